@@ -15,7 +15,7 @@
 #include "cli/options.h"
 #include "cli/run/attest.h"
 
-#define ATTEST_MAX_BYTES (256u << 20)
+#define ATTEST_FILE_BYTES_MAX (256u << 20)
 #define ATTEST_EXIT_LOG_DIFFERS 1
 #define ATTEST_EXIT_NOT_SIGNED 2
 
@@ -122,7 +122,7 @@ static int attest_verify_file(const char *path, const struct attest_options *opt
 
 	if (attest_read_key(options->key, key) < 0)
 		return CLI_ERROR;
-	r = io_read_file(AT_FDCWD, path, ATTEST_MAX_BYTES, &text, &len);
+	r = io_read_file(AT_FDCWD, path, ATTEST_FILE_BYTES_MAX, &text, &len);
 	if (r == 0)
 		r = envelope_open(text, len, key, &payload, &len);
 	if (r == 0)

@@ -10,7 +10,7 @@
 #include "cli/host/interpreter.h"
 #include "policy/paths/host-paths.h"
 
-#define DEFAULT_PROFILE "minimal"
+#define PROFILE_DEFAULT "minimal"
 
 /* The rule that grants the program. A relative name is below the workdir, because the program is started there. */
 static char *load_make_rule_for_program(struct cli_host *host)
@@ -153,7 +153,7 @@ static int load_judge_paths(const struct cli_policy_options *options, struct cli
 
 static const char *const *load_get_policy_names(const struct cli_policy_options *options)
 {
-	static const char *const usual[] = {DEFAULT_PROFILE, NULL};
+	static const char *const usual[] = {PROFILE_DEFAULT, NULL};
 
 	return options->policy_names.count ? (const char *const *)options->policy_names.item : usual;
 }

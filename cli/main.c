@@ -32,7 +32,8 @@ int main(int argc, char **argv)
 		.usage = "Usage: callgate VERB [OPTION...] [ARGUMENT...]\n\n"
 			 "Runs an untrusted program and decides each of its accesses by a policy.\n\n",
 		.epilogue = "\nEach verb has --help. See callgate(1) and callgate-policy(5).\n",
-		.verb = verbs, .count = CLI_VERB_COUNT(verbs)};
+		.verbs = verbs,
+		.verb_count = CLI_VERB_COUNT(verbs)};
 	static char help[] = "--help";
 
 	(void)signal(SIGXFSZ, SIG_IGN); /* writing past RLIMIT_FSIZE gives EFBIG, which each verb reports */

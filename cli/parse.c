@@ -7,9 +7,9 @@
 #include "base/buf.h"
 #include "cli/options.h"
 
-#define OPTIONS_MAX 64
+#define PARSED_OPTIONS_MAX 64
 #define LONG_OPTION_BASE 256   /* getopt_long(3) returns this plus the row's index, which is no option's letter */
-#define HELP_COLUMN 28    /* column where the explanations of --help begin */
+#define HELP_TEXT_COLUMN 28    /* column where the explanations of --help begin */
 #define OPTION_TABLES_MAX (sizeof(((struct cli_syntax *)NULL)->table) / sizeof(((struct cli_syntax *)NULL)->table[0]))
 
 static const struct cli_option common_options[] = {
@@ -20,11 +20,11 @@ static const struct cli_option common_options[] = {
 
 /* The option tables of a verb in the form that getopt_long(3) takes. */
 struct option_parser {
-	const struct cli_option *row[OPTIONS_MAX];
-	char *target_of_option[OPTIONS_MAX]; /* the structure that the row's table fills */
-	struct option longs[OPTIONS_MAX + 1];
-	char shorts[2 * OPTIONS_MAX + 2];
-	size_t count;
+	const struct cli_option *row[PARSED_OPTIONS_MAX];
+	char *target_of_option[PARSED_OPTIONS_MAX]; /* the structure that the row's table fills */
+	struct option longs[PARSED_OPTIONS_MAX + 1];
+	char shorts[2 * PARSED_OPTIONS_MAX + 2];
+	size_t option_count;
 };
 
 /* True if an earlier table has an option of this name, which counts: `why --listen` asks, and grants nothing. */
@@ -41,12 +41,12 @@ static void parse_add_option_table(struct option_parser *parser, const struct cl
 			    const struct cli_option *row, void *fills)
 {
 	for (; row && row->name; row++) {
-		size_t i = parser->count, len = strlen(parser->shorts);
+		size_t i = parser->option_count, len = strlen(parser->shorts);
 
 		if (parse_is_hidden(syntax, table, row))
 			continue;
-		parser->count++;
-		assert(i < OPTIONS_MAX);
+		parser->option_count++;
+		assert(i < PARSED_OPTIONS_MAX);
 		parser->row[i] = row;
 		parser->target_of_option[i] = fills;
 		parser->longs[i] = (struct option){
@@ -64,7 +64,7 @@ static size_t parse_find_row(const struct option_parser *parser, int option)
 
 	if (option >= LONG_OPTION_BASE)
 		return (size_t)(option - LONG_OPTION_BASE);
-	while (i < parser->count && parser->row[i]->letter != option)
+	while (i < parser->option_count && parser->row[i]->letter != option)
 		i++;
 	return i;
 }
@@ -79,9 +79,9 @@ static int parse_refuse_option(const struct option_parser *parser, const char *v
 			  strchr(word, '=') ? "doesn't allow an argument" : "requires an argument");
 	else
 		cli_print_error(verb, "%s -- '%c'",
-			  parse_find_row(parser, optopt) < parser->count ? "option requires an argument"
-									 : "invalid option",
-			  optopt);
+				parse_find_row(parser, optopt) < parser->option_count ? "option requires an argument"
+										      : "invalid option",
+				optopt);
 	return cli_fail_usage(verb);
 }
 
@@ -100,14 +100,14 @@ static void parse_write_help(const struct cli_syntax *syntax, size_t table, cons
 		if (row->argument)
 			buf_printf(text, " %s", row->argument);
 		column = text->len - start;
-		if (column >= HELP_COLUMN) {
+		if (column >= HELP_TEXT_COLUMN) {
 			buf_puts(text, "\n");
 			column = 0;
 		}
 		for (const char *line = row->help; *line; column = 0) {
 			size_t len = strcspn(line, "\n");
 
-			buf_printf(text, "%*s%.*s\n", (int)(HELP_COLUMN - column), "", (int)len, line);
+			buf_printf(text, "%*s%.*s\n", (int)(HELP_TEXT_COLUMN - column), "", (int)len, line);
 			line += len + (line[len] == '\n');
 		}
 	}
@@ -157,7 +157,7 @@ int cli_parse_options(int argc, char **argv, const struct cli_syntax *syntax)
 	       (opt = getopt_long(argc, argv, parser.shorts, parser.longs, NULL)) != -1) {
 		size_t i = parse_find_row(&parser, opt);
 
-		if (i == parser.count) /* getopt_long(3) returned '?' */
+		if (i == parser.option_count) /* getopt_long(3) returned '?' */
 			return parse_refuse_option(&parser, syntax->verb, argv[optind - 1]);
 		if (parser.row[i] == &common_options[0])
 			return parse_print_help(syntax);

@@ -17,8 +17,8 @@ struct cli_verbs {
 	const char *parent; /* "audit"; "": these are the verbs of callgate itself */
 	const char *usage;  /* the texts of --help before and after the list of verbs */
 	const char *epilogue;
-	const struct cli_verb *verb;
-	size_t count;
+	const struct cli_verb *verbs;
+	size_t verb_count;
 };
 
 /* The number of verbs in an array. */

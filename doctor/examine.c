@@ -15,7 +15,7 @@
 #include "supervisor/limits/killtree.h"
 
 #define TRIAL_TIMEOUT_MS 2000
-#define KILL_TIMEOUT_MS 2000
+#define TRIAL_KILL_TIMEOUT_MS 2000
 
 #define PROBE_NAME_OF_LIST(name, text) text,
 
@@ -32,7 +32,7 @@ const char *finding_get_state_name(enum finding_state state)
 		[FINDING_NOT_REPORTED] = "unknown",
 		[FINDING_WORKS] = "works",
 		[FINDING_FAILS] = "lacks",
-		[FINDING_CAVEAT] = "warns",
+		[FINDING_WORKS_WITH_CAVEAT] = "warns",
 	};
 
 	return words[state];
@@ -80,7 +80,7 @@ static _Noreturn void doctor_run_trial_child(struct doctor *doctor, const struct
 static void doctor_report_unreported_probes(struct doctor *doctor, const struct trial *trial, int ended, int status)
 {
 	for (enum probe probe = trial->first; probe <= trial->last; probe++) {
-		if (doctor->finding[probe].state != FINDING_NOT_REPORTED)
+		if (doctor->findings[probe].state != FINDING_NOT_REPORTED)
 			continue;
 		if (ended == -ETIMEDOUT)
 			finding_set_state(doctor, probe, FINDING_FAILS, ETIMEDOUT, "the trial hung and was killed");
@@ -101,12 +101,14 @@ static void doctor_fork_trial(struct doctor *doctor, const struct trial *trial)
 		doctor_run_trial_child(doctor, trial, parent);
 	ended = pid < 0 ? -ECHILD : probe_wait_for_child(pid, TRIAL_TIMEOUT_MS, &status);
 	doctor_report_unreported_probes(doctor, trial, ended, status);
-	(void)killtree(KILL_TIMEOUT_MS, __WALL); /* kills what the trial left; only uninterruptible sleep survives */
+	(void)killtree(TRIAL_KILL_TIMEOUT_MS,
+		       __WALL); /* kills what the trial left; only uninterruptible sleep survives */
 }
 
 static bool doctor_probe_works(const struct doctor *doctor, enum probe probe)
 {
-	return doctor->finding[probe].state == FINDING_WORKS || doctor->finding[probe].state == FINDING_CAVEAT;
+	return doctor->findings[probe].state == FINDING_WORKS ||
+	       doctor->findings[probe].state == FINDING_WORKS_WITH_CAVEAT;
 }
 
 bool doctor_can_run(const struct doctor *doctor)

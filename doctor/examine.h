@@ -40,38 +40,38 @@ enum finding_state {
 	FINDING_NOT_REPORTED, /* the trial reported nothing */
 	FINDING_WORKS,
 	FINDING_FAILS,
-	FINDING_CAVEAT, /* the feature works, with a caveat */
+	FINDING_WORKS_WITH_CAVEAT, /* the feature works, with a caveat */
 	FINDING_STATE_MAX,
 };
 
 struct finding {
 	enum finding_state state;
 	int error_number; /* errno of the call that failed, or 0 */
-	char text[240]; /* what the finding means, without a full stop */
+	char explanation[240]; /* what the finding means, without a full stop */
 };
 
 /* Traits of the machine that the advice depends on, besides the findings. */
 enum machine_trait {
-	TRAIT_SECCOMP_FILTER = 1 << 0, /* this process has a seccomp filter */
+	TRAIT_SECCOMP_FILTER = 1 << 0,   /* this process has a seccomp filter */
 	TRAIT_SECCOMP_LISTENER = 1 << 1, /* this process has a seccomp filter with a listener */
-	TRAIT_IN_CALLGATE = 1 << 2, /* this process has a seccomp filter like callgate's */
+	TRAIT_IN_CALLGATE = 1 << 2,      /* this process has a seccomp filter like callgate's */
 	TRAIT_DOCKER = 1 << 3,
 	TRAIT_PODMAN = 1 << 4,
 	TRAIT_KUBERNETES = 1 << 5,
 	TRAIT_WSL = 1 << 6,
 	TRAIT_GVISOR = 1 << 7,
-	TRAIT_YAMA_RESTRICTS_PTRACE = 1 << 8,          /* ptrace_scope is above 1 */
-	TRAIT_APPARMOR = 1 << 9,      /* AppArmor denies user namespaces to programs without a profile */
-	TRAIT_MAX_USERNS_0 = 1 << 10,   /* user.max_user_namespaces is 0 */
-	TRAIT_USERNS_CLONE_0 = 1 << 11, /* kernel.unprivileged_userns_clone is 0 */
-	TRAIT_CHROOT = 1 << 12,       /* the root directory is not a mount point: no user namespaces */
-	TRAIT_CGROUP2 = 1 << 13,      /* there is a cgroup v2 hierarchy with controllers */
-	TRAIT_SYSTEMD = 1 << 14,      /* systemd runs, and could delegate a control group */
+	TRAIT_YAMA_RESTRICTS_PTRACE = 1 << 8,     /* ptrace_scope is above 1 */
+	TRAIT_APPARMOR = 1 << 9,                  /* AppArmor denies user namespaces to programs without a profile */
+	TRAIT_USER_NAMESPACES_MAX_IS_0 = 1 << 10, /* user.max_user_namespaces is 0 */
+	TRAIT_UNPRIVILEGED_USERNS_CLONE_IS_0 = 1 << 11, /* kernel.unprivileged_userns_clone is 0 */
+	TRAIT_CHROOT = 1 << 12,  /* the root directory is not a mount point: no user namespaces */
+	TRAIT_CGROUP2 = 1 << 13, /* there is a cgroup v2 hierarchy with controllers */
+	TRAIT_SYSTEMD = 1 << 14, /* systemd runs, and could delegate a control group */
 };
 #define TRAITS_CONTAINER (TRAIT_DOCKER | TRAIT_PODMAN | TRAIT_KUBERNETES)
 
 struct doctor {
-	struct finding finding[PROBE_MAX];
+	struct finding findings[PROBE_MAX];
 	unsigned traits;          /* bits of enum machine_trait */
 	unsigned expected_layers;        /* LAYER_BITs of the layers that a run should have */
 	bool pidfd_getfd_is_refused; /* a filter on this process refuses pidfd_getfd(2) */

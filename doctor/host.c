@@ -22,7 +22,7 @@
 #include "doctor/probe.h"
 #include "keeper/scratch.h"
 
-#define LOW_SPACE_BYTES (UINT64_C(64) << 20)
+#define LOW_DISK_SPACE_BYTES (UINT64_C(64) << 20)
 
 /* Finds traits that only the advice uses. Whether a mechanism works is tried, never concluded from names. */
 static void probe_find_host_traits(struct doctor *doctor, const struct utsname *kernel)
@@ -118,8 +118,8 @@ void probe_procfs(struct doctor *doctor)
 	if (hidden)
 		hidden[strcspn(hidden, ",")] = '\0';
 	if (hidden && strcmp(hidden, "hidepid=0") != 0 && strcmp(hidden, "hidepid=off") != 0)
-		finding_set_state(doctor, PROBE_PROC, FINDING_CAVEAT, 0,
-			    "mounted with %s: shows processes of our own user, which those of a run are", hidden);
+		finding_set_state(doctor, PROBE_PROC, FINDING_WORKS_WITH_CAVEAT, 0,
+				  "mounted with %s: shows processes of our own user, which those of a run are", hidden);
 	else
 		finding_set_state(doctor, PROBE_PROC, FINDING_WORKS, 0, "shows processes");
 }
@@ -162,13 +162,13 @@ void probe_scratch_base(struct doctor *doctor)
 	(void)fstatfs(scratch.fd, &fs); /* on failure `fs` is zero, which means no free space */
 	kind = probe_get_filesystem_of_type(fs.f_type);
 	bytes = (uint64_t)fs.f_bavail * (uint64_t)fs.f_frsize;
-	little = bytes < LOW_SPACE_BYTES;
-	finding_set_state(doctor, PROBE_SCRATCH,
-			  little || kind.is_slow || scratch.base_name_notice ? FINDING_CAVEAT : FINDING_WORKS, 0,
-			  "%s: %s, %llu MiB free%s%s",
-			  scratch.base_name_notice ? scratch.base_name_notice : scratch.base_path, kind.name,
-			  (unsigned long long)(bytes >> 20), little ? ": little" : "",
-			  kind.is_slow ? ": slow, a local TMPDIR is better" : "");
+	little = bytes < LOW_DISK_SPACE_BYTES;
+	finding_set_state(
+		doctor, PROBE_SCRATCH,
+		little || kind.is_slow || scratch.base_name_notice ? FINDING_WORKS_WITH_CAVEAT : FINDING_WORKS, 0,
+		"%s: %s, %llu MiB free%s%s", scratch.base_name_notice ? scratch.base_name_notice : scratch.base_path,
+		kind.name, (unsigned long long)(bytes >> 20), little ? ": little" : "",
+		kind.is_slow ? ": slow, a local TMPDIR is better" : "");
 	ret = scratch_remove_run(&scratch);
 	if (ret < 0)
 		probe_set_failing(doctor, PROBE_SCRATCH, -ret, "a scratch directory can be made but not removed");
@@ -185,12 +185,14 @@ void probe_core_pattern(struct doctor *doctor)
 	char pattern[160];
 
 	if (!probe_read_first_line("/proc/sys/kernel/core_pattern", pattern, sizeof(pattern)))
-		finding_set_state(doctor, PROBE_CORE, FINDING_CAVEAT, 0, "kernel.core_pattern cannot be read");
+		finding_set_state(doctor, PROBE_CORE, FINDING_WORKS_WITH_CAVEAT, 0,
+				  "kernel.core_pattern cannot be read");
 	else if (pattern[0] == '@' || (pattern[0] == '|' && !kept))
-		finding_set_state(doctor, PROBE_CORE, FINDING_CAVEAT, 0,
-			    "a crash of the program starts or calls \"%.80s\" outside of the run, with its memory "
-			    "for input",
-			    pattern + 1);
+		finding_set_state(
+			doctor, PROBE_CORE, FINDING_WORKS_WITH_CAVEAT, 0,
+			"a crash of the program starts or calls \"%.80s\" outside of the run, with its memory "
+			"for input",
+			pattern + 1);
 	else if (pattern[0] == '|')
 		finding_set_state(doctor, PROBE_CORE, FINDING_WORKS, 0,
 			    "\"%.80s\" is not started by crashes of the program: its core limit is 1",

@@ -23,7 +23,8 @@
 #include "doctor/probe.h"
 
 #define STEP_TIMEOUT_MS 1000
-#define CLONED_NAMESPACES (CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP)
+#define PROBED_NAMESPACE_FLAGS \
+	(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP)
 
 enum namespaces_step {
 	STEP_USER,
@@ -77,7 +78,7 @@ struct trial_shared_page {
 
 static int probe_unshare_namespace(const struct trial_shared_page *page, int flag)
 {
-	if (page->clone_made_namespaces && flag & CLONED_NAMESPACES)
+	if (page->clone_made_namespaces && flag & PROBED_NAMESPACE_FLAGS)
 		return 0;
 	return unshare(flag) < 0 ? errno : 0;
 }
@@ -182,9 +183,9 @@ static _Noreturn void probe_run_namespaces_child(struct trial_shared_page *page)
 static void probe_find_userns_traits(struct doctor *doctor)
 {
 	if (probe_read_number("/proc/sys/user/max_user_namespaces") == 0)
-		doctor->traits |= TRAIT_MAX_USERNS_0;
+		doctor->traits |= TRAIT_USER_NAMESPACES_MAX_IS_0;
 	if (probe_read_number("/proc/sys/kernel/unprivileged_userns_clone") == 0)
-		doctor->traits |= TRAIT_USERNS_CLONE_0;
+		doctor->traits |= TRAIT_UNPRIVILEGED_USERNS_CLONE_IS_0;
 	if (probe_read_number("/proc/sys/kernel/apparmor_restrict_unprivileged_userns") > 0)
 		doctor->traits |= TRAIT_APPARMOR;
 }
@@ -199,13 +200,13 @@ static const char *probe_explain_errno(const struct doctor *doctor, enum namespa
 	if (error == EINVAL)
 		return "the kernel is built without it";
 	if ((error == ENOSPC || error == EUSERS) && step == STEP_USER)
-		return traits & TRAIT_MAX_USERNS_0 ? "user.max_user_namespaces is 0"
-						 : "as many as may be, or too deep, are there";
+		return traits & TRAIT_USER_NAMESPACES_MAX_IS_0 ? "user.max_user_namespaces is 0"
+							       : "as many as may be, or too deep, are there";
 	if (error == ENOSPC)
 		return "its limit below /proc/sys/user is reached";
 	if (error == ENOSYS || ((error == EPERM || error == EACCES) && traits & TRAIT_SECCOMP_FILTER))
 		return "a filter above refuses it (a container's seccomp profile)";
-	if (traits & TRAIT_USERNS_CLONE_0 && step == STEP_USER)
+	if (traits & TRAIT_UNPRIVILEGED_USERNS_CLONE_IS_0 && step == STEP_USER)
 		return "kernel.unprivileged_userns_clone is 0";
 	if (traits & TRAIT_APPARMOR)
 		return "AppArmor keeps user namespaces from programs without a profile";
@@ -222,7 +223,7 @@ static void probe_report_namespaces(struct doctor *doctor, const struct trial_sh
 		enum probe probe = steps[step].probe;
 		int error = page->error[step];
 
-		if (doctor->finding[probe].state != FINDING_NOT_REPORTED)
+		if (doctor->findings[probe].state != FINDING_NOT_REPORTED)
 			continue;
 		if (error > 0)
 			finding_set_state(doctor, probe, FINDING_FAILS, error, "%s: %s (%s)", steps[step].fails,
@@ -251,7 +252,7 @@ void probe_namespaces(struct doctor *doctor)
 		page->error[step] = -1;
 	probe_find_userns_traits(doctor);
 	page->clone_made_namespaces = true;
-	pid = (pid_t)syscall(SYS_clone, (unsigned long)(CLONED_NAMESPACES | SIGCHLD), 0L, 0L, 0L, 0L);
+	pid = (pid_t)syscall(SYS_clone, (unsigned long)(PROBED_NAMESPACE_FLAGS | SIGCHLD), 0L, 0L, 0L, 0L);
 	if (pid < 0) {
 		page->clone_made_namespaces = false;
 		pid = fork();

@@ -18,12 +18,12 @@
 void finding_set_state(struct doctor *doctor, enum probe probe, enum finding_state state, int error, const char *format,
 		       ...)
 {
-	struct finding *finding = &doctor->finding[probe];
+	struct finding *finding = &doctor->findings[probe];
 	va_list arguments;
 
 	va_start(arguments, format);
 	/* A text longer than finding->text is cut. */
-	(void)vsnprintf(finding->text, sizeof(finding->text), format, arguments);
+	(void)vsnprintf(finding->explanation, sizeof(finding->explanation), format, arguments);
 	va_end(arguments);
 	finding->error_number = error;
 	finding->state = state;

@@ -108,7 +108,7 @@ void probe_ptrace(struct doctor *doctor)
 	if (ptrace(PTRACE_SEIZE, pid, NULL, PTRACE_O_TRACEEXEC | PTRACE_O_EXITKILL) < 0)
 		probe_report_ptrace_error(doctor, PROBE_TRACE, errno, "a child cannot be traced");
 	*go = 1;
-	if (doctor->finding[PROBE_TRACE].state == FINDING_NOT_REPORTED) {
+	if (doctor->findings[PROBE_TRACE].state == FINDING_NOT_REPORTED) {
 		if (probe_wait_for_child(pid, STEP_TIMEOUT_MS, &status) == 0 &&
 		    status >> 8 == (SIGTRAP | PTRACE_EVENT_EXEC << 8))
 			finding_set_state(doctor, PROBE_TRACE, FINDING_WORKS, 0,

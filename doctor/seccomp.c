@@ -33,7 +33,7 @@
 #endif
 
 #define STEP_TIMEOUT_MS 500
-#define TEST_RESPONSE 424242
+#define PROBE_RESPONSE_VALUE 424242
 
 /* Installs a filter: `action` for getppid(2), allow for the rest. Only our own code runs: arch is not checked. */
 static long probe_install_filter(unsigned long flags, unsigned action)
@@ -134,7 +134,7 @@ static const char *probe_respond_to_child(struct listener_shared_page *page, int
 		page->working_features |= SYNC;
 	*ret_error = probe_receive_notification(listener, &notification);
 	if (*ret_error == 0)
-		*ret_error = answer_with_value(listener, notification.id, TEST_RESPONSE);
+		*ret_error = answer_with_value(listener, notification.id, PROBE_RESPONSE_VALUE);
 	if (*ret_error < 0)
 		return "a call could not be received and answered";
 	*ret_error = probe_receive_notification(listener, &notification);
@@ -147,7 +147,7 @@ static const char *probe_respond_to_child(struct listener_shared_page *page, int
 	if (*ret_error < 0)
 		return "a descriptor could not be injected (ADDFD, Linux 5.9)";
 	*ret_error = -EIO;
-	if (page->answer != TEST_RESPONSE)
+	if (page->answer != PROBE_RESPONSE_VALUE)
 		return "the answer did not arrive";
 	return page->injected_fd_is_right ? NULL : "the descriptor did not arrive";
 }
@@ -205,14 +205,14 @@ void probe_seccomp_listener(struct doctor *doctor)
 	if (failed)
 		probe_set_failing(doctor, PROBE_LISTENER, -error, failed);
 	else
-		finding_set_state(doctor, PROBE_LISTENER,
-				  page->working_features == (KILLABLE | SYNC) ? FINDING_WORKS : FINDING_CAVEAT, 0,
-				  "a call was received, answered, and given a descriptor%s%s",
-				  page->working_features & SYNC ? "" : "; without SYNC_WAKE_UP (Linux 6.6): slower",
-				  page->working_features & KILLABLE
-					  ? ""
-					  : "; without WAIT_KILLABLE_RECV (Linux 5.19): signals may "
-					    "interrupt calls");
+		finding_set_state(
+			doctor, PROBE_LISTENER,
+			page->working_features == (KILLABLE | SYNC) ? FINDING_WORKS : FINDING_WORKS_WITH_CAVEAT, 0,
+			"a call was received, answered, and given a descriptor%s%s",
+			page->working_features & SYNC ? "" : "; without SYNC_WAKE_UP (Linux 6.6): slower",
+			page->working_features & KILLABLE ? ""
+							  : "; without WAIT_KILLABLE_RECV (Linux 5.19): signals may "
+							    "interrupt calls");
 }
 
 /* ---- filters on this process ---- */
@@ -255,18 +255,19 @@ void probe_outer_filter(struct doctor *doctor)
 	int filters = probe_count_filters();
 
 	if (filters <= 0) {
-		finding_set_state(doctor, PROBE_OUTER, filters < 0 ? FINDING_CAVEAT : FINDING_WORKS, 0, "%s",
-			    filters < 0 ? "/proc does not tell whether a seccomp filter is on this process"
-					: "no seccomp filter is on this process");
+		finding_set_state(doctor, PROBE_OUTER, filters < 0 ? FINDING_WORKS_WITH_CAVEAT : FINDING_WORKS, 0, "%s",
+				  filters < 0 ? "/proc does not tell whether a seccomp filter is on this process"
+					      : "no seccomp filter is on this process");
 		return;
 	}
 	doctor->traits |= TRAIT_SECCOMP_FILTER;
 	probe_find_refused_calls(refused, sizeof(refused));
 	doctor->pidfd_getfd_is_refused = strstr(refused, "pidfd_getfd") != NULL;
-	finding_set_state(doctor, PROBE_OUTER, taken || *refused ? FINDING_CAVEAT : FINDING_WORKS, 0, "%s%s%s%s",
-		    callgate ? "the filter of a callgate run is on this process"
-		    : taken  ? "a process above listens to this one's calls: callgate or a container's agent"
-			     : "a seccomp filter is on this process: a container's profile",
-		    *refused ? "; it refuses " : "", *refused ? refused + strlen(", ") : "",
-		    doctor->pidfd_getfd_is_refused && !taken ? " (without pidfd_getfd there is no inotify)" : "");
+	finding_set_state(doctor, PROBE_OUTER, taken || *refused ? FINDING_WORKS_WITH_CAVEAT : FINDING_WORKS, 0,
+			  "%s%s%s%s",
+			  callgate ? "the filter of a callgate run is on this process"
+			  : taken  ? "a process above listens to this one's calls: callgate or a container's agent"
+				   : "a seccomp filter is on this process: a container's profile",
+			  *refused ? "; it refuses " : "", *refused ? refused + strlen(", ") : "",
+			  doctor->pidfd_getfd_is_refused && !taken ? " (without pidfd_getfd there is no inotify)" : "");
 }

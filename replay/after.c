@@ -6,14 +6,14 @@
 /* The entries that reading path[at] of a question fires. */
 static uint32_t after_find_path(const struct policy *policy, const struct query *query, size_t at)
 {
-	const struct query_path *path = &query->path[at];
+	const struct query_path *path = &query->paths[at];
 
-	return policy_find_entries_fired_by_read(policy, path->path, path->len);
+	return policy_find_entries_fired_by_read(policy, path->canonical_path, path->len);
 }
 
 static uint32_t after_find_read_in_moved_dir(const struct policy *policy, const struct query *query, size_t at)
 {
-	return policy_find_entries_fired_by_read_below(policy, query->path[at].path, query->path[at].len);
+	return policy_find_entries_fired_by_read_below(policy, query->paths[at].canonical_path, query->paths[at].len);
 }
 
 void query_fire_after_entries(const struct query_judge *judge, const struct query *query,

@@ -14,7 +14,7 @@
 #include "replay/query.h"
 #include "view/fixed.h"
 
-#define LINKS_MAX 40 /* as path_resolution(7) */
+#define JUDGE_LINKS_FOLLOWED_MAX 40 /* as path_resolution(7) */
 
 struct query_judge {
 	const struct policy *policy;
@@ -145,10 +145,10 @@ static size_t judge_get_len_to_fork(const char *written, const struct query_path
 {
 	size_t same = 0, at = 0;
 
-	while (at < path->len && written[at] && written[at] == path->path[at])
+	while (at < path->len && written[at] && written[at] == path->canonical_path[at])
 		if (written[at++] == '/')
 			same = at;
-	if (!written[at] && (at == path->len || path->path[at] == '/'))
+	if (!written[at] && (at == path->len || path->canonical_path[at] == '/'))
 		return 0; /* `written` is the canonical path or an ancestor of it */
 	return same + strcspn(written + same, "/");
 }
@@ -219,10 +219,11 @@ static bool judge_link_is_hidden(const struct query_judge *judge, const struct q
 	char written[PATH_MAX];
 	size_t len;
 
-	if (path->written_len == 0 || strncmp(path->written, "/proc/", 6) == 0)
+	if (path->path_as_written_len == 0 || strncmp(path->path_as_written, "/proc/", 6) == 0)
 		return false;
-	memcpy(written, path->written, path->written_len + 1);
-	for (unsigned links = 0; links < LINKS_MAX && (len = judge_get_len_to_fork(written, path)) > 0; links++) {
+	memcpy(written, path->path_as_written, path->path_as_written_len + 1);
+	for (unsigned links = 0; links < JUDGE_LINKS_FOLLOWED_MAX && (len = judge_get_len_to_fork(written, path)) > 0;
+	     links++) {
 		enum link_sight sight = judge_find_visible_link(judge, written, len, ret_decision);
 
 		if (sight != LINK_KNOWN || !judge_follow_link(judge, written))
@@ -234,9 +235,9 @@ static bool judge_link_is_hidden(const struct query_judge *judge, const struct q
 /* Judges reading of the directory that a name is in. */
 static struct policy_decision judge_parent_directory(const struct query_judge *judge, const struct query_path *path)
 {
-	size_t len = (size_t)((const char *)memrchr(path->path, '/', path->len) - path->path);
+	size_t len = (size_t)((const char *)memrchr(path->canonical_path, '/', path->len) - path->canonical_path);
 
-	return policy_decide_access(judge->policy, path->path, len, POLICY_READ);
+	return policy_decide_access(judge->policy, path->canonical_path, len, POLICY_READ);
 }
 
 enum judged { JUDGED_ALLOWED, JUDGED_DENIED, JUDGED_UNKNOWN };
@@ -251,7 +252,7 @@ static enum judged judge_denial_of_missing_path(const struct query_judge *judge,
 	/* The file was missing at another path, or it is unknown which of the names was missing. */
 	if (query->was_redirected || query->path_count > 1)
 		return JUDGED_UNKNOWN;
-	if (decision->error == ENOENT || policy_find_mount(judge->policy, path->path) == NULL)
+	if (decision->error == ENOENT || policy_find_mount(judge->policy, path->canonical_path) == NULL)
 		return JUDGED_ALLOWED;
 	if (judge_parent_directory(judge, path).error == EACCES)
 		return JUDGED_DENIED;
@@ -282,21 +283,21 @@ static enum judged judge_denial(const struct query_judge *judge, const struct qu
 static enum judged judge_path_of_query(const struct query_judge *judge, const struct query *query, size_t at,
 				       struct policy_decision *ret_decision, const char **ret_why)
 {
-	const struct query_path *path = &query->path[at];
+	const struct query_path *path = &query->paths[at];
 
 	*ret_why = "elsewhere";
 	if (query->is_file_of_callgate && policy_net_is_enabled(judge->policy)) {
-		*ret_decision =
-			policy_decide_provided(judge->policy, path->path, path->len, path->wanted_rights, false);
-	} else if (path->written_len && judge_redirect_differs_from_run(judge, query, path->written)) {
+		*ret_decision = policy_decide_provided(judge->policy, path->canonical_path, path->len,
+						       path->wanted_rights, false);
+	} else if (path->path_as_written_len && judge_redirect_differs_from_run(judge, query, path->path_as_written)) {
 		ret_decision->verdict = VERDICT_ALLOW;
 		return JUDGED_UNKNOWN;
 	} else if (!judge_link_is_hidden(judge, path, ret_decision)) {
-		*ret_decision = judge_path(judge, path->path, path->len, path->wanted_rights);
+		*ret_decision = judge_path(judge, path->canonical_path, path->len, path->wanted_rights);
 	}
 	if (ret_decision->verdict == VERDICT_DENY)
 		return judge_denial(judge, query, path, ret_decision, ret_why);
-	if (at == 0 && judge_redirect_differs_from_run(judge, query, path->path))
+	if (at == 0 && judge_redirect_differs_from_run(judge, query, path->canonical_path))
 		return JUDGED_UNKNOWN;
 	*ret_why = "public";
 	if (strcmp(ret_decision->reason, "public") == 0)
@@ -325,14 +326,14 @@ static void answer_add_verdict(struct query_answer *answer, bool allow, size_t a
 		answer->deciding_path = at;
 		answer->reason = reason;
 	}
-	answer->rule[answer->rule_count++] = rule;
+	answer->rules[answer->rule_count++] = rule;
 }
 
 /* Judges the renames of directories and the making of symbolic links, as far as rules decide them. */
 static void judge_dir_rename_or_symlink(const struct query_judge *judge, const struct query *query,
 					struct query_answer *answer)
 {
-	const char *from = query->path[0].path, *to = query->path[1].path, *rule;
+	const char *from = query->paths[0].canonical_path, *to = query->paths[1].canonical_path, *rule;
 	struct policy_move move;
 	size_t count;
 	const struct policy_mount *mount = policy_get_mounts(judge->policy, &count);
@@ -379,7 +380,7 @@ static void judge_paths(const struct query_judge *judge, const struct query *que
 		else
 			answer_add_verdict(answer, judged == JUDGED_ALLOWED, i, decision.rule, decision.reason);
 		if (judged == JUDGED_DENIED && decision.error == EACCES)
-			judge_add_parent_rule(judge, &query->path[i], answer, i);
+			judge_add_parent_rule(judge, &query->paths[i], answer, i);
 	}
 	if (answer->is_allowed && unknown)
 		answer->is_certain = false;
@@ -397,21 +398,21 @@ static struct net_verdict judge_endpoint(const struct policy *policy, const stru
 		return (struct net_verdict){.reason = "network_not_granted"};
 	switch (query->kind) {
 	case QUERY_LISTEN:
-		verdict = policy_net_judge_listen(policy, query->any_port ? 0 : query->port);
+		verdict = policy_net_judge_listen(policy, query->any_port ? 0 : query->port_number);
 		if (!verdict.is_allowed && query->any_port)
-			verdict = policy_net_judge_listen(policy, query->port);
+			verdict = policy_net_judge_listen(policy, query->port_number);
 		return verdict;
 	case QUERY_REQUEST:
-		return policy_net_judge_request(policy, query->host, query->port, query->method, query->request_path,
-						query->upgrade);
+		return policy_net_judge_request(policy, query->host_name, query->port_number, query->http_method,
+						query->request_path, query->upgrade);
 	case QUERY_RESOLVE_NAME:
-		return policy_net_judge_name(policy, query->host);
+		return policy_net_judge_name(policy, query->host_name);
 	case QUERY_CONNECT:
 	case QUERY_RULES_DO_NOT_DECIDE:
 	case QUERY_PATHS:
 	case QUERY_KIND_MAX:
 	default:
-		return policy_net_judge_connect(policy, query->host, query->port, query->udp);
+		return policy_net_judge_connect(policy, query->host_name, query->port_number, query->uses_udp);
 	}
 }
 
@@ -430,16 +431,18 @@ void query_judge(const struct query_judge *judge, const struct query *query, str
 
 size_t query_get_object(const struct query *query, size_t at, char *out, size_t cap)
 {
-	const char *method = query->kind == QUERY_REQUEST ? query->method : "";
+	const char *method = query->kind == QUERY_REQUEST ? query->http_method : "";
 	int len;
 
 	if (query->kind == QUERY_PATHS)
-		len = snprintf(out, cap, "%s", query->path[at].path);
+		len = snprintf(out, cap, "%s", query->paths[at].canonical_path);
 	else if (query->kind == QUERY_RESOLVE_NAME)
-		len = snprintf(out, cap, "%s", query->host);
+		len = snprintf(out, cap, "%s", query->host_name);
 	else
-		len = snprintf(out, cap, strchr(query->host, ':') ? "%s%s[%s]:%u%s" : "%s%s%s:%u%s", method,
-			       *method ? " " : "", query->host, query->port,
-			       query->kind == QUERY_REQUEST ? query->request_path : query->udp ? "/udp" : "");
+		len = snprintf(out, cap, strchr(query->host_name, ':') ? "%s%s[%s]:%u%s" : "%s%s%s:%u%s", method,
+			       *method ? " " : "", query->host_name, query->port_number,
+			       query->kind == QUERY_REQUEST ? query->request_path
+			       : query->uses_udp            ? "/udp"
+							    : "");
 	return len < 0 ? 0 : (size_t)len < cap ? (size_t)len : cap - 1;
 }

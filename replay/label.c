@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-size_t label_strip_file_and_index(const char *label, size_t len, char *out, size_t cap)
+size_t label_remove_file_and_index(const char *label, size_t len, char *out, size_t cap)
 {
 	const char *colon = memmem(label, len, ": ", 2), *end = label + len, *open;
 	size_t at = 0;

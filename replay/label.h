@@ -10,6 +10,6 @@
  * Copies a label without its file and its number in the list, "filesystem.read /usr/share": what stays the same when
  * rules move. Returns the length, at most `cap`.
  */
-size_t label_strip_file_and_index(const char *label, size_t len, char *out, size_t cap);
+size_t label_remove_file_and_index(const char *label, size_t len, char *out, size_t cap);
 
 #endif

@@ -21,7 +21,7 @@ struct log_walk {
 	bool has_trailer; /* a trailer was read */
 };
 
-static int log_note_damage(struct log_walk *walk, uint64_t line, const char *what)
+static int log_count_damage(struct log_walk *walk, uint64_t line, const char *what)
 {
 	if (walk->state->damage_count++ == 0) {
 		walk->state->first_damaged_line = line;
@@ -32,7 +32,8 @@ static int log_note_damage(struct log_walk *walk, uint64_t line, const char *wha
 
 static int log_handle_header(struct log_walk *walk, struct audit_line *line)
 {
-	if (audit_reader_parse_line(walk->line_reader, line) < 0 || strcmp(audit_line_get_type(line->json), "header") != 0)
+	if (audit_reader_parse_line(walk->line_reader, line) < 0 ||
+	    strcmp(audit_line_get_type(line->json), "header") != 0)
 		return -ENOMSG;
 	if (walk->is_later_file)
 		return 0;
@@ -47,21 +48,22 @@ static int log_check_order(struct log_walk *walk, const struct audit_line *line,
 
 	walk->next_seq = record->seq + 1;
 	if (walk->has_trailer)
-		return log_note_damage(walk, line->line_number, "a line behind the trailer");
-	return record->seq == wanted ? 0
-				     : log_note_damage(walk, line->line_number, "records are missing before this line");
+		return log_count_damage(walk, line->line_number, "a line behind the trailer");
+	return record->seq == wanted
+		       ? 0
+		       : log_count_damage(walk, line->line_number, "records are missing before this line");
 }
 
 /* Notes the file in which the log goes on: it is beside this one. */
-static int log_note_next(struct log_walk *walk, struct audit_line *line)
+static int log_store_next_file(struct log_walk *walk, struct audit_line *line)
 {
 	const char *path = walk->reader->path, *slash = strrchr(path, '/'), *name;
 
 	if (audit_reader_parse_line(walk->line_reader, line) < 0)
-		return log_note_damage(walk, line->line_number, "not a line of an audit log");
+		return log_count_damage(walk, line->line_number, "not a line of an audit log");
 	name = json_string_value(json_object_get(line->json, "next"));
 	if (!name || !*name || strchr(name, '/'))
-		return log_note_damage(walk, line->line_number, "not a line of an audit log");
+		return log_count_damage(walk, line->line_number, "not a line of an audit log");
 	free(walk->next_path);
 	walk->next_path = NULL;
 	return asprintf(&walk->next_path, "%.*s%s", slash ? (int)(slash + 1 - path) : 0, path, name) < 0 ? -ENOMEM : 0;
@@ -73,28 +75,28 @@ static int log_handle_record(struct log_walk *walk, struct audit_line *line)
 	int r = scan_line_else_parse_json(walk->line_reader, line, &walk->buffer, &record);
 
 	if (r == 1 || r == -EBADMSG)
-		return log_note_damage(walk, line->line_number, "not a line of an audit log");
+		return log_count_damage(walk, line->line_number, "not a line of an audit log");
 	if (r == 0)
 		r = log_check_order(walk, line, &record);
 	if (r < 0)
 		return r;
 	if (scan_text_equals(&record.line_type, "next"))
-		return log_note_next(walk, line);
+		return log_store_next_file(walk, line);
 	if (record.line_type.at) {
 		walk->has_trailer = scan_text_equals(&record.line_type, "trailer");
-		return walk->has_trailer ? 0 : log_note_damage(walk, line->line_number, "a second header");
+		return walk->has_trailer ? 0 : log_count_damage(walk, line->line_number, "a second header");
 	}
 	walk->state->record_count++;
 	r = walk->reader->record ? walk->reader->record(walk->reader->ctx, &record) : 0;
-	return r == -EBADMSG ? log_note_damage(walk, line->line_number, "a record without its fields") : r;
+	return r == -EBADMSG ? log_count_damage(walk, line->line_number, "a record without its fields") : r;
 }
 
 static int log_check_end(struct log_walk *walk, uint64_t line)
 {
 	if (audit_reader_get_torn_bytes(walk->line_reader) > 0)
-		return log_note_damage(walk, line, "the last line is incomplete");
+		return log_count_damage(walk, line, "the last line is incomplete");
 	return walk->has_trailer ? 0
-				 : log_note_damage(walk, line, "there is no trailer: the run goes on, or was killed");
+				 : log_count_damage(walk, line, "there is no trailer: the run goes on, or was killed");
 }
 
 /* Says what `callgate audit verify` would say. */
@@ -110,7 +112,7 @@ static int log_check_chain(struct log_walk *walk)
 	if (finding.kind == VERIFY_INTACT)
 		return 0;
 	verify_describe_finding(&finding, text);
-	return log_note_damage(walk, finding.place.line_number, text);
+	return log_count_damage(walk, finding.place.line_number, text);
 }
 
 static int log_handle_line(struct log_walk *walk, struct audit_line *line)
@@ -156,7 +158,7 @@ int replay_read_log(const struct replay_reader *reader, struct replay_log_state 
 		walk.is_later_file = true;
 		r = log_read_file(&walk, path);
 		if (r == -ENOENT)
-			r = log_note_damage(&walk, 1, "the file in which the log goes on is missing");
+			r = log_count_damage(&walk, 1, "the file in which the log goes on is missing");
 	}
 	if (r == 0)
 		r = log_check_chain(&walk);

@@ -36,9 +36,9 @@ enum query_kind {
 struct query_path {
 	unsigned wanted_rights;      /* one POLICY_ right */
 	size_t len;
-	size_t written_len; /* 0: `written` is not set, because it would tell nothing about links */
-	char path[PATH_MAX];    /* canonical, in the view of the run */
-	char written[PATH_MAX]; /* absolute and normalised, where it differs from path: a link was followed */
+	size_t path_as_written_len;     /* 0: `written` is not set, because it would tell nothing about links */
+	char canonical_path[PATH_MAX];  /* canonical, in the view of the run */
+	char path_as_written[PATH_MAX]; /* absolute and normalised, where it differs from path: a link was followed */
 };
 
 /* Large: keep one and fill it for each record. */
@@ -61,14 +61,14 @@ struct query {
 	bool was_allowed_but_failed;   /* the call was allowed, and failed */
 	size_t path_count;
 	size_t symlink_target_len; /* 0: the call makes no symbolic link */
-	unsigned port;
-	bool udp, upgrade, any_port;
+	unsigned port_number;
+	bool uses_udp, upgrade, any_port;
 	bool is_http_without_tls; /* QUERY_REQUEST: without TLS */
-	char host[NET_HOST_MAX];
-	char method[NET_METHOD_MAX];
+	char host_name[NET_HOST_MAX];
+	char http_method[NET_METHOD_MAX];
 	char request_path[NET_PATH_MAX];
 	char symlink_target[PATH_MAX]; /* the text of the symbolic link */
-	struct query_path path[QUERY_PATHS_MAX];
+	struct query_path paths[QUERY_PATHS_MAX];
 };
 
 /* Fills *ret_query. 0, or -EBADMSG: the record is not one that callgate writes. */
@@ -90,7 +90,7 @@ struct query_answer {
 	const char *reason;
 	size_t deciding_path; /* QUERY_PATHS: the path that decided */
 	/* The labels of the rules that agree with the answer: of all denials, or of all grants. NULL: no rule */
-	const char *rule[QUERY_RULES_MAX];
+	const char *rules[QUERY_RULES_MAX];
 	size_t rule_count;
 };
 

@@ -16,7 +16,7 @@ static bool record_text_is_one_of(const struct scan_text *text, const char *cons
 	return false;
 }
 
-static bool record_begins_with(const struct scan_text *text, const char *word)
+static bool record_text_begins_with(const struct scan_text *text, const char *word)
 {
 	return text->at && text->len >= strlen(word) && memcmp(text->at, word, strlen(word)) == 0;
 }
@@ -41,18 +41,18 @@ enum {
 /* Adds a canonical path. */
 static int record_add_path(struct query *query, const struct scan_text *text, unsigned want)
 {
-	struct query_path *path = &query->path[query->path_count];
-	int len = scan_get_bytes(text, path->path, sizeof(path->path));
+	struct query_path *path = &query->paths[query->path_count];
+	int len = scan_get_bytes(text, path->canonical_path, sizeof(path->canonical_path));
 
-	if (len <= 0 || path->path[0] != '/')
+	if (len <= 0 || path->canonical_path[0] != '/')
 		return -EBADMSG;
-	if (path_is_below(path->path, "/proc"))
+	if (path_is_below(path->canonical_path, "/proc"))
 		return RECORD_PATH_IS_BELOW_PROC;
-	if (path_is_below(path->path, "/dev/pts") || strcmp(path->path, "/dev/ptmx") == 0)
+	if (path_is_below(path->canonical_path, "/dev/pts") || strcmp(path->canonical_path, "/dev/ptmx") == 0)
 		return RECORD_PATH_IS_TERMINAL;
 	path->len = (size_t)len;
 	path->wanted_rights = want;
-	path->written_len = 0;
+	path->path_as_written_len = 0;
 	query->path_count++;
 	return 0;
 }
@@ -69,9 +69,10 @@ static int record_keep_written_path(struct query_path *path, const struct scan_t
 
 	if (!written->at || written->len == 0 || written->at[0] != '/' || scan_get_bytes(written, text, PATH_MAX) < 0)
 		return 0;
-	len = path_join("/", text, path->written, PATH_MAX, &lexical);
-	if (len > 0 && lexical && ((size_t)len != path->len || memcmp(path->written, path->path, path->len) != 0))
-		path->written_len = (size_t)len;
+	len = path_join("/", text, path->path_as_written, PATH_MAX, &lexical);
+	if (len > 0 && lexical &&
+	    ((size_t)len != path->len || memcmp(path->path_as_written, path->canonical_path, path->len) != 0))
+		path->path_as_written_len = (size_t)len;
 	return 0;
 }
 
@@ -85,7 +86,7 @@ static int record_read_path(struct query *query, const struct scan_path *path, u
 		return RECORD_PATH_IS_UNRESOLVED;
 	r = record_add_path(query, canonical, want);
 	if (r == 0 && path->resolved_path.at)
-		r = record_keep_written_path(&query->path[query->path_count - 1], &path->as_written);
+		r = record_keep_written_path(&query->paths[query->path_count - 1], &path->as_written);
 	return r;
 }
 
@@ -116,7 +117,7 @@ static const char *record_find_rest(const char *canonical, const char *written)
  */
 static int record_read_path_of_refused_walk(struct query *query, const struct scan_path *path, unsigned want)
 {
-	struct query_path *stop = &query->path[0], *whole = &query->path[1];
+	struct query_path *stop = &query->paths[0], *whole = &query->paths[1];
 	int len, r = record_read_path(query, path, want);
 	char written[PATH_MAX];
 	const char *rest;
@@ -126,8 +127,10 @@ static int record_read_path_of_refused_walk(struct query *query, const struct sc
 		return r;
 	if (scan_get_bytes(&path->as_written, written, sizeof(written)) < 0)
 		return -EBADMSG;
-	rest = record_find_rest(stop->path, written);
-	len = rest ? path_join(stop->path, rest + strspn(rest, "/"), whole->path, PATH_MAX, &lexical) : -1;
+	rest = record_find_rest(stop->canonical_path, written);
+	len = rest ? path_join(stop->canonical_path, rest + strspn(rest, "/"), whole->canonical_path, PATH_MAX,
+			       &lexical)
+		   : -1;
 	if (len < 0 || !lexical)
 		return RECORD_PATH_IS_UNRESOLVED;
 	if ((size_t)len == stop->len)
@@ -135,7 +138,7 @@ static int record_read_path_of_refused_walk(struct query *query, const struct sc
 	stop->wanted_rights = POLICY_READ;
 	whole->wanted_rights = want;
 	whole->len = (size_t)len;
-	whole->written_len = 0;
+	whole->path_as_written_len = 0;
 	query->path_count = 2;
 	return 0;
 }
@@ -180,7 +183,7 @@ static int record_read_paths(const struct scan_record *record, unsigned right, s
 	static const char *const words[] = {[RECORD_PATH_IS_UNRESOLVED] = "unresolved",
 					    [RECORD_PATH_IS_BELOW_PROC] = "proc",
 					    [RECORD_PATH_IS_TERMINAL] = "terminal"};
-	bool exec = record_begins_with(&record->syscall, "exec");
+	bool exec = record_text_begins_with(&record->syscall, "exec");
 	int r;
 
 	query->kind = QUERY_PATHS;
@@ -193,8 +196,9 @@ static int record_read_paths(const struct scan_record *record, unsigned right, s
 	if (r == 0 && record->path[2].as_written.at)
 		r = record_read_path(query, &record->path[2], record_get_loader_right(&record->path[2]));
 	if (r == 0 && scan_text_equals(&record->syscall, "openat2"))
-		query->path[0].written_len = 0;
-	if (r == 0 && record->has_ret && record_begins_with(&record->syscall, "symlink") && record->symlink_target.at) {
+		query->paths[0].path_as_written_len = 0;
+	if (r == 0 && record->has_ret && record_text_begins_with(&record->syscall, "symlink") &&
+	    record->symlink_target.at) {
 		int len = scan_get_bytes(&record->symlink_target, query->symlink_target, sizeof(query->symlink_target));
 
 		r = len < 0 ? -EBADMSG : 0;
@@ -247,7 +251,7 @@ static int record_read_request(const struct scan_record *record, struct query *q
 	query->upgrade = scan_text_equals(&record->proto, "websocket");
 	query->is_http_without_tls = scan_text_equals(&record->proto, "http");
 	if (!record->method.at || !record->path[0].as_written.at ||
-	    scan_get_bytes(&record->method, query->method, sizeof(query->method)) < 0 ||
+	    scan_get_bytes(&record->method, query->http_method, sizeof(query->http_method)) < 0 ||
 	    scan_get_bytes(&record->path[0].as_written, query->request_path, sizeof(query->request_path)) < 0)
 		return -EBADMSG;
 	/* the log tells only whether there was a query */
@@ -270,10 +274,10 @@ static int record_read_network(const struct scan_record *record, struct query *q
 					     : !record_text_is_one_of(&record->reason, rule_reasons)))
 		return record_set_rules_do_not_decide(
 			query->was_allowed ? &(struct scan_text){NULL, 0} : &record->reason, "within_run", query);
-	if (scan_get_bytes(&record->host, query->host, sizeof(query->host)) < 0 || record->port > 65535)
+	if (scan_get_bytes(&record->host, query->host_name, sizeof(query->host_name)) < 0 || record->port > 65535)
 		return -EBADMSG;
-	query->port = (unsigned)record->port;
-	query->udp = scan_text_equals(&record->proto, "udp");
+	query->port_number = (unsigned)record->port;
+	query->uses_udp = scan_text_equals(&record->proto, "udp");
 	if (scan_text_equals(&record->event, "request"))
 		return record_read_request(record, query);
 	query->any_port = scan_text_equals(&record->syscall, "listen");
@@ -281,7 +285,7 @@ static int record_read_network(const struct scan_record *record, struct query *q
 		query->kind = QUERY_RESOLVE_NAME;
 	else if (record_text_is_one_of(&record->syscall, listens))
 		query->kind = QUERY_LISTEN;
-	else if (!record->rule.at && record_is_loopback(query->host))
+	else if (!record->rule.at && record_is_loopback(query->host_name))
 		return record_set_rules_do_not_decide(&(struct scan_text){NULL, 0}, "within_run", query);
 	else
 		query->kind = QUERY_CONNECT;
@@ -314,14 +318,15 @@ static bool record_open_reads_content(const struct scan_record *record)
 		return scan_text_equals(&record->right, "r") ||
 		       (!scan_text_equals(&record->syscall, "creat") && (record->call_flags & O_ACCMODE) != O_WRONLY);
 	return scan_text_equals(&record->syscall, "openat2") ||
-	       scan_text_equals(&record->syscall, "inotify_add_watch") || record_begins_with(&record->syscall, "exec");
+	       scan_text_equals(&record->syscall, "inotify_add_watch") ||
+	       record_text_begins_with(&record->syscall, "exec");
 }
 
 static void record_set_content_read(const struct scan_record *record, struct query *query)
 {
 	query->was_allowed_but_failed = query->was_allowed && record->error.at;
 	query->content = record_open_reads_content(record) ? QUERY_READS : QUERY_READS_NOTHING;
-	if (query->is_rename || record_begins_with(&record->syscall, "link"))
+	if (query->is_rename || record_text_begins_with(&record->syscall, "link"))
 		query->content = scan_text_equals(&record->syscall, "renameat2") && record->call_flags & RENAME_EXCHANGE
 					 ? QUERY_EXCHANGES
 					 : QUERY_MOVES;
@@ -333,8 +338,8 @@ int query_read_record(const struct scan_record *record, struct query *ret_query)
 	unsigned right = record_get_right(record);
 
 	query->path_count = query->symlink_target_len = 0;
-	query->port = 0;
-	query->udp = query->upgrade = query->any_port = false;
+	query->port_number = 0;
+	query->uses_udp = query->upgrade = query->any_port = false;
 	query->was_allowed = !scan_text_equals(&record->verdict, "deny") &&
 			     !scan_text_equals(&record->verdict, "kill") && !scan_text_equals(&record->verdict, "ask");
 	query->was_found_absent = scan_text_equals(&record->reason, "absent") ||
@@ -345,8 +350,8 @@ int query_read_record(const struct scan_record *record, struct query *ret_query)
 	query->was_read_as_public = scan_text_equals(&record->reason, "public");
 	query->is_no_longer_public = scan_text_equals(&record->reason, "not_public");
 	query->is_file_of_callgate = record_is_file_of_callgate(record, query);
-	query->is_open_call = record->has_ret && record_begins_with(&record->syscall, "open");
-	query->is_rename = record_begins_with(&record->syscall, "rename");
+	query->is_open_call = record->has_ret && record_text_begins_with(&record->syscall, "open");
+	query->is_rename = record_text_begins_with(&record->syscall, "rename");
 	record_set_content_read(record, query);
 	if (!record->verdict.at || (!record->syscall.at && !record->event.at))
 		return -EBADMSG;

@@ -10,10 +10,10 @@
 #include "cli/agents/agents.h"
 #include "cli/load.h"
 
-#define SANDBOXES_DEFAULT 16
-#define SANDBOXES_MAX 256
-#define IDLE_NS_DEFAULT UINT64_C(900000000000)
-#define PROFILE_DEFAULT "extended" /* interpreters, compilers and tools: what models expect */
+#define MCP_SANDBOXES_DEFAULT 16
+#define MCP_SANDBOXES_MAX 256
+#define MCP_IDLE_TIMEOUT_DEFAULT_NS UINT64_C(900000000000)
+#define MCP_PROFILE_DEFAULT "extended" /* interpreters, compilers and tools: what models expect */
 #define NS_PER_MS UINT64_C(1000000)
 
 struct mcp_options {
@@ -30,7 +30,7 @@ static int mcp_set_idle(const struct cli_given *given, void *idle_ns)
 
 static int mcp_set_count(const struct cli_given *given, void *count)
 {
-	if (text_parse_number(given->value, 1, SANDBOXES_MAX, count) < 0)
+	if (text_parse_number(given->value, 1, MCP_SANDBOXES_MAX, count) < 0)
 		return cli_refuse_value(given, "is no number from 1 to 256");
 	return 0;
 }
@@ -86,7 +86,7 @@ static int mcp_make_arguments(int argc, char *const *given, const struct mcp_opt
 	error = error ? error : cli_list_add_owned(list, strdup("--"));
 	if (names_no_policy) {
 		error = error ? error : cli_list_add_owned(list, strdup("--profile"));
-		error = error ? error : cli_list_add_owned(list, strdup(PROFILE_DEFAULT));
+		error = error ? error : cli_list_add_owned(list, strdup(MCP_PROFILE_DEFAULT));
 	}
 	for (int i = 1; i < argc && error == 0; i++) {
 		if (!mcp_find_own_option(given[i]))
@@ -108,7 +108,7 @@ static bool mcp_policy_is_valid(const struct cli_policy_options *policy_options)
 
 int cli_main_mcp(int argc, char **argv)
 {
-	struct mcp_options options = {.idle_ns = IDLE_NS_DEFAULT, .sandboxes = SANDBOXES_DEFAULT};
+	struct mcp_options options = {.idle_ns = MCP_IDLE_TIMEOUT_DEFAULT_NS, .sandboxes = MCP_SANDBOXES_DEFAULT};
 	_cleanup_policy_options_ struct cli_policy_options policy = {0};
 	_cleanup_list_ struct cli_list arguments = {0};
 	const struct cli_syntax syntax = {
@@ -135,7 +135,7 @@ int cli_main_mcp(int argc, char **argv)
 		return cli_fail_usage("mcp");
 	}
 	names_no_policy = policy.policy_names.count == 0;
-	if ((names_no_policy && cli_list_add_owned(&policy.policy_names, strdup(PROFILE_DEFAULT)) < 0) ||
+	if ((names_no_policy && cli_list_add_owned(&policy.policy_names, strdup(MCP_PROFILE_DEFAULT)) < 0) ||
 	    !mcp_policy_is_valid(&policy))
 		return CLI_ERROR;
 	if (mcp_make_arguments(argc, given, &options, names_no_policy, &arguments) < 0) {

@@ -21,7 +21,8 @@ int cli_main_audit(int argc, char **argv)
 		.usage = "Usage: callgate audit VERB [OPTION...] LOG...\n\n"
 			 "Reads the logs of runs. Several logs are merged by time.\n\n",
 		.epilogue = "\nEach verb has --help. The format is described in callgate-audit(5).\n",
-		.verb = verbs, .count = CLI_VERB_COUNT(verbs)};
+		.verbs = verbs,
+		.verb_count = CLI_VERB_COUNT(verbs)};
 
 	return cli_run_verb(&all, argc, argv);
 }

@@ -23,23 +23,24 @@ static const char *const diff_names[DIFF_MAX] = {
 struct diff {
 	struct audit_filter filter;
 	bool json;
-	struct tally object[DIFF_MAX]; /* tally of each kind of object; count[i]: how often it occurs in log i */
+	struct tally
+		objects_by_kind[DIFF_MAX]; /* tally of each kind of object; count[i]: how often it occurs in log i */
 	char *workdir[2];              /* the workdir of each run; owned; NULL: not known */
 	char *run[2];                  /* owned */
 	bool lacks_read_records[2]; /* the run had "judge": "changes" */
 	uint64_t records[2], denied[2];
-	bool failed; /* no memory */
+	bool out_of_memory; /* no memory */
 };
 
 static void diff_count_object(struct diff *diff, enum diff_kind kind, const struct buf *object, size_t log)
 {
 	struct tally_item *item =
-		object->failed ? NULL : tally_find_or_add_item(&diff->object[kind], object->data, object->len);
+		object->failed ? NULL : tally_find_or_add_item(&diff->objects_by_kind[kind], object->data, object->len);
 
 	if (item)
-		item->count[log]++;
+		item->counts[log]++;
 	else
-		diff->failed = true;
+		diff->out_of_memory = true;
 }
 
 static void diff_put_path(const struct diff *diff, struct buf *out, const struct scan_text *path, size_t log)
@@ -131,7 +132,7 @@ static bool diff_on_entry(void *ctx, const struct audit_entry *entry)
 		diff_count_endpoint(diff, record, log);
 	else if (record->has_ret) /* calls that failed do not count */
 		diff_count_paths(diff, record, log);
-	return !diff->failed;
+	return !diff->out_of_memory;
 }
 
 /* ---- output ---- */
@@ -141,14 +142,16 @@ static size_t diff_count_objects(const struct tally *tally, size_t log)
 	size_t count = 0;
 
 	for (size_t i = 0; i < tally->items; i++)
-		count += tally->item[i]->count[log] > 0 && tally->item[i]->count[!log] == 0;
+		count += tally->item[i]->counts[log] > 0 && tally->item[i]->counts[!log] == 0;
 	return count;
 }
 
 static bool diff_is_equal(const struct diff *diff)
 {
 	for (enum diff_kind kind = 0; kind < DIFF_MAX; kind++)
-		if (diff_count_objects(&diff->object[kind], 0) + diff_count_objects(&diff->object[kind], 1) > 0)
+		if (diff_count_objects(&diff->objects_by_kind[kind], 0) +
+			    diff_count_objects(&diff->objects_by_kind[kind], 1) >
+		    0)
 			return false;
 	return true;
 }
@@ -159,9 +162,9 @@ static void diff_print_kind(enum diff_kind kind, const struct tally *tally, char
 	size_t log = sign == '+';
 
 	for (size_t i = 0; sorted && i < tally->items; i++)
-		if (sorted[i]->count[log] > 0 && sorted[i]->count[!log] == 0)
+		if (sorted[i]->counts[log] > 0 && sorted[i]->counts[!log] == 0)
 			(void)text_printf(stdout, "%c %-7s %7llu  %s\n", sign, diff_names[kind],
-					  (unsigned long long)sorted[i]->count[log], sorted[i]->name);
+					  (unsigned long long)sorted[i]->counts[log], sorted[i]->name);
 }
 
 static void diff_print(const struct diff *diff, const char *const *paths)
@@ -173,8 +176,8 @@ static void diff_print(const struct diff *diff, const char *const *paths)
 				  diff->run[log] ? diff->run[log] : "?", (unsigned long long)diff->records[log],
 				  (unsigned long long)diff->denied[log]);
 	for (enum diff_kind kind = 0; kind < DIFF_MAX; kind++) {
-		diff_print_kind(kind, &diff->object[kind], '-');
-		diff_print_kind(kind, &diff->object[kind], '+');
+		diff_print_kind(kind, &diff->objects_by_kind[kind], '-');
+		diff_print_kind(kind, &diff->objects_by_kind[kind], '+');
 	}
 }
 
@@ -185,7 +188,7 @@ static json_t *diff_make_kind_json(const struct tally *tally)
 	json_int_t both = 0;
 
 	for (size_t i = 0; sorted && i < tally->items; i++) {
-		const uint64_t *count = sorted[i]->count;
+		const uint64_t *count = sorted[i]->counts;
 
 		if (count[0] > 0 && count[1] > 0)
 			both++;
@@ -208,7 +211,7 @@ static int diff_print_json(const struct diff *diff)
 										      : POLICY_JUDGE_ALL),
 				  "records", (json_int_t)diff->records[log], "denied", (json_int_t)diff->denied[log]));
 	for (enum diff_kind kind = 0; kind < DIFF_MAX; kind++)
-		(void)json_object_set_new(all, diff_names[kind], diff_make_kind_json(&diff->object[kind]));
+		(void)json_object_set_new(all, diff_names[kind], diff_make_kind_json(&diff->objects_by_kind[kind]));
 	return cli_print_json("audit", all);
 }
 
@@ -264,7 +267,7 @@ static int diff_compare(struct diff *diff, const char *const *paths)
 		return CLI_ERROR;
 	}
 	status = audit_read_logs(&reading);
-	if (diff->failed)
+	if (diff->out_of_memory)
 		return cli_fail_no_memory("audit");
 	if (status != CLI_OK)
 		return status; /* a damaged log lacks lines, which must not count as differences */
@@ -288,7 +291,7 @@ int audit_main_diff(int argc, char **argv)
 	if (status == CLI_OPTIONS_PARSED)
 		status = paths ? diff_compare(&diff, paths) : CLI_ERROR;
 	for (enum diff_kind kind = 0; kind < DIFF_MAX; kind++)
-		tally_release(&diff.object[kind]);
+		tally_release(&diff.objects_by_kind[kind]);
 	for (size_t log = 0; log < 2; log++) {
 		free(diff.workdir[log]);
 		free(diff.run[log]);

@@ -34,7 +34,7 @@ int audit_filter_set_path(const struct cli_given *given, void *all)
 	struct audit_filter *filter = all;
 
 	filter->by_path = true;
-	return audit_compile_glob(given, &filter->arena, &filter->path);
+	return audit_compile_glob(given, &filter->arena, &filter->path_glob);
 }
 
 int audit_filter_set_program(const struct cli_given *given, void *all)
@@ -42,7 +42,7 @@ int audit_filter_set_program(const struct cli_given *given, void *all)
 	struct audit_filter *filter = all;
 
 	filter->by_program = true;
-	return audit_compile_glob(given, &filter->arena, &filter->program);
+	return audit_compile_glob(given, &filter->arena, &filter->program_glob);
 }
 
 int audit_filter_set_event(const struct cli_given *given, void *event)
@@ -223,16 +223,16 @@ bool audit_filter_matches(const struct audit_filter *filter, const struct audit_
 	       (!filter->error || filter_match_word_list(filter->error, &record->error)) &&
 	       (!filter->event || filter_match_event(filter->event, record)) &&
 	       (!filter->pid || filter_match_pid(filter->pid, record)) &&
-	       (!filter->slower_ns || (record->has_ns && record->ns > filter->slower_ns)) &&
+	       (!filter->min_duration_ns || (record->has_ns && record->ns > filter->min_duration_ns)) &&
 	       filter_match_times(filter, entry) && (!filter->rule || filter_match_text(filter->rule, &record->rule)) &&
 	       (!filter->host || filter_match_host(filter->host, record)) &&
-	       (!filter->by_program || filter_match_glob(&filter->program, &record->exe)) &&
-	       (!filter->by_path || filter_match_path(&filter->path, record));
+	       (!filter->by_program || filter_match_glob(&filter->program_glob, &record->exe)) &&
+	       (!filter->by_path || filter_match_path(&filter->path_glob, record));
 }
 
 bool audit_filter_is_empty(const struct audit_filter *filter)
 {
 	return !filter->denied_only && !filter->verdict && !filter->call && !filter->error && !filter->event &&
-	       !filter->pid && !filter->slower_ns && !filter->since && !filter->until && !filter->rule &&
+	       !filter->pid && !filter->min_duration_ns && !filter->since && !filter->until && !filter->rule &&
 	       !filter->host && !filter->by_program && !filter->by_path;
 }

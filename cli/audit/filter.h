@@ -20,11 +20,11 @@ struct audit_filter {
 	/* a wall-clock time or the beginning of one; or +DURATION after the time of the log's header */
 	const char *since, *until;
 	uint64_t since_ns, until_ns; /* of +DURATION */
-	uint64_t slower_ns;  /* 0: no condition */
+	uint64_t min_duration_ns; /* 0: no condition */
 	int64_t pid;         /* pid, host_pid or tid of the record; 0: any */
 	bool by_path, by_program;
-	struct glob path; /* pattern for one of the record's paths: for the resolved path, if the record has it */
-	struct glob program;
+	struct glob path_glob; /* pattern for one of the record's paths: for the resolved path, if the record has it */
+	struct glob program_glob;
 	struct arena arena;
 };
 
@@ -86,7 +86,7 @@ struct audit_filter {
 		{"until", 0, "TIME", "only up to this time, which is included", audit_filter_set_time, (at), 1},       \
 	{                                                                                                              \
 		"slower-than", 0, "TIME", "only what took longer, such as 500us or 2ms", audit_filter_set_slower_than, \
-			(at) + offsetof(struct audit_filter, slower_ns), 0                                             \
+			(at) + offsetof(struct audit_filter, min_duration_ns), 0                                      \
 	}
 
 int audit_filter_set_word_list(const struct cli_given *given, void *list);

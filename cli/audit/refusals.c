@@ -153,7 +153,7 @@ static void refusal_fill_group(struct refusal_group *group, const struct scan_re
 		buf_puts(&target, " ");
 		audit_put_text(&target, &record->args_json);
 	}
-	group->target = buf_take_text(&target);
+	group->target_text = buf_take_text(&target);
 	group->reason = refusal_copy_text(&record->reason);
 	group->rule = refusal_copy_text(&record->rule);
 	refusal_set_suggestion(group, record);
@@ -174,11 +174,11 @@ int refusals_add(struct refusals *refusals, const struct scan_record *record)
 	audit_put_text(&key, &record->reason);
 	buf_puts(&key, "\n");
 	audit_put_text(&key, &record->rule);
-	item = key.failed ? NULL : tally_find_or_add_item(&refusals->group, key.data, key.len);
+	item = key.failed ? NULL : tally_find_or_add_item(&refusals->groups, key.data, key.len);
 	if (!item)
 		return -ENOMEM;
-	item->count[0] += record->refusal_count ? record->refusal_count : 1;
-	if (item->data || item == refusals->group.others_item)
+	item->counts[0] += record->refusal_count ? record->refusal_count : 1;
+	if (item->data || item == refusals->groups.others_item_of_overflow)
 		return 0;
 	item->data = calloc(1, sizeof(struct refusal_group));
 	if (!item->data)
@@ -189,18 +189,18 @@ int refusals_add(struct refusals *refusals, const struct scan_record *record)
 
 json_t *refusals_make_json(const struct refusals *refusals)
 {
-	struct tally_item **sorted = tally_sort(&refusals->group, 0);
+	struct tally_item **sorted = tally_sort(&refusals->groups, 0);
 	json_t *list = sorted ? json_array() : NULL;
 
-	for (size_t i = 0; list && i < refusals->group.items; i++) {
+	for (size_t i = 0; list && i < refusals->groups.items; i++) {
 		const struct refusal_group *group = sorted[i]->data;
-		const struct refusal_group none = {.access_kind = "other", .target = sorted[i]->name};
+		const struct refusal_group none = {.access_kind = "other", .target_text = sorted[i]->name};
 
 		group = group ? group : &none;
 		(void)json_array_append_new(list, json_pack("{s:I, s:s, s:s?, s:s?, s:s?, s:o, s:s?}", "count",
-							    (json_int_t)sorted[i]->count[0], "op", group->access_kind,
-							    "target", group->target, "reason", group->reason, "rule",
-							    group->rule, "suggest",
+							    (json_int_t)sorted[i]->counts[0], "op", group->access_kind,
+							    "target", group->target_text, "reason", group->reason,
+							    "rule", group->rule, "suggest",
 							    report_make_text_json(group->suggested_option),
 							    "suggest_reason", group->why_no_suggestion));
 	}
@@ -210,15 +210,15 @@ json_t *refusals_make_json(const struct refusals *refusals)
 
 void refusals_release(struct refusals *refusals)
 {
-	for (size_t i = 0; i < refusals->group.items; i++) {
-		struct refusal_group *group = refusals->group.item[i]->data;
+	for (size_t i = 0; i < refusals->groups.items; i++) {
+		struct refusal_group *group = refusals->groups.item[i]->data;
 
 		if (!group)
 			continue;
-		free(group->target);
+		free(group->target_text);
 		free(group->reason);
 		free(group->rule);
 		free(group->suggested_option);
 	}
-	tally_release(&refusals->group);
+	tally_release(&refusals->groups);
 }

@@ -9,12 +9,12 @@
 
 /* Zero-initialise; refusals_release releases. */
 struct refusals {
-	struct tally group; /* data: a struct refusal_group; count[0]: how often */
+	struct tally groups; /* data: a struct refusal_group; count[0]: how often */
 };
 
 struct refusal_group {
 	const char *access_kind; /* read, write, exec, net, listen or other; static */
-	char *target;        /* all texts are owned, safe for a terminal; NULL: none */
+	char *target_text;       /* all texts are owned, safe for a terminal; NULL: none */
 	char *reason, *rule;
 	char *suggested_option; /* an option of callgate run that allows it */
 	const char *why_no_suggestion; /* why no option is suggested; static; NULL: not known */

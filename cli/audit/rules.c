@@ -24,7 +24,7 @@ int rules_count_record(struct rules *rules, const struct scan_record *record)
 	item = label.failed ? NULL : tally_find_or_add_item(&rules->rule_uses, label.data ? label.data : "", label.len);
 	if (!item)
 		return -ENOMEM;
-	item->count[0] += record->refusal_count ? record->refusal_count : 1;
+	item->counts[0] += record->refusal_count ? record->refusal_count : 1;
 	return 0;
 }
 
@@ -40,7 +40,7 @@ static bool rules_collect_labels_without_position(const struct rules *rules, str
 		const struct tally_item *item = rules->rule_uses.item[i];
 
 		if (!tally_find_or_add_item(stripped, text,
-					    label_strip_file_and_index(item->name, item->len, text, sizeof(text))))
+					    label_remove_file_and_index(item->name, item->len, text, sizeof(text))))
 			return false;
 	}
 	return true;
@@ -62,12 +62,12 @@ static json_t *rules_list_unused(const struct tally *stripped, const struct poli
 		if (!shown)
 			continue;
 		shown[text_escape_for_json(shown, rule.label, strlen(rule.label))] = '\0';
-		len = label_strip_file_and_index(shown, strlen(shown), text, sizeof(text));
+		len = label_remove_file_and_index(shown, strlen(shown), text, sizeof(text));
 		if (tally_find_item(stripped, text, len))
 			continue;
 		item = tally_find_or_add_item(&listed, shown,
 					      strlen(shown)); /* @interpreter makes several rules with one label */
-		if (item && item->count[0]++ == 0)
+		if (item && item->counts[0]++ == 0)
 			(void)json_array_append_new(unused, json_string(shown));
 	}
 	tally_release(&listed);

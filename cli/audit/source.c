@@ -30,20 +30,20 @@ static const char *source_get_error_text(int error)
 	}
 }
 
-static void source_end_reading(struct source *source, int error)
+static void source_end_reading(struct log_source *source, int error)
 {
 	source->state = SOURCE_ENDED;
 	source->error = error;
 }
 
-static void source_report_damage(struct source *source)
+static void source_report_damage(struct log_source *source)
 {
-	if (source->damaged_lines++ < DAMAGED_LINES_REPORTED_MAX)
+	if (source->damaged_line_count++ < DAMAGED_LINES_REPORTED_MAX)
 		cli_print_error("audit", "%s:%llu: not a line of an audit log: the file was edited or is damaged",
 				source->file_path, (unsigned long long)source->line.line_number);
 }
 
-static void source_on_header(struct source *source, json_t *header)
+static void source_on_header(struct log_source *source, json_t *header)
 {
 	const json_t *run = json_object_get(header, "run");
 	const char *id = json_is_string(run) ? json_string_value(run) : "";
@@ -63,7 +63,7 @@ static void source_on_header(struct source *source, json_t *header)
 }
 
 /* Remembers the file in which the log continues. It is in the same directory. */
-static void source_note_next_file(struct source *source, const char *name)
+static void source_note_next_file(struct log_source *source, const char *name)
 {
 	const char *slash = strrchr(source->file_path, '/');
 
@@ -75,7 +75,7 @@ static void source_note_next_file(struct source *source, const char *name)
 }
 
 /* Handles the trailer, whose JSON is in line.json. */
-static void source_on_trailer(struct source *source)
+static void source_on_trailer(struct log_source *source)
 {
 	const char *type = audit_line_get_type(source->line.json), *time;
 
@@ -90,14 +90,14 @@ static void source_on_trailer(struct source *source)
 		source_note_next_file(source, json_string_value(json_object_get(source->line.json, "next")));
 }
 
-static void source_set_text(struct source *source, const char *text, size_t len)
+static void source_set_text(struct log_source *source, const char *text, size_t len)
 {
 	source->entry.json_text = text;
 	source->entry.len = len;
 }
 
 /* Parses a line that scan_parse_line_fast does not accept. 0, or -EBADMSG: the text is no line of a log. */
-static int source_parse_line(struct source *source)
+static int source_parse_line(struct log_source *source)
 {
 	struct audit_entry *entry = &source->entry;
 
@@ -125,7 +125,7 @@ static int source_parse_line(struct source *source)
 }
 
 /* Makes `entry` from `line`. 0, or -EBADMSG: the text is no line of a log. */
-static int source_read_line(struct source *source)
+static int source_read_line(struct log_source *source)
 {
 	struct audit_entry *entry = &source->entry;
 	int r;
@@ -149,20 +149,20 @@ static int source_read_line(struct source *source)
 /*
  * Whether to wait before showing this record: when following, a call that has no outcome yet gets a little time for it.
  */
-static bool source_waits_for_outcome(struct source *source)
+static bool source_waits_for_outcome(struct log_source *source)
 {
 	const struct audit_entry *entry = &source->entry;
 
 	if (!source->follow.is_requested || entry->json || entry->record.has_ns ||
-	    source->waited_line_number == source->line.line_number)
+	    source->outcome_awaited_line_number == source->line.line_number)
 		return false;
-	source->waited_line_number = source->line.line_number;
+	source->outcome_awaited_line_number = source->line.line_number;
 	audit_reader_seek(source->reader, source->line.offset, source->line.line_number);
 	return true;
 }
 
 /* Whether the command line names this file, too, so that it is read as a log of its own. */
-static bool source_file_is_named_by_user(const struct source *source, const char *path)
+static bool source_file_is_named_by_user(const struct log_source *source, const char *path)
 {
 	struct stat file, other;
 
@@ -175,17 +175,17 @@ static bool source_file_is_named_by_user(const struct source *source, const char
 }
 
 /* Continues in another file. Takes reader and path. */
-static void source_change_file(struct source *source, struct audit_reader *reader, char *path)
+static void source_change_file(struct log_source *source, struct audit_reader *reader, char *path)
 {
 	audit_reader_free(source->reader);
 	free(source->file_path);
 	source->reader = reader;
 	source->file_path = path;
-	source->waited_line_number = 0;
+	source->outcome_awaited_line_number = 0;
 }
 
 /* Continues in the file that the last line names. 1; 0: that file is read as another log; or -errno. */
-static int source_open_next_file(struct source *source)
+static int source_open_next_file(struct log_source *source)
 {
 	_cleanup_free_ char *path = steal_pointer(&source->next_file);
 	struct audit_reader *reader;
@@ -206,7 +206,7 @@ static int source_open_next_file(struct source *source)
  * Reads the first line of a further file. Its number must be higher than the last one: the files of an edited log could
  * form a circle.
  */
-static void source_begin_next_file(struct source *source)
+static void source_begin_next_file(struct log_source *source)
 {
 	long long number = source->file_number;
 
@@ -216,7 +216,7 @@ static void source_begin_next_file(struct source *source)
 }
 
 /* Sets the state after the last line: waiting, if the log is followed, or ended. */
-static void source_set_end_state(struct source *source)
+static void source_set_end_state(struct log_source *source)
 {
 	uint64_t torn = audit_reader_get_torn_bytes(source->reader);
 	int r = source->next_file ? source_open_next_file(source) : 0;
@@ -240,7 +240,7 @@ static void source_set_end_state(struct source *source)
 				source->file_path, (unsigned long long)torn);
 }
 
-void source_read_next_entry(struct source *source)
+void source_read_next_entry(struct log_source *source)
 {
 	int r;
 
@@ -268,15 +268,15 @@ void source_read_next_entry(struct source *source)
 		source_end_reading(source, r);
 }
 
-void source_open(struct source *source, const struct audit_reading *reading, size_t index)
+void source_open(struct log_source *source, const struct audit_reading *reading, size_t index)
 {
 	const char *path = reading->paths[index];
 	int r;
 
-	*source = (struct source){.log = {.path = path, .index = index},
-				  .follow = {.is_requested = reading->follows_growing_logs},
-				  .paths = reading->paths,
-				  .file_path = strdup(path)};
+	*source = (struct log_source){.log = {.path = path, .index = index},
+				      .follow = {.is_requested = reading->follows_growing_logs},
+				      .paths = reading->paths,
+				      .file_path = strdup(path)};
 	source->entry.log = &source->log;
 	r = source->file_path ? audit_reader_open(path, &source->reader) : -ENOMEM;
 	if (r < 0)
@@ -285,7 +285,7 @@ void source_open(struct source *source, const struct audit_reading *reading, siz
 		source_read_next_entry(source);
 }
 
-void source_read_after_wait(struct source *source)
+void source_read_after_wait(struct log_source *source)
 {
 	struct audit_reader *next;
 
@@ -309,17 +309,17 @@ void source_read_after_wait(struct source *source)
 	}
 }
 
-int source_close(struct source *source)
+int source_close(struct log_source *source)
 {
 	if (source->error < 0 && source->error != -ECANCELED) /* the error has been reported */
 		cli_print_error("audit", "%s: %s", source->log.path, source_get_error_text(source->error));
-	else if (source->damaged_lines > DAMAGED_LINES_REPORTED_MAX)
+	else if (source->damaged_line_count > DAMAGED_LINES_REPORTED_MAX)
 		cli_print_error("audit", "%s: %llu damaged lines altogether", source->log.path,
-				(unsigned long long)source->damaged_lines);
+				(unsigned long long)source->damaged_line_count);
 	audit_reader_free(source->reader);
 	json_decref(source->log.header);
 	free(source->buffer);
 	free(source->file_path);
 	free(source->next_file);
-	return source->error < 0 || source->damaged_lines > 0 ? CLI_ERROR : CLI_OK;
+	return source->error < 0 || source->damaged_line_count > 0 ? CLI_ERROR : CLI_OK;
 }

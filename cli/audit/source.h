@@ -11,7 +11,7 @@ enum source_state {
 	SOURCE_ENDED,
 };
 
-struct source {
+struct log_source {
 	struct audit_log log;
 	struct audit_reader *reader; /* owned */
 	struct audit_entry entry;
@@ -24,22 +24,22 @@ struct source {
 	char *next_file;    /* owned: the path of the file in which the log goes on */
 	const char *const *paths; /* of all logs */
 	/* in a followed log: number of the last line for whose outcome the reader has waited, counted from 1 */
-	uint64_t waited_line_number;
+	uint64_t outcome_awaited_line_number;
 	struct follow follow;
-	uint64_t damaged_lines;
+	uint64_t damaged_line_count;
 	int error; /* -errno: reading failed */
 };
 
 /* Opens a log and reads its first line. source_close releases, in any case. */
-void source_open(struct source *source, const struct audit_reading *reading, size_t index);
+void source_open(struct log_source *source, const struct audit_reading *reading, size_t index);
 
 /* Reads the next line into `entry`, or sets another state. */
-void source_read_next_entry(struct source *source);
+void source_read_next_entry(struct log_source *source);
 
 /* In state SOURCE_WAITING: reads on, perhaps in the file that has got the log's name. */
-void source_read_after_wait(struct source *source);
+void source_read_after_wait(struct log_source *source);
 
 /* Reports errors and damage. Returns CLI_OK or CLI_ERROR. */
-int source_close(struct source *source);
+int source_close(struct log_source *source);
 
 #endif

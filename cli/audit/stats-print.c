@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "cli/audit/stats.h"
 
-#define ROWS_MAX 15 /* rows of a long table that are printed; --json prints all rows */
+#define STATS_PRINTED_ROWS_MAX 15 /* rows of a long table that are printed; --json prints all rows */
 
 static double stats_get_us(uint64_t ns)
 {
@@ -15,7 +15,7 @@ static double stats_get_us(uint64_t ns)
 
 static void stats_print_count(const struct tally_item *item)
 {
-	(void)text_printf(stdout, "%9llu  %s\n", (unsigned long long)item->count[STATS_COUNT], item->name);
+	(void)text_printf(stdout, "%9llu  %s\n", (unsigned long long)item->counts[STATS_COUNT], item->name);
 }
 
 static void stats_print_times(const struct histogram *times)
@@ -29,8 +29,8 @@ static void stats_print_times(const struct histogram *times)
 
 static void stats_print_call(const struct tally_item *item)
 {
-	(void)text_printf(stdout, "%9llu %8llu", (unsigned long long)item->count[STATS_COUNT],
-			  (unsigned long long)item->count[STATS_DENIED]);
+	(void)text_printf(stdout, "%9llu %8llu", (unsigned long long)item->counts[STATS_COUNT],
+			  (unsigned long long)item->counts[STATS_DENIED]);
 	if (item->data)
 		stats_print_times(item->data);
 	(void)text_printf(stdout, "  %.40s\n", item->name);
@@ -38,14 +38,14 @@ static void stats_print_call(const struct tally_item *item)
 
 static void stats_print_host(const struct tally_item *item)
 {
-	const uint64_t *count = item->count;
+	const uint64_t *count = item->counts;
 
 	(void)text_printf(stdout, "%9llu %8llu %8llu %12llu %12llu  %s\n", (unsigned long long)count[HOST_CONNECTIONS],
 			  (unsigned long long)count[HOST_REQUESTS], (unsigned long long)count[HOST_DENIED],
 			  (unsigned long long)count[HOST_UP], (unsigned long long)count[HOST_DOWN], item->name);
 }
 
-#define CALL_HEADING "    calls   denied   mean us    p50 us    p90 us    p99 us     max us  "
+#define STATS_CALL_TABLE_HEADING "    calls   denied   mean us    p50 us    p90 us    p99 us     max us  "
 
 static const struct stats_layout {
 	const char *name; /* key of the table in the output of --json */
@@ -53,13 +53,13 @@ static const struct stats_layout {
 	size_t rows_max; /* largest number of rows of the table to print */
 	void (*print)(const struct tally_item *item);
 } stats_tables[STATS_MAX] = {
-	[STATS_SYSCALL] = {"by_syscall", CALL_HEADING "system call", SIZE_MAX, stats_print_call},
-	[STATS_EVENT] = {"by_event", CALL_HEADING "event", SIZE_MAX, stats_print_call},
-	[STATS_HOST] = {"by_host", "    conns requests   denied     bytes up   bytes down  host", ROWS_MAX,
-			stats_print_host},
-	[STATS_VERDICT] = {"by_verdict", "verdicts", ROWS_MAX, stats_print_count},
-	[STATS_REASON] = {"by_reason", "reasons of denials", ROWS_MAX, stats_print_count},
-	[STATS_EXE] = {"by_exe", "programs", ROWS_MAX, stats_print_count},
+	[STATS_SYSCALL] = {"by_syscall", STATS_CALL_TABLE_HEADING "system call", SIZE_MAX, stats_print_call},
+	[STATS_EVENT] = {"by_event", STATS_CALL_TABLE_HEADING "event", SIZE_MAX, stats_print_call},
+	[STATS_HOST] = {"by_host", "    conns requests   denied     bytes up   bytes down  host",
+			STATS_PRINTED_ROWS_MAX, stats_print_host},
+	[STATS_VERDICT] = {"by_verdict", "verdicts", STATS_PRINTED_ROWS_MAX, stats_print_count},
+	[STATS_REASON] = {"by_reason", "reasons of denials", STATS_PRINTED_ROWS_MAX, stats_print_count},
+	[STATS_EXE] = {"by_exe", "programs", STATS_PRINTED_ROWS_MAX, stats_print_count},
 };
 
 static void stats_print_table(const struct stats_layout *layout, const struct tally *tally)
@@ -77,29 +77,29 @@ static void stats_print_table(const struct stats_layout *layout, const struct ta
 
 static void stats_print_denials(const struct refusals *denials)
 {
-	_cleanup_free_ struct tally_item **sorted = tally_sort(&denials->group, 0);
-	size_t groups = denials->group.items;
+	_cleanup_free_ struct tally_item **sorted = tally_sort(&denials->groups, 0);
+	size_t groups = denials->groups.items;
 
 	if (!sorted || groups == 0)
 		return;
 	(void)text_printf(stdout, "\n   denied  what was refused, and what would allow it\n");
-	for (size_t i = 0; i < groups && i < ROWS_MAX; i++) {
+	for (size_t i = 0; i < groups && i < STATS_PRINTED_ROWS_MAX; i++) {
 		const struct refusal_group *group = sorted[i]->data;
 
 		if (!group) {
 			stats_print_count(sorted[i]);
 			continue;
 		}
-		(void)text_printf(stdout, "%9llu  %s %s: %s%s%s\n", (unsigned long long)sorted[i]->count[0],
-				  group->access_kind, group->target ? group->target : "",
+		(void)text_printf(stdout, "%9llu  %s %s: %s%s%s\n", (unsigned long long)sorted[i]->counts[0],
+				  group->access_kind, group->target_text ? group->target_text : "",
 				  group->reason ? group->reason : "denied", group->rule && group->rule[0] ? ", " : "",
 				  group->rule ? group->rule : "");
 		if (group->suggested_option || group->why_no_suggestion)
 			(void)text_printf(stdout, "           %s%s\n", group->suggested_option ? "" : "no option: ",
 					  group->suggested_option ? group->suggested_option : group->why_no_suggestion);
 	}
-	if (groups > ROWS_MAX)
-		(void)text_printf(stdout, "           and %zu more\n", groups - ROWS_MAX);
+	if (groups > STATS_PRINTED_ROWS_MAX)
+		(void)text_printf(stdout, "           and %zu more\n", groups - STATS_PRINTED_ROWS_MAX);
 }
 
 static void stats_print_rules(const struct rules *rules)
@@ -109,10 +109,11 @@ static void stats_print_rules(const struct rules *rules)
 
 	if (sorted && rules->rule_uses.items > 0) {
 		(void)text_printf(stdout, "\nrules that decided\n");
-		for (size_t i = 0; i < rules->rule_uses.items && i < ROWS_MAX; i++)
+		for (size_t i = 0; i < rules->rule_uses.items && i < STATS_PRINTED_ROWS_MAX; i++)
 			stats_print_count(sorted[i]);
-		if (rules->rule_uses.items > ROWS_MAX)
-			(void)text_printf(stdout, "           and %zu more\n", rules->rule_uses.items - ROWS_MAX);
+		if (rules->rule_uses.items > STATS_PRINTED_ROWS_MAX)
+			(void)text_printf(stdout, "           and %zu more\n",
+					  rules->rule_uses.items - STATS_PRINTED_ROWS_MAX);
 	}
 	if (!rules->unused_labels)
 		return;
@@ -145,7 +146,7 @@ void stats_print(const struct stats *stats)
 	}
 	(void)text_printf(stdout, "\n");
 	for (enum stats_table i = 0; i < STATS_MAX; i++)
-		stats_print_table(&stats_tables[i], &stats->table[i]);
+		stats_print_table(&stats_tables[i], &stats->tables[i]);
 	stats_print_denials(&stats->denials);
 	stats_print_rules(&stats->rules);
 }
@@ -169,7 +170,7 @@ static void stats_add_times(json_t *object, const struct histogram *times)
 
 static json_t *stats_make_item_json(enum stats_table table, const struct tally_item *item)
 {
-	const uint64_t *count = item->count;
+	const uint64_t *count = item->counts;
 	json_t *object;
 
 	if (table == STATS_HOST)
@@ -212,7 +213,7 @@ static json_t *stats_make_rules_json(const struct rules *rules)
 
 	for (size_t i = 0; i < rules->rule_uses.items; i++)
 		(void)json_object_set_new(used, rules->rule_uses.item[i]->name,
-					  json_integer((json_int_t)rules->rule_uses.item[i]->count[0]));
+					  json_integer((json_int_t)rules->rule_uses.item[i]->counts[0]));
 	return json_pack("{s:o, s:O?, s:b}", "used", used, "unused", rules->unused_labels, "same_policy",
 			 (int)rules->logs_have_same_policy);
 }
@@ -227,8 +228,7 @@ void stats_print_json(const struct stats *stats)
 	_cleanup_free_ char *text = NULL;
 
 	for (enum stats_table i = 0; i < STATS_MAX; i++)
-		(void)json_object_set_new(all, stats_tables[i].name,
-					  stats_make_table_json(i, &stats->table[i]));
+		(void)json_object_set_new(all, stats_tables[i].name, stats_make_table_json(i, &stats->tables[i]));
 	stats_add_times(latency, &stats->latency);
 	(void)json_object_set_new(all, "latency", latency);
 	(void)json_object_set_new(all, "denials", refusals_make_json(&stats->denials));

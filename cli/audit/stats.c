@@ -8,7 +8,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 
-#define HISTOGRAMS_MAX 1000u /* most histograms of a table; there are fewer system calls */
+#define STATS_HISTOGRAMS_MAX 1000u /* most histograms of a table; there are fewer system calls */
 
 /* Finds or adds the item of a name in a table. NULL: the record has no such name, or no memory. */
 static struct tally_item *stats_find_item(struct stats *stats, enum stats_table table, const struct scan_text *name)
@@ -19,8 +19,8 @@ static struct tally_item *stats_find_item(struct stats *stats, enum stats_table 
 	if (!name->at)
 		return NULL;
 	audit_put_text(&text, name);
-	item = text.failed ? NULL : tally_find_or_add_item(&stats->table[table], text.data ? text.data : "", text.len);
-	stats->failed = stats->failed || !item;
+	item = text.failed ? NULL : tally_find_or_add_item(&stats->tables[table], text.data ? text.data : "", text.len);
+	stats->out_of_memory = stats->out_of_memory || !item;
 	return item;
 }
 
@@ -32,9 +32,9 @@ static void stats_count_call(struct stats *stats, enum stats_table table, const 
 
 	if (!item)
 		return;
-	item->count[STATS_COUNT]++;
-	item->count[STATS_DENIED] += record_is_denied(record);
-	if (!item->data && stats->table[table].items <= HISTOGRAMS_MAX)
+	item->counts[STATS_COUNT]++;
+	item->counts[STATS_DENIED] += record_is_denied(record);
+	if (!item->data && stats->tables[table].items <= STATS_HISTOGRAMS_MAX)
 		item->data = calloc(1, sizeof(struct histogram));
 	if (item->data && record->has_ns)
 		histogram_add(item->data, record->ns);
@@ -51,11 +51,11 @@ static void stats_count_host(struct stats *stats, const struct scan_record *reco
 
 	if (!item)
 		return;
-	item->count[HOST_CONNECTIONS] += scan_text_equals(&record->event, "close");
-	item->count[HOST_REQUESTS] += scan_text_equals(&record->event, "request");
-	item->count[HOST_DENIED] += record_is_denied(record);
-	item->count[HOST_UP] += record->bytes_up;
-	item->count[HOST_DOWN] += record->bytes_down;
+	item->counts[HOST_CONNECTIONS] += scan_text_equals(&record->event, "close");
+	item->counts[HOST_REQUESTS] += scan_text_equals(&record->event, "request");
+	item->counts[HOST_DENIED] += record_is_denied(record);
+	item->counts[HOST_UP] += record->bytes_up;
+	item->counts[HOST_DOWN] += record->bytes_down;
 }
 
 static void stats_count_text(struct stats *stats, enum stats_table table, const struct scan_text *text)
@@ -63,7 +63,7 @@ static void stats_count_text(struct stats *stats, enum stats_table table, const 
 	struct tally_item *item = stats_find_item(stats, table, text);
 
 	if (item)
-		item->count[STATS_COUNT]++;
+		item->counts[STATS_COUNT]++;
 }
 
 static void stats_on_trailer(struct stats *stats, const struct audit_entry *entry)
@@ -93,9 +93,9 @@ static void stats_count_record(struct stats *stats, const struct scan_record *re
 	if (denied)
 		stats_count_text(stats, STATS_REASON, &record->reason);
 	if ((denied || record->was_observed) && refusals_add(&stats->denials, record) < 0)
-		stats->failed = true;
+		stats->out_of_memory = true;
 	if (rules_count_record(&stats->rules, record) < 0)
-		stats->failed = true;
+		stats->out_of_memory = true;
 }
 
 static bool stats_on_entry(void *ctx, const struct audit_entry *entry)
@@ -106,7 +106,7 @@ static bool stats_on_entry(void *ctx, const struct audit_entry *entry)
 		stats_on_trailer(stats, entry);
 	else if (audit_filter_matches(&stats->filter, entry))
 		stats_count_record(stats, &entry->record);
-	return !stats->failed;
+	return !stats->out_of_memory;
 }
 
 #define FIELD_OFFSET(member) offsetof(struct stats, member)
@@ -144,7 +144,7 @@ static int stats_read(struct stats *stats, const char *const *paths)
 	for (size_t i = 0; i < stats->log_count; i++)
 		stats->log[i].path = paths[i];
 	status = audit_read_logs(&reading);
-	if (stats->failed)
+	if (stats->out_of_memory)
 		return cli_fail_no_memory("audit");
 	for (size_t i = 0; stats->policy.policy_names.count > 0 && i < stats->log_count; i++)
 		if (audit_header_lacks_records_of_reads(stats->log[i].header)) {
@@ -168,7 +168,7 @@ static int stats_read(struct stats *stats, const char *const *paths)
 static void stats_release(struct stats *stats)
 {
 	for (enum stats_table i = 0; i < STATS_MAX; i++)
-		tally_release(&stats->table[i]);
+		tally_release(&stats->tables[i]);
 	for (size_t i = 0; stats->log && i < stats->log_count; i++) {
 		json_decref(stats->log[i].header);
 		json_decref(stats->log[i].trailer);

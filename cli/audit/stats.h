@@ -19,14 +19,14 @@ struct stats {
 	struct cli_policy_options policy;
 	bool json;
 	/* tallies of the tables; for calls and events, item data is a struct histogram */
-	struct tally table[STATS_MAX];
+	struct tally tables[STATS_MAX];
 	struct histogram latency; /* durations of all system calls */
 	struct refusals denials;
 	struct rules rules;
 	struct stats_log *log; /* owned: one for each path */
 	size_t log_count;
 	uint64_t records, denied, unfinished;
-	bool failed; /* memory ran out */
+	bool out_of_memory; /* memory ran out */
 };
 
 /* Indices of tally_item.count[] in the tables. */

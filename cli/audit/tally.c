@@ -9,21 +9,21 @@ static uint32_t *tally_find_slot(const struct tally *tally, const char *name, si
 {
 	size_t at = texthash_compute(&tally->hash, 0, name, len) & (tally->slot_count - 1);
 
-	while (tally->slot[at]) {
-		const struct tally_item *item = tally->item[tally->slot[at] - 1];
+	while (tally->hash_slots[at]) {
+		const struct tally_item *item = tally->item[tally->hash_slots[at] - 1];
 
 		if (item->len == len && memcmp(item->name, name, len) == 0)
 			break;
 		at = (at + 1) & (tally->slot_count - 1);
 	}
-	return &tally->slot[at];
+	return &tally->hash_slots[at];
 }
 
 /* Keeps at least half of the slots free. */
 static bool tally_grow_slots(struct tally *tally)
 {
 	size_t slots = tally->slot_count ? tally->slot_count * 2 : 64;
-	uint32_t *slot, *old = tally->slot;
+	uint32_t *slot, *old = tally->hash_slots;
 
 	if (tally->slot_count > 2 * tally->items + 2)
 		return true;
@@ -32,7 +32,7 @@ static bool tally_grow_slots(struct tally *tally)
 		return false;
 	if (!old)
 		texthash_init(&tally->hash);
-	tally->slot = slot;
+	tally->hash_slots = slot;
 	tally->slot_count = slots;
 	for (size_t i = 0; i < tally->items; i++)
 		*tally_find_slot(tally, tally->item[i]->name, tally->item[i]->len) = (uint32_t)i + 1;
@@ -44,7 +44,7 @@ static struct tally_item *tally_add_item(struct tally *tally, uint32_t *slot, co
 {
 	struct tally_item *item;
 
-	if (!array_reserve(&tally->item, tally->items, &tally->room))
+	if (!array_reserve(&tally->item, tally->items, &tally->item_room))
 		return NULL;
 	item = calloc(1, sizeof(*item) + len + 1);
 	if (!item)
@@ -68,13 +68,14 @@ struct tally_item *tally_find_or_add_item(struct tally *tally, const char *name,
 	if (*slot)
 		return tally->item[*slot - 1];
 	if (tally->items >= TALLY_ITEMS_MAX || tally->bytes + len > TALLY_BYTES_MAX) {
-		if (tally->others_item)
-			return tally->others_item;
+		if (tally->others_item_of_overflow)
+			return tally->others_item_of_overflow;
 		name = TALLY_OTHERS;
 		len = sizeof(TALLY_OTHERS) - 1;
 		slot = tally_find_slot(tally, name, len);
-		tally->others_item = *slot ? tally->item[*slot - 1] : tally_add_item(tally, slot, name, len);
-		return tally->others_item;
+		tally->others_item_of_overflow =
+			*slot ? tally->item[*slot - 1] : tally_add_item(tally, slot, name, len);
+		return tally->others_item_of_overflow;
 	}
 	return tally_add_item(tally, slot, name, len);
 }
@@ -92,8 +93,8 @@ static int tally_compare(const void *a, const void *b, void *which)
 	size_t by = *(size_t *)which, len = one->len < other->len ? one->len : other->len;
 	int order;
 
-	if (by < TALLY_COUNTS_PER_ITEM && one->count[by] != other->count[by])
-		return one->count[by] < other->count[by] ? 1 : -1;
+	if (by < TALLY_COUNTS_PER_ITEM && one->counts[by] != other->counts[by])
+		return one->counts[by] < other->counts[by] ? 1 : -1;
 	order = memcmp(one->name, other->name, len);
 	return order ? order : (one->len > other->len) - (one->len < other->len);
 }
@@ -117,6 +118,6 @@ void tally_release(struct tally *tally)
 		free(tally->item[i]);
 	}
 	free(tally->item);
-	free(tally->slot);
+	free(tally->hash_slots);
 	*tally = (struct tally){0};
 }

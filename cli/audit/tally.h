@@ -16,7 +16,7 @@
 struct tally_item {
 	char *name; /* NUL-terminated, and may contain other NULs */
 	size_t len;
-	uint64_t count[TALLY_COUNTS_PER_ITEM]; /* counts; the user of the tally gives each index its meaning */
+	uint64_t counts[TALLY_COUNTS_PER_ITEM]; /* counts; the user of the tally gives each index its meaning */
 	void *data;                   /* data of the tally's user; freed with free(3) */
 };
 
@@ -24,11 +24,11 @@ struct tally_item {
 struct tally {
 	struct texthash hash;
 	struct tally_item **item; /* in the order in which the names were added */
-	size_t items, room, bytes;
-	uint32_t *slot; /* open addressing: index of the item plus 1; 0: free */
+	size_t items, item_room, bytes;
+	uint32_t *hash_slots; /* open addressing: index of the item plus 1; 0: free */
 	size_t slot_count; /* a power of two */
 	/* the item TALLY_OTHERS, which is also in item[]; NULL: there was room for all names */
-	struct tally_item *others_item;
+	struct tally_item *others_item_of_overflow;
 };
 
 /* Finds the item of a name, added with zeroes at first use. NULL: no memory. */

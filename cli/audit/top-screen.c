@@ -10,9 +10,9 @@
 #include "cli/audit/top.h"
 
 /* Sequences that begin and end the screen: alternate screen, no cursor, no wrapping of long lines. */
-#define SCREEN_BEGIN "\033[?1049h\033[?25l\033[?7l"
-#define SCREEN_END "\033[?7h\033[?25h\033[?1049l"
-#define SCREEN_HOME "\033[H\033[2J"
+#define SCREEN_BEGIN_SEQUENCE "\033[?1049h\033[?25l\033[?7l"
+#define SCREEN_END_SEQUENCE "\033[?7h\033[?25h\033[?1049l"
+#define SCREEN_CLEAR_SEQUENCE "\033[H\033[2J"
 
 #define TOP_ROWS_WITHOUT_SCREEN 10u
 #define TOP_ROWS_IF_SIZE_UNKNOWN 24u
@@ -40,14 +40,14 @@ void top_begin_screen(void)
 	for (size_t i = 0; i < sizeof(top_signals) / sizeof(top_signals[0]); i++)
 		if (sigaction(top_signals[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
 			(void)sigaction(top_signals[i], &action, NULL);
-	top_write(SCREEN_BEGIN);
+	top_write(SCREEN_BEGIN_SEQUENCE);
 }
 
 void top_end_screen(void)
 {
 	const struct sigaction standard = {.sa_handler = SIG_DFL};
 
-	top_write(SCREEN_END);
+	top_write(SCREEN_END_SEQUENCE);
 	for (size_t i = 0; i < sizeof(top_signals) / sizeof(top_signals[0]); i++)
 		(void)sigaction(top_signals[i], &standard, NULL);
 	if (top_signal && top_signal != SIGINT)
@@ -59,9 +59,9 @@ bool top_check_signals(void)
 	if (top_signal != SIGTSTP)
 		return top_signal != 0;
 	top_signal = 0;
-	top_write(SCREEN_END);
+	top_write(SCREEN_END_SEQUENCE);
 	(void)raise(SIGSTOP);
-	top_write(SCREEN_BEGIN);
+	top_write(SCREEN_BEGIN_SEQUENCE);
 	return false;
 }
 
@@ -79,15 +79,15 @@ static void top_draw_table(struct top *top, enum top_table table, size_t rows, b
 {
 	static const char *const titles[TOP_MAX] = {
 		[TOP_PATH] = "paths", [TOP_PROCESS] = "processes", [TOP_HOST] = "endpoints", [TOP_DENIAL] = "denials"};
-	struct tally *tally = &top->table[table];
+	struct tally *tally = &top->tables[table];
 	_cleanup_free_ struct tally_item **sorted = tally_sort(tally, screen ? TOP_RECENT : TOP_TOTAL);
 
 	(void)text_printf(stdout, "    calls   denied  %s\n", titles[table]);
 	for (size_t i = 0; sorted && i < tally->items && i < rows; i++)
-		(void)text_printf(stdout, "%9llu %8llu  %s\n", (unsigned long long)sorted[i]->count[TOP_TOTAL],
-				  (unsigned long long)sorted[i]->count[TOP_DENIED], sorted[i]->name);
+		(void)text_printf(stdout, "%9llu %8llu  %s\n", (unsigned long long)sorted[i]->counts[TOP_TOTAL],
+				  (unsigned long long)sorted[i]->counts[TOP_DENIED], sorted[i]->name);
 	for (size_t i = 0; screen && i < tally->items; i++)
-		tally->item[i]->count[TOP_RECENT] -= (tally->item[i]->count[TOP_RECENT] + 3) / 4;
+		tally->item[i]->counts[TOP_RECENT] -= (tally->item[i]->counts[TOP_RECENT] + 3) / 4;
 }
 
 void top_draw(struct top *top, bool screen)
@@ -98,7 +98,7 @@ void top_draw(struct top *top, bool screen)
 	size_t rows = screen ? top_get_rows() : TOP_ROWS_WITHOUT_SCREEN;
 
 	if (screen)
-		(void)fputs(SCREEN_HOME, stdout);
+		(void)fputs(SCREEN_CLEAR_SEQUENCE, stdout);
 	(void)text_printf(stdout, "%llu calls, %llu denied, in %.1f s\n", (unsigned long long)top->records,
 			  (unsigned long long)top->denied, seconds);
 	(void)text_printf(stdout, "calls a second: %s%llu, %.0f on average, %llu at most\n",

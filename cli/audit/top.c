@@ -17,15 +17,15 @@ static void top_count_name(struct top *top, enum top_table table, const struct b
 {
 	struct tally_item *item =
 		name->failed ? NULL
-			     : tally_find_or_add_item(&top->table[table], name->data ? name->data : "", name->len);
+			     : tally_find_or_add_item(&top->tables[table], name->data ? name->data : "", name->len);
 
 	if (!item) {
-		top->failed = true;
+		top->out_of_memory = true;
 		return;
 	}
-	item->count[TOP_TOTAL]++;
-	item->count[TOP_RECENT] += 16; /* top_draw() reduces the value by a quarter each time */
-	item->count[TOP_DENIED] += denied;
+	item->counts[TOP_TOTAL]++;
+	item->counts[TOP_RECENT] += 16; /* top_draw() reduces the value by a quarter each time */
+	item->counts[TOP_DENIED] += denied;
 }
 
 static void top_count_process(struct top *top, const struct audit_entry *entry, bool denied)
@@ -116,7 +116,7 @@ static bool top_on_entry(void *ctx, const struct audit_entry *entry)
 	top_count_objects(top, &entry->record, denied);
 	if (denied)
 		top_count_denial(top, &entry->record);
-	return !top->failed && (top->records % TOP_RECORDS_PER_CLOCK_READ != 0 || top_refresh(top));
+	return !top->out_of_memory && (top->records % TOP_RECORDS_PER_CLOCK_READ != 0 || top_refresh(top));
 }
 
 #define FIELD_OFFSET(member) offsetof(struct top, member)
@@ -155,7 +155,7 @@ static int top_run(struct top *top, const char *const *paths)
 	status = audit_read_logs(&reading);
 	if (!top->prints_once)
 		top_end_screen();
-	if (top->failed)
+	if (top->out_of_memory)
 		return cli_fail_no_memory("audit");
 	top_draw(top, false);
 	return audit_flush_stdout(status);
@@ -171,7 +171,7 @@ int audit_main_top(int argc, char **argv)
 	if (status == CLI_OPTIONS_PARSED)
 		status = paths ? top_run(&top, paths) : CLI_ERROR;
 	for (enum top_table i = 0; i < TOP_MAX; i++)
-		tally_release(&top.table[i]);
+		tally_release(&top.tables[i]);
 	audit_filter_release(&top.filter);
 	return status;
 }

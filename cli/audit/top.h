@@ -15,14 +15,14 @@ enum { TOP_TOTAL = 0, TOP_RECENT = 1, TOP_DENIED = 2 };
 struct top {
 	struct audit_filter filter;
 	bool prints_once;
-	struct tally table[TOP_MAX];
+	struct tally tables[TOP_MAX];
 	uint64_t records, denied;
 	uint64_t first_ns, last_ns; /* times of the first and the last record */
 	/* records of the last seconds; index: the second modulo TOP_RATE_SECONDS */
 	uint64_t records_by_second[TOP_RATE_SECONDS];
 	uint64_t peak_records_per_second;
 	uint64_t last_drawn_ns; /* CLOCK_MONOTONIC: when the screen was drawn */
-	bool failed;       /* no memory */
+	bool out_of_memory;     /* no memory */
 };
 
 /*

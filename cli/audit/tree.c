@@ -10,16 +10,16 @@
 #include "cli/audit/audit.h"
 #include "cli/audit/tally.h"
 
-#define NO_PARENT SIZE_MAX
+#define TREE_NO_PARENT SIZE_MAX
 /* half of the tally, because a process has one item for its pid and one for its parent's */
-#define PROCESSES_MAX (TALLY_ITEMS_MAX / 2)
-#define DEPTH_MAX 200u     /* deeper processes are not indented further */
-#define PROGRAMS_SHOWN 4u
+#define TREE_PROCESSES_MAX (TALLY_ITEMS_MAX / 2)
+#define TREE_PRINTED_DEPTH_MAX 200u /* deeper processes are not indented further */
+#define TREE_PROGRAMS_SHOWN_MAX 4u
 
 struct process {
 	size_t log;
 	int64_t pid, ppid;
-	size_t parent, first_child, last_child, next; /* indices of processes; NO_PARENT: none */
+	size_t parent, first_child, last_child, next; /* indices of processes; TREE_NO_PARENT: none */
 	uint64_t calls, denied;
 	size_t program_count; /* number of programs that the process executed, one after the other */
 	char *program;        /* names of the first programs, separated by " -> "; owned */
@@ -33,7 +33,7 @@ struct tree {
 	/* "log pid": count[0] is the index of the latest process with this pid, plus 1 */
 	struct tally latest_by_log_and_pid;
 	size_t root_first, root_last;
-	bool failed; /* no memory */
+	bool out_of_memory; /* no memory */
 	uint64_t left_out_processes;
 };
 
@@ -42,8 +42,9 @@ static struct tally_item *tree_find_latest(struct tree *tree, size_t log, int64_
 	char key[48];
 	int len = snprintf(key, sizeof(key), "%zu %lld", log, (long long)pid);
 
-	return tree->processes < PROCESSES_MAX ? tally_find_or_add_item(&tree->latest_by_log_and_pid, key, (size_t)len)
-					       : tally_find_item(&tree->latest_by_log_and_pid, key, (size_t)len);
+	return tree->processes < TREE_PROCESSES_MAX
+		       ? tally_find_or_add_item(&tree->latest_by_log_and_pid, key, (size_t)len)
+		       : tally_find_item(&tree->latest_by_log_and_pid, key, (size_t)len);
 }
 
 static bool process_runs_program(const struct process *process, const struct scan_text *exe)
@@ -65,12 +66,13 @@ static bool process_made_record(const struct process *process, const struct scan
 static void tree_link_to_parent(struct tree *tree, size_t index)
 {
 	struct process *process = &tree->process[index];
-	size_t *first = process->parent == NO_PARENT ? &tree->root_first
-						     : &tree->process[process->parent].first_child;
-	size_t *last = process->parent == NO_PARENT ? &tree->root_last : &tree->process[process->parent].last_child;
+	size_t *first =
+		process->parent == TREE_NO_PARENT ? &tree->root_first : &tree->process[process->parent].first_child;
+	size_t *last =
+		process->parent == TREE_NO_PARENT ? &tree->root_last : &tree->process[process->parent].last_child;
 
-	process->next = NO_PARENT;
-	if (*last == NO_PARENT)
+	process->next = TREE_NO_PARENT;
+	if (*last == TREE_NO_PARENT)
 		*first = index;
 	else
 		tree->process[*last].next = index;
@@ -83,16 +85,20 @@ static struct process *tree_add_process(struct tree *tree, const struct audit_en
 	const struct tally_item *parent = tree_find_latest(tree, entry->log->index, record->ppid);
 	struct process *process;
 
-	if (tree->processes >= PROCESSES_MAX || !parent ||
+	if (tree->processes >= TREE_PROCESSES_MAX || !parent ||
 	    !array_reserve(&tree->process, tree->processes, &tree->room)) {
-		tree->failed = tree->failed || tree->processes < PROCESSES_MAX;
+		tree->out_of_memory = tree->out_of_memory || tree->processes < TREE_PROCESSES_MAX;
 		return NULL;
 	}
 	process = &tree->process[tree->processes];
-	*process = (struct process){.log = entry->log->index, .pid = record->pid, .ppid = record->ppid,
-				    .parent = parent->count[0] && record->ppid ? parent->count[0] - 1 : NO_PARENT,
-				    .first_child = NO_PARENT, .last_child = NO_PARENT};
-	latest->count[0] = ++tree->processes;
+	*process =
+		(struct process){.log = entry->log->index,
+				 .pid = record->pid,
+				 .ppid = record->ppid,
+				 .parent = parent->counts[0] && record->ppid ? parent->counts[0] - 1 : TREE_NO_PARENT,
+				 .first_child = TREE_NO_PARENT,
+				 .last_child = TREE_NO_PARENT};
+	latest->counts[0] = ++tree->processes;
 	tree_link_to_parent(tree, tree->processes - 1);
 	return process;
 }
@@ -108,11 +114,11 @@ static struct process *tree_find_process(struct tree *tree, const struct audit_e
 		return NULL;
 	latest = tree_find_latest(tree, entry->log->index, record->pid);
 	if (!latest) {
-		tree->failed = tree->failed || tree->processes < PROCESSES_MAX;
+		tree->out_of_memory = tree->out_of_memory || tree->processes < TREE_PROCESSES_MAX;
 		return NULL;
 	}
-	if (latest->count[0] && process_made_record(&tree->process[latest->count[0] - 1], record))
-		return &tree->process[latest->count[0] - 1];
+	if (latest->counts[0] && process_made_record(&tree->process[latest->counts[0] - 1], record))
+		return &tree->process[latest->counts[0] - 1];
 	return tree_add_process(tree, entry, latest);
 }
 
@@ -124,7 +130,7 @@ static void process_note_program(struct process *process, const struct scan_text
 		return;
 	free(process->last_program);
 	process->last_program = strndup(exe->at, exe->len);
-	if (++process->program_count > PROGRAMS_SHOWN)
+	if (++process->program_count > TREE_PROGRAMS_SHOWN_MAX)
 		return;
 	buf_puts(&name, process->program ? process->program : "");
 	buf_puts(&name, process->program ? " -> " : "");
@@ -139,8 +145,8 @@ static bool tree_on_entry(void *ctx, const struct audit_entry *entry)
 	struct process *process = entry->json ? NULL : tree_find_process(tree, entry);
 
 	if (!process) {
-		tree->left_out_processes += !entry->json && tree->processes >= PROCESSES_MAX;
-		return !tree->failed;
+		tree->left_out_processes += !entry->json && tree->processes >= TREE_PROCESSES_MAX;
+		return !tree->out_of_memory;
 	}
 	process_note_program(process, &entry->record.exe);
 	if (audit_filter_matches(tree->filter, entry)) {
@@ -152,10 +158,11 @@ static bool tree_on_entry(void *ctx, const struct audit_entry *entry)
 
 static void process_print(const struct process *process, size_t depth)
 {
-	(void)text_printf(stdout, "%*s%lld  %s", (int)(2 * (depth < DEPTH_MAX ? depth : DEPTH_MAX)), "",
+	(void)text_printf(stdout, "%*s%lld  %s",
+			  (int)(2 * (depth < TREE_PRINTED_DEPTH_MAX ? depth : TREE_PRINTED_DEPTH_MAX)), "",
 			  (long long)process->pid, process->program ? process->program : "?");
-	if (process->program_count > PROGRAMS_SHOWN)
-		(void)text_printf(stdout, " and %zu more", process->program_count - PROGRAMS_SHOWN);
+	if (process->program_count > TREE_PROGRAMS_SHOWN_MAX)
+		(void)text_printf(stdout, " and %zu more", process->program_count - TREE_PROGRAMS_SHOWN_MAX);
 	(void)text_printf(stdout, "  %llu calls", (unsigned long long)process->calls);
 	if (process->denied > 0)
 		(void)text_printf(stdout, ", %llu denied", (unsigned long long)process->denied);
@@ -167,7 +174,7 @@ static void tree_print(const struct tree *tree, const char *const *paths)
 {
 	size_t at = tree->root_first, depth = 0, log = SIZE_MAX;
 
-	while (at != NO_PARENT) {
+	while (at != TREE_NO_PARENT) {
 		const struct process *process = &tree->process[at];
 
 		if (depth == 0 && process->log != log && paths[1])
@@ -175,32 +182,32 @@ static void tree_print(const struct tree *tree, const char *const *paths)
 		if (depth == 0)
 			log = process->log;
 		process_print(process, depth);
-		if (process->first_child != NO_PARENT) {
+		if (process->first_child != TREE_NO_PARENT) {
 			at = process->first_child;
 			depth++;
 			continue;
 		}
-		while (at != NO_PARENT && tree->process[at].next == NO_PARENT) {
+		while (at != TREE_NO_PARENT && tree->process[at].next == TREE_NO_PARENT) {
 			at = tree->process[at].parent;
-			depth -= at != NO_PARENT;
+			depth -= at != TREE_NO_PARENT;
 		}
-		at = at == NO_PARENT ? NO_PARENT : tree->process[at].next;
+		at = at == TREE_NO_PARENT ? TREE_NO_PARENT : tree->process[at].next;
 	}
 }
 
 int audit_print_tree(const char *const *paths, const struct audit_filter *filter)
 {
-	struct tree tree = {.filter = filter, .root_first = NO_PARENT, .root_last = NO_PARENT};
+	struct tree tree = {.filter = filter, .root_first = TREE_NO_PARENT, .root_last = TREE_NO_PARENT};
 	const struct audit_reading reading = {.paths = paths, .each = tree_on_entry, .ctx = &tree};
 	int status = audit_read_logs(&reading);
 
-	if (tree.failed)
+	if (tree.out_of_memory)
 		status = cli_fail_no_memory("audit");
 	else
 		tree_print(&tree, paths);
 	if (tree.left_out_processes > 0)
 		cli_print_error("audit", "%llu records are of processes past the %u that are listed",
-				(unsigned long long)tree.left_out_processes, PROCESSES_MAX);
+				(unsigned long long)tree.left_out_processes, TREE_PROCESSES_MAX);
 	for (size_t i = 0; i < tree.processes; i++) {
 		free(tree.process[i].program);
 		free(tree.process[i].last_program);

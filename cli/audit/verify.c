@@ -17,9 +17,9 @@
 #include "cli/audit/verify.h"
 #include "supervisor/report.h"
 
-#define BUFFER_BYTES (1u << 20)
+#define VERIFY_BUFFER_BYTES (1u << 20)
 /* most bytes of a line: a trailer contains the hashes of all outcomes that came late */
-#define LINE_MAX_BYTES (16u << 20)
+#define VERIFY_LINE_BYTES_MAX (16u << 20)
 
 /* A file that was read. */
 struct verify_file {
@@ -37,7 +37,7 @@ struct verify_run {
 	bool log_is_begun;
 	char **path; /* paths of the files of this log; owned array of owned texts */
 	size_t path_count;
-	struct verify_file *file; /* owned */
+	struct verify_file *files; /* owned */
 	size_t read_file_count;
 	char *buffer; /* owned */
 	size_t cap;
@@ -203,10 +203,10 @@ static ssize_t verify_read_more(struct verify_run *run, int fd, size_t *at, size
 	memmove(run->buffer, run->buffer + *at, have);
 	*at = 0;
 	if (have == run->cap) {
-		char *buffer = run->cap < LINE_MAX_BYTES ? realloc(run->buffer, 2 * run->cap) : NULL;
+		char *buffer = run->cap < VERIFY_LINE_BYTES_MAX ? realloc(run->buffer, 2 * run->cap) : NULL;
 
 		if (!buffer)
-			return run->cap < LINE_MAX_BYTES ? -ENOMEM : -E2BIG;
+			return run->cap < VERIFY_LINE_BYTES_MAX ? -ENOMEM : -E2BIG;
 		run->buffer = buffer;
 		run->cap *= 2;
 	}
@@ -298,14 +298,14 @@ static int verify_read_file(struct verify_run *run, const char *path, bool follo
 	if (fd < 0 || fstat(fd, &file) < 0)
 		return -errno;
 	for (size_t i = 0; i < run->read_file_count; i++)
-		if ((followed || run->file[i].was_named_by_previous) && run->file[i].device == file.st_dev &&
-		    run->file[i].inode == file.st_ino)
+		if ((followed || run->files[i].was_named_by_previous) && run->files[i].device == file.st_dev &&
+		    run->files[i].inode == file.st_ino)
 			return 0;
-	all = reallocarray(run->file, run->read_file_count + 1, sizeof(*all));
+	all = reallocarray(run->files, run->read_file_count + 1, sizeof(*all));
 	if (!all)
 		return -ENOMEM;
-	run->file = all;
-	run->file[run->read_file_count++] = (struct verify_file){file.st_dev, file.st_ino, followed};
+	run->files = all;
+	run->files[run->read_file_count++] = (struct verify_file){file.st_dev, file.st_ino, followed};
 	(void)posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
 	r = verify_read_lines(run, fd, path);
 	if (r == 0 && !run->verify.is_broken && run->verify.next_file_name[0] &&
@@ -356,7 +356,7 @@ static int verify_load_key(struct verify_run *run)
 
 int audit_verify_logs(char **paths, size_t count, const struct verify_options *options, char *ret_head)
 {
-	struct verify_run run = {.options = options, .anchor.path = options->anchor_path, .cap = BUFFER_BYTES};
+	struct verify_run run = {.options = options, .anchor.path = options->anchor_path, .cap = VERIFY_BUFFER_BYTES};
 	int status = verify_load_key(&run);
 
 	run.buffer = malloc(run.cap);
@@ -368,7 +368,7 @@ int audit_verify_logs(char **paths, size_t count, const struct verify_options *o
 		(void)snprintf(ret_head, HASH_DIGITS + 1, "%.*s", HASH_DIGITS, run.verify.last_line.hash);
 	verify_end_log(&run);
 	free(run.path);
-	free(run.file);
+	free(run.files);
 	free(run.buffer);
 	return audit_flush_stdout(status == CLI_OK ? run.exit_status : status);
 }

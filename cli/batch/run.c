@@ -14,8 +14,8 @@
 #include "cli/batch/batch.h"
 #include "cli/cli.h"
 
-#define RESULT_MAX_BYTES (UINT64_C(1) << 30)
-#define MESSAGES_MAX_BYTES (1u << 20)
+#define BATCH_RESULT_BYTES_MAX (UINT64_C(1) << 30)
+#define BATCH_MESSAGES_BYTES_MAX (1u << 20)
 
 /* Exit status of a run's process that could not become callgate run. The reason is in BATCH_MESSAGES_FILE. */
 #define BATCH_STATUS_NOT_STARTED CLI_ERROR
@@ -118,7 +118,7 @@ json_t *batch_read_result(const char *dir)
 	_cleanup_free_ char *path = cli_format("%s/" BATCH_RESULT_FILE, dir), *text = NULL;
 	size_t len = 0;
 
-	if (!path || io_read_file(AT_FDCWD, path, RESULT_MAX_BYTES, &text, &len) < 0)
+	if (!path || io_read_file(AT_FDCWD, path, BATCH_RESULT_BYTES_MAX, &text, &len) < 0)
 		return NULL;
 	return json_loadb(text, len, JSON_ALLOW_NUL, NULL);
 }
@@ -129,7 +129,7 @@ void batch_print_messages(const char *verb, const char *dir)
 	char *rest = NULL;
 	size_t len = 0;
 
-	if (!path || io_read_file(AT_FDCWD, path, MESSAGES_MAX_BYTES, &text, &len) < 0 || len == 0)
+	if (!path || io_read_file(AT_FDCWD, path, BATCH_MESSAGES_BYTES_MAX, &text, &len) < 0 || len == 0)
 		cli_print_error(verb, "a run ended without a result and without a message");
 	for (char *line = text ? strtok_r(text, "\n", &rest) : NULL; line; line = strtok_r(NULL, "\n", &rest))
 		cli_note("%s", line);

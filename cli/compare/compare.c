@@ -16,7 +16,7 @@
 #include "cli/load.h"
 #include "cli/options.h"
 
-#define POLICIES_MAX 16u
+#define COMPARED_POLICIES_MAX 16u
 
 /* Exit statuses of callgate compare. */
 enum { COMPARE_EQUAL = 0, COMPARE_DIFFERENT = 1 };
@@ -27,7 +27,7 @@ struct compare {
 	const char *workdir, *input, *keep;
 	bool json;
 	char *runs_dir; /* directory of all runs; owned */
-	struct compared_run run[POLICIES_MAX];
+	struct compared_run run[COMPARED_POLICIES_MAX];
 	size_t run_count;
 };
 
@@ -36,8 +36,8 @@ static int compare_add_policy(const struct cli_given *given, void *list)
 {
 	struct cli_list *options = list;
 
-	if (options->count / 2 == POLICIES_MAX)
-		return cli_refuse_value(given, "more than %u policies; compare fewer at once", POLICIES_MAX);
+	if (options->count / 2 == COMPARED_POLICIES_MAX)
+		return cli_refuse_value(given, "more than %u policies; compare fewer at once", COMPARED_POLICIES_MAX);
 	if (cli_list_add_owned(options, strdup(given->option_value ? "--profile" : "-p")) < 0)
 		return -ENOMEM;
 	return cli_list_add_owned(options, strdup(given->value));
@@ -237,7 +237,7 @@ static int compare_print(const struct compare *compare, json_t *const *differenc
 
 static int compare_report(const struct compare *compare)
 {
-	json_t *differences[POLICIES_MAX] = {NULL};
+	json_t *differences[COMPARED_POLICIES_MAX] = {NULL};
 	bool equal = true, failed = false;
 	int status;
 

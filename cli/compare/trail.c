@@ -100,7 +100,7 @@ static struct trail_process *trail_find_process(struct trail *trail, const json_
 	}
 	if (!array_reserve(&trail->process, trail->processes, &trail->room))
 		return NULL;
-	trail->process[trail->processes] = (struct trail_process){.pid = pid, .ppid = ppid, .parent = parent};
+	trail->process[trail->processes] = (struct trail_process){.pid = pid, .ppid = ppid, .parent_index = parent};
 	return &trail->process[trail->processes++];
 }
 
@@ -187,7 +187,7 @@ size_t *trail_list_children(const struct trail *trail, size_t parent, size_t *re
 	for (size_t i = 0; child && i < trail->processes; i++) {
 		size_t at = count;
 
-		if (trail->process[i].parent != parent)
+		if (trail->process[i].parent_index != parent)
 			continue;
 		for (; at > 0 && trail->process[child[at - 1]].pid > trail->process[i].pid; at--)
 			child[at] = child[at - 1];

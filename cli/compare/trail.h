@@ -18,7 +18,7 @@ struct trail_step {
 struct trail_process {
 	uint64_t first_steps_hash; /* hash of what the process does first */
 	long long pid, ppid;
-	size_t parent; /* index in trail->process; TRAIL_NO_PROCESS: the parent is not on record */
+	size_t parent_index; /* index in trail->process; TRAIL_NO_PROCESS: the parent is not on record */
 	struct trail_step *step;
 	size_t steps, room;
 };

@@ -27,12 +27,12 @@ struct advice {
 
 static bool advice_probe_failed(const struct doctor *doctor, enum probe probe)
 {
-	return doctor->finding[probe].state == FINDING_FAILS;
+	return doctor->findings[probe].state == FINDING_FAILS;
 }
 
 static bool advice_probe_is_refused(const struct doctor *doctor, enum probe probe)
 {
-	int error = doctor->finding[probe].error_number;
+	int error = doctor->findings[probe].error_number;
 
 	return advice_probe_failed(doctor, probe) && (error == EPERM || error == EACCES || error == ENOSYS);
 }
@@ -181,13 +181,13 @@ static const struct advice advices[] = {
 	 .write = advice_write_apparmor},
 	{.title = "user namespaces",
 	 .about = {PROBE_USERNS},
-	 .with = TRAIT_MAX_USERNS_0,
+	 .with = TRAIT_USER_NAMESPACES_MAX_IS_0,
 	 .without = TRAIT_SECCOMP_LISTENER,
 	 .text = ADVICE_SYSCTL("user.max_user_namespaces=15000")},
 	{.title = "user namespaces",
 	 .about = {PROBE_USERNS},
-	 .with = TRAIT_USERNS_CLONE_0,
-	 .without = TRAIT_SECCOMP_LISTENER | TRAIT_MAX_USERNS_0,
+	 .with = TRAIT_UNPRIVILEGED_USERNS_CLONE_IS_0,
+	 .without = TRAIT_SECCOMP_LISTENER | TRAIT_USER_NAMESPACES_MAX_IS_0,
 	 .text = ADVICE_SYSCTL("kernel.unprivileged_userns_clone=1")},
 	{.title = "chroot",
 	 .about = {PROBE_USERNS},
@@ -226,7 +226,7 @@ static const struct advice advices[] = {
 static bool advice_applies(const struct doctor *doctor, const struct advice *advice)
 {
 	return (!advice->with || doctor->traits & advice->with) && !(doctor->traits & advice->without) &&
-	       (!advice->error || doctor->finding[advice->about[0]].error_number == advice->error) &&
+	       (!advice->error || doctor->findings[advice->about[0]].error_number == advice->error) &&
 	       (!advice->applies || advice->applies(doctor));
 }
 
@@ -245,7 +245,7 @@ static json_t *advice_list_failing_probes(const struct doctor *doctor, const str
 
 	for (size_t i = 0; i < sizeof(advice->about) / sizeof(advice->about[0]) && advice->about[i] != PROBE_KERNEL;
 	     i++)
-		if (doctor->finding[advice->about[i]].state != FINDING_WORKS)
+		if (doctor->findings[advice->about[i]].state != FINDING_WORKS)
 			(void)json_array_append_new(names, json_string(probe_get_name(advice->about[i])));
 	return names;
 }

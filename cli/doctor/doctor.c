@@ -21,8 +21,8 @@ struct diagnosis {
 	json_t *advice;
 	bool run_works; /* the real run succeeded or, if it was not tried, every run's requirements are met */
 	/* LAYER_BITs of the real run or, if it failed, of the layers expected by the trials */
-	unsigned run_or_expected_layers;
-	unsigned run_contradicts_trials; /* LAYER_BITs that differ between the real run and the trials */
+	unsigned active_or_expected_layers;
+	unsigned layers_contradicted_by_run; /* LAYER_BITs that differ between the real run and the trials */
 };
 
 static int doctor_parse_options(int argc, char **argv, bool *ret_json)
@@ -54,12 +54,12 @@ static int doctor_make_diagnosis(struct diagnosis *diagnosis)
 	if (!doctor)
 		return -errno;
 	doctor_try_run(&diagnosis->run);
-	diagnosis->run_works = diagnosis->run.was_tried ? diagnosis->run.works : doctor_can_run(doctor);
-	diagnosis->run_or_expected_layers =
-		diagnosis->run.works ? diagnosis->run.active_layers : doctor->expected_layers;
+	diagnosis->run_works = diagnosis->run.was_tried ? diagnosis->run.has_succeeded : doctor_can_run(doctor);
+	diagnosis->active_or_expected_layers =
+		diagnosis->run.has_succeeded ? diagnosis->run.active_layers : doctor->expected_layers;
 	/* A failed run may have ended before all its layers were in place: it does not contradict the trials. */
-	if (diagnosis->run.works)
-		diagnosis->run_contradicts_trials = diagnosis->run.active_layers ^ doctor->expected_layers;
+	if (diagnosis->run.has_succeeded)
+		diagnosis->layers_contradicted_by_run = diagnosis->run.active_layers ^ doctor->expected_layers;
 	diagnosis->advice = doctor_make_advice(doctor);
 	return diagnosis->advice ? 0 : -ENOMEM;
 }
@@ -74,9 +74,9 @@ static void doctor_diagnosis_release(struct diagnosis *diagnosis)
 /* Why a layer is active or not: the run's reason, else the trial's. */
 static const char *doctor_get_layer_reason(const struct diagnosis *diagnosis, enum layer layer)
 {
-	const char *reason = diagnosis->run.works ? doctor_run_get_layer_reason(&diagnosis->run, layer) : NULL;
+	const char *reason = diagnosis->run.has_succeeded ? doctor_run_get_layer_reason(&diagnosis->run, layer) : NULL;
 
-	return reason ? reason : diagnosis->doctor->finding[doctor_get_layer_probe(layer)].text;
+	return reason ? reason : diagnosis->doctor->findings[doctor_get_layer_probe(layer)].explanation;
 }
 
 /* Why no run works here: the run's message, or else that a trial failed. NULL: runs work. */
@@ -90,18 +90,18 @@ static const char *doctor_find_obstacle(const struct diagnosis *diagnosis)
 static void doctor_write_findings(const struct diagnosis *diagnosis, struct buf *text)
 {
 	for (enum probe probe = 0; probe < PROBE_MAX; probe++) {
-		const struct finding *finding = &diagnosis->doctor->finding[probe];
+		const struct finding *finding = &diagnosis->doctor->findings[probe];
 
 		buf_printf(text, "  %-16s %-7s %s\n", probe_get_name(probe), finding_get_state_name(finding->state),
-			   finding->text);
+			   finding->explanation);
 	}
 	buf_printf(text, "  %-16s %-7s %s\n", "run",
-		   !diagnosis->run.was_tried ? "unknown"
-		   : diagnosis->run.works    ? "works"
-					     : "lacks",
-		   diagnosis->run.works ? "true ran under the profile minimal" : diagnosis->run.message);
+		   !diagnosis->run.was_tried      ? "unknown"
+		   : diagnosis->run.has_succeeded ? "works"
+						  : "lacks",
+		   diagnosis->run.has_succeeded ? "true ran under the profile minimal" : diagnosis->run.message);
 	for (enum layer layer = 0; layer < LAYER_OFFERED_BY_MACHINE_MAX; layer++)
-		if (diagnosis->run_contradicts_trials & LAYER_BIT(layer))
+		if (diagnosis->layers_contradicted_by_run & LAYER_BIT(layer))
 			buf_printf(text, "  %-16s %-7s the run %s %s, against the trial above: %s\n", "contradiction",
 				   "warns", diagnosis->run.active_layers & LAYER_BIT(layer) ? "has" : "lacks",
 				   layer_get_name(layer), doctor_get_layer_reason(diagnosis, layer));
@@ -115,15 +115,15 @@ static void doctor_write_layers(const struct diagnosis *diagnosis, struct buf *t
 		buf_printf(text, "\nNo run works here: %s\n", doctor_find_obstacle(diagnosis));
 		return;
 	}
-	buf_printf(text, "\nA run here has%s", diagnosis->run_or_expected_layers == all ? " every layer:" : ":");
+	buf_printf(text, "\nA run here has%s", diagnosis->active_or_expected_layers == all ? " every layer:" : ":");
 	for (enum layer layer = 0; layer < LAYER_OFFERED_BY_MACHINE_MAX; layer++)
-		if (diagnosis->run_or_expected_layers & LAYER_BIT(layer))
+		if (diagnosis->active_or_expected_layers & LAYER_BIT(layer))
 			buf_printf(text, " %s", layer_get_name(layer));
 	buf_puts(text, "\n");
-	if (diagnosis->run_or_expected_layers != all)
+	if (diagnosis->active_or_expected_layers != all)
 		buf_puts(text, "It lacks:\n");
 	for (enum layer layer = 0; layer < LAYER_OFFERED_BY_MACHINE_MAX; layer++)
-		if (!(diagnosis->run_or_expected_layers & LAYER_BIT(layer)))
+		if (!(diagnosis->active_or_expected_layers & LAYER_BIT(layer)))
 			buf_printf(text, "  %-16s %s\n", layer_get_name(layer),
 				   doctor_get_layer_reason(diagnosis, layer));
 }
@@ -164,12 +164,13 @@ static json_t *doctor_make_findings_json(const struct diagnosis *diagnosis)
 	json_t *list = json_array();
 
 	for (enum probe probe = 0; probe < PROBE_MAX; probe++) {
-		const struct finding *finding = &diagnosis->doctor->finding[probe];
+		const struct finding *finding = &diagnosis->doctor->findings[probe];
 		const char *error = finding->error_number ? strerrorname_np(finding->error_number) : NULL;
 
-		(void)json_array_append_new(list, json_pack("{s:s, s:s, s:s?, s:o}", "name", probe_get_name(probe),
-							    "state", finding_get_state_name(finding->state), "errno",
-							    error, "text", report_make_text_json(finding->text)));
+		(void)json_array_append_new(list,
+					    json_pack("{s:s, s:s, s:s?, s:o}", "name", probe_get_name(probe), "state",
+						      finding_get_state_name(finding->state), "errno", error, "text",
+						      report_make_text_json(finding->explanation)));
 	}
 	return list;
 }
@@ -182,7 +183,8 @@ static json_t *doctor_make_layers_json(const struct diagnosis *diagnosis)
 		(void)json_object_set_new(
 			object, layer_get_name(layer),
 			json_pack("{s:b, s:b, s:o}", "active",
-				  (int)(diagnosis->run_works && diagnosis->run_or_expected_layers & LAYER_BIT(layer)),
+				  (int)(diagnosis->run_works &&
+					diagnosis->active_or_expected_layers & LAYER_BIT(layer)),
 				  "expected", (int)!!(diagnosis->doctor->expected_layers & LAYER_BIT(layer)), "why",
 				  report_make_text_json(doctor_get_layer_reason(diagnosis, layer))));
 	return object;
@@ -194,7 +196,7 @@ static json_t *doctor_make_run_json(const struct diagnosis *diagnosis)
 	json_t *status = json_object_get(diagnosis->run.result, "status");
 
 	for (enum layer layer = 0; layer < LAYER_OFFERED_BY_MACHINE_MAX; layer++)
-		if (diagnosis->run_contradicts_trials & LAYER_BIT(layer))
+		if (diagnosis->layers_contradicted_by_run & LAYER_BIT(layer))
 			(void)json_array_append_new(contradictions, json_string(layer_get_name(layer)));
 	return json_pack("{s:b, s:o, s:o}", "tried", (int)diagnosis->run.was_tried, "status",
 			 status ? json_incref(status) : json_null(), "contradictions", contradictions);

@@ -15,7 +15,7 @@
 #include "supervisor/limits/killtree.h"
 
 #define DOCTOR_RUN_TIMEOUT_MS 5000
-#define DOCTOR_KILL_MS 1000
+#define DOCTOR_KILL_TIMEOUT_MS 1000
 #define DOCTOR_OUTPUT_BYTES_MAX (1u << 20)
 
 static const char *doctor_find_true(void)
@@ -89,8 +89,8 @@ static void doctor_parse_run_result(struct doctor_run *run, const struct buf *ou
 		(void)snprintf(run->message, sizeof(run->message), "the run gave no result");
 		return;
 	}
-	run->works = strcmp(status, "ok") == 0;
-	if (!run->works)
+	run->has_succeeded = strcmp(status, "ok") == 0;
+	if (!run->has_succeeded)
 		doctor_explain_failure(run, status);
 	enforcement = json_object_get(run->result, "enforcement");
 	for (enum layer layer = 0; layer < LAYER_OFFERED_BY_MACHINE_MAX; layer++)
@@ -120,8 +120,9 @@ void doctor_try_run(struct doctor_run *ret_run)
 	ret_run->was_tried = pid > 0;
 	if (pid > 0) {
 		doctor_read_output(read_fd, &output);
-		(void)probe_wait_for_child(pid, DOCTOR_KILL_MS, &status); /* the run's output says how the run ended */
-		(void)killtree(DOCTOR_KILL_MS, __WALL); /* a killed run's children are now this subreaper's */
+		(void)probe_wait_for_child(pid, DOCTOR_KILL_TIMEOUT_MS,
+					   &status);            /* the run's output says how the run ended */
+		(void)killtree(DOCTOR_KILL_TIMEOUT_MS, __WALL); /* a killed run's children are now this subreaper's */
 	}
 	doctor_parse_run_result(ret_run, &output);
 }

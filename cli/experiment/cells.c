@@ -131,12 +131,12 @@ static int cells_set_parts_and_digests(const struct plan *plan, const struct pla
 	return r;
 }
 
-#define CELLS_MAX 1000000u
+#define EXPERIMENT_CELLS_MAX 1000000u
 
 struct cell *cells_create(const struct plan *plan, size_t *ret_count)
 {
 	size_t count = plan->programs * plan->inputs * plan->policies * plan->repetitions;
-	struct cell *cells = count <= CELLS_MAX ? calloc(count, sizeof(*cells)) : NULL;
+	struct cell *cells = count <= EXPERIMENT_CELLS_MAX ? calloc(count, sizeof(*cells)) : NULL;
 	struct plan_digests parts = {0};
 	int r = cells ? plan_digests_create(plan, &parts) : -ENOMEM;
 
@@ -146,8 +146,9 @@ struct cell *cells_create(const struct plan *plan, size_t *ret_count)
 	*ret_count = count;
 	if (r == 0)
 		return cells;
-	if (count > CELLS_MAX)
-		cli_print_error("experiment", "the plan has %zu cells, more than %u; split it", count, CELLS_MAX);
+	if (count > EXPERIMENT_CELLS_MAX)
+		cli_print_error("experiment", "the plan has %zu cells, more than %u; split it", count,
+				EXPERIMENT_CELLS_MAX);
 	else if (r == -ENOMEM)
 		(void)cli_fail_no_memory("experiment");
 	free(cells);

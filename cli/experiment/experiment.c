@@ -10,15 +10,15 @@
 #include "base/text.h"
 #include "cli/options.h"
 
-#define JOBS_MAX 1024u
-#define SHARDS_MAX 100000u
+#define EXPERIMENT_JOBS_MAX 1024u
+#define EXPERIMENT_SHARDS_MAX 100000u
 
 static int experiment_set_jobs(const struct cli_given *given, void *jobs)
 {
 	uint64_t number;
 
-	if (text_parse_number(given->value, 1, JOBS_MAX, &number) < 0)
-		return cli_refuse_value(given, "write a number of runs at once, 1 to %u", JOBS_MAX);
+	if (text_parse_number(given->value, 1, EXPERIMENT_JOBS_MAX, &number) < 0)
+		return cli_refuse_value(given, "write a number of runs at once, 1 to %u", EXPERIMENT_JOBS_MAX);
 	*(size_t *)jobs = (size_t)number;
 	return 0;
 }
@@ -31,7 +31,7 @@ static int experiment_set_shard(const struct cli_given *given, void *all)
 
 	if (slash)
 		*slash = '\0';
-	if (!slash || text_parse_number(slash + 1, 1, SHARDS_MAX, &shards) < 0 ||
+	if (!slash || text_parse_number(slash + 1, 1, EXPERIMENT_SHARDS_MAX, &shards) < 0 ||
 	    text_parse_number(given->value, 1, shards, &shard) < 0) {
 		if (slash)
 			*slash = '/';

@@ -23,7 +23,7 @@
  */
 #define RESULTS_CELLS_DIR "cells"
 #define RESULTS_RUNNING_DIR "running"
-#define RESULTS_ROW "row.json"
+#define RESULTS_ROW_FILE "row.json"
 
 struct experiment_options {
 	const char *plan, *dir; /* dir: path of the results directory */

@@ -12,7 +12,7 @@
 #include "base/text.h"
 #include "policy/parse/locate.h"
 
-#define PLAN_MAX_BYTES (16u << 20)
+#define PLAN_FILE_BYTES_MAX (16u << 20)
 
 /* The place in the plan that is being read, for messages. */
 struct plan_position {
@@ -295,7 +295,7 @@ int plan_load(const char *path, struct plan *ret_plan)
 	json_error_t error;
 	struct plan_position spot = {.file = path, .failed = &failed};
 	size_t len = 0;
-	int r = absolute ? io_read_file(AT_FDCWD, absolute, PLAN_MAX_BYTES, &text, &len) : -errno;
+	int r = absolute ? io_read_file(AT_FDCWD, absolute, PLAN_FILE_BYTES_MAX, &text, &len) : -errno;
 
 	*ret_plan = (struct plan){0};
 	if (!absolute || r < 0) {

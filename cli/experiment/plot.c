@@ -5,9 +5,9 @@
 #include "base/text.h"
 #include "cli/experiment/experiment.h"
 
-#define ROW_HEIGHT 22
-#define LABEL_WIDTH 260
-#define BAR_WIDTH 200
+#define PLOT_ROW_HEIGHT_PX 22
+#define PLOT_LABEL_WIDTH_PX 260
+#define PLOT_BAR_WIDTH_PX 200
 #define GAP 90
 #define TOP 46
 
@@ -41,13 +41,13 @@ static void plot_add_text(struct buf *out, int x, int y, const char *style, cons
 static void plot_add_bar(struct buf *out, int x, int y, double value, double most, const char *color,
 			 int decimals)
 {
-	int width = most > 0 ? (int)(value / most * BAR_WIDTH + 0.5) : 0;
+	int width = most > 0 ? (int)(value / most * PLOT_BAR_WIDTH_PX + 0.5) : 0;
 	char number[32];
 
 	(void)snprintf(number, sizeof(number), "%.*f", decimals, value);
 	buf_printf(out, "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" fill=\"%s\"/>\n", x, y + 4, width,
-		   ROW_HEIGHT - 8, color);
-	plot_add_text(out, x + width + 4, y + ROW_HEIGHT - 7, "fill=\"#555\"", number);
+		   PLOT_ROW_HEIGHT_PX - 8, color);
+	plot_add_text(out, x + width + 4, y + PLOT_ROW_HEIGHT_PX - 7, "fill=\"#555\"", number);
 }
 
 static void plot_add_summary(struct buf *out, const struct report_summary *summary, int y, double most_denials,
@@ -56,14 +56,16 @@ static void plot_add_summary(struct buf *out, const struct report_summary *summa
 	char label[80];
 
 	(void)snprintf(label, sizeof(label), "%.38s, %.38s", summary->program, summary->policy);
-	plot_add_text(out, LABEL_WIDTH - 8, y + ROW_HEIGHT - 7, "text-anchor=\"end\"", label);
-	plot_add_bar(out, LABEL_WIDTH, y, summary->mean_denials, most_denials, "#c0392b", 1);
-	plot_add_bar(out, LABEL_WIDTH + BAR_WIDTH + GAP, y, summary->slowdown, most_slowdown, "#2e6da4", 2);
+	plot_add_text(out, PLOT_LABEL_WIDTH_PX - 8, y + PLOT_ROW_HEIGHT_PX - 7, "text-anchor=\"end\"", label);
+	plot_add_bar(out, PLOT_LABEL_WIDTH_PX, y, summary->mean_denials, most_denials, "#c0392b", 1);
+	plot_add_bar(out, PLOT_LABEL_WIDTH_PX + PLOT_BAR_WIDTH_PX + GAP, y, summary->slowdown, most_slowdown, "#2e6da4",
+		     2);
 }
 
 void plot_make(struct buf *out, const struct report_summary *summary, size_t count)
 {
-	int height = TOP + (int)count * ROW_HEIGHT + 10, width = LABEL_WIDTH + 2 * (BAR_WIDTH + GAP);
+	int height = TOP + (int)count * PLOT_ROW_HEIGHT_PX + 10,
+	    width = PLOT_LABEL_WIDTH_PX + 2 * (PLOT_BAR_WIDTH_PX + GAP);
 	double most_denials = 0, most_slowdown = 0;
 
 	for (size_t i = 0; i < count; i++) {
@@ -76,10 +78,10 @@ void plot_make(struct buf *out, const struct report_summary *summary, size_t cou
 			"font-family=\"sans-serif\" font-size=\"12\">\n<rect width=\"100%%\" height=\"100%%\" "
 			"fill=\"white\"/>\n", width, height, width, height);
 	plot_add_text(out, 10, 20, "font-size=\"14\" font-weight=\"bold\"", "Denials and slowdown by policy");
-	plot_add_text(out, LABEL_WIDTH, TOP - 6, "fill=\"#c0392b\"", "denials a run (mean)");
-	plot_add_text(out, LABEL_WIDTH + BAR_WIDTH + GAP, TOP - 6, "fill=\"#2e6da4\"",
+	plot_add_text(out, PLOT_LABEL_WIDTH_PX, TOP - 6, "fill=\"#c0392b\"", "denials a run (mean)");
+	plot_add_text(out, PLOT_LABEL_WIDTH_PX + PLOT_BAR_WIDTH_PX + GAP, TOP - 6, "fill=\"#2e6da4\"",
 		      "time over that of the first policy (median)");
 	for (size_t i = 0; i < count; i++)
-		plot_add_summary(out, &summary[i], TOP + (int)i * ROW_HEIGHT, most_denials, most_slowdown);
+		plot_add_summary(out, &summary[i], TOP + (int)i * PLOT_ROW_HEIGHT_PX, most_denials, most_slowdown);
 	buf_puts(out, "</svg>\n");
 }

@@ -12,7 +12,7 @@
 #include "cli/cli.h"
 #include "cli/experiment/experiment.h"
 
-#define ROW_MAX_BYTES (4u << 20)
+#define ROW_FILE_BYTES_MAX (4u << 20)
 
 int results_write_file(const char *dir, const char *name, const struct buf *text)
 {
@@ -69,9 +69,10 @@ static int rows_sort(json_t **rows)
  */
 static int rows_add_cell(const char *dir, const char *cell, json_t *rows)
 {
-	_cleanup_free_ char *path = cli_format("%s/" RESULTS_CELLS_DIR "/%s/" RESULTS_ROW, dir, cell), *text = NULL;
+	_cleanup_free_ char *path = cli_format("%s/" RESULTS_CELLS_DIR "/%s/" RESULTS_ROW_FILE, dir, cell),
+			    *text = NULL;
 	size_t len = 0;
-	int r = path ? io_read_file(AT_FDCWD, path, ROW_MAX_BYTES, &text, &len) : -ENOMEM;
+	int r = path ? io_read_file(AT_FDCWD, path, ROW_FILE_BYTES_MAX, &text, &len) : -ENOMEM;
 	json_t *row;
 
 	if (r == -ENOENT)

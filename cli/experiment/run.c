@@ -19,9 +19,9 @@
 #include "cli/experiment/experiment.h"
 
 #define NS_PER_S UINT64_C(1000000000)
-#define BAR_COLUMNS 20u
+#define PROGRESS_BAR_COLUMNS 20u
 
-struct job {
+struct run_job {
 	pid_t pid; /* pid of a cell's run; 0: the job is unused */
 	const struct cell *cell;
 };
@@ -31,7 +31,7 @@ struct experiment {
 	struct plan plan;
 	struct cell *cell;
 	size_t cells, next;
-	struct job *job;
+	struct run_job *job;
 	size_t running, wanted, finished, failed; /* wanted: how many cells this process has to run */
 	uint64_t start_ns;
 	bool shows_progress, stopped;
@@ -50,8 +50,8 @@ static bool cell_is_of_shard(const struct experiment *experiment, const struct c
 
 static bool cell_is_finished(const struct experiment *experiment, const struct cell *cell)
 {
-	_cleanup_free_ char *row = cli_format("%s/" RESULTS_CELLS_DIR "/%s/" RESULTS_ROW, experiment->options->dir,
-					      cell->digest);
+	_cleanup_free_ char *row =
+		cli_format("%s/" RESULTS_CELLS_DIR "/%s/" RESULTS_ROW_FILE, experiment->options->dir, cell->digest);
 
 	return row && access(row, F_OK) == 0;
 }
@@ -59,7 +59,7 @@ static bool cell_is_finished(const struct experiment *experiment, const struct c
 static void experiment_show_progress(const struct experiment *experiment)
 {
 	size_t done = experiment->finished + experiment->failed;
-	size_t filled = experiment->wanted ? done * BAR_COLUMNS / experiment->wanted : BAR_COLUMNS;
+	size_t filled = experiment->wanted ? done * PROGRESS_BAR_COLUMNS / experiment->wanted : PROGRESS_BAR_COLUMNS;
 	uint64_t spent_s = (io_read_clock_ns() - experiment->start_ns) / NS_PER_S;
 	uint64_t left_s = done ? spent_s * (experiment->wanted - done) / done : 0;
 
@@ -71,7 +71,7 @@ static void experiment_show_progress(const struct experiment *experiment)
 	if (done > 0)
 		(void)snprintf(left, sizeof(left), ", %" PRIu64 ":%02" PRIu64 " left", left_s / 60, left_s % 60);
 	len = snprintf(text, sizeof(text), "\r[%.*s%.*s] %zu of %zu, %zu failed%s   %s", (int)filled,
-		       "####################", (int)(BAR_COLUMNS - filled), "....................", done,
+		       "####################", (int)(PROGRESS_BAR_COLUMNS - filled), "....................", done,
 		       experiment->wanted, experiment->failed, left, done == experiment->wanted ? "\n" : "");
 	(void)!write(STDERR_FILENO, text, (size_t)len); /* not by text_printf(), which escapes the carriage return */
 }
@@ -137,7 +137,7 @@ static int cell_store_row(const struct experiment *experiment, const struct cell
 	if (!finished || !workdir || !line)
 		return cli_fail_no_memory("experiment"), -ENOMEM;
 	buf_printf(&text, "%s\n", line);
-	r = results_write_file(dir, RESULTS_ROW, &text);
+	r = results_write_file(dir, RESULTS_ROW_FILE, &text);
 	if (r < 0)
 		return r;
 	if (!experiment->options->keep_workdirs)
@@ -179,7 +179,7 @@ static void cell_handle_end_of_run(struct experiment *experiment, const struct c
 }
 
 /* Starts the next cell that is to be run. False: there is none, or starting it failed (with a message). */
-static bool experiment_start_next(struct experiment *experiment, struct job *job)
+static bool experiment_start_next(struct experiment *experiment, struct run_job *job)
 {
 	const struct cell *cell;
 	pid_t pid;
@@ -197,7 +197,7 @@ static bool experiment_start_next(struct experiment *experiment, struct job *job
 		experiment->failed++;
 		return false;
 	}
-	*job = (struct job){.pid = pid, .cell = cell};
+	*job = (struct run_job){.pid = pid, .cell = cell};
 	experiment->running++;
 	return true;
 }
@@ -208,7 +208,7 @@ static void experiment_wait_for_one_job(struct experiment *experiment)
 	pid_t pid = waitpid(-1, &status, 0); /* if interrupted (EINTR), the caller tries again */
 
 	for (size_t i = 0; i < experiment->options->jobs; i++) {
-		struct job *job = &experiment->job[i];
+		struct run_job *job = &experiment->job[i];
 
 		if (pid <= 0 || job->pid != pid)
 			continue;

@@ -11,7 +11,7 @@
 #include "base/cleanup.h"
 #include "base/helper.h"
 
-#define BLANK " \t\n"
+#define BLANK_CHARACTERS " \t\n"
 
 /* The process that asks the name service: started by the first account_query(), ended by account_end_lookups(). */
 static struct helper account_helper = HELPER_INIT;
@@ -48,14 +48,14 @@ static bool nsswitch_line_has_only_files(const char *line, const char *database)
 {
 	size_t len = strlen(database);
 
-	line += strspn(line, BLANK);
+	line += strspn(line, BLANK_CHARACTERS);
 	if (strncmp(line, database, len) != 0)
 		return false;
-	line += len + strspn(line + len, BLANK);
+	line += len + strspn(line + len, BLANK_CHARACTERS);
 	if (*line != ':')
 		return false;
-	line += 1 + strspn(line + 1, BLANK);
-	return strncmp(line, "files", 5) == 0 && line[5 + strspn(line + 5, BLANK)] == '\0';
+	line += 1 + strspn(line + 1, BLANK_CHARACTERS);
+	return strncmp(line, "files", 5) == 0 && line[5 + strspn(line + 5, BLANK_CHARACTERS)] == '\0';
 }
 
 static bool nsswitch_has_only_files(const char *database)

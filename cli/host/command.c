@@ -17,10 +17,10 @@
 #include "cli/host/places.h"
 #include "cli/host/program.h"
 
-#define BLANKS " \t\r\n"
+#define BLANK_CHARACTERS " \t\r\n"
 
 /* The characters that end a word that is not quoted. */
-#define COMMAND_UNQUOTED_WORD_ENDS BLANKS ";|&()<>`=,"
+#define COMMAND_UNQUOTED_WORD_ENDS BLANK_CHARACTERS ";|&()<>`=,"
 
 /* The characters that end a word of a command inside quotes. Variables have been expanded before. */
 #define QUOTED_WORD_ENDS COMMAND_UNQUOTED_WORD_ENDS "{}\"'$\\"
@@ -50,8 +50,8 @@ static int command_judge_script(const struct command *command, const char *path)
 
 	if (command->script_depth == SCRIPT_DEPTH_MAX || !program_read_script_line(path, line))
 		return 0;
-	for (char *word = strtok_r(line + 2, BLANKS "'\"=", &save); word && ret == 0;
-	     word = strtok_r(NULL, BLANKS "'\"=", &save))
+	for (char *word = strtok_r(line + 2, BLANK_CHARACTERS "'\"=", &save); word && ret == 0;
+	     word = strtok_r(NULL, BLANK_CHARACTERS "'\"=", &save))
 		ret = command_judge_word(&inner, word);
 	return ret;
 }

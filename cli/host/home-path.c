@@ -17,7 +17,7 @@ static const struct home_program_directory {
 	const char *bin;      /* where the programs are, relative to the home directory */
 	const char *more_dirs_to_grant[3];  /* further directories to grant, where they exist */
 	/* environment variable to set to the first existing directory of `more_dirs_to_grant`; NULL: none */
-	const char *variable;
+	const char *env_variable;
 } home_places[] = {
 	{".cargo/bin", {".rustup"}, "RUSTUP_HOME"},
 	{".local/bin", {".local/lib", ".local/share/pipx", ".local/share/uv"}, NULL},
@@ -101,8 +101,8 @@ static void home_put_known_directory(struct home_advice *advice, const struct ho
 		buf_puts(&advice->options, " -x ");
 		home_put_quoted_path(&advice->options, advice->home, place->more_dirs_to_grant[i]);
 	}
-	if (first && place->variable) /* not every shell expands "~" after "=" */
-		buf_printf(&advice->options, " -e %s=\"$HOME/%s\"", place->variable, first);
+	if (first && place->env_variable) /* not every shell expands "~" after "=" */
+		buf_printf(&advice->options, " -e %s=\"$HOME/%s\"", place->env_variable, first);
 }
 
 static void home_put_grant_options(struct home_advice *advice, const char *below)

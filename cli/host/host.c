@@ -19,7 +19,7 @@
 #include "cli/host/places.h"
 #include "cli/host/program.h"
 
-#define POLICY_BYTES_MAX (UINT64_C(1) << 20)
+#define HOST_POLICY_BYTES_MAX (UINT64_C(1) << 20)
 
 /* ---- notes: a path with a text about it or from it ---- */
 
@@ -110,7 +110,7 @@ static int host_read_file(struct cli_host *host, const char *path, const struct 
 	if (*ret_file)
 		return 0;
 	fd = host_open_file(host, path);
-	ret = fd < 0 ? fd : io_read_fd(fd, POLICY_BYTES_MAX, &text, &len);
+	ret = fd < 0 ? fd : io_read_fd(fd, HOST_POLICY_BYTES_MAX, &text, &len);
 	if (ret == 0)
 		ret = strlen(text) == len ? host_add_note(host, &host->files, path, text) : -EILSEQ;
 	*ret_file = host->files;

@@ -40,14 +40,14 @@ static const struct interpreter_family families[] = {
 	{"ruby", "ruby", ruby_parts},
 };
 
-#define FAMILY_COUNT (sizeof(families) / sizeof(families[0]))
+#define INTERPRETER_FAMILY_COUNT (sizeof(families) / sizeof(families[0]))
 
 /* The family of an interpreter's file name: "python3.11" belongs to "python", "pythonista" to none. NULL: none. */
 static const struct interpreter_family *interpreter_find_family(const char *path)
 {
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
 
-	for (size_t i = 0; i < FAMILY_COUNT; i++) {
+	for (size_t i = 0; i < INTERPRETER_FAMILY_COUNT; i++) {
 		size_t len = strlen(families[i].program_name_start);
 
 		if (strncmp(name, families[i].program_name_start, len) == 0 &&
@@ -206,7 +206,7 @@ struct cli_interpreter *interpreter_find(struct arena *arena, const char *progra
 			interpreter_add_installation(found, path, 0);
 		return found;
 	}
-	for (size_t i = 0; i < FAMILY_COUNT; i++) {
+	for (size_t i = 0; i < INTERPRETER_FAMILY_COUNT; i++) {
 		_cleanup_free_ char *path = program_find_executable(families[i].command);
 
 		if (path && path[0] == '/') /* a relative path would depend on the current directory */

@@ -9,8 +9,8 @@
 
 /* A directory that holds one subdirectory for each version of an interpreter or for each environment. */
 struct manager_directory {
-	const char *variable; /* environment variable with the directory's path; NULL: none */
-	const char *fallback; /* default path, absolute or relative to the home directory; NULL: none */
+	const char *env_variable;       /* environment variable with the directory's path; NULL: none */
+	const char *default_dir;        /* default path, absolute or relative to the home directory; NULL: none */
 	const char *versions_subdir;    /* subdirectory that holds the versions; "": the directory holds them itself */
 	bool is_installation_itself;          /* the directory itself is also an installation */
 };
@@ -96,16 +96,16 @@ static bool managers_directory_contains_prefix(const char *root, const struct ma
 static bool managers_directory_matches(const struct manager_directory *place, const char *home, const char *prefix,
 				   char **ret_place)
 {
-	const char *root = place->variable ? getenv(place->variable) : NULL;
+	const char *root = place->env_variable ? getenv(place->env_variable) : NULL;
 	_cleanup_free_ char *path = NULL;
 
 	if (root && root[0] == '/' && managers_directory_contains_prefix(root, place, prefix, ret_place))
 		return true;
-	if (!place->fallback)
+	if (!place->default_dir)
 		return false;
-	if (place->fallback[0] == '/')
-		return managers_directory_contains_prefix(place->fallback, place, prefix, ret_place);
-	path = home ? cli_format("%s/%s", home, place->fallback) : NULL;
+	if (place->default_dir[0] == '/')
+		return managers_directory_contains_prefix(place->default_dir, place, prefix, ret_place);
+	path = home ? cli_format("%s/%s", home, place->default_dir) : NULL;
 	return path && managers_directory_contains_prefix(path, place, prefix, ret_place);
 }
 

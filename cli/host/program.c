@@ -30,7 +30,7 @@ bool program_is_executable(const char *path)
 
 /* A version manager like pyenv: versions in ROOT/versions, the chosen version in a variable or a file. */
 static const struct shim_manager {
-	const char *variable;
+	const char *env_variable;
 	const char *local_version_file; /* file with the chosen version, searched from the current directory upwards */
 	const char *marker_file;        /* a file that only this manager's root directory has */
 } shim_managers[] = {
@@ -82,7 +82,7 @@ static char *shim_read_version_file(const char *dir, const char *name)
  */
 static char *shim_read_chosen_versions(const struct shim_manager *manager, const char *root)
 {
-	const char *variable = getenv(manager->variable);
+	const char *variable = getenv(manager->env_variable);
 	char dir[PATH_MAX], *slash;
 
 	if (variable && *variable)

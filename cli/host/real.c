@@ -9,7 +9,7 @@
 
 #include "policy/paths/tree.h"
 
-#define LINKS_MAX 40 /* symbolic links followed in one path: the kernel's limit (MAXSYMLINKS) */
+#define REAL_LINKS_FOLLOWED_MAX 40 /* symbolic links followed in one path: the kernel's limit (MAXSYMLINKS) */
 
 /* The cached lookup of a path whose directory is canonical. */
 struct cli_path_lookup {
@@ -81,7 +81,7 @@ static bool real_follow_link(struct cli_path_cache *real, struct real_walk *walk
 {
 	char rooted[PATH_MAX];
 
-	if (++walk->link_count > LINKS_MAX)
+	if (++walk->link_count > REAL_LINKS_FOLLOWED_MAX)
 		return false;
 	if (target[0] == '/') {
 		real_truncate_path(walk, 0);

@@ -38,7 +38,7 @@ static int deny_if_secret_entry(struct draft *draft, const struct needs *needs, 
 
 	if (!kind)
 		return 0;
-	virt = cli_format("%s/%s", context->workdir, rest);
+	virt = cli_format("%s/%s", context->workdir_in_view, rest);
 	pattern = everywhere ? cli_format("**/%s", everywhere) : pattern_escape("@workdir", rest);
 	because = cli_format("%s: %s%s", rest, kind, context->allows_risky ? ", which the program did not use" : "");
 	if (!virt || !pattern || !because)
@@ -50,14 +50,14 @@ static int deny_if_secret_entry(struct draft *draft, const struct needs *needs, 
 
 int fold_deny_secrets(struct draft *draft, const struct needs *needs, const struct fold_context *context)
 {
-	char *const paths[] = {(char *)(uintptr_t)context->workdir_host, NULL};
-	FTS *walk = context->workdir_host ? fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR, NULL) : NULL;
+	char *const paths[] = {(char *)(uintptr_t)context->workdir_host_path, NULL};
+	FTS *walk = context->workdir_host_path ? fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR, NULL) : NULL;
 	const FTSENT *entry;
 	size_t entries = 0;
 	int r = 0;
 
 	while (walk && r == 0 && entries++ < FOLD_SCANNED_ENTRIES_MAX && (entry = fts_read(walk))) {
-		const char *rest = path_get_rest_below(entry->fts_path, context->workdir_host);
+		const char *rest = path_get_rest_below(entry->fts_path, context->workdir_host_path);
 
 		if (rest && *rest && entry->fts_info != FTS_DP)
 			r = deny_if_secret_entry(draft, needs, context, entry, rest);

@@ -79,8 +79,8 @@ static json_t *draft_make_side_grants_json(const struct scan_found *found)
 {
 	json_t *names = json_array();
 
-	for (size_t i = 0; i < SCAN_SENSITIVE_NAMES_MAX && found->name[i]; i++)
-		(void)json_array_append_new(names, report_make_text_json(found->name[i]));
+	for (size_t i = 0; i < SCAN_SENSITIVE_NAMES_MAX && found->sensitive_names[i]; i++)
+		(void)json_array_append_new(names, report_make_text_json(found->sensitive_names[i]));
 	return json_pack("{s:I, s:o}", "count", (json_int_t)(found->files - found->used), "names", names);
 }
 

@@ -20,8 +20,8 @@ static int fold_collect_items(struct fold *fold, const struct unmet_need *unmet,
 		if (r == 0 && !done)
 			r = rules_sort_by_tier(fold, &unmet[i], &done);
 		if (r == 0 && !done)
-			fold->item[fold->item_count++] =
-				(struct fold_item){.unmet = &unmet[i], .path = rules_get_name(fold->context, need)};
+			fold->items[fold->item_count++] = (struct fold_item){
+				.unmet = &unmet[i], .grant_path = rules_get_name(fold->context, need)};
 	}
 	return r;
 }
@@ -39,12 +39,16 @@ int fold_add_rules_for_unmet(struct draft *draft, const struct needs *needs, con
 			     const struct fold_context *context, const struct unmet_need *unmet, size_t count,
 			     bool directories)
 {
-	struct fold fold = {.draft = draft, .needs = needs, .packages = packages, .context = context,
-			    .item = calloc(count + 1, sizeof(*fold.item))};
-	int r = fold.item ? fold_collect_items(&fold, unmet, count) : -ENOMEM;
+	struct fold fold = {.draft = draft,
+			    .needs = needs,
+			    .packages = packages,
+			    .context = context,
+			    .items = calloc(count + 1, sizeof(*fold.items))};
+	int r = fold.items ? fold_collect_items(&fold, unmet, count) : -ENOMEM;
 
 	for (size_t i = 0; i < fold.item_count; i++) /* directories and links do not become members of groups */
-		fold.item[i].is_granted = fold.item[i].unmet->is_link_itself || fold_is_directory(&fold, &fold.item[i]);
+		fold.items[i].is_granted =
+			fold.items[i].unmet->is_link_itself || fold_is_directory(&fold, &fold.items[i]);
 	if (r == 0)
 		r = groups_fold_units(&fold);
 	if (r == 0)
@@ -52,11 +56,11 @@ int fold_add_rules_for_unmet(struct draft *draft, const struct needs *needs, con
 	if (r == 0)
 		r = groups_fold_suffixes(&fold);
 	for (size_t i = 0; r == 0 && i < fold.item_count; i++)
-		if (!fold.item[i].is_granted || fold.item[i].unmet->is_link_itself ||
-		    fold_is_directory(&fold, &fold.item[i]))
-			r = singles_add_rule(&fold, &fold.item[i], directories);
+		if (!fold.items[i].is_granted || fold.items[i].unmet->is_link_itself ||
+		    fold_is_directory(&fold, &fold.items[i]))
+			r = singles_add_rule(&fold, &fold.items[i], directories);
 	for (size_t i = 0; i < fold.item_count; i++)
-		free(fold.item[i].group_key);
-	free(fold.item);
+		free(fold.items[i].group_key);
+	free(fold.items);
 	return r;
 }

@@ -13,8 +13,8 @@
 /* The home and working directory of the program that was run. All pointers are borrowed. */
 struct fold_context {
 	const char *home;            /* home directory of the user; NULL: none */
-	const char *workdir;         /* path of the working directory in the view */
-	const char *workdir_host;    /* host path of the working directory; NULL: the runs have an empty one */
+	const char *workdir_in_view; /* path of the working directory in the view */
+	const char *workdir_host_path;      /* host path of the working directory; NULL: the runs have an empty one */
 	const struct secret_inodes *inodes; /* secrets that have several hard links; NULL: not looked for */
 	bool allows_risky;
 };

@@ -45,30 +45,31 @@ static int groups_compare_items(const void *a, const void *b)
 	r = strcmp(left->group_key, right->group_key);
 	if (r == 0)
 		r = (left->unmet->right > right->unmet->right) - (left->unmet->right < right->unmet->right);
-	return r ? r : strcmp(left->path, right->path);
+	return r ? r : strcmp(left->grant_path, right->grant_path);
 }
 
 static void groups_clear_keys(struct fold *fold)
 {
 	for (size_t i = 0; i < fold->item_count; i++) {
-		free(fold->item[i].group_key);
-		fold->item[i].group_key = NULL;
+		free(fold->items[i].group_key);
+		fold->items[i].group_key = NULL;
 	}
 }
 
 /* Calls `take` for each group of items with the same key and right. 0 or the first error. */
-static int groups_visit(struct fold *fold, int (*visit)(struct fold *fold, struct fold_item *item, size_t count))
+static int groups_call_for_each_group(struct fold *fold,
+				      int (*visit)(struct fold *fold, struct fold_item *item, size_t count))
 {
 	int r = 0;
 
 	if (fold->item_count)
-		qsort(fold->item, fold->item_count, sizeof(*fold->item), groups_compare_items);
-	for (size_t i = 0, end; r == 0 && i < fold->item_count && fold->item[i].group_key; i = end) {
-		for (end = i + 1; end < fold->item_count && fold->item[end].group_key &&
-				  strcmp(fold->item[end].group_key, fold->item[i].group_key) == 0 &&
-				  fold->item[end].unmet->right == fold->item[i].unmet->right;)
+		qsort(fold->items, fold->item_count, sizeof(*fold->items), groups_compare_items);
+	for (size_t i = 0, end; r == 0 && i < fold->item_count && fold->items[i].group_key; i = end) {
+		for (end = i + 1; end < fold->item_count && fold->items[end].group_key &&
+				  strcmp(fold->items[end].group_key, fold->items[i].group_key) == 0 &&
+				  fold->items[end].unmet->right == fold->items[i].unmet->right;)
 			end++;
-		r = visit(fold, &fold->item[i], end - i);
+		r = visit(fold, &fold->items[i], end - i);
 	}
 	groups_clear_keys(fold);
 	return r;
@@ -106,7 +107,7 @@ int groups_fold_units(struct fold *fold)
 	struct grantable_directory unit;
 
 	for (size_t i = 0; i < fold->item_count; i++) {
-		struct fold_item *item = &fold->item[i];
+		struct fold_item *item = &fold->items[i];
 
 		if (item->is_granted || item->unmet->right == POLICY_WRITE ||
 		    !unit_find_directory(fold->packages, fold->context->home, item->unmet->need->path, &unit))
@@ -116,18 +117,18 @@ int groups_fold_units(struct fold *fold)
 		if (!item->group_key)
 			return -ENOMEM;
 	}
-	return groups_visit(fold, groups_try_unit);
+	return groups_call_for_each_group(fold, groups_try_unit);
 }
 
 /* Makes one rule of names that differ only in their numbers: "*" replaces the parts that differ. */
 static int groups_try_numbered(struct fold *fold, struct fold_item *item, size_t count)
 {
-	_cleanup_free_ char *pattern = count < GROUPS_NUMBERED_PATHS_MIN ? NULL : strdup(item->path);
+	_cleanup_free_ char *pattern = count < GROUPS_NUMBERED_PATHS_MIN ? NULL : strdup(item->grant_path);
 
 	if (count < GROUPS_NUMBERED_PATHS_MIN)
 		return 0;
 	for (size_t i = 1; pattern && i < count; i++) {
-		char *merged = pattern_merge_paths(pattern, item[i].path);
+		char *merged = pattern_merge_paths(pattern, item[i].grant_path);
 
 		free(pattern);
 		pattern = merged;
@@ -143,13 +144,13 @@ static int groups_try_numbered(struct fold *fold, struct fold_item *item, size_t
 int groups_fold_numbers(struct fold *fold)
 {
 	for (size_t i = 0; i < fold->item_count; i++) {
-		struct fold_item *item = &fold->item[i];
+		struct fold_item *item = &fold->items[i];
 
-		if (!item->is_granted && pattern_has_number(item->path) &&
-		    !(item->group_key = pattern_replace_numbers(item->path)))
+		if (!item->is_granted && pattern_has_number(item->grant_path) &&
+		    !(item->group_key = pattern_replace_numbers(item->grant_path)))
 			return -ENOMEM;
 	}
-	return groups_visit(fold, groups_try_numbered);
+	return groups_call_for_each_group(fold, groups_try_numbered);
 }
 
 static int groups_try_suffix(struct fold *fold, struct fold_item *item, size_t count)
@@ -163,15 +164,15 @@ static int groups_try_suffix(struct fold *fold, struct fold_item *item, size_t c
 int groups_fold_suffixes(struct fold *fold)
 {
 	for (size_t i = 0; i < fold->item_count; i++) {
-		struct fold_item *item = &fold->item[i];
-		const char *name = strrchr(item->path, '/') + 1, *dot = strrchr(name, '.');
+		struct fold_item *item = &fold->items[i];
+		const char *name = strrchr(item->grant_path, '/') + 1, *dot = strrchr(name, '.');
 
 		if (item->is_granted || item->unmet->right != POLICY_READ || !dot || dot == name || !dot[1])
 			continue;
-		item->group_key = cli_format("%.*s*%s", (int)(name - item->path), item->path, dot);
+		item->group_key = cli_format("%.*s*%s", (int)(name - item->grant_path), item->grant_path, dot);
 		if (!item->group_key)
 			return -ENOMEM;
 	}
-	return groups_visit(fold, groups_try_suffix);
+	return groups_call_for_each_group(fold, groups_try_suffix);
 }
 

@@ -21,18 +21,18 @@ struct secret_inode {
 };
 
 struct secret_inodes {
-	struct secret_inode *file;
+	struct secret_inode *files_found;
 	size_t files, room;
-	size_t entries; /* looked at */
+	size_t examined_entry_count; /* looked at */
 };
 
 static int secret_inodes_add_file(struct secret_inodes *inodes, const struct stat *status, const char *kind)
 {
 	if (!S_ISREG(status->st_mode) || status->st_nlink < 2)
 		return 0;
-	if (!array_reserve(&inodes->file, inodes->files, &inodes->room))
+	if (!array_reserve(&inodes->files_found, inodes->files, &inodes->room))
 		return -ENOMEM;
-	inodes->file[inodes->files++] =
+	inodes->files_found[inodes->files++] =
 		(struct secret_inode){.dev = status->st_dev, .ino = status->st_ino, .kind = kind};
 	return 0;
 }
@@ -44,7 +44,7 @@ static int secret_inodes_add_tree(struct secret_inodes *inodes, char *path, cons
 	const FTSENT *entry;
 	int r = 0;
 
-	while (walk && r == 0 && inodes->entries++ < SECRET_INODES_ENTRIES_MAX && (entry = fts_read(walk)))
+	while (walk && r == 0 && inodes->examined_entry_count++ < SECRET_INODES_ENTRIES_MAX && (entry = fts_read(walk)))
 		if (entry->fts_info == FTS_F)
 			r = secret_inodes_add_file(inodes, entry->fts_statp, kind);
 	if (walk)
@@ -107,7 +107,7 @@ void secret_inodes_free(struct secret_inodes *inodes)
 {
 	if (!inodes)
 		return;
-	free(inodes->file);
+	free(inodes->files_found);
 	free(inodes);
 }
 
@@ -116,7 +116,7 @@ const char *secret_inodes_get_kind(const struct secret_inodes *inodes, const str
 	if (!inodes || status->st_nlink < 2)
 		return NULL;
 	for (size_t i = 0; i < inodes->files; i++)
-		if (inodes->file[i].ino == status->st_ino && inodes->file[i].dev == status->st_dev)
-			return inodes->file[i].kind;
+		if (inodes->files_found[i].ino == status->st_ino && inodes->files_found[i].dev == status->st_dev)
+			return inodes->files_found[i].kind;
 	return NULL;
 }

@@ -15,19 +15,19 @@
 #define LEARN_COUNTED_FILES_MAX 3000000u /* most files that are counted for one policy */
 
 /* A policy that was loaded as for a run. */
-struct judge {
+struct need_judge {
 	struct cli_policy_options options; /* borrows its workdir */
 	struct cli_host host;
 	struct policy *policy;
-	struct query_judge *judge;
-	struct query query;
+	struct query_judge *query_judge;
+	struct query current_query;
 };
 
-static void judge_free(struct judge *judge)
+static void judge_free(struct need_judge *judge)
 {
 	if (!judge)
 		return;
-	query_judge_free(judge->judge);
+	query_judge_free(judge->query_judge);
 	policy_free(judge->policy);
 	cli_host_release(&judge->host);
 	judge->options.workdir = NULL;
@@ -35,16 +35,16 @@ static void judge_free(struct judge *judge)
 	free(judge);
 }
 
-static void judge_freep(struct judge **judge)
+static void judge_freep(struct need_judge **judge)
 {
 	judge_free(*judge);
 }
 #define _cleanup_judge_ __attribute__((cleanup(judge_freep)))
 
 /* Loads the draft, or `profile` instead if that is not NULL. 0 or -errno, with a message. */
-static int judge_load(const struct learn *learn, const char *profile, struct judge **ret_judge)
+static int judge_load(const struct learn *learn, const char *profile, struct need_judge **ret_judge)
 {
-	_cleanup_judge_ struct judge *judge = calloc(1, sizeof(*judge));
+	_cleanup_judge_ struct need_judge *judge = calloc(1, sizeof(*judge));
 	int r;
 
 	if (!judge ||
@@ -60,7 +60,7 @@ static int judge_load(const struct learn *learn, const char *profile, struct jud
 					     &judge->policy) != CLI_OK)
 		r = -EINVAL;
 	if (r == 0)
-		r = query_judge_create(judge->policy, &judge->judge);
+		r = query_judge_create(judge->policy, &judge->query_judge);
 	if (r == 0)
 		*ret_judge = steal_pointer(&judge);
 	return r;
@@ -70,21 +70,21 @@ static int judge_load(const struct learn *learn, const char *profile, struct jud
  * True when the policy denies this right. link: judges the symbolic link, too, through which the program reached the
  * file.
  */
-static bool judge_denies_need(struct judge *judge, const struct need *need, unsigned right, bool link)
+static bool judge_denies_need(struct need_judge *judge, const struct need *need, unsigned right, bool link)
 {
-	struct query *query = &judge->query;
+	struct query *query = &judge->current_query;
 	struct query_answer answer;
 
 	query->kind = QUERY_PATHS;
 	query->was_allowed = true;
 	query->path_count = 1;
-	query->path[0].wanted_rights = right;
-	query->path[0].len = strlen(need->path);
-	memcpy(query->path[0].path, need->path, query->path[0].len + 1);
-	query->path[0].written_len = link && need->path_as_written ? strlen(need->path_as_written) : 0;
-	if (query->path[0].written_len)
-		memcpy(query->path[0].written, need->path_as_written, query->path[0].written_len + 1);
-	query_judge(judge->judge, query, &answer);
+	query->paths[0].wanted_rights = right;
+	query->paths[0].len = strlen(need->path);
+	memcpy(query->paths[0].canonical_path, need->path, query->paths[0].len + 1);
+	query->paths[0].path_as_written_len = link && need->path_as_written ? strlen(need->path_as_written) : 0;
+	if (query->paths[0].path_as_written_len)
+		memcpy(query->paths[0].path_as_written, need->path_as_written, query->paths[0].path_as_written_len + 1);
+	query_judge(judge->query_judge, query, &answer);
 	/* An uncertain answer means that only a "public" rule grants the file, so it gets a rule of its own. */
 	return !answer.is_certain || !answer.is_allowed;
 }
@@ -103,7 +103,7 @@ static bool judge_path_is_of_run(const char *path)
 	return path_is_below(path, "/proc") || strcmp(path, "/dev") == 0;
 }
 
-static int judge_need(struct judge *judge, const struct need *need, struct unmet_need **list, size_t *count,
+static int judge_need(struct need_judge *judge, const struct need *need, struct unmet_need **list, size_t *count,
 		      size_t *room)
 {
 	static const unsigned rights[] = {POLICY_READ, POLICY_WRITE, POLICY_EXEC};
@@ -130,7 +130,7 @@ static int judge_need(struct judge *judge, const struct need *need, struct unmet
 static int judge_all_needs(const struct learn *learn, const char *profile, struct unmet_need **ret_unmet,
 			   size_t *ret_count)
 {
-	_cleanup_judge_ struct judge *judge = NULL;
+	_cleanup_judge_ struct need_judge *judge = NULL;
 	int r = judge_load(learn, profile, &judge);
 	size_t room = 0;
 
@@ -147,28 +147,28 @@ int learn_find_unmet(struct learn *learn, struct unmet_need **ret_unmet, size_t 
 	return judge_all_needs(learn, NULL, ret_unmet, ret_count);
 }
 
-static bool judge_grants_net(struct judge *judge, const struct network_need *net)
+static bool judge_grants_net(struct need_judge *judge, const struct network_need *net)
 {
-	struct query *query = &judge->query;
+	struct query *query = &judge->current_query;
 	struct query_answer answer;
 
 	query->kind = net->kind;
 	query->was_allowed = true;
 	query->path_count = 0;
-	query->port = net->port;
-	query->udp = net->udp;
+	query->port_number = net->port;
+	query->uses_udp = net->udp;
 	query->upgrade = net->upgrade;
 	query->any_port = net->any_port;
-	(void)snprintf(query->host, sizeof(query->host), "%s", net->host);
-	(void)snprintf(query->method, sizeof(query->method), "%s", net->method);
+	(void)snprintf(query->host_name, sizeof(query->host_name), "%s", net->host);
+	(void)snprintf(query->http_method, sizeof(query->http_method), "%s", net->method);
 	(void)snprintf(query->request_path, sizeof(query->request_path), "%s", net->request);
-	query_judge(judge->judge, query, &answer);
+	query_judge(judge->query_judge, query, &answer);
 	return answer.is_certain && answer.is_allowed;
 }
 
 int learn_mark_granted(struct learn *learn)
 {
-	_cleanup_judge_ struct judge *judge = NULL;
+	_cleanup_judge_ struct need_judge *judge = NULL;
 	int r = learn->needs.nets ? judge_load(learn, NULL, &judge) : 0;
 
 	for (size_t i = 0; r == 0 && i < learn->needs.nets; i++)
@@ -205,14 +205,14 @@ static bool judge_make_secret_path(const char *pattern, const char *home, char r
 	return true;
 }
 
-static bool judge_grants_reading(const struct judge *judge, const char *path)
+static bool judge_grants_reading(const struct need_judge *judge, const char *path)
 {
 	return policy_get_rights(judge->policy, path, strlen(path)) & POLICY_READ;
 }
 
 int learn_deny_secrets(struct learn *learn)
 {
-	_cleanup_judge_ struct judge *judge = NULL;
+	_cleanup_judge_ struct need_judge *judge = NULL;
 	int r = judge_load(learn, NULL, &judge);
 	size_t count;
 	const struct secret_pattern *secret = secrets_get_patterns(&count);
@@ -223,7 +223,7 @@ int learn_deny_secrets(struct learn *learn)
 
 		if (secret[i].certainty != SECRET_CERTAIN ||
 		    !judge_make_secret_path(secret[i].pattern, learn->home, path) ||
-		    path_is_below(path, learn->workdir_virt) || !judge_grants_reading(judge, path) ||
+		    path_is_below(path, learn->workdir_in_view) || !judge_grants_reading(judge, path) ||
 		    (learn->allow_risky && needs_have_path_below(&learn->needs, path)))
 			continue;
 		because = cli_format("%s, which another rule would grant", secret[i].kind);
@@ -234,7 +234,8 @@ int learn_deny_secrets(struct learn *learn)
 
 /* ---- counting the files that a policy grants ---- */
 
-static void judge_count_files_of_mount(const struct judge *judge, const struct policy_mount *mount, uint64_t *granted)
+static void judge_count_files_of_mount(const struct need_judge *judge, const struct policy_mount *mount,
+				       uint64_t *granted)
 {
 	char *const paths[] = {(char *)(uintptr_t)mount->host_path, NULL};
 	FTS *walk = fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR | FTS_XDEV | FTS_NOSTAT, NULL);
@@ -259,7 +260,7 @@ static void judge_count_files_of_mount(const struct judge *judge, const struct p
 		(void)fts_close(walk);
 }
 
-static void judge_count_files(const struct judge *judge, uint64_t *granted)
+static void judge_count_files(const struct need_judge *judge, uint64_t *granted)
 {
 	size_t count;
 	const struct policy_mount *mount = policy_get_mounts(judge->policy, &count);
@@ -272,7 +273,7 @@ static void judge_count_files(const struct judge *judge, uint64_t *granted)
 
 int learn_count_files(struct learn *learn, struct learn_files *ret_files)
 {
-	_cleanup_judge_ struct judge *judge = NULL, *base = NULL;
+	_cleanup_judge_ struct need_judge *judge = NULL, *base = NULL;
 	int r = judge_load(learn, NULL, &judge);
 
 	*ret_files = (struct learn_files){0};
@@ -287,7 +288,8 @@ int learn_count_files(struct learn *learn, struct learn_files *ret_files)
 		const char *path = learn->needs.need[i].path;
 		struct stat status;
 
-		if (!path_is_below(path, learn->workdir_virt) && lstat(path, &status) == 0 && !S_ISDIR(status.st_mode))
+		if (!path_is_below(path, learn->workdir_in_view) && lstat(path, &status) == 0 &&
+		    !S_ISDIR(status.st_mode))
 			ret_files->used_count += !!(policy_get_rights(judge->policy, path, strlen(path)) & POLICY_READ);
 	}
 	return 0;

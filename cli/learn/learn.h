@@ -21,7 +21,7 @@ struct learn {
 	char *const *program;
 	/* what is made of it */
 	char *workdir;         /* canonical host path of the value of -w; NULL: none; owned */
-	const char *workdir_virt; /* path of the working directory in the runs' view */
+	const char *workdir_in_view; /* path of the working directory in the runs' view */
 	char *home;            /* home directory of the user; owned; NULL: unknown */
 	struct secret_inodes *inodes; /* secrets with several hard links; owned; NULL: not looked for yet */
 	bool replaces_merged_policy; /* the value of -o is the policy of --merge, which is replaced */

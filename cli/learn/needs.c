@@ -92,10 +92,11 @@ static int needs_add_paths(struct needs *needs, const struct query *query, uint6
 			   const char *exe)
 {
 	for (size_t i = 0; i < query->path_count; i++) {
-		const struct query_path *path = &query->path[i];
+		const struct query_path *path = &query->paths[i];
 		/* a file that existed already was not made, so reading is enough */
 		const unsigned want = query->failed_because_exists ? POLICY_READ : path->wanted_rights;
-		struct need *need = needs_find_or_add_path(needs, path->path, path->written_len ? path->written : "");
+		struct need *need = needs_find_or_add_path(needs, path->canonical_path,
+							   path->path_as_written_len ? path->path_as_written : "");
 
 		if (!need)
 			return -ENOMEM;
@@ -129,11 +130,11 @@ static bool net_is_query(const struct network_need *net, const struct query *que
 {
 	const bool request = query->kind == QUERY_REQUEST;
 
-	return net->kind == query->kind && net->port == query->port && net->udp == query->udp &&
+	return net->kind == query->kind && net->port == query->port_number && net->udp == query->uses_udp &&
 	       net->any_port == query->any_port && net->upgrade == query->upgrade &&
-	       strcmp(net->host, query->host) == 0 &&
+	       strcmp(net->host, query->host_name) == 0 &&
 	       (!request ||
-		(strcmp(net->method, query->method) == 0 && strcmp(net->request, query->request_path) == 0));
+		(strcmp(net->method, query->http_method) == 0 && strcmp(net->request, query->request_path) == 0));
 }
 
 static struct network_need *needs_get_net(struct needs *needs, const struct query *query)
@@ -147,13 +148,13 @@ static struct network_need *needs_get_net(struct needs *needs, const struct quer
 		return NULL;
 	net = &needs->net[needs->nets];
 	*net = (struct network_need){.kind = query->kind,
-				     .port = query->port,
-				     .udp = query->udp,
+				     .port = query->port_number,
+				     .udp = query->uses_udp,
 				     .upgrade = query->upgrade,
 				     .any_port = query->any_port,
 				     .plain = query->is_http_without_tls};
-	net->host = strdup(query->host);
-	net->method = strdup(query->kind == QUERY_REQUEST ? query->method : "");
+	net->host = strdup(query->host_name);
+	net->method = strdup(query->kind == QUERY_REQUEST ? query->http_method : "");
 	net->request = strdup(query->kind == QUERY_REQUEST ? query->request_path : "");
 	needs->nets++;
 	return net->host && net->method && net->request ? net : NULL;
@@ -166,8 +167,8 @@ static int needs_add_net(struct needs *needs, const struct query *query, uint64_
 	struct network_need *net;
 
 	if (query->kind == QUERY_LISTEN) {
-		port.host[0] = '\0';
-		port.udp = false;
+		port.host_name[0] = '\0';
+		port.uses_udp = false;
 	}
 	net = needs_get_net(needs, &port);
 	if (net && needs->nets > NEEDS_NETS_MAX)

@@ -55,7 +55,7 @@ static const char *learn_find_relative(const char *key, const json_t *value)
 }
 
 /* Checks that the relative texts of the old policy mean the same in the new one. */
-static int learn_check_relative(const struct learn *learn)
+static int learn_refuse_relative_paths(const struct learn *learn)
 {
 	const char *found = learn_find_relative(NULL, learn->merged_policy);
 	_cleanup_free_ char *from = strdup(learn->merge), *to = strdup(learn->output);
@@ -97,7 +97,7 @@ static int learn_read_earlier_policy(struct learn *learn)
 		return r;
 	learn->merged_policy = json_load_file(learn->merge, JSON_REJECT_DUPLICATES, &error);
 	if (json_is_object(learn->merged_policy))
-		return learn_check_relative(learn);
+		return learn_refuse_relative_paths(learn);
 	cli_print_error("learn", "--merge %s:%d: %s", learn->merge, error.line > 0 ? error.line : 1,
 			learn->merged_policy ? "not a policy, which is a JSON object" : error.text);
 	return -EINVAL;
@@ -164,7 +164,7 @@ static int learn_prepare_places(struct learn *learn)
 		r = learn_try_output(learn);
 	if (r < 0)
 		return r;
-	learn->workdir_virt = learn->workdir ? learn->workdir : LEARN_DEFAULT_WORKDIR;
+	learn->workdir_in_view = learn->workdir ? learn->workdir : LEARN_DEFAULT_WORKDIR;
 	learn->base_profile = learn->merge ? NULL : learn->profile ? learn->profile : "minimal";
 	/*
 	 * the profile's file is relative to the current directory, not to the directory of the policy that extends it

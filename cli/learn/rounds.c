@@ -55,7 +55,7 @@ static bool learn_has_entry(const json_t *list, const json_t *path)
  * Stores in learn->unmet_needs the needs that the rules do not grant although they might be granted. The verification
  * will show whether they matter.
  */
-static int learn_note_unmet(struct learn *learn)
+static int learn_store_needs_left_unmet(struct learn *learn)
 {
 	_cleanup_free_ struct unmet_need *unmet = NULL;
 	size_t count;
@@ -83,8 +83,8 @@ static int learn_note_unmet(struct learn *learn)
 static int learn_add_rules_until_granted(struct learn *learn)
 {
 	const struct fold_context context = {.home = learn->home,
-					     .workdir = learn->workdir_virt,
-					     .workdir_host = learn->workdir,
+					     .workdir_in_view = learn->workdir_in_view,
+					     .workdir_host_path = learn->workdir,
 					     .inodes = learn->inodes,
 					     .allows_risky = learn->allow_risky};
 	size_t before = SIZE_MAX;
@@ -110,7 +110,7 @@ static int learn_add_rules_until_granted(struct learn *learn)
 	}
 	if (r == 0)
 		r = learn_deny_secrets(learn);
-	return r < 0 ? r : learn_note_unmet(learn);
+	return r < 0 ? r : learn_store_needs_left_unmet(learn);
 }
 
 /* Runs the program under the policy, adds rules for what it was denied, and runs it again. */

@@ -18,12 +18,12 @@
 
 const char *rules_get_rest_in_workdir(const struct fold_context *context, const char *path)
 {
-	return context->workdir ? path_get_rest_below(path, context->workdir) : NULL;
+	return context->workdir_in_view ? path_get_rest_below(path, context->workdir_in_view) : NULL;
 }
 
 void rules_get_host_path(const struct fold_context *context, const char *path, char host[PATH_MAX])
 {
-	const char *rest = rules_get_rest_in_workdir(context, path), *top = context->workdir_host;
+	const char *rest = rules_get_rest_in_workdir(context, path), *top = context->workdir_host_path;
 
 	if (rest && top)
 		(void)snprintf(host, PATH_MAX, "%s%s%s", top, *rest ? "/" : "", rest);

@@ -9,7 +9,7 @@
 /* A needed file that is not granted yet. */
 struct fold_item {
 	const struct unmet_need *unmet;
-	const char *path; /* path: the file in the view; name: the path by which a rule would grant it */
+	const char *grant_path; /* path: the file in the view; name: the path by which a rule would grant it */
 	/* items with equal keys get one rule together in this step; owned; NULL: the item gets no rule with others */
 	char *group_key;
 	const char *package; /* the package of the directory in `key` */
@@ -21,7 +21,7 @@ struct fold {
 	const struct needs *needs;
 	const struct packages *packages;
 	const struct fold_context *context;
-	struct fold_item *item;
+	struct fold_item *items;
 	size_t item_count;
 };
 

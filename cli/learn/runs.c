@@ -80,7 +80,7 @@ int learn_prepare_runs(struct learn *learn)
 		return cli_fail_no_memory("learn"), r;
 	r = runs_write_json(learn, RUNS_WORKDIR_FILE,
 			    json_pack("{s:i, s:s, s:s}", "version", 1, "name", "where", "workdir",
-				      learn->workdir_virt));
+				      learn->workdir_in_view));
 	/* the file is beside the policy that will be written, because its texts may be relative to that directory */
 	return r < 0 ? r : draft_write(&learn->draft, learn->draft_path, false);
 }
@@ -262,7 +262,7 @@ static void runs_keep_refusals_by_callgate(struct learn *learn)
 }
 
 /* Describes how a run ended: by a status, a signal, or a limit. Owned; NULL: no memory. */
-static json_t *runs_make_end(const json_t *result)
+static json_t *runs_describe_end_of_run(const json_t *result)
 {
 	static const char *const stops[] = {"timeout", "limit", "killed", "error"};
 	json_t *stop = json_object_get(result, "status");
@@ -275,9 +275,9 @@ static json_t *runs_make_end(const json_t *result)
 }
 
 /* Stores how the run of this input ended, in place of an earlier run of it. 0 or -ENOMEM. */
-static int runs_store_end(json_t *ends, size_t input, const json_t *result)
+static int runs_store_end_of_run(json_t *ends, size_t input, const json_t *result)
 {
-	json_t *end = runs_make_end(result);
+	json_t *end = runs_describe_end_of_run(result);
 
 	return (input < json_array_size(ends) ? json_array_set_new(ends, input, end)
 					      : json_array_append_new(ends, end)) < 0
@@ -303,7 +303,7 @@ static int runs_observe_once(struct learn *learn, size_t at)
 		r = runs_read_log(learn, dir, false);
 	if (r == 0)
 		runs_keep_refusals_by_callgate(learn);
-	return r < 0 ? r : runs_store_end(learn->ends, at, learn->result);
+	return r < 0 ? r : runs_store_end_of_run(learn->ends, at, learn->result);
 }
 
 int learn_from_observed_runs(struct learn *learn)
@@ -422,7 +422,7 @@ static int runs_verify_once(struct learn *learn, size_t at)
 	if (r == 0)
 		r = runs_collect_wrong_denials(learn);
 	if (r == 0)
-		r = runs_store_end(learn->proof_ends, at, learn->proof);
+		r = runs_store_end_of_run(learn->proof_ends, at, learn->proof);
 	if (r == 0 && json_array_size(learn->wrong_denials) > 0)
 		r = runs_read_log(learn, dir, true);
 	return r;

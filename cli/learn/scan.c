@@ -19,9 +19,9 @@ enum { RANK_PLAIN, RANK_NAME, RANK_NOT_PUBLIC, RANK_POSSIBLE, RANK_SECRET };
 
 struct scan {
 	const struct scan_scope *scope;
-	const char *root; /* of the walk */
-	const char *virt; /* the path of `root` in the view */
-	uint64_t entries;
+	const char *root;         /* of the walk */
+	const char *root_in_view; /* the path of `root` in the view */
+	uint64_t entry_count;
 	struct scan_found *found;
 };
 
@@ -50,29 +50,31 @@ static int scan_keep_if_most_sensitive(struct scan_found *found, const char *pat
 	size_t at = 0;
 	char *copy;
 
-	while (at < SCAN_SENSITIVE_NAMES_MAX && found->name[at] && found->rank[at] >= rank)
+	while (at < SCAN_SENSITIVE_NAMES_MAX && found->sensitive_names[at] && found->sensitivity_ranks[at] >= rank)
 		at++;
 	if (at == SCAN_SENSITIVE_NAMES_MAX)
 		return 0;
 	copy = strdup(path);
 	if (!copy)
 		return -ENOMEM;
-	free(found->name[SCAN_SENSITIVE_NAMES_MAX - 1]);
-	memmove(&found->name[at + 1], &found->name[at], (SCAN_SENSITIVE_NAMES_MAX - 1 - at) * sizeof(found->name[0]));
-	memmove(&found->rank[at + 1], &found->rank[at], (SCAN_SENSITIVE_NAMES_MAX - 1 - at) * sizeof(found->rank[0]));
-	found->name[at] = copy;
-	found->rank[at] = rank;
+	free(found->sensitive_names[SCAN_SENSITIVE_NAMES_MAX - 1]);
+	memmove(&found->sensitive_names[at + 1], &found->sensitive_names[at],
+		(SCAN_SENSITIVE_NAMES_MAX - 1 - at) * sizeof(found->sensitive_names[0]));
+	memmove(&found->sensitivity_ranks[at + 1], &found->sensitivity_ranks[at],
+		(SCAN_SENSITIVE_NAMES_MAX - 1 - at) * sizeof(found->sensitivity_ranks[0]));
+	found->sensitive_names[at] = copy;
+	found->sensitivity_ranks[at] = rank;
 	return 0;
 }
 
 /* Returns the path in the view of a path of the host that the scan visits. */
-static const char *scan_get_virt(const struct scan *scan, const char *path, char buffer[PATH_MAX])
+static const char *scan_get_path_in_view(const struct scan *scan, const char *path, char buffer[PATH_MAX])
 {
-	const char *rest = scan->virt ? path_get_rest_below(path, scan->root) : NULL;
+	const char *rest = scan->root_in_view ? path_get_rest_below(path, scan->root) : NULL;
 
 	if (!rest)
 		return path;
-	(void)snprintf(buffer, PATH_MAX, "%s%s%s", scan->virt, *rest ? "/" : "", rest);
+	(void)snprintf(buffer, PATH_MAX, "%s%s%s", scan->root_in_view, *rest ? "/" : "", rest);
 	return buffer;
 }
 
@@ -100,7 +102,7 @@ static int scan_visit_file(struct scan *scan, const char *path, const struct sta
 {
 	const unsigned rank = scan_rank_sensitivity(scan, path, status);
 	char buffer[PATH_MAX];
-	const bool used = needs_have_path(scan->scope->needs, scan_get_virt(scan, path, buffer));
+	const bool used = needs_have_path(scan->scope->needs, scan_get_path_in_view(scan, path, buffer));
 	const char *objection = scan_find_objection(scan, status, rank, used);
 
 	scan->found->files++;
@@ -123,7 +125,7 @@ static void scan_visit_directory(struct scan *scan, const char *path, const stru
 
 static int scan_visit_entry(struct scan *scan, const FTSENT *entry)
 {
-	if (++scan->entries > SCAN_ENTRIES_MAX) {
+	if (++scan->entry_count > SCAN_ENTRIES_MAX) {
 		scan_set_first_objection(scan, "it is too large to be looked at");
 		return 1;
 	}
@@ -184,7 +186,7 @@ static char *scan_escape_pattern(const char *path)
 
 int scan_path_to_grant(const struct scan_scope *scope, const char *path, const char *virt, struct scan_found *ret_found)
 {
-	struct scan scan = {.scope = scope, .root = path, .virt = virt, .found = ret_found};
+	struct scan scan = {.scope = scope, .root = path, .root_in_view = virt, .found = ret_found};
 	_cleanup_free_ char *pattern = NULL;
 	glob_t matches = {0};
 	int r = 0;
@@ -204,6 +206,6 @@ int scan_path_to_grant(const struct scan_scope *scope, const char *path, const c
 void scan_found_release(struct scan_found *found)
 {
 	for (size_t i = 0; i < SCAN_SENSITIVE_NAMES_MAX; i++)
-		free(found->name[i]);
+		free(found->sensitive_names[i]);
 	*found = (struct scan_found){0};
 }

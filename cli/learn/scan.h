@@ -18,8 +18,8 @@
 struct scan_found {
 	uint64_t files, used; /* numbers of files (not directories), and of those that the program used */
 	/* the most sensitive names that the program did not use, the worst first; owned */
-	char *name[SCAN_SENSITIVE_NAMES_MAX];
-	unsigned rank[SCAN_SENSITIVE_NAMES_MAX];
+	char *sensitive_names[SCAN_SENSITIVE_NAMES_MAX];
+	unsigned sensitivity_ranks[SCAN_SENSITIVE_NAMES_MAX];
 	const char *objection; /* why the directory should not be granted as a whole; static; NULL: no objection */
 };
 

@@ -63,7 +63,7 @@ static int singles_add_in_workdir(const struct fold *fold, const struct fold_ite
 	const char *rest = rules_get_rest_in_workdir(fold->context, item->unmet->need->path);
 	_cleanup_free_ char *blurred = pattern_replace_temporary(rest), *pattern = NULL;
 
-	pattern = blurred ? cli_format("%s%s%s", fold->context->workdir, *rest ? "/" : "", blurred) : NULL;
+	pattern = blurred ? cli_format("%s%s%s", fold->context->workdir_in_view, *rest ? "/" : "", blurred) : NULL;
 	return pattern ? rules_add_for_need(fold, item->unmet, pattern, false) : -ENOMEM;
 }
 
@@ -90,7 +90,7 @@ static int singles_try_directory(const struct fold *fold, const struct fold_item
 	*ret_added = false;
 	if (singles_is_in_home(fold, need->path))
 		return 0;
-	return rules_try_group(fold, item->unmet->right, item->path, need_explain(&need->origin),
+	return rules_try_group(fold, item->unmet->right, item->grant_path, need_explain(&need->origin),
 			       SINGLES_UNUSED_FILES_MAX, ret_added);
 }
 
@@ -110,7 +110,7 @@ static int singles_add_changed_directory(const struct fold *fold, const struct f
 	int r = singles_try_directory(fold, item, &added);
 
 	return r < 0 || added ? r
-			      : rules_leave_out(fold, item->unmet, item->path,
+			      : rules_leave_out(fold, item->unmet, item->grant_path,
 						"a rule for the directory would grant all that is in it");
 }
 
@@ -123,8 +123,8 @@ static int singles_add_link(const struct fold *fold, const struct fold_item *ite
 	_cleanup_free_ char *target = realpath(host, NULL), *pattern = NULL;
 
 	if (target && path_is_below(target, "/usr") && path_is_below(host, "/usr"))
-		return rules_add_for_need(fold, item->unmet, item->path, false);
-	pattern = cli_format("%s*", item->path);
+		return rules_add_for_need(fold, item->unmet, item->grant_path, false);
+	pattern = cli_format("%s*", item->grant_path);
 	return pattern ? rules_add_for_need(fold, item->unmet, pattern, true) : -ENOMEM;
 }
 
@@ -141,7 +141,7 @@ int singles_add_rule(const struct fold *fold, const struct fold_item *item, bool
 	if (S_ISLNK(status.st_mode) && !item->unmet->is_link_itself)
 		return singles_add_link(fold, item, host);
 	if (!S_ISDIR(status.st_mode))
-		return rules_add_for_need(fold, item->unmet, item->path, false);
+		return rules_add_for_need(fold, item->unmet, item->grant_path, false);
 	if (item->unmet->right != POLICY_READ)
 		return singles_add_changed_directory(fold, item);
 	return directories ? singles_add_listed_directory(fold, item) : 0;

@@ -36,7 +36,7 @@ static int minimise_stop_at_lost_access(void *ctx, const struct query *query, co
 	return 1;
 }
 
-struct loss {
+struct lost_access_search {
 	minimise_loss_fn *each;
 	void *ctx;
 	bool any;
@@ -44,13 +44,13 @@ struct loss {
 
 static int minimise_visit_lost_access(void *ctx, const struct query *query, const struct query_answer *answer)
 {
-	struct loss *loss = ctx;
+	struct lost_access_search *loss = ctx;
 
 	loss->any = true;
 	return loss->each(loss->ctx, query, answer);
 }
 
-static int minimise_judge_runs(struct minimise *all, struct minimise_runs *runs, struct loss *loss)
+static int minimise_judge_runs(struct minimise *all, struct minimise_runs *runs, struct lost_access_search *loss)
 {
 	struct cli_policy_options options = all->policy; /* a copy that borrows the lists */
 	_cleanup_policy_ struct policy *policy = NULL;
@@ -73,7 +73,7 @@ static int minimise_judge_runs(struct minimise *all, struct minimise_runs *runs,
 
 int minimise_find_lost_accesses(struct minimise *all, minimise_loss_fn *each, void *ctx)
 {
-	struct loss loss = {each ? each : minimise_stop_at_lost_access, ctx, false};
+	struct lost_access_search loss = {each ? each : minimise_stop_at_lost_access, ctx, false};
 	int r = 0;
 
 	free(all->policy_text);

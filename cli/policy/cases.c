@@ -12,7 +12,7 @@
 #include "cli/cli.h"
 #include "policy/parse/locate.h"
 
-#define CASES_BYTES_MAX ((size_t)16 << 20)
+#define CASES_FILE_BYTES_MAX ((size_t)16 << 20)
 
 /* The state of reading a file of cases. */
 struct cases_file {
@@ -177,7 +177,7 @@ int policy_cases_read(const char *verb, const char *path, struct policy_cases *r
 	_cleanup_free_ char *text = NULL;
 	json_error_t error;
 	size_t len;
-	int ret = io_read_file(AT_FDCWD, path, CASES_BYTES_MAX, &text, &len);
+	int ret = io_read_file(AT_FDCWD, path, CASES_FILE_BYTES_MAX, &text, &len);
 
 	if (ret < 0) {
 		cli_print_error(verb, "%s: %s", path, strerror(-ret));

@@ -28,7 +28,7 @@ struct diff_report {
 	json_t *phases; /* the report of --json, by phase */
 	struct buf text;
 	size_t added, removed, settings;
-	size_t new_settings; /* how many settings grant more, or may grant more */
+	size_t wider_setting_count; /* how many settings grant more, or may grant more */
 	bool cut;
 };
 
@@ -194,7 +194,7 @@ static void diff_report_phase(struct diff_report *report, const struct policy_di
 	report->removed += diff_report_side(report, diff, 0, removed);
 	for (size_t i = 0; i < diff->setting_count; i++) {
 		diff_print_setting(&report->text, &diff->setting[i]);
-		report->new_settings += diff->setting[i].direction >= DIFF_WIDER;
+		report->wider_setting_count += diff->setting[i].direction >= DIFF_WIDER;
 	}
 	report->settings += diff->setting_count;
 	report->cut |= diff->cut;
@@ -247,14 +247,14 @@ static int diff_finish_report(struct diff_report *report)
 {
 	const struct diff_options *options = report->options;
 	bool differ = report->added || report->removed || report->settings || report->cut;
-	bool more = report->added || report->new_settings || report->cut;
+	bool more = report->added || report->wider_setting_count || report->cut;
 	int status;
 
 	if (report->cut)
 		cli_note("the policies have too many patterns to try them all: there may be further differences");
 	if (options->no_new_access)
 		buf_printf(&report->text, "%s: new accesses: %zu; settings that grant more, or may: %zu%s\n",
-			   more ? "FAIL" : "PASS", report->added, report->new_settings,
+			   more ? "FAIL" : "PASS", report->added, report->wider_setting_count,
 			   report->cut ? "; not all was tried" : "");
 	else if (!differ)
 		buf_puts(&report->text, "no differences\n");

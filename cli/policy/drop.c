@@ -22,7 +22,7 @@ static const struct {
 };
 #define MINIMISE_LISTS_COUNT (sizeof(lists) / sizeof(lists[0]))
 
-struct rules {
+struct rule_list {
 	struct minimise_rule *rule; /* array of rules; owned */
 	size_t count;
 };
@@ -38,7 +38,7 @@ static bool minimise_may_change_rule(const json_t *entry)
 	return !json_object_get(entry, "disabled") && !(text && strcmp(text, "@workdir") == 0);
 }
 
-static int minimise_list_rules(const struct minimise *all, struct rules *ret_rules)
+static int minimise_list_rules(const struct minimise *all, struct rule_list *ret_rules)
 {
 	for (size_t i = 0; i < MINIMISE_LISTS_COUNT; i++) {
 		json_t *list = json_object_get(json_object_get(all->policy_root, lists[i].section), lists[i].name);
@@ -98,7 +98,7 @@ static void minimise_drop_requests(struct minimise *all, struct minimise_rule *r
 	}
 }
 
-static int minimise_drop_and_narrow_rules(struct minimise *all, struct rules *rules)
+static int minimise_drop_and_narrow_rules(struct minimise *all, struct rule_list *rules)
 {
 	int r = 0;
 
@@ -126,7 +126,7 @@ static int minimise_drop_and_narrow_rules(struct minimise *all, struct rules *ru
 
 static int minimise_try_all_rules(struct minimise *all)
 {
-	struct rules rules = {NULL, 0};
+	struct rule_list rules = {NULL, 0};
 	int r = minimise_list_rules(all, &rules);
 
 	if (r == 0)

@@ -12,7 +12,7 @@
 #include "policy/parse/format.h"
 
 #define VERB "policy fmt"
-#define FMT_BYTES_MAX ((size_t)16 << 20)
+#define FMT_FILE_BYTES_MAX ((size_t)16 << 20)
 
 struct fmt_options {
 	bool write, check;
@@ -42,7 +42,7 @@ static int fmt_format_file(const struct fmt_options *options, const char *path)
 	_cleanup_policy_errors_ struct policy_errors errors = {0};
 	_cleanup_free_ char *text = NULL, *formatted = NULL;
 	size_t len;
-	int ret = io_read_file(AT_FDCWD, path, FMT_BYTES_MAX, &text, &len);
+	int ret = io_read_file(AT_FDCWD, path, FMT_FILE_BYTES_MAX, &text, &len);
 
 	if (ret == 0 && strlen(text) != len)
 		ret = -EILSEQ;

@@ -9,7 +9,7 @@
 #include "base/io.h"
 #include "cli/policy/verbs.h"
 
-#define NEW_FILE_MODE 0644
+#define NEW_POLICY_FILE_MODE 0644
 
 int policy_replace_file(const char *path, const char *text)
 {
@@ -17,7 +17,7 @@ int policy_replace_file(const char *path, const char *text)
 	const char *real = found ? found : path;
 	_cleanup_free_ char *name = cli_format("%s.XXXXXX", real);
 	_cleanup_close_ int fd = name ? mkostemp(name, O_CLOEXEC) : -1;
-	struct stat status = {.st_mode = NEW_FILE_MODE};
+	struct stat status = {.st_mode = NEW_POLICY_FILE_MODE};
 	int ret;
 
 	if (fd < 0)

@@ -156,7 +156,7 @@ static int minimise_policy(struct minimise *all)
 	int r = minimise_find_lost_accesses(all, NULL, NULL);
 
 	for (size_t i = 0; i < all->runs_count; i++)
-		used += all->runs[i]->used_accesses.count;
+		used += all->runs[i]->used_accesses.access_count;
 	if (r != 0) {
 		cli_print_error(VERB,
 				"%s: cannot be worked on: without a change its rules would lose accesses; does "

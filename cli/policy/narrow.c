@@ -10,12 +10,12 @@
 #define NARROWER_PATHS_MAX 8 /* most rules that may replace one rule */
 
 /* Paths, sorted by their components, so that what is below a directory follows it. */
-struct paths {
+struct path_list {
 	char **path; /* array of owned paths; owned */
 	size_t count;
 };
 
-static void paths_release(struct paths *paths)
+static void paths_release(struct path_list *paths)
 {
 	for (size_t i = 0; i < paths->count; i++)
 		free(paths->path[i]);
@@ -28,24 +28,25 @@ static void paths_release(struct paths *paths)
  */
 static char *paths_get_path_to_grant(const struct query *query, const struct query_answer *answer)
 {
-	const struct query_path *lost = &query->path[answer->deciding_path];
+	const struct query_path *lost = &query->paths[answer->deciding_path];
 	char link[PATH_MAX];
 
 	if (query->kind != QUERY_PATHS || !answer->is_certain)
 		return strdup("");
 	if (lost->wanted_rights & POLICY_WRITE && lost->len > 1) {
-		size_t len = (size_t)((const char *)memrchr(lost->path, '/', lost->len) - lost->path);
+		size_t len =
+			(size_t)((const char *)memrchr(lost->canonical_path, '/', lost->len) - lost->canonical_path);
 
-		return strndup(lost->path, len ? len : 1);
+		return strndup(lost->canonical_path, len ? len : 1);
 	}
-	if (lost->written_len == 0)
-		return strdup(lost->path);
-	return strdup(query_follow_merged_usr(lost->written, link) ? link : lost->written);
+	if (lost->path_as_written_len == 0)
+		return strdup(lost->canonical_path);
+	return strdup(query_follow_merged_usr(lost->path_as_written, link) ? link : lost->path_as_written);
 }
 
 static int paths_add_path(void *ctx, const struct query *query, const struct query_answer *answer)
 {
-	struct paths *paths = ctx;
+	struct path_list *paths = ctx;
 	char **list = reallocarray(paths->path, paths->count + 1, sizeof(*list));
 	char *path = list ? paths_get_path_to_grant(query, answer) : NULL;
 
@@ -85,7 +86,7 @@ static size_t paths_get_common_dir_len(const char *one, size_t len, const char *
 }
 
 /* The length of the longest directory that the paths `first` to `last` - 1 are at or below. */
-static size_t paths_get_common_dir_len_of_all(const struct paths *paths, size_t first, size_t last)
+static size_t paths_get_common_dir_len_of_all(const struct path_list *paths, size_t first, size_t last)
 {
 	size_t len = strlen(paths->path[first]);
 
@@ -95,7 +96,7 @@ static size_t paths_get_common_dir_len_of_all(const struct paths *paths, size_t 
 }
 
 /* The end of the paths that have the same component behind `common` as the path `first`. */
-static size_t paths_end_of_child(const struct paths *paths, size_t first, size_t common)
+static size_t paths_find_end_of_child_dir(const struct path_list *paths, size_t first, size_t common)
 {
 	const char *path = paths->path[first];
 	size_t len = common + 1 + strcspn(path + common + 1, "/"), last = first + 1;
@@ -110,7 +111,8 @@ static size_t paths_end_of_child(const struct paths *paths, size_t first, size_t
  * Finds paths to replace a directory: the longest common directory of the used paths or, for each name in that, another
  * one. Returns their number; 0: they would grant as much as the directory.
  */
-static size_t paths_find_narrower_paths(const struct paths *paths, const char *wide, char *narrow[NARROWER_PATHS_MAX])
+static size_t paths_find_narrower_paths(const struct path_list *paths, const char *wide,
+					char *narrow[NARROWER_PATHS_MAX])
 {
 	size_t common = paths_get_common_dir_len_of_all(paths, 0, paths->count), count = 0, last;
 
@@ -125,7 +127,7 @@ static size_t paths_find_narrower_paths(const struct paths *paths, const char *w
 	for (size_t first = 0; first < paths->count; first = last) {
 		if (paths->path[first][common] == '\0' || count == NARROWER_PATHS_MAX)
 			break; /* the common directory itself is used */
-		last = paths_end_of_child(paths, first, common);
+		last = paths_find_end_of_child_dir(paths, first, common);
 		narrow[count++] = strndup(paths->path[first], paths_get_common_dir_len_of_all(paths, first, last));
 		if (last == paths->count)
 			return count;
@@ -175,7 +177,8 @@ static bool narrow_replace(struct minimise *all, struct minimise_rule *rule, cha
 }
 
 /* Finds which used accesses would be denied without the rule, as paths without duplicates. 0 or -errno. */
-static int narrow_find_uses(struct minimise *all, const struct minimise_rule *rule, struct paths *paths)
+static int narrow_find_paths_used_through_rule(struct minimise *all, const struct minimise_rule *rule,
+					       struct path_list *paths)
 {
 	size_t at = minimise_get_index_of_entry(rule), count = 0;
 	json_t *entry = json_incref(rule->entry);
@@ -218,14 +221,14 @@ static int narrow_replacement_rules(struct minimise *all, const struct minimise_
 static int narrow_path(struct minimise *all, struct minimise_rule *rule)
 {
 	const char *wide = minimise_get_text(rule->entry);
-	struct paths paths = {NULL, 0};
+	struct path_list paths = {NULL, 0};
 	char *narrow[NARROWER_PATHS_MAX];
 	size_t count = 0, at = minimise_get_index_of_entry(rule);
 	int r;
 
 	if (!wide || wide[0] != '/' || strchr(wide, '*'))
 		return 0; /* leaves a path with a pattern or variable as the user wrote it */
-	r = narrow_find_uses(all, rule, &paths);
+	r = narrow_find_paths_used_through_rule(all, rule, &paths);
 	if (r == 0 && paths.count > 0)
 		count = paths_find_narrower_paths(&paths, wide, narrow);
 	paths_release(&paths);

@@ -176,7 +176,7 @@ static bool test_is_junit(const struct test_run *run)
 }
 
 /* Asks all questions. 0, or -EINVAL with a message for each malformed question. */
-static int test_ask_all(struct test_run *run, const struct policy_cases *cases)
+static int test_decide_all_cases(struct test_run *run, const struct policy_cases *cases)
 {
 	int ret = 0;
 
@@ -249,7 +249,7 @@ static int test_run_cases(struct test_run *run, const char *program)
 	run->policy = policy;
 	if (test_list_rules(run) < 0)
 		status = cli_fail_no_memory(VERB);
-	else if (test_ask_all(run, &cases) == 0)
+	else if (test_decide_all_cases(run, &cases) == 0)
 		status = test_report(run, &cases);
 out:
 	policy_cases_release(&cases);

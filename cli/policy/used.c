@@ -7,14 +7,14 @@
 
 #include "base/buf.h"
 
-struct packed_access {
+struct serialized_access {
 	size_t len;
 	char bytes[];
 };
 
 /* ---- packing questions into bytes ---- */
 
-struct packed_access_head {
+struct serialized_access_head {
 	enum query_kind kind;
 	bool absent, there, redirected, public, unpublic, run_file, renames, udp, upgrade, any_port;
 	bool answer_is_certain; /* the policy to be minimised was certain of its answer */
@@ -24,7 +24,7 @@ struct packed_access_head {
 	size_t path_count;
 };
 
-static void used_pack_text(struct buf *buf, const char *text, size_t len)
+static void used_serialize_text(struct buf *buf, const char *text, size_t len)
 {
 	buf_add(buf, text, len);
 	buf_add(buf, "", 1);
@@ -36,9 +36,9 @@ static bool used_answer_is_dir_above_grant(const struct query_answer *answer)
 	return answer->is_allowed && strcmp(answer->reason, "ancestor") == 0;
 }
 
-static void used_pack_access(struct buf *buf, const struct query *query, const struct query_answer *answer)
+static void used_serialize_access(struct buf *buf, const struct query *query, const struct query_answer *answer)
 {
-	struct packed_access_head head;
+	struct serialized_access_head head;
 
 	memset(&head, 0, sizeof(head)); /* clears the padding, too, because the bytes are compared */
 	head.kind = query->kind;
@@ -49,54 +49,54 @@ static void used_pack_access(struct buf *buf, const struct query *query, const s
 	head.unpublic = query->is_no_longer_public;
 	head.run_file = query->is_file_of_callgate;
 	head.renames = query->is_rename;
-	head.udp = query->udp;
+	head.udp = query->uses_udp;
 	head.upgrade = query->upgrade;
 	head.any_port = query->any_port;
 	head.answer_is_certain = answer->is_certain;
 	head.may_have_listed_dir = query->is_open_call && answer->is_certain && !used_answer_is_dir_above_grant(answer);
-	head.port = query->port;
+	head.port = query->port_number;
 	head.path_count = query->path_count;
 	buf_add(buf, &head, sizeof(head));
 	for (size_t i = 0; i < query->path_count; i++) {
-		const struct query_path *path = &query->path[i];
+		const struct query_path *path = &query->paths[i];
 
 		buf_add(buf, &path->wanted_rights, sizeof(path->wanted_rights));
 		buf_add(buf, &path->len, sizeof(path->len));
-		buf_add(buf, &path->written_len, sizeof(path->written_len));
-		used_pack_text(buf, path->path, path->len);
-		used_pack_text(buf, path->written, path->written_len);
+		buf_add(buf, &path->path_as_written_len, sizeof(path->path_as_written_len));
+		used_serialize_text(buf, path->canonical_path, path->len);
+		used_serialize_text(buf, path->path_as_written, path->path_as_written_len);
 	}
-	used_pack_text(buf, query->symlink_target, query->symlink_target_len);
+	used_serialize_text(buf, query->symlink_target, query->symlink_target_len);
 	if (query->kind == QUERY_PATHS)
 		return;
-	used_pack_text(buf, query->host, strlen(query->host));
+	used_serialize_text(buf, query->host_name, strlen(query->host_name));
 	if (query->kind == QUERY_REQUEST) {
-		used_pack_text(buf, query->method, strlen(query->method));
-		used_pack_text(buf, query->request_path, strlen(query->request_path));
+		used_serialize_text(buf, query->http_method, strlen(query->http_method));
+		used_serialize_text(buf, query->request_path, strlen(query->request_path));
 	}
 }
 
-static void used_unpack_bytes(const char **at, void *to, size_t len)
+static void used_deserialize_bytes(const char **at, void *to, size_t len)
 {
 	memcpy(to, *at, len);
 	*at += len;
 }
 
-static size_t used_unpack_text(const char **at, char *to)
+static size_t used_deserialize_text(const char **at, char *to)
 {
 	size_t len = strlen(*at);
 
-	used_unpack_bytes(at, to, len + 1);
+	used_deserialize_bytes(at, to, len + 1);
 	return len;
 }
 
 /* Unpacks a question. Returns its head. */
-static struct packed_access_head used_unpack_access(const struct packed_access *item, struct query *query)
+static struct serialized_access_head used_deserialize_access(const struct serialized_access *item, struct query *query)
 {
 	const char *at = item->bytes;
-	struct packed_access_head head;
+	struct serialized_access_head head;
 
-	used_unpack_bytes(&at, &head, sizeof(head));
+	used_deserialize_bytes(&at, &head, sizeof(head));
 	query->kind = head.kind;
 	query->was_allowed = true;
 	query->was_found_absent = head.absent;
@@ -106,36 +106,36 @@ static struct packed_access_head used_unpack_access(const struct packed_access *
 	query->is_no_longer_public = head.unpublic;
 	query->is_file_of_callgate = head.run_file;
 	query->is_rename = head.renames;
-	query->udp = head.udp;
+	query->uses_udp = head.udp;
 	query->upgrade = head.upgrade;
 	query->any_port = head.any_port;
-	query->port = head.port;
+	query->port_number = head.port;
 	query->path_count = head.path_count;
 	for (size_t i = 0; i < query->path_count; i++) {
-		struct query_path *path = &query->path[i];
+		struct query_path *path = &query->paths[i];
 
-		used_unpack_bytes(&at, &path->wanted_rights, sizeof(path->wanted_rights));
-		used_unpack_bytes(&at, &path->len, sizeof(path->len));
-		used_unpack_bytes(&at, &path->written_len, sizeof(path->written_len));
-		(void)used_unpack_text(&at, path->path);
-		(void)used_unpack_text(&at, path->written);
+		used_deserialize_bytes(&at, &path->wanted_rights, sizeof(path->wanted_rights));
+		used_deserialize_bytes(&at, &path->len, sizeof(path->len));
+		used_deserialize_bytes(&at, &path->path_as_written_len, sizeof(path->path_as_written_len));
+		(void)used_deserialize_text(&at, path->canonical_path);
+		(void)used_deserialize_text(&at, path->path_as_written);
 	}
-	query->symlink_target_len = used_unpack_text(&at, query->symlink_target);
+	query->symlink_target_len = used_deserialize_text(&at, query->symlink_target);
 	if (query->kind == QUERY_PATHS)
 		return head;
-	(void)used_unpack_text(&at, query->host);
+	(void)used_deserialize_text(&at, query->host_name);
 	if (query->kind == QUERY_REQUEST) {
-		(void)used_unpack_text(&at, query->method);
-		(void)used_unpack_text(&at, query->request_path);
+		(void)used_deserialize_text(&at, query->http_method);
+		(void)used_deserialize_text(&at, query->request_path);
 	}
 	return head;
 }
 
 /* ---- the set of questions ---- */
 
-static int used_compare_items(const void *a, const void *b)
+static int used_compare_serialized_accesses(const void *a, const void *b)
 {
-	const struct packed_access *one = a, *other = b;
+	const struct serialized_access *one = a, *other = b;
 
 	if (one->len != other->len)
 		return one->len < other->len ? -1 : 1;
@@ -145,19 +145,19 @@ static int used_compare_items(const void *a, const void *b)
 int used_add_access(struct used_accesses *used, const struct query *query, const struct query_answer *answer)
 {
 	struct buf buf = {0};
-	struct packed_access *item, **found;
+	struct serialized_access *item, **found;
 	size_t none = 0;
 
-	if (!used->query && !(used->query = malloc(sizeof(*used->query))))
+	if (!used->deserialized_query && !(used->deserialized_query = malloc(sizeof(*used->deserialized_query))))
 		return -ENOMEM;
 	buf_add(&buf, &none, sizeof(none)); /* room for item->len */
-	used_pack_access(&buf, query, answer);
+	used_serialize_access(&buf, query, answer);
 	if (buf.failed)
 		return -ENOMEM;
-	item = (struct packed_access *)(void *)buf.data; /* aligned, because it is from malloc(3) */
+	item = (struct serialized_access *)(void *)buf.data; /* aligned, because it is from malloc(3) */
 	item->len = buf.len - sizeof(*item);
-	found = tsearch(item, &used->tree, used_compare_items);
-	used->count += found && *found == item;
+	found = tsearch(item, &used->tree, used_compare_serialized_accesses);
+	used->access_count += found && *found == item;
 	if (!found || *found != item)
 		buf_release(&buf);
 	return found ? 0 : -ENOMEM;
@@ -166,32 +166,32 @@ int used_add_access(struct used_accesses *used, const struct query *query, const
 void used_release(struct used_accesses *used)
 {
 	tdestroy(used->tree, free);
-	free(used->query);
+	free(used->deserialized_query);
 	*used = (struct used_accesses){0};
 }
 
 struct used_walk {
-	const struct used_accesses *used;
+	const struct used_accesses *accesses;
 	const struct query_judge *judge;
 	int (*each)(void *ctx, const struct query *query, const struct query_answer *answer);
 	void *ctx;
-	int result;
+	int first_error;
 };
 
-static void used_judge_item(const void *node, VISIT visit, void *ctx)
+static void used_judge_access(const void *node, VISIT visit, void *ctx)
 {
 	struct used_walk *walk = ctx;
-	struct query *query = walk->used->query;
+	struct query *query = walk->accesses->deserialized_query;
 	struct query_answer answer;
-	struct packed_access_head head;
+	struct serialized_access_head head;
 
-	if (walk->result != 0 || (visit != postorder && visit != leaf))
+	if (walk->first_error != 0 || (visit != postorder && visit != leaf))
 		return;
-	head = used_unpack_access(*(struct packed_access *const *)node, query);
+	head = used_deserialize_access(*(struct serialized_access *const *)node, query);
 	query_judge(walk->judge, query, &answer);
 	if (answer.is_certain != head.answer_is_certain || (answer.is_certain && !answer.is_allowed) ||
 	    (head.may_have_listed_dir && used_answer_is_dir_above_grant(&answer)))
-		walk->result = walk->each(walk->ctx, query, &answer);
+		walk->first_error = walk->each(walk->ctx, query, &answer);
 }
 
 int used_find_lost_accesses(const struct used_accesses *used, const struct query_judge *judge,
@@ -199,6 +199,6 @@ int used_find_lost_accesses(const struct used_accesses *used, const struct query
 {
 	struct used_walk walk = {used, judge, each, ctx, 0};
 
-	twalk_r(used->tree, used_judge_item, &walk);
-	return walk.result;
+	twalk_r(used->tree, used_judge_access, &walk);
+	return walk.first_error;
 }

@@ -11,8 +11,8 @@
 /* A set of used accesses. Zero-initialise. */
 struct used_accesses {
 	void *tree;    /* the set of packed questions: tsearch(3); owned */
-	size_t count;
-	struct query *query; /* room for the question being unpacked; owned */
+	size_t access_count;
+	struct query *deserialized_query; /* room for the question being unpacked; owned */
 };
 
 /* Adds a question with the answer of the policy that is to be minimised. 0 or -ENOMEM. */

@@ -12,12 +12,12 @@ static const struct cli_verb verbs[] = {
 
 int cli_main_policy(int argc, char **argv)
 {
-	static const struct cli_verbs all = {
-		.parent = "policy",
-		.usage = "Usage: callgate policy VERB [OPTION...] ARGUMENT...\n\n"
-			 "Works on policies without running anything.\n\n",
-		.epilogue = "\nEach verb has --help. See callgate(1).\n",
-		.verb = verbs, .count = CLI_VERB_COUNT(verbs)};
+	static const struct cli_verbs all = {.parent = "policy",
+					     .usage = "Usage: callgate policy VERB [OPTION...] ARGUMENT...\n\n"
+						      "Works on policies without running anything.\n\n",
+					     .epilogue = "\nEach verb has --help. See callgate(1).\n",
+					     .verbs = verbs,
+					     .verb_count = CLI_VERB_COUNT(verbs)};
 
 	return cli_run_verb(&all, argc, argv);
 }

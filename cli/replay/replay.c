@@ -43,8 +43,8 @@ static bool replay_rule_is_same(const char *recorded, size_t len, const char *ru
 
 	if (len == rule_len && memcmp(recorded, rule, len) == 0)
 		return true;
-	one_len = label_strip_file_and_index(recorded, len, one, sizeof(one));
-	other_len = label_strip_file_and_index(rule, rule_len, other, sizeof(other));
+	one_len = label_remove_file_and_index(recorded, len, one, sizeof(one));
+	other_len = label_remove_file_and_index(rule, rule_len, other, sizeof(other));
 	return one_len == other_len && memcmp(one, other, one_len) == 0;
 }
 
@@ -62,8 +62,8 @@ static bool replay_has_rule(const struct scan_record *record, const struct query
 		len = r < 0 ? 0 : (size_t)r;
 	}
 	for (size_t i = 0; i < answer->rule_count; i++) {
-		if (!recorded || !answer->rule[i] ? recorded == answer->rule[i]
-						  : replay_rule_is_same(recorded, len, answer->rule[i]))
+		if (!recorded || !answer->rules[i] ? recorded == answer->rules[i]
+						   : replay_rule_is_same(recorded, len, answer->rules[i]))
 			return true;
 	}
 	return false;

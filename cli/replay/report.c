@@ -144,16 +144,16 @@ static const char *key_get_operation(const struct query *query, size_t at)
 
 	if (query->kind != QUERY_PATHS)
 		return names[query->kind];
-	return query->path[at].wanted_rights & POLICY_EXEC    ? "exec"
-	       : query->path[at].wanted_rights & POLICY_WRITE ? "write"
-							      : "read";
+	return query->paths[at].wanted_rights & POLICY_EXEC    ? "exec"
+	       : query->paths[at].wanted_rights & POLICY_WRITE ? "write"
+							       : "read";
 }
 
 /* Makes the key of a record's group: operation, old rule, new rule or reason, prefix of the object. */
 static void key_make(struct key *key, const struct scan_record *record, const struct query *query,
 		     const struct query_answer *answer, const char *object, size_t len)
 {
-	const char *rule = answer && answer->is_certain && answer->rule_count ? answer->rule[0] : NULL;
+	const char *rule = answer && answer->is_certain && answer->rule_count ? answer->rules[0] : NULL;
 	char reason[64];
 
 	key->len = 0;

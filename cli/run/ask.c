@@ -25,8 +25,8 @@ static int ask_refuse(struct run *run, const char *why)
 /* Makes the directory if it is missing, and resolves it. Owned by the caller; NULL: a refusal was reported. */
 static char *ask_find_directory(struct run *run)
 {
-	const struct writable_places places =
-		cli_collect_writable_places(&run->options.policy, &run->host, run->program.policy, run->setup.policy);
+	const struct writable_places places = cli_collect_writable_places(
+		&run->options.policy, &run->host, run->program_phase.policy, run->setup_phase.policy);
 	const char *named = run->options.ask_dir;
 	struct places_refusal why = {""};
 	char *real = NULL;
@@ -73,7 +73,7 @@ static int ask_check_owner(struct run *run, int fd)
 	return 0;
 }
 
-static int ask_lock(struct run *run, int fd)
+static int ask_lock_directory(struct run *run, int fd)
 {
 	if (flock(fd, LOCK_EX | LOCK_NB) < 0)
 		return ask_refuse(run, errno == EWOULDBLOCK ? "another run asks there; name another directory"
@@ -91,7 +91,7 @@ int run_open_ask_directory(struct run *run)
 
 	if (!real)
 		return CLI_ERROR;
-	grant = ask_find_grant(run->program.policy, real);
+	grant = ask_find_grant(run->program_phase.policy, real);
 	if (grant)
 		return run_report_refusal(run, "ask_failed",
 					  "--ask %s: %s lets the program reach it; name a directory that it cannot see",
@@ -99,7 +99,7 @@ int run_open_ask_directory(struct run *run)
 	fd = io_open_without_links(real, O_RDONLY | O_DIRECTORY);
 	if (fd < 0)
 		return ask_refuse(run, strerror(-fd));
-	if (ask_check_owner(run, fd) != 0 || ask_lock(run, fd) != 0)
+	if (ask_check_owner(run, fd) != 0 || ask_lock_directory(run, fd) != 0)
 		return CLI_ERROR;
 	run->ask.dir = steal_pointer(&real);
 	run->ask.dir_fd = steal_fd(&fd);
@@ -108,16 +108,17 @@ int run_open_ask_directory(struct run *run)
 
 int run_load_ask_policy(struct run *run)
 {
-	const char *const hidden[] = {run->ask.dir, run->program.log_path, NULL};
-	const struct policy_observe observe = {.judged_policy = run->program.policy, .hidden_paths = hidden};
+	const char *const hidden[] = {run->ask.dir, run->program_phase.log_path, NULL};
+	const struct policy_observe observe = {.judged_policy = run->program_phase.policy, .hidden_paths = hidden};
 
 	if (!run->options.ask_dir) {
-		if (policy_asks_about_denials(run->program.policy) && !run->options.quiet && !run->options.observes)
+		if (policy_asks_about_denials(run->program_phase.policy) && !run->options.is_quiet &&
+		    !run->options.observes)
 			cli_note("callgate: the policy would ask about denied calls (\"on_deny\": \"ask-file\"), "
 				 "and no directory for questions is named: they are denied; add --ask DIR");
 		return 0;
 	}
-	if (!policy_asks_about_denials(run->program.policy) && !run->options.quiet)
+	if (!policy_asks_about_denials(run->program_phase.policy) && !run->options.is_quiet)
 		cli_note("callgate: --ask %s: no rule of the policy has \"on_deny\": \"ask-file\", so nothing is "
 			 "asked",
 			 run->options.ask_dir);
@@ -133,5 +134,5 @@ void run_release_ask(struct run *run)
 	if (!run->ask.policy)
 		return;
 	policy_free(run->ask.policy);
-	run->program.policy = NULL; /* the observing policy owned the program's policy, and has freed it */
+	run->program_phase.policy = NULL; /* the observing policy owned the program's policy, and has freed it */
 }

@@ -76,7 +76,7 @@ static json_t *attest_make_command(const struct run *run)
 
 static json_t *attest_make_policy(const struct run *run, const json_t *result)
 {
-	_cleanup_free_ char *text = policy_make_json(run->program.policy);
+	_cleanup_free_ char *text = policy_make_json(run->program_phase.policy);
 	json_t *policy = json_deep_copy(json_object_get(result, "policy"));
 
 	(void)json_object_set_new(policy, "text", text ? json_string(text) : json_null());
@@ -124,11 +124,11 @@ void run_write_attestation(struct run *run, const struct keeper_outcome *outcome
 	char message[512];
 	int error;
 
-	if (!run->attest.name || run->is_setup_process)
+	if (!run->attestation_file.name || run->is_setup_process)
 		return;
 	if (outcome->key && outcome->log_end.line_count > 0) {
 		text = attest_make_text(run, outcome->key, result);
-		error = text ? run_store_end_file(run, CUSTODIAN_ATTESTATION, &run->attest, text) : -ENOMEM;
+		error = text ? run_store_end_file(run, CUSTODIAN_ATTESTATION, &run->attestation_file, text) : -ENOMEM;
 	} else {
 		error = -EBADMSG;
 	}

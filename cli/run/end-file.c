@@ -12,7 +12,7 @@
 #include "cli/run/private.h"
 #include "keeper/store.h"
 
-#define END_FILE_MODE 0644
+#define RUN_END_FILE_MODE 0644
 
 int run_end_file_open(const char *path, struct run_end_file *ret_file)
 {
@@ -31,7 +31,7 @@ int run_end_file_open(const char *path, struct run_end_file *ret_file)
 		return -EISDIR;
 	/* Made now, because the keeper's own filter permits no new memfd later. */
 	content_fd = memfd_create("callgate-end-file", MFD_CLOEXEC);
-	ret_file->name = content_fd < 0 || fchmod(content_fd, END_FILE_MODE) < 0 ? NULL : strdup(slash + 1);
+	ret_file->name = content_fd < 0 || fchmod(content_fd, RUN_END_FILE_MODE) < 0 ? NULL : strdup(slash + 1);
 	if (!ret_file->name)
 		return -ENOMEM;
 	ret_file->dir_fd = steal_fd(&dir_fd);

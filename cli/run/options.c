@@ -9,11 +9,11 @@
 #include "base/text.h"
 
 #define SESSION_IDLE_DEFAULT_NS UINT64_C(3600000000000)          /* default of --idle */
-#define GRACE_DEFAULT_NS UINT64_C(2000000000)                    /* default of --kill-after and --grace */
-#define STATUS_EVERY_DEFAULT_NS UINT64_C(1000000000)
+#define SIGTERM_GRACE_DEFAULT_NS UINT64_C(2000000000)            /* default of --kill-after and --grace */
+#define STATUS_INTERVAL_DEFAULT_NS UINT64_C(1000000000)
 #define ASK_TIMEOUT_DEFAULT_NS UINT64_C(60000000000)             /* default of --ask-timeout */
 #define STATUS_OR_ANCHOR_INTERVAL_MIN_NS UINT64_C(100000000)
-#define ROTATE_MIN_BYTES (64u << 10)
+#define LOG_ROTATE_BYTES_MIN (64u << 10)
 #define TIME_OPTION_MAX_NS (UINT64_C(24) * 3600 * 1000000000) /* maximum of all times of these options */
 
 static int run_set_events(const struct cli_given *given, void *all)
@@ -27,7 +27,7 @@ static int run_set_events(const struct cli_given *given, void *all)
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (strcmp(given->value, names[i]) == 0) {
 			options->events = (enum summary_events)i;
-			options->events_given = true;
+			options->events_were_given = true;
 			return 0;
 		}
 	return cli_refuse_value(given, "must be none, summary, blocked or all");
@@ -57,7 +57,7 @@ static int run_set_rotate(const struct cli_given *given, void *rotate_bytes)
 {
 	uint64_t bytes;
 
-	if (text_parse_size(given->value, &bytes) < 0 || bytes < ROTATE_MIN_BYTES)
+	if (text_parse_size(given->value, &bytes) < 0 || bytes < LOG_ROTATE_BYTES_MIN)
 		return cli_refuse_value(given, "must be a size of at least 64K");
 	*(uint64_t *)rotate_bytes = bytes;
 	return 0;
@@ -103,8 +103,7 @@ static int run_set_duration(const struct cli_given *given, void *time_ns)
 #define INPUT_OPTION_ROW \
 	CLI_LIST("input", 0, "FILE", "copy FILE, or a directory with its tree, into the workdir first (repeatable)", \
 		 FIELD_OFFSET(input_paths))
-#define QUIET_OPTION_ROW \
-	CLI_FLAG("quiet", 'q', "print only callgate's error messages", FIELD_OFFSET(quiet))
+#define QUIET_OPTION_ROW CLI_FLAG("quiet", 'q', "print only callgate's error messages", FIELD_OFFSET(is_quiet))
 
 static const struct cli_option run_table[] = {
 	{"setup", 0, "COMMAND",
@@ -122,7 +121,7 @@ static const struct cli_option run_table[] = {
 	CLI_FLAG("dry-run", 0,
 		 "change no file: all that is written goes to a scratch directory, and the\n"
 		 "result lists it",
-		 FIELD_OFFSET(dry_run)),
+		 FIELD_OFFSET(is_dry_run)),
 	CLI_TEXT("ask", "DIR",
 		 "write a question to DIR for each call that the policy denies with \"on_deny\":\n"
 		 "\"ask-file\", and wait for its answer, a file of DIR: allow, deny or kill",
@@ -156,7 +155,7 @@ static const struct cli_option run_table[] = {
 	CLI_TEXT("metrics", "FILE", "at the end, write the run's numbers to FILE in the OpenMetrics format",
 		 FIELD_OFFSET(metrics_path)),
 	CLI_FLAG("interactive", 'i', "the program reads callgate's standard input (default: empty input)",
-		 FIELD_OFFSET(interactive)),
+		 FIELD_OFFSET(reads_stdin)),
 	CLI_FLAG("tty", 0, "the program gets a terminal of its own, joined to callgate's; with -i", FIELD_OFFSET(tty)),
 	{"kill-after", 0, "TIME",
 	 "a signal to callgate is passed on to the program; after TIME (default 2s)\n"
@@ -165,9 +164,9 @@ static const struct cli_option run_table[] = {
 	{"grace", 0, "TIME", "at the limit of -t the program gets SIGTERM; the run is ended TIME (default 2s) later",
 	 run_set_duration, FIELD_OFFSET(grace_ns), 0},
 	CLI_FLAG("die-with-parent", 0, "end the run when the process that started callgate ends",
-		 FIELD_OFFSET(die_with_parent)),
+		 FIELD_OFFSET(dies_with_parent)),
 	QUIET_OPTION_ROW,
-	CLI_FLAG("verbose", 'v', "the same as --events blocked", FIELD_OFFSET(verbose)),
+	CLI_FLAG("verbose", 'v', "the same as --events blocked", FIELD_OFFSET(is_verbose)),
 	{0},
 };
 
@@ -215,7 +214,7 @@ static int run_check_options(const struct run_options *options, int left)
 	const char *wrong = left == 0 ? "no program named; see callgate run --help"
 			    : options->setup_command && options->policy.phase_was_given
 				    ? "--setup goes through both phases; leave out --phase"
-			    : options->shows_status_line && options->quiet
+			    : options->shows_status_line && options->is_quiet
 				    ? "--status shows a line and --quiet shows none; leave out one of them"
 			    : options->shows_status_line && options->tty
 				    ? "with --tty the terminal is the program's; use --status-fd instead of --status"
@@ -225,22 +224,22 @@ static int run_check_options(const struct run_options *options, int left)
 				    ? "--really is for --mode observe; add that"
 			    : options->allow_risky && !options->observes
 				    ? "--allow-risky is for --mode observe; add that, or grant the files with -r"
-			    : options->writes_outside_workdir && options->dry_run
+			    : options->writes_outside_workdir && options->is_dry_run
 				    ? "--really writes files and --dry-run does not; leave out one of them"
-			    : options->dry_run && options->input_paths.count > 0 && options->policy.workdir
+			    : options->is_dry_run && options->input_paths.count > 0 && options->policy.workdir
 				    ? "--input would write to the directory of -w, which --dry-run leaves as it is; "
 				      "leave out one of them"
-			    : options->dry_run && options->output_dir
+			    : options->is_dry_run && options->output_dir
 				    ? "--dry-run leaves nothing that --output could keep; leave out one of them"
 			    : options->ask_dir && options->observes
 				    ? "--mode observe performs what --ask would ask about; leave out one of them"
-			    : options->ask_dir && options->dry_run
+			    : options->ask_dir && options->is_dry_run
 				    ? "--dry-run changes no file, and what --ask allows would; leave out one of them"
 			    : options->ask_dir && options->setup_command
 				    ? "--ask is for the program, not for --setup; run the setup by itself"
 			    : options->ask_dir && options->ask_timeout_ns == 0
 				    ? "--ask-timeout 0 leaves no time for an answer; write one such as 60s"
-			    : options->setup_command && (options->dry_run || options->observes)
+			    : options->setup_command && (options->is_dry_run || options->observes)
 				    ? "with --dry-run or --mode observe the program would not see what --setup has "
 				      "written; run one of the two, without --setup"
 				    : NULL;
@@ -265,13 +264,15 @@ int run_parse_options(int argc, char **argv, struct run_options *ret_options)
 	};
 	int status;
 
-	*options = (struct run_options){.status_fd = -1, .status_every_ns = STATUS_EVERY_DEFAULT_NS,
-					.kill_after_ns = GRACE_DEFAULT_NS, .grace_ns = GRACE_DEFAULT_NS,
+	*options = (struct run_options){.status_fd = -1,
+					.status_every_ns = STATUS_INTERVAL_DEFAULT_NS,
+					.kill_after_ns = SIGTERM_GRACE_DEFAULT_NS,
+					.grace_ns = SIGTERM_GRACE_DEFAULT_NS,
 					.ask_timeout_ns = ASK_TIMEOUT_DEFAULT_NS};
 	status = cli_parse_options(argc, argv, &syntax);
 	if (status != CLI_OPTIONS_PARSED)
 		return status;
-	options->interactive = options->interactive || options->tty;
+	options->reads_stdin = options->reads_stdin || options->tty;
 	options->argv = argv + optind;
 	return run_check_options(options, argc - optind);
 }

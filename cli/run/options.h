@@ -29,14 +29,14 @@ struct run_options {
 	bool allow_risky; /* with --mode observe: secrets may be read */
 	/* with --mode observe: writes outside the workdir are not kept in the scratch directory */
 	bool writes_outside_workdir;
-	bool dry_run;
+	bool is_dry_run;
 	bool json;
-	bool interactive;
+	bool reads_stdin;
 	bool tty;             /* --tty; implies `interactive` */
-	bool die_with_parent;
-	bool quiet;
-	bool verbose;
-	bool events_given;
+	bool dies_with_parent;
+	bool is_quiet;
+	bool is_verbose;
+	bool events_were_given;
 	enum summary_events events;
 	const char *metrics_path; /* --metrics; NULL: none */
 	const char *sink_name;    /* --audit-sink; NULL: none */

@@ -132,7 +132,7 @@ static int prepare_confirm_user(struct run *run)
 {
 	struct privs_user user = {.set = false};
 
-	if (prepare_look_up_user(run, policy_get_settings(run->program.policy)->user, &user) != 0)
+	if (prepare_look_up_user(run, policy_get_settings(run->program_phase.policy)->user, &user) != 0)
 		return CLI_ERROR;
 	if (user.set != run->user.set || user.uid != run->user.uid || user.gid != run->user.gid)
 		return run_report_refusal(run, "user_failed",
@@ -143,10 +143,10 @@ static int prepare_confirm_user(struct run *run)
 /* With the ids of the run's user: warns if the policy lets the program write in the workdir but that user cannot. */
 static int prepare_warn_workdir(struct run *run)
 {
-	const char *virt = policy_get_settings(run->program.policy)->workdir;
+	const char *virt = policy_get_settings(run->program_phase.policy)->workdir;
 
-	if (run->user.set && run->options.policy.workdir && !run->options.quiet &&
-	    policy_get_rights(run->program.policy, virt, strlen(virt)) & POLICY_WRITE &&
+	if (run->user.set && run->options.policy.workdir && !run->options.is_quiet &&
+	    policy_get_rights(run->program_phase.policy, virt, strlen(virt)) & POLICY_WRITE &&
 	    faccessat(AT_FDCWD, run->workdir, W_OK, AT_EACCESS) < 0)
 		cli_note("callgate: -w %s: user %u may not write there (%s), whatever the policy grants", run->workdir,
 			 run->user.uid, strerror(errno));
@@ -200,9 +200,9 @@ static int prepare_load_policies(struct run *run)
 
 	if (prepare_check_secrets(run) != 0)
 		return CLI_ERROR;
-	if (run_load_policy(run, options->policy.cli.phase, &run->program.policy) != 0)
+	if (run_load_policy(run, options->policy.cli.phase, &run->program_phase.policy) != 0)
 		return CLI_ERROR;
-	if (options->setup_command && run_load_policy(run, POLICY_PHASE_SETUP, &run->setup.policy) != 0)
+	if (options->setup_command && run_load_policy(run, POLICY_PHASE_SETUP, &run->setup_phase.policy) != 0)
 		return CLI_ERROR;
 	return 0;
 }
@@ -211,7 +211,8 @@ static int prepare_load_policies(struct run *run)
 
 static struct writable_places prepare_collect_places(struct run *run)
 {
-	return cli_collect_writable_places(&run->options.policy, &run->host, run->program.policy, run->setup.policy);
+	return cli_collect_writable_places(&run->options.policy, &run->host, run->program_phase.policy,
+					   run->setup_phase.policy);
 }
 
 /*
@@ -282,9 +283,9 @@ static int prepare_judge_inputs(struct run *run, struct input_file *file, size_t
 			exit_code = run_report_refusal(run, "path_refused", "--input %s %s", file[i].path_as_given,
 						       why.text);
 	}
-	policy_free(run->program.policy);
-	policy_free(run->setup.policy);
-	run->program.policy = run->setup.policy = NULL;
+	policy_free(run->program_phase.policy);
+	policy_free(run->setup_phase.policy);
+	run->program_phase.policy = run->setup_phase.policy = NULL;
 	return exit_code;
 }
 
@@ -361,7 +362,7 @@ static int prepare_open_key(struct run *run)
 /* Judges and creates the log. The setup has its own log next to the program's. */
 static int prepare_make_logs(struct run *run)
 {
-	const struct policy_settings *settings = policy_get_settings(run->program.policy);
+	const struct policy_settings *settings = policy_get_settings(run->program_phase.policy);
 	const char *named = run->options.audit_path ? run->options.audit_path : settings->audit_file;
 	int exit_code;
 
@@ -385,15 +386,16 @@ static int prepare_make_logs(struct run *run)
 					  strerror(ENOENT));
 	if (run->options.anchor_place && run_open_anchor(run) != 0)
 		return CLI_ERROR;
-	if (prepare_judge_parent(run, "the log", named, &run->program.log_path) != 0)
+	if (prepare_judge_parent(run, "the log", named, &run->program_phase.log_path) != 0)
 		return CLI_ERROR;
-	if (!run->program.log_path)
+	if (!run->program_phase.log_path)
 		return run_report_refusal(run, "audit_failed", "cannot write the log %s: %s", named, strerror(ENOENT));
-	run->setup.log_path = run->options.setup_command ? cli_format("%s.setup", run->program.log_path) : NULL;
-	if (run->options.setup_command && !run->setup.log_path)
+	run->setup_phase.log_path =
+		run->options.setup_command ? cli_format("%s.setup", run->program_phase.log_path) : NULL;
+	if (run->options.setup_command && !run->setup_phase.log_path)
 		return run_refuse_no_memory(run);
-	exit_code = prepare_make_log(run, named, &run->program);
-	return exit_code ? exit_code : prepare_make_log(run, run->setup.log_path, &run->setup);
+	exit_code = prepare_make_log(run, named, &run->program_phase);
+	return exit_code ? exit_code : prepare_make_log(run, run->setup_phase.log_path, &run->setup_phase);
 }
 
 /* Connects to the system's log: --audit-sink. */
@@ -407,11 +409,11 @@ static int prepare_connect_to_system_log(struct run *run)
 					  "--audit-sink %s: must be syslog or journald, or one of them with \":\" and "
 					  "the path of its socket",
 					  named);
-	run->sink_fd = sink_connect(path);
-	if (run->sink_fd < 0)
+	run->system_log_fd = sink_connect(path);
+	if (run->system_log_fd < 0)
 		return run_report_refusal(run, "sink_failed",
 					  "--audit-sink %s: cannot connect to %s: %s; is it running?", named, path,
-					  strerror(-run->sink_fd));
+					  strerror(-run->system_log_fd));
 	return 0;
 }
 
@@ -435,12 +437,12 @@ static void prepare_print_warnings(struct run *run)
 {
 	const struct run_options *options = &run->options;
 
-	if (!options->quiet)
+	if (!options->is_quiet)
 		cli_host_report_void_grants(&run->host);
-	if (options->verbose)
-		cli_print_policy_warnings("run", run->program.policy);
-	if (options->verbose && options->setup_command)
-		cli_print_policy_warnings("run --setup", run->setup.policy);
+	if (options->is_verbose)
+		cli_print_policy_warnings("run", run->program_phase.policy);
+	if (options->is_verbose && options->setup_command)
+		cli_print_policy_warnings("run --setup", run->setup_phase.policy);
 }
 
 int run_start_custodian(struct run *run)
@@ -448,7 +450,8 @@ int run_start_custodian(struct run *run)
 	const char *why;
 	bool self_filter = !(run->options.policy.switched_off_layers & LAYER_BIT(LAYER_SELF_FILTER)) &&
 			   selffilter_works_in_this_build(&why);
-	const int dir_fd[CUSTODIAN_DIR_COUNT] = {run->output_fd, run->metrics.dir_fd, run->attest.dir_fd};
+	const int dir_fd[CUSTODIAN_DIR_COUNT] = {run->output_fd, run->metrics_file.dir_fd,
+						 run->attestation_file.dir_fd};
 	int error = custodian_start(dir_fd, self_filter, &run->custodian);
 
 	return error < 0 ? run_report_refusal(run, "user_failed", "cannot start the custodian: %s",
@@ -461,8 +464,8 @@ int run_start_custodian(struct run *run)
  */
 static int prepare_observing_policy(struct run *run)
 {
-	const char *const hidden[] = {run->program.log_path, NULL};
-	const struct policy_observe observe = {.judged_policy = run->program.policy,
+	const char *const hidden[] = {run->program_phase.log_path, NULL};
+	const struct policy_observe observe = {.judged_policy = run->program_phase.policy,
 					       .hidden_paths = hidden,
 					       .may_read_secrets = run->options.allow_risky,
 					       .reaches_public_endpoints = !run->options.policy.cli.denies_network};
@@ -472,7 +475,7 @@ static int prepare_observing_policy(struct run *run)
 		return 0;
 	if (cli_load_observing_policy(&run->options.policy, "run", &run->host, &observe, &policy) < 0)
 		return run_report_refusal(run, "policy_invalid", "the policy cannot be observed: nothing was run");
-	run->program.policy = policy;
+	run->program_phase.policy = policy;
 	return 0;
 }
 
@@ -494,8 +497,8 @@ int run_prepare(struct run *run)
 		return CLI_ERROR;
 	prepare_print_warnings(run);
 	/* Not with --setup, which may create the missing files. */
-	if (!options->quiet && !options->setup_command)
-		cli_warn_missing_grants("run", &run->host, run->program.policy, !options->verbose);
+	if (!options->is_quiet && !options->setup_command)
+		cli_warn_missing_grants("run", &run->host, run->program_phase.policy, !options->is_verbose);
 	if (prepare_confirm_user(run) != 0 || prepare_call_with_user_ids(run, prepare_warn_workdir) != 0 ||
 	    prepare_make_logs(run) != 0)
 		return CLI_ERROR;
@@ -504,10 +507,10 @@ int run_prepare(struct run *run)
 	if (options->sink_name && prepare_connect_to_system_log(run) != 0)
 		return CLI_ERROR;
 	if (options->metrics_path &&
-	    prepare_open_end_file(run, "--metrics", options->metrics_path, "metrics_failed", &run->metrics) != 0)
+	    prepare_open_end_file(run, "--metrics", options->metrics_path, "metrics_failed", &run->metrics_file) != 0)
 		return CLI_ERROR;
 	if (options->attest_path &&
-	    prepare_open_end_file(run, "--attest", options->attest_path, "attest_failed", &run->attest) != 0)
+	    prepare_open_end_file(run, "--attest", options->attest_path, "attest_failed", &run->attestation_file) != 0)
 		return CLI_ERROR;
 	if (options->ask_dir && prepare_call_with_user_ids(run, run_open_ask_directory) != 0)
 		return CLI_ERROR;

@@ -46,8 +46,8 @@ struct run {
 	struct scratch scratch;
 	bool scratch_dirs_are_not_made_yet; /* the keeper is to create the scratch directory's contents */
 	struct policy_draft *policy_draft; /* what was read of the policy to find the run's user; NULL: nothing */
-	struct run_phase program;
-	struct run_phase setup;       /* the phase of --setup; its secrets are in `program` */
+	struct run_phase program_phase;
+	struct run_phase setup_phase; /* the phase of --setup; its secrets are in `program` */
 	bool is_setup_process; /* true in the setup's process, where `program` is the setup's phase: run/setup.c */
 	int result_fd;               /* where the setup's process writes its result; -1 in other processes */
 	struct {
@@ -60,15 +60,15 @@ struct run {
 	char *workdir; /* host path of the workdir */
 	int workdir_fd; /* open while the run is prepared */
 	int output_fd;
-	struct run_end_file metrics; /* of --metrics */
-	struct run_end_file attest;  /* of --attest */
+	struct run_end_file metrics_file;     /* of --metrics */
+	struct run_end_file attestation_file; /* of --attest */
 	json_t *inputs;              /* with --attest: names and digests of the inputs; owned */
 	enum sink_kind sink_kind;    /* of --audit-sink */
 	int sign_key_fd;                 /* descriptor of the file of --sign-key; -1: none */
 	int anchor_fd;               /* descriptor of the place of --anchor; -1: none */
 	char *anchor_path; /* canonical path of the place of --anchor, if that is a file; owned; NULL: it is none */
 	char *sign_key_path;             /* canonical path of the file of --sign-key; owned */
-	int sink_fd;
+	int system_log_fd;
 	struct custodian custodian;
 	struct layers *layers;
 	const struct process_session *session; /* borrowed; NULL: one program */
@@ -76,10 +76,13 @@ struct run {
 	pid_t parent; /* getppid() when callgate was started */
 };
 
-#define RUN_INIT \
-	{.parent = getppid(), .workdir_fd = -1, .output_fd = -1, .result_fd = -1, .metrics = RUN_END_FILE_INIT, \
-	 .attest = RUN_END_FILE_INIT, .sink_fd = -1, .sign_key_fd = -1, .anchor_fd = -1, .ask.dir_fd = -1, \
-	 .program = RUN_PHASE_INIT, .setup = RUN_PHASE_INIT}
+#define RUN_INIT                                                                                               \
+	{                                                                                                      \
+		.parent = getppid(), .workdir_fd = -1, .output_fd = -1, .result_fd = -1,                       \
+		.metrics_file = RUN_END_FILE_INIT, .attestation_file = RUN_END_FILE_INIT, .system_log_fd = -1, \
+		.sign_key_fd = -1, .anchor_fd = -1, .ask.dir_fd = -1, .program_phase = RUN_PHASE_INIT,         \
+		.setup_phase = RUN_PHASE_INIT                                                                  \
+	}
 
 /*
  * Prepares the run, with its options parsed, and closes descriptors that it does not need. Returns what run_prepare()

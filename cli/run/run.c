@@ -35,19 +35,19 @@ void run_release(struct run *run)
 		return;
 	policy_draft_free(run->policy_draft);
 	run_release_ask(run);
-	run_phase_release(&run->program);
-	run_phase_release(&run->setup);
+	run_phase_release(&run->program_phase);
+	run_phase_release(&run->setup_phase);
 	json_decref(run->setup_result);
 	json_decref(run->mistakes);
 	cli_host_release(&run->host);
 	cleanup_close(&run->output_fd);
-	cleanup_close(&run->sink_fd);
+	cleanup_close(&run->system_log_fd);
 	cleanup_close(&run->sign_key_fd);
 	free(run->sign_key_path);
 	cleanup_close(&run->anchor_fd);
 	free(run->anchor_path);
-	run_end_file_release(&run->metrics);
-	run_end_file_release(&run->attest);
+	run_end_file_release(&run->metrics_file);
+	run_end_file_release(&run->attestation_file);
 	json_decref(run->inputs);
 	free(run->workdir);
 	free(run->path_variable_at_start);
@@ -100,7 +100,8 @@ static void run_close_inherited_fds(const struct run *run)
 		int fd = (int)strtol(entry->d_name, NULL, 10); /* "." and ".." give 0 */
 
 		if (fd > 2 && fcntl(fd, F_GETFD) == 0 && fd != run->options.status_fd && fd != run->ask.dir_fd &&
-		    !run_fd_has_secret(run->program.policy, fd) && !run_fd_has_secret(run->setup.policy, fd))
+		    !run_fd_has_secret(run->program_phase.policy, fd) &&
+		    !run_fd_has_secret(run->setup_phase.policy, fd))
 			(void)close(fd);
 	}
 }
@@ -111,7 +112,7 @@ int run_prepare_process(struct run *run)
 
 	if (exit_code == 0)
 		exit_code = run_prepare(run);
-	if (run->scratch.base_name_notice && !run->options.quiet)
+	if (run->scratch.base_name_notice && !run->options.is_quiet)
 		cli_note("callgate: %s", run->scratch.base_name_notice);
 	/* Not closed earlier, because a policy or an input may be read from one: "-p <(...)" is "-p /dev/fd/63". */
 	run_close_inherited_fds(run);
@@ -123,8 +124,8 @@ static int run_prepare_and_watch(struct run *run)
 	struct run_options *options = &run->options;
 	int exit_code;
 
-	if (!options->events_given && !options->quiet)
-		options->events = options->verbose         ? SUMMARY_ALL_DENIALS
+	if (!options->events_were_given && !options->is_quiet)
+		options->events = options->is_verbose     ? SUMMARY_ALL_DENIALS
 				  : isatty(STDERR_FILENO) ? SUMMARY_FIRST_DENIALS
 							  : SUMMARY_NONE;
 	exit_code = run_prepare_process(run);

@@ -43,27 +43,27 @@ static int setup_bind_secrets(struct egress_host_data *read, const struct policy
 /* ---- in the setup's process ---- */
 
 /* Turns `run` into the setup's: its policy and log, no standard input, and a custodian that ends with the setup. */
-static int setup_turn_run_into_setup(struct run *run, pid_t waiting)
+static int setup_make_run_perform_setup_phase(struct run *run, pid_t waiting)
 {
 	static char shell[] = "/bin/sh", option[] = "-c";
 	static char *argv[] = {shell, option, NULL, NULL};
 	bool custodian = run->custodian.pid > 0;
 
 	argv[2] = (char *)(uintptr_t)run->options.setup_command; /* a text in main's argv, which is not written to */
-	run->setup.egress_host_data.secrets = steal_pointer(&run->program.egress_host_data.secrets);
-	if (setup_bind_secrets(&run->setup.egress_host_data, run->setup.policy) < 0)
+	run->setup_phase.egress_host_data.secrets = steal_pointer(&run->program_phase.egress_host_data.secrets);
+	if (setup_bind_secrets(&run->setup_phase.egress_host_data, run->setup_phase.policy) < 0)
 		return run_report_refusal(run, "setup_failed", "the secrets of the setup cannot be handed over");
-	run_phase_release(&run->program); /* freed only now, because setup_bind_secrets() has read this policy */
-	run->program = run->setup;
-	run->setup = RUN_PHASE_INIT;
+	run_phase_release(&run->program_phase); /* freed only now, because setup_bind_secrets() has read this policy */
+	run->program_phase = run->setup_phase;
+	run->setup_phase = RUN_PHASE_INIT;
 	run->options.argv = argv;
-	run->options.interactive = run->options.tty = false;
+	run->options.reads_stdin = run->options.tty = false;
 	run->options.status_fd = -1;
 	run->options.output_dir = NULL;
 	close_fd(&run->output_fd);
 	run->options.metrics_path = NULL;
-	run_end_file_release(&run->metrics);
-	run->options.die_with_parent = true;
+	run_end_file_release(&run->metrics_file);
+	run->options.dies_with_parent = true;
 	run->parent = waiting;
 	if (!custodian)
 		return 0;
@@ -82,7 +82,7 @@ static _Noreturn void setup_run_child(struct run *run, pid_t waiting, const sigs
 	(void)signal(SIGTTOU, SIG_IGN); /* lets a background process group write to the terminal */
 	(void)sigprocmask(SIG_SETMASK, mask, NULL);
 	run->is_setup_process = true;
-	if (dup2(STDERR_FILENO, STDOUT_FILENO) >= 0 && setup_turn_run_into_setup(run, waiting) == 0)
+	if (dup2(STDERR_FILENO, STDOUT_FILENO) >= 0 && setup_make_run_perform_setup_phase(run, waiting) == 0)
 		exit_code = run_program_to_end(run);
 	error = scratch_remove_view(&run->scratch);
 	if (error < 0) {
@@ -204,11 +204,11 @@ static int setup_reload_policy(struct run *run)
 
 	if (exit_code != 0)
 		return exit_code;
-	if (setup_bind_secrets(&run->program.egress_host_data, policy) < 0)
+	if (setup_bind_secrets(&run->program_phase.egress_host_data, policy) < 0)
 		return run_report_refusal(run, "policy_changed",
 					  "the policy's secrets have changed since they were read; try again");
-	policy_free(run->program.policy);
-	run->program.policy = steal_pointer(&policy);
+	policy_free(run->program_phase.policy);
+	run->program_phase.policy = steal_pointer(&policy);
 	return 0;
 }
 
@@ -219,18 +219,19 @@ static int setup_reload_policy(struct run *run)
 static int setup_read_host_for_both_phases(struct run *run)
 {
 	struct policy_error error = {""};
-	bool network = policy_net_is_enabled(run->program.policy);
+	bool network = policy_net_is_enabled(run->program_phase.policy);
 	int r;
 
 	/* No other process may read the secrets, nor the environment, from this process's memory. */
 	(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); /* cannot fail */
-	r = egress_read_host_data(run->program.policy, true, &run->program.egress_host_data, &error);
+	r = egress_read_host_data(run->program_phase.policy, true, &run->program_phase.egress_host_data, &error);
 	if (r == 0)
-		r = egress_read_host_data(run->setup.policy, !network, &run->setup.egress_host_data, &error);
+		r = egress_read_host_data(run->setup_phase.policy, !network, &run->setup_phase.egress_host_data,
+					  &error);
 	if (r < 0)
 		return run_report_refusal(run, "setup_failed", "%s", error.text);
 	if (!network)
-		run->program.egress_host_data.secrets = steal_pointer(&run->setup.egress_host_data.secrets);
+		run->program_phase.egress_host_data.secrets = steal_pointer(&run->setup_phase.egress_host_data.secrets);
 	return 0;
 }
 
@@ -242,7 +243,8 @@ static int setup_fork_child(struct run *run, struct setup_child *setup)
 	run->result_fd = memfd_create("callgate-setup", MFD_CLOEXEC);
 	if (run->result_fd < 0)
 		return -errno;
-	if (run->options.die_with_parent && (prctl(PR_SET_PDEATHSIG, SIGTERM, 0, 0, 0) < 0 || getppid() != run->parent))
+	if (run->options.dies_with_parent &&
+	    (prctl(PR_SET_PDEATHSIG, SIGTERM, 0, 0, 0) < 0 || getppid() != run->parent))
 		return -EOWNERDEAD;
 	(void)fflush(NULL);
 	setup->pid = fork();

@@ -10,7 +10,7 @@
 #include "cli/host/account.h"
 #include "cli/run/private.h"
 
-#define ID_MAX (UINT32_MAX - 1) /* -1 means "unchanged" to setresuid(2) */
+#define USER_OR_GROUP_ID_MAX (UINT32_MAX - 1) /* -1 means "unchanged" to setresuid(2) */
 
 /* Parses a numeric id. Digits are always an id, even if an account has such a name. 0, -ERANGE, or -ENOENT: a name. */
 static int user_parse_id(const char *text, uint32_t *ret_id)
@@ -19,7 +19,7 @@ static int user_parse_id(const char *text, uint32_t *ret_id)
 
 	if (!*text || text[strspn(text, "0123456789")])
 		return -ENOENT;
-	if (text_parse_number(text, 0, ID_MAX, &number) < 0)
+	if (text_parse_number(text, 0, USER_OR_GROUP_ID_MAX, &number) < 0)
 		return -ERANGE;
 	*ret_id = (uint32_t)number;
 	return 0;

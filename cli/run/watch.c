@@ -52,13 +52,13 @@ int run_write_start_status(struct run *run)
 /* Writes the file of --metrics. A failure becomes the result's error: whoever collects the file would miss the run. */
 static void watch_write_metrics(const struct run *run, json_t *result)
 {
-	_cleanup_free_ char *text = run->metrics.name ? metrics_make_text(result, (double)time(NULL)) : NULL;
+	_cleanup_free_ char *text = run->metrics_file.name ? metrics_make_text(result, (double)time(NULL)) : NULL;
 	char message[512];
 	int error;
 
-	if (!run->metrics.name)
+	if (!run->metrics_file.name)
 		return;
-	error = text ? run_store_end_file(run, CUSTODIAN_METRICS, &run->metrics, text) : -ENOMEM;
+	error = text ? run_store_end_file(run, CUSTODIAN_METRICS, &run->metrics_file, text) : -ENOMEM;
 	if (error == 0)
 		return;
 	(void)snprintf(message, sizeof(message), "--metrics %s: %s", run->options.metrics_path, strerror(-error));
@@ -98,7 +98,7 @@ static void watch_store_artifacts(struct run *run, json_t *result)
 	const struct output_options options = {
 		.directory_path = run->options.output_dir,
 		.directory_fd = run->output_fd,
-		.workdir_virt = policy_get_settings(run->program.policy)->workdir,
+		.workdir_virt = policy_get_settings(run->program_phase.policy)->workdir,
 		.workdir_host = run->workdir,
 		.globs = run->options.artifact_globs.item,
 		.glob_count = run->options.artifact_globs.count,
@@ -110,7 +110,7 @@ static void watch_store_artifacts(struct run *run, json_t *result)
 	if (output_store_files(&options, json_object_get(result, "changes"), &files, &error) < 0) {
 		cli_print_error("run", "%s", error.text);
 		result_set_error(result, "output_failed", error.text);
-	} else if (run->options.verbose) {
+	} else if (run->options.is_verbose) {
 		cli_note("callgate: kept %zu files in %s", files, run->options.output_dir);
 	}
 }
@@ -122,7 +122,7 @@ static void watch_report_stream(struct run *run, json_t *result, const char *nam
 
 	(void)snprintf(key, sizeof(key), "%s_path", name);
 	path = json_string_value(json_object_get(result, key));
-	if (capture->is_truncated && !run->options.quiet && !run->options.json)
+	if (capture->is_truncated && !run->options.is_quiet && !run->options.json)
 		cli_note("callgate: %s passed its limit; %s%s", name,
 			 path ? "all of it is in " : "the rest could not be kept", path ? path : "");
 	if (capture->forward_error == 0 || capture->reader_is_gone)
@@ -134,7 +134,7 @@ static void watch_report_stream(struct run *run, json_t *result, const char *nam
 }
 
 /* Whether the program was sent a signal that asked it to end, did not end in time, and was killed. */
-static bool watch_was_killed_late(const json_t *result)
+static bool watch_was_killed_after_sigterm(const json_t *result)
 {
 	const json_t *termination = json_object_get(result, "termination");
 
@@ -191,12 +191,13 @@ static void watch_report_limit(const json_t *result)
 	if (strcmp(status, "timeout") == 0) {
 		meter = json_object_get(json_object_get(limits, "wall"), "limit");
 		cli_print_error("run", "the run was ended by its time limit of %g s%s",
-			  (double)json_integer_value(meter) / 1000,
-			  watch_was_killed_late(result) ? "; the program had not ended after SIGTERM and was killed"
-							: "");
+				(double)json_integer_value(meter) / 1000,
+				watch_was_killed_after_sigterm(result)
+					? "; the program had not ended after SIGTERM and was killed"
+					: "");
 		return;
 	}
-	if (strcmp(status, "killed") == 0 && watch_was_killed_late(result))
+	if (strcmp(status, "killed") == 0 && watch_was_killed_after_sigterm(result))
 		cli_print_error("run", "the program had not ended after signal %d and was killed (--kill-after)",
 			  (int)json_integer_value(json_object_get(result, "signal")));
 	if (strcmp(status, "limit") != 0)
@@ -231,7 +232,7 @@ static void watch_add_fd_hint(const struct run *run, char *message, size_t size)
 	size_t mounts = 0, len = strlen(message);
 	struct rlimit limit;
 
-	(void)policy_get_mounts(run->program.policy, &mounts);
+	(void)policy_get_mounts(run->program_phase.policy, &mounts);
 	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_max < mounts + FDS_NEEDED_BESIDES_VIEW)
 		(void)snprintf(message + len, size - len, "; ulimit -n is %llu, this policy may need %zu",
 			       (unsigned long long)limit.rlim_max, mounts + FDS_NEEDED_BESIDES_VIEW);
@@ -248,8 +249,8 @@ static void watch_report_error(const struct run *run, json_t *result, const stru
 	_cleanup_free_ char *advice = NULL, *message = NULL;
 
 	if (missing && (!outcome->error_code || !strchr(program, '/')))
-		advice = home_path_make_advice(run->program.policy, run->path_variable_at_start, run->host.policy.home,
-					  outcome->error_code ? program : NULL);
+		advice = home_path_make_advice(run->program_phase.policy, run->path_variable_at_start,
+					       run->host.policy.home, outcome->error_code ? program : NULL);
 	if (!outcome->error_code) {
 		if (advice && run->options.events != SUMMARY_NONE)
 			cli_note("callgate: %s", advice);
@@ -270,7 +271,7 @@ static int watch_report_end(struct run *run, const struct keeper_options *keeper
 		watch_add_fd_hint(run, outcome->message, sizeof(outcome->message));
 	result = result_make_json(keeper, outcome);
 	watch_report_error(run, result, outcome);
-	if (!run->options.quiet) {
+	if (!run->options.is_quiet) {
 		watch_report_limit(result);
 		watch_report_log(run, result);
 	}
@@ -305,13 +306,13 @@ static bool watch_needs_status_line(const struct run_options *options)
 {
 	const char *term = getenv("TERM");
 
-	return !options->quiet && !options->tty && isatty(STDERR_FILENO) && term && strcmp(term, "dumb") != 0 &&
+	return !options->is_quiet && !options->tty && isatty(STDERR_FILENO) && term && strcmp(term, "dumb") != 0 &&
 	       (options->shows_status_line || options->json || !isatty(STDOUT_FILENO));
 }
 
 int run_program_to_end(struct run *run)
 {
-	const struct policy_limits *limits = &policy_get_settings(run->program.policy)->limits;
+	const struct policy_limits *limits = &policy_get_settings(run->program_phase.policy)->limits;
 	const struct run_options *options = &run->options;
 	struct keeper_outcome outcome;
 	struct keeper_options keeper;
@@ -319,19 +320,19 @@ int run_program_to_end(struct run *run)
 
 	account_end_lookups(); /* loading the policy again after a setup may have started the process */
 	run->layers = layers_create(options->policy.switched_off_layers,
-				    policy_get_settings(run->program.policy)->required_layers);
+				    policy_get_settings(run->program_phase.policy)->required_layers);
 	if (!run->layers)
 		return run_refuse_no_memory(run);
 	keeper = (struct keeper_options){
-		.policy = run->program.policy,
+		.policy = run->program_phase.policy,
 		.scratch = &run->scratch,
 		.scratch_dirs_are_not_made_yet = run->scratch_dirs_are_not_made_yet,
 		.argv = options->argv,
 		.version_manager_program = run->is_setup_process ? NULL : cli_host_find_program(&run->host),
 		.workdir_host = run->workdir,
-		.audit_path = run->program.log_path,
-		.audit_fd = run->program.audit_fd,
-		.setup_audit_path = run->setup.log_path,
+		.audit_path = run->program_phase.log_path,
+		.audit_fd = run->program_phase.audit_fd,
+		.setup_audit_path = run->setup_phase.log_path,
 		.rotate_bytes = options->rotate_bytes,
 		.sign_key_fd = run->sign_key_fd,
 		.anchor_fd = run->is_setup_process ? -1 : run->anchor_fd,
@@ -340,23 +341,23 @@ int run_program_to_end(struct run *run)
 		.anchor_every_ns = options->anchor_every_ns,
 		.sign_key_path = run->sign_key_path,
 		.sink_kind = run->sink_kind,
-		.sink_fd = run->sink_fd,
+		.sink_fd = run->system_log_fd,
 		.ask = {run->is_setup_process ? NULL : run->ask.policy, run->is_setup_process ? -1 : run->ask.dir_fd,
 			options->ask_timeout_ns},
 		.setup_name = run->is_setup_process ? "setup" : NULL,
 		.session = run->session,
 		.layers = run->layers,
-		.egress_host_data = options->setup_command ? &run->program.egress_host_data : NULL,
+		.egress_host_data = options->setup_command ? &run->program_phase.egress_host_data : NULL,
 		.user = run->user,
 		.custodian = &run->custodian,
 		.forwards_output = !options->json,
-		.relays_stdin = options->interactive,
+		.relays_stdin = options->reads_stdin,
 		.keeps_output_files = run->output_fd >= 0,
 		.uses_terminal = options->tty,
-		.overlay = options->dry_run                                        ? VIEW_OVERLAY_ALL
+		.overlay = options->is_dry_run                                     ? VIEW_OVERLAY_ALL
 			   : options->observes && !options->writes_outside_workdir ? VIEW_OVERLAY_OUTSIDE_WORKDIR
 										   : VIEW_OVERLAY_NONE,
-		.parent_pid = options->die_with_parent ? run->parent : 0,
+		.parent_pid = options->dies_with_parent ? run->parent : 0,
 		.shows_status_line = watch_needs_status_line(options),
 		.status_shares_terminal = options->shows_status_line && isatty(STDOUT_FILENO),
 		.status_fd = options->status_fd,

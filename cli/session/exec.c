@@ -22,20 +22,20 @@
 #include "keeper/utf8.h"
 
 #define EXEC_JSON_OUTPUT_BYTES (UINT64_C(1) << 20) /* kept of each stream for --json */
-#define EXEC_LAST_OUTPUT_MS 200
+#define EXEC_LAST_OUTPUT_WAIT_MS 200
 #define EXIT_STATUS_KILLED (128 + SIGKILL)
 
 /* A program of a session, seen from outside. */
-struct exec {
+struct exec_client {
 	struct exec_options options;
 	int socket_fd, signal_fd;
-	struct stdin_relay input;
+	struct stdin_relay stdin_relay;
 	struct capture out, err;
 	struct terminal terminal; /* with --tty, when the program has started */
 	json_t *result; /* owned; NULL: the program has not ended */
-	bool is_over;  /* it has ended, was left, or its session is gone: no answer will come */
-	bool gives_up; /* on the last output */
-	bool was_left; /* without waiting for its end */
+	bool no_answer_will_come;      /* it has ended, was left, or its session is gone: no answer will come */
+	bool stops_waiting_for_output; /* on the last output */
+	bool was_detached;             /* without waiting for its end */
 };
 
 static int exec_set_wall(const struct cli_given *given, void *wall_ns)
@@ -63,7 +63,7 @@ static const struct cli_option exec_table[] = {
 	{0},
 };
 
-static struct capture_options exec_get_capture_options(const struct exec *exec, int stream)
+static struct capture_options exec_get_capture_options(const struct exec_client *exec, int stream)
 {
 	const bool json = exec->options.json;
 
@@ -73,7 +73,7 @@ static struct capture_options exec_get_capture_options(const struct exec *exec, 
 }
 
 /* Makes the program's descriptors. With --tty the session makes them. */
-static int exec_make_streams(struct exec *exec, int fd[3])
+static int exec_make_streams(struct exec_client *exec, int fd[3])
 {
 	const struct capture_options out = exec_get_capture_options(exec, STDOUT_FILENO);
 	const struct capture_options err = exec_get_capture_options(exec, STDERR_FILENO);
@@ -87,21 +87,21 @@ static int exec_make_streams(struct exec *exec, int fd[3])
 	}
 	if (exec->options.detach)
 		return error;
-	error = stdin_relay_init(&exec->input, exec->options.interactive ? STDIN_FILENO : -1, &fd[0]);
+	error = stdin_relay_init(&exec->stdin_relay, exec->options.interactive ? STDIN_FILENO : -1, &fd[0]);
 	if (error == 0)
 		error = capture_init(&exec->out, &out, &fd[1]);
 	return error == 0 ? capture_init(&exec->err, &err, &fd[2]) : error;
 }
 
 /* Joins callgate's terminal to the program's. Takes the master side. */
-static int exec_begin_terminal(struct exec *exec, int master_fd)
+static int exec_begin_terminal(struct exec_client *exec, int master_fd)
 {
 	const struct capture_options out = exec_get_capture_options(exec, STDOUT_FILENO);
 	int error = terminal_use_master(&exec->terminal, !exec->options.json, master_fd), fd;
 
 	if (error < 0 || (error = fd = terminal_dup_master(&exec->terminal)) < 0)
 		return error;
-	stdin_relay_init_terminal(&exec->input, STDIN_FILENO, fd);
+	stdin_relay_init_terminal(&exec->stdin_relay, STDIN_FILENO, fd);
 	fd = terminal_dup_master(&exec->terminal);
 	error = fd < 0 ? fd : capture_init_from(&exec->out, &out, fd);
 	if (error == 0)
@@ -109,7 +109,7 @@ static int exec_begin_terminal(struct exec *exec, int master_fd)
 	return error;
 }
 
-static int exec_ask_for_program(struct exec *exec, char *const *argv)
+static int exec_ask_for_program(struct exec_client *exec, char *const *argv)
 {
 	json_t *wish = exec_make_request(&exec->options, argv);
 	int fd[3] = {-1, -1, -1}, error;
@@ -133,33 +133,33 @@ static int exec_ask_for_program(struct exec *exec, char *const *argv)
 
 /* ---- while the program runs ---- */
 
-static void exec_on_start(struct exec *exec, const json_t *answer, int master_fd)
+static void exec_on_start(struct exec_client *exec, const json_t *answer, int master_fd)
 {
 	int error = 0;
 
 	if (exec->options.detach) {
 		(void)text_printf(stdout, "%lld\n", (long long)json_integer_value(json_object_get(answer, "program")));
-		exec->is_over = exec->was_left = true;
+		exec->no_answer_will_come = exec->was_detached = true;
 	} else if (exec->options.tty) {
 		error = master_fd < 0 ? -ENOTTY : exec_begin_terminal(exec, master_fd);
 	}
 	if (error < 0) {
 		cli_print_error("session", "cannot use the program's terminal: %s", strerror(-error));
-		exec->is_over = true;
+		exec->no_answer_will_come = true;
 	}
 }
 
-static void exec_on_answer(struct exec *exec)
+static void exec_on_answer(struct exec_client *exec)
 {
 	json_t *answer;
 	int master_fd;
 
 	if (session_client_receive(exec->socket_fd, &answer, &master_fd) < 0) {
-		exec->is_over = true;
+		exec->no_answer_will_come = true;
 	} else if (json_object_get(answer, "status") || json_object_get(answer, "error")) {
 		json_decref(exec->result);
 		exec->result = answer;
-		exec->is_over = true;
+		exec->no_answer_will_come = true;
 	} else {
 		exec_on_start(exec, answer, master_fd);
 		json_decref(answer);
@@ -167,7 +167,7 @@ static void exec_on_answer(struct exec *exec)
 }
 
 /* Passes a signal on to the program. When that has ended, the signal ends the wait for its last output. */
-static void exec_on_signal(struct exec *exec)
+static void exec_on_signal(struct exec_client *exec)
 {
 	struct signalfd_siginfo info;
 
@@ -175,24 +175,24 @@ static void exec_on_signal(struct exec *exec)
 		return;
 	if (info.ssi_signo == SIGWINCH)
 		terminal_update_size(&exec->terminal);
-	else if (!exec->is_over)
+	else if (!exec->no_answer_will_come)
 		(void)session_client_send(exec->socket_fd, json_pack("{s:s, s:i}", "op", "signal", "signal",
 								     (int)info.ssi_signo), NULL, 0);
 	else
-		exec->gives_up = true;
+		exec->stops_waiting_for_output = true;
 }
 
-static void exec_on_input(struct exec *exec)
+static void exec_on_input(struct exec_client *exec)
 {
-	stdin_relay_move_bytes(&exec->input);
-	if (exec->input.escape_was_typed)
-		exec->is_over = exec->was_left = true; /* with the connection, the program ends */
+	stdin_relay_move_bytes(&exec->stdin_relay);
+	if (exec->stdin_relay.escape_was_typed)
+		exec->no_answer_will_come = exec->was_detached = true; /* with the connection, the program ends */
 }
 
-static bool exec_has_ended(const struct exec *exec)
+static bool exec_has_ended(const struct exec_client *exec)
 {
-	return exec->is_over &&
-	       (exec->gives_up || (capture_has_ended(&exec->out) && capture_has_ended(&exec->err)));
+	return exec->no_answer_will_come &&
+	       (exec->stops_waiting_for_output || (capture_has_ended(&exec->out) && capture_has_ended(&exec->err)));
 }
 
 static bool exec_forwards(const struct capture *capture)
@@ -204,28 +204,30 @@ static bool exec_forwards(const struct capture *capture)
  * The program's processes are dead when its end is told, and what they have written can be read at once. Another
  * program, to which they have passed their stdout, must not keep this process waiting.
  */
-static int exec_get_patience_ms(const struct exec *exec)
+static int exec_get_poll_timeout_ms(const struct exec_client *exec)
 {
-	return exec->is_over && !exec_forwards(&exec->out) && !exec_forwards(&exec->err) ? EXEC_LAST_OUTPUT_MS : -1;
+	return exec->no_answer_will_come && !exec_forwards(&exec->out) && !exec_forwards(&exec->err)
+		       ? EXEC_LAST_OUTPUT_WAIT_MS
+		       : -1;
 }
 
-static void exec_relay_until_end(struct exec *exec)
+static void exec_relay_until_end(struct exec_client *exec)
 {
 	enum { ANSWER, SIGNAL, INPUT, OUT, ERR, SOURCES };
 	struct pollfd poll_set[SOURCES];
 	int ready;
 
 	while (!exec_has_ended(exec)) {
-		bool over = exec->is_over;
+		bool over = exec->no_answer_will_come;
 
 		poll_set[ANSWER] = (struct pollfd){.fd = over ? -1 : exec->socket_fd, .events = POLLIN};
 		poll_set[SIGNAL] = (struct pollfd){.fd = exec->signal_fd, .events = POLLIN};
-		stdin_relay_get_pollfd(&exec->input, &poll_set[INPUT]);
+		stdin_relay_get_pollfd(&exec->stdin_relay, &poll_set[INPUT]);
 		capture_get_pollfd(&exec->out, &poll_set[OUT]);
 		capture_get_pollfd(&exec->err, &poll_set[ERR]);
 		if (over)
 			poll_set[INPUT].fd = -1;
-		ready = poll(poll_set, SOURCES, exec_get_patience_ms(exec));
+		ready = poll(poll_set, SOURCES, exec_get_poll_timeout_ms(exec));
 		if (ready == 0 || (ready < 0 && errno != EINTR))
 			return;
 		if (ready < 0)
@@ -275,13 +277,13 @@ static void exec_add_stream(json_t *result, const char *name, const struct captu
 	(void)json_object_set_new(result, key, json_boolean(capture->is_truncated));
 }
 
-static int exec_report(struct exec *exec)
+static int exec_report(struct exec_client *exec)
 {
 	const json_t *error = json_object_get(exec->result, "error");
 	const char *code = json_string_value(json_object_get(error, "code"));
 	int exit_code = CLI_ERROR;
 
-	if (exec->was_left)
+	if (exec->was_detached)
 		return exec->options.detach ? CLI_OK : EXIT_STATUS_KILLED;
 	if (!exec->result) {
 		cli_print_error("session", "the session has ended, and with it the program");
@@ -304,12 +306,12 @@ static int exec_report(struct exec *exec)
 	return exit_code;
 }
 
-static void exec_release(struct exec *exec)
+static void exec_release(struct exec_client *exec)
 {
 	terminal_release(&exec->terminal);
 	cleanup_close(&exec->socket_fd);
 	cleanup_close(&exec->signal_fd);
-	stdin_relay_release(&exec->input);
+	stdin_relay_release(&exec->stdin_relay);
 	capture_release(&exec->out);
 	capture_release(&exec->err);
 	json_decref(exec->result);
@@ -336,9 +338,12 @@ static int exec_check_arguments(const struct exec_options *options, int argc, ch
 
 int session_main_exec(int argc, char **argv)
 {
-	struct exec exec = {.socket_fd = -1, .signal_fd = -1, .input = {.from_fd = -1, .pipe_fd = -1},
-			    .out = {.pipe_fd = -1, .spill_fd = -1}, .err = {.pipe_fd = -1, .spill_fd = -1},
-			    .terminal = TERMINAL_NONE};
+	struct exec_client exec = {.socket_fd = -1,
+				   .signal_fd = -1,
+				   .stdin_relay = {.from_fd = -1, .pipe_fd = -1},
+				   .out = {.pipe_fd = -1, .spill_fd = -1},
+				   .err = {.pipe_fd = -1, .spill_fd = -1},
+				   .terminal = TERMINAL_NONE};
 	const struct cli_syntax syntax = {
 		.verb = "session exec",
 		.usage = "Usage: callgate session exec [OPTION...] ID [--] PROGRAM [ARG...]\n\n"

@@ -172,7 +172,8 @@ int cli_main_session(int argc, char **argv)
 			 "A session is one sandbox in which programs run one after the other, or at once: one view,\n"
 			 "workdir, network, budget and log.\n\n",
 		.epilogue = "\nEach verb has --help. See callgate(1).\n",
-		.verb = verbs, .count = CLI_VERB_COUNT(verbs)};
+		.verbs = verbs,
+		.verb_count = CLI_VERB_COUNT(verbs)};
 
 	return cli_run_verb(&all, argc, argv);
 }

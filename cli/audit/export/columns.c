@@ -8,17 +8,17 @@
 enum column_kind {
 	FIELD_TEXT,
 	FIELD_JSON_AS_TEXT, /* JSON that is copied as a text: its quotes are not escapes */
-	FIELD_DECIMAL,
-	FIELD_DIGITS,   /* an integer that may be 0, as a text */
-	FIELD_UNSIGNED, /* 0: the record has none */
-	FIELD_SIGNED,   /* 0: the record has none */
-	FIELD_SEQ,
-	FIELD_RUN,
-	FIELD_TID,
-	FIELD_BYTES,
+	FIELD_FRACTION,
+	FIELD_INTEGER_TEXT_OR_ZERO, /* an integer that may be 0, as a text */
+	FIELD_UNSIGNED_OR_NONE,     /* 0: the record has none */
+	FIELD_SIGNED_OR_NONE,       /* 0: the record has none */
+	FIELD_SEQUENCE_NUMBER,
+	FIELD_RUN_ID,
+	FIELD_THREAD_ID,
+	FIELD_BYTE_COUNT,
 	FIELD_RETURN_VALUE,
-	FIELD_NS,
-	FIELD_FLAG,
+	FIELD_DURATION_NS,
+	FIELD_BOOLEAN,
 	/*
 	 * the canonical path; or the path as written, if the log leaves the canonical path out because both are equal
 	 */
@@ -32,15 +32,15 @@ static const struct column {
 	enum column_kind kind;
 	size_t at;
 } columns[] = {
-	{"run", FIELD_RUN, 0},
-	{"seq", FIELD_SEQ, 0},
+	{"run", FIELD_RUN_ID, 0},
+	{"seq", FIELD_SEQUENCE_NUMBER, 0},
 	{"time", FIELD_TEXT, MEMBER_OFFSET(time)},
-	{"mono_ns", FIELD_UNSIGNED, MEMBER_OFFSET(mono_ns)},
-	{"pid", FIELD_SIGNED, MEMBER_OFFSET(pid)},
-	{"tid", FIELD_TID, 0},
-	{"ppid", FIELD_SIGNED, MEMBER_OFFSET(ppid)},
-	{"host_pid", FIELD_SIGNED, MEMBER_OFFSET(host_pid)},
-	{"program", FIELD_UNSIGNED, MEMBER_OFFSET(session_program_number)},
+	{"mono_ns", FIELD_UNSIGNED_OR_NONE, MEMBER_OFFSET(mono_ns)},
+	{"pid", FIELD_SIGNED_OR_NONE, MEMBER_OFFSET(pid)},
+	{"tid", FIELD_THREAD_ID, 0},
+	{"ppid", FIELD_SIGNED_OR_NONE, MEMBER_OFFSET(ppid)},
+	{"host_pid", FIELD_SIGNED_OR_NONE, MEMBER_OFFSET(host_pid)},
+	{"program", FIELD_UNSIGNED_OR_NONE, MEMBER_OFFSET(session_program_number)},
 	{"exe", FIELD_TEXT, MEMBER_OFFSET(exe)},
 	{"syscall", FIELD_TEXT, MEMBER_OFFSET(syscall)},
 	{"event", FIELD_TEXT, MEMBER_OFFSET(event)},
@@ -52,9 +52,9 @@ static const struct column {
 	{"loader", FIELD_TEXT, MEMBER_OFFSET(path[2].as_written)},
 	{"loader_resolved", FIELD_RESOLVED_PATH, MEMBER_OFFSET(path[2])},
 	{"right", FIELD_TEXT, MEMBER_OFFSET(right)},
-	{"conn", FIELD_UNSIGNED, MEMBER_OFFSET(conn)},
+	{"conn", FIELD_UNSIGNED_OR_NONE, MEMBER_OFFSET(conn)},
 	{"host", FIELD_TEXT, MEMBER_OFFSET(host)},
-	{"port", FIELD_UNSIGNED, MEMBER_OFFSET(port)},
+	{"port", FIELD_UNSIGNED_OR_NONE, MEMBER_OFFSET(port)},
 	{"proto", FIELD_TEXT, MEMBER_OFFSET(proto)},
 	{"address", FIELD_TEXT, MEMBER_OFFSET(address)},
 	{"real", FIELD_TEXT, MEMBER_OFFSET(real)},
@@ -62,34 +62,34 @@ static const struct column {
 	{"sni", FIELD_TEXT, MEMBER_OFFSET(sni)},
 	{"alpn", FIELD_TEXT, MEMBER_OFFSET(alpn)},
 	{"method", FIELD_TEXT, MEMBER_OFFSET(method)},
-	{"truncated", FIELD_FLAG, MEMBER_OFFSET(path_is_truncated)},
+	{"truncated", FIELD_BOOLEAN, MEMBER_OFFSET(path_is_truncated)},
 	{"credential", FIELD_TEXT, MEMBER_OFFSET(credential)},
-	{"status", FIELD_UNSIGNED, MEMBER_OFFSET(status)},
+	{"status", FIELD_UNSIGNED_OR_NONE, MEMBER_OFFSET(status)},
 	{"cause", FIELD_TEXT, MEMBER_OFFSET(cause)},
-	{"count", FIELD_UNSIGNED, MEMBER_OFFSET(refusal_count)},
-	{"bytes_up", FIELD_BYTES, MEMBER_OFFSET(bytes_up)},
-	{"bytes_down", FIELD_BYTES, MEMBER_OFFSET(bytes_down)},
-	{"dns_ms", FIELD_DECIMAL, MEMBER_OFFSET(dns_ms)},
-	{"connect_ms", FIELD_DECIMAL, MEMBER_OFFSET(connect_ms)},
-	{"duration_ms", FIELD_DECIMAL, MEMBER_OFFSET(duration_ms)},
+	{"count", FIELD_UNSIGNED_OR_NONE, MEMBER_OFFSET(refusal_count)},
+	{"bytes_up", FIELD_BYTE_COUNT, MEMBER_OFFSET(bytes_up)},
+	{"bytes_down", FIELD_BYTE_COUNT, MEMBER_OFFSET(bytes_down)},
+	{"dns_ms", FIELD_FRACTION, MEMBER_OFFSET(dns_ms)},
+	{"connect_ms", FIELD_FRACTION, MEMBER_OFFSET(connect_ms)},
+	{"duration_ms", FIELD_FRACTION, MEMBER_OFFSET(duration_ms)},
 	{"verdict", FIELD_TEXT, MEMBER_OFFSET(verdict)},
 	{"effect", FIELD_TEXT, MEMBER_OFFSET(effect)},
-	{"observed", FIELD_FLAG, MEMBER_OFFSET(was_observed)},
+	{"observed", FIELD_BOOLEAN, MEMBER_OFFSET(was_observed)},
 	{"on_deny", FIELD_TEXT, MEMBER_OFFSET(on_deny)},
 	{"answer", FIELD_TEXT, MEMBER_OFFSET(answer)},
-	{"answered_by", FIELD_DIGITS, MEMBER_OFFSET(answered_by)},
-	{"asked_ns", FIELD_UNSIGNED, MEMBER_OFFSET(asked_ns)},
+	{"answered_by", FIELD_INTEGER_TEXT_OR_ZERO, MEMBER_OFFSET(answered_by)},
+	{"asked_ns", FIELD_UNSIGNED_OR_NONE, MEMBER_OFFSET(asked_ns)},
 	{"rule", FIELD_TEXT, MEMBER_OFFSET(rule)},
 	{"reason", FIELD_TEXT, MEMBER_OFFSET(reason)},
 	{"ret", FIELD_RETURN_VALUE, 0},
 	{"errno", FIELD_TEXT, MEMBER_OFFSET(error)},
-	{"ns", FIELD_NS, 0},
+	{"ns", FIELD_DURATION_NS, 0},
 };
-#define COLUMNS (sizeof(columns) / sizeof(columns[0]))
+#define COLUMN_COUNT (sizeof(columns) / sizeof(columns[0]))
 
 size_t columns_count(void)
 {
-	return COLUMNS;
+	return COLUMN_COUNT;
 }
 
 const char *column_get_name(size_t column)
@@ -100,22 +100,22 @@ const char *column_get_name(size_t column)
 enum column_type column_get_type(size_t column)
 {
 	switch (columns[column].kind) {
-	case FIELD_DECIMAL:
+	case FIELD_FRACTION:
 		return COLUMN_REAL;
 	case FIELD_TEXT:
 	case FIELD_JSON_AS_TEXT:
-	case FIELD_RUN:
+	case FIELD_RUN_ID:
 	case FIELD_RESOLVED_PATH:
 		return COLUMN_TEXT;
-	case FIELD_UNSIGNED:
-	case FIELD_SIGNED:
-	case FIELD_DIGITS:
-	case FIELD_SEQ:
-	case FIELD_TID:
-	case FIELD_BYTES:
+	case FIELD_UNSIGNED_OR_NONE:
+	case FIELD_SIGNED_OR_NONE:
+	case FIELD_INTEGER_TEXT_OR_ZERO:
+	case FIELD_SEQUENCE_NUMBER:
+	case FIELD_THREAD_ID:
+	case FIELD_BYTE_COUNT:
 	case FIELD_RETURN_VALUE:
-	case FIELD_NS:
-	case FIELD_FLAG:
+	case FIELD_DURATION_NS:
+	case FIELD_BOOLEAN:
 	default:
 		return COLUMN_INTEGER;
 	}
@@ -123,13 +123,13 @@ enum column_type column_get_type(size_t column)
 
 static struct column_value column_make_text(const struct scan_text *text)
 {
-	return (struct column_value){.is_present = text->at != NULL, .text = *text};
+	return (struct column_value){.is_present = text->at != NULL, .text_value = *text};
 }
 
 static struct column_value column_make_number(bool present, uint64_t number)
 {
 	return (struct column_value){.is_present = present,
-				     .number = (int64_t)(number < INT64_MAX ? number : INT64_MAX)};
+				     .integer_value = (int64_t)(number < INT64_MAX ? number : INT64_MAX)};
 }
 
 static struct column_value column_make_digits(const struct scan_text *digits)
@@ -137,7 +137,7 @@ static struct column_value column_make_digits(const struct scan_text *digits)
 	char text[24];
 	bool present = digits->at && scan_get_bytes(digits, text, sizeof(text)) > 0;
 
-	return (struct column_value){.is_present = present, .number = present ? strtoll(text, NULL, 10) : 0};
+	return (struct column_value){.is_present = present, .integer_value = present ? strtoll(text, NULL, 10) : 0};
 }
 
 static struct column_value column_make_resolved_path(const struct scan_path *path)
@@ -155,28 +155,28 @@ struct column_value column_get_value(size_t column, const struct audit_entry *en
 	const void *field = (const char *)record + columns[column].at;
 
 	switch (columns[column].kind) {
-	case FIELD_RUN:
+	case FIELD_RUN_ID:
 		return column_make_text(record->run.at ? &record->run
 						       : &(struct scan_text){entry->log->run, strlen(entry->log->run)});
-	case FIELD_SEQ:
+	case FIELD_SEQUENCE_NUMBER:
 		return column_make_number(true, record->seq);
-	case FIELD_TID:
+	case FIELD_THREAD_ID:
 		return (struct column_value){.is_present = record_get_tid(record) != 0,
-					     .number = record_get_tid(record)};
-	case FIELD_BYTES:
+					     .integer_value = record_get_tid(record)};
+	case FIELD_BYTE_COUNT:
 		return column_make_number(record->has_byte_counts, *(const uint64_t *)field);
 	case FIELD_RETURN_VALUE:
-		return (struct column_value){.is_present = record->has_ret, .number = record->ret};
-	case FIELD_NS:
+		return (struct column_value){.is_present = record->has_ret, .integer_value = record->ret};
+	case FIELD_DURATION_NS:
 		return column_make_number(record->has_ns, record->ns);
-	case FIELD_FLAG:
+	case FIELD_BOOLEAN:
 		return column_make_number(*(const bool *)field, 1);
-	case FIELD_UNSIGNED:
+	case FIELD_UNSIGNED_OR_NONE:
 		return column_make_number(*(const uint64_t *)field != 0, *(const uint64_t *)field);
-	case FIELD_SIGNED:
+	case FIELD_SIGNED_OR_NONE:
 		return (struct column_value){.is_present = *(const int64_t *)field != 0,
-					     .number = *(const int64_t *)field};
-	case FIELD_DIGITS:
+					     .integer_value = *(const int64_t *)field};
+	case FIELD_INTEGER_TEXT_OR_ZERO:
 		return column_make_digits(field);
 	case FIELD_RESOLVED_PATH:
 		/* in the record of a request, the path is that of a URL, not a file's */
@@ -184,7 +184,7 @@ struct column_value column_get_value(size_t column, const struct audit_entry *en
 					: column_make_resolved_path(field);
 	case FIELD_TEXT:
 	case FIELD_JSON_AS_TEXT:
-	case FIELD_DECIMAL:
+	case FIELD_FRACTION:
 	default:
 		return column_make_text(field);
 	}

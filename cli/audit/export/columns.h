@@ -13,8 +13,9 @@ enum column_type {
 /* A field of a record as a column. */
 struct column_value {
 	bool is_present;
-	int64_t number;        /* of COLUMN_INTEGER */
-	struct scan_text text; /* the value of a COLUMN_TEXT, with its JSON escapes, or the digits of a COLUMN_REAL */
+	int64_t integer_value; /* of COLUMN_INTEGER */
+	struct scan_text
+		text_value; /* the value of a COLUMN_TEXT, with its JSON escapes, or the digits of a COLUMN_REAL */
 };
 
 size_t columns_count(void);

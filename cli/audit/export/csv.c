@@ -48,16 +48,16 @@ static int csv_put_value(struct export *export, size_t column, const struct colu
 	if (!value->is_present)
 		return 0;
 	if (column_get_type(column) == COLUMN_INTEGER) {
-		buf_printf(&export->line, "%lld", (long long)value->number);
+		buf_printf(&export->line, "%lld", (long long)value->integer_value);
 		return 0;
 	}
 	if (strcmp(column_get_name(column), "args") == 0) { /* JSON, whose escapes are part of the text */
-		csv_put_text(&export->line, value->text.at, value->text.len);
+		csv_put_text(&export->line, value->text_value.at, value->text_value.len);
 		return 0;
 	}
-	if (value->text.len > sizeof(csv->text))
+	if (value->text_value.len > sizeof(csv->text))
 		return -E2BIG;
-	len = scan_get_json_text(&value->text, csv->text);
+	len = scan_get_json_text(&value->text_value, csv->text);
 	if (len < 0)
 		return (int)len;
 	csv_put_text(&export->line, csv->text, (size_t)len);

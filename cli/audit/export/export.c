@@ -10,7 +10,7 @@
 
 static const struct export_format *const export_formats[] = {&export_jsonl, &export_csv,  &export_sqlite,
 							      &export_ocsf,  &export_otlp, &export_perfetto};
-#define FORMATS (sizeof(export_formats) / sizeof(export_formats[0]))
+#define EXPORT_FORMAT_COUNT (sizeof(export_formats) / sizeof(export_formats[0]))
 
 struct export_options {
 	struct audit_filter filter;
@@ -37,7 +37,7 @@ static bool export_on_entry(void *ctx, const struct audit_entry *entry)
 
 static int export_set_format(const struct cli_given *given, void *format)
 {
-	for (size_t i = 0; i < FORMATS; i++)
+	for (size_t i = 0; i < EXPORT_FORMAT_COUNT; i++)
 		if (strcmp(given->value, export_formats[i]->name) == 0) {
 			*(const struct export_format **)format = export_formats[i];
 			return 0;

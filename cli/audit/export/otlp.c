@@ -80,18 +80,18 @@ static void otlp_put_column(struct buf *out, size_t column, const struct column_
 
 	buf_printf(out, ",{\"key\":\"%s%s\",\"value\":{", known ? "" : "callgate.", known ? known : name);
 	if (column_get_type(column) == COLUMN_INTEGER)
-		buf_printf(out, "\"intValue\":\"%lld\"}}", (long long)value->number);
+		buf_printf(out, "\"intValue\":\"%lld\"}}", (long long)value->integer_value);
 	else if (column_get_type(column) == COLUMN_REAL)
-		buf_printf(out, "\"doubleValue\":%.*s}}", (int)value->text.len, value->text.at);
+		buf_printf(out, "\"doubleValue\":%.*s}}", (int)value->text_value.len, value->text_value.at);
 	else if (strcmp(name, "args") == 0) {
-		char *args = strndup(value->text.at, value->text.len);
+		char *args = strndup(value->text_value.at, value->text_value.len);
 
 		json_put_string(out, "\"stringValue\":", args); /* JSON, written as a text */
 		buf_puts(out, "}}");
 		out->failed = out->failed || !args;
 		free(args);
 	} else {
-		json_put_text(out, "\"stringValue\":", &value->text);
+		json_put_text(out, "\"stringValue\":", &value->text_value);
 		buf_puts(out, "}}");
 	}
 }

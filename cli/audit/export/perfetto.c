@@ -10,7 +10,7 @@
 #include "cli/audit/export/json.h"
 #include "cli/audit/tally.h"
 
-#define PIDS_MAX_BITS 22u /* bits of the largest pid: PID_MAX_LIMIT */
+#define PERFETTO_PID_BITS 22u /* bits of the largest pid: PID_MAX_LIMIT */
 /* tracks with this number or a higher one are connections, lower ones are threads */
 #define PERFETTO_CONN_TRACK_FIRST (UINT64_C(1) << 30)
 
@@ -19,7 +19,7 @@ struct perfetto {
 	 * tally of tracks, each named by its pid and thread; count[0] is 1, count[1] is the end of the track's last
 	 * slice in ns
 	 */
-	struct tally tracks;
+	struct tally track_of_thread;
 	struct tally programs; /* programs by pid; data: the program's name, owned */
 	uint64_t start_ns;
 	bool has_written_event; /* an event was written, so the next one needs a comma */
@@ -44,9 +44,9 @@ static void perfetto_begin_event(struct export *export, const char *phase, uint6
 /* Returns the pid in the trace. With several logs, each log has its own range of pids. */
 static uint64_t perfetto_get_pid(const struct export *export, const struct audit_entry *entry)
 {
-	uint64_t pid = (uint64_t)entry->record.pid & ((UINT64_C(1) << PIDS_MAX_BITS) - 1);
+	uint64_t pid = (uint64_t)entry->record.pid & ((UINT64_C(1) << PERFETTO_PID_BITS) - 1);
 
-	return export->has_several_logs ? (entry->log->index + 1) << PIDS_MAX_BITS | pid : pid;
+	return export->has_several_logs ? (entry->log->index + 1) << PERFETTO_PID_BITS | pid : pid;
 }
 
 /* Names the process's track after its program, when it is first seen and after each exec. */
@@ -84,12 +84,12 @@ static struct tally_item *perfetto_find_track(struct export *export, const struc
 	struct tally_item *item;
 
 	if (!record->event.at && export->has_several_logs)
-		key[1] |= pid & ~((UINT64_C(1) << PIDS_MAX_BITS) - 1);
+		key[1] |= pid & ~((UINT64_C(1) << PERFETTO_PID_BITS) - 1);
 	*ret_track = key[1];
-	item = tally_find_or_add_item(&state->tracks, (const char *)key, sizeof(key));
-	if (!item || item->count[0] || !record->event.at)
+	item = tally_find_or_add_item(&state->track_of_thread, (const char *)key, sizeof(key));
+	if (!item || item->counts[0] || !record->event.at)
 		return item;
-	item->count[0] = 1;
+	item->counts[0] = 1;
 	perfetto_begin_event(export, "M", pid, key[1]);
 	buf_printf(&export->line, ",\"name\":\"thread_name\",\"args\":{\"name\":\"connection %llu ",
 		   (unsigned long long)record->conn);
@@ -138,9 +138,9 @@ static void perfetto_put_call(struct export *export, const struct audit_entry *e
 	/* the record of a connection's end has the duration of the whole connection */
 	if (scan_text_equals(&record->event, "close"))
 		ns = 0;
-	if (at < item->count[1])
-		at = item->count[1];
-	item->count[1] = at + ns;
+	if (at < item->counts[1])
+		at = item->counts[1];
+	item->counts[1] = at + ns;
 	perfetto_begin_event(export, "X", pid, track);
 	json_put_microseconds(out, ",\"ts\":", at);
 	json_put_microseconds(out, ",\"dur\":", ns);
@@ -193,7 +193,7 @@ static void perfetto_release(struct export *export)
 
 	if (!state)
 		return;
-	tally_release(&state->tracks);
+	tally_release(&state->track_of_thread);
 	tally_release(&state->programs);
 }
 

@@ -4,26 +4,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define HEADER_BYTES 100u      /* length of the header of the file, which is at the beginning of page 1 */
+#define SQLITE_HEADER_BYTES 100u /* length of the header of the file, which is at the beginning of page 1 */
 #define SQLITE_LEAF_PAGE 0x0du /* types of the pages of a table */
 #define SQLITE_INTERIOR_PAGE 0x05u
 #define SQLITE_LEAF_HEAD_BYTES 8u      /* bytes of a page before the pointers to its cells */
 #define SQLITE_INTERIOR_HEAD_BYTES 12u
-#define PAGES_MAX 0xfffffffeu
+#define SQLITE_PAGES_MAX 0xfffffffeu
 #define SQLITE_OVERFLOW_PAGE_BYTES (SQLITE_PAGE_BYTES - 4u)    /* bytes of a payload on each overflow page */
 #define SQLITE_ROW_BYTES_IN_PAGE_MAX (SQLITE_PAGE_BYTES - 35u) /* bytes of a payload that fit on a leaf */
 #define SQLITE_ROW_BYTES_IN_PAGE_MIN ((SQLITE_PAGE_BYTES - 12u) * 32u / 255u - 23u)
 
-static void put_16_bits(uint8_t *out, size_t value)
+static void sqlite_put_16_bits(uint8_t *out, size_t value)
 {
 	out[0] = (uint8_t)(value >> 8);
 	out[1] = (uint8_t)value;
 }
 
-static void put_32_bits(uint8_t *out, uint32_t value)
+static void sqlite_put_32_bits(uint8_t *out, uint32_t value)
 {
-	put_16_bits(out, value >> 16);
-	put_16_bits(out + 2, value & 0xffff);
+	sqlite_put_16_bits(out, value >> 16);
+	sqlite_put_16_bits(out + 2, value & 0xffff);
 }
 
 /* The number of the page that is written after this one. SQLite locks bytes of the lock page, and never uses it. */
@@ -61,7 +61,7 @@ static int page_has_room(const struct sqlite_page *page, size_t start, size_t le
 static uint8_t *page_add_cell(struct sqlite_page *page, size_t start, size_t len)
 {
 	page->lowest_cell_offset -= len;
-	put_16_bits(page->bytes + start + 2 * page->cell_count++, page->lowest_cell_offset);
+	sqlite_put_16_bits(page->bytes + start + 2 * page->cell_count++, page->lowest_cell_offset);
 	return page->bytes + page->lowest_cell_offset;
 }
 
@@ -69,8 +69,8 @@ static uint8_t *page_add_cell(struct sqlite_page *page, size_t start, size_t len
 static void page_write_header(struct sqlite_page *page, size_t at, unsigned type)
 {
 	page->bytes[at] = (uint8_t)type;
-	put_16_bits(page->bytes + at + 3, page->cell_count);
-	put_16_bits(page->bytes + at + 5, page->lowest_cell_offset);
+	sqlite_put_16_bits(page->bytes + at + 3, page->cell_count);
+	sqlite_put_16_bits(page->bytes + at + 5, page->lowest_cell_offset);
 }
 
 static void level_add_cell(struct sqlite_level *level, uint32_t child, int64_t rowid)
@@ -78,14 +78,14 @@ static void level_add_cell(struct sqlite_level *level, uint32_t child, int64_t r
 	uint8_t cell[4 + SQLITE_VARINT_MAX];
 	size_t len = 4 + sqlite_put_varint(cell + 4, (uint64_t)rowid);
 
-	put_32_bits(cell, child);
+	sqlite_put_32_bits(cell, child);
 	memcpy(page_add_cell(&level->page, SQLITE_INTERIOR_HEAD_BYTES, len), cell, len);
 }
 
-static uint32_t level_write(struct sqlite_file *file, struct sqlite_level *level, uint32_t right)
+static uint32_t sqlite_write_interior_page(struct sqlite_file *file, struct sqlite_level *level, uint32_t right)
 {
 	page_write_header(&level->page, 0, SQLITE_INTERIOR_PAGE);
-	put_32_bits(level->page.bytes + 8, right);
+	sqlite_put_32_bits(level->page.bytes + 8, right);
 	return sqlite_write_page(file, level->page.bytes);
 }
 
@@ -97,7 +97,7 @@ static uint32_t level_write(struct sqlite_file *file, struct sqlite_level *level
 static int level_add_child(struct sqlite_file *file, size_t at, uint32_t child, int64_t rowid)
 {
 	for (;; at++) {
-		struct sqlite_level *level = &file->level[at];
+		struct sqlite_level *level = &file->tree_levels[at];
 		uint32_t written = 0;
 		int64_t written_rowid = 0;
 
@@ -116,7 +116,7 @@ static int level_add_child(struct sqlite_file *file, size_t at, uint32_t child, 
 			for (const uint8_t *key = level->page.bytes + level->page.lowest_cell_offset;
 			     level->page.lowest_cell_offset++, *key & 0x80;)
 				key++;
-			written = level_write(file, level, level->last_cell_page);
+			written = sqlite_write_interior_page(file, level, level->last_cell_page);
 			written_rowid = level->last_cell_rowid;
 			page_clear(&level->page);
 		}
@@ -128,26 +128,26 @@ static int level_add_child(struct sqlite_file *file, size_t at, uint32_t child, 
 		level->rightmost_child_page = child;
 		level->rightmost_child_rowid = rowid;
 		if (!written)
-			return file->page_count < PAGES_MAX ? 0 : -EFBIG;
+			return file->page_count < SQLITE_PAGES_MAX ? 0 : -EFBIG;
 		child = written;
 		rowid = written_rowid;
 	}
 }
 
-static int leaf_write(struct sqlite_file *file)
+static int sqlite_write_leaf_page(struct sqlite_file *file)
 {
 	uint32_t page;
 
-	page_write_header(&file->leaf, 0, SQLITE_LEAF_PAGE);
-	page = sqlite_write_page(file, file->leaf.bytes);
-	page_clear(&file->leaf);
-	return level_add_child(file, 0, page, file->rowid);
+	page_write_header(&file->leaf_page, 0, SQLITE_LEAF_PAGE);
+	page = sqlite_write_page(file, file->leaf_page.bytes);
+	page_clear(&file->leaf_page);
+	return level_add_child(file, 0, page, file->last_rowid);
 }
 
 void sqlite_table_begin(struct sqlite_file *file)
 {
-	page_clear(&file->leaf);
-	file->rowid = 0;
+	page_clear(&file->leaf_page);
+	file->last_rowid = 0;
 	file->level_count = 0;
 }
 
@@ -157,24 +157,26 @@ int sqlite_table_end(struct sqlite_file *file, const char *name, const char *sql
 	int r = 0;
 
 	if (file->level_count == 0) { /* a table of one leaf page needs no interior pages */
-		page_write_header(&file->leaf, 0, SQLITE_LEAF_PAGE);
-		root = sqlite_write_page(file, file->leaf.bytes);
+		page_write_header(&file->leaf_page, 0, SQLITE_LEAF_PAGE);
+		root = sqlite_write_page(file, file->leaf_page.bytes);
 	} else {
-		r = file->leaf.cell_count > 0 ? leaf_write(file) : 0;
+		r = file->leaf_page.cell_count > 0 ? sqlite_write_leaf_page(file) : 0;
 		for (size_t at = 0; r == 0 && at + 1 < file->level_count; at++) {
-			struct sqlite_level *level = &file->level[at];
+			struct sqlite_level *level = &file->tree_levels[at];
 
-			r = level_add_child(file, at + 1, level_write(file, level, level->rightmost_child_page),
+			r = level_add_child(file, at + 1,
+					    sqlite_write_interior_page(file, level, level->rightmost_child_page),
 					    level->rightmost_child_rowid);
 		}
 		if (r < 0)
 			return r;
-		root = file->level[file->level_count - 1].page.cell_count > 0
-			       ? level_write(file, &file->level[file->level_count - 1],
-					     file->level[file->level_count - 1].rightmost_child_page)
-			       : file->level[file->level_count - 1].rightmost_child_page;
+		root = file->tree_levels[file->level_count - 1].page.cell_count > 0
+			       ? sqlite_write_interior_page(
+					 file, &file->tree_levels[file->level_count - 1],
+					 file->tree_levels[file->level_count - 1].rightmost_child_page)
+			       : file->tree_levels[file->level_count - 1].rightmost_child_page;
 	}
-	file->object[file->object_count++] = (struct sqlite_object){"table", name, sql, root};
+	file->schema_objects[file->object_count++] = (struct sqlite_object){"table", name, sql, root};
 	return r;
 }
 
@@ -190,7 +192,8 @@ static uint32_t row_write_overflow(struct sqlite_file *file, const uint8_t *payl
 		size_t piece = len < SQLITE_OVERFLOW_PAGE_BYTES ? len : SQLITE_OVERFLOW_PAGE_BYTES;
 
 		memset(page, 0, sizeof(page));
-		put_32_bits(page, len > piece ? sqlite_get_next_page(sqlite_get_next_page(file->page_count)) : 0);
+		sqlite_put_32_bits(page,
+				   len > piece ? sqlite_get_next_page(sqlite_get_next_page(file->page_count)) : 0);
 		memcpy(page + 4, payload, piece);
 		(void)sqlite_write_page(file, page);
 		payload += piece;
@@ -221,18 +224,19 @@ int sqlite_table_add(struct sqlite_file *file, const struct sqlite_value *values
 		return (int)payload;
 	local = row_get_local_bytes(len);
 	head_len = sqlite_put_varint(head, len);
-	head_len += sqlite_put_varint(head + head_len, (uint64_t)file->rowid + 1);
+	head_len += sqlite_put_varint(head + head_len, (uint64_t)file->last_rowid + 1);
 	cell_len = head_len + local + (local < len ? 4 : 0);
-	if (!page_has_room(&file->leaf, SQLITE_LEAF_HEAD_BYTES, cell_len))
-		r = leaf_write(file);
+	if (!page_has_room(&file->leaf_page, SQLITE_LEAF_HEAD_BYTES, cell_len))
+		r = sqlite_write_leaf_page(file);
 	if (r < 0)
 		return r;
-	file->rowid++;
-	cell = page_add_cell(&file->leaf, SQLITE_LEAF_HEAD_BYTES, cell_len);
+	file->last_rowid++;
+	cell = page_add_cell(&file->leaf_page, SQLITE_LEAF_HEAD_BYTES, cell_len);
 	memcpy(cell, head, head_len);
 	memcpy(cell + head_len, file->row.bytes, local);
 	if (local < len)
-		put_32_bits(cell + head_len + local, row_write_overflow(file, file->row.bytes + local, len - local));
+		sqlite_put_32_bits(cell + head_len + local,
+				   row_write_overflow(file, file->row.bytes + local, len - local));
 	return 0;
 }
 
@@ -249,23 +253,23 @@ void sqlite_file_begin(struct sqlite_file *file, FILE *out)
 
 void sqlite_file_add_view(struct sqlite_file *file, const char *name, const char *sql)
 {
-	file->object[file->object_count++] = (struct sqlite_object){"view", name, sql, 0};
+	file->schema_objects[file->object_count++] = (struct sqlite_object){"view", name, sql, 0};
 }
 
-static void file_put_header(const struct sqlite_file *file, uint8_t *header)
+static void sqlite_put_file_header(const struct sqlite_file *file, uint8_t *header)
 {
 	memcpy(header, "SQLite format 3", 16);
-	put_16_bits(header + 16, SQLITE_PAGE_BYTES);
+	sqlite_put_16_bits(header + 16, SQLITE_PAGE_BYTES);
 	header[18] = header[19] = 1; /* file format versions 1: the file has no write-ahead log */
 	header[21] = 64;             /* fractions of payloads, which the format fixes */
 	header[22] = header[23] = 32;
-	put_32_bits(header + 24, 1); /* counter of changes */
-	put_32_bits(header + 28, file->page_count);
-	put_32_bits(header + 40, 1); /* schema cookie: counts the changes of the schema */
-	put_32_bits(header + 44, 4); /* number of the schema format */
-	put_32_bits(header + 56, 1); /* UTF-8 */
-	put_32_bits(header + 92, 1); /* the change counter for which the number of pages is valid */
-	put_32_bits(header + 96, 3040001);
+	sqlite_put_32_bits(header + 24, 1); /* counter of changes */
+	sqlite_put_32_bits(header + 28, file->page_count);
+	sqlite_put_32_bits(header + 40, 1); /* schema cookie: counts the changes of the schema */
+	sqlite_put_32_bits(header + 44, 4); /* number of the schema format */
+	sqlite_put_32_bits(header + 56, 1); /* UTF-8 */
+	sqlite_put_32_bits(header + 92, 1); /* the change counter for which the number of pages is valid */
+	sqlite_put_32_bits(header + 96, 3040001);
 }
 
 /* Makes page 1: the header of the file, and the table of the file's tables and views. */
@@ -273,7 +277,7 @@ static int file_make_first_page(struct sqlite_file *file, struct sqlite_page *pa
 {
 	page_clear(page);
 	for (size_t i = 0; i < file->object_count; i++) {
-		const struct sqlite_object *object = &file->object[i];
+		const struct sqlite_object *object = &file->schema_objects[i];
 		const struct sqlite_value values[] = {
 			{.type = SQLITE_TEXT, .text = object->type, .len = strlen(object->type)},
 			{.type = SQLITE_TEXT, .text = object->name, .len = strlen(object->name)},
@@ -289,14 +293,14 @@ static int file_make_first_page(struct sqlite_file *file, struct sqlite_page *pa
 			return (int)len;
 		head_len = sqlite_put_varint(head, (uint64_t)len);
 		head_len += sqlite_put_varint(head + head_len, i + 1);
-		if (!page_has_room(page, HEADER_BYTES + SQLITE_LEAF_HEAD_BYTES, head_len + (size_t)len))
+		if (!page_has_room(page, SQLITE_HEADER_BYTES + SQLITE_LEAF_HEAD_BYTES, head_len + (size_t)len))
 			return -EFBIG;
-		cell = page_add_cell(page, HEADER_BYTES + SQLITE_LEAF_HEAD_BYTES, head_len + (size_t)len);
+		cell = page_add_cell(page, SQLITE_HEADER_BYTES + SQLITE_LEAF_HEAD_BYTES, head_len + (size_t)len);
 		memcpy(cell, head, head_len);
 		memcpy(cell + head_len, file->row.bytes, (size_t)len);
 	}
-	page_write_header(page, HEADER_BYTES, SQLITE_LEAF_PAGE);
-	file_put_header(file, page->bytes);
+	page_write_header(page, SQLITE_HEADER_BYTES, SQLITE_LEAF_PAGE);
+	sqlite_put_file_header(file, page->bytes);
 	return 0;
 }
 

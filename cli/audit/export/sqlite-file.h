@@ -39,11 +39,11 @@ struct sqlite_object {
 struct sqlite_file {
 	FILE *out; /* borrowed; seekable */
 	uint32_t page_count;
-	struct sqlite_page leaf;
-	int64_t rowid; /* number of the last row */
-	struct sqlite_level level[SQLITE_LEVELS_MAX];
+	struct sqlite_page leaf_page;
+	int64_t last_rowid; /* number of the last row */
+	struct sqlite_level tree_levels[SQLITE_LEVELS_MAX];
 	size_t level_count;
-	struct sqlite_object object[SQLITE_OBJECTS_MAX];
+	struct sqlite_object schema_objects[SQLITE_OBJECTS_MAX];
 	size_t object_count;
 	struct sqlite_row row; /* the last one */
 };

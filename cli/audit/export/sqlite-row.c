@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PAYLOAD_BYTES_MAX (1u << 30)
+#define SQLITE_PAYLOAD_BYTES_MAX (1u << 30)
 
 size_t sqlite_put_varint(uint8_t *out, uint64_t value)
 {
@@ -106,7 +106,7 @@ ssize_t sqlite_encode_row(struct sqlite_row *row, const struct sqlite_value *val
 	head = types + 1;
 	if (head > 0x7f) /* the length of the header counts its own bytes */
 		head++;
-	if (head > 0x3fff || body > PAYLOAD_BYTES_MAX)
+	if (head > 0x3fff || body > SQLITE_PAYLOAD_BYTES_MAX)
 		return -EFBIG;
 	if (head + body > row->cap) {
 		uint8_t *grown = realloc(row->bytes, 2 * (head + body));

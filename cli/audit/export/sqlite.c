@@ -9,7 +9,7 @@
 #include "cli/audit/export/export.h"
 #include "cli/audit/export/sqlite-file.h"
 
-#define COLUMNS_MAX 64u
+#define SQLITE_COLUMNS_MAX 64u
 
 struct sqlite_run {
 	const char *path;
@@ -82,21 +82,21 @@ static int sqlite_make_value(struct sqlite *state, size_t column, const struct a
 {
 	struct column_value value = column_get_value(column, entry);
 	enum column_type type = column_get_type(column);
-	ssize_t len = (ssize_t)value.text.len;
+	ssize_t len = (ssize_t)value.text_value.len;
 
 	*ret_value = (struct sqlite_value){.type = SQLITE_NULL};
 	if (!value.is_present)
 		return 0;
 	if (type == COLUMN_INTEGER) {
-		*ret_value = (struct sqlite_value){.type = SQLITE_INTEGER, .integer = value.number};
+		*ret_value = (struct sqlite_value){.type = SQLITE_INTEGER, .integer = value.integer_value};
 		return 0;
 	}
-	if (value.text.len > sizeof(state->text) - *used)
+	if (value.text_value.len > sizeof(state->text) - *used)
 		return -E2BIG;
 	if (type == COLUMN_REAL || strcmp(column_get_name(column), "args") == 0) /* JSON stays JSON */
-		memcpy(state->text + *used, value.text.at, value.text.len);
+		memcpy(state->text + *used, value.text_value.at, value.text_value.len);
 	else
-		len = scan_get_json_text(&value.text, state->text + *used);
+		len = scan_get_json_text(&value.text_value, state->text + *used);
 	if (len < 0)
 		return (int)len;
 	*ret_value = (struct sqlite_value){.type = SQLITE_TEXT, .text = state->text + *used, .len = (size_t)len};
@@ -112,13 +112,13 @@ static int sqlite_make_value(struct sqlite *state, size_t column, const struct a
 static int sqlite_add_entry(struct export *export, const struct audit_entry *entry)
 {
 	struct sqlite *state = export->state;
-	struct sqlite_value value[COLUMNS_MAX];
+	struct sqlite_value value[SQLITE_COLUMNS_MAX];
 	size_t used = 0;
 	int r = 0;
 
 	if (entry->json)
 		return sqlite_note_end_of_run(state, entry);
-	for (size_t i = 0; i < columns_count() && i < COLUMNS_MAX && r == 0; i++)
+	for (size_t i = 0; i < columns_count() && i < SQLITE_COLUMNS_MAX && r == 0; i++)
 		r = sqlite_make_value(state, i, entry, &used, &value[i]);
 	return r < 0 ? r : sqlite_table_add(&state->file, value, columns_count());
 }

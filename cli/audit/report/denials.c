@@ -11,7 +11,7 @@
 #include "policy/paths/suggest.h"
 #include "syscalls/table/table.h"
 
-#define HASH_TABLE_SLOTS 8192u /* a power of two that is larger than REPORT_DENIALS_MAX */
+#define DENIALS_HASH_SLOTS 8192u /* a power of two that is larger than REPORT_DENIALS_MAX */
 
 /* What the denials of one group have in common. Each member is the number of a text in the page's list of texts. */
 struct denial_key {
@@ -31,7 +31,7 @@ struct denial_group {
 
 struct report_denials {
 	struct denial_group group[REPORT_DENIALS_MAX];
-	uint16_t hash_slot[HASH_TABLE_SLOTS]; /* hash table: index into group[] plus 1; 0: the slot is free */
+	uint16_t hash_slot[DENIALS_HASH_SLOTS]; /* hash table: index into group[] plus 1; 0: the slot is free */
 	size_t count;
 	uint64_t unlisted_count;
 };
@@ -193,7 +193,7 @@ static struct denial_group *denials_find_group(struct report_denials *denials, c
 	for (size_t i = 0; i < sizeof(part) / sizeof(part[0]); i++)
 		hash = (hash ^ part[i]) * 16777619u;
 	hash ^= hash >> 15;
-	for (size_t at = hash % HASH_TABLE_SLOTS;; at = (at + 1) % HASH_TABLE_SLOTS) {
+	for (size_t at = hash % DENIALS_HASH_SLOTS;; at = (at + 1) % DENIALS_HASH_SLOTS) {
 		slot = &denials->hash_slot[at];
 		if (*slot == 0)
 			break;

@@ -15,7 +15,7 @@
 #include "config.h"
 
 #define VERB "audit report"
-#define RESULT_BYTES_MAX (256u << 20)
+#define REPORT_RESULT_BYTES_MAX (256u << 20)
 
 static const char usage[] =
 	"Usage: callgate audit report -o FILE.html [OPTION...] LOG...\n\n"
@@ -63,7 +63,7 @@ static int report_parse_options(int argc, char **argv, struct report_options *op
 /* ---- results ---- */
 
 /* Removes the program's output from a result: it may be long, and is not about the log. */
-static void report_trim_result(json_t *result)
+static void report_remove_output_of_result(json_t *result)
 {
 	static const char *const keys[] = {"stdout", "stderr", "network", "calls", NULL};
 
@@ -77,7 +77,7 @@ static int report_add_result(struct report *report, const char *path)
 	_cleanup_json_ json_t *result = NULL;
 	const char *id;
 	size_t len;
-	int r = io_read_file(AT_FDCWD, path, RESULT_BYTES_MAX, &text, &len);
+	int r = io_read_file(AT_FDCWD, path, REPORT_RESULT_BYTES_MAX, &text, &len);
 
 	if (r < 0) {
 		cli_print_error(VERB, "%s: %s", path, strerror(-r));
@@ -91,7 +91,7 @@ static int report_add_result(struct report *report, const char *path)
 	}
 	for (unsigned i = 0; i < report->run_count; i++)
 		if (strcmp(report->run[i].id, id) == 0) {
-			report_trim_result(result);
+			report_remove_output_of_result(result);
 			json_decref(report->run[i].result);
 			report->run[i].result = json_incref(result);
 			return CLI_OK;

@@ -47,14 +47,14 @@ enum report_column {
 	REPORT_TID, /* 0: equals the pid */
 	REPORT_PPID,
 	REPORT_EXE,
-	REPORT_CALL, /* name of the system call, or "net." and the name of the network event */
+	REPORT_SYSCALL_NAME, /* name of the system call, or "net." and the name of the network event */
 	REPORT_VERDICT,
-	REPORT_EFFECT,
-	REPORT_RIGHT,
+	REPORT_DENIAL_EFFECT,
+	REPORT_ACCESS_RIGHT,
 	REPORT_PATH,
-	REPORT_RESOLVED, /* -1: null in the log */
-	REPORT_PATH2,
-	REPORT_RESOLVED2,
+	REPORT_RESOLVED_PATH, /* -1: null in the log */
+	REPORT_SECOND_PATH,
+	REPORT_SECOND_RESOLVED_PATH,
 	REPORT_HOST,
 	REPORT_PORT,
 	REPORT_RULE,

@@ -6,33 +6,49 @@
 #include "base/cleanup.h"
 #include "cli/audit/report/report.h"
 
-#define ROWS_IN_BLOCK 4096u
-#define TIME_MAX_LEN 40
+#define ROWS_PER_WRITTEN_BLOCK 4096u
+#define TIME_TEXT_LEN_MAX 40
 #define NS_PER_S 1000000000
 
 struct report_rows {
-	int64_t column[REPORT_COLUMN_COUNT][ROWS_IN_BLOCK];
+	int64_t column[REPORT_COLUMN_COUNT][ROWS_PER_WRITTEN_BLOCK];
 	size_t filled_rows;
 	uint64_t count;
 	int64_t last_seq, last_time;
-	char start_time[TIME_MAX_LEN];
+	char start_time[TIME_TEXT_LEN_MAX];
 };
 
 static const char *const column_names[REPORT_COLUMN_COUNT] = {
-	[REPORT_RUN] = "run",           [REPORT_SEQ] = "seq",           [REPORT_TIME] = "time",
-	[REPORT_PID] = "pid",           [REPORT_TID] = "tid",           [REPORT_PPID] = "ppid",
-	[REPORT_EXE] = "exe",           [REPORT_CALL] = "call",         [REPORT_VERDICT] = "verdict",
-	[REPORT_EFFECT] = "effect",     [REPORT_RIGHT] = "right",       [REPORT_PATH] = "path",
-	[REPORT_RESOLVED] = "resolved", [REPORT_PATH2] = "path2",       [REPORT_RESOLVED2] = "resolved2",
-	[REPORT_HOST] = "host",         [REPORT_PORT] = "port",         [REPORT_RULE] = "rule",
-	[REPORT_REASON] = "reason",     [REPORT_ERRNO] = "errno",       [REPORT_RETURN_VALUE] = "ret",
-	[REPORT_DURATION_NS] = "ns",    [REPORT_OTHER_FIELDS] = "rest",
+	[REPORT_RUN] = "run",
+	[REPORT_SEQ] = "seq",
+	[REPORT_TIME] = "time",
+	[REPORT_PID] = "pid",
+	[REPORT_TID] = "tid",
+	[REPORT_PPID] = "ppid",
+	[REPORT_EXE] = "exe",
+	[REPORT_SYSCALL_NAME] = "call",
+	[REPORT_VERDICT] = "verdict",
+	[REPORT_DENIAL_EFFECT] = "effect",
+	[REPORT_ACCESS_RIGHT] = "right",
+	[REPORT_PATH] = "path",
+	[REPORT_RESOLVED_PATH] = "resolved",
+	[REPORT_SECOND_PATH] = "path2",
+	[REPORT_SECOND_RESOLVED_PATH] = "resolved2",
+	[REPORT_HOST] = "host",
+	[REPORT_PORT] = "port",
+	[REPORT_RULE] = "rule",
+	[REPORT_REASON] = "reason",
+	[REPORT_ERRNO] = "errno",
+	[REPORT_RETURN_VALUE] = "ret",
+	[REPORT_DURATION_NS] = "ns",
+	[REPORT_OTHER_FIELDS] = "rest",
 };
 
 /* Columns that contain the number of a text: that of the record's field with the same name. */
 static const enum report_column text_columns[] = {
-	REPORT_EXE,  REPORT_VERDICT, REPORT_EFFECT,    REPORT_RIGHT, REPORT_PATH, REPORT_RESOLVED,
-	REPORT_PATH2, REPORT_RESOLVED2, REPORT_HOST, REPORT_RULE, REPORT_REASON, REPORT_ERRNO,
+	REPORT_EXE,  REPORT_VERDICT,       REPORT_DENIAL_EFFECT, REPORT_ACCESS_RIGHT,
+	REPORT_PATH, REPORT_RESOLVED_PATH, REPORT_SECOND_PATH,   REPORT_SECOND_RESOLVED_PATH,
+	REPORT_HOST, REPORT_RULE,          REPORT_REASON,        REPORT_ERRNO,
 };
 static const enum report_column number_columns[] = {REPORT_PID, REPORT_TID, REPORT_PPID, REPORT_PORT,
 						    REPORT_RETURN_VALUE};
@@ -162,9 +178,9 @@ void report_rows_add(struct report_rows *rows, struct report_texts *texts, unsig
 		value[number_columns[i]] = json_integer_value(json_object_get(line, column_names[number_columns[i]]));
 	for (size_t i = 0; i < sizeof(text_columns) / sizeof(text_columns[0]); i++)
 		value[text_columns[i]] = report_texts_add_field(texts, line, column_names[text_columns[i]]);
-	value[REPORT_CALL] = rows_add_call(texts, line);
+	value[REPORT_SYSCALL_NAME] = rows_add_call(texts, line);
 	if (json_is_null(json_object_get(line, "resolved")))
-		value[REPORT_RESOLVED] = -1;
+		value[REPORT_RESOLVED_PATH] = -1;
 	value[REPORT_DURATION_NS] =
 		json_is_integer(json_object_get(line, "ns")) ? json_integer_value(json_object_get(line, "ns")) : -1;
 	value[REPORT_OTHER_FIELDS] = rows_add_other_fields(texts, line);
@@ -173,7 +189,7 @@ void report_rows_add(struct report_rows *rows, struct report_texts *texts, unsig
 	rows->last_seq = seq;
 	rows->last_time = ns;
 	rows->count++;
-	if (++rows->filled_rows == ROWS_IN_BLOCK)
+	if (++rows->filled_rows == ROWS_PER_WRITTEN_BLOCK)
 		rows_write_block(rows, out);
 }
 

@@ -5,8 +5,8 @@
 #include "base/texthash.h"
 #include "cli/audit/report/report.h"
 
-#define SLOTS_AT_START 4096u
-#define TEXTS_IN_BLOCK 8192u
+#define TEXTS_INITIAL_HASH_SLOTS 4096u
+#define TEXTS_PER_WRITTEN_BLOCK 8192u
 
 struct text_entry {
 	size_t offset;
@@ -17,9 +17,9 @@ struct text_entry {
 
 struct report_texts {
 	struct texthash hash;
-	struct text_entry *entry; /* the text with number i is entry[i]; owned */
+	struct text_entry *entries; /* the text with number i is entry[i]; owned */
 	size_t count, room;
-	uint32_t *slot; /* numbers of texts by hash, open addressing; 0: free; owned */
+	uint32_t *hash_slots; /* numbers of texts by hash, open addressing; 0: free; owned */
 	size_t slot_count;
 	char *bytes; /* owned */
 	size_t len, cap;
@@ -33,12 +33,12 @@ struct report_texts *report_texts_create(void)
 	if (!texts)
 		return NULL;
 	texthash_init(&texts->hash);
-	texts->slot_count = SLOTS_AT_START;
-	texts->slot = calloc(texts->slot_count, sizeof(*texts->slot));
-	texts->room = SLOTS_AT_START;
-	texts->entry = calloc(texts->room, sizeof(*texts->entry));
+	texts->slot_count = TEXTS_INITIAL_HASH_SLOTS;
+	texts->hash_slots = calloc(texts->slot_count, sizeof(*texts->hash_slots));
+	texts->room = TEXTS_INITIAL_HASH_SLOTS;
+	texts->entries = calloc(texts->room, sizeof(*texts->entries));
 	texts->count = REPORT_TEXT_LEFT_OUT + 1;
-	if (texts->slot && texts->entry)
+	if (texts->hash_slots && texts->entries)
 		return texts;
 	report_texts_free(texts);
 	return NULL;
@@ -48,8 +48,8 @@ void report_texts_free(struct report_texts *texts)
 {
 	if (!texts)
 		return;
-	free(texts->entry);
-	free(texts->slot);
+	free(texts->entries);
+	free(texts->hash_slots);
 	free(texts->bytes);
 	free(texts);
 }
@@ -60,11 +60,11 @@ static uint32_t *texts_find_slot(const struct report_texts *texts, const char *b
 	size_t at = hash & (texts->slot_count - 1);
 
 	for (;; at = (at + 1) & (texts->slot_count - 1)) {
-		const struct text_entry *entry = &texts->entry[texts->slot[at]];
+		const struct text_entry *entry = &texts->entries[texts->hash_slots[at]];
 
-		if (texts->slot[at] == 0 || (entry->hash == hash && entry->len == len &&
-					     memcmp(texts->bytes + entry->offset, bytes, len) == 0))
-			return &texts->slot[at];
+		if (texts->hash_slots[at] == 0 ||
+		    (entry->hash == hash && entry->len == len && memcmp(texts->bytes + entry->offset, bytes, len) == 0))
+			return &texts->hash_slots[at];
 	}
 }
 
@@ -80,14 +80,14 @@ static bool texts_grow_slots(struct report_texts *texts)
 	if (!slot)
 		return false;
 	for (uint32_t i = REPORT_TEXT_LEFT_OUT + 1; i < texts->count; i++) {
-		size_t at = texts->entry[i].hash & (slots - 1);
+		size_t at = texts->entries[i].hash & (slots - 1);
 
 		while (slot[at])
 			at = (at + 1) & (slots - 1);
 		slot[at] = i;
 	}
-	free(texts->slot);
-	texts->slot = slot;
+	free(texts->hash_slots);
+	texts->hash_slots = slot;
 	texts->slot_count = slots;
 	return true;
 }
@@ -97,11 +97,11 @@ static bool texts_make_room(struct report_texts *texts, size_t len)
 	if (texts->len + len > REPORT_TEXT_BYTES_MAX)
 		return false;
 	if (texts->count == texts->room) {
-		struct text_entry *grown = reallocarray(texts->entry, texts->room * 2, sizeof(*grown));
+		struct text_entry *grown = reallocarray(texts->entries, texts->room * 2, sizeof(*grown));
 
 		if (!grown)
 			return false;
-		texts->entry = grown;
+		texts->entries = grown;
 		texts->room *= 2;
 	}
 	if (texts->len + len > texts->cap) {
@@ -121,7 +121,7 @@ uint32_t report_texts_add(struct report_texts *texts, const char *bytes, size_t 
 	uint32_t hash = (uint32_t)texthash_compute(&texts->hash, json, bytes, len);
 	uint32_t *slot = texts_find_slot(texts, bytes, len, hash), found = *slot;
 
-	if (found > 0 && texts->entry[found].is_json == json)
+	if (found > 0 && texts->entries[found].is_json == json)
 		return found;
 	/* a JSON object whose text is also a path, which practically never happens */
 	if (found > 0 || !texts_make_room(texts, len)) {
@@ -131,7 +131,7 @@ uint32_t report_texts_add(struct report_texts *texts, const char *bytes, size_t 
 	slot = texts_find_slot(texts, bytes, len, hash);
 	if (len > 0)
 		memcpy(texts->bytes + texts->len, bytes, len);
-	texts->entry[texts->count] = (struct text_entry){texts->len, (uint32_t)len, hash, json};
+	texts->entries[texts->count] = (struct text_entry){texts->len, (uint32_t)len, hash, json};
 	texts->len += len;
 	*slot = (uint32_t)texts->count;
 	return (uint32_t)texts->count++;
@@ -171,9 +171,9 @@ static void texts_write_string(FILE *out, const char *bytes, size_t len)
 void report_texts_write(const struct report_texts *texts, FILE *out)
 {
 	for (size_t i = REPORT_TEXT_LEFT_OUT + 1; i < texts->count; i++) {
-		const struct text_entry *entry = &texts->entry[i];
-		bool first = (i - REPORT_TEXT_LEFT_OUT - 1) % TEXTS_IN_BLOCK == 0;
-		bool last = i + 1 == texts->count || (i - REPORT_TEXT_LEFT_OUT) % TEXTS_IN_BLOCK == 0;
+		const struct text_entry *entry = &texts->entries[i];
+		bool first = (i - REPORT_TEXT_LEFT_OUT - 1) % TEXTS_PER_WRITTEN_BLOCK == 0;
+		bool last = i + 1 == texts->count || (i - REPORT_TEXT_LEFT_OUT) % TEXTS_PER_WRITTEN_BLOCK == 0;
 
 		(void)fputs(first ? "<script type=\"application/json\" class=\"texts\">[" : ",", out);
 		if (entry->is_json)

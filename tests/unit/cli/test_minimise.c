@@ -49,9 +49,9 @@ static void ask_path(uint64_t *state)
 	static const unsigned wants[] = {POLICY_READ, POLICY_READ, POLICY_WRITE, POLICY_EXEC};
 
 	question = (struct query){.kind = QUERY_PATHS, .was_allowed = true, .path_count = 1};
-	question.path[0].wanted_rights = wants[generate_number(state, 4)];
-	generate_path(state, question.path[0].path);
-	question.path[0].len = strlen(question.path[0].path);
+	question.paths[0].wanted_rights = wants[generate_number(state, 4)];
+	generate_path(state, question.paths[0].canonical_path);
+	question.paths[0].len = strlen(question.paths[0].canonical_path);
 	question.was_found_absent = generate_number(state, 8) == 0;
 	question.is_open_call = !question.was_found_absent && generate_number(state, 2);
 	question.was_redirected = generate_number(state, 4) == 0;
@@ -64,8 +64,8 @@ static void ask_endpoint(uint64_t *state)
 
 	question = (struct query){.kind = QUERY_CONNECT, .was_allowed = true};
 	generate_endpoint(state, text);
-	question.udp = strstr(text, "/udp") != NULL;
-	ck_assert_int_eq(sscanf(text, "%253[^:]:%u", question.host, &question.port), 2);
+	question.uses_udp = strstr(text, "/udp") != NULL;
+	ck_assert_int_eq(sscanf(text, "%253[^:]:%u", question.host_name, &question.port_number), 2);
 }
 
 static void ask_request(uint64_t *state)
@@ -74,8 +74,9 @@ static void ask_request(uint64_t *state)
 
 	question = (struct query){.kind = QUERY_REQUEST, .was_allowed = true};
 	generate_url(state, text);
-	ck_assert_int_eq(sscanf(text, "%23s %7[a-z]://%253[^:]:%u%2047s", question.method, scheme, question.host,
-				&question.port, question.request_path), 5);
+	ck_assert_int_eq(sscanf(text, "%23s %7[a-z]://%253[^:]:%u%2047s", question.http_method, scheme,
+				question.host_name, &question.port_number, question.request_path),
+			 5);
 	question.upgrade = *scheme == 'w';
 }
 
@@ -91,8 +92,8 @@ static void ask(uint64_t *state)
 	case 2:
 		question = (struct query){.kind = QUERY_LISTEN,
 					  .was_allowed = true,
-					  .host = "127.0.0.1",
-					  .port = 7990 + generate_number(state, 30)};
+					  .host_name = "127.0.0.1",
+					  .port_number = 7990 + generate_number(state, 30)};
 		break;
 	default:
 		ask_path(state);
@@ -102,21 +103,21 @@ static void ask(uint64_t *state)
 /* What the functions that judge in a run say of the question. */
 static enum diff_level judge(const struct policy *policy)
 {
-	const struct query_path *path = &question.path[0];
+	const struct query_path *path = &question.paths[0];
 	struct policy_decision decision;
 	struct net_verdict verdict;
 
 	if (question.kind == QUERY_PATHS) {
-		decision = policy_decide_access(policy, path->path, path->len, path->wanted_rights);
+		decision = policy_decide_access(policy, path->canonical_path, path->len, path->wanted_rights);
 		return diff_get_level(decision.verdict, decision.reason);
 	}
 	if (question.kind == QUERY_CONNECT)
-		verdict = policy_net_judge_connect(policy, question.host, question.port, question.udp);
+		verdict = policy_net_judge_connect(policy, question.host_name, question.port_number, question.uses_udp);
 	else if (question.kind == QUERY_LISTEN)
-		verdict = policy_net_judge_listen(policy, question.port);
+		verdict = policy_net_judge_listen(policy, question.port_number);
 	else
-		verdict = policy_net_judge_request(policy, question.host, question.port, question.method,
-						   question.request_path, question.upgrade);
+		verdict = policy_net_judge_request(policy, question.host_name, question.port_number,
+						   question.http_method, question.request_path, question.upgrade);
 	return verdict.is_allowed && policy_net_is_enabled(policy) ? DIFF_ALLOWED : DIFF_DENIED;
 }
 
@@ -184,10 +185,11 @@ static void check_kept(uint64_t state, const struct policy *before, const struct
 		query_judge(new, &question, &is);
 		if (!was.is_certain || !was.is_allowed)
 			continue;
-		ck_assert_msg(is.is_certain && is.is_allowed, "lost: %s%s", question.host, question.path[0].path);
+		ck_assert_msg(is.is_certain && is.is_allowed, "lost: %s%s", question.host_name,
+			      question.paths[0].canonical_path);
 		if (judge(before) == DIFF_ALLOWED && !question.was_found_absent)
 			ck_assert_msg(judge(after) != DIFF_DENIED || (!question.is_open_call && is_stand_in(&is)),
-				      "lost: %s%s", question.host, question.path[0].path);
+				      "lost: %s%s", question.host_name, question.paths[0].canonical_path);
 	}
 	query_judge_free(old);
 	query_judge_free(new);
@@ -199,7 +201,7 @@ static void check_no_more(uint64_t *state, const struct policy *before, const st
 	for (unsigned i = 0; i < 4 * QUESTIONS; i++) {
 		ask(state);
 		ck_assert_msg(judge(after) <= judge(before) || judge(after) == DIFF_OTHER_OBJECT, "more: %s%s",
-			      question.host, question.path[0].path);
+			      question.host_name, question.paths[0].canonical_path);
 	}
 }
 

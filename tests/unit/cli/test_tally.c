@@ -19,12 +19,12 @@ START_TEST(test_names_are_counted)
 	for (int i = 0; i < 30000; i++) {
 		int len = snprintf(name, sizeof(name), "n%d", i % 1000);
 
-		tally_find_or_add_item(&tally, name, (size_t)len)->count[0] += i % 1000 == 7 ? 5 : 1;
+		tally_find_or_add_item(&tally, name, (size_t)len)->counts[0] += i % 1000 == 7 ? 5 : 1;
 	}
-	tally_find_or_add_item(&tally, "n\0x", 3)->count[0] = 1; /* a NUL is part of a name */
+	tally_find_or_add_item(&tally, "n\0x", 3)->counts[0] = 1; /* a NUL is part of a name */
 	ck_assert_uint_eq(tally.items, 1001);
-	ck_assert_uint_eq(tally_find_item(&tally, "n7", 2)->count[0], 150);
-	ck_assert_uint_eq(tally_find_item(&tally, "n999", 4)->count[0], 30);
+	ck_assert_uint_eq(tally_find_item(&tally, "n7", 2)->counts[0], 150);
+	ck_assert_uint_eq(tally_find_item(&tally, "n999", 4)->counts[0], 30);
 	ck_assert_ptr_null(tally_find_item(&tally, "n1000", 5));
 	sorted = tally_sort(&tally, 0);
 	ck_assert_str_eq(sorted[0]->name, "n7");
@@ -46,13 +46,13 @@ START_TEST(test_memory_is_bounded)
 	for (unsigned i = 0; i < TALLY_ITEMS_MAX + 500; i++) {
 		int len = snprintf(name, sizeof(name), "%u", i);
 
-		tally_find_or_add_item(&tally, name, (size_t)len)->count[0]++;
+		tally_find_or_add_item(&tally, name, (size_t)len)->counts[0]++;
 	}
 	ck_assert_uint_eq(tally.items, TALLY_ITEMS_MAX + 1);
-	ck_assert_ptr_nonnull(tally.others_item);
-	ck_assert_uint_eq(tally.others_item->count[0], 500);
-	ck_assert_str_eq(tally.others_item->name, TALLY_OTHERS);
-	ck_assert_uint_eq(tally_find_or_add_item(&tally, "17", 2)->count[0], 1);
+	ck_assert_ptr_nonnull(tally.others_item_of_overflow);
+	ck_assert_uint_eq(tally.others_item_of_overflow->counts[0], 500);
+	ck_assert_str_eq(tally.others_item_of_overflow->name, TALLY_OTHERS);
+	ck_assert_uint_eq(tally_find_or_add_item(&tally, "17", 2)->counts[0], 1);
 	tally_release(&tally);
 }
 END_TEST

@@ -228,9 +228,9 @@ static void check_same(const struct query_judge *judge, const struct policy_deci
 	ck_assert_msg(answer.is_certain && answer.is_allowed == (decision->verdict != VERDICT_DENY), "%.*s",
 		      (int)line_len, line);
 	for (size_t i = 0; i < answer.rule_count; i++)
-		found |= decision->rule ? answer.rule[i] && strcmp(answer.rule[i], decision->rule) == 0
-					: !answer.rule[i];
-	ck_assert_msg(found, "%.*s: %s", (int)line_len, line, answer.rule[0] ? answer.rule[0] : "none");
+		found |= decision->rule ? answer.rules[i] && strcmp(answer.rules[i], decision->rule) == 0
+					: !answer.rules[i];
+	ck_assert_msg(found, "%.*s: %s", (int)line_len, line, answer.rules[0] ? answer.rules[0] : "none");
 }
 
 /* What the view says of a name where no rule grants: an ancestor of something that is granted can be read. */
@@ -474,8 +474,8 @@ START_TEST(test_cases)
 						      : "deny";
 	ck_assert_msg(strcmp(got, wanted->answer) == 0, "%s: %s for %s", wanted->line, got, wanted->answer);
 	if (wanted->rule)
-		ck_assert_msg(answer.rule[0] && strstr(answer.rule[0], wanted->rule), "%s: %s", wanted->line,
-			      answer.rule[0] ? answer.rule[0] : "none");
+		ck_assert_msg(answer.rules[0] && strstr(answer.rules[0], wanted->rule), "%s: %s", wanted->line,
+			      answer.rules[0] ? answer.rules[0] : "none");
 	query_judge_free(judge);
 	policy_free(policy);
 	rig_done(&rig);

@@ -38,8 +38,9 @@ static void check_line(const struct query_judge *judge, const char *line, size_t
 	ck_assert_msg(answer.is_certain, "%.*s: %s", (int)len, line, answer.why);
 	ck_assert_msg(answer.is_allowed == allow, "%.*s: %d", (int)len, line, answer.is_allowed);
 	for (size_t i = 0; i < answer.rule_count; i++)
-		found |= rule ? answer.rule[i] && strcmp(answer.rule[i], rule) == 0 : !answer.rule[i];
-	ck_assert_msg(found, "%.*s: %s", (int)len, line, answer.rule_count && answer.rule[0] ? answer.rule[0] : "none");
+		found |= rule ? answer.rules[i] && strcmp(answer.rules[i], rule) == 0 : !answer.rules[i];
+	ck_assert_msg(found, "%.*s: %s", (int)len, line,
+		      answer.rule_count && answer.rules[0] ? answer.rules[0] : "none");
 }
 
 static void check_path(const struct policy *policy, const struct query_judge *judge, const char *path, unsigned want)

@@ -30,7 +30,7 @@ static const json_t *get_rule(const struct draft *draft, const char *key, size_t
 START_TEST(rules_have_reasons)
 {
 	struct draft draft = {0};
-	struct scan_found found = {.files = 7, .used = 2, .name = {strdup("/d/key"), strdup("/d/other")}};
+	struct scan_found found = {.files = 7, .used = 2, .sensitive_names = {strdup("/d/key"), strdup("/d/other")}};
 	const json_t *also;
 
 	ck_assert_int_eq(draft_init(&draft, NULL, "x", "minimal"), 0);

@@ -25,9 +25,9 @@ static void ask(enum query_kind kind, const char *host, unsigned port, const cha
 {
 	static struct query query;
 
-	query = (struct query){.kind = kind, .port = port};
-	(void)snprintf(query.host, sizeof(query.host), "%s", host);
-	(void)snprintf(query.method, sizeof(query.method), "%s", method);
+	query = (struct query){.kind = kind, .port_number = port};
+	(void)snprintf(query.host_name, sizeof(query.host_name), "%s", host);
+	(void)snprintf(query.http_method, sizeof(query.http_method), "%s", method);
 	(void)snprintf(query.request_path, sizeof(query.request_path), "%s", request);
 	ck_assert_int_eq(needs_add_query(&needs, &query, needs.nets + 1, "connect", "/usr/bin/curl"), 0);
 }

@@ -89,12 +89,12 @@ static void ask_as(const char *name, const char *written, unsigned right, const 
 	static struct query query;
 
 	query = (struct query){.kind = QUERY_PATHS, .path_count = 1};
-	query.path[0].wanted_rights = right;
-	query.path[0].len = (size_t)snprintf(query.path[0].path, PATH_MAX, *name == '/' ? "%s" : "%s/%s",
-					     *name == '/' ? name : top, name);
+	query.paths[0].wanted_rights = right;
+	query.paths[0].len = (size_t)snprintf(query.paths[0].canonical_path, PATH_MAX, *name == '/' ? "%s" : "%s/%s",
+					      *name == '/' ? name : top, name);
 	if (written)
-		query.path[0].written_len =
-			(size_t)snprintf(query.path[0].written, PATH_MAX, "%s/%s", top, written);
+		query.paths[0].path_as_written_len =
+			(size_t)snprintf(query.paths[0].path_as_written, PATH_MAX, "%s/%s", top, written);
 	ck_assert_int_eq(needs_add_query(&needs, &query, needs.count + 1, call, "/bin/prog"), 0);
 }
 
@@ -117,8 +117,11 @@ static void fold(bool risky)
 
 	ck_assert_uint_le(needs.count, ITEMS);
 	ck_assert_int_eq(secret_inodes_find(home, places, &inodes), 0);
-	context = (struct fold_context){
-		.home = home, .workdir = workdir, .workdir_host = workdir, .inodes = inodes, .allows_risky = risky};
+	context = (struct fold_context){.home = home,
+					.workdir_in_view = workdir,
+					.workdir_host_path = workdir,
+					.inodes = inodes,
+					.allows_risky = risky};
 	for (size_t i = 0; i < needs.count; i++) {
 		const unsigned want = needs.need[i].rights;
 

@@ -15,16 +15,16 @@ static void ask_path(struct needs *needs, const char *path, unsigned want, const
 		     uint64_t seq)
 {
 	query = (struct query){.kind = QUERY_PATHS, .path_count = 1};
-	query.path[0].wanted_rights = want;
-	query.path[0].len = (size_t)snprintf(query.path[0].path, PATH_MAX, "%s", path);
+	query.paths[0].wanted_rights = want;
+	query.paths[0].len = (size_t)snprintf(query.paths[0].canonical_path, PATH_MAX, "%s", path);
 	ck_assert_int_eq(needs_add_query(needs, &query, seq, call, exe), 0);
 }
 
 static int ask_net(struct needs *needs, enum query_kind kind, const char *host, unsigned port, const char *request)
 {
-	query = (struct query){.kind = kind, .port = port};
-	(void)snprintf(query.host, sizeof(query.host), "%s", host);
-	(void)snprintf(query.method, sizeof(query.method), "GET");
+	query = (struct query){.kind = kind, .port_number = port};
+	(void)snprintf(query.host_name, sizeof(query.host_name), "%s", host);
+	(void)snprintf(query.http_method, sizeof(query.http_method), "GET");
 	(void)snprintf(query.request_path, sizeof(query.request_path), "%s", request);
 	return needs_add_query(needs, &query, 1, "connect", "/bin/x");
 }
@@ -55,10 +55,10 @@ START_TEST(names_that_lead_through_links_are_kept_apart)
 	struct needs needs = {0};
 
 	query = (struct query){.kind = QUERY_PATHS, .path_count = 1};
-	query.path[0].wanted_rights = POLICY_READ;
-	(void)snprintf(query.path[0].path, PATH_MAX, "/real");
-	query.path[0].len = strlen(query.path[0].path);
-	query.path[0].written_len = (size_t)snprintf(query.path[0].written, PATH_MAX, "/link");
+	query.paths[0].wanted_rights = POLICY_READ;
+	(void)snprintf(query.paths[0].canonical_path, PATH_MAX, "/real");
+	query.paths[0].len = strlen(query.paths[0].canonical_path);
+	query.paths[0].path_as_written_len = (size_t)snprintf(query.paths[0].path_as_written, PATH_MAX, "/link");
 	ck_assert_int_eq(needs_add_query(&needs, &query, 1, "openat", "/bin/x"), 0);
 	ck_assert(!needs_have_path(&needs, "/real")); /* by that name nothing asked */
 	ask_path(&needs, "/real", POLICY_READ, "openat", "/bin/x", 2);
@@ -73,14 +73,14 @@ START_TEST(what_is_absent_is_no_need)
 	struct needs needs = {0};
 
 	query = (struct query){.kind = QUERY_PATHS, .path_count = 1, .was_found_absent = true};
-	(void)snprintf(query.path[0].path, PATH_MAX, "/none");
+	(void)snprintf(query.paths[0].canonical_path, PATH_MAX, "/none");
 	for (int i = 0; i < 1000000; i++)
 		ck_assert_int_eq(needs_add_query(&needs, &query, 1, "openat", "/bin/x"), 0);
 	ck_assert_uint_eq(needs.count, 0);
 	/* What is there is not made again. */
 	query = (struct query){.kind = QUERY_PATHS, .path_count = 1, .failed_because_exists = true};
-	query.path[0].wanted_rights = POLICY_WRITE;
-	(void)snprintf(query.path[0].path, PATH_MAX, "/there");
+	query.paths[0].wanted_rights = POLICY_WRITE;
+	(void)snprintf(query.paths[0].canonical_path, PATH_MAX, "/there");
 	ck_assert_int_eq(needs_add_query(&needs, &query, 1, "mkdir", "/bin/x"), 0);
 	ck_assert_uint_eq(needs.need[0].rights, POLICY_READ);
 	needs_release(&needs);
@@ -130,9 +130,9 @@ START_TEST(there_is_an_end)
 	int r = 0;
 
 	query = (struct query){.kind = QUERY_PATHS, .path_count = 1};
-	query.path[0].wanted_rights = POLICY_READ;
+	query.paths[0].wanted_rights = POLICY_READ;
 	for (unsigned i = 0; r == 0 && i < NEEDS_PATHS_MAX + 10; i++) {
-		query.path[0].len = (size_t)snprintf(query.path[0].path, PATH_MAX, "/data/%u", i);
+		query.paths[0].len = (size_t)snprintf(query.paths[0].canonical_path, PATH_MAX, "/data/%u", i);
 		r = needs_add_query(&needs, &query, i, "openat", "/bin/x");
 	}
 	ck_assert_int_eq(r, -E2BIG);
