@@ -17,6 +17,7 @@
 #define HTTP_CONNECTIONS_MAX 1024u
 #define HTTP_HEADER_BYTES_MAX (64u << 10)      /* memory of a connection, header included */
 #define HTTP_HEADER_TIMEOUT_MS 30000u          /* for the first header of a connection */
+#define HTTP_HALF_CLOSED_TIMEOUT_MS 1000u      /* from when a client has closed its end to when it counts as gone */
 #define HTTP_BODY_TIMEOUT_MS 60000u            /* for a body that is read as a whole */
 #define HTTP_IDLE_TIMEOUT_S 300u               /* without a byte in either direction */
 #define HTTP_ALL_BODIES_BYTES_MAX (256u << 20) /* all bodies that are held in memory */

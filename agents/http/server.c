@@ -8,8 +8,14 @@
 
 #include "agents/http/private.h"
 
-/* A connection before its first header: a client that sends none holds it no longer than HTTP_HEADER_TIMEOUT_MS. */
+/*
+ * A connection between requests. A client that sends no first header holds it for HTTP_HEADER_TIMEOUT_MS at most. One
+ * that has closed its end, perhaps in the middle of a header, holds it no longer than HTTP_HALF_CLOSED_TIMEOUT_MS:
+ * libmicrohttpd would go on waiting.
+ */
 struct http_header_wait {
+	struct loop *loop;
+	struct loop_source *hangup_source; /* NULL during a request, which has its own */
 	struct loop_timer *timer;
 	int fd;
 };
@@ -24,6 +30,40 @@ static void header_wait_on_timeout(void *data)
 	(void)shutdown(wait->fd, SHUT_RDWR); /* libmicrohttpd sees the end of the connection */
 }
 
+static void header_wait_on_hangup(void *data, uint32_t events)
+{
+	struct http_header_wait *wait = data;
+
+	(void)events;
+	loop_remove_source(wait->hangup_source);
+	wait->hangup_source = NULL;
+	loop_cancel_timer(wait->timer); /* what the client has sent before may still be a request */
+	wait->timer = loop_add_timer(wait->loop, HTTP_HALF_CLOSED_TIMEOUT_MS, header_wait_on_timeout, wait);
+}
+
+static void header_wait_begin(struct http_header_wait *wait)
+{
+	if (wait && !wait->hangup_source)
+		wait->hangup_source = loop_add_source(wait->loop, wait->fd, EPOLLRDHUP, header_wait_on_hangup, wait);
+}
+
+static void header_wait_end(struct http_header_wait *wait)
+{
+	if (!wait)
+		return;
+	loop_remove_source(wait->hangup_source);
+	wait->hangup_source = NULL;
+	loop_cancel_timer(wait->timer);
+	wait->timer = NULL;
+}
+
+static struct http_header_wait *connection_get_header_wait(struct MHD_Connection *connection)
+{
+	const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+
+	return info ? info->socket_context : NULL;
+}
+
 static void server_on_connection(void *cls, struct MHD_Connection *connection, void **context,
 				 enum MHD_ConnectionNotificationCode code)
 {
@@ -36,13 +76,15 @@ static void server_on_connection(void *cls, struct MHD_Connection *connection, v
 
 		wait = info ? calloc(1, sizeof(*wait)) : NULL;
 		if (wait) {
+			wait->loop = server->loop;
 			wait->fd = info->connect_fd;
 			wait->timer =
 				loop_add_timer(server->loop, HTTP_HEADER_TIMEOUT_MS, header_wait_on_timeout, wait);
+			header_wait_begin(wait);
 		}
 		*context = wait;
 	} else if (wait) {
-		loop_cancel_timer(wait->timer);
+		header_wait_end(wait);
 		free(wait);
 		*context = NULL;
 	}
@@ -52,15 +94,9 @@ static struct http_request *request_create(struct http_server *server, struct MH
 					   const char *path, const char *method)
 {
 	const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-	const union MHD_ConnectionInfo *context =
-		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
-	struct http_header_wait *wait = context ? context->socket_context : NULL;
 	struct http_request *request = info ? calloc(1, sizeof(*request)) : NULL;
 
-	if (wait) {
-		loop_cancel_timer(wait->timer);
-		wait->timer = NULL;
-	}
+	header_wait_end(connection_get_header_wait(connection));
 	if (!request)
 		return NULL;
 	request->server = server;
@@ -99,8 +135,8 @@ static void server_on_completed(void *cls, struct MHD_Connection *connection, vo
 	struct http_request *request = *context;
 
 	(void)cls;
-	(void)connection;
 	*context = NULL;
+	header_wait_begin(connection_get_header_wait(connection));
 	if (!request)
 		return;
 	http_request_finish(request, code == MHD_REQUEST_TERMINATED_COMPLETED_OK);

@@ -411,6 +411,15 @@ def hostile() -> None:
         made.sendall(("POST %s HTTP/1.1\r\nHost: x\r\n%sContent-Length: 99\r\n\r\n" % (path, head)).encode())
         made.shutdown(socket.SHUT_WR)
         made.close()
+    # ... nor in the middle of a header, of the first or of a later request
+    for text in (b"GET /", b"GET /health HTTP/1.1\r\nHost: x\r\n\r\nGET /"):
+        made = raw()
+        made.settimeout(15)
+        made.sendall(text)
+        made.shutdown(socket.SHUT_WR)
+        while made.recv(1000):
+            pass
+        made.close()
     end = time.monotonic() + 20
     while numbers()["callgate_connections"] > 1:
         assert time.monotonic() < end, "connections of clients that are gone"
