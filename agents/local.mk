@@ -11,10 +11,14 @@ callgate_files_SOURCES += \
 	agents/files/watch.c \
 	base/buf.c \
 	base/io.c \
+	base/path.c \
+	base/procstat.c \
 	base/text.c \
 	keeper/utf8.c
 EXTRA_DIST += agents/files/README.md
 libcallgate_agents_a_SOURCES += \
+	agents/base64.c \
+	agents/base64.h \
 	agents/e2b/admission.c \
 	agents/e2b/answer.c \
 	agents/e2b/call.c \
@@ -50,8 +54,6 @@ libcallgate_agents_a_SOURCES += \
 	agents/json-bounds.h \
 	agents/loop.c \
 	agents/loop.h \
-	agents/base64.c \
-	agents/base64.h \
 	agents/mcp/calls.c \
 	agents/mcp/main.c \
 	agents/mcp/mcp.h \
@@ -76,7 +78,8 @@ libcallgate_agents_a_SOURCES += \
 	agents/sandbox/launcher.c \
 	agents/sandbox/private.h \
 	agents/sandbox/program.c \
-	agents/sandbox/sandbox.h
+	agents/sandbox/sandbox.h \
+	agents/slist.h
 EXTRA_DIST += agents/README.md
 # The interpreters' side of contexts, which runs in sandboxes.
 dist_runners_DATA += \

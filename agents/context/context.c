@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "agents/context/private.h"
+#include "agents/slist.h"
 #include "base/cleanup.h"
 #include "base/text.h"
 
@@ -96,12 +97,9 @@ run_report_error(struct context_run *run, const char *name, const char *format, 
 static void run_end(struct context_run *run)
 {
 	struct context *context = run->context;
-	struct context_run **at = &context->first_run;
-	const bool was_first = *at == run;
+	const bool was_first = context->first_run == run;
 
-	while (*at != run)
-		at = &(*at)->next;
-	*at = run->next;
+	slist_remove(context->first_run, run, next);
 	context->run_count--;
 	run_detach_from_context(run);
 	if (was_first && context->interpreter_program)
@@ -592,7 +590,7 @@ static void run_on_start_timer(void *data)
 int context_run_code(struct context *context, const struct context_run_options *options,
 		     struct context_run **ret_run)
 {
-	struct context_run *run, **at = &context->first_run;
+	struct context_run *run;
 
 	if (context->run_count >= CONTEXT_RUNS_MAX)
 		return -EAGAIN;
@@ -619,9 +617,7 @@ int context_run_code(struct context *context, const struct context_run_options *
 		run_free(run);
 		return -ENOMEM;
 	}
-	while (*at)
-		at = &(*at)->next;
-	*at = run;
+	slist_append(context->first_run, run, next);
 	context->run_count++;
 	*ret_run = run;
 	return 0;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "agents/e2b/private.h"
+#include "agents/slist.h"
 
 #define ADMISSION_STARTS_AT_ONCE_MAX 4u    /* sandboxes that are made at a time */
 #define ADMISSION_WAITING_PER_KEY_MAX 256u /* requests of one key that may wait */
@@ -25,14 +26,8 @@ struct e2b_waiting_request {
 
 static void waiting_request_unlink(struct e2b_waiting_request *waiting)
 {
-	struct e2b_waiting_request **at = &waiting->e2b->waiting_requests;
-
-	while (*at && *at != waiting)
-		at = &(*at)->next;
-	if (*at) {
-		*at = waiting->next;
+	if (slist_remove(waiting->e2b->waiting_requests, waiting, next))
 		waiting->key->waiting_request_count--;
-	}
 }
 
 static void waiting_request_free(struct e2b_waiting_request *waiting)
@@ -120,7 +115,7 @@ void admission_start_waiting(struct e2b *e2b)
 void admission_queue_request(struct e2b *e2b, struct e2b_key *key, struct e2b_template *template,
 			     struct http_request *request, const struct e2b_create_options *create_options)
 {
-	struct e2b_waiting_request *waiting, **at = &e2b->waiting_requests;
+	struct e2b_waiting_request *waiting;
 
 	if (!admission_check_quota(key, template, request))
 		return;
@@ -141,9 +136,7 @@ void admission_queue_request(struct e2b *e2b, struct e2b_key *key, struct e2b_te
 	waiting->timeout_timer =
 		loop_add_timer(e2b->loop, ADMISSION_WAIT_TIMEOUT_MS, waiting_request_on_timeout, waiting);
 	http_set_owner(request, waiting_request_on_hangup, waiting);
-	while (*at)
-		at = &(*at)->next;
-	*at = waiting;
+	slist_append(e2b->waiting_requests, waiting, next);
 	key->waiting_request_count++;
 	admission_start_waiting(e2b);
 }

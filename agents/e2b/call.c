@@ -3,20 +3,11 @@
 #include <string.h>
 
 #include "agents/e2b/private.h"
-
-static void e2b_call_unlink(struct e2b_call *call)
-{
-	struct e2b_call **at = &call->box->calls;
-
-	while (*at && *at != call)
-		at = &(*at)->next;
-	if (*at)
-		*at = call->next;
-}
+#include "agents/slist.h"
 
 static void e2b_call_free(struct e2b_call *call)
 {
-	e2b_call_unlink(call);
+	slist_remove(call->box->calls, call, next);
 	loop_cancel_timer(call->ping_timer);
 	json_decref(call->ping_message);
 	free(call);

@@ -11,6 +11,7 @@
 
 #include "agents/sandbox/fileop.h"
 #include "agents/e2b/private.h"
+#include "agents/slist.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/text.h"
@@ -268,15 +269,13 @@ static void upload_file_on_room(void *data)
 
 static void upload_file_on_answer(void *data, int error, const char *message, const json_t *answer)
 {
-	struct upload_file *file = data, **at = &file->upload->open_files;
+	struct upload_file *file = data;
 	struct upload *upload = file->upload;
 	const json_t *metadata = json_object_get(answer, "metadata");
 	size_t number = file->number;
 	json_t *entry;
 
-	while (*at != file)
-		at = &(*at)->next;
-	*at = file->next;
+	slist_remove(upload->open_files, file, next);
 	upload_file_free(file);
 	if (error) {
 		upload_fail(upload, files_get_http_status(error), message);

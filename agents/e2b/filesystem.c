@@ -5,6 +5,7 @@
 
 #include "agents/sandbox/fileop.h"
 #include "agents/e2b/private.h"
+#include "agents/slist.h"
 #include "base/cleanup.h"
 
 /* Events of CreateWatcher that were not fetched; further ones are lost. */
@@ -175,18 +176,13 @@ struct e2b_watcher {
 	bool is_stream, has_begun;
 	char id[E2B_ID_SIZE];
 	json_t *events;               /* not fetched yet */
-	size_t unfetched_event_bytes; /* of these as JSON: of box->watched_bytes */
+	size_t unfetched_event_bytes; /* of these as JSON; counted in box->unfetched_event_bytes, too */
 };
 
 /* The watch has ended with its program, or is ended here. */
 static void watcher_free(struct e2b_watcher *watcher)
 {
-	struct e2b_watcher **at = &watcher->box->watchers;
-
-	while (*at && *at != watcher)
-		at = &(*at)->next;
-	if (*at)
-		*at = watcher->next;
+	slist_remove(watcher->box->watchers, watcher, next);
 	watcher->box->unfetched_event_bytes -= watcher->unfetched_event_bytes;
 	json_decref(watcher->events);
 	free(watcher);
@@ -286,11 +282,7 @@ static void watcher_on_answer(void *data, int error, const char *message, const 
 
 static bool watcher_may_be_added(const struct e2b_sandbox *box, struct http_request *request)
 {
-	size_t count = 0;
-
-	for (const struct e2b_watcher *watcher = box->watchers; watcher; watcher = watcher->next)
-		count++;
-	if (count < E2B_WATCHERS_MAX)
+	if (slist_count(box->watchers, next) < E2B_WATCHERS_MAX)
 		return true;
 	connect_fail(request, CONNECT_RESOURCE_EXHAUSTED, "the sandbox has %u watchers, the most there may be",
 		     E2B_WATCHERS_MAX);

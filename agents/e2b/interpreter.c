@@ -6,6 +6,7 @@
 
 #include "agents/context/context.h"
 #include "agents/e2b/private.h"
+#include "agents/slist.h"
 #include "base/cleanup.h"
 
 struct e2b_context {
@@ -59,12 +60,7 @@ static void interpreter_fail_not_found(struct http_request *request, const char 
 
 static void e2b_context_free(struct e2b_context *own)
 {
-	struct e2b_context **at = &own->box->contexts;
-
-	while (*at && *at != own)
-		at = &(*at)->next;
-	if (*at)
-		*at = own->next;
+	slist_remove(own->box->contexts, own, next);
 	while (own->executions) {
 		struct execution *execution = own->executions;
 
@@ -82,7 +78,7 @@ static void e2b_context_free(struct e2b_context *own)
 /* Puts a context without an interpreter at the end of the list. NULL: no memory. */
 static struct e2b_context *e2b_context_add(struct e2b_sandbox *box, const char *language, const char *cwd)
 {
-	struct e2b_context *own = calloc(1, sizeof(*own)), **at = &box->contexts;
+	struct e2b_context *own = calloc(1, sizeof(*own));
 
 	if (!own)
 		return NULL;
@@ -94,9 +90,7 @@ static struct e2b_context *e2b_context_add(struct e2b_sandbox *box, const char *
 		free(own);
 		return NULL;
 	}
-	while (*at)
-		at = &(*at)->next;
-	*at = own;
+	slist_append(box->contexts, own, next);
 	return own;
 }
 
@@ -167,12 +161,7 @@ void contexts_start_default_python(struct e2b_sandbox *box)
 
 static void execution_unlink(struct execution *execution)
 {
-	struct execution **at = &execution->context->executions;
-
-	while (*at && *at != execution)
-		at = &(*at)->next;
-	if (*at)
-		*at = execution->next;
+	slist_remove(execution->context->executions, execution, next);
 }
 
 static void execution_write_event(struct execution *execution, const json_t *event)
@@ -334,14 +323,11 @@ static void interpreter_create_context(struct e2b_sandbox *box, struct http_requ
 	const char *cwd = json_string_value(json_object_get(body, "cwd"));
 	const char *language = language_find_by_alias(name ? name : "python");
 	struct e2b_context *context = NULL;
-	size_t count = 0;
 
 	e2b_context_add_defaults(box); /* they come first in the list */
-	for (const struct e2b_context *other = box->contexts; other; other = other->next)
-		count++;
 	if (!language)
 		interpreter_fail(request, 400, no_language);
-	else if (count >= E2B_CONTEXTS_MAX)
+	else if (slist_count(box->contexts, next) >= E2B_CONTEXTS_MAX)
 		interpreter_fail(request, 429, "the sandbox has as many contexts as it may have");
 	else if (!(context = e2b_context_add(box, language, cwd ? cwd : E2B_WORKDIR)))
 		interpreter_fail(request, 500, "the server has no memory");

@@ -61,6 +61,11 @@ struct e2b_key *keys_find(struct e2b *e2b, const char *text)
 	return found;
 }
 
+bool keys_cpu_is_used_up(const struct e2b_key *key)
+{
+	return key->cpu_ms >= key->cpu_max_ms;
+}
+
 bool keys_have_quota_for(const struct e2b_key *key, const struct e2b_template *template, const char **ret_what)
 {
 	*ret_what = NULL;
@@ -70,7 +75,7 @@ bool keys_have_quota_for(const struct e2b_key *key, const struct e2b_template *t
 		*ret_what = "memory";
 	else if (template->disk_bytes > key->disk_max - key->reserved_disk_bytes)
 		*ret_what = "disk";
-	else if (key->cpu_ms >= key->cpu_max_ms)
+	else if (keys_cpu_is_used_up(key))
 		*ret_what = "processor time";
 	return !*ret_what;
 }

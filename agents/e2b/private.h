@@ -49,6 +49,7 @@ int keys_load(struct e2b *e2b, const json_t *list, char **ret_why);
 void keys_free_all(struct e2b *e2b);
 /* Charges the key for what a sandbox was found to have used. */
 void keys_charge_cpu(struct e2b_sandbox *box, uint64_t cpu_ms);
+bool keys_cpu_is_used_up(const struct e2b_key *key);
 /* The key that a request has; NULL: none that is known. */
 struct e2b_key *keys_find(struct e2b *e2b, const char *text);
 /* What a sandbox of a template needs. False: the key has no more; *ret_what says of what. */
@@ -120,7 +121,7 @@ struct e2b_sandbox {
 	struct e2b_process *processes;
 	struct e2b_watcher *watchers;
 	uint64_t program_cpu_ms; /* of programs that have ended */
-	uint64_t cpu_ms;         /* of all, as far as it is known: it is in key->cpu_ms */
+	uint64_t cpu_ms; /* of all its programs, as last reported; is part of the sum in key->cpu_ms */
 	size_t unfetched_event_bytes; /* of events that watchers keep until they are fetched */
 	unsigned port_request_count;
 	struct e2b_context *contexts;

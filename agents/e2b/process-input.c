@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "agents/e2b/process.h"
+#include "agents/slist.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 
@@ -27,17 +28,10 @@ struct input_request {
 
 static void input_request_free(struct input_request *input)
 {
-	struct input_request **at = input->process ? &input->process->waiting_inputs : NULL;
-
-	while (at && *at && *at != input)
-		at = &(*at)->next;
-	if (at && *at)
-		*at = input->next;
-	at = input->process ? &input->process->input_streams : NULL;
-	while (at && *at && *at != input)
-		at = &(*at)->next_stream_of_process;
-	if (at && *at)
-		*at = input->next_stream_of_process;
+	if (input->process) {
+		slist_remove(input->process->waiting_inputs, input, next);
+		slist_remove(input->process->input_streams, input, next_stream_of_process);
+	}
 	buf_release(&input->stream_buffer);
 	free(input->pending_bytes);
 	if (input->is_taking)
@@ -125,15 +119,10 @@ void process_on_room(void *data)
 /* Puts a request in line. bytes: taken. */
 static void input_request_queue(struct input_request *input, char *bytes, size_t len)
 {
-	struct input_request **at = &input->process->waiting_inputs;
-
 	input->pending_bytes = bytes;
 	input->len = len;
 	input->at = 0;
-	while (*at)
-		at = &(*at)->next;
-	*at = input;
-	input->next = NULL;
+	slist_append(input->process->waiting_inputs, input, next);
 	process_on_room(input->process);
 }
 
@@ -202,7 +191,7 @@ void process_abort_inputs(struct e2b_process *process)
 
 /* ---- StreamInput ---- */
 
-/* One message of the stream. It may be the last: input->is_answered. */
+/* One message of the stream. It may be answered for it: input->was_answered_meanwhile. */
 static void input_request_handle_message(struct input_request *input, const json_t *message)
 {
 	struct e2b_sandbox *box = input->call->box;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "agents/e2b/process.h"
+#include "agents/slist.h"
 #include "base/cleanup.h"
 
 #define TERMINAL_COLUMNS_DEFAULT 80 /* of one whose size the client does not say */
@@ -24,19 +25,9 @@ struct process_listener {
 	bool is_slow; /* enough is queued for its client: the program waits */
 };
 
-static void process_unlink(struct e2b_process *process)
-{
-	struct e2b_process **at = &process->box->processes;
-
-	while (*at && *at != process)
-		at = &(*at)->next;
-	if (*at)
-		*at = process->next;
-}
-
 static void process_free(struct e2b_process *process)
 {
-	process_unlink(process);
+	slist_remove(process->box->processes, process, next);
 	sandbox_program_free(process->program);
 	json_decref(process->config);
 	free(process->tag);
@@ -44,16 +35,6 @@ static void process_free(struct e2b_process *process)
 }
 
 /* ---- listeners ---- */
-
-static void listener_unlink(struct process_listener *listener)
-{
-	struct process_listener **at = &listener->process->listeners;
-
-	while (*at && *at != listener)
-		at = &(*at)->next;
-	if (*at)
-		*at = listener->next;
-}
 
 /* The program goes on when none of its listeners is slow: what is queued for each stays within bounds. */
 static void process_update_pause(struct e2b_process *process)
@@ -78,18 +59,14 @@ static void listener_on_cancel(void *data)
 	struct process_listener *listener = data;
 	struct e2b_process *process = listener->process;
 
-	listener_unlink(listener);
+	slist_remove(listener->process->listeners, listener, next);
 	free(listener);
 	process_update_pause(process);
 }
 
 static bool listener_may_be_added(const struct e2b_process *process, struct http_request *request)
 {
-	unsigned count = 0;
-
-	for (const struct process_listener *listener = process->listeners; listener; listener = listener->next)
-		count++;
-	if (count < PROCESS_LISTENERS_MAX)
+	if (slist_count(process->listeners, next) < PROCESS_LISTENERS_MAX)
 		return true;
 	connect_fail(request, CONNECT_RESOURCE_EXHAUSTED, "%u clients listen to the program, the most there may be",
 		     PROCESS_LISTENERS_MAX);
@@ -203,7 +180,7 @@ static void process_on_end(void *data, const json_t *result)
 	bool is_late = status && strstr(status, "timeout"), is_gone = code && strcmp(code, "session_ended") == 0;
 
 	process_end_inputs(process);
-	process_unlink(process);
+	slist_remove(process->box->processes, process, next);
 	process->box->program_cpu_ms += (uint64_t)json_integer_value(json_object_get(result, "cpu_ms"));
 	keys_charge_cpu(process->box, process->box->program_cpu_ms);
 	if (!error && !is_late)
@@ -213,7 +190,7 @@ static void process_on_end(void *data, const json_t *result)
 		struct e2b_call *call = listener->call;
 		struct http_request *request = call->request;
 
-		listener_unlink(listener);
+		slist_remove(listener->process->listeners, listener, next);
 		free(listener);
 		if (process->pid == 0) {
 			e2b_call_finish(call);
@@ -268,15 +245,6 @@ char *process_resolve_path(const char *path)
 	else
 		len = asprintf(&resolved, E2B_WORKDIR "%s%s", *path ? "/" : "", path);
 	return len < 0 ? NULL : resolved;
-}
-
-static size_t process_count_in_sandbox(const struct e2b_sandbox *box)
-{
-	size_t count = 0;
-
-	for (const struct e2b_process *process = box->processes; process; process = process->next)
-		count++;
-	return count;
 }
 
 /* The size of a terminal, in a message's pty. False: it has none. */
@@ -369,7 +337,7 @@ static void process_start(struct e2b_sandbox *box, struct http_request *request,
 			     E2B_TEXT_PAIR_BYTES_MAX);
 		return;
 	}
-	if (process_count_in_sandbox(box) >= E2B_PROCESSES_MAX) {
+	if (slist_count(box->processes, next) >= E2B_PROCESSES_MAX) {
 		connect_fail(request, CONNECT_RESOURCE_EXHAUSTED,
 			     "%u programs run in the sandbox, the most there may be", E2B_PROCESSES_MAX);
 		return;
@@ -378,7 +346,7 @@ static void process_start(struct e2b_sandbox *box, struct http_request *request,
 	listener = process ? listener_add(process, request) : NULL;
 	error = listener ? process_start_program(process, request, argv, env) : -ENOMEM;
 	if (error < 0 && listener) {
-		listener_unlink(listener);
+		slist_remove(listener->process->listeners, listener, next);
 		e2b_call_finish(listener->call);
 		free(listener);
 		connect_fail(request, connect_code_of_errno(-error), "the program cannot be started: %s",

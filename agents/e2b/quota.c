@@ -10,7 +10,7 @@ static struct e2b_sandbox *quota_find_exhausted(const struct e2b *e2b)
 {
 	struct e2b_sandbox *box = e2b->sandboxes;
 
-	while (box && (!box->is_ready || box->key->cpu_ms < box->key->cpu_max_ms))
+	while (box && (!box->is_ready || !keys_cpu_is_used_up(box->key)))
 		box = box->next;
 	return box;
 }

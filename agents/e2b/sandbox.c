@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "agents/e2b/private.h"
+#include "agents/slist.h"
 #include "base/cleanup.h"
 
 #define SANDBOX_ARGUMENTS_MAX 220u
@@ -24,13 +25,10 @@ struct e2b_sandbox *e2b_sandbox_find(struct e2b *e2b, const char *id)
 
 static void e2b_sandbox_unlink(struct e2b_sandbox *box)
 {
-	struct e2b_sandbox **at = box->is_spare ? &box->e2b->spares : &box->e2b->sandboxes;
+	struct e2b_sandbox **list = box->is_spare ? &box->e2b->spares : &box->e2b->sandboxes;
 
-	while (*at && *at != box)
-		at = &(*at)->next;
-	if (!*at)
+	if (!slist_remove(*list, box, next))
 		return;
-	*at = box->next;
 	if (box->is_spare) {
 		box->template->spare_count--;
 		return;
@@ -137,7 +135,7 @@ static void e2b_sandbox_on_usage(void *data, uint64_t cpu_ms)
 	if (!box->key) /* a spare is charged to the key that takes it */
 		return;
 	keys_charge_cpu(box, cpu_ms);
-	if (box->key->cpu_ms >= box->key->cpu_max_ms)
+	if (keys_cpu_is_used_up(box->key))
 		e2b_sandbox_end(box, "cpu_quota"); /* the key's others: quota.c */
 }
 

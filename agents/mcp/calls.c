@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "agents/mcp/private.h"
+#include "agents/slist.h"
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "keeper/utf8.h"
@@ -37,11 +38,7 @@ uint64_t call_get_timeout_ms(const struct tool_call *call)
 
 static void call_free(struct tool_call *call)
 {
-	struct tool_call **at = &call->mcp->calls;
-
-	while (*at != call)
-		at = &(*at)->next;
-	*at = call->next;
+	slist_remove(call->mcp->calls, call, next);
 	call->mcp->call_count--;
 	if (call->has_started && call->tool->stop)
 		call->tool->stop(call);

@@ -9,6 +9,7 @@
 #include <sys/random.h>
 
 #include "agents/mcp/private.h"
+#include "agents/slist.h"
 #include "base/cleanup.h"
 
 #define HANDLE_RANDOM_BYTES 16
@@ -21,11 +22,8 @@ static const char *const languages[MCP_LANGUAGE_COUNT] = {"python", "javascript"
 static void mcp_sandbox_free(struct mcp_sandbox *sandbox)
 {
 	struct mcp *mcp = sandbox->mcp;
-	struct mcp_sandbox **at = &mcp->sandboxes;
 
-	while (*at != sandbox)
-		at = &(*at)->next;
-	*at = sandbox->next;
+	slist_remove(mcp->sandboxes, sandbox, next);
 	mcp->sandbox_count--;
 	if (mcp->connection_sandbox == sandbox)
 		mcp->connection_sandbox = NULL;
