@@ -79,5 +79,10 @@ bool path_requires_directory(const char *path)
 
 	if (!*last)
 		return slash != NULL;
-	return strcmp(last, ".") == 0 || strcmp(last, "..") == 0;
+	return path_is_dot_name(last);
+}
+
+bool path_is_dot_name(const char *name)
+{
+	return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
 }

@@ -22,4 +22,7 @@ const char *path_get_rest_below(const char *path, const char *dir);
 /* True when the path must be a directory because of its end: "x/", "x/." or "x/..". */
 bool path_requires_directory(const char *path);
 
+/* True for "." and "..", which every directory has. */
+bool path_is_dot_name(const char *name);
+
 #endif

@@ -12,14 +12,15 @@ int procstat_parse(const char *text, struct procstat *ret_stat)
 	/* Skips field 2, the name of the executable: it may contain parentheses and newlines. */
 	const char *end = strrchr(text, ')');
 	struct procstat stat = {.threads = 1}; /* 1 thread, if the text ends before that field */
-	unsigned long ticks[2] = {0, 0};
+	unsigned long own[2] = {0, 0}, child[2] = {0, 0}; /* in user mode, and in the kernel */
 
 	if (!end || sscanf(end,
-			   ") %c %d %d %d %u %*d %*u %*u %*u %*u %*u %*u %*u %lu %lu %*d %*d %lu %*d %*u %lu %lu",
-			   &stat.state, &stat.parent, &stat.group, &stat.session, &stat.terminal_device, &ticks[0],
-			   &ticks[1], &stat.threads, &stat.vsize_bytes, &stat.rss_pages) < 3)
+			   ") %c %d %d %d %u %*d %*u %*u %*u %*u %*u %lu %lu %lu %lu %*d %*d %lu %*d %*u %lu %lu",
+			   &stat.state, &stat.parent, &stat.group, &stat.session, &stat.terminal_device, &own[0],
+			   &own[1], &child[0], &child[1], &stat.threads, &stat.vsize_bytes, &stat.rss_pages) < 3)
 		return -ESRCH;
-	stat.child_ticks = ticks[0] + ticks[1];
+	stat.own_ticks = own[0] + own[1];
+	stat.child_ticks = child[0] + child[1];
 	*ret_stat = stat;
 	return 0;
 }

@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "base/path.h"
 
 /*
  * A hostile program can nest directories far deeper than a process has descriptors or stack, so nothing here recurses.
@@ -88,11 +89,6 @@ static int removal_move_to_top_dir(struct removal *removal, int dirfd, const cha
 	return -errno;
 }
 
-static bool removal_is_dot_entry(const char *name)
-{
-	return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
-}
-
 /* The directories from the removed one down to the current one: ".." must lead back to these. */
 struct dir_descent {
 	struct descent_step {
@@ -147,7 +143,7 @@ static int removal_remove_entries(int fd, char ret_child[NAME_MAX + 1])
 	if (!dir)
 		return -errno;
 	while ((entry = readdir(dir))) {
-		err = removal_is_dot_entry(entry->d_name) ? 0 : removal_remove_entry(fd, entry->d_name);
+		err = path_is_dot_name(entry->d_name) ? 0 : removal_remove_entry(fd, entry->d_name);
 		if (err == -ENOTEMPTY)
 			(void)snprintf(ret_child, NAME_MAX + 1, "%s", entry->d_name);
 		else if (first == 0)
@@ -194,7 +190,7 @@ static void removal_empty_subdir(struct removal *removal, const char *name)
 		return;
 	}
 	while ((entry = readdir(dir))) {
-		if (removal_is_dot_entry(entry->d_name))
+		if (path_is_dot_name(entry->d_name))
 			continue;
 		err = removal_remove_entry(dirfd(dir), entry->d_name);
 		if (err == -ENOTEMPTY)
@@ -217,7 +213,7 @@ static bool removal_empty_top(struct removal *removal, DIR *top)
 
 	rewinddir(top);
 	while ((entry = readdir(top))) {
-		if (removal_is_dot_entry(entry->d_name))
+		if (path_is_dot_name(entry->d_name))
 			continue;
 		empty = false;
 		err = removal_remove_entry(removal->top_fd, entry->d_name);

@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "base/path.h"
 
 /* Limits for copying a directory. A larger directory had better be granted than copied for each run. */
 #define INPUT_ENTRIES_MAX 100000u
@@ -170,7 +171,7 @@ static int input_copy_entries(struct input_copy_state *input, int from, int to)
 	if (!dir)
 		return input_set_error_at(input, NULL, -errno, NULL);
 	while (error == 0 && (errno = 0, entry = readdir(dir)))
-		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+		if (!path_is_dot_name(entry->d_name))
 			error = input_copy_entry(input, from, to, entry->d_name);
 	return error == 0 && errno ? input_set_error_at(input, NULL, -errno, NULL) : error;
 }

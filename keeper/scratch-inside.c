@@ -13,6 +13,7 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "base/path.h"
 #include "keeper/scratch-private.h"
 
 #define SCRATCH_SPARE_DIR_NAME "spare" /* name in the base of an unchanged directory for the next run */
@@ -130,7 +131,7 @@ static bool scratch_dir_has_only_allowed(int fd, const struct scratch *scratch,
 		for (ssize_t at = 0; at < got;) {
 			const struct dirent64 *entry = (const struct dirent64 *)(const void *)(buffer + at);
 
-			if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
+			if (!path_is_dot_name(entry->d_name) &&
 			    !(allowed && allowed(scratch, entry->d_name)))
 				return false;
 			at += entry->d_reclen;

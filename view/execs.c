@@ -100,7 +100,7 @@ static int execs_match_directory_entry(struct execs_glob_matches *matches, const
 	const char *rest;
 	int r = 0;
 
-	if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+	if (path_is_dot_name(entry->d_name))
 		return 0;
 	if (++matches->entries > GLOB_ENTRIES_MAX)
 		return -E2BIG;

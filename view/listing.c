@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/path.h"
 #include "base/proctree.h"
 #include "view/private.h"
 
@@ -63,7 +64,7 @@ static void listing_add_host_entry(const struct listing *listing, int host_fd, c
 {
 	struct stat entry;
 
-	if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 ||
+	if (path_is_dot_name(name) ||
 	    fstatat(host_fd, name, &entry, AT_SYMLINK_NOFOLLOW) < 0)
 		return;
 	if (listing_shows_name(listing, name, entry.st_mode & S_IFMT))
@@ -114,7 +115,7 @@ static void listing_drop_stale_entries(const struct listing *listing, int host_f
 	struct dirent *entry;
 
 	while (dir && (entry = readdir(dir))) {
-		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+		if (path_is_dot_name(entry->d_name))
 			continue;
 		if (listing_entry_is_stale(listing, host_fd, entry->d_name))
 			(void)io_remove_tree(listing->fd, entry->d_name);

@@ -15,6 +15,7 @@
 #include "agents/e2b/private.h"
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "base/path.h"
 #include "base/text.h"
 
 #define TEMPLATE_NAME_BYTES_MAX 64u
@@ -103,7 +104,7 @@ static int template_add_files(struct e2b_template *template, size_t *count, cons
 	int error = 0;
 
 	while (dir && error == 0 && (entry = readdir(dir)))
-		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+		if (!path_is_dot_name(entry->d_name))
 			error = template_add_option(template, count, "--input",
 						    template_format("%s/%s", path, entry->d_name));
 	return error;

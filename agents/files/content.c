@@ -16,24 +16,11 @@
 
 static char chunk[FILES_CHUNK_BYTES];
 
-/* Copies from one descriptor to another, to the end. 0 or -errno. */
-static int content_copy(int from_fd, int to_fd)
-{
-	ssize_t got;
-	int r = 0;
-
-	while (r == 0 && (got = read(from_fd, chunk, sizeof(chunk))) != 0) {
-		if (got < 0 && errno == EINTR)
-			continue;
-		r = got < 0 ? -errno : io_write_all(to_fd, chunk, (size_t)got);
-	}
-	return r;
-}
-
 int files_read(struct job *job)
 {
 	_cleanup_close_ int fd = open(job->path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	struct stat st;
+	uint64_t copied;
 	int r;
 
 	if (fd < 0 || fstat(fd, &st) < 0)
@@ -42,7 +29,7 @@ int files_read(struct job *job)
 		return job_fail(job, EISDIR, "path '%s' is a directory", job->path);
 	if (!S_ISREG(st.st_mode))
 		return job_fail(job, EINVAL, "path '%s' is no regular file", job->path);
-	r = content_copy(fd, STDOUT_FILENO);
+	r = io_copy_bytes(fd, STDOUT_FILENO, UINT64_MAX, &copied);
 	return r < 0 ? job_fail_with_path(job, -r, job->path) : 0;
 }
 

@@ -13,6 +13,7 @@
 #include "agents/files/files.h"
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "base/path.h"
 #include "keeper/utf8.h"
 
 #define ENTRY_ACCOUNTS_BYTES_MAX (1u << 20) /* of /etc/passwd and /etc/group */
@@ -151,38 +152,14 @@ static void entry_format_mode(mode_t mode, char text[11])
 	text[10] = '\0';
 }
 
-/* Removes "." and "..", and double slashes, by the text alone. */
-static void entry_normalize(char *path)
-{
-	char *out = path;
-
-	for (const char *part = path; *part;) {
-		size_t len;
-
-		part += strspn(part, "/");
-		len = strcspn(part, "/");
-		if (len == 2 && memcmp(part, "..", 2) == 0) {
-			while (out > path && *--out != '/')
-				;
-		} else if (len > 0 && !(len == 1 && *part == '.')) {
-			*out++ = '/';
-			memmove(out, part, len);
-			out += len;
-		}
-		part += len;
-	}
-	if (out == path)
-		*out++ = '/';
-	*out = '\0';
-}
-
 /* The path that a link names, absolute. A new reference; NULL: it cannot be read. */
 static json_t *entry_read_link(const char *path)
 {
 	const char *name = entry_get_name(path);
-	char target[PATH_MAX];
+	char target[PATH_MAX], normal[2 * PATH_MAX];
 	ssize_t len = readlink(path, target, sizeof(target) - 1);
 	_cleanup_free_ char *whole = NULL;
+	bool is_lexical;
 	int printed;
 
 	if (len < 0)
@@ -194,8 +171,7 @@ static json_t *entry_read_link(const char *path)
 		whole = NULL;
 		return NULL;
 	}
-	entry_normalize(whole);
-	return entry_make_text(whole);
+	return path_join("/", whole, normal, sizeof(normal), &is_lexical) < 0 ? NULL : entry_make_text(normal);
 }
 
 static const char *entry_get_type_name(mode_t mode)

@@ -8,6 +8,7 @@
 
 #include "agents/files/files.h"
 #include "base/cleanup.h"
+#include "base/path.h"
 
 struct list {
 	struct job *job;
@@ -25,7 +26,7 @@ char *list_join(const char *directory, const char *name)
 
 static int list_skip_dots(const struct dirent *entry)
 {
-	return strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
+	return !path_is_dot_name(entry->d_name);
 }
 
 static int list_compare(const struct dirent **a, const struct dirent **b)

@@ -13,30 +13,14 @@
 #include "agents/files/files.h"
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "base/procstat.h"
 
 #define USAGE_SAMPLE_NS 100000000 /* between the two looks at the processor time */
-#define USAGE_STAT_BYTES 1024     /* of /proc/PID/stat */
 #define USAGE_DIRECTORIES_OPEN_MAX 32
 
-/* Fields of /proc/PID/stat behind the name, counted from 0: proc_pid_stat(5). */
-enum usage_field { USAGE_UTIME = 11, USAGE_STIME = 12, USAGE_RSS = 21 };
-
 struct usage {
-	unsigned long long ticks, pages;
+	unsigned long ticks, pages;
 };
-
-static void usage_add_process(struct usage *usage, const char *text)
-{
-	const char *at = strrchr(text, ')'); /* the name may have one, too */
-
-	for (int field = 0; at && (at = strchr(at, ' ')); field++) {
-		at++;
-		if (field == USAGE_UTIME || field == USAGE_STIME)
-			usage->ticks += strtoull(at, NULL, 10);
-		else if (field == USAGE_RSS)
-			usage->pages += strtoull(at, NULL, 10);
-	}
-}
 
 static struct usage usage_read_processes(void)
 {
@@ -45,13 +29,13 @@ static struct usage usage_read_processes(void)
 	struct usage usage = {0};
 
 	while (dir && (entry = readdir(dir))) {
-		char text[USAGE_STAT_BYTES], path[sizeof(entry->d_name) + 8];
+		const pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10); /* 0: the name of no process */
+		struct procstat stat;
 
-		if (entry->d_name[0] < '1' || entry->d_name[0] > '9')
+		if (pid <= 0 || procstat_read(pid, &stat) < 0)
 			continue;
-		(void)snprintf(path, sizeof(path), "%s/stat", entry->d_name);
-		if (io_read_once(dirfd(dir), path, text, sizeof(text)) > 0)
-			usage_add_process(&usage, text);
+		usage.ticks += stat.own_ticks;
+		usage.pages += stat.rss_pages;
 	}
 	return usage;
 }

@@ -11,6 +11,7 @@
 
 #include "agents/files/files.h"
 #include "base/cleanup.h"
+#include "base/path.h"
 
 #define WATCH_CHANGES (IN_CREATE | IN_MODIFY | IN_ATTRIB | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO)
 
@@ -48,7 +49,7 @@ static void watch_add_below(struct watch *watch, const char *path, const char *d
 	while (dir && (entry = readdir(dir))) {
 		_cleanup_free_ char *child = NULL;
 
-		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 ||
+		if (path_is_dot_name(entry->d_name) ||
 		    fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISDIR(st.st_mode))
 			continue;
 		child = watch_join(directory, entry->d_name);

@@ -13,6 +13,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "base/path.h"
 #include "syscalls/account/changes-private.h"
 
 /*
@@ -444,7 +445,7 @@ static int changes_list_directory(struct renamed_tree_walk *walk, const char *ta
 		return 0;
 	}
 	while (r == 0 && (name = readdir(stream))) {
-		if (strcmp(name->d_name, ".") == 0 || strcmp(name->d_name, "..") == 0)
+		if (path_is_dot_name(name->d_name))
 			continue;
 		if (++walk->entries > CHANGES_LISTED_ENTRIES_MAX || io_read_clock_ns() > walk->end_ns) {
 			walk->changes->unlisted_count++;

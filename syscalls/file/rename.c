@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/path.h"
 #include "policy/paths/below.h"
 #include "policy/paths/move.h"
 #include "syscalls/account/changes.h"
@@ -114,7 +115,7 @@ static bool rename_all_entries_may_move(struct rename_tree_walk *pair, int dirfd
 		return false;
 	}
 	while (may && (errno = 0, entry = readdir(dir))) {
-		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+		if (!path_is_dot_name(entry->d_name))
 			may = rename_entry_by_name_may_move(pair, fd, entry->d_name, strlen(entry->d_name), depth);
 	}
 	return may && errno == 0;
@@ -176,7 +177,7 @@ static void rename_stat_object(struct rename_operand *end)
 		return; /* renameat2 fails with ENAMETOOLONG */
 	memcpy(end->name_without_slashes, end->name, len);
 	end->name_without_slashes[len] = '\0';
-	if (strcmp(end->name_without_slashes, ".") == 0 || strcmp(end->name_without_slashes, "..") == 0)
+	if (path_is_dot_name(end->name_without_slashes))
 		return; /* renameat2 fails with EBUSY */
 	end->exists = fstatat(end->parent_fd, end->name_without_slashes, &end->status, AT_SYMLINK_NOFOLLOW) == 0;
 }
