@@ -23,20 +23,26 @@
 #define RESTRICT_SELF_LOG_SUBDOMAINS_OFF 4u
 #define LANDLOCK_ABI_WITH_LOG_FLAGS 7
 
-/* The rights that each ABI adds, and what an older one does not hold. Before ABI 2, REFER is always denied. */
+/*
+ * The rights that each ABI adds, and what is said where it is lacking and where it is held. Before ABI 2, REFER is
+ * always denied.
+ */
 static const struct {
 	int abi;
 	struct landlock_rights adds;
-	const char *holds;
+	const char *text_if_lacking, *text_if_held; /* NULL: nothing is said */
 } landlock_abis[] = {
-	{1, {.fs = LANDLOCK_ACCESS_FS_MAKE_SYM * 2 - 1}, NULL}, /* rights 0 (EXECUTE) to 12 */
-	{2, {.fs = LANDLOCK_ACCESS_FS_REFER}, NULL},
-	{3, {.fs = FS_TRUNCATE}, "truncate"},
-	{4, {.net = NET_TCP}, "TCP"},
-	{5, {.fs = FS_IOCTL_DEV}, "ioctl of devices"},
-	{6, {.scoped = SCOPE_ABSTRACT | SCOPE_SIGNAL}, "signals and abstract sockets"},
-	{9, {.fs = FS_RESOLVE_UNIX}, "unix sockets by path"},
-	{10, {.net = NET_UDP}, "UDP"},
+	{1, {.fs = LANDLOCK_ACCESS_FS_MAKE_SYM * 2 - 1}, NULL, NULL}, /* rights 0 (EXECUTE) to 12 */
+	{2, {.fs = LANDLOCK_ACCESS_FS_REFER}, NULL, NULL},
+	{3, {.fs = FS_TRUNCATE}, "truncate", NULL},
+	{4, {.net = NET_TCP}, "TCP", ", no TCP"},
+	{5, {.fs = FS_IOCTL_DEV}, "ioctl of devices", NULL},
+	{6,
+	 {.scoped = SCOPE_ABSTRACT | SCOPE_SIGNAL},
+	 "signals and abstract sockets",
+	 ", and reach no process or abstract socket outside"},
+	{9, {.fs = FS_RESOLVE_UNIX}, "unix sockets by path", NULL},
+	{10, {.net = NET_UDP}, "UDP", NULL},
 };
 
 int landlock_get_abi(void)
@@ -58,15 +64,22 @@ struct landlock_rights landlock_get_rights(int abi)
 	return all;
 }
 
-void landlock_write_lacking(int abi, char *out, size_t size)
+void landlock_describe_abi(int abi, char *out, size_t size)
 {
+	const char *separator = "; not held: ";
 	int len = 0;
 
 	out[0] = '\0';
-	for (size_t i = 0; i < sizeof(landlock_abis) / sizeof(landlock_abis[0]); i++)
-		if (landlock_abis[i].abi > abi && landlock_abis[i].holds && len >= 0 && (size_t)len < size)
-			len += snprintf(out + len, size - (size_t)len, "%s%s", len ? ", " : "; not held: ",
-					landlock_abis[i].holds);
+	for (size_t i = 0; i < sizeof(landlock_abis) / sizeof(landlock_abis[0]) && len >= 0 && (size_t)len < size;
+	     i++) {
+		if (landlock_abis[i].abi <= abi && landlock_abis[i].text_if_held) {
+			len += snprintf(out + len, size - (size_t)len, "%s", landlock_abis[i].text_if_held);
+		} else if (landlock_abis[i].abi > abi && landlock_abis[i].text_if_lacking) {
+			len += snprintf(out + len, size - (size_t)len, "%s%s", separator,
+					landlock_abis[i].text_if_lacking);
+			separator = ", ";
+		}
+	}
 }
 
 struct landlock_ruleset {

@@ -26,8 +26,12 @@ struct landlock_rights {
 /* Returns the rights of this ABI. For an ABI that is too new to be known: those of the newest known one. */
 struct landlock_rights landlock_get_rights(int abi);
 
-/* Writes what newer ABIs hold and this one does not: "; not held: TCP, UDP", or "". A longer text is cut. */
-void landlock_write_lacking(int abi, char *out, size_t size);
+/*
+ * Writes what this ABI holds and what only newer ones do: ", no TCP; not held: signals and abstract sockets, UDP", or
+ * "". A longer text is cut.
+ */
+#define LANDLOCK_ABI_TEXT_SIZE 192
+void landlock_describe_abi(int abi, char *out, size_t size);
 
 /*
  * Makes a ruleset that restricts all rights of the ABI, with *ret_places exceptions for what the view lets the program

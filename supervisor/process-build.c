@@ -140,7 +140,7 @@ int process_build_landlock(struct process *process, bool *ret_retry)
 {
 	struct layers *layers = process->options->layers;
 	unsigned places = 0;
-	char lacking[128];
+	char abi_text[LANDLOCK_ABI_TEXT_SIZE];
 	int abi;
 
 	if (!layers_wants_layer(layers, LAYER_LANDLOCK))
@@ -162,12 +162,10 @@ int process_build_landlock(struct process *process, bool *ret_retry)
 	if (process->landlock_fd < 0)
 		return process_fail(process, "landlock_failed",
 				    "cannot build the program's Landlock domain: %s", strerror(-process->landlock_fd));
-	landlock_write_lacking(abi, lacking, sizeof(lacking));
+	landlock_describe_abi(abi, abi_text, sizeof(abi_text));
 	layers_set_state(layers, LAYER_LANDLOCK, true,
-		   "ABI %d: by itself the program can open no file but in %u places to execute%s%s%s%s", abi, places,
-		   view_kernel_judges_reads(process->view) ? " and to read what is granted" : "",
-		   abi >= 4 ? ", no TCP" : "", abi >= 6 ? ", and reach no process or abstract socket outside" : "",
-		   lacking);
+		   "ABI %d: by itself the program can open no file but in %u places to execute%s%s", abi, places,
+		   view_kernel_judges_reads(process->view) ? " and to read what is granted" : "", abi_text);
 	return 0;
 }
 
