@@ -3,21 +3,14 @@
 # where it is.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/packages.sh"
+. "$(dirname "$0")/server.sh"
 need node npm python3
 [ -x "$BUILD/callgate-agents" ] || skip "callgate-agents is not built"
 install_packages e2b-sdk "e2b@2.51.0 @e2b/code-interpreter@2.8.0" "e2b==2.63.0 e2b-code-interpreter==2.11.5"
 key=e2b_$(printf %040d 7)
 (umask 077 && echo "$key" >"$T/key")
-"$CALLGATE" serve --key-file "$T/key" --port-file "$T/port" 2>"$T/log" &
-live_kept+=($!)
-server=$!
-for _ in {1..100}; do
-	[ ! -s "$T/port" ] || break
-	sleep 0.05
-done
-[ -s "$T/port" ] || die "no server: $(cat "$T/log")"
-port=$(cat "$T/port")
-export E2B_API_KEY=$key E2B_API_URL=http://127.0.0.1:$port E2B_SANDBOX_URL=http://127.0.0.1:$port
+start_server --key-file "$T/key"
+export E2B_API_KEY=$key E2B_API_URL=http://$SERVE_ADDRESS E2B_SANDBOX_URL=http://$SERVE_ADDRESS
 timeout -k 5 "$LIVE_TIMEOUT" "$packages/venv/bin/python" "$SRC/tests/cases/e2b-sdk.py" || fail "the Python SDK"
 cp "$SRC/tests/cases/e2b-sdk.mjs" "$packages" # node looks for packages beside the program
 (cd "$packages" && timeout -k 5 "$LIVE_TIMEOUT" node e2b-sdk.mjs) || fail "the JavaScript SDK"
@@ -28,6 +21,5 @@ CALLGATE=$CALLGATE PYTHON=$packages/venv/bin/python timeout -k 5 "$LIVE_TIMEOUT"
 	fail "the example: $(cat "$T/out")"
 { grep -qx 6 "$T/out" && grep -qx 'hello from a file' "$T/out" && ls "$T"/example/logs/*.jsonl >/dev/null; } ||
 	fail "the example: $(cat "$T/out")"
-kill $server
-wait $server || fail "the server's exit status: $?"
+stop_server || fail "the server's exit status: $?"
 await_sessions "stopped"

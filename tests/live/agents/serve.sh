@@ -2,33 +2,13 @@
 # callgate serve by its protocol, over TCP and a unix socket: programs, refusals, timeouts, quotas, clients that mean
 # harm, and that nothing is left when it is stopped or killed. No library of others is needed.
 . "$(dirname "$0")/../lib.sh"
+. "$(dirname "$0")/server.sh"
 need curl jq
 [ -x "$PYTHON" ] || skip "no $PYTHON"
 [ -x "$BUILD/callgate-agents" ] || skip "callgate-agents is not built"
 key=e2b_$(printf %040d 7)
 client=$SRC/tests/cases/e2b-client.py
 export SERVE_KEY=$key
-
-# start OPTION…: a server; its pid is $server, its address SERVE_ADDRESS.
-start()
-{
-	rm -f "$T/port"
-	"$CALLGATE" serve --port-file "$T/port" "$@" 2>"$T/log" &
-	server=$!
-	for _ in {1..100}; do
-		[ ! -s "$T/port" ] || break
-		sleep 0.05
-	done
-	[ -s "$T/port" ] || die "no server: $(cat "$T/log")"
-	SERVE_ADDRESS=$(cat "$T/port")
-	[ "${SERVE_ADDRESS#/}" != "$SERVE_ADDRESS" ] || SERVE_ADDRESS=127.0.0.1:$SERVE_ADDRESS
-	export SERVE_ADDRESS
-}
-
-stop()
-{
-	{ kill "-${1:-TERM}" $server && wait $server; } 2>/dev/null
-}
 
 # case_of_client NAME ARGUMENT…: a case of e2b-client.py.
 case_of_client()
@@ -59,14 +39,14 @@ printf '{"keys": [{"key": "%s", "sandboxes": -1}]}' "$key" >"$T/keys"
 refused --key-file "$T/keys"
 
 # ---- programs and refusals, both kinds of sockets ----
-start --api-key "$key" --listen 127.0.0.1:0 --audit-dir "$T"
+start_server --api-key "$key" --listen 127.0.0.1:0 --audit-dir "$T"
 case_of_client basic
 case_of_client files
 case_of_client ports
 case_of_client contexts
 case_of_client refusals
 tr '\0' ' ' <"/proc/$server/cmdline" | grep -q "$key" && fail "the key is seen in the list of processes"
-stop
+stop_server
 await_sessions "stopped"
 for log in "$T"/i*.jsonl; do
 	"$CALLGATE" audit verify "$log" >/dev/null || fail "$log"
@@ -75,14 +55,14 @@ jq -es 'map(select(.event == "sandbox_end")) |
 	length > 0 and all(.sandbox and .key == "default" and .reason)' "$T/log" >/dev/null ||
 	fail "the server's log: $(tail -n 3 "$T/log")"
 
-start --key-file <(echo "$key") --listen "unix:$T/socket"
+start_server --key-file <(echo "$key") --listen "unix:$T/socket"
 [ "$(stat -c %a "$T/socket")" = 600 ] || fail "others may connect to the socket"
 case_of_client basic
 case_of_client timeout
 case_of_client hostile
 case_of_client bounds
 [ "$(curl -sS --unix-socket "$T/socket" -H "X-API-Key: $key" http://localhost/sandboxes)" = "[]" ] || fail "curl"
-stop
+stop_server
 await_sessions "stopped after the hostile clients"
 
 # ---- quotas: of the server, and of a key ----
@@ -91,7 +71,7 @@ cat >"$T/keys" <<END
           {"name": "many", "key": "${key}x", "memory": 2147483648},
           {"name": "busy", "key": "${key}y", "cpu": 1}]}
 END
-start --key-file "$T/keys"
+start_server --key-file "$T/keys"
 [ "$("$PYTHON" "$client" crowd 10000 32 | jq -cS .)" = '{"201":3,"429":9997}' ] || fail "3 sandboxes of 10,000"
 [ "$(SERVE_KEY=${key}x "$PYTHON" "$client" crowd 10 5 | jq -cS .)" = '{"201":2,"429":8}' ] || fail "memory for 2"
 [ "$(curl -sS -H "X-API-Key: ${key}x" "$SERVE_ADDRESS/sandboxes" | jq length)" = 2 ] || fail "lists sandboxes of others"
@@ -102,7 +82,7 @@ curl -sS -H "X-API-Key: $key" "$SERVE_ADDRESS/metrics" | grep -q 'callgate_sandb
 curl -sS -H "X-API-Key: $key" "$SERVE_ADDRESS/metrics" | grep -q many && fail "metrics of another key"
 SERVE_KEY=${key}y case_of_client quota
 
-stop
+stop_server
 await_sessions "stopped after the crowds"
 
 # ---- templates of the user's own ----
@@ -118,18 +98,18 @@ echo '{"setup": "echo no such luck >&2; exit 1"}' >"$T/templates/broken/template
 echo '{"memory": 1}' >"$T/templates/wrong/template.json"
 echo '{"warm": 1, "setup": "echo warm >made"}' >"$T/templates/warm/template.json"
 jq '.exec = {"deny": ["**/python*"]}' "$SRC/agents/templates/base/policy.json" >"$T/templates/bare/policy.json"
-start --api-key "$key" --templates "$T/templates"
+start_server --api-key "$key" --templates "$T/templates"
 case_of_client templates
-stop
+stop_server
 await_sessions "stopped with sandboxes that are ready"
 mkdir "$T/killed"
-start --key-file "$T/keys" --audit-dir "$T/killed"
+start_server --key-file "$T/keys" --audit-dir "$T/killed"
 
 # ---- killed: a second later nothing runs, and each file that the client knows of is in the log ----
 "$PYTHON" "$client" hold >"$T/id" 2>/dev/null &
 holder=$!
 sleep 1
-stop KILL
+stop_server KILL
 sleep 1
 for pid in /proc/[0-9]*; do
 	{ tr '\0' ' ' <"$pid/environ" | grep -q "TMPDIR=$T/tmp"; } 2>/dev/null || continue

@@ -3,6 +3,7 @@
 # On request only, not part of make check. CALLGATE_SOAK: seconds; CALLGATE_SOAK_SEED repeats a run. It tells more with
 # a callgate-agents of configure --enable-sanitizers beside a callgate without.
 . "$(dirname "$0")/../lib.sh"
+. "$(dirname "$0")/server.sh"
 need jq
 [ -x "$PYTHON" ] || skip "no $PYTHON"
 [ -x "$BUILD/callgate-agents" ] || skip "callgate-agents is not built"
@@ -11,16 +12,7 @@ growth_kb=$((64 << 10))
 SERVE_KEY=e2b_$(printf %040d 7)
 export SERVE_KEY ASAN_OPTIONS=quarantine_size_mb=8:${ASAN_OPTIONS:-}
 
-"$CALLGATE" serve --api-key "$SERVE_KEY" --port-file "$T/port" --audit-dir "$T" 2>"$T/log" &
-server=$!
-live_kept+=("$server")
-for _ in {1..100}; do
-	[ ! -s "$T/port" ] || break
-	sleep 0.05
-done
-[ -s "$T/port" ] || die "no server: $(cat "$T/log")"
-SERVE_ADDRESS=127.0.0.1:$(cat "$T/port")
-export SERVE_ADDRESS
+start_server --api-key "$SERVE_KEY" --audit-dir "$T"
 
 soak()
 {
@@ -87,8 +79,7 @@ after=$(resident)
 echo "memory of the server: $before KiB before, $after KiB after"
 [ "$after" -lt $((before + growth_kb)) ] || fail "the server has grown from $before to $after KiB (seed $seed)"
 
-kill $server
-wait $server || fail "the server's exit status: $? $(grep -aA30 -m1 ERROR "$T/log")"
+stop_server || fail "the server's exit status: $? $(grep -aA30 -m1 ERROR "$T/log")"
 await_sessions "stopped (seed $seed)"
 found=$(grep -aA30 -m1 -E 'AddressSanitizer|LeakSanitizer|runtime error' "$T/log")
 [ -z "$found" ] || fail "$found"

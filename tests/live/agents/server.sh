@@ -1,0 +1,26 @@
+#!/bin/bash
+# Sourced by tests of callgate serve: its start and end.
+
+# start_server OPTION…: its pid is $server, what it writes goes to $T/log, and SERVE_ADDRESS is where it listens.
+start_server()
+{
+	rm -f "$T/port"
+	"$CALLGATE" serve --port-file "$T/port" "$@" 2>"$T/log" &
+	server=$!
+	live_kept=("$server")
+	for _ in {1..100}; do
+		[ ! -s "$T/port" ] || break
+		sleep 0.05
+	done
+	[ -s "$T/port" ] || die "no server: $(cat "$T/log")"
+	SERVE_ADDRESS=$(cat "$T/port")
+	[ "${SERVE_ADDRESS#/}" != "$SERVE_ADDRESS" ] || SERVE_ADDRESS=127.0.0.1:$SERVE_ADDRESS
+	export SERVE_ADDRESS
+}
+
+# stop_server [SIGNAL]: returns its exit status.
+stop_server()
+{
+	live_kept=()
+	{ kill "-${1:-TERM}" "$server" && wait "$server"; } 2>/dev/null
+}
