@@ -40,7 +40,7 @@ static char *encode_name(char *out, const char *key, const struct encoder_name *
 }
 
 /* Lengths of the texts for which struct audit_record has no length. */
-struct encode_lengths {
+struct encoded_text_lengths {
 	size_t exe, syscall, host, rule, reason, loader_path, loader_resolved_path;
 };
 
@@ -142,7 +142,8 @@ static char *encode_process(char *out, const struct audit_record *record, size_t
 }
 
 static char *encode_first_fields(struct encoder *encoder, char *out, const struct audit_record *record,
-				 const struct line_chain_fields *links, uint64_t seq, const struct encode_lengths *len)
+				 const struct line_chain_fields *links, uint64_t seq,
+				 const struct encoded_text_lengths *len)
 {
 	const char *time;
 	uint64_t mono_ns = audit_clock_read(&encoder->clock, &time);
@@ -242,7 +243,7 @@ static size_t encode_measure_net_texts(const struct audit_net *net)
 
 /* ---- the record ---- */
 
-static size_t encode_get_max_bytes(const struct audit_record *record, const struct encode_lengths *len)
+static size_t encode_get_max_bytes(const struct audit_record *record, const struct encoded_text_lengths *len)
 {
 	size_t text = record->path_len + record->resolved_path_len + record->second_path_len +
 		      record->second_resolved_path_len + len->exe + len->syscall + len->host + len->rule + len->reason +
@@ -280,7 +281,7 @@ static char *encode_answer(char *out, const struct audit_record *record)
 int encode_record(struct encoder *encoder, const struct audit_record *record, const struct line_chain_fields *links,
 		  uint64_t seq, uint64_t offset, size_t *ret_len, size_t *ret_room)
 {
-	const struct encode_lengths len = {put_measure_text(record->exe), put_measure_text(record->syscall),
+	const struct encoded_text_lengths len = {put_measure_text(record->exe), put_measure_text(record->syscall),
 					   put_measure_text(record->host), put_measure_text(record->rule),
 					   put_measure_text(record->reason), put_measure_text(record->loader_path),
 					   put_measure_text(record->loader_resolved_path)};

@@ -151,19 +151,19 @@ static void loop_print_stopped_processes(struct keeper *keeper)
 }
 
 /* Says once that an answer to a question of --ask cannot be read: the question stays open. */
-static void loop_print_forbidden_answer(struct keeper *keeper)
+static void loop_print_unreadable_answer(struct keeper *keeper)
 {
 	char text[200];
 	int len;
 
-	if (!keeper->shared_page->forbidden_answer || keeper->forbidden_answer_printed)
+	if (!keeper->shared_page->unreadable_answer || keeper->unreadable_answer_was_printed)
 		return;
-	keeper->forbidden_answer_printed = true;
+	keeper->unreadable_answer_was_printed = true;
 	progress_clear_status_line(keeper);
 	len = snprintf(text, sizeof(text),
 		       "callgate: --ask: %" PRIu64 ".answer cannot be read by the run's user (uid %u): the "
 		       "question waits until it can; chmod a+r%s\n",
-		       keeper->shared_page->forbidden_answer, geteuid(), keeper->options->uses_terminal ? "\r" : "");
+		       keeper->shared_page->unreadable_answer, geteuid(), keeper->options->uses_terminal ? "\r" : "");
 	(void)!write(STDERR_FILENO, text, (size_t)len); /* only numbers, and a carriage return in raw mode */
 }
 
@@ -183,9 +183,9 @@ static void loop_on_supervisor_byte(struct keeper *keeper)
 	char byte;
 	ssize_t got = read(keeper->control_fd, &byte, 1);
 
-	if (got == 1 && (byte == RUN_BYTE_PROCESS_STOPPED || byte == RUN_BYTE_ANSWER_FORBIDDEN)) {
+	if (got == 1 && (byte == RUN_BYTE_PROCESS_STOPPED || byte == RUN_BYTE_ANSWER_UNREADABLE)) {
 		loop_print_stopped_processes(keeper);
-		loop_print_forbidden_answer(keeper);
+		loop_print_unreadable_answer(keeper);
 		return;
 	}
 	keeper->report_was_written = true;

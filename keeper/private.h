@@ -27,7 +27,7 @@ struct keeper {
 	int report_fd;         /* a memfd to which the supervisor writes its report */
 	struct run_shared_page *shared_page; /* on a page shared with the supervisor */
 	int signal_fd;
-	bool forbidden_answer_printed;
+	bool unreadable_answer_was_printed;
 	uint64_t anchor_next_ns; /* when a checkpoint may be due; 0: never */
 	uint64_t anchored_line_count;   /* number of lines in the last checkpoint */
 	struct signing_key *key; /* signs the log; owned; NULL: there is no log. evidence.h */

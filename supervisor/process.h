@@ -32,7 +32,7 @@ struct process_scratch {
 /* What the process writes to control_fd. */
 #define RUN_BYTE_REPORT_COMPLETE '\0' /* the report is complete */
 #define RUN_BYTE_PROCESS_STOPPED 's'   /* run_shared_page.stops has changed */
-#define RUN_BYTE_ANSWER_FORBIDDEN 'a'  /* run_shared_page.forbidden_answer is set */
+#define RUN_BYTE_ANSWER_UNREADABLE 'a'  /* run_shared_page.unreadable_answer is set */
 
 /* A page that keeper and supervisor share: the policy's digest, counters for the status line, bytes on disk. */
 struct run_shared_page {
@@ -48,7 +48,7 @@ struct run_shared_page {
 	volatile uint64_t network_denied; /* refusals by egress */
 	volatile uint64_t disk_bytes;    /* disk use of the run, if it is limited; written by the supervisor */
 	volatile uint64_t spilled_bytes; /* bytes of output beyond the limit of output; written by the keeper */
-	volatile uint64_t forbidden_answer; /* number of a question whose answer the run's user may not read; 0: none */
+	volatile uint64_t unreadable_answer; /* number of a question whose answer the run's user may not read, or 0 */
 	volatile uint64_t stopped_process_count; /* processes that "on_deny" has stopped; the last ones are in `stop` */
 	struct run_stop {
 		volatile pid_t host_pid;

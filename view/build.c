@@ -280,7 +280,10 @@ static bool build_overlay_is_possible_below(const struct build_state *build, con
 
 static int build_mount_overlays_below(struct build_state *build, const struct policy_mount *grant, unsigned flags);
 
-/* Mounts an overlay over one entry of a granted directory that has mounts below it. */
+/*
+ * Mounts an overlayfs over a subdirectory of a granted directory that has mounts below it; where the subdirectory has
+ * such mounts itself, over its subdirectories instead.
+ */
 static int build_mount_overlay_at(struct build_state *build, const struct policy_mount *grant, unsigned flags,
 				  const char *name)
 {
@@ -304,7 +307,7 @@ static int build_mount_overlay_at(struct build_state *build, const struct policy
 	return r == -EAGAIN ? 0 : r; /* without an overlay the outer mount shows the entry, read-only */
 }
 
-/* Mounts overlays over the directories in a granted directory. 0 or -errno. */
+/* Mounts an overlayfs over each subdirectory of a granted directory, as build_mount_overlay_at(). 0 or -errno. */
 static int build_mount_overlays_below(struct build_state *build, const struct policy_mount *grant, unsigned flags)
 {
 	_cleanup_closedir_ DIR *dir = opendir(grant->host_path);
@@ -312,7 +315,7 @@ static int build_mount_overlays_below(struct build_state *build, const struct po
 	int r = 0;
 
 	while (r == 0 && dir && (entry = readdir(dir)))
-		if (entry->d_type == DT_DIR && strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+		if (entry->d_type == DT_DIR && !path_is_dot_name(entry->d_name))
 			r = build_mount_overlay_at(build, grant, flags, entry->d_name);
 	return r;
 }

@@ -131,7 +131,7 @@ enum proc_kind proc_classify_path(const struct view *view, const struct task *ta
 	pid_t pid, tid;
 
 	if (strcmp(rest, "self") == 0 || strcmp(rest, "thread-self") == 0 || proc_list_has_name(machine_link, rest))
-		return PROC_FILE; /* view_get_link_target() returns the target */
+		return PROC_FILE; /* a link, shown as any file: where it leads is what view_get_link_target() returns */
 	if (strcmp(rest, "vmstat") == 0)
 		return facts_provide_proc_file(view->facts, rest, false) ? PROC_FILE : PROC_ABSENT;
 	if (*rest == '\0' || proc_list_has_name(machine_leaf, rest))

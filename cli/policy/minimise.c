@@ -83,7 +83,7 @@ static int minimise_add_access(void *ctx, const struct replay_log *log, const st
 
 static int minimise_read_logs(struct minimise *all, char **paths, size_t count)
 {
-	const struct replay_permits permits = {
+	const struct replay_accepted_logs accepted_logs = {
 		.damaged_logs = all->allow_damaged,
 		.advice_if_refused =
 			"record a run with --judge all, or grants of reading would be dropped that it needed"};
@@ -92,7 +92,7 @@ static int minimise_read_logs(struct minimise *all, char **paths, size_t count)
 	for (size_t i = 0; status == CLI_OK && i < count; i++) {
 		struct replay_log log = {.path = paths[i]};
 
-		status = replay_judge_log(VERB, &all->policy, &permits, &log, minimise_add_access, all);
+		status = replay_judge_log(VERB, &all->policy, &accepted_logs, &log, minimise_add_access, all);
 		replay_log_release(&log);
 	}
 	if (status == CLI_OK && all->denied_accesses > 0)

@@ -15,7 +15,7 @@ struct logs_walk {
 	struct query_judge *judge;
 	replay_judge_fn *each;
 	void *ctx;
-	const struct replay_permits *permits;
+	const struct replay_accepted_logs *accepted_logs;
 	bool was_explained; /* a message says already why reading ended */
 	struct query query;
 };
@@ -76,10 +76,10 @@ static int logs_load_policy_by_header(void *ctx, const json_t *header)
 	int r;
 
 	log->lacks_read_records = audit_header_lacks_records_of_reads(header);
-	if (log->lacks_read_records && !walk->permits->logs_without_reads) {
+	if (log->lacks_read_records && !walk->accepted_logs->logs_without_reads) {
 		cli_print_error(walk->verb,
 				"%s: the run had \"judge\": \"changes\", so what it read is not on record; %s",
-				log->path, walk->permits->advice_if_refused);
+				log->path, walk->accepted_logs->advice_if_refused);
 		walk->was_explained = true;
 		return -ECANCELED;
 	}
@@ -124,18 +124,19 @@ static void logs_print_error(const struct logs_walk *walk, int error)
 		cli_print_error(walk->verb, "%s: %s", path, strerror(-error));
 }
 
-int replay_judge_log(const char *verb, const struct cli_policy_options *options, const struct replay_permits *permits,
-		     struct replay_log *log, replay_judge_fn *judge, void *ctx)
+int replay_judge_log(const char *verb, const struct cli_policy_options *options,
+		     const struct replay_accepted_logs *accepted_logs, struct replay_log *log, replay_judge_fn *judge,
+		     void *ctx)
 {
 	struct logs_walk *walk = calloc(1, sizeof(*walk));
-	struct replay_reader reader = {log->path, permits->damaged_logs, logs_load_policy_by_header, logs_on_record,
-				       walk};
+	struct replay_reader reader = {log->path, accepted_logs->damaged_logs, logs_load_policy_by_header,
+				       logs_on_record, walk};
 	int r;
 
 	if (!walk)
 		return cli_fail_no_memory(verb);
 	walk->verb = verb;
-	walk->permits = permits;
+	walk->accepted_logs = accepted_logs;
 	walk->options = *options;
 	walk->log = log;
 	walk->each = judge;

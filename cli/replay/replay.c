@@ -12,7 +12,7 @@ struct replay_options {
 	struct cli_policy_options policy;
 	bool json;
 	bool lists_records;
-	struct replay_permits permits;
+	struct replay_accepted_logs accepted_logs;
 	unsigned fail_on; /* set of 1 << enum replay_change: changes that make the exit status a failure */
 };
 
@@ -100,9 +100,9 @@ static int replay_parse_options(int argc, char **argv, struct replay_options *op
 		 "(either, or by another rule); can be repeated",
 		 replay_set_fail_on, offsetof(struct replay_options, fail_on), 0},
 		CLI_FLAG("allow-damaged", 0, "take logs that are torn, lack records or fail audit verify",
-			 offsetof(struct replay_options, permits.damaged_logs)),
+			 offsetof(struct replay_options, accepted_logs.damaged_logs)),
 		CLI_FLAG("changes-only", 0, "take logs of runs with \"judge\": \"changes\", which lack what was read",
-			 offsetof(struct replay_options, permits.logs_without_reads)),
+			 offsetof(struct replay_options, accepted_logs.logs_without_reads)),
 		CLI_FLAG("list", 0, "every record that changes or is not replayable, one line of JSON each",
 			 offsetof(struct replay_options, lists_records)),
 		CLI_FLAG("json", 0, "one JSON object", offsetof(struct replay_options, json)),
@@ -138,7 +138,7 @@ static int replay_logs(const struct replay_options *options, char **paths, size_
 	}
 	for (; logs && status == CLI_OK && read < count; read++) {
 		logs[read].path = paths[read];
-		status = replay_judge_log("replay", &options->policy, &options->permits, &logs[read],
+		status = replay_judge_log("replay", &options->policy, &options->accepted_logs, &logs[read],
 					  replay_judge_record, report);
 	}
 	if (status == CLI_OK && options->lists_records)
@@ -157,7 +157,7 @@ static int replay_logs(const struct replay_options *options, char **paths, size_
 
 int cli_main_replay(int argc, char **argv)
 {
-	struct replay_options options = {.permits.advice_if_refused = "use --changes-only to judge the rest"};
+	struct replay_options options = {.accepted_logs.advice_if_refused = "use --changes-only to judge the rest"};
 	int status = replay_parse_options(argc, argv, &options);
 
 	if (status == CLI_OPTIONS_PARSED)

@@ -33,7 +33,7 @@ typedef int replay_judge_fn(void *ctx, const struct replay_log *log, const struc
 			    const struct scan_record *record, const struct query *query);
 
 /* Which logs replay_judge_log() accepts, of those that it refuses otherwise. */
-struct replay_permits {
+struct replay_accepted_logs {
 	bool damaged_logs;        /* a log that is torn, lacks records, or fails verification */
 	bool logs_without_reads; /* a log of a run with "judge": "changes" */
 	/* end of the message that refuses a log without reads, after "; ": what the user can do */
@@ -44,8 +44,9 @@ struct replay_permits {
  * Reads a log and calls `judge` for each of its records, with a judge of the policy of `options`, which is loaded as
  * the run loaded it: for the program and, without -w, with the workdir on record. CLI_OK or CLI_ERROR with a message.
  */
-int replay_judge_log(const char *verb, const struct cli_policy_options *options, const struct replay_permits *permits,
-		     struct replay_log *log, replay_judge_fn *judge, void *ctx);
+int replay_judge_log(const char *verb, const struct cli_policy_options *options,
+		     const struct replay_accepted_logs *accepted_logs, struct replay_log *log, replay_judge_fn *judge,
+		     void *ctx);
 
 /* ---- functions of report.c ---- */
 

@@ -124,7 +124,7 @@ void run_write_attestation(struct run *run, const struct keeper_outcome *outcome
 	char message[512];
 	int error;
 
-	if (!run->attestation_file.name || run->is_setup_process)
+	if (!run->attestation_file.base_name || run->is_setup_process)
 		return;
 	if (outcome->key && outcome->log_end.line_count > 0) {
 		text = attest_make_text(run, outcome->key, result);

@@ -31,8 +31,8 @@ int run_end_file_open(const char *path, struct run_end_file *ret_file)
 		return -EISDIR;
 	/* Made now, because the keeper's own filter permits no new memfd later. */
 	content_fd = memfd_create("callgate-end-file", MFD_CLOEXEC);
-	ret_file->name = content_fd < 0 || fchmod(content_fd, RUN_END_FILE_MODE) < 0 ? NULL : strdup(slash + 1);
-	if (!ret_file->name)
+	ret_file->base_name = content_fd < 0 || fchmod(content_fd, RUN_END_FILE_MODE) < 0 ? NULL : strdup(slash + 1);
+	if (!ret_file->base_name)
 		return -ENOMEM;
 	ret_file->dir_fd = steal_fd(&dir_fd);
 	ret_file->content_fd = steal_fd(&content_fd);
@@ -46,16 +46,16 @@ int run_store_end_file(const struct run *run, enum custodian_dir dir, const stru
 	int error = io_write_all(file->content_fd, text, strlen(text));
 
 	if (error == 0 && run->custodian.pid > 0)
-		return custodian_store_file(&run->custodian, dir, file->content_fd, file->name);
+		return custodian_store_file(&run->custodian, dir, file->content_fd, file->base_name);
 	if (error == 0 && fstat(file->content_fd, &st) < 0)
 		error = -errno;
-	return error < 0 ? error : store_file(file->dir_fd, file->content_fd, &st, file->name);
+	return error < 0 ? error : store_file(file->dir_fd, file->content_fd, &st, file->base_name);
 }
 
 void run_end_file_release(struct run_end_file *file)
 {
 	cleanup_close(&file->dir_fd);
 	cleanup_close(&file->content_fd);
-	free(file->name);
+	free(file->base_name);
 	*file = RUN_END_FILE_INIT;
 }

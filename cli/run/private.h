@@ -31,7 +31,7 @@ void run_phase_release(struct run_phase *part);
 struct run_end_file {
 	int dir_fd;     /* its directory */
 	int content_fd; /* a memfd for the content of the file */
-	char *name;     /* NULL: there is no such file */
+	char *base_name; /* under which it is written there; NULL: there is no such file */
 };
 #define RUN_END_FILE_INIT (struct run_end_file){.dir_fd = -1, .content_fd = -1}
 

@@ -52,11 +52,11 @@ int run_write_start_status(struct run *run)
 /* Writes the file of --metrics. A failure becomes the result's error: whoever collects the file would miss the run. */
 static void watch_write_metrics(const struct run *run, json_t *result)
 {
-	_cleanup_free_ char *text = run->metrics_file.name ? metrics_make_text(result, (double)time(NULL)) : NULL;
+	_cleanup_free_ char *text = run->metrics_file.base_name ? metrics_make_text(result, (double)time(NULL)) : NULL;
 	char message[512];
 	int error;
 
-	if (!run->metrics_file.name)
+	if (!run->metrics_file.base_name)
 		return;
 	error = text ? run_store_end_file(run, CUSTODIAN_METRICS, &run->metrics_file, text) : -ENOMEM;
 	if (error == 0)

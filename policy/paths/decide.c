@@ -44,7 +44,8 @@ static bool decide_shows_substitute(const struct path_tree_node *node)
 	       node->deny_rule->is_of_observing_policy;
 }
 
-static void decide_apply_after_glob(struct path_rules *finding, const struct rule *rule)
+/* A rule for what holds after a read or write matches: notes the entry of after_read or after_write that it is of. */
+static void decide_add_after_entry_of_rule(struct path_rules *finding, const struct rule *rule)
 {
 	uint32_t bit = UINT32_C(1) << rule->after_entry_index;
 
@@ -86,7 +87,7 @@ static void decide_apply_node(const struct path_tree_node *node, const char *res
 		if (!glob_matches(&rule->glob, rest, rest_len))
 			continue;
 		if (kind_is_after(rule->kind)) {
-			decide_apply_after_glob(finding, rule);
+			decide_add_after_entry_of_rule(finding, rule);
 		} else if (rule->kind == RULE_DENY) {
 			finding->deny_rule = rule;
 		} else if (rule->kind == RULE_EXEC_DENY) {

@@ -258,14 +258,14 @@ static void ask_remember_always_answer(struct asker *asker, const struct questio
 }
 
 /* Tells the user, by the keeper and once a run, that callgate may not read an answer. */
-static void ask_report_forbidden_answer(const struct dispatch *dispatch, uint64_t number)
+static void ask_report_unreadable_answer(const struct dispatch *dispatch, uint64_t number)
 {
 	const struct stop_notices *notices = dispatch->sandbox->stop_notices;
 
-	if (!notices || notices->shared_page->forbidden_answer)
+	if (!notices || notices->shared_page->unreadable_answer)
 		return;
-	notices->shared_page->forbidden_answer = number;
-	on_deny_send_byte_to_keeper(notices, RUN_BYTE_ANSWER_FORBIDDEN);
+	notices->shared_page->unreadable_answer = number;
+	on_deny_send_byte_to_keeper(notices, RUN_BYTE_ANSWER_UNREADABLE);
 }
 
 /* Returns why a question ends: its answer, its deadline, or the end of its call. ASK_NONE: it stays open. */
@@ -282,7 +282,7 @@ static enum ask_word ask_find_why_question_ends(const struct dispatch *dispatch,
 		return ASK_DIRECTORY_GONE;
 	word = ask_directory_read_answer(asker->options.dir_fd, question->number, &uid);
 	if (word == ASK_FORBIDDEN) {
-		ask_report_forbidden_answer(dispatch, question->number);
+		ask_report_unreadable_answer(dispatch, question->number);
 		word = ASK_NONE;
 	}
 	if (word != ASK_NONE && word != ASK_UNREADABLE)

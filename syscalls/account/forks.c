@@ -30,7 +30,7 @@ struct pending_fork {
 	pid_t tid;
 	uint64_t ns;     /* when the fork was admitted */
 	/* CPU time of the thread when it was first seen runnable after the fork was admitted; 0: not seen yet */
-	uint64_t cpu_ns_when_running;
+	uint64_t thread_cpu_ns_when_first_runnable;
 };
 
 struct forks {
@@ -113,9 +113,9 @@ static bool pending_fork_is_over(struct pending_fork *pending, uint64_t now_ns)
 		return true;
 	if (!forks_read_cpu_ns(pending->tid, &run_ns))
 		return waited;
-	if (!pending->cpu_ns_when_running)
-		pending->cpu_ns_when_running = run_ns;
-	return run_ns > pending->cpu_ns_when_running + FORK_COUNTS_AS_DONE_AFTER_CPU_NS;
+	if (!pending->thread_cpu_ns_when_first_runnable)
+		pending->thread_cpu_ns_when_first_runnable = run_ns;
+	return run_ns > pending->thread_cpu_ns_when_first_runnable + FORK_COUNTS_AS_DONE_AFTER_CPU_NS;
 }
 
 /*
