@@ -227,6 +227,7 @@ static void walk_add_names_matching_part(struct pattern_walk_search *search, con
 /* Sets can[i][j] when the rest of a from i and the rest of b from j can match the same text. */
 static void walk_match_two_parts(const struct glob_part *a, const struct glob_part *b, bool can[][NAME_BYTES_MAX + 2])
 {
+	can[0][0] = false; /* the analyser knows no bound of len */
 	for (size_t i = a->len + 1; i-- > 0;)
 		for (size_t j = b->len + 1; j-- > 0;) {
 			bool in_a = i < a->len, in_b = j < b->len;

@@ -21,5 +21,5 @@ CALLGATE=$CALLGATE PYTHON=$packages/venv/bin/python timeout -k 5 "$LIVE_TIMEOUT"
 	fail "the example: $(cat "$T/out")"
 { grep -qx 6 "$T/out" && grep -qx 'hello from a file' "$T/out" && ls "$T"/example/logs/*.jsonl >/dev/null; } ||
 	fail "the example: $(cat "$T/out")"
-stop_server || fail "the server's exit status: $?"
+stop_server TERM || fail "the server's exit status: $?"
 await_sessions "stopped"

@@ -46,7 +46,7 @@ case_of_client ports
 case_of_client contexts
 case_of_client refusals
 tr '\0' ' ' <"/proc/$server/cmdline" | grep -q "$key" && fail "the key is seen in the list of processes"
-stop_server
+stop_server TERM
 await_sessions "stopped"
 for log in "$T"/i*.jsonl; do
 	"$CALLGATE" audit verify "$log" >/dev/null || fail "$log"
@@ -62,7 +62,7 @@ case_of_client timeout
 case_of_client hostile
 case_of_client bounds
 [ "$(curl -sS --unix-socket "$T/socket" -H "X-API-Key: $key" http://localhost/sandboxes)" = "[]" ] || fail "curl"
-stop_server
+stop_server TERM
 await_sessions "stopped after the hostile clients"
 
 # ---- quotas: of the server, and of a key ----
@@ -82,7 +82,7 @@ curl -sS -H "X-API-Key: $key" "$SERVE_ADDRESS/metrics" | grep -q 'callgate_sandb
 curl -sS -H "X-API-Key: $key" "$SERVE_ADDRESS/metrics" | grep -q many && fail "metrics of another key"
 SERVE_KEY=${key}y case_of_client quota
 
-stop_server
+stop_server TERM
 await_sessions "stopped after the crowds"
 
 # ---- templates of the user's own ----
@@ -100,7 +100,7 @@ echo '{"warm": 1, "setup": "echo warm >made"}' >"$T/templates/warm/template.json
 jq '.exec = {"deny": ["**/python*"]}' "$SRC/agents/templates/base/policy.json" >"$T/templates/bare/policy.json"
 start_server --api-key "$key" --templates "$T/templates"
 case_of_client templates
-stop_server
+stop_server TERM
 await_sessions "stopped with sandboxes that are ready"
 mkdir "$T/killed"
 start_server --key-file "$T/keys" --audit-dir "$T/killed"

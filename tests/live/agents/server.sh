@@ -1,5 +1,6 @@
 #!/bin/bash
 # Sourced by tests of callgate serve: its start and end.
+# shellcheck disable=SC2034 # live_kept is lib.sh's
 
 # start_server OPTION…: its pid is $server, what it writes goes to $T/log, and SERVE_ADDRESS is where it listens.
 start_server()
@@ -18,9 +19,9 @@ start_server()
 	export SERVE_ADDRESS
 }
 
-# stop_server [SIGNAL]: returns its exit status.
+# stop_server SIGNAL: returns its exit status.
 stop_server()
 {
 	live_kept=()
-	{ kill "-${1:-TERM}" "$server" && wait "$server"; } 2>/dev/null
+	{ kill "-$1" "$server" && wait "$server"; } 2>/dev/null
 }

@@ -79,7 +79,7 @@ after=$(resident)
 echo "memory of the server: $before KiB before, $after KiB after"
 [ "$after" -lt $((before + growth_kb)) ] || fail "the server has grown from $before to $after KiB (seed $seed)"
 
-stop_server || fail "the server's exit status: $? $(grep -aA30 -m1 ERROR "$T/log")"
+stop_server TERM || fail "the server's exit status: $? $(grep -aA30 -m1 ERROR "$T/log")"
 await_sessions "stopped (seed $seed)"
 found=$(grep -aA30 -m1 -E 'AddressSanitizer|LeakSanitizer|runtime error' "$T/log")
 [ -z "$found" ] || fail "$found"

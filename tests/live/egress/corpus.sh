@@ -17,9 +17,12 @@ plan=
 CORPUS_EVERY=${CORPUS_EVERY:-1} CORPUS_PART=${CORPUS_PART:-3}
 [ "$LIVE_TIMEOUT" -ge 300 ] || LIVE_TIMEOUT=300
 
-free_port()
+# free_ports N: so many different ones, in one line.
+free_ports()
 {
-	"$PYTHON" -c 'import socket; s = socket.create_server(("127.0.0.1", 0)); print(s.getsockname()[1])'
+	"$PYTHON" -c 'import socket, sys
+held = [socket.create_server(("127.0.0.1", 0)) for _ in range(int(sys.argv[1]))]
+print(*(s.getsockname()[1] for s in held))' "$1"
 }
 
 # server NAME LOG MEMBERS COMMAND…: starts it; it tells its port in $NET/s/NAME, or has `port` as its own. MEMBERS: of
@@ -86,7 +89,7 @@ if wants node node; then
 		node "$servers/server.js" "$NET/s/node-h2" "$NET/s/node-h2.log" "$NET/server.key" "$NET/server.crt"
 fi
 if wants gunicorn gunicorn; then
-	port=$(free_port)
+	port=$(free_ports 1)
 	server gunicorn "$NET/s/gunicorn.log" "$part" env CORPUS_LOG="$NET/s/gunicorn.log" PYTHONDONTWRITEBYTECODE=1 \
 		gunicorn --chdir "$servers" --worker-class gthread --threads 48 --keep-alive 10 \
 		-b "127.0.0.1:$port" server:app
@@ -107,7 +110,7 @@ if wants java java javac; then
 		-cp "$NET/s" HttpServers "$NET/s/java" "$NET/s/java.log"
 fi
 if wants nginx nginx; then
-	port=$(free_port) h2=$(free_port)
+	read -r port h2 < <(free_ports 2)
 	cat >"$NET/s/nginx.conf" <<END
 daemon off; pid $NET/s/nginx.pid; error_log $NET/s/nginx.error; worker_processes 1;
 events { worker_connections 500; }
@@ -135,7 +138,7 @@ END
 	add nginx-h2 "$NET/s/nginx-h2.log" "$part, \"tls\": true, \"h2\": true, \"blind\": true"
 fi
 if wants apache apache2; then
-	port=$(free_port)
+	port=$(free_ports 1)
 	cat >"$NET/s/apache.conf" <<END
 ServerRoot $NET/s
 ServerName corpus.test
@@ -158,7 +161,7 @@ END
 	: >"$NET/s/apache.log"
 fi
 if wants lighttpd lighttpd; then
-	port=$(free_port)
+	port=$(free_ports 1)
 	cat >"$NET/s/lighttpd.conf" <<END
 server.modules = ("mod_alias", "mod_setenv", "mod_cgi")
 server.document-root = "$NET/s"
