@@ -1,7 +1,8 @@
 /*
- * Who gets the next sandbox. While the server has no room, or as many sandboxes are being made as is good for the
- * machine, requests wait: of each key in their order, and of several keys the one that was served longest ago. A key
- * that asks for much delays the others by one sandbox at most.
+ * Admission: which request for a sandbox is served next. Requests wait while the server has as many sandboxes as it may
+ * have, or makes ADMISSION_STARTS_AT_ONCE_MAX of them already. The next request is that of the key that was served
+ * longest ago; requests of one key are served in their order. So a key with many requests delays the others by one
+ * sandbox at most.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,18 +10,19 @@
 #include "agents/e2b/private.h"
 #include "agents/slist.h"
 
-#define ADMISSION_STARTS_AT_ONCE_MAX 4u    /* sandboxes that are made at a time */
+#define ADMISSION_STARTS_AT_ONCE_MAX 4u    /* sandboxes that are being made at a time */
 #define ADMISSION_WAITING_PER_KEY_MAX 256u /* requests of one key that may wait */
 #define ADMISSION_WAIT_TIMEOUT_MS 20000u
 #define ADMISSION_RETRY_AFTER_S "2"
 
+/* A client's request for a sandbox that waits for its turn. */
 struct e2b_waiting_request {
 	struct e2b_waiting_request *next;
 	struct e2b *e2b;
 	struct e2b_key *key;
 	struct e2b_template *template;
 	struct http_request *request;
-	struct e2b_create_options create_options; /* its JSON values are owned */
+	struct e2b_create_options create_options; /* JSON values are owned */
 	struct loop_timer *timeout_timer;
 };
 
@@ -48,7 +50,7 @@ static void admission_refuse(struct e2b_key *key, struct http_request *request, 
 	e2b_fail(request, 429, "%s", why);
 }
 
-/* False with an answer: the key has used up one of its quotas. */
+/* Whether the key has quota for one more sandbox. False: it has not, and the request was answered with 429. */
 static bool admission_check_quota(struct e2b_key *key, const struct e2b_template *template,
 				  struct http_request *request)
 {
@@ -80,30 +82,30 @@ static void waiting_request_on_hangup(void *data, bool complete)
 	waiting_request_free(data); /* the client has hung up */
 }
 
-static bool admission_may_start_one(const struct e2b *e2b)
+static bool admission_has_room(const struct e2b *e2b)
 {
-	return e2b->sandbox_count < e2b->sandboxes_max && e2b->starting_count < ADMISSION_STARTS_AT_ONCE_MAX;
+	return e2b->sandbox_count < e2b->sandboxes_max && e2b->starting_sandbox_count < ADMISSION_STARTS_AT_ONCE_MAX;
 }
 
-/* The first request of the key that was served longest ago. NULL: none waits. */
+/* Returns the first request of the key that was served longest ago. NULL: no request waits. */
 static struct e2b_waiting_request *admission_choose_next(struct e2b *e2b)
 {
 	struct e2b_waiting_request *chosen = NULL;
 
 	for (struct e2b_waiting_request *waiting = e2b->waiting_requests; waiting; waiting = waiting->next)
-		if (!chosen || waiting->key->last_served_turn < chosen->key->last_served_turn)
+		if (!chosen || waiting->key->last_admission_turn < chosen->key->last_admission_turn)
 			chosen = waiting;
 	return chosen;
 }
 
-void admission_start_waiting(struct e2b *e2b)
+void admission_serve_queue(struct e2b *e2b)
 {
 	struct e2b_waiting_request *waiting;
 
-	while (!e2b->is_stopping && admission_may_start_one(e2b) && (waiting = admission_choose_next(e2b))) {
-		waiting->key->last_served_turn = ++e2b->served_turns;
-		waiting_request_unlink(
-			waiting); /* a sandbox that cannot be made calls admission_start_waiting() for the next one */
+	while (!e2b->is_stopping && admission_has_room(e2b) && (waiting = admission_choose_next(e2b))) {
+		waiting->key->last_admission_turn = ++e2b->admission_turn_count;
+		/* Unlinked first: when a sandbox cannot be made, e2b_sandbox_start() calls this function again. */
+		waiting_request_unlink(waiting);
 		http_set_owner(waiting->request, NULL, NULL);
 		if (admission_check_quota(waiting->key, waiting->template, waiting->request))
 			e2b_sandbox_start(e2b, waiting->key, waiting->template, waiting->request,
@@ -138,7 +140,7 @@ void admission_queue_request(struct e2b *e2b, struct e2b_key *key, struct e2b_te
 	http_set_owner(request, waiting_request_on_hangup, waiting);
 	slist_append(e2b->waiting_requests, waiting, next);
 	key->waiting_request_count++;
-	admission_start_waiting(e2b);
+	admission_serve_queue(e2b);
 }
 
 void admission_abort_all(struct e2b *e2b)

@@ -1,4 +1,4 @@
-/* Errors in the protocol's form, and bodies as JSON. */
+/* Answers with errors as E2B's API has them; parses request bodies as JSON. */
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -10,7 +10,7 @@ static void answer_error(struct http_request *request, unsigned status, const ch
 {
 	json_t *answer = json_pack("{s:i, s:s}", "code", (int)status, "message", message);
 
-	if (!answer) /* the text was cut within a character */
+	if (!answer) /* not UTF-8: the message was cut within a character */
 		answer = json_pack("{s:i, s:s}", "code", (int)status, "message", "the request failed");
 	http_answer_json(request, status, answer);
 }

@@ -1,4 +1,4 @@
-/* Requests that wait for something in a sandbox: they end when the client hangs up, or with the sandbox. */
+/* Calls: clients' requests that wait for something in a sandbox. They end with the client or with the sandbox. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -82,7 +82,7 @@ void e2b_calls_abort_all(struct e2b_sandbox *box)
 	}
 }
 
-json_t *e2b_make_environment(const struct e2b_sandbox *box, const json_t *given)
+json_t *e2b_make_environment(const struct e2b_sandbox *box, const json_t *request_env)
 {
 	json_t *env = json_object();
 	const json_t *value;
@@ -90,7 +90,7 @@ json_t *e2b_make_environment(const struct e2b_sandbox *box, const json_t *given)
 
 	(void)json_object_update(env, box->template->env);
 	(void)json_object_update(env, box->env);
-	json_object_foreach((json_t *)(uintptr_t)given, name, value)
+	json_object_foreach((json_t *)(uintptr_t)request_env, name, value)
 	{
 		if (!json_is_string(value) || !*name || strchr(name, '=')) {
 			json_decref(env);

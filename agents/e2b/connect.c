@@ -1,6 +1,7 @@
 /*
- * The Connect protocol (https://connectrpc.com/docs/protocol) with messages as JSON. Unary calls are plain requests.
- * In streams each message has an envelope: a byte of flags, and the length as 4 bytes; the last one ends the stream.
+ * The Connect protocol for remote procedure calls (https://connectrpc.com/docs/protocol), with messages as JSON. A
+ * unary call is a plain HTTP request and answer. In a stream each message comes after an envelope of 5 bytes, and the
+ * last message says that the stream has ended.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -20,7 +21,7 @@
 static const struct {
 	const char *name;
 	unsigned status;
-} connect_codes[CONNECT_CODE_MAX] = {
+} connect_codes[CONNECT_CODE_COUNT] = {
 	[CONNECT_CANCELED] = {"canceled", 499},
 	[CONNECT_UNKNOWN] = {"unknown", 500},
 	[CONNECT_INVALID_ARGUMENT] = {"invalid_argument", 400},
@@ -36,7 +37,7 @@ static const struct {
 	[CONNECT_UNAUTHENTICATED] = {"unauthenticated", 401},
 };
 
-enum connect_code connect_code_of_errno(int error)
+enum connect_code connect_code_from_errno(int error)
 {
 	switch (error) {
 	case ENOENT:
@@ -68,31 +69,32 @@ enum connect_code connect_code_of_errno(int error)
 
 /* ---- messages ---- */
 
-const json_t *connect_get_member(const json_t *message, const char *camel, const char *snake)
+const json_t *connect_get_member(const json_t *message, const char *camel_name, const char *snake_name)
 {
-	const json_t *value = json_object_get(message, camel);
+	const json_t *value = json_object_get(message, camel_name);
 
-	if (!value && snake)
-		value = json_object_get(message, snake);
+	if (!value && snake_name)
+		value = json_object_get(message, snake_name);
 	return json_is_null(value) ? NULL : value;
 }
 
-const char *connect_get_text(const json_t *message, const char *camel, const char *snake)
+const char *connect_get_text(const json_t *message, const char *camel_name, const char *snake_name)
 {
-	return json_string_value(connect_get_member(message, camel, snake));
+	return json_string_value(connect_get_member(message, camel_name, snake_name));
 }
 
-/* proto3 JSON writes numbers as numbers or as texts. */
-int64_t connect_get_integer(const json_t *message, const char *camel, const char *snake, int64_t otherwise)
+/* In proto3 JSON an integer is a number or a text. */
+int64_t connect_get_integer(const json_t *message, const char *camel_name, const char *snake_name,
+			    int64_t default_value)
 {
-	const json_t *value = connect_get_member(message, camel, snake);
+	const json_t *value = connect_get_member(message, camel_name, snake_name);
 	uint64_t number;
 
 	if (json_is_integer(value))
 		return json_integer_value(value);
 	if (json_is_string(value) && text_parse_number(json_string_value(value), 0, INT64_MAX, &number) == 0)
 		return (int64_t)number;
-	return otherwise;
+	return default_value;
 }
 
 static int connect_decode_base64_digit(char letter)
@@ -143,31 +145,31 @@ json_t *connect_encode_base64(const char *bytes, size_t len)
 
 /* ---- answers ---- */
 
-bool connect_is_stream(struct http_request *request)
+bool connect_request_is_stream(struct http_request *request)
 {
 	const char *type = http_get_header(request, "Content-Type");
 
 	return type && strncmp(type, "application/connect+", strlen("application/connect+")) == 0;
 }
 
-static void connect_put_envelope(struct http_request *request, unsigned flags, const char *text, size_t len,
-				 bool *ret_goes_on)
+static void connect_put_message(struct http_request *request, unsigned flags, const char *text, size_t len,
+				bool *ret_has_room)
 {
 	const char head[CONNECT_ENVELOPE_BYTES] = {(char)flags, (char)(unsigned char)(len >> 24),
 						   (char)(unsigned char)(len >> 16), (char)(unsigned char)(len >> 8),
 						   (char)(unsigned char)len};
 
 	(void)http_write_stream(request, head, sizeof(head));
-	*ret_goes_on = http_write_stream(request, text, len);
+	*ret_has_room = http_write_stream(request, text, len);
 }
 
 static void connect_put_end_message(struct http_request *request, const json_t *error)
 {
 	_cleanup_json_ json_t *end = error ? json_pack("{s:O}", "error", error) : json_object();
 	_cleanup_free_ char *text = end ? json_dumps(end, JSON_COMPACT) : NULL;
-	bool goes_on;
+	bool has_room;
 
-	connect_put_envelope(request, CONNECT_FLAG_END, text ? text : "{}", text ? strlen(text) : 2, &goes_on);
+	connect_put_message(request, CONNECT_FLAG_END, text ? text : "{}", text ? strlen(text) : 2, &has_room);
 	http_end_stream(request);
 }
 
@@ -191,9 +193,9 @@ void connect_fail(struct http_request *request, enum connect_code code, const ch
 	(void)vsnprintf(message, sizeof(message), format, args);
 	va_end(args);
 	error = connect_make_error(code, message);
-	if (!error) /* the text was cut within a character */
+	if (!error) /* not UTF-8: the message was cut within a character */
 		error = connect_make_error(code, connect_codes[code].name);
-	if (!connect_is_stream(request)) {
+	if (!connect_request_is_stream(request)) {
 		http_answer_json(request, connect_codes[code].status, json_incref(error));
 		return;
 	}
@@ -234,12 +236,12 @@ void connect_begin_stream(struct e2b_call *call, json_t *ping, void (*on_room)(v
 bool connect_send_message(struct e2b_call *call, json_t *message)
 {
 	_cleanup_free_ char *text = message ? json_dumps(message, JSON_COMPACT) : NULL;
-	bool goes_on = true;
+	bool has_room = true;
 
 	json_decref(message);
 	if (text)
-		connect_put_envelope(call->request, 0, text, strlen(text), &goes_on);
-	return goes_on;
+		connect_put_message(call->request, 0, text, strlen(text), &has_room);
+	return has_room;
 }
 
 void connect_end_stream(struct e2b_call *call, enum connect_code code, const char *message)

@@ -1,4 +1,4 @@
-/* The server: which part of the protocol a request is for. */
+/* The E2B server: starts and ends it, and passes each request on to the part of the protocol that handles it. */
 #include "agents/e2b/e2b.h"
 
 #include <errno.h>
@@ -11,9 +11,9 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 
-/* ---- which sandbox ---- */
+/* ---- a request's sandbox and port ---- */
 
-/* "49983-ID.domain": the port and the sandbox that a host name tells. False: it tells none. */
+/* Parses a host name such as "49983-ID.DOMAIN" into a port and a sandbox's id. False: it has another form. */
 static bool e2b_parse_host(const char *host, char id[HTTP_PATH_PART_SIZE], uint64_t *ret_port)
 {
 	char port[8];
@@ -32,8 +32,8 @@ static bool e2b_parse_host(const char *host, char id[HTTP_PATH_PART_SIZE], uint6
 	return true;
 }
 
-/* False: the request names no sandbox. */
-static bool e2b_get_target_sandbox(struct http_request *request, char id[HTTP_PATH_PART_SIZE], uint64_t *ret_port)
+/* Finds the sandbox's id and the port that a request names. False: it names no sandbox. *ret_port 0: malformed. */
+static bool e2b_get_target_id_and_port(struct http_request *request, char id[HTTP_PATH_PART_SIZE], uint64_t *ret_port)
 {
 	const char *header = http_get_header(request, "E2b-Sandbox-Id");
 	const char *port = http_get_header(request, "E2b-Sandbox-Port");
@@ -47,13 +47,13 @@ static bool e2b_get_target_sandbox(struct http_request *request, char id[HTTP_PA
 	return true;
 }
 
-/* ---- envd's own requests ---- */
+/* ---- requests for envd ---- */
 
 static bool e2b_has_valid_token(const struct e2b_sandbox *box, struct http_request *request)
 {
 	const char *token = http_get_header(request, "X-Access-Token");
 
-	return !box->token[0] || (token && keys_equal_in_constant_time(token, box->token));
+	return !box->envd_token[0] || (token && keys_equal_in_constant_time(token, box->envd_token));
 }
 
 static void envd_answer_envs(const struct e2b_sandbox *box, struct http_request *request)
@@ -87,7 +87,7 @@ static void envd_on_init_body(void *data, struct http_request *request, const ch
 	http_answer(request, 204, NULL, "", 0);
 }
 
-static void envd_handle(struct e2b_sandbox *box, struct http_request *request)
+static void envd_handle_request(struct e2b_sandbox *box, struct http_request *request)
 {
 	const char *method = http_get_method(request), *path = http_get_path(request);
 	bool is_get = strcmp(method, "GET") == 0, is_post = strcmp(method, "POST") == 0;
@@ -95,7 +95,7 @@ static void envd_handle(struct e2b_sandbox *box, struct http_request *request)
 	if (is_get && strcmp(path, "/health") == 0) {
 		http_answer(request, 204, NULL, "", 0);
 	} else if ((is_get || is_post) && strcmp(path, "/files") == 0) {
-		files_handle(box, request); /* it may be signed instead of having a token */
+		files_handle_request(box, request); /* checks token or signature by itself */
 	} else if (!e2b_has_valid_token(box, request)) {
 		box->e2b->denied_request_count++;
 		if (strncmp(path, "/process.", 9) == 0 || strncmp(path, "/filesystem.", 12) == 0)
@@ -108,7 +108,7 @@ static void envd_handle(struct e2b_sandbox *box, struct http_request *request)
 	} else if (is_post && strcmp(path, "/init") == 0) {
 		e2b_call_read_body(box, request, envd_on_init_body);
 	} else if (strncmp(path, "/process.", 9) == 0 || strncmp(path, "/filesystem.", 12) == 0) {
-		rpc_handle(box, request);
+		rpc_handle_request(box, request);
 	} else {
 		e2b_fail(request, 404, "this server has no %s %.200s", method, path);
 	}
@@ -116,7 +116,7 @@ static void envd_handle(struct e2b_sandbox *box, struct http_request *request)
 
 /* ---- */
 
-/* A request for the interpreter, or for a server in the sandbox. */
+/* Handles a request for the code interpreter, or for a server in the sandbox, if the client has a token. */
 static void e2b_check_and_handle_traffic(struct e2b_sandbox *box, struct http_request *request, uint64_t port)
 {
 	const char *traffic = http_get_header(request, "E2B-Traffic-Access-Token");
@@ -124,11 +124,11 @@ static void e2b_check_and_handle_traffic(struct e2b_sandbox *box, struct http_re
 				(traffic && keys_equal_in_constant_time(traffic, box->traffic_token));
 
 	if (is_allowed && port == E2B_INTERPRETER_PORT) {
-		interpreter_handle(box, request);
+		interpreter_handle_request(box, request);
 		return;
 	}
 	if (is_allowed) {
-		port_handle(box, request, port);
+		port_handle_request(box, request, port);
 		return;
 	}
 	box->e2b->denied_request_count++;
@@ -143,11 +143,11 @@ static void e2b_on_request(void *data, struct http_request *request)
 	uint64_t port;
 
 	e2b->request_count++;
-	if (!e2b_get_target_sandbox(request, id, &port)) {
+	if (!e2b_get_target_id_and_port(request, id, &port)) {
 		if (strcmp(http_get_path(request), "/files") == 0)
-			files_handle_signed(e2b, request);
+			files_handle_signed_request(e2b, request);
 		else
-			management_handle(e2b, request);
+			management_handle_request(e2b, request);
 		return;
 	}
 	box = e2b_sandbox_find(e2b, id);
@@ -157,7 +157,7 @@ static void e2b_on_request(void *data, struct http_request *request)
 				 json_pack("{s:s, s:s*, s:i}", "message", "The sandbox was not found", "sandboxId", id,
 					   "code", 502));
 	} else if (port == E2B_ENVD_PORT) {
-		envd_handle(box, request);
+		envd_handle_request(box, request);
 	} else {
 		e2b_check_and_handle_traffic(box, request, port);
 	}
@@ -165,15 +165,15 @@ static void e2b_on_request(void *data, struct http_request *request)
 
 static int e2b_copy_options(struct e2b *e2b, const struct e2b_options *options)
 {
-	struct e2b_options *own = &e2b->options;
+	struct e2b_options *copy = &e2b->options;
 
-	own->callgate_path = strdup(options->callgate_path);
-	own->builtin_templates_dir = strdup(options->builtin_templates_dir);
-	own->user_templates_dir = options->user_templates_dir ? strdup(options->user_templates_dir) : NULL;
-	own->audit_log_dir = options->audit_log_dir ? strdup(options->audit_log_dir) : NULL;
-	return own->callgate_path && own->builtin_templates_dir &&
-			       (own->user_templates_dir || !options->user_templates_dir) &&
-			       (own->audit_log_dir || !options->audit_log_dir)
+	copy->callgate_path = strdup(options->callgate_path);
+	copy->builtin_templates_dir = strdup(options->builtin_templates_dir);
+	copy->user_templates_dir = options->user_templates_dir ? strdup(options->user_templates_dir) : NULL;
+	copy->audit_log_dir = options->audit_log_dir ? strdup(options->audit_log_dir) : NULL;
+	return copy->callgate_path && copy->builtin_templates_dir &&
+			       (copy->user_templates_dir || !options->user_templates_dir) &&
+			       (copy->audit_log_dir || !options->audit_log_dir)
 		       ? 0
 		       : -ENOMEM;
 }
@@ -186,7 +186,6 @@ static int e2b_load_options(struct e2b *e2b, const struct e2b_options *options, 
 
 	e2b->cpu_count = count > 0 ? (int)count : 1;
 	e2b->sandboxes_max = E2B_SANDBOXES_MAX_DEFAULT;
-	e2b->start_ms = e2b_get_real_time_ms();
 	if (error == 0 && sandboxes &&
 	    (!json_is_integer(sandboxes) || json_integer_value(sandboxes) < 1 ||
 	     json_integer_value(sandboxes) > E2B_SANDBOXES_MAX)) {
@@ -195,7 +194,7 @@ static int e2b_load_options(struct e2b *e2b, const struct e2b_options *options, 
 	}
 	if (sandboxes)
 		e2b->sandboxes_max = (unsigned)json_integer_value(sandboxes);
-	return error == 0 ? keys_load(e2b, json_object_get(options->limits, "keys"), ret_why) : error;
+	return error == 0 ? keys_load_all(e2b, json_object_get(options->limits, "keys"), ret_why) : error;
 }
 
 int e2b_create(struct loop *loop, const struct e2b_options *options, struct e2b **ret_e2b, char **ret_why)
@@ -208,11 +207,11 @@ int e2b_create(struct loop *loop, const struct e2b_options *options, struct e2b 
 	*ret_why = NULL;
 	if (e2b) {
 		e2b->loop = loop;
-		e2b->on_room = admission_start_waiting;
+		e2b->on_room = admission_serve_queue;
 		error = e2b_load_options(e2b, options, ret_why);
 	}
 	if (error == 0)
-		error = quota_watch_cpu(e2b);
+		error = quota_start_cpu_watch(e2b);
 	if (error == 0)
 		error = http_server_create(loop, &http, &e2b->http_server);
 	else
@@ -220,7 +219,7 @@ int e2b_create(struct loop *loop, const struct e2b_options *options, struct e2b 
 	if (error == 0) {
 		templates_load_all(e2b);
 		for (struct e2b_template *template = e2b->templates; template; template = template->next)
-			e2b_spares_make(e2b, template);
+			e2b_spares_refill(e2b, template);
 		*ret_e2b = e2b;
 	} else {
 		e2b_free(e2b);
@@ -240,7 +239,7 @@ void e2b_free(struct e2b *e2b)
 		e2b_sandbox_end(e2b->sandboxes, "server_stopped");
 	http_server_free(e2b->http_server);
 	templates_free_all(e2b);
-	quota_stop(e2b);
+	quota_stop_cpu_watch(e2b);
 	keys_free_all(e2b);
 	free((char *)(uintptr_t)e2b->options.callgate_path);
 	free((char *)(uintptr_t)e2b->options.builtin_templates_dir);

@@ -1,6 +1,7 @@
 /*
- * GET and POST of /files: content of files. A download is held back until it is known that the file can be read; an
- * upload goes to the program that writes it as fast as that takes it.
+ * GET and POST of /files: downloads and uploads. A file is read or written by a program in the sandbox (fileop.h). The
+ * answer to a download begins late, so that a file that cannot be read gets an error status. An upload is read from the
+ * client only as fast as the program writes it.
  */
 #include <errno.h>
 #include <microhttpd.h>
@@ -16,10 +17,10 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 
-#define DOWNLOAD_HELD_BYTES_MAX (256u << 10) /* before the answer begins: smaller files have a Content-Length */
+#define DOWNLOAD_HELD_BYTES_MAX (256u << 10) /* a file up to this size is read as a whole before it is answered */
 #define UPLOAD_FILES_MAX 1000u
-#define UPLOAD_OPEN_FILES_MAX 4u      /* while more are written, no content is read */
-#define UPLOAD_FORM_SLICE_BYTES 1024u /* of a form, at a time: few files begin in it */
+#define UPLOAD_OPEN_FILES_MAX 4u      /* while more files are being written, no content is read */
+#define UPLOAD_FORM_SLICE_BYTES 1024u /* a form is parsed in pieces so small that few files begin in one */
 #define UPLOAD_METADATA_BYTES_MAX 4096u
 #define UPLOAD_METADATA_KEY_BYTES_MAX 246u
 
@@ -52,7 +53,7 @@ static unsigned files_get_http_status(int error)
 struct download {
 	struct e2b_call *call;
 	struct fileop *fileop;
-	struct buf held_content;
+	struct buf held_content; /* what was read before the answer begins */
 	bool answer_has_begun;
 };
 
@@ -97,7 +98,7 @@ static void download_on_answer(void *data, int error, const char *message, const
 
 	(void)answer;
 	if (download->answer_has_begun && error) {
-		e2b_call_abort(call); /* it must not look complete */
+		e2b_call_abort(call); /* a partial answer must not look complete */
 	} else {
 		e2b_call_finish(call);
 		if (download->answer_has_begun)
@@ -146,30 +147,31 @@ static void files_download(struct e2b_sandbox *box, struct http_request *request
 
 struct upload;
 
-/* One file of an upload: the program that writes it, and content that it has not taken yet. */
+/* One file of an upload: the program that writes it, and content that the program has not taken yet. */
 struct upload_file {
 	struct upload_file *next;
 	struct upload *upload;
 	struct fileop *fileop;
 	char *path;
 	struct buf pending_content;
-	size_t pending_sent_bytes, number;
-	bool has_content, is_complete;
+	size_t pending_sent_bytes;
+	size_t entry_index; /* index of the file in upload.written_entries */
+	bool has_content, content_is_complete;
 };
 
 struct upload {
 	struct e2b_call *call;
-	struct MHD_PostProcessor *form_parser; /* of a form; NULL: the body is the content */
-	char *path;                            /* that the address names; NULL: each file of a form has a name */
-	json_t *metadata;
-	bool is_gzipped;                /* by gzip */
-	struct upload_file *open_files; /* being written; the first is the one whose content comes */
-	size_t file_count;              /* of all files so far */
-	uint64_t received_bytes;
-	json_t *written_entries;        /* their entries */
-	char last_form_file_name[4096]; /* of the file whose content comes, as the form has it */
-	bool body_has_ended;            /* the body is complete */
-	int error;
+	struct MHD_PostProcessor *form_parser; /* NULL: the body is no form, but one file's content */
+	char *url_path;                        /* path in the URL's query; NULL: the form names a path of each file */
+	json_t *metadata;                      /* name-value pairs to store with each file */
+	bool is_gzipped;
+	struct upload_file *open_files; /* being written; the content that arrives next is for the first one */
+	size_t file_count;              /* files that were begun, the written ones included */
+	uint64_t received_bytes;        /* of the request's body */
+	json_t *written_entries;        /* the answer: an EntryInfo of each file, null until the file is written */
+	char last_form_file_name[4096]; /* name in the form of the file that was begun last */
+	bool body_has_ended;            /* the whole request body has arrived */
+	int failure_errno;              /* why the upload has failed; 0: it has not */
 };
 
 static void upload_file_free(struct upload_file *file)
@@ -192,7 +194,7 @@ static void upload_free(struct upload *upload)
 		(void)MHD_destroy_post_processor(upload->form_parser);
 	json_decref(upload->metadata);
 	json_decref(upload->written_entries);
-	free(upload->path);
+	free(upload->url_path);
 	free(upload);
 }
 
@@ -201,7 +203,7 @@ static void upload_on_cancel(void *data)
 	upload_free(data);
 }
 
-/* Answers with an error. The upload does not exist afterwards; what was written stays. */
+/* Answers with an error, and frees the upload. Files that were written stay. */
 static void upload_fail(struct upload *upload, unsigned status, const char *message)
 {
 	struct http_request *request = upload->call->request;
@@ -228,7 +230,7 @@ static void upload_answer_if_complete(struct upload *upload)
 	http_answer_json(request, 200, written);
 }
 
-static bool upload_has_room(const struct upload *upload)
+static bool upload_can_take_content(const struct upload *upload)
 {
 	size_t count = 0;
 
@@ -254,7 +256,7 @@ static void upload_file_flush(struct upload_file *file)
 	if (file->pending_sent_bytes < file->pending_content.len)
 		return;
 	file->pending_content.len = file->pending_sent_bytes = 0;
-	if (file->is_complete)
+	if (file->content_is_complete)
 		fileop_end_content(file->fileop);
 }
 
@@ -263,7 +265,7 @@ static void upload_file_on_room(void *data)
 	struct upload_file *file = data;
 
 	upload_file_flush(file);
-	if (upload_has_room(file->upload))
+	if (upload_can_take_content(file->upload))
 		http_resume_body(file->upload->call->request);
 }
 
@@ -272,7 +274,7 @@ static void upload_file_on_answer(void *data, int error, const char *message, co
 	struct upload_file *file = data;
 	struct upload *upload = file->upload;
 	const json_t *metadata = json_object_get(answer, "metadata");
-	size_t number = file->number;
+	size_t index = file->entry_index;
 	json_t *entry;
 
 	slist_remove(upload->open_files, file, next);
@@ -285,13 +287,13 @@ static void upload_file_on_answer(void *data, int error, const char *message, co
 			  json_object_get(answer, "path"), "type", "file");
 	if (json_object_size(metadata) > 0)
 		(void)json_object_set(entry, "metadata", upload->metadata);
-	(void)json_array_set_new(upload->written_entries, number, entry);
-	if (upload_has_room(upload))
+	(void)json_array_set_new(upload->written_entries, index, entry);
+	if (upload_can_take_content(upload))
 		http_resume_body(upload->call->request);
 	upload_answer_if_complete(upload);
 }
 
-/* Starts to write a file. False: it cannot be started, for upload->error. */
+/* Starts a program that writes a file. False: that failed; upload->failure_errno says why. */
 static bool upload_begin_file(struct upload *upload, const char *path)
 {
 	struct upload_file *file = calloc(1, sizeof(*file));
@@ -301,8 +303,8 @@ static bool upload_begin_file(struct upload *upload, const char *path)
 
 	if (file && upload->file_count < UPLOAD_FILES_MAX) {
 		file->upload = upload;
-		file->path = process_resolve_path(path);
-		file->number = upload->file_count;
+		file->path = e2b_resolve_path(path);
+		file->entry_index = upload->file_count;
 		if (file->path)
 			error = fileop_start(upload->call->box->sandbox,
 					     json_pack("{s:s, s:s, s:b, s:O}", "op", "write", "path", file->path,
@@ -312,7 +314,7 @@ static bool upload_begin_file(struct upload *upload, const char *path)
 	if (error < 0) {
 		if (file)
 			upload_file_free(file);
-		upload->error = -error;
+		upload->failure_errno = -error;
 		return false;
 	}
 	upload->file_count++;
@@ -322,12 +324,12 @@ static bool upload_begin_file(struct upload *upload, const char *path)
 	return true;
 }
 
-/* The content of the first file has ended. */
+/* Marks the content of the file that is being received as complete. */
 static void upload_end_current_file(struct upload *upload)
 {
-	if (!upload->open_files || upload->open_files->is_complete)
+	if (!upload->open_files || upload->open_files->content_is_complete)
 		return;
-	upload->open_files->is_complete = true;
+	upload->open_files->content_is_complete = true;
 	upload_file_flush(upload->open_files);
 }
 
@@ -335,33 +337,33 @@ static void upload_add_content(struct upload *upload, const char *bytes, size_t 
 {
 	struct upload_file *file = upload->open_files;
 
-	if (len == 0 || !file || file->is_complete)
+	if (len == 0 || !file || file->content_is_complete)
 		return;
 	file->has_content = true;
 	buf_add(&file->pending_content, bytes, len);
 	if (file->pending_content.failed)
-		upload->error = ENOMEM;
+		upload->failure_errno = ENOMEM;
 	else
 		upload_file_flush(file);
 }
 
-/* Called by libmicrohttpd for each piece of a form. */
+/* Callback of libmicrohttpd's form parser, for each piece of a form's field. offset 0: the field begins. */
 static enum MHD_Result upload_on_form_part(void *cls, enum MHD_ValueKind kind, const char *key, const char *name,
 					   const char *type, const char *encoding, const char *bytes, uint64_t offset,
 					   size_t len)
 {
 	struct upload *upload = cls;
-	const char *path = upload->path ? upload->path : name;
+	const char *path = upload->url_path ? upload->url_path : name;
 	const struct upload_file *first = upload->open_files;
-	/* It may be called twice for the beginning of a file, with no content the first time. */
-	bool is_same = first && !first->is_complete && !first->has_content && upload->file_count > 0 &&
+	/* libmicrohttpd may report the beginning of a file twice, with no content the first time. */
+	bool is_same = first && !first->content_is_complete && !first->has_content && upload->file_count > 0 &&
 		       strcmp(upload->last_form_file_name, name ? name : "") == 0;
 
 	(void)kind;
 	(void)type;
 	(void)encoding;
 	if (!path || (!name && strcmp(key, "file") != 0))
-		return MHD_YES; /* a field that is no file */
+		return MHD_YES; /* ignores a field that is no file */
 	if (offset == 0 && !is_same) {
 		upload_end_current_file(upload);
 		(void)snprintf(upload->last_form_file_name, sizeof(upload->last_form_file_name), "%s",
@@ -370,16 +372,16 @@ static enum MHD_Result upload_on_form_part(void *cls, enum MHD_ValueKind kind, c
 			return MHD_NO;
 	}
 	upload_add_content(upload, bytes, len);
-	return upload->error ? MHD_NO : MHD_YES;
+	return upload->failure_errno ? MHD_NO : MHD_YES;
 }
 
-/* Takes one slice. False: the upload has failed, and does not exist any more. */
-static bool upload_take_slice(struct upload *upload, const char *bytes, size_t len)
+/* Takes a part of the request's body. False: the upload has failed, was answered, and is freed. */
+static bool upload_take_bytes(struct upload *upload, const char *bytes, size_t len)
 {
 	bool is_good = true;
 
 	upload->received_bytes += len;
-	if (upload->received_bytes > upload->call->box->template->disk_bytes) {
+	if (upload->received_bytes > upload->call->box->template->disk_limit_bytes) {
 		upload_fail(upload, 507, "the sandbox has no room for that much");
 		return false;
 	}
@@ -387,32 +389,32 @@ static bool upload_take_slice(struct upload *upload, const char *bytes, size_t l
 		is_good = MHD_post_process(upload->form_parser, bytes, len) == MHD_YES;
 	else
 		upload_add_content(upload, bytes, len);
-	if (is_good && !upload->error)
+	if (is_good && !upload->failure_errno)
 		return true;
-	if (upload->error)
-		upload_fail(upload, files_get_http_status(upload->error), strerror(upload->error));
+	if (upload->failure_errno)
+		upload_fail(upload, files_get_http_status(upload->failure_errno), strerror(upload->failure_errno));
 	else
 		upload_fail(upload, 400, "the form is malformed");
 	return false;
 }
 
-static size_t upload_on_bytes(void *data, const char *bytes, size_t len)
+static size_t upload_on_body_bytes(void *data, const char *bytes, size_t len)
 {
 	struct upload *upload = data;
 	const size_t slice = upload->form_parser ? UPLOAD_FORM_SLICE_BYTES : len;
 	size_t taken = 0;
 
-	while (taken < len && upload_has_room(upload)) {
+	while (taken < len && upload_can_take_content(upload)) {
 		size_t part = len - taken < slice ? len - taken : slice;
 
-		if (!upload_take_slice(upload, bytes + taken, part))
+		if (!upload_take_bytes(upload, bytes + taken, part))
 			return len;
 		taken += part;
 	}
 	return taken;
 }
 
-static void upload_on_end(void *data)
+static void upload_on_body_end(void *data)
 {
 	struct upload *upload = data;
 	struct MHD_PostProcessor *parser = upload->form_parser;
@@ -427,19 +429,20 @@ static void upload_on_end(void *data)
 	upload_answer_if_complete(upload);
 }
 
-/* ---- an upload's request ---- */
+/* ---- start of an upload ---- */
 
-struct metadata_search {
-	json_t *found;
-	size_t total_bytes;
+/* Collects the metadata that an upload's headers have. */
+struct metadata_collector {
+	json_t *pairs;
+	size_t pairs_bytes;
 	bool is_invalid;
 };
 
-/* A header X-Metadata-KEY: the key in lower case, both printable ASCII. */
-static void metadata_on_header(void *data, const char *name, const char *value)
+/* Collects a header X-Metadata-KEY. The key is brought to lower case; the value must be printable ASCII. */
+static void metadata_collect_header(void *data, const char *name, const char *value)
 {
 	static const char prefix[] = "X-Metadata-";
-	struct metadata_search *search = data;
+	struct metadata_collector *collector = data;
 	char key[UPLOAD_METADATA_KEY_BYTES_MAX + 1];
 	size_t len;
 
@@ -448,28 +451,28 @@ static void metadata_on_header(void *data, const char *name, const char *value)
 	name += sizeof(prefix) - 1;
 	len = strlen(name);
 	for (const char *at = value; *at; at++)
-		search->is_invalid |= *at < 0x20 || *at > 0x7e;
-	search->total_bytes += len + strlen(value) + strlen("user.e2b.");
-	if (len == 0 || len > UPLOAD_METADATA_KEY_BYTES_MAX || search->total_bytes > UPLOAD_METADATA_BYTES_MAX) {
-		search->is_invalid = true;
+		collector->is_invalid |= *at < 0x20 || *at > 0x7e;
+	collector->pairs_bytes += len + strlen(value) + strlen("user.e2b.");
+	if (len == 0 || len > UPLOAD_METADATA_KEY_BYTES_MAX || collector->pairs_bytes > UPLOAD_METADATA_BYTES_MAX) {
+		collector->is_invalid = true;
 		return;
 	}
 	for (size_t i = 0; i <= len; i++)
 		key[i] = (char)(name[i] >= 'A' && name[i] <= 'Z' ? name[i] + 32 : name[i]);
-	if (!json_object_get(search->found, key))
-		(void)json_object_set_new(search->found, key, json_string(value));
+	if (!json_object_get(collector->pairs, key))
+		(void)json_object_set_new(collector->pairs, key, json_string(value));
 }
 
-/* NULL with an answer. */
+/* Makes an upload with the metadata of the request's headers. NULL: failed, and an error was answered. */
 static struct upload *upload_create(struct e2b_sandbox *box, struct http_request *request, const char *path)
 {
-	struct metadata_search search = {.found = json_object()};
+	struct metadata_collector collector = {.pairs = json_object()};
 	const char *encoding = http_get_header(request, "Content-Encoding");
 	struct upload *upload;
 
-	http_for_each_header(request, metadata_on_header, &search);
-	if (search.is_invalid) {
-		json_decref(search.found);
+	http_for_each_header(request, metadata_collect_header, &collector);
+	if (collector.is_invalid) {
+		json_decref(collector.pairs);
 		e2b_fail(request, 400, "keys and values of X-Metadata-… must be printable ASCII, at most %u bytes",
 			 UPLOAD_METADATA_BYTES_MAX);
 		return NULL;
@@ -478,14 +481,14 @@ static struct upload *upload_create(struct e2b_sandbox *box, struct http_request
 	if (upload)
 		upload->call = e2b_call_create(box, request, upload_on_cancel, upload);
 	if (!upload || !upload->call) {
-		json_decref(search.found);
+		json_decref(collector.pairs);
 		free(upload);
 		e2b_fail(request, 503, "the server has no memory");
 		return NULL;
 	}
-	upload->metadata = search.found;
+	upload->metadata = collector.pairs;
 	upload->written_entries = json_array();
-	upload->path = path ? strdup(path) : NULL;
+	upload->url_path = path ? strdup(path) : NULL;
 	upload->is_gzipped = encoding && strcasecmp(encoding, "gzip") == 0;
 	return upload;
 }
@@ -495,11 +498,12 @@ static void files_upload(struct e2b_sandbox *box, struct http_request *request, 
 	const char *type = http_get_header(request, "Content-Type"),
 		   *length = http_get_header(request, "Content-Length");
 	bool is_form = type && strncasecmp(type, "multipart/form-data", strlen("multipart/form-data")) == 0;
-	struct http_body_handler handler = {.on_bytes = upload_on_bytes, .on_end = upload_on_end};
+	struct http_body_handler handler = {.on_bytes = upload_on_body_bytes, .on_end = upload_on_body_end};
 	struct upload *upload;
 	uint64_t bytes;
 
-	if (length && text_parse_number(length, 0, UINT64_MAX, &bytes) == 0 && bytes > box->template->disk_bytes) {
+	if (length && text_parse_number(length, 0, UINT64_MAX, &bytes) == 0 &&
+	    bytes > box->template->disk_limit_bytes) {
 		e2b_fail(request, 507, "the sandbox has no room for that much");
 		return;
 	}
@@ -520,39 +524,43 @@ static void files_upload(struct e2b_sandbox *box, struct http_request *request, 
 		http_stream_body(request, &handler);
 }
 
-/* ---- who may ---- */
+/* ---- signatures ---- */
 
-/* The signature of an address: SHA-256 of what it allows and the sandbox's token, as base64. */
+/*
+ * Whether the URL has a valid signature: base64 of a SHA-256 over path, operation, user, the sandbox's token and the
+ * expiration time. A sandbox without a token accepts none.
+ */
 static bool files_signature_is_valid(const struct e2b_sandbox *box, struct http_request *request, const char *path,
 				     const char *operation)
 {
-	const char *given = http_get_query(request, "signature"),
-		   *end = http_get_query(request, "signature_expiration");
-	const char *user = http_get_query(request, "username");
+	const char *given = http_get_query_parameter(request, "signature"),
+		   *end = http_get_query_parameter(request, "signature_expiration");
+	const char *user = http_get_query_parameter(request, "username");
 	_cleanup_buf_ struct buf text = {0};
 	char hex[SHA256_HEX_SIZE];
 	char bytes[32];
 	_cleanup_json_ json_t *expected = NULL;
 	_cleanup_free_ char *right = NULL;
 
-	if (!given || strncmp(given, "v1_", 3) != 0 || !box->token[0])
+	if (!given || strncmp(given, "v1_", 3) != 0 || !box->envd_token[0])
 		return false;
-	buf_printf(&text, "%s:%s:%s:%s%s%s", path ? path : "", operation, user ? user : "", box->token, end ? ":" : "",
-		   end ? end : "");
+	buf_printf(&text, "%s:%s:%s:%s%s%s", path ? path : "", operation, user ? user : "", box->envd_token,
+		   end ? ":" : "", end ? end : "");
 	if (text.failed)
 		return false;
 	sha256_hash_bytes(text.data, text.len, hex);
 	for (size_t i = 0; i < sizeof(bytes); i++)
 		bytes[i] = (char)(text_parse_hex_digit(hex[2 * i]) << 4 | text_parse_hex_digit(hex[2 * i + 1]));
 	expected = connect_encode_base64(bytes, sizeof(bytes));
-	right = expected ? strndup(json_string_value(expected), json_string_length(expected) - 1) : NULL; /* no "=" */
+	/* Without the last character, which is base64's padding. */
+	right = expected ? strndup(json_string_value(expected), json_string_length(expected) - 1) : NULL;
 	return right && keys_equal_in_constant_time(given + 3, right);
 }
 
-/* False: it is over; answered. */
+/* Whether the URL's signature is still valid now. False: it has expired, and an error was answered. */
 static bool files_check_signature_expiration(struct http_request *request)
 {
-	const char *end = http_get_query(request, "signature_expiration");
+	const char *end = http_get_query_parameter(request, "signature_expiration");
 
 	if (!end || strtoll(end, NULL, 10) > e2b_get_real_time_ms() / 1000)
 		return true;
@@ -562,8 +570,9 @@ static bool files_check_signature_expiration(struct http_request *request)
 
 static void files_serve_request(struct e2b_sandbox *box, struct http_request *request)
 {
-	const char *path = http_get_query(request, "path"), *user = http_get_query(request, "username");
-	_cleanup_free_ char *resolved = path && *path ? process_resolve_path(path) : NULL;
+	const char *path = http_get_query_parameter(request, "path"),
+		   *user = http_get_query_parameter(request, "username");
+	_cleanup_free_ char *resolved = path && *path ? e2b_resolve_path(path) : NULL;
 	bool is_get = strcmp(http_get_method(request), "GET") == 0;
 
 	if (user && *user && strcmp(user, "user") != 0)
@@ -576,14 +585,14 @@ static void files_serve_request(struct e2b_sandbox *box, struct http_request *re
 		files_upload(box, request, resolved);
 }
 
-void files_handle(struct e2b_sandbox *box, struct http_request *request)
+void files_handle_request(struct e2b_sandbox *box, struct http_request *request)
 {
 	const char *token = http_get_header(request, "X-Access-Token");
 	const char *operation = strcmp(http_get_method(request), "GET") == 0 ? "read" : "write";
 
-	if (!box->token[0] || (token && keys_equal_in_constant_time(token, box->token))) {
+	if (!box->envd_token[0] || (token && keys_equal_in_constant_time(token, box->envd_token))) {
 		files_serve_request(box, request);
-	} else if (!files_signature_is_valid(box, request, http_get_query(request, "path"), operation)) {
+	} else if (!files_signature_is_valid(box, request, http_get_query_parameter(request, "path"), operation)) {
 		box->e2b->denied_request_count++;
 		e2b_fail(request, 401, "missing or invalid signature, and no X-Access-Token of the sandbox");
 	} else if (files_check_signature_expiration(request)) {
@@ -591,13 +600,13 @@ void files_handle(struct e2b_sandbox *box, struct http_request *request)
 	}
 }
 
-void files_handle_signed(struct e2b *e2b, struct http_request *request)
+void files_handle_signed_request(struct e2b *e2b, struct http_request *request)
 {
 	const char *operation = strcmp(http_get_method(request), "GET") == 0 ? "read" : "write";
 
 	for (struct e2b_sandbox *box = e2b->sandboxes; box; box = box->next)
 		if (box->is_ready &&
-		    files_signature_is_valid(box, request, http_get_query(request, "path"), operation)) {
+		    files_signature_is_valid(box, request, http_get_query_parameter(request, "path"), operation)) {
 			if (files_check_signature_expiration(request))
 				files_serve_request(box, request);
 			return;

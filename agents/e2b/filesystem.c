@@ -1,4 +1,4 @@
-/* filesystem.Filesystem: names, directories, watches. */
+/* The service filesystem.Filesystem of envd: looks at and changes files' names and directories, and watches them. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,13 +8,13 @@
 #include "agents/slist.h"
 #include "base/cleanup.h"
 
-/* Events of CreateWatcher that were not fetched; further ones are lost. */
+/* How many events CreateWatcher keeps for GetWatcherEvents. Further events are dropped. */
 #define WATCHER_UNFETCHED_EVENTS_MAX 10000u           /* of one watcher */
-#define WATCHER_UNFETCHED_EVENTS_BYTES_MAX (1u << 20) /* as JSON, of all watchers of a sandbox */
+#define WATCHER_UNFETCHED_EVENTS_BYTES_MAX (1u << 20) /* length as JSON, of all watchers of a sandbox together */
 
-/* ---- what comes out of a sandbox ---- */
+/* ---- data from a sandbox, which is hostile ---- */
 
-static void entry_copy_text(json_t *to, const json_t *from, const char *name)
+static void entry_copy_text_member(json_t *to, const json_t *from, const char *name)
 {
 	const json_t *value = json_object_get(from, name);
 
@@ -22,7 +22,7 @@ static void entry_copy_text(json_t *to, const json_t *from, const char *name)
 		(void)json_object_set(to, name, (json_t *)(uintptr_t)value);
 }
 
-/* An EntryInfo with the members that the protocol has, and nothing else. */
+/* Copies the members that the protocol's EntryInfo has. What else the sandbox has put there is dropped. */
 static json_t *entry_copy_known_members(const json_t *from)
 {
 	static const char *const texts[] = {"name",  "type",  "path",         "size",         "permissions",
@@ -32,12 +32,12 @@ static json_t *entry_copy_known_members(const json_t *from)
 	const char *name;
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
-		entry_copy_text(entry, from, texts[i]);
+		entry_copy_text_member(entry, from, texts[i]);
 	if (json_is_integer(mode))
 		(void)json_object_set_new(entry, "mode", json_integer(json_integer_value(mode) & 07777));
 	json_object_foreach((json_t *)(uintptr_t)metadata, name, value)
 	{
-		entry_copy_text(pairs, metadata, name);
+		entry_copy_text_member(pairs, metadata, name);
 	}
 	if (json_object_size(pairs) > 0)
 		(void)json_object_set(entry, "metadata", pairs);
@@ -45,8 +45,9 @@ static json_t *entry_copy_known_members(const json_t *from)
 	return entry;
 }
 
-/* ---- unary calls ---- */
+/* ---- unary calls of filesystem.Filesystem ---- */
 
+/* A unary call that a program in the sandbox performs. */
 struct file_call {
 	struct e2b_call *call;
 	struct fileop *fileop;
@@ -54,16 +55,16 @@ struct file_call {
 
 static void file_call_on_answer(void *data, int error, const char *message, const json_t *answer)
 {
-	struct file_call *own = data;
-	struct http_request *request = own->call->request;
+	struct file_call *file_call = data;
+	struct http_request *request = file_call->call->request;
 	const json_t *entry = json_object_get(answer, "entry"), *entries = json_object_get(answer, "entries"), *item;
 	json_t *list;
 	size_t i;
 
-	e2b_call_finish(own->call);
-	free(own);
+	e2b_call_finish(file_call->call);
+	free(file_call);
 	if (error) {
-		connect_fail(request, connect_code_of_errno(error), "%s", message);
+		connect_fail(request, connect_code_from_errno(error), "%s", message);
 		return;
 	}
 	if (json_is_object(entry)) {
@@ -84,51 +85,51 @@ static void file_call_on_answer(void *data, int error, const char *message, cons
 
 static void file_call_on_cancel(void *data)
 {
-	struct file_call *own = data;
+	struct file_call *file_call = data;
 
-	fileop_cancel(own->fileop);
-	free(own);
+	fileop_cancel(file_call->fileop);
+	free(file_call);
 }
 
-/* Starts a request for files, which is taken. It is answered in any case. */
-static void file_call_start(struct e2b_sandbox *box, struct http_request *request, json_t *asked)
+/* Starts a program in the sandbox for a file request, which is taken. If that fails, answers with an error. */
+static void file_call_start(struct e2b_sandbox *box, struct http_request *request, json_t *file_request)
 {
-	struct file_call *own = calloc(1, sizeof(*own));
-	const struct fileop_handler handler = {.on_answer = file_call_on_answer, .data = own};
+	struct file_call *file_call = calloc(1, sizeof(*file_call));
+	const struct fileop_handler handler = {.on_answer = file_call_on_answer, .data = file_call};
 	int error = -ENOMEM;
 
-	if (own)
-		own->call = e2b_call_create(box, request, file_call_on_cancel, own);
-	if (own && own->call)
-		error = fileop_start(box->sandbox, asked, &handler, &own->fileop);
+	if (file_call)
+		file_call->call = e2b_call_create(box, request, file_call_on_cancel, file_call);
+	if (file_call && file_call->call)
+		error = fileop_start(box->sandbox, file_request, &handler, &file_call->fileop);
 	else
-		json_decref(asked);
+		json_decref(file_request);
 	if (error == 0) {
-		fileop_end_content(own->fileop);
+		fileop_end_content(file_call->fileop);
 		return;
 	}
-	if (own && own->call)
-		e2b_call_finish(own->call);
-	free(own);
-	connect_fail(request, connect_code_of_errno(-error), "the request cannot be started: %s", strerror(-error));
+	if (file_call && file_call->call)
+		e2b_call_finish(file_call->call);
+	free(file_call);
+	connect_fail(request, connect_code_from_errno(-error), "the request cannot be started: %s", strerror(-error));
 }
 
-/* A path of a message, resolved. Owned by the caller; NULL with an answer. */
-static char *message_get_path(struct http_request *request, const json_t *message, const char *name)
+/* Gets a path of a message, made absolute. Owned by the caller; NULL: no memory, and an error was answered. */
+static char *filesystem_get_path(struct http_request *request, const json_t *message, const char *name)
 {
 	const char *path = connect_get_text(message, name, NULL);
-	char *resolved = process_resolve_path(path ? path : "");
+	char *resolved = e2b_resolve_path(path ? path : "");
 
 	if (!resolved)
 		connect_fail(request, CONNECT_INTERNAL, "the server has no memory");
 	return resolved;
 }
 
-/* A call that has one path. */
+/* Starts a unary call with one path. op: as in file requests, agents/files/. */
 static void filesystem_start_on_path(struct e2b_sandbox *box, struct http_request *request, const json_t *message,
 				     const char *op)
 {
-	_cleanup_free_ char *path = connect_check_user(request) ? message_get_path(request, message, "path") : NULL;
+	_cleanup_free_ char *path = connect_check_user(request) ? filesystem_get_path(request, message, "path") : NULL;
 	int64_t depth = connect_get_integer(message, "depth", NULL, 1);
 
 	if (path)
@@ -159,8 +160,9 @@ static void filesystem_remove(struct e2b_sandbox *box, struct http_request *requ
 
 static void filesystem_move(struct e2b_sandbox *box, struct http_request *request, const json_t *message)
 {
-	_cleanup_free_ char *from = connect_check_user(request) ? message_get_path(request, message, "source") : NULL;
-	_cleanup_free_ char *to = from ? message_get_path(request, message, "destination") : NULL;
+	_cleanup_free_ char *from =
+		connect_check_user(request) ? filesystem_get_path(request, message, "source") : NULL;
+	_cleanup_free_ char *to = from ? filesystem_get_path(request, message, "destination") : NULL;
 
 	if (to)
 		file_call_start(box, request, json_pack("{s:s, s:s, s:s}", "op", "move", "path", from, "to", to));
@@ -168,23 +170,24 @@ static void filesystem_move(struct e2b_sandbox *box, struct http_request *reques
 
 /* ---- watches ---- */
 
+/* A watch of a directory. Its events go to a stream (WatchDir), or are fetched (CreateWatcher, GetWatcherEvents). */
 struct e2b_watcher {
 	struct e2b_watcher *next;
 	struct e2b_sandbox *box;
 	struct fileop *fileop;
-	struct e2b_call *call; /* a stream, or CreateWatcher until it has its answer; NULL: it is fetched from */
+	struct e2b_call *call; /* WatchDir, or CreateWatcher until the watch has begun; NULL: events are fetched */
 	bool is_stream, has_begun;
 	char id[E2B_ID_SIZE];
-	json_t *events;               /* not fetched yet */
-	size_t unfetched_event_bytes; /* of these as JSON; counted in box->unfetched_event_bytes, too */
+	json_t *unfetched_events;
+	size_t unfetched_event_bytes; /* length of unfetched_events as JSON; part of box->unfetched_event_bytes */
 };
 
-/* The watch has ended with its program, or is ended here. */
+/* Frees a watcher whose program in the sandbox has ended or was cancelled. */
 static void watcher_free(struct e2b_watcher *watcher)
 {
 	slist_remove(watcher->box->watchers, watcher, next);
 	watcher->box->unfetched_event_bytes -= watcher->unfetched_event_bytes;
-	json_decref(watcher->events);
+	json_decref(watcher->unfetched_events);
 	free(watcher);
 }
 
@@ -196,7 +199,7 @@ static void watcher_on_cancel(void *data)
 	watcher_free(watcher);
 }
 
-/* The client reads again. */
+/* Called when the client of a stream reads again after it was slow. */
 static void watcher_on_room(void *data)
 {
 	struct e2b_watcher *watcher = data;
@@ -225,24 +228,24 @@ static json_t *event_copy_known_members(const json_t *from)
 	const json_t *entry = json_object_get(from, "entry");
 	json_t *event = json_object();
 
-	entry_copy_text(event, from, "name");
-	entry_copy_text(event, from, "type");
+	entry_copy_text_member(event, from, "name");
+	entry_copy_text_member(event, from, "type");
 	if (json_is_object(entry))
 		(void)json_object_set_new(event, "entry", entry_copy_known_members(entry));
 	return event;
 }
 
-/* Keeps an event until it is fetched, if there is room. Takes the reference. */
+/* Keeps an event, which is taken, until the client fetches it. Drops the event if too many are kept already. */
 static void watcher_keep_event(struct e2b_watcher *watcher, json_t *event)
 {
-	const size_t bytes = json_dumpb(event, NULL, 0, JSON_COMPACT); /* the length only */
+	const size_t bytes = json_dumpb(event, NULL, 0, JSON_COMPACT); /* without a buffer, returns the length only */
 
-	if (json_array_size(watcher->events) >= WATCHER_UNFETCHED_EVENTS_MAX ||
+	if (json_array_size(watcher->unfetched_events) >= WATCHER_UNFETCHED_EVENTS_MAX ||
 	    watcher->box->unfetched_event_bytes + bytes > WATCHER_UNFETCHED_EVENTS_BYTES_MAX) {
 		json_decref(event);
 		return;
 	}
-	if (json_array_append_new(watcher->events, event) < 0)
+	if (json_array_append_new(watcher->unfetched_events, event) < 0)
 		return;
 	watcher->unfetched_event_bytes += bytes;
 	watcher->box->unfetched_event_bytes += bytes;
@@ -273,11 +276,12 @@ static void watcher_on_answer(void *data, int error, const char *message, const 
 	if (!call)
 		return;
 	if (has_begun) {
-		connect_end_stream(call, connect_code_of_errno(error), message ? message : "the watch has ended");
+		connect_end_stream(call, connect_code_from_errno(error), message ? message : "the watch has ended");
 		return;
 	}
 	e2b_call_finish(call);
-	connect_fail(request, connect_code_of_errno(error ? error : EIO), "%s", message ? message : "it did not begin");
+	connect_fail(request, connect_code_from_errno(error ? error : EIO), "%s",
+		     message ? message : "it did not begin");
 }
 
 static bool watcher_may_be_added(const struct e2b_sandbox *box, struct http_request *request)
@@ -306,7 +310,7 @@ static int watcher_start_fileop(struct e2b_watcher *watcher, const char *path, c
 
 static void watcher_start(struct e2b_sandbox *box, struct http_request *request, const json_t *message, bool is_stream)
 {
-	_cleanup_free_ char *path = connect_check_user(request) ? message_get_path(request, message, "path") : NULL;
+	_cleanup_free_ char *path = connect_check_user(request) ? filesystem_get_path(request, message, "path") : NULL;
 	struct e2b_watcher *watcher;
 	int error = -ENOMEM;
 
@@ -316,7 +320,7 @@ static void watcher_start(struct e2b_sandbox *box, struct http_request *request,
 	if (watcher) {
 		watcher->box = box;
 		watcher->is_stream = is_stream;
-		watcher->events = json_array();
+		watcher->unfetched_events = json_array();
 		watcher->next = box->watchers;
 		box->watchers = watcher;
 		watcher->call = e2b_call_create(box, request, watcher_on_cancel, watcher);
@@ -329,7 +333,7 @@ static void watcher_start(struct e2b_sandbox *box, struct http_request *request,
 		e2b_call_finish(watcher->call);
 	if (watcher)
 		watcher_free(watcher);
-	connect_fail(request, connect_code_of_errno(-error), "the watch cannot be started: %s", strerror(-error));
+	connect_fail(request, connect_code_from_errno(-error), "the watch cannot be started: %s", strerror(-error));
 }
 
 static void filesystem_watch_dir(struct e2b_sandbox *box, struct http_request *request, const json_t *message)
@@ -342,7 +346,7 @@ static void filesystem_create_watcher(struct e2b_sandbox *box, struct http_reque
 	watcher_start(box, request, message, false);
 }
 
-/* NULL with an answer. */
+/* Finds the watcher of CreateWatcher that a message names. NULL: there is none, and an error was answered. */
 static struct e2b_watcher *watcher_find(struct e2b_sandbox *box, struct http_request *request, const json_t *message)
 {
 	const char *id = connect_get_text(message, "watcherId", "watcher_id");
@@ -361,8 +365,8 @@ static void filesystem_get_events(struct e2b_sandbox *box, struct http_request *
 
 	if (!watcher)
 		return;
-	connect_answer(request, json_pack("{s:o}", "events", watcher->events));
-	watcher->events = json_array();
+	connect_answer(request, json_pack("{s:o}", "events", watcher->unfetched_events));
+	watcher->unfetched_events = json_array();
 	box->unfetched_event_bytes -= watcher->unfetched_event_bytes;
 	watcher->unfetched_event_bytes = 0;
 }

@@ -1,4 +1,7 @@
-/* The code interpreter: contexts of a sandbox, and code that runs in them. Answers of /execute are JSON lines. */
+/*
+ * The code interpreter of the protocol: makes contexts in a sandbox, and runs code in them. The answer to /execute is a
+ * stream of events, each a line of JSON.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,28 +12,29 @@
 #include "agents/slist.h"
 #include "base/cleanup.h"
 
+/* A context of a sandbox, as clients see it. */
 struct e2b_context {
 	struct e2b_context *next;
 	struct e2b_sandbox *box;
-	struct context *context; /* NULL: of a default one that nothing has run in yet */
+	struct context *interpreter; /* NULL: not started yet; the first code to run starts it */
 	char id[E2B_ID_SIZE];
 	const char *language;
 	char *cwd;
-	bool is_default; /* of its language */
+	bool is_default; /* code in the context's language runs in it if the client names no context */
 	struct execution *executions;
 };
 
+/* A request to run code in a context: /execute. */
 struct execution {
 	struct execution *next;
 	struct e2b_context *context;
 	struct e2b_call *call;
 	struct context_run *run;
-	bool has_ended;
 };
 
 /* ---- contexts ---- */
 
-/* The names by which clients ask for a language. NULL: this server does not have it. */
+/* Returns the language that a client's name, such as "js", stands for. NULL: the server does not have it. */
 static const char *language_find_by_alias(const char *name)
 {
 	static const char *const names[][2] = {
@@ -58,53 +62,55 @@ static void interpreter_fail_not_found(struct http_request *request, const char 
 	interpreter_fail(request, 404, text);
 }
 
-static void e2b_context_free(struct e2b_context *own)
+static void e2b_context_free(struct e2b_context *context)
 {
-	slist_remove(own->box->contexts, own, next);
-	while (own->executions) {
-		struct execution *execution = own->executions;
+	slist_remove(context->box->contexts, context, next);
+	while (context->executions) {
+		struct execution *execution = context->executions;
 
-		own->executions = execution->next;
+		context->executions = execution->next;
 		context_run_free(execution->run);
 		e2b_call_abort(execution->call);
 		free(execution);
 	}
-	if (own->context)
-		context_free(own->context);
-	free(own->cwd);
-	free(own);
+	if (context->interpreter)
+		context_free(context->interpreter);
+	free(context->cwd);
+	free(context);
 }
 
-/* Puts a context without an interpreter at the end of the list. NULL: no memory. */
+/* Makes a context, without starting its interpreter. NULL: no memory. */
 static struct e2b_context *e2b_context_add(struct e2b_sandbox *box, const char *language, const char *cwd)
 {
-	struct e2b_context *own = calloc(1, sizeof(*own));
+	struct e2b_context *context = calloc(1, sizeof(*context));
 
-	if (!own)
+	if (!context)
 		return NULL;
-	own->box = box;
-	own->language = language;
-	own->cwd = process_resolve_path(cwd);
-	if (!own->cwd || !keys_make_random_id(own->id)) {
-		free(own->cwd);
-		free(own);
+	context->box = box;
+	context->language = language;
+	context->cwd = e2b_resolve_path(cwd);
+	if (!context->cwd || !keys_make_random_id(context->id)) {
+		free(context->cwd);
+		free(context);
 		return NULL;
 	}
-	slist_append(box->contexts, own, next);
-	return own;
+	slist_append(box->contexts, context, next);
+	return context;
 }
 
-/* Starts the context's interpreter, unless there is one. 0 or -errno. */
-static int e2b_context_start_interpreter(struct e2b_context *own)
+/* Starts the context's interpreter, unless it was started before. 0 or -errno. */
+static int e2b_context_start_interpreter(struct e2b_context *context)
 {
-	bool is_python = strcmp(own->language, "python") == 0;
+	bool is_python = strcmp(context->language, "python") == 0;
 	const struct context_options options = {
-		.language = own->language,
-		.cwd = own->cwd,
-		.interpreter = is_python ? own->box->template->python_interpreter : NULL,
-		.warm = is_python ? (const char *const *)own->box->template->preloaded_modules : NULL};
+		.language = context->language,
+		.cwd = context->cwd,
+		.interpreter = is_python ? context->box->template->python_interpreter : NULL,
+		.warm = is_python ? (const char *const *)context->box->template->preloaded_modules : NULL};
 
-	return own->context ? 0 : context_create(own->box->e2b->loop, own->box->sandbox, &options, &own->context);
+	return context->interpreter ? 0
+				    : context_create(context->box->e2b->loop, context->box->sandbox, &options,
+						     &context->interpreter);
 }
 
 void contexts_free_all(struct e2b_sandbox *box)
@@ -115,32 +121,32 @@ void contexts_free_all(struct e2b_sandbox *box)
 
 static struct e2b_context *e2b_context_find(const struct e2b_sandbox *box, const char *id)
 {
-	struct e2b_context *own = box->contexts;
+	struct e2b_context *context = box->contexts;
 
-	while (own && strcmp(own->id, id) != 0)
-		own = own->next;
-	return own;
+	while (context && strcmp(context->id, id) != 0)
+		context = context->next;
+	return context;
 }
 
-static json_t *e2b_context_describe(const struct e2b_context *own)
+static json_t *e2b_context_describe(const struct e2b_context *context)
 {
-	return json_pack("{s:s, s:s, s:s}", "id", own->id, "language", own->language, "cwd", own->cwd);
+	return json_pack("{s:s, s:s, s:s}", "id", context->id, "language", context->language, "cwd", context->cwd);
 }
 
 static struct e2b_context *e2b_context_get_default(struct e2b_sandbox *box, const char *language)
 {
-	struct e2b_context *own = box->contexts;
+	struct e2b_context *context = box->contexts;
 
-	while (own && !(own->is_default && strcmp(own->language, language) == 0))
-		own = own->next;
-	if (!own)
-		own = e2b_context_add(box, language, E2B_WORKDIR);
-	if (own)
-		own->is_default = true;
-	return own;
+	while (context && !(context->is_default && strcmp(context->language, language) == 0))
+		context = context->next;
+	if (!context)
+		context = e2b_context_add(box, language, E2B_WORKDIR);
+	if (context)
+		context->is_default = true;
+	return context;
 }
 
-/* What code without a context runs in is a context as well, also before it is used for the first time. */
+/* Makes the default contexts, because clients can list them before any code has run in them. */
 static void e2b_context_add_defaults(struct e2b_sandbox *box)
 {
 	(void)e2b_context_get_default(box, "python");
@@ -153,11 +159,11 @@ void contexts_start_default_python(struct e2b_sandbox *box)
 
 	e2b_context_add_defaults(box);
 	context = e2b_context_get_default(box, "python");
-	if (context)
-		(void)e2b_context_start_interpreter(context); /* a failure is told to the code that runs first */
+	if (context) /* after a failure, the first code to run tries again, and gets the error */
+		(void)e2b_context_start_interpreter(context);
 }
 
-/* ---- running code ---- */
+/* ---- running code in a context ---- */
 
 static void execution_unlink(struct execution *execution)
 {
@@ -183,7 +189,7 @@ static void execution_on_room(void *data)
 		context_run_pause_output(execution->run, false);
 }
 
-/* A result that is a text is told without its quotes, as by the SDKs' own server. */
+/* Removes the quotes around a result that is a string, because E2B's own server does. */
 static json_t *execution_strip_quotes(const json_t *event)
 {
 	const char *text = json_string_value(json_object_get(event, "text"));
@@ -201,10 +207,10 @@ static void execution_on_event(void *data, const json_t *event)
 {
 	const char *type = json_string_value(json_object_get(event, "type"));
 	bool is_result = type && strcmp(type, "result") == 0;
-	_cleanup_json_ json_t *told =
+	_cleanup_json_ json_t *sent_event =
 		is_result ? execution_strip_quotes(event) : json_incref((json_t *)(uintptr_t)event);
 
-	execution_write_event(data, told);
+	execution_write_event(data, sent_event);
 }
 
 static void execution_on_end(void *data)
@@ -220,7 +226,7 @@ static void execution_on_end(void *data)
 	free(execution);
 }
 
-/* The client has hung up: what it wanted to know is of no use any more, and the context must be free for the next. */
+/* The client has hung up, or the sandbox ends: interrupts the code, so that the context is free for other code. */
 static void execution_on_cancel(void *data)
 {
 	struct execution *execution = data;
@@ -239,7 +245,7 @@ static int execution_run_code(struct execution *execution, const char *code, con
 						    .data = execution};
 	int error = e2b_context_start_interpreter(execution->context);
 
-	return error < 0 ? error : context_run_code(execution->context->context, &options, &execution->run);
+	return error < 0 ? error : context_run_code(execution->context->interpreter, &options, &execution->run);
 }
 
 static void execution_start(struct e2b_context *context, struct http_request *request, const char *code,
@@ -256,7 +262,7 @@ static void execution_start(struct e2b_context *context, struct http_request *re
 	}
 	if (execution && execution->call)
 		error = execution_run_code(execution, code, env);
-	if (error == 0) { /* what the code says comes later */
+	if (error == 0) { /* events of the code come later */
 		http_begin_stream(request, 200, "application/x-ndjson", -1, execution_on_room, execution);
 		return;
 	}
@@ -272,9 +278,13 @@ static void execution_start(struct e2b_context *context, struct http_request *re
 					    : "the code could not be started");
 }
 
-static const char no_language[] = "this server has no such language: it has python, javascript, typescript and bash";
+static const char unknown_language_message[] =
+	"this server has no such language: it has python, javascript, typescript and bash";
 
-/* The context that a request names, or that of a language, or of Python. NULL with an answer. */
+/*
+ * Finds the context that a request names, else the default one of its language, else that of Python. NULL: there is
+ * none, and an error was answered.
+ */
 static struct e2b_context *execution_find_context(struct e2b_sandbox *box, struct http_request *request,
 						  const json_t *body)
 {
@@ -290,7 +300,7 @@ static struct e2b_context *execution_find_context(struct e2b_sandbox *box, struc
 		if (!context)
 			interpreter_fail_not_found(request, id);
 	} else if (!language) {
-		interpreter_fail(request, 400, no_language);
+		interpreter_fail(request, 400, unknown_language_message);
 	} else {
 		context = e2b_context_get_default(box, language);
 		if (!context)
@@ -324,9 +334,9 @@ static void interpreter_create_context(struct e2b_sandbox *box, struct http_requ
 	const char *language = language_find_by_alias(name ? name : "python");
 	struct e2b_context *context = NULL;
 
-	e2b_context_add_defaults(box); /* they come first in the list */
+	e2b_context_add_defaults(box); /* before the new context, so that they are the first ones listed */
 	if (!language)
-		interpreter_fail(request, 400, no_language);
+		interpreter_fail(request, 400, unknown_language_message);
 	else if (slist_count(box->contexts, next) >= E2B_CONTEXTS_MAX)
 		interpreter_fail(request, 429, "the sandbox has as many contexts as it may have");
 	else if (!(context = e2b_context_add(box, language, cwd ? cwd : E2B_WORKDIR)))
@@ -367,7 +377,7 @@ static void interpreter_on_body(void *data, struct http_request *request, const 
 		interpreter_create_context(box, request, body);
 }
 
-void interpreter_handle(struct e2b_sandbox *box, struct http_request *request)
+void interpreter_handle_request(struct e2b_sandbox *box, struct http_request *request)
 {
 	const char *path = http_get_path(request), *method = http_get_method(request);
 	bool is_post = strcmp(method, "POST") == 0;
@@ -388,8 +398,8 @@ void interpreter_handle(struct e2b_sandbox *box, struct http_request *request)
 	} else {
 		if (!is_post)
 			e2b_context_free(context);
-		else if (context->context)
-			context_restart(context->context);
+		else if (context->interpreter)
+			context_restart(context->interpreter);
 		http_answer_json(request, 200, json_null());
 	}
 }

@@ -1,4 +1,4 @@
-/* API keys and what each may use; random ids and tokens. */
+/* API keys and their quotas; random ids and tokens. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "agents/e2b/private.h"
 #include "base/cleanup.h"
 
-#define API_KEY_BYTES_MIN 16u /* shorter ones can be guessed */
+#define API_KEY_BYTES_MIN 16u /* a shorter key could be guessed */
 #define API_KEY_BYTES_MAX 1024u
 
 bool keys_equal_in_constant_time(const char *a, const char *b)
@@ -17,7 +17,7 @@ bool keys_equal_in_constant_time(const char *a, const char *b)
 	unsigned difference = 0;
 
 	if (strlen(b) != len)
-		return false; /* the length is no secret */
+		return false; /* the length of a key or token is no secret */
 	for (size_t i = 0; i < len; i++)
 		difference |= (unsigned)(unsigned char)a[i] ^ (unsigned)(unsigned char)b[i];
 	return difference == 0;
@@ -25,7 +25,8 @@ bool keys_equal_in_constant_time(const char *a, const char *b)
 
 bool keys_make_random_id(char id[E2B_ID_SIZE])
 {
-	static const char letters[] = "abcdefghijklmnopqrstuvwxyz012345"; /* 32: a byte modulo their number is fair */
+	/* 32 of them, which divides 256: modulo 32, a random byte chooses each equally often. */
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyz012345";
 	unsigned char bytes[E2B_ID_SIZE - 2];
 
 	if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
@@ -47,7 +48,7 @@ bool keys_make_random_token(char token[E2B_TOKEN_SIZE])
 	return true;
 }
 
-struct e2b_key *keys_find(struct e2b *e2b, const char *text)
+struct e2b_key *keys_find_by_text(struct e2b *e2b, const char *text)
 {
 	char hash[SHA256_HEX_SIZE];
 	struct e2b_key *found = NULL;
@@ -55,7 +56,7 @@ struct e2b_key *keys_find(struct e2b *e2b, const char *text)
 	if (!text || strlen(text) > API_KEY_BYTES_MAX)
 		return NULL;
 	sha256_hash_bytes(text, strlen(text), hash);
-	for (size_t i = 0; i < e2b->key_count; i++) /* all of them: the time does not tell which */
+	for (size_t i = 0; i < e2b->key_count; i++) /* no early end: the time taken does not tell which key it was */
 		if (keys_equal_in_constant_time(hash, e2b->keys[i].key_hash))
 			found = &e2b->keys[i];
 	return found;
@@ -63,7 +64,7 @@ struct e2b_key *keys_find(struct e2b *e2b, const char *text)
 
 bool keys_cpu_is_used_up(const struct e2b_key *key)
 {
-	return key->cpu_ms >= key->cpu_max_ms;
+	return key->used_cpu_ms >= key->cpu_max_ms;
 }
 
 bool keys_have_quota_for(const struct e2b_key *key, const struct e2b_template *template, const char **ret_what)
@@ -71,9 +72,9 @@ bool keys_have_quota_for(const struct e2b_key *key, const struct e2b_template *t
 	*ret_what = NULL;
 	if (key->sandbox_count >= key->sandboxes_max)
 		*ret_what = "sandboxes";
-	else if (template->memory_bytes > key->memory_max - key->reserved_memory_bytes)
+	else if (template->memory_limit_bytes > key->memory_max_bytes - key->reserved_memory_bytes)
 		*ret_what = "memory";
-	else if (template->disk_bytes > key->disk_max - key->reserved_disk_bytes)
+	else if (template->disk_limit_bytes > key->disk_max_bytes - key->reserved_disk_bytes)
 		*ret_what = "disk";
 	else if (keys_cpu_is_used_up(key))
 		*ret_what = "processor time";
@@ -83,31 +84,31 @@ bool keys_have_quota_for(const struct e2b_key *key, const struct e2b_template *t
 void keys_reserve_quota(struct e2b_key *key, const struct e2b_template *template)
 {
 	key->sandbox_count++;
-	key->reserved_memory_bytes += template->memory_bytes;
-	key->reserved_disk_bytes += template->disk_bytes;
+	key->reserved_memory_bytes += template->memory_limit_bytes;
+	key->reserved_disk_bytes += template->disk_limit_bytes;
 	key->created_sandbox_count++;
 }
 
 void keys_return_quota(struct e2b_key *key, const struct e2b_template *template)
 {
 	key->sandbox_count--;
-	key->reserved_memory_bytes -= template->memory_bytes;
-	key->reserved_disk_bytes -= template->disk_bytes;
+	key->reserved_memory_bytes -= template->memory_limit_bytes;
+	key->reserved_disk_bytes -= template->disk_limit_bytes;
 }
 
 /* ---- processor time ---- */
 
 void keys_charge_cpu(struct e2b_sandbox *box, uint64_t cpu_ms)
 {
-	if (cpu_ms <= box->cpu_ms)
+	if (cpu_ms <= box->charged_cpu_ms)
 		return;
-	box->key->cpu_ms += cpu_ms - box->cpu_ms;
-	box->cpu_ms = cpu_ms;
+	box->key->used_cpu_ms += cpu_ms - box->charged_cpu_ms;
+	box->charged_cpu_ms = cpu_ms;
 }
 
 /* ---- the list of keys ---- */
 
-/* A limit of a key: a whole number that is not negative. */
+/* Reads a quota of a key: a whole number that is not negative; UINT64_MAX if the key has no such member. */
 static int keys_load_limit(const json_t *item, const char *name, uint64_t *ret_limit)
 {
 	const json_t *value = json_object_get(item, name);
@@ -135,8 +136,9 @@ static int keys_load_one(struct e2b_key *key, const json_t *item, size_t number,
 	sha256_hash_bytes(text, strlen(text), key->key_hash);
 	*ret_why = "\"sandboxes\", \"memory\", \"disk\" and \"cpu\" of a key are whole numbers";
 	if (keys_load_limit(item, "sandboxes", &key->sandboxes_max) < 0 ||
-	    keys_load_limit(item, "memory", &key->memory_max) < 0 ||
-	    keys_load_limit(item, "disk", &key->disk_max) < 0 || keys_load_limit(item, "cpu", &key->cpu_max_ms) < 0)
+	    keys_load_limit(item, "memory", &key->memory_max_bytes) < 0 ||
+	    keys_load_limit(item, "disk", &key->disk_max_bytes) < 0 ||
+	    keys_load_limit(item, "cpu", &key->cpu_max_ms) < 0)
 		return -EINVAL;
 	if (key->cpu_max_ms < UINT64_MAX / 1000)
 		key->cpu_max_ms *= 1000;
@@ -149,7 +151,7 @@ static int keys_load_one(struct e2b_key *key, const json_t *item, size_t number,
 	return key->name ? 0 : -ENOMEM;
 }
 
-int keys_load(struct e2b *e2b, const json_t *list, char **ret_why)
+int keys_load_all(struct e2b *e2b, const json_t *list, char **ret_why)
 {
 	const char *why = "there is no key";
 	size_t count = json_array_size(list);

@@ -1,4 +1,4 @@
-/* The server's log: a JSON object a line on stderr. */
+/* The log of callgate serve: one JSON object a line, on stderr. */
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -14,14 +14,14 @@ int64_t e2b_get_real_time_ms(void)
 	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-void e2b_format_time(int64_t ms, char text[E2B_TIME_TEXT_SIZE])
+void e2b_format_time(int64_t time_ms, char text[E2B_TIME_TEXT_SIZE])
 {
-	time_t seconds = (time_t)(ms / 1000);
+	time_t seconds = (time_t)(time_ms / 1000);
 	struct tm parts;
 	size_t len;
 
 	len = gmtime_r(&seconds, &parts) ? strftime(text, E2B_TIME_TEXT_SIZE, "%Y-%m-%dT%H:%M:%S", &parts) : 0;
-	(void)snprintf(text + len, E2B_TIME_TEXT_SIZE - len, ".%03dZ", (int)(ms % 1000));
+	(void)snprintf(text + len, E2B_TIME_TEXT_SIZE - len, ".%03dZ", (int)(time_ms % 1000));
 }
 
 void log_event(const char *event, json_t *fields)

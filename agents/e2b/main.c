@@ -1,6 +1,6 @@
 /*
- * The role "serve" of callgate-agents. What the command line said is a JSON object in the file E2B_OPTIONS_FD: a key is
- * not seen in a list of processes.
+ * The role "serve" of callgate-agents. `callgate serve` hands over its options as a JSON object in the file
+ * E2B_OPTIONS_FD, not as arguments: arguments, with the API keys in them, could be read by ps(1).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -13,15 +13,15 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 
-static int main_serve(struct loop *loop, const char *callgate, const json_t *given)
+static int main_serve(struct loop *loop, const char *callgate, const json_t *options_json)
 {
 	const struct e2b_options options = {
 		.listen_fd = E2B_LISTEN_FD,
 		.callgate_path = callgate,
-		.builtin_templates_dir = json_string_value(json_object_get(given, "templates")),
-		.user_templates_dir = json_string_value(json_object_get(given, "own_templates")),
-		.audit_log_dir = json_string_value(json_object_get(given, "audit_dir")),
-		.limits = json_object_get(given, "limits")};
+		.builtin_templates_dir = json_string_value(json_object_get(options_json, "templates")),
+		.user_templates_dir = json_string_value(json_object_get(options_json, "own_templates")),
+		.audit_log_dir = json_string_value(json_object_get(options_json, "audit_dir")),
+		.limits = json_object_get(options_json, "limits")};
 	_cleanup_free_ char *why = NULL;
 	struct e2b *e2b = NULL;
 	int error = options.builtin_templates_dir ? e2b_create(loop, &options, &e2b, &why) : -EINVAL;
@@ -37,27 +37,27 @@ static int main_serve(struct loop *loop, const char *callgate, const json_t *giv
 
 int e2b_main(int argc, char **argv, const char *callgate)
 {
-	json_t *given = json_loadfd(E2B_OPTIONS_FD, 0, NULL);
+	json_t *options_json = json_loadfd(E2B_OPTIONS_FD, 0, NULL);
 	_cleanup_close_ int signal_fd = -1;
 	struct loop *loop = NULL;
 	int status = ROLE_EXIT_ERROR, error;
 
 	(void)argv;
-	if (argc != 1 || !given) {
+	if (argc != 1 || !options_json) {
 		(void)text_printf(stderr, "callgate-agents is started by callgate; see callgate serve --help\n");
-		json_decref(given);
+		json_decref(options_json);
 		return ROLE_EXIT_ERROR;
 	}
 	(void)close(E2B_OPTIONS_FD);
-	(void)fcntl(E2B_LISTEN_FD, F_SETFD, FD_CLOEXEC); /* sandboxes must not keep the port */
+	(void)fcntl(E2B_LISTEN_FD, F_SETFD, FD_CLOEXEC); /* or a sandbox's process would keep the port in use */
 	error = loop_create(&loop);
 	if (error == 0)
 		error = role_stop_on_signals(loop, &signal_fd);
 	if (error == 0)
-		status = main_serve(loop, callgate, given);
+		status = main_serve(loop, callgate, options_json);
 	else
 		(void)text_printf(stderr, "callgate serve: cannot start: %s\n", strerror(-error));
-	json_decref(given);
+	json_decref(options_json);
 	loop_free(loop);
 	return status;
 }

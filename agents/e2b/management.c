@@ -1,4 +1,7 @@
-/* Management of sandboxes: create, list, look at, end, and what the protocol has that this server cannot do. */
+/*
+ * The management API: creates, lists, describes and ends sandboxes. Requests for what this server does not have are
+ * answered with the reason.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,10 +13,10 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 
-#define MANAGEMENT_METRICS_SLACK_S 5       /* the SDKs round times to seconds */
-#define MANAGEMENT_PAGE_SANDBOXES_MAX 100u /* sandboxes of a list */
+#define MANAGEMENT_METRICS_SLACK_S 5       /* an interval that ended this long ago still gets the present usage */
+#define MANAGEMENT_PAGE_SANDBOXES_MAX 100u /* sandboxes on one page of a list */
 
-/* What a handler gets: who asks, and the parts of the path. */
+/* A request of the management API: the client's API key, and the components of the path that the route has as {}. */
 struct management_call {
 	struct e2b *e2b;
 	struct e2b_key *key;
@@ -21,15 +24,16 @@ struct management_call {
 	char path_parts[HTTP_PATH_PARTS_MAX][HTTP_PATH_PART_SIZE];
 };
 
+/* Which function handles a method and a path. */
 struct management_route {
 	const char *method, *path;
-	void (*handle)(const struct management_call *call); /* has no body, or ignores it */
+	void (*handle)(const struct management_call *call); /* for a request without a body, or with an unused one */
 	void (*handle_with_body)(const struct management_call *call, const json_t *body);
 };
 
-/* ---- one sandbox ---- */
+/* ---- requests about one sandbox ---- */
 
-/* The sandbox that the path names, if it belongs to the key. NULL with an answer. */
+/* Finds the sandbox that the path names. NULL: there is none that belongs to the client's key; answered with 404. */
 static struct e2b_sandbox *management_find_sandbox(const struct management_call *call)
 {
 	struct e2b_sandbox *box = e2b_sandbox_find(call->e2b, call->path_parts[0]);
@@ -59,12 +63,12 @@ static void management_kill_sandbox(const struct management_call *call)
 	http_answer(call->request, 204, NULL, "", 0);
 }
 
-/* A time to live in seconds. False with an answer. */
-static bool management_get_timeout(const struct management_call *call, const json_t *body, const char *name,
-				   int64_t otherwise, int64_t *ret_ms)
+/* Parses a time to live in seconds, of the body's member `name`. False: malformed, and an error was answered. */
+static bool management_parse_timeout(const struct management_call *call, const json_t *body, const char *name,
+				     int64_t default_s, int64_t *ret_ms)
 {
 	const json_t *value = json_object_get(body, name);
-	int64_t seconds = value ? json_integer_value(value) : otherwise;
+	int64_t seconds = value ? json_integer_value(value) : default_s;
 
 	if ((value && !json_is_integer(value)) || seconds < 0 || seconds > E2B_TIMEOUT_MAX_S) {
 		e2b_fail(call->request, 400, "%s must be a whole number of seconds, at most %u", name,
@@ -80,7 +84,7 @@ static void management_set_timeout(const struct management_call *call, const jso
 	struct e2b_sandbox *box = management_find_sandbox(call);
 	int64_t timeout_ms;
 
-	if (!box || !management_get_timeout(call, body, "timeout", E2B_TIMEOUT_DEFAULT_S, &timeout_ms))
+	if (!box || !management_parse_timeout(call, body, "timeout", E2B_TIMEOUT_DEFAULT_S, &timeout_ms))
 		return;
 	e2b_sandbox_set_end_time(box, e2b_get_real_time_ms() + timeout_ms);
 	http_answer(call->request, 204, NULL, "", 0);
@@ -91,31 +95,35 @@ static void management_extend_timeout(const struct management_call *call, const 
 	struct e2b_sandbox *box = management_find_sandbox(call);
 	int64_t timeout_ms;
 
-	if (!box || !management_get_timeout(call, body, "duration", E2B_TIMEOUT_DEFAULT_S, &timeout_ms))
+	if (!box || !management_parse_timeout(call, body, "duration", E2B_TIMEOUT_DEFAULT_S, &timeout_ms))
 		return;
-	if (e2b_get_real_time_ms() + timeout_ms > box->end_ms)
+	if (e2b_get_real_time_ms() + timeout_ms > box->end_time_ms)
 		e2b_sandbox_set_end_time(box, e2b_get_real_time_ms() + timeout_ms);
 	http_answer(call->request, 204, NULL, "", 0);
 }
 
-/* Connecting makes the life of a sandbox longer, never shorter. */
+/* Answers with the sandbox. The timeout that the client names may make the sandbox' life longer, not shorter. */
 static void management_connect_to_sandbox(const struct management_call *call, const json_t *body)
 {
 	struct e2b_sandbox *box = management_find_sandbox(call);
 	int64_t timeout_ms;
 
-	if (!box || !management_get_timeout(call, body, "timeout", E2B_TIMEOUT_DEFAULT_S, &timeout_ms))
+	if (!box || !management_parse_timeout(call, body, "timeout", E2B_TIMEOUT_DEFAULT_S, &timeout_ms))
 		return;
-	if (e2b_get_real_time_ms() + timeout_ms > box->end_ms)
+	if (e2b_get_real_time_ms() + timeout_ms > box->end_time_ms)
 		e2b_sandbox_set_end_time(box, e2b_get_real_time_ms() + timeout_ms);
 	http_answer_json(call->request, 200, e2b_sandbox_describe(box));
 }
 
-/* What the sandbox uses now: this server keeps no numbers of the past. */
-static void management_get_usage(const struct management_call *call)
+/*
+ * Answers with what the sandbox uses now. The list is empty if the interval that the client asks for does not include
+ * the present, because this server keeps no history.
+ */
+static void management_answer_usage(const struct management_call *call)
 {
 	struct e2b_sandbox *box = management_find_sandbox(call);
-	const char *start = http_get_query(call->request, "start"), *end = http_get_query(call->request, "end");
+	const char *start = http_get_query_parameter(call->request, "start"),
+		   *end = http_get_query_parameter(call->request, "end");
 	int64_t now_ms = e2b_get_real_time_ms();
 
 	if (!box)
@@ -129,7 +137,7 @@ static void management_get_usage(const struct management_call *call)
 
 /* ---- create ---- */
 
-/* An object of texts, not too many and not too large. False with an answer. */
+/* Checks number and length of the name-value pairs in the body's member `name`. False: an error was answered. */
 static bool management_check_text_pairs(const struct management_call *call, const json_t *body, const char *name)
 {
 	const json_t *texts = json_object_get(body, name), *value;
@@ -149,8 +157,8 @@ static bool management_check_text_pairs(const struct management_call *call, cons
 	return is_good;
 }
 
-/* What the protocol can ask for and this server cannot give. NULL: nothing of it is asked for. */
-static const char *management_find_unsupported(const json_t *body)
+/* Says why a create request cannot be served, if it asks for what this server does not support. NULL: it can. */
+static const char *management_explain_unsupported(const json_t *body)
 {
 	const json_t *network = json_object_get(body, "network");
 	const json_t *resume = json_object_get(json_object_get(body, "autoResume"), "enabled");
@@ -170,7 +178,7 @@ static const char *management_find_unsupported(const json_t *body)
 	return NULL;
 }
 
-/* A template for a create. NULL with an answer. */
+/* Finds the template that a create request names. NULL: there is none, and an error was answered. */
 static struct e2b_template *management_find_template(const struct management_call *call, const json_t *body)
 {
 	const char *name = json_string_value(json_object_get(body, "templateID"));
@@ -188,7 +196,7 @@ static struct e2b_template *management_find_template(const struct management_cal
 
 static void management_create_sandbox(const struct management_call *call, const json_t *body)
 {
-	const char *unsupported = management_find_unsupported(body);
+	const char *unsupported = management_explain_unsupported(body);
 	const json_t *secure = json_object_get(body, "secure");
 	struct e2b_create_options create_options = {.metadata = json_object_get(body, "metadata"),
 						    .env = json_object_get(body, "envVars"),
@@ -201,7 +209,7 @@ static void management_create_sandbox(const struct management_call *call, const 
 		e2b_fail(call->request, 400, "%s", unsupported);
 		return;
 	}
-	if (!management_get_timeout(call, body, "timeout", E2B_TIMEOUT_DEFAULT_S, &create_options.timeout_ms) ||
+	if (!management_parse_timeout(call, body, "timeout", E2B_TIMEOUT_DEFAULT_S, &create_options.timeout_ms) ||
 	    !management_check_text_pairs(call, body, "metadata") || !management_check_text_pairs(call, body, "envVars"))
 		return;
 	create_options.metadata = json_is_object(create_options.metadata) ? create_options.metadata : NULL;
@@ -215,12 +223,13 @@ static void management_create_sandbox(const struct management_call *call, const 
 
 /* ---- list ---- */
 
+/* Which sandboxes a client wants listed, and which page of the list. */
 struct list_query {
-	char *metadata; /* "key=value&…", decoded once; owned */
+	char *metadata_filter; /* "NAME=VALUE&NAME=VALUE", names and values are percent-encoded twice; owned */
 	const char *template_name, *state;
 	int64_t started_after_ms;
-	bool is_ascending;
-	uint64_t limit, skip;
+	bool is_ascending; /* the oldest sandbox first */
+	uint64_t page_size, skipped_count;
 };
 
 /* Undoes the percent encoding, in place. */
@@ -242,7 +251,7 @@ static void list_decode_percent_encoding(char *text)
 	*to = '\0';
 }
 
-/* Whether the sandbox has all the pairs of a query. Keys and values are encoded once more within it. */
+/* Whether the sandbox has all name-value pairs of list_query.metadata_filter. */
 static bool list_has_metadata(const struct e2b_sandbox *box, const char *query)
 {
 	_cleanup_free_ char *copy = strdup(query);
@@ -250,7 +259,7 @@ static bool list_has_metadata(const struct e2b_sandbox *box, const char *query)
 
 	while (copy && (pair = strsep(&rest, "&"))) {
 		char *value = strchr(pair, '=');
-		const char *own;
+		const char *stored;
 
 		if (!*pair)
 			continue;
@@ -262,8 +271,8 @@ static bool list_has_metadata(const struct e2b_sandbox *box, const char *query)
 			list_decode_percent_encoding(value);
 			list_decode_percent_encoding(value);
 		}
-		own = json_string_value(json_object_get(box->metadata, pair));
-		if (!own || strcmp(own, value ? value : "") != 0)
+		stored = json_string_value(json_object_get(box->metadata, pair));
+		if (!stored || strcmp(stored, value ? value : "") != 0)
 			return false;
 	}
 	return copy != NULL;
@@ -278,9 +287,9 @@ static bool list_query_matches(const struct e2b_sandbox *box, const struct manag
 		return false;
 	if (query->template_name && strcmp(box->template->name, query->template_name) != 0)
 		return false;
-	if (box->start_ms < query->started_after_ms)
+	if (box->start_time_ms < query->started_after_ms)
 		return false;
-	return !query->metadata || list_has_metadata(box, query->metadata);
+	return !query->metadata_filter || list_has_metadata(box, query->metadata_filter);
 }
 
 static int64_t list_parse_time(const char *text)
@@ -293,26 +302,28 @@ static int64_t list_parse_time(const char *text)
 
 static bool list_parse_query(const struct management_call *call, struct list_query *query)
 {
-	const char *limit = http_get_query(call->request, "limit"), *token = http_get_query(call->request, "nextToken");
-	const char *order = http_get_query(call->request, "order"),
-		   *metadata = http_get_query(call->request, "metadata");
+	const char *limit = http_get_query_parameter(call->request, "limit"),
+		   *token = http_get_query_parameter(call->request, "nextToken");
+	const char *order = http_get_query_parameter(call->request, "order"),
+		   *metadata = http_get_query_parameter(call->request, "metadata");
 
-	*query = (struct list_query){.template_name = http_get_query(call->request, "template"),
-				     .state = http_get_query(call->request, "state"),
-				     .limit = MANAGEMENT_PAGE_SANDBOXES_MAX,
-				     .started_after_ms = list_parse_time(http_get_query(call->request, "startedAfter")),
+	*query = (struct list_query){.template_name = http_get_query_parameter(call->request, "template"),
+				     .state = http_get_query_parameter(call->request, "state"),
+				     .page_size = MANAGEMENT_PAGE_SANDBOXES_MAX,
+				     .started_after_ms =
+					     list_parse_time(http_get_query_parameter(call->request, "startedAfter")),
 				     .is_ascending = order && strcmp(order, "asc") == 0};
-	if ((limit && text_parse_number(limit, 1, MANAGEMENT_PAGE_SANDBOXES_MAX, &query->limit) < 0) ||
-	    (token && text_parse_number(token, 0, UINT32_MAX, &query->skip) < 0)) {
+	if ((limit && text_parse_number(limit, 1, MANAGEMENT_PAGE_SANDBOXES_MAX, &query->page_size) < 0) ||
+	    (token && text_parse_number(token, 0, UINT32_MAX, &query->skipped_count) < 0)) {
 		e2b_fail(call->request, 400, "limit must be from 1 to %u, and nextToken one of this server",
 			 MANAGEMENT_PAGE_SANDBOXES_MAX);
 		return false;
 	}
-	query->metadata = metadata ? strdup(metadata) : NULL;
+	query->metadata_filter = metadata ? strdup(metadata) : NULL;
 	return true;
 }
 
-/* The sandboxes that match, from the youngest on. Owned by the caller; NULL: no memory. */
+/* Collects the sandboxes that match a query, the youngest first. Owned by the caller; NULL: no memory. */
 static const struct e2b_sandbox **list_collect_sandboxes(const struct management_call *call,
 							 const struct list_query *query, size_t *ret_count)
 {
@@ -346,12 +357,12 @@ static void management_list_sandboxes(const struct management_call *call)
 	if (!list_parse_query(call, &query))
 		return;
 	if (strcmp(http_get_path(call->request), "/sandboxes") == 0)
-		query.limit = UINT32_MAX; /* the first version of the list has no pages */
+		query.page_size = UINT32_MAX; /* version 1 of the API has no pages */
 	found = list_collect_sandboxes(call, &query, &count);
 	list = json_array();
-	for (i = query.skip; found && i < count && i - query.skip < query.limit; i++)
+	for (i = query.skipped_count; found && i < count && i - query.skipped_count < query.page_size; i++)
 		(void)json_array_append_new(list, list_describe_sandbox(found[query.is_ascending ? count - 1 - i : i]));
-	free(query.metadata);
+	free(query.metadata_filter);
 	(void)snprintf(token, sizeof(token), "%zu", i);
 	if (i < count)
 		http_add_header(call->request, "X-Next-Token", token);
@@ -360,7 +371,7 @@ static void management_list_sandboxes(const struct management_call *call)
 	http_answer_json(call->request, 200, list);
 }
 
-/* ---- what there is not ---- */
+/* ---- what this server does not support ---- */
 
 static void management_refuse_pause(const struct management_call *call)
 {
@@ -411,8 +422,8 @@ static void management_answer_metrics(const struct management_call *call)
 	metrics_answer(call->e2b, call->key, call->request);
 }
 
-/* Whether there is a template of that name. */
-static void management_find_template_by_alias(const struct management_call *call)
+/* Answers whether there is a template of the name that the path has. */
+static void management_answer_template_alias(const struct management_call *call)
 {
 	_cleanup_free_ char *why = NULL;
 	const struct e2b_template *template = template_find(call->e2b, call->path_parts[0], &why);
@@ -441,12 +452,12 @@ static const struct management_route routes[] = {
 	{"POST", "/sandboxes/{}/resume", management_refuse_pause, NULL},
 	{"POST", "/sandboxes/{}/fork", management_refuse_pause, NULL},
 	{"POST", "/sandboxes/{}/snapshots", management_refuse_pause, NULL},
-	{"GET", "/sandboxes/{}/metrics", management_get_usage, NULL},
+	{"GET", "/sandboxes/{}/metrics", management_answer_usage, NULL},
 	{"PUT", "/sandboxes/{}/network", management_refuse_network, NULL},
 	{"GET", "/sandboxes/{}/logs", management_refuse_logs, NULL},
 	{"GET", "/v2/sandboxes/{}/logs", management_refuse_logs, NULL},
 	{"GET", "/snapshots", management_answer_empty_list, NULL},
-	{"GET", "/templates/aliases/{}", management_find_template_by_alias, NULL},
+	{"GET", "/templates/aliases/{}", management_answer_template_alias, NULL},
 	{"POST", "/templates", management_refuse_templates, NULL},
 	{"POST", "/v2/templates", management_refuse_templates, NULL},
 	{"POST", "/v3/templates", management_refuse_templates, NULL},
@@ -460,7 +471,7 @@ static const struct management_route routes[] = {
 
 /* ---- */
 
-/* The key of a request: of the SDKs, or as Prometheus and others have it. */
+/* Finds the API key of a request: in X-API-Key, as the SDKs send it, or as a bearer token, as Prometheus does. */
 static struct e2b_key *management_find_key(struct e2b *e2b, struct http_request *request)
 {
 	const char *text = http_get_header(request, "X-API-Key");
@@ -468,7 +479,7 @@ static struct e2b_key *management_find_key(struct e2b *e2b, struct http_request 
 
 	if (!text && bearer && strncmp(bearer, "Bearer ", 7) == 0)
 		text = bearer + 7;
-	return keys_find(e2b, text);
+	return keys_find_by_text(e2b, text);
 }
 
 static bool management_find_route(struct management_call *call, const struct management_route **ret_route)
@@ -494,7 +505,7 @@ static void management_on_body(void *data, struct http_request *request, const c
 		e2b_fail(request, 500, "the request changed while it was read");
 }
 
-void management_handle(struct e2b *e2b, struct http_request *request)
+void management_handle_request(struct e2b *e2b, struct http_request *request)
 {
 	struct management_call call = {.e2b = e2b, .request = request, .key = management_find_key(e2b, request)};
 	const struct management_route *route;

@@ -1,9 +1,9 @@
-/* /metrics in the text format of Prometheus: numbers of the server, and of each key. */
+/* Answers /metrics in the text format of Prometheus, with values of the server and of each API key. */
 #include "agents/e2b/private.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 
-/* A name of a key as the value of a label: backslash, quote and newline are escaped. */
+/* Writes a label's value with backslash, quote and newline escaped. */
 static void metrics_put_escaped_label(struct buf *text, const char *value)
 {
 	for (; *value; value++) {
@@ -25,14 +25,14 @@ static void metrics_put_value(struct buf *text, const char *name, const char *ty
 	buf_printf(text, "callgate_%s %llu\n", name, (unsigned long long)value);
 }
 
-/* One value of each key that may be told to the one that asks: itself, or all. */
-static void metrics_put_value_of_each_key(struct buf *text, const struct e2b *e2b, const struct e2b_key *asker,
+/* Writes one metric of each API key that the client may know: its own key, or all if its key is an operator's. */
+static void metrics_put_value_of_each_key(struct buf *text, const struct e2b *e2b, const struct e2b_key *client_key,
 					  const char *name, const char *type, const char *help,
 					  uint64_t (*get)(const struct e2b_key *key))
 {
 	metrics_put_help_and_type(text, name, type, help);
 	for (size_t i = 0; i < e2b->key_count; i++) {
-		if (!asker->is_operator && asker != &e2b->keys[i])
+		if (!client_key->is_operator && client_key != &e2b->keys[i])
 			continue;
 		buf_printf(text, "callgate_%s{key=\"", name);
 		metrics_put_escaped_label(text, e2b->keys[i].name);
@@ -72,7 +72,7 @@ static uint64_t metrics_get_waiting_requests(const struct e2b_key *key)
 
 static uint64_t metrics_get_cpu_ms(const struct e2b_key *key)
 {
-	return key->cpu_ms;
+	return key->used_cpu_ms;
 }
 
 void metrics_answer(struct e2b *e2b, const struct e2b_key *key, struct http_request *request)

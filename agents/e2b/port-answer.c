@@ -7,11 +7,11 @@
 
 #include "base/text.h"
 
-#define STATUS_PREFIX "HTTP/1."
-#define STATUS_BYTES_MIN (sizeof("HTTP/1.1 200") - 1)
-#define CHUNK_DIGITS_MAX 12 /* of its size, in hexadecimal */
+#define STATUS_LINE_PREFIX "HTTP/1."
+#define STATUS_LINE_BYTES_MIN (sizeof("HTTP/1.1 200") - 1)
+#define CHUNK_SIZE_DIGITS_MAX 12 /* most hexadecimal digits of a chunk's size */
 
-bool port_header_is_of_connection(const char *name)
+bool port_header_is_hop_by_hop(const char *name)
 {
 	static const char *const names[] = {"Connection",          "Keep-Alive", "Proxy-Authenticate",
 					    "Proxy-Authorization", "TE",         "Trailer",
@@ -23,126 +23,130 @@ bool port_header_is_of_connection(const char *name)
 	return false;
 }
 
-void port_answer_init(struct port_answer *answer, const struct port_answer_handler *handler, bool is_to_head)
+void port_answer_init(struct port_answer_parser *parser, const struct port_answer_handler *handler,
+		      bool request_is_head)
 {
-	answer->handler = *handler;
-	answer->is_to_head = is_to_head;
-	answer->state = PORT_ANSWER_STATUS;
-	answer->line_count = 0;
-	answer->line_len = 0;
+	parser->handler = *handler;
+	parser->request_is_head = request_is_head;
+	parser->state = PORT_ANSWER_STATUS_LINE;
+	parser->line_count = 0;
+	parser->line_len = 0;
 }
 
-/* "HTTP/1.1 200 OK" */
-static int port_answer_take_status(struct port_answer *answer)
+/* Parses a status line: "HTTP/1.1 200 OK". */
+static int port_answer_parse_status_line(struct port_answer_parser *parser)
 {
-	const char *line = answer->line, *digits = line + sizeof(STATUS_PREFIX) - 1 + 2;
+	const char *line = parser->line, *digits = line + sizeof(STATUS_LINE_PREFIX) - 1 + 2;
 
-	if (strncmp(line, STATUS_PREFIX, sizeof(STATUS_PREFIX) - 1) != 0 || answer->line_len < STATUS_BYTES_MIN ||
-	    digits[-1] != ' ' || digits[0] < '1' || digits[0] > '5' || (digits[3] != ' ' && digits[3] != '\0'))
+	if (strncmp(line, STATUS_LINE_PREFIX, sizeof(STATUS_LINE_PREFIX) - 1) != 0 ||
+	    parser->line_len < STATUS_LINE_BYTES_MIN || digits[-1] != ' ' || digits[0] < '1' || digits[0] > '5' ||
+	    (digits[3] != ' ' && digits[3] != '\0'))
 		return -EBADMSG;
 	for (int i = 1; i < 3; i++)
 		if (digits[i] < '0' || digits[i] > '9')
 			return -EBADMSG;
-	answer->status = (unsigned)(digits[0] - '0') * 100 + (unsigned)(digits[1] - '0') * 10 +
-			 (unsigned)(digits[2] - '0');
-	if (answer->status == 101) /* no upgrade was asked for */
+	parser->status =
+		(unsigned)(digits[0] - '0') * 100 + (unsigned)(digits[1] - '0') * 10 + (unsigned)(digits[2] - '0');
+	if (parser->status == 101) /* Switching Protocols, which the request did not ask for */
 		return -EBADMSG;
-	answer->has_length = answer->is_chunked = false;
-	answer->state = PORT_ANSWER_HEADERS;
+	parser->has_content_length = parser->is_chunked = false;
+	parser->state = PORT_ANSWER_HEADERS;
 	return 0;
 }
 
-/* The headers are complete: where the body ends. */
-static int port_answer_begin(struct port_answer *answer)
+/* Ends the headers: decides by them how the end of the body is found. */
+static int port_answer_end_headers(struct port_answer_parser *parser)
 {
-	const bool is_interim = answer->status < 200;
-	const bool has_no_body = answer->is_to_head || answer->status == 204 || answer->status == 304;
+	const bool is_interim = parser->status < 200;
+	const bool has_no_body = parser->request_is_head || parser->status == 204 || parser->status == 304;
 	int64_t length = -1;
 
 	if (is_interim) {
-		answer->state = PORT_ANSWER_STATUS;
+		parser->state = PORT_ANSWER_STATUS_LINE;
 		return 0;
 	}
-	if (has_no_body && !answer->is_to_head)
+	if (has_no_body && !parser->request_is_head)
 		length = 0;
-	else if (answer->has_length && !answer->is_chunked)
-		length = (int64_t)answer->length;
-	answer->left = answer->length;
+	else if (parser->has_content_length && !parser->is_chunked)
+		length = (int64_t)parser->content_length;
+	parser->remaining_bytes = parser->content_length;
 	if (has_no_body || length == 0)
-		answer->state = PORT_ANSWER_COMPLETE;
-	else if (answer->is_chunked)
-		answer->state = PORT_ANSWER_CHUNK_SIZE;
+		parser->state = PORT_ANSWER_COMPLETE;
+	else if (parser->is_chunked)
+		parser->state = PORT_ANSWER_CHUNK_SIZE;
 	else
-		answer->state = length > 0 ? PORT_ANSWER_BODY : PORT_ANSWER_BODY_TO_END;
-	answer->handler.on_begin(answer->handler.data, answer->status, length);
+		parser->state = length > 0 ? PORT_ANSWER_BODY : PORT_ANSWER_BODY_TO_END;
+	parser->handler.on_headers_end(parser->handler.data, parser->status, length);
 	return 0;
 }
 
-static int port_answer_take_length(struct port_answer *answer, const char *value)
+static int port_answer_parse_content_length(struct port_answer_parser *parser, const char *value)
 {
 	uint64_t length;
 
-	if (text_parse_number(value, 0, INT64_MAX, &length) < 0 || (answer->has_length && length != answer->length))
+	if (text_parse_number(value, 0, INT64_MAX, &length) < 0 ||
+	    (parser->has_content_length && length != parser->content_length))
 		return -EBADMSG;
-	answer->has_length = true;
-	answer->length = length;
+	parser->has_content_length = true;
+	parser->content_length = length;
 	return 0;
 }
 
-static int port_answer_take_header(struct port_answer *answer)
+static int port_answer_parse_header(struct port_answer_parser *parser)
 {
-	char *name = answer->line, *value = strchr(name, ':'), *end = name + answer->line_len;
+	char *name = parser->line, *value = strchr(name, ':'), *end = name + parser->line_len;
 
-	if (answer->line_len == 0)
-		return port_answer_begin(answer);
+	if (parser->line_len == 0)
+		return port_answer_end_headers(parser);
 	if (!value || value == name || strcspn(name, " \t\"") < (size_t)(value - name))
-		return -EBADMSG; /* also the continuation of a header, which is obsolete */
+		return -EBADMSG; /* a folded header line, obsolete by RFC 9112, is refused as well */
 	*value++ = '\0';
 	value += strspn(value, " \t");
 	while (end > value && (end[-1] == ' ' || end[-1] == '\t'))
 		*--end = '\0';
 	if (strcasecmp(name, "Content-Length") == 0)
-		return port_answer_take_length(answer, value);
+		return port_answer_parse_content_length(parser, value);
 	if (strcasecmp(name, "Transfer-Encoding") == 0) {
-		answer->is_chunked = true;
+		parser->is_chunked = true;
 		return strcasecmp(value, "chunked") == 0 ? 0 : -EBADMSG;
 	}
-	if (answer->status >= 200 && !port_header_is_of_connection(name))
-		answer->handler.on_header(answer->handler.data, name, value);
+	if (parser->status >= 200 && !port_header_is_hop_by_hop(name))
+		parser->handler.on_header(parser->handler.data, name, value);
 	return 0;
 }
 
-/* "1f;extension" */
-static int port_answer_take_chunk_size(struct port_answer *answer)
+/* Parses the size of a chunk: "1f;extension". */
+static int port_answer_parse_chunk_size(struct port_answer_parser *parser)
 {
-	const char *at = answer->line;
+	const char *at = parser->line;
 	uint64_t size = 0;
 	int digit;
 
 	for (; (digit = text_parse_hex_digit(*at)) >= 0; at++)
 		size = size << 4 | (uint64_t)digit;
-	if (at == answer->line || at - answer->line > CHUNK_DIGITS_MAX || !strchr(" \t;", *at))
-		return -EBADMSG; /* strchr(3) finds the end of the text, too */
-	answer->left = size;
-	answer->state = size > 0 ? PORT_ANSWER_CHUNK : PORT_ANSWER_TRAILERS;
+	/* After the size comes an extension, white space or the end of the line, whose NUL strchr(3) finds as well. */
+	if (at == parser->line || at - parser->line > CHUNK_SIZE_DIGITS_MAX || !strchr(" \t;", *at))
+		return -EBADMSG;
+	parser->remaining_bytes = size;
+	parser->state = size > 0 ? PORT_ANSWER_CHUNK : PORT_ANSWER_TRAILERS;
 	return 0;
 }
 
-static int port_answer_take_line(struct port_answer *answer)
+static int port_answer_parse_line(struct port_answer_parser *parser)
 {
-	switch (answer->state) {
-	case PORT_ANSWER_STATUS:
-		return port_answer_take_status(answer);
+	switch (parser->state) {
+	case PORT_ANSWER_STATUS_LINE:
+		return port_answer_parse_status_line(parser);
 	case PORT_ANSWER_HEADERS:
-		return port_answer_take_header(answer);
+		return port_answer_parse_header(parser);
 	case PORT_ANSWER_CHUNK_SIZE:
-		return port_answer_take_chunk_size(answer);
+		return port_answer_parse_chunk_size(parser);
 	case PORT_ANSWER_CHUNK_END:
-		answer->state = PORT_ANSWER_CHUNK_SIZE;
-		return answer->line_len == 0 ? 0 : -EBADMSG;
-	case PORT_ANSWER_TRAILERS: /* are not passed on */
-		if (answer->line_len == 0)
-			answer->state = PORT_ANSWER_COMPLETE;
+		parser->state = PORT_ANSWER_CHUNK_SIZE;
+		return parser->line_len == 0 ? 0 : -EBADMSG;
+	case PORT_ANSWER_TRAILERS: /* trailers are not passed on */
+		if (parser->line_len == 0)
+			parser->state = PORT_ANSWER_COMPLETE;
 		return 0;
 	case PORT_ANSWER_BODY:
 	case PORT_ANSWER_BODY_TO_END:
@@ -153,59 +157,58 @@ static int port_answer_take_line(struct port_answer *answer)
 	return -EBADMSG;
 }
 
-/* Takes bytes up to the end of a line. Returns how many, or -EBADMSG. */
-static ssize_t port_answer_feed_line(struct port_answer *answer, const char *bytes, size_t len)
+/* Takes bytes up to the end of a line, and parses the line when it is complete. Bytes taken, or -EBADMSG. */
+static ssize_t port_answer_feed_line(struct port_answer_parser *parser, const char *bytes, size_t len)
 {
 	const char *end = memchr(bytes, '\n', len);
 	const size_t part = end ? (size_t)(end - bytes) : len;
-	const bool is_in_chunks =
-		answer->state == PORT_ANSWER_CHUNK_SIZE || answer->state == PORT_ANSWER_CHUNK_END;
+	const bool is_in_chunks = parser->state == PORT_ANSWER_CHUNK_SIZE || parser->state == PORT_ANSWER_CHUNK_END;
 	int r;
 
-	if (part > PORT_ANSWER_LINE_BYTES_MAX - answer->line_len)
+	if (part > PORT_ANSWER_LINE_BYTES_MAX - parser->line_len)
 		return -EBADMSG;
-	memcpy(answer->line + answer->line_len, bytes, part);
-	answer->line_len += part;
+	memcpy(parser->line + parser->line_len, bytes, part);
+	parser->line_len += part;
 	if (!end)
 		return (ssize_t)len;
-	if (answer->line_len > 0 && answer->line[answer->line_len - 1] == '\r')
-		answer->line_len--;
-	answer->line[answer->line_len] = '\0';
-	if (strlen(answer->line) != answer->line_len || strchr(answer->line, '\r') ||
-	    (!is_in_chunks && ++answer->line_count > PORT_ANSWER_LINES_MAX))
+	if (parser->line_len > 0 && parser->line[parser->line_len - 1] == '\r')
+		parser->line_len--;
+	parser->line[parser->line_len] = '\0';
+	if (strlen(parser->line) != parser->line_len || strchr(parser->line, '\r') ||
+	    (!is_in_chunks && ++parser->line_count > PORT_ANSWER_LINES_MAX))
 		return -EBADMSG;
-	r = port_answer_take_line(answer);
-	answer->line_len = 0;
+	r = port_answer_parse_line(parser);
+	parser->line_len = 0;
 	return r < 0 ? r : (ssize_t)part + 1;
 }
 
-/* Passes on bytes of the body. Returns how many. */
-static ssize_t port_answer_feed_body(struct port_answer *answer, const char *bytes, size_t len)
+/* Passes on bytes of the body, but none after its end. Returns how many bytes were passed on. */
+static ssize_t port_answer_feed_body(struct port_answer_parser *parser, const char *bytes, size_t len)
 {
-	const bool is_bounded = answer->state != PORT_ANSWER_BODY_TO_END;
+	const bool is_bounded = parser->state != PORT_ANSWER_BODY_TO_END;
 
-	if (is_bounded && len > answer->left)
-		len = (size_t)answer->left;
+	if (is_bounded && len > parser->remaining_bytes)
+		len = (size_t)parser->remaining_bytes;
 	if (is_bounded) {
-		answer->left -= len;
-		if (answer->left == 0)
-			answer->state = answer->state == PORT_ANSWER_CHUNK ? PORT_ANSWER_CHUNK_END
-									   : PORT_ANSWER_COMPLETE;
+		parser->remaining_bytes -= len;
+		if (parser->remaining_bytes == 0)
+			parser->state =
+				parser->state == PORT_ANSWER_CHUNK ? PORT_ANSWER_CHUNK_END : PORT_ANSWER_COMPLETE;
 	}
-	answer->handler.on_body(answer->handler.data, bytes, len);
+	parser->handler.on_body(parser->handler.data, bytes, len);
 	return (ssize_t)len;
 }
 
-int port_answer_feed(struct port_answer *answer, const char *bytes, size_t len)
+int port_answer_feed(struct port_answer_parser *parser, const char *bytes, size_t len)
 {
 	ssize_t taken;
 
-	while (len > 0 && answer->state != PORT_ANSWER_COMPLETE) {
-		if (answer->state == PORT_ANSWER_BODY || answer->state == PORT_ANSWER_BODY_TO_END ||
-		    answer->state == PORT_ANSWER_CHUNK)
-			taken = port_answer_feed_body(answer, bytes, len);
+	while (len > 0 && parser->state != PORT_ANSWER_COMPLETE) {
+		if (parser->state == PORT_ANSWER_BODY || parser->state == PORT_ANSWER_BODY_TO_END ||
+		    parser->state == PORT_ANSWER_CHUNK)
+			taken = port_answer_feed_body(parser, bytes, len);
 		else
-			taken = port_answer_feed_line(answer, bytes, len);
+			taken = port_answer_feed_line(parser, bytes, len);
 		if (taken < 0)
 			return (int)taken;
 		bytes += taken;
@@ -214,9 +217,9 @@ int port_answer_feed(struct port_answer *answer, const char *bytes, size_t len)
 	return 0;
 }
 
-int port_answer_end(struct port_answer *answer)
+int port_answer_end(struct port_answer_parser *parser)
 {
-	if (answer->state == PORT_ANSWER_BODY_TO_END)
-		answer->state = PORT_ANSWER_COMPLETE;
-	return answer->state == PORT_ANSWER_COMPLETE ? 0 : -EBADMSG;
+	if (parser->state == PORT_ANSWER_BODY_TO_END)
+		parser->state = PORT_ANSWER_COMPLETE;
+	return parser->state == PORT_ANSWER_COMPLETE ? 0 : -EBADMSG;
 }

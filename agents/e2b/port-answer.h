@@ -1,6 +1,6 @@
 /*
- * Reads an HTTP/1 answer of a server in a sandbox, piece by piece. The server is hostile: every length is bounded, and
- * an answer that two readers could understand differently is refused. Pure: no I/O.
+ * A parser for the HTTP/1 answer of a server in a sandbox, which comes piece by piece. The server is hostile: every
+ * length is bounded, and an answer that two parsers could understand differently is refused. Pure: no I/O.
  */
 #ifndef CALLGATE_AGENTS_E2B_PORT_ANSWER_H
 #define CALLGATE_AGENTS_E2B_PORT_ANSWER_H
@@ -9,48 +9,53 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define PORT_ANSWER_LINE_BYTES_MAX 16384u /* of a header, or of the size of a chunk */
-#define PORT_ANSWER_LINES_MAX 200u        /* headers and trailers of an answer, also of interim answers */
+#define PORT_ANSWER_LINE_BYTES_MAX 16384u /* of one line: status, header, trailer, or size of a chunk */
+#define PORT_ANSWER_LINES_MAX 200u        /* header and trailer lines, those of interim (1xx) answers included */
 
+/* What the parser expects next. */
 enum port_answer_state {
-	PORT_ANSWER_STATUS,
+	PORT_ANSWER_STATUS_LINE,
 	PORT_ANSWER_HEADERS,
-	PORT_ANSWER_BODY,          /* of `left` bytes */
-	PORT_ANSWER_BODY_TO_END,   /* of the connection */
+	PORT_ANSWER_BODY,        /* remaining_bytes of the body, whose length is known */
+	PORT_ANSWER_BODY_TO_END, /* the body, which ends with the connection */
 	PORT_ANSWER_CHUNK_SIZE,
-	PORT_ANSWER_CHUNK,         /* of which `left` bytes are to come */
-	PORT_ANSWER_CHUNK_END,
+	PORT_ANSWER_CHUNK,     /* remaining_bytes of a chunk */
+	PORT_ANSWER_CHUNK_END, /* the empty line after a chunk */
 	PORT_ANSWER_TRAILERS,
 	PORT_ANSWER_COMPLETE,
 };
 
+/* Gets the parsed answer. */
 struct port_answer_handler {
-	/* Headers of the final answer, but those that are about the connection or the length of the body. */
+	/* Gets each header of the final answer, but hop-by-hop headers and Content-Length. */
 	void (*on_header)(void *data, const char *name, const char *value);
-	void (*on_begin)(void *data, unsigned status, int64_t length); /* all headers were told; -1: length unknown */
+	/* Called after the last header, before the body. body_bytes: the body's length; -1: unknown. */
+	void (*on_headers_end)(void *data, unsigned status, int64_t body_bytes);
 	void (*on_body)(void *data, const char *bytes, size_t len);
 	void *data;
 };
 
-struct port_answer {
+struct port_answer_parser {
 	struct port_answer_handler handler;
-	bool is_to_head; /* the request was HEAD: there is no body, whatever the headers say */
+	bool request_is_head; /* the request's method was HEAD: no body comes, whatever the headers say */
 	enum port_answer_state state;
 	unsigned status, line_count;
-	bool has_length, is_chunked;
-	uint64_t length, left;
+	bool has_content_length, is_chunked;
+	uint64_t content_length;
+	uint64_t remaining_bytes; /* of the body, or of the chunk */
 	char line[PORT_ANSWER_LINE_BYTES_MAX + 1];
 	size_t line_len;
 };
 
-/* Starts a zeroed answer. */
-void port_answer_init(struct port_answer *answer, const struct port_answer_handler *handler, bool is_to_head);
-/* Takes bytes. 0, or -EBADMSG: it is no answer that can be passed on. After PORT_ANSWER_COMPLETE, takes no more. */
-int port_answer_feed(struct port_answer *answer, const char *bytes, size_t len);
-/* The connection has ended. 0, or -EBADMSG: the answer is not complete. */
-int port_answer_end(struct port_answer *answer);
+/* Initialises a parser that is zeroed. request_is_head: the answer is to a HEAD request. */
+void port_answer_init(struct port_answer_parser *parser, const struct port_answer_handler *handler,
+		      bool request_is_head);
+/* Parses the next bytes of the answer. 0, or -EBADMSG: the answer is malformed. Bytes after its end are ignored. */
+int port_answer_feed(struct port_answer_parser *parser, const char *bytes, size_t len);
+/* To be called at the end of the connection. 0, or -EBADMSG: the answer is not complete. */
+int port_answer_end(struct port_answer_parser *parser);
 
-/* Whether a header is about one connection, not about the message. */
-bool port_header_is_of_connection(const char *name);
+/* Whether a header is hop-by-hop: about one connection, not about the message. */
+bool port_header_is_hop_by_hop(const char *name);
 
 #endif

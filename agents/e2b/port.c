@@ -1,7 +1,7 @@
 /*
- * Requests for a port of a sandbox: for a server that a program in it runs on its loopback. A program in the sandbox
- * connects to it (agents/files/connect.c), so that the policy judges the connection, and nothing else is reached. What
- * comes back is hostile (port-answer.h).
+ * Requests for a port of a sandbox: passed on to a server that listens there on the sandbox' loopback. A program in
+ * the sandbox makes the connection (agents/files/connect.c), so that the policy judges it, and no server outside is
+ * reached. The server's answer is hostile (port-answer.h).
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -14,36 +14,37 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 
-#define PORT_BODY_SLICE_BYTES 16384u /* of a request's body, that waits for the server */
-#define PORT_REQUESTS_MAX 64u        /* of a sandbox at a time: each is a program in it */
+#define PORT_BODY_SLICE_BYTES 16384u /* of a request's body, taken from the client at a time */
+#define PORT_REQUESTS_MAX 64u        /* of one sandbox at a time; each takes a program in the sandbox */
 
+/* A client's request that is passed on to a server in the sandbox, through a program there that has the connection. */
 struct port_request {
 	struct e2b_call *call;
 	struct fileop *fileop;
 	uint16_t port;
-	struct buf outgoing; /* head and body, that the program has not taken yet */
-	size_t outgoing_sent_bytes;
+	struct buf request_bytes; /* the request as the server gets it; those from sent_request_bytes on are unsent */
+	size_t sent_request_bytes;
 	bool body_is_chunked, answer_has_begun;
-	struct port_answer answer;
+	struct port_answer_parser answer_parser;
 };
 
-static void port_request_free(struct port_request *own)
+static void port_request_free(struct port_request *forward)
 {
-	own->call->box->port_request_count--;
-	buf_release(&own->outgoing);
-	free(own);
+	forward->call->box->port_request_count--;
+	buf_release(&forward->request_bytes);
+	free(forward);
 }
 
-static void port_answer_is_closed(struct http_request *request, const struct e2b_sandbox *box, uint64_t port)
+static void port_fail_not_open(struct http_request *request, const struct e2b_sandbox *box, uint64_t port)
 {
 	http_answer_json(request, 502,
 			 json_pack("{s:s, s:s, s:i, s:i}", "message", "The sandbox is running but port is not open",
 				   "sandboxId", box->id, "port", (int)port, "code", 502));
 }
 
-/* ---- the request ---- */
+/* ---- passing on the client's request ---- */
 
-static bool port_text_is_plain(const char *text)
+static bool port_text_has_no_controls(const char *text)
 {
 	for (; *text; text++)
 		if ((unsigned char)*text < 0x20 ? *text != '\t' : *text == 0x7f)
@@ -51,27 +52,22 @@ static bool port_text_is_plain(const char *text)
 	return true;
 }
 
-/* Passes on a header of the client, unless it is for this server or about the connection. */
-static void port_add_header(void *data, const char *name, const char *value)
+/* Passes on a header of the client's request, unless it is hop-by-hop or meant for callgate serve itself. */
+static void port_request_add_header(void *data, const char *name, const char *value)
 {
-	static const char *const own[] = {"Host",
-					  "Content-Length",
-					  "Expect",
-					  "X-Access-Token",
-					  "E2B-Traffic-Access-Token",
-					  "E2b-Sandbox-Id",
-					  "E2b-Sandbox-Port",
-					  "X-API-Key"};
+	static const char *const dropped[] = {
+		"Host",           "Content-Length",   "Expect",   "X-Access-Token", "E2B-Traffic-Access-Token",
+		"E2b-Sandbox-Id", "E2b-Sandbox-Port", "X-API-Key"};
 
-	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
-		if (strcasecmp(name, own[i]) == 0)
+	for (size_t i = 0; i < sizeof(dropped) / sizeof(dropped[0]); i++)
+		if (strcasecmp(name, dropped[i]) == 0)
 			return;
-	if (!port_header_is_of_connection(name) && port_text_is_plain(name) && port_text_is_plain(value))
+	if (!port_header_is_hop_by_hop(name) && port_text_has_no_controls(name) && port_text_has_no_controls(value))
 		buf_printf(data, "%s: %s\r\n", name, value);
 }
 
-/* Adds a part of an address, of which libmicrohttpd has undone the encoding. */
-static void port_add_encoded(struct buf *text, const char *part, const char *kept)
+/* Appends a part of a URL that libmicrohttpd has decoded: all but letters, digits and `kept` is percent-encoded. */
+static void port_add_percent_encoded(struct buf *text, const char *part, const char *kept)
 {
 	for (; *part; part++) {
 		const char letter = *part;
@@ -84,233 +80,237 @@ static void port_add_encoded(struct buf *text, const char *part, const char *kep
 	}
 }
 
-struct port_query {
+/* Where the parameters of a URL's query are written to, and what separates the next one: "?" or "&". */
+struct port_query_writer {
 	struct buf *text;
 	char separator;
 };
 
-static void port_add_parameter(void *data, const char *name, const char *value)
+static void port_request_add_parameter(void *data, const char *name, const char *value)
 {
 	static const char kept[] = "-._~!$'()*,:@/";
-	struct port_query *query = data;
+	struct port_query_writer *query = data;
 
 	buf_add(query->text, &query->separator, 1);
 	query->separator = '&';
-	port_add_encoded(query->text, name, kept);
+	port_add_percent_encoded(query->text, name, kept);
 	if (!value)
 		return;
 	buf_puts(query->text, "=");
-	port_add_encoded(query->text, value, kept);
+	port_add_percent_encoded(query->text, value, kept);
 }
 
-static void port_make_head(struct port_request *own)
+static void port_request_make_head(struct port_request *forward)
 {
-	struct http_request *request = own->call->request;
-	struct buf *head = &own->outgoing;
-	struct port_query query = {head, '?'};
+	struct http_request *request = forward->call->request;
+	struct buf *head = &forward->request_bytes;
+	struct port_query_writer query = {head, '?'};
 	const char *length = http_get_header(request, "Content-Length");
 
-	own->body_is_chunked = http_get_header(request, "Transfer-Encoding") != NULL;
+	forward->body_is_chunked = http_get_header(request, "Transfer-Encoding") != NULL;
 	buf_printf(head, "%s ", http_get_method(request));
-	port_add_encoded(head, http_get_path(request), "-._~!$&'()*+,;=:@/");
-	http_for_each_query(request, port_add_parameter, &query);
-	buf_printf(head, " HTTP/1.1\r\nHost: localhost:%u\r\nConnection: close\r\n", own->port);
-	http_for_each_header(request, port_add_header, head);
-	if (own->body_is_chunked)
+	port_add_percent_encoded(head, http_get_path(request), "-._~!$&'()*+,;=:@/");
+	http_for_each_query_parameter(request, port_request_add_parameter, &query);
+	buf_printf(head, " HTTP/1.1\r\nHost: localhost:%u\r\nConnection: close\r\n", forward->port);
+	http_for_each_header(request, port_request_add_header, head);
+	if (forward->body_is_chunked)
 		buf_puts(head, "Transfer-Encoding: chunked\r\n");
-	else if (length && port_text_is_plain(length))
+	else if (length && port_text_has_no_controls(length))
 		buf_printf(head, "Content-Length: %s\r\n", length);
 	buf_puts(head, "\r\n");
 }
 
-/* True: all is written. */
-static bool port_flush(struct port_request *own)
+/* Gives the program the request's unsent bytes. True: it has taken all; false: port_on_program_room() goes on. */
+static bool port_request_flush(struct port_request *forward)
 {
-	struct buf *outgoing = &own->outgoing;
+	struct buf *request_bytes = &forward->request_bytes;
 	ssize_t taken;
 
-	while (own->outgoing_sent_bytes < outgoing->len) {
-		taken = fileop_write(own->fileop, outgoing->data + own->outgoing_sent_bytes,
-				     outgoing->len - own->outgoing_sent_bytes);
+	while (forward->sent_request_bytes < request_bytes->len) {
+		taken = fileop_write(forward->fileop, request_bytes->data + forward->sent_request_bytes,
+				     request_bytes->len - forward->sent_request_bytes);
 		if (taken <= 0)
-			return false; /* it has no room, or has ended, which on_answer tells */
-		own->outgoing_sent_bytes += (size_t)taken;
+			return false; /* the program is slow, or has ended: then port_on_program_end() is called */
+		forward->sent_request_bytes += (size_t)taken;
 	}
-	outgoing->len = own->outgoing_sent_bytes = 0;
+	request_bytes->len = forward->sent_request_bytes = 0;
 	return true;
 }
 
 static void port_on_program_room(void *data)
 {
-	struct port_request *own = data;
+	struct port_request *forward = data;
 
-	if (port_flush(own))
-		http_resume_body(own->call->request);
+	if (port_request_flush(forward))
+		http_resume_body(forward->call->request);
 }
 
-static size_t port_on_body_bytes(void *data, const char *bytes, size_t len)
+static size_t port_on_request_body(void *data, const char *bytes, size_t len)
 {
-	struct port_request *own = data;
+	struct port_request *forward = data;
 	size_t taken = 0;
 
-	while (taken < len && port_flush(own)) {
+	while (taken < len && port_request_flush(forward)) {
 		const size_t part = len - taken < PORT_BODY_SLICE_BYTES ? len - taken : PORT_BODY_SLICE_BYTES;
 
-		if (own->body_is_chunked)
-			buf_printf(&own->outgoing, "%zx\r\n", part);
-		buf_add(&own->outgoing, bytes + taken, part);
-		if (own->body_is_chunked)
-			buf_puts(&own->outgoing, "\r\n");
+		if (forward->body_is_chunked)
+			buf_printf(&forward->request_bytes, "%zx\r\n", part);
+		buf_add(&forward->request_bytes, bytes + taken, part);
+		if (forward->body_is_chunked)
+			buf_puts(&forward->request_bytes, "\r\n");
 		taken += part;
 	}
-	(void)port_flush(own);
+	(void)port_request_flush(forward);
 	return taken;
 }
 
-static void port_on_body_end(void *data)
+static void port_on_request_body_end(void *data)
 {
-	struct port_request *own = data;
+	struct port_request *forward = data;
 
-	if (own->body_is_chunked)
-		buf_puts(&own->outgoing, "0\r\n\r\n");
-	(void)port_flush(own);
+	if (forward->body_is_chunked)
+		buf_puts(&forward->request_bytes, "0\r\n\r\n");
+	(void)port_request_flush(forward);
 }
 
-/* ---- the answer ---- */
+/* ---- passing on the server's answer ---- */
 
-static void port_on_header(void *data, const char *name, const char *value)
+static void port_on_answer_header(void *data, const char *name, const char *value)
 {
-	const struct port_request *own = data;
+	const struct port_request *forward = data;
 
-	http_add_header(own->call->request, name, value);
+	http_add_header(forward->call->request, name, value);
 }
 
 static void port_on_client_room(void *data)
 {
-	const struct port_request *own = data;
+	const struct port_request *forward = data;
 
-	fileop_pause_output(own->fileop, false);
+	fileop_pause_output(forward->fileop, false);
 }
 
-static void port_on_begin(void *data, unsigned status, int64_t length)
+static void port_on_answer_headers_end(void *data, unsigned status, int64_t length)
 {
-	struct port_request *own = data;
+	struct port_request *forward = data;
 
-	own->answer_has_begun = true;
-	http_begin_stream(own->call->request, status, NULL, length, port_on_client_room, own);
+	forward->answer_has_begun = true;
+	http_begin_stream(forward->call->request, status, NULL, length, port_on_client_room, forward);
 }
 
-static void port_on_body(void *data, const char *bytes, size_t len)
+static void port_on_answer_body(void *data, const char *bytes, size_t len)
 {
-	const struct port_request *own = data;
+	const struct port_request *forward = data;
 
-	if (!http_write_stream(own->call->request, bytes, len))
-		fileop_pause_output(own->fileop, true);
+	if (!http_write_stream(forward->call->request, bytes, len))
+		fileop_pause_output(forward->fileop, true);
 }
 
-/* The answer is complete. */
-static void port_finish(struct port_request *own)
+/* Ends a request whose answer was passed on completely. */
+static void port_request_finish(struct port_request *forward)
 {
-	struct e2b_call *call = own->call;
+	struct e2b_call *call = forward->call;
 	struct http_request *request = call->request;
 
-	port_request_free(own);
+	port_request_free(forward);
 	e2b_call_finish(call);
 	http_end_stream(request);
 }
 
-/* The answer never becomes complete: error is an errno. */
-static void port_fail(struct port_request *own, int error)
+/* Ends a request whose answer is malformed, incomplete or missing. error: an errno; EBADMSG: malformed. */
+static void port_request_fail(struct port_request *forward, int error)
 {
-	struct e2b_call *call = own->call;
+	struct e2b_call *call = forward->call;
 	struct http_request *request = call->request;
 	const struct e2b_sandbox *box = call->box;
-	const uint16_t port = own->port;
-	const bool has_begun = own->answer_has_begun;
+	const uint16_t port = forward->port;
+	const bool has_begun = forward->answer_has_begun;
 
-	port_request_free(own);
+	port_request_free(forward);
 	if (has_begun) {
-		e2b_call_abort(call); /* it must not look complete */
+		e2b_call_abort(call); /* a partial answer must not look complete */
 		return;
 	}
 	e2b_call_finish(call);
 	if (error == ECONNREFUSED)
-		port_answer_is_closed(request, box, port);
+		port_fail_not_open(request, box, port);
 	else if (error == EBADMSG)
 		e2b_fail(request, 502, "what listens at port %u of the sandbox gave no HTTP answer", port);
 	else
 		e2b_fail(request, 502, "port %u of the sandbox cannot be reached: %s", port, strerror(error));
 }
 
-static void port_on_data(void *data, const char *bytes, size_t len)
+static void port_on_program_output(void *data, const char *bytes, size_t len)
 {
-	struct port_request *own = data;
+	struct port_request *forward = data;
 
-	if (port_answer_feed(&own->answer, bytes, len) < 0) {
-		fileop_cancel(own->fileop);
-		port_fail(own, EBADMSG);
-	} else if (own->answer.state == PORT_ANSWER_COMPLETE) {
-		fileop_cancel(own->fileop);
-		port_finish(own);
+	if (port_answer_feed(&forward->answer_parser, bytes, len) < 0) {
+		fileop_cancel(forward->fileop);
+		port_request_fail(forward, EBADMSG);
+	} else if (forward->answer_parser.state == PORT_ANSWER_COMPLETE) {
+		fileop_cancel(forward->fileop);
+		port_request_finish(forward);
 	}
 }
 
-/* The program has ended: there is no connection, or the server has closed it. */
+/* Called at the end of the program in the sandbox: it could not connect, or the server has closed the connection. */
 static void port_on_program_end(void *data, int error, const char *message, const json_t *answer)
 {
-	struct port_request *own = data;
+	struct port_request *forward = data;
 
 	(void)message;
 	(void)answer;
-	if (error == 0 && port_answer_end(&own->answer) == 0)
-		port_finish(own);
+	if (error == 0 && port_answer_end(&forward->answer_parser) == 0)
+		port_request_finish(forward);
 	else
-		port_fail(own, error ? error : EBADMSG);
+		port_request_fail(forward, error ? error : EBADMSG);
 }
 
 static void port_on_cancel(void *data)
 {
-	struct port_request *own = data;
+	struct port_request *forward = data;
 
-	fileop_cancel(own->fileop);
-	port_request_free(own);
+	fileop_cancel(forward->fileop);
+	port_request_free(forward);
 }
 
-/* ---- the start ---- */
+/* ---- start of a port request ---- */
 
-static int port_start(struct port_request *own)
+static int port_request_start(struct port_request *forward)
 {
-	const struct fileop_handler handler = {.on_data = port_on_data,
+	const struct fileop_handler handler = {.on_data = port_on_program_output,
 					       .on_room = port_on_program_room,
 					       .on_answer = port_on_program_end,
-					       .data = own};
+					       .data = forward};
 	const struct http_body_handler body = {
-		.on_bytes = port_on_body_bytes, .on_end = port_on_body_end, .data = own};
-	const struct port_answer_handler answer = {
-		.on_header = port_on_header, .on_begin = port_on_begin, .on_body = port_on_body, .data = own};
-	struct http_request *request = own->call->request;
+		.on_bytes = port_on_request_body, .on_end = port_on_request_body_end, .data = forward};
+	const struct port_answer_handler answer = {.on_header = port_on_answer_header,
+						   .on_headers_end = port_on_answer_headers_end,
+						   .on_body = port_on_answer_body,
+						   .data = forward};
+	struct http_request *request = forward->call->request;
 	int error;
 
-	port_answer_init(&own->answer, &answer, strcmp(http_get_method(request), "HEAD") == 0);
-	port_make_head(own);
-	if (own->outgoing.failed)
+	port_answer_init(&forward->answer_parser, &answer, strcmp(http_get_method(request), "HEAD") == 0);
+	port_request_make_head(forward);
+	if (forward->request_bytes.failed)
 		return -ENOMEM;
-	error = fileop_start(own->call->box->sandbox, json_pack("{s:s, s:i}", "op", "connect", "port", (int)own->port),
-			     &handler, &own->fileop);
+	error = fileop_start(forward->call->box->sandbox,
+			     json_pack("{s:s, s:i}", "op", "connect", "port", (int)forward->port), &handler,
+			     &forward->fileop);
 	if (error < 0)
 		return error;
-	(void)port_flush(own);
+	(void)port_request_flush(forward);
 	http_stream_body(request, &body);
 	return 0;
 }
 
-void port_handle(struct e2b_sandbox *box, struct http_request *request, uint64_t port)
+void port_handle_request(struct e2b_sandbox *box, struct http_request *request, uint64_t port)
 {
-	struct port_request *own;
+	struct port_request *forward;
 	int error = -ENOMEM;
 
 	if (port == 0 || port > UINT16_MAX) {
-		port_answer_is_closed(request, box, port);
+		port_fail_not_open(request, box, port);
 		return;
 	}
 	if (http_get_header(request, "Upgrade") || strcmp(http_get_method(request), "CONNECT") == 0) {
@@ -322,17 +322,17 @@ void port_handle(struct e2b_sandbox *box, struct http_request *request, uint64_t
 			 PORT_REQUESTS_MAX);
 		return;
 	}
-	own = calloc(1, sizeof(*own));
-	if (own)
-		own->call = e2b_call_create(box, request, port_on_cancel, own);
-	if (!own || !own->call) {
-		free(own);
+	forward = calloc(1, sizeof(*forward));
+	if (forward)
+		forward->call = e2b_call_create(box, request, port_on_cancel, forward);
+	if (!forward || !forward->call) {
+		free(forward);
 		e2b_fail(request, 503, "the server has no memory");
 		return;
 	}
-	own->port = (uint16_t)port;
+	forward->port = (uint16_t)port;
 	box->port_request_count++;
-	error = port_start(own);
+	error = port_request_start(forward);
 	if (error < 0)
-		port_fail(own, -error);
+		port_request_fail(forward, -error);
 }

@@ -1,6 +1,6 @@
 /*
- * Input of programs: SendInput, and the stream StreamInput. Requests wait in line until the program takes what they
- * have; of a stream, no more is read meanwhile.
+ * Input of programs: by SendInput, or by StreamInput, whose request is a stream of messages. Input waits in a queue
+ * until the program reads it. Meanwhile no more of a stream is read from its client.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -10,20 +10,23 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 
-#define PROCESS_INPUT_MESSAGE_BYTES_MAX (4u << 20) /* of StreamInput */
+#define PROCESS_INPUT_MESSAGE_BYTES_MAX (4u << 20) /* one message of StreamInput */
 
-/* A request that gives input to a program, which has not taken all of it yet. */
+/* A request of SendInput or StreamInput, until it is answered. */
 struct input_request {
 	struct input_request *next;
-	struct e2b_process *process; /* NULL: StreamInput that has not named it yet, or whose program has ended */
-	struct input_request *next_stream_of_process; /* of the process */
+	struct e2b_process
+		*process; /* NULL: StreamInput that has not named its program yet, or whose program is freed */
+	struct input_request *next_stream_of_process; /* in process->input_streams */
 	struct e2b_call *call;
-	char *pending_bytes;
-	size_t len, at;
-	bool is_stream_input;
-	struct buf stream_buffer;    /* of a stream: envelopes that were not taken yet, the last may be incomplete */
-	bool is_taking, has_ended;   /* of a stream: input_request_take_envelopes() runs; there are no more bytes */
-	bool was_answered_meanwhile; /* of a stream: input_request_take_envelopes() frees it */
+	char *pending_bytes; /* input, of which the program has taken pending_sent_bytes */
+	size_t pending_len, pending_sent_bytes;
+	bool is_stream_input; /* StreamInput, not SendInput */
+	/* Only for StreamInput: */
+	struct buf stream_buffer; /* bytes of the request's body that were not parsed yet */
+	bool is_parsing;          /* input_request_parse_envelopes() runs, and frees the struct if need be */
+	bool body_has_ended;
+	bool was_released_while_parsing; /* input_request_free() was called during is_parsing */
 };
 
 static void input_request_free(struct input_request *input)
@@ -34,8 +37,8 @@ static void input_request_free(struct input_request *input)
 	}
 	buf_release(&input->stream_buffer);
 	free(input->pending_bytes);
-	if (input->is_taking)
-		*input = (struct input_request){.was_answered_meanwhile = true};
+	if (input->is_parsing)
+		*input = (struct input_request){.was_released_while_parsing = true};
 	else
 		free(input);
 }
@@ -45,7 +48,7 @@ static void input_request_on_cancel(void *data)
 	input_request_free(data);
 }
 
-/* The request is done. message NULL: it succeeded. */
+/* Answers the request and frees it. message: why it has failed; NULL: it has succeeded. */
 static void input_request_end(struct input_request *input, enum connect_code code, const char *message)
 {
 	struct e2b_call *call = input->call;
@@ -68,32 +71,32 @@ static void input_request_end(struct input_request *input, enum connect_code cod
 
 enum input_state { INPUT_WRITTEN, INPUT_WAITS, INPUT_FAILED };
 
-/* Writes what the program takes. INPUT_FAILED: the request was answered. */
+/* Writes pending bytes to the program, as far as it takes them. INPUT_FAILED: the request was answered and freed. */
 static enum input_state input_request_write(struct input_request *input)
 {
 	ssize_t taken = 0;
 
-	while (input->at < input->len) {
-		taken = sandbox_program_write(input->process->program, input->pending_bytes + input->at,
-					      input->len - input->at);
+	while (input->pending_sent_bytes < input->pending_len) {
+		taken = sandbox_program_write(input->process->program, input->pending_bytes + input->pending_sent_bytes,
+					      input->pending_len - input->pending_sent_bytes);
 		if (taken <= 0)
 			break;
-		input->at += (size_t)taken;
+		input->pending_sent_bytes += (size_t)taken;
 	}
-	if (taken < 0) { /* the program has ended or has closed its stdin: as with a pipe, nothing reads it */
+	if (taken < 0) { /* the program has ended, or has closed its stdin */
 		input_request_end(input, CONNECT_FAILED_PRECONDITION, "the program's stdin is closed");
 		return INPUT_FAILED;
 	}
-	if (input->at < input->len)
+	if (input->pending_sent_bytes < input->pending_len)
 		return INPUT_WAITS;
 	free(steal_pointer(&input->pending_bytes));
-	input->at = input->len = 0;
+	input->pending_sent_bytes = input->pending_len = 0;
 	return INPUT_WRITTEN;
 }
 
-static bool input_request_take_envelopes(struct input_request *input);
+static bool input_request_parse_envelopes(struct input_request *input);
 
-void process_on_room(void *data)
+void process_on_stdin_room(void *data)
 {
 	struct e2b_process *process = data;
 	enum input_state state = INPUT_WRITTEN;
@@ -109,26 +112,26 @@ void process_on_room(void *data)
 		}
 		process->waiting_inputs = input->next;
 		input->next = NULL;
-		if (!input->is_taking && input_request_take_envelopes(input))
+		if (!input->is_parsing && input_request_parse_envelopes(input))
 			http_resume_body(input->call->request);
 	}
 	if (process->closes_stdin_after_input && !process->waiting_inputs)
 		sandbox_program_close_stdin(process->program);
 }
 
-/* Puts a request in line. bytes: taken. */
+/* Puts a request with its input at the end of the program's queue. bytes: taken. */
 static void input_request_queue(struct input_request *input, char *bytes, size_t len)
 {
 	input->pending_bytes = bytes;
-	input->len = len;
-	input->at = 0;
+	input->pending_len = len;
+	input->pending_sent_bytes = 0;
 	slist_append(input->process->waiting_inputs, input, next);
-	process_on_room(input->process);
+	process_on_stdin_room(input->process);
 }
 
-/* The bytes of a ProcessInput. Owned by the caller; NULL with *ret_why. */
-static char *input_request_decode(const json_t *message, const struct e2b_process *process, size_t *ret_len,
-				  const char **ret_why)
+/* Decodes the bytes of a ProcessInput. Owned by the caller; NULL: *ret_why says what is wrong, or no memory. */
+static char *input_request_decode_bytes(const json_t *message, const struct e2b_process *process, size_t *ret_len,
+					const char **ret_why)
 {
 	const char *text = connect_get_text(message, process->has_terminal ? "pty" : "stdin", NULL);
 	char *bytes = text ? connect_decode_base64(text, strlen(text), ret_len) : NULL;
@@ -147,12 +150,12 @@ static char *input_request_decode(const json_t *message, const struct e2b_proces
 	return bytes;
 }
 
-void process_give_input(struct e2b_process *process, struct http_request *request, const json_t *message)
+void process_queue_input(struct e2b_process *process, struct http_request *request, const json_t *message)
 {
 	const char *why = NULL;
 	struct input_request *input;
 	size_t len = 0;
-	char *bytes = input_request_decode(connect_get_member(message, "input", NULL), process, &len, &why);
+	char *bytes = input_request_decode_bytes(connect_get_member(message, "input", NULL), process, &len, &why);
 
 	input = bytes ? calloc(1, sizeof(*input)) : NULL;
 	if (input) {
@@ -185,13 +188,15 @@ void process_abort_inputs(struct e2b_process *process)
 		e2b_call_abort(call);
 	}
 	for (; process->input_streams; process->input_streams = process->input_streams->next_stream_of_process)
-		process->input_streams->process =
-			NULL; /* they have nothing in line, and e2b_calls_abort_all() cuts them */
+		process->input_streams->process = NULL; /* e2b_calls_abort_all() cuts the stream later */
 }
 
 /* ---- StreamInput ---- */
 
-/* One message of the stream. It may be answered for it: input->was_answered_meanwhile. */
+/*
+ * Handles one message of the stream: its first one names the program, others have input. An error is answered, which
+ * sets input->was_released_while_parsing.
+ */
 static void input_request_handle_message(struct input_request *input, const json_t *message)
 {
 	struct e2b_sandbox *box = input->call->box;
@@ -217,18 +222,18 @@ static void input_request_handle_message(struct input_request *input, const json
 		return;
 	}
 	if (!data)
-		return; /* keepalive */
-	bytes = input->process
-			? input_request_decode(connect_get_member(data, "input", NULL), input->process, &len, &why)
-			: NULL;
+		return; /* a keepalive message has neither start nor data */
+	bytes = input->process ? input_request_decode_bytes(connect_get_member(data, "input", NULL), input->process,
+							    &len, &why)
+			       : NULL;
 	if (bytes)
 		input_request_queue(input, bytes, len);
 	else
 		input_request_end(input, CONNECT_INVALID_ARGUMENT, why ? why : "the first message names the process");
 }
 
-/* Takes one envelope from the collected bytes. False: it is not complete, or the request was answered for it. */
-static bool input_request_take_envelope(struct input_request *input)
+/* Handles the first message in stream_buffer. False: it is incomplete, or malformed, and an error was answered. */
+static bool input_request_parse_envelope(struct input_request *input)
 {
 	const unsigned char *head = (const unsigned char *)input->stream_buffer.data;
 	size_t size, len = input->stream_buffer.len;
@@ -253,18 +258,21 @@ static bool input_request_take_envelope(struct input_request *input)
 	return true;
 }
 
-/* Takes what was collected, message by message, as far as the program takes it. False: the request was answered. */
-static bool input_request_take_envelopes(struct input_request *input)
+/*
+ * Handles messages in stream_buffer until one has input that the program does not take yet. False: the request was
+ * answered and freed.
+ */
+static bool input_request_parse_envelopes(struct input_request *input)
 {
-	input->is_taking = true;
-	while (!input->was_answered_meanwhile && !input->pending_bytes && input_request_take_envelope(input))
+	input->is_parsing = true;
+	while (!input->was_released_while_parsing && !input->pending_bytes && input_request_parse_envelope(input))
 		;
-	input->is_taking = false;
-	if (input->was_answered_meanwhile) {
+	input->is_parsing = false;
+	if (input->was_released_while_parsing) {
 		free(input);
 		return false;
 	}
-	if (!input->has_ended || input->pending_bytes)
+	if (!input->body_has_ended || input->pending_bytes)
 		return true;
 	input_request_end(input, 0, NULL);
 	return false;
@@ -275,12 +283,12 @@ static size_t input_request_on_body_bytes(void *data, const char *bytes, size_t 
 	struct input_request *input = data;
 
 	if (input->pending_bytes)
-		return 0; /* the program has not taken the message before */
+		return 0; /* the program has not taken the input of the last message yet */
 	buf_add(&input->stream_buffer, bytes, len);
 	if (input->stream_buffer.failed)
 		input_request_end(input, CONNECT_RESOURCE_EXHAUSTED, "the server has no memory");
 	else
-		(void)input_request_take_envelopes(input);
+		(void)input_request_parse_envelopes(input);
 	return len;
 }
 
@@ -288,9 +296,9 @@ static void input_request_on_body_end(void *data)
 {
 	struct input_request *input = data;
 
-	input->has_ended = true;
+	input->body_has_ended = true;
 	if (!input->pending_bytes)
-		(void)input_request_take_envelopes(input);
+		(void)input_request_parse_envelopes(input);
 }
 
 void process_stream_input(struct e2b_sandbox *box, struct http_request *request)

@@ -1,6 +1,6 @@
 /*
- * process.Process: programs of a sandbox. A program goes on when the client that started it hangs up; any number of
- * clients may listen to it. A client that reads slowly makes the program wait.
+ * The service process.Process of envd: programs that clients run in a sandbox. A program goes on when the client that
+ * has started it hangs up. Several clients may subscribe to its output; if one of them reads slowly, the program waits.
  */
 #include <errno.h>
 #include <signal.h>
@@ -12,17 +12,17 @@
 #include "agents/slist.h"
 #include "base/cleanup.h"
 
-#define TERMINAL_COLUMNS_DEFAULT 80 /* of one whose size the client does not say */
+#define TERMINAL_COLUMNS_DEFAULT 80 /* for a terminal whose size the client does not say */
 #define TERMINAL_ROWS_DEFAULT 24
 #define PROCESS_ARGUMENTS_MAX 4096u
-#define PROCESS_LISTENERS_MAX 64u /* of one program: each may have as much output as waits for a slow client */
+#define PROCESS_SUBSCRIBERS_MAX 64u /* clients of one program; output for each may wait in memory */
 
-/* A stream that tells what happens to a program. */
-struct process_listener {
-	struct process_listener *next;
+/* A client's stream of a program's events: start, output, end. */
+struct process_subscriber {
+	struct process_subscriber *next;
 	struct e2b_process *process;
 	struct e2b_call *call;
-	bool is_slow; /* enough is queued for its client: the program waits */
+	bool is_slow; /* the client reads slowly, so that the program waits */
 };
 
 static void process_free(struct e2b_process *process)
@@ -34,82 +34,83 @@ static void process_free(struct e2b_process *process)
 	free(process);
 }
 
-/* ---- listeners ---- */
+/* ---- subscribers ---- */
 
-/* The program goes on when none of its listeners is slow: what is queued for each stays within bounds. */
+/* Pauses the program's output while one of its subscribers is slow, so that the queue for each stays bounded. */
 static void process_update_pause(struct e2b_process *process)
 {
 	bool is_paused = false;
 
-	for (const struct process_listener *listener = process->listeners; listener; listener = listener->next)
-		is_paused |= listener->is_slow;
+	for (const struct process_subscriber *subscriber = process->subscribers; subscriber;
+	     subscriber = subscriber->next)
+		is_paused |= subscriber->is_slow;
 	sandbox_program_pause_output(process->program, is_paused);
 }
 
-static void listener_on_room(void *data)
+static void subscriber_on_room(void *data)
 {
-	struct process_listener *listener = data;
+	struct process_subscriber *subscriber = data;
 
-	listener->is_slow = false;
-	process_update_pause(listener->process);
+	subscriber->is_slow = false;
+	process_update_pause(subscriber->process);
 }
 
-static void listener_on_cancel(void *data)
+static void subscriber_on_cancel(void *data)
 {
-	struct process_listener *listener = data;
-	struct e2b_process *process = listener->process;
+	struct process_subscriber *subscriber = data;
+	struct e2b_process *process = subscriber->process;
 
-	slist_remove(listener->process->listeners, listener, next);
-	free(listener);
+	slist_remove(subscriber->process->subscribers, subscriber, next);
+	free(subscriber);
 	process_update_pause(process);
 }
 
-static bool listener_may_be_added(const struct e2b_process *process, struct http_request *request)
+static bool subscriber_may_be_added(const struct e2b_process *process, struct http_request *request)
 {
-	if (slist_count(process->listeners, next) < PROCESS_LISTENERS_MAX)
+	if (slist_count(process->subscribers, next) < PROCESS_SUBSCRIBERS_MAX)
 		return true;
 	connect_fail(request, CONNECT_RESOURCE_EXHAUSTED, "%u clients listen to the program, the most there may be",
-		     PROCESS_LISTENERS_MAX);
+		     PROCESS_SUBSCRIBERS_MAX);
 	return false;
 }
 
-static struct process_listener *listener_add(struct e2b_process *process, struct http_request *request)
+static struct process_subscriber *subscriber_add(struct e2b_process *process, struct http_request *request)
 {
-	struct process_listener *listener;
+	struct process_subscriber *subscriber;
 
-	if (!listener_may_be_added(process, request))
+	if (!subscriber_may_be_added(process, request))
 		return NULL;
-	listener = calloc(1, sizeof(*listener));
-	if (listener) {
-		listener->process = process;
-		listener->call = e2b_call_create(process->box, request, listener_on_cancel, listener);
+	subscriber = calloc(1, sizeof(*subscriber));
+	if (subscriber) {
+		subscriber->process = process;
+		subscriber->call = e2b_call_create(process->box, request, subscriber_on_cancel, subscriber);
 	}
-	if (!listener || !listener->call) {
-		free(listener);
+	if (!subscriber || !subscriber->call) {
+		free(subscriber);
 		connect_fail(request, CONNECT_INTERNAL, "the server has no memory");
 		return NULL;
 	}
-	listener->next = process->listeners;
-	process->listeners = listener;
-	return listener;
+	subscriber->next = process->subscribers;
+	process->subscribers = subscriber;
+	return subscriber;
 }
 
-static void listener_begin(struct process_listener *listener)
+static void subscriber_begin_stream(struct process_subscriber *subscriber)
 {
-	connect_begin_stream(listener->call, json_pack("{s:{s:{}}}", "event", "keepalive"), listener_on_room);
-	(void)connect_send_message(listener->call,
-				   json_pack("{s:{s:{s:i}}}", "event", "start", "pid", (int)listener->process->pid));
+	connect_begin_stream(subscriber->call, json_pack("{s:{s:{}}}", "event", "keepalive"), subscriber_on_room);
+	(void)connect_send_message(subscriber->call,
+				   json_pack("{s:{s:{s:i}}}", "event", "start", "pid", (int)subscriber->process->pid));
 }
 
-/* ---- what a program tells ---- */
+/* ---- events of a program ---- */
 
-static void process_send_to_listeners(struct e2b_process *process, json_t *message)
+static void process_send_to_subscribers(struct e2b_process *process, json_t *message)
 {
-	struct process_listener *listener, *next;
+	struct process_subscriber *subscriber, *next;
 
-	for (listener = process->listeners; listener; listener = next) {
-		next = listener->next;
-		listener->is_slow = !connect_send_message(listener->call, json_incref(message));
+	for (subscriber = process->subscribers; subscriber; subscriber = next) {
+		next = subscriber->next;
+		subscriber->is_slow = !connect_send_message(subscriber->call, json_incref(message));
 	}
 	json_decref(message);
 	process_update_pause(process);
@@ -121,8 +122,8 @@ static void process_on_start(void *data, pid_t pid, unsigned number)
 
 	(void)number;
 	process->pid = pid;
-	for (struct process_listener *listener = process->listeners; listener; listener = listener->next)
-		listener_begin(listener);
+	for (struct process_subscriber *subscriber = process->subscribers; subscriber; subscriber = subscriber->next)
+		subscriber_begin_stream(subscriber);
 }
 
 static void process_on_output(void *data, enum sandbox_stream stream, const char *bytes, size_t len)
@@ -130,12 +131,12 @@ static void process_on_output(void *data, enum sandbox_stream stream, const char
 	struct e2b_process *process = data;
 	const char *name = process->has_terminal ? "pty" : stream == SANDBOX_STDERR ? "stderr" : "stdout";
 
-	if (process->listeners)
-		process_send_to_listeners(process, json_pack("{s:{s:{s:o}}}", "event", "data", name,
-							     connect_encode_base64(bytes, len)));
+	if (process->subscribers)
+		process_send_to_subscribers(process, json_pack("{s:{s:{s:o}}}", "event", "data", name,
+							       connect_encode_base64(bytes, len)));
 }
 
-/* The end as envd tells it: Go's words for a process state. */
+/* Makes the event that tells a program's end, in envd's words, which are those of Go's os.ProcessState. */
 static json_t *process_describe_end(const json_t *result)
 {
 	const json_t *signal_value = json_object_get(result, "signal");
@@ -158,7 +159,7 @@ static json_t *process_describe_end(const json_t *result)
 	return json_pack("{s:{s:{s:i, s:b, s:s}}}", "event", "end", "exitCode", 0, "exited", 1, "status", status);
 }
 
-/* Why a program could not be started, in the words of the protocol. */
+/* Returns the protocol's error code for a program that could not be started. */
 static enum connect_code process_get_start_error_code(const json_t *error)
 {
 	const char *code = json_string_value(json_object_get(error, "code"));
@@ -181,22 +182,22 @@ static void process_on_end(void *data, const json_t *result)
 
 	process_end_inputs(process);
 	slist_remove(process->box->processes, process, next);
-	process->box->program_cpu_ms += (uint64_t)json_integer_value(json_object_get(result, "cpu_ms"));
-	keys_charge_cpu(process->box, process->box->program_cpu_ms);
+	process->box->ended_programs_cpu_ms += (uint64_t)json_integer_value(json_object_get(result, "cpu_ms"));
+	keys_charge_cpu(process->box, process->box->ended_programs_cpu_ms);
 	if (!error && !is_late)
-		process_send_to_listeners(process, process_describe_end(result));
-	while (process->listeners) {
-		struct process_listener *listener = process->listeners;
-		struct e2b_call *call = listener->call;
+		process_send_to_subscribers(process, process_describe_end(result));
+	while (process->subscribers) {
+		struct process_subscriber *subscriber = process->subscribers;
+		struct e2b_call *call = subscriber->call;
 		struct http_request *request = call->request;
 
-		slist_remove(listener->process->listeners, listener, next);
-		free(listener);
+		slist_remove(subscriber->process->subscribers, subscriber, next);
+		free(subscriber);
 		if (process->pid == 0) {
 			e2b_call_finish(call);
 			connect_fail(request, process_get_start_error_code(error), "%s",
 				     message ? message : "it could not be started");
-		} else if (is_gone) { /* how the program ended is not known */
+		} else if (is_gone) { /* the sandbox has ended, so that the program's exit status is unknown */
 			e2b_call_abort(call);
 		} else if (error) {
 			connect_end_stream(call, process_get_start_error_code(error),
@@ -211,7 +212,7 @@ static void process_on_end(void *data, const json_t *result)
 
 /* ---- Start ---- */
 
-/* Arguments for the program: cmd, and args. Borrowed from the message, but the array. NULL: they are not texts. */
+/* Makes a program's argv of cmd and args. The caller owns the array, but not its texts. NULL: not all are texts. */
 static const char **process_get_argv(const json_t *config)
 {
 	const json_t *args = connect_get_member(config, "args", NULL);
@@ -232,8 +233,7 @@ static const char **process_get_argv(const json_t *config)
 	return argv;
 }
 
-/* "~" is the workdir; relative paths begin there. Owned by the caller; NULL: no memory. */
-char *process_resolve_path(const char *path)
+char *e2b_resolve_path(const char *path)
 {
 	char *resolved;
 	int len;
@@ -247,7 +247,7 @@ char *process_resolve_path(const char *path)
 	return len < 0 ? NULL : resolved;
 }
 
-/* The size of a terminal, in a message's pty. False: it has none. */
+/* Gets the size of a terminal from a message's member pty.size. False: there is none, or it is malformed. */
 static bool process_get_terminal_size(const json_t *message, unsigned *ret_columns, unsigned *ret_rows)
 {
 	const json_t *size = connect_get_member(connect_get_member(message, "pty", NULL), "size", NULL);
@@ -260,7 +260,7 @@ static bool process_get_terminal_size(const json_t *message, unsigned *ret_colum
 	return true;
 }
 
-/* What List tells of a program, and no other members, which could have megabytes. */
+/* Copies the members that List answers with. Others, which could have megabytes, are not kept. */
 static json_t *process_copy_config(const json_t *config)
 {
 	static const char *const names[] = {"cmd", "args", "envs", "cwd"};
@@ -298,7 +298,7 @@ static int process_start_program(struct e2b_process *process, struct http_reques
 				 const json_t *env)
 {
 	const char *cwd = connect_get_text(process->config, "cwd", NULL);
-	_cleanup_free_ char *path = cwd && *cwd ? process_resolve_path(cwd) : NULL;
+	_cleanup_free_ char *path = cwd && *cwd ? e2b_resolve_path(cwd) : NULL;
 	const struct sandbox_program_options options = {.argv = argv,
 							.env = env,
 							.cwd = path,
@@ -309,7 +309,7 @@ static int process_start_program(struct e2b_process *process, struct http_reques
 							.rows = process->rows,
 							.on_start = process_on_start,
 							.on_output = process_on_output,
-							.on_room = process_on_room,
+							.on_room = process_on_stdin_room,
 							.on_end = process_on_end,
 							.data = process};
 
@@ -323,7 +323,7 @@ static void process_start(struct e2b_sandbox *box, struct http_request *request,
 	_cleanup_json_ json_t *env = argv ? e2b_make_environment(box, connect_get_member(config, "envs", NULL)) : NULL;
 	const char *tag = connect_get_text(message, "tag", NULL);
 	struct e2b_process *process;
-	struct process_listener *listener;
+	struct process_subscriber *subscriber;
 	int error;
 
 	if (!connect_check_user(request))
@@ -343,22 +343,22 @@ static void process_start(struct e2b_sandbox *box, struct http_request *request,
 		return;
 	}
 	process = process_create(box, message);
-	listener = process ? listener_add(process, request) : NULL;
-	error = listener ? process_start_program(process, request, argv, env) : -ENOMEM;
-	if (error < 0 && listener) {
-		slist_remove(listener->process->listeners, listener, next);
-		e2b_call_finish(listener->call);
-		free(listener);
-		connect_fail(request, connect_code_of_errno(-error), "the program cannot be started: %s",
+	subscriber = process ? subscriber_add(process, request) : NULL;
+	error = subscriber ? process_start_program(process, request, argv, env) : -ENOMEM;
+	if (error < 0 && subscriber) {
+		slist_remove(subscriber->process->subscribers, subscriber, next);
+		e2b_call_finish(subscriber->call);
+		free(subscriber);
+		connect_fail(request, connect_code_from_errno(-error), "the program cannot be started: %s",
 			     strerror(-error));
 	}
 	if (error < 0 && process)
 		process_free(process);
 }
 
-/* ---- the other methods ---- */
+/* ---- other methods of process.Process ---- */
 
-/* Finds the program that a message selects. NULL with an answer. */
+/* Finds the program that a message names by tag or pid. NULL: there is none, and an error was answered. */
 static struct e2b_process *process_find_selected(struct e2b_sandbox *box, struct http_request *request,
 						 const json_t *message)
 {
@@ -376,13 +376,13 @@ static struct e2b_process *process_find_selected(struct e2b_sandbox *box, struct
 	return NULL;
 }
 
-static void process_connect_listener(struct e2b_sandbox *box, struct http_request *request, const json_t *message)
+static void process_connect_subscriber(struct e2b_sandbox *box, struct http_request *request, const json_t *message)
 {
 	struct e2b_process *process = process_find_selected(box, request, message);
-	struct process_listener *listener = process ? listener_add(process, request) : NULL;
+	struct process_subscriber *subscriber = process ? subscriber_add(process, request) : NULL;
 
-	if (listener)
-		listener_begin(listener);
+	if (subscriber)
+		subscriber_begin_stream(subscriber);
 }
 
 static void process_list(struct e2b_sandbox *box, struct http_request *request, const json_t *message)
@@ -402,7 +402,7 @@ static void process_send_input(struct e2b_sandbox *box, struct http_request *req
 	struct e2b_process *process = process_find_selected(box, request, message);
 
 	if (process)
-		process_give_input(process, request, message);
+		process_queue_input(process, request, message);
 }
 
 static void process_close_stdin(struct e2b_sandbox *box, struct http_request *request, const json_t *message)
@@ -418,7 +418,7 @@ static void process_close_stdin(struct e2b_sandbox *box, struct http_request *re
 		return;
 	}
 	process->closes_stdin_after_input = true;
-	process_on_room(process);
+	process_on_stdin_room(process);
 	connect_answer(request, json_object());
 }
 
@@ -460,7 +460,7 @@ static void process_update_terminal_size(struct e2b_sandbox *box, struct http_re
 const struct connect_method process_methods[] = {
 	{"/process.Process/List", false, process_list},
 	{"/process.Process/Start", true, process_start},
-	{"/process.Process/Connect", true, process_connect_listener},
+	{"/process.Process/Connect", true, process_connect_subscriber},
 	{"/process.Process/SendInput", false, process_send_input},
 	{"/process.Process/CloseStdin", false, process_close_stdin},
 	{"/process.Process/SendSignal", false, process_send_signal},
@@ -473,12 +473,12 @@ void processes_end_all(struct e2b_sandbox *box)
 	while (box->processes) {
 		struct e2b_process *process = box->processes;
 
-		while (process->listeners) {
-			struct process_listener *listener = process->listeners;
+		while (process->subscribers) {
+			struct process_subscriber *subscriber = process->subscribers;
 
-			process->listeners = listener->next;
-			e2b_call_abort(listener->call);
-			free(listener);
+			process->subscribers = subscriber->next;
+			e2b_call_abort(subscriber->call);
+			free(subscriber);
 		}
 		process_abort_inputs(process);
 		process_free(process);

@@ -1,6 +1,6 @@
 /*
- * A program of a sandbox, and the requests that give it input: process.c has the program and its listeners,
- * process-input.c the input.
+ * Programs that clients run in a sandbox. process.c starts a program and sends its output to clients; process-input.c
+ * passes on what clients send to its stdin.
  */
 #ifndef CALLGATE_AGENTS_E2B_PROCESS_H
 #define CALLGATE_AGENTS_E2B_PROCESS_H
@@ -11,32 +11,33 @@
 #include "agents/e2b/private.h"
 
 struct input_request;
-struct process_listener;
+struct process_subscriber;
 
+/* A program that a client has started in a sandbox. */
 struct e2b_process {
 	struct e2b_process *next;
 	struct e2b_sandbox *box;
 	struct sandbox_program *program;
-	json_t *config; /* the client's ProcessConfig */
-	char *tag;      /* NULL: it has none */
-	pid_t pid;      /* 0: not started yet */
+	json_t *config; /* the client's ProcessConfig: cmd, args, envs, cwd */
+	char *tag;      /* the client's name for the program; NULL: none */
+	pid_t pid;      /* in the sandbox; 0: not started yet */
 	bool has_terminal, has_stdin;
 	unsigned columns, rows;        /* of the terminal */
-	bool closes_stdin_after_input; /* as soon as it has got what is in line */
-	struct process_listener *listeners;
-	struct input_request *waiting_inputs; /* that wait until the program takes them */
-	struct input_request *input_streams;  /* that have named the program */
+	bool closes_stdin_after_input; /* CloseStdin was called: stdin is closed when waiting_inputs is empty */
+	struct process_subscriber *subscribers;
+	struct input_request *waiting_inputs; /* requests whose bytes the program has not taken yet, in their order */
+	struct input_request *input_streams;  /* requests to StreamInput that have named the program */
 };
 
 /* ---- process-input.c ---- */
 
-/* The program has room: the first request in line writes. */
-void process_on_room(void *process);
-/* Gives the ProcessInput of a message to the program, and answers the request when that has taken it. */
-void process_give_input(struct e2b_process *process, struct http_request *request, const json_t *message);
-/* The program has ended: answers all that it has not taken. */
+/* Called when the program reads its stdin again, or new input waits: writes what waits, as far as it is taken. */
+void process_on_stdin_room(void *process);
+/* Passes input on to the program's stdin. Answers the request when the program has taken all of the input. */
+void process_queue_input(struct e2b_process *process, struct http_request *request, const json_t *message);
+/* The program has ended: answers the requests whose input it has not taken with an error. */
 void process_end_inputs(struct e2b_process *process);
-/* Cuts the connections of all that it has not taken. */
+/* Cuts the connections of requests whose input the program has not taken. */
 void process_abort_inputs(struct e2b_process *process);
 
 #endif

@@ -1,12 +1,12 @@
-/* The quota of processor time of a key: what its sandboxes use while they run is added up, and ends them all. */
+/* Quotas of processor time: a timer charges running sandboxes to their keys, and ends those of a used-up quota. */
 #include <errno.h>
 
 #include "agents/e2b/private.h"
 
-#define QUOTA_INTERVAL_MS 1000u /* a key can exceed its quota by what all processors do in it */
+#define QUOTA_INTERVAL_MS 1000u /* between checks: a key can exceed its quota by what its sandboxes use meanwhile */
 
-/* The next sandbox whose key has used up its processor time. NULL: there is none. */
-static struct e2b_sandbox *quota_find_exhausted(const struct e2b *e2b)
+/* Finds a sandbox whose key has used up its quota of processor time. NULL: there is none. */
+static struct e2b_sandbox *quota_find_exhausted_sandbox(const struct e2b *e2b)
 {
 	struct e2b_sandbox *box = e2b->sandboxes;
 
@@ -15,21 +15,21 @@ static struct e2b_sandbox *quota_find_exhausted(const struct e2b *e2b)
 	return box;
 }
 
-/* Ends the sandboxes of keys that have used up their time, and asks the others what they use. */
+/* Ends sandboxes whose key has no processor time left, and asks the others how much they have used. */
 static void quota_on_timer(void *data)
 {
 	struct e2b *e2b = data;
 	struct e2b_sandbox *box;
 
 	e2b->quota_timer = loop_add_timer(e2b->loop, QUOTA_INTERVAL_MS, quota_on_timer, e2b);
-	while ((box = quota_find_exhausted(e2b)))
+	while ((box = quota_find_exhausted_sandbox(e2b)))
 		e2b_sandbox_end(box, "cpu_quota");
 	for (box = e2b->sandboxes; box; box = box->next)
 		if (box->is_ready && box->key->cpu_max_ms < UINT64_MAX)
 			sandbox_ask_usage(box->sandbox);
 }
 
-int quota_watch_cpu(struct e2b *e2b)
+int quota_start_cpu_watch(struct e2b *e2b)
 {
 	for (size_t i = 0; i < e2b->key_count && !e2b->quota_timer; i++)
 		if (e2b->keys[i].cpu_max_ms < UINT64_MAX) {
@@ -40,7 +40,7 @@ int quota_watch_cpu(struct e2b *e2b)
 	return 0;
 }
 
-void quota_stop(struct e2b *e2b)
+void quota_stop_cpu_watch(struct e2b *e2b)
 {
 	loop_cancel_timer(e2b->quota_timer);
 }

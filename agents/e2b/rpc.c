@@ -1,10 +1,10 @@
-/* Requests of the Connect protocol: finds the method, and takes the message out of the body. */
+/* Requests of the Connect protocol: finds the method, parses the message, and calls the method. */
 #include <string.h>
 
 #include "agents/e2b/private.h"
 
-/* Removes the envelope of a request that has one message. NULL: it is not as it must be. */
-static const char *rpc_open_envelope(const char *bytes, size_t *len)
+/* Skips the envelope of a request body that is one message of a stream. NULL: the envelope is malformed. */
+static const char *rpc_skip_envelope(const char *bytes, size_t *len)
 {
 	const unsigned char *head = (const unsigned char *)bytes;
 	size_t size;
@@ -39,7 +39,7 @@ static void rpc_on_body(void *data, struct http_request *request, const char *by
 
 	e2b_call_finish(call);
 	if (method->is_stream)
-		bytes = rpc_open_envelope(bytes, &len);
+		bytes = rpc_skip_envelope(bytes, &len);
 	message = bytes ? json_loadb(len ? bytes : "{}", len ? len : 2, JSON_REJECT_DUPLICATES, &error) : NULL;
 	if (json_is_object(message))
 		method->call(box, request, message);
@@ -48,7 +48,7 @@ static void rpc_on_body(void *data, struct http_request *request, const char *by
 			     method->is_stream ? " in an envelope that is not compressed" : "");
 }
 
-/* True: the messages are JSON. */
+/* Whether the Content-Type announces messages in JSON. */
 static bool rpc_content_type_is_json(const char *type, bool is_stream)
 {
 	const char *expected = is_stream ? "application/connect+json" : "application/json";
@@ -57,11 +57,11 @@ static bool rpc_content_type_is_json(const char *type, bool is_stream)
 	return type && strncmp(type, expected, len) == 0 && (type[len] == '\0' || type[len] == ';');
 }
 
-void rpc_handle(struct e2b_sandbox *box, struct http_request *request)
+void rpc_handle_request(struct e2b_sandbox *box, struct http_request *request)
 {
 	const struct connect_method *method = rpc_find_method(http_get_path(request));
 	const char *type = http_get_header(request, "Content-Type");
-	bool is_stream = connect_is_stream(request), is_input = false;
+	bool is_stream = connect_request_is_stream(request), is_input = false;
 
 	if (strcmp(http_get_path(request), "/process.Process/StreamInput") == 0)
 		is_input = true;

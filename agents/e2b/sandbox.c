@@ -1,4 +1,4 @@
-/* The sandboxes of the server: how they are made, found, and end. */
+/* The sandboxes of the server: makes, finds, describes and ends them; keeps spares ready. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,16 +9,16 @@
 #include "base/cleanup.h"
 
 #define SANDBOX_ARGUMENTS_MAX 220u
-#define SPARE_FAILURES_MAX 3u /* one after the other: then none is kept ready any more */
+#define SPARE_FAILURES_MAX 3u /* after so many failures in a row, no more spares of the template are made */
 #define SANDBOX_SETUP_TIMEOUT_MS 60000u
-#define SPARE_REFILL_DELAY_MS 50u /* from when one was taken to when another is made */
+#define SPARE_REFILL_DELAY_MS 50u /* between giving away a spare and making a new one */
 
 struct e2b_sandbox *e2b_sandbox_find(struct e2b *e2b, const char *id)
 {
 	struct e2b_sandbox *found = NULL;
 
 	for (struct e2b_sandbox *box = e2b->sandboxes; id && box; box = box->next)
-		if (keys_equal_in_constant_time(box->id, id)) /* the time does not tell how much of an id was right */
+		if (keys_equal_in_constant_time(box->id, id)) /* so that an id cannot be guessed letter by letter */
 			found = box;
 	return found && found->is_ready ? found : NULL;
 }
@@ -34,7 +34,7 @@ static void e2b_sandbox_unlink(struct e2b_sandbox *box)
 		return;
 	}
 	box->e2b->sandbox_count--;
-	box->e2b->starting_count -= !box->is_ready;
+	box->e2b->starting_sandbox_count -= !box->is_ready;
 	keys_return_quota(box->key, box->template);
 }
 
@@ -65,7 +65,7 @@ void e2b_sandbox_end(struct e2b_sandbox *box, const char *reason)
 		log_event("sandbox_end",
 			  json_pack("{s:s, s:s, s:s, s:s*, s:I}", "sandbox", box->id, "key", box->key->name, "reason",
 				    reason, "session", box->sandbox ? sandbox_get_id(box->sandbox) : NULL, "age_ms",
-				    (json_int_t)(e2b_get_real_time_ms() - box->start_ms)));
+				    (json_int_t)(e2b_get_real_time_ms() - box->start_time_ms)));
 	if (creator) {
 		http_set_owner(creator, NULL, NULL);
 		e2b_fail(creator, 503, "the sandbox ended before it was ready: %s", reason);
@@ -81,12 +81,12 @@ static void e2b_sandbox_on_timeout(void *data)
 	e2b_sandbox_end(box, "timeout");
 }
 
-void e2b_sandbox_set_end_time(struct e2b_sandbox *box, int64_t end_ms)
+void e2b_sandbox_set_end_time(struct e2b_sandbox *box, int64_t end_time_ms)
 {
-	int64_t left = end_ms - e2b_get_real_time_ms();
+	int64_t left = end_time_ms - e2b_get_real_time_ms();
 
 	loop_cancel_timer(box->end_timer);
-	box->end_ms = end_ms;
+	box->end_time_ms = end_time_ms;
 	box->end_timer = loop_add_timer(box->e2b->loop, left > 0 ? (uint64_t)left : 0, e2b_sandbox_on_timeout, box);
 }
 
@@ -107,15 +107,15 @@ static void e2b_sandbox_on_made(struct e2b_sandbox *box, const char *error)
 		e2b_sandbox_free(box);
 		return;
 	}
-	if (!creator) { /* its client has gone, and nobody knows its id */
+	if (!creator) { /* the client has hung up: no client knows the sandbox' id */
 		e2b_sandbox_end(box, "client_gone");
 		return;
 	}
 	box->is_ready = true;
-	box->e2b->starting_count--;
+	box->e2b->starting_sandbox_count--;
 	log_event("sandbox_start", json_pack("{s:s, s:s, s:s, s:s, s:I}", "sandbox", box->id, "key", box->key->name,
 					     "template", box->template->name, "session", sandbox_get_id(box->sandbox),
-					     "ms", (json_int_t)(e2b_get_real_time_ms() - box->start_ms)));
+					     "ms", (json_int_t)(e2b_get_real_time_ms() - box->start_time_ms)));
 	e2b_sandbox_set_end_time(box, e2b_get_real_time_ms() + box->timeout_ms);
 	http_answer_json(creator, 201, e2b_sandbox_describe(box));
 	box->e2b->on_room(box->e2b);
@@ -136,7 +136,7 @@ static void e2b_sandbox_on_usage(void *data, uint64_t cpu_ms)
 		return;
 	keys_charge_cpu(box, cpu_ms);
 	if (keys_cpu_is_used_up(box->key))
-		e2b_sandbox_end(box, "cpu_quota"); /* the key's others: quota.c */
+		e2b_sandbox_end(box, "cpu_quota"); /* quota.c ends the other sandboxes of the key */
 }
 
 static void e2b_sandbox_on_create_request_gone(void *data, bool complete)
@@ -144,37 +144,40 @@ static void e2b_sandbox_on_create_request_gone(void *data, bool complete)
 	struct e2b_sandbox *box = data;
 
 	(void)complete;
-	box->create_request = NULL; /* e2b_sandbox_on_made() ends it */
+	box->create_request = NULL; /* e2b_sandbox_on_made() then ends the sandbox */
 }
 
-/* The template's options, and the log's name. The array is the caller's, its texts are the template's. */
-static const char **e2b_sandbox_make_arguments(const struct e2b_sandbox *box, char **ret_log)
+/*
+ * Makes the arguments of `callgate session create`. The array and *ret_log_path are the caller's, the other texts are
+ * the template's. NULL: no memory.
+ */
+static const char **e2b_sandbox_make_arguments(const struct e2b_sandbox *box, char **ret_log_path)
 {
 	const char **arguments = calloc(SANDBOX_ARGUMENTS_MAX + 1, sizeof(*arguments));
 	size_t count = 0;
 
-	for (; arguments && box->template->arguments[count] && count < SANDBOX_ARGUMENTS_MAX - 8; count++)
-		arguments[count] = box->template->arguments[count];
+	for (; arguments && box->template->create_arguments[count] && count < SANDBOX_ARGUMENTS_MAX - 8; count++)
+		arguments[count] = box->template->create_arguments[count];
 	if (!arguments)
 		return NULL;
 	arguments[count++] = "--idle";
-	arguments[count++] = "0"; /* its end is this server's matter */
+	arguments[count++] = "0"; /* no idle timeout: this server ends the sandbox */
 	if (json_is_false(box->allow_internet_access))
 		arguments[count++] = "--no-net";
 	if (box->e2b->options.audit_log_dir) {
-		if (asprintf(ret_log, "%s/%s.jsonl", box->e2b->options.audit_log_dir, box->id) < 0) {
-			*ret_log = NULL;
+		if (asprintf(ret_log_path, "%s/%s.jsonl", box->e2b->options.audit_log_dir, box->id) < 0) {
+			*ret_log_path = NULL;
 			free(arguments);
 			return NULL;
 		}
 		arguments[count++] = "--audit";
-		arguments[count++] = *ret_log;
+		arguments[count++] = *ret_log_path;
 	}
 	arguments[count] = NULL;
 	return arguments;
 }
 
-/* ---- the template's setup ---- */
+/* ---- the template's setup command ---- */
 
 static void setup_on_output(void *data, enum sandbox_stream stream, const char *bytes, size_t len)
 {
@@ -208,7 +211,7 @@ static void setup_on_end(void *data, const json_t *result)
 	box->on_made(box, text);
 }
 
-/* The session is there: the setup runs in it, if there is one. */
+/* Called when the sandbox' session was made, or could not be. Runs the template's setup command, if it has one. */
 static void e2b_sandbox_on_session_ready(void *data, const char *error)
 {
 	struct e2b_sandbox *box = data;
@@ -229,13 +232,16 @@ static void e2b_sandbox_on_session_ready(void *data, const char *error)
 		box->on_made(box, strerror(-r));
 }
 
-/* on_made: it can be used, or error says why not. */
+/*
+ * Starts the session of a sandbox, and then its setup. on_made: both are done, or have failed; on_end: the session has
+ * ended. 0 or -errno.
+ */
 static int e2b_sandbox_start_session(struct e2b_sandbox *box,
 				     void (*on_made)(struct e2b_sandbox *box, const char *error),
 				     void (*on_end)(void *data))
 {
-	_cleanup_free_ char *log = NULL;
-	_cleanup_free_ const char **arguments = e2b_sandbox_make_arguments(box, &log);
+	_cleanup_free_ char *log_path = NULL;
+	_cleanup_free_ const char **arguments = e2b_sandbox_make_arguments(box, &log_path);
 	const struct sandbox_options options = {.callgate_path = box->e2b->options.callgate_path,
 						.arguments = arguments,
 						.on_ready = e2b_sandbox_on_session_ready,
@@ -247,13 +253,12 @@ static int e2b_sandbox_start_session(struct e2b_sandbox *box,
 	return arguments ? sandbox_create(box->e2b->loop, &options, &box->sandbox) : -ENOMEM;
 }
 
-/* A copy of an object of texts that a client gave. */
 static json_t *e2b_sandbox_copy_json_object(const json_t *texts)
 {
 	return texts ? json_copy((json_t *)(uintptr_t)texts) : json_object();
 }
 
-/* ---- sandboxes that are kept ready ---- */
+/* ---- spares ---- */
 
 static void spare_on_made(struct e2b_sandbox *box, const char *error)
 {
@@ -262,14 +267,14 @@ static void spare_on_made(struct e2b_sandbox *box, const char *error)
 
 	if (error) {
 		log_event("sandbox_failed", json_pack("{s:s, s:s}", "template", template->name, "error", error));
-		template->consecutive_failures++;
+		template->consecutive_spare_failures++;
 		e2b_sandbox_free(box);
 	} else {
 		box->is_ready = true;
-		template->consecutive_failures = 0;
+		template->consecutive_spare_failures = 0;
 		contexts_start_default_python(box);
 	}
-	e2b_spares_make(e2b, template);
+	e2b_spares_refill(e2b, template);
 }
 
 static void spare_on_session_end(void *data)
@@ -282,34 +287,35 @@ static void spare_on_session_end(void *data)
 		e2b_sandbox_end(box, "session_ended");
 		return;
 	}
-	template->consecutive_failures++;
+	template->consecutive_spare_failures++;
 	e2b_sandbox_free(box);
-	e2b_spares_make(e2b, template);
+	e2b_spares_refill(e2b, template);
 }
 
-void e2b_spares_make(struct e2b *e2b, struct e2b_template *template)
+void e2b_spares_refill(struct e2b *e2b, struct e2b_template *template)
 {
 	struct e2b_sandbox *box;
 
 	for (box = e2b->spares; box; box = box->next)
 		if (box->template == template && !box->is_ready)
-			return; /* one at a time: those that clients wait for come first */
-	if (template->spare_count >= template->spares_wanted || template->consecutive_failures >= SPARE_FAILURES_MAX ||
-	    e2b->is_stopping || !(box = calloc(1, sizeof(*box))))
+			return; /* one spare at a time, so that sandboxes for waiting clients are not delayed */
+	if (template->spare_count >= template->wanted_spare_count ||
+	    template->consecutive_spare_failures >= SPARE_FAILURES_MAX || e2b->is_stopping ||
+	    !(box = calloc(1, sizeof(*box))))
 		return;
 	*box = (struct e2b_sandbox){.e2b = e2b,
 				    .template = template,
 				    .is_spare = true,
-				    .start_ms = e2b_get_real_time_ms(),
+				    .start_time_ms = e2b_get_real_time_ms(),
 				    .metadata = json_object(),
 				    .env = json_object(),
 				    .next = e2b->spares};
 	e2b->spares = box;
 	template->spare_count++;
 	if (!keys_make_random_id(box->id) || !keys_make_random_token(box->traffic_token) ||
-	    !keys_make_random_token(box->token) ||
+	    !keys_make_random_token(box->envd_token) ||
 	    e2b_sandbox_start_session(box, spare_on_made, spare_on_session_end) < 0) {
-		template->consecutive_failures++;
+		template->consecutive_spare_failures++;
 		e2b_sandbox_free(box);
 	}
 }
@@ -319,10 +325,10 @@ static void template_on_refill_timer(void *data)
 	struct e2b_template *template = data;
 
 	template->refill_timer = NULL;
-	e2b_spares_make(template->e2b, template);
+	e2b_spares_refill(template->e2b, template);
 }
 
-/* A ready sandbox, for a create_options that any will do for. NULL: there is none. */
+/* Finds a ready spare. NULL: there is none, or the client's options need a sandbox without a network. */
 static struct e2b_sandbox *spare_find(struct e2b *e2b, const struct e2b_template *template,
 				      const struct e2b_create_options *create_options)
 {
@@ -333,7 +339,7 @@ static struct e2b_sandbox *spare_find(struct e2b *e2b, const struct e2b_template
 	return box;
 }
 
-/* Gives a spare to the one that asked. */
+/* Gives a spare to the client whose request asks for a sandbox, and answers the request. */
 static void spare_give_to_key(struct e2b_sandbox *box, struct e2b_key *key, struct http_request *request,
 			      const struct e2b_create_options *create_options)
 {
@@ -346,8 +352,8 @@ static void spare_give_to_key(struct e2b_sandbox *box, struct e2b_key *key, stru
 	(void)json_object_update(box->env, (json_t *)(uintptr_t)create_options->env);
 	box->allow_internet_access = json_incref((json_t *)(uintptr_t)create_options->allow_internet_access);
 	if (!create_options->requires_token)
-		box->token[0] = '\0';
-	box->start_ms = e2b_get_real_time_ms();
+		box->envd_token[0] = '\0';
+	box->start_time_ms = e2b_get_real_time_ms();
 	box->next = e2b->sandboxes;
 	e2b->sandboxes = box;
 	e2b->sandbox_count++;
@@ -357,7 +363,7 @@ static void spare_give_to_key(struct e2b_sandbox *box, struct e2b_key *key, stru
 			    box->template->name, "session", sandbox_get_id(box->sandbox), "ms", (json_int_t)0));
 	e2b_sandbox_set_end_time(box, e2b_get_real_time_ms() + create_options->timeout_ms);
 	http_answer_json(request, 201, e2b_sandbox_describe(box));
-	if (!box->template->refill_timer) /* after the answer, and what the client does first */
+	if (!box->template->refill_timer) /* later, so that it does not slow down what the client does first */
 		box->template->refill_timer =
 			loop_add_timer(e2b->loop, SPARE_REFILL_DELAY_MS, template_on_refill_timer, box->template);
 }
@@ -370,7 +376,7 @@ void e2b_sandbox_start(struct e2b *e2b, struct e2b_key *key, struct e2b_template
 	struct e2b_sandbox *box = spare_find(e2b, template, create_options);
 	int error = -ENOMEM;
 
-	e2b_spares_make(e2b, template);
+	e2b_spares_refill(e2b, template);
 	if (box) {
 		spare_give_to_key(box, key, request, create_options);
 		return;
@@ -383,18 +389,18 @@ void e2b_sandbox_start(struct e2b *e2b, struct e2b_key *key, struct e2b_template
 					    .create_request = request,
 					    .metadata = e2b_sandbox_copy_json_object(create_options->metadata),
 					    .env = e2b_sandbox_copy_json_object(create_options->env),
-					    .start_ms = e2b_get_real_time_ms(),
+					    .start_time_ms = e2b_get_real_time_ms(),
 					    .allow_internet_access = json_incref(
 						    (json_t *)(uintptr_t)create_options->allow_internet_access),
 					    .timeout_ms = create_options->timeout_ms,
 					    .next = e2b->sandboxes};
 		e2b->sandboxes = box;
 		e2b->sandbox_count++;
-		e2b->starting_count++;
+		e2b->starting_sandbox_count++;
 		keys_reserve_quota(key, template);
 		http_set_owner(request, e2b_sandbox_on_create_request_gone, box);
 		error = keys_make_random_id(box->id) && keys_make_random_token(box->traffic_token) &&
-					(!create_options->requires_token || keys_make_random_token(box->token))
+					(!create_options->requires_token || keys_make_random_token(box->envd_token))
 				? e2b_sandbox_start_session(box, e2b_sandbox_on_made, e2b_sandbox_on_session_end)
 				: -EIO;
 	}
@@ -406,14 +412,14 @@ void e2b_sandbox_start(struct e2b *e2b, struct e2b_key *key, struct e2b_template
 		e2b_sandbox_free(box);
 }
 
-/* ---- what is told of it ---- */
+/* ---- descriptions ---- */
 
 json_t *e2b_sandbox_describe(const struct e2b_sandbox *box)
 {
 	return json_pack("{s:s, s:s, s:s, s:s, s:s*, s:s*, s:n}", "sandboxID", box->id, "templateID",
 			 box->template->name, "clientID", "callgate", "envdVersion", E2B_ENVD_VERSION,
-			 "envdAccessToken", box->token[0] ? box->token : NULL, "trafficAccessToken",
-			 box->token[0] ? box->traffic_token : NULL, "domain");
+			 "envdAccessToken", box->envd_token[0] ? box->envd_token : NULL, "trafficAccessToken",
+			 box->envd_token[0] ? box->traffic_token : NULL, "domain");
 }
 
 json_t *e2b_sandbox_describe_details(const struct e2b_sandbox *box)
@@ -421,16 +427,18 @@ json_t *e2b_sandbox_describe_details(const struct e2b_sandbox *box)
 	char start[E2B_TIME_TEXT_SIZE], end[E2B_TIME_TEXT_SIZE];
 	json_t *detail = e2b_sandbox_describe(box);
 
-	e2b_format_time(box->start_ms, start);
-	e2b_format_time(box->end_ms, end);
+	e2b_format_time(box->start_time_ms, start);
+	e2b_format_time(box->end_time_ms, end);
 	(void)json_object_del(detail, "trafficAccessToken");
 	(void)json_object_set_new(detail, "alias", json_string(box->template->name));
 	(void)json_object_set_new(detail, "startedAt", json_string(start));
 	(void)json_object_set_new(detail, "endAt", json_string(end));
 	(void)json_object_set_new(detail, "state", json_string("running"));
 	(void)json_object_set_new(detail, "cpuCount", json_integer(box->e2b->cpu_count));
-	(void)json_object_set_new(detail, "memoryMB", json_integer((json_int_t)(box->template->memory_bytes >> 20)));
-	(void)json_object_set_new(detail, "diskSizeMB", json_integer((json_int_t)(box->template->disk_bytes >> 20)));
+	(void)json_object_set_new(detail, "memoryMB",
+				  json_integer((json_int_t)(box->template->memory_limit_bytes >> 20)));
+	(void)json_object_set_new(detail, "diskSizeMB",
+				  json_integer((json_int_t)(box->template->disk_limit_bytes >> 20)));
 	(void)json_object_set(detail, "metadata", box->metadata);
 	(void)json_object_set(detail, "allowInternetAccess",
 			      box->allow_internet_access ? box->allow_internet_access : json_null());

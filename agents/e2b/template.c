@@ -1,7 +1,7 @@
 /*
- * Templates: what a sandbox is made of. A template is a directory with policy.json; files/, whose content is copied
- * into the workdir; and template.json with "memory", "disk" (sizes as of callgate run), "pids", "python", "setup",
- * "warm", "modules" and "env".
+ * Templates: what a sandbox is made of. A template is a directory with policy.json, and perhaps files/, whose content
+ * is copied into each sandbox' workdir, and template.json, which has "memory", "disk" (sizes as for `callgate run`),
+ * "pids", "python", "setup", "warm", "modules" and "env".
  */
 #include <dirent.h>
 #include <errno.h>
@@ -20,13 +20,12 @@
 
 #define TEMPLATE_NAME_BYTES_MAX 64u
 #define TEMPLATE_ARGUMENTS_MAX 200u
-#define TEMPLATE_FILE_BYTES_MAX (1u << 20)
 #define TEMPLATE_MEMORY_DEFAULT "1G"
 #define TEMPLATE_DISK_DEFAULT "2G"
 #define TEMPLATE_PIDS_DEFAULT 512
 #define TEMPLATE_SPARES_MAX 64
 
-/* A name is one file name, so that it leads to no other directory: "base", "code-interpreter-v1". */
+/* A template's name is a single file name, such as "base", so that it cannot lead to another directory. */
 static bool template_name_is_valid(const char *name)
 {
 	size_t len = strlen(name);
@@ -43,11 +42,11 @@ static int template_add_argument(struct e2b_template *template, size_t *count, c
 		free(text);
 		return -E2BIG;
 	}
-	template->arguments[(*count)++] = text;
+	template->create_arguments[(*count)++] = text;
 	return 0;
 }
 
-__attribute__((format(printf, 1, 2))) static char *template_format(const char *format, ...)
+__attribute__((format(printf, 1, 2))) static char *template_format_text(const char *format, ...)
 {
 	va_list args;
 	char *text;
@@ -70,16 +69,18 @@ static int template_add_option(struct e2b_template *template, size_t *count, con
 }
 
 /*
- * The server's part of the policy: the workdir's name, and the account that the SDKs expect. It is a file in memory:
- * nothing is left of it when the server is killed. `callgate session create` opens it by its name in /proc.
+ * Makes a second policy file for `callgate session create`, beside policy.json. The file sets the workdir and the
+ * account that the SDKs expect. The file is a memfd, so that nothing is left behind when the server is killed; it is
+ * opened by its name in /proc.
  */
 static int template_make_server_policy(struct e2b_template *template)
 {
 	_cleanup_free_ char *passwd =
-		template_format("user:x:%u:%u:user:" E2B_WORKDIR ":/bin/bash\n"
-				"%snobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n",
-				(unsigned)getuid(), (unsigned)getgid(), "root:x:0:0:root:/root:/bin/bash\n");
-	_cleanup_free_ char *group = template_format("user:x:%u:\nroot:x:0:\nnogroup:x:65534:\n", (unsigned)getgid());
+		template_format_text("user:x:%u:%u:user:" E2B_WORKDIR ":/bin/bash\n"
+				     "%snobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n",
+				     (unsigned)getuid(), (unsigned)getgid(), "root:x:0:0:root:/root:/bin/bash\n");
+	_cleanup_free_ char *group =
+		template_format_text("user:x:%u:\nroot:x:0:\nnogroup:x:65534:\n", (unsigned)getgid());
 	_cleanup_json_ json_t *policy = NULL;
 	_cleanup_free_ char *text = NULL;
 
@@ -95,10 +96,10 @@ static int template_make_server_policy(struct e2b_template *template)
 	return io_write_all(template->server_policy_fd, text, strlen(text));
 }
 
-/* files/: each entry is copied into the workdir. */
+/* Adds an option --input for each entry of the template's files/: it is copied into the workdir. */
 static int template_add_files(struct e2b_template *template, size_t *count, const char *directory)
 {
-	_cleanup_free_ char *path = template_format("%s/files", directory);
+	_cleanup_free_ char *path = template_format_text("%s/files", directory);
 	_cleanup_closedir_ DIR *dir = path ? opendir(path) : NULL;
 	const struct dirent *entry;
 	int error = 0;
@@ -106,23 +107,23 @@ static int template_add_files(struct e2b_template *template, size_t *count, cons
 	while (dir && error == 0 && (entry = readdir(dir)))
 		if (!path_is_dot_name(entry->d_name))
 			error = template_add_option(template, count, "--input",
-						    template_format("%s/%s", path, entry->d_name));
+						    template_format_text("%s/%s", path, entry->d_name));
 	return error;
 }
 
-/* A size of template.json: a text as of callgate run, for an option of it. */
+/* Adds a size of template.json, such as "512M", as an option of `callgate session create`. */
 static int template_add_size_option(struct e2b_template *template, size_t *count, const json_t *settings,
-				    const char *name, const char *option, const char *otherwise, uint64_t *ret_bytes)
+				    const char *name, const char *option, const char *default_text, uint64_t *ret_bytes)
 {
 	const json_t *given = json_object_get(settings, name);
-	const char *text = given ? json_string_value(given) : otherwise;
+	const char *text = given ? json_string_value(given) : default_text;
 
 	if (!text || text_parse_size(text, ret_bytes) < 0)
 		return -EINVAL;
 	return template_add_option(template, count, option, strdup(text));
 }
 
-/* "warm": how many sandboxes are kept ready; "modules": what their Python imports before. */
+/* Loads "warm", how many spares are kept ready, and "modules", what the Python of contexts imports at its start. */
 static int template_load_spare_settings(struct e2b_template *template, const json_t *settings)
 {
 	const json_t *warm = json_object_get(settings, "warm"), *modules = json_object_get(settings, "modules");
@@ -132,7 +133,7 @@ static int template_load_spare_settings(struct e2b_template *template, const jso
 		      json_integer_value(warm) > TEMPLATE_SPARES_MAX)) ||
 	    (modules && !json_is_array(modules)) || count > TEMPLATE_SPARES_MAX)
 		return -EINVAL;
-	template->spares_wanted = (unsigned)json_integer_value(warm);
+	template->wanted_spare_count = (unsigned)json_integer_value(warm);
 	template->preloaded_modules = calloc(count + 1, sizeof(*template->preloaded_modules));
 	for (size_t i = 0; template->preloaded_modules && i < count; i++) {
 		const char *name = json_string_value(json_array_get(modules, i));
@@ -153,14 +154,14 @@ static int template_add_settings(struct e2b_template *template, size_t *count, c
 
 	if (error == 0)
 		error = template_add_size_option(template, count, settings, "memory", "-m", TEMPLATE_MEMORY_DEFAULT,
-						 &template->memory_bytes);
+						 &template->memory_limit_bytes);
 	if (error == 0)
 		error = template_add_size_option(template, count, settings, "disk", "--disk", TEMPLATE_DISK_DEFAULT,
-						 &template->disk_bytes);
+						 &template->disk_limit_bytes);
 	if (error == 0)
 		error = template_add_option(template, count, "--pids",
-					    template_format("%d", pids ? (int)json_integer_value(pids)
-								       : TEMPLATE_PIDS_DEFAULT));
+					    template_format_text("%d", pids ? (int)json_integer_value(pids)
+									    : TEMPLATE_PIDS_DEFAULT));
 	if ((python && !json_is_string(python)) || (setup && !json_is_string(setup)))
 		return -EINVAL;
 	template->setup_command = setup ? strdup(json_string_value(setup)) : NULL;
@@ -178,32 +179,33 @@ static int template_add_settings(struct e2b_template *template, size_t *count, c
 
 static int template_load(struct e2b_template *template, const char *directory, char **ret_why)
 {
-	_cleanup_free_ char *settings_path = template_format("%s/template.json", directory);
+	_cleanup_free_ char *settings_path = template_format_text("%s/template.json", directory);
 	_cleanup_json_ json_t *settings = NULL;
 	json_error_t error;
 	size_t count = 0;
 	int r;
 
-	template->arguments = calloc(TEMPLATE_ARGUMENTS_MAX + 1, sizeof(*template->arguments));
-	if (!template->arguments || !settings_path)
+	template->create_arguments = calloc(TEMPLATE_ARGUMENTS_MAX + 1, sizeof(*template->create_arguments));
+	if (!template->create_arguments || !settings_path)
 		return -ENOMEM;
 	if (access(settings_path, F_OK) == 0) {
 		settings = json_load_file(settings_path, JSON_REJECT_DUPLICATES, &error);
 		if (!settings) {
-			*ret_why = template_format("%s:%d: %s", settings_path, error.line, error.text);
+			*ret_why = template_format_text("%s:%d: %s", settings_path, error.line, error.text);
 			return -EINVAL;
 		}
 	}
 	r = template_make_server_policy(template);
 	if (r == 0)
-		r = template_add_option(template, &count, "-p", template_format("%s/policy.json", directory));
+		r = template_add_option(template, &count, "-p", template_format_text("%s/policy.json", directory));
 	if (r == 0)
 		r = template_add_option(template, &count, "-p",
-					template_format("/proc/%d/fd/%d", (int)getpid(), template->server_policy_fd));
+					template_format_text("/proc/%d/fd/%d", (int)getpid(),
+							     template->server_policy_fd));
 	if (r == 0)
 		r = template_add_settings(template, &count, settings);
 	if (r == -EINVAL)
-		*ret_why = template_format(
+		*ret_why = template_format_text(
 			"%s: \"memory\" and \"disk\" are sizes such as \"512M\", \"pids\" is a "
 			"number, \"python\" and \"setup\" texts, \"warm\" a number, \"modules\" a list of texts, "
 			"\"env\" an object of texts",
@@ -215,9 +217,9 @@ static int template_load(struct e2b_template *template, const char *directory, c
 
 static void template_free(struct e2b_template *template)
 {
-	for (char **argument = template->arguments; argument && *argument; argument++)
+	for (char **argument = template->create_arguments; argument && *argument; argument++)
 		free(*argument);
-	free(template->arguments);
+	free(template->create_arguments);
 	json_decref(template->env);
 	cleanup_close(&template->server_policy_fd);
 	for (char **module = template->preloaded_modules; module && *module; module++)
@@ -230,14 +232,14 @@ static void template_free(struct e2b_template *template)
 	free(template);
 }
 
-/* The directory of a template: the user's own first. Owned by the caller; NULL: there is none. */
+/* Finds a template's directory; the user's templates hide built-in ones. Owned by the caller; NULL: there is none. */
 static char *template_find_directory(const struct e2b *e2b, const char *name)
 {
-	const char *const places[] = {e2b->options.user_templates_dir, e2b->options.builtin_templates_dir};
+	const char *const parents[] = {e2b->options.user_templates_dir, e2b->options.builtin_templates_dir};
 
-	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-		_cleanup_free_ char *directory = places[i] ? template_format("%s/%s", places[i], name) : NULL;
-		_cleanup_free_ char *policy = directory ? template_format("%s/policy.json", directory) : NULL;
+	for (size_t i = 0; i < sizeof(parents) / sizeof(parents[0]); i++) {
+		_cleanup_free_ char *directory = parents[i] ? template_format_text("%s/%s", parents[i], name) : NULL;
+		_cleanup_free_ char *policy = directory ? template_format_text("%s/policy.json", directory) : NULL;
 
 		if (policy && access(policy, R_OK) == 0)
 			return steal_pointer(&directory);
@@ -266,7 +268,7 @@ struct e2b_template *template_find(struct e2b *e2b, const char *name, char **ret
 	error = template->name ? template_load(template, directory, ret_why) : -ENOMEM;
 	if (error < 0) {
 		if (!*ret_why)
-			*ret_why = template_format("template %s: %s", name, strerror(-error));
+			*ret_why = template_format_text("template %s: %s", name, strerror(-error));
 		template_free(template);
 		return NULL;
 	}
@@ -275,7 +277,7 @@ struct e2b_template *template_find(struct e2b *e2b, const char *name, char **ret
 	return template;
 }
 
-/* Reads the templates of a directory. What is wrong with one is told to those that ask for it. */
+/* Reads the templates in a directory. Errors are ignored: who asks for a broken template gets its error. */
 static void templates_load_directory(struct e2b *e2b, const char *path)
 {
 	_cleanup_closedir_ DIR *dir = path ? opendir(path) : NULL;

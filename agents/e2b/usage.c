@@ -1,22 +1,23 @@
-/* What a sandbox uses: a program in it adds up what it sees of the others. */
+/* Resource usage of a sandbox: a program in the sandbox adds up the use of memory, processor and disk there. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "agents/sandbox/fileop.h"
 #include "agents/e2b/private.h"
 
+/* A client's request for the resource usage of a sandbox. */
 struct usage_query {
 	struct e2b_call *call;
 	struct fileop *fileop;
 };
 
-/* A number from the sandbox, within bounds. */
-static double usage_get_bounded_number(const json_t *answer, const char *name, double most)
+/* Gets a number from the sandbox' answer, which is hostile. 0: it is none, or not from 0 to max. */
+static double usage_get_bounded_number(const json_t *answer, const char *name, double max)
 {
 	const json_t *value = json_object_get(answer, name);
 	double number = json_is_number(value) ? json_number_value(value) : 0;
 
-	return number >= 0 && number <= most ? number : 0;
+	return number >= 0 && number <= max ? number : 0;
 }
 
 static void usage_on_answer(void *data, int error, const char *message, const json_t *answer)
@@ -40,9 +41,9 @@ static void usage_on_answer(void *data, int error, const char *message, const js
 				   (json_int_t)(now_ms / 1000), "cpuCount", box->e2b->cpu_count, "cpuUsedPct",
 				   usage_get_bounded_number(answer, "cpu", 1e6), "memUsed",
 				   (json_int_t)usage_get_bounded_number(answer, "memory", 1e15), "memTotal",
-				   (json_int_t) template->memory_bytes, "memCache", 0, "diskUsed",
+				   (json_int_t) template->memory_limit_bytes, "memCache", 0, "diskUsed",
 				   (json_int_t)usage_get_bounded_number(answer, "disk", 1e15), "diskTotal",
-				   (json_int_t) template->disk_bytes));
+				   (json_int_t) template->disk_limit_bytes));
 }
 
 static void usage_on_cancel(void *data)

@@ -1,4 +1,4 @@
-/* Drives libmicrohttpd from the loop: it is called when a descriptor is ready, and when something is due. */
+/* Runs libmicrohttpd in the event loop: when its epoll descriptor is ready, and when its next timeout is due. */
 #include "agents/http/private.h"
 
 static void server_run_daemon(struct http_server *server);
@@ -15,8 +15,8 @@ static void server_run_daemon(struct http_server *server)
 {
 	MHD_UNSIGNED_LONG_LONG delay_ms;
 
-	server->wakeup_is_scheduled = true; /* what is resumed meanwhile is handled below */
-	(void)MHD_run(server->daemon);      /* fails for a daemon that polls by itself only */
+	server->wakeup_is_scheduled = true; /* http_server_wake() does nothing: MHD_get_timeout() tells what is due */
+	(void)MHD_run(server->daemon);      /* fails only for a daemon with a thread of its own */
 	server->wakeup_is_scheduled = false;
 	loop_cancel_timer(server->daemon_timer);
 	server->daemon_timer = NULL;
@@ -24,7 +24,7 @@ static void server_run_daemon(struct http_server *server)
 		server->daemon_timer = loop_add_timer(server->loop, delay_ms, server_on_timer, server);
 }
 
-void http_server_on_event(void *data, uint32_t events)
+void http_server_on_daemon_event(void *data, uint32_t events)
 {
 	(void)events;
 	server_run_daemon(data);

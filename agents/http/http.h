@@ -1,8 +1,9 @@
 /*
- * HTTP/1.1 requests of clients, over libmicrohttpd, in the one thread of callgate-agents. on_request decides by method,
- * path and header how the body is read; the answer is one text, or a stream that is written bit by bit.
+ * An HTTP/1.1 server over libmicrohttpd, in the one thread of callgate-agents. For each request on_request decides by
+ * method, path and headers how the request's body is read. A request is answered at once or later: by one text, or by
+ * a stream that is written piece by piece.
  *
- * A request belongs to this module. Its owner's pointer is valid until on_done.
+ * This module owns a request and frees it. Others may use their pointer to a request until its on_done was called.
  */
 #ifndef CALLGATE_AGENTS_HTTP_HTTP_H
 #define CALLGATE_AGENTS_HTTP_HTTP_H
@@ -15,89 +16,100 @@
 #include "agents/loop.h"
 
 #define HTTP_CONNECTIONS_MAX 1024u
-#define HTTP_HEADER_BYTES_MAX (64u << 10)      /* memory of a connection, header included */
-#define HTTP_HEADER_TIMEOUT_MS 30000u          /* for the first header of a connection */
-#define HTTP_HALF_CLOSED_TIMEOUT_MS 1000u      /* from when a client has closed its end to when it counts as gone */
-#define HTTP_BODY_TIMEOUT_MS 60000u            /* for a body that is read as a whole */
-#define HTTP_IDLE_TIMEOUT_S 300u               /* without a byte in either direction */
-#define HTTP_ALL_BODIES_BYTES_MAX (256u << 20) /* all bodies that are held in memory */
-#define HTTP_DISCARDED_BODY_BYTES_MAX \
-	(64u << 20) /* read of a body that nothing wants, for the client to see the answer */
-#define HTTP_STREAM_HIGH_WATER_BYTES \
-	(256u << 10) /* of a streamed answer in memory: then http_write_stream() asks to pause */
-#define HTTP_STREAM_QUEUED_BYTES_MAX (64u << 20) /* ... and when that does not help, the connection is cut */
+#define HTTP_CONNECTION_BYTES_MAX (64u << 10)  /* libmicrohttpd's memory for a connection, request headers included */
+#define HTTP_HEADER_TIMEOUT_MS 30000u          /* for a connection's first request header to arrive */
+#define HTTP_HALF_CLOSED_TIMEOUT_MS 1000u      /* how long a half-closed connection may lack a complete request */
+#define HTTP_BODY_TIMEOUT_MS 60000u            /* for a body to arrive that is read into memory */
+#define HTTP_IDLE_TIMEOUT_S 300u               /* a connection without traffic is closed */
+#define HTTP_ALL_BODIES_BYTES_MAX (256u << 20) /* request bodies in memory, of all requests together */
+/* An answered client may send this much more of its body, which is read and dropped. Then the connection is cut. */
+#define HTTP_DISCARDED_BODY_BYTES_MAX (64u << 20)
+/* Bytes of a streamed answer that wait for the client: from here on http_write_stream() asks its caller to pause. */
+#define HTTP_STREAM_HIGH_WATER_BYTES (256u << 10)
+/* Bytes of a streamed answer that may wait for the client at most: beyond, the connection is cut. */
+#define HTTP_STREAM_QUEUED_BYTES_MAX (64u << 20)
 
 struct http_server;
 struct http_request;
 
 struct http_server_options {
 	int listen_fd; /* a listening socket; taken */
-	/* The header is there. It calls one of http_read_body(), http_stream_body() and the http_answer…() below. */
+	/* Called when a request's headers have arrived. Calls http_read_body() or http_stream_body(), or answers. */
 	void (*on_request)(void *data, struct http_request *request);
 	void *data;
 };
 
-/* 0 or -errno. */
+/* Starts to serve requests. 0 or -errno. */
 int http_server_create(struct loop *loop, const struct http_server_options *options, struct http_server **ret_server);
-/* Ends all requests (on_done) and connections. NULL is fine. */
+/* Closes all connections, after on_done of each request, and frees the server. NULL is fine. */
 void http_server_free(struct http_server *server);
 unsigned http_server_count_connections(const struct http_server *server);
 
-/* ---- what the client sent ---- */
+/* ---- a request's URL and headers ---- */
 
 const char *http_get_method(const struct http_request *request);
-const char *http_get_path(const struct http_request *request); /* decoded, without the query */
-/* Value of a header, or of a parameter of the query; NULL: it has none. Borrowed until on_done. */
+const char *http_get_path(const struct http_request *request); /* percent-decoded, without the query */
+/* Value of a header, or of a parameter in the URL's query. NULL: not in the request. Borrowed until on_done. */
 const char *http_get_header(const struct http_request *request, const char *name);
-const char *http_get_query(const struct http_request *request, const char *name);
-/* Calls `visit` for all headers. */
+const char *http_get_query_parameter(const struct http_request *request, const char *name);
+/* Calls `visit` for each header of the request. */
 void http_for_each_header(const struct http_request *request,
 			  void (*visit)(void *data, const char *name, const char *value), void *data);
-/* Calls `visit` for all parameters of the query, decoded; value NULL: it has none, not even an empty one. */
-void http_for_each_query(const struct http_request *request,
-			 void (*visit)(void *data, const char *name, const char *value), void *data);
-/* Path patterns: "/sandboxes/{}/timeout". True: it matches, and each {} has put a part of the path into ret_part. */
-#define HTTP_PATH_PARTS_MAX 2
+/* Calls `visit` for each parameter in the URL's query, percent-decoded. value NULL: a parameter without "=". */
+void http_for_each_query_parameter(const struct http_request *request,
+				   void (*visit)(void *data, const char *name, const char *value), void *data);
+#define HTTP_PATH_PARTS_MAX 2 /* "{}" in a pattern */
 #define HTTP_PATH_PART_SIZE 256
+/*
+ * Whether a path matches a pattern such as "/sandboxes/{}/timeout". Each "{}" stands for one component of the path,
+ * which is copied into ret_part.
+ */
 bool http_match_path(const char *pattern, const char *path, char ret_part[HTTP_PATH_PARTS_MAX][HTTP_PATH_PART_SIZE]);
 
-/* What the owner of a request wants to know: on_done is called once, the last. complete: the client got all. */
+/*
+ * Makes the caller the request's owner. on_done is called once, as the request's last callback; complete: the client
+ * got the whole answer. on_done NULL: the request loses its owner; on_done, on_room and body handlers are not called.
+ */
 void http_set_owner(struct http_request *request, void (*on_done)(void *data, bool complete), void *data);
 
-/* ---- its body ---- */
+/* ---- reading a request's body ---- */
 
-/* Reads the body into memory. Larger bodies are answered with 413. on_body gets it, ended by a NUL; borrowed. */
+/*
+ * Reads the request's body into memory; a body of more than bytes_max is answered with 413. on_body gets the body,
+ * borrowed and with a NUL behind its end.
+ */
 void http_read_body(struct http_request *request, size_t bytes_max,
 		    void (*on_body)(void *data, struct http_request *request, const char *bytes, size_t len),
 		    void *data);
 
+/* Gets a request's body piece by piece. */
 struct http_body_handler {
-	/* Returns how many bytes were taken. Less than len: none come until http_resume_body(). */
+	/* Returns how many bytes it has taken. After less than len, it is not called until http_resume_body(). */
 	size_t (*on_bytes)(void *data, const char *bytes, size_t len);
 	void (*on_end)(void *data); /* the body is complete */
 	void *data;
 };
 void http_stream_body(struct http_request *request, const struct http_body_handler *handler);
-/* A parser for a body that is a form; the owner frees it. NULL: the body is none. */
+/* Makes a parser for a body that is an HTML form. Owned by the caller; NULL: Content-Type names no form. */
 struct MHD_PostProcessor *http_create_form_parser(struct http_request *request, MHD_PostDataIterator on_part,
 						  void *data);
 void http_resume_body(struct http_request *request);
 
-/* ---- the answer ---- */
+/* ---- answering a request ---- */
 
 void http_add_header(struct http_request *request, const char *name, const char *value); /* before the answer */
-/* Answers with bytes, copied. What is left of the body is read and thrown away. */
+/* Answers with bytes, which are copied. The unread part of the request's body is read and dropped. */
 void http_answer(struct http_request *request, unsigned status, const char *content_type, const char *bytes,
 		 size_t len);
 void http_answer_json(struct http_request *request, unsigned status, json_t *value); /* takes value */
 
-/* Begins a streamed answer of bytes_total bytes; -1: unknown. on_room: see http_write_stream(). */
+/* Begins a streamed answer. bytes_total: its Content-Length; -1: unknown. on_room: see http_write_stream(). */
 void http_begin_stream(struct http_request *request, unsigned status, const char *content_type, int64_t bytes_total,
 		       void (*on_room)(void *data), void *data);
-/* Queues bytes. False: enough is queued; the owner pauses its source until on_room. */
+/* Queues bytes of a streamed answer. False: the client is slow; the caller should write no more until on_room. */
 bool http_write_stream(struct http_request *request, const char *bytes, size_t len);
 void http_end_stream(struct http_request *request);
-/* Cuts the connection: a streamed answer that cannot be completed must not look complete. */
+/* Cuts the connection: for a streamed answer that cannot be completed, which must not look complete. */
 void http_abort(struct http_request *request);
 
 #endif

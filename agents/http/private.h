@@ -8,18 +8,19 @@
 struct http_server {
 	struct loop *loop;
 	struct MHD_Daemon *daemon;
-	struct loop_source *daemon_source; /* the daemon's epoll descriptor */
-	struct loop_timer *daemon_timer;   /* of what is due by the clock */
+	struct loop_source *daemon_source; /* watches libmicrohttpd's epoll descriptor */
+	struct loop_timer *daemon_timer;   /* expires when libmicrohttpd is to be called; NULL: not set */
 	struct http_server_options options;
-	bool wakeup_is_scheduled; /* the timer is due at once */
-	size_t held_body_bytes;   /* held of all bodies */
+	bool wakeup_is_scheduled; /* daemon_timer is due at once, or libmicrohttpd is running */
+	size_t held_body_bytes;   /* of all request bodies in memory */
 };
 
+/* What is done with a request's body. */
 enum http_body_use {
 	HTTP_BODY_UNDECIDED,
-	HTTP_BODY_READ,    /* into memory */
-	HTTP_BODY_STREAM,  /* to a handler */
-	HTTP_BODY_DISCARD, /* the answer does not depend on it */
+	HTTP_BODY_TO_MEMORY,  /* http_read_body() */
+	HTTP_BODY_TO_HANDLER, /* http_stream_body() */
+	HTTP_BODY_DISCARD,    /* read and dropped */
 };
 
 struct http_request {
@@ -27,49 +28,53 @@ struct http_request {
 	struct MHD_Connection *connection;
 	const char *method;
 	char *path; /* owned */
-	int fd;     /* the client's socket, libmicrohttpd's */
+	int fd;     /* the connection's socket; borrowed from libmicrohttpd */
 
 	enum http_body_use body_use;
 	struct buf body;
-	size_t body_max, discarded_bytes;
+	size_t body_max_bytes, discarded_bytes;
 	void (*on_body)(void *data, struct http_request *request, const char *bytes, size_t len);
-	void *body_data;
+	void *on_body_data;
 	struct http_body_handler body_handler;
 	struct loop_timer *body_timer;
 	bool body_has_ended;
 
-	struct MHD_Response *pending_headers; /* holds headers that are added before there is a response; NULL: none */
+	struct MHD_Response *pending_headers; /* keeps headers of the answer until `response` exists; NULL: none */
 	struct MHD_Response *response;
-	unsigned status;
-	bool response_is_queued; /* libmicrohttpd has the response */
+	unsigned answer_status;
+	bool response_is_queued; /* libmicrohttpd was given the response */
 
-	struct buf stream_queue; /* of a streamed answer: out.data[out_at] on is not sent yet */
-	size_t out_sent_bytes;
+	struct buf stream_queue; /* bytes of a streamed answer; those from stream_sent_bytes on wait for the client */
+	size_t stream_sent_bytes;
 	bool is_stream, stream_has_ended, wants_room;
 	void (*on_room)(void *data);
 	void *room_data;
 
-	bool is_suspended;
-	struct loop_source *hangup_source; /* watches for the client's end while libmicrohttpd does not */
-	bool is_disconnected;              /* the client has hung up, or the connection is to be cut */
+	bool is_suspended; /* libmicrohttpd leaves the connection alone */
+	struct loop_source
+		*hangup_source; /* watches the socket for a hang-up of the client; NULL: libmicrohttpd does */
+	bool is_disconnected;   /* the client has hung up, or the connection was cut */
 	void (*on_done)(void *data, bool complete);
 	void *owner_data;
 };
 
-/* libmicrohttpd has something to do: it is called soon. */
+/* Lets libmicrohttpd run in the loop's next turn. */
 void http_server_wake(struct http_server *server);
-/* Its epoll descriptor is ready. */
-void http_server_on_event(void *data, uint32_t events);
+/* Callback for libmicrohttpd's epoll descriptor. */
+void http_server_on_daemon_event(void *data, uint32_t events);
 
 void http_request_free(struct http_request *request);
-/* Tells the owner, once. */
-void http_request_finish(struct http_request *request, bool complete);
+/* Calls on_done of the request's owner, unless that was called before. */
+void http_request_notify_owner(struct http_request *request, bool complete);
 
-/* While a request waits for its owner, libmicrohttpd leaves its connection alone. */
+/* Stop and restart libmicrohttpd's work on a connection: while its request waits for the owner. */
 void http_request_suspend(struct http_request *request);
 void http_request_resume(struct http_request *request);
 
-/* The three calls of libmicrohttpd for one request: header, bytes of the body, end of the body (and after a resume). */
+/*
+ * libmicrohttpd calls its access handler several times for a request: when the headers have arrived, for each piece of
+ * the body, and at the body's end and after each resume. These functions do what each of the three calls is for.
+ */
 enum MHD_Result http_request_on_header(struct http_request *request);
 enum MHD_Result http_request_on_bytes(struct http_request *request, const char *bytes, size_t *len);
 enum MHD_Result http_request_on_body_end(struct http_request *request);

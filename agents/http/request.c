@@ -1,4 +1,4 @@
-/* One request: how its body is taken, how it waits, how its owner answers. */
+/* An HTTP request: reads its body, suspends its connection while it waits, sends its answer. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,8 +11,8 @@
 
 #define HTTP_STREAM_LOW_WATER_BYTES (HTTP_STREAM_HIGH_WATER_BYTES / 4)
 #define HTTP_STREAM_BLOCK_BYTES (32u << 10)
-#define HTTP_FORM_PARSER_BYTES (16u << 10)   /* memory of a parser of a form */
-#define HTTP_SMALL_BODY_BYTES_MAX (1u << 20) /* read before a refusal is sent: the client is sending it already */
+#define HTTP_FORM_PARSER_BYTES (16u << 10)   /* memory of a parser for HTML forms */
+#define HTTP_SMALL_BODY_BYTES_MAX (1u << 20) /* a body up to this size is read before a refusal is sent */
 
 /* ---- life ---- */
 
@@ -31,7 +31,7 @@ void http_request_free(struct http_request *request)
 	free(request);
 }
 
-void http_request_finish(struct http_request *request, bool complete)
+void http_request_notify_owner(struct http_request *request, bool complete)
 {
 	void (*on_done)(void *data, bool complete) = request->on_done;
 
@@ -48,7 +48,7 @@ void http_set_owner(struct http_request *request, void (*on_done)(void *data, bo
 	request->owner_data = data;
 	if (on_done)
 		return;
-	request->on_room = NULL; /* an answer goes on being sent when its owner does not exist any more */
+	request->on_room = NULL; /* the rest of the answer is sent without an owner */
 	request->body_handler = (struct http_body_handler){0};
 }
 
@@ -61,19 +61,19 @@ static void request_on_hangup(void *data, uint32_t events)
 
 	if (!request->is_suspended && !(events & (EPOLLERR | EPOLLHUP)) &&
 	    ioctl(request->fd, FIONREAD, &unread) == 0 && unread > 0)
-		return; /* libmicrohttpd reads it, and it may be the end of the body */
+		return; /* libmicrohttpd reads the unread bytes, and they may complete the body */
 	if (!request->is_suspended) {
 		http_abort(request);
 		return;
 	}
 	request->is_disconnected = true;
-	http_request_finish(request, false);
-	http_request_resume(request); /* libmicrohttpd asks once more, and is told to close the connection */
+	http_request_notify_owner(request, false);
+	http_request_resume(request); /* libmicrohttpd calls server_on_access(), whose MHD_NO closes it */
 }
 
 /*
- * Watches for the client's end. libmicrohttpd does not look at a connection that is suspended; and it goes on waiting
- * for a body whose client has closed its end of the connection.
+ * Watches the socket for a hang-up of the client. libmicrohttpd does not look at a suspended connection. And after a
+ * half-close in the middle of a body it would wait for the rest of the body.
  */
 static void request_watch_hangup(struct http_request *request)
 {
@@ -108,7 +108,7 @@ void http_request_resume(struct http_request *request)
 	http_server_wake(request->server);
 }
 
-/* Cuts the connection. libmicrohttpd notices, and completes the request. */
+/* Cuts the connection. libmicrohttpd notices the shutdown, and calls server_on_completed() for the request. */
 static void request_disconnect(struct http_request *request)
 {
 	request->is_disconnected = true;
@@ -119,16 +119,16 @@ static void request_disconnect(struct http_request *request)
 
 void http_abort(struct http_request *request)
 {
-	http_request_finish(request, false);
+	http_request_notify_owner(request, false);
 	request_disconnect(request);
 }
 
-/* ---- the body ---- */
+/* ---- reading a request's body ---- */
 
 static enum MHD_Result request_queue_response(struct http_request *request)
 {
 	request->response_is_queued = true;
-	return MHD_queue_response(request->connection, request->status, request->response);
+	return MHD_queue_response(request->connection, request->answer_status, request->response);
 }
 
 enum MHD_Result http_request_on_header(struct http_request *request)
@@ -138,8 +138,8 @@ enum MHD_Result http_request_on_header(struct http_request *request)
 
 	options->on_request(options->data, request);
 	/*
-	 * An answer before the body ends the connection: libmicrohttpd reads no more. So that is done for large bodies
-	 * only, which the client must not send in vain.
+	 * When libmicrohttpd gets an answer before the body was read, it closes the connection after the answer. So
+	 * only a request with a large body, which the client should not send in vain, is answered here.
 	 */
 	if (request->response && ((length && strtoull(length, NULL, 10) > HTTP_SMALL_BODY_BYTES_MAX) ||
 				  http_get_header(request, "Transfer-Encoding")))
@@ -161,17 +161,17 @@ void http_read_body(struct http_request *request, size_t bytes_max,
 		    void (*on_body)(void *data, struct http_request *request, const char *bytes, size_t len),
 		    void *data)
 {
-	request->body_use = HTTP_BODY_READ;
-	request->body_max = bytes_max;
+	request->body_use = HTTP_BODY_TO_MEMORY;
+	request->body_max_bytes = bytes_max;
 	request->on_body = on_body;
-	request->body_data = data;
+	request->on_body_data = data;
 	request->body_timer =
 		loop_add_timer(request->server->loop, HTTP_BODY_TIMEOUT_MS, request_on_body_timeout, request);
 }
 
 void http_stream_body(struct http_request *request, const struct http_body_handler *handler)
 {
-	request->body_use = HTTP_BODY_STREAM;
+	request->body_use = HTTP_BODY_TO_HANDLER;
 	request->body_handler = *handler;
 }
 
@@ -191,11 +191,11 @@ static void request_refuse_body(struct http_request *request, unsigned status, c
 	http_answer_json(request, status, json_pack("{s:i, s:s}", "code", (int)status, "message", message));
 }
 
-static size_t request_keep_body_bytes(struct http_request *request, const char *bytes, size_t len)
+static size_t request_store_body_bytes(struct http_request *request, const char *bytes, size_t len)
 {
 	struct http_server *server = request->server;
 
-	if (len > request->body_max - request->body.len) {
+	if (len > request->body_max_bytes - request->body.len) {
 		request_refuse_body(request, 413, "the body is too large");
 	} else if (len > HTTP_ALL_BODIES_BYTES_MAX - server->held_body_bytes) {
 		request_refuse_body(request, 503, "the server has too many bodies in memory; try again");
@@ -223,9 +223,9 @@ enum MHD_Result http_request_on_bytes(struct http_request *request, const char *
 
 	if (request->response || request->body_use == HTTP_BODY_DISCARD)
 		taken = request_discard_body_bytes(request, *len);
-	else if (request->body_use == HTTP_BODY_READ)
-		taken = request_keep_body_bytes(request, bytes, *len);
-	else if (request->body_use == HTTP_BODY_STREAM && request->body_handler.on_bytes)
+	else if (request->body_use == HTTP_BODY_TO_MEMORY)
+		taken = request_store_body_bytes(request, bytes, *len);
+	else if (request->body_use == HTTP_BODY_TO_HANDLER && request->body_handler.on_bytes)
 		taken = request->body_handler.on_bytes(request->body_handler.data, bytes, *len);
 	if (request->is_disconnected)
 		return MHD_NO;
@@ -243,10 +243,10 @@ static void request_end_body(struct http_request *request)
 	request->body_timer = NULL;
 	if (request->response)
 		return;
-	if (request->body_use == HTTP_BODY_READ)
-		request->on_body(request->body_data, request, request->body.data ? request->body.data : "",
+	if (request->body_use == HTTP_BODY_TO_MEMORY)
+		request->on_body(request->on_body_data, request, request->body.data ? request->body.data : "",
 				 request->body.len);
-	else if (request->body_use == HTTP_BODY_STREAM && request->body_handler.on_end)
+	else if (request->body_use == HTTP_BODY_TO_HANDLER && request->body_handler.on_end)
 		request->body_handler.on_end(request->body_handler.data);
 }
 
@@ -262,15 +262,14 @@ enum MHD_Result http_request_on_body_end(struct http_request *request)
 	return MHD_YES;
 }
 
-/* ---- the answer ---- */
+/* ---- answering a request ---- */
 
 void http_add_header(struct http_request *request, const char *name, const char *value)
 {
 	if (!request->pending_headers)
 		request->pending_headers = MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
-	if (request->pending_headers)
-		(void)MHD_add_response_header(request->pending_headers, name,
-					      value); /* fails for a header that is none */
+	if (request->pending_headers) /* a malformed header is dropped: MHD_add_response_header() fails */
+		(void)MHD_add_response_header(request->pending_headers, name, value);
 }
 
 static enum MHD_Result request_copy_header(void *cls, enum MHD_ValueKind kind, const char *name, const char *value)
@@ -280,9 +279,9 @@ static enum MHD_Result request_copy_header(void *cls, enum MHD_ValueKind kind, c
 	return MHD_YES;
 }
 
-/* Takes the response. */
-static void request_respond(struct http_request *request, unsigned status, const char *content_type,
-			    struct MHD_Response *response)
+/* Answers the request with a response of libmicrohttpd, which is taken. NULL, or a second one: does nothing. */
+static void request_set_response(struct http_request *request, unsigned status, const char *content_type,
+				 struct MHD_Response *response)
 {
 	if (!response || request->response) {
 		if (response)
@@ -294,14 +293,14 @@ static void request_respond(struct http_request *request, unsigned status, const
 	if (request->pending_headers)
 		(void)MHD_get_response_headers(request->pending_headers, request_copy_header, response);
 	request->response = response;
-	request->status = status;
+	request->answer_status = status;
 	http_request_resume(request);
 }
 
 void http_answer(struct http_request *request, unsigned status, const char *content_type, const char *bytes, size_t len)
 {
-	request_respond(request, status, content_type,
-			MHD_create_response_from_buffer(len, (void *)(uintptr_t)bytes, MHD_RESPMEM_MUST_COPY));
+	request_set_response(request, status, content_type,
+			     MHD_create_response_from_buffer(len, (void *)(uintptr_t)bytes, MHD_RESPMEM_MUST_COPY));
 }
 
 void http_answer_json(struct http_request *request, unsigned status, json_t *value)
@@ -312,11 +311,11 @@ void http_answer_json(struct http_request *request, unsigned status, json_t *val
 	http_answer(request, text ? status : 500, "application/json", text ? text : "", text ? strlen(text) : 0);
 }
 
-/* Called by libmicrohttpd for more of a streamed answer. */
+/* Callback of libmicrohttpd: copies the next bytes of a streamed answer into its buffer. */
 static ssize_t request_supply_stream_bytes(void *cls, uint64_t position, char *bytes, size_t room)
 {
 	struct http_request *request = cls;
-	size_t len = request->stream_queue.len - request->out_sent_bytes;
+	size_t len = request->stream_queue.len - request->stream_sent_bytes;
 
 	(void)position;
 	if (request->is_disconnected)
@@ -328,11 +327,12 @@ static ssize_t request_supply_stream_bytes(void *cls, uint64_t position, char *b
 		return 0;
 	}
 	len = len > room ? room : len;
-	memcpy(bytes, request->stream_queue.data + request->out_sent_bytes, len);
-	request->out_sent_bytes += len;
-	if (request->out_sent_bytes == request->stream_queue.len)
-		request->stream_queue.len = request->out_sent_bytes = 0;
-	if (request->wants_room && request->stream_queue.len - request->out_sent_bytes < HTTP_STREAM_LOW_WATER_BYTES) {
+	memcpy(bytes, request->stream_queue.data + request->stream_sent_bytes, len);
+	request->stream_sent_bytes += len;
+	if (request->stream_sent_bytes == request->stream_queue.len)
+		request->stream_queue.len = request->stream_sent_bytes = 0;
+	if (request->wants_room &&
+	    request->stream_queue.len - request->stream_sent_bytes < HTTP_STREAM_LOW_WATER_BYTES) {
 		request->wants_room = false;
 		if (request->on_room)
 			request->on_room(request->room_data);
@@ -348,9 +348,9 @@ void http_begin_stream(struct http_request *request, unsigned status, const char
 	request->is_stream = true;
 	request->on_room = on_room;
 	request->room_data = data;
-	request_respond(request, status, content_type,
-			MHD_create_response_from_callback(size, HTTP_STREAM_BLOCK_BYTES, request_supply_stream_bytes,
-							  request, NULL));
+	request_set_response(request, status, content_type,
+			     MHD_create_response_from_callback(size, HTTP_STREAM_BLOCK_BYTES,
+							       request_supply_stream_bytes, request, NULL));
 }
 
 bool http_write_stream(struct http_request *request, const char *bytes, size_t len)
@@ -359,14 +359,14 @@ bool http_write_stream(struct http_request *request, const char *bytes, size_t l
 
 	if (request->is_disconnected)
 		return true;
-	if (request->out_sent_bytes > 0) {
-		memmove(out->data, out->data + request->out_sent_bytes, out->len - request->out_sent_bytes);
-		out->len -= request->out_sent_bytes;
-		request->out_sent_bytes = 0;
+	if (request->stream_sent_bytes > 0) {
+		memmove(out->data, out->data + request->stream_sent_bytes, out->len - request->stream_sent_bytes);
+		out->len -= request->stream_sent_bytes;
+		request->stream_sent_bytes = 0;
 	}
 	buf_add(out, bytes, len);
 	if (out->failed || out->len > HTTP_STREAM_QUEUED_BYTES_MAX) {
-		request_disconnect(request); /* its owner, which is writing, is told later */
+		request_disconnect(request); /* the owner learns it later by on_done, not in the middle of its write */
 		return true;
 	}
 	if (request->response_is_queued)
@@ -382,7 +382,7 @@ void http_end_stream(struct http_request *request)
 		http_request_resume(request);
 }
 
-/* ---- what the client sent ---- */
+/* ---- a request's URL and headers ---- */
 
 const char *http_get_method(const struct http_request *request)
 {
@@ -399,7 +399,7 @@ const char *http_get_header(const struct http_request *request, const char *name
 	return MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND, name);
 }
 
-const char *http_get_query(const struct http_request *request, const char *name)
+const char *http_get_query_parameter(const struct http_request *request, const char *name)
 {
 	return MHD_lookup_connection_value(request->connection, MHD_GET_ARGUMENT_KIND, name);
 }
@@ -435,8 +435,8 @@ static enum MHD_Result request_visit_parameter(void *cls, enum MHD_ValueKind kin
 	return MHD_YES;
 }
 
-void http_for_each_query(const struct http_request *request,
-			 void (*visit)(void *data, const char *name, const char *value), void *data)
+void http_for_each_query_parameter(const struct http_request *request,
+				   void (*visit)(void *data, const char *name, const char *value), void *data)
 {
 	struct http_header_visitor call = {visit, data};
 

@@ -1,4 +1,4 @@
-/* Starts libmicrohttpd, and turns its callbacks into requests. */
+/* Starts libmicrohttpd, and makes a struct http_request of each request that it reports. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,13 +9,13 @@
 #include "agents/http/private.h"
 
 /*
- * A connection between requests. A client that sends no first header holds it for HTTP_HEADER_TIMEOUT_MS at most. One
- * that has closed its end, perhaps in the middle of a header, holds it no longer than HTTP_HALF_CLOSED_TIMEOUT_MS:
- * libmicrohttpd would go on waiting.
+ * Watches a connection while it waits for the headers of a request. Unless the first headers arrive within
+ * HTTP_HEADER_TIMEOUT_MS, the connection is cut. After a half-close of the client, perhaps in the middle of a header,
+ * it is cut after HTTP_HALF_CLOSED_TIMEOUT_MS, because libmicrohttpd would go on waiting.
  */
 struct http_header_wait {
 	struct loop *loop;
-	struct loop_source *hangup_source; /* NULL during a request, which has its own */
+	struct loop_source *hangup_source; /* NULL: a request has begun, or the client's half-close was seen */
 	struct loop_timer *timer;
 	int fd;
 };
@@ -27,7 +27,7 @@ static void header_wait_on_timeout(void *data)
 	struct http_header_wait *wait = data;
 
 	wait->timer = NULL;
-	(void)shutdown(wait->fd, SHUT_RDWR); /* libmicrohttpd sees the end of the connection */
+	(void)shutdown(wait->fd, SHUT_RDWR); /* libmicrohttpd sees the shutdown, and closes the connection */
 }
 
 static void header_wait_on_hangup(void *data, uint32_t events)
@@ -37,7 +37,7 @@ static void header_wait_on_hangup(void *data, uint32_t events)
 	(void)events;
 	loop_remove_source(wait->hangup_source);
 	wait->hangup_source = NULL;
-	loop_cancel_timer(wait->timer); /* what the client has sent before may still be a request */
+	loop_cancel_timer(wait->timer); /* not cut at once: bytes sent before the half-close may be a whole request */
 	wait->timer = loop_add_timer(wait->loop, HTTP_HALF_CLOSED_TIMEOUT_MS, header_wait_on_timeout, wait);
 }
 
@@ -139,7 +139,7 @@ static void server_on_completed(void *cls, struct MHD_Connection *connection, vo
 	header_wait_begin(connection_get_header_wait(connection));
 	if (!request)
 		return;
-	http_request_finish(request, code == MHD_REQUEST_TERMINATED_COMPLETED_OK);
+	http_request_notify_owner(request, code == MHD_REQUEST_TERMINATED_COMPLETED_OK);
 	http_request_free(request);
 }
 
@@ -160,14 +160,15 @@ int http_server_create(struct loop *loop, const struct http_server_options *opti
 		MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, server_on_access, server,
 				 MHD_OPTION_LISTEN_SOCKET, options->listen_fd, MHD_OPTION_CONNECTION_LIMIT,
 				 HTTP_CONNECTIONS_MAX, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-				 (size_t)HTTP_HEADER_BYTES_MAX, MHD_OPTION_CONNECTION_TIMEOUT, HTTP_IDLE_TIMEOUT_S,
+				 (size_t)HTTP_CONNECTION_BYTES_MAX, MHD_OPTION_CONNECTION_TIMEOUT, HTTP_IDLE_TIMEOUT_S,
 				 MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_NOTIFY_COMPLETED, server_on_completed,
 				 server, MHD_OPTION_NOTIFY_CONNECTION, server_on_connection, server, MHD_OPTION_END);
 	info = server->daemon ? MHD_get_daemon_info(server->daemon, MHD_DAEMON_INFO_EPOLL_FD) : NULL;
 	if (!server->daemon)
 		(void)close(options->listen_fd);
 	else if (info)
-		server->daemon_source = loop_add_source(loop, info->epoll_fd, EPOLLIN, http_server_on_event, server);
+		server->daemon_source =
+			loop_add_source(loop, info->epoll_fd, EPOLLIN, http_server_on_daemon_event, server);
 	if (!server->daemon_source) {
 		http_server_free(server);
 		return -ENOMEM;

@@ -75,7 +75,8 @@ static void client_add_text(struct buf *out, const struct stage_segment *segment
 		} else {
 			box = stage_get_sandbox_data((unsigned)(unsigned char)*at - '0');
 			if (box)
-				buf_printf(out, "E2b-Sandbox-Id: %s\r\nX-Access-Token: %s", box->id, box->token);
+				buf_printf(out, "E2b-Sandbox-Id: %s\r\nX-Access-Token: %s", box->id,
+					   box->envd_token);
 		}
 	}
 }

@@ -78,22 +78,22 @@ END_TEST
 START_TEST(keys_have_what_their_quota_leaves)
 {
 	struct e2b e2b = {0};
-	struct e2b_template template = {.memory_bytes = 100, .disk_bytes = 10};
+	struct e2b_template template = {.memory_limit_bytes = 100, .disk_limit_bytes = 10};
 	json_t *list = json_pack("[{s:s, s:i, s:i}, {s:s, s:b}]", "key", "0123456789abcdef", "sandboxes", 2, "memory",
 				 150, "key", "abcdefghijklmnop", "operator", 1);
 	const char *what;
 	char *why = NULL;
 
-	ck_assert_int_eq(keys_load(&e2b, list, &why), 0);
-	ck_assert_ptr_eq(keys_find(&e2b, "0123456789abcdef"), &e2b.keys[0]);
-	ck_assert_ptr_null(keys_find(&e2b, "0123456789abcdeF"));
-	ck_assert_ptr_null(keys_find(&e2b, NULL));
+	ck_assert_int_eq(keys_load_all(&e2b, list, &why), 0);
+	ck_assert_ptr_eq(keys_find_by_text(&e2b, "0123456789abcdef"), &e2b.keys[0]);
+	ck_assert_ptr_null(keys_find_by_text(&e2b, "0123456789abcdeF"));
+	ck_assert_ptr_null(keys_find_by_text(&e2b, NULL));
 	ck_assert(e2b.keys[1].is_operator && !e2b.keys[0].is_operator);
 	ck_assert(keys_have_quota_for(&e2b.keys[0], &template, &what));
 	keys_reserve_quota(&e2b.keys[0], &template);
 	ck_assert(!keys_have_quota_for(&e2b.keys[0], &template, &what));
 	ck_assert_str_eq(what, "memory");
-	template.memory_bytes = 1;
+	template.memory_limit_bytes = 1;
 	keys_reserve_quota(&e2b.keys[0], &template);
 	ck_assert(!keys_have_quota_for(&e2b.keys[0], &template, &what));
 	ck_assert_str_eq(what, "sandboxes");
@@ -115,7 +115,7 @@ START_TEST(wrong_keys_are_refused_with_a_reason)
 		json_t *list = json_loads(wrong[i], 0, NULL);
 		char *why = NULL;
 
-		ck_assert_int_eq(keys_load(&e2b, list, &why), -EINVAL);
+		ck_assert_int_eq(keys_load_all(&e2b, list, &why), -EINVAL);
 		ck_assert_ptr_nonnull(why);
 		free(why);
 		keys_free_all(&e2b);

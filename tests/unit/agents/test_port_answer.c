@@ -28,12 +28,12 @@ static void on_header(void *data, const char *name, const char *value)
 	note(text, (size_t)snprintf(text, sizeof(text), "%.200s=%.200s;", name, value));
 }
 
-static void on_begin(void *data, unsigned status, int64_t length)
+static void on_headers_end(void *data, unsigned status, int64_t body_bytes)
 {
 	char text[64];
 
 	(void)data;
-	note(text, (size_t)snprintf(text, sizeof(text), "%u,%lld|", status, (long long)length));
+	note(text, (size_t)snprintf(text, sizeof(text), "%u,%lld|", status, (long long)body_bytes));
 }
 
 static void on_body(void *data, const char *bytes, size_t len)
@@ -42,26 +42,26 @@ static void on_body(void *data, const char *bytes, size_t len)
 	note(bytes, len);
 }
 
-static int feed(const char *bytes, size_t piece, bool is_to_head)
+static int feed(const char *bytes, size_t piece, bool request_is_head)
 {
 	static const struct port_answer_handler handler = {
-		.on_header = on_header, .on_begin = on_begin, .on_body = on_body};
-	struct port_answer answer = {0};
+		.on_header = on_header, .on_headers_end = on_headers_end, .on_body = on_body};
+	struct port_answer_parser parser = {0};
 	size_t len = strlen(bytes);
 	int r = 0;
 
 	seen.len = 0;
 	seen.text[0] = '\0';
-	port_answer_init(&answer, &handler, is_to_head);
+	port_answer_init(&parser, &handler, request_is_head);
 	for (size_t at = 0; r == 0 && at < len; at += piece)
-		r = port_answer_feed(&answer, bytes + at, len - at < piece ? len - at : piece);
-	return r < 0 ? r : port_answer_end(&answer);
+		r = port_answer_feed(&parser, bytes + at, len - at < piece ? len - at : piece);
+	return r < 0 ? r : port_answer_end(&parser);
 }
 
-static void expect(const char *bytes, bool is_to_head, const char *expected)
+static void expect(const char *bytes, bool request_is_head, const char *expected)
 {
 	for (size_t piece = 1; piece <= strlen(bytes); piece++) {
-		ck_assert_msg(feed(bytes, piece, is_to_head) == 0, "refused in pieces of %zu: %s", piece, bytes);
+		ck_assert_msg(feed(bytes, piece, request_is_head) == 0, "refused in pieces of %zu: %s", piece, bytes);
 		ck_assert_str_eq(seen.text, expected);
 	}
 }
@@ -120,17 +120,17 @@ END_TEST
 START_TEST(lengths_are_bounded)
 {
 	static const struct port_answer_handler handler = {
-		.on_header = on_header, .on_begin = on_begin, .on_body = on_body};
+		.on_header = on_header, .on_headers_end = on_headers_end, .on_body = on_body};
 	static const char status[] = "HTTP/1.1 100 Continue\r\n\r\n";
 	static char line[PORT_ANSWER_LINE_BYTES_MAX + 1];
-	struct port_answer answer = {0};
+	struct port_answer_parser parser = {0};
 	unsigned count = 0;
 
 	memset(line, 'x', sizeof(line));
-	port_answer_init(&answer, &handler, false);
-	ck_assert_int_eq(port_answer_feed(&answer, line, sizeof(line)), -EBADMSG);
-	port_answer_init(&answer, &handler, false);
-	while (port_answer_feed(&answer, status, strlen(status)) == 0)
+	port_answer_init(&parser, &handler, false);
+	ck_assert_int_eq(port_answer_feed(&parser, line, sizeof(line)), -EBADMSG);
+	port_answer_init(&parser, &handler, false);
+	while (port_answer_feed(&parser, status, strlen(status)) == 0)
 		ck_assert_uint_lt(count++, PORT_ANSWER_LINES_MAX);
 }
 END_TEST
