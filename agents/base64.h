@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-/* A text owned by the caller; NULL: no memory. */
+/* Encodes len bytes. Returns a NUL-terminated text owned by the caller; NULL: out of memory. */
 char *base64_make_text(const char *bytes, size_t len);
 
 #endif

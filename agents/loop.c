@@ -17,17 +17,18 @@
 struct loop_source {
 	struct loop *loop;
 	int fd;
-	uint32_t events;  /* 0: it is not in the epoll set */
-	bool is_removed;  /* loop_remove_source() was called; freed at the end of the turn */
+	uint32_t events; /* the EPOLL… events that are watched for; 0: fd is not in the epoll set */
+	bool is_removed; /* loop_remove_source() was called: the source is freed at the end of the turn */
 	loop_on_event *on_event;
 	void *data;
-	struct loop_source *next, **at; /* list of the living, or of the dead */
+	/* in loop.sources or loop.removed_sources; link: the pointer to this source */
+	struct loop_source *next, **link;
 };
 
 struct loop_timer {
 	struct loop *loop;
 	uint64_t due_ms;
-	size_t heap_index; /* index in loop.timer */
+	size_t heap_index; /* index in loop.timers */
 	loop_on_time *on_time;
 	void *data;
 };
@@ -36,9 +37,9 @@ struct loop {
 	int epoll_fd;
 	bool is_stopped;
 	uint64_t now_ms;
-	struct loop_source *source, *dead;
-	struct loop_timer **timer; /* binary heap: the first one is due first */
-	size_t timer_count, timer_room;
+	struct loop_source *sources, *removed_sources;
+	struct loop_timer **timers; /* binary heap: timers[0] is due first */
+	size_t timer_count, timer_capacity;
 };
 
 static void loop_update_now(struct loop *loop)
@@ -50,7 +51,7 @@ int loop_create(struct loop **ret_loop)
 {
 	struct loop *loop = calloc(1, sizeof(*loop));
 
-	(void)signal(SIGPIPE, SIG_IGN); /* a program that has closed its stdin, or a client that is gone: EPIPE */
+	(void)signal(SIGPIPE, SIG_IGN); /* writing to a closed pipe or socket then fails with EPIPE */
 	if (!loop)
 		return -ENOMEM;
 	loop->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
@@ -77,11 +78,11 @@ void loop_free(struct loop *loop)
 {
 	if (!loop)
 		return;
-	loop_free_sources(loop->source);
-	loop_free_sources(loop->dead);
+	loop_free_sources(loop->sources);
+	loop_free_sources(loop->removed_sources);
 	for (size_t i = 0; i < loop->timer_count; i++)
-		free(loop->timer[i]);
-	free(loop->timer);
+		free(loop->timers[i]);
+	free(loop->timers);
 	cleanup_close(&loop->epoll_fd);
 	free(loop);
 }
@@ -101,17 +102,17 @@ void loop_stop(struct loop *loop)
 static void source_insert(struct loop_source *source, struct loop_source **list)
 {
 	source->next = *list;
-	source->at = list;
+	source->link = list;
 	if (*list)
-		(*list)->at = &source->next;
+		(*list)->link = &source->next;
 	*list = source;
 }
 
 static void source_remove(struct loop_source *source)
 {
-	*source->at = source->next;
+	*source->link = source->next;
 	if (source->next)
-		source->next->at = source->at;
+		source->next->link = source->link;
 }
 
 int loop_set_events(struct loop_source *source, uint32_t events)
@@ -141,7 +142,7 @@ struct loop_source *loop_add_source(struct loop *loop, int fd, uint32_t events, 
 		errno = -r;
 		return NULL;
 	}
-	source_insert(source, &loop->source);
+	source_insert(source, &loop->sources);
 	return source;
 }
 
@@ -149,71 +150,72 @@ void loop_remove_source(struct loop_source *source)
 {
 	if (!source)
 		return;
-	(void)loop_set_events(source, 0); /* can only fail when the descriptor was closed, against the rules */
+	(void)loop_set_events(source, 0); /* fails only if the caller has closed the descriptor before */
 	source_remove(source);
 	source->is_removed = true;
-	source_insert(source, &source->loop->dead);
+	source_insert(source, &source->loop->removed_sources);
 }
 
 /* ---- timers ---- */
 
-static void timer_put_in_heap(struct loop *loop, struct loop_timer *timer, size_t place)
+static void timer_put_in_heap(struct loop *loop, struct loop_timer *timer, size_t heap_index)
 {
-	loop->timer[place] = timer;
-	timer->heap_index = place;
+	loop->timers[heap_index] = timer;
+	timer->heap_index = heap_index;
 }
 
-/* Moves the timer towards the root until its parent is due before it. */
-static void timer_sift_up(struct loop *loop, struct loop_timer *timer, size_t place)
+/* Moves a timer towards the root of the heap until its parent is due earlier. */
+static void timer_sift_up(struct loop *loop, struct loop_timer *timer, size_t heap_index)
 {
-	for (; place > 0 && loop->timer[(place - 1) / 2]->due_ms > timer->due_ms; place = (place - 1) / 2)
-		timer_put_in_heap(loop, loop->timer[(place - 1) / 2], place);
-	timer_put_in_heap(loop, timer, place);
+	for (; heap_index > 0 && loop->timers[(heap_index - 1) / 2]->due_ms > timer->due_ms;
+	     heap_index = (heap_index - 1) / 2)
+		timer_put_in_heap(loop, loop->timers[(heap_index - 1) / 2], heap_index);
+	timer_put_in_heap(loop, timer, heap_index);
 }
 
-/* Moves the timer away from the root until its children are due after it. */
-static void timer_sift_down(struct loop *loop, struct loop_timer *timer, size_t place)
+/* Moves a timer away from the root of the heap until its children are due later. */
+static void timer_sift_down(struct loop *loop, struct loop_timer *timer, size_t heap_index)
 {
-	for (size_t child; (child = 2 * place + 1) < loop->timer_count; place = child) {
-		if (child + 1 < loop->timer_count && loop->timer[child + 1]->due_ms < loop->timer[child]->due_ms)
+	for (size_t child; (child = 2 * heap_index + 1) < loop->timer_count; heap_index = child) {
+		if (child + 1 < loop->timer_count && loop->timers[child + 1]->due_ms < loop->timers[child]->due_ms)
 			child++;
-		if (loop->timer[child]->due_ms >= timer->due_ms)
+		if (loop->timers[child]->due_ms >= timer->due_ms)
 			break;
-		timer_put_in_heap(loop, loop->timer[child], place);
+		timer_put_in_heap(loop, loop->timers[child], heap_index);
 	}
-	timer_put_in_heap(loop, timer, place);
+	timer_put_in_heap(loop, timer, heap_index);
 }
 
 static void timer_remove_from_heap(struct loop_timer *timer)
 {
 	struct loop *loop = timer->loop;
-	struct loop_timer *last = loop->timer[--loop->timer_count];
-	const size_t place = timer->heap_index;
+	struct loop_timer *last = loop->timers[--loop->timer_count];
+	const size_t heap_index = timer->heap_index;
 
 	if (last == timer)
 		return;
-	timer_sift_up(loop, last, place);
+	timer_sift_up(loop, last, heap_index);
 	timer_sift_down(loop, last, last->heap_index);
 }
 
 struct loop_timer *loop_add_timer(struct loop *loop, uint64_t delay_ms, loop_on_time *on_time, void *data)
 {
-	struct loop_timer *timer = calloc(1, sizeof(*timer)), **larger;
+	struct loop_timer *timer = calloc(1, sizeof(*timer)), **grown;
 
-	if (timer && loop->timer_count == loop->timer_room) {
-		size_t room = loop->timer_room ? 2 * loop->timer_room : 64;
+	if (timer && loop->timer_count == loop->timer_capacity) {
+		size_t capacity = loop->timer_capacity ? 2 * loop->timer_capacity : 64;
 
-		larger = reallocarray(loop->timer, room, sizeof(struct loop_timer *));
-		if (!larger) {
+		grown = reallocarray(loop->timers, capacity, sizeof(struct loop_timer *));
+		if (!grown) {
 			free(timer);
 			return NULL;
 		}
-		loop->timer = larger;
-		loop->timer_room = room;
+		loop->timers = grown;
+		loop->timer_capacity = capacity;
 	}
 	if (!timer)
 		return NULL;
-	loop_update_now(loop); /* a callback may have computed for a while */
+	loop_update_now(loop); /* a callback that ran for long has made now_ms old */
 	*timer = (struct loop_timer){.loop = loop, .on_time = on_time, .data = data};
 	if (__builtin_add_overflow(loop->now_ms, delay_ms, &timer->due_ms))
 		timer->due_ms = UINT64_MAX;
@@ -229,25 +231,27 @@ void loop_cancel_timer(struct loop_timer *timer)
 	free(timer);
 }
 
-/* Calls what was due at the beginning of the turn: timers that callbacks make must not keep descriptors waiting. */
+/*
+ * Calls the timers whose time had come when the turn began. Timers that callbacks add must not starve the descriptors.
+ */
 static void loop_call_due_timers(struct loop *loop)
 {
 	const uint64_t now_ms = loop->now_ms;
 
-	while (!loop->is_stopped && loop->timer_count > 0 && loop->timer[0]->due_ms <= now_ms) {
-		struct loop_timer due = *loop->timer[0];
+	while (!loop->is_stopped && loop->timer_count > 0 && loop->timers[0]->due_ms <= now_ms) {
+		struct loop_timer due = *loop->timers[0];
 
-		loop_cancel_timer(loop->timer[0]);
+		loop_cancel_timer(loop->timers[0]);
 		due.on_time(due.data);
 	}
 }
 
 /* ---- the loop ---- */
 
-/* Milliseconds until the first timer is due, for epoll_wait(2). */
+/* Returns the timeout for epoll_wait(2): milliseconds until the first timer is due; -1: no timer. */
 static int loop_get_epoll_timeout_ms(const struct loop *loop)
 {
-	uint64_t due_ms = loop->timer_count > 0 ? loop->timer[0]->due_ms : UINT64_MAX;
+	uint64_t due_ms = loop->timer_count > 0 ? loop->timers[0]->due_ms : UINT64_MAX;
 
 	if (due_ms == UINT64_MAX)
 		return -1;
@@ -277,8 +281,8 @@ int loop_run(struct loop *loop)
 				source->on_event(source->data, event[i].events);
 		}
 		loop_call_due_timers(loop);
-		loop_free_sources(loop->dead);
-		loop->dead = NULL;
+		loop_free_sources(loop->removed_sources);
+		loop->removed_sources = NULL;
 	}
 	return 0;
 }

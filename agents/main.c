@@ -3,7 +3,7 @@
  *
  *   callgate-agents ROLE CALLGATE [ARGUMENT...]
  *
- * with the path of callgate's own executable, from which it makes sandboxes.
+ * CALLGATE is the path of the executable callgate, with which sandboxes are made.
  */
 #include <stdio.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 
 static const struct {
 	const char *name;
-	int (*run)(int argc, char **argv, const char *callgate); /* gets argv from CALLGATE on */
+	int (*run)(int argc, char **argv, const char *callgate); /* argv[0] is CALLGATE */
 } roles[] = {
 	{"mcp", mcp_main},
 	{"serve", e2b_main},

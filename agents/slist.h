@@ -1,11 +1,11 @@
-/* Singly linked lists of any structure. link: its member that points to the next entry; the last one has NULL there. */
+/* Singly linked lists of any structure. `link` is the member that points to the next entry, NULL in the last one. */
 #ifndef CALLGATE_AGENTS_SLIST_H
 #define CALLGATE_AGENTS_SLIST_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Takes an entry out of the list that begins at the variable `head`. True: it was there. */
+/* Removes an entry from the list whose first entry is in the variable `head`. True: the entry was in the list. */
 #define slist_remove(head, entry, link)                                                                                \
 	({                                                                                                             \
 		__typeof__(head) *slist_at_ = &(head);                                                                 \
@@ -19,7 +19,7 @@
 		slist_is_there_;                                                                                       \
 	})
 
-/* Puts an entry at the end of the list. */
+/* Adds an entry at the end of the list whose first entry is in the variable `head`. */
 #define slist_append(head, entry, link)                                                                                \
 	do {                                                                                                           \
 		__typeof__(head) *slist_at_ = &(head);                                                                 \
@@ -30,7 +30,7 @@
 		(entry)->link = NULL;                                                                                  \
 	} while (0)
 
-/* How many entries there are. */
+/* Returns the number of entries of a list. */
 #define slist_count(head, link)                                                                                        \
 	({                                                                                                             \
 		size_t slist_count_ = 0;                                                                               \

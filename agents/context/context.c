@@ -1,4 +1,4 @@
-/* Contexts: the queue of runs, what the interpreter tells of them, and its end. */
+/* Contexts: the queue of code runs, the interpreter's events, and the end of an interpreter. */
 #include "agents/context/context.h"
 
 #include <ctype.h>
@@ -18,7 +18,7 @@ static void context_start_next_run(struct context *context);
 static void context_on_interpreter_start_failed(struct context *context, int error);
 static int context_start_interpreter(struct context *context);
 
-/* ---- references: callbacks may free the context ---- */
+/* ---- references: held during a callback, which may free the context ---- */
 
 static void context_release(struct context *context)
 {
@@ -30,7 +30,7 @@ static void context_release(struct context *context)
 	free(context->interpreter);
 	free(context->unreported_death_text);
 	json_decref(context->env);
-	json_decref(context->warm);
+	json_decref(context->modules_to_import);
 	free(context);
 }
 
@@ -53,7 +53,7 @@ static void run_detach_from_context(struct context_run *run)
 	run->timeout_timer = run->start_timer = NULL;
 }
 
-/* Finds a run after callbacks that may have ended and freed it. NULL: it has ended. */
+/* Finds a run by its number after a callback, which may have ended and freed the run. NULL: the run has ended. */
 static struct context_run *context_find_run(const struct context *context, unsigned number)
 {
 	struct context_run *run = context->is_freed ? NULL : context->first_run;
@@ -63,7 +63,10 @@ static struct context_run *context_find_run(const struct context *context, unsig
 	return run;
 }
 
-/* Tells an event, and drops the reference to it. False: the callback has freed the context or ended its interpreter. */
+/*
+ * Passes an event to the run's callback. Takes the reference. False: the callback has freed the context or ended its
+ * interpreter.
+ */
 static bool run_report_event(struct context_run *run, json_t *event)
 {
 	struct context *context = run->context;
@@ -93,7 +96,7 @@ run_report_error(struct context_run *run, const char *name, const char *format, 
 					       "traceback", ""));
 }
 
-/* Takes a run out of the queue and tells its end. */
+/* Removes a run from the queue, and calls its on_end. */
 static void run_end(struct context_run *run)
 {
 	struct context *context = run->context;
@@ -110,7 +113,7 @@ static void run_end(struct context_run *run)
 		run->options.on_end(run->options.data);
 }
 
-/* Ends a run by an error, and begins the next one. */
+/* Reports an error of a run, ends the run, and starts the next one. */
 static void context_fail_run(struct context *context, struct context_run *run, const char *name, const char *reason)
 {
 	const unsigned number = run->run_number;
@@ -135,7 +138,7 @@ static void run_kill_interpreter(void *data)
 	interpreter_signal(run->context, SIGKILL);
 }
 
-/* SIGINT now, SIGKILL after CONTEXT_INTERRUPT_GRACE_MS. */
+/* Sends the interpreter SIGINT if the run has begun, and SIGKILL after CONTEXT_INTERRUPT_GRACE_MS. */
 static void run_interrupt_then_kill(struct context_run *run)
 {
 	struct context *context = run->context;
@@ -210,8 +213,11 @@ bool context_is_ready(const struct context *context)
 	return context->is_ready && !context->first_run;
 }
 
-/* Tells the first run that the interpreter has died while nothing ran. False: the callback has changed everything. */
-static bool context_report_death(struct context *context)
+/*
+ * Reports to the first run, on its stderr, that an interpreter died while no run was in progress. False: the callback
+ * has freed the context or ended its interpreter.
+ */
+static bool context_report_interpreter_death(struct context *context)
 {
 	_cleanup_free_ char *death = steal_pointer(&context->unreported_death_text);
 	json_t *note;
@@ -222,7 +228,7 @@ static bool context_report_death(struct context *context)
 	return run_report_event(context->first_run, note);
 }
 
-/* Begins the first run, if it can. */
+/* Sends the first run to the interpreter if that is ready. Starts an interpreter if there is none. */
 static void context_start_next_run(struct context *context)
 {
 	struct context_run *run = context->first_run;
@@ -239,8 +245,8 @@ static void context_start_next_run(struct context *context)
 	} else if (context->is_ready) {
 		const unsigned number = run->run_number;
 
-		run->is_sent_to_interpreter = true; /* an interrupt from now on is for the interpreter */
-		if (context_report_death(context) && context_find_run(context, number))
+		run->is_sent_to_interpreter = true; /* from now on, an interrupt signals the interpreter */
+		if (context_report_interpreter_death(context) && context_find_run(context, number))
 			interpreter_send_run(context);
 	}
 }
@@ -251,9 +257,9 @@ static void context_on_interpreter_start_failed(struct context *context, int err
 			 error == -ENOTCONN ? "the sandbox has ended" : strerror(-error));
 }
 
-/* ---- what the interpreter says ---- */
+/* ---- output and events of the interpreter ---- */
 
-/* The stream on which something was said, and to whom. */
+/* Where output or an event came from: the context of the interpreter, and its stream. */
 struct interpreter_stream {
 	struct context *context;
 	enum sandbox_stream stream;
@@ -264,13 +270,13 @@ static bool stream_on_output(void *data, const char *bytes, size_t len)
 	const struct interpreter_stream *origin = data;
 	struct context_run *run = origin->context->first_run;
 
-	/* Between runs it is nobody's: of processes that a run has left, or of the interpreter's start. */
+	/* Output between runs is dropped: processes that a run has left, or the start of the interpreter, wrote it. */
 	if (!run || !run->is_sent_to_interpreter || run->has_end_event_on[origin->stream])
 		return true;
 	return run_report_event(run, event_make_output(origin->stream, bytes, len));
 }
 
-static void run_on_begin(struct context_run *run)
+static void run_on_begin_event(struct context_run *run)
 {
 	if (run->has_begun)
 		return;
@@ -279,7 +285,7 @@ static void run_on_begin(struct context_run *run)
 		interpreter_signal(run->context, SIGINT);
 }
 
-/* Tells what was denied to a run. False: the callback has changed everything. */
+/* Reports the denials of a run. False: the callback has freed the context or ended its interpreter. */
 static bool run_report_denials(struct context_run *run, const json_t *denials)
 {
 	if (json_array_size(denials) == 0)
@@ -287,7 +293,7 @@ static bool run_report_denials(struct context_run *run, const json_t *denials)
 	return run_report_event(run, json_pack("{s:s, s:O}", "type", "denials", "denials", denials));
 }
 
-/* All that is to be told about the first run was told. */
+/* Ends the first run after all its events were reported, and starts the next run. */
 static void context_finish_first_run(struct context *context)
 {
 	struct context_run *run = context->first_run;
@@ -303,8 +309,8 @@ static void context_finish_first_run(struct context *context)
 	context_release(context);
 }
 
-/* An error of code that has run too long is called by its cause. */
-static void run_name_timeout_in_error(struct context_run *run, json_t *event)
+/* Names an error event TimeoutError if the run was interrupted by its timeout. */
+static void run_name_error_as_timeout(struct context_run *run, json_t *event)
 {
 	if (!run->has_timed_out)
 		return;
@@ -314,7 +320,10 @@ static void run_name_timeout_in_error(struct context_run *run, json_t *event)
 					       (unsigned long long)run->options.timeout_ms));
 }
 
-/* What the interpreter has asked for before it was ready (configuration in the home, say) is no run's doing. */
+/*
+ * Handles the answer about denials. Those before the interpreter is ready (it looks for configuration in the home
+ * directory, say) belong to no run, and are dropped.
+ */
 static void context_on_denials(void *data, const json_t *denials)
 {
 	struct context *context = data;
@@ -358,7 +367,7 @@ static bool context_on_end_event(struct context *context, enum sandbox_stream st
 		return true;
 	run->has_end_event_on[stream] = true;
 	if (run->has_end_event_on[SANDBOX_STDOUT] && run->has_end_event_on[SANDBOX_STDERR]) {
-		run->awaits_denials = true; /* all its output and events were told */
+		run->awaits_denials = true; /* all output and events of the run were reported */
 		loop_cancel_timer(run->timeout_timer);
 		run->timeout_timer = NULL;
 		if (sandbox_program_request_denials(context->interpreter_program) < 0)
@@ -384,15 +393,15 @@ static bool stream_on_event_line(void *data, const char *line, size_t len)
 	if (!run || !run->is_sent_to_interpreter || run->has_end_event_on[origin->stream])
 		return true;
 	if (strcmp(type, "number_of_executions") == 0)
-		run_on_begin(run);
+		run_on_begin_event(run);
 	if (strcmp(type, "error") == 0) {
 		run->has_failed = true;
-		run_name_timeout_in_error(run, event);
+		run_name_error_as_timeout(run, event);
 	}
 	return run_report_event(run, json_incref(event));
 }
 
-static void context_on_output(void *data, enum sandbox_stream stream, const char *bytes, size_t len)
+static void context_on_interpreter_output(void *data, enum sandbox_stream stream, const char *bytes, size_t len)
 {
 	struct interpreter_stream origin = {.context = data, .stream = stream};
 	const struct frames_handler handler = {
@@ -403,7 +412,7 @@ static void context_on_output(void *data, enum sandbox_stream stream, const char
 	context_release(origin.context);
 }
 
-/* How an interpreter has ended, for people; owned. NULL: there is no memory. */
+/* Makes a message for people: how an interpreter has ended. Owned by the caller; NULL: out of memory. */
 static char *context_describe_death(const json_t *result)
 {
 	const json_int_t signal = json_integer_value(json_object_get(result, "signal"));
@@ -422,14 +431,16 @@ static char *context_describe_death(const json_t *result)
 	return r < 0 ? NULL : text;
 }
 
-/* Lets the next run be told; takes the text. */
+/* Keeps the message about an interpreter's end, which the next run reports. Takes the text. */
 static void context_keep_death_text(struct context *context, char *death)
 {
 	free(context->unreported_death_text);
 	context->unreported_death_text = death;
 }
 
-/* The interpreter has died: goes on with the first run. *death is taken if it is to be told later. */
+/*
+ * Ends, fails or retries the first run after the interpreter has died. *death is taken if the next run is to report it.
+ */
 static void context_continue_after_death(struct context *context, bool was_ready, char **death)
 {
 	struct context_run *run = context->first_run;
@@ -440,7 +451,7 @@ static void context_continue_after_death(struct context *context, bool was_ready
 	} else if (run->has_timed_out) {
 		context_fail_run(context, run, "TimeoutError", "it took too long, and did not end when interrupted");
 	} else if (was_ready && !run->has_begun && !run->is_retry) {
-		run->is_retry = true; /* another interpreter runs it */
+		run->is_retry = true; /* the run is sent once more, to a new interpreter */
 		run->is_sent_to_interpreter = false;
 		context_keep_death_text(context, steal_pointer(death));
 		context_start_next_run(context);
@@ -450,7 +461,7 @@ static void context_continue_after_death(struct context *context, bool was_ready
 	}
 }
 
-static void context_on_end(void *data, const json_t *result)
+static void context_on_interpreter_end(void *data, const json_t *result)
 {
 	struct context *context = data;
 	struct context_run *run = context->first_run;
@@ -471,7 +482,8 @@ static void context_on_end(void *data, const json_t *result)
 
 static int context_start_interpreter(struct context *context)
 {
-	static const struct interpreter_callbacks callbacks = {context_on_output, context_on_denials, context_on_end};
+	static const struct interpreter_callbacks callbacks = {context_on_interpreter_output, context_on_denials,
+							       context_on_interpreter_end};
 
 	return interpreter_start(context, &callbacks);
 }
@@ -481,15 +493,15 @@ static int context_start_interpreter(struct context *context)
 static int context_copy_options(struct context *context, const struct context_options *options)
 {
 	context->forks_for_each_run = options->forks_for_each_run && strcmp(options->language, "python") == 0;
-	context->warm = json_array();
+	context->modules_to_import = json_array();
 	context->cwd = options->cwd ? strdup(options->cwd) : NULL;
 	context->interpreter = options->interpreter ? strdup(options->interpreter) : NULL;
 	context->env = options->env ? json_deep_copy(options->env) : NULL;
-	for (const char *const *module = options->warm; module && *module; module++)
-		if (json_array_append_new(context->warm, json_string(*module)) < 0)
+	for (const char *const *module = options->modules_to_import; module && *module; module++)
+		if (json_array_append_new(context->modules_to_import, json_string(*module)) < 0)
 			return -EILSEQ;
 	return (!options->cwd || context->cwd) && (!options->interpreter || context->interpreter) &&
-			       (!options->env || context->env) && context->warm
+			       (!options->env || context->env) && context->modules_to_import
 		       ? 0
 		       : -ENOMEM;
 }
@@ -561,7 +573,7 @@ void context_restart(struct context *context)
 
 /* ---- new runs ---- */
 
-static bool variables_are_valid(const json_t *env)
+static bool run_variables_are_valid(const json_t *env)
 {
 	const char *name;
 	json_t *value;
@@ -598,7 +610,7 @@ int context_run_code(struct context *context, const struct context_run_options *
 		return -EMSGSIZE;
 	if (!text_is_utf8(options->code, strlen(options->code)))
 		return -EILSEQ;
-	if (options->env && (!json_is_object(options->env) || !variables_are_valid(options->env)))
+	if (options->env && (!json_is_object(options->env) || !run_variables_are_valid(options->env)))
 		return -EINVAL;
 	run = calloc(1, sizeof(*run));
 	if (!run)
@@ -611,7 +623,7 @@ int context_run_code(struct context *context, const struct context_run_options *
 						.on_event = options->on_event,
 						.on_end = options->on_end,
 						.data = options->data}};
-	/* From the loop, so that no callback comes before the caller has *ret_run. */
+	/* Starts the run by a timer, so that no callback is called before the caller has *ret_run. */
 	run->start_timer = loop_add_timer(context->loop, 0, run_on_start_timer, run);
 	if (!run->code || (options->env && !run->env) || !run->start_timer) {
 		run_free(run);

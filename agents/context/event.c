@@ -1,4 +1,4 @@
-/* Events: what an interpreter may say. */
+/* Parses, checks and makes the events of an interpreter. */
 #include <string.h>
 #include <time.h>
 
@@ -17,7 +17,7 @@ struct event_field {
 
 struct event_kind {
 	const char *type_name;
-	struct event_field fields[14]; /* the list ends with a name that is NULL */
+	struct event_field fields[14]; /* ends with a NULL name, unless all are used */
 };
 
 static const struct event_kind event_kinds[] = {
@@ -37,7 +37,7 @@ static bool event_field_is_valid(enum field_type type, const json_t *value)
 	switch (type) {
 	case FIELD_TEXT:
 		return json_is_string(value);
-	case FIELD_BOOLEAN: /* false when it is missing */
+	case FIELD_BOOLEAN: /* a missing value counts as false */
 		return true;
 	case FIELD_INTEGER:
 		return json_is_integer(value) && json_integer_value(value) >= 0;
@@ -68,7 +68,7 @@ json_t *event_parse(const char *line, size_t len)
 	for (size_t i = 0; i < fields && kind->fields[i].name; i++) {
 		json_t *value = json_object_get(said, kind->fields[i].name);
 
-		if (kind->fields[i].type == FIELD_BOOLEAN) /* without memory, fields are left out */
+		if (kind->fields[i].type == FIELD_BOOLEAN) /* a field is left out when memory is short */
 			(void)json_object_set_new(event, kind->fields[i].name, json_boolean(json_is_true(value)));
 		else if (event_field_is_valid(kind->fields[i].type, value))
 			(void)json_object_set(event, kind->fields[i].name, value);
@@ -76,8 +76,8 @@ json_t *event_parse(const char *line, size_t len)
 	return event;
 }
 
-/* The bytes as UTF-8: each part that is not is replaced by U+FFFD. NULL: there is no memory. */
-static json_t *event_make_text(const char *bytes, size_t len)
+/* Makes a JSON text. Each part that is not UTF-8 is replaced by U+FFFD. NULL: out of memory. */
+static json_t *event_make_utf8_text(const char *bytes, size_t len)
 {
 	_cleanup_buf_ struct buf text = {0};
 
@@ -102,5 +102,6 @@ json_t *event_make_output(enum sandbox_stream stream, const char *bytes, size_t 
 
 	(void)clock_gettime(CLOCK_REALTIME, &now); /* cannot fail */
 	return json_pack("{s:s, s:o, s:I}", "type", stream == SANDBOX_STDOUT ? "stdout" : "stderr", "text",
-			 event_make_text(bytes, len), "timestamp", (json_int_t)now.tv_sec * NS_PER_S + now.tv_nsec);
+			 event_make_utf8_text(bytes, len), "timestamp",
+			 (json_int_t)now.tv_sec * NS_PER_S + now.tv_nsec);
 }

@@ -5,22 +5,22 @@
 #include "agents/context/context.h"
 #include "base/text.h"
 
-#define FRAMES_MARK_BYTE '\x1e'
+#define FRAMES_RECORD_SEPARATOR '\x1e'
 
-void frames_init(struct frames *frames, const char *nonce)
+void frames_init(struct frames_parser *frames, const char *nonce)
 {
 	frames_release(frames);
-	*frames = (struct frames){.nonce = nonce};
+	*frames = (struct frames_parser){.nonce = nonce};
 }
 
-void frames_release(struct frames *frames)
+void frames_release(struct frames_parser *frames)
 {
 	buf_release(&frames->event_line);
 }
 
 /* ---- output ---- */
 
-/* The number of bytes at the end that begin a character without completing it. */
+/* Returns how many bytes at the end begin a UTF-8 character without completing it. */
 static size_t frames_count_incomplete_utf8_bytes(const char *bytes, size_t len)
 {
 	size_t at = len;
@@ -35,8 +35,8 @@ static size_t frames_count_incomplete_utf8_bytes(const char *bytes, size_t len)
 	return 0;
 }
 
-/* Passes on the character that the last bytes have begun, even if it will never be complete. */
-static bool frames_flush_character(struct frames *frames, const struct frames_handler *handler)
+/* Passes on the kept bytes of a character as output, even if the character is incomplete. */
+static bool frames_flush_partial_character(struct frames_parser *frames, const struct frames_handler *handler)
 {
 	size_t len = frames->partial_character_len;
 
@@ -44,8 +44,11 @@ static bool frames_flush_character(struct frames *frames, const struct frames_ha
 	return len == 0 || handler->on_output(handler->data, frames->partial_character, len);
 }
 
-/* Completes that character. *ret_taken is how many bytes it took. */
-static bool frames_complete_character(struct frames *frames, const struct frames_handler *handler,
+/*
+ * Adds bytes to the kept beginning of a character, and passes the character on once it is complete. *ret_taken: how
+ * many bytes were used.
+ */
+static bool frames_complete_character(struct frames_parser *frames, const struct frames_handler *handler,
 				      const char *bytes, size_t len, size_t *ret_taken)
 {
 	size_t taken = 0;
@@ -58,54 +61,55 @@ static bool frames_complete_character(struct frames *frames, const struct frames
 	*ret_taken = taken;
 	return (taken == len &&
 		frames_count_incomplete_utf8_bytes(frames->partial_character, frames->partial_character_len) > 0) ||
-	       frames_flush_character(frames, handler);
+	       frames_flush_partial_character(frames, handler);
 }
 
-static bool frames_pass_output(struct frames *frames, const struct frames_handler *handler, const char *bytes,
+static bool frames_pass_output(struct frames_parser *frames, const struct frames_handler *handler, const char *bytes,
 			       size_t len)
 {
-	size_t taken, rest;
+	size_t taken, incomplete;
 
 	if (!frames_complete_character(frames, handler, bytes, len, &taken))
 		return false;
 	bytes += taken;
 	len -= taken;
-	rest = frames_count_incomplete_utf8_bytes(bytes, len);
-	if (rest > 0) {
-		memcpy(frames->partial_character, bytes + (len - rest), rest);
-		frames->partial_character_len = rest;
+	incomplete = frames_count_incomplete_utf8_bytes(bytes, len);
+	if (incomplete > 0) {
+		memcpy(frames->partial_character, bytes + (len - incomplete), incomplete);
+		frames->partial_character_len = incomplete;
 	}
-	return len == rest || handler->on_output(handler->data, bytes, len - rest);
+	return len == incomplete || handler->on_output(handler->data, bytes, len - incomplete);
 }
 
 /* ---- frames ---- */
 
-/* What looked like a mark is output. */
-static bool frames_pass_false_mark_as_output(struct frames *frames, const struct frames_handler *handler)
+/* The bytes matched so far are not the mark of a frame: passes them on as output. */
+static bool frames_pass_false_mark_as_output(struct frames_parser *frames, const struct frames_handler *handler)
 {
-	const char mark = FRAMES_MARK_BYTE;
-	size_t matched = frames->matched_mark_bytes;
+	const char mark = FRAMES_RECORD_SEPARATOR;
+	size_t matched = frames->matched_frame_mark_bytes;
 
 	frames->state = FRAMES_OUTPUT;
 	return frames_pass_output(frames, handler, &mark, 1) &&
 	       (matched <= 1 || frames_pass_output(frames, handler, frames->nonce, matched - 1));
 }
 
-static bool frames_match_mark_byte(struct frames *frames, const struct frames_handler *handler, char byte,
+static bool frames_match_mark_byte(struct frames_parser *frames, const struct frames_handler *handler, char byte,
 				   size_t *ret_taken)
 {
 	*ret_taken = 0;
-	if (byte != frames->nonce[frames->matched_mark_bytes - 1])
+	if (byte != frames->nonce[frames->matched_frame_mark_bytes - 1])
 		return frames_pass_false_mark_as_output(frames, handler);
 	*ret_taken = 1;
-	if (frames->nonce[frames->matched_mark_bytes++] != '\0')
+	if (frames->nonce[frames->matched_frame_mark_bytes++] != '\0')
 		return true;
 	frames->state = FRAMES_LENGTH;
 	frames->payload_bytes_left = 0;
-	return frames_flush_character(frames, handler); /* what is before a frame is complete */
+	/* a character that a frame interrupts stays incomplete */
+	return frames_flush_partial_character(frames, handler);
 }
 
-static void frames_read_length_digit(struct frames *frames, char byte)
+static void frames_read_length_digit(struct frames_parser *frames, char byte)
 {
 	if (byte >= '0' && byte <= '9')
 		frames->payload_bytes_left = frames->payload_bytes_left * 10 + (size_t)(byte - '0');
@@ -115,7 +119,7 @@ static void frames_read_length_digit(struct frames *frames, char byte)
 		frames->state = FRAMES_OUTPUT;
 }
 
-static void frames_add_payload(struct frames *frames, const char *bytes, size_t len)
+static void frames_add_payload(struct frames_parser *frames, const char *bytes, size_t len)
 {
 	frames->last_payload_byte = bytes[len - 1];
 	frames->payload_bytes_left -= len;
@@ -129,8 +133,8 @@ static void frames_add_payload(struct frames *frames, const char *bytes, size_t 
 	frames->is_dropping_line = true;
 }
 
-/* The bytes of a frame are there. The line is complete when they end with a newline. */
-static bool frames_end_frame(struct frames *frames, const struct frames_handler *handler)
+/* Called when all bytes of a frame were read. Passes on the event line if the last byte is a newline. */
+static bool frames_end_frame(struct frames_parser *frames, const struct frames_handler *handler)
 {
 	_cleanup_buf_ struct buf line = {0};
 
@@ -145,7 +149,7 @@ static bool frames_end_frame(struct frames *frames, const struct frames_handler 
 	return true;
 }
 
-bool frames_read(struct frames *frames, const struct frames_handler *handler, const char *bytes, size_t len)
+bool frames_read(struct frames_parser *frames, const struct frames_handler *handler, const char *bytes, size_t len)
 {
 	bool goes_on = true;
 
@@ -155,11 +159,11 @@ bool frames_read(struct frames *frames, const struct frames_handler *handler, co
 
 		switch (frames->state) {
 		case FRAMES_OUTPUT:
-			mark = memchr(bytes, FRAMES_MARK_BYTE, len);
+			mark = memchr(bytes, FRAMES_RECORD_SEPARATOR, len);
 			taken = mark ? (size_t)(mark - bytes) + 1 : len;
 			if (mark) {
 				frames->state = FRAMES_MARK;
-				frames->matched_mark_bytes = 1;
+				frames->matched_frame_mark_bytes = 1;
 			}
 			goes_on = taken == (mark ? 1u : 0u) ||
 				  frames_pass_output(frames, handler, bytes, taken - (mark ? 1 : 0));

@@ -1,6 +1,7 @@
 /*
- * What an interpreter writes to a pipe: output, and in between events in frames, "RS nonce length : bytes". The bytes
- * of frames make JSON lines. Whoever writes the pipe is hostile.
+ * Parses what an interpreter writes to a pipe: output, with events in between. Events are sent in frames, "RS nonce
+ * length : bytes": a mark (the byte RS and the nonce), the number of bytes, and the bytes. The bytes of all frames
+ * together are lines of JSON, one event a line. Whatever is written to the pipe is hostile.
  */
 #ifndef CALLGATE_AGENTS_CONTEXT_FRAMES_H
 #define CALLGATE_AGENTS_CONTEXT_FRAMES_H
@@ -10,31 +11,33 @@
 
 #include "base/buf.h"
 
-#define FRAMES_PAYLOAD_BYTES_MAX 4096u /* of a frame: PIPE_BUF, so that it is written in one piece */
+/* the runner writes frames of at most PIPE_BUF bytes, because such writes are atomic */
+#define FRAMES_PAYLOAD_BYTES_MAX 4096u
 #define FRAMES_UTF8_CHARACTER_BYTES_MAX 4u
 
-/* Borrowed bytes. They return false when no more of this pipe is to be looked at. */
+/* Callbacks of frames_read(). The bytes are borrowed. Each returns false to stop the parsing of this pipe. */
 struct frames_handler {
-	bool (*on_output)(void *data, const char *bytes, size_t len); /* never half a character of UTF-8 */
-	bool (*on_line)(void *data, const char *line, size_t len);    /* without its newline */
+	bool (*on_output)(void *data, const char *bytes, size_t len); /* does not cut UTF-8 characters */
+	bool (*on_line)(void *data, const char *line, size_t len);    /* an event, without the line's newline */
 	void *data;
 };
 
-struct frames {
+struct frames_parser {
 	const char *nonce; /* borrowed */
 	enum { FRAMES_OUTPUT, FRAMES_MARK, FRAMES_LENGTH, FRAMES_BYTES } state;
-	size_t matched_mark_bytes; /* FRAMES_MARK: of RS and nonce */
-	size_t payload_bytes_left; /* FRAMES_LENGTH: the length so far; FRAMES_BYTES: what is missing */
-	char last_payload_byte;    /* of the bytes of frames */
-	bool is_dropping_line;     /* it is too long */
+	size_t matched_frame_mark_bytes; /* in FRAMES_MARK: the bytes of RS and nonce matched so far */
+	/* in FRAMES_LENGTH: the length read so far; in FRAMES_BYTES: the bytes still to come */
+	size_t payload_bytes_left;
+	char last_payload_byte; /* the last byte of frames read so far */
+	bool is_dropping_line;  /* the event line is too long */
 	struct buf event_line;
-	char partial_character[FRAMES_UTF8_CHARACTER_BYTES_MAX]; /* the beginning of one that is not complete */
+	char partial_character[FRAMES_UTF8_CHARACTER_BYTES_MAX]; /* the beginning of an incomplete UTF-8 character */
 	size_t partial_character_len;
 };
 
-void frames_init(struct frames *frames, const char *nonce);
-void frames_release(struct frames *frames);
-/* False: a handler has returned false. */
-bool frames_read(struct frames *frames, const struct frames_handler *handler, const char *bytes, size_t len);
+void frames_init(struct frames_parser *frames, const char *nonce);
+void frames_release(struct frames_parser *frames);
+/* Parses bytes read from the pipe, and calls the handler's callbacks. False: a callback has returned false. */
+bool frames_read(struct frames_parser *frames, const struct frames_handler *handler, const char *bytes, size_t len);
 
 #endif

@@ -1,6 +1,7 @@
 /*
- * The interpreter of a context: a program in its sandbox, which gets its own source (agents/runner/) through stdin. So
- * the sandbox needs nothing of callgate's in its view, and the command line, which is on record, stays short.
+ * The interpreter of a context: a program in the sandbox that executes callgate's runner (agents/runner/). The source
+ * of the runner is sent through stdin. So the view needs no file of callgate's, and the command line, which is
+ * recorded, stays short.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -17,9 +18,9 @@
 #include "base/installed.h"
 #include "base/io.h"
 
-#define RUNNER_BYTES_MAX (1u << 20)
-#define RUNNER_PARTS_MAX 4
-#define NONCE_PLACEHOLDER "@NONCE@" /* in bash.sh */
+#define RUNNER_FILE_BYTES_MAX (1u << 20)
+#define RUNNER_LAZY_PARTS_MAX 4
+#define RUNNER_NONCE_PLACEHOLDER "@NONCE@" /* in bash.sh */
 
 enum language_kind { LANGUAGE_PYTHON, LANGUAGE_NODE, LANGUAGE_BASH };
 
@@ -27,36 +28,40 @@ struct language {
 	const char *name;
 	enum language_kind kind;
 	const char *default_interpreter;
-	const char *boot, *source; /* files of agents/runner/; boot: what the command line has; NULL: nothing */
+	const char *boot_file, *source_file; /* files of agents/runner/; boot_file is on the command line; NULL: none */
 	const char *source_option;
-	const char *run_mode;                     /* of its runs */
-	const char *lazy_parts[RUNNER_PARTS_MAX]; /* compiled when they are needed: python_PART.py */
+	const char *run_request_mode;                  /* the mode in a run's request */
+	const char *lazy_parts[RUNNER_LAZY_PARTS_MAX]; /* python_PART.py, which the runner compiles on first use */
 };
 
 static const struct language languages[] = {
 	{.name = "python",
 	 .kind = LANGUAGE_PYTHON,
 	 .default_interpreter = "python3",
-	 .boot = "python-boot.py",
+	 .boot_file = "python-boot.py",
 	 .source_option = "-c",
-	 .source = "python.py",
-	 .run_mode = "",
+	 .source_file = "python.py",
+	 .run_request_mode = "",
 	 .lazy_parts = {"display", "charts", "magics"}},
 	{.name = "javascript",
 	 .kind = LANGUAGE_NODE,
 	 .default_interpreter = "node",
-	 .boot = "node-boot.js",
+	 .boot_file = "node-boot.js",
 	 .source_option = "-e",
-	 .source = "node.js",
-	 .run_mode = ""},
+	 .source_file = "node.js",
+	 .run_request_mode = ""},
 	{.name = "typescript",
 	 .kind = LANGUAGE_NODE,
 	 .default_interpreter = "node",
-	 .boot = "node-boot.js",
+	 .boot_file = "node-boot.js",
 	 .source_option = "-e",
-	 .source = "node.js",
-	 .run_mode = "typescript"},
-	{.name = "bash", .kind = LANGUAGE_BASH, .default_interpreter = "bash", .source = "bash.sh", .run_mode = ""},
+	 .source_file = "node.js",
+	 .run_request_mode = "typescript"},
+	{.name = "bash",
+	 .kind = LANGUAGE_BASH,
+	 .default_interpreter = "bash",
+	 .source_file = "bash.sh",
+	 .run_request_mode = ""},
 };
 
 const struct language *language_find(const char *name)
@@ -69,32 +74,37 @@ const struct language *language_find(const char *name)
 
 /* ---- the files of agents/runner/ ---- */
 
-static int runner_read_file_in(const char *directory, const char *name, char **ret_text)
+static int runner_read_file_in_directory(const char *directory, const char *name, char **ret_text)
 {
 	char path[PATH_MAX];
 	size_t len;
 
 	if (!directory || (size_t)snprintf(path, sizeof(path), "%s/%s", directory, name) >= sizeof(path))
 		return -ENOENT;
-	return io_read_file(AT_FDCWD, path, RUNNER_BYTES_MAX, ret_text, &len);
+	return io_read_file(AT_FDCWD, path, RUNNER_FILE_BYTES_MAX, ret_text, &len);
 }
 
-/* Reads a file from $CALLGATE_RUNNERS, the installed runners or, if callgate is not installed, the build tree. */
+/*
+ * Reads a file of the runners: from the directory $CALLGATE_RUNNERS, or the installed one, or that of the build tree.
+ */
 static int runner_read_file(const char *name, char **ret_text)
 {
 	char tree[PATH_MAX];
-	int r = runner_read_file_in(getenv("CALLGATE_RUNNERS"), name, ret_text);
+	int r = runner_read_file_in_directory(getenv("CALLGATE_RUNNERS"), name, ret_text);
 
 	if (r == -ENOENT)
-		r = runner_read_file_in(PKGDATADIR "/runners", name, ret_text);
+		r = runner_read_file_in_directory(PKGDATADIR "/runners", name, ret_text);
 	if (r == -ENOENT && installed_get_sibling_path("agents/runner", tree))
-		r = runner_read_file_in(tree, name, ret_text);
+		r = runner_read_file_in_directory(tree, name, ret_text);
 	return r;
 }
 
 /* ---- input ---- */
 
-/* Gives the interpreter what it takes. When it has closed stdin, it dies, which its on_end is told. */
+/*
+ * Writes pending input, as far as the queue of the interpreter's stdin takes it. After an error the input is dropped:
+ * an interpreter whose stdin is closed exits, which on_end reports.
+ */
 static void interpreter_write_pending_input(void *data)
 {
 	struct context *context = data;
@@ -127,7 +137,7 @@ static void input_add_number(struct buf *input, unsigned number)
 	input_add_field(input, text);
 }
 
-static void input_add_quoted(struct buf *input, const char *text)
+static void input_add_shell_quoted(struct buf *input, const char *text)
 {
 	buf_puts(input, "'");
 	for (; *text; text++)
@@ -146,9 +156,9 @@ static void input_add_modules_to_import(struct context *context)
 	const json_t *module;
 	size_t i;
 
-	input_add_number(input, 1 + (unsigned)json_array_size(context->warm));
+	input_add_number(input, 1 + (unsigned)json_array_size(context->modules_to_import));
 	input_add_field(input, "warm");
-	json_array_foreach(context->warm, i, module) {
+	json_array_foreach(context->modules_to_import, i, module) {
 		input_add_field(input, json_string_value(module));
 	}
 }
@@ -157,7 +167,7 @@ static int input_add_lazy_parts(struct context *context)
 {
 	struct buf *input = &context->pending_input;
 
-	for (int i = 0; i < RUNNER_PARTS_MAX && context->language->lazy_parts[i]; i++) {
+	for (int i = 0; i < RUNNER_LAZY_PARTS_MAX && context->language->lazy_parts[i]; i++) {
 		_cleanup_free_ char *text = NULL;
 		char name[64];
 		int r;
@@ -174,7 +184,7 @@ static int input_add_lazy_parts(struct context *context)
 	return 0;
 }
 
-/* The source, and what makes it ready. */
+/* Queues the source of the runner, and what the runner needs before it is ready: nonce, parts, modules to import. */
 static int input_add_runner_source(struct context *context, const char *source)
 {
 	struct buf *input = &context->pending_input;
@@ -182,7 +192,8 @@ static int input_add_runner_source(struct context *context, const char *source)
 	int r;
 
 	if (context->language->kind == LANGUAGE_BASH) {
-		for (; (mark = strstr(source, NONCE_PLACEHOLDER)); source = mark + strlen(NONCE_PLACEHOLDER)) {
+		for (; (mark = strstr(source, RUNNER_NONCE_PLACEHOLDER));
+		     source = mark + strlen(RUNNER_NONCE_PLACEHOLDER)) {
 			buf_add(input, source, (size_t)(mark - source));
 			buf_puts(input, context->nonce);
 		}
@@ -202,7 +213,7 @@ static int input_add_runner_source(struct context *context, const char *source)
 
 static int interpreter_make_nonce(struct context *context)
 {
-	unsigned char random[CONTEXT_NONCE_BYTES / 2];
+	unsigned char random[CONTEXT_NONCE_DIGITS / 2];
 
 	if (syscall(SYS_getrandom, random, sizeof(random), 0) != (long)sizeof(random))
 		return -EIO;
@@ -242,9 +253,9 @@ int interpreter_start(struct context *context, const struct interpreter_callback
 	interpreter_discard(context);
 	r = interpreter_make_nonce(context);
 	if (r == 0)
-		r = runner_read_file(language->source, &source);
-	if (r == 0 && language->boot)
-		r = runner_read_file(language->boot, &boot);
+		r = runner_read_file(language->source_file, &source);
+	if (r == 0 && language->boot_file)
+		r = runner_read_file(language->boot_file, &boot);
 	if (r == 0)
 		r = input_add_runner_source(context, source);
 	if (r == 0)
@@ -275,7 +286,8 @@ void interpreter_discard(struct context *context)
 void interpreter_signal(struct context *context, int number)
 {
 	if (context->interpreter_program)
-		(void)sandbox_program_signal(context->interpreter_program, number); /* it may have ended just now */
+		/* fails if the interpreter has just ended */
+		(void)sandbox_program_signal(context->interpreter_program, number);
 }
 
 /* ---- runs ---- */
@@ -288,14 +300,14 @@ static void input_add_bash_run(struct buf *input, const struct context_run *run)
 	buf_puts(input, "__callgate_begin");
 	json_object_foreach(run->env, name, value) {
 		buf_printf(input, " %s=", name);
-		input_add_quoted(input, json_string_value(value));
+		input_add_shell_quoted(input, json_string_value(value));
 	}
 	buf_puts(input, "; eval ");
-	input_add_quoted(input, run->code);
+	input_add_shell_quoted(input, run->code);
 	buf_printf(input, " </dev/null {__callgate_out}>&- {__callgate_err}>&-\n__callgate_end %u\n", run->run_number);
 }
 
-static void input_add_run(struct buf *input, const struct context_run *run, const char *mode)
+static void input_add_run_request(struct buf *input, const struct context_run *run, const char *mode)
 {
 	const char *name;
 	const json_t *value;
@@ -318,9 +330,9 @@ void interpreter_send_run(struct context *context)
 	if (context->language->kind == LANGUAGE_BASH)
 		input_add_bash_run(&context->pending_input, run);
 	else
-		input_add_run(&context->pending_input, run,
-			      context->forks_for_each_run ? "fresh" : context->language->run_mode);
-	if (context->pending_input.failed) /* there is no memory: the interpreter cannot be used any more */
+		input_add_run_request(&context->pending_input, run,
+				      context->forks_for_each_run ? "fresh" : context->language->run_request_mode);
+	if (context->pending_input.failed) /* out of memory: the interpreter has missed a request */
 		interpreter_signal(context, SIGKILL);
 	else
 		interpreter_write_pending_input(context);

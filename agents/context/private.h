@@ -7,23 +7,25 @@
 #include "base/buf.h"
 #include "base/cleanup-json.h"
 
-#define CONTEXT_NONCE_BYTES 32 /* hexadecimal digits */
+#define CONTEXT_NONCE_DIGITS 32 /* hexadecimal */
 
 struct context_run {
-	struct context *context; /* NULL: it has ended, or the context was freed */
+	struct context *context; /* NULL: the run has ended, or the context was freed */
 	struct context_run *next;
-	struct context_run_options options; /* only callbacks and timeout_ms */
+	struct context_run_options options; /* only the callbacks and timeout_ms are kept */
 	char *code;  /* owned */
 	json_t *env; /* owned; NULL: none */
 	unsigned run_number;
-	bool is_sent_to_interpreter, has_begun; /* the interpreter was asked to run it; has said that it does */
-	bool is_retry;                          /* an interpreter has died before it began */
+	bool is_sent_to_interpreter; /* the request to run the code was queued for the interpreter */
+	bool has_begun;              /* the interpreter has reported that the code runs */
+	bool is_retry;               /* the run is sent again, because an interpreter died before the run began */
 	bool has_end_event_on[SANDBOX_STREAM_MAX];
-	bool awaits_denials; /* it has ended but for them */
-	bool was_interrupted, has_timed_out, has_failed; /* has_failed: an error was told */
-	bool is_freed_by_caller;                         /* the caller has freed it */
-	struct loop_timer *start_timer;                  /* when it was asked for in a callback */
-	struct loop_timer *timeout_timer;                /* the timeout, then the kill */
+	bool awaits_denials; /* the run has ended, but the answer about its denials has not come yet */
+	bool was_interrupted, has_timed_out;
+	bool has_failed;                  /* an event of type "error" was reported */
+	bool is_freed_by_caller;          /* context_run_free() was called during the run */
+	struct loop_timer *start_timer;   /* starts the run from the loop, see context_run_code() */
+	struct loop_timer *timeout_timer; /* first for the timeout; after the interrupt, for SIGKILL */
 };
 
 struct context {
@@ -31,19 +33,20 @@ struct context {
 	struct sandbox *sandbox;
 	const struct language *language;
 	char *cwd, *interpreter; /* owned; NULL: the default */
-	json_t *env, *warm;      /* owned */
+	json_t *env, *modules_to_import; /* owned */
 	bool forks_for_each_run;
-	struct sandbox_program *interpreter_program; /* the interpreter; NULL: none runs */
-	unsigned
-		interpreter_generation; /* of the interpreter: what an earlier one has said is not looked at any more */
-	bool has_ready_event_on[SANDBOX_STREAM_MAX]; /* it has said so */
-	bool is_ready;           /* and what was denied to its start is known */
-	struct frames frame_parsers[SANDBOX_STREAM_MAX];
-	char nonce[CONTEXT_NONCE_BYTES + 1];
-	struct buf pending_input; /* what the interpreter is still to read, from input_at on */
+	struct sandbox_program *interpreter_program; /* NULL: no interpreter runs */
+	/* counts interpreters; a function compares it to see whether a callback has ended the interpreter */
+	unsigned interpreter_generation;
+	bool has_ready_event_on[SANDBOX_STREAM_MAX]; /* the interpreter has sent its ready event on this stream */
+	bool is_ready; /* the interpreter takes runs: both ready events came, and the denials of its start are known */
+	struct frames_parser frame_parsers[SANDBOX_STREAM_MAX];
+	char nonce[CONTEXT_NONCE_DIGITS + 1];
+	struct buf pending_input; /* input for the interpreter; pending_input_sent_bytes of it are written */
 	size_t pending_input_sent_bytes;
-	char *unreported_death_text;   /* how it has ended while nothing ran: the next run is told; owned */
-	struct context_run *first_run; /* the queue: the first one runs */
+	/* how the interpreter ended while no run was in progress; the next run reports it; owned */
+	char *unreported_death_text;
+	struct context_run *first_run; /* the queue of runs; the first one is in progress */
 	unsigned run_count, last_run_number;
 	unsigned reference_count;
 	bool is_freed;
@@ -51,27 +54,32 @@ struct context {
 
 /* ---- interpreter.c: the program, its requests ---- */
 
-/* As those of sandbox_program_options. */
+/* Callbacks of the interpreter's program, as in struct sandbox_program_options. */
 struct interpreter_callbacks {
 	void (*on_output)(void *data, enum sandbox_stream stream, const char *bytes, size_t len);
 	void (*on_denials)(void *data, const json_t *denials);
 	void (*on_end)(void *data, const json_t *result);
 };
 
-/* Finds a language. NULL: there is none of this name. */
+/* Finds a language by its name, such as "python". NULL: no such language. */
 const struct language *language_find(const char *name);
-/* Starts an interpreter, whose callbacks get the context. 0 or -errno. */
+/*
+ * Ends the context's interpreter, if any, and starts a new one, whose callbacks get the context as `data`. 0 or -errno.
+ */
 int interpreter_start(struct context *context, const struct interpreter_callbacks *callbacks);
-/* Asks it to run the first run's code. */
+/* Asks the interpreter to run the code of the first run in the queue. */
 void interpreter_send_run(struct context *context);
 void interpreter_discard(struct context *context);
 void interpreter_signal(struct context *context, int number);
 
 /* ---- event.c ---- */
 
-/* The event of a line of the interpreter's, with nothing that context.h does not promise; owned. NULL: it is none. */
+/*
+ * Parses a line of JSON from the interpreter. The event has only the members that context.h promises. A new reference;
+ * NULL: the line is not a valid event.
+ */
 json_t *event_parse(const char *line, size_t len);
-/* An event of output. Bytes that are not UTF-8 become U+FFFD. */
+/* Makes an event of type "stdout" or "stderr". Parts that are not UTF-8 are replaced by U+FFFD. A new reference. */
 json_t *event_make_output(enum sandbox_stream stream, const char *bytes, size_t len);
 
 #endif

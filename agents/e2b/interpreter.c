@@ -106,7 +106,7 @@ static int e2b_context_start_interpreter(struct e2b_context *context)
 		.language = context->language,
 		.cwd = context->cwd,
 		.interpreter = is_python ? context->box->template->python_interpreter : NULL,
-		.warm = is_python ? (const char *const *)context->box->template->preloaded_modules : NULL};
+		.modules_to_import = is_python ? (const char *const *)context->box->template->preloaded_modules : NULL};
 
 	return context->interpreter ? 0
 				    : context_create(context->box->e2b->loop, context->box->sandbox, &options,

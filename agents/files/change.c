@@ -1,4 +1,4 @@
-/* Directories that are made; what is moved and removed. */
+/* The requests mkdir, remove and move. */
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -13,7 +13,7 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 
-#define CHANGE_DIRECTORIES_OPEN_MAX 32 /* while a tree is walked */
+#define CHANGE_OPEN_DIRECTORIES_MAX 32 /* at most so many are open during nftw(3) */
 
 /* ---- directories ---- */
 
@@ -25,7 +25,7 @@ int change_make_parents(const char *path)
 	if (!parent)
 		return -ENOMEM;
 	if (strlen(parent) >= PATH_MAX)
-		return -ENAMETOOLONG; /* before this function calls itself for each of its parts */
+		return -ENAMETOOLONG; /* bounds the recursion, which goes up to the root */
 	for (size_t len = strlen(parent); len > 1 && parent[len - 1] == '/'; len--)
 		parent[len - 1] = '\0';
 	if (!*parent || entry_is_directory(parent))
@@ -37,7 +37,7 @@ int change_make_parents(const char *path)
 	return r;
 }
 
-int files_mkdir(struct job *job)
+int files_mkdir(struct files_job *job)
 {
 	struct stat st;
 	int r;
@@ -49,12 +49,12 @@ int files_mkdir(struct job *job)
 	r = change_make_parents(job->path);
 	if (r == 0 && mkdir(job->path, 0777) < 0)
 		r = -errno;
-	return r < 0 ? job_fail_with_path(job, -r, job->path) : entry_answer(job, job->path);
+	return r < 0 ? job_fail_with_path(job, -r, job->path) : job_answer_with_entry(job, job->path);
 }
 
 /* ---- remove ---- */
 
-static int change_remove_one(const char *path, const struct stat *st, int type, struct FTW *walk)
+static int change_remove_tree_entry(const char *path, const struct stat *st, int type, struct FTW *walk)
 {
 	(void)st;
 	(void)type;
@@ -62,7 +62,10 @@ static int change_remove_one(const char *path, const struct stat *st, int type, 
 	return remove(path) < 0 && errno != ENOENT ? errno : 0;
 }
 
-/* What a path names, with all below it; a link itself. 0 or -errno. */
+/*
+ * Removes a file, or a directory with all below it. A symbolic link itself is removed. 0, also if nothing is there, or
+ * -errno.
+ */
 static int change_remove_tree(const char *path)
 {
 	struct stat st;
@@ -72,11 +75,11 @@ static int change_remove_tree(const char *path)
 		return errno == ENOENT ? 0 : -errno;
 	if (!S_ISDIR(st.st_mode))
 		return unlink(path) < 0 && errno != ENOENT ? -errno : 0;
-	error = nftw(path, change_remove_one, CHANGE_DIRECTORIES_OPEN_MAX, FTW_DEPTH | FTW_PHYS);
+	error = nftw(path, change_remove_tree_entry, CHANGE_OPEN_DIRECTORIES_MAX, FTW_DEPTH | FTW_PHYS);
 	return error < 0 ? -errno : -error;
 }
 
-int files_remove(struct job *job)
+int files_remove(struct files_job *job)
 {
 	int r = change_remove_tree(job->path);
 
@@ -85,10 +88,10 @@ int files_remove(struct job *job)
 
 /* ---- move ---- */
 
-/* Where the tree that is copied comes from and goes to: nftw(3) passes nothing on to its function. */
+/* Arguments of change_copy_tree_entry(), which nftw(3) cannot pass: the target's path, and the length of the source's path. */
 static struct {
-	const char *to;
-	size_t from_len;
+	const char *target_path;
+	size_t source_path_len;
 } change_copy;
 
 static int change_copy_file(const char *from, const char *to, const struct stat *st)
@@ -109,7 +112,7 @@ static int change_copy_file(const char *from, const char *to, const struct stat 
 	return r;
 }
 
-static int change_copy_link(const char *from, const char *to)
+static int change_copy_symlink(const char *from, const char *to)
 {
 	char text[PATH_MAX];
 	ssize_t len = readlink(from, text, sizeof(text) - 1);
@@ -120,31 +123,35 @@ static int change_copy_link(const char *from, const char *to)
 	return symlink(text, to) < 0 ? -errno : 0;
 }
 
-static int change_copy_one(const char *path, const struct stat *st, int type, struct FTW *walk)
+static int change_copy_tree_entry(const char *path, const struct stat *st, int type, struct FTW *walk)
 {
 	_cleanup_free_ char *to = NULL;
 	int r;
 
 	(void)walk;
-	if (asprintf(&to, "%s%s", change_copy.to, path + change_copy.from_len) < 0) {
+	if (asprintf(&to, "%s%s", change_copy.target_path, path + change_copy.source_path_len) < 0) {
 		to = NULL;
 		return ENOMEM;
 	}
 	if (type == FTW_D)
 		r = mkdir(to, (st->st_mode & 07777) | S_IRWXU) < 0 ? -errno : 0;
 	else if (type == FTW_SL)
-		r = change_copy_link(path, to);
+		r = change_copy_symlink(path, to);
 	else if (type == FTW_F && S_ISREG(st->st_mode))
 		r = change_copy_file(path, to, st);
 	else
-		r = type == FTW_F ? -EINVAL : -EACCES; /* a device, FIFO or socket; what cannot be read */
+		/* EINVAL: a device, FIFO or socket; EACCES: a directory that cannot be read */
+		r = type == FTW_F ? -EINVAL : -EACCES;
 	return -r;
 }
 
-/* To another file system: copies, and removes what was copied. Into a directory, if `to` is one. 0 or -errno. */
+/*
+ * Moves a tree to another file system: copies it, and removes the original. If `to` is a directory, moves into it. 0 or
+ * -errno.
+ */
 static int change_move_by_copy(const char *from, const char *to)
 {
-	_cleanup_free_ char *inside = entry_is_directory(to) ? list_join(to, entry_get_name(from)) : NULL;
+	_cleanup_free_ char *inside = entry_is_directory(to) ? files_join_path(to, entry_get_name(from)) : NULL;
 	struct stat st;
 	int error;
 
@@ -153,17 +160,17 @@ static int change_move_by_copy(const char *from, const char *to)
 		return -EEXIST;
 	if (strncmp(to, from, strlen(from)) == 0 && to[strlen(from)] == '/')
 		return -EINVAL;
-	change_copy.to = to;
-	change_copy.from_len = strlen(from);
-	error = nftw(from, change_copy_one, CHANGE_DIRECTORIES_OPEN_MAX, FTW_PHYS);
+	change_copy.target_path = to;
+	change_copy.source_path_len = strlen(from);
+	error = nftw(from, change_copy_tree_entry, CHANGE_OPEN_DIRECTORIES_MAX, FTW_PHYS);
 	if (error != 0)
 		return error < 0 ? -errno : -error;
 	return change_remove_tree(from);
 }
 
-int files_move(struct job *job)
+int files_move(struct files_job *job)
 {
-	const char *to = job_get_text(job, "to");
+	const char *to = job_get_request_text(job, "to");
 	struct stat st;
 	int r;
 
@@ -174,5 +181,5 @@ int files_move(struct job *job)
 	r = change_make_parents(to);
 	if (r == 0 && rename(job->path, to) < 0)
 		r = errno == EXDEV ? change_move_by_copy(job->path, to) : -errno;
-	return r < 0 ? job_fail_with_path(job, -r, to) : entry_answer(job, to);
+	return r < 0 ? job_fail_with_path(job, -r, to) : job_answer_with_entry(job, to);
 }

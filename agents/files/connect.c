@@ -1,4 +1,4 @@
-/* A connection to a server in the sandbox: stdin goes there, what it sends goes to stdout. */
+/* The request connect: relays stdin to a TCP server in the sandbox, and the server's bytes to stdout. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
@@ -11,60 +11,63 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 
-/* Bytes of stdin that the server has not taken yet. */
-struct outgoing {
+/* Bytes of stdin that were not sent to the server yet. */
+struct connect_unsent_input {
 	char bytes[FILES_CHUNK_BYTES];
-	size_t at, end;
-	bool has_ended; /* there are no more, or the server takes no more */
+	size_t sent_bytes, read_bytes;
+	bool has_no_more_input; /* stdin has ended, or the server takes no more */
 };
 
-/* A connection, or -errno. */
-static int connect_open(const struct sockaddr *address, socklen_t len)
+/* Connects to a TCP address. A descriptor owned by the caller, or -errno. */
+static int connect_open_socket(const struct sockaddr *address, socklen_t len)
 {
 	_cleanup_close_ int fd = socket(address->sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
 	return fd < 0 || connect(fd, address, len) < 0 ? -errno : steal_fd(&fd);
 }
 
-/* Connects to the loopback, by IPv4 or else by IPv6. */
+/*
+ * Connects to a port of the loopback interface: by IPv4, and by IPv6 if IPv4 is refused. A descriptor owned by the
+ * caller, or -errno.
+ */
 static int connect_to_port(uint16_t port)
 {
 	const struct sockaddr_in v4 = {
 		.sin_family = AF_INET, .sin_port = htons(port), .sin_addr = {htonl(INADDR_LOOPBACK)}};
 	const struct sockaddr_in6 v6 = {
 		.sin6_family = AF_INET6, .sin6_port = htons(port), .sin6_addr = IN6ADDR_LOOPBACK_INIT};
-	int fd = connect_open((const struct sockaddr *)&v4, sizeof(v4)), other;
+	int fd = connect_open_socket((const struct sockaddr *)&v4, sizeof(v4)), v6_fd;
 
 	if (fd != -ECONNREFUSED)
 		return fd;
-	other = connect_open((const struct sockaddr *)&v6, sizeof(v6));
-	return other < 0 ? fd : other;
+	v6_fd = connect_open_socket((const struct sockaddr *)&v6, sizeof(v6));
+	return v6_fd < 0 ? fd : v6_fd;
 }
 
-static void connect_read_stdin(struct outgoing *outgoing)
+static void connect_read_stdin(struct connect_unsent_input *unsent_input)
 {
-	ssize_t got = files_read_input(outgoing->bytes, sizeof(outgoing->bytes));
+	ssize_t got = files_read_input(unsent_input->bytes, sizeof(unsent_input->bytes));
 
-	outgoing->has_ended = got <= 0;
-	outgoing->at = 0;
-	outgoing->end = got > 0 ? (size_t)got : 0;
+	unsent_input->has_no_more_input = got <= 0;
+	unsent_input->sent_bytes = 0;
+	unsent_input->read_bytes = got > 0 ? (size_t)got : 0;
 }
 
-static void connect_send(int fd, struct outgoing *outgoing)
+static void connect_send_unsent_input(int fd, struct connect_unsent_input *unsent_input)
 {
-	ssize_t sent = send(fd, outgoing->bytes + outgoing->at, outgoing->end - outgoing->at,
-			    MSG_NOSIGNAL | MSG_DONTWAIT);
+	ssize_t sent = send(fd, unsent_input->bytes + unsent_input->sent_bytes,
+			    unsent_input->read_bytes - unsent_input->sent_bytes, MSG_NOSIGNAL | MSG_DONTWAIT);
 
 	if (sent > 0) {
-		outgoing->at += (size_t)sent;
-	} else if (errno != EAGAIN && errno != EINTR) { /* its answer may be there all the same */
-		outgoing->at = outgoing->end = 0;
-		outgoing->has_ended = true;
+		unsent_input->sent_bytes += (size_t)sent;
+	} else if (errno != EAGAIN && errno != EINTR) { /* the server may have answered all the same: goes on reading */
+		unsent_input->sent_bytes = unsent_input->read_bytes = 0;
+		unsent_input->has_no_more_input = true;
 	}
 }
 
-/* Passes on what the server sends. 1; 0: it has closed the connection; or -errno. */
-static int connect_receive(int fd)
+/* Copies bytes of the server to stdout. 1: there may be more; 0: the server has closed the connection; or -errno. */
+static int connect_relay_to_stdout(int fd)
 {
 	static char bytes[FILES_CHUNK_BYTES];
 	ssize_t got = recv(fd, bytes, sizeof(bytes), MSG_DONTWAIT);
@@ -76,30 +79,31 @@ static int connect_receive(int fd)
 	return r < 0 ? r : got > 0;
 }
 
-static int connect_relay(int fd)
+static int connect_relay_until_end(int fd)
 {
-	static struct outgoing outgoing;
+	static struct connect_unsent_input unsent_input;
 	int r = 1;
 
-	connect_read_stdin(&outgoing); /* what has come with the request, or waits */
+	connect_read_stdin(&unsent_input); /* takes bytes that came with the request, or waits for some */
 	while (r > 0) {
-		const bool has_bytes = outgoing.at < outgoing.end;
+		const bool has_bytes = unsent_input.sent_bytes < unsent_input.read_bytes;
 		struct pollfd wait[] = {{.fd = fd, .events = (short)(POLLIN | (has_bytes ? POLLOUT : 0))},
-					{.fd = has_bytes || outgoing.has_ended ? -1 : STDIN_FILENO, .events = POLLIN}};
+					{.fd = has_bytes || unsent_input.has_no_more_input ? -1 : STDIN_FILENO,
+					 .events = POLLIN}};
 
 		if (poll(wait, 2, -1) < 0 && errno != EINTR)
 			return -errno;
 		if (wait[0].revents & POLLOUT && has_bytes)
-			connect_send(fd, &outgoing);
+			connect_send_unsent_input(fd, &unsent_input);
 		if (wait[1].revents)
-			connect_read_stdin(&outgoing);
+			connect_read_stdin(&unsent_input);
 		if (wait[0].revents & (POLLIN | POLLHUP | POLLERR))
-			r = connect_receive(fd);
+			r = connect_relay_to_stdout(fd);
 	}
 	return r;
 }
 
-int files_connect(struct job *job)
+int files_connect(struct files_job *job)
 {
 	const json_int_t port = json_integer_value(json_object_get(job->request, "port"));
 	_cleanup_close_ int fd = -1;
@@ -108,6 +112,6 @@ int files_connect(struct job *job)
 	if (port < 1 || port > UINT16_MAX)
 		return job_fail(job, EINVAL, "there is no such port");
 	fd = connect_to_port((uint16_t)port);
-	r = fd < 0 ? fd : connect_relay(fd);
+	r = fd < 0 ? fd : connect_relay_until_end(fd);
 	return r < 0 ? job_fail(job, -r, "%s", strerror(-r)) : 0;
 }

@@ -1,4 +1,4 @@
-/* The content of files that are read and written. */
+/* The requests read and write: the contents of files. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -12,11 +12,11 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 
-#define CONTENT_GZIP_BITS 31 /* the largest window, and a header of gzip */
+#define CONTENT_GZIP_WINDOW_BITS 31 /* windowBits of inflateInit2(): 15 for the largest window, 16 for a gzip header */
 
 static char chunk[FILES_CHUNK_BYTES];
 
-int files_read(struct job *job)
+int files_read(struct files_job *job)
 {
 	_cleanup_close_ int fd = open(job->path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	struct stat st;
@@ -35,7 +35,7 @@ int files_read(struct job *job)
 
 /* ---- write ---- */
 
-static int content_write_plain(int fd)
+static int content_write_input(int fd)
 {
 	ssize_t got;
 	int r = 0;
@@ -45,7 +45,10 @@ static int content_write_plain(int fd)
 	return r;
 }
 
-/* Unpacks the bytes of stream->next_in. 0, 1: the packed content has ended; or -errno: -EBADMSG: it is no gzip. */
+/*
+ * Decompresses the bytes at stream->next_in, and writes the result to fd. 0; 1: the compressed content has ended; or
+ * -errno: -EBADMSG: not valid gzip.
+ */
 static int content_inflate(z_stream *stream, int fd)
 {
 	static char plain[FILES_CHUNK_BYTES];
@@ -64,18 +67,18 @@ static int content_inflate(z_stream *stream, int fd)
 	return state == Z_STREAM_END;
 }
 
-static int content_write_gunzipped(int fd)
+static int content_write_gunzipped_input(int fd)
 {
 	z_stream stream = {0};
 	ssize_t got;
 	int r = 0;
 
-	if (inflateInit2(&stream, CONTENT_GZIP_BITS) != Z_OK)
+	if (inflateInit2(&stream, CONTENT_GZIP_WINDOW_BITS) != Z_OK)
 		return -ENOMEM;
 	while (r >= 0 && (got = files_read_input(chunk, sizeof(chunk))) != 0) {
 		if (got < 0) {
 			r = (int)got;
-		} else if (r == 0) { /* what follows the end of the packed content is not used */
+		} else if (r == 0) { /* bytes after the end of the compressed content are ignored */
 			stream.next_in = (Bytef *)chunk;
 			stream.avail_in = (uInt)got;
 			r = content_inflate(&stream, fd);
@@ -85,8 +88,10 @@ static int content_write_gunzipped(int fd)
 	return r == 1 ? 0 : r == 0 ? -EBADMSG : r;
 }
 
-/* Makes the metadata of a file what is wanted. 0 or -errno. */
-static int content_keep_metadata(const char *path, const json_t *wanted)
+/*
+ * Sets a file's metadata, which are its extended attributes FILES_METADATA_PREFIX…, to exactly `wanted`. 0 or -errno.
+ */
+static int content_set_metadata(const char *path, const json_t *wanted)
 {
 	json_t *found = entry_read_metadata(path);
 	const char *name, *text;
@@ -112,7 +117,7 @@ static int content_keep_metadata(const char *path, const json_t *wanted)
 	return r;
 }
 
-int files_write(struct job *job)
+int files_write(struct files_job *job)
 {
 	const json_t *metadata = json_object_get(job->request, "metadata");
 	_cleanup_close_ int fd = -1;
@@ -126,14 +131,16 @@ int files_write(struct job *job)
 	fd = open(job->path, O_WRONLY | O_CREAT | O_TRUNC | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0666);
 	if (fd < 0)
 		return job_fail_with_path(job, errno, job->path);
-	r = json_is_true(json_object_get(job->request, "gzip")) ? content_write_gunzipped(fd) : content_write_plain(fd);
+	r = json_is_true(json_object_get(job->request, "gzip")) ? content_write_gunzipped_input(fd)
+								: content_write_input(fd);
 	if (r == -EBADMSG)
 		return job_fail(job, EINVAL, "the content is not complete in the format of gzip");
 	if (r == 0)
-		r = content_keep_metadata(job->path, metadata);
+		r = content_set_metadata(job->path, metadata);
 	if (r < 0)
 		return job_fail_with_path(job, -r, job->path);
-	return job_answer(job, json_pack("{s:o, s:o, s:s, s:o*}", "name", entry_make_text(entry_get_name(job->path)),
-					 "path", entry_make_text(job->path), "type", "file", "metadata",
-					 json_object_size(metadata) > 0 ? entry_read_metadata(job->path) : NULL));
+	return job_set_answer(job, json_pack("{s:o, s:o, s:s, s:o*}", "name",
+					     files_make_json_text(entry_get_name(job->path)), "path",
+					     files_make_json_text(job->path), "type", "file", "metadata",
+					     json_object_size(metadata) > 0 ? entry_read_metadata(job->path) : NULL));
 }

@@ -1,4 +1,4 @@
-/* What there is to tell about a file: the EntryInfo of the E2B protocol. */
+/* Describes a file in the form EntryInfo of the E2B protocol. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -16,9 +16,9 @@
 #include "base/path.h"
 #include "keeper/utf8.h"
 
-#define ENTRY_ACCOUNTS_BYTES_MAX (1u << 20) /* of /etc/passwd and /etc/group */
-#define ENTRY_ATTRIBUTES_BYTES_MAX (64u << 10)
-#define ENTRY_ACCOUNT_SIZE 64
+#define ENTRY_ACCOUNTS_FILE_BYTES_MAX (1u << 20) /* most bytes read of /etc/passwd, and of /etc/group */
+#define ENTRY_XATTRS_BYTES_MAX (64u << 10)
+#define ENTRY_ACCOUNT_NAME_SIZE 64
 
 bool entry_is_directory(const char *path)
 {
@@ -27,7 +27,7 @@ bool entry_is_directory(const char *path)
 	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-json_t *entry_make_text(const char *text)
+json_t *files_make_json_text(const char *text)
 {
 	bool was_changed;
 	size_t len;
@@ -45,15 +45,18 @@ const char *entry_get_name(const char *path)
 
 /* ---- accounts ---- */
 
-/* The name of an account or group by its number; the number itself if it has none. */
-struct account {
-	const char *file;
-	bool is_known;
-	unsigned number;
-	char name[ENTRY_ACCOUNT_SIZE];
+/*
+ * A file of users or of groups, and the last name that was looked up in it by a number. A number without a name is its
+ * own name.
+ */
+struct account_names {
+	const char *accounts_file;
+	bool has_last_name;
+	unsigned last_number;
+	char last_name[ENTRY_ACCOUNT_NAME_SIZE];
 };
 
-/* Whether a line "NAME:PASSWORD:NUMBER:…" is of this number. *ret_len: of the name. */
+/* True when a line "NAME:PASSWORD:NUMBER:…" has this number. *ret_len: the length of NAME. */
 static bool account_line_matches(const char *line, unsigned number, size_t *ret_len)
 {
 	const char *password = strchr(line, ':'), *field = password ? strchr(password + 1, ':') : NULL;
@@ -65,50 +68,53 @@ static bool account_line_matches(const char *line, unsigned number, size_t *ret_
 	return true;
 }
 
-/* Not by getpwuid(3): NSS loads libraries, which a statically linked program should not. */
-static const char *account_find(struct account *account, unsigned number)
+/*
+ * Returns the name for a number. Does not use getpwuid(3): NSS loads shared libraries, but this program is linked
+ * statically.
+ */
+static const char *account_find_name(struct account_names *account, unsigned number)
 {
 	_cleanup_free_ char *text = NULL;
 	size_t len;
 
-	if (account->is_known && account->number == number)
-		return account->name;
-	account->is_known = true;
-	account->number = number;
-	(void)snprintf(account->name, sizeof(account->name), "%u", number);
-	if (io_read_file(AT_FDCWD, account->file, ENTRY_ACCOUNTS_BYTES_MAX, &text, &len) < 0)
-		return account->name;
+	if (account->has_last_name && account->last_number == number)
+		return account->last_name;
+	account->has_last_name = true;
+	account->last_number = number;
+	(void)snprintf(account->last_name, sizeof(account->last_name), "%u", number);
+	if (io_read_file(AT_FDCWD, account->accounts_file, ENTRY_ACCOUNTS_FILE_BYTES_MAX, &text, &len) < 0)
+		return account->last_name;
 	for (char *line = text, *next; line && *line; line = next) {
 		next = strchr(line, '\n');
 		if (next)
 			*next++ = '\0';
-		if (!account_line_matches(line, number, &len) || len >= sizeof(account->name))
+		if (!account_line_matches(line, number, &len) || len >= sizeof(account->last_name))
 			continue;
-		(void)snprintf(account->name, sizeof(account->name), "%.*s", (int)len, line);
+		(void)snprintf(account->last_name, sizeof(account->last_name), "%.*s", (int)len, line);
 		break;
 	}
-	return account->name;
+	return account->last_name;
 }
 
-static const char *account_get_user(unsigned number)
+static const char *account_get_user_name(unsigned number)
 {
-	static struct account user = {.file = "/etc/passwd"};
+	static struct account_names user = {.accounts_file = "/etc/passwd"};
 
-	return account_find(&user, number);
+	return account_find_name(&user, number);
 }
 
-static const char *account_get_group(unsigned number)
+static const char *account_get_group_name(unsigned number)
 {
-	static struct account group = {.file = "/etc/group"};
+	static struct account_names group = {.accounts_file = "/etc/group"};
 
-	return account_find(&group, number);
+	return account_find_name(&group, number);
 }
 
 /* ---- metadata ---- */
 
 json_t *entry_read_metadata(const char *path)
 {
-	static char names[ENTRY_ATTRIBUTES_BYTES_MAX], value[ENTRY_ATTRIBUTES_BYTES_MAX + 1];
+	static char names[ENTRY_XATTRS_BYTES_MAX], value[ENTRY_XATTRS_BYTES_MAX + 1];
 	static const size_t prefix = sizeof(FILES_METADATA_PREFIX) - 1;
 	json_t *found = json_object();
 	ssize_t len = listxattr(path, names, sizeof(names) - 1), got;
@@ -121,14 +127,15 @@ json_t *entry_read_metadata(const char *path)
 		if (got < 0)
 			continue;
 		value[got] = '\0';
-		(void)json_object_set_new(found, name + prefix, entry_make_text(value)); /* fails if it is no UTF-8 */
+		/* left out if the name is not UTF-8 */
+		(void)json_object_set_new(found, name + prefix, files_make_json_text(value));
 	}
 	return found;
 }
 
 /* ---- an entry ---- */
 
-/* The mode as ls(1) shows it. */
+/* Writes a file mode as ls(1) shows it, such as "-rw-r--r--". */
 static void entry_format_mode(mode_t mode, char text[11])
 {
 	static const char letters[] = "rwxrwxrwx";
@@ -152,8 +159,8 @@ static void entry_format_mode(mode_t mode, char text[11])
 	text[10] = '\0';
 }
 
-/* The path that a link names, absolute. A new reference; NULL: it cannot be read. */
-static json_t *entry_read_link(const char *path)
+/* Reads the target of a symbolic link, and makes it absolute. A new reference; NULL: the link cannot be read. */
+static json_t *entry_read_link_target(const char *path)
 {
 	const char *name = entry_get_name(path);
 	char target[PATH_MAX], normal[2 * PATH_MAX];
@@ -171,7 +178,7 @@ static json_t *entry_read_link(const char *path)
 		whole = NULL;
 		return NULL;
 	}
-	return path_join("/", whole, normal, sizeof(normal), &is_lexical) < 0 ? NULL : entry_make_text(normal);
+	return path_join("/", whole, normal, sizeof(normal), &is_lexical) < 0 ? NULL : files_make_json_text(normal);
 }
 
 static const char *entry_get_type_name(mode_t mode)
@@ -193,7 +200,7 @@ json_t *entry_describe(const char *path)
 	if (lstat(path, &st) < 0)
 		return NULL;
 	if (S_ISLNK(st.st_mode)) {
-		link = entry_read_link(path);
+		link = entry_read_link_target(path);
 		if (stat(path, &target) == 0)
 			st = target;
 	}
@@ -202,23 +209,23 @@ json_t *entry_describe(const char *path)
 	if (gmtime_r(&st.st_mtim.tv_sec, &tm))
 		(void)strftime(seconds, sizeof(seconds), "%Y-%m-%dT%H:%M:%S", &tm);
 	(void)snprintf(when, sizeof(when), "%s.%09ldZ", seconds, st.st_mtim.tv_nsec);
-	errno = ENOMEM; /* if there is no entry */
+	errno = ENOMEM; /* for the caller, if json_pack() returns NULL */
 	return json_pack("{s:o, s:o, s:o*, s:s, s:s, s:i, s:s, s:o, s:o, s:s, s:o}", "name",
-			 entry_make_text(*name ? name : "/"), "path", entry_make_text(path), "symlinkTarget", link,
-			 "type", entry_get_type_name(st.st_mode), "size", size, "mode", (int)(st.st_mode & 07777),
-			 "permissions", permissions, "owner", entry_make_text(account_get_user(st.st_uid)), "group",
-			 entry_make_text(account_get_group(st.st_gid)), "modifiedTime", when, "metadata",
-			 entry_read_metadata(path));
+			 files_make_json_text(*name ? name : "/"), "path", files_make_json_text(path), "symlinkTarget",
+			 link, "type", entry_get_type_name(st.st_mode), "size", size, "mode", (int)(st.st_mode & 07777),
+			 "permissions", permissions, "owner", files_make_json_text(account_get_user_name(st.st_uid)),
+			 "group", files_make_json_text(account_get_group_name(st.st_gid)), "modifiedTime", when,
+			 "metadata", entry_read_metadata(path));
 }
 
-int entry_answer(struct job *job, const char *path)
+int job_answer_with_entry(struct files_job *job, const char *path)
 {
 	json_t *entry = entry_describe(path);
 
-	return entry ? job_answer(job, json_pack("{s:o}", "entry", entry)) : job_fail_with_path(job, errno, path);
+	return entry ? job_set_answer(job, json_pack("{s:o}", "entry", entry)) : job_fail_with_path(job, errno, path);
 }
 
-int files_stat(struct job *job)
+int files_stat(struct files_job *job)
 {
-	return entry_answer(job, job->path);
+	return job_answer_with_entry(job, job->path);
 }

@@ -1,8 +1,9 @@
 /*
- * callgate-files: one request about files, in a sandbox.
+ * callgate-files, a program that runs in a sandbox and does one request about files there.
  *
- * stdin: a line of JSON, then the content of a file that is written. stdout: the content of a file that is read.
- * stderr: lines of JSON: {"event": {…}} of a watch, and at last {"answer": {…}} or {"error": errno, "message": …}.
+ * stdin: the request, a line of JSON, and after it the content of a file that is to be written. stdout: the content of
+ * a file that is read. stderr: lines of JSON: {"event": {…}} for each change that a watch reports, and at last
+ * {"answer": {…}} or {"error": errno, "message": …}.
  */
 #ifndef CALLGATE_AGENTS_FILES_FILES_H
 #define CALLGATE_AGENTS_FILES_FILES_H
@@ -14,65 +15,67 @@
 
 #include "base/buf.h"
 
-#define FILES_CHUNK_BYTES (128u << 10) /* of content, read at a time */
+#define FILES_CHUNK_BYTES (128u << 10) /* content is read in pieces of this size */
 #define FILES_REQUEST_BYTES_MAX (1u << 20)
-#define FILES_ENTRIES_MAX 100000u /* of a listing */
-#define FILES_WATCHES_MAX 4096u   /* directories of a recursive watch */
-#define FILES_MESSAGE_SIZE 4608   /* a path, and some words */
+#define FILES_ENTRIES_MAX 100000u     /* entries in one listing */
+#define FILES_WATCHES_MAX 4096u       /* directories that one recursive watch covers */
+#define FILES_ERROR_MESSAGE_SIZE 4608 /* room for a path and some words */
 #define FILES_METADATA_PREFIX "user.e2b."
 
-struct job {
+struct files_job {
 	const json_t *request;
-	const char *path;                 /* of the request; "" if it has none */
-	struct buf answer;                /* JSON; empty: {} */
-	char message[FILES_MESSAGE_SIZE]; /* why the request fails */
+	const char *path;                             /* the request's path; "" if it has none */
+	struct buf answer;                            /* JSON text; empty: stands for {} */
+	char error_message[FILES_ERROR_MESSAGE_SIZE]; /* why the request failed */
 };
 
 /* ---- main.c ---- */
 
-/* Each sets the message and returns -error, for the function that does the request to return. */
-int job_fail(struct job *job, int error, const char *format, ...) __attribute__((format(printf, 3, 4)));
-int job_fail_with_path(struct job *job, int error,
-		       const char *path); /* the message: the words for error, and the path */
-/* Sets the answer, and takes the reference. 0, or -ENOMEM. */
-int job_answer(struct job *job, json_t *answer);
-const char *job_get_text(const struct job *job, const char *name); /* NULL: there is none */
-/* Writes a line to stderr, and takes the reference. */
+/* Sets the message from a format. Returns -error, for the request's function to return. */
+int job_fail(struct files_job *job, int error, const char *format, ...) __attribute__((format(printf, 3, 4)));
+int job_fail_with_path(struct files_job *job, int error, const char *path);
+/* Sets the request's answer. Takes the reference. 0 or -ENOMEM. */
+int job_set_answer(struct files_job *job, json_t *answer);
+const char *job_get_request_text(const struct files_job *job, const char *name); /* NULL: no such text */
+/* Writes a message to stderr, as a line of JSON. Takes the reference. */
 void files_write_message(json_t *message);
-/* The content that follows the request. The number of bytes; 0: its end; or -errno. */
+/* Reads content that follows the request on stdin. The number of bytes; 0: stdin has ended; or -errno. */
 ssize_t files_read_input(char *bytes, size_t size);
 
 /* ---- entry.c ---- */
 
-bool entry_is_directory(const char *path); /* a link to one counts */
-/* A name as text: bytes that are no UTF-8 are replaced. A new reference. */
-json_t *entry_make_text(const char *text);
+bool entry_is_directory(const char *path); /* also true for a symbolic link to one */
+/* Makes a JSON text of bytes. Each part that is not UTF-8 is replaced by U+FFFD. A new reference. */
+json_t *files_make_json_text(const char *text);
 const char *entry_get_name(const char *path);
-/* The EntryInfo of the E2B protocol. A new reference; NULL with errno. */
+/* Describes a file in the form EntryInfo of the E2B protocol. A new reference; NULL with errno. */
 json_t *entry_describe(const char *path);
-/* The attributes FILES_METADATA_PREFIX… of a file, by the rest of their names. A new reference. */
+/*
+ * Reads the extended attributes of a file whose names begin with FILES_METADATA_PREFIX. Returns an object of their
+ * values, by the rest of their names; a new reference.
+ */
 json_t *entry_read_metadata(const char *path);
-/* Sets an entry as the answer. */
-int entry_answer(struct job *job, const char *path);
+/* Answers a request with the description of a file. 0 or -errno. */
+int job_answer_with_entry(struct files_job *job, const char *path);
 
-/* ---- requests: 0 or -errno; main.c has the table ---- */
+/* ---- one function for each request, listed in main.c: 0 or -errno ---- */
 
-int files_stat(struct job *job);
-int files_list(struct job *job);
-int files_mkdir(struct job *job);
-int files_move(struct job *job);
-int files_remove(struct job *job);
-int files_read(struct job *job);
-int files_write(struct job *job);
-int files_watch(struct job *job);
-int files_usage(struct job *job);
-int files_connect(struct job *job);
+int files_stat(struct files_job *job);
+int files_list(struct files_job *job);
+int files_mkdir(struct files_job *job);
+int files_move(struct files_job *job);
+int files_remove(struct files_job *job);
+int files_read(struct files_job *job);
+int files_write(struct files_job *job);
+int files_watch(struct files_job *job);
+int files_measure_usage(struct files_job *job);
+int files_connect(struct files_job *job);
 
 /* ---- change.c, list.c ---- */
 
 /* Makes the directory that a path is in, with its parents. 0 or -errno. */
 int change_make_parents(const char *path);
-/* A path below a directory. Owned by the caller; NULL: no memory. */
-char *list_join(const char *directory, const char *name);
+/* Joins a directory and a name to a path. Owned by the caller; NULL: out of memory. */
+char *files_join_path(const char *directory, const char *name);
 
 #endif

@@ -1,4 +1,4 @@
-/* A directory, and directories below it. */
+/* The request list: the entries of a directory, and of directories below it. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
@@ -10,12 +10,12 @@
 #include "base/cleanup.h"
 #include "base/path.h"
 
-struct list {
-	struct job *job;
-	size_t count;
+struct listing {
+	struct files_job *job;
+	size_t entry_count;
 };
 
-char *list_join(const char *directory, const char *name)
+char *files_join_path(const char *directory, const char *name)
 {
 	const size_t len = strlen(directory);
 	char *path;
@@ -24,71 +24,74 @@ char *list_join(const char *directory, const char *name)
 													       : path;
 }
 
-static int list_skip_dots(const struct dirent *entry)
+static int list_is_no_dot_name(const struct dirent *entry)
 {
 	return !path_is_dot_name(entry->d_name);
 }
 
-static int list_compare(const struct dirent **a, const struct dirent **b)
+static int list_compare_names(const struct dirent **a, const struct dirent **b)
 {
 	return strcmp((*a)->d_name, (*b)->d_name);
 }
 
-static int list_add_entry(struct list *list, const char *path)
+static int list_add_entry(struct listing *list, const char *path)
 {
 	json_t *entry;
 	_cleanup_free_ char *text = NULL;
 
-	if (list->count >= FILES_ENTRIES_MAX)
+	if (list->entry_count >= FILES_ENTRIES_MAX)
 		return job_fail(list->job, EFBIG, "more than %u entries", FILES_ENTRIES_MAX);
 	entry = entry_describe(path);
 	if (!entry)
-		return errno == ENOENT ? 0 : job_fail_with_path(list->job, errno, path); /* it was removed meanwhile */
+		return errno == ENOENT ? 0 : job_fail_with_path(list->job, errno, path); /* ENOENT: removed meanwhile */
 	text = json_dumps(entry, JSON_COMPACT);
 	json_decref(entry);
 	if (!text)
 		return -ENOMEM;
-	if (list->count++ > 0)
+	if (list->entry_count++ > 0)
 		buf_puts(&list->job->answer, ",");
 	buf_puts(&list->job->answer, text);
 	return list->job->answer.failed ? -ENOMEM : 0;
 }
 
-static int list_add_directory(struct list *list, const char *directory, json_int_t depth, bool is_first);
+static int list_add_directory_entries(struct listing *list, const char *directory, json_int_t depth, bool is_first);
 
-/* One name of a directory, and what is below it. */
-static int list_add(struct list *list, const char *directory, const char *name, json_int_t depth)
+/* Adds one entry of a directory and, up to `depth` levels, the entries below it. */
+static int list_add_tree(struct listing *list, const char *directory, const char *name, json_int_t depth)
 {
-	_cleanup_free_ char *path = list_join(directory, name);
+	_cleanup_free_ char *path = files_join_path(directory, name);
 	struct stat st;
 	int r = path ? list_add_entry(list, path) : -ENOMEM;
 
 	if (r < 0 || depth <= 1 || lstat(path, &st) < 0 || !S_ISDIR(st.st_mode))
 		return r;
-	return list_add_directory(list, path, depth - 1, false);
+	return list_add_directory_entries(list, path, depth - 1, false);
 }
 
-/* A directory below the first one is left out if it cannot be read. */
-static int list_add_directory(struct list *list, const char *directory, json_int_t depth, bool is_first)
+/*
+ * Adds the entries of a directory. If it cannot be read, the request fails for the first directory; others are left
+ * out.
+ */
+static int list_add_directory_entries(struct listing *list, const char *directory, json_int_t depth, bool is_first)
 {
 	struct dirent **names = NULL;
-	int count = scandir(directory, &names, list_skip_dots, list_compare), r = 0;
+	int count = scandir(directory, &names, list_is_no_dot_name, list_compare_names), r = 0;
 
 	if (count < 0)
 		return is_first ? job_fail_with_path(list->job, errno, directory) : 0;
 	for (int i = 0; i < count; i++) {
 		if (r == 0)
-			r = list_add(list, directory, names[i]->d_name, depth);
+			r = list_add_tree(list, directory, names[i]->d_name, depth);
 		free(names[i]);
 	}
 	free(names);
 	return r;
 }
 
-int files_list(struct job *job)
+int files_list(struct files_job *job)
 {
 	const json_int_t depth = json_integer_value(json_object_get(job->request, "depth"));
-	struct list list = {.job = job};
+	struct listing list = {.job = job};
 	struct stat st;
 	int r;
 
@@ -97,7 +100,7 @@ int files_list(struct job *job)
 	if (!S_ISDIR(st.st_mode))
 		return job_fail(job, ENOTDIR, "path is not a directory");
 	buf_puts(&job->answer, "{\"entries\":[");
-	r = list_add_directory(&list, job->path, depth, true);
+	r = list_add_directory_entries(&list, job->path, depth, true);
 	buf_puts(&job->answer, "]}");
 	return r == 0 && job->answer.failed ? -ENOMEM : r;
 }

@@ -1,4 +1,4 @@
-/* The request, the answer, and which function does what. */
+/* Reads the request, calls the function that does it, and writes the answer. */
 #include "agents/files/files.h"
 
 #include <errno.h>
@@ -13,11 +13,11 @@
 
 static const struct {
 	const char *name;
-	int (*run)(struct job *job);
+	int (*run)(struct files_job *job);
 } files_requests[] = {
-	{"stat", files_stat},     {"list", files_list}, {"mkdir", files_mkdir}, {"move", files_move},
-	{"remove", files_remove}, {"read", files_read}, {"write", files_write}, {"watch", files_watch},
-	{"usage", files_usage},   {"connect", files_connect},
+	{"stat", files_stat},           {"list", files_list},       {"mkdir", files_mkdir}, {"move", files_move},
+	{"remove", files_remove},       {"read", files_read},       {"write", files_write}, {"watch", files_watch},
+	{"usage", files_measure_usage}, {"connect", files_connect},
 };
 
 /* ---- input: the request, and the content that came with it ---- */
@@ -44,7 +44,7 @@ ssize_t files_read_input(char *bytes, size_t size)
 	return got < 0 ? -errno : got;
 }
 
-/* Reads up to the first newline, which is left out. False: there is none. */
+/* Reads the request: stdin up to the first newline, which is left out. False: no complete request came. */
 static bool main_read_request(struct buf *text)
 {
 	for (;;) {
@@ -65,22 +65,22 @@ static bool main_read_request(struct buf *text)
 
 /* ---- the answer ---- */
 
-int job_fail(struct job *job, int error, const char *format, ...)
+int job_fail(struct files_job *job, int error, const char *format, ...)
 {
 	va_list args;
 
 	va_start(args, format);
-	(void)vsnprintf(job->message, sizeof(job->message), format, args);
+	(void)vsnprintf(job->error_message, sizeof(job->error_message), format, args);
 	va_end(args);
 	return -error;
 }
 
-int job_fail_with_path(struct job *job, int error, const char *path)
+int job_fail_with_path(struct files_job *job, int error, const char *path)
 {
 	return job_fail(job, error, "%s: %s", strerror(error), path);
 }
 
-int job_answer(struct job *job, json_t *answer)
+int job_set_answer(struct files_job *job, json_t *answer)
 {
 	_cleanup_free_ char *text = answer ? json_dumps(answer, JSON_COMPACT) : NULL;
 
@@ -90,13 +90,13 @@ int job_answer(struct job *job, json_t *answer)
 	return text && !job->answer.failed ? 0 : -ENOMEM;
 }
 
-const char *job_get_text(const struct job *job, const char *name)
+const char *job_get_request_text(const struct files_job *job, const char *name)
 {
 	return json_string_value(json_object_get(job->request, name));
 }
 
-/* Writes a line to stderr. What reads it may be gone, and then so is this program. */
-static void main_write_line(const char *text, size_t len)
+/* Writes to stderr. A failure means that callgate-agents has ended; the sandbox, and this process, end with it. */
+static void main_write_to_stderr(const char *text, size_t len)
 {
 	(void)io_write_all(STDERR_FILENO, text, len);
 }
@@ -110,21 +110,21 @@ void files_write_message(json_t *message)
 	buf_puts(&line, text ? text : "{}");
 	buf_puts(&line, "\n");
 	if (!line.failed)
-		main_write_line(line.data, line.len);
+		main_write_to_stderr(line.data, line.len);
 }
 
-static void main_write_answer(struct job *job)
+static void main_write_answer(struct files_job *job)
 {
 	static const char begin[] = "{\"answer\":", end[] = "}\n";
 
-	main_write_line(begin, strlen(begin));
-	main_write_line(job->answer.len > 0 ? job->answer.data : "{}", job->answer.len > 0 ? job->answer.len : 2);
-	main_write_line(end, strlen(end));
+	main_write_to_stderr(begin, strlen(begin));
+	main_write_to_stderr(job->answer.len > 0 ? job->answer.data : "{}", job->answer.len > 0 ? job->answer.len : 2);
+	main_write_to_stderr(end, strlen(end));
 }
 
-static int main_run(struct job *job)
+static int main_do_request(struct files_job *job)
 {
-	const char *name = job_get_text(job, "op");
+	const char *name = job_get_request_text(job, "op");
 
 	for (size_t i = 0; name && i < sizeof(files_requests) / sizeof(files_requests[0]); i++)
 		if (strcmp(files_requests[i].name, name) == 0)
@@ -135,7 +135,7 @@ static int main_run(struct job *job)
 int main(void)
 {
 	_cleanup_buf_ struct buf text = {0};
-	struct job job = {.path = ""};
+	struct files_job job = {.path = ""};
 	json_t *request;
 	int r = -EINVAL;
 
@@ -143,15 +143,16 @@ int main(void)
 		return 0; /* the client has gone */
 	request = json_loadb(text.data ? text.data : "", text.len, JSON_REJECT_DUPLICATES, NULL);
 	job.request = request;
-	if (job_get_text(&job, "path"))
-		job.path = job_get_text(&job, "path");
+	if (job_get_request_text(&job, "path"))
+		job.path = job_get_request_text(&job, "path");
 	if (json_is_object(request))
-		r = main_run(&job);
+		r = main_do_request(&job);
 	if (r == 0)
 		main_write_answer(&job);
 	else
-		files_write_message(json_pack("{s:i, s:o}", "error", -r, "message",
-					      entry_make_text(job.message[0] ? job.message : strerror(-r))));
+		files_write_message(
+			json_pack("{s:i, s:o}", "error", -r, "message",
+				  files_make_json_text(job.error_message[0] ? job.error_message : strerror(-r))));
 	buf_release(&job.answer);
 	json_decref(request);
 	return 0;

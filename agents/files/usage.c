@@ -1,4 +1,4 @@
-/* What the processes of the sandbox use. */
+/* The request usage: processor time and memory of the sandbox' processes, and disk space. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -15,68 +15,71 @@
 #include "base/io.h"
 #include "base/procstat.h"
 
-#define USAGE_SAMPLE_NS 100000000 /* between the two looks at the processor time */
-#define USAGE_DIRECTORIES_OPEN_MAX 32
+#define USAGE_SAMPLE_INTERVAL_NS 100000000 /* between the two samples of processor time */
+#define USAGE_OPEN_DIRECTORIES_MAX 32
 
-struct usage {
-	unsigned long ticks, pages;
+struct process_usage {
+	unsigned long cpu_ticks, rss_pages;
 };
 
-static struct usage usage_read_processes(void)
+static struct process_usage usage_sum_processes(void)
 {
 	_cleanup_closedir_ DIR *dir = opendir("/proc");
 	const struct dirent *entry;
-	struct usage usage = {0};
+	struct process_usage usage = {0};
 
 	while (dir && (entry = readdir(dir))) {
-		const pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10); /* 0: the name of no process */
+		const pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10); /* 0: the name is not a number */
 		struct procstat stat;
 
 		if (pid <= 0 || procstat_read(pid, &stat) < 0)
 			continue;
-		usage.ticks += stat.own_ticks;
-		usage.pages += stat.rss_pages;
+		usage.cpu_ticks += stat.own_ticks;
+		usage.rss_pages += stat.rss_pages;
 	}
 	return usage;
 }
 
-/* Blocks of 512 bytes: nftw(3) passes nothing on to its function. */
-static long long usage_blocks;
+/*
+ * The disk space found so far, in blocks of 512 bytes. A variable, because nftw(3) passes no argument to its callback.
+ */
+static long long usage_disk_blocks;
 
-static int usage_add_file(const char *path, const struct stat *st, int type, struct FTW *walk)
+static int usage_add_file_blocks(const char *path, const struct stat *st, int type, struct FTW *walk)
 {
 	(void)path;
 	(void)walk;
 	if (type == FTW_F || type == FTW_SL)
-		usage_blocks += st->st_blocks;
+		usage_disk_blocks += st->st_blocks;
 	return 0;
 }
 
-static double usage_get_seconds(void)
+static double usage_read_clock_seconds(void)
 {
 	return (double)io_read_clock_ns() / 1e9;
 }
 
-int files_usage(struct job *job)
+int files_measure_usage(struct files_job *job)
 {
-	const struct timespec pause = {.tv_nsec = USAGE_SAMPLE_NS};
+	const struct timespec pause = {.tv_nsec = USAGE_SAMPLE_INTERVAL_NS};
 	const json_t *places = json_object_get(job->request, "places"), *place;
-	const double since = usage_get_seconds();
-	const struct usage before = usage_read_processes();
-	struct usage after;
+	const double since = usage_read_clock_seconds();
+	const struct process_usage before = usage_sum_processes();
+	struct process_usage after;
 	double ticks, seconds, cpu;
 	size_t i;
 
 	(void)nanosleep(&pause, NULL);
-	after = usage_read_processes();
-	seconds = usage_get_seconds() - since;
+	after = usage_sum_processes();
+	seconds = usage_read_clock_seconds() - since;
 	json_array_foreach(places, i, place) {
 		if (json_is_string(place))
-			(void)nftw(json_string_value(place), usage_add_file, USAGE_DIRECTORIES_OPEN_MAX, FTW_PHYS);
+			(void)nftw(json_string_value(place), usage_add_file_blocks, USAGE_OPEN_DIRECTORIES_MAX,
+				   FTW_PHYS);
 	}
-	ticks = after.ticks > before.ticks ? (double)(after.ticks - before.ticks) : 0;
+	ticks = after.cpu_ticks > before.cpu_ticks ? (double)(after.cpu_ticks - before.cpu_ticks) : 0;
 	cpu = 100 * ticks / (double)sysconf(_SC_CLK_TCK) / (seconds > 0 ? seconds : 1);
-	return job_answer(job, json_pack("{s:f, s:I, s:I}", "cpu", cpu, "memory",
-					 (json_int_t)after.pages * (json_int_t)sysconf(_SC_PAGESIZE), "disk",
-					 (json_int_t)(usage_blocks * 512)));
+	return job_set_answer(job, json_pack("{s:f, s:I, s:I}", "cpu", cpu, "memory",
+					     (json_int_t)after.rss_pages * (json_int_t)sysconf(_SC_PAGESIZE), "disk",
+					     (json_int_t)(usage_disk_blocks * 512)));
 }

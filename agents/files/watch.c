@@ -1,4 +1,4 @@
-/* Watches a directory by inotify(7), and tells what changes until the program is killed. */
+/* The request watch: reports changes in a directory, by inotify(7), until the program is killed. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -13,14 +13,17 @@
 #include "base/cleanup.h"
 #include "base/path.h"
 
-#define WATCH_CHANGES (IN_CREATE | IN_MODIFY | IN_ATTRIB | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO)
+#define WATCH_INOTIFY_EVENTS (IN_CREATE | IN_MODIFY | IN_ATTRIB | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO)
 
-struct watch {
-	int fd;
-	const char *root;
-	bool is_recursive, with_entry;
-	/* By the kernel's number of a watch, from 1: the directory below root, "" for itself; owned; NULL: none. */
-	char *directory[FILES_WATCHES_MAX + 1];
+struct files_watch {
+	int inotify_fd;
+	const char *root_path;
+	bool is_recursive, wants_entries;
+	/*
+	 * The path of each watched directory, relative to the root, which is "". The index is inotify's watch
+	 * descriptor, from 1. Owned; NULL: no such watch.
+	 */
+	char *directory_path[FILES_WATCHES_MAX + 1];
 };
 
 static const struct {
@@ -31,16 +34,16 @@ static const struct {
 	{IN_ATTRIB, "EVENT_TYPE_CHMOD"},    {IN_MODIFY, "EVENT_TYPE_WRITE"},      {IN_CREATE, "EVENT_TYPE_CREATE"},
 };
 
-/* A name below root: "DIRECTORY/NAME". Owned by the caller; NULL: no memory. */
-static char *watch_join(const char *directory, const char *name)
+/* Joins a directory, relative to the root, and a name: "DIRECTORY/NAME". Owned by the caller; NULL: out of memory. */
+static char *watch_join_relative_path(const char *directory, const char *name)
 {
-	return *directory ? list_join(directory, name) : strdup(name);
+	return *directory ? files_join_path(directory, name) : strdup(name);
 }
 
-static int watch_add(struct watch *watch, const char *directory);
+static int watch_add_directory(struct files_watch *watch, const char *directory);
 
-/* Watches the directories below one. What cannot be read is not watched. */
-static void watch_add_below(struct watch *watch, const char *path, const char *directory)
+/* Watches all directories below a directory. Those that cannot be read are not watched. */
+static void watch_add_subdirectories(struct files_watch *watch, const char *path, const char *directory)
 {
 	_cleanup_closedir_ DIR *dir = opendir(path);
 	const struct dirent *entry;
@@ -52,69 +55,70 @@ static void watch_add_below(struct watch *watch, const char *path, const char *d
 		if (path_is_dot_name(entry->d_name) ||
 		    fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISDIR(st.st_mode))
 			continue;
-		child = watch_join(directory, entry->d_name);
+		child = watch_join_relative_path(directory, entry->d_name);
 		if (child)
-			(void)watch_add(watch, child);
+			(void)watch_add_directory(watch, child);
 	}
 }
 
-/* 0 or -errno. */
-static int watch_add(struct watch *watch, const char *directory)
+/* Watches a directory. 0 or -errno. */
+static int watch_add_directory(struct files_watch *watch, const char *directory)
 {
-	_cleanup_free_ char *path = *directory ? list_join(watch->root, directory) : strdup(watch->root);
-	int number = path ? inotify_add_watch(watch->fd, path, WATCH_CHANGES) : -1;
+	_cleanup_free_ char *path =
+		*directory ? files_join_path(watch->root_path, directory) : strdup(watch->root_path);
+	int number = path ? inotify_add_watch(watch->inotify_fd, path, WATCH_INOTIFY_EVENTS) : -1;
 
 	if (!path || number < 0)
 		return path ? -errno : -ENOMEM;
-	if ((size_t)number > FILES_WATCHES_MAX) { /* the kernel does not give numbers twice */
-		(void)inotify_rm_watch(watch->fd, number);
+	if ((size_t)number > FILES_WATCHES_MAX) { /* inotify does not reuse watch descriptors */
+		(void)inotify_rm_watch(watch->inotify_fd, number);
 		return -ENOSPC;
 	}
-	free(watch->directory[number]);
-	watch->directory[number] = strdup(directory);
+	free(watch->directory_path[number]);
+	watch->directory_path[number] = strdup(directory);
 	if (watch->is_recursive)
-		watch_add_below(watch, path, directory);
+		watch_add_subdirectories(watch, path, directory);
 	return 0;
 }
 
-static void watch_report_change(struct watch *watch, uint32_t mask, const char *name)
+static void watch_report_change(struct files_watch *watch, uint32_t mask, const char *name)
 {
-	_cleanup_free_ char *path = list_join(watch->root, name);
+	_cleanup_free_ char *path = files_join_path(watch->root_path, name);
 	const char *type = NULL;
 	json_t *entry = NULL;
 
 	for (size_t i = 0; !type && i < sizeof(watch_types) / sizeof(watch_types[0]); i++)
 		if (mask & watch_types[i].mask)
 			type = watch_types[i].type;
-	if (watch->with_entry && path && !(mask & (IN_DELETE | IN_MOVED_FROM)))
+	if (watch->wants_entries && path && !(mask & (IN_DELETE | IN_MOVED_FROM)))
 		entry = entry_describe(path);
-	files_write_message(json_pack("{s:{s:o, s:s*, s:o*}}", "event", "name", entry_make_text(name), "type", type,
-				      "entry", entry));
+	files_write_message(json_pack("{s:{s:o, s:s*, s:o*}}", "event", "name", files_make_json_text(name), "type",
+				      type, "entry", entry));
 }
 
-static void watch_handle_inotify_event(struct watch *watch, const struct inotify_event *event)
+static void watch_handle_inotify_event(struct files_watch *watch, const struct inotify_event *event)
 {
 	const bool is_known = event->wd > 0 && (size_t)event->wd <= FILES_WATCHES_MAX && event->len > 0;
-	const char *directory = is_known ? watch->directory[event->wd] : NULL;
-	_cleanup_free_ char *name = directory ? watch_join(directory, event->name) : NULL;
+	const char *directory = is_known ? watch->directory_path[event->wd] : NULL;
+	_cleanup_free_ char *name = directory ? watch_join_relative_path(directory, event->name) : NULL;
 
 	if (!name)
 		return;
 	if (watch->is_recursive && event->mask & IN_ISDIR && event->mask & (IN_CREATE | IN_MOVED_TO))
-		(void)watch_add(watch, name);
+		(void)watch_add_directory(watch, name);
 	watch_report_change(watch, event->mask, name);
 }
 
-/* Returns only when it fails. */
-static int watch_run(struct watch *watch)
+/* Reports changes until reading them fails. Returns -errno. */
+static int watch_report_changes(struct files_watch *watch)
 {
 	static char bytes[FILES_CHUNK_BYTES] __attribute__((aligned(__alignof__(struct inotify_event))));
 	const struct inotify_event *event;
 	ssize_t got;
 
-	files_write_message(json_pack("{s:{}}", "event")); /* it has begun */
+	files_write_message(json_pack("{s:{}}", "event")); /* tells the client that the watch has begun */
 	for (;;) {
-		got = read(watch->fd, bytes, sizeof(bytes));
+		got = read(watch->inotify_fd, bytes, sizeof(bytes));
 		if (got <= 0 && errno != EINTR)
 			return got < 0 ? -errno : -EIO;
 		for (const char *at = bytes; got > 0 && at < bytes + got; at += sizeof(*event) + event->len) {
@@ -124,9 +128,9 @@ static int watch_run(struct watch *watch)
 	}
 }
 
-int files_watch(struct job *job)
+int files_watch(struct files_job *job)
 {
-	static struct watch watch;
+	static struct files_watch watch;
 	struct stat st;
 	int r;
 
@@ -134,12 +138,12 @@ int files_watch(struct job *job)
 		return job_fail_with_path(job, errno, job->path);
 	if (!S_ISDIR(st.st_mode))
 		return job_fail(job, ENOTDIR, "path is not a directory: %s", job->path);
-	watch.fd = inotify_init1(IN_CLOEXEC);
-	watch.root = job->path;
+	watch.inotify_fd = inotify_init1(IN_CLOEXEC);
+	watch.root_path = job->path;
 	watch.is_recursive = json_is_true(json_object_get(job->request, "recursive"));
-	watch.with_entry = json_is_true(json_object_get(job->request, "entry"));
-	r = watch.fd < 0 ? -errno : watch_add(&watch, "");
+	watch.wants_entries = json_is_true(json_object_get(job->request, "entry"));
+	r = watch.inotify_fd < 0 ? -errno : watch_add_directory(&watch, "");
 	if (r == 0)
-		r = watch_run(&watch);
+		r = watch_report_changes(&watch);
 	return job_fail_with_path(job, -r, job->path);
 }

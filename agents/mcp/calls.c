@@ -1,4 +1,4 @@
-/* Tool calls in progress: their start, their end, cancellation, progress, and what all results have in common. */
+/* Tool calls in progress: their start, end, cancellation and progress, and the parts that all results have. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -11,9 +11,9 @@
 #include "base/text.h"
 #include "keeper/utf8.h"
 
-#define CALL_MESSAGE_SIZE 2048
+#define CALL_ERROR_MESSAGE_SIZE 2048
 #define PROGRESS_INTERVAL_MS 250
-#define PROGRESS_TEXT_BYTES_MAX 200 /* of the last output, in a progress notification */
+#define PROGRESS_TEXT_BYTES_MAX 200 /* bytes of the latest output in a progress notification */
 
 /* ---- arguments ---- */
 
@@ -73,10 +73,10 @@ void call_finish(struct tool_call *call, json_t *structured, bool is_error)
 	call_free(call);
 }
 
-/* structuredContent is left out: with an error the output schema does not bind (2025-11-25, server/tools). */
+/* Leaves structuredContent out: an error need not match the output schema (revision 2025-11-25, server/tools). */
 void call_fail(struct tool_call *call, const char *format, ...)
 {
-	char text[CALL_MESSAGE_SIZE];
+	char text[CALL_ERROR_MESSAGE_SIZE];
 	va_list args;
 
 	va_start(args, format);
@@ -107,7 +107,7 @@ void calls_free_all(struct mcp *mcp)
 static void call_start_tool(struct tool_call *call)
 {
 	call->has_started = true;
-	call->started_ms = loop_get_now_ms(call->mcp->loop);
+	call->start_time_ms = loop_get_now_ms(call->mcp->loop);
 	call->tool->start(call);
 }
 
@@ -162,8 +162,11 @@ void call_start(struct tool_call *call)
 		call_start_tool(call);
 }
 
-/* The next call that uses the sandbox and that the last turn has not seen yet; the list changes meanwhile. */
-static struct tool_call *calls_find_to_continue(const struct mcp_sandbox *sandbox)
+/*
+ * Finds a call of the sandbox that has to be started or, if the sandbox has ended, to fail. Each search begins anew,
+ * because starting or failing a call changes the list.
+ */
+static struct tool_call *calls_find_continuable(const struct mcp_sandbox *sandbox)
 {
 	for (struct tool_call *call = sandbox->mcp->calls; call; call = call->next)
 		if (call->sandbox == sandbox && (sandbox->end_reason || !call->has_started))
@@ -175,7 +178,7 @@ void calls_continue_with_sandbox(struct mcp_sandbox *sandbox)
 {
 	struct tool_call *call;
 
-	while ((call = calls_find_to_continue(sandbox))) {
+	while ((call = calls_find_continuable(sandbox))) {
 		if (sandbox->end_reason)
 			call_fail(call, "%s", sandbox->end_reason);
 		else
@@ -202,24 +205,24 @@ void call_add_image(struct tool_call *call, const char *base64, const char *mime
 							     "mimeType", mime_type));
 }
 
-static const char *get_text_or_default(const json_t *object, const char *name, const char *otherwise)
+static const char *json_get_text_or_default(const json_t *object, const char *name, const char *otherwise)
 {
 	const char *text = json_string_value(json_object_get(object, name));
 
 	return text ? text : otherwise;
 }
 
-/* One refusal: what, why, and what a person would have to add. */
+/* Describes a denial: what was denied, why, and what a person would have to add to the policy. */
 static void denial_describe(struct buf *text, const json_t *denial)
 {
 	const json_int_t count = json_integer_value(json_object_get(denial, "count"));
-	const char *suggest = get_text_or_default(denial, "suggest", NULL),
-		   *reason = get_text_or_default(denial, "suggest_reason", NULL);
+	const char *suggest = json_get_text_or_default(denial, "suggest", NULL),
+		   *reason = json_get_text_or_default(denial, "suggest_reason", NULL);
 
-	buf_printf(text, "- %s %s: %s (%s, %s)", get_text_or_default(denial, "op", "call"),
-		   get_text_or_default(denial, "target", get_text_or_default(denial, "syscall", "?")),
-		   get_text_or_default(denial, "errno", "?"), get_text_or_default(denial, "reason", "denied"),
-		   get_text_or_default(denial, "syscall", "?"));
+	buf_printf(text, "- %s %s: %s (%s, %s)", json_get_text_or_default(denial, "op", "call"),
+		   json_get_text_or_default(denial, "target", json_get_text_or_default(denial, "syscall", "?")),
+		   json_get_text_or_default(denial, "errno", "?"), json_get_text_or_default(denial, "reason", "denied"),
+		   json_get_text_or_default(denial, "syscall", "?"));
 	if (count > 1)
 		buf_printf(text, ", %lld times", (long long)count);
 	if (suggest)
@@ -250,7 +253,7 @@ void call_add_denials(struct tool_call *call, json_t *structured, const json_t *
 
 /* ---- output ---- */
 
-/* Tells the client that asked for it how far the call is: seconds, and the end of the last output. */
+/* Sends a progress notification if the client wants them: a counter, and the end of the latest output. */
 static void call_report_progress(struct tool_call *call, const char *bytes, size_t len)
 {
 	const uint64_t now_ms = loop_get_now_ms(call->mcp->loop);
@@ -258,10 +261,10 @@ static void call_report_progress(struct tool_call *call, const char *bytes, size
 	bool changed;
 	size_t text_len = 0;
 
-	if (!call->progress_token || now_ms - call->progress_ms < PROGRESS_INTERVAL_MS ||
+	if (!call->progress_token || now_ms - call->last_progress_ms < PROGRESS_INTERVAL_MS ||
 	    rpc_is_congested(call->mcp->rpc))
 		return;
-	call->progress_ms = now_ms;
+	call->last_progress_ms = now_ms;
 	if (len > PROGRESS_TEXT_BYTES_MAX) {
 		bytes += len - PROGRESS_TEXT_BYTES_MAX;
 		len = PROGRESS_TEXT_BYTES_MAX;
@@ -282,8 +285,8 @@ void call_keep_output(struct tool_call *call, struct captured_output *stream, co
 	call_report_progress(call, bytes, len);
 }
 
-static void call_add_stream(struct tool_call *call, json_t *structured, const char *name,
-			    const struct captured_output *stream)
+static void call_add_output_stream(struct tool_call *call, json_t *structured, const char *name,
+				   const struct captured_output *stream)
 {
 	const bool is_truncated = stream->total_bytes > stream->kept_output.len;
 	const char *kept = stream->kept_output.data ? stream->kept_output.data : "";
@@ -304,8 +307,8 @@ static void call_add_stream(struct tool_call *call, json_t *structured, const ch
 	call_add_text(call, note.data, note.len);
 }
 
-void call_add_streams(struct tool_call *call, json_t *structured)
+void call_add_output_streams(struct tool_call *call, json_t *structured)
 {
-	call_add_stream(call, structured, "stdout", &call->stdout_output);
-	call_add_stream(call, structured, "stderr", &call->stderr_output);
+	call_add_output_stream(call, structured, "stdout", &call->stdout_output);
+	call_add_output_stream(call, structured, "stderr", &call->stderr_output);
 }

@@ -1,4 +1,4 @@
-/* The role "mcp" of callgate-agents: options as `callgate mcp` hands them over. */
+/* The role "mcp" of callgate-agents. Its arguments come from `callgate mcp` (cli/agents/mcp.c). */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,8 +9,8 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 
-/* Sets one option. False: unknown, or its value is none. */
-static bool options_set(struct mcp_options *options, const char *name, const char *value)
+/* Sets one option. False: an unknown option, or an invalid value. */
+static bool mcp_set_option(struct mcp_options *options, const char *name, const char *value)
 {
 	uint64_t number = 0;
 
@@ -29,13 +29,13 @@ static bool options_set(struct mcp_options *options, const char *name, const cha
 	return true;
 }
 
-/* `--NAME VALUE` pairs of this program's own, "--", and the options of the policy. */
-static bool options_parse(int argc, char **argv, struct mcp_options *options)
+/* Parses "--NAME VALUE" pairs up to "--"; what follows are options of the policy. False: invalid. */
+static bool mcp_parse_options(int argc, char **argv, struct mcp_options *options)
 {
 	int at = 1;
 
 	for (; at + 1 < argc && strcmp(argv[at], "--") != 0; at += 2)
-		if (!options_set(options, argv[at], argv[at + 1]))
+		if (!mcp_set_option(options, argv[at], argv[at + 1]))
 			return false;
 	if (at >= argc || strcmp(argv[at], "--") != 0)
 		return false;
@@ -48,7 +48,7 @@ int mcp_main(int argc, char **argv, const char *callgate)
 	struct mcp_options options = {.callgate_path = callgate};
 	_cleanup_close_ int signal_fd = -1;
 	struct loop *loop = NULL;
-	int error = options_parse(argc, argv, &options) ? loop_create(&loop) : -EINVAL;
+	int error = mcp_parse_options(argc, argv, &options) ? loop_create(&loop) : -EINVAL;
 
 	if (error < 0) {
 		(void)text_printf(stderr, "callgate mcp: cannot start: %s\n", strerror(-error));

@@ -1,4 +1,4 @@
-/* The Model Context Protocol on stdio: `callgate mcp`. */
+/* The Model Context Protocol on stdin and stdout: `callgate mcp`. */
 #ifndef CALLGATE_AGENTS_MCP_MCP_H
 #define CALLGATE_AGENTS_MCP_MCP_H
 
@@ -7,14 +7,15 @@
 #include "agents/loop.h"
 
 struct mcp_options {
-	const char *callgate_path;           /* path of the executable, which answers questions about the policy */
-	const char *const *policy_arguments; /* options of session create and of why, NULL at the end */
+	const char *callgate_path; /* path of the executable callgate */
+	/* policy options, for `callgate session create` and `callgate why`; NULL-ended */
+	const char *const *policy_arguments;
 	const char *audit_dir;               /* where each sandbox writes its log; NULL: no logs */
 	unsigned sandboxes_max;
 	uint64_t idle_timeout_ms; /* a sandbox without calls ends after this time */
 };
 
-/* Serves one client until it closes input_fd. Everything that it started is ended then. 0 or -errno. */
+/* Serves one client until that closes input_fd, then ends all calls and sandboxes. 0 or -errno. */
 int mcp_serve(struct loop *loop, int input_fd, int output_fd, const struct mcp_options *options);
 
 /* callgate mcp: parses the options, and serves the client at stdin and stdout. Returns the exit status. */

@@ -10,8 +10,8 @@
 #include "base/buf.h"
 
 #define MCP_CALLS_MAX 64u                 /* tool calls in progress */
-#define MCP_OUTPUT_BYTES_MAX (256u << 10) /* of each stream, in a result; the rest is counted */
-#define MCP_FILE_BYTES_MAX (8u << 20)     /* of a file that one call reads or writes */
+#define MCP_OUTPUT_BYTES_MAX (256u << 10) /* shown of stdout, and of stderr, in a result; more is only counted */
+#define MCP_FILE_BYTES_MAX (8u << 20)     /* largest file that a call can read or write */
 #define MCP_RESULT_BYTES_MAX (16u << 20)  /* of all values and images that one run_code shows */
 #define MCP_LIST_ENTRIES_MAX 2000u
 #define MCP_LANGUAGE_COUNT 3
@@ -28,45 +28,48 @@ struct mcp {
 	struct loop *loop;
 	struct rpc *rpc;
 	struct mcp_sandbox *sandboxes;          /* list */
-	struct mcp_sandbox *connection_sandbox; /* of a client of 2025-11-25; borrowed from the list; NULL: none yet */
+	/* default of a client of revision 2025-11-25; borrowed from the list; NULL: none yet */
+	struct mcp_sandbox *connection_sandbox;
 	unsigned sandbox_count;
 	struct tool_call *calls; /* list */
 	unsigned call_count;
-	void (*on_sandbox_change)(struct mcp_sandbox *sandbox); /* it has become ready, or has ended: its calls go on */
-	bool is_initialized;       /* the client sent "initialize": requests without version are those of 2025-11-25 */
-	uint64_t exit_deadline_ms; /* when the process ends at the latest; 0: the client has not closed its end */
+	/* called when a sandbox has become ready, or has ended */
+	void (*on_sandbox_change)(struct mcp_sandbox *sandbox);
+	bool is_initialized;       /* "initialize" came: requests without a version are of revision 2025-11-25 */
+	uint64_t exit_deadline_ms; /* the latest time to exit; 0: the client has not closed its end */
 };
 
 /* ---- respond.c ---- */
 
 json_t *respond_make_server_info(void);
-/* Sends a result, an object, with what its revision wants in it. Takes the reference. */
+/* Sends a result, an object, with the members that the protocol's revision requires. Takes the reference. */
 void respond_with_result(struct rpc *rpc, const json_t *id, bool is_of_revision_2026, json_t *result);
 
 /* ---- sandboxes.c ---- */
 
 struct mcp_sandbox {
 	struct mcp *mcp;
-	char handle[MCP_HANDLE_SIZE]; /* random: who knows it may use the sandbox */
+	char handle[MCP_HANDLE_SIZE]; /* random text; a client that knows it may use the sandbox */
 	struct sandbox *sandbox;
-	struct context *contexts[MCP_LANGUAGE_COUNT]; /* NULL: not used yet */
+	struct context *contexts[MCP_LANGUAGE_COUNT]; /* by language; NULL: not used yet */
 	bool is_ready;
-	unsigned active_call_count;   /* that use it */
-	struct loop_timer *end_timer; /* until it ends for want of calls, or until it is freed after its end */
-	char *end_reason;             /* owned; it has ended or could not be made; NULL: neither */
-	uint64_t created_ms, used_ms;
+	unsigned active_call_count;   /* calls that use the sandbox */
+	struct loop_timer *end_timer; /* ends the sandbox after too long without calls; after its end, frees it */
+	char *end_reason;             /* why the sandbox has ended or could not be made; owned; NULL: neither */
+	uint64_t creation_time_ms, last_use_ms;
 	struct mcp_sandbox *next;
 };
 
 /*
- * Finds the sandbox with a handle. Without one (NULL) makes a new sandbox, or takes that of the connection. It is in
- * use until sandboxes_release(). 0, -ENOENT, -EMFILE: there are too many, or another -errno.
+ * Gets a sandbox for a call: by its handle, or, with a NULL handle, a new one (revision 2026-07-28) or the default one
+ * of the client (revision 2025-11-25). The sandbox is in use until sandboxes_release(). 0 or -errno: -ENOENT: no such
+ * handle; -EMFILE: there are too many sandboxes.
  */
 int sandboxes_acquire(struct mcp *mcp, const char *handle, bool is_of_revision_2026, struct mcp_sandbox **ret_sandbox);
 void sandboxes_release(struct mcp_sandbox *sandbox);
-/* NULL: none has this handle, or it has ended. */
+/* Finds a sandbox by its handle. NULL: no such sandbox, or it has ended. */
 struct mcp_sandbox *sandboxes_find(const struct mcp *mcp, const char *handle);
-/* The context for a language in it, made at the first use. 0 or -errno. */
+/* Gets the sandbox' context for a language, which is made at the first use. 0 or -errno. */
 int sandboxes_get_context(struct mcp_sandbox *sandbox, const char *language, struct context **ret_context);
 void sandboxes_free_all(struct mcp *mcp);
 
@@ -79,7 +82,7 @@ struct tool_parameter {
 	enum parameter_kind kind;
 	bool is_required;
 	const char *description;
-	const char *const *values; /* the texts that are allowed, NULL at the end; NULL: any */
+	const char *const *allowed_values; /* the texts that are allowed, NULL-ended; NULL: any text */
 	int minimum, maximum;      /* of a number */
 };
 
@@ -87,20 +90,20 @@ struct tool_parameter {
 
 struct tool {
 	const char *name, *title, *description;
-	bool needs_sandbox, reads_only;
+	bool needs_sandbox, is_read_only;
 	struct tool_parameter parameters[TOOL_PARAMETERS_MAX];
 	const char *output_schema; /* JSON */
-	/* Starts the call. Its end is call_finish() or call_fail(), at once or later. */
+	/* Starts a call of the tool, which ends by call_finish() or call_fail(), at once or later. */
 	void (*start)(struct tool_call *call);
-	/* Stops it: nothing of it may go on. NULL: there is nothing to stop. */
+	/* Stops a call of the tool, with all that it started. NULL: there is nothing to stop. */
 	void (*stop)(struct tool_call *call);
 };
 
-/* NULL: there is none of that name. */
+/* Finds a tool by its name. NULL: no such tool. */
 const struct tool *tools_find(const char *name);
-/* The list for tools/list. A new reference. */
-json_t *tools_list(void);
-/* Whether the arguments fit the tool; else adds to `why` what does not. NULL arguments: none were given. */
+/* Makes the answer to the method tools/list: all tools. A new reference. */
+json_t *tools_make_list(void);
+/* True when the arguments are valid for the tool; otherwise adds to `why` what is wrong. `arguments` NULL: none. */
 bool tools_check_arguments(const struct tool *tool, const json_t *arguments, struct buf *why);
 
 void tool_run_code(struct tool_call *call);
@@ -117,7 +120,7 @@ void tool_report_status(struct tool_call *call);
 
 /* ---- calls.c: a tool call in progress ---- */
 
-/* Output of a program, of which the beginning is kept. */
+/* One output stream of a program. Only its beginning is kept, at most MCP_OUTPUT_BYTES_MAX. */
 struct captured_output {
 	struct buf kept_output;
 	uint64_t total_bytes;
@@ -127,54 +130,57 @@ struct tool_call {
 	struct mcp *mcp;
 	json_t *id;             /* owned */
 	json_t *arguments;      /* owned; an object */
-	json_t *progress_token; /* owned; NULL: the client wants no progress */
+	json_t *progress_token; /* owned; NULL: the client wants no progress notifications */
 	const struct tool *tool;
 	struct mcp_sandbox *sandbox; /* borrowed; NULL: the tool needs none */
-	bool is_of_revision_2026;    /* of revision 2026-07-28 */
+	bool is_of_revision_2026;    /* of revision 2026-07-28, not of 2025-11-25 */
 	bool has_started;
-	uint64_t started_ms, progress_ms; /* when it started, and when progress was told last */
+	uint64_t start_time_ms, last_progress_ms; /* times of the start, and of the last progress notification */
 	unsigned progress_notification_count;
 	struct loop_timer *question_timeout_timer;
 	struct captured_output stdout_output, stderr_output;
-	json_t *content;    /* items of the result, owned: made as they come */
-	json_t *structured; /* of run_code, while it runs; owned */
-	struct context_run *run;
-	size_t result_bytes, omitted_results; /* of run_code */
+	json_t *content;    /* the result's content items so far; owned */
+	json_t *structured; /* run_code: the result's structuredContent so far; owned */
+	struct context_run *code_run;
+	/* run_code: size of the values shown, and the number of values left out */
+	size_t result_bytes, omitted_result_count;
 	struct fileop *fileop;
-	bool content_is_complete; /* all of a file was given to fileop_write() */
+	bool content_is_complete; /* write_file: all content was given to fileop_write() */
 	struct sandbox_program *program;
-	size_t written_bytes;        /* of the program's input */
-	struct buf reply_or_content; /* the reply to a question */
+	size_t written_bytes;        /* written of a program's input, or of a file's content */
+	struct buf reply_or_content; /* the reply of `callgate why`, or the content of a file */
 	struct policy_question *question;
 	struct tool_call *next;
 };
 
-/* Adds a call for a request, whose objects are borrowed. NULL: there are too many. */
+/* Adds a call for a request, whose objects are borrowed. NULL: too many calls are in progress. */
 struct tool_call *calls_add(struct mcp *mcp, const struct tool *tool, const json_t *id, const json_t *params,
 			    bool is_of_revision_2026);
-/* Starts it, if need be when its sandbox is ready. The response may come at once, and the call be freed. */
+/* Starts a call, at once or when its sandbox is ready. The call may end, and be freed, before this function returns. */
 void call_start(struct tool_call *call);
-/* Stops the call of that id without a response, as the protocol wants it. */
+/* Stops the call with the id, and sends no response, as the protocol requires. */
 void calls_cancel(struct mcp *mcp, const json_t *id);
-/* The sandbox became ready, or ended: goes on with its calls. */
+/* Called when a sandbox has become ready, or has ended: starts its waiting calls, or makes its calls fail. */
 void calls_continue_with_sandbox(struct mcp_sandbox *sandbox);
 void calls_free_all(struct mcp *mcp);
 
-/* Sends the result and frees the call. Takes the reference of `structured`, which fits the tool's output schema. */
+/*
+ * Sends the result and frees the call. Takes the reference of `structured`, which must match the tool's output schema.
+ */
 void call_finish(struct tool_call *call, json_t *structured, bool is_error);
-/* The same for what failed in a way that a model can do something about. */
+/* Sends an error result, whose message tells the model what to do, and frees the call. */
 void call_fail(struct tool_call *call, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Adds an item to the result. `text` may have any bytes. Empty texts are left out. */
+/* Adds a text to the result. Parts that are not UTF-8 are replaced by U+FFFD. An empty text is left out. */
 void call_add_text(struct tool_call *call, const char *text, size_t len);
 void call_add_image(struct tool_call *call, const char *base64, const char *mime_type);
-/* Adds what was refused meanwhile: to the text, what, why and the way out; and the list to `structured`. */
+/* Adds denials to the result: a text that describes each, and a list in `structured`. */
 void call_add_denials(struct tool_call *call, json_t *structured, const json_t *denials);
 
-/* Keeps output of a program, and tells the client of progress. */
+/* Keeps output of a program for the result, and sends a progress notification. */
 void call_keep_output(struct tool_call *call, struct captured_output *stream, const char *bytes, size_t len);
-/* Adds both streams to the text, and as NAME and NAME_truncated to `structured`. */
-void call_add_streams(struct tool_call *call, json_t *structured);
+/* Adds stdout and stderr to the result: as texts, and in `structured` as NAME and NAME_truncated. */
+void call_add_output_streams(struct tool_call *call, json_t *structured);
 
 const char *call_get_text(const struct tool_call *call, const char *name); /* NULL: not given */
 json_int_t call_get_number(const struct tool_call *call, const char *name, json_int_t otherwise);

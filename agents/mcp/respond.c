@@ -1,4 +1,4 @@
-/* Results, with what their revision of the protocol wants beside them. */
+/* Sends results, with the members that their revision of the protocol requires. */
 #include "agents/mcp/private.h"
 #include "config.h"
 

@@ -20,9 +20,9 @@ struct rpc {
 	struct loop_source *input_source, *output_source;
 	int input_fd, output_fd;
 	bool output_is_socket, has_ended;
-	bool is_skipping_line;      /* the rest of a line that is too long is not kept */
+	bool is_skipping_line;      /* the rest of the line, which is too long, is dropped */
 	struct buf incomplete_line; /* the beginning of the next message */
-	struct buf pending_output;  /* output, of which the first `written` bytes are gone */
+	struct buf pending_output;  /* output; its first pending_written_bytes are written */
 	size_t pending_written_bytes;
 };
 
@@ -86,7 +86,7 @@ static void rpc_on_writable(void *data, uint32_t events)
 	rpc_update_events(rpc);
 }
 
-/* Takes the reference. */
+/* Queues a message for the peer. Takes the reference. */
 static void rpc_queue_message(struct rpc *rpc, json_t *message)
 {
 	_cleanup_free_ char *text = message ? json_dumps(message, JSON_COMPACT) : NULL;
@@ -136,7 +136,7 @@ void rpc_send_notification(struct rpc *rpc, const char *method, json_t *params)
 
 /* ---- input ---- */
 
-/* Checks the form of a message (JSON-RPC 2.0, section 4; MCP forbids a null id) and hands it on. */
+/* Checks the form of a message (JSON-RPC 2.0, section 4; MCP forbids a null id), and calls the handler. */
 static void rpc_handle_message(struct rpc *rpc, const json_t *message)
 {
 	const char *version = json_string_value(json_object_get(message, "jsonrpc"));
@@ -145,7 +145,7 @@ static void rpc_handle_message(struct rpc *rpc, const json_t *message)
 	const bool id_is_valid = json_is_string(id) || json_is_integer(id);
 
 	if (!method && id_is_valid && (json_object_get(message, "result") || json_object_get(message, "error")))
-		return; /* a response: this side sends no requests */
+		return; /* a response, which belongs to no request of this side */
 	if (!version || strcmp(version, "2.0") != 0 || !method || (id && !id_is_valid))
 		rpc_send_error(
 			rpc, id_is_valid ? id : NULL, RPC_INVALID_REQUEST,
@@ -175,7 +175,7 @@ static void rpc_handle_line(struct rpc *rpc, const char *text, size_t len)
 	json_decref(message);
 }
 
-/* Adds to the line that is being read. A line that is too long is answered once, and skipped. */
+/* Adds bytes to the line that is being read. A line that is too long is refused once, and skipped. */
 static void rpc_add_to_line(struct rpc *rpc, const char *bytes, size_t len)
 {
 	if (rpc->is_skipping_line)

@@ -1,6 +1,7 @@
 /*
  * JSON-RPC 2.0 on two descriptors, one message a line: the stdio transport of the Model Context Protocol. The peer is
- * the client that started this process. Its lines are bounded, and it is read no further while it does not read itself.
+ * the client that started this process. The length of a line is limited. While the peer does not read its messages, no
+ * further lines are read from it.
  */
 #ifndef CALLGATE_AGENTS_MCP_RPC_H
 #define CALLGATE_AGENTS_MCP_RPC_H
@@ -29,23 +30,29 @@ struct rpc_handler {
 	/* A request. `id` (string or integer) and `params` (object, or NULL) are borrowed. */
 	void (*on_request)(void *data, const json_t *id, const char *method, const json_t *params);
 	void (*on_notification)(void *data, const char *method, const json_t *params);
-	/* The peer closed its end, or cannot be written to. Called once. */
+	/* The peer has closed its end, or does not read any more. Called once. */
 	void (*on_end)(void *data);
 	void *data;
 };
 
-/* Borrows the descriptors, which stay blocking. -EPERM: one of them is a file, which cannot be waited for. */
+/*
+ * Makes a connection on borrowed descriptors, which stay blocking. 0 or -errno: -EPERM: a descriptor is a regular file,
+ * which epoll(7) does not support.
+ */
 int rpc_create(struct loop *loop, int input_fd, int output_fd, const struct rpc_handler *handler, struct rpc **ret_rpc);
 void rpc_free(struct rpc *rpc);
 
-/* All of these take the references of `result`, `data` and `params`. NULL `id`: the request's id is not known. */
+/*
+ * Functions that send messages. They take the references of `result`, `data` and `params`. `id` NULL: the id of the
+ * request is not known.
+ */
 void rpc_send_result(struct rpc *rpc, const json_t *id, json_t *result);
 void rpc_send_error(struct rpc *rpc, const json_t *id, enum rpc_error code, const char *message, json_t *data);
 void rpc_send_notification(struct rpc *rpc, const char *method, json_t *params);
 
-/* Whether output waits because the peer does not read it. Notifications that can be left out are left out then. */
+/* True when much output waits for the peer to read it. Notifications that may be left out should be left out then. */
 bool rpc_is_congested(const struct rpc *rpc);
-/* Whether all output was written. */
+/* True when all output was written. */
 bool rpc_is_flushed(const struct rpc *rpc);
 
 #endif

@@ -1,6 +1,7 @@
 /*
- * The sandboxes of the server. A client refers to one by its handle, which cannot be guessed. Under revision 2026-07-28
- * nothing else connects two requests. A client of 2025-11-25 has one of its own, which it uses where it names none.
+ * The sandboxes of the MCP server. A client refers to a sandbox by its handle, which cannot be guessed. In revision
+ * 2026-07-28, requests of a client share nothing but handles. In revision 2025-11-25, a client has a default sandbox
+ * for requests without a handle.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -12,12 +13,12 @@
 #include "agents/slist.h"
 #include "base/cleanup.h"
 
-#define HANDLE_RANDOM_BYTES 16
-#define SANDBOX_ARGUMENTS_MAX 256
+#define MCP_HANDLE_RANDOM_BYTES 16
+#define MCP_POLICY_ARGUMENTS_MAX 256
 
-static const char *const languages[MCP_LANGUAGE_COUNT] = {"python", "javascript", "bash"};
+static const char *const context_languages[MCP_LANGUAGE_COUNT] = {"python", "javascript", "bash"};
 
-/* ---- its end ---- */
+/* ---- end of a sandbox ---- */
 
 static void mcp_sandbox_free(struct mcp_sandbox *sandbox)
 {
@@ -43,7 +44,10 @@ static void mcp_sandbox_on_end_timer(void *data)
 	mcp_sandbox_free(sandbox);
 }
 
-/* Its calls fail now. It is freed a moment later, because this is called from its own callbacks. */
+/*
+ * Ends a sandbox: its calls fail now. The sandbox is freed in a later turn of the loop, because this function is called
+ * from the sandbox' callbacks.
+ */
 static void mcp_sandbox_end(struct mcp_sandbox *sandbox, const char *error)
 {
 	struct mcp *mcp = sandbox->mcp;
@@ -83,34 +87,34 @@ void sandboxes_free_all(struct mcp *mcp)
 		mcp_sandbox_free(mcp->sandboxes);
 }
 
-/* ---- its start ---- */
+/* ---- start of a sandbox ---- */
 
 static int mcp_sandbox_make_handle(char handle[MCP_HANDLE_SIZE])
 {
-	unsigned char bytes[HANDLE_RANDOM_BYTES];
+	unsigned char bytes[MCP_HANDLE_RANDOM_BYTES];
 
 	if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
 		return -errno;
 	(void)snprintf(handle, MCP_HANDLE_SIZE, "sb-");
-	for (size_t i = 0; i < HANDLE_RANDOM_BYTES; i++)
+	for (size_t i = 0; i < MCP_HANDLE_RANDOM_BYTES; i++)
 		(void)snprintf(handle + 3 + i * 2, 3, "%02x", bytes[i]);
 	return 0;
 }
 
-/* Starts the session behind it, with the options of the policy and a log of its own. 0 or -errno. */
+/* Starts the session of a sandbox, with the options of the policy and an audit log of its own. 0 or -errno. */
 static int mcp_sandbox_start_session(struct mcp_sandbox *sandbox)
 {
 	const struct mcp_options *options = &sandbox->mcp->options;
 	_cleanup_free_ char *audit = NULL;
-	const char *arguments[SANDBOX_ARGUMENTS_MAX + 5];
+	const char *arguments[MCP_POLICY_ARGUMENTS_MAX + 5];
 	size_t count = 0;
 
-	while (count < SANDBOX_ARGUMENTS_MAX && options->policy_arguments[count]) {
+	while (count < MCP_POLICY_ARGUMENTS_MAX && options->policy_arguments[count]) {
 		arguments[count] = options->policy_arguments[count];
 		count++;
 	}
 	if (options->audit_dir) {
-		/* The handle is a secret of the client: the log's name has what `status` shows, its beginning. */
+		/* The handle is a secret of the client, so the log's file name has only its beginning. */
 		if (asprintf(&audit, "%s/%.11s.jsonl", options->audit_dir, sandbox->handle) < 0)
 			return -ENOMEM;
 		arguments[count++] = "--audit";
@@ -139,7 +143,7 @@ static int sandboxes_add(struct mcp *mcp, struct mcp_sandbox **ret_sandbox)
 	if (!sandbox)
 		return -ENOMEM;
 	sandbox->mcp = mcp;
-	sandbox->created_ms = sandbox->used_ms = loop_get_now_ms(mcp->loop);
+	sandbox->creation_time_ms = sandbox->last_use_ms = loop_get_now_ms(mcp->loop);
 	error = mcp_sandbox_make_handle(sandbox->handle);
 	if (error == 0)
 		error = mcp_sandbox_start_session(sandbox);
@@ -154,7 +158,7 @@ static int sandboxes_add(struct mcp *mcp, struct mcp_sandbox **ret_sandbox)
 	return 0;
 }
 
-/* ---- its use ---- */
+/* ---- use of a sandbox ---- */
 
 struct mcp_sandbox *sandboxes_find(const struct mcp *mcp, const char *handle)
 {
@@ -188,7 +192,7 @@ int sandboxes_acquire(struct mcp *mcp, const char *handle, bool is_of_revision_2
 
 void sandboxes_release(struct mcp_sandbox *sandbox)
 {
-	sandbox->used_ms = loop_get_now_ms(sandbox->mcp->loop);
+	sandbox->last_use_ms = loop_get_now_ms(sandbox->mcp->loop);
 	sandbox->active_call_count--;
 	if (sandbox->active_call_count == 0 && !sandbox->end_reason)
 		sandbox->end_timer = loop_add_timer(sandbox->mcp->loop, sandbox->mcp->options.idle_timeout_ms,
@@ -200,11 +204,12 @@ int sandboxes_get_context(struct mcp_sandbox *sandbox, const char *language, str
 	size_t at = 0;
 	int error = 0;
 
-	while (at < MCP_LANGUAGE_COUNT - 1 && strcmp(languages[at], language) != 0)
+	while (at < MCP_LANGUAGE_COUNT - 1 && strcmp(context_languages[at], language) != 0)
 		at++;
 	if (!sandbox->contexts[at])
 		error = context_create(sandbox->mcp->loop, sandbox->sandbox,
-				       &(struct context_options){.language = languages[at]}, &sandbox->contexts[at]);
+				       &(struct context_options){.language = context_languages[at]},
+				       &sandbox->contexts[at]);
 	if (error == 0)
 		*ret_context = sandbox->contexts[at];
 	return error;

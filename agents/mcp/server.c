@@ -1,6 +1,6 @@
 /*
- * The Model Context Protocol on stdio, in two revisions: 2025-11-25 (a client begins with "initialize") and 2026-07-28
- * (each request says its version; basic/versioning, "Backward Compatibility"). Both have the same tools.
+ * The Model Context Protocol on stdin and stdout, in two revisions: 2025-11-25 (a client begins with "initialize") and
+ * 2026-07-28 (each request names its version; basic/versioning, "Backward Compatibility"). Both have the same tools.
  */
 #include <errno.h>
 #include <string.h>
@@ -9,12 +9,12 @@
 #include "agents/mcp/private.h"
 #include "config.h"
 
-#define MODERN_PROTOCOL_VERSION "2026-07-28"
+#define PROTOCOL_VERSION_2026 "2026-07-28"
 #define META_KEY_PROTOCOL_VERSION "io.modelcontextprotocol/protocolVersion"
 #define META_KEY_CLIENT_CAPABILITIES "io.modelcontextprotocol/clientCapabilities"
 #define META_KEY_SUBSCRIPTION_ID "io.modelcontextprotocol/subscriptionId"
-#define EXIT_WAIT_FOR_CALLS_MS \
-	2000 /* for calls in progress, after the end of the input; clients wait as long before SIGTERM */
+/* for calls in progress, after the end of the input; clients wait as long before SIGTERM */
+#define EXIT_WAIT_FOR_CALLS_MS 2000
 #define EXIT_CHECK_INTERVAL_MS 5
 #define TOOL_LIST_TTL_MS 3600000 /* the list of tools does not change while the server runs */
 
@@ -26,8 +26,8 @@ static const char instructions[] =
 	"and do not guess; say what is missing. Pass the \"sandbox\" handle of an earlier result to go on with its "
 	"variables, files and installed packages.";
 
-/* Revisions that begin with "initialize" and in which these tools are the same; the newest first. */
-static const char *const legacy_versions[] = {"2025-11-25", "2025-06-18", NULL};
+/* Revisions in which a client begins with "initialize", and whose tools are the same; the newest first. */
+static const char *const versions_with_initialize[] = {"2025-11-25", "2025-06-18", NULL};
 
 /* ---- methods ---- */
 
@@ -39,11 +39,11 @@ struct mcp_request {
 static void method_initialize(struct mcp *mcp, const struct mcp_request *request)
 {
 	const char *asked = json_string_value(json_object_get(request->params, "protocolVersion"));
-	const char *version = legacy_versions[0];
+	const char *version = versions_with_initialize[0];
 
-	for (size_t i = 0; asked && legacy_versions[i]; i++)
-		if (strcmp(asked, legacy_versions[i]) == 0)
-			version = legacy_versions[i];
+	for (size_t i = 0; asked && versions_with_initialize[i]; i++)
+		if (strcmp(asked, versions_with_initialize[i]) == 0)
+			version = versions_with_initialize[i];
 	mcp->is_initialized = true;
 	rpc_send_result(mcp->rpc, request->id,
 			json_pack("{s:s, s:{s:{}}, s:o, s:s}", "protocolVersion", version, "capabilities", "tools",
@@ -58,14 +58,14 @@ static void method_ping(struct mcp *mcp, const struct mcp_request *request)
 static void method_describe_server(struct mcp *mcp, const struct mcp_request *request)
 {
 	respond_with_result(mcp->rpc, request->id, true,
-			    json_pack("{s:[s], s:{s:{}}, s:s, s:i, s:s}", "supportedVersions", MODERN_PROTOCOL_VERSION,
+			    json_pack("{s:[s], s:{s:{}}, s:s, s:i, s:s}", "supportedVersions", PROTOCOL_VERSION_2026,
 				      "capabilities", "tools", "instructions", instructions, "ttlMs", TOOL_LIST_TTL_MS,
 				      "cacheScope", "public"));
 }
 
 static void method_list_tools(struct mcp *mcp, const struct mcp_request *request)
 {
-	json_t *result = json_pack("{s:o}", "tools", tools_list());
+	json_t *result = json_pack("{s:o}", "tools", tools_make_list());
 
 	if (request->is_of_revision_2026) {
 		(void)json_object_set_new(result, "ttlMs", json_integer(TOOL_LIST_TTL_MS));
@@ -95,7 +95,7 @@ static void method_call_tool(struct mcp *mcp, const struct mcp_request *request)
 		call_start(call);
 }
 
-/* A stream of changes: none of those that can be asked for happens here, which the acknowledgement says. */
+/* Serves a subscription to changes. The acknowledgement has an empty list: this server has no changes to report. */
 static void method_subscribe(struct mcp *mcp, const struct mcp_request *request)
 {
 	rpc_send_notification(mcp->rpc, "notifications/subscriptions/acknowledged",
@@ -103,19 +103,22 @@ static void method_subscribe(struct mcp *mcp, const struct mcp_request *request)
 					(json_t *)(uintptr_t)request->id));
 }
 
-enum revision { LEGACY = 1, MODERN = 2 };
+enum revision { REVISION_2025 = 1, REVISION_2026 = 2 };
 
-static const struct method {
+static const struct mcp_method {
 	const char *name;
 	unsigned revision_mask;
 	void (*serve)(struct mcp *mcp, const struct mcp_request *request);
 } methods[] = {
-	{"initialize", LEGACY, method_initialize},           {"ping", LEGACY, method_ping},
-	{"server/discover", MODERN, method_describe_server}, {"subscriptions/listen", MODERN, method_subscribe},
-	{"tools/list", LEGACY | MODERN, method_list_tools},  {"tools/call", LEGACY | MODERN, method_call_tool},
+	{"initialize", REVISION_2025, method_initialize},
+	{"ping", REVISION_2025, method_ping},
+	{"server/discover", REVISION_2026, method_describe_server},
+	{"subscriptions/listen", REVISION_2026, method_subscribe},
+	{"tools/list", REVISION_2025 | REVISION_2026, method_list_tools},
+	{"tools/call", REVISION_2025 | REVISION_2026, method_call_tool},
 };
 
-static const struct method *methods_find(const char *name, unsigned revision)
+static const struct mcp_method *methods_find(const char *name, unsigned revision)
 {
 	for (size_t i = 0; i < sizeof(methods) / sizeof(methods[0]); i++)
 		if (strcmp(methods[i].name, name) == 0 && methods[i].revision_mask & revision)
@@ -128,10 +131,10 @@ static const struct method *methods_find(const char *name, unsigned revision)
 static void server_refuse_version(struct mcp *mcp, const json_t *id, const char *asked)
 {
 	rpc_send_error(mcp->rpc, id, RPC_UNSUPPORTED_VERSION, "unsupported protocol version",
-		       json_pack("{s:[s], s:s}", "supported", MODERN_PROTOCOL_VERSION, "requested", asked));
+		       json_pack("{s:[s], s:s}", "supported", PROTOCOL_VERSION_2026, "requested", asked));
 }
 
-/* Whether the request may be served; a refusal is sent. */
+/* True when the request may be served. Otherwise sends an error. */
 static bool server_check_request(struct mcp *mcp, const struct mcp_request *request, const char *method)
 {
 	const json_t *meta = json_object_get(request->params, "_meta");
@@ -141,7 +144,7 @@ static bool server_check_request(struct mcp *mcp, const struct mcp_request *requ
 	    strcmp(method, "ping") != 0) {
 		rpc_send_error(mcp->rpc, request->id, RPC_INVALID_PARAMS,
 			       "\"params\"._meta lacks \"" META_KEY_PROTOCOL_VERSION
-			       "\" and \"" META_KEY_CLIENT_CAPABILITIES "\" (revision " MODERN_PROTOCOL_VERSION
+			       "\" and \"" META_KEY_CLIENT_CAPABILITIES "\" (revision " PROTOCOL_VERSION_2026
 			       "); or begin with \"initialize\" (2025-11-25)",
 			       NULL);
 		return false;
@@ -154,7 +157,7 @@ static bool server_check_request(struct mcp *mcp, const struct mcp_request *requ
 			       NULL);
 		return false;
 	}
-	if (request->is_of_revision_2026 && strcmp(json_string_value(version), MODERN_PROTOCOL_VERSION) != 0) {
+	if (request->is_of_revision_2026 && strcmp(json_string_value(version), PROTOCOL_VERSION_2026) != 0) {
 		server_refuse_version(mcp, request->id, json_string_value(version));
 		return false;
 	}
@@ -169,7 +172,8 @@ static void server_on_request(void *data, const json_t *id, const char *method, 
 					    .params = params,
 					    .is_of_revision_2026 =
 						    json_object_get(meta, META_KEY_PROTOCOL_VERSION) != NULL};
-	const struct method *known = methods_find(method, request.is_of_revision_2026 ? MODERN : LEGACY);
+	const struct mcp_method *known =
+		methods_find(method, request.is_of_revision_2026 ? REVISION_2026 : REVISION_2025);
 
 	if (!known && (request.is_of_revision_2026 || mcp->is_initialized))
 		rpc_send_error(mcp->rpc, id, RPC_METHOD_NOT_FOUND, "method not found", NULL);
@@ -185,7 +189,7 @@ static void server_on_notification(void *data, const char *method, const json_t 
 
 /* ---- life ---- */
 
-/* After the end of the input: waits until the calls in progress are answered, but not for long. */
+/* Called after the end of the input: stops the loop once all calls are answered, at exit_deadline_ms at the latest. */
 static void server_wait_for_calls(void *data)
 {
 	struct mcp *mcp = data;

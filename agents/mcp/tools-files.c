@@ -1,4 +1,4 @@
-/* The tools read_file, write_file and list_files: requests to the process in the sandbox that serves files. */
+/* The tools read_file, write_file and list_files. Each makes a file request (agents/sandbox/fileop.h). */
 #include <errno.h>
 #include <nettle/base64.h>
 #include <stdlib.h>
@@ -9,9 +9,9 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 
-/* ---- what all three have in common ---- */
+/* ---- common parts of the three tools ---- */
 
-/* What a model can do about an errno of the sandbox. */
+/* Fails a call with an errno of the sandbox, and tells the model what it can do. */
 static void file_tool_fail(struct tool_call *call, int error, const char *message)
 {
 	const char *path = call_get_text(call, "path");
@@ -22,7 +22,7 @@ static void file_tool_fail(struct tool_call *call, int error, const char *messag
 	call_fail(call, "%s: %s%s", path ? path : ".", error == EIO && message ? message : strerror(error), advice);
 }
 
-/* The path that a call names, absolute: a relative one is below the working directory. */
+/* Makes the argument "path" absolute: a relative path is below the working directory. A new reference. */
 static json_t *file_tool_resolve_path(const struct tool_call *call)
 {
 	const char *path = call_get_text(call, "path"), *workdir = sandbox_get_workdir(call->sandbox->sandbox);
@@ -32,7 +32,7 @@ static json_t *file_tool_resolve_path(const struct tool_call *call)
 	return json_sprintf("%s/%s", workdir, path);
 }
 
-/* Starts a request. False: it cannot be started; the call has failed. */
+/* Starts the file request of a call. False: it could not be started, and the call has failed. */
 static bool file_tool_start(struct tool_call *call, const char *op, json_int_t depth,
 			    const struct fileop_handler *handler)
 {
@@ -61,7 +61,7 @@ static const struct {
 	{"GIF8", 4, "image/gif"},
 };
 
-/* The type of an image by its first bytes; NULL: it is none that clients show. */
+/* Finds the MIME type of an image by its first bytes. NULL: not an image that clients show. */
 static const char *image_find_mime_type(const struct buf *data)
 {
 	for (size_t i = 0; i < sizeof(image_kinds) / sizeof(image_kinds[0]); i++)
@@ -141,7 +141,7 @@ static void write_file_on_answer(void *data, int error, const char *message, con
 	call_finish(call, json_pack("{s:s, s:I}", "path", path, "size", (json_int_t)call->reply_or_content.len), false);
 }
 
-/* Gives the sandbox as much as it takes now. */
+/* Writes content of the file, as far as there is room. Called again when there is more room. */
 static void write_file_on_room(void *data)
 {
 	struct tool_call *call = data;
@@ -159,7 +159,7 @@ static void write_file_on_room(void *data)
 	fileop_end_content(call->fileop);
 }
 
-/* Sets call->data from the arguments. False: the content is no base64. */
+/* Sets call->reply_or_content from the argument "content". False: it is not valid base64, or out of memory. */
 static bool write_file_decode_content(struct tool_call *call)
 {
 	const json_t *content = json_object_get(call->arguments, "content");
@@ -196,22 +196,23 @@ void tool_write_file(struct tool_call *call)
 
 /* ---- list_files ---- */
 
-/* What a model needs of an entry. `told` is in the form of the E2B protocol (agents/files/). */
-static json_t *list_files_make_entry(const json_t *told)
+/* Makes the description of a file for a model from an EntryInfo of the E2B protocol (agents/files/entry.c). */
+static json_t *list_files_make_entry(const json_t *entry_info)
 {
 	static const struct {
-		const char *told, *shown;
+		const char *e2b_type, *shown_type;
 	} kinds[] = {
 		{"FILE_TYPE_FILE", "file"}, {"FILE_TYPE_DIRECTORY", "directory"}, {"FILE_TYPE_SYMLINK", "symlink"}};
-	const char *type = json_string_value(json_object_get(told, "type")), *shown = "other";
-	const char *size = json_string_value(json_object_get(told, "size"));
+	const char *type = json_string_value(json_object_get(entry_info, "type")), *shown = "other";
+	const char *size = json_string_value(json_object_get(entry_info, "size"));
 
 	for (size_t i = 0; type && i < sizeof(kinds) / sizeof(kinds[0]); i++)
-		if (strcmp(type, kinds[i].told) == 0)
-			shown = kinds[i].shown;
-	return json_pack("{s:O?, s:s, s:I, s:O*, s:O*}", "path", json_object_get(told, "path"), "type", shown, "size",
-			 (json_int_t)(size ? atoll(size) : 0), "symlink_target", json_object_get(told, "symlinkTarget"),
-			 "modified", json_object_get(told, "modifiedTime"));
+		if (strcmp(type, kinds[i].e2b_type) == 0)
+			shown = kinds[i].shown_type;
+	return json_pack("{s:O?, s:s, s:I, s:O*, s:O*}", "path", json_object_get(entry_info, "path"), "type", shown,
+			 "size", (json_int_t)(size ? atoll(size) : 0), "symlink_target",
+			 json_object_get(entry_info, "symlinkTarget"), "modified",
+			 json_object_get(entry_info, "modifiedTime"));
 }
 
 static void list_files_add_line(struct buf *text, const json_t *entry)

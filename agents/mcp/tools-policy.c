@@ -17,10 +17,10 @@
 #define QUESTION_REPLY_BYTES_MAX (256u << 10)
 #define QUESTION_TIMEOUT_MS 10000
 
-/* `callgate why`, a process that judges one access by the server's policy and changes nothing. */
+/* A process `callgate why`, which judges one access by the server's policy and changes nothing. */
 struct policy_question {
 	pid_t pid;
-	int fd; /* its stdout and stderr */
+	int fd; /* reading end of its stdout and stderr */
 	struct loop_source *source;
 };
 
@@ -45,7 +45,7 @@ void tool_stop_question(struct tool_call *call)
 	call->question = NULL;
 }
 
-static void explain_add_text(struct tool_call *call, const json_t *answer)
+static void explain_add_answer_text(struct tool_call *call, const json_t *answer)
 {
 	static const char *const shown[] = {"verdict", "op",     "path",  "host",    "port",
 					    "rule",    "reason", "errno", "suggest", "suggest_reason"};
@@ -74,7 +74,7 @@ static void question_finish_call(struct tool_call *call)
 			  call->reply_or_content.data ? call->reply_or_content.data : "");
 		return;
 	}
-	explain_add_text(call, answer);
+	explain_add_answer_text(call, answer);
 	call_finish(call, answer, false);
 }
 
@@ -101,11 +101,11 @@ static void question_on_timeout(void *data)
 	call_fail(call, "the policy gives no answer in time");
 }
 
-/* Runs argv with its output in a pipe, of which *ret_fd is the reading end. 0 or -errno. */
-static int question_spawn(const char *const *argv, pid_t *ret_pid, int *ret_fd)
+/* Starts a process. *ret_fd: the reading end of a pipe for its stdout and stderr. 0 or -errno. */
+static int question_spawn_process(const char *const *argv, pid_t *ret_pid, int *ret_fd)
 {
 	posix_spawn_file_actions_t actions;
-	posix_spawnattr_t attributes; /* no signal is blocked or ignored, as the server has it */
+	posix_spawnattr_t attributes; /* the child neither blocks nor ignores signals, unlike this process */
 	sigset_t none, all;
 	int pipe_fd[2], error;
 
@@ -137,7 +137,7 @@ static int question_spawn(const char *const *argv, pid_t *ret_pid, int *ret_fd)
 	return -error;
 }
 
-static int question_ask(struct tool_call *call, const char *kind, const char *asked)
+static int question_start(struct tool_call *call, const char *question_option, const char *question_text)
 {
 	const struct mcp_options *options = &call->mcp->options;
 	const char *argv[QUESTION_ARGUMENTS_MAX + 8] = {options->callgate_path, "why"};
@@ -151,11 +151,11 @@ static int question_ask(struct tool_call *call, const char *kind, const char *as
 	call->question = question;
 	for (size_t i = 0; options->policy_arguments[i] && count < QUESTION_ARGUMENTS_MAX; i++)
 		argv[count++] = options->policy_arguments[i];
-	argv[count++] = kind;
-	argv[count++] = asked;
+	argv[count++] = question_option;
+	argv[count++] = question_text;
 	argv[count++] = "--json";
 	argv[count] = NULL;
-	error = question_spawn(argv, &question->pid, &question->fd);
+	error = question_spawn_process(argv, &question->pid, &question->fd);
 	if (error < 0)
 		return error;
 	question->source = loop_add_source(call->mcp->loop, question->fd, EPOLLIN, question_on_readable, call);
@@ -163,8 +163,11 @@ static int question_ask(struct tool_call *call, const char *kind, const char *as
 	return question->source && call->question_timeout_timer ? 0 : -ENOMEM;
 }
 
-/* Writes the question in the form of `callgate why`. Returns its option; NULL: the arguments ask nothing, or twice. */
-static const char *explain_write_question(const struct tool_call *call, struct buf *asked)
+/*
+ * Writes the question for `callgate why`. Returns the option that comes before it, such as "--open". NULL: the call
+ * does not give exactly one of path, host and url.
+ */
+static const char *explain_format_question(const struct tool_call *call, struct buf *question_text)
 {
 	const char *path = call_get_text(call, "path"), *host = call_get_text(call, "host");
 	const char *url = call_get_text(call, "url"), *access = call_get_text(call, "access");
@@ -173,15 +176,15 @@ static const char *explain_write_question(const struct tool_call *call, struct b
 	if (!!path + !!host + !!url != 1)
 		return NULL;
 	if (host) {
-		buf_printf(asked, strchr(host, ':') ? "[%s]:%d" : "%s:%d", host,
+		buf_printf(question_text, strchr(host, ':') ? "[%s]:%d" : "%s:%d", host,
 			   (int)call_get_number(call, "port", 443));
 		return "--connect";
 	}
 	if (url) {
-		buf_printf(asked, "%s %s", method ? method : "GET", url);
+		buf_printf(question_text, "%s %s", method ? method : "GET", url);
 		return "--url";
 	}
-	buf_printf(asked, "%s:%c", path,
+	buf_printf(question_text, "%s:%c", path,
 		   access && strcmp(access, "write") == 0     ? 'w'
 		   : access && strcmp(access, "execute") == 0 ? 'x'
 							      : 'r');
@@ -190,11 +193,12 @@ static const char *explain_write_question(const struct tool_call *call, struct b
 
 void tool_explain_denial(struct tool_call *call)
 {
-	_cleanup_buf_ struct buf asked = {0};
-	const char *kind = explain_write_question(call, &asked);
-	int error = kind && asked.data ? question_ask(call, kind, asked.data) : 0;
+	_cleanup_buf_ struct buf question_text = {0};
+	const char *question_option = explain_format_question(call, &question_text);
+	int error =
+		question_option && question_text.data ? question_start(call, question_option, question_text.data) : 0;
 
-	if (!kind)
+	if (!question_option)
 		call_fail(call, "give one of \"path\", \"host\" and \"url\"");
 	else if (error < 0)
 		call_fail(call, "the policy cannot be asked: %s", strerror(-error));
@@ -206,12 +210,12 @@ static json_t *status_describe_sandbox(const struct mcp_sandbox *sandbox, uint64
 {
 	return json_pack("{s:s, s:s?, s:I, s:I, s:i}", "state", sandbox->is_ready ? "ready" : "starting", "session",
 			 sandbox_get_id(sandbox->sandbox), "age_seconds",
-			 (json_int_t)((now_ms - sandbox->created_ms) / 1000), "idle_seconds",
-			 (json_int_t)(sandbox->active_call_count > 0 ? 0 : (now_ms - sandbox->used_ms) / 1000), "calls",
-			 (int)sandbox->active_call_count);
+			 (json_int_t)((now_ms - sandbox->creation_time_ms) / 1000), "idle_seconds",
+			 (json_int_t)(sandbox->active_call_count > 0 ? 0 : (now_ms - sandbox->last_use_ms) / 1000),
+			 "calls", (int)sandbox->active_call_count);
 }
 
-/* Tells of one sandbox only to whom its handle is known. */
+/* Describes one sandbox only if the client gives its handle, or if it is the client's default. */
 void tool_report_status(struct tool_call *call)
 {
 	const struct mcp *mcp = call->mcp;

@@ -8,13 +8,13 @@
 
 /* ---- run_code ---- */
 
-/* What a result has beside images, as text for the model. */
+/* The forms of a result that a model gets as text, the plainest first. */
 static const char *const result_texts[] = {"text", "markdown", "html", "latex", "svg", "json", "javascript"};
 static const struct {
 	const char *key, *mime_type;
 } result_images[] = {{"png", "image/png"}, {"jpeg", "image/jpeg"}};
 
-/* Adds a value that the code has shown: an image as such; of the texts the first, which is the plainest. */
+/* Adds a value that the code has shown to the call's result: its images or, if there are none, its plainest text. */
 static void code_add_result(struct tool_call *call, const json_t *event)
 {
 	const size_t size = json_dumpb(event, NULL, 0, JSON_COMPACT);
@@ -22,7 +22,7 @@ static void code_add_result(struct tool_call *call, const json_t *event)
 	bool has_image = false;
 
 	if (size > MCP_RESULT_BYTES_MAX - call->result_bytes) {
-		call->omitted_results++;
+		call->omitted_result_count++;
 		return;
 	}
 	call->result_bytes += size;
@@ -34,7 +34,7 @@ static void code_add_result(struct tool_call *call, const json_t *event)
 		if (!data)
 			continue;
 		call_add_image(call, data, result_images[i].mime_type);
-		(void)json_object_del(copy, result_images[i].key); /* once is enough: it is large */
+		(void)json_object_del(copy, result_images[i].key); /* not twice in the response: images are large */
 		has_image = true;
 	}
 	for (size_t i = 0; !has_image && i < sizeof(result_texts) / sizeof(result_texts[0]); i++) {
@@ -78,9 +78,9 @@ static void code_on_end(void *data)
 	json_t *denials = json_incref(json_object_get(structured, "denials"));
 
 	call->structured = NULL;
-	if (call->omitted_results > 0)
+	if (call->omitted_result_count > 0)
 		call_keep_output(call, &call->stderr_output, omitted, strlen(omitted));
-	call_add_streams(call, structured);
+	call_add_output_streams(call, structured);
 	if (json_is_string(traceback))
 		call_add_text(call, json_string_value(traceback), json_string_length(traceback));
 	(void)json_object_del(error, "type");
@@ -103,14 +103,14 @@ void tool_run_code(struct tool_call *call)
 
 	call->structured = json_pack("{s:[], s:n}", "results", "error");
 	if (error == 0)
-		error = context_run_code(context, &options, &call->run);
+		error = context_run_code(context, &options, &call->code_run);
 	if (error < 0)
 		call_fail(call, "cannot run the code: %s", strerror(-error));
 }
 
 void tool_stop_code(struct tool_call *call)
 {
-	context_run_free(call->run);
+	context_run_free(call->code_run);
 	json_decref(call->structured);
 }
 
@@ -123,8 +123,8 @@ static void command_on_output(void *data, enum sandbox_stream stream, const char
 	call_keep_output(call, stream == SANDBOX_STDOUT ? &call->stdout_output : &call->stderr_output, bytes, len);
 }
 
-/* The message of a result's "error", or NULL. */
-static const char *result_get_error(const json_t *result)
+/* Returns the message of a result's "error", or NULL. */
+static const char *result_get_error_message(const json_t *result)
 {
 	return json_string_value(json_object_get(json_object_get(result, "error"), "message"));
 }
@@ -138,12 +138,12 @@ static void command_on_end(void *data, const json_t *result)
 
 	if (!status) {
 		call_fail(call, "cannot run the command: %s",
-			  result_get_error(result) ? result_get_error(result) : "?");
+			  result_get_error_message(result) ? result_get_error_message(result) : "?");
 		return;
 	}
 	structured = json_pack("{s:s, s:I, s:O}", "status", status, "exit_code", code, "duration_ms",
 			       json_object_get(result, "duration_ms"));
-	call_add_streams(call, structured);
+	call_add_output_streams(call, structured);
 	if (strcmp(status, "ok") != 0) {
 		_cleanup_buf_ struct buf text = {0};
 
@@ -154,7 +154,7 @@ static void command_on_end(void *data, const json_t *result)
 	call_finish(call, structured, false);
 }
 
-/* Gives the program as much of its input as it takes now. */
+/* Writes the program's input as far as there is room, and then closes stdin. Called again when there is more room. */
 static void command_on_room(void *data)
 {
 	struct tool_call *call = data;
@@ -172,7 +172,7 @@ static void command_on_room(void *data)
 
 void tool_run_command(struct tool_call *call)
 {
-	/* sh is everywhere; bash is what models write for. */
+	/* Executes bash, for which models write commands; uses sh where there is no bash. */
 	static const char shell[] = "if command -v bash >/dev/null 2>&1; then exec bash -c \"$1\"; fi; eval \"$1\"";
 	const char *argv[] = {"/bin/sh", "-c", shell, "sh", call_get_text(call, "command"), NULL};
 	const char *input = call_get_text(call, "stdin");

@@ -1,4 +1,4 @@
-/* The tools: their descriptions, parameters and schemas, and the check of arguments. */
+/* The list of tools, with descriptions, parameters and schemas; the check of a call's arguments. */
 #include <string.h>
 
 #include "agents/mcp/private.h"
@@ -23,13 +23,13 @@
 		"path", PARAMETER_TEXT, true, what ", absolute or from the working directory", NULL, 0, 0 \
 	}
 
-/* Parts of output schemas. */
+/* JSON text for parts of the tools' output schemas. */
 #define OBJECT_SCHEMA(properties, required) \
 	"{\"type\":\"object\",\"properties\":{" properties "},\"required\":[" required "]}"
 #define TEXT_PROPERTY(name) "\"" name "\":{\"type\":\"string\"}"
 #define INTEGER_PROPERTY(name) "\"" name "\":{\"type\":\"integer\"}"
-#define OBJECTS_PROPERTY(name) "\"" name "\":{\"type\":\"array\",\"items\":{\"type\":\"object\"}}"
-#define STREAMS_PROPERTIES                                                          \
+#define OBJECT_ARRAY_PROPERTY(name) "\"" name "\":{\"type\":\"array\",\"items\":{\"type\":\"object\"}}"
+#define OUTPUT_STREAM_PROPERTIES                                                    \
 	TEXT_PROPERTY("stdout")                                                     \
 	"," TEXT_PROPERTY("stderr") ",\"stdout_truncated\":{\"type\":\"boolean\"}," \
 				    "\"stderr_truncated\":{\"type\":\"boolean\"}"
@@ -56,10 +56,10 @@ static const struct tool tools[] = {
 				SANDBOX_PARAMETER,
 			},
 		.output_schema = OBJECT_SCHEMA(
-			TEXT_PROPERTY("sandbox") ",\"status\":{\"enum\":[\"ok\",\"error\"]}," STREAMS_PROPERTIES
-						 "," OBJECTS_PROPERTY(
+			TEXT_PROPERTY("sandbox") ",\"status\":{\"enum\":[\"ok\",\"error\"]}," OUTPUT_STREAM_PROPERTIES
+						 "," OBJECT_ARRAY_PROPERTY(
 							 "results") ",\"error\":{\"type\":[\"object\",\"null\"]}"
-								    "," OBJECTS_PROPERTY("denials"),
+								    "," OBJECT_ARRAY_PROPERTY("denials"),
 			"\"status\",\"stdout\",\"stderr\",\"results\",\"denials\""),
 		.start = tool_run_code,
 		.stop = tool_stop_code,
@@ -83,8 +83,8 @@ static const struct tool tools[] = {
 			},
 		.output_schema = OBJECT_SCHEMA(
 			TEXT_PROPERTY("sandbox") "," TEXT_PROPERTY("status") "," INTEGER_PROPERTY(
-				"exit_code") "," INTEGER_PROPERTY("duration_ms") "," STREAMS_PROPERTIES
-										 "," OBJECTS_PROPERTY("denials"),
+				"exit_code") "," INTEGER_PROPERTY("duration_ms") "," OUTPUT_STREAM_PROPERTIES
+										 "," OBJECT_ARRAY_PROPERTY("denials"),
 			"\"status\",\"exit_code\",\"stdout\",\"stderr\",\"denials\""),
 		.start = tool_run_command,
 		.stop = tool_stop_command,
@@ -93,7 +93,7 @@ static const struct tool tools[] = {
 		.name = "read_file",
 		.title = "Read a file",
 		.needs_sandbox = true,
-		.reads_only = true,
+		.is_read_only = true,
 		.description = "Reads a file of the sandbox, up to 8 MiB. Images are returned as images.",
 		.parameters = {PATH_PARAMETER("the file"),
 			       {"encoding", PARAMETER_TEXT, false, "of the result; default utf-8", encoding_values, 0,
@@ -126,7 +126,7 @@ static const struct tool tools[] = {
 		.name = "list_files",
 		.title = "List files",
 		.needs_sandbox = true,
-		.reads_only = true,
+		.is_read_only = true,
 		.description = "Lists a directory of the sandbox.",
 		.parameters = {{"path", PARAMETER_TEXT, false, "the directory; default the working directory", NULL, 0,
 				0},
@@ -135,7 +135,7 @@ static const struct tool tools[] = {
 		.output_schema = OBJECT_SCHEMA(
 			TEXT_PROPERTY("sandbox") "," TEXT_PROPERTY(
 				"path") ","
-					"\"truncated\":{\"type\":\"boolean\"}," OBJECTS_PROPERTY("entries"),
+					"\"truncated\":{\"type\":\"boolean\"}," OBJECT_ARRAY_PROPERTY("entries"),
 			"\"path\",\"entries\""),
 		.start = tool_list_files,
 		.stop = tool_stop_file_operation,
@@ -143,7 +143,7 @@ static const struct tool tools[] = {
 	{
 		.name = "explain_denial",
 		.title = "Explain a denial",
-		.reads_only = true,
+		.is_read_only = true,
 		.description =
 			"Asks the policy, without doing anything, whether an access would be allowed, by which rule, "
 			"and "
@@ -170,7 +170,7 @@ static const struct tool tools[] = {
 	{
 		.name = "status",
 		.title = "Status of the sandboxes",
-		.reads_only = true,
+		.is_read_only = true,
 		.description =
 			"Counts the sandboxes of this server and, for one whose handle is given, tells its state.",
 		.parameters = {{"sandbox", PARAMETER_TEXT, false, "handle of an earlier result", NULL, 0, 0}},
@@ -213,10 +213,10 @@ static json_t *parameter_make_schema(const struct tool_parameter *parameter)
 							       "additionalProperties", "type", "string"));
 		break;
 	}
-	if (!parameter->values)
+	if (!parameter->allowed_values)
 		return schema;
 	values = json_array();
-	for (const char *const *value = parameter->values; *value; value++)
+	for (const char *const *value = parameter->allowed_values; *value; value++)
 		(void)json_array_append_new(values, json_string(*value));
 	(void)json_object_set_new(schema, "enum", values);
 	return schema;
@@ -235,7 +235,7 @@ static json_t *tool_make_input_schema(const struct tool *tool)
 			 "additionalProperties", 0);
 }
 
-json_t *tools_list(void)
+json_t *tools_make_list(void)
 {
 	json_t *list = json_array();
 
@@ -247,14 +247,14 @@ json_t *tools_list(void)
 						      "title", tool->title, "description", tool->description,
 						      "inputSchema", tool_make_input_schema(tool), "outputSchema",
 						      json_loads(tool->output_schema, 0, NULL), "annotations",
-						      "readOnlyHint", tool->reads_only, "openWorldHint", 0));
+						      "readOnlyHint", tool->is_read_only, "openWorldHint", 0));
 	}
 	return list;
 }
 
 /* ---- arguments ---- */
 
-static bool is_object_of_texts(const json_t *value)
+static bool value_is_object_of_texts(const json_t *value)
 {
 	const json_t *text;
 	const char *name;
@@ -269,7 +269,7 @@ static bool is_object_of_texts(const json_t *value)
 	return true;
 }
 
-static bool is_one_of(const char *text, const char *const *values)
+static bool text_is_one_of(const char *text, const char *const *values)
 {
 	for (; *values; values++)
 		if (strcmp(text, *values) == 0)
@@ -277,7 +277,7 @@ static bool is_one_of(const char *text, const char *const *values)
 	return false;
 }
 
-/* Adds what the value must be, unless it fits. */
+/* Checks the value of a parameter. If it is invalid, adds to `why` what it must be. */
 static void parameter_check(const struct tool_parameter *parameter, const json_t *value, struct buf *why)
 {
 	const json_int_t number = json_integer_value(value);
@@ -286,7 +286,8 @@ static void parameter_check(const struct tool_parameter *parameter, const json_t
 	case PARAMETER_TEXT:
 		if (!json_is_string(value) || strlen(json_string_value(value)) != json_string_length(value))
 			buf_printf(why, "\"%s\" must be a string without NUL. ", parameter->name);
-		else if (parameter->values && !is_one_of(json_string_value(value), parameter->values))
+		else if (parameter->allowed_values &&
+			 !text_is_one_of(json_string_value(value), parameter->allowed_values))
 			buf_printf(why, "\"%s\" must be one of those that the schema lists. ", parameter->name);
 		break;
 	case PARAMETER_NUMBER:
@@ -295,7 +296,7 @@ static void parameter_check(const struct tool_parameter *parameter, const json_t
 				   parameter->minimum, parameter->maximum);
 		break;
 	case PARAMETER_OBJECT_OF_TEXTS:
-		if (!is_object_of_texts(value))
+		if (!value_is_object_of_texts(value))
 			buf_printf(why, "\"%s\" must be an object of strings. ", parameter->name);
 		break;
 	}

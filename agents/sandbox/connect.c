@@ -1,4 +1,4 @@
-/* A further connection to the session of a sandbox. */
+/* Makes another connection to the session of a sandbox. */
 #include <errno.h>
 #include <stdio.h>
 #include <sys/socket.h>

@@ -1,4 +1,4 @@
-/* A sandbox, from its making to its end. */
+/* Makes a sandbox, watches its session, and frees it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -27,7 +27,7 @@ static void sandbox_cancel_start_timeout(struct sandbox *sandbox)
 	sandbox->start_timeout_timer = NULL;
 }
 
-/* It is not ready: why. */
+/* Reports that the sandbox could not be made, and why. */
 static void sandbox_report_start_failure(struct sandbox *sandbox, const char *why)
 {
 	sandbox_cancel_start_timeout(sandbox);
@@ -41,7 +41,10 @@ static void sandbox_close_hold_connection(struct sandbox *sandbox)
 	close_fd(&sandbox->session_hold_fd);
 }
 
-/* The session has hung up. When it was never ready, the launcher knows the reason. */
+/*
+ * Handles the end of the connection to the session. If the session was never ready, the launcher reports the reason
+ * when it exits.
+ */
 static void sandbox_on_session_end(struct sandbox *sandbox)
 {
 	sandbox_close_hold_connection(sandbox);
@@ -51,7 +54,7 @@ static void sandbox_on_session_end(struct sandbox *sandbox)
 		sandbox_report_start_failure(sandbox, "the session has ended at once");
 }
 
-/* The launcher hangs, or the session that it has made: what both wait for may never come. */
+/* Gives up a sandbox that is not ready in time, because the launcher or the session hangs. */
 static void sandbox_on_start_timeout(void *data)
 {
 	struct sandbox *sandbox = data;
@@ -102,7 +105,8 @@ static void sandbox_on_session_message(void *data, uint32_t events)
 
 void sandbox_ask_usage(struct sandbox *sandbox)
 {
-	if (sandbox->id && sandbox->session_hold_fd >= 0) /* fails when the session has ended, or is too busy now */
+	/* fails if the session has ended, or if its socket buffer is full */
+	if (sandbox->id && sandbox->session_hold_fd >= 0)
 		(void)session_client_send(sandbox->session_hold_fd, json_pack("{s:s}", "op", "usage"), NULL, 0);
 }
 
@@ -115,7 +119,7 @@ static void sandbox_on_launcher_exit(void *data, const char *text)
 		sandbox_report_start_failure(sandbox, text[0] ? text : "callgate session create has failed");
 }
 
-static int sandbox_start(struct sandbox *sandbox, const struct sandbox_options *options)
+static int sandbox_start_session(struct sandbox *sandbox, const struct sandbox_options *options)
 {
 	_cleanup_close_ int session_fd = -1;
 	int pair[2], r;
@@ -152,7 +156,7 @@ int sandbox_create(struct loop *loop, const struct sandbox_options *options, str
 	*sandbox = (struct sandbox){.loop = loop, .options = *options, .session_hold_fd = -1};
 	sandbox->options.arguments = NULL;
 	sandbox->options.callgate_path = NULL;
-	r = sandbox_start(sandbox, options);
+	r = sandbox_start_session(sandbox, options);
 	if (r < 0)
 		sandbox_free(sandbox);
 	else

@@ -11,28 +11,28 @@
 #include "base/cleanup.h"
 #include "base/installed.h"
 
-#define FILEOP_PROGRAM "callgate-files" /* agents/files/ */
-#define FILEOP_ANSWER_VALUES_MAX 4000000 /* JSON values in an answer: a listing of 100,000 entries */
+#define FILEOP_PROGRAM_NAME "callgate-files" /* see agents/files/ */
+#define FILEOP_ANSWER_VALUES_MAX 4000000     /* JSON values in an answer; enough to list 100,000 entries */
 #define FILEOP_ANSWER_DEPTH_MAX 16
 
 struct fileop {
 	struct sandbox_program *program;
 	struct fileop_handler handler;
-	struct buf request_line; /* the request, which comes before content */
+	struct buf request_line; /* the request as JSON, which is written before any content */
 	size_t request_line_sent_bytes;
-	struct buf answer_line; /* of the answers, incomplete */
-	json_t *answer;  /* the last one; NULL: there is none */
+	struct buf answer_line; /* the incomplete last line of the program's stderr */
+	json_t *answer;         /* the program's answer; NULL: not received yet */
 	bool content_has_ended, is_paused;
 };
 
 int fileop_find_program(char ret_path[PATH_MAX])
 {
-	return installed_find_file(FILEOP_PROGRAM, ret_path);
+	return installed_find_file(FILEOP_PROGRAM_NAME, ret_path);
 }
 
 /* ---- input ---- */
 
-/* Writes what comes before the content. True: it is written. */
+/* Writes the request line as far as there is room. True: all of it is written. */
 static bool fileop_write_request_line(struct fileop *fileop)
 {
 	ssize_t taken = 0;
@@ -42,7 +42,7 @@ static bool fileop_write_request_line(struct fileop *fileop)
 					      fileop->request_line.data + fileop->request_line_sent_bytes,
 					      fileop->request_line.len - fileop->request_line_sent_bytes);
 		if (taken <= 0)
-			return false; /* it has no room, or has ended, which on_end tells */
+			return false; /* no room, or the program has ended, which on_end reports */
 		fileop->request_line_sent_bytes += (size_t)taken;
 	}
 	if (fileop->content_has_ended)
@@ -78,7 +78,7 @@ void fileop_pause_output(struct fileop *fileop, bool is_paused)
 
 /* ---- output ---- */
 
-/* One line. The event of a watch is told at once, the answer at the end of the program. */
+/* Handles a line of the program's stderr. An event of a watch is reported at once, the answer when the program ends. */
 static void fileop_handle_line(struct fileop *fileop, const char *text, size_t len)
 {
 	const bool is_small = json_is_within_bounds(text, len, FILEOP_ANSWER_VALUES_MAX, FILEOP_ANSWER_DEPTH_MAX);
@@ -95,11 +95,11 @@ static void fileop_handle_line(struct fileop *fileop, const char *text, size_t l
 static void fileop_parse_answer_lines(struct fileop *fileop, const char *bytes, size_t len)
 {
 	struct buf *line = &fileop->answer_line;
-	size_t begin = 0, searched = line->len; /* of the bytes before there is no end of a line */
+	size_t begin = 0, searched = line->len; /* searched: so many bytes are known to have no newline */
 	const char *end;
 
 	if (line->len + len > FILEOP_ANSWER_BYTES_MAX)
-		return; /* it is no JSON any more: on_end says that there is no answer */
+		return; /* the answer is too long: it becomes invalid, and fileop_on_end() reports that */
 	buf_add(line, bytes, len);
 	while (!line->failed && (end = memchr(line->data + searched, '\n', line->len - searched))) {
 		fileop_handle_line(fileop, line->data + begin, (size_t)(end - line->data) - begin);
@@ -142,7 +142,7 @@ static void fileop_on_end(void *data, const json_t *result)
 	const json_t *answer = json_object_get(fileop->answer, "answer");
 	const json_t *error = json_object_get(fileop->answer, "error");
 	const char *message = json_string_value(json_object_get(fileop->answer, "message"));
-	const char *why = json_string_value(json_object_get(json_object_get(result, "error"), "message"));
+	const char *session_error = json_string_value(json_object_get(json_object_get(result, "error"), "message"));
 	int number = json_is_integer(error) && json_integer_value(error) > 0 && json_integer_value(error) < 4096
 			     ? (int)json_integer_value(error)
 			     : EIO;
@@ -151,9 +151,9 @@ static void fileop_on_end(void *data, const json_t *result)
 		fileop->handler.on_answer(fileop->handler.data, 0, NULL, answer);
 	else
 		fileop->handler.on_answer(fileop->handler.data, number,
-					  message ? message
-					  : why   ? why
-						  : "the sandbox gave no answer",
+					  message         ? message
+					  : session_error ? session_error
+							  : "the sandbox gave no answer",
 					  NULL);
 	fileop_free(fileop);
 }

@@ -9,13 +9,12 @@
 #include "agents/sandbox/sandbox.h"
 #include "base/cleanup.h"
 
-#define TERMINAL_END_OF_FILE_KEY '\4' /* of a terminal in its usual mode */
+#define TERMINAL_END_OF_FILE_KEY '\4' /* Ctrl-D, in the terminal's default mode */
 
-void stdin_queue_init(struct stdin_queue *input, struct loop *loop, bool is_awaited, void (*on_room)(void *data),
+void stdin_queue_init(struct stdin_queue *input, struct loop *loop, bool awaits_fd, void (*on_room)(void *data),
 		      void *data)
 {
-	*input =
-		(struct stdin_queue){.loop = loop, .fd = -1, .awaits_fd = is_awaited, .on_room = on_room, .data = data};
+	*input = (struct stdin_queue){.loop = loop, .fd = -1, .awaits_fd = awaits_fd, .on_room = on_room, .data = data};
 }
 
 void stdin_queue_close(struct stdin_queue *input)
@@ -33,28 +32,29 @@ void stdin_queue_release(struct stdin_queue *input)
 	input->pending_bytes = NULL;
 }
 
-/* Writes what is queued. */
+/* Writes queued bytes until the descriptor would block. */
 static void stdin_queue_flush(struct stdin_queue *input)
 {
 	if (input->fd < 0)
 		return;
-	while (input->at < input->end) {
-		ssize_t done = write(input->fd, input->pending_bytes + input->at, input->end - input->at);
+	while (input->pending_begin < input->pending_end) {
+		ssize_t done = write(input->fd, input->pending_bytes + input->pending_begin,
+				     input->pending_end - input->pending_begin);
 
 		if (done < 0 && errno == EINTR)
 			continue;
 		if (done < 0 && errno != EAGAIN) {
-			stdin_queue_close(input); /* EPIPE: the program has closed it */
+			stdin_queue_close(input); /* EPIPE: the program has closed its stdin */
 			return;
 		}
 		if (done < 0)
 			break;
-		input->at += (size_t)done;
+		input->pending_begin += (size_t)done;
 	}
-	if (input->at == input->end)
-		input->at = input->end = 0;
-	if ((input->end == 0 && input->closes_when_written) ||
-	    loop_set_events(input->source, input->end > 0 ? EPOLLOUT : 0) < 0)
+	if (input->pending_begin == input->pending_end)
+		input->pending_begin = input->pending_end = 0;
+	if ((input->pending_end == 0 && input->closes_when_empty) ||
+	    loop_set_events(input->source, input->pending_end > 0 ? EPOLLOUT : 0) < 0)
 		stdin_queue_close(input);
 }
 
@@ -64,7 +64,7 @@ static void stdin_queue_on_writable(void *data, uint32_t events)
 
 	(void)events;
 	stdin_queue_flush(input);
-	if (!input->on_room_is_due || (input->end > 0 && input->fd >= 0))
+	if (!input->on_room_is_due || (input->pending_end > 0 && input->fd >= 0))
 		return;
 	input->on_room_is_due = false;
 	input->on_room(input->data);
@@ -79,28 +79,32 @@ int stdin_queue_open(struct stdin_queue *input, int fd)
 	input->source = loop_add_source(input->loop, fd, 0, stdin_queue_on_writable, input);
 	if (!input->source)
 		return -errno;
-	/* When more was offered than there was room for, the end of the flush is reported by an event. */
+	/* If on_room is due, the bytes are written by the event's callback, which then calls on_room. */
 	if (input->on_room_is_due)
 		return loop_set_events(input->source, EPOLLOUT);
 	stdin_queue_flush(input);
 	return 0;
 }
 
-/* Queues at most `room` bytes in all. Returns as stdin_queue_write(). */
-static ssize_t stdin_queue_append(struct stdin_queue *input, const char *bytes, size_t len, size_t room)
+/*
+ * Queues bytes until the queue has queue_bytes_max. Returns how many bytes were queued, or -errno: -EPIPE: stdin is
+ * closed.
+ */
+static ssize_t stdin_queue_append(struct stdin_queue *input, const char *bytes, size_t len, size_t queue_bytes_max)
 {
-	if ((input->fd < 0 && !input->awaits_fd) || input->closes_when_written)
+	if ((input->fd < 0 && !input->awaits_fd) || input->closes_when_empty)
 		return -EPIPE;
 	if (!input->pending_bytes && !(input->pending_bytes = malloc(SANDBOX_INPUT_BYTES_MAX + 1)))
 		return -ENOMEM;
-	if (input->at > 0) {
-		memmove(input->pending_bytes, input->pending_bytes + input->at, input->end - input->at);
-		input->end -= input->at;
-		input->at = 0;
+	if (input->pending_begin > 0) {
+		memmove(input->pending_bytes, input->pending_bytes + input->pending_begin,
+			input->pending_end - input->pending_begin);
+		input->pending_end -= input->pending_begin;
+		input->pending_begin = 0;
 	}
-	len = len < room - input->end ? len : room - input->end;
-	memcpy(input->pending_bytes + input->end, bytes, len);
-	input->end += len;
+	len = len < queue_bytes_max - input->pending_end ? len : queue_bytes_max - input->pending_end;
+	memcpy(input->pending_bytes + input->pending_end, bytes, len);
+	input->pending_end += len;
 	return (ssize_t)len;
 }
 
@@ -112,7 +116,7 @@ ssize_t stdin_queue_write(struct stdin_queue *input, const char *bytes, size_t l
 		return taken;
 	input->on_room_is_due = (size_t)taken < len;
 	stdin_queue_flush(input);
-	/* Flushed at once: the event comes all the same, so that on_room is never called from here. */
+	/* Waits for the event even if all was written at once, so that on_room is never called from this function. */
 	if (input->on_room_is_due && input->fd >= 0 && loop_set_events(input->source, EPOLLOUT) < 0)
 		stdin_queue_close(input);
 	return input->fd < 0 && !input->awaits_fd ? -EPIPE : taken;
@@ -124,6 +128,6 @@ void stdin_queue_finish(struct stdin_queue *input, bool is_terminal)
 
 	if (is_terminal)
 		(void)stdin_queue_append(input, key, 1, SANDBOX_INPUT_BYTES_MAX + 1);
-	input->closes_when_written = true;
+	input->closes_when_empty = true;
 	stdin_queue_flush(input);
 }

@@ -1,6 +1,6 @@
 /*
- * The process `callgate session create`. It exits when the session serves clients, which is a process of its own then,
- * or when it could not be made.
+ * Runs `callgate session create`, which exits as soon as the session serves clients or could not be made. The session
+ * is a process of its own.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +16,7 @@
 #include "agents/sandbox/private.h"
 #include "base/cleanup.h"
 
-#define LAUNCHER_STDERR_BYTES_MAX 4096u /* of its messages, what is kept */
+#define LAUNCHER_STDERR_BYTES_MAX 4096u /* kept of the command's messages */
 #define LAUNCHER_ARGUMENTS_MAX 256u
 #define LAUNCHER_HOLD_FD 3
 #define LAUNCHER_HOLD_FD_TEXT "3"
@@ -24,32 +24,35 @@
 struct launcher {
 	pid_t pid;
 	int pid_fd, stderr_fd;
-	struct loop_source *exit, *stderr_data;
-	char text[LAUNCHER_STDERR_BYTES_MAX + 1];
-	size_t len;
-	void (*on_exit)(void *data, const char *text); /* NULL: forgotten */
+	struct loop_source *exit_source, *stderr_source;
+	char stderr_text[LAUNCHER_STDERR_BYTES_MAX + 1];
+	size_t stderr_len;
+	void (*on_exit)(void *data, const char *text); /* NULL: launcher_detach() was called */
 	void *data;
 };
 
 static void launcher_free(struct launcher *launcher)
 {
-	loop_remove_source(launcher->exit);
-	loop_remove_source(launcher->stderr_data);
+	loop_remove_source(launcher->exit_source);
+	loop_remove_source(launcher->stderr_source);
 	cleanup_close(&launcher->pid_fd);
 	cleanup_close(&launcher->stderr_fd);
 	free(launcher);
 }
 
-/* Reads messages, of which the first ones are kept. False: there is nothing to read now. */
+/*
+ * Reads the command's messages, of which the first LAUNCHER_STDERR_BYTES_MAX bytes are kept. False: nothing to read
+ * now.
+ */
 static bool launcher_read_stderr(struct launcher *launcher)
 {
-	char rest[LAUNCHER_STDERR_BYTES_MAX];
-	size_t room = LAUNCHER_STDERR_BYTES_MAX - launcher->len;
-	ssize_t got = read(launcher->stderr_fd, room ? launcher->text + launcher->len : rest,
-			   room ? room : sizeof(rest)); /* O_NONBLOCK */
+	char dropped[LAUNCHER_STDERR_BYTES_MAX];
+	size_t room = LAUNCHER_STDERR_BYTES_MAX - launcher->stderr_len;
+	ssize_t got = read(launcher->stderr_fd, room ? launcher->stderr_text + launcher->stderr_len : dropped,
+			   room ? room : sizeof(dropped)); /* O_NONBLOCK */
 
 	if (got > 0 && room)
-		launcher->len += (size_t)got;
+		launcher->stderr_len += (size_t)got;
 	return got > 0;
 }
 
@@ -59,8 +62,8 @@ static void launcher_on_stderr(void *data, uint32_t events)
 
 	(void)events;
 	if (!launcher_read_stderr(launcher)) {
-		loop_remove_source(launcher->stderr_data); /* its end */
-		launcher->stderr_data = NULL;
+		loop_remove_source(launcher->stderr_source); /* end of file */
+		launcher->stderr_source = NULL;
 	}
 }
 
@@ -71,14 +74,14 @@ static void launcher_on_exit(void *data, uint32_t events)
 	(void)events;
 	if (waitpid(launcher->pid, NULL, WNOHANG) == 0)
 		return;
-	/* A process that has kept stderr open must not keep this one busy: what fits into a pipe. */
+	/* Reads as much as a pipe holds, and no more: another process may have stderr open and write on for ever. */
 	for (int i = 0; i < 16 && launcher_read_stderr(launcher); i++)
 		;
-	while (launcher->len > 0 && launcher->text[launcher->len - 1] == '\n')
-		launcher->len--;
-	launcher->text[launcher->len] = '\0';
+	while (launcher->stderr_len > 0 && launcher->stderr_text[launcher->stderr_len - 1] == '\n')
+		launcher->stderr_len--;
+	launcher->stderr_text[launcher->stderr_len] = '\0';
 	if (launcher->on_exit)
-		launcher->on_exit(launcher->data, launcher->text);
+		launcher->on_exit(launcher->data, launcher->stderr_text);
 	launcher_free(launcher);
 }
 
@@ -90,27 +93,30 @@ void launcher_detach(struct launcher *launcher)
 
 void launcher_kill(struct launcher *launcher)
 {
-	(void)kill(launcher->pid, SIGKILL); /* not reaped yet: launcher_on_exit() frees the launcher */
+	/* the pid is valid until launcher_on_exit(), which reaps the process and frees the launcher */
+	(void)kill(launcher->pid, SIGKILL);
 }
 
-static int launcher_spawn(struct launcher *launcher, const struct sandbox_options *options, int holder_fd,
-			  int stderr_fd)
+static int launcher_spawn_command(struct launcher *launcher, const struct sandbox_options *options, int holder_fd,
+				  int stderr_fd)
 {
-	char files[PATH_MAX];
-	const char *const head[] = {"callgate", "session", "create", "--hold-fd", LAUNCHER_HOLD_FD_TEXT, "-x", files};
-	/* Without a program for files that can be trusted, the sandbox has none, and such requests fail. */
-	const size_t fixed = sizeof(head) / sizeof(head[0]) - (fileop_find_program(files) < 0 ? 2 : 0);
+	char fileop_path[PATH_MAX];
+	const char *const fixed_arguments[] = {"callgate", "session",  "create", "--hold-fd", LAUNCHER_HOLD_FD_TEXT,
+					       "-x",       fileop_path};
+	/* If callgate-files is missing, or others could have replaced it, it is not granted, and file requests fail. */
+	const size_t fixed_count =
+		sizeof(fixed_arguments) / sizeof(fixed_arguments[0]) - (fileop_find_program(fileop_path) < 0 ? 2 : 0);
 	const char *argv[LAUNCHER_ARGUMENTS_MAX + 1] = {NULL};
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attributes;
 	sigset_t set;
 	int error;
 
-	memcpy(argv, head, fixed * sizeof(head[0]));
+	memcpy(argv, fixed_arguments, fixed_count * sizeof(fixed_arguments[0]));
 	for (size_t i = 0; options->arguments && options->arguments[i]; i++) {
-		if (fixed + i >= LAUNCHER_ARGUMENTS_MAX)
+		if (fixed_count + i >= LAUNCHER_ARGUMENTS_MAX)
 			return -E2BIG;
-		argv[fixed + i] = options->arguments[i];
+		argv[fixed_count + i] = options->arguments[i];
 	}
 	error = posix_spawn_file_actions_init(&actions);
 	if (error)
@@ -132,7 +138,7 @@ static int launcher_spawn(struct launcher *launcher, const struct sandbox_option
 		error = posix_spawn_file_actions_adddup2(&actions, stderr_fd, 2);
 	if (error == 0)
 		error = posix_spawn_file_actions_adddup2(&actions, holder_fd, LAUNCHER_HOLD_FD);
-	if (error == 0) /* posix_spawn(3) does not change the texts */
+	if (error == 0) /* posix_spawn(3) does not change the arguments */
 		error = posix_spawn(&launcher->pid, options->callgate_path, &actions, &attributes,
 				    (char *const *)(uintptr_t)argv, environ);
 	(void)posix_spawn_file_actions_destroy(&actions);
@@ -140,16 +146,16 @@ static int launcher_spawn(struct launcher *launcher, const struct sandbox_option
 	return -error;
 }
 
-/* Watches the process. A failure leaves it unwatched: it is killed and reaped. */
+/* Watches the process' end and its stderr. 0 or -errno; then the caller kills and reaps the process. */
 static int launcher_watch_process(struct loop *loop, struct launcher *launcher)
 {
 	launcher->pid_fd = (int)syscall(SYS_pidfd_open, launcher->pid, 0U);
 	if (launcher->pid_fd >= 0)
-		launcher->exit = loop_add_source(loop, launcher->pid_fd, EPOLLIN, launcher_on_exit, launcher);
-	if (launcher->exit)
-		launcher->stderr_data =
+		launcher->exit_source = loop_add_source(loop, launcher->pid_fd, EPOLLIN, launcher_on_exit, launcher);
+	if (launcher->exit_source)
+		launcher->stderr_source =
 			loop_add_source(loop, launcher->stderr_fd, EPOLLIN, launcher_on_stderr, launcher);
-	return launcher->stderr_data ? 0 : -errno;
+	return launcher->stderr_source ? 0 : -errno;
 }
 
 int launcher_start(struct loop *loop, const struct sandbox_options *options, int holder_fd,
@@ -161,13 +167,16 @@ int launcher_start(struct loop *loop, const struct sandbox_options *options, int
 	if (!launcher)
 		return -ENOMEM;
 	*launcher = (struct launcher){.pid_fd = -1, .stderr_fd = -1, .on_exit = on_exit, .data = data};
-	/* posix_spawn(3) takes numbers from 4 on: LAUNCHER_HOLD_FD is overwritten before. */
+	/*
+	 * A descriptor of this pipe may be LAUNCHER_HOLD_FD: in the child, the pipe is duplicated to stderr before
+	 * LAUNCHER_HOLD_FD is overwritten.
+	 */
 	r = pipe2(pipe_fd, O_CLOEXEC) < 0 ? -errno : 0;
 	if (r == 0) {
 		launcher->stderr_fd = pipe_fd[0];
 		r = fcntl(pipe_fd[0], F_SETFL, O_NONBLOCK) < 0 ? -errno : 0;
 		if (r == 0)
-			r = launcher_spawn(launcher, options, holder_fd, pipe_fd[1]);
+			r = launcher_spawn_command(launcher, options, holder_fd, pipe_fd[1]);
 		(void)close(pipe_fd[1]);
 	}
 	if (r == 0) {

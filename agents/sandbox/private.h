@@ -11,25 +11,26 @@ struct launcher;
 
 struct sandbox {
 	struct loop *loop;
-	struct sandbox_options options; /* `arguments` and `callgate` are not kept */
-	int session_hold_fd;            /* the connection that holds the session; -1: it has ended */
+	struct sandbox_options options; /* without `arguments` and `callgate_path`, which are not kept */
+	int session_hold_fd;            /* the connection that keeps the session alive; -1: the session has ended */
 	struct loop_source *hold_source;
-	struct launcher *launcher;      /* NULL: it has exited */
-	struct loop_timer *start_timeout_timer; /* NULL: it is ready, or could not be made */
-	char *id, *workdir;             /* owned; NULL: it is not ready */
+	struct launcher *launcher;              /* NULL: the launcher has exited */
+	struct loop_timer *start_timeout_timer; /* NULL: the sandbox is ready, or could not be made */
+	char *id, *workdir;                     /* owned; NULL: the sandbox is not ready */
 	struct sandbox_program *programs; /* list */
 };
 
-/* ---- launcher.c: callgate session create, while it runs ---- */
+/* ---- launcher.c: the process `callgate session create` ---- */
 
 /*
- * Starts it with holder_fd, borrowed. It frees itself when it has exited, and calls on_exit before, with what it has
- * printed on stderr, unless launcher_detach() was called. 0 or -errno.
+ * Starts `callgate session create`, which inherits holder_fd (borrowed), the session's end of the connection that keeps
+ * it alive. When the process has exited, on_exit gets what it wrote to stderr, unless launcher_detach() was called, and
+ * the launcher is freed. 0 or -errno.
  */
 int launcher_start(struct loop *loop, const struct sandbox_options *options, int holder_fd,
 		   void (*on_exit)(void *data, const char *text), void *data, struct launcher **ret_launcher);
 void launcher_detach(struct launcher *launcher);
-/* Kills it. on_exit is called as if it had exited by itself. */
+/* Kills the process. on_exit is called as after any exit. */
 void launcher_kill(struct launcher *launcher);
 
 /* ---- connect.c ---- */

@@ -1,6 +1,6 @@
 /*
- * A program in a sandbox: a connection to the session, and the pipes of its stdin, stdout and stderr. Callbacks may
- * free it, so each function that calls one holds a reference.
+ * A program in a sandbox: a connection to the session, and the pipes of the program's stdin, stdout and stderr.
+ * Callbacks may free the program, so a function that calls one holds a reference.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -17,40 +17,41 @@
 #include "keeper/session-client.h"
 
 #define PROGRAM_READ_BUFFER_BYTES 65536
-#define PROGRAM_RECONNECT_DELAY_MS 2 /* when too many clients are waiting to be accepted */
+#define PROGRAM_RECONNECT_DELAY_MS 2 /* before connecting again, when the session's backlog is full */
 #define PROGRAM_CONNECT_ATTEMPTS_MAX 2500
-#define PROGRAM_TERMINAL_QUIET_MS 100 /* how long a terminal is read after the program's end, when nothing comes */
-#define PROGRAM_TERMINAL_REST_BYTES_MAX (256 << 10) /* more than the kernel keeps of what is written to a terminal */
+#define PROGRAM_TERMINAL_QUIET_MS 100 /* after the program's end, a terminal that is quiet for so long is closed */
+/* read from a terminal after the program's end: more than the kernel buffers */
+#define PROGRAM_TERMINAL_REMAINING_BYTES_MAX (256 << 10)
 
 struct program_output {
-	int fd; /* -1: it has ended */
+	int fd; /* -1: the stream has ended */
 	struct loop_source *source;
-	int remaining_bytes;          /* how much to read still; -1: to its end */
+	int remaining_bytes;          /* bytes that may still be read; -1: all until end of file */
 	bool had_no_data_since_check; /* nothing was read since program_check_terminal_quiet() was called last */
 };
 
 struct sandbox_program {
 	struct sandbox *sandbox;
-	struct sandbox_program *next, **at; /* the sandbox' list */
-	struct sandbox_program_options options; /* only callbacks and data */
+	struct sandbox_program *next, **link;   /* in sandbox->programs; link: the pointer to this program */
+	struct sandbox_program_options options; /* only the callbacks and `data` are kept */
 	unsigned reference_count;
-	bool is_freed, end_was_told, is_paused;
+	bool is_freed, end_is_reported, output_is_paused;
 	bool has_terminal;
-	struct winsize terminal_size;   /* of the terminal */
-	struct loop_timer *quiet_timer; /* the terminal's last output is awaited */
-	int socket_fd; /* -1: not connected yet, or no more */
+	struct winsize terminal_size;
+	struct loop_timer *quiet_timer; /* after the program's end, for its last output on the terminal */
+	int socket_fd;                  /* connection to the session; -1: not connected yet, or closed */
 	struct loop_source *socket_source;
-	struct loop_timer *reconnect_timer; /* connects again */
+	struct loop_timer *reconnect_timer;
 	unsigned connect_attempts;
 	json_t *request; /* owned; NULL: the program has started, so that it need not be sent again */
 	bool request_is_sent;
-	int child_stdio_fd[3]; /* the program's ends, until it has started */
+	int child_stdio_fd[3]; /* the program's ends of the pipes; -1 once it has started */
 	struct stdin_queue stdin_queue;
 	struct program_output outputs[SANDBOX_STREAM_MAX];
-	json_t *result;  /* owned; NULL: not told yet */
+	json_t *result; /* the session's answer about the program's end; owned; NULL: not received yet */
 };
 
-static void program_try_to_connect(void *data);
+static void program_on_reconnect_timer(void *data);
 
 /* ---- references ---- */
 
@@ -97,10 +98,10 @@ void sandbox_program_free(struct sandbox_program *program)
 	if (!program)
 		return;
 	program->is_freed = true;
-	*program->at = program->next;
+	*program->link = program->next;
 	if (program->next)
-		program->next->at = program->at;
-	program_close_socket(program); /* with which the session ends the program */
+		program->next->link = program->link;
+	program_close_socket(program); /* the session then ends the program */
 	program_close_child_fds(program);
 	stdin_queue_close(&program->stdin_queue);
 	program_cancel_quiet_timer(program);
@@ -111,40 +112,43 @@ void sandbox_program_free(struct sandbox_program *program)
 
 /* ---- the end ---- */
 
-/* Calls on_end when it has ended and all output was passed on. */
-static void program_check_end(struct sandbox_program *program)
+/* Calls on_end if the program has ended and all its output was passed on. */
+static void program_report_end_if_complete(struct sandbox_program *program)
 {
 	if (program->is_freed || !program->result || program->outputs[SANDBOX_STDOUT].fd >= 0 ||
-	    program->outputs[SANDBOX_STDERR].fd >= 0 || program->end_was_told)
+	    program->outputs[SANDBOX_STDERR].fd >= 0 || program->end_is_reported)
 		return;
 	stdin_queue_close(&program->stdin_queue);
 	program_cancel_quiet_timer(program);
-	program->end_was_told = true;
+	program->end_is_reported = true;
 	program->reference_count++;
 	program->options.on_end(program->options.data, program->result);
 	program_release(program);
 }
 
-/* The end of output on a terminal, see program_limit_remaining_output(). */
+/*
+ * After the program's end: closes its terminal if that had no output since the last check, otherwise checks again
+ * later.
+ */
 static void program_check_terminal_quiet(void *data)
 {
 	struct sandbox_program *program = data;
 	struct program_output *output = &program->outputs[SANDBOX_STDOUT];
 
 	program->quiet_timer = NULL;
-	if (output->had_no_data_since_check && !program->is_paused)
+	if (output->had_no_data_since_check && !program->output_is_paused)
 		program_output_close(output);
 	output->had_no_data_since_check = true;
 	if (output->fd >= 0)
 		program->quiet_timer = loop_add_timer(program->sandbox->loop, PROGRAM_TERMINAL_QUIET_MS,
 						      program_check_terminal_quiet, program);
-	program_check_end(program);
+	program_report_end_if_complete(program);
 }
 
 /*
- * What the program and its descendants have written is in the pipes now, for they are dead. A program to which they
- * have passed a pipe may go on writing, which is not this one's output. The kernel moves what was written to a terminal
- * a moment later, and reports the end if nothing else has the terminal open.
+ * Limits what is read after the program's end. The program and its descendants are dead, so all their output is in the
+ * pipes. Another program may have got a pipe from them; what it writes from now on is not read. Output on a terminal
+ * reaches the reader a moment later, so the terminal is read until it is quiet.
  */
 static void program_limit_remaining_output(struct sandbox_program *program)
 {
@@ -154,7 +158,7 @@ static void program_limit_remaining_output(struct sandbox_program *program)
 		if (output->fd < 0)
 			continue;
 		if (program->has_terminal) {
-			output->remaining_bytes = PROGRAM_TERMINAL_REST_BYTES_MAX;
+			output->remaining_bytes = PROGRAM_TERMINAL_REMAINING_BYTES_MAX;
 			program->quiet_timer = loop_add_timer(program->sandbox->loop, PROGRAM_TERMINAL_QUIET_MS,
 							      program_check_terminal_quiet, program);
 		} else if (ioctl(output->fd, FIONREAD, &output->remaining_bytes) < 0 || output->remaining_bytes == 0) {
@@ -163,14 +167,14 @@ static void program_limit_remaining_output(struct sandbox_program *program)
 	}
 }
 
-/* Takes the reference to the result. */
+/* Ends the program with the session's result. Takes the reference. */
 static void program_end_with_result(struct sandbox_program *program, json_t *result)
 {
 	program_close_socket(program);
 	program_close_child_fds(program);
 	program->result = result ? result : json_object();
 	program_limit_remaining_output(program);
-	program_check_end(program);
+	program_report_end_if_complete(program);
 }
 
 static void program_end_with_error(struct sandbox_program *program, const char *code, const char *message)
@@ -199,7 +203,7 @@ static void program_read_output(struct sandbox_program *program, enum sandbox_st
 	program->reference_count++;
 	if (got > 0)
 		program->options.on_output(program->options.data, stream, bytes, (size_t)got);
-	program_check_end(program);
+	program_report_end_if_complete(program);
 	program_release(program);
 }
 
@@ -217,11 +221,11 @@ static void program_on_stderr_readable(void *data, uint32_t events)
 
 void sandbox_program_pause_output(struct sandbox_program *program, bool paused)
 {
-	if (program->is_paused == paused)
+	if (program->output_is_paused == paused)
 		return;
-	program->is_paused = paused;
+	program->output_is_paused = paused;
 	for (int i = 0; i < SANDBOX_STREAM_MAX; i++)
-		if (program->outputs[i].source) /* fails when there is no memory: then it goes on as it was */
+		if (program->outputs[i].source) /* fails when out of memory: reading goes on as before */
 			(void)loop_set_events(program->outputs[i].source, paused ? 0 : EPOLLIN);
 }
 
@@ -269,14 +273,14 @@ static int program_start_terminal_io(struct sandbox_program *program, int master
 	output->fd = master_fd;
 	if (r < 0)
 		return r;
-	output->source = loop_add_source(loop, output->fd, program->is_paused ? 0 : EPOLLIN, program_on_stdout_readable,
-					 program);
+	output->source = loop_add_source(loop, output->fd, program->output_is_paused ? 0 : EPOLLIN,
+					 program_on_stdout_readable, program);
 	return !output->source || ioctl(master_fd, TIOCSWINSZ, &program->terminal_size) < 0 ? -errno : 0;
 }
 
 /* ---- the connection ---- */
 
-/* Sends a message to the session, and takes the reference to it. */
+/* Sends a message to the session. Takes the reference. 0 or -errno: -ESRCH: the program has ended. */
 static int program_send_message(struct sandbox_program *program, json_t *message)
 {
 	int r = program->result ? -ESRCH : program->request_is_sent ? 0 : -EAGAIN;
@@ -297,8 +301,10 @@ int sandbox_program_request_denials(struct sandbox_program *program)
 	return program_send_message(program, json_pack("{s:s}", "op", "denials"));
 }
 
-/* The program runs. Takes the master side of its terminal, -1: it has none. */
-static void program_on_start(struct sandbox_program *program, const json_t *answer, int master_fd)
+/*
+ * Handles the session's message that the program has started. Takes the master side of its terminal; -1: no terminal.
+ */
+static void program_on_start_message(struct sandbox_program *program, const json_t *answer, int master_fd)
 {
 	const json_int_t pid = json_integer_value(json_object_get(answer, "pid"));
 	const json_int_t number = json_integer_value(json_object_get(answer, "program"));
@@ -321,16 +327,16 @@ static void program_on_start(struct sandbox_program *program, const json_t *answ
 	}
 }
 
-static int program_connect_later(struct sandbox_program *program)
+static int program_schedule_reconnect(struct sandbox_program *program)
 {
 	program->reconnect_timer =
-		loop_add_timer(program->sandbox->loop, PROGRAM_RECONNECT_DELAY_MS, program_try_to_connect, program);
+		loop_add_timer(program->sandbox->loop, PROGRAM_RECONNECT_DELAY_MS, program_on_reconnect_timer, program);
 	return program->reconnect_timer ? 0 : -ENOMEM;
 }
 
 /*
- * The program was not started, since too many are being started: asks again. The kernel bounds how many descriptors of
- * a user are on their way through sockets. False: that is no reason, or it has been tried too often.
+ * Connects again later if the session answered "busy": the kernel limits how many descriptors of a user are in flight
+ * in sockets, and too many programs are being started. False: another answer, or too many attempts.
  */
 static bool program_retry_if_busy(struct sandbox_program *program, const json_t *answer)
 {
@@ -342,7 +348,7 @@ static bool program_retry_if_busy(struct sandbox_program *program, const json_t 
 		return false;
 	program_close_socket(program);
 	program->request_is_sent = false;
-	return program_connect_later(program) == 0;
+	return program_schedule_reconnect(program) == 0;
 }
 
 static void program_on_session_message(void *data, uint32_t events)
@@ -370,12 +376,12 @@ static void program_on_session_message(void *data, uint32_t events)
 		program_release(program);
 		json_decref(answer);
 	} else {
-		program_on_start(program, answer, master_fd);
+		program_on_start_message(program, answer, master_fd);
 		json_decref(answer);
 	}
 }
 
-/* Sends the request. 0 or -errno. */
+/* Sends the session the request to start the program. 0 or -errno. */
 static int program_send_request(struct sandbox_program *program)
 {
 	int r;
@@ -390,20 +396,20 @@ static int program_send_request(struct sandbox_program *program)
 	return r;
 }
 
-/* Connects and sends the request. 0, also when it has to be done again later, or -errno. */
+/* Connects to the session and sends the request. 0, also if another attempt follows later, or -errno. */
 static int program_connect(struct sandbox_program *program)
 {
 	int fd = sandbox_connect(program->sandbox);
 
 	if (fd == -EAGAIN && ++program->connect_attempts < PROGRAM_CONNECT_ATTEMPTS_MAX)
-		return program_connect_later(program);
+		return program_schedule_reconnect(program);
 	if (fd < 0)
 		return fd;
 	program->socket_fd = fd;
 	return program_send_request(program);
 }
 
-static void program_try_to_connect(void *data)
+static void program_on_reconnect_timer(void *data)
 {
 	struct sandbox_program *program = data;
 	int r;
@@ -428,23 +434,23 @@ static json_t *program_make_request(const struct sandbox_program_options *option
 	if (options->has_terminal)
 		terminal = json_pack("{s:i, s:i}", "columns", (int)(options->columns & USHRT_MAX), "rows",
 				     (int)(options->rows & USHRT_MAX));
-	/* "O" takes another reference to env, which nothing here changes. */
+	/* "O" takes a reference to env, which is not changed. */
 	return json_pack("{s:s, s:o, s:O*, s:s*, s:I, s:o*}", "op", "exec", "argv", argv, "env",
 			 (json_t *)(uintptr_t)options->env, "cwd", options->cwd, "wall_ms",
 			 (json_int_t)(options->time_limit_ms < INT64_MAX ? options->time_limit_ms : 0), "terminal",
 			 terminal);
 }
 
-/* Makes a pipe of which this process has one end, *ret_fd, O_NONBLOCK. */
+/* Makes a pipe between this process, which gets *ret_fd (O_NONBLOCK), and a program. 0 or -errno. */
 static int program_make_pipe(bool for_input, int *ret_fd, int *ret_child_fd)
 {
-	int fd[2], own = for_input ? 1 : 0;
+	int fd[2], own_end = for_input ? 1 : 0;
 
 	if (pipe2(fd, O_CLOEXEC) < 0)
 		return -errno;
-	*ret_fd = fd[own];
-	*ret_child_fd = fd[1 - own];
-	return fcntl(fd[own], F_SETFL, O_NONBLOCK) < 0 ? -errno : 0;
+	*ret_fd = fd[own_end];
+	*ret_child_fd = fd[1 - own_end];
+	return fcntl(fd[own_end], F_SETFL, O_NONBLOCK) < 0 ? -errno : 0;
 }
 
 static int program_open_streams(struct sandbox_program *program, bool stdin_is_open)
@@ -490,7 +496,7 @@ int sandbox_start_program(struct sandbox *sandbox, const struct sandbox_program_
 		return -ENOMEM;
 	*program = (struct sandbox_program){.sandbox = sandbox,
 					    .next = sandbox->programs,
-					    .at = &sandbox->programs,
+					    .link = &sandbox->programs,
 					    .reference_count = 1,
 					    .options = {.on_start = options->on_start,
 							.on_output = options->on_output,
@@ -503,7 +509,7 @@ int sandbox_start_program(struct sandbox *sandbox, const struct sandbox_program_
 					    .outputs = {{.fd = -1, .remaining_bytes = -1},
 							{.fd = -1, .remaining_bytes = -1}}};
 	if (sandbox->programs)
-		sandbox->programs->at = &program->next;
+		sandbox->programs->link = &program->next;
 	sandbox->programs = program;
 	program->has_terminal = options->has_terminal;
 	stdin_queue_init(&program->stdin_queue, sandbox->loop, options->has_terminal, program_on_stdin_room, program);

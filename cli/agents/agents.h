@@ -4,11 +4,11 @@
 
 #include "cli/options.h"
 
-#define AGENTS_FILE_NAME "callgate-agents"
+#define AGENTS_EXECUTABLE_NAME "callgate-agents"
 
 /*
- * Executes callgate-agents in this process: its arguments are the role, the path of this executable, and `arguments`.
- * Returns only on failure: the exit status, with a message printed.
+ * Executes callgate-agents in place of this program. Its arguments are the role, the path of this executable, and
+ * `arguments`. Returns only on failure: the exit status, after printing an error.
  */
 int agents_execute(const char *role, const struct cli_list *arguments);
 

@@ -20,7 +20,7 @@ int agents_execute(const char *role, const struct cli_list *arguments)
 		return CLI_ERROR;
 	}
 	self[len] = '\0';
-	if (installed_find_file(AGENTS_FILE_NAME, program) < 0) {
+	if (installed_find_file(AGENTS_EXECUTABLE_NAME, program) < 0) {
 		cli_print_error(role, INSTALLED_UNTRUSTED, program);
 		return CLI_ERROR;
 	}

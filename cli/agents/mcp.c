@@ -1,4 +1,4 @@
-/* callgate mcp: checks the options and the policy, so that a mistake is told once, at the start. */
+/* callgate mcp: checks the options and the policy, so that a mistake is reported once, and executes callgate-agents. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,22 +13,22 @@
 #define MCP_SANDBOXES_DEFAULT 16
 #define MCP_SANDBOXES_MAX 256
 #define MCP_IDLE_TIMEOUT_DEFAULT_NS UINT64_C(900000000000)
-#define MCP_PROFILE_DEFAULT "extended" /* interpreters, compilers and tools: what models expect */
+#define MCP_PROFILE_DEFAULT "extended" /* interpreters, compilers and tools, which models expect */
 #define NS_PER_MS UINT64_C(1000000)
 
-struct mcp_options {
-	const char *audit_dir; /* in main's argv; NULL: no logs */
-	uint64_t idle_ns, sandboxes;
+struct mcp_command_line {
+	const char *audit_dir; /* borrowed from argv; NULL: no logs */
+	uint64_t idle_timeout_ns, sandboxes_max;
 };
 
-static int mcp_set_idle(const struct cli_given *given, void *idle_ns)
+static int mcp_set_idle_timeout(const struct cli_given *given, void *idle_timeout_ns)
 {
-	if (text_parse_duration(given->value, idle_ns) < 0 || *(uint64_t *)idle_ns < NS_PER_MS)
+	if (text_parse_duration(given->value, idle_timeout_ns) < 0 || *(uint64_t *)idle_timeout_ns < NS_PER_MS)
 		return cli_refuse_value(given, "is no time; write one such as 30s, 15m or 1h");
 	return 0;
 }
 
-static int mcp_set_count(const struct cli_given *given, void *count)
+static int mcp_set_sandbox_count(const struct cli_given *given, void *count)
 {
 	if (text_parse_number(given->value, 1, MCP_SANDBOXES_MAX, count) < 0)
 		return cli_refuse_value(given, "is no number from 1 to 256");
@@ -45,18 +45,19 @@ static int mcp_set_audit_dir(const struct cli_given *given, void *path)
 	return 0;
 }
 
-#define FIELD_OFFSET(member) offsetof(struct mcp_options, member)
+#define FIELD_OFFSET(member) offsetof(struct mcp_command_line, member)
 
 static const struct cli_option mcp_table[] = {
-	{"sandboxes", 0, "N", "at most N sandboxes at a time; default 16", mcp_set_count, FIELD_OFFSET(sandboxes), 0},
-	{"idle", 0, "TIME", "end a sandbox that no call has used for TIME; default 15m", mcp_set_idle,
-	 FIELD_OFFSET(idle_ns), 0},
+	{"sandboxes", 0, "N", "at most N sandboxes at a time; default 16", mcp_set_sandbox_count,
+	 FIELD_OFFSET(sandboxes_max), 0},
+	{"idle", 0, "TIME", "end a sandbox that no call has used for TIME; default 15m", mcp_set_idle_timeout,
+	 FIELD_OFFSET(idle_timeout_ns), 0},
 	{"audit-dir", 0, "DIR", "write the audit log of each sandbox into DIR", mcp_set_audit_dir,
 	 FIELD_OFFSET(audit_dir), 0},
 	{0},
 };
 
-/* The name of an option of mcp_table that the argument is, with or without "=VALUE"; NULL: it is none. */
+/* Finds the option in mcp_table that an argument names, with or without "=VALUE". NULL: no option of mcp_table. */
 static const struct cli_option *mcp_find_own_option(const char *argument)
 {
 	const size_t len = strcspn(argument, "=");
@@ -68,17 +69,21 @@ static const struct cli_option *mcp_find_own_option(const char *argument)
 	return NULL;
 }
 
-/* The command line for callgate-agents: own options in one form, "--", and the policy's as they were given. */
-static int mcp_make_arguments(int argc, char *const *given, const struct mcp_options *options, bool names_no_policy,
-			      struct cli_list *list)
+/*
+ * Makes the arguments of callgate-agents: the options of mcp_table as "--NAME VALUE", "--", and the policy's options as
+ * they were given. 0, or not 0 when out of memory.
+ */
+static int mcp_make_agents_arguments(int argc, char *const *given, const struct mcp_command_line *options,
+				     bool names_no_policy, struct cli_list *list)
 {
 	int error = cli_list_add_owned(list, strdup("--sandboxes"));
 
-	error = error ? error : cli_list_add_owned(list, cli_format("%llu", (unsigned long long)options->sandboxes));
+	error = error ? error
+		      : cli_list_add_owned(list, cli_format("%llu", (unsigned long long)options->sandboxes_max));
 	error = error ? error : cli_list_add_owned(list, strdup("--idle-ms"));
 	error = error ? error
-		      : cli_list_add_owned(list,
-					   cli_format("%llu", (unsigned long long)(options->idle_ns / NS_PER_MS)));
+		      : cli_list_add_owned(
+				list, cli_format("%llu", (unsigned long long)(options->idle_timeout_ns / NS_PER_MS)));
 	if (options->audit_dir) {
 		error = error ? error : cli_list_add_owned(list, strdup("--audit-dir"));
 		error = error ? error : cli_list_add_owned(list, strdup(options->audit_dir));
@@ -97,7 +102,7 @@ static int mcp_make_arguments(int argc, char *const *given, const struct mcp_opt
 	return error;
 }
 
-/* Whether the policy can be loaded; what is wrong with it is printed. */
+/* True when the policy can be loaded. Otherwise prints what is wrong with it. */
 static bool mcp_policy_is_valid(const struct cli_policy_options *policy_options)
 {
 	_cleanup_host_ struct cli_host host = {0};
@@ -108,7 +113,8 @@ static bool mcp_policy_is_valid(const struct cli_policy_options *policy_options)
 
 int cli_main_mcp(int argc, char **argv)
 {
-	struct mcp_options options = {.idle_ns = MCP_IDLE_TIMEOUT_DEFAULT_NS, .sandboxes = MCP_SANDBOXES_DEFAULT};
+	struct mcp_command_line options = {.idle_timeout_ns = MCP_IDLE_TIMEOUT_DEFAULT_NS,
+					   .sandboxes_max = MCP_SANDBOXES_DEFAULT};
 	_cleanup_policy_options_ struct cli_policy_options policy = {0};
 	_cleanup_list_ struct cli_list arguments = {0};
 	const struct cli_syntax syntax = {
@@ -138,7 +144,7 @@ int cli_main_mcp(int argc, char **argv)
 	if ((names_no_policy && cli_list_add_owned(&policy.policy_names, strdup(MCP_PROFILE_DEFAULT)) < 0) ||
 	    !mcp_policy_is_valid(&policy))
 		return CLI_ERROR;
-	if (mcp_make_arguments(argc, given, &options, names_no_policy, &arguments) < 0) {
+	if (mcp_make_agents_arguments(argc, given, &options, names_no_policy, &arguments) < 0) {
 		cli_print_error("mcp", "out of memory");
 		return CLI_ERROR;
 	}

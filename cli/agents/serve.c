@@ -1,6 +1,6 @@
 /*
- * callgate serve: checks what the command line says, makes the listening socket, and executes callgate-agents with
- * both. That takes this process' place: a key of the command line is not seen in a list of processes any longer.
+ * callgate serve: checks the command line, makes the listening socket, and executes callgate-agents in place of this
+ * program. Lists of processes then show the arguments of callgate-agents, which have no API key.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -22,7 +22,7 @@
 #include "base/text.h"
 #include "cli/agents/agents.h"
 
-#define SERVE_BACKLOG 512
+#define SERVE_LISTEN_BACKLOG 512
 #define SERVE_KEY_FILE_BYTES_MAX (1u << 20)
 
 struct serve_options {
@@ -62,7 +62,7 @@ static int serve_refuse_address(const char *text)
 	return CLI_ERROR;
 }
 
-/* "ADDRESS:PORT" of the loopback. False: it is something else. */
+/* Parses "ADDRESS:PORT". False: invalid, or not an address of the loopback interface. */
 static bool serve_parse_address(const char *text, struct sockaddr_storage *ret_address, socklen_t *ret_len)
 {
 	struct sockaddr_in *v4 = (struct sockaddr_in *)ret_address;
@@ -89,7 +89,7 @@ static bool serve_parse_address(const char *text, struct sockaddr_storage *ret_a
 	       ntohl(v4->sin_addr.s_addr) >> 24 == 127;
 }
 
-/* Removes a socket that nothing listens at any more. */
+/* Removes a unix socket if no process listens on it any more. */
 static void serve_remove_stale_socket(const struct sockaddr_un *address)
 {
 	_cleanup_close_ int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -100,7 +100,7 @@ static void serve_remove_stale_socket(const struct sockaddr_un *address)
 		(void)unlink(address->sun_path);
 }
 
-/* A listening socket, owned by the caller; -1 after a message. */
+/* Listens on a unix socket. A descriptor owned by the caller; -1: failed, and an error was printed. */
 static int serve_listen_at_path(const char *path)
 {
 	_cleanup_close_ int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -118,13 +118,13 @@ static int serve_listen_at_path(const char *path)
 	mask = umask(0177); /* only this user may connect */
 	r = fd < 0 ? -1 : bind(fd, (struct sockaddr *)&address, sizeof(address));
 	(void)umask(mask);
-	if (r == 0 && listen(fd, SERVE_BACKLOG) == 0)
+	if (r == 0 && listen(fd, SERVE_LISTEN_BACKLOG) == 0)
 		return steal_fd(&fd);
 	cli_print_error("serve", "cannot listen at %s: %s", path, strerror(errno));
 	return -1;
 }
 
-static int serve_listen(const char *text)
+static int serve_listen_at_address(const char *text)
 {
 	_cleanup_close_ int fd = -1;
 	struct sockaddr_storage address;
@@ -140,20 +140,20 @@ static int serve_listen(const char *text)
 	fd = socket(address.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd >= 0)
 		(void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-	if (fd >= 0 && bind(fd, (struct sockaddr *)&address, len) == 0 && listen(fd, SERVE_BACKLOG) == 0)
+	if (fd >= 0 && bind(fd, (struct sockaddr *)&address, len) == 0 && listen(fd, SERVE_LISTEN_BACKLOG) == 0)
 		return steal_fd(&fd);
 	cli_print_error("serve", "cannot listen at %s: %s", text, strerror(errno));
 	return -1;
 }
 
-/* Writes the port to the file, which appears when it is complete. */
+/* Writes the port, or the unix socket's path, to a file, which appears when it is complete. 0 or -errno. */
 static int serve_write_port(const char *path, const char *listen_text, int fd)
 {
 	_cleanup_free_ char *new_path = cli_format("%s.new", path), *text = NULL;
 	_cleanup_close_ int file_fd = -1;
 	union {
 		struct sockaddr any;
-		struct sockaddr_in v4; /* its port is where that of sockaddr_in6 is */
+		struct sockaddr_in v4; /* sin_port and sin6_port have the same offset */
 		struct sockaddr_in6 v6;
 		struct sockaddr_un local;
 	} address = {.v6 = {0}};
@@ -175,12 +175,12 @@ static int serve_write_port(const char *path, const char *listen_text, int fd)
 
 /* ---- the keys ---- */
 
-static json_t *serve_make_key(const char *key)
+static json_t *serve_make_list_of_one_key(const char *key)
 {
 	return json_pack("{s:[{s:s, s:s}]}", "keys", "name", "default", "key", key);
 }
 
-/* Owned by the caller; NULL after a message. */
+/* Reads API keys from a file: JSON, or one key in a line. A new reference; NULL: failed, and an error was printed. */
 static json_t *serve_read_keys(const char *path)
 {
 	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
@@ -200,7 +200,7 @@ static json_t *serve_read_keys(const char *path)
 	}
 	if (len > 0 && text[0] != '{') {
 		text[strcspn(text, "\r\n")] = '\0';
-		keys = serve_make_key(text);
+		keys = serve_make_list_of_one_key(text);
 	} else if (len > 0) {
 		keys = json_loads(text, JSON_REJECT_DUPLICATES, &error);
 	}
@@ -210,34 +210,35 @@ static json_t *serve_read_keys(const char *path)
 	return keys;
 }
 
-/* ---- */
+/* ---- options of callgate-agents ---- */
 
-/* The options of callgate-agents. Owned by the caller; NULL after a message. */
+/* Makes the options of callgate-agents. A new reference; NULL: failed, and an error was printed. */
 static json_t *serve_make_options(const struct serve_options *options)
 {
 	char tree[PATH_MAX] = "";
-	json_t *limits = options->key_file ? serve_read_keys(options->key_file) : serve_make_key(options->api_key);
+	json_t *keys_and_limits =
+		options->key_file ? serve_read_keys(options->key_file) : serve_make_list_of_one_key(options->api_key);
 	const char *templates = PKGDATADIR "/templates";
 	uint64_t count;
 
-	if (!limits)
+	if (!keys_and_limits)
 		return NULL;
 	if (options->sandboxes) {
 		if (text_parse_number(options->sandboxes, 1, 10000, &count) < 0) {
 			cli_print_error("serve", "--sandboxes %s: is no number from 1 to 10000", options->sandboxes);
-			json_decref(limits);
+			json_decref(keys_and_limits);
 			return NULL;
 		}
-		(void)json_object_set_new(limits, "sandboxes", json_integer((json_int_t)count));
+		(void)json_object_set_new(keys_and_limits, "sandboxes", json_integer((json_int_t)count));
 	}
 	if (installed_get_sibling_path("agents/templates", tree) && access(tree, F_OK) == 0)
-		templates = tree; /* configure makes it a link to the source tree */
+		templates = tree; /* a symbolic link to the source tree, made by configure */
 	return json_pack("{s:s, s:s*, s:s*, s:o}", "templates", templates, "own_templates", options->templates,
-			 "audit_dir", options->audit_dir, "limits", limits);
+			 "audit_dir", options->audit_dir, "limits", keys_and_limits);
 }
 
-/* Puts the options into a file without a name. A descriptor owned by the caller, or -errno. */
-static int serve_write_options(const json_t *options)
+/* Writes the options to a memfd, since they have API keys. A descriptor owned by the caller, or -errno. */
+static int serve_write_options_to_memfd(const json_t *options)
 {
 	_cleanup_close_ int fd = memfd_create("callgate-options", MFD_CLOEXEC);
 	_cleanup_free_ char *text = json_dumps(options, JSON_COMPACT);
@@ -252,10 +253,10 @@ static int serve_write_options(const json_t *options)
 	return steal_fd(&fd);
 }
 
-static int serve_execute(int options_fd, int listen_fd)
+static int serve_execute_agents(int options_fd, int listen_fd)
 {
 	const struct cli_list no_arguments = {0};
-	/* Out of the way of each other. */
+	/* Numbers from 10 on, so that neither dup2(2) closes the other descriptor. */
 	int high_options = fcntl(options_fd, F_DUPFD_CLOEXEC, 10), high_listen = fcntl(listen_fd, F_DUPFD_CLOEXEC, 10);
 
 	if (high_options >= 0 && high_listen >= 0 && dup2(high_options, E2B_OPTIONS_FD) >= 0 &&
@@ -268,7 +269,7 @@ static int serve_execute(int options_fd, int listen_fd)
 static int serve_start(const struct serve_options *options)
 {
 	_cleanup_json_ json_t *given = serve_make_options(options);
-	_cleanup_close_ int listen_fd = given ? serve_listen(options->listen) : -1;
+	_cleanup_close_ int listen_fd = given ? serve_listen_at_address(options->listen) : -1;
 	_cleanup_close_ int options_fd = -1;
 	int r = 0;
 
@@ -280,12 +281,12 @@ static int serve_start(const struct serve_options *options)
 		cli_print_error("serve", "cannot write %s: %s", options->port_file, strerror(-r));
 		return CLI_ERROR;
 	}
-	options_fd = serve_write_options(given);
+	options_fd = serve_write_options_to_memfd(given);
 	if (options_fd < 0) {
 		cli_print_error("serve", "cannot hand over the options: %s", strerror(-options_fd));
 		return CLI_ERROR;
 	}
-	return serve_execute(options_fd, listen_fd);
+	return serve_execute_agents(options_fd, listen_fd);
 }
 
 int cli_main_serve(int argc, char **argv)

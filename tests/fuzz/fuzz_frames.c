@@ -42,7 +42,7 @@ static bool on_line(void *data, const char *line, size_t len)
 static void read_in_steps(const struct buf *input, size_t step, struct got *got)
 {
 	const struct frames_handler handler = {on_output, on_line, got};
-	struct frames frames = {0};
+	struct frames_parser frames = {0};
 
 	frames_init(&frames, NONCE);
 	for (size_t at = 0; at < input->len; at += step)
