@@ -34,7 +34,7 @@ static void context_release(struct context *context)
 	free(context);
 }
 
-/* ---- one run ---- */
+/* ---- end of a run ---- */
 
 static void run_free(struct context_run *run)
 {

@@ -28,7 +28,8 @@ struct language {
 	const char *name;
 	enum language_kind kind;
 	const char *default_interpreter;
-	const char *boot_file, *source_file; /* files of agents/runner/; boot_file is on the command line; NULL: none */
+	const char *boot_file;   /* file of agents/runner/ whose text is on the command line; NULL: none */
+	const char *source_file; /* file of agents/runner/ whose text is sent through stdin */
 	const char *source_option;
 	const char *run_request_mode;                  /* the mode in a run's request */
 	const char *lazy_parts[RUNNER_LAZY_PARTS_MAX]; /* python_PART.py, which the runner compiles on first use */
@@ -99,7 +100,7 @@ static int runner_read_file(const char *name, char **ret_text)
 	return r;
 }
 
-/* ---- input ---- */
+/* ---- input of the interpreter ---- */
 
 /*
  * Writes pending input, as far as the queue of the interpreter's stdin takes it. After an error the input is dropped:
@@ -148,7 +149,7 @@ static void input_add_shell_quoted(struct buf *input, const char *text)
 	buf_puts(input, "'");
 }
 
-/* ---- the start ---- */
+/* ---- start of an interpreter ---- */
 
 static void input_add_modules_to_import(struct context *context)
 {

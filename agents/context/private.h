@@ -32,7 +32,7 @@ struct context {
 	struct loop *loop;
 	struct sandbox *sandbox;
 	const struct language *language;
-	char *cwd, *interpreter; /* owned; NULL: the default */
+	char *cwd, *interpreter; /* owned; NULL: the default directory or interpreter */
 	json_t *env, *modules_to_import; /* owned */
 	bool forks_for_each_run;
 	struct sandbox_program *interpreter_program; /* NULL: no interpreter runs */

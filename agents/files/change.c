@@ -25,7 +25,7 @@ int change_make_parents(const char *path)
 	if (!parent)
 		return -ENOMEM;
 	if (strlen(parent) >= PATH_MAX)
-		return -ENAMETOOLONG; /* bounds the recursion, which goes up to the root */
+		return -ENAMETOOLONG; /* a longer path would make the recursion below too deep */
 	for (size_t len = strlen(parent); len > 1 && parent[len - 1] == '/'; len--)
 		parent[len - 1] = '\0';
 	if (!*parent || entry_is_directory(parent))
@@ -88,7 +88,9 @@ int files_remove(struct files_job *job)
 
 /* ---- move ---- */
 
-/* Arguments of change_copy_tree_entry(), which nftw(3) cannot pass: the target's path, and the length of the source's path. */
+/*
+ * Arguments of change_copy_tree_entry(), which nftw(3) cannot pass: the target's path, and the length of the source's.
+ */
 static struct {
 	const char *target_path;
 	size_t source_path_len;

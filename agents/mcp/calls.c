@@ -34,7 +34,7 @@ uint64_t call_get_timeout_ms(const struct tool_call *call)
 	return (uint64_t)call_get_number(call, "timeout_seconds", MCP_TIMEOUT_S_DEFAULT) * 1000;
 }
 
-/* ---- the end ---- */
+/* ---- end of a call ---- */
 
 static void call_free(struct tool_call *call)
 {
@@ -102,7 +102,7 @@ void calls_free_all(struct mcp *mcp)
 		call_free(mcp->calls);
 }
 
-/* ---- the start ---- */
+/* ---- start of a call ---- */
 
 static void call_start_tool(struct tool_call *call)
 {
@@ -186,7 +186,7 @@ void calls_continue_with_sandbox(struct mcp_sandbox *sandbox)
 	}
 }
 
-/* ---- what a result says ---- */
+/* ---- parts of a result ---- */
 
 void call_add_text(struct tool_call *call, const char *text, size_t len)
 {

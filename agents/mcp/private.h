@@ -10,9 +10,9 @@
 #include "base/buf.h"
 
 #define MCP_CALLS_MAX 64u                 /* tool calls in progress */
-#define MCP_OUTPUT_BYTES_MAX (256u << 10) /* shown of stdout, and of stderr, in a result; more is only counted */
+#define MCP_OUTPUT_BYTES_MAX (256u << 10) /* bytes shown of stdout, and of stderr; more are only counted */
 #define MCP_FILE_BYTES_MAX (8u << 20)     /* largest file that a call can read or write */
-#define MCP_RESULT_BYTES_MAX (16u << 20)  /* of all values and images that one run_code shows */
+#define MCP_RESULT_BYTES_MAX (16u << 20) /* size of all values and images that one run_code shows */
 #define MCP_LIST_ENTRIES_MAX 2000u
 #define MCP_LANGUAGE_COUNT 3
 #define MCP_TIMEOUT_S_DEFAULT 60

@@ -110,7 +110,7 @@ void sandbox_program_free(struct sandbox_program *program)
 	program_release(program);
 }
 
-/* ---- the end ---- */
+/* ---- end of a program ---- */
 
 /* Calls on_end if the program has ended and all its output was passed on. */
 static void program_report_end_if_complete(struct sandbox_program *program)
@@ -278,7 +278,7 @@ static int program_start_terminal_io(struct sandbox_program *program, int master
 	return !output->source || ioctl(master_fd, TIOCSWINSZ, &program->terminal_size) < 0 ? -errno : 0;
 }
 
-/* ---- the connection ---- */
+/* ---- connection to the session ---- */
 
 /* Sends a message to the session. Takes the reference. 0 or -errno: -ESRCH: the program has ended. */
 static int program_send_message(struct sandbox_program *program, json_t *message)
@@ -420,7 +420,7 @@ static void program_on_reconnect_timer(void *data)
 		program_end_with_error(program, "session_ended", strerror(-r));
 }
 
-/* ---- the start ---- */
+/* ---- start of a program ---- */
 
 static json_t *program_make_request(const struct sandbox_program_options *options)
 {
