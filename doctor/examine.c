@@ -102,7 +102,7 @@ static void doctor_fork_trial(struct doctor *doctor, const struct trial *trial)
 	ended = pid < 0 ? -ECHILD : probe_wait_for_child(pid, TRIAL_TIMEOUT_MS, &status);
 	doctor_report_unreported_probes(doctor, trial, ended, status);
 	(void)killtree(TRIAL_KILL_TIMEOUT_MS,
-		       __WALL); /* kills what the trial left; only uninterruptible sleep survives */
+		       __WALL); /* kills processes that the trial left behind */
 }
 
 static bool doctor_probe_works(const struct doctor *doctor, enum probe probe)

@@ -1,6 +1,6 @@
 /*
- * Finds out what this machine offers a run, by trying. Each trial runs in a child process with a time limit: it leaves
- * nothing behind, and may hang or be killed.
+ * Finds out by trials what this machine offers a run. Each trial runs in a child process with a time limit, because a
+ * trial may hang or be killed. A trial leaves nothing behind.
  */
 #ifndef CALLGATE_DOCTOR_EXAMINE_H
 #define CALLGATE_DOCTOR_EXAMINE_H
@@ -84,7 +84,7 @@ struct doctor {
 struct doctor *doctor_run_all_trials(void);
 void doctor_free(struct doctor *doctor);
 
-/* The names in messages and --json. Static. */
+/* Return the names of a probe and of the state of a finding, for messages and --json. Static. */
 const char *probe_get_name(enum probe probe);
 const char *finding_get_state_name(enum finding_state state);
 

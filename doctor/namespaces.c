@@ -1,7 +1,7 @@
 /*
- * The trial of namespaces. It makes them as a run does: all but the network namespace by one clone(2). If that fails, a
- * process unshares them one by one, first the user namespace, which gives the capabilities for the others. In each
- * namespace the process then does what a run does there.
+ * The trial of namespaces. Makes namespaces as a run does: all but the network namespace by one clone(2). If that
+ * fails, a process unshares them one by one, first the user namespace, which gives the capabilities for the others. In
+ * each namespace the process then does what a run does in such a namespace.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -90,7 +90,7 @@ static int probe_raise_loopback(void)
 	return -namespaces_raise_loopback(fd);
 }
 
-/* Makes what view/attach.c makes: a detached tmpfs, and in it a copy of mounts. Returns the tmpfs or -errno. */
+/* Makes a detached tmpfs and, in it, a copy of mounts, as view/attach.c does. Returns the tmpfs or -errno. */
 static int probe_make_tree(struct trial_shared_page *page)
 {
 	int r = mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ? -errno : 0;
@@ -109,7 +109,7 @@ static int probe_make_tree(struct trial_shared_page *page)
 	return steal_fd(&tmpfs);
 }
 
-/* In the new pid namespace: mounts a procfs, which must show this process by its pid there, 1 or 2. */
+/* Mounts a procfs in the new pid namespace. The procfs must show the calling process by its new pid, 1 or 2. */
 static _Noreturn void probe_mount_proc(struct trial_shared_page *page, int tmpfs)
 {
 	int proc = mounts_create_fs("proc", NULL, 0), r = proc < 0 ? proc : mounts_attach_copy(proc, tmpfs, "proc");

@@ -22,7 +22,7 @@ void finding_set_state(struct doctor *doctor, enum probe probe, enum finding_sta
 	va_list arguments;
 
 	va_start(arguments, format);
-	/* A text longer than finding->text is cut. */
+	/* A text longer than finding->explanation is cut. */
 	(void)vsnprintf(finding->explanation, sizeof(finding->explanation), format, arguments);
 	va_end(arguments);
 	finding->error_number = error;
@@ -34,7 +34,7 @@ void probe_set_failing(struct doctor *doctor, enum probe probe, int error, const
 	finding_set_state(doctor, probe, FINDING_FAILS, error, "%s: %s", what, strerror(error));
 }
 
-/* Sleeps between two polls. pidfds, which need no polling, may not be available. */
+/* Sleeps between two polls of a child. A pidfd would need no polling, but may not be available. */
 static void probe_sleep_briefly(void)
 {
 	const struct timespec moment = {.tv_nsec = 200000};

@@ -13,7 +13,7 @@
 #define YAMA_SCOPE_FILE "/proc/sys/kernel/yama/ptrace_scope"
 #define STEP_TIMEOUT_MS 1000
 
-/* Forks a child that sleeps until it is killed. It is made dumpable, as the program is: privs_drop_all() reset that. */
+/* Forks a child that sleeps until it is killed. Makes the child dumpable, as a program is, after privs_drop_all(). */
 static pid_t probe_fork_idle(void)
 {
 	pid_t pid = fork();
@@ -57,7 +57,7 @@ void probe_target_memory(struct doctor *doctor)
 
 	if (pid < 0)
 		return;
-	/* Tried again until it works: before the child is dumpable, it cannot be read. */
+	/* Tries again until the child is dumpable: before that its memory cannot be read. */
 	while (process_vm_readv(pid, &local, 1, &remote, 1, 0) != 1 && ++tries < 100)
 		(void)usleep(500);
 	here++;

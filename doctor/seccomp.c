@@ -35,7 +35,7 @@
 #define STEP_TIMEOUT_MS 500
 #define PROBE_RESPONSE_VALUE 424242
 
-/* Installs a filter: `action` for getppid(2), allow for the rest. Only our own code runs: arch is not checked. */
+/* Installs a filter: `action` for getppid(2), allow for other calls. Does not check arch: only callgate's code runs. */
 static long probe_install_filter(unsigned long flags, unsigned action)
 {
 	struct sock_filter code[] = {
@@ -94,7 +94,7 @@ struct listener_shared_page {
 	ino_t inode;
 };
 
-/* The child that makes the notified call. It shares the descriptor table, as a program does before its filter. */
+/* Runs the child, which makes notified calls. The child shares its parent's descriptors, and so the listener. */
 static _Noreturn void probe_run_listener_child(struct listener_shared_page *page)
 {
 	long listener = probe_install_filter(SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV,
@@ -217,7 +217,7 @@ void probe_seccomp_listener(struct doctor *doctor)
 
 /* ---- filters on this process ---- */
 
-/* Tries the calls that the profile of a container may refuse. `refused`: the names of those that failed. */
+/* Tries the calls that the profile of a container may refuse. refused: the names of the calls that failed. */
 static void probe_find_refused_calls(char *refused, size_t size)
 {
 	char from = 1, to = 0;

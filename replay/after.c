@@ -3,7 +3,7 @@
 
 #include "replay/query.h"
 
-/* The entries that reading path[at] of a question fires. */
+/* Returns the bits of the after_read entries that are fired by reading query->paths[at]. */
 static uint32_t after_find_path(const struct policy *policy, const struct query *query, size_t at)
 {
 	const struct query_path *path = &query->paths[at];
@@ -65,7 +65,7 @@ bool query_fire_after_entry_of_event(const struct query_judge *judge, const stru
 	if (len <= 0)
 		return true;
 	found = policy_find_entries_fired_by_read(policy, path, (size_t)len);
-	/* the call was perhaps a rename(2) */
+	/* if the call was a rename(2) of a directory, files below the path fire entries, too */
 	below = policy_find_entries_fired_by_read_below(policy, path, (size_t)len);
 	for (unsigned i = 0; i < count; i++)
 		if (below & UINT32_C(1) << i && after_record_is_about_entry(record, policy_get_after_label(policy, i)))

@@ -20,8 +20,8 @@ struct query_judge {
 	const struct policy *policy;
 	struct arena arena;
 	/*
-	 * The directories and links that the view shows, whatever is granted at them. A node with has_grant is a
-	 * directory.
+	 * The directories and links that the view shows. has_grant of a node has another meaning than in a policy's
+	 * tree: the node is a directory.
 	 */
 	struct path_tree shown_names;
 };
@@ -123,7 +123,7 @@ static bool judge_is_directory(const struct query_judge *judge, const char *path
 
 /* ---- one path ---- */
 
-/* As view_judge_place() in view/judge.c, without a view. */
+/* Judges a path as view_judge_place() in view/judge.c does, without a view. */
 static struct policy_decision judge_path(const struct query_judge *judge, const char *path, size_t len, unsigned want)
 {
 	struct policy_decision decision;
@@ -139,7 +139,7 @@ static struct policy_decision judge_path(const struct query_judge *judge, const 
 }
 
 /*
- * The length of `written` up to the end of its first component that the canonical path does not have. 0: there is none.
+ * The length of `written` up to the end of its first component that the canonical path lacks. 0: it lacks none.
  */
 static size_t judge_get_len_to_fork(const char *written, const struct query_path *path)
 {
@@ -153,7 +153,7 @@ static size_t judge_get_len_to_fork(const char *written, const struct query_path
 	return same + strcspn(written + same, "/");
 }
 
-/* Replaces a link whose target is known at the start of `path`. True when there was one. */
+/* Replaces a link at the start of `path` by its target, if the target is known. True: `path` was changed. */
 static bool judge_follow_link(const struct query_judge *judge, char path[PATH_MAX])
 {
 	char target[PATH_MAX];
@@ -259,7 +259,10 @@ static enum judged judge_denial_of_missing_path(const struct query_judge *judge,
 	return JUDGED_UNKNOWN; /* some calls look for the file before they ask the rules, others after that */
 }
 
-/* Whether the name leads to another object than in the run: a redirect is new, or gone. One to itself is none. */
+/*
+ * Whether the path leads to another object than in the run: only one of the two policies redirects the path. A redirect
+ * of a path to the same path does not count.
+ */
 static bool judge_redirect_differs_from_run(const struct query_judge *judge, const struct query *query,
 					    const char *path)
 {
@@ -329,7 +332,7 @@ static void answer_add_verdict(struct query_answer *answer, bool allow, size_t a
 	answer->rules[answer->rule_count++] = rule;
 }
 
-/* Judges the renames of directories and the making of symbolic links, as far as rules decide them. */
+/* Judges the rename of a directory, or the making of a symbolic link, as far as rules decide. */
 static void judge_dir_rename_or_symlink(const struct query_judge *judge, const struct query *query,
 					struct query_answer *answer)
 {

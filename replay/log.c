@@ -7,13 +7,13 @@
 
 #include "base/cleanup.h"
 
-#define LOG_FILES_MAX 100000u /* a file may name an earlier one as the next */
+#define LOG_FILES_MAX 100000u /* limits a circle of files that name each other as the next file */
 
 struct log_walk {
 	const struct replay_reader *reader;
 	struct replay_log_state *state;
 	struct audit_reader *line_reader;
-	char *buffer; /* owned; room for a line that scan_line_else_parse_json() writes anew */
+	char *buffer; /* owned; room for a line that scan_line_else_parse_json() rewrites */
 	struct verify verify; /* not used when damage is allowed */
 	char *next_path;      /* owned; the path of the file in which the log goes on; NULL: none */
 	bool is_later_file;   /* the file is not the log's first */
@@ -41,7 +41,7 @@ static int log_handle_header(struct log_walk *walk, struct audit_line *line)
 	return walk->reader->header ? walk->reader->header(walk->reader->ctx, line->json) : 0;
 }
 
-/* A lost line shows in the sequence numbers of the lines after it. Lines that were changed are found at the end. */
+/* Checks by the sequence number that no line before this one is missing. log_check_chain() finds changed lines. */
 static int log_check_order(struct log_walk *walk, const struct audit_line *line, const struct scan_record *record)
 {
 	uint64_t wanted = walk->next_seq;
@@ -54,7 +54,7 @@ static int log_check_order(struct log_walk *walk, const struct audit_line *line,
 		       : log_count_damage(walk, line->line_number, "records are missing before this line");
 }
 
-/* Notes the file in which the log goes on: it is beside this one. */
+/* Stores the path of the log's next file, which is in the same directory. */
 static int log_store_next_file(struct log_walk *walk, struct audit_line *line)
 {
 	const char *path = walk->reader->path, *slash = strrchr(path, '/'), *name;
@@ -99,7 +99,7 @@ static int log_check_end(struct log_walk *walk, uint64_t line)
 				 : log_count_damage(walk, line, "there is no trailer: the run goes on, or was killed");
 }
 
-/* Says what `callgate audit verify` would say. */
+/* Counts a broken hash chain as damage, described as by `callgate audit verify`. */
 static int log_check_chain(struct log_walk *walk)
 {
 	struct verify_finding finding;
@@ -117,7 +117,7 @@ static int log_check_chain(struct log_walk *walk)
 
 static int log_handle_line(struct log_walk *walk, struct audit_line *line)
 {
-	/* The newline is behind the text. */
+	/* + 1: the newline follows the text */
 	int r = walk->reader->allow_damaged ? 0 : verify_add_line(&walk->verify, line->text, line->len + 1);
 
 	if (r < 0)

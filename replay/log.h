@@ -11,11 +11,11 @@
 #include "audit/verify.h"
 
 struct replay_reader {
-	const char *path;   /* of the log; borrowed */
+	const char *path;   /* path of the log; borrowed */
 	bool allow_damaged; /* go on reading after damage */
 	/*
-	 * Called first, with the header, and then for each record; all texts are borrowed until the function returns. 0
-	 * or -errno, which ends reading. NULL: not wanted.
+	 * `header` is called once at first, then `record` for each record. Texts are borrowed until the function
+	 * returns. Return 0, or -errno to end reading. NULL: not called.
 	 */
 	int (*header)(void *ctx, const json_t *header);
 	int (*record)(void *ctx, const struct scan_record *record);
@@ -24,14 +24,14 @@ struct replay_reader {
 
 struct replay_log_state {
 	uint64_t record_count;
-	uint64_t damage_count;       /* places; with allow_damaged also lines that were skipped */
-	uint64_t first_damaged_line; /* of the first damage */
+	uint64_t damage_count;       /* number of damaged places; with allow_damaged also of skipped lines */
+	uint64_t first_damaged_line; /* line number of the first damage */
 	char first_damage[VERIFY_TEXT_SIZE]; /* a description of the first damage; "": none */
 };
 
 /*
- * 0 with the state, which is set in any case; -EBADMSG: damage; -ENOMSG: no log; or another -errno: of the file, or of
- * a function of the reader.
+ * Reads a log, and sets *ret_state in any case. Returns 0; -EBADMSG: the log is damaged; -ENOMSG: the file is no log;
+ * another -errno: the file cannot be read, or a function of `reader` returned that error.
  */
 int replay_read_log(const struct replay_reader *reader, struct replay_log_state *ret_state);
 

@@ -21,12 +21,12 @@
 #include "policy/policy.h"
 
 enum query_kind {
-	QUERY_RULES_DO_NOT_DECIDE,   /* no question to the rules; `why` is the reason */
-	QUERY_PATHS,   /* all of path[] must be allowed */
-	QUERY_CONNECT, /* host, port, udp */
-	QUERY_LISTEN,  /* port; any_port: the call was listen(2), which a rule for port 0 allows, too */
-	QUERY_REQUEST, /* host, port, method, request, upgrade */
-	QUERY_RESOLVE_NAME,    /* host: whether its name may be resolved */
+	QUERY_RULES_DO_NOT_DECIDE,   /* no question to the rules; why_not_judged says why */
+	QUERY_PATHS,   /* all of paths[] must be allowed */
+	QUERY_CONNECT, /* host_name, port_number, uses_udp */
+	QUERY_LISTEN,  /* port_number; any_port: the call was listen(2), which a rule for port 0 allows, too */
+	QUERY_REQUEST, /* host_name, port_number, http_method, request_path, upgrade */
+	QUERY_RESOLVE_NAME,    /* whether host_name may be resolved */
 	QUERY_KIND_MAX,
 };
 
@@ -36,29 +36,29 @@ enum query_kind {
 struct query_path {
 	unsigned wanted_rights;      /* one POLICY_ right */
 	size_t len;
-	size_t path_as_written_len;     /* 0: `written` is not set, because it would tell nothing about links */
-	char canonical_path[PATH_MAX];  /* canonical, in the view of the run */
-	char path_as_written[PATH_MAX]; /* absolute and normalised, where it differs from path: a link was followed */
+	size_t path_as_written_len;     /* 0: path_as_written is not set, because it tells nothing about links */
+	char canonical_path[PATH_MAX];  /* in the view of the run */
+	char path_as_written[PATH_MAX]; /* absolute, normalised; set if it differs from canonical_path */
 };
 
-/* Large: keep one and fill it for each record. */
+/* A question to a policy. The struct is large: keep one, and fill it anew for each record. */
 struct query {
 	enum query_kind kind;
 	char why_not_judged
 		[QUERY_REASON_MAX]; /* QUERY_RULES_DO_NOT_DECIDE: the reason on record, or "no_path", "close" */
-	bool was_allowed;           /* by the verdict on record */
+	bool was_allowed;           /* verdict on record */
 	bool was_found_absent;   /* the run found that no such file exists */
 	/* the call failed because the file exists: making it (EEXIST), writing to a directory (EISDIR) */
 	bool failed_because_exists;
 	bool was_redirected; /* the name led to a file at another host path */
 	bool was_read_as_public;   /* the file was read by a "public" rule: everybody on the host may read it */
 	bool is_no_longer_public; /* a "public" rule matched, but not everybody on the host may read the file */
-	bool is_file_of_callgate; /* callgate provided the file for the network, whatever the rules say of its name */
+	bool is_file_of_callgate; /* callgate provided the file for the network, whatever rules say */
 	bool is_open_call;    /* the call opened the file: if it is a directory, it may have been listed */
-	bool is_rename;  /* path[0] gets the name path[1] */
+	bool is_rename;  /* the file paths[0] gets the name paths[1] */
 	/* what the call did, as far as that can fire an entry of after_read: query_fire_after_entries() */
 	enum { QUERY_READS_NOTHING, QUERY_READS, QUERY_MOVES, QUERY_EXCHANGES } content;
-	bool was_allowed_but_failed;   /* the call was allowed, and failed */
+	bool was_allowed_but_failed;   /* the run allowed the call, which then failed */
 	size_t path_count;
 	size_t symlink_target_len; /* 0: the call makes no symbolic link */
 	unsigned port_number;
@@ -74,34 +74,34 @@ struct query {
 /* Fills *ret_query. 0, or -EBADMSG: the record is not one that callgate writes. */
 int query_read_record(const struct scan_record *record, struct query *ret_query);
 
-/* A policy with the names that its view shows. */
+/* A policy, with the names that the view of this policy would show. */
 struct query_judge;
 
-/* 0 with a judge that borrows the policy, or -ENOMEM. */
+/* Creates a judge, which borrows the policy. 0 or -ENOMEM. */
 int query_judge_create(const struct policy *policy, struct query_judge **ret_judge);
 void query_judge_free(struct query_judge *judge);
 
-#define QUERY_RULES_MAX (2 * QUERY_PATHS_MAX) /* for each path the rule of the name and that of its directory */
+#define QUERY_RULES_MAX (2 * QUERY_PATHS_MAX) /* for each path, its own rule and the rule of its directory */
 
 struct query_answer {
 	bool is_certain;     /* false: more than the rules decides, and only `why` counts */
 	const char *why;  /* without is_certain: a word for what decides besides the rules. Static */
 	bool is_allowed;
 	const char *reason;
-	size_t deciding_path; /* QUERY_PATHS: the path that decided */
+	size_t deciding_path; /* QUERY_PATHS: index in paths[] of the path that decided */
 	/* The labels of the rules that agree with the answer: of all denials, or of all grants. NULL: no rule */
 	const char *rules[QUERY_RULES_MAX];
 	size_t rule_count;
 };
 
-/* Judges anything but QUERY_RULES_DO_NOT_DECIDE. */
+/* Answers a question of any kind but QUERY_RULES_DO_NOT_DECIDE. */
 void query_judge(const struct query_judge *judge, const struct query *query, struct query_answer *ret_answer);
 
 /*
- * after_read: query_fire_after_entries() marks the entries of the judge's policy that a call fires, if the answer
- * allows the call. They count as fired in the answers to all later questions. query_fire_after_entry_of_event() does so
- * for the record of an entry that fired in the run, which comes before the record of the call. Call one of them for
- * each record, in the order of the log.
+ * Fire entries of after_read in the judge's policy: query_fire_after_entries() those that a call fires, if `answer`
+ * allows the call; query_fire_after_entry_of_event() the entry that fired in the run according to a record. Such a
+ * record comes before the record of the call. Fired entries change the answers to later questions. Call one of the two
+ * functions for each record, in the order of the log.
  */
 void query_fire_after_entries(const struct query_judge *judge, const struct query *query,
 			      const struct query_answer *answer);
@@ -110,8 +110,8 @@ bool query_fire_after_entry_of_event(const struct query_judge *judge, const stru
 const struct policy *query_judge_get_policy(const struct query_judge *judge);
 
 /*
- * Writes the path below /usr that a path below /bin, /lib and the like has where these are links to /usr. False: the
- * path is below none of them.
+ * Replaces /bin, /lib and the like at the start of a path by /usr/bin, /usr/lib and the like, for hosts where these
+ * directories are links into /usr. False: the path begins with none of them.
  */
 bool query_follow_merged_usr(const char *path, char out[PATH_MAX]);
 

@@ -1,4 +1,4 @@
-/* From a record to a question. */
+/* Makes a question to a policy from a record of a log. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -31,14 +31,14 @@ static int record_set_rules_do_not_decide(const struct scan_text *reason, const 
 
 /* ---- paths ---- */
 
-/* What the functions below return besides 0 and -EBADMSG. */
+/* What the functions that read paths return besides 0 and -EBADMSG. */
 enum {
 	RECORD_PATH_IS_UNRESOLVED = 1, /* the record lacks a path, or does not tell where it leads */
 	RECORD_PATH_IS_BELOW_PROC,        /* a path is in /proc, about which rules do not decide */
 	RECORD_PATH_IS_TERMINAL,    /* a path is a pseudoterminal's, about which rules do not decide */
 };
 
-/* Adds a canonical path. */
+/* Adds a canonical path to the question. */
 static int record_add_path(struct query *query, const struct scan_text *text, unsigned want)
 {
 	struct query_path *path = &query->paths[query->path_count];
@@ -58,8 +58,8 @@ static int record_add_path(struct query *query, const struct scan_text *text, un
 }
 
 /*
- * Keeps the path as the program wrote it, if it is absolute and its links led to another path. Leaves out paths with
- * ".." after a name, which may be a link.
+ * Stores the path as the program wrote it, if that path is absolute and its links led to another path. Leaves out a
+ * path with ".." after a name, because that name may be a link.
  */
 static int record_keep_written_path(struct query_path *path, const struct scan_text *written)
 {
@@ -91,8 +91,8 @@ static int record_read_path(struct query *query, const struct scan_path *path, u
 }
 
 /*
- * What follows, in the written path, the last component of the canonical path. NULL: the written path does not have
- * that component, or has it several times.
+ * Finds the last component of the canonical path in the written path, and returns what follows that component. NULL:
+ * the written path lacks that component, or has it several times.
  */
 static const char *record_find_rest(const char *canonical, const char *written)
 {
@@ -230,7 +230,7 @@ static bool record_is_loopback(const char *host)
 	return class && strcmp(class, "loopback") == 0;
 }
 
-/* Whether the address is the run's own, or of a port that the kernel chooses. */
+/* Whether the call connects to the run's own loopback, or the kernel was to choose the port. */
 static bool record_is_connect_within_run(const struct scan_record *record)
 {
 	char host[NET_HOST_MAX];
@@ -307,8 +307,8 @@ static bool record_is_file_of_callgate(const struct scan_record *record, const s
 }
 
 /*
- * Flags tell whether an open for writing reads as well. The log lacks those of openat2(2), which counts as reading:
- * what is fired too early denies more than the run would.
+ * Whether the call reads the content of its file. The flags tell whether an open for writing also reads. The log lacks
+ * the flags of openat2(2), so each openat2(2) counts as reading: the answers then deny more than the run would.
  */
 static bool record_open_reads_content(const struct scan_record *record)
 {

@@ -35,7 +35,7 @@ int anchor_open(struct anchor *anchor, const struct verify *verify, const uint8_
 	if (key)
 		memcpy(anchor->key, key, sizeof(anchor->key));
 	else if (signing_parse_public(verify->header_key_text, strlen(verify->header_key_text), anchor->key) < 0)
-		return 0; /* without a key no checkpoint counts */
+		return 0; /* without a key no checkpoint can be verified */
 	return anchor_read_next_of_run(anchor, 0);
 }
 

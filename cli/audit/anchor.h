@@ -9,12 +9,12 @@
 
 /* The checkpoints of one log. The caller sets `path`; all other members start as zeros. */
 struct anchor {
-	const char *path; /* NULL: there are none */
+	const char *path; /* file with the checkpoints; NULL: there are no checkpoints */
 	FILE *file;       /* owned */
 	struct checkpoint next_checkpoint;
 	bool has_next_checkpoint;
 	/*
-	 * the lines of the last checkpoint that the log agrees with, and the number of checkpoints that it agrees with
+	 * number of lines up to the last checkpoint that agrees with the log; number of checkpoints that agree
 	 */
 	uint64_t lines, count;
 	bool has_forged_checkpoint; /* a checkpoint is not signed with the key */
@@ -29,7 +29,7 @@ struct anchor {
 
 /* Opens the checkpoints, once the first line of the log is known. key NULL: the key that the log names. 0 or -errno. */
 int anchor_open(struct anchor *anchor, const struct verify *verify, const uint8_t *key);
-/* Compares the line that was added last with the checkpoints. 0, or -EBADMSG: the file contains something else. */
+/* Compares the line last added to `verify` with the checkpoints. 0, or -EBADMSG: no file of checkpoints. */
 int anchor_compare_last_line(struct anchor *anchor, struct verify *verify);
 /* Changes the finding about the log by what the checkpoints prove. */
 void anchor_apply_to_finding(const struct anchor *anchor, const struct verify *verify, struct verify_finding *finding);

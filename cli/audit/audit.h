@@ -1,4 +1,7 @@
-/* Declarations shared by the verbs of `callgate audit`. Each gets argv from its own name on, and returns the status. */
+/*
+ * Declarations shared by the verbs of `callgate audit`. Each main function gets the arguments from its verb's name on,
+ * and returns the exit status.
+ */
 #ifndef CALLGATE_CLI_AUDIT_AUDIT_H
 #define CALLGATE_CLI_AUDIT_AUDIT_H
 

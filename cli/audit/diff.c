@@ -24,7 +24,7 @@ struct diff {
 	struct audit_filter filter;
 	bool json;
 	struct tally
-		objects_by_kind[DIFF_MAX]; /* tally of each kind of object; count[i]: how often it occurs in log i */
+		objects_by_kind[DIFF_MAX]; /* tally of each kind of object; counts[i]: occurrences in log i */
 	char *workdir[2];              /* the workdir of each run; owned; NULL: not known */
 	char *run[2];                  /* owned */
 	bool lacks_read_records[2]; /* the run had "judge": "changes" */
@@ -239,7 +239,10 @@ static int diff_parse_options(int argc, char **argv, struct diff *diff)
 	return cli_parse_options(argc, argv, &syntax);
 }
 
-/* What a run with "judge": "changes" read is not on record. CLI_OK, or CLI_ERROR with a message. */
+/*
+ * The log of a run with "judge": "changes" lacks what the run read. Refuses to compare such a log with a complete one:
+ * CLI_ERROR with a message. Otherwise CLI_OK.
+ */
 static int diff_check_reads(const struct diff *diff, const char *const *paths)
 {
 	size_t lacks = diff->lacks_read_records[0] ? 0 : 1;

@@ -22,10 +22,10 @@ bool record_is_denied(const struct scan_record *record);
 /* True for a record about an internet address: a network event, or a call such as connect(2). */
 bool record_names_network(const struct scan_record *record);
 
-/* The thread id, even where the log leaves it out because it equals the pid. */
+/* Returns the thread id of a record. A thread id that is not in the log equals the pid. */
 int64_t record_get_tid(const struct scan_record *record);
 
-/* The system call or network event. */
+/* Returns the name of a record's system call or network event. */
 const struct scan_text *record_get_call(const struct scan_record *record);
 
 /*
@@ -34,7 +34,7 @@ const struct scan_text *record_get_call(const struct scan_record *record);
  */
 const struct scan_text *record_get_path_argument(const struct scan_path *path, bool *ret_known);
 
-/* Adds a text as the inside of a JSON string, which is safe for a terminal; nothing if the record has no such text. */
+/* Adds a text, escaped as in JSON, without quotes, safe for a terminal. Adds nothing if the record lacks the text. */
 void audit_put_text(struct buf *out, const struct scan_text *text);
 
 /* Adds an endpoint, "api.test:443". */
@@ -46,7 +46,7 @@ void audit_put_endpoint(struct buf *out, const struct scan_record *record);
  */
 bool audit_put_object(struct buf *out, const struct scan_record *record);
 
-/* The logs that the command line names after its options. NULL, with a message: it names none. */
+/* Returns the logs that the command line names after its options. NULL, with a message: no log is named. */
 const char *const *audit_get_paths(char **argv, const char *verb);
 
 /* Flushes stdout. Returns `status`, or CLI_ERROR with a message when stdout could not be written. */

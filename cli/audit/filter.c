@@ -65,7 +65,7 @@ int audit_filter_set_pid(const struct cli_given *given, void *pid)
 	return 0;
 }
 
-/* As text_parse_duration, and also takes microseconds and nanoseconds: "500us". */
+/* Parses a duration as text_parse_duration() does, and accepts microseconds and nanoseconds, too: "500us". */
 static int audit_parse_duration(const char *text, uint64_t *ret_ns)
 {
 	size_t len = strlen(text);
@@ -194,7 +194,10 @@ static bool filter_match_event(const char *event, const struct scan_record *reco
 	return record->event.at && (strcmp(event, "any") == 0 || scan_text_equals(&record->event, event));
 }
 
-/* Compares the record's time with a time that may be incomplete: only the parts that are given are compared. */
+/*
+ * Compares a record's time with the beginning of a time, such as 2026-11-21T02, as far as that goes; or with after_ns
+ * after the log's header, if `time` begins with "+".
+ */
 static int filter_compare_time(const struct audit_entry *entry, const char *time, uint64_t after_ns)
 {
 	const struct scan_text *own = &entry->record.time;

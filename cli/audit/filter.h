@@ -16,19 +16,19 @@ struct audit_filter {
 	const char *verdict, *call, *error; /* lists separated by commas */
 	const char *event;   /* name of a network event; "any": any network event */
 	const char *host;    /* host pattern, as in a network rule */
-	const char *rule;    /* text in the rule's label */
+	const char *rule;    /* part of the label of the record's rule */
 	/* a wall-clock time or the beginning of one; or +DURATION after the time of the log's header */
 	const char *since, *until;
 	uint64_t since_ns, until_ns; /* of +DURATION */
 	uint64_t min_duration_ns; /* 0: no condition */
 	int64_t pid;         /* pid, host_pid or tid of the record; 0: any */
 	bool by_path, by_program;
-	struct glob path_glob; /* pattern for one of the record's paths: for the resolved path, if the record has it */
+	struct glob path_glob; /* must match one of the record's paths: the resolved path, if the record has it */
 	struct glob program_glob;
 	struct arena arena;
 };
 
-/* The rows of the filter options, for the option table of a verb; `at` is the offset of its struct audit_filter. */
+/* Rows of a verb's option table: the filter options. at: offset of the struct audit_filter that they fill in. */
 #define AUDIT_FILTER_OPTIONS(at)                                                                                       \
 	CLI_FLAG("denied", 0, "only what was denied", (at) + offsetof(struct audit_filter, denied_only)),              \
 		{"verdict",                                                                                            \

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define HISTOGRAM_BUCKETS_PER_POWER_OF_2 32u /* number of equal parts into which each power of two is divided */
+#define HISTOGRAM_BUCKETS_PER_POWER_OF_2 32u /* number of buckets from one power of two to the next */
 #define HISTOGRAM_BUCKETS ((64 - 5 + 1) * HISTOGRAM_BUCKETS_PER_POWER_OF_2)
 
 /* Zero-initialise. */
@@ -16,7 +16,7 @@ struct histogram {
 
 void histogram_add(struct histogram *histogram, uint64_t value);
 
-/* The smallest value that `permille` of 1,000 values do not exceed, up to the error above; 0: no values. */
+/* The smallest value that `permille` of 1,000 values do not exceed, or a little more; 0: no values. */
 uint64_t histogram_get_percentile(const struct histogram *histogram, unsigned permille);
 
 #endif

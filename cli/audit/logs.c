@@ -60,7 +60,7 @@ static void merge_sift_down_first_source(struct log_merge *merge)
 }
 
 /*
- * Passes the lines of all logs to `each` in order, until no log has a further line now. False: `each` returned false.
+ * Passes the lines of all logs to `each` in order, until all lines that exist were read. False: `each` returned false.
  */
 static bool merge_pass_lines_to_callback(struct log_merge *merge)
 {

@@ -31,13 +31,13 @@ struct audit_entry {
 };
 
 struct audit_reading {
-	/* NULL-ended. A log continues in the file that its last line names, unless that file is in the list, too. */
+	/* The logs, ended by NULL. A log continues in the file that its last line names, unless that file is listed. */
 	const char *const *paths;
 	/* when a log ends without a trailer, wait for further lines until it has a trailer or its writer has ended */
 	bool follows_growing_logs;
 	/* Called for each line. False ends reading. */
 	bool (*each)(void *ctx, const struct audit_entry *entry);
-	/* With follow: called each time that there is nothing to read. False ends reading. May be NULL. */
+	/* With follows_growing_logs: called whenever no line is left to read. False ends reading. May be NULL. */
 	bool (*idle)(void *ctx);
 	void *ctx;
 };

@@ -35,7 +35,7 @@ static const struct syscall_row *refusal_find_row(const struct scan_record *reco
 	return NULL;
 }
 
-/* Whether the call makes or removes a name, so that its directory must be writable. */
+/* Whether the call creates or removes a file name: this needs the right to write the directory. */
 static bool refusal_call_changes_name(const struct scan_record *record)
 {
 	const struct syscall_row *row = refusal_find_row(record);
@@ -58,7 +58,7 @@ static unsigned refusal_get_right(const struct scan_record *record)
 						   : 0;
 }
 
-/* The bytes of a text, owned by the caller; NULL: the record does not have it, or no memory. */
+/* Copies the bytes of a text. Owned by the caller; NULL: the record lacks the text, or no memory. */
 static char *refusal_copy_bytes(const struct scan_text *text)
 {
 	char *bytes = text->at ? malloc(text->len + 5) : NULL;
@@ -71,8 +71,8 @@ static char *refusal_copy_bytes(const struct scan_text *text)
 }
 
 /*
- * Returns the request of an event as --allow takes it, without its query. Owned; NULL: the record is not about a
- * request.
+ * Returns an HTTP request in the form that --allow takes, without the query of the URL. Owned; NULL: the record is not
+ * about a request.
  */
 static char *refusal_describe_request(const struct scan_record *record)
 {
@@ -87,7 +87,7 @@ static char *refusal_describe_request(const struct scan_record *record)
 			  (unsigned long long)record->port, (int)strcspn(path, "?"), path);
 }
 
-/* Sets group->suggest or group->why_no_suggestion, as the supervisor does in the result. */
+/* Sets group->suggested_option or group->why_no_suggestion, as the supervisor does in the result of a run. */
 static void refusal_set_suggestion(struct refusal_group *group, const struct scan_record *record)
 {
 	const struct suggest_host machine = {.type = refusal_get_file_type};

@@ -9,14 +9,14 @@
 
 /* Zero-initialise; refusals_release releases. */
 struct refusals {
-	struct tally groups; /* data: a struct refusal_group; count[0]: how often */
+	struct tally groups; /* each item's data is a struct refusal_group; counts[0]: number of its denials */
 };
 
 struct refusal_group {
 	const char *access_kind; /* read, write, exec, net, listen or other; static */
-	char *target_text;       /* all texts are owned, safe for a terminal; NULL: none */
+	char *target_text;       /* what was refused; all texts here are owned and safe for a terminal; NULL: none */
 	char *reason, *rule;
-	char *suggested_option; /* an option of callgate run that allows it */
+	char *suggested_option; /* an option of callgate run that would allow it */
 	const char *why_no_suggestion; /* why no option is suggested; static; NULL: not known */
 };
 

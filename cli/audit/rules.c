@@ -29,8 +29,8 @@ int rules_count_record(struct rules *rules, const struct scan_record *record)
 }
 
 /*
- * Collects the labels of the recorded rules without file and number, because the same rule has another number in
- * another file.
+ * Collects the labels of the recorded rules without policy file and index, because the same rule has another index in
+ * another policy.
  */
 static bool rules_collect_labels_without_position(const struct rules *rules, struct tally *stripped)
 {
@@ -89,7 +89,7 @@ static char *rules_find_workdir(const json_t *header)
 
 int rules_find_unused(struct rules *rules, const struct cli_policy_options *given, const json_t *header)
 {
-	struct cli_policy_options options = *given; /* a copy that borrows its members */
+	struct cli_policy_options options = *given; /* a copy, whose members are borrowed */
 	_cleanup_free_ char *workdir = rules_find_workdir(header);
 	const json_t *command = json_object_get(header, "command"), *of_run = json_object_get(header, "policy");
 	const char *program = json_string_value(json_array_get(command, 0));

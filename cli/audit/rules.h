@@ -1,4 +1,4 @@
-/* Counts how often each rule decided, and finds the rules of a policy that never did. */
+/* Counts how often each rule decided, and finds the rules of a policy that never decided. */
 #ifndef CALLGATE_CLI_AUDIT_RULES_H
 #define CALLGATE_CLI_AUDIT_RULES_H
 
@@ -12,7 +12,7 @@
 struct rules {
 	/* tally of rules by their labels, which are safe for a terminal; count[0]: how often the rule decided */
 	struct tally rule_uses;
-	json_t *unused_labels;      /* labels of the policy's other rules; NULL: no policy was named; owned */
+	json_t *unused_labels;      /* labels of the policy's unused rules; NULL: no policy was named; owned */
 	bool logs_have_same_policy; /* all logs are of runs under this policy */
 };
 

@@ -59,10 +59,10 @@ static void source_on_header(struct log_source *source, json_t *header)
 	(void)snprintf(source->log.run, sizeof(source->log.run), "%.*s", (int)len, id);
 	for (char *c = source->log.run; *c; c++)
 		if ((unsigned char)*c <= ' ' || *c == 0x7f || (unsigned char)*c >= 0x80)
-			*c = '?'; /* another character than the hexadecimal digits that callgate writes */
+			*c = '?'; /* a character that is no hexadecimal digit was not written by callgate */
 }
 
-/* Remembers the file in which the log continues. It is in the same directory. */
+/* Stores the path of the log's next file, which is in the same directory. */
 static void source_note_next_file(struct log_source *source, const char *name)
 {
 	const char *slash = strrchr(source->file_path, '/');
@@ -108,7 +108,7 @@ static int source_parse_line(struct log_source *source)
 			source_on_trailer(source);
 			return 0;
 		}
-		/* jansson has read the line again: at the first reading, the writer was storing the outcome */
+		/* a second try: at the first one, the writer of the log was just storing the outcome */
 		if (scan_parse_line_fast(entry->json_text, entry->len, &entry->record) == 0)
 			return 0;
 	}
@@ -147,7 +147,7 @@ static int source_read_line(struct log_source *source)
 }
 
 /*
- * Whether to wait before showing this record: when following, a call that has no outcome yet gets a little time for it.
+ * Whether to wait before showing a record: in a followed log, a call that has not returned gets a short time for it.
  */
 static bool source_waits_for_outcome(struct log_source *source)
 {
@@ -161,7 +161,7 @@ static bool source_waits_for_outcome(struct log_source *source)
 	return true;
 }
 
-/* Whether the command line names this file, too, so that it is read as a log of its own. */
+/* Whether the command line names this file: then the file is read as a log of its own. */
 static bool source_file_is_named_by_user(const struct log_source *source, const char *path)
 {
 	struct stat file, other;
@@ -174,7 +174,7 @@ static bool source_file_is_named_by_user(const struct log_source *source, const 
 	return false;
 }
 
-/* Continues in another file. Takes reader and path. */
+/* Continues the log in another file. Takes reader and path. */
 static void source_change_file(struct log_source *source, struct audit_reader *reader, char *path)
 {
 	audit_reader_free(source->reader);
@@ -184,7 +184,7 @@ static void source_change_file(struct log_source *source, struct audit_reader *r
 	source->outcome_awaited_line_number = 0;
 }
 
-/* Continues in the file that the last line names. 1; 0: that file is read as another log; or -errno. */
+/* Opens the file that the last line names. 1: opened; 0: that file is read as another log; or -errno. */
 static int source_open_next_file(struct log_source *source)
 {
 	_cleanup_free_ char *path = steal_pointer(&source->next_file);
@@ -203,8 +203,8 @@ static int source_open_next_file(struct log_source *source)
 }
 
 /*
- * Reads the first line of a further file. Its number must be higher than the last one: the files of an edited log could
- * form a circle.
+ * Reads the header of a log's next file. Its file number must be higher than the file number before: the files of an
+ * edited log could form a circle.
  */
 static void source_begin_next_file(struct log_source *source)
 {
@@ -311,7 +311,7 @@ void source_read_after_wait(struct log_source *source)
 
 int source_close(struct log_source *source)
 {
-	if (source->error < 0 && source->error != -ECANCELED) /* the error has been reported */
+	if (source->error < 0 && source->error != -ECANCELED) /* -ECANCELED: the error was reported before */
 		cli_print_error("audit", "%s: %s", source->log.path, source_get_error_text(source->error));
 	else if (source->damaged_line_count > DAMAGED_LINES_REPORTED_MAX)
 		cli_print_error("audit", "%s: %llu damaged lines altogether", source->log.path,

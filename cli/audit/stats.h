@@ -29,7 +29,7 @@ struct stats {
 	bool out_of_memory; /* memory ran out */
 };
 
-/* Indices of tally_item.count[] in the tables. */
+/* Indices of tally_item.counts[] in the tables. */
 enum { STATS_COUNT = 0, STATS_DENIED = 1, HOST_CONNECTIONS = 0, HOST_DENIED = 1, HOST_REQUESTS = 2, HOST_UP = 3,
        HOST_DOWN = 4 };
 

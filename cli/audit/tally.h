@@ -1,4 +1,4 @@
-/* Counts by name, in bounded memory. The names come from programs, so the hash has a random key. */
+/* A tally: counts by name, in bounded memory. The names come from programs, so the hash has a random key. */
 #ifndef CALLGATE_CLI_AUDIT_TALLY_H
 #define CALLGATE_CLI_AUDIT_TALLY_H
 
@@ -27,7 +27,7 @@ struct tally {
 	size_t items, item_room, bytes;
 	uint32_t *hash_slots; /* open addressing: index of the item plus 1; 0: free */
 	size_t slot_count; /* a power of two */
-	/* the item TALLY_OTHERS, which is also in item[]; NULL: there was room for all names */
+	/* the item TALLY_OTHERS, which is also in items[]; NULL: there was room for all names */
 	struct tally_item *others_item_of_overflow;
 };
 
@@ -37,7 +37,7 @@ struct tally_item *tally_find_or_add_item(struct tally *tally, const char *name,
 struct tally_item *tally_find_item(const struct tally *tally, const char *name, size_t len);
 
 /*
- * Returns all items, by descending count[which] and then by name; with which == TALLY_COUNTS_PER_ITEM by name alone.
+ * Returns all items, by descending counts[which] and then by name; with which == TALLY_COUNTS_PER_ITEM by name alone.
  * The array is owned by the caller, the items are not. NULL: no memory.
  */
 struct tally_item **tally_sort(const struct tally *tally, size_t which);

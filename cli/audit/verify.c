@@ -194,7 +194,7 @@ static int verify_begin_log_file(struct verify_run *run, const char *path, const
 
 /*
  * Reads more of the file. First moves the `have` unread bytes at *at to the front of the buffer. Returns the number of
- * bytes.
+ * bytes that were read, 0 at the end of the file, or -errno.
  */
 static ssize_t verify_read_more(struct verify_run *run, int fd, size_t *at, size_t have)
 {
@@ -283,8 +283,8 @@ static int verify_read_lines(struct verify_run *run, int fd, const char *path)
 }
 
 /*
- * Reads a file, unless it was read before. *ret_next: the path of the file that it names as the next one; owned; NULL:
- * none.
+ * Reads a file of a log, unless the file was read before. *ret_next: path of the file that this file names as the log's
+ * next one; owned; NULL: none.
  */
 static int verify_read_file(struct verify_run *run, const char *path, bool followed, char **ret_next)
 {
@@ -314,7 +314,7 @@ static int verify_read_file(struct verify_run *run, const char *path, bool follo
 	return r;
 }
 
-/* Reads a file, and the files in the same directory that continue it. */
+/* Reads a log: a file, and the files in the same directory in which the log continues. */
 static int verify_read_log(struct verify_run *run, const char *path)
 {
 	_cleanup_free_ char *next = NULL;

@@ -8,10 +8,10 @@
 #include <jansson.h>
 #include <sys/types.h>
 
-/* Files of a run's directory. */
+/* Names of the files in a run's directory. */
 #define BATCH_WORKDIR "workdir"       /* the copy of the working directory, as the program left it */
 #define BATCH_LOG_FILE "audit.jsonl"       /* the run's audit log */
-#define BATCH_RESULT_FILE "result.json"    /* the result, as of callgate run --json */
+#define BATCH_RESULT_FILE "result.json"    /* the result, in the form of callgate run --json */
 #define BATCH_MESSAGES_FILE "messages.txt" /* callgate's own messages */
 
 struct batch_run {

@@ -25,7 +25,7 @@ static bool align_next_keys_agree(const struct align_keys *first, size_t i, cons
 }
 
 /*
- * Finds how many items to leave out of each sequence until they agree again. False: they do not within
+ * Finds how many keys to skip in each sequence until both sequences agree again. False: they do not agree within
  * ALIGN_WINDOW_KEYS.
  */
 static bool align_find_next_match(const struct align_keys *first, size_t i, const struct align_keys *second, size_t j,

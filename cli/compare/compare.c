@@ -22,7 +22,7 @@
 enum { COMPARE_EQUAL = 0, COMPARE_DIFFERENT = 1 };
 
 struct compare {
-	struct cli_list run_options; /* in a message about the command line, the key is an option and its value */
+	struct cli_list run_options; /* pairs, one for each run: -p and a file, or --profile and a name */
 	struct cli_list options_of_all_runs; /* options that are passed to every run */
 	const char *workdir, *input, *keep;
 	bool json;

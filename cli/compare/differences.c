@@ -95,7 +95,7 @@ static void comparison_pair_children(void *ctx, size_t first, size_t second)
 		comparison->partner_in_other_run[comparison->child[first]] = comparison->other_child[second];
 }
 
-/* Makes two only children partners, even if they begin with different calls. */
+/* If both processes have exactly one child, makes the two children partners, even if their calls differ. */
 static void comparison_pair_only_children(struct comparison *comparison, size_t count, size_t other_count)
 {
 	if (count == 1 && other_count == 1)
@@ -168,7 +168,7 @@ static json_t *difference_make_json(const struct difference *difference)
 			 step_make_json(difference->other_step));
 }
 
-/* Compares a member of two results: {"first": …, "other": …}; null: both have the same value. */
+/* Compares a member of two results: {"first": VALUE, "other": VALUE}; null: both values are equal. */
 static json_t *compare_result_member(const struct compared_run *first, const struct compared_run *other,
 				     const char *name)
 {

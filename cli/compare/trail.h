@@ -18,7 +18,7 @@ struct trail_step {
 struct trail_process {
 	uint64_t first_steps_hash; /* hash of what the process does first */
 	long long pid, ppid;
-	size_t parent_index; /* index in trail->process; TRAIL_NO_PROCESS: the parent is not on record */
+	size_t parent_index; /* index in trail->processes; TRAIL_NO_PROCESS: the parent is not on record */
 	struct trail_step *step;
 	size_t steps, room;
 };
@@ -36,8 +36,8 @@ int trail_read_log(const char *path, struct trail *ret_trail);
 void trail_release(struct trail *trail);
 #define _cleanup_trail_ __attribute__((cleanup(trail_release)))
 
-/* Adds a path without the parts that differ from run to run: the working directory (NULL: unknown), pids in /proc. */
 struct buf;
+/* Adds a path without the parts that differ from run to run: the working directory (NULL: unknown), pids in /proc. */
 void trail_put_path(struct buf *out, const char *workdir, const char *path);
 
 /*

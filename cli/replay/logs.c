@@ -1,4 +1,4 @@
-/* Reads logs and loads the policy for each, as its run loaded it. */
+/* Reads logs. Loads the policy anew for each log, as that log's run loaded its policy. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +28,7 @@ void replay_log_release(struct replay_log *log)
 	log->policy_name = log->program = log->workdir = NULL;
 }
 
-/* Copies the text of a member. Owned; NULL: the object has no such text, or no memory. */
+/* Copies a string of a JSON object. Owned; NULL: the object has no such string, or no memory. */
 static char *logs_copy_text_of_member(const json_t *object, const char *key)
 {
 	size_t len;
@@ -36,7 +36,7 @@ static char *logs_copy_text_of_member(const json_t *object, const char *key)
 	return audit_line_get_bytes(object, key, &len);
 }
 
-/* Returns argv[0] of the recorded program, for which @interpreter is found. */
+/* Returns argv[0] of the recorded program; a policy's @interpreter stands for its interpreters. */
 static char *logs_get_program(const json_t *header)
 {
 	const char *text = json_string_value(json_array_get(json_object_get(header, "command"), 0));

@@ -16,7 +16,7 @@ enum replay_change {
 
 /* ---- functions of logs.c ---- */
 
-/* A log, and how the policy that judges it is loaded. */
+/* A log, and what the policy that judges the log is loaded with. */
 struct replay_log {
 	const char *path;
 	char *policy_name; /* name of the policy that the run had; owned */
@@ -32,7 +32,7 @@ void replay_log_release(struct replay_log *log);
 typedef int replay_judge_fn(void *ctx, const struct replay_log *log, const struct query_judge *judge,
 			    const struct scan_record *record, const struct query *query);
 
-/* Which logs replay_judge_log() accepts, of those that it refuses otherwise. */
+/* The kinds of logs that replay_judge_log() accepts only on request. */
 struct replay_accepted_logs {
 	bool damaged_logs;        /* a log that is torn, lacks records, or fails verification */
 	bool logs_without_reads; /* a log of a run with "judge": "changes" */
@@ -57,7 +57,7 @@ void replay_report_free(struct replay_report *report);
 
 /* Counts a record that has the same verdict by the same rule. */
 void replay_report_count_unchanged(struct replay_report *report);
-/* Adds a record that changes or, with `answer` NULL, is not replayable (query->why). 0 or -ENOMEM. */
+/* Adds a record that changes or, with `answer` NULL, is not replayable (query->why_not_judged). 0 or -ENOMEM. */
 int replay_report_add(struct replay_report *report, enum replay_change change, const struct replay_log *log,
 		      const struct scan_record *record, const struct query *query, const struct query_answer *answer);
 uint64_t replay_report_get_count(const struct replay_report *report, enum replay_change change);

@@ -11,7 +11,7 @@
 #include "cli/replay/replay.h"
 #include "supervisor/report.h"
 
-#define GROUPS_MAX 10000u /* most groups; further records are one group for each kind of change */
+#define GROUPS_MAX 10000u /* most groups; all further records with the same kind of change are one group */
 #define GROUP_PATH_COMPONENTS_MAX 3    /* components of a path by which records are grouped */
 #define GROUP_KEY_BYTES_MAX (4 * 1024 + PATH_MAX)
 

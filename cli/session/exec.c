@@ -1,4 +1,4 @@
-/* callgate session exec: starts a program in a session, and is its standard input, output and error meanwhile. */
+/* callgate session exec: starts a program in a session, and relays the program's standard streams until its end. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -21,21 +21,21 @@
 #include "keeper/terminal.h"
 #include "keeper/utf8.h"
 
-#define EXEC_JSON_OUTPUT_BYTES (UINT64_C(1) << 20) /* kept of each stream for --json */
+#define EXEC_JSON_OUTPUT_BYTES (UINT64_C(1) << 20) /* most bytes of each stream that --json prints */
 #define EXEC_LAST_OUTPUT_WAIT_MS 200
 #define EXIT_STATUS_KILLED (128 + SIGKILL)
 
-/* A program of a session, seen from outside. */
+/* The client of a program in a session: what callgate session exec knows of the program. */
 struct exec_client {
 	struct exec_options options;
 	int socket_fd, signal_fd;
 	struct stdin_relay stdin_relay;
 	struct capture out, err;
-	struct terminal terminal; /* with --tty, when the program has started */
+	struct terminal terminal; /* callgate's terminal; used with --tty after the program's start */
 	json_t *result; /* owned; NULL: the program has not ended */
-	bool no_answer_will_come;      /* it has ended, was left, or its session is gone: no answer will come */
-	bool stops_waiting_for_output; /* on the last output */
-	bool was_detached;             /* without waiting for its end */
+	bool no_answer_will_come;      /* the program ended or was left, or its session is gone */
+	bool stops_waiting_for_output; /* do not wait for the ended program's last output */
+	bool was_detached;             /* callgate exits without waiting for the program's end */
 };
 
 static int exec_set_wall(const struct cli_given *given, void *wall_ns)
@@ -72,7 +72,7 @@ static struct capture_options exec_get_capture_options(const struct exec_client 
 					.spill_dirfd = -1, .spill_name = ""};
 }
 
-/* Makes the program's descriptors. With --tty the session makes them. */
+/* Makes the program's standard streams. With --tty the session makes them. */
 static int exec_make_streams(struct exec_client *exec, int fd[3])
 {
 	const struct capture_options out = exec_get_capture_options(exec, STDOUT_FILENO);
@@ -93,7 +93,7 @@ static int exec_make_streams(struct exec_client *exec, int fd[3])
 	return error == 0 ? capture_init(&exec->err, &err, &fd[2]) : error;
 }
 
-/* Joins callgate's terminal to the program's. Takes the master side. */
+/* Connects callgate's terminal with the program's pseudoterminal. Takes master_fd. */
 static int exec_begin_terminal(struct exec_client *exec, int master_fd)
 {
 	const struct capture_options out = exec_get_capture_options(exec, STDOUT_FILENO);
@@ -166,7 +166,7 @@ static void exec_on_answer(struct exec_client *exec)
 	}
 }
 
-/* Passes a signal on to the program. When that has ended, the signal ends the wait for its last output. */
+/* Passes a signal on to the program. After the program's end, a signal ends the wait for its last output. */
 static void exec_on_signal(struct exec_client *exec)
 {
 	struct signalfd_siginfo info;
@@ -186,7 +186,7 @@ static void exec_on_input(struct exec_client *exec)
 {
 	stdin_relay_move_bytes(&exec->stdin_relay);
 	if (exec->stdin_relay.escape_was_typed)
-		exec->no_answer_will_come = exec->was_detached = true; /* with the connection, the program ends */
+		exec->no_answer_will_come = exec->was_detached = true; /* closing socket_fd ends the program */
 }
 
 static bool exec_has_ended(const struct exec_client *exec)
@@ -201,8 +201,8 @@ static bool exec_forwards(const struct capture *capture)
 }
 
 /*
- * The program's processes are dead when its end is told, and what they have written can be read at once. Another
- * program, to which they have passed their stdout, must not keep this process waiting.
+ * Limits the wait for output after the program's end. The program's processes are dead then, and their output can be
+ * read at once. Another program that has inherited the output pipe must not keep callgate waiting.
  */
 static int exec_get_poll_timeout_ms(const struct exec_client *exec)
 {
@@ -318,7 +318,7 @@ static void exec_release(struct exec_client *exec)
 	cli_list_release(&exec->options.env);
 }
 
-/* Finds the session, argv[optind], and the program behind it. CLI_OPTIONS_PARSED, or CLI_ERROR with a message. */
+/* Checks that a session and a program are named, and the options. CLI_OPTIONS_PARSED, or CLI_ERROR with a message. */
 static int exec_check_arguments(const struct exec_options *options, int argc, char **argv)
 {
 	if (argc - optind >= 2 && strcmp(argv[optind + 1], "--") == 0) {

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The variables of -e: with a value, or with that of callgate's own environment. */
+/* Makes an object of the variables of -e. A variable without a value gets the value in callgate's environment. */
 static json_t *exec_make_environment(const struct cli_list *list)
 {
 	json_t *env = json_object();

@@ -1,4 +1,4 @@
-/* callgate session: programs one after the other, or at once, in one sandbox. */
+/* callgate session: runs several programs, one after the other or at once, in one sandbox. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -18,7 +18,7 @@
 
 /* ---- list ---- */
 
-/* One line a session: its id, how many programs were started, and those that run. */
+/* Prints one line about a session: its id, the number of programs started, and the running programs. */
 static void list_print_session(const char *id, const json_t *answer, bool json)
 {
 	const long long unlisted = json_integer_value(json_object_get(answer, "unlisted"));
@@ -86,9 +86,9 @@ int session_main_list(int argc, char **argv)
 /* ---- stop ---- */
 
 #define PROC_PATH_SIZE 40 /* "/proc/self/fd/N" */
-#define STOP_LOOK_AGAIN_MS 1000 /* whether the keeper was killed, which leaves the name */
+#define STOP_LOOK_AGAIN_MS 1000 /* pause between checks for a killed keeper, which leaves its socket behind */
 
-/* Waits until the keeper has removed the socket's name, the last of what it removes. */
+/* Waits until the keeper has removed the session's socket, which the keeper removes last. */
 static int session_await_removal(int dir_fd, const char *name)
 {
 	_cleanup_close_ int watch_fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
@@ -100,7 +100,7 @@ static int session_await_removal(int dir_fd, const char *name)
 		return -errno;
 	while (faccessat(dir_fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
 		if (poll(&wait, 1, STOP_LOOK_AGAIN_MS) > 0) {
-			(void)!read(watch_fd, events, sizeof(events)); /* that there is one is all that counts */
+			(void)!read(watch_fd, events, sizeof(events)); /* the kind of event does not matter */
 		} else {
 			_cleanup_close_ int fd = session_client_connect(dir_fd, name, 0);
 

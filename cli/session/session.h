@@ -4,7 +4,7 @@
 
 #include "cli/cli.h"
 
-/* Opens the directory of all runs, in which the sockets are. A descriptor owned by the caller; -1 with a message. */
+/* Opens the directory of the sessions' sockets. A descriptor owned by the caller; -1 with a message. */
 int session_open_directory(void);
 
 /*

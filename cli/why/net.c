@@ -26,7 +26,7 @@ struct net_question {
 	unsigned port;
 	char endpoint[NET_HOST_MAX + 16]; /* HOST:PORT, with brackets around an IPv6 address */
 	bool udp;
-	bool request, upgrade, tls; /* what --url asks about */
+	bool request, upgrade, tls; /* asked about: a request, an upgrade to WebSocket, TLS */
 	char method[NET_METHOD_MAX];
 	char path[NET_PATH_MAX];
 	struct net_verdict verdict;

@@ -73,8 +73,8 @@ static const char *why_get_right_name(unsigned want)
 }
 
 /*
- * Returns what a denial, or the reading of a decoy, does to the process: "kill", "stop", "flag" … NULL: nothing besides
- * the errno. Denied execs are never asked about.
+ * Returns what a denial, or the reading of a decoy, does to the process, such as "kill" or "stop". NULL: the call only
+ * fails. A denied exec never leads to a question.
  */
 static const char *why_get_effect_on_process(const struct policy *policy, const struct why_path *question)
 {
@@ -156,7 +156,7 @@ static int why_print_text(const struct policy *policy, const struct why_path *qu
 	return cli_print_buf("why", &text);
 }
 
-/* A JSON string; null if there is no text, or if it is not UTF-8. */
+/* Makes a JSON string; null if text is NULL or not UTF-8. */
 static json_t *why_make_json_string(const char *text)
 {
 	json_t *value = text && *text ? json_string(text) : NULL;

@@ -7,11 +7,11 @@
 
 enum column_kind {
 	FIELD_TEXT,
-	FIELD_JSON_AS_TEXT, /* JSON that is copied as a text: its quotes are not escapes */
+	FIELD_JSON_AS_TEXT, /* a JSON value, shown as the text that is in the log */
 	FIELD_FRACTION,
 	FIELD_INTEGER_TEXT_OR_ZERO, /* an integer that may be 0, as a text */
-	FIELD_UNSIGNED_OR_NONE,     /* 0: the record has none */
-	FIELD_SIGNED_OR_NONE,       /* 0: the record has none */
+	FIELD_UNSIGNED_OR_NONE,     /* an unsigned integer; 0: the record lacks the field */
+	FIELD_SIGNED_OR_NONE,       /* a signed integer; 0: the record lacks the field */
 	FIELD_SEQUENCE_NUMBER,
 	FIELD_RUN_ID,
 	FIELD_THREAD_ID,

@@ -7,7 +7,7 @@
 #include "cli/audit/export/columns.h"
 #include "cli/audit/export/export.h"
 
-/* Room for the texts of a record, which have a limited length. */
+/* State of the format CSV: room for the texts of a record. */
 struct csv {
 	char text[AUDIT_LINE_MAX_BYTES * 2];
 };

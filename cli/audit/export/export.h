@@ -1,4 +1,4 @@
-/* Declarations shared by the source files of `callgate audit export`: a format each. */
+/* Declarations shared by the source files of `callgate audit export`. Each format has a source file of its own. */
 #ifndef CALLGATE_CLI_AUDIT_EXPORT_EXPORT_H
 #define CALLGATE_CLI_AUDIT_EXPORT_EXPORT_H
 
@@ -38,13 +38,13 @@ struct output {
 };
 
 /*
- * Opens the output: a new file, which gets its name when it is complete; or stdout (path NULL); or what is not a
- * regular file, such as a pipe. 0, or -errno: -ESPIPE for the last two with needs_file. output_close closes in any
- * case.
+ * Opens the output: stdout (path NULL), an existing pipe or device, or a new regular file. A new file gets its name
+ * when it is complete. 0, or -errno: -ESPIPE if needs_file is set and the output is no regular file. Call output_close
+ * also after an error.
  */
 int output_open(struct output *output, const char *path, bool needs_file);
 
-/* Closes the output. keep: a file gets its name; otherwise it is removed. 0 or -errno. */
+/* Closes the output. keep: gives a new file its name; otherwise removes the new file. 0 or -errno. */
 int output_close(struct output *output, bool keep);
 
 /* Writes export->line, and empties it. 0 or -ENOMEM. */

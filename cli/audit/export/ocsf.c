@@ -23,7 +23,7 @@ enum {
 	ACTIVITY_OTHER = 99,
 };
 
-/* The activity of a system call, by the beginning of its name. */
+/* The activity of all system calls whose names begin with a prefix. */
 struct ocsf_call {
 	const char *name;
 	int activity;

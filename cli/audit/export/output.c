@@ -67,7 +67,7 @@ int output_close(struct output *output, bool keep)
 		if (r == 0 && keep && rename(output->temporary_path, output->path) < 0)
 			r = -errno;
 		if (r < 0 || !keep)
-			(void)unlink(output->temporary_path); /* the first failure has been reported */
+			(void)unlink(output->temporary_path); /* the error in `r` matters more */
 	}
 	free(output->path);
 	free(output->temporary_path);

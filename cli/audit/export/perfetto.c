@@ -16,7 +16,7 @@
 
 struct perfetto {
 	/*
-	 * tally of tracks, each named by its pid and thread; count[0] is 1, count[1] is the end of the track's last
+	 * tally of tracks, each named by its pid and thread; counts[0] is 1, counts[1] is the end of the track's last
 	 * slice in ns
 	 */
 	struct tally track_of_thread;
@@ -49,7 +49,7 @@ static uint64_t perfetto_get_pid(const struct export *export, const struct audit
 	return export->has_several_logs ? (entry->log->index + 1) << PERFETTO_PID_BITS | pid : pid;
 }
 
-/* Names the process's track after its program, when it is first seen and after each exec. */
+/* Names a process's track after its program, at the process's first record and after each exec. */
 static int perfetto_name_process(struct export *export, const struct audit_entry *entry, uint64_t pid)
 {
 	struct perfetto *state = export->state;
@@ -74,7 +74,7 @@ static int perfetto_name_process(struct export *export, const struct audit_entry
 	return item->data ? 0 : -ENOMEM;
 }
 
-/* The track of a record: its thread, or its connection. */
+/* Finds the track of a record: the track of its thread or of its connection. NULL: no memory. */
 static struct tally_item *perfetto_find_track(struct export *export, const struct scan_record *record, uint64_t pid,
 					      uint64_t *ret_track)
 {

@@ -26,7 +26,7 @@ static void sqlite_put_32_bits(uint8_t *out, uint32_t value)
 	sqlite_put_16_bits(out + 2, value & 0xffff);
 }
 
-/* The number of the page that is written after this one. SQLite locks bytes of the lock page, and never uses it. */
+/* Returns the number of the page to write after `page`. Skips the lock page, in which SQLite stores nothing. */
 static uint32_t sqlite_get_next_page(uint32_t page)
 {
 	return page + 1 == SQLITE_LOCK_PAGE ? page + 2 : page + 1;
@@ -57,7 +57,7 @@ static int page_has_room(const struct sqlite_page *page, size_t start, size_t le
 	return start + 2 * (page->cell_count + 1) + len <= page->lowest_cell_offset;
 }
 
-/* Returns where to write a cell of this length. The pointer to the cell is written already. */
+/* Reserves `len` bytes for a cell, and writes the pointer to the cell. Returns where to write the cell. */
 static uint8_t *page_add_cell(struct sqlite_page *page, size_t start, size_t len)
 {
 	page->lowest_cell_offset -= len;
@@ -90,9 +90,9 @@ static uint32_t sqlite_write_interior_page(struct sqlite_file *file, struct sqli
 }
 
 /*
- * Adds a child page to a level of the tree. The last child has no cell yet: it becomes the page's right pointer if no
- * further child comes. A full page is written without its last cell, whose child becomes the right pointer, so that the
- * next page, too, has a cell at least.
+ * Adds a child page to a level of the tree. The newest child has no cell: if no further child comes, the newest child
+ * becomes the page's right pointer. A full page is written without its last cell, and the child of that cell becomes
+ * the page's right pointer. Therefore the next page has at least one cell.
  */
 static int level_add_child(struct sqlite_file *file, size_t at, uint32_t child, int64_t rowid)
 {
@@ -112,7 +112,7 @@ static int level_add_child(struct sqlite_file *file, size_t at, uint32_t child, 
 		    !page_has_room(&level->page, SQLITE_INTERIOR_HEAD_BYTES, 4 + SQLITE_VARINT_MAX)) {
 			level->page.cell_count--;
 			level->page.lowest_cell_offset += 4;
-			/* the key of the cell has the same length as when it was written */
+			/* removes the key of the cell: a varint, of which all bytes but the last have bit 0x80 */
 			for (const uint8_t *key = level->page.bytes + level->page.lowest_cell_offset;
 			     level->page.lowest_cell_offset++, *key & 0x80;)
 				key++;
@@ -261,7 +261,7 @@ static void sqlite_put_file_header(const struct sqlite_file *file, uint8_t *head
 	memcpy(header, "SQLite format 3", 16);
 	sqlite_put_16_bits(header + 16, SQLITE_PAGE_BYTES);
 	header[18] = header[19] = 1; /* file format versions 1: the file has no write-ahead log */
-	header[21] = 64;             /* fractions of payloads, which the format fixes */
+	header[21] = 64;             /* fractions of a page for payloads: constants of the format */
 	header[22] = header[23] = 32;
 	sqlite_put_32_bits(header + 24, 1); /* counter of changes */
 	sqlite_put_32_bits(header + 28, file->page_count);

@@ -10,7 +10,7 @@
 #include "cli/audit/export/sqlite-row.h"
 
 #define SQLITE_PAGE_BYTES 4096u
-/* the page whose bytes SQLite locks, and which it therefore never uses */
+/* number of the page whose bytes SQLite locks; SQLite stores nothing in that page */
 #define SQLITE_LOCK_PAGE ((1u << 30) / SQLITE_PAGE_BYTES + 1)
 #define SQLITE_LEVELS_MAX 8u /* enough levels: each page of a higher level has at least 200 child pages */
 #define SQLITE_OBJECTS_MAX 8u
@@ -25,8 +25,8 @@ struct sqlite_page {
 struct sqlite_level {
 	struct sqlite_page page;
 	uint32_t rightmost_child_page; /* the last child page, which has no cell yet; 0: none */
-	int64_t rightmost_child_rowid;  /* rowid of the last row in that child page */
-	/* the child page that the last cell points to; last_cell_rowid is the last row in it */
+	int64_t rightmost_child_rowid;  /* rowid of the last row in the rightmost child page */
+	/* the child page that the last cell points to; last_cell_rowid: rowid of that child page's last row */
 	uint32_t last_cell_page;
 	int64_t last_cell_rowid;
 };
@@ -54,7 +54,7 @@ void sqlite_file_begin(struct sqlite_file *file, FILE *out);
 void sqlite_table_begin(struct sqlite_file *file);
 /* Adds a row. 0, -ENOMEM, or -EFBIG. */
 int sqlite_table_add(struct sqlite_file *file, const struct sqlite_value *values, size_t count);
-/* Ends the table, which `sql` creates. Texts are borrowed until sqlite_file_end. 0 or -EFBIG. */
+/* Ends a table. sql: its CREATE TABLE statement. Texts are borrowed until sqlite_file_end. 0 or -EFBIG. */
 int sqlite_table_end(struct sqlite_file *file, const char *name, const char *sql);
 void sqlite_file_add_view(struct sqlite_file *file, const char *name, const char *sql);
 /* Ends the file. 0, or -errno; errors of writing are the stream's. */

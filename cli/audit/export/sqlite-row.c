@@ -104,7 +104,7 @@ ssize_t sqlite_encode_row(struct sqlite_row *row, const struct sqlite_value *val
 		body += bytes;
 	}
 	head = types + 1;
-	if (head > 0x7f) /* the length of the header counts its own bytes */
+	if (head > 0x7f) /* the header's length includes the bytes of the length itself */
 		head++;
 	if (head > 0x3fff || body > SQLITE_PAYLOAD_BYTES_MAX)
 		return -EFBIG;

@@ -13,7 +13,7 @@
 
 #define DENIALS_HASH_SLOTS 8192u /* a power of two that is larger than REPORT_DENIALS_MAX */
 
-/* What the denials of one group have in common. Each member is the number of a text in the page's list of texts. */
+/* What the denials of one group have in common: the run's index, and numbers of texts in the page's list of texts. */
 struct denial_key {
 	uint32_t run, call, target, reason, rule, error, exe;
 	uint32_t is_network_event; /* 1: `call` is a network event; a system call may have the same name */
@@ -80,7 +80,7 @@ static const struct syscall_row *denials_find_row(const char *name)
 	return NULL;
 }
 
-/* Whether the call makes or removes a name. */
+/* Whether the system call creates or removes a file name. */
 static bool denials_call_changes_name(const json_t *line, const struct syscall_row *row)
 {
 	const char *flags = json_string_value(json_object_get(json_object_get(line, "args"), "flags"));
@@ -89,7 +89,7 @@ static bool denials_call_changes_name(const json_t *line, const struct syscall_r
 						      strtoull(flags, NULL, 0) & O_CREAT));
 }
 
-/* Whether the text, when it is shown or pasted into a shell, looks different or does something else than it says. */
+/* Whether a text has control or invisible characters, so that it does something else than it seems to say. */
 static bool denials_text_is_misleading(const char *text)
 {
 	size_t len = strlen(text), size, bad;
@@ -104,8 +104,8 @@ static bool denials_text_is_misleading(const char *text)
 }
 
 /*
- * Returns the request of an event as --allow takes it, without its query. Owned; NULL: the event is not about a
- * request.
+ * Returns an HTTP request in the form that --allow takes, without the query of the URL. Owned; NULL: the event is not
+ * about a request.
  */
 static char *denials_describe_request(const json_t *line)
 {
@@ -119,7 +119,7 @@ static char *denials_describe_request(const json_t *line)
 			  (long long)json_integer_value(json_object_get(line, "port")), (int)strcspn(path, "?"), path);
 }
 
-/* Sets group->suggest or group->why. */
+/* Sets group->suggested_option or group->why_no_suggestion. */
 static void denials_set_suggestion(struct denial_group *group, const json_t *line)
 {
 	const struct suggest_host machine = {.type = denials_get_file_type};
@@ -163,8 +163,8 @@ static void denials_set_suggestion(struct denial_group *group, const json_t *lin
 /* ---- groups ---- */
 
 /*
- * Returns what the call asked for: "host:port", "METHOD host:port/path" or a path. Owned; NULL: nothing of these, or no
- * memory.
+ * Returns what the call asked for: "host:port", "METHOD host:port/path" or a path. Owned; NULL: the line has none of
+ * these, or no memory.
  */
 static char *denials_describe_target(const json_t *line)
 {

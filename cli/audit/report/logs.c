@@ -175,7 +175,7 @@ static void logs_add_line(struct report *report, struct report_run *run, const s
 	}
 }
 
-/* Whether the line is not in the sample. Then it is only counted, without making JSON of it. */
+/* Whether a line is left out of the sample. Such a line is only counted, and not parsed as JSON. */
 static bool logs_skip_line(const struct report *report, struct report_run *run, const struct audit_line *line)
 {
 	struct scan_record record;
@@ -204,7 +204,7 @@ int report_read_log(struct report *report, const struct report_log *log)
 		r = verify_add_line(&run->verify, line.text, line.len + 1); /* the newline follows the text */
 		if (r < 0)
 			break;
-		/* A line of a compact log is needed to understand later ones. */
+		/* In a compact log a line lacks what equals the line before, so all lines are parsed. */
 		compact = json_is_true(json_object_get(run->header, "compact"));
 		if (!compact && logs_skip_line(report, run, &line))
 			continue;

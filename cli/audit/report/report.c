@@ -103,8 +103,8 @@ static int report_add_result(struct report *report, const char *path)
 /* ---- the page ---- */
 
 /*
- * Describes the state of a log's chain: a word, and a reason unless the chain is intact or missing. Owned; NULL: no
- * memory.
+ * Describes the state of a log's hash chain for the page: a word, and a reason unless the chain is intact or missing.
+ * Owned; NULL: no memory.
  */
 static json_t *report_describe_chain(const struct report_run *run)
 {

@@ -29,9 +29,9 @@ struct report_texts;
 
 struct report_texts *report_texts_create(void);
 void report_texts_free(struct report_texts *texts);
-/* Returns the number of a text. json: the bytes are a JSON value, not the text of a string. */
+/* Adds a text that is new, and returns the number of the text. json: the bytes are a JSON value, not a string. */
 uint32_t report_texts_add(struct report_texts *texts, const char *bytes, size_t len, bool json);
-/* As report_texts_add for a string of an object; REPORT_TEXT_NONE: the object has no such string. */
+/* Does report_texts_add for the string `key` of an object. REPORT_TEXT_NONE: the object has no such string. */
 uint32_t report_texts_add_field(struct report_texts *texts, const json_t *object, const char *key);
 /* Writes all texts as data blocks. */
 void report_texts_write(const struct report_texts *texts, FILE *out);
@@ -41,7 +41,7 @@ bool report_texts_are_complete(const struct report_texts *texts);
 
 enum report_column {
 	REPORT_RUN,  /* index of the run */
-	REPORT_SEQ,  /* difference to the number of the row before */
+	REPORT_SEQ,  /* sequence number of the record, minus that of the row before */
 	REPORT_TIME, /* nanoseconds since the row before */
 	REPORT_PID,
 	REPORT_TID, /* 0: equals the pid */
@@ -62,7 +62,7 @@ enum report_column {
 	REPORT_ERRNO,
 	REPORT_RETURN_VALUE,
 	REPORT_DURATION_NS,  /* -1: null in the log */
-	REPORT_OTHER_FIELDS, /* number of a JSON object with all other fields */
+	REPORT_OTHER_FIELDS, /* number of a text in the page's list: a JSON object with all other fields */
 	REPORT_COLUMN_COUNT,
 };
 
@@ -106,14 +106,14 @@ struct report {
 	struct report_run run[REPORT_RUNS_MAX];
 	unsigned run_count;
 	uint64_t records_max;
-	uint64_t sample_step;     /* the sample keeps every step-th ordinary record */
+	uint64_t sample_step;     /* one of sample_step ordinary records is kept */
 	uint64_t important_count; /* number of denials, network events and execs that were kept */
 };
 
 struct report_log {
 	const char *path; /* in argv */
 	unsigned run;     /* index into report.run */
-	uint64_t first_seq; /* number of the first line */
+	uint64_t first_seq; /* sequence number of the first line */
 	uint64_t line_count;
 };
 
@@ -132,7 +132,7 @@ void report_write_json(FILE *out, const char *text, size_t len);
 void report_write_page_start(FILE *out);
 void report_write_page_end(FILE *out, const json_t *about);
 
-/* The files of page/, made into arrays by embed.sh. */
+/* A file of page/, which embed.sh makes into an array. */
 struct report_template {
 	const char *name;
 	const unsigned char *bytes;

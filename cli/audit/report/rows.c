@@ -44,7 +44,7 @@ static const char *const column_names[REPORT_COLUMN_COUNT] = {
 	[REPORT_OTHER_FIELDS] = "rest",
 };
 
-/* Columns that contain the number of a text: that of the record's field with the same name. */
+/* Columns that contain the number of a text. The text is the record's field with the column's name. */
 static const enum report_column text_columns[] = {
 	REPORT_EXE,  REPORT_VERDICT,       REPORT_DENIAL_EFFECT, REPORT_ACCESS_RIGHT,
 	REPORT_PATH, REPORT_RESOLVED_PATH, REPORT_SECOND_PATH,   REPORT_SECOND_RESOLVED_PATH,
@@ -118,7 +118,7 @@ static bool rows_has_column(const char *key)
  */
 static uint32_t rows_add_other_fields(struct report_texts *texts, const json_t *line)
 {
-	json_t *rest = json_copy((json_t *)(uintptr_t)line); /* does not change the line */
+	json_t *rest = json_copy((json_t *)(uintptr_t)line); /* a copy: the line keeps its fields */
 	_cleanup_free_ char *text = NULL;
 	const char *key;
 	json_t *value;

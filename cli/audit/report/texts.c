@@ -17,7 +17,7 @@ struct text_entry {
 
 struct report_texts {
 	struct texthash hash;
-	struct text_entry *entries; /* the text with number i is entry[i]; owned */
+	struct text_entry *entries; /* the text with number i is entries[i]; owned */
 	size_t count, room;
 	uint32_t *hash_slots; /* numbers of texts by hash, open addressing; 0: free; owned */
 	size_t slot_count;
@@ -123,7 +123,7 @@ uint32_t report_texts_add(struct report_texts *texts, const char *bytes, size_t 
 
 	if (found > 0 && texts->entries[found].is_json == json)
 		return found;
-	/* a JSON object whose text is also a path, which practically never happens */
+	/* known bytes of the other type (JSON value or string) are left out, which practically never happens */
 	if (found > 0 || !texts_make_room(texts, len)) {
 		texts->has_left_out_text = true;
 		return REPORT_TEXT_LEFT_OUT;
