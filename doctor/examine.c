@@ -39,9 +39,9 @@ const char *finding_get_state_name(enum finding_state state)
 }
 
 struct trial {
-	enum probe first, last; /* the first and last probe that the trial reports */
+	enum probe first_probe, last_probe; /* the first and last probe that the trial reports */
 	void (*run)(struct doctor *doctor);
-	bool without_privileges; /* run the trial without privileges, as callgate run would */
+	bool drops_privileges; /* run the trial without privileges, as callgate run would */
 };
 
 static const struct trial trials[] = {
@@ -70,7 +70,7 @@ static _Noreturn void doctor_run_trial_child(struct doctor *doctor, const struct
 	(void)setpgid(0, 0); /* its own process group: a hanging trial is killed together with its children */
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 || getppid() != parent)
 		_exit(1);
-	if (trial->without_privileges && privs_drop_all() < 0)
+	if (trial->drops_privileges && privs_drop_all() < 0)
 		_exit(1);
 	trial->run(doctor);
 	_exit(0);
@@ -79,7 +79,7 @@ static _Noreturn void doctor_run_trial_child(struct doctor *doctor, const struct
 /* Reports the probes that a trial has not reported before it ended. */
 static void doctor_report_unreported_probes(struct doctor *doctor, const struct trial *trial, int ended, int status)
 {
-	for (enum probe probe = trial->first; probe <= trial->last; probe++) {
+	for (enum probe probe = trial->first_probe; probe <= trial->last_probe; probe++) {
 		if (doctor->findings[probe].state != FINDING_NOT_REPORTED)
 			continue;
 		if (ended == -ETIMEDOUT)

@@ -107,7 +107,7 @@ void probe_procfs(struct doctor *doctor)
 	char options[256] = "", stat[64], *hidden;
 
 	if (probe_get_mount_options("/", options, sizeof(options)) == -ENOENT)
-		doctor->traits |= TRAIT_CHROOT;
+		doctor->traits |= TRAIT_IN_CHROOT;
 	if (!probe_read_first_line("/proc/self/stat", stat, sizeof(stat))) {
 		probe_set_failing(doctor, PROBE_PROC, errno, "/proc is not mounted, or another");
 		return;

@@ -27,19 +27,19 @@
 	(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP)
 
 enum namespaces_step {
-	STEP_USER,
+	STEP_USER_NAMESPACE,
 	STEP_WRITE_ID_MAPS,
 	STEP_MOUNT_NAMESPACE,
 	STEP_TMPFS,
 	STEP_COPY_MOUNTS,
 	STEP_CHANGE_ROOT,
-	STEP_PID,
+	STEP_PID_NAMESPACE,
 	STEP_MOUNT_PROC,
-	STEP_IPC,
-	STEP_UTS,
-	STEP_NET,
+	STEP_IPC_NAMESPACE,
+	STEP_UTS_NAMESPACE,
+	STEP_NET_NAMESPACE,
 	STEP_LOOPBACK,
-	STEP_CGROUP,
+	STEP_CGROUP_NAMESPACE,
 	STEP_MAX,
 };
 
@@ -49,21 +49,21 @@ static const struct {
 	/* text of the finding if all steps of the probe worked; set for the last step of each probe only */
 	const char *works;
 } steps[STEP_MAX] = {
-	[STEP_USER] = {PROBE_USERNS, "cannot be made", NULL},
+	[STEP_USER_NAMESPACE] = {PROBE_USERNS, "cannot be made", NULL},
 	[STEP_WRITE_ID_MAPS] = {PROBE_USERNS, "its user ids cannot be mapped", "made, with its ids mapped"},
 	[STEP_MOUNT_NAMESPACE] = {PROBE_MOUNTNS, "cannot be made", NULL},
 	[STEP_TMPFS] = {PROBE_MOUNTNS, "made, but a tmpfs cannot be mounted in it", NULL},
 	[STEP_COPY_MOUNTS] = {PROBE_MOUNTNS, "made, but no mounts can be copied in it (Linux 5.12)", NULL},
 	[STEP_CHANGE_ROOT] = {PROBE_MOUNTNS, "made, but its root cannot be changed",
 			      "made, with copies of mounts in a root of its own"},
-	[STEP_PID] = {PROBE_PIDNS, "cannot be made", "made"},
+	[STEP_PID_NAMESPACE] = {PROBE_PIDNS, "cannot be made", "made"},
 	[STEP_MOUNT_PROC] = {PROBE_FRESHPROC, "none can be mounted",
 			     "one was mounted that shows the new processes alone"},
-	[STEP_IPC] = {PROBE_IPCNS, "cannot be made", "made"},
-	[STEP_UTS] = {PROBE_UTSNS, "cannot be made", "made"},
-	[STEP_NET] = {PROBE_NETNS, "cannot be made", NULL},
+	[STEP_IPC_NAMESPACE] = {PROBE_IPCNS, "cannot be made", "made"},
+	[STEP_UTS_NAMESPACE] = {PROBE_UTSNS, "cannot be made", "made"},
+	[STEP_NET_NAMESPACE] = {PROBE_NETNS, "cannot be made", NULL},
 	[STEP_LOOPBACK] = {PROBE_NETNS, "made, but its loopback stays down", "made, with its loopback up"},
-	[STEP_CGROUP] = {PROBE_CGROUPNS, "cannot be made", "made"},
+	[STEP_CGROUP_NAMESPACE] = {PROBE_CGROUPNS, "cannot be made", "made"},
 };
 
 struct trial_shared_page {
@@ -91,7 +91,7 @@ static int probe_raise_loopback(void)
 }
 
 /* Makes a detached tmpfs and, in it, a copy of mounts, as view/attach.c does. Returns the tmpfs or -errno. */
-static int probe_make_tree(struct trial_shared_page *page)
+static int probe_make_mount_tree(struct trial_shared_page *page)
 {
 	int r = mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ? -errno : 0;
 	_cleanup_close_ int copy = -1, tmpfs = r < 0 ? r : mounts_create_fs("tmpfs", NULL, 0);
@@ -126,14 +126,14 @@ static void probe_make_pidns(struct trial_shared_page *page, int tmpfs)
 	pid_t pid;
 	int status;
 
-	page->error[STEP_PID] = probe_unshare_namespace(page, CLONE_NEWPID);
-	if (page->error[STEP_PID] || tmpfs < 0)
+	page->error[STEP_PID_NAMESPACE] = probe_unshare_namespace(page, CLONE_NEWPID);
+	if (page->error[STEP_PID_NAMESPACE] || tmpfs < 0)
 		return;
 	pid = fork();
 	if (pid == 0)
 		probe_mount_proc(page, tmpfs);
 	if (pid < 0)
-		page->error[STEP_PID] = errno;
+		page->error[STEP_PID_NAMESPACE] = errno;
 	else
 		/* The child wrote its results to the shared page. */
 		(void)probe_wait_for_child(pid, STEP_TIMEOUT_MS, &status);
@@ -150,9 +150,9 @@ static int probe_change_root(int tmpfs)
 /* Makes a user namespace. False when that failed: then no other namespace can be made. */
 static bool probe_make_userns(struct trial_shared_page *page)
 {
-	page->error[STEP_USER] = probe_unshare_namespace(page, CLONE_NEWUSER);
-	page->unshared = page->error[STEP_USER] ? 2 : 1;
-	if (page->error[STEP_USER])
+	page->error[STEP_USER_NAMESPACE] = probe_unshare_namespace(page, CLONE_NEWUSER);
+	page->unshared = page->error[STEP_USER_NAMESPACE] ? 2 : 1;
+	if (page->error[STEP_USER_NAMESPACE])
 		return privs_have_capability(CAP_SYS_ADMIN);
 	return probe_await_change_of_word(&page->mapped, 0, STEP_TIMEOUT_MS) && page->error[STEP_WRITE_ID_MAPS] == 0;
 }
@@ -163,15 +163,15 @@ static _Noreturn void probe_run_namespaces_child(struct trial_shared_page *page)
 
 	if (!probe_make_userns(page))
 		_exit(0);
-	page->error[STEP_IPC] = probe_unshare_namespace(page, CLONE_NEWIPC);
-	page->error[STEP_UTS] = probe_unshare_namespace(page, CLONE_NEWUTS);
-	page->error[STEP_NET] = probe_unshare_namespace(page, CLONE_NEWNET);
-	if (page->error[STEP_NET] == 0)
+	page->error[STEP_IPC_NAMESPACE] = probe_unshare_namespace(page, CLONE_NEWIPC);
+	page->error[STEP_UTS_NAMESPACE] = probe_unshare_namespace(page, CLONE_NEWUTS);
+	page->error[STEP_NET_NAMESPACE] = probe_unshare_namespace(page, CLONE_NEWNET);
+	if (page->error[STEP_NET_NAMESPACE] == 0)
 		page->error[STEP_LOOPBACK] = probe_raise_loopback();
-	page->error[STEP_CGROUP] = probe_unshare_namespace(page, CLONE_NEWCGROUP);
+	page->error[STEP_CGROUP_NAMESPACE] = probe_unshare_namespace(page, CLONE_NEWCGROUP);
 	page->error[STEP_MOUNT_NAMESPACE] = probe_unshare_namespace(page, CLONE_NEWNS);
 	if (page->error[STEP_MOUNT_NAMESPACE] == 0)
-		tmpfs = probe_make_tree(page);
+		tmpfs = probe_make_mount_tree(page);
 	probe_make_pidns(page, tmpfs);
 	if (page->error[STEP_COPY_MOUNTS] == 0)
 		page->error[STEP_CHANGE_ROOT] = probe_change_root(tmpfs);
@@ -187,7 +187,7 @@ static void probe_find_userns_traits(struct doctor *doctor)
 	if (probe_read_number("/proc/sys/kernel/unprivileged_userns_clone") == 0)
 		doctor->traits |= TRAIT_UNPRIVILEGED_USERNS_CLONE_IS_0;
 	if (probe_read_number("/proc/sys/kernel/apparmor_restrict_unprivileged_userns") > 0)
-		doctor->traits |= TRAIT_APPARMOR;
+		doctor->traits |= TRAIT_APPARMOR_DENIES_USERNS;
 }
 
 /* Returns the most likely reason for this errno. */
@@ -199,25 +199,26 @@ static const char *probe_explain_errno(const struct doctor *doctor, enum namespa
 		return "parts of /proc are covered, as in containers";
 	if (error == EINVAL)
 		return "the kernel is built without it";
-	if ((error == ENOSPC || error == EUSERS) && step == STEP_USER)
+	if ((error == ENOSPC || error == EUSERS) && step == STEP_USER_NAMESPACE)
 		return traits & TRAIT_USER_NAMESPACES_MAX_IS_0 ? "user.max_user_namespaces is 0"
 							       : "as many as may be, or too deep, are there";
 	if (error == ENOSPC)
 		return "its limit below /proc/sys/user is reached";
 	if (error == ENOSYS || ((error == EPERM || error == EACCES) && traits & TRAIT_SECCOMP_FILTER))
 		return "a filter above refuses it (a container's seccomp profile)";
-	if (traits & TRAIT_UNPRIVILEGED_USERNS_CLONE_IS_0 && step == STEP_USER)
+	if (traits & TRAIT_UNPRIVILEGED_USERNS_CLONE_IS_0 && step == STEP_USER_NAMESPACE)
 		return "kernel.unprivileged_userns_clone is 0";
-	if (traits & TRAIT_APPARMOR)
+	if (traits & TRAIT_APPARMOR_DENIES_USERNS)
 		return "AppArmor keeps user namespaces from programs without a profile";
-	if (traits & TRAIT_CHROOT && step == STEP_USER)
+	if (traits & TRAIT_IN_CHROOT && step == STEP_USER_NAMESPACE)
 		return "not from within a chroot";
 	return "refused, perhaps by a security module";
 }
 
 static void probe_report_namespaces(struct doctor *doctor, const struct trial_shared_page *page)
 {
-	int user = page->error[STEP_USER] ? page->error[STEP_USER] : page->error[STEP_WRITE_ID_MAPS];
+	int user =
+		page->error[STEP_USER_NAMESPACE] ? page->error[STEP_USER_NAMESPACE] : page->error[STEP_WRITE_ID_MAPS];
 
 	for (enum namespaces_step step = 0; step < STEP_MAX; step++) {
 		enum probe probe = steps[step].probe;
@@ -230,8 +231,8 @@ static void probe_report_namespaces(struct doctor *doctor, const struct trial_sh
 				    probe_explain_errno(doctor, step, error), strerror(error));
 		else if (error < 0 && step != STEP_WRITE_ID_MAPS)
 			finding_set_state(doctor, probe, FINDING_FAILS, user > 0 ? user : ECHILD, "not tried: %s",
-				    page->error[STEP_IPC] < 0 ? "it takes a user namespace"
-							      : "what comes before it failed");
+					  page->error[STEP_IPC_NAMESPACE] < 0 ? "it takes a user namespace"
+									      : "what comes before it failed");
 		else if (step == STEP_MOUNT_PROC && !page->proc_is_fresh)
 			finding_set_state(doctor, probe, FINDING_FAILS, EIO,
 					  "one was mounted but shows other processes");

@@ -14,7 +14,7 @@
 #define STEP_TIMEOUT_MS 1000
 
 /* Forks a child that sleeps until it is killed. Makes the child dumpable, as a program is, after privs_drop_all(). */
-static pid_t probe_fork_idle(void)
+static pid_t probe_fork_idle_child(void)
 {
 	pid_t pid = fork();
 
@@ -25,7 +25,7 @@ static pid_t probe_fork_idle(void)
 		(void)pause();
 }
 
-static void probe_end_child(pid_t pid)
+static void probe_kill_child(pid_t pid)
 {
 	(void)kill(pid, SIGKILL);
 	(void)waitpid(pid, NULL, __WALL);
@@ -51,7 +51,7 @@ void probe_target_memory(struct doctor *doctor)
 	static volatile char word = 'a'; /* after fork(2) the child has its copy at the same address */
 	char here = 0;
 	const struct iovec local = {&here, 1}, remote = {(void *)(uintptr_t)&word, 1};
-	pid_t pid = probe_fork_idle();
+	pid_t pid = probe_fork_idle_child();
 	int error = 0;
 	uint64_t tries = 0;
 
@@ -73,7 +73,7 @@ void probe_target_memory(struct doctor *doctor)
 			    "a child's memory reads other than it was written");
 	else
 		finding_set_state(doctor, PROBE_MEMORY, FINDING_WORKS, 0, "a child's memory was read and written");
-	probe_end_child(pid);
+	probe_kill_child(pid);
 }
 
 /* Waits until `go` is set, then executes callgate itself, an executable that exists for sure. */
@@ -118,5 +118,5 @@ void probe_ptrace(struct doctor *doctor)
 			finding_set_state(doctor, PROBE_TRACE, FINDING_FAILS, ECHILD,
 					  "the stop of an exec was not seen");
 	}
-	probe_end_child(pid);
+	probe_kill_child(pid);
 }

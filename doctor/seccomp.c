@@ -81,15 +81,15 @@ void probe_seccomp_filter(struct doctor *doctor)
 
 /* ---- the listener ---- */
 
-enum { KILLABLE = 1 << 0, SYNC = 1 << 1 };
+enum { FEATURE_WAIT_KILLABLE = 1 << 0, FEATURE_SYNC_WAKE_UP = 1 << 1 };
 
 struct listener_shared_page {
 	volatile int listener; /* the listener's descriptor; -2: no filter yet; -1: the filter failed with `error` */
 	volatile int error;
-	volatile int working_features; /* the features that work: KILLABLE, SYNC */
-	volatile long answer;
+	volatile int working_features; /* the features that work: FEATURE_WAIT_KILLABLE, FEATURE_SYNC_WAKE_UP */
+	volatile long first_call_result;
 	/* 1: the descriptor that was added to the child refers to the expected file */
-	volatile int injected_fd_is_right;
+	volatile int child_got_right_fd;
 	dev_t device;
 	ino_t inode;
 };
@@ -102,15 +102,15 @@ static _Noreturn void probe_run_listener_child(struct listener_shared_page *page
 	struct stat st;
 
 	if (listener >= 0)
-		page->working_features = KILLABLE;
+		page->working_features = FEATURE_WAIT_KILLABLE;
 	else if (errno == EINVAL)
 		listener = probe_install_filter(SECCOMP_FILTER_FLAG_NEW_LISTENER, SECCOMP_RET_USER_NOTIF);
 	page->error = listener < 0 ? errno : 0;
 	page->listener = listener < 0 ? -1 : (int)listener;
 	if (listener < 0)
 		_exit(1);
-	page->answer = syscall(SYS_getppid);
-	page->injected_fd_is_right =
+	page->first_call_result = syscall(SYS_getppid);
+	page->child_got_right_fd =
 		fstat((int)syscall(SYS_getppid), &st) == 0 && st.st_dev == page->device && st.st_ino == page->inode;
 	_exit(0);
 }
@@ -131,7 +131,7 @@ static const char *probe_respond_to_child(struct listener_shared_page *page, int
 	int listener = page->listener, status;
 
 	if (ioctl(listener, SECCOMP_IOCTL_NOTIF_SET_FLAGS, SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP) == 0)
-		page->working_features |= SYNC;
+		page->working_features |= FEATURE_SYNC_WAKE_UP;
 	*ret_error = probe_receive_notification(listener, &notification);
 	if (*ret_error == 0)
 		*ret_error = answer_with_value(listener, notification.id, PROBE_RESPONSE_VALUE);
@@ -147,9 +147,9 @@ static const char *probe_respond_to_child(struct listener_shared_page *page, int
 	if (*ret_error < 0)
 		return "a descriptor could not be injected (ADDFD, Linux 5.9)";
 	*ret_error = -EIO;
-	if (page->answer != PROBE_RESPONSE_VALUE)
+	if (page->first_call_result != PROBE_RESPONSE_VALUE)
 		return "the answer did not arrive";
-	return page->injected_fd_is_right ? NULL : "the descriptor did not arrive";
+	return page->child_got_right_fd ? NULL : "the descriptor did not arrive";
 }
 
 /* True in a run of callgate: there name_to_handle_at(2) returns EOPNOTSUPP for a missing path, natively ENOENT. */
@@ -205,14 +205,18 @@ void probe_seccomp_listener(struct doctor *doctor)
 	if (failed)
 		probe_set_failing(doctor, PROBE_LISTENER, -error, failed);
 	else
-		finding_set_state(
-			doctor, PROBE_LISTENER,
-			page->working_features == (KILLABLE | SYNC) ? FINDING_WORKS : FINDING_WORKS_WITH_CAVEAT, 0,
-			"a call was received, answered, and given a descriptor%s%s",
-			page->working_features & SYNC ? "" : "; without SYNC_WAKE_UP (Linux 6.6): slower",
-			page->working_features & KILLABLE ? ""
-							  : "; without WAIT_KILLABLE_RECV (Linux 5.19): signals may "
-							    "interrupt calls");
+		finding_set_state(doctor, PROBE_LISTENER,
+				  page->working_features == (FEATURE_WAIT_KILLABLE | FEATURE_SYNC_WAKE_UP)
+					  ? FINDING_WORKS
+					  : FINDING_WORKS_WITH_CAVEAT,
+				  0, "a call was received, answered, and given a descriptor%s%s",
+				  page->working_features & FEATURE_SYNC_WAKE_UP
+					  ? ""
+					  : "; without SYNC_WAKE_UP (Linux 6.6): slower",
+				  page->working_features & FEATURE_WAIT_KILLABLE
+					  ? ""
+					  : "; without WAIT_KILLABLE_RECV (Linux 5.19): signals may "
+					    "interrupt calls");
 }
 
 /* ---- filters on this process ---- */

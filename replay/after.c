@@ -4,14 +4,14 @@
 #include "replay/query.h"
 
 /* Returns the bits of the after_read entries that are fired by reading query->paths[at]. */
-static uint32_t after_find_path(const struct policy *policy, const struct query *query, size_t at)
+static uint32_t after_find_entries_of_read_path(const struct policy *policy, const struct query *query, size_t at)
 {
 	const struct query_path *path = &query->paths[at];
 
 	return policy_find_entries_fired_by_read(policy, path->canonical_path, path->len);
 }
 
-static uint32_t after_find_read_in_moved_dir(const struct policy *policy, const struct query *query, size_t at)
+static uint32_t after_find_entries_of_moved_dir(const struct policy *policy, const struct query *query, size_t at)
 {
 	return policy_find_entries_fired_by_read_below(policy, query->paths[at].canonical_path, query->paths[at].len);
 }
@@ -25,13 +25,13 @@ void query_fire_after_entries(const struct query_judge *judge, const struct quer
 	if (policy_count_after_entries(policy) == 0 || query->kind != QUERY_PATHS || !answer->is_certain ||
 	    !answer->is_allowed)
 		return;
-	if (query->content == QUERY_READS && !query->was_allowed_but_failed && !query->was_found_absent) {
+	if (query->content_access == QUERY_READS && !query->was_allowed_but_failed && !query->was_found_absent) {
 		for (size_t i = 0; i < query->path_count; i++)
-			found |= after_find_path(policy, query, i);
-	} else if (query->content >= QUERY_MOVES) {
-		found = after_find_read_in_moved_dir(policy, query, 0);
-		if (query->content == QUERY_EXCHANGES && query->path_count > 1)
-			found |= after_find_read_in_moved_dir(policy, query, 1);
+			found |= after_find_entries_of_read_path(policy, query, i);
+	} else if (query->content_access >= QUERY_MOVES) {
+		found = after_find_entries_of_moved_dir(policy, query, 0);
+		if (query->content_access == QUERY_EXCHANGES && query->path_count > 1)
+			found |= after_find_entries_of_moved_dir(policy, query, 1);
 	}
 	policy_fire_after_entries(policy, found);
 }

@@ -103,7 +103,7 @@ const struct policy *query_judge_get_policy(const struct query_judge *judge)
 	return judge->policy;
 }
 
-static bool judge_is_shown(const struct query_judge *judge, const char *path)
+static bool judge_name_is_shown(const struct query_judge *judge, const char *path)
 {
 	return path_tree_find_path(&judge->shown_names, path) != NULL;
 }
@@ -112,7 +112,7 @@ static bool judge_is_shown(const struct query_judge *judge, const char *path)
  * Whether the view shows this name as a directory: something is shown below it, and it is no link that the policy
  * knows.
  */
-static bool judge_is_directory(const struct query_judge *judge, const char *path)
+static bool judge_name_is_directory(const struct query_judge *judge, const char *path)
 {
 	const struct path_tree_node *node = path_tree_find_path(&judge->shown_names, path);
 	char target[PATH_MAX];
@@ -133,7 +133,7 @@ static struct policy_decision judge_path(const struct query_judge *judge, const 
 	decision = policy_decide_access(judge->policy, path, len, want);
 	if (decision.verdict != VERDICT_DENY || decision.error != ENOENT)
 		return decision;
-	if (judge_is_shown(judge, path) || policy_may_grant_below(judge->policy, path, len))
+	if (judge_name_is_shown(judge, path) || policy_may_grant_below(judge->policy, path, len))
 		return policy_decide_dir_above_grant(want);
 	return decision;
 }
@@ -141,7 +141,7 @@ static struct policy_decision judge_path(const struct query_judge *judge, const 
 /*
  * The length of `written` up to the end of its first component that the canonical path lacks. 0: it lacks none.
  */
-static size_t judge_get_len_to_fork(const char *written, const struct query_path *path)
+static size_t judge_get_len_to_link(const char *written, const struct query_path *path)
 {
 	size_t same = 0, at = 0;
 
@@ -196,9 +196,9 @@ static enum link_sight judge_find_visible_link(const struct query_judge *judge, 
 	for (;; len += 1 + strcspn(written + len + 1, "/")) {
 		memcpy(name, written, len);
 		name[len] = '\0';
-		if (written[len] && judge_is_directory(judge, name))
+		if (written[len] && judge_name_is_directory(judge, name))
 			continue;
-		if (judge_is_shown(judge, name) || view_is_fixed_link(name))
+		if (judge_name_is_shown(judge, name) || view_is_fixed_link(name))
 			return LINK_KNOWN;
 		*ret_decision = judge_path(judge, name, len, POLICY_READ);
 		if (ret_decision->verdict == VERDICT_DENY)
@@ -222,7 +222,7 @@ static bool judge_link_is_hidden(const struct query_judge *judge, const struct q
 	if (path->path_as_written_len == 0 || strncmp(path->path_as_written, "/proc/", 6) == 0)
 		return false;
 	memcpy(written, path->path_as_written, path->path_as_written_len + 1);
-	for (unsigned links = 0; links < JUDGE_LINKS_FOLLOWED_MAX && (len = judge_get_len_to_fork(written, path)) > 0;
+	for (unsigned links = 0; links < JUDGE_LINKS_FOLLOWED_MAX && (len = judge_get_len_to_link(written, path)) > 0;
 	     links++) {
 		enum link_sight sight = judge_find_visible_link(judge, written, len, ret_decision);
 
@@ -405,7 +405,7 @@ static struct net_verdict judge_endpoint(const struct policy *policy, const stru
 		if (!verdict.is_allowed && query->any_port)
 			verdict = policy_net_judge_listen(policy, query->port_number);
 		return verdict;
-	case QUERY_REQUEST:
+	case QUERY_HTTP_REQUEST:
 		return policy_net_judge_request(policy, query->host_name, query->port_number, query->http_method,
 						query->request_path, query->upgrade);
 	case QUERY_RESOLVE_NAME:
@@ -434,7 +434,7 @@ void query_judge(const struct query_judge *judge, const struct query *query, str
 
 size_t query_get_object(const struct query *query, size_t at, char *out, size_t cap)
 {
-	const char *method = query->kind == QUERY_REQUEST ? query->http_method : "";
+	const char *method = query->kind == QUERY_HTTP_REQUEST ? query->http_method : "";
 	int len;
 
 	if (query->kind == QUERY_PATHS)
@@ -444,8 +444,8 @@ size_t query_get_object(const struct query *query, size_t at, char *out, size_t 
 	else
 		len = snprintf(out, cap, strchr(query->host_name, ':') ? "%s%s[%s]:%u%s" : "%s%s%s:%u%s", method,
 			       *method ? " " : "", query->host_name, query->port_number,
-			       query->kind == QUERY_REQUEST ? query->request_path
-			       : query->uses_udp            ? "/udp"
-							    : "");
+			       query->kind == QUERY_HTTP_REQUEST ? query->request_path
+			       : query->uses_udp                 ? "/udp"
+								 : "");
 	return len < 0 ? 0 : (size_t)len < cap ? (size_t)len : cap - 1;
 }

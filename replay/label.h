@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-#define LABEL_STRIPPED_SIZE 1024
+#define LABEL_WITHOUT_FILE_SIZE 1024
 
 /*
  * Copies a label without its file and its number in the list, "filesystem.read /usr/share": what stays the same when

@@ -27,7 +27,7 @@ static int log_count_damage(struct log_walk *walk, uint64_t line, const char *wh
 		walk->state->first_damaged_line = line;
 		(void)snprintf(walk->state->first_damage, sizeof(walk->state->first_damage), "%s", what);
 	}
-	return walk->reader->allow_damaged ? 0 : -EBADMSG;
+	return walk->reader->allows_damage ? 0 : -EBADMSG;
 }
 
 static int log_handle_header(struct log_walk *walk, struct audit_line *line)
@@ -106,7 +106,7 @@ static int log_check_chain(struct log_walk *walk)
 	char text[VERIFY_TEXT_SIZE];
 	uint64_t tail;
 
-	if (walk->reader->allow_damaged)
+	if (walk->reader->allows_damage)
 		return 0;
 	finding = verify_get_finding(&walk->verify, NULL, &tail);
 	if (finding.kind == VERIFY_INTACT)
@@ -118,7 +118,7 @@ static int log_check_chain(struct log_walk *walk)
 static int log_handle_line(struct log_walk *walk, struct audit_line *line)
 {
 	/* + 1: the newline follows the text */
-	int r = walk->reader->allow_damaged ? 0 : verify_add_line(&walk->verify, line->text, line->len + 1);
+	int r = walk->reader->allows_damage ? 0 : verify_add_line(&walk->verify, line->text, line->len + 1);
 
 	if (r < 0)
 		return r;

@@ -12,7 +12,7 @@
 
 struct replay_reader {
 	const char *path;   /* path of the log; borrowed */
-	bool allow_damaged; /* go on reading after damage */
+	bool allows_damage; /* go on reading after damage */
 	/*
 	 * `header` is called once at first, then `record` for each record. Texts are borrowed until the function
 	 * returns. Return 0, or -errno to end reading. NULL: not called.
@@ -24,7 +24,7 @@ struct replay_reader {
 
 struct replay_log_state {
 	uint64_t record_count;
-	uint64_t damage_count;       /* number of damaged places; with allow_damaged also of skipped lines */
+	uint64_t damage_count;       /* number of damaged places; with allows_damage also of skipped lines */
 	uint64_t first_damaged_line; /* line number of the first damage */
 	char first_damage[VERIFY_TEXT_SIZE]; /* a description of the first damage; "": none */
 };

@@ -21,17 +21,17 @@
 #include "policy/policy.h"
 
 enum query_kind {
-	QUERY_RULES_DO_NOT_DECIDE,   /* no question to the rules; why_not_judged says why */
-	QUERY_PATHS,   /* all of paths[] must be allowed */
-	QUERY_CONNECT, /* host_name, port_number, uses_udp */
-	QUERY_LISTEN,  /* port_number; any_port: the call was listen(2), which a rule for port 0 allows, too */
-	QUERY_REQUEST, /* host_name, port_number, http_method, request_path, upgrade */
-	QUERY_RESOLVE_NAME,    /* whether host_name may be resolved */
+	QUERY_RULES_DO_NOT_DECIDE, /* no question to the rules; why_not_judged says why */
+	QUERY_PATHS,               /* all of paths[] must be allowed */
+	QUERY_CONNECT,             /* host_name, port_number, uses_udp */
+	QUERY_LISTEN,       /* port_number; any_port: the call was listen(2), which a rule for port 0 allows, too */
+	QUERY_HTTP_REQUEST, /* host_name, port_number, http_method, request_path, upgrade */
+	QUERY_RESOLVE_NAME, /* whether host_name may be resolved */
 	QUERY_KIND_MAX,
 };
 
 #define QUERY_PATHS_MAX 4 /* a script, its interpreter, its loader; one more if a walk was refused before its end */
-#define QUERY_REASON_MAX 40 /* a reason */
+#define QUERY_REASON_SIZE 40 /* a reason */
 
 struct query_path {
 	unsigned wanted_rights;      /* one POLICY_ right */
@@ -45,7 +45,7 @@ struct query_path {
 struct query {
 	enum query_kind kind;
 	char why_not_judged
-		[QUERY_REASON_MAX]; /* QUERY_RULES_DO_NOT_DECIDE: the reason on record, or "no_path", "close" */
+		[QUERY_REASON_SIZE]; /* QUERY_RULES_DO_NOT_DECIDE: the reason on record, or "no_path", "close" */
 	bool was_allowed;           /* verdict on record */
 	bool was_found_absent;   /* the run found that no such file exists */
 	/* the call failed because the file exists: making it (EEXIST), writing to a directory (EISDIR) */
@@ -57,13 +57,13 @@ struct query {
 	bool is_open_call;    /* the call opened the file: if it is a directory, it may have been listed */
 	bool is_rename;  /* the file paths[0] gets the name paths[1] */
 	/* what the call did, as far as that can fire an entry of after_read: query_fire_after_entries() */
-	enum { QUERY_READS_NOTHING, QUERY_READS, QUERY_MOVES, QUERY_EXCHANGES } content;
+	enum { QUERY_READS_NOTHING, QUERY_READS, QUERY_MOVES, QUERY_EXCHANGES } content_access;
 	bool was_allowed_but_failed;   /* the run allowed the call, which then failed */
 	size_t path_count;
 	size_t symlink_target_len; /* 0: the call makes no symbolic link */
 	unsigned port_number;
 	bool uses_udp, upgrade, any_port;
-	bool is_http_without_tls; /* QUERY_REQUEST: without TLS */
+	bool is_http_without_tls; /* QUERY_HTTP_REQUEST: without TLS */
 	char host_name[NET_HOST_MAX];
 	char http_method[NET_METHOD_MAX];
 	char request_path[NET_PATH_MAX];

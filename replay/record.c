@@ -94,7 +94,7 @@ static int record_read_path(struct query *query, const struct scan_path *path, u
  * Finds the last component of the canonical path in the written path, and returns what follows that component. NULL:
  * the written path lacks that component, or has it several times.
  */
-static const char *record_find_rest(const char *canonical, const char *written)
+static const char *record_find_rest_of_path(const char *canonical, const char *written)
 {
 	const char *last = strrchr(canonical, '/') + 1, *found = NULL;
 	size_t len = strlen(last);
@@ -127,7 +127,7 @@ static int record_read_path_of_refused_walk(struct query *query, const struct sc
 		return r;
 	if (scan_get_bytes(&path->as_written, written, sizeof(written)) < 0)
 		return -EBADMSG;
-	rest = record_find_rest(stop->canonical_path, written);
+	rest = record_find_rest_of_path(stop->canonical_path, written);
 	len = rest ? path_join(stop->canonical_path, rest + strspn(rest, "/"), whole->canonical_path, PATH_MAX,
 			       &lexical)
 		   : -1;
@@ -247,7 +247,7 @@ static int record_read_request(const struct scan_record *record, struct query *q
 	/* A proxy refused a request without TLS to an endpoint that needs TLS. */
 	if (!query->was_allowed && scan_text_equals(&record->reason, "proto_not_granted"))
 		return record_set_rules_do_not_decide(&record->reason, "", query);
-	query->kind = QUERY_REQUEST;
+	query->kind = QUERY_HTTP_REQUEST;
 	query->upgrade = scan_text_equals(&record->proto, "websocket");
 	query->is_http_without_tls = scan_text_equals(&record->proto, "http");
 	if (!record->method.at || !record->path[0].as_written.at ||
@@ -325,11 +325,12 @@ static bool record_open_reads_content(const struct scan_record *record)
 static void record_set_content_read(const struct scan_record *record, struct query *query)
 {
 	query->was_allowed_but_failed = query->was_allowed && record->error.at;
-	query->content = record_open_reads_content(record) ? QUERY_READS : QUERY_READS_NOTHING;
+	query->content_access = record_open_reads_content(record) ? QUERY_READS : QUERY_READS_NOTHING;
 	if (query->is_rename || record_text_begins_with(&record->syscall, "link"))
-		query->content = scan_text_equals(&record->syscall, "renameat2") && record->call_flags & RENAME_EXCHANGE
-					 ? QUERY_EXCHANGES
-					 : QUERY_MOVES;
+		query->content_access =
+			scan_text_equals(&record->syscall, "renameat2") && record->call_flags & RENAME_EXCHANGE
+				? QUERY_EXCHANGES
+				: QUERY_MOVES;
 }
 
 int query_read_record(const struct scan_record *record, struct query *ret_query)

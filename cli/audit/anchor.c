@@ -26,9 +26,9 @@ static int anchor_read_next_of_run(struct anchor *anchor, uint64_t lines)
 
 int anchor_open(struct anchor *anchor, const struct verify *verify, const uint8_t *key)
 {
-	if (!anchor->path)
+	if (!anchor->checkpoints_path)
 		return 0;
-	anchor->file = fopen(anchor->path, "re");
+	anchor->file = fopen(anchor->checkpoints_path, "re");
 	if (!anchor->file)
 		return -errno;
 	memcpy(anchor->run, verify->run, sizeof(anchor->run));
@@ -46,8 +46,8 @@ int anchor_compare_last_line(struct anchor *anchor, struct verify *verify)
 	while (r == 0 && anchor->has_next_checkpoint && !verify->is_broken &&
 	       anchor->next_checkpoint.line_count == verify->lines) {
 		if (verify_last_line_has_hash(verify, anchor->next_checkpoint.head_hash)) {
-			anchor->lines = verify->lines;
-			anchor->count++;
+			anchor->agreed_lines = verify->lines;
+			anchor->agreed_count++;
 		} else if (anchor->rewritten_line.line_number == 0) {
 			anchor->rewritten_line = verify->last_line.place;
 		}
@@ -79,5 +79,5 @@ void anchor_close(struct anchor *anchor)
 {
 	if (anchor->file)
 		(void)fclose(anchor->file);
-	*anchor = (struct anchor){.path = anchor->path};
+	*anchor = (struct anchor){.checkpoints_path = anchor->checkpoints_path};
 }

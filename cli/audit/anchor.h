@@ -7,16 +7,16 @@
 #include "audit/checkpoint.h"
 #include "audit/verify.h"
 
-/* The checkpoints of one log. The caller sets `path`; all other members start as zeros. */
+/* The checkpoints of one log. The caller sets checkpoints_path; all other members start as zeros. */
 struct anchor {
-	const char *path; /* file with the checkpoints; NULL: there are no checkpoints */
+	const char *checkpoints_path; /* file with the checkpoints; NULL: there are no checkpoints */
 	FILE *file;       /* owned */
 	struct checkpoint next_checkpoint;
 	bool has_next_checkpoint;
 	/*
 	 * number of lines up to the last checkpoint that agrees with the log; number of checkpoints that agree
 	 */
-	uint64_t lines, count;
+	uint64_t agreed_lines, agreed_count;
 	bool has_forged_checkpoint; /* a checkpoint is not signed with the key */
 	/*
 	 * the first line of the log whose hash differs from that in a checkpoint; rewritten_line.number is 0 if there

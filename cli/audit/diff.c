@@ -29,7 +29,7 @@ struct diff {
 	char *run[2];                  /* owned */
 	bool lacks_read_records[2]; /* the run had "judge": "changes" */
 	uint64_t records[2], denied[2];
-	bool out_of_memory; /* no memory */
+	bool is_out_of_memory; /* no memory */
 };
 
 static void diff_count_object(struct diff *diff, enum diff_kind kind, const struct buf *object, size_t log)
@@ -40,7 +40,7 @@ static void diff_count_object(struct diff *diff, enum diff_kind kind, const stru
 	if (item)
 		item->counts[log]++;
 	else
-		diff->out_of_memory = true;
+		diff->is_out_of_memory = true;
 }
 
 static void diff_put_path(const struct diff *diff, struct buf *out, const struct scan_text *path, size_t log)
@@ -132,7 +132,7 @@ static bool diff_on_entry(void *ctx, const struct audit_entry *entry)
 		diff_count_endpoint(diff, record, log);
 	else if (record->has_ret) /* calls that failed do not count */
 		diff_count_paths(diff, record, log);
-	return !diff->out_of_memory;
+	return !diff->is_out_of_memory;
 }
 
 /* ---- output ---- */
@@ -141,12 +141,12 @@ static size_t diff_count_objects(const struct tally *tally, size_t log)
 {
 	size_t count = 0;
 
-	for (size_t i = 0; i < tally->items; i++)
-		count += tally->item[i]->counts[log] > 0 && tally->item[i]->counts[!log] == 0;
+	for (size_t i = 0; i < tally->item_count; i++)
+		count += tally->items[i]->counts[log] > 0 && tally->items[i]->counts[!log] == 0;
 	return count;
 }
 
-static bool diff_is_equal(const struct diff *diff)
+static bool diff_found_no_difference(const struct diff *diff)
 {
 	for (enum diff_kind kind = 0; kind < DIFF_MAX; kind++)
 		if (diff_count_objects(&diff->objects_by_kind[kind], 0) +
@@ -161,7 +161,7 @@ static void diff_print_kind(enum diff_kind kind, const struct tally *tally, char
 	_cleanup_free_ struct tally_item **sorted = tally_sort(tally, TALLY_COUNTS_PER_ITEM);
 	size_t log = sign == '+';
 
-	for (size_t i = 0; sorted && i < tally->items; i++)
+	for (size_t i = 0; sorted && i < tally->item_count; i++)
 		if (sorted[i]->counts[log] > 0 && sorted[i]->counts[!log] == 0)
 			(void)text_printf(stdout, "%c %-7s %7llu  %s\n", sign, diff_names[kind],
 					  (unsigned long long)sorted[i]->counts[log], sorted[i]->name);
@@ -169,7 +169,7 @@ static void diff_print_kind(enum diff_kind kind, const struct tally *tally, char
 
 static void diff_print(const struct diff *diff, const char *const *paths)
 {
-	if (diff_is_equal(diff))
+	if (diff_found_no_difference(diff))
 		return;
 	for (size_t log = 0; log < 2; log++)
 		(void)text_printf(stdout, "%s %s: run %s, %llu records, %llu denied\n", log ? "+++" : "---", paths[log],
@@ -187,7 +187,7 @@ static json_t *diff_make_kind_json(const struct tally *tally)
 	json_t *only[2] = {json_object(), json_object()};
 	json_int_t both = 0;
 
-	for (size_t i = 0; sorted && i < tally->items; i++) {
+	for (size_t i = 0; sorted && i < tally->item_count; i++) {
 		const uint64_t *count = sorted[i]->counts;
 
 		if (count[0] > 0 && count[1] > 0)
@@ -270,7 +270,7 @@ static int diff_compare(struct diff *diff, const char *const *paths)
 		return CLI_ERROR;
 	}
 	status = audit_read_logs(&reading);
-	if (diff->out_of_memory)
+	if (diff->is_out_of_memory)
 		return cli_fail_no_memory("audit");
 	if (status != CLI_OK)
 		return status; /* a damaged log lacks lines, which must not count as differences */
@@ -282,14 +282,14 @@ static int diff_compare(struct diff *diff, const char *const *paths)
 	else
 		diff_print(diff, paths);
 	status = audit_flush_stdout(status);
-	return status != CLI_OK ? status : diff_is_equal(diff) ? DIFF_EQUAL : DIFF_DIFFERENT;
+	return status != CLI_OK ? status : diff_found_no_difference(diff) ? DIFF_EQUAL : DIFF_DIFFERENT;
 }
 
 int audit_main_diff(int argc, char **argv)
 {
 	struct diff diff = {0};
 	int status = diff_parse_options(argc, argv, &diff);
-	const char *const *paths = status == CLI_OPTIONS_PARSED ? audit_get_paths(argv, "diff") : NULL;
+	const char *const *paths = status == CLI_OPTIONS_PARSED ? audit_get_log_paths(argv, "diff") : NULL;
 
 	if (status == CLI_OPTIONS_PARSED)
 		status = paths ? diff_compare(&diff, paths) : CLI_ERROR;

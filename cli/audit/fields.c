@@ -123,7 +123,7 @@ int audit_flush_stdout(int status)
 	return CLI_ERROR;
 }
 
-const char *const *audit_get_paths(char **argv, const char *verb)
+const char *const *audit_get_log_paths(char **argv, const char *verb)
 {
 	if (argv[optind])
 		return (const char *const *)argv + optind;

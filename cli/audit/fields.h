@@ -47,7 +47,7 @@ void audit_put_endpoint(struct buf *out, const struct scan_record *record);
 bool audit_put_object(struct buf *out, const struct scan_record *record);
 
 /* Returns the logs that the command line names after its options. NULL, with a message: no log is named. */
-const char *const *audit_get_paths(char **argv, const char *verb);
+const char *const *audit_get_log_paths(char **argv, const char *verb);
 
 /* Flushes stdout. Returns `status`, or CLI_ERROR with a message when stdout could not be written. */
 int audit_flush_stdout(int status);

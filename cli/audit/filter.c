@@ -220,22 +220,23 @@ bool audit_filter_matches(const struct audit_filter *filter, const struct audit_
 {
 	const struct scan_record *record = &entry->record;
 
-	return !entry->json && (!filter->denied_only || record_is_denied(record)) &&
+	return !entry->json && (!filter->only_denials || record_is_denied(record)) &&
 	       (!filter->verdict || filter_match_word_list(filter->verdict, &record->verdict)) &&
 	       (!filter->call || filter_match_word_list(filter->call, &record->syscall)) &&
 	       (!filter->error || filter_match_word_list(filter->error, &record->error)) &&
-	       (!filter->event || filter_match_event(filter->event, record)) &&
+	       (!filter->event_name || filter_match_event(filter->event_name, record)) &&
 	       (!filter->pid || filter_match_pid(filter->pid, record)) &&
 	       (!filter->min_duration_ns || (record->has_ns && record->ns > filter->min_duration_ns)) &&
-	       filter_match_times(filter, entry) && (!filter->rule || filter_match_text(filter->rule, &record->rule)) &&
-	       (!filter->host || filter_match_host(filter->host, record)) &&
+	       filter_match_times(filter, entry) &&
+	       (!filter->rule_text || filter_match_text(filter->rule_text, &record->rule)) &&
+	       (!filter->host_pattern || filter_match_host(filter->host_pattern, record)) &&
 	       (!filter->by_program || filter_match_glob(&filter->program_glob, &record->exe)) &&
 	       (!filter->by_path || filter_match_path(&filter->path_glob, record));
 }
 
 bool audit_filter_is_empty(const struct audit_filter *filter)
 {
-	return !filter->denied_only && !filter->verdict && !filter->call && !filter->error && !filter->event &&
-	       !filter->pid && !filter->min_duration_ns && !filter->since && !filter->until && !filter->rule &&
-	       !filter->host && !filter->by_program && !filter->by_path;
+	return !filter->only_denials && !filter->verdict && !filter->call && !filter->error &&
+	       !filter->event_name && !filter->pid && !filter->min_duration_ns && !filter->since && !filter->until &&
+	       !filter->rule_text && !filter->host_pattern && !filter->by_program && !filter->by_path;
 }

@@ -12,11 +12,11 @@
 
 /* Zero-initialise; audit_filter_release releases. Texts are borrowed from main's argv; NULL: no condition. */
 struct audit_filter {
-	bool denied_only;
+	bool only_denials;
 	const char *verdict, *call, *error; /* lists separated by commas */
-	const char *event;   /* name of a network event; "any": any network event */
-	const char *host;    /* host pattern, as in a network rule */
-	const char *rule;    /* part of the label of the record's rule */
+	const char *event_name; /* name of a network event; "any": any network event */
+	const char *host_pattern; /* host pattern, as in a network rule */
+	const char *rule_text; /* part of the label of the record's rule */
 	/* a wall-clock time or the beginning of one; or +DURATION after the time of the log's header */
 	const char *since, *until;
 	uint64_t since_ns, until_ns; /* of +DURATION */
@@ -30,7 +30,7 @@ struct audit_filter {
 
 /* Rows of a verb's option table: the filter options. at: offset of the struct audit_filter that they fill in. */
 #define AUDIT_FILTER_OPTIONS(at)                                                                                       \
-	CLI_FLAG("denied", 0, "only what was denied", (at) + offsetof(struct audit_filter, denied_only)),              \
+	CLI_FLAG("denied", 0, "only what was denied", (at) + offsetof(struct audit_filter, only_denials)),             \
 		{"verdict",                                                                                            \
 		 0,                                                                                                    \
 		 "LIST",                                                                                               \
@@ -63,17 +63,17 @@ struct audit_filter {
 		{"program", 0, "GLOB", "only what this program did, as for --path", audit_filter_set_program,          \
 		 (at), 0},                                                                                             \
 		CLI_TEXT("rule", "TEXT", "only what a rule with this text decided",                                    \
-			 (at) + offsetof(struct audit_filter, rule)),                                                  \
+			 (at) + offsetof(struct audit_filter, rule_text)),                                             \
 		{"event",                                                                                              \
 		 0,                                                                                                    \
 		 "NAME",                                                                                               \
 		 "only this network event: open, request, close, dns or any",                                          \
 		 audit_filter_set_event,                                                                               \
-		 (at) + offsetof(struct audit_filter, event),                                                          \
+		 (at) + offsetof(struct audit_filter, event_name),                                                     \
 		 0},                                                                                                   \
 		CLI_TEXT("host", "NAME",                                                                               \
 			 "only records about this host; *.NAME one label before it, **.NAME any number",               \
-			 (at) + offsetof(struct audit_filter, host)),                                                  \
+			 (at) + offsetof(struct audit_filter, host_pattern)),                                          \
 		{"pid", 0, "PID", "only this process", audit_filter_set_pid,                                           \
 		 (at) + offsetof(struct audit_filter, pid), 0},                                                        \
 		{"since",                                                                                              \

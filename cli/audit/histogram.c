@@ -16,7 +16,7 @@ static unsigned histogram_find_bucket(uint64_t value)
 }
 
 /* Returns the largest value that belongs to a bucket. */
-static uint64_t histogram_get_end(unsigned bucket)
+static uint64_t histogram_get_bucket_end(unsigned bucket)
 {
 	unsigned shift = bucket / HISTOGRAM_BUCKETS_PER_POWER_OF_2;
 
@@ -29,7 +29,7 @@ static uint64_t histogram_get_end(unsigned bucket)
 
 void histogram_add(struct histogram *histogram, uint64_t value)
 {
-	histogram->bucket[histogram_find_bucket(value)]++;
+	histogram->bucket_counts[histogram_find_bucket(value)]++;
 	histogram->count++;
 	histogram->total += value;
 	if (value > histogram->max)
@@ -40,10 +40,10 @@ uint64_t histogram_get_percentile(const struct histogram *histogram, unsigned pe
 {
 	uint64_t rank = (uint64_t)(((unsigned __int128)histogram->count * permille + 999) / 1000), seen = 0;
 
-	for (unsigned i = 0; i < HISTOGRAM_BUCKETS; i++) {
-		seen += histogram->bucket[i];
+	for (unsigned i = 0; i < HISTOGRAM_BUCKET_COUNT; i++) {
+		seen += histogram->bucket_counts[i];
 		if (seen >= rank && seen > 0) {
-			uint64_t end = histogram_get_end(i);
+			uint64_t end = histogram_get_bucket_end(i);
 
 			return end < histogram->max ? end : histogram->max;
 		}

@@ -6,12 +6,12 @@
 #include <stdint.h>
 
 #define HISTOGRAM_BUCKETS_PER_POWER_OF_2 32u /* number of buckets from one power of two to the next */
-#define HISTOGRAM_BUCKETS ((64 - 5 + 1) * HISTOGRAM_BUCKETS_PER_POWER_OF_2)
+#define HISTOGRAM_BUCKET_COUNT ((64 - 5 + 1) * HISTOGRAM_BUCKETS_PER_POWER_OF_2)
 
 /* Zero-initialise. */
 struct histogram {
 	uint64_t count, total, max; /* exact */
-	uint64_t bucket[HISTOGRAM_BUCKETS];
+	uint64_t bucket_counts[HISTOGRAM_BUCKET_COUNT];
 };
 
 void histogram_add(struct histogram *histogram, uint64_t value);

@@ -12,7 +12,7 @@ struct log_merge {
 	const struct audit_reading *reading;
 	struct log_source *sources; /* owned */
 	size_t source_count;
-	/* owned: indices of the sources in state SOURCE_READING, ordered as a heap with the earliest line first */
+	/* owned: indices of the sources in state SOURCE_HAS_ENTRY, ordered as a heap with the earliest line first */
 	size_t *source_heap;
 	size_t heap_count;
 };
@@ -70,7 +70,7 @@ static bool merge_pass_lines_to_callback(struct log_merge *merge)
 		if (!merge->reading->each(merge->reading->ctx, &source->entry))
 			return false;
 		source_read_next_entry(source);
-		if (source->state != SOURCE_READING)
+		if (source->state != SOURCE_HAS_ENTRY)
 			merge->source_heap[0] = merge->source_heap[--merge->heap_count];
 		merge_sift_down_first_source(merge);
 	}
@@ -95,7 +95,7 @@ static bool merge_wait_for_lines(struct log_merge *merge)
 			source_read_after_wait(source);
 		else
 			continue;
-		if (source->state == SOURCE_READING)
+		if (source->state == SOURCE_HAS_ENTRY)
 			merge_push_source(merge, i);
 	}
 	return true;
@@ -118,7 +118,7 @@ int audit_read_logs(const struct audit_reading *reading)
 	}
 	for (; merge.source_count < count; merge.source_count++) {
 		source_open(&merge.sources[merge.source_count], reading, merge.source_count);
-		if (merge.sources[merge.source_count].state == SOURCE_READING)
+		if (merge.sources[merge.source_count].state == SOURCE_HAS_ENTRY)
 			merge_push_source(&merge, merge.source_count);
 	}
 	while (merge_pass_lines_to_callback(&merge) && merge_wait_for_lines(&merge))

@@ -24,7 +24,7 @@ static mode_t refusal_get_file_type(void *ctx, const char *path)
 	return strcmp(path, "/") == 0 ? S_IFDIR : S_IFREG;
 }
 
-static const struct syscall_row *refusal_find_row(const struct scan_record *record)
+static const struct syscall_row *refusal_find_syscall_row(const struct scan_record *record)
 {
 	size_t count;
 	const struct syscall_row *rows = table_get_rows(&count);
@@ -38,7 +38,7 @@ static const struct syscall_row *refusal_find_row(const struct scan_record *reco
 /* Whether the call creates or removes a file name: this needs the right to write the directory. */
 static bool refusal_call_changes_name(const struct scan_record *record)
 {
-	const struct syscall_row *row = refusal_find_row(record);
+	const struct syscall_row *row = refusal_find_syscall_row(record);
 	struct scan_text rest = record->args_json, name, value;
 	char digits[24];
 
@@ -91,7 +91,7 @@ static char *refusal_describe_request(const struct scan_record *record)
 static void refusal_set_suggestion(struct refusal_group *group, const struct scan_record *record)
 {
 	const struct suggest_host machine = {.type = refusal_get_file_type};
-	const struct syscall_row *row = refusal_find_row(record);
+	const struct syscall_row *row = refusal_find_syscall_row(record);
 	const struct scan_path *path = &record->path[record->path[1].as_written.at ? 1 : 0];
 	bool known;
 	const struct scan_text *canonical = record_get_path_argument(path, &known);
@@ -122,7 +122,7 @@ static void refusal_set_suggestion(struct refusal_group *group, const struct sca
 
 static const char *refusal_get_operation(const struct scan_record *record)
 {
-	const struct syscall_row *row = refusal_find_row(record);
+	const struct syscall_row *row = refusal_find_syscall_row(record);
 
 	if (scan_text_equals(&record->right, "x"))
 		return "exec";
@@ -178,7 +178,7 @@ int refusals_add(struct refusals *refusals, const struct scan_record *record)
 	if (!item)
 		return -ENOMEM;
 	item->counts[0] += record->refusal_count ? record->refusal_count : 1;
-	if (item->data || item == refusals->groups.others_item_of_overflow)
+	if (item->data || item == refusals->groups.others_item)
 		return 0;
 	item->data = calloc(1, sizeof(struct refusal_group));
 	if (!item->data)
@@ -192,7 +192,7 @@ json_t *refusals_make_json(const struct refusals *refusals)
 	struct tally_item **sorted = tally_sort(&refusals->groups, 0);
 	json_t *list = sorted ? json_array() : NULL;
 
-	for (size_t i = 0; list && i < refusals->groups.items; i++) {
+	for (size_t i = 0; list && i < refusals->groups.item_count; i++) {
 		const struct refusal_group *group = sorted[i]->data;
 		const struct refusal_group none = {.access_kind = "other", .target_text = sorted[i]->name};
 
@@ -210,8 +210,8 @@ json_t *refusals_make_json(const struct refusals *refusals)
 
 void refusals_release(struct refusals *refusals)
 {
-	for (size_t i = 0; i < refusals->groups.items; i++) {
-		struct refusal_group *group = refusals->groups.item[i]->data;
+	for (size_t i = 0; i < refusals->groups.item_count; i++) {
+		struct refusal_group *group = refusals->groups.items[i]->data;
 
 		if (!group)
 			continue;

@@ -240,7 +240,7 @@ int audit_main_show(int argc, char **argv)
 {
 	struct show show = {0};
 	int status = show_parse_options(argc, argv, &show);
-	const char *const *paths = status == CLI_OPTIONS_PARSED ? audit_get_paths(argv, "show") : NULL;
+	const char *const *paths = status == CLI_OPTIONS_PARSED ? audit_get_log_paths(argv, "show") : NULL;
 
 	if (status == CLI_OPTIONS_PARSED)
 		status = paths ? show_print(&show, paths) : CLI_ERROR;

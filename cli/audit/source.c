@@ -211,7 +211,7 @@ static void source_begin_next_file(struct log_source *source)
 	long long number = source->file_number;
 
 	source_read_next_entry(source);
-	if (source->state == SOURCE_READING && source->file_number <= number)
+	if (source->state == SOURCE_HAS_ENTRY && source->file_number <= number)
 		source_end_reading(source, -ELOOP);
 }
 
@@ -244,7 +244,7 @@ void source_read_next_entry(struct log_source *source)
 {
 	int r;
 
-	source->state = SOURCE_READING;
+	source->state = SOURCE_HAS_ENTRY;
 	while ((r = audit_reader_read_unparsed(source->reader, &source->line)) == 1) {
 		r = source_read_line(source);
 		if (r == -ENOMEM)

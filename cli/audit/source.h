@@ -6,8 +6,8 @@
 #include "cli/audit/logs.h"
 
 enum source_state {
-	SOURCE_READING, /* `entry` contains the next line */
-	SOURCE_WAITING, /* the log is followed, and there is no further line yet */
+	SOURCE_HAS_ENTRY, /* `entry` contains the next line */
+	SOURCE_WAITING,   /* the log is followed, and there is no further line yet */
 	SOURCE_ENDED,
 };
 

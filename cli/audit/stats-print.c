@@ -8,7 +8,7 @@
 
 #define STATS_PRINTED_ROWS_MAX 15 /* rows of a long table that are printed; --json prints all rows */
 
-static double stats_get_us(uint64_t ns)
+static double stats_convert_to_us(uint64_t ns)
 {
 	return (double)ns / 1000.0;
 }
@@ -21,10 +21,10 @@ static void stats_print_count(const struct tally_item *item)
 static void stats_print_times(const struct histogram *times)
 {
 	(void)text_printf(stdout, " %9.1f %9.1f %9.1f %9.1f %10.1f",
-			  stats_get_us(times->total) / (double)(times->count ? times->count : 1),
-			  stats_get_us(histogram_get_percentile(times, 500)),
-			  stats_get_us(histogram_get_percentile(times, 900)),
-			  stats_get_us(histogram_get_percentile(times, 990)), stats_get_us(times->max));
+			  stats_convert_to_us(times->total) / (double)(times->count ? times->count : 1),
+			  stats_convert_to_us(histogram_get_percentile(times, 500)),
+			  stats_convert_to_us(histogram_get_percentile(times, 900)),
+			  stats_convert_to_us(histogram_get_percentile(times, 990)), stats_convert_to_us(times->max));
 }
 
 static void stats_print_call(const struct tally_item *item)
@@ -48,7 +48,7 @@ static void stats_print_host(const struct tally_item *item)
 #define STATS_CALL_TABLE_HEADING "    calls   denied   mean us    p50 us    p90 us    p99 us     max us  "
 
 static const struct stats_layout {
-	const char *name; /* key of the table in the output of --json */
+	const char *table_key; /* key of the table in the output of --json */
 	const char *heading;
 	size_t rows_max; /* largest number of rows of the table to print */
 	void (*print)(const struct tally_item *item);
@@ -66,19 +66,19 @@ static void stats_print_table(const struct stats_layout *layout, const struct ta
 {
 	_cleanup_free_ struct tally_item **sorted = tally_sort(tally, STATS_COUNT);
 
-	if (!sorted || tally->items == 0)
+	if (!sorted || tally->item_count == 0)
 		return;
 	(void)text_printf(stdout, "\n%s\n", layout->heading);
-	for (size_t i = 0; i < tally->items && i < layout->rows_max; i++)
+	for (size_t i = 0; i < tally->item_count && i < layout->rows_max; i++)
 		layout->print(sorted[i]);
-	if (tally->items > layout->rows_max)
-		(void)text_printf(stdout, "           and %zu more\n", tally->items - layout->rows_max);
+	if (tally->item_count > layout->rows_max)
+		(void)text_printf(stdout, "           and %zu more\n", tally->item_count - layout->rows_max);
 }
 
 static void stats_print_denials(const struct refusals *denials)
 {
 	_cleanup_free_ struct tally_item **sorted = tally_sort(&denials->groups, 0);
-	size_t groups = denials->groups.items;
+	size_t groups = denials->groups.item_count;
 
 	if (!sorted || groups == 0)
 		return;
@@ -107,13 +107,13 @@ static void stats_print_rules(const struct rules *rules)
 	_cleanup_free_ struct tally_item **sorted = tally_sort(&rules->rule_uses, 0);
 	size_t unused = json_array_size(rules->unused_labels);
 
-	if (sorted && rules->rule_uses.items > 0) {
+	if (sorted && rules->rule_uses.item_count > 0) {
 		(void)text_printf(stdout, "\nrules that decided\n");
-		for (size_t i = 0; i < rules->rule_uses.items && i < STATS_PRINTED_ROWS_MAX; i++)
+		for (size_t i = 0; i < rules->rule_uses.item_count && i < STATS_PRINTED_ROWS_MAX; i++)
 			stats_print_count(sorted[i]);
-		if (rules->rule_uses.items > STATS_PRINTED_ROWS_MAX)
+		if (rules->rule_uses.item_count > STATS_PRINTED_ROWS_MAX)
 			(void)text_printf(stdout, "           and %zu more\n",
-					  rules->rule_uses.items - STATS_PRINTED_ROWS_MAX);
+					  rules->rule_uses.item_count - STATS_PRINTED_ROWS_MAX);
 	}
 	if (!rules->unused_labels)
 		return;
@@ -191,9 +191,8 @@ static json_t *stats_make_table_json(enum stats_table table, const struct tally 
 {
 	json_t *object = json_object();
 
-	for (size_t i = 0; i < tally->items; i++)
-		(void)json_object_set_new(object, tally->item[i]->name,
-					   stats_make_item_json(table, tally->item[i]));
+	for (size_t i = 0; i < tally->item_count; i++)
+		(void)json_object_set_new(object, tally->items[i]->name, stats_make_item_json(table, tally->items[i]));
 	return object;
 }
 
@@ -211,9 +210,9 @@ static json_t *stats_make_rules_json(const struct rules *rules)
 {
 	json_t *used = json_object();
 
-	for (size_t i = 0; i < rules->rule_uses.items; i++)
-		(void)json_object_set_new(used, rules->rule_uses.item[i]->name,
-					  json_integer((json_int_t)rules->rule_uses.item[i]->counts[0]));
+	for (size_t i = 0; i < rules->rule_uses.item_count; i++)
+		(void)json_object_set_new(used, rules->rule_uses.items[i]->name,
+					  json_integer((json_int_t)rules->rule_uses.items[i]->counts[0]));
 	return json_pack("{s:o, s:O?, s:b}", "used", used, "unused", rules->unused_labels, "same_policy",
 			 (int)rules->logs_have_same_policy);
 }
@@ -228,7 +227,7 @@ void stats_print_json(const struct stats *stats)
 	_cleanup_free_ char *text = NULL;
 
 	for (enum stats_table i = 0; i < STATS_MAX; i++)
-		(void)json_object_set_new(all, stats_tables[i].name, stats_make_table_json(i, &stats->tables[i]));
+		(void)json_object_set_new(all, stats_tables[i].table_key, stats_make_table_json(i, &stats->tables[i]));
 	stats_add_times(latency, &stats->latency);
 	(void)json_object_set_new(all, "latency", latency);
 	(void)json_object_set_new(all, "denials", refusals_make_json(&stats->denials));

@@ -20,7 +20,7 @@ static struct tally_item *stats_find_item(struct stats *stats, enum stats_table 
 		return NULL;
 	audit_put_text(&text, name);
 	item = text.failed ? NULL : tally_find_or_add_item(&stats->tables[table], text.data ? text.data : "", text.len);
-	stats->out_of_memory = stats->out_of_memory || !item;
+	stats->is_out_of_memory = stats->is_out_of_memory || !item;
 	return item;
 }
 
@@ -34,7 +34,7 @@ static void stats_count_call(struct stats *stats, enum stats_table table, const 
 		return;
 	item->counts[STATS_COUNT]++;
 	item->counts[STATS_DENIED] += record_is_denied(record);
-	if (!item->data && stats->tables[table].items <= STATS_HISTOGRAMS_MAX)
+	if (!item->data && stats->tables[table].item_count <= STATS_HISTOGRAMS_MAX)
 		item->data = calloc(1, sizeof(struct histogram));
 	if (item->data && record->has_ns)
 		histogram_add(item->data, record->ns);
@@ -93,9 +93,9 @@ static void stats_count_record(struct stats *stats, const struct scan_record *re
 	if (denied)
 		stats_count_text(stats, STATS_REASON, &record->reason);
 	if ((denied || record->was_observed) && refusals_add(&stats->denials, record) < 0)
-		stats->out_of_memory = true;
+		stats->is_out_of_memory = true;
 	if (rules_count_record(&stats->rules, record) < 0)
-		stats->out_of_memory = true;
+		stats->is_out_of_memory = true;
 }
 
 static bool stats_on_entry(void *ctx, const struct audit_entry *entry)
@@ -106,7 +106,7 @@ static bool stats_on_entry(void *ctx, const struct audit_entry *entry)
 		stats_on_trailer(stats, entry);
 	else if (audit_filter_matches(&stats->filter, entry))
 		stats_count_record(stats, &entry->record);
-	return !stats->out_of_memory;
+	return !stats->is_out_of_memory;
 }
 
 #define FIELD_OFFSET(member) offsetof(struct stats, member)
@@ -144,7 +144,7 @@ static int stats_read(struct stats *stats, const char *const *paths)
 	for (size_t i = 0; i < stats->log_count; i++)
 		stats->log[i].path = paths[i];
 	status = audit_read_logs(&reading);
-	if (stats->out_of_memory)
+	if (stats->is_out_of_memory)
 		return cli_fail_no_memory("audit");
 	for (size_t i = 0; stats->policy.policy_names.count > 0 && i < stats->log_count; i++)
 		if (audit_header_lacks_records_of_reads(stats->log[i].header)) {
@@ -190,7 +190,7 @@ int audit_main_stats(int argc, char **argv)
 		return cli_fail_no_memory("audit");
 	status = stats_parse_options(argc, argv, stats);
 	if (status == CLI_OPTIONS_PARSED) {
-		paths = audit_get_paths(argv, "stats");
+		paths = audit_get_log_paths(argv, "stats");
 		status = paths ? stats_read(stats, paths) : CLI_ERROR;
 	}
 	stats_release(stats);

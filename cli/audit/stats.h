@@ -26,7 +26,7 @@ struct stats {
 	struct stats_log *log; /* owned: one for each path */
 	size_t log_count;
 	uint64_t records, denied, unfinished;
-	bool out_of_memory; /* memory ran out */
+	bool is_out_of_memory; /* memory ran out */
 };
 
 /* Indices of tally_item.counts[] in the tables. */

@@ -10,7 +10,7 @@ static uint32_t *tally_find_slot(const struct tally *tally, const char *name, si
 	size_t at = texthash_compute(&tally->hash, 0, name, len) & (tally->slot_count - 1);
 
 	while (tally->hash_slots[at]) {
-		const struct tally_item *item = tally->item[tally->hash_slots[at] - 1];
+		const struct tally_item *item = tally->items[tally->hash_slots[at] - 1];
 
 		if (item->len == len && memcmp(item->name, name, len) == 0)
 			break;
@@ -25,7 +25,7 @@ static bool tally_grow_slots(struct tally *tally)
 	size_t slots = tally->slot_count ? tally->slot_count * 2 : 64;
 	uint32_t *slot, *old = tally->hash_slots;
 
-	if (tally->slot_count > 2 * tally->items + 2)
+	if (tally->slot_count > 2 * tally->item_count + 2)
 		return true;
 	slot = calloc(slots, sizeof(*slot));
 	if (!slot)
@@ -34,8 +34,8 @@ static bool tally_grow_slots(struct tally *tally)
 		texthash_init(&tally->hash);
 	tally->hash_slots = slot;
 	tally->slot_count = slots;
-	for (size_t i = 0; i < tally->items; i++)
-		*tally_find_slot(tally, tally->item[i]->name, tally->item[i]->len) = (uint32_t)i + 1;
+	for (size_t i = 0; i < tally->item_count; i++)
+		*tally_find_slot(tally, tally->items[i]->name, tally->items[i]->len) = (uint32_t)i + 1;
 	free(old);
 	return true;
 }
@@ -44,7 +44,7 @@ static struct tally_item *tally_add_item(struct tally *tally, uint32_t *slot, co
 {
 	struct tally_item *item;
 
-	if (!array_reserve(&tally->item, tally->items, &tally->item_room))
+	if (!array_reserve(&tally->items, tally->item_count, &tally->item_room))
 		return NULL;
 	item = calloc(1, sizeof(*item) + len + 1);
 	if (!item)
@@ -52,9 +52,9 @@ static struct tally_item *tally_add_item(struct tally *tally, uint32_t *slot, co
 	item->name = (char *)(item + 1);
 	item->len = len;
 	memcpy(item->name, name, len);
-	tally->item[tally->items++] = item;
-	tally->bytes += len;
-	*slot = (uint32_t)tally->items;
+	tally->items[tally->item_count++] = item;
+	tally->name_bytes += len;
+	*slot = (uint32_t)tally->item_count;
 	return item;
 }
 
@@ -66,16 +66,15 @@ struct tally_item *tally_find_or_add_item(struct tally *tally, const char *name,
 		return NULL;
 	slot = tally_find_slot(tally, name, len);
 	if (*slot)
-		return tally->item[*slot - 1];
-	if (tally->items >= TALLY_ITEMS_MAX || tally->bytes + len > TALLY_BYTES_MAX) {
-		if (tally->others_item_of_overflow)
-			return tally->others_item_of_overflow;
-		name = TALLY_OTHERS;
-		len = sizeof(TALLY_OTHERS) - 1;
+		return tally->items[*slot - 1];
+	if (tally->item_count >= TALLY_ITEMS_MAX || tally->name_bytes + len > TALLY_BYTES_MAX) {
+		if (tally->others_item)
+			return tally->others_item;
+		name = TALLY_OTHERS_NAME;
+		len = sizeof(TALLY_OTHERS_NAME) - 1;
 		slot = tally_find_slot(tally, name, len);
-		tally->others_item_of_overflow =
-			*slot ? tally->item[*slot - 1] : tally_add_item(tally, slot, name, len);
-		return tally->others_item_of_overflow;
+		tally->others_item = *slot ? tally->items[*slot - 1] : tally_add_item(tally, slot, name, len);
+		return tally->others_item;
 	}
 	return tally_add_item(tally, slot, name, len);
 }
@@ -84,10 +83,10 @@ struct tally_item *tally_find_item(const struct tally *tally, const char *name, 
 {
 	const uint32_t *slot = tally->slot_count ? tally_find_slot(tally, name, len) : NULL;
 
-	return slot && *slot ? tally->item[*slot - 1] : NULL;
+	return slot && *slot ? tally->items[*slot - 1] : NULL;
 }
 
-static int tally_compare(const void *a, const void *b, void *which)
+static int tally_compare_items(const void *a, const void *b, void *which)
 {
 	const struct tally_item *one = *(struct tally_item *const *)a, *other = *(struct tally_item *const *)b;
 	size_t by = *(size_t *)which, len = one->len < other->len ? one->len : other->len;
@@ -101,23 +100,23 @@ static int tally_compare(const void *a, const void *b, void *which)
 
 struct tally_item **tally_sort(const struct tally *tally, size_t which)
 {
-	struct tally_item **sorted = calloc(tally->items + 1, sizeof(struct tally_item *));
+	struct tally_item **sorted = calloc(tally->item_count + 1, sizeof(struct tally_item *));
 
 	if (!sorted)
 		return NULL;
-	if (tally->items > 0)
-		memcpy(sorted, tally->item, tally->items * sizeof(struct tally_item *));
-	qsort_r(sorted, tally->items, sizeof(struct tally_item *), tally_compare, &which);
+	if (tally->item_count > 0)
+		memcpy(sorted, tally->items, tally->item_count * sizeof(struct tally_item *));
+	qsort_r(sorted, tally->item_count, sizeof(struct tally_item *), tally_compare_items, &which);
 	return sorted;
 }
 
 void tally_release(struct tally *tally)
 {
-	for (size_t i = 0; i < tally->items; i++) {
-		free(tally->item[i]->data);
-		free(tally->item[i]);
+	for (size_t i = 0; i < tally->item_count; i++) {
+		free(tally->items[i]->data);
+		free(tally->items[i]);
 	}
-	free(tally->item);
+	free(tally->items);
 	free(tally->hash_slots);
 	*tally = (struct tally){0};
 }

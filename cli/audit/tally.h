@@ -9,9 +9,9 @@
 #include "base/texthash.h"
 
 #define TALLY_COUNTS_PER_ITEM 6
-#define TALLY_ITEMS_MAX 200000u     /* most items of a tally; all further names count as one item, TALLY_OTHERS */
+#define TALLY_ITEMS_MAX 200000u     /* most items of a tally; all further names count as one item, TALLY_OTHERS_NAME */
 #define TALLY_BYTES_MAX (64u << 20) /* of all names */
-#define TALLY_OTHERS "(others)"
+#define TALLY_OTHERS_NAME "(others)"
 
 struct tally_item {
 	char *name; /* NUL-terminated, and may contain other NULs */
@@ -23,12 +23,12 @@ struct tally_item {
 /* Zero-initialise; tally_release releases. */
 struct tally {
 	struct texthash hash;
-	struct tally_item **item; /* in the order in which the names were added */
-	size_t items, item_room, bytes;
+	struct tally_item **items; /* in the order in which the names were added */
+	size_t item_count, item_room, name_bytes;
 	uint32_t *hash_slots; /* open addressing: index of the item plus 1; 0: free */
 	size_t slot_count; /* a power of two */
-	/* the item TALLY_OTHERS, which is also in items[]; NULL: there was room for all names */
-	struct tally_item *others_item_of_overflow;
+	/* the item TALLY_OTHERS_NAME, which is also in items[]; NULL: there was room for all names */
+	struct tally_item *others_item;
 };
 
 /* Finds the item of a name, added with zeroes at first use. NULL: no memory. */

@@ -26,7 +26,7 @@ static void top_note_signal(int number)
 	top_signal = number;
 }
 
-static void top_write(const char *sequence)
+static void top_write_sequence(const char *sequence)
 {
 	(void)fputs(sequence, stdout); /* audit_flush_stdout() reports failures */
 	(void)fflush(stdout);
@@ -40,14 +40,14 @@ void top_begin_screen(void)
 	for (size_t i = 0; i < sizeof(top_signals) / sizeof(top_signals[0]); i++)
 		if (sigaction(top_signals[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
 			(void)sigaction(top_signals[i], &action, NULL);
-	top_write(SCREEN_BEGIN_SEQUENCE);
+	top_write_sequence(SCREEN_BEGIN_SEQUENCE);
 }
 
 void top_end_screen(void)
 {
 	const struct sigaction standard = {.sa_handler = SIG_DFL};
 
-	top_write(SCREEN_END_SEQUENCE);
+	top_write_sequence(SCREEN_END_SEQUENCE);
 	for (size_t i = 0; i < sizeof(top_signals) / sizeof(top_signals[0]); i++)
 		(void)sigaction(top_signals[i], &standard, NULL);
 	if (top_signal && top_signal != SIGINT)
@@ -59,13 +59,13 @@ bool top_check_signals(void)
 	if (top_signal != SIGTSTP)
 		return top_signal != 0;
 	top_signal = 0;
-	top_write(SCREEN_END_SEQUENCE);
+	top_write_sequence(SCREEN_END_SEQUENCE);
 	(void)raise(SIGSTOP);
-	top_write(SCREEN_BEGIN_SEQUENCE);
+	top_write_sequence(SCREEN_BEGIN_SEQUENCE);
 	return false;
 }
 
-static size_t top_get_rows(void)
+static size_t top_get_screen_rows(void)
 {
 	struct winsize size;
 	size_t rows = TOP_ROWS_IF_SIZE_UNKNOWN;
@@ -83,11 +83,11 @@ static void top_draw_table(struct top *top, enum top_table table, size_t rows, b
 	_cleanup_free_ struct tally_item **sorted = tally_sort(tally, screen ? TOP_RECENT : TOP_TOTAL);
 
 	(void)text_printf(stdout, "    calls   denied  %s\n", titles[table]);
-	for (size_t i = 0; sorted && i < tally->items && i < rows; i++)
+	for (size_t i = 0; sorted && i < tally->item_count && i < rows; i++)
 		(void)text_printf(stdout, "%9llu %8llu  %s\n", (unsigned long long)sorted[i]->counts[TOP_TOTAL],
 				  (unsigned long long)sorted[i]->counts[TOP_DENIED], sorted[i]->name);
-	for (size_t i = 0; screen && i < tally->items; i++)
-		tally->item[i]->counts[TOP_RECENT] -= (tally->item[i]->counts[TOP_RECENT] + 3) / 4;
+	for (size_t i = 0; screen && i < tally->item_count; i++)
+		tally->items[i]->counts[TOP_RECENT] -= (tally->items[i]->counts[TOP_RECENT] + 3) / 4;
 }
 
 void top_draw(struct top *top, bool screen)
@@ -95,7 +95,7 @@ void top_draw(struct top *top, bool screen)
 	uint64_t last = top->last_ns / 1000000000,
 		 complete = last ? top->records_by_second[(last - 1) % TOP_RATE_SECONDS] : 0;
 	double seconds = (double)(top->last_ns - top->first_ns) / 1e9;
-	size_t rows = screen ? top_get_rows() : TOP_ROWS_WITHOUT_SCREEN;
+	size_t rows = screen ? top_get_screen_rows() : TOP_ROWS_WITHOUT_SCREEN;
 
 	if (screen)
 		(void)fputs(SCREEN_CLEAR_SEQUENCE, stdout);

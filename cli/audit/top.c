@@ -20,7 +20,7 @@ static void top_count_name(struct top *top, enum top_table table, const struct b
 			     : tally_find_or_add_item(&top->tables[table], name->data ? name->data : "", name->len);
 
 	if (!item) {
-		top->out_of_memory = true;
+		top->is_out_of_memory = true;
 		return;
 	}
 	item->counts[TOP_TOTAL]++;
@@ -116,7 +116,7 @@ static bool top_on_entry(void *ctx, const struct audit_entry *entry)
 	top_count_objects(top, &entry->record, denied);
 	if (denied)
 		top_count_denial(top, &entry->record);
-	return !top->out_of_memory && (top->records % TOP_RECORDS_PER_CLOCK_READ != 0 || top_refresh(top));
+	return !top->is_out_of_memory && (top->records % TOP_RECORDS_PER_CLOCK_READ != 0 || top_refresh(top));
 }
 
 #define FIELD_OFFSET(member) offsetof(struct top, member)
@@ -155,7 +155,7 @@ static int top_run(struct top *top, const char *const *paths)
 	status = audit_read_logs(&reading);
 	if (!top->prints_once)
 		top_end_screen();
-	if (top->out_of_memory)
+	if (top->is_out_of_memory)
 		return cli_fail_no_memory("audit");
 	top_draw(top, false);
 	return audit_flush_stdout(status);
@@ -165,7 +165,7 @@ int audit_main_top(int argc, char **argv)
 {
 	struct top top = {0};
 	int status = top_parse_options(argc, argv, &top);
-	const char *const *paths = status == CLI_OPTIONS_PARSED ? audit_get_paths(argv, "top") : NULL;
+	const char *const *paths = status == CLI_OPTIONS_PARSED ? audit_get_log_paths(argv, "top") : NULL;
 
 	top.prints_once = top.prints_once || !isatty(STDOUT_FILENO);
 	if (status == CLI_OPTIONS_PARSED)

@@ -22,7 +22,7 @@ struct top {
 	uint64_t records_by_second[TOP_RATE_SECONDS];
 	uint64_t peak_records_per_second;
 	uint64_t last_drawn_ns; /* CLOCK_MONOTONIC: when the screen was drawn */
-	bool out_of_memory;     /* no memory */
+	bool is_out_of_memory;  /* no memory */
 };
 
 /*

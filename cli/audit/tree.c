@@ -22,19 +22,19 @@ struct process {
 	size_t parent, first_child, last_child, next; /* indices of processes; TREE_NO_PARENT: none */
 	uint64_t calls, denied;
 	size_t program_count; /* number of programs that the process executed, one after the other */
-	char *program;        /* names of the first programs, separated by " -> "; owned */
+	char *program_names;  /* names of the first programs, separated by " -> "; owned */
 	char *last_program;   /* name of the last program; owned */
 };
 
 struct tree {
 	const struct audit_filter *filter;
-	struct process *process; /* owned */
-	size_t processes, room;
+	struct process *processes; /* owned */
+	size_t process_count, room;
 	/* "log pid": counts[0] is the index of the latest process with this pid, plus 1 */
 	struct tally latest_by_log_and_pid;
 	size_t root_first, root_last;
-	bool out_of_memory; /* no memory */
-	uint64_t left_out_processes;
+	bool is_out_of_memory; /* no memory */
+	uint64_t left_out_process_count;
 };
 
 static struct tally_item *tree_find_latest(struct tree *tree, size_t log, int64_t pid)
@@ -42,7 +42,7 @@ static struct tally_item *tree_find_latest(struct tree *tree, size_t log, int64_
 	char key[48];
 	int len = snprintf(key, sizeof(key), "%zu %lld", log, (long long)pid);
 
-	return tree->processes < TREE_PROCESSES_MAX
+	return tree->process_count < TREE_PROCESSES_MAX
 		       ? tally_find_or_add_item(&tree->latest_by_log_and_pid, key, (size_t)len)
 		       : tally_find_item(&tree->latest_by_log_and_pid, key, (size_t)len);
 }
@@ -65,17 +65,17 @@ static bool process_made_record(const struct process *process, const struct scan
 
 static void tree_link_to_parent(struct tree *tree, size_t index)
 {
-	struct process *process = &tree->process[index];
+	struct process *process = &tree->processes[index];
 	size_t *first =
-		process->parent == TREE_NO_PARENT ? &tree->root_first : &tree->process[process->parent].first_child;
+		process->parent == TREE_NO_PARENT ? &tree->root_first : &tree->processes[process->parent].first_child;
 	size_t *last =
-		process->parent == TREE_NO_PARENT ? &tree->root_last : &tree->process[process->parent].last_child;
+		process->parent == TREE_NO_PARENT ? &tree->root_last : &tree->processes[process->parent].last_child;
 
 	process->next = TREE_NO_PARENT;
 	if (*last == TREE_NO_PARENT)
 		*first = index;
 	else
-		tree->process[*last].next = index;
+		tree->processes[*last].next = index;
 	*last = index;
 }
 
@@ -85,12 +85,12 @@ static struct process *tree_add_process(struct tree *tree, const struct audit_en
 	const struct tally_item *parent = tree_find_latest(tree, entry->log->index, record->ppid);
 	struct process *process;
 
-	if (tree->processes >= TREE_PROCESSES_MAX || !parent ||
-	    !array_reserve(&tree->process, tree->processes, &tree->room)) {
-		tree->out_of_memory = tree->out_of_memory || tree->processes < TREE_PROCESSES_MAX;
+	if (tree->process_count >= TREE_PROCESSES_MAX || !parent ||
+	    !array_reserve(&tree->processes, tree->process_count, &tree->room)) {
+		tree->is_out_of_memory = tree->is_out_of_memory || tree->process_count < TREE_PROCESSES_MAX;
 		return NULL;
 	}
-	process = &tree->process[tree->processes];
+	process = &tree->processes[tree->process_count];
 	*process =
 		(struct process){.log = entry->log->index,
 				 .pid = record->pid,
@@ -98,8 +98,8 @@ static struct process *tree_add_process(struct tree *tree, const struct audit_en
 				 .parent = parent->counts[0] && record->ppid ? parent->counts[0] - 1 : TREE_NO_PARENT,
 				 .first_child = TREE_NO_PARENT,
 				 .last_child = TREE_NO_PARENT};
-	latest->counts[0] = ++tree->processes;
-	tree_link_to_parent(tree, tree->processes - 1);
+	latest->counts[0] = ++tree->process_count;
+	tree_link_to_parent(tree, tree->process_count - 1);
 	return process;
 }
 
@@ -114,11 +114,11 @@ static struct process *tree_find_process(struct tree *tree, const struct audit_e
 		return NULL;
 	latest = tree_find_latest(tree, entry->log->index, record->pid);
 	if (!latest) {
-		tree->out_of_memory = tree->out_of_memory || tree->processes < TREE_PROCESSES_MAX;
+		tree->is_out_of_memory = tree->is_out_of_memory || tree->process_count < TREE_PROCESSES_MAX;
 		return NULL;
 	}
-	if (latest->counts[0] && process_made_record(&tree->process[latest->counts[0] - 1], record))
-		return &tree->process[latest->counts[0] - 1];
+	if (latest->counts[0] && process_made_record(&tree->processes[latest->counts[0] - 1], record))
+		return &tree->processes[latest->counts[0] - 1];
 	return tree_add_process(tree, entry, latest);
 }
 
@@ -132,11 +132,11 @@ static void process_note_program(struct process *process, const struct scan_text
 	process->last_program = strndup(exe->at, exe->len);
 	if (++process->program_count > TREE_PROGRAMS_SHOWN_MAX)
 		return;
-	buf_puts(&name, process->program ? process->program : "");
-	buf_puts(&name, process->program ? " -> " : "");
+	buf_puts(&name, process->program_names ? process->program_names : "");
+	buf_puts(&name, process->program_names ? " -> " : "");
 	audit_put_text(&name, exe);
-	free(process->program);
-	process->program = buf_take_text(&name);
+	free(process->program_names);
+	process->program_names = buf_take_text(&name);
 }
 
 static bool tree_on_entry(void *ctx, const struct audit_entry *entry)
@@ -145,8 +145,8 @@ static bool tree_on_entry(void *ctx, const struct audit_entry *entry)
 	struct process *process = entry->json ? NULL : tree_find_process(tree, entry);
 
 	if (!process) {
-		tree->left_out_processes += !entry->json && tree->processes >= TREE_PROCESSES_MAX;
-		return !tree->out_of_memory;
+		tree->left_out_process_count += !entry->json && tree->process_count >= TREE_PROCESSES_MAX;
+		return !tree->is_out_of_memory;
 	}
 	process_note_program(process, &entry->record.exe);
 	if (audit_filter_matches(tree->filter, entry)) {
@@ -160,7 +160,7 @@ static void process_print(const struct process *process, size_t depth)
 {
 	(void)text_printf(stdout, "%*s%lld  %s",
 			  (int)(2 * (depth < TREE_PRINTED_DEPTH_MAX ? depth : TREE_PRINTED_DEPTH_MAX)), "",
-			  (long long)process->pid, process->program ? process->program : "?");
+			  (long long)process->pid, process->program_names ? process->program_names : "?");
 	if (process->program_count > TREE_PROGRAMS_SHOWN_MAX)
 		(void)text_printf(stdout, " and %zu more", process->program_count - TREE_PROGRAMS_SHOWN_MAX);
 	(void)text_printf(stdout, "  %llu calls", (unsigned long long)process->calls);
@@ -175,7 +175,7 @@ static void tree_print(const struct tree *tree, const char *const *paths)
 	size_t at = tree->root_first, depth = 0, log = SIZE_MAX;
 
 	while (at != TREE_NO_PARENT) {
-		const struct process *process = &tree->process[at];
+		const struct process *process = &tree->processes[at];
 
 		if (depth == 0 && process->log != log && paths[1])
 			(void)text_printf(stdout, "%s:\n", paths[process->log]);
@@ -187,11 +187,11 @@ static void tree_print(const struct tree *tree, const char *const *paths)
 			depth++;
 			continue;
 		}
-		while (at != TREE_NO_PARENT && tree->process[at].next == TREE_NO_PARENT) {
-			at = tree->process[at].parent;
+		while (at != TREE_NO_PARENT && tree->processes[at].next == TREE_NO_PARENT) {
+			at = tree->processes[at].parent;
 			depth -= at != TREE_NO_PARENT;
 		}
-		at = at == TREE_NO_PARENT ? TREE_NO_PARENT : tree->process[at].next;
+		at = at == TREE_NO_PARENT ? TREE_NO_PARENT : tree->processes[at].next;
 	}
 }
 
@@ -201,18 +201,18 @@ int audit_print_tree(const char *const *paths, const struct audit_filter *filter
 	const struct audit_reading reading = {.paths = paths, .each = tree_on_entry, .ctx = &tree};
 	int status = audit_read_logs(&reading);
 
-	if (tree.out_of_memory)
+	if (tree.is_out_of_memory)
 		status = cli_fail_no_memory("audit");
 	else
 		tree_print(&tree, paths);
-	if (tree.left_out_processes > 0)
+	if (tree.left_out_process_count > 0)
 		cli_print_error("audit", "%llu records are of processes past the %u that are listed",
-				(unsigned long long)tree.left_out_processes, TREE_PROCESSES_MAX);
-	for (size_t i = 0; i < tree.processes; i++) {
-		free(tree.process[i].program);
-		free(tree.process[i].last_program);
+				(unsigned long long)tree.left_out_process_count, TREE_PROCESSES_MAX);
+	for (size_t i = 0; i < tree.process_count; i++) {
+		free(tree.processes[i].program_names);
+		free(tree.processes[i].last_program);
 	}
-	free(tree.process);
+	free(tree.processes);
 	tally_release(&tree.latest_by_log_and_pid);
 	return audit_flush_stdout(status);
 }

@@ -35,7 +35,7 @@ struct verify_run {
 	struct verify verify;
 	struct anchor anchor;
 	bool log_is_begun;
-	char **path; /* paths of the files of this log; owned array of owned texts */
+	char **paths; /* paths of the files of this log; owned array of owned texts */
 	size_t path_count;
 	struct verify_file *files; /* owned */
 	size_t read_file_count;
@@ -82,7 +82,7 @@ static void verify_print_for_people(const struct verify_run *run, const struct v
 	bool placed = place->line_number > 0;
 	char text[VERIFY_TEXT_SIZE];
 
-	(void)text_printf(stdout, "%s", run->path[placed ? place->file_index : 0]);
+	(void)text_printf(stdout, "%s", run->paths[placed ? place->file_index : 0]);
 	(void)text_printf(stdout, placed ? ":%" PRIu64 ": " : ": ", place->line_number);
 	verify_describe_finding(finding, text);
 	(void)text_printf(stdout, "%s", text);
@@ -92,9 +92,9 @@ static void verify_print_for_people(const struct verify_run *run, const struct v
 			  run->path_count, run->path_count == 1 ? "" : "s");
 	if (tail > 0 && finding->kind == VERIFY_NO_TRAILER)
 		(void)text_printf(stdout, ", unsealed tail of %" PRIu64 " line%s", tail, tail == 1 ? "" : "s");
-	if (run->anchor.count > 0)
+	if (run->anchor.agreed_count > 0)
 		(void)text_printf(stdout, ", %" PRIu64 " checkpoints agree, the last at line %" PRIu64,
-				  run->anchor.count, run->anchor.lines);
+				  run->anchor.agreed_count, run->anchor.agreed_lines);
 	if (verify->recovered > 0)
 		(void)text_printf(stdout, ", ended by callgate after its supervisor died: the last %" PRIu64
 				  " were sealed only then", verify->recovered);
@@ -111,11 +111,11 @@ static void verify_print_json(const struct verify_run *run, const struct verify_
 	_cleanup_free_ char *text = NULL;
 
 	for (size_t i = 0; i < run->path_count; i++)
-		(void)json_array_append_new(files, report_make_text_json(run->path[i]));
+		(void)json_array_append_new(files, report_make_text_json(run->paths[i]));
 	if (finding->place.line_number > 0)
 		(void)json_object_update_new(found,
 					     json_pack("{s:o, s:I, s:I}", "file",
-						       report_make_text_json(run->path[finding->place.file_index]),
+						       report_make_text_json(run->paths[finding->place.file_index]),
 						       "line", (json_int_t)finding->place.line_number, "seq",
 						       (json_int_t)finding->place.seq));
 	if (finding->last > 0 || finding->kind == VERIFY_DELETED)
@@ -126,8 +126,8 @@ static void verify_print_json(const struct verify_run *run, const struct verify_
 			   "files", files, "run", verify->run, "lines", (json_int_t)verify->lines, "records",
 			   (json_int_t)verify->records, "unsealed", (json_int_t)tail, "recovered",
 			   (json_int_t)verify->recovered, "key", verify->header_key_text, "key_given",
-			   (int)run->has_key, "checkpoints", (json_int_t)run->anchor.count, "anchored",
-			   (json_int_t)run->anchor.lines, "head", verify->last_line.hash, (size_t)HASH_DIGITS);
+			   (int)run->has_key, "checkpoints", (json_int_t)run->anchor.agreed_count, "anchored",
+			   (json_int_t)run->anchor.agreed_lines, "head", verify->last_line.hash, (size_t)HASH_DIGITS);
 	text = result ? json_dumps(result, JSON_COMPACT) : NULL;
 	(void)text_printf(stdout, "%s\n", text ? text : "{}");
 	json_decref(result);
@@ -155,7 +155,7 @@ static void verify_end_log(struct verify_run *run)
 	verify_release(&run->verify);
 	anchor_close(&run->anchor);
 	for (size_t i = 0; i < run->path_count; i++)
-		free(run->path[i]);
+		free(run->paths[i]);
 	run->path_count = 0;
 	run->log_is_begun = false;
 }
@@ -182,12 +182,12 @@ static int verify_begin_log_file(struct verify_run *run, const char *path, const
 	if (!run->log_is_begun)
 		verify_init(&run->verify);
 	run->log_is_begun = true;
-	paths = reallocarray(run->path, run->path_count + 1, sizeof(*paths));
+	paths = reallocarray(run->paths, run->path_count + 1, sizeof(*paths));
 	copy = paths ? strdup(path) : NULL;
-	run->path = paths ? paths : run->path;
+	run->paths = paths ? paths : run->paths;
 	if (!copy)
 		return -ENOMEM;
-	run->path[run->path_count++] = copy;
+	run->paths[run->path_count++] = copy;
 	verify_begin_file(&run->verify);
 	return 0;
 }
@@ -226,12 +226,12 @@ static int verify_compare_anchor(struct verify_run *run)
 {
 	int r = 0;
 
-	if (run->anchor.path && !run->anchor.file)
+	if (run->anchor.checkpoints_path && !run->anchor.file)
 		r = anchor_open(&run->anchor, &run->verify, run->has_key ? run->key : NULL);
 	if (r == 0 && run->anchor.has_next_checkpoint)
 		r = anchor_compare_last_line(&run->anchor, &run->verify);
 	if (r < 0)
-		cli_print_error("audit", "--anchor %s: %s", run->anchor.path,
+		cli_print_error("audit", "--anchor %s: %s", run->anchor.checkpoints_path,
 				r == -EBADMSG ? "not checkpoints of an audit log" : strerror(-r));
 	return r < 0 ? -ECANCELED : 0;
 }
@@ -356,7 +356,8 @@ static int verify_load_key(struct verify_run *run)
 
 int audit_verify_logs(char **paths, size_t count, const struct verify_options *options, char *ret_head)
 {
-	struct verify_run run = {.options = options, .anchor.path = options->anchor_path, .cap = VERIFY_BUFFER_BYTES};
+	struct verify_run run = {
+		.options = options, .anchor.checkpoints_path = options->anchor_path, .cap = VERIFY_BUFFER_BYTES};
 	int status = verify_load_key(&run);
 
 	run.buffer = malloc(run.cap);
@@ -367,7 +368,7 @@ int audit_verify_logs(char **paths, size_t count, const struct verify_options *o
 	if (ret_head && run.log_is_begun)
 		(void)snprintf(ret_head, HASH_DIGITS + 1, "%.*s", HASH_DIGITS, run.verify.last_line.hash);
 	verify_end_log(&run);
-	free(run.path);
+	free(run.paths);
 	free(run.files);
 	free(run.buffer);
 	return audit_flush_stdout(status == CLI_OK ? run.exit_status : status);

@@ -22,7 +22,7 @@ struct comparison {
 	size_t *partner_in_other_run;
 	struct difference verdict, outcome;
 	size_t calls, calls_only, calls_other, processes, processes_only, processes_other;
-	bool failed; /* memory ran out */
+	bool is_out_of_memory; /* memory ran out */
 };
 
 static bool texts_are_equal(const char *text, const char *other)
@@ -43,7 +43,7 @@ static void difference_note_step(const struct comparison *comparison, struct dif
 
 static uint64_t steps_get_key(const void *items, size_t index)
 {
-	return ((const struct trail_process *)items)->step[index].key;
+	return ((const struct trail_process *)items)->steps[index].key;
 }
 
 static void comparison_compare_steps(void *ctx, size_t first, size_t second)
@@ -55,8 +55,8 @@ static void comparison_compare_steps(void *ctx, size_t first, size_t second)
 		*(first == ALIGN_NO_PARTNER ? &comparison->calls_other : &comparison->calls_only) += 1;
 		return;
 	}
-	step = &comparison->process->step[first];
-	other = &comparison->other_process->step[second];
+	step = &comparison->process->steps[first];
+	other = &comparison->other_process->steps[second];
 	comparison->calls++;
 	if (!texts_are_equal(step->verdict, other->verdict))
 		difference_note_step(comparison, &comparison->verdict, step, other);
@@ -67,8 +67,8 @@ static void comparison_compare_steps(void *ctx, size_t first, size_t second)
 static void comparison_align_steps(struct comparison *comparison, const struct trail_process *process,
 				   const struct trail_process *other)
 {
-	const struct align_keys keys = {steps_get_key, process, process->steps};
-	const struct align_keys other_keys = {steps_get_key, other, other->steps};
+	const struct align_keys keys = {steps_get_key, process, process->step_count};
+	const struct align_keys other_keys = {steps_get_key, other, other->step_count};
 
 	comparison->process = process;
 	comparison->other_process = other;
@@ -84,7 +84,7 @@ static uint64_t children_get_key(const void *items, size_t index)
 {
 	const struct process_children *children = items;
 
-	return children->trail->process[children->child_process[index]].first_steps_hash;
+	return children->trail->processes[children->child_process[index]].first_steps_hash;
 }
 
 static void comparison_pair_children(void *ctx, size_t first, size_t second)
@@ -113,7 +113,7 @@ static void comparison_align_children(struct comparison *comparison, size_t pare
 	const struct align_keys other_keys = {children_get_key, &of_other, other_count};
 
 	if (!child || !other_child) {
-		comparison->failed = true;
+		comparison->is_out_of_memory = true;
 		return;
 	}
 	comparison->child = child;
@@ -130,15 +130,15 @@ static void comparison_align_processes(struct comparison *comparison)
 {
 	const struct trail *trail = comparison->trail, *other = comparison->other;
 
-	comparison->partner_in_other_run = calloc(trail->processes + 1, sizeof(*comparison->partner_in_other_run));
+	comparison->partner_in_other_run = calloc(trail->process_count + 1, sizeof(*comparison->partner_in_other_run));
 	if (!comparison->partner_in_other_run) {
-		comparison->failed = true;
+		comparison->is_out_of_memory = true;
 		return;
 	}
-	for (size_t i = 0; i < trail->processes; i++)
+	for (size_t i = 0; i < trail->process_count; i++)
 		comparison->partner_in_other_run[i] = ALIGN_NO_PARTNER;
 	comparison_align_children(comparison, TRAIL_NO_PROCESS, TRAIL_NO_PROCESS);
-	for (size_t i = 0; i < trail->processes; i++) {
+	for (size_t i = 0; i < trail->process_count; i++) {
 		size_t partner = comparison->partner_in_other_run[i];
 
 		if (partner == ALIGN_NO_PARTNER) {
@@ -146,10 +146,10 @@ static void comparison_align_processes(struct comparison *comparison)
 			continue;
 		}
 		comparison->processes++;
-		comparison_align_steps(comparison, &trail->process[i], &other->process[partner]);
+		comparison_align_steps(comparison, &trail->processes[i], &other->processes[partner]);
 		comparison_align_children(comparison, i, partner);
 	}
-	comparison->processes_other = other->processes - comparison->processes;
+	comparison->processes_other = other->process_count - comparison->processes;
 }
 
 static json_t *step_make_json(const struct trail_step *step)
@@ -191,7 +191,7 @@ static json_t *changes_index_by_path(const json_t *result)
 }
 
 /* Lists files that only one run changed, or that both runs changed to different contents. */
-static json_t *compare_changes(const struct compared_run *first, const struct compared_run *other)
+static json_t *compare_changed_files(const struct compared_run *first, const struct compared_run *other)
 {
 	_cleanup_json_ json_t *index = changes_index_by_path(first->result),
 			      *other_index = changes_index_by_path(other->result);
@@ -216,17 +216,19 @@ static json_t *compare_changes(const struct compared_run *first, const struct co
 static json_t *comparison_make_json(const struct comparison *comparison, const struct compared_run *first,
 				    const struct compared_run *other)
 {
-	return json_pack(
-		"{s:s, s:s, s:o, s:o, s:{s:I, s:I, s:I}, s:{s:I, s:I, s:I}, s:o, s:o, s:o, s:o, s:o, s:o}", "first",
-		first->policy, "other", other->policy, "first_verdict", difference_make_json(&comparison->verdict),
-		"first_outcome", difference_make_json(&comparison->outcome), "calls", "both",
-		(json_int_t)comparison->calls, "only_first", (json_int_t)comparison->calls_only, "only_other",
-		(json_int_t)comparison->calls_other, "processes", "both", (json_int_t)comparison->processes,
-		"only_first", (json_int_t)comparison->processes_only, "only_other",
-		(json_int_t)comparison->processes_other, "status", compare_result_member(first, other, "status"),
-		"exit_code", compare_result_member(first, other, "exit_code"), "signal",
-		compare_result_member(first, other, "signal"), "stdout", compare_result_member(first, other, "stdout"),
-		"stderr", compare_result_member(first, other, "stderr"), "changes", compare_changes(first, other));
+	return json_pack("{s:s, s:s, s:o, s:o, s:{s:I, s:I, s:I}, s:{s:I, s:I, s:I}, s:o, s:o, s:o, s:o, s:o, s:o}",
+			 "first", first->policy, "other", other->policy, "first_verdict",
+			 difference_make_json(&comparison->verdict), "first_outcome",
+			 difference_make_json(&comparison->outcome), "calls", "both", (json_int_t)comparison->calls,
+			 "only_first", (json_int_t)comparison->calls_only, "only_other",
+			 (json_int_t)comparison->calls_other, "processes", "both", (json_int_t)comparison->processes,
+			 "only_first", (json_int_t)comparison->processes_only, "only_other",
+			 (json_int_t)comparison->processes_other, "status",
+			 compare_result_member(first, other, "status"), "exit_code",
+			 compare_result_member(first, other, "exit_code"), "signal",
+			 compare_result_member(first, other, "signal"), "stdout",
+			 compare_result_member(first, other, "stdout"), "stderr",
+			 compare_result_member(first, other, "stderr"), "changes", compare_changed_files(first, other));
 }
 
 json_t *compare_find_differences(const struct compared_run *first, const struct compared_run *other)
@@ -235,7 +237,7 @@ json_t *compare_find_differences(const struct compared_run *first, const struct 
 	json_t *differences = NULL;
 
 	comparison_align_processes(&comparison);
-	if (!comparison.failed)
+	if (!comparison.is_out_of_memory)
 		differences = comparison_make_json(&comparison, first, other);
 	free(comparison.partner_in_other_run);
 	return differences;

@@ -61,7 +61,7 @@ static void print_value(FILE *out, const json_t *value)
 		(void)text_printf(out, "none");
 }
 
-static void print_member(FILE *out, const struct compared_run *run, const char *key)
+static void print_result_member(FILE *out, const struct compared_run *run, const char *key)
 {
 	(void)text_printf(out, "%s ", key);
 	print_value(out, json_object_get(run->result, key));
@@ -73,7 +73,7 @@ static void print_end_of_run(FILE *out, const struct compared_run *run)
 
 	(void)text_printf(out, "  %s: ", run->policy);
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
-		print_member(out, run, keys[i]);
+		print_result_member(out, run, keys[i]);
 		(void)text_printf(out, "%s", i + 1 < sizeof(keys) / sizeof(keys[0]) ? ", " : "\n");
 	}
 }
@@ -112,7 +112,7 @@ static void print_first_output_difference(FILE *out, const json_t *differences, 
 			  print_get_line_len(first), first, print_get_line_len(other), other);
 }
 
-static void print_changes(FILE *out, const json_t *differences)
+static void print_changed_files(FILE *out, const json_t *differences)
 {
 	const json_t *changes = json_object_get(differences, "changes");
 	size_t count = json_array_size(changes);
@@ -142,6 +142,6 @@ int compare_print_differences(FILE *out, const struct compared_run *first, const
 	print_end_of_run(out, other);
 	print_first_output_difference(out, differences, "stdout");
 	print_first_output_difference(out, differences, "stderr");
-	print_changes(out, differences);
+	print_changed_files(out, differences);
 	return ferror(out) ? -EIO : 0;
 }

@@ -92,16 +92,17 @@ static struct trail_process *trail_find_process(struct trail *trail, const json_
 	long long pid = audit_get_field_number(line, "pid"), ppid = audit_get_field_number(line, "ppid");
 	size_t parent = TRAIL_NO_PROCESS;
 
-	for (size_t i = trail->processes; i-- > 0;) {
-		if (trail->process[i].pid == pid && (trail->process[i].ppid == ppid || ppid == 0))
-			return &trail->process[i];
-		if (trail->process[i].pid == ppid && parent == TRAIL_NO_PROCESS)
+	for (size_t i = trail->process_count; i-- > 0;) {
+		if (trail->processes[i].pid == pid && (trail->processes[i].ppid == ppid || ppid == 0))
+			return &trail->processes[i];
+		if (trail->processes[i].pid == ppid && parent == TRAIL_NO_PROCESS)
 			parent = i;
 	}
-	if (!array_reserve(&trail->process, trail->processes, &trail->room))
+	if (!array_reserve(&trail->processes, trail->process_count, &trail->room))
 		return NULL;
-	trail->process[trail->processes] = (struct trail_process){.pid = pid, .ppid = ppid, .parent_index = parent};
-	return &trail->process[trail->processes++];
+	trail->processes[trail->process_count] =
+		(struct trail_process){.pid = pid, .ppid = ppid, .parent_index = parent};
+	return &trail->processes[trail->process_count++];
 }
 
 static void trail_release_step(struct trail_step *step)
@@ -126,14 +127,14 @@ static int trail_add_step(struct trail *trail, const json_t *line)
 				  .reason = audit_get_field_for_display(line, "reason"),
 				  .error = trail_get_error(line)};
 
-	if (!process || !step.call_text || !array_reserve(&process->step, process->steps, &process->room)) {
+	if (!process || !step.call_text || !array_reserve(&process->steps, process->step_count, &process->room)) {
 		trail_release_step(&step);
 		return -ENOMEM;
 	}
 	step.key = trail_hash_text(step.call_text);
-	if (process->steps == 0)
+	if (process->step_count == 0)
 		process->first_steps_hash = step.key;
-	process->step[process->steps++] = step;
+	process->steps[process->step_count++] = step;
 	return 0;
 }
 
@@ -167,29 +168,29 @@ int trail_read_log(const char *path, struct trail *ret_trail)
 
 void trail_release(struct trail *trail)
 {
-	for (size_t i = 0; i < trail->processes; i++) {
-		struct trail_process *process = &trail->process[i];
+	for (size_t i = 0; i < trail->process_count; i++) {
+		struct trail_process *process = &trail->processes[i];
 
-		for (size_t n = 0; n < process->steps; n++)
-			trail_release_step(&process->step[n]);
-		free(process->step);
+		for (size_t n = 0; n < process->step_count; n++)
+			trail_release_step(&process->steps[n]);
+		free(process->steps);
 	}
-	free(trail->process);
+	free(trail->processes);
 	free(trail->workdir);
 	*trail = (struct trail){0};
 }
 
 size_t *trail_list_children(const struct trail *trail, size_t parent, size_t *ret_count)
 {
-	size_t *child = calloc(trail->processes + 1, sizeof(*child));
+	size_t *child = calloc(trail->process_count + 1, sizeof(*child));
 	size_t count = 0;
 
-	for (size_t i = 0; child && i < trail->processes; i++) {
+	for (size_t i = 0; child && i < trail->process_count; i++) {
 		size_t at = count;
 
-		if (trail->process[i].parent_index != parent)
+		if (trail->processes[i].parent_index != parent)
 			continue;
-		for (; at > 0 && trail->process[child[at - 1]].pid > trail->process[i].pid; at--)
+		for (; at > 0 && trail->processes[child[at - 1]].pid > trail->processes[i].pid; at--)
 			child[at] = child[at - 1];
 		child[at] = i;
 		count++;

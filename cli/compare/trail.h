@@ -19,15 +19,15 @@ struct trail_process {
 	uint64_t first_steps_hash; /* hash of what the process does first */
 	long long pid, ppid;
 	size_t parent_index; /* index in trail->processes; TRAIL_NO_PROCESS: the parent is not on record */
-	struct trail_step *step;
-	size_t steps, room;
+	struct trail_step *steps;
+	size_t step_count, room;
 };
 
 #define TRAIL_NO_PROCESS SIZE_MAX
 
 struct trail {
-	struct trail_process *process; /* all processes, in the order of their first records */
-	size_t processes, room;
+	struct trail_process *processes; /* all processes, in the order of their first records */
+	size_t process_count, room;
 	char *workdir; /* the workdir in the program's view, from the log's header */
 };
 

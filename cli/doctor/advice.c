@@ -10,16 +10,16 @@
 #define TRAITS_NESTED (TRAIT_SECCOMP_LISTENER | TRAIT_GVISOR)
 #define TRAITS_CONFINED (TRAITS_CONTAINER | TRAIT_SECCOMP_FILTER)
 
-/* One piece of advice. It is given when a probe in `about` found its feature missing and all conditions hold. */
+/* One piece of advice. It is given when a probe in `probes` found its feature missing and all conditions hold. */
 struct advice {
 	const char *title;
-	enum probe about[5];    /* the list ends at PROBE_KERNEL, which needs no advice */
-	/* traits of the machine: it has one of `with` (0: not required) and none of `without` */
-	unsigned with, without;
-	int error;              /* errno of the first probe in `about`; 0: any */
+	enum probe probes[5]; /* the list ends at PROBE_KERNEL, which needs no advice */
+	/* traits of the machine: it has one of required_traits (0: not required) and none of excluded_traits */
+	unsigned required_traits, excluded_traits;
+	int required_errno;                           /* errno of the first probe in `probes`; 0: any */
 	bool (*applies)(const struct doctor *doctor); /* NULL: always */
-	/* writes further text in front of `text`; NULL: there is none */
-	void (*write)(const struct doctor *doctor, struct buf *text);
+	/* writes text in front of `text`; NULL: nothing */
+	void (*write_prefix)(const struct doctor *doctor, struct buf *text);
 	const char *text;
 	/* advice for each container runtime; all three texts are used if no runtime was recognised */
 	const char *docker, *podman, *kubernetes;
@@ -37,7 +37,7 @@ static bool advice_probe_is_refused(const struct doctor *doctor, enum probe prob
 	return advice_probe_failed(doctor, probe) && (error == EPERM || error == EACCES || error == ENOSYS);
 }
 
-static bool advice_seccomp_profile_refuses(const struct doctor *doctor)
+static bool advice_seccomp_refuses_call(const struct doctor *doctor)
 {
 	static const enum probe probes[] = {PROBE_LISTENER, PROBE_MEMORY, PROBE_TRACE, PROBE_LANDLOCK, PROBE_USERNS};
 
@@ -105,34 +105,34 @@ static void advice_write_cgroups(const struct doctor *doctor, struct buf *text)
 		buf_puts(text, "Root needs none of this.\n");
 }
 
-#define ADVICE_SYSCTL(setting) \
+#define ADVICE_TO_SET_SYSCTL(setting) \
 	"On the host, as root; the second line makes it permanent:\n  sysctl -w " setting "\n  echo " setting \
 	" > /etc/sysctl.d/50-callgate.conf\n"
 
 static const struct advice advices[] = {
 	{.title = "one listener only",
-	 .about = {PROBE_LISTENER},
-	 .with = TRAIT_IN_CALLGATE,
+	 .probes = {PROBE_LISTENER},
+	 .required_traits = TRAIT_IN_CALLGATE,
 	 .text = "This is a program of a callgate run. Start callgate outside of it: runs do not nest,\n"
 		 "because the kernel allows one listener. One run may start any number of programs.\n"},
 	{.title = "one listener only",
-	 .about = {PROBE_LISTENER},
-	 .with = TRAIT_SECCOMP_LISTENER,
-	 .without = TRAIT_IN_CALLGATE,
+	 .probes = {PROBE_LISTENER},
+	 .required_traits = TRAIT_SECCOMP_LISTENER,
+	 .excluded_traits = TRAIT_IN_CALLGATE,
 	 .text = "The kernel allows one listener. Start callgate outside of the sandbox that has it:\n"
 		 "another callgate, or a container whose system calls an agent handles.\n"
 		 "Without the agent's notifier:\n"
 		 "  Docker, Podman: a seccomp profile without \"listenerPath\" and SCMP_ACT_NOTIFY\n"
 		 "  LXD, Incus:     lxc config set NAME security.syscalls.intercept.mknod=false (and the others)\n"},
 	{.title = "gVisor",
-	 .about = {PROBE_LISTENER},
-	 .with = TRAIT_GVISOR,
+	 .probes = {PROBE_LISTENER},
+	 .required_traits = TRAIT_GVISOR,
 	 .text = "gVisor's kernel has no seccomp listener. Use another runtime for this container:\n"
 		 "  Docker:     docker run --runtime=runc ...\n"
 		 "  Kubernetes: runtimeClassName of a runc or Kata class\n"},
 	{.title = "WSL",
-	 .about = {PROBE_LISTENER, PROBE_LANDLOCK, PROBE_CGROUPS},
-	 .with = TRAIT_WSL,
+	 .probes = {PROBE_LISTENER, PROBE_LANDLOCK, PROBE_CGROUPS},
+	 .required_traits = TRAIT_WSL,
 	 .text = "In Windows: wsl --set-version DISTRIBUTION 2 (version 1 has no seccomp listener), and wsl "
 		 "--update for\n"
 		 "a newer kernel. For control groups: [boot] systemd=true in /etc/wsl.conf, and in .wslconfig\n"
@@ -140,11 +140,11 @@ static const struct advice advices[] = {
 		 "  kernelCommandLine = cgroup_no_v1=all\n"
 		 "then wsl --shutdown.\n"},
 	{.title = "seccomp profile",
-	 .about = {PROBE_LISTENER, PROBE_TRACE, PROBE_LANDLOCK, PROBE_USERNS, PROBE_OUTER},
-	 .with = TRAIT_SECCOMP_FILTER,
-	 .without = TRAITS_NESTED,
-	 .applies = advice_seccomp_profile_refuses,
-	 .write = advice_write_seccomp_profile,
+	 .probes = {PROBE_LISTENER, PROBE_TRACE, PROBE_LANDLOCK, PROBE_USERNS, PROBE_OUTER},
+	 .required_traits = TRAIT_SECCOMP_FILTER,
+	 .excluded_traits = TRAITS_NESTED,
+	 .applies = advice_seccomp_refuses_call,
+	 .write_prefix = advice_write_seccomp_profile,
 	 .docker = "  Docker:     docker run --security-opt seccomp=callgate.json --security-opt "
 		   "apparmor=unconfined ...\n",
 	 .podman = "  Podman:     podman run --security-opt seccomp=callgate.json ...\n",
@@ -152,51 +152,51 @@ static const struct advice advices[] = {
 		       "    securityContext: {seccompProfile: {type: Localhost, localhostProfile: callgate.json},\n"
 		       "                      appArmorProfile: {type: Unconfined}}\n"},
 	{.title = "ptrace_scope",
-	 .about = {PROBE_MEMORY, PROBE_TRACE},
-	 .with = TRAIT_YAMA_RESTRICTS_PTRACE,
+	 .probes = {PROBE_MEMORY, PROBE_TRACE},
+	 .required_traits = TRAIT_YAMA_RESTRICTS_PTRACE,
 	 .text = "callgate traces its own descendants, which Yama allows up to ptrace_scope 1. On the host, as root:\n"
 		 "  sysctl -w kernel.yama.ptrace_scope=1\n"
 		 "A scope of 3 stays until the next boot: look for it in /etc/sysctl.d and the kernel's command "
 		 "line.\n"},
 	{.title = "scratch space",
-	 .about = {PROBE_SCRATCH},
+	 .probes = {PROBE_SCRATCH},
 	 .text = "Name a directory of your own on a local file system with free space: TMPDIR=/var/tmp callgate ...\n"
 		 "It may be mounted noexec.\n"},
-	{.title = "/proc", .about = {PROBE_PROC}, .text = "  mount -t proc proc /proc\n"},
+	{.title = "/proc", .probes = {PROBE_PROC}, .text = "  mount -t proc proc /proc\n"},
 	{.title = "Landlock",
-	 .about = {PROBE_LANDLOCK},
-	 .error = EOPNOTSUPP,
+	 .probes = {PROBE_LANDLOCK},
+	 .required_errno = EOPNOTSUPP,
 	 .text = "Add landlock to the kernel's command line, in front of what /sys/kernel/security/lsm lists:\n"
 		 "  GRUB_CMDLINE_LINUX=\"lsm=landlock,yama,apparmor,bpf\" in /etc/default/grub, then "
 		 "update-grub, reboot\n"},
 	{.title = "Landlock",
-	 .about = {PROBE_LANDLOCK},
-	 .without = TRAIT_SECCOMP_FILTER | TRAIT_GVISOR,
-	 .error = ENOSYS,
+	 .probes = {PROBE_LANDLOCK},
+	 .excluded_traits = TRAIT_SECCOMP_FILTER | TRAIT_GVISOR,
+	 .required_errno = ENOSYS,
 	 .text = "It takes Linux 5.13 or later, built with CONFIG_SECURITY_LANDLOCK.\n"},
 	{.title = "AppArmor",
-	 .about = {PROBE_USERNS, PROBE_MOUNTNS, PROBE_UTSNS, PROBE_NETNS},
-	 .with = TRAIT_APPARMOR,
-	 .without = TRAIT_SECCOMP_FILTER,
-	 .write = advice_write_apparmor},
+	 .probes = {PROBE_USERNS, PROBE_MOUNTNS, PROBE_UTSNS, PROBE_NETNS},
+	 .required_traits = TRAIT_APPARMOR_DENIES_USERNS,
+	 .excluded_traits = TRAIT_SECCOMP_FILTER,
+	 .write_prefix = advice_write_apparmor},
 	{.title = "user namespaces",
-	 .about = {PROBE_USERNS},
-	 .with = TRAIT_USER_NAMESPACES_MAX_IS_0,
-	 .without = TRAIT_SECCOMP_LISTENER,
-	 .text = ADVICE_SYSCTL("user.max_user_namespaces=15000")},
+	 .probes = {PROBE_USERNS},
+	 .required_traits = TRAIT_USER_NAMESPACES_MAX_IS_0,
+	 .excluded_traits = TRAIT_SECCOMP_LISTENER,
+	 .text = ADVICE_TO_SET_SYSCTL("user.max_user_namespaces=15000")},
 	{.title = "user namespaces",
-	 .about = {PROBE_USERNS},
-	 .with = TRAIT_UNPRIVILEGED_USERNS_CLONE_IS_0,
-	 .without = TRAIT_SECCOMP_LISTENER | TRAIT_USER_NAMESPACES_MAX_IS_0,
-	 .text = ADVICE_SYSCTL("kernel.unprivileged_userns_clone=1")},
+	 .probes = {PROBE_USERNS},
+	 .required_traits = TRAIT_UNPRIVILEGED_USERNS_CLONE_IS_0,
+	 .excluded_traits = TRAIT_SECCOMP_LISTENER | TRAIT_USER_NAMESPACES_MAX_IS_0,
+	 .text = ADVICE_TO_SET_SYSCTL("kernel.unprivileged_userns_clone=1")},
 	{.title = "chroot",
-	 .about = {PROBE_USERNS},
-	 .with = TRAIT_CHROOT,
-	 .without = TRAIT_SECCOMP_LISTENER,
+	 .probes = {PROBE_USERNS},
+	 .required_traits = TRAIT_IN_CHROOT,
+	 .excluded_traits = TRAIT_SECCOMP_LISTENER,
 	 .text = "The kernel refuses user namespaces to processes in a chroot. Start callgate outside of it, or enter\n"
 		 "the directory as a mount instead: systemd-nspawn -D DIRECTORY, or unshare -m and pivot_root.\n"},
 	{.title = "a /proc of its own",
-	 .about = {PROBE_FRESHPROC},
+	 .probes = {PROBE_FRESHPROC},
 	 .applies = advice_proc_is_masked,
 	 .text = "The kernel mounts a new /proc only where no part of the present one is covered.\n",
 	 .docker = "  Docker:     docker run --security-opt systempaths=unconfined ...\n",
@@ -204,29 +204,31 @@ static const struct advice advices[] = {
 	 .kubernetes = "  Kubernetes: in the pod hostUsers: false; in the container's\n"
 		       "    securityContext: {procMount: Unmasked}\n"},
 	{.title = "control groups",
-	 .about = {PROBE_CGROUPS},
-	 .without = TRAITS_CONFINED | TRAITS_NESTED,
-	 .write = advice_write_cgroups},
+	 .probes = {PROBE_CGROUPS},
+	 .excluded_traits = TRAITS_CONFINED | TRAITS_NESTED,
+	 .write_prefix = advice_write_cgroups},
 	{.title = "control groups",
-	 .about = {PROBE_CGROUPS},
-	 .with = TRAITS_CONFINED,
-	 .without = TRAITS_NESTED,
+	 .probes = {PROBE_CGROUPS},
+	 .required_traits = TRAITS_CONFINED,
+	 .excluded_traits = TRAITS_NESTED,
 	 .text = "Give the container a control group of its own that it may write (version 2):\n",
 	 .docker = "  Docker 28:  docker run --cgroupns=private --security-opt writable-cgroups=true ...\n",
 	 .podman = "  Podman:     podman run --cgroupns=private --systemd=always ...\n",
 	 .kubernetes = "  Kubernetes: cgroup_writable = true for the runtime in containerd's config.toml, or CRI-O's\n"
 		       "    annotation io.kubernetes.cri-o.cgroup2-mount-hierarchy-rw: \"true\"\n"},
 	{.title = "crash handler",
-	 .about = {PROBE_CORE},
-	 .without = TRAIT_IN_CALLGATE,
+	 .probes = {PROBE_CORE},
+	 .excluded_traits = TRAIT_IN_CALLGATE,
 	 .text = "To start no handler for crashes of the programs run here, on the host, as root:\n"
 		 "  sysctl -w kernel.core_pattern=core\n"},
 };
 
 static bool advice_applies(const struct doctor *doctor, const struct advice *advice)
 {
-	return (!advice->with || doctor->traits & advice->with) && !(doctor->traits & advice->without) &&
-	       (!advice->error || doctor->findings[advice->about[0]].error_number == advice->error) &&
+	return (!advice->required_traits || doctor->traits & advice->required_traits) &&
+	       !(doctor->traits & advice->excluded_traits) &&
+	       (!advice->required_errno ||
+		doctor->findings[advice->probes[0]].error_number == advice->required_errno) &&
 	       (!advice->applies || advice->applies(doctor));
 }
 
@@ -238,15 +240,15 @@ static void advice_write_runtime(const struct doctor *doctor, struct buf *text, 
 		buf_puts(text, words);
 }
 
-/* The names of the probes in the advice's `about` whose finding is not FINDING_WORKS. */
+/* The names of the probes in the advice's `probes` whose finding is not FINDING_WORKS. */
 static json_t *advice_list_failing_probes(const struct doctor *doctor, const struct advice *advice)
 {
 	json_t *names = json_array();
 
-	for (size_t i = 0; i < sizeof(advice->about) / sizeof(advice->about[0]) && advice->about[i] != PROBE_KERNEL;
+	for (size_t i = 0; i < sizeof(advice->probes) / sizeof(advice->probes[0]) && advice->probes[i] != PROBE_KERNEL;
 	     i++)
-		if (doctor->findings[advice->about[i]].state != FINDING_WORKS)
-			(void)json_array_append_new(names, json_string(probe_get_name(advice->about[i])));
+		if (doctor->findings[advice->probes[i]].state != FINDING_WORKS)
+			(void)json_array_append_new(names, json_string(probe_get_name(advice->probes[i])));
 	return names;
 }
 
@@ -263,8 +265,8 @@ json_t *doctor_make_advice(const struct doctor *doctor)
 			json_decref(names);
 			continue;
 		}
-		if (advice->write)
-			advice->write(doctor, &text);
+		if (advice->write_prefix)
+			advice->write_prefix(doctor, &text);
 		buf_puts(&text, advice->text ? advice->text : "");
 		advice_write_runtime(doctor, &text, TRAIT_DOCKER, advice->docker);
 		advice_write_runtime(doctor, &text, TRAIT_PODMAN, advice->podman);

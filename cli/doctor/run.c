@@ -18,7 +18,7 @@
 #define DOCTOR_KILL_TIMEOUT_MS 1000
 #define DOCTOR_OUTPUT_BYTES_MAX (1u << 20)
 
-static const char *doctor_find_true(void)
+static const char *doctor_find_true_program(void)
 {
 	static const char *const names[] = {"/bin/true", "/usr/bin/true", "/run/current-system/sw/bin/true"};
 
@@ -102,7 +102,7 @@ void doctor_try_run(struct doctor_run *ret_run)
 {
 	_cleanup_buf_ struct buf output = {0};
 	_cleanup_close_ int read_fd = -1;
-	const char *program = doctor_find_true();
+	const char *program = doctor_find_true_program();
 	int ends[2], status;
 	pid_t pid;
 

@@ -69,7 +69,7 @@ static json_t *endpoints_list_requests(const struct needs *needs, const struct n
 		const struct network_need *net = &needs->net[i];
 		_cleanup_free_ char *text = NULL;
 
-		if (net->kind != QUERY_REQUEST || !endpoint_is_same(net, endpoint) || strchr(net->request, '*'))
+		if (net->kind != QUERY_HTTP_REQUEST || !endpoint_is_same(net, endpoint) || strchr(net->request, '*'))
 			continue;
 		text = endpoints_make_request(net, every);
 		if (!text || endpoints_add_text(list, text) < 0)
@@ -88,7 +88,7 @@ static const char *endpoints_find_proto(const struct needs *needs, const struct 
 	for (size_t i = 0; i < needs->nets; i++) {
 		const struct network_need *net = &needs->net[i];
 
-		if (net->kind == QUERY_REQUEST && !net->upgrade && endpoint_is_same(net, endpoint))
+		if (net->kind == QUERY_HTTP_REQUEST && !net->upgrade && endpoint_is_same(net, endpoint))
 			return port == (net->plain ? 80 : 443) ? NULL : net->plain ? "http" : "https";
 	}
 	return port == 443 || port == 80 ? NULL : "tcp";
@@ -153,7 +153,7 @@ static int endpoints_add_request(json_t *rule, const struct network_need *net)
 	json_t *requests = json_object_get(rule, "http");
 	_cleanup_free_ char *text = NULL;
 
-	if (!requests || net->kind != QUERY_REQUEST || strchr(net->request, '*'))
+	if (!requests || net->kind != QUERY_HTTP_REQUEST || strchr(net->request, '*'))
 		return 0;
 	text = endpoints_make_request(net, json_array_size(requests) > ENDPOINTS_REQUESTS_MAX);
 	return text ? endpoints_add_text(requests, text) : -ENOMEM;

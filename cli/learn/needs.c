@@ -128,7 +128,7 @@ int needs_add_path(struct needs *needs, const char *path, const char *written, u
 
 static bool net_is_query(const struct network_need *net, const struct query *query)
 {
-	const bool request = query->kind == QUERY_REQUEST;
+	const bool request = query->kind == QUERY_HTTP_REQUEST;
 
 	return net->kind == query->kind && net->port == query->port_number && net->udp == query->uses_udp &&
 	       net->any_port == query->any_port && net->upgrade == query->upgrade &&
@@ -154,8 +154,8 @@ static struct network_need *needs_get_net(struct needs *needs, const struct quer
 				     .any_port = query->any_port,
 				     .plain = query->is_http_without_tls};
 	net->host = strdup(query->host_name);
-	net->method = strdup(query->kind == QUERY_REQUEST ? query->http_method : "");
-	net->request = strdup(query->kind == QUERY_REQUEST ? query->request_path : "");
+	net->method = strdup(query->kind == QUERY_HTTP_REQUEST ? query->http_method : "");
+	net->request = strdup(query->kind == QUERY_HTTP_REQUEST ? query->request_path : "");
 	needs->nets++;
 	return net->host && net->method && net->request ? net : NULL;
 }
@@ -182,7 +182,7 @@ int needs_add_query(struct needs *needs, const struct query *query, uint64_t seq
 	case QUERY_PATHS:
 		return query->was_found_absent ? 0 : needs_add_paths(needs, query, seq, call, exe);
 	case QUERY_CONNECT:
-	case QUERY_REQUEST:
+	case QUERY_HTTP_REQUEST:
 	case QUERY_LISTEN:
 		return needs_add_net(needs, query, seq, call, exe);
 	case QUERY_RULES_DO_NOT_DECIDE:

@@ -35,12 +35,12 @@ struct need {
 
 /* An endpoint, a request, or a port to listen on that the program needs. */
 struct network_need {
-	enum query_kind kind; /* QUERY_CONNECT, QUERY_REQUEST, QUERY_LISTEN */
+	enum query_kind kind; /* QUERY_CONNECT, QUERY_HTTP_REQUEST, QUERY_LISTEN */
 	char *host;           /* name or address of the host; owned; "": the need is a port to listen on */
 	unsigned port;
 	bool udp, upgrade, any_port, plain; /* see struct query */
 	bool is_granted;                    /* the draft grants it: set by learn_mark_granted */
-	char *method, *request; /* QUERY_REQUEST; owned */
+	char *method, *request;             /* QUERY_HTTP_REQUEST; owned */
 	struct need_origin origin;
 };
 

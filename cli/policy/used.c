@@ -70,7 +70,7 @@ static void used_serialize_access(struct buf *buf, const struct query *query, co
 	if (query->kind == QUERY_PATHS)
 		return;
 	used_serialize_text(buf, query->host_name, strlen(query->host_name));
-	if (query->kind == QUERY_REQUEST) {
+	if (query->kind == QUERY_HTTP_REQUEST) {
 		used_serialize_text(buf, query->http_method, strlen(query->http_method));
 		used_serialize_text(buf, query->request_path, strlen(query->request_path));
 	}
@@ -124,7 +124,7 @@ static struct serialized_access_head used_deserialize_access(const struct serial
 	if (query->kind == QUERY_PATHS)
 		return head;
 	(void)used_deserialize_text(&at, query->host_name);
-	if (query->kind == QUERY_REQUEST) {
+	if (query->kind == QUERY_HTTP_REQUEST) {
 		(void)used_deserialize_text(&at, query->http_method);
 		(void)used_deserialize_text(&at, query->request_path);
 	}

@@ -62,10 +62,11 @@ static int logs_compare_policy_of_header(struct logs_walk *walk, const json_t *h
 	const char *sha256 = json_string_value(json_object_get(policy, "sha256"));
 
 	walk->log->policy_name = logs_copy_text_of_member(policy, "name");
-	(void)snprintf(walk->log->sha256, sizeof(walk->log->sha256), "%s", sha256 ? sha256 : "");
+	(void)snprintf(walk->log->policy_sha256, sizeof(walk->log->policy_sha256), "%s", sha256 ? sha256 : "");
 	if (policy_compute_sha256(walk->policy) < 0)
 		return -ENOMEM;
-	walk->log->run_had_same_policy = strcmp(walk->log->sha256, policy_get_settings(walk->policy)->sha256) == 0;
+	walk->log->run_had_same_policy =
+		strcmp(walk->log->policy_sha256, policy_get_settings(walk->policy)->sha256) == 0;
 	return 0;
 }
 

@@ -9,25 +9,25 @@
 #include "replay/label.h"
 
 struct replay_options {
-	struct cli_policy_options policy;
+	struct cli_policy_options policy_options;
 	bool json;
 	bool lists_records;
 	struct replay_accepted_logs accepted_logs;
-	unsigned fail_on; /* set of 1 << enum replay_change: changes that make the exit status a failure */
+	unsigned failing_changes; /* set of 1 << enum replay_change: changes that make the exit status a failure */
 };
 
-static int replay_set_fail_on(const struct cli_given *given, void *fail_on)
+static int replay_set_fail_on(const struct cli_given *given, void *failing_changes)
 {
 	static const struct {
 		const char *name;
 		unsigned changes;
-	} names[] = {{"denied", 1 << REPLAY_DENIED},
-		     {"allowed", 1 << REPLAY_ALLOWED},
-		     {"any", 1 << REPLAY_DENIED | 1 << REPLAY_ALLOWED | 1 << REPLAY_OTHER_RULE}};
+	} names[] = {{"denied", 1 << REPLAY_NEWLY_DENIED},
+		     {"allowed", 1 << REPLAY_NEWLY_ALLOWED},
+		     {"any", 1 << REPLAY_NEWLY_DENIED | 1 << REPLAY_NEWLY_ALLOWED | 1 << REPLAY_OTHER_RULE}};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (strcmp(given->value, names[i].name) == 0) {
-			*(unsigned *)fail_on |= names[i].changes;
+			*(unsigned *)failing_changes |= names[i].changes;
 			return 0;
 		}
 	return cli_refuse_value(given, "not one of denied, allowed and any");
@@ -38,7 +38,7 @@ static int replay_set_fail_on(const struct cli_given *given, void *fail_on)
 /* Whether two rules have the same key and text, wherever they stand in their policies. */
 static bool replay_rule_is_same(const char *recorded, size_t len, const char *rule)
 {
-	char one[LABEL_STRIPPED_SIZE], other[LABEL_STRIPPED_SIZE];
+	char one[LABEL_WITHOUT_FILE_SIZE], other[LABEL_WITHOUT_FILE_SIZE];
 	size_t one_len, other_len, rule_len = strlen(rule);
 
 	if (len == rule_len && memcmp(recorded, rule, len) == 0)
@@ -84,8 +84,8 @@ static int replay_judge_record(void *ctx, const struct replay_log *log, const st
 	if (!answer.is_certain)
 		return replay_report_add(report, REPLAY_UNKNOWN, log, record, query, &answer);
 	if (answer.is_allowed != query->was_allowed)
-		return replay_report_add(report, answer.is_allowed ? REPLAY_ALLOWED : REPLAY_DENIED, log, record, query,
-					 &answer);
+		return replay_report_add(report, answer.is_allowed ? REPLAY_NEWLY_ALLOWED : REPLAY_NEWLY_DENIED, log,
+					 record, query, &answer);
 	if (!replay_has_rule(record, &answer))
 		return replay_report_add(report, REPLAY_OTHER_RULE, log, record, query, &answer);
 	replay_report_count_unchanged(report);
@@ -98,7 +98,7 @@ static int replay_parse_options(int argc, char **argv, struct replay_options *op
 		{"fail-on", 0, "WHAT",
 		 "exit with 1 when something is newly denied, newly allowed, or any\n"
 		 "(either, or by another rule); can be repeated",
-		 replay_set_fail_on, offsetof(struct replay_options, fail_on), 0},
+		 replay_set_fail_on, offsetof(struct replay_options, failing_changes), 0},
 		CLI_FLAG("allow-damaged", 0, "take logs that are torn, lack records or fail audit verify",
 			 offsetof(struct replay_options, accepted_logs.damaged_logs)),
 		CLI_FLAG("changes-only", 0, "take logs of runs with \"judge\": \"changes\", which lack what was read",
@@ -114,7 +114,7 @@ static int replay_parse_options(int argc, char **argv, struct replay_options *op
 			 "Judges what audit logs recorded by another policy, and lists what changes. Runs nothing.\n\n",
 		.epilogue = "\nExit status: 0, 1 when --fail-on found something, 125 error.\n",
 		.allows_mixed_order = true,
-		.table = {{NULL, table, options}, {NULL, cli_get_policy_table(), &options->policy}},
+		.table = {{NULL, table, options}, {NULL, cli_get_policy_table(), &options->policy_options}},
 	};
 	int status = cli_parse_options(argc, argv, &syntax);
 
@@ -138,7 +138,7 @@ static int replay_logs(const struct replay_options *options, char **paths, size_
 	}
 	for (; logs && status == CLI_OK && read < count; read++) {
 		logs[read].path = paths[read];
-		status = replay_judge_log("replay", &options->policy, &options->accepted_logs, &logs[read],
+		status = replay_judge_log("replay", &options->policy_options, &options->accepted_logs, &logs[read],
 					  replay_judge_record, report);
 	}
 	if (status == CLI_OK && options->lists_records)
@@ -146,7 +146,7 @@ static int replay_logs(const struct replay_options *options, char **paths, size_
 	else if (status == CLI_OK)
 		status = replay_report_print(report, logs, count, options->json);
 	for (unsigned change = 0; status == CLI_OK && change < REPLAY_CHANGE_MAX; change++)
-		if (options->fail_on >> change & 1 && replay_report_get_count(report, change) > 0)
+		if (options->failing_changes >> change & 1 && replay_report_get_count(report, change) > 0)
 			status = 1;
 	for (size_t i = 0; i < read; i++)
 		replay_log_release(&logs[i]);
@@ -162,6 +162,6 @@ int cli_main_replay(int argc, char **argv)
 
 	if (status == CLI_OPTIONS_PARSED)
 		status = replay_logs(&options, argv + optind, (size_t)(argc - optind));
-	cli_policy_options_release(&options.policy);
+	cli_policy_options_release(&options.policy_options);
 	return status;
 }

@@ -7,10 +7,10 @@
 #include "replay/query.h"
 
 enum replay_change {
-	REPLAY_DENIED,     /* allowed in the run, denied by the new policy */
-	REPLAY_ALLOWED,    /* denied in the run, allowed by the new policy */
-	REPLAY_OTHER_RULE, /* the same verdict by another rule */
-	REPLAY_UNKNOWN,    /* the record does not tell enough to judge the access again */
+	REPLAY_NEWLY_DENIED,  /* allowed in the run, denied by the new policy */
+	REPLAY_NEWLY_ALLOWED, /* denied in the run, allowed by the new policy */
+	REPLAY_OTHER_RULE,    /* the same verdict by another rule */
+	REPLAY_UNKNOWN,       /* the record does not tell enough to judge the access again */
 	REPLAY_CHANGE_MAX,
 };
 
@@ -22,7 +22,7 @@ struct replay_log {
 	char *policy_name; /* name of the policy that the run had; owned */
 	char *program;     /* the run's program, and the workdir for which the policy is compiled; owned; NULL: none */
 	char *workdir;
-	char sha256[SHA256_HEX_SIZE];
+	char policy_sha256[SHA256_HEX_SIZE];
 	bool run_had_same_policy;  /* the run had the policy that judges: their digests are equal */
 	bool lacks_read_records;  /* the run had "judge": "changes" */
 	struct replay_log_state state;

@@ -11,14 +11,14 @@
 #include "cli/replay/replay.h"
 #include "supervisor/report.h"
 
-#define GROUPS_MAX 10000u /* most groups; all further records with the same kind of change are one group */
+#define REPLAY_GROUPS_MAX 10000u       /* most groups; all further records with the same kind of change are one group */
 #define GROUP_PATH_COMPONENTS_MAX 3    /* components of a path by which records are grouped */
 #define GROUP_KEY_BYTES_MAX (4 * 1024 + PATH_MAX)
 
-struct group {
+struct replay_group {
 	enum replay_change change;
 	size_t key_len;
-	uint64_t count;
+	uint64_t record_count;
 	uint64_t seq; /* number of the first record */
 	char *log, *object; /* log and object of the first record; owned */
 	const char *word, *old_rule, *new_rule, *prefix; /* parts of `key` */
@@ -27,20 +27,20 @@ struct group {
 
 struct replay_report {
 	uint64_t unchanged_count;
-	uint64_t count[REPLAY_CHANGE_MAX];
+	uint64_t count_by_change[REPLAY_CHANGE_MAX];
 	void *tree; /* all groups, sorted by key: tsearch(3) */
 	size_t group_count;
-	struct group *search_group; /* a group that is used as search key, with room for every key; owned */
+	struct replay_group *search_group; /* a group that is used as search key, with room for every key; owned */
 	/* the group of the last record, because most records belong to the same group as the one before */
-	struct group *last_group;
+	struct replay_group *last_group;
 	bool prints_each_record; /* print each record */
 };
 
 static const struct {
 	const char *key, *title;
 } changes[REPLAY_CHANGE_MAX] = {
-	[REPLAY_DENIED] = {"newly_denied", "newly denied"},
-	[REPLAY_ALLOWED] = {"newly_allowed", "newly allowed"},
+	[REPLAY_NEWLY_DENIED] = {"newly_denied", "newly denied"},
+	[REPLAY_NEWLY_ALLOWED] = {"newly_allowed", "newly allowed"},
 	[REPLAY_OTHER_RULE] = {"other_rule", "same verdict by another rule"},
 	[REPLAY_UNKNOWN] = {"not_replayable", "not replayable"},
 };
@@ -60,7 +60,7 @@ struct replay_report *replay_report_create(bool list)
 
 static void group_free(void *node)
 {
-	struct group *group = node;
+	struct replay_group *group = node;
 
 	free(group->log);
 	free(group->object);
@@ -78,7 +78,7 @@ void replay_report_free(struct replay_report *report)
 
 static int group_compare_keys(const void *a, const void *b)
 {
-	const struct group *one = a, *other = b;
+	const struct replay_group *one = a, *other = b;
 	size_t len = one->key_len < other->key_len ? one->key_len : other->key_len;
 	int order = one->change != other->change ? (one->change < other->change ? -1 : 1)
 						 : memcmp(one->key, other->key, len);
@@ -88,13 +88,13 @@ static int group_compare_keys(const void *a, const void *b)
 
 /* ---- making the key of a record's group ---- */
 
-struct key {
+struct replay_group_key {
 	size_t len;
 	char text[GROUP_KEY_BYTES_MAX];
 };
 
 /* Adds a text and a NUL to a key. A text that does not fit is truncated. */
-static void key_add_text(struct key *key, const char *text, size_t len)
+static void key_add_text(struct replay_group_key *key, const char *text, size_t len)
 {
 	size_t room = sizeof(key->text) - key->len - 1;
 
@@ -108,7 +108,7 @@ static void key_add_text(struct key *key, const char *text, size_t len)
 		key->text[key->len++] = '\0';
 }
 
-static void key_add_scanned_text(struct key *key, const struct scan_text *text)
+static void key_add_scanned_text(struct replay_group_key *key, const struct scan_text *text)
 {
 	char bytes[1024];
 	int len = text->at ? scan_get_bytes(text, bytes, sizeof(bytes)) : 0;
@@ -126,7 +126,7 @@ static size_t key_get_prefix_len(const struct query *query, const char *object, 
 	size_t end = 0;
 
 	if (query->kind != QUERY_PATHS)
-		return query->kind == QUERY_REQUEST ? strcspn(object, "/") : len;
+		return query->kind == QUERY_HTTP_REQUEST ? strcspn(object, "/") : len;
 	for (size_t i = 1; i < len && names < GROUP_PATH_COMPONENTS_MAX; i++)
 		if (object[i] == '/') {
 			end = i;
@@ -139,7 +139,7 @@ static const char *key_get_operation(const struct query *query, size_t at)
 {
 	static const char *const names[] = {[QUERY_CONNECT] = "connect",
 					    [QUERY_LISTEN] = "listen",
-					    [QUERY_REQUEST] = "request",
+					    [QUERY_HTTP_REQUEST] = "request",
 					    [QUERY_RESOLVE_NAME] = "name"};
 
 	if (query->kind != QUERY_PATHS)
@@ -150,7 +150,7 @@ static const char *key_get_operation(const struct query *query, size_t at)
 }
 
 /* Makes the key of a record's group: operation, old rule, new rule or reason, prefix of the object. */
-static void key_make(struct key *key, const struct scan_record *record, const struct query *query,
+static void key_make(struct replay_group_key *key, const struct scan_record *record, const struct query *query,
 		     const struct query_answer *answer, const char *object, size_t len)
 {
 	const char *rule = answer && answer->is_certain && answer->rule_count ? answer->rules[0] : NULL;
@@ -179,9 +179,9 @@ static void key_make(struct key *key, const struct scan_record *record, const st
 
 /* ---- finding groups ---- */
 
-static struct group *group_create(enum replay_change change, const struct key *key)
+static struct replay_group *group_create(enum replay_change change, const struct replay_group_key *key)
 {
-	struct group *group = calloc(1, sizeof(*group) + key->len + 1);
+	struct replay_group *group = calloc(1, sizeof(*group) + key->len + 1);
 
 	if (!group)
 		return NULL;
@@ -196,9 +196,10 @@ static struct group *group_create(enum replay_change change, const struct key *k
 }
 
 /* Finds a group or creates it. NULL: no memory. */
-static struct group *report_find_group(struct replay_report *report, enum replay_change change, struct key *key)
+static struct replay_group *report_find_group(struct replay_report *report, enum replay_change change,
+					      struct replay_group_key *key)
 {
-	struct group *group, **found;
+	struct replay_group *group, **found;
 
 	if (report->last_group && report->last_group->change == change && report->last_group->key_len == key->len &&
 	    memcmp(report->last_group->key, key->text, key->len) == 0)
@@ -209,7 +210,7 @@ static struct group *report_find_group(struct replay_report *report, enum replay
 	found = tfind(report->search_group, &report->tree, group_compare_keys);
 	if (found)
 		return *found;
-	if (report->group_count >= GROUPS_MAX) {
+	if (report->group_count >= REPLAY_GROUPS_MAX) {
 		static const char further[] = "further\0\0\0";
 
 		memcpy(key->text, further, sizeof(further));
@@ -234,11 +235,11 @@ void replay_report_count_unchanged(struct replay_report *report)
 
 uint64_t replay_report_get_count(const struct replay_report *report, enum replay_change change)
 {
-	return report->count[change];
+	return report->count_by_change[change];
 }
 
 /* Prints a record as one line of JSON, as soon as it is found. */
-static int report_print_record(const struct group *group, const struct replay_log *log, uint64_t seq,
+static int report_print_record(const struct replay_group *group, const struct replay_log *log, uint64_t seq,
 			       const char *object)
 {
 	json_t *json = json_pack("{s:s, s:o, s:I, s:o}", "change", changes[group->change].key, "log",
@@ -265,15 +266,15 @@ int replay_report_add(struct replay_report *report, enum replay_change change, c
 	size_t len = query->kind == QUERY_RULES_DO_NOT_DECIDE
 			     ? 0
 			     : query_get_object(query, answer->deciding_path, object, sizeof(object));
-	struct group *group;
-	struct key key;
+	struct replay_group *group;
+	struct replay_group_key key;
 
 	object[len] = '\0';
 	key_make(&key, record, query, answer, object, len);
 	group = report_find_group(report, change, &key);
 	if (!group)
 		return -ENOMEM;
-	if (group->count++ == 0) {
+	if (group->record_count++ == 0) {
 		group->seq = record->seq;
 		group->log = strdup(log->path);
 		group->object = strdup(object);
@@ -281,14 +282,14 @@ int replay_report_add(struct replay_report *report, enum replay_change change, c
 			return -ENOMEM;
 	}
 	report->last_group = group;
-	report->count[change]++;
+	report->count_by_change[change]++;
 	return report->prints_each_record ? report_print_record(group, log, record->seq, object) : 0;
 }
 
 /* ---- printing the report ---- */
 
 struct group_listing {
-	const struct group **group;
+	const struct replay_group **group;
 	size_t count;
 };
 
@@ -297,30 +298,31 @@ static void listing_add_group(const void *node, VISIT visit, void *ctx)
 	struct group_listing *listing = ctx;
 
 	if (visit == postorder || visit == leaf)
-		listing->group[listing->count++] = *(struct group *const *)node;
+		listing->group[listing->count++] = *(struct replay_group *const *)node;
 }
 
 /* Sorts groups by kind of change, then the most frequent first. The order depends on nothing but the records. */
-static int listing_compare(const void *a, const void *b)
+static int listing_compare_groups(const void *a, const void *b)
 {
-	const struct group *one = *(const struct group *const *)a, *other = *(const struct group *const *)b;
+	const struct replay_group *one = *(const struct replay_group *const *)a,
+				  *other = *(const struct replay_group *const *)b;
 
 	if (one->change != other->change)
 		return one->change < other->change ? -1 : 1;
-	if (one->count != other->count)
-		return one->count > other->count ? -1 : 1;
+	if (one->record_count != other->record_count)
+		return one->record_count > other->record_count ? -1 : 1;
 	return group_compare_keys(one, other);
 }
 
 /* Lists the groups, sorted. Owned by the caller; NULL: no memory. */
-static const struct group **report_list_groups(const struct replay_report *report, size_t *ret_count)
+static const struct replay_group **report_list_groups(const struct replay_report *report, size_t *ret_count)
 {
-	struct group_listing listing = {calloc(report->group_count + 1, sizeof(const struct group *)), 0};
+	struct group_listing listing = {calloc(report->group_count + 1, sizeof(const struct replay_group *)), 0};
 
 	if (!listing.group)
 		return NULL;
 	twalk_r(report->tree, listing_add_group, &listing);
-	qsort(listing.group, listing.count, sizeof(const struct group *), listing_compare);
+	qsort(listing.group, listing.count, sizeof(const struct replay_group *), listing_compare_groups);
 	*ret_count = listing.count;
 	return listing.group;
 }
@@ -330,32 +332,32 @@ static uint64_t report_count_records(const struct replay_report *report)
 	uint64_t records = report->unchanged_count;
 
 	for (unsigned i = 0; i < REPLAY_CHANGE_MAX; i++)
-		records += report->count[i];
+		records += report->count_by_change[i];
 	return records;
 }
 
-static void report_print_group(struct buf *text, const struct group *group)
+static void report_print_group(struct buf *text, const struct replay_group *group)
 {
 	if (group->change == REPLAY_UNKNOWN) {
-		buf_printf(text, "%9llu  %s, first record %llu of %s\n", (unsigned long long)group->count, group->word,
-			   (unsigned long long)group->seq, group->log);
+		buf_printf(text, "%9llu  %s, first record %llu of %s\n", (unsigned long long)group->record_count,
+			   group->word, (unsigned long long)group->seq, group->log);
 		return;
 	}
-	buf_printf(text, "%9llu  %-7s %s\n", (unsigned long long)group->count, group->word, group->prefix);
+	buf_printf(text, "%9llu  %-7s %s\n", (unsigned long long)group->record_count, group->word, group->prefix);
 	buf_printf(text, "           was: %s\n           now: %s\n", group->old_rule, group->new_rule);
 	buf_printf(text, "           first: record %llu of %s: %s\n", (unsigned long long)group->seq, group->log,
 		   group->object);
 }
 
 static int report_print_text(const struct replay_report *report, const struct replay_log *logs, size_t count,
-			     const struct group **groups, size_t group_count)
+			     const struct replay_group **groups, size_t group_count)
 {
 	_cleanup_buf_ struct buf text = {0};
 
 	for (size_t i = 0; i < count; i++)
 		buf_printf(&text, "%s: %llu records under the policy %s (%.12s)%s%s\n", logs[i].path,
 			   (unsigned long long)logs[i].state.record_count,
-			   logs[i].policy_name ? logs[i].policy_name : "without a name", logs[i].sha256,
+			   logs[i].policy_name ? logs[i].policy_name : "without a name", logs[i].policy_sha256,
 			   logs[i].run_had_same_policy ? ", the same policy" : "",
 			   logs[i].lacks_read_records ? ", without what was read" : "");
 	buf_printf(&text, "%llu records, %llu with the same verdict by the same rule\n",
@@ -365,52 +367,53 @@ static int report_print_text(const struct replay_report *report, const struct re
 
 		if (i == 0 || change != groups[i - 1]->change)
 			buf_printf(&text, "\n%s: %llu\n", changes[change].title,
-				   (unsigned long long)report->count[change]);
+				   (unsigned long long)report->count_by_change[change]);
 		report_print_group(&text, groups[i]);
 	}
 	return cli_print_buf("replay", &text);
 }
 
-static json_t *report_make_group(const struct group *group)
+static json_t *report_make_group_json(const struct replay_group *group)
 {
 	json_t *first = json_pack("{s:o, s:I, s:o}", "log", report_make_text_json(group->log), "seq",
 				  (json_int_t)group->seq, "object", report_make_text_json(group->object));
 
 	if (group->change == REPLAY_UNKNOWN)
 		return json_pack("{s:o, s:I, s:o}", "class", report_make_text_json(group->word), "count",
-				 (json_int_t)group->count, "first", first);
+				 (json_int_t)group->record_count, "first", first);
 	return json_pack("{s:s, s:o, s:o, s:o, s:I, s:o}", "op", group->word, "prefix",
 			 report_make_text_json(group->prefix), "was", report_make_text_json(group->old_rule), "now",
-			 report_make_text_json(group->new_rule), "count", (json_int_t)group->count, "first", first);
+			 report_make_text_json(group->new_rule), "count", (json_int_t)group->record_count, "first",
+			 first);
 }
 
-static json_t *report_make_log(const struct replay_log *log)
+static json_t *report_make_log_json(const struct replay_log *log)
 {
 	return json_pack("{s:o, s:I, s:o, s:s, s:b, s:s, s:I}", "path", report_make_text_json(log->path), "records",
 			 (json_int_t)log->state.record_count, "policy", report_make_text_json(log->policy_name),
-			 "sha256", log->sha256, "same_policy", log->run_had_same_policy, "judge",
+			 "sha256", log->policy_sha256, "same_policy", log->run_had_same_policy, "judge",
 			 policy_judge_get_name(log->lacks_read_records ? POLICY_JUDGE_CHANGES : POLICY_JUDGE_ALL),
 			 "damages", (json_int_t)log->state.damage_count);
 }
 
 static int report_print_json(const struct replay_report *report, const struct replay_log *logs, size_t count,
-			     const struct group **groups, size_t group_count)
+			     const struct replay_group **groups, size_t group_count)
 {
 	json_t *list = json_array(), *root = json_pack("{s:s, s:I, s:I, s:o}", "schema", "callgate-replay/1", "records",
 						       (json_int_t)report_count_records(report), "same",
 						       (json_int_t)report->unchanged_count, "logs", list);
 
 	for (size_t i = 0; i < count; i++)
-		(void)json_array_append_new(list, report_make_log(&logs[i]));
+		(void)json_array_append_new(list, report_make_log_json(&logs[i]));
 	for (unsigned change = 0; change < REPLAY_CHANGE_MAX; change++) {
 		json_t *items = json_array();
 
 		for (size_t i = 0; i < group_count; i++)
 			if (groups[i]->change == change)
-				(void)json_array_append_new(items, report_make_group(groups[i]));
+				(void)json_array_append_new(items, report_make_group_json(groups[i]));
 		(void)json_object_set_new(root, changes[change].key,
-					  json_pack("{s:I, s:o}", "count", (json_int_t)report->count[change], "groups",
-						    items));
+					  json_pack("{s:I, s:o}", "count", (json_int_t)report->count_by_change[change],
+						    "groups", items));
 	}
 	return cli_print_json("replay", root);
 }
@@ -418,7 +421,7 @@ static int report_print_json(const struct replay_report *report, const struct re
 int replay_report_print(const struct replay_report *report, const struct replay_log *logs, size_t count, bool json)
 {
 	size_t group_count = 0;
-	_cleanup_free_ const struct group **groups = report_list_groups(report, &group_count);
+	_cleanup_free_ const struct replay_group **groups = report_list_groups(report, &group_count);
 
 	if (!groups)
 		return cli_fail_no_memory("replay");

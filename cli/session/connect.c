@@ -25,7 +25,7 @@ int session_open_directory(void)
  * Finds the only session socket whose name begins with `id`. Returns its name, owned by the caller; NULL if there is
  * not exactly one: *ret_count tells how many there are.
  */
-static char *session_find_name(int dir_fd, const char *id, size_t *ret_count)
+static char *session_find_socket_name(int dir_fd, const char *id, size_t *ret_count)
 {
 	_cleanup_free_ char *prefix = cli_format(SESSION_SOCKET_PREFIX "%s", id), *found = NULL;
 	_cleanup_closedir_ DIR *dir = NULL;
@@ -50,7 +50,7 @@ int session_connect(int dir_fd, const char *id, char **ret_name)
 	size_t count = 0;
 	int fd;
 
-	name = session_find_name(dir_fd, id, &count);
+	name = session_find_socket_name(dir_fd, id, &count);
 	fd = name ? session_client_connect(dir_fd, name, 0) : -ENOENT;
 	if (fd >= 0) {
 		*ret_name = steal_pointer(&name);

@@ -21,7 +21,7 @@
 #include "keeper/terminal.h"
 #include "keeper/utf8.h"
 
-#define EXEC_JSON_OUTPUT_BYTES (UINT64_C(1) << 20) /* most bytes of each stream that --json prints */
+#define EXEC_JSON_OUTPUT_BYTES_MAX (UINT64_C(1) << 20) /* most bytes of each stream that --json prints */
 #define EXEC_LAST_OUTPUT_WAIT_MS 200
 #define EXIT_STATUS_KILLED (128 + SIGKILL)
 
@@ -38,7 +38,7 @@ struct exec_client {
 	bool was_detached;             /* callgate exits without waiting for the program's end */
 };
 
-static int exec_set_wall(const struct cli_given *given, void *wall_ns)
+static int exec_set_time_limit(const struct cli_given *given, void *wall_ns)
 {
 	if (text_parse_duration(given->value, wall_ns) < 0)
 		return cli_refuse_value(given, "is no time; write one such as 10s, 500ms or 2m");
@@ -51,13 +51,15 @@ static const struct cli_option exec_table[] = {
 	CLI_LIST("env", 'e', "NAME[=VALUE]", "set a variable of the program's environment, or pass it on (repeatable)",
 		 FIELD_OFFSET(env)),
 	CLI_TEXT("cwd", "DIR", "start in DIR, a path in the session (default: the workdir)", FIELD_OFFSET(cwd)),
-	{"timeout", 't', "TIME", "end the program, with all that it has started, after TIME", exec_set_wall,
+	{"timeout", 't', "TIME", "end the program, with all that it has started, after TIME", exec_set_time_limit,
 	 FIELD_OFFSET(wall_ns), 0},
 	CLI_FLAG("interactive", 'i', "the program reads callgate's standard input (default: empty input)",
 		 FIELD_OFFSET(interactive)),
 	CLI_FLAG("tty", 0, "the program gets a terminal of its own, joined to callgate's", FIELD_OFFSET(tty)),
-	CLI_FLAG("detach", 'd', "print the program's number, and leave it running: its input is empty, and its\n"
-		 "output is lost unless it writes a file", FIELD_OFFSET(detach)),
+	CLI_FLAG("detach", 'd',
+		 "print the program's number, and leave it running: its input is empty, and its\n"
+		 "output is lost unless it writes a file",
+		 FIELD_OFFSET(detach)),
 	CLI_FLAG("json", 0, "print one JSON result on stdout instead of the program's output", FIELD_OFFSET(json)),
 	CLI_FLAG("quiet", 'q', "print only callgate's error messages", FIELD_OFFSET(quiet)),
 	{0},
@@ -67,13 +69,15 @@ static struct capture_options exec_get_capture_options(const struct exec_client 
 {
 	const bool json = exec->options.json;
 
-	return (struct capture_options){.forward_fd = json ? -1 : stream, .keeps_in_memory = json,
-					.limit_bytes = json ? EXEC_JSON_OUTPUT_BYTES : CAPTURE_NO_LIMIT,
-					.spill_dirfd = -1, .spill_name = ""};
+	return (struct capture_options){.forward_fd = json ? -1 : stream,
+					.keeps_in_memory = json,
+					.limit_bytes = json ? EXEC_JSON_OUTPUT_BYTES_MAX : CAPTURE_NO_LIMIT,
+					.spill_dirfd = -1,
+					.spill_name = ""};
 }
 
 /* Makes the program's standard streams. With --tty the session makes them. */
-static int exec_make_streams(struct exec_client *exec, int fd[3])
+static int exec_make_standard_streams(struct exec_client *exec, int fd[3])
 {
 	const struct capture_options out = exec_get_capture_options(exec, STDOUT_FILENO);
 	const struct capture_options err = exec_get_capture_options(exec, STDERR_FILENO);
@@ -118,7 +122,7 @@ static int exec_ask_for_program(struct exec_client *exec, char *const *argv)
 		cli_print_error("session", "arguments must be UTF-8 text");
 		return CLI_ERROR;
 	}
-	error = exec_make_streams(exec, fd);
+	error = exec_make_standard_streams(exec, fd);
 	if (error == 0)
 		error = session_client_send(exec->socket_fd, wish, fd, exec->options.tty ? 0 : 3);
 	else
@@ -195,7 +199,7 @@ static bool exec_has_ended(const struct exec_client *exec)
 	       (exec->stops_waiting_for_output || (capture_has_ended(&exec->out) && capture_has_ended(&exec->err)));
 }
 
-static bool exec_forwards(const struct capture *capture)
+static bool exec_has_unwritten_output(const struct capture *capture)
 {
 	return capture->pending_at < capture->pending_end || capture->forward_pipe_is_full;
 }
@@ -206,7 +210,8 @@ static bool exec_forwards(const struct capture *capture)
  */
 static int exec_get_poll_timeout_ms(const struct exec_client *exec)
 {
-	return exec->no_answer_will_come && !exec_forwards(&exec->out) && !exec_forwards(&exec->err)
+	return exec->no_answer_will_come && !exec_has_unwritten_output(&exec->out) &&
+			       !exec_has_unwritten_output(&exec->err)
 		       ? EXEC_LAST_OUTPUT_WAIT_MS
 		       : -1;
 }
@@ -277,7 +282,7 @@ static void exec_add_stream(json_t *result, const char *name, const struct captu
 	(void)json_object_set_new(result, key, json_boolean(capture->is_truncated));
 }
 
-static int exec_report(struct exec_client *exec)
+static int exec_report_result(struct exec_client *exec)
 {
 	const json_t *error = json_object_get(exec->result, "error");
 	const char *code = json_string_value(json_object_get(error, "code"));
@@ -365,7 +370,7 @@ int session_main_exec(int argc, char **argv)
 		if (status == CLI_OK) {
 			exec_relay_until_end(&exec);
 			terminal_leave_raw_mode(&exec.terminal);
-			status = exec_report(&exec);
+			status = exec_report_result(&exec);
 		}
 	}
 	exec_release(&exec);

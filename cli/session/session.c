@@ -19,7 +19,7 @@
 /* ---- list ---- */
 
 /* Prints one line about a session: its id, the number of programs started, and the running programs. */
-static void list_print_session(const char *id, const json_t *answer, bool json)
+static void session_print_line(const char *id, const json_t *answer, bool json)
 {
 	const long long unlisted = json_integer_value(json_object_get(answer, "unlisted"));
 	const json_t *program;
@@ -50,7 +50,7 @@ static void session_list_one(int dir_fd, const char *name, bool json)
 	if (fd < 0 || session_client_send(fd, json_pack("{s:s}", "op", "list"), NULL, 0) < 0)
 		return;
 	if (session_client_receive(fd, &answer, NULL) == 0)
-		list_print_session(name + strlen(SESSION_SOCKET_PREFIX), answer, json);
+		session_print_line(name + strlen(SESSION_SOCKET_PREFIX), answer, json);
 }
 
 int session_main_list(int argc, char **argv)
@@ -86,7 +86,7 @@ int session_main_list(int argc, char **argv)
 /* ---- stop ---- */
 
 #define PROC_PATH_SIZE 40 /* "/proc/self/fd/N" */
-#define STOP_LOOK_AGAIN_MS 1000 /* pause between checks for a killed keeper, which leaves its socket behind */
+#define STOP_CHECK_INTERVAL_MS 1000 /* pause between checks for a killed keeper, which leaves its socket behind */
 
 /* Waits until the keeper has removed the session's socket, which the keeper removes last. */
 static int session_await_removal(int dir_fd, const char *name)
@@ -99,7 +99,7 @@ static int session_await_removal(int dir_fd, const char *name)
 	if (watch_fd < 0 || inotify_add_watch(watch_fd, path, IN_DELETE) < 0)
 		return -errno;
 	while (faccessat(dir_fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
-		if (poll(&wait, 1, STOP_LOOK_AGAIN_MS) > 0) {
+		if (poll(&wait, 1, STOP_CHECK_INTERVAL_MS) > 0) {
 			(void)!read(watch_fd, events, sizeof(events)); /* the kind of event does not matter */
 		} else {
 			_cleanup_close_ int fd = session_client_connect(dir_fd, name, 0);

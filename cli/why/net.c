@@ -25,10 +25,10 @@ struct net_question {
 	char host[NET_HOST_MAX];
 	unsigned port;
 	char endpoint[NET_HOST_MAX + 16]; /* HOST:PORT, with brackets around an IPv6 address */
-	bool udp;
-	bool request, upgrade, tls; /* asked about: a request, an upgrade to WebSocket, TLS */
-	char method[NET_METHOD_MAX];
-	char path[NET_PATH_MAX];
+	bool uses_udp;
+	bool is_request, wants_upgrade, uses_tls; /* asked about: a request, an upgrade to WebSocket, TLS */
+	char http_method[NET_METHOD_MAX];
+	char url_path[NET_PATH_MAX];
 	struct net_verdict verdict;
 	const struct net_rule *rule; /* the rule that allows the endpoint, also if the request is refused; NULL: none */
 	bool callgate_sees_requests; /* callgate would see the requests: TLS interception, or plain HTTP */
@@ -79,8 +79,8 @@ static int why_parse_connect(struct net_question *asked, const char *text)
 {
 	const char *slash = strchrnul(text, '/');
 
-	asked->udp = strcmp(slash, "/udp") == 0;
-	if (*slash && !asked->udp && strcmp(slash, "/tcp") != 0)
+	asked->uses_udp = strcmp(slash, "/udp") == 0;
+	if (*slash && !asked->uses_udp && strcmp(slash, "/tcp") != 0)
 		return why_set_mistake(asked, "is no endpoint; write HOST:PORT or HOST:PORT/udp");
 	return why_parse_authority(asked, text, (size_t)(slash - text), 0);
 }
@@ -97,8 +97,8 @@ static int why_parse_scheme(struct net_question *asked, const char **url)
 		if (strncmp(*url, schemes[i].name, strlen(schemes[i].name)) != 0)
 			continue;
 		*url += strlen(schemes[i].name);
-		asked->tls = schemes[i].tls;
-		asked->upgrade = schemes[i].upgrade;
+		asked->uses_tls = schemes[i].tls;
+		asked->wants_upgrade = schemes[i].upgrade;
 		return 0;
 	}
 	return why_set_mistake(asked, "is no request; write 'GET https://HOST/PATH' (or http, wss, ws)");
@@ -110,16 +110,17 @@ static int why_parse_url(struct net_question *asked, const char *text)
 	const char *space = strchr(text, ' '), *url = space ? space + 1 : text, *end;
 	size_t method = space ? (size_t)(space - text) : 0;
 
-	asked->request = true;
-	if (method >= sizeof(asked->method))
+	asked->is_request = true;
+	if (method >= sizeof(asked->http_method))
 		return why_set_mistake(asked, "has a method that is too long to be one");
-	(void)snprintf(asked->method, sizeof(asked->method), "%.*s", method ? (int)method : 3, method ? text : "GET");
+	(void)snprintf(asked->http_method, sizeof(asked->http_method), "%.*s", method ? (int)method : 3,
+		       method ? text : "GET");
 	if (why_parse_scheme(asked, &url) < 0)
 		return -EINVAL;
 	end = url + strcspn(url, "/?#");
-	if (why_parse_authority(asked, url, (size_t)(end - url), asked->tls ? 443 : 80) < 0)
+	if (why_parse_authority(asked, url, (size_t)(end - url), asked->uses_tls ? 443 : 80) < 0)
 		return -EINVAL;
-	if (net_path_normalise(*end == '/' ? end : "/", *end == '/' ? strlen(end) : 1, asked->path, NULL) < 0)
+	if (net_path_normalise(*end == '/' ? end : "/", *end == '/' ? strlen(end) : 1, asked->url_path, NULL) < 0)
 		return why_set_mistake(asked, "has a path that is refused in every request (escaped dots or slashes, "
 						 "spaces, \"#\", too long)");
 	return 0;
@@ -136,33 +137,33 @@ static void why_judge_endpoint(struct net_question *asked)
 		*verdict = (struct net_verdict){.reason = "no_network"};
 		return;
 	}
-	*verdict = policy_net_judge_connect(policy, asked->host, asked->port, asked->udp);
+	*verdict = policy_net_judge_connect(policy, asked->host, asked->port, asked->uses_udp);
 	asked->rule = verdict->rule;
 	if (!verdict->is_allowed)
 		return;
 	asked->callgate_sees_requests = policy_net_judges_requests(policy, verdict->rule, asked->host, asked->port);
-	if (asked->request)
-		*verdict = policy_net_judge_url(policy, &(struct net_request){asked->host, asked->port, asked->tls,
-									      asked->upgrade, asked->method,
-									      asked->path});
+	if (asked->is_request)
+		*verdict = policy_net_judge_url(policy, &(struct net_request){asked->host, asked->port, asked->uses_tls,
+									      asked->wants_upgrade, asked->http_method,
+									      asked->url_path});
 }
 
 static const char *why_get_proto_name(const struct net_question *asked)
 {
 	if (asked->verdict.rule)
 		return net_proto_get_name(asked->verdict.rule->proto);
-	if (asked->request)
-		return net_proto_get_name(asked->tls ? NET_HTTPS : NET_HTTP);
-	return asked->udp ? "udp" : "tcp";
+	if (asked->is_request)
+		return net_proto_get_name(asked->uses_tls ? NET_HTTPS : NET_HTTP);
+	return asked->uses_udp ? "udp" : "tcp";
 }
 
 /* Returns the object of the question: "GET https://host:port/path" or "host:port". Owned. */
 static char *why_format_subject(const struct net_question *asked)
 {
-	if (asked->request)
-		return cli_format("%s %s%s://%s%s", asked->method, asked->upgrade ? "ws" : "http",
-				  asked->tls ? "s" : "", asked->endpoint, asked->path);
-	return cli_format("%s%s", asked->endpoint, asked->udp ? "/udp" : "");
+	if (asked->is_request)
+		return cli_format("%s %s%s://%s%s", asked->http_method, asked->wants_upgrade ? "ws" : "http",
+				  asked->uses_tls ? "s" : "", asked->endpoint, asked->url_path);
+	return cli_format("%s%s", asked->endpoint, asked->uses_udp ? "/udp" : "");
 }
 
 static const char *why_describe_interception(const struct net_question *asked)
@@ -250,10 +251,10 @@ static char *why_suggest_rule(const struct net_question *asked)
 		return cli_format("no rule can: the address is never connected to (%s)", asked->why_never_allowed);
 	if (strcmp(asked->verdict.reason, "proto_not_granted") == 0)
 		return strdup("one endpoint has one protocol; change the rule's \"proto\"");
-	if (asked->request)
-		return cli_format("--allow '%s %s://%s%s'", asked->upgrade ? "WEBSOCKET" : asked->method,
-				  asked->tls ? "https" : "http", asked->endpoint, asked->path);
-	if (asked->udp)
+	if (asked->is_request)
+		return cli_format("--allow '%s %s://%s%s'", asked->wants_upgrade ? "WEBSOCKET" : asked->http_method,
+				  asked->uses_tls ? "https" : "http", asked->endpoint, asked->url_path);
+	if (asked->uses_udp)
 		return cli_format("in a policy {\"version\": 1, \"network\": {\"allow\": [{\"host\": \"%s\", "
 				  "\"port\": %u, \"proto\": \"udp\"}]}}",
 				  asked->host, asked->port);
@@ -273,7 +274,7 @@ static int why_print_text(const struct net_question *asked)
 	_cleanup_buf_ struct buf text = {0};
 
 	buf_printf(&text, "%s %s %s\n", verdict_get_name(verdict->is_allowed ? VERDICT_ALLOW : VERDICT_DENY),
-		   asked->request ? "request" : "connect", what ? what : "");
+		   asked->is_request ? "request" : "connect", what ? what : "");
 	buf_printf(&text, "  rule      %s\n", verdict->label ? verdict->label : "none: what no rule allows is refused");
 	buf_printf(&text, "  reason    %s\n", verdict->reason);
 	buf_printf(&text, "  proto     %s\n", why_get_proto_name(asked));
@@ -311,12 +312,13 @@ static int why_print_json(const struct net_question *asked)
 	json_t *object =
 		json_pack("{s:s, s:s, s:s, s:i, s:s, s:s?, s:s?, s:s?, s:s, s:s?, s:b, s:s?, s:o, s:s?}", "verdict",
 			  verdict_get_name(verdict->is_allowed ? VERDICT_ALLOW : VERDICT_DENY), "op",
-			  asked->request ? "request" : "connect", "host", asked->host, "port", (int)asked->port,
-			  "proto", why_get_proto_name(asked), "method", asked->request ? asked->method : NULL, "path",
-			  asked->request ? asked->path : NULL, "rule", verdict->label, "reason", verdict->reason,
-			  "errno", verdict->is_allowed || asked->callgate_sees_requests ? NULL : "ECONNREFUSED",
-			  "opened", asked->callgate_sees_requests, "header", rule ? rule->credential_header : NULL,
-			  "addresses", why_make_addresses_json(asked), "suggest", suggestion);
+			  asked->is_request ? "request" : "connect", "host", asked->host, "port", (int)asked->port,
+			  "proto", why_get_proto_name(asked), "method", asked->is_request ? asked->http_method : NULL,
+			  "path", asked->is_request ? asked->url_path : NULL, "rule", verdict->label, "reason",
+			  verdict->reason, "errno",
+			  verdict->is_allowed || asked->callgate_sees_requests ? NULL : "ECONNREFUSED", "opened",
+			  asked->callgate_sees_requests, "header", rule ? rule->credential_header : NULL, "addresses",
+			  why_make_addresses_json(asked), "suggest", suggestion);
 
 	return cli_print_json("why", object);
 }
@@ -372,11 +374,11 @@ int why_decide_net(const struct policy *policy, enum why_kind kind, const char *
 			     : kind == WHY_URL  ? POLICY_QUESTION_REQUEST
 						: POLICY_QUESTION_CONNECT;
 	ret_question->port = asked.port;
-	ret_question->udp = asked.udp;
-	ret_question->asks_for_websocket = asked.upgrade;
+	ret_question->udp = asked.uses_udp;
+	ret_question->asks_for_websocket = asked.wants_upgrade;
 	memcpy(ret_question->host, asked.host, sizeof(asked.host));
-	memcpy(ret_question->method, asked.method, sizeof(asked.method));
-	memcpy(ret_question->path, asked.path, sizeof(asked.path));
+	memcpy(ret_question->method, asked.http_method, sizeof(asked.http_method));
+	memcpy(ret_question->path, asked.url_path, sizeof(asked.url_path));
 	return 0;
 }
 

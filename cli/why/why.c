@@ -101,7 +101,7 @@ static enum policy_judge why_get_judge(const struct policy *policy, const struct
 }
 
 /* Returns the entries of after_read that an allowed access fires, without those that have fired already. */
-static uint32_t why_find_fired(const struct policy *policy, const struct why_path *question)
+static uint32_t why_find_fired_entries(const struct policy *policy, const struct why_path *question)
 {
 	if (question->decision.verdict == VERDICT_DENY || question->wanted_rights == POLICY_WRITE)
 		return 0;
@@ -146,7 +146,7 @@ static int why_print_text(const struct policy *policy, const struct why_path *qu
 		buf_printf(&text, "  then      %s\n", then);
 	if (why_get_judge(policy, question) == POLICY_JUDGE_CHANGES)
 		buf_puts(&text, "  record    none: the kernel decides about reading (\"judge\": \"changes\")\n");
-	why_put_fired_entries(&text, policy, why_find_fired(policy, question));
+	why_put_fired_entries(&text, policy, why_find_fired_entries(policy, question));
 	buf_printf(&text, "  mount     %s\n", why_get_text_or_none(question->mount ? question->mount->virt : NULL));
 	buf_printf(&text, "  host      %s\n", why_get_text_or_none(question->host_path));
 	if (suggest)
@@ -177,7 +177,7 @@ static int why_print_json(const struct policy *policy, const struct why_path *qu
 		why_make_json_string(question->mount ? question->mount->virt : NULL), "host",
 		why_make_json_string(question->host_path), "suggest", why_make_json_string(suggest), "suggest_reason",
 		why_make_json_string(suggest_why), "then", why_get_effect_on_process(policy, question), "fires",
-		why_make_fired_entries_json(policy, why_find_fired(policy, question)), "judge",
+		why_make_fired_entries_json(policy, why_find_fired_entries(policy, question)), "judge",
 		policy_judge_get_name(why_get_judge(policy, question)));
 
 	return cli_print_json("why", object);

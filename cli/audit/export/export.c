@@ -15,7 +15,7 @@ static const struct export_format *const export_formats[] = {&export_jsonl, &exp
 struct export_options {
 	struct audit_filter filter;
 	const struct export_format *format;
-	const char *output;
+	const char *output_path;
 };
 
 struct export_run {
@@ -53,7 +53,7 @@ static int export_parse_options(int argc, char **argv, struct export_options *op
 		{"format", 0, "NAME", "jsonl, csv, sqlite, ocsf, otlp-json or perfetto", export_set_format,
 		 FIELD_OFFSET(format), 0},
 		{"output", 'o', "FILE", "write FILE, which appears when it is complete (- or without: standard output)",
-		 cli_set_text, FIELD_OFFSET(output), 0},
+		 cli_set_text, FIELD_OFFSET(output_path), 0},
 		AUDIT_FILTER_OPTIONS(FIELD_OFFSET(filter)),
 		{0},
 	};
@@ -93,7 +93,7 @@ static int export_write_records(struct export_run *run, const char *const *paths
 static int export_run(const struct export_options *options, const char *const *paths)
 {
 	struct export_run run = {.options = options, .export = {.has_several_logs = paths[1] != NULL}};
-	const char *path = options->output && strcmp(options->output, "-") != 0 ? options->output : NULL;
+	const char *path = options->output_path && strcmp(options->output_path, "-") != 0 ? options->output_path : NULL;
 	struct output output = {0};
 	int status, r = output_open(&output, path, options->format->needs_file);
 
@@ -116,7 +116,7 @@ static int export_run(const struct export_options *options, const char *const *p
 
 static int export_check_options(const struct export_options *options)
 {
-	bool to_stdout = !options->output || strcmp(options->output, "-") == 0;
+	bool to_stdout = !options->output_path || strcmp(options->output_path, "-") == 0;
 
 	if (!options->format)
 		cli_print_error("audit", "export needs --format; see callgate audit export --help");
@@ -136,7 +136,7 @@ int audit_main_export(int argc, char **argv)
 	if (status == CLI_OPTIONS_PARSED)
 		status = export_check_options(&options);
 	if (status == CLI_OPTIONS_PARSED) {
-		paths = audit_get_paths(argv, "export");
+		paths = audit_get_log_paths(argv, "export");
 		status = paths ? export_run(&options, paths) : CLI_ERROR;
 	}
 	audit_filter_release(&options.filter);

@@ -25,8 +25,8 @@ enum {
 
 /* The activity of all system calls whose names begin with a prefix. */
 struct ocsf_call {
-	const char *name;
-	int activity;
+	const char *name_prefix;
+	int activity_id;
 };
 
 static const struct ocsf_call ocsf_file_calls[] = {
@@ -54,13 +54,13 @@ static const struct ocsf_call ocsf_methods[] = {
 	{"CONNECT", 1}, {"DELETE", 2}, {"GET", 3}, {"HEAD", 4}, {"OPTIONS", 5}, {"POST", 6}, {"PUT", 7}, {"TRACE", 8},
 	{"PATCH", 9}, {NULL, ACTIVITY_OTHER}};
 
-static int ocsf_find_call(const struct ocsf_call *calls, const struct scan_text *name)
+static int ocsf_find_activity(const struct ocsf_call *calls, const struct scan_text *name)
 {
-	for (; calls->name; calls++)
-		if (name->at && strlen(calls->name) <= name->len &&
-		    memcmp(calls->name, name->at, strlen(calls->name)) == 0)
+	for (; calls->name_prefix; calls++)
+		if (name->at && strlen(calls->name_prefix) <= name->len &&
+		    memcmp(calls->name_prefix, name->at, strlen(calls->name_prefix)) == 0)
 			break;
-	return calls->activity;
+	return calls->activity_id;
 }
 
 static bool ocsf_is_exec(const struct scan_record *record)
@@ -83,7 +83,7 @@ static int ocsf_get_class(const struct scan_record *record)
 
 static int ocsf_get_network_activity(const struct scan_record *record)
 {
-	int activity = record->event.at ? NETWORK_OPEN : ocsf_find_call(ocsf_network_calls, &record->syscall);
+	int activity = record->event.at ? NETWORK_OPEN : ocsf_find_activity(ocsf_network_calls, &record->syscall);
 
 	if (scan_text_equals(&record->event, "close"))
 		return NETWORK_CLOSE;
@@ -96,15 +96,15 @@ static int ocsf_get_activity(int class, const struct scan_record *record)
 {
 	switch (class) {
 	case CLASS_HTTP:
-		return ocsf_find_call(ocsf_methods, &record->method);
+		return ocsf_find_activity(ocsf_methods, &record->method);
 	case CLASS_DNS:
 		return DNS_QUERY;
 	case CLASS_NETWORK:
 		return ocsf_get_network_activity(record);
 	case CLASS_PROCESS:
-		return ocsf_find_call(ocsf_process_calls, &record->syscall);
+		return ocsf_find_activity(ocsf_process_calls, &record->syscall);
 	default:
-		return ocsf_find_call(ocsf_file_calls, &record->syscall);
+		return ocsf_find_activity(ocsf_file_calls, &record->syscall);
 	}
 }
 

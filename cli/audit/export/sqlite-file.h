@@ -13,7 +13,7 @@
 /* number of the page whose bytes SQLite locks; SQLite stores nothing in that page */
 #define SQLITE_LOCK_PAGE ((1u << 30) / SQLITE_PAGE_BYTES + 1)
 #define SQLITE_LEVELS_MAX 8u /* enough levels: each page of a higher level has at least 200 child pages */
-#define SQLITE_OBJECTS_MAX 8u
+#define SQLITE_SCHEMA_OBJECTS_MAX 8u
 
 struct sqlite_page {
 	uint8_t bytes[SQLITE_PAGE_BYTES];
@@ -43,7 +43,7 @@ struct sqlite_file {
 	int64_t last_rowid; /* number of the last row */
 	struct sqlite_level tree_levels[SQLITE_LEVELS_MAX];
 	size_t level_count;
-	struct sqlite_object schema_objects[SQLITE_OBJECTS_MAX];
+	struct sqlite_object schema_objects[SQLITE_SCHEMA_OBJECTS_MAX];
 	size_t object_count;
 	struct sqlite_row row; /* the last one */
 };

@@ -25,7 +25,7 @@ size_t sqlite_put_varint(uint8_t *out, uint64_t value)
 }
 
 /* Returns the type code of an integer for a row's header, and the number of its bytes. */
-static unsigned integer_get_type(int64_t value, size_t *ret_bytes)
+static unsigned integer_get_type_code(int64_t value, size_t *ret_bytes)
 {
 	static const struct {
 		unsigned bits;
@@ -54,12 +54,12 @@ static void put_big_endian(uint8_t *out, uint64_t value, size_t bytes)
 }
 
 /* Returns the type code of a value for a row's header, and the number of its bytes. */
-static uint64_t value_get_type(const struct sqlite_value *value, size_t *ret_bytes)
+static uint64_t value_get_type_code(const struct sqlite_value *value, size_t *ret_bytes)
 {
 	*ret_bytes = 0;
 	switch (value->type) {
 	case SQLITE_INTEGER:
-		return integer_get_type(value->integer, ret_bytes);
+		return integer_get_type_code(value->integer, ret_bytes);
 	case SQLITE_REAL:
 		*ret_bytes = 8;
 		return 7;
@@ -100,7 +100,7 @@ ssize_t sqlite_encode_row(struct sqlite_row *row, const struct sqlite_value *val
 	uint8_t scratch[SQLITE_VARINT_MAX];
 
 	for (size_t i = 0; i < count; i++) {
-		types += sqlite_put_varint(scratch, value_get_type(&values[i], &bytes));
+		types += sqlite_put_varint(scratch, value_get_type_code(&values[i], &bytes));
 		body += bytes;
 	}
 	head = types + 1;
@@ -119,7 +119,7 @@ ssize_t sqlite_encode_row(struct sqlite_row *row, const struct sqlite_value *val
 	at = sqlite_put_varint(row->bytes, head);
 	body = head;
 	for (size_t i = 0; i < count; i++) {
-		at += sqlite_put_varint(row->bytes + at, value_get_type(&values[i], &bytes));
+		at += sqlite_put_varint(row->bytes + at, value_get_type_code(&values[i], &bytes));
 		value_write_bytes(row->bytes + body, &values[i], bytes);
 		body += bytes;
 	}

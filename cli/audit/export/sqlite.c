@@ -123,7 +123,7 @@ static int sqlite_add_entry(struct export *export, const struct audit_entry *ent
 	return r < 0 ? r : sqlite_table_add(&state->file, value, columns_count());
 }
 
-static struct sqlite_value sqlite_make_text(const char *text)
+static struct sqlite_value sqlite_make_text_value(const char *text)
 {
 	return (struct sqlite_value){.type = text ? SQLITE_TEXT : SQLITE_NULL, .text = text,
 				     .len = text ? strlen(text) : 0};
@@ -135,7 +135,7 @@ static struct sqlite_value sqlite_make_json_value(const json_t *line, const char
 
 	if (json_is_integer(field))
 		return (struct sqlite_value){.type = SQLITE_INTEGER, .integer = json_integer_value(field)};
-	return sqlite_make_text(json_string_value(field));
+	return sqlite_make_text_value(json_string_value(field));
 }
 
 static int sqlite_add_run(struct sqlite *state, const struct sqlite_run *run)
@@ -143,10 +143,10 @@ static int sqlite_add_run(struct sqlite *state, const struct sqlite_run *run)
 	const json_t *policy = json_object_get(run->header, "policy");
 	_cleanup_free_ char *command = json_dumps(json_object_get(run->header, "command"), JSON_COMPACT);
 	const struct sqlite_value values[] = {
-		sqlite_make_text(run->path),
+		sqlite_make_text_value(run->path),
 		sqlite_make_json_value(run->header, "run"),
 		sqlite_make_json_value(run->header, "version"),
-		sqlite_make_text(command),
+		sqlite_make_text_value(command),
 		sqlite_make_json_value(policy, "name"),
 		sqlite_make_json_value(policy, "sha256"),
 		sqlite_make_json_value(run->header, "workdir"),

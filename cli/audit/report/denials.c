@@ -30,9 +30,9 @@ struct denial_group {
 };
 
 struct report_denials {
-	struct denial_group group[REPORT_DENIALS_MAX];
-	uint16_t hash_slot[DENIALS_HASH_SLOTS]; /* hash table: index into group[] plus 1; 0: the slot is free */
-	size_t count;
+	struct denial_group groups[REPORT_DENIALS_MAX];
+	uint16_t hash_slots[DENIALS_HASH_SLOTS]; /* hash table: index into groups[] plus 1; 0: the slot is free */
+	size_t group_count;
 	uint64_t unlisted_count;
 };
 
@@ -43,8 +43,8 @@ struct report_denials *report_denials_create(void)
 
 void report_denials_free(struct report_denials *denials)
 {
-	for (size_t i = 0; denials && i < denials->count; i++)
-		free(denials->group[i].suggested_option);
+	for (size_t i = 0; denials && i < denials->group_count; i++)
+		free(denials->groups[i].suggested_option);
 	free(denials);
 }
 
@@ -69,7 +69,7 @@ static unsigned denials_get_right(const json_t *line)
 	return !right ? 0 : *right == 'x' ? POLICY_EXEC : *right == 'w' ? POLICY_WRITE : POLICY_READ;
 }
 
-static const struct syscall_row *denials_find_row(const char *name)
+static const struct syscall_row *denials_find_syscall_row(const char *name)
 {
 	size_t count;
 	const struct syscall_row *row = table_get_rows(&count);
@@ -123,7 +123,7 @@ static char *denials_describe_request(const json_t *line)
 static void denials_set_suggestion(struct denial_group *group, const json_t *line)
 {
 	const struct suggest_host machine = {.type = denials_get_file_type};
-	const struct syscall_row *row = denials_find_row(denials_get_text(line, "syscall"));
+	const struct syscall_row *row = denials_find_syscall_row(denials_get_text(line, "syscall"));
 	bool second = json_object_get(line, "path2") != NULL;
 	bool network = json_object_get(line, "port") || json_object_get(line, "event");
 	const char *host = denials_get_text(line, "host");
@@ -194,17 +194,17 @@ static struct denial_group *denials_find_group(struct report_denials *denials, c
 		hash = (hash ^ part[i]) * 16777619u;
 	hash ^= hash >> 15;
 	for (size_t at = hash % DENIALS_HASH_SLOTS;; at = (at + 1) % DENIALS_HASH_SLOTS) {
-		slot = &denials->hash_slot[at];
+		slot = &denials->hash_slots[at];
 		if (*slot == 0)
 			break;
-		if (memcmp(&denials->group[*slot - 1].key, key, sizeof(*key)) == 0)
-			return &denials->group[*slot - 1];
+		if (memcmp(&denials->groups[*slot - 1].key, key, sizeof(*key)) == 0)
+			return &denials->groups[*slot - 1];
 	}
-	if (denials->count == REPORT_DENIALS_MAX)
+	if (denials->group_count == REPORT_DENIALS_MAX)
 		return NULL;
-	denials->group[denials->count].key = *key;
-	*slot = (uint16_t)++denials->count;
-	return &denials->group[denials->count - 1];
+	denials->groups[denials->group_count].key = *key;
+	*slot = (uint16_t)++denials->group_count;
+	return &denials->groups[denials->group_count - 1];
 }
 
 void report_denials_add(struct report_denials *denials, struct report_texts *texts, unsigned run, const json_t *line)
@@ -241,8 +241,8 @@ json_t *report_denials_make_json(const struct report_denials *denials, uint64_t 
 {
 	json_t *list = json_array();
 
-	for (size_t i = 0; i < denials->count; i++) {
-		const struct denial_group *group = &denials->group[i];
+	for (size_t i = 0; i < denials->group_count; i++) {
+		const struct denial_group *group = &denials->groups[i];
 		const struct denial_key *key = &group->key;
 
 		(void)json_array_append_new(

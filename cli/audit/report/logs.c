@@ -96,7 +96,7 @@ static int logs_survey_one_log(struct report *report, struct report_log *log)
 	return CLI_OK;
 }
 
-static int logs_compare(const void *a, const void *b)
+static int logs_compare_by_run_and_seq(const void *a, const void *b)
 {
 	const struct report_log *one = a, *other = b;
 
@@ -114,9 +114,9 @@ int report_survey_logs(struct report *report, struct report_log *logs, size_t co
 			return CLI_ERROR;
 		lines += logs[i].line_count > 2 ? logs[i].line_count - 2 : 0; /* without header and trailer */
 	}
-	qsort(logs, count, sizeof(*logs), logs_compare);
+	qsort(logs, count, sizeof(*logs), logs_compare_by_run_and_seq);
 	for (size_t i = 1; i < count; i++)
-		if (logs_compare(&logs[i - 1], &logs[i]) == 0) {
+		if (logs_compare_by_run_and_seq(&logs[i - 1], &logs[i]) == 0) {
 			cli_print_error(VERB, "%s and %s: the same part of run %s; name it once", logs[i - 1].path,
 					logs[i].path, report->run[logs[i].run].id);
 			return CLI_ERROR;

@@ -12,16 +12,16 @@
 
 struct report_rows {
 	int64_t column[REPORT_COLUMN_COUNT][ROWS_PER_WRITTEN_BLOCK];
-	size_t filled_rows;
-	uint64_t count;
+	size_t buffered_row_count;
+	uint64_t record_count;
 	int64_t last_seq, last_time;
 	char start_time[TIME_TEXT_LEN_MAX];
 };
 
 static const char *const column_names[REPORT_COLUMN_COUNT] = {
-	[REPORT_RUN] = "run",
-	[REPORT_SEQ] = "seq",
-	[REPORT_TIME] = "time",
+	[REPORT_RUN_INDEX] = "run",
+	[REPORT_SEQ_DELTA] = "seq",
+	[REPORT_TIME_DELTA_NS] = "time",
 	[REPORT_PID] = "pid",
 	[REPORT_TID] = "tid",
 	[REPORT_PPID] = "ppid",
@@ -87,7 +87,7 @@ static int64_t rows_parse_time(const char *text, int64_t otherwise)
  * Adds the name of the call to the texts, and returns its number. Names of network events get a prefix, because "open"
  * is also a system call.
  */
-static uint32_t rows_add_call(struct report_texts *texts, const json_t *line)
+static uint32_t rows_add_call_name(struct report_texts *texts, const json_t *line)
 {
 	const char *event = json_string_value(json_object_get(line, "event"));
 	char name[64];
@@ -136,27 +136,27 @@ static uint32_t rows_add_other_fields(struct report_texts *texts, const json_t *
 
 static void rows_write_block(struct report_rows *rows, FILE *out)
 {
-	(void)fprintf(out, "<script type=\"application/json\" class=\"rows\">{\"rows\":%zu", rows->filled_rows);
+	(void)fprintf(out, "<script type=\"application/json\" class=\"rows\">{\"rows\":%zu", rows->buffered_row_count);
 	for (size_t i = 0; i < REPORT_COLUMN_COUNT; i++) {
 		const int64_t *column = rows->column[i];
 		bool used = false;
 
-		for (size_t j = 0; j < rows->filled_rows && !used; j++)
+		for (size_t j = 0; j < rows->buffered_row_count && !used; j++)
 			used = column[j] != 0;
 		if (!used) /* a column that is left out is all zeros */
 			continue;
 		(void)fprintf(out, ",\"%s\":[%lld", column_names[i], (long long)column[0]);
-		for (size_t j = 1; j < rows->filled_rows; j++)
+		for (size_t j = 1; j < rows->buffered_row_count; j++)
 			(void)fprintf(out, ",%lld", (long long)column[j]);
 		(void)fputc(']', out);
 	}
 	(void)fputs("}</script>\n", out);
-	rows->filled_rows = 0;
+	rows->buffered_row_count = 0;
 }
 
 void report_rows_flush(struct report_rows *rows, FILE *out)
 {
-	if (rows->filled_rows > 0)
+	if (rows->buffered_row_count > 0)
 		rows_write_block(rows, out);
 }
 
@@ -166,39 +166,39 @@ void report_rows_add(struct report_rows *rows, struct report_texts *texts, unsig
 	int64_t seq = json_integer_value(json_object_get(line, "seq")), value[REPORT_COLUMN_COUNT] = {0};
 	int64_t ns = rows_parse_time(when, rows->last_time);
 
-	if (rows->count == 0) {
+	if (rows->record_count == 0) {
 		(void)snprintf(rows->start_time, sizeof(rows->start_time), "%s", when ? when : "");
 		rows->last_time = ns;
 	}
-	value[REPORT_RUN] = run;
+	value[REPORT_RUN_INDEX] = run;
 	/* an edited log may contain any numbers */
-	value[REPORT_SEQ] = (int64_t)((uint64_t)seq - (uint64_t)rows->last_seq);
-	value[REPORT_TIME] = (int64_t)((uint64_t)ns - (uint64_t)rows->last_time);
+	value[REPORT_SEQ_DELTA] = (int64_t)((uint64_t)seq - (uint64_t)rows->last_seq);
+	value[REPORT_TIME_DELTA_NS] = (int64_t)((uint64_t)ns - (uint64_t)rows->last_time);
 	for (size_t i = 0; i < sizeof(number_columns) / sizeof(number_columns[0]); i++)
 		value[number_columns[i]] = json_integer_value(json_object_get(line, column_names[number_columns[i]]));
 	for (size_t i = 0; i < sizeof(text_columns) / sizeof(text_columns[0]); i++)
 		value[text_columns[i]] = report_texts_add_field(texts, line, column_names[text_columns[i]]);
-	value[REPORT_SYSCALL_NAME] = rows_add_call(texts, line);
+	value[REPORT_SYSCALL_NAME] = rows_add_call_name(texts, line);
 	if (json_is_null(json_object_get(line, "resolved")))
 		value[REPORT_RESOLVED_PATH] = -1;
 	value[REPORT_DURATION_NS] =
 		json_is_integer(json_object_get(line, "ns")) ? json_integer_value(json_object_get(line, "ns")) : -1;
 	value[REPORT_OTHER_FIELDS] = rows_add_other_fields(texts, line);
 	for (size_t i = 0; i < REPORT_COLUMN_COUNT; i++)
-		rows->column[i][rows->filled_rows] = value[i];
+		rows->column[i][rows->buffered_row_count] = value[i];
 	rows->last_seq = seq;
 	rows->last_time = ns;
-	rows->count++;
-	if (++rows->filled_rows == ROWS_PER_WRITTEN_BLOCK)
+	rows->record_count++;
+	if (++rows->buffered_row_count == ROWS_PER_WRITTEN_BLOCK)
 		rows_write_block(rows, out);
 }
 
 const char *report_rows_get_start(const struct report_rows *rows)
 {
-	return rows->count > 0 ? rows->start_time : NULL;
+	return rows->record_count > 0 ? rows->start_time : NULL;
 }
 
 uint64_t report_rows_get_count(const struct report_rows *rows)
 {
-	return rows->count;
+	return rows->record_count;
 }

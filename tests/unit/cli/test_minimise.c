@@ -72,7 +72,7 @@ static void ask_request(uint64_t *state)
 {
 	char text[GENERATED_TEXT_MAX], scheme[8];
 
-	question = (struct query){.kind = QUERY_REQUEST, .was_allowed = true};
+	question = (struct query){.kind = QUERY_HTTP_REQUEST, .was_allowed = true};
 	generate_url(state, text);
 	ck_assert_int_eq(sscanf(text, "%23s %7[a-z]://%253[^:]:%u%2047s", question.http_method, scheme,
 				question.host_name, &question.port_number, question.request_path),

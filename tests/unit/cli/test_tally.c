@@ -22,7 +22,7 @@ START_TEST(test_names_are_counted)
 		tally_find_or_add_item(&tally, name, (size_t)len)->counts[0] += i % 1000 == 7 ? 5 : 1;
 	}
 	tally_find_or_add_item(&tally, "n\0x", 3)->counts[0] = 1; /* a NUL is part of a name */
-	ck_assert_uint_eq(tally.items, 1001);
+	ck_assert_uint_eq(tally.item_count, 1001);
 	ck_assert_uint_eq(tally_find_item(&tally, "n7", 2)->counts[0], 150);
 	ck_assert_uint_eq(tally_find_item(&tally, "n999", 4)->counts[0], 30);
 	ck_assert_ptr_null(tally_find_item(&tally, "n1000", 5));
@@ -48,10 +48,10 @@ START_TEST(test_memory_is_bounded)
 
 		tally_find_or_add_item(&tally, name, (size_t)len)->counts[0]++;
 	}
-	ck_assert_uint_eq(tally.items, TALLY_ITEMS_MAX + 1);
-	ck_assert_ptr_nonnull(tally.others_item_of_overflow);
-	ck_assert_uint_eq(tally.others_item_of_overflow->counts[0], 500);
-	ck_assert_str_eq(tally.others_item_of_overflow->name, TALLY_OTHERS);
+	ck_assert_uint_eq(tally.item_count, TALLY_ITEMS_MAX + 1);
+	ck_assert_ptr_nonnull(tally.others_item);
+	ck_assert_uint_eq(tally.others_item->counts[0], 500);
+	ck_assert_str_eq(tally.others_item->name, TALLY_OTHERS_NAME);
 	ck_assert_uint_eq(tally_find_or_add_item(&tally, "17", 2)->counts[0], 1);
 	tally_release(&tally);
 }

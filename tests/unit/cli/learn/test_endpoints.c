@@ -46,9 +46,9 @@ static const char *get_request(size_t rule, size_t at)
 START_TEST(requests_have_methods_and_paths)
 {
 	ask(QUERY_CONNECT, "api.test", 443, "", "");
-	ask(QUERY_REQUEST, "api.test", 443, "GET", "/repos/12/x");
-	ask(QUERY_REQUEST, "api.test", 443, "GET", "/repos/77/x");
-	ask(QUERY_REQUEST, "api.test", 443, "POST", "/login");
+	ask(QUERY_HTTP_REQUEST, "api.test", 443, "GET", "/repos/12/x");
+	ask(QUERY_HTTP_REQUEST, "api.test", 443, "GET", "/repos/77/x");
+	ask(QUERY_HTTP_REQUEST, "api.test", 443, "POST", "/login");
 	ask(QUERY_CONNECT, "db.test", 5432, "", "");
 	ck_assert_int_eq(learn_add_endpoints(&draft, &needs, false), 0);
 	ck_assert_int_eq(learn_add_endpoints(&draft, &needs, false), 0); /* adds nothing */
@@ -69,11 +69,11 @@ END_TEST
 START_TEST(http_has_other_ports)
 {
 	ask(QUERY_CONNECT, "api.test", 8443, "", "");
-	ask(QUERY_REQUEST, "api.test", 8443, "GET", "/");
+	ask(QUERY_HTTP_REQUEST, "api.test", 8443, "GET", "/");
 	ask(QUERY_CONNECT, "plain.test", 8080, "", "");
-	ask(QUERY_REQUEST, "plain.test", 8080, "GET", "/");
+	ask(QUERY_HTTP_REQUEST, "plain.test", 8080, "GET", "/");
 	needs.net[3].plain = true;
-	ask(QUERY_REQUEST, "odd.test", 443, "GET", "/");
+	ask(QUERY_HTTP_REQUEST, "odd.test", 443, "GET", "/");
 	needs.net[4].plain = true;
 	ck_assert_int_eq(learn_add_endpoints(&draft, &needs, false), 0);
 	ck_assert_str_eq(json_string_value(json_object_get(get_rule(0), "proto")), "https");
@@ -104,7 +104,7 @@ START_TEST(many_requests_are_a_method)
 	ask(QUERY_CONNECT, "api.test", 443, "", "");
 	for (char a = 'a'; a <= 'z'; a++) {
 		(void)snprintf(path, sizeof(path), "/%c%c", a, a);
-		ask(QUERY_REQUEST, "api.test", 443, "GET", path);
+		ask(QUERY_HTTP_REQUEST, "api.test", 443, "GET", path);
 	}
 	ck_assert_int_eq(learn_add_endpoints(&draft, &needs, false), 0);
 	ck_assert_str_eq(get_request(0, 0), "GET /**");

@@ -105,9 +105,9 @@ START_TEST(requests)
 {
 	struct needs needs = {0};
 
-	ck_assert_int_eq(ask_net(&needs, QUERY_REQUEST, "a.test", 443, "/x"), 0);
-	ck_assert_int_eq(ask_net(&needs, QUERY_REQUEST, "a.test", 443, "/x"), 0);
-	ck_assert_int_eq(ask_net(&needs, QUERY_REQUEST, "a.test", 443, "/y"), 0);
+	ck_assert_int_eq(ask_net(&needs, QUERY_HTTP_REQUEST, "a.test", 443, "/x"), 0);
+	ck_assert_int_eq(ask_net(&needs, QUERY_HTTP_REQUEST, "a.test", 443, "/x"), 0);
+	ck_assert_int_eq(ask_net(&needs, QUERY_HTTP_REQUEST, "a.test", 443, "/y"), 0);
 	ck_assert_int_eq(ask_net(&needs, QUERY_CONNECT, "a.test", 443, ""), 0);
 	ck_assert_int_eq(ask_net(&needs, QUERY_LISTEN, "0.0.0.0", 8000, ""), 0);
 	ck_assert_int_eq(ask_net(&needs, QUERY_LISTEN, "::", 8000, ""), 0); /* a port, whatever the address */
@@ -140,7 +140,7 @@ START_TEST(there_is_an_end)
 	r = 0;
 	for (unsigned i = 0; r == 0 && i < NEEDS_NETS_MAX + 10; i++) {
 		(void)snprintf(path, sizeof(path), "/%u", i);
-		r = ask_net(&needs, QUERY_REQUEST, "a.test", 443, path);
+		r = ask_net(&needs, QUERY_HTTP_REQUEST, "a.test", 443, path);
 	}
 	ck_assert_int_eq(r, -E2BIG);
 	needs_release(&needs);
