@@ -37,10 +37,10 @@
 enum probe { FOR_EACH_PROBE(PROBE_ENUMERATOR_OF_LIST) PROBE_MAX };
 
 enum finding_state {
-	FINDING_NOT_REPORTED, /* the trial reported nothing */
+	FINDING_NOT_REPORTED,
 	FINDING_WORKS,
 	FINDING_FAILS,
-	FINDING_WORKS_WITH_CAVEAT, /* the feature works, with a caveat */
+	FINDING_WORKS_WITH_CAVEAT,
 	FINDING_STATE_MAX,
 };
 

@@ -124,15 +124,15 @@ void probe_procfs(struct doctor *doctor)
 		finding_set_state(doctor, PROBE_PROC, FINDING_WORKS, 0, "shows processes");
 }
 
-struct filesystem {
+struct filesystem_type {
 	long type;
 	const char *name;
 	bool is_slow;
 };
 
-static struct filesystem probe_get_filesystem_of_type(long type)
+static struct filesystem_type probe_get_filesystem_of_type(long type)
 {
-	static const struct filesystem known[] = {
+	static const struct filesystem_type known[] = {
 		{0x01021994, "tmpfs", false}, {0xef53, "ext4", false},       {0x58465342, "xfs", false},
 		{0x9123683e, "btrfs", false}, {0x794c7630, "overlay", false}, {0x2fc12fc1, "zfs", false},
 		{0xf2f52010, "f2fs", false},  {0xff534d42, "CIFS", false},   {0xfe534d42, "SMB", false},
@@ -142,13 +142,13 @@ static struct filesystem probe_get_filesystem_of_type(long type)
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
 		if (known[i].type == type)
 			return known[i];
-	return (struct filesystem){type, "another file system", false};
+	return (struct filesystem_type){type, "another file system", false};
 }
 
 void probe_scratch_base(struct doctor *doctor)
 {
 	struct policy_error error = {""};
-	struct filesystem kind;
+	struct filesystem_type kind;
 	struct scratch scratch;
 	struct statfs fs = {0};
 	int ret = scratch_create(&scratch, &error);

@@ -190,7 +190,7 @@ static void probe_find_userns_traits(struct doctor *doctor)
 		doctor->traits |= TRAIT_APPARMOR_DENIES_USERNS;
 }
 
-/* Returns the most likely reason for this errno. */
+/* Returns the most likely reason why a step failed with `error`. */
 static const char *probe_explain_errno(const struct doctor *doctor, enum namespaces_step step, int error)
 {
 	unsigned traits = doctor->traits;

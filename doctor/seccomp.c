@@ -152,7 +152,7 @@ static const char *probe_respond_to_child(struct listener_shared_page *page, int
 	return page->child_got_right_fd ? NULL : "the descriptor did not arrive";
 }
 
-/* True in a run of callgate: there name_to_handle_at(2) returns EOPNOTSUPP for a missing path, natively ENOENT. */
+/* Only in a run of callgate does name_to_handle_at(2) fail with EOPNOTSUPP for a missing path; natively with ENOENT. */
 static bool probe_is_inside_callgate(void)
 {
 	struct {

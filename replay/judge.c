@@ -109,8 +109,8 @@ static bool judge_name_is_shown(const struct query_judge *judge, const char *pat
 }
 
 /*
- * Whether the view shows this name as a directory: something is shown below it, and it is no link that the policy
- * knows.
+ * Whether the view shows a path as a directory: something is shown below the path, and the path is no link that the
+ * policy knows.
  */
 static bool judge_name_is_directory(const struct query_judge *judge, const char *path)
 {

@@ -111,9 +111,9 @@ static const char *record_find_rest_of_path(const char *canonical, const char *w
 }
 
 /*
- * If a walk was refused before its end, "resolved" has the name at which it was refused, not the whole path. Adds that
- * name, to be read, and then the whole path: that name and the rest of the written path. A view that lets the walk go
- * on might find links in the rest, which are not known.
+ * Reads the path of a path walk that was refused before its end. "resolved" of such a record is the directory or link
+ * at which the walk was refused. Adds two paths: that one, to be read; and the whole path, joined from that one and the
+ * rest of the written path. Links in the rest are not known.
  */
 static int record_read_path_of_refused_walk(struct query *query, const struct scan_path *path, unsigned want)
 {

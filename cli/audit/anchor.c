@@ -4,7 +4,7 @@
 #include <string.h>
 
 /* Reads the run's next checkpoint, and skips those about lines that were compared already. */
-static int anchor_read_next_of_run(struct anchor *anchor, uint64_t lines)
+static int anchor_read_next_of_run(struct anchor_check *anchor, uint64_t lines)
 {
 	int r;
 
@@ -24,7 +24,7 @@ static int anchor_read_next_of_run(struct anchor *anchor, uint64_t lines)
 	return r;
 }
 
-int anchor_open(struct anchor *anchor, const struct verify *verify, const uint8_t *key)
+int anchor_open(struct anchor_check *anchor, const struct verify *verify, const uint8_t *key)
 {
 	if (!anchor->checkpoints_path)
 		return 0;
@@ -39,7 +39,7 @@ int anchor_open(struct anchor *anchor, const struct verify *verify, const uint8_
 	return anchor_read_next_of_run(anchor, 0);
 }
 
-int anchor_compare_last_line(struct anchor *anchor, struct verify *verify)
+int anchor_compare_last_line(struct anchor_check *anchor, struct verify *verify)
 {
 	int r = 0;
 
@@ -56,7 +56,8 @@ int anchor_compare_last_line(struct anchor *anchor, struct verify *verify)
 	return r;
 }
 
-void anchor_apply_to_finding(const struct anchor *anchor, const struct verify *verify, struct verify_finding *finding)
+void anchor_apply_to_finding(const struct anchor_check *anchor, const struct verify *verify,
+			     struct verify_finding *finding)
 {
 	const struct verify_place nowhere = {0};
 
@@ -75,9 +76,9 @@ void anchor_apply_to_finding(const struct anchor *anchor, const struct verify *v
 		*finding = (struct verify_finding){.kind = VERIFY_BAD_SIGNATURE, .place = nowhere};
 }
 
-void anchor_close(struct anchor *anchor)
+void anchor_close(struct anchor_check *anchor)
 {
 	if (anchor->file)
 		(void)fclose(anchor->file);
-	*anchor = (struct anchor){.checkpoints_path = anchor->checkpoints_path};
+	*anchor = (struct anchor_check){.checkpoints_path = anchor->checkpoints_path};
 }

@@ -8,7 +8,7 @@
 #include "audit/verify.h"
 
 /* The checkpoints of one log. The caller sets checkpoints_path; all other members start as zeros. */
-struct anchor {
+struct anchor_check {
 	const char *checkpoints_path; /* file with the checkpoints; NULL: there are no checkpoints */
 	FILE *file;       /* owned */
 	struct checkpoint next_checkpoint;
@@ -28,11 +28,12 @@ struct anchor {
 };
 
 /* Opens the checkpoints, once the first line of the log is known. key NULL: the key that the log names. 0 or -errno. */
-int anchor_open(struct anchor *anchor, const struct verify *verify, const uint8_t *key);
+int anchor_open(struct anchor_check *anchor, const struct verify *verify, const uint8_t *key);
 /* Compares the line last added to `verify` with the checkpoints. 0, or -EBADMSG: no file of checkpoints. */
-int anchor_compare_last_line(struct anchor *anchor, struct verify *verify);
+int anchor_compare_last_line(struct anchor_check *anchor, struct verify *verify);
 /* Changes the finding about the log by what the checkpoints prove. */
-void anchor_apply_to_finding(const struct anchor *anchor, const struct verify *verify, struct verify_finding *finding);
-void anchor_close(struct anchor *anchor);
+void anchor_apply_to_finding(const struct anchor_check *anchor, const struct verify *verify,
+			     struct verify_finding *finding);
+void anchor_close(struct anchor_check *anchor);
 
 #endif

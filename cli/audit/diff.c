@@ -20,7 +20,7 @@ static const char *const diff_names[DIFF_MAX] = {
 	[DIFF_NETWORK] = "network", [DIFF_PROGRAM] = "program", [DIFF_DENIAL] = "denied",
 };
 
-struct diff {
+struct log_diff {
 	struct audit_filter filter;
 	bool json;
 	struct tally
@@ -29,10 +29,10 @@ struct diff {
 	char *run[2];                  /* owned */
 	bool lacks_read_records[2]; /* the run had "judge": "changes" */
 	uint64_t records[2], denied[2];
-	bool is_out_of_memory; /* no memory */
+	bool is_out_of_memory;
 };
 
-static void diff_count_object(struct diff *diff, enum diff_kind kind, const struct buf *object, size_t log)
+static void diff_count_object(struct log_diff *diff, enum diff_kind kind, const struct buf *object, size_t log)
 {
 	struct tally_item *item =
 		object->failed ? NULL : tally_find_or_add_item(&diff->objects_by_kind[kind], object->data, object->len);
@@ -43,7 +43,7 @@ static void diff_count_object(struct diff *diff, enum diff_kind kind, const stru
 		diff->is_out_of_memory = true;
 }
 
-static void diff_put_path(const struct diff *diff, struct buf *out, const struct scan_text *path, size_t log)
+static void diff_put_path(const struct log_diff *diff, struct buf *out, const struct scan_text *path, size_t log)
 {
 	_cleanup_buf_ struct buf text = {0};
 
@@ -52,7 +52,7 @@ static void diff_put_path(const struct diff *diff, struct buf *out, const struct
 	out->failed = out->failed || text.failed;
 }
 
-static void diff_count_paths(struct diff *diff, const struct scan_record *record, size_t log)
+static void diff_count_paths(struct log_diff *diff, const struct scan_record *record, size_t log)
 {
 	bool exec = scan_text_equals(&record->right, "x"), write = scan_text_equals(&record->right, "w");
 
@@ -68,7 +68,7 @@ static void diff_count_paths(struct diff *diff, const struct scan_record *record
 	}
 }
 
-static void diff_count_denial(struct diff *diff, const struct scan_record *record, size_t log)
+static void diff_count_denial(struct log_diff *diff, const struct scan_record *record, size_t log)
 {
 	_cleanup_buf_ struct buf object = {0};
 	bool known;
@@ -87,7 +87,7 @@ static void diff_count_denial(struct diff *diff, const struct scan_record *recor
 	diff_count_object(diff, DIFF_DENIAL, &object, log);
 }
 
-static void diff_count_program(struct diff *diff, const struct scan_record *record, size_t log)
+static void diff_count_program(struct log_diff *diff, const struct scan_record *record, size_t log)
 {
 	_cleanup_buf_ struct buf object = {0};
 
@@ -97,7 +97,7 @@ static void diff_count_program(struct diff *diff, const struct scan_record *reco
 	diff_count_object(diff, DIFF_PROGRAM, &object, log);
 }
 
-static void diff_count_endpoint(struct diff *diff, const struct scan_record *record, size_t log)
+static void diff_count_endpoint(struct log_diff *diff, const struct scan_record *record, size_t log)
 {
 	_cleanup_buf_ struct buf object = {0};
 
@@ -110,7 +110,7 @@ static void diff_count_endpoint(struct diff *diff, const struct scan_record *rec
 
 static bool diff_on_entry(void *ctx, const struct audit_entry *entry)
 {
-	struct diff *diff = ctx;
+	struct log_diff *diff = ctx;
 	const struct scan_record *record = &entry->record;
 	size_t log = entry->log->index;
 
@@ -146,7 +146,7 @@ static size_t diff_count_objects(const struct tally *tally, size_t log)
 	return count;
 }
 
-static bool diff_found_no_difference(const struct diff *diff)
+static bool diff_found_no_difference(const struct log_diff *diff)
 {
 	for (enum diff_kind kind = 0; kind < DIFF_MAX; kind++)
 		if (diff_count_objects(&diff->objects_by_kind[kind], 0) +
@@ -167,7 +167,7 @@ static void diff_print_kind(enum diff_kind kind, const struct tally *tally, char
 					  (unsigned long long)sorted[i]->counts[log], sorted[i]->name);
 }
 
-static void diff_print(const struct diff *diff, const char *const *paths)
+static void diff_print(const struct log_diff *diff, const char *const *paths)
 {
 	if (diff_found_no_difference(diff))
 		return;
@@ -199,7 +199,7 @@ static json_t *diff_make_kind_json(const struct tally *tally)
 	return json_pack("{s:o, s:o, s:I}", "only_first", only[0], "only_other", only[1], "both", both);
 }
 
-static int diff_print_json(const struct diff *diff)
+static int diff_print_json(const struct log_diff *diff)
 {
 	json_t *all = json_object();
 
@@ -217,9 +217,9 @@ static int diff_print_json(const struct diff *diff)
 
 /* ---- the verb ---- */
 
-#define FIELD_OFFSET(member) offsetof(struct diff, member)
+#define FIELD_OFFSET(member) offsetof(struct log_diff, member)
 
-static int diff_parse_options(int argc, char **argv, struct diff *diff)
+static int diff_parse_options(int argc, char **argv, struct log_diff *diff)
 {
 	static const struct cli_option table[] = {
 		CLI_FLAG("json", 0, "print one JSON object", FIELD_OFFSET(json)),
@@ -243,7 +243,7 @@ static int diff_parse_options(int argc, char **argv, struct diff *diff)
  * The log of a run with "judge": "changes" lacks what the run read. Refuses to compare such a log with a complete one:
  * CLI_ERROR with a message. Otherwise CLI_OK.
  */
-static int diff_check_reads(const struct diff *diff, const char *const *paths)
+static int diff_check_reads(const struct log_diff *diff, const char *const *paths)
 {
 	size_t lacks = diff->lacks_read_records[0] ? 0 : 1;
 
@@ -260,7 +260,7 @@ static int diff_check_reads(const struct diff *diff, const char *const *paths)
 	return CLI_OK;
 }
 
-static int diff_compare(struct diff *diff, const char *const *paths)
+static int diff_compare(struct log_diff *diff, const char *const *paths)
 {
 	const struct audit_reading reading = {.paths = paths, .each = diff_on_entry, .ctx = diff};
 	int status;
@@ -287,7 +287,7 @@ static int diff_compare(struct diff *diff, const char *const *paths)
 
 int audit_main_diff(int argc, char **argv)
 {
-	struct diff diff = {0};
+	struct log_diff diff = {0};
 	int status = diff_parse_options(argc, argv, &diff);
 	const char *const *paths = status == CLI_OPTIONS_PARSED ? audit_get_log_paths(argv, "diff") : NULL;
 

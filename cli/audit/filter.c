@@ -29,17 +29,17 @@ static int audit_compile_glob(const struct cli_given *given, struct arena *arena
 	return cli_refuse_value(given, "not a pattern: * stands for text within a name, ** for any directories");
 }
 
-int audit_filter_set_path(const struct cli_given *given, void *all)
+int audit_filter_set_path(const struct cli_given *given, void *filter_pointer)
 {
-	struct audit_filter *filter = all;
+	struct audit_filter *filter = filter_pointer;
 
 	filter->by_path = true;
 	return audit_compile_glob(given, &filter->arena, &filter->path_glob);
 }
 
-int audit_filter_set_program(const struct cli_given *given, void *all)
+int audit_filter_set_program(const struct cli_given *given, void *filter_pointer)
 {
-	struct audit_filter *filter = all;
+	struct audit_filter *filter = filter_pointer;
 
 	filter->by_program = true;
 	return audit_compile_glob(given, &filter->arena, &filter->program_glob);
@@ -99,9 +99,9 @@ static bool audit_is_time_prefix(const char *text)
 	return true;
 }
 
-int audit_filter_set_time(const struct cli_given *given, void *all)
+int audit_filter_set_time(const struct cli_given *given, void *filter_pointer)
 {
-	struct audit_filter *filter = all;
+	struct audit_filter *filter = filter_pointer;
 	size_t len = strlen(given->value);
 	uint64_t *after = given->option_value ? &filter->until_ns : &filter->since_ns;
 

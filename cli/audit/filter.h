@@ -28,7 +28,7 @@ struct audit_filter {
 	struct arena arena;
 };
 
-/* Rows of a verb's option table: the filter options. at: offset of the struct audit_filter that they fill in. */
+/* Rows of a verb's option table: the filter options. at: offset of their struct audit_filter. */
 #define AUDIT_FILTER_OPTIONS(at)                                                                                       \
 	CLI_FLAG("denied", 0, "only what was denied", (at) + offsetof(struct audit_filter, only_denials)),             \
 		{"verdict",                                                                                            \
@@ -90,11 +90,11 @@ struct audit_filter {
 	}
 
 int audit_filter_set_word_list(const struct cli_given *given, void *list);
-int audit_filter_set_path(const struct cli_given *given, void *filter);
-int audit_filter_set_program(const struct cli_given *given, void *filter);
+int audit_filter_set_path(const struct cli_given *given, void *filter_pointer);
+int audit_filter_set_program(const struct cli_given *given, void *filter_pointer);
 int audit_filter_set_event(const struct cli_given *given, void *event);
 int audit_filter_set_pid(const struct cli_given *given, void *pid);
-int audit_filter_set_time(const struct cli_given *given, void *filter);
+int audit_filter_set_time(const struct cli_given *given, void *filter_pointer);
 int audit_filter_set_slower_than(const struct cli_given *given, void *slower_ns);
 
 void audit_filter_release(struct audit_filter *filter);

@@ -33,7 +33,7 @@ static bool follow_is_locked(const struct stat *file)
 	return false;
 }
 
-static void follow_watch_writer(struct follow *follow, const struct stat *file, uint64_t now)
+static void follow_watch_writer(struct follow_state *follow, const struct stat *file, uint64_t now)
 {
 	if (follow_is_locked(file)) {
 		follow->writer_lock_was_seen = true;
@@ -45,7 +45,7 @@ static void follow_watch_writer(struct follow *follow, const struct stat *file, 
 	}
 }
 
-struct audit_reader *follow_check_log(struct follow *follow, const char *path, int fd)
+struct audit_reader *follow_check_log(struct follow_state *follow, const char *path, int fd)
 {
 	uint64_t now = io_read_clock_ns();
 	struct stat file, named;

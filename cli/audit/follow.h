@@ -10,7 +10,7 @@
 
 #include "audit/read.h"
 
-struct follow {
+struct follow_state {
 	bool is_requested;
 	bool has_trailer;     /* a trailer was read */
 	bool writer_is_gone;  /* the writer has ended without writing a trailer */
@@ -23,6 +23,6 @@ struct follow {
  * Called when the log at `path`, open as fd, has no further line. Returns a reader, owned by the caller, of the file
  * that has got the log's name. Otherwise returns NULL; follow->writer_is_gone tells that no line will be added.
  */
-struct audit_reader *follow_check_log(struct follow *follow, const char *path, int fd);
+struct audit_reader *follow_check_log(struct follow_state *follow, const char *path, int fd);
 
 #endif

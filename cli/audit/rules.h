@@ -9,7 +9,7 @@
 #include "cli/load.h"
 
 /* Zero-initialise; rules_release releases. */
-struct rules {
+struct rule_usage {
 	/* tally of rules by their labels, which are safe for a terminal; count[0]: how often the rule decided */
 	struct tally rule_uses;
 	json_t *unused_labels;      /* labels of the policy's unused rules; NULL: no policy was named; owned */
@@ -17,13 +17,13 @@ struct rules {
 };
 
 /* 0 or -ENOMEM. */
-int rules_count_record(struct rules *rules, const struct scan_record *record);
+int rules_count_record(struct rule_usage *rules, const struct scan_record *record);
 
 /*
  * Lists the rules of the user's policy that no record names. Does nothing if the user named no policy. `header` is the
  * header of a log. CLI_OK, or CLI_ERROR with a message.
  */
-int rules_find_unused(struct rules *rules, const struct cli_policy_options *given, const json_t *header);
-void rules_release(struct rules *rules);
+int rules_find_unused(struct rule_usage *rules, const struct cli_policy_options *given, const json_t *header);
+void rules_release(struct rule_usage *rules);
 
 #endif

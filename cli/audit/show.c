@@ -11,7 +11,7 @@
 #define TIME_OF_DAY_OFFSET 11 /* offset of the time of day in a time of RFC 3339 */
 #define TIME_OF_DAY_LEN 15    /* characters printed of the time of day: to the microsecond */
 
-struct show {
+struct show_state {
 	struct audit_filter filter;
 	bool json, follow, tree;
 	bool has_no_filter; /* no filter was given, so headers and trailers are printed, too */
@@ -161,7 +161,7 @@ static void show_print_json_line(const struct audit_entry *entry)
 
 static bool show_print_entry(void *ctx, const struct audit_entry *entry)
 {
-	struct show *show = ctx;
+	struct show_state *show = ctx;
 	struct buf *out = &show->line;
 
 	if (entry->json ? !show->has_no_filter : !audit_filter_matches(&show->filter, entry))
@@ -190,9 +190,9 @@ static bool show_flush_before_wait(void *ctx)
 	return fflush(stdout) == 0 && !ferror(stdout);
 }
 
-#define FIELD_OFFSET(member) offsetof(struct show, member)
+#define FIELD_OFFSET(member) offsetof(struct show_state, member)
 
-static int show_parse_options(int argc, char **argv, struct show *show)
+static int show_parse_options(int argc, char **argv, struct show_state *show)
 {
 	static const struct cli_option table[] = {
 		CLI_FLAG("follow", 'f', "go on while the run does", FIELD_OFFSET(follow)),
@@ -212,7 +212,7 @@ static int show_parse_options(int argc, char **argv, struct show *show)
 	return cli_parse_options(argc, argv, &syntax);
 }
 
-static int show_print(struct show *show, const char *const *paths)
+static int show_print(struct show_state *show, const char *const *paths)
 {
 	const struct audit_reading reading = {.paths = paths,
 					      .follows_growing_logs = show->follow,
@@ -238,7 +238,7 @@ static int show_print(struct show *show, const char *const *paths)
 
 int audit_main_show(int argc, char **argv)
 {
-	struct show show = {0};
+	struct show_state show = {0};
 	int status = show_parse_options(argc, argv, &show);
 	const char *const *paths = status == CLI_OPTIONS_PARSED ? audit_get_log_paths(argv, "show") : NULL;
 

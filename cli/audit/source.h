@@ -25,7 +25,7 @@ struct log_source {
 	const char *const *paths; /* of all logs */
 	/* in a followed log: number of the last line for whose outcome the reader has waited, counted from 1 */
 	uint64_t outcome_awaited_line_number;
-	struct follow follow;
+	struct follow_state follow;
 	uint64_t damaged_line_count;
 	int error; /* -errno: reading failed */
 };

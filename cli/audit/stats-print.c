@@ -102,7 +102,7 @@ static void stats_print_denials(const struct refusals *denials)
 		(void)text_printf(stdout, "           and %zu more\n", groups - STATS_PRINTED_ROWS_MAX);
 }
 
-static void stats_print_rules(const struct rules *rules)
+static void stats_print_rules(const struct rule_usage *rules)
 {
 	_cleanup_free_ struct tally_item **sorted = tally_sort(&rules->rule_uses, 0);
 	size_t unused = json_array_size(rules->unused_labels);
@@ -206,7 +206,7 @@ static json_t *stats_make_logs_json(const struct stats *stats)
 	return logs;
 }
 
-static json_t *stats_make_rules_json(const struct rules *rules)
+static json_t *stats_make_rules_json(const struct rule_usage *rules)
 {
 	json_t *used = json_object();
 

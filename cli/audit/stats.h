@@ -22,11 +22,11 @@ struct stats {
 	struct tally tables[STATS_MAX];
 	struct histogram latency; /* durations of all system calls */
 	struct refusals denials;
-	struct rules rules;
+	struct rule_usage rules;
 	struct stats_log *log; /* owned: one for each path */
 	size_t log_count;
 	uint64_t records, denied, unfinished;
-	bool is_out_of_memory; /* memory ran out */
+	bool is_out_of_memory;
 };
 
 /* Indices of tally_item.counts[] in the tables. */

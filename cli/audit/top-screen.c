@@ -75,7 +75,7 @@ static size_t top_get_screen_rows(void)
 	return rows > TOP_HEADING_ROWS + TOP_MAX ? (rows - TOP_HEADING_ROWS) / TOP_MAX : 1;
 }
 
-static void top_draw_table(struct top *top, enum top_table table, size_t rows, bool screen)
+static void top_draw_table(struct top_state *top, enum top_table table, size_t rows, bool screen)
 {
 	static const char *const titles[TOP_MAX] = {
 		[TOP_PATH] = "paths", [TOP_PROCESS] = "processes", [TOP_HOST] = "endpoints", [TOP_DENIAL] = "denials"};
@@ -90,7 +90,7 @@ static void top_draw_table(struct top *top, enum top_table table, size_t rows, b
 		tally->items[i]->counts[TOP_RECENT] -= (tally->items[i]->counts[TOP_RECENT] + 3) / 4;
 }
 
-void top_draw(struct top *top, bool screen)
+void top_draw(struct top_state *top, bool screen)
 {
 	uint64_t last = top->last_ns / 1000000000,
 		 complete = last ? top->records_by_second[(last - 1) % TOP_RATE_SECONDS] : 0;

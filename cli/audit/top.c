@@ -13,7 +13,7 @@
 #define TOP_REFRESH_INTERVAL_NS 1000000000u
 #define TOP_RECORDS_PER_CLOCK_READ 4096u /* number of records after which the clock is read again */
 
-static void top_count_name(struct top *top, enum top_table table, const struct buf *name, bool denied)
+static void top_count_name(struct top_state *top, enum top_table table, const struct buf *name, bool denied)
 {
 	struct tally_item *item =
 		name->failed ? NULL
@@ -28,7 +28,7 @@ static void top_count_name(struct top *top, enum top_table table, const struct b
 	item->counts[TOP_DENIED] += denied;
 }
 
-static void top_count_process(struct top *top, const struct audit_entry *entry, bool denied)
+static void top_count_process(struct top_state *top, const struct audit_entry *entry, bool denied)
 {
 	_cleanup_buf_ struct buf name = {0};
 
@@ -39,7 +39,7 @@ static void top_count_process(struct top *top, const struct audit_entry *entry, 
 	top_count_name(top, TOP_PROCESS, &name, denied);
 }
 
-static void top_count_objects(struct top *top, const struct scan_record *record, bool denied)
+static void top_count_objects(struct top_state *top, const struct scan_record *record, bool denied)
 {
 	_cleanup_buf_ struct buf name = {0};
 
@@ -51,7 +51,7 @@ static void top_count_objects(struct top *top, const struct scan_record *record,
 	}
 }
 
-static void top_count_denial(struct top *top, const struct scan_record *record)
+static void top_count_denial(struct top_state *top, const struct scan_record *record)
 {
 	_cleanup_buf_ struct buf name = {0};
 
@@ -64,7 +64,7 @@ static void top_count_denial(struct top *top, const struct scan_record *record)
 	top_count_name(top, TOP_DENIAL, &name, true);
 }
 
-static void top_count_time(struct top *top, uint64_t ns)
+static void top_count_time(struct top_state *top, uint64_t ns)
 {
 	uint64_t second = ns / 1000000000, last = top->last_ns / 1000000000;
 	uint64_t *count = &top->records_by_second[second % TOP_RATE_SECONDS];
@@ -86,7 +86,7 @@ static void top_count_time(struct top *top, uint64_t ns)
 /* Draws the screen when that is due. False: a signal asks the program to end. */
 static bool top_refresh(void *ctx)
 {
-	struct top *top = ctx;
+	struct top_state *top = ctx;
 	uint64_t now = io_read_clock_ns();
 
 	if (top->prints_once)
@@ -102,7 +102,7 @@ static bool top_refresh(void *ctx)
 
 static bool top_on_entry(void *ctx, const struct audit_entry *entry)
 {
-	struct top *top = ctx;
+	struct top_state *top = ctx;
 	bool denied;
 
 	if (!audit_filter_matches(&top->filter, entry))
@@ -119,9 +119,9 @@ static bool top_on_entry(void *ctx, const struct audit_entry *entry)
 	return !top->is_out_of_memory && (top->records % TOP_RECORDS_PER_CLOCK_READ != 0 || top_refresh(top));
 }
 
-#define FIELD_OFFSET(member) offsetof(struct top, member)
+#define FIELD_OFFSET(member) offsetof(struct top_state, member)
 
-static int top_parse_options(int argc, char **argv, struct top *top)
+static int top_parse_options(int argc, char **argv, struct top_state *top)
 {
 	static const struct cli_option table[] = {
 		CLI_FLAG("once", 0, "print what is in the logs and end, as without a terminal",
@@ -141,7 +141,7 @@ static int top_parse_options(int argc, char **argv, struct top *top)
 	return cli_parse_options(argc, argv, &syntax);
 }
 
-static int top_run(struct top *top, const char *const *paths)
+static int top_run(struct top_state *top, const char *const *paths)
 {
 	const struct audit_reading reading = {.paths = paths,
 					      .follows_growing_logs = !top->prints_once,
@@ -163,7 +163,7 @@ static int top_run(struct top *top, const char *const *paths)
 
 int audit_main_top(int argc, char **argv)
 {
-	struct top top = {0};
+	struct top_state top = {0};
 	int status = top_parse_options(argc, argv, &top);
 	const char *const *paths = status == CLI_OPTIONS_PARSED ? audit_get_log_paths(argv, "top") : NULL;
 

@@ -12,7 +12,7 @@ enum { TOP_TOTAL = 0, TOP_RECENT = 1, TOP_DENIED = 2 };
 
 #define TOP_RATE_SECONDS 64u
 
-struct top {
+struct top_state {
 	struct audit_filter filter;
 	bool prints_once;
 	struct tally tables[TOP_MAX];
@@ -22,7 +22,7 @@ struct top {
 	uint64_t records_by_second[TOP_RATE_SECONDS];
 	uint64_t peak_records_per_second;
 	uint64_t last_drawn_ns; /* CLOCK_MONOTONIC: when the screen was drawn */
-	bool is_out_of_memory;  /* no memory */
+	bool is_out_of_memory;
 };
 
 /*
@@ -36,6 +36,6 @@ void top_end_screen(void);
 bool top_check_signals(void);
 
 /* Prints the tables: as a screen of the terminal or, with --once, as text. */
-void top_draw(struct top *top, bool screen);
+void top_draw(struct top_state *top, bool screen);
 
 #endif

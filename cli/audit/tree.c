@@ -16,7 +16,7 @@
 #define TREE_PRINTED_DEPTH_MAX 200u /* deeper processes are not indented further */
 #define TREE_PROGRAMS_SHOWN_MAX 4u
 
-struct process {
+struct tree_process {
 	size_t log;
 	int64_t pid, ppid;
 	size_t parent, first_child, last_child, next; /* indices of processes; TREE_NO_PARENT: none */
@@ -26,18 +26,18 @@ struct process {
 	char *last_program;   /* name of the last program; owned */
 };
 
-struct tree {
+struct process_tree {
 	const struct audit_filter *filter;
-	struct process *processes; /* owned */
+	struct tree_process *processes; /* owned */
 	size_t process_count, room;
 	/* "log pid": counts[0] is the index of the latest process with this pid, plus 1 */
 	struct tally latest_by_log_and_pid;
 	size_t root_first, root_last;
-	bool is_out_of_memory; /* no memory */
+	bool is_out_of_memory;
 	uint64_t left_out_process_count;
 };
 
-static struct tally_item *tree_find_latest(struct tree *tree, size_t log, int64_t pid)
+static struct tally_item *tree_find_latest(struct process_tree *tree, size_t log, int64_t pid)
 {
 	char key[48];
 	int len = snprintf(key, sizeof(key), "%zu %lld", log, (long long)pid);
@@ -47,7 +47,7 @@ static struct tally_item *tree_find_latest(struct tree *tree, size_t log, int64_
 		       : tally_find_item(&tree->latest_by_log_and_pid, key, (size_t)len);
 }
 
-static bool process_runs_program(const struct process *process, const struct scan_text *exe)
+static bool process_runs_program(const struct tree_process *process, const struct scan_text *exe)
 {
 	return process->last_program && exe->at && strlen(process->last_program) == exe->len &&
 	       memcmp(process->last_program, exe->at, exe->len) == 0;
@@ -57,15 +57,15 @@ static bool process_runs_program(const struct process *process, const struct sca
  * Whether a record belongs to the process that is known by its pid. If parent and program differ, the pid was given to
  * a new process. If only the parent differs, the old parent has ended.
  */
-static bool process_made_record(const struct process *process, const struct scan_record *record)
+static bool process_made_record(const struct tree_process *process, const struct scan_record *record)
 {
 	return process->ppid == record->ppid || record->ppid == 0 || process->ppid == 0 ||
 	       process_runs_program(process, &record->exe);
 }
 
-static void tree_link_to_parent(struct tree *tree, size_t index)
+static void tree_link_to_parent(struct process_tree *tree, size_t index)
 {
-	struct process *process = &tree->processes[index];
+	struct tree_process *process = &tree->processes[index];
 	size_t *first =
 		process->parent == TREE_NO_PARENT ? &tree->root_first : &tree->processes[process->parent].first_child;
 	size_t *last =
@@ -79,11 +79,12 @@ static void tree_link_to_parent(struct tree *tree, size_t index)
 	*last = index;
 }
 
-static struct process *tree_add_process(struct tree *tree, const struct audit_entry *entry, struct tally_item *latest)
+static struct tree_process *tree_add_process(struct process_tree *tree, const struct audit_entry *entry,
+					     struct tally_item *latest)
 {
 	const struct scan_record *record = &entry->record;
 	const struct tally_item *parent = tree_find_latest(tree, entry->log->index, record->ppid);
-	struct process *process;
+	struct tree_process *process;
 
 	if (tree->process_count >= TREE_PROCESSES_MAX || !parent ||
 	    !array_reserve(&tree->processes, tree->process_count, &tree->room)) {
@@ -91,20 +92,20 @@ static struct process *tree_add_process(struct tree *tree, const struct audit_en
 		return NULL;
 	}
 	process = &tree->processes[tree->process_count];
-	*process =
-		(struct process){.log = entry->log->index,
-				 .pid = record->pid,
-				 .ppid = record->ppid,
-				 .parent = parent->counts[0] && record->ppid ? parent->counts[0] - 1 : TREE_NO_PARENT,
-				 .first_child = TREE_NO_PARENT,
-				 .last_child = TREE_NO_PARENT};
+	*process = (struct tree_process){.log = entry->log->index,
+					 .pid = record->pid,
+					 .ppid = record->ppid,
+					 .parent = parent->counts[0] && record->ppid ? parent->counts[0] - 1
+										     : TREE_NO_PARENT,
+					 .first_child = TREE_NO_PARENT,
+					 .last_child = TREE_NO_PARENT};
 	latest->counts[0] = ++tree->process_count;
 	tree_link_to_parent(tree, tree->process_count - 1);
 	return process;
 }
 
 /* Finds or adds the process of a record; NULL: the record has none, or no memory. */
-static struct process *tree_find_process(struct tree *tree, const struct audit_entry *entry)
+static struct tree_process *tree_find_process(struct process_tree *tree, const struct audit_entry *entry)
 {
 	const struct scan_record *record = &entry->record;
 	struct tally_item *latest;
@@ -122,7 +123,7 @@ static struct process *tree_find_process(struct tree *tree, const struct audit_e
 	return tree_add_process(tree, entry, latest);
 }
 
-static void process_note_program(struct process *process, const struct scan_text *exe)
+static void process_note_program(struct tree_process *process, const struct scan_text *exe)
 {
 	_cleanup_buf_ struct buf name = {0};
 
@@ -141,8 +142,8 @@ static void process_note_program(struct process *process, const struct scan_text
 
 static bool tree_on_entry(void *ctx, const struct audit_entry *entry)
 {
-	struct tree *tree = ctx;
-	struct process *process = entry->json ? NULL : tree_find_process(tree, entry);
+	struct process_tree *tree = ctx;
+	struct tree_process *process = entry->json ? NULL : tree_find_process(tree, entry);
 
 	if (!process) {
 		tree->left_out_process_count += !entry->json && tree->process_count >= TREE_PROCESSES_MAX;
@@ -156,7 +157,7 @@ static bool tree_on_entry(void *ctx, const struct audit_entry *entry)
 	return true;
 }
 
-static void process_print(const struct process *process, size_t depth)
+static void process_print(const struct tree_process *process, size_t depth)
 {
 	(void)text_printf(stdout, "%*s%lld  %s",
 			  (int)(2 * (depth < TREE_PRINTED_DEPTH_MAX ? depth : TREE_PRINTED_DEPTH_MAX)), "",
@@ -170,12 +171,12 @@ static void process_print(const struct process *process, size_t depth)
 }
 
 /* Prints the processes, each before its children, in the order of their first records. */
-static void tree_print(const struct tree *tree, const char *const *paths)
+static void tree_print(const struct process_tree *tree, const char *const *paths)
 {
 	size_t at = tree->root_first, depth = 0, log = SIZE_MAX;
 
 	while (at != TREE_NO_PARENT) {
-		const struct process *process = &tree->processes[at];
+		const struct tree_process *process = &tree->processes[at];
 
 		if (depth == 0 && process->log != log && paths[1])
 			(void)text_printf(stdout, "%s:\n", paths[process->log]);
@@ -197,7 +198,7 @@ static void tree_print(const struct tree *tree, const char *const *paths)
 
 int audit_print_tree(const char *const *paths, const struct audit_filter *filter)
 {
-	struct tree tree = {.filter = filter, .root_first = TREE_NO_PARENT, .root_last = TREE_NO_PARENT};
+	struct process_tree tree = {.filter = filter, .root_first = TREE_NO_PARENT, .root_last = TREE_NO_PARENT};
 	const struct audit_reading reading = {.paths = paths, .each = tree_on_entry, .ctx = &tree};
 	int status = audit_read_logs(&reading);
 

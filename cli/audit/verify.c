@@ -33,7 +33,7 @@ struct verify_run {
 	uint8_t key[SIGNING_KEY_BYTES];
 	bool has_key;
 	struct verify verify;
-	struct anchor anchor;
+	struct anchor_check anchor;
 	bool log_is_begun;
 	char **paths; /* paths of the files of this log; owned array of owned texts */
 	size_t path_count;

@@ -8,10 +8,10 @@
 #define ALIGN_NO_PARTNER SIZE_MAX
 
 /*
- * Calls `pair` for every pair of equal keys that were aligned, and for every item without a partner (its other index is
- * ALIGN_NO_PARTNER), in order. Where the sequences part, they are joined again at the nearest place where
- * ALIGN_EQUAL_KEYS_MIN keys in a row agree, at most ALIGN_WINDOW_KEYS items further. The time is linear, except for
- * this search.
+ * Calls `pair` in order for every pair of aligned equal keys, with their indices, and for every key without a partner,
+ * with ALIGN_NO_PARTNER as the partner's index. Where the sequences differ, the search goes on to the nearest place
+ * where ALIGN_EQUAL_KEYS_MIN keys in a row are equal, at most ALIGN_WINDOW_KEYS further. Without differences the time
+ * is linear.
  */
 #define ALIGN_WINDOW_KEYS 512u
 #define ALIGN_EQUAL_KEYS_MIN 2u

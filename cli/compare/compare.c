@@ -21,7 +21,7 @@
 /* Exit statuses of callgate compare. */
 enum { COMPARE_EQUAL = 0, COMPARE_DIFFERENT = 1 };
 
-struct compare {
+struct compare_command {
 	struct cli_list run_options; /* pairs, one for each run: -p and a file, or --profile and a name */
 	struct cli_list options_of_all_runs; /* options that are passed to every run */
 	const char *workdir, *input, *keep;
@@ -48,9 +48,9 @@ static int compare_add_option(const struct cli_given *given, void *list)
 	return cli_list_add_owned(list, strdup(given->value));
 }
 
-#define FIELD_OFFSET(member) offsetof(struct compare, member)
+#define FIELD_OFFSET(member) offsetof(struct compare_command, member)
 
-static int compare_parse_options(int argc, char **argv, struct compare *compare)
+static int compare_parse_options(int argc, char **argv, struct compare_command *compare)
 {
 	static const struct cli_option table[] = {
 		{"policy", 'p', "FILE", "a policy; give two or more of -p and --profile", compare_add_policy,
@@ -108,7 +108,7 @@ static bool compare_check_policy(const char *option, const char *value, const ch
 	return valid;
 }
 
-static bool compare_check_policies(const struct compare *compare, const char *program)
+static bool compare_check_policies(const struct compare_command *compare, const char *program)
 {
 	bool valid = true;
 
@@ -119,7 +119,7 @@ static bool compare_check_policies(const struct compare *compare, const char *pr
 }
 
 /* Creates the directory of all runs. False with a message. */
-static bool compare_make_dir(struct compare *compare)
+static bool compare_make_dir(struct compare_command *compare)
 {
 	if (!compare->keep)
 		return (compare->runs_dir = batch_make_temporary_dir("compare"));
@@ -133,7 +133,7 @@ static bool compare_make_dir(struct compare *compare)
 }
 
 /* Makes the options of one run: its policy, then those of every run. Owned by the caller; the texts are borrowed. */
-static const char **compare_make_run_options(const struct compare *compare, size_t which)
+static const char **compare_make_run_options(const struct compare_command *compare, size_t which)
 {
 	const char **options = calloc(compare->options_of_all_runs.count + 3, sizeof(*options));
 
@@ -147,7 +147,8 @@ static const char **compare_make_run_options(const struct compare *compare, size
 }
 
 /* Starts callgate run for one policy and waits for its end. 0 or -errno. */
-static int compare_perform_run(const struct compare *compare, size_t which, const char *dir, char *const *program)
+static int compare_perform_run(const struct compare_command *compare, size_t which, const char *dir,
+			       char *const *program)
 {
 	_cleanup_free_ const char **options = compare_make_run_options(compare, which);
 	const struct batch_run batch = {.dir = dir, .workdir = compare->workdir, .options = options,
@@ -191,7 +192,7 @@ static bool compare_read_run(struct compared_run *run)
  * Runs the program under one policy. All runs have the same name for their working directory, so that file names in
  * their output agree. The run's directory gets its own name afterwards.
  */
-static bool compare_run_once(struct compare *compare, size_t which, char *const *program)
+static bool compare_run_once(struct compare_command *compare, size_t which, char *const *program)
 {
 	struct compared_run *run = &compare->run[which];
 	_cleanup_free_ char *dir = cli_format("%s/run", compare->runs_dir);
@@ -209,7 +210,7 @@ static bool compare_run_once(struct compare *compare, size_t which, char *const 
 	return false;
 }
 
-static int compare_print_text(const struct compare *compare, json_t *const *differences)
+static int compare_print_text(const struct compare_command *compare, json_t *const *differences)
 {
 	int r = 0;
 
@@ -223,7 +224,7 @@ static int compare_print_text(const struct compare *compare, json_t *const *diff
 	return CLI_ERROR;
 }
 
-static int compare_print(const struct compare *compare, json_t *const *differences)
+static int compare_print(const struct compare_command *compare, json_t *const *differences)
 {
 	json_t *all;
 
@@ -235,7 +236,7 @@ static int compare_print(const struct compare *compare, json_t *const *differenc
 	return cli_print_json("compare", all);
 }
 
-static int compare_report(const struct compare *compare)
+static int compare_report(const struct compare_command *compare)
 {
 	json_t *differences[COMPARED_POLICIES_MAX] = {NULL};
 	bool equal = true, failed = false;
@@ -252,7 +253,7 @@ static int compare_report(const struct compare *compare)
 	return status != CLI_OK ? status : equal ? COMPARE_EQUAL : COMPARE_DIFFERENT;
 }
 
-static void compare_release(struct compare *compare)
+static void compare_release(struct compare_command *compare)
 {
 	for (size_t i = 0; i < compare->run_count; i++) {
 		trail_release(&compare->run[i].trail);
@@ -268,7 +269,7 @@ static void compare_release(struct compare *compare)
 
 int cli_main_compare(int argc, char **argv)
 {
-	struct compare compare = {0};
+	struct compare_command compare = {0};
 	int status = compare_parse_options(argc, argv, &compare);
 	bool done = status == CLI_OPTIONS_PARSED && compare_check_policies(&compare, argv[optind]) &&
 		    compare_make_dir(&compare);

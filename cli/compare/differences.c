@@ -22,7 +22,7 @@ struct comparison {
 	size_t *partner_in_other_run;
 	struct difference verdict, outcome;
 	size_t calls, calls_only, calls_other, processes, processes_only, processes_other;
-	bool is_out_of_memory; /* memory ran out */
+	bool is_out_of_memory;
 };
 
 static bool texts_are_equal(const char *text, const char *other)

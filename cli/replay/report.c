@@ -33,7 +33,7 @@ struct replay_report {
 	struct replay_group *search_group; /* a group that is used as search key, with room for every key; owned */
 	/* the group of the last record, because most records belong to the same group as the one before */
 	struct replay_group *last_group;
-	bool prints_each_record; /* print each record */
+	bool prints_each_record;
 };
 
 static const struct {

@@ -19,7 +19,7 @@ const char *why_kind_get_name(enum why_kind kind)
 static int why_ask_path(const struct policy *policy, const char *text, bool exec, struct why_answer *ret_answer,
 			struct policy_question *ret_question, const char **ret_wrong)
 {
-	struct why_path question;
+	struct why_path_question question;
 	int ret = *text ? why_decide_path(policy, text, exec, &question) : -EINVAL;
 
 	*ret_wrong = *text ? "cannot be resolved: it is too long, or its links lead in a circle"

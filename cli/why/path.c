@@ -23,7 +23,7 @@ static unsigned why_split_path(const char *text, bool exec, size_t *ret_len)
 }
 
 /* Follows the host's symbolic links, and maps the resulting host path back into the view by the innermost mount. */
-static void why_follow_host_links(const struct policy *policy, struct why_path *question)
+static void why_follow_host_links(const struct policy *policy, struct why_path_question *question)
 {
 	_cleanup_free_ char *real = NULL;
 	const struct policy_mount *mounts;
@@ -54,7 +54,7 @@ static void why_follow_host_links(const struct policy *policy, struct why_path *
  * Denies an object that only a "public" rule grants, if not everybody on the host may read it, as open_public() in
  * view/open.c does in a run.
  */
-static void why_deny_unless_public(const struct policy *policy, struct why_path *question)
+static void why_deny_unless_public(const struct policy *policy, struct why_path_question *question)
 {
 	char path[PATH_MAX];
 	size_t granted =
@@ -86,15 +86,15 @@ static mode_t why_get_host_file_type(void *ctx, const char *path)
 	return stat(path, &st) < 0 ? 0 : st.st_mode & S_IFMT;
 }
 
-int why_decide_path(const struct policy *policy, const char *text, bool exec, struct why_path *ret_question)
+int why_decide_path(const struct policy *policy, const char *text, bool exec, struct why_path_question *ret_question)
 {
-	struct why_path *question = ret_question;
+	struct why_path_question *question = ret_question;
 	char path[PATH_MAX];
 	bool lexical;
 	size_t named;
 	int len;
 
-	*question = (struct why_path){.wanted_rights = why_split_path(text, exec, &named)};
+	*question = (struct why_path_question){.wanted_rights = why_split_path(text, exec, &named)};
 	if (named >= sizeof(path))
 		return -ENAMETOOLONG;
 	memcpy(path, text, named);
@@ -114,7 +114,7 @@ int why_decide_path(const struct policy *policy, const char *text, bool exec, st
 	return 0;
 }
 
-char *why_suggest_grant(const struct policy *policy, const struct why_path *question, char **ret_why)
+char *why_suggest_grant(const struct policy *policy, const struct why_path_question *question, char **ret_why)
 {
 	const struct suggest_host host = {.home = policy_get_settings(policy)->home, .type = why_get_host_file_type};
 

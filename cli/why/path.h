@@ -7,7 +7,7 @@
 #include "policy/policy.h"
 
 /* A question about a path, and the answer. */
-struct why_path {
+struct why_path_question {
 	char asked_path[PATH_MAX];    /* the question's path, made absolute */
 	char resolved_path[PATH_MAX]; /* canonical path in the view */
 	char host_path[PATH_MAX];     /* host path; "": the path leads to no file of the host */
@@ -21,9 +21,9 @@ struct why_path {
  * Looks at the host as a run would: symbolic links, and the permissions of what only a public rule grants. 0, or
  * -errno of a path that cannot be resolved.
  */
-int why_decide_path(const struct policy *policy, const char *text, bool exec, struct why_path *ret_question);
+int why_decide_path(const struct policy *policy, const char *text, bool exec, struct why_path_question *ret_question);
 
 /* The option or rule that would allow a denied access, owned; NULL: see policy_suggest_grant. */
-char *why_suggest_grant(const struct policy *policy, const struct why_path *question, char **ret_why);
+char *why_suggest_grant(const struct policy *policy, const struct why_path_question *question, char **ret_why);
 
 #endif

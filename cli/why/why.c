@@ -76,7 +76,7 @@ static const char *why_get_right_name(unsigned want)
  * Returns what a denial, or the reading of a decoy, does to the process, such as "kill" or "stop". NULL: the call only
  * fails. A denied exec never leads to a question.
  */
-static const char *why_get_effect_on_process(const struct policy *policy, const struct why_path *question)
+static const char *why_get_effect_on_process(const struct policy *policy, const struct why_path_question *question)
 {
 	const struct policy_decision *decision = &question->decision;
 	enum policy_on_deny mode = policy_find_on_deny(policy, decision->rule);
@@ -91,7 +91,7 @@ static const char *why_get_effect_on_process(const struct policy *policy, const 
 }
 
 /* Who judges the access in a run, if all layers are active: the kernel judges only reading, and records nothing. */
-static enum policy_judge why_get_judge(const struct policy *policy, const struct why_path *question)
+static enum policy_judge why_get_judge(const struct policy *policy, const struct why_path_question *question)
 {
 	struct policy_kernel_reads_obstacle obstacle;
 
@@ -101,7 +101,7 @@ static enum policy_judge why_get_judge(const struct policy *policy, const struct
 }
 
 /* Returns the entries of after_read that an allowed access fires, without those that have fired already. */
-static uint32_t why_find_fired_entries(const struct policy *policy, const struct why_path *question)
+static uint32_t why_find_fired_entries(const struct policy *policy, const struct why_path_question *question)
 {
 	if (question->decision.verdict == VERDICT_DENY || question->wanted_rights == POLICY_WRITE)
 		return 0;
@@ -126,7 +126,7 @@ static json_t *why_make_fired_entries_json(const struct policy *policy, uint32_t
 	return list;
 }
 
-static int why_print_text(const struct policy *policy, const struct why_path *question, const char *suggest,
+static int why_print_text(const struct policy *policy, const struct why_path_question *question, const char *suggest,
 			  const char *suggest_why)
 {
 	const struct policy_decision *decision = &question->decision;
@@ -164,7 +164,7 @@ static json_t *why_make_json_string(const char *text)
 	return value ? value : json_null();
 }
 
-static int why_print_json(const struct policy *policy, const struct why_path *question, const char *suggest,
+static int why_print_json(const struct policy *policy, const struct why_path_question *question, const char *suggest,
 			  const char *suggest_why)
 {
 	const struct policy_decision *decision = &question->decision;
@@ -186,7 +186,7 @@ static int why_print_json(const struct policy *policy, const struct why_path *qu
 static int why_answer_path(const struct policy *policy, const struct why_options *asked)
 {
 	_cleanup_free_ char *suggest = NULL, *suggest_why = NULL;
-	struct why_path question;
+	struct why_path_question question;
 	int ret = why_decide_path(policy, asked->question, asked->kind == WHY_EXEC, &question), exit_code;
 
 	if (ret < 0) {

@@ -8,7 +8,7 @@
 #include "cli/audit/export/export.h"
 
 /* State of the format CSV: room for the texts of a record. */
-struct csv {
+struct csv_state {
 	char text[AUDIT_LINE_MAX_BYTES * 2];
 };
 
@@ -40,19 +40,19 @@ static void csv_put_text(struct buf *line, const char *text, size_t len)
 		csv_put_quoted(line, text, len);
 }
 
-static int csv_put_value(struct export *export, size_t column, const struct column_value *value)
+static int csv_put_value(struct export_state *export, size_t column, const struct column_value *value)
 {
-	struct csv *csv = export->state;
+	struct csv_state *csv = export->state;
 	ssize_t len;
 
 	if (!value->is_present)
 		return 0;
 	if (column_get_type(column) == COLUMN_INTEGER) {
-		buf_printf(&export->line, "%lld", (long long)value->integer_value);
+		buf_printf(&export->line_buffer, "%lld", (long long)value->integer_value);
 		return 0;
 	}
 	if (strcmp(column_get_name(column), "args") == 0) { /* JSON, whose escapes are part of the text */
-		csv_put_text(&export->line, value->text_value.at, value->text_value.len);
+		csv_put_text(&export->line_buffer, value->text_value.at, value->text_value.len);
 		return 0;
 	}
 	if (value->text_value.len > sizeof(csv->text))
@@ -60,32 +60,32 @@ static int csv_put_value(struct export *export, size_t column, const struct colu
 	len = scan_get_json_text(&value->text_value, csv->text);
 	if (len < 0)
 		return (int)len;
-	csv_put_text(&export->line, csv->text, (size_t)len);
+	csv_put_text(&export->line_buffer, csv->text, (size_t)len);
 	return 0;
 }
 
 /* Writes the row. If the output is a terminal, control characters and other invisible characters are escaped. */
-static int csv_write_row(struct export *export)
+static int csv_write_row(struct export_state *export)
 {
-	buf_puts(&export->line, "\r\n");
-	if (!export->out_is_terminal || export->line.failed)
+	buf_puts(&export->line_buffer, "\r\n");
+	if (!export->out_is_terminal || export->line_buffer.failed)
 		return export_flush_line(export);
-	(void)text_print(export->out, export->line.data, true);
-	export->line.len = 0;
+	(void)text_print(export->out, export->line_buffer.data, true);
+	export->line_buffer.len = 0;
 	return 0;
 }
 
-static int csv_begin(struct export *export)
+static int csv_begin(struct export_state *export)
 {
-	export->state = malloc(sizeof(struct csv));
+	export->state = malloc(sizeof(struct csv_state));
 	if (!export->state)
 		return -ENOMEM;
 	for (size_t i = 0; i < columns_count(); i++)
-		buf_printf(&export->line, "%s%s", i > 0 ? "," : "", column_get_name(i));
+		buf_printf(&export->line_buffer, "%s%s", i > 0 ? "," : "", column_get_name(i));
 	return csv_write_row(export);
 }
 
-static int csv_add_entry(struct export *export, const struct audit_entry *entry)
+static int csv_add_entry(struct export_state *export, const struct audit_entry *entry)
 {
 	int r = 0;
 
@@ -94,7 +94,7 @@ static int csv_add_entry(struct export *export, const struct audit_entry *entry)
 	for (size_t i = 0; i < columns_count() && r == 0; i++) {
 		struct column_value value = column_get_value(i, entry);
 
-		buf_puts(&export->line, i > 0 ? "," : "");
+		buf_puts(&export->line_buffer, i > 0 ? "," : "");
 		r = csv_put_value(export, i, &value);
 	}
 	return r < 0 ? r : csv_write_row(export);

@@ -20,7 +20,7 @@ struct export_options {
 
 struct export_run {
 	const struct export_options *options;
-	struct export export;
+	struct export_state export;
 	int error; /* of the format */
 };
 
@@ -86,7 +86,7 @@ static int export_write_records(struct export_run *run, const char *const *paths
 	if (format->release)
 		format->release(&run->export);
 	free(run->export.state);
-	buf_release(&run->export.line);
+	buf_release(&run->export.line_buffer);
 	return status;
 }
 
@@ -94,7 +94,7 @@ static int export_run(const struct export_options *options, const char *const *p
 {
 	struct export_run run = {.options = options, .export = {.has_several_logs = paths[1] != NULL}};
 	const char *path = options->output_path && strcmp(options->output_path, "-") != 0 ? options->output_path : NULL;
-	struct output output = {0};
+	struct export_output output = {0};
 	int status, r = output_open(&output, path, options->format->needs_file);
 
 	if (r < 0) {

@@ -7,11 +7,11 @@
 #include "base/buf.h"
 #include "cli/audit/audit.h"
 
-struct export {
+struct export_state {
 	FILE *out;     /* where the records are written; write errors are looked for once, at the end */
 	bool out_is_terminal;   /* out is a terminal */
 	bool has_several_logs;  /* several logs */
-	struct buf line;        /* buffer for the text that is written next */
+	struct buf line_buffer; /* buffer for the text that is written next */
 	uint64_t record_count;
 	void *state; /* the state of the format; freed with free(3) */
 };
@@ -20,17 +20,18 @@ struct export {
 struct export_format {
 	const char *name;
 	bool needs_file; /* the output must be a regular file */
-	int (*begin)(struct export *export);
-	int (*entry)(struct export *export, const struct audit_entry *entry); /* called for headers and trailers, too */
-	int (*end)(struct export *export);
-	void (*release)(struct export *export); /* called after `begin`, whether that succeeded or not */
+	int (*begin)(struct export_state *export);
+	/* called for each record, header and trailer */
+	int (*entry)(struct export_state *export, const struct audit_entry *entry);
+	int (*end)(struct export_state *export);
+	void (*release)(struct export_state *export); /* called after `begin`, whether that succeeded or not */
 };
 
 extern const struct export_format export_jsonl, export_csv, export_sqlite, export_ocsf, export_otlp, export_perfetto;
 
 /* ---- output.c ---- */
 
-struct output {
+struct export_output {
 	const char *shown_path; /* for messages */
 	char *path;        /* canonical path of the file to be written; owned; NULL: the output is no regular file */
 	char *temporary_path; /* owned */
@@ -42,12 +43,12 @@ struct output {
  * when it is complete. 0, or -errno: -ESPIPE if needs_file is set and the output is no regular file. Call output_close
  * also after an error.
  */
-int output_open(struct output *output, const char *path, bool needs_file);
+int output_open(struct export_output *output, const char *path, bool needs_file);
 
 /* Closes the output. keep: gives a new file its name; otherwise removes the new file. 0 or -errno. */
-int output_close(struct output *output, bool keep);
+int output_close(struct export_output *output, bool keep);
 
-/* Writes export->line, and empties it. 0 or -ENOMEM. */
-int export_flush_line(struct export *export);
+/* Writes export->line_buffer, and empties it. 0 or -ENOMEM. */
+int export_flush_line(struct export_state *export);
 
 #endif

@@ -4,10 +4,10 @@
  */
 #include "cli/audit/export/export.h"
 
-static int jsonl_copy_line(struct export *export, const struct audit_entry *entry)
+static int jsonl_copy_line(struct export_state *export, const struct audit_entry *entry)
 {
-	audit_put_text(&export->line, &(struct scan_text){entry->json_text, entry->len});
-	buf_puts(&export->line, "\n");
+	audit_put_text(&export->line_buffer, &(struct scan_text){entry->json_text, entry->len});
+	buf_puts(&export->line_buffer, "\n");
 	return export_flush_line(export);
 }
 

@@ -293,10 +293,10 @@ static void ocsf_put_outcome(struct buf *out, const struct scan_record *record)
 		json_put_int(out, ",\"count\":", (int64_t)record->refusal_count);
 }
 
-static int ocsf_write_event(struct export *export, const struct audit_entry *entry)
+static int ocsf_write_event(struct export_state *export, const struct audit_entry *entry)
 {
 	const struct scan_record *record = &entry->record;
-	struct buf *out = &export->line;
+	struct buf *out = &export->line_buffer;
 	int class, activity;
 
 	if (entry->json)

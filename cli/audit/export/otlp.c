@@ -14,18 +14,18 @@
 #define OTLP_RECORDS_PER_LINE_MAX 256u
 #define OTLP_BYTES_PER_LINE_MAX (1u << 20)
 
-struct otlp {
+struct otlp_state {
 	const struct audit_log *log; /* the log whose run the open line is about */
 	bool line_is_open;           /* a line was begun and is not ended */
 	unsigned records_in_line;    /* number of records in the open line */
 };
 
-static void otlp_close_line(struct export *export)
+static void otlp_close_line(struct export_state *export)
 {
-	struct otlp *state = export->state;
+	struct otlp_state *state = export->state;
 
 	if (state->line_is_open)
-		buf_puts(&export->line, "]}]}]}\n");
+		buf_puts(&export->line_buffer, "]}]}]}\n");
 	state->line_is_open = false;
 }
 
@@ -38,10 +38,10 @@ static void otlp_put_attribute(struct buf *out, const char *key, const char *tex
 	buf_puts(out, "}}");
 }
 
-static void otlp_open_line(struct export *export, const struct audit_log *log)
+static void otlp_open_line(struct export_state *export, const struct audit_log *log)
 {
-	struct otlp *state = export->state;
-	struct buf *out = &export->line;
+	struct otlp_state *state = export->state;
+	struct buf *out = &export->line_buffer;
 	const json_t *policy = json_object_get(log->header, "policy");
 
 	buf_puts(out, "{\"resourceLogs\":[{\"resource\":{\"attributes\":["
@@ -122,19 +122,19 @@ static void otlp_put_record(struct buf *out, const struct audit_entry *entry)
 	buf_puts(out, "]}");
 }
 
-static int otlp_begin(struct export *export)
+static int otlp_begin(struct export_state *export)
 {
-	export->state = calloc(1, sizeof(struct otlp));
+	export->state = calloc(1, sizeof(struct otlp_state));
 	return export->state ? 0 : -ENOMEM;
 }
 
-static int otlp_add_entry(struct export *export, const struct audit_entry *entry)
+static int otlp_add_entry(struct export_state *export, const struct audit_entry *entry)
 {
-	struct otlp *state = export->state;
+	struct otlp_state *state = export->state;
 
 	/* A line ends before a header, because another run's records need another resource. */
 	if (entry->json || state->log != entry->log || state->records_in_line >= OTLP_RECORDS_PER_LINE_MAX ||
-	    export->line.len > OTLP_BYTES_PER_LINE_MAX)
+	    export->line_buffer.len > OTLP_BYTES_PER_LINE_MAX)
 		otlp_close_line(export);
 	if (entry->json)
 		return export_flush_line(export);
@@ -145,12 +145,12 @@ static int otlp_add_entry(struct export *export, const struct audit_entry *entry
 			return r;
 		otlp_open_line(export, entry->log);
 	}
-	buf_puts(&export->line, state->records_in_line++ > 0 ? "," : "");
-	otlp_put_record(&export->line, entry);
-	return export->line.failed ? -ENOMEM : 0;
+	buf_puts(&export->line_buffer, state->records_in_line++ > 0 ? "," : "");
+	otlp_put_record(&export->line_buffer, entry);
+	return export->line_buffer.failed ? -ENOMEM : 0;
 }
 
-static int otlp_end(struct export *export)
+static int otlp_end(struct export_state *export)
 {
 	otlp_close_line(export);
 	return 0;

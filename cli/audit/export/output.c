@@ -9,17 +9,17 @@
 #include "base/cleanup.h"
 #include "cli/audit/export/export.h"
 
-int export_flush_line(struct export *export)
+int export_flush_line(struct export_state *export)
 {
-	if (export->line.failed)
+	if (export->line_buffer.failed)
 		return -ENOMEM;
-	if (export->line.len > 0)
-		(void)fwrite(export->line.data, 1, export->line.len, export->out);
-	export->line.len = 0;
+	if (export->line_buffer.len > 0)
+		(void)fwrite(export->line_buffer.data, 1, export->line_buffer.len, export->out);
+	export->line_buffer.len = 0;
 	return 0;
 }
 
-static int output_open_stream(struct output *output, int fd)
+static int output_open_stream(struct export_output *output, int fd)
 {
 	output->file = fd < 0 ? NULL : fdopen(fd, "w");
 	if (!output->file) {
@@ -29,7 +29,7 @@ static int output_open_stream(struct output *output, int fd)
 	return 0;
 }
 
-int output_open(struct output *output, const char *path, bool needs_file)
+int output_open(struct export_output *output, const char *path, bool needs_file)
 {
 	struct stat status;
 	bool exists = path && stat(path, &status) == 0;
@@ -51,7 +51,7 @@ int output_open(struct output *output, const char *path, bool needs_file)
 	return output_open_stream(output, mkostemp(output->temporary_path, O_CLOEXEC));
 }
 
-int output_close(struct output *output, bool keep)
+int output_close(struct export_output *output, bool keep)
 {
 	int r = 0;
 

@@ -14,7 +14,7 @@
 /* tracks with this number or a higher one are connections, lower ones are threads */
 #define PERFETTO_CONN_TRACK_FIRST (UINT64_C(1) << 30)
 
-struct perfetto {
+struct perfetto_state {
 	/*
 	 * tally of tracks, each named by its pid and thread; counts[0] is 1, counts[1] is the end of the track's last
 	 * slice in ns
@@ -25,24 +25,24 @@ struct perfetto {
 	bool has_written_event; /* an event was written, so the next one needs a comma */
 };
 
-static int perfetto_begin(struct export *export)
+static int perfetto_begin(struct export_state *export)
 {
-	export->state = calloc(1, sizeof(struct perfetto));
-	buf_puts(&export->line, "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n");
+	export->state = calloc(1, sizeof(struct perfetto_state));
+	buf_puts(&export->line_buffer, "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n");
 	return export->state ? export_flush_line(export) : -ENOMEM;
 }
 
-static void perfetto_begin_event(struct export *export, const char *phase, uint64_t pid, uint64_t track)
+static void perfetto_begin_event(struct export_state *export, const char *phase, uint64_t pid, uint64_t track)
 {
-	struct perfetto *state = export->state;
+	struct perfetto_state *state = export->state;
 
-	buf_printf(&export->line, "%s{\"ph\":\"%s\",\"pid\":%llu,\"tid\":%llu", state->has_written_event ? ",\n" : "",
-		   phase, (unsigned long long)pid, (unsigned long long)track);
+	buf_printf(&export->line_buffer, "%s{\"ph\":\"%s\",\"pid\":%llu,\"tid\":%llu",
+		   state->has_written_event ? ",\n" : "", phase, (unsigned long long)pid, (unsigned long long)track);
 	state->has_written_event = true;
 }
 
 /* Returns the pid in the trace. With several logs, each log has its own range of pids. */
-static uint64_t perfetto_get_pid(const struct export *export, const struct audit_entry *entry)
+static uint64_t perfetto_get_pid(const struct export_state *export, const struct audit_entry *entry)
 {
 	uint64_t pid = (uint64_t)entry->record.pid & ((UINT64_C(1) << PERFETTO_PID_BITS) - 1);
 
@@ -50,9 +50,9 @@ static uint64_t perfetto_get_pid(const struct export *export, const struct audit
 }
 
 /* Names a process's track after its program, at the process's first record and after each exec. */
-static int perfetto_name_process(struct export *export, const struct audit_entry *entry, uint64_t pid)
+static int perfetto_name_process(struct export_state *export, const struct audit_entry *entry, uint64_t pid)
 {
-	struct perfetto *state = export->state;
+	struct perfetto_state *state = export->state;
 	const struct scan_text *exe = &entry->record.exe;
 	struct scan_text name = json_get_basename(exe);
 	struct tally_item *item = tally_find_or_add_item(&state->programs, (const char *)&pid, sizeof(pid));
@@ -64,21 +64,21 @@ static int perfetto_name_process(struct export *export, const struct audit_entry
 	free(item->data);
 	item->data = strndup(exe->at, exe->len);
 	perfetto_begin_event(export, "M", pid, pid);
-	json_put_text(&export->line, ",\"name\":\"process_name\",\"args\":{\"name\":", &name);
-	buf_puts(&export->line, "}}");
+	json_put_text(&export->line_buffer, ",\"name\":\"process_name\",\"args\":{\"name\":", &name);
+	buf_puts(&export->line_buffer, "}}");
 	if (export->has_several_logs) {
 		perfetto_begin_event(export, "M", pid, pid);
-		buf_printf(&export->line, ",\"name\":\"process_labels\",\"args\":{\"labels\":\"run %s\"}}",
+		buf_printf(&export->line_buffer, ",\"name\":\"process_labels\",\"args\":{\"labels\":\"run %s\"}}",
 			   entry->log->run);
 	}
 	return item->data ? 0 : -ENOMEM;
 }
 
 /* Finds the track of a record: the track of its thread or of its connection. NULL: no memory. */
-static struct tally_item *perfetto_find_track(struct export *export, const struct scan_record *record, uint64_t pid,
-					      uint64_t *ret_track)
+static struct tally_item *perfetto_find_track(struct export_state *export, const struct scan_record *record,
+					      uint64_t pid, uint64_t *ret_track)
 {
-	struct perfetto *state = export->state;
+	struct perfetto_state *state = export->state;
 	uint64_t key[2] = {pid, record->event.at ? PERFETTO_CONN_TRACK_FIRST + record->conn
 						 : (uint64_t)record_get_tid(record)};
 	struct tally_item *item;
@@ -91,10 +91,10 @@ static struct tally_item *perfetto_find_track(struct export *export, const struc
 		return item;
 	item->counts[0] = 1;
 	perfetto_begin_event(export, "M", pid, key[1]);
-	buf_printf(&export->line, ",\"name\":\"thread_name\",\"args\":{\"name\":\"connection %llu ",
+	buf_printf(&export->line_buffer, ",\"name\":\"thread_name\",\"args\":{\"name\":\"connection %llu ",
 		   (unsigned long long)record->conn);
-	audit_put_endpoint(&export->line, record);
-	buf_puts(&export->line, "\"}}");
+	audit_put_endpoint(&export->line_buffer, record);
+	buf_puts(&export->line_buffer, "\"}}");
 	return item;
 }
 
@@ -126,12 +126,12 @@ static void perfetto_put_args(struct buf *out, const struct audit_entry *entry)
  * Writes a call as a slice. A record's time is a little later than the receipt of the call, at which the call's
  * duration begins. So a slice that would overlap the one before it on its track begins at that one's end.
  */
-static void perfetto_put_call(struct export *export, const struct audit_entry *entry, struct tally_item *item,
+static void perfetto_put_call(struct export_state *export, const struct audit_entry *entry, struct tally_item *item,
 			      uint64_t pid, uint64_t track)
 {
-	const struct perfetto *state = export->state;
+	const struct perfetto_state *state = export->state;
 	const struct scan_record *record = &entry->record;
-	struct buf *out = &export->line;
+	struct buf *out = &export->line_buffer;
 	uint64_t ns = record->has_ns ? record->ns : 0;
 	uint64_t at = entry->time_ns > state->start_ns ? entry->time_ns - state->start_ns : 0;
 
@@ -158,9 +158,9 @@ static void perfetto_put_call(struct export *export, const struct audit_entry *e
 	perfetto_put_args(out, entry);
 }
 
-static int perfetto_add_entry(struct export *export, const struct audit_entry *entry)
+static int perfetto_add_entry(struct export_state *export, const struct audit_entry *entry)
 {
-	struct perfetto *state = export->state;
+	struct perfetto_state *state = export->state;
 	uint64_t pid, track;
 	struct tally_item *item;
 	int r;
@@ -178,18 +178,18 @@ static int perfetto_add_entry(struct export *export, const struct audit_entry *e
 	return export_flush_line(export);
 }
 
-static int perfetto_end(struct export *export)
+static int perfetto_end(struct export_state *export)
 {
-	const struct perfetto *state = export->state;
+	const struct perfetto_state *state = export->state;
 
-	buf_printf(&export->line, "\n],\"otherData\":{\"start_ns\":\"%llu\",\"source\":\"callgate audit\"}}\n",
+	buf_printf(&export->line_buffer, "\n],\"otherData\":{\"start_ns\":\"%llu\",\"source\":\"callgate audit\"}}\n",
 		   (unsigned long long)state->start_ns);
 	return 0;
 }
 
-static void perfetto_release(struct export *export)
+static void perfetto_release(struct export_state *export)
 {
-	struct perfetto *state = export->state;
+	struct perfetto_state *state = export->state;
 
 	if (!state)
 		return;

@@ -24,7 +24,7 @@ size_t sqlite_put_varint(uint8_t *out, uint64_t value)
 	return len;
 }
 
-/* Returns the type code of an integer for a row's header, and the number of its bytes. */
+/* Returns an integer's type code for the header of a row. *ret_bytes: length of the stored integer. */
 static unsigned integer_get_type_code(int64_t value, size_t *ret_bytes)
 {
 	static const struct {
@@ -53,7 +53,7 @@ static void put_big_endian(uint8_t *out, uint64_t value, size_t bytes)
 		out[i] = (uint8_t)value;
 }
 
-/* Returns the type code of a value for a row's header, and the number of its bytes. */
+/* Returns a value's type code for the header of a row. *ret_bytes: length of the stored value. */
 static uint64_t value_get_type_code(const struct sqlite_value *value, size_t *ret_bytes)
 {
 	*ret_bytes = 0;

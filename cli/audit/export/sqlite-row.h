@@ -26,7 +26,7 @@ struct sqlite_row {
 /* Writes a number of 1 to 9 bytes, seven bits in each, and eight in the ninth. Returns the length. */
 size_t sqlite_put_varint(uint8_t *out, uint64_t value);
 
-/* Encodes a row into row->bytes. Returns its length; -ENOMEM; or -EFBIG: a row that SQLite does not take. */
+/* Encodes a row into row->bytes. Returns its length; -ENOMEM; or -EFBIG: the row is too large for SQLite. */
 ssize_t sqlite_encode_row(struct sqlite_row *row, const struct sqlite_value *values, size_t count);
 
 #endif

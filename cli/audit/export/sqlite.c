@@ -16,7 +16,7 @@ struct sqlite_run {
 	json_t *header, *trailer; /* owned, or NULL */
 };
 
-struct sqlite {
+struct sqlite_state {
 	struct sqlite_file file;
 	struct buf sql;          /* owned: creates "records" */
 	struct sqlite_run *run;  /* a row of the table "runs" for each log; owned */
@@ -33,11 +33,11 @@ static const char sqlite_denials_sql[] =
 	"coalesce(resolved, path, host) AS object, port, reason, rule FROM records WHERE verdict IN ('deny', 'kill') "
 	"GROUP BY 2, 3, 4, 5, 6 ORDER BY 1 DESC";
 
-static int sqlite_begin(struct export *export)
+static int sqlite_begin(struct export_state *export)
 {
 	static const char *const types[] = {
 		[COLUMN_TEXT] = "TEXT", [COLUMN_INTEGER] = "INTEGER", [COLUMN_REAL] = "REAL"};
-	struct sqlite *state = calloc(1, sizeof(*state));
+	struct sqlite_state *state = calloc(1, sizeof(*state));
 
 	export->state = state;
 	if (!state)
@@ -52,7 +52,7 @@ static int sqlite_begin(struct export *export)
 	return state->sql.failed ? -ENOMEM : 0;
 }
 
-static struct sqlite_run *sqlite_find_run(struct sqlite *state, const struct audit_log *log)
+static struct sqlite_run *sqlite_find_run(struct sqlite_state *state, const struct audit_log *log)
 {
 	for (size_t i = 0; i < state->runs; i++)
 		if (state->run[i].path == log->path)
@@ -63,7 +63,7 @@ static struct sqlite_run *sqlite_find_run(struct sqlite *state, const struct aud
 	return &state->run[state->runs++];
 }
 
-static int sqlite_note_end_of_run(struct sqlite *state, const struct audit_entry *entry)
+static int sqlite_note_end_of_run(struct sqlite_state *state, const struct audit_entry *entry)
 {
 	struct sqlite_run *run = sqlite_find_run(state, entry->log);
 	json_t **end;
@@ -77,7 +77,7 @@ static int sqlite_note_end_of_run(struct sqlite *state, const struct audit_entry
 }
 
 /* Makes the value of a column. Texts are written to state->text, from *used on. */
-static int sqlite_make_value(struct sqlite *state, size_t column, const struct audit_entry *entry, size_t *used,
+static int sqlite_make_value(struct sqlite_state *state, size_t column, const struct audit_entry *entry, size_t *used,
 			     struct sqlite_value *ret_value)
 {
 	struct column_value value = column_get_value(column, entry);
@@ -109,9 +109,9 @@ static int sqlite_make_value(struct sqlite *state, size_t column, const struct a
 	return 0;
 }
 
-static int sqlite_add_entry(struct export *export, const struct audit_entry *entry)
+static int sqlite_add_entry(struct export_state *export, const struct audit_entry *entry)
 {
-	struct sqlite *state = export->state;
+	struct sqlite_state *state = export->state;
 	struct sqlite_value value[SQLITE_COLUMNS_MAX];
 	size_t used = 0;
 	int r = 0;
@@ -138,7 +138,7 @@ static struct sqlite_value sqlite_make_json_value(const json_t *line, const char
 	return sqlite_make_text_value(json_string_value(field));
 }
 
-static int sqlite_add_run(struct sqlite *state, const struct sqlite_run *run)
+static int sqlite_add_run(struct sqlite_state *state, const struct sqlite_run *run)
 {
 	const json_t *policy = json_object_get(run->header, "policy");
 	_cleanup_free_ char *command = json_dumps(json_object_get(run->header, "command"), JSON_COMPACT);
@@ -166,9 +166,9 @@ static int sqlite_add_run(struct sqlite *state, const struct sqlite_run *run)
 	return sqlite_table_add(&state->file, values, sizeof(values) / sizeof(values[0]));
 }
 
-static int sqlite_end(struct export *export)
+static int sqlite_end(struct export_state *export)
 {
-	struct sqlite *state = export->state;
+	struct sqlite_state *state = export->state;
 	int r = sqlite_table_end(&state->file, "records", state->sql.data);
 
 	sqlite_table_begin(&state->file);
@@ -182,9 +182,9 @@ static int sqlite_end(struct export *export)
 	return sqlite_file_end(&state->file);
 }
 
-static void sqlite_release(struct export *export)
+static void sqlite_release(struct export_state *export)
 {
-	struct sqlite *state = export->state;
+	struct sqlite_state *state = export->state;
 
 	if (!state)
 		return;

@@ -48,7 +48,7 @@ static int logs_count_lines(const char *path, uint64_t *ret_lines)
 }
 
 /* Finds the run with this id, or adds it. NULL: too many runs, or no memory. */
-static struct report_run *logs_find_run(struct report *report, const char *id)
+static struct report_run *logs_find_run(struct audit_report *report, const char *id)
 {
 	struct report_run *run = report->run;
 
@@ -67,7 +67,7 @@ static struct report_run *logs_find_run(struct report *report, const char *id)
 	return run;
 }
 
-static int logs_survey_one_log(struct report *report, struct report_log *log)
+static int logs_survey_one_log(struct audit_report *report, struct report_log *log)
 {
 	struct audit_reader *reader;
 	struct audit_line line;
@@ -105,7 +105,7 @@ static int logs_compare_by_run_and_seq(const void *a, const void *b)
 	return one->first_seq == other->first_seq ? 0 : one->first_seq < other->first_seq ? -1 : 1;
 }
 
-int report_survey_logs(struct report *report, struct report_log *logs, size_t count)
+int report_survey_logs(struct audit_report *report, struct report_log *logs, size_t count)
 {
 	uint64_t lines = 0, half = report->records_max / 2;
 
@@ -142,7 +142,7 @@ static bool logs_line_is_important(const json_t *line)
 	return !call || audit_record_is_denied(line) || strncmp(call, "exec", 4) == 0;
 }
 
-static void logs_add_record(struct report *report, struct report_run *run, const json_t *line, bool important)
+static void logs_add_record(struct audit_report *report, struct report_run *run, const json_t *line, bool important)
 {
 	unsigned index = (unsigned)(run - report->run);
 	bool denied = audit_record_is_denied(line);
@@ -160,7 +160,7 @@ static void logs_add_record(struct report *report, struct report_run *run, const
 		report_rows_add(report->rows, report->texts, index, line, report->out);
 }
 
-static void logs_add_line(struct report *report, struct report_run *run, const struct audit_line *line)
+static void logs_add_line(struct audit_report *report, struct report_run *run, const struct audit_line *line)
 {
 	const char *type = audit_line_get_type(line->json);
 
@@ -176,7 +176,7 @@ static void logs_add_line(struct report *report, struct report_run *run, const s
 }
 
 /* Whether a line is left out of the sample. Such a line is only counted, and not parsed as JSON. */
-static bool logs_skip_line(const struct report *report, struct report_run *run, const struct audit_line *line)
+static bool logs_skip_line(const struct audit_report *report, struct report_run *run, const struct audit_line *line)
 {
 	struct scan_record record;
 
@@ -188,7 +188,7 @@ static bool logs_skip_line(const struct report *report, struct report_run *run, 
 	return true;
 }
 
-int report_read_log(struct report *report, const struct report_log *log)
+int report_read_log(struct audit_report *report, const struct report_log *log)
 {
 	struct report_run *run = &report->run[log->run];
 	struct audit_reader *reader;

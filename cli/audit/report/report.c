@@ -71,7 +71,7 @@ static void report_remove_output_of_result(json_t *result)
 		(void)json_object_del(result, *key);
 }
 
-static int report_add_result(struct report *report, const char *path)
+static int report_add_result(struct audit_report *report, const char *path)
 {
 	_cleanup_free_ char *text = NULL;
 	_cleanup_json_ json_t *result = NULL;
@@ -133,7 +133,7 @@ static json_t *report_describe_run(const struct report_run *run)
 }
 
 /* Describes the runs and the sizes of the report, for the page. Owned; NULL: no memory. */
-static json_t *report_describe(const struct report *report)
+static json_t *report_describe(const struct audit_report *report)
 {
 	uint64_t unlisted = 0;
 	json_t *runs = json_array(), *denials = report_denials_make_json(report->denials, &unlisted);
@@ -147,7 +147,7 @@ static json_t *report_describe(const struct report *report)
 			 "texts_complete", (int)report_texts_are_complete(report->texts));
 }
 
-static int report_write_page(struct report *report, const struct report_log *logs, size_t count)
+static int report_write_page(struct audit_report *report, const struct report_log *logs, size_t count)
 {
 	_cleanup_json_ json_t *about = NULL;
 
@@ -192,7 +192,7 @@ static int report_check_output(const char *path, const struct report_log *logs, 
 /*
  * Writes the page to a temporary file (mode 0600, like the log), which is renamed to `path` when the page is complete.
  */
-static int report_write_file(struct report *report, const char *path, const struct report_log *logs, size_t count)
+static int report_write_file(struct audit_report *report, const char *path, const struct report_log *logs, size_t count)
 {
 	_cleanup_free_ char *aside = cli_format("%s.XXXXXX", path);
 	_cleanup_close_ int fd = -1;
@@ -221,7 +221,7 @@ static int report_write_file(struct report *report, const char *path, const stru
 }
 
 /* Reports what the page leaves out or shows changed. Returns the exit status. */
-static int report_print_what_is_left_out(const struct report *report, const char *path)
+static int report_print_what_is_left_out(const struct audit_report *report, const char *path)
 {
 	uint64_t records = 0, damaged = 0;
 
@@ -242,7 +242,7 @@ static int report_print_what_is_left_out(const struct report *report, const char
 	return CLI_ERROR;
 }
 
-static void report_release(struct report *report)
+static void report_release(struct audit_report *report)
 {
 	for (unsigned i = 0; i < report->run_count; i++) {
 		free(report->run[i].id);
@@ -259,7 +259,7 @@ static void report_release(struct report *report)
 
 static int report_make(const struct report_options *options, struct report_log *logs, size_t count)
 {
-	struct report report = {.records_max = options->records_max};
+	struct audit_report report = {.records_max = options->records_max};
 	int status = CLI_ERROR;
 
 	report.texts = report_texts_create();

@@ -14,7 +14,7 @@
 
 #include "audit/verify.h"
 
-#define REPORT_RECORDS_MAX 500000u         /* most records in a page; from longer logs it has a sample */
+#define REPORT_RECORDS_MAX 500000u         /* most records in a page; of longer logs the page has a sample */
 #define REPORT_TEXT_BYTES_MAX (64u << 20)  /* bytes of distinct texts in a page; later texts are left out */
 #define REPORT_DENIALS_MAX 2000u           /* most distinct denials that are listed; further ones are only counted */
 #define REPORT_RUNS_MAX 100u
@@ -98,7 +98,7 @@ struct report_run {
 	struct verify verify; /* the state of checking the chain of the run's logs */
 };
 
-struct report {
+struct audit_report {
 	FILE *out;
 	struct report_texts *texts;
 	struct report_rows *rows;
@@ -121,9 +121,9 @@ struct report_log {
  * Finds out which run each log belongs to and how many lines it has, and sorts the logs by run and by the numbers of
  * their first lines. CLI_OK, or CLI_ERROR with a message.
  */
-int report_survey_logs(struct report *report, struct report_log *logs, size_t count);
+int report_survey_logs(struct audit_report *report, struct report_log *logs, size_t count);
 /* Adds the records of a log, and counts damaged lines. CLI_OK, or CLI_ERROR with a message: it cannot be read. */
-int report_read_log(struct report *report, const struct report_log *log);
+int report_read_log(struct audit_report *report, const struct report_log *log);
 
 /* ---- page.c: the page around the data ---- */
 
