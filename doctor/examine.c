@@ -101,8 +101,8 @@ static void doctor_fork_trial(struct doctor *doctor, const struct trial *trial)
 		doctor_run_trial_child(doctor, trial, parent);
 	ended = pid < 0 ? -ECHILD : probe_wait_for_child(pid, TRIAL_TIMEOUT_MS, &status);
 	doctor_report_unreported_probes(doctor, trial, ended, status);
-	(void)killtree(TRIAL_KILL_TIMEOUT_MS,
-		       __WALL); /* kills processes that the trial left behind */
+	/* Kills processes that the trial left behind. */
+	(void)killtree(TRIAL_KILL_TIMEOUT_MS, __WALL);
 }
 
 static bool doctor_probe_works(const struct doctor *doctor, enum probe probe)

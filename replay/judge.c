@@ -278,7 +278,7 @@ static enum judged judge_denial(const struct query_judge *judge, const struct qu
 {
 	*ret_why = "absent";
 	/* A file that may be read is found to exist before the call is refused because of a read-only mount. */
-	if (query->failed_because_exists && decision->error == EROFS)
+	if (query->failed_because_file_exists && decision->error == EROFS)
 		return JUDGED_ALLOWED;
 	return query->was_found_absent ? judge_denial_of_missing_path(judge, query, path, decision) : JUDGED_DENIED;
 }
@@ -378,8 +378,8 @@ static void judge_paths(const struct query_judge *judge, const struct query *que
 		if (judged == JUDGED_UNKNOWN)
 			answer->why = why;
 		else if (judged == JUDGED_ALLOWED && decision.verdict == VERDICT_DENY)
-			answer_add_verdict(answer, true, i, query->failed_because_exists ? decision.rule : NULL,
-				   query->failed_because_exists ? "granted" : "absent");
+			answer_add_verdict(answer, true, i, query->failed_because_file_exists ? decision.rule : NULL,
+					   query->failed_because_file_exists ? "granted" : "absent");
 		else
 			answer_add_verdict(answer, judged == JUDGED_ALLOWED, i, decision.rule, decision.reason);
 		if (judged == JUDGED_DENIED && decision.error == EACCES)

@@ -48,8 +48,8 @@ struct query {
 		[QUERY_REASON_SIZE]; /* QUERY_RULES_DO_NOT_DECIDE: the reason on record, or "no_path", "close" */
 	bool was_allowed;           /* verdict on record */
 	bool was_found_absent;   /* the run found that no such file exists */
-	/* the call failed because the file exists: making it (EEXIST), writing to a directory (EISDIR) */
-	bool failed_because_exists;
+	/* the call failed with EEXIST (making a file) or EISDIR (writing to a directory) */
+	bool failed_because_file_exists;
 	bool was_redirected; /* the name led to a file at another host path */
 	bool was_read_as_public;   /* the file was read by a "public" rule: everybody on the host may read it */
 	bool is_no_longer_public; /* a "public" rule matched, but not everybody on the host may read the file */

@@ -345,8 +345,8 @@ int query_read_record(const struct scan_record *record, struct query *ret_query)
 			     !scan_text_equals(&record->verdict, "kill") && !scan_text_equals(&record->verdict, "ask");
 	query->was_found_absent = scan_text_equals(&record->reason, "absent") ||
 				  (query->was_allowed && scan_text_equals(&record->error, "ENOENT"));
-	query->failed_because_exists = query->was_allowed && (scan_text_equals(&record->error, "EEXIST") ||
-							      scan_text_equals(&record->error, "EISDIR"));
+	query->failed_because_file_exists = query->was_allowed && (scan_text_equals(&record->error, "EEXIST") ||
+								   scan_text_equals(&record->error, "EISDIR"));
 	query->was_redirected = record->host.at && record->host.len && record->host.at[0] == '/';
 	query->was_read_as_public = scan_text_equals(&record->reason, "public");
 	query->is_no_longer_public = scan_text_equals(&record->reason, "not_public");

@@ -120,8 +120,8 @@ void doctor_try_run(struct doctor_run *ret_run)
 	ret_run->was_tried = pid > 0;
 	if (pid > 0) {
 		doctor_read_output(read_fd, &output);
-		(void)probe_wait_for_child(pid, DOCTOR_KILL_TIMEOUT_MS,
-					   &status);            /* the run's output says how the run ended */
+		/* `status` is not needed: the run's output says how the run ended */
+		(void)probe_wait_for_child(pid, DOCTOR_KILL_TIMEOUT_MS, &status);
 		(void)killtree(DOCTOR_KILL_TIMEOUT_MS, __WALL); /* a killed run's children are now this subreaper's */
 	}
 	doctor_parse_run_result(ret_run, &output);

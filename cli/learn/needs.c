@@ -94,7 +94,7 @@ static int needs_add_paths(struct needs *needs, const struct query *query, uint6
 	for (size_t i = 0; i < query->path_count; i++) {
 		const struct query_path *path = &query->paths[i];
 		/* a file that existed already was not made, so reading is enough */
-		const unsigned want = query->failed_because_exists ? POLICY_READ : path->wanted_rights;
+		const unsigned want = query->failed_because_file_exists ? POLICY_READ : path->wanted_rights;
 		struct need *need = needs_find_or_add_path(needs, path->canonical_path,
 							   path->path_as_written_len ? path->path_as_written : "");
 

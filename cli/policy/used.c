@@ -43,7 +43,7 @@ static void used_serialize_access(struct buf *buf, const struct query *query, co
 	memset(&head, 0, sizeof(head)); /* clears the padding, too, because the bytes are compared */
 	head.kind = query->kind;
 	head.absent = query->was_found_absent;
-	head.there = query->failed_because_exists;
+	head.there = query->failed_because_file_exists;
 	head.redirected = query->was_redirected;
 	head.public = query->was_read_as_public;
 	head.unpublic = query->is_no_longer_public;
@@ -100,7 +100,7 @@ static struct serialized_access_head used_deserialize_access(const struct serial
 	query->kind = head.kind;
 	query->was_allowed = true;
 	query->was_found_absent = head.absent;
-	query->failed_because_exists = head.there;
+	query->failed_because_file_exists = head.there;
 	query->was_redirected = head.redirected;
 	query->was_read_as_public = head.public;
 	query->is_no_longer_public = head.unpublic;

@@ -20,8 +20,8 @@ enum replay_change {
 struct replay_log {
 	const char *path;
 	char *policy_name; /* name of the policy that the run had; owned */
-	char *program;     /* the run's program, and the workdir for which the policy is compiled; owned; NULL: none */
-	char *workdir;
+	/* the run's program, and the workdir, for both of which the policy is compiled; owned; NULL: none */
+	char *program, *workdir;
 	char policy_sha256[SHA256_HEX_SIZE];
 	bool run_had_same_policy;  /* the run had the policy that judges: their digests are equal */
 	bool lacks_read_records;  /* the run had "judge": "changes" */

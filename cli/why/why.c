@@ -32,7 +32,7 @@ static int why_set_fired_entry(const struct cli_given *given, void *after)
 	return 0;
 }
 
-/* Marks the entries of --after-read as fired. False with a message: the policy lacks one. */
+/* Marks the entries of --after-read as fired. False with a message: the policy lacks an entry. */
 static bool why_mark_fired_entries(const struct policy *policy, uint64_t entries)
 {
 	const size_t count = policy_count_after_entries(policy);

@@ -5,7 +5,8 @@
 #include <string.h>
 
 #define SQLITE_HEADER_BYTES 100u /* length of the header of the file, which is at the beginning of page 1 */
-#define SQLITE_LEAF_PAGE 0x0du /* types of the pages of a table */
+/* Types of the pages of a table. */
+#define SQLITE_LEAF_PAGE 0x0du
 #define SQLITE_INTERIOR_PAGE 0x05u
 #define SQLITE_LEAF_HEAD_BYTES 8u      /* bytes of a page before the pointers to its cells */
 #define SQLITE_INTERIOR_HEAD_BYTES 12u

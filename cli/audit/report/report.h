@@ -52,7 +52,7 @@ enum report_column {
 	REPORT_DENIAL_EFFECT,
 	REPORT_ACCESS_RIGHT,
 	REPORT_PATH,
-	REPORT_RESOLVED_PATH, /* -1: null in the log */
+	REPORT_RESOLVED_PATH, /* -1: the log has null */
 	REPORT_SECOND_PATH,
 	REPORT_SECOND_RESOLVED_PATH,
 	REPORT_HOST,
@@ -61,7 +61,7 @@ enum report_column {
 	REPORT_REASON,
 	REPORT_ERRNO,
 	REPORT_RETURN_VALUE,
-	REPORT_DURATION_NS,  /* -1: null in the log */
+	REPORT_DURATION_NS,  /* -1: the log has null */
 	REPORT_OTHER_FIELDS, /* number of a text in the page's list: a JSON object with all other fields */
 	REPORT_COLUMN_COUNT,
 };

@@ -78,7 +78,7 @@ START_TEST(what_is_absent_is_no_need)
 		ck_assert_int_eq(needs_add_query(&needs, &query, 1, "openat", "/bin/x"), 0);
 	ck_assert_uint_eq(needs.count, 0);
 	/* What is there is not made again. */
-	query = (struct query){.kind = QUERY_PATHS, .path_count = 1, .failed_because_exists = true};
+	query = (struct query){.kind = QUERY_PATHS, .path_count = 1, .failed_because_file_exists = true};
 	query.paths[0].wanted_rights = POLICY_WRITE;
 	(void)snprintf(query.paths[0].canonical_path, PATH_MAX, "/there");
 	ck_assert_int_eq(needs_add_query(&needs, &query, 1, "mkdir", "/bin/x"), 0);
