@@ -260,7 +260,7 @@ static int diff_check_reads(const struct log_diff *diff, const char *const *path
 	return CLI_OK;
 }
 
-static int diff_compare(struct log_diff *diff, const char *const *paths)
+static int diff_compare_logs(struct log_diff *diff, const char *const *paths)
 {
 	const struct audit_reading reading = {.paths = paths, .each = diff_on_entry, .ctx = diff};
 	int status;
@@ -292,7 +292,7 @@ int audit_main_diff(int argc, char **argv)
 	const char *const *paths = status == CLI_OPTIONS_PARSED ? audit_get_log_paths(argv, "diff") : NULL;
 
 	if (status == CLI_OPTIONS_PARSED)
-		status = paths ? diff_compare(&diff, paths) : CLI_ERROR;
+		status = paths ? diff_compare_logs(&diff, paths) : CLI_ERROR;
 	for (enum diff_kind kind = 0; kind < DIFF_MAX; kind++)
 		tally_release(&diff.objects_by_kind[kind]);
 	for (size_t log = 0; log < 2; log++) {

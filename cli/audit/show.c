@@ -212,7 +212,7 @@ static int show_parse_options(int argc, char **argv, struct show_state *show)
 	return cli_parse_options(argc, argv, &syntax);
 }
 
-static int show_print(struct show_state *show, const char *const *paths)
+static int show_print_logs(struct show_state *show, const char *const *paths)
 {
 	const struct audit_reading reading = {.paths = paths,
 					      .follows_growing_logs = show->follow,
@@ -243,7 +243,7 @@ int audit_main_show(int argc, char **argv)
 	const char *const *paths = status == CLI_OPTIONS_PARSED ? audit_get_log_paths(argv, "show") : NULL;
 
 	if (status == CLI_OPTIONS_PARSED)
-		status = paths ? show_print(&show, paths) : CLI_ERROR;
+		status = paths ? show_print_logs(&show, paths) : CLI_ERROR;
 	buf_release(&show.line);
 	audit_filter_release(&show.filter);
 	return status;

@@ -125,13 +125,13 @@ static int stats_parse_options(int argc, char **argv, struct stats *stats)
 		.allows_mixed_order = true,
 		.table = {{NULL, table, stats},
 			  {"\nThe policy whose rules are looked for in the logs, to list those that were never used:\n",
-			   cli_get_policy_table(), &stats->policy}},
+			   cli_get_policy_table(), &stats->policy_options}},
 	};
 
 	return cli_parse_options(argc, argv, &syntax);
 }
 
-static int stats_read(struct stats *stats, const char *const *paths)
+static int stats_read_logs(struct stats *stats, const char *const *paths)
 {
 	const struct audit_reading reading = {.paths = paths, .each = stats_on_entry, .ctx = stats};
 	int status, found = CLI_OK;
@@ -146,7 +146,7 @@ static int stats_read(struct stats *stats, const char *const *paths)
 	status = audit_read_logs(&reading);
 	if (stats->is_out_of_memory)
 		return cli_fail_no_memory("audit");
-	for (size_t i = 0; stats->policy.policy_names.count > 0 && i < stats->log_count; i++)
+	for (size_t i = 0; stats->policy_options.policy_names.count > 0 && i < stats->log_count; i++)
 		if (audit_header_lacks_records_of_reads(stats->log[i].header)) {
 			cli_print_error("audit",
 					"%s: the run had \"judge\": \"changes\", so the log does not tell which rules "
@@ -155,7 +155,7 @@ static int stats_read(struct stats *stats, const char *const *paths)
 			return CLI_ERROR;
 		}
 	if (stats->log[0].header)
-		found = rules_find_unused(&stats->rules, &stats->policy, stats->log[0].header);
+		found = rules_find_unused(&stats->rules, &stats->policy_options, stats->log[0].header);
 	if (found != CLI_OK)
 		return found;
 	if (stats->json)
@@ -176,7 +176,7 @@ static void stats_release(struct stats *stats)
 	free(stats->log);
 	refusals_release(&stats->denials);
 	rules_release(&stats->rules);
-	cli_policy_options_release(&stats->policy);
+	cli_policy_options_release(&stats->policy_options);
 	audit_filter_release(&stats->filter);
 }
 
@@ -191,7 +191,7 @@ int audit_main_stats(int argc, char **argv)
 	status = stats_parse_options(argc, argv, stats);
 	if (status == CLI_OPTIONS_PARSED) {
 		paths = audit_get_log_paths(argv, "stats");
-		status = paths ? stats_read(stats, paths) : CLI_ERROR;
+		status = paths ? stats_read_logs(stats, paths) : CLI_ERROR;
 	}
 	stats_release(stats);
 	free(stats);

@@ -16,7 +16,7 @@ struct stats_log {
 
 struct stats {
 	struct audit_filter filter;
-	struct cli_policy_options policy;
+	struct cli_policy_options policy_options;
 	bool json;
 	/* tallies of the tables; for calls and events, item data is a struct histogram */
 	struct tally tables[STATS_MAX];

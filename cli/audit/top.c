@@ -64,7 +64,7 @@ static void top_count_denial(struct top_state *top, const struct scan_record *re
 	top_count_name(top, TOP_DENIAL, &name, true);
 }
 
-static void top_count_time(struct top_state *top, uint64_t ns)
+static void top_count_record_at(struct top_state *top, uint64_t ns)
 {
 	uint64_t second = ns / 1000000000, last = top->last_ns / 1000000000;
 	uint64_t *count = &top->records_by_second[second % TOP_RATE_SECONDS];
@@ -111,7 +111,7 @@ static bool top_on_entry(void *ctx, const struct audit_entry *entry)
 	top->records++;
 	top->denied += denied;
 	if (entry->time_ns)
-		top_count_time(top, entry->time_ns);
+		top_count_record_at(top, entry->time_ns);
 	top_count_process(top, entry, denied);
 	top_count_objects(top, &entry->record, denied);
 	if (denied)
@@ -141,7 +141,7 @@ static int top_parse_options(int argc, char **argv, struct top_state *top)
 	return cli_parse_options(argc, argv, &syntax);
 }
 
-static int top_run(struct top_state *top, const char *const *paths)
+static int top_show_logs(struct top_state *top, const char *const *paths)
 {
 	const struct audit_reading reading = {.paths = paths,
 					      .follows_growing_logs = !top->prints_once,
@@ -169,7 +169,7 @@ int audit_main_top(int argc, char **argv)
 
 	top.prints_once = top.prints_once || !isatty(STDOUT_FILENO);
 	if (status == CLI_OPTIONS_PARSED)
-		status = paths ? top_run(&top, paths) : CLI_ERROR;
+		status = paths ? top_show_logs(&top, paths) : CLI_ERROR;
 	for (enum top_table i = 0; i < TOP_MAX; i++)
 		tally_release(&top.tables[i]);
 	audit_filter_release(&top.filter);

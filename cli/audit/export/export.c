@@ -90,7 +90,7 @@ static int export_write_records(struct export_run *run, const char *const *paths
 	return status;
 }
 
-static int export_run(const struct export_options *options, const char *const *paths)
+static int export_logs(const struct export_options *options, const char *const *paths)
 {
 	struct export_run run = {.options = options, .export = {.has_several_logs = paths[1] != NULL}};
 	const char *path = options->output_path && strcmp(options->output_path, "-") != 0 ? options->output_path : NULL;
@@ -137,7 +137,7 @@ int audit_main_export(int argc, char **argv)
 		status = export_check_options(&options);
 	if (status == CLI_OPTIONS_PARSED) {
 		paths = audit_get_log_paths(argv, "export");
-		status = paths ? export_run(&options, paths) : CLI_ERROR;
+		status = paths ? export_logs(&options, paths) : CLI_ERROR;
 	}
 	audit_filter_release(&options.filter);
 	return status;

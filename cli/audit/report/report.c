@@ -26,7 +26,7 @@ static const char usage[] =
 struct report_options {
 	const char *output_path;
 	uint64_t records_max;
-	struct cli_list results;
+	struct cli_list result_paths;
 };
 
 static int report_set_records(const struct cli_given *given, void *records)
@@ -44,7 +44,7 @@ static int report_parse_options(int argc, char **argv, struct report_options *op
 		{"output", 'o', "FILE", "the page to write; a file of that name is replaced", cli_set_text,
 		 FIELD_OFFSET(output_path), 0},
 		CLI_LIST("result", 0, "FILE", "the result of a run (run --json): adds its limits, usage and changes",
-			 FIELD_OFFSET(results)),
+			 FIELD_OFFSET(result_paths)),
 		{"records", 0, "N", "at most so many records, 500000 by default; of longer logs a sample",
 		 report_set_records, FIELD_OFFSET(records_max), 0},
 		{0},
@@ -133,7 +133,7 @@ static json_t *report_describe_run(const struct report_run *run)
 }
 
 /* Describes the runs and the sizes of the report, for the page. Owned; NULL: no memory. */
-static json_t *report_describe(const struct audit_report *report)
+static json_t *report_describe_for_page(const struct audit_report *report)
 {
 	uint64_t unlisted = 0;
 	json_t *runs = json_array(), *denials = report_denials_make_json(report->denials, &unlisted);
@@ -156,7 +156,7 @@ static int report_write_page(struct audit_report *report, const struct report_lo
 		if (report_read_log(report, &logs[i]) != CLI_OK)
 			return CLI_ERROR;
 	report_rows_flush(report->rows, report->out);
-	about = report_describe(report);
+	about = report_describe_for_page(report);
 	if (!about)
 		return cli_fail_no_memory(VERB);
 	report_texts_write(report->texts, report->out);
@@ -257,7 +257,7 @@ static void report_release(struct audit_report *report)
 	report_denials_free(report->denials);
 }
 
-static int report_make(const struct report_options *options, struct report_log *logs, size_t count)
+static int report_make_from_logs(const struct report_options *options, struct report_log *logs, size_t count)
 {
 	struct audit_report report = {.records_max = options->records_max};
 	int status = CLI_ERROR;
@@ -269,8 +269,8 @@ static int report_make(const struct report_options *options, struct report_log *
 		status = cli_fail_no_memory(VERB);
 	else
 		status = report_survey_logs(&report, logs, count);
-	for (size_t i = 0; status == CLI_OK && i < options->results.count; i++)
-		status = report_add_result(&report, options->results.item[i]);
+	for (size_t i = 0; status == CLI_OK && i < options->result_paths.count; i++)
+		status = report_add_result(&report, options->result_paths.item[i]);
 	if (status == CLI_OK)
 		status = report_check_output(options->output_path, logs, count);
 	if (status == CLI_OK)
@@ -295,7 +295,7 @@ static int report_make_of_named_logs(const struct report_options *options, char 
 		return cli_fail_no_memory(VERB);
 	for (size_t i = 0; i < count; i++)
 		logs[i].path = argv[i];
-	return report_make(options, logs, count);
+	return report_make_from_logs(options, logs, count);
 }
 
 int audit_main_report(int argc, char **argv)
@@ -306,6 +306,6 @@ int audit_main_report(int argc, char **argv)
 	if (status == CLI_OPTIONS_PARSED)
 		status =
 			report_make_of_named_logs(&options, argv + optind, optind < argc ? (size_t)(argc - optind) : 0);
-	cli_list_release(&options.results);
+	cli_list_release(&options.result_paths);
 	return status;
 }

@@ -21,7 +21,7 @@ struct report_texts {
 	size_t count, room;
 	uint32_t *hash_slots; /* numbers of texts by hash, open addressing; 0: free; owned */
 	size_t slot_count;
-	char *bytes; /* owned */
+	char *text_bytes; /* bytes of all texts; owned */
 	size_t len, cap;
 	bool has_left_out_text; /* at least one text was left out */
 };
@@ -50,7 +50,7 @@ void report_texts_free(struct report_texts *texts)
 		return;
 	free(texts->entries);
 	free(texts->hash_slots);
-	free(texts->bytes);
+	free(texts->text_bytes);
 	free(texts);
 }
 
@@ -62,8 +62,8 @@ static uint32_t *texts_find_slot(const struct report_texts *texts, const char *b
 	for (;; at = (at + 1) & (texts->slot_count - 1)) {
 		const struct text_entry *entry = &texts->entries[texts->hash_slots[at]];
 
-		if (texts->hash_slots[at] == 0 ||
-		    (entry->hash == hash && entry->len == len && memcmp(texts->bytes + entry->offset, bytes, len) == 0))
+		if (texts->hash_slots[at] == 0 || (entry->hash == hash && entry->len == len &&
+						   memcmp(texts->text_bytes + entry->offset, bytes, len) == 0))
 			return &texts->hash_slots[at];
 	}
 }
@@ -106,11 +106,11 @@ static bool texts_make_room(struct report_texts *texts, size_t len)
 	}
 	if (texts->len + len > texts->cap) {
 		size_t cap = (texts->cap + len) * 2;
-		char *bytes = realloc(texts->bytes, cap);
+		char *bytes = realloc(texts->text_bytes, cap);
 
 		if (!bytes)
 			return false;
-		texts->bytes = bytes;
+		texts->text_bytes = bytes;
 		texts->cap = cap;
 	}
 	return texts_grow_slots(texts);
@@ -130,7 +130,7 @@ uint32_t report_texts_add(struct report_texts *texts, const char *bytes, size_t 
 	}
 	slot = texts_find_slot(texts, bytes, len, hash);
 	if (len > 0)
-		memcpy(texts->bytes + texts->len, bytes, len);
+		memcpy(texts->text_bytes + texts->len, bytes, len);
 	texts->entries[texts->count] = (struct text_entry){texts->len, (uint32_t)len, hash, json};
 	texts->len += len;
 	*slot = (uint32_t)texts->count;
@@ -177,9 +177,9 @@ void report_texts_write(const struct report_texts *texts, FILE *out)
 
 		(void)fputs(first ? "<script type=\"application/json\" class=\"texts\">[" : ",", out);
 		if (entry->is_json)
-			report_write_json(out, texts->bytes + entry->offset, entry->len);
+			report_write_json(out, texts->text_bytes + entry->offset, entry->len);
 		else
-			texts_write_string(out, texts->bytes + entry->offset, entry->len);
+			texts_write_string(out, texts->text_bytes + entry->offset, entry->len);
 		if (last)
 			(void)fputs("]</script>\n", out);
 	}
