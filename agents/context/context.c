@@ -206,7 +206,7 @@ void context_run_free(struct context_run *run)
 	}
 }
 
-/* ---- the queue ---- */
+/* ---- queue of runs ---- */
 
 bool context_is_ready(const struct context *context)
 {
@@ -488,7 +488,7 @@ static int context_start_interpreter(struct context *context)
 	return interpreter_start(context, &callbacks);
 }
 
-/* ---- the context ---- */
+/* ---- making, freeing and restarting a context ---- */
 
 static int context_copy_options(struct context *context, const struct context_options *options)
 {

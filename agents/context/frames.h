@@ -17,7 +17,7 @@
 
 /* Callbacks of frames_read(). The bytes are borrowed. Each returns false to stop the parsing of this pipe. */
 struct frames_handler {
-	bool (*on_output)(void *data, const char *bytes, size_t len); /* does not cut UTF-8 characters */
+	bool (*on_output)(void *data, const char *bytes, size_t len); /* `bytes` do not end within a UTF-8 character */
 	bool (*on_line)(void *data, const char *line, size_t len);    /* an event, without the line's newline */
 	void *data;
 };
@@ -25,8 +25,8 @@ struct frames_handler {
 struct frames_parser {
 	const char *nonce; /* borrowed */
 	enum { FRAMES_OUTPUT, FRAMES_MARK, FRAMES_LENGTH, FRAMES_BYTES } state;
-	size_t matched_frame_mark_bytes; /* in FRAMES_MARK: the bytes of RS and nonce matched so far */
-	/* in FRAMES_LENGTH: the length read so far; in FRAMES_BYTES: the bytes still to come */
+	size_t matched_frame_mark_bytes; /* in state FRAMES_MARK: how many bytes of RS and nonce have matched */
+	/* in state FRAMES_LENGTH: the length read so far; in state FRAMES_BYTES: the bytes still to come */
 	size_t payload_bytes_left;
 	char last_payload_byte; /* the last byte of frames read so far */
 	bool is_dropping_line;  /* the event line is too long */

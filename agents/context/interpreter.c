@@ -30,7 +30,7 @@ struct language {
 	const char *default_interpreter;
 	const char *boot_file;   /* file of agents/runner/ whose text is on the command line; NULL: none */
 	const char *source_file; /* file of agents/runner/ whose text is sent through stdin */
-	const char *source_option;
+	const char *inline_code_option;
 	const char *run_request_mode;                  /* the mode in a run's request */
 	const char *lazy_parts[RUNNER_LAZY_PARTS_MAX]; /* python_PART.py, which the runner compiles on first use */
 };
@@ -40,7 +40,7 @@ static const struct language languages[] = {
 	 .kind = LANGUAGE_PYTHON,
 	 .default_interpreter = "python3",
 	 .boot_file = "python-boot.py",
-	 .source_option = "-c",
+	 .inline_code_option = "-c",
 	 .source_file = "python.py",
 	 .run_request_mode = "",
 	 .lazy_parts = {"display", "charts", "magics"}},
@@ -48,14 +48,14 @@ static const struct language languages[] = {
 	 .kind = LANGUAGE_NODE,
 	 .default_interpreter = "node",
 	 .boot_file = "node-boot.js",
-	 .source_option = "-e",
+	 .inline_code_option = "-e",
 	 .source_file = "node.js",
 	 .run_request_mode = ""},
 	{.name = "typescript",
 	 .kind = LANGUAGE_NODE,
 	 .default_interpreter = "node",
 	 .boot_file = "node-boot.js",
-	 .source_option = "-e",
+	 .inline_code_option = "-e",
 	 .source_file = "node.js",
 	 .run_request_mode = "typescript"},
 	{.name = "bash",
@@ -229,7 +229,7 @@ static int interpreter_start_program(struct context *context, const struct inter
 	const struct language *language = context->language;
 	const char *name = context->interpreter ? context->interpreter : language->default_interpreter;
 	char bytes[24];
-	const char *const with_boot[] = {name, language->source_option, boot, bytes, NULL};
+	const char *const with_boot[] = {name, language->inline_code_option, boot, bytes, NULL};
 	const char *const bash[] = {name, "--noprofile", "--norc", "--noediting", "-i", NULL};
 	struct sandbox_program_options options = {.argv = boot ? with_boot : bash,
 						  .env = context->env,

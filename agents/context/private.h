@@ -52,7 +52,7 @@ struct context {
 	bool is_freed;
 };
 
-/* ---- interpreter.c: the program, its requests ---- */
+/* ---- interpreter.c: starts and ends the interpreter, sends it requests ---- */
 
 /* Callbacks of the interpreter's program, as in struct sandbox_program_options. */
 struct interpreter_callbacks {

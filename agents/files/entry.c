@@ -46,14 +46,13 @@ const char *entry_get_name(const char *path)
 /* ---- accounts ---- */
 
 /*
- * A file of users or of groups, and the last name that was looked up in it by a number. A number without a name is its
- * own name.
+ * A file of users or of groups, and the name found in it by the latest number. A number without a name is its own name.
  */
 struct account_names {
 	const char *accounts_file;
-	bool has_last_name;
-	unsigned last_number;
-	char last_name[ENTRY_ACCOUNT_NAME_SIZE];
+	bool has_cached_name;
+	unsigned cached_number;
+	char cached_name[ENTRY_ACCOUNT_NAME_SIZE];
 };
 
 /* True when a line "NAME:PASSWORD:NUMBER:…" has this number. *ret_len: the length of NAME. */
@@ -77,23 +76,23 @@ static const char *account_find_name(struct account_names *account, unsigned num
 	_cleanup_free_ char *text = NULL;
 	size_t len;
 
-	if (account->has_last_name && account->last_number == number)
-		return account->last_name;
-	account->has_last_name = true;
-	account->last_number = number;
-	(void)snprintf(account->last_name, sizeof(account->last_name), "%u", number);
+	if (account->has_cached_name && account->cached_number == number)
+		return account->cached_name;
+	account->has_cached_name = true;
+	account->cached_number = number;
+	(void)snprintf(account->cached_name, sizeof(account->cached_name), "%u", number);
 	if (io_read_file(AT_FDCWD, account->accounts_file, ENTRY_ACCOUNTS_FILE_BYTES_MAX, &text, &len) < 0)
-		return account->last_name;
+		return account->cached_name;
 	for (char *line = text, *next; line && *line; line = next) {
 		next = strchr(line, '\n');
 		if (next)
 			*next++ = '\0';
-		if (!account_line_matches(line, number, &len) || len >= sizeof(account->last_name))
+		if (!account_line_matches(line, number, &len) || len >= sizeof(account->cached_name))
 			continue;
-		(void)snprintf(account->last_name, sizeof(account->last_name), "%.*s", (int)len, line);
+		(void)snprintf(account->cached_name, sizeof(account->cached_name), "%.*s", (int)len, line);
 		break;
 	}
-	return account->last_name;
+	return account->cached_name;
 }
 
 static const char *account_get_user_name(unsigned number)
@@ -127,13 +126,13 @@ json_t *entry_read_metadata(const char *path)
 		if (got < 0)
 			continue;
 		value[got] = '\0';
-		/* left out if the name is not UTF-8 */
+		/* an attribute whose name is not UTF-8 is left out */
 		(void)json_object_set_new(found, name + prefix, files_make_json_text(value));
 	}
 	return found;
 }
 
-/* ---- an entry ---- */
+/* ---- description of a file ---- */
 
 /* Writes a file mode as ls(1) shows it, such as "-rw-r--r--". */
 static void entry_format_mode(mode_t mode, char text[11])

@@ -10,7 +10,7 @@
 #include "base/cleanup.h"
 #include "base/path.h"
 
-struct listing {
+struct directory_listing {
 	struct files_job *job;
 	size_t entry_count;
 };
@@ -34,7 +34,7 @@ static int list_compare_names(const struct dirent **a, const struct dirent **b)
 	return strcmp((*a)->d_name, (*b)->d_name);
 }
 
-static int list_add_entry(struct listing *list, const char *path)
+static int list_add_entry(struct directory_listing *list, const char *path)
 {
 	json_t *entry;
 	_cleanup_free_ char *text = NULL;
@@ -54,10 +54,11 @@ static int list_add_entry(struct listing *list, const char *path)
 	return list->job->answer.failed ? -ENOMEM : 0;
 }
 
-static int list_add_directory_entries(struct listing *list, const char *directory, json_int_t depth, bool is_first);
+static int list_add_directory_entries(struct directory_listing *list, const char *directory, json_int_t depth,
+				      bool is_first);
 
 /* Adds one entry of a directory and, up to `depth` levels, the entries below it. */
-static int list_add_tree(struct listing *list, const char *directory, const char *name, json_int_t depth)
+static int list_add_tree(struct directory_listing *list, const char *directory, const char *name, json_int_t depth)
 {
 	_cleanup_free_ char *path = files_join_path(directory, name);
 	struct stat st;
@@ -72,7 +73,8 @@ static int list_add_tree(struct listing *list, const char *directory, const char
  * Adds the entries of a directory. If it cannot be read, the request fails for the first directory; others are left
  * out.
  */
-static int list_add_directory_entries(struct listing *list, const char *directory, json_int_t depth, bool is_first)
+static int list_add_directory_entries(struct directory_listing *list, const char *directory, json_int_t depth,
+				      bool is_first)
 {
 	struct dirent **names = NULL;
 	int count = scandir(directory, &names, list_is_no_dot_name, list_compare_names), r = 0;
@@ -91,7 +93,7 @@ static int list_add_directory_entries(struct listing *list, const char *director
 int files_list(struct files_job *job)
 {
 	const json_int_t depth = json_integer_value(json_object_get(job->request, "depth"));
-	struct listing list = {.job = job};
+	struct directory_listing list = {.job = job};
 	struct stat st;
 	int r;
 

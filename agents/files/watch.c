@@ -70,7 +70,7 @@ static int watch_add_directory(struct files_watch *watch, const char *directory)
 
 	if (!path || number < 0)
 		return path ? -errno : -ENOMEM;
-	if ((size_t)number > FILES_WATCHES_MAX) { /* inotify does not reuse watch descriptors */
+	if ((size_t)number > FILES_WATCHES_MAX) { /* the numbers only grow: inotify does not reuse them */
 		(void)inotify_rm_watch(watch->inotify_fd, number);
 		return -ENOSPC;
 	}

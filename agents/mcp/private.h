@@ -28,7 +28,7 @@ struct mcp {
 	struct loop *loop;
 	struct rpc *rpc;
 	struct mcp_sandbox *sandboxes;          /* list */
-	/* default of a client of revision 2025-11-25; borrowed from the list; NULL: none yet */
+	/* default sandbox of a client of revision 2025-11-25; borrowed from the list; NULL: none yet */
 	struct mcp_sandbox *connection_sandbox;
 	unsigned sandbox_count;
 	struct tool_call *calls; /* list */

@@ -22,7 +22,7 @@ struct sandbox_options {
 	const char *callgate_path; /* path of the executable callgate */
 	/* Options of `callgate session create`, NULL-ended: -p, --profile, -w, --audit … */
 	const char *const *arguments;
-	/* a sandbox that is not ready by then has failed; 0: SANDBOX_START_TIMEOUT_MS_DEFAULT */
+	/* a sandbox that is not ready after this time has failed; 0: SANDBOX_START_TIMEOUT_MS_DEFAULT */
 	uint64_t start_timeout_ms;
 	/*
 	 * Called once. `error` NULL: the sandbox is ready. Otherwise it could not be made, and `error` tells people
@@ -52,7 +52,7 @@ void sandbox_ask_usage(struct sandbox *sandbox);
 
 /* ---- programs ---- */
 
-#define SANDBOX_INPUT_BYTES_MAX (256u << 10) /* most input of a program that is queued */
+#define SANDBOX_INPUT_BYTES_MAX (256u << 10) /* at most so much input is queued for one program */
 
 enum sandbox_stream { SANDBOX_STDOUT, SANDBOX_STDERR, SANDBOX_STREAM_MAX };
 
