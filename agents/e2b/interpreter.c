@@ -262,7 +262,7 @@ static void execution_start(struct e2b_context *context, struct http_request *re
 	}
 	if (execution && execution->call)
 		error = execution_run_code(execution, code, env);
-	if (error == 0) { /* events of the code come later */
+	if (error == 0) { /* the code runs now; its events are sent as they come */
 		http_begin_stream(request, 200, "application/x-ndjson", -1, execution_on_room, execution);
 		return;
 	}

@@ -1,5 +1,5 @@
 /*
- * Requests for a port of a sandbox: passed on to a server that listens there on the sandbox' loopback. A program in
+ * Requests for a port of a sandbox: passed on to a server that listens there on the sandbox's loopback. A program in
  * the sandbox makes the connection (agents/files/connect.c), so that the policy judges it, and no server outside is
  * reached. The server's answer is hostile (port-answer.h).
  */

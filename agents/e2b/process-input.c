@@ -24,9 +24,9 @@ struct input_request {
 	bool is_stream_input; /* StreamInput, not SendInput */
 	/* Only for StreamInput: */
 	struct buf stream_buffer; /* bytes of the request's body that were not parsed yet */
-	bool is_parsing;          /* input_request_parse_envelopes() runs, and frees the struct if need be */
+	bool is_parsing_stream;          /* input_request_parse_envelopes() runs, and frees the struct if need be */
 	bool body_has_ended;
-	bool was_released_while_parsing; /* input_request_free() was called during is_parsing */
+	bool was_released_while_parsing; /* input_request_free() was called during is_parsing_stream */
 };
 
 static void input_request_free(struct input_request *input)
@@ -37,7 +37,7 @@ static void input_request_free(struct input_request *input)
 	}
 	buf_release(&input->stream_buffer);
 	free(input->pending_bytes);
-	if (input->is_parsing)
+	if (input->is_parsing_stream)
 		*input = (struct input_request){.was_released_while_parsing = true};
 	else
 		free(input);
@@ -112,7 +112,7 @@ void process_on_stdin_room(void *data)
 		}
 		process->waiting_inputs = input->next;
 		input->next = NULL;
-		if (!input->is_parsing && input_request_parse_envelopes(input))
+		if (!input->is_parsing_stream && input_request_parse_envelopes(input))
 			http_resume_body(input->call->request);
 	}
 	if (process->closes_stdin_after_input && !process->waiting_inputs)
@@ -264,10 +264,10 @@ static bool input_request_parse_envelope(struct input_request *input)
  */
 static bool input_request_parse_envelopes(struct input_request *input)
 {
-	input->is_parsing = true;
+	input->is_parsing_stream = true;
 	while (!input->was_released_while_parsing && !input->pending_bytes && input_request_parse_envelope(input))
 		;
-	input->is_parsing = false;
+	input->is_parsing_stream = false;
 	if (input->was_released_while_parsing) {
 		free(input);
 		return false;

@@ -107,7 +107,7 @@ static void e2b_sandbox_on_made(struct e2b_sandbox *box, const char *error)
 		e2b_sandbox_free(box);
 		return;
 	}
-	if (!creator) { /* the client has hung up: no client knows the sandbox' id */
+	if (!creator) { /* the client has hung up: no client knows the sandbox's id */
 		e2b_sandbox_end(box, "client_gone");
 		return;
 	}
@@ -211,7 +211,7 @@ static void setup_on_end(void *data, const json_t *result)
 	box->on_made(box, text);
 }
 
-/* Called when the sandbox' session was made, or could not be. Runs the template's setup command, if it has one. */
+/* Called when the sandbox's session was made, or could not be. Runs the template's setup command, if it has one. */
 static void e2b_sandbox_on_session_ready(void *data, const char *error)
 {
 	struct e2b_sandbox *box = data;

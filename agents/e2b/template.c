@@ -1,6 +1,6 @@
 /*
  * Templates: what a sandbox is made of. A template is a directory with policy.json, and perhaps files/, whose content
- * is copied into each sandbox' workdir, and template.json, which has "memory", "disk" (sizes as for `callgate run`),
+ * is copied into each sandbox's workdir, and template.json, which has "memory", "disk" (sizes as for `callgate run`),
  * "pids", "python", "setup", "warm", "modules" and "env".
  */
 #include <dirent.h>

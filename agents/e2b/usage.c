@@ -11,7 +11,7 @@ struct usage_query {
 	struct fileop *fileop;
 };
 
-/* Gets a number from the sandbox' answer, which is hostile. 0: it is none, or not from 0 to max. */
+/* Gets a number from the sandbox's answer, which is hostile. 0: it is none, or not from 0 to max. */
 static double usage_get_bounded_number(const json_t *answer, const char *name, double max)
 {
 	const json_t *value = json_object_get(answer, name);
