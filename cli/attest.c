@@ -1,4 +1,4 @@
-/* callgate attest: verifies what --attest of a run has written. */
+/* callgate attest: verifies the attestation that `callgate run --attest` has written. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -74,7 +74,7 @@ static void attest_print_summary(const json_t *statement)
 				  attest_get_text(json_object_get(entry, "digest"), "sha256"));
 }
 
-/* Whether the log is intact, signed with the key, and the one that the statement names. */
+/* Whether the log is intact, signed with the key, and the log that the statement names. */
 static int attest_check_log(const struct attest_options *options, const json_t *statement)
 {
 	const json_t *log = json_object_get(json_object_get(statement, "predicate"), "log");

@@ -34,7 +34,7 @@ static int check_policy(const char *name)
 
 	if (ret == 0)
 		ret = cli_host_set_workdir_and_scratch(&host, NULL, NULL);
-	/* Checks both phases: a rule may conflict with the others in one of them only. */
+	/* Checks both phases, because a rule may conflict with another rule in one phase alone. */
 	for (enum policy_phase phase = 0; phase < POLICY_PHASE_MAX && (ret == 0 || ret == -EINVAL); phase++) {
 		int r = policy_load(names, &(struct policy_cli){.phase = phase}, &host.policy, &policies[phase],
 				    &errors);

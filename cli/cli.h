@@ -1,4 +1,7 @@
-/* The main functions of the verbs, which get argv from the verb on and return the exit status; how verbs print. */
+/*
+ * Declarations shared by the verbs of callgate: their main functions, and functions that print. A main function gets
+ * argv from the verb's name on, and returns the exit status.
+ */
 #ifndef CALLGATE_CLI_CLI_H
 #define CALLGATE_CLI_CLI_H
 
@@ -61,7 +64,7 @@ json_t *cli_policy_errors_json(const struct policy_errors *errors);
 void cli_print_policy_errors(const char *verb, const struct policy_errors *errors);
 void cli_print_policy_warnings(const char *verb, const struct policy *policy);
 
-/* As asprintf(3), but NULL when memory runs out. Owned by the caller. */
+/* As asprintf(3), but returns the text. Owned by the caller; NULL: no memory. */
 __attribute__((format(printf, 1, 2))) static inline char *cli_format(const char *format, ...)
 {
 	va_list args;

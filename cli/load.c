@@ -12,7 +12,10 @@
 
 #define PROFILE_DEFAULT "minimal"
 
-/* The rule that grants the program. A relative name is below the workdir, because the program is started there. */
+/*
+ * Makes the rule that grants the program of the command line. A relative name is taken as a path below the workdir,
+ * because the program is started in the workdir.
+ */
 static char *load_make_rule_for_program(struct cli_host *host)
 {
 	const char *program = host->program, *found = cli_host_find_program(host);
@@ -49,8 +52,8 @@ struct writable_places cli_collect_writable_places(const struct cli_policy_optio
 }
 
 /*
- * Loads the policy. If it has phases, also loads that of the other phase, because files that the other phase may write
- * count as writable, too.
+ * Loads the policy. If it has phases, also loads the policy of the other phase, because files that the other phase may
+ * write count as writable, too.
  */
 static int load_policy_phases(const char *const *names, const struct policy_cli *cli, struct cli_host *host,
 			      struct policy **ret_policy, struct policy_errors *errors)
@@ -69,7 +72,9 @@ static int load_policy_phases(const char *const *names, const struct policy_cli 
 	return policy_load(names, &other, &host->policy, &host->other_phase_policy, errors);
 }
 
-/* Judges a path that a profile or @interpreter names, and the version manager's directory in which it was found. */
+/*
+ * Judges a path that a profile or @interpreter names, and the version manager's directory in which the path was found.
+ */
 static int load_judge_optional_grant(const struct writable_places *places, const struct cli_host *host,
 				     const char *path, struct places_refusal *ret_why)
 {
@@ -105,7 +110,10 @@ static int load_make_grants_void(const struct cli_policy_options *options, struc
 	return again;
 }
 
-/* Judges a policy's host paths and commands, except optional grants. Adds a message for each refused one. */
+/*
+ * Judges a policy's host paths and commands, and adds a message for each refused one. Leaves out the grants that a
+ * refused path makes void instead of making the policy invalid.
+ */
 static int load_judge_policy(const struct writable_places *places, const struct policy *policy,
 			     struct policy_errors *errors)
 {
@@ -140,7 +148,9 @@ static int load_judge_paths(const struct cli_policy_options *options, struct cli
 	struct places_refusal why = {""};
 	int ways = load_judge_policy(&places, policy, errors), other = 0, files, workdir = 0;
 
-	/* otherwise the policy of the other phase has reported most of these messages already */
+	/*
+	 * skipped if this phase's policy was refused: the other phase's messages would mostly repeat the same refusals
+	 */
 	if (host->other_phase_policy && ways == 0)
 		other = load_judge_policy(&places, host->other_phase_policy, errors);
 	files = cli_host_judge_files(host, &places, errors);
@@ -158,7 +168,10 @@ static const char *const *load_get_policy_names(const struct cli_policy_options 
 	return options->policy_names.count ? (const char *const *)options->policy_names.item : usual;
 }
 
-/* Makes the options of the command line the last file of the policy. exec: see load_add_exec_rules(). Borrows. */
+/*
+ * Makes the input of the policy compiler from the command line's options, which count as the last file of the policy.
+ * exec: the list that load_add_exec_rules() made. Borrows both.
+ */
 static struct policy_cli load_make_policy_cli(const struct cli_policy_options *options, const struct cli_list *exec)
 {
 	struct policy_cli cli = options->cli;

@@ -1,4 +1,4 @@
-/* Composes and compiles the policy of a command line, and judges the host paths that it names. */
+/* Composes and compiles the policy of a command line, and judges the host paths that the policy names. */
 #ifndef CALLGATE_CLI_LOAD_H
 #define CALLGATE_CLI_LOAD_H
 
@@ -18,8 +18,8 @@ int cli_load_policy(const struct cli_policy_options *options, const char *verb, 
 		    const char *scratch, struct policy **ret_policy, json_t **ret_mistakes);
 
 /*
- * The observing policy of a run with --mode observe, after cli_load_policy has loaded the judged one, which the
- * observing one owns if this succeeds. 0, or -errno with the messages printed.
+ * Loads the observing policy of a run with --mode observe. To be called after cli_load_policy() has loaded the judged
+ * policy, which the observing policy owns from then on. 0, or -errno with the messages printed.
  */
 int cli_load_observing_policy(const struct cli_policy_options *options, const char *verb, struct cli_host *host,
 			      const struct policy_observe *observe, struct policy **ret_policy);
@@ -37,7 +37,10 @@ int cli_load_policy_without_run(const struct cli_policy_options *options, const 
  */
 void cli_warn_missing_grants(const char *verb, const struct cli_host *host, const struct policy *policy, bool own);
 
-/* Collects where a program may write: by `policy`, its other phase, `further` (may be NULL) and -w. Borrows. */
+/*
+ * Collects the places where a program may write: those that `policy`, the policy of its other phase and `further` (may
+ * be NULL) let it write, and the directory of -w. Borrows its arguments.
+ */
 struct writable_places cli_collect_writable_places(const struct cli_policy_options *options, struct cli_host *host,
 				const struct policy *policy, const struct policy *further);
 

@@ -82,7 +82,7 @@ static json_t *message_make_error_json(const char *text)
 	}
 	if (!end && strncmp(text, command_line, strlen(command_line)) == 0) {
 		rest = text + strlen(command_line);
-		/* The key of such a message is an option and its value. */
+		/* In a message about the command line the key is an option and its value. */
 		key = strstr(rest, ": ") ? (size_t)(strstr(rest, ": ") - rest) : 0;
 	} else {
 		key = message_get_key_len(rest);

@@ -43,7 +43,7 @@ static bool options_paths_are_same(const char *value, const char *text)
  * Adds a path, which may be relative to the current directory. It is made absolute as text, so that a symbolic link
  * itself can be granted; ".." behind a link is refused. Variables are left to the policy compiler.
  */
-static int options_add_path(const struct cli_given *given, void *list)
+static int options_add_path(const struct cli_given_option *given, void *list)
 {
 	const char *value = given->value;
 	char cwd[PATH_MAX], path[PATH_MAX];
@@ -63,21 +63,21 @@ static int options_add_path(const struct cli_given *given, void *list)
 	return cli_refuse_value(given, "%s", strerror(ret < 0 ? -ret : errno));
 }
 
-/* Adds the file of -p. It is a file even if it looks like the name of a profile. */
-static int options_add_file(const struct cli_given *given, void *list)
+/* Adds the policy that -p names. The name is that of a file even if it looks like the name of a profile. */
+static int options_add_file(const struct cli_given_option *given, void *list)
 {
 	return cli_list_add_owned(list,
 				  strchr(given->value, '/') ? strdup(given->value) : cli_format("./%s", given->value));
 }
 
-static int options_add_profile(const struct cli_given *given, void *list)
+static int options_add_profile(const struct cli_given_option *given, void *list)
 {
 	if (*given->value && !strchr(given->value, '/'))
 		return cli_list_add_owned(list, strdup(given->value));
 	return cli_refuse_value(given, "not a profile's name; use -p for a file");
 }
 
-static int options_set_workdir(const struct cli_given *given, void *all)
+static int options_set_workdir(const struct cli_given_option *given, void *all)
 {
 	struct cli_policy_options *options = all;
 	char *path = realpath(given->value, NULL);
@@ -90,25 +90,25 @@ static int options_set_workdir(const struct cli_given *given, void *all)
 	return 0;
 }
 
-/* Sets the limit given->option_value. --output-limit sets two limits, those of stdout and of stderr. */
-static int options_set_limit(const struct cli_given *given, void *all)
+/* Sets the limit given->setter_param. --output-limit sets two limits, those of stdout and of stderr. */
+static int options_set_limit(const struct cli_given_option *given, void *all)
 {
-	enum policy_limit last = given->option_value == POLICY_LIMIT_STDOUT ? POLICY_LIMIT_STDERR : given->option_value;
+	enum policy_limit last = given->setter_param == POLICY_LIMIT_STDOUT ? POLICY_LIMIT_STDERR : given->setter_param;
 	struct cli_policy_options *options = all;
 	uint64_t amount = 0;
 	char why[160];
 
-	if (policy_limit_parse_value(given->option_value, given->value, &amount, why, sizeof(why)) < 0)
+	if (policy_limit_parse_value(given->setter_param, given->value, &amount, why, sizeof(why)) < 0)
 		return cli_refuse_value(given, "%s", why);
-	for (enum policy_limit limit = given->option_value; limit <= last; limit++) {
+	for (enum policy_limit limit = given->setter_param; limit <= last; limit++) {
 		*policy_limit_get_field(&options->cli.limits, limit) = amount;
 		options->cli.limits_given |= POLICY_LIMIT_BIT(limit);
 	}
 	return 0;
 }
 
-/* Adds the named layers. given->option_value has the LAYER_BITs that the option accepts. */
-static int options_add_layers(const struct cli_given *given, void *layers)
+/* Adds the named layers. given->setter_param has the LAYER_BITs that the option accepts. */
+static int options_add_layers(const struct cli_given_option *given, void *layers)
 {
 	unsigned named = 0;
 	const char *nearest;
@@ -121,22 +121,22 @@ static int options_add_layers(const struct cli_given *given, void *layers)
 			  nearest ? "\"?" : "");
 		return -EINVAL;
 	}
-	if (named & ~given->option_value & LAYER_BIT(LAYER_KERNEL_READS))
+	if (named & ~given->setter_param & LAYER_BIT(LAYER_KERNEL_READS))
 		return cli_refuse_value(given, "kernel-reads is only there with --judge changes; write --judge all");
-	if (named & ~given->option_value)
+	if (named & ~given->setter_param)
 		return cli_refuse_value(given, "nothing runs without seccomp_notify, no_new_privs and capabilities");
 	*(unsigned *)layers |= named;
 	return 0;
 }
 
-static int options_set_user(const struct cli_given *given, void *user)
+static int options_set_user(const struct cli_given_option *given, void *user)
 {
 	const char *wrong = policy_find_user_error(given->value);
 
 	return wrong ? cli_refuse_value(given, "%s; write UID, UID:GID or names", wrong) : cli_set_text(given, user);
 }
 
-static int options_set_judge(const struct cli_given *given, void *judge)
+static int options_set_judge(const struct cli_given_option *given, void *judge)
 {
 	for (unsigned i = 0; policy_judge_names[i]; i++)
 		if (strcmp(given->value, policy_judge_names[i]) == 0) {
@@ -146,7 +146,7 @@ static int options_set_judge(const struct cli_given *given, void *judge)
 	return cli_refuse_value(given, "must be all or changes");
 }
 
-static int options_set_phase(const struct cli_given *given, void *all)
+static int options_set_phase(const struct cli_given_option *given, void *all)
 {
 	struct cli_policy_options *options = all;
 	enum policy_phase phase = 0;

@@ -9,11 +9,11 @@
 #include "cli/cli.h"
 
 /* An option that the user gave. */
-struct cli_given {
+struct cli_given_option {
 	const char *verb;
 	const char *option; /* name of the option for messages: "-r", or "--cpu" if it has no letter */
 	char *value;        /* the option's argument, in main's argv; NULL: the option takes none */
-	unsigned option_value;     /* cli_option.option_value of the option's row */
+	unsigned setter_param; /* cli_option.setter_param of the option's row in its table */
 };
 
 /* A row of a table of options. A row without a name ends the table. */
@@ -22,15 +22,19 @@ struct cli_option {
 	char letter;          /* the short option; 0: none */
 	const char *argument; /* the argument's name in --help; NULL: the option takes no argument */
 	const char *help;     /* text in --help: one or more lines */
-	int (*set)(const struct cli_given *given, void *field); /* 0, -ENOMEM, or -EINVAL with a message printed */
+	/* sets the option's value in `field`; 0, -ENOMEM, or -EINVAL with a message printed */
+	int (*set)(const struct cli_given_option *given, void *field);
 	size_t field_offset;         /* offset of the option's value in the structure that the table fills */
-	unsigned option_value;       /* a value that tells options with the same function `set` apart */
+	unsigned setter_param;       /* a number for `set`, such as which limit the option sets */
 };
 
-/* Setters for the usual types of options, and macros for rows with them. The type of `field` is beside each setter. */
-int cli_set_flag(const struct cli_given *given, void *field); /* field: bool */
-int cli_set_text(const struct cli_given *given, void *field); /* field: const char *, gets a text in main's argv */
-int cli_add_text(const struct cli_given *given, void *field); /* field: struct cli_list */
+/*
+ * Setters for the usual types of options, and macros for rows of an option table with these setters. The comment at
+ * each setter names the type that `field` points to.
+ */
+int cli_set_flag(const struct cli_given_option *given, void *field); /* field: bool */
+int cli_set_text(const struct cli_given_option *given, void *field); /* field: const char * into main's argv */
+int cli_add_text(const struct cli_given_option *given, void *field); /* field: struct cli_list */
 #define CLI_FLAG(name, letter, help, at) {name, letter, NULL, help, cli_set_flag, at, 0}
 #define CLI_TEXT(name, argument, help, at) {name, 0, argument, help, cli_set_text, at, 0}
 #define CLI_LIST(name, letter, argument, help, at) {name, letter, argument, help, cli_add_text, at, 0}
@@ -54,7 +58,7 @@ struct cli_syntax {
 };
 
 /*
- * Parses the options; the arguments begin at argv[optind]. CLI_OPTIONS_PARSED, or the exit status after --help,
+ * Parses the options; the arguments begin at argv[optind]. Returns CLI_OPTIONS_PARSED, or the exit status after --help,
  * --version or a message. Messages are not getopt_long(3)'s own, which print argv unescaped.
  */
 #define CLI_OPTIONS_PARSED (-1)
@@ -76,7 +80,7 @@ const struct cli_option *cli_get_policy_table(void);
 
 /* The values of the options in cli_get_policy_table(). Zero-initialise; cli_policy_options_release releases. */
 struct cli_policy_options {
-	struct policy_cli cli; /* the lists below, and cli_load_policy(), fill it */
+	struct policy_cli cli; /* the options that are no lists, as the policy compiler takes them */
 	struct cli_list policy_names; /* -p and --profile, in the order given */
 	struct cli_list read, write, exec, env, allow_host, allow_private, listen, allow_request, secret;
 	bool phase_was_given;

@@ -8,7 +8,7 @@
 #include "cli/options.h"
 
 #define PARSED_OPTIONS_MAX 64
-#define LONG_OPTION_BASE 256   /* getopt_long(3) returns this plus the row's index, which is no option's letter */
+#define LONG_OPTION_BASE 256   /* returned by getopt_long(3) for row 0, and so on; above all letters */
 #define HELP_TEXT_COLUMN 28    /* column where the explanations of --help begin */
 #define OPTION_TABLES_MAX (sizeof(((struct cli_syntax *)NULL)->table) / sizeof(((struct cli_syntax *)NULL)->table[0]))
 
@@ -27,8 +27,11 @@ struct option_parser {
 	size_t option_count;
 };
 
-/* True if an earlier table has an option of this name, which counts: `why --listen` asks, and grants nothing. */
-static bool parse_is_hidden(const struct cli_syntax *syntax, size_t table, const struct cli_option *row)
+/*
+ * True if an earlier table has an option of this name, which then hides this row. Example: in `callgate why`, --listen
+ * asks about a port, and the --listen that grants a port is hidden.
+ */
+static bool parse_option_is_hidden(const struct cli_syntax *syntax, size_t table, const struct cli_option *row)
 {
 	for (size_t i = 0; i < table; i++)
 		for (const struct cli_option *other = syntax->table[i].options; other && other->name; other++)
@@ -43,7 +46,7 @@ static void parse_add_option_table(struct option_parser *parser, const struct cl
 	for (; row && row->name; row++) {
 		size_t i = parser->option_count, len = strlen(parser->shorts);
 
-		if (parse_is_hidden(syntax, table, row))
+		if (parse_option_is_hidden(syntax, table, row))
 			continue;
 		parser->option_count++;
 		assert(i < PARSED_OPTIONS_MAX);
@@ -57,7 +60,7 @@ static void parse_add_option_table(struct option_parser *parser, const struct cl
 	}
 }
 
-/* The index of the row for an option that getopt_long(3) returned; parser->count: no row has it. */
+/* The index of the row for an option that getopt_long(3) returned; parser->option_count: no row has the option. */
 static size_t parse_find_row(const struct option_parser *parser, int option)
 {
 	size_t i = 0;
@@ -91,7 +94,7 @@ static void parse_write_help(const struct cli_syntax *syntax, size_t table, cons
 	size_t start = text->len, column;
 
 	for (; row && row->name; row++, start = text->len) {
-		if (parse_is_hidden(syntax, table, row))
+		if (parse_option_is_hidden(syntax, table, row))
 			continue;
 		if (row->letter)
 			buf_printf(text, "  -%c, --%s", row->letter, row->name);
@@ -133,7 +136,7 @@ static int parse_set_option(const struct option_parser *parser, const char *verb
 	const struct cli_option *row = parser->row[i];
 	const char letter[] = {'-', row->letter, '\0'};
 	char name[32];
-	const struct cli_given given = {verb, row->letter ? letter : name, optarg, row->option_value};
+	const struct cli_given_option given = {verb, row->letter ? letter : name, optarg, row->setter_param};
 	int error;
 
 	(void)snprintf(name, sizeof(name), "--%s", row->name);
@@ -190,20 +193,20 @@ void cli_list_release(struct cli_list *list)
 	*list = (struct cli_list){0};
 }
 
-int cli_set_flag(const struct cli_given *given, void *field)
+int cli_set_flag(const struct cli_given_option *given, void *field)
 {
 	(void)given;
 	*(bool *)field = true;
 	return 0;
 }
 
-int cli_set_text(const struct cli_given *given, void *field)
+int cli_set_text(const struct cli_given_option *given, void *field)
 {
 	*(const char **)field = given->value;
 	return 0;
 }
 
-int cli_add_text(const struct cli_given *given, void *field)
+int cli_add_text(const struct cli_given_option *given, void *field)
 {
 	return cli_list_add_owned(field, strdup(given->value));
 }

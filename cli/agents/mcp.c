@@ -21,21 +21,21 @@ struct mcp_command_line {
 	uint64_t idle_timeout_ns, sandboxes_max;
 };
 
-static int mcp_set_idle_timeout(const struct cli_given *given, void *idle_timeout_ns)
+static int mcp_set_idle_timeout(const struct cli_given_option *given, void *idle_timeout_ns)
 {
 	if (text_parse_duration(given->value, idle_timeout_ns) < 0 || *(uint64_t *)idle_timeout_ns < NS_PER_MS)
 		return cli_refuse_value(given, "is no time; write one such as 30s, 15m or 1h");
 	return 0;
 }
 
-static int mcp_set_sandbox_count(const struct cli_given *given, void *count)
+static int mcp_set_sandbox_count(const struct cli_given_option *given, void *count)
 {
 	if (text_parse_number(given->value, 1, MCP_SANDBOXES_MAX, count) < 0)
 		return cli_refuse_value(given, "is no number from 1 to 256");
 	return 0;
 }
 
-static int mcp_set_audit_dir(const struct cli_given *given, void *path)
+static int mcp_set_audit_dir(const struct cli_given_option *given, void *path)
 {
 	struct stat st;
 

@@ -10,7 +10,7 @@
 
 /* ---- options ---- */
 
-int audit_filter_set_word_list(const struct cli_given *given, void *list)
+int audit_filter_set_word_list(const struct cli_given_option *given, void *list)
 {
 	static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_,";
 
@@ -19,7 +19,7 @@ int audit_filter_set_word_list(const struct cli_given *given, void *list)
 	return cli_set_text(given, list);
 }
 
-static int audit_compile_glob(const struct cli_given *given, struct arena *arena, struct glob *ret_glob)
+static int audit_compile_glob(const struct cli_given_option *given, struct arena *arena, struct glob *ret_glob)
 {
 	const char *pattern = given->value;
 	char *anywhere = *pattern == '/' ? arena_dup(arena, pattern + 1) : arena_printf(arena, "**/%s", pattern);
@@ -29,7 +29,7 @@ static int audit_compile_glob(const struct cli_given *given, struct arena *arena
 	return cli_refuse_value(given, "not a pattern: * stands for text within a name, ** for any directories");
 }
 
-int audit_filter_set_path(const struct cli_given *given, void *filter_pointer)
+int audit_filter_set_path(const struct cli_given_option *given, void *filter_pointer)
 {
 	struct audit_filter *filter = filter_pointer;
 
@@ -37,7 +37,7 @@ int audit_filter_set_path(const struct cli_given *given, void *filter_pointer)
 	return audit_compile_glob(given, &filter->arena, &filter->path_glob);
 }
 
-int audit_filter_set_program(const struct cli_given *given, void *filter_pointer)
+int audit_filter_set_program(const struct cli_given_option *given, void *filter_pointer)
 {
 	struct audit_filter *filter = filter_pointer;
 
@@ -45,7 +45,7 @@ int audit_filter_set_program(const struct cli_given *given, void *filter_pointer
 	return audit_compile_glob(given, &filter->arena, &filter->program_glob);
 }
 
-int audit_filter_set_event(const struct cli_given *given, void *event)
+int audit_filter_set_event(const struct cli_given_option *given, void *event)
 {
 	static const char *const names[] = {"open", "request", "close", "dns", "any"};
 
@@ -55,7 +55,7 @@ int audit_filter_set_event(const struct cli_given *given, void *event)
 	return cli_refuse_value(given, "not one of open, request, close, dns and any");
 }
 
-int audit_filter_set_pid(const struct cli_given *given, void *pid)
+int audit_filter_set_pid(const struct cli_given_option *given, void *pid)
 {
 	uint64_t number;
 
@@ -99,13 +99,13 @@ static bool audit_is_time_prefix(const char *text)
 	return true;
 }
 
-int audit_filter_set_time(const struct cli_given *given, void *filter_pointer)
+int audit_filter_set_time(const struct cli_given_option *given, void *filter_pointer)
 {
 	struct audit_filter *filter = filter_pointer;
 	size_t len = strlen(given->value);
-	uint64_t *after = given->option_value ? &filter->until_ns : &filter->since_ns;
+	uint64_t *after = given->setter_param ? &filter->until_ns : &filter->since_ns;
 
-	*(given->option_value ? &filter->until : &filter->since) = given->value;
+	*(given->setter_param ? &filter->until : &filter->since) = given->value;
 	if (given->value[0] == '+' && audit_parse_duration(given->value + 1, after) == 0)
 		return 0;
 	if (len > 10 && given->value[10] == ' ')
@@ -117,7 +117,7 @@ int audit_filter_set_time(const struct cli_given *given, void *filter_pointer)
 	return cli_refuse_value(given, "not a time in UTC, such as 2026-11-21T02:28:18 or its beginning, nor +5s");
 }
 
-int audit_filter_set_slower_than(const struct cli_given *given, void *slower_ns)
+int audit_filter_set_slower_than(const struct cli_given_option *given, void *slower_ns)
 {
 	if (audit_parse_duration(given->value, slower_ns) == 0 && *(uint64_t *)slower_ns > 0)
 		return 0;

@@ -89,13 +89,13 @@ struct audit_filter {
 			(at) + offsetof(struct audit_filter, min_duration_ns), 0                                      \
 	}
 
-int audit_filter_set_word_list(const struct cli_given *given, void *list);
-int audit_filter_set_path(const struct cli_given *given, void *filter_pointer);
-int audit_filter_set_program(const struct cli_given *given, void *filter_pointer);
-int audit_filter_set_event(const struct cli_given *given, void *event);
-int audit_filter_set_pid(const struct cli_given *given, void *pid);
-int audit_filter_set_time(const struct cli_given *given, void *filter_pointer);
-int audit_filter_set_slower_than(const struct cli_given *given, void *slower_ns);
+int audit_filter_set_word_list(const struct cli_given_option *given, void *list);
+int audit_filter_set_path(const struct cli_given_option *given, void *filter_pointer);
+int audit_filter_set_program(const struct cli_given_option *given, void *filter_pointer);
+int audit_filter_set_event(const struct cli_given_option *given, void *event);
+int audit_filter_set_pid(const struct cli_given_option *given, void *pid);
+int audit_filter_set_time(const struct cli_given_option *given, void *filter_pointer);
+int audit_filter_set_slower_than(const struct cli_given_option *given, void *slower_ns);
 
 void audit_filter_release(struct audit_filter *filter);
 

@@ -31,19 +31,19 @@ struct compare_command {
 	size_t run_count;
 };
 
-/* Adds a policy. given->option_value is 1 for a profile. */
-static int compare_add_policy(const struct cli_given *given, void *list)
+/* Adds a policy. given->setter_param is 1 for a profile. */
+static int compare_add_policy(const struct cli_given_option *given, void *list)
 {
 	struct cli_list *options = list;
 
 	if (options->count / 2 == COMPARED_POLICIES_MAX)
 		return cli_refuse_value(given, "more than %u policies; compare fewer at once", COMPARED_POLICIES_MAX);
-	if (cli_list_add_owned(options, strdup(given->option_value ? "--profile" : "-p")) < 0)
+	if (cli_list_add_owned(options, strdup(given->setter_param ? "--profile" : "-p")) < 0)
 		return -ENOMEM;
 	return cli_list_add_owned(options, strdup(given->value));
 }
 
-static int compare_add_option(const struct cli_given *given, void *list)
+static int compare_add_option(const struct cli_given_option *given, void *list)
 {
 	return cli_list_add_owned(list, strdup(given->value));
 }

@@ -10,7 +10,7 @@
 #include "base/cleanup.h"
 #include "cli/experiment/digest.h"
 
-/* The digests of the parts of a plan: each part belongs to many cells. */
+/* Digests of a plan's programs, inputs and policies. Each is computed once, because many cells share it. */
 struct plan_digests {
 	char (*program)[SHA256_HEX_SIZE], (*input)[SHA256_HEX_SIZE], (*policy)[SHA256_HEX_SIZE];
 };
@@ -22,7 +22,7 @@ static void plan_digests_release(struct plan_digests *parts)
 	free(parts->policy);
 }
 
-/* Adds texts, each ended by a NUL, so that no two different lists have the same bytes. */
+/* Adds the texts of a list, each ended by a NUL, so that no two different lists give the same bytes. */
 static void cell_add_list_texts(struct buf *out, const struct cli_list *list)
 {
 	for (size_t i = 0; i < list->count; i++)
@@ -95,8 +95,8 @@ uint64_t cell_get_seed(const struct plan *plan, const struct cell *cell)
 }
 
 /*
- * Computes the digest of a cell. Names are part of it, because they are part of the row. callgate's version is, too,
- * because another version may decide otherwise.
+ * Computes the digest of a cell. The digest covers the names, because the row contains them, and the version of
+ * callgate, because another version may decide otherwise.
  */
 static int cell_compute_digest(const struct plan *plan, const struct plan_digests *parts, struct cell *cell)
 {
@@ -157,7 +157,7 @@ struct cell *cells_create(const struct plan *plan, size_t *ret_count)
 
 /* ---- expanding the command line ---- */
 
-/* Replaces each NAME in braces by its value. Owned by the caller. */
+/* Replaces each "{NAME}" in the text by the value of NAME. Owned by the caller; NULL: no memory. */
 static char *cell_replace_placeholders(const char *text, const char *const (*values)[2])
 {
 	struct buf out = {0};
@@ -194,7 +194,10 @@ int cell_expand_command(const struct plan *plan, const struct cell *cell, struct
 
 /* ---- making the row ---- */
 
-/* Counts how often each rule denied, by the result's denials. A denial without a rule counts as "(no rule)". */
+/*
+ * Counts the denials by each rule, from the list of denials in a run's result. A denial without a rule counts as "(no
+ * rule)".
+ */
 static json_t *row_count_denials(const json_t *denials, json_int_t *ret_total)
 {
 	json_t *by_rule = json_object(), *denial;

@@ -1,4 +1,4 @@
-/* The cells of a plan: one run each. A cell is known by the SHA-256 of everything that its outcome depends on. */
+/* The cells of a plan: one run each. A cell is identified by the SHA-256 of everything that its outcome depends on. */
 #ifndef CALLGATE_CLI_EXPERIMENT_CELLS_H
 #define CALLGATE_CLI_EXPERIMENT_CELLS_H
 
@@ -15,8 +15,8 @@ struct cell {
 };
 
 /*
- * All cells of the plan, by program, input, policy and repetition. Loads each policy once for its digest. Owned by the
- * caller; NULL with a message printed.
+ * Makes all cells of the plan, ordered by program, input, policy and repetition. Loads each policy once for its digest.
+ * Owned by the caller; NULL with a message printed.
  */
 struct cell *cells_create(const struct plan *plan, size_t *ret_count);
 
@@ -24,14 +24,14 @@ struct cell *cells_create(const struct plan *plan, size_t *ret_count);
 uint64_t cell_get_seed(const struct plan *plan, const struct cell *cell);
 
 /*
- * The cell's command line with its placeholders replaced. {input} is the name of the input file in the working
- * directory. NULL: no memory. The caller releases the list.
+ * Makes the cell's command line: the program's command with its placeholders replaced. {input} becomes the name of the
+ * input file in the working directory. 0 or -ENOMEM. The caller releases the list.
  */
 int cell_expand_command(const struct plan *plan, const struct cell *cell, struct cli_list *ret_command);
 
 /*
- * The row of a finished cell from its result (of callgate run --json). What may differ between two runs of the same
- * cell is in "measured" alone. Owned by the caller; NULL: no memory.
+ * Makes the row of a finished cell from the result of its run (callgate run --json). Values that may differ between two
+ * runs of the same cell are in the member "measured" alone. Owned by the caller; NULL: no memory.
  */
 json_t *cell_make_row(const struct plan *plan, const struct cell *cell, const json_t *result);
 

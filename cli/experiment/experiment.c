@@ -13,7 +13,7 @@
 #define EXPERIMENT_JOBS_MAX 1024u
 #define EXPERIMENT_SHARDS_MAX 100000u
 
-static int experiment_set_jobs(const struct cli_given *given, void *jobs)
+static int experiment_set_jobs(const struct cli_given_option *given, void *jobs)
 {
 	uint64_t number;
 
@@ -23,7 +23,7 @@ static int experiment_set_jobs(const struct cli_given *given, void *jobs)
 	return 0;
 }
 
-static int experiment_set_shard(const struct cli_given *given, void *all)
+static int experiment_set_shard(const struct cli_given_option *given, void *all)
 {
 	struct experiment_options *options = all;
 	char *slash = strchr(given->value, '/');

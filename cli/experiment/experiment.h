@@ -15,11 +15,11 @@
  *     cells/DIGEST/         a finished cell: row.json, audit.jsonl, result.json, messages.txt
  *     running/DIGEST/       a cell that has not finished; removed by the next run
  *     results.jsonl         the rows of all finished cells, by their index in the plan
- *     results.csv           the same, with --csv
+ *     results.csv           the same rows as CSV, with --csv
  *     report.svg            by `experiment report`
  *
- * A cell becomes finished by rename(2), and so do the files. Directories of several shards are merged by copying their
- * cells into one.
+ * A finished cell is renamed from running/ to cells/. Files are written under another name and renamed. The results of
+ * several shards are merged by copying all cells into one results directory.
  */
 #define RESULTS_CELLS_DIR "cells"
 #define RESULTS_RUNNING_DIR "running"
@@ -42,20 +42,21 @@ int experiment_run_plan(const struct experiment_options *options);
 int experiment_print_report(const struct experiment_options *options);
 
 /*
- * Loads all rows of a results directory, by index. *ret_rows is an array, owned by the caller. 0, or -errno with a
- * message.
+ * Loads all rows of a results directory, sorted by their index in the plan. *ret_rows is an array, owned by the caller.
+ * 0, or -errno with a message.
  */
 int rows_load(const char *dir, json_t **ret_rows);
 
 /* Writes results.jsonl and, with `csv`, results.csv. 0, or -errno with a message printed. */
 int rows_write(const char *dir, const json_t *rows, bool csv);
 
-/* Writes a file of a directory under another name and renames it. 0, or -errno with a message printed. */
 struct buf;
+struct report_summary;
+
+/* Writes a file under another name and renames it to `name` in `dir`. 0, or -errno with a message printed. */
 int results_write_file(const char *dir, const char *name, const struct buf *text);
 
 /* Draws the plot of a report: denials and slowdown by policy, as an SVG image. */
-struct report_summary;
 void plot_make(struct buf *out, const struct report_summary *summary, size_t count);
 
 /* One line of the report: the cells of a program under a policy. */
@@ -63,9 +64,9 @@ struct report_summary {
 	const char *program, *policy; /* names; borrowed from the rows */
 	size_t runs, ok;
 	double mean_denials;   /* mean number of denials in a cell */
-	double mean_calls;     /* mean number of calls of a cell */
+	double mean_calls;     /* mean number of system calls in a cell */
 	double median_time_ms; /* median duration of a cell */
-	double slowdown; /* time_ms divided by that of the program's first policy; 0: unknown */
+	double slowdown; /* median_time_ms divided by that of the program's first policy; 0: unknown */
 };
 
 #endif

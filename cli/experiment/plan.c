@@ -21,7 +21,7 @@ struct plan_position {
 	bool *failed;
 };
 
-/* The place of a member of an object (it may be missing), or of an item of an array. */
+/* The position of a member in an object, for messages. The member may be missing. */
 static struct plan_position plan_position_of_member(const struct plan_position *spot, json_t *object, const char *name)
 {
 	struct plan_position inner = *spot;
@@ -57,7 +57,7 @@ static void plan_refuse(const struct plan_position *spot, const char *message)
 	*spot->failed = true;
 }
 
-/* Refuses members whose names are not in the list, which ends with NULL. */
+/* Refuses members of the object whose names are not in `names`, which ends with NULL. */
 static void plan_check_member_names(const struct plan_position *spot, json_t *object, const char *const *names)
 {
 	const char *key;
@@ -79,7 +79,10 @@ static void plan_check_member_names(const struct plan_position *spot, json_t *ob
 	}
 }
 
-/* Reads a text member. NULL: it is missing, or of another type; with a message, unless it is optional and missing. */
+/*
+ * Reads a member that is a text. Returns NULL, with a message, if it is no text, or if it is required and missing;
+ * without a message if it is optional and missing.
+ */
 static const char *plan_read_text(const struct plan_position *spot, json_t *object, const char *name, bool required)
 {
 	json_t *value = json_object_get(object, name);
@@ -150,7 +153,7 @@ static void plan_read_texts(const struct plan_position *spot, json_t *object, co
 	}
 }
 
-/* Reads the name of an item. No other item of the list may have the name, because names tell the rows apart. */
+/* Reads the name of an item. Refuses a name that another item of the list has, because names tell the rows apart. */
 static const char *plan_read_unique_name(const struct plan_position *spot, json_t *list, size_t index)
 {
 	json_t *item = json_array_get(list, index);
@@ -190,7 +193,7 @@ static void plan_read_input(struct plan *plan, const struct plan_position *spot,
 	input->stdin_file = plan_read_path(spot, item, "stdin", plan->dir, false);
 }
 
-/* Adds an option of callgate run and its value, which the list then owns. */
+/* Adds an option of callgate run and its value to a policy of the plan. The policy then owns the value. */
 static void policy_add_option(const struct plan_position *spot, struct plan_policy *policy, const char *option,
 			      char *value)
 {
@@ -221,7 +224,10 @@ static void plan_read_policy(struct plan *plan, const struct plan_position *spot
 	plan_read_texts(spot, item, "options", false, &policy->options);
 }
 
-/* Reads a list of objects. Returns how many, with a zeroed array for them, or 0 with a message. */
+/*
+ * Reads a list of objects of the plan into a new array, by calling `read` for each. Returns the number of items, or 0
+ * with a message printed.
+ */
 static size_t plan_read_items(struct plan *plan, const struct plan_position *spot, const char *name, size_t size,
 			      void *ret_items,
 			      void (*read)(struct plan *, const struct plan_position *, json_t *, size_t))

@@ -37,7 +37,7 @@ struct plan {
 	const char *timeout; /* time limit of each run, as for -t; borrowed from json; NULL: none */
 };
 
-/* Most items of each list, and most repetitions. Their product bounds the number of cells. */
+/* Maximum number of items in each list of a plan, and of repetitions. */
 #define PLAN_ITEMS_MAX 1000u
 #define PLAN_REPETITIONS_MAX 100000u
 

@@ -11,7 +11,7 @@
 #define GAP 90
 #define TOP 46
 
-/* Appends a text of the plan, in which any character may occur, so that it does not become markup. */
+/* Appends a text of the plan, and escapes the characters that XML would take as markup. */
 static void plot_add_escaped(struct buf *out, const char *text)
 {
 	for (const char *at = text; *at; at++)

@@ -43,7 +43,7 @@ static double doubles_get_median(double *values, size_t count)
 	return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
 }
 
-/* Fills in the numbers of one line of the report. `times` has room for all rows. */
+/* Computes the numbers of one line of the report. times: working space for the durations, with room for all rows. */
 static void summary_fill(struct report_summary *summary, const json_t *rows, double *times)
 {
 	json_t *row;
@@ -62,7 +62,7 @@ static void summary_fill(struct report_summary *summary, const json_t *rows, dou
 	summary->median_time_ms = doubles_get_median(times, summary->runs);
 }
 
-/* Computes the slowdowns, over the first policy of the plan, which has the lowest index. */
+/* Computes the slowdown of each line, relative to the first line of the same program. */
 static void summaries_compute_slowdowns(struct report_summary *summary, size_t count)
 {
 	for (size_t i = 0; i < count; i++)

@@ -64,8 +64,8 @@ static int rows_sort(json_t **rows)
 }
 
 /*
- * Adds the row of one cell. Skips a directory without a row, because it is still being copied. 0, or -errno with a
- * message.
+ * Adds the row of one cell. Skips a cell's directory without a row, because that directory is still being copied. 0, or
+ * -errno with a message.
  */
 static int rows_add_cell(const char *dir, const char *cell, json_t *rows)
 {

@@ -156,7 +156,10 @@ static const char *result_get_status(const json_t *result)
 	return status ? status : "error";
 }
 
-/* Handles the end of a cell's run. A cell whose run failed in callgate itself is tried again by the next run. */
+/*
+ * Handles the end of a cell's run. A cell whose run failed in callgate itself stays unfinished, so that the next
+ * `callgate experiment run` runs it again.
+ */
 static void cell_handle_end_of_run(struct experiment *experiment, const struct cell *cell)
 {
 	_cleanup_free_ char *dir = cell_get_dir(experiment, RESULTS_RUNNING_DIR, cell);
@@ -255,7 +258,10 @@ static bool results_make_dir(const char *dir, const char *below)
 	return false;
 }
 
-/* Locks a shard, so that no other process runs it in this directory. A descriptor that holds the lock, or -1. */
+/*
+ * Locks a shard, so that no other process runs it in this results directory. Returns a descriptor that holds the lock,
+ * or -1.
+ */
 static int results_lock_shard(const struct experiment_options *options)
 {
 	_cleanup_free_ char *path = cli_format("%s/shard-%zu-of-%zu.lock", options->dir, options->shard,

@@ -1,6 +1,7 @@
 /*
  * Looks up accounts of this machine: first in /etc/passwd and /etc/group, then by the C library's name service. A
- * callgate-egress process asks it (base/helper.h), unless nsswitch.conf(5) has "files" as the only source.
+ * callgate-egress process asks the name service (base/helper.h), unless nsswitch.conf(5) has "files" as the only
+ * source.
  */
 #ifndef CALLGATE_CLI_HOST_ACCOUNT_H
 #define CALLGATE_CLI_HOST_ACCOUNT_H
@@ -14,8 +15,8 @@ struct account {
 };
 
 /*
- * The account of this name or, with `name` NULL, of this uid. Valid until the next call. NULL: no such account, or the
- * name service cannot be asked.
+ * Finds the account of this name or, with `name` NULL, of this uid. Valid until the next call. NULL: no such account,
+ * or the name service cannot be asked.
  */
 const struct account *account_find(const char *name, uid_t uid);
 /* Finds the gid of the group of this name. 0 or -ENOENT. */

@@ -25,7 +25,7 @@
 /* The characters that end a word of a command inside quotes. Variables have been expanded before. */
 #define QUOTED_WORD_ENDS COMMAND_UNQUOTED_WORD_ENDS "{}\"'$\\"
 
-/* most scripts that are followed by their "#!" lines from one to the next; the kernel follows five */
+/* maximum number of "#!" lines that are followed, from script to script; the kernel follows five */
 #define SCRIPT_DEPTH_MAX 4
 
 struct command {
@@ -66,7 +66,10 @@ static int command_judge_file(const struct command *command, const char *path)
 	return stat(path, &st) == 0 && S_ISREG(st.st_mode) ? command_judge_script(command, path) : 0;
 }
 
-/* The n-th directory of PATH; a relative one is below the root directory. Owned; NULL: no more, or no memory. */
+/*
+ * Returns the n-th directory of PATH. A relative one is taken as below the root directory. Owned; NULL: no more, or no
+ * memory.
+ */
 static char *command_get_path_dir(unsigned number)
 {
 	_cleanup_free_ char *dir = program_get_nth_path_dir(number);

@@ -76,8 +76,9 @@ static bool home_has_program(const char *dir, const char *program)
 }
 
 /*
- * The length of the path to grant for `below`: the parent of a "bin" of nvm or sdkman, which has its libraries there,
- * but not a parent that holds more, such as the home directory and ~/.local.
+ * Returns the length of the part of `below` to grant. Of a "bin" directory of nvm or sdkman it is the parent, which
+ * also holds the libraries. Of ~/bin, ~/.local/bin and the like it is the directory itself, because the parent holds
+ * more.
  */
 static size_t home_get_len_to_grant(const char *below)
 {

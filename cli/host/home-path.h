@@ -1,4 +1,7 @@
-/* Advice on programs that the user's PATH finds in the home directory and a run does not: which options grant them. */
+/*
+ * Makes advice on programs that are in the user's PATH in the home directory but that a run does not find: which
+ * options grant them.
+ */
 #ifndef CALLGATE_CLI_HOST_HOME_PATH_H
 #define CALLGATE_CLI_HOST_HOME_PATH_H
 

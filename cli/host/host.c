@@ -21,7 +21,7 @@
 
 #define HOST_POLICY_BYTES_MAX (UINT64_C(1) << 20)
 
-/* ---- notes: a path with a text about it or from it ---- */
+/* ---- notes: a path and a text, such as the file's content ---- */
 
 struct cli_host_note {
 	struct cli_host_note *next;
@@ -81,7 +81,10 @@ static int host_open_without_following_links(const char *path)
 	return steal_fd(&fd);
 }
 
-/* Opens a file by its canonical path and through no link, or as written if it is an open one (-p /dev/fd/63). */
+/*
+ * Opens a file by its canonical path and through no link. A name of an open descriptor (-p /dev/fd/63) is opened as
+ * written.
+ */
 static int host_open_file(struct cli_host *host, const char *path)
 {
 	bool in_proc = false;
@@ -199,7 +202,7 @@ static int host_make_hostname_or_hosts(struct cli_host *host, const char *name, 
 static const char *host_find_account_name(struct cli_host *host)
 {
 	const struct account *user = host->login_name ? NULL : account_find(NULL, host->uid);
-	bool plain = user && *user->name && !strpbrk(user->name, ":\n"); /* would not break a field of passwd(5) */
+	bool plain = user && *user->name && !strpbrk(user->name, ":\n"); /* no separator of passwd(5) */
 
 	if (!host->login_name)
 		host->login_name = arena_dup(&host->arena, plain ? user->name : "user");
@@ -327,7 +330,7 @@ void cli_host_report_void_grants(struct cli_host *host)
 	}
 }
 
-/* The home directory: HOME, else the account's home directory, else "/". */
+/* Returns the home directory: HOME, else the account's home directory, else "/". */
 static const char *host_find_home(void)
 {
 	const char *home = getenv("HOME");
@@ -359,7 +362,7 @@ int cli_host_init(struct cli_host *host, const char *program)
 
 int cli_host_set_workdir_and_scratch(struct cli_host *host, const char *workdir, const char *scratch)
 {
-	cli_path_cache_release(&host->path_cache); /* a setup may have made links since the last load */
+	cli_path_cache_release(&host->path_cache); /* a setup may have made links since the policy was last loaded */
 	policy_free(host->other_phase_policy);
 	host->other_phase_policy = NULL;
 	host->policy.scratch_path = arena_dup(&host->arena, scratch ? scratch : "/callgate-scratch");

@@ -29,9 +29,11 @@ struct cli_host {
 	const char *program;  /* the program as the command line names it, in main's argv; NULL: none */
 	const char *program_path; /* path of `program`; NULL: not looked for yet, or not found */
 	const char *workdir;
-	bool interpreter_note_was_printed; /* the note on @interpreter was printed */
+	bool interpreter_note_was_printed; /* the reason why @interpreter leaves out an interpreter was printed */
 	struct policy *
-		/* owned: the policy loaded last, compiled for its other phase; NULL: it has no phases */
+		/*
+		 * the policy that was loaded last, compiled for its other phase; owned; NULL: the policy has no phases
+		 */
 		other_phase_policy;
 };
 
@@ -47,15 +49,15 @@ void cli_host_release(struct cli_host *host);
 int cli_host_set_workdir_and_scratch(struct cli_host *host, const char *workdir, const char *scratch);
 
 /*
- * Makes the grant of this path void in later loads: it is ignored. `why` is the text that cli_host_report_void_grants()
- * prints after the path. Returns 1, 0 if the grant was void already, or -ENOMEM.
+ * Makes the grant of this path void: later loads of the policy ignore the grant. `why` is the text that
+ * cli_host_report_void_grants() prints after the path. Returns 1, 0 if the grant was void already, or -ENOMEM.
  */
 int cli_host_make_grant_void(struct cli_host *host, const char *path, const char *why);
 
 /* Reports on stderr, once for each path, which grants of @interpreter and of profiles are void, and why. */
 void cli_host_report_void_grants(struct cli_host *host);
 
-/* Judges the files read for policies (places.h). Adds a message for each refused file. 0 or -EPERM. */
+/* Judges the policy files that were read (places.h). Adds a message for each refused file. 0 or -EPERM. */
 int cli_host_judge_files(const struct cli_host *host, const struct writable_places *places,
 			 struct policy_errors *errors);
 

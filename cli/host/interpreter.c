@@ -57,7 +57,7 @@ static const struct interpreter_family *interpreter_find_family(const char *path
 	return NULL;
 }
 
-/* Adds a path. `place`: the version manager's directory in which it was found; NULL: not in one. */
+/* Adds a path to grant. `place`: the version manager's directory in which the path was found; NULL: none. */
 static void interpreter_add_granted_path(struct cli_interpreter *found, const char *path, const char *place)
 {
 	if (found->granted_path_count == INTERPRETER_GRANTED_PATHS_MAX || access(path, F_OK) != 0)
@@ -76,7 +76,9 @@ static void interpreter_add_granted_path(struct cli_interpreter *found, const ch
 	((found)->why_left_out =                  \
 		 (found)->why_left_out ? (found)->why_left_out : arena_printf((found)->arena, __VA_ARGS__))
 
-/* Adds an installation outside of /usr and /usr/local, if it is where interpreters are installed, or in the workdir. */
+/*
+ * Adds an installation outside of /usr and /usr/local. It must be where interpreters are installed, or in the workdir.
+ */
 static void interpreter_add_prefix(struct cli_interpreter *found, const char *path)
 {
 	_cleanup_free_ char *real = realpath(path, NULL), *place = NULL;
@@ -114,7 +116,9 @@ static void interpreter_add_paths_of_family(struct cli_interpreter *found, const
 	interpreter_add_granted_path(found, real, NULL);
 }
 
-/* The "home" of a virtual environment's pyvenv.cfg: the directory with the Python it is based on. */
+/*
+ * Reads "home" from a virtual environment's pyvenv.cfg: the directory of the Python that the environment is based on.
+ */
 static bool interpreter_read_venv_home(const char *prefix, char out[PATH_MAX])
 {
 	char path[PATH_MAX], line[PATH_MAX + 16];

@@ -13,7 +13,10 @@
  * arena.
  */
 struct cli_interpreter {
-	/* Absolute paths that exist, NULL-ended. A virtual environment comes before the one that it is based on. */
+	/*
+	 * Absolute paths that exist, NULL-ended. A virtual environment comes before the installation that it is based
+	 * on.
+	 */
 	const char *granted_path[INTERPRETER_GRANTED_PATHS_MAX + 1];
 	/* for each granted path, the directory of the version manager that it belongs to; NULL: none */
 	const char *manager_dirs[INTERPRETER_GRANTED_PATHS_MAX];
@@ -36,7 +39,7 @@ struct cli_interpreter *interpreter_find(struct arena *arena, const char *progra
 
 /*
  * The version manager's directory, before links are resolved, through which @interpreter found the granted path that
- * contains `path`. NULL: that is not from a version manager, or no granted path contains `path`.
+ * contains `path`. NULL: no granted path contains `path`, or it was not found through a version manager.
  */
 const char *interpreter_find_manager(const struct cli_interpreter *interpreter, const char *path);
 

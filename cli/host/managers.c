@@ -73,7 +73,10 @@ static bool managers_prefix_is_shared(const char *prefix)
 	return false;
 }
 
-/* Whether ROOT/BELOW leads to a directory that holds the prefix or, with `itself`, to the prefix. *ret_place: owned. */
+/*
+ * Whether ROOT/BELOW leads to a directory that holds the prefix or, with `itself`, to the prefix itself. *ret_place:
+ * ROOT/BELOW without its links resolved, owned.
+ */
 static bool managers_path_contains_prefix(const char *root, const char *below, const char *prefix, bool itself,
 				       char **ret_place)
 {

@@ -1,8 +1,8 @@
 /*
  * Judges host paths that a program could have chosen: every host path that callgate reads, grants, executes or writes
  * to, once it is known what the program may write. A symbolic link that an earlier run, or --setup, has created must
- * not choose what callgate does elsewhere. A judged path is then opened by its canonical name and through no link
- * (io_open_without_links), so that a change between judging and use makes the run fail.
+ * not decide which files callgate uses elsewhere. A judged path is then opened by its canonical name and through no
+ * link (io_open_without_links), so that a change between judging and use makes the run fail.
  */
 #ifndef CALLGATE_CLI_HOST_PLACES_H
 #define CALLGATE_CLI_HOST_PLACES_H

@@ -59,7 +59,9 @@ static bool shim_root_has_file(const char *root, const char *name)
 	return (size_t)snprintf(path, sizeof(path), "%s/%s", root, name) < sizeof(path) && access(path, F_OK) == 0;
 }
 
-/* The manager whose root directory this is. NULL: none, as for plugins/pyenv-virtualenv, which has no versions. */
+/*
+ * Finds the manager whose root directory this is. NULL: none, as for plugins/pyenv-virtualenv, which has no versions.
+ */
 static const struct shim_manager *shim_find_manager(const char *root)
 {
 	for (size_t i = 0; i < sizeof(shim_managers) / sizeof(shim_managers[0]); i++)
@@ -78,7 +80,8 @@ static char *shim_read_version_file(const char *dir, const char *name)
 }
 
 /*
- * The list of chosen versions: from the variable, else the nearest `local` file, else ROOT/version. Owned; NULL: none.
+ * Reads the list of chosen versions: from the manager's environment variable, else from the nearest local version file,
+ * else from ROOT/version. Owned; NULL: none.
  */
 static char *shim_read_chosen_versions(const struct shim_manager *manager, const char *root)
 {
@@ -92,7 +95,7 @@ static char *shim_read_chosen_versions(const struct shim_manager *manager, const
 
 		*slash = '\0';
 		text = shim_read_version_file(
-			dir, manager->local_version_file); /* the root directory is "": a "/" follows */
+			dir, manager->local_version_file); /* "" is the root directory: a "/" follows */
 		if (text)
 			return text;
 	}
@@ -123,7 +126,7 @@ static char *shim_find_by_newest_version(const char *root, const char *version, 
 	while (dir && (entry = readdir(dir)))
 		if (strncmp(entry->d_name, version, len) == 0 && entry->d_name[len] == '.' &&
 		    strverscmp(entry->d_name, best) > 0)
-			(void)snprintf(best, sizeof(best), "%s", entry->d_name); /* fits: a file name */
+			(void)snprintf(best, sizeof(best), "%s", entry->d_name); /* fits: at most NAME_MAX bytes */
 	return *best ? shim_find_by_version(root, best, name) : NULL;
 }
 
@@ -147,7 +150,10 @@ static char *shim_find_by_manager(const struct shim_manager *manager, const char
 	return NULL;
 }
 
-/* An asdf shim lists the versions that have the program: "# asdf-plugin: nodejs 18.0.0". Takes the first installed. */
+/*
+ * Reads from an asdf shim the versions that have the program ("# asdf-plugin: nodejs 18.0.0"). Returns the program's
+ * path in the first of them that is installed.
+ */
 static char *shim_find_by_asdf_list(const char *path, const char *root, const char *name)
 {
 	static const char mark[] = "# asdf-plugin: ";

@@ -6,18 +6,19 @@
 #include <stdbool.h>
 
 /*
- * The path of an executable file: `name` itself when it has a "/", else searched in PATH. A shim of pyenv, rbenv,
- * nodenv or asdf is followed to the program it would start in the current directory. Owned; NULL: not found.
+ * Finds an executable file: `name` itself when it has a "/", else searched in PATH. A shim of pyenv, rbenv, nodenv or
+ * asdf is followed to the program it would start in the current directory. Owned; NULL: not found.
  */
 char *program_find_executable(const char *name);
 
 /*
- * The interpreter of a script: the path in its "#!" line, or for "#!/usr/bin/env [OPTION...] NAME" NAME's file in PATH.
- * Owned; NULL: not a script, not found or, with *ret_unknown set, env has options that are not understood here.
+ * Finds the interpreter of a script: the path in its "#!" line, or for "#!/usr/bin/env [OPTION...] NAME" the file of
+ * NAME in PATH. Owned; NULL: not a script, or not found. *ret_unknown: env has options that callgate does not
+ * understand.
  */
 char *program_find_script_interpreter(const char *path, bool *ret_unknown);
 
-/* Reads the first line of a script that begins with "#!". False: the file does not begin so, or cannot be read. */
+/* Reads the first line of a script, which begins with "#!". False: the file is no script, or cannot be read. */
 #define PROGRAM_SCRIPT_LINE_BYTES 256 /* bytes of the first line that the kernel reads (BINPRM_BUF_SIZE) */
 bool program_read_script_line(const char *path, char line[PROGRAM_SCRIPT_LINE_BYTES + 1]);
 

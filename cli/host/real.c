@@ -40,7 +40,7 @@ static void real_look_up(struct cli_path_cache *real, struct cli_path_lookup *na
 	name->object_exists = name->link_target || (len < 0 && errno == EINVAL);
 }
 
-/* The lookup of the path walk->done, cached or new. NULL: no memory. */
+/* Returns the lookup of the path walk->resolved_part, from the cache or made now. NULL: no memory. */
 static const struct cli_path_lookup *real_find_name(struct cli_path_cache *real, const struct real_walk *walk)
 {
 	struct cli_path_lookup **bucket =
@@ -96,7 +96,7 @@ static bool real_follow_link(struct cli_path_cache *real, struct real_walk *walk
 	       real_walk_absolute_path(real, walk, rooted);
 }
 
-/* Adds a component "", "." or "..". It needs a directory before it: "file/" and "file/.." do not exist. */
+/* Adds a component "", "." or "..", which is valid only after a directory: "file/" and "file/.." do not exist. */
 static bool real_walk_dot_component(struct real_walk *walk, const char *text, size_t len)
 {
 	char path[PATH_MAX + 2];

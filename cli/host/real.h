@@ -10,7 +10,7 @@ struct cli_path_lookup;
 
 /*
  * A cache of path lookups; zero-initialise. Each name is looked up once, so that the policy compiler and
- * places_judge_path() see the same links even if another run changes them meanwhile. It is not needed for speed.
+ * places_judge_path() see the same links even if another run changes them meanwhile. The cache is not needed for speed.
  */
 struct cli_path_cache {
 	struct arena arena;

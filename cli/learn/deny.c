@@ -14,8 +14,8 @@
 #define FOLD_SCANNED_ENTRIES_MAX 200000u
 
 /*
- * Returns what kind of secret the entry holds, for messages. *ret_everywhere: the pattern that matched, if it is one
- * that marks a name as secret in any directory, else NULL. Static; NULL: no secret.
+ * Returns the kind of secret that the entry holds, for messages. *ret_everywhere: the pattern that matched, if that
+ * pattern marks a name as secret in any directory, else NULL. Static; NULL: no secret.
  */
 static const char *deny_find_secret_kind(const struct fold_context *context, const FTSENT *entry,
 					 const char **ret_everywhere)

@@ -62,7 +62,7 @@ int draft_add_network_denying_all(struct draft *draft)
 	return json_object_set_new(draft->root, "network", json_pack("{s:s}", "default", "deny")) < 0 ? -ENOMEM : 0;
 }
 
-/* The entry of a list for this path: a string, or an object with "path". */
+/* Finds the entry of a list that names this path: a string, or an object with "path". */
 static json_t *draft_find_entry(const json_t *list, const char *path)
 {
 	for (size_t i = 0; i < json_array_size(list); i++) {
@@ -93,7 +93,7 @@ int draft_add_path(struct draft *draft, unsigned right, const char *path, char *
 	if (!list || !because)
 		return -ENOMEM;
 	entry = draft_find_entry(list, path);
-	if (entry) /* an earlier policy has this rule, perhaps with "disabled" */
+	if (entry) /* the policy has this rule already, perhaps with "disabled" from an earlier policy */
 		return disabled || !json_object_get(entry, "disabled") ? 0
 		       : json_object_del(entry, "disabled") < 0     ? -ENOMEM
 								     : 0;
@@ -169,7 +169,7 @@ bool draft_writes_outside(const struct draft *draft)
 		    strncmp(path, "@scratch", 8) != 0)
 			return true;
 	}
-	/* the profiles of callgate do not grant writing outside the working directory */
+	/* skips the profiles of callgate: none grants writing outside the working directory */
 	for (size_t i = 0; i < json_array_size(extends); i++)
 		if (strpbrk(json_string_value(json_array_get(extends, i)), "/."))
 			return true;
@@ -190,21 +190,21 @@ size_t draft_count_rules(const struct draft *draft)
 	return count;
 }
 
-/* Renames the temporary file. fresh: fails if a file has that name already. 0 or -errno. */
-static int draft_rename(const char *aside, const char *path, bool fresh)
+/* Renames the temporary file to `path`. must_be_new: fails if a file has that name already. 0 or -errno. */
+static int draft_rename(const char *temporary, const char *path, bool must_be_new)
 {
-	if (!fresh)
-		return rename(aside, path) < 0 ? -errno : 0;
-	if (renameat2(AT_FDCWD, aside, AT_FDCWD, path, RENAME_NOREPLACE) == 0)
+	if (!must_be_new)
+		return rename(temporary, path) < 0 ? -errno : 0;
+	if (renameat2(AT_FDCWD, temporary, AT_FDCWD, path, RENAME_NOREPLACE) == 0)
 		return 0;
 	/* A file system without RENAME_NOREPLACE may have hard links, which never replace a file. */
-	if (errno != EINVAL || link(aside, path) < 0)
+	if (errno != EINVAL || link(temporary, path) < 0)
 		return -errno;
-	(void)unlink(aside); /* on failure the file has two names, which does no harm */
+	(void)unlink(temporary); /* on failure the file has two names, which does no harm */
 	return 0;
 }
 
-int draft_write(const struct draft *draft, const char *path, bool fresh)
+int draft_write(const struct draft *draft, const char *path, bool must_be_new)
 {
 	_cleanup_free_ char *text = json_dumps(draft->root, JSON_INDENT(2)), *aside = cli_format("%s.XXXXXX", path),
 			    *line = NULL;
@@ -225,7 +225,7 @@ int draft_write(const struct draft *draft, const char *path, bool fresh)
 	if (r == 0 && (fchmod(fd, 0644) < 0 || fsync(fd) < 0))
 		r = -errno;
 	if (r == 0)
-		r = draft_rename(aside, path, fresh);
+		r = draft_rename(aside, path, must_be_new);
 	if (r < 0)
 		(void)unlink(aside);
 	return r;

@@ -1,6 +1,6 @@
 /*
- * The policy that is being learnt, as JSON: the profile that it extends, its rules with their reasons, and the rules
- * that were left out. It is written to a temporary file, which is renamed.
+ * The draft: the policy that is being learnt, as JSON, with the profile that it extends, its rules with their reasons,
+ * and the rules that were left out. The draft is written to a temporary file, which is renamed.
  */
 #ifndef CALLGATE_CLI_LEARN_DRAFT_H
 #define CALLGATE_CLI_LEARN_DRAFT_H
@@ -33,16 +33,19 @@ void draft_release(struct draft *draft);
 int draft_add_path(struct draft *draft, unsigned right, const char *path, char *because_taken,
 		   const struct scan_found *found, const char *disabled);
 
-/* Adds a pattern to filesystem.deny. */
+/* Adds a pattern to filesystem.deny, with its reason. 0 or -ENOMEM. */
 int draft_add_deny(struct draft *draft, const char *pattern, const char *because);
 
-/* Adds an access that callgate never grants to draft->refused. 0 or -ENOMEM. */
+/* Adds an access that callgate never grants to draft->ungrantable. 0 or -ENOMEM. */
 int draft_add_ungrantable(struct draft *draft, unsigned right, const char *path, const char *why);
 
 /* Adds the path of a rule with "disabled". 0 or -ENOMEM. */
 int draft_add_disabled_path(struct draft *draft, const char *path);
 
-/* Returns the array at section.key, or at "section" alone; adds it if it is missing. NULL: no memory. */
+/*
+ * Returns the array at "section"."key" of the policy, or at "section" alone if `key` is NULL; adds the array if it is
+ * missing. NULL: no memory.
+ */
 json_t *draft_get_list(struct draft *draft, const char *section, const char *key);
 
 /* True when the policy, or a file that it extends, grants writing outside the working directory. */
@@ -52,10 +55,10 @@ bool draft_writes_outside(const struct draft *draft);
 size_t draft_count_rules(const struct draft *draft);
 
 /*
- * Writes the policy to a temporary file, which is then renamed to `path`. fresh: fails with -EEXIST, and changes
+ * Writes the policy to a temporary file, which is then renamed to `path`. must_be_new: fails with -EEXIST, and changes
  * nothing, if that file exists. 0 or -errno; -EINVAL: the policy is invalid, and messages say why.
  */
-int draft_write(const struct draft *draft, const char *path, bool fresh);
+int draft_write(const struct draft *draft, const char *path, bool must_be_new);
 
 /* Gives the policy a network that grants no endpoint, so that the program can make sockets. 0 or -ENOMEM. */
 int draft_add_network_denying_all(struct draft *draft);

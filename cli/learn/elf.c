@@ -71,7 +71,8 @@ static int elf_list_directories(struct elf_search *search)
 
 /* ---- libraries ---- */
 
-int elf_search_add(struct elf_search *search, const char *path, const char *written, unsigned want, char *because_taken)
+int elf_search_add_file(struct elf_search *search, const char *path, const char *written, unsigned want,
+			char *because_taken)
 {
 	_cleanup_free_ char *because = because_taken;
 	int r = because ? needs_add_path(search->needs, path, written, want, because) : -ENOMEM;
@@ -92,7 +93,7 @@ static Elf *elf_open(int fd)
 	return fd >= 0 && fstat(fd, &status) == 0 && S_ISREG(status.st_mode) ? elf_begin(fd, ELF_C_READ, NULL) : NULL;
 }
 
-/* True for a library of the same kind of machine. */
+/* True if the ELF file at `path` is for the same type of machine as `file`. */
 static bool elf_library_is_of_same_machine(const struct elf_file *file, const char *path)
 {
 	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
@@ -130,8 +131,8 @@ static char *elf_expand_origin(const struct elf_file *file, const char *text)
 }
 
 /*
- * Looks for a library in a directory, or by its whole path. 1: found and added; 0: there is no library of this
- * machine's kind, perhaps another file of that name; -errno.
+ * Looks for a library in a directory or, if its name is an absolute path, at that path. 1: found and added; 0: there is
+ * none for the same type of machine; or -errno.
  */
 static int elf_try_file(struct elf_search *search, const struct elf_file *file, const char *dir, const char *name,
 			const char *how)
@@ -147,8 +148,8 @@ static int elf_try_file(struct elf_search *search, const struct elf_file *file, 
 		return -ENOMEM;
 	if (!real || !elf_library_is_of_same_machine(file, real))
 		return 0;
-	r = elf_search_add(search, real, path, POLICY_READ,
-			 cli_format("needed by %s as %s, found by %s", file->path, name, how));
+	r = elf_search_add_file(search, real, path, POLICY_READ,
+				cli_format("needed by %s as %s, found by %s", file->path, name, how));
 	return r < 0 ? r : 1;
 }
 
@@ -194,7 +195,7 @@ static const char *elf_get_string(const struct elf_file *file, const GElf_Shdr *
 	return elf_strptr(file->elf, section->sh_link, entry->d_un.d_val);
 }
 
-/* Calls `take` with the text of each entry of the dynamic section that has this tag. */
+/* Calls `visit` with the text of each entry of the dynamic section that has this tag. */
 static int elf_visit_dynamic(struct elf_search *search, struct elf_file *file, GElf_Sxword tag,
 			     int (*visit)(struct elf_search *search, struct elf_file *file, const char *text))
 {
@@ -237,7 +238,7 @@ static int elf_add_needed_library(struct elf_search *search, struct elf_file *fi
 	return elf_find_library(search, file, text);
 }
 
-/* Returns the right that exec(2) needs on a program's loader: see replay/record.c. */
+/* Returns the right that exec(2) needs on the loader of a program: reading for the usual loaders, else executing. */
 static unsigned elf_get_loader_right(const char *loader)
 {
 	static const char *const loaders[] = ELF_LOADERS;
@@ -257,8 +258,8 @@ static int elf_add_loader(struct elf_search *search, const struct elf_file *file
 				file->path, loader);
 		return 0;
 	}
-	return elf_search_add(search, real, loader, elf_get_loader_right(loader),
-			    cli_format("the loader of %s", file->path));
+	return elf_search_add_file(search, real, loader, elf_get_loader_right(loader),
+				   cli_format("the loader of %s", file->path));
 }
 
 /* Adds the loader that the program's PT_INTERP names. */
@@ -332,7 +333,7 @@ void elf_search_release(struct elf_search *search)
 	free(search->rpath);
 }
 
-int elf_search_inspect(struct elf_search *search)
+int elf_search_inspect_files(struct elf_search *search)
 {
 	int r = 0;
 

@@ -1,7 +1,7 @@
 /*
- * Finds the files that ELF files need to start: the loader, and all libraries that they and these libraries name. Looks
- * where ld.so(8) does: in DT_RPATH, in DT_RUNPATH with $ORIGIN, in the directories of /etc/ld.so.conf, in the default
- * directories. No program is run.
+ * Finds the files that ELF files need to start: the loader, the libraries that the ELF files name, and the libraries
+ * that libraries name. Looks where ld.so(8) does: in DT_RPATH, in DT_RUNPATH with $ORIGIN, in the directories of
+ * /etc/ld.so.conf, in the default directories. No program is run.
  */
 #ifndef CALLGATE_CLI_LEARN_ELF_H
 #define CALLGATE_CLI_LEARN_ELF_H
@@ -21,14 +21,14 @@ int elf_search_init(struct elf_search *search, struct needs *needs);
 void elf_search_release(struct elf_search *search);
 
 /*
- * Adds a file to the needs, and to the files that elf_search_inspect will inspect. path: canonical. written: a name
- * that leads to the file through a link, or NULL. because_taken: why the file is needed; owned by the needs from then
- * on; NULL means that memory ran out. 0 or -ENOMEM.
+ * Adds a file to the needs, and to the files that elf_search_inspect_files will inspect. path: canonical. written: a
+ * name that leads to the file through a link, or NULL. because_taken: why the file is needed; owned by the needs from
+ * then on; NULL means that memory ran out. 0 or -ENOMEM.
  */
-int elf_search_add(struct elf_search *search, const char *path, const char *written, unsigned want,
-		   char *because_taken);
+int elf_search_add_file(struct elf_search *search, const char *path, const char *written, unsigned want,
+			char *because_taken);
 
 /* Inspects all files, and adds the files that they need. 0; -ENOEXEC: a file is no ELF file; or another -errno. */
-int elf_search_inspect(struct elf_search *search);
+int elf_search_inspect_files(struct elf_search *search);
 
 #endif

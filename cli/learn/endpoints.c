@@ -52,7 +52,7 @@ static int endpoints_add_text(json_t *list, const char *text)
 
 		if (strcmp(have, text) == 0)
 			return 0;
-		/* every path of the method */
+		/* the list already allows every path of the method */
 		if (path && strncmp(have, text, (size_t)(path - text) + 1) == 0 &&
 		    strcmp(have + (path - text), " /**") == 0)
 			return 0;
@@ -60,7 +60,10 @@ static int endpoints_add_text(json_t *list, const char *text)
 	return json_array_append_new(list, json_string(text)) < 0 ? -ENOMEM : 0;
 }
 
-/* The requests to an endpoint. every: by method only. NULL: no memory. */
+/*
+ * Lists the requests that the program made to an endpoint. every: one entry for each method, for every path. NULL: no
+ * memory.
+ */
 static json_t *endpoints_list_requests(const struct needs *needs, const struct network_need *endpoint, bool every)
 {
 	json_t *list = json_array();
@@ -78,7 +81,7 @@ static json_t *endpoints_list_requests(const struct needs *needs, const struct n
 	return list;
 }
 
-/* Returns the value of "proto". NULL: the default of the port is right. Static. */
+/* Returns the value of "proto" for a rule. NULL: the port's default protocol is right. Static. */
 static const char *endpoints_find_proto(const struct needs *needs, const struct network_need *endpoint)
 {
 	const unsigned port = endpoint->port;
@@ -119,8 +122,8 @@ static json_t *endpoints_make_rule(const struct needs *needs, const struct netwo
 }
 
 /*
- * Whether a need is for datagrams to an endpoint that the program also reaches by TCP. getaddrinfo(3) connects such a
- * socket to sort addresses, and HTTP/3 falls back to TCP.
+ * Whether a need is for datagrams to an endpoint that the program also reaches by TCP. getaddrinfo(3) connects a
+ * datagram socket to sort addresses, and HTTP/3 falls back to TCP.
  */
 bool learn_is_needless_udp(const struct needs *needs, const char *host, unsigned port)
 {

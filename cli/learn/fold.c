@@ -18,10 +18,10 @@ static int fold_collect_items(struct fold *fold, const struct unmet_need *unmet,
 
 		r = rules_refuse_unwritable(fold, &unmet[i], &done);
 		if (r == 0 && !done)
-			r = rules_sort_by_tier(fold, &unmet[i], &done);
+			r = rules_leave_out_by_tier(fold, &unmet[i], &done);
 		if (r == 0 && !done)
 			fold->items[fold->item_count++] = (struct fold_item){
-				.unmet = &unmet[i], .grant_path = rules_get_name(fold->context, need)};
+				.unmet = &unmet[i], .grant_path = rules_get_grant_path(fold->context, need)};
 	}
 	return r;
 }

@@ -27,8 +27,8 @@ struct unmet_need {
 };
 
 /*
- * Adds rules for needs that are not met. directories: also for directories in which nothing is granted. In earlier
- * calls these are left out, because rules for files also show the directories above them. 0 or -ENOMEM.
+ * Adds rules for needs that are not met. directories: also for directories in which nothing is granted. The first calls
+ * leave those out, because rules for files also show the directories above the files. 0 or -ENOMEM.
  */
 int fold_add_rules_for_unmet(struct draft *draft, const struct needs *needs, const struct packages *packages,
 			     const struct fold_context *context, const struct unmet_need *unmet, size_t count,

@@ -17,7 +17,7 @@
 #define GROUPS_NUMBERED_PATHS_MIN 2u
 #define GROUPS_SUFFIX_PATHS_MIN 4u
 
-/* The reason of a rule for several items. Owned; NULL: no memory. */
+/* Makes the reason of a rule that grants several items. Owned; NULL: no memory. */
 static char *groups_explain(const struct fold_item *item, size_t count, const char *of)
 {
 	const struct need_origin *first = &item[0].unmet->need->origin;
@@ -56,7 +56,7 @@ static void groups_clear_keys(struct fold *fold)
 	}
 }
 
-/* Calls `take` for each group of items with the same key and right. 0 or the first error. */
+/* Calls `visit` for each group of items with the same key and right. 0 or the first error. */
 static int groups_call_for_each_group(struct fold *fold,
 				      int (*visit)(struct fold *fold, struct fold_item *item, size_t count))
 {

@@ -7,7 +7,7 @@
 
 #include "cli/learn/rules.h"
 
-/* Each function marks the items that its rules grant. 0 or -ENOMEM. */
+/* Each of these functions marks the items that its rules grant. 0 or -ENOMEM. */
 int groups_fold_units(struct fold *fold);
 int groups_fold_numbers(struct fold *fold);
 int groups_fold_suffixes(struct fold *fold);

@@ -1,6 +1,6 @@
 /*
- * The files of this machine that contain secrets and have several hard links: another link gives a secret a name that
- * does not show that it is one. Searched once, when a policy is folded.
+ * The files of this machine that contain secrets and have several hard links. The name of another hard link may not
+ * show that the file is a secret. The search is made once, when the rules of a policy are made.
  */
 #ifndef CALLGATE_CLI_LEARN_INODES_H
 #define CALLGATE_CLI_LEARN_INODES_H
@@ -11,8 +11,8 @@ struct secret_inodes;
 
 /*
  * Searches the places that the patterns of policy/paths/secrets.h name: absolute paths, home directories, and names in
- * the directories of `places` (NULL-ended; may be NULL). home: of the user; NULL: only /root and the directories in
- * /home. 0 or -ENOMEM.
+ * the directories of `places` (NULL-ended; may be NULL). home: the user's home directory; NULL: only /root and the
+ * directories in /home. 0 or -ENOMEM.
  */
 int secret_inodes_find(const char *home, const char *const *places, struct secret_inodes **ret_inodes);
 void secret_inodes_free(struct secret_inodes *inodes);

@@ -97,7 +97,10 @@ static int judge_add_unmet(struct unmet_need **list, size_t *count, size_t *room
 	return 0;
 }
 
-/* Whether the run itself has made the file: in /proc, and in its /dev. The policy does not decide about those. */
+/*
+ * Whether the file is made by callgate for each run: a file of /proc or /dev. The policy does not decide about such
+ * files.
+ */
 static bool judge_path_is_of_run(const char *path)
 {
 	return path_is_below(path, "/proc") || strcmp(path, "/dev") == 0;
@@ -111,7 +114,7 @@ static int judge_need(struct need_judge *judge, const struct need *need, struct 
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < sizeof(rights) / sizeof(rights[0]); i++) {
-		/* each other right includes reading, so reading is not judged apart */
+		/* the rights to write and execute include reading, so reading is judged only if it is the only right */
 		if (!(need->rights & rights[i]) ||
 		    (rights[i] == POLICY_READ && need->rights & (POLICY_WRITE | POLICY_EXEC)))
 			continue;
@@ -166,7 +169,7 @@ static bool judge_grants_net(struct need_judge *judge, const struct network_need
 	return answer.is_certain && answer.is_allowed;
 }
 
-int learn_mark_granted(struct learn *learn)
+int learn_mark_granted_endpoints(struct learn *learn)
 {
 	_cleanup_judge_ struct need_judge *judge = NULL;
 	int r = learn->needs.nets ? judge_load(learn, NULL, &judge) : 0;
@@ -271,12 +274,12 @@ static void judge_count_files(const struct need_judge *judge, uint64_t *granted)
 			judge_count_files_of_mount(judge, &mount[i], granted);
 }
 
-int learn_count_files(struct learn *learn, struct learn_files *ret_files)
+int learn_count_files(struct learn *learn, struct learn_file_counts *ret_files)
 {
 	_cleanup_judge_ struct need_judge *judge = NULL, *base = NULL;
 	int r = judge_load(learn, NULL, &judge);
 
-	*ret_files = (struct learn_files){0};
+	*ret_files = (struct learn_file_counts){0};
 	if (r == 0 && learn->base_profile)
 		r = judge_load(learn, learn->base_profile, &base);
 	if (r < 0 || !judge)

@@ -17,12 +17,12 @@
 
 /* ---- parsing the command line ---- */
 
-static int learn_add_option(const struct cli_given *given, void *list)
+static int learn_add_option(const struct cli_given_option *given, void *list)
 {
 	return cli_list_add_owned(list, strdup(given->value));
 }
 
-static int learn_set_runs(const struct cli_given *given, void *runs)
+static int learn_set_runs(const struct cli_given_option *given, void *runs)
 {
 	uint64_t number;
 

@@ -13,13 +13,13 @@
 #include "cli/options.h"
 
 struct learn {
-	/* the command line */
+	/* values from the command line */
 	const char *output, *merge, *workdir_named, *profile, *fixed; /* fixed: --static */
 	struct cli_list input, passed, env;
 	unsigned run_count;
 	bool allow_risky, no_verify, json;
 	char *const *program;
-	/* what is made of it */
+	/* what is learnt, and where files are */
 	char *workdir;         /* canonical host path of the value of -w; NULL: none; owned */
 	const char *workdir_in_view; /* path of the working directory in the runs' view */
 	char *home;            /* home directory of the user; owned; NULL: unknown */
@@ -27,22 +27,24 @@ struct learn {
 	bool replaces_merged_policy; /* the value of -o is the policy of --merge, which is replaced */
 	json_t *merged_policy;       /* the policy of --merge; owned; NULL: none */
 	const char *base_profile; /* name or file of the profile that the policy extends; NULL: with --merge */
-	char *base_path;          /* owned: the text of base_profile, if it is a file */
+	char *base_path;          /* absolute path of the profile, if base_profile is a file; owned */
 	char *runs_dir;           /* directory of all runs; owned */
 	char *draft_path;         /* path of the file to which drafts are written to be judged; owned */
-	unsigned next_run;
+	unsigned next_run_number;
 	struct needs needs;
 	struct packages *packages; /* the packages of the distribution; owned; NULL: not read yet */
 	struct draft draft;
-	json_t *own_refusals; /* array: what callgate refused in the learning runs, whatever the policy; owned */
-	/* array of the denials of the learning runs by callgate itself, which no policy can change; owned */
+	json_t *own_refusals; /* array of accesses that callgate itself refused in the learning runs; owned */
 	json_t *result, *proof;    /* results of the last learning run and of the verification; owned; NULL: none */
 	json_t *ends, *proof_ends; /* how the learning run and the verification of each input ended; arrays, owned */
-	json_t *unmet_needs;       /* array of needs that are not granted for no known reason; owned */
+	json_t *unmet_needs;       /* array of needs that the draft lacks although a rule may grant them; owned */
 	json_t *wrong_denials;     /* array of the verification's denials that should not have happened; owned */
 	bool verifies_by_observing;   /* the verification runs with --mode observe: see learn_verify */
-	unsigned verification_rounds; /* of the verification */
-	/* number of denials in the last verification of accesses that were left out, or that callgate itself refuses */
+	unsigned verification_rounds; /* how often the program was run under the learnt policy */
+	/*
+	 * number of expected denials in the last verification: of accesses that were left out, or that callgate always
+	 * refuses
+	 */
 	size_t expected_denials;
 };
 
@@ -58,7 +60,7 @@ int learn_prepare(struct learn *learn);
 
 /* Makes the draft from runs of the program, and runs it under the draft unless --no-verify. */
 int learn_from_runs(struct learn *learn);
-/* Makes the draft from the program's file. */
+/* Makes the draft from the program's file alone, which is not run: --static. */
 int learn_from_executable(struct learn *learn);
 
 /* ---- runs.c: each returns 0 or -errno, with a message printed ---- */
@@ -80,8 +82,11 @@ bool learn_run_ends_differ(const struct learn *learn);
 
 /* Judges each need by the draft. The array is owned by the caller. 0 or -errno, with a message printed. */
 int learn_find_unmet(struct learn *learn, struct unmet_need **ret_unmet, size_t *ret_count);
-/* Finds which endpoints, requests and ports the draft grants. 0 or -errno, with a message printed. */
-int learn_mark_granted(struct learn *learn);
+/*
+ * Sets network_need.is_granted where the draft grants the endpoint, request or port. 0 or -errno, with a message
+ * printed.
+ */
+int learn_mark_granted_endpoints(struct learn *learn);
 /* Counts the needs that a policy which only extends this profile does not grant. 0 or -errno. */
 int learn_count_unmet(struct learn *learn, const char *profile, size_t *ret_count);
 /*
@@ -90,14 +95,14 @@ int learn_count_unmet(struct learn *learn, const char *profile, size_t *ret_coun
  */
 int learn_deny_secrets(struct learn *learn);
 /* Numbers of files outside the working directory that a policy grants. */
-struct learn_files {
+struct learn_file_counts {
 	uint64_t granted_count;      /* files that the policy lets the program read */
 	uint64_t granted_by_profile; /* files of these that the profile alone grants; 0 with --merge */
 	uint64_t used_count;         /* files of these that the program used */
 };
 
 /* Counts the files that the policy grants. 0 or -errno. */
-int learn_count_files(struct learn *learn, struct learn_files *ret_files);
+int learn_count_files(struct learn *learn, struct learn_file_counts *ret_files);
 
 /* ---- endpoints.c ---- */
 

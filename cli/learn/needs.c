@@ -11,7 +11,7 @@
 #include "base/path.h"
 #include "cli/cli.h"
 
-/* An entry of the index: a key, and the index of its need. */
+/* An entry of the index of needs: a key, and the position of its need in needs->need. */
 struct needs_entry {
 	size_t at;
 	size_t len;
@@ -55,7 +55,7 @@ static void need_release_origin(struct need_origin *origin)
 	free(origin->reason);
 }
 
-/* Finds or adds a path. NULL: no memory. */
+/* Finds the need for a path, or adds one. NULL: no memory. */
 static struct need *needs_find_or_add_path(struct needs *needs, const char *path, const char *written)
 {
 	_cleanup_free_ struct needs_entry *entry = needs_make_entry(path, written, needs->count);
@@ -74,7 +74,10 @@ static struct need *needs_find_or_add_path(struct needs *needs, const char *path
 	return &needs->need[needs->count - 1];
 }
 
-/* Counts a record. better: this record replaces the first one as the origin, because it needed a stronger right. */
+/*
+ * Counts a record of the log as an origin of the need. better: the record becomes the first origin, because it needed a
+ * stronger right.
+ */
 static int need_count_origin(struct need_origin *origin, uint64_t seq, const char *call, const char *exe, bool better)
 {
 	origin->count++;
@@ -93,7 +96,7 @@ static int needs_add_paths(struct needs *needs, const struct query *query, uint6
 {
 	for (size_t i = 0; i < query->path_count; i++) {
 		const struct query_path *path = &query->paths[i];
-		/* a file that existed already was not made, so reading is enough */
+		/* the call failed because the file existed already, so the right to read is enough */
 		const unsigned want = query->failed_because_file_exists ? POLICY_READ : path->wanted_rights;
 		struct need *need = needs_find_or_add_path(needs, path->canonical_path,
 							   path->path_as_written_len ? path->path_as_written : "");
@@ -126,7 +129,7 @@ int needs_add_path(struct needs *needs, const char *path, const char *written, u
 
 /* ---- the network ---- */
 
-static bool net_is_query(const struct network_need *net, const struct query *query)
+static bool net_need_is_of_query(const struct network_need *net, const struct query *query)
 {
 	const bool request = query->kind == QUERY_HTTP_REQUEST;
 
@@ -137,12 +140,12 @@ static bool net_is_query(const struct network_need *net, const struct query *que
 		(strcmp(net->method, query->http_method) == 0 && strcmp(net->request, query->request_path) == 0));
 }
 
-static struct network_need *needs_get_net(struct needs *needs, const struct query *query)
+static struct network_need *needs_find_or_add_net(struct needs *needs, const struct query *query)
 {
 	struct network_need *net;
 
 	for (size_t i = 0; i < needs->nets; i++)
-		if (net_is_query(&needs->net[i], query))
+		if (net_need_is_of_query(&needs->net[i], query))
 			return &needs->net[i];
 	if (!array_reserve(&needs->net, needs->nets, &needs->net_room))
 		return NULL;
@@ -160,8 +163,8 @@ static struct network_need *needs_get_net(struct needs *needs, const struct quer
 	return net->host && net->method && net->request ? net : NULL;
 }
 
-static int needs_add_net(struct needs *needs, const struct query *query, uint64_t seq, const char *call,
-			 const char *exe)
+static int needs_add_network_need(struct needs *needs, const struct query *query, uint64_t seq, const char *call,
+				  const char *exe)
 {
 	struct query port = *query;
 	struct network_need *net;
@@ -170,7 +173,7 @@ static int needs_add_net(struct needs *needs, const struct query *query, uint64_
 		port.host_name[0] = '\0';
 		port.uses_udp = false;
 	}
-	net = needs_get_net(needs, &port);
+	net = needs_find_or_add_net(needs, &port);
 	if (net && needs->nets > NEEDS_NETS_MAX)
 		return -E2BIG;
 	return net ? need_count_origin(&net->origin, seq, call, exe, false) : -ENOMEM;
@@ -184,7 +187,7 @@ int needs_add_query(struct needs *needs, const struct query *query, uint64_t seq
 	case QUERY_CONNECT:
 	case QUERY_HTTP_REQUEST:
 	case QUERY_LISTEN:
-		return needs_add_net(needs, query, seq, call, exe);
+		return needs_add_network_need(needs, query, seq, call, exe);
 	case QUERY_RULES_DO_NOT_DECIDE:
 		needs->refused_socket_without_network |= strcmp(query->why_not_judged, "network_not_granted") == 0;
 		return 0;

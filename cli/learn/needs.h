@@ -1,7 +1,6 @@
 /*
- * The needs of a program, from its runs: each path with the rights that it needs, and each endpoint, with the first
- * call that needed it and the number of such calls. read.c fills it from logs, elf.c from files; the other files of
- * learn/ read it.
+ * The needs of a program: each path with the rights on it, and each endpoint, with the first call that needed it and
+ * the number of such calls. runs.c adds needs from logs, and elf.c from ELF files.
  */
 #ifndef CALLGATE_CLI_LEARN_NEEDS_H
 #define CALLGATE_CLI_LEARN_NEEDS_H
@@ -25,7 +24,7 @@ struct need_origin {
 /* A path that the program needs: canonical, in the view of the run. */
 struct need {
 	char *path;     /* owned */
-	/* the program's name for the path, if it leads through a link; owned; NULL: equals path */
+	/* the path as the program wrote it, if a link leads from there to `path`; owned; NULL: equals `path` */
 	char *path_as_written;
 	unsigned rights;  /* POLICY_ rights */
 	unsigned strongest_right; /* the right that the call of `origin` needed */
@@ -39,7 +38,7 @@ struct network_need {
 	char *host;           /* name or address of the host; owned; "": the need is a port to listen on */
 	unsigned port;
 	bool udp, upgrade, any_port, plain; /* see struct query */
-	bool is_granted;                    /* the draft grants it: set by learn_mark_granted */
+	bool is_granted;                    /* the draft grants it: set by learn_mark_granted_endpoints */
 	char *method, *request;             /* QUERY_HTTP_REQUEST; owned */
 	struct need_origin origin;
 };
@@ -54,14 +53,14 @@ struct needs {
 };
 
 /*
- * Adds the needs of a record, which has this seq, call and exe. 0, -ENOMEM, or -E2BIG: more than NEEDS_PATHS_MAX paths
- * or NEEDS_NETS_MAX requests.
+ * Adds the needs of a record. seq, call, exe: the record's sequence number, system call and program. 0, -ENOMEM, or
+ * -E2BIG: more than NEEDS_PATHS_MAX paths or NEEDS_NETS_MAX requests.
  */
 int needs_add_query(struct needs *needs, const struct query *query, uint64_t seq, const char *call, const char *exe);
 
 /*
- * Adds a path that is needed for the reason `because`. written: a name that leads to it through a link, or NULL. 0 or
- * -ENOMEM.
+ * Adds a path that is needed for the reason `because`. written: a name that leads to the path through a link, or NULL.
+ * 0 or -ENOMEM.
  */
 int needs_add_path(struct needs *needs, const char *path, const char *written, unsigned want, const char *because);
 

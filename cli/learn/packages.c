@@ -21,8 +21,8 @@
 /* A path in a package's list of files. */
 struct packages_file {
 	/*
-	 * name of the package; or the first word, if the names of several packages have it in common; NULL: unrelated
-	 * packages
+	 * name of the package; or the common first word of the names, if several packages have the path; NULL: the
+	 * packages are unrelated
 	 */
 	const char *owner;
 	bool has_several_owners;
@@ -40,7 +40,7 @@ static int packages_compare_files(const void *a, const void *b)
 	return strcmp(((const struct packages_file *)a)->path, ((const struct packages_file *)b)->path);
 }
 
-/* Adds a name to which `owner` can point. NULL: no memory. */
+/* Adds a name to which packages_file.owner can point. NULL: no memory. */
 static const char *packages_add_name(struct packages *packages, const char *name, size_t len)
 {
 	if (!array_reserve(&packages->owner_names, packages->names, &packages->room))
@@ -49,7 +49,7 @@ static const char *packages_add_name(struct packages *packages, const char *name
 	return packages->owner_names[packages->names] ? packages->owner_names[packages->names++] : NULL;
 }
 
-/* The first word of both names is the same. */
+/* True if both names begin with the same word. */
 static bool packages_share_first_word(const char *name, const char *other)
 {
 	size_t word = strcspn(name, "-");
@@ -73,8 +73,8 @@ static int packages_add_second_owner(struct packages *packages, struct packages_
 }
 
 /*
- * Whether the path is below /bin, /lib or the like, which a merged /usr makes links: lists of files name /lib/x for
- * /usr/lib/x.
+ * Whether the path is below /bin, /lib or the like, which are links into /usr where /usr is merged. Package lists name
+ * such files without the /usr: /lib/x for /usr/lib/x.
  */
 static bool packages_path_is_in_merged_usr(const char *path)
 {
@@ -167,7 +167,7 @@ static FILE *packages_start_program(char *const argv[], pid_t *ret_pid)
 	return list;
 }
 
-/* "bash /usr/bin/bash" */
+/* Adds a line of rpm's output, such as "bash /usr/bin/bash": a package and one of its files. */
 static int packages_add_rpm_line(struct packages *packages, char *line, const char **owner)
 {
 	char *path = strchr(line, ' ');
@@ -246,7 +246,7 @@ void packages_free(struct packages *packages)
 	free(packages);
 }
 
-/* ---- asking ---- */
+/* ---- finding the package of a path ---- */
 
 static const struct packages_file *packages_find(const struct packages *packages, const char *path)
 {

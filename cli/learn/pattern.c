@@ -25,7 +25,7 @@ static enum pattern_class pattern_get_class(char byte)
 	return isdigit((unsigned char)byte) ? CLASS_DIGIT : isupper((unsigned char)byte) ? CLASS_UPPER : CLASS_LOWER;
 }
 
-/* Whether a text is random, and no word: digits and letters, or small and capital letters, change places often. */
+/* Whether a text is random and no word: digits alternate with letters, or small with capital letters, often. */
 static bool pattern_is_random(const char *text, size_t len)
 {
 	size_t changes = 0, digits = 0;
@@ -87,8 +87,8 @@ char *pattern_replace_random_in_name(const char *name)
 }
 
 /*
- * Returns the length of the part that programs choose anew in each run: many digits or a random text; 0: it is no such
- * part.
+ * Returns the length of a part of a name that programs choose anew in each run: many digits or a random text. 0: `text`
+ * does not begin with such a part.
  */
 static size_t pattern_get_temporary_len(const char *text, bool begins)
 {

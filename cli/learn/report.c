@@ -78,7 +78,7 @@ static void report_print_ends_of_runs(const struct learn *learn)
 	}
 }
 
-static json_t *report_make_json(const struct learn *learn, const struct learn_files *files)
+static json_t *report_make_json(const struct learn *learn, const struct learn_file_counts *files)
 {
 	json_t *extends = json_object_get(learn->draft.root, "extends");
 
@@ -96,7 +96,7 @@ static json_t *report_make_json(const struct learn *learn, const struct learn_fi
 			 json_object_get(learn->proof, "exit_code"));
 }
 
-static void report_print_text(const struct learn *learn, const struct learn_files *files)
+static void report_print_text(const struct learn *learn, const struct learn_file_counts *files)
 {
 	(void)text_printf(stdout, "%s: %zu rules; %" PRIu64 " files can be read, %" PRIu64 " were", learn->output,
 			  draft_count_rules(&learn->draft), files->granted_count, files->used_count);
@@ -113,7 +113,7 @@ static void report_print_text(const struct learn *learn, const struct learn_file
 
 int learn_report(struct learn *learn)
 {
-	struct learn_files files;
+	struct learn_file_counts files;
 	int r;
 
 	if (learn_count_files(learn, &files) < 0)

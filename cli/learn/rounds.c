@@ -12,7 +12,7 @@
 /* rounds of verification; each adds rules for what the verification was denied */
 #define LEARN_VERIFICATION_ROUNDS_MAX 3u
 
-/* A larger profile is chosen if it leaves at least this many needs less without a grant. */
+/* A larger profile is chosen if it leaves at least this many fewer needs without a grant. */
 #define LEARN_PROFILE_NEEDS_SAVED_MIN 12u
 
 /*
@@ -79,7 +79,7 @@ static int learn_store_needs_left_unmet(struct learn *learn)
 	return r;
 }
 
-/* Adds rules until everything is granted that may be. 0 or -errno, with a message. */
+/* Adds rules until every need is granted that a rule may grant. 0 or -errno, with a message. */
 static int learn_add_rules_until_granted(struct learn *learn)
 {
 	const struct fold_context context = {.home = learn->home,
@@ -88,7 +88,7 @@ static int learn_add_rules_until_granted(struct learn *learn)
 					     .inodes = learn->inodes,
 					     .allows_risky = learn->allow_risky};
 	size_t before = SIZE_MAX;
-	int r = learn_mark_granted(learn);
+	int r = learn_mark_granted_endpoints(learn);
 
 	if (r < 0)
 		return r;

@@ -31,7 +31,7 @@ void rules_get_host_path(const struct fold_context *context, const char *path, c
 		(void)snprintf(host, PATH_MAX, "%s", path);
 }
 
-const char *rules_get_name(const struct fold_context *context, const struct need *need)
+const char *rules_get_grant_path(const struct fold_context *context, const struct need *need)
 {
 	char host[PATH_MAX];
 	_cleanup_free_ char *real = NULL, *target = NULL;
@@ -58,7 +58,7 @@ static char *rules_write_path(const struct fold_context *context, const char *pa
 
 int rules_refuse_unwritable(const struct fold *fold, const struct unmet_need *unmet, bool *ret_refused)
 {
-	const char *path = unmet->need->path, *name = rules_get_name(fold->context, unmet->need);
+	const char *path = unmet->need->path, *name = rules_get_grant_path(fold->context, unmet->need);
 	const bool utf8 = text_is_utf8(path, strlen(path)) && text_is_utf8(name, strlen(name));
 	const char *why = !utf8                                    ? "a policy is UTF-8, and the name is not"
 			  : strchr(path, '*') || strchr(name, '*') ? "in a rule \"*\" stands for any text"
@@ -84,7 +84,10 @@ static bool rules_may_name_secret(const struct fold_context *context, const char
 		if (pattern[0] == '/' || (pattern[0] == '~' && !in_home) || secret[i].certainty != SECRET_CERTAIN)
 			continue;
 		pattern += pattern[0] == '~' ? 2 : 0;
-		/* "*.csv" does match ".env.csv", but is allowed: otherwise no pattern could end in anything */
+		/*
+		 * a pattern such as "*.csv" also matches ".env.csv", but is allowed: otherwise no pattern could begin
+		 * with "*"
+		 */
 		if (name[0] == '*' && strchr(pattern, '*'))
 			continue;
 		if (pattern_may_match_same_name(name, len, pattern, strcspn(pattern, "/")))
@@ -93,7 +96,10 @@ static bool rules_may_name_secret(const struct fold_context *context, const char
 	return false;
 }
 
-/* As rules_may_name_secret, for secrets with absolute paths: the pattern may have the first components of one. */
+/*
+ * As rules_may_name_secret, for secrets with absolute paths. The pattern may match such a path, or a directory above or
+ * below it.
+ */
 static bool rules_may_name_system_secret(const char *pattern)
 {
 	size_t count;
@@ -185,7 +191,7 @@ int rules_add_for_need(const struct fold *fold, const struct unmet_need *unmet, 
 	return r;
 }
 
-int rules_leave_out(const struct fold *fold, const struct unmet_need *unmet, const char *path, const char *why)
+int rules_add_disabled(const struct fold *fold, const struct unmet_need *unmet, const char *path, const char *why)
 {
 	return rules_add_to_draft(fold, unmet, path, need_explain(&unmet->need->origin), NULL, why);
 }
@@ -245,9 +251,9 @@ static bool rules_is_link(const char *host)
 	return lstat(host, &status) == 0 && S_ISLNK(status.st_mode);
 }
 
-int rules_sort_by_tier(const struct fold *fold, const struct unmet_need *unmet, bool *ret_done)
+int rules_leave_out_by_tier(const struct fold *fold, const struct unmet_need *unmet, bool *ret_done)
 {
-	const char *why = NULL, *path = unmet->need->path, *name = rules_get_name(fold->context, unmet->need);
+	const char *why = NULL, *path = unmet->need->path, *name = rules_get_grant_path(fold->context, unmet->need);
 	const bool risky = fold->context->allows_risky;
 	enum tier tier = TIER_GRANTED;
 	char host[PATH_MAX];
@@ -261,7 +267,7 @@ int rules_sort_by_tier(const struct fold *fold, const struct unmet_need *unmet, 
 	if (tier == TIER_NEVER_GRANTED)
 		return draft_add_ungrantable(fold->draft, unmet->right, path, why);
 	if (tier == TIER_RISKY && risky && rules_is_link(host))
-		return rules_leave_out(fold, unmet, name, "a rule for a link grants what it leads to");
+		return rules_add_disabled(fold, unmet, name, "a rule for a link grants what it leads to");
 	if (tier == TIER_RISKY)
 		return rules_add_to_draft(fold, unmet, name, need_explain(&unmet->need->origin), NULL,
 					  risky ? NULL : why);

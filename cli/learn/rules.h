@@ -9,10 +9,10 @@
 /* A needed file that is not granted yet. */
 struct fold_item {
 	const struct unmet_need *unmet;
-	const char *grant_path; /* path: the file in the view; name: the path by which a rule would grant it */
+	const char *grant_path; /* path by which a rule would grant the file; unmet->need->path: its own */
 	/* items with equal keys get one rule together in this step; owned; NULL: the item gets no rule with others */
 	char *group_key;
-	const char *package; /* the package of the directory in `key` */
+	const char *package; /* package that group_key is a directory of; NULL: none */
 	bool is_granted;
 };
 
@@ -35,23 +35,24 @@ void rules_get_host_path(const struct fold_context *context, const char *path, c
  * Returns the path by which a rule grants a need: as the program wrote it, if that path leads to the same file on the
  * host.
  */
-const char *rules_get_name(const struct fold_context *context, const struct need *need);
+const char *rules_get_grant_path(const struct fold_context *context, const struct need *need);
 
 /*
- * Notes a need that no rule can grant, because a policy cannot write its path. *ret_refused: it is such a need. 0 or
- * -ENOMEM.
+ * Notes a need that no rule can grant, because a policy cannot express its path. *ret_refused: this is such a need. 0
+ * or -ENOMEM.
  */
 int rules_refuse_unwritable(const struct fold *fold, const struct unmet_need *unmet, bool *ret_refused);
 
 /*
- * Handles a need that must not be granted without --allow-risky: adds a rule with "disabled", or notes it. *ret_done:
- * it was such a need. 0 or -ENOMEM.
+ * Handles a need that must not be granted without --allow-risky, or at all: adds a rule with "disabled", or notes the
+ * need as one that no rule can grant. *ret_done: this is such a need. 0 or -ENOMEM.
  */
-int rules_sort_by_tier(const struct fold *fold, const struct unmet_need *unmet, bool *ret_done);
+int rules_leave_out_by_tier(const struct fold *fold, const struct unmet_need *unmet, bool *ret_done);
 
 /*
- * Returns why a rule must not be made for several names, or for a name that does not exist yet: it would grant a part
- * of a home directory or of a system directory, or could match the name of a secret. Static; NULL: it may be made.
+ * Returns why there must be no rule for several names, or for a name that does not exist yet: the rule would grant a
+ * part of a home directory or of a system directory, or could match the name of a secret. Static; NULL: the rule is
+ * allowed.
  */
 const char *rules_find_objection(const struct fold_context *context, const char *pattern, unsigned right);
 
@@ -62,7 +63,7 @@ const char *rules_find_objection(const struct fold_context *context, const char 
 int rules_add_for_need(const struct fold *fold, const struct unmet_need *unmet, const char *path, bool wide);
 
 /* Adds a rule with "disabled", for the reason `why`. 0 or -ENOMEM. */
-int rules_leave_out(const struct fold *fold, const struct unmet_need *unmet, const char *path, const char *why);
+int rules_add_disabled(const struct fold *fold, const struct unmet_need *unmet, const char *path, const char *why);
 
 /*
  * Adds a rule for several names, unless there is an objection or the rule would grant more than `most` files that were

@@ -14,7 +14,7 @@
 #include "cli/run/private.h"
 #include "replay/log.h"
 
-/* file that names the working directory of all runs, each of which gets a copy of it */
+/* file that names the working directory; each run gets a copy of that directory */
 #define RUNS_WORKDIR_FILE "where.json"
 
 /* ---- writing the files ---- */
@@ -133,7 +133,7 @@ static int runs_wait_for_child(pid_t pid)
 	return pid < 0 ? pid : 0;
 }
 
-/* With --user, the user's group may pass through the directory, as it must to reach the working directory in it. */
+/* With --user, lets the user's group pass through the directory, because the run's working directory is in it. */
 static int runs_let_user_traverse_dir(const struct learn *learn, const char *dir)
 {
 	const char *text = json_string_value(json_object_get(learn->draft.root, "user"));
@@ -143,7 +143,7 @@ static int runs_let_user_traverse_dir(const struct learn *learn, const char *dir
 	for (size_t i = 0; i < learn->passed.count; i++)
 		if (strncmp(learn->passed.item[i], "--user=", 7) == 0)
 			text = learn->passed.item[i] + 7;
-	/* the run will report what is wrong with the user */
+	/* the run will report an invalid user */
 	if (!text || geteuid() != 0 || run_find_user("--user", text, &user, &error) < 0)
 		return 0;
 	if (chown(learn->runs_dir, (uid_t)-1, user.gid) < 0 || chown(dir, (uid_t)-1, user.gid) < 0 ||
@@ -176,7 +176,7 @@ static int runs_check_result(const json_t *result, const char *dir)
 static int runs_run_program(struct learn *learn, const char *policy, const char *input, bool observe, char **ret_dir,
 			    json_t **ret_result)
 {
-	_cleanup_free_ char *dir = cli_format("%s/%u", learn->runs_dir, learn->next_run++),
+	_cleanup_free_ char *dir = cli_format("%s/%u", learn->runs_dir, learn->next_run_number++),
 			    *where = cli_format("%s/" RUNS_WORKDIR_FILE, learn->runs_dir);
 	_cleanup_free_ const char **options = runs_make_options(learn, where, policy, observe);
 	const struct batch_run run = {.dir = dir, .workdir = learn->workdir, .options = options,
@@ -324,8 +324,8 @@ static bool runs_have_same_text(const json_t *a, const json_t *b, const char *ke
 }
 
 /*
- * True for a connect(2) that is expected to be denied: for datagrams that need no rule, and to this machine itself.
- * There nothing listened in the learning run, and a rule would grant the machine's own services.
+ * True for a connect(2) that is expected to be denied. One kind is for datagrams that need no rule. The other is to
+ * this machine: no program listened there in the learning run, and a rule would grant this machine's own services.
  */
 static bool runs_expect_connect(const struct learn *learn, const json_t *denial)
 {
@@ -412,7 +412,8 @@ static int runs_verify_once(struct learn *learn, size_t at)
 	json_decref(learn->proof);
 	learn->proof = NULL;
 	/*
-	 * --dry-run cannot keep writes to a single granted file from the host, and the verification must not change it
+	 * with --dry-run a write to a single granted file would reach the host, and the verification must not change
+	 * that file
 	 */
 	if (!learn->verifies_by_observing)
 		r = runs_run_program(learn, learn->draft_path, input, false, &dir, &learn->proof);

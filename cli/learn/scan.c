@@ -19,7 +19,7 @@ enum { RANK_PLAIN, RANK_NAME, RANK_NOT_PUBLIC, RANK_POSSIBLE, RANK_SECRET };
 
 struct scan {
 	const struct scan_scope *scope;
-	const char *root;         /* of the walk */
+	const char *root;         /* top of the directory tree that is being scanned, as a host path */
 	const char *root_in_view; /* the path of `root` in the view */
 	uint64_t entry_count;
 	struct scan_found *found;
@@ -44,7 +44,7 @@ static unsigned scan_rank_sensitivity(const struct scan *scan, const char *path,
 	return RANK_PLAIN;
 }
 
-/* Stores the name if it is among the most sensitive ones. */
+/* Stores the name if it is among the SCAN_SENSITIVE_NAMES_MAX most sensitive names so far. */
 static int scan_keep_if_most_sensitive(struct scan_found *found, const char *path, unsigned rank)
 {
 	size_t at = 0;
@@ -112,7 +112,7 @@ static int scan_visit_file(struct scan *scan, const char *path, const struct sta
 	return used ? 0 : scan_keep_if_most_sensitive(scan->found, path, rank);
 }
 
-/* A directory that only its owner may search has private contents. */
+/* Objects to granting a directory that only its owner may search, because its contents are private. */
 static void scan_visit_directory(struct scan *scan, const char *path, const struct stat *status)
 {
 	const struct secret_pattern *secret = secret_find_pattern(scan->scope->home, path);

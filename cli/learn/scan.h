@@ -23,10 +23,10 @@ struct scan_found {
 	const char *objection; /* why the directory should not be granted as a whole; static; NULL: no objection */
 };
 
-/* Borrows. */
+/* What a scan compares files with. All pointers are borrowed. */
 struct scan_scope {
 	const struct needs *needs;
-	const char *home;            /* as of secret_find_pattern */
+	const char *home;            /* home directory of the user; NULL: unknown */
 	const struct secret_inodes *inodes; /* secrets with several hard links; NULL: hard links are not checked */
 	bool allows_risky;           /* secrets that the program used may be granted */
 };

@@ -37,8 +37,9 @@ static bool singles_split_not_existing(const struct fold *fold, const char *path
 }
 
 /*
- * A rule for a name that does not exist grants nothing. So the rule is a pattern in the nearest existing directory: the
- * first missing name, with "*" for its numbers and at its end, and everything below it if names below it were needed.
+ * Adds a rule for a name that does not exist. A rule for that name would grant nothing, so the rule is a pattern in the
+ * nearest existing directory: the first missing name, with "*" for its numbers and at its end, and everything below it
+ * if names below it were needed.
  */
 static int singles_add_not_existing(const struct fold *fold, const struct fold_item *item)
 {
@@ -55,8 +56,9 @@ static int singles_add_not_existing(const struct fold *fold, const struct fold_i
 }
 
 /*
- * The same in the working directory, where a rule counts for what will be made, too. So the rule has "*" only for what
- * each run names otherwise, such as in the directory that "go test" builds a program in.
+ * Adds a rule for a name in the working directory that does not exist. There a rule also counts for files that will be
+ * made, so it has "*" only for parts that each run chooses anew, as in the directory in which "go test" builds a
+ * program.
  */
 static int singles_add_in_workdir(const struct fold *fold, const struct fold_item *item)
 {
@@ -110,8 +112,8 @@ static int singles_add_changed_directory(const struct fold *fold, const struct f
 	int r = singles_try_directory(fold, item, &added);
 
 	return r < 0 || added ? r
-			      : rules_leave_out(fold, item->unmet, item->grant_path,
-						"a rule for the directory would grant all that is in it");
+			      : rules_add_disabled(fold, item->unmet, item->grant_path,
+						   "a rule for the directory would grant all that is in it");
 }
 
 /*

@@ -1,4 +1,4 @@
-/* Adds a rule for each item that no group has. */
+/* Adds a rule for each item that no rule for a group grants. */
 #ifndef CALLGATE_CLI_LEARN_SINGLES_H
 #define CALLGATE_CLI_LEARN_SINGLES_H
 

@@ -84,8 +84,8 @@ static char *static_get_word_for_env(char *text)
 }
 
 /*
- * Replaces `name` by the interpreter of that script, and says why it is needed. 1; 0: the file is not a script; -errno.
- * because: owned by the caller.
+ * Replaces `name` by the interpreter of the script `name`. *because: why the interpreter is needed, owned by the
+ * caller. 1; 0: the file is not a script; or -errno.
  */
 static int static_follow_script(struct elf_search *search, struct found_file *name, char **because)
 {
@@ -105,7 +105,7 @@ static int static_follow_script(struct elf_search *search, struct found_file *na
 	word = strcmp(strrchr(word, '/'), "/env") == 0 ? static_get_word_for_env(rest) : NULL;
 	if (!*because || !word || !static_find_program(word, &program))
 		return *because ? 1 : -ENOMEM;
-	r = elf_search_add(search, name->path, name->written, POLICY_EXEC, steal_pointer(because));
+	r = elf_search_add_file(search, name->path, name->written, POLICY_EXEC, steal_pointer(because));
 	*because = cli_format("started by %s", name->written);
 	found_file_release(name);
 	*name = program;
@@ -122,7 +122,7 @@ static int static_follow_scripts(struct elf_search *search, const char *program)
 	for (int depth = 0; r > 0; depth++)
 		r = depth > STATIC_SCRIPTS_MAX ? -ELOOP : static_follow_script(search, &name, &because);
 	if (r == 0)
-		r = elf_search_add(search, name.path, name.written, POLICY_EXEC, steal_pointer(&because));
+		r = elf_search_add_file(search, name.path, name.written, POLICY_EXEC, steal_pointer(&because));
 	found_file_release(&name);
 	return r;
 }
@@ -135,7 +135,7 @@ int learn_inspect_program(struct needs *needs, const char *program)
 	if (r == 0)
 		r = static_follow_scripts(&search, program);
 	if (r == 0)
-		r = elf_search_inspect(&search);
+		r = elf_search_inspect_files(&search);
 	if (r == -ENOENT)
 		cli_print_error("learn", "--static %s: no such program; name its file", program);
 	else if (r == -ENOEXEC)

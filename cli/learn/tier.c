@@ -22,7 +22,10 @@ static bool tier_secret_is_of_machine(const struct secret_pattern *secret)
 	return false;
 }
 
-/* Assumes that a path exists. It is granted as it is, never shortened to an existing directory. */
+/*
+ * Callback that gives the type of a file. Answers for each path that it is a file, so that the path is judged as it is,
+ * not shortened to an existing directory.
+ */
 static mode_t tier_get_file_type(void *ctx, const char *path)
 {
 	(void)ctx;

@@ -36,7 +36,7 @@ static const char *const unit_patterns[] = {
 	"~/.local/share/virtualenvs/*",
 };
 
-/* Names whose directory is a unit wherever it is. */
+/* Directories with these names are granted as a whole wherever they are. */
 static const char *const unit_names[] = {"node_modules", "site-packages", "dist-packages"};
 
 /* Cuts `path` behind the components that match the pattern. False: it does not match. */
@@ -55,7 +55,7 @@ static bool unit_matches_pattern(const char *pattern, const char *home, const ch
 				return false;
 			at += 1 + strcspn(path + at + 1, "/");
 		}
-	if (path[at] != '/') /* the directory itself, or one above it */
+	if (path[at] != '/') /* the path is the matched directory itself, or above it */
 		return false;
 	(void)snprintf(ret_dir, PATH_MAX, "%.*s", (int)at, path);
 	return fnmatch(whole, ret_dir, FNM_PATHNAME | FNM_PERIOD) == 0;

@@ -1,4 +1,4 @@
-/* The policy that callgate policy minimise changes: its entries, and which recorded accesses it would deny now. */
+/* Compiles the policy that callgate policy minimise is changing, and finds the recorded accesses that it would deny. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,7 +6,7 @@
 #include "base/cleanup.h"
 #include "cli/policy/minimise.h"
 
-/* Loads a policy file like the host, except that the policy being changed is read from memory. */
+/* Loads a policy file as host.c does, but takes the text of the policy that is being changed from memory. */
 static int minimise_load_text(void *ctx, const char *name, const char *from, char **ret_text, char **ret_path)
 {
 	const struct minimise_runs *runs = ctx;

@@ -64,7 +64,6 @@ static bool cases_is_verdict(const char *text)
 	return false;
 }
 
-/* Reads one member of a case. */
 static void cases_read_member(struct cases_file *file, struct policy_case *one, const char *name, const json_t *value)
 {
 	static const char *const names[] = {"open", "exec", "connect", "listen", "url",

@@ -86,7 +86,10 @@ static bool minimise_drop_rule(struct minimise *all, struct minimise_rule *rule)
 	return dropped;
 }
 
-/* Drops the requests of a rule that were not made. One request stays, because a rule without requests allows all. */
+/*
+ * Drops those requests of a network rule that no run made. The last request stays, because a rule without requests
+ * allows every request.
+ */
 static void minimise_drop_requests(struct minimise *all, struct minimise_rule *rule)
 {
 	json_t *http = json_object_get(rule->entry, "http");

@@ -18,7 +18,10 @@ struct fmt_options {
 	bool write, check;
 };
 
-/* Formats one file. CLI_OK; 1: with --check, the file is not in canonical form; CLI_ERROR with a message. */
+/*
+ * Prints or writes the formatted text of one file. CLI_OK; 1: with --check, the file is not in canonical form;
+ * CLI_ERROR with a message.
+ */
 static int fmt_output_text(const struct fmt_options *options, const char *path, const char *text, const char *formatted)
 {
 	bool same = strcmp(text, formatted) == 0;

@@ -28,7 +28,7 @@ int policy_replace_file(const char *path, const char *text)
 	if (ret == 0 && (fsync(fd) < 0 || rename(name, real) < 0))
 		ret = -errno;
 	if (ret < 0)
-		(void)unlink(name); /* the first failure has been reported */
+		(void)unlink(name); /* a failure changes nothing: an error is returned already */
 	return ret;
 }
 

@@ -8,9 +8,9 @@
 #include "cli/load.h"
 #include "cli/policy/used.h"
 
-/* The runs of one program in one workdir. For these the policy is compiled once. */
+/* The runs of one program in one workdir. The policy is compiled once for all of them. */
 struct minimise_runs {
-	/* must be the first member: callbacks of the host convert its address into that of the whole struct */
+	/* must be the first member: callbacks of the host cast its address to struct minimise_runs */
 	struct cli_host host;
 	int (*load)(void *ctx, const char *name, const char *from, char **ret_text, char **ret_path);
 	const struct minimise *all;
@@ -25,7 +25,7 @@ struct minimise {
 	bool flatten, allow_damaged;
 	json_t *policy_root; /* the policy with all changes so far; owned */
 	char *policy_text;         /* text of policy_root for the policy compiler; owned */
-	struct minimise_runs **runs; /* array of all runs; owned */
+	struct minimise_runs **runs; /* array of groups of runs, one for each pair of program and workdir; owned */
 	size_t runs_count;
 	bool a_run_connected_to_itself; /* a run connected to itself, so that rules about listening are not dropped */
 	uint64_t denied_accesses;       /* number of accesses that a run was granted but the unchanged policy denies */
@@ -42,13 +42,15 @@ struct minimise_rule {
 
 /* ---- functions of attempt.c ---- */
 
-/* Lets the policy compiler read the policy from all->text instead of its file. To be called after cli_host_init. */
+/*
+ * Lets the policy compiler read the policy from all->policy_text instead of its file. To be called after cli_host_init.
+ */
 void minimise_read_policy_from_memory(struct minimise_runs *runs);
 
 typedef int minimise_loss_fn(void *ctx, const struct query *query, const struct query_answer *answer);
 /*
- * Compiles all->policy_root, and calls `each` for each used access that it would deny (NULL: stops at the first). 0:
- * there is none; 1: there are; -errno: the policy is invalid.
+ * Compiles all->policy_root, and calls `each` for each used access that the compiled policy would deny (NULL: stops at
+ * the first). Returns 0: there is none; 1: there is one or more; -errno: the policy is invalid.
  */
 int minimise_find_lost_accesses(struct minimise *all, minimise_loss_fn *each, void *ctx);
 

@@ -23,8 +23,9 @@ static void paths_release(struct path_list *paths)
 }
 
 /*
- * The path to grant for a denied access: the directory of a written file, because its name may differ in the next run;
- * a followed link itself, so that link and target are granted. "": no path can be named. Owned; NULL: no memory.
+ * Returns the path to grant for a denied access. For a written file that is its directory, because the next run may
+ * choose another file name. For a link that was followed it is the link, whose grant includes the target. "": no path
+ * can be named. Owned; NULL: no memory.
  */
 static char *paths_get_path_to_grant(const struct query *query, const struct query_answer *answer)
 {
@@ -72,7 +73,7 @@ static int paths_compare(const void *a, const void *b)
 	return first - second;
 }
 
-/* The length of the longest directory that both paths are at or below. The first path is `len` long. */
+/* Returns the length of the longest directory that both paths are at or below. The first path is `len` long. */
 static size_t paths_get_common_dir_len(const char *one, size_t len, const char *other)
 {
 	size_t same = 0, at = 0;
@@ -85,7 +86,7 @@ static size_t paths_get_common_dir_len(const char *one, size_t len, const char *
 	return at < len && one[at] == '/' && other[at] == '\0' ? at : same;
 }
 
-/* The length of the longest directory that the paths `first` to `last` - 1 are at or below. */
+/* Returns the length of the longest directory that the paths `first` to `last` - 1 are at or below. */
 static size_t paths_get_common_dir_len_of_all(const struct path_list *paths, size_t first, size_t last)
 {
 	size_t len = strlen(paths->path[first]);
@@ -95,7 +96,7 @@ static size_t paths_get_common_dir_len_of_all(const struct path_list *paths, siz
 	return len;
 }
 
-/* The end of the paths that have the same component behind `common` as the path `first`. */
+/* Returns the index after the last path that has the same component behind `common` as the path `first`. */
 static size_t paths_find_end_of_child_dir(const struct path_list *paths, size_t first, size_t common)
 {
 	const char *path = paths->path[first];
@@ -108,8 +109,8 @@ static size_t paths_find_end_of_child_dir(const struct path_list *paths, size_t 
 }
 
 /*
- * Finds paths to replace a directory: the longest common directory of the used paths or, for each name in that, another
- * one. Returns their number; 0: they would grant as much as the directory.
+ * Finds paths to replace a granted directory: the longest common directory of the used paths or, if that is the granted
+ * directory itself, a path for each name in it. Returns their number; 0: they would grant as much as the directory.
  */
 static size_t paths_find_narrower_paths(const struct path_list *paths, const char *wide,
 					char *narrow[NARROWER_PATHS_MAX])
@@ -137,7 +138,7 @@ static size_t paths_find_narrower_paths(const struct path_list *paths, const cha
 	return 0;
 }
 
-/* Copies an entry with another path. Owned; NULL: no memory. */
+/* Copies a rule's entry, with `path` in place of the entry's path. Owned; NULL: no memory. */
 static json_t *narrow_make_entry(const json_t *entry, const char *path)
 {
 	json_t *copy;

@@ -256,7 +256,7 @@ out:
 	return status;
 }
 
-static int test_set_format(const struct cli_given *given, void *format)
+static int test_set_format(const struct cli_given_option *given, void *format)
 {
 	if (strcmp(given->value, "tap") != 0 && strcmp(given->value, "junit") != 0)
 		return cli_refuse_value(given, "must be tap or junit");

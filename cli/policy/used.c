@@ -12,7 +12,7 @@ struct serialized_access {
 	char bytes[];
 };
 
-/* ---- packing questions into bytes ---- */
+/* ---- serializing accesses into bytes, which a set can compare ---- */
 
 struct serialized_access_head {
 	enum query_kind kind;
@@ -90,7 +90,7 @@ static size_t used_deserialize_text(const char **at, char *to)
 	return len;
 }
 
-/* Unpacks a question. Returns its head. */
+/* Deserializes an access into `query`. Returns the part of it that has a fixed size. */
 static struct serialized_access_head used_deserialize_access(const struct serialized_access *item, struct query *query)
 {
 	const char *at = item->bytes;
@@ -131,7 +131,7 @@ static struct serialized_access_head used_deserialize_access(const struct serial
 	return head;
 }
 
-/* ---- the set of questions ---- */
+/* ---- the set of accesses ---- */
 
 static int used_compare_serialized_accesses(const void *a, const void *b)
 {

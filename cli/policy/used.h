@@ -1,7 +1,8 @@
 /*
  * The accesses that recorded runs used, each once, for callgate policy minimise. A changed policy loses an access in
- * three cases: it denies the access; it lists of a directory that was opened only what is granted below; or its answer
- * is certain where that of the unchanged policy was not, or the reverse, because the name then leads to another object.
+ * three cases. It denies the access. Or the access opened a directory of which the changed policy shows only the names
+ * that lead to grants. Or one of the policies is certain of its answer and the other is not, because the name leads to
+ * another object.
  */
 #ifndef CALLGATE_CLI_POLICY_USED_H
 #define CALLGATE_CLI_POLICY_USED_H
@@ -10,12 +11,12 @@
 
 /* A set of used accesses. Zero-initialise. */
 struct used_accesses {
-	void *tree;    /* the set of packed questions: tsearch(3); owned */
+	void *tree;    /* the set of serialized accesses: tsearch(3); owned */
 	size_t access_count;
-	struct query *deserialized_query; /* room for the question being unpacked; owned */
+	struct query *deserialized_query; /* room for the access that is being deserialized; owned */
 };
 
-/* Adds a question with the answer of the policy that is to be minimised. 0 or -ENOMEM. */
+/* Adds an access with the answer of the policy that is to be minimised. 0 or -ENOMEM. */
 int used_add_access(struct used_accesses *used, const struct query *query, const struct query_answer *answer);
 void used_release(struct used_accesses *used);
 

@@ -21,8 +21,8 @@ int policy_load_argument(const char *verb, const struct cli_policy_options *opti
 			 struct policy **ret_policy);
 
 /*
- * Writes a new file beside `path`, with the mode of the old one if there is one, and renames it. 0 or -errno, and then
- * nothing was changed.
+ * Writes a new file beside `path`, with the mode of the old file if there is one, and renames it to `path`. 0, or
+ * -errno with the old file unchanged.
  */
 int policy_replace_file(const char *path, const char *text);
 

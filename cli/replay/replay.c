@@ -16,7 +16,7 @@ struct replay_options {
 	unsigned failing_changes; /* set of 1 << enum replay_change: changes that make the exit status a failure */
 };
 
-static int replay_set_fail_on(const struct cli_given *given, void *failing_changes)
+static int replay_set_fail_on(const struct cli_given_option *given, void *failing_changes)
 {
 	static const struct {
 		const char *name;

@@ -1,6 +1,6 @@
 /*
- * --ask DIR: prepares the directory for questions about denied calls, and the policy under which answered calls are
- * performed.
+ * --ask DIR: prepares the directory for questions about denied calls, and the policy under which calls are performed
+ * that an answer approves.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,4 +1,7 @@
-/* Files that callgate itself writes when the run has ended, such as that of --metrics. They appear by rename. */
+/*
+ * Files that callgate itself writes when the run has ended, such as the file of --metrics. Each is written under
+ * another name and renamed.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -29,7 +32,7 @@ int run_end_file_open(const char *path, struct run_end_file *ret_file)
 	if (!slash[1] || strcmp(slash, "/.") == 0 || strcmp(slash, "/..") == 0 ||
 	    (fstatat(dir_fd, slash + 1, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode)))
 		return -EISDIR;
-	/* Made now, because the keeper's own filter permits no new memfd later. */
+	/* Created before the run, because the keeper's own filter permits no new memfd later. */
 	content_fd = memfd_create("callgate-end-file", MFD_CLOEXEC);
 	ret_file->base_name = content_fd < 0 || fchmod(content_fd, RUN_END_FILE_MODE) < 0 ? NULL : strdup(slash + 1);
 	if (!ret_file->base_name)

@@ -1,4 +1,7 @@
-/* Names and types are those of OpenMetrics 1.0. Types that the older Prometheus text format lacks are not used. */
+/*
+ * Writes the result of a run as metrics. Names and types are those of OpenMetrics 1.0, except for types that the older
+ * Prometheus text format lacks.
+ */
 #include "cli/run/metrics.h"
 
 #include <stdio.h>
@@ -7,7 +10,9 @@
 
 #include "base/buf.h"
 
-/* Begins a family. `type` is gauge or counter; the samples of a counter have "_total" after its name. */
+/*
+ * Begins a metric family. `type` is gauge or counter; the samples of a counter have "_total" after the family's name.
+ */
 static void metrics_begin_family(struct buf *out, const char *name, const char *type, const char *help)
 {
 	buf_printf(out, "# TYPE callgate_run_%s %s\n# HELP callgate_run_%s %s\n", name, type, name, help);
@@ -91,7 +96,7 @@ static void metrics_put_calls(struct buf *out, json_t *calls)
 	}
 }
 
-/* Counts the members of a list by a field. Each adds its "count", or 1. */
+/* Writes a sample for each value that the field `label` has in the list. Each list entry adds its "count", or 1. */
 static void metrics_put_counts_by_field(struct buf *out, const char *sample, const char *label, const json_t *list)
 {
 	json_t *sums = json_object(), *item, *sum;

@@ -16,7 +16,7 @@
 #define LOG_ROTATE_BYTES_MIN (64u << 10)
 #define TIME_OPTION_MAX_NS (UINT64_C(24) * 3600 * 1000000000) /* maximum of all times of these options */
 
-static int run_set_events(const struct cli_given *given, void *all)
+static int run_set_events(const struct cli_given_option *given, void *all)
 {
 	static const char *const names[] = {
 		[SUMMARY_NONE] = "none", [SUMMARY_FIRST_DENIALS] = "summary", [SUMMARY_ALL_DENIALS] = "blocked",
@@ -33,7 +33,7 @@ static int run_set_events(const struct cli_given *given, void *all)
 	return cli_refuse_value(given, "must be none, summary, blocked or all");
 }
 
-static int run_set_mode(const struct cli_given *given, void *observe)
+static int run_set_mode(const struct cli_given_option *given, void *observe)
 {
 	bool wanted = strcmp(given->value, "observe") == 0;
 
@@ -43,7 +43,7 @@ static int run_set_mode(const struct cli_given *given, void *observe)
 	return 0;
 }
 
-static int run_set_status_fd(const struct cli_given *given, void *status_fd)
+static int run_set_status_fd(const struct cli_given_option *given, void *status_fd)
 {
 	uint64_t fd;
 
@@ -53,7 +53,7 @@ static int run_set_status_fd(const struct cli_given *given, void *status_fd)
 	return 0;
 }
 
-static int run_set_rotate(const struct cli_given *given, void *rotate_bytes)
+static int run_set_rotate(const struct cli_given_option *given, void *rotate_bytes)
 {
 	uint64_t bytes;
 
@@ -63,8 +63,11 @@ static int run_set_rotate(const struct cli_given *given, void *rotate_bytes)
 	return 0;
 }
 
-/* Sets the number of lines or the time of --anchor-every. In the structure the time follows the lines. */
-static int run_set_interval(const struct cli_given *given, void *field)
+/*
+ * Sets the number of lines or the time of --anchor-every. `field` is anchor_every_lines, after which struct run_options
+ * has anchor_every_ns.
+ */
+static int run_set_interval(const struct cli_given_option *given, void *field)
 {
 	uint64_t *every = field;
 
@@ -78,7 +81,7 @@ static int run_set_interval(const struct cli_given *given, void *field)
 }
 
 /* Sets a time of 0 to 24 hours. */
-static int run_set_duration(const struct cli_given *given, void *time_ns)
+static int run_set_duration(const struct cli_given_option *given, void *time_ns)
 {
 	uint64_t ns;
 
@@ -170,15 +173,15 @@ static const struct cli_option run_table[] = {
 	{0},
 };
 
-static int run_set_idle(const struct cli_given *given, void *idle_ns)
+static int run_set_idle(const struct cli_given_option *given, void *idle_ns)
 {
 	if (text_parse_duration(given->value, idle_ns) < 0)
 		return cli_refuse_value(given, "is no time; write one such as 10m or 1h, or 0 for never");
 	return 0;
 }
 
-/* Takes the number of a connected socket, whose other end is the session's holder. */
-static int run_set_holder_fd(const struct cli_given *given, void *holder_fd)
+/* Sets the descriptor of a connected socket. While the socket's other end is open, the session goes on. */
+static int run_set_holder_fd(const struct cli_given_option *given, void *holder_fd)
 {
 	int type = 0;
 	socklen_t len = sizeof(type);
@@ -208,7 +211,10 @@ static const struct cli_option session_table[] = {
 	{0},
 };
 
-/* Refuses options that exclude each other or lack another. CLI_OPTIONS_PARSED, or CLI_ERROR with a message. */
+/*
+ * Refuses options that exclude each other, or that need an option which is missing. CLI_OPTIONS_PARSED, or CLI_ERROR
+ * with a message.
+ */
 static int run_check_options(const struct run_options *options, int left)
 {
 	const char *wrong = left == 0 ? "no program named; see callgate run --help"

@@ -19,7 +19,7 @@ struct run_options {
 	const char *sign_key_path; /* --sign-key; NULL: a key is made for the run */
 	const char *attest_path;   /* --attest; NULL: none */
 	const char *anchor_place;  /* --anchor; NULL: none */
-	/* value of --anchor-every, if it is a number of lines; else 0, and anchor_every_ns is set */
+	/* value of --anchor-every if it is a number of lines; 0: it is a time, in anchor_every_ns */
 	uint64_t anchor_every_lines;
 	uint64_t anchor_every_ns;
 	const char *setup_command; /* --setup: a shell command; NULL: none */
@@ -32,7 +32,7 @@ struct run_options {
 	bool is_dry_run;
 	bool json;
 	bool reads_stdin;
-	bool tty;             /* --tty; implies `interactive` */
+	bool tty;             /* --tty; sets reads_stdin, too */
 	bool dies_with_parent;
 	bool is_quiet;
 	bool is_verbose;
@@ -51,7 +51,7 @@ struct run_options {
 
 /* Returns CLI_OPTIONS_PARSED, or the exit status: see cli_parse_options(). */
 int run_parse_options(int argc, char **argv, struct run_options *ret_options);
-/* As run_parse_options(), for session create: the options that it does not have stay unset. */
+/* As run_parse_options(), for `callgate session create`. Options that this verb does not have stay unset. */
 int run_parse_session_options(int argc, char **argv, struct run_options *ret_options);
 void run_options_release(struct run_options *options);
 

@@ -23,7 +23,7 @@ static int prepare_scratch_directory(struct run *run)
 	struct policy_error error = {""};
 	int made;
 
-	/* Without --user, --input and --setup nothing needs the directories in it before the keeper creates them. */
+	/* Without --user, --input and --setup nothing uses the subdirectories before the keeper creates them. */
 	run->scratch_dirs_are_not_made_yet =
 		!run->user.set && !run->options.input_paths.count && !run->options.setup_command;
 	made = run->scratch_dirs_are_not_made_yet ? scratch_begin_run(&run->scratch, &error)
@@ -93,7 +93,8 @@ static int prepare_look_up_user(struct run *run, const char *text, struct privs_
 
 /*
  * Sets "~", HOME, USER and LOGNAME to those of the run's user; the policy decides which variables are passed on. PATH
- * becomes the system's, because the caller's may lead into a home directory. HOME without an account is "/".
+ * becomes the default of the system, because the PATH of whoever started callgate may lead into a home directory. HOME
+ * without an account is "/".
  */
 static int prepare_set_account_variables(struct run *run)
 {
@@ -127,7 +128,10 @@ static int prepare_find_user(struct run *run)
 	return 0;
 }
 
-/* Refuses the run if the compiled policy names another user than the run was prepared for. No name means the caller. */
+/*
+ * Refuses the run if the compiled policy names another user than the run was prepared for. A policy without "user"
+ * means the user who started callgate.
+ */
 static int prepare_confirm_user(struct run *run)
 {
 	struct privs_user user = {.set = false};
@@ -315,7 +319,10 @@ static int prepare_copy_inputs(struct run *run)
 
 /* ---- creating the log ---- */
 
-/* Creates the log with --user, because only the caller may be able to. Otherwise the supervisor creates it. */
+/*
+ * With --user, creates the log, because only the user who started callgate may be able to. Otherwise the supervisor
+ * creates it.
+ */
 static int prepare_make_log(struct run *run, const char *named, struct run_phase *part)
 {
 	const char *slash = part->log_path ? strrchr(part->log_path, '/') : NULL;
@@ -337,7 +344,10 @@ static int prepare_make_log(struct run *run, const char *named, struct run_phase
 	return 0;
 }
 
-/* Opens the private key while this process still has the rights of the caller. The keeper reads it later. */
+/*
+ * Opens the private key while this process still has the rights of the user who started callgate. The keeper reads the
+ * key later.
+ */
 static int prepare_open_key(struct run *run)
 {
 	const char *named = run->options.sign_key_path;
@@ -417,7 +427,10 @@ static int prepare_connect_to_system_log(struct run *run)
 	return 0;
 }
 
-/* Opens the directory of a file that is written at the end. code: that of the error. */
+/*
+ * Opens the directory of a file that is written when the run has ended. code: code of the error in the result if this
+ * fails.
+ */
 static int prepare_open_end_file(struct run *run, const char *option, const char *named, const char *code,
 				 struct run_end_file *file)
 {
@@ -459,8 +472,8 @@ int run_start_custodian(struct run *run)
 }
 
 /*
- * With --mode observe: makes the observing policy the program's policy; it owns the judged policy. All checks were made
- * before with the judged policy, because an observing policy lets everything be written.
+ * With --mode observe: makes the observing policy the program's policy; the observing policy owns the judged policy.
+ * All checks were made before with the judged policy, because an observing policy lets everything be written.
  */
 static int prepare_observing_policy(struct run *run)
 {

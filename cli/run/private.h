@@ -18,7 +18,7 @@
 /* What each phase of a run, the setup and the program, has for itself. */
 struct run_phase {
 	struct policy *policy;
-	/* in a run with --setup: what was read for the network before the setup began */
+	/* what was read from the host for the network; in a run with --setup, before the setup began */
 	struct egress_host_data egress_host_data;
 	char *log_path;               /* path of the log, its directory canonical; NULL: no log */
 	int audit_fd;            /* the log if it has been created already, else -1 */
@@ -29,9 +29,9 @@ void run_phase_release(struct run_phase *part);
 
 /* A file that callgate writes when the run has ended. */
 struct run_end_file {
-	int dir_fd;     /* its directory */
+	int dir_fd;     /* directory in which the file is written */
 	int content_fd; /* a memfd for the content of the file */
-	char *base_name; /* under which it is written there; NULL: there is no such file */
+	char *base_name; /* name of the file in that directory; NULL: there is no such file */
 };
 #define RUN_END_FILE_INIT (struct run_end_file){.dir_fd = -1, .content_fd = -1}
 
@@ -47,11 +47,11 @@ struct run {
 	bool scratch_dirs_are_not_made_yet; /* the keeper is to create the scratch directory's contents */
 	struct policy_draft *policy_draft; /* what was read of the policy to find the run's user; NULL: nothing */
 	struct run_phase program_phase;
-	struct run_phase setup_phase; /* the phase of --setup; its secrets are in `program` */
-	bool is_setup_process; /* true in the setup's process, where `program` is the setup's phase: run/setup.c */
+	struct run_phase setup_phase; /* the phase of --setup; program_phase has its secrets */
+	bool is_setup_process; /* this is the setup's process, where program_phase is the setup's: setup.c */
 	int result_fd;               /* where the setup's process writes its result; -1 in other processes */
 	struct {
-		struct policy *policy; /* the observing policy; owns program.policy; NULL: nothing is asked */
+		struct policy *policy; /* the observing policy; owns program_phase.policy; NULL: nothing is asked */
 		char *dir;             /* canonical path */
 		int dir_fd;            /* the directory of --ask, which is locked; -1: nothing is asked */
 	} ask;
@@ -66,7 +66,7 @@ struct run {
 	enum sink_kind sink_kind;    /* of --audit-sink */
 	int sign_key_fd;                 /* descriptor of the file of --sign-key; -1: none */
 	int anchor_fd;               /* descriptor of the place of --anchor; -1: none */
-	char *anchor_path; /* canonical path of the place of --anchor, if that is a file; owned; NULL: it is none */
+	char *anchor_path; /* canonical path of the file of --anchor; owned; NULL: --anchor names no file */
 	char *sign_key_path;             /* canonical path of the file of --sign-key; owned */
 	int system_log_fd;
 	struct custodian custodian;
@@ -85,19 +85,23 @@ struct run {
 	}
 
 /*
- * Prepares the run, with its options parsed, and closes descriptors that it does not need. Returns what run_prepare()
- * returns.
+ * Prepares the run, whose options have been parsed, and closes descriptors that the run does not need. Returns what
+ * run_prepare() returns.
  */
 int run_prepare_process(struct run *run);
 void run_release(struct run *run);
 
-/* --attest: hashes the copies of the inputs; writes the file, a failure of which becomes the result's error. */
+/* --attest: hashes the copies of the inputs, before the program runs. */
 void run_hash_inputs(struct run *run);
+/* --attest: writes the attestation. A failure becomes the result's error. */
 void run_write_attestation(struct run *run, const struct keeper_outcome *outcome, json_t *result);
 
 /* Whether --anchor names a file, and not a descriptor or a command. */
 bool run_anchor_is_file(const char *named);
-/* Opens the place of --anchor; for a file, anchor_path was set. 0, or an exit status after run_report_refusal. */
+/*
+ * Opens the place of --anchor. To be called with anchor_path set, if that is a file. 0, or an exit status after
+ * run_report_refusal.
+ */
 int run_open_anchor(struct run *run);
 
 /* Reports that the run cannot begin, on stderr, as a result and to --status-fd. Returns the exit status. */
@@ -106,15 +110,20 @@ __attribute__((format(printf, 3, 4))) int run_report_refusal(struct run *run, co
 int run_refuse_no_memory(struct run *run);
 
 /*
- * Looks up "UID[:GID]", each a number or a name. Without a GID it is the account's group, or the UID where there is no
- * account. *ret_user is not `set` when it is callgate's own user. 0, or -errno with a message that begins with
- * `option`.
+ * Looks up "UID[:GID]", each a number or a name. Without a GID, the group is the account's, or the UID if there is no
+ * account. *ret_user is not `set` if it is callgate's own user. 0, or -errno with a message that begins with `option`.
  */
 int run_find_user(const char *option, const char *text, struct privs_user *ret_user, struct policy_error *ret_error);
 
-/* Opens the directory of a file that is to be written at the end. path: canonical but for the name. 0 or -errno. */
+/*
+ * Opens the directory of a file that is to be written when the run has ended. path: canonical except for its last
+ * component. 0 or -errno.
+ */
 int run_end_file_open(const char *path, struct run_end_file *ret_file);
-/* Writes the file, and replaces one of that name. dir: its directory in a run with --user. 0 or -errno. */
+/*
+ * Writes the file, and replaces one of the same name. dir: tells the custodian of a run with --user in which directory.
+ * 0 or -errno.
+ */
 int run_store_end_file(const struct run *run, enum custodian_dir dir, const struct run_end_file *file,
 		       const char *text);
 void run_end_file_release(struct run_end_file *file);
@@ -146,7 +155,10 @@ int run_start_custodian(struct run *run);
 /* Runs the program from start to end, with all reports. Returns the exit status. */
 int run_program_to_end(struct run *run);
 
-/* Runs the setup. True: it succeeded and the program is next. False: *ret_exit is the exit status, all is reported. */
+/*
+ * Runs the setup. True: it succeeded and the program is next. False: *ret_exit is the exit status, and the result was
+ * reported.
+ */
 bool run_perform_setup(struct run *run, int *ret_exit);
 
 /* Prints a result or, in the setup's process, writes it to result_fd for the parent. CLI_OK or CLI_ERROR. */

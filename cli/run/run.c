@@ -56,7 +56,10 @@ void run_release(struct run *run)
 	run_options_release(&run->options);
 }
 
-/* Refuses a closed stdout. Opens /dev/null for a closed stdin or stderr, because the next file would get its number. */
+/*
+ * Refuses a closed stdout. Opens /dev/null for a closed stdin or stderr, because the next file that callgate opens
+ * would get number 0 or 2.
+ */
 static int run_check_stdio(struct run *run)
 {
 	int fd;
@@ -89,7 +92,7 @@ static bool run_fd_has_secret(const struct policy *policy, int fd)
 
 /*
  * Closes the descriptors above 2 that callgate inherited, except for those that the run still needs. Inherited
- * descriptors have no FD_CLOEXEC; all that callgate opens have it. Without /proc none is closed.
+ * descriptors have no FD_CLOEXEC; those that callgate opens have it. Without /proc none is closed.
  */
 static void run_close_inherited_fds(const struct run *run)
 {
@@ -114,7 +117,10 @@ int run_prepare_process(struct run *run)
 		exit_code = run_prepare(run);
 	if (run->scratch.base_name_notice && !run->options.is_quiet)
 		cli_note("callgate: %s", run->scratch.base_name_notice);
-	/* Not closed earlier, because a policy or an input may be read from one: "-p <(...)" is "-p /dev/fd/63". */
+	/*
+	 * Not closed earlier, because a policy or an input may be read from an inherited descriptor: "-p <(...)" is "-p
+	 * /dev/fd/63".
+	 */
 	run_close_inherited_fds(run);
 	return exit_code;
 }

@@ -64,14 +64,16 @@ static _Noreturn void session_run_in_background(struct run *run, const struct pr
 	else
 		exit_code = run_program_to_end(run);
 	run_release(run);
-	(void)unlinkat(base_fd, socket_name, 0); /* the last: callgate session stop waits for it */
+	(void)unlinkat(base_fd, socket_name, 0); /* removed last: `callgate session stop` waits for that */
 	(void)fflush(NULL);
 	exit_quickly(exit_code);
 }
 
 /* ---- the process that the user started ---- */
 
-/* Passes on what the other process prints until it serves clients, or has ended. True: it serves. */
+/*
+ * Copies to stderr what the background process prints, until that process serves clients or has ended. True: it serves.
+ */
 static bool session_await_start(int base_fd, const char *socket_name, int stderr_fd)
 {
 	_cleanup_close_ int socket_fd = session_client_connect(base_fd, socket_name, 0);
@@ -103,7 +105,7 @@ static int session_wait_and_print_id(const struct run *run, pid_t pid, const cha
 	if (session_await_start(run->scratch.base_fd, socket_name, stderr_fd))
 		return cli_print_text("session", run->scratch.id) == CLI_OK ? cli_print_text("session", "\n")
 									    : CLI_ERROR;
-	(void)kill(pid, SIGTERM); /* the other process has ended already, or will never serve clients */
+	(void)kill(pid, SIGTERM); /* the background process has ended, or will never serve clients */
 	(void)waitpid(pid, &status, 0);
 	return WIFEXITED(status) && WEXITSTATUS(status) ? WEXITSTATUS(status) : CLI_ERROR;
 }
@@ -128,7 +130,7 @@ static int session_start(struct run *run)
 	(void)close(session.listen_fd);
 	exit_code = session_wait_and_print_id(run, pid, name, pipe_fd[0]);
 	(void)fflush(NULL);
-	exit_quickly(exit_code); /* what `run` holds belongs to the other process now */
+	exit_quickly(exit_code); /* what `run` holds belongs to the background process now */
 }
 
 int session_main_create(int argc, char **argv)

@@ -1,7 +1,7 @@
 /*
- * --setup: the first of a run's two phases. A process of its own is the keeper of the setup, as this process will be of
- * the program. Only files pass from one phase to the other: namespaces, egress, secrets and all processes of the setup
- * have ended when the program begins, so that nothing which only the setup was allowed can be regained.
+ * --setup: the first of a run's two phases. A separate process is the keeper of the setup; this process then becomes
+ * the keeper of the program. Only files pass from one phase to the other: namespaces, egress, secrets and all processes
+ * of the setup have ended when the program begins, so that nothing which only the setup was allowed can be regained.
  */
 #include <errno.h>
 #include <signal.h>
@@ -43,7 +43,7 @@ static int setup_bind_secrets(struct egress_host_data *read, const struct policy
 /* ---- in the setup's process ---- */
 
 /* Turns `run` into the setup's: its policy and log, no standard input, and a custodian that ends with the setup. */
-static int setup_make_run_perform_setup_phase(struct run *run, pid_t waiting)
+static int setup_turn_run_into_setup(struct run *run, pid_t waiting)
 {
 	static char shell[] = "/bin/sh", option[] = "-c";
 	static char *argv[] = {shell, option, NULL, NULL};
@@ -77,12 +77,15 @@ static _Noreturn void setup_run_child(struct run *run, pid_t waiting, const sigs
 {
 	int exit_code = CLI_ERROR, error;
 
-	/* A process group of its own: the parent passes the terminal's signals on, so that each arrives once. */
+	/*
+	 * The setup gets its own process group, and the parent passes the terminal's signals on, so that each signal
+	 * arrives once.
+	 */
 	(void)setpgid(0, 0);            /* cannot fail in a new child */
 	(void)signal(SIGTTOU, SIG_IGN); /* lets a background process group write to the terminal */
 	(void)sigprocmask(SIG_SETMASK, mask, NULL);
 	run->is_setup_process = true;
-	if (dup2(STDERR_FILENO, STDOUT_FILENO) >= 0 && setup_make_run_perform_setup_phase(run, waiting) == 0)
+	if (dup2(STDERR_FILENO, STDOUT_FILENO) >= 0 && setup_turn_run_into_setup(run, waiting) == 0)
 		exit_code = run_program_to_end(run);
 	error = scratch_remove_view(&run->scratch);
 	if (error < 0) {
@@ -159,7 +162,7 @@ static bool setup_has_succeeded(const struct run *run, const struct setup_child 
 	       strcmp(setup_get_result_status(run), "ok") == 0;
 }
 
-/* The result of a run whose setup failed, with the setup's own result in it. */
+/* Makes the result of a run whose setup failed, with the setup's own result in it. */
 static json_t *setup_make_failed_result(const struct run *run, const struct setup_child *setup, int exit_code,
 					const char *message)
 {

@@ -20,7 +20,7 @@
 
 #define FDS_NEEDED_BESIDES_VIEW 64           /* descriptors that callgate needs besides those of the view */
 #define START_MEMORY_BYTES_MIN (16 << 20) /* with a smaller memory limit some interpreters do not start */
-#define JSON_OUTPUT_BYTES (UINT64_C(1) << 20) /* kept for --json where neither policy nor --output-limit has a limit */
+#define JSON_OUTPUT_BYTES (UINT64_C(1) << 20) /* bytes of output kept for --json if no limit is set */
 
 int run_print_result(const struct run *run, json_t *result)
 {
@@ -180,7 +180,7 @@ static void watch_report_limit_reached(const char *name, const json_t *meter)
 				: "");
 }
 
-/* Prints which limit ended the run: without this line a reader of stderr only sees a program that stopped. */
+/* Prints which limit ended the run, because a reader of stderr otherwise only sees a program that stopped. */
 static void watch_report_limit(const json_t *result)
 {
 	const char *status = json_string_value(json_object_get(result, "status")), *name;
@@ -295,13 +295,15 @@ static int watch_report_end(struct run *run, const struct keeper_options *keeper
 	return exit_code;
 }
 
-/* The limit for output kept in memory: with --json there is always one, otherwise only where the user set one. */
+/*
+ * Returns the limit for output kept in memory. With --json there is always a limit, otherwise only if the user set one.
+ */
 static uint64_t watch_get_capture_limit(const struct run *run, uint64_t limit)
 {
 	return limit ? limit : run->options.json ? JSON_OUTPUT_BYTES : CAPTURE_NO_LIMIT;
 }
 
-/* Whether to show a status line. Unless asked for, not where the program's stdout may be on the same terminal. */
+/* Whether to show a status line. Without --status it is shown only with --json, or if stdout is no terminal. */
 static bool watch_needs_status_line(const struct run_options *options)
 {
 	const char *term = getenv("TERM");
@@ -368,7 +370,7 @@ int run_program_to_end(struct run *run)
 		.stdout_limit_bytes = watch_get_capture_limit(run, limits->stdout_bytes),
 		.stderr_limit_bytes = watch_get_capture_limit(run, limits->stderr_bytes),
 	};
-	if (!run->setup_result && run_write_start_status(run) != 0) /* run_perform_setup() has written the line */
+	if (!run->setup_result && run_write_start_status(run) != 0) /* after a setup it is written */
 		return CLI_ERROR;
 	if (keeper_run_program(&keeper, &outcome) < 0) {
 		watch_add_fd_hint(run, outcome.message, sizeof(outcome.message));

@@ -38,7 +38,7 @@ struct exec_client {
 	bool was_detached;             /* callgate exits without waiting for the program's end */
 };
 
-static int exec_set_time_limit(const struct cli_given *given, void *wall_ns)
+static int exec_set_time_limit(const struct cli_given_option *given, void *wall_ns)
 {
 	if (text_parse_duration(given->value, wall_ns) < 0)
 		return cli_refuse_value(given, "is no time; write one such as 10s, 500ms or 2m");

@@ -22,7 +22,7 @@ struct why_options {
 };
 
 /* Sets bit N for --after-read N. Whether the policy has this entry is checked when the policy is loaded. */
-static int why_set_fired_entry(const struct cli_given *given, void *after)
+static int why_set_fired_entry(const struct cli_given_option *given, void *after)
 {
 	uint64_t index;
 
@@ -45,20 +45,20 @@ static bool why_mark_fired_entries(const struct policy *policy, uint64_t entries
 	return false;
 }
 
-/* Sets the question. given->option_value is its enum why_kind. */
-static int why_set_question(const struct cli_given *given, void *all)
+/* Sets the question. given->setter_param is its enum why_kind. */
+static int why_set_question(const struct cli_given_option *given, void *all)
 {
 	struct why_options *question = all;
 	const char *wrong = NULL;
 
 	if (question->question)
 		wrong = "more than one question; ask with one --open, --exec, --connect, --listen or --url";
-	else if (!*given->value && (given->option_value == WHY_OPEN || given->option_value == WHY_EXEC))
+	else if (!*given->value && (given->setter_param == WHY_OPEN || given->setter_param == WHY_EXEC))
 		wrong = "an empty path names nothing; write a path";
 	if (wrong)
 		cli_print_error("why", "%s", wrong);
 	question->question = given->value;
-	question->kind = given->option_value;
+	question->kind = given->setter_param;
 	return wrong ? -EINVAL : 0;
 }
 

@@ -35,7 +35,7 @@ static bool export_on_entry(void *ctx, const struct audit_entry *entry)
 	return run->error == 0 && !ferror(run->export.out);
 }
 
-static int export_set_format(const struct cli_given *given, void *format)
+static int export_set_format(const struct cli_given_option *given, void *format)
 {
 	for (size_t i = 0; i < EXPORT_FORMAT_COUNT; i++)
 		if (strcmp(given->value, export_formats[i]->name) == 0) {

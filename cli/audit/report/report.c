@@ -29,7 +29,7 @@ struct report_options {
 	struct cli_list result_paths;
 };
 
-static int report_set_records(const struct cli_given *given, void *records)
+static int report_set_records(const struct cli_given_option *given, void *records)
 {
 	if (text_parse_number(given->value, 100, REPORT_RECORDS_MAX, records) < 0)
 		return cli_refuse_value(given, "not a number between 100 and 500000");
