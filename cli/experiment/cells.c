@@ -75,17 +75,17 @@ static int plan_digests_create(const struct plan *plan, struct plan_digests *ret
 {
 	int r = 0;
 
-	ret_parts->program = calloc(plan->programs, SHA256_HEX_SIZE);
-	ret_parts->input = calloc(plan->inputs, SHA256_HEX_SIZE);
-	ret_parts->policy = calloc(plan->policies, SHA256_HEX_SIZE);
+	ret_parts->program = calloc(plan->program_count, SHA256_HEX_SIZE);
+	ret_parts->input = calloc(plan->input_count, SHA256_HEX_SIZE);
+	ret_parts->policy = calloc(plan->policy_count, SHA256_HEX_SIZE);
 	if (!ret_parts->program || !ret_parts->input || !ret_parts->policy)
 		return -ENOMEM;
-	for (size_t i = 0; r == 0 && i < plan->programs; i++)
-		r = plan_hash_program(&plan->program[i], ret_parts->program[i]);
-	for (size_t i = 0; r == 0 && i < plan->inputs; i++)
-		r = plan_hash_input(&plan->input[i], ret_parts->input[i]);
-	for (size_t i = 0; r == 0 && i < plan->policies; i++)
-		r = plan_hash_policy(&plan->policy[i], ret_parts->policy[i]);
+	for (size_t i = 0; r == 0 && i < plan->program_count; i++)
+		r = plan_hash_program(&plan->programs[i], ret_parts->program[i]);
+	for (size_t i = 0; r == 0 && i < plan->input_count; i++)
+		r = plan_hash_input(&plan->inputs[i], ret_parts->input[i]);
+	for (size_t i = 0; r == 0 && i < plan->policy_count; i++)
+		r = plan_hash_policy(&plan->policies[i], ret_parts->policy[i]);
 	return r;
 }
 
@@ -102,8 +102,8 @@ static int cell_compute_digest(const struct plan *plan, const struct plan_digest
 {
 	_cleanup_free_ char *text =
 		cli_format("%s\n%s\n%s\n%s\n%s\n%s\n%s\n%u\n%llu\n", PACKAGE_VERSION, cell->program->name,
-			   cell->input->name, cell->policy->name, parts->program[cell->program - plan->program],
-			   parts->input[cell->input - plan->input], parts->policy[cell->policy - plan->policy],
+			   cell->input->name, cell->policy->name, parts->program[cell->program - plan->programs],
+			   parts->input[cell->input - plan->inputs], parts->policy[cell->policy - plan->policies],
 			   cell->repetition, (unsigned long long)cell_get_seed(plan, cell));
 
 	if (!text)
@@ -114,7 +114,7 @@ static int cell_compute_digest(const struct plan *plan, const struct plan_digest
 
 static int cells_set_parts_and_digests(const struct plan *plan, const struct plan_digests *parts, struct cell *cell)
 {
-	size_t count = plan->programs * plan->inputs * plan->policies * plan->repetitions;
+	size_t count = plan->program_count * plan->input_count * plan->policy_count * plan->repetitions;
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < count; i++) {
@@ -122,10 +122,10 @@ static int cells_set_parts_and_digests(const struct plan *plan, const struct pla
 
 		cell[i].index = i;
 		cell[i].repetition = (unsigned)(i % plan->repetitions) + 1;
-		cell[i].policy = &plan->policy[at % plan->policies];
-		at /= plan->policies;
-		cell[i].input = &plan->input[at % plan->inputs];
-		cell[i].program = &plan->program[at / plan->inputs];
+		cell[i].policy = &plan->policies[at % plan->policy_count];
+		at /= plan->policy_count;
+		cell[i].input = &plan->inputs[at % plan->input_count];
+		cell[i].program = &plan->programs[at / plan->input_count];
 		r = cell_compute_digest(plan, parts, &cell[i]);
 	}
 	return r;
@@ -135,7 +135,7 @@ static int cells_set_parts_and_digests(const struct plan *plan, const struct pla
 
 struct cell *cells_create(const struct plan *plan, size_t *ret_count)
 {
-	size_t count = plan->programs * plan->inputs * plan->policies * plan->repetitions;
+	size_t count = plan->program_count * plan->input_count * plan->policy_count * plan->repetitions;
 	struct cell *cells = count <= EXPERIMENT_CELLS_MAX ? calloc(count, sizeof(*cells)) : NULL;
 	struct plan_digests parts = {0};
 	int r = cells ? plan_digests_create(plan, &parts) : -ENOMEM;

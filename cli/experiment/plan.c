@@ -172,7 +172,7 @@ static const char *plan_read_unique_name(const struct plan_position *spot, json_
 static void plan_read_program(struct plan *plan, const struct plan_position *spot, json_t *list, size_t index)
 {
 	static const char *const names[] = {"name", "command", "workdir", NULL};
-	struct plan_program *program = &plan->program[index];
+	struct plan_program *program = &plan->programs[index];
 	json_t *item = json_array_get(list, index);
 
 	plan_check_member_names(spot, item, names);
@@ -184,7 +184,7 @@ static void plan_read_program(struct plan *plan, const struct plan_position *spo
 static void plan_read_input(struct plan *plan, const struct plan_position *spot, json_t *list, size_t index)
 {
 	static const char *const names[] = {"name", "file", "stdin", NULL};
-	struct plan_input *input = &plan->input[index];
+	struct plan_input *input = &plan->inputs[index];
 	json_t *item = json_array_get(list, index);
 
 	plan_check_member_names(spot, item, names);
@@ -208,7 +208,7 @@ static void policy_add_option(const struct plan_position *spot, struct plan_poli
 static void plan_read_policy(struct plan *plan, const struct plan_position *spot, json_t *list, size_t index)
 {
 	static const char *const names[] = {"name", "file", "profile", "options", NULL};
-	struct plan_policy *policy = &plan->policy[index];
+	struct plan_policy *policy = &plan->policies[index];
 	json_t *item = json_array_get(list, index);
 	const char *profile = plan_read_text(spot, item, "profile", false);
 	char *file = plan_read_path(spot, item, "file", plan->dir, false);
@@ -279,19 +279,19 @@ static void plan_read_all(struct plan *plan, const struct plan_position *spot)
 	plan->seed = plan_read_number(spot, plan->json, "seed", INT32_MAX, 0);
 	plan->timeout = plan_read_text(spot, plan->json, "timeout", false);
 	plan_check_timeout(plan, spot);
-	plan->programs = plan_read_items(plan, spot, "programs", sizeof(*plan->program), &plan->program,
-					 plan_read_program);
-	plan->policies = plan_read_items(plan, spot, "policies", sizeof(*plan->policy), &plan->policy,
-					 plan_read_policy);
+	plan->program_count = plan_read_items(plan, spot, "programs", sizeof(*plan->programs), &plan->programs,
+					      plan_read_program);
+	plan->policy_count = plan_read_items(plan, spot, "policies", sizeof(*plan->policies), &plan->policies,
+					     plan_read_policy);
 	if (json_object_get(plan->json, "inputs")) {
-		plan->inputs = plan_read_items(plan, spot, "inputs", sizeof(*plan->input), &plan->input,
-					       plan_read_input);
+		plan->input_count = plan_read_items(plan, spot, "inputs", sizeof(*plan->inputs), &plan->inputs,
+						    plan_read_input);
 		return;
 	}
-	plan->input = calloc(1, sizeof(*plan->input));
-	plan->inputs = plan->input != NULL;
-	if (plan->input)
-		plan->input[0].name = "";
+	plan->inputs = calloc(1, sizeof(*plan->inputs));
+	plan->input_count = plan->inputs != NULL;
+	if (plan->inputs)
+		plan->inputs[0].name = "";
 }
 
 int plan_load(const char *path, struct plan *ret_plan)
@@ -321,24 +321,24 @@ int plan_load(const char *path, struct plan *ret_plan)
 		return -EINVAL;
 	}
 	plan_read_all(ret_plan, &spot);
-	return failed || ret_plan->inputs == 0 ? -EINVAL : 0;
+	return failed || ret_plan->input_count == 0 ? -EINVAL : 0;
 }
 
 void plan_release(struct plan *plan)
 {
-	for (size_t i = 0; i < plan->programs; i++) {
-		cli_list_release(&plan->program[i].command);
-		free(plan->program[i].workdir);
+	for (size_t i = 0; i < plan->program_count; i++) {
+		cli_list_release(&plan->programs[i].command);
+		free(plan->programs[i].workdir);
 	}
-	for (size_t i = 0; i < plan->inputs; i++) {
-		free(plan->input[i].file);
-		free(plan->input[i].stdin_file);
+	for (size_t i = 0; i < plan->input_count; i++) {
+		free(plan->inputs[i].file);
+		free(plan->inputs[i].stdin_file);
 	}
-	for (size_t i = 0; i < plan->policies; i++)
-		cli_list_release(&plan->policy[i].options);
-	free(plan->program);
-	free(plan->input);
-	free(plan->policy);
+	for (size_t i = 0; i < plan->policy_count; i++)
+		cli_list_release(&plan->policies[i].options);
+	free(plan->programs);
+	free(plan->inputs);
+	free(plan->policies);
 	free(plan->dir);
 	json_decref(plan->json);
 	*plan = (struct plan){0};

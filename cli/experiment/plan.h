@@ -28,10 +28,10 @@ struct plan_policy {
 struct plan {
 	json_t *json; /* the parsed plan; owned; the names are borrowed from it */
 	char *dir;    /* directory of the plan's file, to which paths in the plan are relative; owned */
-	struct plan_program *program;
-	struct plan_input *input; /* the inputs, at least one */
-	struct plan_policy *policy;
-	size_t programs, inputs, policies;
+	struct plan_program *programs;
+	struct plan_input *inputs; /* at least one; without a file if the plan names no inputs */
+	struct plan_policy *policies;
+	size_t program_count, input_count, policy_count;
 	unsigned repetitions;
 	uint64_t seed;
 	const char *timeout; /* time limit of each run, as for -t; borrowed from json; NULL: none */

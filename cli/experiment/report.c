@@ -44,7 +44,7 @@ static double doubles_get_median(double *values, size_t count)
 }
 
 /* Computes the numbers of one line of the report. times: working space for the durations, with room for all rows. */
-static void summary_fill(struct report_summary *summary, const json_t *rows, double *times)
+static void summary_compute(struct report_summary *summary, const json_t *rows, double *times)
 {
 	json_t *row;
 	size_t i;
@@ -97,7 +97,7 @@ static struct report_summary *summaries_create(const json_t *rows, size_t *ret_c
 						    .policy = row_get_text(row, "policy")};
 	}
 	for (i = 0; i < count; i++)
-		summary_fill(&summary[i], rows, times);
+		summary_compute(&summary[i], rows, times);
 	summaries_compute_slowdowns(summary, count);
 	*ret_count = count;
 	return count ? summary : calloc(1, sizeof(*summary));

@@ -29,8 +29,8 @@ struct run_job {
 struct experiment {
 	const struct experiment_options *options;
 	struct plan plan;
-	struct cell *cell;
-	size_t cells, next;
+	struct cell *cells;
+	size_t cell_count, next;
 	struct run_job *job;
 	size_t running, wanted, finished, failed; /* wanted: how many cells this process has to run */
 	uint64_t start_ns;
@@ -188,9 +188,9 @@ static bool experiment_start_next(struct experiment *experiment, struct run_job 
 	pid_t pid;
 
 	do {
-		if (experiment->next == experiment->cells)
+		if (experiment->next == experiment->cell_count)
 			return false;
-		cell = &experiment->cell[experiment->next++];
+		cell = &experiment->cells[experiment->next++];
 	} while (!cell_is_of_shard(experiment, cell) || cell_is_finished(experiment, cell));
 	pid = cell_start_run(experiment, cell);
 	if (pid < 0) {
@@ -233,7 +233,7 @@ static void experiment_run_cells(struct experiment *experiment)
 		if (experiment->running > 0)
 			experiment_wait_for_one_job(experiment);
 		experiment_show_progress(experiment);
-	} while (experiment->running > 0 || (experiment->next < experiment->cells && !experiment->stopped));
+	} while (experiment->running > 0 || (experiment->next < experiment->cell_count && !experiment->stopped));
 }
 
 /* Counts the cells that are to be run. */
@@ -241,9 +241,9 @@ static size_t experiment_count_wanted(const struct experiment *experiment)
 {
 	size_t wanted = 0;
 
-	for (size_t i = 0; i < experiment->cells; i++)
-		wanted += cell_is_of_shard(experiment, &experiment->cell[i]) &&
-			  !cell_is_finished(experiment, &experiment->cell[i]);
+	for (size_t i = 0; i < experiment->cell_count; i++)
+		wanted += cell_is_of_shard(experiment, &experiment->cells[i]) &&
+			  !cell_is_finished(experiment, &experiment->cells[i]);
 	return wanted;
 }
 
@@ -291,8 +291,8 @@ static int experiment_lock_and_run_cells(struct experiment *experiment)
 	int r;
 
 	experiment->job = calloc(options->jobs, sizeof(*experiment->job));
-	experiment->cell = cells_create(&experiment->plan, &experiment->cells);
-	if (!experiment->job || !experiment->cell || !results_make_dir(options->dir, "") ||
+	experiment->cells = cells_create(&experiment->plan, &experiment->cell_count);
+	if (!experiment->job || !experiment->cells || !results_make_dir(options->dir, "") ||
 	    !results_make_dir(options->dir, RESULTS_CELLS_DIR) || !results_make_dir(options->dir, RESULTS_RUNNING_DIR))
 		return CLI_ERROR;
 	lock = results_lock_shard(options);
@@ -305,8 +305,8 @@ static int experiment_lock_and_run_cells(struct experiment *experiment)
 	if (!options->quiet)
 		(void)text_printf(stdout,
 				  "%zu cells: %zu run, %zu failed, %zu were there already or are of other shards\n",
-				  experiment->cells, experiment->finished, experiment->failed,
-				  experiment->cells - experiment->wanted);
+				  experiment->cell_count, experiment->finished, experiment->failed,
+				  experiment->cell_count - experiment->wanted);
 	return r < 0 || experiment->failed > 0 || experiment->stopped ? CLI_ERROR : CLI_OK;
 }
 
@@ -321,7 +321,7 @@ int experiment_run_plan(const struct experiment_options *options)
 		else
 			cli_print_error("experiment", "%s: %s", experiment.plan.dir, strerror(errno));
 	}
-	free(experiment.cell);
+	free(experiment.cells);
 	free(experiment.job);
 	plan_release(&experiment.plan);
 	return status;

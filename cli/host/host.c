@@ -109,14 +109,14 @@ static int host_read_file(struct cli_host *host, const char *path, const struct 
 	size_t len;
 	int ret;
 
-	*ret_file = host_find_note(host->files, path);
+	*ret_file = host_find_note(host->read_files, path);
 	if (*ret_file)
 		return 0;
 	fd = host_open_file(host, path);
 	ret = fd < 0 ? fd : io_read_fd(fd, HOST_POLICY_BYTES_MAX, &text, &len);
 	if (ret == 0)
-		ret = strlen(text) == len ? host_add_note(host, &host->files, path, text) : -EILSEQ;
-	*ret_file = host->files;
+		ret = strlen(text) == len ? host_add_note(host, &host->read_files, path, text) : -EILSEQ;
+	*ret_file = host->read_files;
 	return ret;
 }
 
@@ -163,7 +163,7 @@ int cli_host_judge_files(const struct cli_host *host, const struct writable_plac
 {
 	int ret = 0;
 
-	for (const struct cli_host_note *file = host->files; file; file = file->next) {
+	for (const struct cli_host_note *file = host->read_files; file; file = file->next) {
 		struct places_refusal why = {""};
 
 		if (places_judge_path(places, PLACES_PATH_MUST_BE_TRUSTED, file->path, NULL, &why) == 0)

@@ -17,7 +17,7 @@ struct cli_host {
 	struct arena arena;        /* holds all texts, notes and the interpreter */
 	struct policy_host policy; /* callbacks and values for policy_load() */
 	struct cli_interpreter *interpreter; /* what @interpreter stands for; NULL: not looked for yet */
-	struct cli_host_note *files;   /* the files that were read: path and text; each is read once in a run */
+	struct cli_host_note *read_files;   /* the files that were read: path and text; each is read once in a run */
 	struct cli_host_note *generated_files; /* path and text of generated files such as account:passwd */
 	/* grants without effect, because a program could have made a link in their path: path and reason */
 	struct cli_host_note *void_grants;

@@ -233,7 +233,7 @@ char *program_find_executable(const char *name)
 /* ---- reading "#!" lines ---- */
 
 enum env_word_kind {
-	ENV_WORD_IS_SKIPPED,     /* an option without a further word, or "NAME=VALUE" */
+	ENV_WORD_IS_SKIPPED,     /* an option that has no argument in the next word, or "NAME=VALUE" */
 	ENV_WORD_WANTS_ARGUMENT, /* an option whose argument is the next word */
 	ENV_WORD_ENDS_OPTIONS,      /* the word "--", which ends the options */
 	ENV_WORD_IS_PROGRAM,

@@ -41,7 +41,7 @@ static void real_look_up(struct cli_path_cache *real, struct cli_path_lookup *na
 }
 
 /* Returns the lookup of the path walk->resolved_part, from the cache or made now. NULL: no memory. */
-static const struct cli_path_lookup *real_find_name(struct cli_path_cache *real, const struct real_walk *walk)
+static const struct cli_path_lookup *real_find_lookup(struct cli_path_cache *real, const struct real_walk *walk)
 {
 	struct cli_path_lookup **bucket =
 		&real->bucket[(path_tree_hash_name(walk->resolved_part, walk->len) >> 48) % CLI_PATH_CACHE_BUCKETS];
@@ -125,7 +125,7 @@ static bool real_walk_component(struct cli_path_cache *real, struct real_walk *w
 	walk->resolved_part[before] = '/';
 	memcpy(walk->resolved_part + before + 1, text, len);
 	real_truncate_path(walk, before + 1 + len);
-	name = real_find_name(real, walk);
+	name = real_find_lookup(real, walk);
 	if (!name || !name->object_exists || !name->link_target)
 		return name && name->object_exists;
 	if (walk->passed)

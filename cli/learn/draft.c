@@ -156,7 +156,7 @@ static size_t draft_count_list(const json_t *list)
 	return count;
 }
 
-bool draft_writes_outside(const struct draft *draft)
+bool draft_writes_outside_workdir(const struct draft *draft)
 {
 	const json_t *list = json_object_get(json_object_get(draft->root, "filesystem"), "write");
 	const json_t *extends = json_object_get(draft->root, "extends");

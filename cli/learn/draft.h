@@ -43,13 +43,13 @@ int draft_add_ungrantable(struct draft *draft, unsigned right, const char *path,
 int draft_add_disabled_path(struct draft *draft, const char *path);
 
 /*
- * Returns the array at "section"."key" of the policy, or at "section" alone if `key` is NULL; adds the array if it is
- * missing. NULL: no memory.
+ * Returns the array at "section"."key" of the policy; adds the section and the array if they are missing. NULL: no
+ * memory.
  */
 json_t *draft_get_list(struct draft *draft, const char *section, const char *key);
 
 /* True when the policy, or a file that it extends, grants writing outside the working directory. */
-bool draft_writes_outside(const struct draft *draft);
+bool draft_writes_outside_workdir(const struct draft *draft);
 
 /* Returns the number of rules, without those that are left out. */
 size_t draft_count_rules(const struct draft *draft);

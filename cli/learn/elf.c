@@ -134,8 +134,8 @@ static char *elf_expand_origin(const struct elf_file *file, const char *text)
  * Looks for a library in a directory or, if its name is an absolute path, at that path. 1: found and added; 0: there is
  * none for the same type of machine; or -errno.
  */
-static int elf_try_file(struct elf_search *search, const struct elf_file *file, const char *dir, const char *name,
-			const char *how)
+static int elf_try_library(struct elf_search *search, const struct elf_file *file, const char *dir, const char *name,
+			   const char *how)
 {
 	_cleanup_free_ char *top = *dir ? realpath(dir, NULL) : strdup(""), *path = NULL, *real = NULL;
 	int r;
@@ -162,7 +162,7 @@ static int elf_try_path_list(struct elf_search *search, const struct elf_file *f
 		size_t len = strcspn(at, ":");
 		_cleanup_free_ char *dir = strndup(at, len);
 
-		r = !dir ? -ENOMEM : *dir == '/' ? elf_try_file(search, file, dir, name, how) : 0;
+		r = !dir ? -ENOMEM : *dir == '/' ? elf_try_library(search, file, dir, name, how) : 0;
 		at += len;
 	}
 	return r;
@@ -173,7 +173,7 @@ static int elf_find_library(struct elf_search *search, const struct elf_file *fi
 	int r = 0;
 
 	if (*name == '/')
-		r = elf_try_file(search, file, "", name, "its path");
+		r = elf_try_library(search, file, "", name, "its path");
 	if (r == 0 && !strchr(name, '/') && !file->runpath)
 		r = elf_try_path_list(search, file, file->rpath, name, "DT_RPATH");
 	if (r == 0 && !strchr(name, '/') && !file->runpath)
@@ -181,7 +181,7 @@ static int elf_find_library(struct elf_search *search, const struct elf_file *fi
 	if (r == 0 && !strchr(name, '/'))
 		r = elf_try_path_list(search, file, file->runpath, name, "DT_RUNPATH");
 	for (size_t i = 0; r == 0 && !strchr(name, '/') && i < search->dirs.count; i++)
-		r = elf_try_file(search, file, search->dirs.item[i], name, "the system's directories");
+		r = elf_try_library(search, file, search->dirs.item[i], name, "the system's directories");
 	if (r == 0)
 		cli_print_error("learn", "warning: %s needs the library %s, which is not where the loader looks",
 				file->path, name);

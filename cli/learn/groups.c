@@ -18,7 +18,7 @@
 #define GROUPS_SUFFIX_PATHS_MIN 4u
 
 /* Makes the reason of a rule that grants several items. Owned; NULL: no memory. */
-static char *groups_explain(const struct fold_item *item, size_t count, const char *of)
+static char *groups_make_reason(const struct fold_item *item, size_t count, const char *of)
 {
 	const struct need_origin *first = &item[0].unmet->need->origin;
 	_cleanup_free_ char *one = NULL;
@@ -99,7 +99,7 @@ static int groups_try_unit(struct fold *fold, struct fold_item *item, size_t cou
 
 	return count < least ? 0
 	       : !of         ? -ENOMEM
-			     : groups_try_rule(fold, item, count, item->group_key, groups_explain(item, count, of));
+			     : groups_try_rule(fold, item, count, item->group_key, groups_make_reason(item, count, of));
 }
 
 int groups_fold_units(struct fold *fold)
@@ -137,7 +137,7 @@ static int groups_try_numbered(struct fold *fold, struct fold_item *item, size_t
 		return -ENOMEM;
 	return pattern_components_have_letters(pattern)
 		       ? groups_try_rule(fold, item, count, pattern,
-					 groups_explain(item, count, "that differ in numbers"))
+					 groups_make_reason(item, count, "that differ in numbers"))
 		       : 0;
 }
 
@@ -157,7 +157,7 @@ static int groups_try_suffix(struct fold *fold, struct fold_item *item, size_t c
 {
 	return count < GROUPS_SUFFIX_PATHS_MIN ? 0
 					       : groups_try_rule(fold, item, count, item->group_key,
-								 groups_explain(item, count, "with one suffix"));
+								 groups_make_reason(item, count, "with one suffix"));
 }
 
 /* Makes one rule, such as "/data/set/" with "*.csv" appended, of read files whose names have the same suffix. */

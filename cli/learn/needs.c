@@ -78,7 +78,8 @@ static struct need *needs_find_or_add_path(struct needs *needs, const char *path
  * Counts a record of the log as an origin of the need. better: the record becomes the first origin, because it needed a
  * stronger right.
  */
-static int need_count_origin(struct need_origin *origin, uint64_t seq, const char *call, const char *exe, bool better)
+static int need_origin_count_record(struct need_origin *origin, uint64_t seq, const char *call, const char *exe,
+				    bool better)
 {
 	origin->count++;
 	if (origin->call && !better)
@@ -107,7 +108,7 @@ static int needs_add_paths(struct needs *needs, const struct query *query, uint6
 			return -E2BIG;
 		need->rights |= want;
 		need->entries_were_read |= strncmp(call, "open", 4) == 0 || strcmp(call, "inotify_add_watch") == 0;
-		if (need_count_origin(&need->origin, seq, call, exe, want > need->strongest_right) < 0)
+		if (need_origin_count_record(&need->origin, seq, call, exe, want > need->strongest_right) < 0)
 			return -ENOMEM;
 		if (want > need->strongest_right)
 			need->strongest_right = want;
@@ -176,7 +177,7 @@ static int needs_add_network_need(struct needs *needs, const struct query *query
 	net = needs_find_or_add_net(needs, &port);
 	if (net && needs->nets > NEEDS_NETS_MAX)
 		return -E2BIG;
-	return net ? need_count_origin(&net->origin, seq, call, exe, false) : -ENOMEM;
+	return net ? need_origin_count_record(&net->origin, seq, call, exe, false) : -ENOMEM;
 }
 
 int needs_add_query(struct needs *needs, const struct query *query, uint64_t seq, const char *call, const char *exe)

@@ -170,13 +170,13 @@ bool pattern_components_have_letters(const char *pattern)
 
 bool pattern_may_match_same_name(const char *a, size_t a_len, const char *b, size_t b_len)
 {
-	/* row[j]: the rest of `a` from i on, and the rest of `b` from j on, match some common name */
+	/* row[j]: whether some name matches both the rest of `a` from i on and the rest of `b` from j on */
 	bool row[NAME_MAX + 2] = {0};
 
 	if (b_len > NAME_MAX)
 		return true; /* no name is longer: assume that one matches */
 	for (size_t i = a_len + 1; i-- > 0;) {
-		bool below_right = false; /* row value for i + 1 and j + 1 */
+		bool below_right = false; /* row[j + 1] as computed for i + 1 */
 
 		for (size_t j = b_len + 1; j-- > 0;) {
 			const bool below = row[j], right = j < b_len && row[j + 1];

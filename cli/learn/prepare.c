@@ -25,7 +25,7 @@ static bool learn_is_same_file(const char *a, const char *b)
 }
 
 /* True for a text of a policy that is relative to the policy's directory: "./base.json" to extend, "file:key.pem". */
-static bool learn_is_relative(const char *key, const char *text)
+static bool learn_text_is_relative(const char *key, const char *text)
 {
 	const size_t len = strlen(text);
 
@@ -38,26 +38,26 @@ static bool learn_is_relative(const char *key, const char *text)
 }
 
 /* Finds a text anywhere in the value that is relative to the policy's directory. Borrowed; NULL: none. */
-static const char *learn_find_relative(const char *key, const json_t *value)
+static const char *learn_find_relative_text(const char *key, const json_t *value)
 {
 	const char *found = NULL, *name;
 	json_t *member;
 
 	if (json_is_string(value))
-		return learn_is_relative(key, json_string_value(value)) ? json_string_value(value) : NULL;
+		return learn_text_is_relative(key, json_string_value(value)) ? json_string_value(value) : NULL;
 	for (size_t i = 0; !found && json_is_array(value) && i < json_array_size(value); i++)
-		found = learn_find_relative(key, json_array_get(value, i));
+		found = learn_find_relative_text(key, json_array_get(value, i));
 	if (json_is_object(value))
 		json_object_foreach((json_t *)(uintptr_t)value, name, member)
 			if (!found)
-				found = learn_find_relative(name, member);
+				found = learn_find_relative_text(name, member);
 	return found;
 }
 
 /* Checks that the relative texts of the old policy mean the same in the new one. */
 static int learn_refuse_relative_paths(const struct learn *learn)
 {
-	const char *found = learn_find_relative(NULL, learn->merged_policy);
+	const char *found = learn_find_relative_text(NULL, learn->merged_policy);
 	_cleanup_free_ char *from = strdup(learn->merge), *to = strdup(learn->output);
 
 	if (!from || !to)
@@ -104,7 +104,7 @@ static int learn_read_earlier_policy(struct learn *learn)
 }
 
 /* Checks that the policy can be written, before the program runs, perhaps for hours. */
-static int learn_try_output(const struct learn *learn)
+static int learn_check_output(const struct learn *learn)
 {
 	_cleanup_free_ char *path = cli_format("%s.XXXXXX", learn->output);
 	_cleanup_close_ int fd = path ? mkostemp(path, O_CLOEXEC) : -1;
@@ -161,7 +161,7 @@ static int learn_prepare_places(struct learn *learn)
 		r = learn_check_workdir(learn);
 	}
 	if (r == 0)
-		r = learn_try_output(learn);
+		r = learn_check_output(learn);
 	if (r < 0)
 		return r;
 	learn->workdir_in_view = learn->workdir ? learn->workdir : LEARN_DEFAULT_WORKDIR;

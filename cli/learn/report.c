@@ -27,7 +27,7 @@ static void report_print_refusals(const struct learn *learn)
 			 json_array_size(learn->draft.disabled_paths) == 1 ? " is" : "s are");
 }
 
-static void report_print_unmet(const struct learn *learn)
+static void report_print_unmet_needs(const struct learn *learn)
 {
 	for (size_t i = 0; i < json_array_size(learn->unmet_needs); i++) {
 		const json_t *entry = json_array_get(learn->unmet_needs, i);
@@ -119,7 +119,7 @@ int learn_report(struct learn *learn)
 	if (learn_count_files(learn, &files) < 0)
 		return CLI_ERROR;
 	report_print_refusals(learn);
-	report_print_unmet(learn);
+	report_print_unmet_needs(learn);
 	report_print_wrong_denials(learn);
 	report_print_ends_of_runs(learn);
 	if (learn->json) {

@@ -12,7 +12,7 @@ struct fold_item {
 	const char *grant_path; /* path by which a rule would grant the file; unmet->need->path: its own */
 	/* items with equal keys get one rule together in this step; owned; NULL: the item gets no rule with others */
 	char *group_key;
-	const char *package; /* package that group_key is a directory of; NULL: none */
+	const char *package; /* name of the package to which the directory group_key belongs; NULL: none */
 	bool is_granted;
 };
 

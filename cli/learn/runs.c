@@ -61,7 +61,7 @@ static int runs_add_env(struct draft *draft, const struct cli_list *list)
 }
 
 /* Returns the last component of the program's name. */
-static const char *runs_get_name(const struct learn *learn)
+static const char *runs_get_program_name(const struct learn *learn)
 {
 	const char *program = learn->program ? learn->program[0] : learn->fixed, *slash = strrchr(program, '/');
 
@@ -73,7 +73,7 @@ int learn_prepare_runs(struct learn *learn)
 	int r;
 
 	draft_release(&learn->draft);
-	r = draft_init(&learn->draft, learn->merged_policy, runs_get_name(learn), learn->base_profile);
+	r = draft_init(&learn->draft, learn->merged_policy, runs_get_program_name(learn), learn->base_profile);
 	if (r == 0)
 		r = runs_add_env(&learn->draft, &learn->env);
 	if (r < 0)
@@ -119,7 +119,7 @@ static const char **runs_make_options(const struct learn *learn, const char *whe
 			options[count++] = learn->passed.item[i];
 	options[count++] = "--judge=all";
 	/* As in the learning run, writes outside the copy of the working directory do not reach the host. */
-	if (!observe && !really && draft_writes_outside(&learn->draft))
+	if (!observe && !really && draft_writes_outside_workdir(&learn->draft))
 		options[count++] = "--dry-run";
 	return options;
 }

@@ -32,8 +32,8 @@ struct scan_scope {
 };
 
 /*
- * Scans a file or directory, or everything that a pattern with "*" matches, with all below. virt: the path of `path` in
- * the view, which `needs` has; NULL: the same path. 0 or -ENOMEM.
+ * Scans a file, a directory with all below, or everything that a pattern with "*" matches. virt: the path in the view
+ * under which scope->needs has `path`; NULL: the same path. 0 or -ENOMEM.
  */
 int scan_path_to_grant(const struct scan_scope *scope, const char *path, const char *virt,
 		       struct scan_found *ret_found);

@@ -4,7 +4,7 @@
 
 #include "cli/learn/rules.h"
 
-/* directories: see fold_add_rules_for_unmet. 0 or -ENOMEM. */
+/* Adds a rule for one item. directories: also for a directory in which nothing is granted. 0 or -ENOMEM. */
 int singles_add_rule(const struct fold *fold, const struct fold_item *item, bool directories);
 
 #endif

@@ -30,7 +30,7 @@ static void found_file_release(struct found_file *name)
 }
 
 /* Resolves a path, and frees it. False: there is no such file, or no memory; *ret_name is empty then. */
-static bool static_resolve(char *written_taken, struct found_file *ret_name)
+static bool static_resolve_path(char *written_taken, struct found_file *ret_name)
 {
 	*ret_name = (struct found_file){.path = written_taken ? realpath(written_taken, NULL) : NULL,
 				      .written = written_taken};
@@ -45,13 +45,13 @@ static bool static_find_program(const char *name, struct found_file *ret_name)
 	const char *path = getenv("PATH");
 
 	if (strchr(name, '/'))
-		return static_resolve(strdup(name), ret_name);
+		return static_resolve_path(strdup(name), ret_name);
 	for (const char *at = path ? path : "/usr/bin:/bin"; *at; at += *at == ':') {
 		size_t len = strcspn(at, ":");
 		char *file = cli_format("%.*s/%s", (int)len, at, name);
 
 		if (file && access(file, X_OK) == 0)
-			return static_resolve(file, ret_name);
+			return static_resolve_path(file, ret_name);
 		free(file);
 		at += len;
 	}
@@ -96,7 +96,7 @@ static int static_follow_script(struct elf_search *search, struct found_file *na
 	if (r < 0 || !static_read_first_line(name->path, line))
 		return r;
 	word = strtok_r(line, " \t", &rest);
-	if (!word || *word != '/' || !static_resolve(strdup(word), &next))
+	if (!word || *word != '/' || !static_resolve_path(strdup(word), &next))
 		return -ENOEXEC;
 	free(*because);
 	*because = cli_format("the interpreter of %s", name->path);

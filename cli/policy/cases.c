@@ -28,7 +28,7 @@ static void cases_enter_position(struct cases_file *file, const char *name, size
 }
 
 /* Prints a message about the current value. */
-__attribute__((format(printf, 2, 3))) static void cases_fail(struct cases_file *file, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void cases_print_error(struct cases_file *file, const char *format, ...)
 {
 	unsigned line = locate_find_line(file->text, &file->at, &file->last_search);
 	_cleanup_free_ char *message = NULL;
@@ -72,20 +72,20 @@ static void cases_read_member(struct cases_file *file, struct policy_case *one, 
 	bool question = cases_find_kind(name, &one->kind), rule = strcmp(name, "rule") == 0;
 
 	if (!nearest || strcmp(nearest, name) != 0)
-		cases_fail(file, "unknown key%s%s%s", nearest ? "; did you mean \"" : "", nearest ? nearest : "",
-			   nearest ? "\"?" : "; see callgate(1) for the keys known here");
+		cases_print_error(file, "unknown key%s%s%s", nearest ? "; did you mean \"" : "", nearest ? nearest : "",
+				  nearest ? "\"?" : "; see callgate(1) for the keys known here");
 	else if (rule && json_is_null(value))
 		one->expects_no_rule = true;
 	else if (!text || !*text)
-		cases_fail(file, "must be a string that is not empty%s", rule ? ", or null for no rule" : "");
+		cases_print_error(file, "must be a string that is not empty%s", rule ? ", or null for no rule" : "");
 	else if (question && one->question)
-		cases_fail(file, "is a second question; make it a case of its own");
+		cases_print_error(file, "is a second question; make it a case of its own");
 	else if (question)
 		one->question = text;
 	else if (strcmp(name, "verdict") != 0)
 		*(strcmp(name, "name") == 0 ? &one->name : rule ? &one->rule : &one->reason) = text;
 	else if (!cases_is_verdict(text))
-		cases_fail(file, "must be \"allow\", \"deny\", \"redirect\" or \"provide\", not \"%s\"", text);
+		cases_print_error(file, "must be \"allow\", \"deny\", \"redirect\" or \"provide\", not \"%s\"", text);
 	else
 		one->verdict = text;
 }
@@ -99,7 +99,7 @@ static void cases_read_case(struct cases_file *file, const json_t *object, struc
 
 	one->line = locate_find_line(file->text, &file->at, &file->last_search);
 	if (!json_is_object(object)) {
-		cases_fail(file, "must be an object such as {\"open\": \"/etc/passwd\", \"verdict\": \"deny\"}");
+		cases_print_error(file, "must be an object such as {\"open\": \"/etc/passwd\", \"verdict\": \"deny\"}");
 		return;
 	}
 	json_object_foreach (members, name, value) {
@@ -112,9 +112,9 @@ static void cases_read_case(struct cases_file *file, const json_t *object, struc
 	if (file->failed)
 		return;
 	if (!one->question)
-		cases_fail(file, "asks nothing; write \"open\", \"exec\", \"connect\", \"listen\" or \"url\"");
+		cases_print_error(file, "asks nothing; write \"open\", \"exec\", \"connect\", \"listen\" or \"url\"");
 	if (!one->verdict)
-		cases_fail(file, "lacks \"verdict\"; write \"allow\" or \"deny\"");
+		cases_print_error(file, "lacks \"verdict\"; write \"allow\" or \"deny\"");
 }
 
 /* ---- reading the file ---- */
@@ -128,7 +128,7 @@ static const json_t *cases_find_list(struct cases_file *file, const json_t *root
 	size_t index = 0, at = 0;
 
 	if (!json_is_object(root)) {
-		cases_fail(file, "must be an object {\"cases\": [...]}");
+		cases_print_error(file, "must be an object {\"cases\": [...]}");
 		return NULL;
 	}
 	json_object_foreach (members, name, value) {
@@ -137,12 +137,12 @@ static const json_t *cases_find_list(struct cases_file *file, const json_t *root
 			list = value;
 			at = index - 1;
 		} else if (strcmp(name, "description") != 0) {
-			cases_fail(file, "unknown key; there are \"cases\" and \"description\"");
+			cases_print_error(file, "unknown key; there are \"cases\" and \"description\"");
 		}
 		file->at.depth--;
 	}
 	if (!json_is_array(list) || json_array_size(list) == 0) {
-		cases_fail(file, "must have \"cases\", a list of at least one case");
+		cases_print_error(file, "must have \"cases\", a list of at least one case");
 		return NULL;
 	}
 	cases_enter_position(file, "cases", at);

@@ -167,7 +167,8 @@ static bool diff_witness_is_first_of_group(const struct policy_diff *diff, size_
 }
 
 /* Reports the accesses that one policy allows and the other does not. Returns the number of their groups. */
-static size_t diff_report_side(struct diff_report *report, const struct policy_diff *diff, unsigned side, json_t *list)
+static size_t diff_report_wider_accesses(struct diff_report *report, const struct policy_diff *diff, unsigned side,
+					 json_t *list)
 {
 	size_t groups = 0;
 
@@ -190,8 +191,8 @@ static void diff_report_phase(struct diff_report *report, const struct policy_di
 	if (several)
 		buf_printf(&report->text, "phase %s:\n", policy_phase_get_name(phase));
 	header = report->text.len;
-	report->added += diff_report_side(report, diff, 1, added);
-	report->removed += diff_report_side(report, diff, 0, removed);
+	report->added += diff_report_wider_accesses(report, diff, 1, added);
+	report->removed += diff_report_wider_accesses(report, diff, 0, removed);
 	for (size_t i = 0; i < diff->setting_count; i++) {
 		diff_print_setting(&report->text, &diff->setting[i]);
 		report->wider_setting_count += diff->setting[i].direction >= DIFF_WIDER;

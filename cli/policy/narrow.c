@@ -152,7 +152,7 @@ static json_t *narrow_make_entry(const json_t *entry, const char *path)
 }
 
 /* Replaces the wide rule by the narrow ones, unless a used access would then be denied. True: it was replaced. */
-static bool narrow_replace(struct minimise *all, struct minimise_rule *rule, char *const *narrow, size_t count)
+static bool narrow_replace_rule(struct minimise *all, struct minimise_rule *rule, char *const *narrow, size_t count)
 {
 	size_t at = minimise_get_index_of_entry(rule);
 	json_t *wide = json_incref(rule->entry);
@@ -233,7 +233,7 @@ static int narrow_path(struct minimise *all, struct minimise_rule *rule)
 	if (r == 0 && paths.count > 0)
 		count = paths_find_narrower_paths(&paths, wide, narrow);
 	paths_release(&paths);
-	if (count > 0 && !(count == 1 && strcmp(narrow[0], wide) == 0) && narrow_replace(all, rule, narrow, count))
+	if (count > 0 && !(count == 1 && strcmp(narrow[0], wide) == 0) && narrow_replace_rule(all, rule, narrow, count))
 		r = narrow_replacement_rules(all, rule, at, count);
 	while (count > 0)
 		free(narrow[--count]);

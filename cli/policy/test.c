@@ -205,7 +205,7 @@ static int test_decide_all_cases(struct test_run *run, const struct policy_cases
 }
 
 /* Prints the whole report. Returns the exit status. */
-static int test_report(struct test_run *run, const struct policy_cases *cases)
+static int test_print_report(struct test_run *run, const struct policy_cases *cases)
 {
 	_cleanup_buf_ struct buf whole = {0};
 	int status;
@@ -250,7 +250,7 @@ static int test_run_cases(struct test_run *run, const char *program)
 	if (test_list_rules(run) < 0)
 		status = cli_fail_no_memory(VERB);
 	else if (test_decide_all_cases(run, &cases) == 0)
-		status = test_report(run, &cases);
+		status = test_print_report(run, &cases);
 out:
 	policy_cases_release(&cases);
 	return status;

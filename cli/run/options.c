@@ -67,7 +67,7 @@ static int run_set_rotate(const struct cli_given_option *given, void *rotate_byt
  * Sets the number of lines or the time of --anchor-every. `field` is anchor_every_lines, after which struct run_options
  * has anchor_every_ns.
  */
-static int run_set_interval(const struct cli_given_option *given, void *field)
+static int run_set_anchor_interval(const struct cli_given_option *given, void *field)
 {
 	uint64_t *every = field;
 
@@ -142,7 +142,7 @@ static const struct cli_option run_table[] = {
 		 "put signed checkpoints of the log there: FILE, fd:N or command:COMMAND, which reads them",
 		 FIELD_OFFSET(anchor_place)),
 	{"anchor-every", 0, "N|TIME", "how often: after N lines (default 1000) or each TIME, such as 5s",
-	 run_set_interval, FIELD_OFFSET(anchor_every_lines), 0},
+	 run_set_anchor_interval, FIELD_OFFSET(anchor_every_lines), 0},
 	SINK_OPTION_ROW,
 	INPUT_OPTION_ROW,
 	CLI_TEXT("output", "DIR", "keep what the run added or modified in its workdir", FIELD_OFFSET(output_dir)),

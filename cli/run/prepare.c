@@ -173,7 +173,7 @@ int run_load_policy(struct run *run, enum policy_phase phase, struct policy **re
 	int error;
 
 	options.cli.phase = phase;
-	/* policy_load() takes over the contents of the draft at the first load */
+	/* policy_load() takes the files, which prepare_find_user() has parsed, out of the draft at the first load */
 	options.cli.draft = run->policy_draft;
 	error = cli_load_policy(&options, "run", &run->host, run->scratch.path, ret_policy, &mistakes);
 	if (error == 0)

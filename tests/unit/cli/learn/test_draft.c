@@ -119,7 +119,7 @@ START_TEST(writing_outside)
 
 		ck_assert_int_eq(draft_init(&draft, NULL, "x", cases[i].extends), 0);
 		ck_assert_int_eq(add(&draft, POLICY_WRITE, cases[i].path, cases[i].disabled), 0);
-		ck_assert_msg(draft_writes_outside(&draft) == cases[i].outside, "%zu", i);
+		ck_assert_msg(draft_writes_outside_workdir(&draft) == cases[i].outside, "%zu", i);
 		draft_release(&draft);
 	}
 }
