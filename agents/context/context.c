@@ -20,7 +20,7 @@ static int context_start_interpreter(struct context *context);
 
 /* ---- references: held during a callback, which may free the context ---- */
 
-static void context_release(struct context *context)
+static void context_drop_reference(struct context *context)
 {
 	if (--context->reference_count > 0)
 		return;
@@ -78,7 +78,7 @@ static bool run_report_event(struct context_run *run, json_t *event)
 		run->options.on_event(run->options.data, event);
 	json_decref(event);
 	goes_on = !context->is_freed && context->interpreter_generation == generation;
-	context_release(context);
+	context_drop_reference(context);
 	return goes_on;
 }
 
@@ -125,7 +125,7 @@ static void context_fail_run(struct context *context, struct context_run *run, c
 		run_end(run);
 	if (!context->is_freed)
 		context_start_next_run(context);
-	context_release(context);
+	context_drop_reference(context);
 }
 
 /* ---- timeouts and interrupts ---- */
@@ -306,7 +306,7 @@ static void context_finish_first_run(struct context *context)
 	run_end(run);
 	if (!context->is_freed)
 		context_start_next_run(context);
-	context_release(context);
+	context_drop_reference(context);
 }
 
 /* Names an error event TimeoutError if the run was interrupted by its timeout. */
@@ -339,7 +339,7 @@ static void context_on_denials(void *data, const json_t *denials)
 		if (run_report_denials(run, denials) && context_find_run(context, number))
 			context_finish_first_run(context);
 	}
-	context_release(context);
+	context_drop_reference(context);
 }
 
 static bool context_on_ready_event(struct context *context, enum sandbox_stream stream)
@@ -409,7 +409,7 @@ static void context_on_interpreter_output(void *data, enum sandbox_stream stream
 
 	origin.context->reference_count++;
 	(void)frames_read(&origin.context->frame_parsers[stream], &handler, bytes, len);
-	context_release(origin.context);
+	context_drop_reference(origin.context);
 }
 
 /* Makes a message for people: how an interpreter has ended. Owned by the caller; NULL: out of memory. */
@@ -477,7 +477,7 @@ static void context_on_interpreter_end(void *data, const json_t *result)
 	context->reference_count++;
 	if (run_report_denials(run, json_object_get(result, "denials")) && context_find_run(context, number))
 		context_continue_after_death(context, was_ready, &death);
-	context_release(context);
+	context_drop_reference(context);
 }
 
 static int context_start_interpreter(struct context *context)
@@ -543,7 +543,7 @@ void context_free(struct context *context)
 		if (run->is_freed_by_caller)
 			run_free(run);
 	}
-	context_release(context);
+	context_drop_reference(context);
 }
 
 void context_restart(struct context *context)
@@ -568,7 +568,7 @@ void context_restart(struct context *context)
 	}
 	if (!context->is_freed && r == 0)
 		context_start_next_run(context);
-	context_release(context);
+	context_drop_reference(context);
 }
 
 /* ---- new runs ---- */

@@ -48,7 +48,7 @@ bool rpc_is_flushed(const struct rpc *rpc)
 	return rpc->pending_output.len == rpc->pending_written_bytes;
 }
 
-static void rpc_update_events(struct rpc *rpc)
+static void rpc_update_watched_events(struct rpc *rpc)
 {
 	(void)loop_set_events(rpc->output_source, rpc_is_flushed(rpc) ? 0 : EPOLLOUT);
 	if (rpc->input_source)
@@ -83,7 +83,7 @@ static void rpc_on_writable(void *data, uint32_t events)
 		rpc->pending_output = (struct buf){0};
 		rpc->pending_written_bytes = 0;
 	}
-	rpc_update_events(rpc);
+	rpc_update_watched_events(rpc);
 }
 
 /* Queues a message for the peer. Takes the reference. */
@@ -107,7 +107,7 @@ static void rpc_queue_message(struct rpc *rpc, json_t *message)
 	if (rpc->pending_output.failed)
 		rpc_report_end(rpc);
 	else
-		rpc_update_events(rpc);
+		rpc_update_watched_events(rpc);
 }
 
 static json_t *rpc_copy_id(const json_t *id)

@@ -83,7 +83,7 @@ static void program_cancel_quiet_timer(struct sandbox_program *program)
 	program->quiet_timer = NULL;
 }
 
-static void program_release(struct sandbox_program *program)
+static void program_drop_reference(struct sandbox_program *program)
 {
 	if (--program->reference_count > 0)
 		return;
@@ -107,7 +107,7 @@ void sandbox_program_free(struct sandbox_program *program)
 	program_cancel_quiet_timer(program);
 	for (int i = 0; i < SANDBOX_STREAM_MAX; i++)
 		program_output_close(&program->outputs[i]);
-	program_release(program);
+	program_drop_reference(program);
 }
 
 /* ---- end of a program ---- */
@@ -123,7 +123,7 @@ static void program_report_end_if_complete(struct sandbox_program *program)
 	program->end_is_reported = true;
 	program->reference_count++;
 	program->options.on_end(program->options.data, program->result);
-	program_release(program);
+	program_drop_reference(program);
 }
 
 /*
@@ -204,7 +204,7 @@ static void program_read_output(struct sandbox_program *program, enum sandbox_st
 	if (got > 0)
 		program->options.on_output(program->options.data, stream, bytes, (size_t)got);
 	program_report_end_if_complete(program);
-	program_release(program);
+	program_drop_reference(program);
 }
 
 static void program_on_stdout_readable(void *data, uint32_t events)
@@ -373,7 +373,7 @@ static void program_on_session_message(void *data, uint32_t events)
 		program->reference_count++;
 		if (program->options.on_denials)
 			program->options.on_denials(program->options.data, json_object_get(answer, "denials"));
-		program_release(program);
+		program_drop_reference(program);
 		json_decref(answer);
 	} else {
 		program_on_start_message(program, answer, master_fd);
