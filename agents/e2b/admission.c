@@ -47,7 +47,7 @@ static void admission_refuse(struct e2b_key *key, struct http_request *request, 
 	key->refused_request_count++;
 	log_event("refused", json_pack("{s:s, s:s}", "key", key->name, "why", why));
 	http_add_header(request, "Retry-After", ADMISSION_RETRY_AFTER_S);
-	e2b_fail(request, 429, "%s", why);
+	e2b_answer_error(request, 429, "%s", why);
 }
 
 /* Whether the key has quota for one more sandbox. False: it has not, and the request was answered with 429. */
@@ -127,7 +127,7 @@ void admission_queue_request(struct e2b *e2b, struct e2b_key *key, struct e2b_te
 	}
 	waiting = calloc(1, sizeof(*waiting));
 	if (!waiting) {
-		e2b_fail(request, 503, "the server has no memory");
+		e2b_answer_error(request, 503, "the server has no memory");
 		return;
 	}
 	*waiting = (struct e2b_waiting_request){

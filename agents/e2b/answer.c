@@ -6,7 +6,7 @@
 
 #define ANSWER_MESSAGE_SIZE 4096
 
-static void answer_error(struct http_request *request, unsigned status, const char *message)
+static void e2b_answer_error_message(struct http_request *request, unsigned status, const char *message)
 {
 	json_t *answer = json_pack("{s:i, s:s}", "code", (int)status, "message", message);
 
@@ -15,7 +15,7 @@ static void answer_error(struct http_request *request, unsigned status, const ch
 	http_answer_json(request, status, answer);
 }
 
-void e2b_fail(struct http_request *request, unsigned status, const char *format, ...)
+void e2b_answer_error(struct http_request *request, unsigned status, const char *format, ...)
 {
 	char message[ANSWER_MESSAGE_SIZE];
 	va_list args;
@@ -23,7 +23,7 @@ void e2b_fail(struct http_request *request, unsigned status, const char *format,
 	va_start(args, format);
 	(void)vsnprintf(message, sizeof(message), format, args);
 	va_end(args);
-	answer_error(request, status, message);
+	e2b_answer_error_message(request, status, message);
 }
 
 json_t *e2b_parse_body(struct http_request *request, const char *bytes, size_t len)
@@ -34,9 +34,9 @@ json_t *e2b_parse_body(struct http_request *request, const char *bytes, size_t l
 	if (json_is_object(body))
 		return body;
 	if (body)
-		e2b_fail(request, 400, "the body is no JSON object");
+		e2b_answer_error(request, 400, "the body is no JSON object");
 	else
-		e2b_fail(request, 400, "the body is no JSON: line %d: %s", error.line, error.text);
+		e2b_answer_error(request, 400, "the body is no JSON: line %d: %s", error.line, error.text);
 	json_decref(body);
 	return NULL;
 }

@@ -183,7 +183,7 @@ void connect_answer(struct http_request *request, json_t *message)
 	http_answer_json(request, 200, message);
 }
 
-void connect_fail(struct http_request *request, enum connect_code code, const char *format, ...)
+void connect_answer_error(struct http_request *request, enum connect_code code, const char *format, ...)
 {
 	_cleanup_json_ json_t *error = NULL;
 	char message[CONNECT_ERROR_MESSAGE_SIZE];
@@ -267,8 +267,8 @@ bool connect_check_user(struct http_request *request)
 		len--;
 	if (name && len == strlen("user") && memcmp(name, "user", len) == 0)
 		return true;
-	connect_fail(request, CONNECT_UNAUTHENTICATED,
-		     "invalid user: programs and files of a sandbox belong to \"user\", there is no other");
+	connect_answer_error(request, CONNECT_UNAUTHENTICATED,
+			     "invalid user: programs and files of a sandbox belong to \"user\", there is no other");
 	return false;
 }
 

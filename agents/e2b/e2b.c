@@ -99,10 +99,10 @@ static void envd_handle_request(struct e2b_sandbox *box, struct http_request *re
 	} else if (!e2b_has_valid_token(box, request)) {
 		box->e2b->denied_request_count++;
 		if (strncmp(path, "/process.", 9) == 0 || strncmp(path, "/filesystem.", 12) == 0)
-			connect_fail(request, CONNECT_UNAUTHENTICATED,
-				     "unauthenticated: X-Access-Token is not the sandbox's");
+			connect_answer_error(request, CONNECT_UNAUTHENTICATED,
+					     "unauthenticated: X-Access-Token is not the sandbox's");
 		else
-			e2b_fail(request, 401, "unauthenticated: X-Access-Token is not the sandbox's");
+			e2b_answer_error(request, 401, "unauthenticated: X-Access-Token is not the sandbox's");
 	} else if (is_get && strcmp(path, "/envs") == 0) {
 		envd_answer_envs(box, request);
 	} else if (is_post && strcmp(path, "/init") == 0) {
@@ -110,7 +110,7 @@ static void envd_handle_request(struct e2b_sandbox *box, struct http_request *re
 	} else if (strncmp(path, "/process.", 9) == 0 || strncmp(path, "/filesystem.", 12) == 0) {
 		rpc_handle_request(box, request);
 	} else {
-		e2b_fail(request, 404, "this server has no %s %.200s", method, path);
+		e2b_answer_error(request, 404, "this server has no %s %.200s", method, path);
 	}
 }
 
@@ -132,7 +132,8 @@ static void e2b_check_and_handle_traffic(struct e2b_sandbox *box, struct http_re
 		return;
 	}
 	box->e2b->denied_request_count++;
-	e2b_fail(request, 401, "unauthenticated: neither X-Access-Token nor E2B-Traffic-Access-Token is the sandbox's");
+	e2b_answer_error(request, 401,
+			 "unauthenticated: neither X-Access-Token nor E2B-Traffic-Access-Token is the sandbox's");
 }
 
 static void e2b_on_request(void *data, struct http_request *request)

@@ -104,7 +104,7 @@ static void download_on_answer(void *data, int error, const char *message, const
 		if (download->answer_has_begun)
 			http_end_stream(request);
 		else if (error)
-			e2b_fail(request, files_get_http_status(error), "%s", message);
+			e2b_answer_error(request, files_get_http_status(error), "%s", message);
 		else
 			http_answer(request, 200, "application/octet-stream",
 				    download->held_content.data ? download->held_content.data : "",
@@ -140,7 +140,7 @@ static void files_download(struct e2b_sandbox *box, struct http_request *request
 	if (download && download->call)
 		e2b_call_finish(download->call);
 	free(download);
-	e2b_fail(request, files_get_http_status(-error), "the file cannot be read: %s", strerror(-error));
+	e2b_answer_error(request, files_get_http_status(-error), "the file cannot be read: %s", strerror(-error));
 }
 
 /* ---- upload ---- */
@@ -210,7 +210,7 @@ static void upload_fail(struct upload *upload, unsigned status, const char *mess
 
 	e2b_call_finish(upload->call);
 	upload_free(upload);
-	e2b_fail(request, status, "%s", message);
+	e2b_answer_error(request, status, "%s", message);
 }
 
 static void upload_answer_if_complete(struct upload *upload)
@@ -473,8 +473,9 @@ static struct upload *upload_create(struct e2b_sandbox *box, struct http_request
 	http_for_each_header(request, metadata_collect_header, &collector);
 	if (collector.is_invalid) {
 		json_decref(collector.pairs);
-		e2b_fail(request, 400, "keys and values of X-Metadata-… must be printable ASCII, at most %u bytes",
-			 UPLOAD_METADATA_BYTES_MAX);
+		e2b_answer_error(request, 400,
+				 "keys and values of X-Metadata-… must be printable ASCII, at most %u bytes",
+				 UPLOAD_METADATA_BYTES_MAX);
 		return NULL;
 	}
 	upload = calloc(1, sizeof(*upload));
@@ -483,7 +484,7 @@ static struct upload *upload_create(struct e2b_sandbox *box, struct http_request
 	if (!upload || !upload->call) {
 		json_decref(collector.pairs);
 		free(upload);
-		e2b_fail(request, 503, "the server has no memory");
+		e2b_answer_error(request, 503, "the server has no memory");
 		return NULL;
 	}
 	upload->metadata = collector.pairs;
@@ -504,11 +505,11 @@ static void files_upload(struct e2b_sandbox *box, struct http_request *request, 
 
 	if (length && text_parse_number(length, 0, UINT64_MAX, &bytes) == 0 &&
 	    bytes > box->template->disk_limit_bytes) {
-		e2b_fail(request, 507, "the sandbox has no room for that much");
+		e2b_answer_error(request, 507, "the sandbox has no room for that much");
 		return;
 	}
 	if (!is_form && !path) {
-		e2b_fail(request, 400, "path is missing");
+		e2b_answer_error(request, 400, "path is missing");
 		return;
 	}
 	upload = upload_create(box, request, path);
@@ -564,7 +565,7 @@ static bool files_check_signature_expiration(struct http_request *request)
 
 	if (!end || strtoll(end, NULL, 10) > e2b_get_real_time_ms() / 1000)
 		return true;
-	e2b_fail(request, 401, "signature is already expired");
+	e2b_answer_error(request, 401, "signature is already expired");
 	return false;
 }
 
@@ -576,9 +577,9 @@ static void files_serve_request(struct e2b_sandbox *box, struct http_request *re
 	bool is_get = strcmp(http_get_method(request), "GET") == 0;
 
 	if (user && *user && strcmp(user, "user") != 0)
-		e2b_fail(request, 401, "invalid username: \"%.64s\": the files belong to \"user\"", user);
+		e2b_answer_error(request, 401, "invalid username: \"%.64s\": the files belong to \"user\"", user);
 	else if (is_get && !resolved)
-		e2b_fail(request, 400, "path is missing");
+		e2b_answer_error(request, 400, "path is missing");
 	else if (is_get)
 		files_download(box, request, resolved);
 	else
@@ -594,7 +595,7 @@ void files_handle_request(struct e2b_sandbox *box, struct http_request *request)
 		files_serve_request(box, request);
 	} else if (!files_signature_is_valid(box, request, http_get_query_parameter(request, "path"), operation)) {
 		box->e2b->denied_request_count++;
-		e2b_fail(request, 401, "missing or invalid signature, and no X-Access-Token of the sandbox");
+		e2b_answer_error(request, 401, "missing or invalid signature, and no X-Access-Token of the sandbox");
 	} else if (files_check_signature_expiration(request)) {
 		files_serve_request(box, request);
 	}
@@ -612,5 +613,6 @@ void files_handle_signed_request(struct e2b *e2b, struct http_request *request)
 			return;
 		}
 	e2b->denied_request_count++;
-	e2b_fail(request, 401, "the request names no sandbox: neither by headers nor by a signature that is right");
+	e2b_answer_error(request, 401,
+			 "the request names no sandbox: neither by headers nor by a signature that is right");
 }

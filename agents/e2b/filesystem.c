@@ -64,7 +64,7 @@ static void file_call_on_answer(void *data, int error, const char *message, cons
 	e2b_call_finish(file_call->call);
 	free(file_call);
 	if (error) {
-		connect_fail(request, connect_code_from_errno(error), "%s", message);
+		connect_answer_error(request, connect_code_from_errno(error), "%s", message);
 		return;
 	}
 	if (json_is_object(entry)) {
@@ -111,7 +111,8 @@ static void file_call_start(struct e2b_sandbox *box, struct http_request *reques
 	if (file_call && file_call->call)
 		e2b_call_finish(file_call->call);
 	free(file_call);
-	connect_fail(request, connect_code_from_errno(-error), "the request cannot be started: %s", strerror(-error));
+	connect_answer_error(request, connect_code_from_errno(-error), "the request cannot be started: %s",
+			     strerror(-error));
 }
 
 /* Gets a path of a message, made absolute. Owned by the caller; NULL: no memory, and an error was answered. */
@@ -121,7 +122,7 @@ static char *filesystem_get_path(struct http_request *request, const json_t *mes
 	char *resolved = e2b_resolve_path(path ? path : "");
 
 	if (!resolved)
-		connect_fail(request, CONNECT_INTERNAL, "the server has no memory");
+		connect_answer_error(request, CONNECT_INTERNAL, "the server has no memory");
 	return resolved;
 }
 
@@ -280,16 +281,16 @@ static void watcher_on_answer(void *data, int error, const char *message, const 
 		return;
 	}
 	e2b_call_finish(call);
-	connect_fail(request, connect_code_from_errno(error ? error : EIO), "%s",
-		     message ? message : "it did not begin");
+	connect_answer_error(request, connect_code_from_errno(error ? error : EIO), "%s",
+			     message ? message : "it did not begin");
 }
 
 static bool watcher_may_be_added(const struct e2b_sandbox *box, struct http_request *request)
 {
 	if (slist_count(box->watchers, next) < E2B_WATCHERS_MAX)
 		return true;
-	connect_fail(request, CONNECT_RESOURCE_EXHAUSTED, "the sandbox has %u watchers, the most there may be",
-		     E2B_WATCHERS_MAX);
+	connect_answer_error(request, CONNECT_RESOURCE_EXHAUSTED, "the sandbox has %u watchers, the most there may be",
+			     E2B_WATCHERS_MAX);
 	return false;
 }
 
@@ -333,7 +334,8 @@ static void watcher_start(struct e2b_sandbox *box, struct http_request *request,
 		e2b_call_finish(watcher->call);
 	if (watcher)
 		watcher_free(watcher);
-	connect_fail(request, connect_code_from_errno(-error), "the watch cannot be started: %s", strerror(-error));
+	connect_answer_error(request, connect_code_from_errno(-error), "the watch cannot be started: %s",
+			     strerror(-error));
 }
 
 static void filesystem_watch_dir(struct e2b_sandbox *box, struct http_request *request, const json_t *message)
@@ -355,7 +357,7 @@ static struct e2b_watcher *watcher_find(struct e2b_sandbox *box, struct http_req
 	while (watcher && (watcher->is_stream || !id || strcmp(watcher->id, id) != 0))
 		watcher = watcher->next;
 	if (!watcher)
-		connect_fail(request, CONNECT_NOT_FOUND, "there is no such watcher");
+		connect_answer_error(request, CONNECT_NOT_FOUND, "there is no such watcher");
 	return watcher;
 }
 

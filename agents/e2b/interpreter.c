@@ -49,17 +49,17 @@ static const char *language_find_by_alias(const char *name)
 	return NULL;
 }
 
-static void interpreter_fail(struct http_request *request, unsigned status, const char *text)
+static void interpreter_answer_error(struct http_request *request, unsigned status, const char *text)
 {
 	http_answer(request, status, "text/plain; charset=utf-8", text, strlen(text));
 }
 
-static void interpreter_fail_not_found(struct http_request *request, const char *id)
+static void interpreter_answer_not_found(struct http_request *request, const char *id)
 {
 	char text[128];
 
 	(void)snprintf(text, sizeof(text), "Context %.64s not found", id);
-	interpreter_fail(request, 404, text);
+	interpreter_answer_error(request, 404, text);
 }
 
 static void e2b_context_free(struct e2b_context *context)
@@ -272,10 +272,13 @@ static void execution_start(struct e2b_context *context, struct http_request *re
 			e2b_call_finish(execution->call);
 	}
 	free(execution);
-	interpreter_fail(request, error == -EAGAIN ? 429 : error == -EINVAL ? 422 : 500,
-			 error == -EAGAIN   ? "too many runs wait in this context"
-			 : error == -EINVAL ? "\"env_vars\" has a name or value that is no variable's"
-					    : "the code could not be started");
+	interpreter_answer_error(request,
+				 error == -EAGAIN   ? 429
+				 : error == -EINVAL ? 422
+						    : 500,
+				 error == -EAGAIN   ? "too many runs wait in this context"
+				 : error == -EINVAL ? "\"env_vars\" has a name or value that is no variable's"
+						    : "the code could not be started");
 }
 
 static const char unknown_language_message[] =
@@ -294,17 +297,17 @@ static struct e2b_context *execution_find_context(struct e2b_sandbox *box, struc
 	struct e2b_context *context = NULL;
 
 	if (id && name) {
-		interpreter_fail(request, 400, "Only one of context_id or language can be provided");
+		interpreter_answer_error(request, 400, "Only one of context_id or language can be provided");
 	} else if (id) {
 		context = e2b_context_find(box, id);
 		if (!context)
-			interpreter_fail_not_found(request, id);
+			interpreter_answer_not_found(request, id);
 	} else if (!language) {
-		interpreter_fail(request, 400, unknown_language_message);
+		interpreter_answer_error(request, 400, unknown_language_message);
 	} else {
 		context = e2b_context_get_default(box, language);
 		if (!context)
-			interpreter_fail(request, 500, "the server has no memory");
+			interpreter_answer_error(request, 500, "the server has no memory");
 	}
 	return context;
 }
@@ -317,7 +320,7 @@ static void interpreter_execute_code(struct e2b_sandbox *box, struct http_reques
 	struct e2b_context *context;
 
 	if (!code || !env) {
-		interpreter_fail(request, 422, "\"code\" must be a text, and \"env_vars\" an object of texts");
+		interpreter_answer_error(request, 422, "\"code\" must be a text, and \"env_vars\" an object of texts");
 		return;
 	}
 	context = execution_find_context(box, request, body);
@@ -336,11 +339,11 @@ static void interpreter_create_context(struct e2b_sandbox *box, struct http_requ
 
 	e2b_context_add_defaults(box); /* before the new context, so that they are the first ones listed */
 	if (!language)
-		interpreter_fail(request, 400, unknown_language_message);
+		interpreter_answer_error(request, 400, unknown_language_message);
 	else if (slist_count(box->contexts, next) >= E2B_CONTEXTS_MAX)
-		interpreter_fail(request, 429, "the sandbox has as many contexts as it may have");
+		interpreter_answer_error(request, 429, "the sandbox has as many contexts as it may have");
 	else if (!(context = e2b_context_add(box, language, cwd ? cwd : E2B_WORKDIR)))
-		interpreter_fail(request, 500, "the server has no memory");
+		interpreter_answer_error(request, 500, "the server has no memory");
 	if (!context)
 		return;
 	if (e2b_context_start_interpreter(context) == 0) {
@@ -348,7 +351,7 @@ static void interpreter_create_context(struct e2b_sandbox *box, struct http_requ
 		return;
 	}
 	e2b_context_free(context);
-	interpreter_fail(request, 500, "the interpreter could not be started");
+	interpreter_answer_error(request, 500, "the interpreter could not be started");
 }
 
 static void interpreter_list_contexts(struct e2b_sandbox *box, struct http_request *request)
@@ -392,9 +395,9 @@ void interpreter_handle_request(struct e2b_sandbox *box, struct http_request *re
 		interpreter_list_contexts(box, request);
 	} else if (!(is_post && http_match_path("/contexts/{}/restart", path, part)) &&
 		   !(strcmp(method, "DELETE") == 0 && http_match_path("/contexts/{}", path, part))) {
-		interpreter_fail(request, 404, "Not Found");
+		interpreter_answer_error(request, 404, "Not Found");
 	} else if (!(context = e2b_context_find(box, part[0]))) {
-		interpreter_fail_not_found(request, part[0]);
+		interpreter_answer_not_found(request, part[0]);
 	} else {
 		if (!is_post)
 			e2b_context_free(context);

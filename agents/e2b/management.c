@@ -40,8 +40,8 @@ static struct e2b_sandbox *management_find_sandbox(const struct management_call 
 
 	if (box && box->key == call->key)
 		return box;
-	e2b_fail(call->request, 404, "sandbox \"%.64s\" doesn't exist or you don't have access to it",
-		 call->path_parts[0]);
+	e2b_answer_error(call->request, 404, "sandbox \"%.64s\" doesn't exist or you don't have access to it",
+			 call->path_parts[0]);
 	return NULL;
 }
 
@@ -71,8 +71,8 @@ static bool management_parse_timeout(const struct management_call *call, const j
 	int64_t seconds = value ? json_integer_value(value) : default_s;
 
 	if ((value && !json_is_integer(value)) || seconds < 0 || seconds > E2B_TIMEOUT_MAX_S) {
-		e2b_fail(call->request, 400, "%s must be a whole number of seconds, at most %u", name,
-			 E2B_TIMEOUT_MAX_S);
+		e2b_answer_error(call->request, 400, "%s must be a whole number of seconds, at most %u", name,
+				 E2B_TIMEOUT_MAX_S);
 		return false;
 	}
 	*ret_ms = seconds * 1000;
@@ -152,8 +152,8 @@ static bool management_check_text_pairs(const struct management_call *call, cons
 			is_good = false;
 	}
 	if (!is_good)
-		e2b_fail(call->request, 400, "%s must be an object of at most %u texts of at most %u bytes", name,
-			 E2B_TEXT_PAIRS_MAX, E2B_TEXT_PAIR_BYTES_MAX);
+		e2b_answer_error(call->request, 400, "%s must be an object of at most %u texts of at most %u bytes",
+				 name, E2B_TEXT_PAIRS_MAX, E2B_TEXT_PAIR_BYTES_MAX);
 	return is_good;
 }
 
@@ -186,11 +186,11 @@ static struct e2b_template *management_find_template(const struct management_cal
 	struct e2b_template *template = name ? template_find(call->e2b, name, &why) : NULL;
 
 	if (!name)
-		e2b_fail(call->request, 400, "templateID is missing");
+		e2b_answer_error(call->request, 400, "templateID is missing");
 	else if (why)
-		e2b_fail(call->request, 500, "%s", why);
+		e2b_answer_error(call->request, 500, "%s", why);
 	else if (!template)
-		e2b_fail(call->request, 404, "template \"%.64s\" not found", name);
+		e2b_answer_error(call->request, 404, "template \"%.64s\" not found", name);
 	return template;
 }
 
@@ -206,7 +206,7 @@ static void management_create_sandbox(const struct management_call *call, const 
 	struct e2b_template *template;
 
 	if (unsupported) {
-		e2b_fail(call->request, 400, "%s", unsupported);
+		e2b_answer_error(call->request, 400, "%s", unsupported);
 		return;
 	}
 	if (!management_parse_timeout(call, body, "timeout", E2B_TIMEOUT_DEFAULT_S, &create_options.timeout_ms) ||
@@ -315,8 +315,8 @@ static bool list_parse_query(const struct management_call *call, struct list_que
 				     .is_ascending = order && strcmp(order, "asc") == 0};
 	if ((limit && text_parse_number(limit, 1, MANAGEMENT_PAGE_SANDBOXES_MAX, &query->page_size) < 0) ||
 	    (token && text_parse_number(token, 0, UINT32_MAX, &query->skipped_count) < 0)) {
-		e2b_fail(call->request, 400, "limit must be from 1 to %u, and nextToken one of this server",
-			 MANAGEMENT_PAGE_SANDBOXES_MAX);
+		e2b_answer_error(call->request, 400, "limit must be from 1 to %u, and nextToken one of this server",
+				 MANAGEMENT_PAGE_SANDBOXES_MAX);
 		return false;
 	}
 	query->metadata_filter = metadata ? strdup(metadata) : NULL;
@@ -376,35 +376,35 @@ static void management_list_sandboxes(const struct management_call *call)
 static void management_refuse_pause(const struct management_call *call)
 {
 	if (management_find_sandbox(call))
-		e2b_fail(call->request, 501,
-			 "sandboxes cannot be paused, resumed, forked or saved: their memory is that of "
-			 "processes of this machine");
+		e2b_answer_error(call->request, 501,
+				 "sandboxes cannot be paused, resumed, forked or saved: their memory is that of "
+				 "processes of this machine");
 }
 
 static void management_refuse_network(const struct management_call *call)
 {
 	if (management_find_sandbox(call))
-		e2b_fail(call->request, 501,
-			 "the network of a sandbox is what the policy of its template allows, and does not "
-			 "change while it runs");
+		e2b_answer_error(call->request, 501,
+				 "the network of a sandbox is what the policy of its template allows, and does not "
+				 "change while it runs");
 }
 
 static void management_refuse_logs(const struct management_call *call)
 {
 	if (management_find_sandbox(call))
-		e2b_fail(call->request, 501, "logs are files of the server: see --audit-dir of callgate serve");
+		e2b_answer_error(call->request, 501, "logs are files of the server: see --audit-dir of callgate serve");
 }
 
 static void management_refuse_templates(const struct management_call *call)
 {
-	e2b_fail(call->request, 501,
-		 "templates are directories of the server, and are not built by it: see --templates of "
-		 "callgate serve");
+	e2b_answer_error(call->request, 501,
+			 "templates are directories of the server, and are not built by it: see --templates of "
+			 "callgate serve");
 }
 
 static void management_refuse_volumes(const struct management_call *call)
 {
-	e2b_fail(call->request, 501, "volumes and secrets are not kept by this server");
+	e2b_answer_error(call->request, 501, "volumes and secrets are not kept by this server");
 }
 
 static void management_answer_empty_list(const struct management_call *call)
@@ -432,7 +432,7 @@ static void management_answer_template_alias(const struct management_call *call)
 		http_answer_json(call->request, 200,
 				 json_pack("{s:s, s:b}", "templateID", template->name, "public", 0));
 	else
-		e2b_fail(call->request, 404, "template \"%.64s\" not found", call->path_parts[0]);
+		e2b_answer_error(call->request, 404, "template \"%.64s\" not found", call->path_parts[0]);
 }
 
 static const struct management_route routes[] = {
@@ -502,7 +502,7 @@ static void management_on_body(void *data, struct http_request *request, const c
 	if (body && call.key && management_find_route(&call, &route))
 		route->handle_with_body(&call, body);
 	else if (body)
-		e2b_fail(request, 500, "the request changed while it was read");
+		e2b_answer_error(request, 500, "the request changed while it was read");
 }
 
 void management_handle_request(struct e2b *e2b, struct http_request *request)
@@ -511,12 +511,12 @@ void management_handle_request(struct e2b *e2b, struct http_request *request)
 	const struct management_route *route;
 
 	if (!management_find_route(&call, &route)) {
-		e2b_fail(request, 404, "this server has no %s %.200s", http_get_method(request),
-			 http_get_path(request));
+		e2b_answer_error(request, 404, "this server has no %s %.200s", http_get_method(request),
+				 http_get_path(request));
 	} else if (!call.key && route->handle != management_answer_health) {
 		e2b->denied_request_count++;
 		http_add_header(request, "Connection", "close");
-		e2b_fail(request, 401, "Unauthorized: the header X-API-Key has no key of this server");
+		e2b_answer_error(request, 401, "Unauthorized: the header X-API-Key has no key of this server");
 	} else if (route->handle) {
 		route->handle(&call);
 	} else {

@@ -103,7 +103,7 @@ void metrics_answer(struct e2b *e2b, const struct e2b_key *key, struct http_requ
 	metrics_put_value_of_each_key(&text, e2b, key, "refused_total", "counter",
 				      "Requests refused for want of quota or room.", metrics_get_refused_requests);
 	if (text.failed)
-		e2b_fail(request, 503, "the server has no memory");
+		e2b_answer_error(request, 503, "the server has no memory");
 	else
 		http_answer(request, 200, "text/plain; version=0.0.4; charset=utf-8", text.data, text.len);
 }

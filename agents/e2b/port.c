@@ -35,7 +35,7 @@ static void port_request_free(struct port_request *forward)
 	free(forward);
 }
 
-static void port_fail_not_open(struct http_request *request, const struct e2b_sandbox *box, uint64_t port)
+static void port_respond_not_open(struct http_request *request, const struct e2b_sandbox *box, uint64_t port)
 {
 	http_answer_json(request, 502,
 			 json_pack("{s:s, s:s, s:i, s:i}", "message", "The sandbox is running but port is not open",
@@ -232,11 +232,11 @@ static void port_request_fail(struct port_request *forward, int error)
 	}
 	e2b_call_finish(call);
 	if (error == ECONNREFUSED)
-		port_fail_not_open(request, box, port);
+		port_respond_not_open(request, box, port);
 	else if (error == EBADMSG)
-		e2b_fail(request, 502, "what listens at port %u of the sandbox gave no HTTP answer", port);
+		e2b_answer_error(request, 502, "what listens at port %u of the sandbox gave no HTTP answer", port);
 	else
-		e2b_fail(request, 502, "port %u of the sandbox cannot be reached: %s", port, strerror(error));
+		e2b_answer_error(request, 502, "port %u of the sandbox cannot be reached: %s", port, strerror(error));
 }
 
 static void port_on_program_output(void *data, const char *bytes, size_t len)
@@ -310,16 +310,17 @@ void port_handle_request(struct e2b_sandbox *box, struct http_request *request, 
 	int error = -ENOMEM;
 
 	if (port == 0 || port > UINT16_MAX) {
-		port_fail_not_open(request, box, port);
+		port_respond_not_open(request, box, port);
 		return;
 	}
 	if (http_get_header(request, "Upgrade") || strcmp(http_get_method(request), "CONNECT") == 0) {
-		e2b_fail(request, 501, "this server passes on HTTP requests, and no other protocol (Upgrade, CONNECT)");
+		e2b_answer_error(request, 501,
+				 "this server passes on HTTP requests, and no other protocol (Upgrade, CONNECT)");
 		return;
 	}
 	if (box->port_request_count >= PORT_REQUESTS_MAX) {
-		e2b_fail(request, 503, "%u requests for ports of the sandbox are open, the most there may be",
-			 PORT_REQUESTS_MAX);
+		e2b_answer_error(request, 503, "%u requests for ports of the sandbox are open, the most there may be",
+				 PORT_REQUESTS_MAX);
 		return;
 	}
 	forward = calloc(1, sizeof(*forward));
@@ -327,7 +328,7 @@ void port_handle_request(struct e2b_sandbox *box, struct http_request *request, 
 		forward->call = e2b_call_create(box, request, port_on_cancel, forward);
 	if (!forward || !forward->call) {
 		free(forward);
-		e2b_fail(request, 503, "the server has no memory");
+		e2b_answer_error(request, 503, "the server has no memory");
 		return;
 	}
 	forward->port = (uint16_t)port;

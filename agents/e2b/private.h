@@ -244,7 +244,7 @@ json_t *connect_make_error(enum connect_code code, const char *message);
 /* Answers a request that is no stream. Takes message. */
 void connect_answer(struct http_request *request, json_t *message);
 /* Answers a request with an error. If the request is for a stream, the stream must not have begun. */
-void connect_fail(struct http_request *request, enum connect_code code, const char *format, ...)
+void connect_answer_error(struct http_request *request, enum connect_code code, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 /* Returns the error code of the protocol for a positive errno. */
 enum connect_code connect_code_from_errno(int error);
@@ -330,7 +330,7 @@ void metrics_answer(struct e2b *e2b, const struct e2b_key *key, struct http_requ
 /* Answers with the sandbox's present resource usage: a list of one SandboxMetric. */
 void usage_answer(struct e2b_sandbox *box, struct http_request *request);
 /* Answers with an error: {"code": status, "message": text}. */
-void e2b_fail(struct http_request *request, unsigned status, const char *format, ...)
+void e2b_answer_error(struct http_request *request, unsigned status, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 /* Parses a request's body as a JSON object. Owned by the caller. NULL: it is none, and an error was answered. */
 json_t *e2b_parse_body(struct http_request *request, const char *bytes, size_t len);

@@ -58,7 +58,7 @@ static void input_request_end(struct input_request *input, enum connect_code cod
 	input_request_free(input);
 	if (message) {
 		e2b_call_finish(call);
-		connect_fail(request, code, "%s", message);
+		connect_answer_error(request, code, "%s", message);
 	} else if (is_stream) {
 		connect_begin_stream(call, json_object(), NULL);
 		(void)connect_send_message(call, json_object());
@@ -163,7 +163,8 @@ void process_queue_input(struct e2b_process *process, struct http_request *reque
 		input->call = e2b_call_create(process->box, request, input_request_on_cancel, input);
 	}
 	if (!input || !input->call) {
-		connect_fail(request, why ? CONNECT_INVALID_ARGUMENT : CONNECT_INTERNAL, "%s", why ? why : "no memory");
+		connect_answer_error(request, why ? CONNECT_INVALID_ARGUMENT : CONNECT_INTERNAL, "%s",
+				     why ? why : "no memory");
 		free(bytes);
 		free(input);
 		return;
@@ -313,7 +314,7 @@ void process_stream_input(struct e2b_sandbox *box, struct http_request *request)
 	}
 	if (!input || !input->call) {
 		free(input);
-		connect_fail(request, CONNECT_INTERNAL, "the server has no memory");
+		connect_answer_error(request, CONNECT_INTERNAL, "the server has no memory");
 		return;
 	}
 	http_stream_body(request, &handler);

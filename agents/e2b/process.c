@@ -69,8 +69,8 @@ static bool subscriber_may_be_added(const struct e2b_process *process, struct ht
 {
 	if (slist_count(process->subscribers, next) < PROCESS_SUBSCRIBERS_MAX)
 		return true;
-	connect_fail(request, CONNECT_RESOURCE_EXHAUSTED, "%u clients listen to the program, the most there may be",
-		     PROCESS_SUBSCRIBERS_MAX);
+	connect_answer_error(request, CONNECT_RESOURCE_EXHAUSTED,
+			     "%u clients listen to the program, the most there may be", PROCESS_SUBSCRIBERS_MAX);
 	return false;
 }
 
@@ -87,7 +87,7 @@ static struct process_subscriber *subscriber_add(struct e2b_process *process, st
 	}
 	if (!subscriber || !subscriber->call) {
 		free(subscriber);
-		connect_fail(request, CONNECT_INTERNAL, "the server has no memory");
+		connect_answer_error(request, CONNECT_INTERNAL, "the server has no memory");
 		return NULL;
 	}
 	subscriber->next = process->subscribers;
@@ -195,8 +195,8 @@ static void process_on_end(void *data, const json_t *result)
 		free(subscriber);
 		if (process->pid == 0) {
 			e2b_call_finish(call);
-			connect_fail(request, process_get_start_error_code(error), "%s",
-				     message ? message : "it could not be started");
+			connect_answer_error(request, process_get_start_error_code(error), "%s",
+					     message ? message : "it could not be started");
 		} else if (is_gone) { /* the sandbox has ended, so that the program's exit status is unknown */
 			e2b_call_abort(call);
 		} else if (error) {
@@ -329,17 +329,17 @@ static void process_start(struct e2b_sandbox *box, struct http_request *request,
 	if (!connect_check_user(request))
 		return;
 	if (!argv || !env) {
-		connect_fail(request, CONNECT_INVALID_ARGUMENT, "process.cmd, args and envs must be texts");
+		connect_answer_error(request, CONNECT_INVALID_ARGUMENT, "process.cmd, args and envs must be texts");
 		return;
 	}
 	if (tag && strlen(tag) > E2B_TEXT_PAIR_BYTES_MAX) {
-		connect_fail(request, CONNECT_INVALID_ARGUMENT, "tag must have at most %u bytes",
-			     E2B_TEXT_PAIR_BYTES_MAX);
+		connect_answer_error(request, CONNECT_INVALID_ARGUMENT, "tag must have at most %u bytes",
+				     E2B_TEXT_PAIR_BYTES_MAX);
 		return;
 	}
 	if (slist_count(box->processes, next) >= E2B_PROCESSES_MAX) {
-		connect_fail(request, CONNECT_RESOURCE_EXHAUSTED,
-			     "%u programs run in the sandbox, the most there may be", E2B_PROCESSES_MAX);
+		connect_answer_error(request, CONNECT_RESOURCE_EXHAUSTED,
+				     "%u programs run in the sandbox, the most there may be", E2B_PROCESSES_MAX);
 		return;
 	}
 	process = process_create(box, message);
@@ -349,8 +349,8 @@ static void process_start(struct e2b_sandbox *box, struct http_request *request,
 		slist_remove(subscriber->process->subscribers, subscriber, next);
 		e2b_call_finish(subscriber->call);
 		free(subscriber);
-		connect_fail(request, connect_code_from_errno(-error), "the program cannot be started: %s",
-			     strerror(-error));
+		connect_answer_error(request, connect_code_from_errno(-error), "the program cannot be started: %s",
+				     strerror(-error));
 	}
 	if (error < 0 && process)
 		process_free(process);
@@ -370,9 +370,9 @@ static struct e2b_process *process_find_selected(struct e2b_sandbox *box, struct
 		if (process->pid && (tag ? process->tag && strcmp(process->tag, tag) == 0 : process->pid == pid))
 			return process;
 	if (tag)
-		connect_fail(request, CONNECT_NOT_FOUND, "process with tag %s not found", tag);
+		connect_answer_error(request, CONNECT_NOT_FOUND, "process with tag %s not found", tag);
 	else
-		connect_fail(request, CONNECT_NOT_FOUND, "process with pid %lld not found", (long long)pid);
+		connect_answer_error(request, CONNECT_NOT_FOUND, "process with pid %lld not found", (long long)pid);
 	return NULL;
 }
 
@@ -412,9 +412,9 @@ static void process_close_stdin(struct e2b_sandbox *box, struct http_request *re
 	if (!process)
 		return;
 	if (process->has_terminal || !process->has_stdin) {
-		connect_fail(request, CONNECT_FAILED_PRECONDITION,
-			     process->has_terminal ? "a terminal is not closed: send Ctrl-D (0x04)"
-						   : "the program was started without stdin");
+		connect_answer_error(request, CONNECT_FAILED_PRECONDITION,
+				     process->has_terminal ? "a terminal is not closed: send Ctrl-D (0x04)"
+							   : "the program was started without stdin");
 		return;
 	}
 	process->closes_stdin_after_input = true;
@@ -435,9 +435,10 @@ static void process_send_signal(struct e2b_sandbox *box, struct http_request *re
 	else if (name && strcmp(name, "SIGNAL_SIGKILL") == 0)
 		number = SIGKILL;
 	if (number != SIGTERM && number != SIGKILL)
-		connect_fail(request, CONNECT_INVALID_ARGUMENT, "the signal must be SIGNAL_SIGTERM or SIGNAL_SIGKILL");
+		connect_answer_error(request, CONNECT_INVALID_ARGUMENT,
+				     "the signal must be SIGNAL_SIGTERM or SIGNAL_SIGKILL");
 	else if (sandbox_program_signal(process->program, (int)number) < 0)
-		connect_fail(request, CONNECT_NOT_FOUND, "process with pid %d not found", (int)process->pid);
+		connect_answer_error(request, CONNECT_NOT_FOUND, "process with pid %d not found", (int)process->pid);
 	else
 		connect_answer(request, json_object());
 }
@@ -449,10 +450,10 @@ static void process_update_terminal_size(struct e2b_sandbox *box, struct http_re
 	if (!process)
 		return;
 	if (!process->has_terminal || !process_get_terminal_size(message, &process->columns, &process->rows))
-		connect_fail(request, CONNECT_FAILED_PRECONDITION,
-			     "the program has no terminal, or there is no pty.size");
+		connect_answer_error(request, CONNECT_FAILED_PRECONDITION,
+				     "the program has no terminal, or there is no pty.size");
 	else if (sandbox_program_resize(process->program, process->columns, process->rows) < 0)
-		connect_fail(request, CONNECT_NOT_FOUND, "process with pid %d not found", (int)process->pid);
+		connect_answer_error(request, CONNECT_NOT_FOUND, "process with pid %d not found", (int)process->pid);
 	else
 		connect_answer(request, json_object());
 }

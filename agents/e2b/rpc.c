@@ -44,8 +44,8 @@ static void rpc_on_body(void *data, struct http_request *request, const char *by
 	if (json_is_object(message))
 		method->call(box, request, message);
 	else
-		connect_fail(request, CONNECT_INVALID_ARGUMENT, "the request is no JSON object%s",
-			     method->is_stream ? " in an envelope that is not compressed" : "");
+		connect_answer_error(request, CONNECT_INVALID_ARGUMENT, "the request is no JSON object%s",
+				     method->is_stream ? " in an envelope that is not compressed" : "");
 }
 
 /* Whether the Content-Type announces messages in JSON. */
@@ -66,15 +66,15 @@ void rpc_handle_request(struct e2b_sandbox *box, struct http_request *request)
 	if (strcmp(http_get_path(request), "/process.Process/StreamInput") == 0)
 		is_input = true;
 	if (strcmp(http_get_method(request), "POST") != 0 || (!method && !is_input)) {
-		connect_fail(request, CONNECT_UNIMPLEMENTED, "there is no method %s %s", http_get_method(request),
-			     http_get_path(request));
+		connect_answer_error(request, CONNECT_UNIMPLEMENTED, "there is no method %s %s",
+				     http_get_method(request), http_get_path(request));
 	} else if (!rpc_content_type_is_json(type, is_stream)) {
 		http_answer_json(request, 415,
 				 connect_make_error(CONNECT_UNIMPLEMENTED,
 						    "this server speaks Connect with JSON messages only"));
 	} else if (is_stream != (is_input || method->is_stream)) {
-		connect_fail(request, CONNECT_INVALID_ARGUMENT,
-			     is_stream ? "this method takes no stream" : "this method takes a stream");
+		connect_answer_error(request, CONNECT_INVALID_ARGUMENT,
+				     is_stream ? "this method takes no stream" : "this method takes a stream");
 	} else if (is_input) {
 		process_stream_input(box, request);
 	} else {

@@ -68,7 +68,7 @@ void e2b_sandbox_end(struct e2b_sandbox *box, const char *reason)
 				    (json_int_t)(e2b_get_real_time_ms() - box->start_time_ms)));
 	if (creator) {
 		http_set_owner(creator, NULL, NULL);
-		e2b_fail(creator, 503, "the sandbox ended before it was ready: %s", reason);
+		e2b_answer_error(creator, 503, "the sandbox ended before it was ready: %s", reason);
 	}
 	e2b_sandbox_free(box);
 }
@@ -103,7 +103,7 @@ static void e2b_sandbox_on_made(struct e2b_sandbox *box, const char *error)
 		log_event("sandbox_failed",
 			  json_pack("{s:s, s:s, s:s}", "sandbox", box->id, "key", box->key->name, "error", error));
 		if (creator)
-			e2b_fail(creator, 500, "the sandbox could not be made: %s", error);
+			e2b_answer_error(creator, 500, "the sandbox could not be made: %s", error);
 		e2b_sandbox_free(box);
 		return;
 	}
@@ -407,7 +407,7 @@ void e2b_sandbox_start(struct e2b *e2b, struct e2b_key *key, struct e2b_template
 	if (error == 0)
 		return;
 	http_set_owner(request, NULL, NULL);
-	e2b_fail(request, 500, "the sandbox could not be made: %s", strerror(-error));
+	e2b_answer_error(request, 500, "the sandbox could not be made: %s", strerror(-error));
 	if (box)
 		e2b_sandbox_free(box);
 }

@@ -32,7 +32,7 @@ static void usage_on_answer(void *data, int error, const char *message, const js
 	e2b_call_finish(usage->call);
 	free(usage);
 	if (error) {
-		e2b_fail(request, 500, "the sandbox does not tell what it uses: %s", message);
+		e2b_answer_error(request, 500, "the sandbox does not tell what it uses: %s", message);
 		return;
 	}
 	e2b_format_time(now_ms, now);
@@ -71,5 +71,5 @@ void usage_answer(struct e2b_sandbox *box, struct http_request *request)
 	else
 		e2b_call_finish(usage->call);
 	free(usage);
-	e2b_fail(request, 503, "the sandbox does not tell what it uses");
+	e2b_answer_error(request, 503, "the sandbox does not tell what it uses");
 }

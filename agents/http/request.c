@@ -279,7 +279,7 @@ static enum MHD_Result request_copy_header(void *cls, enum MHD_ValueKind kind, c
 	return MHD_YES;
 }
 
-/* Answers the request with a response of libmicrohttpd, which is taken. NULL, or a second one: does nothing. */
+/* Answers the request with a response of libmicrohttpd, which is taken; unless it is NULL, or the second one. */
 static void request_set_response(struct http_request *request, unsigned status, const char *content_type,
 				 struct MHD_Response *response)
 {
