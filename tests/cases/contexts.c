@@ -90,7 +90,7 @@ static int run_create(const json_t *command)
 	const char *warm[WARM_MAX + 1] = {NULL};
 	const struct context_options options = {.language = get(command, "language"),
 						.cwd = get(command, "cwd"),
-						.warm = warm,
+						.modules_to_import = warm,
 						.interpreter = get(command, "interpreter"),
 						.env = json_object_get(command, "env"),
 						.forks_for_each_run = json_is_true(json_object_get(command, "fresh"))};
