@@ -135,7 +135,7 @@ static void probe_make_pidns(struct trial_shared_page *page, int tmpfs)
 	if (pid < 0)
 		page->error[STEP_PID_NAMESPACE] = errno;
 	else
-		/* The child wrote its results to the shared page. */
+		/* `status` is not needed: the child wrote its results to the shared page. */
 		(void)probe_wait_for_child(pid, STEP_TIMEOUT_MS, &status);
 }
 

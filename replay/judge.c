@@ -272,9 +272,9 @@ static bool judge_redirect_differs_from_run(const struct query_judge *judge, con
 	return query->was_allowed && redirected != query->was_redirected;
 }
 
-static enum judged judge_denial(const struct query_judge *judge, const struct query *query,
-				const struct query_path *path, const struct policy_decision *decision,
-				const char **ret_why)
+static enum judged judge_denied_path(const struct query_judge *judge, const struct query *query,
+				     const struct query_path *path, const struct policy_decision *decision,
+				     const char **ret_why)
 {
 	*ret_why = "absent";
 	/* A file that may be read is found to exist before the call is refused because of a read-only mount. */
@@ -299,7 +299,7 @@ static enum judged judge_path_of_query(const struct query_judge *judge, const st
 		*ret_decision = judge_path(judge, path->canonical_path, path->len, path->wanted_rights);
 	}
 	if (ret_decision->verdict == VERDICT_DENY)
-		return judge_denial(judge, query, path, ret_decision, ret_why);
+		return judge_denied_path(judge, query, path, ret_decision, ret_why);
 	if (at == 0 && judge_redirect_differs_from_run(judge, query, path->canonical_path))
 		return JUDGED_UNKNOWN;
 	*ret_why = "public";

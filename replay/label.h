@@ -7,8 +7,8 @@
 #define LABEL_WITHOUT_FILE_SIZE 1024
 
 /*
- * Copies a label without its file and its number in the list, "filesystem.read /usr/share": what stays the same when
- * rules move. Returns the length, at most `cap`.
+ * Copies a label without the policy file and the index of the rule: "filesystem.read /usr/share". Such a label stays
+ * the same when a rule moves in the policy. Returns the length, at most `cap`.
  */
 size_t label_remove_file_and_index(const char *label, size_t len, char *out, size_t cap);
 

@@ -71,7 +71,7 @@ struct query {
 	struct query_path paths[QUERY_PATHS_MAX];
 };
 
-/* Fills *ret_query. 0, or -EBADMSG: the record is not one that callgate writes. */
+/* Makes a question from a record. 0, or -EBADMSG: callgate writes no such record. */
 int query_read_record(const struct scan_record *record, struct query *ret_query);
 
 /* A policy, with the names that the view of this policy would show. */
@@ -106,7 +106,7 @@ void query_judge(const struct query_judge *judge, const struct query *query, str
 void query_fire_after_entries(const struct query_judge *judge, const struct query *query,
 			      const struct query_answer *answer);
 bool query_fire_after_entry_of_event(const struct query_judge *judge, const struct scan_record *record);
-/* The policy of a judge. Borrowed. */
+/* Returns the policy of a judge. Borrowed. */
 const struct policy *query_judge_get_policy(const struct query_judge *judge);
 
 /*
@@ -115,7 +115,10 @@ const struct policy *query_judge_get_policy(const struct query_judge *judge);
  */
 bool query_follow_merged_usr(const char *path, char out[PATH_MAX]);
 
-/* The path or endpoint, for reports: "/etc/passwd", "api.test:443", "GET api.test:443/x". Length, cut to `cap`. */
+/*
+ * Writes what the question is about, for reports: "/etc/passwd", "api.test:443" or "GET api.test:443/x". at: index of a
+ * path. Returns the length, at most `cap`.
+ */
 size_t query_get_object(const struct query *query, size_t at, char *out, size_t cap);
 
 #endif

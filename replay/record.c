@@ -254,7 +254,7 @@ static int record_read_request(const struct scan_record *record, struct query *q
 	    scan_get_bytes(&record->method, query->http_method, sizeof(query->http_method)) < 0 ||
 	    scan_get_bytes(&record->path[0].as_written, query->request_path, sizeof(query->request_path)) < 0)
 		return -EBADMSG;
-	/* the log tells only whether there was a query */
+	/* a log has only the "?" of a query, not its text */
 	query->request_path[strcspn(query->request_path, "?")] = '\0';
 	return 0;
 }

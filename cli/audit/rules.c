@@ -74,7 +74,7 @@ static json_t *rules_list_unused(const struct tally *stripped, const struct poli
 	return unused;
 }
 
-/* Returns the workdir of the recorded run, owned by the caller; NULL: this machine has no such directory. */
+/* Returns the workdir of the recorded run, owned by the caller; NULL: it is no directory of this machine. */
 static char *rules_find_workdir(const json_t *header)
 {
 	size_t len;

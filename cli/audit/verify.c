@@ -21,7 +21,7 @@
 /* most bytes of a line: a trailer contains the hashes of all outcomes that came late */
 #define VERIFY_LINE_BYTES_MAX (16u << 20)
 
-/* A file that was read. */
+/* A file of a log that was read already. */
 struct verify_file {
 	dev_t device;
 	ino_t inode;

@@ -32,7 +32,7 @@ struct exec_client {
 	struct stdin_relay stdin_relay;
 	struct capture out, err;
 	struct terminal terminal; /* callgate's terminal; used with --tty after the program's start */
-	json_t *result; /* owned; NULL: the program has not ended */
+	json_t *result;           /* the result of the program; owned; NULL: the program has not ended */
 	bool no_answer_will_come;      /* the program ended or was left, or its session is gone */
 	bool stops_waiting_for_output; /* do not wait for the ended program's last output */
 	bool was_detached;             /* callgate exits without waiting for the program's end */

@@ -7,7 +7,7 @@
 #include "audit/scan.h"
 #include "base/buf.h"
 
-/* Adds a text of a record, or nothing if the record does not have it. */
+/* Adds a text of a record, or nothing if the record lacks the text. */
 void json_put_text(struct buf *out, const char *key, const struct scan_text *text);
 /* Adds a UTF-8 text; NULL adds nothing. */
 void json_put_string(struct buf *out, const char *key, const char *text);

@@ -12,7 +12,7 @@
 
 enum { CLASS_FILE = 1001, CLASS_PROCESS = 1007, CLASS_NETWORK = 4001, CLASS_HTTP = 4002, CLASS_DNS = 4003 };
 
-/* Values of OCSF's activity_id for the classes that the functions below produce. */
+/* Values of OCSF's activity_id for the classes of events that callgate writes. */
 enum {
 	FILE_CREATE = 1, FILE_UPDATE = 3, FILE_DELETE = 4, FILE_RENAME = 5, FILE_SET_ATTRIBUTES = 6,
 	FILE_SET_SECURITY = 7, FILE_GET_ATTRIBUTES = 8, FILE_MOUNT = 12, FILE_UNMOUNT = 13, FILE_OPEN = 14,

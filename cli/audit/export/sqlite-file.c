@@ -183,7 +183,7 @@ int sqlite_table_end(struct sqlite_file *file, const char *name, const char *sql
 
 /* ---- rows ---- */
 
-/* Writes the part of a payload that does not fit on the leaf to a chain of pages. Returns the first one. */
+/* Writes the part of a payload that does not fit on the leaf to further pages. Returns the number of the first one. */
 static uint32_t row_write_overflow(struct sqlite_file *file, const uint8_t *payload, size_t len)
 {
 	uint32_t first = sqlite_get_next_page(file->page_count);

@@ -57,7 +57,7 @@ int sqlite_table_add(struct sqlite_file *file, const struct sqlite_value *values
 /* Ends a table. sql: its CREATE TABLE statement. Texts are borrowed until sqlite_file_end. 0 or -EFBIG. */
 int sqlite_table_end(struct sqlite_file *file, const char *name, const char *sql);
 void sqlite_file_add_view(struct sqlite_file *file, const char *name, const char *sql);
-/* Ends the file. 0, or -errno; errors of writing are the stream's. */
+/* Ends the file. 0 or -errno. The caller finds errors of writing by ferror(3). */
 int sqlite_file_end(struct sqlite_file *file);
 void sqlite_file_release(struct sqlite_file *file);
 

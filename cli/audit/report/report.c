@@ -29,7 +29,7 @@ struct report_options {
 	struct cli_list result_paths;
 };
 
-static int report_set_records(const struct cli_given_option *given, void *records)
+static int report_set_records_max(const struct cli_given_option *given, void *records)
 {
 	if (text_parse_number(given->value, 100, REPORT_RECORDS_MAX, records) < 0)
 		return cli_refuse_value(given, "not a number between 100 and 500000");
@@ -46,7 +46,7 @@ static int report_parse_options(int argc, char **argv, struct report_options *op
 		CLI_LIST("result", 0, "FILE", "the result of a run (run --json): adds its limits, usage and changes",
 			 FIELD_OFFSET(result_paths)),
 		{"records", 0, "N", "at most so many records, 500000 by default; of longer logs a sample",
-		 report_set_records, FIELD_OFFSET(records_max), 0},
+		 report_set_records_max, FIELD_OFFSET(records_max), 0},
 		{0},
 	};
 	const struct cli_syntax syntax = {

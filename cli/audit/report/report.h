@@ -42,7 +42,7 @@ bool report_texts_are_complete(const struct report_texts *texts);
 enum report_column {
 	REPORT_RUN_INDEX,     /* index of the run */
 	REPORT_SEQ_DELTA,     /* sequence number of the record, minus that of the row before */
-	REPORT_TIME_DELTA_NS, /* nanoseconds since the row before */
+	REPORT_TIME_DELTA_NS, /* time of the record in ns, minus that of the row before */
 	REPORT_PID,
 	REPORT_TID, /* 0: equals the pid */
 	REPORT_PPID,
