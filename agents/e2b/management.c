@@ -102,7 +102,7 @@ static void management_extend_timeout(const struct management_call *call, const 
 	http_answer(call->request, 204, NULL, "", 0);
 }
 
-/* Answers with the sandbox. The timeout that the client names may make the sandbox's life longer, not shorter. */
+/* Answers with a description of the sandbox. The client's timeout may lengthen the sandbox's life, not shorten it. */
 static void management_connect_to_sandbox(const struct management_call *call, const json_t *body)
 {
 	struct e2b_sandbox *box = management_find_sandbox(call);

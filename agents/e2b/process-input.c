@@ -24,9 +24,9 @@ struct input_request {
 	bool is_stream_input; /* StreamInput, not SendInput */
 	/* Only for StreamInput: */
 	struct buf stream_buffer; /* bytes of the request's body that were not parsed yet */
-	bool is_parsing_stream;          /* input_request_parse_envelopes() runs, and frees the struct if need be */
+	bool is_parsing_stream;          /* input_request_free() is to leave the struct to its parser */
 	bool body_has_ended;
-	bool was_released_while_parsing; /* input_request_free() was called during is_parsing_stream */
+	bool was_released_while_parsing; /* input_request_free() was called: the parser frees the struct */
 };
 
 static void input_request_free(struct input_request *input)
