@@ -119,7 +119,7 @@ static pid_t cell_start_run(const struct experiment *experiment, const struct ce
 		return -ENOMEM;
 	run.program = (const char *const *)command.item;
 	if (io_remove_tree(AT_FDCWD, dir) < 0 && errno != ENOENT)
-		return -errno; /* the files that a killed run left cannot be removed */
+		return -errno; /* files of an earlier run of the cell cannot be removed */
 	return mkdir(dir, 0777) < 0 ? -errno : batch_start_run(&run);
 }
 

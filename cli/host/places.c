@@ -61,16 +61,16 @@ struct places_judgement {
 	const struct writable_places *places;
 	enum places_path_use use;
 	const char *path;
-	char *host; /* owned: the host path that `path` leads to, set by places_resolve_and_judge_links() */
-	bool no_memory;
+	char *host; /* owned: the host path that `path` leads to, set by places_resolve_judged_path() */
+	bool ran_out_of_memory;
 	char link[PATH_MAX]; /* the first symbolic link that is refused; "": none */
 };
 
-static const char *places_resolve_and_judge_links(struct places_judgement *judging)
+static const char *places_resolve_judged_path(struct places_judgement *judging)
 {
 	if (!judging->host)
 		judging->host = places_resolve_path(judging->places, judging->path);
-	judging->no_memory = !judging->host;
+	judging->ran_out_of_memory = !judging->host;
 	return judging->host;
 }
 
@@ -82,7 +82,7 @@ static void places_judge_link(void *ctx, const char *link)
 
 	if (judging->link[0] || !(places_path_is_writable(places, link) || places_path_is_in_workdir(places, link)))
 		return;
-	host = places_resolve_and_judge_links(judging);
+	host = places_resolve_judged_path(judging);
 	if (judging->use == PLACES_PATH_IS_GRANTED && host && places_link_is_harmless(places, link, host))
 		return;
 	(void)snprintf(judging->link, sizeof(judging->link), "%s", link); /* fits: real.c has the same limit */
@@ -101,9 +101,9 @@ int places_judge_path(const struct writable_places *places, enum places_path_use
 	if (judging.path)
 		found = cli_real_resolve_noting_links(places->path_cache, judging.path, places_judge_link, &judging);
 	if (judging.path && use == PLACES_PATH_MUST_BE_TRUSTED)
-		(void)places_resolve_and_judge_links(&judging);
+		(void)places_resolve_judged_path(&judging);
 	host = judging.host;
-	if (!judging.path || judging.no_memory)
+	if (!judging.path || judging.ran_out_of_memory)
 		return places_refuse(ret_why, "cannot be resolved: %s", strerror(ENOMEM));
 	if (judging.link[0] && use == PLACES_PATH_IS_GRANTED)
 		return places_refuse(

@@ -293,7 +293,7 @@ static int elf_inspect_open_file(struct elf_search *search, struct elf_file *fil
 		r = elf_visit_dynamic(search, file, DT_RUNPATH, elf_use_runpath);
 	if (r == 0)
 		r = elf_visit_dynamic(search, file, DT_NEEDED, elf_add_needed_library);
-	/* the program is inspected first, so this is the program's DT_RPATH */
+	/* the program is inspected before its libraries, so search->rpath becomes the program's DT_RPATH */
 	if (r == 0 && !search->rpath && !file->runpath)
 		search->rpath = strdup(file->rpath ? file->rpath : "");
 	return r;

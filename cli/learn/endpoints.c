@@ -43,7 +43,7 @@ static char *endpoints_make_request(const struct network_need *net, bool every)
 	return cli_format("%s %s", net->upgrade ? "WEBSOCKET" : net->method, path);
 }
 
-static int endpoints_add_text(json_t *list, const char *text)
+static int endpoints_add_request_text(json_t *list, const char *text)
 {
 	const char *path = strchr(text, ' ');
 
@@ -75,7 +75,7 @@ static json_t *endpoints_list_requests(const struct needs *needs, const struct n
 		if (net->kind != QUERY_HTTP_REQUEST || !endpoint_is_same(net, endpoint) || strchr(net->request, '*'))
 			continue;
 		text = endpoints_make_request(net, every);
-		if (!text || endpoints_add_text(list, text) < 0)
+		if (!text || endpoints_add_request_text(list, text) < 0)
 			return NULL;
 	}
 	return list;
@@ -159,7 +159,7 @@ static int endpoints_add_request(json_t *rule, const struct network_need *net)
 	if (!requests || net->kind != QUERY_HTTP_REQUEST || strchr(net->request, '*'))
 		return 0;
 	text = endpoints_make_request(net, json_array_size(requests) > ENDPOINTS_REQUESTS_MAX);
-	return text ? endpoints_add_text(requests, text) : -ENOMEM;
+	return text ? endpoints_add_request_text(requests, text) : -ENOMEM;
 }
 
 static int endpoints_add_endpoint(struct draft *draft, const struct needs *needs, const struct network_need *endpoint,

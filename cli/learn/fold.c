@@ -16,7 +16,7 @@ static int fold_collect_items(struct fold *fold, const struct unmet_need *unmet,
 	for (size_t i = 0; r == 0 && i < count; i++) {
 		const struct need *need = unmet[i].need;
 
-		r = rules_refuse_unwritable(fold, &unmet[i], &done);
+		r = rules_note_inexpressible_path(fold, &unmet[i], &done);
 		if (r == 0 && !done)
 			r = rules_leave_out_by_tier(fold, &unmet[i], &done);
 		if (r == 0 && !done)

@@ -145,7 +145,7 @@ static int judge_all_needs(const struct learn *learn, const char *profile, struc
 	return r;
 }
 
-int learn_find_unmet(struct learn *learn, struct unmet_need **ret_unmet, size_t *ret_count)
+int learn_find_unmet_needs(struct learn *learn, struct unmet_need **ret_unmet, size_t *ret_count)
 {
 	return judge_all_needs(learn, NULL, ret_unmet, ret_count);
 }
@@ -179,7 +179,7 @@ int learn_mark_granted_endpoints(struct learn *learn)
 	return r;
 }
 
-int learn_count_unmet(struct learn *learn, const char *profile, size_t *ret_count)
+int learn_count_unmet_needs(struct learn *learn, const char *profile, size_t *ret_count)
 {
 	struct unmet_need *unmet;
 	int r = judge_all_needs(learn, profile, &unmet, ret_count);

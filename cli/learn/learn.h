@@ -19,7 +19,7 @@ struct learn {
 	unsigned run_count;
 	bool allow_risky, no_verify, json;
 	char *const *program;
-	/* what is learnt, and where files are */
+	/* computed values */
 	char *workdir;         /* canonical host path of the value of -w; NULL: none; owned */
 	const char *workdir_in_view; /* path of the working directory in the runs' view */
 	char *home;            /* home directory of the user; owned; NULL: unknown */
@@ -45,7 +45,7 @@ struct learn {
 	 * number of expected denials in the last verification: of accesses that were left out, or that callgate always
 	 * refuses
 	 */
-	size_t expected_denials;
+	size_t expected_denial_count;
 };
 
 /* ---- prepare.c ---- */
@@ -81,14 +81,14 @@ bool learn_run_ends_differ(const struct learn *learn);
 /* ---- judge.c ---- */
 
 /* Judges each need by the draft. The array is owned by the caller. 0 or -errno, with a message printed. */
-int learn_find_unmet(struct learn *learn, struct unmet_need **ret_unmet, size_t *ret_count);
+int learn_find_unmet_needs(struct learn *learn, struct unmet_need **ret_unmet, size_t *ret_count);
 /*
  * Sets network_need.is_granted where the draft grants the endpoint, request or port. 0 or -errno, with a message
  * printed.
  */
 int learn_mark_granted_endpoints(struct learn *learn);
 /* Counts the needs that a policy which only extends this profile does not grant. 0 or -errno. */
-int learn_count_unmet(struct learn *learn, const char *profile, size_t *ret_count);
+int learn_count_unmet_needs(struct learn *learn, const char *profile, size_t *ret_count);
 /*
  * Denies known secrets that the draft grants, except those that the program used if --allow-risky is given. 0 or
  * -errno, with a message printed.

@@ -275,7 +275,7 @@ bool packages_find_directory(const struct packages *packages, const char *path, 
 		file = packages_find(packages, dir);
 		known |= file != NULL;
 		if (!file && !known)
-			continue; /* the path was made by a package's script, so look at the directory above */
+			continue; /* no package lists this path (a script made it): goes on with its parent */
 		if (!file || !file->owner || (inside && !packages_share_first_word(file->owner, *ret_name)))
 			return inside;
 		*ret_name = file->owner;

@@ -174,7 +174,7 @@ bool pattern_may_match_same_name(const char *a, size_t a_len, const char *b, siz
 	bool row[NAME_MAX + 2] = {0};
 
 	if (b_len > NAME_MAX)
-		return true; /* no name is longer: assume that one matches */
+		return true; /* the patterns are longer than any name: assumes a match */
 	for (size_t i = a_len + 1; i-- > 0;) {
 		bool below_right = false; /* row[j + 1] as computed for i + 1 */
 

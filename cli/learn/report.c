@@ -107,7 +107,7 @@ static void report_print_text(const struct learn *learn, const struct learn_file
 	if (learn->proof && json_array_size(learn->wrong_denials) == 0 && !learn_run_ends_differ(learn))
 		(void)text_printf(stdout, "verified: the program %s under it %s\n",
 				  learn->verifies_by_observing ? "was observed" : "ran",
-				  learn->expected_denials ? "and was denied only what is left out"
+				  learn->expected_denial_count ? "and was denied only what is left out"
 							  : "without a denial");
 }
 

@@ -28,9 +28,9 @@ static int learn_choose_profile(struct learn *learn, bool *ret_changed)
 	*ret_changed = false;
 	if (learn->merge || learn->profile)
 		return 0;
-	r = learn_count_unmet(learn, learn->base_profile, &least);
+	r = learn_count_unmet_needs(learn, learn->base_profile, &least);
 	for (size_t i = 0; r == 0 && i < sizeof(larger) / sizeof(larger[0]); i++) {
-		r = learn_count_unmet(learn, larger[i], &count);
+		r = learn_count_unmet_needs(learn, larger[i], &count);
 		if (r < 0 || count + LEARN_PROFILE_NEEDS_SAVED_MIN > least)
 			continue;
 		least = count;
@@ -59,7 +59,7 @@ static int learn_store_needs_left_unmet(struct learn *learn)
 {
 	_cleanup_free_ struct unmet_need *unmet = NULL;
 	size_t count;
-	int r = learn_find_unmet(learn, &unmet, &count);
+	int r = learn_find_unmet_needs(learn, &unmet, &count);
 
 	json_array_clear(learn->unmet_needs);
 	for (size_t i = 0; r == 0 && i < count; i++) {
@@ -101,7 +101,7 @@ static int learn_add_rules_until_granted(struct learn *learn)
 		_cleanup_free_ struct unmet_need *unmet = NULL;
 		size_t count;
 
-		r = learn_find_unmet(learn, &unmet, &count);
+		r = learn_find_unmet_needs(learn, &unmet, &count);
 		if (r < 0 || count == 0)
 			break;
 		r = fold_add_rules_for_unmet(&learn->draft, &learn->needs, learn->packages, &context, unmet, count,

@@ -56,7 +56,7 @@ static char *rules_write_path(const struct fold_context *context, const char *pa
 	return in_home && *in_home ? pattern_escape("~", in_home) : pattern_escape("", path);
 }
 
-int rules_refuse_unwritable(const struct fold *fold, const struct unmet_need *unmet, bool *ret_refused)
+int rules_note_inexpressible_path(const struct fold *fold, const struct unmet_need *unmet, bool *ret_refused)
 {
 	const char *path = unmet->need->path, *name = rules_get_grant_path(fold->context, unmet->need);
 	const bool utf8 = text_is_utf8(path, strlen(path)) && text_is_utf8(name, strlen(name));

@@ -41,7 +41,7 @@ const char *rules_get_grant_path(const struct fold_context *context, const struc
  * Notes a need that no rule can grant, because a policy cannot express its path. *ret_refused: this is such a need. 0
  * or -ENOMEM.
  */
-int rules_refuse_unwritable(const struct fold *fold, const struct unmet_need *unmet, bool *ret_refused);
+int rules_note_inexpressible_path(const struct fold *fold, const struct unmet_need *unmet, bool *ret_refused);
 
 /*
  * Handles a need that must not be granted without --allow-risky, or at all: adds a rule with "disabled", or notes the

@@ -17,7 +17,7 @@
 /* file that names the working directory; each run gets a copy of that directory */
 #define RUNS_WORKDIR_FILE "where.json"
 
-/* ---- writing the files ---- */
+/* ---- writing the files that runs need ---- */
 
 /* Writes a JSON file. object_taken is released; NULL means that memory ran out. */
 static int runs_write_json(const struct learn *learn, const char *name, json_t *object_taken)
@@ -327,7 +327,7 @@ static bool runs_have_same_text(const json_t *a, const json_t *b, const char *ke
  * True for a connect(2) that is expected to be denied. One kind is for datagrams that need no rule. The other is to
  * this machine: no program listened there in the learning run, and a rule would grant this machine's own services.
  */
-static bool runs_expect_connect(const struct learn *learn, const json_t *denial)
+static bool runs_connect_denial_is_expected(const struct learn *learn, const json_t *denial)
 {
 	const char *call = json_string_value(json_object_get(denial, "syscall"));
 	const char *target = json_string_value(json_object_get(denial, "target"));
@@ -376,7 +376,7 @@ static bool runs_denial_is_expected(const struct learn *learn, const json_t *den
 		     (runs_have_same_text(before, denial, "reason") && !resolved)))
 			return true;
 	}
-	if (runs_expect_connect(learn, denial) || runs_is_own_refusal(denial))
+	if (runs_connect_denial_is_expected(learn, denial) || runs_is_own_refusal(denial))
 		return true;
 	for (size_t i = 0; resolved && i < json_array_size(learn->draft.disabled_paths); i++)
 		if (path_is_below(resolved, json_string_value(json_array_get(learn->draft.disabled_paths, i))))
@@ -396,7 +396,7 @@ static int runs_collect_wrong_denials(struct learn *learn)
 		json_t *denial = json_array_get(denials, i);
 
 		if (runs_denial_is_expected(learn, denial))
-			learn->expected_denials++;
+			learn->expected_denial_count++;
 		else if (json_array_append(learn->wrong_denials, denial) < 0)
 			return -ENOMEM;
 	}
@@ -434,7 +434,7 @@ int learn_verify(struct learn *learn)
 	int r = 0;
 
 	learn->verification_rounds++;
-	learn->expected_denials = 0;
+	learn->expected_denial_count = 0;
 	json_array_clear(learn->wrong_denials);
 	json_array_clear(learn->proof_ends);
 	for (size_t i = 0; r == 0 && (i == 0 || i < learn->input.count); i++)

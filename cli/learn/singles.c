@@ -17,8 +17,8 @@
 /* ---- rules for names that the run made ---- */
 
 /*
- * Splits a path that does not exist into its nearest existing directory and the name in it. True when the missing name
- * is not the last one.
+ * Splits a path that does not exist into its nearest existing directory and the first missing name. True if more names
+ * follow the missing one.
  */
 static bool singles_split_not_existing(const struct fold *fold, const char *path, char dir[PATH_MAX],
 				       char name[NAME_MAX + 1])

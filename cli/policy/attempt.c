@@ -80,7 +80,7 @@ int minimise_find_lost_accesses(struct minimise *all, minimise_loss_fn *each, vo
 	all->policy_text = json_dumps(all->policy_root, JSON_INDENT(1));
 	if (!all->policy_text)
 		return -ENOMEM;
-	for (size_t i = 0; i < all->runs_count && r == 0 && !(loss.any && !each); i++)
+	for (size_t i = 0; i < all->run_group_count && r == 0 && !(loss.any && !each); i++)
 		r = minimise_judge_runs(all, all->runs[i], &loss);
 	return r < 0 ? r : loss.any;
 }

@@ -36,11 +36,11 @@ static struct minimise_runs *minimise_get_runs(struct minimise *all, const struc
 {
 	struct minimise_runs *runs, **list;
 
-	for (size_t i = all->runs_count; i-- > 0;)
+	for (size_t i = all->run_group_count; i-- > 0;)
 		if (minimise_texts_are_equal(all->runs[i]->program, log->program) &&
 		    minimise_texts_are_equal(all->runs[i]->workdir, log->workdir))
 			return all->runs[i];
-	list = reallocarray(all->runs, all->runs_count + 1, sizeof(*list));
+	list = reallocarray(all->runs, all->run_group_count + 1, sizeof(*list));
 	runs = calloc(1, sizeof(*runs));
 	if (list)
 		all->runs = list;
@@ -48,7 +48,7 @@ static struct minimise_runs *minimise_get_runs(struct minimise *all, const struc
 		free(runs);
 		return NULL;
 	}
-	all->runs[all->runs_count++] = runs;
+	all->runs[all->run_group_count++] = runs;
 	runs->all = all;
 	runs->program = log->program ? strdup(log->program) : NULL;
 	runs->workdir = log->workdir ? strdup(log->workdir) : NULL;
@@ -77,7 +77,7 @@ static int minimise_add_access(void *ctx, const struct replay_log *log, const st
 	query_judge(judge, query, &answer);
 	if (!answer.is_certain || answer.is_allowed)
 		return used_add_access(&runs->used_accesses, query, &answer);
-	all->denied_accesses++;
+	all->denied_access_count++;
 	return 0;
 }
 
@@ -95,11 +95,11 @@ static int minimise_read_logs(struct minimise *all, char **paths, size_t count)
 		status = replay_judge_log(VERB, &all->policy, &accepted_logs, &log, minimise_add_access, all);
 		replay_log_release(&log);
 	}
-	if (status == CLI_OK && all->denied_accesses > 0)
+	if (status == CLI_OK && all->denied_access_count > 0)
 		cli_print_error(VERB,
 				"warning: %s denies %llu accesses that were granted when the logs were written; "
 				"callgate replay lists them",
-				all->policy_path, (unsigned long long)all->denied_accesses);
+				all->policy_path, (unsigned long long)all->denied_access_count);
 	return status;
 }
 
@@ -111,7 +111,7 @@ static int minimise_read_policy(struct minimise *all)
 	_cleanup_policy_ struct policy *policy = NULL;
 	_cleanup_host_ struct cli_host host = {0};
 	_cleanup_free_ char *effective = NULL;
-	const char *program = all->runs_count ? all->runs[0]->program : NULL;
+	const char *program = all->run_group_count ? all->runs[0]->program : NULL;
 	json_error_t error;
 
 	if (!all->flatten) {
@@ -155,7 +155,7 @@ static int minimise_policy(struct minimise *all)
 	size_t used = 0;
 	int r = minimise_find_lost_accesses(all, NULL, NULL);
 
-	for (size_t i = 0; i < all->runs_count; i++)
+	for (size_t i = 0; i < all->run_group_count; i++)
 		used += all->runs[i]->used_accesses.access_count;
 	if (r != 0) {
 		cli_print_error(VERB,
@@ -174,7 +174,7 @@ static int minimise_policy(struct minimise *all)
 
 static void minimise_release(struct minimise *all)
 {
-	for (size_t i = 0; i < all->runs_count; i++)
+	for (size_t i = 0; i < all->run_group_count; i++)
 		minimise_runs_free(all->runs[i]);
 	free(all->runs);
 	free(all->policy_text);

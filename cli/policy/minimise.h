@@ -26,9 +26,9 @@ struct minimise {
 	json_t *policy_root; /* the policy with all changes so far; owned */
 	char *policy_text;         /* text of policy_root for the policy compiler; owned */
 	struct minimise_runs **runs; /* array of groups of runs, one for each pair of program and workdir; owned */
-	size_t runs_count;
+	size_t run_group_count;
 	bool a_run_connected_to_itself; /* a run connected to itself, so that rules about listening are not dropped */
-	uint64_t denied_accesses;       /* number of accesses that a run was granted but the unchanged policy denies */
+	uint64_t denied_access_count;   /* accesses that a run was granted but the unchanged policy denies */
 	size_t dropped, narrowed;
 };
 

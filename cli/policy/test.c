@@ -20,7 +20,7 @@ struct test_options {
 struct test_rule {
 	const char *label;
 	size_t decided, matched;
-	bool counted_for_question; /* the rule was counted for the current question */
+	bool was_counted_for_question; /* the rule was counted for the current question */
 };
 
 struct test_run {
@@ -70,13 +70,13 @@ static void test_count_rules(struct test_run *run, const struct policy_question 
 	if (decided)
 		decided->decided++;
 	for (size_t i = 0; i < run->rule_count; i++)
-		run->rule[i].counted_for_question = false;
+		run->rule[i].was_counted_for_question = false;
 	for (size_t at = 0; policy_match_next_rule(run->policy, question, &at, &rule);) {
 		struct test_rule *counted = test_find_rule(run, rule.label);
 
-		if (!rule.rule_matches || counted->counted_for_question)
+		if (!rule.rule_matches || counted->was_counted_for_question)
 			continue;
-		counted->counted_for_question = true;
+		counted->was_counted_for_question = true;
 		counted->matched++;
 	}
 }

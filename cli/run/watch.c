@@ -370,7 +370,8 @@ int run_program_to_end(struct run *run)
 		.stdout_limit_bytes = watch_get_capture_limit(run, limits->stdout_bytes),
 		.stderr_limit_bytes = watch_get_capture_limit(run, limits->stderr_bytes),
 	};
-	if (!run->setup_result && run_write_start_status(run) != 0) /* after a setup it is written */
+	/* after a setup, run_perform_setup() has written this line already */
+	if (!run->setup_result && run_write_start_status(run) != 0)
 		return CLI_ERROR;
 	if (keeper_run_program(&keeper, &outcome) < 0) {
 		watch_add_fd_hint(run, outcome.message, sizeof(outcome.message));
