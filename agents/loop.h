@@ -37,7 +37,8 @@ void loop_remove_source(struct loop_source *source);
 
 /*
  * Calls on_time once, delay_ms from now. The timer is freed just before that call, or by loop_cancel_timer(). NULL: out
- * of memory.
+ * of memory. The first call in on_time, and the first after a timer was cancelled, need no memory and never fail: a
+ * timer that is repeated, or only moved, does not stop unnoticed.
  */
 struct loop_timer *loop_add_timer(struct loop *loop, uint64_t delay_ms, loop_on_time *on_time, void *data);
 /* Cancels and frees a timer whose callback was not called yet. NULL is fine. */

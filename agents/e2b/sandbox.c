@@ -87,6 +87,7 @@ void e2b_sandbox_set_end_time(struct e2b_sandbox *box, int64_t end_time_ms)
 
 	loop_cancel_timer(box->end_timer);
 	box->end_time_ms = end_time_ms;
+	/* Cannot fail: there was a timer. */
 	box->end_timer = loop_add_timer(box->e2b->loop, left > 0 ? (uint64_t)left : 0, e2b_sandbox_on_timeout, box);
 }
 
@@ -250,7 +251,9 @@ static int e2b_sandbox_start_session(struct e2b_sandbox *box,
 						.data = box};
 
 	box->on_made = on_made;
-	return arguments ? sandbox_create(box->e2b->loop, &options, &box->sandbox) : -ENOMEM;
+	/* Made now and only moved later, so that no sandbox that is ready lacks its end for want of memory. */
+	box->end_timer = loop_add_timer(box->e2b->loop, UINT64_MAX, e2b_sandbox_on_timeout, box);
+	return arguments && box->end_timer ? sandbox_create(box->e2b->loop, &options, &box->sandbox) : -ENOMEM;
 }
 
 static json_t *e2b_sandbox_copy_json_object(const json_t *texts)

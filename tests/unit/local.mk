@@ -403,6 +403,7 @@ tests_unit_replay_test_same_LDADD = $(tests_unit_replay_test_query_LDADD) $(JANS
 
 UNIT_TESTS += tests/unit/agents/test_loop
 tests_unit_agents_test_loop_LDADD = libcallgate_agents.a libcallgate_base.a $(UNIT_LIBS)
+tests_unit_agents_test_loop_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=calloc -Wl,--wrap=reallocarray
 UNIT_TESTS += tests/unit/agents/test_e2b
 tests_unit_agents_test_e2b_LDADD = $(AGENTS_LIBS) $(UNIT_LIBS)
 UNIT_TESTS += tests/unit/agents/test_fileop

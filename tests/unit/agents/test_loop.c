@@ -14,6 +14,23 @@ static char order[64];
 static struct loop_source *source[2];
 static int pipes[2][2];
 
+/* calloc(3) and reallocarray(3) of the loop, which the linker leads here. */
+static bool is_out_of_memory;
+void *__real_calloc(size_t count, size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+void *__real_reallocarray(void *old, size_t count, size_t size);
+void *__wrap_reallocarray(void *old, size_t count, size_t size);
+
+void *__wrap_calloc(size_t count, size_t size)
+{
+	return is_out_of_memory ? NULL : __real_calloc(count, size);
+}
+
+void *__wrap_reallocarray(void *old, size_t count, size_t size)
+{
+	return is_out_of_memory ? NULL : __real_reallocarray(old, count, size);
+}
+
 static void begin(void)
 {
 	ck_assert_int_eq(loop_create(&loop), 0);
@@ -122,6 +139,34 @@ START_TEST(test_no_events)
 }
 END_TEST
 
+static void repeat(void *data)
+{
+	note(strlen(order) < 8 ? data : ".");
+	ck_assert_ptr_nonnull(loop_add_timer(loop, 0, repeat, data));
+	ck_assert_ptr_null(loop_add_timer(loop, 0, repeat, data));
+}
+
+/* A timer that is added again in its callback, or moved, as those of quotas and of the ends of sandboxes are. */
+START_TEST(test_timers_go_on_without_memory)
+{
+	struct loop_timer *moved;
+
+	ck_assert_ptr_nonnull(loop_add_timer(loop, 0, repeat, "r"));
+	moved = loop_add_timer(loop, UINT64_MAX, note, "m");
+	for (int i = 2; i < 64; i++) /* as many as the loop has room for at first */
+		ck_assert_ptr_nonnull(loop_add_timer(loop, UINT64_MAX, note, "x"));
+	is_out_of_memory = true;
+	loop_cancel_timer(moved);
+	moved = loop_add_timer(loop, 0, note, "m");
+	ck_assert_ptr_nonnull(moved);
+	ck_assert_ptr_null(loop_add_timer(loop, 0, note, "x"));
+	ck_assert_int_eq(loop_run(loop), 0);
+	is_out_of_memory = false;
+	ck_assert_uint_eq(strlen(order), 9);
+	ck_assert_ptr_nonnull(strchr(order, 'm'));
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("loop");
@@ -132,6 +177,7 @@ int main(void)
 	tcase_add_test(all, test_many_timers);
 	tcase_add_test(all, test_unwatched_during_its_turn);
 	tcase_add_test(all, test_no_events);
+	tcase_add_test(all, test_timers_go_on_without_memory);
 	suite_add_tcase(suite, all);
 	return unit_run(suite);
 }
