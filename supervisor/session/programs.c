@@ -365,19 +365,25 @@ static void programs_on_started(struct session *session, struct program *program
 	program_permit_exec(session, program);
 }
 
+/*
+ * The senders are in the sandbox, as the programs are. Should a program have made one of them lie, no other process is
+ * killed than those that were said to have started.
+ */
 static void programs_on_message(struct session *session, const struct spawner_message *message)
 {
 	struct program *program = programs_find(session, message->program_number);
 
 	if (!program)
 		return;
-	if (message->event == SPAWNER_STARTED && program->state == PROGRAM_STARTING) {
+	if (message->event == SPAWNER_STARTED && program->state == PROGRAM_STARTING && message->monitor_pid > 1 &&
+	    message->pid > 1) {
 		programs_on_started(session, program, message);
 	} else if (message->event == SPAWNER_FAILED && program->state == PROGRAM_STARTING) {
 		if (program->client)
 			clients_send_error(program->client, "start_failed", strerror(message->wait_status_or_errno));
 		programs_finish(session, program);
-	} else if (message->event == SPAWNER_ENDED && !program->has_wait_status) {
+	} else if (message->event == SPAWNER_ENDED && program->state != PROGRAM_STARTING &&
+		   !program->has_wait_status) {
 		program->has_wait_status = true;
 		program->wait_status = message->wait_status_or_errno;
 		program->cpu_us = message->cpu_us;
