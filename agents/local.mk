@@ -50,6 +50,7 @@ libcallgate_agents_a_SOURCES += \
 	agents/http/private.h \
 	agents/http/request.c \
 	agents/http/server.c \
+	agents/http/upgrade.c \
 	agents/json-bounds.c \
 	agents/json-bounds.h \
 	agents/loop.c \

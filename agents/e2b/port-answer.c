@@ -24,10 +24,11 @@ bool port_header_is_hop_by_hop(const char *name)
 }
 
 void port_answer_init(struct port_answer_parser *parser, const struct port_answer_handler *handler,
-		      bool request_is_head)
+		      bool request_is_head, const char *upgrade)
 {
 	parser->handler = *handler;
 	parser->request_is_head = request_is_head;
+	parser->upgrade = upgrade;
 	parser->state = PORT_ANSWER_STATUS_LINE;
 	parser->line_count = 0;
 	parser->line_len = 0;
@@ -47,10 +48,20 @@ static int port_answer_parse_status_line(struct port_answer_parser *parser)
 			return -EBADMSG;
 	parser->status =
 		(unsigned)(digits[0] - '0') * 100 + (unsigned)(digits[1] - '0') * 10 + (unsigned)(digits[2] - '0');
-	if (parser->status == 101) /* Switching Protocols, which the request did not ask for */
+	if (parser->status == 101 && !parser->upgrade) /* Switching Protocols, which the request did not ask for */
 		return -EBADMSG;
-	parser->has_content_length = parser->is_chunked = false;
+	parser->has_content_length = parser->is_chunked = parser->has_upgrade = false;
 	parser->state = PORT_ANSWER_HEADERS;
+	return 0;
+}
+
+/* Ends the headers of an answer of 101. */
+static int port_answer_begin_upgrade(struct port_answer_parser *parser)
+{
+	if (!parser->has_upgrade || parser->has_content_length || parser->is_chunked)
+		return -EBADMSG;
+	parser->state = PORT_ANSWER_UPGRADED;
+	parser->handler.on_headers_end(parser->handler.data, parser->status, -1);
 	return 0;
 }
 
@@ -61,6 +72,8 @@ static int port_answer_end_headers(struct port_answer_parser *parser)
 	const bool has_no_body = parser->request_is_head || parser->status == 204 || parser->status == 304;
 	int64_t length = -1;
 
+	if (parser->status == 101)
+		return port_answer_begin_upgrade(parser);
 	if (is_interim) {
 		parser->state = PORT_ANSWER_STATUS_LINE;
 		return 0;
@@ -110,7 +123,11 @@ static int port_answer_parse_header(struct port_answer_parser *parser)
 		parser->is_chunked = true;
 		return strcasecmp(value, "chunked") == 0 ? 0 : -EBADMSG;
 	}
-	if (parser->status >= 200 && !port_header_is_hop_by_hop(name))
+	if (parser->status == 101 && strcasecmp(name, "Upgrade") == 0) {
+		parser->has_upgrade = true;
+		return strcasecmp(value, parser->upgrade) == 0 ? 0 : -EBADMSG;
+	}
+	if ((parser->status >= 200 || parser->status == 101) && !port_header_is_hop_by_hop(name))
 		parser->handler.on_header(parser->handler.data, name, value);
 	return 0;
 }
@@ -151,6 +168,7 @@ static int port_answer_parse_line(struct port_answer_parser *parser)
 	case PORT_ANSWER_BODY:
 	case PORT_ANSWER_BODY_TO_END:
 	case PORT_ANSWER_CHUNK:
+	case PORT_ANSWER_UPGRADED:
 	case PORT_ANSWER_COMPLETE:
 		break;
 	}
@@ -185,7 +203,7 @@ static ssize_t port_answer_feed_line(struct port_answer_parser *parser, const ch
 /* Passes on bytes of the body, but none after its end. Returns how many bytes were passed on. */
 static ssize_t port_answer_feed_body(struct port_answer_parser *parser, const char *bytes, size_t len)
 {
-	const bool is_bounded = parser->state != PORT_ANSWER_BODY_TO_END;
+	const bool is_bounded = parser->state != PORT_ANSWER_BODY_TO_END && parser->state != PORT_ANSWER_UPGRADED;
 
 	if (is_bounded && len > parser->remaining_bytes)
 		len = (size_t)parser->remaining_bytes;
@@ -205,7 +223,7 @@ int port_answer_feed(struct port_answer_parser *parser, const char *bytes, size_
 
 	while (len > 0 && parser->state != PORT_ANSWER_COMPLETE) {
 		if (parser->state == PORT_ANSWER_BODY || parser->state == PORT_ANSWER_BODY_TO_END ||
-		    parser->state == PORT_ANSWER_CHUNK)
+		    parser->state == PORT_ANSWER_CHUNK || parser->state == PORT_ANSWER_UPGRADED)
 			taken = port_answer_feed_body(parser, bytes, len);
 		else
 			taken = port_answer_feed_line(parser, bytes, len);
@@ -219,7 +237,7 @@ int port_answer_feed(struct port_answer_parser *parser, const char *bytes, size_
 
 int port_answer_end(struct port_answer_parser *parser)
 {
-	if (parser->state == PORT_ANSWER_BODY_TO_END)
+	if (parser->state == PORT_ANSWER_BODY_TO_END || parser->state == PORT_ANSWER_UPGRADED)
 		parser->state = PORT_ANSWER_COMPLETE;
 	return parser->state == PORT_ANSWER_COMPLETE ? 0 : -EBADMSG;
 }

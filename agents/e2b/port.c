@@ -1,7 +1,8 @@
 /*
  * Requests for a port of a sandbox: passed on to a server that listens there on the sandbox's loopback. A program in
  * the sandbox makes the connection (agents/files/connect.c), so that the policy judges it, and no server outside is
- * reached. The server's answer is hostile (port-answer.h).
+ * reached. The server's answer is hostile (port-answer.h). When client and server change to another protocol
+ * (WebSocket), bytes are passed on both ways as they come.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -25,6 +26,8 @@ struct port_request {
 	struct buf request_bytes; /* the request as the server gets it; those from sent_request_bytes on are unsent */
 	size_t sent_request_bytes;
 	bool body_is_chunked, answer_has_begun;
+	const char *upgrade; /* the protocol that the client asks to change to; borrowed; NULL: none */
+	int error;           /* errno: why the answer cannot be passed on; 0: it can */
 	struct port_answer_parser answer_parser;
 };
 
@@ -66,52 +69,32 @@ static void port_request_add_header(void *data, const char *name, const char *va
 		buf_printf(data, "%s: %s\r\n", name, value);
 }
 
-/* Appends a part of a URL that libmicrohttpd has decoded: all but letters, digits and `kept` is percent-encoded. */
-static void port_add_percent_encoded(struct buf *text, const char *part, const char *kept)
+/*
+ * Whether a target can be passed on as it is, so that the server gets what the client asked for: it may tell "/a%2Fb"
+ * from "/a/b". It is a path with a query, or the "*" of OPTIONS.
+ */
+static bool port_target_is_valid(const char *target)
 {
-	for (; *part; part++) {
-		const char letter = *part;
-
-		if ((letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') ||
-		    (letter >= '0' && letter <= '9') || strchr(kept, letter))
-			buf_add(text, &letter, 1);
-		else
-			buf_printf(text, "%%%02X", (unsigned char)letter);
-	}
-}
-
-/* Where the parameters of a URL's query are written to, and what separates the next one: "?" or "&". */
-struct port_query_writer {
-	struct buf *text;
-	char separator;
-};
-
-static void port_request_add_parameter(void *data, const char *name, const char *value)
-{
-	static const char kept[] = "-._~!$'()*,:@/";
-	struct port_query_writer *query = data;
-
-	buf_add(query->text, &query->separator, 1);
-	query->separator = '&';
-	port_add_percent_encoded(query->text, name, kept);
-	if (!value)
-		return;
-	buf_puts(query->text, "=");
-	port_add_percent_encoded(query->text, value, kept);
+	if (target[0] != '/' && strcmp(target, "*") != 0)
+		return false;
+	while (*target > 0x20 && *target < 0x7f)
+		target++;
+	return *target == '\0';
 }
 
 static void port_request_make_head(struct port_request *forward)
 {
 	struct http_request *request = forward->call->request;
 	struct buf *head = &forward->request_bytes;
-	struct port_query_writer query = {head, '?'};
 	const char *length = http_get_header(request, "Content-Length");
 
 	forward->body_is_chunked = http_get_header(request, "Transfer-Encoding") != NULL;
-	buf_printf(head, "%s ", http_get_method(request));
-	port_add_percent_encoded(head, http_get_path(request), "-._~!$&'()*+,;=:@/");
-	http_for_each_query_parameter(request, port_request_add_parameter, &query);
-	buf_printf(head, " HTTP/1.1\r\nHost: localhost:%u\r\nConnection: close\r\n", forward->port);
+	buf_printf(head, "%s %s HTTP/1.1\r\nHost: localhost:%u\r\n", http_get_method(request),
+		   http_get_target(request), forward->port);
+	if (forward->upgrade)
+		buf_printf(head, "Connection: Upgrade\r\nUpgrade: %s\r\n", forward->upgrade);
+	else
+		buf_puts(head, "Connection: close\r\n");
 	http_for_each_header(request, port_request_add_header, head);
 	if (forward->body_is_chunked)
 		buf_puts(head, "Transfer-Encoding: chunked\r\n");
@@ -173,13 +156,22 @@ static void port_on_request_body_end(void *data)
 	(void)port_request_flush(forward);
 }
 
-/* ---- passing on the server's answer ---- */
+/* ---- passing on another protocol ---- */
 
-static void port_on_answer_header(void *data, const char *name, const char *value)
+static size_t port_on_client_bytes(void *data, const char *bytes, size_t len)
+{
+	struct port_request *forward = data;
+	const ssize_t taken = port_request_flush(forward) ? fileop_write(forward->fileop, bytes, len) : 0;
+
+	return taken > 0 ? (size_t)taken : 0; /* -EPIPE: port_on_program_end() is called soon */
+}
+
+/* The client has closed its end. The program in the sandbox does the same when all is sent. */
+static void port_on_client_end(void *data)
 {
 	const struct port_request *forward = data;
 
-	http_add_header(forward->call->request, name, value);
+	fileop_end_content(forward->fileop);
 }
 
 static void port_on_client_room(void *data)
@@ -189,11 +181,32 @@ static void port_on_client_room(void *data)
 	fileop_pause_output(forward->fileop, false);
 }
 
+static int port_begin_upgrade(struct port_request *forward)
+{
+	const struct http_body_handler handler = {
+		.on_bytes = port_on_client_bytes, .on_end = port_on_client_end, .data = forward};
+
+	return http_begin_upgrade(forward->call->request, forward->upgrade, &handler, port_on_client_room, forward);
+}
+
+/* ---- passing on the server's answer ---- */
+
+static void port_on_answer_header(void *data, const char *name, const char *value)
+{
+	const struct port_request *forward = data;
+
+	http_add_header(forward->call->request, name, value);
+}
+
 static void port_on_answer_headers_end(void *data, unsigned status, int64_t length)
 {
 	struct port_request *forward = data;
 
-	forward->answer_has_begun = true;
+	if (status == 101)
+		forward->error = -port_begin_upgrade(forward);
+	forward->answer_has_begun = forward->error == 0;
+	if (status == 101)
+		return;
 	http_begin_stream(forward->call->request, status, NULL, length, port_on_client_room, forward);
 }
 
@@ -201,7 +214,7 @@ static void port_on_answer_body(void *data, const char *bytes, size_t len)
 {
 	const struct port_request *forward = data;
 
-	if (!http_write_stream(forward->call->request, bytes, len))
+	if (!forward->error && !http_write_stream(forward->call->request, bytes, len))
 		fileop_pause_output(forward->fileop, true);
 }
 
@@ -233,6 +246,9 @@ static void port_request_fail(struct port_request *forward, int error)
 	e2b_call_finish(call);
 	if (error == ECONNREFUSED)
 		port_respond_not_open(request, box, port);
+	else if (error == EPROTO)
+		e2b_answer_error(request, 400,
+				 "the client has sent more than the request before the protocol was changed");
 	else if (error == EBADMSG)
 		e2b_answer_error(request, 502, "what listens at port %u of the sandbox gave no HTTP answer", port);
 	else
@@ -243,9 +259,11 @@ static void port_on_program_output(void *data, const char *bytes, size_t len)
 {
 	struct port_request *forward = data;
 
-	if (port_answer_feed(&forward->answer_parser, bytes, len) < 0) {
+	if (port_answer_feed(&forward->answer_parser, bytes, len) < 0)
+		forward->error = EBADMSG;
+	if (forward->error) {
 		fileop_cancel(forward->fileop);
-		port_request_fail(forward, EBADMSG);
+		port_request_fail(forward, forward->error);
 	} else if (forward->answer_parser.state == PORT_ANSWER_COMPLETE) {
 		fileop_cancel(forward->fileop);
 		port_request_finish(forward);
@@ -290,7 +308,9 @@ static int port_request_start(struct port_request *forward)
 	struct http_request *request = forward->call->request;
 	int error;
 
-	port_answer_init(&forward->answer_parser, &answer, strcmp(http_get_method(request), "HEAD") == 0);
+	forward->upgrade = http_get_upgrade(request);
+	port_answer_init(&forward->answer_parser, &answer, strcmp(http_get_method(request), "HEAD") == 0,
+			 forward->upgrade);
 	port_request_make_head(forward);
 	if (forward->request_bytes.failed)
 		return -ENOMEM;
@@ -313,9 +333,14 @@ void port_handle_request(struct e2b_sandbox *box, struct http_request *request, 
 		port_respond_not_open(request, box, port);
 		return;
 	}
-	if (http_get_header(request, "Upgrade") || strcmp(http_get_method(request), "CONNECT") == 0) {
+	if (strcmp(http_get_method(request), "CONNECT") == 0) {
 		e2b_answer_error(request, 501,
-				 "this server passes on HTTP requests, and no other protocol (Upgrade, CONNECT)");
+				 "this server passes on requests for a port, and is no proxy for CONNECT");
+		return;
+	}
+	if (!port_target_is_valid(http_get_target(request))) {
+		e2b_answer_error(request, 400,
+				 "the target of a request for a port begins with / and is printable ASCII");
 		return;
 	}
 	if (box->port_request_count >= PORT_REQUESTS_MAX) {

@@ -1,4 +1,7 @@
-/* The request connect: relays stdin to a TCP server in the sandbox, and the server's bytes to stdout. */
+/*
+ * The request connect: relays stdin, and its end, to a TCP server in the sandbox, and the server's bytes to stdout. The
+ * server's end ends the program.
+ */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
@@ -16,6 +19,7 @@ struct connect_unsent_input {
 	char bytes[FILES_CHUNK_BYTES];
 	size_t sent_bytes, read_bytes;
 	bool has_no_more_input; /* stdin has ended, or the server takes no more */
+	bool end_was_sent;
 };
 
 /* Connects to a TCP address. A descriptor owned by the caller, or -errno. */
@@ -66,6 +70,16 @@ static void connect_send_unsent_input(int fd, struct connect_unsent_input *unsen
 	}
 }
 
+/* Closes the sending end of the connection when all input was sent. */
+static void connect_send_end(int fd, struct connect_unsent_input *unsent_input)
+{
+	if (unsent_input->end_was_sent || !unsent_input->has_no_more_input ||
+	    unsent_input->sent_bytes < unsent_input->read_bytes)
+		return;
+	unsent_input->end_was_sent = true;
+	(void)shutdown(fd, SHUT_WR); /* fails when the server has closed the connection, which is read afterwards */
+}
+
 /* Copies bytes of the server to stdout. 1: there may be more; 0: the server has closed the connection; or -errno. */
 static int connect_relay_to_stdout(int fd)
 {
@@ -97,6 +111,7 @@ static int connect_relay_until_end(int fd)
 			connect_send_unsent_input(fd, &unsent_input);
 		if (wait[1].revents)
 			connect_read_stdin(&unsent_input);
+		connect_send_end(fd, &unsent_input);
 		if (wait[0].revents & (POLLIN | POLLHUP | POLLERR))
 			r = connect_relay_to_stdout(fd);
 	}

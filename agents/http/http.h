@@ -49,15 +49,14 @@ unsigned http_server_count_connections(const struct http_server *server);
 
 const char *http_get_method(const struct http_request *request);
 const char *http_get_path(const struct http_request *request); /* percent-decoded, without the query */
+/* Path and query, byte for byte as the client has sent them. */
+const char *http_get_target(const struct http_request *request);
 /* Value of a header, or of a parameter in the URL's query. NULL: not in the request. Borrowed until on_done. */
 const char *http_get_header(const struct http_request *request, const char *name);
 const char *http_get_query_parameter(const struct http_request *request, const char *name);
 /* Calls `visit` for each header of the request. */
 void http_for_each_header(const struct http_request *request,
 			  void (*visit)(void *data, const char *name, const char *value), void *data);
-/* Calls `visit` for each parameter in the URL's query, percent-decoded. value NULL: a parameter without "=". */
-void http_for_each_query_parameter(const struct http_request *request,
-				   void (*visit)(void *data, const char *name, const char *value), void *data);
 #define HTTP_PATH_PARTS_MAX 2 /* "{}" in a pattern */
 #define HTTP_PATH_PART_SIZE 256
 /*
@@ -109,6 +108,19 @@ void http_begin_stream(struct http_request *request, unsigned status, const char
 /* Queues bytes of a streamed answer. False: the client is slow; the caller should write no more until on_room. */
 bool http_write_stream(struct http_request *request, const char *bytes, size_t len);
 void http_end_stream(struct http_request *request);
+/*
+ * The protocol that the client asks to change to, such as "websocket"; borrowed. NULL: none, or several; or the request
+ * is not one that may ask for it (HTTP/1.0, another method than GET, a body, no "Connection: Upgrade").
+ */
+const char *http_get_upgrade(const struct http_request *request);
+/*
+ * Answers with 101, and changes to `protocol`. Then the answer is a stream, and so is what the client sends: on_end of
+ * `handler` says that the client has closed its end of the connection. The connection ends with the answer's stream, or
+ * when no byte has come or gone for HTTP_IDLE_TIMEOUT_S. 0; or -errno, and nothing is answered: -EPROTO: the client has
+ * sent more than the request, which may be another request, and must not be taken for bytes of the new protocol.
+ */
+int http_begin_upgrade(struct http_request *request, const char *protocol, const struct http_body_handler *handler,
+		       void (*on_room)(void *data), void *data);
 /* Cuts the connection: for a streamed answer that cannot be completed, which must not look complete. */
 void http_abort(struct http_request *request);
 

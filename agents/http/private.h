@@ -13,6 +13,7 @@ struct http_server {
 	struct http_server_options options;
 	bool wakeup_is_scheduled; /* daemon_timer is due at once, or libmicrohttpd is running */
 	size_t held_body_bytes;   /* of all request bodies in memory */
+	struct http_request *upgraded_requests; /* list */
 };
 
 /* What is done with a request's body. */
@@ -23,12 +24,20 @@ enum http_body_use {
 	HTTP_BODY_DISCARD,    /* read and dropped */
 };
 
+/* What upgrade.c does for request.c, where the connection is not libmicrohttpd's any more. */
+struct http_upgrade_operations {
+	void (*update)(struct http_request *request); /* there is more to send, or the stream has ended */
+	void (*resume_input)(struct http_request *request);
+	void (*close)(struct http_request *request);
+};
+
 struct http_request {
 	struct http_server *server;
 	struct MHD_Connection *connection;
 	const char *method;
-	char *path; /* owned */
-	int fd;     /* the connection's socket; borrowed from libmicrohttpd */
+	bool is_http_1_1;
+	char *target, *path; /* owned; path NULL: the headers have not arrived yet */
+	int fd;              /* the connection's socket; borrowed from libmicrohttpd */
 
 	enum http_body_use body_use;
 	struct buf body;
@@ -50,6 +59,18 @@ struct http_request {
 	void (*on_room)(void *data);
 	void *room_data;
 
+	/* After an answer of 101: upgrade.c. */
+	const struct http_upgrade_operations *upgraded;   /* NULL: not yet, or no more */
+	struct MHD_UpgradeResponseHandle *upgrade_handle; /* of libmicrohttpd, if `upgraded` is not NULL */
+	struct http_request *next_upgraded;
+	struct loop_source *upgrade_source;
+	struct loop_timer *upgrade_timer;
+	uint64_t upgrade_used_ms; /* when bytes were sent or received last */
+	bool upgrade_input_is_paused;
+	bool client_has_ended; /* the client has closed its end */
+	bool client_is_gone;   /* the client does not read either */
+	bool is_lingering;     /* all is sent, and this end is closed */
+
 	bool is_suspended; /* libmicrohttpd leaves the connection alone */
 	struct loop_source
 		*hangup_source; /* watches the socket for a hang-up of the client; NULL: libmicrohttpd does */
@@ -70,6 +91,12 @@ void http_request_notify_owner(struct http_request *request, bool complete);
 /* Stop and restart libmicrohttpd's work on a connection: while its request waits for the owner. */
 void http_request_suspend(struct http_request *request);
 void http_request_resume(struct http_request *request);
+
+/* Answers the request with a response of libmicrohttpd, which is taken; unless it is NULL, or the second one. */
+void http_request_set_response(struct http_request *request, unsigned status, const char *content_type,
+			       struct MHD_Response *response);
+/* len more bytes of stream_queue were sent. Calls on_room when there is room again. */
+void http_request_advance_stream(struct http_request *request, size_t len);
 
 /*
  * libmicrohttpd calls its access handler several times for a request: when the headers have arrived, for each piece of

@@ -27,6 +27,7 @@ void http_request_free(struct http_request *request)
 		MHD_destroy_response(request->pending_headers);
 	if (request->response)
 		MHD_destroy_response(request->response);
+	free(request->target);
 	free(request->path);
 	free(request);
 }
@@ -113,6 +114,10 @@ static void request_disconnect(struct http_request *request)
 {
 	request->is_disconnected = true;
 	request_unwatch_hangup(request);
+	if (request->upgraded) {
+		request->upgraded->close(request);
+		return;
+	}
 	(void)shutdown(request->fd, SHUT_RDWR);
 	http_request_resume(request);
 }
@@ -183,7 +188,10 @@ struct MHD_PostProcessor *http_create_form_parser(struct http_request *request, 
 
 void http_resume_body(struct http_request *request)
 {
-	http_request_resume(request);
+	if (request->upgraded)
+		request->upgraded->resume_input(request);
+	else
+		http_request_resume(request);
 }
 
 static void request_refuse_body(struct http_request *request, unsigned status, const char *message)
@@ -279,9 +287,8 @@ static enum MHD_Result request_copy_header(void *cls, enum MHD_ValueKind kind, c
 	return MHD_YES;
 }
 
-/* Answers the request with a response of libmicrohttpd, which is taken; unless it is NULL, or the second one. */
-static void request_set_response(struct http_request *request, unsigned status, const char *content_type,
-				 struct MHD_Response *response)
+void http_request_set_response(struct http_request *request, unsigned status, const char *content_type,
+			       struct MHD_Response *response)
 {
 	if (!response || request->response) {
 		if (response)
@@ -299,8 +306,9 @@ static void request_set_response(struct http_request *request, unsigned status, 
 
 void http_answer(struct http_request *request, unsigned status, const char *content_type, const char *bytes, size_t len)
 {
-	request_set_response(request, status, content_type,
-			     MHD_create_response_from_buffer(len, (void *)(uintptr_t)bytes, MHD_RESPMEM_MUST_COPY));
+	http_request_set_response(
+		request, status, content_type,
+		MHD_create_response_from_buffer(len, (void *)(uintptr_t)bytes, MHD_RESPMEM_MUST_COPY));
 }
 
 void http_answer_json(struct http_request *request, unsigned status, json_t *value)
@@ -309,6 +317,19 @@ void http_answer_json(struct http_request *request, unsigned status, json_t *val
 
 	json_decref(value);
 	http_answer(request, text ? status : 500, "application/json", text ? text : "", text ? strlen(text) : 0);
+}
+
+void http_request_advance_stream(struct http_request *request, size_t len)
+{
+	request->stream_sent_bytes += len;
+	if (request->stream_sent_bytes == request->stream_queue.len)
+		request->stream_queue.len = request->stream_sent_bytes = 0;
+	if (request->wants_room &&
+	    request->stream_queue.len - request->stream_sent_bytes < HTTP_STREAM_LOW_WATER_BYTES) {
+		request->wants_room = false;
+		if (request->on_room)
+			request->on_room(request->room_data);
+	}
 }
 
 /* Callback of libmicrohttpd: copies the next bytes of a streamed answer into its buffer. */
@@ -328,15 +349,7 @@ static ssize_t request_supply_stream_bytes(void *cls, uint64_t position, char *b
 	}
 	len = len > room ? room : len;
 	memcpy(bytes, request->stream_queue.data + request->stream_sent_bytes, len);
-	request->stream_sent_bytes += len;
-	if (request->stream_sent_bytes == request->stream_queue.len)
-		request->stream_queue.len = request->stream_sent_bytes = 0;
-	if (request->wants_room &&
-	    request->stream_queue.len - request->stream_sent_bytes < HTTP_STREAM_LOW_WATER_BYTES) {
-		request->wants_room = false;
-		if (request->on_room)
-			request->on_room(request->room_data);
-	}
+	http_request_advance_stream(request, len);
 	return (ssize_t)len;
 }
 
@@ -348,16 +361,16 @@ void http_begin_stream(struct http_request *request, unsigned status, const char
 	request->is_stream = true;
 	request->on_room = on_room;
 	request->room_data = data;
-	request_set_response(request, status, content_type,
-			     MHD_create_response_from_callback(size, HTTP_STREAM_BLOCK_BYTES,
-							       request_supply_stream_bytes, request, NULL));
+	http_request_set_response(request, status, content_type,
+				  MHD_create_response_from_callback(size, HTTP_STREAM_BLOCK_BYTES,
+								    request_supply_stream_bytes, request, NULL));
 }
 
 bool http_write_stream(struct http_request *request, const char *bytes, size_t len)
 {
 	struct buf *out = &request->stream_queue;
 
-	if (request->is_disconnected)
+	if (request->is_disconnected || request->client_is_gone)
 		return true;
 	if (request->stream_sent_bytes > 0) {
 		memmove(out->data, out->data + request->stream_sent_bytes, out->len - request->stream_sent_bytes);
@@ -372,6 +385,8 @@ bool http_write_stream(struct http_request *request, const char *bytes, size_t l
 	if (request->response_is_queued)
 		http_request_resume(request);
 	request->wants_room = out->len > HTTP_STREAM_HIGH_WATER_BYTES;
+	if (request->upgraded)
+		request->upgraded->update(request);
 	return !request->wants_room;
 }
 
@@ -380,6 +395,8 @@ void http_end_stream(struct http_request *request)
 	request->stream_has_ended = true;
 	if (request->response_is_queued)
 		http_request_resume(request);
+	if (request->upgraded)
+		request->upgraded->update(request);
 }
 
 /* ---- a request's URL and headers ---- */
@@ -392,6 +409,11 @@ const char *http_get_method(const struct http_request *request)
 const char *http_get_path(const struct http_request *request)
 {
 	return request->path;
+}
+
+const char *http_get_target(const struct http_request *request)
+{
+	return request->target;
 }
 
 const char *http_get_header(const struct http_request *request, const char *name)
@@ -424,23 +446,6 @@ void http_for_each_header(const struct http_request *request,
 	struct http_header_visitor call = {visit, data};
 
 	(void)MHD_get_connection_values(request->connection, MHD_HEADER_KIND, request_visit_header, &call);
-}
-
-static enum MHD_Result request_visit_parameter(void *cls, enum MHD_ValueKind kind, const char *name, const char *value)
-{
-	const struct http_header_visitor *visitor = cls;
-
-	(void)kind;
-	visitor->visit(visitor->data, name, value);
-	return MHD_YES;
-}
-
-void http_for_each_query_parameter(const struct http_request *request,
-				   void (*visit)(void *data, const char *name, const char *value), void *data)
-{
-	struct http_header_visitor call = {visit, data};
-
-	(void)MHD_get_connection_values(request->connection, MHD_GET_ARGUMENT_KIND, request_visit_parameter, &call);
 }
 
 bool http_match_path(const char *pattern, const char *path, char ret_part[HTTP_PATH_PARTS_MAX][HTTP_PATH_PART_SIZE])

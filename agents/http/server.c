@@ -90,24 +90,33 @@ static void server_on_connection(void *cls, struct MHD_Connection *connection, v
 	}
 }
 
-static struct http_request *request_create(struct http_server *server, struct MHD_Connection *connection,
-					   const char *path, const char *method)
+/* The first line of a request has arrived; its target is not decoded yet. Returns the request, the later *context. */
+static void *server_on_target(void *cls, const char *target, struct MHD_Connection *connection)
 {
 	const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
 	struct http_request *request = info ? calloc(1, sizeof(*request)) : NULL;
 
-	header_wait_end(connection_get_header_wait(connection));
 	if (!request)
 		return NULL;
-	request->server = server;
+	request->server = cls;
 	request->connection = connection;
-	request->method = method;
 	request->fd = info->connect_fd;
-	request->path = strdup(path);
-	if (request->path)
+	request->target = strdup(target);
+	if (request->target)
 		return request;
 	free(request);
 	return NULL;
+}
+
+/* The headers have arrived. */
+static enum MHD_Result request_begin(struct http_request *request, const char *path, const char *method,
+				     const char *version)
+{
+	header_wait_end(connection_get_header_wait(request->connection));
+	request->method = method;
+	request->is_http_1_1 = strcmp(version, MHD_HTTP_VERSION_1_1) == 0;
+	request->path = strdup(path);
+	return request->path ? http_request_on_header(request) : MHD_NO;
 }
 
 static enum MHD_Result server_on_access(void *cls, struct MHD_Connection *connection, const char *url,
@@ -116,14 +125,12 @@ static enum MHD_Result server_on_access(void *cls, struct MHD_Connection *connec
 {
 	struct http_request *request = *context;
 
-	(void)version;
-	if (!request) {
-		request = request_create(cls, connection, url, method);
-		if (!request)
-			return MHD_NO;
-		*context = request;
-		return http_request_on_header(request);
-	}
+	(void)cls;
+	(void)connection;
+	if (!request)
+		return MHD_NO; /* server_on_target() had no memory */
+	if (!request->path)
+		return request_begin(request, url, method, version);
 	if (request->is_disconnected)
 		return MHD_NO;
 	return *len > 0 ? http_request_on_bytes(request, bytes, len) : http_request_on_body_end(request);
@@ -157,12 +164,13 @@ int http_server_create(struct loop *loop, const struct http_server_options *opti
 	server->loop = loop;
 	server->options = *options;
 	server->daemon =
-		MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, server_on_access, server,
-				 MHD_OPTION_LISTEN_SOCKET, options->listen_fd, MHD_OPTION_CONNECTION_LIMIT,
-				 HTTP_CONNECTIONS_MAX, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+		MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_ALLOW_UPGRADE, 0, NULL, NULL,
+				 server_on_access, server, MHD_OPTION_LISTEN_SOCKET, options->listen_fd,
+				 MHD_OPTION_CONNECTION_LIMIT, HTTP_CONNECTIONS_MAX, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
 				 (size_t)HTTP_CONNECTION_BYTES_MAX, MHD_OPTION_CONNECTION_TIMEOUT, HTTP_IDLE_TIMEOUT_S,
-				 MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_NOTIFY_COMPLETED, server_on_completed,
-				 server, MHD_OPTION_NOTIFY_CONNECTION, server_on_connection, server, MHD_OPTION_END);
+				 MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_URI_LOG_CALLBACK, server_on_target,
+				 server, MHD_OPTION_NOTIFY_COMPLETED, server_on_completed, server,
+				 MHD_OPTION_NOTIFY_CONNECTION, server_on_connection, server, MHD_OPTION_END);
 	info = server->daemon ? MHD_get_daemon_info(server->daemon, MHD_DAEMON_INFO_EPOLL_FD) : NULL;
 	if (!server->daemon)
 		(void)close(options->listen_fd);
@@ -183,6 +191,8 @@ void http_server_free(struct http_server *server)
 		return;
 	loop_remove_source(server->daemon_source);
 	loop_cancel_timer(server->daemon_timer);
+	while (server->upgraded_requests) /* libmicrohttpd insists that these are closed before it stops */
+		http_abort(server->upgraded_requests);
 	if (server->daemon)
 		MHD_stop_daemon(server->daemon);
 	free(server);

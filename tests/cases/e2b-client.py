@@ -539,7 +539,7 @@ def crowd(count: str, clients: str) -> None:
 
 
 SERVER = r"""
-import socket, sys, threading
+import base64, hashlib, socket, sys, threading
 def serve(made):
     data = b""
     while b"\r\n\r\n" not in data:
@@ -564,6 +564,24 @@ def serve(made):
         made.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nx")
     elif path == b"/split":
         made.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nxx")
+    elif path.startswith(b"/socket"):
+        key = head.lower().partition(b"sec-websocket-key: ")[2] and head.split(b"ey: ")[1].split(b"\r\n")[0]
+        accept = base64.b64encode(hashlib.sha1(key + b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11").digest())
+        if path == b"/socket/noise":
+            made.sendall(b"noise")
+        made.sendall(b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: %s\r\n" %
+                     (b"h2c" if path == b"/socket/other" else b"websocket"))
+        made.sendall(b"Sec-WebSocket-Accept: " + accept + b"\r\n\r\n" + b"hello")
+        if path == b"/socket/flood":
+            made.sendall(b"x" * (8 << 20))
+        elif path == b"/socket/gone":
+            made.recv(1)
+        else:
+            while data := made.recv(65536):
+                made.sendall(data)
+            made.sendall(b"end")
+    elif path == b"/upgraded":
+        made.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(head) + head)
     elif path == b"/noise":
         made.sendall(b"\xff" * 100000)
     made.close()
@@ -572,6 +590,93 @@ print("up", flush=True)
 while True:
     threading.Thread(target=serve, args=made.accept()[:1], daemon=True).start()
 """
+
+
+def frame(opcode: int, data: bytes) -> bytes:
+    """A frame of WebSocket (RFC 6455), from a client."""
+    length = bytes([len(data) | 128]) if len(data) < 126 else struct.pack(">BQ", 127 | 128, len(data))
+    return bytes([opcode | 128]) + length + b"\x01\x02\x03\x04" + bytes(c ^ (i % 4 + 1) for i, c in enumerate(data))
+
+
+def begin_upgrade(path: str, headers: Dict[str, str], more: bytes = b"", version: str = "1.1",
+                  **changed: str) -> Tuple[socket.socket, bytes]:
+    wish = {"Connection": "keep-alive, Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13",
+            "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ=="}
+    lines = ["%s: %s" % pair for pair in {"Host": "x", **headers, **wish, **changed}.items()]
+    made = raw()
+    made.settimeout(20)
+    made.sendall(("GET %s HTTP/%s\r\n%s\r\n\r\n" % (path, version, "\r\n".join(lines))).encode() + more)
+    head = b""
+    while b"\r\n\r\n" not in head:
+        got = made.recv(1)
+        if not got:
+            break
+        head += got
+    return made, head
+
+
+def upgrades(headers: Dict[str, str]) -> None:
+    """The protocol is changed to WebSocket, by a server in a sandbox."""
+    before = numbers()["callgate_connections"]
+    accept = b"s3pPLMBiTxaQ9kYGzzhZRbK+xOo="  # RFC 6455, 1.3
+
+    def begin(path: str, **more: Any) -> Tuple[socket.socket, bytes]:
+        return begin_upgrade(path, headers, **more)
+
+    def read(made: socket.socket, count: int = 1 << 30) -> bytes:
+        text = b""
+        while len(text) < count and (got := made.recv(min(count - len(text), 1 << 20))):
+            text += got
+        return text
+
+    made, head = begin("/socket")
+    assert head.startswith(b"HTTP/1.1 101 ") and b"Accept: " + accept in head, head
+    assert b"\r\nUpgrade: websocket\r\n" in head and b"Content-Length" not in head, head
+    assert read(made, 5) == b"hello"
+    for data in (b"", b"one", bytes(range(256)) * 3000):
+        text = frame(2, data)
+        sender = threading.Thread(target=made.sendall, args=(text,))
+        sender.start()
+        assert read(made, len(text)) == text, len(text)
+        sender.join()
+    assert call("GET", "/to-end", headers=headers)[0] == 404, "other requests meanwhile"
+    made.sendall(b"last")
+    made.shutdown(socket.SHUT_WR)  # is passed on, and so is what comes after it
+    assert read(made) == b"lastend"
+    made.close()
+    # the server ends it, the client ends it, and a client that does not read makes the server wait
+    made, _ = begin("/socket/gone")
+    made.sendall(b"x")
+    assert read(made) == b"hello"
+    made.close()
+    begin("/socket")[0].close()
+    made, _ = begin("/socket/flood")
+    assert read(made) == b"hello" + b"x" * (8 << 20)
+    made.close()
+    begin("/socket/flood")[0].close()
+    # what the server may not do: bytes before the answer, another protocol, a change that was not asked for
+    for path, changed in (("/socket/noise", {}), ("/socket/other", {}), ("/socket", {"Connection": "close"}),
+                          ("/socket", {"Upgrade": "websocket, h2c"})):
+        made, head = begin(path, **changed)
+        assert head.startswith(b"HTTP/1.1 502 "), (path, head)
+        made.close()
+    assert begin("/socket", version="1.0")[1].split()[1] == b"502"
+    # bytes of the client that come before the answer could be a request of another client, in a proxy's connection
+    made, head = begin("/socket", more=b"GET /sandboxes HTTP/1.1\r\nX-API-Key: secret\r\n\r\n")
+    assert b"hello" not in head + read(made) and b"secret" not in head, head
+    made.close()
+    # a server that does not change it; tokens are not passed on
+    made, head = begin("/upgraded")
+    text = read(made, int(head.split(b"Content-Length: ")[1].split()[0]))
+    assert b"\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n" in text and b"oken" not in text, text
+    made.close()
+    made, head = begin("/upgraded", Upgrade="not one, protocol")
+    assert b"pgrade:" not in read(made, int(head.split(b"Content-Length: ")[1].split()[0])), head
+    made.close()
+    end = time.monotonic() + 10
+    while numbers()["callgate_connections"] > before:
+        assert time.monotonic() < end, "connections that have ended are left"
+        time.sleep(0.05)
 
 
 def ports() -> None:
@@ -589,10 +694,11 @@ def ports() -> None:
         answer = made.getresponse()
         return answer.status, answer.read(), {name.lower(): value for name, value in answer.getheaders()}
 
-    status, text, got = ask("/echo/a%20b%0d%0aX-Evil:1?c=d%26e&f&g=", b"content END", "POST", **{"X-Mine": "yes"})
+    target = "/echo/a%20b%0d%0aX-Evil:1/%2F%2f//../%7e%00?c=d%26e+%2B&f&g=&&h=?"  # byte for byte
+    status, text, got = ask(target, b"content END", "POST", **{"X-Mine": "yes"})
     assert status == 201 and got["x-own"] == "1" and text.endswith(b"\n\ncontent END"), (status, text)
     head = text.split(b"\n\n")[0].decode().split("\r\n")
-    assert head[0] == "POST /echo/a%20b%0D%0AX-Evil:1?c=d%26e&f&g= HTTP/1.1" and "Host: localhost:8080" in head, head
+    assert head[0] == "POST " + target + " HTTP/1.1" and "Host: localhost:8080" in head, head
     assert "X-Mine: yes" in head and "token" not in text.decode().lower() and "e2b" not in text.decode().lower(), head
     status, text, _ = ask("/echo", iter([b"one", b"2" * 90000]), "POST")
     assert status == 201 and b"Transfer-Encoding: chunked" in text and text.count(b"2") >= 90000, text[:300]
@@ -606,7 +712,13 @@ def ports() -> None:
         pass  # what is not complete does not look so
     for path in ("/split", "/noise", "/nothing"):
         assert ask(path)[0] == 502, path
-    assert ask("/", Upgrade="websocket", Connection="Upgrade")[0] == 501
+    upgrades(headers)
+    for bad in (b"http://x/to-end", b"/to\xffend", b"to-end"):
+        made = raw()
+        made.sendall(b"GET " + bad + b" HTTP/1.1\r\nHost: x\r\n" +
+                     "".join("%s: %s\r\n" % pair for pair in headers.items()).encode() + b"\r\n")
+        assert made.recv(1000).split()[1] == b"400", bad
+        made.close()
     # ports of nothing, of others, and without the token
     status, answer = call("GET", "/", headers={**headers, "E2b-Sandbox-Port": "8081"})
     assert status == 502 and answer == {"message": "The sandbox is running but port is not open", "code": 502,
@@ -618,7 +730,9 @@ def ports() -> None:
     assert call("GET", "/to-end", headers={k: v for k, v in headers.items() if k != "X-Access-Token"})[0] == 401
     traffic = {"Host": "8080-%s.e2b.app" % box.id, "E2B-Traffic-Access-Token": box.answer["trafficAccessToken"]}
     assert call("GET", "/to-end", headers=traffic)[0] == 404
+    upgraded = begin_upgrade("/socket", headers)[0]
     box.kill()
+    assert upgraded.recv(100) in (b"", b"hello") and upgraded.recv(1) == b"", "goes on without its sandbox"
     other.kill()
 
 

@@ -42,6 +42,8 @@ static void on_body(void *data, const char *bytes, size_t len)
 	note(bytes, len);
 }
 
+static const char *upgrade; /* that was asked for */
+
 static int feed(const char *bytes, size_t piece, bool request_is_head)
 {
 	static const struct port_answer_handler handler = {
@@ -52,7 +54,7 @@ static int feed(const char *bytes, size_t piece, bool request_is_head)
 
 	seen.len = 0;
 	seen.text[0] = '\0';
-	port_answer_init(&parser, &handler, request_is_head);
+	port_answer_init(&parser, &handler, request_is_head, upgrade);
 	for (size_t at = 0; r == 0 && at < len; at += piece)
 		r = port_answer_feed(&parser, bytes + at, len - at < piece ? len - at : piece);
 	return r < 0 ? r : port_answer_end(&parser);
@@ -117,6 +119,37 @@ START_TEST(others_are_refused)
 }
 END_TEST
 
+START_TEST(upgrades_are_those_that_were_asked_for)
+{
+	static const char *const bad[] = {
+		"HTTP/1.1 101 S\r\n\r\n",
+		"HTTP/1.1 101 S\r\nUpgrade: h2c\r\n\r\n",
+		"HTTP/1.1 101 S\r\nUpgrade: websocket\r\nUpgrade: h2c\r\n\r\n",
+		"HTTP/1.1 101 S\r\nUpgrade: websocket, h2c\r\n\r\n",
+		"HTTP/1.1 101 S\r\nUpgrade: websocket\r\nContent-Length: 0\r\n\r\n",
+		"HTTP/1.1 101 S\r\nUpgrade: websocket\r\nTransfer-Encoding: chunked\r\n\r\n",
+		"HTTP/1.1 101 S\r\nUpgrade: websocket\r\n",
+		"bytes HTTP/1.1 101 S\r\nUpgrade: websocket\r\n\r\n",
+	};
+
+	upgrade = "WebSocket";
+	expect("HTTP/1.1 101 S\r\nConnection: Upgrade\r\nupgrade: websocket\r\nSec-A: b\r\n\r\n"
+	       "HTTP/1.1 200\r\n\r\n\1",
+	       false,
+	       "Sec-A=b;101,-1|HTTP/1.1 200\r\n\r\n\1");
+	expect("HTTP/1.1 101 S\r\nUpgrade: websocket\r\n\r\n", false, "101,-1|");
+	expect("HTTP/1.1 103 E\r\nUpgrade: h2c\r\n\r\nHTTP/1.1 101 S\r\nUpgrade: websocket\r\n\r\nx", false,
+	       "101,-1|x");
+	expect("HTTP/1.1 426 No\r\nUpgrade: websocket\r\nContent-Length: 1\r\n\r\nxy", false, "426,1|x");
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		for (size_t piece = 1; piece <= strlen(bad[i]); piece++)
+			ck_assert_msg(feed(bad[i], piece, false) == -EBADMSG, "taken in pieces of %zu: %s", piece,
+				      bad[i]);
+	upgrade = NULL;
+	ck_assert_int_eq(feed("HTTP/1.1 101 S\r\nUpgrade: websocket\r\n\r\n", 64, false), -EBADMSG);
+}
+END_TEST
+
 START_TEST(lengths_are_bounded)
 {
 	static const struct port_answer_handler handler = {
@@ -127,9 +160,9 @@ START_TEST(lengths_are_bounded)
 	unsigned count = 0;
 
 	memset(line, 'x', sizeof(line));
-	port_answer_init(&parser, &handler, false);
+	port_answer_init(&parser, &handler, false, NULL);
 	ck_assert_int_eq(port_answer_feed(&parser, line, sizeof(line)), -EBADMSG);
-	port_answer_init(&parser, &handler, false);
+	port_answer_init(&parser, &handler, false, NULL);
 	while (port_answer_feed(&parser, status, strlen(status)) == 0)
 		ck_assert_uint_lt(count++, PORT_ANSWER_LINES_MAX);
 }
@@ -142,6 +175,7 @@ int main(void)
 
 	tcase_add_test(all, answers_are_passed_on);
 	tcase_add_test(all, others_are_refused);
+	tcase_add_test(all, upgrades_are_those_that_were_asked_for);
 	tcase_add_test(all, lengths_are_bounded);
 	suite_add_tcase(suite, all);
 	return unit_run(suite);
