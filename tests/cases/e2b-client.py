@@ -798,6 +798,78 @@ def templates() -> None:
     warm.kill()
 
 
+def uploads(server: str) -> None:
+    """10 GB for a sandbox with 8 MiB of disk: refused when that is said, ended early when it is not."""
+    most = 10 << 30
+    box = Box(templateID="small")
+    other = Box(templateID="small")
+    piece = bytes(range(256)) * 4096
+
+    def peak() -> int:
+        with open("/proc/%s/status" % server, encoding="ascii") as status:
+            return int(re.findall(r"VmHWM:\s*(\d+) kB", status.read())[0]) << 10
+
+    def begin(path: str, **headers: str) -> http.client.HTTPConnection:
+        made = connection()
+        made.putrequest("POST", path)
+        for name, value in {**box.headers, "Content-Type": "application/octet-stream", **headers}.items():
+            made.putheader(name, value)
+        made.endheaders()
+        return made
+
+    def stream(path: str, first: bytes = b"", **headers: str) -> int:
+        made = begin(path, **{"Transfer-Encoding": "chunked", **headers})
+        made.sock.settimeout(1)
+        sent = 0
+        try:
+            made.send(b"%x\r\n%s\r\n" % (len(first), first) if first else b"")
+            while sent < most:
+                made.send(b"%x\r\n%s\r\n" % (len(piece), piece))
+                sent += len(piece)
+        except OSError:
+            pass  # cut, or no more is taken
+        made.close()
+        return sent
+
+    assert box.run("echo x")[1] == b"x\n"
+    before = peak()
+    for path in ("/files?path=said", "/files"):
+        made = begin(path, **{"Content-Length": str(most)})
+        assert made.getresponse().status == 507, path  # nothing of the body was sent
+        made.close()
+    body, kind = form(("form", b""))
+    packed = gzip.compress(bytes(64 << 20), 1)
+    for path, first, more in (("/files?path=plain", b"", {}),
+                              ("/files", body[:body.index(b"\r\n\r\n") + 4], {"Content-Type": kind}),
+                              ("/files?path=packed", packed, {"Content-Encoding": "gzip"})):
+        sent = stream(path, first, **more)
+        assert sent < 128 << 20, (path, sent)
+        # 404: the sandbox's own limit has ended it, as when a program writes as much
+        assert call("DELETE", "/sandboxes/" + box.id)[0] in (204, 404)
+        box = Box(templateID="small")
+    # a server in the sandbox that reads nothing of it
+    listener = box.stream("process.Process/Start", {"process": {"cmd": "python3", "args": ["-c", DEAF]}})
+    for event in listener:
+        if "data" in event["event"]:
+            break
+    assert stream("/", **{"E2b-Sandbox-Port": "8080"}) < 64 << 20
+    assert peak() - before < 24 << 20, (before, peak())
+    for one in (box, other):
+        headers = {**one.headers, "Content-Type": "application/octet-stream"}
+        assert call("POST", "/files?path=small", piece, headers)[0] == 200, "after it"
+    box.kill()
+    other.kill()
+
+
+DEAF = """
+import socket, time
+made = socket.create_server(("127.0.0.1", 8080))
+print("up", flush=True)
+kept = made.accept()
+time.sleep(60)
+"""
+
+
 def hold() -> None:
     """Leaves a sandbox with a program that makes files, and prints its id and the name of each file that is there."""
     box = Box(timeout=300)

@@ -86,7 +86,7 @@ stop_server TERM
 await_sessions "stopped after the crowds"
 
 # ---- templates of the user's own ----
-for name in own broken wrong warm bare; do
+for name in own broken wrong warm bare small; do
 	mkdir -p "$T/templates/$name/files/given"
 	cp "$SRC/agents/templates/base/policy.json" "$T/templates/$name"
 done
@@ -96,10 +96,12 @@ cat >"$T/templates/own/template.json" <<'END'
 END
 echo '{"setup": "echo no such luck >&2; exit 1"}' >"$T/templates/broken/template.json"
 echo '{"memory": 1}' >"$T/templates/wrong/template.json"
+echo '{"disk": "8M"}' >"$T/templates/small/template.json"
 echo '{"warm": 1, "setup": "echo warm >made"}' >"$T/templates/warm/template.json"
 jq '.exec = {"deny": ["**/python*"]}' "$SRC/agents/templates/base/policy.json" >"$T/templates/bare/policy.json"
 start_server --api-key "$key" --templates "$T/templates"
 case_of_client templates
+case_of_client uploads "$server"
 stop_server TERM
 await_sessions "stopped with sandboxes that are ready"
 mkdir "$T/killed"
