@@ -26,7 +26,7 @@ static struct {
 	struct loop *loop;
 } client;
 
-static void client_add_line(struct buf *out, const struct stage_segment *segment)
+static void client_add_line(struct buf *out, const struct script_segment *segment)
 {
 	const char *end = segment->data + segment->len;
 
@@ -43,7 +43,7 @@ static void client_add_line(struct buf *out, const struct stage_segment *segment
 	buf_puts(out, "\n");
 }
 
-static void client_play(const struct stage_segment *segment)
+static void client_play(const struct script_segment *segment)
 {
 	struct buf out = {0};
 
@@ -64,13 +64,13 @@ static void client_play(const struct stage_segment *segment)
 static void client_on_time(void *data)
 {
 	static char bytes[65536];
-	struct stage_segment segment;
+	struct script_segment segment;
 
 	(void)data;
 	while (!client.is_slow && recv(client.fd, bytes, sizeof(bytes), MSG_DONTWAIT) > 0)
 		;
 	if (client.turns % TURNS == 0) {
-		if (client.turns == SEGMENTS_MAX * TURNS || !stage_next_segment(&client.at, client.end, &segment)) {
+		if (client.turns == SEGMENTS_MAX * TURNS || !script_next_segment(&client.at, client.end, &segment)) {
 			loop_stop(client.loop);
 			return;
 		}

@@ -56,7 +56,7 @@ static void client_connect(struct client *client)
 }
 
 /* "@K": the header with the key; "@0"…: the headers for sandbox 0…; "@L": the length of what comes after the head. */
-static void client_add_text(struct buf *out, const struct stage_segment *segment)
+static void client_add_text(struct buf *out, const struct script_segment *segment)
 {
 	const char *head_end = memmem(segment->data, segment->len, "\n\n", 2);
 	const char *end = segment->data + segment->len;
@@ -81,7 +81,7 @@ static void client_add_text(struct buf *out, const struct stage_segment *segment
 	}
 }
 
-static void client_add_chunk(struct buf *out, const struct stage_segment *segment)
+static void client_add_chunk(struct buf *out, const struct script_segment *segment)
 {
 	const size_t len = segment->len;
 
@@ -99,7 +99,7 @@ static void client_add_chunk(struct buf *out, const struct stage_segment *segmen
 	buf_puts(out, "\r\n");
 }
 
-static void client_play(const struct stage_segment *segment)
+static void client_play(const struct script_segment *segment)
 {
 	struct client *client = &served.client[segment->which % CLIENTS];
 	struct buf out = {0};
@@ -171,9 +171,9 @@ static struct e2b *server_create(struct loop *loop)
 
 static void server_run(struct e2b *e2b, const char *at, const char *end)
 {
-	struct stage_segment segment;
+	struct script_segment segment;
 
-	for (int i = 0; i < SEGMENTS_MAX && stage_next_segment(&at, end, &segment); i++) {
+	for (int i = 0; i < SEGMENTS_MAX && script_next_segment(&at, end, &segment); i++) {
 		if (!stage_play(&segment) && strchr("cbBvVwWhk", segment.op))
 			client_play(&segment);
 		stage_turn();

@@ -9,7 +9,7 @@ EXTRA_DIST += tests/fuzz/corpus
 check_PROGRAMS += $(FUZZ_TESTS)
 TESTS += $(FUZZ_TESTS)
 ARCHIVE_TESTS += tests/fuzz/fuzz_elf tests/fuzz/fuzz_policy
-fuzz_main = tests/fuzz/fuzz.h tests/fuzz/replay.c
+fuzz_main = tests/fuzz/fuzz.h tests/fuzz/script.h tests/fuzz/replay.c
 libfuzzer_flags = $(AM_LDFLAGS) -fsanitize=fuzzer
 
 fuzz_decode_libs = libcallgate_syscalls.a libcallgate_view.a libcallgate_base.a
@@ -138,9 +138,30 @@ if ENABLE_FUZZ
 noinst_PROGRAMS += tests/fuzz/libfuzzer_serve tests/fuzz/libfuzzer_mcp
 endif
 # Their clock is the script's, so libFuzzer cannot measure them: -timeout=10000
-tests_fuzz_libfuzzer_serve_SOURCES = tests/fuzz/fuzz_serve.c tests/fuzz/fuzz.h tests/fuzz/stage.h tests/fuzz/stage.c
+tests_fuzz_libfuzzer_serve_SOURCES = tests/fuzz/fuzz_serve.c tests/fuzz/fuzz.h tests/fuzz/script.h tests/fuzz/stage.h \
+	tests/fuzz/stage.c
 tests_fuzz_libfuzzer_serve_LDADD = $(AGENTS_LIBS)
 tests_fuzz_libfuzzer_serve_LDFLAGS = $(libfuzzer_flags)
-tests_fuzz_libfuzzer_mcp_SOURCES = tests/fuzz/fuzz_mcp.c tests/fuzz/fuzz.h tests/fuzz/stage.h tests/fuzz/stage.c
+tests_fuzz_libfuzzer_mcp_SOURCES = tests/fuzz/fuzz_mcp.c tests/fuzz/fuzz.h tests/fuzz/script.h tests/fuzz/stage.h \
+	tests/fuzz/stage.c
 tests_fuzz_libfuzzer_mcp_LDADD = $(AGENTS_LIBS)
 tests_fuzz_libfuzzer_mcp_LDFLAGS = $(libfuzzer_flags)
+
+# Clients of a session, and the answer of a server in a sandbox to a request for its port.
+fuzz_session_libs = libcallgate_supervisor.a libcallgate_base.a $(JANSSON_LIBS)
+FUZZ_TESTS += tests/fuzz/fuzz_session tests/fuzz/fuzz_port
+tests_fuzz_fuzz_session_SOURCES = tests/fuzz/fuzz_session.c $(fuzz_main)
+tests_fuzz_fuzz_session_CPPFLAGS = $(stage_flags)
+tests_fuzz_fuzz_session_LDADD = $(fuzz_session_libs)
+fuzz_port_libs = libcallgate_agents.a libcallgate_base.a
+tests_fuzz_fuzz_port_SOURCES = tests/fuzz/fuzz_port.c $(fuzz_main)
+tests_fuzz_fuzz_port_LDADD = $(fuzz_port_libs)
+if ENABLE_FUZZ
+noinst_PROGRAMS += tests/fuzz/libfuzzer_session tests/fuzz/libfuzzer_port
+endif
+tests_fuzz_libfuzzer_session_SOURCES = tests/fuzz/fuzz_session.c tests/fuzz/fuzz.h tests/fuzz/script.h
+tests_fuzz_libfuzzer_session_LDADD = $(fuzz_session_libs)
+tests_fuzz_libfuzzer_session_LDFLAGS = $(libfuzzer_flags)
+tests_fuzz_libfuzzer_port_SOURCES = tests/fuzz/fuzz_port.c tests/fuzz/fuzz.h
+tests_fuzz_libfuzzer_port_LDADD = $(fuzz_port_libs)
+tests_fuzz_libfuzzer_port_LDFLAGS = $(libfuzzer_flags)

@@ -178,22 +178,7 @@ void sandbox_program_pause_output(struct sandbox_program *program, bool paused)
 
 /* ---- the script ---- */
 
-bool stage_next_segment(const char **at, const char *end, struct stage_segment *ret_segment)
-{
-	const char *begin = *at, *stop;
-
-	if (end - begin < 3 || begin[0] != '%')
-		return false;
-	stop = memmem(begin + 3, (size_t)(end - begin - 3), "\n%", 2);
-	*ret_segment = (struct stage_segment){.op = begin[1],
-					      .which = (unsigned)(unsigned char)begin[2] - '0',
-					      .data = begin + 3,
-					      .len = (size_t)((stop ? stop : end) - begin - 3)};
-	*at = stop ? stop + 1 : end;
-	return true;
-}
-
-static void play_sandbox(const struct stage_segment *segment)
+static void play_sandbox(const struct script_segment *segment)
 {
 	struct sandbox *sandbox = stage.sandbox_count > 0 ? stage.sandbox[segment->which % stage.sandbox_count] : NULL;
 	char *error = NULL;
@@ -230,7 +215,7 @@ static struct sandbox_program *program_write_again(unsigned number, enum sandbox
 	return stage.program[number];
 }
 
-static void program_say(struct sandbox_program *program, const struct stage_segment *segment)
+static void program_say(struct sandbox_program *program, const struct script_segment *segment)
 {
 	struct buf text = {0};
 
@@ -273,7 +258,7 @@ static json_t *program_make_result(const struct sandbox_program *program, char k
 	return result;
 }
 
-static void program_end(struct sandbox_program *program, const struct stage_segment *segment)
+static void program_end(struct sandbox_program *program, const struct script_segment *segment)
 {
 	json_t *result = program_make_result(program, segment->len > 0 ? segment->data[0] : '0');
 
@@ -283,7 +268,7 @@ static void program_end(struct sandbox_program *program, const struct stage_segm
 }
 
 /* Data is the name of a file that was denied. */
-static void program_say_denials(struct sandbox_program *program, const struct stage_segment *segment)
+static void program_say_denials(struct sandbox_program *program, const struct script_segment *segment)
 {
 	json_t *denials = json_array(), *target = json_stringn(segment->data, segment->len);
 
@@ -298,7 +283,7 @@ static void program_say_denials(struct sandbox_program *program, const struct st
 	json_decref(denials);
 }
 
-static void play_program(const struct stage_segment *segment)
+static void play_program(const struct script_segment *segment)
 {
 	const unsigned which = stage.program_count > 0 ? segment->which % stage.program_count : 0;
 	struct sandbox_program *program = stage.program[which];
@@ -324,7 +309,7 @@ static void play_program(const struct stage_segment *segment)
 		program_end(program, segment);
 }
 
-bool stage_play(const struct stage_segment *segment)
+bool stage_play(const struct script_segment *segment)
 {
 	if (segment->op == 'f')
 		stage.sandboxes_fail = segment->which & 1;

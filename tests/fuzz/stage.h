@@ -1,6 +1,6 @@
 /*
  * Sandboxes that the input of a harness plays, in place of agents/sandbox/: it says when they are ready or end, what
- * their programs write, take and end with. An input is a script: segments "%" OP WHICH DATA, each on lines of its own.
+ * their programs write, take and end with. An input is a script (script.h).
  */
 #ifndef CALLGATE_TESTS_FUZZ_STAGE_H
 #define CALLGATE_TESTS_FUZZ_STAGE_H
@@ -10,22 +10,14 @@
 #include "agents/loop.h"
 #include "base/buf.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/script.h"
 
 #define STAGE_SANDBOXES_MAX 32
 #define STAGE_PROGRAMS_MAX 64
 
-struct stage_segment {
-	char op;
-	unsigned which;
-	const char *data;
-	size_t len;
-};
-
 void stage_begin(struct loop *loop);
 /* Nothing of what was made may be left. */
 void stage_end(void);
-/* False: there are no more segments. */
-bool stage_next_segment(const char **at, const char *end, struct stage_segment *ret_segment);
 /*
  * Does what a segment says of sandboxes and programs, which are numbered as they are made:
  *     f n      from now on, sandboxes cannot be made (n = 1), or can be (0)
@@ -42,7 +34,7 @@ bool stage_next_segment(const char **at, const char *end, struct stage_segment *
  *     t n      n seconds pass
  * False: it says something else.
  */
-bool stage_play(const struct stage_segment *segment);
+bool stage_play(const struct script_segment *segment);
 /* Runs the loop until nothing is due. */
 void stage_turn(void);
 /* `data` of a sandbox's options. NULL: there is no such sandbox any more. */

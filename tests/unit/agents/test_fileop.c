@@ -41,11 +41,11 @@ static int ask(const char *text, size_t len)
 	ck_assert_int_eq(loop_create(&loop), 0);
 	stage_begin(loop);
 	ck_assert_int_eq(sandbox_create(loop, &options, &sandbox), 0);
-	(void)stage_play(&(struct stage_segment){.op = 'r', .data = ""});
+	(void)stage_play(&(struct script_segment){.op = 'r', .data = ""});
 	ck_assert_int_eq(fileop_start(sandbox, json_pack("{s:s, s:s}", "op", "list", "path", "/"), &handler, &fileop),
 			 0);
-	(void)stage_play(&(struct stage_segment){.op = 'e', .data = text, .len = len});
-	(void)stage_play(&(struct stage_segment){.op = 'x', .data = ""});
+	(void)stage_play(&(struct script_segment){.op = 'e', .data = text, .len = len});
+	(void)stage_play(&(struct script_segment){.op = 'x', .data = ""});
 	ck_assert_int_eq(answers, 1);
 	sandbox_free(sandbox);
 	stage_end();
