@@ -46,7 +46,7 @@ static struct plan_position plan_position_of_item(const struct plan_position *sp
 	return inner;
 }
 
-static void plan_refuse(const struct plan_position *spot, const char *message)
+static void plan_print_error(const struct plan_position *spot, const char *message)
 {
 	struct json_last_line_search memo = {0};
 	char key[256];
@@ -74,7 +74,7 @@ static void plan_check_member_names(const struct plan_position *spot, json_t *ob
 			_cleanup_free_ char *message =
 				nearest ? cli_format("unknown key; did you mean \"%s\"?", nearest) : NULL;
 
-			plan_refuse(&inner, message ? message : "unknown key");
+			plan_print_error(&inner, message ? message : "unknown key");
 		}
 	}
 }
@@ -92,7 +92,7 @@ static const char *plan_read_text(const struct plan_position *spot, json_t *obje
 	if (text && *text && strlen(text) == json_string_length(value))
 		return text;
 	if (value || required)
-		plan_refuse(&inner, value ? "write a text that is not empty" : "missing");
+		plan_print_error(&inner, value ? "write a text that is not empty" : "missing");
 	return NULL;
 }
 
@@ -106,7 +106,7 @@ static uint64_t plan_read_number(const struct plan_position *spot, json_t *objec
 		return otherwise;
 	if (json_is_integer(value) && json_integer_value(value) >= 0 && (uint64_t)json_integer_value(value) <= most)
 		return (uint64_t)json_integer_value(value);
-	plan_refuse(&inner, "write a whole number within its range");
+	plan_print_error(&inner, "write a whole number within its range");
 	return otherwise;
 }
 
@@ -124,7 +124,7 @@ static char *plan_read_path(const struct plan_position *spot, json_t *object, co
 	if (text && !path) {
 		_cleanup_free_ char *message = cli_format("%s: %s", joined ? joined : text, strerror(errno));
 
-		plan_refuse(&inner, message ? message : "no memory");
+		plan_print_error(&inner, message ? message : "no memory");
 	}
 	return path;
 }
@@ -140,16 +140,16 @@ static void plan_read_texts(const struct plan_position *spot, json_t *object, co
 	if (!value && !required)
 		return;
 	if (!json_is_array(value) || (required && json_array_size(value) == 0)) {
-		plan_refuse(&inner, value ? "write a list of texts" : "missing: write a list of texts");
+		plan_print_error(&inner, value ? "write a list of texts" : "missing: write a list of texts");
 		return;
 	}
 	json_array_foreach(value, i, item) {
 		struct plan_position at = plan_position_of_item(&inner, i);
 
 		if (!json_is_string(item) || strlen(json_string_value(item)) != json_string_length(item))
-			plan_refuse(&at, "write a text");
+			plan_print_error(&at, "write a text");
 		else if (cli_list_add_owned(list, strdup(json_string_value(item))) < 0)
-			plan_refuse(&at, "no memory");
+			plan_print_error(&at, "no memory");
 	}
 }
 
@@ -164,7 +164,7 @@ static const char *plan_read_unique_name(const struct plan_position *spot, json_
 		const char *other = json_string_value(json_object_get(json_array_get(list, i), "name"));
 
 		if (other && strcmp(other, name) == 0)
-			plan_refuse(&inner, "another item of the list has this name");
+			plan_print_error(&inner, "another item of the list has this name");
 	}
 	return name ? name : "";
 }
@@ -202,7 +202,7 @@ static void policy_add_option(const struct plan_position *spot, struct plan_poli
 	if (cli_list_add_owned(&policy->options, strdup(option)) == 0 &&
 	    cli_list_add_owned(&policy->options, value) == 0)
 		return;
-	plan_refuse(spot, "no memory");
+	plan_print_error(spot, "no memory");
 }
 
 static void plan_read_policy(struct plan *plan, const struct plan_position *spot, json_t *list, size_t index)
@@ -220,7 +220,7 @@ static void plan_read_policy(struct plan *plan, const struct plan_position *spot
 	policy_add_option(spot, policy, "-p", file);
 	policy_add_option(spot, policy, "--profile", profile ? strdup(profile) : NULL);
 	if (!json_object_get(item, "file") && !profile)
-		plan_refuse(spot, "name a \"file\" or a \"profile\"");
+		plan_print_error(spot, "name a \"file\" or a \"profile\"");
 	plan_read_texts(spot, item, "options", false, &policy->options);
 }
 
@@ -239,7 +239,8 @@ static size_t plan_read_items(struct plan *plan, const struct plan_position *spo
 
 	if (!json_is_array(list) || count == 0 || count > PLAN_ITEMS_MAX || !items) {
 		free(items);
-		plan_refuse(&inner, list ? "write a list of 1 to 1000 objects" : "missing: write a list of objects");
+		plan_print_error(&inner,
+				 list ? "write a list of 1 to 1000 objects" : "missing: write a list of objects");
 		return 0;
 	}
 	memcpy(ret_items, &items, sizeof(items));
@@ -249,7 +250,7 @@ static size_t plan_read_items(struct plan *plan, const struct plan_position *spo
 		if (json_is_object(json_array_get(list, i)))
 			read(plan, &at, list, i);
 		else
-			plan_refuse(&at, "write an object");
+			plan_print_error(&at, "write an object");
 	}
 	return count;
 }
@@ -260,7 +261,7 @@ static void plan_check_timeout(const struct plan *plan, const struct plan_positi
 	uint64_t ns;
 
 	if (plan->timeout && strcmp(plan->timeout, "none") != 0 && text_parse_duration(plan->timeout, &ns) < 0)
-		plan_refuse(&at, "write a time such as \"10s\", \"2m\" or \"none\"");
+		plan_print_error(&at, "write a time such as \"10s\", \"2m\" or \"none\"");
 }
 
 static void plan_read_all(struct plan *plan, const struct plan_position *spot)
@@ -272,7 +273,7 @@ static void plan_read_all(struct plan *plan, const struct plan_position *spot)
 	if (json_integer_value(json_object_get(plan->json, "version")) != 1) {
 		struct plan_position at = plan_position_of_member(spot, plan->json, "version");
 
-		plan_refuse(&at, "this callgate reads version 1");
+		plan_print_error(&at, "this callgate reads version 1");
 	}
 	(void)plan_read_text(spot, plan->json, "name", false);
 	plan->repetitions = (unsigned)plan_read_number(spot, plan->json, "repetitions", PLAN_REPETITIONS_MAX, 1);

@@ -202,7 +202,7 @@ static int host_make_hostname_or_hosts(struct cli_host *host, const char *name, 
 static const char *host_find_account_name(struct cli_host *host)
 {
 	const struct account *user = host->login_name ? NULL : account_find(NULL, host->uid);
-	bool plain = user && *user->name && !strpbrk(user->name, ":\n"); /* no separator of passwd(5) */
+	bool plain = user && *user->name && !strpbrk(user->name, ":\n"); /* no separators of passwd(5) in it */
 
 	if (!host->login_name)
 		host->login_name = arena_dup(&host->arena, plain ? user->name : "user");

@@ -300,7 +300,7 @@ static int elf_inspect_open_file(struct elf_search *search, struct elf_file *fil
 }
 
 /* Inspects a file. 0; -ENOEXEC: it is no ELF file; or another -errno. */
-static int elf_inspect(struct elf_search *search, const char *path)
+static int elf_inspect_path(struct elf_search *search, const char *path)
 {
 	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	struct elf_file file = {.path = path, .fd = fd};
@@ -337,8 +337,8 @@ int elf_search_inspect_files(struct elf_search *search)
 {
 	int r = 0;
 
-	/* elf_inspect() adds files to the list while the loop runs */
+	/* elf_inspect_path() adds files to the list while the loop runs */
 	for (size_t i = 0; r == 0 && i < search->files.count; i++)
-		r = elf_inspect(search, search->files.item[i]);
+		r = elf_inspect_path(search, search->files.item[i]);
 	return r;
 }

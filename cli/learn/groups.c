@@ -90,7 +90,7 @@ static int groups_try_rule(struct fold *fold, struct fold_item *item, size_t cou
 	return r;
 }
 
-static int groups_try_unit(struct fold *fold, struct fold_item *item, size_t count)
+static int groups_try_unit_rule(struct fold *fold, struct fold_item *item, size_t count)
 {
 	const size_t least = item->unmet->right == POLICY_EXEC ? GROUPS_PROGRAMS_MIN
 			     : item->package                   ? GROUPS_PACKAGE_FILES_MIN
@@ -117,11 +117,11 @@ int groups_fold_units(struct fold *fold)
 		if (!item->group_key)
 			return -ENOMEM;
 	}
-	return groups_call_for_each_group(fold, groups_try_unit);
+	return groups_call_for_each_group(fold, groups_try_unit_rule);
 }
 
 /* Makes one rule of names that differ only in their numbers: "*" replaces the parts that differ. */
-static int groups_try_numbered(struct fold *fold, struct fold_item *item, size_t count)
+static int groups_try_numbered_rule(struct fold *fold, struct fold_item *item, size_t count)
 {
 	_cleanup_free_ char *pattern = count < GROUPS_NUMBERED_PATHS_MIN ? NULL : strdup(item->grant_path);
 
@@ -150,10 +150,10 @@ int groups_fold_numbers(struct fold *fold)
 		    !(item->group_key = pattern_replace_numbers(item->grant_path)))
 			return -ENOMEM;
 	}
-	return groups_call_for_each_group(fold, groups_try_numbered);
+	return groups_call_for_each_group(fold, groups_try_numbered_rule);
 }
 
-static int groups_try_suffix(struct fold *fold, struct fold_item *item, size_t count)
+static int groups_try_suffix_rule(struct fold *fold, struct fold_item *item, size_t count)
 {
 	return count < GROUPS_SUFFIX_PATHS_MIN ? 0
 					       : groups_try_rule(fold, item, count, item->group_key,
@@ -173,6 +173,6 @@ int groups_fold_suffixes(struct fold *fold)
 		if (!item->group_key)
 			return -ENOMEM;
 	}
-	return groups_call_for_each_group(fold, groups_try_suffix);
+	return groups_call_for_each_group(fold, groups_try_suffix_rule);
 }
 

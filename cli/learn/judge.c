@@ -150,7 +150,7 @@ int learn_find_unmet_needs(struct learn *learn, struct unmet_need **ret_unmet, s
 	return judge_all_needs(learn, NULL, ret_unmet, ret_count);
 }
 
-static bool judge_grants_net(struct need_judge *judge, const struct network_need *net)
+static bool judge_grants_network_need(struct need_judge *judge, const struct network_need *net)
 {
 	struct query *query = &judge->current_query;
 	struct query_answer answer;
@@ -175,7 +175,7 @@ int learn_mark_granted_endpoints(struct learn *learn)
 	int r = learn->needs.nets ? judge_load(learn, NULL, &judge) : 0;
 
 	for (size_t i = 0; r == 0 && i < learn->needs.nets; i++)
-		learn->needs.net[i].is_granted = judge_grants_net(judge, &learn->needs.net[i]);
+		learn->needs.net[i].is_granted = judge_grants_network_need(judge, &learn->needs.net[i]);
 	return r;
 }
 

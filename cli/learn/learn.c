@@ -96,7 +96,7 @@ static int learn_parse_options(int argc, char **argv, struct learn *learn)
 	return mistake ? CLI_ERROR : status;
 }
 
-static int learn_write(struct learn *learn)
+static int learn_write_policy(struct learn *learn)
 {
 	int r = draft_write(&learn->draft, learn->output, !learn->replaces_merged_policy);
 
@@ -118,7 +118,7 @@ static void learn_release(struct learn *learn)
 	free(learn->runs_dir);
 	free(learn->workdir);
 	free(learn->home);
-	free(learn->base_path);
+	free(learn->base_profile_path);
 	secret_inodes_free(learn->inodes);
 	needs_release(&learn->needs);
 	packages_free(learn->packages);
@@ -151,8 +151,8 @@ int cli_main_learn(int argc, char **argv)
 		if (r == 0)
 			r = learn.fixed ? learn_from_executable(&learn) : learn_from_runs(&learn);
 		if (r == 0)
-			r = learn_write(&learn);
-		status = r == 0 ? learn_report(&learn) : CLI_ERROR;
+			r = learn_write_policy(&learn);
+		status = r == 0 ? learn_print_report(&learn) : CLI_ERROR;
 	}
 	learn_release(&learn);
 	return status;

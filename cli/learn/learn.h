@@ -27,7 +27,7 @@ struct learn {
 	bool replaces_merged_policy; /* the value of -o is the policy of --merge, which is replaced */
 	json_t *merged_policy;       /* the policy of --merge; owned; NULL: none */
 	const char *base_profile; /* name or file of the profile that the policy extends; NULL: with --merge */
-	char *base_path;          /* absolute path of the profile, if base_profile is a file; owned */
+	char *base_profile_path;          /* absolute path of the profile, if base_profile is a file; owned */
 	char *runs_dir;           /* directory of all runs; owned */
 	char *draft_path;         /* path of the file to which drafts are written to be judged; owned */
 	unsigned next_run_number;
@@ -119,6 +119,6 @@ int learn_inspect_program(struct needs *needs, const char *program);
 
 /* ---- report.c ---- */
 
-int learn_report(struct learn *learn);
+int learn_print_report(struct learn *learn);
 
 #endif

@@ -248,7 +248,7 @@ void packages_free(struct packages *packages)
 
 /* ---- finding the package of a path ---- */
 
-static const struct packages_file *packages_find(const struct packages *packages, const char *path)
+static const struct packages_file *packages_find_file(const struct packages *packages, const char *path)
 {
 	const size_t len = strlen(path) + 1;
 	_cleanup_free_ struct packages_file *key = malloc(sizeof(*key) + len);
@@ -272,7 +272,7 @@ bool packages_find_directory(const struct packages *packages, const char *path, 
 		const struct packages_file *file;
 
 		*slash = '\0';
-		file = packages_find(packages, dir);
+		file = packages_find_file(packages, dir);
 		known |= file != NULL;
 		if (!file && !known)
 			continue; /* no package lists this path (a script made it): goes on with its parent */

@@ -170,8 +170,8 @@ static int learn_prepare_places(struct learn *learn)
 	 * the profile's file is relative to the current directory, not to the directory of the policy that extends it
 	 */
 	if (learn->base_profile && strchr(learn->base_profile, '/')) {
-		learn->base_path = realpath(learn->base_profile, NULL);
-		learn->base_profile = learn->base_path ? learn->base_path : learn->base_profile;
+		learn->base_profile_path = realpath(learn->base_profile, NULL);
+		learn->base_profile = learn->base_profile_path ? learn->base_profile_path : learn->base_profile;
 	}
 	learn->draft_path = cli_format("%s.learning-%d.json", learn->output, (int)getpid());
 	learn->runs_dir = learn->draft_path ? batch_make_temporary_dir("learn") : NULL;

@@ -111,7 +111,7 @@ static void report_print_text(const struct learn *learn, const struct learn_file
 							  : "without a denial");
 }
 
-int learn_report(struct learn *learn)
+int learn_print_report(struct learn *learn)
 {
 	struct learn_file_counts files;
 	int r;
