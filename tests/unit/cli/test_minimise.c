@@ -210,7 +210,7 @@ START_TEST(test_minimise)
 	uint64_t state = generate_seed(0xd1b54a32d192ed03, _i), asked;
 	struct minimise_runs runs = {0};
 	struct minimise_runs *list[] = {&runs};
-	struct minimise all = {.policy_path = "p.json", .runs = list, .runs_count = 1};
+	struct minimise all = {.policy_path = "p.json", .runs = list, .run_group_count = 1};
 	struct policy *before = make_policy(&state, &all.policy_root), *after;
 	size_t changes;
 
