@@ -11,7 +11,9 @@ struct loop;
 struct loop_source; /* a watched descriptor */
 struct loop_timer;
 
-/* Called when a watched descriptor is ready. `events` as of epoll_wait(2). May remove any source, its own included. */
+/*
+ * Called when a watched descriptor is ready. `events` as of epoll_wait(2). May remove any source, also the ready one.
+ */
 typedef void loop_on_event(void *data, uint32_t events);
 typedef void loop_on_time(void *data);
 

@@ -228,7 +228,7 @@ static bool context_report_interpreter_death(struct context *context)
 	return run_report_event(context->first_run, note);
 }
 
-/* Sends the first run to the interpreter if that is ready. Starts an interpreter if there is none. */
+/* Sends the first run to the interpreter, if the interpreter is ready. Starts an interpreter if there is none. */
 static void context_start_next_run(struct context *context)
 {
 	struct context_run *run = context->first_run;

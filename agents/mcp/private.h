@@ -73,7 +73,7 @@ struct mcp_sandbox *sandboxes_find(const struct mcp *mcp, const char *handle);
 int sandboxes_get_context(struct mcp_sandbox *sandbox, const char *language, struct context **ret_context);
 void sandboxes_free_all(struct mcp *mcp);
 
-/* ---- tools.c: the list ---- */
+/* ---- tools.c: the list of tools ---- */
 
 enum parameter_kind { PARAMETER_TEXT, PARAMETER_NUMBER, PARAMETER_OBJECT_OF_TEXTS };
 

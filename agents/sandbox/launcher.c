@@ -16,7 +16,7 @@
 #include "agents/sandbox/private.h"
 #include "base/cleanup.h"
 
-#define LAUNCHER_STDERR_BYTES_MAX 4096u /* kept of the command's messages */
+#define LAUNCHER_STDERR_BYTES_MAX 4096u /* bytes kept of what the command writes to stderr */
 #define LAUNCHER_ARGUMENTS_MAX 256u
 #define LAUNCHER_HOLD_FD 3
 #define LAUNCHER_HOLD_FD_TEXT "3"
