@@ -184,8 +184,8 @@ enum link_sight { LINK_HIDDEN, LINK_VISIBLE, LINK_KNOWN };
 
 /*
  * A link that the run followed must be visible under the policy, too. The canonical path has no links, so the link is
- * the first component of the written path that the canonical path does not have (`len`: up to its end), or one below.
- * LINK_VISIBLE: the policy lets the program read the link. LINK_KNOWN: it is one of the view's own links. LINK_HIDDEN:
+ * the first component of the written path that the canonical path does not have (`len`: up to its end), or a later one.
+ * LINK_VISIBLE: the policy lets the program read the link. LINK_KNOWN: the link is one of the view's own. LINK_HIDDEN:
  * the view shows none of the names that could be the link.
  */
 static enum link_sight judge_find_visible_link(const struct query_judge *judge, const char *written, size_t len,

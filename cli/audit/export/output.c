@@ -67,7 +67,7 @@ int output_close(struct export_output *output, bool keep)
 		if (r == 0 && keep && rename(output->temporary_path, output->path) < 0)
 			r = -errno;
 		if (r < 0 || !keep)
-			(void)unlink(output->temporary_path); /* the error in `r` matters more */
+			(void)unlink(output->temporary_path); /* an error is ignored: `r` may have an earlier one */
 	}
 	free(output->path);
 	free(output->temporary_path);
