@@ -33,7 +33,7 @@ struct cli_option {
  * each setter names the type that `field` points to.
  */
 int cli_set_flag(const struct cli_given_option *given, void *field); /* field: bool */
-int cli_set_text(const struct cli_given_option *given, void *field); /* field: const char * into main's argv */
+int cli_set_text(const struct cli_given_option *given, void *field); /* field: const char *, set to a text in argv */
 int cli_add_text(const struct cli_given_option *given, void *field); /* field: struct cli_list */
 #define CLI_FLAG(name, letter, help, at) {name, letter, NULL, help, cli_set_flag, at, 0}
 #define CLI_TEXT(name, argument, help, at) {name, 0, argument, help, cli_set_text, at, 0}

@@ -8,7 +8,7 @@
 #include "cli/options.h"
 
 #define PARSED_OPTIONS_MAX 64
-#define LONG_OPTION_BASE 256   /* returned by getopt_long(3) for row 0, and so on; above all letters */
+#define LONG_OPTION_BASE 256   /* what getopt_long(3) returns for the long option of row 0; more than any letter */
 #define HELP_TEXT_COLUMN 28    /* column where the explanations of --help begin */
 #define OPTION_TABLES_MAX (sizeof(((struct cli_syntax *)NULL)->table) / sizeof(((struct cli_syntax *)NULL)->table[0]))
 
