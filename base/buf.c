@@ -6,17 +6,11 @@
 
 #include "base/buf.h"
 
-/* Makes room for `more` bytes and a NUL. False, and buf->failed, when out of memory. */
-static bool buf_reserve(struct buf *buf, size_t more)
+/* Makes room for `cap` bytes. False, and buf->failed, when out of memory. */
+static bool buf_grow(struct buf *buf, size_t cap)
 {
-	size_t need = buf->len + more + 1, cap = need < 64 ? 128 : need * 2;
-	char *data;
+	char *data = cap < SIZE_MAX / 2 ? realloc(buf->data, cap) : NULL;
 
-	if (buf->failed)
-		return false;
-	if (more < SIZE_MAX / 4 && need <= buf->cap)
-		return true;
-	data = more < SIZE_MAX / 4 ? realloc(buf->data, cap) : NULL;
 	if (!data) {
 		buf->failed = true;
 		return false;
@@ -26,9 +20,27 @@ static bool buf_reserve(struct buf *buf, size_t more)
 	return true;
 }
 
+/* Makes room for `more` bytes and a NUL. False, and buf->failed, when out of memory. */
+static bool buf_has_room(struct buf *buf, size_t more)
+{
+	const size_t need = buf->len + more + 1;
+
+	if (buf->failed)
+		return false;
+	if (more < SIZE_MAX / 4 && need <= buf->cap)
+		return true;
+	return buf_grow(buf, more >= SIZE_MAX / 4 ? SIZE_MAX : need < 64 ? 128 : need * 2);
+}
+
+void buf_reserve(struct buf *buf, size_t bytes)
+{
+	if (!buf->failed && bytes < SIZE_MAX / 4 && buf->len + bytes + 1 > buf->cap)
+		(void)buf_grow(buf, buf->len + bytes + 1);
+}
+
 void buf_add(struct buf *buf, const void *bytes, size_t len)
 {
-	if (!buf_reserve(buf, len))
+	if (!buf_has_room(buf, len))
 		return;
 	if (len)
 		memcpy(buf->data + buf->len, bytes, len);
@@ -62,7 +74,7 @@ char *buf_take_text(struct buf *buf)
 {
 	char *data = NULL;
 
-	if (buf_reserve(buf, 0)) {
+	if (buf_has_room(buf, 0)) {
 		data = buf->data;
 		data[buf->len] = '\0';
 		buf->data = NULL;

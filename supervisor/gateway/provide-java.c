@@ -1,9 +1,11 @@
 /* Java ignores the system's certificates, so each Java that may be executed gets a cacerts file. */
+#include <fcntl.h>
 #include <glob.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "supervisor/gateway/provide.h"
@@ -23,13 +25,27 @@ static int java_make_store(struct java_search *search)
 	return error < 0 ? error : egress_process_keep_text(search->egress, search->bytes);
 }
 
+/* As realpath(3), which makes a system call for each name of the path. Owned; NULL: nothing is there. */
+static char *java_resolve_path(const char *path)
+{
+	_cleanup_close_ int fd = open(path, O_PATH | O_CLOEXEC);
+	char link[sizeof("/proc/self/fd/") + 10], real[PATH_MAX];
+	ssize_t len;
+
+	if (fd < 0)
+		return NULL;
+	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	len = readlink(link, real, sizeof(real));
+	return len > 0 && len < PATH_MAX ? strndup(real, (size_t)len) : realpath(path, NULL);
+}
+
 static void java_add_store(struct java_search *search, const char *home, const char *below)
 {
 	_cleanup_free_ char *real = NULL;
 	char path[PATH_MAX];
 
 	if ((size_t)snprintf(path, sizeof(path), "%s/%s", home, below) < sizeof(path))
-		real = realpath(path, NULL);
+		real = java_resolve_path(path);
 	for (size_t i = 0; real && i < search->egress->provided_file_count; i++)
 		if (strcmp(search->egress->provided_file[i].virt, real) == 0)
 			return;
@@ -44,7 +60,7 @@ static void java_add_store(struct java_search *search, const char *home, const c
 static void java_try_executable(struct java_search *search, const char *java)
 {
 	static const char bin[] = "/bin/java";
-	_cleanup_free_ char *real = realpath(java, NULL);
+	_cleanup_free_ char *real = java_resolve_path(java);
 	size_t len = real ? strlen(real) : 0;
 
 	if (len <= sizeof(bin) - 1 || strcmp(real + len - (sizeof(bin) - 1), bin) != 0 ||

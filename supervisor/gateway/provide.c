@@ -128,23 +128,29 @@ static int provide_run_ca(const struct egress_provide *provide, struct egress_pr
 	return error < 0 ? error : egress_provide_java_stores(provide, egress);
 }
 
-/* Returns `roots` and `ca` together, owned; NULL: no memory. */
-static char *provide_join_certificates(const struct egress_provide *provide)
+/*
+ * Makes provide->root_and_run_certificates_pem. The run's certificate is added to the text of the system's in place:
+ * that text takes 200 kB.
+ */
+static int provide_join_certificates(struct egress_provide *provide)
 {
-	const size_t roots_len = provide->root_certificates_pem ? strlen(provide->root_certificates_pem) : 0;
-	const size_t ca_len = provide->ca ? strlen(provide->ca) : 0;
-	char *text = malloc(roots_len + 1 + ca_len + 1), *end = text;
+	char *roots = provide->root_certificates_pem, *text, *end;
+	const size_t roots_len = roots ? strlen(roots) : 0, ca_len = provide->ca ? strlen(provide->ca) : 0;
 
-	if (!text)
-		return NULL;
-	if (provide->root_certificates_pem) {
-		end = mempcpy(end, provide->root_certificates_pem, roots_len);
-		*end++ = '\n';
+	provide->root_certificates_pem = NULL;
+	text = realloc(roots, roots_len + 1 + ca_len + 1);
+	if (!text) {
+		free(roots);
+		return -ENOMEM;
 	}
+	end = text + roots_len;
+	if (roots_len)
+		*end++ = '\n';
 	if (provide->ca)
 		end = mempcpy(end, provide->ca, ca_len);
 	*end = '\0';
-	return text;
+	provide->root_and_run_certificates_pem = text;
+	return 0;
 }
 
 static int provide_all_ca_certificates(struct egress_provide *provide, struct egress_process *egress)
@@ -153,8 +159,9 @@ static int provide_all_ca_certificates(struct egress_provide *provide, struct eg
 
 	if (!provide->root_certificates_pem && !provide->ca)
 		return 0;
-	provide->root_and_run_certificates_pem = provide_join_certificates(provide);
-	error = egress_process_keep_text(egress, provide->root_and_run_certificates_pem);
+	error = provide_join_certificates(provide);
+	if (error == 0)
+		error = egress_process_keep_text(egress, provide->root_and_run_certificates_pem);
 	if (error == 0)
 		error = provide_ca_bundles(provide, egress);
 	return error < 0 || !provide->ca ? error : provide_run_ca(provide, egress);
@@ -211,5 +218,7 @@ int egress_provide(struct egress_provide *provide, struct egress_process *egress
 	if (error == 0 && policy_net_sets_proxy_variables(provide->policy))
 		error = provide_proxy_variables(pool, egress);
 	pool_free(pool);
+	free(provide->root_certificates_pem);
+	provide->root_certificates_pem = NULL;
 	return error;
 }

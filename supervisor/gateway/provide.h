@@ -14,7 +14,7 @@
 struct egress_provide {
 	const struct policy *policy;
 	const struct secrets *secrets; /* NULL: no secrets */
-	const char *root_certificates_pem;             /* the system's certificates in PEM; NULL: none were found */
+	char *root_certificates_pem;   /* the system's certificates in PEM; NULL: none were found */
 	const char *ca;                /* the certificate of the run's authority in PEM; NULL: no TLS is intercepted */
 	char *root_and_run_certificates_pem; /* `roots` and `ca` together, kept by the egress; NULL: neither exists */
 };
@@ -22,7 +22,7 @@ struct egress_provide {
 /* Returns the system's certificates in PEM, owned; NULL: none were found. */
 char *egress_read_system_roots(size_t *ret_len);
 
-/* Fills egress->provide and egress->variable. 0 or -ENOMEM. */
+/* Fills egress->provide and egress->variable. Takes provide->root_certificates_pem, also on failure. 0 or -ENOMEM. */
 int egress_provide(struct egress_provide *provide, struct egress_process *egress);
 
 /* egress.c: add a file or a variable, and copy its texts. 0 or -ENOMEM. */

@@ -201,7 +201,7 @@ static int start_egress_and_provide_files(struct egress_start_state *state, stru
 	r = start_prepare_egress(state, egress, error);
 	if (r == 0) {
 		provide.secrets = state->secrets;
-		provide.root_certificates_pem = state->root_certificates_pem;
+		provide.root_certificates_pem = steal_pointer(&state->root_certificates_pem);
 		provide.ca = state->reply.pem[0] ? state->reply.pem : NULL;
 		r = egress_provide(&provide, egress);
 	}

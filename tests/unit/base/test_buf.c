@@ -1,4 +1,5 @@
 #include <check.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,6 +31,25 @@ START_TEST(test_pieces)
 	buf_printf(&buf, "%s %d", " three", 4);
 	ck_assert_uint_eq(buf.len, 15);
 	ck_assert_mem_eq(buf.data, "one\0two three 4", 16);
+}
+END_TEST
+
+START_TEST(test_reserve)
+{
+	_cleanup_buf_ struct buf buf = {0};
+	const char *before;
+
+	buf_reserve(&buf, 1000);
+	before = buf.data;
+	for (int i = 0; i < 100; i++)
+		buf_puts(&buf, "ten bytes.");
+	ck_assert_ptr_eq(buf.data, before);
+	ck_assert_uint_eq(strlen(buf.data), 1000);
+	buf_reserve(&buf, 10);
+	buf_puts(&buf, "more");
+	ck_assert_uint_eq(buf.len, 1004);
+	buf_reserve(&buf, SIZE_MAX); /* reserves nothing; buf_add() says what fails */
+	ck_assert(!buf.failed);
 }
 END_TEST
 
@@ -75,6 +95,7 @@ int main(void)
 	suite_add_tcase(suite, tcase);
 	tcase_add_test(tcase, test_grow);
 	tcase_add_test(tcase, test_pieces);
+	tcase_add_test(tcase, test_reserve);
 	tcase_add_test(tcase, test_take);
 	tcase_add_test(tcase, test_failed);
 	return unit_run(suite);

@@ -188,7 +188,7 @@ START_TEST(files_and_variables)
 	struct rig rig = {0};
 	struct policy *policy = load(&rig);
 	struct egress_process egress = EGRESS_PROCESS_NONE;
-	struct egress_provide provide = {.policy = policy, .root_certificates_pem = "roots", .ca = CA};
+	struct egress_provide provide = {.policy = policy, .root_certificates_pem = strdup("roots"), .ca = CA};
 	const char *hosts, *bundle;
 	char **envp;
 
@@ -227,7 +227,7 @@ START_TEST(without_an_authority_there_is_no_variable)
 	struct rig rig = {0};
 	struct policy *policy = load(&rig);
 	struct egress_process egress = EGRESS_PROCESS_NONE;
-	struct egress_provide provide = {.policy = policy, .root_certificates_pem = "roots"};
+	struct egress_provide provide = {.policy = policy, .root_certificates_pem = strdup("roots")};
 
 	ck_assert_int_eq(egress_provide(&provide, &egress), 0);
 	ck_assert_uint_eq(egress.env_variable_count, 0);
@@ -257,6 +257,39 @@ START_TEST(java_reads_a_store)
 	(void)SHA1(all, sizeof(keyed) - 1 + body, digest);
 	ck_assert_mem_eq(bytes + body, digest, SHA_DIGEST_LENGTH);
 	free(bytes);
+}
+END_TEST
+
+/* The certificate of a store that has one: what follows the fixed beginning of its entry. 0 bytes: the PEM is wrong. */
+static size_t der_of(const char *base64, unsigned char der[64])
+{
+	char pem[256], *bytes = NULL;
+	const size_t head = 12 + 4 + 2 + strlen("callgate-1") + 8 + 2 + strlen("X.509");
+	size_t len, der_len = 0;
+
+	(void)snprintf(pem, sizeof(pem), "-----BEGIN CERTIFICATE-----%s-----END CERTIFICATE-----", base64);
+	if (truststore_make_jks(pem, &bytes, &len) == 0) {
+		der_len = (unsigned char)bytes[head + 3];
+		memcpy(der, bytes + head + 4, der_len);
+	}
+	free(bytes);
+	return der_len;
+}
+
+START_TEST(certificates_are_decoded_strictly)
+{
+	static const char *const wrong[] = {"", "A", "AB", "ABC", "AB=", "A===", "====", "AB==AB==", "ABC=\n=", "AB-_",
+					    "AB=C", "ABCD=", "\xc3\xa4" "AB"};
+	unsigned char der[64];
+
+	ck_assert_uint_eq(der_of("AQID", der), 3);
+	ck_assert_mem_eq(der, "\1\2\3", 3);
+	ck_assert_uint_eq(der_of("\n+/+/\r\n \t//8=\n", der), 5);
+	ck_assert_mem_eq(der, "\xfb\xff\xbf\xff\xff", 5);
+	ck_assert_uint_eq(der_of("AZaz\n09AAQQ=\n=", der), 7);
+	ck_assert_mem_eq(der, "\x01\x96\xb3\xd3\xd0\x00\x41", 7);
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+		ck_assert_msg(der_of(wrong[i], der) == 0, "%s", wrong[i]);
 }
 END_TEST
 
@@ -349,6 +382,7 @@ int main(void)
 	tcase_add_test(tcase, files_and_variables);
 	tcase_add_test(tcase, without_an_authority_there_is_no_variable);
 	tcase_add_test(tcase, java_reads_a_store);
+	tcase_add_test(tcase, certificates_are_decoded_strictly);
 	tcase_add_loop_test(tcase, egress_starts_when_it_is_needed, 0,
 			    sizeof(starter_cases) / sizeof(starter_cases[0]));
 	suite_add_tcase(suite, tcase);
