@@ -167,6 +167,32 @@ static void keeper_add_redirect_dirs(const struct keeper_options *options)
 	}
 }
 
+/* Notes what the view makes in such a directory: for a workdir in /tmp, which is redirected, its path there. */
+static void keeper_note_entries_in_redirect(const struct keeper_options *options, const struct policy_mount *outer)
+{
+	const char *dir = outer->create_host_path
+				  ? path_get_rest_below(outer->host_path, options->scratch->path)
+				  : NULL;
+	size_t count;
+	const struct policy_mount *mount = policy_get_mounts(options->policy, &count);
+
+	for (size_t i = 0; dir && *dir && i < count; i++) {
+		const char *rest = path_get_rest_below(mount[i].virt, outer->virt);
+
+		if (rest && *rest)
+			scratch_note_entry(options->scratch, dir, rest);
+	}
+}
+
+static void keeper_note_entries(const struct keeper_options *options)
+{
+	size_t count;
+	const struct policy_mount *mount = policy_get_mounts(options->policy, &count);
+
+	for (size_t i = 0; i < count; i++)
+		keeper_note_entries_in_redirect(options, &mount[i]);
+}
+
 static void keeper_send_prepare_result(const struct fork_descriptors *ends)
 {
 	/* EPIPE: the supervisor is dead, which the loop handles */
@@ -185,6 +211,7 @@ static void keeper_prepare_run(struct keeper *keeper, struct fork_descriptors *e
 	if (!again && options->scratch_dirs_are_not_made_yet) {
 		ends->last_prepare_result = scratch_make_dirs(options->scratch);
 		keeper_add_redirect_dirs(options);
+		keeper_note_entries(options);
 	}
 	keeper_send_prepare_result(ends);
 	if (again || ends->last_prepare_result < 0)

@@ -6,6 +6,8 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/xattr.h>
@@ -110,12 +112,66 @@ static bool scratch_is_same_time(const struct timespec *a, const struct timespec
 	return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
 }
 
+/* ---- entries that the view makes ---- */
+
+void scratch_note_entry(struct scratch *scratch, const char *dir, const char *rest)
+{
+	char *entry;
+
+	if (scratch->entry_count == SCRATCH_ENTRIES_MAX || asprintf(&entry, "%s/%s", dir, rest) < 0)
+		return;
+	scratch->entry[scratch->entry_count++] = entry;
+}
+
+/* True when the view makes entries in this directory of the run's. */
+static bool scratch_has_entries_in(const struct scratch *scratch, const char *name)
+{
+	for (size_t i = 0; i < scratch->entry_count; i++)
+		if (strncmp(scratch->entry[i], name, strlen(name)) == 0 && scratch->entry[i][strlen(name)] == '/')
+			return true;
+	return false;
+}
+
+/* Removes an entry, and directories that are empty then. The program may have made links of them: none is followed. */
+static void scratch_remove_entry(const struct scratch *scratch, const char *entry)
+{
+	_cleanup_free_ char *path = strdup(entry);
+	char *slash;
+
+	while (path && (slash = strrchr(path, '/'))) {
+		_cleanup_close_ int dir = -1;
+
+		*slash = '\0';
+		dir = openat2_call(scratch->fd, path, O_PATH | O_DIRECTORY, 0, IO_RESOLVE_BELOW);
+		if (dir >= 0 && unlinkat(dir, slash + 1, AT_REMOVEDIR) < 0 &&
+		    (errno != ENOTDIR || unlinkat(dir, slash + 1, 0) < 0) && errno != ENOENT)
+			return; /* the directory stays changed */
+	}
+}
+
+void scratch_remove_entries(const struct scratch *scratch)
+{
+	for (size_t i = 0; i < scratch->entry_count; i++)
+		scratch_remove_entry(scratch, scratch->entry[i]);
+	/* Otherwise the next run could see when this one has changed its directories. */
+	for (size_t i = 0; i < SCRATCH_SUBDIRS_COUNT; i++)
+		if (scratch_has_entries_in(scratch, scratch_dirs[i].name))
+			(void)utimensat(scratch->fd, scratch_dirs[i].name, NULL, AT_SYMLINK_NOFOLLOW);
+}
+
+/* ---- directories that are left to the next run ---- */
+
 /* Every change sets ctime. A change within the same clock tick shows in other attributes, or was undone. */
-static bool scratch_is_same_dir_state(const struct scratch_dir_state *a, const struct scratch_dir_state *b)
+static bool scratch_has_same_times(const struct scratch_dir_state *a, const struct scratch_dir_state *b)
+{
+	return scratch_is_same_time(&a->st.st_ctim, &b->st.st_ctim) &&
+	       scratch_is_same_time(&a->st.st_mtim, &b->st.st_mtim);
+}
+
+static bool scratch_is_same_but_for_times(const struct scratch_dir_state *a, const struct scratch_dir_state *b)
 {
 	return a->set && b->set && a->st.st_dev == b->st.st_dev && a->st.st_ino == b->st.st_ino &&
-	       scratch_is_same_time(&a->st.st_ctim, &b->st.st_ctim) &&
-	       scratch_is_same_time(&a->st.st_mtim, &b->st.st_mtim) && a->st.st_mode == b->st.st_mode &&
+	       a->st.st_mode == b->st.st_mode &&
 	       a->st.st_uid == b->st.st_uid && a->st.st_gid == b->st.st_gid && a->st.st_nlink == b->st.st_nlink &&
 	       a->st.st_size == b->st.st_size && a->attributes == b->attributes;
 }
@@ -151,7 +207,9 @@ static bool scratch_subdir_is_unchanged(const struct scratch *scratch, const cha
 	if (fd < 0)
 		return false;
 	scratch_read_dir_state(fd, &now);
-	return scratch_is_same_dir_state(&scratch->subdir_state[i], &now) &&
+	/* Entries of the view change the times. Then a program may have added names too, and removed them again. */
+	return scratch_is_same_but_for_times(&scratch->subdir_state[i], &now) &&
+	       (scratch_has_entries_in(scratch, name) || scratch_has_same_times(&scratch->subdir_state[i], &now)) &&
 	       scratch_dir_has_only_allowed(fd, NULL, NULL);
 }
 

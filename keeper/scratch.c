@@ -263,6 +263,9 @@ void scratch_remove_empty_dirs(const struct scratch *scratch, bool all)
 
 	(void)io_remove_tree(scratch->fd, "provided");
 	(void)unlinkat(scratch->fd, "sockets", AT_REMOVEDIR);
+	/* Entries of the view are removed when the supervisor has ended, and with it its mounts over them. */
+	if (scratch->entry_count > 0 && scratch->is_reusable && scratch->may_be_reused_after_run)
+		return;
 	if (scratch_is_unchanged(scratch) && (!all || scratch_leave_as_spare(scratch)))
 		return;
 	for (size_t i = 0; i < sizeof(often_empty) / sizeof(often_empty[0]); i++)
@@ -282,6 +285,8 @@ int scratch_remove_run(struct scratch *scratch)
 			    faccessat(scratch->base_fd, scratch_get_run_name(scratch), F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 	int error = 0;
 
+	if (exists && scratch->entry_count > 0 && scratch->is_reusable && scratch->may_be_reused_after_run)
+		scratch_remove_entries(scratch);
 	if (exists && !(scratch_is_unchanged(scratch) && scratch_leave_as_spare(scratch)))
 		error = io_remove_tree(scratch->base_fd, scratch_get_run_name(scratch));
 	if (error == -ENOENT)
@@ -292,6 +297,8 @@ int scratch_remove_run(struct scratch *scratch)
 		(void)rmdir(scratch->base_path);
 	}
 	cleanup_close(&scratch->base_fd);
+	for (size_t i = 0; i < scratch->entry_count; i++)
+		free(scratch->entry[i]);
 	free(scratch->base_path);
 	free(scratch->path);
 	free(scratch->base_name_notice);

@@ -206,6 +206,87 @@ START_TEST(test_reuse)
 }
 END_TEST
 
+/* What the view makes for a workdir in /tmp and a file there. */
+static void make_entries(struct scratch *scratch)
+{
+	scratch_note_entry(scratch, "tmp", "some/where/work");
+	scratch_note_entry(scratch, "tmp", "some/file");
+	scratch_note_entry(scratch, "tmp", "absent");
+	ck_assert_int_eq(mkdirat(scratch->fd, "tmp/some", 0755), 0);
+	ck_assert_int_eq(mkdirat(scratch->fd, "tmp/some/where", 0755), 0);
+	ck_assert_int_eq(mkdirat(scratch->fd, "tmp/some/where/work", 0755), 0);
+	ck_assert_int_eq(mknodat(scratch->fd, "tmp/some/file", S_IFREG | 0444, 0), 0);
+}
+
+/* A directory with entries of the view is left without them, and does not tell when they were made. */
+START_TEST(test_reuse_with_entries)
+{
+	const struct timespec old[2] = {{.tv_sec = 1000}, {.tv_sec = 1000}};
+	struct scratch first, second;
+	struct stat before, after;
+
+	begin(&first);
+	make_entries(&first);
+	ck_assert_int_eq(fstatat(first.fd, "tmp", &before, 0), 0);
+	ck_assert_int_eq(utimensat(first.fd, "tmp", old, 0), 0);
+	scratch_remove_empty_dirs(&first, true);
+	ck_assert(!is_left());
+	ck_assert_int_eq(scratch_remove_run(&first), 0);
+	ck_assert(is_left());
+	begin(&second);
+	ck_assert_int_eq(fstatat(second.fd, "tmp", &after, 0), 0);
+	ck_assert_uint_eq(before.st_ino, after.st_ino);
+	ck_assert_int_ge(after.st_mtime, before.st_mtime);
+	ck_assert_int_eq(faccessat(second.fd, "tmp/some", F_OK, 0), -1);
+	ck_assert_int_eq(scratch_remove_run(&second), 0);
+}
+END_TEST
+
+static void leave_file(const struct scratch *scratch)
+{
+	ck_assert_int_eq(mknodat(scratch->fd, "tmp/some/other", S_IFREG | 0600, 0), 0);
+}
+
+static void set_mode(const struct scratch *scratch)
+{
+	ck_assert_int_eq(fchmodat(scratch->fd, "tmp", 0755, 0), 0);
+}
+
+static void (*const changes_beside_entries[])(const struct scratch *) = {leave_file, set_mode};
+
+START_TEST(test_no_reuse_beside_entries)
+{
+	struct scratch scratch;
+
+	begin(&scratch);
+	make_entries(&scratch);
+	changes_beside_entries[_i](&scratch);
+	ck_assert_int_eq(scratch_remove_run(&scratch), 0);
+	ck_assert_int_eq(access(base, F_OK), -1);
+}
+END_TEST
+
+/* A program has moved a part of an entry's path away and made a link in its place, which is not followed. */
+START_TEST(test_link_in_place_of_entry)
+{
+	char outside[PATH_MAX + 16], below[PATH_MAX + 32];
+	struct scratch scratch;
+
+	(void)snprintf(outside, sizeof(outside), "%s/outside", where);
+	(void)snprintf(below, sizeof(below), "%s/work", outside);
+	ck_assert_int_eq(mkdir(outside, 0700), 0);
+	ck_assert_int_eq(mkdir(below, 0700), 0);
+	begin(&scratch);
+	make_entries(&scratch);
+	ck_assert_int_eq(unlinkat(scratch.fd, "tmp/some/where/work", AT_REMOVEDIR), 0);
+	ck_assert_int_eq(unlinkat(scratch.fd, "tmp/some/where", AT_REMOVEDIR), 0);
+	ck_assert_int_eq(symlinkat(outside, scratch.fd, "tmp/some/where"), 0);
+	ck_assert_int_eq(scratch_remove_run(&scratch), 0);
+	ck_assert(is_left());
+	ck_assert_int_eq(access(below, F_OK), 0);
+}
+END_TEST
+
 static void write_in(const struct scratch *scratch)
 {
 	ck_assert_int_eq(mknodat(scratch->fd, "shm/file", S_IFREG | 0600, 0), 0);
@@ -388,6 +469,9 @@ int main(void)
 	tcase_add_test(tcase, test_sweep_others);
 	tcase_add_test(tcase, test_remove_early);
 	tcase_add_test(tcase, test_reuse);
+	tcase_add_test(tcase, test_reuse_with_entries);
+	tcase_add_loop_test(tcase, test_no_reuse_beside_entries, 0, 2);
+	tcase_add_test(tcase, test_link_in_place_of_entry);
 	tcase_add_loop_test(tcase, test_no_reuse_of_changed, 0, 4);
 	tcase_add_loop_test(tcase, test_touched, 0, 4 * (int)(sizeof(touches) / sizeof(touches[0])));
 	tcase_add_test(tcase, test_keep);
