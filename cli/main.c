@@ -1,4 +1,5 @@
 /* The main function of callgate. It calls the verb that the command line names. */
+#include <malloc.h>
 #include <signal.h>
 #include <string.h>
 
@@ -25,6 +26,9 @@ static const struct cli_verb verbs[] = {
 	{"doctor", cli_main_doctor, "report what this machine offers a run, and how to get the rest"},
 };
 
+/* Blocks of so many bytes, tables that stay almost empty, get pages of their own, which cost nothing until used. */
+#define MAIN_MMAP_THRESHOLD_BYTES 49152
+
 int main(int argc, char **argv)
 {
 	static const struct cli_verbs all = {
@@ -36,6 +40,7 @@ int main(int argc, char **argv)
 		.verb_count = CLI_VERB_COUNT(verbs)};
 	static char help[] = "--help";
 
+	(void)mallopt(M_MMAP_THRESHOLD, MAIN_MMAP_THRESHOLD_BYTES);
 	(void)signal(SIGXFSZ, SIG_IGN); /* writing past RLIMIT_FSIZE gives EFBIG, which each verb reports */
 	if (filter_allows_all_calls())
 		cli_print_error("", "a build with --enable-open-filter, for tests only: no call is judged, "

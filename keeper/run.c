@@ -199,6 +199,7 @@ int keeper_run_program(const struct keeper_options *options, struct keeper_outco
 	keeper.cgroup = keeper_make_cgroup(options);
 	keeper_hand_over_cgroup(keeper.cgroup, options->custodian);
 	keeper_plan_self_filter(options->policy, options->layers);
+	privs_drop_bounding_set(); /* once, and not in each process that is forked */
 	error = keeper_start_egress(&keeper);
 	if (error == 0)
 		error = keeper_prepare_own_process(&keeper);

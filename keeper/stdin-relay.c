@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stddef.h>
+#include <string.h>
 #include <termios.h>
 #include <unistd.h>
 
@@ -13,11 +15,19 @@
 #define ESCAPE_KEY_PRESSES_NEEDED 3
 #define ESCAPE_KEYS_WITHIN_NS UINT64_C(1000000000)
 
+/* Leaves the buffer as it is: its 16 pages may be shared with the process that becomes egress. */
+static void stdin_relay_clear(struct stdin_relay *relay, int from_fd, int pipe_fd)
+{
+	memset(relay, 0, offsetof(struct stdin_relay, buffer));
+	relay->from_fd = from_fd;
+	relay->pipe_fd = pipe_fd;
+}
+
 int stdin_relay_init(struct stdin_relay *relay, int from_fd, int *ret_read_fd)
 {
 	int fds[2];
 
-	*relay = (struct stdin_relay){.from_fd = from_fd, .pipe_fd = -1};
+	stdin_relay_clear(relay, from_fd, -1);
 	if (from_fd < 0) {
 		*ret_read_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 		return *ret_read_fd < 0 ? -errno : 0;
@@ -32,7 +42,8 @@ int stdin_relay_init(struct stdin_relay *relay, int from_fd, int *ret_read_fd)
 
 void stdin_relay_init_terminal(struct stdin_relay *relay, int from_fd, int master_fd)
 {
-	*relay = (struct stdin_relay){.from_fd = from_fd, .pipe_fd = master_fd, .writes_to_terminal = true};
+	stdin_relay_clear(relay, from_fd, master_fd);
+	relay->writes_to_terminal = true;
 }
 
 void stdin_relay_release(struct stdin_relay *relay)

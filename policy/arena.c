@@ -9,16 +9,18 @@
 #include "policy/arena.h"
 
 /*
- * The kernel gives memory only to pages that are written, so large chunks cost nothing. The first pages are populated
- * by one madvise(2), which takes a quarter of the time of as many page faults.
+ * The kernel gives memory only to pages that are written, so large chunks cost nothing. Pages are populated a few at a
+ * time by madvise(2), which takes a quarter of the time of as many page faults.
  */
 #define ARENA_CHUNK_BYTES ((size_t)524288)
-#define ARENA_PREFAULTED_BYTES ((size_t)16384)
+#define ARENA_POPULATED_BYTES ((size_t)16384)    /* at a time, at first */
+#define ARENA_POPULATED_BYTES_MAX ((size_t)65536) /* at a time; what is larger may stay unused for long */
 
 struct arena_chunk {
 	struct arena_chunk *next;
 	size_t used_bytes;
 	size_t cap; /* size of data */
+	size_t populated_bytes; /* of the chunk, this structure included: a multiple of ARENA_POPULATED_BYTES */
 	alignas(max_align_t) unsigned char data[];
 };
 
@@ -38,13 +40,27 @@ static struct arena_chunk *arena_add_chunk(struct arena *arena, size_t size)
 
 	if (chunk == MAP_FAILED)
 		return arena_fail_no_memory(arena);
-	if (!arena->chunk)
-		/* if this fails, page faults populate them */
-		(void)madvise(chunk, ARENA_PREFAULTED_BYTES, MADV_POPULATE_WRITE);
 	chunk->cap = bytes - sizeof(*chunk);
 	chunk->next = arena->chunk;
 	arena->chunk = chunk;
 	return chunk;
+}
+
+/* Populates the pages of the memory that is given next, and as many as were populated before. */
+static void arena_populate(struct arena_chunk *chunk, size_t size)
+{
+	const size_t before = chunk->populated_bytes, all = chunk->cap + sizeof(*chunk);
+	size_t more = before < ARENA_POPULATED_BYTES    ? ARENA_POPULATED_BYTES
+		      : before < ARENA_POPULATED_BYTES_MAX ? before
+							   : ARENA_POPULATED_BYTES_MAX;
+
+	if (sizeof(*chunk) + chunk->used_bytes + size <= before || size > ARENA_POPULATED_BYTES_MAX || before >= all)
+		return;
+	if (more > all - before)
+		more = all - before;
+	chunk->populated_bytes += more;
+	/* If this fails, page faults populate them. */
+	(void)madvise((unsigned char *)chunk + before, more, MADV_POPULATE_WRITE);
 }
 
 void *arena_alloc(struct arena *arena, size_t size)
@@ -59,6 +75,7 @@ void *arena_alloc(struct arena *arena, size_t size)
 		chunk = arena_add_chunk(arena, size);
 	if (!chunk)
 		return NULL;
+	arena_populate(chunk, size);
 	memory = chunk->data + chunk->used_bytes;
 	chunk->used_bytes += size;
 	return memory;
