@@ -23,11 +23,15 @@ enum spawner_step { SPAWNER_PREPARE, SPAWNER_CHDIR, SPAWNER_EXEC };
  * another program may write to its memory then.
  */
 struct spawner_page {
-	struct {
-		_Atomic uint32_t go;    /* a futex: the number of the program that may go on */
-		volatile uint32_t step; /* enum spawner_step: the step that failed */
-		volatile int32_t error; /* errno of the step that failed; 0: no step has failed */
-	} __attribute__((aligned(SPAWNER_SLOT_BYTES))) slot[SPAWNER_PROGRAMS_MAX];
+	union {
+		struct {
+			_Atomic uint32_t go;    /* a futex: the number of the program that may go on */
+			volatile uint32_t step; /* enum spawner_step: the step that failed */
+			volatile int32_t error; /* errno of the step that failed; 0: no step has failed */
+		};
+		/* Not by alignment, of which mmap(2) gives one page's only. */
+		char size[SPAWNER_SLOT_BYTES];
+	} slot[SPAWNER_PROGRAMS_MAX];
 };
 
 /* Asks for a program. One message of the socket, with three descriptors: the program's stdin, stdout and stderr. */

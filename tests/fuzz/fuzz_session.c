@@ -325,7 +325,7 @@ static void stage_play(const struct script_segment *segment)
 	} else if (segment->op == 'd') {
 		stage.denials = segment->which % 200;
 		stage.denied_file = segment->data;
-		stage.denied_file_len = segment->len;
+		stage.denied_file_len = strnlen(segment->data, segment->len); /* a path has no NUL */
 	} else if (segment->op == 'h') {
 		stage.hiding_fails = segment->which & 1;
 	} else if (segment->op == 'l') {
@@ -402,5 +402,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	fd = dup(STDERR_FILENO);
 	promise(fd == lowest_fd); /* no descriptor is left */
 	(void)close(fd);
+	stage.passed_s = 0; /* the clock is libFuzzer's, too */
 	return 0;
 }
