@@ -189,10 +189,12 @@ void http_server_free(struct http_server *server)
 {
 	if (!server)
 		return;
-	loop_remove_source(server->daemon_source);
-	loop_cancel_timer(server->daemon_timer);
 	while (server->upgraded_requests) /* libmicrohttpd insists that these are closed before it stops */
 		http_abort(server->upgraded_requests);
+	loop_remove_source(server->daemon_source);
+	loop_cancel_timer(server->daemon_timer);
+	server->daemon_timer = NULL;
+	server->wakeup_is_scheduled = true; /* it runs no more */
 	if (server->daemon)
 		MHD_stop_daemon(server->daemon);
 	free(server);
