@@ -123,7 +123,12 @@ unsigned locate_find_line(const char *text, const struct json_path *path, struct
 
 static bool locate_name_needs_no_quotes(const char *name)
 {
-	return *name && !name[strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$-")];
+	const char *at = name;
+
+	while ((*at >= 'a' && *at <= 'z') || (*at >= 'A' && *at <= 'Z') || (*at >= '0' && *at <= '9') || *at == '_' ||
+	       *at == '$' || *at == '-')
+		at++;
+	return *name && !*at;
 }
 
 /* Appends text to the `used` bytes of out, as much as fits in cap - 1 bytes. Returns the new length. */
@@ -135,20 +140,35 @@ static size_t locate_put_text(char *out, size_t used, size_t cap, const char *te
 	return used + len;
 }
 
+/* Appends "[INDEX]". The position of each rule is printed, which snprintf(3) would make slow. */
+static size_t locate_put_index(char *out, size_t used, size_t cap, size_t index)
+{
+	char text[24], *at = text + sizeof(text); /* 24 bytes hold any index */
+
+	*--at = '\0';
+	*--at = ']';
+	do
+		*--at = (char)('0' + index % 10);
+	while ((index /= 10) > 0);
+	*--at = '[';
+	return locate_put_text(out, used, cap, at);
+}
+
 size_t locate_print_path(const struct json_path *path, char *out, size_t cap)
 {
 	size_t used = 0;
 
 	for (size_t i = 0; i < path->depth; i++) {
 		const struct json_path_step *step = &path->steps[i];
+		const bool plain = step->name && locate_name_needs_no_quotes(step->name);
 
-		bool plain = step->name && locate_name_needs_no_quotes(step->name);
-		char index[24];
-
-		(void)snprintf(index, sizeof(index), "%zu", step->index); /* 24 bytes hold any index */
-		used = locate_put_text(out, used, cap, !step->name ? "[" : !plain ? "[\"" : i > 0 ? "." : "");
-		used = locate_put_text(out, used, cap, step->name ? step->name : index);
-		used = locate_put_text(out, used, cap, !step->name ? "]" : !plain ? "\"]" : "");
+		if (!step->name) {
+			used = locate_put_index(out, used, cap, step->index);
+			continue;
+		}
+		used = locate_put_text(out, used, cap, !plain ? "[\"" : i > 0 ? "." : "");
+		used = locate_put_text(out, used, cap, step->name);
+		used = locate_put_text(out, used, cap, plain ? "" : "\"]");
 	}
 	out[used] = '\0';
 	return used;
