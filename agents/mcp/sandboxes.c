@@ -44,6 +44,13 @@ static void mcp_sandbox_on_end_timer(void *data)
 	mcp_sandbox_free(sandbox);
 }
 
+/* Lets the sandbox end in delay_ms; UINT64_MAX: not by the clock. Cannot fail: sandboxes_add() has made the timer. */
+static void mcp_sandbox_move_end(struct mcp_sandbox *sandbox, uint64_t delay_ms)
+{
+	loop_cancel_timer(sandbox->end_timer);
+	sandbox->end_timer = loop_add_timer(sandbox->mcp->loop, delay_ms, mcp_sandbox_on_end_timer, sandbox);
+}
+
 /*
  * Ends a sandbox: its calls fail now. The sandbox is freed in a later turn of the loop, because this function is called
  * from the sandbox' callbacks.
@@ -58,8 +65,7 @@ static void mcp_sandbox_end(struct mcp_sandbox *sandbox, const char *error)
 	if (mcp->connection_sandbox == sandbox)
 		mcp->connection_sandbox = NULL;
 	mcp->on_sandbox_change(sandbox);
-	loop_cancel_timer(sandbox->end_timer);
-	sandbox->end_timer = loop_add_timer(mcp->loop, 0, mcp_sandbox_on_end_timer, sandbox);
+	mcp_sandbox_move_end(sandbox, 0);
 }
 
 static void mcp_sandbox_on_ready(void *data, const char *error)
@@ -144,10 +150,12 @@ static int sandboxes_add(struct mcp *mcp, struct mcp_sandbox **ret_sandbox)
 		return -ENOMEM;
 	sandbox->mcp = mcp;
 	sandbox->creation_time_ms = sandbox->last_use_ms = loop_get_now_ms(mcp->loop);
-	error = mcp_sandbox_make_handle(sandbox->handle);
+	sandbox->end_timer = loop_add_timer(mcp->loop, UINT64_MAX, mcp_sandbox_on_end_timer, sandbox);
+	error = sandbox->end_timer ? mcp_sandbox_make_handle(sandbox->handle) : -ENOMEM;
 	if (error == 0)
 		error = mcp_sandbox_start_session(sandbox);
 	if (error < 0) {
+		loop_cancel_timer(sandbox->end_timer);
 		free(sandbox);
 		return error;
 	}
@@ -183,8 +191,7 @@ int sandboxes_acquire(struct mcp *mcp, const char *handle, bool is_of_revision_2
 	}
 	if (error < 0)
 		return error;
-	loop_cancel_timer(sandbox->end_timer);
-	sandbox->end_timer = NULL;
+	mcp_sandbox_move_end(sandbox, UINT64_MAX);
 	sandbox->active_call_count++;
 	*ret_sandbox = sandbox;
 	return 0;
@@ -195,8 +202,7 @@ void sandboxes_release(struct mcp_sandbox *sandbox)
 	sandbox->last_use_ms = loop_get_now_ms(sandbox->mcp->loop);
 	sandbox->active_call_count--;
 	if (sandbox->active_call_count == 0 && !sandbox->end_reason)
-		sandbox->end_timer = loop_add_timer(sandbox->mcp->loop, sandbox->mcp->options.idle_timeout_ms,
-						    mcp_sandbox_on_end_timer, sandbox);
+		mcp_sandbox_move_end(sandbox, sandbox->mcp->options.idle_timeout_ms);
 }
 
 int sandboxes_get_context(struct mcp_sandbox *sandbox, const char *language, struct context **ret_context)
