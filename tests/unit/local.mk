@@ -409,6 +409,10 @@ tests_unit_agents_test_e2b_LDADD = $(AGENTS_LIBS) $(UNIT_LIBS)
 UNIT_TESTS += tests/unit/agents/test_fileop
 tests_unit_agents_test_fileop_SOURCES = tests/unit/agents/test_fileop.c tests/fuzz/stage.c tests/fuzz/stage.h
 tests_unit_agents_test_fileop_LDADD = $(AGENTS_LIBS) $(UNIT_LIBS)
+UNIT_TESTS += tests/unit/agents/test_upgrade
+tests_unit_agents_test_upgrade_SOURCES = tests/unit/agents/test_upgrade.c tests/fuzz/stage.c tests/fuzz/stage.h \
+	tests/fuzz/script.h
+tests_unit_agents_test_upgrade_LDADD = $(AGENTS_LIBS) $(UNIT_LIBS)
 UNIT_TESTS += tests/unit/agents/test_port_answer
 tests_unit_agents_test_port_answer_LDADD = libcallgate_agents.a libcallgate_base.a $(UNIT_LIBS)
 
