@@ -136,8 +136,9 @@ static int walk_judge_mode(const struct reads_walk *walk, const struct statx *st
 static int walk_stat(int dirfd, const char *name, struct statx *ret_stat)
 {
 	const unsigned mask = STATX_TYPE | STATX_MODE | STATX_UID | STATX_GID;
+	const int flags = AT_SYMLINK_NOFOLLOW | AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT | AT_EMPTY_PATH;
 
-	if (statx(dirfd, name, AT_SYMLINK_NOFOLLOW | AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, mask, ret_stat) < 0)
+	if (statx(dirfd, name, flags, mask, ret_stat) < 0)
 		return errno == ENOENT || errno == EACCES ? 0 : -errno;
 	return 1;
 }
@@ -178,6 +179,7 @@ static int walk_judge_entry(struct reads_walk *walk, int dirfd, const struct wal
 {
 	const size_t name_len = strlen(entry->name), base = walk->len > 1 ? walk->len : 0;
 	bool directory = entry->type == DT_DIR, done = false; /* done: what is below need not be walked */
+	bool other_mount, modes_matter;
 	struct statx st;
 	int r = 0;
 
@@ -194,16 +196,16 @@ static int walk_judge_entry(struct reads_walk *walk, int dirfd, const struct wal
 	memcpy(walk->path + base + 1, entry->name, name_len + 1);
 	if (walk_name_may_be_hidden(walk, entry->name, name_len))
 		r = walk_judge_name(walk, &done);
-	if (r == 0 && !done && (entry->type == DT_UNKNOWN || (walk->checks_file_modes && entry->type != DT_LNK))) {
+	other_mount = entry->type != DT_REG && entry->type != DT_LNK && walk_is_other_mount(walk, base + 1 + name_len);
+	/* A directory's mode is looked at when the directory is opened. */
+	modes_matter = walk->checks_file_modes && entry->type != DT_LNK && (entry->type != DT_DIR || other_mount);
+	if (r == 0 && !done && (entry->type == DT_UNKNOWN || modes_matter)) {
 		r = walk_stat(dirfd, entry->name, &st);
 		directory = r > 0 && S_ISDIR(st.stx_mode);
-		if (r > 0) {
-			done = directory && !walk->has_glob_of_path &&
-			       walk_dir_is_filled_by_package_manager(walk->path, &st);
+		if (r > 0)
 			r = walk->checks_file_modes && !S_ISLNK(st.stx_mode) ? walk_judge_mode(walk, &st, &done) : 0;
-		}
 	}
-	if (r == 0 && directory && !done && !walk_is_other_mount(walk, base + 1 + name_len))
+	if (r == 0 && directory && !done && !other_mount)
 		r = walk_note_directory(below, entry->name);
 	walk->path[walk->len] = '\0';
 	return r;
@@ -268,11 +270,29 @@ static int walk_opened_directory(struct reads_walk *walk, int dir_fd)
 	return r;
 }
 
+/*
+ * Judges the mode of the directory at walk->path, which is (dirfd, name), before it is read. fd: it was opened; below
+ * 0: it may not be listed. *ret_done: it is not walked.
+ */
+static int walk_judge_directory(struct reads_walk *walk, int fd, int dirfd, const char *name, bool *ret_done)
+{
+	struct statx st;
+	int r;
+
+	*ret_done = false;
+	if (!walk->checks_file_modes)
+		return 0;
+	r = fd >= 0 ? walk_stat(fd, "", &st) : walk_stat(dirfd, name, &st);
+	*ret_done = r <= 0 || (!walk->has_glob_of_path && walk_dir_is_filled_by_package_manager(walk->path, &st));
+	return r <= 0 ? r : walk_judge_mode(walk, &st, ret_done);
+}
+
 /* Walks a directory below the one at walk->path. NOLINTNEXTLINE(misc-no-recursion): bounded by WALK_DEPTH_MAX */
 static int walk_directory(struct reads_walk *walk, int dirfd, const char *name)
 {
 	const size_t len = walk->len, base = len > 1 ? len : 0;
 	int fd = openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), r;
+	bool done;
 
 	if (fd < 0 && errno != EACCES)
 		return errno == ENOENT || errno == ENOTDIR || errno == ELOOP ? 0 : -errno;
@@ -286,7 +306,11 @@ static int walk_directory(struct reads_walk *walk, int dirfd, const char *name)
 	memcpy(walk->path + base + 1, name, strlen(name) + 1);
 	walk->len = base + 1 + strlen(name);
 	walk->depth++;
-	r = fd < 0 ? walk_cover_unlisted(walk, dirfd, name) : walk_opened_directory(walk, fd);
+	r = walk_judge_directory(walk, fd, dirfd, name, &done);
+	if (r == 0 && !done)
+		r = fd < 0 ? walk_cover_unlisted(walk, dirfd, name) : walk_opened_directory(walk, steal_fd(&fd));
+	if (fd >= 0)
+		(void)close(fd);
 	walk->depth--;
 	walk->len = len;
 	walk->path[len] = '\0';
