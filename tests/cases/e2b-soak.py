@@ -98,6 +98,23 @@ def code(box: Shared) -> None:
                 {**box.headers, "E2b-Sandbox-Port": str(client.INTERPRETER)})
 
 
+def upgraded(box: Shared) -> None:
+    """WebSocket with a server in the sandbox, either of which ends it."""
+    port = str(random.randrange(1024, 49000))
+    server = box.stream("process.Process/Start", {"process": {"cmd": "python3", "args": ["-c", client.SERVER, port]}})
+    next(event for event in server if "data" in event.get("event", {}))
+    path = random.choice(["/socket", "/socket", "/socket/flood", "/socket/gone", "/socket/noise"])
+    made, _ = client.begin_upgrade(path, {**box.headers, "E2b-Sandbox-Port": port})
+    for _ in range(random.randrange(9)):
+        made.sendall(os.urandom(random.choice([1, 5000, 300000])))
+        made.recv(random.choice([1, 100000]))
+        time.sleep(random.random() / 20)
+    if random.random() < 0.5:
+        made.shutdown(1)
+    while made.recv(1 << 16):
+        pass
+
+
 def nonsense(box: Shared) -> None:
     made = client.raw()
     head = "POST %s HTTP/1.1\r\nHost: x\r\n%sContent-Length: %d\r\n\r\n" % (
@@ -113,7 +130,8 @@ def nonsense(box: Shared) -> None:
     made.recv(1000)
 
 
-ACTIONS: List[Callable[[Any], None]] = [create, program, program, feed, feed, files, watch, code, code, nonsense]
+ACTIONS: List[Callable[[Any], None]] = [create, program, program, feed, feed, files, watch, code, code, upgraded,
+                                        upgraded, nonsense]
 
 
 def work(shared: List[Dict[str, Any]], seed: int) -> None:
