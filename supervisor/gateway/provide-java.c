@@ -1,4 +1,5 @@
 /* Java ignores the system's certificates, so each Java that may be executed gets a cacerts file. */
+#include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
 #include <limits.h>
@@ -10,20 +11,14 @@
 #include "base/cleanup.h"
 #include "supervisor/gateway/provide.h"
 
-struct java_search {
-	const struct egress_provide *provide;
-	struct egress_process *egress; /* gets a file for each store */
-	char *bytes;              /* the new truststore, kept by the egress; NULL: not made yet */
-	size_t len;
-	int error;
+#define JAVA_STORES_MAX 64u
+
+struct java_stores {
+	const struct policy *policy;
+	char *path[JAVA_STORES_MAX]; /* where the host has a store; owned */
+	size_t path_count;
+	struct truststore store;
 };
-
-static int java_make_store(struct java_search *search)
-{
-	int error = truststore_make_jks(search->provide->root_and_run_certificates_pem, &search->bytes, &search->len);
-
-	return error < 0 ? error : egress_process_keep_text(search->egress, search->bytes);
-}
 
 /* As realpath(3), which makes a system call for each name of the path. Owned; NULL: nothing is there. */
 static char *java_resolve_path(const char *path)
@@ -39,39 +34,36 @@ static char *java_resolve_path(const char *path)
 	return len > 0 && len < PATH_MAX ? strndup(real, (size_t)len) : realpath(path, NULL);
 }
 
-static void java_add_store(struct java_search *search, const char *home, const char *below)
+static void java_note_store(struct java_stores *stores, const char *home, const char *below)
 {
 	_cleanup_free_ char *real = NULL;
 	char path[PATH_MAX];
 
 	if ((size_t)snprintf(path, sizeof(path), "%s/%s", home, below) < sizeof(path))
 		real = java_resolve_path(path);
-	for (size_t i = 0; real && i < search->egress->provided_file_count; i++)
-		if (strcmp(search->egress->provided_file[i].virt, real) == 0)
+	for (size_t i = 0; real && i < stores->path_count; i++)
+		if (strcmp(stores->path[i], real) == 0)
 			return;
-	if (real && !search->bytes && search->error == 0)
-		search->error = java_make_store(search);
-	if (real && search->error == 0)
-		search->error =
-			egress_process_add_file_with_kept_text(search->egress, real, search->bytes, search->len);
+	if (real && stores->path_count < JAVA_STORES_MAX)
+		stores->path[stores->path_count++] = steal_pointer(&real);
 }
 
-/* Adds the certificate stores of the Java installation to which a path of `java` leads. */
-static void java_try_executable(struct java_search *search, const char *java)
+/* Notes the certificate stores of the Java installation to which a path of `java` leads. */
+static void java_try_executable(struct java_stores *stores, const char *java)
 {
 	static const char bin[] = "/bin/java";
 	_cleanup_free_ char *real = java_resolve_path(java);
 	size_t len = real ? strlen(real) : 0;
 
 	if (len <= sizeof(bin) - 1 || strcmp(real + len - (sizeof(bin) - 1), bin) != 0 ||
-	    !(policy_get_rights(search->provide->policy, real, len) & POLICY_EXEC))
+	    !(policy_get_rights(stores->policy, real, len) & POLICY_EXEC))
 		return;
 	real[len - (sizeof(bin) - 1)] = '\0';
-	java_add_store(search, real, "lib/security/cacerts");
-	java_add_store(search, real, "jre/lib/security/cacerts"); /* up to Java 8 */
+	java_note_store(stores, real, "lib/security/cacerts");
+	java_note_store(stores, real, "jre/lib/security/cacerts"); /* up to Java 8 */
 }
 
-static void java_search_path(struct java_search *search, const char *path)
+static void java_search_path(struct java_stores *stores, const char *path)
 {
 	char java[PATH_MAX];
 
@@ -79,29 +71,29 @@ static void java_search_path(struct java_search *search, const char *path)
 		size_t len = strcspn(path, ":");
 
 		if ((size_t)snprintf(java, sizeof(java), "%.*s/java", (int)len, path) < sizeof(java))
-			java_try_executable(search, java);
+			java_try_executable(stores, java);
 		path += len + (path[len] == ':');
 	}
 }
 
-static void java_search_environment(struct java_search *search)
+static void java_search_environment(struct java_stores *stores)
 {
 	size_t count;
-	const struct policy_env *env = policy_get_env(search->provide->policy, &count);
+	const struct policy_env *env = policy_get_env(stores->policy, &count);
 	char java[PATH_MAX];
 
 	for (size_t i = 0; i < count; i++) {
 		const char *value = env[i].value ? env[i].value : getenv(env[i].name);
 
 		if (value && strcmp(env[i].name, "PATH") == 0)
-			java_search_path(search, value);
+			java_search_path(stores, value);
 		if (value && strcmp(env[i].name, "JAVA_HOME") == 0 &&
 		    (size_t)snprintf(java, sizeof(java), "%s/bin/java", value) < sizeof(java))
-			java_try_executable(search, java);
+			java_try_executable(stores, java);
 	}
 }
 
-static void java_search_usual_directories(struct java_search *search)
+static void java_search_usual_directories(struct java_stores *stores)
 {
 	static const char *const patterns[] = {"/usr/lib/jvm/*/bin/java", "/usr/java/*/bin/java", "/opt/*/bin/java",
 					       "/usr/bin/java"};
@@ -111,16 +103,66 @@ static void java_search_usual_directories(struct java_search *search)
 		if (glob(patterns[i], 0, NULL, &found) != 0)
 			continue;
 		for (size_t j = 0; j < found.gl_pathc; j++)
-			java_try_executable(search, found.gl_pathv[j]);
+			java_try_executable(stores, found.gl_pathv[j]);
 		globfree(&found);
 	}
 }
 
-int egress_provide_java_stores(const struct egress_provide *provide, struct egress_process *egress)
+int egress_begin_java_stores(const struct policy *policy, const char *roots, struct java_stores **ret_stores)
 {
-	struct java_search search = {.provide = provide, .egress = egress};
+	struct java_stores *stores = calloc(1, sizeof(*stores));
+	int error;
 
-	java_search_usual_directories(&search);
-	java_search_environment(&search);
-	return search.error;
+	*ret_stores = NULL;
+	if (!stores)
+		return -ENOMEM;
+	stores->policy = policy;
+	java_search_usual_directories(stores);
+	java_search_environment(stores);
+	if (stores->path_count == 0) {
+		free(stores);
+		return 0;
+	}
+	/* About what is needed: base64 is longer than what it stands for. */
+	truststore_begin(&stores->store, roots ? strlen(roots) : 0);
+	error = truststore_add(&stores->store, roots);
+	if (error < 0)
+		egress_free_java_stores(stores);
+	else
+		*ret_stores = stores;
+	return error;
+}
+
+static bool java_is_provided(const struct egress_process *egress, const char *path)
+{
+	for (size_t i = 0; i < egress->provided_file_count; i++)
+		if (strcmp(egress->provided_file[i].virt, path) == 0)
+			return true;
+	return false;
+}
+
+int egress_finish_java_stores(struct java_stores *stores, const char *ca, struct egress_process *egress)
+{
+	char *bytes = NULL;
+	size_t len = 0;
+	int error = truststore_add(&stores->store, ca);
+
+	if (error == 0)
+		error = truststore_finish(&stores->store, &bytes, &len);
+	if (error == 0)
+		error = egress_process_keep_text(egress, bytes);
+	for (size_t i = 0; error == 0 && i < stores->path_count; i++)
+		if (!java_is_provided(egress, stores->path[i]))
+			error = egress_process_add_file_with_kept_text(egress, stores->path[i], bytes, len);
+	return error;
+}
+
+void egress_free_java_stores(struct java_stores *stores)
+{
+	if (!stores)
+		return;
+	for (size_t i = 0; i < stores->path_count; i++)
+		free(stores->path[i]);
+	truststore_release(&stores->store);
+	free(stores);
 }

@@ -125,7 +125,9 @@ static int provide_run_ca(const struct egress_provide *provide, struct egress_pr
 		error = egress_process_add_variable(egress, whole[i], bundle, false);
 	for (size_t i = 0; error == 0 && i < sizeof(further) / sizeof(further[0]); i++)
 		error = egress_process_add_variable(egress, further[i], own, false);
-	return error < 0 ? error : egress_provide_java_stores(provide, egress);
+	return error < 0 || !provide->java_stores
+		       ? error
+		       : egress_finish_java_stores(provide->java_stores, provide->ca, egress);
 }
 
 /*
@@ -220,5 +222,7 @@ int egress_provide(struct egress_provide *provide, struct egress_process *egress
 	pool_free(pool);
 	free(provide->root_certificates_pem);
 	provide->root_certificates_pem = NULL;
+	egress_free_java_stores(provide->java_stores);
+	provide->java_stores = NULL;
 	return error;
 }

@@ -5,6 +5,7 @@
 #ifndef CALLGATE_SUPERVISOR_GATEWAY_PROVIDE_H
 #define CALLGATE_SUPERVISOR_GATEWAY_PROVIDE_H
 
+#include "base/buf.h"
 #include "egress/secrets/secret.h"
 #include "supervisor/gateway/start.h"
 
@@ -16,13 +17,17 @@ struct egress_provide {
 	const struct secrets *secrets; /* NULL: no secrets */
 	char *root_certificates_pem;   /* the system's certificates in PEM; NULL: none were found */
 	const char *ca;                /* the certificate of the run's authority in PEM; NULL: no TLS is intercepted */
+	struct java_stores *java_stores; /* made before `ca` is known; NULL: there is no Java */
 	char *root_and_run_certificates_pem; /* `roots` and `ca` together, kept by the egress; NULL: neither exists */
 };
 
 /* Returns the system's certificates in PEM, owned; NULL: none were found. */
 char *egress_read_system_roots(size_t *ret_len);
 
-/* Fills egress->provide and egress->variable. Takes provide->root_certificates_pem, also on failure. 0 or -ENOMEM. */
+/*
+ * Fills egress->provide and egress->variable. Takes provide->root_certificates_pem and provide->java_stores, also on
+ * failure. 0 or -ENOMEM.
+ */
 int egress_provide(struct egress_provide *provide, struct egress_process *egress);
 
 /* egress.c: add a file or a variable, and copy its texts. 0 or -ENOMEM. */
@@ -32,14 +37,28 @@ int egress_process_keep_text(struct egress_process *egress, char *text);
 int egress_process_add_file_with_kept_text(struct egress_process *egress, const char *virt, char *text, size_t len);
 int egress_process_add_variable(struct egress_process *egress, const char *name, const char *value, bool wins);
 
-/* provide-java.c: a cacerts file for each Java that the policy lets be executed. 0 or -ENOMEM. */
-int egress_provide_java_stores(const struct egress_provide *provide, struct egress_process *egress);
-
 /*
- * truststore.c: a keystore (JKS, password "changeit") that trusts each certificate of the PEM text; for
- * $JAVA_HOME/lib/security/cacerts. 0 with owned bytes; -ENOMEM; -EINVAL: the text has no certificate.
+ * provide-java.c: a cacerts file for each Java that the policy lets be executed. Begun while another process makes the
+ * run's authority. *ret_stores: NULL when there is no Java. 0 or -ENOMEM.
  */
-int truststore_make_jks(const char *pem, char **ret_bytes, size_t *ret_len);
+int egress_begin_java_stores(const struct policy *policy, const char *roots, struct java_stores **ret_stores);
+/* Adds the certificate of the run's authority, and the files to egress. 0, -ENOMEM or -EINVAL. */
+int egress_finish_java_stores(struct java_stores *stores, const char *ca, struct egress_process *egress);
+void egress_free_java_stores(struct java_stores *stores);
+
+/* truststore.c: a keystore (JKS, password "changeit"), for $JAVA_HOME/lib/security/cacerts. */
+struct truststore {
+	struct buf buf;
+	unsigned count; /* certificates */
+};
+
+/* bytes: about how large it will be. */
+void truststore_begin(struct truststore *store, size_t bytes);
+/* Adds the certificates of a PEM text, which may be NULL, but for those that are not base64. 0 or -ENOMEM. */
+int truststore_add(struct truststore *store, const char *pem);
+/* 0 with owned bytes; -ENOMEM; -EINVAL: there is no certificate. */
+int truststore_finish(struct truststore *store, char **ret_bytes, size_t *ret_len);
+void truststore_release(struct truststore *store);
 
 /* ---- address.c: loopback addresses for runs without a network namespace ---- */
 

@@ -22,6 +22,7 @@ struct egress_start_state {
 	struct secrets *secrets;
 	char *root_certificates_pem;    /* the system's certificates; owned */
 	char *root_and_upstream_certificates_pem; /* `roots` and network.upstream_ca, owned; NULL: no upstream_ca */
+	struct java_stores *java_stores; /* owned */
 	struct starter_reply reply;
 };
 
@@ -151,6 +152,9 @@ static int start_fork_starter(struct egress_start_state *state, struct helper_pr
 	secrets_forget_values(state->secrets);
 	if (r == 0)
 		r = start_open_pidfd_of_egress(egress, error);
+	/* While the starter makes the authority. */
+	if (r == 0 && starter.makes_ca)
+		r = egress_begin_java_stores(options->policy, state->root_certificates_pem, &state->java_stores);
 	if (r == 0)
 		r = starter_receive_reply(egress->control_fd, reply);
 	if (r < 0)
@@ -202,6 +206,7 @@ static int start_egress_and_provide_files(struct egress_start_state *state, stru
 	if (r == 0) {
 		provide.secrets = state->secrets;
 		provide.root_certificates_pem = steal_pointer(&state->root_certificates_pem);
+		provide.java_stores = steal_pointer(&state->java_stores);
 		provide.ca = state->reply.pem[0] ? state->reply.pem : NULL;
 		r = egress_provide(&provide, egress);
 	}
@@ -227,6 +232,7 @@ int egress_start(const struct egress_start_options *options, struct egress_proce
 	r = start_egress_and_provide_files(&state, ret_egress, ret_error);
 	secrets_free(state.secrets);
 	free(state.root_certificates_pem);
+	egress_free_java_stores(state.java_stores);
 	free(state.root_and_upstream_certificates_pem);
 	if (r < 0) {
 		(void)egress_process_end(ret_egress, &status);

@@ -97,15 +97,13 @@ static size_t truststore_decode(const char *text, size_t len, unsigned char *der
 
 /* ---- the store ---- */
 
-/* Adds the certificates of a PEM text. Returns their number, or -ENOMEM. Skips those that are not base64. */
-static int truststore_put_certificates(struct buf *buf, const char *pem)
+int truststore_add(struct truststore *store, const char *pem)
 {
 	_cleanup_free_ unsigned char *der = NULL;
 	const char *end;
 	size_t room = 0;
-	int count = 0;
 
-	while ((pem = strstr(pem, PEM_BEGIN)) && (end = strstr(pem, PEM_END))) {
+	while (pem && (pem = strstr(pem, PEM_BEGIN)) && (end = strstr(pem, PEM_END))) {
 		const char *text = pem + strlen(PEM_BEGIN);
 		size_t len = (size_t)(end - text), der_len;
 
@@ -118,10 +116,10 @@ static int truststore_put_certificates(struct buf *buf, const char *pem)
 			return -ENOMEM;
 		der_len = truststore_decode(text, len, der);
 		if (der_len > 0)
-			truststore_put_certificate(buf, (unsigned)++count, der, der_len);
+			truststore_put_certificate(&store->buf, ++store->count, der, der_len);
 		pem = end;
 	}
-	return count;
+	return store->buf.failed ? -ENOMEM : 0;
 }
 
 static void truststore_put_digest(struct buf *buf)
@@ -141,26 +139,34 @@ static void truststore_put_digest(struct buf *buf)
 	buf_add(buf, digest, sizeof(digest));
 }
 
-int truststore_make_jks(const char *pem, char **ret_bytes, size_t *ret_len)
+void truststore_begin(struct truststore *store, size_t bytes)
 {
-	_cleanup_buf_ struct buf buf = {0};
-	int count;
+	*store = (struct truststore){.count = 0};
+	buf_reserve(&store->buf, bytes);
+	truststore_put_number(&store->buf, JKS_MAGIC, 4);
+	truststore_put_number(&store->buf, JKS_VERSION, 4);
+	truststore_put_number(&store->buf, 0, 4);
+}
 
-	buf_reserve(&buf, strlen(pem)); /* about what is needed: base64 is longer than what it stands for */
-	truststore_put_number(&buf, JKS_MAGIC, 4);
-	truststore_put_number(&buf, JKS_VERSION, 4);
-	truststore_put_number(&buf, 0, 4);
-	count = truststore_put_certificates(&buf, pem);
-	if (buf.failed || count < 0)
+int truststore_finish(struct truststore *store, char **ret_bytes, size_t *ret_len)
+{
+	struct buf *buf = &store->buf;
+
+	if (buf->failed)
 		return -ENOMEM;
-	if (count == 0)
+	if (store->count == 0)
 		return -EINVAL;
 	for (unsigned i = 0; i < 4; i++)
-		buf.data[JKS_COUNT_OFFSET + i] = (char)((unsigned)count >> (8 * (3 - i)));
-	truststore_put_digest(&buf);
-	if (buf.failed)
+		buf->data[JKS_COUNT_OFFSET + i] = (char)(store->count >> (8 * (3 - i)));
+	truststore_put_digest(buf);
+	if (buf->failed)
 		return -ENOMEM;
-	*ret_len = buf.len;
-	*ret_bytes = buf_take_text(&buf);
+	*ret_len = buf->len;
+	*ret_bytes = buf_take_text(buf);
 	return 0;
+}
+
+void truststore_release(struct truststore *store)
+{
+	buf_release(&store->buf);
 }
