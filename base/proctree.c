@@ -70,16 +70,29 @@ struct proctree_entry *proctree_find_entry(const struct proctree *tree, pid_t pi
 	return tree->count > 0 ? bsearch(&key, tree->entry, tree->count, sizeof(key), proctree_compare_pids) : NULL;
 }
 
+/*
+ * Whether an ancestor that /proc does not show tells that the process is a descendant: in a pid namespace every process
+ * that has a parent in it descends from process 1. A /proc with hidepid does not show undumpable processes.
+ */
+static bool proctree_unseen_parent_is_descendant(pid_t parent, pid_t root)
+{
+	return root == 1 && parent > 1;
+}
+
 /* Follows the chain of parents until an entry whose place is known, or the root. */
 static enum proctree_place proctree_classify_by_parents(const struct proctree *tree, const struct proctree_entry *entry,
 					     pid_t root)
 {
 	for (size_t steps = 0; entry && entry->pid != root && steps <= tree->count; steps++) {
+		const pid_t parent = entry->parent;
+
 		if (entry->place != PROCTREE_UNKNOWN)
 			return entry->place;
-		if (entry->parent == root)
+		if (parent == root)
 			return PROCTREE_DESCENDANT;
-		entry = proctree_find_entry(tree, entry->parent);
+		entry = proctree_find_entry(tree, parent);
+		if (!entry && proctree_unseen_parent_is_descendant(parent, root))
+			return PROCTREE_DESCENDANT;
 	}
 	return PROCTREE_NOT_DESCENDANT;
 }
@@ -128,9 +141,11 @@ bool proctree_is_descendant(pid_t pid, pid_t root)
 		return false;
 	/* The chain ends at process 1. The bound is for a chain that changes while it is read. */
 	for (int depth = 0; pid > 1 && depth < 100000; depth++) {
-		pid = procstat_read_parent(pid);
-		if (pid == root)
+		const pid_t parent = procstat_read_parent(pid);
+
+		if (parent == root || (parent < 0 && depth > 0 && proctree_unseen_parent_is_descendant(pid, root)))
 			return true;
+		pid = parent;
 	}
 	return false;
 }

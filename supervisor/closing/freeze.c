@@ -102,17 +102,33 @@ static int freeze_interrupt_process(struct freeze *freeze, const struct tracer *
 	return 0;
 }
 
+/*
+ * Whether the process is a descendant of this one. The chain of parents may end at a hidden process of a session: these
+ * are undumpable, so that a /proc with hidepid=invisible does not show them.
+ */
+static bool freeze_process_is_in_run(const struct proctree *tree, const struct proctree_entry *entry,
+				     const struct view *view)
+{
+	for (size_t steps = 0; entry && steps <= tree->count; steps++) {
+		if (entry->place == PROCTREE_DESCENDANT || view_hides_process(view, entry->parent))
+			return true;
+		entry = proctree_find_entry(tree, entry->parent);
+	}
+	return false;
+}
+
 /* The hidden processes of a session run no code of a program, and hold no file that a program has opened. */
 static int freeze_interrupt_new_threads(struct freeze *freeze, const struct closing_options *options, bool *ret_new)
 {
+	const struct view *view = options->sandbox->view;
 	struct proctree tree;
 	int r = proctree_read(&tree);
 
 	*ret_new = false;
 	proctree_mark_descendants(&tree, getpid());
 	for (size_t i = 0; r == 0 && i < tree.count; i++)
-		if (tree.entry[i].place == PROCTREE_DESCENDANT &&
-		    !view_hides_process(options->sandbox->view, tree.entry[i].pid))
+		if (!view_hides_process(view, tree.entry[i].pid) &&
+		    freeze_process_is_in_run(&tree, &tree.entry[i], view))
 			r = freeze_interrupt_process(freeze, options->tracer, tree.entry[i].pid, ret_new);
 	proctree_release(&tree);
 	return r;

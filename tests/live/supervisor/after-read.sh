@@ -206,3 +206,38 @@ wanted="out/a Invalid cross-device link;linked b;a Read-only file system;b Read-
 [ "$(cat "$T/w2/out/kept")" = topsecret ] || fail "aliases: what remains cannot be written"
 ! grep -q topsecret "$T/w2/a" "$T/w2/b" "$T/w2/x (deleted)" ||
 	fail "aliases: the secret is in $(grep -lr topsecret "$T/w2")"
+
+# ---- programs of a session ----
+policy '{"write": ["@scratch"]}'
+prepare
+cat >"$T/w/writer.sh" <<'END'
+exec 3>>"out/$1"
+echo before >&3
+if [ "$1" = reader ]; then
+	cat data/secret/key
+else
+	read -r _
+fi
+echo SECRET 2>/dev/null >&3 && echo "$1 has written"
+END
+read -ra more <<<"${LIVE_OPTIONS:-}"
+[ -z "${LIVE_WITHOUT:-}" ] || more+=(--without "$LIVE_WITHOUT")
+mkfifo "$T/fifo"
+id=$("$CALLGATE" session create "${more[@]}" -p "$T/p.json" -w "$T/w") || die "session create"
+timeout -k 5 "$LIVE_TIMEOUT" "$CALLGATE" session exec -i "$id" -- sh writer.sh other \
+	<"$T/fifo" >"$T/other" 2>&1 &
+other=$!
+exec 9>"$T/fifo"
+for _ in {1..400}; do
+	[ ! -s "$T/w/out/other" ] || break
+	sleep 0.05
+done
+timeout -k 5 "$LIVE_TIMEOUT" "$CALLGATE" session exec "$id" -- sh writer.sh reader >"$T/said" 2>&1
+echo go >&9
+exec 9>&-
+grep -qx SECRET "$T/said" || fail "a session: the secret is not read: $(cat "$T/said")"
+wait "$other"
+[ "$(cat "$T/w/out/reader" "$T/w/out/other")" = "before
+before" ] || fail "programs of a session have written afterwards: $(cat "$T/said" "$T/other")"
+"$CALLGATE" session stop "$id" || fail "session stop"
+await_sessions "the session"

@@ -31,6 +31,21 @@ static const struct mark_case marks[] = {
 	{{{0, 0, E}}},
 };
 
+/* In a pid namespace, of which process 1 is the root, /proc does not show 5, which is undumpable. */
+START_TEST(marks_descendants_of_unseen_parents)
+{
+	static const struct case_entry made[] = {{1, 0, E}, {2, 1, B}, {6, 5, B}, {7, 6, B}, {9, 0, E}, {10, 9, E}};
+	struct proctree_entry entry[sizeof(made) / sizeof(made[0])];
+	struct proctree tree = {.entry = entry, .count = sizeof(made) / sizeof(made[0])};
+
+	for (size_t i = 0; i < tree.count; i++)
+		entry[i] = (struct proctree_entry){.pid = made[i].pid, .parent = made[i].parent};
+	proctree_mark_descendants(&tree, 1);
+	for (size_t i = 0; i < tree.count; i++)
+		ck_assert_int_eq(entry[i].place, made[i].place);
+}
+END_TEST
+
 START_TEST(marks_descendants)
 {
 	struct proctree_entry entry[8];
@@ -137,6 +152,7 @@ int main(void)
 	TCase *tcase = tcase_create("proctree");
 
 	tcase_add_loop_test(tcase, marks_descendants, 0, sizeof(marks) / sizeof(marks[0]));
+	tcase_add_test(tcase, marks_descendants_of_unseen_parents);
 	tcase_add_loop_test(tcase, marks_crowds, 0, 2);
 	tcase_add_test(tcase, reads_processes);
 	suite_add_tcase(suite, tcase);
