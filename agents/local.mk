@@ -33,6 +33,7 @@ libcallgate_agents_a_SOURCES += \
 	agents/e2b/main.c \
 	agents/e2b/management.c \
 	agents/e2b/metrics.c \
+	agents/e2b/pause.c \
 	agents/e2b/port-answer.c \
 	agents/e2b/port-answer.h \
 	agents/e2b/port.c \

@@ -51,6 +51,8 @@ libcallgate_supervisor_a_SOURCES += \
 	supervisor/closing/closing.h \
 	supervisor/closing/freeze.c \
 	supervisor/closing/held.c \
+	supervisor/closing/pause.c \
+	supervisor/closing/pause.h \
 	supervisor/closing/private.h \
 	supervisor/interrupted.c \
 	supervisor/interrupted.h \
@@ -91,6 +93,7 @@ libcallgate_supervisor_a_SOURCES += \
 	supervisor/report.c \
 	supervisor/report.h \
 	supervisor/session/clients.c \
+	supervisor/session/pausing.c \
 	supervisor/session/private.h \
 	supervisor/session/programs.c \
 	supervisor/session/requests.c \

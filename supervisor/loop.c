@@ -74,12 +74,16 @@ static void loop_reap_children(struct supervisor *supervisor)
 	pid_t pid;
 
 	while ((pid = waitpid(-1, &status, WNOHANG | __WALL)) > 0) {
+		if (supervisor->pause && WIFSTOPPED(status) && pause_on_stop(supervisor->pause, pid, status))
+			continue;
 		if (closing && WIFSTOPPED(status) && closing_on_stop(closing, pid, status))
 			continue;
 		if (trace_on_wait_status(supervisor->dispatch.tracer, pid, status))
 			continue;
 		if (closing)
 			closing_forget_thread(closing, pid);
+		if (supervisor->pause)
+			pause_forget_thread(supervisor->pause, pid);
 		if (!WIFEXITED(status) && !WIFSIGNALED(status))
 			continue;
 		trace_forget_thread(supervisor->dispatch.tracer, pid);

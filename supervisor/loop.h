@@ -5,6 +5,7 @@
 #ifndef CALLGATE_SUPERVISOR_LOOP_H
 #define CALLGATE_SUPERVISOR_LOOP_H
 
+#include "supervisor/closing/pause.h"
 #include "supervisor/dispatch.h"
 #include "supervisor/on-deny.h"
 #include "supervisor/supervise.h"
@@ -18,6 +19,7 @@ struct supervisor {
 	struct limits *limits;
 	struct stop_notices stop_notices;
 	struct session *session; /* NULL: a run of one program */
+	struct pause *pause;     /* NULL: a run of one program */
 	struct launch launch;
 	int epoll_fd;        /* watches every event source but the listener */
 	int listener_fd;     /* borrowed; -1: no task is left under the filter */

@@ -244,6 +244,7 @@ static void supervise_free(struct supervisor *supervisor)
 	forks_free(supervisor->sandbox.forks);
 	memfds_free(supervisor->sandbox.memfds);
 	cpu_free(supervisor->dispatch.cpu);
+	pause_free(supervisor->pause);
 	closing_free(supervisor->dispatch.closing);
 	tracer_free(supervisor->dispatch.tracer);
 	interrupted_release(&supervisor->dispatch.interrupted_calls);
@@ -283,8 +284,14 @@ static void supervise_fill_report(struct supervisor *supervisor)
 
 static int supervise_begin_session(struct supervisor *supervisor)
 {
-	int r = session_begin(supervisor->session, &supervisor->sandbox, supervisor->launch.pid);
+	const struct dispatch *dispatch = &supervisor->dispatch;
+	int r = pause_create(&(const struct closing_options){&supervisor->sandbox, dispatch->tracer, dispatch->blocking,
+							      dispatch->egress},
+			     dispatch->closing, &supervisor->pause);
 
+	if (r == 0)
+		r = session_begin(supervisor->session, &supervisor->sandbox, supervisor->pause,
+				  supervisor->launch.pid);
 	supervisor->dispatch.session = supervisor->session;
 	if (r == 0)
 		r = loop_watch_fd(supervisor, session_get_epoll_fd(supervisor->session), EPOLLIN,

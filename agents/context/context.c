@@ -130,12 +130,18 @@ static void context_fail_run(struct context *context, struct context_run *run, c
 
 /* ---- timeouts and interrupts ---- */
 
+/* An interpreter that is paused could not obey SIGINT yet. */
 static void run_kill_interpreter(void *data)
 {
 	struct context_run *run = data;
+	struct context *context = run->context;
 
-	run->timeout_timer = NULL;
-	interpreter_signal(run->context, SIGKILL);
+	run->timeout_timer = sandbox_is_paused(context->sandbox) ? loop_add_timer(context->loop,
+										  CONTEXT_INTERRUPT_GRACE_MS,
+										  run_kill_interpreter, run)
+								 : NULL;
+	if (!run->timeout_timer)
+		interpreter_signal(context, SIGKILL);
 }
 
 /* Sends the interpreter SIGINT if the run has begun, and SIGKILL after CONTEXT_INTERRUPT_GRACE_MS. */

@@ -157,6 +157,8 @@ static void e2b_on_request(void *data, struct http_request *request)
 		http_answer_json(request, 502,
 				 json_pack("{s:s, s:s*, s:i}", "message", "The sandbox was not found", "sandboxId", id,
 					   "code", 502));
+	} else if (pause_refuses_request(box, request)) {
+		return;
 	} else if (port == E2B_ENVD_PORT) {
 		envd_handle_request(box, request);
 	} else {
@@ -209,6 +211,8 @@ int e2b_create(struct loop *loop, const struct e2b_options *options, struct e2b 
 	if (e2b) {
 		e2b->loop = loop;
 		e2b->on_room = admission_serve_queue;
+		e2b->pause = pause_begin;
+		e2b->on_pause = pause_on_answer;
 		error = e2b_load_options(e2b, options, ret_why);
 	}
 	if (error == 0)

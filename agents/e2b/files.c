@@ -608,7 +608,7 @@ void files_handle_signed_request(struct e2b *e2b, struct http_request *request)
 	for (struct e2b_sandbox *box = e2b->sandboxes; box; box = box->next)
 		if (box->is_ready &&
 		    files_signature_is_valid(box, request, http_get_query_parameter(request, "path"), operation)) {
-			if (files_check_signature_expiration(request))
+			if (files_check_signature_expiration(request) && !pause_refuses_request(box, request))
 				files_serve_request(box, request);
 			return;
 		}

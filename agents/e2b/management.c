@@ -63,6 +63,17 @@ static void management_kill_sandbox(const struct management_call *call)
 	http_answer(call->request, 204, NULL, "", 0);
 }
 
+/* The same, if it is not paused: a paused sandbox has no time to live. NULL with an answer. */
+static struct e2b_sandbox *management_find_running_sandbox(const struct management_call *call)
+{
+	struct e2b_sandbox *box = management_find_sandbox(call);
+
+	if (!box || box->pause_state == PAUSE_NONE)
+		return box;
+	e2b_answer_error(call->request, 409, "the sandbox is paused: connect to it");
+	return NULL;
+}
+
 /* Parses a time to live in seconds, of the body's member `name`. False: malformed, and an error was answered. */
 static bool management_parse_timeout(const struct management_call *call, const json_t *body, const char *name,
 				     int64_t default_s, int64_t *ret_ms)
@@ -81,7 +92,7 @@ static bool management_parse_timeout(const struct management_call *call, const j
 
 static void management_set_timeout(const struct management_call *call, const json_t *body)
 {
-	struct e2b_sandbox *box = management_find_sandbox(call);
+	struct e2b_sandbox *box = management_find_running_sandbox(call);
 	int64_t timeout_ms;
 
 	if (!box || !management_parse_timeout(call, body, "timeout", E2B_TIMEOUT_DEFAULT_S, &timeout_ms))
@@ -92,7 +103,7 @@ static void management_set_timeout(const struct management_call *call, const jso
 
 static void management_extend_timeout(const struct management_call *call, const json_t *body)
 {
-	struct e2b_sandbox *box = management_find_sandbox(call);
+	struct e2b_sandbox *box = management_find_running_sandbox(call);
 	int64_t timeout_ms;
 
 	if (!box || !management_parse_timeout(call, body, "duration", E2B_TIMEOUT_DEFAULT_S, &timeout_ms))
@@ -102,7 +113,7 @@ static void management_extend_timeout(const struct management_call *call, const 
 	http_answer(call->request, 204, NULL, "", 0);
 }
 
-/* Answers with a description of the sandbox. The client's timeout may lengthen the sandbox's life, not shorten it. */
+/* Connecting lets a paused sandbox go on. It makes the life of another one longer, never shorter. */
 static void management_connect_to_sandbox(const struct management_call *call, const json_t *body)
 {
 	struct e2b_sandbox *box = management_find_sandbox(call);
@@ -110,9 +121,34 @@ static void management_connect_to_sandbox(const struct management_call *call, co
 
 	if (!box || !management_parse_timeout(call, body, "timeout", E2B_TIMEOUT_DEFAULT_S, &timeout_ms))
 		return;
+	if (box->pause_state != PAUSE_NONE) {
+		pause_end(box, call->request, timeout_ms);
+		return;
+	}
 	if (e2b_get_real_time_ms() + timeout_ms > box->end_time_ms)
 		e2b_sandbox_set_end_time(box, e2b_get_real_time_ms() + timeout_ms);
 	http_answer_json(call->request, 200, e2b_sandbox_describe(box));
+}
+
+static void management_resume_sandbox(const struct management_call *call, const json_t *body)
+{
+	struct e2b_sandbox *box = management_find_sandbox(call);
+	int64_t timeout_ms;
+
+	if (box && management_parse_timeout(call, body, "timeout", E2B_TIMEOUT_DEFAULT_S, &timeout_ms))
+		pause_end(box, call->request, timeout_ms);
+}
+
+static void management_pause_sandbox(const struct management_call *call, const json_t *body)
+{
+	struct e2b_sandbox *box = management_find_sandbox(call);
+
+	if (box && json_is_false(json_object_get(body, "memory")))
+		e2b_answer_error(call->request, 501,
+				 "a sandbox cannot be paused without its memory: its programs are stopped, and go on "
+				 "later");
+	else if (box)
+		pause_begin(box, call->request);
 }
 
 /*
@@ -128,7 +164,7 @@ static void management_answer_usage(const struct management_call *call)
 
 	if (!box)
 		return;
-	if ((start && strtoll(start, NULL, 10) > now_ms / 1000 + 1) ||
+	if (box->pause_state != PAUSE_NONE || (start && strtoll(start, NULL, 10) > now_ms / 1000 + 1) ||
 	    (end && strtoll(end, NULL, 10) < now_ms / 1000 - MANAGEMENT_METRICS_SLACK_S))
 		http_answer_json(call->request, 200, json_array());
 	else
@@ -167,8 +203,10 @@ static const char *management_explain_unsupported(const json_t *body)
 		return "volumes are not supported: use the files/ of a template";
 	if (json_object_size(json_object_get(json_object_get(body, "iam"), "tokens")) > 0)
 		return "workload tokens (iam) are not supported: use the secrets of the template's policy";
-	if (json_is_true(json_object_get(body, "autoPause")) || json_is_true(resume))
-		return "sandboxes cannot be paused: lifecycle.onTimeout must be \"kill\"";
+	if (json_is_true(resume))
+		return "a paused sandbox goes on when a client connects to it: lifecycle.autoResume must be false";
+	if (json_is_true(json_object_get(body, "autoPause")) && json_is_false(json_object_get(body, "autoPauseMemory")))
+		return "a sandbox cannot be paused without its memory: lifecycle.onTimeout.keepMemory must be true";
 	if (json_object_get(network, "allowOut") || json_object_get(network, "denyOut") ||
 	    json_object_size(json_object_get(network, "rules")) > 0 ||
 	    json_is_object(json_object_get(network, "egressProxy")) || json_object_get(network, "maskRequestHost"))
@@ -202,6 +240,8 @@ static void management_create_sandbox(const struct management_call *call, const 
 						    .env = json_object_get(body, "envVars"),
 						    .allow_internet_access =
 							    json_object_get(body, "allow_internet_access"),
+						    .is_paused_at_timeout =
+							    json_is_true(json_object_get(body, "autoPause")),
 						    .requires_token = !json_is_false(secure)};
 	struct e2b_template *template;
 
@@ -283,7 +323,7 @@ static bool list_query_matches(const struct e2b_sandbox *box, const struct manag
 {
 	if (!box->is_ready || box->key != call->key)
 		return false;
-	if (query->state && !strstr(query->state, "running"))
+	if (query->state && !e2b_sandbox_has_state(box, query->state))
 		return false;
 	if (query->template_name && strcmp(box->template->name, query->template_name) != 0)
 		return false;
@@ -356,8 +396,10 @@ static void management_list_sandboxes(const struct management_call *call)
 
 	if (!list_parse_query(call, &query))
 		return;
-	if (strcmp(http_get_path(call->request), "/sandboxes") == 0)
-		query.page_size = UINT32_MAX; /* version 1 of the API has no pages */
+	if (strcmp(http_get_path(call->request), "/sandboxes") == 0) {
+		query.page_size = UINT32_MAX; /* version 1 of the API has no pages, and nothing that is paused */
+		query.state = "running";
+	}
 	found = list_collect_sandboxes(call, &query, &count);
 	list = json_array();
 	for (i = query.skipped_count; found && i < count && i - query.skipped_count < query.page_size; i++)
@@ -373,12 +415,12 @@ static void management_list_sandboxes(const struct management_call *call)
 
 /* ---- what this server does not support ---- */
 
-static void management_refuse_pause(const struct management_call *call)
+static void management_refuse_copy(const struct management_call *call)
 {
 	if (management_find_sandbox(call))
 		e2b_answer_error(call->request, 501,
-				 "sandboxes cannot be paused, resumed, forked or saved: their memory is that of "
-				 "processes of this machine");
+				 "sandboxes cannot be forked or saved: their memory is that of processes of this "
+				 "machine");
 }
 
 static void management_refuse_network(const struct management_call *call)
@@ -448,10 +490,10 @@ static const struct management_route routes[] = {
 	{"POST", "/sandboxes/{}/refreshes", NULL, management_extend_timeout},
 	{"POST", "/sandboxes/{}/connect", NULL, management_connect_to_sandbox},
 	{"POST", "/v2/sandboxes/{}/connect", NULL, management_connect_to_sandbox},
-	{"POST", "/sandboxes/{}/pause", management_refuse_pause, NULL},
-	{"POST", "/sandboxes/{}/resume", management_refuse_pause, NULL},
-	{"POST", "/sandboxes/{}/fork", management_refuse_pause, NULL},
-	{"POST", "/sandboxes/{}/snapshots", management_refuse_pause, NULL},
+	{"POST", "/sandboxes/{}/pause", NULL, management_pause_sandbox},
+	{"POST", "/sandboxes/{}/resume", NULL, management_resume_sandbox},
+	{"POST", "/sandboxes/{}/fork", management_refuse_copy, NULL},
+	{"POST", "/sandboxes/{}/snapshots", management_refuse_copy, NULL},
 	{"GET", "/sandboxes/{}/metrics", management_answer_usage, NULL},
 	{"PUT", "/sandboxes/{}/network", management_refuse_network, NULL},
 	{"GET", "/sandboxes/{}/logs", management_refuse_logs, NULL},

@@ -109,6 +109,8 @@ struct e2b_watcher;
 struct e2b_context;
 struct e2b_call;
 
+enum pause_state { PAUSE_NONE, PAUSE_BEGINS, PAUSE_LASTS, PAUSE_ENDS };
+
 /* A sandbox of the server: a client's, or a spare. It is being made until is_ready. */
 struct e2b_sandbox {
 	struct e2b_sandbox *next;
@@ -130,8 +132,11 @@ struct e2b_sandbox {
 	json_t *env;                        /* environment variables that the client has set for all programs */
 	json_t *allow_internet_access;      /* true or false of the create request; NULL: not given */
 	int64_t start_time_ms, end_time_ms; /* of CLOCK_REALTIME: when it was asked for; when the timeout ends it */
-	int64_t timeout_ms;                 /* time to live, from when the sandbox is ready */
-	struct loop_timer *end_timer;
+	int64_t timeout_ms;                 /* time to live, from when the sandbox is ready or goes on after a pause */
+	struct loop_timer *end_timer;       /* NULL: it is paused, or its time is over */
+	enum pause_state pause_state;
+	bool is_paused_at_timeout;          /* in place of its end */
+	struct http_request *pause_request; /* waits for the begin or the end of a pause; NULL: none does */
 	struct e2b_process *processes;
 	struct e2b_watcher *watchers;
 	uint64_t ended_programs_cpu_ms; /* processor time of programs that have ended */
@@ -146,7 +151,7 @@ struct e2b_sandbox {
 struct e2b_create_options {
 	const json_t *metadata, *env, *allow_internet_access;
 	int64_t timeout_ms;
-	bool requires_token;
+	bool requires_token, is_paused_at_timeout;
 };
 
 /* Gives the client a spare, or starts to make a sandbox. The request is answered when the sandbox is ready. */
@@ -177,6 +182,22 @@ void e2b_sandbox_end(struct e2b_sandbox *box, const char *reason);
 /* Sets the time of CLOCK_REALTIME at which the sandbox is ended. */
 void e2b_sandbox_set_end_time(struct e2b_sandbox *box, int64_t end_time_ms);
 int64_t e2b_get_real_time_ms(void); /* CLOCK_REALTIME */
+
+/* The request that waits for a pause or its end, and does so no more. NULL: none does. */
+struct http_request *e2b_sandbox_take_pause_request(struct e2b_sandbox *box);
+/* Whether its state is one of a list: "running", "paused". */
+bool e2b_sandbox_has_state(const struct e2b_sandbox *box, const char *states);
+
+/* ---- pauses: pause.c ---- */
+
+/* Pauses the sandbox and answers the request. request NULL: its time is over; it ends if it cannot be paused. */
+void pause_begin(struct e2b_sandbox *box, struct http_request *request);
+/* Lets it go on, for timeout_ms, and answers the request. */
+void pause_end(struct e2b_sandbox *box, struct http_request *request, int64_t timeout_ms);
+/* For struct sandbox_options: on_pause. */
+void pause_on_answer(void *data, bool is_paused, const char *why);
+/* True: it is paused, and the request, which is for something in it, was answered. */
+bool pause_refuses_request(const struct e2b_sandbox *box, struct http_request *request);
 
 /* ---- requests that wait: call.c ---- */
 
@@ -352,6 +373,9 @@ struct e2b {
 	uint64_t admission_turn_count;                /* number of requests that had their turn to get a sandbox */
 	bool is_stopping;
 	void (*on_room)(struct e2b *e2b); /* called when there may be room for one more sandbox */
+	/* pause_begin() and pause_on_answer() */
+	void (*pause)(struct e2b_sandbox *box, struct http_request *request);
+	void (*on_pause)(void *data, bool is_paused, const char *why);
 	struct loop_timer *quota_timer; /* NULL: no key has a quota of processor time */
 	uint64_t start_failure_count, request_count, denied_request_count;
 	int cpu_count; /* processors of the machine */

@@ -57,9 +57,20 @@ static void e2b_sandbox_free(struct e2b_sandbox *box)
 		e2b->on_room(e2b);
 }
 
+struct http_request *e2b_sandbox_take_pause_request(struct e2b_sandbox *box)
+{
+	struct http_request *request = box->pause_request;
+
+	box->pause_request = NULL;
+	if (request)
+		http_set_owner(request, NULL, NULL);
+	return request;
+}
+
 void e2b_sandbox_end(struct e2b_sandbox *box, const char *reason)
 {
 	struct http_request *creator = steal_pointer(&box->create_request);
+	struct http_request *pausing = e2b_sandbox_take_pause_request(box);
 
 	if (!box->is_spare)
 		log_event("sandbox_end",
@@ -70,6 +81,8 @@ void e2b_sandbox_end(struct e2b_sandbox *box, const char *reason)
 		http_set_owner(creator, NULL, NULL);
 		e2b_answer_error(creator, 503, "the sandbox ended before it was ready: %s", reason);
 	}
+	if (pausing)
+		e2b_answer_error(pausing, 404, "the sandbox has ended: %s", reason);
 	e2b_sandbox_free(box);
 }
 
@@ -78,7 +91,10 @@ static void e2b_sandbox_on_timeout(void *data)
 	struct e2b_sandbox *box = data;
 
 	box->end_timer = NULL;
-	e2b_sandbox_end(box, "timeout");
+	if (box->is_paused_at_timeout || box->pause_state != PAUSE_NONE)
+		box->e2b->pause(box, NULL);
+	else
+		e2b_sandbox_end(box, "timeout");
 }
 
 void e2b_sandbox_set_end_time(struct e2b_sandbox *box, int64_t end_time_ms)
@@ -248,6 +264,7 @@ static int e2b_sandbox_start_session(struct e2b_sandbox *box,
 						.on_ready = e2b_sandbox_on_session_ready,
 						.on_end = on_end,
 						.on_usage = e2b_sandbox_on_usage,
+						.on_pause = box->e2b->on_pause,
 						.data = box};
 
 	box->on_made = on_made;
@@ -354,6 +371,7 @@ static void spare_give_to_key(struct e2b_sandbox *box, struct e2b_key *key, stru
 	(void)json_object_update(box->metadata, (json_t *)(uintptr_t)create_options->metadata);
 	(void)json_object_update(box->env, (json_t *)(uintptr_t)create_options->env);
 	box->allow_internet_access = json_incref((json_t *)(uintptr_t)create_options->allow_internet_access);
+	box->is_paused_at_timeout = create_options->is_paused_at_timeout;
 	if (!create_options->requires_token)
 		box->envd_token[0] = '\0';
 	box->start_time_ms = e2b_get_real_time_ms();
@@ -396,6 +414,7 @@ void e2b_sandbox_start(struct e2b *e2b, struct e2b_key *key, struct e2b_template
 					    .allow_internet_access = json_incref(
 						    (json_t *)(uintptr_t)create_options->allow_internet_access),
 					    .timeout_ms = create_options->timeout_ms,
+					    .is_paused_at_timeout = create_options->is_paused_at_timeout,
 					    .next = e2b->sandboxes};
 		e2b->sandboxes = box;
 		e2b->sandbox_count++;
@@ -417,6 +436,11 @@ void e2b_sandbox_start(struct e2b *e2b, struct e2b_key *key, struct e2b_template
 
 /* ---- descriptions ---- */
 
+bool e2b_sandbox_has_state(const struct e2b_sandbox *box, const char *states)
+{
+	return strstr(states, box->pause_state == PAUSE_LASTS ? "paused" : "running");
+}
+
 json_t *e2b_sandbox_describe(const struct e2b_sandbox *box)
 {
 	return json_pack("{s:s, s:s, s:s, s:s, s:s*, s:s*, s:n}", "sandboxID", box->id, "templateID",
@@ -436,7 +460,8 @@ json_t *e2b_sandbox_describe_details(const struct e2b_sandbox *box)
 	(void)json_object_set_new(detail, "alias", json_string(box->template->name));
 	(void)json_object_set_new(detail, "startedAt", json_string(start));
 	(void)json_object_set_new(detail, "endAt", json_string(end));
-	(void)json_object_set_new(detail, "state", json_string("running"));
+	(void)json_object_set_new(detail, "state",
+				  json_string(e2b_sandbox_has_state(box, "paused") ? "paused" : "running"));
 	(void)json_object_set_new(detail, "cpuCount", json_integer(box->e2b->cpu_count));
 	(void)json_object_set_new(detail, "memoryMB",
 				  json_integer((json_int_t)(box->template->memory_limit_bytes >> 20)));
@@ -445,7 +470,9 @@ json_t *e2b_sandbox_describe_details(const struct e2b_sandbox *box)
 	(void)json_object_set(detail, "metadata", box->metadata);
 	(void)json_object_set(detail, "allowInternetAccess",
 			      box->allow_internet_access ? box->allow_internet_access : json_null());
-	(void)json_object_set_new(detail, "lifecycle", json_pack("{s:s, s:b}", "onTimeout", "kill", "autoResume", 0));
+	(void)json_object_set_new(detail, "lifecycle",
+				  json_pack("{s:s, s:b}", "onTimeout", box->is_paused_at_timeout ? "pause" : "kill",
+					    "autoResume", 0));
 	(void)json_object_set_new(detail, "volumeMounts", json_array());
 	return detail;
 }

@@ -68,6 +68,24 @@ static void sandbox_on_start_timeout(void *data)
 	sandbox_report_start_failure(sandbox, "callgate session create took too long");
 }
 
+/* An answer of the session that is ready. False: it is none that was asked for. */
+static bool sandbox_on_answer(struct sandbox *sandbox, const json_t *answer)
+{
+	const json_t *cpu_ms = json_object_get(answer, "cpu_ms"), *paused = json_object_get(answer, "paused");
+
+	if (json_is_integer(cpu_ms)) {
+		if (sandbox->options.on_usage)
+			sandbox->options.on_usage(sandbox->options.data, (uint64_t)json_integer_value(cpu_ms));
+	} else if (json_is_boolean(paused) && sandbox->options.on_pause) {
+		sandbox->is_paused = json_is_true(paused);
+		sandbox->options.on_pause(sandbox->options.data, sandbox->is_paused,
+					  json_string_value(json_object_get(answer, "why")));
+	} else {
+		return false;
+	}
+	return true;
+}
+
 static void sandbox_on_session_message(void *data, uint32_t events)
 {
 	struct sandbox *sandbox = data;
@@ -78,13 +96,8 @@ static void sandbox_on_session_message(void *data, uint32_t events)
 	(void)events;
 	if (r == -EAGAIN)
 		return;
-	if (r == 0 && sandbox->id && json_is_integer(json_object_get(answer, "cpu_ms"))) {
-		if (sandbox->options.on_usage)
-			sandbox->options.on_usage(
-				sandbox->options.data,
-				(uint64_t)json_integer_value(json_object_get(answer, "cpu_ms")));
+	if (r == 0 && sandbox->id && sandbox_on_answer(sandbox, answer))
 		return;
-	}
 	id = json_string_value(json_object_get(answer, "session"));
 	workdir = json_string_value(json_object_get(answer, "workdir"));
 	if (r < 0 || !id || sandbox->id) {
@@ -108,6 +121,33 @@ void sandbox_ask_usage(struct sandbox *sandbox)
 	/* fails if the session has ended, or if its socket buffer is full */
 	if (sandbox->id && sandbox->session_hold_fd >= 0)
 		(void)session_client_send(sandbox->session_hold_fd, json_pack("{s:s}", "op", "usage"), NULL, 0);
+}
+
+static int sandbox_send_pause(struct sandbox *sandbox, bool paused)
+{
+	int r = sandbox->id && sandbox->session_hold_fd >= 0
+			? session_client_send(sandbox->session_hold_fd,
+					      json_pack("{s:s, s:b}", "op", "pause", "paused", paused), NULL, 0)
+			: -ENOTCONN;
+
+	if (r == 0 && paused)
+		sandbox->is_paused = true;
+	return r;
+}
+
+int sandbox_pause(struct sandbox *sandbox)
+{
+	return sandbox_send_pause(sandbox, true);
+}
+
+int sandbox_resume(struct sandbox *sandbox)
+{
+	return sandbox_send_pause(sandbox, false);
+}
+
+bool sandbox_is_paused(const struct sandbox *sandbox)
+{
+	return sandbox->is_paused;
 }
 
 static void sandbox_on_launcher_exit(void *data, const char *text)

@@ -17,6 +17,7 @@ struct sandbox {
 	struct launcher *launcher;              /* NULL: the launcher has exited */
 	struct loop_timer *start_timeout_timer; /* NULL: the sandbox is ready, or could not be made */
 	char *id, *workdir;                     /* owned; NULL: the sandbox is not ready */
+	bool is_paused; /* as sandbox_is_paused() says */
 	struct sandbox_program *programs; /* list */
 };
 

@@ -36,6 +36,11 @@ struct sandbox_options {
 	void (*on_end)(void *data);
 	/* The answer to sandbox_ask_usage(): processor time of all programs so far. May be NULL. */
 	void (*on_usage)(void *data, uint64_t cpu_ms);
+	/*
+	 * The answer to sandbox_pause() and sandbox_resume(): whether its programs are stopped now. why, borrowed:
+	 * they could not be stopped; else NULL. NULL: the two are not called.
+	 */
+	void (*on_pause)(void *data, bool is_paused, const char *why);
 	void *data;
 };
 
@@ -49,6 +54,15 @@ const char *sandbox_get_workdir(const struct sandbox *sandbox);
 
 /* Asks for the processor time of the sandbox, which on_usage gets. Does nothing if the sandbox is not ready. */
 void sandbox_ask_usage(struct sandbox *sandbox);
+
+/*
+ * Stops all programs of the sandbox, or lets them go on. Meanwhile no program can be started. Nothing happens if it is
+ * not ready. 0 or -errno.
+ */
+int sandbox_pause(struct sandbox *sandbox);
+int sandbox_resume(struct sandbox *sandbox);
+/* True from sandbox_pause() on, until its programs go on. */
+bool sandbox_is_paused(const struct sandbox *sandbox);
 
 /* ---- programs ---- */
 

@@ -279,8 +279,8 @@ static bool closing_remove_held_items_of_run(struct closing *closing)
 	struct freeze freeze;
 	bool closed, done;
 
-	done = freeze_all_threads(&freeze, &closing->options, closing->waiting_call->tid, closing_answer_waiting_call,
-				  closing);
+	done = freeze_all_threads(&freeze, &closing->options, FREEZE_KILLS_TRACED, closing->waiting_call->tid,
+				  closing_answer_waiting_call, closing);
 	done = closing_list_sockets(closing, &sockets, &closed) == 0 && done;
 	/* A send(2) of a worker thread may read the program's memory after this moment, and pass descriptors. */
 	done = blocking_interrupt_work(closing->options.blocking) && done;

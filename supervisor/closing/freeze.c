@@ -63,12 +63,19 @@ static bool freeze_thread_is_dead(pid_t tid)
 
 /* ---- asking threads to stop ---- */
 
-/* Seizes a thread, unless the tracer has it, and interrupts it. A thread that another process traces is killed. */
+/*
+ * Seizes a thread, unless it is seized already, and interrupts it. A thread that another process traces is killed, or
+ * is an error: -EBUSY. PTRACE_INTERRUPT succeeds for seized threads of this process alone, such as a thread that was
+ * FROZEN_WAITING the last time, and waits still.
+ */
 static int freeze_seize_and_interrupt(struct freeze *freeze, const struct tracer *tracer, pid_t tid, pid_t tgid)
 {
-	if (!trace_has_thread(tracer, tid) && ptrace(PTRACE_SEIZE, tid, 0, PTRACE_O_EXITKILL) < 0) {
-		if (errno == ESRCH || freeze_thread_is_dead(tid))
+	if (!trace_has_thread(tracer, tid) && ptrace(PTRACE_SEIZE, tid, 0, PTRACE_O_EXITKILL) < 0 &&
+	    (errno == ESRCH || ptrace(PTRACE_INTERRUPT, tid, 0, 0) < 0)) {
+		if (freeze_thread_is_dead(tid))
 			return 0;
+		if (freeze->mode == FREEZE_SPARES_TRACED)
+			return -EBUSY;
 		(void)kill(tgid, SIGKILL);
 		return freeze_add_thread(freeze, tid, tgid, FROZEN_KILLED);
 	}
@@ -87,6 +94,7 @@ static int freeze_interrupt_process(struct freeze *freeze, const struct tracer *
 	const struct dirent *entry;
 	char path[48];
 	size_t before = freeze->count;
+	int r;
 
 	(void)snprintf(path, sizeof(path), "/proc/%d/task", tgid);
 	dir = opendir(path);
@@ -95,8 +103,9 @@ static int freeze_interrupt_process(struct freeze *freeze, const struct tracer *
 
 		if (tid <= 0 || (unsigned)tid >= FREEZE_TIDS_MAX || freeze_tid_was_seen(freeze, tid))
 			continue;
-		if (freeze_seize_and_interrupt(freeze, tracer, tid, tgid) < 0)
-			return -ENOMEM;
+		r = freeze_seize_and_interrupt(freeze, tracer, tid, tgid);
+		if (r < 0)
+			return r;
 	}
 	*ret_new |= freeze->count > before;
 	return 0;
@@ -220,8 +229,8 @@ static bool freeze_all_have_stopped(struct freeze *freeze, const struct closing_
 }
 
 /*
- * Asks all threads to stop, until no new thread appears and all have stopped or wait: true. False: the time is over, or
- * no memory.
+ * Asks all threads to stop, until no new thread appears and all have stopped or wait: true. False: the time is over, no
+ * memory, or -EBUSY of freeze_seize_and_interrupt().
  */
 static bool freeze_try_until_none_runs(struct freeze *freeze, const struct closing_options *options, pid_t caller,
 			 void (*asked)(void *ctx, pid_t tid), void *ctx)
@@ -251,10 +260,11 @@ static bool freeze_try_until_none_runs(struct freeze *freeze, const struct closi
 	return stopped && !fresh;
 }
 
-bool freeze_all_threads(struct freeze *freeze, const struct closing_options *options, pid_t caller,
-		void (*asked)(void *ctx, pid_t tid), void *ctx)
+bool freeze_all_threads(struct freeze *freeze, const struct closing_options *options, enum freeze_mode mode,
+			pid_t caller, void (*asked)(void *ctx, pid_t tid), void *ctx)
 {
-	*freeze = (struct freeze){.seen_tid_bits = calloc(FREEZE_TIDS_MAX / 64, sizeof(*freeze->seen_tid_bits)),
+	*freeze = (struct freeze){.mode = mode,
+				  .seen_tid_bits = calloc(FREEZE_TIDS_MAX / 64, sizeof(*freeze->seen_tid_bits)),
 				  .deadline_ns = io_read_clock_ns() + FREEZE_TIMEOUT_NS};
 	return freeze->seen_tid_bits && freeze_try_until_none_runs(freeze, options, caller, asked, ctx);
 }

@@ -25,7 +25,14 @@ struct frozen_thread {
 	unsigned signal_count; /* how many signals were delivered to the thread before it stopped */
 };
 
+/* What is done with a process that another process traces, and so cannot be stopped. */
+enum freeze_mode {
+	FREEZE_KILLS_TRACED,
+	FREEZE_SPARES_TRACED, /* freeze_all_threads() fails */
+};
+
 struct freeze {
+	enum freeze_mode mode;
 	struct frozen_thread *thread; /* owned */
 	size_t count, room;
 	uint64_t *seen_tid_bits;        /* owned: bits of the thread ids in `thread` */
@@ -33,12 +40,13 @@ struct freeze {
 };
 
 /*
- * Stops every thread of the run, also those that are made meanwhile. Calls `asked` once, when the thread `caller`,
- * which waits for a response of the supervisor, will stop at that response. True: no thread runs any more. False: new
- * threads were made without end, or some threads did not stop: those in FROZEN_INTERRUPTED have to be killed.
+ * Stops every thread of the run, also those that are made meanwhile. Calls `asked` once, unless it is NULL, when the
+ * thread `caller`, which waits for a response of the supervisor, will stop at that response. True: no thread runs any
+ * more. False: a thread was spared (enum freeze_mode), new threads were made without end, or some threads did not stop:
+ * those in FROZEN_INTERRUPTED have to be killed.
  */
-bool freeze_all_threads(struct freeze *freeze, const struct closing_options *options, pid_t caller,
-		void (*asked)(void *ctx, pid_t tid), void *ctx);
+bool freeze_all_threads(struct freeze *freeze, const struct closing_options *options, enum freeze_mode mode,
+			pid_t caller, void (*asked)(void *ctx, pid_t tid), void *ctx);
 /* Kills a process and all its threads in the list. */
 void freeze_kill_process(struct freeze *freeze, pid_t tgid);
 /* Waits for the killed threads, a limited time. Returns whether all are dead. */

@@ -55,6 +55,10 @@ struct client {
 struct session {
 	const struct session_options *options;
 	struct sandbox *sandbox;
+	struct pause *pause;
+	struct client *pausing_client; /* waits for the programs to be stopped; NULL: none does */
+	uint64_t pausing_deadline_ns;  /* when it is told that they could not be stopped */
+	uint64_t paused_since_ns;
 	struct spawner_page *spawner_page;
 	int spawner_fd[2];  /* the supervisor's end; the spawner's end until session_begin() */
 	int epoll_fd;
@@ -127,6 +131,17 @@ void clients_send_fd(struct client *client, json_t *message, int fd);
 void clients_send_error(struct client *client, const char *code, const char *message);
 /* Closes a connection. session_check() ends its program, if it still has one, and frees the client. */
 void clients_drop(struct client *client);
+
+/* ---- pausing.c: stopping all programs, and letting them go on ---- */
+
+/* Whether no program can be started: the programs are stopped, or are to be. */
+bool pausing_is_asked(const struct session *session);
+/* Handles a client's request. */
+void pausing_ask(struct session *session, struct client *client, bool wants_pause);
+/* Tries again what could not be done before. Returns when it is to be called again. */
+uint64_t pausing_check(struct session *session, uint64_t now_ns);
+/* Forgets a client that has hung up. */
+void pausing_forget_client(struct session *session, const struct client *client);
 
 /* ---- requests.c ---- */
 

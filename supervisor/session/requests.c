@@ -67,6 +67,8 @@ static void client_start_program(struct session *session, struct client *client,
 
 	if (session->is_ending)
 		clients_send_error(client, "session_ends", "the session ends");
+	else if (pausing_is_asked(session))
+		clients_send_error(client, "paused", "the session is paused");
 	else if (programs_start(session, client, wanted, &code, message, sizeof(message)) < 0)
 		clients_send_error(client, code, message);
 }
@@ -212,6 +214,8 @@ static void client_handle_message(struct session *session, struct client *client
 		client_list_programs(session, client);
 	else if (op && !client->program && strcmp(op, "usage") == 0)
 		client_tell_usage(session, client);
+	else if (op && !client->program && strcmp(op, "pause") == 0)
+		pausing_ask(session, client, json_is_true(json_object_get(asked, "paused")));
 	else if (op && !client->program && strcmp(op, "hold") == 0)
 		client_hold_session(session, client);
 	else if (op && !client->program && strcmp(op, "stop") == 0)

@@ -85,12 +85,13 @@ static int session_watch(const struct session *session, int fd, void *mark)
 	return epoll_ctl(session->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
 }
 
-int session_begin(struct session *session, struct sandbox *sandbox, pid_t spawner)
+int session_begin(struct session *session, struct sandbox *sandbox, struct pause *pause, pid_t spawner)
 {
 	int r;
 
 	close_fd(&session->spawner_fd[1]);
 	session->sandbox = sandbox;
+	session->pause = pause;
 	session->idle_since_ns = io_read_clock_ns();
 	denials_set_find_program(sandbox->denials, session_find_denials, session);
 	r = programs_hide_process_from_run(session, spawner);
@@ -135,6 +136,7 @@ static void session_free_dropped_clients(struct session *session)
 			at = &(*at)->next;
 			continue;
 		}
+		pausing_forget_client(session, *at);
 		if (program) {
 			program->client = NULL;
 			if (!program->is_detached)
@@ -152,16 +154,20 @@ static void session_free_dropped_clients(struct session *session)
  * Ends the program if its deadline is over, and kills its descendants while it is ending. Returns the time when this is
  * to be repeated.
  */
-static uint64_t session_check_program_deadlines(struct program *program, uint64_t now_ns)
+static uint64_t session_check_program_deadlines(const struct session *session, struct program *program,
+						uint64_t now_ns)
 {
-	if (program->state == PROGRAM_RUNNING && now_ns >= program->deadline_ns) {
+	/* Of a paused program only the end that its client has asked for is due: 0. */
+	const bool is_paused = pause_is_active(session->pause) && program->deadline_ns > 0;
+
+	if (program->state == PROGRAM_RUNNING && now_ns >= program->deadline_ns && !is_paused) {
 		program->has_timed_out = program->deadline_ns > 0 && program->client;
 		programs_end(program);
 	} else if (program->state == PROGRAM_ENDING && now_ns >= program->next_kill_ns) {
 		programs_end(program);
 	}
 	return program->state == PROGRAM_ENDING    ? program->next_kill_ns
-	       : program->state == PROGRAM_RUNNING ? program->deadline_ns
+	       : program->state == PROGRAM_RUNNING && !is_paused ? program->deadline_ns
 						   : UINT64_MAX;
 }
 
@@ -170,9 +176,11 @@ int session_check(struct session *session, uint64_t now_ns)
 	uint64_t next_ns = UINT64_MAX, due_ns, wait_ms;
 
 	session_free_dropped_clients(session);
+	next_ns = pausing_check(session, now_ns);
 	for (unsigned i = 0; session->running_program_count > 0 && i < SPAWNER_PROGRAMS_MAX; i++) {
 		due_ns =
-			session->program[i] ? session_check_program_deadlines(session->program[i], now_ns) : UINT64_MAX;
+			session->program[i] ? session_check_program_deadlines(session, session->program[i], now_ns)
+					    : UINT64_MAX;
 		next_ns = due_ns < next_ns ? due_ns : next_ns;
 	}
 	if (session->options->idle_ns && session->idle_since_ns != UINT64_MAX && session->holding_client_count == 0) {

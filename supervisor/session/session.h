@@ -18,6 +18,11 @@
  *       answers: {"session": "…", "started": N, "programs": [...], "unlisted": N}: how many more run than are listed
  *   {"op": "usage"}
  *       answers: {"session": "…", "cpu_ms": N}: processor time of the whole run so far
+ *   {"op": "pause", "paused": true}
+ *       stops all programs, or with false lets them go on. No program can be started meanwhile, and the time until
+ *       "wall_ms" is over does not go on
+ *       answers: {"session": "…", "paused": BOOL}: whether they are stopped now; with "why" when they were to be
+ *       stopped and could not be
  *   {"op": "stop"}
  *       answers: the end of the connection
  *
@@ -26,6 +31,7 @@
 #ifndef CALLGATE_SUPERVISOR_SESSION_SESSION_H
 #define CALLGATE_SUPERVISOR_SESSION_SESSION_H
 
+#include "supervisor/closing/pause.h"
 #include "supervisor/launch.h"
 #include "syscalls/call/call.h"
 
@@ -46,8 +52,8 @@ struct session_options {
 int session_create(const struct session_options *options, struct launch_options *launch, struct session **ret_session);
 void session_free(struct session *session);
 
-/* Begins to serve clients. Called when the spawner has its filter. 0 or -errno. */
-int session_begin(struct session *session, struct sandbox *sandbox, pid_t spawner);
+/* Begins to serve clients. Called when the spawner has its filter. Borrows sandbox and pause. 0 or -errno. */
+int session_begin(struct session *session, struct sandbox *sandbox, struct pause *pause, pid_t spawner);
 
 /* A descriptor for epoll(7): session_serve() handles what it reports. */
 int session_get_epoll_fd(const struct session *session);

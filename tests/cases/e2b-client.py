@@ -347,13 +347,13 @@ def refusals() -> None:
         for path in ("/sandboxes", "/sandboxes/" + box.id, "/metrics"):
             assert call("GET", path, headers={"X-API-Key": key})[0] == 401, (key, path)
     assert call("GET", "/sandboxes", headers={})[0] == 401
-    for path in ("pause", "resume", "fork", "snapshots"):
+    for path in ("fork", "snapshots"):
         status, answer = call("POST", "/sandboxes/%s/%s" % (box.id, path), {})
         assert status == 501 and answer["code"] == 501 and answer["message"], (path, answer)
     for wish in ({"templateID": "../base"}, {"templateID": "nothing"}):
         assert call("POST", "/sandboxes", wish)[0] == 404, wish
     for wish in ({"timeout": -1}, {"timeout": "x"}, {"metadata": {"a": 1}}, {"envVars": {"a=b": "x"}},
-                 {"volumeMounts": [{"name": "v", "path": "/v"}]}, {"autoPause": True}, {"network": {"allowOut": ["x"]}},
+                 {"volumeMounts": [{"name": "v", "path": "/v"}]}, {"network": {"allowOut": ["x"]}},
                  {"metadata": {str(i): "x" for i in range(100)}}):
         status, answer = call("POST", "/sandboxes", {"templateID": "base", **wish})
         assert status == 400 and answer["message"], (wish, answer)

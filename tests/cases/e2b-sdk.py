@@ -38,11 +38,13 @@ def base() -> None:
         pass
     again = Sandbox.connect(box.sandbox_id)
     assert again.files.exists("two") and box.sandbox_id in [s.sandbox_id for s in Sandbox.list().next_items()]
+    assert box.pause() and not box.pause() and not box.is_running()
+    assert box.connect().is_running() and box.files.exists("two")
     try:
-        box.pause()
-        raise AssertionError("paused")
+        box.create_snapshot()
+        raise AssertionError("saved")
     except SandboxException as error:
-        assert "cannot be paused" in str(error), error
+        assert "cannot be forked or saved" in str(error), error
     assert box.kill() and not box.is_running()
 
 

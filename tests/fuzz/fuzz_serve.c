@@ -55,7 +55,10 @@ static void client_connect(struct client *client)
 		close_fd(&client->fd);
 }
 
-/* "@K": the header with the key; "@0"…: the headers for sandbox 0…; "@L": the length of what comes after the head. */
+/*
+ * "@K": the header with the key; "@0"…: the headers for sandbox 0…; "@i0"…: its id; "@L": the length of what comes
+ * after the head.
+ */
 static void client_add_text(struct buf *out, const struct script_segment *segment)
 {
 	const char *head_end = memmem(segment->data, segment->len, "\n\n", 2);
@@ -72,6 +75,9 @@ static void client_add_text(struct buf *out, const struct script_segment *segmen
 			buf_puts(out, "X-API-Key: " KEY);
 		} else if (*at == 'L') {
 			buf_printf(out, "Content-Length: %zu", head_end ? (size_t)(end - head_end - 2) : 0);
+		} else if (*at == 'i' && at + 1 < end) {
+			box = stage_get_sandbox_data((unsigned)(unsigned char)*++at - '0');
+			buf_puts(out, box ? box->id : "");
 		} else {
 			box = stage_get_sandbox_data((unsigned)(unsigned char)*at - '0');
 			if (box)

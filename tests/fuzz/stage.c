@@ -17,7 +17,7 @@
 struct sandbox {
 	struct sandbox_options options;
 	unsigned number;
-	bool is_ready;
+	bool is_ready, is_paused, awaits_pause_answer;
 };
 
 struct sandbox_program {
@@ -107,6 +107,30 @@ void sandbox_ask_usage(struct sandbox *sandbox)
 	(void)sandbox; /* never answered */
 }
 
+static int sandbox_send_pause(struct sandbox *sandbox, bool paused)
+{
+	if (!sandbox->is_ready || stage.programs_fail)
+		return -ENOTCONN;
+	sandbox->is_paused = sandbox->is_paused || paused;
+	sandbox->awaits_pause_answer = true;
+	return 0;
+}
+
+int sandbox_pause(struct sandbox *sandbox)
+{
+	return sandbox_send_pause(sandbox, true);
+}
+
+int sandbox_resume(struct sandbox *sandbox)
+{
+	return sandbox_send_pause(sandbox, false);
+}
+
+bool sandbox_is_paused(const struct sandbox *sandbox)
+{
+	return sandbox->is_paused;
+}
+
 int sandbox_start_program(struct sandbox *sandbox, const struct sandbox_program_options *options,
 			  struct sandbox_program **ret_program)
 {
@@ -185,6 +209,15 @@ static void play_sandbox(const struct script_segment *segment)
 
 	if (!sandbox || (segment->op == 'r') == sandbox->is_ready)
 		return;
+	if (segment->op == 'p') {
+		if (sandbox->awaits_pause_answer) {
+			sandbox->awaits_pause_answer = false;
+			sandbox->is_paused = segment->len == 0;
+			sandbox->options.on_pause(sandbox->options.data, sandbox->is_paused,
+						  sandbox->is_paused ? NULL : "it is played");
+		}
+		return;
+	}
 	if (segment->op == 'z') {
 		sandbox->options.on_end(sandbox->options.data);
 		return;
@@ -317,7 +350,7 @@ bool stage_play(const struct script_segment *segment)
 		stage.programs_fail = segment->which & 1;
 	else if (segment->op == 't')
 		stage.passed_ms += (long)(segment->which % 100) * 1000;
-	else if (segment->op == 'r' || segment->op == 'z')
+	else if (segment->op == 'r' || segment->op == 'z' || segment->op == 'p')
 		play_sandbox(segment);
 	else if (strchr("soeOimdx", segment->op))
 		play_program(segment);

@@ -32,6 +32,7 @@ LIVE_TESTS = \
 	tests/live/agents/contexts.sh \
 	tests/live/agents/mcp.sh \
 	tests/live/agents/mcp-sdk.sh \
+	tests/live/agents/pause.sh \
 	tests/live/agents/python.sh \
 	tests/live/agents/sandbox.sh \
 	tests/live/agents/serve.sh \
@@ -250,7 +251,7 @@ EXTRA_DIST += tests/verify-random.py tests/verify_log.py
 EXTRA_DIST += tests/cases/audit-export.py tests/cases/audit-hostile.py
 EXTRA_DIST += tests/cases/replay-ops.py tests/cases/net-python.py tests/cases/net-node.js tests/cases/NetJava.java
 EXTRA_DIST += tests/cases/after-read.py tests/cases/mcp-check.py tests/cases/session-client.py
-EXTRA_DIST += tests/cases/e2b-client.py tests/cases/session-memory.py \
+EXTRA_DIST += tests/cases/e2b-client.py tests/cases/e2b-pause.py tests/cases/session-memory.py \
 	tests/cases/session-terminal.py
 EXTRA_DIST += tests/cases/e2b-sdk.py tests/cases/e2b-sdk.mjs tests/cases/mcp-sdk.py tests/cases/mcp-sdk.mjs
 EXTRA_DIST += tests/cases/net-packages.py tests/cases/net-pinned.py tests/cases/net-answers.py

@@ -1,0 +1,112 @@
+#include "supervisor/closing/pause.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "supervisor/closing/private.h"
+
+struct pause {
+	struct closing_options options;
+	struct closing *closing; /* borrowed; NULL: the policy has no after_read */
+	struct freeze freeze; /* while is_active */
+	bool is_active;
+};
+
+int pause_create(const struct closing_options *options, struct closing *closing, struct pause **ret_pause)
+{
+	struct pause *pause = calloc(1, sizeof(*pause));
+
+	if (!pause)
+		return -ENOMEM;
+	pause->options = *options;
+	pause->closing = closing;
+	*ret_pause = pause;
+	return 0;
+}
+
+static void pause_release_freeze(struct pause *pause)
+{
+	free(pause->freeze.thread);
+	free(pause->freeze.seen_tid_bits);
+	pause->freeze = (struct freeze){.count = 0};
+}
+
+void pause_free(struct pause *pause)
+{
+	if (!pause)
+		return;
+	pause_release_freeze(pause);
+	free(pause);
+}
+
+/* Lets the stopped threads go on. From some of them closing.c may still have to take descriptors. */
+static void pause_hand_on_stops(struct pause *pause)
+{
+	for (size_t i = 0; i < pause->freeze.count; i++) {
+		const struct frozen_thread *thread = &pause->freeze.thread[i];
+
+		if (thread->state != FROZEN_STOPPED)
+			continue;
+		if (!pause->closing || !closing_on_stop(pause->closing, thread->tid, thread->wait_status))
+			(void)trace_on_wait_status(pause->options.tracer, thread->tid, thread->wait_status);
+	}
+	pause_release_freeze(pause);
+}
+
+int pause_stop_threads(struct pause *pause)
+{
+	const struct closing_options *options = &pause->options;
+
+	if (pause->is_active)
+		return 0;
+	/* A thread that is about to stop for the tracer would be taken for one that stops because of this. */
+	if (trace_is_busy(options->tracer) || (pause->closing && closing_has_waiting_call(pause->closing)))
+		return -EAGAIN;
+	if (!freeze_all_threads(&pause->freeze, options, FREEZE_SPARES_TRACED, 0, NULL, NULL)) {
+		/* Threads that have not stopped yet stop later, and the tracer lets them go on. */
+		pause_hand_on_stops(pause);
+		return -EBUSY;
+	}
+	pause->is_active = true;
+	return 0;
+}
+
+void pause_resume_threads(struct pause *pause)
+{
+	if (!pause->is_active)
+		return;
+	pause->is_active = false;
+	pause_hand_on_stops(pause);
+}
+
+bool pause_is_active(const struct pause *pause)
+{
+	return pause->is_active;
+}
+
+static struct frozen_thread *pause_find_thread(struct pause *pause, pid_t tid)
+{
+	for (size_t i = 0; pause->is_active && i < pause->freeze.count; i++)
+		if (pause->freeze.thread[i].tid == tid && pause->freeze.thread[i].state != FROZEN_EXITED)
+			return &pause->freeze.thread[i];
+	return NULL;
+}
+
+bool pause_on_stop(struct pause *pause, pid_t tid, int status)
+{
+	struct frozen_thread *thread = pause_find_thread(pause, tid);
+
+	if (!thread)
+		return false;
+	thread->state = FROZEN_STOPPED;
+	thread->wait_status = status;
+	return true;
+}
+
+void pause_forget_thread(struct pause *pause, pid_t tid)
+{
+	struct frozen_thread *thread = pause_find_thread(pause, tid);
+
+	if (thread)
+		thread->state = FROZEN_EXITED;
+}
