@@ -8,7 +8,8 @@
  *     e n      its monitor says that it has ended, nothing is left; E n: something is left; data: its wait status
  *     m n      its monitor has exited
  *     d n      from now on, n denials are told, of a file that data names
- *     h n      from now on, processes can be hidden (0), or not (1); l n: programs are found (0), or not (1)
+ *     h n      from now on, processes can be hidden, and all stopped (0), or not (1)
+ *     l n      from now on, programs are found (0), or not (1)
  *     q n      the spawner's socket is read (0), or not (1)
  *     t n      n seconds pass
  */
@@ -56,7 +57,7 @@ static struct {
 	unsigned denials;
 	const char *denied_file;
 	size_t denied_file_len;
-	bool hiding_fails, is_missing, spawner_waits;
+	bool hiding_fails, is_missing, spawner_waits, is_paused;
 	uint64_t passed_s;
 } stage;
 
@@ -68,6 +69,27 @@ int clock_gettime(clockid_t clock, struct timespec *time)
 
 	time->tv_sec += (time_t)stage.passed_s;
 	return r;
+}
+
+int pause_stop_threads(struct pause *pause)
+{
+	(void)pause;
+	if (stage.hiding_fails)
+		return -EBUSY;
+	stage.is_paused = true;
+	return 0;
+}
+
+void pause_resume_threads(struct pause *pause)
+{
+	(void)pause;
+	stage.is_paused = false;
+}
+
+bool pause_is_active(const struct pause *pause)
+{
+	(void)pause;
+	return stage.is_paused;
 }
 
 static const struct program *find_program_of_pid(pid_t pid)
@@ -355,7 +377,7 @@ static void session_begin_played(const struct session_options *options)
 
 	promise(session_create(options, &launch, &stage.session) == 0);
 	stage.spawner_fd = dup(launch.spawner.socket_fd);
-	promise(stage.spawner_fd >= 0 && session_begin(stage.session, &stage.sandbox, FIRST_PID) == 0);
+	promise(stage.spawner_fd >= 0 && session_begin(stage.session, &stage.sandbox, NULL, FIRST_PID) == 0);
 }
 
 static int listen_at_abstract_name(void)
