@@ -96,7 +96,7 @@ static void send_in_a_race(void *(*other)(void *), int from, int own)
 {
 	struct msghdr message = {
 		.msg_name = &flipped, .msg_namelen = HEAD + 6, .msg_iov = &part, .msg_iovlen = 1};
-	double end = threat_now() + 1.5;
+	double end = threat_now() + 0.5;
 	pthread_t thread;
 	char byte;
 

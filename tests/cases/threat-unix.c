@@ -321,7 +321,8 @@ int threat_crowd(char **arg)
 	pthread_attr_t attributes;
 	union address address;
 	socklen_t len = unix_address(&address, "crowded");
-	double begin, slowest = 0;
+	double begin;
+	unsigned slow = 0;
 
 	threat_works("bind", bind(listener, &address.any, len));
 	threat_works("listen", listen(listener, 0));
@@ -334,11 +335,12 @@ int threat_crowd(char **arg)
 
 		begin = threat_now();
 		threat_works("stat", stat("crowded", &st));
-		slowest = threat_now() - begin > slowest ? threat_now() - begin : slowest;
+		slow += threat_now() - begin > 0.2;
 		poll(NULL, 0, 5);
 	}
-	if (slowest > 1)
-		threat_got("a stat took %.1f s", slowest);
+	/* The first ones wait behind the connects' start, and some for a CPU on a busy machine; not most of them. */
+	if (slow > 25)
+		threat_got("%u of 50 stats took more than 0.2 s", slow);
 	for (;;) {
 		struct pollfd ready = {.fd = listener, .events = POLLIN};
 		int fd;

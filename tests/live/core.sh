@@ -120,6 +120,12 @@ workloads/*.sh
 "
 for name in $names; do
 	case $name in
+	# A user has the layers that root has, and what differs by layers is asked in the container.
+	egress/corpus.sh | egress/curl.sh | egress/files.sh | egress/http2.sh | egress/static.sh | limits/disk.sh | \
+		limits/hoard.sh | limits/workloads.sh)
+		[ -z "${OUTER_FILTER:-}" ] || chosen+=("$name")
+		;;
+	workloads/git.sh | workloads/python-data.sh | workloads/shell.sh | workloads/sqlite.sh) chosen+=("$name") ;;
 	# The list of refusals of one has callgate's errnos. What the others show depends on whose process it is, or on
 	# what is read and written, and not on layers or on another filter.
 	attacks/host-names.sh | cli/audit-read.sh | cli/learn.sh | syscalls/diff-deviate.sh | \
@@ -127,10 +133,11 @@ for name in $names; do
 		[ -n "${OUTER_FILTER:-}" ] || chosen+=("$name")
 		;;
 	# What shows most where least is there: the other surrounding is between that and root's.
-	cli/examples.sh | egress/git.sh | supervisor/affinity.sh | supervisor/ask-file.sh | workloads/programs.sh)
+	cli/examples.sh | egress/git.sh | supervisor/affinity.sh | supervisor/ask-file.sh)
 		[ -z "${OUTER_FILTER:-}" ] || chosen+=("$name")
 		;;
 	limits/bombs.sh | limits/crowd-200.sh | limits/weight.sh | workloads/build.sh | workloads/python-venv.sh) ;;
+	workloads/*) [ -z "${OUTER_FILTER:-}" ] || chosen+=("$name") ;;
 	*) chosen+=("$name") ;;
 	esac
 done

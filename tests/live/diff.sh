@@ -1,9 +1,11 @@
 #!/bin/bash
 # The differential test: the same system calls natively and inside, the same lines. DIFF_GROUPS: which groups.
-# DIFF_PART: K/N, one part of N of the largest groups.
+# DIFF_PART: K/N, one part of N of the largest groups. DIFF_PART_OF_ROOT: the same, of a run that is not one of
+# core.sh's.
 . "$(dirname "$0")/lib.sh"
 CG_OPTIONS=(-x "$CASES/cases-diff")
 LIVE_TIMEOUT=${DIFF_TIMEOUT:-120}
+DIFF_PART=${DIFF_PART:-${DIFF_PART_OF_ROOT:-}}
 kernel_reads && CG_OPTIONS+=(--require kernel-reads)
 
 # The helper outside, which ends with the program; see tests/cases/diff-outside.c. Each fixture is made in another part

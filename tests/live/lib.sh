@@ -348,8 +348,5 @@ met()
 # tree_dead MARK: no process has MARK in its command line any more.
 survivors()
 {
-	local dir
-	for dir in /proc/[0-9]*; do
-		grep -qsaF -- "$1" "$dir/cmdline" && echo "${dir#/proc/}"
-	done
+	grep -lsaF -- "$1" /proc/[0-9]*/cmdline | cut -d / -f 3
 }

@@ -11,9 +11,10 @@ cp "$CALLGATE" "$T/callgate" && CALLGATE=$T/callgate
 traces()
 {
 	local dir
-	for dir in /proc/[0-9]*; do
-		[ "$(readlink "$dir/exe" 2>/dev/null)" = "$CALLGATE" ] && echo "process $(tr '\0' ' ' <"$dir/cmdline")"
-	done
+	find /proc -maxdepth 2 -path '/proc/[0-9]*/exe' -lname "$CALLGATE" -printf '%h\n' 2>/dev/null |
+		while read -r dir; do
+			echo "process $(tr '\0' ' ' <"$dir/cmdline")"
+		done
 	cut -d ' ' -f 5 /proc/self/mountinfo
 	find /sys/fs/cgroup -maxdepth 6 -name 'doctor-*' 2>/dev/null
 	find "$T/tmp" -mindepth 1 ! -regex '.*/callgate-[0-9]+\(/spare\(/[a-z-]*\)?\)?' # what a run leaves to the next

@@ -38,10 +38,7 @@ dead()
 
 child_of()
 {
-	local dir
-	for dir in /proc/[0-9]*; do
-		grep -qs "^PPid:	$1\$" "$dir/status" && echo "${dir#/proc/}"
-	done
+	grep -ls "^PPid:	$1\$" /proc/[0-9]*/status | cut -d / -f 3
 }
 
 # start [OPTION…]: a run in the background that has made its first request. Sets keeper, egress, resolver, supervisor.

@@ -7,23 +7,37 @@ LIMIT_MIB=32
 W=$T/w # where the program writes
 OVER_MIB=${LIVE_OVER_MIB:-96} # a few MiB on an idle machine; here others are at work
 
-# filled WAY [OPTION…]: it ends by the limit; what is left on the disk, and what the result says, is little more than
-# that.
-filled()
+# is_filled WAY [OPTION…]: the run ends by the limit. Returns whether what is left on the disk, and what the result
+# says, is little more than that; `over` says it.
+is_filled()
 {
-	local way=$1 left
+	local way=$1 left most=$((LIMIT_MIB + OVER_MIB))
 	shift
 	rm -rf "${W:?}"
 	mkdir "$W"
 	cg run --json --profile minimal -x "$CASES/cases-fill" -w "$W" --disk ${LIMIT_MIB}M -t 40 "$@" -- \
 		"$CASES/cases-fill" "$way" 2048 >"$T/result" 2>"$T/err"
 	[ $? = 137 ] || fail "$way: it ended otherwise: $(jq -c '{status, exit_code, stderr, limits}' "$T/result")"
-	jq -e --argjson most "$(((LIMIT_MIB + OVER_MIB) << 20))" '.status == "limit" and .limits.disk.hit and
-		.limits.disk.peak <= $most and .limits.disk.limit < $most' "$T/result" >/dev/null ||
+	jq -e --argjson most "$((most << 20))" \
+		'.status == "limit" and .limits.disk.hit and .limits.disk.limit < $most' "$T/result" >/dev/null ||
 		fail "$way: $(jq -c '{status, disk: .limits.disk}' "$T/result")"
 	left=$(du -sm "$W" | cut -f 1)
-	[ "$left" -le $((LIMIT_MIB + OVER_MIB)) ] || fail "$way: $left MiB on the disk"
-	[ -z "${LIVE_VERBOSE:-}" ] || echo "$way: $(jq -c '.limits.disk' "$T/result"), $left MiB left"
+	over="$way: $(jq -c '.limits.disk' "$T/result"), $left MiB left"
+	[ "$left" -le $most ] && [ "$(jq '.limits.disk.peak' "$T/result")" -le $((most << 20)) ]
+}
+
+# filled WAY [OPTION…]: on a busy machine the supervisor may be kept waiting for its CPU once, but not each time.
+filled()
+{
+	local tries
+	for tries in 1 2 3; do
+		if is_filled "$@"; then
+			[ -z "${LIVE_VERBOSE:-}" ] || echo "$over"
+			return
+		fi
+		echo "try $tries: $over"
+	done
+	fail "$over, three times more than ${OVER_MIB} MiB too many"
 }
 
 # On a file system on top of another a lease does not tell who has a file mapped. Called below, in a mount namespace.

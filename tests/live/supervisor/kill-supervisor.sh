@@ -4,11 +4,13 @@
 . "$(dirname "$0")/../lib.sh"
 need jq
 
+# find_program NAME ARGUMENT…
 find_program()
 {
-	local dir
-	for dir in /proc/[0-9]*; do
-		[ "$(tr '\0' ' ' <"$dir/cmdline" 2>/dev/null)" = "$1 " ] && echo "${dir#/proc/}" && return
+	local found
+	found=$(grep -lsaxzF -- "$1" /proc/[0-9]*/cmdline) || return
+	for found in $found; do
+		cmp -s "$found" <(printf '%s\0' "$@") && cut -d / -f 3 <<<"$found" && return
 	done
 }
 
@@ -23,7 +25,7 @@ round()
 	program=
 	for i in $(seq 200); do
 		[ -s "$T/acks" ] || ls "$T/w"/file-* >/dev/null 2>&1 &&
-			program=$(find_program "$CASES/cases-threat load 10000000") && [ -n "$program" ] && break
+			program=$(find_program "$CASES/cases-threat" load 10000000) && [ -n "$program" ] && break
 		sleep 0.02
 	done
 	[ -n "$program" ] || die "no program: $(cat "$T/err")"
