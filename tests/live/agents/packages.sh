@@ -14,7 +14,8 @@ install_packages()
 		# shellcheck disable=SC2086 # lists of words
 		install_once npm npm install --prefix "$packages" --no-audit --no-fund $2 &&
 			install_once venv "$(command -v python3)" -m venv "$packages/venv" &&
-			install_once PyPI "$packages/venv/bin/pip" -q install $3
+			install_once PyPI "$packages/venv/bin/pip" -q install --no-compile \
+			--disable-pip-version-check $3
 	) || skip "cannot install from $(cat "$T/packages")"
 }
 
