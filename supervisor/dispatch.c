@@ -82,7 +82,7 @@ void dispatch_notification(struct dispatch *dispatch, const struct seccomp_notif
 	}
 	/* Record locks up to the limit are continued here. Other commands, and further locks, are judged below. */
 	if (row && row->hook == HOOK_RECORD_LOCK && locks_command_needs_admission(data->args[1]) &&
-	    locks_admit_command(&sandbox->record_locks, data->args[1], io_read_clock_ns())) {
+	    locks_admit_fcntl(&sandbox->record_locks, data->args[1], io_read_clock_ns())) {
 		(void)answer_continue(sandbox->listener_fd, notification->id, row, CONTINUE_REGISTERS_JUDGED);
 		return;
 	}

@@ -155,7 +155,7 @@ static int process_supervise_program(struct process *process, const struct rlimi
 	const struct session_options session = {
 		.listen_fd = options->session ? options->session->listen_fd : -1,
 		.holding_client_fd = options->session ? options->session->holding_client_fd : -1,
-		.idle_ns = options->session ? options->session->idle_ns : 0,
+		.idle_limit_ns = options->session ? options->session->idle_limit_ns : 0,
 		.run_id = options->scratch.run_id, .envp = process->envp, .second_view = process->ask.view};
 	struct supervise_options supervision = {.launch = {.program = process->lookup.program,
 							   .argv = process->argv,

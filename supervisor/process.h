@@ -60,7 +60,7 @@ struct run_shared_page {
 struct process_session {
 	int listen_fd;    /* the listening socket for clients, borrowed */
 	int holding_client_fd;    /* a client that is connected already, O_NONBLOCK; owned by the process; -1: none */
-	uint64_t idle_ns; /* the session ends after this time without programs; 0: never */
+	uint64_t idle_limit_ns; /* the session ends after this time without programs; 0: never */
 };
 
 struct process_options {

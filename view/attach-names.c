@@ -167,14 +167,17 @@ static int overlay_layer_make(const struct missing_names_state *state, const str
 
 /* ---- what the program may write below an overlay ---- */
 
-/* Mounts of the host's directories and files, to be attached in an overlay. */
+/*
+ * Directories and files of the host that the program may write, such as the workdir. Copies of their mounts are
+ * attached in the overlay.
+ */
 struct writable_mounts {
 	const struct attach_missing_names *names;
-	const char *dir; /* path of the overlay in the view */
-	int host_fd;     /* its directory of the host */
+	const char *overlay_path; /* path of the overlay in the view */
+	int host_fd;              /* directory of the host that the overlay (overlayfs) shows with names added */
 	struct {
-		char *rest;  /* path below dir, owned */
-		int copy_fd; /* owned */
+		char *path_below_overlay; /* owned */
+		int copy_fd;              /* copy of the host's mount (open_tree(2)), owned */
 	} mount[WRITABLE_MOUNTS_MAX];
 	unsigned mount_count;
 };
@@ -182,7 +185,7 @@ struct writable_mounts {
 static void writable_mounts_release(struct writable_mounts *writable)
 {
 	for (unsigned i = 0; i < writable->mount_count; i++) {
-		free(writable->mount[i].rest);
+		free(writable->mount[i].path_below_overlay);
 		cleanup_close(&writable->mount[i].copy_fd);
 	}
 }
@@ -191,9 +194,10 @@ static void writable_mounts_release(struct writable_mounts *writable)
 static bool writable_mounts_have_path(const struct writable_mounts *writable, const char *rest)
 {
 	for (unsigned i = 0; i < writable->mount_count; i++) {
-		const size_t len = strlen(writable->mount[i].rest);
+		const char *mount_path = writable->mount[i].path_below_overlay;
+		const size_t len = strlen(mount_path);
 
-		if (strncmp(rest, writable->mount[i].rest, len) == 0 && (rest[len] == '/' || rest[len] == '\0'))
+		if (strncmp(rest, mount_path, len) == 0 && (rest[len] == '/' || rest[len] == '\0'))
 			return true;
 	}
 	return false;
@@ -215,7 +219,7 @@ static bool missing_names_path_is_in_inner_mount(const struct attach_missing_nam
 static int writable_mounts_add_path(void *ctx, const char *path)
 {
 	struct writable_mounts *writable = ctx;
-	_cleanup_free_ char *rest = strdup(path_get_rest_below(path, writable->dir));
+	_cleanup_free_ char *rest = strdup(path_get_rest_below(path, writable->overlay_path));
 	_cleanup_close_ int fd = -1, copy = -1;
 	char *slash;
 
@@ -237,7 +241,7 @@ static int writable_mounts_add_path(void *ctx, const char *path)
 	if (copy < 0)
 		return copy;
 	writable->mount[writable->mount_count].copy_fd = steal_fd(&copy);
-	writable->mount[writable->mount_count++].rest = steal_pointer(&rest);
+	writable->mount[writable->mount_count++].path_below_overlay = steal_pointer(&rest);
 	return 0;
 }
 
@@ -246,8 +250,8 @@ static int writable_mounts_attach(const struct writable_mounts *writable, int ov
 	int r = 0;
 
 	for (unsigned i = 0; r == 0 && i < writable->mount_count; i++) {
-		_cleanup_close_ int point = openat2_call(overlay_fd, writable->mount[i].rest, O_PATH | O_NOFOLLOW, 0,
-							 IO_RESOLVE_BELOW);
+		_cleanup_close_ int point = openat2_call(overlay_fd, writable->mount[i].path_below_overlay,
+							 O_PATH | O_NOFOLLOW, 0, IO_RESOLVE_BELOW);
 
 		r = point < 0 ? point : mounts_attach_copy(writable->mount[i].copy_fd, point, "");
 	}
@@ -264,7 +268,8 @@ static int missing_names_make_overlay(const struct missing_names_state *state, c
 	const struct mount *outer = names->outer;
 	const unsigned flags = view_get_mount_restrictions(names->view, outer->flags, outer->host_path, outer->virt);
 	struct names_overlay_layer layer = {.fd = -1, .host_fd = writable->host_fd};
-	int r = policy_visit_writable_below(names->view->policy, writable->dir, writable_mounts_add_path, writable);
+	int r = policy_visit_writable_below(names->view->policy, writable->overlay_path, writable_mounts_add_path,
+					    writable);
 	_cleanup_close_ int layer_fd = -1, overlay = -1;
 
 	if (r < 0)
@@ -286,7 +291,7 @@ static int missing_names_mount_overlay(const struct missing_names_state *state, 
 	_cleanup_close_ int overlay = -1;
 	_cleanup_close_ int host =
 		openat2_call(names->root_fd, path + 1, O_RDONLY | O_DIRECTORY, 0, IO_RESOLVE_BELOW);
-	struct writable_mounts writable = {.names = names, .dir = path, .host_fd = host};
+	struct writable_mounts writable = {.names = names, .overlay_path = path, .host_fd = host};
 	int r;
 
 	if (host < 0)

@@ -56,11 +56,11 @@ static bool diff_confirm_witness(struct policy *const policy[2], struct diff_wit
 		if (why_ask(policy[side], diff_find_kind(witness->callgate_why_option), witness->callgate_why_argument,
 			    &answer, NULL, &wrong) < 0)
 			return false;
-		asked[side] = (struct diff_answer){diff_get_level(answer.verdict, answer.reason), answer.verdict,
+		asked[side] = (struct diff_answer){diff_get_access(answer.verdict, answer.reason), answer.verdict,
 						   answer.rule, answer.reason};
 	}
 	memcpy(witness->answer, asked, sizeof(asked));
-	return asked[0].level != asked[1].level;
+	return asked[0].access != asked[1].access;
 }
 
 static void diff_confirm_all(struct policy *const policy[2], struct policy_diff *diff)
@@ -78,7 +78,7 @@ static void diff_confirm_all(struct policy *const policy[2], struct policy_diff 
 /* Which of the two policies allows more. */
 static unsigned diff_get_wider_policy(const struct diff_witness *witness)
 {
-	return witness->answer[1].level > witness->answer[0].level;
+	return witness->answer[1].access > witness->answer[0].access;
 }
 
 static void diff_print_finding(struct buf *text, const struct diff_witness *witness)

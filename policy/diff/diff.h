@@ -11,19 +11,19 @@
 #include "policy/arena.h"
 #include "policy/policy.h"
 
-/* How much an answer gives the program. */
-enum diff_level {
-	DIFF_DENIED,
-	DIFF_OTHER_OBJECT,  /* allowed, but on another object than the host has at that name: redirected, provided */
-	DIFF_PUBLIC, /* allowed as far as everybody on the host may read it */
-	DIFF_ALLOWED,
+/* How much access a decision gives the program. */
+enum diff_access {
+	DIFF_ACCESS_NONE,
+	DIFF_ACCESS_TO_OTHER_OBJECT, /* allowed, but not on the host's object of that name: redirected, provided */
+	DIFF_ACCESS_IF_PUBLIC,       /* allowed as far as everybody on the host may read it */
+	DIFF_ACCESS_FULL,
 };
 
-/* Returns the level of a decision, from its verdict and the reason that `callgate why` prints. */
-enum diff_level diff_get_level(enum verdict verdict, const char *reason);
+/* Returns how much access a decision gives, from its verdict and the reason that `callgate why` prints. */
+enum diff_access diff_get_access(enum verdict verdict, const char *reason);
 
 struct diff_answer {
-	enum diff_level level;
+	enum diff_access access;
 	enum verdict verdict;
 	const char *rule;   /* the rule that decided, as in struct policy_decision */
 	const char *reason; /* static */

@@ -62,7 +62,7 @@ static struct diff_answer endpoints_make_answer(const struct policy *policy, str
 {
 	if (!policy_net_is_enabled(policy))
 		verdict = (struct net_verdict){.reason = "no_network"};
-	return (struct diff_answer){verdict.is_allowed ? DIFF_ALLOWED : DIFF_DENIED,
+	return (struct diff_answer){verdict.is_allowed ? DIFF_ACCESS_FULL : DIFF_ACCESS_NONE,
 				    verdict.is_allowed ? VERDICT_ALLOW : VERDICT_DENY, verdict.label, verdict.reason};
 }
 

@@ -189,7 +189,7 @@ static struct diff_answer paths_judge_right_on_path(const struct policy *policy,
 {
 	struct policy_decision decision = policy_decide_access(policy, path, strlen(path), want);
 
-	return (struct diff_answer){diff_get_level(decision.verdict, decision.reason), decision.verdict, decision.rule,
+	return (struct diff_answer){diff_get_access(decision.verdict, decision.reason), decision.verdict, decision.rule,
 				    decision.reason};
 }
 

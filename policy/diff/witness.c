@@ -2,13 +2,13 @@
 
 #include "policy/diff/diff.h"
 
-enum diff_level diff_get_level(enum verdict verdict, const char *reason)
+enum diff_access diff_get_access(enum verdict verdict, const char *reason)
 {
 	if (verdict == VERDICT_REDIRECT || verdict == VERDICT_PROVIDE)
-		return DIFF_OTHER_OBJECT;
+		return DIFF_ACCESS_TO_OTHER_OBJECT;
 	if (verdict != VERDICT_ALLOW)
-		return DIFF_DENIED;
-	return strcmp(reason, "public") == 0 ? DIFF_PUBLIC : DIFF_ALLOWED;
+		return DIFF_ACCESS_NONE;
+	return strcmp(reason, "public") == 0 ? DIFF_ACCESS_IF_PUBLIC : DIFF_ACCESS_FULL;
 }
 
 static bool diff_rules_are_equal(const char *a, const char *b)
@@ -19,7 +19,7 @@ static bool diff_rules_are_equal(const char *a, const char *b)
 bool diff_witnesses_agree(const struct diff_witness *a, const struct diff_witness *b)
 {
 	for (unsigned side = 0; side < 2; side++)
-		if (a->answer[side].level != b->answer[side].level ||
+		if (a->answer[side].access != b->answer[side].access ||
 		    !diff_rules_are_equal(a->answer[side].rule, b->answer[side].rule))
 			return false;
 	return strcmp(a->op, b->op) == 0;
@@ -30,7 +30,7 @@ void diff_add_witness(struct diff_search *search, const struct diff_witness *wit
 	struct policy_diff *diff = search->diff;
 	size_t same = 0;
 
-	if (witness->answer[0].level == witness->answer[1].level)
+	if (witness->answer[0].access == witness->answer[1].access)
 		return;
 	for (size_t i = 0; i < diff->witness_count; i++) {
 		if (!diff_witnesses_agree(&diff->witness[i], witness))

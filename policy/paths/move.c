@@ -121,17 +121,17 @@ static void move_describe_directory(const struct policy *policy, const char *pat
 
 /* ---- rules ---- */
 
-/* Adds what one literal part of a rule (`anchor`) means at the directory `name`: positions, or a pending part. */
-static void move_add_literal_part_of_rule(struct rule_progress *progress, const struct rule *rule, const char *anchor,
-			     const char *name)
+/* Matches a literal part of a rule with a directory's path. Adds positions in the rule's glob, or a pending part. */
+static void move_match_literal_part(struct rule_progress *progress, const struct rule *rule, const char *literal_part,
+				    const char *dir_path)
 {
-	const char *rest = path_get_rest_below(name, anchor);
+	const char *rest = path_get_rest_below(dir_path, literal_part);
 
 	if (rest) { /* without a glob the rule applies to all names below alike */
 		progress->positions |= rule->pattern ? move_find_positions(&rule->glob, rest) : 0;
 		return;
 	}
-	rest = path_get_rest_below(anchor, name);
+	rest = path_get_rest_below(literal_part, dir_path);
 	for (size_t i = 0; rest && i < progress->pending_count; i++)
 		if (strcmp(progress->pending[i], rest) == 0)
 			return;
@@ -150,12 +150,11 @@ static struct rule_progress move_match_rule_with_directory(const struct rule *ru
 	     (side->remapped_mount_len && strncmp(rule->literal_path, side->name[0], side->remapped_mount_len) != 0)))
 		return progress;
 	for (size_t i = 0; i < (deny ? side->path_count : 1); i++) {
-		move_add_literal_part_of_rule(&progress, rule, rule->literal_path ? rule->literal_path : "/",
-					      side->name[i]);
+		move_match_literal_part(&progress, rule, rule->literal_path ? rule->literal_path : "/", side->name[i]);
 		if (deny && rule->literal_alias)
-			move_add_literal_part_of_rule(&progress, rule, rule->literal_alias, side->name[i]);
+			move_match_literal_part(&progress, rule, rule->literal_alias, side->name[i]);
 		if (rule_get_denied_path(rule))
-			move_add_literal_part_of_rule(&progress, rule, rule_get_denied_path(rule), side->name[i]);
+			move_match_literal_part(&progress, rule, rule_get_denied_path(rule), side->name[i]);
 	}
 	return progress;
 }

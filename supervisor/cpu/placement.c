@@ -14,14 +14,14 @@
 #define SAMPLE_FIRST_PERIOD_NS (20 * MS)
 #define UNPIN_AFTER_IDLE_NS (32 * MS)         /* time without a call, after which the run is unpinned */
 #define UNPIN_ABOVE_RUN_QUEUE_DELAY_NS (800 * US)  /* run-queue delay above which the run is unpinned */
-/* time pinned, after which the next pause is PINNING_PAUSE_FIRST_NS again */
-#define PINNING_PAUSE_RESET_AFTER_NS (100 * MS)
-/* first pause before pinning again; each further pause is four times as long, up to PINNING_PAUSE_MAX_NS */
-#define PINNING_PAUSE_FIRST_NS (50 * MS)
-#define PINNING_PAUSE_MAX_NS (1000 * MS)
-#define PINNING_PAUSE_ON_BUSY_MACHINE_NS (10 * MS)      /* pause while the machine is busy */
-#define PINNING_PAUSE_FOR_MASK_READ_NS (2 * MS)     /* pause for a thread that reads its mask */
-#define PINNING_PAUSE_FOR_STATUS_READ_NS (200 * MS) /* pause for a program that opens a /proc status file */
+/* time pinned, after which the next pause is PAUSE_BEFORE_PINNING_FIRST_NS again */
+#define PAUSE_BEFORE_PINNING_RESET_AFTER_NS (100 * MS)
+/* first pause before pinning again; each further pause is four times as long, up to PAUSE_BEFORE_PINNING_MAX_NS */
+#define PAUSE_BEFORE_PINNING_FIRST_NS (50 * MS)
+#define PAUSE_BEFORE_PINNING_MAX_NS (1000 * MS)
+#define PAUSE_BEFORE_PINNING_ON_BUSY_MACHINE_NS (10 * MS)      /* pause while the machine is busy */
+#define PAUSE_BEFORE_PINNING_FOR_MASK_READ_NS (2 * MS)     /* pause for a thread that reads its mask */
+#define PAUSE_BEFORE_PINNING_FOR_STATUS_READ_NS (200 * MS) /* pause for a program that opens a /proc status file */
 #define PINNED_NEW_TASKS_MAX 32u            /* most tasks of a run that is pinned */
 #define NEW_TASKS_SAMPLED_MAX 64               /* most new tasks whose state is read at a sample */
 #define MASK_READERS_MAX 8u
@@ -54,7 +54,7 @@ static void placement_pause_and_double(struct cpu *placement, uint64_t now_ns)
 	uint64_t longer_ns = placement->pause_ns * 4;
 
 	placement_pause_pinning_until(placement, now_ns + placement->pause_ns);
-	placement->pause_ns = longer_ns < PINNING_PAUSE_MAX_NS ? longer_ns : PINNING_PAUSE_MAX_NS;
+	placement->pause_ns = longer_ns < PAUSE_BEFORE_PINNING_MAX_NS ? longer_ns : PAUSE_BEFORE_PINNING_MAX_NS;
 }
 
 /*
@@ -71,7 +71,7 @@ static bool placement_pin_self(struct cpu *placement, const struct machine_load 
 {
 	if (placement_machine_has_room(placement, load) && affinity_pin_self(&placement->affinity) == 0)
 		return true;
-	placement_pause_pinning_until(placement, now_ns + PINNING_PAUSE_ON_BUSY_MACHINE_NS);
+	placement_pause_pinning_until(placement, now_ns + PAUSE_BEFORE_PINNING_ON_BUSY_MACHINE_NS);
 	return false;
 }
 
@@ -174,8 +174,8 @@ void cpu_unpin_run(struct cpu *placement)
 /* Called when more than one task is runnable. */
 static void placement_unpin_and_pause(struct cpu *placement, uint64_t now_ns)
 {
-	if (now_ns - placement->pinned_ns >= PINNING_PAUSE_RESET_AFTER_NS)
-		placement->pause_ns = PINNING_PAUSE_FIRST_NS;
+	if (now_ns - placement->pinned_ns >= PAUSE_BEFORE_PINNING_RESET_AFTER_NS)
+		placement->pause_ns = PAUSE_BEFORE_PINNING_FIRST_NS;
 	placement_unpin_run(placement, true);
 	placement_pause_and_double(placement, now_ns);
 }
@@ -219,7 +219,7 @@ bool cpu_unpin_before_affinity_call(struct cpu *placement, const struct syscall_
 	placement_unpin_before_mask_read(placement);
 	placement_forget_mask_reader(placement, tid);
 	placement->mask_reader[placement->next_mask_reader_to_replace++ % MASK_READERS_MAX] = tid;
-	placement_pause_pinning_until(placement, io_read_clock_ns() + PINNING_PAUSE_FOR_MASK_READ_NS);
+	placement_pause_pinning_until(placement, io_read_clock_ns() + PAUSE_BEFORE_PINNING_FOR_MASK_READ_NS);
 	if (row->hook == HOOK_SET_AFFINITY) {
 		placement->off = true;
 		/* No more scans: from now on the program may have set a mask of one CPU itself. */
@@ -250,7 +250,7 @@ void cpu_update_placement_before_response(struct cpu *placement, const struct ca
 		affinity_unpin_new_tasks(affinity);
 	if (placement_call_opens_proc_status(call)) {
 		placement_unpin_before_mask_read(placement);
-		placement_pause_pinning_until(placement, call->start_ns + PINNING_PAUSE_FOR_STATUS_READ_NS);
+		placement_pause_pinning_until(placement, call->start_ns + PAUSE_BEFORE_PINNING_FOR_STATUS_READ_NS);
 	} else if (call->outcome.kind == OUTCOME_EXEC && call->tid != call->task->tgid) {
 		/*
 		 * Unpinned before the exec, because after it the thread has the pid of its leader, but still its own
@@ -336,7 +336,7 @@ int cpu_create(struct task_table *tree, int loadavg_fd, struct cpu **ret_cpu)
 		cleanup_close(&loadavg_fd);
 		return -ENOMEM;
 	}
-	placement->pause_ns = PINNING_PAUSE_FIRST_NS;
+	placement->pause_ns = PAUSE_BEFORE_PINNING_FIRST_NS;
 	told = delays_init(&placement->delays);
 	placement->off = affinity_init(&placement->affinity, tree, loadavg_fd) < 0 || !told;
 	*ret_cpu = placement;

@@ -183,8 +183,9 @@ int session_check(struct session *session, uint64_t now_ns)
 					    : UINT64_MAX;
 		next_ns = due_ns < next_ns ? due_ns : next_ns;
 	}
-	if (session->options->idle_ns && session->idle_since_ns != UINT64_MAX && session->holding_client_count == 0) {
-		due_ns = session->idle_since_ns + session->options->idle_ns;
+	if (session->options->idle_limit_ns && session->idle_since_ns != UINT64_MAX &&
+	    session->holding_client_count == 0) {
+		due_ns = session->idle_since_ns + session->options->idle_limit_ns;
 		session->is_ending = session->is_ending || now_ns >= due_ns;
 		next_ns = due_ns < next_ns ? due_ns : next_ns;
 	}

@@ -41,7 +41,7 @@ struct session;
 struct session_options {
 	int listen_fd;     /* the listening socket */
 	int holding_client_fd;     /* the first client, connected already; taken by session_begin(); -1: none */
-	uint64_t idle_ns;  /* the session ends after this time without programs; 0: never */
+	uint64_t idle_limit_ns;  /* the session ends after this time without programs; 0: never */
 	const char *run_id;
 	char *const *envp; /* environment of each program, before its own variables */
 	/* the view with which denied calls are judged again, for --ask; NULL: no denial is asked about */

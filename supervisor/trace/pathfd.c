@@ -129,8 +129,9 @@ int64_t pathfd_make_thread_receive_fd(const struct tracer *tracer, const struct 
 }
 
 /*
- * Maps a file in place of anonymous memory by mmap(2). Another thread may use the file's descriptor meanwhile, which
- * does no harm: the file's bytes stay counted as memory (memfds.h).
+ * Injects the program's own mmap(2) of shared anonymous memory, but with a memfd, so that the memory is counted
+ * (memfds.h). The thread has the memfd's descriptor until the injected close(2). Another thread may use the descriptor
+ * meanwhile, which does no harm: the memfd's bytes stay counted.
  */
 static int64_t pathfd_inject_mmap_of_carrier(struct injection *injection)
 {

@@ -106,7 +106,7 @@ static bool locks_have_room(const struct locks *locks)
 	return locks->locks_at_last_count + locks->added_since_last_count_max + LOCKS_PER_COMMAND_MAX <= LOCKS_MAX;
 }
 
-bool locks_admit_command(struct locks *locks, uint64_t command, uint64_t now_ns)
+bool locks_admit_fcntl(struct locks *locks, uint64_t command, uint64_t now_ns)
 {
 	if (!locks_have_room(locks) && (locks->locks_at_last_count < LOCKS_NEARLY_FULL ||
 					now_ns - locks->last_count_ns >= LOCKS_RECOUNT_INTERVAL_NS))

@@ -32,8 +32,8 @@ void locks_init(struct locks *locks, int proc_fd);
 /* Whether a command (argument 1 of fcntl) must be admitted. */
 bool locks_command_needs_admission(uint64_t command);
 
-/* True: the call may be made, and its locks are counted as added. */
-bool locks_admit_command(struct locks *locks, uint64_t command, uint64_t now_ns);
+/* True: the fcntl(2) with this command may add a record lock, which is counted. False: the run has too many locks. */
+bool locks_admit_fcntl(struct locks *locks, uint64_t command, uint64_t now_ns);
 
 /*
  * Counts the locks in a file like /proc/locks, whose pids are those of the procfs proc_fd. *ret_of_processes: locks of

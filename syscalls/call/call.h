@@ -49,7 +49,7 @@ struct sandbox {
 	struct rlimit_usage rlimit_usage;
 	/* file/room.c: descriptor tables of the threads that opened files last */
 	struct task_fd_table fd_table[CALL_FD_TABLES_MAX];
-	uint64_t xattr_bytes;  /* file/xattr.c: bytes of extended attributes that the run has added */
+	uint64_t added_xattr_bytes; /* file/xattr.c: bytes of extended attributes that the run has added */
 	struct forks *forks;       /* forks.h; NULL: the kernel limits the number of processes */
 	struct memfds *memfds;     /* memfds.h; NULL: the kernel limits memory */
 	struct locks record_locks;        /* locks.h; used if memfds is not NULL */

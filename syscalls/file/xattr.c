@@ -67,7 +67,7 @@ static uint64_t xattr_measure_bytes(const struct call *call, int fd)
 /* Called after a success. Removals of older attributes count too, but the sum stays at least 0. */
 static void xattr_count_changed_bytes(struct call *call, uint64_t before, uint64_t now)
 {
-	uint64_t *sum = &call->sandbox->xattr_bytes;
+	uint64_t *sum = &call->sandbox->added_xattr_bytes;
 
 	*sum += now;
 	*sum -= before < *sum ? before : *sum;
@@ -77,7 +77,7 @@ static void xattr_count_changed_bytes(struct call *call, uint64_t before, uint64
 /* Checks the limit for an attribute's bytes. False: the outcome is set. */
 static bool xattr_admit_bytes(struct call *call, uint64_t before, uint64_t now)
 {
-	uint64_t sum = call->sandbox->xattr_bytes;
+	uint64_t sum = call->sandbox->added_xattr_bytes;
 
 	if (now <= before)
 		return true;

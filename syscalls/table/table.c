@@ -5,8 +5,8 @@
 #include "syscalls/table/table.h"
 #include "syscalls/table/terms.h"
 
-#define SYSCALL_NUMBERS_END \
-	512 /* above all numbers of x86-64 and aarch64; numbers of x32 begin at 0x40000000 and are denied */
+/* Greater than all system call numbers of x86-64 and aarch64. Numbers of x32 begin at 0x40000000 and are denied. */
+#define SYSCALL_NUMBER_BOUND 512
 
 #define EACH_OTHER_ROW(name) PLACE_##name,
 enum row_place {
@@ -73,12 +73,13 @@ static const struct syscall_row rows[] = {
 };
 
 /*
- * row->row_number by system call number. Calls that the architecture lacks get slots above SYSCALL_NUMBERS_END. So each
- * slot is initialised once, and two rows with the same number cause a warning (-Woverride-init, an error in ./check).
+ * row->row_number by system call number. Calls that the architecture lacks get slots above SYSCALL_NUMBER_BOUND. So
+ * each slot is initialised once, and two rows with the same number cause a warning (-Woverride-init, an error in
+ * ./check).
  */
 #define EACH_OTHER_ROW(name) \
-	[__SNR_##name >= 0 ? __SNR_##name : SYSCALL_NUMBERS_END + (int)PLACE_##name] = PLACE_##name + 1,
-static const uint16_t places[SYSCALL_NUMBERS_END + PLACES] = {
+	[__SNR_##name >= 0 ? __SNR_##name : SYSCALL_NUMBER_BOUND + (int)PLACE_##name] = PLACE_##name + 1,
+static const uint16_t places[SYSCALL_NUMBER_BOUND + PLACES] = {
 #include "syscalls/table/syscalls.def"
 };
 
@@ -93,7 +94,7 @@ const struct syscall_row *table_get_rows(size_t *ret_count)
 
 const struct syscall_row *table_find_row(int nr)
 {
-	if (nr < 0 || nr >= SYSCALL_NUMBERS_END || !places[nr])
+	if (nr < 0 || nr >= SYSCALL_NUMBER_BOUND || !places[nr])
 		return NULL;
 	return &rows[places[nr] - 1];
 }

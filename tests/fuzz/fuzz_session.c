@@ -397,7 +397,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	static char first[] = "PATH=/bin", second[] = "A=b";
 	char *const envp[] = {first, second, NULL};
 	const char *at = (const char *)data, *end = at + size;
-	struct session_options options = {.idle_ns = 60 * NS_PER_S, .run_id = "played", .envp = envp};
+	struct session_options options = {.idle_limit_ns = 60 * NS_PER_S, .run_id = "played", .envp = envp};
 	struct script_segment segment;
 	int pair[2], lowest_fd = dup(STDERR_FILENO), fd;
 	bool goes_on = true;

@@ -348,5 +348,5 @@ met()
 # tree_dead MARK: no process has MARK in its command line any more.
 survivors()
 {
-	grep -lsaF -- "$1" /proc/[0-9]*/cmdline | cut -d / -f 3
+	grep -lsaFf - /proc/[0-9]*/cmdline <<<"$1" | cut -d / -f 3 # not in grep's own command line
 }

@@ -41,7 +41,8 @@ sample()
 	[ $count -ne 2 ] || echo "$memory $fds"
 }
 
-# watch_run PID SECONDS FILE: samples twice a second from a fifth of the time on, while caches fill, to nearly its end.
+# watch_run PID SECONDS FILE: samples four times a second from a fifth of the time on, while caches fill, to nearly its
+# end.
 watch_run()
 {
 	local end=$((SECONDS + $2 - 2))
@@ -49,7 +50,7 @@ watch_run()
 	sleep $(($2 / 5 + 1))
 	while [ $SECONDS -lt $end ] && kill -0 "$1" 2>/dev/null; do
 		sample "$1" >>"$3"
-		sleep 0.5
+		sleep 0.25
 	done
 }
 

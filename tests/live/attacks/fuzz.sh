@@ -7,7 +7,7 @@
 . "$(dirname "$0")/../canary.sh"
 . "$(dirname "$0")/../watch.sh"
 need jq pgrep
-seconds=${ATTACK_SECONDS:-6} seed=${ATTACK_SEED:-1}
+seconds=${ATTACK_SECONDS:-8} seed=${ATTACK_SEED:-1}
 export LIVE_TIMEOUT=$((seconds + 40))
 mkdir -m 755 "$T/outside"
 echo canary >"$T/outside/canary"

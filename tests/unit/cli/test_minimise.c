@@ -101,7 +101,7 @@ static void ask(uint64_t *state)
 }
 
 /* What the functions that judge in a run say of the question. */
-static enum diff_level judge(const struct policy *policy)
+static enum diff_access judge(const struct policy *policy)
 {
 	const struct query_path *path = &question.paths[0];
 	struct policy_decision decision;
@@ -109,7 +109,7 @@ static enum diff_level judge(const struct policy *policy)
 
 	if (question.kind == QUERY_PATHS) {
 		decision = policy_decide_access(policy, path->canonical_path, path->len, path->wanted_rights);
-		return diff_get_level(decision.verdict, decision.reason);
+		return diff_get_access(decision.verdict, decision.reason);
 	}
 	if (question.kind == QUERY_CONNECT)
 		verdict = policy_net_judge_connect(policy, question.host_name, question.port_number, question.uses_udp);
@@ -118,7 +118,7 @@ static enum diff_level judge(const struct policy *policy)
 	else
 		verdict = policy_net_judge_request(policy, question.host_name, question.port_number,
 						   question.http_method, question.request_path, question.upgrade);
-	return verdict.is_allowed && policy_net_is_enabled(policy) ? DIFF_ALLOWED : DIFF_DENIED;
+	return verdict.is_allowed && policy_net_is_enabled(policy) ? DIFF_ACCESS_FULL : DIFF_ACCESS_NONE;
 }
 
 /* ---- the property ---- */
@@ -187,8 +187,8 @@ static void check_kept(uint64_t state, const struct policy *before, const struct
 			continue;
 		ck_assert_msg(is.is_certain && is.is_allowed, "lost: %s%s", question.host_name,
 			      question.paths[0].canonical_path);
-		if (judge(before) == DIFF_ALLOWED && !question.was_found_absent)
-			ck_assert_msg(judge(after) != DIFF_DENIED || (!question.is_open_call && is_stand_in(&is)),
+		if (judge(before) == DIFF_ACCESS_FULL && !question.was_found_absent)
+			ck_assert_msg(judge(after) != DIFF_ACCESS_NONE || (!question.is_open_call && is_stand_in(&is)),
 				      "lost: %s%s", question.host_name, question.paths[0].canonical_path);
 	}
 	query_judge_free(old);
@@ -200,8 +200,8 @@ static void check_no_more(uint64_t *state, const struct policy *before, const st
 {
 	for (unsigned i = 0; i < 4 * QUESTIONS; i++) {
 		ask(state);
-		ck_assert_msg(judge(after) <= judge(before) || judge(after) == DIFF_OTHER_OBJECT, "more: %s%s",
-			      question.host_name, question.paths[0].canonical_path);
+		ck_assert_msg(judge(after) <= judge(before) || judge(after) == DIFF_ACCESS_TO_OTHER_OBJECT,
+			      "more: %s%s", question.host_name, question.paths[0].canonical_path);
 	}
 }
 

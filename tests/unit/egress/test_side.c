@@ -292,7 +292,7 @@ static size_t der_of(const char *base64, unsigned char der[64])
 START_TEST(certificates_are_decoded_strictly)
 {
 	static const char *const wrong[] = {"", "A", "AB", "ABC", "AB=", "A===", "====", "AB==AB==", "ABC=\n=", "AB-_",
-					    "AB=C", "ABCD=", "\xc3\xa4" "AB"};
+					    "AB=C", "ABCD=", ("\xc3\xa4" "AB")};
 	unsigned char der[64];
 
 	ck_assert_uint_eq(der_of("AQID", der), 3);

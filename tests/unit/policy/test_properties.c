@@ -28,7 +28,7 @@ static struct diff_answer judge_path(const struct policy *policy, const char *pa
 {
 	struct policy_decision decision = policy_decide_access(policy, path, len, want);
 
-	return (struct diff_answer){diff_get_level(decision.verdict, decision.reason), decision.verdict, decision.rule,
+	return (struct diff_answer){diff_get_access(decision.verdict, decision.reason), decision.verdict, decision.rule,
 				    decision.reason};
 }
 
@@ -41,7 +41,8 @@ static struct diff_answer judge_connect(const struct policy *policy, const char 
 
 	(void)snprintf(host, sizeof(host), "%.*s", (int)(colon - text), text);
 	verdict = policy_net_judge_connect(policy, host, (unsigned)strtoul(colon + 1, NULL, 10), udp);
-	return (struct diff_answer){verdict.is_allowed && policy_net_is_enabled(policy) ? DIFF_ALLOWED : DIFF_DENIED,
+	return (struct diff_answer){verdict.is_allowed && policy_net_is_enabled(policy) ? DIFF_ACCESS_FULL
+											: DIFF_ACCESS_NONE,
 				    VERDICT_ALLOW, verdict.label, verdict.reason};
 }
 
@@ -55,7 +56,8 @@ static struct diff_answer judge_url(const struct policy *policy, const char *tex
 	verdict = policy_net_judge_url(policy, &(struct net_request){host, port,
 								     !strcmp(scheme, "https") || !strcmp(scheme, "wss"),
 								     scheme[0] == 'w', method, path});
-	return (struct diff_answer){verdict.is_allowed && policy_net_is_enabled(policy) ? DIFF_ALLOWED : DIFF_DENIED,
+	return (struct diff_answer){verdict.is_allowed && policy_net_is_enabled(policy) ? DIFF_ACCESS_FULL
+											: DIFF_ACCESS_NONE,
 				    VERDICT_ALLOW, verdict.label, verdict.reason};
 }
 
@@ -74,7 +76,8 @@ static struct diff_answer judge(const struct policy *policy, const char *option,
 	ck_assert_str_eq(option, "listen");
 	struct net_verdict verdict = policy_net_judge_listen(policy, (unsigned)strtoul(text, NULL, 10));
 
-	return (struct diff_answer){verdict.is_allowed && policy_net_is_enabled(policy) ? DIFF_ALLOWED : DIFF_DENIED,
+	return (struct diff_answer){verdict.is_allowed && policy_net_is_enabled(policy) ? DIFF_ACCESS_FULL
+											: DIFF_ACCESS_NONE,
 				    VERDICT_ALLOW, verdict.label, verdict.reason};
 }
 
@@ -125,12 +128,12 @@ static void check_witnesses(struct policy *const policy[2], const struct policy_
 	for (size_t i = 0; i < diff->witness_count; i++) {
 		const struct diff_witness *witness = &diff->witness[i];
 
-		ck_assert_int_ne(witness->answer[0].level, witness->answer[1].level);
+		ck_assert_int_ne(witness->answer[0].access, witness->answer[1].access);
 		for (unsigned side = 0; side < 2; side++) {
 			struct diff_answer answer =
 				judge(policy[side], witness->callgate_why_option, witness->callgate_why_argument);
 
-			ck_assert_msg(answer.level == witness->answer[side].level, "%s %s",
+			ck_assert_msg(answer.access == witness->answer[side].access, "%s %s",
 				      witness->callgate_why_option, witness->callgate_why_argument);
 			if (strcmp(witness->op, "connect") == 0 && !policy_net_is_enabled(policy[side]))
 				ck_assert_str_eq(witness->answer[side].reason, "no_network");
@@ -145,19 +148,19 @@ static void check_found(struct policy *const policy[2], const struct policy_diff
 			const char *option, const char *text)
 {
 	struct diff_answer first = judge(policy[0], option, text), second = judge(policy[1], option, text);
-	bool found = first.level == second.level;
+	bool found = first.access == second.access;
 
 	for (size_t i = 0; i < diff->witness_count && !found; i++) {
 		const struct diff_witness *witness = &diff->witness[i];
 
-		found = strcmp(witness->op, op) == 0 && witness->answer[0].level == first.level &&
-			witness->answer[1].level == second.level;
+		found = strcmp(witness->op, op) == 0 && witness->answer[0].access == first.access &&
+			witness->answer[1].access == second.access;
 	}
 	if (!found) {
 		char *one = policy_make_json(policy[0]), *two = policy_make_json(policy[1]);
 
-		ck_abort_msg("no witness for %s %s (%d, %d)\n%s\n%s", option, text, first.level,
-			     second.level, one, two);
+		ck_abort_msg("no witness for %s %s (%d, %d)\n%s\n%s", option, text, first.access, second.access, one,
+			     two);
 	}
 }
 
@@ -279,7 +282,7 @@ START_TEST(test_matches)
 						    .asks_for_websocket = strstr(text, " wss:")};
 		(void)sscanf(text, "%23s %7[a-z]://%253[^:]:%u%2047s", question.method, scheme, question.host,
 			     &question.port, question.path);
-		if (judge_url(policy, text).level == DIFF_ALLOWED)
+		if (judge_url(policy, text).access == DIFF_ACCESS_FULL)
 			check_match(policy, &question, judge_url(policy, text).rule);
 		(void)snprintf(text, sizeof(text), "%u", 7990 + generate_number(&state, 30));
 		question = (struct policy_question){.kind = POLICY_QUESTION_LISTEN,
@@ -386,7 +389,7 @@ static void check_denies(const struct policy *policy, const json_t *json, uint64
 			ck_assert_msg(!(rights & POLICY_EXEC), "%s", path);
 		generate_endpoint(state, text);
 		if (network_denies(json, text))
-			ck_assert_msg(judge_connect(policy, text).level == DIFF_DENIED, "%s", text);
+			ck_assert_msg(judge_connect(policy, text).access == DIFF_ACCESS_NONE, "%s", text);
 	}
 }
 

@@ -106,13 +106,13 @@ START_TEST(room_is_found_again)
 
 	locks_init(&locks, -1);
 	for (unsigned i = 0; i < 4 * LOCKS_MAX; i++)
-		ck_assert(locks_admit_command(&locks, F_SETLK, i));
+		ck_assert(locks_admit_fcntl(&locks, F_SETLK, i));
 	ck_assert_uint_eq(locks.file_locks_max, 0);
 	/* Held when they were counted last, a moment ago: not counted again. */
 	locks = (struct locks){.proc_fd = -1, .root = getpid(), .locks_at_last_count = LOCKS_MAX - 1};
-	ck_assert(!locks_admit_command(&locks, F_OFD_SETLK, 1000));
+	ck_assert(!locks_admit_fcntl(&locks, F_OFD_SETLK, 1000));
 	ck_assert_uint_eq(locks.file_locks_max, 0);
-	ck_assert(locks_admit_command(&locks, F_OFD_SETLK, UINT64_C(1000000000)));
+	ck_assert(locks_admit_fcntl(&locks, F_OFD_SETLK, UINT64_C(1000000000)));
 	ck_assert_uint_gt(locks.file_locks_max, 0);
 }
 END_TEST
