@@ -146,7 +146,7 @@ static int overlay_layer_make(const struct missing_names_state *state, const str
 
 	if (mkdirat(names->tmpfs_fd, VIEW_MISSING_NAMES_DIR_NAME, 0755) < 0 && errno != EEXIST)
 		return -errno;
-	(void)snprintf(path, sizeof(path), "%s/%zu-%zu", VIEW_MISSING_NAMES_DIR_NAME, names->outer_number,
+	(void)snprintf(path, sizeof(path), "%s/%zu-%zu", VIEW_MISSING_NAMES_DIR_NAME, names->unique_number_of_outer,
 		       (size_t)(dir - state->missing_name));
 	if (mkdirat(names->tmpfs_fd, path, 0755) < 0)
 		return -errno;

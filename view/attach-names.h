@@ -6,9 +6,9 @@
 
 struct attach_missing_names {
 	const struct view *view;
-	const struct mount *outer; /* a granted directory, which is attached; nothing in it is */
-	size_t outer_number;       /* a number that no other outer mount has */
-	const struct mount *const *inner; /* the mounts in it that will be attached, but no mounts in these */
+	const struct mount *outer;      /* the granted directory, which is attached; nothing is attached in it yet */
+	size_t unique_number_of_outer;  /* for names of directories of the outer mount's overlays */
+	const struct mount *const *inner; /* mounts to be attached directly in the outer one, not in one of these */
 	size_t inner_count;
 	int tmpfs_fd, root_fd;     /* the tmpfs of the view, and "/" of the program */
 	int *ret_fd;               /* is replaced, when the whole outer mount gets another one: its root */

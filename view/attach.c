@@ -224,7 +224,7 @@ static int attach_add_names_of_inner_mounts(struct attach_state *attach, struct 
 	struct attach_missing_names names = {.view = attach->view,
 					     .outer = mount_state->mount,
 					     .tmpfs_fd = attach->tmpfs_fd,
-					     .outer_number = (size_t)(mount_state - attach->mount_state),
+					     .unique_number_of_outer = (size_t)(mount_state - attach->mount_state),
 					     .root_fd = attach->root_fd,
 					     .ret_fd = mount_state->mount_owns_copy_fd ? &mount_state->mount->fd
 										       : &mount_state->copy_fd};

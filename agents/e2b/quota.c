@@ -21,7 +21,7 @@ static void quota_on_timer(void *data)
 	struct e2b *e2b = data;
 	struct e2b_sandbox *box;
 
-	/* Cannot fail in a timer's callback. Before all else, because another timer may use that up. */
+	/* The first timer that a timer's callback adds takes the callback's own memory, so adding it cannot fail. */
 	e2b->quota_timer = loop_add_timer(e2b->loop, QUOTA_INTERVAL_MS, quota_on_timer, e2b);
 	while ((box = quota_find_exhausted_sandbox(e2b)))
 		e2b_sandbox_end(box, "cpu_quota");

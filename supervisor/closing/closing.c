@@ -20,9 +20,9 @@
  */
 #define CLOSING_REMOVAL_MAX_NS UINT64_C(2000000000)
 
-/* A thread that does not stop while the run is stopped, but later, when its wait ends. */
-struct closing_thread_stopped_late {
-	struct closing_thread_stopped_late *next;
+/* A thread that waits in the kernel while the run is stopped. It stops later, when its wait ends. */
+struct closing_waiting_thread {
+	struct closing_waiting_thread *next;
 	pid_t tid, tgid;
 };
 
@@ -38,7 +38,7 @@ struct closing {
 	uint64_t deadline_ns;         /* when the run is stopped although traced calls have not ended */
 	/* when taking away must be complete: CLOSING_REMOVAL_MAX_NS after all threads were stopped */
 	uint64_t removal_deadline_ns;
-	struct closing_thread_stopped_late *threads_stopped_late;
+	struct closing_waiting_thread *waiting_threads;
 };
 
 int closing_create(const struct closing_options *options, struct closing **ret_closing)
@@ -62,8 +62,8 @@ void closing_free(struct closing *closing)
 {
 	if (!closing)
 		return;
-	while (closing->threads_stopped_late)
-		closing_forget_thread(closing, closing->threads_stopped_late->tid);
+	while (closing->waiting_threads)
+		closing_forget_thread(closing, closing->waiting_threads->tid);
 	free(closing->waiting_call);
 	free(closing->exe);
 	free(closing);
@@ -157,38 +157,38 @@ static int closing_remove_held_items_of_thread(struct closing *closing, pid_t ti
 
 /* ---- threads that stop only after the run was resumed ---- */
 
-static int closing_add_thread_stopped_late(struct closing *closing, const struct frozen_thread *thread)
+static int closing_add_waiting_thread(struct closing *closing, const struct frozen_thread *thread)
 {
-	struct closing_thread_stopped_late *late = malloc(sizeof(*late));
+	struct closing_waiting_thread *waiting = malloc(sizeof(*waiting));
 
-	if (!late)
+	if (!waiting)
 		return -ENOMEM;
-	*late = (struct closing_thread_stopped_late){closing->threads_stopped_late, thread->tid, thread->tgid};
-	closing->threads_stopped_late = late;
+	*waiting = (struct closing_waiting_thread){closing->waiting_threads, thread->tid, thread->tgid};
+	closing->waiting_threads = waiting;
 	return 0;
 }
 
 void closing_forget_thread(struct closing *closing, pid_t tid)
 {
-	for (struct closing_thread_stopped_late **at = &closing->threads_stopped_late; *at; at = &(*at)->next) {
-		struct closing_thread_stopped_late *late = *at;
+	for (struct closing_waiting_thread **at = &closing->waiting_threads; *at; at = &(*at)->next) {
+		struct closing_waiting_thread *waiting = *at;
 
-		if (late->tid != tid)
+		if (waiting->tid != tid)
 			continue;
-		*at = late->next;
-		free(late);
+		*at = waiting->next;
+		free(waiting);
 		return;
 	}
 }
 
-static const struct closing_thread_stopped_late *closing_find_thread_stopped_late(const struct closing *closing,
+static const struct closing_waiting_thread *closing_find_waiting_thread(const struct closing *closing,
 										  pid_t tid)
 {
-	const struct closing_thread_stopped_late *late = closing->threads_stopped_late;
+	const struct closing_waiting_thread *waiting = closing->waiting_threads;
 
-	while (late && late->tid != tid)
-		late = late->next;
-	return late;
+	while (waiting && waiting->tid != tid)
+		waiting = waiting->next;
+	return waiting;
 }
 
 /* Lists the sockets if the network is closed. 0 or -errno. */
@@ -201,16 +201,16 @@ static int closing_list_sockets(const struct closing *closing, struct held_socke
 
 bool closing_on_stop(struct closing *closing, pid_t tid, int status)
 {
-	const struct closing_thread_stopped_late *late =
-		closing->threads_stopped_late ? closing_find_thread_stopped_late(closing, tid) : NULL;
+	const struct closing_waiting_thread *waiting =
+		closing->waiting_threads ? closing_find_waiting_thread(closing, tid) : NULL;
 	struct held_sockets sockets;
 	bool closed;
 	pid_t tgid;
 	int r;
 
-	if (!late)
+	if (!waiting)
 		return false;
-	tgid = late->tgid;
+	tgid = waiting->tgid;
 	closing->removal_deadline_ns = io_read_clock_ns() + CLOSING_REMOVAL_MAX_NS;
 	r = closing_list_sockets(closing, &sockets, &closed);
 	if (r == 0)
@@ -265,7 +265,7 @@ static void closing_remove_held_items_of_threads(struct closing *closing, struct
 		if (thread.state == FROZEN_STOPPED)
 			r = closing_remove_held_items_of_thread(closing, thread.tid, thread.tgid, sockets);
 		else if (thread.state == FROZEN_WAITING)
-			r = closing_add_thread_stopped_late(closing, &thread);
+			r = closing_add_waiting_thread(closing, &thread);
 		if (r < 0 || thread.state == FROZEN_INTERRUPTED)
 			freeze_kill_process(freeze, thread.tgid);
 	}
