@@ -110,7 +110,10 @@ start_server --key-file "$T/keys" --audit-dir "$T/killed"
 # ---- killed: a second later nothing runs, and each file that the client knows of is in the log ----
 "$PYTHON" "$client" hold >"$T/id" 2>/dev/null &
 holder=$!
-sleep 1
+for _ in {1..300}; do
+	[ "$(grep -cx 'made[0-9]*' "$T/id")" -lt 3 ] || break
+	sleep 0.05
+done
 stop_server KILL
 sleep 1
 for pid in /proc/[0-9]*; do
