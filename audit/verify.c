@@ -77,30 +77,31 @@ void verify_release(struct verify *verify)
 
 /* ---- reading one line ---- */
 
-struct verify_text {
+/* What is left to read of a line. */
+struct verify_cursor {
 	const char *at, *end;
 };
 
-static bool verify_accept_text(struct verify_text *text, const char *word, size_t len)
+static bool verify_accept_text(struct verify_cursor *cursor, const char *word, size_t len)
 {
-	if ((size_t)(text->end - text->at) < len || memcmp(text->at, word, len) != 0)
+	if ((size_t)(cursor->end - cursor->at) < len || memcmp(cursor->at, word, len) != 0)
 		return false;
-	text->at += len;
+	cursor->at += len;
 	return true;
 }
-#define VERIFY_ACCEPT_TEXT(text, word) verify_accept_text((text), "" word, sizeof(word) - 1)
+#define VERIFY_ACCEPT_TEXT(cursor, word) verify_accept_text((cursor), "" word, sizeof(word) - 1)
 
-static bool verify_read_number(struct verify_text *text, uint64_t *ret_number)
+static bool verify_read_number(struct verify_cursor *cursor, uint64_t *ret_number)
 {
-	const char *start = text->at;
+	const char *start = cursor->at;
 	uint64_t number = 0;
 
-	for (; text->at < text->end && *text->at >= '0' && *text->at <= '9'; text->at++)
+	for (; cursor->at < cursor->end && *cursor->at >= '0' && *cursor->at <= '9'; cursor->at++)
 		if (__builtin_mul_overflow(number, 10u, &number) ||
-		    __builtin_add_overflow(number, (uint64_t)(*text->at - '0'), &number))
+		    __builtin_add_overflow(number, (uint64_t)(*cursor->at - '0'), &number))
 			return false;
 	*ret_number = number;
-	return text->at > start;
+	return cursor->at > start;
 }
 
 static bool verify_is_digits(const char digits[HASH_DIGITS])
@@ -157,9 +158,9 @@ static const char *verify_get_hash_without_outcome(struct verify_line *line)
  * most lines have.
  */
 static void verify_parse_line(struct verify_line *line, const char *text, size_t len, const char *expected,
-			      struct verify_text *ret_rest)
+			      struct verify_cursor *ret_rest)
 {
-	struct verify_text rest = {text, text + len};
+	struct verify_cursor rest = {text, text + len};
 	uint64_t number;
 
 	*ret_rest = rest;
@@ -231,7 +232,7 @@ static void verify_compare_late_outcome(struct verify *verify, uint64_t seq, con
 }
 
 /* Reads "outcomes" of a line that fits into the chain. */
-static void verify_read_outcomes(struct verify *verify, struct verify_text rest)
+static void verify_read_outcomes(struct verify *verify, struct verify_cursor rest)
 {
 	uint64_t seq;
 
@@ -394,7 +395,7 @@ static int verify_copy_line_text(struct verify *verify, const char *text, size_t
 }
 
 /* Adds a line that continues the chain. */
-static int verify_append_to_chain(struct verify *verify, struct verify_line *line, struct verify_text rest,
+static int verify_append_to_chain(struct verify *verify, struct verify_line *line, struct verify_cursor rest,
 				  const char *text, size_t len)
 {
 	bool late = !line->has_hash_blank && memcmp(line->hash_of_previous, verify->last_line.hash, HASH_DIGITS) != 0;
@@ -442,7 +443,7 @@ static bool verify_line_continues_chain(struct verify *verify, const struct veri
 void verify_start_at_header(struct verify *verify, const char *text, size_t len)
 {
 	struct verify_line line = {.begins_like_log_line = false};
-	struct verify_text rest;
+	struct verify_cursor rest;
 
 	verify_parse_line(&line, text, len, verify->last_line.hash, &rest);
 	if (!line.begins_like_log_line)
@@ -467,7 +468,7 @@ void verify_end_file(struct verify *verify, uint64_t torn)
 int verify_add_line(struct verify *verify, const char *text, size_t len)
 {
 	struct verify_line line;
-	struct verify_text rest;
+	struct verify_cursor rest;
 
 	memset(&line, 0, offsetof(struct verify_line, hash_of_previous));
 	line.has_hash_without_outcome = false;

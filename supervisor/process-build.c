@@ -195,7 +195,7 @@ int process_open_program_sockets(struct process *process)
 	return 0;
 }
 
-int process_open_late_program_sockets(struct process *process)
+int process_open_program_sockets_in_netns(struct process *process)
 {
 	const struct process_options *options = process->options;
 	const uint16_t expected_port = process->program_sockets.dns_port;

@@ -63,7 +63,7 @@ int process_build_landlock(struct process *process, bool *ret_retry);
  * Both need the capabilities with which the process starts.
  */
 int process_open_program_sockets(struct process *process);
-int process_open_late_program_sockets(struct process *process);
+int process_open_program_sockets_in_netns(struct process *process);
 /* Sends the sockets of the program's network to egress. */
 int process_send_program_sockets(struct process *process);
 

@@ -127,7 +127,7 @@ int process_main(const struct process_options *options)
 		process_build_second_view(&process) == 0 && process_open_log_dir(&process) == 0;
 	if (ready) /* now no path of this process leads to a file of the host any more */
 		retry = namespaces_enter_view(options->namespaces, process.view) < 0;
-	ready = ready && !retry && process_open_late_program_sockets(&process) == 0;
+	ready = ready && !retry && process_open_program_sockets_in_netns(&process) == 0;
 	if (ready)
 		retry = namespaces_drop_caps(options->namespaces) < 0;
 	ready = ready && !retry && process_share_proc_with_second_view(&process) == 0 &&

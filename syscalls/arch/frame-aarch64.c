@@ -30,15 +30,15 @@ static int frame_read_code(const struct memory_ops *guest, pid_t tid, uint64_t c
 	ssize_t got;
 
 	/* Retries with fewer bytes before the call, which may be at the start of a page. */
-	for (ret_code->readable_from = 0; ret_code->readable_from <= INSN_BYTES_BEFORE_CALL;
-	     ret_code->readable_from += INSN_BYTES_BEFORE_CALL / 2) {
-		got = guest->read(tid, call - INSN_BYTES_BEFORE_CALL + ret_code->readable_from,
+	for (ret_code->readable_from = 0; ret_code->readable_from <= INSN_BYTES_BEFORE_SYSCALL;
+	     ret_code->readable_from += INSN_BYTES_BEFORE_SYSCALL / 2) {
+		got = guest->read(tid, call - INSN_BYTES_BEFORE_SYSCALL + ret_code->readable_from,
 				  ret_code->byte + ret_code->readable_from,
 				  sizeof(ret_code->byte) - ret_code->readable_from);
 		if (got < 0)
 			continue;
 		ret_code->end = ret_code->readable_from + (size_t)got;
-		return ret_code->end >= INSN_BYTES_BEFORE_CALL + SYSCALL_INSN_BYTES ? 0 : -EFAULT;
+		return ret_code->end >= INSN_BYTES_BEFORE_SYSCALL + SYSCALL_INSN_BYTES ? 0 : -EFAULT;
 	}
 	return -EFAULT;
 }
@@ -61,7 +61,7 @@ enum frame_kind frame_identify_interrupted_call(const struct memory_ops *guest, 
 
 	if (frame_read_code(guest, tid, frame->pc - SYSCALL_INSN_BYTES, &code) < 0)
 		return FRAME_NOT_AFTER_SYSCALL;
-	memcpy(&call, &code.byte[INSN_BYTES_BEFORE_CALL], sizeof(call));
+	memcpy(&call, &code.byte[INSN_BYTES_BEFORE_SYSCALL], sizeof(call));
 	if (call != SYSCALL_INSN_WORD)
 		return FRAME_NOT_AFTER_SYSCALL;
 	frame->nr = (int)(uint32_t)frame->registers[WORD_X8];

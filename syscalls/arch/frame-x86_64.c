@@ -29,7 +29,7 @@ static_assert(REG_RIP == REG_RAX + 3, "RAX to RIP are written in one piece");
 /* Reads the code around a system call instruction. 0 or -errno. */
 static int frame_read_code(const struct memory_ops *guest, pid_t tid, uint64_t call, struct insn_code *ret_code)
 {
-	uint64_t page = call & ~UINT64_C(4095), first = call - INSN_BYTES_BEFORE_CALL;
+	uint64_t page = call & ~UINT64_C(4095), first = call - INSN_BYTES_BEFORE_SYSCALL;
 	ssize_t got;
 
 	ret_code->readable_from = 0;
@@ -42,7 +42,7 @@ static int frame_read_code(const struct memory_ops *guest, pid_t tid, uint64_t c
 	if (got < 0)
 		return (int)got;
 	ret_code->end = ret_code->readable_from + (size_t)got;
-	return ret_code->end >= INSN_BYTES_BEFORE_CALL + SYSCALL_INSN_BYTES ? 0 : -EFAULT;
+	return ret_code->end >= INSN_BYTES_BEFORE_SYSCALL + SYSCALL_INSN_BYTES ? 0 : -EFAULT;
 }
 
 /*
@@ -126,10 +126,10 @@ static int frame_find_syscall_by_return(const struct memory_ops *guest, pid_t ti
 	uint32_t nr;
 
 	len = frame_find_called_function(guest, tid, back, &entry);
-	if (len == 0 || entry >= call || call - entry > INSN_BYTES_BEFORE_CALL - code->readable_from)
+	if (len == 0 || entry >= call || call - entry > INSN_BYTES_BEFORE_SYSCALL - code->readable_from)
 		return -1;
 	before = (size_t)(call - entry);
-	if (!insn_x86_64_find_argument(&code->byte[INSN_BYTES_BEFORE_CALL - before], before, RAX, &from, &stack) ||
+	if (!insn_x86_64_find_argument(&code->byte[INSN_BYTES_BEFORE_SYSCALL - before], before, RAX, &from, &stack) ||
 	    stack != depth || frame_read_code(guest, tid, back - len, &caller) < 0)
 		return -1;
 	held.unchanged_registers = BIT(RBX) | BIT(RBP) | (BIT(R15 + 1) - BIT(R12)); /* callee-saved registers */
@@ -183,7 +183,7 @@ enum frame_kind frame_identify_interrupted_call(const struct memory_ops *guest, 
 	struct insn_code code;
 
 	if (frame_read_code(guest, tid, frame->pc - SYSCALL_INSN_BYTES, &code) < 0 ||
-	    code.byte[INSN_BYTES_BEFORE_CALL] != 0x0f || code.byte[INSN_BYTES_BEFORE_CALL + 1] != 0x05)
+	    code.byte[INSN_BYTES_BEFORE_SYSCALL] != 0x0f || code.byte[INSN_BYTES_BEFORE_SYSCALL + 1] != 0x05)
 		return FRAME_NOT_AFTER_SYSCALL;
 	for (unsigned i = 0; i < 6; i++)
 		frame->arg[i] = frame->registers[arguments[i]];

@@ -88,7 +88,7 @@ static bool insn_has_jump_into_code(const struct insn_code *code, size_t from)
 		int64_t target;
 
 		if (insn_get_branch_target(insn_read_word(code, at), at, &target) && target > (int64_t)from &&
-		    target <= (int64_t)INSN_BYTES_BEFORE_CALL && (at < from || at > INSN_BYTES_BEFORE_CALL))
+		    target <= (int64_t)INSN_BYTES_BEFORE_SYSCALL && (at < from || at > INSN_BYTES_BEFORE_SYSCALL))
 			return true;
 	}
 	return false;
@@ -100,8 +100,8 @@ bool insn_aarch64_find_value(const struct insn_code *code, unsigned reg, const s
 	uint32_t written = 0;
 	unsigned from;
 
-	for (size_t at = INSN_BYTES_BEFORE_CALL;
-	     at >= code->readable_from + 4 && at > INSN_BYTES_BEFORE_CALL - 4 * SEARCHED_INSTRUCTIONS_MAX;) {
+	for (size_t at = INSN_BYTES_BEFORE_SYSCALL;
+	     at >= code->readable_from + 4 && at > INSN_BYTES_BEFORE_SYSCALL - 4 * SEARCHED_INSTRUCTIONS_MAX;) {
 		uint32_t word = insn_read_word(code, at -= 4), now = insn_get_written_registers(word);
 		bool is_wide = word >> 31;
 

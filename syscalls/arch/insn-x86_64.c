@@ -362,13 +362,13 @@ bool insn_x86_64_find_value(const struct insn_code *code, unsigned reg, const st
 	uint32_t value, other;
 	size_t from, at;
 
-	if (!insn_find_last_setter_of_register(code, INSN_BYTES_BEFORE_CALL, reg, held, &from, &value))
+	if (!insn_find_last_setter_of_register(code, INSN_BYTES_BEFORE_SYSCALL, reg, held, &from, &value))
 		return false;
 	/* Compilers merge equal tails: every jump to the instruction must come with the same value. */
 	for (at = code->readable_from; at < code->end; at++) {
 		size_t target = insn_get_jump_target(code, at), unused;
 
-		if (target != INSN_BYTES_BEFORE_CALL || (at >= from && at <= INSN_BYTES_BEFORE_CALL) ||
+		if (target != INSN_BYTES_BEFORE_SYSCALL || (at >= from && at <= INSN_BYTES_BEFORE_SYSCALL) ||
 		    insn_is_likely_operand(code, at, true))
 			continue;
 		if (!insn_find_last_setter_of_register(code, at, reg, held, &unused, &other) || other != value)

@@ -11,13 +11,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define INSN_BYTES_BEFORE_CALL 128u /* bytes before the system call instruction: the range of a short jump */
-#define INSN_BYTES_AFTER_CALL 128u
+#define INSN_BYTES_BEFORE_SYSCALL 128u /* bytes before the system call instruction: the range of a short jump */
+#define INSN_BYTES_AFTER_SYSCALL 128u
 #define INSN_REGISTER_COUNT 32u
 
-/* Code around a system call instruction, which is at byte[INSN_BYTES_BEFORE_CALL]. */
+/* Code around a system call instruction, which is at byte[INSN_BYTES_BEFORE_SYSCALL]. */
 struct insn_code {
-	uint8_t byte[INSN_BYTES_BEFORE_CALL + INSN_BYTES_AFTER_CALL];
+	uint8_t byte[INSN_BYTES_BEFORE_SYSCALL + INSN_BYTES_AFTER_SYSCALL];
 	size_t readable_from; /* bytes before this offset are unreadable */
 	size_t end;
 };

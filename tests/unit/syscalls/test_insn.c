@@ -21,7 +21,7 @@ static void fill(void)
 static struct insn_code assemble(const char *text)
 {
 	struct insn_code code = {.readable_from = 0};
-	uint8_t bytes[INSN_BYTES_BEFORE_CALL];
+	uint8_t bytes[INSN_BYTES_BEFORE_SYSCALL];
 	size_t len = 0, before = 0;
 
 	for (; *text; text++) {
@@ -35,7 +35,7 @@ static struct insn_code assemble(const char *text)
 		text++;
 	}
 	memset(code.byte, 0xcc, sizeof(code.byte)); /* int3: not understood */
-	memcpy(&code.byte[INSN_BYTES_BEFORE_CALL - before], bytes, len);
+	memcpy(&code.byte[INSN_BYTES_BEFORE_SYSCALL - before], bytes, len);
 	code.end = sizeof(code.byte);
 	return code;
 }
@@ -118,9 +118,9 @@ START_TEST(x86_64_functions)
 		unsigned from = 99;
 		bool known;
 
-		while (code.byte[INSN_BYTES_BEFORE_CALL - 1 - len] != 0xcc)
+		while (code.byte[INSN_BYTES_BEFORE_SYSCALL - 1 - len] != 0xcc)
 			len++;
-		known = insn_x86_64_find_argument(&code.byte[INSN_BYTES_BEFORE_CALL - len], len, RAX, &from, &stack);
+		known = insn_x86_64_find_argument(&code.byte[INSN_BYTES_BEFORE_SYSCALL - len], len, RAX, &from, &stack);
 		ck_assert_msg(known == (all[i].from >= 0), "%s", all[i].code);
 		ck_assert_msg(!known || ((int)from == all[i].from && (int)stack == all[i].stack), "%s: %u, %zu",
 			      all[i].code, from, stack);
@@ -153,7 +153,7 @@ START_TEST(aarch64_first_arguments)
 		bool known;
 
 		if (!*all[i].code)
-			code.readable_from = INSN_BYTES_BEFORE_CALL;
+			code.readable_from = INSN_BYTES_BEFORE_SYSCALL;
 		known = insn_aarch64_find_value(&code, 0, &held, &value);
 		ck_assert_msg(known == (all[i].value != -1), "%s", all[i].code);
 		ck_assert_msg(!known || (int64_t)value == all[i].value, "%s: %llx", all[i].code,
@@ -176,8 +176,8 @@ START_TEST(any_bytes)
 
 		for (size_t i = 0; i < sizeof(code.byte); i++)
 			code.byte[i] = (uint8_t)((seed = seed * 1103515245 + 12345) >> 16);
-		code.readable_from = seed % (INSN_BYTES_BEFORE_CALL + 1);
-		code.end = INSN_BYTES_BEFORE_CALL + 4 + seed / 7 % (INSN_BYTES_AFTER_CALL - 3);
+		code.readable_from = seed % (INSN_BYTES_BEFORE_SYSCALL + 1);
+		code.end = INSN_BYTES_BEFORE_SYSCALL + 4 + seed / 7 % (INSN_BYTES_AFTER_SYSCALL - 3);
 		(void)insn_x86_64_find_value(&code, seed % 16, &held, &value);
 		(void)insn_aarch64_find_value(&code, seed % 31, &held, &wide);
 		(void)insn_x86_64_find_argument(code.byte, seed % 64, RAX, &from, &stack);
