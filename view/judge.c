@@ -20,7 +20,8 @@ static struct policy_decision judge_proc_path(const struct view *view, const str
 	const char *rest = view_get_path_below_proc(place);
 	enum proc_kind kind;
 
-	if (place->is_magic_link) /* file_pin_path() checks the access mode of the descriptor that holds it */
+	/* Such as /proc/self/fd/3, which file_pin_path() lets the target open only as its descriptor 3 was opened. */
+	if (place->is_magic_link)
 		return judge_make_provide_decision("own_descriptor");
 	kind = proc_classify_path(view, task, rest);
 	if (kind == PROC_ABSENT)
