@@ -46,7 +46,7 @@ static struct arena_chunk *arena_add_chunk(struct arena *arena, size_t size)
 	return chunk;
 }
 
-/* Populates the pages of the memory that is given next, and as many as were populated before. */
+/* Populates pages for the next allocations: about as many as before, so that large chunks take few calls. */
 static void arena_populate(struct arena_chunk *chunk, size_t size)
 {
 	const size_t before = chunk->populated_bytes, all = chunk->cap + sizeof(*chunk);
