@@ -6,6 +6,7 @@
 #include "supervisor/gateway/provide.h"
 
 #include <errno.h>
+#include <nettle/base64.h>
 #include <nettle/sha1.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -52,54 +53,19 @@ static void truststore_put_certificate(struct buf *buf, unsigned number, const u
 	buf_add(buf, der, len);
 }
 
-/* ---- base64: nettle's decoder takes one character at a time, which would be a tenth of a start with Java ---- */
-
-#define BASE64_SPACE 65u
-#define BASE64_PADDING 66u
-
-/* What a character stands for, plus 1; or one of the above; 0: it is none of base64. */
-static const uint8_t base64_code[256] = {
-	['A'] = 1,  ['B'] = 2,  ['C'] = 3,  ['D'] = 4,  ['E'] = 5,  ['F'] = 6,  ['G'] = 7,  ['H'] = 8,  ['I'] = 9,
-	['J'] = 10, ['K'] = 11, ['L'] = 12, ['M'] = 13, ['N'] = 14, ['O'] = 15, ['P'] = 16, ['Q'] = 17, ['R'] = 18,
-	['S'] = 19, ['T'] = 20, ['U'] = 21, ['V'] = 22, ['W'] = 23, ['X'] = 24, ['Y'] = 25, ['Z'] = 26, ['a'] = 27,
-	['b'] = 28, ['c'] = 29, ['d'] = 30, ['e'] = 31, ['f'] = 32, ['g'] = 33, ['h'] = 34, ['i'] = 35, ['j'] = 36,
-	['k'] = 37, ['l'] = 38, ['m'] = 39, ['n'] = 40, ['o'] = 41, ['p'] = 42, ['q'] = 43, ['r'] = 44, ['s'] = 45,
-	['t'] = 46, ['u'] = 47, ['v'] = 48, ['w'] = 49, ['x'] = 50, ['y'] = 51, ['z'] = 52, ['0'] = 53, ['1'] = 54,
-	['2'] = 55, ['3'] = 56, ['4'] = 57, ['5'] = 58, ['6'] = 59, ['7'] = 60, ['8'] = 61, ['9'] = 62, ['+'] = 63,
-	['/'] = 64, [' '] = BASE64_SPACE, ['\t'] = BASE64_SPACE, ['\r'] = BASE64_SPACE, ['\n'] = BASE64_SPACE,
-	['='] = BASE64_PADDING};
-
-/* Decodes the body of a certificate into `der`, which has room for 3 bytes of each 4 characters. 0: it is wrong. */
-static size_t truststore_decode(const char *text, size_t len, unsigned char *der)
+/* Decodes the body of a certificate into `der`, of BASE64_DECODE_LENGTH(len) bytes. 0: it is not base64. */
+static size_t truststore_decode(const char *text, size_t len, uint8_t *der)
 {
-	const unsigned char *at = (const unsigned char *)text, *const end = at + len;
-	unsigned value = 0, digits = 0, padding = 0;
-	unsigned char *out = der;
+	struct base64_decode_ctx decode;
+	size_t der_len = BASE64_DECODE_LENGTH(len);
 
-	for (; at < end; at++) {
-		const unsigned code = base64_code[*at];
-
-		if (code == BASE64_SPACE)
-			continue;
-		if (code == 0 || (code == BASE64_PADDING ? digits < 2 : padding > 0))
-			return 0;
-		padding += code == BASE64_PADDING;
-		value = value << 6 | (code == BASE64_PADDING ? 0 : code - 1);
-		if (++digits < 4)
-			continue;
-		*out++ = (unsigned char)(value >> 16);
-		*out++ = (unsigned char)(value >> 8);
-		*out++ = (unsigned char)value;
-		value = digits = 0;
-	}
-	return digits > 0 ? 0 : (size_t)(out - der) - padding;
+	base64_decode_init(&decode);
+	return base64_decode_update(&decode, &der_len, der, len, text) && base64_decode_final(&decode) ? der_len : 0;
 }
-
-/* ---- the store ---- */
 
 int truststore_add(struct truststore *store, const char *pem)
 {
-	_cleanup_free_ unsigned char *der = NULL;
+	_cleanup_free_ uint8_t *der = NULL;
 	const char *end;
 	size_t room = 0;
 
@@ -110,7 +76,7 @@ int truststore_add(struct truststore *store, const char *pem)
 		if (len > room) {
 			free(der);
 			room = len;
-			der = malloc(room);
+			der = malloc(BASE64_DECODE_LENGTH(room));
 		}
 		if (!der)
 			return -ENOMEM;
