@@ -257,6 +257,12 @@ int scratch_remove_view(const struct scratch *scratch)
 	return error;
 }
 
+/* Whether the entries that the view makes are to be removed at the end, so that the next run reuses the directory. */
+static bool scratch_leaves_entries(const struct scratch *scratch)
+{
+	return scratch->entry_count > 0 && scratch->is_reusable && scratch->may_be_reused_after_run;
+}
+
 void scratch_remove_empty_dirs(const struct scratch *scratch, bool all)
 {
 	static const char *const often_empty[] = {"tmp", "shm", "var-tmp"};
@@ -264,7 +270,7 @@ void scratch_remove_empty_dirs(const struct scratch *scratch, bool all)
 	(void)io_remove_tree(scratch->fd, "provided");
 	(void)unlinkat(scratch->fd, "sockets", AT_REMOVEDIR);
 	/* Entries of the view are removed when the supervisor has ended, and with it its mounts over them. */
-	if (scratch->entry_count > 0 && scratch->is_reusable && scratch->may_be_reused_after_run)
+	if (scratch_leaves_entries(scratch))
 		return;
 	if (scratch_is_unchanged(scratch) && (!all || scratch_leave_as_spare(scratch)))
 		return;
@@ -285,7 +291,7 @@ int scratch_remove_run(struct scratch *scratch)
 			    faccessat(scratch->base_fd, scratch_get_run_name(scratch), F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 	int error = 0;
 
-	if (exists && scratch->entry_count > 0 && scratch->is_reusable && scratch->may_be_reused_after_run)
+	if (exists && scratch_leaves_entries(scratch))
 		scratch_remove_entries(scratch);
 	if (exists && !(scratch_is_unchanged(scratch) && scratch_leave_as_spare(scratch)))
 		error = io_remove_tree(scratch->base_fd, scratch_get_run_name(scratch));
