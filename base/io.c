@@ -1,6 +1,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -114,6 +115,26 @@ int io_read_file(int dirfd, const char *path, size_t cap, char **ret_text, size_
 	if (fd < 0)
 		return -errno;
 	return io_read_fd(fd, cap, ret_text, ret_len);
+}
+
+struct io_proc_fd_path io_proc_fd_path(int fd)
+{
+	struct io_proc_fd_path link;
+
+	(void)snprintf(link.path, sizeof(link.path), "/proc/self/fd/%d", fd);
+	return link;
+}
+
+ssize_t io_read_fd_name(int fd, char ret_name[PATH_MAX])
+{
+	ssize_t len = readlink(io_proc_fd_path(fd).path, ret_name, PATH_MAX);
+
+	if (len < 0)
+		return -errno;
+	if (len == PATH_MAX) /* cut */
+		return -ENAMETOOLONG;
+	ret_name[len] = '\0';
+	return len;
 }
 
 ssize_t io_read_once(int dirfd, const char *path, char *text, size_t size)

@@ -2,6 +2,7 @@
 #ifndef CALLGATE_BASE_IO_H
 #define CALLGATE_BASE_IO_H
 
+#include <limits.h>
 #include <linux/openat2.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -25,6 +26,14 @@ int io_open_without_links(const char *path, int flags);
 /* Reads a whole file, NUL-terminated, owned by the caller. 0, -EFBIG when it has more than `cap` bytes, or -errno. */
 int io_read_file(int dirfd, const char *path, size_t cap, char **ret_text, size_t *ret_len);
 int io_read_fd(int fd, size_t cap, char **ret_text, size_t *ret_len);
+
+/* "/proc/self/fd/N": the path of our own descriptor, for system calls that take a path (chmod, setxattr, open). */
+struct io_proc_fd_path {
+	char path[sizeof("/proc/self/fd/") + 10];
+};
+struct io_proc_fd_path io_proc_fd_path(int fd);
+/* Reads the name that the kernel has for what a descriptor refers to, NUL-terminated. Its length, or -errno. */
+ssize_t io_read_fd_name(int fd, char ret_name[PATH_MAX]);
 
 /* Reads a small file of procfs or of a control group by one read(2), NUL-terminated. Returns the length or -errno. */
 ssize_t io_read_once(int dirfd, const char *path, char *text, size_t size);

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/io.h"
 
 #ifndef MOUNT_ATTR_NOSYMFOLLOW /* Linux 5.14 */
 #define MOUNT_ATTR_NOSYMFOLLOW 0x00200000
@@ -78,10 +79,9 @@ int mounts_create_fs(const char *type, const char *const *options, size_t count)
 /* Sets one layer of an overlay, by the path of its descriptor in /proc, which needs no escapes. */
 static int mounts_set_overlay_layer(int fs, const char *key, int dir_fd)
 {
-	char path[32];
+	const struct io_proc_fd_path link = io_proc_fd_path(dir_fd);
 
-	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", dir_fd);
-	return syscall(SYS_fsconfig, fs, FSCONFIG_SET_STRING, key, path, 0) < 0 ? -errno : 0;
+	return syscall(SYS_fsconfig, fs, FSCONFIG_SET_STRING, key, link.path, 0) < 0 ? -errno : 0;
 }
 
 /* Makes the mount of an overlay whose layers are set. */

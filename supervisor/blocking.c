@@ -109,7 +109,7 @@ static bool blocking_job_may_retry_syscall(void *ctx)
 /* Opens the file and adds it to the target process. The target's descriptor or -errno. */
 static int blocking_job_open_for_target(struct blocking_job *job)
 {
-	struct file_proc_fd_path link = file_proc_fd_path(job->fd);
+	struct io_proc_fd_path link = io_proc_fd_path(job->fd);
 	int fd;
 
 	do

@@ -133,13 +133,12 @@ static int terminals_open_unknown_slave(const struct terminals *terminals, unsig
 
 static int pair_open_slave(const struct terminal_pair *pair, int flags)
 {
-	char path[32];
 	int fd;
 
 	if (flags & O_DIRECTORY)
 		return -ENOTDIR;
-	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", pair->pin_fd);
-	fd = open(path, (flags & ~(O_NOFOLLOW | O_CREAT | O_EXCL)) | O_NOCTTY | O_CLOEXEC);
+	fd = open(io_proc_fd_path(pair->pin_fd).path,
+		  (flags & ~(O_NOFOLLOW | O_CREAT | O_EXCL)) | O_NOCTTY | O_CLOEXEC);
 	return fd < 0 ? -errno : fd;
 }
 
@@ -414,13 +413,12 @@ int view_add_tty_terminal(struct view *view, int terminal_fd)
 	struct terminals *terminals = view->terminals;
 	struct terminal_pair *pair = &terminals->pair[terminals->pair_count];
 	struct stat status;
-	char path[32];
 
-	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", terminal_fd);
 	if (fstat(terminal_fd, &status) < 0)
 		return -errno;
-	*pair = (struct terminal_pair){
-		.number = minor(status.st_rdev), .pin_fd = open(path, O_PATH | O_CLOEXEC), .is_of_tty_option = true};
+	*pair = (struct terminal_pair){.number = minor(status.st_rdev),
+				       .pin_fd = open(io_proc_fd_path(terminal_fd).path, O_PATH | O_CLOEXEC),
+				       .is_of_tty_option = true};
 	if (pair->pin_fd < 0)
 		return -errno;
 	terminals->pair_count++;

@@ -66,16 +66,15 @@ static void host_set_link_in_proc(void *ctx, const char *link)
  */
 static int host_open_without_following_links(const char *path)
 {
-	char here[PATH_MAX], rooted[PATH_MAX], link[sizeof("/proc/self/fd/") + 10], name[PATH_MAX];
+	char here[PATH_MAX], rooted[PATH_MAX], name[PATH_MAX];
 	_cleanup_close_ int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY);
 	bool lexical;
 	ssize_t len;
 
 	if (fd < 0)
 		return -errno;
-	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	len = readlink(link, name, sizeof(name));
-	if (!getcwd(here, sizeof(here)) || path_join(here, path, rooted, sizeof(rooted), &lexical) != len ||
+	len = io_read_fd_name(fd, name);
+	if (len < 0 || !getcwd(here, sizeof(here)) || path_join(here, path, rooted, sizeof(rooted), &lexical) != len ||
 	    memcmp(rooted, name, (size_t)len) != 0)
 		return -ESTALE;
 	return steal_fd(&fd);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/io.h"
 #include "base/text.h"
 #include "cli/options.h"
 #include "cli/session/session.h"
@@ -85,18 +86,16 @@ int session_main_list(int argc, char **argv)
 
 /* ---- stop ---- */
 
-#define PROC_PATH_SIZE 40 /* "/proc/self/fd/N" */
 #define STOP_CHECK_INTERVAL_MS 1000 /* pause between checks for a killed keeper, which leaves its socket behind */
 
 /* Waits until the keeper has removed the session's socket, which the keeper removes last. */
 static int session_await_removal(int dir_fd, const char *name)
 {
 	_cleanup_close_ int watch_fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-	char path[PROC_PATH_SIZE], events[4096];
+	char events[4096];
 	struct pollfd wait = {.fd = watch_fd, .events = POLLIN};
 
-	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", dir_fd);
-	if (watch_fd < 0 || inotify_add_watch(watch_fd, path, IN_DELETE) < 0)
+	if (watch_fd < 0 || inotify_add_watch(watch_fd, io_proc_fd_path(dir_fd).path, IN_DELETE) < 0)
 		return -errno;
 	while (faccessat(dir_fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
 		if (poll(&wait, 1, STOP_CHECK_INTERVAL_MS) > 0) {

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/io.h"
 #include "supervisor/gateway/provide.h"
 
 #define JAVA_STORES_MAX 64u
@@ -24,14 +25,11 @@ struct java_stores {
 static char *java_resolve_path(const char *path)
 {
 	_cleanup_close_ int fd = open(path, O_PATH | O_CLOEXEC);
-	char link[sizeof("/proc/self/fd/") + 10], real[PATH_MAX];
-	ssize_t len;
+	char real[PATH_MAX];
 
 	if (fd < 0)
 		return NULL;
-	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	len = readlink(link, real, sizeof(real));
-	return len > 0 && len < PATH_MAX ? strndup(real, (size_t)len) : realpath(path, NULL);
+	return io_read_fd_name(fd, real) > 0 ? strdup(real) : realpath(path, NULL);
 }
 
 static void java_note_store(struct java_stores *stores, const char *home, const char *below)

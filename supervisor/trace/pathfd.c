@@ -7,7 +7,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -15,6 +14,7 @@
 #include <sys/syscall.h>
 
 #include "base/cleanup.h"
+#include "base/io.h"
 #include "supervisor/trace/private.h"
 
 int pathfd_make_carrier_socket(int fd)
@@ -38,12 +38,10 @@ int pathfd_make_carrier_socket(int fd)
 int pathfd_open_directory(const struct call *call, int fd)
 {
 	const struct place *place = &call->resolved_place[0];
-	char path[32];
 
 	if (call->row->nr != __NR_chdir || place->is_magic_link || view_has_standin(place))
 		return -1;
-	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	return open(path, O_RDONLY | O_DIRECTORY | O_NONBLOCK | O_CLOEXEC);
+	return open(io_proc_fd_path(fd).path, O_RDONLY | O_DIRECTORY | O_NONBLOCK | O_CLOEXEC);
 }
 
 /* Reads the number of the received descriptor. -errno: none was received. */

@@ -116,7 +116,7 @@ static void disk_files_forget_file(struct disk_files *files, struct disk_file *f
  */
 static int disk_file_open_for_lease(int fd)
 {
-	const struct file_proc_fd_path link = file_proc_fd_path(fd);
+	const struct io_proc_fd_path link = io_proc_fd_path(fd);
 	int probe = open(link.path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	struct stat status;
 
@@ -251,7 +251,7 @@ int disk_files_keep_descriptor(struct disk_files *files, struct disk_file *file,
 	if (file->fd >= 0 || r < 0)
 		return r;
 	/* O_PATH: a descriptor for writing would make execve of the file fail with ETXTBSY. */
-	file->fd = open(file_proc_fd_path(fd).path, O_PATH | O_CLOEXEC);
+	file->fd = open(io_proc_fd_path(fd).path, O_PATH | O_CLOEXEC);
 	if (file->fd < 0)
 		return -errno;
 	file->lease_ignores_mappings = disk_lease_ignores_mappings(file->fd);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/io.h"
 #include "syscalls/account/denials.h"
 #include "syscalls/file/resolve.h"
 #include "syscalls/process/target.h"
@@ -70,7 +71,7 @@ uint64_t memfds_measure_bytes(const struct memfds *memfds)
 /* Opens the file of a descriptor again. */
 static int memfds_reopen_descriptor(int fd, int flags)
 {
-	int again = open(file_proc_fd_path(fd).path, flags | O_CLOEXEC);
+	int again = open(io_proc_fd_path(fd).path, flags | O_CLOEXEC);
 
 	return again < 0 ? -errno : again;
 }

@@ -21,7 +21,7 @@ static int meminfo_make_file(const char *text)
 	error = io_write_all(fd, text, strlen(text));
 	if (error < 0)
 		return error;
-	again = open(file_proc_fd_path(fd).path, O_RDONLY | O_CLOEXEC);
+	again = open(io_proc_fd_path(fd).path, O_RDONLY | O_CLOEXEC);
 	return again < 0 ? -errno : again;
 }
 

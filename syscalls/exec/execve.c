@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/fdinfo.h"
+#include "base/io.h"
 #include "syscalls/call/native.h"
 #include "syscalls/exec/cache.h"
 #include "syscalls/exec/elf.h"
@@ -75,7 +76,7 @@ static int exec_open_pinned(struct call *call, int pin)
 	if (syscall(SYS_faccessat2, pin, "", X_OK, AT_EMPTY_PATH | AT_EACCESS) < 0)
 		return call_fail(call, -errno);
 	/* O_NONBLOCK: a lease on the file must not block the supervisor thread. */
-	fd = open(file_proc_fd_path(pin).path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	fd = open(io_proc_fd_path(pin).path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	if (fd < 0 && errno == EACCES)
 		call_refuse(call, EACCES, call->decision.rule, "not_readable");
 	else if (fd < 0)

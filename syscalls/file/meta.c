@@ -10,6 +10,7 @@
 #include <utime.h>
 
 #include "base/cleanup.h"
+#include "base/io.h"
 #include "syscalls/call/decode.h"
 #include "syscalls/file/resolve.h"
 #include "syscalls/file/terminal.h"
@@ -38,7 +39,7 @@ static void chmod_pinned_object(struct call *call, int fd, mode_t mode)
 
 	if (object >= 0 && !chmod_refuse_setid(call, object, mode & 07777) &&
 	    !terminal_refuse_mode_open_to_others(call, mode) && file_commit_change(call, 0) == 0)
-		file_end_call(call, chmod(file_proc_fd_path(object).path, mode & 07777));
+		file_end_call(call, chmod(io_proc_fd_path(object).path, mode & 07777));
 }
 
 static void chmod_path(struct call *call, mode_t mode, unsigned flags)
@@ -189,7 +190,7 @@ void sys_file_getattr(struct call *call)
 	fd = file_pin_path_at(call, 0, POLICY_READ, flags);
 	if (fd >= 0) /* zeroes the rest of a longer struct of newer programs */
 		file_end_call_with_output(call, call->arg[2], out, size,
-				syscall(__SNR_file_getattr, AT_FDCWD, file_proc_fd_path(fd).path, out,
+				syscall(__SNR_file_getattr, AT_FDCWD, io_proc_fd_path(fd).path, out,
 					sizeof(struct file_attr_ver0), 0));
 }
 
@@ -209,6 +210,6 @@ void sys_file_setattr(struct call *call)
 	}
 	fd = file_pin_for_metadata_change(call, flags);
 	if (fd >= 0 && file_commit_change(call, 0) == 0)
-		file_end_call(call, syscall(__SNR_file_setattr, AT_FDCWD, file_proc_fd_path(fd).path, &attr,
+		file_end_call(call, syscall(__SNR_file_setattr, AT_FDCWD, io_proc_fd_path(fd).path, &attr,
 					    sizeof(attr), 0));
 }

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/io.h"
 #include "syscalls/account/disk.h"
 #include "syscalls/file/resolve.h"
 #include "syscalls/table/handlers.h"
@@ -120,7 +121,7 @@ static int names_link_between_mounts(const struct call *call, int object, int pa
 	_cleanup_close_ int to = view_open_host_object(&call->resolved_place[1], parent, true);
 
 	errno = EXDEV;
-	return from < 0 || to < 0 ? -1 : linkat(AT_FDCWD, file_proc_fd_path(from).path, to, name, AT_SYMLINK_FOLLOW);
+	return from < 0 || to < 0 ? -1 : linkat(AT_FDCWD, io_proc_fd_path(from).path, to, name, AT_SYMLINK_FOLLOW);
 }
 
 static void names_link_path(struct call *call, unsigned flags)
@@ -141,7 +142,7 @@ static void names_link_path(struct call *call, unsigned flags)
 	if (parent < 0 || names_check_link_source(call, object) < 0 ||
 	    disk_admit_bytes(call, DISK_BYTES_PER_NAME) < 0 || file_commit_change(call, 1) < 0)
 		return;
-	r = linkat(AT_FDCWD, file_proc_fd_path(object).path, parent, name, AT_SYMLINK_FOLLOW);
+	r = linkat(AT_FDCWD, io_proc_fd_path(object).path, parent, name, AT_SYMLINK_FOLLOW);
 	file_end_call(call, r < 0 && errno == EXDEV ? names_link_between_mounts(call, object, parent, name) : r);
 	disk_count_new_name(call, S_IFREG);
 }

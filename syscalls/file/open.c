@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/io.h"
 #include "base/path.h"
 #include "syscalls/account/disk.h"
 #include "syscalls/account/memfds.h"
@@ -203,7 +204,7 @@ static int open_reopen_pinned(const struct call *call, int pin, const struct sta
 		return view_open_place(place, open_get_supervisor_open_flags(flags & ~(unsigned)O_TRUNC), 0);
 	if (flags & O_NOFOLLOW)
 		return view_open_place(place, open_get_supervisor_open_flags(flags) | O_NOFOLLOW, 0);
-	fd = open(file_proc_fd_path(pin).path, open_get_supervisor_open_flags(flags));
+	fd = open(io_proc_fd_path(pin).path, open_get_supervisor_open_flags(flags));
 	return fd < 0 ? -errno : fd;
 }
 

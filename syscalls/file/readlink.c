@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/io.h"
 #include "syscalls/call/native.h"
 #include "syscalls/file/resolve.h"
 #include "syscalls/table/handlers.h"
@@ -144,7 +145,7 @@ void sys_chdir(struct call *call)
 		return;
 	} else if (chdir_may_continue(call, &status)) {
 		call_continue(call);
-	} else if (access(file_proc_fd_path(pin).path, X_OK) < 0) {
+	} else if (access(io_proc_fd_path(pin).path, X_OK) < 0) {
 		call_fail(call, -errno); /* the errno of fchdir(2) */
 	} else {
 		call->outcome.kind = OUTCOME_OPATH_FD;

@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/fdinfo.h"
+#include "base/io.h"
 #include "base/path.h"
 #include "syscalls/file/resolve.h"
 #include "view/private.h"
@@ -74,12 +75,11 @@ static int file_find_virtual_path(const struct call *call, int fd, const struct 
 {
 	const struct view *view = call->sandbox->view;
 	char host[PATH_MAX];
-	ssize_t len = readlink(file_proc_fd_path(fd).path, host, sizeof(host) - 1);
+	ssize_t len = io_read_fd_name(fd, host);
 	int r;
 
 	if (len <= 0 || host[0] != '/')
 		return -ENOENT;
-	host[len] = '\0';
 	r = view_find_virtual_path(view, host, (size_t)len, virt, PATH_MAX);
 	return r < 0 || !view_path_leads_to_object(view, virt, object) ? -ENOENT : r;
 }
@@ -367,7 +367,7 @@ static int file_open_proc_fd_link(const struct call *call, const struct place *p
 	r = S_ISFIFO(object.st_mode) ? 0 : file_fd_link_permits_access(place, pin, open_flags);
 	if (r < 0)
 		return r;
-	fd = open(file_proc_fd_path(pin).path, (open_flags & ~(O_NOFOLLOW | O_CREAT | O_EXCL)) | O_CLOEXEC);
+	fd = open(io_proc_fd_path(pin).path, (open_flags & ~(O_NOFOLLOW | O_CREAT | O_EXCL)) | O_CLOEXEC);
 	return fd < 0 ? -errno : fd;
 }
 
@@ -520,7 +520,7 @@ static int resolve_object_of_removed_directory(struct call *call, unsigned i, in
 	else if (open_flags & O_PATH)
 		return steal_fd(&object);
 	else
-		fd = open(file_proc_fd_path(object).path, (open_flags & ~O_NOFOLLOW) | O_CLOEXEC);
+		fd = open(io_proc_fd_path(object).path, (open_flags & ~O_NOFOLLOW) | O_CLOEXEC);
 	return fd < 0 ? call_fail(call, question ? fd : -errno) : fd;
 }
 

@@ -2,7 +2,6 @@
 #ifndef CALLGATE_SYSCALLS_FILE_RESOLVE_H
 #define CALLGATE_SYSCALLS_FILE_RESOLVE_H
 
-#include <stdio.h>
 
 #include "syscalls/call/call.h"
 
@@ -77,18 +76,6 @@ int file_pin_fd(struct call *call, int fd, unsigned want);
 
 /* Whether the program's descriptor fd refers to the object pinned as `pin`, and was opened for writing. */
 bool file_fd_is_open_for_writing(const struct call *call, int fd, int pin);
-
-/* "/proc/self/fd/N": the path of our own descriptor, for system calls that take a path (chmod, setxattr, open). */
-struct file_proc_fd_path {
-	char path[32];
-};
-static inline struct file_proc_fd_path file_proc_fd_path(int fd)
-{
-	struct file_proc_fd_path link;
-
-	(void)snprintf(link.path, sizeof(link.path), "/proc/self/fd/%d", fd);
-	return link;
-}
 
 /*
  * Sets the umask of this thread (which did unshare(CLONE_FS)) to the task's, before a file is made. The mode itself is

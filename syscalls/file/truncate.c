@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/io.h"
 #include "syscalls/account/disk.h"
 #include "syscalls/file/resolve.h"
 #include "syscalls/table/handlers.h"
@@ -56,7 +57,7 @@ void sys_truncate(struct call *call)
 
 	if (fd < 0 || disk_watch_file(call, fd, false) < 0 || file_commit_change(call, 0) < 0)
 		return;
-	file_end_call(call, truncate(file_proc_fd_path(fd).path, length));
+	file_end_call(call, truncate(io_proc_fd_path(fd).path, length));
 	disk_measure_changed_file(call, fd);
 }
 
@@ -112,7 +113,7 @@ void sys_fallocate(struct call *call)
 
 	if (pin < 0 || !fallocate_check_file(call, pin, &status))
 		return;
-	fd = open(file_proc_fd_path(pin).path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+	fd = open(io_proc_fd_path(pin).path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0)
 		call_fail(call, -EOPNOTSUPP);
 	if (fd < 0 || call_commit_record(call) < 0)

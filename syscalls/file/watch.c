@@ -7,6 +7,7 @@
 #include <sys/inotify.h>
 
 #include "base/cleanup.h"
+#include "base/io.h"
 #include "syscalls/account/memfds.h"
 #include "syscalls/call/descriptor.h"
 #include "syscalls/file/resolve.h"
@@ -61,7 +62,7 @@ void sys_inotify_add_watch(struct call *call)
 	} else if (call_commit_record(call) == 0) {
 		memfds_note_kernel_queues(call->sandbox->memfds);
 		/* Added without IN_DONT_FOLLOW, because the link in /proc to the pinned object must be followed. */
-		file_end_call(call, inotify_add_watch(watch, file_proc_fd_path(object).path,
+		file_end_call(call, inotify_add_watch(watch, io_proc_fd_path(object).path,
 						      mask & ~(unsigned)IN_DONT_FOLLOW));
 	}
 }

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/io.h"
 #include "syscalls/account/disk.h"
 #include "syscalls/call/decode.h"
 #include "syscalls/file/resolve.h"
@@ -59,7 +60,7 @@ static int xattr_pin_target(struct call *call, const struct xattr_target *target
 /* The bytes that the attribute takes now; 0: the attribute does not exist. */
 static uint64_t xattr_measure_bytes(const struct call *call, int fd)
 {
-	ssize_t size = getxattr(file_proc_fd_path(fd).path, call->text_arg, NULL, 0);
+	ssize_t size = getxattr(io_proc_fd_path(fd).path, call->text_arg, NULL, 0);
 
 	return size < 0 ? 0 : (uint64_t)size + XATTR_KERNEL_BYTES_PER_ATTRIBUTE;
 }
@@ -116,7 +117,7 @@ static void xattr_set(struct call *call, struct xattr_target target, uint64_t ad
 	if (!xattr_admit_bytes(call, before, size + XATTR_KERNEL_BYTES_PER_ATTRIBUTE) ||
 	    disk_watch_file(call, fd, false) < 0 || file_commit_change(call, 0) < 0)
 		return;
-	file_end_call(call, setxattr(file_proc_fd_path(fd).path, call->text_arg, value, size, (int)flags));
+	file_end_call(call, setxattr(io_proc_fd_path(fd).path, call->text_arg, value, size, (int)flags));
 	if (file_get_outcome_error(call) == 0)
 		xattr_count_changed_bytes(call, before, size + XATTR_KERNEL_BYTES_PER_ATTRIBUTE);
 	disk_measure_changed_file(call, fd);
@@ -132,7 +133,7 @@ static void xattr_remove(struct call *call, struct xattr_target target)
 	before = xattr_measure_bytes(call, fd);
 	if (file_commit_change(call, 0) < 0)
 		return;
-	file_end_call(call, removexattr(file_proc_fd_path(fd).path, call->text_arg));
+	file_end_call(call, removexattr(io_proc_fd_path(fd).path, call->text_arg));
 	if (file_get_outcome_error(call) == 0)
 		xattr_count_changed_bytes(call, before, 0);
 }
@@ -158,9 +159,9 @@ static void xattr_get_or_list(struct call *call, struct xattr_target target, boo
 	if (fd < 0 || (!list && (fstat(fd, &status) < 0 || file_refuse_unless_public(call, &status, S_IROTH) < 0)))
 		return;
 	if (list)
-		len = listxattr(file_proc_fd_path(fd).path, value, size);
+		len = listxattr(io_proc_fd_path(fd).path, value, size);
 	else
-		len = getxattr(file_proc_fd_path(fd).path, call->text_arg, value, size);
+		len = getxattr(io_proc_fd_path(fd).path, call->text_arg, value, size);
 	file_end_call_with_output(call, addr, value, size && len > 0 ? (size_t)len : 0, len);
 }
 

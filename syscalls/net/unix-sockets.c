@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/io.h"
 #include "syscalls/file/resolve.h"
 #include "syscalls/net/address.h"
 
@@ -79,7 +80,7 @@ void sockets_free(struct sockets *sockets)
 /* An address by which the inode of pin_fd is reached. */
 static struct sockets_address sockets_make_pin_address(int pin_fd)
 {
-	const struct file_proc_fd_path link = file_proc_fd_path(pin_fd);
+	const struct io_proc_fd_path link = io_proc_fd_path(pin_fd);
 	struct sockets_address address = {.name = {.sun_family = AF_UNIX}};
 	size_t len = strlen(link.path); /* "/proc/self/fd/N": it fits */
 
