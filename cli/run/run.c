@@ -1,6 +1,7 @@
 /* callgate run: from the command line to the exit status. */
 #include <dirent.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -113,6 +114,11 @@ int run_prepare_process(struct run *run)
 {
 	int exit_code = run_check_stdio(run);
 
+	/*
+	 * Else a message to a pipe whose reader is dead, such as the server that has started this process, would end
+	 * it here, and leave the run's directory behind. The program gets the default action back.
+	 */
+	(void)signal(SIGPIPE, SIG_IGN);
 	if (exit_code == 0)
 		exit_code = run_prepare(run);
 	if (run->scratch.base_name_notice && !run->options.is_quiet)

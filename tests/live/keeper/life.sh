@@ -36,6 +36,14 @@ field '[.status, .exit_code, .signal]' '["failed",137,9]'
 result denied 1 -- /usr/bin/cat /etc/shadow
 field '[.status, .denials[0].target, .denials[0].suggest]' '["denied","/etc/shadow",null]'
 field '.denials[0].suggest_reason | test("secrets")' true
+# A message to a pipe that nobody reads is lost, and is not the end before what was made is removed.
+exec {unread}> >(exec /bin/true)
+wait $!
+run -p "$T/none.json" -- $sh -c : 2>&"$unread"
+[ $? = 125 ] || fail "a policy that is not there, with nobody to tell"
+exec {unread}>&-
+[ -z "$(find "$T"/tmp/callgate-* -maxdepth 1 -name 'run-*' 2>/dev/null)" ] || fail "its scratch directory is left"
+result pipe 141 -- $sh -c 'kill -PIPE $$'
 result missing 127 -- no-such-program
 field '[.status, .error.code]' '["error","not_found"]'
 result refused 126 -- /usr/bin/id
