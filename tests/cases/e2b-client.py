@@ -579,6 +579,7 @@ def serve(made):
         else:
             while data := made.recv(65536):
                 made.sendall(data)
+            open("socket-ended", "w").close()
             made.sendall(b"end")
     elif path == b"/upgraded":
         made.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(head) + head)

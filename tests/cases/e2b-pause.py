@@ -5,6 +5,7 @@ import http.client
 import importlib.util
 import json
 import os
+import socket
 import struct
 import subprocess
 import time
@@ -147,6 +148,28 @@ def limits(box: Any) -> None:
         return
 
 
+def websocket() -> None:
+    """A connection of WebSocket is cut by a pause, at both ends; the server that it led to goes on."""
+    box = Box()
+    server = box.stream("process.Process/Start", {"process": {"cmd": "python3", "args": ["-c", client.SERVER, "8080"]}})
+    assert any("data" in event["event"] for event in server)
+    headers = {**box.headers, "E2b-Sandbox-Port": "8080"}
+    made, head = client.begin_upgrade("/socket", headers)
+    assert b" 101 " in head and made.recv(5, socket.MSG_WAITALL) == b"hello", head
+    pause(box)
+    assert made.recv(1) == b"", "the client's end"
+    made.close()
+    assert client.begin_upgrade("/socket", headers)[1].startswith(b"HTTP/1.1 502 "), "in a pause"
+    resume(box)
+    await_files(box, "socket-ended")
+    made, head = client.begin_upgrade("/socket", headers)
+    assert b" 101 " in head and made.recv(5, socket.MSG_WAITALL) == b"hello", head
+    made.sendall(b"echo")
+    assert made.recv(4, socket.MSG_WAITALL) == b"echo"
+    made.close()
+    box.kill()
+
+
 def timeouts() -> None:
     box = Box(timeout=1, autoPause=True)
     assert call("GET", "/sandboxes/" + box.id)[1]["lifecycle"]["onTimeout"] == "pause"
@@ -181,6 +204,7 @@ def main() -> None:
     assert call("POST", "/sandboxes/%s/pause" % box.id, {"memory": False})[0] == 501
     programs(box)
     limits(box)
+    websocket()
     timeouts()
     traced(box)
     pause(box)
