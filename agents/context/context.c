@@ -130,18 +130,39 @@ static void context_fail_run(struct context *context, struct context_run *run, c
 
 /* ---- timeouts and interrupts ---- */
 
-/* An interpreter that is paused could not obey SIGINT yet. */
-static void run_kill_interpreter(void *data)
+/* Called when timeout_timer expires. If the sandbox is or was paused, the run has not used all its time yet. */
+static void run_on_timer(void *data)
 {
 	struct context_run *run = data;
 	struct context *context = run->context;
+	const uint64_t running_ms = sandbox_get_running_ms(context->sandbox);
 
-	run->timeout_timer = sandbox_is_paused(context->sandbox) ? loop_add_timer(context->loop,
-										  CONTEXT_INTERRUPT_GRACE_MS,
-										  run_kill_interpreter, run)
-								 : NULL;
+	run->timeout_timer = NULL;
+	if (sandbox_is_paused(context->sandbox)) /* cannot fail: the timer is repeated */
+		run->timeout_timer = loop_add_timer(context->loop, CONTEXT_PAUSED_CHECK_MS, run_on_timer, run);
+	else if (running_ms < run->timeout_due_ms)
+		run->timeout_timer =
+			loop_add_timer(context->loop, run->timeout_due_ms - running_ms, run_on_timer, run);
 	if (!run->timeout_timer)
-		interpreter_signal(context, SIGKILL);
+		run->on_timeout(run);
+}
+
+/* Calls on_timeout when the sandbox has run for delay_ms more. False: out of memory. */
+static bool run_set_timer(struct context_run *run, uint64_t delay_ms, void (*on_timeout)(struct context_run *run))
+{
+	const uint64_t running_ms = sandbox_get_running_ms(run->context->sandbox);
+
+	loop_cancel_timer(run->timeout_timer);
+	run->on_timeout = on_timeout;
+	if (__builtin_add_overflow(running_ms, delay_ms, &run->timeout_due_ms))
+		run->timeout_due_ms = UINT64_MAX;
+	run->timeout_timer = loop_add_timer(run->context->loop, delay_ms, run_on_timer, run);
+	return run->timeout_timer != NULL;
+}
+
+static void run_kill_interpreter(struct context_run *run)
+{
+	interpreter_signal(run->context, SIGKILL);
 }
 
 /* Sends the interpreter SIGINT if the run has begun, and SIGKILL after CONTEXT_INTERRUPT_GRACE_MS. */
@@ -156,16 +177,12 @@ static void run_interrupt_then_kill(struct context_run *run)
 	if (run->has_begun)
 		interpreter_signal(context, SIGINT);
 	sandbox_program_pause_output(context->interpreter_program, false);
-	run->timeout_timer = loop_add_timer(context->loop, CONTEXT_INTERRUPT_GRACE_MS, run_kill_interpreter, run);
-	if (!run->timeout_timer)
+	if (!run_set_timer(run, CONTEXT_INTERRUPT_GRACE_MS, run_kill_interpreter))
 		interpreter_signal(context, SIGKILL);
 }
 
-static void run_on_timeout(void *data)
+static void run_on_timeout(struct context_run *run)
 {
-	struct context_run *run = data;
-
-	run->timeout_timer = NULL;
 	run->has_timed_out = run->was_interrupted = true;
 	run_interrupt_then_kill(run);
 }
@@ -243,7 +260,7 @@ static void context_start_next_run(struct context *context)
 	if (!run || run->is_sent_to_interpreter)
 		return;
 	if (!run->timeout_timer && run->options.timeout_ms > 0 && !run->has_timed_out)
-		run->timeout_timer = loop_add_timer(context->loop, run->options.timeout_ms, run_on_timeout, run);
+		(void)run_set_timer(run, run->options.timeout_ms, run_on_timeout); /* out of memory: no timeout */
 	if (!context->interpreter_program) {
 		r = context_start_interpreter(context);
 		if (r < 0)

@@ -18,7 +18,9 @@
 #define CONTEXT_EVENT_BYTES_MAX (16u << 20) /* longer events are dropped */
 #define CONTEXT_EVENT_VALUES_MAX 500000    /* JSON values in an event */
 #define CONTEXT_EVENT_DEPTH_MAX 64
-#define CONTEXT_INTERRUPT_GRACE_MS 2000 /* between SIGINT and SIGKILL, when a run exceeds its timeout */
+/* between SIGINT and SIGKILL, when a run exceeds its timeout; pauses of the sandbox do not count */
+#define CONTEXT_INTERRUPT_GRACE_MS 2000
+#define CONTEXT_PAUSED_CHECK_MS 500 /* a run whose time is over in a pause is looked at again after this time */
 
 struct context;
 struct context_run;

@@ -26,6 +26,8 @@ struct context_run {
 	bool is_freed_by_caller;          /* context_run_free() was called during the run */
 	struct loop_timer *start_timer;   /* starts the run from the loop, see context_run_code() */
 	struct loop_timer *timeout_timer; /* first for the timeout; after the interrupt, for SIGKILL */
+	uint64_t timeout_due_ms;          /* when timeout_timer is due, by sandbox_get_running_ms() */
+	void (*on_timeout)(struct context_run *run); /* called then */
 };
 
 struct context {

@@ -68,6 +68,19 @@ static void sandbox_on_start_timeout(void *data)
 	sandbox_report_start_failure(sandbox, "callgate session create took too long");
 }
 
+static void sandbox_set_paused(struct sandbox *sandbox, bool paused)
+{
+	const uint64_t now_ms = loop_get_now_ms(sandbox->loop);
+
+	if (sandbox->is_paused == paused)
+		return;
+	sandbox->is_paused = paused;
+	if (paused)
+		sandbox->paused_since_ms = now_ms;
+	else
+		sandbox->past_pauses_ms += now_ms - sandbox->paused_since_ms;
+}
+
 /* An answer of the session that is ready. False: it is none that was asked for. */
 static bool sandbox_on_answer(struct sandbox *sandbox, const json_t *answer)
 {
@@ -77,7 +90,7 @@ static bool sandbox_on_answer(struct sandbox *sandbox, const json_t *answer)
 		if (sandbox->options.on_usage)
 			sandbox->options.on_usage(sandbox->options.data, (uint64_t)json_integer_value(cpu_ms));
 	} else if (json_is_boolean(paused) && sandbox->options.on_pause) {
-		sandbox->is_paused = json_is_true(paused);
+		sandbox_set_paused(sandbox, json_is_true(paused));
 		sandbox->options.on_pause(sandbox->options.data, sandbox->is_paused,
 					  json_string_value(json_object_get(answer, "why")));
 	} else {
@@ -131,7 +144,7 @@ static int sandbox_send_pause(struct sandbox *sandbox, bool paused)
 			: -ENOTCONN;
 
 	if (r == 0 && paused)
-		sandbox->is_paused = true;
+		sandbox_set_paused(sandbox, true);
 	return r;
 }
 
@@ -148,6 +161,12 @@ int sandbox_resume(struct sandbox *sandbox)
 bool sandbox_is_paused(const struct sandbox *sandbox)
 {
 	return sandbox->is_paused;
+}
+
+uint64_t sandbox_get_running_ms(const struct sandbox *sandbox)
+{
+	return (sandbox->is_paused ? sandbox->paused_since_ms : loop_get_now_ms(sandbox->loop)) -
+	       sandbox->past_pauses_ms;
 }
 
 static void sandbox_on_launcher_exit(void *data, const char *text)

@@ -17,7 +17,9 @@ struct sandbox {
 	struct launcher *launcher;              /* NULL: the launcher has exited */
 	struct loop_timer *start_timeout_timer; /* NULL: the sandbox is ready, or could not be made */
 	char *id, *workdir;                     /* owned; NULL: the sandbox is not ready */
-	bool is_paused; /* as sandbox_is_paused() says */
+	bool is_paused;                         /* as sandbox_is_paused() says */
+	uint64_t paused_since_ms; /* if it is paused */
+	uint64_t past_pauses_ms;  /* how long the pauses before this one have lasted together */
 	struct sandbox_program *programs; /* list */
 };
 

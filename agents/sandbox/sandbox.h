@@ -63,6 +63,11 @@ int sandbox_pause(struct sandbox *sandbox);
 int sandbox_resume(struct sandbox *sandbox);
 /* True from sandbox_pause() on, until its programs go on. */
 bool sandbox_is_paused(const struct sandbox *sandbox);
+/*
+ * A clock for time limits of what runs in the sandbox: loop_get_now_ms() without the time of pauses. While
+ * sandbox_is_paused(), it stands still.
+ */
+uint64_t sandbox_get_running_ms(const struct sandbox *sandbox);
 
 /* ---- programs ---- */
 

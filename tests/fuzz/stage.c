@@ -18,6 +18,7 @@ struct sandbox {
 	struct sandbox_options options;
 	unsigned number;
 	bool is_ready, is_paused, awaits_pause_answer;
+	uint64_t paused_since_ms, past_pauses_ms;
 };
 
 struct sandbox_program {
@@ -26,6 +27,7 @@ struct sandbox_program {
 	unsigned number;
 	bool has_started, has_ended, is_paused, is_asked;
 	char input; /* '0', '1', 'e' */
+	int last_signal;
 };
 
 static struct {
@@ -107,11 +109,22 @@ void sandbox_ask_usage(struct sandbox *sandbox)
 	(void)sandbox; /* never answered */
 }
 
+static void sandbox_set_paused(struct sandbox *sandbox, bool paused)
+{
+	const uint64_t now_ms = loop_get_now_ms(stage.loop);
+
+	if (!sandbox->is_paused && paused)
+		sandbox->paused_since_ms = now_ms;
+	else if (sandbox->is_paused && !paused)
+		sandbox->past_pauses_ms += now_ms - sandbox->paused_since_ms;
+	sandbox->is_paused = paused;
+}
+
 static int sandbox_send_pause(struct sandbox *sandbox, bool paused)
 {
 	if (!sandbox->is_ready || stage.programs_fail)
 		return -ENOTCONN;
-	sandbox->is_paused = sandbox->is_paused || paused;
+	sandbox_set_paused(sandbox, sandbox->is_paused || paused);
 	sandbox->awaits_pause_answer = true;
 	return 0;
 }
@@ -129,6 +142,11 @@ int sandbox_resume(struct sandbox *sandbox)
 bool sandbox_is_paused(const struct sandbox *sandbox)
 {
 	return sandbox->is_paused;
+}
+
+uint64_t sandbox_get_running_ms(const struct sandbox *sandbox)
+{
+	return (sandbox->is_paused ? sandbox->paused_since_ms : loop_get_now_ms(stage.loop)) - sandbox->past_pauses_ms;
 }
 
 int sandbox_start_program(struct sandbox *sandbox, const struct sandbox_program_options *options,
@@ -178,7 +196,7 @@ void sandbox_program_close_stdin(struct sandbox_program *program)
 
 int sandbox_program_signal(struct sandbox_program *program, int number)
 {
-	(void)number;
+	program->last_signal = number;
 	return program->has_ended ? -ESRCH : 0;
 }
 
@@ -212,7 +230,7 @@ static void play_sandbox(const struct script_segment *segment)
 	if (segment->op == 'p') {
 		if (sandbox->awaits_pause_answer) {
 			sandbox->awaits_pause_answer = false;
-			sandbox->is_paused = segment->len == 0;
+			sandbox_set_paused(sandbox, segment->len == 0);
 			sandbox->options.on_pause(sandbox->options.data, sandbox->is_paused,
 						  sandbox->is_paused ? NULL : "it is played");
 		}
@@ -377,6 +395,11 @@ void stage_turn(void)
 void *stage_get_sandbox_data(unsigned which)
 {
 	return which < stage.sandbox_count && stage.sandbox[which] ? stage.sandbox[which]->options.data : NULL;
+}
+
+int stage_get_last_signal(unsigned which)
+{
+	return which < stage.program_count && stage.program[which] ? stage.program[which]->last_signal : 0;
 }
 
 void stage_begin(struct loop *loop)

@@ -40,5 +40,7 @@ bool stage_play(const struct script_segment *segment);
 void stage_turn(void);
 /* `data` of a sandbox's options. NULL: there is no such sandbox any more. */
 void *stage_get_sandbox_data(unsigned which);
+/* The last signal that program `which` was sent. 0: none, or it was freed. */
+int stage_get_last_signal(unsigned which);
 
 #endif
