@@ -90,15 +90,19 @@ static int probe_raise_loopback(void)
 	return -namespaces_raise_loopback(fd);
 }
 
-/* Makes a detached tmpfs and, in it, a copy of mounts, as view/attach.c does. Returns the tmpfs or -errno. */
+/*
+ * Mounts a tmpfs over "/" and, in it, a copy of mounts, as view/attach.c does: before Linux 6.15 nothing can be
+ * attached to a detached tmpfs. Returns the tmpfs or -errno.
+ */
 static int probe_make_mount_tree(struct trial_shared_page *page)
 {
 	int r = mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ? -errno : 0;
 	_cleanup_close_ int copy = -1, tmpfs = r < 0 ? r : mounts_create_fs("tmpfs", NULL, 0);
 
-	page->error[STEP_TMPFS] = tmpfs < 0 ? -tmpfs : 0;
-	if (tmpfs < 0)
-		return tmpfs;
+	r = tmpfs < 0 ? tmpfs : mounts_attach_copy(tmpfs, AT_FDCWD, "/");
+	page->error[STEP_TMPFS] = -r;
+	if (r < 0)
+		return r;
 	copy = mounts_clone_tree(AT_FDCWD, "/proc");
 	r = copy < 0 ? copy : mounts_restrict_copy(copy, MOUNTS_READ_ONLY | MOUNTS_NO_DEVICES | MOUNTS_NO_SETID);
 	if (r == 0 && (mkdirat(tmpfs, "copy", 0700) < 0 || mkdirat(tmpfs, "proc", 0700) < 0))
@@ -139,10 +143,10 @@ static void probe_make_pidns(struct trial_shared_page *page, int tmpfs)
 		(void)probe_wait_for_child(pid, STEP_TIMEOUT_MS, &status);
 }
 
-/* Makes tmpfs the root and detaches the old root: pivot_root(2), section "pivot_root(".", ".")". */
+/* Makes the mounted tmpfs the root and detaches the old root: pivot_root(2), section "pivot_root(".", ".")". */
 static int probe_change_root(int tmpfs)
 {
-	if (mounts_attach_copy(tmpfs, AT_FDCWD, "/") < 0 || fchdir(tmpfs) < 0 || syscall(SYS_pivot_root, ".", ".") < 0)
+	if (fchdir(tmpfs) < 0 || syscall(SYS_pivot_root, ".", ".") < 0)
 		return errno;
 	return umount2(".", MNT_DETACH) < 0 ? errno : 0;
 }

@@ -1,128 +1,138 @@
 #!/bin/bash
-# Boots a kernel in QEMU, with the callgate that was built, and runs commands there, one after the other.
+# Boots a kernel in QEMU, with systemd and the callgate that was built, and runs live tests there.
 #
-#     tests/vm/run.sh KERNEL [COMMAND…]
+#     tests/vm/run.sh KERNEL [TEST…]        such as: tests/vm/run.sh 6.1 doctor/doctor.sh
+#     tests/vm/run.sh KERNEL -c COMMAND…    lines for root's shell instead
 #
-# KERNEL is an image such as /boot/vmlinuz-6.1.0-56-cloud-amd64 (apt-get download and dpkg -x are enough, nothing has to
-# be installed). A command is a line for the shell of the virtual machine; without any, a few runs of callgate follow.
-# The root is a tmpfs with busybox, callgate, bench-micro and $VM_PROGRAMS (absolute names) with their libraries; the
-# files of $VM_FILES are in its /root. Exit status: 0 all commands succeeded, 1 not all, 77 something is not installed.
+# KERNEL is 5.10, 6.1, 6.12 or the .deb file of a kernel (kernel.sh). Kernel and root file system (image.sh) are kept in
+# the build tree. Without a TEST, those of VM_TESTS. Each runs in the surroundings VM_SURROUNDINGS: "root", "user" (an
+# ordinary user), "delegated" (a user with a control group from systemd). There is no network.
+# Output: a line for each test, and what callgate says of the machine, as inside.sh writes them. The file VM_OUTPUT has
+# the same.
+# Exit status: 0 all passed or were skipped, 1 not all, 77 something is not installed.
 #
-# Environment: top_builddir, QEMU (words), BUSYBOX, VM_PROGRAMS, VM_FILES (words), VM_SECONDS, VM_KERNEL_OPTIONS.
+# Environment: see common.sh; VM_SECONDS (hard limit), VM_TEST_SECONDS (of one test), VM_CPUS, VM_MEMORY (MiB),
+# VM_KERNEL_OPTIONS (of the command line), QEMU (words), VM_ACCEL (kvm or tcg: without asking).
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
-source=$(dirname "$(dirname "$here")")
-build=${top_builddir:-$PWD}
-busybox=${BUSYBOX:-$(command -v busybox || true)}
-read -ra qemu <<<"${QEMU:-qemu-system-x86_64}"
-read -ra programs <<<"/bin/dash /usr/bin/env /usr/bin/true /usr/bin/taskset /usr/bin/strace ${VM_PROGRAMS-}"
-read -ra files <<<"${VM_FILES-}"
-
-skip()
-{
-	echo "SKIP: $*"
-	exit 77
-}
-
-if [ $# = 0 ]; then
-	sed -n '2,/^set/s/^# \?//p' "$0" >&2
-	exit 2
-fi
+# shellcheck source=tests/vm/common.sh
+. "$here/common.sh"
+[ $# -gt 0 ] || usage "$0"
 kernel=$1
 shift
-[ $# -gt 0 ] || set -- "callgate doctor || true" "callgate run -- /usr/bin/true" \
-	"callgate run --profile extended -- /bin/sh -c 'cd /usr/bin && echo *'"
-[ -r "$kernel" ] || skip "there is no kernel $kernel"
-command -v "${qemu[0]}" >/dev/null || skip "${qemu[0]} is not installed (package qemu-system-x86)"
-if [ -z "$busybox" ] || ldd "$busybox" >/dev/null 2>&1; then
-	skip "no static busybox (package busybox-static)"
+commands=() tests=${VM_TESTS:-doctor/doctor.sh supervisor/judge-changes.sh syscalls/errnos.sh}
+if [ "${1:-}" = -c ]; then
+	shift
+	commands=("$@") tests=
+elif [ $# -gt 0 ]; then
+	tests=$*
 fi
-for tool in "$build/callgate" "$build/bench-micro"; do
-	[ -x "$tool" ] || skip "$tool is not built"
-done
+surroundings=${VM_SURROUNDINGS:-root user delegated}
+[ -z "${commands[*]}" ] || surroundings=
+case $VM_ARCH in
+amd64) emulator=qemu-system-x86_64 console=ttyS0 machine="-machine q35" ;;
+arm64) emulator=qemu-system-aarch64 console=ttyAMA0 machine="-machine virt" ;;
+*) die "no machine of architecture $VM_ARCH is known" ;;
+esac
+read -ra qemu <<<"${QEMU:-$emulator} $machine"
+need_tools "${qemu[0]}" mke2fs
+find_busybox
+[ -x "$build/callgate" ] || skip "$build/callgate is not built"
 
-root=$build/tests/vm/root
-rm -rf "$root"
-mkdir -p "$root"/{bin,dev,etc,home,opt/callgate,proc,root,run,sbin,sys,tmp,usr/bin,var/tmp}
+name=$(basename "$kernel" .deb)
+kernel_dir=$build/tests/vm/kernels/$name-$VM_ARCH
+image=$build/tests/vm/root-$VM_ARCH.ext4
+work=$(mktemp -d "$build/tests/vm/run.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+"$here/kernel.sh" "$kernel" "$kernel_dir" || exit
+"$here/image.sh" "$image" || exit
+release=$(cat "$kernel_dir/release")
 
-# add FILE…: with the libraries that it needs.
-add()
+# The disk with the tests, and that with the modules.
+mkdir "$work/disk"
+top_srcdir=$source top_builddir=$build "$source/tests/live/core.sh" copy "$work/disk/tree"
+cp "$build/callgate-agents" "$build/bench-micro" "$work/disk/tree/built/"
+cp "$here/inside.sh" "$work/disk/"
 {
-	local file library
-	for file; do
-		mkdir -p "$root$(dirname "$file")"
-		cp -L "$file" "$root$file"
-		for library in $(ldd "$file" 2>/dev/null | grep -o '/[^ ]*'); do
-			mkdir -p "$root$(dirname "$library")"
-			cp -nL "$library" "$root$library"
-		done
-	done
+	printf '%s=%q\n' surroundings "$surroundings" tests "$tests" test_seconds "${VM_TEST_SECONDS:-600}"
+	printf 'commands=('
+	[ ${#commands[@]} = 0 ] || printf '%q ' "${commands[@]}"
+	echo ')'
+} >"$work/disk/plan"
+disk() # FILE FOLDER SPARE-MB
+{
+	mke2fs -q -t ext4 -O '^has_journal' -E root_owner=0:0 -d "$2" "$1" "$(($(du -sm "$2" | cut -f1) + $3))M" >&2
+}
+disk "$work/tests.ext4" "$work/disk" 64
+disk "$work/modules.ext4" "$kernel_dir/modules" 16
+
+# The first root finds the disks: Debian's kernels have their drivers as modules.
+first=$work/first
+mkdir -p "$first"/{bin,dev,proc,root,lib/modules/"$release"}
+cp "$image.busybox" "$first/bin/busybox"
+(cd "$kernel_dir/modules/$release" && find . \( -path '*/drivers/virtio/*' -o -name 'virtio_blk.ko*' \
+	-o -path '*/fs/ext4/*' -o -path '*/fs/jbd2/*' -o -name 'mbcache.ko*' -o -name 'crc16.ko*' \
+	-o -name '*crc32c*.ko*' -o -name 'modules.*' \) \
+	-print0 | tar --null -T - -cf -) | tar -C "$first/lib/modules/$release" -xf -
+cat >"$first/init" <<'INIT'
+#!/bin/busybox sh
+b=/bin/busybox
+$b mount -t proc proc /proc
+$b mount -t devtmpfs dev /dev
+for module in virtio_pci virtio_mmio virtio_blk ext4; do
+	$b modprobe $module 2>/dev/null
+done
+case "$($b cat /proc/cmdline)" in
+*vm.probe*)
+	echo "vm: probed" >/dev/console
+	$b poweroff -f
+	;;
+esac
+$b mount -t ext4 /dev/vda /root
+$b mount -t ext4 -o ro /dev/vdb /root/usr/lib/modules
+$b mount -t ext4 -o ro /dev/vdc /root/vm
+$b umount /proc
+exec $b switch_root /root /sbin/init
+INIT
+chmod +x "$first/init"
+(cd "$first" && find . | "$busybox" cpio -o -H newc 2>/dev/null | gzip -1) >"$work/initramfs"
+
+boot() # ACCELERATOR SECONDS OPTIONS-OF-THE-KERNEL DISKS…
+{
+	local accel=$1 seconds=$2 options=$3 cpu=host
+	shift 3
+	[ "$accel" = kvm ] || cpu=max
+	timeout -k 5 "$seconds" "${qemu[@]}" -accel "$accel" -cpu "$cpu" -smp "${VM_CPUS:-2}" -m "${VM_MEMORY:-2048}" \
+		-display none -nodefaults -nic none -serial stdio -no-reboot -kernel "$kernel_dir/vmlinuz" \
+		-initrd "$work/initramfs" -append "console=$console quiet panic=-1 $options" "$@" </dev/null 2>&1 |
+		sed -u 's/\r//g; s/\x1b[^a-zA-Z]*[a-zA-Z]//g'
 }
 
-for program in "${programs[@]}"; do
-	[ -x "$program" ] || skip "$program is not installed"
-	add "$program"
-done
-cp "$busybox" "$root/bin/busybox"
-ln -sf dash "$root/bin/sh"
-for tool in callgate callgate-egress bench-micro; do
-	add "$build/$tool"
-	mv "$root$build/$tool" "$root/opt/callgate"
-done
-cp -r "$source/policy/profiles" "$root/opt/callgate"
-[ ${#files[@]} = 0 ] || cp -r "${files[@]}" "$root/root"
-echo 'root:x:0:0:root:/root:/bin/sh' >"$root/etc/passwd"
-echo 'root:x:0:' >"$root/etc/group"
+# Whether KVM works is seen by booting: nested, it may hang.
+accelerator()
+{
+	if [ -n "${VM_ACCEL:-}" ]; then
+		echo "$VM_ACCEL"
+	elif [ -w /dev/kvm ] && [ "$VM_ARCH" = "$(dpkg --print-architecture)" ] &&
+		boot kvm 20 vm.probe | grep -q '^vm: probed'; then
+		echo kvm
+	else
+		echo tcg,thread=multi
+	fi
+}
 
-# pivot_root(2) does not work on an initramfs, so the root becomes a tmpfs first.
-cat >"$root/init" <<'END'
-#!/bin/busybox sh
-/bin/busybox mkdir /new
-/bin/busybox mount -t tmpfs -o mode=755 tmpfs /new
-for each in /*; do
-	[ "$each" = /new ] || /bin/busybox cp -a "$each" /new/
+drives=()
+for file in "$image" "$work/modules.ext4" "$work/tests.ext4"; do
+	drives+=(-drive "file=$file,if=virtio,format=raw,snapshot=on")
 done
-exec /bin/busybox switch_root /new /run-commands
-END
-cat >"$root/run-commands" <<'END'
-#!/bin/busybox sh
-export PATH=/opt/callgate:/usr/bin:/bin:/sbin HOME=/root CALLGATE_PROFILES=/opt/callgate/profiles
-/bin/busybox --install -s /sbin
-mount -t proc proc /proc
-mount -t sysfs sys /sys
-mount -t devtmpfs dev /dev
-mkdir -p /dev/pts /dev/shm
-mount -t devpts pts /dev/pts
-mount -t tmpfs shm /dev/shm
-chmod 1777 /tmp /var/tmp
-ip link set lo up
-cd /root
-echo "vm: Linux $(uname -r), $(nproc) CPUs"
-for command in /commands/*; do
-	/bin/sh "$command"
-	echo "vm: status $? of: $(cat "$command")"
-done
-echo "vm: end"
-poweroff -f
-END
-chmod +x "$root/init" "$root/run-commands"
-mkdir "$root/commands"
-number=100
-for command; do
-	echo "$command" >"$root/commands/$number"
-	number=$((number + 1))
-done
-(cd "$root" && find . | "$busybox" cpio -o -H newc 2>/dev/null | gzip -1) >"$build/tests/vm/initramfs"
-
-# Without KVM: nested, it may hang.
-seconds=${VM_SECONDS:-300}
-timeout -k 5 "$seconds" "${qemu[@]}" -accel tcg,thread=multi -cpu max -smp 2 -m 1500 -nographic -nodefaults \
-	-serial stdio -no-reboot -kernel "$kernel" -initrd "$build/tests/vm/initramfs" \
-	-append "console=ttyS0 quiet panic=-1 ${VM_KERNEL_OPTIONS-}" </dev/null 2>&1 |
-	sed -u 's/\r//g; s/\x1b[^a-zA-Z]*[a-zA-Z]//g' | tee "$build/tests/vm/output" || true
-grep -q '^vm: end$' "$build/tests/vm/output" || {
-	echo "FAIL: not all commands were run within $seconds s"
+seconds=${VM_SECONDS:-1800}
+output=${VM_OUTPUT:-$build/tests/vm/output}
+boot "$(accelerator)" "$seconds" "systemd.unit=vm.target systemd.mask=serial-getty@$console.service \
+systemd.show_status=false ${VM_KERNEL_OPTIONS-}" "${drives[@]}" | tee "$output" | sed -n '/^vm: kernel/,$p' || true
+grep -q '^vm: end$' "$output" || {
+	echo "FAIL: not all was run within $seconds s; the end of $output:"
+	tail -n 20 "$output"
 	exit 1
 }
-! grep -q '^vm: status [1-9]' "$build/tests/vm/output"
+! grep -qE '^vm: (FAIL|status [1-9])' "$output"

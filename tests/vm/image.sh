@@ -1,0 +1,60 @@
+#!/bin/bash
+# Makes the root file system of the virtual machines from Debian packages: FILE (ext4) and FILE.busybox (a static one).
+#
+#     tests/vm/image.sh FILE
+#
+# systemd is its first process, "tester" its ordinary user. VM_SUITE is the release, by default that of this machine,
+# because the programs that were built here run there. VM_PACKAGES: further packages. What is there already stays.
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd)
+# shellcheck source=tests/vm/common.sh
+. "$here/common.sh"
+[ $# = 1 ] || usage "$0"
+file=$1
+[ ! -e "$file" ] || exit 0
+need_tools mmdebstrap mke2fs
+[ "$(id -u)" = 0 ] || skip "only root makes the image of a virtual machine"
+suite=${VM_SUITE:-$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)}
+
+# The packages of the libraries that the built programs are linked with.
+libraries=$(ldd "$build/callgate-egress" "$build/callgate-agents" | grep -o '/[^ ]*\.so[^ ]*' | sort -u |
+	while read -r library; do
+		dpkg -S "$library" "$(readlink -f "$library")" "/usr$library" 2>/dev/null | cut -d: -f1 | head -n 1
+	done | sort -u | paste -sd,)
+packages=systemd,systemd-sysv,kmod,busybox-static,python3,git,jq,strace,sqlite3,procps,iproute2,util-linux,curl
+packages=$packages,ca-certificates,openssl,xz-utils,file,tar,perl,apparmor,$libraries${VM_PACKAGES:+,$VM_PACKAGES}
+
+mkdir -p "$(dirname "$file")"
+tree=$(mktemp -d "$file.tree.XXXXXX")
+trap 'rm -rf "$tree" "$file.new"' EXIT
+mmdebstrap --quiet --variant=minbase --mode=root --architectures="$VM_ARCH" --include="$packages" \
+	--aptopt='Acquire::Languages "none"' --dpkgopt='path-exclude=/usr/share/{doc,man,locale}/*' \
+	"$suite" "$tree" "$VM_MIRROR" >&2
+chroot "$tree" useradd --create-home --shell /bin/bash tester
+cat >"$tree/etc/systemd/system/vm-tests.service" <<'UNIT'
+[Unit]
+Description=Runs the plan of tests/vm/run.sh
+[Service]
+Type=oneshot
+ExecStart=/bin/bash /vm/inside.sh
+ExecStopPost=/usr/bin/systemctl --force --force poweroff
+StandardOutput=null
+StandardError=null
+TimeoutStartSec=infinity
+UNIT
+cat >"$tree/etc/systemd/system/vm.target" <<'UNIT'
+[Unit]
+Description=The tests, and nothing else
+Requires=basic.target
+Wants=vm-tests.service
+After=basic.target
+AllowIsolate=yes
+UNIT
+echo '/dev/vda / ext4 defaults 0 0' >"$tree/etc/fstab"
+echo vm >"$tree/etc/hostname"
+mkdir -p "$tree/vm" "$tree/usr/lib/modules"
+size_mb=$(($(du -sm "$tree" | cut -f1) + 1500))
+mke2fs -q -t ext4 -O '^has_journal' -d "$tree" "$file.new" "${size_mb}M"
+cp "$tree/bin/busybox" "$file.busybox"
+mv "$file.new" "$file"

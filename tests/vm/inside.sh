@@ -1,0 +1,63 @@
+#!/bin/bash
+# Runs in the virtual machine, as root, when systemd has started: the plan of run.sh, which is on the disk with the
+# tests. What it writes to the serial line is the result: one line for each thing, which begins with "vm: ".
+surroundings="" tests="" test_seconds="" commands=()
+# shellcheck source=/dev/null
+. /vm/plan # sets them
+line=/dev/ttyS0
+[ -c "$line" ] || line=/dev/ttyAMA0
+exec >"$line" 2>&1 </dev/null
+export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8
+export top_srcdir=/vm/tree top_builddir=/vm/tree/built
+export CALLGATE=$top_builddir/callgate CALLGATE_PROFILES=$top_srcdir/policy/profiles
+kept=(PATH="$PATH" LC_ALL="$LC_ALL" top_srcdir="$top_srcdir" top_builddir="$top_builddir" CALLGATE="$CALLGATE"
+	CALLGATE_PROFILES="$CALLGATE_PROFILES")
+
+# inside SURROUNDING COMMAND…: as root of the machine, as an ordinary user in a control group of root's, or as a user
+# to whom systemd has delegated one.
+inside()
+{
+	local surrounding=$1
+	shift
+	case $surrounding in
+	root) env "${kept[@]}" LIVE_TMP=/var/tmp "$@" ;;
+	user)
+		(cd /home/tester && setpriv --reuid=tester --regid=tester --init-groups --inh-caps=-all \
+			env -i "${kept[@]}" HOME=/home/tester LIVE_TMP=/home/tester "$@")
+		;;
+	delegated)
+		systemd-run --quiet --pipe --wait --collect -p User=tester -p Delegate=yes \
+			-p WorkingDirectory=/home/tester -- env -i "${kept[@]}" HOME=/home/tester \
+			LIVE_TMP=/home/tester "$@"
+		;;
+	esac
+}
+
+echo "vm: kernel $(uname -r) $(uname -m), $(nproc) CPUs, $(free -m | awk '/^Mem/{print $2}') MiB, $(cat /proc/cmdline)"
+for surrounding in $surroundings; do
+	for question in "doctor --json" "run --json --memory 256M -- /usr/bin/true"; do
+		# shellcheck disable=SC2086 # words
+		inside "$surrounding" "$CALLGATE" $question >/tmp/answer 2>/tmp/complaint
+		status=$?
+		answer=$(jq -c . /tmp/answer 2>/dev/null)
+		echo "vm: answer $surrounding ${question%% *} $status ${answer:-$(jq -Rsc . /tmp/complaint)}"
+	done
+	for test in $tests; do
+		SECONDS=0
+		inside "$surrounding" timeout -k 10 "$test_seconds" bash "$top_srcdir/tests/live/$test" >/tmp/log 2>&1
+		status=$?
+		case $status in
+		0) echo "vm: ok $surrounding $test $SECONDS" ;;
+		77) echo "vm: skip $surrounding $test $SECONDS $(grep -m 1 '^SKIP' /tmp/log)" ;;
+		*)
+			echo "vm: FAIL $surrounding $test $SECONDS status $status"
+			tail -n 30 /tmp/log | sed 's/^/vm-log: /'
+			;;
+		esac
+	done
+done
+for number in "${!commands[@]}"; do
+	inside root bash -c "cd /root; ${commands[number]}"
+	echo "vm: status $? of: ${commands[number]}"
+done
+echo "vm: end"
