@@ -12,7 +12,7 @@ files()
 {
 	printf '%s\n' Makefile.am autogen.sh check configure.ac quickstart ./*.md
 	find base policy audit egress view syscalls confine supervisor keeper doctor agents cli \
-		tests bench examples doc -path tests/fuzz/corpus -prune -o -type f -print | sort
+		tests bench examples doc packaging -path tests/fuzz/corpus -prune -o -type f -print | sort
 }
 
 # limit FILE: sets most, the columns that its lines may have. False: it is not written by people, or holds data.

@@ -139,7 +139,7 @@ LC_ALL=C awk '
 	}
 
 	BEGIN {
-		while (("find '"$*"' tests bench doc examples *.md" | getline path) > 0) {
+		while (("find '"$*"' tests bench doc examples packaging *.md" | getline path) > 0) {
 			paths[path]
 			sub(/\/.*/, "", path)
 			folders[path]
@@ -156,7 +156,7 @@ LC_ALL=C awk '
 		if (found <= 100) complain("only " found + 0 " lines of Markdown found")
 		exit failed
 	}
-' $(find "$@" tests bench doc examples ./*.md -name '*.md' | LC_ALL=C sort) || status=1
+' $(find "$@" tests bench doc examples packaging ./*.md -name '*.md' | LC_ALL=C sort) || status=1
 if ! grep -q -e '-include .*/base/banned[.]h' Makefile.am; then
 	echo "layering: Makefile.am must include base/banned.h in every .c file"
 	status=1

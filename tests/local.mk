@@ -13,6 +13,10 @@ dist_noinst_SCRIPTS += tests/check/coverage.sh tests/check/cross.sh tests/check/
 EXTRA_DIST += tests/check/codespell.ignore tests/check/common.sh
 include tests/cases/local.mk
 include tests/live/local.mk
+TESTS += tests/packages.sh
+dist_check_SCRIPTS += tests/packages.sh
+dist_noinst_SCRIPTS += tests/check/packages.sh
+EXTRA_DIST += NEWS SECURITY.md
 TESTS += tests/contributing.sh
 dist_check_SCRIPTS += tests/contributing.sh
 EXTRA_DIST += CONTRIBUTING.md

@@ -65,6 +65,9 @@ CHECK_PACKAGES="check clang=clang libclang-rt-dev clang-tidy=clang-tidy cppcheck
 	dnsmasq-base=dnsmasq acl=setfacl tcpdump=tcpdump curl=curl wget=wget default-jdk-headless=javac
 	slurm-wlm=slurmctld munge=munged
 	iproute2=ip expect=expect tmux=tmux screen=screen gdb=gdb strace=strace gpg=gpg libnss-wrapper"
+# Tools of make deb, make image and make check-packages.
+PACKAGING_PACKAGES="dpkg-dev=dpkg-buildpackage debhelper=dh dh-python=dh_python3 lintian=lintian mmdebstrap=mmdebstrap
+	buildah=buildah podman=podman"
 EXAMPLE_PACKAGES="python3 python3-pandas python3-matplotlib jq"
 
 # Makes configure where it is not; later changes of configure.ac are make's to follow.
