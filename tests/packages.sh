@@ -57,6 +57,7 @@ has_version()
 }
 has_version NEWS 's/^\* \([0-9.]*\).*/\1/p'
 has_version packaging/debian/changelog 's/^callgate (\(.*\)-.*/\1/p'
+has_version README.md 's/.* callgate:\([0-9.]*\) .*/\1/p'
 has_version python/pyproject.toml 's/^version = "\(.*\)"/\1/p'
 
 # The AppArmor profile: its program, and what `callgate doctor` tells machines without the package.

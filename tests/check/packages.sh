@@ -181,7 +181,10 @@ try_image()
 		return
 	}
 	in_image "$image" >"$tmp/doctor" 2>&1 || fail "callgate doctor in the image: $(tail -n 15 "$tmp/doctor")"
-	[ "$(in_image "$image" run --profile python -- python3 -c 'print(6 * 7)' 2>"$tmp/start")" = 42 ] ||
+	# As in the README.
+	mkdir "$tmp/in" && echo 'print(6 * 7)' >"$tmp/in/job.py" && chmod 711 "$tmp"
+	[ "$(in_image -v "$tmp/in:/in:ro" "$image" run --profile python --input /in/job.py -- python3 job.py \
+		2>"$tmp/start")" = 42 ] ||
 		fail "a run in the image: $(cat "$tmp/start")"
 	echo "packages: $image runs programs"
 }
