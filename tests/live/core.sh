@@ -10,8 +10,9 @@ here=$(cd "$(dirname "$0")" && pwd)
 if [ "${1:-}" = copy ]; then
 	set -e
 	: "${top_srcdir:?}" "${top_builddir:?}"
-	mkdir -p "$2/built/tests/cases/kept"
-	cp "$top_builddir/callgate" "$top_builddir/callgate-egress" "$2/built/"
+	mkdir -p "$2/built/tests/cases/kept" "$2/built/agents"
+	ln -s ../../agents/runner ../../agents/templates "$2/built/agents"
+	cp "$top_builddir"/callgate{,-agents,-egress,-files} "$2/built/"
 	cp "$top_builddir"/tests/cases/cases-* "$top_builddir"/tests/cases/{callgate-{failing,open},attack-fuzz} \
 		"$2/built/tests/cases/"
 	# Built here, once: there a user without a cache would build it anew.
@@ -25,7 +26,7 @@ if [ "${1:-}" = copy ]; then
 	for program in "$top_builddir"/tests/cases/kept/*; do
 		{ [ ! -f "$program" ] || [ ! -x "$program" ]; } || cp "$program" "$2/built/tests/cases/kept/"
 	done
-	for folder in agents/runner base doc syscalls policy examples tests; do
+	for folder in agents/runner agents/templates base doc syscalls policy examples tests; do
 		(cd "$top_srcdir" && find "$folder" -type f ! -name '*.o' ! -name '*.log' -print0 |
 			tar --null -T - -cf -) |
 			tar -C "$2" --no-same-owner -xf -
@@ -75,6 +76,7 @@ export DISK_WAYS=${DISK_WAYS:-many mapped pinned falloc dirs copy shm}
 # Of the network, what differs by surrounding: sockets, the view, the clients that look at it most closely.
 chosen=()
 names="agents/contexts.sh
+agents/pause.sh
 attacks/denied-names.sh
 attacks/host-names.sh
 attacks/proc-net.sh
