@@ -83,7 +83,7 @@ static int log_move_mmap_window(struct audit *audit, size_t len)
 	uint64_t start = audit->file_length / PAGE_BYTES * PAGE_BYTES, end = 0;
 	int r;
 
-	r = log_allocate_chunk(audit, start, audit->file_length - start + len + LOG_TRAILER_BYTES, &end);
+	r = log_allocate_chunk(audit, start, audit->file_length - start + len + LOG_TRAILER_RESERVED_BYTES, &end);
 	if (r == -EOPNOTSUPP || r == -ENOSYS || r == -EINVAL) {
 		audit->writes_by_pwrite = true;
 		return 0;
@@ -133,7 +133,8 @@ int log_append_line(struct audit *audit, const char *line, size_t len)
 {
 	uint64_t end = audit->file_length;
 
-	if (!audit->writes_by_pwrite && (!audit->mmap_window || end + len + LOG_TRAILER_BYTES > audit->window_end)) {
+	if (!audit->writes_by_pwrite &&
+	    (!audit->mmap_window || end + len + LOG_TRAILER_RESERVED_BYTES > audit->window_end)) {
 		int r = log_move_mmap_window(audit, len);
 
 		if (r < 0)

@@ -124,7 +124,7 @@ int audit_open_log(const char *path, const struct audit_header *header, struct a
 /* Appends a record. It also has the hashes of earlier records that were finished late. */
 static int audit_append_record(struct audit *audit, const struct audit_record *record, struct audit_slot *slot)
 {
-	char outcomes[CHAIN_OUTCOMES_MAX * CHAIN_OUTCOME_TEXT_BYTES];
+	char outcomes[CHAIN_LATE_HASHES_PER_RECORD_MAX * CHAIN_LATE_HASH_TEXT_BYTES];
 	struct line_chain_fields links = {.outcomes_text = outcomes};
 	uint64_t start;
 	size_t len, room, count = 0;
@@ -134,7 +134,8 @@ static int audit_append_record(struct audit *audit, const struct audit_record *r
 		r = log_rotate(audit);
 	slot->seq = audit->seq + 1;
 	if (r == 0)
-		r = chain_write_outcomes(audit, outcomes, CHAIN_OUTCOMES_MAX, &count, &links.outcomes_text_len);
+		r = chain_write_outcomes(audit, outcomes, CHAIN_LATE_HASHES_PER_RECORD_MAX, &count,
+					 &links.outcomes_text_len);
 	if (r < 0)
 		return r;
 	links.prev_hash = chain_get_hash_for_next_line(&audit->chain);
@@ -196,7 +197,7 @@ static int audit_write_trailer(struct audit *audit, const struct audit_trailer *
 	r = chain_seal_all(audit);
 	if (r < 0)
 		return r;
-	outcomes = malloc(audit->chain.late_count * CHAIN_OUTCOME_TEXT_BYTES + 1);
+	outcomes = malloc(audit->chain.late_count * CHAIN_LATE_HASH_TEXT_BYTES + 1);
 	if (!outcomes)
 		return -ENOMEM;
 	r = chain_write_outcomes(audit, outcomes, SIZE_MAX, &count, &links.outcomes_text_len);

@@ -48,7 +48,7 @@ static const char *chain_read_line(struct audit *audit, uint64_t offset, size_t 
 
 static struct chain_line *chain_find_line(struct chain *chain, uint64_t seq)
 {
-	return &chain->waiting[seq % CHAIN_WAITING_LINES_MAX];
+	return &chain->waiting[seq % CHAIN_UNSEALED_LINES_MAX];
 }
 
 static void chain_store_progress(const struct audit *audit)
@@ -132,7 +132,7 @@ int chain_make_room_for_line(struct audit *audit)
 	struct chain *chain = &audit->chain;
 	int r = chain_seal_finished_lines(audit);
 
-	return r == 0 && chain->line_count - chain->sealed_line_count == CHAIN_WAITING_LINES_MAX
+	return r == 0 && chain->line_count - chain->sealed_line_count == CHAIN_UNSEALED_LINES_MAX
 		       ? chain_seal_oldest_waiting_line(audit)
 		       : r;
 }

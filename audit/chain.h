@@ -1,8 +1,8 @@
 /*
  * The writer's part of the chain. A line is sealed when its hash is known: when its outcome is on file and all lines
  * before are sealed. The next line has that hash. A line that is appended before that has a blank in its place, which
- * is filled in later. No more than CHAIN_WAITING_LINES_MAX lines wait: then the oldest is sealed without its outcome. A
- * later line has the hash of the finished line in its field "outcomes".
+ * is filled in later. No more than CHAIN_UNSEALED_LINES_MAX lines wait: then the oldest is sealed without its outcome.
+ * A later line has the hash of the finished line in its field "outcomes".
  */
 #ifndef CALLGATE_AUDIT_CHAIN_H
 #define CALLGATE_AUDIT_CHAIN_H
@@ -16,9 +16,9 @@
 #include "audit/hash.h"
 
 /* how many lines may wait to be sealed; callgate-audit(5) and verify.c rely on this number */
-#define CHAIN_WAITING_LINES_MAX 64u
-#define CHAIN_OUTCOMES_MAX 8u /* most hashes in the "outcomes" of one record; the trailer has all */
-#define CHAIN_OUTCOME_TEXT_BYTES (21 + HASH_DIGITS + 1)
+#define CHAIN_UNSEALED_LINES_MAX 64u
+#define CHAIN_LATE_HASHES_PER_RECORD_MAX 8u /* most hashes in the "outcomes" of one record; the trailer has all */
+#define CHAIN_LATE_HASH_TEXT_BYTES (21 + HASH_DIGITS + 1)
 
 struct chain {
 	char head_hash[HASH_DIGITS]; /* hash of the last sealed line */
@@ -29,7 +29,7 @@ struct chain {
 		uint64_t state; /* 2 * number of the line, plus 1 when it has its outcome; worker threads change it */
 		uint64_t offset;
 		size_t len;
-	} waiting[CHAIN_WAITING_LINES_MAX]; /* ring buffer: a line is at its number modulo CHAIN_WAITING_LINES_MAX */
+	} waiting[CHAIN_UNSEALED_LINES_MAX]; /* ring buffer: a line is at its number modulo CHAIN_UNSEALED_LINES_MAX */
 	pthread_mutex_t lock;               /* protects what worker threads change, and the fields below */
 	struct chain_late_line {
 		uint64_t seq, offset;

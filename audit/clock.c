@@ -43,7 +43,7 @@ static void clock_set_second(struct audit_clock *clock, int64_t second)
 {
 	int64_t in_day = second % 86400;
 
-	memcpy(clock->text, "0000-00-00T00:00:00.000000000Z", AUDIT_TIME_LEN);
+	memcpy(clock->text, "0000-00-00T00:00:00.000000000Z", AUDIT_TIMESTAMP_LEN);
 	clock_put_date(clock->text, second / 86400);
 	clock_put_digits(clock->text + 11, 2, in_day / 3600);
 	clock_put_digits(clock->text + 14, 2, in_day / 60 % 60);

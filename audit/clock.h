@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#define AUDIT_TIME_LEN 30 /* "2026-11-21T01:49:24.123456789Z" */
+#define AUDIT_TIMESTAMP_LEN 30 /* "2026-11-21T01:49:24.123456789Z" */
 
 /*
  * A new clock has second = -1. CLOCK_REALTIME is read once a second, so a change of the machine's time shows within a
@@ -13,10 +13,10 @@
 struct audit_clock {
 	int64_t wall_offset_ns; /* wall clock minus monotonic clock */
 	int64_t text_second;         /* Unix time that `text` shows, in whole seconds */
-	char text[AUDIT_TIME_LEN];
+	char text[AUDIT_TIMESTAMP_LEN];
 };
 
-/* Returns CLOCK_MONOTONIC in ns. *ret_time: AUDIT_TIME_LEN bytes without NUL, valid until the next call. */
+/* Returns CLOCK_MONOTONIC in ns. *ret_time: AUDIT_TIMESTAMP_LEN bytes without NUL, valid until the next call. */
 uint64_t audit_clock_read(struct audit_clock *clock, const char **ret_time);
 
 #endif

@@ -14,7 +14,7 @@
 static struct encoder_process *compact_find_process_slot(const struct encoder *encoder,
 							 const struct audit_record *record)
 {
-	return &encoder->processes[(unsigned)record->pid % ENCODER_PROCESS_SLOTS];
+	return &encoder->processes[(unsigned)record->pid % ENCODER_PROCESS_TABLE_SLOTS];
 }
 
 /* Only records of system calls leave fields out: a record of a connection may have no process. */
@@ -66,19 +66,19 @@ void compact_remember_process(struct encoder *encoder, const struct audit_record
 
 void compact_forget_processes(struct encoder *encoder)
 {
-	for (unsigned i = 0; encoder->processes && i < ENCODER_PROCESS_SLOTS; i++)
+	for (unsigned i = 0; encoder->processes && i < ENCODER_PROCESS_TABLE_SLOTS; i++)
 		encoder->processes[i].pid = 0;
 }
 
 int compact_create_process_table(struct encoder *encoder)
 {
-	encoder->processes = calloc(ENCODER_PROCESS_SLOTS, sizeof(*encoder->processes));
+	encoder->processes = calloc(ENCODER_PROCESS_TABLE_SLOTS, sizeof(*encoder->processes));
 	return encoder->processes ? 0 : -ENOMEM;
 }
 
 void compact_free_process_table(struct encoder *encoder)
 {
-	for (unsigned i = 0; encoder->processes && i < ENCODER_PROCESS_SLOTS; i++)
+	for (unsigned i = 0; encoder->processes && i < ENCODER_PROCESS_TABLE_SLOTS; i++)
 		free(encoder->processes[i].exe);
 	free(encoder->processes);
 	encoder->processes = NULL;

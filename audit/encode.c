@@ -152,7 +152,7 @@ static char *encode_first_fields(struct encoder *encoder, char *out, const struc
 	out = put_bytes(PUT(out, HASH_LINE_PREV), links->prev_hash, HASH_DIGITS);
 	if (links->outcomes_text_len > 0)
 		out = put_bytes(PUT(out, "\",\"outcomes\":\""), links->outcomes_text, links->outcomes_text_len);
-	out = put_bytes(PUT(out, "\",\"time\":\""), time, AUDIT_TIME_LEN);
+	out = put_bytes(PUT(out, "\",\"time\":\""), time, AUDIT_TIMESTAMP_LEN);
 	*out++ = '"';
 	if (!encoder->processes) {
 		out = put_uint(PUT(out, ",\"mono_ns\":"), mono_ns);

@@ -31,7 +31,7 @@
 #define AUDIT_ERRNO_MAX 133 /* EHWPOISON, the highest errno of the kernel */
 #define AUDIT_RUN_ID_BYTES 8     /* bytes of the run id in each line; the header has the whole id */
 
-#define ENCODER_PROCESS_SLOTS 64u
+#define ENCODER_PROCESS_TABLE_SLOTS 64u
 
 struct encoder {
 	char *line_buffer; /* the log line that is being made; owned */

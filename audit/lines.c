@@ -14,7 +14,7 @@
 #include "base/text.h"
 #include "config.h"
 
-#define COMMAND_MAX_BYTES (64u << 10) /* bytes of argv that the header shows at most */
+#define HEADER_ARGV_BYTES_MAX (64u << 10) /* bytes of argv that the header shows at most */
 
 static void lines_add_text(struct buf *buf, const char *key, const char *text)
 {
@@ -41,7 +41,7 @@ static void lines_add_command(struct buf *buf, const char *const *argv)
 	buf_puts(buf, ",\"command\":[");
 	for (; *argv; argv++) {
 		bytes += strlen(*argv) + 1;
-		if (bytes > COMMAND_MAX_BYTES) {
+		if (bytes > HEADER_ARGV_BYTES_MAX) {
 			omitted++;
 			continue;
 		}
@@ -66,7 +66,7 @@ static void lines_begin_object(struct buf *buf, struct audit_clock *clock, const
 		buf_add(buf, links->outcomes_text, links->outcomes_text_len);
 		buf_puts(buf, "\"");
 	}
-	buf_printf(buf, ",\"time\":\"%.*s\",\"mono_ns\":%llu,\"type\":\"%s\"", AUDIT_TIME_LEN, time,
+	buf_printf(buf, ",\"time\":\"%.*s\",\"mono_ns\":%llu,\"type\":\"%s\"", AUDIT_TIMESTAMP_LEN, time,
 		   (unsigned long long)mono_ns, type);
 }
 

@@ -45,7 +45,7 @@ struct audit {
 };
 
 /* Bytes that are always allocated after the records, so that the trailer can be written when the disk is full. */
-#define LOG_TRAILER_BYTES 2048u
+#define LOG_TRAILER_RESERVED_BYTES 2048u
 
 /* Stores a line at the end of the file, and advances file_length. 0, or -errno: then nothing was stored. */
 int log_append_line(struct audit *audit, const char *line, size_t len);

@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "policy/policy.h"
 
-#define READ_BUFFER_BYTES (64u << 10)
+#define LOG_READ_BUFFER_BYTES (64u << 10)
 
 struct audit_reader {
 	int fd;
@@ -74,7 +74,7 @@ static ssize_t reader_read_more(struct audit_reader *reader)
 		reader->at = 0;
 	}
 	if (reader->len == reader->cap) {
-		size_t cap = reader->cap ? reader->cap * 2 : READ_BUFFER_BYTES;
+		size_t cap = reader->cap ? reader->cap * 2 : LOG_READ_BUFFER_BYTES;
 		char *buffer;
 
 		if (cap > 2 * AUDIT_LINE_MAX_BYTES)

@@ -46,7 +46,7 @@ struct audit_net {
 	uint64_t dns_us, connect_us, duration_us; /* 0: left out */
 };
 
-#define AUDIT_ARGS_MAX 8
+#define AUDIT_ARGS_PER_RECORD_MAX 8
 
 /* A record to write. Pointers are borrowed until audit_begin_record returns. A NULL text leaves its field out. */
 struct audit_record {
@@ -58,7 +58,7 @@ struct audit_record {
 	unsigned session_program_number;
 	const char *exe; /* virtual path of the executable */
 	const char *syscall;
-	struct audit_arg arg[AUDIT_ARGS_MAX];
+	struct audit_arg arg[AUDIT_ARGS_PER_RECORD_MAX];
 	size_t arg_count;
 	const char *path; /* the path as the program wrote it */
 	size_t path_len;

@@ -8,7 +8,7 @@
 #include "audit/log.h"
 #include "base/cleanup.h"
 
-#define ROTATE_BYTES_BESIDE_COMMON_HEADER (64 << 10) /* room for a header's hashes and names, and for the trailer */
+#define ROTATE_RESERVED_BYTES_AFTER_HEADER (64 << 10) /* room for a header's hashes and names, and for the trailer */
 
 int log_append_whole_line(struct audit *audit, const char *line, size_t len)
 {
@@ -95,7 +95,7 @@ static int rotate_begin_file(struct audit *audit, char **next)
 /* Reserves the space of the header, and of the line or trailer that ends the file. 0, also where that is impossible. */
 static int rotate_reserve_header(const struct audit *audit, int fd)
 {
-	const off_t bytes = (off_t)strlen(audit->common_header_text) + ROTATE_BYTES_BESIDE_COMMON_HEADER;
+	const off_t bytes = (off_t)strlen(audit->common_header_text) + ROTATE_RESERVED_BYTES_AFTER_HEADER;
 
 	if (fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, bytes) < 0)
 		return errno == EOPNOTSUPP || errno == ENOSYS ? 0 : -errno;

@@ -20,7 +20,7 @@ enum scan_kind {
 	SCAN_ARGS_OBJECT,           /* an object of numbers and texts */
 };
 
-#define FIELD_OFFSET(member) offsetof(struct scan_record, member)
+#define SCAN_RECORD_OFFSET(member) offsetof(struct scan_record, member)
 
 /* The fields, in the order in which encode.c writes them and scanning expects them. */
 static const struct scan_field {
@@ -29,63 +29,63 @@ static const struct scan_field {
 	enum scan_kind kind;
 	size_t offset_in_record;
 } fields[] = {
-#define FIELD(name, kind, at) {name, sizeof(name) - 1, kind, at}
-	FIELD("seq", SCAN_NUMBER, FIELD_OFFSET(seq)),
-	FIELD("prev", SCAN_TEXT, FIELD_OFFSET(prev)),
-	FIELD("outcomes", SCAN_TEXT, FIELD_OFFSET(outcomes)),
-	FIELD("time", SCAN_TEXT, FIELD_OFFSET(time)),
-	FIELD("mono_ns", SCAN_NUMBER, FIELD_OFFSET(mono_ns)),
-	FIELD("run", SCAN_TEXT, FIELD_OFFSET(run)),
-	FIELD("pid", SCAN_SIGNED_NUMBER, FIELD_OFFSET(pid)),
-	FIELD("tid", SCAN_SIGNED_NUMBER, FIELD_OFFSET(tid)),
-	FIELD("ppid", SCAN_SIGNED_NUMBER, FIELD_OFFSET(ppid)),
-	FIELD("host_pid", SCAN_SIGNED_NUMBER, FIELD_OFFSET(host_pid)),
-	FIELD("program", SCAN_NUMBER, FIELD_OFFSET(session_program_number)),
-	FIELD("exe", SCAN_TEXT, FIELD_OFFSET(exe)),
-	FIELD("syscall", SCAN_TEXT, FIELD_OFFSET(syscall)),
-	FIELD("event", SCAN_TEXT, FIELD_OFFSET(event)),
-	FIELD("conn", SCAN_NUMBER, FIELD_OFFSET(conn)),
-	FIELD("host", SCAN_TEXT, FIELD_OFFSET(host)),
-	FIELD("port", SCAN_NUMBER, FIELD_OFFSET(port)),
-	FIELD("proto", SCAN_TEXT, FIELD_OFFSET(proto)),
-	FIELD("address", SCAN_TEXT, FIELD_OFFSET(address)),
-	FIELD("real", SCAN_TEXT, FIELD_OFFSET(real)),
-	FIELD("dropped", SCAN_TEXT, FIELD_OFFSET(dropped)),
-	FIELD("sni", SCAN_TEXT, FIELD_OFFSET(sni)),
-	FIELD("alpn", SCAN_TEXT, FIELD_OFFSET(alpn)),
-	FIELD("method", SCAN_TEXT, FIELD_OFFSET(method)),
-	FIELD("args", SCAN_ARGS_OBJECT, 0),
-	FIELD("path", SCAN_TEXT, FIELD_OFFSET(path[0].as_written)),
-	FIELD("truncated", SCAN_BOOL, FIELD_OFFSET(path_is_truncated)),
-	FIELD("resolved", SCAN_TEXT_OR_NULL, FIELD_OFFSET(path[0])),
-	FIELD("path2", SCAN_TEXT, FIELD_OFFSET(path[1].as_written)),
-	FIELD("resolved2", SCAN_TEXT_OR_NULL, FIELD_OFFSET(path[1])),
-	FIELD("loader", SCAN_TEXT, FIELD_OFFSET(path[2].as_written)),
-	FIELD("loader_resolved", SCAN_TEXT_OR_NULL, FIELD_OFFSET(path[2])),
-	FIELD("credential", SCAN_TEXT, FIELD_OFFSET(credential)),
-	FIELD("status", SCAN_HTTP_STATUS_OR_TEXT, FIELD_OFFSET(status)),
-	FIELD("cause", SCAN_TEXT, FIELD_OFFSET(cause)),
-	FIELD("count", SCAN_NUMBER, FIELD_OFFSET(refusal_count)),
-	FIELD("bytes_up", SCAN_BYTE_COUNT, FIELD_OFFSET(bytes_up)),
-	FIELD("bytes_down", SCAN_BYTE_COUNT, FIELD_OFFSET(bytes_down)),
-	FIELD("dns_ms", SCAN_DECIMAL_AS_TEXT, FIELD_OFFSET(dns_ms)),
-	FIELD("connect_ms", SCAN_DECIMAL_AS_TEXT, FIELD_OFFSET(connect_ms)),
-	FIELD("duration_ms", SCAN_DECIMAL_AS_TEXT, FIELD_OFFSET(duration_ms)),
-	FIELD("right", SCAN_TEXT, FIELD_OFFSET(right)),
-	FIELD("verdict", SCAN_TEXT, FIELD_OFFSET(verdict)),
-	FIELD("effect", SCAN_TEXT, FIELD_OFFSET(effect)),
-	FIELD("observed", SCAN_BOOL, FIELD_OFFSET(was_observed)),
-	FIELD("on_deny", SCAN_TEXT, FIELD_OFFSET(on_deny)),
-	FIELD("answer", SCAN_TEXT, FIELD_OFFSET(answer)),
-	FIELD("answered_by", SCAN_DECIMAL_AS_TEXT, FIELD_OFFSET(answered_by)),
-	FIELD("asked_ns", SCAN_NUMBER, FIELD_OFFSET(asked_ns)),
-	FIELD("rule", SCAN_TEXT, FIELD_OFFSET(rule)),
-	FIELD("reason", SCAN_TEXT, FIELD_OFFSET(reason)),
-	FIELD("ret", SCAN_NUMBER_OR_NULL, FIELD_OFFSET(ret)),
-	FIELD("errno", SCAN_TEXT, FIELD_OFFSET(error)),
-	FIELD("ns", SCAN_NS_OR_NULL, FIELD_OFFSET(ns)),
-	FIELD("type", SCAN_TEXT, FIELD_OFFSET(line_type)),
-#undef FIELD
+#define SCAN_FIELD_ENTRY(name, kind, at) {name, sizeof(name) - 1, kind, at}
+	SCAN_FIELD_ENTRY("seq", SCAN_NUMBER, SCAN_RECORD_OFFSET(seq)),
+	SCAN_FIELD_ENTRY("prev", SCAN_TEXT, SCAN_RECORD_OFFSET(prev)),
+	SCAN_FIELD_ENTRY("outcomes", SCAN_TEXT, SCAN_RECORD_OFFSET(outcomes)),
+	SCAN_FIELD_ENTRY("time", SCAN_TEXT, SCAN_RECORD_OFFSET(time)),
+	SCAN_FIELD_ENTRY("mono_ns", SCAN_NUMBER, SCAN_RECORD_OFFSET(mono_ns)),
+	SCAN_FIELD_ENTRY("run", SCAN_TEXT, SCAN_RECORD_OFFSET(run)),
+	SCAN_FIELD_ENTRY("pid", SCAN_SIGNED_NUMBER, SCAN_RECORD_OFFSET(pid)),
+	SCAN_FIELD_ENTRY("tid", SCAN_SIGNED_NUMBER, SCAN_RECORD_OFFSET(tid)),
+	SCAN_FIELD_ENTRY("ppid", SCAN_SIGNED_NUMBER, SCAN_RECORD_OFFSET(ppid)),
+	SCAN_FIELD_ENTRY("host_pid", SCAN_SIGNED_NUMBER, SCAN_RECORD_OFFSET(host_pid)),
+	SCAN_FIELD_ENTRY("program", SCAN_NUMBER, SCAN_RECORD_OFFSET(session_program_number)),
+	SCAN_FIELD_ENTRY("exe", SCAN_TEXT, SCAN_RECORD_OFFSET(exe)),
+	SCAN_FIELD_ENTRY("syscall", SCAN_TEXT, SCAN_RECORD_OFFSET(syscall)),
+	SCAN_FIELD_ENTRY("event", SCAN_TEXT, SCAN_RECORD_OFFSET(event)),
+	SCAN_FIELD_ENTRY("conn", SCAN_NUMBER, SCAN_RECORD_OFFSET(conn)),
+	SCAN_FIELD_ENTRY("host", SCAN_TEXT, SCAN_RECORD_OFFSET(host)),
+	SCAN_FIELD_ENTRY("port", SCAN_NUMBER, SCAN_RECORD_OFFSET(port)),
+	SCAN_FIELD_ENTRY("proto", SCAN_TEXT, SCAN_RECORD_OFFSET(proto)),
+	SCAN_FIELD_ENTRY("address", SCAN_TEXT, SCAN_RECORD_OFFSET(address)),
+	SCAN_FIELD_ENTRY("real", SCAN_TEXT, SCAN_RECORD_OFFSET(real)),
+	SCAN_FIELD_ENTRY("dropped", SCAN_TEXT, SCAN_RECORD_OFFSET(dropped)),
+	SCAN_FIELD_ENTRY("sni", SCAN_TEXT, SCAN_RECORD_OFFSET(sni)),
+	SCAN_FIELD_ENTRY("alpn", SCAN_TEXT, SCAN_RECORD_OFFSET(alpn)),
+	SCAN_FIELD_ENTRY("method", SCAN_TEXT, SCAN_RECORD_OFFSET(method)),
+	SCAN_FIELD_ENTRY("args", SCAN_ARGS_OBJECT, 0),
+	SCAN_FIELD_ENTRY("path", SCAN_TEXT, SCAN_RECORD_OFFSET(path[0].as_written)),
+	SCAN_FIELD_ENTRY("truncated", SCAN_BOOL, SCAN_RECORD_OFFSET(path_is_truncated)),
+	SCAN_FIELD_ENTRY("resolved", SCAN_TEXT_OR_NULL, SCAN_RECORD_OFFSET(path[0])),
+	SCAN_FIELD_ENTRY("path2", SCAN_TEXT, SCAN_RECORD_OFFSET(path[1].as_written)),
+	SCAN_FIELD_ENTRY("resolved2", SCAN_TEXT_OR_NULL, SCAN_RECORD_OFFSET(path[1])),
+	SCAN_FIELD_ENTRY("loader", SCAN_TEXT, SCAN_RECORD_OFFSET(path[2].as_written)),
+	SCAN_FIELD_ENTRY("loader_resolved", SCAN_TEXT_OR_NULL, SCAN_RECORD_OFFSET(path[2])),
+	SCAN_FIELD_ENTRY("credential", SCAN_TEXT, SCAN_RECORD_OFFSET(credential)),
+	SCAN_FIELD_ENTRY("status", SCAN_HTTP_STATUS_OR_TEXT, SCAN_RECORD_OFFSET(status)),
+	SCAN_FIELD_ENTRY("cause", SCAN_TEXT, SCAN_RECORD_OFFSET(cause)),
+	SCAN_FIELD_ENTRY("count", SCAN_NUMBER, SCAN_RECORD_OFFSET(refusal_count)),
+	SCAN_FIELD_ENTRY("bytes_up", SCAN_BYTE_COUNT, SCAN_RECORD_OFFSET(bytes_up)),
+	SCAN_FIELD_ENTRY("bytes_down", SCAN_BYTE_COUNT, SCAN_RECORD_OFFSET(bytes_down)),
+	SCAN_FIELD_ENTRY("dns_ms", SCAN_DECIMAL_AS_TEXT, SCAN_RECORD_OFFSET(dns_ms)),
+	SCAN_FIELD_ENTRY("connect_ms", SCAN_DECIMAL_AS_TEXT, SCAN_RECORD_OFFSET(connect_ms)),
+	SCAN_FIELD_ENTRY("duration_ms", SCAN_DECIMAL_AS_TEXT, SCAN_RECORD_OFFSET(duration_ms)),
+	SCAN_FIELD_ENTRY("right", SCAN_TEXT, SCAN_RECORD_OFFSET(right)),
+	SCAN_FIELD_ENTRY("verdict", SCAN_TEXT, SCAN_RECORD_OFFSET(verdict)),
+	SCAN_FIELD_ENTRY("effect", SCAN_TEXT, SCAN_RECORD_OFFSET(effect)),
+	SCAN_FIELD_ENTRY("observed", SCAN_BOOL, SCAN_RECORD_OFFSET(was_observed)),
+	SCAN_FIELD_ENTRY("on_deny", SCAN_TEXT, SCAN_RECORD_OFFSET(on_deny)),
+	SCAN_FIELD_ENTRY("answer", SCAN_TEXT, SCAN_RECORD_OFFSET(answer)),
+	SCAN_FIELD_ENTRY("answered_by", SCAN_DECIMAL_AS_TEXT, SCAN_RECORD_OFFSET(answered_by)),
+	SCAN_FIELD_ENTRY("asked_ns", SCAN_NUMBER, SCAN_RECORD_OFFSET(asked_ns)),
+	SCAN_FIELD_ENTRY("rule", SCAN_TEXT, SCAN_RECORD_OFFSET(rule)),
+	SCAN_FIELD_ENTRY("reason", SCAN_TEXT, SCAN_RECORD_OFFSET(reason)),
+	SCAN_FIELD_ENTRY("ret", SCAN_NUMBER_OR_NULL, SCAN_RECORD_OFFSET(ret)),
+	SCAN_FIELD_ENTRY("errno", SCAN_TEXT, SCAN_RECORD_OFFSET(error)),
+	SCAN_FIELD_ENTRY("ns", SCAN_NS_OR_NULL, SCAN_RECORD_OFFSET(ns)),
+	SCAN_FIELD_ENTRY("type", SCAN_TEXT, SCAN_RECORD_OFFSET(line_type)),
+#undef SCAN_FIELD_ENTRY
 };
 #define SCAN_FIELD_COUNT (sizeof(fields) / sizeof(fields[0]))
 _Static_assert(SCAN_FIELD_COUNT <= 64, "the set of fields that were seen is one word");
@@ -311,7 +311,7 @@ static bool scan_read_value(struct scan_cursor *cursor, const struct scan_field 
 
 	switch (field->kind) {
 	case SCAN_TEXT:
-		return field->offset_in_record == FIELD_OFFSET(error) ? scan_read_error(cursor, (void *)to)
+		return field->offset_in_record == SCAN_RECORD_OFFSET(error) ? scan_read_error(cursor, (void *)to)
 								      : scan_read_text(cursor, (void *)to);
 	case SCAN_NUMBER:
 		return scan_read_number(cursor, (void *)to);

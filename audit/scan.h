@@ -26,7 +26,7 @@ struct scan_path {
 	bool unresolved; /* the line has "resolved":null */
 };
 
-#define SCAN_PATHS_MAX 3 /* indices of path[]: path, path2, loader */
+#define SCAN_PATHS_PER_RECORD_MAX 3 /* indices of path[]: path, path2, loader */
 
 struct scan_record {
 	uint64_t seq;
@@ -37,7 +37,7 @@ struct scan_record {
 	struct scan_text time, run;
 	struct scan_text args_json;     /* the whole object, with its braces: valid JSON except for the texts in it */
 	struct scan_text symlink_target;  /* "target" of "args": of a symbolic link */
-	struct scan_path path[SCAN_PATHS_MAX];
+	struct scan_path path[SCAN_PATHS_PER_RECORD_MAX];
 	struct scan_text host, proto, method;
 	struct scan_text address, real, dropped, sni, alpn, credential, cause;
 	struct scan_text answer; /* the answer to the question whether the call may be performed */

@@ -41,22 +41,22 @@ const char *verify_get_name(enum verify_kind kind)
 	return kinds[kind].name;
 }
 
-void verify_describe_finding(const struct verify_finding *finding, char out[VERIFY_TEXT_SIZE])
+void verify_describe_finding(const struct verify_finding *finding, char out[VERIFY_FINDING_TEXT_SIZE])
 {
 	const char *text = kinds[finding->kind].text;
 	uint64_t first = finding->first, last = finding->last;
 
 	if ((last > 0 || finding->kind == VERIFY_DELETED) && first == last)
-		(void)snprintf(out, VERIFY_TEXT_SIZE,
+		(void)snprintf(out, VERIFY_FINDING_TEXT_SIZE,
 			       "line %" PRIu64 " of the run is missing here (seq %" PRIu64 "): %s", first, first, text);
 	else if (last > 0 || finding->kind == VERIFY_DELETED)
-		(void)snprintf(out, VERIFY_TEXT_SIZE,
+		(void)snprintf(out, VERIFY_FINDING_TEXT_SIZE,
 			       "lines %" PRIu64 " to %" PRIu64 " of the run are missing here (seq %" PRIu64 "): %s",
 			       first, last, first, text);
 	else if (finding->place.line_number > 0)
-		(void)snprintf(out, VERIFY_TEXT_SIZE, "line with seq %" PRIu64 " %s", finding->place.seq, text);
+		(void)snprintf(out, VERIFY_FINDING_TEXT_SIZE, "line with seq %" PRIu64 " %s", finding->place.seq, text);
 	else
-		(void)snprintf(out, VERIFY_TEXT_SIZE, "%s", text);
+		(void)snprintf(out, VERIFY_FINDING_TEXT_SIZE, "%s", text);
 }
 
 void verify_init(struct verify *verify)
@@ -187,9 +187,9 @@ static void verify_parse_line(struct verify_line *line, const char *text, size_t
 			return;
 		rest.at++;
 	}
-	if (!VERIFY_ACCEPT_TEXT(&rest, ",\"time\":\"") || rest.end - rest.at <= AUDIT_TIME_LEN)
+	if (!VERIFY_ACCEPT_TEXT(&rest, ",\"time\":\"") || rest.end - rest.at <= AUDIT_TIMESTAMP_LEN)
 		return;
-	rest.at += AUDIT_TIME_LEN;
+	rest.at += AUDIT_TIMESTAMP_LEN;
 	if (!VERIFY_ACCEPT_TEXT(&rest, "\",\"mono_ns\":") || !verify_read_number(&rest, &number) ||
 	    !VERIFY_ACCEPT_TEXT(&rest, ",\"type\":\""))
 		return;
@@ -434,7 +434,7 @@ static bool verify_line_continues_chain(struct verify *verify, const struct veri
 	    (line->place.line_number == 1 && !line->header)) /* each file begins with a header */
 		return false;
 	if (line->has_hash_blank)
-		return verify->hash_blank_line_count < CHAIN_WAITING_LINES_MAX && !line->trailer;
+		return verify->hash_blank_line_count < CHAIN_UNSEALED_LINES_MAX && !line->trailer;
 	if (verify->hash_blank_line_count > 0) /* the writer would have replaced the blanks of earlier lines first */
 		return false;
 	return verify_last_line_has_hash(verify, line->hash_of_previous);

@@ -119,10 +119,10 @@ struct verify_finding {
 	uint64_t first, last;      /* of missing lines */
 };
 
-#define VERIFY_TEXT_SIZE 256 /* no text of verify_describe_finding() is longer */
+#define VERIFY_FINDING_TEXT_SIZE 256 /* no text of verify_describe_finding() is longer */
 
 /* Describes a finding for people, such as "line with seq 5 was edited". */
-void verify_describe_finding(const struct verify_finding *finding, char out[VERIFY_TEXT_SIZE]);
+void verify_describe_finding(const struct verify_finding *finding, char out[VERIFY_FINDING_TEXT_SIZE]);
 
 void verify_init(struct verify *verify);
 void verify_release(struct verify *verify);

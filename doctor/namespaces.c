@@ -22,7 +22,7 @@
 #include "confine/privs.h"
 #include "doctor/probe.h"
 
-#define STEP_TIMEOUT_MS 1000
+#define TRIAL_STEP_TIMEOUT_MS 1000
 #define PROBED_NAMESPACE_FLAGS \
 	(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP)
 
@@ -140,7 +140,7 @@ static void probe_make_pidns(struct trial_shared_page *page, int tmpfs)
 		page->error[STEP_PID_NAMESPACE] = errno;
 	else
 		/* `status` is not needed: the child wrote its results to the shared page. */
-		(void)probe_wait_for_child(pid, STEP_TIMEOUT_MS, &status);
+		(void)probe_wait_for_child(pid, TRIAL_STEP_TIMEOUT_MS, &status);
 }
 
 /* Makes the mounted tmpfs the root and detaches the old root: pivot_root(2), section "pivot_root(".", ".")". */
@@ -158,7 +158,8 @@ static bool probe_make_userns(struct trial_shared_page *page)
 	page->unshared = page->error[STEP_USER_NAMESPACE] ? 2 : 1;
 	if (page->error[STEP_USER_NAMESPACE])
 		return privs_have_capability(CAP_SYS_ADMIN);
-	return probe_await_change_of_word(&page->mapped, 0, STEP_TIMEOUT_MS) && page->error[STEP_WRITE_ID_MAPS] == 0;
+	return probe_await_change_of_word(&page->mapped, 0, TRIAL_STEP_TIMEOUT_MS) &&
+	       page->error[STEP_WRITE_ID_MAPS] == 0;
 }
 
 static _Noreturn void probe_run_namespaces_child(struct trial_shared_page *page)
@@ -266,9 +267,9 @@ void probe_namespaces(struct doctor *doctor)
 		probe_run_namespaces_child(page);
 	if (pid < 0)
 		return;
-	if (probe_await_change_of_word(&page->unshared, 0, STEP_TIMEOUT_MS) && page->unshared == 1)
+	if (probe_await_change_of_word(&page->unshared, 0, TRIAL_STEP_TIMEOUT_MS) && page->unshared == 1)
 		page->error[STEP_WRITE_ID_MAPS] = -namespaces_write_id_maps(pid);
 	page->mapped = 1;
-	if (probe_wait_for_child(pid, STEP_TIMEOUT_MS, &status) == 0 && page->unshared)
+	if (probe_wait_for_child(pid, TRIAL_STEP_TIMEOUT_MS, &status) == 0 && page->unshared)
 		probe_report_namespaces(doctor, page);
 }

@@ -11,7 +11,7 @@
 #include "doctor/probe.h"
 
 #define YAMA_SCOPE_FILE "/proc/sys/kernel/yama/ptrace_scope"
-#define STEP_TIMEOUT_MS 1000
+#define TRIAL_STEP_TIMEOUT_MS 1000
 
 /* Forks a child that sleeps until it is killed. Makes the child dumpable, as a program is, after privs_drop_all(). */
 static pid_t probe_fork_idle_child(void)
@@ -86,7 +86,7 @@ static _Noreturn void probe_exec_child(const volatile int *go)
 	(void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
 	for (int fd = 0; fd < 3; fd++)
 		(void)(null_fd >= 0 ? dup2(null_fd, fd) : close(fd));
-	if (probe_await_change_of_word(go, 0, STEP_TIMEOUT_MS))
+	if (probe_await_change_of_word(go, 0, TRIAL_STEP_TIMEOUT_MS))
 		(void)execve("/proc/self/exe", argv, envp);
 	_exit(127);
 }
@@ -109,7 +109,7 @@ void probe_ptrace(struct doctor *doctor)
 		probe_report_ptrace_error(doctor, PROBE_TRACE, errno, "a child cannot be traced");
 	*go = 1;
 	if (doctor->findings[PROBE_TRACE].state == FINDING_NOT_REPORTED) {
-		if (probe_wait_for_child(pid, STEP_TIMEOUT_MS, &status) == 0 &&
+		if (probe_wait_for_child(pid, TRIAL_STEP_TIMEOUT_MS, &status) == 0 &&
 		    status >> 8 == (SIGTRAP | PTRACE_EVENT_EXEC << 8))
 			finding_set_state(doctor, PROBE_TRACE, FINDING_WORKS, 0,
 				    "an exec was stopped before its first instruction%s",

@@ -32,8 +32,8 @@
 #define SECCOMP_IOCTL_NOTIF_SET_FLAGS SECCOMP_IOW(4, __u64)
 #endif
 
-#define STEP_TIMEOUT_MS 500
-#define PROBE_RESPONSE_VALUE 424242
+#define TRIAL_STEP_TIMEOUT_MS 500
+#define PROBE_SYSCALL_RETURN_VALUE 424242
 
 /* Installs a filter: `action` for getppid(2), allow for other calls. Does not check arch: only callgate's code runs. */
 static long probe_install_filter(unsigned long flags, unsigned action)
@@ -119,7 +119,7 @@ static int probe_receive_notification(int listener, struct seccomp_notif *ret_no
 {
 	struct pollfd ready = {.fd = listener, .events = POLLIN};
 
-	if (poll(&ready, 1, STEP_TIMEOUT_MS) != 1 || !(ready.revents & POLLIN))
+	if (poll(&ready, 1, TRIAL_STEP_TIMEOUT_MS) != 1 || !(ready.revents & POLLIN))
 		return -ETIMEDOUT;
 	return notify_receive(listener, ret_notification);
 }
@@ -134,7 +134,7 @@ static const char *probe_respond_to_child(struct listener_shared_page *page, int
 		page->working_features |= FEATURE_SYNC_WAKE_UP;
 	*ret_error = probe_receive_notification(listener, &notification);
 	if (*ret_error == 0)
-		*ret_error = answer_with_value(listener, notification.id, PROBE_RESPONSE_VALUE);
+		*ret_error = answer_with_value(listener, notification.id, PROBE_SYSCALL_RETURN_VALUE);
 	if (*ret_error < 0)
 		return "a call could not be received and answered";
 	*ret_error = probe_receive_notification(listener, &notification);
@@ -143,11 +143,11 @@ static const char *probe_respond_to_child(struct listener_shared_page *page, int
 	if (*ret_error >= 0)
 		*ret_error = answer_with_value(listener, notification.id, *ret_error);
 	if (*ret_error >= 0)
-		*ret_error = probe_wait_for_child(pid, STEP_TIMEOUT_MS, &status);
+		*ret_error = probe_wait_for_child(pid, TRIAL_STEP_TIMEOUT_MS, &status);
 	if (*ret_error < 0)
 		return "a descriptor could not be injected (ADDFD, Linux 5.9)";
 	*ret_error = -EIO;
-	if (page->first_call_result != PROBE_RESPONSE_VALUE)
+	if (page->first_call_result != PROBE_SYSCALL_RETURN_VALUE)
 		return "the answer did not arrive";
 	return page->child_got_right_fd ? NULL : "the descriptor did not arrive";
 }
@@ -195,7 +195,7 @@ void probe_seccomp_listener(struct doctor *doctor)
 	pid = syscall(SYS_clone, (unsigned long)(CLONE_FILES | SIGCHLD), 0L, 0L, 0L, 0L);
 	if (pid == 0)
 		probe_run_listener_child(page);
-	if (pid < 0 || !probe_await_change_of_word(&page->listener, -2, STEP_TIMEOUT_MS))
+	if (pid < 0 || !probe_await_change_of_word(&page->listener, -2, TRIAL_STEP_TIMEOUT_MS))
 		return;
 	if (page->listener < 0) {
 		probe_report_no_listener(doctor, page->error);

@@ -12,7 +12,7 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 
-#define CAPTURE_SPLICE_BYTES ((size_t)1 << 20) /* most bytes of one splice(2): more than a pipe holds */
+#define CAPTURE_BYTES_PER_SPLICE_MAX ((size_t)1 << 20) /* most bytes of one splice(2): more than a pipe holds */
 
 /* How much to write at once without blocking: PIPE_BUF for pipes, terminals and sockets that poll(2) calls writable. */
 static size_t capture_get_forward_step(int fd)
@@ -72,7 +72,7 @@ void capture_release(struct capture *capture)
 
 static void capture_spill_bytes(struct capture *capture, const char *bytes, size_t len)
 {
-	uint64_t room = CAPTURE_SPILL_MAX_BYTES - capture->spilled_bytes;
+	uint64_t room = CAPTURE_SPILL_FILE_MAX_BYTES - capture->spilled_bytes;
 	int error;
 
 	if (capture->spill_fd < 0 || capture->spill_error)
@@ -187,7 +187,7 @@ static void capture_handle_forward_error(struct capture *capture, int error)
  */
 static bool capture_splice(struct capture *capture)
 {
-	ssize_t moved = splice(capture->pipe_fd, NULL, capture->options.forward_fd, NULL, CAPTURE_SPLICE_BYTES,
+	ssize_t moved = splice(capture->pipe_fd, NULL, capture->options.forward_fd, NULL, CAPTURE_BYTES_PER_SPLICE_MAX,
 			       SPLICE_F_NONBLOCK | SPLICE_F_MOVE);
 
 	if (moved > 0)

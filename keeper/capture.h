@@ -13,7 +13,7 @@
 #define CAPTURE_CHUNK_BYTES 65536
 #define CAPTURE_NO_LIMIT UINT64_MAX
 /* Most bytes of a spill file: a program that prints without end must not fill the disk. */
-#define CAPTURE_SPILL_MAX_BYTES (UINT64_C(1) << 30)
+#define CAPTURE_SPILL_FILE_MAX_BYTES (UINT64_C(1) << 30)
 
 struct capture_options {
 	int forward_fd; /* borrowed, shared with other processes, so O_NONBLOCK is not set; -1: not forwarded */

@@ -23,8 +23,8 @@
 /* The first byte of a request to the custodian. */
 enum custodian_request { REQUEST_STORE = 's', REQUEST_REMOVE = 'r' };
 
-#define CUSTODIAN_REMOVALS_MAX 8 /* more than the cgroup hierarchies of a machine */
-#define REMOVAL_NAME_SIZE 64
+#define CUSTODIAN_CGROUP_REMOVALS_MAX 8 /* more than the cgroup hierarchies of a machine */
+#define CUSTODIAN_CGROUP_NAME_SIZE 64
 
 /* Handles a request to store a file. text: a byte with the number of the directory, then the path of the file in it. */
 static bool custodian_receive_request(int fd, char *name, size_t size, int *ret_from)
@@ -56,8 +56,8 @@ struct custodian_removals {
 	size_t count;
 	struct {
 		int parent_fd;
-		char name[REMOVAL_NAME_SIZE];
-	} item[CUSTODIAN_REMOVALS_MAX];
+		char name[CUSTODIAN_CGROUP_NAME_SIZE];
+	} item[CUSTODIAN_CGROUP_REMOVALS_MAX];
 };
 
 /* Takes parent_fd. Accepts only names of control groups: the keeper runs as another user and is not trusted. */
@@ -65,7 +65,7 @@ static int custodian_add_removal(struct custodian_removals *removals, int parent
 {
 	_cleanup_close_ int fd = parent_fd;
 
-	if (fd < 0 || removals->count == CUSTODIAN_REMOVALS_MAX || strlen(name) >= REMOVAL_NAME_SIZE ||
+	if (fd < 0 || removals->count == CUSTODIAN_CGROUP_REMOVALS_MAX || strlen(name) >= CUSTODIAN_CGROUP_NAME_SIZE ||
 	    strchr(name, '/') || strncmp(name, CGROUP_UID_DIR_PREFIX, strlen(CGROUP_UID_DIR_PREFIX)) != 0)
 		return -EINVAL;
 	removals->item[removals->count].parent_fd = steal_fd(&fd);
@@ -106,8 +106,8 @@ static int custodian_place_fd(int fd, int to)
 }
 
 /* number of the custodian's socket; the descriptors of the directories have the numbers after it */
-#define CUSTODIAN_FD 3
-#define CUSTODIAN_FDS_END (CUSTODIAN_FD + 1 + CUSTODIAN_DIR_COUNT)
+#define CUSTODIAN_SOCKET_FD_NUMBER 3
+#define CUSTODIAN_FD_NUMBERS_END (CUSTODIAN_SOCKET_FD_NUMBER + 1 + CUSTODIAN_DIR_COUNT)
 
 /* Keeps only the socket and the directories, drops privileges, and handles requests. */
 static _Noreturn void custodian_isolate_and_serve(int fd, const int borrowed_fd[CUSTODIAN_DIR_COUNT], bool self_filter)
@@ -119,25 +119,25 @@ static _Noreturn void custodian_isolate_and_serve(int fd, const int borrowed_fd[
 	(void)sigfillset(&all); /* a Ctrl-C is for the keeper to handle */
 	(void)sigprocmask(SIG_SETMASK, &all, NULL);
 	(void)setsid();
-	fd = fcntl(fd, F_DUPFD, CUSTODIAN_FDS_END);
+	fd = fcntl(fd, F_DUPFD, CUSTODIAN_FD_NUMBERS_END);
 	for (int i = 0; i < CUSTODIAN_DIR_COUNT; i++)
-		dir_fd[i] = borrowed_fd[i] < 0 ? -1 : fcntl(borrowed_fd[i], F_DUPFD, CUSTODIAN_FDS_END);
-	failed = custodian_place_fd(fd, CUSTODIAN_FD) < 0 || syscall(SYS_close_range, 0U, 2U, 0U) < 0;
+		dir_fd[i] = borrowed_fd[i] < 0 ? -1 : fcntl(borrowed_fd[i], F_DUPFD, CUSTODIAN_FD_NUMBERS_END);
+	failed = custodian_place_fd(fd, CUSTODIAN_SOCKET_FD_NUMBER) < 0 || syscall(SYS_close_range, 0U, 2U, 0U) < 0;
 	for (int i = 0; i < CUSTODIAN_DIR_COUNT; i++) {
-		const int to = CUSTODIAN_FD + 1 + i;
+		const int to = CUSTODIAN_SOCKET_FD_NUMBER + 1 + i;
 
 		dir_fd[i] = custodian_place_fd(dir_fd[i], to);
 		failed = failed || (borrowed_fd[i] >= 0 && dir_fd[i] < 0);
 		if (dir_fd[i] < 0)
 			(void)close(to); /* the number may be that of another descriptor of the keeper, or unused */
 	}
-	if (failed || syscall(SYS_close_range, (unsigned)CUSTODIAN_FDS_END, ~0U, 0U) < 0 || privs_drop_all() < 0 ||
-	    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
+	if (failed || syscall(SYS_close_range, (unsigned)CUSTODIAN_FD_NUMBERS_END, ~0U, 0U) < 0 ||
+	    privs_drop_all() < 0 || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
 		_exit(1);
 	environment_wipe_own();
 	if (self_filter && selffilter_install(SELF_CUSTODIAN) < 0)
 		_exit(1);
-	custodian_main(CUSTODIAN_FD, dir_fd);
+	custodian_main(CUSTODIAN_SOCKET_FD_NUMBER, dir_fd);
 }
 
 int custodian_start(const int dir_fd[CUSTODIAN_DIR_COUNT], bool self_filter, struct custodian *ret_custodian)

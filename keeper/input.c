@@ -19,7 +19,7 @@
 #define INPUT_ENTRIES_MAX_TEXT "100000"
 #define INPUT_BYTES_MAX (UINT64_C(4) << 30)
 #define INPUT_BYTES_MAX_TEXT "4G"
-#define INPUT_DEPTH_MAX 64u
+#define INPUT_DIRECTORY_DEPTH_MAX 64u
 #define INPUT_NAME_TAKEN_MESSAGE "the workdir has a file of this name already; rename one of them"
 
 static int input_set_error(struct policy_error *ret_error, const char *path, int error, const char *what)
@@ -184,7 +184,7 @@ static int input_copy_tree(struct input_copy_state *input, int from, const struc
 
 	if (st->st_dev == input->workdir.st_dev && st->st_ino == input->workdir.st_ino)
 		return input_set_error_at(input, NULL, -EINVAL, "contains the workdir that it would be copied into");
-	if (input->depth == INPUT_DEPTH_MAX)
+	if (input->depth == INPUT_DIRECTORY_DEPTH_MAX)
 		return input_set_error_at(input, name, -ELOOP, "lies too deep; grant the directory with -r instead");
 	if (mkdirat(to_dirfd, name, 0700) < 0)
 		return input_set_error_at(input, name, -errno, NULL);

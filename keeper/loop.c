@@ -133,11 +133,11 @@ static void loop_print_stopped_processes(struct keeper *keeper)
 	const uint64_t stops = keeper->shared_page->stopped_process_count;
 
 	progress_clear_status_line(keeper);
-	if (stops - keeper->printed_stop_count > RUN_STOPPED_PROCESSES_KEPT_MAX)
-		keeper->printed_stop_count = stops - RUN_STOPPED_PROCESSES_KEPT_MAX;
+	if (stops - keeper->printed_stop_count > RUN_LAST_STOPPED_PROCESSES_KEPT)
+		keeper->printed_stop_count = stops - RUN_LAST_STOPPED_PROCESSES_KEPT;
 	for (; keeper->printed_stop_count < stops; keeper->printed_stop_count++) {
 		const struct run_stop *stop =
-			&keeper->shared_page->stop[keeper->printed_stop_count % RUN_STOPPED_PROCESSES_KEPT_MAX];
+			&keeper->shared_page->stop[keeper->printed_stop_count % RUN_LAST_STOPPED_PROCESSES_KEPT];
 
 		char text[200];
 		int len = snprintf(text, sizeof(text),

@@ -16,7 +16,7 @@
 #include "supervisor/gateway/starter.h"
 #include "supervisor/report.h"
 
-#define REPORT_MAX_BYTES (512u << 20) /* more than the caps in changes.h and denials.h allow */
+#define SUPERVISOR_REPORT_MAX_BYTES (512u << 20) /* more than the caps in changes.h and denials.h allow */
 
 json_t *keeper_read_report(const struct keeper *keeper)
 {
@@ -25,7 +25,7 @@ json_t *keeper_read_report(const struct keeper *keeper)
 	size_t len;
 
 	if (lseek(keeper->report_fd, 0, SEEK_SET) < 0 ||
-	    io_read_fd(keeper->report_fd, REPORT_MAX_BYTES, &text, &len) < 0)
+	    io_read_fd(keeper->report_fd, SUPERVISOR_REPORT_MAX_BYTES, &text, &len) < 0)
 		return NULL;
 	report = json_loadb(text, len, 0, NULL);
 	if (!json_is_object(report)) {

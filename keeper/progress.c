@@ -13,7 +13,7 @@
 #define STATUS_LINE_FIRST_AFTER_NS UINT64_C(2000000000)
 #define STATUS_LINE_INTERVAL_NS UINT64_C(500000000)
 #define TERMINAL_CLEAR_LINE "\r\033[K"
-#define PROGRESS_PROCESSES_MAX 4096u /* most processes whose memory is added up */
+#define PROGRESS_MEASURED_PROCESSES_MAX 4096u /* most processes whose memory is added up */
 
 void progress_start(struct keeper *keeper)
 {
@@ -40,13 +40,13 @@ uint64_t progress_get_next_ns(const struct keeper *keeper)
  */
 static size_t progress_measure_memory(const struct keeper *keeper, uint64_t *ret_bytes)
 {
-	pid_t pids[PROGRESS_PROCESSES_MAX];
-	size_t count = proctree_list_descendants(keeper->supervisor_pid, pids, PROGRESS_PROCESSES_MAX);
+	pid_t pids[PROGRESS_MEASURED_PROCESSES_MAX];
+	size_t count = proctree_list_descendants(keeper->supervisor_pid, pids, PROGRESS_MEASURED_PROCESSES_MAX);
 	const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
 	struct procstat stat;
 
 	*ret_bytes = 0;
-	for (size_t i = 0; i < count && i < PROGRESS_PROCESSES_MAX; i++)
+	for (size_t i = 0; i < count && i < PROGRESS_MEASURED_PROCESSES_MAX; i++)
 		if (procstat_read(pids[i], &stat) == 0)
 			*ret_bytes += stat.rss_pages * page;
 	return count;

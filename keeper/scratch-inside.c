@@ -118,7 +118,7 @@ void scratch_note_entry(struct scratch *scratch, const char *dir, const char *re
 {
 	char *entry;
 
-	if (scratch->entry_count == SCRATCH_ENTRIES_MAX || asprintf(&entry, "%s/%s", dir, rest) < 0)
+	if (scratch->entry_count == SCRATCH_ENTRIES_TO_REMOVE_MAX || asprintf(&entry, "%s/%s", dir, rest) < 0)
 		return;
 	scratch->entry[scratch->entry_count++] = entry;
 }

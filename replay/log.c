@@ -7,7 +7,7 @@
 
 #include "base/cleanup.h"
 
-#define LOG_FILES_MAX 100000u /* limits a circle of files that name each other as the next file */
+#define LOG_ROTATED_FILES_MAX 100000u /* limits a circle of files that name each other as the next file */
 
 struct log_walk {
 	const struct replay_reader *reader;
@@ -103,7 +103,7 @@ static int log_check_end(struct log_walk *walk, uint64_t line)
 static int log_check_chain(struct log_walk *walk)
 {
 	struct verify_finding finding;
-	char text[VERIFY_TEXT_SIZE];
+	char text[VERIFY_FINDING_TEXT_SIZE];
 	uint64_t tail;
 
 	if (walk->reader->allows_damage)
@@ -152,7 +152,7 @@ int replay_read_log(const struct replay_reader *reader, struct replay_log_state 
 	*ret_state = (struct replay_log_state){0};
 	verify_init(&walk.verify);
 	r = log_read_file(&walk, reader->path);
-	for (unsigned files = 1; r == 0 && walk.next_path && files < LOG_FILES_MAX; files++) {
+	for (unsigned files = 1; r == 0 && walk.next_path && files < LOG_ROTATED_FILES_MAX; files++) {
 		_cleanup_free_ char *path = steal_pointer(&walk.next_path);
 
 		walk.is_later_file = true;

@@ -26,7 +26,7 @@ struct replay_log_state {
 	uint64_t record_count;
 	uint64_t damage_count;       /* number of damaged places; with allows_damage also of skipped lines */
 	uint64_t first_damaged_line; /* line number of the first damage */
-	char first_damage[VERIFY_TEXT_SIZE]; /* a description of the first damage; "": none */
+	char first_damage[VERIFY_FINDING_TEXT_SIZE]; /* a description of the first damage; "": none */
 };
 
 /*

@@ -16,12 +16,12 @@
 #include "syscalls/file/resolve.h"
 #include "syscalls/call/work.h"
 
-#define BLOCKING_STACK_BYTES (64u * 1024)
+#define BLOCKING_THREAD_STACK_BYTES (64u * 1024)
 /* descriptors for each blocking call: two of its own, and two that stay free for other uses */
 #define BLOCKING_DESCRIPTORS_PER_CALL 4u
-#define BLOCKING_INTERRUPT_MAX_NS UINT64_C(1000000000)
+#define BLOCKING_INTERRUPT_ALL_TIMEOUT_NS UINT64_C(1000000000)
 /* jobs checked at a tick: each check delays notifications by some microseconds */
-#define BLOCKING_CHECKS_PER_TICK_MAX 64u
+#define BLOCKING_JOBS_CHECKED_PER_TICK_MAX 64u
 
 /* One call that a worker thread performs. */
 struct blocking_job {
@@ -72,8 +72,8 @@ int blocking_create(struct blocking **ret_blocking)
 		return -EAGAIN;
 	}
 	blocking->jobs_max = blocking_get_share_of_fd_limit(BLOCKING_DESCRIPTORS_PER_CALL);
-	if (blocking->jobs_max > BLOCKING_CALLS_MAX)
-		blocking->jobs_max = BLOCKING_CALLS_MAX;
+	if (blocking->jobs_max > BLOCKING_CALLS_AT_ONCE_MAX)
+		blocking->jobs_max = BLOCKING_CALLS_AT_ONCE_MAX;
 	*ret_blocking = blocking;
 	return 0;
 }
@@ -142,7 +142,7 @@ static int job_start_thread(struct blocking_job *job)
 
 	if (pthread_attr_init(&attributes) != 0)
 		return -ENOMEM;
-	(void)pthread_attr_setstacksize(&attributes, BLOCKING_STACK_BYTES);
+	(void)pthread_attr_setstacksize(&attributes, BLOCKING_THREAD_STACK_BYTES);
 	r = pthread_create(&job->thread, &attributes, job_run_thread, job);
 	(void)pthread_attr_destroy(&attributes);
 	return -r;
@@ -219,7 +219,7 @@ bool blocking_serves_thread(const struct blocking *blocking, pid_t tid)
 
 bool blocking_interrupt_work(struct blocking *blocking)
 {
-	uint64_t until_ns = io_read_clock_ns() + BLOCKING_INTERRUPT_MAX_NS;
+	uint64_t until_ns = io_read_clock_ns() + BLOCKING_INTERRUPT_ALL_TIMEOUT_NS;
 	bool left = true;
 
 	while (left && io_read_clock_ns() < until_ns) {
@@ -257,9 +257,9 @@ bool blocking_check_due_jobs(struct blocking *blocking)
 	now = io_read_clock_ns();
 	if (now < blocking->next_tick_ns)
 		return true;
-	blocking->next_tick_ns = now + BLOCKING_TICK_MS * UINT64_C(1000000);
+	blocking->next_tick_ns = now + BLOCKING_JOB_CHECK_INTERVAL_MS * UINT64_C(1000000);
 	blocking_join_ended_threads(blocking);
-	blocking_check_jobs(blocking, BLOCKING_CHECKS_PER_TICK_MAX);
+	blocking_check_jobs(blocking, BLOCKING_JOBS_CHECKED_PER_TICK_MAX);
 	return blocking->jobs != NULL;
 }
 
@@ -269,7 +269,7 @@ void blocking_free(struct blocking *blocking)
 		return;
 	/* Every process of the run is dead, so no call is awaited and each worker ends when it is interrupted. */
 	while (blocking_join_ended_threads(blocking), blocking->jobs) {
-		blocking_check_jobs(blocking, BLOCKING_CALLS_MAX);
+		blocking_check_jobs(blocking, BLOCKING_CALLS_AT_ONCE_MAX);
 		(void)usleep(1000);
 	}
 	free(blocking);

@@ -15,7 +15,7 @@
  * Most calls at a time; further calls get EMFILE or EAGAIN. A shell may block on more than 64 FIFOs. The maximum is
  * lower if the supervisor may open few descriptors.
  */
-#define BLOCKING_CALLS_MAX 1000
+#define BLOCKING_CALLS_AT_ONCE_MAX 1000
 
 struct blocking;
 
@@ -42,9 +42,9 @@ bool blocking_interrupt_work(struct blocking *blocking);
 
 /*
  * Interrupts threads whose target thread no longer waits, at most 64 at each tick. True while there are calls: then it
- * must be called again after BLOCKING_TICK_MS.
+ * must be called again after BLOCKING_JOB_CHECK_INTERVAL_MS.
  */
-#define BLOCKING_TICK_MS 20
+#define BLOCKING_JOB_CHECK_INTERVAL_MS 20
 bool blocking_check_due_jobs(struct blocking *blocking);
 
 /*

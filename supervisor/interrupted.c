@@ -97,11 +97,11 @@ static enum row_eintr interrupted_get_eintr_of_call(const struct frame *frame)
 }
 
 static void interrupted_read_stack_slots(const struct memory_ops *guest, pid_t tid, uint64_t stack,
-					 uint64_t slot[INTERRUPTED_STACK_SLOTS])
+					 uint64_t slot[INTERRUPTED_COMPARED_STACK_WORDS])
 {
-	memset(slot, 0, INTERRUPTED_STACK_SLOTS * sizeof(slot[0]));
+	memset(slot, 0, INTERRUPTED_COMPARED_STACK_WORDS * sizeof(slot[0]));
 	/* Reads less at the end of the stack. */
-	(void)guest->read(tid, stack, slot, INTERRUPTED_STACK_SLOTS * sizeof(slot[0]));
+	(void)guest->read(tid, stack, slot, INTERRUPTED_COMPARED_STACK_WORDS * sizeof(slot[0]));
 }
 
 /*
@@ -115,7 +115,7 @@ static bool interrupted_restart_has_failed_before(const struct interrupted_calls
 {
 	const struct interrupted_call_not_restarted *left =
 		&interrupted->not_restarted[(unsigned)tid % INTERRUPTED_NOT_RESTARTED_MAX];
-	uint64_t slot[INTERRUPTED_STACK_SLOTS];
+	uint64_t slot[INTERRUPTED_COMPARED_STACK_WORDS];
 
 	if (left->tid != tid || left->frame.registers_addr != frame->registers_addr ||
 	    memcmp(left->frame.registers, frame->registers, sizeof(frame->registers)) != 0)

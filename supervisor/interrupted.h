@@ -37,13 +37,14 @@ struct interrupted_open {
 };
 
 #define INTERRUPTED_NOT_RESTARTED_MAX 16u
-#define INTERRUPTED_STACK_SLOTS 16u
+#define INTERRUPTED_COMPARED_STACK_WORDS 16u
 
 /* Identifies the last call of a thread that could not be restarted. */
 struct interrupted_call_not_restarted {
 	pid_t tid; /* 0: the entry is empty */
 	struct frame frame;
-	uint64_t stack_slot[INTERRUPTED_STACK_SLOTS]; /* top of the stack, with return addresses; 0 beyond its end */
+	/* top of the stack, with return addresses; 0 beyond its end */
+	uint64_t stack_slot[INTERRUPTED_COMPARED_STACK_WORDS];
 };
 
 #define INTERRUPTED_PROC_SYSCALLS_MAX 8u

@@ -7,7 +7,7 @@
 
 #include "base/cleanup.h"
 
-#define DEFAULT_PATH "/usr/local/bin:/usr/bin:/bin"
+#define DEFAULT_PATH_ENV_VALUE "/usr/local/bin:/usr/bin:/bin"
 
 /* Whether the host has such an executable, which the view lacks: no typing error. Redirects are ignored. */
 static bool lookup_exists_on_host(const struct view *view, const char *path)
@@ -59,7 +59,7 @@ static bool lookup_use_version_manager_shim(struct lookup *lookup)
 /* Looks the program up in the view, as execvp(3) does. Sets the program that was found, else the first refused one. */
 static enum lookup_result lookup_search_path_env(struct lookup *lookup)
 {
-	const char *at = lookup->path_env ? lookup->path_env : DEFAULT_PATH, *end;
+	const char *at = lookup->path_env ? lookup->path_env : DEFAULT_PATH_ENV_VALUE, *end;
 	enum lookup_result best = LOOKUP_MISSING, result;
 	char path[PATH_MAX];
 

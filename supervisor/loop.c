@@ -21,12 +21,12 @@
 #include "syscalls/net/inet.h"
 #include "syscalls/net/netlink.h"
 
-#define EVENTS_PER_TURN_MAX 32
-#define LOOP_EMPTY_POLLS_MAX 6u
+#define EPOLL_EVENTS_PER_TURN_MAX 32
+#define EMPTY_POLLS_BEFORE_BLOCKING 6u
 #define NS_PER_MS UINT64_C(1000000)
 #define NS_PER_S UINT64_C(1000000000)
 #define TIMER_NEVER UINT64_MAX
-#define CLOSING_TICK_MS 2
+#define CLOSING_REMOVAL_RETRY_INTERVAL_MS 2
 
 int loop_watch_fd(const struct supervisor *supervisor, int fd, unsigned events, void *mark)
 {
@@ -168,8 +168,8 @@ static bool loop_event_is_task(const struct supervisor *supervisor, const struct
 
 static void loop_on_events(struct supervisor *supervisor)
 {
-	struct epoll_event event[EVENTS_PER_TURN_MAX];
-	int count = epoll_wait(supervisor->epoll_fd, event, EVENTS_PER_TURN_MAX, 0);
+	struct epoll_event event[EPOLL_EVENTS_PER_TURN_MAX];
+	int count = epoll_wait(supervisor->epoll_fd, event, EPOLL_EVENTS_PER_TURN_MAX, 0);
 
 	/* Exits are handled first, so that a reused pid does not get the dead task's entry. */
 	for (int i = 0; i < count; i++)
@@ -259,7 +259,7 @@ static void loop_wait_and_handle(struct supervisor *supervisor, int timeout_ms)
 		supervisor->empty_polls = 0;
 	} else {
 		supervisor->turns_without_polling = 1u << supervisor->empty_polls;
-		supervisor->empty_polls += supervisor->empty_polls < LOOP_EMPTY_POLLS_MAX;
+		supervisor->empty_polls += supervisor->empty_polls < EMPTY_POLLS_BEFORE_BLOCKING;
 		(void)loop_poll_listener_and_events(supervisor, loop_arm_timer(supervisor, timeout_ms));
 	}
 	if (supervisor->clock_last_read_ns == before_ns)
@@ -301,7 +301,7 @@ static int loop_handle_due_work(struct supervisor *supervisor)
 
 	/* If the epoll does not watch egress' socket, the socket is read at each tick. */
 	if (egress && egress_client_watch_socket(egress, supervisor->epoll_fd, &supervisor->network_mark) < 0)
-		wait_ms = loop_get_shorter_wait(wait_ms, BLOCKING_TICK_MS);
+		wait_ms = loop_get_shorter_wait(wait_ms, BLOCKING_JOB_CHECK_INTERVAL_MS);
 	if (inet_close_ended_connects(supervisor->sandbox.inet, supervisor->clock_last_read_ns))
 		wait_ms = loop_get_shorter_wait(wait_ms, INET_CONNECT_CHECK_MS);
 	wait_ms = loop_get_shorter_wait(wait_ms, loop_serve_questions(supervisor));
@@ -310,8 +310,8 @@ static int loop_handle_due_work(struct supervisor *supervisor)
 	if (supervisor->session)
 		wait_ms = loop_get_shorter_wait(wait_ms,
 						session_check(supervisor->session, supervisor->clock_last_read_ns));
-	return loop_get_shorter_wait(wait_ms,
-				 blocking_check_due_jobs(supervisor->dispatch.blocking) ? BLOCKING_TICK_MS : -1);
+	return loop_get_shorter_wait(
+		wait_ms, blocking_check_due_jobs(supervisor->dispatch.blocking) ? BLOCKING_JOB_CHECK_INTERVAL_MS : -1);
 }
 
 static void loop_share_counters(const struct supervisor *supervisor)
@@ -340,7 +340,7 @@ void loop_run(struct supervisor *supervisor)
 		wait_ms = loop_handle_due_work(supervisor);
 		if (supervisor->dispatch.closing && closing_has_waiting_call(supervisor->dispatch.closing)) {
 			closing_continue_removal(supervisor->dispatch.closing);
-			wait_ms = loop_get_shorter_wait(wait_ms, CLOSING_TICK_MS);
+			wait_ms = loop_get_shorter_wait(wait_ms, CLOSING_REMOVAL_RETRY_INTERVAL_MS);
 		}
 		if (supervisor->dispatch.decoy_read_ends_run)
 			supervisor->run_has_ended = supervisor->report->decoy_ended_run = true;

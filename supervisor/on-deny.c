@@ -31,7 +31,7 @@ void on_deny_send_byte_to_keeper(const struct stop_notices *stops, char byte)
 static void on_deny_report_stop_to_keeper(const struct stop_notices *stops, pid_t host_pid, uint64_t seq)
 {
 	struct run_shared_page *counters = stops->shared_page;
-	struct run_stop *stop = &counters->stop[counters->stopped_process_count % RUN_STOPPED_PROCESSES_KEPT_MAX];
+	struct run_stop *stop = &counters->stop[counters->stopped_process_count % RUN_LAST_STOPPED_PROCESSES_KEPT];
 
 	stop->host_pid = host_pid;
 	stop->seq = seq;

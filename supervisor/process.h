@@ -27,7 +27,7 @@ struct process_scratch {
 	int fd;
 };
 
-#define RUN_STOPPED_PROCESSES_KEPT_MAX 16u
+#define RUN_LAST_STOPPED_PROCESSES_KEPT 16u
 
 /* What the process writes to control_fd. */
 #define RUN_BYTE_REPORT_COMPLETE '\0' /* the report is complete */
@@ -53,7 +53,7 @@ struct run_shared_page {
 	struct run_stop {
 		volatile pid_t host_pid;
 		volatile uint64_t seq;   /* number of the denial's record */
-	} stop[RUN_STOPPED_PROCESSES_KEPT_MAX];
+	} stop[RUN_LAST_STOPPED_PROCESSES_KEPT];
 };
 
 /* Of a session (session/session.h). */

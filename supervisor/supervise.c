@@ -32,7 +32,7 @@
 #include "syscalls/net/unix-peers.h"
 #include "syscalls/net/unix-sockets.h"
 
-#define KILL_TIMEOUT_MS 10000
+#define KILL_DESCENDANTS_TIMEOUT_MS 10000
 
 /*
  * Kills as many processes as one system call can, so that none can fork meanwhile: on a busy machine the next call may
@@ -66,7 +66,7 @@ static void supervise_kill_all(struct supervisor *supervisor)
 		supervisor->report->wait_status = status;
 		supervisor->program_was_reaped = true;
 	}
-	(void)killtree(KILL_TIMEOUT_MS, __WALL);
+	(void)killtree(KILL_DESCENDANTS_TIMEOUT_MS, __WALL);
 }
 
 /* Creates the meters, but only those that the run's limits need. */

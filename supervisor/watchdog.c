@@ -33,7 +33,7 @@ struct watchdog {
 /* Sleeps for one period. False after watchdog_stop(). */
 static bool watchdog_sleep(struct watchdog *watchdog)
 {
-	static const struct timespec period = {.tv_nsec = WATCHDOG_PERIOD_MS * 1000000L};
+	static const struct timespec period = {.tv_nsec = WATCHDOG_CHECK_INTERVAL_MS * 1000000L};
 
 	(void)syscall(SYS_futex, &watchdog->stop, FUTEX_WAIT_PRIVATE, 0u, &period, NULL, 0u);
 	return !atomic_load(&watchdog->stop);

@@ -5,7 +5,7 @@
 #ifndef CALLGATE_SUPERVISOR_WATCHDOG_H
 #define CALLGATE_SUPERVISOR_WATCHDOG_H
 
-#define WATCHDOG_PERIOD_MS 100 /* a notification is interrupted after one to two periods */
+#define WATCHDOG_CHECK_INTERVAL_MS 100 /* a notification is interrupted after one to two periods */
 
 struct watchdog;
 

@@ -160,7 +160,7 @@ static bool filter_match_glob(const struct glob *glob, const struct scan_text *t
 
 static bool filter_match_path(const struct glob *glob, const struct scan_record *record)
 {
-	for (size_t i = 0; i < SCAN_PATHS_MAX; i++) {
+	for (size_t i = 0; i < SCAN_PATHS_PER_RECORD_MAX; i++) {
 		const struct scan_path *path = &record->path[i];
 
 		if (filter_match_glob(glob, path->resolved_path.at ? &path->resolved_path : &path->as_written))

@@ -34,7 +34,7 @@ int rules_count_record(struct rule_usage *rules, const struct scan_record *recor
  */
 static bool rules_collect_labels_without_position(const struct rule_usage *rules, struct tally *stripped)
 {
-	char text[LABEL_WITHOUT_FILE_SIZE];
+	char text[LABEL_WITHOUT_FILE_TEXT_SIZE];
 
 	for (size_t i = 0; i < rules->rule_uses.item_count; i++) {
 		const struct tally_item *item = rules->rule_uses.items[i];
@@ -55,7 +55,7 @@ static json_t *rules_list_unused(const struct tally *stripped, const struct poli
 
 	for (size_t at = 0; unused && policy_match_next_rule(policy, &question, &at, &rule);) {
 		_cleanup_free_ char *shown = malloc(strlen(rule.label) * TEXT_ESCAPED_BYTES_PER_BYTE_MAX + 1);
-		char text[LABEL_WITHOUT_FILE_SIZE];
+		char text[LABEL_WITHOUT_FILE_TEXT_SIZE];
 		struct tally_item *item;
 		size_t len;
 

@@ -81,8 +81,8 @@ static void show_add_connection(struct buf *out, const struct scan_record *recor
 
 static void show_add_paths(struct buf *out, const struct scan_record *record)
 {
-	for (size_t i = 0; i < SCAN_PATHS_MAX; i++) {
-		show_add_text(out, i == SCAN_PATHS_MAX - 1 ? " loader " : " ", &record->path[i].as_written);
+	for (size_t i = 0; i < SCAN_PATHS_PER_RECORD_MAX; i++) {
+		show_add_text(out, i == SCAN_PATHS_PER_RECORD_MAX - 1 ? " loader " : " ", &record->path[i].as_written);
 		show_add_text(out, " => ", &record->path[i].resolved_path);
 	}
 	show_add_text(out, " on ", &record->host);

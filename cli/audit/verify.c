@@ -80,7 +80,7 @@ static void verify_print_for_people(const struct verify_run *run, const struct v
 	const struct verify *verify = &run->verify;
 	const struct verify_place *place = &finding->place;
 	bool placed = place->line_number > 0;
-	char text[VERIFY_TEXT_SIZE];
+	char text[VERIFY_FINDING_TEXT_SIZE];
 
 	(void)text_printf(stdout, "%s", run->paths[placed ? place->file_index : 0]);
 	(void)text_printf(stdout, placed ? ":%" PRIu64 ": " : ": ", place->line_number);

@@ -38,7 +38,7 @@ static int replay_set_fail_on(const struct cli_given_option *given, void *failin
 /* Whether two rules have the same key and text, wherever they stand in their policies. */
 static bool replay_rule_is_same(const char *recorded, size_t len, const char *rule)
 {
-	char one[LABEL_WITHOUT_FILE_SIZE], other[LABEL_WITHOUT_FILE_SIZE];
+	char one[LABEL_WITHOUT_FILE_TEXT_SIZE], other[LABEL_WITHOUT_FILE_TEXT_SIZE];
 	size_t one_len, other_len, rule_len = strlen(rule);
 
 	if (len == rule_len && memcmp(recorded, rule, len) == 0)

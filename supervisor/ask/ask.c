@@ -38,7 +38,7 @@ struct asker {
 	struct {
 		char key[SHA256_HEX_SIZE];
 		uid_t uid;
-	} always[ASK_QUESTIONS_MAX]; /* answered with "allow-always" */
+	} always[ASK_OPEN_QUESTIONS_MAX]; /* answered with "allow-always" */
 	size_t always_answer_count;
 };
 
@@ -131,7 +131,7 @@ static enum ask_word ask_write_question(struct asker *asker, uint64_t number, co
 	const struct question_origin origin = {asker->options.run_id, number, asker->options.timeout_ns / NS_PER_MS};
 	_cleanup_free_ char *text = NULL;
 
-	if (asker->open_question_count >= ASK_QUESTIONS_MAX)
+	if (asker->open_question_count >= ASK_OPEN_QUESTIONS_MAX)
 		return ASK_TOO_MANY;
 	if (ask_directory_is_gone(asker->options.dir_fd))
 		return ASK_DIRECTORY_GONE;
@@ -330,7 +330,7 @@ int ask_serve(struct dispatch *dispatch)
 	now_ns = io_read_clock_ns();
 	if (now_ns < asker->next_tick_ns)
 		return (int)((asker->next_tick_ns - now_ns) / NS_PER_MS) + 1;
-	asker->next_tick_ns = now_ns + ASK_TICK_MS * NS_PER_MS;
+	asker->next_tick_ns = now_ns + ASK_ANSWER_POLL_INTERVAL_MS * NS_PER_MS;
 	gone = ask_directory_is_gone(asker->options.dir_fd);
 	link = &asker->questions;
 	while (*link) {
@@ -345,7 +345,7 @@ int ask_serve(struct dispatch *dispatch)
 		asker->open_question_count--;
 		ask_end_question(dispatch, question, word, now_ns);
 	}
-	return asker->questions ? ASK_TICK_MS : -1;
+	return asker->questions ? ASK_ANSWER_POLL_INTERVAL_MS : -1;
 }
 
 bool ask_pop_changed_question(struct asker *asker, struct seccomp_notif *ret_notification)

@@ -7,7 +7,7 @@
  * performed only if its key (key.h) is that of the question; otherwise it is handled like a new call.
  *
  * Called by dispatch.c and loop.c in the supervisor thread, which never waits for an answer: it looks for answers every
- * ASK_TICK_MS while a question is open.
+ * ASK_ANSWER_POLL_INTERVAL_MS while a question is open.
  */
 #ifndef CALLGATE_SUPERVISOR_ASK_ASK_H
 #define CALLGATE_SUPERVISOR_ASK_ASK_H
@@ -18,8 +18,8 @@
 
 #include "supervisor/dispatch.h"
 
-#define ASK_QUESTIONS_MAX 256u /* open questions of a run; a further denial is not asked about */
-#define ASK_TICK_MS 50
+#define ASK_OPEN_QUESTIONS_MAX 256u /* open questions of a run; a further denial is not asked about */
+#define ASK_ANSWER_POLL_INTERVAL_MS 50
 
 struct asker;
 

@@ -13,7 +13,7 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 
-#define ANSWER_MAX_BYTES 256u /* most bytes of an answer that are read; its first word decides */
+#define ANSWER_FILE_READ_BYTES_MAX 256u /* most bytes of an answer that are read; its first word decides */
 #define QUESTION_FILE_NAME_BYTES 40u
 
 static const char *const ask_words[ASK_WORD_MAX] = {
@@ -55,7 +55,7 @@ static void directory_write_name(char name[QUESTION_FILE_NAME_BYTES], uint64_t n
 enum ask_word ask_directory_read_answer(int dir_fd, uint64_t number, uid_t *ret_uid)
 {
 	_cleanup_close_ int fd = -1;
-	char name[QUESTION_FILE_NAME_BYTES], text[ANSWER_MAX_BYTES];
+	char name[QUESTION_FILE_NAME_BYTES], text[ANSWER_FILE_READ_BYTES_MAX];
 	struct stat st;
 	enum ask_word word;
 	ssize_t got;

@@ -22,7 +22,7 @@ enum ask_word {
 	ASK_UNREADABLE,     /* the answer file cannot be read, or is no regular file */
 	ASK_TIMEOUT,        /* no answer came in time */
 	ASK_DIRECTORY_GONE, /* the directory was removed */
-	ASK_TOO_MANY,       /* not asked: ASK_QUESTIONS_MAX questions are open */
+	ASK_TOO_MANY,       /* not asked: ASK_OPEN_QUESTIONS_MAX questions are open */
 	ASK_UNWRITABLE,     /* not asked: the question could not be written */
 	ASK_WITHDRAWN,      /* the thread died, a signal ended its call, or the run has ended */
 	ASK_WORD_MAX,

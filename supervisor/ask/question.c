@@ -15,7 +15,7 @@ static json_t *question_make_time(void)
 	const char *time;
 
 	(void)audit_clock_read(&clock, &time);
-	return json_stringn(time, AUDIT_TIME_LEN);
+	return json_stringn(time, AUDIT_TIMESTAMP_LEN);
 }
 
 static json_t *question_make_value(const struct audit_arg *arg)

@@ -19,9 +19,9 @@
 #define FREEZE_TIMEOUT_NS UINT64_C(3000000000)
 #define FREEZE_KILL_TIMEOUT_NS UINT64_C(2000000000)
 /* after this time a thread that has not stopped may be in a vfork(2) */
-#define FREEZE_COUNTS_AS_VFORK_AFTER_NS UINT64_C(5000000)
-#define FREEZE_SIGNALS_MAX 64u    /* signals that a thread may get before it stops */
-#define FREEZE_TIDS_MAX 4194304u /* PID_MAX_LIMIT */
+#define FREEZE_CHECKS_FOR_VFORK_AFTER_NS UINT64_C(5000000)
+#define FREEZE_SIGNALS_PER_THREAD_MAX 64u    /* signals that a thread may get before it stops */
+#define FREEZE_TID_NUMBERS_END 4194304u /* PID_MAX_LIMIT */
 #define FREEZE_POLL_PAUSE_NS 100000
 
 static bool freeze_tid_was_seen(const struct freeze *freeze, pid_t tid)
@@ -101,7 +101,7 @@ static int freeze_interrupt_process(struct freeze *freeze, const struct tracer *
 	while (dir && (entry = readdir(dir))) {
 		pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
 
-		if (tid <= 0 || (unsigned)tid >= FREEZE_TIDS_MAX || freeze_tid_was_seen(freeze, tid))
+		if (tid <= 0 || (unsigned)tid >= FREEZE_TID_NUMBERS_END || freeze_tid_was_seen(freeze, tid))
 			continue;
 		r = freeze_seize_and_interrupt(freeze, tracer, tid, tgid);
 		if (r < 0)
@@ -199,7 +199,7 @@ static void freeze_collect_stop(struct freeze *freeze, struct frozen_thread *thr
 	if (waitid(P_PID, (id_t)thread->tid, &info, WSTOPPED | WNOHANG | __WALL) < 0 || info.si_pid != thread->tid)
 		return;
 	status = W_STOPCODE(info.si_status);
-	if (status >> 16 == 0 && thread->signal_count < FREEZE_SIGNALS_MAX) {
+	if (status >> 16 == 0 && thread->signal_count < FREEZE_SIGNALS_PER_THREAD_MAX) {
 		freeze_pass_signal(thread, WSTOPSIG(status));
 		return;
 	}
@@ -252,7 +252,7 @@ static bool freeze_try_until_none_runs(struct freeze *freeze, const struct closi
 		}
 		fresh = fresh || !stopped;
 		stopped = freeze_all_have_stopped(freeze, options, caller,
-						  now_ns - begin_ns > FREEZE_COUNTS_AS_VFORK_AFTER_NS);
+						  now_ns - begin_ns > FREEZE_CHECKS_FOR_VFORK_AFTER_NS);
 		if (!stopped && round > 2)
 			(void)nanosleep(&pause, NULL);
 		now_ns = io_read_clock_ns();
@@ -264,7 +264,7 @@ bool freeze_all_threads(struct freeze *freeze, const struct closing_options *opt
 			pid_t caller, void (*asked)(void *ctx, pid_t tid), void *ctx)
 {
 	*freeze = (struct freeze){.mode = mode,
-				  .seen_tid_bits = calloc(FREEZE_TIDS_MAX / 64, sizeof(*freeze->seen_tid_bits)),
+				  .seen_tid_bits = calloc(FREEZE_TID_NUMBERS_END / 64, sizeof(*freeze->seen_tid_bits)),
 				  .deadline_ns = io_read_clock_ns() + FREEZE_TIMEOUT_NS};
 	return freeze->seen_tid_bits && freeze_try_until_none_runs(freeze, options, caller, asked, ctx);
 }

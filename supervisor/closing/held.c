@@ -19,7 +19,7 @@
 #include "base/io.h"
 #include "supervisor/closing/private.h"
 
-#define SOCKETS_BYTES_MAX (32u << 20)
+#define PROC_NET_SOCKETS_BYTES_MAX (32u << 20)
 #define DELETED_FILE_SUFFIX " (deleted)"
 
 /* ---- internet sockets ---- */
@@ -70,7 +70,7 @@ int held_list_sockets(struct held_sockets *ret_sockets)
 		_cleanup_free_ char *text = NULL;
 		size_t len;
 
-		r = io_read_file(AT_FDCWD, files[i], SOCKETS_BYTES_MAX, &text, &len);
+		r = io_read_file(AT_FDCWD, files[i], PROC_NET_SOCKETS_BYTES_MAX, &text, &len);
 		if (r == -ENOENT) /* without IPv6 */
 			r = 0;
 		else if (r == 0)

@@ -22,7 +22,7 @@
 #define PID_MAX_FOR_FULL_SCAN 8192
 #define PID_REUSE_TIME_MIN_NS (20 * MS) /* with any pid_max, no pid is reused sooner */
 #define NEW_PID_INTERVAL_MIN_NS UINT64_C(2500) /* shortest mean interval at which a machine creates tasks */
-#define TIME_SLICE_MIN_NS 100000u /* the kernel's minimum */
+#define SCHED_TIME_SLICE_MIN_NS 100000u /* the kernel's minimum */
 /* most pids that a scan looks at after the kernel has begun again with low pids */
 #define SCANNED_PIDS_AFTER_WRAP_MAX 4096
 
@@ -323,6 +323,6 @@ void cpu_request_short_time_slice(void)
 	if (syscall(SYS_sched_getattr, 0, &attr, sizeof(attr), 0) < 0 || attr.policy != SCHED_OTHER)
 		return;
 	attr.size = sizeof(attr);
-	attr.runtime_ns = TIME_SLICE_MIN_NS;
+	attr.runtime_ns = SCHED_TIME_SLICE_MIN_NS;
 	(void)syscall(SYS_sched_setattr, 0, &attr, 0);
 }

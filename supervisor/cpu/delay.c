@@ -57,7 +57,7 @@ bool delays_init(struct run_queue_delays *delays)
 	_cleanup_close_ int fd = procstat_open_file(getpid(), "schedstat");
 	uint64_t ns;
 
-	for (unsigned i = 0; i < DELAYS_CALLERS_MAX; i++)
+	for (unsigned i = 0; i < RUN_QUEUE_DELAY_THREADS_MAX; i++)
 		delays->caller[i].fd = -1;
 	return delays_read_schedstat(fd, &ns);
 }
@@ -66,7 +66,7 @@ bool delays_note_calling_thread(struct run_queue_delays *delays, pid_t tid)
 {
 	struct caller *caller = NULL;
 
-	for (unsigned i = 0; i < DELAYS_CALLERS_MAX; i++) {
+	for (unsigned i = 0; i < RUN_QUEUE_DELAY_THREADS_MAX; i++) {
 		if (delays->caller[i].tid == tid) {
 			delays->caller[i].called_since_sample = true;
 			return false;
@@ -89,7 +89,7 @@ uint64_t delays_sum_delays_of_callers(struct run_queue_delays *delays, uint64_t 
 	uint64_t own_cpu_ns = delays_read_own_cpu_ns(), ran_ns = own_cpu_ns - delays->own_cpu_ns;
 	uint64_t explained_ns = ran_ns + delays->own_cpu_without_delay_ns, total_ns = 0, left_ns, now_ns;
 
-	for (unsigned i = 0; i < DELAYS_CALLERS_MAX; i++) {
+	for (unsigned i = 0; i < RUN_QUEUE_DELAY_THREADS_MAX; i++) {
 		struct caller *caller = &delays->caller[i];
 
 		if (!caller->called_since_sample)
@@ -109,6 +109,6 @@ uint64_t delays_sum_delays_of_callers(struct run_queue_delays *delays, uint64_t 
 
 void delays_forget_callers(struct run_queue_delays *delays)
 {
-	for (unsigned i = 0; i < DELAYS_CALLERS_MAX; i++)
+	for (unsigned i = 0; i < RUN_QUEUE_DELAY_THREADS_MAX; i++)
 		delays_replace_caller(&delays->caller[i], 0);
 }

@@ -10,8 +10,8 @@
 #include "syscalls/call/call.h"
 
 #define DELAY_SAMPLE_INTERVAL_MS 4
-#define DELAY_SAMPLE_INTERVAL_FIRST_MS 2 /* sampling interval until SAMPLE_FIRST_PERIOD_NS after pinning */
-#define SAMPLE_FIRST_PERIOD_NS (20 * MS)
+#define DELAY_SAMPLE_INTERVAL_FIRST_MS 2 /* sampling interval until DELAY_SAMPLE_FIRST_PERIOD_NS after pinning */
+#define DELAY_SAMPLE_FIRST_PERIOD_NS (20 * MS)
 #define UNPIN_AFTER_IDLE_NS (32 * MS)         /* time without a call, after which the run is unpinned */
 #define UNPIN_ABOVE_RUN_QUEUE_DELAY_NS (800 * US)  /* run-queue delay above which the run is unpinned */
 /* time pinned, after which the next pause is PAUSE_BEFORE_PINNING_FIRST_NS again */
@@ -24,7 +24,7 @@
 #define PAUSE_BEFORE_PINNING_FOR_STATUS_READ_NS (200 * MS) /* pause for a program that opens a /proc status file */
 #define PINNED_NEW_TASKS_MAX 32u            /* most tasks of a run that is pinned */
 #define NEW_TASKS_SAMPLED_MAX 64               /* most new tasks whose state is read at a sample */
-#define MASK_READERS_MAX 8u
+#define AFFINITY_MASK_READERS_MAX 8u
 
 struct cpu {
 	struct affinity affinity;
@@ -35,7 +35,8 @@ struct cpu {
 	uint64_t time_without_call_ns;  /* time without a call */
 	uint64_t run_queue_delay_ns; /* run-queue delay of the calling threads, halved at each sample */
 	struct run_queue_delays delays;
-	pid_t mask_reader[MASK_READERS_MAX]; /* threads that read a mask, and have made no other call since; 0: free */
+	/* threads that read a mask, and have made no other call since; 0: free */
+	pid_t mask_reader[AFFINITY_MASK_READERS_MAX];
 	unsigned next_mask_reader_to_replace;
 	uint64_t pause_ns; /* length of the next pause */
 	uint64_t paused_until_ns;
@@ -123,7 +124,7 @@ static void placement_pin_task(struct task *task, void *ctx)
 {
 	const struct cpu *placement = ctx;
 
-	for (unsigned i = 0; i < MASK_READERS_MAX; i++)
+	for (unsigned i = 0; i < AFFINITY_MASK_READERS_MAX; i++)
 		if (placement->mask_reader[i] == task->tid)
 			return;
 	(void)affinity_pin_task(&placement->affinity, task);
@@ -192,7 +193,7 @@ static void placement_unpin_before_mask_read(struct cpu *placement)
 
 static void placement_forget_mask_reader(struct cpu *placement, pid_t tid)
 {
-	for (unsigned i = 0; i < MASK_READERS_MAX; i++)
+	for (unsigned i = 0; i < AFFINITY_MASK_READERS_MAX; i++)
 		if (placement->mask_reader[i] == tid)
 			placement->mask_reader[i] = 0;
 }
@@ -218,7 +219,7 @@ bool cpu_unpin_before_affinity_call(struct cpu *placement, const struct syscall_
 	tid = (pid_t)notification->pid;
 	placement_unpin_before_mask_read(placement);
 	placement_forget_mask_reader(placement, tid);
-	placement->mask_reader[placement->next_mask_reader_to_replace++ % MASK_READERS_MAX] = tid;
+	placement->mask_reader[placement->next_mask_reader_to_replace++ % AFFINITY_MASK_READERS_MAX] = tid;
 	placement_pause_pinning_until(placement, io_read_clock_ns() + PAUSE_BEFORE_PINNING_FOR_MASK_READ_NS);
 	if (row->hook == HOOK_SET_AFFINITY) {
 		placement->off = true;
@@ -309,7 +310,7 @@ int cpu_update_placement_after_wait(struct cpu *placement, uint64_t now_ns)
 
 	if (!placement)
 		return -1;
-	sample_ms = now_ns - placement->pinned_ns < SAMPLE_FIRST_PERIOD_NS ? DELAY_SAMPLE_INTERVAL_FIRST_MS
+	sample_ms = now_ns - placement->pinned_ns < DELAY_SAMPLE_FIRST_PERIOD_NS ? DELAY_SAMPLE_INTERVAL_FIRST_MS
 									   : DELAY_SAMPLE_INTERVAL_MS;
 	if (placement->is_pinned && now_ns - placement->sampled_ns >= (uint64_t)sample_ms * MS)
 		placement_sample_run_queue_delay(placement, now_ns);

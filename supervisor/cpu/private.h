@@ -64,7 +64,7 @@ int affinity_rescan_if_due(struct affinity *affinity, uint64_t now_ns);
 
 /* ---- delay.c ---- */
 
-#define DELAYS_CALLERS_MAX 8u
+#define RUN_QUEUE_DELAY_THREADS_MAX 8u
 
 struct caller {
 	pid_t tid;
@@ -79,7 +79,7 @@ struct run_queue_delays {
 	uint64_t own_cpu_ns; /* CPU time of the supervisor thread at the last sample */
 	/* CPU time of the supervisor thread before the last sample that was not subtracted from a delay yet */
 	uint64_t own_cpu_without_delay_ns;
-	struct caller caller[DELAYS_CALLERS_MAX];
+	struct caller caller[RUN_QUEUE_DELAY_THREADS_MAX];
 };
 
 /* False: the kernel does not report run-queue delays. */

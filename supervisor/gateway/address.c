@@ -10,7 +10,7 @@
 
 #include "base/cleanup.h"
 
-#define ADDRESS_ATTEMPTS_MAX 32
+#define RANDOM_ADDRESS_ATTEMPTS_MAX 32
 #define EGRESS_LISTEN_BACKLOG 1024 /* connections wait for egress' next turn only; the kernel's maximum is somaxconn */
 
 /*
@@ -50,7 +50,7 @@ int egress_address_reserve(struct in_addr *ret_address, int *ret_fd)
 {
 	int fd = -EADDRINUSE;
 
-	for (int i = 0; i < ADDRESS_ATTEMPTS_MAX && fd == -EADDRINUSE; i++) {
+	for (int i = 0; i < RANDOM_ADDRESS_ATTEMPTS_MAX && fd == -EADDRINUSE; i++) {
 		int error = address_draw_random(ret_address);
 
 		if (error < 0)
@@ -81,7 +81,7 @@ int egress_address_bind_udp_and_tcp(struct in_addr address, uint16_t port, int r
 {
 	int error = -EADDRINUSE;
 
-	for (int i = 0; i < (port ? 1 : ADDRESS_ATTEMPTS_MAX) && error == -EADDRINUSE; i++) {
+	for (int i = 0; i < (port ? 1 : RANDOM_ADDRESS_ATTEMPTS_MAX) && error == -EADDRINUSE; i++) {
 		uint16_t chosen = 0, same;
 		_cleanup_close_ int udp = egress_address_bind_socket(address, port, SOCK_DGRAM, &chosen), tcp = -1;
 

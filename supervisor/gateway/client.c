@@ -13,7 +13,7 @@
 #include "base/io.h"
 #include "supervisor/gateway/private.h"
 
-#define MESSAGES_PER_TURN_MAX 256 /* messages that are read at a time, so that notifications do not wait */
+#define EGRESS_MESSAGES_PER_TURN_MAX 256 /* messages that are read at a time, so that notifications do not wait */
 #define EGRESS_LAST_RECORDS_TIMEOUT_MS 2000
 #define END_NETWORK_TIMEOUT_MS 2000
 
@@ -89,7 +89,7 @@ bool egress_client_is_alive(const void *client)
 
 unsigned egress_client_get_poll_events(const struct egress_client *client)
 {
-	return (client->line.queued_message_count < EGRESS_LINE_MESSAGES_MAX ? EPOLLIN : 0u) |
+	return (client->line.queued_message_count < EGRESS_LINE_QUEUED_MESSAGES_MAX ? EPOLLIN : 0u) |
 	       (client->line.queued_message_count > 0 ? EPOLLOUT : 0u);
 }
 
@@ -193,7 +193,7 @@ static int client_receive_messages(struct egress_client *client)
 	struct control_message message;
 	int r = 0;
 
-	for (int i = 0; i < MESSAGES_PER_TURN_MAX && r == 0; i++) {
+	for (int i = 0; i < EGRESS_MESSAGES_PER_TURN_MAX && r == 0; i++) {
 		r = egress_line_receive(&client->line, &message);
 		if (r == 0)
 			r = client_on_message(client, &message);
@@ -242,7 +242,7 @@ static int client_check_queue_room(const struct egress_client *client)
 {
 	if (!client || client->line.fd < 0)
 		return -ENETDOWN;
-	return client->line.queued_message_count < EGRESS_LINE_MESSAGES_MAX ? 0 : -EAGAIN;
+	return client->line.queued_message_count < EGRESS_LINE_QUEUED_MESSAGES_MAX ? 0 : -EAGAIN;
 }
 
 int egress_client_start_connect(struct egress_client *client, struct call *call)

@@ -82,7 +82,7 @@ static int request_add(struct connections *connections, struct connection *conn,
 	struct request *request;
 	struct summary_item *item;
 
-	if (connections->requests >= REQUESTS_MAX)
+	if (connections->requests >= HTTP_REQUESTS_WITHOUT_OUTCOME_MAX)
 		return -EAGAIN;
 	request = calloc(1, sizeof(*request));
 	if (!request)
@@ -152,7 +152,7 @@ static enum connection_state connection_get_state(const struct connection *conn)
 }
 
 #define IN(state) (1u << (state))
-#define CONNECTION_STATES_OF_ANNOUNCED                                                                            \
+#define CONNECTION_STATES_SINCE_ANNOUNCED                                                                            \
 	(IN(CONNECTION_ANNOUNCED) | IN(CONNECTION_OPENED) | IN(CONNECTION_USED) | IN(CONNECTION_PROXY_ANNOUNCED) | \
 	 IN(CONNECTION_PROXY_OPENED))
 
@@ -163,17 +163,17 @@ static const struct connection_step_rule {
 } rules[] = {
 	[STEP_NAME_REFUSED] = {.allowed_states = IN(CONNECTION_UNKNOWN)},
 	/* A second upstream connection is possible only after a request. */
-	[STEP_UPSTREAM_GRANTED] = {.allowed_states = CONNECTION_STATES_OF_ANNOUNCED & ~IN(CONNECTION_OPENED),
+	[STEP_UPSTREAM_GRANTED] = {.allowed_states = CONNECTION_STATES_SINCE_ANNOUNCED & ~IN(CONNECTION_OPENED),
 				   .names_destination = true},
 	[STEP_REQUEST_GRANTED] = {.allowed_states =
 					  IN(CONNECTION_OPENED) | IN(CONNECTION_USED) | IN(CONNECTION_PROXY_OPENED),
 				  .names_destination = true},
-	[STEP_CONNECTION_REFUSED] = {.allowed_states = CONNECTION_STATES_OF_ANNOUNCED},
-	[STEP_LAST_RECORD] = {.allowed_states = CONNECTION_STATES_OF_ANNOUNCED},
-	[STEP_CONNECTED] = {.allowed_states = CONNECTION_STATES_OF_ANNOUNCED & ~IN(CONNECTION_ANNOUNCED),
+	[STEP_CONNECTION_REFUSED] = {.allowed_states = CONNECTION_STATES_SINCE_ANNOUNCED},
+	[STEP_LAST_RECORD] = {.allowed_states = CONNECTION_STATES_SINCE_ANNOUNCED},
+	[STEP_CONNECTED] = {.allowed_states = CONNECTION_STATES_SINCE_ANNOUNCED & ~IN(CONNECTION_ANNOUNCED),
 			    .only_before_response = true},
 	/* The connection may be closed already. */
-	[STEP_FAILED] = {.allowed_states = CONNECTION_STATES_OF_ANNOUNCED | IN(CONNECTION_UNKNOWN),
+	[STEP_FAILED] = {.allowed_states = CONNECTION_STATES_SINCE_ANNOUNCED | IN(CONNECTION_UNKNOWN),
 			 .only_before_response = true},
 };
 _Static_assert(sizeof(rules) / sizeof(rules[0]) == STEP_MAX, "each step has its rule");

@@ -18,8 +18,8 @@
 #include "supervisor/gateway/private.h"
 
 #define NS_PER_MS UINT64_C(1000000)
-#define INTERRUPTION_CHECK_INTERVAL_MS BLOCKING_TICK_MS
-#define CONNECT_INTERRUPTION_CHECKS_MAX 64u      /* connects checked for interruptions at a tick */
+#define INTERRUPTION_CHECK_INTERVAL_MS BLOCKING_JOB_CHECK_INTERVAL_MS
+#define CONNECTS_CHECKED_PER_TICK_MAX 64u      /* connects checked for interruptions at a tick */
 #define HANDSHAKE_CHECK_INTERVAL_MS 1      /* interval between checks of an unfinished handshake on loopback */
 
 struct pending_connect {
@@ -275,11 +275,11 @@ int connects_check_all_pending(struct egress_client *client)
 		return -1;
 	if (looking) {
 		connects->next_check_ns = now + INTERRUPTION_CHECK_INTERVAL_MS * NS_PER_MS;
-		connects->looked = first + CONNECT_INTERRUPTION_CHECKS_MAX;
+		connects->looked = first + CONNECTS_CHECKED_PER_TICK_MAX;
 	}
 	for (; *at; at_index++) {
 		bool checks_interruption =
-			looking && at_index >= first && at_index - first < CONNECT_INTERRUPTION_CHECKS_MAX;
+			looking && at_index >= first && at_index - first < CONNECTS_CHECKED_PER_TICK_MAX;
 
 		if (connect_check_pending(client, at, now, checks_interruption))
 			continue;

@@ -108,7 +108,7 @@ int egress_line_receive(struct egress_line *line, struct control_message *ret_me
 	int fds[CONTROL_FDS_MAX], r;
 	size_t count;
 
-	if (line->queued_message_count >= EGRESS_LINE_MESSAGES_MAX)
+	if (line->queued_message_count >= EGRESS_LINE_QUEUED_MESSAGES_MAX)
 		return -EAGAIN;
 	r = control_receive_message(line->fd, ret_message, fds, &count);
 	if (r < 0)

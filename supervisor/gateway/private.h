@@ -9,7 +9,8 @@
 
 /* ---- line.c: the control socket to egress ---- */
 
-#define EGRESS_LINE_MESSAGES_MAX 2048 /* messages; if more are queued, none is received until egress has read some */
+/* messages; if more are queued, none is received until egress has read some */
+#define EGRESS_LINE_QUEUED_MESSAGES_MAX 2048
 
 struct queued_message;
 struct egress_line {
@@ -73,7 +74,7 @@ json_t *usage_make_json(const struct network_usage *usage);
 /* ---- connections.c: connections that were announced to egress ---- */
 
 #define CONNECTIONS_OPEN_MAX 2048    /* connections announced and not closed; more than egress permits (CONNS_MAX) */
-#define REQUESTS_MAX 8192 /* requests recorded without an outcome */
+#define HTTP_REQUESTS_WITHOUT_OUTCOME_MAX 8192 /* requests recorded without an outcome */
 
 struct request {
 	uint64_t id; /* id of the request's record */

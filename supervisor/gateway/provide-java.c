@@ -12,11 +12,11 @@
 #include "base/io.h"
 #include "supervisor/gateway/provide.h"
 
-#define JAVA_STORES_MAX 64u
+#define JAVA_TRUSTSTORES_MAX 64u
 
 struct java_stores {
 	const struct policy *policy;
-	char *path[JAVA_STORES_MAX]; /* where the host has a store; owned */
+	char *path[JAVA_TRUSTSTORES_MAX]; /* where the host has a store; owned */
 	size_t path_count;
 	struct truststore store;
 };
@@ -42,7 +42,7 @@ static void java_note_store(struct java_stores *stores, const char *home, const 
 	for (size_t i = 0; real && i < stores->path_count; i++)
 		if (strcmp(stores->path[i], real) == 0)
 			return;
-	if (real && stores->path_count < JAVA_STORES_MAX)
+	if (real && stores->path_count < JAVA_TRUSTSTORES_MAX)
 		stores->path[stores->path_count++] = steal_pointer(&real);
 }
 

@@ -22,21 +22,21 @@
 #define RUN_CA_PATH "/run/callgate-run.pem"
 
 /* Certificate bundles of Debian, Alpine, Arch; Fedora; newer Fedora; openSUSE; a default of OpenSSL and LibreSSL. */
-static const char *const bundles[] = {
+static const char *const ca_bundle_paths[] = {
 	"/etc/ssl/certs/ca-certificates.crt",
 	"/etc/pki/tls/certs/ca-bundle.crt",
 	"/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",
 	"/etc/ssl/ca-bundle.pem",
 	"/etc/ssl/cert.pem",
 };
-#define BUNDLES_COUNT (sizeof(bundles) / sizeof(bundles[0]))
+#define CA_BUNDLE_PATHS_COUNT (sizeof(ca_bundle_paths) / sizeof(ca_bundle_paths[0]))
 
 char *egress_read_system_roots(size_t *ret_len)
 {
 	char *text = NULL;
 
-	for (size_t i = 0; i < BUNDLES_COUNT; i++)
-		if (io_read_file(AT_FDCWD, bundles[i], CA_CERTIFICATES_BYTES_MAX, &text, ret_len) == 0)
+	for (size_t i = 0; i < CA_BUNDLE_PATHS_COUNT; i++)
+		if (io_read_file(AT_FDCWD, ca_bundle_paths[i], CA_CERTIFICATES_BYTES_MAX, &text, ret_len) == 0)
 			return text;
 	return NULL;
 }
@@ -100,8 +100,8 @@ static int provide_ca_bundles(const struct egress_provide *provide, struct egres
 	char path[PATH_MAX];
 	int error = 0;
 
-	for (size_t i = 0; error == 0 && i < BUNDLES_COUNT; i++)
-		if ((i == 0 || access(bundles[i], F_OK) == 0) && provide_resolve_path(bundles[i], path))
+	for (size_t i = 0; error == 0 && i < CA_BUNDLE_PATHS_COUNT; i++)
+		if ((i == 0 || access(ca_bundle_paths[i], F_OK) == 0) && provide_resolve_path(ca_bundle_paths[i], path))
 			error = egress_process_add_file_with_kept_text(egress, path,
 								       provide->root_and_run_certificates_pem, len);
 	return error;
@@ -118,7 +118,7 @@ static int provide_run_ca(const struct egress_provide *provide, struct egress_pr
 	char bundle[PATH_MAX], own[PATH_MAX];
 	int error;
 
-	if (!provide_resolve_path(bundles[0], bundle) || !provide_resolve_path(RUN_CA_PATH, own))
+	if (!provide_resolve_path(ca_bundle_paths[0], bundle) || !provide_resolve_path(RUN_CA_PATH, own))
 		return -ENOMEM;
 	error = egress_process_add_file(egress, own, provide->ca, strlen(provide->ca));
 	for (size_t i = 0; error == 0 && i < sizeof(whole) / sizeof(whole[0]); i++)

@@ -12,7 +12,8 @@
 #include "base/cleanup.h"
 #include "egress/conn/pool.h"
 
-#define LOOPBACK_INDEX 1u /* the kernel's LOOPBACK_IFINDEX: lo is the first interface of every network namespace */
+/* the kernel's LOOPBACK_IFINDEX: lo is the first interface of every network namespace */
+#define LOOPBACK_INTERFACE_INDEX 1u
 
 struct route_request {
 	struct nlmsghdr head;
@@ -56,7 +57,7 @@ static int routes_add_local(int fd, int family, const void *address, unsigned bi
 			  .rtm_table = RT_TABLE_LOCAL, .rtm_protocol = RTPROT_STATIC, .rtm_scope = RT_SCOPE_HOST,
 			  .rtm_type = RTN_LOCAL},
 		.device = {.rta_len = RTA_LENGTH(sizeof(uint32_t)), .rta_type = RTA_OIF},
-		.index = LOOPBACK_INDEX,
+		.index = LOOPBACK_INTERFACE_INDEX,
 		.to = {.rta_len = (unsigned short)RTA_LENGTH(len), .rta_type = RTA_DST},
 	};
 
@@ -90,7 +91,7 @@ static int routes_add_address(int fd, int family, const void *address, unsigned 
 		.name = {.ifa_family = (unsigned char)family,
 			 .ifa_prefixlen = (unsigned char)bits,
 			 .ifa_scope = RT_SCOPE_UNIVERSE,
-			 .ifa_index = LOOPBACK_INDEX},
+			 .ifa_index = LOOPBACK_INTERFACE_INDEX},
 		.attribute = {.rta_type = IFA_LOCAL, .rta_len = (unsigned short)RTA_LENGTH(bits / 8)},
 	};
 

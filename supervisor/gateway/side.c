@@ -10,7 +10,7 @@
 #include "supervisor/gateway/provide.h"
 #include "supervisor/gateway/start.h"
 
-#define EGRESS_END_TIMEOUT_MS 1000 /* time for egress to end by itself, after the supervisor has ended */
+#define EGRESS_EXIT_TIMEOUT_MS 1000 /* time for egress to end by itself, after the supervisor has ended */
 
 int egress_process_keep_text(struct egress_process *egress, char *text)
 {
@@ -86,7 +86,7 @@ bool egress_process_end(struct egress_process *egress, int *ret_status)
 	egress_process_close_fds_of_supervisor(egress);
 	*ret_status = 0;
 	if (egress->pid > 0) {
-		in_time = egress->pidfd >= 0 && poll(&end, 1, EGRESS_END_TIMEOUT_MS) > 0;
+		in_time = egress->pidfd >= 0 && poll(&end, 1, EGRESS_EXIT_TIMEOUT_MS) > 0;
 		if (!in_time)
 			(void)kill(egress->pid, SIGKILL);
 		while (waitpid(egress->pid, ret_status, 0) < 0 && errno == EINTR)

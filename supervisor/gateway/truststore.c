@@ -19,7 +19,7 @@
 #define JKS_MAGIC 0xfeedfeedu
 #define JKS_VERSION 2u
 #define JKS_TRUSTED_TAG 2u /* tag of a trusted certificate */
-#define JKS_COUNT_OFFSET 8u
+#define JKS_ENTRY_COUNT_OFFSET 8u
 #define JKS_SALT "Mighty Aphrodite"
 #define PEM_BEGIN "-----BEGIN CERTIFICATE-----"
 #define PEM_END "-----END CERTIFICATE-----"
@@ -123,7 +123,7 @@ int truststore_finish(struct truststore *store, char **ret_bytes, size_t *ret_le
 	if (store->count == 0)
 		return -EINVAL;
 	for (unsigned i = 0; i < 4; i++)
-		buf->data[JKS_COUNT_OFFSET + i] = (char)(store->count >> (8 * (3 - i)));
+		buf->data[JKS_ENTRY_COUNT_OFFSET + i] = (char)(store->count >> (8 * (3 - i)));
 	truststore_put_digest(buf);
 	if (buf->failed)
 		return -ENOMEM;

@@ -25,12 +25,12 @@
 enum { MEMINFO_RMEM, MEMINFO_RCVBUF, MEMINFO_WMEM, MEMINFO_SNDBUF, MEMINFO_FWD, MEMINFO_QUEUED, MEMINFO_OPTMEM,
        MEMINFO_BACKLOG, MEMINFO_VARS };
 
-#define UNIX_QUEUE_BYTES_MAX 425984 /* most bytes in a unix socket with the default net.core.wmem_default */
-#define PIPE_DEFAULT_BYTES 65536
+#define UNIX_SOCKET_QUEUE_BYTES_MAX 425984 /* most bytes in a unix socket with the default net.core.wmem_default */
+#define PIPE_DEFAULT_CAPACITY_BYTES 65536
 #define INOTIFY_KERNEL_BYTES_PER_EVENT_BYTE \
 	4                         /* kernel bytes for each byte of an event: 16 bytes and a name take 64 and more */
-#define INOTIFY_WATCH_BYTES 1536  /* an inotify watch, with the inode that it pins */
-#define EPOLL_ITEM_BYTES 256
+#define INOTIFY_WATCH_KERNEL_BYTES 1536  /* an inotify watch, with the inode that it pins */
+#define EPOLL_ITEM_KERNEL_BYTES 256
 
 static int held_compare_inodes(const void *a, const void *b)
 {
@@ -46,7 +46,7 @@ static uint64_t held_measure_pipe(int fd)
 
 	if (ioctl(fd, FIONREAD, &inside) == 0 && inside == 0)
 		return 0;
-	return size > 0 ? (uint64_t)size : PIPE_DEFAULT_BYTES;
+	return size > 0 ? (uint64_t)size : PIPE_DEFAULT_CAPACITY_BYTES;
 }
 
 static int held_read_socket_option(int fd, int option)
@@ -76,15 +76,15 @@ static uint64_t held_measure_socket(int fd)
 	bool input;
 
 	if (getsockopt(fd, SOL_SOCKET, SO_MEMINFO, info, &len) < 0)
-		return UNIX_QUEUE_BYTES_MAX;
+		return UNIX_SOCKET_QUEUE_BYTES_MAX;
 	input = held_fd_has_unread_input(fd);
 	/* Each connection that is not accepted yet may be full, even if its other end is closed. */
 	if (input && held_read_socket_option(fd, SO_ACCEPTCONN) && held_read_socket_option(fd, SO_DOMAIN) == AF_UNIX)
-		return (uint64_t)(MEMFDS_UNIX_BACKLOG_MAX + 1) * (UNIX_QUEUE_BYTES_MAX / 2);
+		return (uint64_t)(MEMFDS_UNIX_BACKLOG_MAX + 1) * (UNIX_SOCKET_QUEUE_BYTES_MAX / 2);
 	/* SIOCINQ reports only the first packet, which may be empty. */
 	if (info[MEMINFO_RMEM] == 0 && ((ioctl(fd, SIOCINQ, &inside) == 0 && inside > 0) ||
 					(input && held_read_socket_option(fd, SO_TYPE) == SOCK_SEQPACKET)))
-		return UNIX_QUEUE_BYTES_MAX / 2;
+		return UNIX_SOCKET_QUEUE_BYTES_MAX / 2;
 	return (uint64_t)info[MEMINFO_RMEM] + info[MEMINFO_WMEM] + info[MEMINFO_QUEUED] + info[MEMINFO_FWD] +
 	       info[MEMINFO_BACKLOG];
 }
@@ -121,7 +121,7 @@ static uint64_t held_measure_inotify(int pidfd, pid_t pid, const char *name)
 		return 0;
 	(void)snprintf(leaf, sizeof(leaf), "fdinfo/%.11s", name); /* one line for each watch, and a few others */
 	return (uint64_t)inside * INOTIFY_KERNEL_BYTES_PER_EVENT_BYTE +
-	       held_count_lines_of_proc_file(pid, leaf) * INOTIFY_WATCH_BYTES;
+	       held_count_lines_of_proc_file(pid, leaf) * INOTIFY_WATCH_KERNEL_BYTES;
 }
 
 /* Whether the inode was counted before; remembers it. Without memory it counts again: the sum is never too low. */
@@ -144,7 +144,7 @@ static void held_add_buffer_of_descriptor(struct held_buffers *buffers, int pidf
 	_cleanup_close_ int fd = pidfd < 0 ? -1 : pidfd_getfd(pidfd, number, 0);
 
 	if (fd < 0) /* a container's filter may refuse pidfd_getfd(2) */
-		buffers->total_bytes += is_pipe ? PIPE_DEFAULT_BYTES : UNIX_QUEUE_BYTES_MAX / 2;
+		buffers->total_bytes += is_pipe ? PIPE_DEFAULT_CAPACITY_BYTES : UNIX_SOCKET_QUEUE_BYTES_MAX / 2;
 	else
 		buffers->total_bytes += is_pipe ? held_measure_pipe(fd) : held_measure_socket(fd);
 }
@@ -178,7 +178,7 @@ static void held_add_buffers_of_fd_table(struct held_buffers *buffers, pid_t pid
 						      kind == KIND_PIPE);
 	}
 	/* Each epoll descriptor may watch all others. Counting its watches in fdinfo would take too long. */
-	buffers->total_bytes += epolls * entries * EPOLL_ITEM_BYTES;
+	buffers->total_bytes += epolls * entries * EPOLL_ITEM_KERNEL_BYTES;
 }
 
 /* Adds the descriptors of a process. A table that may be shared is read too: each inode counts once. */

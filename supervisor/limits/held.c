@@ -11,7 +11,7 @@
 #include "base/cleanup.h"
 #include "base/procstat.h"
 
-#define READ_CHUNK_BYTES 65536
+#define PROC_FILE_READ_CHUNK_BYTES 65536
 
 DIR *held_open_proc_pid_dir(pid_t pid, const char *leaf)
 {
@@ -78,7 +78,7 @@ uint64_t held_count_descriptors(pid_t pid, uint64_t *ret_most)
 uint64_t held_count_lines_of_proc_file(pid_t pid, const char *leaf)
 {
 	_cleanup_close_ int fd = procstat_open_file(pid, leaf);
-	char text[READ_CHUNK_BYTES];
+	char text[PROC_FILE_READ_CHUNK_BYTES];
 	uint64_t lines = 0;
 	ssize_t len;
 

@@ -24,7 +24,7 @@
 #define CPU_SAMPLE_INTERVAL_BUSY_NS (20 * NS_PER_MS)
 #define CPU_SAMPLE_INTERVAL_IDLE_NS (500 * NS_PER_MS)
 /* Memory is sampled again before a process that writes 4 GB/s could use up the rest of the limit. */
-#define MEMORY_FILL_BYTES_PER_MS (UINT64_C(4) << 20)
+#define MEMORY_FILL_RATE_MAX_BYTES_PER_MS (UINT64_C(4) << 20)
 #define SAMPLE_INTERVAL_MIN_NS (2 * NS_PER_MS)
 #define SAMPLE_INTERVAL_MAX_NS (100 * NS_PER_MS)
 #define TASK_SAMPLE_INTERVAL_NS (500 * NS_PER_MS)
@@ -33,10 +33,10 @@
  * Sampling takes at most 1/20 of a CPU. But a program that makes samples costly cannot delay the next sample beyond
  * SAMPLE_INTERVAL_IF_COSTLY_MAX_NS.
  */
-#define SAMPLE_INTERVAL_PER_DURATION_MIN 20
+#define SAMPLE_INTERVAL_TO_DURATION_MIN 20
 #define SAMPLE_INTERVAL_IF_COSTLY_MAX_NS (200 * NS_PER_MS)
 
-#define OPEN_FILES_RECOUNT_AFTER_MIN 256 /* files that are opened before they are counted again, at least */
+#define FILES_OPENED_BEFORE_RECOUNT_MIN 256 /* files that are opened before they are counted again, at least */
 
 struct limits {
 	const struct sandbox *sandbox;
@@ -80,7 +80,7 @@ int limits_create(const struct sandbox *sandbox, struct cgroup *cgroup, struct l
 	limits->cgroup = cgroup;
 	limits->root_pid = getpid();
 	limits->limit_that_ended_run = LIMIT_MAX;
-	limits->recount_at_files_opened = OPEN_FILES_RECOUNT_AFTER_MIN;
+	limits->recount_at_files_opened = FILES_OPENED_BEFORE_RECOUNT_MIN;
 	limits->cpu_count = cpus > 0 ? (uint64_t)cpus : 1;
 	limits_meters_init(limits->meter, policy);
 	limits->sample_memory = policy->memory_bytes && !cgroup_has_controller(cgroup, CGROUP_MEMORY);
@@ -303,9 +303,9 @@ static uint64_t limits_get_time_to_next_memory_sample_ns(const struct limits *li
 {
 	const struct limit_meter *meter = &limits->meter[LIMIT_MEMORY];
 	uint64_t left = meter->limit > meter->used ? meter->limit - meter->used : 0;
-	uint64_t wait = limits_clamp_value(left / MEMORY_FILL_BYTES_PER_MS * NS_PER_MS, SAMPLE_INTERVAL_MIN_NS,
+	uint64_t wait = limits_clamp_value(left / MEMORY_FILL_RATE_MAX_BYTES_PER_MS * NS_PER_MS, SAMPLE_INTERVAL_MIN_NS,
 					   SAMPLE_INTERVAL_MAX_NS);
-	uint64_t rest = limits->last_sample_duration_ns * SAMPLE_INTERVAL_PER_DURATION_MIN;
+	uint64_t rest = limits->last_sample_duration_ns * SAMPLE_INTERVAL_TO_DURATION_MIN;
 
 	if (rest > SAMPLE_INTERVAL_IF_COSTLY_MAX_NS)
 		rest = limits->last_sample_duration_ns > SAMPLE_INTERVAL_IF_COSTLY_MAX_NS
@@ -358,7 +358,7 @@ static void limits_count_open_files(struct limits *limits)
 		limits_mark_meter_exceeded(meter);
 	left = limits->opened_files_kernel_bytes < meter->limit ? meter->limit - limits->opened_files_kernel_bytes : 0;
 	limits->recount_at_files_opened =
-		opened + OPEN_FILES_RECOUNT_AFTER_MIN + left / 4 / HELD_KERNEL_BYTES_PER_DESCRIPTOR;
+		opened + FILES_OPENED_BEFORE_RECOUNT_MIN + left / 4 / HELD_KERNEL_BYTES_PER_DESCRIPTOR;
 }
 
 static void limits_read_disk(struct limits *limits, uint64_t now_ns)

@@ -9,7 +9,7 @@
 #define RLIMIT_DATA_SLACK_MAX_BYTES (UINT64_C(1) << 30)
 /* Pages of address space for one page of page tables. Tables get at least 1 GiB: .NET reserves 256 GiB. */
 #define MAPPED_PAGES_PER_PAGE_TABLE 512
-#define PAGE_TABLES_MIN_BYTES (UINT64_C(1) << 30)
+#define PAGE_TABLES_LIMIT_MIN_BYTES (UINT64_C(1) << 30)
 /*
  * No process shows descriptors that are in flight in unix sockets, and such a socket can hold 200 kB. The kernel lets a
  * user have as many in flight as one process may have open (unix_attach_fds).
@@ -45,8 +45,8 @@ static uint64_t rlimits_get_address_space_bytes(uint64_t memory)
 {
 	uint64_t tables = rlimits_get_data_bytes(memory);
 
-	if (tables < PAGE_TABLES_MIN_BYTES)
-		tables = PAGE_TABLES_MIN_BYTES;
+	if (tables < PAGE_TABLES_LIMIT_MIN_BYTES)
+		tables = PAGE_TABLES_LIMIT_MIN_BYTES;
 	return tables < UINT64_MAX / MAPPED_PAGES_PER_PAGE_TABLE ? tables * MAPPED_PAGES_PER_PAGE_TABLE : UINT64_MAX;
 }
 

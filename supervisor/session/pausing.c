@@ -6,8 +6,8 @@
 #include "supervisor/closing/pause.h"
 #include "supervisor/session/private.h"
 
-#define PAUSING_TRY_AGAIN_NS UINT64_C(10000000)
-#define PAUSING_MAX_NS UINT64_C(1000000000)
+#define PAUSE_RETRY_INTERVAL_NS UINT64_C(10000000)
+#define PAUSE_STOP_ALL_TIMEOUT_NS UINT64_C(1000000000)
 
 static void pausing_answer(const struct session *session, struct client *client, const char *why)
 {
@@ -48,7 +48,7 @@ uint64_t pausing_check(struct session *session, uint64_t now_ns)
 	r = pausing_must_wait_for_start(session) ? -EAGAIN : pause_stop_threads(session->pause);
 	/* Also after -EBUSY: until its exec, a new program is undumpable, and cannot be traced. */
 	if (r < 0 && now_ns < session->pausing_deadline_ns)
-		return now_ns + PAUSING_TRY_AGAIN_NS;
+		return now_ns + PAUSE_RETRY_INTERVAL_NS;
 	session->pausing_client = NULL;
 	session->paused_since_ns = io_read_clock_ns();
 	pausing_answer(session, client,
@@ -80,7 +80,7 @@ void pausing_ask(struct session *session, struct client *client, bool wants_paus
 	}
 	if (wants_pause) {
 		session->pausing_client = client;
-		session->pausing_deadline_ns = io_read_clock_ns() + PAUSING_MAX_NS;
+		session->pausing_deadline_ns = io_read_clock_ns() + PAUSE_STOP_ALL_TIMEOUT_NS;
 		(void)pausing_check(session, io_read_clock_ns());
 		return;
 	}

@@ -11,8 +11,8 @@
 #define SESSION_MESSAGE_BYTES_MAX (192u << 10) /* below the default limit of a socket's buffer */
 #define SESSION_DENIALS_IN_RESULT_MAX 100           /* denials of a program that its client is told in full */
 /* most bytes of a program's denials in a message, as JSON; the rest of the message is short */
-#define SESSION_DENIALS_BYTES_MAX (128u << 10)
-#define SESSION_LIST_BYTES_MAX (128u << 10)    /* most bytes of a list of programs, as JSON */
+#define SESSION_DENIALS_JSON_BYTES_MAX (128u << 10)
+#define SESSION_PROGRAM_LIST_BYTES_MAX (128u << 10)    /* most bytes of a list of programs, as JSON */
 
 struct client;
 

@@ -22,8 +22,8 @@
 #include "supervisor/status.h"
 #include "syscalls/account/denials.h"
 
-#define PROGRAM_KILL_AGAIN_NS UINT64_C(5000000)
-#define PROGRAM_PARENTS_MAX 100000 /* a chain of parents that changes while it is read must end */
+#define PROGRAM_KILL_INTERVAL_NS UINT64_C(5000000)
+#define PROCESS_ANCESTORS_MAX 100000 /* a chain of parents that changes while it is read must end */
 
 struct program *programs_find(const struct session *session, unsigned number)
 {
@@ -252,7 +252,7 @@ static json_t *program_make_denials(const struct program *program, uint64_t *ret
 
 	json_array_foreach(all, i, denial) {
 		bytes += json_dumpb(denial, NULL, 0, JSON_COMPACT) + 1; /* the length only; and a comma */
-		if (i < SESSION_DENIALS_IN_RESULT_MAX && bytes <= SESSION_DENIALS_BYTES_MAX)
+		if (i < SESSION_DENIALS_IN_RESULT_MAX && bytes <= SESSION_DENIALS_JSON_BYTES_MAX)
 			(void)json_array_append(denials, denial);
 		else
 			*ret_unlisted += (uint64_t)json_integer_value(json_object_get(denial, "count"));
@@ -326,7 +326,7 @@ void programs_end(struct program *program)
 	/* The monitor is our child, so its pid is not reused. */
 	if (killtree_kill_descendants_once(program->monitor))
 		(void)kill(program->monitor, SIGKILL);
-	program->next_kill_ns = io_read_clock_ns() + PROGRAM_KILL_AGAIN_NS;
+	program->next_kill_ns = io_read_clock_ns() + PROGRAM_KILL_INTERVAL_NS;
 }
 
 void programs_end_all(struct session *session)
@@ -394,7 +394,7 @@ static void programs_on_message(struct session *session, const struct spawner_me
 			/* its monitor exits by itself, and then session_on_child_exit() is called */
 			program->state = PROGRAM_ENDING;
 		program->deadline_ns = UINT64_MAX;
-		program->next_kill_ns = io_read_clock_ns() + PROGRAM_KILL_AGAIN_NS;
+		program->next_kill_ns = io_read_clock_ns() + PROGRAM_KILL_INTERVAL_NS;
 	}
 }
 
@@ -435,7 +435,7 @@ static unsigned session_find_program_of_process(const struct session *session, p
 {
 	const struct program *program = NULL;
 
-	for (int depth = 0; pid > 1 && !program && depth < PROGRAM_PARENTS_MAX; depth++) {
+	for (int depth = 0; pid > 1 && !program && depth < PROCESS_ANCESTORS_MAX; depth++) {
 		pid = procstat_read_parent(pid);
 		program = programs_find_by_monitor(session, pid);
 	}

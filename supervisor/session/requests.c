@@ -153,7 +153,7 @@ static void client_list_programs(struct session *session, struct client *client)
 				 "path", program->name, "duration_ms",
 				 (json_int_t)((now - program->start_ns) / NS_PER_MS));
 		bytes += json_dumpb(item, NULL, 0, JSON_COMPACT) + 1; /* the length only; and a comma */
-		if (bytes <= SESSION_LIST_BYTES_MAX)
+		if (bytes <= SESSION_PROGRAM_LIST_BYTES_MAX)
 			(void)json_array_append(list, item);
 		else
 			unlisted++;

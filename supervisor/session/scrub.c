@@ -11,11 +11,12 @@
 #include "base/ending.h"
 
 #define SCRUB_MAPPINGS_MAX 1024u
-#define SCRUB_TEXT_BYTES_MAX (256u << 10)
+#define SCRUB_PROC_MAPS_BYTES_MAX (256u << 10)
 #define SCRUB_PAGE_BYTES 4096u
 #define SCRUB_BYTES_BEFORE_THREAD_POINTER 4096u /* thread-local variables, before the thread pointer */
 #define SCRUB_BYTES_AFTER_THREAD_POINTER 4096u /* the C library's data of a thread, from the thread pointer on */
-#define SCRUB_NEAR_STACK_BYTES (16u << 10) /* below the stack pointer: cleared, not given back, because it is in use */
+/* below the stack pointer: cleared, not given back, because it is in use */
+#define SCRUB_BYTES_BELOW_STACK_POINTER (16u << 10)
 
 struct scrub_mapping {
 	uintptr_t begin, end;
@@ -25,7 +26,7 @@ struct scrub_mapping {
 /* Static, because a forked child must not allocate. */
 static struct scrub_mapping scrub_mapping[SCRUB_MAPPINGS_MAX];
 static size_t scrub_count;
-static char scrub_text[SCRUB_TEXT_BYTES_MAX];
+static char scrub_text[SCRUB_PROC_MAPS_BYTES_MAX];
 
 /* ---- /proc/self/maps ---- */
 
@@ -135,7 +136,7 @@ static void scrub_clear_but_for_thread(const struct scrub_mapping *mapping, uint
 /* Clears what returned functions have left on the stack, near the part that is in use. */
 static void __attribute__((noinline)) scrub_near_stack(void)
 {
-	char dead[SCRUB_NEAR_STACK_BYTES];
+	char dead[SCRUB_BYTES_BELOW_STACK_POINTER];
 
 	explicit_bzero(dead, sizeof(dead));
 }
@@ -143,8 +144,8 @@ static void __attribute__((noinline)) scrub_near_stack(void)
 static void scrub_clear_stack(const struct scrub_mapping *mapping, uintptr_t in_use)
 {
 	scrub_near_stack();
-	if (in_use - mapping->begin > SCRUB_NEAR_STACK_BYTES)
-		scrub_clear(mapping->begin, in_use - SCRUB_NEAR_STACK_BYTES);
+	if (in_use - mapping->begin > SCRUB_BYTES_BELOW_STACK_POINTER)
+		scrub_clear(mapping->begin, in_use - SCRUB_BYTES_BELOW_STACK_POINTER);
 	if (mapping->end - in_use > SCRUB_STACK_KEPT_BYTES)
 		scrub_clear_but_for_thread(mapping, in_use + SCRUB_STACK_KEPT_BYTES);
 }

@@ -14,8 +14,8 @@
 #include "supervisor/session/private.h"
 #include "syscalls/account/denials.h"
 
-#define SESSION_EVENTS_PER_TURN_MAX 32
-#define SESSION_WAIT_MS_MAX 3600000
+#define SESSION_EPOLL_EVENTS_PER_TURN_MAX 32
+#define SESSION_EPOLL_WAIT_MAX_MS 3600000
 #define NS_PER_MS UINT64_C(1000000)
 
 int session_create(const struct session_options *options, struct launch_options *launch, struct session **ret_session)
@@ -109,8 +109,8 @@ int session_get_epoll_fd(const struct session *session)
 
 void session_serve(struct session *session)
 {
-	struct epoll_event event[SESSION_EVENTS_PER_TURN_MAX];
-	int count = epoll_wait(session->epoll_fd, event, SESSION_EVENTS_PER_TURN_MAX, 0);
+	struct epoll_event event[SESSION_EPOLL_EVENTS_PER_TURN_MAX];
+	int count = epoll_wait(session->epoll_fd, event, SESSION_EPOLL_EVENTS_PER_TURN_MAX, 0);
 
 	for (int i = 0; i < count; i++) {
 		struct client *client = event[i].data.ptr;
@@ -197,7 +197,7 @@ int session_check(struct session *session, uint64_t now_ns)
 	if (session->spawner_fd[0] < 0 || next_ns == UINT64_MAX)
 		return -1;
 	wait_ms = next_ns <= now_ns ? 0 : (next_ns - now_ns + NS_PER_MS - 1) / NS_PER_MS;
-	return wait_ms < SESSION_WAIT_MS_MAX ? (int)wait_ms : SESSION_WAIT_MS_MAX;
+	return wait_ms < SESSION_EPOLL_WAIT_MAX_MS ? (int)wait_ms : SESSION_EPOLL_WAIT_MAX_MS;
 }
 
 void session_end_programs(struct session *session)

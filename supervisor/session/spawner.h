@@ -16,7 +16,7 @@
 
 enum spawner_step { SPAWNER_PREPARE, SPAWNER_CHDIR, SPAWNER_EXEC };
 
-#define SPAWNER_SLOT_BYTES 65536u /* a multiple of every page size; of each, one page is used */
+#define SPAWNER_SHARED_SLOT_BYTES 65536u /* a multiple of every page size; of each, one page is used */
 
 /*
  * Shared with the spawner, the monitors, and each program until its exec. A program keeps only its own slot, because
@@ -30,7 +30,7 @@ struct spawner_page {
 			volatile int32_t error; /* errno of the step that failed; 0: no step has failed */
 		};
 		/* Not by alignment, of which mmap(2) gives one page's only. */
-		char size[SPAWNER_SLOT_BYTES];
+		char size[SPAWNER_SHARED_SLOT_BYTES];
 	} slot[SPAWNER_PROGRAMS_MAX];
 };
 

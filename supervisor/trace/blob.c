@@ -8,7 +8,7 @@
 #define ARGV_POINTERS_MAX 131072u /* a megabyte of pointers: more than an exec's argument space can hold */
 #define ARGV_POINTERS_PER_READ 64u
 /* most bytes of all blobs together; a thread that leaves its execs by longjmp keeps eight blobs */
-#define BLOBS_BYTES_MAX (64u << 20)
+#define BLOBS_TOTAL_BYTES_MAX (64u << 20)
 
 /* Reads the program's argv, without the final NULL. addr 0: argv is empty. */
 static int blob_read_argv(const struct call *call, uint64_t addr, struct buf *argv)
@@ -84,7 +84,7 @@ int blob_build_for_exec(const struct call *call, const struct exec_plan *plan, s
 	for (size_t i = 0; i < blob.pointer_count; i++)
 		buf_add(&bytes, plan->argv_head[i], strlen(plan->argv_head[i]) + 1);
 	blob.len = bytes.len;
-	if (blob.len > BLOBS_BYTES_MAX || *budget > BLOBS_BYTES_MAX - blob.len)
+	if (blob.len > BLOBS_TOTAL_BYTES_MAX || *budget > BLOBS_TOTAL_BYTES_MAX - blob.len)
 		return -E2BIG;
 	blob.bytes = bytes.failed ? NULL : malloc(blob.len); /* a copy, because the buffer has spare room */
 	if (!blob.bytes)

@@ -21,14 +21,14 @@
 
 #define STACK_ALIGN 16u
 #define VDSO_BYTES_MAX 65536u
-#define MAPS_BYTES_MAX (8u << 20)
-#define INJECT_STEP_YIELDS_MAX 200u           /* a step takes microseconds if the thread gets a CPU */
+#define PROC_MAPS_BYTES_MAX (8u << 20)
+#define INJECT_YIELDS_BEFORE_SLEEPING 200u           /* a step takes microseconds if the thread gets a CPU */
 /* none of the injected calls can block, so a longer step is an attack */
 #define INJECT_STEP_MAX_NS UINT64_C(2000000000)
 #define INJECT_STARVED_STEP_MAX_NS UINT64_C(10000000000) /* most time for a thread of low priority on a busy machine */
-/* More stray stops than STRAY_STOPS_MAX after this time are a flood of signals, or the program's code was changed. */
-#define STRAY_STOPS_PERIOD_NS UINT64_C(250000000)
-#define STRAY_STOPS_MAX 32u
+/* More than INJECT_STRAY_STOPS_MAX stray stops after this time: a flood of signals, or the program changed its code. */
+#define INJECT_STRAY_STOPS_TOLERATED_NS UINT64_C(250000000)
+#define INJECT_STRAY_STOPS_MAX 32u
 #define SIGNAL_BIT(number) (UINT64_C(1) << ((number) - 1))
 /* Signals that the kernel forces on a thread: if blocked, they kill it or reset its handler. SIGTRAP ends a step. */
 #define INJECT_FORCED_SIGNALS                                                                                    \
@@ -63,7 +63,7 @@ static int inject_await_stop(const struct injection *injection, int *ret_status)
 			return -ESRCH;
 		if (info.si_pid == tid)
 			break;
-		if (tries < INJECT_STEP_YIELDS_MAX)
+		if (tries < INJECT_YIELDS_BEFORE_SLEEPING)
 			(void)sched_yield();
 		else if (inject_step_may_wait(injection, begin_ns))
 			(void)nanosleep(&(const struct timespec){.tv_nsec = 50000}, NULL);
@@ -100,7 +100,7 @@ static int inject_single_step(struct injection *injection)
 		if (status >> 16 == 0 && WSTOPSIG(status) == SIGTRAP &&
 		    arch_get_pc(&now) == arch_get_pc(&injection->registers_after_call))
 			return 0;
-		if (++injection->stray_stops > STRAY_STOPS_MAX &&
+		if (++injection->stray_stops > INJECT_STRAY_STOPS_MAX &&
 		    io_read_clock_ns() > injection->stray_stops_deadline_ns)
 			return kill(tid, SIGKILL) < 0 ? -errno : -ESRCH;
 		if (status >> 16 != 0)
@@ -148,9 +148,10 @@ int inject_prepare_thread(const struct tracer *tracer, const struct pending *pen
 {
 	int r;
 
-	*ret_injection = (struct injection){.tracer = tracer,
-					    .pending = pending,
-					    .stray_stops_deadline_ns = io_read_clock_ns() + STRAY_STOPS_PERIOD_NS};
+	*ret_injection =
+		(struct injection){.tracer = tracer,
+				   .pending = pending,
+				   .stray_stops_deadline_ns = io_read_clock_ns() + INJECT_STRAY_STOPS_TOLERATED_NS};
 	r = arch_read_regs(pending->tid, &ret_injection->registers_after_call);
 	if (r < 0)
 		return r;
@@ -170,7 +171,7 @@ static uint64_t inject_find_vdso_syscall_instruction(const struct injection *inj
 	size_t at, size;
 
 	(void)snprintf(path, sizeof(path), "/proc/%d/maps", injection->pending->tid);
-	if (!code || io_read_file(AT_FDCWD, path, MAPS_BYTES_MAX, &text, &size) < 0)
+	if (!code || io_read_file(AT_FDCWD, path, PROC_MAPS_BYTES_MAX, &text, &size) < 0)
 		return 0;
 	for (const char *line = text; line && *line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL) {
 		const char *name = strstr(line, "[vdso]"), *next = strchr(line, '\n');
@@ -205,8 +206,11 @@ int inject_prepare_anywhere(const struct tracer *tracer, const struct pending *p
 	uint64_t at;
 	int r;
 
-	*ret_injection = (struct injection){.tracer = tracer, .pending = pending, .has_registers_to_restore = true,
-					    .stray_stops_deadline_ns = io_read_clock_ns() + STRAY_STOPS_PERIOD_NS};
+	*ret_injection =
+		(struct injection){.tracer = tracer,
+				   .pending = pending,
+				   .has_registers_to_restore = true,
+				   .stray_stops_deadline_ns = io_read_clock_ns() + INJECT_STRAY_STOPS_TOLERATED_NS};
 	r = arch_read_regs(pending->tid, &ret_injection->registers_to_restore);
 	if (r < 0)
 		return r;

@@ -173,7 +173,8 @@ struct injection {
 	uint64_t signal_mask;             /* the thread's signal mask */
 	/* signals that arrived during the injection, and are sent to the thread again at its end */
 	bool arrived_signals[INJECT_SIGNAL_NUMBERS_END];
-	uint64_t stray_stops_deadline_ns; /* until this time more than STRAY_STOPS_MAX stray stops are tolerated */
+	/* until this time more than INJECT_STRAY_STOPS_MAX stray stops are tolerated */
+	uint64_t stray_stops_deadline_ns;
 	unsigned stray_stops;           /* stops that no single step caused */
 };
 

@@ -14,7 +14,7 @@
  * at most 1/8 of the supervisor's descriptors are used by fetches: each fetch keeps one descriptor, and its call needs
  * further ones
  */
-#define FETCH_SHARE_OF_OWN_FDS_DIVISOR 8u
+#define FETCHED_FDS_MAX_NOFILE_DIVISOR 8u
 /* calls of signal handlers after which a restarted call counts as abandoned (longjmp) */
 #define OTHER_CALLS_BEFORE_RESTART_MAX 4096
 
@@ -25,7 +25,7 @@ int tracer_create(struct sandbox *sandbox, struct tracer **ret_tracer)
 	if (!tracer)
 		return -ENOMEM;
 	tracer->sandbox = sandbox;
-	tracer->fetched_descriptors_max = blocking_get_share_of_fd_limit(FETCH_SHARE_OF_OWN_FDS_DIVISOR);
+	tracer->fetched_descriptors_max = blocking_get_share_of_fd_limit(FETCHED_FDS_MAX_NOFILE_DIVISOR);
 	*ret_tracer = tracer;
 	return 0;
 }

@@ -18,7 +18,8 @@
 #include "syscalls/call/memory.h"
 
 #define AUXV_ENTRIES_MAX 64
-#define STACK_START_BYTES 4096u /* read of a new stack: the arguments, the environment and the auxiliary vector */
+/* read of a new stack: the arguments, the environment and the auxiliary vector */
+#define NEW_STACK_START_READ_BYTES 4096u
 
 /* Entries of the new image's auxiliary vector; 0: no such entry. */
 struct auxv_entries {
@@ -129,7 +130,7 @@ static const char *verify_and_restore_execfn(const struct memory_ops *guest, pid
 }
 
 /* A new stack ends with the file name that the kernel used and a null pointer: bprm_mm_init() in fs/exec.c. */
-#define STACK_END_BYTES 8u
+#define NEW_STACK_END_BYTES 8u
 
 static bool image_query_map(int maps_fd, uint64_t addr, uint64_t flags, struct procmap *ret_map)
 {
@@ -174,7 +175,7 @@ static bool image_stack_layout_is_known(void)
 
 		layout = OTHER;
 		if (maps_fd >= 0 && image_query_map(maps_fd, name, 0, &map) &&
-		    name + strlen((const char *)(uintptr_t)name) + 1 + STACK_END_BYTES == map.end)
+		    name + strlen((const char *)(uintptr_t)name) + 1 + NEW_STACK_END_BYTES == map.end)
 			layout = KNOWN;
 	}
 	return layout == KNOWN;
@@ -189,8 +190,8 @@ static bool image_stack_ends_with_file_name(const struct memory_ops *guest, pid_
 	struct procmap map;
 
 	if (len > sizeof(found) || !image_stack_layout_is_known() || !image_query_map(maps_fd, stack, 0, &map) ||
-	    map.end < len + STACK_END_BYTES ||
-	    guest->read(pid, map.end - STACK_END_BYTES - len, found, len) != (ssize_t)len)
+	    map.end < len + NEW_STACK_END_BYTES ||
+	    guest->read(pid, map.end - NEW_STACK_END_BYTES - len, found, len) != (ssize_t)len)
 		return false;
 	return found[0] == '\0' && memcmp(found + 1, name, len - 1) == 0;
 }
@@ -256,7 +257,7 @@ static bool image_has_layout(const struct auxv_entries *vector, uint64_t pc, con
  */
 static bool image_is_approved_by_name(const struct sandbox *sandbox, pid_t pid, const struct exec_plan *plan)
 {
-	uint64_t stack[STACK_START_BYTES / sizeof(uint64_t)];
+	uint64_t stack[NEW_STACK_START_READ_BYTES / sizeof(uint64_t)];
 	struct auxv_entries vector;
 	struct arch_regs regs;
 	ssize_t got;

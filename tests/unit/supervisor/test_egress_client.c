@@ -493,7 +493,7 @@ END_TEST
 /* An egress that sends and does not read is not read either. Once it reads, it gets its replies in order. */
 START_TEST(test_flood)
 {
-	enum { FLOOD = 3 * EGRESS_LINE_MESSAGES_MAX };
+	enum { FLOOD = 3 * EGRESS_LINE_QUEUED_MESSAGES_MAX };
 	uint64_t sent = 0, first = rig.record_id + 1;
 	int full = 0;
 
@@ -513,7 +513,7 @@ START_TEST(test_flood)
 		rig.record_id--;
 		full++;
 		client_rig_step(&rig);
-		ck_assert_uint_le(rig.client->line.queued_message_count, EGRESS_LINE_MESSAGES_MAX);
+		ck_assert_uint_le(rig.client->line.queued_message_count, EGRESS_LINE_QUEUED_MESSAGES_MAX);
 	}
 	ck_assert_uint_lt(sent, FLOOD); /* it was stopped */
 	for (uint64_t i = 0; i < sent; i++) {

@@ -10,7 +10,7 @@
 #include "supervisor/watchdog.h"
 #include "tests/unit/unit.h"
 
-#define LONG_MS (5 * WATCHDOG_PERIOD_MS)
+#define LONG_MS (5 * WATCHDOG_CHECK_INTERVAL_MS)
 
 static struct watchdog *watchdog;
 static atomic_int signals;
@@ -72,7 +72,7 @@ END_TEST
 /* Notifications end at any moment of the period. A signal comes before the end of its notification, or not at all. */
 START_TEST(sends_nothing_late)
 {
-	for (int ms = WATCHDOG_PERIOD_MS - 2; ms < 2 * WATCHDOG_PERIOD_MS; ms += 9) {
+	for (int ms = WATCHDOG_CHECK_INTERVAL_MS - 2; ms < 2 * WATCHDOG_CHECK_INTERVAL_MS; ms += 9) {
 		int before;
 
 		watchdog_begin_notification(watchdog);

@@ -166,7 +166,7 @@ static void check_args(const struct syscall_row *row)
 						row->arg[i + 1].kind == ARG_PATH_NULL),
 				      "%s: a dirfd without its path", row->name);
 	}
-	/* struct call has room for two paths and one text; audit records for AUDIT_ARGS_MAX arguments. */
+	/* struct call has room for two paths and one text; audit records for AUDIT_ARGS_PER_RECORD_MAX arguments. */
 	ck_assert_uint_le(paths, 2);
 	ck_assert_uint_le(texts, 1);
 	if (row->class == ROW_REFUSE || row->class == ROW_NATIVE_IN_OWN_IPC)
@@ -181,7 +181,7 @@ START_TEST(arguments_can_be_decoded_and_recorded)
 	size_t count;
 	const struct syscall_row *rows = table_get_rows(&count);
 
-	ck_assert_int_ge(AUDIT_ARGS_MAX, 6);
+	ck_assert_int_ge(AUDIT_ARGS_PER_RECORD_MAX, 6);
 	for (size_t i = 0; i < count; i++)
 		check_args(&rows[i]);
 }
