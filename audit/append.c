@@ -158,7 +158,7 @@ char *log_find_in_window(const struct audit *audit, uint64_t offset, size_t len)
 }
 
 /* Finds the file and the place in it. -1: the file is closed. */
-static int log_find_file(const struct audit *audit, uint64_t offset, off_t *ret_place)
+static int log_find_file_at_offset(const struct audit *audit, uint64_t offset, off_t *ret_place)
 {
 	*ret_place = (off_t)(offset - audit->bytes_in_earlier_files);
 	if (offset >= audit->bytes_in_earlier_files)
@@ -176,7 +176,7 @@ static int log_find_file(const struct audit *audit, uint64_t offset, off_t *ret_
 int log_read_at(const struct audit *audit, char *bytes, size_t len, uint64_t offset)
 {
 	off_t place;
-	int fd = log_find_file(audit, offset, &place);
+	int fd = log_find_file_at_offset(audit, offset, &place);
 	ssize_t n = TEMP_FAILURE_RETRY(pread(fd, bytes, len, place));
 
 	return n == (ssize_t)len ? 0 : n < 0 ? -errno : -EIO;
@@ -193,7 +193,7 @@ int log_write_at(const struct audit *audit, const char *bytes, size_t len, uint6
 		memcpy(mapped, bytes, len);
 		return 0;
 	}
-	fd = log_find_file(audit, offset, &place);
+	fd = log_find_file_at_offset(audit, offset, &place);
 	n = TEMP_FAILURE_RETRY(pwrite(fd, bytes, len, place));
 	return n == (ssize_t)len ? 0 : n < 0 ? -errno : -EIO;
 }

@@ -40,7 +40,7 @@ bool compact_omits_effect(const struct encoder *encoder, const struct audit_reco
 	bool refused = record->verdict == VERDICT_DENY || record->verdict == VERDICT_KILL;
 
 	return compact_may_shorten_record(encoder, record) &&
-	       record->effect == (refused ? AUDIT_REFUSED : AUDIT_PERFORMED);
+	       record->effect == (refused ? AUDIT_EFFECT_REFUSED : AUDIT_EFFECT_PERFORMED);
 }
 
 void compact_remember_process(struct encoder *encoder, const struct audit_record *record)

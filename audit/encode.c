@@ -11,9 +11,9 @@
 #define RECORD_BYTES_BESIDE_TEXTS_MAX 3072 /* upper bound of the keys, the numbers and the outcome of a record */
 
 static const struct encoder_name encode_effects[] = {
-	[AUDIT_REFUSED] = {"refused", 7},
-	[AUDIT_PERFORMED] = {"performed", 9},
-	[AUDIT_CONTINUED] = {"continued", 9},
+	[AUDIT_EFFECT_REFUSED] = {"refused", 7},
+	[AUDIT_EFFECT_PERFORMED] = {"performed", 9},
+	[AUDIT_EFFECT_CONTINUED] = {"continued", 9},
 };
 _Static_assert(sizeof(encode_effects) / sizeof(*encode_effects) == AUDIT_EFFECT_MAX, "an effect lacks its name");
 

@@ -93,7 +93,7 @@ static ssize_t reader_read_more(struct audit_reader *reader)
 }
 
 /* Finds the end of the line at reader->at. 1 with its length, 0 when the file ends before the line does, or -errno. */
-static int reader_find_line(struct audit_reader *reader, size_t *ret_len)
+static int reader_find_end_of_line(struct audit_reader *reader, size_t *ret_len)
 {
 	size_t seen = 0;
 
@@ -138,7 +138,7 @@ static json_t *reader_reread_line(const struct audit_reader *reader, const struc
 }
 
 /* Sets reader->torn_bytes to the number of bytes from reader->at to the last byte that is not NUL. */
-static int reader_measure_tail(struct audit_reader *reader)
+static int reader_measure_torn_tail(struct audit_reader *reader)
 {
 	const uint64_t start = reader->offset + reader->at;
 	uint64_t last = 0, position = start;
@@ -165,15 +165,15 @@ int audit_reader_read_unparsed(struct audit_reader *reader, struct audit_line *r
 	json_decref(reader->json);
 	reader->json = NULL;
 	*ret_line = (struct audit_line){.line_number = reader->line_number + 1, .offset = reader->offset + reader->at};
-	r = reader_find_line(reader, &len);
+	r = reader_find_end_of_line(reader, &len);
 	if (r == 0)
-		return reader_measure_tail(reader);
+		return reader_measure_torn_tail(reader);
 	if (r < 0)
 		return r;
 	ret_line->text = reader->buffer + reader->at;
 	ret_line->len = len;
 	if (memchr(ret_line->text, '\0', len)) /* an incomplete line: memcpy(3) may store its end first */
-		return reader_measure_tail(reader);
+		return reader_measure_torn_tail(reader);
 	reader->line_number++;
 	reader->at += len + 1;
 	return 1;

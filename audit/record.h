@@ -10,9 +10,10 @@
 #include "policy/policy.h"
 
 enum audit_effect {
-	AUDIT_REFUSED,   /* refused: the call was not performed */
-	AUDIT_PERFORMED, /* performed by the supervisor */
-	AUDIT_CONTINUED, /* performed by the kernel: registers alone decided, or an exec, which is verified later */
+	AUDIT_EFFECT_REFUSED,   /* refused: the call was not performed */
+	AUDIT_EFFECT_PERFORMED, /* performed by the supervisor */
+	/* performed by the kernel: registers alone decided, or an exec, which is verified later */
+	AUDIT_EFFECT_CONTINUED,
 	AUDIT_EFFECT_MAX,
 };
 

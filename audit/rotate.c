@@ -32,7 +32,7 @@ int log_write_header(struct audit *audit, const char *previous)
 	return log_append_whole_line(audit, line, len);
 }
 
-static const char *rotate_get_name(const char *path)
+static const char *rotate_get_file_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 
@@ -50,7 +50,7 @@ static int rotate_end_file(struct audit *audit, const char *next)
 	if (ftruncate(audit->fd, (off_t)audit->file_length) < 0)
 		return -errno;
 	log_munmap_window(audit);
-	line = lines_make_next_file_line(&audit->encoder, rotate_get_name(next), &links, audit->seq + 1, &len);
+	line = lines_make_next_file_line(&audit->encoder, rotate_get_file_name(next), &links, audit->seq + 1, &len);
 	return log_append_whole_line(audit, line, len);
 }
 
@@ -86,7 +86,7 @@ static int rotate_begin_file(struct audit *audit, char **next)
 
 	audit->current_file_path = steal_pointer(next);
 	compact_forget_processes(&audit->encoder);
-	r = log_write_header(audit, rotate_get_name(previous));
+	r = log_write_header(audit, rotate_get_file_name(previous));
 	if (r == 0 && audit->ret_file)
 		*audit->ret_file = audit->file_number;
 	return r;

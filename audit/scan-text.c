@@ -54,7 +54,7 @@ static size_t scan_put_utf8(char *out, uint32_t rune)
 }
 
 /* Undoes one escape of JSON; *at is behind its backslash. Returns the bytes written, at most 4; 0: no valid escape. */
-static size_t scan_undo_escape(const char **at, const char *end, char *out)
+static size_t scan_decode_json_escape(const char **at, const char *end, char *out)
 {
 	static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
 	const char *known = *at < end && **at ? strchr(from, **at) : NULL;
@@ -79,7 +79,7 @@ static size_t scan_undo_escape(const char **at, const char *end, char *out)
 	return scan_put_utf8(out, 0x10000u + ((uint32_t)(unit - 0xd800) << 10) + (uint32_t)(low - 0xdc00));
 }
 
-ssize_t scan_get_json_text(const struct scan_text *text, char *out)
+ssize_t scan_copy_unescaped_utf8(const struct scan_text *text, char *out)
 {
 	const char *at = text->at, *end = at + text->len, *slash;
 	char *start = out;
@@ -90,7 +90,7 @@ ssize_t scan_get_json_text(const struct scan_text *text, char *out)
 		memcpy(out, at, (size_t)(slash - at));
 		out += slash - at;
 		at = slash + 1;
-		put = scan_undo_escape(&at, end, out);
+		put = scan_decode_json_escape(&at, end, out);
 		if (put == 0)
 			return -EBADMSG;
 		out += put;
@@ -111,13 +111,13 @@ bool scan_line_is_valid_json_text(const char *text, size_t len)
 		if (byte < 0x20)
 			return false;
 		ascii = ascii && byte < 0x80;
-		if (byte == '\\' && scan_undo_escape(&at, end, escaped) == 0)
+		if (byte == '\\' && scan_decode_json_escape(&at, end, escaped) == 0)
 			return false;
 	}
 	return ascii || text_is_utf8(text, len);
 }
 
-int scan_get_bytes(const struct scan_text *text, char *out, size_t cap)
+int scan_copy_unescaped_bytes(const struct scan_text *text, char *out, size_t cap)
 {
 	const char *at = text->at, *end = at + text->len;
 	size_t len = 0;
@@ -138,7 +138,7 @@ int scan_get_bytes(const struct scan_text *text, char *out, size_t cap)
 			out[len] = *at++;
 		} else {
 			at++;
-			put = scan_undo_escape(&at, end, out + len);
+			put = scan_decode_json_escape(&at, end, out + len);
 			if (put == 0)
 				return -EBADMSG;
 		}

@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 
-enum scan_kind {
+enum scan_field_kind {
 	SCAN_TEXT,
 	SCAN_NUMBER,
 	SCAN_SIGNED_NUMBER,            /* a number that may be negative */
@@ -26,7 +26,7 @@ enum scan_kind {
 static const struct scan_field {
 	const char *name;
 	size_t len;
-	enum scan_kind kind;
+	enum scan_field_kind kind;
 	size_t offset_in_record;
 } fields[] = {
 #define SCAN_FIELD_ENTRY(name, kind, at) {name, sizeof(name) - 1, kind, at}
@@ -263,13 +263,13 @@ static bool scan_read_args(struct scan_cursor *cursor, struct scan_record *recor
 	return false;
 }
 
-static bool scan_read_resolved(struct scan_cursor *cursor, struct scan_path *path)
+static bool scan_read_resolved_path(struct scan_cursor *cursor, struct scan_path *path)
 {
 	path->unresolved = SCAN_ACCEPT_WORD(cursor, "null");
 	return path->unresolved || scan_read_text(cursor, &path->resolved_path);
 }
 
-static bool scan_read_ret(struct scan_cursor *cursor, struct scan_record *record)
+static bool scan_read_return_value(struct scan_cursor *cursor, struct scan_record *record)
 {
 	if (SCAN_ACCEPT_WORD(cursor, "null"))
 		return true;
@@ -286,7 +286,7 @@ static bool scan_read_ns(struct scan_cursor *cursor, struct scan_record *record)
 }
 
 /* Reads an error: its name, or its number if it has no name. */
-static bool scan_read_error(struct scan_cursor *cursor, struct scan_text *error)
+static bool scan_read_errno_name(struct scan_cursor *cursor, struct scan_text *error)
 {
 	const char *start = cursor->at;
 	uint64_t number;
@@ -311,7 +311,7 @@ static bool scan_read_value(struct scan_cursor *cursor, const struct scan_field 
 
 	switch (field->kind) {
 	case SCAN_TEXT:
-		return field->offset_in_record == SCAN_RECORD_OFFSET(error) ? scan_read_error(cursor, (void *)to)
+		return field->offset_in_record == SCAN_RECORD_OFFSET(error) ? scan_read_errno_name(cursor, (void *)to)
 								      : scan_read_text(cursor, (void *)to);
 	case SCAN_NUMBER:
 		return scan_read_number(cursor, (void *)to);
@@ -327,9 +327,9 @@ static bool scan_read_value(struct scan_cursor *cursor, const struct scan_field 
 	case SCAN_BOOL:
 		return scan_read_bool(cursor, (void *)to);
 	case SCAN_TEXT_OR_NULL:
-		return scan_read_resolved(cursor, (void *)to);
+		return scan_read_resolved_path(cursor, (void *)to);
 	case SCAN_NUMBER_OR_NULL:
-		return scan_read_ret(cursor, record);
+		return scan_read_return_value(cursor, record);
 	case SCAN_NS_OR_NULL:
 		return scan_read_ns(cursor, record);
 	case SCAN_ARGS_OBJECT:

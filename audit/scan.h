@@ -85,10 +85,10 @@ bool scan_line_is_valid_json_text(const char *text, size_t len);
  * Writes a text without the escapes of JSON: UTF-8 in which the log's own escapes stay (callgate-audit(5), TEXT). out
  * must hold text->len bytes. Returns the length, without a NUL; -EBADMSG: no valid text.
  */
-ssize_t scan_get_json_text(const struct scan_text *text, char *out);
+ssize_t scan_copy_unescaped_utf8(const struct scan_text *text, char *out);
 
 /* Writes a text without its escapes, NUL-terminated. Returns the length; -ENAMETOOLONG: does not fit in `cap`. */
-int scan_get_bytes(const struct scan_text *text, char *out, size_t cap);
+int scan_copy_unescaped_bytes(const struct scan_text *text, char *out, size_t cap);
 
 /* True when the field exists and is exactly this word. */
 bool scan_text_equals(const struct scan_text *text, const char *word);

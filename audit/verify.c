@@ -36,7 +36,7 @@ static const struct {
 };
 _Static_assert(sizeof(kinds) / sizeof(kinds[0]) == VERIFY_KIND_MAX, "a kind lacks its name");
 
-const char *verify_get_name(enum verify_kind kind)
+const char *verify_kind_get_name(enum verify_kind kind)
 {
 	return kinds[kind].name;
 }
@@ -104,7 +104,7 @@ static bool verify_read_number(struct verify_cursor *cursor, uint64_t *ret_numbe
 	return cursor->at > start;
 }
 
-static bool verify_is_digits(const char digits[HASH_DIGITS])
+static bool verify_is_hash_digits(const char digits[HASH_DIGITS])
 {
 	for (size_t i = 0; i < HASH_DIGITS; i++)
 		if (!((digits[i] >= '0' && digits[i] <= '9') || (digits[i] >= 'a' && digits[i] <= 'f')))
@@ -175,7 +175,7 @@ static void verify_parse_line(struct verify_line *line, const char *text, size_t
 	line->begins_like_log_line = memcmp(line->hash_of_previous, expected, HASH_DIGITS) == 0;
 	if (!line->begins_like_log_line) {
 		line->has_hash_blank = verify_is_hash_blank(line->hash_of_previous);
-		line->begins_like_log_line = line->has_hash_blank || verify_is_digits(line->hash_of_previous);
+		line->begins_like_log_line = line->has_hash_blank || verify_is_hash_digits(line->hash_of_previous);
 	}
 	if (!line->begins_like_log_line)
 		return;

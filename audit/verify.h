@@ -35,7 +35,7 @@ enum verify_kind {
 };
 
 /* Returns the name for programs, such as "lost_file". */
-const char *verify_get_name(enum verify_kind kind);
+const char *verify_kind_get_name(enum verify_kind kind);
 
 struct verify_place {
 	unsigned file_index;   /* how often verify_begin_file was called before */

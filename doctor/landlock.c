@@ -12,7 +12,7 @@
 #include "doctor/probe.h"
 
 /* Enters a domain that restricts all rights, without exceptions. */
-static int probe_enter_domain(int abi)
+static int probe_enter_landlock_domain(int abi)
 {
 	const struct landlock_rights rights = landlock_get_rights(abi);
 	size_t size = abi >= 6   ? sizeof(rights)
@@ -53,7 +53,7 @@ void probe_landlock(struct doctor *doctor)
 				  probe_explain_landlock_errno(-abi));
 		return;
 	}
-	error = probe_enter_domain(abi);
+	error = probe_enter_landlock_domain(abi);
 	if (error < 0) {
 		finding_set_state(doctor, PROBE_LANDLOCK, FINDING_FAILS, -error, "%s",
 				  probe_explain_landlock_errno(-error));

@@ -30,7 +30,7 @@ static bool capture_can_splice(const struct capture_options *options)
 	       fstat(options->forward_fd, &st) == 0 && S_ISFIFO(st.st_mode);
 }
 
-int capture_init_from(struct capture *capture, const struct capture_options *options, int fd)
+int capture_init_from_fd(struct capture *capture, const struct capture_options *options, int fd)
 {
 	*capture = (struct capture){.options = *options, .pipe_fd = fd, .spill_fd = -1};
 	capture->bytes_to_forward = malloc(CAPTURE_CHUNK_BYTES);
@@ -52,7 +52,7 @@ int capture_init(struct capture *capture, const struct capture_options *options,
 		return -errno;
 	/* Set only for the keeper's end: each end of a pipe is a file description with its own O_NONBLOCK. */
 	(void)fcntl(fds[0], F_SETFL, O_NONBLOCK);
-	error = capture_init_from(capture, options, fds[0]);
+	error = capture_init_from_fd(capture, options, fds[0]);
 	capture->uses_splice = error == 0 && capture_can_splice(options);
 	if (error < 0)
 		(void)close(fds[1]);
@@ -185,7 +185,7 @@ static void capture_handle_forward_error(struct capture *capture, int error)
  * keeps splice(2) from waiting although forward_fd does not have O_NONBLOCK. EAGAIN when the program's pipe is readable
  * means that forward_fd is full.
  */
-static bool capture_splice(struct capture *capture)
+static bool capture_splice_to_forward_fd(struct capture *capture)
 {
 	ssize_t moved = splice(capture->pipe_fd, NULL, capture->options.forward_fd, NULL, CAPTURE_BYTES_PER_SPLICE_MAX,
 			       SPLICE_F_NONBLOCK | SPLICE_F_MOVE);
@@ -242,7 +242,7 @@ bool capture_read_or_forward_chunk(struct capture *capture)
 	if (capture_has_bytes_to_forward(capture))
 		return capture_forward_pending_bytes(capture);
 	if (capture->uses_splice && capture->pipe_fd >= 0)
-		return capture_splice(capture);
+		return capture_splice_to_forward_fd(capture);
 	return capture->pipe_fd >= 0 && capture_read_pipe(capture);
 }
 

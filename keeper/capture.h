@@ -49,7 +49,7 @@ struct capture {
 /* Creates the pipe. The program gets *ret_write_fd, CLOEXEC and owned by the caller. 0 or -errno. */
 int capture_init(struct capture *capture, const struct capture_options *options, int *ret_write_fd);
 /* As capture_init, but reads from `fd` (O_NONBLOCK), which is taken also on failure. -1: the stream has ended. */
-int capture_init_from(struct capture *capture, const struct capture_options *options, int fd);
+int capture_init_from_fd(struct capture *capture, const struct capture_options *options, int fd);
 void capture_release(struct capture *capture);
 
 /* The descriptor to poll: the pipe (-1 when it has ended), or forward_fd while bytes are to be forwarded. */

@@ -11,9 +11,9 @@
 
 /* The directories in which the custodian stores files. */
 enum custodian_dir {
-	CUSTODIAN_OUTPUT,  /* of --output */
-	CUSTODIAN_METRICS, /* the directory of the file of --metrics */
-	CUSTODIAN_ATTESTATION,  /* the directory of the file of --attest */
+	CUSTODIAN_OUTPUT_DIR,  /* of --output */
+	CUSTODIAN_METRICS_FILE_DIR, /* the directory of the file of --metrics */
+	CUSTODIAN_ATTESTATION_FILE_DIR,  /* the directory of the file of --attest */
 	CUSTODIAN_DIR_COUNT,
 };
 

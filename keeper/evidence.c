@@ -27,7 +27,7 @@ int evidence_map_key_memory(struct keeper *keeper)
 	return 0;
 }
 
-static int evidence_read_key(struct keeper *keeper)
+static int evidence_read_signing_key(struct keeper *keeper)
 {
 	char pem[SIGNING_PEM_BYTES];
 	ssize_t n = TEMP_FAILURE_RETRY(pread(keeper->options->sign_key_fd, pem, sizeof(pem), 0));
@@ -37,13 +37,13 @@ static int evidence_read_key(struct keeper *keeper)
 	return r;
 }
 
-int evidence_make_key(struct keeper *keeper)
+int evidence_make_signing_key(struct keeper *keeper)
 {
 	int r;
 
 	if (!keeper->key)
 		return 0;
-	r = keeper->options->sign_key_fd >= 0 ? evidence_read_key(keeper) : signing_make_key(keeper->key);
+	r = keeper->options->sign_key_fd >= 0 ? evidence_read_signing_key(keeper) : signing_make_key(keeper->key);
 	if (r == 0)
 		memcpy(keeper->shared_page->audit_key, keeper->key->public_text, sizeof(keeper->key->public_text));
 	return r;
@@ -77,7 +77,7 @@ int evidence_sign_log(struct keeper *keeper)
 	return fd < 0 ? -errno : sign_trailer(fd, keeper->key, options->scratch->id, &keeper->outcome->log_end);
 }
 
-void evidence_release_key(struct signing_key *key)
+void evidence_release_signing_key(struct signing_key *key)
 {
 	if (!key)
 		return;

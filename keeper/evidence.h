@@ -10,12 +10,12 @@
 /* Makes the memory for the key if the run has a log. 0 or -errno. */
 int evidence_map_key_memory(struct keeper *keeper);
 /* After the fork: makes or reads the key, and tells the supervisor its public half. 0 or -errno. */
-int evidence_make_key(struct keeper *keeper);
+int evidence_make_signing_key(struct keeper *keeper);
 /* Signs the log that the supervisor, or the keeper in its place, has ended. Sets outcome->log_end. 0 or -errno. */
 int evidence_sign_log(struct keeper *keeper);
 /* Returns the path of the log's last file. Owned by the caller; NULL: no memory. */
 char *evidence_make_log_path(const struct keeper *keeper);
 /* Wipes and frees the key. */
-void evidence_release_key(struct signing_key *key);
+void evidence_release_signing_key(struct signing_key *key);
 
 #endif

@@ -108,7 +108,7 @@ static int keeper_make_terminal(struct keeper *keeper, const struct capture_opti
 		return error;
 	stdin_relay_init_terminal(&keeper->input, STDIN_FILENO, fd);
 	fd = terminal_dup_master(&keeper->terminal);
-	return fd < 0 ? fd : capture_init_from(&keeper->outcome->out, out, fd);
+	return fd < 0 ? fd : capture_init_from_fd(&keeper->outcome->out, out, fd);
 }
 
 /* Options for capturing one output stream. `name` receives the name of the spill file, which the options borrow. */
@@ -138,7 +138,7 @@ static int keeper_make_streams(struct keeper *keeper, int stdio_fd[3])
 
 	if (options->uses_terminal) {
 		error = keeper_make_terminal(keeper, &out, stdio_fd);
-		return error < 0 ? error : capture_init_from(&outcome->err, &err, -1);
+		return error < 0 ? error : capture_init_from_fd(&outcome->err, &err, -1);
 	}
 	error = stdin_relay_init(&keeper->input, options->relays_stdin ? STDIN_FILENO : -1, &stdio_fd[0]);
 	if (error == 0)
@@ -163,12 +163,12 @@ static void keeper_add_redirect_dirs(const struct keeper_options *options)
 					   : NULL;
 
 		if (name && *name && !strchr(name, '/'))
-			scratch_add_dir(options->scratch, name);
+			scratch_make_dir_if_missing(options->scratch, name);
 	}
 }
 
 /* Notes what the view makes in such a directory: for a workdir in /tmp, which is redirected, its path there. */
-static void keeper_note_entries_in_redirect(const struct keeper_options *options, const struct policy_mount *outer)
+static void keeper_remember_entries_in_redirect(const struct keeper_options *options, const struct policy_mount *outer)
 {
 	const char *dir = outer->create_host_path
 				  ? path_get_rest_below(outer->host_path, options->scratch->path)
@@ -180,17 +180,17 @@ static void keeper_note_entries_in_redirect(const struct keeper_options *options
 		const char *rest = path_get_rest_below(mount[i].virt, outer->virt);
 
 		if (rest && *rest)
-			scratch_note_entry(options->scratch, dir, rest);
+			scratch_remember_view_entry(options->scratch, dir, rest);
 	}
 }
 
-static void keeper_note_entries(const struct keeper_options *options)
+static void keeper_remember_view_entries(const struct keeper_options *options)
 {
 	size_t count;
 	const struct policy_mount *mount = policy_get_mounts(options->policy, &count);
 
 	for (size_t i = 0; i < count; i++)
-		keeper_note_entries_in_redirect(options, &mount[i]);
+		keeper_remember_entries_in_redirect(options, &mount[i]);
 }
 
 static void keeper_send_prepare_result(const struct fork_descriptors *ends)
@@ -211,14 +211,14 @@ static void keeper_prepare_run(struct keeper *keeper, struct fork_descriptors *e
 	if (!again && options->scratch_dirs_are_not_made_yet) {
 		ends->last_prepare_result = scratch_make_dirs(options->scratch);
 		keeper_add_redirect_dirs(options);
-		keeper_note_entries(options);
+		keeper_remember_view_entries(options);
 	}
 	keeper_send_prepare_result(ends);
 	if (again || ends->last_prepare_result < 0)
 		return;
 	ends->last_prepare_result = policy_compute_sha256(options->policy);
 	if (ends->last_prepare_result == 0)
-		ends->last_prepare_result = evidence_make_key(keeper);
+		ends->last_prepare_result = evidence_make_signing_key(keeper);
 	if (ends->last_prepare_result == 0) {
 		memcpy(keeper->shared_page->policy_sha256, policy_get_settings(options->policy)->sha256,
 		       sizeof(keeper->shared_page->policy_sha256));

@@ -48,7 +48,7 @@ static void loop_end_run(struct keeper *keeper, unsigned end)
 }
 
 /* Sends the supervisor one byte of those that supervisor/process.h lists for control_fd and that do not end the run. */
-static void loop_send_order(const struct keeper *keeper, unsigned char order)
+static void loop_send_order_to_supervisor(const struct keeper *keeper, unsigned char order)
 {
 	if (!keeper->supervisor_has_exited && keeper->end_reason == RUN_END_NOT_ORDERED)
 		(void)!write(keeper->control_fd, &order, 1); /* EPIPE: the supervisor has just exited */
@@ -72,7 +72,8 @@ static void loop_ask_program_to_end(struct keeper *keeper, unsigned why)
 	keeper->asked_to_end_reason = why;
 	keeper->asked_to_end_ns = io_read_clock_ns();
 	keeper->grace_end_ns = keeper->asked_to_end_ns + grace_ns;
-	loop_send_order(keeper, (unsigned char)(timeout ? RUN_BYTE_ASK_TO_END_TIMEOUT : RUN_BYTE_ASK_TO_END + why));
+	loop_send_order_to_supervisor(keeper, (unsigned char)(timeout ? RUN_BYTE_ASK_TO_END_TIMEOUT
+							      : RUN_BYTE_ASK_TO_END + why));
 }
 
 static void loop_on_end_signal(struct keeper *keeper, unsigned number)
@@ -87,12 +88,12 @@ static void loop_on_end_signal(struct keeper *keeper, unsigned number)
 		keeper->kill_supervisor_at_ns = io_read_clock_ns() + KILL_SUPERVISOR_AFTER_2ND_SIGNAL_NS;
 }
 
-static void loop_on_continue(struct keeper *keeper)
+static void loop_on_sigcont(struct keeper *keeper)
 {
 	if (!keeper->supervisor_has_exited)
 		terminal_set_raw_mode(&keeper->terminal);
 	terminal_update_size(&keeper->terminal);
-	loop_send_order(keeper, SIGCONT);
+	loop_send_order_to_supervisor(keeper, SIGCONT);
 }
 
 /* Stops the program and then this process, by SIGTSTP because the kernel ignores that in an orphaned process group. */
@@ -101,14 +102,14 @@ static void loop_on_sigtstp(struct keeper *keeper)
 	sigset_t set;
 
 	progress_clear_status_line(keeper);
-	loop_send_order(keeper, SIGTSTP);
+	loop_send_order_to_supervisor(keeper, SIGTSTP);
 	terminal_leave_raw_mode(&keeper->terminal);
 	(void)sigemptyset(&set);
 	(void)sigaddset(&set, SIGTSTP);
 	(void)raise(SIGTSTP);
 	(void)sigprocmask(SIG_UNBLOCK, &set, NULL); /* this process stops here */
 	(void)sigprocmask(SIG_BLOCK, &set, NULL);
-	loop_on_continue(keeper);
+	loop_on_sigcont(keeper);
 }
 
 static void loop_on_signal(struct keeper *keeper)
@@ -122,7 +123,7 @@ static void loop_on_signal(struct keeper *keeper)
 	else if (info.ssi_signo == SIGTSTP)
 		loop_on_sigtstp(keeper);
 	else if (info.ssi_signo == SIGCONT)
-		loop_on_continue(keeper);
+		loop_on_sigcont(keeper);
 	else
 		loop_on_end_signal(keeper, info.ssi_signo);
 }

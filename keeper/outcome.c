@@ -194,5 +194,5 @@ void keeper_outcome_release(struct keeper_outcome *outcome)
 	capture_release(&outcome->err);
 	json_decref(outcome->report);
 	outcome->report = NULL;
-	evidence_release_key(steal_pointer(&outcome->key));
+	evidence_release_signing_key(steal_pointer(&outcome->key));
 }

@@ -66,7 +66,7 @@ static int output_store_one_file(const struct output_options *options, int workd
 	if (from < 0 || fstat(from, &st) < 0 || !S_ISREG(st.st_mode))
 		return 0;
 	if (options->custodian->pid > 0)
-		error = custodian_store_file(options->custodian, CUSTODIAN_OUTPUT, from, rest);
+		error = custodian_store_file(options->custodian, CUSTODIAN_OUTPUT_DIR, from, rest);
 	else
 		error = store_file(options->directory_fd, from, &st, rest);
 	return error < 0 ? error : 1;

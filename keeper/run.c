@@ -93,7 +93,7 @@ static struct cgroup *keeper_make_cgroup(const struct keeper_options *options)
 }
 
 /* Lets the custodian remove the control group directories at the end, because the run's user may not. */
-static void keeper_hand_over_cgroup(const struct cgroup *cgroup, const struct custodian *custodian)
+static void keeper_let_custodian_remove_cgroup(const struct cgroup *cgroup, const struct custodian *custodian)
 {
 	int parent_fds[CGROUP_UID_DIRS_MAX];
 	const char *name = "";
@@ -148,7 +148,7 @@ static void keeper_end_failed_start(struct keeper *keeper, const char *step, int
 }
 
 /* Signs the log. If that fails, the result has neither its head nor its key. */
-static void keeper_complete_log(struct keeper *keeper)
+static void keeper_sign_log_and_anchor(struct keeper *keeper)
 {
 	struct keeper_outcome *outcome = keeper->outcome;
 	int error = evidence_sign_log(keeper);
@@ -197,7 +197,7 @@ int keeper_run_program(const struct keeper_options *options, struct keeper_outco
 		(struct keeper_outcome){.out = {.pipe_fd = -1, .spill_fd = -1}, .err = {.pipe_fd = -1, .spill_fd = -1}};
 	/* Created before privileges are dropped. */
 	keeper.cgroup = keeper_make_cgroup(options);
-	keeper_hand_over_cgroup(keeper.cgroup, options->custodian);
+	keeper_let_custodian_remove_cgroup(keeper.cgroup, options->custodian);
 	keeper_plan_self_filter(options->policy, options->layers);
 	privs_drop_bounding_set(); /* once, and not in each process that is forked */
 	error = keeper_start_egress(&keeper);
@@ -224,7 +224,7 @@ int keeper_run_program(const struct keeper_options *options, struct keeper_outco
 		anchor_request_first_progress(&keeper);
 		keeper_run_loop(&keeper);
 		keeper_determine_outcome(&keeper);
-		keeper_complete_log(&keeper);
+		keeper_sign_log_and_anchor(&keeper);
 	} else {
 		keeper_end_failed_start(&keeper, step, error);
 	}

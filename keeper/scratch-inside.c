@@ -97,7 +97,7 @@ int scratch_make_dirs(struct scratch *scratch)
 	return error;
 }
 
-void scratch_add_dir(struct scratch *scratch, const char *name)
+void scratch_make_dir_if_missing(struct scratch *scratch, const char *name)
 {
 	size_t i = scratch_find_dir_index(name);
 
@@ -114,17 +114,17 @@ static bool scratch_is_same_time(const struct timespec *a, const struct timespec
 
 /* ---- entries that the view makes ---- */
 
-void scratch_note_entry(struct scratch *scratch, const char *dir, const char *rest)
+void scratch_remember_view_entry(struct scratch *scratch, const char *dir, const char *rest)
 {
 	char *entry;
 
-	if (scratch->entry_count == SCRATCH_ENTRIES_TO_REMOVE_MAX || asprintf(&entry, "%s/%s", dir, rest) < 0)
+	if (scratch->entry_count == SCRATCH_VIEW_ENTRIES_MAX || asprintf(&entry, "%s/%s", dir, rest) < 0)
 		return;
 	scratch->entry[scratch->entry_count++] = entry;
 }
 
 /* True when the view makes entries in this directory of the run's. */
-static bool scratch_has_entries_in(const struct scratch *scratch, const char *name)
+static bool scratch_has_view_entries_in(const struct scratch *scratch, const char *name)
 {
 	for (size_t i = 0; i < scratch->entry_count; i++)
 		if (strncmp(scratch->entry[i], name, strlen(name)) == 0 && scratch->entry[i][strlen(name)] == '/')
@@ -133,7 +133,7 @@ static bool scratch_has_entries_in(const struct scratch *scratch, const char *na
 }
 
 /* Removes an entry, and directories that are empty then. The program may have made links of them: none is followed. */
-static void scratch_remove_entry(const struct scratch *scratch, const char *entry)
+static void scratch_remove_view_entry(const struct scratch *scratch, const char *entry)
 {
 	_cleanup_free_ char *path = strdup(entry);
 	char *slash;
@@ -149,13 +149,13 @@ static void scratch_remove_entry(const struct scratch *scratch, const char *entr
 	}
 }
 
-void scratch_remove_entries(const struct scratch *scratch)
+void scratch_remove_view_entries(const struct scratch *scratch)
 {
 	for (size_t i = 0; i < scratch->entry_count; i++)
-		scratch_remove_entry(scratch, scratch->entry[i]);
+		scratch_remove_view_entry(scratch, scratch->entry[i]);
 	/* Otherwise the next run could see when this one has changed its directories. */
 	for (size_t i = 0; i < SCRATCH_SUBDIRS_COUNT; i++)
-		if (scratch_has_entries_in(scratch, scratch_dirs[i].name))
+		if (scratch_has_view_entries_in(scratch, scratch_dirs[i].name))
 			(void)utimensat(scratch->fd, scratch_dirs[i].name, NULL, AT_SYMLINK_NOFOLLOW);
 }
 
@@ -209,7 +209,8 @@ static bool scratch_subdir_is_unchanged(const struct scratch *scratch, const cha
 	scratch_read_dir_state(fd, &now);
 	/* Entries of the view change the times. Then a program may have added names too, and removed them again. */
 	return scratch_is_same_but_for_times(&scratch->subdir_state[i], &now) &&
-	       (scratch_has_entries_in(scratch, name) || scratch_has_same_times(&scratch->subdir_state[i], &now)) &&
+	       (scratch_has_view_entries_in(scratch, name) ||
+		scratch_has_same_times(&scratch->subdir_state[i], &now)) &&
 	       scratch_dir_has_only_allowed(fd, NULL, NULL);
 }
 

@@ -23,7 +23,7 @@ const char *scratch_get_run_name(const struct scratch *scratch);
 bool scratch_reuse_spare_dir(struct scratch *scratch);
 
 /* Removes the entries that were noted, unless the program has changed them. Sets the times of their directories. */
-void scratch_remove_entries(const struct scratch *scratch);
+void scratch_remove_view_entries(const struct scratch *scratch);
 
 /*
  * True when the run's directory and everything in it are as callgate created them, so that the next run may reuse the

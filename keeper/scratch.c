@@ -58,7 +58,7 @@ static bool scratch_is_run_name(const char *name)
 }
 
 /* Renames dead runs under the base's lock, so that no two processes remove the same one, and then removes them. */
-static void scratch_sweep_runs(const struct scratch *scratch)
+static void scratch_sweep_dead_runs(const struct scratch *scratch)
 {
 	_cleanup_close_ int lock = scratch_lock_base(scratch, LOCK_EX | LOCK_NB);
 	_cleanup_closedir_ DIR *dir = NULL;
@@ -98,7 +98,7 @@ static bool scratch_results_were_swept(int results_fd, time_t now)
 	return false;
 }
 
-static void scratch_sweep_results(const struct scratch *scratch)
+static void scratch_sweep_old_results(const struct scratch *scratch)
 {
 	_cleanup_closedir_ DIR *dir = NULL;
 	const time_t now = time(NULL), oldest = now - SCRATCH_RESULTS_KEPT_SECONDS;
@@ -158,8 +158,8 @@ static int scratch_make_run_dir(struct scratch *scratch)
 
 void scratch_remove_old_files(const struct scratch *scratch)
 {
-	scratch_sweep_runs(scratch);
-	scratch_sweep_results(scratch);
+	scratch_sweep_dead_runs(scratch);
+	scratch_sweep_old_results(scratch);
 }
 
 static void scratch_set_error(const struct scratch *scratch, int error, struct policy_error *ret_error)
@@ -258,7 +258,7 @@ int scratch_remove_view(const struct scratch *scratch)
 }
 
 /* Whether the entries that the view makes are to be removed at the end, so that the next run reuses the directory. */
-static bool scratch_leaves_entries(const struct scratch *scratch)
+static bool scratch_must_remove_view_entries(const struct scratch *scratch)
 {
 	return scratch->entry_count > 0 && scratch->is_reusable && scratch->may_be_reused_after_run;
 }
@@ -270,7 +270,7 @@ void scratch_remove_empty_dirs(const struct scratch *scratch, bool all)
 	(void)io_remove_tree(scratch->fd, "provided");
 	(void)unlinkat(scratch->fd, "sockets", AT_REMOVEDIR);
 	/* Entries of the view are removed when the supervisor has ended, and with it its mounts over them. */
-	if (scratch_leaves_entries(scratch))
+	if (scratch_must_remove_view_entries(scratch))
 		return;
 	if (scratch_is_unchanged(scratch) && (!all || scratch_leave_as_spare(scratch)))
 		return;
@@ -291,8 +291,8 @@ int scratch_remove_run(struct scratch *scratch)
 			    faccessat(scratch->base_fd, scratch_get_run_name(scratch), F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 	int error = 0;
 
-	if (exists && scratch_leaves_entries(scratch))
-		scratch_remove_entries(scratch);
+	if (exists && scratch_must_remove_view_entries(scratch))
+		scratch_remove_view_entries(scratch);
 	if (exists && !(scratch_is_unchanged(scratch) && scratch_leave_as_spare(scratch)))
 		error = io_remove_tree(scratch->base_fd, scratch_get_run_name(scratch));
 	if (error == -ENOENT)

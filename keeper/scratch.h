@@ -13,7 +13,7 @@
 
 #define SCRATCH_ID_SIZE 17 /* 16 random hexadecimal digits: each log line repeats the first 8 */
 #define SCRATCH_SUBDIRS_COUNT 4
-#define SCRATCH_ENTRIES_TO_REMOVE_MAX 8
+#define SCRATCH_VIEW_ENTRIES_MAX 8
 
 /* State of a subdirectory before the program could change it, to find out later whether the program did. */
 struct scratch_dir_state {
@@ -34,7 +34,7 @@ struct scratch {
 	bool may_be_reused_after_run; /* the run ended by itself; otherwise its directory is not reused */
 	struct scratch_dir_state subdir_state[SCRATCH_SUBDIRS_COUNT];
 	/* paths in the run's directory, such as "tmp/x/work", that the view makes to mount something there; owned */
-	char *entry[SCRATCH_ENTRIES_TO_REMOVE_MAX];
+	char *entry[SCRATCH_VIEW_ENTRIES_MAX];
 	size_t entry_count;
 };
 
@@ -54,13 +54,13 @@ int scratch_make_dirs(struct scratch *scratch);
  * Creates another directory in the run's directory, with the mode of /tmp. A failure is ignored, because opening the
  * directory then fails as well.
  */
-void scratch_add_dir(struct scratch *scratch, const char *name);
+void scratch_make_dir_if_missing(struct scratch *scratch, const char *name);
 
 /*
  * Notes a path that the view makes in a directory of the run's. At the end it is removed, so that the directory may be
- * reused. Without memory, or past SCRATCH_ENTRIES_TO_REMOVE_MAX, the path stays and the directory is not reused.
+ * reused. Without memory, or past SCRATCH_VIEW_ENTRIES_MAX, the path stays and the directory is not reused.
  */
-void scratch_note_entry(struct scratch *scratch, const char *dir, const char *rest);
+void scratch_remember_view_entry(struct scratch *scratch, const char *dir, const char *rest);
 
 /* Removes directories of dead runs, for about half a second at most, and files in base/results older than a week. */
 void scratch_remove_old_files(const struct scratch *scratch);

@@ -16,7 +16,7 @@
 #define ESCAPE_KEYS_WITHIN_NS UINT64_C(1000000000)
 
 /* Leaves the buffer as it is: its 16 pages may be shared with the process that becomes egress. */
-static void stdin_relay_clear(struct stdin_relay *relay, int from_fd, int pipe_fd)
+static void stdin_relay_set_all_but_buffer(struct stdin_relay *relay, int from_fd, int pipe_fd)
 {
 	memset(relay, 0, offsetof(struct stdin_relay, buffer));
 	relay->from_fd = from_fd;
@@ -27,7 +27,7 @@ int stdin_relay_init(struct stdin_relay *relay, int from_fd, int *ret_read_fd)
 {
 	int fds[2];
 
-	stdin_relay_clear(relay, from_fd, -1);
+	stdin_relay_set_all_but_buffer(relay, from_fd, -1);
 	if (from_fd < 0) {
 		*ret_read_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 		return *ret_read_fd < 0 ? -errno : 0;
@@ -42,7 +42,7 @@ int stdin_relay_init(struct stdin_relay *relay, int from_fd, int *ret_read_fd)
 
 void stdin_relay_init_terminal(struct stdin_relay *relay, int from_fd, int master_fd)
 {
-	stdin_relay_clear(relay, from_fd, master_fd);
+	stdin_relay_set_all_but_buffer(relay, from_fd, master_fd);
 	relay->writes_to_terminal = true;
 }
 

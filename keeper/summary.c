@@ -78,18 +78,18 @@ void summary_print_result(FILE *out, const json_t *result, enum summary_events e
 	json_int_t probes = json_integer_value(json_object_get(calls, "expected"));
 	json_int_t denied = json_integer_value(json_object_get(calls, "denied")) - probes;
 
-	if (events == SUMMARY_NONE)
+	if (events == SUMMARY_NO_EVENTS)
 		return;
 	summary_print_denials(out, result, events == SUMMARY_FIRST_DENIALS ? SUMMARY_DENIALS_MAX : SIZE_MAX);
 	summary_print_json_list(out, json_object_get(result, "network_advice"), "", "host", ": ", "advice");
-	if (events == SUMMARY_ALL) {
+	if (events == SUMMARY_ALL_EVENTS) {
 		summary_print_json_list(out, json_object_get(result, "redirects"), "redirected ", "from", " ", "to");
 		summary_print_json_list(out, json_object_get(result, "changes"), "changed ", "kind", " ", "path");
 	}
-	if (probes > 0 && (events == SUMMARY_ALL || denied > 0))
+	if (probes > 0 && (events == SUMMARY_ALL_EVENTS || denied > 0))
 		summary_print_line(out, "callgate: not listed: %" JSON_INTEGER_FORMAT
 				   " refused probes, which programs do without; the audit log has them", probes);
-	if (events == SUMMARY_ALL || denied > 0)
+	if (events == SUMMARY_ALL_EVENTS || denied > 0)
 		summary_print_line(out, "callgate: %s, %" JSON_INTEGER_FORMAT " calls judged, %" JSON_INTEGER_FORMAT
 				   " denied", summary_get_text(result, "status", "?"),
 				   json_integer_value(json_object_get(calls, "judged")), denied);

@@ -43,7 +43,7 @@ static bool after_record_is_about_entry(const struct scan_record *record, const 
 	char rule[512];
 	const char *recorded;
 
-	if (scan_get_bytes(&record->rule, rule, sizeof(rule)) < 0)
+	if (scan_copy_unescaped_bytes(&record->rule, rule, sizeof(rule)) < 0)
 		return false;
 	recorded = strstr(rule, ": after_read[");
 	return key && recorded && strcmp(key, recorded) == 0;
@@ -61,7 +61,7 @@ bool query_fire_after_entry_of_event(const struct query_judge *judge, const stru
 		return false;
 	if (count == 0 || !scan_text_equals(&record->reason, "fired"))
 		return true;
-	len = scan_get_bytes(&record->path[0].as_written, path, sizeof(path));
+	len = scan_copy_unescaped_bytes(&record->path[0].as_written, path, sizeof(path));
 	if (len <= 0)
 		return true;
 	found = policy_find_entries_fired_by_read(policy, path, (size_t)len);

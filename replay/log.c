@@ -9,7 +9,7 @@
 
 #define LOG_ROTATED_FILES_MAX 100000u /* limits a circle of files that name each other as the next file */
 
-struct log_walk {
+struct replay_log_walk {
 	const struct replay_reader *reader;
 	struct replay_log_state *state;
 	struct audit_reader *line_reader;
@@ -21,7 +21,7 @@ struct log_walk {
 	bool has_trailer; /* a trailer was read */
 };
 
-static int log_count_damage(struct log_walk *walk, uint64_t line, const char *what)
+static int log_count_damage(struct replay_log_walk *walk, uint64_t line, const char *what)
 {
 	if (walk->state->damage_count++ == 0) {
 		walk->state->first_damaged_line = line;
@@ -30,7 +30,7 @@ static int log_count_damage(struct log_walk *walk, uint64_t line, const char *wh
 	return walk->reader->allows_damage ? 0 : -EBADMSG;
 }
 
-static int log_handle_header(struct log_walk *walk, struct audit_line *line)
+static int log_pass_header_to_reader(struct replay_log_walk *walk, struct audit_line *line)
 {
 	if (audit_reader_parse_line(walk->line_reader, line) < 0 ||
 	    strcmp(audit_line_get_type(line->json), "header") != 0)
@@ -42,7 +42,8 @@ static int log_handle_header(struct log_walk *walk, struct audit_line *line)
 }
 
 /* Checks by the sequence number that no line before this one is missing. log_check_chain() finds changed lines. */
-static int log_check_order(struct log_walk *walk, const struct audit_line *line, const struct scan_record *record)
+static int log_check_order(struct replay_log_walk *walk, const struct audit_line *line,
+			   const struct scan_record *record)
 {
 	uint64_t wanted = walk->next_seq;
 
@@ -55,7 +56,7 @@ static int log_check_order(struct log_walk *walk, const struct audit_line *line,
 }
 
 /* Stores the path of the log's next file, which is in the same directory. */
-static int log_store_next_file(struct log_walk *walk, struct audit_line *line)
+static int log_store_next_file(struct replay_log_walk *walk, struct audit_line *line)
 {
 	const char *path = walk->reader->path, *slash = strrchr(path, '/'), *name;
 
@@ -69,7 +70,7 @@ static int log_store_next_file(struct log_walk *walk, struct audit_line *line)
 	return asprintf(&walk->next_path, "%.*s%s", slash ? (int)(slash + 1 - path) : 0, path, name) < 0 ? -ENOMEM : 0;
 }
 
-static int log_handle_record(struct log_walk *walk, struct audit_line *line)
+static int log_pass_record_to_reader(struct replay_log_walk *walk, struct audit_line *line)
 {
 	struct scan_record record;
 	int r = scan_line_else_parse_json(walk->line_reader, line, &walk->buffer, &record);
@@ -91,7 +92,7 @@ static int log_handle_record(struct log_walk *walk, struct audit_line *line)
 	return r == -EBADMSG ? log_count_damage(walk, line->line_number, "a record without its fields") : r;
 }
 
-static int log_check_end(struct log_walk *walk, uint64_t line)
+static int log_check_for_complete_end(struct replay_log_walk *walk, uint64_t line)
 {
 	if (audit_reader_get_torn_bytes(walk->line_reader) > 0)
 		return log_count_damage(walk, line, "the last line is incomplete");
@@ -100,7 +101,7 @@ static int log_check_end(struct log_walk *walk, uint64_t line)
 }
 
 /* Counts a broken hash chain as damage, described as by `callgate audit verify`. */
-static int log_check_chain(struct log_walk *walk)
+static int log_check_chain(struct replay_log_walk *walk)
 {
 	struct verify_finding finding;
 	char text[VERIFY_FINDING_TEXT_SIZE];
@@ -115,17 +116,17 @@ static int log_check_chain(struct log_walk *walk)
 	return log_count_damage(walk, finding.place.line_number, text);
 }
 
-static int log_handle_line(struct log_walk *walk, struct audit_line *line)
+static int log_pass_line_to_reader(struct replay_log_walk *walk, struct audit_line *line)
 {
 	/* + 1: the newline follows the text */
 	int r = walk->reader->allows_damage ? 0 : verify_add_line(&walk->verify, line->text, line->len + 1);
 
 	if (r < 0)
 		return r;
-	return line->line_number == 1 ? log_handle_header(walk, line) : log_handle_record(walk, line);
+	return line->line_number == 1 ? log_pass_header_to_reader(walk, line) : log_pass_record_to_reader(walk, line);
 }
 
-static int log_read_file(struct log_walk *walk, const char *path)
+static int log_read_file(struct replay_log_walk *walk, const char *path)
 {
 	struct audit_line line;
 	int r = audit_reader_open(path, &walk->line_reader);
@@ -134,11 +135,11 @@ static int log_read_file(struct log_walk *walk, const char *path)
 		return r;
 	verify_begin_file(&walk->verify);
 	while (r == 0 && (r = audit_reader_read_unparsed(walk->line_reader, &line)) == 1)
-		r = log_handle_line(walk, &line);
+		r = log_pass_line_to_reader(walk, &line);
 	if (r == 0 && line.line_number == 1)
 		r = -ENOMSG;
 	if (r == 0 && !walk->next_path)
-		r = log_check_end(walk, line.line_number);
+		r = log_check_for_complete_end(walk, line.line_number);
 	verify_end_file(&walk->verify, audit_reader_get_torn_bytes(walk->line_reader));
 	audit_reader_free(walk->line_reader);
 	return r;
@@ -146,7 +147,7 @@ static int log_read_file(struct log_walk *walk, const char *path)
 
 int replay_read_log(const struct replay_reader *reader, struct replay_log_state *ret_state)
 {
-	struct log_walk walk = {.reader = reader, .state = ret_state};
+	struct replay_log_walk walk = {.reader = reader, .state = ret_state};
 	int r;
 
 	*ret_state = (struct replay_log_state){0};

@@ -24,7 +24,7 @@ static bool record_text_begins_with(const struct scan_text *text, const char *wo
 static int record_set_rules_do_not_decide(const struct scan_text *reason, const char *otherwise, struct query *query)
 {
 	query->kind = QUERY_RULES_DO_NOT_DECIDE;
-	if (!reason->at || scan_get_bytes(reason, query->why_not_judged, sizeof(query->why_not_judged)) < 0)
+	if (!reason->at || scan_copy_unescaped_bytes(reason, query->why_not_judged, sizeof(query->why_not_judged)) < 0)
 		(void)snprintf(query->why_not_judged, sizeof(query->why_not_judged), "%s", otherwise);
 	return 0;
 }
@@ -42,7 +42,7 @@ enum {
 static int record_add_path(struct query *query, const struct scan_text *text, unsigned want)
 {
 	struct query_path *path = &query->paths[query->path_count];
-	int len = scan_get_bytes(text, path->canonical_path, sizeof(path->canonical_path));
+	int len = scan_copy_unescaped_bytes(text, path->canonical_path, sizeof(path->canonical_path));
 
 	if (len <= 0 || path->canonical_path[0] != '/')
 		return -EBADMSG;
@@ -67,7 +67,8 @@ static int record_keep_written_path(struct query_path *path, const struct scan_t
 	bool lexical;
 	int len;
 
-	if (!written->at || written->len == 0 || written->at[0] != '/' || scan_get_bytes(written, text, PATH_MAX) < 0)
+	if (!written->at || written->len == 0 || written->at[0] != '/' ||
+	    scan_copy_unescaped_bytes(written, text, PATH_MAX) < 0)
 		return 0;
 	len = path_join("/", text, path->path_as_written, PATH_MAX, &lexical);
 	if (len > 0 && lexical &&
@@ -125,7 +126,7 @@ static int record_read_path_of_refused_walk(struct query *query, const struct sc
 
 	if (r != 0 || !path->resolved_path.at || !path->as_written.at)
 		return r;
-	if (scan_get_bytes(&path->as_written, written, sizeof(written)) < 0)
+	if (scan_copy_unescaped_bytes(&path->as_written, written, sizeof(written)) < 0)
 		return -EBADMSG;
 	rest = record_find_rest_of_path(stop->canonical_path, written);
 	len = rest ? path_join(stop->canonical_path, rest + strspn(rest, "/"), whole->canonical_path, PATH_MAX,
@@ -199,7 +200,8 @@ static int record_read_paths(const struct scan_record *record, unsigned right, s
 		query->paths[0].path_as_written_len = 0;
 	if (r == 0 && record->has_ret && record_text_begins_with(&record->syscall, "symlink") &&
 	    record->symlink_target.at) {
-		int len = scan_get_bytes(&record->symlink_target, query->symlink_target, sizeof(query->symlink_target));
+		int len = scan_copy_unescaped_bytes(&record->symlink_target, query->symlink_target,
+						    sizeof(query->symlink_target));
 
 		r = len < 0 ? -EBADMSG : 0;
 		query->symlink_target_len = len > 0 ? (size_t)len : 0;
@@ -219,7 +221,7 @@ static const char *const rule_reasons[] = {"no_rule",	    "port_not_granted", "p
 					   "denied_by_rule", "method_not_granted", "path_not_granted",
 					   "upgrade_not_granted", "after_read", NULL};
 
-static bool record_is_loopback(const char *host)
+static bool record_host_is_loopback(const char *host)
 {
 	struct sockaddr_storage address;
 	const char *class;
@@ -237,7 +239,7 @@ static bool record_is_connect_within_run(const struct scan_record *record)
 
 	return record->port == 0 ||
 	       (scan_text_equals(&record->syscall, "connect") &&
-		scan_get_bytes(&record->host, host, sizeof(host)) >= 0 && record_is_loopback(host));
+		scan_copy_unescaped_bytes(&record->host, host, sizeof(host)) >= 0 && record_host_is_loopback(host));
 }
 
 static int record_read_request(const struct scan_record *record, struct query *query)
@@ -251,8 +253,9 @@ static int record_read_request(const struct scan_record *record, struct query *q
 	query->upgrade = scan_text_equals(&record->proto, "websocket");
 	query->is_http_without_tls = scan_text_equals(&record->proto, "http");
 	if (!record->method.at || !record->path[0].as_written.at ||
-	    scan_get_bytes(&record->method, query->http_method, sizeof(query->http_method)) < 0 ||
-	    scan_get_bytes(&record->path[0].as_written, query->request_path, sizeof(query->request_path)) < 0)
+	    scan_copy_unescaped_bytes(&record->method, query->http_method, sizeof(query->http_method)) < 0 ||
+	    scan_copy_unescaped_bytes(&record->path[0].as_written, query->request_path, sizeof(query->request_path)) <
+		    0)
 		return -EBADMSG;
 	/* a log has only the "?" of a query, not its text */
 	query->request_path[strcspn(query->request_path, "?")] = '\0';
@@ -274,7 +277,8 @@ static int record_read_network(const struct scan_record *record, struct query *q
 					     : !record_text_is_one_of(&record->reason, rule_reasons)))
 		return record_set_rules_do_not_decide(
 			query->was_allowed ? &(struct scan_text){NULL, 0} : &record->reason, "within_run", query);
-	if (scan_get_bytes(&record->host, query->host_name, sizeof(query->host_name)) < 0 || record->port > 65535)
+	if (scan_copy_unescaped_bytes(&record->host, query->host_name, sizeof(query->host_name)) < 0 ||
+	    record->port > 65535)
 		return -EBADMSG;
 	query->port_number = (unsigned)record->port;
 	query->uses_udp = scan_text_equals(&record->proto, "udp");
@@ -285,7 +289,7 @@ static int record_read_network(const struct scan_record *record, struct query *q
 		query->kind = QUERY_RESOLVE_NAME;
 	else if (record_text_is_one_of(&record->syscall, listens))
 		query->kind = QUERY_LISTEN;
-	else if (!record->rule.at && record_is_loopback(query->host_name))
+	else if (!record->rule.at && record_host_is_loopback(query->host_name))
 		return record_set_rules_do_not_decide(&(struct scan_text){NULL, 0}, "within_run", query);
 	else
 		query->kind = QUERY_CONNECT;

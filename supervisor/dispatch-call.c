@@ -234,5 +234,5 @@ void dispatch_finish_call(struct dispatch *dispatch, const struct seccomp_notif 
 		(void)call_commit_record(call); /* on failure the outcome is set to the error */
 	dispatch_act_on_denial_or_decoy(dispatch, decoy);
 	cpu_update_placement_before_response(dispatch->cpu, call);
-	outcome_perform(dispatch);
+	outcome_carry_out(dispatch);
 }

@@ -110,7 +110,7 @@ static int child_set_up_process(const struct launch_options *options, pid_t pare
 	child_raise_oom_score(); /* needs a dumpable process */
 	if (!options->spawner.page)
 		return 0;
-	return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 ? -errno : scrub_note_mappings();
+	return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 ? -errno : scrub_remember_mappings();
 }
 
 /*

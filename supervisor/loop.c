@@ -153,7 +153,7 @@ static void loop_on_event(struct supervisor *supervisor, const struct epoll_even
 	else if (event->data.ptr == &supervisor->netlink_mark)
 		netlink_serve(supervisor->sandbox.netlink, &supervisor->sandbox);
 	else if (event->data.ptr == &supervisor->session_mark)
-		session_serve(supervisor->session);
+		session_handle_ready_fds(supervisor->session);
 	else if (event->data.ptr == &supervisor->timer_mark)
 		supervisor->timer_ns = TIMER_NEVER;
 }
@@ -284,7 +284,7 @@ static int loop_serve_questions(struct supervisor *supervisor)
 	if (!dispatch->asker)
 		return -1;
 	watchdog_begin_notification(supervisor->watchdog);
-	wait_ms = ask_serve(dispatch);
+	wait_ms = ask_poll_open_questions(dispatch);
 	while (ask_pop_changed_question(dispatch->asker, &notification)) {
 		dispatch_notification(dispatch, &notification);
 		wait_ms = 0;
@@ -297,7 +297,7 @@ static int loop_serve_questions(struct supervisor *supervisor)
 static int loop_handle_due_work(struct supervisor *supervisor)
 {
 	struct egress_client *egress = supervisor->dispatch.egress;
-	int wait_ms = egress ? egress_client_check_connects(egress) : -1;
+	int wait_ms = egress ? egress_client_check_pending_connects(egress) : -1;
 
 	/* If the epoll does not watch egress' socket, the socket is read at each tick. */
 	if (egress && egress_client_watch_socket(egress, supervisor->epoll_fd, &supervisor->network_mark) < 0)
@@ -308,8 +308,8 @@ static int loop_handle_due_work(struct supervisor *supervisor)
 	wait_ms = loop_get_shorter_wait(wait_ms, cpu_update_placement_after_wait(supervisor->dispatch.cpu,
 										 supervisor->clock_last_read_ns));
 	if (supervisor->session)
-		wait_ms = loop_get_shorter_wait(wait_ms,
-						session_check(supervisor->session, supervisor->clock_last_read_ns));
+		wait_ms = loop_get_shorter_wait(wait_ms, session_handle_deadlines(supervisor->session,
+										  supervisor->clock_last_read_ns));
 	return loop_get_shorter_wait(
 		wait_ms, blocking_check_due_jobs(supervisor->dispatch.blocking) ? BLOCKING_JOB_CHECK_INTERVAL_MS : -1);
 }
@@ -334,8 +334,8 @@ void loop_run(struct supervisor *supervisor)
 	supervisor->clock_last_read_ns = io_read_clock_ns();
 	while (!supervisor->run_has_ended) {
 		loop_wait_and_handle(supervisor,
-				     loop_get_shorter_wait(limits_get_next_measure_ms(supervisor->limits,
-										      supervisor->clock_last_read_ns),
+				     loop_get_shorter_wait(limits_get_ms_to_measurement(supervisor->limits,
+											supervisor->clock_last_read_ns),
 							   wait_ms));
 		wait_ms = loop_handle_due_work(supervisor);
 		if (supervisor->dispatch.closing && closing_has_waiting_call(supervisor->dispatch.closing)) {

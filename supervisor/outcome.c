@@ -75,7 +75,7 @@ static void outcome_send_continue(struct dispatch *dispatch)
 	outcome_end_record(dispatch, 0);
 }
 
-void outcome_perform(struct dispatch *dispatch)
+void outcome_carry_out(struct dispatch *dispatch)
 {
 	struct call *call = dispatch->call;
 	int r = 0; /* 0: the response was sent, or the code that will send it took the outcome's resources */

@@ -8,7 +8,7 @@
 #include "supervisor/dispatch.h"
 
 /* Performs the outcome of dispatch->call, or starts what performs it. Then releases what the outcome still owns. */
-void outcome_perform(struct dispatch *dispatch);
+void outcome_carry_out(struct dispatch *dispatch);
 
 /* Whether the kernel may perform the call: by its row's basis, or because a namespace bounds what it can reach. */
 bool outcome_may_continue(const struct call *call);

@@ -18,7 +18,7 @@ static int process_fail_log_write(struct process *process, const char *path, int
 }
 
 /* Refuses a log that the program could write by a grant of the log's directory or name. */
-static int process_check_log_is_not_granted(struct process *process, const char *path)
+static int process_fail_if_log_granted(struct process *process, const char *path)
 {
 	_cleanup_free_ char *copy = strdup(path), *real = NULL;
 	char *slash = copy ? strrchr(copy, '/') : NULL, virt[PATH_MAX + NAME_MAX + 2];
@@ -52,7 +52,7 @@ static int process_check_log_is_not_granted(struct process *process, const char 
 }
 
 /* Refuses a key that the program could read or write. */
-static int process_check_signing_key_is_not_granted(struct process *process, const char *path)
+static int process_fail_if_signing_key_granted(struct process *process, const char *path)
 {
 	char virt[PATH_MAX];
 	int len = view_find_virtual_path(process->view, path, strlen(path), virt, sizeof(virt));
@@ -71,13 +71,13 @@ int process_open_log_dir(struct process *process)
 	_cleanup_free_ char *copy = NULL;
 	const char *slash;
 
-	if (options->sign_key_path && process_check_signing_key_is_not_granted(process, options->sign_key_path) < 0)
+	if (options->sign_key_path && process_fail_if_signing_key_granted(process, options->sign_key_path) < 0)
 		return -1;
-	if (options->anchor_path && process_check_log_is_not_granted(process, options->anchor_path) < 0)
+	if (options->anchor_path && process_fail_if_log_granted(process, options->anchor_path) < 0)
 		return -1;
-	if (options->setup_audit_path && process_check_log_is_not_granted(process, options->setup_audit_path) < 0)
+	if (options->setup_audit_path && process_fail_if_log_granted(process, options->setup_audit_path) < 0)
 		return -1;
-	if (options->audit_path && process_check_log_is_not_granted(process, options->audit_path) < 0)
+	if (options->audit_path && process_fail_if_log_granted(process, options->audit_path) < 0)
 		return -1;
 	if (!options->audit_path || options->audit_fd >= 0)
 		return 0;

@@ -126,7 +126,7 @@ int process_share_proc_with_second_view(struct process *process)
 }
 
 /* Without Landlock's reading rules, covers are of no use. True: another supervisor starts, which has none. */
-static bool process_leave_to_one_without_covers(const struct process *process, const char *reason)
+static bool process_give_up_kernel_reads(const struct process *process, const char *reason)
 {
 	char why[sizeof(process->options->layers->layer[0].why) + 64];
 
@@ -151,12 +151,12 @@ int process_build_landlock(struct process *process, bool *ret_retry)
 			   abi == -EOPNOTSUPP ? "built into the kernel and not started: boot with landlock in lsm="
 			   : abi == -ENOSYS   ? "not in this kernel, or hidden by a container's seccomp profile"
 					      : strerror(-abi));
-		*ret_retry = process_leave_to_one_without_covers(process, layers->layer[LAYER_LANDLOCK].why);
+		*ret_retry = process_give_up_kernel_reads(process, layers->layer[LAYER_LANDLOCK].why);
 		return 0;
 	}
 	process->landlock_fd = landlock_build_ruleset(process->view, abi, &places);
 	if (process->landlock_fd < 0)
-		*ret_retry = process_leave_to_one_without_covers(process, strerror(-process->landlock_fd));
+		*ret_retry = process_give_up_kernel_reads(process, strerror(-process->landlock_fd));
 	if (*ret_retry)
 		return 0;
 	if (process->landlock_fd < 0)
@@ -180,7 +180,7 @@ int process_open_program_sockets(struct process *process)
 		return 0;
 	if (options->namespaces->network_is_made_in_thread) {
 		own = options->namespaces->view_needs_network = true;
-		egress_expect_program_sockets(&process->program_sockets);
+		egress_predict_program_sockets(&process->program_sockets);
 	} else {
 		error = egress_open_program_sockets(options->egress, options->policy, own, &process->program_sockets,
 						    &step);
@@ -261,7 +261,7 @@ int process_send_program_sockets(struct process *process)
 }
 
 /* A program that is started in place of a shim gets its own path as argv[0], as from the shim: python needs that. */
-static int process_copy_argv(struct process *process)
+static int process_build_program_argv(struct process *process)
 {
 	const struct process_options *options = process->options;
 	size_t count = 0;
@@ -289,7 +289,7 @@ int process_find_program(struct process *process)
 	lookup->path_env = path_env;
 	lookup->version_manager_program = options->version_manager_program;
 	if (options->session || lookup_find_program(lookup) != LOOKUP_MISSING)
-		return process_copy_argv(process);
+		return process_build_program_argv(process);
 	if (strchr(lookup->name, '/'))
 		return process_set_error(process, RUN_EXIT_NOT_FOUND, "not_found", "%s: not found", lookup->name);
 	return process_set_error(process, RUN_EXIT_NOT_FOUND, "not_found", "%s: not found in PATH %s", lookup->name,

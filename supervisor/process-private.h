@@ -82,7 +82,7 @@ int process_find_program(struct process *process);
 void process_prepare_native_reads(const struct process_options *options);
 /*
  * Decides about "judge": "changes", and describes that in "enforcement". When the other layers are known, and before
- * process_check_layers().
+ * process_fail_if_layer_missing().
  */
 void process_decide_kernel_reads(struct process *process);
 /* Decides whether fstat is native, and describes that in "enforcement". */

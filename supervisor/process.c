@@ -95,7 +95,7 @@ static int process_give_up_privileges(struct process *process)
 }
 
 /* Checks that the sandbox layers which the user requires are active, before the program runs. */
-static int process_check_layers(struct process *process)
+static int process_fail_if_layer_missing(struct process *process)
 {
 	const struct layers *layers = process->options->layers;
 	enum layer missing = layers_find_missing_required_layer(layers);
@@ -135,7 +135,7 @@ int process_main(const struct process_options *options)
 	ready = ready && !retry && process_send_program_sockets(&process) == 0;
 	if (ready)
 		process_decide_kernel_reads(&process);
-	ready = ready && process_check_layers(&process) == 0 &&
+	ready = ready && process_fail_if_layer_missing(&process) == 0 &&
 		process_find_program(&process) == 0 && process_await_policy_digest(&process) == 0 &&
 		process_open_log(&process) == 0;
 	if (ready)

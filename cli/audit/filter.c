@@ -148,7 +148,7 @@ static bool filter_match_word_list(const char *list, const struct scan_text *tex
 static bool filter_match_glob(const struct glob *glob, const struct scan_text *text)
 {
 	char path[PATH_MAX + 1];
-	int len = text->at ? scan_get_bytes(text, path, sizeof(path)) : -1;
+	int len = text->at ? scan_copy_unescaped_bytes(text, path, sizeof(path)) : -1;
 	size_t slashes = 0;
 
 	if (len < 0)
@@ -174,14 +174,14 @@ static bool filter_match_host(const char *pattern, const struct scan_record *rec
 	char host[NET_HOST_MAX];
 
 	return record_names_network(record) && record->host.at &&
-	       scan_get_bytes(&record->host, host, sizeof(host)) > 0 && net_host_matches(pattern, host);
+	       scan_copy_unescaped_bytes(&record->host, host, sizeof(host)) > 0 && net_host_matches(pattern, host);
 }
 
 static bool filter_match_text(const char *wanted, const struct scan_text *text)
 {
 	char bytes[4096];
 
-	return text->at && scan_get_bytes(text, bytes, sizeof(bytes)) >= 0 && strstr(bytes, wanted);
+	return text->at && scan_copy_unescaped_bytes(text, bytes, sizeof(bytes)) >= 0 && strstr(bytes, wanted);
 }
 
 static bool filter_match_pid(int64_t pid, const struct scan_record *record)

@@ -45,7 +45,7 @@ static bool refusal_call_changes_name(const struct scan_record *record)
 	if (!row || row->intent == INTENT_CHANGE_NAME)
 		return row != NULL;
 	while (strncmp(row->name, "open", 4) == 0 && scan_next_arg(&rest, &name, &value))
-		if (scan_text_equals(&name, "flags") && scan_get_bytes(&value, digits, sizeof(digits)) > 0)
+		if (scan_text_equals(&name, "flags") && scan_copy_unescaped_bytes(&value, digits, sizeof(digits)) > 0)
 			return strtoull(digits, NULL, 16) & O_CREAT;
 	return false;
 }
@@ -63,7 +63,7 @@ static char *refusal_copy_bytes(const struct scan_text *text)
 {
 	char *bytes = text->at ? malloc(text->len + 5) : NULL;
 
-	if (bytes && scan_get_bytes(text, bytes, text->len + 5) < 0) {
+	if (bytes && scan_copy_unescaped_bytes(text, bytes, text->len + 5) < 0) {
 		free(bytes);
 		return NULL;
 	}

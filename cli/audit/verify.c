@@ -122,8 +122,8 @@ static void verify_print_json(const struct verify_run *run, const struct verify_
 		(void)json_object_update_new(found, json_pack("{s:I, s:I}", "first", (json_int_t)finding->first, "last",
 							      (json_int_t)finding->last));
 	result = json_pack("{s:s, s:b, s:o, s:o, s:s, s:I, s:I, s:I, s:I, s:s, s:b, s:I, s:I, s:s%}", "verdict",
-			   verify_get_name(finding->kind), "intact", finding->kind == VERIFY_INTACT, "found", found,
-			   "files", files, "run", verify->run, "lines", (json_int_t)verify->lines, "records",
+			   verify_kind_get_name(finding->kind), "intact", finding->kind == VERIFY_INTACT, "found",
+			   found, "files", files, "run", verify->run, "lines", (json_int_t)verify->lines, "records",
 			   (json_int_t)verify->records, "unsealed", (json_int_t)tail, "recovered",
 			   (json_int_t)verify->recovered, "key", verify->header_key_text, "key_given",
 			   (int)run->has_key, "checkpoints", (json_int_t)run->anchor.agreed_count, "anchored",

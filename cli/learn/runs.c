@@ -219,8 +219,8 @@ static int runs_add_needs_of_record(void *ctx, const struct scan_record *record)
 	if (r < 0 || (reader->reads_denied_only && reader->query.was_allowed))
 		return r;
 	/* if the text is too long, it is not the name of a call */
-	(void)scan_get_bytes(&record->syscall, call, sizeof(call));
-	(void)scan_get_bytes(&record->exe, exe, sizeof(exe));
+	(void)scan_copy_unescaped_bytes(&record->syscall, call, sizeof(call));
+	(void)scan_copy_unescaped_bytes(&record->exe, exe, sizeof(exe));
 	return needs_add_query(&reader->learn->needs, &reader->query, record->seq, call, exe);
 }
 

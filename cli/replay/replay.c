@@ -56,7 +56,7 @@ static bool replay_has_rule(const struct scan_record *record, const struct query
 	size_t len = record->rule.len;
 
 	if (recorded && memchr(recorded, '\\', len)) {
-		int r = scan_get_bytes(&record->rule, text, sizeof(text));
+		int r = scan_copy_unescaped_bytes(&record->rule, text, sizeof(text));
 
 		recorded = text;
 		len = r < 0 ? 0 : (size_t)r;

@@ -111,7 +111,7 @@ static void key_add_text(struct replay_group_key *key, const char *text, size_t 
 static void key_add_scanned_text(struct replay_group_key *key, const struct scan_text *text)
 {
 	char bytes[1024];
-	int len = text->at ? scan_get_bytes(text, bytes, sizeof(bytes)) : 0;
+	int len = text->at ? scan_copy_unescaped_bytes(text, bytes, sizeof(bytes)) : 0;
 
 	key_add_text(key, bytes, len > 0 ? (size_t)len : 0);
 }

@@ -128,7 +128,8 @@ void run_write_attestation(struct run *run, const struct keeper_outcome *outcome
 		return;
 	if (outcome->key && outcome->log_end.line_count > 0) {
 		text = attest_make_text(run, outcome->key, result);
-		error = text ? run_store_end_file(run, CUSTODIAN_ATTESTATION, &run->attestation_file, text) : -ENOMEM;
+		error = text ? run_store_end_file(run, CUSTODIAN_ATTESTATION_FILE_DIR, &run->attestation_file, text)
+			     : -ENOMEM;
 	} else {
 		error = -EBADMSG;
 	}

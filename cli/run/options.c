@@ -19,8 +19,8 @@
 static int run_set_events(const struct cli_given_option *given, void *all)
 {
 	static const char *const names[] = {
-		[SUMMARY_NONE] = "none", [SUMMARY_FIRST_DENIALS] = "summary", [SUMMARY_ALL_DENIALS] = "blocked",
-		[SUMMARY_ALL] = "all",
+		[SUMMARY_NO_EVENTS] = "none", [SUMMARY_FIRST_DENIALS] = "summary", [SUMMARY_ALL_DENIALS] = "blocked",
+		[SUMMARY_ALL_EVENTS] = "all",
 	};
 	struct run_options *options = all;
 

@@ -139,7 +139,7 @@ static int run_prepare_and_watch(struct run *run)
 	if (!options->events_were_given && !options->is_quiet)
 		options->events = options->is_verbose     ? SUMMARY_ALL_DENIALS
 				  : isatty(STDERR_FILENO) ? SUMMARY_FIRST_DENIALS
-							  : SUMMARY_NONE;
+							  : SUMMARY_NO_EVENTS;
 	exit_code = run_prepare_process(run);
 	if (exit_code == 0 && (!options->setup_command || run_perform_setup(run, &exit_code)))
 		exit_code = run_program_to_end(run);

@@ -58,7 +58,7 @@ static void watch_write_metrics(const struct run *run, json_t *result)
 
 	if (!run->metrics_file.base_name)
 		return;
-	error = text ? run_store_end_file(run, CUSTODIAN_METRICS, &run->metrics_file, text) : -ENOMEM;
+	error = text ? run_store_end_file(run, CUSTODIAN_METRICS_FILE_DIR, &run->metrics_file, text) : -ENOMEM;
 	if (error == 0)
 		return;
 	(void)snprintf(message, sizeof(message), "--metrics %s: %s", run->options.metrics_path, strerror(-error));
@@ -252,7 +252,7 @@ static void watch_report_error(const struct run *run, json_t *result, const stru
 		advice = home_path_make_advice(run->program_phase.policy, run->path_variable_at_start,
 					       run->host.policy.home, outcome->error_code ? program : NULL);
 	if (!outcome->error_code) {
-		if (advice && run->options.events != SUMMARY_NONE)
+		if (advice && run->options.events != SUMMARY_NO_EVENTS)
 			cli_note("callgate: %s", advice);
 		return;
 	}
@@ -286,7 +286,7 @@ static int watch_report_end(struct run *run, const struct keeper_options *keeper
 	exit_code = (int)json_integer_value(json_object_get(result, "exit_code"));
 	if ((run->options.json || run->is_setup_process) && run_print_result(run, result) != CLI_OK)
 		exit_code = CLI_ERROR;
-	if (run->is_setup_process && !run->options.json && run->options.events != SUMMARY_NONE &&
+	if (run->is_setup_process && !run->options.json && run->options.events != SUMMARY_NO_EVENTS &&
 	    json_array_size(json_object_get(result, "denials")) > 0)
 		cli_note("callgate: denied to the setup:");
 	if (!run->options.json)

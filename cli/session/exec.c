@@ -107,7 +107,7 @@ static int exec_begin_terminal(struct exec_client *exec, int master_fd)
 		return error;
 	stdin_relay_init_terminal(&exec->stdin_relay, STDIN_FILENO, fd);
 	fd = terminal_dup_master(&exec->terminal);
-	error = fd < 0 ? fd : capture_init_from(&exec->out, &out, fd);
+	error = fd < 0 ? fd : capture_init_from_fd(&exec->out, &out, fd);
 	if (error == 0)
 		terminal_set_raw_mode(&exec->terminal);
 	return error;

@@ -15,7 +15,7 @@
  * approved question.
  */
 struct rejudge_gate {
-	/* the first member: rejudge_gate_passes() gets its address and converts it into that of the whole struct */
+	/* the first member: rejudge_gate_permits_effect() converts its address into that of the whole struct */
 	struct call_effect_gate gate;
 	uint64_t start_ns;     /* when the notification was received, for the record; 0: the time of judging */
 	/* key of the approved question; NULL: the call must have no effect, because only its key is wanted */
@@ -31,7 +31,7 @@ static void rejudge_gate_hash_copied_bytes(struct call_effect_gate *gate, const 
 	sha256_update(&((struct rejudge_gate *)gate)->copied_hash, len, bytes);
 }
 
-static bool rejudge_gate_passes(struct call_effect_gate *gate, const struct call *call)
+static bool rejudge_gate_permits_effect(struct call_effect_gate *gate, const struct call *call)
 {
 	struct rejudge_gate *own = (struct rejudge_gate *)gate;
 
@@ -153,14 +153,14 @@ static bool rejudge_would_perform(const struct call *call, struct rejudge_gate *
 	if (gate->would_have_had_effect)
 		return kind == OUTCOME_ERROR;
 	if (kind == OUTCOME_FD || kind == OUTCOME_OPATH_FD || kind == OUTCOME_BLOCKING || kind == OUTCOME_VALUE)
-		(void)rejudge_gate_passes(&gate->gate, call);
+		(void)rejudge_gate_permits_effect(&gate->gate, call);
 	return gate->would_have_had_effect;
 }
 
 bool rejudge_without_performing(struct dispatch *dispatch, const struct asker_options *second,
 		   const struct seccomp_notif *notification, char ret_key[SHA256_HEX_SIZE])
 {
-	struct rejudge_gate gate = {.gate.passes = rejudge_gate_passes};
+	struct rejudge_gate gate = {.gate.passes = rejudge_gate_permits_effect};
 	struct sandbox *sandbox = dispatch->sandbox;
 	const struct rejudge_saved_first_view first = rejudge_enter_second_view(second, sandbox);
 	bool asks = rejudge_in_second_view(dispatch, notification, &gate, NULL) &&
@@ -179,8 +179,9 @@ bool rejudge_without_performing(struct dispatch *dispatch, const struct asker_op
 enum rejudge_result rejudge_and_perform(struct dispatch *dispatch, const struct asker_options *second,
 				const struct seccomp_notif *notification, const struct rejudge_approval *approval)
 {
-	struct rejudge_gate gate = {
-		.gate.passes = rejudge_gate_passes, .start_ns = approval->start_ns, .approved_key = approval->key};
+	struct rejudge_gate gate = {.gate.passes = rejudge_gate_permits_effect,
+				    .start_ns = approval->start_ns,
+				    .approved_key = approval->key};
 	struct sandbox *sandbox = dispatch->sandbox;
 	const struct rejudge_saved_first_view first = rejudge_enter_second_view(second, sandbox);
 	bool alive = rejudge_in_second_view(dispatch, notification, &gate, approval->answer);
@@ -191,7 +192,7 @@ enum rejudge_result rejudge_and_perform(struct dispatch *dispatch, const struct 
 		 * The handler of an open for reading asks no gate, because the call has no effect until its outcome is
 		 * performed. So the gate is asked here.
 		 */
-		(void)rejudge_gate_passes(&gate.gate, call);
+		(void)rejudge_gate_permits_effect(&gate.gate, call);
 	if (gate.effect_was_permitted)
 		dispatch_finish_call(dispatch, notification);
 	else
@@ -199,5 +200,5 @@ enum rejudge_result rejudge_and_perform(struct dispatch *dispatch, const struct 
 	call->gate = NULL;
 	call->answer = NULL;
 	rejudge_leave_second_view(sandbox, &first);
-	return gate.effect_was_permitted ? REJUDGE_PERFORMED : alive ? REJUDGE_CALL_CHANGED : REJUDGE_CALLER_IS_DEAD;
+	return gate.effect_was_permitted ? REJUDGE_PERFORMED : alive ? REJUDGE_CALL_CHANGED : REJUDGE_THREAD_IS_DEAD;
 }

@@ -11,7 +11,7 @@
 enum rejudge_result {
 	REJUDGE_PERFORMED,      /* and answered */
 	REJUDGE_CALL_CHANGED,   /* the call is not the approved one; nothing was performed */
-	REJUDGE_CALLER_IS_DEAD, /* no thread waits for the call any more; nothing was performed */
+	REJUDGE_THREAD_IS_DEAD, /* no thread waits for the call any more; nothing was performed */
 };
 
 /* The approval of a question. Borrowed. */

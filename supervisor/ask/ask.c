@@ -33,7 +33,7 @@ struct asker {
 	struct question *questions_of_changed_calls;
 	unsigned open_question_count;
 	uint64_t last_question_number; /* number of the last question */
-	uint64_t next_tick_ns;         /* when ask_serve is due */
+	uint64_t next_tick_ns;         /* when ask_poll_open_questions is due */
 	struct call_answer answer; /* what the record says as the answer when no question was opened */
 	struct {
 		char key[SHA256_HEX_SIZE];
@@ -65,7 +65,7 @@ void asker_free(struct asker *asker)
  * `denied` the denial of the object that the path leads to in the second view. False: the policy grants that object, or
  * its denial is not asked about.
  */
-static bool ask_deny_from_outside(const struct dispatch *dispatch, struct call *denied)
+static bool ask_find_denial_of_outside_path(const struct dispatch *dispatch, struct call *denied)
 {
 	const struct policy_observed_denial *observed = &dispatch->call->decision.observed_denial;
 
@@ -124,21 +124,21 @@ static struct question *question_create(const struct seccomp_notif *notification
 	return NULL;
 }
 
-/* Writes the question file. ASK_NONE, or the reason why it was not written. */
-static enum ask_word ask_write_question(struct asker *asker, uint64_t number, const struct call *denied,
-			       const struct call *asked)
+/* Writes the question file. ASK_NO_ANSWER_YET, or the reason why it was not written. */
+static enum ask_result ask_write_question(struct asker *asker, uint64_t number, const struct call *denied,
+					  const struct call *asked)
 {
 	const struct question_origin origin = {asker->options.run_id, number, asker->options.timeout_ns / NS_PER_MS};
 	_cleanup_free_ char *text = NULL;
 
 	if (asker->open_question_count >= ASK_OPEN_QUESTIONS_MAX)
-		return ASK_TOO_MANY;
+		return ASK_TOO_MANY_OPEN_QUESTIONS;
 	if (ask_directory_is_gone(asker->options.dir_fd))
 		return ASK_DIRECTORY_GONE;
 	text = question_make_text(&origin, denied, asked);
 	if (!text || ask_directory_write_question(asker->options.dir_fd, number, text, strlen(text)) < 0)
-		return ASK_UNWRITABLE;
-	return ASK_NONE;
+		return ASK_QUESTION_UNWRITABLE;
+	return ASK_NO_ANSWER_YET;
 }
 
 static void ask_append_question(struct asker *asker, struct question *question)
@@ -153,17 +153,17 @@ static void ask_append_question(struct asker *asker, struct question *question)
 }
 
 /*
- * Opens a question about the call `denied`, and then owns that call. ASK_NONE, or the reason why no question was
- * opened.
+ * Opens a question about the call `denied`, and then owns that call. ASK_NO_ANSWER_YET, or the reason why no question
+ * was opened.
  */
-static enum ask_word ask_open_question(struct asker *asker, const struct seccomp_notif *notification, const char *key,
-			      struct call *denied, const struct call *asked)
+static enum ask_result ask_open_question(struct asker *asker, const struct seccomp_notif *notification, const char *key,
+					 struct call *denied, const struct call *asked)
 {
 	struct question *question = question_create(notification, key, denied);
-	enum ask_word word =
-		question ? ask_write_question(asker, asker->last_question_number + 1, denied, asked) : ASK_UNWRITABLE;
+	enum ask_result word = question ? ask_write_question(asker, asker->last_question_number + 1, denied, asked)
+					: ASK_QUESTION_UNWRITABLE;
 
-	if (word != ASK_NONE) {
+	if (word != ASK_NO_ANSWER_YET) {
 		question_free(question);
 		return word;
 	}
@@ -173,7 +173,7 @@ static enum ask_word ask_open_question(struct asker *asker, const struct seccomp
 	denied->task = &question->task;
 	denied->answer = &question->answer;
 	ask_append_question(asker, question);
-	return ASK_NONE;
+	return ASK_NO_ANSWER_YET;
 }
 
 static bool ask_is_always_allowed(const struct asker *asker, const char *key, uid_t *ret_uid)
@@ -186,15 +186,15 @@ static bool ask_is_always_allowed(const struct asker *asker, const char *key, ui
 	return false;
 }
 
-static bool ask_perform_always(struct dispatch *dispatch, const struct seccomp_notif *notification, const char *key,
-			       const struct call *denied)
+static bool ask_perform_if_always_allowed(struct dispatch *dispatch, const struct seccomp_notif *notification,
+					  const char *key, const struct call *denied)
 {
 	struct call_answer *answer = &dispatch->asker->answer;
 	uid_t uid;
 
 	if (!ask_is_always_allowed(dispatch->asker, key, &uid))
 		return false;
-	*answer = (struct call_answer){.word = ask_word_get_name(ASK_ALLOW_ALWAYS), .uid = uid,
+	*answer = (struct call_answer){.word = ask_result_get_name(ASK_ANSWER_ALLOW_ALWAYS), .uid = uid,
 				       .rule = denied->decision.rule, .reason = denied->decision.reason};
 	return rejudge_and_perform(dispatch, &dispatch->asker->options, notification,
 			     &(struct rejudge_approval){key, answer, denied->start_ns}) == REJUDGE_PERFORMED;
@@ -204,7 +204,7 @@ static bool ask_perform_always(struct dispatch *dispatch, const struct seccomp_n
  * Makes the denied call dispatch->call again. Looks its task up again, because the pointer was valid only until the
  * second judgement looked the task up.
  */
-static void ask_restore_denied(struct dispatch *dispatch, struct call *denied)
+static void ask_restore_denied_call(struct dispatch *dispatch, struct call *denied)
 {
 	struct call *other = dispatch->call;
 
@@ -222,27 +222,27 @@ bool ask_about_denial(struct dispatch *dispatch, const struct seccomp_notif *not
 	struct asker *asker = dispatch->asker;
 	struct call *denied = dispatch->call, *other;
 	char key[SHA256_HEX_SIZE];
-	enum ask_word word;
+	enum ask_result word;
 
 	if (!asker || !rejudge_can_question_be_asked(dispatch) || !(other = calloc(1, sizeof(*other))))
 		return false;
 	dispatch->call = other;
 	if (!rejudge_without_performing(dispatch, &asker->options, notification, key) ||
-	    !ask_deny_from_outside(dispatch, denied)) {
-		ask_restore_denied(dispatch, denied);
+	    !ask_find_denial_of_outside_path(dispatch, denied)) {
+		ask_restore_denied_call(dispatch, denied);
 		return false;
 	}
-	if (ask_perform_always(dispatch, notification, key, denied)) {
+	if (ask_perform_if_always_allowed(dispatch, notification, key, denied)) {
 		free(denied);
 		return true;
 	}
 	word = ask_open_question(asker, notification, key, denied, other);
-	if (word == ASK_NONE)
+	if (word == ASK_NO_ANSWER_YET)
 		return true;
-	asker->answer = (struct call_answer){.word = ask_word_get_name(word), .uid = -1,
+	asker->answer = (struct call_answer){.word = ask_result_get_name(word), .uid = -1,
 					     .rule = denied->decision.rule, .reason = denied->decision.reason};
 	denied->answer = &asker->answer;
-	ask_restore_denied(dispatch, denied);
+	ask_restore_denied_call(dispatch, denied);
 	return false;
 }
 
@@ -268,43 +268,44 @@ static void ask_report_unreadable_answer(const struct dispatch *dispatch, uint64
 	on_deny_send_byte_to_keeper(notices, RUN_BYTE_ANSWER_UNREADABLE);
 }
 
-/* Returns why a question ends: its answer, its deadline, or the end of its call. ASK_NONE: it stays open. */
-static enum ask_word ask_find_why_question_ends(const struct dispatch *dispatch, struct question *question,
-						uint64_t now_ns, bool gone)
+/* Returns why a question ends: its answer, its deadline, or the end of its call. ASK_NO_ANSWER_YET: it stays open. */
+static enum ask_result ask_find_why_question_ends(const struct dispatch *dispatch, struct question *question,
+						  uint64_t now_ns, bool gone)
 {
 	const struct asker *asker = dispatch->asker;
-	enum ask_word word;
+	enum ask_result word;
 	uid_t uid = 0;
 
 	if (!call_thread_still_waits(question->denied_call))
-		return ASK_WITHDRAWN;
+		return ASK_QUESTION_WITHDRAWN;
 	if (gone)
 		return ASK_DIRECTORY_GONE;
 	word = ask_directory_read_answer(asker->options.dir_fd, question->number, &uid);
-	if (word == ASK_FORBIDDEN) {
+	if (word == ASK_ANSWER_NOT_READABLE_YET) {
 		ask_report_unreadable_answer(dispatch, question->number);
-		word = ASK_NONE;
+		word = ASK_NO_ANSWER_YET;
 	}
-	if (word != ASK_NONE && word != ASK_UNREADABLE)
+	if (word != ASK_NO_ANSWER_YET && word != ASK_ANSWER_UNREADABLE)
 		question->answer.uid = uid;
-	if (word == ASK_NONE && now_ns - question->asked_ns >= asker->options.timeout_ns)
-		return ASK_TIMEOUT;
+	if (word == ASK_NO_ANSWER_YET && now_ns - question->asked_ns >= asker->options.timeout_ns)
+		return ASK_ANSWER_TIMEOUT;
 	return word;
 }
 
 /* Ends a question that was taken out of the list. */
-static void ask_end_question(struct dispatch *dispatch, struct question *question, enum ask_word word, uint64_t now_ns)
+static void ask_end_question(struct dispatch *dispatch, struct question *question, enum ask_result word,
+			     uint64_t now_ns)
 {
 	struct asker *asker = dispatch->asker;
-	enum rejudge_result result = REJUDGE_CALLER_IS_DEAD;
+	enum rejudge_result result = REJUDGE_THREAD_IS_DEAD;
 
-	ask_directory_remove(asker->options.dir_fd, question->number);
-	question->answer.word = ask_word_get_name(word);
-	question->answer.kills_process = word == ASK_KILL;
+	ask_directory_remove_question(asker->options.dir_fd, question->number);
+	question->answer.word = ask_result_get_name(word);
+	question->answer.kills_process = word == ASK_ANSWER_DENY_AND_KILL;
 	question->answer.asked_ns = now_ns - question->asked_ns;
-	if (word == ASK_ALLOW_ALWAYS)
+	if (word == ASK_ANSWER_ALLOW_ALWAYS)
 		ask_remember_always_answer(asker, question);
-	if (word == ASK_ALLOW || word == ASK_ALLOW_ALWAYS)
+	if (word == ASK_ANSWER_ALLOW || word == ASK_ANSWER_ALLOW_ALWAYS)
 		result = rejudge_and_perform(dispatch, &asker->options, &question->notification,
 				       &(struct rejudge_approval){question->key, &question->answer,
 								question->denied_call->start_ns});
@@ -313,12 +314,12 @@ static void ask_end_question(struct dispatch *dispatch, struct question *questio
 		asker->questions_of_changed_calls = question;
 		return;
 	}
-	if (result == REJUDGE_CALLER_IS_DEAD)
+	if (result == REJUDGE_THREAD_IS_DEAD)
 		ask_deny_call_of_question(dispatch, question);
 	question_free(question);
 }
 
-int ask_serve(struct dispatch *dispatch)
+int ask_poll_open_questions(struct dispatch *dispatch)
 {
 	struct asker *asker = dispatch->asker;
 	struct question **link;
@@ -335,9 +336,9 @@ int ask_serve(struct dispatch *dispatch)
 	link = &asker->questions;
 	while (*link) {
 		struct question *question = *link;
-		enum ask_word word = ask_find_why_question_ends(dispatch, question, now_ns, gone);
+		enum ask_result word = ask_find_why_question_ends(dispatch, question, now_ns, gone);
 
-		if (word == ASK_NONE) {
+		if (word == ASK_NO_ANSWER_YET) {
 			link = &question->next;
 			continue;
 		}
@@ -370,6 +371,6 @@ void ask_withdraw_all_questions(struct dispatch *dispatch)
 
 		asker->questions = question->next;
 		asker->open_question_count--;
-		ask_end_question(dispatch, question, ASK_WITHDRAWN, now_ns);
+		ask_end_question(dispatch, question, ASK_QUESTION_WITHDRAWN, now_ns);
 	}
 }

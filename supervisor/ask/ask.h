@@ -44,7 +44,7 @@ void asker_free(struct asker *asker);
 bool ask_about_denial(struct dispatch *dispatch, const struct seccomp_notif *notification);
 
 /* Handles answers, deadlines and calls that have ended. Returns the milliseconds until it is due again; -1: never. */
-int ask_serve(struct dispatch *dispatch);
+int ask_poll_open_questions(struct dispatch *dispatch);
 
 /*
  * Removes and returns a notification whose approved call has changed since the question. The caller dispatches it like

@@ -16,62 +16,64 @@
 #define ANSWER_FILE_READ_BYTES_MAX 256u /* most bytes of an answer that are read; its first word decides */
 #define QUESTION_FILE_NAME_BYTES 40u
 
-static const char *const ask_words[ASK_WORD_MAX] = {
-	[ASK_NONE] = "none",           [ASK_FORBIDDEN] = "forbidden",
-	[ASK_ALLOW] = "allow",         [ASK_ALLOW_ALWAYS] = "allow-always",
-	[ASK_DENY] = "deny",           [ASK_KILL] = "kill",
-	[ASK_MALFORMED] = "malformed", [ASK_UNREADABLE] = "unreadable",
-	[ASK_TIMEOUT] = "timeout",     [ASK_DIRECTORY_GONE] = "directory_gone",
-	[ASK_TOO_MANY] = "too_many",   [ASK_UNWRITABLE] = "unwritable",
-	[ASK_WITHDRAWN] = "withdrawn",
+static const char *const ask_words[ASK_RESULT_MAX] = {
+	[ASK_NO_ANSWER_YET] = "none",           [ASK_ANSWER_NOT_READABLE_YET] = "forbidden",
+	[ASK_ANSWER_ALLOW] = "allow",         [ASK_ANSWER_ALLOW_ALWAYS] = "allow-always",
+	[ASK_ANSWER_DENY] = "deny",           [ASK_ANSWER_DENY_AND_KILL] = "kill",
+	[ASK_ANSWER_MALFORMED] = "malformed", [ASK_ANSWER_UNREADABLE] = "unreadable",
+	[ASK_ANSWER_TIMEOUT] = "timeout",     [ASK_DIRECTORY_GONE] = "directory_gone",
+	[ASK_TOO_MANY_OPEN_QUESTIONS] = "too_many",   [ASK_QUESTION_UNWRITABLE] = "unwritable",
+	[ASK_QUESTION_WITHDRAWN] = "withdrawn",
 };
 
-const char *ask_word_get_name(enum ask_word word)
+const char *ask_result_get_name(enum ask_result word)
 {
 	return ask_words[word];
 }
 
-enum ask_word ask_word_parse(const char *text, size_t len)
+enum ask_result ask_result_parse_answer(const char *text, size_t len)
 {
 	static const char blanks[] = " \t\r\n";
 	size_t word = 0;
 
 	if (len == 0)
-		return ASK_NONE;
+		return ASK_NO_ANSWER_YET;
 	while (word < len && !memchr(blanks, text[word], sizeof(blanks) - 1))
 		word++;
-	for (enum ask_word each = ASK_ALLOW; each <= ASK_KILL; each++)
+	for (enum ask_result each = ASK_ANSWER_ALLOW; each <= ASK_ANSWER_DENY_AND_KILL; each++)
 		if (strlen(ask_words[each]) == word && memcmp(ask_words[each], text, word) == 0)
 			return each;
-	return ASK_MALFORMED;
+	return ASK_ANSWER_MALFORMED;
 }
 
-static void directory_write_name(char name[QUESTION_FILE_NAME_BYTES], uint64_t number, const char *end)
+static void directory_format_file_name(char name[QUESTION_FILE_NAME_BYTES], uint64_t number, const char *end)
 {
 	(void)snprintf(name, QUESTION_FILE_NAME_BYTES, "%" PRIu64 ".%s", number, end);
 }
 
 /* O_NONBLOCK: a FIFO of that name must not block the supervisor. */
-enum ask_word ask_directory_read_answer(int dir_fd, uint64_t number, uid_t *ret_uid)
+enum ask_result ask_directory_read_answer(int dir_fd, uint64_t number, uid_t *ret_uid)
 {
 	_cleanup_close_ int fd = -1;
 	char name[QUESTION_FILE_NAME_BYTES], text[ANSWER_FILE_READ_BYTES_MAX];
 	struct stat st;
-	enum ask_word word;
+	enum ask_result word;
 	ssize_t got;
 
-	directory_write_name(name, number, "answer");
+	directory_format_file_name(name, number, "answer");
 	fd = openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0)
-		return errno == ENOENT ? ASK_NONE : errno == EACCES ? ASK_FORBIDDEN : ASK_UNREADABLE;
+		return errno == ENOENT   ? ASK_NO_ANSWER_YET
+		       : errno == EACCES ? ASK_ANSWER_NOT_READABLE_YET
+					 : ASK_ANSWER_UNREADABLE;
 	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
-		return ASK_UNREADABLE;
+		return ASK_ANSWER_UNREADABLE;
 	got = read(fd, text, sizeof(text));
 	if (got < 0)
-		return ASK_UNREADABLE;
-	/* the result is ASK_NONE if a shell has created the file and has not written to it yet */
-	word = ask_word_parse(text, (size_t)got);
-	if (word != ASK_NONE)
+		return ASK_ANSWER_UNREADABLE;
+	/* the result is ASK_NO_ANSWER_YET if a shell has created the file and has not written to it yet */
+	word = ask_result_parse_answer(text, (size_t)got);
+	if (word != ASK_NO_ANSWER_YET)
 		*ret_uid = st.st_uid;
 	return word;
 }
@@ -82,11 +84,11 @@ int ask_directory_write_question(int dir_fd, uint64_t number, const char *text, 
 	char name[QUESTION_FILE_NAME_BYTES], part[QUESTION_FILE_NAME_BYTES];
 	int r;
 
-	directory_write_name(name, number, "answer");
+	directory_format_file_name(name, number, "answer");
 	if (unlinkat(dir_fd, name, 0) < 0 && errno != ENOENT)
 		return -errno;
-	directory_write_name(name, number, "json");
-	directory_write_name(part, number, "part");
+	directory_format_file_name(name, number, "json");
+	directory_format_file_name(part, number, "part");
 	fd = openat(dir_fd, part, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return -errno;
@@ -99,13 +101,13 @@ int ask_directory_write_question(int dir_fd, uint64_t number, const char *text, 
 	return r;
 }
 
-void ask_directory_remove(int dir_fd, uint64_t number)
+void ask_directory_remove_question(int dir_fd, uint64_t number)
 {
 	char name[QUESTION_FILE_NAME_BYTES];
 
-	directory_write_name(name, number, "json");
+	directory_format_file_name(name, number, "json");
 	(void)unlinkat(dir_fd, name, 0); /* ENOENT: the user has removed it */
-	directory_write_name(name, number, "answer");
+	directory_format_file_name(name, number, "answer");
 	(void)unlinkat(dir_fd, name, 0);
 }
 
@@ -116,7 +118,7 @@ bool ask_directory_is_gone(int dir_fd)
 	return fstat(dir_fd, &st) < 0 || st.st_nlink == 0;
 }
 
-static bool directory_name_is_of_question(const char *name)
+static bool directory_name_is_question_file(const char *name)
 {
 	static const char *const ends[] = {".json", ".answer", ".part"};
 	const char *end = name;
@@ -140,7 +142,7 @@ bool ask_directory_has_files(int dir_fd)
 		return false;
 	}
 	while ((entry = readdir(dir)))
-		if (directory_name_is_of_question(entry->d_name))
+		if (directory_name_is_question_file(entry->d_name))
 			return true;
 	return false;
 }

@@ -192,11 +192,11 @@ static const struct closing_waiting_thread *closing_find_waiting_thread(const st
 }
 
 /* Lists the sockets if the network is closed. 0 or -errno. */
-static int closing_list_sockets(const struct closing *closing, struct held_sockets *sockets, bool *ret_closed)
+static int closing_list_inet_sockets(const struct closing *closing, struct held_sockets *sockets, bool *ret_closed)
 {
 	*sockets = (struct held_sockets){.count = 0};
 	*ret_closed = policy_find_entry_that_closed_network(closing->options.sandbox->policy) != NULL;
-	return *ret_closed ? held_list_sockets(sockets) : 0;
+	return *ret_closed ? held_list_inet_sockets(sockets) : 0;
 }
 
 bool closing_on_stop(struct closing *closing, pid_t tid, int status)
@@ -212,7 +212,7 @@ bool closing_on_stop(struct closing *closing, pid_t tid, int status)
 		return false;
 	tgid = waiting->tgid;
 	closing->removal_deadline_ns = io_read_clock_ns() + CLOSING_REMOVAL_MAX_NS;
-	r = closing_list_sockets(closing, &sockets, &closed);
+	r = closing_list_inet_sockets(closing, &sockets, &closed);
 	if (r == 0)
 		r = closing_remove_held_items_of_thread(closing, tid, tgid, closed ? &sockets : NULL);
 	held_sockets_release(&sockets);
@@ -264,9 +264,9 @@ static void closing_remove_held_items_of_threads(struct closing *closing, struct
 
 		if (thread.state == FROZEN_STOPPED)
 			r = closing_remove_held_items_of_thread(closing, thread.tid, thread.tgid, sockets);
-		else if (thread.state == FROZEN_WAITING)
+		else if (thread.state == FROZEN_STOPS_WHEN_CALL_ENDS)
 			r = closing_add_waiting_thread(closing, &thread);
-		if (r < 0 || thread.state == FROZEN_INTERRUPTED)
+		if (r < 0 || thread.state == FROZEN_ASKED_TO_STOP)
 			freeze_kill_process(freeze, thread.tgid);
 	}
 	closing_record_kills(closing, freeze);
@@ -279,9 +279,9 @@ static bool closing_remove_held_items_of_run(struct closing *closing)
 	struct freeze freeze;
 	bool closed, done;
 
-	done = freeze_all_threads(&freeze, &closing->options, FREEZE_KILLS_TRACED, closing->waiting_call->tid,
+	done = freeze_all_threads(&freeze, &closing->options, FREEZE_KILLS_ALREADY_TRACED, closing->waiting_call->tid,
 				  closing_answer_waiting_call, closing);
-	done = closing_list_sockets(closing, &sockets, &closed) == 0 && done;
+	done = closing_list_inet_sockets(closing, &sockets, &closed) == 0 && done;
 	/* A send(2) of a worker thread may read the program's memory after this moment, and pass descriptors. */
 	done = blocking_interrupt_work(closing->options.blocking) && done;
 	/*
@@ -302,10 +302,10 @@ void closing_continue_removal(struct closing *closing)
 	struct after_entries *after = closing->options.sandbox->after_entries;
 	const pid_t caller = closing->waiting_call->tid;
 
-	if (trace_is_busy(closing->options.tracer) && io_read_clock_ns() < closing->deadline_ns)
+	if (trace_must_end_calls_before_closing(closing->options.tracer) && io_read_clock_ns() < closing->deadline_ns)
 		return;
 	closing->call_is_waiting = closing->call_was_answered = false;
-	if (!trace_is_busy(closing->options.tracer) && closing_remove_held_items_of_run(closing))
+	if (!trace_must_end_calls_before_closing(closing->options.tracer) && closing_remove_held_items_of_run(closing))
 		after->completed_entries_mask |= closing->fired_entries_mask;
 	else
 		after->refused = caller;

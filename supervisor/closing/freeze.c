@@ -66,7 +66,7 @@ static bool freeze_thread_is_dead(pid_t tid)
 /*
  * Seizes a thread, unless it is seized already, and interrupts it. A thread that another process traces is killed, or
  * is an error: -EBUSY. PTRACE_INTERRUPT succeeds for seized threads of this process alone, such as a thread that was
- * FROZEN_WAITING the last time, and waits still.
+ * FROZEN_STOPS_WHEN_CALL_ENDS the last time, and waits still.
  */
 static int freeze_seize_and_interrupt(struct freeze *freeze, const struct tracer *tracer, pid_t tid, pid_t tgid)
 {
@@ -74,14 +74,14 @@ static int freeze_seize_and_interrupt(struct freeze *freeze, const struct tracer
 	    (errno == ESRCH || ptrace(PTRACE_INTERRUPT, tid, 0, 0) < 0)) {
 		if (freeze_thread_is_dead(tid))
 			return 0;
-		if (freeze->mode == FREEZE_SPARES_TRACED)
+		if (freeze->mode == FREEZE_FAILS_ON_ALREADY_TRACED)
 			return -EBUSY;
 		(void)kill(tgid, SIGKILL);
 		return freeze_add_thread(freeze, tid, tgid, FROZEN_KILLED);
 	}
 	if (ptrace(PTRACE_INTERRUPT, tid, 0, 0) < 0)
 		return 0; /* dead */
-	return freeze_add_thread(freeze, tid, tgid, FROZEN_INTERRUPTED);
+	return freeze_add_thread(freeze, tid, tgid, FROZEN_ASKED_TO_STOP);
 }
 
 /*
@@ -216,14 +216,14 @@ static bool freeze_all_have_stopped(struct freeze *freeze, const struct closing_
 	for (size_t i = 0; i < freeze->count; i++) {
 		struct frozen_thread *thread = &freeze->thread[i];
 
-		if (thread->state == FROZEN_INTERRUPTED)
+		if (thread->state == FROZEN_ASKED_TO_STOP)
 			freeze_collect_stop(freeze, thread);
-		if (thread->state == FROZEN_INTERRUPTED && thread->tid != caller &&
+		if (thread->state == FROZEN_ASKED_TO_STOP && thread->tid != caller &&
 		    (blocking_serves_thread(options->blocking, thread->tid) ||
 		     (options->egress && egress_client_serves_thread(options->egress, thread->tid)) ||
 		     (late && freeze_thread_waits_for_vfork_child(thread->tid))))
-			thread->state = FROZEN_WAITING;
-		all = all && thread->state != FROZEN_INTERRUPTED;
+			thread->state = FROZEN_STOPS_WHEN_CALL_ENDS;
+		all = all && thread->state != FROZEN_ASKED_TO_STOP;
 	}
 	return all;
 }

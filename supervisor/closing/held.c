@@ -31,7 +31,7 @@ static int held_compare_uint64(const void *a, const void *b)
 	return (*one > *other) - (*one < *other);
 }
 
-static int held_add_socket(struct held_sockets *sockets, uint64_t ino)
+static int held_add_inet_socket(struct held_sockets *sockets, uint64_t ino)
 {
 	uint64_t *more;
 
@@ -46,20 +46,20 @@ static int held_add_socket(struct held_sockets *sockets, uint64_t ino)
 }
 
 /* Adds the tenth field, the inode number, of each line but the first: proc_pid_net(5). */
-static int held_parse_sockets(const char *text, struct held_sockets *sockets)
+static int held_parse_inet_sockets(const char *text, struct held_sockets *sockets)
 {
 	for (const char *line = strchr(text, '\n'); line && line[1]; line = strchr(line + 1, '\n')) {
 		uint64_t ino;
 
 		if (sscanf(line + 1, "%*s %*s %*s %*s %*s %*s %*s %*s %*s %" SCNu64, &ino) != 1)
 			return -EBADMSG;
-		if (ino && held_add_socket(sockets, ino) < 0)
+		if (ino && held_add_inet_socket(sockets, ino) < 0)
 			return -ENOMEM;
 	}
 	return 0;
 }
 
-int held_list_sockets(struct held_sockets *ret_sockets)
+int held_list_inet_sockets(struct held_sockets *ret_sockets)
 {
 	static const char *const files[] = {"/proc/self/net/tcp", "/proc/self/net/tcp6", "/proc/self/net/udp",
 					    "/proc/self/net/udp6"};
@@ -74,7 +74,7 @@ int held_list_sockets(struct held_sockets *ret_sockets)
 		if (r == -ENOENT) /* without IPv6 */
 			r = 0;
 		else if (r == 0)
-			r = held_parse_sockets(text, ret_sockets);
+			r = held_parse_inet_sockets(text, ret_sockets);
 	}
 	if (ret_sockets->count > 0)
 		qsort(ret_sockets->ino, ret_sockets->count, sizeof(*ret_sockets->ino), held_compare_uint64);
@@ -94,7 +94,7 @@ static bool held_is_inet_socket(const struct held_sockets *sockets, uint64_t ino
 
 /* ---- the list of descriptors and mappings to remove ---- */
 
-static int held_add_item(struct held_list *list, struct held_item item, const char *path)
+static int held_append_item(struct held_list *list, struct held_item item, const char *path)
 {
 	struct held_item *more;
 
@@ -134,7 +134,7 @@ static dev_t held_get_memory_device(void)
 }
 
 /* Whether no data can leave the run through the device: null, zero, full, random, urandom; the run's terminals. */
-static bool held_is_harmless_device(const struct stat *status)
+static bool held_device_cannot_leak_data(const struct stat *status)
 {
 	unsigned number = major(status->st_rdev), minor_number = minor(status->st_rdev);
 
@@ -167,7 +167,7 @@ static uint32_t held_find_after_entries_of_path(const struct sandbox *sandbox, c
 	return policy_find_entries_that_closed_writing(policy, virt, (size_t)named);
 }
 
-static unsigned held_get_first_entry(uint32_t entries)
+static unsigned held_get_first_after_entry(uint32_t entries)
 {
 	return (unsigned)__builtin_ctz(entries);
 }
@@ -176,8 +176,8 @@ static unsigned held_get_first_entry(uint32_t entries)
  * Lists a unix socket if descriptors are in flight in its queue, because one of them may be for writing. For a listener
  * the kernel counts the descriptors of connections that were not accepted yet: unix_show_fdinfo().
  */
-static int held_check_socket(const struct sandbox *sandbox, int fd, uint64_t ino, unsigned queued,
-			     const struct held_sockets *sockets, struct held_list *list)
+static int held_list_socket_if_to_remove(const struct sandbox *sandbox, int fd, uint64_t ino, unsigned queued,
+					 const struct held_sockets *sockets, struct held_list *list)
 {
 	uint32_t entries = policy_get_fired_after_entries(sandbox->policy);
 
@@ -185,13 +185,14 @@ static int held_check_socket(const struct sandbox *sandbox, int fd, uint64_t ino
 		entries &= policy_get_entries_closing_network(sandbox->policy);
 	else if (queued == 0)
 		return 0;
-	return held_add_item(
-		list, (struct held_item){.fd = fd, .loss = AFTER_SOCKET, .after_entry = held_get_first_entry(entries)},
+	return held_append_item(
+		list,
+		(struct held_item){.fd = fd, .loss = AFTER_SOCKET, .after_entry = held_get_first_after_entry(entries)},
 		NULL);
 }
 
-static int held_check_fd(const struct sandbox *sandbox, pid_t tid, int fd, const struct held_sockets *sockets,
-			 struct held_list *list)
+static int held_list_fd_if_to_remove(const struct sandbox *sandbox, pid_t tid, int fd,
+				     const struct held_sockets *sockets, struct held_list *list)
 {
 	char path[64], text[PATH_MAX], virt[PATH_MAX];
 	struct fdinfo info;
@@ -207,9 +208,9 @@ static int held_check_fd(const struct sandbox *sandbox, pid_t tid, int fd, const
 	if (stat(path, &status) < 0)
 		return -errno;
 	if (S_ISSOCK(status.st_mode))
-		return held_check_socket(sandbox, fd, status.st_ino, info.queued_fds, sockets, list);
+		return held_list_socket_if_to_remove(sandbox, fd, status.st_ino, info.queued_fds, sockets, list);
 	if ((info.open_flags & O_ACCMODE) == O_RDONLY || status.st_dev == held_get_memory_device() ||
-	    held_is_harmless_device(&status))
+	    held_device_cannot_leak_data(&status))
 		return 0;
 	len = readlink(path, text, sizeof(text) - 1);
 	if (len < 0)
@@ -218,21 +219,21 @@ static int held_check_fd(const struct sandbox *sandbox, pid_t tid, int fd, const
 	if (text[0] != '/') /* a pipe, an eventfd or the like, which is no file */
 		return 0;
 	closed = held_find_after_entries_of_path(sandbox, text, status.st_nlink == 0, virt);
-	return closed ? held_add_item(list,
-				      (struct held_item){.fd = fd,
+	return closed ? held_append_item(list,
+					 (struct held_item){.fd = fd,
 							 .loss = AFTER_DESCRIPTOR,
-							 .after_entry = held_get_first_entry(closed)},
+							 .after_entry = held_get_first_after_entry(closed)},
 				      virt)
 		      : 0;
 }
 
-static int held_check_deadline(uint64_t until_ns)
+static int held_fail_after_deadline(uint64_t until_ns)
 {
 	return io_read_clock_ns() < until_ns ? 0 : -ETIME;
 }
 
-static int held_check_fds(const struct sandbox *sandbox, pid_t tid, const struct held_sockets *sockets,
-			  uint64_t until_ns, struct held_list *list)
+static int held_list_fds_to_remove(const struct sandbox *sandbox, pid_t tid, const struct held_sockets *sockets,
+				   uint64_t until_ns, struct held_list *list)
 {
 	_cleanup_closedir_ DIR *dir = NULL;
 	const struct dirent *entry;
@@ -246,9 +247,10 @@ static int held_check_fds(const struct sandbox *sandbox, pid_t tid, const struct
 	while (r == 0 && (errno = 0, entry = readdir(dir))) {
 		if (entry->d_name[0] < '0' || entry->d_name[0] > '9')
 			continue;
-		r = held_check_deadline(until_ns);
+		r = held_fail_after_deadline(until_ns);
 		if (r == 0)
-			r = held_check_fd(sandbox, tid, (int)strtol(entry->d_name, NULL, 10), sockets, list);
+			r = held_list_fd_if_to_remove(sandbox, tid, (int)strtol(entry->d_name, NULL, 10), sockets,
+						      list);
 	}
 	return r == 0 ? -errno : r;
 }
@@ -267,7 +269,7 @@ struct held_maps_reader {
 	const struct sandbox *sandbox;
 	struct held_list *list;
 	struct held_mapping mapping;
-	/* room for mapping.path. A longer path is truncated, and held_add_mapping() refuses the mapping then. */
+	/* room for mapping.path; a longer path is truncated, and held_list_mapping_if_to_remove() refuses it then */
 	char path[PATH_MAX + sizeof(DELETED_FILE_SUFFIX)];
 };
 
@@ -289,7 +291,8 @@ static bool held_parse_mapping(char *line, struct held_mapping *ret_mapping)
 	return true;
 }
 
-static int held_add_mapping(const struct sandbox *sandbox, const struct held_mapping *mapping, struct held_list *list)
+static int held_list_mapping_if_to_remove(const struct sandbox *sandbox, const struct held_mapping *mapping,
+					  struct held_list *list)
 {
 	char text[PATH_MAX], virt[PATH_MAX];
 	size_t len = strlen(mapping->path);
@@ -306,12 +309,12 @@ static int held_add_mapping(const struct sandbox *sandbox, const struct held_map
 	closed |= held_find_after_entries_of_path(sandbox, text, false, virt);
 	if (!closed)
 		return 0;
-	return held_add_item(list,
-			     (struct held_item){.is_mapping = true,
+	return held_append_item(list,
+				(struct held_item){.is_mapping = true,
 						.start = mapping->start,
 						.len = mapping->end - mapping->start,
 						.loss = AFTER_MAPPING,
-						.after_entry = held_get_first_entry(closed)},
+						.after_entry = held_get_first_after_entry(closed)},
 			     virt);
 }
 
@@ -319,7 +322,7 @@ static int held_add_mapping(const struct sandbox *sandbox, const struct held_map
  * Calls `check` for each line of a file of /proc/TID, until that returns something else than 0, which is returned then;
  * otherwise 0 or -errno.
  */
-static int held_read_lines(pid_t tid, const char *name, uint64_t until_ns,
+static int held_call_for_each_proc_line(pid_t tid, const char *name, uint64_t until_ns,
 			   int (*check)(struct held_maps_reader *reading, char *line), struct held_maps_reader *reading)
 {
 	_cleanup_fclose_ FILE *file = NULL;
@@ -334,7 +337,7 @@ static int held_read_lines(pid_t tid, const char *name, uint64_t until_ns,
 		return -errno;
 	while (r == 0 && (errno = 0, getline(&line, &size, file)) > 0) {
 		line[strcspn(line, "\n")] = '\0';
-		r = held_check_deadline(until_ns);
+		r = held_fail_after_deadline(until_ns);
 		if (r == 0)
 			r = check(reading, line);
 	}
@@ -342,13 +345,13 @@ static int held_read_lines(pid_t tid, const char *name, uint64_t until_ns,
 }
 
 /* Returns 1 if the line is of a file that is mapped shared. */
-static int held_check_maps_line(struct held_maps_reader *reading, char *line)
+static int held_maps_line_is_shared_file(struct held_maps_reader *reading, char *line)
 {
 	return held_parse_mapping(line, &reading->mapping) && reading->mapping.shared && reading->mapping.file;
 }
 
 /* VmFlags has "mw" for a mapping that may be written, or made writable by mprotect(2). */
-static int held_check_smaps_line(struct held_maps_reader *reading, char *line)
+static int held_list_mapping_of_smaps_line(struct held_maps_reader *reading, char *line)
 {
 	struct held_mapping next;
 
@@ -361,22 +364,23 @@ static int held_check_smaps_line(struct held_maps_reader *reading, char *line)
 	if (strncmp(line, "VmFlags:", 8) != 0 || !reading->mapping.shared || !reading->mapping.file ||
 	    !strstr(line, " mw"))
 		return 0;
-	return held_add_mapping(reading->sandbox, &reading->mapping, reading->list);
+	return held_list_mapping_if_to_remove(reading->sandbox, &reading->mapping, reading->list);
 }
 
 /*
  * Lists shared mappings of closed files. Most processes have no shared mapping of a file, which spares them smaps,
  * whose reading takes long.
  */
-static int held_check_mappings(const struct sandbox *sandbox, pid_t tid, uint64_t until_ns, struct held_list *list)
+static int held_list_mappings_to_remove(const struct sandbox *sandbox, pid_t tid, uint64_t until_ns,
+					struct held_list *list)
 {
 	struct held_maps_reader reading = {.sandbox = sandbox, .list = list};
-	int r = held_read_lines(tid, "maps", until_ns, held_check_maps_line, &reading);
+	int r = held_call_for_each_proc_line(tid, "maps", until_ns, held_maps_line_is_shared_file, &reading);
 
 	if (r <= 0)
 		return r;
 	reading.mapping = (struct held_mapping){.start = 0};
-	return held_read_lines(tid, "smaps", until_ns, held_check_smaps_line, &reading);
+	return held_call_for_each_proc_line(tid, "smaps", until_ns, held_list_mapping_of_smaps_line, &reading);
 }
 
 int held_list_items_of_thread(const struct sandbox *sandbox, pid_t tid, const struct held_sockets *sockets,
@@ -384,7 +388,7 @@ int held_list_items_of_thread(const struct sandbox *sandbox, pid_t tid, const st
 {
 	const struct policy *policy = sandbox->policy;
 	bool writing = policy_get_fired_after_entries(policy) & policy_get_entries_closing_writing(policy);
-	int r = writing ? held_check_mappings(sandbox, tid, until_ns, ret_list) : 0;
+	int r = writing ? held_list_mappings_to_remove(sandbox, tid, until_ns, ret_list) : 0;
 
-	return r < 0 ? r : held_check_fds(sandbox, tid, sockets, until_ns, ret_list);
+	return r < 0 ? r : held_list_fds_to_remove(sandbox, tid, sockets, until_ns, ret_list);
 }

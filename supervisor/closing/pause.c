@@ -40,7 +40,7 @@ void pause_free(struct pause *pause)
 }
 
 /* Lets the stopped threads go on. From some of them closing.c may still have to take descriptors. */
-static void pause_hand_on_stops(struct pause *pause)
+static void pause_hand_stops_to_owners(struct pause *pause)
 {
 	for (size_t i = 0; i < pause->freeze.count; i++) {
 		const struct frozen_thread *thread = &pause->freeze.thread[i];
@@ -60,11 +60,12 @@ int pause_stop_threads(struct pause *pause)
 	if (pause->is_active)
 		return 0;
 	/* A thread that is about to stop for the tracer would be taken for one that stops because of this. */
-	if (trace_is_busy(options->tracer) || (pause->closing && closing_has_waiting_call(pause->closing)))
+	if (trace_must_end_calls_before_closing(options->tracer) ||
+	    (pause->closing && closing_has_waiting_call(pause->closing)))
 		return -EAGAIN;
-	if (!freeze_all_threads(&pause->freeze, options, FREEZE_SPARES_TRACED, 0, NULL, NULL)) {
+	if (!freeze_all_threads(&pause->freeze, options, FREEZE_FAILS_ON_ALREADY_TRACED, 0, NULL, NULL)) {
 		/* Threads that have not stopped yet stop later, and the tracer lets them go on. */
-		pause_hand_on_stops(pause);
+		pause_hand_stops_to_owners(pause);
 		return -EBUSY;
 	}
 	pause->is_active = true;
@@ -76,7 +77,7 @@ void pause_resume_threads(struct pause *pause)
 	if (!pause->is_active)
 		return;
 	pause->is_active = false;
-	pause_hand_on_stops(pause);
+	pause_hand_stops_to_owners(pause);
 }
 
 bool pause_is_active(const struct pause *pause)

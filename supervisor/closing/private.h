@@ -10,10 +10,10 @@
 /* ---- freeze.c: stops all threads of the run ---- */
 
 enum frozen_state {
-	FROZEN_INTERRUPTED, /* seized and interrupted; it stops before it runs another instruction of the program */
+	FROZEN_ASKED_TO_STOP, /* seized and interrupted; it stops before it runs another instruction of the program */
 	FROZEN_STOPPED,
 	/* asked to stop, but waits in the kernel without doing anything: it stops later (closing_on_stop) */
-	FROZEN_WAITING,
+	FROZEN_STOPS_WHEN_CALL_ENDS,
 	FROZEN_KILLED,
 	FROZEN_EXITED,
 };
@@ -27,8 +27,8 @@ struct frozen_thread {
 
 /* What is done with a process that another process traces, and so cannot be stopped. */
 enum freeze_mode {
-	FREEZE_KILLS_TRACED,
-	FREEZE_SPARES_TRACED, /* freeze_all_threads() fails */
+	FREEZE_KILLS_ALREADY_TRACED,
+	FREEZE_FAILS_ON_ALREADY_TRACED, /* freeze_all_threads() fails */
 };
 
 struct freeze {
@@ -43,7 +43,7 @@ struct freeze {
  * Stops every thread of the run, also those that are made meanwhile. Calls `asked` once, unless it is NULL, when the
  * thread `caller`, which waits for a response of the supervisor, will stop at that response. True: no thread runs any
  * more. False: a thread was spared (enum freeze_mode), new threads were made without end, or some threads did not stop:
- * those in FROZEN_INTERRUPTED have to be killed.
+ * those in FROZEN_ASKED_TO_STOP have to be killed.
  */
 bool freeze_all_threads(struct freeze *freeze, const struct closing_options *options, enum freeze_mode mode,
 			pid_t caller, void (*asked)(void *ctx, pid_t tid), void *ctx);
@@ -77,7 +77,7 @@ struct held_sockets {
 };
 
 /* 0 or -errno. */
-int held_list_sockets(struct held_sockets *ret_sockets);
+int held_list_inet_sockets(struct held_sockets *ret_sockets);
 void held_sockets_release(struct held_sockets *sockets);
 /*
  * Lists what has to be taken from a stopped thread. sockets NULL: the network is open. until_ns: when

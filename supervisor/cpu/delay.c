@@ -21,7 +21,7 @@ static bool delays_read_schedstat(int fd, uint64_t *ret_ns)
 }
 
 /* Reads a thread's delay. The file stays open, because opening is slow. It is empty after the thread's death. */
-static bool delays_read_caller(struct caller *caller, uint64_t *ret_ns)
+static bool delays_read_calling_thread(struct caller *caller, uint64_t *ret_ns)
 {
 	if (caller->fd >= 0 && delays_read_schedstat(caller->fd, ret_ns))
 		return true;
@@ -30,7 +30,7 @@ static bool delays_read_caller(struct caller *caller, uint64_t *ret_ns)
 	return delays_read_schedstat(caller->fd, ret_ns);
 }
 
-static void delays_replace_caller(struct caller *caller, pid_t tid)
+static void delays_replace_calling_thread(struct caller *caller, pid_t tid)
 {
 	cleanup_close(&caller->fd);
 	*caller = (struct caller){.tid = tid, .called_since_sample = tid > 0, .fd = -1};
@@ -76,11 +76,11 @@ bool delays_note_calling_thread(struct run_queue_delays *delays, pid_t tid)
 	}
 	if (!caller)
 		return false;
-	delays_replace_caller(caller, tid);
+	delays_replace_calling_thread(caller, tid);
 	if (tid > delays->since)
 		return false;
 	/* The delay before the run was pinned does not count. */
-	(void)delays_read_caller(caller, &caller->run_queue_delay_ns);
+	(void)delays_read_calling_thread(caller, &caller->run_queue_delay_ns);
 	return true;
 }
 
@@ -95,7 +95,7 @@ uint64_t delays_sum_delays_of_callers(struct run_queue_delays *delays, uint64_t 
 		if (!caller->called_since_sample)
 			continue;
 		caller->called_since_sample = false;
-		if (!delays_read_caller(caller, &now_ns) || now_ns < caller->run_queue_delay_ns)
+		if (!delays_read_calling_thread(caller, &now_ns) || now_ns < caller->run_queue_delay_ns)
 			continue;
 		total_ns += now_ns - caller->run_queue_delay_ns;
 		caller->run_queue_delay_ns = now_ns;
@@ -110,5 +110,5 @@ uint64_t delays_sum_delays_of_callers(struct run_queue_delays *delays, uint64_t 
 void delays_forget_callers(struct run_queue_delays *delays)
 {
 	for (unsigned i = 0; i < RUN_QUEUE_DELAY_THREADS_MAX; i++)
-		delays_replace_caller(&delays->caller[i], 0);
+		delays_replace_calling_thread(&delays->caller[i], 0);
 }

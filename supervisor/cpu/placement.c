@@ -50,7 +50,7 @@ static void placement_pause_pinning_until(struct cpu *placement, uint64_t until_
 		placement->paused_until_ns = until_ns;
 }
 
-static void placement_pause_and_double(struct cpu *placement, uint64_t now_ns)
+static void placement_pause_pinning_and_double(struct cpu *placement, uint64_t now_ns)
 {
 	uint64_t longer_ns = placement->pause_ns * 4;
 
@@ -62,7 +62,7 @@ static void placement_pause_and_double(struct cpu *placement, uint64_t now_ns)
  * False: other programs need all CPUs. One runnable task more than CPUs is accepted, because it may be a parent that is
  * about to wait for its child.
  */
-static bool placement_machine_has_room(const struct cpu *placement, const struct machine_load *load)
+static bool placement_machine_has_spare_cpus(const struct cpu *placement, const struct machine_load *load)
 {
 	return load->newest_pid >= 0 && load->runnable <= (unsigned long)CPU_COUNT(&placement->affinity.whole) + 1;
 }
@@ -70,7 +70,7 @@ static bool placement_machine_has_room(const struct cpu *placement, const struct
 /* Pins the supervisor thread. False: it cannot be pinned now, and the next attempt is later. */
 static bool placement_pin_self(struct cpu *placement, const struct machine_load *load, uint64_t now_ns)
 {
-	if (placement_machine_has_room(placement, load) && affinity_pin_self(&placement->affinity) == 0)
+	if (placement_machine_has_spare_cpus(placement, load) && affinity_pin_self(&placement->affinity) == 0)
 		return true;
 	placement_pause_pinning_until(placement, now_ns + PAUSE_BEFORE_PINNING_ON_BUSY_MACHINE_NS);
 	return false;
@@ -138,10 +138,10 @@ static void placement_pin_run(struct cpu *placement, const struct task *caller, 
 	struct placement_running_tasks survey = {.caller = caller, .last = INT_MAX};
 
 	/* The load is checked first: on a busy machine, where this is called every 10 ms, no file of a task is read. */
-	if (placement_machine_has_room(placement, &load))
+	if (placement_machine_has_spare_cpus(placement, &load))
 		task_table_visit_tasks(affinity->tree, placement_count_running_task, &survey);
 	if (survey.tasks > PINNED_NEW_TASKS_MAX || survey.running > 0) {
-		placement_pause_and_double(placement, now_ns);
+		placement_pause_pinning_and_double(placement, now_ns);
 		return;
 	}
 	if (!placement_pin_self(placement, &load, now_ns))
@@ -178,7 +178,7 @@ static void placement_unpin_and_pause(struct cpu *placement, uint64_t now_ns)
 	if (now_ns - placement->pinned_ns >= PAUSE_BEFORE_PINNING_RESET_AFTER_NS)
 		placement->pause_ns = PAUSE_BEFORE_PINNING_FIRST_NS;
 	placement_unpin_run(placement, true);
-	placement_pause_and_double(placement, now_ns);
+	placement_pause_pinning_and_double(placement, now_ns);
 }
 
 /* Called before a mask is read: unpins all tasks, including tasks that inherited the pinned mask. */

@@ -161,7 +161,7 @@ static int client_on_name_approved_message(struct egress_client *client, const s
 static int client_on_connected(struct egress_client *client, const struct control_connected *connected)
 {
 	struct connection *conn = connections_find_by_id(&client->connections, connected->conn_id);
-	enum connection_step step = connected->error == 0 ? STEP_CONNECTED : STEP_FAILED;
+	enum connection_step step = connected->error == 0 ? STEP_UPSTREAM_CONNECTED : STEP_UPSTREAM_FAILED;
 
 	if (connected->error > 0 || connected->error < -ERRNO_MAX || connected->conn_id == 0 ||
 	    connected->conn_id > client->connections.last_id || !connection_permits_step(conn, step))
@@ -214,7 +214,7 @@ void egress_client_exchange_messages(void *context)
 		client_close_control_line(client, client->is_ending ? "run_ended" : "egress_failed");
 }
 
-int egress_client_check_connects(struct egress_client *client)
+int egress_client_check_pending_connects(struct egress_client *client)
 {
 	int wait = connects_check_all_pending(client);
 
@@ -238,7 +238,7 @@ static int client_send_connection_to_egress(struct egress_client *client, enum c
 	return egress_line_send(&client->line, &message, fd);
 }
 
-static int client_check_queue_room(const struct egress_client *client)
+static int client_fail_if_queue_is_full(const struct egress_client *client)
 {
 	if (!client || client->line.fd < 0)
 		return -ENETDOWN;
@@ -250,7 +250,7 @@ int egress_client_start_connect(struct egress_client *client, struct call *call)
 	_cleanup_free_ struct inet_egress_connect *what = steal_pointer(&call->outcome.egress_connect);
 	_cleanup_close_ int fd = steal_fd(&call->outcome.fd);
 	struct connection *conn;
-	int r = client_check_queue_room(client);
+	int r = client_fail_if_queue_is_full(client);
 
 	if (r == 0)
 		r = connections_add(&client->connections, call->task, &what->request, &conn);
@@ -280,7 +280,7 @@ int egress_client_send_udp_socket(void *context, const struct control_connect *e
 {
 	struct egress_client *client = context;
 	struct connection *conn;
-	int r = client_check_queue_room(client);
+	int r = client_fail_if_queue_is_full(client);
 
 	if (r == 0)
 		r = connections_add(&client->connections, NULL, endpoint, &conn);
@@ -316,7 +316,7 @@ void egress_client_end_run(struct egress_client *client)
 }
 
 /* Waits until egress has closed its end: it has left its loop, so it moves no more bytes. False: it has not. */
-static bool client_await_end(struct egress_client *client)
+static bool client_await_egress_close(struct egress_client *client)
 {
 	uint64_t until = io_read_clock_ns() + END_NETWORK_TIMEOUT_MS * UINT64_C(1000000), now;
 	struct pollfd line = {.fd = client->line.fd, .events = POLLRDHUP};
@@ -332,7 +332,7 @@ static bool client_await_end(struct egress_client *client)
 
 bool egress_client_end_network(struct egress_client *client)
 {
-	bool ended = client->line.fd < 0 || client_await_end(client);
+	bool ended = client->line.fd < 0 || client_await_egress_close(client);
 
 	client_close_control_line(client, "after_read");
 	return ended;

@@ -39,7 +39,7 @@ int egress_client_watch_socket(struct egress_client *client, int epoll_fd, void 
 /* Sends and reads messages without waiting. inet.h calls it too, to learn names that egress has just handed out. */
 void egress_client_exchange_messages(void *client);
 /* Ends connects that timed out or were interrupted. Milliseconds until the next call is due; -1: none. */
-int egress_client_check_connects(struct egress_client *client);
+int egress_client_check_pending_connects(struct egress_client *client);
 
 /*
  * Handles OUTCOME_CONNECT_BY_EGRESS. 0: takes the outcome's descriptor, and responds and ends the record later. Else

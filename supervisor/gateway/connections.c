@@ -135,7 +135,7 @@ enum connection_state {
 	CONNECTION_UNKNOWN, /* the connection was never announced, or is closed */
 	CONNECTION_ANNOUNCED,
 	CONNECTION_OPENED,
-	CONNECTION_USED, /* opened, and a request or a refusal is recorded as well */
+	CONNECTION_OPENED_AND_USED, /* opened, and a request or a refusal is recorded as well */
 	CONNECTION_PROXY_ANNOUNCED,
 	CONNECTION_PROXY_OPENED,
 };
@@ -148,13 +148,13 @@ static enum connection_state connection_get_state(const struct connection *conn)
 		return conn->is_opened ? CONNECTION_PROXY_OPENED : CONNECTION_PROXY_ANNOUNCED;
 	if (!conn->is_opened)
 		return CONNECTION_ANNOUNCED;
-	return conn->is_in_result ? CONNECTION_USED : CONNECTION_OPENED;
+	return conn->is_in_result ? CONNECTION_OPENED_AND_USED : CONNECTION_OPENED;
 }
 
 #define IN(state) (1u << (state))
-#define CONNECTION_STATES_SINCE_ANNOUNCED                                                                            \
-	(IN(CONNECTION_ANNOUNCED) | IN(CONNECTION_OPENED) | IN(CONNECTION_USED) | IN(CONNECTION_PROXY_ANNOUNCED) | \
-	 IN(CONNECTION_PROXY_OPENED))
+#define CONNECTION_STATES_SINCE_ANNOUNCED                                                    \
+	(IN(CONNECTION_ANNOUNCED) | IN(CONNECTION_OPENED) | IN(CONNECTION_OPENED_AND_USED) | \
+	 IN(CONNECTION_PROXY_ANNOUNCED) | IN(CONNECTION_PROXY_OPENED))
 
 static const struct connection_step_rule {
 	unsigned allowed_states;  /* connection states in which egress may report the step */
@@ -165,16 +165,16 @@ static const struct connection_step_rule {
 	/* A second upstream connection is possible only after a request. */
 	[STEP_UPSTREAM_GRANTED] = {.allowed_states = CONNECTION_STATES_SINCE_ANNOUNCED & ~IN(CONNECTION_OPENED),
 				   .names_destination = true},
-	[STEP_REQUEST_GRANTED] = {.allowed_states =
-					  IN(CONNECTION_OPENED) | IN(CONNECTION_USED) | IN(CONNECTION_PROXY_OPENED),
+	[STEP_REQUEST_GRANTED] = {.allowed_states = IN(CONNECTION_OPENED) | IN(CONNECTION_OPENED_AND_USED) |
+						    IN(CONNECTION_PROXY_OPENED),
 				  .names_destination = true},
 	[STEP_CONNECTION_REFUSED] = {.allowed_states = CONNECTION_STATES_SINCE_ANNOUNCED},
 	[STEP_LAST_RECORD] = {.allowed_states = CONNECTION_STATES_SINCE_ANNOUNCED},
-	[STEP_CONNECTED] = {.allowed_states = CONNECTION_STATES_SINCE_ANNOUNCED & ~IN(CONNECTION_ANNOUNCED),
-			    .only_before_response = true},
+	[STEP_UPSTREAM_CONNECTED] = {.allowed_states = CONNECTION_STATES_SINCE_ANNOUNCED & ~IN(CONNECTION_ANNOUNCED),
+				     .only_before_response = true},
 	/* The connection may be closed already. */
-	[STEP_FAILED] = {.allowed_states = CONNECTION_STATES_SINCE_ANNOUNCED | IN(CONNECTION_UNKNOWN),
-			 .only_before_response = true},
+	[STEP_UPSTREAM_FAILED] = {.allowed_states = CONNECTION_STATES_SINCE_ANNOUNCED | IN(CONNECTION_UNKNOWN),
+				  .only_before_response = true},
 };
 _Static_assert(sizeof(rules) / sizeof(rules[0]) == STEP_MAX, "each step has its rule");
 
@@ -191,7 +191,7 @@ static const char *const event_name[CONTROL_EVENT_MAX] = {
 	[CONTROL_EVENT_DNS] = "dns"};
 
 /* Whether a text has only the characters of egress' codes, so that the program or a server cannot have written it. */
-static bool record_text_is_code(const char *text)
+static bool record_text_is_code_word(const char *text)
 {
 	return text[strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789_./-")] == '\0';
 }
@@ -239,8 +239,8 @@ static bool record_is_permitted_now(const struct egress_client *client, const st
 
 	if (record->id <= client->last_record_id)
 		return false;
-	if (!record_text_is_code(record->reason) || !record_text_is_code(record->close_cause) ||
-	    !record_text_is_code(record->proto))
+	if (!record_text_is_code_word(record->reason) || !record_text_is_code_word(record->close_cause) ||
+	    !record_text_is_code_word(record->proto))
 		return false;
 	if (step == STEP_NAME_REFUSED && record->conn_id != 0)
 		return false;
@@ -323,15 +323,18 @@ static int record_write_to_log(const struct egress_client *client, const struct 
 	const struct policy_observed_denial observed = record_judge_by_judged_policy(client, record);
 	const struct audit_net net = record_make_audit_net(conn, record);
 	const enum policy_on_deny mode = record_find_on_deny(client, conn, record);
-	struct audit_record line = {.pid = conn ? conn->pid : 0, .tid = conn ? conn->pid : 0,
-					  .ppid = conn ? conn->ppid : 0, .host_pid = conn ? conn->host_pid : 0,
-					  .session_program_number = conn ? conn->program_number : 0,
-					  .exe = conn && conn->exe[0] ? conn->exe : NULL,
-					  .verdict = record_is_denied(record) ? VERDICT_DENY : VERDICT_ALLOW,
-					  .effect = record_is_denied(record) ? AUDIT_REFUSED : AUDIT_PERFORMED,
-					  .on_deny = mode > ON_DENY_ERRNO ? policy_on_deny_get_name(mode) : NULL,
-					  .rule = record->rule[0] ? record->rule : NULL,
-					  .reason = record->reason[0] ? record->reason : NULL, .net = &net};
+	struct audit_record line = {.pid = conn ? conn->pid : 0,
+				    .tid = conn ? conn->pid : 0,
+				    .ppid = conn ? conn->ppid : 0,
+				    .host_pid = conn ? conn->host_pid : 0,
+				    .session_program_number = conn ? conn->program_number : 0,
+				    .exe = conn && conn->exe[0] ? conn->exe : NULL,
+				    .verdict = record_is_denied(record) ? VERDICT_DENY : VERDICT_ALLOW,
+				    .effect = record_is_denied(record) ? AUDIT_EFFECT_REFUSED : AUDIT_EFFECT_PERFORMED,
+				    .on_deny = mode > ON_DENY_ERRNO ? policy_on_deny_get_name(mode) : NULL,
+				    .rule = record->rule[0] ? record->rule : NULL,
+				    .reason = record->reason[0] ? record->reason : NULL,
+				    .net = &net};
 
 	line.was_observed = observed.error != 0;
 	if (line.was_observed) {

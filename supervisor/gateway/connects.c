@@ -133,7 +133,8 @@ static void connect_cancel_at_egress(struct egress_client *client, struct pendin
 }
 
 /* Ends the call. If another thread has connected the socket elsewhere, egress must not wait for it any longer. */
-static void connect_end_or_cancel(struct egress_client *client, struct pending_connect **at, int connected, int result)
+static void connect_end_call_or_cancel(struct egress_client *client, struct pending_connect **at, int connected,
+				       int result)
 {
 	if (connected < 0 && connected != -EINPROGRESS)
 		connect_cancel_at_egress(client, at, connected);
@@ -146,7 +147,7 @@ static void connect_stop_waiting(struct egress_client *client, struct pending_co
 {
 	int r = connect_socket_without_blocking(*at, 1);
 
-	connect_end_or_cancel(client, at, r, result);
+	connect_end_call_or_cancel(client, at, r, result);
 }
 
 static void connect_begin_to_egress_listener(struct egress_client *client, struct pending_connect **at)
@@ -155,7 +156,7 @@ static void connect_begin_to_egress_listener(struct egress_client *client, struc
 
 	(*at)->egress_is_connected = true;
 	if (r != -EINPROGRESS)
-		connect_end_or_cancel(client, at, r, r);
+		connect_end_call_or_cancel(client, at, r, r);
 	else if ((*at)->is_nonblocking)
 		connect_end_call(client, at, -EINPROGRESS);
 }

@@ -97,7 +97,7 @@ int egress_open_program_sockets(struct egress_process *egress, const struct poli
 	return error;
 }
 
-void egress_expect_program_sockets(struct egress_program_sockets *ret_sockets)
+void egress_predict_program_sockets(struct egress_program_sockets *ret_sockets)
 {
 	*ret_sockets = (struct egress_program_sockets)EGRESS_PROGRAM_SOCKETS_INIT;
 	ret_sockets->has_own_netns = true;

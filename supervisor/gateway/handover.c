@@ -6,7 +6,7 @@
 
 #include "base/fdpass.h"
 
-_Static_assert(HANDOVER_FDS <= FDPASS_FDS_MAX, "a message has no room for the descriptors");
+_Static_assert(HANDOVER_FD_COUNT <= FDPASS_FDS_MAX, "a message has no room for the descriptors");
 
 int handover_send(int fd, const void *bytes, size_t len, const int *fds, size_t count)
 {
@@ -15,8 +15,8 @@ int handover_send(int fd, const void *bytes, size_t len, const int *fds, size_t 
 
 int handover_receive(int fd, void *bytes, size_t len, int *ret_fds, size_t count)
 {
-	int fds[HANDOVER_FDS];
-	ssize_t got = count > HANDOVER_FDS ? -EINVAL : fdpass_receive(fd, bytes, len, fds, count, 0);
+	int fds[HANDOVER_FD_COUNT];
+	ssize_t got = count > HANDOVER_FD_COUNT ? -EINVAL : fdpass_receive(fd, bytes, len, fds, count, 0);
 
 	if (got < 0 || (size_t)got != len)
 		return got < 0 ? (int)got : -EPIPE;

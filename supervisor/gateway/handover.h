@@ -17,10 +17,11 @@
 /* The descriptors that come with a struct handover. */
 enum handover_fd {
 	/* a memfd: the packed network (policy/network/pack.h) and the root certificates in PEM */
-	HANDOVER_POLICY_AND_ROOTS,
-	HANDOVER_CONTROL,          /* the control socket to the supervisor */
-	HANDOVER_PROGRAM,          /* index of the first descriptor of those that came with CONTROL_PROGRAM_SOCKETS */
-	HANDOVER_FDS = HANDOVER_PROGRAM + CONTROL_FDS_MAX,
+	HANDOVER_FD_POLICY_AND_ROOT_CAS,
+	HANDOVER_FD_CONTROL_SOCKET,          /* the control socket to the supervisor */
+	/* index of the first descriptor of those that came with CONTROL_PROGRAM_SOCKETS */
+	HANDOVER_FD_FIRST_PROGRAM_SOCKET,
+	HANDOVER_FD_COUNT = HANDOVER_FD_FIRST_PROGRAM_SOCKET + CONTROL_FDS_MAX,
 };
 
 struct handover {

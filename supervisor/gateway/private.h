@@ -117,8 +117,8 @@ enum connection_step {
 	STEP_REQUEST_GRANTED,   /* a record: a request was granted */
 	STEP_CONNECTION_REFUSED,   /* a record: a connection or a request was refused */
 	STEP_LAST_RECORD,     /* the last record */
-	STEP_CONNECTED, /* CONTROL_CONNECTED without an error */
-	STEP_FAILED,    /* CONTROL_CONNECTED with an error */
+	STEP_UPSTREAM_CONNECTED, /* CONTROL_CONNECTED without an error */
+	STEP_UPSTREAM_FAILED,    /* CONTROL_CONNECTED with an error */
 	STEP_MAX,
 };
 

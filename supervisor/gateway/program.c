@@ -114,11 +114,11 @@ static int program_receive_secrets(struct handover *handover, int bytes_fd, stru
 }
 
 /* Forks the resolver and gives up privileges. lockdown_enter_sandbox() follows when everything is open. */
-static int program_fork_and_drop_privileges(const struct handover *handover, const int fds[HANDOVER_FDS],
+static int program_fork_and_drop_privileges(const struct handover *handover, const int fds[HANDOVER_FD_COUNT],
 					    int *ret_resolver_fd, struct egress_sandbox *ret_lockdown)
 {
 	static const char *const variables[] = {NULL};
-	int keep[3 + HANDOVER_FDS] = {HELPER_SOCKET_FD}, error = program_fork_resolver(handover, ret_resolver_fd);
+	int keep[3 + HANDOVER_FD_COUNT] = {HELPER_SOCKET_FD}, error = program_fork_resolver(handover, ret_resolver_fd);
 
 	if (error == 0)
 		error = lockdown_build_domain(SELF_EGRESS, handover->self_filter, handover->landlock, ret_lockdown);
@@ -126,8 +126,9 @@ static int program_fork_and_drop_privileges(const struct handover *handover, con
 		return error;
 	keep[1] = *ret_resolver_fd;
 	keep[2] = ret_lockdown->landlock_fd;
-	memcpy(keep + 3, fds, HANDOVER_FDS * sizeof(*fds));
-	return lockdown_drop_privileges(ret_lockdown, &same_user, handover->keeper, variables, keep, 3 + HANDOVER_FDS);
+	memcpy(keep + 3, fds, HANDOVER_FD_COUNT * sizeof(*fds));
+	return lockdown_drop_privileges(ret_lockdown, &same_user, handover->keeper, variables, keep,
+					3 + HANDOVER_FD_COUNT);
 }
 
 /* Sends the reply, and waits until the process that gets it has ended. */
@@ -148,20 +149,21 @@ static int program_run_egress(void)
 	struct handover handover = {.keeper = 0};
 	struct egress_sandbox lockdown;
 	struct egress_options options = {.lock_down = lockdown_enter_sandbox, .lock_ctx = &lockdown};
-	int fds[HANDOVER_FDS], error, status;
+	int fds[HANDOVER_FD_COUNT], error, status;
 
 	/* execveat(2) of a descriptor may name the process after its number. */
 	(void)prctl(PR_SET_NAME, HELPER_FILE_NAME);
 	if (helper_send_version() < 0 ||
-	    handover_receive(HELPER_SOCKET_FD, &handover, sizeof(handover), fds, HANDOVER_FDS) < 0)
+	    handover_receive(HELPER_SOCKET_FD, &handover, sizeof(handover), fds, HANDOVER_FD_COUNT) < 0)
 		return EXIT_FAILURE;
-	options.control_fd = fds[HANDOVER_CONTROL];
-	options.program_fds = fds + HANDOVER_PROGRAM;
+	options.control_fd = fds[HANDOVER_FD_CONTROL_SOCKET];
+	options.program_fds = fds + HANDOVER_FD_FIRST_PROGRAM_SOCKET;
 	error = program_fork_and_drop_privileges(&handover, fds, &options.resolver_fd, &lockdown);
 	if (error < 0)
 		reply = (struct handover_reply){.error = error, .failed_step = "lock the network's processes"};
 	else
-		error = program_receive_secrets(&handover, fds[HANDOVER_POLICY_AND_ROOTS], &policy, &options, &reply);
+		error = program_receive_secrets(&handover, fds[HANDOVER_FD_POLICY_AND_ROOT_CAS], &policy, &options,
+						&reply);
 	if (program_send_reply(&handover, &reply) < 0 || error < 0)
 		return EXIT_FAILURE;
 	status = egress_main(&options);

@@ -14,7 +14,7 @@
 
 #define JAVA_TRUSTSTORES_MAX 64u
 
-struct java_stores {
+struct java_truststores {
 	const struct policy *policy;
 	char *path[JAVA_TRUSTSTORES_MAX]; /* where the host has a store; owned */
 	size_t path_count;
@@ -32,7 +32,7 @@ static char *java_resolve_path(const char *path)
 	return io_read_fd_name(fd, real) > 0 ? strdup(real) : realpath(path, NULL);
 }
 
-static void java_note_store(struct java_stores *stores, const char *home, const char *below)
+static void java_add_truststore_of_home(struct java_truststores *stores, const char *home, const char *below)
 {
 	_cleanup_free_ char *real = NULL;
 	char path[PATH_MAX];
@@ -47,7 +47,7 @@ static void java_note_store(struct java_stores *stores, const char *home, const 
 }
 
 /* Notes the certificate stores of the Java installation to which a path of `java` leads. */
-static void java_try_executable(struct java_stores *stores, const char *java)
+static void java_add_stores_of_executable(struct java_truststores *stores, const char *java)
 {
 	static const char bin[] = "/bin/java";
 	_cleanup_free_ char *real = java_resolve_path(java);
@@ -57,11 +57,11 @@ static void java_try_executable(struct java_stores *stores, const char *java)
 	    !(policy_get_rights(stores->policy, real, len) & POLICY_EXEC))
 		return;
 	real[len - (sizeof(bin) - 1)] = '\0';
-	java_note_store(stores, real, "lib/security/cacerts");
-	java_note_store(stores, real, "jre/lib/security/cacerts"); /* up to Java 8 */
+	java_add_truststore_of_home(stores, real, "lib/security/cacerts");
+	java_add_truststore_of_home(stores, real, "jre/lib/security/cacerts"); /* up to Java 8 */
 }
 
-static void java_search_path(struct java_stores *stores, const char *path)
+static void java_search_path_variable(struct java_truststores *stores, const char *path)
 {
 	char java[PATH_MAX];
 
@@ -69,12 +69,12 @@ static void java_search_path(struct java_stores *stores, const char *path)
 		size_t len = strcspn(path, ":");
 
 		if ((size_t)snprintf(java, sizeof(java), "%.*s/java", (int)len, path) < sizeof(java))
-			java_try_executable(stores, java);
+			java_add_stores_of_executable(stores, java);
 		path += len + (path[len] == ':');
 	}
 }
 
-static void java_search_environment(struct java_stores *stores)
+static void java_search_program_environment(struct java_truststores *stores)
 {
 	size_t count;
 	const struct policy_env *env = policy_get_env(stores->policy, &count);
@@ -84,14 +84,14 @@ static void java_search_environment(struct java_stores *stores)
 		const char *value = env[i].value ? env[i].value : getenv(env[i].name);
 
 		if (value && strcmp(env[i].name, "PATH") == 0)
-			java_search_path(stores, value);
+			java_search_path_variable(stores, value);
 		if (value && strcmp(env[i].name, "JAVA_HOME") == 0 &&
 		    (size_t)snprintf(java, sizeof(java), "%s/bin/java", value) < sizeof(java))
-			java_try_executable(stores, java);
+			java_add_stores_of_executable(stores, java);
 	}
 }
 
-static void java_search_usual_directories(struct java_stores *stores)
+static void java_search_usual_directories(struct java_truststores *stores)
 {
 	static const char *const patterns[] = {"/usr/lib/jvm/*/bin/java", "/usr/java/*/bin/java", "/opt/*/bin/java",
 					       "/usr/bin/java"};
@@ -101,14 +101,14 @@ static void java_search_usual_directories(struct java_stores *stores)
 		if (glob(patterns[i], 0, NULL, &found) != 0)
 			continue;
 		for (size_t j = 0; j < found.gl_pathc; j++)
-			java_try_executable(stores, found.gl_pathv[j]);
+			java_add_stores_of_executable(stores, found.gl_pathv[j]);
 		globfree(&found);
 	}
 }
 
-int egress_begin_java_stores(const struct policy *policy, const char *roots, struct java_stores **ret_stores)
+int egress_begin_java_truststores(const struct policy *policy, const char *roots, struct java_truststores **ret_stores)
 {
-	struct java_stores *stores = calloc(1, sizeof(*stores));
+	struct java_truststores *stores = calloc(1, sizeof(*stores));
 	int error;
 
 	*ret_stores = NULL;
@@ -116,7 +116,7 @@ int egress_begin_java_stores(const struct policy *policy, const char *roots, str
 		return -ENOMEM;
 	stores->policy = policy;
 	java_search_usual_directories(stores);
-	java_search_environment(stores);
+	java_search_program_environment(stores);
 	if (stores->path_count == 0) {
 		free(stores);
 		return 0;
@@ -125,13 +125,13 @@ int egress_begin_java_stores(const struct policy *policy, const char *roots, str
 	truststore_begin(&stores->store, roots ? strlen(roots) : 0);
 	error = truststore_add(&stores->store, roots);
 	if (error < 0)
-		egress_free_java_stores(stores);
+		egress_free_java_truststores(stores);
 	else
 		*ret_stores = stores;
 	return error;
 }
 
-static bool java_is_provided(const struct egress_process *egress, const char *path)
+static bool java_truststore_is_provided(const struct egress_process *egress, const char *path)
 {
 	for (size_t i = 0; i < egress->provided_file_count; i++)
 		if (strcmp(egress->provided_file[i].virt, path) == 0)
@@ -139,7 +139,7 @@ static bool java_is_provided(const struct egress_process *egress, const char *pa
 	return false;
 }
 
-int egress_finish_java_stores(struct java_stores *stores, const char *ca, struct egress_process *egress)
+int egress_finish_java_truststores(struct java_truststores *stores, const char *ca, struct egress_process *egress)
 {
 	char *bytes = NULL;
 	size_t len = 0;
@@ -150,12 +150,12 @@ int egress_finish_java_stores(struct java_stores *stores, const char *ca, struct
 	if (error == 0)
 		error = egress_process_keep_text(egress, bytes);
 	for (size_t i = 0; error == 0 && i < stores->path_count; i++)
-		if (!java_is_provided(egress, stores->path[i]))
+		if (!java_truststore_is_provided(egress, stores->path[i]))
 			error = egress_process_add_file_with_kept_text(egress, stores->path[i], bytes, len);
 	return error;
 }
 
-void egress_free_java_stores(struct java_stores *stores)
+void egress_free_java_truststores(struct java_truststores *stores)
 {
 	if (!stores)
 		return;

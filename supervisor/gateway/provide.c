@@ -94,7 +94,7 @@ static bool provide_resolve_path(const char *path, char ret_path[PATH_MAX])
 	return (size_t)snprintf(ret_path, PATH_MAX, "%s%s", real ? real : "", real ? name : path) < PATH_MAX;
 }
 
-static int provide_ca_bundles(const struct egress_provide *provide, struct egress_process *egress)
+static int provide_ca_bundles(const struct egress_provide_options *provide, struct egress_process *egress)
 {
 	const size_t len = strlen(provide->root_and_run_certificates_pem);
 	char path[PATH_MAX];
@@ -108,7 +108,7 @@ static int provide_ca_bundles(const struct egress_provide *provide, struct egres
 }
 
 /* Provides the run's CA certificates, if the run has an authority of its own; else programs use their defaults. */
-static int provide_run_ca(const struct egress_provide *provide, struct egress_process *egress)
+static int provide_run_ca(const struct egress_provide_options *provide, struct egress_process *egress)
 {
 	static const char *const whole[] = {"SSL_CERT_FILE",      "CURL_CA_BUNDLE",
 					    "REQUESTS_CA_BUNDLE", "GIT_SSL_CAINFO",
@@ -125,16 +125,16 @@ static int provide_run_ca(const struct egress_provide *provide, struct egress_pr
 		error = egress_process_add_variable(egress, whole[i], bundle, false);
 	for (size_t i = 0; error == 0 && i < sizeof(further) / sizeof(further[0]); i++)
 		error = egress_process_add_variable(egress, further[i], own, false);
-	return error < 0 || !provide->java_stores
+	return error < 0 || !provide->java_truststores
 		       ? error
-		       : egress_finish_java_stores(provide->java_stores, provide->ca, egress);
+		       : egress_finish_java_truststores(provide->java_truststores, provide->ca, egress);
 }
 
 /*
  * Makes provide->root_and_run_certificates_pem. The run's certificate is added to the text of the system's in place:
  * that text takes 200 kB.
  */
-static int provide_join_certificates(struct egress_provide *provide)
+static int provide_join_certificates(struct egress_provide_options *provide)
 {
 	char *roots = provide->root_certificates_pem, *text, *end;
 	const size_t roots_len = roots ? strlen(roots) : 0, ca_len = provide->ca ? strlen(provide->ca) : 0;
@@ -155,7 +155,7 @@ static int provide_join_certificates(struct egress_provide *provide)
 	return 0;
 }
 
-static int provide_all_ca_certificates(struct egress_provide *provide, struct egress_process *egress)
+static int provide_all_ca_certificates(struct egress_provide_options *provide, struct egress_process *egress)
 {
 	int error;
 
@@ -201,7 +201,7 @@ static int provide_proxy_variables(const struct pool *pool, struct egress_proces
 	return error;
 }
 
-int egress_provide(struct egress_provide *provide, struct egress_process *egress)
+int egress_provide_files_and_variables(struct egress_provide_options *provide, struct egress_process *egress)
 {
 	static const char nsswitch[] = "passwd: files\ngroup: files\nshadow: files\ngshadow: files\nhosts: files dns\n"
 				       "networks: files\nprotocols: files\nservices: files\nethers: files\nrpc: files\n"
@@ -222,7 +222,7 @@ int egress_provide(struct egress_provide *provide, struct egress_process *egress
 	pool_free(pool);
 	free(provide->root_certificates_pem);
 	provide->root_certificates_pem = NULL;
-	egress_free_java_stores(provide->java_stores);
-	provide->java_stores = NULL;
+	egress_free_java_truststores(provide->java_truststores);
+	provide->java_truststores = NULL;
 	return error;
 }

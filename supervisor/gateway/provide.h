@@ -12,12 +12,12 @@
 #define CA_CERTIFICATES_BYTES_MAX (8u << 20) /* most bytes of a file of certificates */
 #define DNS_PORT 53
 
-struct egress_provide {
+struct egress_provide_options {
 	const struct policy *policy;
 	const struct secrets *secrets; /* NULL: no secrets */
 	char *root_certificates_pem;   /* the system's certificates in PEM; NULL: none were found */
 	const char *ca;                /* the certificate of the run's authority in PEM; NULL: no TLS is intercepted */
-	struct java_stores *java_stores; /* made before `ca` is known; NULL: there is no Java */
+	struct java_truststores *java_truststores; /* made before `ca` is known; NULL: there is no Java */
 	char *root_and_run_certificates_pem; /* `roots` and `ca` together, kept by the egress; NULL: neither exists */
 };
 
@@ -25,10 +25,10 @@ struct egress_provide {
 char *egress_read_system_roots(size_t *ret_len);
 
 /*
- * Fills egress->provide and egress->variable. Takes provide->root_certificates_pem and provide->java_stores, also on
- * failure. 0 or -ENOMEM.
+ * Fills egress->provided_file and egress->env_variable. Takes provide->root_certificates_pem and
+ * provide->java_truststores, also on failure. 0 or -ENOMEM.
  */
-int egress_provide(struct egress_provide *provide, struct egress_process *egress);
+int egress_provide_files_and_variables(struct egress_provide_options *provide, struct egress_process *egress);
 
 /* egress.c: add a file or a variable, and copy its texts. 0 or -ENOMEM. */
 int egress_process_add_file(struct egress_process *egress, const char *virt, const char *text, size_t len);
@@ -41,10 +41,10 @@ int egress_process_add_variable(struct egress_process *egress, const char *name,
  * provide-java.c: a cacerts file for each Java that the policy lets be executed. Begun while another process makes the
  * run's authority. *ret_stores: NULL when there is no Java. 0 or -ENOMEM.
  */
-int egress_begin_java_stores(const struct policy *policy, const char *roots, struct java_stores **ret_stores);
+int egress_begin_java_truststores(const struct policy *policy, const char *roots, struct java_truststores **ret_stores);
 /* Adds the certificate of the run's authority, and the files to egress. 0, -ENOMEM or -EINVAL. */
-int egress_finish_java_stores(struct java_stores *stores, const char *ca, struct egress_process *egress);
-void egress_free_java_stores(struct java_stores *stores);
+int egress_finish_java_truststores(struct java_truststores *stores, const char *ca, struct egress_process *egress);
+void egress_free_java_truststores(struct java_truststores *stores);
 
 /* truststore.c: a keystore (JKS, password "changeit"), for $JAVA_HOME/lib/security/cacerts. */
 struct truststore {

@@ -27,7 +27,7 @@ _Static_assert(offsetof(struct route_request, device) == NLMSG_LENGTH(sizeof(str
 	       "attributes follow at once");
 
 /* Sends a request with NLM_F_ACK, so the answer is an error message, in which 0 means success. */
-static int routes_send_request(int fd, const struct nlmsghdr *request)
+static int routes_send_netlink_request(int fd, const struct nlmsghdr *request)
 {
 	union {
 		struct nlmsghdr head; /* aligns the bytes */
@@ -46,7 +46,7 @@ static int routes_send_request(int fd, const struct nlmsghdr *request)
 	return error->error == -EEXIST ? 0 : error->error;
 }
 
-static int routes_add_local(int fd, int family, const void *address, unsigned bits)
+static int routes_add_local_route(int fd, int family, const void *address, unsigned bits)
 {
 	const unsigned short len = family == AF_INET ? sizeof(struct in_addr) : sizeof(struct in6_addr);
 	struct route_request request = {
@@ -62,7 +62,7 @@ static int routes_add_local(int fd, int family, const void *address, unsigned bi
 	};
 
 	memcpy(request.address, address, len);
-	return routes_send_request(fd, &request.head);
+	return routes_send_netlink_request(fd, &request.head);
 }
 
 /* Ignores errors of a kernel without IPv6, or with IPv6 disabled for lo: the program cannot use it either. */
@@ -73,9 +73,9 @@ static int routes_ignore_missing_v6(int error)
 		       : error;
 }
 
-static int routes_add_local_v6(int fd, const struct in6_addr *address, unsigned bits)
+static int routes_add_local_v6_route(int fd, const struct in6_addr *address, unsigned bits)
 {
-	return routes_ignore_missing_v6(routes_add_local(fd, AF_INET6, address, bits));
+	return routes_ignore_missing_v6(routes_add_local_route(fd, AF_INET6, address, bits));
 }
 
 static int routes_add_address(int fd, int family, const void *address, unsigned bits)
@@ -97,7 +97,7 @@ static int routes_add_address(int fd, int family, const void *address, unsigned 
 
 	memcpy(&request.address, address, bits / 8);
 	request.head.nlmsg_len = (uint32_t)(NLMSG_LENGTH(sizeof(request.name)) + RTA_LENGTH(bits / 8));
-	return routes_send_request(fd, &request.head);
+	return routes_send_netlink_request(fd, &request.head);
 }
 
 /*
@@ -114,7 +114,7 @@ static int routes_add_own_addresses(int fd, struct net_pool_ranges pool)
 	return error < 0 ? error : routes_ignore_missing_v6(routes_add_address(fd, AF_INET6, &pool.v6, 128));
 }
 
-static int routes_add_rule(int fd, const struct net_rule *rule)
+static int routes_add_addresses_of_rule(int fd, const struct net_rule *rule)
 {
 	struct in_addr v4;
 	struct in6_addr v6;
@@ -122,8 +122,8 @@ static int routes_add_rule(int fd, const struct net_rule *rule)
 	if (!rule->is_address || rule->proto != NET_UDP)
 		return 0;
 	if (inet_pton(AF_INET, rule->host, &v4) == 1)
-		return routes_add_local(fd, AF_INET, &v4, 32);
-	return inet_pton(AF_INET6, rule->host, &v6) == 1 ? routes_add_local_v6(fd, &v6, 128) : 0;
+		return routes_add_local_route(fd, AF_INET, &v4, 32);
+	return inet_pton(AF_INET6, rule->host, &v6) == 1 ? routes_add_local_v6_route(fd, &v6, 128) : 0;
 }
 
 int egress_routes_add(const struct policy *policy)
@@ -136,12 +136,12 @@ int egress_routes_add(const struct policy *policy)
 
 	if (fd < 0)
 		return -errno;
-	error = routes_add_local(fd, AF_INET, &pool.v4, pool.v4_bits);
+	error = routes_add_local_route(fd, AF_INET, &pool.v4, pool.v4_bits);
 	if (error == 0)
-		error = routes_add_local_v6(fd, &pool.v6, pool.v6_bits);
+		error = routes_add_local_v6_route(fd, &pool.v6, pool.v6_bits);
 	if (error == 0)
 		error = routes_add_own_addresses(fd, pool);
 	for (size_t i = 0; i < count && error == 0; i++)
-		error = routes_add_rule(fd, &rule[i]);
+		error = routes_add_addresses_of_rule(fd, &rule[i]);
 	return error;
 }

@@ -22,7 +22,7 @@ struct egress_start_state {
 	struct secrets *secrets;
 	char *root_certificates_pem;    /* the system's certificates; owned */
 	char *root_and_upstream_certificates_pem; /* `roots` and network.upstream_ca, owned; NULL: no upstream_ca */
-	struct java_stores *java_stores; /* owned */
+	struct java_truststores *java_truststores; /* owned */
 	struct starter_reply reply;
 };
 
@@ -154,7 +154,8 @@ static int start_fork_starter(struct egress_start_state *state, struct helper_pr
 		r = start_open_pidfd_of_egress(egress, error);
 	/* While the starter makes the authority. */
 	if (r == 0 && starter.makes_ca)
-		r = egress_begin_java_stores(options->policy, state->root_certificates_pem, &state->java_stores);
+		r = egress_begin_java_truststores(options->policy, state->root_certificates_pem,
+						  &state->java_truststores);
 	if (r == 0)
 		r = starter_receive_reply(egress->control_fd, reply);
 	if (r < 0)
@@ -196,7 +197,7 @@ static int start_reserve_address(struct egress_process *egress)
 static int start_egress_and_provide_files(struct egress_start_state *state, struct egress_process *egress,
 					  struct policy_error *error)
 {
-	struct egress_provide provide = {.policy = state->options->policy};
+	struct egress_provide_options provide = {.policy = state->options->policy};
 	int r;
 
 	/* Set before any secret is read. The keeper sets it again. */
@@ -206,9 +207,9 @@ static int start_egress_and_provide_files(struct egress_start_state *state, stru
 	if (r == 0) {
 		provide.secrets = state->secrets;
 		provide.root_certificates_pem = steal_pointer(&state->root_certificates_pem);
-		provide.java_stores = steal_pointer(&state->java_stores);
+		provide.java_truststores = steal_pointer(&state->java_truststores);
 		provide.ca = state->reply.pem[0] ? state->reply.pem : NULL;
-		r = egress_provide(&provide, egress);
+		r = egress_provide_files_and_variables(&provide, egress);
 	}
 	if (r == 0)
 		r = start_reserve_address(egress);
@@ -232,7 +233,7 @@ int egress_start(const struct egress_start_options *options, struct egress_proce
 	r = start_egress_and_provide_files(&state, ret_egress, ret_error);
 	secrets_free(state.secrets);
 	free(state.root_certificates_pem);
-	egress_free_java_stores(state.java_stores);
+	egress_free_java_truststores(state.java_truststores);
 	free(state.root_and_upstream_certificates_pem);
 	if (r < 0) {
 		(void)egress_process_end(ret_egress, &status);

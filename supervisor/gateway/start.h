@@ -108,7 +108,7 @@ struct egress_program_sockets {
 int egress_open_program_sockets(struct egress_process *egress, const struct policy *policy, bool own_netns,
 			      struct egress_program_sockets *ret_sockets, const char **ret_step);
 /* Sets the addresses of DNS that egress_open_program_sockets() will have in a network namespace yet to be made. */
-void egress_expect_program_sockets(struct egress_program_sockets *ret_sockets);
+void egress_predict_program_sockets(struct egress_program_sockets *ret_sockets);
 /*
  * Provides resolv.conf(5). The server is sockets->loopback if its port is 53, because musl compares the address of
  * replies; else 127.0.0.1, whose queries are led to dns_port. datagrams: false if the program has no UDP. 0 or -ENOMEM.

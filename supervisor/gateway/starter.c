@@ -78,11 +78,12 @@ static int starter_send_handover(const struct starter *starter, int socket_fd)
 				    .authority = starter->authority};
 	_cleanup_close_ int bytes_fd = -1;
 	int error = starter_pack_policy(starter->options, &handover, &bytes_fd);
-	int fds[HANDOVER_FDS] = {[HANDOVER_POLICY_AND_ROOTS] = bytes_fd, [HANDOVER_CONTROL] = starter->control_fd};
+	int fds[HANDOVER_FD_COUNT] = {
+		[HANDOVER_FD_POLICY_AND_ROOT_CAS] = bytes_fd, [HANDOVER_FD_CONTROL_SOCKET] = starter->control_fd};
 
-	memcpy(fds + HANDOVER_PROGRAM, starter->program_socket_fd, sizeof(starter->program_socket_fd));
+	memcpy(fds + HANDOVER_FD_FIRST_PROGRAM_SOCKET, starter->program_socket_fd, sizeof(starter->program_socket_fd));
 	if (error == 0)
-		error = handover_send(socket_fd, &handover, sizeof(handover), fds, HANDOVER_FDS);
+		error = handover_send(socket_fd, &handover, sizeof(handover), fds, HANDOVER_FD_COUNT);
 	authority_wipe(&handover.authority);
 	return error < 0 ? error : secrets_send(starter->options->secrets, socket_fd);
 }
@@ -145,7 +146,7 @@ static _Noreturn void starter_become_egress(struct starter *starter)
 /* ---- waiting for the first use of the network ---- */
 
 enum starter_need {
-	STARTER_WAITS,
+	STARTER_KEEPS_WAITING,
 	STARTER_EGRESS_IS_NEEDED,
 	STARTER_RUN_HAS_ENDED, /* the run ends */
 	STARTER_HAS_FAILED, /* the supervisor has sent what it may not send */
@@ -160,7 +161,7 @@ static enum starter_need starter_on_message(struct starter *starter)
 	ssize_t got = recv(starter->control_fd, &message, sizeof(message), MSG_PEEK | MSG_DONTWAIT);
 
 	if (got < 0 && (errno == EINTR || errno == EAGAIN))
-		return STARTER_WAITS;
+		return STARTER_KEEPS_WAITING;
 	if (got <= 0 || (message.version == CONTROL_VERSION && message.type == CONTROL_END))
 		return STARTER_RUN_HAS_ENDED;
 	if (starter->program_socket_fd[0] >= 0)
@@ -169,21 +170,21 @@ static enum starter_need starter_on_message(struct starter *starter)
 	    message.type != CONTROL_PROGRAM_SOCKETS ||
 	    !control_admits_message(CONTROL_EGRESS, &phase, &message, count))
 		return STARTER_HAS_FAILED;
-	return STARTER_WAITS;
+	return STARTER_KEEPS_WAITING;
 }
 
 /* Waits for a message of the supervisor, and for queries of the program at the run's DNS sockets. */
 static enum starter_need starter_await_need(struct starter *starter)
 {
-	enum starter_need need = STARTER_WAITS;
+	enum starter_need need = STARTER_KEEPS_WAITING;
 
-	while (need == STARTER_WAITS) {
+	while (need == STARTER_KEEPS_WAITING) {
 		struct pollfd source[1 + CONTROL_FDS_MAX] = {{.fd = starter->control_fd, .events = POLLIN}};
 
 		for (size_t i = 0; i < CONTROL_FDS_MAX; i++)
 			source[1 + i] = (struct pollfd){.fd = starter->program_socket_fd[i], .events = POLLIN};
 		if (poll(source, 1 + CONTROL_FDS_MAX, -1) < 0)
-			need = errno == EINTR ? STARTER_WAITS : STARTER_HAS_FAILED;
+			need = errno == EINTR ? STARTER_KEEPS_WAITING : STARTER_HAS_FAILED;
 		else if (source[0].revents)
 			need = starter_on_message(starter);
 		else

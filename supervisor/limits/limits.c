@@ -184,7 +184,7 @@ static int limits_take_sample(struct limits *limits, struct sample *ret_sample)
 	return sample_measure_process_tree(&limits->sampler, &wanted, ret_sample);
 }
 
-static bool limits_sample_exceeds(const struct limits *limits, const struct sample *sample)
+static bool limits_sample_exceeds_limit(const struct limits *limits, const struct sample *sample)
 {
 	return (limits->sample_memory && sample->memory_bytes > limits->meter[LIMIT_MEMORY].limit) ||
 	       (limits->sample_cpu &&
@@ -237,7 +237,7 @@ static void limits_take_and_apply_sample(struct limits *limits)
 
 	if (limits_take_sample(limits, &sample) < 0)
 		return;
-	if (limits_sample_exceeds(limits, &sample)) {
+	if (limits_sample_exceeds_limit(limits, &sample)) {
 		if (limits->sandbox->memfds)
 			memfds_free_unused(limits->sandbox->memfds);
 		if (limits_take_sample(limits, &sample) < 0)
@@ -389,7 +389,7 @@ static void limits_measure_log_size(struct limits *limits)
 }
 
 /* Reads which limits of single processes, which the kernel enforces, were hit according to the handlers. */
-static void limits_read_rlimits_hit(struct limits *limits, int wait_status)
+static void limits_read_which_rlimits_were_hit(struct limits *limits, int wait_status)
 {
 	const struct rlimit_usage *notes = &limits->sandbox->rlimit_usage;
 	struct limit_meter *files = &limits->meter[LIMIT_OPEN_FILES], *size = &limits->meter[LIMIT_FILE_SIZE];
@@ -430,7 +430,7 @@ bool limits_have_ended_run(void *opaque)
 	return limits_measure_due(opaque, io_read_clock_ns()) != LIMIT_MAX;
 }
 
-int limits_get_next_measure_ms(const struct limits *limits, uint64_t now_ns)
+int limits_get_ms_to_measurement(const struct limits *limits, uint64_t now_ns)
 {
 	int disk_ms = limits->sandbox->disk ? disk_get_next_measure_ms(limits->sandbox->disk, now_ns) : -1, own_ms = -1;
 	uint64_t left_ns = limits->next_measurement_ns > now_ns ? limits->next_measurement_ns - now_ns : 0;
@@ -461,6 +461,6 @@ enum limit_kind limits_measure_before_final_kill(struct limits *limits, int wait
 	limits->no_process_is_left = alone;
 	limits_measure_all(limits);
 	limits_measure_final(limits);
-	limits_read_rlimits_hit(limits, wait_status);
+	limits_read_which_rlimits_were_hit(limits, wait_status);
 	return limits_find_limit_to_end_run(limits);
 }

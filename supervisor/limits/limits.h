@@ -48,7 +48,7 @@ void limits_free(struct limits *limits);
 enum limit_kind limits_measure_due(struct limits *limits, uint64_t now_ns);
 
 /* Milliseconds until the next measurement is due; -1: nothing is sampled. */
-int limits_get_next_measure_ms(const struct limits *limits, uint64_t now_ns);
+int limits_get_ms_to_measurement(const struct limits *limits, uint64_t now_ns);
 
 /* A descriptor that becomes readable at an OOM kill; -1: none. */
 int limits_get_oom_fd(const struct limits *limits);

@@ -24,7 +24,7 @@
 #define RLIMIT_NPROC_SUPERVISOR_TASK_COUNT 2 /* the supervisor and its watchdog, which belong to the same user */
 
 /* Caps soft and hard limit, because a program may raise its soft limit up to the hard limit. */
-static struct rlimit rlimits_cap_both(uint64_t limit, rlim_t most)
+static struct rlimit rlimits_cap_soft_and_hard(uint64_t limit, rlim_t most)
 {
 	rlim_t value = limit < most ? limit : most;
 
@@ -50,21 +50,22 @@ static uint64_t rlimits_get_address_space_bytes(uint64_t memory)
 	return tables < UINT64_MAX / MAPPED_PAGES_PER_PAGE_TABLE ? tables * MAPPED_PAGES_PER_PAGE_TABLE : UINT64_MAX;
 }
 
-static struct launch_rlimit rlimits_cap_at_own(int resource, uint64_t limit)
+static struct launch_rlimit rlimits_cap_at_own_limit(int resource, uint64_t limit)
 {
 	struct rlimit own = {RLIM_INFINITY, RLIM_INFINITY};
 
 	(void)getrlimit((__rlimit_resource_t)resource, &own); /* cannot fail */
-	return (struct launch_rlimit){.resource = resource, .limit = rlimits_cap_both(limit, own.rlim_max)};
+	return (struct launch_rlimit){.resource = resource, .limit = rlimits_cap_soft_and_hard(limit, own.rlim_max)};
 }
 
 /* The policy's limit, else callgate's own; lower if memory is sampled. */
-static struct rlimit rlimits_make_open_files(const struct policy_limits *limits, const struct rlimit *own, bool sampled)
+static struct rlimit rlimits_make_open_files_limit(const struct policy_limits *limits, const struct rlimit *own,
+						   bool sampled)
 {
 	uint64_t most = limits->memory_bytes / MEMORY_LIMIT_BYTES_PER_DESCRIPTOR;
 
 	if (limits->open_files)
-		return rlimits_cap_both(limits->open_files, own->rlim_max);
+		return rlimits_cap_soft_and_hard(limits->open_files, own->rlim_max);
 	if (!sampled || !limits->memory_bytes)
 		return *own;
 	if (most < RLIMIT_NOFILE_MIN)
@@ -74,13 +75,13 @@ static struct rlimit rlimits_make_open_files(const struct policy_limits *limits,
 }
 
 /* Returns half of the caller's limit, so that one run does not take all. */
-static struct launch_rlimit rlimits_make_pending_signals(void)
+static struct launch_rlimit rlimits_make_sigpending_limit(void)
 {
 	struct launch_rlimit result = {.resource = RLIMIT_SIGPENDING, .limit = {0, 0}};
 	struct rlimit own = {RLIM_INFINITY, RLIM_INFINITY};
 
 	(void)getrlimit(RLIMIT_SIGPENDING, &own); /* cannot fail */
-	result.limit = rlimits_cap_both(own.rlim_max / 2, RLIMIT_SIGPENDING_MAX);
+	result.limit = rlimits_cap_soft_and_hard(own.rlim_max / 2, RLIMIT_SIGPENDING_MAX);
 	if (own.rlim_cur < result.limit.rlim_cur)
 		result.limit.rlim_cur = own.rlim_cur;
 	return result;
@@ -93,18 +94,18 @@ size_t rlimits_build(const struct policy_limits *limits, const struct rlimit *op
 	struct launch_rlimit *at = ret_rlimit;
 
 	*at++ = (struct launch_rlimit){.resource = RLIMIT_NOFILE,
-				       .limit =
-					       rlimits_make_open_files(limits, open_files, fallback->memory_by_rlimit)};
-	*at++ = rlimits_make_pending_signals();
+				       .limit = rlimits_make_open_files_limit(limits, open_files,
+									      fallback->memory_by_rlimit)};
+	*at++ = rlimits_make_sigpending_limit();
 	if (limits->file_size_bytes)
-		*at++ = rlimits_cap_at_own(RLIMIT_FSIZE, limits->file_size_bytes);
+		*at++ = rlimits_cap_at_own_limit(RLIMIT_FSIZE, limits->file_size_bytes);
 	if (fallback->cpu_by_rlimit && limits->cpu_ns)
-		*at++ = rlimits_cap_at_own(RLIMIT_CPU, limits->cpu_ns / NS_PER_S + 2);
+		*at++ = rlimits_cap_at_own_limit(RLIMIT_CPU, limits->cpu_ns / NS_PER_S + 2);
 	if (fallback->memory_by_rlimit && limits->memory_bytes) {
-		*at++ = rlimits_cap_at_own(RLIMIT_DATA, rlimits_get_data_bytes(limits->memory_bytes));
-		*at++ = rlimits_cap_at_own(RLIMIT_AS, rlimits_get_address_space_bytes(limits->memory_bytes));
+		*at++ = rlimits_cap_at_own_limit(RLIMIT_DATA, rlimits_get_data_bytes(limits->memory_bytes));
+		*at++ = rlimits_cap_at_own_limit(RLIMIT_AS, rlimits_get_address_space_bytes(limits->memory_bytes));
 	}
 	if (fallback->tasks_by_rlimit && limits->pids && limits->pids < UINT64_MAX - RLIMIT_NPROC_SUPERVISOR_TASK_COUNT)
-		*at++ = rlimits_cap_at_own(RLIMIT_NPROC, limits->pids + RLIMIT_NPROC_SUPERVISOR_TASK_COUNT);
+		*at++ = rlimits_cap_at_own_limit(RLIMIT_NPROC, limits->pids + RLIMIT_NPROC_SUPERVISOR_TASK_COUNT);
 	return (size_t)(at - ret_rlimit);
 }

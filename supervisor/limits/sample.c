@@ -168,7 +168,7 @@ static uint64_t sample_measure_exact_memory(const struct sample_list *list, cons
 }
 
 /* Adds the bytes in pipes and sockets. */
-static uint64_t sample_measure_buffers(const struct sample_list *list)
+static uint64_t sample_measure_fd_buffers(const struct sample_list *list)
 {
 	struct held_buffers buffers = {0};
 	uint64_t bytes;
@@ -265,7 +265,7 @@ int sample_measure_process_tree(struct sampler *sampler, const struct sample_req
 	 */
 	kernel = sample.task_count * HELD_KERNEL_BYTES_PER_TASK + descriptors * HELD_KERNEL_BYTES_PER_DESCRIPTOR;
 	if (sample.memory_bytes + most * wanted->fd_buffer_max_bytes > wanted->measure_exactly_above_bytes)
-		kernel += sample_measure_buffers(&now);
+		kernel += sample_measure_fd_buffers(&now);
 	sample.memory_bytes += kernel;
 	if (sample.memory_bytes > wanted->measure_exactly_above_bytes || size > wanted->measure_exactly_above_bytes)
 		sample.memory_bytes = kernel + sample_measure_exact_memory(&now, wanted);

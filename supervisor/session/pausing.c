@@ -9,13 +9,13 @@
 #define PAUSE_RETRY_INTERVAL_NS UINT64_C(10000000)
 #define PAUSE_STOP_ALL_TIMEOUT_NS UINT64_C(1000000000)
 
-static void pausing_answer(const struct session *session, struct client *client, const char *why)
+static void pausing_send_result(const struct session *session, struct client *client, const char *why)
 {
 	clients_send(client, json_pack("{s:s, s:b, s:s*}", "session", session->options->run_id, "paused",
 				       pause_is_active(session->pause), "why", why));
 }
 
-bool pausing_is_asked(const struct session *session)
+bool pausing_is_requested(const struct session *session)
 {
 	return session->pausing_client || pause_is_active(session->pause);
 }
@@ -24,7 +24,7 @@ bool pausing_is_asked(const struct session *session)
  * A program that is being started is a further process in a moment, which nothing would stop. Until its exec, a process
  * is undumpable, so that it may be missing in /proc.
  */
-static bool pausing_must_wait_for_start(const struct session *session)
+static bool pausing_awaits_program_start(const struct session *session)
 {
 	struct procstat stat;
 
@@ -38,26 +38,26 @@ static bool pausing_must_wait_for_start(const struct session *session)
 	return false;
 }
 
-uint64_t pausing_check(struct session *session, uint64_t now_ns)
+uint64_t pausing_try_to_stop_programs(struct session *session, uint64_t now_ns)
 {
 	struct client *client = session->pausing_client;
 	int r;
 
 	if (!client)
 		return UINT64_MAX;
-	r = pausing_must_wait_for_start(session) ? -EAGAIN : pause_stop_threads(session->pause);
+	r = pausing_awaits_program_start(session) ? -EAGAIN : pause_stop_threads(session->pause);
 	/* Also after -EBUSY: until its exec, a new program is undumpable, and cannot be traced. */
 	if (r < 0 && now_ns < session->pausing_deadline_ns)
 		return now_ns + PAUSE_RETRY_INTERVAL_NS;
 	session->pausing_client = NULL;
 	session->paused_since_ns = io_read_clock_ns();
-	pausing_answer(session, client,
-		       r == 0 ? NULL : "a program traces another one, or does not stop where the kernel runs it");
+	pausing_send_result(session, client,
+			    r == 0 ? NULL : "a program traces another one, or does not stop where the kernel runs it");
 	return UINT64_MAX;
 }
 
 /* The time limits of the programs do not count the time of the pause. */
-static void pausing_resume(struct session *session)
+static void pausing_resume_programs(struct session *session)
 {
 	const uint64_t paused_ns = io_read_clock_ns() - session->paused_since_ns;
 
@@ -72,20 +72,20 @@ static void pausing_resume(struct session *session)
 	pause_resume_threads(session->pause);
 }
 
-void pausing_ask(struct session *session, struct client *client, bool wants_pause)
+void pausing_request(struct session *session, struct client *client, bool wants_pause)
 {
 	if (session->pausing_client) {
-		pausing_answer(session, client, "another client has asked for it");
+		pausing_send_result(session, client, "another client has asked for it");
 		return;
 	}
 	if (wants_pause) {
 		session->pausing_client = client;
 		session->pausing_deadline_ns = io_read_clock_ns() + PAUSE_STOP_ALL_TIMEOUT_NS;
-		(void)pausing_check(session, io_read_clock_ns());
+		(void)pausing_try_to_stop_programs(session, io_read_clock_ns());
 		return;
 	}
-	pausing_resume(session);
-	pausing_answer(session, client, NULL);
+	pausing_resume_programs(session);
+	pausing_send_result(session, client, NULL);
 }
 
 void pausing_forget_client(struct session *session, const struct client *client)

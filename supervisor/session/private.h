@@ -129,17 +129,17 @@ void clients_send(struct client *client, json_t *message);
 void clients_send_fd(struct client *client, json_t *message, int fd);
 /* Sends the last message. */
 void clients_send_error(struct client *client, const char *code, const char *message);
-/* Closes a connection. session_check() ends its program, if it still has one, and frees the client. */
+/* Closes a connection. session_handle_deadlines() ends its program, if it still has one, and frees the client. */
 void clients_drop(struct client *client);
 
 /* ---- pausing.c: stopping all programs, and letting them go on ---- */
 
 /* Whether no program can be started: the programs are stopped, or are to be. */
-bool pausing_is_asked(const struct session *session);
+bool pausing_is_requested(const struct session *session);
 /* Handles a client's request. */
-void pausing_ask(struct session *session, struct client *client, bool wants_pause);
+void pausing_request(struct session *session, struct client *client, bool wants_pause);
 /* Tries again what could not be done before. Returns when it is to be called again. */
-uint64_t pausing_check(struct session *session, uint64_t now_ns);
+uint64_t pausing_try_to_stop_programs(struct session *session, uint64_t now_ns);
 /* Forgets a client that has hung up. */
 void pausing_forget_client(struct session *session, const struct client *client);
 

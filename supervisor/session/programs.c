@@ -170,8 +170,8 @@ static int programs_refuse(int error, const char *code, const char *text, const 
 }
 
 /* Notes that the spawner was asked to start the program. */
-static void programs_note_start(struct session *session, struct program *program, struct client *client,
-				const struct program_request *wanted)
+static void programs_set_running(struct session *session, struct program *program, struct client *client,
+				 const struct program_request *wanted)
 {
 	session->last_program_number++;
 	session->running_program_count++;
@@ -224,7 +224,7 @@ int programs_start(struct session *session, struct client *client, const struct 
 				   : programs_refuse(r, "busy", "the session is busy; try again", ret_code, message,
 						     size);
 	}
-	programs_note_start(session, program, client, wanted);
+	programs_set_running(session, program, client, wanted);
 	return 0;
 }
 
@@ -302,7 +302,7 @@ static json_t *program_make_result(const struct session *session, const struct p
 }
 
 /* Forgets a program that has left no process, and tells its client. */
-static void programs_finish(struct session *session, struct program *program)
+static void programs_forget_and_tell_client(struct session *session, struct program *program)
 {
 	if (program->client) {
 		program->client->program = NULL;
@@ -381,7 +381,7 @@ static void programs_on_message(struct session *session, const struct spawner_me
 	} else if (message->event == SPAWNER_FAILED && program->state == PROGRAM_STARTING) {
 		if (program->client)
 			clients_send_error(program->client, "start_failed", strerror(message->wait_status_or_errno));
-		programs_finish(session, program);
+		programs_forget_and_tell_client(session, program);
 	} else if (message->event == SPAWNER_ENDED && program->state != PROGRAM_STARTING &&
 		   !program->has_wait_status) {
 		program->has_wait_status = true;
@@ -421,7 +421,7 @@ bool session_on_child_exit(struct session *session, pid_t pid)
 	programs_read_spawner(session); /* reads the messages that the monitor has sent before it exited */
 	program = programs_find_by_monitor(session, pid);
 	if (program)
-		programs_finish(session, program);
+		programs_forget_and_tell_client(session, program);
 	return program;
 }
 

@@ -24,7 +24,7 @@
  * Whether these are pipes or /dev/null. A directory or another file of the host would be a way out of the view, and
  * what programs may do to their terminals they must not do to another one: terminals are made by the session.
  */
-static bool program_request_has_plain_streams(const int stdio_fd[3])
+static bool program_stdio_is_pipes_or_dev_null(const int stdio_fd[3])
 {
 	struct stat st;
 
@@ -67,7 +67,7 @@ static void client_start_program(struct session *session, struct client *client,
 
 	if (session->is_ending)
 		clients_send_error(client, "session_ends", "the session ends");
-	else if (pausing_is_asked(session))
+	else if (pausing_is_requested(session))
 		clients_send_error(client, "paused", "the session is paused");
 	else if (programs_start(session, client, wanted, &code, message, sizeof(message)) < 0)
 		clients_send_error(client, code, message);
@@ -109,7 +109,7 @@ static void client_start_on_terminal(struct session *session, struct client *cli
 	client_start_program(session, client, &wanted);
 }
 
-static void client_ask_for_program(struct session *session, struct client *client, const json_t *asked,
+static void client_request_program(struct session *session, struct client *client, const json_t *asked,
 				   const int stdio_fd[3])
 {
 	struct program_request wanted = {
@@ -130,7 +130,7 @@ static void client_ask_for_program(struct session *session, struct client *clien
 				   "\"terminal\" must be an object, and no program with one can be detached");
 	else if (terminal)
 		client_start_on_terminal(session, client, &wanted, terminal);
-	else if (!program_request_has_plain_streams(stdio_fd))
+	else if (!program_stdio_is_pipes_or_dev_null(stdio_fd))
 		clients_send_error(client, "bad_request", "\"exec\" needs three descriptors: pipes or /dev/null");
 	else
 		client_start_program(session, client, &wanted);
@@ -209,13 +209,13 @@ static void client_handle_message(struct session *session, struct client *client
 	else if (op && client->program && strcmp(op, "denials") == 0)
 		programs_report_denials(client->program);
 	else if (op && !client->program && strcmp(op, "exec") == 0)
-		client_ask_for_program(session, client, asked, stdio_fd);
+		client_request_program(session, client, asked, stdio_fd);
 	else if (op && !client->program && strcmp(op, "list") == 0)
 		client_list_programs(session, client);
 	else if (op && !client->program && strcmp(op, "usage") == 0)
 		client_tell_usage(session, client);
 	else if (op && !client->program && strcmp(op, "pause") == 0)
-		pausing_ask(session, client, json_is_true(json_object_get(asked, "paused")));
+		pausing_request(session, client, json_is_true(json_object_get(asked, "paused")));
 	else if (op && !client->program && strcmp(op, "hold") == 0)
 		client_hold_session(session, client);
 	else if (op && !client->program && strcmp(op, "stop") == 0)

@@ -64,7 +64,7 @@ static bool scrub_parse_line(const char *line, const char *end, struct scrub_map
 	return true;
 }
 
-int scrub_note_mappings(void)
+int scrub_remember_mappings(void)
 {
 	const int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
 	size_t len = 0;
@@ -95,7 +95,7 @@ static bool scrub_mapping_contains(const struct scrub_mapping *mapping, uintptr_
 }
 
 /* Clears memory from begin to end: whole pages are given back to the kernel. */
-static void scrub_clear(uintptr_t begin, uintptr_t end)
+static void scrub_clear_memory_range(uintptr_t begin, uintptr_t end)
 {
 	const uintptr_t first = (begin + SCRUB_PAGE_BYTES - 1) & ~(uintptr_t)(SCRUB_PAGE_BYTES - 1);
 	const uintptr_t last = end & ~(uintptr_t)(SCRUB_PAGE_BYTES - 1);
@@ -126,11 +126,11 @@ static void scrub_clear_but_for_thread(const struct scrub_mapping *mapping, uint
 	const uintptr_t thread = (uintptr_t)__builtin_thread_pointer();
 
 	if (!scrub_mapping_contains(mapping, thread)) {
-		scrub_clear(begin, mapping->end);
+		scrub_clear_memory_range(begin, mapping->end);
 		return;
 	}
-	scrub_clear(begin, thread - SCRUB_BYTES_BEFORE_THREAD_POINTER);
-	scrub_clear(thread + SCRUB_BYTES_AFTER_THREAD_POINTER, mapping->end);
+	scrub_clear_memory_range(begin, thread - SCRUB_BYTES_BEFORE_THREAD_POINTER);
+	scrub_clear_memory_range(thread + SCRUB_BYTES_AFTER_THREAD_POINTER, mapping->end);
 }
 
 /* Clears what returned functions have left on the stack, near the part that is in use. */
@@ -145,7 +145,7 @@ static void scrub_clear_stack(const struct scrub_mapping *mapping, uintptr_t in_
 {
 	scrub_near_stack();
 	if (in_use - mapping->begin > SCRUB_BYTES_BELOW_STACK_POINTER)
-		scrub_clear(mapping->begin, in_use - SCRUB_BYTES_BELOW_STACK_POINTER);
+		scrub_clear_memory_range(mapping->begin, in_use - SCRUB_BYTES_BELOW_STACK_POINTER);
 	if (mapping->end - in_use > SCRUB_STACK_KEPT_BYTES)
 		scrub_clear_but_for_thread(mapping, in_use + SCRUB_STACK_KEPT_BYTES);
 }

@@ -12,7 +12,7 @@
 #define SCRUB_STACK_KEPT_BYTES 8192u
 
 /* Notes the mappings of this process. Called before the filter, which would judge the open. 0 or -errno. */
-int scrub_note_mappings(void);
+int scrub_remember_mappings(void);
 
 /*
  * Clears private memory but for variables of the executable and its libraries, and the stack but for

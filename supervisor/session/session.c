@@ -78,7 +78,7 @@ static struct denials *session_find_denials(void *ctx, unsigned number)
 	return program ? program->denials : NULL;
 }
 
-static int session_watch(const struct session *session, int fd, void *mark)
+static int session_watch_fd(const struct session *session, int fd, void *mark)
 {
 	struct epoll_event event = {.events = EPOLLIN, .data.ptr = mark};
 
@@ -96,10 +96,10 @@ int session_begin(struct session *session, struct sandbox *sandbox, struct pause
 	denials_set_find_program(sandbox->denials, session_find_denials, session);
 	r = programs_hide_process_from_run(session, spawner);
 	if (r == 0)
-		r = session_watch(session, session->spawner_fd[0], &session->spawner_mark);
+		r = session_watch_fd(session, session->spawner_fd[0], &session->spawner_mark);
 	if (r == 0 && session->options->holding_client_fd >= 0)
 		r = clients_add(session, session->options->holding_client_fd);
-	return r == 0 ? session_watch(session, session->options->listen_fd, &session->listen_mark) : r;
+	return r == 0 ? session_watch_fd(session, session->options->listen_fd, &session->listen_mark) : r;
 }
 
 int session_get_epoll_fd(const struct session *session)
@@ -107,7 +107,7 @@ int session_get_epoll_fd(const struct session *session)
 	return session->epoll_fd;
 }
 
-void session_serve(struct session *session)
+void session_handle_ready_fds(struct session *session)
 {
 	struct epoll_event event[SESSION_EPOLL_EVENTS_PER_TURN_MAX];
 	int count = epoll_wait(session->epoll_fd, event, SESSION_EPOLL_EVENTS_PER_TURN_MAX, 0);
@@ -154,8 +154,8 @@ static void session_free_dropped_clients(struct session *session)
  * Ends the program if its deadline is over, and kills its descendants while it is ending. Returns the time when this is
  * to be repeated.
  */
-static uint64_t session_check_program_deadlines(const struct session *session, struct program *program,
-						uint64_t now_ns)
+static uint64_t session_handle_program_deadlines(const struct session *session, struct program *program,
+						 uint64_t now_ns)
 {
 	/* Of a paused program only the end that its client has asked for is due: 0. */
 	const bool is_paused = pause_is_active(session->pause) && program->deadline_ns > 0;
@@ -171,15 +171,15 @@ static uint64_t session_check_program_deadlines(const struct session *session, s
 						   : UINT64_MAX;
 }
 
-int session_check(struct session *session, uint64_t now_ns)
+int session_handle_deadlines(struct session *session, uint64_t now_ns)
 {
 	uint64_t next_ns = UINT64_MAX, due_ns, wait_ms;
 
 	session_free_dropped_clients(session);
-	next_ns = pausing_check(session, now_ns);
+	next_ns = pausing_try_to_stop_programs(session, now_ns);
 	for (unsigned i = 0; session->running_program_count > 0 && i < SPAWNER_PROGRAMS_MAX; i++) {
 		due_ns =
-			session->program[i] ? session_check_program_deadlines(session, session->program[i], now_ns)
+			session->program[i] ? session_handle_program_deadlines(session, session->program[i], now_ns)
 					    : UINT64_MAX;
 		next_ns = due_ns < next_ns ? due_ns : next_ns;
 	}

@@ -55,12 +55,12 @@ void session_free(struct session *session);
 /* Begins to serve clients. Called when the spawner has its filter. Borrows sandbox and pause. 0 or -errno. */
 int session_begin(struct session *session, struct sandbox *sandbox, struct pause *pause, pid_t spawner);
 
-/* A descriptor for epoll(7): session_serve() handles what it reports. */
+/* A descriptor for epoll(7): session_handle_ready_fds() handles what it reports. */
 int session_get_epoll_fd(const struct session *session);
-void session_serve(struct session *session);
+void session_handle_ready_fds(struct session *session);
 
 /* Does what is due by the clock. Returns the milliseconds until more is due; -1: nothing is. */
-int session_check(struct session *session, uint64_t now_ns);
+int session_handle_deadlines(struct session *session, uint64_t now_ns);
 
 /* Handles the end of a child of the supervisor that was reaped. False: it is no monitor of a program. */
 bool session_on_child_exit(struct session *session, pid_t pid);

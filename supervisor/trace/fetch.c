@@ -51,10 +51,10 @@ static int fetch_send_message(struct injection *injection)
 	return r < 0 ? (int)r : 0;
 }
 
-int fetch_make_thread_send(struct tracer *tracer, struct pending *pending)
+int fetch_make_thread_send_fd(struct tracer *tracer, struct pending *pending)
 {
 	struct injection injection;
-	int r = inject_prepare_thread(tracer, pending, &injection);
+	int r = inject_prepare_after_own_call(tracer, pending, &injection);
 
 	if (r < 0)
 		return r;
@@ -66,7 +66,7 @@ int fetch_make_thread_send(struct tracer *tracer, struct pending *pending)
 	return inject_restore_thread(&injection);
 }
 
-int fetch_start_call(struct tracer *tracer, const struct call *call)
+int fetch_start_for_call(struct tracer *tracer, const struct call *call)
 {
 	_cleanup_close_ int near = -1;
 	_cleanup_close_ int far = -1;

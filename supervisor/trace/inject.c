@@ -35,7 +35,7 @@
 	(SIGNAL_BIT(SIGSEGV) | SIGNAL_BIT(SIGBUS) | SIGNAL_BIT(SIGILL) | SIGNAL_BIT(SIGFPE) | SIGNAL_BIT(SIGSYS))
 
 /* Whether a step may take longer. False also if a limit has ended the run. */
-static bool inject_step_may_wait(const struct injection *injection, uint64_t begin_ns)
+static bool inject_may_await_step_longer(const struct injection *injection, uint64_t begin_ns)
 {
 	const struct sandbox *sandbox = injection->tracer->sandbox;
 	uint64_t waited_ns = io_read_clock_ns() - begin_ns;
@@ -65,7 +65,7 @@ static int inject_await_stop(const struct injection *injection, int *ret_status)
 			break;
 		if (tries < INJECT_YIELDS_BEFORE_SLEEPING)
 			(void)sched_yield();
-		else if (inject_step_may_wait(injection, begin_ns))
+		else if (inject_may_await_step_longer(injection, begin_ns))
 			(void)nanosleep(&(const struct timespec){.tv_nsec = 50000}, NULL);
 		else
 			return kill(tid, SIGKILL) < 0 ? -errno : -ESRCH;
@@ -144,7 +144,8 @@ static int inject_block_signals(struct injection *injection)
 	return ptrace(PTRACE_SETSIGMASK, tid, sizeof(mask), &mask) < 0 ? -errno : 0;
 }
 
-int inject_prepare_thread(const struct tracer *tracer, const struct pending *pending, struct injection *ret_injection)
+int inject_prepare_after_own_call(const struct tracer *tracer, const struct pending *pending,
+				  struct injection *ret_injection)
 {
 	int r;
 
@@ -200,8 +201,8 @@ static uint64_t inject_find_syscall_instruction(const struct injection *injectio
 	return inject_find_vdso_syscall_instruction(injection);
 }
 
-int inject_prepare_anywhere(const struct tracer *tracer, const struct pending *pending,
-			    struct injection *ret_injection)
+int inject_prepare_at_any_instruction(const struct tracer *tracer, const struct pending *pending,
+				      struct injection *ret_injection)
 {
 	uint64_t at;
 	int r;
@@ -240,7 +241,7 @@ int64_t inject_calls_and_set_result(const struct tracer *tracer, const struct pe
 				  int64_t (*run)(struct injection *))
 {
 	struct injection injection;
-	int64_t result = inject_prepare_thread(tracer, pending, &injection);
+	int64_t result = inject_prepare_after_own_call(tracer, pending, &injection);
 
 	if (result < 0)
 		return result;

@@ -167,7 +167,7 @@ struct injection {
 	const struct tracer *tracer;
 	const struct pending *pending;
 	struct arch_regs registers_after_call;   /* the thread's registers behind its own call */
-	/* the registers that inject_restore_thread() sets; after inject_prepare_thread(): registers_after_call */
+	/* what inject_restore_thread() sets; after inject_prepare_after_own_call(): registers_after_call */
 	struct arch_regs registers_to_restore;
 	bool has_registers_to_restore;             /* `registers_to_restore` is set */
 	uint64_t signal_mask;             /* the thread's signal mask */
@@ -179,13 +179,14 @@ struct injection {
 };
 
 /* Prepares the thread. 0; -errno: the thread is unchanged. */
-int inject_prepare_thread(const struct tracer *tracer, const struct pending *pending, struct injection *ret_injection);
+int inject_prepare_after_own_call(const struct tracer *tracer, const struct pending *pending,
+				  struct injection *ret_injection);
 /*
  * Prepares a thread that is stopped anywhere, by a system call instruction of its own code. inject_restore_thread()
  * sets its registers back, so that the thread goes on as if nothing had happened. 0; -errno: the thread is unchanged.
  */
-int inject_prepare_anywhere(const struct tracer *tracer, const struct pending *pending,
-			    struct injection *ret_injection);
+int inject_prepare_at_any_instruction(const struct tracer *tracer, const struct pending *pending,
+				      struct injection *ret_injection);
 /* Makes the thread run one system call. Returns its result, or -ESRCH. */
 int64_t inject_syscall(struct injection *injection, long nr, uint64_t a, uint64_t b, uint64_t c);
 int64_t inject_syscall_with_args(struct injection *injection, long nr, const uint64_t arg[6]);
@@ -219,9 +220,9 @@ void fd_message_init(struct fd_message *message, uint64_t addr, int fd);
 /* ---- fetch.c: fetches descriptors (OUTCOME_FETCH_DESCRIPTOR) ---- */
 
 /* Seizes the thread and adds a carrier for its descriptor. 0; -errno: nothing has begun. */
-int fetch_start_call(struct tracer *tracer, const struct call *call);
+int fetch_start_for_call(struct tracer *tracer, const struct call *call);
 /* Makes the stopped thread send its descriptor, and restarts its call. 0, or an -errno for the program. */
-int fetch_make_thread_send(struct tracer *tracer, struct pending *pending);
+int fetch_make_thread_send_fd(struct tracer *tracer, struct pending *pending);
 
 /* ---- pathfd.c: O_PATH descriptors and chdir ---- */
 

@@ -202,7 +202,7 @@ static void stop_after_response(struct tracer *tracer, struct pending *pending, 
 	} else if (pending->kind == PENDING_MAP_FILE) {
 		result = pathfd_make_thread_map_file(tracer, pending);
 	} else {
-		result = pending->kind == PENDING_SEND_FD_TO_SUPERVISOR ? fetch_make_thread_send(tracer, pending)
+		result = pending->kind == PENDING_SEND_FD_TO_SUPERVISOR ? fetch_make_thread_send_fd(tracer, pending)
 							: stop_restart_call(tracer, pending);
 		if (result == 0) {
 			pending->state = PENDING_RESTARTED;

@@ -90,7 +90,7 @@ int trace_remove_fds_and_mappings(const struct tracer *tracer, pid_t tid, pid_t 
 {
 	struct pending thread = {.tid = tid, .tgid = tgid};
 	struct injection injection;
-	int r = inject_prepare_anywhere(tracer, &thread, &injection), restored;
+	int r = inject_prepare_at_any_instruction(tracer, &thread, &injection), restored;
 
 	if (r < 0)
 		return r;

@@ -49,7 +49,7 @@ size_t tracer_count_pending(const struct tracer *tracer)
 	return count;
 }
 
-bool trace_is_busy(const struct tracer *tracer)
+bool trace_must_end_calls_before_closing(const struct tracer *tracer)
 {
 	for (const struct pending *pending = tracer->pending; pending; pending = pending->next)
 		if (pending->state == PENDING_RESPONDED || pending->state == PENDING_RUNNING)
@@ -111,7 +111,7 @@ static int trace_start_passing_descriptor(struct tracer *tracer, struct call *ca
 }
 
 /* Makes the thread map a file in place of the anonymous memory that it asked for. */
-static int trace_start_map(struct tracer *tracer, struct call *call)
+static int trace_start_mapping_file(struct tracer *tracer, struct call *call)
 {
 	struct pending *pending;
 	int r = pending_seize_with_carrier(tracer, call, steal_fd(&call->outcome.fd), &pending);
@@ -131,9 +131,9 @@ int trace_start_call(struct tracer *tracer, struct call *call)
 	if (call->outcome.kind == OUTCOME_EXEC)
 		return trace_start_exec(tracer, call);
 	if (call->outcome.kind == OUTCOME_FETCH_DESCRIPTOR)
-		r = fetch_start_call(tracer, call);
+		r = fetch_start_for_call(tracer, call);
 	else
-		r = call->outcome.kind == OUTCOME_MAP_MEMFD ? trace_start_map(tracer, call)
+		r = call->outcome.kind == OUTCOME_MAP_MEMFD ? trace_start_mapping_file(tracer, call)
 						      : trace_start_passing_descriptor(tracer, call);
 	if (r == 0)
 		/* The thread then stops for the tracer, which finishes the call: PENDING_RESPONDED. */

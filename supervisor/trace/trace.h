@@ -50,7 +50,7 @@ bool trace_is_restarted_exec(struct tracer *tracer, pid_t tid, int nr, const __u
 bool trace_on_wait_status(struct tracer *tracer, pid_t pid, int status);
 
 /* Whether a seized thread is about to stop by itself, or is in an exec. While one is, no other thread may be seized. */
-bool trace_is_busy(const struct tracer *tracer);
+bool trace_must_end_calls_before_closing(const struct tracer *tracer);
 /* Whether the thread is seized for a call. */
 bool trace_has_thread(const struct tracer *tracer, pid_t tid);
 

@@ -97,7 +97,7 @@ static uint64_t after_write_record(const struct call *call, const char *label, e
 				      .exe = call->task->exe,
 				      .net = &event,
 				      .verdict = verdict,
-				      .effect = AUDIT_PERFORMED,
+				      .effect = AUDIT_EFFECT_PERFORMED,
 				      .rule = label,
 				      .reason = reason,
 				      .resolved_path = path,

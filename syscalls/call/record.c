@@ -132,9 +132,9 @@ void call_fill_record(const struct call *call, struct audit_record *ret_record)
 	}
 	if (call->decision.verdict == VERDICT_DENY ||
 	    (call->decision.verdict == VERDICT_KILL && kind == OUTCOME_ERROR))
-		record->effect = AUDIT_REFUSED;
+		record->effect = AUDIT_EFFECT_REFUSED;
 	else if (kind == OUTCOME_CONTINUE || kind == OUTCOME_EXEC)
-		record->effect = AUDIT_CONTINUED;
+		record->effect = AUDIT_EFFECT_CONTINUED;
 	else
-		record->effect = AUDIT_PERFORMED;
+		record->effect = AUDIT_EFFECT_PERFORMED;
 }

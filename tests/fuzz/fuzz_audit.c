@@ -46,7 +46,7 @@ static void scan_fields(const struct audit_line *line)
 	promise((json_int_t)record.seq == json_integer_value(json_object_get(line->json, "seq")));
 	expected = audit_line_get_bytes(line->json, "path", &len);
 	promise((expected != NULL) == (record.path[0].as_written.at != NULL));
-	got = expected ? scan_get_bytes(&record.path[0].as_written, bytes, sizeof(bytes)) : -ENAMETOOLONG;
+	got = expected ? scan_copy_unescaped_bytes(&record.path[0].as_written, bytes, sizeof(bytes)) : -ENAMETOOLONG;
 	promise(got == -ENAMETOOLONG || ((size_t)got == len && memcmp(bytes, expected, len) == 0));
 	free(expected);
 }

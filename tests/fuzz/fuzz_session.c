@@ -363,8 +363,8 @@ static void stage_play(const struct script_segment *segment)
 static bool session_turn(void)
 {
 	for (int i = 0; i < 2; i++) {
-		session_serve(stage.session);
-		(void)session_check(stage.session, io_read_clock_ns());
+		session_handle_ready_fds(stage.session);
+		(void)session_handle_deadlines(stage.session, io_read_clock_ns());
 		check_session();
 	}
 	spawner_read();

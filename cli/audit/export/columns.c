@@ -135,7 +135,7 @@ static struct column_value column_make_number(bool present, uint64_t number)
 static struct column_value column_make_digits(const struct scan_text *digits)
 {
 	char text[24];
-	bool present = digits->at && scan_get_bytes(digits, text, sizeof(text)) > 0;
+	bool present = digits->at && scan_copy_unescaped_bytes(digits, text, sizeof(text)) > 0;
 
 	return (struct column_value){.is_present = present, .integer_value = present ? strtoll(text, NULL, 10) : 0};
 }

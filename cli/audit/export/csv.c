@@ -57,7 +57,7 @@ static int csv_put_value(struct export_state *export, size_t column, const struc
 	}
 	if (value->text_value.len > sizeof(csv->text))
 		return -E2BIG;
-	len = scan_get_json_text(&value->text_value, csv->text);
+	len = scan_copy_unescaped_utf8(&value->text_value, csv->text);
 	if (len < 0)
 		return (int)len;
 	csv_put_text(&export->line_buffer, csv->text, (size_t)len);

@@ -96,7 +96,7 @@ static int sqlite_make_value(struct sqlite_state *state, size_t column, const st
 	if (type == COLUMN_REAL || strcmp(column_get_name(column), "args") == 0) /* JSON stays JSON */
 		memcpy(state->text + *used, value.text_value.at, value.text_value.len);
 	else
-		len = scan_get_json_text(&value.text_value, state->text + *used);
+		len = scan_copy_unescaped_utf8(&value.text_value, state->text + *used);
 	if (len < 0)
 		return (int)len;
 	*ret_value = (struct sqlite_value){.type = SQLITE_TEXT, .text = state->text + *used, .len = (size_t)len};

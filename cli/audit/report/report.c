@@ -115,11 +115,11 @@ static json_t *report_describe_chain(const struct report_run *run)
 	if (finding.kind == VERIFY_INTACT)
 		return json_pack("{s:s}", "state", "verified");
 	if (finding.kind == VERIFY_NO_TRAILER || finding.kind == VERIFY_UNSIGNED)
-		return json_pack("{s:s}", "state", verify_get_name(finding.kind));
+		return json_pack("{s:s}", "state", verify_kind_get_name(finding.kind));
 	if (finding.kind == VERIFY_HASH_MISSING && run->verify.lines == 0)
 		return json_pack("{s:s}", "state", "not_verified");
 	(void)snprintf(why, sizeof(why), "%s, line %llu (callgate audit verify tells more)",
-		       verify_get_name(finding.kind), (unsigned long long)finding.place.line_number);
+		       verify_kind_get_name(finding.kind), (unsigned long long)finding.place.line_number);
 	return json_pack("{s:s, s:s}", "state", "broken", "why", why);
 }
 

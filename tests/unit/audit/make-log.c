@@ -48,9 +48,14 @@ static int write_record(void)
 {
 	static char path[4096];
 	size_t len = 1 + draw(draw(20) ? 80 : 4000);
-	struct audit_record record = {.pid = 2 + (pid_t)draw(3), .ppid = 1, .exe = draw(9) ? "/bin/true" : "/bin/sh",
-				      .syscall = "openat", .path = path, .path_len = len,
-				      .verdict = draw(4) ? VERDICT_ALLOW : VERDICT_DENY, .effect = AUDIT_PERFORMED};
+	struct audit_record record = {.pid = 2 + (pid_t)draw(3),
+				      .ppid = 1,
+				      .exe = draw(9) ? "/bin/true" : "/bin/sh",
+				      .syscall = "openat",
+				      .path = path,
+				      .path_len = len,
+				      .verdict = draw(4) ? VERDICT_ALLOW : VERDICT_DENY,
+				      .effect = AUDIT_EFFECT_PERFORMED};
 	struct audit_slot slot;
 
 	record.tid = record.pid;

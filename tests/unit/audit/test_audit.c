@@ -52,7 +52,7 @@ static struct audit_record record(const char *text, size_t len)
 				     .path = text,
 				     .path_len = len,
 				     .verdict = VERDICT_ALLOW,
-				     .effect = AUDIT_PERFORMED,
+				     .effect = AUDIT_EFFECT_PERFORMED,
 				     .rule = "python.json: filesystem.read[2] /usr"};
 }
 
@@ -550,9 +550,9 @@ START_TEST(test_compact_keeps_unusual_effects)
 	head.compact = true;
 	(void)unlink(path);
 	ck_assert_int_eq(audit_open_log(path, &head, &audit), 0);
-	rec.effect = AUDIT_CONTINUED;
+	rec.effect = AUDIT_EFFECT_CONTINUED;
 	ck_assert_int_eq(audit_begin_record(audit, &rec, &slot), 0);
-	rec.effect = AUDIT_REFUSED;
+	rec.effect = AUDIT_EFFECT_REFUSED;
 	rec.verdict = VERDICT_DENY;
 	ck_assert_int_eq(audit_begin_record(audit, &rec, &slot), 0);
 	rec.syscall = NULL;

@@ -34,7 +34,7 @@ static struct audit *open_log(bool allowed)
 static void add(struct audit *audit, const struct audit_net *net, enum verdict verdict, int64_t ret)
 {
 	struct audit_record record = {.pid = 7, .tid = 7, .ppid = 1, .exe = "/usr/bin/curl", .verdict = verdict,
-				      .effect = verdict == VERDICT_DENY ? AUDIT_REFUSED : AUDIT_PERFORMED,
+				      .effect = verdict == VERDICT_DENY ? AUDIT_EFFECT_REFUSED : AUDIT_EFFECT_PERFORMED,
 				      .rule = "p.json: network.allow[0]", .reason = "granted", .net = net};
 	struct audit_slot slot;
 

@@ -188,12 +188,12 @@ START_TEST(files_and_variables)
 	struct rig rig = {0};
 	struct policy *policy = load(&rig);
 	struct egress_process egress = EGRESS_PROCESS_NONE;
-	struct egress_provide provide = {.policy = policy, .root_certificates_pem = strdup("roots"), .ca = CA};
+	struct egress_provide_options provide = {.policy = policy, .root_certificates_pem = strdup("roots"), .ca = CA};
 	const char *hosts, *bundle;
 	char **envp;
 
 	ck_assert_int_eq(egress_process_add_variable(&egress, "TOKEN", "placeholder", true), 0);
-	ck_assert_int_eq(egress_provide(&provide, &egress), 0);
+	ck_assert_int_eq(egress_provide_files_and_variables(&provide, &egress), 0);
 	hosts = file_of(&egress, "/etc/hosts");
 	ck_assert_ptr_nonnull(hosts);
 	ck_assert_ptr_nonnull(strstr(hosts, "127.0.0.1 localhost\n"));
@@ -227,9 +227,9 @@ START_TEST(without_an_authority_there_is_no_variable)
 	struct rig rig = {0};
 	struct policy *policy = load(&rig);
 	struct egress_process egress = EGRESS_PROCESS_NONE;
-	struct egress_provide provide = {.policy = policy, .root_certificates_pem = strdup("roots")};
+	struct egress_provide_options provide = {.policy = policy, .root_certificates_pem = strdup("roots")};
 
-	ck_assert_int_eq(egress_provide(&provide, &egress), 0);
+	ck_assert_int_eq(egress_provide_files_and_variables(&provide, &egress), 0);
 	ck_assert_uint_eq(egress.env_variable_count, 0);
 	egress_process_release(&egress);
 	policy_free(policy);

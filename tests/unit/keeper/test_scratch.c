@@ -186,7 +186,7 @@ START_TEST(test_reuse)
 	struct stat before, after;
 
 	begin(&first);
-	scratch_add_dir(&first, "var-tmp");
+	scratch_make_dir_if_missing(&first, "var-tmp");
 	ck_assert_int_eq(fstatat(first.fd, "tmp", &before, 0), 0);
 	scratch_remove_empty_dirs(&first, false);
 	ck_assert(!is_left());
@@ -209,9 +209,9 @@ END_TEST
 /* What the view makes for a workdir in /tmp and a file there. */
 static void make_entries(struct scratch *scratch)
 {
-	scratch_note_entry(scratch, "tmp", "some/where/work");
-	scratch_note_entry(scratch, "tmp", "some/file");
-	scratch_note_entry(scratch, "tmp", "absent");
+	scratch_remember_view_entry(scratch, "tmp", "some/where/work");
+	scratch_remember_view_entry(scratch, "tmp", "some/file");
+	scratch_remember_view_entry(scratch, "tmp", "absent");
 	ck_assert_int_eq(mkdirat(scratch->fd, "tmp/some", 0755), 0);
 	ck_assert_int_eq(mkdirat(scratch->fd, "tmp/some/where", 0755), 0);
 	ck_assert_int_eq(mkdirat(scratch->fd, "tmp/some/where/work", 0755), 0);

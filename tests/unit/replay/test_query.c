@@ -72,7 +72,8 @@ static struct audit_record make_record(const struct policy_decision *decision, c
 				     .resolved_path = path,
 				     .resolved_path_len = strlen(path),
 				     .verdict = decision->verdict,
-				     .effect = decision->verdict == VERDICT_DENY ? AUDIT_REFUSED : AUDIT_PERFORMED,
+				     .effect = decision->verdict == VERDICT_DENY ? AUDIT_EFFECT_REFUSED
+										 : AUDIT_EFFECT_PERFORMED,
 				     .rule = decision->rule,
 				     .reason = decision->reason,
 				     .access_right = letter(decision->wanted_rights)};
@@ -116,7 +117,8 @@ START_TEST(test_texts)
 		written = make_record(&decision, text);
 		encode(&written, 0);
 		ck_assert_msg(scan_parse_line_fast(line, line_len, &record) == 0, "%.*s", (int)line_len, line);
-		ck_assert_int_eq(scan_get_bytes(&record.path[0].as_written, back, sizeof(back)), (int)strlen(text));
+		ck_assert_int_eq(scan_copy_unescaped_bytes(&record.path[0].as_written, back, sizeof(back)),
+				 (int)strlen(text));
 		ck_assert_str_eq(back, text);
 		json = json_loadb(line, line_len, JSON_REJECT_DUPLICATES, NULL);
 		ck_assert_ptr_nonnull(json);

@@ -49,12 +49,23 @@ static void check_path(const struct policy *policy, const struct query_judge *ju
 	struct policy_decision decision = policy_decide_access(policy, path, path_len, want);
 	bool allow = decision.verdict != VERDICT_DENY;
 	const struct line_chain_fields links = {.prev_hash = HASH_BLANK};
-	const struct audit_record record = {
-		.pid = 5, .tid = 5, .ppid = 1, .exe = "/x", .syscall = "openat", .path = path, .path_len = path_len,
-		.resolved_path = path, .resolved_path_len = path_len, .verdict = decision.verdict,
-		.effect = allow ? AUDIT_PERFORMED : AUDIT_REFUSED, .rule = decision.rule, .reason = decision.reason,
-		.host = decision.verdict == VERDICT_REDIRECT ? "/scratch/run/r" : NULL,
-		.access_right = want & POLICY_EXEC ? 'x' : want & POLICY_WRITE ? 'w' : 'r'};
+	const struct audit_record record = {.pid = 5,
+					    .tid = 5,
+					    .ppid = 1,
+					    .exe = "/x",
+					    .syscall = "openat",
+					    .path = path,
+					    .path_len = path_len,
+					    .resolved_path = path,
+					    .resolved_path_len = path_len,
+					    .verdict = decision.verdict,
+					    .effect = allow ? AUDIT_EFFECT_PERFORMED : AUDIT_EFFECT_REFUSED,
+					    .rule = decision.rule,
+					    .reason = decision.reason,
+					    .host = decision.verdict == VERDICT_REDIRECT ? "/scratch/run/r" : NULL,
+					    .access_right = want & POLICY_EXEC    ? 'x'
+							    : want & POLICY_WRITE ? 'w'
+										  : 'r'};
 
 	/* Ancestors of grants depend on the view, which tests/live/cli/replay.sh has. */
 	if (!allow && decision.error == ENOENT)

@@ -160,7 +160,7 @@ static void judge(struct client_rig *rig, const struct seccomp_notif *notif)
 	_cleanup_free_ struct call *call = calloc(1, sizeof(*call));
 	struct inet_egress_connect *what = calloc(1, sizeof(*what));
 	struct audit_record record = {.pid = rig->pid, .tid = rig->pid, .syscall = "connect", .verdict = VERDICT_ALLOW,
-				      .effect = AUDIT_PERFORMED};
+				      .effect = AUDIT_EFFECT_PERFORMED};
 	struct sockaddr_in own = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
 	_cleanup_close_ int pidfd = (int)syscall(SYS_pidfd_open, rig->pid, 0);
 	socklen_t len = sizeof(own);
@@ -194,7 +194,7 @@ static void judge(struct client_rig *rig, const struct seccomp_notif *notif)
 
 void client_rig_step(struct client_rig *rig)
 {
-	int wait = egress_client_check_connects(rig->client);
+	int wait = egress_client_check_pending_connects(rig->client);
 	struct pollfd poller[] = {{.fd = rig->client->line.fd, .events = POLLIN},
 				  {.fd = rig->sandbox.listener_fd, .events = POLLIN}};
 	struct seccomp_notif notif;

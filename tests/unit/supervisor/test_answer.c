@@ -166,7 +166,7 @@ static void perform(enum outcome_kind kind, int64_t value)
 	receive();
 	call.outcome.kind = kind;
 	call.outcome.value = value;
-	outcome_perform(&dispatch);
+	outcome_carry_out(&dispatch);
 }
 
 START_TEST(test_outcomes)
@@ -186,7 +186,7 @@ START_TEST(test_outcomes)
 	call.outcome.kind = OUTCOME_FD;
 	call.outcome.fd = fd;
 	call.outcome.fd_is_cloexec = true;
-	outcome_perform(&dispatch);
+	outcome_carry_out(&dispatch);
 	ck_assert_int_eq(call.outcome.fd, -1);
 	end();
 	ck_assert_int_eq(program->result[0], 42);

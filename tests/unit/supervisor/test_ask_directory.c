@@ -23,7 +23,7 @@ static void make_directory(void)
 
 static void remove_directory(void)
 {
-	ask_directory_remove(dir_fd, 7);
+	ask_directory_remove_question(dir_fd, 7);
 	(void)close(dir_fd);
 	(void)rmdir(path);
 }
@@ -37,31 +37,31 @@ static void write_file(const char *name, const char *text)
 	(void)close(fd);
 }
 
-static enum ask_word parse(const char *text)
+static enum ask_result parse(const char *text)
 {
-	return ask_word_parse(text, strlen(text));
+	return ask_result_parse_answer(text, strlen(text));
 }
 
 START_TEST(test_words)
 {
-	ck_assert_int_eq(parse("allow"), ASK_ALLOW);
-	ck_assert_int_eq(parse("allow\n"), ASK_ALLOW);
-	ck_assert_int_eq(parse("allow\r\n"), ASK_ALLOW);
-	ck_assert_int_eq(parse("allow because I say so"), ASK_ALLOW);
-	ck_assert_int_eq(parse("allow-always\n"), ASK_ALLOW_ALWAYS);
-	ck_assert_int_eq(parse("deny\tno"), ASK_DENY);
-	ck_assert_int_eq(parse("kill"), ASK_KILL);
-	ck_assert_int_eq(parse(""), ASK_NONE);
-	ck_assert_int_eq(parse("Allow"), ASK_MALFORMED);
-	ck_assert_int_eq(parse("allowed"), ASK_MALFORMED);
-	ck_assert_int_eq(parse("allo"), ASK_MALFORMED);
-	ck_assert_int_eq(parse(" allow"), ASK_MALFORMED);
-	ck_assert_int_eq(parse("\n"), ASK_MALFORMED);
-	ck_assert_int_eq(parse("timeout"), ASK_MALFORMED);
-	ck_assert_int_eq(parse("none"), ASK_MALFORMED);
-	ck_assert_int_eq(ask_word_parse("allow\0x", 7), ASK_MALFORMED);
-	for (enum ask_word word = 0; word < ASK_WORD_MAX; word++)
-		ck_assert_ptr_nonnull(ask_word_get_name(word));
+	ck_assert_int_eq(parse("allow"), ASK_ANSWER_ALLOW);
+	ck_assert_int_eq(parse("allow\n"), ASK_ANSWER_ALLOW);
+	ck_assert_int_eq(parse("allow\r\n"), ASK_ANSWER_ALLOW);
+	ck_assert_int_eq(parse("allow because I say so"), ASK_ANSWER_ALLOW);
+	ck_assert_int_eq(parse("allow-always\n"), ASK_ANSWER_ALLOW_ALWAYS);
+	ck_assert_int_eq(parse("deny\tno"), ASK_ANSWER_DENY);
+	ck_assert_int_eq(parse("kill"), ASK_ANSWER_DENY_AND_KILL);
+	ck_assert_int_eq(parse(""), ASK_NO_ANSWER_YET);
+	ck_assert_int_eq(parse("Allow"), ASK_ANSWER_MALFORMED);
+	ck_assert_int_eq(parse("allowed"), ASK_ANSWER_MALFORMED);
+	ck_assert_int_eq(parse("allo"), ASK_ANSWER_MALFORMED);
+	ck_assert_int_eq(parse(" allow"), ASK_ANSWER_MALFORMED);
+	ck_assert_int_eq(parse("\n"), ASK_ANSWER_MALFORMED);
+	ck_assert_int_eq(parse("timeout"), ASK_ANSWER_MALFORMED);
+	ck_assert_int_eq(parse("none"), ASK_ANSWER_MALFORMED);
+	ck_assert_int_eq(ask_result_parse_answer("allow\0x", 7), ASK_ANSWER_MALFORMED);
+	for (enum ask_result word = 0; word < ASK_RESULT_MAX; word++)
+		ck_assert_ptr_nonnull(ask_result_get_name(word));
 }
 END_TEST
 
@@ -70,36 +70,36 @@ START_TEST(test_answers)
 	uid_t uid = 12345;
 	char text[8192];
 
-	ck_assert_int_eq(ask_directory_read_answer(dir_fd, 7, &uid), ASK_NONE);
+	ck_assert_int_eq(ask_directory_read_answer(dir_fd, 7, &uid), ASK_NO_ANSWER_YET);
 	write_file("7.answer", "");
-	ck_assert_int_eq(ask_directory_read_answer(dir_fd, 7, &uid), ASK_NONE);
+	ck_assert_int_eq(ask_directory_read_answer(dir_fd, 7, &uid), ASK_NO_ANSWER_YET);
 	ck_assert_uint_eq(uid, 12345);
 	write_file("7.answer", "allow\n");
-	ck_assert_int_eq(ask_directory_read_answer(dir_fd, 7, &uid), ASK_ALLOW);
+	ck_assert_int_eq(ask_directory_read_answer(dir_fd, 7, &uid), ASK_ANSWER_ALLOW);
 	ck_assert_uint_eq(uid, getuid());
-	ck_assert_int_eq(ask_directory_read_answer(dir_fd, 71, &uid), ASK_NONE);
+	ck_assert_int_eq(ask_directory_read_answer(dir_fd, 71, &uid), ASK_NO_ANSWER_YET);
 	memset(text, 'x', sizeof(text) - 1);
 	text[sizeof(text) - 1] = '\0';
 	write_file("7.answer", text);
-	ck_assert_int_eq(ask_directory_read_answer(dir_fd, 7, &uid), ASK_MALFORMED);
+	ck_assert_int_eq(ask_directory_read_answer(dir_fd, 7, &uid), ASK_ANSWER_MALFORMED);
 	ck_assert_int_eq(unlinkat(dir_fd, "7.answer", 0), 0);
 	ck_assert_int_eq(mkfifoat(dir_fd, "7.answer", 0600), 0);
-	ck_assert_int_eq(ask_directory_read_answer(dir_fd, 7, &uid), ASK_UNREADABLE);
+	ck_assert_int_eq(ask_directory_read_answer(dir_fd, 7, &uid), ASK_ANSWER_UNREADABLE);
 	ck_assert_int_eq(unlinkat(dir_fd, "7.answer", 0), 0);
 	write_file("7.answer", "allow\n");
 	ck_assert_int_eq(fchmodat(dir_fd, "7.answer", 0, 0), 0);
 	ck_assert_int_eq(fchmod(dir_fd, 0755), 0);
 	ck_assert(getuid() != 0 || seteuid(54321) == 0); /* root may read everything */
-	ck_assert_int_eq(ask_directory_read_answer(dir_fd, 7, &uid), ASK_FORBIDDEN);
+	ck_assert_int_eq(ask_directory_read_answer(dir_fd, 7, &uid), ASK_ANSWER_NOT_READABLE_YET);
 	ck_assert_int_eq(seteuid(getuid()), 0);
 	ck_assert_int_eq(unlinkat(dir_fd, "7.answer", 0), 0);
 	write_file("other", "allow");
 	ck_assert_int_eq(symlinkat("other", dir_fd, "7.answer"), 0);
-	ck_assert_int_eq(ask_directory_read_answer(dir_fd, 7, &uid), ASK_UNREADABLE);
+	ck_assert_int_eq(ask_directory_read_answer(dir_fd, 7, &uid), ASK_ANSWER_UNREADABLE);
 	ck_assert_int_eq(unlinkat(dir_fd, "other", 0), 0);
 	ck_assert_int_eq(unlinkat(dir_fd, "7.answer", 0), 0);
 	ck_assert_int_eq(mkdirat(dir_fd, "7.answer", 0700), 0);
-	ck_assert_int_eq(ask_directory_read_answer(dir_fd, 7, &uid), ASK_UNREADABLE);
+	ck_assert_int_eq(ask_directory_read_answer(dir_fd, 7, &uid), ASK_ANSWER_UNREADABLE);
 	ck_assert_int_eq(unlinkat(dir_fd, "7.answer", AT_REMOVEDIR), 0);
 }
 END_TEST
@@ -118,15 +118,15 @@ START_TEST(test_questions)
 	(void)umask(0777);
 	ck_assert_int_eq(ask_directory_write_question(dir_fd, 7, "{}", 2), 0);
 	(void)umask(022);
-	ck_assert_int_eq(ask_directory_read_answer(dir_fd, 7, &uid), ASK_NONE); /* the old answer is gone */
+	ck_assert_int_eq(ask_directory_read_answer(dir_fd, 7, &uid), ASK_NO_ANSWER_YET); /* the old answer is gone */
 	ck_assert_int_eq(fstatat(dir_fd, "7.json", &st, 0), 0);
 	ck_assert_uint_eq(st.st_mode, S_IFREG | 0600);
 	ck_assert_int_eq(st.st_size, 2);
 	ck_assert_int_lt(faccessat(dir_fd, "7.part", F_OK, 0), 0);
 	write_file("7.answer", "deny");
-	ask_directory_remove(dir_fd, 7);
+	ask_directory_remove_question(dir_fd, 7);
 	ck_assert(!ask_directory_has_files(dir_fd));
-	ask_directory_remove(dir_fd, 7);
+	ask_directory_remove_question(dir_fd, 7);
 }
 END_TEST
 
@@ -138,8 +138,8 @@ START_TEST(test_removed_directory)
 	ck_assert_int_eq(rmdir(path), 0);
 	ck_assert(ask_directory_is_gone(dir_fd));
 	ck_assert_int_eq(ask_directory_write_question(dir_fd, 7, "{}", 2), -ENOENT);
-	ck_assert_int_eq(ask_directory_read_answer(dir_fd, 7, &uid), ASK_NONE);
-	ask_directory_remove(dir_fd, 7);
+	ck_assert_int_eq(ask_directory_read_answer(dir_fd, 7, &uid), ASK_NO_ANSWER_YET);
+	ask_directory_remove_question(dir_fd, 7);
 	ck_assert(ask_directory_is_gone(-1));
 }
 END_TEST

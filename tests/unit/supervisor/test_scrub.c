@@ -92,7 +92,7 @@ START_TEST(test_what_is_left)
 	pid = fork();
 	ck_assert_int_ge(pid, 0);
 	if (pid == 0) {
-		if (scrub_note_mappings() < 0)
+		if (scrub_remember_mappings() < 0)
 			_exit(9);
 		leave_on_stack();
 	}
