@@ -11,13 +11,14 @@ key=e2b_$(printf %040d 7)
 (umask 077 && echo "$key" >"$T/key")
 start_server --key-file "$T/key"
 export E2B_API_KEY=$key E2B_API_URL=http://$SERVE_ADDRESS E2B_SANDBOX_URL=http://$SERVE_ADDRESS
-timeout -k 5 "$LIVE_TIMEOUT" "$packages/venv/bin/python" "$SRC/tests/cases/e2b-sdk.py" || fail "the Python SDK"
+PYTHONPATH=$packages/python timeout -k 5 "$LIVE_TIMEOUT" python3 "$SRC/tests/cases/e2b-sdk.py" || fail "the Python SDK"
 cp "$SRC/tests/cases/e2b-sdk.mjs" "$packages" # node looks for packages beside the program
 (cd "$packages" && timeout -k 5 "$LIVE_TIMEOUT" node e2b-sdk.mjs) || fail "the JavaScript SDK"
 # The example, with a server of its own.
 cp -r "$SRC/examples/e2b" "$T/example"
 chmod -R u+w "$T/example"
-CALLGATE=$CALLGATE PYTHON=$packages/venv/bin/python timeout -k 5 "$LIVE_TIMEOUT" "$T/example/run.sh" >"$T/out" 2>&1 ||
+PYTHONPATH=$packages/python CALLGATE=$CALLGATE PYTHON=python3 timeout -k 5 "$LIVE_TIMEOUT" "$T/example/run.sh" \
+	>"$T/out" 2>&1 ||
 	fail "the example: $(cat "$T/out")"
 { grep -qx 6 "$T/out" && grep -qx 'hello from a file' "$T/out" && ls "$T"/example/logs/*.jsonl >/dev/null; } ||
 	fail "the example: $(cat "$T/out")"

@@ -7,7 +7,7 @@ need node npm python3 jq
 install_packages mcp-sdk "@modelcontextprotocol/sdk@1.32.2 @modelcontextprotocol/client@2.4.0 \
 	@modelcontextprotocol/inspector-cli@0.15.0" mcp==2.3.0
 timeout -k 5 "$LIVE_TIMEOUT" node "$SRC/tests/cases/mcp-sdk.mjs" "$packages" "$CALLGATE" mcp || fail "npm's clients"
-timeout -k 5 "$LIVE_TIMEOUT" "$packages/venv/bin/python" "$SRC/tests/cases/mcp-sdk.py" "$CALLGATE" mcp ||
+PYTHONPATH=$packages/python timeout -k 5 "$LIVE_TIMEOUT" python3 "$SRC/tests/cases/mcp-sdk.py" "$CALLGATE" mcp ||
 	fail "PyPI's client"
 
 # inspect ARGUMENT…: one request by the inspector, which hands its server only the variables that it is told.

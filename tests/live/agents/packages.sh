@@ -2,8 +2,8 @@
 # Sourced by tests of clients: packages of npm and PyPI, installed once.
 
 # install_packages NAME NPM PYPI: the packages of two lists of words. Sets packages to the directory with node_modules/
-# and venv/, in tests/cases/kept of the build tree (see go_program in net.sh). What cannot be fetched is no fault of
-# ours: the test skips.
+# and python/ (for PYTHONPATH: a virtual environment would take twice the time), in tests/cases/kept of the build tree
+# (see go_program in net.sh). What cannot be fetched is no fault of ours: the test skips.
 install_packages()
 {
 	packages=$BUILD/tests/cases/kept/$1
@@ -12,11 +12,21 @@ install_packages()
 		unset TMPDIR
 		[ -e "$packages/package.json" ] || echo '{"private": true}' >"$packages/package.json"
 		# shellcheck disable=SC2086 # lists of words
-		install_once npm npm install --prefix "$packages" --no-audit --no-fund $2 &&
-			install_once venv "$(command -v python3)" -m venv "$packages/venv" &&
-			install_once PyPI "$packages/venv/bin/pip" -q install --no-compile \
-			--disable-pip-version-check $3
+		install_once npm timeout -k 5 300 npm install --prefix "$packages" --no-audit --no-fund \
+			--ignore-scripts --prefer-offline $2 &&
+			install_once python install_for_python "$packages/python" $3
 	) || skip "cannot install from $(cat "$T/packages")"
+}
+
+# install_for_python DIR PACKAGE…: Debian's python3-venv has pip as a wheel only, from which it can be run.
+install_for_python()
+{
+	local wheels dir=$1
+	wheels=(/usr/share/python-wheels/pip-*.whl)
+	shift
+	"$(command -v python3)" -c 'import pip' 2>/dev/null || export PYTHONPATH=${wheels[0]}
+	timeout -k 5 300 "$(command -v python3)" -m pip -q install --no-compile --disable-pip-version-check \
+		--target "$dir" "$@"
 }
 
 # install_once WHAT COMMAND…: false: it failed; $T/packages says why.
@@ -25,7 +35,7 @@ install_once()
 	local what=$1
 	shift
 	[ ! -e "$packages/$what.done" ] || return 0
-	timeout -k 5 300 "$@" >"$packages/$what.log" 2>&1 || {
+	"$@" >"$packages/$what.log" 2>&1 || {
 		echo "$what: $(tail -n 1 "$packages/$what.log")" >"$T/packages"
 		return 1
 	}
