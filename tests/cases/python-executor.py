@@ -214,7 +214,7 @@ def allocates():
 
 
 def big():
-    return "x" * (100 << 20)
+    return "x" * (20 << 20)
 
 
 def quotes(size):
