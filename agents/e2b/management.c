@@ -133,10 +133,14 @@ static void management_connect_to_sandbox(const struct management_call *call, co
 static void management_resume_sandbox(const struct management_call *call, const json_t *body)
 {
 	struct e2b_sandbox *box = management_find_sandbox(call);
+	const json_t *auto_pause = json_object_get(body, "autoPause");
 	int64_t timeout_ms;
 
-	if (box && management_parse_timeout(call, body, "timeout", E2B_TIMEOUT_DEFAULT_S, &timeout_ms))
-		pause_end(box, call->request, timeout_ms);
+	if (!box || !management_parse_timeout(call, body, "timeout", E2B_TIMEOUT_DEFAULT_S, &timeout_ms))
+		return;
+	if (box->pause_state == PAUSE_LASTS && json_is_boolean(auto_pause))
+		box->is_paused_at_timeout = json_is_true(auto_pause);
+	pause_end(box, call->request, timeout_ms);
 }
 
 static void management_pause_sandbox(const struct management_call *call, const json_t *body)

@@ -183,6 +183,9 @@ def timeouts() -> None:
     assert state(box) == "paused"
     resume(box)
     assert [x["pid"] for x in box.rpc("process.Process/List", {})[1]["processes"]] == [pid]
+    pause(box)
+    status, _ = call("POST", "/sandboxes/%s/resume" % box.id, {"timeout": 120, "autoPause": False})
+    assert (status, call("GET", "/sandboxes/" + box.id)[1]["lifecycle"]["onTimeout"]) == (201, "kill"), status
     box.kill()
 
 
