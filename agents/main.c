@@ -11,6 +11,7 @@
 #include "agents/e2b/e2b.h"
 #include "agents/mcp/mcp.h"
 #include "agents/role.h"
+#include "agents/sandbox/sandbox.h"
 
 static const struct {
 	const char *name;
@@ -23,8 +24,10 @@ static const struct {
 int main(int argc, char **argv)
 {
 	for (size_t i = 0; argc > 2 && i < sizeof(roles) / sizeof(roles[0]); i++)
-		if (strcmp(argv[1], roles[i].name) == 0)
+		if (strcmp(argv[1], roles[i].name) == 0) {
+			sandbox_raise_open_files_limit();
 			return roles[i].run(argc - 2, argv + 2, argv[2]);
+		}
 	(void)fputs("callgate-agents is started by callgate mcp and callgate serve\n", stderr);
 	return ROLE_EXIT_ERROR;
 }

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -30,6 +31,20 @@ struct launcher {
 	void (*on_exit)(void *data, const char *text); /* NULL: launcher_detach() was called */
 	void *data;
 };
+
+/* Before sandbox_raise_open_files_limit(); rlim_max 0: that was not called. */
+static struct rlimit launcher_open_files_limit;
+
+void sandbox_raise_open_files_limit(void)
+{
+	struct rlimit raised;
+
+	if (getrlimit(RLIMIT_NOFILE, &raised) < 0)
+		return;
+	launcher_open_files_limit = raised;
+	raised.rlim_cur = raised.rlim_max;
+	(void)setrlimit(RLIMIT_NOFILE, &raised); /* EPERM: above fs.nr_open; the limit stays */
+}
 
 static void launcher_free(struct launcher *launcher)
 {
@@ -97,6 +112,23 @@ void launcher_kill(struct launcher *launcher)
 	(void)kill(launcher->pid, SIGKILL);
 }
 
+/* posix_spawn(3), of which the child inherits the limit: descriptors above it stay open here. 0 or an errno. */
+static int launcher_spawn_with_former_limit(pid_t *ret_pid, const char *path,
+					    const posix_spawn_file_actions_t *actions,
+					    const posix_spawnattr_t *attributes, const char *const argv[])
+{
+	struct rlimit raised = {.rlim_max = 0};
+	int error;
+
+	if (launcher_open_files_limit.rlim_max != 0 && getrlimit(RLIMIT_NOFILE, &raised) == 0)
+		(void)setrlimit(RLIMIT_NOFILE, &launcher_open_files_limit); /* cannot fail: no limit is raised */
+	/* posix_spawn(3) does not change the arguments */
+	error = posix_spawn(ret_pid, path, actions, attributes, (char *const *)(uintptr_t)argv, environ);
+	if (raised.rlim_max != 0)
+		(void)setrlimit(RLIMIT_NOFILE, &raised); /* cannot fail: the hard limit is the same */
+	return error;
+}
+
 static int launcher_spawn_command(struct launcher *launcher, const struct sandbox_options *options, int holder_fd,
 				  int stderr_fd)
 {
@@ -138,9 +170,9 @@ static int launcher_spawn_command(struct launcher *launcher, const struct sandbo
 		error = posix_spawn_file_actions_adddup2(&actions, stderr_fd, 2);
 	if (error == 0)
 		error = posix_spawn_file_actions_adddup2(&actions, holder_fd, LAUNCHER_HOLD_FD);
-	if (error == 0) /* posix_spawn(3) does not change the arguments */
-		error = posix_spawn(&launcher->pid, options->callgate_path, &actions, &attributes,
-				    (char *const *)(uintptr_t)argv, environ);
+	if (error == 0)
+		error = launcher_spawn_with_former_limit(&launcher->pid, options->callgate_path, &actions, &attributes,
+							 argv);
 	(void)posix_spawn_file_actions_destroy(&actions);
 	(void)posix_spawnattr_destroy(&attributes);
 	return -error;

@@ -44,6 +44,11 @@ struct sandbox_options {
 	void *data;
 };
 
+/*
+ * Raises this process's soft limit of open files to its hard one: each program takes four descriptors, and the usual
+ * 1024 would be used up by some 200. Sandboxes get the former limit. Called once, before the first sandbox is made.
+ */
+void sandbox_raise_open_files_limit(void);
 /* Starts to make a sandbox. The options are copied. 0 or -errno. */
 int sandbox_create(struct loop *loop, const struct sandbox_options *options, struct sandbox **ret_sandbox);
 /* Ends the sandbox with all that runs in it, and frees its programs. No callback is called afterwards. NULL is fine. */

@@ -379,6 +379,7 @@ def refusals() -> None:
 def hostile() -> None:
     """Clients that mean harm: the server answers others all the while, and keeps nothing of them."""
     box = Box()
+    assert box.run("ulimit -Sn")[1] == os.environ["SERVE_FILES"].encode() + b"\n", box.run("ulimit -Sn")
     # JSON that is deep, long, double, not JSON
     for bomb in (b"[" * 4000000, b'{"a":' * 100000, b"{" + b'"a":1,' * 500000 + b'"b":1}', b"\xff" * 100000, b"null"):
         assert call("POST", "/sandboxes", bomb)[0] == 400

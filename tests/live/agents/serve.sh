@@ -55,7 +55,12 @@ jq -es 'map(select(.event == "sandbox_end")) |
 	length > 0 and all(.sandbox and .key == "default" and .reason)' "$T/log" >/dev/null ||
 	fail "the server's log: $(tail -n 3 "$T/log")"
 
+# The server takes as many descriptors as it may have, and its sandboxes do not.
+files=$(ulimit -Sn)
+ulimit -Sn 128
 start_server --key-file <(echo "$key") --listen "unix:$T/socket"
+ulimit -Sn "$files"
+export SERVE_FILES=128
 [ "$(stat -c %a "$T/socket")" = 600 ] || fail "others may connect to the socket"
 case_of_client basic
 case_of_client timeout
