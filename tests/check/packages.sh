@@ -115,6 +115,30 @@ with Sandbox.create() as sandbox:
 rm -rf "$PWD"
 END
 
+# try_apparmor SUITE ROOT: AppArmor takes the profile. A file of the administrator's stays. When there is none, the
+# profile is enabled as soon as AppArmor knows its syntax, which a trigger tells.
+try_apparmor()
+{
+	local link=$2/etc/apparmor.d/callgate profile=/usr/share/callgate/apparmor/callgate
+
+	[ "$(readlink "$link")" = $profile ] || fail "$1: AppArmor knows abi 4.0, but the profile is not enabled"
+	inside "$2" apparmor_parser --skip-kernel-load --skip-cache /etc/apparmor.d/callgate >"$tmp/parser" 2>&1 ||
+		fail "$1: AppArmor does not take the profile: $(cat "$tmp/parser")"
+	rm -f "$link"
+	echo '# by hand' >"$link"
+	trigger "$1" "$2"
+	[ "$(cat "$link")" = '# by hand' ] || fail "$1: the administrator's profile was replaced"
+	rm -f "$link"
+	trigger "$1" "$2"
+	[ "$(readlink "$link")" = $profile ] || fail "$1: the profile was not enabled when AppArmor was upgraded"
+}
+
+trigger()
+{
+	inside "$2" sh -c 'dpkg-trigger --by-package=apparmor /etc/apparmor.d/abi/4.0 &&
+		dpkg --triggers-only callgate' >"$tmp/trigger" 2>&1 || fail "$1: dpkg-trigger: $(cat "$tmp/trigger")"
+}
+
 # try_root SUITE [PACKAGE…]: installs, uses and removes the packages in a clean root of this suite.
 try_root()
 {
@@ -137,10 +161,7 @@ try_root()
 		return
 	}
 	if [ -e "$root/etc/apparmor.d/abi/4.0" ]; then
-		[ "$(readlink "$root/etc/apparmor.d/callgate")" = /usr/share/callgate/apparmor/callgate ] ||
-			fail "$suite: AppArmor knows abi 4.0, but the profile is not enabled"
-		inside "$root" apparmor_parser --skip-kernel-load --skip-cache /etc/apparmor.d/callgate ||
-			fail "$suite: AppArmor does not take the profile"
+		try_apparmor "$suite" "$root"
 	elif [ -e "$root/etc/apparmor.d/callgate" ]; then
 		fail "$suite: a profile that AppArmor there does not know is enabled"
 	fi
