@@ -40,6 +40,13 @@ def create(_: Any) -> None:
         box.kill()
 
 
+def pause(box: Shared) -> None:
+    """A sandbox that others use. When this client is killed, the sandbox stays paused until main() ends it."""
+    client.call("POST", "/sandboxes/%s/pause" % box.id)
+    time.sleep(random.random() / 5)
+    client.call("POST", "/sandboxes/%s/connect" % box.id, {"timeout": SHARED_LIFE_S})
+
+
 def program(box: Shared) -> None:
     command = random.choice(["cat", "sleep 9", "yes | head -c 5000000", "exec 0<&-; sleep 1", "exit 3", "sleep 9 &"])
     stream = box.start(command, **random.choice([{}, {"pty": {"size": {"cols": 80, "rows": 24}}}]))
@@ -131,7 +138,7 @@ def nonsense(box: Shared) -> None:
 
 
 ACTIONS: List[Callable[[Any], None]] = [create, program, program, feed, feed, files, watch, code, code, upgraded,
-                                        upgraded, nonsense]
+                                        upgraded, nonsense, pause]
 
 
 def work(shared: List[Dict[str, Any]], seed: int) -> None:
@@ -152,6 +159,8 @@ def main(seconds: float, seed: int) -> None:
     while time.monotonic() < end or running:
         now = time.monotonic()
         if now > shared_end and now < end:
+            for given in shared:  # one that is paused has no time to live
+                client.call("DELETE", "/sandboxes/" + given["id"])
             shared = []
             for _ in range(SHARED):
                 box = client.Box(templateID="code-interpreter-v1", timeout=SHARED_LIFE_S)
@@ -174,8 +183,9 @@ def main(seconds: float, seed: int) -> None:
             elif os.waitpid(pid, os.WNOHANG)[0]:
                 del running[pid]
         time.sleep(0.01)
-    for given in client.call("GET", "/sandboxes")[1]:
-        client.call("DELETE", "/sandboxes/" + given["sandboxID"])
+    for state in ("running", "paused"):
+        for given in client.call("GET", "/v2/sandboxes?state=" + state)[1]:
+            client.call("DELETE", "/sandboxes/" + given["sandboxID"])
     print(json.dumps(counts))
 
 
