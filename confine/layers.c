@@ -4,10 +4,13 @@
 #include <stdio.h>
 #include <sys/mman.h>
 
+/* Landlock (5.13), mount_setattr(2) (5.12) and an injected descriptor as the response (5.14) are there. */
+#define OLDEST_KERNEL_MAJOR 5
+#define OLDEST_KERNEL_MINOR 14
+
 struct layers *layers_create(unsigned without, unsigned required)
 {
-	struct layers *layers =
-		mmap(NULL, sizeof(*layers), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct layers *layers = mmap(NULL, sizeof(*layers), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
 	if (layers == MAP_FAILED)
 		return NULL;
@@ -15,9 +18,9 @@ struct layers *layers_create(unsigned without, unsigned required)
 	layers->required_layers = required;
 	for (enum layer layer = 0; layer < LAYER_MAX; layer++)
 		layers_set_state(layers, layer, false,
-			   without & LAYER_BIT(layer)     ? "switched off by --without"
-			   : layer == LAYER_KERNEL_READS ? ""
-							 : "not tried");
+				 without & LAYER_BIT(layer)    ? "switched off by --without"
+				 : layer == LAYER_KERNEL_READS ? ""
+							       : "not tried");
 	return layers;
 }
 
@@ -48,6 +51,19 @@ enum layer layers_find_missing_required_layer(const struct layers *layers)
 		if ((layers->required_layers & LAYER_BIT(layer)) && !layers->layer[layer].active)
 			return layer;
 	return LAYER_MAX;
+}
+
+bool layers_describe_old_kernel(const char *release, char *text, size_t size)
+{
+	unsigned major = 0, minor = 0;
+
+	text[0] = '\0';
+	if (sscanf(release, "%u.%u", &major, &minor) != 2 || major > OLDEST_KERNEL_MAJOR ||
+	    (major == OLDEST_KERNEL_MAJOR && minor >= OLDEST_KERNEL_MINOR))
+		return false;
+	(void)snprintf(text, size, "Linux %u.%u is older than %d.%d, which callgate is made for: layers are missing",
+		       major, minor, OLDEST_KERNEL_MAJOR, OLDEST_KERNEL_MINOR);
+	return true;
 }
 
 json_t *layers_make_json(const struct layers *layers)

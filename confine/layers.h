@@ -31,6 +31,13 @@ __attribute__((format(printf, 4, 5))) void layers_set_state(struct layers *layer
 /* Returns the first required layer that is not active, or LAYER_MAX. */
 enum layer layers_find_missing_required_layer(const struct layers *layers);
 
+/*
+ * Tells in one sentence, without a full stop, that the kernel of this release (utsname.release) is older than those
+ * that callgate is made for. Each layer is tried all the same, and says what it lacks. False, and "", for other
+ * releases.
+ */
+bool layers_describe_old_kernel(const char *release, char *text, size_t size);
+
 /* Makes "enforcement" of the result: {NAME: {"active", "why"}}. Owned by the caller; NULL: out of memory. */
 json_t *layers_make_json(const struct layers *layers);
 

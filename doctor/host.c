@@ -48,20 +48,25 @@ static void probe_find_host_traits(struct doctor *doctor, const struct utsname *
 void probe_kernel(struct doctor *doctor)
 {
 	struct utsname kernel;
+	char old[128];
+	bool is_old;
 
 	if (uname(&kernel) < 0)
 		return;
 	probe_find_host_traits(doctor, &kernel);
-	finding_set_state(doctor, PROBE_KERNEL, FINDING_WORKS, 0, "%s %s on %s%s%s", kernel.sysname, kernel.release,
-		    kernel.machine, doctor->traits & TRAIT_WSL ? ", under WSL" : "",
-		    doctor->traits & TRAIT_GVISOR ? ", played by gVisor" : "");
+	is_old = layers_describe_old_kernel(kernel.release, old, sizeof(old)) && !(doctor->traits & TRAIT_GVISOR);
+	finding_set_state(doctor, PROBE_KERNEL, is_old ? FINDING_WORKS_WITH_CAVEAT : FINDING_WORKS, 0,
+			  "%s %s on %s%s%s%s%s", kernel.sysname, kernel.release, kernel.machine,
+			  doctor->traits & TRAIT_WSL ? ", under WSL" : "",
+			  doctor->traits & TRAIT_GVISOR ? ", played by gVisor" : "", is_old ? ". " : "",
+			  is_old ? old : "");
 }
 
 void probe_libraries(struct doctor *doctor)
 {
 	finding_set_state(doctor, PROBE_LIBRARIES, FINDING_WORKS, 0, "glibc %s; made with jansson %s, nettle %d.%d, %s",
-		    gnu_get_libc_version(), JANSSON_VERSION, NETTLE_VERSION_MAJOR, NETTLE_VERSION_MINOR,
-		    OPENSSL_VERSION_TEXT);
+			  gnu_get_libc_version(), JANSSON_VERSION, NETTLE_VERSION_MAJOR, NETTLE_VERSION_MINOR,
+			  OPENSSL_VERSION_TEXT);
 }
 
 void probe_resolve_beneath(struct doctor *doctor)
@@ -82,7 +87,7 @@ void probe_resolve_beneath(struct doctor *doctor)
 				  "openat2 does not keep beneath a directory");
 	else
 		finding_set_state(doctor, PROBE_BENEATH, FINDING_WORKS, 0,
-			    "opens beneath a directory and refuses to leave it");
+				  "opens beneath a directory and refuses to leave it");
 }
 
 /* Gets the options of the last mount at a mount point: "rw,hidepid=invisible". -ENOENT: nothing is mounted there. */
@@ -133,10 +138,10 @@ struct filesystem_type {
 static struct filesystem_type probe_get_filesystem_of_type(long type)
 {
 	static const struct filesystem_type known[] = {
-		{0x01021994, "tmpfs", false}, {0xef53, "ext4", false},       {0x58465342, "xfs", false},
+		{0x01021994, "tmpfs", false}, {0xef53, "ext4", false},        {0x58465342, "xfs", false},
 		{0x9123683e, "btrfs", false}, {0x794c7630, "overlay", false}, {0x2fc12fc1, "zfs", false},
-		{0xf2f52010, "f2fs", false},  {0xff534d42, "CIFS", false},   {0xfe534d42, "SMB", false},
-		{0x6969, "NFS", true},        {0x65735546, "FUSE", true},    {0x01021997, "9p", true},
+		{0xf2f52010, "f2fs", false},  {0xff534d42, "CIFS", false},    {0xfe534d42, "SMB", false},
+		{0x6969, "NFS", true},        {0x65735546, "FUSE", true},     {0x01021997, "9p", true},
 	};
 
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
@@ -195,8 +200,8 @@ void probe_core_pattern(struct doctor *doctor)
 			pattern + 1);
 	else if (pattern[0] == '|')
 		finding_set_state(doctor, PROBE_CORE, FINDING_WORKS, 0,
-			    "\"%.80s\" is not started by crashes of the program: its core limit is 1",
-			    pattern + 1);
+				  "\"%.80s\" is not started by crashes of the program: its core limit is 1",
+				  pattern + 1);
 	else
 		finding_set_state(doctor, PROBE_CORE, FINDING_WORKS, 0,
 				  "a crash starts no handler and leaves no core file");
@@ -223,7 +228,7 @@ void probe_cgroups(struct doctor *doctor)
 		finding_set_state(doctor, PROBE_CGROUPS, FINDING_FAILS, EACCES, "%s", layers->layer[LAYER_CGROUPS].why);
 	else
 		finding_set_state(doctor, PROBE_CGROUPS, FINDING_WORKS, 0, "made, limited and removed: %s",
-			    layers->layer[LAYER_CGROUPS].why);
+				  layers->layer[LAYER_CGROUPS].why);
 	cgroup_destroy(cgroup);
 	layers_free(layers);
 }

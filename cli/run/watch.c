@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -14,12 +15,13 @@
 #include "cli/host/home-path.h"
 #include "cli/run/metrics.h"
 #include "cli/run/private.h"
+#include "confine/layers.h"
 #include "keeper/run.h"
 #include "keeper/output.h"
 #include "keeper/result.h"
 
-#define FDS_NEEDED_BESIDES_VIEW 64           /* descriptors that callgate needs besides those of the view */
-#define START_MEMORY_BYTES_MIN (16 << 20) /* with a smaller memory limit some interpreters do not start */
+#define FDS_NEEDED_BESIDES_VIEW 64            /* descriptors that callgate needs besides those of the view */
+#define START_MEMORY_BYTES_MIN (16 << 20)     /* with a smaller memory limit some interpreters do not start */
 #define JSON_OUTPUT_BYTES (UINT64_C(1) << 20) /* bytes of output kept for --json if no limit is set */
 
 int run_print_result(const struct run *run, json_t *result)
@@ -180,6 +182,16 @@ static void watch_report_limit_reached(const char *name, const json_t *meter)
 				: "");
 }
 
+static void watch_report_old_kernel(const struct run *run)
+{
+	struct utsname kernel;
+	char text[128];
+
+	if (run->options.events != SUMMARY_NO_EVENTS && uname(&kernel) == 0 &&
+	    layers_describe_old_kernel(kernel.release, text, sizeof(text)))
+		cli_note("callgate: %s; \"callgate doctor\" names them", text);
+}
+
 /* Prints which limit ended the run, because a reader of stderr otherwise only sees a program that stopped. */
 static void watch_report_limit(const json_t *result)
 {
@@ -199,7 +211,7 @@ static void watch_report_limit(const json_t *result)
 	}
 	if (strcmp(status, "killed") == 0 && watch_was_killed_after_sigterm(result))
 		cli_print_error("run", "the program had not ended after signal %d and was killed (--kill-after)",
-			  (int)json_integer_value(json_object_get(result, "signal")));
+				(int)json_integer_value(json_object_get(result, "signal")));
 	if (strcmp(status, "limit") != 0)
 		return;
 	json_object_foreach(limits, name, meter)
@@ -216,8 +228,10 @@ static void watch_report_log(const struct run *run, const json_t *result)
 	const char *error = json_string_value(json_object_get(anchor, "error"));
 
 	if (rotation)
-		cli_print_error("run", "--audit-rotate: the log could not go on in another file (%s), and is in a "
-				"larger one than wanted", rotation);
+		cli_print_error("run",
+				"--audit-rotate: the log could not go on in another file (%s), and is in a "
+				"larger one than wanted",
+				rotation);
 	if (error)
 		cli_print_error("run",
 				"--anchor %s: %" JSON_INTEGER_FORMAT " checkpoints are missing, the last one "
@@ -289,8 +303,10 @@ static int watch_report_end(struct run *run, const struct keeper_options *keeper
 	if (run->is_setup_process && !run->options.json && run->options.events != SUMMARY_NO_EVENTS &&
 	    json_array_size(json_object_get(result, "denials")) > 0)
 		cli_note("callgate: denied to the setup:");
-	if (!run->options.json)
+	if (!run->options.json) {
+		watch_report_old_kernel(run);
 		summary_print_result(stderr, result, run->options.events);
+	}
 	run_write_end_status(run, result);
 	return exit_code;
 }

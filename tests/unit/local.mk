@@ -280,6 +280,10 @@ tests_unit_confine_test_landlock_LDADD = libcallgate_keeper.a libcallgate_superv
 UNIT_TESTS += tests/unit/syscalls/test_disk
 tests_unit_syscalls_test_disk_LDADD = libcallgate_syscalls.a libcallgate_view.a libcallgate_base.a $(UNIT_LIBS)
 
+UNIT_TESTS += tests/unit/confine/test_layers
+tests_unit_confine_test_layers_LDADD = libcallgate_confine.a libcallgate_policy.a libcallgate_base.a $(POLICY_LIBS) \
+	$(UNIT_LIBS)
+
 UNIT_TESTS += tests/unit/confine/test_cgroup
 tests_unit_confine_test_cgroup_LDADD = libcallgate_keeper.a libcallgate_supervisor.a libcallgate_confine.a \
 	libcallgate_policy.a libcallgate_base.a $(POLICY_LIBS) $(UNIT_LIBS)
