@@ -33,7 +33,7 @@ static int log_allocate_range(int fd, uint64_t start, uint64_t end)
 /* Allocates disk blocks from `start` on: at least `least` bytes, which is all on a nearly full disk. */
 static int log_allocate_chunk(struct audit *audit, uint64_t start, uint64_t least, uint64_t *ret_end)
 {
-	uint64_t bytes = audit->next_window_bytes > least ? audit->next_window_bytes : least;
+	uint64_t bytes = audit->next_mmap_window_bytes > least ? audit->next_mmap_window_bytes : least;
 	int r;
 
 	for (;;) {
@@ -52,7 +52,7 @@ static int log_allocate_chunk(struct audit *audit, uint64_t start, uint64_t leas
 void log_munmap_window(struct audit *audit)
 {
 	if (audit->mmap_window)
-		(void)munmap(audit->mmap_window, audit->window_end - audit->window_start);
+		(void)munmap(audit->mmap_window, audit->mmap_window_end_offset - audit->mmap_window_start_offset);
 	audit->mmap_window = NULL;
 }
 
@@ -72,8 +72,8 @@ static int log_mmap_window(struct audit *audit, uint64_t start, uint64_t end)
 	}
 	log_munmap_window(audit);
 	audit->mmap_window = window;
-	audit->window_start = start;
-	audit->window_end = end;
+	audit->mmap_window_start_offset = start;
+	audit->mmap_window_end_offset = end;
 	return 0;
 }
 
@@ -93,8 +93,8 @@ static int log_move_mmap_window(struct audit *audit, size_t len)
 	r = log_mmap_window(audit, start, end);
 	if (r > 0)
 		audit->writes_by_pwrite = true;
-	else if (r == 0 && audit->next_window_bytes < LOG_MMAP_WINDOW_BYTES_MAX)
-		audit->next_window_bytes *= 4;
+	else if (r == 0 && audit->next_mmap_window_bytes < LOG_MMAP_WINDOW_BYTES_MAX)
+		audit->next_mmap_window_bytes *= 4;
 	return r < 0 ? r : 0;
 }
 
@@ -134,7 +134,7 @@ int log_append_line(struct audit *audit, const char *line, size_t len)
 	uint64_t end = audit->file_length;
 
 	if (!audit->writes_by_pwrite &&
-	    (!audit->mmap_window || end + len + LOG_TRAILER_RESERVED_BYTES > audit->window_end)) {
+	    (!audit->mmap_window || end + len + LOG_TRAILER_RESERVED_BYTES > audit->mmap_window_end_offset)) {
 		int r = log_move_mmap_window(audit, len);
 
 		if (r < 0)
@@ -142,7 +142,7 @@ int log_append_line(struct audit *audit, const char *line, size_t len)
 	}
 	if (audit->writes_by_pwrite)
 		return log_append_by_pwrite(audit, line, len);
-	memcpy(audit->mmap_window + (end - audit->window_start), line, len);
+	memcpy(audit->mmap_window + (end - audit->mmap_window_start_offset), line, len);
 	audit->file_length = end + len;
 	return 0;
 }
@@ -151,10 +151,10 @@ char *log_find_in_window(const struct audit *audit, uint64_t offset, size_t len)
 {
 	/* The order matters: the window may move at any time, unless this thread is the writer. */
 	if (!pthread_equal(pthread_self(), audit->writer) || !audit->mmap_window ||
-	    offset < audit->bytes_in_earlier_files + audit->window_start ||
-	    offset + len > audit->bytes_in_earlier_files + audit->window_end)
+	    offset < audit->bytes_in_earlier_files + audit->mmap_window_start_offset ||
+	    offset + len > audit->bytes_in_earlier_files + audit->mmap_window_end_offset)
 		return NULL;
-	return audit->mmap_window + (offset - audit->bytes_in_earlier_files - audit->window_start);
+	return audit->mmap_window + (offset - audit->bytes_in_earlier_files - audit->mmap_window_start_offset);
 }
 
 /* Finds the file and the place in it. -1: the file is closed. */

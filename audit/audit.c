@@ -38,7 +38,7 @@ static int audit_create(const struct audit_header *header, struct audit **ret_au
 	audit->fd = -1;
 	audit->records_allowed_calls = header->records_allowed_calls;
 	audit->progress = header->progress;
-	audit->next_window_bytes = LOG_MMAP_WINDOW_BYTES_FIRST;
+	audit->next_mmap_window_bytes = LOG_MMAP_WINDOW_BYTES_FIRST;
 	audit->seq = UINT64_MAX; /* the header is line 0 */
 	r = chain_init(&audit->chain);
 	if (r == 0)

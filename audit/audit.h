@@ -24,7 +24,7 @@ struct audit_slot {
 /* Progress of the log. The writer stores it on request, for another process that shares this memory. */
 struct audit_progress {
 	uint32_t request_state; /* AUDIT_PROGRESS_* */
-	uint64_t lines; /* sealed lines */
+	uint64_t sealed_line_count;
 	char head_hash[64];  /* hash of the last of these lines */
 };
 

@@ -57,7 +57,7 @@ static void chain_store_progress(const struct audit *audit)
 
 	if (!progress || __atomic_load_n(&progress->request_state, __ATOMIC_ACQUIRE) != AUDIT_PROGRESS_REQUESTED)
 		return;
-	progress->lines = audit->chain.sealed_line_count;
+	progress->sealed_line_count = audit->chain.sealed_line_count;
 	memcpy(progress->head_hash, audit->chain.head_hash, sizeof(progress->head_hash));
 	__atomic_store_n(&progress->request_state, AUDIT_PROGRESS_STORED, __ATOMIC_RELEASE);
 }

@@ -190,8 +190,8 @@ struct verify_finding verify_get_finding(const struct verify *verify, const uint
 	*ret_tail = verify->has_trailer ? 0 : verify->lines - verify->sealed_line_count;
 	if (verify->is_broken && !torn)
 		return finding_explain_break(verify);
-	if (verify->edited_record.line_number > 0)
-		return finding_make(VERIFY_EDITED, verify->edited_record);
+	if (verify->first_edited_record.line_number > 0)
+		return finding_make(VERIFY_EDITED, verify->first_edited_record);
 	if (verify->foreign_header_place.line_number > 0)
 		return finding_make(verify->key_is_foreign ? VERIFY_FOREIGN_KEY : VERIFY_FOREIGN_FILE,
 				    verify->foreign_header_place);

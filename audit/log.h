@@ -35,9 +35,9 @@ struct audit {
 	uint64_t record_count; /* number of records in all files of the run */
 	/* The mapped part of the file, where lines are appended. pwrite(2) writes outcomes of lines before it. */
 	char *mmap_window;
-	uint64_t window_start;
-	uint64_t window_end;
-	size_t next_window_bytes; /* size of the next window in bytes */
+	uint64_t mmap_window_start_offset;
+	uint64_t mmap_window_end_offset;
+	size_t next_mmap_window_bytes; /* size of the next window in bytes */
 	pthread_t writer;   /* the thread that appends lines; no other thread may use the window */
 	struct encoder encoder;
 	struct chain chain;

@@ -265,8 +265,8 @@ static bool scan_read_args(struct scan_cursor *cursor, struct scan_record *recor
 
 static bool scan_read_resolved_path(struct scan_cursor *cursor, struct scan_path *path)
 {
-	path->unresolved = SCAN_ACCEPT_WORD(cursor, "null");
-	return path->unresolved || scan_read_text(cursor, &path->resolved_path);
+	path->is_unresolved = SCAN_ACCEPT_WORD(cursor, "null");
+	return path->is_unresolved || scan_read_text(cursor, &path->resolved_path);
 }
 
 static bool scan_read_return_value(struct scan_cursor *cursor, struct scan_record *record)

@@ -23,7 +23,7 @@ struct scan_text {
 struct scan_path {
 	struct scan_text as_written;
 	struct scan_text resolved_path;
-	bool unresolved; /* the line has "resolved":null */
+	bool is_unresolved; /* the line has "resolved":null */
 };
 
 #define SCAN_PATHS_PER_RECORD_MAX 3 /* indices of path[]: path, path2, loader */

@@ -224,8 +224,8 @@ static void verify_compare_late_outcome(struct verify *verify, uint64_t seq, con
 		if (verify->late_outcome[i].place.seq != seq)
 			continue;
 		if (memcmp(verify->late_outcome[i].hash, digits, HASH_DIGITS) != 0 &&
-		    verify->edited_record.line_number == 0)
-			verify->edited_record = verify->late_outcome[i].place;
+		    verify->first_edited_record.line_number == 0)
+			verify->first_edited_record = verify->late_outcome[i].place;
 		verify->late_outcome[i] = verify->late_outcome[--verify->late_count];
 		return;
 	}

@@ -104,7 +104,7 @@ struct verify {
 	struct verify_late_outcome *late_outcome; /* outcomes that came after the hash; owned */
 	size_t late_count, late_cap;
 	/* a record whose late outcome is not the one that was hashed; number 0: none */
-	struct verify_place edited_record;
+	struct verify_place first_edited_record;
 	/* The trailer. */
 	bool has_trailer, is_signed;
 	uint64_t trailer_records, recovered;

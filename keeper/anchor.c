@@ -17,8 +17,9 @@ void anchor_request_first_progress(struct keeper *keeper)
 {
 	if (keeper->options->anchor_fd < 0 || !keeper->key)
 		return;
-	keeper->anchor_next_ns = keeper->start_ns + (keeper->options->anchor_every_ns ? keeper->options->anchor_every_ns
-										      : ANCHOR_LINE_COUNT_INTERVAL_NS);
+	keeper->next_checkpoint_check_ns =
+		keeper->start_ns +
+		(keeper->options->anchor_every_ns ? keeper->options->anchor_every_ns : ANCHOR_LINE_COUNT_INTERVAL_NS);
 	__atomic_store_n(&keeper->shared_page->progress.request_state, AUDIT_PROGRESS_REQUESTED, __ATOMIC_RELEASE);
 }
 
@@ -76,12 +77,12 @@ void anchor_write_due_checkpoint(struct keeper *keeper, uint64_t now_ns)
 	char head[HASH_DIGITS];
 	uint64_t lines;
 
-	if (keeper->anchor_next_ns == 0 || now_ns < keeper->anchor_next_ns)
+	if (keeper->next_checkpoint_check_ns == 0 || now_ns < keeper->next_checkpoint_check_ns)
 		return;
-	keeper->anchor_next_ns = now_ns + (every ? every : ANCHOR_LINE_COUNT_INTERVAL_NS);
+	keeper->next_checkpoint_check_ns = now_ns + (every ? every : ANCHOR_LINE_COUNT_INTERVAL_NS);
 	if (__atomic_load_n(&progress->request_state, __ATOMIC_ACQUIRE) != AUDIT_PROGRESS_STORED)
 		return;
-	lines = progress->lines;
+	lines = progress->sealed_line_count;
 	memcpy(head, progress->head_hash, sizeof(head));
 	__atomic_store_n(&progress->request_state, AUDIT_PROGRESS_REQUESTED, __ATOMIC_RELEASE);
 	if (lines < keeper->anchored_line_count + least)
@@ -92,7 +93,7 @@ void anchor_write_due_checkpoint(struct keeper *keeper, uint64_t now_ns)
 
 uint64_t anchor_get_next_ns(const struct keeper *keeper)
 {
-	return keeper->anchor_next_ns ? keeper->anchor_next_ns : UINT64_MAX;
+	return keeper->next_checkpoint_check_ns ? keeper->next_checkpoint_check_ns : UINT64_MAX;
 }
 
 void anchor_write_last_checkpoint(struct keeper *keeper)

@@ -39,7 +39,7 @@ int capture_init_from_fd(struct capture *capture, const struct capture_options *
 		return -ENOMEM;
 	}
 	capture->bytes_left_of_limit = options->limit_bytes;
-	capture->forward_bytes_at_once = capture_get_forward_step(options->forward_fd);
+	capture->forward_step_max_bytes = capture_get_forward_step(options->forward_fd);
 	return 0;
 }
 
@@ -93,7 +93,7 @@ static void capture_open_spill_file(struct capture *capture)
 {
 	if (capture->spill_fd >= 0 || capture->spill_error)
 		return;
-	capture->spill_fd = openat(capture->options.spill_dirfd, capture->options.spill_name,
+	capture->spill_fd = openat(capture->options.spill_dirfd, capture->options.spill_file_name,
 				   O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (capture->spill_fd < 0)
 		capture->spill_error = errno;
@@ -210,7 +210,7 @@ static bool capture_forward_pending_bytes(struct capture *capture)
 {
 	size_t left = capture->pending_end - capture->pending_at;
 	ssize_t put = write(capture->options.forward_fd, capture->bytes_to_forward + capture->pending_at,
-			    left < capture->forward_bytes_at_once ? left : capture->forward_bytes_at_once);
+			    left < capture->forward_step_max_bytes ? left : capture->forward_step_max_bytes);
 
 	if (put >= 0) {
 		capture->pending_at += (size_t)put;

@@ -21,7 +21,7 @@ struct capture_options {
 	bool keeps_in_memory;
 	uint64_t limit_bytes; /* most bytes to keep and forward, or CAPTURE_NO_LIMIT */
 	int spill_dirfd;      /* directory for the spill file, borrowed */
-	const char *spill_name;
+	const char *spill_file_name;
 };
 
 struct capture {
@@ -41,7 +41,7 @@ struct capture {
 	bool uses_splice;
 	bool forward_pipe_is_full;    /* splice(2) found that forward_fd is full */
 	/* bytes that write(2) takes without blocking when poll(2) calls forward_fd writable */
-	size_t forward_bytes_at_once;
+	size_t forward_step_max_bytes;
 	char *bytes_to_forward;       /* CAPTURE_CHUNK_BYTES for what was read and is to be forwarded */
 	size_t pending_at, pending_end;
 };

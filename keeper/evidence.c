@@ -45,7 +45,8 @@ int evidence_make_signing_key(struct keeper *keeper)
 		return 0;
 	r = keeper->options->sign_key_fd >= 0 ? evidence_read_signing_key(keeper) : signing_make_key(keeper->key);
 	if (r == 0)
-		memcpy(keeper->shared_page->audit_key, keeper->key->public_text, sizeof(keeper->key->public_text));
+		memcpy(keeper->shared_page->audit_public_key_text, keeper->key->public_text,
+		       sizeof(keeper->key->public_text));
 	return r;
 }
 
@@ -73,7 +74,8 @@ int evidence_sign_log(struct keeper *keeper)
 		return -ENOMEM;
 	if (fd < 0)
 		fd = opened = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-	memcpy(keeper->outcome->log_key, keeper->key->public_text, sizeof(keeper->outcome->log_key));
+	memcpy(keeper->outcome->log_public_key_text, keeper->key->public_text,
+	       sizeof(keeper->outcome->log_public_key_text));
 	return fd < 0 ? -errno : sign_trailer(fd, keeper->key, options->scratch->id, &keeper->outcome->log_end);
 }
 

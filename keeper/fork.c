@@ -24,8 +24,8 @@
 struct fork_descriptors {
 	int stdio_fd[3]; /* the program's stdin, stdout and stderr */
 	int control_fd;
-	int ready_pipe[2];  /* the keeper writes an int, 0 or -errno, after each step of keeper_prepare_run */
-	int last_prepare_result; /* result of the last step */
+	int keeper_ready_pipe[2];  /* the keeper writes an int, 0 or -errno, after each step of keeper_prepare_run */
+	int last_prepare_step_result; /* result of the last step */
 };
 
 static _Noreturn void keeper_run_supervisor(struct keeper *keeper, const struct fork_descriptors *ends,
@@ -38,7 +38,7 @@ static _Noreturn void keeper_run_supervisor(struct keeper *keeper, const struct 
 			    .base_path = options->scratch->base_path,
 			    .path = options->scratch->path,
 			    .fd = options->scratch->fd},
-		.keeper_ready_fd = ends->ready_pipe[0],
+		.keeper_ready_fd = ends->keeper_ready_pipe[0],
 		.argv = options->argv,
 		.version_manager_program = options->version_manager_program,
 		.workdir_host = options->workdir_host,
@@ -65,7 +65,7 @@ static _Noreturn void keeper_run_supervisor(struct keeper *keeper, const struct 
 		.egress = &keeper->egress,
 	};
 	const int own[] = {
-		ends->stdio_fd[0], ends->stdio_fd[1], ends->stdio_fd[2], ends->control_fd, ends->ready_pipe[0],
+		ends->stdio_fd[0], ends->stdio_fd[1], ends->stdio_fd[2], ends->control_fd, ends->keeper_ready_pipe[0],
 		options->audit_fd, options->sink_fd, options->ask.dir_fd, keeper->report_fd,
 		namespaces->start_socket_fd, namespaces->host_root_fd, namespaces->host_pidns_fd,
 		options->scratch->base_fd, options->scratch->fd, options->session ? options->session->listen_fd : -1,
@@ -115,13 +115,13 @@ static int keeper_make_terminal(struct keeper *keeper, const struct capture_opti
 static struct capture_options keeper_make_capture_options(const struct keeper_options *options, const char *stream,
 						     int forward_fd, uint64_t limit_bytes, char *name, size_t size)
 {
-	(void)snprintf(name, size, "%s%s%s.%s", options->scratch->id, options->setup_name ? "." : "",
-		       options->setup_name ? options->setup_name : "", stream);
+	(void)snprintf(name, size, "%s%s%s.%s", options->scratch->id, options->setup_phase_name ? "." : "",
+		       options->setup_phase_name ? options->setup_phase_name : "", stream);
 	return (struct capture_options){.forward_fd = options->forwards_output ? forward_fd : -1,
 					.keeps_in_memory = !options->forwards_output || limit_bytes != CAPTURE_NO_LIMIT,
 					.limit_bytes = limit_bytes,
 					.spill_dirfd = options->scratch->fd,
-					.spill_name = name};
+					.spill_file_name = name};
 }
 
 static int keeper_make_streams(struct keeper *keeper, int stdio_fd[3])
@@ -196,7 +196,8 @@ static void keeper_remember_view_entries(const struct keeper_options *options)
 static void keeper_send_prepare_result(const struct fork_descriptors *ends)
 {
 	/* EPIPE: the supervisor is dead, which the loop handles */
-	(void)!write(ends->ready_pipe[1], &ends->last_prepare_result, sizeof(ends->last_prepare_result));
+	(void)!write(ends->keeper_ready_pipe[1], &ends->last_prepare_step_result,
+		     sizeof(ends->last_prepare_step_result));
 }
 
 /*
@@ -209,20 +210,20 @@ static void keeper_prepare_run(struct keeper *keeper, struct fork_descriptors *e
 	const struct keeper_options *options = keeper->options;
 
 	if (!again && options->scratch_dirs_are_not_made_yet) {
-		ends->last_prepare_result = scratch_make_dirs(options->scratch);
+		ends->last_prepare_step_result = scratch_make_dirs(options->scratch);
 		keeper_add_redirect_dirs(options);
 		keeper_remember_view_entries(options);
 	}
 	keeper_send_prepare_result(ends);
-	if (again || ends->last_prepare_result < 0)
+	if (again || ends->last_prepare_step_result < 0)
 		return;
-	ends->last_prepare_result = policy_compute_sha256(options->policy);
-	if (ends->last_prepare_result == 0)
-		ends->last_prepare_result = evidence_make_signing_key(keeper);
-	if (ends->last_prepare_result == 0) {
+	ends->last_prepare_step_result = policy_compute_sha256(options->policy);
+	if (ends->last_prepare_step_result == 0)
+		ends->last_prepare_step_result = evidence_make_signing_key(keeper);
+	if (ends->last_prepare_step_result == 0) {
 		memcpy(keeper->shared_page->policy_sha256, policy_get_settings(options->policy)->sha256,
 		       sizeof(keeper->shared_page->policy_sha256));
-		__atomic_store_n(&keeper->shared_page->keeper_part_is_written, true, __ATOMIC_RELEASE);
+		__atomic_store_n(&keeper->shared_page->keeper_fields_are_written, true, __ATOMIC_RELEASE);
 	}
 	keeper_send_prepare_result(ends);
 	if (options->scratch_dirs_are_not_made_yet)
@@ -256,7 +257,7 @@ static int keeper_fork_supervisor(struct keeper *keeper, struct fork_descriptors
 	if (!cgroup_has_controller(keeper->cgroup, CGROUP_PIDS))
 		namespaces.task_limit = policy_get_settings(keeper->options->policy)->limits.pids;
 	do {
-		if (keeper->has_sched_batch)
+		if (keeper->has_sched_batch_policy)
 			scheduling_set_sched_other(); /* the child would inherit SCHED_BATCH */
 		keeper->supervisor_pid = namespaces_fork_supervisor(&namespaces);
 		if (keeper->supervisor_pid == 0 && keeper->key)
@@ -267,7 +268,7 @@ static int keeper_fork_supervisor(struct keeper *keeper, struct fork_descriptors
 		if (keeper->supervisor_pid > 0 && !namespaces.intermediate_was_killed)
 			keeper_prepare_run(keeper, ends, again);
 		again = true;
-		keeper->has_sched_batch = scheduling_set_sched_batch();
+		keeper->has_sched_batch_policy = scheduling_set_sched_batch();
 	} while (keeper->supervisor_pid > 0 &&
 		 namespaces_await_supervisor_or_retry(&namespaces, keeper->supervisor_pid, keeper->signal_fd));
 	namespaces_release(&namespaces);
@@ -286,14 +287,14 @@ static int keeper_make_supervisor_descriptors(struct keeper *keeper, struct fork
 		return -errno;
 	ends->control_fd = pair[0];
 	keeper->control_fd = pair[1];
-	return pipe2(ends->ready_pipe, O_CLOEXEC) < 0 ? -errno : 0;
+	return pipe2(ends->keeper_ready_pipe, O_CLOEXEC) < 0 ? -errno : 0;
 }
 
 int keeper_prepare_and_fork(struct keeper *keeper, const char **ret_step)
 {
-	struct fork_descriptors ends = {.stdio_fd = {-1, -1, -1}, .control_fd = -1, .ready_pipe = {-1, -1}};
+	struct fork_descriptors ends = {.stdio_fd = {-1, -1, -1}, .control_fd = -1, .keeper_ready_pipe = {-1, -1}};
 	const int *const opened[] = {&ends.stdio_fd[0], &ends.stdio_fd[1], &ends.stdio_fd[2],
-				     &ends.control_fd,  &ends.ready_pipe[0], &ends.ready_pipe[1]};
+				     &ends.control_fd,  &ends.keeper_ready_pipe[0], &ends.keeper_ready_pipe[1]};
 	int error = keeper_make_supervisor_descriptors(keeper, &ends);
 
 	*ret_step = keeper->options->uses_terminal ? "make a terminal for the program (/dev/ptmx, devpts)"

@@ -44,7 +44,7 @@ static int input_open_file(const struct input_file *file)
 struct input_copy_state {
 	const struct privs_user *user;
 	const char *path_as_given; /* the path as the user gave it, for messages */
-	struct stat workdir; /* the workdir, which must not be in the tree that is copied into it */
+	struct stat workdir_stat; /* the workdir, which must not be in the tree that is copied into it */
 	unsigned entries, depth;
 	uint64_t remaining_bytes;
 	struct policy_error *ret_error;
@@ -182,7 +182,7 @@ static int input_copy_tree(struct input_copy_state *input, int from, const struc
 	_cleanup_close_ int to = -1;
 	int error;
 
-	if (st->st_dev == input->workdir.st_dev && st->st_ino == input->workdir.st_ino)
+	if (st->st_dev == input->workdir_stat.st_dev && st->st_ino == input->workdir_stat.st_ino)
 		return input_set_error_at(input, NULL, -EINVAL, "contains the workdir that it would be copied into");
 	if (input->depth == INPUT_DIRECTORY_DEPTH_MAX)
 		return input_set_error_at(input, name, -ELOOP, "lies too deep; grant the directory with -r instead");
@@ -225,7 +225,7 @@ static int input_copy_file(int workdir_fd, const struct input_file *file, const 
 				  "has become a symbolic link, or lies behind one, since it was resolved");
 	if (from == -EINVAL)
 		return input_set_error(ret_error, path, from, "is not a regular file");
-	if (from < 0 || fstat(from, &st) < 0 || fstat(workdir_fd, &input.workdir) < 0)
+	if (from < 0 || fstat(from, &st) < 0 || fstat(workdir_fd, &input.workdir_stat) < 0)
 		return input_set_error(ret_error, path, from < 0 ? from : -errno, NULL);
 	if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
 		return input_set_error(ret_error, path, -EINVAL, "is not a regular file");

@@ -134,11 +134,12 @@ static void loop_print_stopped_processes(struct keeper *keeper)
 	const uint64_t stops = keeper->shared_page->stopped_process_count;
 
 	progress_clear_status_line(keeper);
-	if (stops - keeper->printed_stop_count > RUN_LAST_STOPPED_PROCESSES_KEPT)
-		keeper->printed_stop_count = stops - RUN_LAST_STOPPED_PROCESSES_KEPT;
-	for (; keeper->printed_stop_count < stops; keeper->printed_stop_count++) {
+	if (stops - keeper->printed_stopped_process_count > RUN_LAST_STOPPED_PROCESSES_KEPT)
+		keeper->printed_stopped_process_count = stops - RUN_LAST_STOPPED_PROCESSES_KEPT;
+	for (; keeper->printed_stopped_process_count < stops; keeper->printed_stopped_process_count++) {
 		const struct run_stop *stop =
-			&keeper->shared_page->stop[keeper->printed_stop_count % RUN_LAST_STOPPED_PROCESSES_KEPT];
+			&keeper->shared_page
+				 ->stop[keeper->printed_stopped_process_count % RUN_LAST_STOPPED_PROCESSES_KEPT];
 
 		char text[200];
 		int len = snprintf(text, sizeof(text),
@@ -193,7 +194,7 @@ static void loop_on_supervisor_byte(struct keeper *keeper)
 	if (got != 1)
 		return;
 	options->scratch->may_be_reused_after_run = keeper->end_reason == RUN_END_NOT_ORDERED;
-	if (!options->setup_name)
+	if (!options->setup_phase_name)
 		scratch_remove_empty_dirs(options->scratch, all);
 	keeper->report_before_exit = keeper_read_report(keeper);
 }

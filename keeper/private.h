@@ -28,7 +28,7 @@ struct keeper {
 	struct run_shared_page *shared_page; /* on a page shared with the supervisor */
 	int signal_fd;
 	bool unreadable_answer_was_printed;
-	uint64_t anchor_next_ns; /* when a checkpoint may be due; 0: never */
+	uint64_t next_checkpoint_check_ns; /* when a checkpoint may be due; 0: never */
 	uint64_t anchored_line_count;   /* number of lines in the last checkpoint */
 	struct signing_key *key; /* signs the log; owned; NULL: there is no log. evidence.h */
 	uint64_t start_ns;
@@ -40,7 +40,7 @@ struct keeper {
 	uint64_t asked_to_end_ns;     /* when the program was asked to end */
 	uint64_t grace_end_ns; /* when the grace time ends; 0: the program was not asked to end, or it has ended */
 	unsigned end_reason;   /* why the supervisor was told to end the run: RUN_END_* or a signal number */
-	bool has_sched_batch;    /* the keeper has SCHED_BATCH, until it has dropped its privileges */
+	bool has_sched_batch_policy;    /* the keeper has SCHED_BATCH, until it has dropped its privileges */
 	bool report_was_written; /* the supervisor has written its report, or died before */
 	/* owned: the report, read before the supervisor exits; used only if its exit status is 0 */
 	json_t *report_before_exit;
@@ -51,7 +51,7 @@ struct keeper {
 		bool output_ends_with_newline; /* the output on the terminal ends with a newline */
 		bool line_is_shown;        /* the status line is on the terminal */
 	} progress; /* progress.h */
-	uint64_t printed_stop_count; /* how many processes of run_shared_page.stop were reported on stderr */
+	uint64_t printed_stopped_process_count; /* how many processes of run_shared_page.stop were reported on stderr */
 };
 
 /*

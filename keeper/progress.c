@@ -120,6 +120,6 @@ void progress_note_output(struct keeper *keeper, const struct capture *capture, 
 {
 	const bool err = capture == &keeper->outcome->err;
 
-	if (capture->pending_at > pending_before && (err || keeper->options->status_shares_terminal))
+	if (capture->pending_at > pending_before && (err || keeper->options->stdout_is_terminal_too))
 		keeper->progress.output_ends_with_newline = capture->bytes_to_forward[capture->pending_at - 1] == '\n';
 }

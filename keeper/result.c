@@ -80,7 +80,7 @@ static void result_set_stream(json_t *result, const char *name, struct capture *
 	if (changed && !options->forwards_output)
 		(void)capture_ensure_spill_file(capture); /* on failure spill_fd stays -1 */
 	if (capture->spill_fd >= 0)
-		path = scratch_move_file_to_results(options->scratch, capture->options.spill_name);
+		path = scratch_move_file_to_results(options->scratch, capture->options.spill_file_name);
 	if (!options->forwards_output)
 		(void)json_object_set_new(result, name, text ? json_stringn(text, len) : json_null());
 	(void)snprintf(key, sizeof(key), "%s_bytes", name);
@@ -137,7 +137,7 @@ static json_t *result_make_audit(const struct keeper_options *options, const str
 	if (outcome->log_end.line_count > 0) {
 		(void)json_object_set_new(audit, "lines", json_integer((json_int_t)outcome->log_end.line_count));
 		(void)json_object_set_new(audit, "head", json_string(outcome->log_end.trailer_hash));
-		(void)json_object_set_new(audit, "key", json_string(outcome->log_key));
+		(void)json_object_set_new(audit, "key", json_string(outcome->log_public_key_text));
 		if (options->anchor_fd >= 0)
 			(void)json_object_set_new(audit, "anchor", result_make_anchor(outcome));
 	}

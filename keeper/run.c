@@ -182,7 +182,7 @@ int keeper_run_program(const struct keeper_options *options, struct keeper_outco
 {
 	struct keeper keeper = {.options = options,
 				.outcome = ret_outcome,
-				.input = {.from_fd = -1, .pipe_fd = -1},
+				.input = {.source_fd = -1, .pipe_fd = -1},
 				.terminal = TERMINAL_NONE,
 				.egress = EGRESS_PROCESS_NONE,
 				.supervisor_pid = -1,
@@ -214,7 +214,7 @@ int keeper_run_program(const struct keeper_options *options, struct keeper_outco
 	if (error == 0)
 		error = privs_drop_all();
 	environment_wipe_own(); /* the supervisor wipes its own copy */
-	if (keeper.has_sched_batch)
+	if (keeper.has_sched_batch_policy)
 		scheduling_set_sched_other();
 	cpu_request_short_time_slice();
 	if (error == 0 && options->layers->layer[LAYER_SELF_FILTER].active)

@@ -53,7 +53,7 @@ struct keeper_options {
 		uint64_t timeout_ns;
 	} ask;                    /* passed on in struct process_options */
 	/* "setup", for the names of the setup's spill files; NULL: this is the program's phase */
-	const char *setup_name;
+	const char *setup_phase_name;
 	struct layers *layers;    /* on a page shared with the supervisor */
 	/* data of the host that was read for egress; NULL: egress_start() reads it */
 	struct egress_host_data *egress_host_data;
@@ -67,7 +67,7 @@ struct keeper_options {
 	enum view_overlay overlay; /* which grants have overlays: their writes go to the scratch directory */
 	pid_t parent_pid;          /* --die-with-parent: getppid() at the start; 0: without that option */
 	bool shows_status_line;    /* show a status line on stderr, which is a terminal */
-	bool status_shares_terminal; /* the program's stdout is a terminal, too */
+	bool stdout_is_terminal_too; /* the program's stdout is a terminal, too */
 	int status_fd;            /* gets a line of JSON every status_every_ns, unless that is 0; -1: none; borrowed */
 	uint64_t status_every_ns;
 	uint64_t time_limit_ns;   /* time limit; 0: none */
@@ -92,7 +92,7 @@ struct keeper_outcome {
 	int anchor_error;
 	/* the key that has signed the log, until keeper_outcome_release() wipes it; owned; NULL: no signed log */
 	struct signing_key *key;
-	char log_key[SIGNING_KEY_TEXT]; /* the public key of its signature */
+	char log_public_key_text[SIGNING_KEY_TEXT]; /* the public key of its signature */
 	bool was_killed_for_decoy;             /* callgate killed the program because a decoy was read */
 	const char *error_code; /* a word that names the error; NULL: none; borrowed from the report or static */
 	char message[1280];

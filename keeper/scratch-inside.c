@@ -118,16 +118,17 @@ void scratch_remember_view_entry(struct scratch *scratch, const char *dir, const
 {
 	char *entry;
 
-	if (scratch->entry_count == SCRATCH_VIEW_ENTRIES_MAX || asprintf(&entry, "%s/%s", dir, rest) < 0)
+	if (scratch->view_entry_count == SCRATCH_VIEW_ENTRIES_MAX || asprintf(&entry, "%s/%s", dir, rest) < 0)
 		return;
-	scratch->entry[scratch->entry_count++] = entry;
+	scratch->view_entry[scratch->view_entry_count++] = entry;
 }
 
 /* True when the view makes entries in this directory of the run's. */
 static bool scratch_has_view_entries_in(const struct scratch *scratch, const char *name)
 {
-	for (size_t i = 0; i < scratch->entry_count; i++)
-		if (strncmp(scratch->entry[i], name, strlen(name)) == 0 && scratch->entry[i][strlen(name)] == '/')
+	for (size_t i = 0; i < scratch->view_entry_count; i++)
+		if (strncmp(scratch->view_entry[i], name, strlen(name)) == 0 &&
+		    scratch->view_entry[i][strlen(name)] == '/')
 			return true;
 	return false;
 }
@@ -151,8 +152,8 @@ static void scratch_remove_view_entry(const struct scratch *scratch, const char 
 
 void scratch_remove_view_entries(const struct scratch *scratch)
 {
-	for (size_t i = 0; i < scratch->entry_count; i++)
-		scratch_remove_view_entry(scratch, scratch->entry[i]);
+	for (size_t i = 0; i < scratch->view_entry_count; i++)
+		scratch_remove_view_entry(scratch, scratch->view_entry[i]);
 	/* Otherwise the next run could see when this one has changed its directories. */
 	for (size_t i = 0; i < SCRATCH_SUBDIRS_COUNT; i++)
 		if (scratch_has_view_entries_in(scratch, scratch_dirs[i].name))

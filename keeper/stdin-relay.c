@@ -16,19 +16,19 @@
 #define ESCAPE_KEYS_WITHIN_NS UINT64_C(1000000000)
 
 /* Leaves the buffer as it is: its 16 pages may be shared with the process that becomes egress. */
-static void stdin_relay_set_all_but_buffer(struct stdin_relay *relay, int from_fd, int pipe_fd)
+static void stdin_relay_set_all_but_buffer(struct stdin_relay *relay, int source_fd, int pipe_fd)
 {
 	memset(relay, 0, offsetof(struct stdin_relay, buffer));
-	relay->from_fd = from_fd;
+	relay->source_fd = source_fd;
 	relay->pipe_fd = pipe_fd;
 }
 
-int stdin_relay_init(struct stdin_relay *relay, int from_fd, int *ret_read_fd)
+int stdin_relay_init(struct stdin_relay *relay, int source_fd, int *ret_read_fd)
 {
 	int fds[2];
 
-	stdin_relay_set_all_but_buffer(relay, from_fd, -1);
-	if (from_fd < 0) {
+	stdin_relay_set_all_but_buffer(relay, source_fd, -1);
+	if (source_fd < 0) {
 		*ret_read_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 		return *ret_read_fd < 0 ? -errno : 0;
 	}
@@ -40,23 +40,23 @@ int stdin_relay_init(struct stdin_relay *relay, int from_fd, int *ret_read_fd)
 	return 0;
 }
 
-void stdin_relay_init_terminal(struct stdin_relay *relay, int from_fd, int master_fd)
+void stdin_relay_init_terminal(struct stdin_relay *relay, int source_fd, int master_fd)
 {
-	stdin_relay_set_all_but_buffer(relay, from_fd, master_fd);
+	stdin_relay_set_all_but_buffer(relay, source_fd, master_fd);
 	relay->writes_to_terminal = true;
 }
 
 void stdin_relay_release(struct stdin_relay *relay)
 {
 	close_fd(&relay->pipe_fd);
-	relay->from_fd = -1;
+	relay->source_fd = -1;
 }
 
 void stdin_relay_get_pollfd(const struct stdin_relay *relay, struct pollfd *ret_poll)
 {
 	bool pending = relay->at < relay->end;
 
-	*ret_poll = (struct pollfd){.fd = pending ? relay->pipe_fd : relay->from_fd,
+	*ret_poll = (struct pollfd){.fd = pending ? relay->pipe_fd : relay->source_fd,
 				    .events = pending ? POLLOUT : POLLIN};
 }
 
@@ -89,23 +89,23 @@ static void stdin_relay_send_eof(struct stdin_relay *relay)
 {
 	struct termios modes;
 
-	relay->from_fd = -1;
+	relay->source_fd = -1;
 	relay->at = relay->end = 0;
 	if (tcgetattr(relay->pipe_fd, &modes) < 0 || !(modes.c_lflag & ICANON))
 		return;
 	relay->buffer[relay->end++] = (char)modes.c_cc[VEOF];
-	if (relay->line_has_begun)
+	if (relay->input_line_has_begun)
 		relay->buffer[relay->end++] = (char)modes.c_cc[VEOF];
 }
 
 static ssize_t stdin_relay_read_input(struct stdin_relay *relay)
 {
-	ssize_t got = read(relay->from_fd, relay->buffer, sizeof(relay->buffer));
+	ssize_t got = read(relay->source_fd, relay->buffer, sizeof(relay->buffer));
 
 	relay->at = 0;
 	relay->end = got > 0 ? (size_t)got : 0;
 	if (got > 0)
-		relay->line_has_begun = relay->buffer[got - 1] != '\n';
+		relay->input_line_has_begun = relay->buffer[got - 1] != '\n';
 	if (relay->writes_to_terminal)
 		stdin_relay_find_escape_keys(relay);
 	return got;

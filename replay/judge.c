@@ -326,7 +326,7 @@ static void answer_add_verdict(struct query_answer *answer, bool allow, size_t a
 		answer->is_allowed = false;
 	}
 	if (answer->rule_count == 0) {
-		answer->deciding_path = at;
+		answer->deciding_path_index = at;
 		answer->reason = reason;
 	}
 	answer->rules[answer->rule_count++] = rule;

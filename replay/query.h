@@ -88,7 +88,7 @@ struct query_answer {
 	const char *why;  /* without is_certain: a word for what decides besides the rules. Static */
 	bool is_allowed;
 	const char *reason;
-	size_t deciding_path; /* QUERY_PATHS: index in paths[] of the path that decided */
+	size_t deciding_path_index; /* QUERY_PATHS: index in paths[] of the path that decided */
 	/* The labels of the rules that agree with the answer: of all denials, or of all grants. NULL: no rule */
 	const char *rules[QUERY_RULES_MAX];
 	size_t rule_count;

@@ -83,7 +83,7 @@ static int record_read_path(struct query *query, const struct scan_path *path, u
 	const struct scan_text *canonical = path->resolved_path.at ? &path->resolved_path : &path->as_written;
 	int r;
 
-	if (path->unresolved || !canonical->at || canonical->len == 0 || canonical->at[0] != '/')
+	if (path->is_unresolved || !canonical->at || canonical->len == 0 || canonical->at[0] != '/')
 		return RECORD_PATH_IS_UNRESOLVED;
 	r = record_add_path(query, canonical, want);
 	if (r == 0 && path->resolved_path.at)

@@ -33,8 +33,8 @@ struct blocking_job {
 	struct call_work *work; /* OUTCOME_BLOCKING_WORK: performed on fd; else NULL */
 	int open_flags;
 	bool cloexec;
-	bool has_work; /* OUTCOME_BLOCKING_WORK */
-	bool must_not_wait;      /* a restarted open: see call.h */
+	bool performs_call_work; /* OUTCOME_BLOCKING_WORK */
+	bool open_must_not_wait;      /* a restarted open: see call.h */
 	atomic_bool interrupted; /* a signal is pending for the target thread, or the call is a restarted open */
 	atomic_bool thread_is_ending; /* the thread is about to end */
 };
@@ -44,7 +44,7 @@ struct blocking {
 	unsigned job_count;
 	unsigned jobs_max;    /* most jobs at a time */
 	unsigned next_job_to_check; /* index of the first job to be checked at the next tick */
-	uint64_t next_tick_ns;      /* time of the next tick */
+	uint64_t next_job_check_ns;      /* time of the next tick */
 };
 
 static void job_on_wake_signal(int number)
@@ -130,7 +130,8 @@ static void *job_run_thread(void *argument)
 	(void)close(job->fd);
 	if (job->work)
 		job->work->free(job->work);
-	answer_send_and_end_record(&job->answer, result == -EINTR && !job->must_not_wait ? ANSWER_ERESTARTSYS : result);
+	answer_send_and_end_record(&job->answer,
+				   result == -EINTR && !job->open_must_not_wait ? ANSWER_ERESTARTSYS : result);
 	atomic_store(&job->thread_is_ending, true);
 	return NULL;
 }
@@ -182,10 +183,10 @@ int blocking_start_call(struct blocking *blocking, struct call *call)
 				     .tid = call->tid,
 				     .fd = call->outcome.fd,
 				     .work = call->outcome.blocking_work,
-				     .has_work = call->outcome.blocking_work != NULL,
+				     .performs_call_work = call->outcome.blocking_work != NULL,
 				     .open_flags = call->outcome.open_flags,
 				     .cloexec = call->outcome.fd_is_cloexec,
-				     .must_not_wait = call->fails_instead_of_waiting,
+				     .open_must_not_wait = call->fails_instead_of_waiting,
 				     .interrupted = call->fails_instead_of_waiting};
 	r = job_start_thread(job);
 	if (r < 0) {
@@ -225,7 +226,7 @@ bool blocking_interrupt_work(struct blocking *blocking)
 	while (left && io_read_clock_ns() < until_ns) {
 		left = false;
 		for (struct blocking_job *job = blocking->jobs; job; job = job->next) {
-			if (!job->has_work || atomic_load(&job->thread_is_ending))
+			if (!job->performs_call_work || atomic_load(&job->thread_is_ending))
 				continue;
 			left = true;
 			atomic_store(&job->interrupted, true);
@@ -255,9 +256,9 @@ bool blocking_check_due_jobs(struct blocking *blocking)
 	if (!blocking->jobs)
 		return false;
 	now = io_read_clock_ns();
-	if (now < blocking->next_tick_ns)
+	if (now < blocking->next_job_check_ns)
 		return true;
-	blocking->next_tick_ns = now + BLOCKING_JOB_CHECK_INTERVAL_MS * UINT64_C(1000000);
+	blocking->next_job_check_ns = now + BLOCKING_JOB_CHECK_INTERVAL_MS * UINT64_C(1000000);
 	blocking_join_ended_threads(blocking);
 	blocking_check_jobs(blocking, BLOCKING_JOBS_CHECKED_PER_TICK_MAX);
 	return blocking->jobs != NULL;

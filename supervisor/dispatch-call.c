@@ -103,11 +103,11 @@ static void dispatch_count_call(struct dispatch *dispatch)
 	dispatch->counts.judged++;
 	dispatch->counts.denied += denied;
 	dispatch->counts.allowed += !denied;
-	dispatch->counts.observed_denials += call_is_observed(call);
-	dispatch->counts.allowed_by_answer += !denied && call->answer;
-	dispatch->counts.refused_probes += denied && probe_is_refused_call(call);
+	dispatch->counts.observed_denial_count += call_is_observed(call);
+	dispatch->counts.allowed_by_answer_count += !denied && call->answer;
+	dispatch->counts.refused_probe_count += denied && probe_is_refused_call(call);
 	if (call->row >= first && call->row < first + rows)
-		dispatch->counts.by_row[call->row - first]++;
+		dispatch->counts.call_count_by_row[call->row - first]++;
 	for (unsigned i = 0; !denied && i < call->path_count; i++)
 		if (call->resolved_place[i].mount && call->resolved_place[i].mount->flags & MOUNT_REDIRECT)
 			dispatch_count_redirect(&dispatch->counts, call->resolved_place[i].mount,

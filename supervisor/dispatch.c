@@ -18,14 +18,14 @@ int dispatch_init(struct dispatch *dispatch, struct sandbox *sandbox)
 	(void)table_get_rows(&rows);
 	dispatch->sandbox = sandbox;
 	dispatch->call = calloc(1, sizeof(*dispatch->call));
-	dispatch->counts.by_row = calloc(rows, sizeof(*dispatch->counts.by_row));
-	return dispatch->call && dispatch->counts.by_row ? 0 : -ENOMEM;
+	dispatch->counts.call_count_by_row = calloc(rows, sizeof(*dispatch->counts.call_count_by_row));
+	return dispatch->call && dispatch->counts.call_count_by_row ? 0 : -ENOMEM;
 }
 
 void dispatch_release(struct dispatch *dispatch)
 {
 	free(steal_pointer(&dispatch->call));
-	free(steal_pointer(&dispatch->counts.by_row));
+	free(steal_pointer(&dispatch->counts.call_count_by_row));
 }
 
 /* Closes the fetched descriptor, unless the handler took it. */

@@ -39,12 +39,13 @@ static bool environment_add_passed_variables(const struct policy *policy, char *
 	return true;
 }
 
-static bool environment_add_network_variables(const struct egress_process *egress, bool wins, char **envp, size_t *used)
+static bool environment_add_network_variables(const struct egress_process *egress, bool overrides_policy, char **envp,
+					      size_t *used)
 {
 	for (size_t i = 0; i < egress->env_variable_count; i++) {
 		const struct egress_variable *variable = &egress->env_variable[i];
 
-		if (variable->overrides_policy == wins &&
+		if (variable->overrides_policy == overrides_policy &&
 		    !environment_add_variable(envp, used, variable->name, strlen(variable->name), variable->value))
 			return false;
 	}

@@ -155,7 +155,7 @@ static void loop_on_event(struct supervisor *supervisor, const struct epoll_even
 	else if (event->data.ptr == &supervisor->session_mark)
 		session_handle_ready_fds(supervisor->session);
 	else if (event->data.ptr == &supervisor->timer_mark)
-		supervisor->timer_ns = TIMER_NEVER;
+		supervisor->timer_expiry_ns = TIMER_NEVER;
 }
 
 static bool loop_event_is_task(const struct supervisor *supervisor, const struct epoll_event *event)
@@ -236,11 +236,11 @@ static int loop_arm_timer(struct supervisor *supervisor, int timeout_ms)
 	struct itimerspec when = {
 		.it_value = {.tv_sec = (time_t)(due_ns / NS_PER_S), .tv_nsec = (long)(due_ns % NS_PER_S)}};
 
-	if (timeout_ms == 0 || due_ns >= supervisor->timer_ns)
+	if (timeout_ms == 0 || due_ns >= supervisor->timer_expiry_ns)
 		return timeout_ms == 0 ? 0 : -1;
 	if (timerfd_settime(supervisor->timer_fd, TFD_TIMER_ABSTIME, &when, NULL) < 0)
 		return timeout_ms;
-	supervisor->timer_ns = due_ns;
+	supervisor->timer_expiry_ns = due_ns;
 	return -1;
 }
 
@@ -252,14 +252,15 @@ static void loop_wait_and_handle(struct supervisor *supervisor, int timeout_ms)
 {
 	uint64_t before_ns = supervisor->clock_last_read_ns;
 
-	if (supervisor->turns_without_polling > 0) {
-		supervisor->turns_without_polling--;
+	if (supervisor->turns_until_polling_retry > 0) {
+		supervisor->turns_until_polling_retry--;
 		(void)loop_poll_listener_and_events(supervisor, loop_arm_timer(supervisor, timeout_ms));
 	} else if (loop_poll_listener_and_events(supervisor, 0)) {
-		supervisor->empty_polls = 0;
+		supervisor->consecutive_empty_polls = 0;
 	} else {
-		supervisor->turns_without_polling = 1u << supervisor->empty_polls;
-		supervisor->empty_polls += supervisor->empty_polls < EMPTY_POLLS_BEFORE_BLOCKING;
+		supervisor->turns_until_polling_retry = 1u << supervisor->consecutive_empty_polls;
+		supervisor->consecutive_empty_polls +=
+			supervisor->consecutive_empty_polls < EMPTY_POLLS_BEFORE_BLOCKING;
 		(void)loop_poll_listener_and_events(supervisor, loop_arm_timer(supervisor, timeout_ms));
 	}
 	if (supervisor->clock_last_read_ns == before_ns)

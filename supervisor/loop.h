@@ -25,11 +25,12 @@ struct supervisor {
 	int listener_fd;     /* borrowed; -1: no task is left under the filter */
 	int signal_fd;
 	int timer_fd;
-	uint64_t timer_ns;   /* when the timer expires; UINT64_MAX: the timer is not armed */
+	uint64_t timer_expiry_ns;   /* when the timer expires; UINT64_MAX: the timer is not armed */
 	uint64_t clock_last_read_ns;     /* what io_read_clock_ns() returned last */
-	unsigned empty_polls;     /* how many attempts in a row to find an event without waiting have failed */
+	/* how many attempts in a row to find an event without waiting have failed */
+	unsigned consecutive_empty_polls;
 	/* turns of the loop that do not poll without waiting, until this is tried again */
-	unsigned turns_without_polling;
+	unsigned turns_until_polling_retry;
 	bool run_has_ended;                   /* the program has ended, or the run is to end */
 	bool program_was_reaped;         /* the program was reaped, and report->wait_status is set */
 	/* The data of an epoll event: the address of a mark, or a struct task whose pidfd is watched. */

@@ -86,7 +86,7 @@ int process_open_log_dir(struct process *process)
 	process->audit_dirfd = copy ? io_open_without_links(copy, O_PATH | O_DIRECTORY) : -ENOMEM;
 	if (process->audit_dirfd < 0)
 		return process_fail_log_write(process, options->audit_path, -process->audit_dirfd);
-	if (asprintf(&process->audit_name, "/proc/self/fd/%d/%s", process->audit_dirfd,
+	if (asprintf(&process->audit_file_name, "/proc/self/fd/%d/%s", process->audit_dirfd,
 		     slash ? slash + 1 : options->audit_path) < 0)
 		return process_fail_log_write(process, options->audit_path, errno);
 	return 0;
@@ -107,7 +107,8 @@ static int process_make_log(struct process *process)
 		.records_allowed_calls = policy_get_settings(options->policy)->audits_allowed_calls,
 		.lacks_records_of_reads = process->kernel_reads,
 		.compact = policy_get_settings(options->policy)->audit_is_compact,
-		.key = options->shared_page->audit_key[0] ? options->shared_page->audit_key : NULL,
+		.key = options->shared_page->audit_public_key_text[0] ? options->shared_page->audit_public_key_text
+								      : NULL,
 		.rotate_bytes = options->rotate_bytes,
 		.progress = &options->shared_page->progress,
 		.ret_file = &options->shared_page->audit_file};
@@ -118,7 +119,7 @@ static int process_make_log(struct process *process)
 	if (options->audit_fd >= 0)
 		error = error < 0 ? -errno : audit_start_log(error, &header, &process->audit);
 	else
-		error = audit_open_log(process->audit_name, &header, &process->audit);
+		error = audit_open_log(process->audit_file_name, &header, &process->audit);
 	if (error == -EEXIST)
 		return process_fail(process, "audit_failed", "the log %s exists; remove it or name another file",
 				    options->audit_path);
@@ -152,7 +153,7 @@ void process_close_log(struct process *process)
 	const struct supervise_report *report = &process->report;
 	struct run_ending ending = run_ending_make(
 		process_read_run_end_byte(process), report->asked_to_end_reason, report->ended_by, report->wait_status,
-		report->calls.denied > report->calls.refused_probes || report->network.denied_count > 0);
+		report->calls.denied > report->calls.refused_probe_count || report->network.denied_count > 0);
 	json_t *exit_code = json_object_get(process->result, "exit_code");
 	uint64_t records = audit_count_records(process->audit);
 	struct audit_trailer trailer;
@@ -173,8 +174,8 @@ void process_close_log(struct process *process)
 					  json_string(strerrorname_np(-audit_get_rotation_error(process->audit))));
 	trailer = (struct audit_trailer){.status = run_status_get_name(ending.status), .exit_code = ending.exit_code,
 					 .signal = ending.signal, .judged = report->calls.judged,
-					 .allowed = report->calls.allowed - report->calls.observed_denials,
-					 .denied = report->calls.denied + report->calls.observed_denials};
+					 .allowed = report->calls.allowed - report->calls.observed_denial_count,
+					 .denied = report->calls.denied + report->calls.observed_denial_count};
 	error = audit_close(process->audit, &trailer);
 	process->audit = NULL;
 	if (error < 0)

@@ -45,7 +45,8 @@ int process_await_policy_digest(struct process *process)
 {
 	int error = 0;
 
-	while (error == 0 && !__atomic_load_n(&process->options->shared_page->keeper_part_is_written, __ATOMIC_ACQUIRE))
+	while (error == 0 &&
+	       !__atomic_load_n(&process->options->shared_page->keeper_fields_are_written, __ATOMIC_ACQUIRE))
 		error = process_read_keeper_message(process);
 	(void)close(process->options->keeper_ready_fd);
 	if (error < 0)

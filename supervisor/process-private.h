@@ -12,7 +12,7 @@
 /* Everything that the process builds. process.c releases it. */
 struct process {
 	const struct process_options *options;
-	struct rlimit open_files; /* RLIMIT_NOFILE with which callgate was started; the program gets it */
+	struct rlimit own_open_files_rlimit; /* RLIMIT_NOFILE with which callgate was started; the program gets it */
 	char **envp;
 	char **argv; /* the list is owned, its texts are borrowed */
 	struct lookup lookup; /* of the program */
@@ -24,7 +24,7 @@ struct process {
 	bool fstat_is_native; /* fstat is native: neither judged nor recorded */
 	bool kernel_reads; /* calls that only read are native: "judge": "changes" */
 	int audit_dirfd;   /* directory of the log; -1: not open */
-	char *audit_name;  /* the log's path through audit_dirfd; NULL: no log is kept, or it is open */
+	char *audit_file_name;  /* the log's path through audit_dirfd; NULL: no log is kept, or it is open */
 	struct audit *audit;
 	struct supervise_report report;
 	json_t *result; /* the report or the error */

@@ -79,23 +79,25 @@ static struct rlimits_without_cgroups process_choose_fallback(const struct proce
 {
 	const struct policy_limits *limits = &policy_get_settings(options->policy)->limits;
 	struct rlimits_without_cgroups fallback = {
-		.cpu_by_rlimit = limits->cpu_ns && !cgroup_has_controller(options->cgroup, CGROUP_CPU)};
+		.limits_cpu_by_rlimit = limits->cpu_ns && !cgroup_has_controller(options->cgroup, CGROUP_CPU)};
 	struct layers *layers = options->layers;
 	bool tasks = limits->pids && !cgroup_has_controller(options->cgroup, CGROUP_PIDS);
 	char why[sizeof(layers->layer[0].why)];
 
-	fallback.memory_by_rlimit = limits->memory_bytes && !cgroup_has_controller(options->cgroup, CGROUP_MEMORY);
+	fallback.limits_memory_by_rlimit =
+		limits->memory_bytes && !cgroup_has_controller(options->cgroup, CGROUP_MEMORY);
 	/* RLIMIT_NPROC counts by user and user namespace (Linux 5.14), and not for the machine's root. */
-	fallback.tasks_by_rlimit = tasks && layers->layer[LAYER_USERNS].active && geteuid() != 0;
-	fallback.forks_by_judging = tasks && !fallback.tasks_by_rlimit && !options->namespaces->task_limit_is_set;
-	if (!tasks && !fallback.memory_by_rlimit && !fallback.cpu_by_rlimit)
+	fallback.limits_tasks_by_rlimit = tasks && layers->layer[LAYER_USERNS].active && geteuid() != 0;
+	fallback.limits_forks_by_judging =
+		tasks && !fallback.limits_tasks_by_rlimit && !options->namespaces->task_limit_is_set;
+	if (!tasks && !fallback.limits_memory_by_rlimit && !fallback.limits_cpu_by_rlimit)
 		return fallback;
 	(void)snprintf(why, sizeof(why), "%s", layers->layer[LAYER_CGROUPS].why);
 	layers_set_state(layers, LAYER_CGROUPS, layers->layer[LAYER_CGROUPS].active, "%.110s%s%s%s", why,
-			 fallback.memory_by_rlimit ? "; memory is sampled every 2 to 100 ms" : "",
-			 fallback.cpu_by_rlimit ? "; cpu time is sampled" : "",
-			 fallback.forks_by_judging  ? "; forks are judged"
-			 : fallback.tasks_by_rlimit ? "; RLIMIT_NPROC"
+			 fallback.limits_memory_by_rlimit ? "; memory is sampled every 2 to 100 ms" : "",
+			 fallback.limits_cpu_by_rlimit ? "; cpu time is sampled" : "",
+			 fallback.limits_forks_by_judging  ? "; forks are judged"
+			 : fallback.limits_tasks_by_rlimit ? "; RLIMIT_NPROC"
 			 : tasks                    ? "; pid_max of the pid namespace"
 						    : "");
 	return fallback;
@@ -126,16 +128,16 @@ static int process_build_filter(struct process *process, const struct rlimits_wi
 	const bool routes = (options->namespaces->made_layers & bounded) == bounded && !limits->memory_bytes;
 	const bool direct = descriptor_pidfd_getfd_works();
 	const bool datagrams = direct && policy_get_settings(options->policy)->allows_unix_datagrams;
-	const bool disk = limits->disk_bytes > 0 || fallback->memory_by_rlimit;
+	const bool disk = limits->disk_bytes > 0 || fallback->limits_memory_by_rlimit;
 	int error;
 
 	/* No process shows the memory of System V IPC, so it would evade the limit where memory is sampled. */
 	*ret_traits =
-		(options->layers->layer[LAYER_IPCNS].active && !fallback->memory_by_rlimit ? RUN_OWN_IPC : 0u) |
+		(options->layers->layer[LAYER_IPCNS].active && !fallback->limits_memory_by_rlimit ? RUN_OWN_IPC : 0u) |
 		(view_has_terminals(process->view) ? RUN_OWN_TERMINALS : 0u) |
 		(process->fstat_is_native ? RUN_NATIVE_FSTAT : 0u) | (process->kernel_reads ? RUN_KERNEL_READS : 0u) |
-		(fallback->forks_by_judging ? RUN_LIMITS_TASKS : 0u) |
-		(fallback->memory_by_rlimit ? RUN_SAMPLES_MEMORY : 0u) | (disk ? RUN_LIMITS_DISK : 0u) |
+		(fallback->limits_forks_by_judging ? RUN_LIMITS_TASKS : 0u) |
+		(fallback->limits_memory_by_rlimit ? RUN_SAMPLES_MEMORY : 0u) | (disk ? RUN_LIMITS_DISK : 0u) |
 		(cpu_can_pin() ? RUN_SETS_AFFINITY : 0u) | (routes ? RUN_NATIVE_NETLINK : RUN_HAS_STANDINS) |
 		(filter_can_wait_killable() ? RUN_RESTARTS_CALLS : 0u) | (inet ? RUN_HAS_TCP : 0u) |
 		(inet && alone ? RUN_HAS_UDP : 0u) | (inet && !alone ? RUN_SHARED_NETNS : 0u) |
@@ -164,7 +166,7 @@ static int process_supervise_program(struct process *process, const struct rlimi
 							   .filter = &process->filter,
 							   .stdio_fd = {stdio_fd[0], stdio_fd[1], stdio_fd[2]},
 							   .landlock_fd = process->landlock_fd,
-							   .no_huge_pages = fallback->memory_by_rlimit,
+							   .no_huge_pages = fallback->limits_memory_by_rlimit,
 							   .stdio_is_terminal = options->stdio_is_terminal},
 						.session = options->session ? &session : NULL,
 						.process = options,
@@ -174,8 +176,9 @@ static int process_supervise_program(struct process *process, const struct rlimi
 						.ask = process->ask.view ? &process->ask : NULL,
 						.program_sockets = &process->program_sockets};
 
-	supervision.launch.rlimit_count = rlimits_build(&policy_get_settings(options->policy)->limits,
-							&process->open_files, fallback, supervision.launch.rlimit);
+	supervision.launch.rlimit_count =
+		rlimits_build(&policy_get_settings(options->policy)->limits, &process->own_open_files_rlimit, fallback,
+			      supervision.launch.rlimit);
 	supervision.launch.cgroup_fd = cgroup_get_procs_fds(options->cgroup, &supervision.launch.cgroup_count);
 	return supervise(&supervision, &process->report);
 }

@@ -20,7 +20,7 @@ static void process_release_all(struct process *process)
 	supervise_report_release(&process->report);
 	cleanup_close(&process->landlock_fd);
 	cleanup_close(&process->audit_dirfd);
-	free(process->audit_name);
+	free(process->audit_file_name);
 	namespaces_release(process->options->namespaces);
 	view_free(process->ask.view);
 	view_free(process->view);
@@ -63,7 +63,7 @@ static int process_give_up_privileges(struct process *process)
 	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
 		return process_fail(process, "setup_failed", "cannot read the open files limit: %s",
 				    strerror(errno));
-	process->open_files = limit;
+	process->own_open_files_rlimit = limit;
 	limit.rlim_cur = limit.rlim_max; /* each blocked open takes a descriptor of the supervisor */
 	(void)setrlimit(RLIMIT_NOFILE, &limit);
 	descriptors_enlarge_table();

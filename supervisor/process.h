@@ -36,13 +36,13 @@ struct process_scratch {
 
 /* A page that keeper and supervisor share: the policy's digest, counters for the status line, bytes on disk. */
 struct run_shared_page {
-	/* written by the keeper, for the log, before the keeper sets keeper_part_is_written */
+	/* written by the keeper, for the log, before the keeper sets keeper_fields_are_written */
 	char policy_sha256[SHA256_HEX_SIZE];
-	/* public key of the log, written before keeper_part_is_written is set; "": none */
-	char audit_key[SIGNING_KEY_TEXT];
+	/* public key of the log, written before keeper_fields_are_written is set; "": none */
+	char audit_public_key_text[SIGNING_KEY_TEXT];
 	struct audit_progress progress;   /* progress of the log, for the keeper's checkpoints */
 	volatile unsigned audit_file; /* number of the log's file that is written; written by the supervisor */
-	bool keeper_part_is_written;
+	bool keeper_fields_are_written;
 	volatile uint64_t judged, denied;
 	volatile uint64_t open_connections; /* connections through egress that are open now */
 	volatile uint64_t network_denied; /* refusals by egress */

@@ -120,16 +120,16 @@ static void report_add_change(void *ctx, const struct change *change)
 					      "sha256", change->sha256[0] ? json_string(change->sha256) : json_null()));
 }
 
-static json_t *report_make_syscall_counts(const uint64_t *by_row)
+static json_t *report_make_syscall_counts(const uint64_t *call_count_by_row)
 {
 	json_t *object = json_object();
 	const struct syscall_row *row;
 	size_t count;
 
 	row = table_get_rows(&count);
-	for (size_t i = 0; by_row && i < count; i++)
-		if (by_row[i] > 0)
-			(void)json_object_set_new(object, row[i].name, json_integer((json_int_t)by_row[i]));
+	for (size_t i = 0; call_count_by_row && i < count; i++)
+		if (call_count_by_row[i] > 0)
+			(void)json_object_set_new(object, row[i].name, json_integer((json_int_t)call_count_by_row[i]));
 	return object;
 }
 
@@ -151,10 +151,10 @@ static json_t *report_make_calls(const struct supervise_report *report)
 
 	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "judged", (json_int_t)calls->judged,
 			 "allowed", (json_int_t)calls->allowed, "denied", (json_int_t)calls->denied, "expected",
-			 (json_int_t)calls->refused_probes, "observed", (json_int_t)calls->observed_denials, "approved",
-			 (json_int_t)calls->allowed_by_answer, "restarted",
+			 (json_int_t)calls->refused_probe_count, "observed", (json_int_t)calls->observed_denial_count,
+			 "approved", (json_int_t)calls->allowed_by_answer_count, "restarted",
 			 (json_int_t)report->restarted, "interrupted", (json_int_t)report->interrupted, "by_syscall",
-			 report_make_syscall_counts(calls->by_row));
+			 report_make_syscall_counts(calls->call_count_by_row));
 }
 
 static void report_set_changes(json_t *object, struct changes *changes, const struct view *view)
@@ -185,7 +185,7 @@ json_t *report_make_json(const struct supervise_report *report, const struct vie
 		report->wait_status, "asked", (int)report->asked_to_end_reason, "usage", report_make_usage(report),
 		"limits", limits_make_json(report->limit), "calls", report_make_calls(report), "denials", denials,
 		"denials_unlisted", (json_int_t)unlisted, "redirects", report_make_redirects(&report->calls), "network",
-		report_get_list_or_empty(network->list), "network_unlisted", (json_int_t)network->unlisted_count,
+		report_get_list_or_empty(network->list), "network_unlisted", (json_int_t)network->unlisted_entry_count,
 		"network_budgets", report_get_list_or_empty(network->budgets), "network_denied",
 		(json_int_t)network->denied_count, "network_advice", report_get_list_or_empty(network->advice),
 		"decoys", report->decoys ? report_make_decoys(report->decoys) : json_array());

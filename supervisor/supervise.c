@@ -264,7 +264,7 @@ static void supervise_fill_report(struct supervisor *supervisor)
 	struct supervise_report *report = supervisor->report;
 
 	report->calls = supervisor->dispatch.counts;
-	supervisor->dispatch.counts.by_row = NULL; /* owned by the report now */
+	supervisor->dispatch.counts.call_count_by_row = NULL; /* owned by the report now */
 	report->restarted = supervisor->dispatch.interrupted_calls.restarted_count;
 	report->interrupted = supervisor->dispatch.interrupted_calls.not_restarted_count;
 	report->process_count =
@@ -341,7 +341,7 @@ static int supervise_launch_and_run(struct supervisor *supervisor)
 int supervise(const struct supervise_options *options, struct supervise_report *ret_report)
 {
 	struct supervisor supervisor = {.options = options, .report = ret_report, .epoll_fd = -1, .listener_fd = -1,
-					.signal_fd = -1, .timer_fd = -1, .timer_ns = UINT64_MAX};
+					.signal_fd = -1, .timer_fd = -1, .timer_expiry_ns = UINT64_MAX};
 	int r;
 
 	*ret_report = (struct supervise_report){.ended_by = LIMIT_MAX};
@@ -357,5 +357,5 @@ void supervise_report_release(struct supervise_report *report)
 	decoys_free(report->decoys);
 	after_free(report->after_entries);
 	network_report_release(&report->network);
-	free(report->calls.by_row);
+	free(report->calls.call_count_by_row);
 }

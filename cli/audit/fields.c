@@ -65,7 +65,7 @@ const struct scan_text *record_get_call(const struct scan_record *record)
 const struct scan_text *record_get_path_argument(const struct scan_path *path, bool *ret_known)
 {
 	*ret_known = path->resolved_path.at || (path->as_written.at && path->as_written.len > 0 &&
-					   path->as_written.at[0] == '/' && !path->unresolved);
+					   path->as_written.at[0] == '/' && !path->is_unresolved);
 	return path->resolved_path.at ? &path->resolved_path : &path->as_written;
 }
 

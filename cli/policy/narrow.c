@@ -29,7 +29,7 @@ static void paths_release(struct path_list *paths)
  */
 static char *paths_get_path_to_grant(const struct query *query, const struct query_answer *answer)
 {
-	const struct query_path *lost = &query->paths[answer->deciding_path];
+	const struct query_path *lost = &query->paths[answer->deciding_path_index];
 	char link[PATH_MAX];
 
 	if (query->kind != QUERY_PATHS || !answer->is_certain)

@@ -167,8 +167,8 @@ static void key_make(struct replay_group_key *key, const struct scan_record *rec
 		return;
 	}
 	(void)snprintf(reason, sizeof(reason), "none (%s)", answer->reason ? answer->reason : "granted");
-	key_add_text(key, key_get_operation(query, answer->deciding_path),
-		     strlen(key_get_operation(query, answer->deciding_path)));
+	key_add_text(key, key_get_operation(query, answer->deciding_path_index),
+		     strlen(key_get_operation(query, answer->deciding_path_index)));
 	if (record->rule.at)
 		key_add_scanned_text(key, &record->rule);
 	else
@@ -265,7 +265,7 @@ int replay_report_add(struct replay_report *report, enum replay_change change, c
 	char object[PATH_MAX + NET_PATH_MAX];
 	size_t len = query->kind == QUERY_RULES_DO_NOT_DECIDE
 			     ? 0
-			     : query_get_object(query, answer->deciding_path, object, sizeof(object));
+			     : query_get_object(query, answer->deciding_path_index, object, sizeof(object));
 	struct replay_group *group;
 	struct replay_group_key key;
 

@@ -73,7 +73,7 @@ static struct capture_options exec_get_capture_options(const struct exec_client 
 					.keeps_in_memory = json,
 					.limit_bytes = json ? EXEC_JSON_OUTPUT_BYTES_MAX : CAPTURE_NO_LIMIT,
 					.spill_dirfd = -1,
-					.spill_name = ""};
+					.spill_file_name = ""};
 }
 
 /* Makes the program's standard streams. With --tty the session makes them. */
@@ -345,7 +345,7 @@ int session_main_exec(int argc, char **argv)
 {
 	struct exec_client exec = {.socket_fd = -1,
 				   .signal_fd = -1,
-				   .stdin_relay = {.from_fd = -1, .pipe_fd = -1},
+				   .stdin_relay = {.source_fd = -1, .pipe_fd = -1},
 				   .out = {.pipe_fd = -1, .spill_fd = -1},
 				   .err = {.pipe_fd = -1, .spill_fd = -1},
 				   .terminal = TERMINAL_NONE};

@@ -33,7 +33,7 @@ struct asker {
 	struct question *questions_of_changed_calls;
 	unsigned open_question_count;
 	uint64_t last_question_number; /* number of the last question */
-	uint64_t next_tick_ns;         /* when ask_poll_open_questions is due */
+	uint64_t next_poll_ns;         /* when ask_poll_open_questions is due */
 	struct call_answer answer; /* what the record says as the answer when no question was opened */
 	struct {
 		char key[SHA256_HEX_SIZE];
@@ -149,7 +149,7 @@ static void ask_append_question(struct asker *asker, struct question *question)
 		last = &(*last)->next;
 	*last = question;
 	if (asker->open_question_count++ == 0)
-		asker->next_tick_ns = 0;
+		asker->next_poll_ns = 0;
 }
 
 /*
@@ -329,9 +329,9 @@ int ask_poll_open_questions(struct dispatch *dispatch)
 	if (!asker || !asker->questions)
 		return -1;
 	now_ns = io_read_clock_ns();
-	if (now_ns < asker->next_tick_ns)
-		return (int)((asker->next_tick_ns - now_ns) / NS_PER_MS) + 1;
-	asker->next_tick_ns = now_ns + ASK_ANSWER_POLL_INTERVAL_MS * NS_PER_MS;
+	if (now_ns < asker->next_poll_ns)
+		return (int)((asker->next_poll_ns - now_ns) / NS_PER_MS) + 1;
+	asker->next_poll_ns = now_ns + ASK_ANSWER_POLL_INTERVAL_MS * NS_PER_MS;
 	gone = ask_directory_is_gone(asker->options.dir_fd);
 	link = &asker->questions;
 	while (*link) {

@@ -32,8 +32,8 @@ struct closing {
 		*waiting_call; /* owned: a copy of the waiting call; later used for the records about other threads */
 	struct task task;    /* the task of `call`, without a pidfd */
 	char *exe;           /* owned: task.exe */
-	bool call_is_waiting;
-	bool call_was_answered;       /* the waiting call has got its response */
+	bool response_is_delayed;
+	bool response_was_sent;       /* the waiting call has got its response */
 	uint32_t fired_entries_mask;       /* the entries that the waiting call fires */
 	uint64_t deadline_ns;         /* when the run is stopped although traced calls have not ended */
 	/* when taking away must be complete: CLOSING_REMOVAL_MAX_NS after all threads were stopped */
@@ -85,7 +85,7 @@ static void closing_set_task(struct closing *closing, const struct task *task, p
 
 void closing_fire_entries(struct closing *closing, struct call *call)
 {
-	closing->call_is_waiting = true;
+	closing->response_is_delayed = true;
 	closing->fired_entries_mask = call->after_entries_to_fire;
 	closing->deadline_ns = io_read_clock_ns() + CLOSING_AWAIT_TRACED_MAX_NS;
 	closing->waiting_call->id = call->id;
@@ -95,7 +95,7 @@ void closing_fire_entries(struct closing *closing, struct call *call)
 
 bool closing_has_waiting_call(const struct closing *closing)
 {
-	return closing->call_is_waiting;
+	return closing->response_is_delayed;
 }
 
 /* ---- removing what one stopped thread holds ---- */
@@ -123,7 +123,7 @@ static int closing_remove_held_items(struct closing *closing, pid_t tid, pid_t t
 	for (size_t i = 0; i < list->count; i++) {
 		const struct held_item *item = &list->item[i];
 
-		closing_record_loss(closing, tid, item->after_entry, item->loss, item->path);
+		closing_record_loss(closing, tid, item->after_entry_index, item->loss, item->path);
 		if (item->is_mapping)
 			range[loss.range_count++] = (struct trace_range){item->start, item->len};
 		else
@@ -236,7 +236,7 @@ static void closing_answer_waiting_call(void *ctx, pid_t tid)
 	struct closing *closing = ctx;
 
 	(void)tid;
-	closing->call_was_answered = true;
+	closing->response_was_sent = true;
 	(void)answer_with_error(closing->options.sandbox->listener_fd, closing->waiting_call->id, ANSWER_ERESTARTSYS);
 }
 
@@ -304,11 +304,11 @@ void closing_continue_removal(struct closing *closing)
 
 	if (trace_must_end_calls_before_closing(closing->options.tracer) && io_read_clock_ns() < closing->deadline_ns)
 		return;
-	closing->call_is_waiting = closing->call_was_answered = false;
+	closing->response_is_delayed = closing->response_was_sent = false;
 	if (!trace_must_end_calls_before_closing(closing->options.tracer) && closing_remove_held_items_of_run(closing))
 		after->completed_entries_mask |= closing->fired_entries_mask;
 	else
 		after->refused = caller;
-	if (!closing->call_was_answered) /* the thread was not interrupted: the kernel would not restart the call */
+	if (!closing->response_was_sent) /* the thread was not interrupted: the kernel would not restart the call */
 		(void)answer_with_error(closing->options.sandbox->listener_fd, closing->waiting_call->id, -EINTR);
 }

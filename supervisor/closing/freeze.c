@@ -170,7 +170,7 @@ static bool freeze_thread_waits_for_vfork_child(pid_t tid)
  */
 static void freeze_pass_signal(struct frozen_thread *thread, int number)
 {
-	thread->signal_count++;
+	thread->delivered_signal_count++;
 	(void)ptrace(PTRACE_INTERRUPT, thread->tid, 0, 0);
 	(void)ptrace(PTRACE_CONT, thread->tid, 0, (long)number);
 }
@@ -199,7 +199,7 @@ static void freeze_collect_stop(struct freeze *freeze, struct frozen_thread *thr
 	if (waitid(P_PID, (id_t)thread->tid, &info, WSTOPPED | WNOHANG | __WALL) < 0 || info.si_pid != thread->tid)
 		return;
 	status = W_STOPCODE(info.si_status);
-	if (status >> 16 == 0 && thread->signal_count < FREEZE_SIGNALS_PER_THREAD_MAX) {
+	if (status >> 16 == 0 && thread->delivered_signal_count < FREEZE_SIGNALS_PER_THREAD_MAX) {
 		freeze_pass_signal(thread, WSTOPSIG(status));
 		return;
 	}

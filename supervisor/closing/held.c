@@ -185,10 +185,11 @@ static int held_list_socket_if_to_remove(const struct sandbox *sandbox, int fd, 
 		entries &= policy_get_entries_closing_network(sandbox->policy);
 	else if (queued == 0)
 		return 0;
-	return held_append_item(
-		list,
-		(struct held_item){.fd = fd, .loss = AFTER_SOCKET, .after_entry = held_get_first_after_entry(entries)},
-		NULL);
+	return held_append_item(list,
+				(struct held_item){.fd = fd,
+						   .loss = AFTER_SOCKET,
+						   .after_entry_index = held_get_first_after_entry(entries)},
+				NULL);
 }
 
 static int held_list_fd_if_to_remove(const struct sandbox *sandbox, pid_t tid, int fd,
@@ -222,7 +223,7 @@ static int held_list_fd_if_to_remove(const struct sandbox *sandbox, pid_t tid, i
 	return closed ? held_append_item(list,
 					 (struct held_item){.fd = fd,
 							 .loss = AFTER_DESCRIPTOR,
-							 .after_entry = held_get_first_after_entry(closed)},
+							 .after_entry_index = held_get_first_after_entry(closed)},
 				      virt)
 		      : 0;
 }
@@ -314,7 +315,7 @@ static int held_list_mapping_if_to_remove(const struct sandbox *sandbox, const s
 						.start = mapping->start,
 						.len = mapping->end - mapping->start,
 						.loss = AFTER_MAPPING,
-						.after_entry = held_get_first_after_entry(closed)},
+						.after_entry_index = held_get_first_after_entry(closed)},
 			     virt);
 }
 

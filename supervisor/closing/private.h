@@ -22,7 +22,7 @@ struct frozen_thread {
 	pid_t tid, tgid;
 	enum frozen_state state;
 	int wait_status;       /* FROZEN_STOPPED: the wait status of the stop */
-	unsigned signal_count; /* how many signals were delivered to the thread before it stopped */
+	unsigned delivered_signal_count; /* how many signals were delivered to the thread before it stopped */
 };
 
 /* What is done with a process that another process traces, and so cannot be stopped. */
@@ -60,7 +60,7 @@ struct held_item {
 	bool is_mapping;
 	int fd;
 	uint64_t start, len;
-	unsigned after_entry;    /* index of the entry of after_read because of which the item is taken */
+	unsigned after_entry_index;    /* index of the entry of after_read because of which the item is taken */
 	enum after_loss loss;
 	char *path;        /* owned; NULL: no path */
 };

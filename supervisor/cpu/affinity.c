@@ -186,7 +186,7 @@ static void affinity_unpin_new_task(struct affinity *affinity, pid_t tid)
 		return;
 	CPU_AND(&known, &now, &affinity->used);
 	if (!CPU_EQUAL(&known, &now) || CPU_EQUAL(&now, &affinity->theirs) ||
-	    !task_table_pid_is_in_run(affinity->tree, tid))
+	    !task_table_pid_is_in_run(affinity->tasks, tid))
 		return;
 	affinity_move_off_cpu(affinity, tid);
 	affinity_restore_mask(affinity, tid, &affinity->theirs);
@@ -199,12 +199,13 @@ void affinity_unpin_new_tasks(struct affinity *affinity)
 	pid_t first = affinity->from_before < affinity->newest_pid_before_pinning ? affinity->from_before
 										  : affinity->newest_pid_before_pinning;
 
-	if (affinity->scan_every_pid && affinity->pid_max > 0 && affinity->pid_max <= PID_MAX_FOR_FULL_SCAN) {
+	if (affinity->unpinning_scans_every_pid && affinity->pid_max > 0 &&
+	    affinity->pid_max <= PID_MAX_FOR_FULL_SCAN) {
 		for (pid_t tid = 2; tid <= affinity->pid_max; tid++)
 			affinity_unpin_new_task(affinity, tid);
 		affinity->newest_pid_before_pinning = last < 0 ? affinity->newest_pid_before_pinning : last;
 	}
-	affinity->scan_every_pid = false;
+	affinity->unpinning_scans_every_pid = false;
 	if (last < 0 || (last == affinity->newest_pid_before_pinning && last == affinity->from_before))
 		return;
 	if (last < affinity->newest_pid_before_pinning) {
@@ -227,7 +228,7 @@ void affinity_unpin_new_tasks(struct affinity *affinity)
 void affinity_unpin_run(struct affinity *affinity, bool spread)
 {
 	affinity->moves_tasks_off_cpu = affinity->first_task_stays_on_cpu = spread;
-	task_table_visit_tasks(affinity->tree, affinity_unpin_task, affinity);
+	task_table_visit_tasks(affinity->tasks, affinity_unpin_task, affinity);
 	affinity_unpin_self(affinity);
 	affinity_unpin_new_tasks(affinity);
 	affinity->moves_tasks_off_cpu = false;
@@ -299,9 +300,9 @@ int cpu_open_loadavg(int proc_fd)
 	return fs.f_type == PROC_SUPER_MAGIC ? steal_fd(&fd) : -ENODEV;
 }
 
-int affinity_init(struct affinity *affinity, struct task_table *tree, int loadavg_fd)
+int affinity_init(struct affinity *affinity, struct task_table *tasks, int loadavg_fd)
 {
-	affinity->tree = tree;
+	affinity->tasks = tasks;
 	affinity->loadavg_fd = loadavg_fd;
 	affinity->pid_max = affinity_read_pid_max();
 	return loadavg_fd < 0 ? loadavg_fd : affinity_find_widest_mask(&affinity->whole);

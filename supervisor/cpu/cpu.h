@@ -30,10 +30,10 @@ bool cpu_can_pin(void);
 int cpu_open_loadavg(int proc_fd);
 
 /*
- * To be called in the supervisor thread. Borrows the tree and takes loadavg_fd. If loadavg_fd is negative, or the
+ * To be called in the supervisor thread. Borrows the tasks and takes loadavg_fd. If loadavg_fd is negative, or the
  * kernel does not report run-queue delays (/proc/PID/schedstat), no task is ever pinned. 0 or -ENOMEM.
  */
-int cpu_create(struct task_table *tree, int loadavg_fd, struct cpu **ret_cpu);
+int cpu_create(struct task_table *tasks, int loadavg_fd, struct cpu **ret_cpu);
 
 /* ---- in all these functions cpu may be NULL: CPU placement is off ---- */
 

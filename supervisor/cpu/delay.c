@@ -21,7 +21,7 @@ static bool delays_read_schedstat(int fd, uint64_t *ret_ns)
 }
 
 /* Reads a thread's delay. The file stays open, because opening is slow. It is empty after the thread's death. */
-static bool delays_read_calling_thread(struct caller *caller, uint64_t *ret_ns)
+static bool delays_read_calling_thread(struct calling_thread *caller, uint64_t *ret_ns)
 {
 	if (caller->fd >= 0 && delays_read_schedstat(caller->fd, ret_ns))
 		return true;
@@ -30,10 +30,10 @@ static bool delays_read_calling_thread(struct caller *caller, uint64_t *ret_ns)
 	return delays_read_schedstat(caller->fd, ret_ns);
 }
 
-static void delays_replace_calling_thread(struct caller *caller, pid_t tid)
+static void delays_replace_calling_thread(struct calling_thread *caller, pid_t tid)
 {
 	cleanup_close(&caller->fd);
-	*caller = (struct caller){.tid = tid, .called_since_sample = tid > 0, .fd = -1};
+	*caller = (struct calling_thread){.tid = tid, .called_since_sample = tid > 0, .fd = -1};
 }
 
 /* Returns the CPU time of the supervisor thread. */
@@ -48,8 +48,8 @@ static uint64_t delays_read_own_cpu_ns(void)
 void delays_start_measuring(struct run_queue_delays *delays, pid_t since)
 {
 	delays->since = since;
-	delays->own_cpu_ns = delays_read_own_cpu_ns();
-	delays->own_cpu_without_delay_ns = 0;
+	delays->own_cpu_ns_at_last_sample = delays_read_own_cpu_ns();
+	delays->own_cpu_ns_without_waiting = 0;
 }
 
 bool delays_init(struct run_queue_delays *delays)
@@ -58,21 +58,21 @@ bool delays_init(struct run_queue_delays *delays)
 	uint64_t ns;
 
 	for (unsigned i = 0; i < RUN_QUEUE_DELAY_THREADS_MAX; i++)
-		delays->caller[i].fd = -1;
+		delays->calling_threads[i].fd = -1;
 	return delays_read_schedstat(fd, &ns);
 }
 
 bool delays_note_calling_thread(struct run_queue_delays *delays, pid_t tid)
 {
-	struct caller *caller = NULL;
+	struct calling_thread *caller = NULL;
 
 	for (unsigned i = 0; i < RUN_QUEUE_DELAY_THREADS_MAX; i++) {
-		if (delays->caller[i].tid == tid) {
-			delays->caller[i].called_since_sample = true;
+		if (delays->calling_threads[i].tid == tid) {
+			delays->calling_threads[i].called_since_sample = true;
 			return false;
 		}
-		if (!delays->caller[i].called_since_sample)
-			caller = &delays->caller[i];
+		if (!delays->calling_threads[i].called_since_sample)
+			caller = &delays->calling_threads[i];
 	}
 	if (!caller)
 		return false;
@@ -86,11 +86,11 @@ bool delays_note_calling_thread(struct run_queue_delays *delays, pid_t tid)
 
 uint64_t delays_sum_delays_of_callers(struct run_queue_delays *delays, uint64_t window_ns)
 {
-	uint64_t own_cpu_ns = delays_read_own_cpu_ns(), ran_ns = own_cpu_ns - delays->own_cpu_ns;
-	uint64_t explained_ns = ran_ns + delays->own_cpu_without_delay_ns, total_ns = 0, left_ns, now_ns;
+	uint64_t own_cpu_ns = delays_read_own_cpu_ns(), ran_ns = own_cpu_ns - delays->own_cpu_ns_at_last_sample;
+	uint64_t explained_ns = ran_ns + delays->own_cpu_ns_without_waiting, total_ns = 0, left_ns, now_ns;
 
 	for (unsigned i = 0; i < RUN_QUEUE_DELAY_THREADS_MAX; i++) {
-		struct caller *caller = &delays->caller[i];
+		struct calling_thread *caller = &delays->calling_threads[i];
 
 		if (!caller->called_since_sample)
 			continue;
@@ -100,15 +100,15 @@ uint64_t delays_sum_delays_of_callers(struct run_queue_delays *delays, uint64_t 
 		total_ns += now_ns - caller->run_queue_delay_ns;
 		caller->run_queue_delay_ns = now_ns;
 	}
-	delays->own_cpu_ns = own_cpu_ns;
+	delays->own_cpu_ns_at_last_sample = own_cpu_ns;
 	/* The kernel adds a delay when it is over: that of a thread that waits now belongs to the next sample. */
 	left_ns = explained_ns > total_ns ? explained_ns - total_ns : 0;
-	delays->own_cpu_without_delay_ns = left_ns < ran_ns ? left_ns : ran_ns;
+	delays->own_cpu_ns_without_waiting = left_ns < ran_ns ? left_ns : ran_ns;
 	return 2 * ran_ns > window_ns || total_ns < explained_ns ? 0 : total_ns - explained_ns;
 }
 
 void delays_forget_callers(struct run_queue_delays *delays)
 {
 	for (unsigned i = 0; i < RUN_QUEUE_DELAY_THREADS_MAX; i++)
-		delays_replace_calling_thread(&delays->caller[i], 0);
+		delays_replace_calling_thread(&delays->calling_threads[i], 0);
 }

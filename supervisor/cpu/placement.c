@@ -38,24 +38,25 @@ struct cpu {
 	/* threads that read a mask, and have made no other call since; 0: free */
 	pid_t mask_reader[AFFINITY_MASK_READERS_MAX];
 	unsigned next_mask_reader_to_replace;
-	uint64_t pause_ns; /* length of the next pause */
-	uint64_t paused_until_ns;
+	uint64_t next_pause_length_ns; /* length of the next pause */
+	uint64_t pinning_paused_until_ns;
 };
 
 /* ---- pinning ---- */
 
 static void placement_pause_pinning_until(struct cpu *placement, uint64_t until_ns)
 {
-	if (until_ns > placement->paused_until_ns)
-		placement->paused_until_ns = until_ns;
+	if (until_ns > placement->pinning_paused_until_ns)
+		placement->pinning_paused_until_ns = until_ns;
 }
 
 static void placement_pause_pinning_and_double(struct cpu *placement, uint64_t now_ns)
 {
-	uint64_t longer_ns = placement->pause_ns * 4;
+	uint64_t longer_ns = placement->next_pause_length_ns * 4;
 
-	placement_pause_pinning_until(placement, now_ns + placement->pause_ns);
-	placement->pause_ns = longer_ns < PAUSE_BEFORE_PINNING_MAX_NS ? longer_ns : PAUSE_BEFORE_PINNING_MAX_NS;
+	placement_pause_pinning_until(placement, now_ns + placement->next_pause_length_ns);
+	placement->next_pause_length_ns =
+		longer_ns < PAUSE_BEFORE_PINNING_MAX_NS ? longer_ns : PAUSE_BEFORE_PINNING_MAX_NS;
 }
 
 /*
@@ -139,7 +140,7 @@ static void placement_pin_run(struct cpu *placement, const struct task *caller, 
 
 	/* The load is checked first: on a busy machine, where this is called every 10 ms, no file of a task is read. */
 	if (placement_machine_has_spare_cpus(placement, &load))
-		task_table_visit_tasks(affinity->tree, placement_count_running_task, &survey);
+		task_table_visit_tasks(affinity->tasks, placement_count_running_task, &survey);
 	if (survey.tasks > PINNED_NEW_TASKS_MAX || survey.running > 0) {
 		placement_pause_pinning_and_double(placement, now_ns);
 		return;
@@ -148,7 +149,7 @@ static void placement_pin_run(struct cpu *placement, const struct task *caller, 
 		return;
 	if (affinity->rescans_left == 0)
 		affinity_set_newest_unpinned_pid(affinity, load.newest_pid);
-	task_table_visit_tasks(affinity->tree, placement_pin_task, placement);
+	task_table_visit_tasks(affinity->tasks, placement_pin_task, placement);
 	placement_start_sampling(placement, load.newest_pid, now_ns);
 }
 
@@ -162,7 +163,8 @@ static void placement_unpin_run(struct cpu *placement, bool spread)
 		return;
 	placement->is_pinned = false;
 	delays_forget_callers(&placement->delays);
-	affinity->scan_every_pid |= affinity_pids_may_be_reused(affinity, io_read_clock_ns() - placement->sampled_ns);
+	affinity->unpinning_scans_every_pid |=
+		affinity_pids_may_be_reused(affinity, io_read_clock_ns() - placement->sampled_ns);
 	affinity_unpin_run(affinity, spread);
 }
 
@@ -176,7 +178,7 @@ void cpu_unpin_run(struct cpu *placement)
 static void placement_unpin_and_pause(struct cpu *placement, uint64_t now_ns)
 {
 	if (now_ns - placement->pinned_ns >= PAUSE_BEFORE_PINNING_RESET_AFTER_NS)
-		placement->pause_ns = PAUSE_BEFORE_PINNING_FIRST_NS;
+		placement->next_pause_length_ns = PAUSE_BEFORE_PINNING_FIRST_NS;
 	placement_unpin_run(placement, true);
 	placement_pause_pinning_and_double(placement, now_ns);
 }
@@ -262,7 +264,7 @@ void cpu_update_placement_before_response(struct cpu *placement, const struct ca
 		placement->calls_since_sample++;
 		if (delays_note_calling_thread(&placement->delays, call->tid))
 			(void)affinity_pin_task(affinity, call->task);
-	} else if (!placement->off && call->start_ns >= placement->paused_until_ns) {
+	} else if (!placement->off && call->start_ns >= placement->pinning_paused_until_ns) {
 		placement_pin_run(placement, call->task, call->start_ns);
 	}
 }
@@ -275,7 +277,7 @@ static bool placement_has_several_running(const struct cpu *placement, pid_t las
 	const struct affinity *affinity = &placement->affinity;
 	struct placement_running_tasks survey = {.last = affinity->newest_pid_before_pinning};
 
-	task_table_visit_tasks(affinity->tree, placement_count_running_task, &survey);
+	task_table_visit_tasks(affinity->tasks, placement_count_running_task, &survey);
 	for (pid_t tid = affinity->newest_pid_before_pinning + 1; tid <= last && survey.running < 2; tid++)
 		survey.running += affinity_task_is_running(tid);
 	return survey.running > 1;
@@ -291,7 +293,7 @@ static void placement_sample_run_queue_delay(struct cpu *placement, uint64_t now
 	bool quiet = placement->calls_since_sample == 0, crowded = quiet && load.runnable > 2;
 	bool many = load.newest_pid - affinity->newest_pid_before_pinning > NEW_TASKS_SAMPLED_MAX;
 
-	affinity->scan_every_pid |= late;
+	affinity->unpinning_scans_every_pid |= late;
 	placement->run_queue_delay_ns = placement->run_queue_delay_ns / 2 +
 			      delays_sum_delays_of_callers(&placement->delays, window_ns);
 	placement->sampled_ns = now_ns;
@@ -328,7 +330,7 @@ void cpu_free(struct cpu *placement)
 	free(placement);
 }
 
-int cpu_create(struct task_table *tree, int loadavg_fd, struct cpu **ret_cpu)
+int cpu_create(struct task_table *tasks, int loadavg_fd, struct cpu **ret_cpu)
 {
 	struct cpu *placement = calloc(1, sizeof(*placement));
 	bool told;
@@ -337,9 +339,9 @@ int cpu_create(struct task_table *tree, int loadavg_fd, struct cpu **ret_cpu)
 		cleanup_close(&loadavg_fd);
 		return -ENOMEM;
 	}
-	placement->pause_ns = PAUSE_BEFORE_PINNING_FIRST_NS;
+	placement->next_pause_length_ns = PAUSE_BEFORE_PINNING_FIRST_NS;
 	told = delays_init(&placement->delays);
-	placement->off = affinity_init(&placement->affinity, tree, loadavg_fd) < 0 || !told;
+	placement->off = affinity_init(&placement->affinity, tasks, loadavg_fd) < 0 || !told;
 	*ret_cpu = placement;
 	return 0;
 }

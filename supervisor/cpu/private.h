@@ -15,7 +15,7 @@
 /* ---- affinity.c ---- */
 
 struct affinity {
-	struct task_table *tree;
+	struct task_table *tasks;
 	int loadavg_fd;   /* owned */
 	cpu_set_t whole;  /* the widest mask that the supervisor thread can have */
 	cpu_set_t cpu;    /* the CPU to which the run is pinned */
@@ -23,7 +23,8 @@ struct affinity {
 	cpu_set_t theirs; /* the mask of all tasks of the run before they were pinned */
 	cpu_set_t used;   /* CPUs to which the run has ever been pinned */
 	pid_t pid_max;    /* kernel.pid_max; 0: unknown */
-	bool scan_every_pid;    /* pids may have been reused, so unpinning checks every pid, if pid_max is small */
+	/* pids may have been reused, so unpinning checks every pid, if pid_max is small */
+	bool unpinning_scans_every_pid;
 	pid_t newest_pid_before_pinning;       /* tasks with higher pids may have inherited the pinned mask */
 	/* the value of newest_pid_before_pinning before the last scan, because a new task may become visible late */
 	pid_t from_before;
@@ -38,8 +39,8 @@ struct machine_load {
 	unsigned long runnable; /* tasks on the whole machine */
 };
 
-/* Borrows the tree and takes loadavg_fd, which the caller closes at the end. 0 or -errno. */
-int affinity_init(struct affinity *affinity, struct task_table *tree, int loadavg_fd);
+/* Borrows the tasks and takes loadavg_fd, which the caller closes at the end. 0 or -errno. */
+int affinity_init(struct affinity *affinity, struct task_table *tasks, int loadavg_fd);
 struct machine_load affinity_read_load(const struct affinity *affinity);
 bool affinity_task_is_running(pid_t tid);
 /* Whether so many tasks may have been created within this time that pids began again with low ones. */
@@ -66,7 +67,7 @@ int affinity_rescan_if_due(struct affinity *affinity, uint64_t now_ns);
 
 #define RUN_QUEUE_DELAY_THREADS_MAX 8u
 
-struct caller {
+struct calling_thread {
 	pid_t tid;
 	bool called_since_sample;       /* the thread has made a call since the last sample */
 	uint64_t run_queue_delay_ns; /* the thread's run-queue delay from its creation to the last sample */
@@ -76,10 +77,10 @@ struct caller {
 /* Some of the threads that made calls. A few are enough, because all share one CPU. */
 struct run_queue_delays {
 	pid_t since; /* threads with higher pids were created after pinning */
-	uint64_t own_cpu_ns; /* CPU time of the supervisor thread at the last sample */
+	uint64_t own_cpu_ns_at_last_sample; /* CPU time of the supervisor thread at the last sample */
 	/* CPU time of the supervisor thread before the last sample that was not subtracted from a delay yet */
-	uint64_t own_cpu_without_delay_ns;
-	struct caller caller[RUN_QUEUE_DELAY_THREADS_MAX];
+	uint64_t own_cpu_ns_without_waiting;
+	struct calling_thread calling_threads[RUN_QUEUE_DELAY_THREADS_MAX];
 };
 
 /* False: the kernel does not report run-queue delays. */

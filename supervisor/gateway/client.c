@@ -99,10 +99,11 @@ int egress_client_watch_socket(struct egress_client *client, int epoll_fd, void 
 	int r;
 
 	/* A closed socket is no longer in the epoll. */
-	if (client->line.fd < 0 || event.events == client->registered_events)
+	if (client->line.fd < 0 || event.events == client->registered_epoll_events)
 		return 0;
-	r = epoll_ctl(epoll_fd, client->registered_events ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, client->line.fd, &event);
-	client->registered_events = event.events;
+	r = epoll_ctl(epoll_fd, client->registered_epoll_events ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, client->line.fd,
+		      &event);
+	client->registered_epoll_events = event.events;
 	return r < 0 ? -errno : 0;
 }
 
@@ -360,7 +361,7 @@ void egress_client_make_report(const struct egress_client *client, struct networ
 	*ret_report = (struct network_report){.list = json_incref(client->summary.list),
 					      .advice = json_incref(client->summary.advice),
 					      .budgets = usage_make_json(client->usage),
-					      .unlisted_count = client->summary.unlisted_count,
+					      .unlisted_entry_count = client->summary.unlisted_entry_count,
 					      .denied_count = client->denied_count};
 }
 

@@ -76,7 +76,7 @@ struct network_report {
 	json_t *list;
 	json_t *advice;    /* [{host, reason, advice}] */
 	json_t *budgets;   /* the use of each rule's budget */
-	uint64_t unlisted_count; /* entries that are not in the list */
+	uint64_t unlisted_entry_count; /* entries that are not in the list */
 	uint64_t denied_count; /* refusals by egress; refused connect(2) calls are counted as calls */
 };
 void egress_client_make_report(const struct egress_client *client, struct network_report *ret_report);

@@ -148,7 +148,7 @@ static enum connection_state connection_get_state(const struct connection *conn)
 		return conn->is_opened ? CONNECTION_PROXY_OPENED : CONNECTION_PROXY_ANNOUNCED;
 	if (!conn->is_opened)
 		return CONNECTION_ANNOUNCED;
-	return conn->is_in_result ? CONNECTION_OPENED_AND_USED : CONNECTION_OPENED;
+	return conn->is_listed_in_result ? CONNECTION_OPENED_AND_USED : CONNECTION_OPENED;
 }
 
 #define IN(state) (1u << (state))
@@ -158,30 +158,31 @@ static enum connection_state connection_get_state(const struct connection *conn)
 
 static const struct connection_step_rule {
 	unsigned allowed_states;  /* connection states in which egress may report the step */
-	bool only_before_response; /* the step is possible only until the program's connect(2) got its response */
-	bool names_destination; /* the record names the connection's destination */
+	/* the step is possible only until the program's connect(2) got its response */
+	bool only_before_connect_response;
+	bool record_names_destination; /* the record names the connection's destination */
 } rules[] = {
 	[STEP_NAME_REFUSED] = {.allowed_states = IN(CONNECTION_UNKNOWN)},
 	/* A second upstream connection is possible only after a request. */
 	[STEP_UPSTREAM_GRANTED] = {.allowed_states = CONNECTION_STATES_SINCE_ANNOUNCED & ~IN(CONNECTION_OPENED),
-				   .names_destination = true},
+				   .record_names_destination = true},
 	[STEP_REQUEST_GRANTED] = {.allowed_states = IN(CONNECTION_OPENED) | IN(CONNECTION_OPENED_AND_USED) |
 						    IN(CONNECTION_PROXY_OPENED),
-				  .names_destination = true},
+				  .record_names_destination = true},
 	[STEP_CONNECTION_REFUSED] = {.allowed_states = CONNECTION_STATES_SINCE_ANNOUNCED},
 	[STEP_LAST_RECORD] = {.allowed_states = CONNECTION_STATES_SINCE_ANNOUNCED},
 	[STEP_UPSTREAM_CONNECTED] = {.allowed_states = CONNECTION_STATES_SINCE_ANNOUNCED & ~IN(CONNECTION_ANNOUNCED),
-				     .only_before_response = true},
+				     .only_before_connect_response = true},
 	/* The connection may be closed already. */
 	[STEP_UPSTREAM_FAILED] = {.allowed_states = CONNECTION_STATES_SINCE_ANNOUNCED | IN(CONNECTION_UNKNOWN),
-				  .only_before_response = true},
+				  .only_before_connect_response = true},
 };
 _Static_assert(sizeof(rules) / sizeof(rules[0]) == STEP_MAX, "each step has its rule");
 
 bool connection_permits_step(const struct connection *conn, enum connection_step step)
 {
 	return rules[step].allowed_states & IN(connection_get_state(conn)) &&
-	       !(rules[step].only_before_response && conn && conn->connect_was_answered);
+	       !(rules[step].only_before_connect_response && conn && conn->connect_was_answered);
 }
 
 /* ---- records ---- */
@@ -245,7 +246,8 @@ static bool record_is_permitted_now(const struct egress_client *client, const st
 	if (step == STEP_NAME_REFUSED && record->conn_id != 0)
 		return false;
 	return connection_permits_step(conn, step) &&
-	       (!rules[step].names_destination || (conn && record_is_for_announced_destination(client, conn, record)));
+	       (!rules[step].record_names_destination ||
+		(conn && record_is_for_announced_destination(client, conn, record)));
 }
 
 static struct audit_net record_make_audit_net(const struct connection *conn, const struct control_record *record)
@@ -501,7 +503,7 @@ static void connection_list_and_remove(struct egress_client *client, struct conn
 		request_end_with_outcome(client, conn->requests, &aborted);
 	if (conn->rule)
 		usage_end_connection(client->usage, conn->rule, record->bytes_up, record->bytes_down);
-	if (!conn->is_in_result) {
+	if (!conn->is_listed_in_result) {
 		if (!whole.rule[0] && conn->rule)
 			(void)snprintf(whole.rule, sizeof(whole.rule), "%s", conn->rule);
 		if (!whole.reason[0] && conn->is_opened)
@@ -549,7 +551,7 @@ static int record_apply_after_writing(struct egress_client *client, struct conne
 
 	if (conn && record->event == CONTROL_EVENT_REQUEST && record->allow) {
 		record_list_observed_denial(client, conn, record, slot);
-		conn->is_in_result = true;
+		conn->is_listed_in_result = true;
 		r = request_add(&client->connections, conn, record, &request);
 		if (r == 0) {
 			request->slot = slot;
@@ -567,7 +569,7 @@ static int record_apply_after_writing(struct egress_client *client, struct conne
 		}
 		record_add_to_network_summary(client, record);
 		if (conn) {
-			conn->is_in_result = true;
+			conn->is_listed_in_result = true;
 			memcpy(conn->last_denial_reason, record->reason, sizeof(conn->last_denial_reason));
 		}
 	}

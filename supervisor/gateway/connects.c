@@ -172,13 +172,13 @@ int connects_add_waiting(struct egress_client *client, const struct call *call, 
 
 	if (client->connects.count >= EGRESS_WAITING_CONNECTS_MAX)
 		return -EAGAIN;
-	for (const struct pending_connect *other = client->connects.first_pending; other; other = other->next)
+	for (const struct pending_connect *other = client->connects.first_pending_connect; other; other = other->next)
 		if (cookie && other->socket_cookie == cookie)
 			return -EALREADY;
 	pending = calloc(1, sizeof(*pending));
 	if (!pending)
 		return -ENOMEM;
-	*pending = (struct pending_connect){.next = client->connects.first_pending,
+	*pending = (struct pending_connect){.next = client->connects.first_pending_connect,
 					    .answer = answer_make_for_later_response(call),
 					    .conn_id = conn->id,
 					    .deadline_ns = wait_ns ? call->start_ns + wait_ns : 0,
@@ -189,14 +189,14 @@ int connects_add_waiting(struct egress_client *client, const struct call *call, 
 					    .domain = what->domain,
 					    .source_port = what->request.source_port,
 					    .listener = what->listener};
-	client->connects.first_pending = pending;
+	client->connects.first_pending_connect = pending;
 	client->connects.count++;
 	return 0;
 }
 
 void connects_on_connected(struct egress_client *client, uint64_t conn, int error)
 {
-	for (struct pending_connect **at = &client->connects.first_pending; *at; at = &(*at)->next) {
+	for (struct pending_connect **at = &client->connects.first_pending_connect; *at; at = &(*at)->next) {
 		if ((*at)->conn_id != conn)
 			continue;
 		if (error < 0)
@@ -209,13 +209,14 @@ void connects_on_connected(struct egress_client *client, uint64_t conn, int erro
 
 void connects_fail_all_pending(struct egress_client *client, int error)
 {
-	while (client->connects.first_pending)
-		connect_end_call(client, &client->connects.first_pending, error);
+	while (client->connects.first_pending_connect)
+		connect_end_call(client, &client->connects.first_pending_connect, error);
 }
 
 bool egress_client_serves_thread(const struct egress_client *client, pid_t tid)
 {
-	for (const struct pending_connect *pending = client->connects.first_pending; pending; pending = pending->next)
+	for (const struct pending_connect *pending = client->connects.first_pending_connect; pending;
+	     pending = pending->next)
 		if (pending->tid == tid)
 			return true;
 	return false;
@@ -270,9 +271,9 @@ int connects_check_all_pending(struct egress_client *client)
 	uint64_t now = io_read_clock_ns(), wait = UINT64_MAX;
 	bool looking = now >= connects->next_check_ns;
 	size_t first = connects->looked < connects->count ? connects->looked : 0, at_index = 0;
-	struct pending_connect **at = &connects->first_pending;
+	struct pending_connect **at = &connects->first_pending_connect;
 
-	if (!connects->first_pending)
+	if (!connects->first_pending_connect)
 		return -1;
 	if (looking) {
 		connects->next_check_ns = now + INTERRUPTION_CHECK_INTERVAL_MS * NS_PER_MS;

@@ -59,11 +59,11 @@ static int program_sockets_bind_udp_sink(struct egress_program_sockets *sockets)
 {
 	struct sockaddr_in name = {.sin_family = AF_INET, .sin_addr = sockets->loopback};
 
-	sockets->sink_fd = egress_address_bind_socket(sockets->loopback, 0, SOCK_DGRAM, &sockets->sink_port);
-	if (sockets->sink_fd < 0)
-		return sockets->sink_fd;
+	sockets->udp_sink_fd = egress_address_bind_socket(sockets->loopback, 0, SOCK_DGRAM, &sockets->sink_port);
+	if (sockets->udp_sink_fd < 0)
+		return sockets->udp_sink_fd;
 	name.sin_port = htons(sockets->sink_port);
-	return connect(sockets->sink_fd, (const struct sockaddr *)&name, sizeof(name)) < 0 ? -errno : 0;
+	return connect(sockets->udp_sink_fd, (const struct sockaddr *)&name, sizeof(name)) < 0 ? -errno : 0;
 }
 
 int egress_open_program_sockets(struct egress_process *egress, const struct policy *policy, bool own_netns,
@@ -129,7 +129,7 @@ void egress_program_sockets_release(struct egress_program_sockets *sockets)
 	cleanup_close(&sockets->listener_fd);
 	cleanup_close(&sockets->dns_fd[0]);
 	cleanup_close(&sockets->dns_fd[1]);
-	cleanup_close(&sockets->sink_fd);
+	cleanup_close(&sockets->udp_sink_fd);
 	cleanup_close(&sockets->guard_fd);
 	*sockets = (struct egress_program_sockets)EGRESS_PROGRAM_SOCKETS_INIT;
 }

@@ -44,7 +44,7 @@ struct summary {
 	json_t *list;   /* the entries of the result; owned, like `index` and `advice` */
 	json_t *index;  /* the same entries, keyed by their JSON text without bytes and count */
 	json_t *advice; /* advice for clients that did not accept the run's certificate authority */
-	uint64_t unlisted_count;
+	uint64_t unlisted_entry_count;
 };
 
 struct summary_item { /* texts are borrowed; NULL or "" become null */
@@ -97,7 +97,7 @@ struct connection {
 	uint16_t port;
 	bool is_opened;
 	bool connect_was_answered;   /* the program's connect(2) got its response; always true for datagrams */
-	bool is_in_result;     /* the result has an entry about this connection */
+	bool is_listed_in_result;     /* the result has an entry about this connection */
 	char last_denial_reason[32]; /* the reason of its last denial */
 	char address[NET_ADDRESS_TEXT_SIZE];
 	char host[NET_HOST_MAX]; /* "": the proxy; its records name the destinations */
@@ -141,7 +141,7 @@ void connections_close_all(struct egress_client *client, const char *cause);
 
 struct pending_connect;
 struct connects {
-	struct pending_connect *first_pending;
+	struct pending_connect *first_pending_connect;
 	/* count: how many connects wait; looked: index of the connect that is checked next for interruptions */
 	size_t count, looked;
 	uint64_t next_check_ns;     /* time of the next check */
@@ -164,7 +164,7 @@ int connects_check_all_pending(struct egress_client *client);
 struct egress_client {
 	struct sandbox *sandbox; /* borrowed */
 	struct pool *pool;       /* owned */
-	unsigned registered_events; /* events registered with epoll; 0: none */
+	unsigned registered_epoll_events; /* events registered with epoll; 0: none */
 	bool is_ending;
 	struct egress_line line;
 	struct connections connections;

@@ -35,7 +35,8 @@ int egress_process_add_file(struct egress_process *egress, const char *virt, con
 /* Keeps a text until the end; takes it also on failure. Then adds files with it: certificates take 200 kB. */
 int egress_process_keep_text(struct egress_process *egress, char *text);
 int egress_process_add_file_with_kept_text(struct egress_process *egress, const char *virt, char *text, size_t len);
-int egress_process_add_variable(struct egress_process *egress, const char *name, const char *value, bool wins);
+int egress_process_add_variable(struct egress_process *egress, const char *name, const char *value,
+				bool overrides_policy);
 
 /*
  * provide-java.c: a cacerts file for each Java that the policy lets be executed. Begun while another process makes the
@@ -49,7 +50,7 @@ void egress_free_java_truststores(struct java_truststores *stores);
 /* truststore.c: a keystore (JKS, password "changeit"), for $JAVA_HOME/lib/security/cacerts. */
 struct truststore {
 	struct buf buf;
-	unsigned count; /* certificates */
+	unsigned certificate_count;
 };
 
 /* bytes: about how large it will be. */

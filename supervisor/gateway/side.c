@@ -54,11 +54,13 @@ int egress_process_add_file(struct egress_process *egress, const char *virt, con
 	return error < 0 ? error : egress_process_add_file_with_kept_text(egress, virt, copy, len);
 }
 
-int egress_process_add_variable(struct egress_process *egress, const char *name, const char *value, bool wins)
+int egress_process_add_variable(struct egress_process *egress, const char *name, const char *value,
+				bool overrides_policy)
 {
 	struct egress_variable *more =
 		reallocarray(egress->env_variable, egress->env_variable_count + 1, sizeof(*more));
-	struct egress_variable variable = {.name = strdup(name), .value = strdup(value), .overrides_policy = wins};
+	struct egress_variable variable = {
+		.name = strdup(name), .value = strdup(value), .overrides_policy = overrides_policy};
 
 	if (more)
 		egress->env_variable = more;

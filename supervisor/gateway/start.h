@@ -97,10 +97,10 @@ struct egress_program_sockets {
 	uint16_t listener_port;  /* egress' TCP listener at loopback */
 	uint16_t dns_port; /* the port of the DNS sockets at `loopback`: 53, or another port if 53 could not be bound */
 	uint16_t sink_port;      /* UDP at loopback, where datagrams get ECONNREFUSED */
-	int listener_fd, dns_fd[2], sink_fd;
+	int listener_fd, dns_fd[2], udp_sink_fd;
 	int guard_fd; /* protects an unprivileged dns_port: see inet_filter_reserve_port() */
 };
-#define EGRESS_PROGRAM_SOCKETS_INIT {.listener_fd = -1, .dns_fd = {-1, -1}, .sink_fd = -1, .guard_fd = -1}
+#define EGRESS_PROGRAM_SOCKETS_INIT {.listener_fd = -1, .dns_fd = {-1, -1}, .udp_sink_fd = -1, .guard_fd = -1}
 /*
  * Adds local routes for the pool if own_netns, and makes the sockets. 0, or -errno with *ret_step (static), the step
  * that failed. In both cases egress_program_sockets_release() releases.

@@ -64,7 +64,7 @@ void summary_add_entry(struct summary *summary, const struct summary_item *item)
 	summary_increase_number(known, "bytes_down", item->bytes_down);
 	summary_increase_number(known, "count", item->count);
 	if (!known)
-		summary->unlisted_count = summary_add_saturating(summary->unlisted_count, item->count);
+		summary->unlisted_entry_count = summary_add_saturating(summary->unlisted_entry_count, item->count);
 	json_decref(entry);
 }
 

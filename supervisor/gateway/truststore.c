@@ -82,7 +82,7 @@ int truststore_add(struct truststore *store, const char *pem)
 			return -ENOMEM;
 		der_len = truststore_decode(text, len, der);
 		if (der_len > 0)
-			truststore_put_certificate(&store->buf, ++store->count, der, der_len);
+			truststore_put_certificate(&store->buf, ++store->certificate_count, der, der_len);
 		pem = end;
 	}
 	return store->buf.failed ? -ENOMEM : 0;
@@ -107,7 +107,7 @@ static void truststore_put_digest(struct buf *buf)
 
 void truststore_begin(struct truststore *store, size_t bytes)
 {
-	*store = (struct truststore){.count = 0};
+	*store = (struct truststore){.certificate_count = 0};
 	buf_reserve(&store->buf, bytes);
 	truststore_put_number(&store->buf, JKS_MAGIC, 4);
 	truststore_put_number(&store->buf, JKS_VERSION, 4);
@@ -120,10 +120,10 @@ int truststore_finish(struct truststore *store, char **ret_bytes, size_t *ret_le
 
 	if (buf->failed)
 		return -ENOMEM;
-	if (store->count == 0)
+	if (store->certificate_count == 0)
 		return -EINVAL;
 	for (unsigned i = 0; i < 4; i++)
-		buf->data[JKS_ENTRY_COUNT_OFFSET + i] = (char)(store->count >> (8 * (3 - i)));
+		buf->data[JKS_ENTRY_COUNT_OFFSET + i] = (char)(store->certificate_count >> (8 * (3 - i)));
 	truststore_put_digest(buf);
 	if (buf->failed)
 		return -ENOMEM;

@@ -48,13 +48,13 @@ struct limits {
 	uint64_t next_measurement_ns; /* when cpu and memory are measured next */
 	uint64_t last_sample_duration_ns; /* time that the last sample took */
 	struct sampler sampler;
-	uint64_t last_sample_ns;  /* time of the last sample */
-	uint64_t missed_cpu_ns;     /* estimate of cpu time that was used, but that no sample showed */
-	uint64_t cpu_interval_max_ns; /* longest interval until the next sample of cpu time */
+	uint64_t last_sample_time_ns;  /* time of the last sample */
+	uint64_t estimated_unsampled_cpu_ns;     /* estimate of cpu time that was used, but that no sample showed */
+	uint64_t cpu_sample_interval_max_ns; /* longest interval until the next sample of cpu time */
 	/* kernel memory of files that the supervisor opened, which no control group counts */
 	uint64_t opened_files_kernel_bytes;
 	uint64_t recount_at_files_opened;    /* number of opened files at which they are counted again */
-	uint64_t cpu_ns_on_request; /* what limits_read_cpu_ns() has returned last */
+	uint64_t last_returned_cpu_ns; /* what limits_read_cpu_ns() has returned last */
 	bool sample_memory, sample_cpu;
 	bool no_process_is_left;        /* no process is left to sample */
 	bool samples_tasks;             /* RLIMIT_NPROC limits the tasks, but the kernel does not show its count */
@@ -115,7 +115,7 @@ static uint64_t limits_clamp_value(uint64_t value, uint64_t least, uint64_t most
 static void limits_mark_meter_exceeded(struct limit_meter *meter)
 {
 	meter->hit = true;
-	meter->ends_run = true;
+	meter->exceeding_ends_run = true;
 }
 
 /* ---- measuring by control groups ---- */
@@ -188,7 +188,7 @@ static bool limits_sample_exceeds_limit(const struct limits *limits, const struc
 {
 	return (limits->sample_memory && sample->memory_bytes > limits->meter[LIMIT_MEMORY].limit) ||
 	       (limits->sample_cpu &&
-		sample->cpu_ns + limits->missed_cpu_ns >= limits->meter[LIMIT_CPU].limit);
+		sample->cpu_ns + limits->estimated_unsampled_cpu_ns >= limits->meter[LIMIT_CPU].limit);
 }
 
 /*
@@ -199,30 +199,31 @@ static uint64_t limits_estimate_lost_cpu_time(struct limits *limits, const struc
 {
 	uint64_t running =
 		sample->running_process_count < limits->cpu_count ? sample->running_process_count : limits->cpu_count;
-	uint64_t seen = sample->cpu_ns + limits->missed_cpu_ns - limits->meter[LIMIT_CPU].used;
+	uint64_t seen = sample->cpu_ns + limits->estimated_unsampled_cpu_ns - limits->meter[LIMIT_CPU].used;
 
 	if (sample->misses_child_cpu_time &&
-	    sample->cpu_ns + limits->missed_cpu_ns >= limits->meter[LIMIT_CPU].used &&
+	    sample->cpu_ns + limits->estimated_unsampled_cpu_ns >= limits->meter[LIMIT_CPU].used &&
 	    running * since_ns > seen)
-		limits->missed_cpu_ns += running * since_ns - seen;
-	return limits->missed_cpu_ns;
+		limits->estimated_unsampled_cpu_ns += running * since_ns - seen;
+	return limits->estimated_unsampled_cpu_ns;
 }
 
 static void limits_read_cpu(struct limits *limits, const struct sample *sample, uint64_t now_ns)
 {
 	struct limit_meter *meter = &limits->meter[LIMIT_CPU];
-	uint64_t since_ns = now_ns - limits->last_sample_ns;
+	uint64_t since_ns = now_ns - limits->last_sample_time_ns;
 	uint64_t used = sample->cpu_ns + limits_estimate_lost_cpu_time(limits, sample, since_ns);
 
 	if (used < meter->used)
 		used = meter->used;
 	if (sample->misses_child_cpu_time)
-		limits->cpu_interval_max_ns = CPU_SAMPLE_INTERVAL_MIN_NS;
+		limits->cpu_sample_interval_max_ns = CPU_SAMPLE_INTERVAL_MIN_NS;
 	else if (sample->running_process_count > 0 || used - meter->used >= since_ns / 8)
-		limits->cpu_interval_max_ns = CPU_SAMPLE_INTERVAL_BUSY_NS;
+		limits->cpu_sample_interval_max_ns = CPU_SAMPLE_INTERVAL_BUSY_NS;
 	else
-		limits->cpu_interval_max_ns = limits_clamp_value(
-			limits->cpu_interval_max_ns * 2, CPU_SAMPLE_INTERVAL_BUSY_NS, CPU_SAMPLE_INTERVAL_IDLE_NS);
+		limits->cpu_sample_interval_max_ns =
+			limits_clamp_value(limits->cpu_sample_interval_max_ns * 2, CPU_SAMPLE_INTERVAL_BUSY_NS,
+					   CPU_SAMPLE_INTERVAL_IDLE_NS);
 	limits_set_usage(meter, used, used);
 	if (used >= meter->limit)
 		limits_mark_meter_exceeded(meter);
@@ -254,7 +255,7 @@ static void limits_take_and_apply_sample(struct limits *limits)
 		limits_set_usage(&meter[LIMIT_PIDS], sample.task_count, sample.task_count);
 	if (limits->samples_tasks && sample.task_count >= meter[LIMIT_PIDS].limit)
 		meter[LIMIT_PIDS].hit = true;
-	limits->last_sample_ns = begin_ns;
+	limits->last_sample_time_ns = begin_ns;
 	limits->last_sample_duration_ns = io_read_clock_ns() - begin_ns;
 }
 
@@ -282,9 +283,9 @@ uint64_t limits_read_cpu_ns(void *opaque)
 	} else if (!limits->sample_cpu && limits_take_sample(limits, &sample) == 0) {
 		used_ns = sample.cpu_ns;
 	}
-	if (used_ns > limits->cpu_ns_on_request)
-		limits->cpu_ns_on_request = used_ns;
-	return limits->cpu_ns_on_request;
+	if (used_ns > limits->last_returned_cpu_ns)
+		limits->last_returned_cpu_ns = used_ns;
+	return limits->last_returned_cpu_ns;
 }
 
 /* ---- when ---- */
@@ -296,7 +297,7 @@ static uint64_t limits_get_time_to_next_cpu_sample_ns(const struct limits *limit
 	uint64_t left = meter->limit > meter->used ? meter->limit - meter->used : 0;
 
 	return limits_clamp_value(left / limits->cpu_count, CPU_SAMPLE_INTERVAL_MIN_NS,
-				  limits->sample_cpu ? limits->cpu_interval_max_ns : LIMITS_MEASURE_NEVER / 2);
+				  limits->sample_cpu ? limits->cpu_sample_interval_max_ns : LIMITS_MEASURE_NEVER / 2);
 }
 
 static uint64_t limits_get_time_to_next_memory_sample_ns(const struct limits *limits)
@@ -406,7 +407,7 @@ static void limits_read_which_rlimits_were_hit(struct limits *limits, int wait_s
 static enum limit_kind limits_find_limit_to_end_run(struct limits *limits)
 {
 	for (enum limit_kind kind = 0; kind < LIMIT_MAX && limits->limit_that_ended_run == LIMIT_MAX; kind++)
-		if (limits->meter[kind].ends_run)
+		if (limits->meter[kind].exceeding_ends_run)
 			limits->limit_that_ended_run = kind;
 	return limits->limit_that_ended_run;
 }
@@ -456,9 +457,9 @@ void limits_measure_final(struct limits *limits)
 	limits_measure_log_size(limits);
 }
 
-enum limit_kind limits_measure_before_final_kill(struct limits *limits, int wait_status, bool alone)
+enum limit_kind limits_measure_before_final_kill(struct limits *limits, int wait_status, bool no_process_is_left)
 {
-	limits->no_process_is_left = alone;
+	limits->no_process_is_left = no_process_is_left;
 	limits_measure_all(limits);
 	limits_measure_final(limits);
 	limits_read_which_rlimits_were_hit(limits, wait_status);

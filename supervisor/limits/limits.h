@@ -30,7 +30,7 @@ struct limit_meter {
 	uint64_t peak;
 	bool is_measured; /* false: used and peak are not measured */
 	bool hit;
-	bool ends_run;      /* the limit was hit and ends the run */
+	bool exceeding_ends_run;      /* the limit was hit and ends the run */
 };
 
 struct cgroup;
@@ -57,9 +57,9 @@ void limits_read_oom_event(struct limits *limits);
 
 /*
  * Makes the last measurement before the rest of the process tree is killed. wait_status: the program's; 0: not reaped.
- * alone: no process of the run is left. Returns what limits_measure_due() does.
+ * no_process_is_left: no process of the run is left. Returns what limits_measure_due() does.
  */
-enum limit_kind limits_measure_before_final_kill(struct limits *limits, int wait_status, bool alone);
+enum limit_kind limits_measure_before_final_kill(struct limits *limits, int wait_status, bool no_process_is_left);
 
 /* Takes the final sample of disk use and log size, after the process tree was killed. */
 void limits_measure_final(struct limits *limits);

@@ -95,17 +95,18 @@ size_t rlimits_build(const struct policy_limits *limits, const struct rlimit *op
 
 	*at++ = (struct launch_rlimit){.resource = RLIMIT_NOFILE,
 				       .limit = rlimits_make_open_files_limit(limits, open_files,
-									      fallback->memory_by_rlimit)};
+									      fallback->limits_memory_by_rlimit)};
 	*at++ = rlimits_make_sigpending_limit();
 	if (limits->file_size_bytes)
 		*at++ = rlimits_cap_at_own_limit(RLIMIT_FSIZE, limits->file_size_bytes);
-	if (fallback->cpu_by_rlimit && limits->cpu_ns)
+	if (fallback->limits_cpu_by_rlimit && limits->cpu_ns)
 		*at++ = rlimits_cap_at_own_limit(RLIMIT_CPU, limits->cpu_ns / NS_PER_S + 2);
-	if (fallback->memory_by_rlimit && limits->memory_bytes) {
+	if (fallback->limits_memory_by_rlimit && limits->memory_bytes) {
 		*at++ = rlimits_cap_at_own_limit(RLIMIT_DATA, rlimits_get_data_bytes(limits->memory_bytes));
 		*at++ = rlimits_cap_at_own_limit(RLIMIT_AS, rlimits_get_address_space_bytes(limits->memory_bytes));
 	}
-	if (fallback->tasks_by_rlimit && limits->pids && limits->pids < UINT64_MAX - RLIMIT_NPROC_SUPERVISOR_TASK_COUNT)
+	if (fallback->limits_tasks_by_rlimit && limits->pids &&
+	    limits->pids < UINT64_MAX - RLIMIT_NPROC_SUPERVISOR_TASK_COUNT)
 		*at++ = rlimits_cap_at_own_limit(RLIMIT_NPROC, limits->pids + RLIMIT_NPROC_SUPERVISOR_TASK_COUNT);
 	return (size_t)(at - ret_rlimit);
 }

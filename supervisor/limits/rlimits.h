@@ -11,13 +11,13 @@
 
 /* Which limits the processes get in place of limits by control groups. */
 struct rlimits_without_cgroups {
-	bool cpu_by_rlimit;    /* each process gets RLIMIT_CPU */
+	bool limits_cpu_by_rlimit;    /* each process gets RLIMIT_CPU */
 	/*
 	 * each process gets RLIMIT_DATA and RLIMIT_AS, and calls that make memory which no process shows are judged
 	 */
-	bool memory_by_rlimit;
-	bool tasks_by_rlimit;  /* RLIMIT_NPROC, which counts by user; only with the run's own user namespace */
-	bool forks_by_judging; /* if RLIMIT_NPROC is not used: calls that make processes are judged */
+	bool limits_memory_by_rlimit;
+	bool limits_tasks_by_rlimit;  /* RLIMIT_NPROC, which counts by user; only with the run's own user namespace */
+	bool limits_forks_by_judging; /* if RLIMIT_NPROC is not used: calls that make processes are judged */
 };
 
 /*

@@ -207,7 +207,7 @@ static uint64_t sample_read_reaped_cpu_ns(void)
 
 void sampler_release(struct sampler *sampler)
 {
-	sample_list_release(&sampler->last_list);
+	sample_list_release(&sampler->last_process_list);
 	*sampler = (struct sampler){0};
 }
 
@@ -217,17 +217,17 @@ static void sampler_remember_usage(struct sampler *sampler, const struct sample_
 	for (size_t i = 0; i < now->count; i++) {
 		const struct sample_process *process = &now->process[i];
 		const struct sample_process *before =
-			sampler->last_list.count == 0
+			sampler->last_process_list.count == 0
 				? NULL
-				: bsearch(process, sampler->last_list.process, sampler->last_list.count,
+				: bsearch(process, sampler->last_process_list.process, sampler->last_process_list.count,
 					  sizeof(*process), sample_compare_pids);
 
 		sampler->cpu_ns += process->own_cpu_ns;
 		if (before && before->own_cpu_ns <= process->own_cpu_ns)
 			sampler->cpu_ns -= before->own_cpu_ns;
 	}
-	sample_list_release(&sampler->last_list);
-	sampler->last_list = *now;
+	sample_list_release(&sampler->last_process_list);
+	sampler->last_process_list = *now;
 }
 
 /*

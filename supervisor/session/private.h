@@ -28,7 +28,7 @@ struct program {
 	enum program_state state;
 	pid_t monitor, pid;  /* pids of the monitor and of the program; 0 while the program is starting */
 	struct client *client; /* the client that asked for the program; NULL: the client has hung up */
-	char *name;          /* the path that is executed; owned */
+	char *executed_path;  /* owned */
 	char *cwd;           /* the directory that it starts in; owned; NULL: the workdir */
 	struct denials *denials; /* owned */
 	uint64_t start_ns;

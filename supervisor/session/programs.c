@@ -132,7 +132,7 @@ void program_free(struct session *session, struct program *program)
 	session->program[program->slot_index] = NULL;
 	denials_free(program->denials);
 	cleanup_close(&program->master_fd);
-	free(program->name);
+	free(program->executed_path);
 	free(program->cwd);
 	free(program);
 }
@@ -153,9 +153,9 @@ static struct program *programs_add(struct session *session, const char *path, c
 	program->start_ns = io_read_clock_ns();
 	program->deadline_ns = UINT64_MAX;
 	program->denials = denials_create();
-	program->name = strdup(path);
+	program->executed_path = strdup(path);
 	program->cwd = cwd ? strdup(cwd) : NULL;
-	if (program->denials && program->name && !cwd == !program->cwd)
+	if (program->denials && program->executed_path && !cwd == !program->cwd)
 		return program;
 	program_free(session, program);
 	return NULL;
@@ -237,7 +237,7 @@ static json_t *program_make_error(const struct program *program, enum spawner_st
 
 	return json_pack("{s:s, s:o}", "code",
 			 chdir_failed ? "cwd_failed" : was_denied ? "refused" : "not_executable", "message",
-			 json_sprintf("%s: %s", chdir_failed && program->cwd ? program->cwd : program->name,
+			 json_sprintf("%s: %s", chdir_failed && program->cwd ? program->cwd : program->executed_path,
 				      strerror(error)));
 }
 

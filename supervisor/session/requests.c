@@ -150,7 +150,7 @@ static void client_list_programs(struct session *session, struct client *client)
 		if (!program)
 			continue;
 		item = json_pack("{s:i, s:i, s:s, s:I}", "program", (int)program->number, "pid", (int)program->pid,
-				 "path", program->name, "duration_ms",
+				 "path", program->executed_path, "duration_ms",
 				 (json_int_t)((now - program->start_ns) / NS_PER_MS));
 		bytes += json_dumpb(item, NULL, 0, JSON_COMPACT) + 1; /* the length only; and a comma */
 		if (bytes <= SESSION_PROGRAM_LIST_BYTES_MAX)

@@ -64,7 +64,7 @@ int blob_build_for_exec(const struct call *call, const struct exec_plan *plan, s
 			struct trace_blob *ret_blob)
 {
 	bool at = call->row->arg[0].kind == ARG_DIRFD; /* execveat */
-	struct trace_blob blob = {.total_bytes = budget, .has_argv = plan->argv_head != NULL};
+	struct trace_blob blob = {.total_blob_bytes = budget, .has_argv = plan->argv_head != NULL};
 	_cleanup_buf_ struct buf argv = {0}, bytes = {0};
 	char host[PATH_MAX];
 	int r = blob_pad_host_path(plan, host);
@@ -105,8 +105,8 @@ void blob_relocate_argv_pointers(struct trace_blob *blob, uint64_t addr)
 
 void blob_release(struct trace_blob *blob)
 {
-	if (blob->total_bytes)
-		*blob->total_bytes -= blob->len;
+	if (blob->total_blob_bytes)
+		*blob->total_blob_bytes -= blob->len;
 	free(blob->bytes);
 	memset(blob, 0, sizeof(*blob));
 }

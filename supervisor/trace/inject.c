@@ -100,7 +100,7 @@ static int inject_single_step(struct injection *injection)
 		if (status >> 16 == 0 && WSTOPSIG(status) == SIGTRAP &&
 		    arch_get_pc(&now) == arch_get_pc(&injection->registers_after_call))
 			return 0;
-		if (++injection->stray_stops > INJECT_STRAY_STOPS_MAX &&
+		if (++injection->stray_stop_count > INJECT_STRAY_STOPS_MAX &&
 		    io_read_clock_ns() > injection->stray_stops_deadline_ns)
 			return kill(tid, SIGKILL) < 0 ? -errno : -ESRCH;
 		if (status >> 16 != 0)
@@ -138,9 +138,9 @@ static int inject_block_signals(struct injection *injection)
 	uint64_t mask = ~(INJECT_FORCED_SIGNALS | SIGNAL_BIT(SIGTRAP));
 	pid_t tid = injection->pending->tid;
 
-	if (ptrace(PTRACE_GETSIGMASK, tid, sizeof(mask), &injection->signal_mask) < 0)
+	if (ptrace(PTRACE_GETSIGMASK, tid, sizeof(mask), &injection->thread_signal_mask) < 0)
 		return -errno;
-	mask |= injection->signal_mask & INJECT_FORCED_SIGNALS;
+	mask |= injection->thread_signal_mask & INJECT_FORCED_SIGNALS;
 	return ptrace(PTRACE_SETSIGMASK, tid, sizeof(mask), &mask) < 0 ? -errno : 0;
 }
 
@@ -229,7 +229,8 @@ int inject_restore_thread(struct injection *injection)
 	int r = arch_write_regs(pending->tid, injection->has_registers_to_restore ? &injection->registers_to_restore
 									 : &injection->registers_after_call);
 
-	if (ptrace(PTRACE_SETSIGMASK, pending->tid, sizeof(injection->signal_mask), &injection->signal_mask) < 0)
+	if (ptrace(PTRACE_SETSIGMASK, pending->tid, sizeof(injection->thread_signal_mask),
+		   &injection->thread_signal_mask) < 0)
 		r = -errno;
 	for (int number = 1; number < (int)INJECT_SIGNAL_NUMBERS_END; number++)
 		if (injection->arrived_signals[number])

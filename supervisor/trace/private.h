@@ -31,7 +31,8 @@ enum pending_kind {
 /* What an exec that is restarted with other arguments needs in target memory: the argument array, then texts. */
 struct trace_blob {
 	char *bytes;     /* owned */
-	size_t *total_bytes; /* number of bytes in all blobs of the tracer, including this one; NULL: not counted */
+	/* number of bytes in all blobs of the tracer, including this one; NULL: not counted */
+	size_t *total_blob_bytes;
 	size_t len;
 	size_t host_path_offset;  /* offset of the host path */
 	size_t pointer_count; /* array entries that point into the blob; offsets before blob_relocate_argv_pointers() */
@@ -91,7 +92,7 @@ struct tracer {
 	struct sandbox *sandbox;
 	struct pending *pending;
 	struct delayed_call *delayed_calls;
-	size_t blob_bytes; /* sum of all blobs */
+	size_t total_blob_bytes; /* sum of all blobs */
 	/* number of pending entries that fetch a descriptor, or hold a fetched one */
 	unsigned fetched_descriptor_count;
 	/* maximum of fetched_descriptor_count, which leaves the supervisor descriptors for other uses */
@@ -170,12 +171,12 @@ struct injection {
 	/* what inject_restore_thread() sets; after inject_prepare_after_own_call(): registers_after_call */
 	struct arch_regs registers_to_restore;
 	bool has_registers_to_restore;             /* `registers_to_restore` is set */
-	uint64_t signal_mask;             /* the thread's signal mask */
+	uint64_t thread_signal_mask;             /* the thread's signal mask */
 	/* signals that arrived during the injection, and are sent to the thread again at its end */
 	bool arrived_signals[INJECT_SIGNAL_NUMBERS_END];
 	/* until this time more than INJECT_STRAY_STOPS_MAX stray stops are tolerated */
 	uint64_t stray_stops_deadline_ns;
-	unsigned stray_stops;           /* stops that no single step caused */
+	unsigned stray_stop_count;           /* stops that no single step caused */
 };
 
 /* Prepares the thread. 0; -errno: the thread is unchanged. */

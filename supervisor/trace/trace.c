@@ -68,7 +68,7 @@ static int trace_start_exec(struct tracer *tracer, struct call *call)
 	enum pending_state state = plan->needs_restart ? PENDING_RESPONDED : PENDING_RUNNING;
 	struct trace_blob blob = {0};
 	struct pending *pending;
-	int r = plan->needs_restart ? blob_build_for_exec(call, plan, &tracer->blob_bytes, &blob) : 0;
+	int r = plan->needs_restart ? blob_build_for_exec(call, plan, &tracer->total_blob_bytes, &blob) : 0;
 
 	if (r == 0)
 		r = pending_seize_and_interrupt(tracer, call, state, &pending);

@@ -23,8 +23,8 @@
 
 /* Entries of the new image's auxiliary vector; 0: no such entry. */
 struct auxv_entries {
-	uint64_t base;   /* AT_BASE: address of the loader; 0: no loader */
-	uint64_t execfn; /* AT_EXECFN: address of the exec's file name */
+	uint64_t at_base;   /* AT_BASE: address of the loader; 0: no loader */
+	uint64_t at_execfn; /* AT_EXECFN: address of the exec's file name */
 	uint64_t entry, headers_addr, headers; /* AT_ENTRY, AT_PHDR, AT_PHNUM, of the program */
 };
 
@@ -38,10 +38,10 @@ static bool auxv_read_entries(const Elf64_auxv_t *auxv, size_t count, struct aux
 		case AT_NULL:
 			return true;
 		case AT_BASE:
-			vector->base = value;
+			vector->at_base = value;
 			break;
 		case AT_EXECFN:
-			vector->execfn = value;
+			vector->at_execfn = value;
 			break;
 		case AT_ENTRY:
 			vector->entry = value;
@@ -246,8 +246,8 @@ static bool image_has_layout(const struct auxv_entries *vector, uint64_t pc, con
 {
 	return vector->headers == plan->layout.phdr_count &&
 	       vector->entry - vector->headers_addr == plan->layout.entry_minus_phdr &&
-	       pc == (plan->has_interp ? vector->base + plan->loader_entry_offset : vector->entry) &&
-	       plan->has_interp == (vector->base != 0);
+	       pc == (plan->has_interp ? vector->at_base + plan->loader_entry_offset : vector->entry) &&
+	       plan->has_interp == (vector->at_base != 0);
 }
 
 /*
@@ -267,7 +267,7 @@ static bool image_is_approved_by_name(const struct sandbox *sandbox, pid_t pid, 
 	got = sandbox->target_memory->read(pid, arch_get_stack_pointer(&regs), stack, sizeof(stack));
 	return got > 0 && stack_find_auxv(stack, (size_t)got / sizeof(*stack), &vector) &&
 	       image_has_layout(&vector, arch_get_pc(&regs), plan) &&
-	       image_has_name(sandbox->target_memory, pid, vector.execfn, plan->execfn);
+	       image_has_name(sandbox->target_memory, pid, vector.at_execfn, plan->execfn);
 }
 
 const char *verify_exec_image(const struct sandbox *sandbox, pid_t pid, const struct exec_plan *plan)
@@ -282,8 +282,8 @@ const char *verify_exec_image(const struct sandbox *sandbox, pid_t pid, const st
 	if (!reason && verify_read_auxv(pid, &vector) < 0)
 		reason = "exec_unreadable";
 	if (!reason)
-		reason = verify_loader_file(pid, plan, vector.base);
+		reason = verify_loader_file(pid, plan, vector.at_base);
 	if (!reason)
-		reason = verify_file_name_of_exec(pid, plan, vector.execfn);
-	return reason ? reason : verify_and_restore_execfn(guest, pid, plan, vector.execfn);
+		reason = verify_file_name_of_exec(pid, plan, vector.at_execfn);
+	return reason ? reason : verify_and_restore_execfn(guest, pid, plan, vector.at_execfn);
 }

@@ -30,7 +30,7 @@ START_TEST(test_fields_of_a_call)
 	ck_assert(text_is(record.time, "2026-11-21T02:28:18.308088736Z") && text_is(record.run, "7f3a9c21"));
 	ck_assert(record.mono_ns == 4014744492952 && record.pid == 4711 && record.tid == 4713 && record.ppid == 4700);
 	ck_assert(record.host_pid == 99 && record.has_ns && record.ns == 3150 && !record.has_ret);
-	ck_assert(text_is(record.effect, "refused") && text_is(record.on_deny, "kill") && record.path[0].unresolved);
+	ck_assert(text_is(record.effect, "refused") && text_is(record.on_deny, "kill") && record.path[0].is_unresolved);
 	ck_assert(text_is(record.error, "ENOENT") && text_is(record.reason, "not_granted"));
 	ck_assert(text_is(record.symlink_target, "a\\\\\\\\b\\u001b"));
 }

@@ -44,7 +44,7 @@ static void begin(int forward_fd, bool keep, uint64_t limit)
 						.keeps_in_memory = keep,
 						.limit_bytes = limit,
 						.spill_dirfd = where_fd,
-						.spill_name = "spill"};
+						.spill_file_name = "spill"};
 
 	ck_assert_int_eq(capture_init(&capture, &options, &program_fd), 0);
 }

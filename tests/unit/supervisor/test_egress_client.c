@@ -589,7 +589,7 @@ START_TEST(test_result)
 	(void)entry(list, 1, "/b", "deny", 403, 1);
 	(void)entry(list, 2, "/unanswered", "allow", 0, 1);
 	json_decref(list);
-	ck_assert_uint_eq(rig.client->summary.unlisted_count, 0);
+	ck_assert_uint_eq(rig.client->summary.unlisted_entry_count, 0);
 	ck_assert_uint_eq(rig.client->denied_count, 1);
 	denial = denials_get_list(rig.sandbox.denials, &count, &unlisted);
 	ck_assert_uint_eq(count, 1);
@@ -707,7 +707,7 @@ START_TEST(test_many)
 	}
 	list = json_incref(rig.client->summary.list);
 	ck_assert_uint_eq(json_array_size(list), SUMMARY_ENTRIES_MAX);
-	ck_assert_uint_eq(rig.client->summary.unlisted_count, 500);
+	ck_assert_uint_eq(rig.client->summary.unlisted_entry_count, 500);
 	json_decref(list);
 }
 END_TEST
