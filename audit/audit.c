@@ -124,7 +124,7 @@ int audit_open_log(const char *path, const struct audit_header *header, struct a
 /* Appends a record. It also has the hashes of earlier records that were finished late. */
 static int audit_append_record(struct audit *audit, const struct audit_record *record, struct audit_slot *slot)
 {
-	char outcomes[CHAIN_LATE_HASHES_PER_RECORD_MAX * CHAIN_LATE_HASH_TEXT_BYTES];
+	char outcomes[CHAIN_LATE_HASHES_PER_RECORD_MAX * CHAIN_LATE_HASH_ENTRY_BYTES];
 	struct line_chain_fields links = {.outcomes_text = outcomes};
 	uint64_t start;
 	size_t len, room, count = 0;
@@ -197,7 +197,7 @@ static int audit_write_trailer(struct audit *audit, const struct audit_trailer *
 	r = chain_seal_all(audit);
 	if (r < 0)
 		return r;
-	outcomes = malloc(audit->chain.late_count * CHAIN_LATE_HASH_TEXT_BYTES + 1);
+	outcomes = malloc(audit->chain.late_count * CHAIN_LATE_HASH_ENTRY_BYTES + 1);
 	if (!outcomes)
 		return -ENOMEM;
 	r = chain_write_outcomes(audit, outcomes, SIZE_MAX, &count, &links.outcomes_text_len);

@@ -106,7 +106,7 @@ static int keeper_make_terminal(struct keeper *keeper, const struct capture_opti
 		error = fd = terminal_dup_master(&keeper->terminal);
 	if (error < 0)
 		return error;
-	stdin_relay_init_terminal(&keeper->input, STDIN_FILENO, fd);
+	stdin_relay_init_terminal(&keeper->stdin_relay, STDIN_FILENO, fd);
 	fd = terminal_dup_master(&keeper->terminal);
 	return fd < 0 ? fd : capture_init_from_fd(&keeper->outcome->out, out, fd);
 }
@@ -140,7 +140,7 @@ static int keeper_make_streams(struct keeper *keeper, int stdio_fd[3])
 		error = keeper_make_terminal(keeper, &out, stdio_fd);
 		return error < 0 ? error : capture_init_from_fd(&outcome->err, &err, -1);
 	}
-	error = stdin_relay_init(&keeper->input, options->relays_stdin ? STDIN_FILENO : -1, &stdio_fd[0]);
+	error = stdin_relay_init(&keeper->stdin_relay, options->relays_stdin ? STDIN_FILENO : -1, &stdio_fd[0]);
 	if (error == 0)
 		error = capture_init(&outcome->out, &out, &stdio_fd[1]);
 	if (error == 0)

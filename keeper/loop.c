@@ -248,7 +248,7 @@ static void loop_on_output(struct keeper *keeper, struct capture *capture)
 	loop_check_spill_files_limit(keeper);
 	if (capture->reader_is_gone && keeper->options->uses_terminal) {
 		/* Hangs up the program's terminal: the program gets SIGHUP, where a pipe would give EPIPE. */
-		stdin_relay_release(&keeper->input);
+		stdin_relay_release(&keeper->stdin_relay);
 		close_fd(&keeper->terminal.master_fd);
 	}
 	progress_note_output(keeper, capture, before);
@@ -256,7 +256,7 @@ static void loop_on_output(struct keeper *keeper, struct capture *capture)
 
 static void loop_on_input(struct keeper *keeper)
 {
-	struct stdin_relay *relay = &keeper->input;
+	struct stdin_relay *relay = &keeper->stdin_relay;
 
 	stdin_relay_move_bytes(relay);
 	if (relay->escape_was_typed) {
@@ -345,7 +345,7 @@ void keeper_run_loop(struct keeper *keeper)
 			.events = POLLIN};
 		capture_get_pollfd(&outcome->out, &poll_set[SOURCE_OUT]);
 		capture_get_pollfd(&outcome->err, &poll_set[SOURCE_ERR]);
-		stdin_relay_get_pollfd(&keeper->input, &poll_set[SOURCE_INPUT]);
+		stdin_relay_get_pollfd(&keeper->stdin_relay, &poll_set[SOURCE_INPUT]);
 		if (keeper->supervisor_has_exited)
 			poll_set[SOURCE_INPUT].fd = -1;
 		if (poll(poll_set, SOURCE_MAX, loop_get_timeout_ms(keeper)) < 0 && errno != EINTR)

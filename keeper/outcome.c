@@ -61,7 +61,7 @@ static void keeper_determine_outcome_without_supervisor(struct keeper *keeper)
 	if (keeper->options->audit_path)
 		recovered = keeper_recover_log(keeper);
 	if (outcome->error_code)
-		(void)snprintf(outcome->message, sizeof(outcome->message),
+		(void)snprintf(outcome->error_message, sizeof(outcome->error_message),
 			       "the supervisor died (%s %d%s); the program and everything it started were killed%s%s",
 			       WIFSIGNALED(status) ? "signal" : "exit status",
 			       WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status),
@@ -97,16 +97,17 @@ static void keeper_report_egress_death(const struct keeper *keeper)
 {
 	struct keeper_outcome *outcome = keeper->outcome;
 	int status = keeper->egress_wait_status;
-	char why[sizeof(outcome->message) / 2];
+	char why[sizeof(outcome->error_message) / 2];
 
 	if (!keeper->egress_failed || outcome->error_code || outcome->ending.status == RUN_OK)
 		return;
 	outcome->error_code = "egress_failed";
 	starter_read_start_error(keeper->egress.start_error_fd, why, sizeof(why));
 	if (why[0])
-		(void)snprintf(outcome->message, sizeof(outcome->message), "%s: every connection was refused", why);
+		(void)snprintf(outcome->error_message, sizeof(outcome->error_message),
+			       "%s: every connection was refused", why);
 	else
-		(void)snprintf(outcome->message, sizeof(outcome->message),
+		(void)snprintf(outcome->error_message, sizeof(outcome->error_message),
 			       "the egress process died (%s %d): from then on every connection was refused",
 			       WIFSIGNALED(status) ? "signal" : "exit status",
 			       WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
@@ -151,7 +152,7 @@ void keeper_determine_outcome(struct keeper *keeper)
 				   json_integer_value(json_object_get(outcome->report, "network_denied")) > 0);
 	if (error) {
 		outcome->error_code = json_string_value(json_object_get(error, "code"));
-		(void)snprintf(outcome->message, sizeof(outcome->message), "%s",
+		(void)snprintf(outcome->error_message, sizeof(outcome->error_message), "%s",
 			       json_string_value(json_object_get(error, "message")));
 		outcome->ending = (struct run_ending){
 			.exit_code = (int)json_integer_value(json_object_get(outcome->report, "exit_code"))};
@@ -178,11 +179,12 @@ void keeper_explain_failure(struct keeper_outcome *outcome, const char *step, in
 	bool filtered = (error == -EPERM || error == -ENOSYS || error == -EACCES) && keeper_is_under_seccomp_filter();
 
 	if (error == -EOWNERDEAD) {
-		(void)snprintf(outcome->message, sizeof(outcome->message),
+		(void)snprintf(outcome->error_message, sizeof(outcome->error_message),
 			       "the parent process ended before the run began (--die-with-parent)");
 		return;
 	}
-	(void)snprintf(outcome->message, sizeof(outcome->message), "cannot %s: %s%s", step, strerror(-error),
+	(void)snprintf(outcome->error_message, sizeof(outcome->error_message), "cannot %s: %s%s", step,
+		       strerror(-error),
 		       filtered ? "; a seccomp filter is on this process already, of another callgate or a container: "
 				  "callgate doctor tells what it refuses"
 				: "");

@@ -14,7 +14,7 @@
 struct keeper {
 	const struct keeper_options *options;
 	struct keeper_outcome *outcome;
-	struct stdin_relay input;
+	struct stdin_relay stdin_relay;
 	struct terminal terminal;
 	struct egress_process egress;
 	bool egress_failed; /* egress ended without having been told to */

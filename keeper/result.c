@@ -191,7 +191,8 @@ json_t *result_make_json(const struct keeper_options *options, struct keeper_out
 	(void)json_object_set_new(result, "audit", result_make_audit(options, outcome));
 	if (json_object_get(report, "audit_sink"))
 		(void)json_object_set(result, "audit_sink", json_object_get(report, "audit_sink"));
-	(void)json_object_set_new(result, "error", result_make_error_object(outcome->error_code, outcome->message));
+	(void)json_object_set_new(result, "error",
+				  result_make_error_object(outcome->error_code, outcome->error_message));
 	return result;
 }
 

@@ -132,7 +132,8 @@ static int keeper_start_egress(struct keeper *keeper)
 	int error = egress_start(&wanted, &keeper->egress, &problem);
 
 	if (error < 0)
-		(void)snprintf(keeper->outcome->message, sizeof(keeper->outcome->message), "%s", problem.text);
+		(void)snprintf(keeper->outcome->error_message, sizeof(keeper->outcome->error_message), "%s",
+			       problem.text);
 	return error;
 }
 
@@ -143,7 +144,7 @@ static void keeper_end_failed_start(struct keeper *keeper, const char *step, int
 		(void)kill(keeper->supervisor_pid, SIGKILL);
 	(void)egress_process_end(&keeper->egress, &keeper->egress_wait_status);
 	(void)killtree(KEEPER_KILL_TREE_TIMEOUT_MS, 0);
-	if (!keeper->outcome->message[0])
+	if (!keeper->outcome->error_message[0])
 		keeper_explain_failure(keeper->outcome, step, error);
 }
 
@@ -160,13 +161,14 @@ static void keeper_sign_log_and_anchor(struct keeper *keeper)
 	if (error == 0 || error == -EBADMSG || outcome->error_code)
 		return;
 	outcome->error_code = "audit_failed";
-	(void)snprintf(outcome->message, sizeof(outcome->message), "cannot sign the log: %s", strerror(-error));
+	(void)snprintf(outcome->error_message, sizeof(outcome->error_message), "cannot sign the log: %s",
+		       strerror(-error));
 }
 
 static void keeper_release(struct keeper *keeper)
 {
 	keeper->outcome->key = steal_pointer(&keeper->key);
-	stdin_relay_release(&keeper->input);
+	stdin_relay_release(&keeper->stdin_relay);
 	terminal_release(&keeper->terminal);
 	cleanup_close(&keeper->supervisor_pidfd);
 	cleanup_close(&keeper->control_fd);
@@ -182,7 +184,7 @@ int keeper_run_program(const struct keeper_options *options, struct keeper_outco
 {
 	struct keeper keeper = {.options = options,
 				.outcome = ret_outcome,
-				.input = {.source_fd = -1, .pipe_fd = -1},
+				.stdin_relay = {.source_fd = -1, .pipe_fd = -1},
 				.terminal = TERMINAL_NONE,
 				.egress = EGRESS_PROCESS_NONE,
 				.supervisor_pid = -1,

@@ -95,13 +95,13 @@ struct keeper_outcome {
 	char log_public_key_text[SIGNING_KEY_TEXT]; /* the public key of its signature */
 	bool was_killed_for_decoy;             /* callgate killed the program because a decoy was read */
 	const char *error_code; /* a word that names the error; NULL: none; borrowed from the report or static */
-	char message[1280];
+	char error_message[1280];
 };
 
 /*
  * Runs the program from fork to end. 0 with an outcome, also when the program could not start or the supervisor died;
- * -errno with ret_outcome->message when nothing was started. keeper_outcome_release releases the outcome. Changes the
- * calling process for good: no capabilities, not dumpable, a subreaper, signals blocked.
+ * -errno with ret_outcome->error_message when nothing was started. keeper_outcome_release releases the outcome. Changes
+ * the calling process for good: no capabilities, not dumpable, a subreaper, signals blocked.
  */
 int keeper_run_program(const struct keeper_options *options, struct keeper_outcome *ret_outcome);
 void keeper_outcome_release(struct keeper_outcome *outcome);

@@ -71,18 +71,18 @@ int answer_continue_after_hook(int listener_fd, const struct seccomp_notif *noti
 	return answer_send_continue(listener_fd, notification->id, row && table_row_allows(row, arg));
 }
 
-struct answer answer_make_for_later_response(const struct call *call)
+struct delayed_response answer_make_for_later_response(const struct call *call)
 {
-	return (struct answer){
+	return (struct delayed_response){
 		.sandbox = call->sandbox, .id = call->id, .start_ns = call->start_ns, .slot = call->slot};
 }
 
-bool answer_thread_still_waits(const struct answer *answer)
+bool answer_thread_still_waits(const struct delayed_response *answer)
 {
 	return ioctl(answer->sandbox->listener_fd, SECCOMP_IOCTL_NOTIF_ID_VALID, &answer->id) == 0;
 }
 
-uint64_t answer_send_and_end_record(const struct answer *answer, int64_t result)
+uint64_t answer_send_and_end_record(const struct delayed_response *answer, int64_t result)
 {
 	int listener_fd = answer->sandbox->listener_fd;
 	uint64_t ended_ns = io_read_clock_ns();

@@ -59,7 +59,7 @@ int answer_continue_after_hook(int listener_fd, const struct seccomp_notif *noti
 /* ---- functions that respond later, and end the record ---- */
 
 /* What is needed to respond later, and to end the call's record. */
-struct answer {
+struct delayed_response {
 	struct sandbox *sandbox; /* borrowed */
 	uint64_t id;             /* the notification's id */
 	uint64_t start_ns;
@@ -67,13 +67,13 @@ struct answer {
 };
 
 /* Keeps what a later response to the call needs. The call must be recorded already. */
-struct answer answer_make_for_later_response(const struct call *call);
+struct delayed_response answer_make_for_later_response(const struct call *call);
 /* False: the target thread is dead, or a signal has ended its call. */
-bool answer_thread_still_waits(const struct answer *answer);
+bool answer_thread_still_waits(const struct delayed_response *answer);
 /*
  * Responds with a value, -errno or ANSWER_ERESTARTSYS (recorded as EINTR) and ends the record. Call it once. Returns
  * the clock as it was read before the response: after the response the target thread may run on this CPU at once.
  */
-uint64_t answer_send_and_end_record(const struct answer *answer, int64_t result);
+uint64_t answer_send_and_end_record(const struct delayed_response *answer, int64_t result);
 
 #endif

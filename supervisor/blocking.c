@@ -27,7 +27,7 @@
 struct blocking_job {
 	struct blocking_job *next;
 	pthread_t thread;
-	struct answer answer;
+	struct delayed_response delayed_response;
 	pid_t tid;
 	int fd;                 /* owned by the worker thread, like `work` */
 	struct call_work *work; /* OUTCOME_BLOCKING_WORK: performed on fd; else NULL */
@@ -103,7 +103,7 @@ static bool blocking_job_may_retry_syscall(void *ctx)
 {
 	struct blocking_job *job = ctx;
 
-	return answer_thread_still_waits(&job->answer) && !atomic_load(&job->interrupted);
+	return answer_thread_still_waits(&job->delayed_response) && !atomic_load(&job->interrupted);
 }
 
 /* Opens the file and adds it to the target process. The target's descriptor or -errno. */
@@ -116,7 +116,8 @@ static int blocking_job_open_for_target(struct blocking_job *job)
 		fd = open(link.path, job->open_flags | O_CLOEXEC | O_NOCTTY);
 	while (fd < 0 && errno == EINTR && blocking_job_may_retry_syscall(job));
 	return fd < 0 ? -errno
-		      : answer_add_descriptor(job->answer.sandbox->listener_fd, job->answer.id, fd, job->cloexec);
+		      : answer_add_descriptor(job->delayed_response.sandbox->listener_fd, job->delayed_response.id, fd,
+					      job->cloexec);
 }
 
 static void *job_run_thread(void *argument)
@@ -130,7 +131,7 @@ static void *job_run_thread(void *argument)
 	(void)close(job->fd);
 	if (job->work)
 		job->work->free(job->work);
-	answer_send_and_end_record(&job->answer,
+	answer_send_and_end_record(&job->delayed_response,
 				   result == -EINTR && !job->open_must_not_wait ? ANSWER_ERESTARTSYS : result);
 	atomic_store(&job->thread_is_ending, true);
 	return NULL;
@@ -179,7 +180,7 @@ int blocking_start_call(struct blocking *blocking, struct call *call)
 	job = calloc(1, sizeof(*job));
 	if (!job)
 		return -ENOMEM;
-	*job = (struct blocking_job){.answer = answer_make_for_later_response(call),
+	*job = (struct blocking_job){.delayed_response = answer_make_for_later_response(call),
 				     .tid = call->tid,
 				     .fd = call->outcome.fd,
 				     .work = call->outcome.blocking_work,
@@ -206,7 +207,7 @@ static void job_interrupt_if_needed(struct blocking_job *job)
 {
 	if (blocking_read_pending_signals(job->tid) != 0)
 		atomic_store(&job->interrupted, true);
-	if (!answer_thread_still_waits(&job->answer) || atomic_load(&job->interrupted))
+	if (!answer_thread_still_waits(&job->delayed_response) || atomic_load(&job->interrupted))
 		(void)pthread_kill(job->thread, SIGUSR1);
 }
 

@@ -78,7 +78,7 @@ static int child_set_up_process(const struct launch_options *options, pid_t pare
 	child_reset_signals();
 	/* Joins the control groups first, so that all further resource use is the run's. */
 	for (size_t i = 0; i < options->cgroup_count; i++)
-		if (write(options->cgroup_fd[i], "0", 1) != 1)
+		if (write(options->cgroup_procs_fds[i], "0", 1) != 1)
 			return -errno;
 	if (setsid() < 0)
 		return -errno;

@@ -32,7 +32,7 @@ struct launch_options {
 	struct launch_rlimit rlimit[LAUNCH_RLIMITS_MAX]; /* limits that the supervisor sets; the others are inherited */
 	size_t rlimit_count;
 	int landlock_fd;          /* Landlock ruleset; -1: no Landlock domain */
-	const int *cgroup_fd;     /* cgroup.procs files, to which the child writes itself */
+	const int *cgroup_procs_fds;     /* cgroup.procs files, to which the child writes itself */
 	size_t cgroup_count;
 	bool no_huge_pages;       /* sets PR_SET_THP_DISABLE; the program's filter does not let it undo that */
 	bool stdio_is_terminal;   /* stdio_fd are a terminal, which becomes the controlling terminal */

@@ -34,7 +34,7 @@ static enum lookup_result lookup_judge_path(const struct lookup *lookup, const c
 	if (error != 0)
 		return lookup_exists_on_host(lookup->view, path) ? LOOKUP_REFUSED : LOOKUP_MISSING;
 	if (S_ISDIR(st.st_mode))
-		return strchr(lookup->name, '/') ? LOOKUP_REFUSED : LOOKUP_MISSING; /* as execvp(3) does */
+		return strchr(lookup->wanted_name, '/') ? LOOKUP_REFUSED : LOOKUP_MISSING; /* as execvp(3) does */
 	if (!S_ISREG(st.st_mode) || !(st.st_mode & 0111))
 		return LOOKUP_REFUSED;
 	if (policy_decide_access(lookup->policy, place.virt, place.virt_len, POLICY_EXEC).verdict == VERDICT_DENY)
@@ -44,7 +44,7 @@ static enum lookup_result lookup_judge_path(const struct lookup *lookup, const c
 
 static bool lookup_set_program(struct lookup *lookup, const char *path)
 {
-	return snprintf(lookup->program, sizeof(lookup->program), "%s", path) < (int)sizeof(lookup->program);
+	return snprintf(lookup->found_path, sizeof(lookup->found_path), "%s", path) < (int)sizeof(lookup->found_path);
 }
 
 /* Sets the program that a version manager's shim would start. It may be granted, although the shim is not. */
@@ -67,7 +67,7 @@ static enum lookup_result lookup_search_path_env(struct lookup *lookup)
 		end = strchrnul(at, ':');
 		/* An empty entry means the working directory. */
 		if (snprintf(path, sizeof(path), "%.*s/%s", end > at ? (int)(end - at) : 1, end > at ? at : ".",
-			     lookup->name) < (int)sizeof(path)) {
+			     lookup->wanted_name) < (int)sizeof(path)) {
 			result = lookup_judge_path(lookup, path);
 			if (result != LOOKUP_MISSING && best == LOOKUP_MISSING && lookup_set_program(lookup, path))
 				best = result;
@@ -84,8 +84,9 @@ static enum lookup_result lookup_search_path_env(struct lookup *lookup)
 
 enum lookup_result lookup_find_program(struct lookup *lookup)
 {
-	if (!lookup_set_program(lookup, lookup->name) || lookup->name[0] == '\0')
+	if (!lookup_set_program(lookup, lookup->wanted_name) || lookup->wanted_name[0] == '\0')
 		return LOOKUP_MISSING;
 	/* A path is relative to the virtual workdir. */
-	return strchr(lookup->name, '/') ? lookup_judge_path(lookup, lookup->name) : lookup_search_path_env(lookup);
+	return strchr(lookup->wanted_name, '/') ? lookup_judge_path(lookup, lookup->wanted_name)
+						: lookup_search_path_env(lookup);
 }

@@ -16,15 +16,15 @@ enum lookup_result {
 struct lookup {
 	const struct view *view;
 	const struct policy *policy;
-	const char *name;
+	const char *wanted_name;
 	const char *path_env; /* PATH of the program's environment; NULL: unset */
 	/* the program that a version manager's shim of that name would start, or NULL */
 	const char *version_manager_program;
-	char program[PATH_MAX]; /* the path that was found, else the first refused one */
+	char found_path[PATH_MAX]; /* the path that was found, else the first refused one */
 };
 
 /*
- * Sets lookup->program. A refused program is to be started all the same, so that its exec is judged and recorded.
+ * Sets lookup->found_path. A refused program is to be started all the same, so that its exec is judged and recorded.
  */
 enum lookup_result lookup_find_program(struct lookup *lookup);
 

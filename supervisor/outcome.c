@@ -13,7 +13,7 @@
 /* The clock is read before the response: see answer_send_and_end_record. */
 static void outcome_send_result(struct dispatch *dispatch, int64_t result)
 {
-	const struct answer answer = answer_make_for_later_response(dispatch->call);
+	const struct delayed_response answer = answer_make_for_later_response(dispatch->call);
 
 	dispatch->last_response_ns = answer_send_and_end_record(&answer, result);
 }

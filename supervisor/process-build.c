@@ -273,8 +273,9 @@ static int process_build_program_argv(struct process *process)
 	if (!process->argv)
 		return process_fail(process, "out_of_memory", "no memory for the arguments");
 	memcpy(process->argv, options->argv, count * sizeof(*process->argv));
-	if (options->version_manager_program && strcmp(process->lookup.program, options->version_manager_program) == 0)
-		process->argv[0] = process->lookup.program;
+	if (options->version_manager_program &&
+	    strcmp(process->lookup.found_path, options->version_manager_program) == 0)
+		process->argv[0] = process->lookup.found_path;
 	return 0;
 }
 
@@ -286,13 +287,14 @@ int process_find_program(struct process *process)
 
 	lookup->view = process->view;
 	lookup->policy = options->policy;
-	lookup->name = options->argv[0];
+	lookup->wanted_name = options->argv[0];
 	lookup->path_env = path_env;
 	lookup->version_manager_program = options->version_manager_program;
 	if (options->session || lookup_find_program(lookup) != LOOKUP_MISSING)
 		return process_build_program_argv(process);
-	if (strchr(lookup->name, '/'))
-		return process_set_error(process, RUN_EXIT_NOT_FOUND, "not_found", "%s: not found", lookup->name);
-	return process_set_error(process, RUN_EXIT_NOT_FOUND, "not_found", "%s: not found in PATH %s", lookup->name,
-				 path_env ? path_env : "(unset)");
+	if (strchr(lookup->wanted_name, '/'))
+		return process_set_error(process, RUN_EXIT_NOT_FOUND, "not_found", "%s: not found",
+					 lookup->wanted_name);
+	return process_set_error(process, RUN_EXIT_NOT_FOUND, "not_found", "%s: not found in PATH %s",
+				 lookup->wanted_name, path_env ? path_env : "(unset)");
 }

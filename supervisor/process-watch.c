@@ -28,7 +28,8 @@ static const struct denial *process_find_exec_denial(const struct supervise_repo
 static void process_explain_exec_failure(struct process *process, int error)
 {
 	const struct denial *denial = process_find_exec_denial(&process->report);
-	const char *program = process->lookup.program, *why = denial && denial->reason ? denial->reason : "not granted";
+	const char *program = process->lookup.found_path,
+		   *why = denial && denial->reason ? denial->reason : "not granted";
 
 	if (denial)
 		(void)process_set_error(process, RUN_EXIT_REFUSED, "refused",
@@ -70,7 +71,7 @@ static void process_explain_start_failure(struct process *process)
 				   "listener: %s; callgate doctor tells how to get it",
 				   strerror(error));
 	else
-		(void)process_fail(process, "launch_failed", "cannot start %s: %s", process->lookup.program,
+		(void)process_fail(process, "launch_failed", "cannot start %s: %s", process->lookup.found_path,
 				   strerror(error));
 }
 
@@ -159,7 +160,7 @@ static int process_supervise_program(struct process *process, const struct rlimi
 		.holding_client_fd = options->session ? options->session->holding_client_fd : -1,
 		.idle_limit_ns = options->session ? options->session->idle_limit_ns : 0,
 		.run_id = options->scratch.run_id, .envp = process->envp, .second_view = process->ask.view};
-	struct supervise_options supervision = {.launch = {.program = process->lookup.program,
+	struct supervise_options supervision = {.launch = {.program = process->lookup.found_path,
 							   .argv = process->argv,
 							   .envp = process->envp,
 							   .cwd_host = process_find_cwd(process, cwd),
@@ -179,7 +180,7 @@ static int process_supervise_program(struct process *process, const struct rlimi
 	supervision.launch.rlimit_count =
 		rlimits_build(&policy_get_settings(options->policy)->limits, &process->own_open_files_rlimit, fallback,
 			      supervision.launch.rlimit);
-	supervision.launch.cgroup_fd = cgroup_get_procs_fds(options->cgroup, &supervision.launch.cgroup_count);
+	supervision.launch.cgroup_procs_fds = cgroup_get_procs_fds(options->cgroup, &supervision.launch.cgroup_count);
 	return supervise(&supervision, &process->report);
 }
 

@@ -270,8 +270,8 @@ static void watch_report_error(const struct run *run, json_t *result, const stru
 			cli_note("callgate: %s", advice);
 		return;
 	}
-	message = advice ? cli_format("%s; %s", outcome->message, advice) : NULL;
-	cli_print_error("run", "%s", message ? message : outcome->message);
+	message = advice ? cli_format("%s; %s", outcome->error_message, advice) : NULL;
+	cli_print_error("run", "%s", message ? message : outcome->error_message);
 	if (message)
 		(void)json_object_set_new(json_object_get(result, "error"), "message", json_string(message));
 }
@@ -282,7 +282,7 @@ static int watch_report_end(struct run *run, const struct keeper_options *keeper
 	int exit_code;
 
 	if (outcome->error_code && outcome->ending.exit_code == CLI_ERROR)
-		watch_add_fd_hint(run, outcome->message, sizeof(outcome->message));
+		watch_add_fd_hint(run, outcome->error_message, sizeof(outcome->error_message));
 	result = result_make_json(keeper, outcome);
 	watch_report_error(run, result, outcome);
 	if (!run->options.is_quiet) {
@@ -390,8 +390,8 @@ int run_program_to_end(struct run *run)
 	if (!run->setup_result && run_write_start_status(run) != 0)
 		return CLI_ERROR;
 	if (keeper_run_program(&keeper, &outcome) < 0) {
-		watch_add_fd_hint(run, outcome.message, sizeof(outcome.message));
-		exit_code = run_report_refusal(run, "setup_failed", "%s", outcome.message);
+		watch_add_fd_hint(run, outcome.error_message, sizeof(outcome.error_message));
+		exit_code = run_report_refusal(run, "setup_failed", "%s", outcome.error_message);
 	} else {
 		exit_code = watch_report_end(run, &keeper, &outcome);
 	}

@@ -34,7 +34,7 @@ struct asker {
 	unsigned open_question_count;
 	uint64_t last_question_number; /* number of the last question */
 	uint64_t next_poll_ns;         /* when ask_poll_open_questions is due */
-	struct call_answer answer; /* what the record says as the answer when no question was opened */
+	struct call_answer answer_without_question; /* what the record says as the answer when no question was opened */
 	struct {
 		char key[SHA256_HEX_SIZE];
 		uid_t uid;
@@ -189,7 +189,7 @@ static bool ask_is_always_allowed(const struct asker *asker, const char *key, ui
 static bool ask_perform_if_always_allowed(struct dispatch *dispatch, const struct seccomp_notif *notification,
 					  const char *key, const struct call *denied)
 {
-	struct call_answer *answer = &dispatch->asker->answer;
+	struct call_answer *answer = &dispatch->asker->answer_without_question;
 	uid_t uid;
 
 	if (!ask_is_always_allowed(dispatch->asker, key, &uid))
@@ -239,9 +239,9 @@ bool ask_about_denial(struct dispatch *dispatch, const struct seccomp_notif *not
 	word = ask_open_question(asker, notification, key, denied, other);
 	if (word == ASK_NO_ANSWER_YET)
 		return true;
-	asker->answer = (struct call_answer){.word = ask_result_get_name(word), .uid = -1,
+	asker->answer_without_question = (struct call_answer){.word = ask_result_get_name(word), .uid = -1,
 					     .rule = denied->decision.rule, .reason = denied->decision.reason};
-	denied->answer = &asker->answer;
+	denied->answer = &asker->answer_without_question;
 	ask_restore_denied_call(dispatch, denied);
 	return false;
 }

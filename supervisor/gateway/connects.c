@@ -24,7 +24,7 @@
 
 struct pending_connect {
 	struct pending_connect *next;
-	struct answer answer;
+	struct delayed_response delayed_response;
 	uint64_t deadline_ns; /* 0: no deadline */
 	uint64_t conn_id;
 	uint64_t socket_cookie; /* the socket's SO_COOKIE */
@@ -112,7 +112,7 @@ static int connect_socket_without_blocking(struct pending_connect *pending, int 
 static void connect_end_call(struct egress_client *client, struct pending_connect **at, int result)
 {
 	struct pending_connect *pending = *at;
-	struct answer answer = pending->answer;
+	struct delayed_response answer = pending->delayed_response;
 
 	*at = pending->next;
 	client->connects.count--;
@@ -179,7 +179,7 @@ int connects_add_waiting(struct egress_client *client, const struct call *call, 
 	if (!pending)
 		return -ENOMEM;
 	*pending = (struct pending_connect){.next = client->connects.first_pending_connect,
-					    .answer = answer_make_for_later_response(call),
+					    .delayed_response = answer_make_for_later_response(call),
 					    .conn_id = conn->id,
 					    .deadline_ns = wait_ns ? call->start_ns + wait_ns : 0,
 					    .socket_cookie = cookie,
@@ -238,7 +238,7 @@ static bool connect_check_pending(struct egress_client *client, struct pending_c
 	size_t before = client->connects.count;
 	bool announced = client->line.queued_message_count == 0; /* false: the announcement may be queued still */
 
-	if (checks_interruption && !answer_thread_still_waits(&pending->answer)) {
+	if (checks_interruption && !answer_thread_still_waits(&pending->delayed_response)) {
 		connect_cancel_at_egress(client, at, -EINTR);
 	} else if (pending->egress_is_connected) {
 		struct pollfd ready = {.fd = pending->fd, .events = POLLOUT};

@@ -259,7 +259,7 @@ static void limits_take_and_apply_sample(struct limits *limits)
 	limits->last_sample_duration_ns = io_read_clock_ns() - begin_ns;
 }
 
-static void limits_read_forks(struct limits *limits)
+static void limits_read_judged_task_count(struct limits *limits)
 {
 	const struct forks *forks = limits->sandbox->forks;
 	struct limit_meter *meter = &limits->meter[LIMIT_PIDS];
@@ -335,7 +335,7 @@ static void limits_measure_all(struct limits *limits)
 	if (limits->limit_that_ended_run == LIMIT_MAX &&
 	    (limits->sample_memory || limits->sample_cpu || limits->samples_tasks))
 		limits_take_and_apply_sample(limits);
-	limits_read_forks(limits);
+	limits_read_judged_task_count(limits);
 }
 
 /*

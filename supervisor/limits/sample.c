@@ -222,9 +222,9 @@ static void sampler_remember_usage(struct sampler *sampler, const struct sample_
 				: bsearch(process, sampler->last_process_list.process, sampler->last_process_list.count,
 					  sizeof(*process), sample_compare_pids);
 
-		sampler->cpu_ns += process->own_cpu_ns;
+		sampler->summed_process_cpu_ns += process->own_cpu_ns;
 		if (before && before->own_cpu_ns <= process->own_cpu_ns)
-			sampler->cpu_ns -= before->own_cpu_ns;
+			sampler->summed_process_cpu_ns -= before->own_cpu_ns;
 	}
 	sample_list_release(&sampler->last_process_list);
 	sampler->last_process_list = *now;
@@ -271,9 +271,9 @@ int sample_measure_process_tree(struct sampler *sampler, const struct sample_req
 		sample.memory_bytes = kernel + sample_measure_exact_memory(&now, wanted);
 	sampler_remember_usage(sampler, &now);
 	/* /proc/PID/stat rounds each of the two times of children down, by up to one tick. */
-	sample.misses_child_cpu_time = sampler->cpu_ns > sample.cpu_ns + now.count * 2 * tick_ns;
-	if (sampler->cpu_ns > sample.cpu_ns)
-		sample.cpu_ns = sampler->cpu_ns;
+	sample.misses_child_cpu_time = sampler->summed_process_cpu_ns > sample.cpu_ns + now.count * 2 * tick_ns;
+	if (sampler->summed_process_cpu_ns > sample.cpu_ns)
+		sample.cpu_ns = sampler->summed_process_cpu_ns;
 	*ret_sample = sample;
 	return 0;
 }

@@ -29,7 +29,7 @@ struct sample_list {
 /* What is kept from one sample to the next. To be initialised with zeros, and released by sampler_release(). */
 struct sampler {
 	struct sample_list last_process_list; /* the processes of the last sample */
-	uint64_t cpu_ns;         /* sum of the cpu time that processes were seen to use themselves */
+	uint64_t summed_process_cpu_ns; /* sum of the cpu time that processes were seen to use themselves */
 };
 
 void sampler_release(struct sampler *sampler);

@@ -191,25 +191,25 @@ int programs_start(struct session *session, struct client *client, const struct 
 	const char *path_env = json_string_value(json_object_get(wanted->env, "PATH"));
 	struct lookup lookup = {
 		.view = session->sandbox->view, .policy = session->sandbox->policy,
-		.name = json_string_value(json_array_get(wanted->argv, 0)),
+		.wanted_name = json_string_value(json_array_get(wanted->argv, 0)),
 		.path_env = path_env ? path_env : environment_get_value(session->options->envp, "PATH")};
 	struct program *program;
 	size_t bytes;
 	int r;
 
 	if (lookup_find_program(&lookup) == LOOKUP_MISSING) {
-		const bool is_path = strchr(lookup.name, '/');
+		const bool is_path = strchr(lookup.wanted_name, '/');
 
-		(void)snprintf(message, size, "%s: not found%s%s", lookup.name, is_path ? "" : " in PATH ",
+		(void)snprintf(message, size, "%s: not found%s%s", lookup.wanted_name, is_path ? "" : " in PATH ",
 			       is_path ? "" : lookup.path_env ? lookup.path_env : "(unset)");
 		*ret_code = "not_found";
 		return -ENOENT;
 	}
-	program = programs_add(session, lookup.program, wanted->cwd);
+	program = programs_add(session, lookup.found_path, wanted->cwd);
 	if (!program)
 		return programs_refuse(-EAGAIN, "too_many_programs", "the session runs as many programs as it can",
 				       ret_code, message, size);
-	bytes = programs_make_request(session, program, wanted, lookup.program);
+	bytes = programs_make_request(session, program, wanted, lookup.found_path);
 	r = bytes ? 0 : -E2BIG;
 	atomic_store(&session->spawner_page->slot[program->slot_index].go, 0);
 	session->spawner_page->slot[program->slot_index].error = 0;

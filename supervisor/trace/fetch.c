@@ -34,7 +34,7 @@ static int fetch_receive_descriptor(int near)
 }
 
 /* Makes the target thread send the descriptor to the supervisor. 0 or -errno. */
-static int fetch_send_message(struct injection *injection)
+static int fetch_inject_send_of_fd(struct injection *injection)
 {
 	const struct pending *pending = injection->pending;
 	uint64_t addr = inject_find_stack_room(injection, sizeof(struct fd_message));
@@ -59,7 +59,7 @@ int fetch_make_thread_send_fd(struct tracer *tracer, struct pending *pending)
 	if (r < 0)
 		return r;
 	/* After a failure the call is restarted too: the error becomes its result, and is recorded. */
-	r = fetch_send_message(&injection);
+	r = fetch_inject_send_of_fd(&injection);
 	pending->fetched_fd = r < 0 ? r : fetch_receive_descriptor(pending->supervisor_carrier_end_fd);
 	(void)close(steal_fd(&pending->supervisor_carrier_end_fd));
 	arch_rewind_call(&injection.registers_after_call, pending->row->nr, pending->arg);
@@ -97,11 +97,11 @@ bool trace_take_fetched_fd(struct tracer *tracer, pid_t tid, int nr, const __u64
 
 	if (!pending || pending->kind != PENDING_SEND_FD_TO_SUPERVISOR)
 		return false;
-	/* Returns a duplicate, because an older kernel may restart the call once more (must_not_interrupt). */
+	/* A duplicate, because an older kernel may restart the call once more (interrupt_would_end_response_wait). */
 	*ret_fd = pending->fetched_fd < 0 ? pending->fetched_fd : fcntl(pending->fetched_fd, F_DUPFD_CLOEXEC, 0);
 	if (*ret_fd < 0 && pending->fetched_fd >= 0)
 		*ret_fd = -errno;
-	if (!pending->must_not_interrupt)
+	if (!pending->interrupt_would_end_response_wait)
 		(void)ptrace(PTRACE_INTERRUPT, tid, 0, 0); /* fails for a dead thread, which needs no stop */
 	pending->state = PENDING_RUNNING;
 	return true;

@@ -22,8 +22,8 @@ static struct pending *delayed_find_exec_of_other_thread(const struct tracer *tr
  */
 static void delayed_interrupt_exec(struct pending *busy)
 {
-	if (busy->must_not_interrupt && ptrace(PTRACE_INTERRUPT, busy->tid, 0, 0) == 0)
-		busy->must_not_interrupt = false;
+	if (busy->interrupt_would_end_response_wait && ptrace(PTRACE_INTERRUPT, busy->tid, 0, 0) == 0)
+		busy->interrupt_would_end_response_wait = false;
 }
 
 bool delayed_call_must_wait(const struct tracer *tracer, const struct call *call)
@@ -65,7 +65,7 @@ struct delayed_call *delayed_call_dequeue_ready(struct tracer *tracer, bool *ret
 {
 	for (struct delayed_call **link = &tracer->delayed_calls; *link; link = &(*link)->next) {
 		struct delayed_call *later = *link;
-		struct answer answer = answer_make_for_later_response(&later->call);
+		struct delayed_response answer = answer_make_for_later_response(&later->call);
 
 		*ret_awaited = answer_thread_still_waits(&answer);
 		if (*ret_awaited && delayed_call_must_wait(tracer, &later->call))

@@ -26,7 +26,7 @@ bool pending_is_in_exec(const struct pending *pending)
 
 bool pending_tid_may_be_reused(const struct pending *pending)
 {
-	return pending && pending_is_in_exec(pending) && !pending->must_not_interrupt;
+	return pending && pending_is_in_exec(pending) && !pending->interrupt_would_end_response_wait;
 }
 
 void pending_end_record(struct tracer *tracer, struct pending *pending, int64_t ret)
@@ -42,7 +42,7 @@ static void pending_release_resources_of_call(struct tracer *tracer, struct pend
 	free(steal_pointer(&pending->path_as_written));
 	blob_release(&pending->blob);
 	pending->blob_addr = 0;
-	pending->must_not_interrupt = false;
+	pending->interrupt_would_end_response_wait = false;
 	pending->carrier_is_directory = pending->carrier_becomes_controlling_tty = false;
 	pending->calls_before_restart = 0;
 	if (pending->kind == PENDING_SEND_FD_TO_SUPERVISOR) {

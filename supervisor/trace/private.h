@@ -49,7 +49,8 @@ struct pending {
 	pid_t tgid;
 	enum pending_state state;
 	enum pending_kind kind;
-	bool must_not_interrupt;  /* Linux < 5.19: an interrupt would end the wait for the response, so there is none */
+	/* Linux < 5.19: an interrupt would end the wait for the response, so there is none */
+	bool interrupt_would_end_response_wait;
 	/* number of other calls that the thread has made while this one waits for its restart */
 	unsigned calls_before_restart;
 	int deferred_wait_status;      /* wait status of a stop that waits for another thread's exec; 0: none */

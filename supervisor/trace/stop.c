@@ -227,7 +227,7 @@ static void stop_after_continued_call(struct tracer *tracer, struct pending *pen
 			 * The kernel restarts the call. ERESTARTSYS: the interrupt ended the wait for our response
 			 * (Linux < 5.19). Others: it ended an exec's wait for a lock, which may be free next time.
 			 */
-			pending->must_not_interrupt = result == -KERNEL_ERESTART_FIRST;
+			pending->interrupt_would_end_response_wait = result == -KERNEL_ERESTART_FIRST;
 			pending->state = PENDING_RESTARTED;
 			stop_resume_thread(pending->tid, signal, group_stop);
 			return;

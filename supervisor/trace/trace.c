@@ -169,7 +169,7 @@ static void trace_start_waiting_calls(struct tracer *tracer)
 
 	trace_handle_held_stops(tracer);
 	while ((later = delayed_call_dequeue_ready(tracer, &awaited))) {
-		struct answer answer = answer_make_for_later_response(&later->call);
+		struct delayed_response answer = answer_make_for_later_response(&later->call);
 		int r = awaited ? trace_start_call(tracer, &later->call) : -EINTR;
 
 		if (r < 0 && awaited && later->call.outcome.kind == OUTCOME_FETCH_DESCRIPTOR) { /* not recorded yet */
@@ -214,7 +214,7 @@ bool trace_is_restarted_exec(struct tracer *tracer, pid_t tid, int nr, const __u
 	if (pending->blob_addr)
 		(void)memory_copy_out(tracer->sandbox->target_memory, tid, pending->blob_addr, pending->blob.bytes,
 				      pending->blob.len);
-	if (!pending->must_not_interrupt && ptrace(PTRACE_INTERRUPT, tid, 0, 0) < 0)
+	if (!pending->interrupt_would_end_response_wait && ptrace(PTRACE_INTERRUPT, tid, 0, 0) < 0)
 		return false; /* the thread is dead: no response reaches it */
 	pending->state = PENDING_RUNNING;
 	return true;

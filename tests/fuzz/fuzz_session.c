@@ -153,8 +153,8 @@ int ioctl(int fd, unsigned long request, ...)
 
 enum lookup_result lookup_find_program(struct lookup *lookup)
 {
-	promise(lookup->name != NULL);
-	(void)snprintf(lookup->program, sizeof(lookup->program), "/bin/%s", lookup->name);
+	promise(lookup->wanted_name != NULL);
+	(void)snprintf(lookup->found_path, sizeof(lookup->found_path), "/bin/%s", lookup->wanted_name);
 	return stage.is_missing ? LOOKUP_MISSING : LOOKUP_FOUND;
 }
 

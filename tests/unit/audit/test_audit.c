@@ -292,7 +292,7 @@ static void step_through(int64_t ret, unsigned *ret_states)
 
 	ck_assert_int_eq(audit_begin_record(audit, &rec, &slot), 0);
 	len = (size_t)(audit->file_length - slot.outcome_offset);
-	line = audit->mmap_window + (slot.outcome_offset - audit->window_start);
+	line = audit->mmap_window + (slot.outcome_offset - audit->mmap_window_start_offset);
 	while (line[-1] != '\n') {
 		line--;
 		len++;

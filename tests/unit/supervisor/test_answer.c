@@ -123,7 +123,7 @@ static void end(void)
 START_TEST(test_later)
 {
 	static const int64_t results[] = {7, 0, -ENOENT, -EINTR};
-	struct answer answer;
+	struct delayed_response answer;
 
 	begin(4);
 	for (size_t i = 0; i < 4; i++) {
@@ -142,7 +142,7 @@ END_TEST
 
 START_TEST(test_call_has_ended)
 {
-	struct answer answer;
+	struct delayed_response answer;
 
 	begin(1);
 	receive();

@@ -649,7 +649,7 @@ static bool comes_again_as(const struct syscall_row *row, bool planned)
 	ck_assert_int_eq(tracer_create(&sandbox, &tracer), 0);
 	pending->tid = INT_MAX; /* no thread has it */
 	pending->state = PENDING_RESTARTED;
-	pending->must_not_interrupt = true;
+	pending->interrupt_would_end_response_wait = true;
 	pending->row = row;
 	pending->supervisor_carrier_end_fd = pending->fetched_fd = -1;
 	pending->plan = planned ? calloc(1, sizeof(*pending->plan)) : NULL;
