@@ -539,6 +539,34 @@ def crowd(count: str, clients: str) -> None:
     print(json.dumps(statuses))
 
 
+def fair(other: str) -> None:
+    """A server with room for one sandbox: keys take turns, although one of them has asked first, and more often."""
+    order: List[str] = []
+    threads: List[threading.Thread] = []
+
+    def ask(name: str, key: str) -> None:
+        status, answer = call("POST", "/sandboxes", {"templateID": "base"}, {"X-API-Key": key})
+        assert status == 201, answer
+        order.append(name)
+        assert call("DELETE", "/sandboxes/" + answer["sandboxID"], headers={"X-API-Key": key})[0] == 204
+
+    def waiting(key: str) -> int:
+        lines = call("GET", "/metrics", headers={"X-API-Key": key})[1].decode().split("\n")
+        return int(next(line for line in lines if line.startswith("callgate_waiting{")).split()[1])
+
+    holder = Box()
+    for name, key, count in (("first", KEY, 3), ("other", other, 2)):
+        for i in range(count):
+            threads.append(threading.Thread(target=ask, args=(name, key)))
+            threads[-1].start()
+            while waiting(key) != i + 1:
+                time.sleep(0.01)
+    holder.kill()
+    for thread in threads:
+        thread.join()
+    assert order == ["other", "first", "other", "first", "first"], order
+
+
 SERVER = r"""
 import base64, hashlib, socket, sys, threading
 def serve(made):

@@ -90,6 +90,10 @@ SERVE_KEY=${key}y case_of_client quota
 stop_server TERM
 await_sessions "stopped after the crowds"
 
+start_server --key-file "$T/keys" --sandboxes 1
+case_of_client fair "${key}x"
+stop_server TERM
+
 # ---- templates of the user's own ----
 for name in own broken wrong warm bare small; do
 	mkdir -p "$T/templates/$name/files/given"
