@@ -82,9 +82,9 @@ static size_t bpf_get_arg_offset(const struct row_compare *compare, bool high)
 }
 
 /* True when the accumulator holds the low word of this argument wherever the term before was false. */
-static bool bpf_has_low_word_loaded(const struct row_term *term, unsigned arg)
+static bool bpf_term_leaves_low_word_loaded(const struct row_term *term, unsigned arg)
 {
-	return term && term->count == 1 && term->compare[0].arg == arg && term->compare[0].mask == UINT32_MAX;
+	return term && term->compare_count == 1 && term->compare[0].arg == arg && term->compare[0].mask == UINT32_MAX;
 }
 
 /* Emits the test of one term. before: the term tested before it; NULL: this is the first. */
@@ -93,9 +93,9 @@ static struct bpf_target bpf_emit_term(struct bpf *bpf, const struct row_term *t
 {
 	struct bpf_target next = bpf_make_return_target(SECCOMP_RET_ALLOW);
 
-	for (unsigned i = term->count; i-- > 0;) {
+	for (unsigned i = term->compare_count; i-- > 0;) {
 		const struct row_compare *compare = &term->compare[i];
-		bool load = i > 0 || !bpf_has_low_word_loaded(before, compare->arg);
+		bool load = i > 0 || !bpf_term_leaves_low_word_loaded(before, compare->arg);
 		uint32_t low = (uint32_t)compare->mask, high = (uint32_t)(compare->mask >> 32);
 
 		if (high)
@@ -116,7 +116,7 @@ struct bpf_target bpf_emit_call_decision(struct bpf *bpf, const struct bpf_call_
 		const struct row_term *terms = leaf->terms[list];
 		size_t count = 0;
 
-		while (terms[count].count)
+		while (terms[count].compare_count)
 			count++;
 		while (count-- > 0)
 			next = bpf_emit_term(bpf, &terms[count], count > 0 ? &terms[count - 1] : NULL, next);

@@ -15,7 +15,7 @@
 #include "confine/pidmax.h"
 
 #define LEAVES_MAX (CGROUP_CONTROLLERS + 1)
-#define ALL_CONTROLLERS ((1u << CGROUP_CONTROLLERS) - 1)
+#define CGROUP_ALL_CONTROLLERS_MASK ((1u << CGROUP_CONTROLLERS) - 1)
 #define MOUNTINFO_BYTES_MAX (1u << 20) /* enough for mountinfo with thousands of mounts */
 
 _Static_assert((CGROUP_FD_MAX - CGROUP_FD_PROCS) * LEAVES_MAX <= CGROUP_FDS_MAX, "CGROUP_FDS_MAX is large enough");

@@ -5,7 +5,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define DESCRIPTOR_TABLE_ENTRIES 1024
+#define DESCRIPTOR_TABLE_SLOTS_IN_ADVANCE 1024
 
 static int descriptors_compare(const void *left, const void *right)
 {
@@ -43,7 +43,7 @@ void descriptors_detach_stdio(bool with_stderr)
 
 void descriptors_enlarge_table(void)
 {
-	int fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, DESCRIPTOR_TABLE_ENTRIES - 1);
+	int fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, DESCRIPTOR_TABLE_SLOTS_IN_ADVANCE - 1);
 
 	if (fd >= 0)
 		(void)close(fd); /* closing the descriptor does not shrink the table of descriptors */

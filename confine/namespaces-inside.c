@@ -164,7 +164,7 @@ bool namespaces_give_up_kernel_reads(struct namespaces *namespaces, const char *
 				       LAYER_BIT(LAYER_KERNEL_READS), "%s", why);
 }
 
-bool namespaces_allow_kernel_reads(const struct namespaces *namespaces)
+bool namespaces_can_have_kernel_reads(const struct namespaces *namespaces)
 {
 	const unsigned needed = MOUNTNS | PIDNS;
 
@@ -177,7 +177,7 @@ bool namespaces_allow_kernel_reads(const struct namespaces *namespaces)
  * Checks that the network namespace was made. If not, a run whose view was built for one must start again: without it,
  * and with every call judged.
  */
-static int namespaces_check_network(struct namespaces *namespaces, const struct view *view)
+static int namespaces_require_network_of_view(struct namespaces *namespaces, const struct view *view)
 {
 	if ((!view_kernel_judges_reads(view) && !namespaces->view_needs_network) ||
 	    namespaces->made_layers & LAYER_BIT(LAYER_NETNS))
@@ -211,7 +211,7 @@ int namespaces_enter_view(struct namespaces *namespaces, struct view *view)
 	if (obstacle && namespaces_give_up_kernel_reads(namespaces, obstacle))
 		return -ECANCELED;
 	namespaces->kernel_reads_obstacle = obstacle;
-	return namespaces_check_network(namespaces, view);
+	return namespaces_require_network_of_view(namespaces, view);
 }
 
 int namespaces_drop_caps(struct namespaces *namespaces)

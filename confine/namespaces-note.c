@@ -8,7 +8,7 @@
 #include "base/io.h"
 #include "confine/namespaces-private.h"
 
-#define STOP_TIMEOUT_MS 500
+#define MESSAGE_WAIT_AFTER_STOP_MS 500
 
 bool namespaces_send_message(int fd, const struct namespaces_message *note)
 {
@@ -58,7 +58,7 @@ bool namespaces_await_message(const struct namespaces *namespaces, int pidfd, in
 
 	(void)poll(wait_for, 3, namespaces_get_timeout_ms(namespaces, most_ms)); /* no EINTR: no signal has a handler */
 	if (!wait_for[0].revents && !wait_for[1].revents && wait_for[2].revents)
-		(void)poll(wait_for, 2, STOP_TIMEOUT_MS);
+		(void)poll(wait_for, 2, MESSAGE_WAIT_AFTER_STOP_MS);
 	return namespaces_receive_message(namespaces->start_socket_fd, MSG_DONTWAIT, ret_note);
 }
 

@@ -72,7 +72,7 @@ unsigned namespaces_find_layers_to_try(struct namespaces *namespaces)
 	return wanted;
 }
 
-static int namespaces_write_proc(const char *process, const char *file, const char *text)
+static int namespaces_write_proc_file(const char *process, const char *file, const char *text)
 {
 	char path[64];
 
@@ -84,16 +84,16 @@ static int namespaces_write_proc(const char *process, const char *file, const ch
 int namespaces_write_own_id_map(const char *process, uid_t uid, gid_t gid)
 {
 	char text[64];
-	int r = namespaces_write_proc(process, "setgroups", "deny");
+	int r = namespaces_write_proc_file(process, "setgroups", "deny");
 
 	if (r < 0 && r != -ENOENT) /* ENOENT: Linux before 3.19 has no setgroups file */
 		return r;
 	(void)snprintf(text, sizeof(text), "%u %u 1\n", uid, uid);
-	r = namespaces_write_proc(process, "uid_map", text);
+	r = namespaces_write_proc_file(process, "uid_map", text);
 	if (r < 0)
 		return r;
 	(void)snprintf(text, sizeof(text), "%u %u 1\n", gid, gid);
-	return namespaces_write_proc(process, "gid_map", text);
+	return namespaces_write_proc_file(process, "gid_map", text);
 }
 
 /* Maps each id that is mapped here to itself. Root in a container has only some of the ids. */
@@ -113,7 +113,7 @@ static int namespaces_copy_id_map(const char *process, const char *file)
 	for (const char *at = ours; sscanf(at, " %u %u %u%n", &first, &outside, &count, &used) == 3; at += used)
 		buf_printf(&map, "%u %u %u\n", first, first, count);
 	text = buf_take_text(&map);
-	return text ? namespaces_write_proc(process, file, text) : -ENOMEM;
+	return text ? namespaces_write_proc_file(process, file, text) : -ENOMEM;
 }
 
 int namespaces_write_id_maps(pid_t pid)

@@ -19,7 +19,7 @@
 #include "confine/namespaces-private.h"
 
 /* After this time the keeper goes on to its loop: the supervisor may hang on a file system, until the time limit. */
-#define READY_TIMEOUT_MS 10000
+#define SUPERVISOR_READY_TIMEOUT_MS 10000
 #define NAMESPACES_CHILD_EXIT_TIMEOUT_MS 1000 /* for a child that should exit; after that it is killed */
 
 /* CAP_SETFCAP: since Linux 5.12 mapping uid 0 needs it. */
@@ -174,7 +174,7 @@ bool namespaces_await_supervisor_or_retry(struct namespaces *namespaces, pid_t c
 		return false;
 	/* No pidfd: only the child has the other end, so its death is an end of file. */
 	if (!namespaces->supervisor_failed &&
-	    namespaces_await_message(namespaces, -1, stop_fd, READY_TIMEOUT_MS, &note))
+	    namespaces_await_message(namespaces, -1, stop_fd, SUPERVISOR_READY_TIMEOUT_MS, &note))
 		namespaces_handle_supervisor_message(namespaces, &note);
 	if (namespaces->supervisor_failed)
 		namespaces_reap_child(child);

@@ -99,7 +99,7 @@ int namespaces_prepare_mounts(struct namespaces *namespaces);
 int namespaces_enter_view(struct namespaces *namespaces, struct view *view);
 
 /* In the child, after namespaces_prepare_mounts(): the layers are there that covers for "judge": "changes" take. */
-bool namespaces_allow_kernel_reads(const struct namespaces *namespaces);
+bool namespaces_can_have_kernel_reads(const struct namespaces *namespaces);
 
 /*
  * In the child: asks the keeper for another child that judges every call, without the covers of this one. why: as

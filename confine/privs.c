@@ -81,7 +81,7 @@ int privs_drop_all(void)
 }
 
 /* True when all ids are those of the user. Uses system calls: the wrappers of glibc synchronise all threads. */
-static bool privs_is_user(const struct privs_user *user)
+static bool privs_process_is_user(const struct privs_user *user)
 {
 	uid_t uid[3];
 	gid_t gid[3];
@@ -97,12 +97,12 @@ int privs_become_user(const struct privs_user *user)
 	if (!user->set)
 		return 0;
 	privs_drop_bounding_set(); /* before CAP_SETPCAP is lost together with uid 0 */
-	if (privs_is_user(user))
+	if (privs_process_is_user(user))
 		return 0;
 	if (syscall(SYS_setgroups, 0, NULL) < 0 || syscall(SYS_setresgid, user->gid, user->gid, user->gid) < 0 ||
 	    syscall(SYS_setresuid, user->uid, user->uid, user->uid) < 0)
 		return -errno;
-	return privs_is_user(user) ? 0 : -EPERM; /* check that uid, gid and groups have really changed */
+	return privs_process_is_user(user) ? 0 : -EPERM; /* check that uid, gid and groups have really changed */
 }
 
 int privs_set_effective_user(const struct privs_user *user, struct privs_saved_ids *ret_before)

@@ -74,7 +74,7 @@ int answer_continue_after_hook(int listener_fd, const struct seccomp_notif *noti
 struct delayed_response answer_make_for_later_response(const struct call *call)
 {
 	return (struct delayed_response){
-		.sandbox = call->sandbox, .id = call->id, .start_ns = call->start_ns, .slot = call->slot};
+		.sandbox = call->sandbox, .id = call->id, .start_ns = call->start_ns, .slot = call->audit_slot};
 }
 
 bool answer_thread_still_waits(const struct delayed_response *answer)

@@ -176,7 +176,7 @@ int blocking_start_call(struct blocking *blocking, struct call *call)
 	if (blocking->job_count >= blocking->jobs_max)
 		blocking_join_ended_threads(blocking);
 	if (blocking->job_count >= blocking->jobs_max)
-		return call->outcome.kind == OUTCOME_BLOCKING ? -EMFILE : -EAGAIN;
+		return call->outcome.kind == OUTCOME_BLOCKING_OPEN ? -EMFILE : -EAGAIN;
 	job = calloc(1, sizeof(*job));
 	if (!job)
 		return -ENOMEM;

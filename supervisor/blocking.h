@@ -27,7 +27,7 @@ int blocking_create(struct blocking **ret_blocking);
 void blocking_free(struct blocking *blocking);
 
 /*
- * Starts the call of OUTCOME_BLOCKING or OUTCOME_BLOCKING_WORK. 0: a thread has taken what the outcome owned; it
+ * Starts the call of OUTCOME_BLOCKING_OPEN or OUTCOME_BLOCKING_WORK. 0: a thread has taken what the outcome owned; it
  * responds and ends the record. -errno: no thread was started, so the caller must respond and end the record.
  */
 int blocking_start_call(struct blocking *blocking, struct call *call);

@@ -185,7 +185,8 @@ static void dispatch_act_on_denial_or_decoy(struct dispatch *dispatch, bool deco
 		if (call->answer->kills_process)
 			on_deny_signal_process(call->task, SIGKILL);
 	} else if (call->on_deny > ON_DENY_ERRNO) {
-		on_deny_kill_or_stop_process(call->sandbox->stop_notices, call->on_deny, call->task, call->slot.seq);
+		on_deny_kill_or_stop_process(call->sandbox->stop_notices, call->on_deny, call->task,
+					     call->audit_slot.seq);
 	}
 }
 
@@ -228,7 +229,7 @@ void dispatch_finish_call(struct dispatch *dispatch, const struct seccomp_notif 
 	decoy = dispatch_call_reads_decoy(dispatch);
 
 	dispatch_count_call(dispatch);
-	if (call->outcome.kind == OUTCOME_BLOCKING)
+	if (call->outcome.kind == OUTCOME_BLOCKING_OPEN)
 		interrupted_note_waiting_open(&dispatch->interrupted_calls, notification);
 	if (call->outcome.kind != OUTCOME_TARGET_GONE)
 		(void)call_commit_record(call); /* on failure the outcome is set to the error */

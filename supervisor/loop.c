@@ -151,7 +151,7 @@ static void loop_on_event(struct supervisor *supervisor, const struct epoll_even
 	else if (event->data.ptr == &supervisor->network_mark)
 		egress_client_exchange_messages(supervisor->dispatch.egress);
 	else if (event->data.ptr == &supervisor->netlink_mark)
-		netlink_serve(supervisor->sandbox.netlink, &supervisor->sandbox);
+		netlink_serve_standins(supervisor->sandbox.netlink, &supervisor->sandbox);
 	else if (event->data.ptr == &supervisor->session_mark)
 		session_handle_ready_fds(supervisor->session);
 	else if (event->data.ptr == &supervisor->timer_mark)
@@ -325,7 +325,7 @@ static void loop_share_counters(const struct supervisor *supervisor)
 		egress_client_get_counts(supervisor->dispatch.egress, &counters->open_connections,
 					 &counters->network_denied);
 	if (supervisor->sandbox.disk)
-		counters->disk_bytes = disk_get_used_except_spilled_bytes(supervisor->sandbox.disk);
+		counters->disk_bytes = disk_get_bytes_without_spilled_output(supervisor->sandbox.disk);
 }
 
 void loop_run(struct supervisor *supervisor)

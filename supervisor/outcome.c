@@ -23,7 +23,7 @@ static void outcome_end_record(const struct dispatch *dispatch, int64_t result)
 {
 	const struct call *call = dispatch->call;
 
-	audit_end_record(call->sandbox->audit, call->slot, result, dispatch->last_response_ns - call->start_ns);
+	audit_end_record(call->sandbox->audit, call->audit_slot, result, dispatch->last_response_ns - call->start_ns);
 }
 
 /*
@@ -96,7 +96,7 @@ void outcome_carry_out(struct dispatch *dispatch)
 	case OUTCOME_MAP_MEMFD:
 		r = trace_start_call(dispatch->tracer, call);
 		break;
-	case OUTCOME_BLOCKING:
+	case OUTCOME_BLOCKING_OPEN:
 	case OUTCOME_BLOCKING_WORK:
 		r = blocking_start_call(dispatch->blocking, call);
 		break;

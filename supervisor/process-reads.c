@@ -34,7 +34,7 @@ void process_prepare_native_reads(const struct process_options *options)
 
 	namespaces->wants_kernel_reads = policy_get_judge(options->policy) == POLICY_JUDGE_CHANGES &&
 					 layers_wants_layer(options->layers, LAYER_LANDLOCK) &&
-					 namespaces_allow_kernel_reads(namespaces) &&
+					 namespaces_can_have_kernel_reads(namespaces) &&
 					 !policy_find_kernel_reads_obstacle(options->policy, &obstacle);
 	namespaces->wants_procfs_of_run_only =
 		namespaces->wants_kernel_reads || process_policy_allows_native_fstat(options);

@@ -139,7 +139,7 @@ static int process_build_filter(struct process *process, const struct rlimits_wi
 		(process->fstat_is_native ? RUN_NATIVE_FSTAT : 0u) | (process->kernel_reads ? RUN_KERNEL_READS : 0u) |
 		(fallback->limits_forks_by_judging ? RUN_LIMITS_TASKS : 0u) |
 		(fallback->limits_memory_by_rlimit ? RUN_SAMPLES_MEMORY : 0u) | (disk ? RUN_LIMITS_DISK : 0u) |
-		(cpu_can_pin() ? RUN_SETS_AFFINITY : 0u) | (routes ? RUN_NATIVE_NETLINK : RUN_HAS_STANDINS) |
+		(cpu_can_pin() ? RUN_SETS_AFFINITY : 0u) | (routes ? RUN_NATIVE_NETLINK : RUN_HAS_STANDIN_SOCKETS) |
 		(filter_can_wait_killable() ? RUN_RESTARTS_CALLS : 0u) | (inet ? RUN_HAS_TCP : 0u) |
 		(inet && alone ? RUN_HAS_UDP : 0u) | (inet && !alone ? RUN_SHARED_NETNS : 0u) |
 		((inet || datagrams) && direct ? RUN_JUDGES_MESSAGES : 0u) | (datagrams ? RUN_HAS_UNIX_DATAGRAMS : 0u);

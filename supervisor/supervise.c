@@ -318,8 +318,9 @@ static int supervise_launch_and_run(struct supervisor *supervisor)
 		r = supervise_build_state(supervisor);
 		/* The program was forked before and does not inherit this filter; worker threads do. */
 		if (r == 0 && supervisor->options->process->layers->layer[LAYER_SELF_FILTER].active)
-			r = selffilter_install(SELF_SUPERVISOR | (supervisor->dispatch.egress ? SELF_NETWORK : 0u) |
-					       (supervisor->session ? SELF_SESSION : 0u));
+			r = selffilter_install(SELF_SUPERVISOR |
+					       (supervisor->dispatch.egress ? SELF_SUPERVISOR_WITH_NETWORK : 0u) |
+					       (supervisor->session ? SELF_SUPERVISOR_OF_SESSION : 0u));
 		if (r < 0)
 			launch_kill_child(launch);
 		else

@@ -46,7 +46,7 @@ static bool build_wants_overlay(const struct build_state *build, const struct po
 	return options->overlay != VIEW_OVERLAY_NONE && !own && policy_may_write(build->view->policy, grant->virt);
 }
 
-static unsigned build_get_flags(const struct build_state *build, const struct policy_mount *grant)
+static unsigned build_get_mount_flags(const struct build_state *build, const struct policy_mount *grant)
 {
 	const char *workdir = build->options->workdir_host, *scratch = build->options->scratch_host;
 	bool reported = workdir && path_is_below(workdir, scratch) && path_is_below(grant->host_path, workdir);
@@ -331,7 +331,7 @@ static int build_mount_without_overlay(struct build_state *build, const struct p
 }
 
 /* Makes a missing directory that a run would make (@workdir/.tmp) in the scratch directory, and mounts that. */
-static int build_mount_missing(struct build_state *build, const struct policy_mount *grant, unsigned flags)
+static int build_mount_missing_grant(struct build_state *build, const struct policy_mount *grant, unsigned flags)
 {
 	_cleanup_free_ char *host = NULL;
 	struct policy_mount made = *grant;
@@ -346,7 +346,7 @@ static int build_mount_missing(struct build_state *build, const struct policy_mo
 	return r < 0 ? r : build_mount_without_overlay(build, &made, flags & ~(unsigned)MOUNT_OVERLAY);
 }
 
-static int build_refuse_dry_run(const struct build_state *build, const struct policy_mount *grant)
+static int build_refuse_dry_run_of_grant(const struct build_state *build, const struct policy_mount *grant)
 {
 	(void)snprintf(build->error->text, sizeof(build->error->text),
 		       "--dry-run: what is written to %s cannot be kept apart: %s", grant->virt,
@@ -368,13 +368,13 @@ static int build_mount_redirected(struct build_state *build, const struct policy
 	if (r != -EAGAIN)
 		return r;
 	if (grant->create_host_path && access(grant->host_path, F_OK) < 0)
-		return build_mount_missing(build, grant, flags);
+		return build_mount_missing_grant(build, grant, flags);
 	if (build->options->tmpfs_fd >= 0 && overlays_has_mount_below(&build->overlays, grant->host_path)) {
 		if (!array_reserve(&build->split, build->splits, &build->split_room))
 			return -ENOMEM;
 		build->split[build->splits++] = grant;
 	} else if (dry) {
-		return build_refuse_dry_run(build, grant);
+		return build_refuse_dry_run_of_grant(build, grant);
 	}
 	return build_mount_without_overlay(build, grant, (flags & ~(unsigned)MOUNT_OVERLAY) | MOUNT_LACKS_OVERLAY);
 }
@@ -385,14 +385,14 @@ static int build_mount_split_grants(struct build_state *build)
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < build->splits; i++)
-		r = build_mount_overlays_below(build, build->split[i], build_get_flags(build, build->split[i]));
+		r = build_mount_overlays_below(build, build->split[i], build_get_mount_flags(build, build->split[i]));
 	return r;
 }
 
 /* Mounts a grant. 0 or -errno, for some errors with a message. */
 static int build_mount_grant(struct build_state *build, const struct policy_mount *grant)
 {
-	unsigned flags = build_get_flags(build, grant);
+	unsigned flags = build_get_mount_flags(build, grant);
 
 	return flags & MOUNT_OVERLAY ? build_mount_redirected(build, grant, flags)
 				     : build_mount_without_overlay(build, grant, flags);

@@ -213,7 +213,7 @@ static void facts_write_mount_table(const struct view *view, struct buf *buf, en
 static const char *const tables[] = {
 	[TABLE_MOUNTS] = "mounts", [TABLE_MOUNTINFO] = "mountinfo", [TABLE_MOUNTSTATS] = "mountstats"};
 
-bool facts_provide_proc_file(const struct facts *facts, const char *leaf, bool of_process)
+bool facts_makes_proc_file(const struct facts *facts, const char *leaf, bool of_process)
 {
 	if (!facts)
 		return false;

@@ -34,8 +34,8 @@ static struct policy_decision judge_proc_path(const struct view *view, const str
 }
 
 /* Refuses a write that must go to the scratch directory, when no overlay was possible there. */
-static struct policy_decision judge_write_without_overlay(const struct mount *mount, struct policy_decision decision,
-							  unsigned want)
+static struct policy_decision judge_refuse_write_without_overlay(const struct mount *mount,
+								 struct policy_decision decision, unsigned want)
 {
 	if (decision.verdict == VERDICT_DENY || !(want & POLICY_WRITE) || !(mount->flags & MOUNT_LACKS_OVERLAY))
 		return decision;
@@ -64,7 +64,8 @@ struct policy_decision view_judge_place(const struct view *view, const struct ta
 					      mount->flags & MOUNT_DEVICE);
 	if (mount->flags & MOUNT_SKELETON && view_is_covered(place))
 		return judge_make_denial(ENOENT, "not_granted");
-	return judge_write_without_overlay(mount, policy_decide_place(view->policy, place->virt, place->virt_len, want,
-							   mount->flags & MOUNT_SKELETON),
-			     want);
+	return judge_refuse_write_without_overlay(mount,
+						  policy_decide_place(view->policy, place->virt, place->virt_len, want,
+								      mount->flags & MOUNT_SKELETON),
+						  want);
 }

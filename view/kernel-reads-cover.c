@@ -39,7 +39,7 @@ int reads_set_reason_to_judge_all(struct kernel_reads *reads, const char *format
 }
 
 /* True when a directory of this name can be made in the view's own /dev: not when the policy grants /dev. */
-static bool covers_dev_is_own(const struct view *view)
+static bool covers_view_has_own_dev(const struct view *view)
 {
 	struct place place;
 
@@ -69,7 +69,7 @@ static int covers_make_links(struct kernel_reads *reads)
 {
 	static const char *const target[COVER_MAX] = {[COVER_ABSENT] = COVERS_ABSENT_LINK_TARGET,
 						      [COVER_DENIED] = COVERS_UNENTERABLE_DIR "/denied"};
-	const bool own = covers_dev_is_own(reads->view);
+	const bool own = covers_view_has_own_dev(reads->view);
 	int r = own ? covers_make_unenterable_dir(reads) : 0;
 
 	for (unsigned i = 0; r == 0 && i < COVER_MAX; i++) {

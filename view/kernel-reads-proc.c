@@ -63,7 +63,7 @@ static int proc_cover_entry(struct kernel_reads *reads, int proc_fd, const char 
 	return covers_mount(reads, point, S_ISDIR(st.st_mode), COVER_ABSENT);
 }
 
-static int proc_cover_absent(struct kernel_reads *reads, int proc_fd)
+static int proc_cover_entries_absent_in_view(struct kernel_reads *reads, int proc_fd)
 {
 	const int fd = openat(proc_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	_cleanup_closedir_ DIR *dir = fd < 0 ? NULL : fdopendir(fd);
@@ -146,7 +146,7 @@ static int proc_replace_meminfo(struct kernel_reads *reads, int proc_fd)
 	len = io_read_once(proc_fd, "meminfo", text, sizeof(text));
 	if (len < 0)
 		return (int)len;
-	if (!meminfo_limit_matters(text, limit))
+	if (!meminfo_limit_is_below_total(text, limit))
 		return 0;
 	r = meminfo_write_limited(text, limit, 0, limited, sizeof(limited));
 	if (r == 0)
@@ -163,5 +163,5 @@ int reads_prepare_proc(struct kernel_reads *reads)
 		r = proc_replace_vmstat(reads, proc_fd);
 	if (r == 0)
 		r = proc_replace_meminfo(reads, proc_fd);
-	return r == 0 ? proc_cover_absent(reads, proc_fd) : r;
+	return r == 0 ? proc_cover_entries_absent_in_view(reads, proc_fd) : r;
 }

@@ -23,10 +23,10 @@
 #define OVERFLOW_UID 65534u /* default of /proc/sys/kernel/overflowuid */
 /*
  * An entry takes 0.5 us if only its name matters, and 1.5 us if its mode matters: WALK_ENTRIES_MAX entries take about
- * WALK_NS_MAX.
+ * WALK_TIME_MAX_NS.
  */
 #define WALK_ENTRIES_MAX 200000u
-#define WALK_NS_MAX UINT64_C(200000000)
+#define WALK_TIME_MAX_NS UINT64_C(200000000)
 #define WALK_DIRECTORIES_PER_CLOCK_READ 64u /* directories from one look at the clock to the next */
 #define WALK_DEPTH_MAX 200u         /* each level holds a descriptor */
 #define WALK_GLOBS_MAX 256u
@@ -48,7 +48,7 @@ struct reads_walk {
 	const struct glob_part *glob_last_part[WALK_GLOBS_MAX];
 	size_t glob_last_part_count;
 	bool checks_file_modes; /* something in the mount is granted by RULE_PUBLIC */
-	bool has_glob_of_path; /* a glob that begins with a path could match in the mount */
+	bool has_glob_starting_with_path; /* a glob that begins with a path could match in the mount */
 	unsigned entries, directories, depth;
 	uint64_t deadline_ns;
 	size_t len;          /* length of path */
@@ -166,7 +166,7 @@ static bool walk_dir_is_filled_by_package_manager(const char *path, const struct
 	return false;
 }
 
-static int walk_note_directory(struct walk_subdirs *below, const char *name)
+static int walk_add_subdirectory(struct walk_subdirs *below, const char *name)
 {
 	if (!array_reserve(&below->name, below->count, &below->room))
 		return -ENOMEM;
@@ -206,7 +206,7 @@ static int walk_judge_entry(struct reads_walk *walk, int dirfd, const struct wal
 			r = walk->checks_file_modes && !S_ISLNK(st.stx_mode) ? walk_judge_mode(walk, &st, &done) : 0;
 	}
 	if (r == 0 && directory && !done && !other_mount)
-		r = walk_note_directory(below, entry->name);
+		r = walk_add_subdirectory(below, entry->name);
 	walk->path[walk->len] = '\0';
 	return r;
 }
@@ -283,7 +283,8 @@ static int walk_judge_directory(struct reads_walk *walk, int fd, int dirfd, cons
 	if (!walk->checks_file_modes)
 		return 0;
 	r = fd >= 0 ? walk_stat(fd, "", &st) : walk_stat(dirfd, name, &st);
-	*ret_done = r <= 0 || (!walk->has_glob_of_path && walk_dir_is_filled_by_package_manager(walk->path, &st));
+	*ret_done = r <= 0 ||
+		    (!walk->has_glob_starting_with_path && walk_dir_is_filled_by_package_manager(walk->path, &st));
 	return r <= 0 ? r : walk_judge_mode(walk, &st, ret_done);
 }
 
@@ -355,7 +356,7 @@ static int walk_add_glob(void *ctx, const struct policy_hidden_path *hidden)
 	}
 	if (!elsewhere && !path_is_below(mount->virt, hidden->path) && !path_is_below(hidden->path, mount->virt))
 		return 0;
-	walk->has_glob_of_path = walk->has_glob_of_path || hidden->path[1] != '\0';
+	walk->has_glob_starting_with_path = walk->has_glob_starting_with_path || hidden->path[1] != '\0';
 	for (size_t i = 0; i < hidden->glob->part_count; i++)
 		if (hidden->glob->part[i].kind != GLOB_ANY_NAMES)
 			last = &hidden->glob->part[i];
@@ -379,7 +380,7 @@ static int walk_mount(struct reads_walk *walk)
 		return 0;
 	walk->checks_file_modes = mount->flags & MOUNT_HAS_PUBLIC_GRANT;
 	walk->glob_last_part_count = 0;
-	walk->has_glob_of_path = false;
+	walk->has_glob_starting_with_path = false;
 	r = policy_visit_hidden_paths(walk->reads->view->policy, walk_add_glob, walk);
 	if (r != 0 || (walk->glob_last_part_count == 0 && !walk->checks_file_modes))
 		return r;
@@ -403,7 +404,7 @@ int reads_walk_mounts(struct kernel_reads *reads)
 		return -ENOMEM;
 	walk->reads = reads;
 	walk->entries = walk->directories = walk->depth = 0;
-	walk->deadline_ns = walk_read_cpu_time_ns() + WALK_NS_MAX;
+	walk->deadline_ns = walk_read_cpu_time_ns() + WALK_TIME_MAX_NS;
 	for (size_t i = 0; r == 0 && i < view->mount_count; i++) {
 		walk->mount = view->mount[i];
 		r = walk_mount(walk);

@@ -18,7 +18,7 @@
 
 /* ---- the mounts of the kernel, compared with those of the view ---- */
 
-static int reads_check_mount(struct kernel_reads *reads, const struct mount *mount)
+static int reads_find_obstacle_in_mount(struct kernel_reads *reads, const struct mount *mount)
 {
 	if (mount->flags & MOUNT_BY_GLOBS_ONLY)
 		return reads_set_reason_to_judge_all(
@@ -29,7 +29,7 @@ static int reads_check_mount(struct kernel_reads *reads, const struct mount *mou
 	return 0;
 }
 
-static int reads_check_view(struct kernel_reads *reads)
+static int reads_find_obstacle_in_view(struct kernel_reads *reads)
 {
 	const struct view *view = reads->view;
 	int r = 0;
@@ -43,7 +43,7 @@ static int reads_check_view(struct kernel_reads *reads)
 		return reads_set_reason_to_judge_all(reads, "%s cannot be mounted where the view has it",
 				     view->first_unattached_mount ? view->first_unattached_mount->virt : "a grant");
 	for (size_t i = 0; r == 0 && i < view->mount_count; i++)
-		r = reads_check_mount(reads, view->mount[i]);
+		r = reads_find_obstacle_in_mount(reads, view->mount[i]);
 	return r;
 }
 
@@ -173,11 +173,11 @@ static int reads_make_skeleton_read_only(const struct kernel_reads *reads)
 	return top < 0 ? -errno : mounts_make_read_only(top);
 }
 
-static int reads_prepare(struct kernel_reads *reads)
+static int reads_prepare_covers(struct kernel_reads *reads)
 {
-	int r = reads_check_view(reads);
+	int r = reads_find_obstacle_in_view(reads);
 
-	reads->step = "look for denied names";
+	reads->current_step = "look for denied names";
 	if (r == 0 && reads->root_fd < 0)
 		r = reads->root_fd;
 	if (r == 0)
@@ -187,17 +187,17 @@ static int reads_prepare(struct kernel_reads *reads)
 	if (r == 0)
 		r = reads_cover_names_that_match_globs(reads);
 	if (r == 0) {
-		reads->step = "make covers for denied names";
+		reads->current_step = "make covers for denied names";
 		r = covers_make_objects(reads);
 	}
 	if (r == 0)
 		r = covers_mount_all(reads);
 	if (r == 0) {
-		reads->step = "cover names of /proc";
+		reads->current_step = "cover names of /proc";
 		r = reads_prepare_proc(reads);
 	}
 	if (r == 0) {
-		reads->step = "make the view's own directories read-only";
+		reads->current_step = "make the view's own directories read-only";
 		r = reads_make_skeleton_read_only(reads);
 	}
 	return r;
@@ -214,9 +214,9 @@ const char *view_prepare_kernel_reads(struct view *view)
 	int r;
 
 	view->program_proc_has_machine_files = true;
-	r = reads_prepare(&reads);
+	r = reads_prepare_covers(&reads);
 	if (r < 0)
-		(void)reads_set_reason_to_judge_all(&reads, "cannot %s: %s", reads.step, strerror(-r));
+		(void)reads_set_reason_to_judge_all(&reads, "cannot %s: %s", reads.current_step, strerror(-r));
 	for (size_t i = 0; i < reads.points; i++)
 		free(reads.point[i].virt);
 	free(reads.point);

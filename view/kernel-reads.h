@@ -33,7 +33,7 @@ struct kernel_reads {
 	struct cover_point *point;
 	size_t points, room;
 	uid_t uid;             /* the user of the run */
-	const char *step;      /* what is being done, for the message when it fails: "make covers" */
+	const char *current_step; /* what is being done, for the message when it fails: "make covers" */
 };
 
 /* ---- kernel-reads-cover.c: each returns 0, 1 after reads_set_reason_to_judge_all, or -errno ---- */

@@ -36,8 +36,8 @@ struct listing {
 	const struct view *view;
 	const struct place *place;
 	int fd;                    /* the stand-in directory */
-	pid_t member[LISTING_PROCESSES_MAX]; /* for /proc: the first processes of the run, in ascending order */
-	size_t member_count;
+	pid_t run_process[LISTING_PROCESSES_MAX]; /* for /proc: the first processes of the run, in ascending order */
+	size_t run_process_count;
 };
 
 static int listing_compare_pids(const void *a, const void *b)
@@ -84,8 +84,8 @@ static void listing_add_processes(struct listing *listing)
 {
 	char name[16];
 
-	for (size_t i = 0; i < listing->member_count; i++) {
-		(void)snprintf(name, sizeof(name), "%d", listing->member[i]);
+	for (size_t i = 0; i < listing->run_process_count; i++) {
+		(void)snprintf(name, sizeof(name), "%d", listing->run_process[i]);
 		listing_make_entry(listing->fd, name, S_IFDIR);
 	}
 	proc_visit_machine_entries("", listing_add_entry, listing);
@@ -102,7 +102,8 @@ static bool listing_entry_is_stale(const struct listing *listing, int host_fd, c
 
 	if (listing->place->mount->flags & MOUNT_PROC)
 		return name[0] >= '1' && name[0] <= '9' &&
-		       !bsearch(&pid, listing->member, listing->member_count, sizeof(pid), listing_compare_pids);
+		       !bsearch(&pid, listing->run_process, listing->run_process_count, sizeof(pid),
+				listing_compare_pids);
 	if (listing->place->mount->flags & MOUNT_DEV_PTS)
 		return !terminals_dev_pts_has_name(listing->view, name);
 	return fstatat(host_fd, name, &there, AT_SYMLINK_NOFOLLOW) < 0 ||
@@ -153,12 +154,13 @@ int view_refresh_standin(const struct place *place)
 	listing.view = view;
 	listing.place = place;
 	listing.fd = fd;
-	listing.member_count = 0; /* the array stays uninitialised, because it is large */
+	listing.run_process_count = 0; /* the array stays uninitialised, because it is large */
 	if (place->mount->flags & MOUNT_PROC && view->run_root)
-		listing.member_count = proctree_list_descendants(view->run_root, listing.member, LISTING_PROCESSES_MAX);
-	if (listing.member_count > LISTING_PROCESSES_MAX)
-		listing.member_count = LISTING_PROCESSES_MAX;
-	listing.member_count = view_drop_hidden_processes(view, listing.member, listing.member_count);
+		listing.run_process_count =
+			proctree_list_descendants(view->run_root, listing.run_process, LISTING_PROCESSES_MAX);
+	if (listing.run_process_count > LISTING_PROCESSES_MAX)
+		listing.run_process_count = LISTING_PROCESSES_MAX;
+	listing.run_process_count = view_drop_hidden_processes(view, listing.run_process, listing.run_process_count);
 	old = umask(022); /* the umask is that of the task for which this thread last made a file */
 	listing_drop_stale_entries(&listing, dirfd(host));
 	if (place->mount->flags & MOUNT_PROC && proc_path_is_directory(view_get_path_below_proc(place)))

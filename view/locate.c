@@ -214,7 +214,7 @@ static bool locate_find_fact_file(const struct view *view, struct place *place)
 
 	if (!of_process)
 		leaf = place->rest;
-	if (!facts_provide_proc_file(view->facts, leaf, of_process))
+	if (!facts_makes_proc_file(view->facts, leaf, of_process))
 		return false;
 	place->mount = facts_get_mount(view->facts);
 	place->rest = leaf;

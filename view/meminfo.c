@@ -56,7 +56,7 @@ int meminfo_write_limited(const char *text, uint64_t limit_bytes, uint64_t used_
 	return 0;
 }
 
-bool meminfo_limit_matters(const char *text, uint64_t limit_bytes)
+bool meminfo_limit_is_below_total(const char *text, uint64_t limit_bytes)
 {
 	static const char total[] = "MemTotal:";
 	const char *line = strstr(text, total);

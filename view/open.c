@@ -35,7 +35,7 @@ static int open_standin_dir(const struct place *place, int flags)
  * Opens the parent directory of a place, one component after another, and checks the mode of each opened directory.
  * *ret_name: the last name. *ret_dir: an O_PATH descriptor owned by the caller; -1: use mount->fd. 0 or -errno.
  */
-static int open_public_parent(const struct place *place, int *ret_dir, const char **ret_name)
+static int open_parent_if_public(const struct place *place, int *ret_dir, const char **ret_name)
 {
 	_cleanup_close_ int dir = -1;
 	const char *at = place->rest, *slash;
@@ -63,7 +63,7 @@ static int open_public_parent(const struct place *place, int *ret_dir, const cha
 }
 
 /* Opens a public object. Its mode is checked before, so that nothing private is opened, and again on the descriptor. */
-static int open_public(const struct place *place, int flags)
+static int open_object_if_public(const struct place *place, int flags)
 {
 	_cleanup_close_ int own = -1, fd = -1;
 	struct stat status;
@@ -72,7 +72,7 @@ static int open_public(const struct place *place, int flags)
 
 	if (!(flags & O_PATH) && !view_public_place_may_be_read(place))
 		return -EACCES;
-	r = open_public_parent(place, &own, &name);
+	r = open_parent_if_public(place, &own, &name);
 	if (r < 0)
 		return r;
 	dir = own < 0 ? place->mount->fd : own;
@@ -88,7 +88,7 @@ static int open_public(const struct place *place, int flags)
 	return status.st_mode & S_IROTH ? steal_fd(&fd) : -EACCES;
 }
 
-bool view_place_is_refused_not_public(const struct place *place)
+bool view_place_is_refused_as_not_public(const struct place *place)
 {
 	_cleanup_close_ int fd = -1;
 
@@ -127,7 +127,7 @@ int view_open_place(const struct place *place, int flags, mode_t mode)
 		return fd == -ENOTDIR && !(flags & O_DIRECTORY) ? -ENOENT : fd;
 	}
 	if (view_place_is_public_only(place))
-		return open_public(place, flags & ~O_CREAT); /* nothing may be created there */
+		return open_object_if_public(place, flags & ~O_CREAT); /* nothing may be created there */
 	return openat2_call(place->mount->fd, place->rest, flags, mode, IO_RESOLVE_BELOW);
 }
 

@@ -260,7 +260,7 @@ void facts_write_vmstat(const struct view *view, struct buf *buf);
 int facts_create(struct view *view, int scratch_fd);
 void facts_free(struct facts *facts);
 /* True when facts.c makes this file: below /proc ("vmstat") or, with of_process, below /proc/PID ("net/dev"). */
-bool facts_provide_proc_file(const struct facts *facts, const char *leaf, bool of_process);
+bool facts_makes_proc_file(const struct facts *facts, const char *leaf, bool of_process);
 /* Returns the mount of these files. It can be opened after facts_make_files(), which makes the files. */
 const struct mount *facts_get_mount(const struct facts *facts);
 /* Makes the files, unless they exist. 0 or -errno. */

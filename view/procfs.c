@@ -98,9 +98,9 @@ static bool proc_pid_is_of_task(const struct task *task, pid_t pid)
 static bool proc_net_file_is_shown(const struct view *view, const char *leaf)
 {
 	return proc_list_has_name(fact_leaf, leaf)
-		       ? facts_provide_proc_file(view->facts, leaf, true)
+		       ? facts_makes_proc_file(view->facts, leaf, true)
 		       : proc_list_has_name(net_leaf, leaf) &&
-				 (view->has_own_network || facts_provide_proc_file(view->facts, leaf, true));
+				 (view->has_own_network || facts_makes_proc_file(view->facts, leaf, true));
 }
 
 static enum proc_kind proc_classify_process_file(const struct view *view, const struct task *task, pid_t pid,
@@ -109,8 +109,7 @@ static enum proc_kind proc_classify_process_file(const struct view *view, const 
 	if (*leaf == '\0' || strcmp(leaf, "fd") == 0 || strcmp(leaf, "fdinfo") == 0)
 		return PROC_DIR;
 	if (strcmp(leaf, "net") == 0)
-		return view->has_own_network || facts_provide_proc_file(view->facts, leaf, true) ? PROC_DIR
-												 : PROC_ABSENT;
+		return view->has_own_network || facts_makes_proc_file(view->facts, leaf, true) ? PROC_DIR : PROC_ABSENT;
 	if (proc_net_file_is_shown(view, leaf))
 		return PROC_FILE;
 	if (proc_list_has_name(magic_leaf, leaf))
@@ -133,7 +132,7 @@ enum proc_kind proc_classify_path(const struct view *view, const struct task *ta
 	if (strcmp(rest, "self") == 0 || strcmp(rest, "thread-self") == 0 || proc_list_has_name(machine_link, rest))
 		return PROC_FILE; /* a link, shown as any file: where it leads is what view_get_link_target() returns */
 	if (strcmp(rest, "vmstat") == 0)
-		return facts_provide_proc_file(view->facts, rest, false) ? PROC_FILE : PROC_ABSENT;
+		return facts_makes_proc_file(view->facts, rest, false) ? PROC_FILE : PROC_ABSENT;
 	if (*rest == '\0' || proc_list_has_name(machine_leaf, rest))
 		return *rest && !proc_path_is_directory(rest) ? PROC_FILE : PROC_DIR;
 	pid = proc_parse_pid(rest, &leaf);

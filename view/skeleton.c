@@ -15,7 +15,7 @@
 #include "base/cleanup.h"
 #include "view/private.h"
 
-#define SKELETON_BUCKETS 256u
+#define SKELETON_HASH_BUCKETS 256u
 #define HOST_LOOKUPS_CACHED 64u
 #define HOST_LOOKUP_PATH_BYTES_MAX 232u /* longer names are not kept */
 #define HOST_LOOKUP_VALID_NS 10000000u
@@ -36,7 +36,7 @@ struct host_lookup_result {
 };
 
 struct skeleton_names {
-	struct skeleton_name *bucket[SKELETON_BUCKETS];
+	struct skeleton_name *bucket[SKELETON_HASH_BUCKETS];
 	struct host_lookup_result cached_lookup[HOST_LOOKUPS_CACHED];
 	bool is_incomplete; /* memory ran out, so some names are missing */
 };
@@ -44,7 +44,7 @@ struct skeleton_names {
 static struct skeleton_name *skeleton_find_name(const struct skeleton_names *shown, const char *virt, size_t len,
 						uint32_t hash)
 {
-	for (struct skeleton_name *name = shown->bucket[hash % SKELETON_BUCKETS]; name; name = name->next)
+	for (struct skeleton_name *name = shown->bucket[hash % SKELETON_HASH_BUCKETS]; name; name = name->next)
 		if (name->len == len && memcmp(name->virt, virt, len) == 0)
 			return name;
 	return NULL;
@@ -62,8 +62,8 @@ static void skeleton_add_name(struct skeleton_names *shown, const char *virt, si
 		}
 		name->len = len;
 		memcpy(name->virt, virt, len);
-		name->next = shown->bucket[hash % SKELETON_BUCKETS];
-		shown->bucket[hash % SKELETON_BUCKETS] = name;
+		name->next = shown->bucket[hash % SKELETON_HASH_BUCKETS];
+		shown->bucket[hash % SKELETON_HASH_BUCKETS] = name;
 	}
 	name->is_directory |= directory;
 }
@@ -75,7 +75,7 @@ struct skeleton_names *view_skeleton_names_create(void)
 
 void view_skeleton_names_free(struct skeleton_names *shown)
 {
-	for (unsigned i = 0; shown && i < SKELETON_BUCKETS; i++) {
+	for (unsigned i = 0; shown && i < SKELETON_HASH_BUCKETS; i++) {
 		while (shown->bucket[i]) {
 			struct skeleton_name *name = shown->bucket[i];
 

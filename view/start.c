@@ -14,7 +14,7 @@
 #include "view/private.h"
 #include "view/tree.h"
 
-#define START_DIR_VALID_NS 10000000u /* how long a path is used after it was confirmed */
+#define START_DIR_CACHE_VALID_NS 10000000u /* how long a path is used after it was confirmed */
 
 void view_note_name_change(const struct view *view)
 {
@@ -106,7 +106,7 @@ static int start_dir_use_cached_path(const struct view *view, struct start_dir *
 	    slot->major != object->stx_dev_major || slot->minor != object->stx_dev_minor)
 		return -ENOENT;
 	if (slot->name_change_count_when_confirmed != view->start_dir_cache->name_change_count ||
-	    now - slot->last_confirmed_ns > START_DIR_VALID_NS) {
+	    now - slot->last_confirmed_ns > START_DIR_CACHE_VALID_NS) {
 		if (!start_dir_is_at_path(view, slot->virt, object))
 			return -ENOENT;
 		slot->name_change_count_when_confirmed = view->start_dir_cache->name_change_count;

@@ -27,7 +27,7 @@ struct task_table {
 	int host_proc_fd;
 	int host_pidns_fd; /* -1: there is no outer namespace, or the kernel is too old to ask it */
 	/* a pidfd of this number or above is not kept: many processes must not use up all descriptors */
-	int pidfd_kept_below;
+	int first_pidfd_not_kept;
 	unsigned processes_seen_count;
 	struct {
 		unsigned changes;  /* a generation, never 0 */
@@ -46,11 +46,11 @@ int task_table_create(pid_t root, const struct view *view, int epoll_fd, struct 
 
 	if (!tree)
 		return -ENOMEM;
-	tree->pidfd_kept_below = INT_MAX;
+	tree->first_pidfd_not_kept = INT_MAX;
 	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur <= INT_MAX)
-		tree->pidfd_kept_below = limit.rlim_cur > 2 * TASK_TABLE_FDS_LEFT_FREE
-						? (int)limit.rlim_cur - TASK_TABLE_FDS_LEFT_FREE
-						: (int)limit.rlim_cur / 2;
+		tree->first_pidfd_not_kept = limit.rlim_cur > 2 * TASK_TABLE_FDS_LEFT_FREE
+						     ? (int)limit.rlim_cur - TASK_TABLE_FDS_LEFT_FREE
+						     : (int)limit.rlim_cur / 2;
 	tree->root = root;
 	tree->view = view;
 	tree->epoll_fd = epoll_fd;
@@ -109,7 +109,7 @@ static long status_get_number(const char *text, const char *field, int base)
 	return at ? strtol(at + strlen(key), NULL, base) : -ESRCH;
 }
 
-long task_table_read_status(pid_t tid, const char *field, int base)
+long task_table_read_status_number(pid_t tid, const char *field, int base)
 {
 	char text[4096];
 
@@ -212,7 +212,7 @@ static int task_watch_pidfd(const struct task_table *tree, struct task *task)
 
 	if (fd < 0)
 		return fd;
-	if (fd >= tree->pidfd_kept_below)
+	if (fd >= tree->first_pidfd_not_kept)
 		return -EMFILE;
 	if (epoll_ctl(tree->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0)
 		return -errno;
@@ -309,7 +309,7 @@ void task_table_set_exe(struct task_table *tree, pid_t tgid, const char *exe)
 	if (!task)
 		return;
 	/* After an exec by another thread, the leader has the descriptor table of that thread. */
-	task->room = (struct fd_table_room){0};
+	task->fd_table_room = (struct fd_table_room){0};
 	copy = strdup(exe);
 	if (!copy)
 		return; /* out of memory: records keep the old path */
@@ -325,9 +325,9 @@ unsigned task_table_begin_rlimit_nofile_change(struct task_table *tree, struct t
 		tree->limit.lost = true;
 		return 0;
 	}
-	if (!task->ongoing_limit_changes)
+	if (!task->ongoing_nofile_limit_changes)
 		tree->limit.changing++;
-	task->ongoing_limit_changes = &tree->limit.changing;
+	task->ongoing_nofile_limit_changes = &tree->limit.changing;
 	return tree->limit.changes;
 }
 

@@ -33,9 +33,9 @@ struct task {
 	unsigned session_program_number;
 	int pidfd; /* pidfd of the thread (PIDFD_THREAD) or of the process; -1: the entry is valid for this call only */
 	char *exe; /* virtual path of the executable; never NULL */
-	struct fd_table_room room;
+	struct fd_table_room fd_table_room;
 	/* counter that task_table_begin_rlimit_nofile_change() has raised for the task; NULL: none */
-	unsigned *ongoing_limit_changes;
+	unsigned *ongoing_nofile_limit_changes;
 	struct task *next; /* next task of the same bucket: tree.c */
 };
 
@@ -69,9 +69,9 @@ unsigned task_table_get_nofile_limit_version(const struct task_table *tree, cons
 /* Call this when the task makes another call or dies: its change of RLIMIT_NOFILE is done. */
 static inline void task_table_end_rlimit_nofile_change(struct task *task)
 {
-	if (task->ongoing_limit_changes)
-		--*task->ongoing_limit_changes;
-	task->ongoing_limit_changes = NULL;
+	if (task->ongoing_nofile_limit_changes)
+		--*task->ongoing_nofile_limit_changes;
+	task->ongoing_nofile_limit_changes = NULL;
 }
 
 /*
@@ -87,7 +87,7 @@ bool task_table_pid_is_in_run(struct task_table *tree, pid_t pid);
 size_t task_table_list_processes(struct task_table *tree, pid_t *out, size_t cap);
 
 /* Reads a numeric field of /proc/PID/status ("Tgid", "PPid"; "Umask" is octal). -ESRCH: the task or field is gone. */
-long task_table_read_status(pid_t tid, const char *field, int base);
+long task_table_read_status_number(pid_t tid, const char *field, int base);
 
 /* Visits every task that has a pidfd, in any order. The visitor must not call functions of this file. */
 void task_table_visit_tasks(const struct task_table *tree, void (*visit)(struct task *task, void *arg), void *arg);

@@ -290,7 +290,7 @@ bool view_place_is_public_only(const struct place *place);
 bool view_public_place_may_be_read(const struct place *place);
 
 /* True when view_open_place failed with EACCES only because the object is not public: the kernel would open it. */
-bool view_place_is_refused_not_public(const struct place *place);
+bool view_place_is_refused_as_not_public(const struct place *place);
 
 /*
  * Gives a name for an object, for fstatat(2) and similar calls, so that it need not be opened. (*ret_dirfd, *ret_path),

@@ -100,7 +100,7 @@ static int walk_enter_magic_link(struct path_walk *walk, bool last)
 	return 1;
 }
 
-static int walk_check_readable(const struct path_walk *walk)
+static int walk_judge_read_of_place(const struct path_walk *walk)
 {
 	struct policy_decision decision = view_judge_place(walk->view, walk->task, walk->place, POLICY_READ);
 
@@ -118,12 +118,12 @@ static int walk_follow_link(struct path_walk *walk, int fd, const char *path)
 		return -errno;
 	target[len] = '\0';
 	/* Following a link reveals its target, so reading must be granted. */
-	r = walk_check_readable(walk);
+	r = walk_judge_read_of_place(walk);
 	return r < 0 ? r : walk_enter_link(walk, target);
 }
 
 /* Looks at the object at the current place. 0: go on; 1: it has no virtual path, and the walk ends; or -errno. */
-static int walk_check_current_object(struct path_walk *walk, bool last)
+static int walk_visit_current_object(struct path_walk *walk, bool last)
 {
 	struct place *place = walk->place;
 	bool follow = !last || walk->flags & VIEW_FOLLOW_LAST_LINK || *walk->remaining_path == '/';
@@ -149,7 +149,7 @@ static int walk_check_current_object(struct path_walk *walk, bool last)
 		r = walk_follow_link(walk, dirfd, path);
 		/* EINVAL: the link was replaced meanwhile. A program that goes on doing that gets ELOOP. */
 		return r == -EINVAL && ++walk->links_followed <= VIEW_LINKS_FOLLOWED_MAX
-			       ? walk_check_current_object(walk, last)
+			       ? walk_visit_current_object(walk, last)
 			       : r;
 	}
 	if (!S_ISLNK(object.st_mode) && !S_ISDIR(object.st_mode) && (!last || *walk->remaining_path == '/'))
@@ -157,7 +157,7 @@ static int walk_check_current_object(struct path_walk *walk, bool last)
 	return 0;
 }
 
-/* Goes on by one component. Returns as walk_check_current_object. */
+/* Goes on by one component. Returns as walk_visit_current_object. */
 static int walk_enter_component(struct path_walk *walk, const char *name, bool last)
 {
 	struct place *place = walk->place;
@@ -172,7 +172,7 @@ static int walk_enter_component(struct path_walk *walk, const char *name, bool l
 		r = view_set_mount_of_place(walk->view, place);
 		/* "denied/name/.." would reveal whether `name` exists, so ".." needs a directory that may be read. */
 		if (r == 0 && !(place->mount->flags & MOUNT_PROC))
-			r = walk_check_readable(walk);
+			r = walk_judge_read_of_place(walk);
 		if (r == 0)
 			view_drop_last_component(place);
 		return r;
@@ -184,7 +184,7 @@ static int walk_enter_component(struct path_walk *walk, const char *name, bool l
 	target = view_get_link_target(walk->task, node, place->virt, buffer);
 	if (target && (!last || walk->flags & VIEW_FOLLOW_LAST_LINK || *walk->remaining_path == '/'))
 		return walk_enter_link(walk, target);
-	return walk_check_current_object(walk, last);
+	return walk_visit_current_object(walk, last);
 }
 
 int view_walk_path(const struct view *view, const struct task *task, const char *base, const char *path, unsigned flags,

@@ -51,8 +51,8 @@ static void why_follow_host_links(const struct policy *policy, struct why_path_q
 }
 
 /*
- * Denies an object that only a "public" rule grants, if not everybody on the host may read it, as open_public() in
- * view/open.c does in a run.
+ * Denies an object that only a "public" rule grants, if not everybody on the host may read it, as
+ * open_object_if_public() in view/open.c does in a run.
  */
 static void why_deny_unless_public(const struct policy *policy, struct why_path_question *question)
 {

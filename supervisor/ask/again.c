@@ -79,7 +79,7 @@ static bool rejudge_in_second_view(struct dispatch *dispatch, const struct secco
 	call->start_ns = gate->start_ns ? gate->start_ns : call->start_ns;
 	gate->effect_gate.note_copied = rejudge_gate_hash_copied_bytes;
 	sha256_init(&gate->copied_hash);
-	call->gate = &gate->effect_gate;
+	call->effect_gate = &gate->effect_gate;
 	call->answer = answer;
 	if (!dispatch_find_task(call))
 		return false;
@@ -152,7 +152,7 @@ static bool rejudge_would_perform(const struct call *call, struct rejudge_gate *
 		return false;
 	if (gate->would_have_had_effect)
 		return kind == OUTCOME_ERROR;
-	if (kind == OUTCOME_FD || kind == OUTCOME_OPATH_FD || kind == OUTCOME_BLOCKING || kind == OUTCOME_VALUE)
+	if (kind == OUTCOME_FD || kind == OUTCOME_OPATH_FD || kind == OUTCOME_BLOCKING_OPEN || kind == OUTCOME_VALUE)
 		(void)rejudge_gate_permits_effect(&gate->effect_gate, call);
 	return gate->would_have_had_effect;
 }
@@ -167,7 +167,7 @@ bool rejudge_without_performing(struct dispatch *dispatch, const struct asker_op
 		    rejudge_would_perform(dispatch->call, &gate);
 
 	outcome_release(&dispatch->call->outcome);
-	dispatch->call->gate = NULL;
+	dispatch->call->effect_gate = NULL;
 	rejudge_leave_second_view(sandbox, &first);
 	if (asks)
 		memcpy(ret_key, gate.key, sizeof(gate.key));
@@ -197,7 +197,7 @@ enum rejudge_result rejudge_and_perform(struct dispatch *dispatch, const struct 
 		dispatch_finish_call(dispatch, notification);
 	else
 		outcome_release(&call->outcome);
-	call->gate = NULL;
+	call->effect_gate = NULL;
 	call->answer = NULL;
 	rejudge_leave_second_view(sandbox, &first);
 	return gate.effect_was_permitted ? REJUDGE_PERFORMED : alive ? REJUDGE_CALL_CHANGED : REJUDGE_THREAD_IS_DEAD;

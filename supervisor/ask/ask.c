@@ -114,7 +114,7 @@ static struct question *question_create(const struct seccomp_notif *notification
 	question->task = *denied->task;
 	question->task.pidfd = -1;
 	question->task.next = NULL;
-	question->task.ongoing_limit_changes = NULL;
+	question->task.ongoing_nofile_limit_changes = NULL;
 	question->task.exe = strdup(denied->task->exe);
 	question->answer = (struct call_answer){
 		.uid = -1, .rule = denied->decision.rule, .reason = denied->decision.reason};
@@ -194,8 +194,10 @@ static bool ask_perform_if_always_allowed(struct dispatch *dispatch, const struc
 
 	if (!ask_is_always_allowed(dispatch->asker, key, &uid))
 		return false;
-	*answer = (struct call_answer){.word = ask_result_get_name(ASK_ANSWER_ALLOW_ALWAYS), .uid = uid,
-				       .rule = denied->decision.rule, .reason = denied->decision.reason};
+	*answer = (struct call_answer){.answer_word = ask_result_get_name(ASK_ANSWER_ALLOW_ALWAYS),
+				       .uid = uid,
+				       .rule = denied->decision.rule,
+				       .reason = denied->decision.reason};
 	return rejudge_and_perform(dispatch, &dispatch->asker->options, notification,
 			     &(struct rejudge_approval){key, answer, denied->start_ns}) == REJUDGE_PERFORMED;
 }
@@ -239,8 +241,10 @@ bool ask_about_denial(struct dispatch *dispatch, const struct seccomp_notif *not
 	word = ask_open_question(asker, notification, key, denied, other);
 	if (word == ASK_NO_ANSWER_YET)
 		return true;
-	asker->answer_without_question = (struct call_answer){.word = ask_result_get_name(word), .uid = -1,
-					     .rule = denied->decision.rule, .reason = denied->decision.reason};
+	asker->answer_without_question = (struct call_answer){.answer_word = ask_result_get_name(word),
+							      .uid = -1,
+							      .rule = denied->decision.rule,
+							      .reason = denied->decision.reason};
 	denied->answer = &asker->answer_without_question;
 	ask_restore_denied_call(dispatch, denied);
 	return false;
@@ -300,7 +304,7 @@ static void ask_end_question(struct dispatch *dispatch, struct question *questio
 	enum rejudge_result result = REJUDGE_THREAD_IS_DEAD;
 
 	ask_directory_remove_question(asker->options.dir_fd, question->number);
-	question->answer.word = ask_result_get_name(word);
+	question->answer.answer_word = ask_result_get_name(word);
 	question->answer.kills_process = word == ASK_ANSWER_DENY_AND_KILL;
 	question->answer.asked_ns = now_ns - question->asked_ns;
 	if (word == ASK_ANSWER_ALLOW_ALWAYS)

@@ -19,8 +19,9 @@ static int key_get_opened_fd(const struct call *call, unsigned i)
 {
 	enum outcome_kind kind = call->outcome.kind;
 
-	return i == 0 && (kind == OUTCOME_FD || kind == OUTCOME_OPATH_FD || kind == OUTCOME_BLOCKING) ? call->outcome.fd
-												      : -1;
+	return i == 0 && (kind == OUTCOME_FD || kind == OUTCOME_OPATH_FD || kind == OUTCOME_BLOCKING_OPEN)
+		       ? call->outcome.fd
+		       : -1;
 }
 
 /*
@@ -98,7 +99,7 @@ static void key_add_registers(struct buf *bytes, const struct call *call)
 	for (unsigned i = 0; i < 6; i++) {
 		enum arg_kind kind = call->row->arg[i].kind;
 
-		if (kind != ARG_NONE && kind != ARG_PTR && kind != ARG_PATH && kind != ARG_PATH_NULL &&
+		if (kind != ARG_NONE && kind != ARG_PTR && kind != ARG_PATH && kind != ARG_PATH_OR_NULL &&
 		    kind != ARG_TEXT && !(kind == ARG_MODE && skips_mode))
 			arg[i] = call->arg[i];
 	}

@@ -67,7 +67,7 @@ static bool connect_socket_is_at_egress(const struct pending_connect *pending)
 	return getsockname(pending->fd, (struct sockaddr *)&own, &own_len) == 0 &&
 	       getpeername(pending->fd, (struct sockaddr *)&peer, &peer_len) == 0 &&
 	       inet_read_socket_name(&own, &from) && inet_read_socket_name(&peer, &to) &&
-	       inet_is_same_address(&to, &pending->listener) && to.port == pending->listener.port &&
+	       inet_address_equals(&to, &pending->listener) && to.port == pending->listener.port &&
 	       from.port == pending->source_port;
 }
 
@@ -188,7 +188,7 @@ int connects_add_waiting(struct egress_client *client, const struct call *call, 
 					    .is_nonblocking = what->is_nonblocking,
 					    .domain = what->domain,
 					    .source_port = what->request.source_port,
-					    .listener = what->listener};
+					    .listener = what->egress_listener};
 	client->connects.first_pending_connect = pending;
 	client->connects.count++;
 	return 0;

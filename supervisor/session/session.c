@@ -93,7 +93,7 @@ int session_begin(struct session *session, struct sandbox *sandbox, struct pause
 	session->sandbox = sandbox;
 	session->pause = pause;
 	session->idle_since_ns = io_read_clock_ns();
-	denials_set_find_program(sandbox->denials, session_find_denials, session);
+	denials_set_program_lookup(sandbox->denials, session_find_denials, session);
 	r = programs_hide_process_from_run(session, spawner);
 	if (r == 0)
 		r = session_watch_fd(session, session->spawner_fd[0], &session->spawner_mark);

@@ -156,7 +156,7 @@ int inject_prepare_after_own_call(const struct tracer *tracer, const struct pend
 	r = arch_read_regs(pending->tid, &ret_injection->registers_after_call);
 	if (r < 0)
 		return r;
-	if (!arch_is_last_call(&ret_injection->registers_after_call, pending->row->nr))
+	if (!arch_last_call_was(&ret_injection->registers_after_call, pending->row->nr))
 		return -EINTR; /* the thread was killed: nothing else makes it leave its call */
 	return inject_block_signals(ret_injection);
 }

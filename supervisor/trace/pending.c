@@ -159,7 +159,7 @@ int pending_seize_and_interrupt(struct tracer *tracer, const struct call *call, 
 		pending_remove_entry(tracer, pending);
 		return r;
 	}
-	pending->slot = call->slot;
+	pending->slot = call->audit_slot;
 	*ret_pending = pending;
 	return 0;
 }

@@ -81,7 +81,7 @@ static void stop_record_kill(struct tracer *tracer, const struct pending *pendin
 	if (call_commit_record(call) < 0)
 		return;
 	denials_add(tracer->sandbox->denials, call);
-	audit_end_record(tracer->sandbox->audit, call->slot, -EACCES, 0);
+	audit_end_record(tracer->sandbox->audit, call->audit_slot, -EACCES, 0);
 }
 
 /* The leader's entry, if no other thread of its process has an entry: then the leader made the exec. Else NULL. */
@@ -175,7 +175,7 @@ static int stop_restart_call(struct tracer *tracer, struct pending *pending)
 	if (r < 0)
 		return r;
 	result = arch_get_result(&regs);
-	if (!arch_is_last_call(&regs, pending->row->nr) || (result != -EINTR && result != -KERNEL_ERESTART_FIRST))
+	if (!arch_last_call_was(&regs, pending->row->nr) || (result != -EINTR && result != -KERNEL_ERESTART_FIRST))
 		return -EINTR;
 	addr = arch_get_stack_pointer(&regs) - arch_get_red_zone_bytes() - pending->blob.len;
 	addr -= addr % STACK_ALIGN;

@@ -39,8 +39,8 @@ struct directory_rename {
 
 struct changes {
 	void *tree; /* a tsearch(3) tree of struct touched_file by their paths; owned */
-	size_t count;
-	size_t bytes; /* bytes of all paths */
+	size_t touched_count;
+	size_t paths_bytes; /* bytes of all paths */
 	uint64_t unlisted_count;
 	uint64_t listing_spent_ns; /* time spent on listing renamed directories */
 	/* renamed directories, owned; a later entry takes precedence over an earlier one */

@@ -45,7 +45,8 @@ static void changes_add_hash(const struct place *place, struct change *change, s
 	if (fd < 0 || fstat(fd, &file) < 0 || !S_ISREG(file.st_mode))
 		return;
 	bytes = (uint64_t)file.st_size;
-	if (bytes > CHANGES_HASH_FILE_BYTES || bytes > report->hash_bytes || io_read_clock_ns() > report->hash_end_ns)
+	if (bytes > CHANGES_HASHED_FILE_BYTES_MAX || bytes > report->hash_bytes ||
+	    io_read_clock_ns() > report->hash_end_ns)
 		return;
 	report->hash_bytes -= bytes;
 	if (sha256_hash_fd(fd, change->sha256, &bytes) < 0)
@@ -96,13 +97,13 @@ static void changes_report_touched(const void *node, VISIT visit, void *closure)
 int changes_report(struct changes *changes, const struct view *view,
 		   void (*each)(void *ctx, const struct change *change), void *ctx)
 {
-	struct changes_report report = {.hash_bytes = CHANGES_HASH_TOTAL_BYTES, .each = each, .ctx = ctx};
+	struct changes_report report = {.hash_bytes = CHANGES_HASHED_TOTAL_BYTES_MAX, .each = each, .ctx = ctx};
 	int r = changes_list_all_renamed_trees(changes);
 
 	(void)view; /* entries point to mounts of the view, which has to live until now */
 	if (r < 0)
 		return r;
-	report.hash_end_ns = io_read_clock_ns() + CHANGES_HASH_TIME_MAX_NS;
+	report.hash_end_ns = io_read_clock_ns() + CHANGES_HASHING_TIME_MAX_NS;
 	twalk_r(changes->tree, changes_report_touched, &report);
 	return 0;
 }

@@ -95,7 +95,8 @@ static int changes_find_or_add_touched(struct changes *changes, const struct pla
 
 	if (tfind(place->virt, &changes->tree, changes_compare_path_with_touched))
 		return 0;
-	if (changes->count >= CHANGES_MAX || place->virt_len > CHANGES_PATHS_BYTES_MAX - changes->bytes) {
+	if (changes->touched_count >= CHANGES_TOUCHED_PATHS_MAX ||
+	    place->virt_len > CHANGES_PATHS_BYTES_MAX - changes->paths_bytes) {
 		changes->unlisted_count++;
 		return 0;
 	}
@@ -108,8 +109,8 @@ static int changes_find_or_add_touched(struct changes *changes, const struct pla
 		free(entry);
 		return -ENOMEM;
 	}
-	changes->count++;
-	changes->bytes += entry->path_len;
+	changes->touched_count++;
+	changes->paths_bytes += entry->path_len;
 	return 0;
 }
 
@@ -219,7 +220,7 @@ static const struct place *changes_find_present_place(const struct changes *chan
 	return changes_find_directory_rename(changes, other->virt, true) == move ? other : NULL;
 }
 
-static int changes_touch_if_reported(struct changes *changes, const struct place *place)
+static int changes_add_touched_if_reported(struct changes *changes, const struct place *place)
 {
 	struct place other;
 
@@ -229,20 +230,20 @@ static int changes_touch_if_reported(struct changes *changes, const struct place
 }
 
 /* Touches `place` and, as directories were renamed, the path that its object had when the run began. */
-static int changes_touch_first_and_present_place(struct changes *changes, const struct place *place)
+static int changes_add_first_and_present_place(struct changes *changes, const struct place *place)
 {
 	struct place first;
-	int r = changes_touch_if_reported(changes, place);
+	int r = changes_add_touched_if_reported(changes, place);
 
 	return r == 0 && changes_find_place_at_run_start(changes, place->virt, &first)
-		       ? changes_touch_if_reported(changes, &first)
+		       ? changes_add_touched_if_reported(changes, &first)
 		       : r;
 }
 
-int changes_touch_place(struct changes *changes, const struct place *place)
+int changes_add_touched_place(struct changes *changes, const struct place *place)
 {
 	if (changes->moves && place->mount && !place->is_magic_link)
-		return changes_touch_first_and_present_place(changes, place);
+		return changes_add_first_and_present_place(changes, place);
 	return changes_mount_is_reported(place->mount) && !place->is_magic_link
 		       ? changes_find_or_add_touched(changes, place, place)
 		       : 0;
@@ -266,8 +267,8 @@ static void changes_forget_directory_renames(struct changes *changes)
 }
 
 /* The moved path of the directory at `place`, when the run began. *ret_moved NULL: the run made it. 0 or -ENOMEM. */
-static int moved_path_make_of_run_start(const struct changes *changes, const struct place *place,
-				 struct moved_path **ret_moved)
+static int moved_path_make_at_run_start(const struct changes *changes, const struct place *place,
+					struct moved_path **ret_moved)
 {
 	struct place first;
 
@@ -308,7 +309,7 @@ static int changes_prepare_directory_rename(struct changes *changes, const struc
 	const struct directory_rename *known = changes_find_directory_rename(changes, from->virt, true);
 
 	*ret_add = !known || known->present_path->len != from->virt_len;
-	return *ret_add ? moved_path_make_of_run_start(changes, from, &ret_move->first_path) : 0;
+	return *ret_add ? moved_path_make_at_run_start(changes, from, &ret_move->first_path) : 0;
 }
 
 static int changes_add_directory_rename(struct changes *changes, struct directory_rename *move, const struct place *to)
@@ -420,7 +421,7 @@ static int changes_list_name(struct renamed_tree_walk *walk, int dirfd, const ch
 		walk->changes->unlisted_count++;
 		return 0;
 	}
-	r = changes_touch_first_and_present_place(walk->changes, &walk->place);
+	r = changes_add_first_and_present_place(walk->changes, &walk->place);
 	if (r < 0 || !changes_entry_is_dir(dirfd, entry) ||
 	    changes_find_directory_rename(walk->changes, walk->place.virt, true) != walk->move)
 		return r;

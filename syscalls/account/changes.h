@@ -18,16 +18,16 @@ struct change {
 	char sha256[65]; /* "" for directories, links, special files, and files that exceed the limits of hashing */
 };
 
-#define CHANGES_MAX 500000       /* most paths that are kept; further ones are only counted */
+#define CHANGES_TOUCHED_PATHS_MAX 500000 /* most paths that are kept; further ones are only counted */
 /* bytes of all paths; the keeper holds the report, in which they are escaped */
 #define CHANGES_PATHS_BYTES_MAX (24u << 20)
 #define CHANGES_LISTED_ENTRIES_MAX 200000  /* most entries of renamed directories that are listed */
 /* most time for all listings of a run, because notifications wait meanwhile */
 #define CHANGES_LISTING_TIME_MAX_NS 3000000000u
-#define CHANGES_HASH_FILE_BYTES (1ull << 30)  /* larger files are reported without a hash: they may be sparse */
-#define CHANGES_HASH_TOTAL_BYTES (4ull << 30) /* most bytes that a report hashes */
+#define CHANGES_HASHED_FILE_BYTES_MAX (1ull << 30)  /* larger files are reported without a hash: they may be sparse */
+#define CHANGES_HASHED_TOTAL_BYTES_MAX (4ull << 30) /* most bytes that a report hashes */
 /* most time that a report hashes; the keeper waits twice as long after a timeout */
-#define CHANGES_HASH_TIME_MAX_NS UINT64_C(5000000000)
+#define CHANGES_HASHING_TIME_MAX_NS UINT64_C(5000000000)
 
 struct changes *changes_create(void);
 void changes_free(struct changes *changes);
@@ -36,7 +36,7 @@ void changes_free(struct changes *changes);
  * To be called before each effect on a place (open for writing, unlink …). Cheap if the place was touched before. 0 or
  * -ENOMEM.
  */
-int changes_touch_place(struct changes *changes, const struct place *place);
+int changes_add_touched_place(struct changes *changes, const struct place *place);
 /*
  * To be called right after a successful rename of two touched places. from_dir: the object that was at `from` is a
  * directory. to_dir: with RENAME_EXCHANGE, the object that was at `to` is a directory. A failure is counted as
@@ -46,7 +46,7 @@ void changes_note_rename(struct changes *changes, const struct place *from, cons
 		   bool to_dir);
 
 /*
- * The number of touches beyond CHANGES_MAX, CHANGES_PATHS_BYTES_MAX, CHANGES_LISTED_ENTRIES_MAX or
+ * The number of touches beyond CHANGES_TOUCHED_PATHS_MAX, CHANGES_PATHS_BYTES_MAX, CHANGES_LISTED_ENTRIES_MAX or
  * CHANGES_LISTING_TIME_MAX_NS. Not 0: the report is incomplete.
  */
 uint64_t changes_get_unlisted_count(const struct changes *changes);

@@ -105,14 +105,14 @@ static bool denial_fill_from_call(struct denial *item, const struct call *call, 
 	const char *suggest_why = NULL;
 	char *suggest = denial_suggest_grant(call, &suggest_why);
 
-	*item = (struct denial){.seq = call->slot.seq,
+	*item = (struct denial){.seq = call->audit_slot.seq,
 				.syscall_name = key->syscall_name,
 				.op = denial_get_operation(call),
 				.error = key->error,
 				.pid = call->task->tgid,
 				.host_pid = call->task->host_pid,
 				.on_deny = call->on_deny,
-				.answer = call->answer ? call->answer->word : NULL,
+				.answer = call->answer ? call->answer->answer_word : NULL,
 				.suggested_option = suggest,
 				.suggestion_reason = suggest_why,
 				.was_observed = call_is_observed(call),
@@ -156,10 +156,16 @@ static void denials_send_call_to_sink(struct denials *denials, const struct call
 	const struct policy_decision decision = denial_get_decision(call);
 
 	sink_send_denial(denials->sink,
-		  &(struct sink_denial){.syscall_name = key->syscall_name, .target = key->target, .exe = key->exe,
-					.rule = decision.rule, .reason = decision.reason, .pid = call->task->tgid,
-					.error = key->error, .seq = call->slot.seq, .count = 1},
-		  io_read_clock_ns());
+			 &(struct sink_denial){.syscall_name = key->syscall_name,
+					       .target = key->target,
+					       .exe = key->exe,
+					       .rule = decision.rule,
+					       .reason = decision.reason,
+					       .pid = call->task->tgid,
+					       .error = key->error,
+					       .seq = call->audit_slot.seq,
+					       .count = 1},
+			 io_read_clock_ns());
 }
 
 static void denials_send_event_to_sink(struct denials *denials, const struct denial *event)
@@ -171,7 +177,8 @@ static void denials_send_event_to_sink(struct denials *denials, const struct den
 		  io_read_clock_ns());
 }
 
-void denials_set_find_program(struct denials *denials, struct denials *(*find)(void *ctx, unsigned program), void *ctx)
+void denials_set_program_lookup(struct denials *denials, struct denials *(*find)(void *ctx, unsigned program),
+				void *ctx)
 {
 	denials->find_program = find;
 	denials->find_program_ctx = ctx;

@@ -52,7 +52,8 @@ void denials_set_sink(struct denials *denials, struct sink *sink);
  * For a session: counts each attempt in the denials of its program, too. find returns the denials of the program with
  * that number, or NULL. Borrows what ctx points to.
  */
-void denials_set_find_program(struct denials *denials, struct denials *(*find)(void *ctx, unsigned program), void *ctx);
+void denials_set_program_lookup(struct denials *denials, struct denials *(*find)(void *ctx, unsigned program),
+				void *ctx);
 /* Adds the call's refusal, after it was recorded. Never fails: without memory it is only counted. */
 void denials_add(struct denials *denials, const struct call *call);
 /*

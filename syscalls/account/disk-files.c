@@ -19,7 +19,7 @@
 
 /* Pause between two searches of all mappings. */
 #define MAPPINGS_SEARCH_PAUSE_NS UINT64_C(10000000)
-#define MAPPINGS_SEARCH_TIME_DIVISOR 20 /* a search takes at most 1/20 of the time */
+#define MAPPINGS_PAUSE_PER_SEARCH_TIME 20 /* a search takes at most 1/20 of the time */
 
 static uint64_t disk_get_allocated_bytes(const struct stat *status)
 {
@@ -28,7 +28,7 @@ static uint64_t disk_get_allocated_bytes(const struct stat *status)
 
 static uint64_t disk_file_get_growth(const struct disk_file *file)
 {
-	return file->measured_bytes > file->base_bytes ? file->measured_bytes - file->base_bytes : 0;
+	return file->measured_bytes > file->bytes_before_run ? file->measured_bytes - file->bytes_before_run : 0;
 }
 
 static void disk_files_set_file_bytes(struct disk_files *files, struct disk_file *file, uint64_t bytes)
@@ -60,7 +60,7 @@ struct disk_file *disk_files_find(const struct disk_files *files, const struct s
 	return found ? *found : NULL;
 }
 
-int disk_files_add(struct disk_files *files, const struct stat *status, uint64_t base_bytes, bool in_memory,
+int disk_files_add(struct disk_files *files, const struct stat *status, uint64_t bytes_before_run, bool in_memory,
 		   struct disk_file **ret_file)
 {
 	struct disk_file *file = malloc(sizeof(*file));
@@ -69,7 +69,7 @@ int disk_files_add(struct disk_files *files, const struct stat *status, uint64_t
 		return -ENOMEM;
 	*file = (struct disk_file){.dev = status->st_dev,
 				   .ino = status->st_ino,
-				   .base_bytes = base_bytes,
+				   .bytes_before_run = bytes_before_run,
 				   .is_in_memory = in_memory,
 				   .fd = -1};
 	if (!tsearch(file, &files->tree, disk_files_compare)) {
@@ -190,17 +190,17 @@ static void disk_files_forget_unused(struct disk_files *files)
 
 	if (!disk_files_recheck_unused(files))
 		return;
-	if (!disk_has_unlinked_mapping())
+	if (!disk_any_process_maps_unlinked_file())
 		for (size_t i = files->held_count; i > 0; i--)
 			if (files->held[i - 1]->is_unused)
 				disk_files_forget_file(files, files->held[i - 1]);
-	files->next_search_ns =
-		start_ns + MAPPINGS_SEARCH_PAUSE_NS + (io_read_clock_ns() - start_ns) * MAPPINGS_SEARCH_TIME_DIVISOR;
+	files->next_mappings_search_ns =
+		start_ns + MAPPINGS_SEARCH_PAUSE_NS + (io_read_clock_ns() - start_ns) * MAPPINGS_PAUSE_PER_SEARCH_TIME;
 }
 
 void disk_files_forget_unused_if_due(struct disk_files *files, uint64_t now_ns)
 {
-	if (now_ns >= files->next_search_ns)
+	if (now_ns >= files->next_mappings_search_ns)
 		disk_files_forget_unused(files);
 }
 

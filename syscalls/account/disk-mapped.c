@@ -39,7 +39,7 @@ bool disk_lease_ignores_mappings(int fd)
 	return true;
 }
 
-bool disk_is_in_memory(int fd)
+bool disk_file_is_in_memory(int fd)
 {
 	struct statfs status;
 
@@ -101,7 +101,7 @@ static int disk_search_new_processes(struct proctree *known, uint64_t end_ns)
 }
 
 /* Repeats the search for new processes, because a fork during a search passes mappings on. */
-bool disk_has_unlinked_mapping(void)
+bool disk_any_process_maps_unlinked_file(void)
 {
 	uint64_t end_ns = io_read_clock_ns() + MAPPINGS_SEARCH_TIME_MAX_NS;
 	struct proctree known = {0};

@@ -10,13 +10,13 @@
 struct disk_file {
 	dev_t dev;
 	ino_t ino;
-	uint64_t base_bytes; /* bytes before the run opened the file; not counted */
+	uint64_t bytes_before_run;    /* bytes before the run opened the file; not counted */
 	uint64_t measured_bytes;      /* bytes when the file was last measured */
 	int fd; /* O_PATH; open while the file can grow, or is unlinked while a process has it open; -1: closed */
 	size_t index_in_held_files;      /* index of the file in `held`, unless fd is -1 */
 	uint64_t next_lease_ns;     /* earliest time of the next attempt to get a lease */
 	uint64_t lease_pause_ns;
-	bool is_in_memory;            /* on tmpfs: disk_is_in_memory() */
+	bool is_in_memory;            /* on tmpfs: disk_file_is_in_memory() */
 	bool lease_ignores_mappings;  /* leases do not detect the file's mappings: disk_lease_ignores_mappings() */
 	bool is_pinned; /* the target has had an O_PATH descriptor, so an unlinked file may exist as long as the run */
 	bool is_unused; /* unlinked and not open, but it may be mapped */
@@ -29,15 +29,15 @@ struct disk_files {
 	size_t held_count, held_room, held_max;
 	uint64_t total_bytes; /* sum of the growth of all files */
 	uint64_t memory_bytes; /* growth of files on tmpfs and ramfs */
-	uint64_t next_search_ns; /* earliest time of the next search of mappings */
+	uint64_t next_mappings_search_ns; /* earliest time of the next search of mappings */
 };
 
 void disk_files_release(struct disk_files *files);
 
 struct disk_file *disk_files_find(const struct disk_files *files, const struct stat *status);
 
-/* Adds a file. base_bytes: its blocks that the run did not add. 0 or -ENOMEM. */
-int disk_files_add(struct disk_files *files, const struct stat *status, uint64_t base_bytes, bool in_memory,
+/* Adds a file. bytes_before_run: its blocks that the run did not add. 0 or -ENOMEM. */
+int disk_files_add(struct disk_files *files, const struct stat *status, uint64_t bytes_before_run, bool in_memory,
 		   struct disk_file **ret_file);
 
 /*
@@ -63,12 +63,12 @@ void disk_files_release_closed(struct disk_files *files);
 /* Whether the kernel grants a lease on the file although it is mapped. */
 bool disk_lease_ignores_mappings(int fd);
 /* Whether the file is on tmpfs or ramfs. */
-bool disk_is_in_memory(int fd);
+bool disk_file_is_in_memory(int fd);
 /*
  * Whether a descendant of this process maps an unlinked file, or may. Reads /proc/PID/maps: a process that moves its
  * mappings meanwhile can be missed.
  */
-bool disk_has_unlinked_mapping(void);
+bool disk_any_process_maps_unlinked_file(void);
 
 /* Measures the file with this status, if it is in the tree. */
 void disk_files_measure_by_status(struct disk_files *files, const struct stat *status);

@@ -16,7 +16,7 @@
 /* Files that have not grown for this time are measured less often. */
 #define DISK_FILES_COUNT_AS_IDLE_AFTER_NS UINT64_C(1000000000)
 #define DISK_MEASURE_PAUSE_IDLE_NS UINT64_C(5000000)
-#define DISK_MEASURE_TIME_DIVISOR 20 /* measuring takes at most 1/20 of the time */
+#define DISK_PAUSE_PER_MEASURING_TIME 20 /* measuring takes at most 1/20 of the time */
 
 #define DISK_GROWING_FILES_MAX 65536 /* most files that can grow at a time; each costs a descriptor */
 
@@ -31,11 +31,11 @@ struct disk {
 	uint64_t peak_bytes;
 	uint64_t next_measure_ns;  /* when files are measured next, if one can grow */
 	uint64_t last_growth_ns; /* when a file was last found to have grown */
-	bool has_too_many_files; /* more than DISK_FILES_MAX files */
+	bool has_too_many_files; /* more than DISK_MEASURED_FILES_MAX files */
 	bool limit_was_exceeded;
 };
 
-int disk_create(uint64_t limit_bytes, const volatile uint64_t *outside, struct disk **ret_disk)
+int disk_create(uint64_t limit_bytes, const volatile uint64_t *spilled_bytes, struct disk **ret_disk)
 {
 	struct disk *disk = calloc(1, sizeof(*disk));
 	struct rlimit descriptors = {.rlim_cur = 1024};
@@ -45,7 +45,7 @@ int disk_create(uint64_t limit_bytes, const volatile uint64_t *outside, struct d
 	(void)getrlimit(RLIMIT_NOFILE, &descriptors);
 	disk->limit_bytes = limit_bytes ? limit_bytes : UINT64_MAX;
 	disk->counts_only_memory_files = !limit_bytes;
-	disk->spilled_bytes = outside;
+	disk->spilled_bytes = spilled_bytes;
 	disk->files.held_max =
 		descriptors.rlim_cur / 2 < DISK_GROWING_FILES_MAX ? descriptors.rlim_cur / 2 : DISK_GROWING_FILES_MAX;
 	*ret_disk = disk;
@@ -62,7 +62,7 @@ void disk_free(struct disk *disk)
 
 /* ---- the sum of the disk space ---- */
 
-uint64_t disk_get_used_except_spilled_bytes(const struct disk *disk)
+uint64_t disk_get_bytes_without_spilled_output(const struct disk *disk)
 {
 	return disk->files.total_bytes + disk->names_bytes + disk->xattrs_bytes;
 }
@@ -79,7 +79,7 @@ uint64_t disk_measure_memory_bytes(struct disk *disk)
 
 uint64_t disk_get_used_bytes(const struct disk *disk)
 {
-	return disk_get_used_except_spilled_bytes(disk) + (disk->spilled_bytes ? *disk->spilled_bytes : 0);
+	return disk_get_bytes_without_spilled_output(disk) + (disk->spilled_bytes ? *disk->spilled_bytes : 0);
 }
 
 uint64_t disk_get_peak_bytes(const struct disk *disk)
@@ -115,8 +115,8 @@ static uint64_t disk_get_measure_pause_ns(const struct disk *disk, uint64_t now_
 	uint64_t wait = left / WRITE_BYTES_PER_MS_MAX * 1000000, least = quiet ? DISK_MEASURE_PAUSE_IDLE_NS
 		: MEASURE_PAUSE_MIN_NS;
 
-	if (least < took_ns * DISK_MEASURE_TIME_DIVISOR)
-		least = took_ns * DISK_MEASURE_TIME_DIVISOR;
+	if (least < took_ns * DISK_PAUSE_PER_MEASURING_TIME)
+		least = took_ns * DISK_PAUSE_PER_MEASURING_TIME;
 	if (wait > MEASURE_PAUSE_MAX_NS)
 		wait = MEASURE_PAUSE_MAX_NS;
 	return wait > least ? wait : least;
@@ -167,10 +167,10 @@ int disk_admit_bytes(struct call *call, uint64_t bytes)
 }
 
 /*
- * Finds the entry of a file, or adds one. base_bytes: the bytes of the file's blocks that the run has not added. NULL:
- * no entry could be added, and the call's outcome is set.
+ * Finds the entry of a file, or adds one. bytes_before_run: the bytes of the file's blocks that the run has not added.
+ * NULL: no entry could be added, and the call's outcome is set.
  */
-static struct disk_file *disk_find_or_add_file(struct call *call, const struct stat *status, uint64_t base_bytes,
+static struct disk_file *disk_find_or_add_file(struct call *call, const struct stat *status, uint64_t bytes_before_run,
 					       bool in_memory)
 {
 	struct disk *disk = call->sandbox->disk;
@@ -179,12 +179,12 @@ static struct disk_file *disk_find_or_add_file(struct call *call, const struct s
 
 	if (file)
 		return file;
-	if (disk->files.count >= DISK_FILES_MAX) {
+	if (disk->files.count >= DISK_MEASURED_FILES_MAX) {
 		disk->has_too_many_files = true;
 		call_refuse(call, -EDQUOT, NULL, "disk_files");
 		return NULL;
 	}
-	r = disk_files_add(&disk->files, status, base_bytes, in_memory, &file);
+	r = disk_files_add(&disk->files, status, bytes_before_run, in_memory, &file);
 	if (r < 0)
 		call_fail(call, r);
 	return r < 0 ? NULL : file;
@@ -195,7 +195,7 @@ static bool disk_file_counts_for_limit(const struct disk *disk, int fd, struct s
 {
 	if (!disk || fstat(fd, ret_status) < 0 || !S_ISREG(ret_status->st_mode))
 		return false;
-	*ret_in_memory = disk_is_in_memory(fd);
+	*ret_in_memory = disk_file_is_in_memory(fd);
 	return *ret_in_memory || !disk->counts_only_memory_files;
 }
 
@@ -214,7 +214,7 @@ int disk_watch_file(struct call *call, int fd, bool made)
 	if (!file)
 		return -1;
 	if (made)
-		file->base_bytes = 0; /* the entry is of an older file with the same inode number */
+		file->bytes_before_run = 0; /* the entry is of an older file with the same inode number */
 	now_ns = io_read_clock_ns();
 	r = disk_files_keep_descriptor(&disk->files, file, fd, now_ns);
 	if (r < 0)

@@ -11,16 +11,16 @@
 
 #define DISK_BYTES_PER_NAME 1024      /* counted for an inode and its name */
 #define DISK_BYTES_PER_DIRECTORY 4096 /* counted for a directory's first block, in addition to its name */
-#define DISK_FILES_MAX 500000     /* most files that are kept; a further file ends the run */
+#define DISK_MEASURED_FILES_MAX 500000 /* most files that are kept; a further file ends the run */
 
 struct disk;
 
 /*
  * limit_bytes 0: the disk is not limited; only files on tmpfs are counted, for the limit of memory
- * (disk_measure_memory_bytes). outside: bytes that another process writes for the run (spilled output), read at each
- * measurement; may be NULL. 0 or -ENOMEM. The process must ignore SIGIO: see disk_file_is_open_elsewhere().
+ * (disk_measure_memory_bytes). spilled_bytes: bytes that another process writes for the run (spilled output), read at
+ * each measurement; may be NULL. 0 or -ENOMEM. The process must ignore SIGIO: see disk_file_is_open_elsewhere().
  */
-int disk_create(uint64_t limit_bytes, const volatile uint64_t *outside, struct disk **ret_disk);
+int disk_create(uint64_t limit_bytes, const volatile uint64_t *spilled_bytes, struct disk **ret_disk);
 void disk_free(struct disk *disk);
 
 /* ---- functions that supervisor/limits/ calls ---- */
@@ -34,13 +34,13 @@ uint64_t disk_get_used_bytes(const struct disk *disk);
 /* How many of the bytes of disk_get_used_bytes() are in files on tmpfs. Measures them now. */
 uint64_t disk_measure_memory_bytes(struct disk *disk);
 /*
- * Like disk_get_used_bytes(), but without the bytes that another process writes for the run (`outside` of
+ * Like disk_get_used_bytes(), but without the bytes that another process writes for the run (`spilled_bytes` of
  * disk_create()).
  */
-uint64_t disk_get_used_except_spilled_bytes(const struct disk *disk);
+uint64_t disk_get_bytes_without_spilled_output(const struct disk *disk);
 /* The maximum of disk_get_used_bytes() so far. */
 uint64_t disk_get_peak_bytes(const struct disk *disk);
-/* Why the run must end: "disk_limit", "disk_files" (more than DISK_FILES_MAX), or NULL. Static. */
+/* Why the run must end: "disk_limit", "disk_files" (more than DISK_MEASURED_FILES_MAX), or NULL. Static. */
 const char *disk_get_end_reason(const struct disk *disk);
 
 /* ---- functions for the handlers of calls; without effect if call->sandbox->disk is NULL ---- */

@@ -131,7 +131,7 @@ static void forks_forget_finished(struct forks *forks, pid_t tid, uint64_t now_n
 	forks->pending_forks = kept;
 }
 
-static bool forks_add_pending(struct forks *forks, pid_t tid, uint64_t now_ns)
+static bool forks_add_pending_fork(struct forks *forks, pid_t tid, uint64_t now_ns)
 {
 	if (!array_reserve(&forks->pending, forks->pending_forks, &forks->cap))
 		return false;
@@ -180,7 +180,7 @@ bool forks_admit_fork_of_thread(struct forks *forks, pid_t tid, uint64_t now_ns)
 		room = forks_count_tasks(forks, now_ns);
 		room = room && forks->counted + forks->forks_since_last_count < forks->max;
 	}
-	if (!room || !forks_add_pending(forks, tid, now_ns)) {
+	if (!room || !forks_add_pending_fork(forks, tid, now_ns)) {
 		forks->refused++;
 		return false;
 	}

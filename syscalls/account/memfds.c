@@ -21,7 +21,7 @@ struct memfds {
 	size_t count;
 	/* The count and bytes at which a sweep is due. Until then our descriptors keep closed memfds alive. */
 	size_t sweep_at_count;
-	uint64_t sweep_bytes;
+	uint64_t sweep_at_bytes;
 	bool has_kernel_queues; /* the run has a unix listener or an inotify watch */
 };
 
@@ -32,7 +32,7 @@ int memfds_create(struct memfds **ret_memfds)
 	if (!memfds)
 		return -ENOMEM;
 	memfds->sweep_at_count = MEMFDS_FIRST_SWEEP_COUNT;
-	memfds->sweep_bytes = MEMFDS_FIRST_SWEEP_BYTES;
+	memfds->sweep_at_bytes = MEMFDS_FIRST_SWEEP_BYTES;
 	*ret_memfds = memfds;
 	return 0;
 }
@@ -109,9 +109,9 @@ void memfds_free_unused(struct memfds *memfds)
 	memfds->sweep_at_count = kept < MEMFDS_FIRST_SWEEP_COUNT / 2 ? MEMFDS_FIRST_SWEEP_COUNT : kept * 2;
 	if (memfds->sweep_at_count > MEMFDS_MAX)
 		memfds->sweep_at_count = MEMFDS_MAX;
-	memfds->sweep_bytes = memfds_measure_bytes(memfds) * 2;
-	if (memfds->sweep_bytes < MEMFDS_FIRST_SWEEP_BYTES)
-		memfds->sweep_bytes = MEMFDS_FIRST_SWEEP_BYTES;
+	memfds->sweep_at_bytes = memfds_measure_bytes(memfds) * 2;
+	if (memfds->sweep_at_bytes < MEMFDS_FIRST_SWEEP_BYTES)
+		memfds->sweep_at_bytes = MEMFDS_FIRST_SWEEP_BYTES;
 }
 
 /*
@@ -138,7 +138,7 @@ static int memfds_make(struct memfds *memfds, const char *name, unsigned flags)
 /* Whether there is room for one more memfd. Sweeps first if a threshold is reached. */
 static bool memfds_have_room(struct memfds *memfds)
 {
-	if (memfds->count >= memfds->sweep_at_count || memfds_measure_bytes(memfds) >= memfds->sweep_bytes)
+	if (memfds->count >= memfds->sweep_at_count || memfds_measure_bytes(memfds) >= memfds->sweep_at_bytes)
 		memfds_free_unused(memfds);
 	return memfds->count < MEMFDS_MAX;
 }

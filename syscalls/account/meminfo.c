@@ -41,7 +41,7 @@ int meminfo_replace_with_limited_file(const struct call *call, int fd)
 	if (len < 0)
 		return steal_fd(&opened); /* an O_PATH descriptor, which cannot be read */
 	text[len] = '\0';
-	if (!meminfo_limit_matters(text, limit))
+	if (!meminfo_limit_is_below_total(text, limit))
 		return steal_fd(&opened);
 	len = meminfo_write_limited(text, limit, sandbox->memory.used_bytes(sandbox->memory.meter), limited,
 				    sizeof(limited));

@@ -84,7 +84,7 @@ static const char *sink_escape_text(char out[SINK_ESCAPED_TEXT_SIZE], const char
 }
 
 /* The sentence that people read in the system's log. Returns its length. */
-static size_t sink_put_sentence(char *out, size_t size, const struct sink *sink, const struct sink_denial *denial)
+static size_t sink_write_sentence(char *out, size_t size, const struct sink *sink, const struct sink_denial *denial)
 {
 	char target[SINK_ESCAPED_TEXT_SIZE], exe[SINK_ESCAPED_TEXT_SIZE], reason[SINK_ESCAPED_TEXT_SIZE],
 		times[40] = "", left[64] = "";
@@ -101,7 +101,8 @@ static size_t sink_put_sentence(char *out, size_t size, const struct sink *sink,
 }
 
 /* Fields of a journal entry, a line each: no text has a newline once it is escaped. Returns the length. */
-static size_t sink_put_fields(char *out, size_t size, const struct sink *sink, const struct sink_denial *denial)
+static size_t sink_write_journal_fields(char *out, size_t size, const struct sink *sink,
+					const struct sink_denial *denial)
 {
 	char target[SINK_ESCAPED_TEXT_SIZE], exe[SINK_ESCAPED_TEXT_SIZE], rule[SINK_ESCAPED_TEXT_SIZE],
 		reason[SINK_ESCAPED_TEXT_SIZE];
@@ -133,9 +134,9 @@ void sink_send_denial(struct sink *sink, const struct sink_denial *denial, uint6
 		sink_count_dropped(sink, denial->count);
 		return;
 	}
-	len = sink->kind == SINK_JOURNALD ? sink_put_fields(text, sizeof(text), sink, denial)
+	len = sink->kind == SINK_JOURNALD ? sink_write_journal_fields(text, sizeof(text), sink, denial)
 					  : (size_t)snprintf(text, sizeof(text), "<%d>callgate: ", SINK_PRIORITY);
-	len += sink_put_sentence(text + len, sizeof(text) - len, sink, denial);
+	len += sink_write_sentence(text + len, sizeof(text) - len, sink, denial);
 	if (sink->kind == SINK_JOURNALD)
 		text[len++] = '\n';
 	if (write(sink->fd, text, len) == (ssize_t)len) {

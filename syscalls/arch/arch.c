@@ -50,8 +50,8 @@ void arch_rewind_call(struct arch_regs *regs, int nr, const uint64_t arg[6])
 {
 	regs->word[arch_layout.pc] -= arch_layout.syscall_insn_bytes;
 	/* x86-64: tells the kernel that no system call is under way, so that it restarts none. */
-	regs->word[arch_layout.last_number_index] = UINT64_MAX;
-	regs->word[arch_layout.number_index] = (uint64_t)nr;
+	regs->word[arch_layout.last_call_number_index] = UINT64_MAX;
+	regs->word[arch_layout.next_call_number_index] = (uint64_t)nr;
 	for (unsigned i = 0; i < 6; i++)
 		regs->word[arch_layout.arg[i]] = arg[i];
 }
@@ -69,13 +69,13 @@ size_t arch_find_syscall_instruction(const uint8_t *code, size_t len, bool end)
 void arch_set_pc(struct arch_regs *regs, uint64_t pc)
 {
 	regs->word[arch_layout.pc] = pc;
-	if (arch_layout.last_number_index != arch_layout.number_index)
-		regs->word[arch_layout.last_number_index] = UINT64_MAX;
+	if (arch_layout.last_call_number_index != arch_layout.next_call_number_index)
+		regs->word[arch_layout.last_call_number_index] = UINT64_MAX;
 }
 
-bool arch_is_last_call(const struct arch_regs *regs, int nr)
+bool arch_last_call_was(const struct arch_regs *regs, int nr)
 {
-	return regs->word[arch_layout.last_number_index] == (uint64_t)nr;
+	return regs->word[arch_layout.last_call_number_index] == (uint64_t)nr;
 }
 
 void arch_restore_args(struct arch_regs *regs, const uint64_t arg[6])

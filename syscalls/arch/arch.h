@@ -47,7 +47,7 @@ void arch_set_pc(struct arch_regs *regs, uint64_t pc);
  * Whether `nr` was the thread's last system call. If so, the thread has made no other call between the notification and
  * this ptrace stop.
  */
-bool arch_is_last_call(const struct arch_regs *regs, int nr);
+bool arch_last_call_was(const struct arch_regs *regs, int nr);
 /* Restores the argument registers, which programs expect to be preserved. Does not change the result. */
 void arch_restore_args(struct arch_regs *regs, const uint64_t arg[6]);
 

@@ -50,7 +50,7 @@ static int frame_read_code(const struct memory_ops *guest, pid_t tid, uint64_t c
  * A signal may interrupt a notified rt_sigreturn. If the rt_sigreturn is not restarted, the thread continues behind it,
  * where there is no code.
  */
-static bool frame_is_restorer(const struct memory_ops *guest, pid_t tid, const struct frame *frame)
+static bool frame_is_sigreturn_restorer_code(const struct memory_ops *guest, pid_t tid, const struct frame *frame)
 {
 	uint64_t restorer, call = frame->pc - SYSCALL_INSN_BYTES;
 
@@ -163,7 +163,8 @@ static int frame_find_syscall_number(const struct memory_ops *guest, pid_t tid, 
 	if (insn_x86_64_find_value(code, RAX, &held, &nr))
 		return (int)nr;
 	called_with = frame_find_syscall_by_stack(guest, tid, frame, code, &held);
-	return called_with < 0 && frame_is_restorer(guest, tid, frame) ? __SNR_rt_sigreturn : called_with;
+	return called_with < 0 && frame_is_sigreturn_restorer_code(guest, tid, frame) ? __SNR_rt_sigreturn
+										      : called_with;
 }
 
 bool frame_read_signal_frame(const struct memory_ops *guest, pid_t tid, uint64_t stack, struct frame *ret_frame)

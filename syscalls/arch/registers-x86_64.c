@@ -14,8 +14,8 @@ const struct arch_layout arch_layout = {
 	.audit_arch = AUDIT_ARCH_X86_64,
 	.pc = REG(rip),
 	.stack = REG(rsp),
-	.number_index = REG(rax),
-	.last_number_index = REG(orig_rax),
+	.next_call_number_index = REG(rax),
+	.last_call_number_index = REG(orig_rax),
 	.result_index = REG(rax),
 	.arg = {REG(rdi), REG(rsi), REG(rdx), REG(r10), REG(r8), REG(r9)},
 	/* length of the instruction "syscall"; "int 0x80" is as long, but the filter refuses all its calls */

@@ -8,8 +8,8 @@
 struct arch_layout {
 	uint32_t audit_arch; /* AUDIT_ARCH_* of the architecture, as in struct seccomp_data */
 	unsigned pc, stack;
-	unsigned number_index;      /* index of the register with the number of the thread's next call */
-	unsigned last_number_index; /* index of the register with the number of the thread's last call */
+	unsigned next_call_number_index; /* index of the register with the number of the thread's next call */
+	unsigned last_call_number_index; /* index of the register with the number of the thread's last call */
 	unsigned result_index;
 	unsigned arg[6];
 	unsigned syscall_insn_bytes; /* length of the system call instruction */

@@ -26,10 +26,10 @@ struct rlimit_usage {
 	bool file_size_limit_hit; /* a call failed with EFBIG */
 };
 
-#define CALL_FD_TABLES_MAX 16u
+#define CALL_CACHED_FD_DIRS_MAX 16u
 
 /* O_PATH descriptor of /proc/TID/fd of a target thread. */
-struct task_fd_table {
+struct task_fd_dir {
 	pid_t tid; /* 0: the entry is empty */
 	int fd;
 };
@@ -48,7 +48,7 @@ struct sandbox {
 	struct disk *disk;         /* disk.h; NULL: disk space is not limited */
 	struct rlimit_usage rlimit_usage;
 	/* file/room.c: descriptor tables of the threads that opened files last */
-	struct task_fd_table fd_table[CALL_FD_TABLES_MAX];
+	struct task_fd_dir cached_fd_dir[CALL_CACHED_FD_DIRS_MAX];
 	uint64_t added_xattr_bytes; /* file/xattr.c: bytes of extended attributes that the run has added */
 	struct forks *forks;       /* forks.h; NULL: the kernel limits the number of processes */
 	struct memfds *memfds;     /* memfds.h; NULL: the kernel limits memory */
@@ -78,7 +78,7 @@ struct sandbox {
 struct call_path {
 	size_t len;
 	int dirfd;  /* AT_FDCWD if the row has no ARG_DIRFD before this path */
-	bool is_null_pointer;  /* the pointer was NULL (ARG_PATH_NULL) */
+	bool is_null_pointer; /* the pointer was NULL (ARG_PATH_OR_NULL) */
 	int error;  /* -errno of the copy; then text is "". Handlers check flags first, as the kernel does */
 	char text[PATH_MAX]; /* the path, copied from target memory */
 };
@@ -92,30 +92,30 @@ struct call_net {
 };
 
 enum outcome_kind {
-	OUTCOME_ERROR,    /* `value` is the -errno */
+	OUTCOME_ERROR, /* `value` is the -errno */
 	OUTCOME_VALUE,
-	OUTCOME_FD,       /* fd is injected by ADDFD; its number in the target is the response */
+	OUTCOME_FD, /* fd is injected by ADDFD; its number in the target is the response */
 	OUTCOME_CONTINUE,
-	OUTCOME_EXEC,     /* the exec continues and is verified, or is restarted with other arguments (execve.h) */
+	OUTCOME_EXEC, /* the exec continues and is verified, or is restarted with other arguments (execve.h) */
 	/* fd is an O_PATH descriptor, which ADDFD cannot inject: the tracer passes it; for chdir, fd is the new cwd */
 	OUTCOME_OPATH_FD,
-	OUTCOME_MAP_MEMFD,      /* mmap(2) of anonymous memory: an injected call maps fd instead (memfds.h) */
-	OUTCOME_BLOCKING, /* the open may block: a cancellable worker reopens fd with open_flags and responds */
+	OUTCOME_MAP_MEMFD,     /* mmap(2) of anonymous memory: an injected call maps fd instead (memfds.h) */
+	OUTCOME_BLOCKING_OPEN, /* the open may block: a cancellable worker reopens fd with open_flags and responds */
 	/* connect(2) of internet socket fd waits for egress' answer to the request in `egress` (inet.h) */
 	OUTCOME_CONNECT_BY_EGRESS,
-	OUTCOME_BLOCKING_WORK,     /* a call on fd may block: a worker performs `work` (work.h) */
+	OUTCOME_BLOCKING_WORK, /* a call on fd may block: a worker performs `work` (work.h) */
 	/*
 	 * an injected call sends the target's descriptor `value` to the supervisor; then this call is restarted and
 	 * judged
 	 */
 	OUTCOME_FETCH_DESCRIPTOR,
-	OUTCOME_TARGET_GONE,     /* the target died or was interrupted, and waits for no response */
+	OUTCOME_TARGET_GONE, /* the target died or was interrupted, and waits for no response */
 	OUTCOME_MAX,
 };
 
 /* What the answer to a question decided about a call that the policy denies ("on_deny": "ask-file"). */
 struct call_answer {
-	const char *word;   /* static; "allow", "deny", "timeout" …: callgate-audit(5) */
+	const char *answer_word; /* static; "allow", "deny", "timeout" …: callgate-audit(5) */
 	bool kills_process; /* the answer ends the process */
 	int64_t uid;        /* owner of the answer's file; -1: nobody has answered */
 	uint64_t asked_ns;  /* how long the question was open */
@@ -140,7 +140,7 @@ struct outcome {
 	enum outcome_kind kind;
 	int64_t value;
 	int fd;            /* owned; -1: unset */
-	int open_flags;    /* OUTCOME_BLOCKING */
+	int open_flags;    /* OUTCOME_BLOCKING_OPEN */
 	bool fd_is_cloexec; /* OUTCOME_FD: O_CLOEXEC in newfd_flags */
 	/* OUTCOME_OPATH_FD: fd is a terminal, which becomes the session's controlling terminal */
 	bool becomes_controlling_terminal;
@@ -179,13 +179,13 @@ struct call {
 	 * what the policy's "on_deny" says about a recorded denial; ON_DENY_UNSET: there was no denial, or only a probe
 	 */
 	enum policy_on_deny on_deny;
-	struct call_effect_gate *gate;            /* borrowed; NULL: none */
+	struct call_effect_gate *effect_gate; /* borrowed; NULL: none */
 	const struct call_answer *answer;  /* borrowed; NULL: nobody was asked */
 	struct {
 		uint64_t flags, mode, resolve;
 	} how; /* the struct open_how of an openat2, copied from target memory */
 	struct outcome outcome;
-	struct audit_slot slot;
+	struct audit_slot audit_slot;
 	struct call_net net;
 	struct call_path path[2];
 	struct place resolved_place[2];  /* what path[i] resolved to, for the record */
@@ -208,9 +208,9 @@ static inline bool call_is_observed(const struct call *call)
 }
 
 /* True unless a gate holds the call back. */
-static inline bool call_passes_effect_gate(const struct call *call)
+static inline bool call_may_take_effect(const struct call *call)
 {
-	return !call->gate || call->gate->passes(call->gate, call);
+	return !call->effect_gate || call->effect_gate->passes(call->effect_gate, call);
 }
 
 /*

@@ -31,7 +31,7 @@ static int decode_path(struct call *call, unsigned arg, int dirfd)
 	path->error = 0;
 	path->text[0] = '\0';
 	path->is_null_pointer = call->arg[arg] == 0;
-	if (path->is_null_pointer && call->row->arg[arg].kind == ARG_PATH_NULL)
+	if (path->is_null_pointer && call->row->arg[arg].kind == ARG_PATH_OR_NULL)
 		return 0;
 	return decode_string(call, arg, path->text, &path->len, &path->error);
 }
@@ -51,7 +51,7 @@ int decode_call_args(struct call *call)
 
 		if (kind == ARG_DIRFD) {
 			dirfd = call_get_int(call, arg);
-		} else if (kind == ARG_PATH || kind == ARG_PATH_NULL) {
+		} else if (kind == ARG_PATH || kind == ARG_PATH_OR_NULL) {
 			r = decode_path(call, arg, dirfd);
 			dirfd = AT_FDCWD;
 		} else if (kind == ARG_TEXT) {

@@ -16,8 +16,8 @@ static inline int decode_memory_at(const struct call *call, uint64_t addr, void 
 {
 	int r = memory_copy_in(call->sandbox->target_memory, call->tid, addr, out, len);
 
-	if (r == 0 && call->gate)
-		call->gate->note_copied(call->gate, out, len);
+	if (r == 0 && call->effect_gate)
+		call->effect_gate->note_copied(call->effect_gate, out, len);
 	return r;
 }
 
@@ -31,12 +31,12 @@ static inline int decode_struct(const struct call *call, unsigned arg, void *out
 int decode_extensible_struct(const struct call *call, unsigned arg, void *out, size_t ksize, size_t usize, size_t min);
 
 /*
- * Writes an output argument. 0, -EFAULT, or -ECANCELED: call->gate permits no effect. Calls with an output argument
- * have no other effect, so the gate is asked here only.
+ * Writes an output argument. 0, -EFAULT, or -ECANCELED: call->effect_gate permits no effect. Calls with an output
+ * argument have no other effect, so the gate is asked here only.
  */
 static inline int decode_write_output(const struct call *call, uint64_t addr, const void *from, size_t len)
 {
-	if (!call_passes_effect_gate(call))
+	if (!call_may_take_effect(call))
 		return -ECANCELED;
 	return memory_copy_out(call->sandbox->target_memory, call->tid, addr, from, len);
 }

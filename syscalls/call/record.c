@@ -24,7 +24,7 @@ static const struct {
 	[ARG_FLAGS] = {AUDIT_ARG_HEX, WORD_FULL},
 };
 
-static uint64_t record_convert_value(enum arg_kind kind, uint64_t value)
+static uint64_t record_convert_arg_value(enum arg_kind kind, uint64_t value)
 {
 	if (record_kinds[kind].width == WORD_SIGNED)
 		return (uint64_t)(int64_t)(int32_t)(uint32_t)value;
@@ -41,13 +41,13 @@ static void record_fill_args(const struct call *call, struct audit_record *recor
 		if (kind == ARG_PTR && call->row->basis == BASIS_EXEC && call->text_arg_len &&
 		    strcmp(call->row->arg[i].name, "argv") == 0)
 			kind = ARG_TEXT;
-		if (kind == ARG_NONE || kind == ARG_PATH || kind == ARG_PATH_NULL || kind == ARG_PTR)
+		if (kind == ARG_NONE || kind == ARG_PATH || kind == ARG_PATH_OR_NULL || kind == ARG_PTR)
 			continue;
 		if (kind == ARG_DIRFD && call_get_int(call, i) == -100) /* AT_FDCWD */
 			continue;
 		arg->name = call->row->arg[i].name;
 		arg->kind = record_kinds[kind].kind;
-		arg->value = record_convert_value(kind, call->arg[i]);
+		arg->value = record_convert_arg_value(kind, call->arg[i]);
 		if (kind == ARG_TEXT) {
 			arg->text = call->text_arg;
 			arg->text_len = call->text_arg_len;
@@ -123,7 +123,7 @@ void call_fill_record(const struct call *call, struct audit_record *ret_record)
 	}
 	if (call->answer) {
 		record->on_deny = policy_on_deny_get_name(ON_DENY_ASK_FILE);
-		record->answer = call->answer->word;
+		record->answer = call->answer->answer_word;
 		record->answered_by_uid = call->answer->uid;
 		record->question_open_ns = call->answer->asked_ns;
 		record->verdict = call->decision.verdict == VERDICT_DENY ? VERDICT_DENY : VERDICT_ASK;

@@ -50,13 +50,13 @@ struct exec_attempt {
 		 */
 		saved_place;
 	struct call_path saved_path;
-	unsigned saved_path_count;
+	unsigned path_count_before_loader;
 };
 
 /* ---- finding and opening one file of the exec ---- */
 
 /* Reads the status of a pinned file, which must be regular. 0, or -1 with the outcome set. */
-static int exec_stat_pin(struct call *call, int pin, struct stat *ret_st)
+static int exec_stat_pinned_file(struct call *call, int pin, struct stat *ret_st)
 {
 	if (fstat(pin, ret_st) < 0)
 		call_fail(call, -errno);
@@ -101,7 +101,7 @@ static int exec_stat_by_name(void *ctx, int dirfd, const char *path, int at_flag
  * Finds the file of path i in the cache, without opening it. 1: *file is complete; 0: not in the cache, so the caller
  * opens it by exec_open_file(); -1: the outcome is set.
  */
-static int exec_find_cached(struct call *call, unsigned i, unsigned at_flags, struct exec_file *file)
+static int exec_find_cached_file(struct call *call, unsigned i, unsigned at_flags, struct exec_file *file)
 {
 	struct exec_stat_question status = {.st = &file->st, .asked_dirfd = -1};
 	const struct file_query question = {.ask = exec_stat_by_name, .ctx = &status};
@@ -133,7 +133,7 @@ static int exec_open_file(struct call *call, unsigned i, int pin, struct exec_fi
 	/* /proc/self/fd/N of an object without a name, such as a memfd */
 	if (i == 0 && call->resolved_place[0].is_magic_link)
 		return call_refuse(call, EACCES, NULL, "object_without_name");
-	if (exec_stat_pin(call, held, &file->st) < 0)
+	if (exec_stat_pinned_file(call, held, &file->st) < 0)
 		return -1;
 	file->is_from_cache = exec_cache_find_program(&call->resolved_place[i], &file->st, &file->program);
 	if (!file->is_from_cache)
@@ -144,7 +144,7 @@ static int exec_open_file(struct call *call, unsigned i, int pin, struct exec_fi
 /* Resolves and judges path i: the program, or a script's interpreter. 0, or -1 with the outcome set. */
 static int exec_find_file_by_path(struct call *call, unsigned i, unsigned at_flags, struct exec_file *ret_file)
 {
-	int pin, r = at_flags & AT_EXECVE_CHECK ? 0 : exec_find_cached(call, i, at_flags, ret_file);
+	int pin, r = at_flags & AT_EXECVE_CHECK ? 0 : exec_find_cached_file(call, i, at_flags, ret_file);
 
 	if (r != 0)
 		return r > 0 ? 0 : r;
@@ -235,7 +235,7 @@ static int exec_resolve_loader(struct call *call, const char *interp, struct exe
 	struct stat st;
 	int r;
 
-	if (pin < 0 || exec_stat_pin(call, pin, &st) < 0)
+	if (pin < 0 || exec_stat_pinned_file(call, pin, &st) < 0)
 		return -1;
 	fd = exec_open_pinned(call, pin);
 	if (fd < 0)
@@ -273,12 +273,12 @@ static int exec_judge_loader(struct exec_attempt *attempt, const char *interp)
 		/* Judging the loader overwrites the second path, which the record needs for the interpreter. */
 		attempt->saved_place = call->resolved_place[EXEC_INTERP_PATH_INDEX];
 		attempt->saved_path = call->path[EXEC_INTERP_PATH_INDEX];
-		attempt->saved_path_count = call->path_count;
+		attempt->path_count_before_loader = call->path_count;
 		if (exec_resolve_loader(call, interp, &loader) < 0)
 			return -1;
 		call->resolved_place[EXEC_INTERP_PATH_INDEX] = attempt->saved_place;
 		call->path[EXEC_INTERP_PATH_INDEX] = attempt->saved_path;
-		call->path_count = attempt->saved_path_count;
+		call->path_count = attempt->path_count_before_loader;
 	}
 	plan->has_interp = true;
 	plan->interp = loader.image;

@@ -36,7 +36,7 @@ struct cached_image {
 static _Thread_local struct cached_image image_cache[IMAGE_CACHE_SLOTS];
 
 /* Finds the mapping by PROCMAP_QUERY. -ENOTTY: the kernel is older than 6.11. */
-static int maps_find_by_query(int maps_fd, uint64_t addr, struct exec_image *ret_image)
+static int maps_find_mapping_by_ioctl(int maps_fd, uint64_t addr, struct exec_image *ret_image)
 {
 	struct procmap query = {.size = sizeof(query), .addr = addr};
 
@@ -51,7 +51,7 @@ static int maps_find_by_query(int maps_fd, uint64_t addr, struct exec_image *ret
 }
 
 /* Finds the mapping in the text of /proc/PID/maps. Takes the descriptor. */
-static int maps_find_by_text(int maps_fd, uint64_t addr, struct exec_image *ret_image)
+static int maps_find_mapping_in_text(int maps_fd, uint64_t addr, struct exec_image *ret_image)
 {
 	_cleanup_fclose_ FILE *maps = fdopen(maps_fd, "r");
 	_cleanup_free_ char *line = NULL;
@@ -88,8 +88,8 @@ int exec_maps_find_mapping(pid_t pid, uint64_t addr, struct exec_image *ret_imag
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	r = maps_find_by_query(fd, addr, ret_image);
-	return r == -ENOTTY ? maps_find_by_text(steal_fd(&fd), addr, ret_image) : r;
+	r = maps_find_mapping_by_ioctl(fd, addr, ret_image);
+	return r == -ENOTTY ? maps_find_mapping_in_text(steal_fd(&fd), addr, ret_image) : r;
 }
 
 int exec_image_read_identity(int fd, const struct stat *st, struct exec_image *ret_image)

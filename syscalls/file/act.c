@@ -94,7 +94,7 @@ bool file_place_has_mount_below(const struct call *call, const struct place *pla
 	return view_has_node_below(call->sandbox->view, place->virt) || place_is_shown_elsewhere(place, mount, count);
 }
 
-int file_check_new_link_target(struct call *call, const struct place *place, const char *text)
+int file_refuse_link_to_denied_name(struct call *call, const struct place *place, const char *text)
 {
 	const char *rule;
 
@@ -105,7 +105,7 @@ int file_check_new_link_target(struct call *call, const struct place *place, con
 	return call_refuse(call, -EACCES, rule, "leads_to_denied");
 }
 
-int file_check_new_link_of_name(struct call *call, const struct place *place, int dirfd, const char *name)
+int file_refuse_moved_link_to_denied(struct call *call, const struct place *place, int dirfd, const char *name)
 {
 	char text[PATH_MAX];
 	ssize_t len = readlinkat(dirfd, name, text, sizeof(text) - 1);
@@ -113,17 +113,17 @@ int file_check_new_link_of_name(struct call *call, const struct place *place, in
 	if (len < 0)
 		return call_fail(call, -errno);
 	text[len] = '\0';
-	return file_check_new_link_target(call, place, text);
+	return file_refuse_link_to_denied_name(call, place, text);
 }
 
-int file_commit_change(struct call *call, unsigned i)
+int file_record_before_change(struct call *call, unsigned i)
 {
 	const struct place *place = &call->resolved_place[i];
 	int r = 0;
 
 	view_note_name_change(call->sandbox->view);
 	if (place->mount && !place->is_magic_link && !(place->mount->flags & (MOUNT_DEVICE | MOUNT_PROC)))
-		r = changes_touch_place(call->sandbox->changes, place);
+		r = changes_add_touched_place(call->sandbox->changes, place);
 	if (r < 0)
 		return call_fail(call, r);
 	return call_commit_record(call) < 0 ? -1 : 0;

@@ -67,14 +67,14 @@ void sys_ioctl(struct call *call)
 		owner_set_owner_of_socket(call);
 		break;
 	case SIOCETHTOOL:
-		if (net_check_socket(call) == 0)
+		if (net_check_fd_is_socket(call) == 0)
 			/* the loopback interface has no settings, and gives this errno */
 			target_allow_but_fail(call, -EOPNOTSUPP);
 		else
 			call_refuse(call, -ENOTTY, NULL, "refused_syscall");
 		break;
 	default:
-		if (interfaces_ioctl(call))
+		if (interfaces_perform_ioctl(call))
 			break;
 		if (fdinfo_read(call->tid, call_get_int(call, 0), &info) < 0 || info.open_flags & O_PATH)
 			target_allow_but_fail(call, -EBADF);

@@ -38,7 +38,7 @@ static void chmod_pinned_object(struct call *call, int fd, mode_t mode)
 	_cleanup_close_ int object = fd;
 
 	if (object >= 0 && !chmod_refuse_setid(call, object, mode & 07777) &&
-	    !terminal_refuse_mode_open_to_others(call, mode) && file_commit_change(call, 0) == 0)
+	    !terminal_refuse_mode_open_to_others(call, mode) && file_record_before_change(call, 0) == 0)
 		file_end_call(call, chmod(io_proc_fd_path(object).path, mode & 07777));
 }
 
@@ -64,7 +64,7 @@ static void chown_pinned_object(struct call *call, int fd, uid_t owner, gid_t gr
 {
 	_cleanup_close_ int object = fd;
 
-	if (object >= 0 && file_commit_change(call, 0) == 0)
+	if (object >= 0 && file_record_before_change(call, 0) == 0)
 		file_end_call(call, fchownat(object, "", owner, group, AT_EMPTY_PATH));
 }
 
@@ -95,7 +95,7 @@ static void times_set_timespecs(struct call *call, const struct timespec *times,
 		call_fail(call, flags & ~META_AT_FLAGS ? -EINVAL : -EFAULT);
 	else
 		fd = file_pin_for_metadata_change(call, flags);
-	if (fd >= 0 && file_commit_change(call, 0) == 0)
+	if (fd >= 0 && file_record_before_change(call, 0) == 0)
 		file_end_call(call, utimensat(fd, "", times, AT_EMPTY_PATH));
 }
 
@@ -167,7 +167,7 @@ _Static_assert(sizeof(struct file_attr_ver0) == 24, "FILE_ATTR_SIZE_VER0");
 #define FILE_ATTR_BYTES_MAX 4096u /* a page, as the kernel's maximum */
 
 /* Checks flags and size. False with the outcome set. */
-static bool file_attr_check_arguments(struct call *call, unsigned flags, uint64_t size)
+static bool file_attr_arguments_are_valid(struct call *call, unsigned flags, uint64_t size)
 {
 	if (flags & ~META_AT_FLAGS || size < sizeof(struct file_attr_ver0))
 		call_fail(call, -EINVAL);
@@ -185,7 +185,7 @@ void sys_file_getattr(struct call *call)
 	char out[FILE_ATTR_BYTES_MAX] = {0};
 	_cleanup_close_ int fd = -1;
 
-	if (!file_attr_check_arguments(call, flags, size))
+	if (!file_attr_arguments_are_valid(call, flags, size))
 		return;
 	fd = file_pin_path_at(call, 0, POLICY_READ, flags);
 	if (fd >= 0) /* zeroes the rest of a longer struct of newer programs */
@@ -201,7 +201,7 @@ void sys_file_setattr(struct call *call)
 	_cleanup_close_ int fd = -1;
 	int r;
 
-	if (!file_attr_check_arguments(call, flags, call->arg[3]))
+	if (!file_attr_arguments_are_valid(call, flags, call->arg[3]))
 		return;
 	r = decode_extensible_struct(call, 2, &attr, sizeof(attr), call->arg[3], sizeof(attr));
 	if (r < 0) {
@@ -209,7 +209,7 @@ void sys_file_setattr(struct call *call)
 		return;
 	}
 	fd = file_pin_for_metadata_change(call, flags);
-	if (fd >= 0 && file_commit_change(call, 0) == 0)
+	if (fd >= 0 && file_record_before_change(call, 0) == 0)
 		file_end_call(call, syscall(__SNR_file_setattr, AT_FDCWD, io_proc_fd_path(fd).path, &attr,
 					    sizeof(attr), 0));
 }

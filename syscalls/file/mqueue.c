@@ -15,7 +15,7 @@
 #include "syscalls/table/handlers.h"
 
 /* Checks whether the run may use queues. 0, or -1 with the outcome set. */
-static int mqueue_check_call(struct call *call)
+static int mqueue_refuse_without_own_ipc(struct call *call)
 {
 	if (!call->sandbox->has_own_ipc_namespace)
 		return call_refuse(call, -ENOSYS, NULL, "refused_syscall");
@@ -54,7 +54,7 @@ void sys_mq_open(struct call *call)
 	struct mq_attr attr, *given = NULL;
 	int r = 0;
 
-	if (mqueue_check_call(call) < 0)
+	if (mqueue_refuse_without_own_ipc(call) < 0)
 		return;
 	/* The kernel copies the attributes before the name. */
 	if (flags & O_CREAT && call->arg[3]) {
@@ -76,7 +76,7 @@ void sys_mq_open(struct call *call)
 
 void sys_mq_unlink(struct call *call)
 {
-	if (mqueue_check_call(call) < 0)
+	if (mqueue_refuse_without_own_ipc(call) < 0)
 		return;
 	if (call->text_arg_error)
 		call_fail(call, call->text_arg_error);

@@ -17,7 +17,7 @@ static void overlay_layer_make_dir(struct call *call, mode_t mode)
 
 	parent = file_pin_parent_of_new_name(call, 0, &name);
 	if (parent < 0 || disk_admit_bytes(call, DISK_BYTES_PER_NAME + DISK_BYTES_PER_DIRECTORY) < 0 ||
-	    file_set_umask_of_target(call) < 0 || file_commit_change(call, 0) < 0)
+	    file_set_umask_of_target(call) < 0 || file_record_before_change(call, 0) < 0)
 		return;
 	/* As vfs_mkdir() in fs/namei.c. The directory inherits a set-group-ID bit of its parent nevertheless. */
 	file_end_call(call, mkdirat(parent, name, mode & (S_IRWXU | S_IRWXG | S_IRWXO | S_ISVTX)));
@@ -52,7 +52,7 @@ static void names_make_node(struct call *call, unsigned given_mode, dev_t device
 	_cleanup_close_ int parent = names_pin_parent_for_mknod(call, mode, &name);
 
 	if (parent < 0 || disk_admit_bytes(call, DISK_BYTES_PER_NAME) < 0 || file_set_umask_of_target(call) < 0 ||
-	    file_commit_change(call, 0) < 0)
+	    file_record_before_change(call, 0) < 0)
 		return;
 	file_end_call(call, mknodat(parent, name, mode, device));
 	disk_count_new_name(call, mode);
@@ -73,8 +73,9 @@ void sys_symlink(struct call *call)
 		parent = file_pin_parent_of_new_name(call, 0, &name);
 	if (parent < 0 ||
 	    (!file_name_is_refused(name) &&
-	     file_check_new_link_target(call, &call->resolved_place[0], call->text_arg) < 0) ||
-	    disk_admit_bytes(call, DISK_BYTES_PER_NAME + call->text_arg_len) < 0 || file_commit_change(call, 0) < 0)
+	     file_refuse_link_to_denied_name(call, &call->resolved_place[0], call->text_arg) < 0) ||
+	    disk_admit_bytes(call, DISK_BYTES_PER_NAME + call->text_arg_len) < 0 ||
+	    file_record_before_change(call, 0) < 0)
 		return;
 	file_end_call(call, symlinkat(call->text_arg, parent, name));
 	disk_count_new_name(call, S_IFLNK);
@@ -111,7 +112,7 @@ static int names_check_link_source(struct call *call, int object)
 	/* EXDEV is native too: devices and /proc are on other mounts. */
 	if (from->mount->flags & (MOUNT_DEVICE | MOUNT_PROC))
 		return call_fail(call, -EXDEV);
-	return S_ISLNK(status.st_mode) ? file_check_new_link_of_name(call, to, object, "") : 0;
+	return S_ISLNK(status.st_mode) ? file_refuse_moved_link_to_denied(call, to, object, "") : 0;
 }
 
 /* Links between two mounts of the view that are on one mount of the host. */
@@ -140,7 +141,7 @@ static void names_link_path(struct call *call, unsigned flags)
 		return;
 	parent = file_pin_parent_of_new_name(call, 1, &name);
 	if (parent < 0 || names_check_link_source(call, object) < 0 ||
-	    disk_admit_bytes(call, DISK_BYTES_PER_NAME) < 0 || file_commit_change(call, 1) < 0)
+	    disk_admit_bytes(call, DISK_BYTES_PER_NAME) < 0 || file_record_before_change(call, 1) < 0)
 		return;
 	r = linkat(AT_FDCWD, io_proc_fd_path(object).path, parent, name, AT_SYMLINK_FOLLOW);
 	file_end_call(call, r < 0 && errno == EXDEV ? names_link_between_mounts(call, object, parent, name) : r);
@@ -165,7 +166,7 @@ static void names_remove_name(struct call *call, unsigned flags)
 	       file_place_has_mount_below(call, &call->resolved_place[0]);
 	if (busy)
 		call_fail(call, -EBUSY);
-	if (parent < 0 || busy || file_commit_change(call, 0) < 0)
+	if (parent < 0 || busy || file_record_before_change(call, 0) < 0)
 		return;
 	removal = disk_begin_removal(call, parent, name);
 	if (flags & AT_REMOVEDIR && call->path[0].text[strspn(call->path[0].text, "/")] == '\0')

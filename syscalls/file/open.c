@@ -87,14 +87,14 @@ static void open_end_new_file(struct call *call, int fd, unsigned flags)
 static void open_tmpfile(struct call *call, const struct open_request *request)
 {
 	_cleanup_close_ int dir = -1;
-	struct openat2_scope scope;
+	struct openat2_resolved_path resolved;
 	int fd;
 
-	if (file_refuse_setid(call, request->mode) || file_enter_openat2_scope(call, request, &scope) < 0)
+	if (file_refuse_setid(call, request->mode) || file_resolve_openat2_path(call, request, &resolved) < 0)
 		return;
 	dir = file_pin_path(call, 0, POLICY_WRITE, open_get_follow_flag(request->flags),
 			    O_PATH | O_DIRECTORY | O_CLOEXEC);
-	dir = file_leave_openat2_scope(call, &scope, dir);
+	dir = file_restore_path_after_openat2(call, &resolved, dir);
 	if (dir < 0 || disk_admit_bytes(call, DISK_BYTES_PER_NAME) < 0 || file_set_umask_of_target(call) < 0 ||
 	    call_commit_record(call) < 0)
 		return;
@@ -103,21 +103,21 @@ static void open_tmpfile(struct call *call, const struct open_request *request)
 	open_end_new_file(call, fd < 0 ? -errno : fd, request->flags);
 }
 
-/* Pins the directory for a new file. Copies the name, which may be a part of the scope's text. */
+/* Pins the directory for a new file. Copies the name, which may be a part of the resolved path's text. */
 static int open_pin_parent_of_new_file(struct call *call, const struct open_request *request,
 				       char ret_name[NAME_MAX + 1])
 {
-	struct openat2_scope scope;
+	struct openat2_resolved_path resolved;
 	const char *name = "";
 	int parent;
 
-	if (file_enter_openat2_scope(call, request, &scope) < 0)
+	if (file_resolve_openat2_path(call, request, &resolved) < 0)
 		return -1;
 	if (request->flags & O_EXCL)
 		parent = file_pin_parent_of_new_name(call, 0, &name);
 	else
 		parent = file_pin_parent_for_open_create(call, 0, open_get_follow_flag(request->flags), &name);
-	parent = file_leave_openat2_scope(call, &scope, parent);
+	parent = file_restore_path_after_openat2(call, &resolved, parent);
 	if (parent >= 0 && snprintf(ret_name, NAME_MAX + 1, "%s", name) > NAME_MAX) {
 		close_fd(&parent);
 		call_fail(call, -ENAMETOOLONG);
@@ -136,7 +136,7 @@ static bool open_create_file(struct call *call, const struct open_request *reque
 	if (parent < 0)
 		return true;
 	if (file_refuse_setid(call, request->mode) || disk_admit_bytes(call, DISK_BYTES_PER_NAME) < 0 ||
-	    file_set_umask_of_target(call) < 0 || file_commit_change(call, 0) < 0)
+	    file_set_umask_of_target(call) < 0 || file_record_before_change(call, 0) < 0)
 		return true;
 	fd = openat(parent, name, open_get_supervisor_open_flags(flags) | O_CREAT | O_EXCL | (int)(flags & O_NOFOLLOW),
 		    request->mode);
@@ -155,7 +155,7 @@ static void open_refuse_trailing_slash(struct call *call, const struct open_requ
 {
 	struct call_path *path = &call->path[0], saved = *path;
 	_cleanup_close_ int fd = -1;
-	struct openat2_scope scope;
+	struct openat2_resolved_path resolved;
 
 	while (path->len > 1 && path->text[path->len - 1] == '/')
 		path->len--;
@@ -164,9 +164,10 @@ static void open_refuse_trailing_slash(struct call *call, const struct open_requ
 	if (path->len == 0)
 		path->text[path->len++] = '.';
 	path->text[path->len] = '\0';
-	if (file_enter_openat2_scope(call, request, &scope) == 0)
-		fd = file_leave_openat2_scope(call, &scope,
-				      file_pin_path(call, 0, POLICY_READ, VIEW_FOLLOW_LAST_LINK, O_PATH | O_CLOEXEC));
+	if (file_resolve_openat2_path(call, request, &resolved) == 0)
+		fd = file_restore_path_after_openat2(call, &resolved,
+						     file_pin_path(call, 0, POLICY_READ, VIEW_FOLLOW_LAST_LINK,
+								   O_PATH | O_CLOEXEC));
 	*path = saved;
 	if (fd >= 0)
 		call_fail(call, -EISDIR);
@@ -264,11 +265,11 @@ static void open_pinned_object(struct call *call, int *pin, unsigned want, unsig
 	} else if (memfds_opens_zero_device(call, &status, (int)flags)) {
 		call_refuse(call, -EACCES, NULL, "memory_limit");
 	} else if (want & POLICY_WRITE && (disk_admit_bytes(call, 0) < 0 || disk_watch_file(call, *pin, false) < 0 ||
-					   file_commit_change(call, 0) < 0)) {
+					   file_record_before_change(call, 0) < 0)) {
 		return;
 	} else if (open_may_block(call, &status, flags)) {
 		call_return_fd(call, steal_fd(pin), flags & O_CLOEXEC);
-		call->outcome.kind = OUTCOME_BLOCKING;
+		call->outcome.kind = OUTCOME_BLOCKING_OPEN;
 		call->outcome.open_flags = open_get_supervisor_open_flags(flags);
 	} else if (call->resolved_place[0].is_magic_link) {
 		open_nameless_object(call, want, flags);
@@ -332,13 +333,13 @@ static bool open_existing_file(struct call *call, const struct open_request *req
 	unsigned flags = request->flags;
 	unsigned want = open_get_wanted_rights(flags);
 	_cleanup_close_ int pin = -1;
-	struct openat2_scope scope;
+	struct openat2_resolved_path resolved;
 
-	if (file_enter_openat2_scope(call, request, &scope) < 0)
+	if (file_resolve_openat2_path(call, request, &resolved) < 0)
 		return true;
 	pin = file_pin_path(call, 0, want, open_get_follow_flag(flags),
 			    O_PATH | O_CLOEXEC | (int)(flags & (unsigned)O_DIRECTORY));
-	pin = file_leave_openat2_scope(call, &scope, pin);
+	pin = file_restore_path_after_openat2(call, &resolved, pin);
 	if (pin >= 0) {
 		open_pinned_object(call, &pin, want, flags);
 		return true;

@@ -34,7 +34,7 @@ static bool owner_group_is_of_run(const struct call *call, pid_t group)
 }
 
 /* Judges an owner. False: refused. */
-static bool owner_judge(struct call *call, int type, pid_t who)
+static bool owner_judge_new_owner(struct call *call, int type, pid_t who)
 {
 	bool member;
 
@@ -76,7 +76,7 @@ static void owner_set_on_duplicate(struct call *call, int fd, const struct f_own
 	if (copy < 0)
 		return;
 	call->arg[2] = owner->type == F_OWNER_PGRP ? 0u - (uint32_t)owner->pid : (uint32_t)owner->pid;
-	if (!owner_judge(call, (int)owner->type, owner->pid) || call_commit_record(call) < 0)
+	if (!owner_judge_new_owner(call, (int)owner->type, owner->pid) || call_commit_record(call) < 0)
 		return;
 	if (owner->type != F_OWNER_PGRP && owner->pid != 0)
 		pidfd = target_open_pidfd(call, owner->pid, false);
@@ -107,7 +107,7 @@ void owner_set_by_setown(struct call *call, pid_t who)
 	/* The kernel confines these signals too (Landlock: hook_file_send_sigiotask()), whoever has the pid now. */
 	if (!call->sandbox->kernel_confines_signals && who != 0 && !target_is_self(call, who))
 		owner_set_on_duplicate(call, descriptor_copy(call, call_get_int(call, 0)), &owner);
-	else if (owner_judge(call, (int)owner.type, owner.pid))
+	else if (owner_judge_new_owner(call, (int)owner.type, owner.pid))
 		call_continue(call);
 }
 

@@ -140,8 +140,8 @@ static bool rename_tree_may_move(struct rename_tree_walk *pair, int dirfd, const
 }
 
 /* Checks a directory. 0, or -1: EBUSY above a mount; EXDEV, after which mv copies, if rights below would change. */
-static int rename_check_dir(struct call *call, const struct rename_operand *end, const struct place *from,
-			    const struct place *to)
+static int rename_refuse_unmovable_dir(struct call *call, const struct rename_operand *end, const struct place *from,
+				       const struct place *to)
 {
 	struct rename_tree_walk pair = {
 		.policy = call->sandbox->policy, .from_len = from->virt_len, .to_len = to->virt_len};
@@ -160,13 +160,15 @@ static int rename_check_dir(struct call *call, const struct rename_operand *end,
 }
 
 /* Checks whether the object of a name may move. 0, or -1 with the outcome set. */
-static int rename_check_object(struct call *call, const struct rename_operand *end, unsigned from, unsigned to)
+static int rename_refuse_unmovable_object(struct call *call, const struct rename_operand *end, unsigned from,
+					  unsigned to)
 {
 	if (S_ISDIR(end->status.st_mode))
-		return rename_check_dir(call, end, &call->resolved_place[from], &call->resolved_place[to]);
-	return S_ISLNK(end->status.st_mode) ? file_check_new_link_of_name(call, &call->resolved_place[to],
-									  end->parent_fd, end->name_without_slashes)
-					    : 0;
+		return rename_refuse_unmovable_dir(call, end, &call->resolved_place[from], &call->resolved_place[to]);
+	return S_ISLNK(end->status.st_mode)
+		       ? file_refuse_moved_link_to_denied(call, &call->resolved_place[to], end->parent_fd,
+							  end->name_without_slashes)
+		       : 0;
 }
 
 static void rename_stat_object(struct rename_operand *end)
@@ -193,10 +195,11 @@ static int rename_judge_and_record(struct call *call, struct rename_operand end[
 	rename_stat_object(&end[1]);
 	if (!end[0].exists || (exchange && !end[1].exists) || file_name_is_refused(end[1].name))
 		return call_commit_record(call); /* renameat2 fails with the right errno */
-	if (rename_check_object(call, &end[0], 0, 1) < 0 || (exchange && rename_check_object(call, &end[1], 1, 0) < 0))
+	if (rename_refuse_unmovable_object(call, &end[0], 0, 1) < 0 ||
+	    (exchange && rename_refuse_unmovable_object(call, &end[1], 1, 0) < 0))
 		return -1;
 	for (unsigned i = 0; i < 2; i++) {
-		r = changes_touch_place(call->sandbox->changes, &call->resolved_place[i]);
+		r = changes_add_touched_place(call->sandbox->changes, &call->resolved_place[i]);
 		if (r < 0)
 			return call_fail(call, r);
 	}

@@ -138,7 +138,7 @@ int file_get_outcome_error(const struct call *call)
 
 int file_set_umask_of_target(struct call *call)
 {
-	long mask = task_table_read_status(call->tid, "Umask", 8);
+	long mask = task_table_read_status_number(call->tid, "Umask", 8);
 
 	if (mask < 0 || !call_thread_still_waits(call))
 		return call_end_without_response(call);
@@ -174,7 +174,7 @@ static bool resolve_dirfd_is_of_reaped_process(const struct call *call, int dirf
 }
 
 /* The part of a path after its leading "." components. */
-static const char *start_skip_dots(const char *text)
+static const char *resolve_skip_dot_components(const char *text)
 {
 	while (text[0] == '.' && (text[1] == '/' || text[1] == '\0'))
 		text += 1 + strspn(text + 1, "/");
@@ -188,7 +188,7 @@ static const char *start_skip_dots(const char *text)
 static int resolve_start_at_former_parent(const struct call *call, struct call_path *path, char base[PATH_MAX],
 					  bool *ret_held)
 {
-	const char *rest = start_skip_dots(path->text);
+	const char *rest = resolve_skip_dot_components(path->text);
 	int r;
 
 	if (rest[0] != '.' || rest[1] != '.' || (rest[2] != '/' && rest[2] != '\0'))
@@ -207,7 +207,7 @@ static int resolve_start_at_former_parent(const struct call *call, struct call_p
 }
 
 /* Finds the directory that a path starts from. 0, or -1 with the outcome set. */
-static int resolve_start_dir(struct call *call, struct call_path *path, char base[PATH_MAX])
+static int resolve_find_start_dir(struct call *call, struct call_path *path, char base[PATH_MAX])
 {
 	bool held;
 	int r;
@@ -295,7 +295,7 @@ static int resolve_fail(struct call *call, const struct place *place, unsigned w
 {
 	if (resolve_fail_denied(call, place, want, error))
 		return -1;
-	if (error == -EACCES && view_place_is_refused_not_public(place))
+	if (error == -EACCES && view_place_is_refused_as_not_public(place))
 		return resolve_refuse_object_not_public(call, place);
 	/* With --mode observe: nothing exists at the path, whatever the judged policy says. */
 	if (error == -ENOENT && call_is_observed(call))
@@ -404,8 +404,8 @@ static int resolve_open_place(const struct call *call, const struct place *place
  * The last step, on a judged place: opens it, or asks a question about it. Returns a descriptor, 0 for an answered
  * question, or -errno. With O_DIRECTORY the question is about a descriptor.
  */
-static int resolve_open_or_ask(const struct call *call, const struct place *place, int open_flags,
-			  const struct file_query *question)
+static int resolve_open_or_query(const struct call *call, const struct place *place, int open_flags,
+				 const struct file_query *question)
 {
 	_cleanup_close_ int fd = -1;
 	const char *path;
@@ -468,7 +468,7 @@ static int resolve_by_walk(struct call *call, unsigned i, const char *base, unsi
 	for (int tries = 0; tries < FILE_RESOLVE_ATTEMPTS_MAX && resolve_error_requires_walk(fd); tries++) {
 		if (resolve_walk_and_judge(call, i, base, follow, want) < 0)
 			return resolve_fail_if_host_lacks_path(call, i, base);
-		fd = resolve_open_or_ask(call, place, open_flags, question);
+		fd = resolve_open_or_query(call, place, open_flags, question);
 		if (fd == -ELOOP && open_flags & O_NOFOLLOW && !(open_flags & O_PATH))
 			break; /* the last name is a link, which may not be followed */
 	}
@@ -503,7 +503,8 @@ static int resolve_object_of_removed_directory(struct call *call, unsigned i, in
 	struct stat status;
 	int fd;
 
-	if (refused.kind != OUTCOME_ERROR || refused.value != -ENOENT || !path->len || *start_skip_dots(path->text))
+	if (refused.kind != OUTCOME_ERROR || refused.value != -ENOENT || !path->len ||
+	    *resolve_skip_dot_components(path->text))
 		return -1;
 	object = file_open_fd_object(call, path->dirfd);
 	if (object < 0)
@@ -531,7 +532,7 @@ static int resolve_path(struct call *call, unsigned i, unsigned want, unsigned f
 	char base[PATH_MAX];
 	int r, fd;
 
-	if (resolve_start_dir(call, &call->path[i], base) < 0)
+	if (resolve_find_start_dir(call, &call->path[i], base) < 0)
 		return resolve_object_of_removed_directory(call, i, open_flags, question);
 	if (path_requires_directory(call->path[i].text)) {
 		follow |= VIEW_FOLLOW_LAST_LINK;
@@ -540,7 +541,7 @@ static int resolve_path(struct call *call, unsigned i, unsigned want, unsigned f
 	open_flags = follow & VIEW_FOLLOW_LAST_LINK ? open_flags & ~O_NOFOLLOW : open_flags | O_NOFOLLOW;
 	r = view_locate_path(call->sandbox->view, call->task, base, call->path[i].text, follow, place);
 	if (r == 0 && resolve_judge_place(call, place, want)) {
-		fd = resolve_open_or_ask(call, place, open_flags, question);
+		fd = resolve_open_or_query(call, place, open_flags, question);
 		if (fd >= 0)
 			return fd;
 		if (!resolve_error_requires_walk(fd) &&
@@ -660,7 +661,7 @@ static int name_open_parent(struct call *call, const char *base, const char *par
  */
 static int name_fail_in_removed_directory(struct call *call, const struct call_path *path)
 {
-	if (file_get_outcome_error(call) == -ENOENT && path->len && !*start_skip_dots(path->text))
+	if (file_get_outcome_error(call) == -ENOENT && path->len && !*resolve_skip_dot_components(path->text))
 		return call_fail(call, -EEXIST);
 	return -1;
 }
@@ -674,7 +675,7 @@ static int name_resolve_and_pin_parent(struct call *call, unsigned i, const char
 	bool allowed;
 	int r;
 
-	if (resolve_start_dir(call, &call->path[i], base) < 0)
+	if (resolve_find_start_dir(call, &call->path[i], base) < 0)
 		return make ? name_fail_in_removed_directory(call, &call->path[i]) : -1;
 	name_split_path(call->path[i].text, parent, ret_name);
 	r = fd = name_open_parent(call, base, parent, place);
@@ -737,7 +738,7 @@ int file_pin_parent_for_open_create(struct call *call, unsigned i, unsigned foll
 	char base[PATH_MAX];
 	int fd;
 
-	if (resolve_start_dir(call, &call->path[i], base) < 0)
+	if (resolve_find_start_dir(call, &call->path[i], base) < 0)
 		return -1;
 	fd = name_try_pin_parent_directly(call, i, base, follow, ret_name);
 	if (fd >= 0)

@@ -14,7 +14,7 @@
  * Resolves call->path[i], judges `want` (POLICY_*) and opens the object by view_open_place() with `open_flags`: O_PATH
  * for a pin; never O_CREAT or O_TRUNC. follow: VIEW_FOLLOW_LAST_LINK or 0. Sets call->resolved_place[i] and
  * call->decision. EINTR: open_flags ask for data and the open may block; the caller then pins the object, for
- * OUTCOME_BLOCKING.
+ * OUTCOME_BLOCKING_OPEN.
  */
 int file_pin_path(struct call *call, unsigned i, unsigned want, unsigned follow, int open_flags);
 
@@ -127,11 +127,11 @@ bool file_place_has_mount_below(const struct call *call, const struct place *pla
 /*
  * To be called before a symbolic link is made at the place or moved there: programs outside the run would follow it.
  * EACCES if it leads from a denied name to elsewhere (policy_link_is_allowed); EBUSY at an ancestor of a mount of the
- * view. file_check_new_link_of_name() reads the target of `name` in dirfd ("": dirfd is the link). 0, or -1 with the
- * outcome set.
+ * view. file_refuse_moved_link_to_denied() reads the target of `name` in dirfd ("": dirfd is the link). 0, or -1 with
+ * the outcome set.
  */
-int file_check_new_link_target(struct call *call, const struct place *place, const char *text);
-int file_check_new_link_of_name(struct call *call, const struct place *place, int dirfd, const char *name);
+int file_refuse_link_to_denied_name(struct call *call, const struct place *place, const char *text);
+int file_refuse_moved_link_to_denied(struct call *call, const struct place *place, int dirfd, const char *name);
 
 /* ---- writing the record, and setting the outcome ---- */
 
@@ -139,7 +139,7 @@ int file_check_new_link_of_name(struct call *call, const struct place *place, in
  * To be called right before the first effect on resolved_place[i]: notes the state there for `changes` in the result,
  * and commits the record. 0, or -1 with the outcome set.
  */
-int file_commit_change(struct call *call, unsigned i);
+int file_record_before_change(struct call *call, unsigned i);
 
 /* Ends the call with the result of a system call that the supervisor made; -1: with errno. */
 void file_end_call(struct call *call, long result);
@@ -166,19 +166,20 @@ struct open_request {
 };
 
 /*
- * openat2's resolve flags, relative to the view. file_enter_openat2_scope() resolves path[0] one component at a time,
+ * openat2's resolve flags, relative to the view. file_resolve_openat2_path() resolves path[0] one component at a time,
  * and replaces it by the canonical virtual path, which the caller pins. 0, or -1 with the outcome set.
- * file_leave_openat2_scope() restores path[0] and returns the pinned fd (taken); -1: EAGAIN, openat2(2)'s errno for a
- * race: fd is not at that path.
+ * file_restore_path_after_openat2() restores path[0] and returns the pinned fd (taken); -1: EAGAIN, openat2(2)'s errno
+ * for a race: fd is not at that path.
  */
-struct openat2_scope {
+struct openat2_resolved_path {
 	bool path_was_replaced;
 	struct call_path saved_path;
 	size_t canonical_len;
 	char canonical_path[PATH_MAX];
 };
-int file_enter_openat2_scope(struct call *call, const struct open_request *request, struct openat2_scope *ret_scope);
-int file_leave_openat2_scope(struct call *call, const struct openat2_scope *scope, int fd);
+int file_resolve_openat2_path(struct call *call, const struct open_request *request,
+			      struct openat2_resolved_path *ret_resolved);
+int file_restore_path_after_openat2(struct call *call, const struct openat2_resolved_path *resolved, int fd);
 
 /* The target that the program reads in the link that is pinned as fd, at `place`. Its length, or -errno. */
 ssize_t file_read_link_text(const struct call *call, const struct place *place, int fd, char text[PATH_MAX]);

@@ -26,7 +26,7 @@
  */
 static uint64_t fd_table_count_open(const struct call *call)
 {
-	struct task_fd_table *table = &call->sandbox->fd_table[(unsigned)call->tid % CALL_FD_TABLES_MAX];
+	struct task_fd_dir *table = &call->sandbox->cached_fd_dir[(unsigned)call->tid % CALL_CACHED_FD_DIRS_MAX];
 	char path[32];
 	struct stat status;
 
@@ -82,7 +82,7 @@ static bool fd_table_has_room(const struct call *call, bool limit_known, struct 
 
 bool fd_table_is_full(struct call *call)
 {
-	struct fd_table_room *room = &call->task->room;
+	struct fd_table_room *room = &call->task->fd_table_room;
 	unsigned changes = task_table_get_nofile_limit_version(call->sandbox->tree, call->task);
 	bool known = changes && room->nofile_limit_version == changes;
 

@@ -8,9 +8,10 @@
 #include "syscalls/file/resolve.h"
 #include "view/private.h"
 
-#define SCOPE_FLAGS (RESOLVE_BENEATH | RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV)
+#define OPENAT2_RESTRICTION_FLAGS \
+	(RESOLVE_BENEATH | RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV)
 
-struct openat2_scope_walk {
+struct openat2_path_walk {
 	const struct call *call;
 	uint64_t resolve;
 	bool follows_last_link;
@@ -19,14 +20,14 @@ struct openat2_scope_walk {
 	char *at;            /* canonical path so far; in text */
 	int link_count;
 	bool path_is_relative; /* path[0] is relative */
-	bool has_device;
-	dev_t device; /* device of the last object outside the skeleton, for RESOLVE_NO_XDEV */
+	bool has_last_device;
+	dev_t last_device; /* device of the last object outside the skeleton, for RESOLVE_NO_XDEV */
 	const char *rest_of_path;
 	char text[PATH_MAX * 2];
 };
 
 /* Makes `path` the present directory of the walk. It is absolute and canonical, or a name in the present directory. */
-static int scope_enter_dir(struct openat2_scope_walk *walk, const char *path)
+static int openat2_walk_enter_dir(struct openat2_path_walk *walk, const char *path)
 {
 	char joined[PATH_MAX];
 	bool lexical;
@@ -38,14 +39,14 @@ static int scope_enter_dir(struct openat2_scope_walk *walk, const char *path)
 	return 0;
 }
 
-static int scope_enter_parent(struct openat2_scope_walk *walk)
+static int openat2_walk_enter_parent(struct openat2_path_walk *walk)
 {
 	if (walk->resolve & (RESOLVE_BENEATH | RESOLVE_IN_ROOT) && strcmp(walk->at, walk->root) == 0)
 		return walk->resolve & RESOLVE_BENEATH ? -EXDEV : 0;
-	return scope_enter_dir(walk, "..");
+	return openat2_walk_enter_dir(walk, "..");
 }
 
-static int scope_push_link_target(struct openat2_scope_walk *walk, const char *target)
+static int openat2_walk_push_link_target(struct openat2_path_walk *walk, const char *target)
 {
 	char text[sizeof(walk->text)];
 
@@ -60,14 +61,14 @@ static int scope_push_link_target(struct openat2_scope_walk *walk, const char *t
 	if (walk->resolve & RESOLVE_BENEATH)
 		return -EXDEV;
 	if (walk->resolve & RESOLVE_IN_ROOT)
-		return scope_enter_dir(walk, walk->root);
+		return openat2_walk_enter_dir(walk, walk->root);
 	if (walk->resolve & RESOLVE_NO_XDEV && walk->path_is_relative)
 		return -EXDEV; /* the same check and errno as nd_jump_root() in fs/namei.c */
-	return scope_enter_dir(walk, "/");
+	return openat2_walk_enter_dir(walk, "/");
 }
 
 /* Follows the link at the place. */
-static int scope_enter_link(struct openat2_scope_walk *walk, const struct place *place, int fd)
+static int openat2_walk_enter_link(struct openat2_path_walk *walk, const struct place *place, int fd)
 {
 	const char *rest = view_get_path_below_proc(place);
 	char target[PATH_MAX];
@@ -85,25 +86,26 @@ static int scope_enter_link(struct openat2_scope_walk *walk, const struct place 
 	if (len < 0)
 		return (int)len;
 	target[len] = '\0';
-	return scope_push_link_target(walk, target);
+	return openat2_walk_push_link_target(walk, target);
 }
 
 /* Checks RESOLVE_NO_XDEV. Directories of the skeleton stand for the host's, so their device is ignored. */
-static int scope_check_no_xdev(struct openat2_scope_walk *walk, const struct place *place, const struct stat *object)
+static int openat2_walk_refuse_other_device(struct openat2_path_walk *walk, const struct place *place,
+					    const struct stat *object)
 {
 	/* mounts of devices and /proc are separate file systems on any host */
 	bool own = place->mount->flags & (MOUNT_DEVICE | MOUNT_PROC);
-	bool crossed = own || (walk->has_device && walk->device != object->st_dev);
+	bool crossed = own || (walk->has_last_device && walk->last_device != object->st_dev);
 
 	if (place->mount->flags & MOUNT_SKELETON)
 		return 0;
-	walk->has_device = true;
-	walk->device = object->st_dev;
+	walk->has_last_device = true;
+	walk->last_device = object->st_dev;
 	return crossed && walk->resolve & RESOLVE_NO_XDEV ? -EXDEV : 0;
 }
 
 /* Walks one component that is not "." or "..". */
-static int scope_walk_component(struct openat2_scope_walk *walk, const char *name, bool last, bool slash)
+static int openat2_walk_component(struct openat2_path_walk *walk, const char *name, bool last, bool slash)
 {
 	const struct sandbox *sandbox = walk->call->sandbox;
 	_cleanup_close_ int fd = -1;
@@ -117,23 +119,23 @@ static int scope_walk_component(struct openat2_scope_walk *walk, const char *nam
 	decision = view_judge_place(sandbox->view, walk->call->task, &place, POLICY_READ);
 	if (decision.verdict == VERDICT_DENY)
 		/* the pin of the last name records the refusal */
-		return last ? scope_enter_dir(walk, name) : -decision.error;
+		return last ? openat2_walk_enter_dir(walk, name) : -decision.error;
 	fd = view_open_place(&place, O_PATH | O_NOFOLLOW, 0);
 	if (fd == -ENOENT && last && walk->may_create)
-		return scope_enter_dir(walk, name);
+		return openat2_walk_enter_dir(walk, name);
 	if (fd < 0)
 		return fd;
 	if (fstat(fd, &object) < 0)
 		return -errno;
 	if (S_ISLNK(object.st_mode) && (!last || slash || walk->follows_last_link))
-		return scope_enter_link(walk, &place, fd);
+		return openat2_walk_enter_link(walk, &place, fd);
 	if (!last && !S_ISDIR(object.st_mode))
 		return -ENOTDIR;
-	r = scope_check_no_xdev(walk, &place, &object);
-	return r < 0 ? r : scope_enter_dir(walk, name);
+	r = openat2_walk_refuse_other_device(walk, &place, &object);
+	return r < 0 ? r : openat2_walk_enter_dir(walk, name);
 }
 
-static int scope_walk_path(struct openat2_scope_walk *walk, bool *ret_slash)
+static int openat2_walk_whole_path(struct openat2_path_walk *walk, bool *ret_slash)
 {
 	char name[NAME_MAX + 1];
 	bool last;
@@ -145,15 +147,15 @@ static int scope_walk_path(struct openat2_scope_walk *walk, bool *ret_slash)
 			return next;
 		*ret_slash = *walk->rest_of_path == '/';
 		if (strcmp(name, "..") == 0)
-			r = scope_enter_parent(walk);
+			r = openat2_walk_enter_parent(walk);
 		else if (strcmp(name, ".") != 0)
-			r = scope_walk_component(walk, name, last, *ret_slash);
+			r = openat2_walk_component(walk, name, last, *ret_slash);
 	}
 	return r;
 }
 
 /* Finds the directory in which the walk starts. 0 or -errno. */
-static int scope_start_walk(struct openat2_scope_walk *walk, const struct call_path *path)
+static int openat2_walk_start(struct openat2_path_walk *walk, const struct call_path *path)
 {
 	bool absolute = path->text[0] == '/';
 	struct place place;
@@ -177,58 +179,59 @@ static int scope_start_walk(struct openat2_scope_walk *walk, const struct call_p
 		_cleanup_close_ int fd = view_open_place(&place, O_PATH | O_NOFOLLOW, 0);
 
 		if (fd >= 0 && fstat(fd, &object) == 0)
-			return scope_check_no_xdev(walk, &place, &object);
+			return openat2_walk_refuse_other_device(walk, &place, &object);
 	}
 	return 0;
 }
 
-int file_enter_openat2_scope(struct call *call, const struct open_request *request, struct openat2_scope *ret_scope)
+int file_resolve_openat2_path(struct call *call, const struct open_request *request,
+			      struct openat2_resolved_path *ret_resolved)
 {
 	struct call_path *path = &call->path[0];
-	struct openat2_scope_walk walk = {
+	struct openat2_path_walk walk = {
 		.call = call,
 		.resolve = request->resolve,
 		.follows_last_link =
 			!(request->flags & O_NOFOLLOW || (request->flags & O_CREAT && request->flags & O_EXCL)),
 		.may_create = request->flags & O_CREAT,
-		.at = ret_scope->canonical_path,
+		.at = ret_resolved->canonical_path,
 	};
 	bool slash = false;
 	int r;
 
-	ret_scope->path_was_replaced = false;
-	if (!(request->resolve & SCOPE_FLAGS) || path->len == 0)
+	ret_resolved->path_was_replaced = false;
+	if (!(request->resolve & OPENAT2_RESTRICTION_FLAGS) || path->len == 0)
 		return 0;
 	memcpy(walk.text, path->text, path->len + 1);
 	walk.rest_of_path = walk.text;
-	r = scope_start_walk(&walk, path);
+	r = openat2_walk_start(&walk, path);
 	if (r == 0)
-		r = scope_walk_path(&walk, &slash);
+		r = openat2_walk_whole_path(&walk, &slash);
 	if (!call_thread_still_waits(call))
 		return call_end_without_response(call);
 	if (r < 0)
 		return call_fail(call, r);
-	ret_scope->path_was_replaced = true;
-	ret_scope->saved_path = *path;
-	ret_scope->canonical_len = strlen(ret_scope->canonical_path);
+	ret_resolved->path_was_replaced = true;
+	ret_resolved->saved_path = *path;
+	ret_resolved->canonical_len = strlen(ret_resolved->canonical_path);
 	path->dirfd = AT_FDCWD;
-	path->len = (size_t)snprintf(path->text, sizeof(path->text), "%s%s", ret_scope->canonical_path,
-				     slash && ret_scope->canonical_len > 1 ? "/" : "");
+	path->len = (size_t)snprintf(path->text, sizeof(path->text), "%s%s", ret_resolved->canonical_path,
+				     slash && ret_resolved->canonical_len > 1 ? "/" : "");
 	if (path->len < sizeof(path->text))
 		return 0;
-	*path = ret_scope->saved_path;
+	*path = ret_resolved->saved_path;
 	return call_fail(call, -ENAMETOOLONG);
 }
 
-int file_leave_openat2_scope(struct call *call, const struct openat2_scope *scope, int fd)
+int file_restore_path_after_openat2(struct call *call, const struct openat2_resolved_path *resolved, int fd)
 {
 	const struct place *place = &call->resolved_place[0];
 
-	if (!scope->path_was_replaced)
+	if (!resolved->path_was_replaced)
 		return fd;
-	call->path[0] = scope->saved_path;
-	if (fd < 0 || (place->virt_len == scope->canonical_len &&
-		       memcmp(place->virt, scope->canonical_path, place->virt_len) == 0))
+	call->path[0] = resolved->saved_path;
+	if (fd < 0 || (place->virt_len == resolved->canonical_len &&
+		       memcmp(place->virt, resolved->canonical_path, place->virt_len) == 0))
 		return fd;
 	(void)close(fd);
 	return call_fail(call, -EAGAIN);

@@ -88,7 +88,7 @@ static bool sendfile_copy_chunk(struct sendfile_work *sending, int to_fd, char b
 }
 
 /* Stores the offset: in target memory only while the target waits for this response. 0 or -errno. */
-static int sendfile_write_offset(const struct sendfile_work *sending)
+static int sendfile_write_offset_to_target(const struct sendfile_work *sending)
 {
 	const struct sandbox *sandbox = sending->sandbox;
 
@@ -106,7 +106,7 @@ static int sendfile_write_offset(const struct sendfile_work *sending)
 static int64_t sendfile_end_call(const struct sendfile_work *sending, int error)
 {
 	if (sending->bytes_sent > 0)
-		error = sendfile_write_offset(sending);
+		error = sendfile_write_offset_to_target(sending);
 	else if (error == -EPIPE)
 		(void)syscall(SYS_tgkill, sending->tgid, sending->tid, SIGPIPE); /* fails for a dead thread */
 	return error < 0 ? error : (int64_t)sending->bytes_sent;

@@ -190,7 +190,7 @@ static int access_check_public_object(struct call *call, const struct access_que
 				    (question->mode & R_OK ? S_IROTH : 0) | (enters ? S_IXOTH : 0));
 }
 
-static void access_path(struct call *call, int mode, unsigned flags)
+static void access_judge_path(struct call *call, int mode, unsigned flags)
 {
 	struct access_query access = {.mode = mode, .flags = flags & AT_EACCESS};
 	const struct file_query question = {.ask = access_check_by_name, .ctx = &access};
@@ -204,6 +204,6 @@ static void access_path(struct call *call, int mode, unsigned flags)
 		call_return_result(call, access.result < 0 ? access.result : access_judge_by_policy(call, &access));
 }
 
-HANDLER(sys_access, access_path(call, call_get_int(call, 1), 0))
-HANDLER(sys_faccessat, access_path(call, call_get_int(call, 2), 0))
-HANDLER(sys_faccessat2, access_path(call, call_get_int(call, 2), call_get_uint(call, 3)))
+HANDLER(sys_access, access_judge_path(call, call_get_int(call, 1), 0))
+HANDLER(sys_faccessat, access_judge_path(call, call_get_int(call, 2), 0))
+HANDLER(sys_faccessat2, access_judge_path(call, call_get_int(call, 2), call_get_uint(call, 3)))

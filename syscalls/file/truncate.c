@@ -55,7 +55,7 @@ void sys_truncate(struct call *call)
 	int64_t length = (int64_t)call->arg[1];
 	_cleanup_close_ int fd = truncate_pin_file(call, length);
 
-	if (fd < 0 || disk_watch_file(call, fd, false) < 0 || file_commit_change(call, 0) < 0)
+	if (fd < 0 || disk_watch_file(call, fd, false) < 0 || file_record_before_change(call, 0) < 0)
 		return;
 	file_end_call(call, truncate(io_proc_fd_path(fd).path, length));
 	disk_measure_changed_file(call, fd);
@@ -78,7 +78,7 @@ static uint64_t fallocate_get_growth_bytes(const struct stat *status, int mode, 
 }
 
 /* Checks in the order of vfs_fallocate() in fs/open.c. False with the outcome set. */
-static bool fallocate_check_file(struct call *call, int pin, struct stat *status)
+static bool fallocate_arguments_are_valid(struct call *call, int pin, struct stat *status)
 {
 	int mode = call_get_int(call, 1);
 	int64_t offset = (int64_t)call->arg[2], len = (int64_t)call->arg[3], end;
@@ -111,7 +111,7 @@ void sys_fallocate(struct call *call)
 	_cleanup_close_ int pin = file_open_fd_object(call, call_get_int(call, 0)), fd = -1;
 	struct stat status;
 
-	if (pin < 0 || !fallocate_check_file(call, pin, &status))
+	if (pin < 0 || !fallocate_arguments_are_valid(call, pin, &status))
 		return;
 	fd = open(io_proc_fd_path(pin).path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0)

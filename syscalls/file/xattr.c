@@ -115,7 +115,7 @@ static void xattr_set(struct call *call, struct xattr_target target, uint64_t ad
 		return;
 	before = xattr_measure_bytes(call, fd);
 	if (!xattr_admit_bytes(call, before, size + XATTR_KERNEL_BYTES_PER_ATTRIBUTE) ||
-	    disk_watch_file(call, fd, false) < 0 || file_commit_change(call, 0) < 0)
+	    disk_watch_file(call, fd, false) < 0 || file_record_before_change(call, 0) < 0)
 		return;
 	file_end_call(call, setxattr(io_proc_fd_path(fd).path, call->text_arg, value, size, (int)flags));
 	if (file_get_outcome_error(call) == 0)
@@ -131,7 +131,7 @@ static void xattr_remove(struct call *call, struct xattr_target target)
 	if (xattr_check_arguments(call, &target, true) < 0 || (fd = xattr_pin_target(call, &target, true)) < 0)
 		return;
 	before = xattr_measure_bytes(call, fd);
-	if (file_commit_change(call, 0) < 0)
+	if (file_record_before_change(call, 0) < 0)
 		return;
 	file_end_call(call, removexattr(io_proc_fd_path(fd).path, call->text_arg));
 	if (file_get_outcome_error(call) == 0)

@@ -14,7 +14,7 @@
 #include "syscalls/net/inet-address.h"
 #include "syscalls/process/target.h"
 
-int net_check_socket(const struct call *call)
+int net_check_fd_is_socket(const struct call *call)
 {
 	char link[64], name[16];
 	struct fdinfo info;
@@ -33,7 +33,7 @@ int net_check_socket(const struct call *call)
 
 bool net_allow_socket(struct call *call)
 {
-	int r = net_check_socket(call);
+	int r = net_check_fd_is_socket(call);
 
 	target_allow_without_rule(call);
 	if (r < 0)
@@ -45,7 +45,7 @@ bool net_allow_socket(struct call *call)
  * False, with the outcome set, for an internet socket, for which the kernel does not look at the path:
  * tcp_v4_connect(), __ip6_datagram_connect(), inet_bind_sk(). A run without a network has no internet sockets.
  */
-static bool net_socket_takes_unix_address(struct call *call, int len)
+static bool net_socket_may_use_unix_address(struct call *call, int len)
 {
 	_cleanup_close_ int copy = -1;
 	size_t least;
@@ -70,7 +70,7 @@ void net_judge_address(struct call *call, net_address_fn *judge_unix, net_addres
 		       net_address_fn *judge_inet)
 {
 	struct sockaddr_storage address = {.ss_family = AF_UNSPEC};
-	int len = call_get_int(call, 2), r = net_check_socket(call);
+	int len = call_get_int(call, 2), r = net_check_fd_is_socket(call);
 
 	/* the same check as in move_addr_to_kernel() in net/socket.c */
 	if (r == 0 && (len < 0 || (size_t)len > sizeof(address)))
@@ -79,7 +79,7 @@ void net_judge_address(struct call *call, net_address_fn *judge_unix, net_addres
 		r = decode_struct(call, 1, &address, (size_t)len);
 	if (r < 0)
 		target_allow_but_fail(call, r);
-	else if (address.ss_family == AF_UNIX && !net_socket_takes_unix_address(call, len))
+	else if (address.ss_family == AF_UNIX && !net_socket_may_use_unix_address(call, len))
 		return;
 	else if (address.ss_family == AF_UNIX)
 		judge_unix(call, &address, len);

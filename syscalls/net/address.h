@@ -8,7 +8,7 @@
 #include "syscalls/call/call.h"
 
 /* Checks argument 0. 0, -EBADF or -ENOTSOCK, for the errno only: a thread may replace the descriptor. */
-int net_check_socket(const struct call *call);
+int net_check_fd_is_socket(const struct call *call);
 /* Allows the call if argument 0 is a socket. False: the outcome is set. */
 bool net_allow_socket(struct call *call);
 /* Calls net_allow_socket(), then net_copy_unix_or_inet_socket(). */

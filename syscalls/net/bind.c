@@ -49,7 +49,7 @@ static void bind_unix_path(struct call *call)
 	if (r < 0)
 		call_fail(call, r);
 	if (r < 0 || disk_admit_bytes(call, DISK_BYTES_PER_NAME) < 0 || file_set_umask_of_target(call) < 0 ||
-	    file_commit_change(call, 0) < 0)
+	    file_record_before_change(call, 0) < 0)
 		return;
 	r = node = bind_make_socket_file(parent, name, copy);
 	if (r >= 0) {

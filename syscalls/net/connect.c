@@ -122,7 +122,7 @@ static bool connect_clear_datagram_peer(struct call *call)
 
 	if (!call->sandbox->has_unix_datagrams || len < (int)sizeof(family) ||
 	    len > (int)sizeof(struct sockaddr_storage) || decode_struct(call, 1, &family, sizeof(family)) < 0 ||
-	    family != AF_UNSPEC || net_check_socket(call) < 0)
+	    family != AF_UNSPEC || net_check_fd_is_socket(call) < 0)
 		return false;
 	target_allow_without_rule(call);
 	copy = net_copy_socket_of_any_family(call, &domain);

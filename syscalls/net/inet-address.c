@@ -31,24 +31,24 @@ struct inet_address inet_make_v4(struct in_addr address, uint16_t port)
 	return (struct inet_address){.family = AF_INET, .v4 = address, .port = port};
 }
 
-bool inet_is_any(const struct inet_address *address)
+bool inet_address_is_wildcard(const struct inet_address *address)
 {
 	return address->family == AF_INET ? address->v4.s_addr == INADDR_ANY : IN6_IS_ADDR_UNSPECIFIED(&address->v6);
 }
 
-bool inet_is_loopback(const struct inet_address *address)
+bool inet_address_is_loopback(const struct inet_address *address)
 {
 	return address->family == AF_INET ? ntohl(address->v4.s_addr) >> 24 == IN_LOOPBACKNET
 					  : IN6_IS_ADDR_LOOPBACK(&address->v6);
 }
 
-bool inet_is_multicast(const struct inet_address *address)
+bool inet_address_is_multicast(const struct inet_address *address)
 {
 	return address->family == AF_INET ? IN_MULTICAST(ntohl(address->v4.s_addr))
 					  : IN6_IS_ADDR_MULTICAST(&address->v6);
 }
 
-bool inet_is_same_address(const struct inet_address *a, const struct inet_address *b)
+bool inet_address_equals(const struct inet_address *a, const struct inet_address *b)
 {
 	if (a->family != b->family)
 		return false;
@@ -65,7 +65,7 @@ static int inet_read_address_of_family(int family, const struct sockaddr_storage
 }
 
 /* Returns 0, or the kernel's -errno for an address that cannot be connected to. */
-static int inet_check_peer(const struct inet_kind *kind, const struct inet_address *peer)
+static int inet_get_connect_address_error(const struct inet_kind *kind, const struct inet_address *peer)
 {
 	if (peer->family == AF_INET) {
 		if (kind->domain == AF_INET6 && kind->is_v6_only)
@@ -81,7 +81,7 @@ static int inet_check_peer(const struct inet_kind *kind, const struct inet_addre
 
 static void inet_replace_any_by_loopback(struct inet_address *address)
 {
-	if (!inet_is_any(address))
+	if (!inet_address_is_wildcard(address))
 		return;
 	address->v4.s_addr = htonl(INADDR_LOOPBACK);
 	if (address->family == AF_INET6)
@@ -106,7 +106,7 @@ int inet_read_connect_address(const struct inet_kind *kind, const struct sockadd
 	else
 		r = inet_read_address_of_family(kind->domain, address, len, &peer);
 	if (r == 0)
-		r = inet_check_peer(kind, &peer);
+		r = inet_get_connect_address_error(kind, &peer);
 	if (r < 0)
 		return r;
 	inet_replace_any_by_loopback(&peer);

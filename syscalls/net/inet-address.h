@@ -45,11 +45,11 @@ socklen_t inet_write_sockaddr(int domain, const struct inet_address *address, st
 /* Reads an address that getsockname(2) returned. False: another family. */
 bool inet_read_socket_name(const struct sockaddr_storage *told, struct inet_address *ret_address);
 
-bool inet_is_any(const struct inet_address *address);
-bool inet_is_loopback(const struct inet_address *address);
-bool inet_is_multicast(const struct inet_address *address); /* multicast */
+bool inet_address_is_wildcard(const struct inet_address *address);
+bool inet_address_is_loopback(const struct inet_address *address);
+bool inet_address_is_multicast(const struct inet_address *address); /* multicast */
 /* Compares addresses without their ports. */
-bool inet_is_same_address(const struct inet_address *a, const struct inet_address *b);
+bool inet_address_equals(const struct inet_address *a, const struct inet_address *b);
 struct inet_address inet_make_v4(struct in_addr address, uint16_t port);
 
 #endif

@@ -14,7 +14,7 @@ static bool inet_is_own_pool_address(const struct inet *inet, const struct inet_
 {
 	struct inet_address own = inet_get_pool_address(inet, address->family);
 
-	return inet_is_same_address(&own, address);
+	return inet_address_equals(&own, address);
 }
 
 /* The address to which a socket is really bound when the target asks for the address `asked`. */
@@ -25,7 +25,8 @@ static struct inet_address bind_choose_real_address(const struct inet *inet, con
 
 	if (!inet->options.has_own_netns)
 		return inet_make_loopback(
-			inet, asked->family == AF_INET6 && (kind->is_v6_only || inet_is_loopback(asked)), asked->port);
+			inet, asked->family == AF_INET6 && (kind->is_v6_only || inet_address_is_loopback(asked)),
+			asked->port);
 	/* bound to any address, so that the socket can reach egress as well */
 	if (inet_is_own_pool_address(inet, asked)) {
 		real.v4.s_addr = INADDR_ANY;
@@ -52,8 +53,8 @@ static int inet_bind_socket(struct call *call, const struct inet_socket *socket,
 	if (r == 0 && !inet->options.has_own_netns && !socket->kind.is_stream &&
 	    policy_net_judge_listen(inet->options.policy, asked->port).is_allowed)
 		r = inet_filter_remove(socket->fd);
-	if (r == 0 && !inet_is_same_address(&real, asked))
-		inet_names_store(inet, socket, asked, NULL);
+	if (r == 0 && !inet_address_equals(&real, asked))
+		inet_names_set_of_socket(inet, socket, asked, NULL);
 	return r;
 }
 
@@ -84,7 +85,8 @@ static void bind_judge_address(struct call *call, const struct inet_socket *sock
 	inet_record_endpoint(call, asked, NULL, !socket->kind.is_stream);
 	if (inet_refuse_if_network_was_closed(call, -EACCES))
 		return;
-	if (!inet_is_any(asked) && !inet_is_loopback(asked) && !inet_is_own_pool_address(inet, asked))
+	if (!inet_address_is_wildcard(asked) && !inet_address_is_loopback(asked) &&
+	    !inet_is_own_pool_address(inet, asked))
 		target_allow_but_fail(call, -EADDRNOTAVAIL);
 	else if (bind_judge_port(call, asked->port) && call_commit_record(call) == 0)
 		call_return_result(call, inet_bind_socket(call, socket, asked));
@@ -96,7 +98,7 @@ void inet_bind(struct call *call, const struct sockaddr_storage *address, int le
 	struct inet_address asked;
 	int r;
 
-	if (!inet_copy_socket(call, &socket, -EINVAL))
+	if (!inet_copy_socket_of_call(call, &socket, -EINVAL))
 		return;
 	r = inet_read_bind_address(&socket.kind, address, len, &asked);
 	if (r < 0)
@@ -123,7 +125,7 @@ static bool bind_address_is_of_run_only(const struct inet *inet, const struct in
 					     bound->v4.s_addr == inet->loopback_of_v6_sockets.s_addr));
 }
 
-static int bind_listen(struct call *call, const struct inet_socket *socket, struct inet_address *bound)
+static int bind_unbound_and_listen(struct call *call, const struct inet_socket *socket, struct inet_address *bound)
 {
 	const struct inet *inet = call->sandbox->inet;
 	const struct inet_address any = {.family = socket->kind.domain};
@@ -150,7 +152,7 @@ void inet_listen(struct call *call, int copy)
 	struct inet_address bound = {.family = AF_INET};
 	int r;
 
-	if (!inet_read_kind(copy, &socket.kind) || !socket.kind.is_stream) {
+	if (!inet_read_socket_kind(copy, &socket.kind) || !socket.kind.is_stream) {
 		target_allow_but_fail(call, -EOPNOTSUPP);
 		return;
 	}
@@ -160,5 +162,5 @@ void inet_listen(struct call *call, int copy)
 	else
 		inet_record_endpoint(call, &bound, NULL, false);
 	if (r == 0 && bind_judge_listening_port(call, &bound) && call_commit_record(call) == 0)
-		call_return_result(call, bind_listen(call, &socket, &bound));
+		call_return_result(call, bind_unbound_and_listen(call, &socket, &bound));
 }

@@ -30,7 +30,7 @@ static int inet_bind_to_run_loopback(const struct inet *inet, const struct inet_
 		r = inet_read_bound(socket, &bound);
 	if (r < 0)
 		return r == -EADDRINUSE ? -EADDRNOTAVAIL : r;
-	if (!inet_is_same_address(&bound, &own) && !inet_is_any(&bound))
+	if (!inet_address_equals(&bound, &own) && !inet_address_is_wildcard(&bound))
 		return -EINVAL; /* the errno of ip_route_output_key() for a source address on the loopback interface */
 	*ret_port = bound.port;
 	return 0;
@@ -50,7 +50,7 @@ static struct inet_egress_connect *inet_make_egress_connect(const struct inet *i
 	dial->request.source_port = source_port;
 	if (route->kind == INET_TO_ENDPOINT)
 		(void)snprintf(dial->request.host, sizeof(dial->request.host), "%s", route->host);
-	dial->listener = inet_make_v4(inet->options.loopback, inet->options.listener_port);
+	dial->egress_listener = inet_make_v4(inet->options.loopback, inet->options.listener_port);
 	dial->domain = socket->kind.domain;
 	dial->is_nonblocking = net_is_nonblocking(socket->fd);
 	(void)inet_write_sockaddr(to->family, to, &storage);
@@ -79,7 +79,7 @@ static void inet_connect_by_egress(struct call *call, struct inet_socket *socket
 		call_fail(call, r < 0 ? r : -ENOMEM);
 		return;
 	}
-	inet_names_store(inet, socket, &own, to);
+	inet_names_set_of_socket(inet, socket, &own, to);
 	call->outcome.kind = OUTCOME_CONNECT_BY_EGRESS;
 	call->outcome.fd = steal_fd(&socket->fd);
 	call->outcome.egress_connect = dial;
@@ -141,7 +141,7 @@ static int inet_hold_listener(struct call *call, const struct inet_address *to, 
 	if (held < 0 && v6) { /* an IPv4 listener that is dual-stack takes IPv6 connections as well */
 		at = inet_make_loopback(inet, false, to->port);
 		held = inet_listeners_duplicate_socket_at(inet->listeners, call, &at);
-		if (held >= 0 && (!inet_read_kind(held, &kind) || kind.domain != AF_INET6))
+		if (held >= 0 && (!inet_read_socket_kind(held, &kind) || kind.domain != AF_INET6))
 			close_fd(&held);
 	}
 	*ret_at = at;
@@ -154,7 +154,7 @@ static void inet_connect_in_own_netns(struct call *call, struct inet_socket *soc
 	const struct inet *inet = call->sandbox->inet;
 	const struct inet_address listener = inet_make_v4(inet->options.loopback, 0);
 
-	if (inet_is_same_address(to, &listener) && to->port == inet->options.listener_port)
+	if (inet_address_equals(to, &listener) && to->port == inet->options.listener_port)
 		call_fail(call, -ECONNREFUSED);
 	else
 		inet_connect_to_run_listener(call, socket, to, -1);
@@ -180,7 +180,7 @@ static void inet_connect_to_run_socket(struct call *call, struct inet_socket *so
 	}
 	loopback = *to; /* natively source and destination are the same loopback address */
 	loopback.port = 0;
-	inet_names_store(inet, socket, &loopback, to);
+	inet_names_set_of_socket(inet, socket, &loopback, to);
 	inet_connect_to_run_listener(call, socket, &at, steal_fd(&held));
 }
 
@@ -196,7 +196,7 @@ static void inet_connect_to_dns(struct call *call, struct inet_socket *socket, c
 		call_fail(call, r);
 		return;
 	}
-	inet_names_store(inet, socket, NULL, to);
+	inet_names_set_of_socket(inet, socket, NULL, to);
 	inet_connect_to_run_listener(call, socket, &at, -1);
 }
 
@@ -245,7 +245,7 @@ void inet_connect(struct call *call, const struct sockaddr_storage *address, int
 	struct inet_address to;
 	int r;
 
-	if (!inet_copy_socket(call, &socket, -EINVAL))
+	if (!inet_copy_socket_of_call(call, &socket, -EINVAL))
 		return;
 	r = inet_read_connect_address(&socket.kind, address, len, &to);
 	if (r == 0 && to.family == AF_UNSPEC) {

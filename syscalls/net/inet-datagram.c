@@ -65,7 +65,7 @@ static int endpoint_find_or_make(struct inet *inet, const char *host, const stru
 		endpoint = &inet->endpoint[i];
 		if (endpoint->port != address->port || strcmp(endpoint->host, host) != 0)
 			continue;
-		if (!inet->options.has_own_netns || inet_is_same_address(&endpoint->at, address)) {
+		if (!inet->options.has_own_netns || inet_address_equals(&endpoint->at, address)) {
 			*ret_at = endpoint->at;
 			return 0;
 		}
@@ -149,7 +149,7 @@ static int inet_undo_autobind(const struct inet_socket *socket, const struct ine
 	struct inet_address bound = {.family = AF_UNSPEC}, at = *own;
 	int r = inet_read_bound(socket, &bound);
 
-	if (r < 0 || !bound.port || !inet_is_any(&bound))
+	if (r < 0 || !bound.port || !inet_address_is_wildcard(&bound))
 		return r;
 	inet_end_tcp_connect(socket->fd);
 	at.port = bound.port;
@@ -158,7 +158,8 @@ static int inet_undo_autobind(const struct inet_socket *socket, const struct ine
 }
 
 /* Prepares the socket for sending to `at`. IPV6_V6ONLY can be cleared only before the socket is bound. */
-static int inet_prepare_socket(const struct inet *inet, const struct inet_socket *socket, const struct inet_address *at)
+static int inet_prepare_datagram_socket(const struct inet *inet, const struct inet_socket *socket,
+					const struct inet_address *at)
 {
 	const int off = 0;
 	const struct inet_address own = inet_make_v4(inet->options.loopback, 0);
@@ -206,7 +207,7 @@ int inet_route_datagram(struct call *call, const struct inet_socket *socket, con
 		return -ENETDOWN;
 	}
 	inet_allow_call(call, route.kind == INET_TO_ENDPOINT ? &route.verdict : NULL);
-	r = inet_prepare_socket(inet, socket, &at);
+	r = inet_prepare_datagram_socket(inet, socket, &at);
 	if (r < 0) {
 		call_fail(call, r);
 		return r;
@@ -246,7 +247,7 @@ void inet_connect_datagram(struct call *call, const struct inet_socket *socket, 
 	inet_allow_call(call, route.kind == INET_TO_ENDPOINT ? &route.verdict : NULL);
 	if (r < 0) /* connects to a socket at which sends fail with ECONNREFUSED */
 		at = inet_make_v4(inet->options.loopback, inet->options.sink_port);
-	r = inet_prepare_socket(inet, socket, &at);
+	r = inet_prepare_datagram_socket(inet, socket, &at);
 	if (r < 0)
 		call_fail(call, r);
 	if (r < 0 || call_commit_record(call) < 0)
@@ -254,6 +255,6 @@ void inet_connect_datagram(struct call *call, const struct inet_socket *socket, 
 	len = inet_write_sockaddr(socket->kind.domain, &at, &storage);
 	r = connect(socket->fd, (const struct sockaddr *)&storage, len) < 0 ? -errno : 0;
 	if (r == 0)
-		inet_names_store(inet, socket, inet_is_loopback(to) ? NULL : &own, to);
+		inet_names_set_of_socket(inet, socket, inet_address_is_loopback(to) ? NULL : &own, to);
 	call_return_result(call, r);
 }

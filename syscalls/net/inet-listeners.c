@@ -28,8 +28,8 @@ struct inet_listeners {
 	struct run_listener item[INET_LISTENERS_MAX];
 	size_t count;
 	struct pending_connect pending_connect[INET_PENDING_CONNECTS_MAX];
-	size_t pending_connects;
-	uint64_t tick_ns; /* when `pending_connect` is checked next */
+	size_t pending_connect_count;
+	uint64_t next_connect_check_ns; /* when `pending_connect` is checked next */
 };
 
 struct inet_listeners *inet_listeners_create(void)
@@ -50,7 +50,7 @@ void inet_listeners_free(struct inet_listeners *listeners)
 		return;
 	while (listeners->count)
 		listeners_remove(listeners, listeners->count - 1);
-	for (size_t i = 0; i < listeners->pending_connects; i++) {
+	for (size_t i = 0; i < listeners->pending_connect_count; i++) {
 		(void)close(listeners->pending_connect[i].socket_fd);
 		(void)close(listeners->pending_connect[i].held_fd);
 	}
@@ -67,7 +67,7 @@ static ino_t listeners_get_inode(int fd)
 }
 
 /* A duplicate of a process's descriptor, or -errno. */
-static int listeners_duplicate(pid_t tgid, int number)
+static int listeners_duplicate_fd_of_process(pid_t tgid, int number)
 {
 	_cleanup_close_ int pidfd = (int)syscall(SYS_pidfd_open, tgid, 0);
 	int fd = pidfd < 0 ? -1 : (int)syscall(SYS_pidfd_getfd, pidfd, number, 0);
@@ -122,17 +122,18 @@ static int listeners_duplicate_socket(const struct call *call, struct run_listen
 
 	if (item->held_fd >= 0)
 		return listeners_find_holder(call, item) ? fcntl(item->held_fd, F_DUPFD_CLOEXEC, 0) : -ENOENT;
-	fd = listeners_duplicate(item->tgid, item->target_fd);
+	fd = listeners_duplicate_fd_of_process(item->tgid, item->target_fd);
 	if (fd < 0 || listeners_get_inode(fd) != item->ino) {
 		close_fd(&fd);
-		fd = listeners_find_holder(call, item) ? listeners_duplicate(item->tgid, item->target_fd) : -1;
+		fd = listeners_find_holder(call, item) ? listeners_duplicate_fd_of_process(item->tgid, item->target_fd)
+						       : -1;
 	}
 	return fd >= 0 && listeners_get_inode(fd) == item->ino ? steal_fd(&fd) : -ENOENT;
 }
 
 static bool listeners_has_address(const struct run_listener *item, const struct inet_address *at)
 {
-	return inet_is_same_address(&item->at, at) && item->at.port == at->port;
+	return inet_address_equals(&item->at, at) && item->at.port == at->port;
 }
 
 /* Like listeners_duplicate_socket(), but -ENOENT unless the socket still listens at the item's address. */
@@ -179,7 +180,7 @@ int inet_listeners_add(struct inet_listeners *listeners, const struct call *call
 				.tgid = call->task->tgid,
 				.target_fd = call_get_int(call, 0),
 				.held_fd = -1};
-	_cleanup_close_ int again = listeners_duplicate(item.tgid, item.target_fd);
+	_cleanup_close_ int again = listeners_duplicate_fd_of_process(item.tgid, item.target_fd);
 
 	for (size_t i = listeners->count; i-- > 0;)
 		if (listeners_has_address(&listeners->item[i], at))
@@ -215,14 +216,14 @@ int inet_listeners_duplicate_socket_at(struct inet_listeners *listeners, const s
 
 static void listeners_close_ended_connects(struct inet_listeners *listeners)
 {
-	for (size_t i = listeners->pending_connects; i-- > 0;) {
+	for (size_t i = listeners->pending_connect_count; i-- > 0;) {
 		struct pending_connect *pending = &listeners->pending_connect[i];
 
 		if (inet_get_tcp_state(pending->socket_fd) == TCP_SYN_SENT)
 			continue;
 		(void)close(pending->socket_fd);
 		(void)close(pending->held_fd);
-		*pending = listeners->pending_connect[--listeners->pending_connects];
+		*pending = listeners->pending_connect[--listeners->pending_connect_count];
 	}
 }
 
@@ -235,20 +236,20 @@ bool inet_listeners_hold_until_connected(struct inet_listeners *listeners, int s
 	if (inet_get_tcp_state(socket_fd) != TCP_SYN_SENT)
 		return true;
 	copy = fcntl(socket_fd, F_DUPFD_CLOEXEC, 0);
-	if (copy < 0 || listeners->pending_connects == INET_PENDING_CONNECTS_MAX)
+	if (copy < 0 || listeners->pending_connect_count == INET_PENDING_CONNECTS_MAX)
 		return false;
-	listeners->pending_connect[listeners->pending_connects++] =
+	listeners->pending_connect[listeners->pending_connect_count++] =
 		(struct pending_connect){.socket_fd = steal_fd(&copy), .held_fd = steal_fd(&held)};
 	return true;
 }
 
 bool inet_listeners_close_ended_connects(struct inet_listeners *listeners, uint64_t now_ns)
 {
-	if (listeners->pending_connects > 0 && now_ns >= listeners->tick_ns) {
-		listeners->tick_ns = now_ns + INET_CONNECT_CHECK_MS * UINT64_C(1000000);
+	if (listeners->pending_connect_count > 0 && now_ns >= listeners->next_connect_check_ns) {
+		listeners->next_connect_check_ns = now_ns + INET_CONNECT_CHECK_MS * UINT64_C(1000000);
 		listeners_close_ended_connects(listeners);
 	}
-	return listeners->pending_connects > 0;
+	return listeners->pending_connect_count > 0;
 }
 
 /* ---- connects that a worker thread performs ---- */
@@ -313,7 +314,7 @@ bool inet_listeners_socket_may_stop(const struct inet *inet, int socket_fd)
 
 	if (inet->options.has_own_netns || inet_get_tcp_state(socket_fd) != TCP_LISTEN)
 		return true;
-	for (size_t i = 0; i < listeners->pending_connects; i++)
+	for (size_t i = 0; i < listeners->pending_connect_count; i++)
 		if (inet_get_tcp_state(listeners->pending_connect[i].socket_fd) == TCP_SYN_SENT)
 			inet_end_tcp_connect(listeners->pending_connect[i].socket_fd);
 	listeners_close_ended_connects(listeners);

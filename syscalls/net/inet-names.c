@@ -20,7 +20,7 @@ struct inet_names *inet_names_create(void)
 }
 
 /* Reads SO_COOKIE, which is never reused while the machine runs. 0: the kernel does not tell the cookie. */
-static uint64_t names_get_cookie(int socket_fd)
+static uint64_t names_get_socket_cookie(int socket_fd)
 {
 	uint64_t cookie = 0;
 	socklen_t len = sizeof(cookie);
@@ -28,12 +28,12 @@ static uint64_t names_get_cookie(int socket_fd)
 	return getsockopt(socket_fd, SOL_SOCKET, SO_COOKIE, &cookie, &len) < 0 ? 0 : cookie;
 }
 
-void inet_names_set(struct inet_names *names, unsigned table, uint16_t local_port, int socket_fd,
-		    const struct inet_address *own, const struct inet_address *peer)
+void inet_names_set_entry(struct inet_names *names, unsigned table, uint16_t local_port, int socket_fd,
+			  const struct inet_address *own, const struct inet_address *peer)
 {
 	struct inet_names_entry *entry = &names->entry[table % INET_NAMES_TABLE_COUNT][local_port];
 
-	*entry = (struct inet_names_entry){.socket_cookie = names_get_cookie(socket_fd)};
+	*entry = (struct inet_names_entry){.socket_cookie = names_get_socket_cookie(socket_fd)};
 	if (own)
 		entry->own = *own;
 	if (own && !own->port)
@@ -42,13 +42,14 @@ void inet_names_set(struct inet_names *names, unsigned table, uint16_t local_por
 		entry->peer = *peer;
 }
 
-const struct inet_address *inet_names_get(const struct inet_names *names, unsigned table, uint16_t local_port,
-					  int socket_fd, bool peer)
+const struct inet_address *inet_names_find_address(const struct inet_names *names, unsigned table, uint16_t local_port,
+						   int socket_fd, bool peer)
 {
 	const struct inet_names_entry *entry = &names->entry[table % INET_NAMES_TABLE_COUNT][local_port];
 	const struct inet_address *name = peer ? &entry->peer : &entry->own;
 
-	if (!entry->socket_cookie || name->family == AF_UNSPEC || entry->socket_cookie != names_get_cookie(socket_fd))
+	if (!entry->socket_cookie || name->family == AF_UNSPEC ||
+	    entry->socket_cookie != names_get_socket_cookie(socket_fd))
 		return NULL;
 	return name;
 }
@@ -63,14 +64,14 @@ static unsigned names_choose_table(const struct inet *inet, const struct inet_ki
 	return (kind->is_stream ? 0u : 2u) + (second ? 1u : 0u);
 }
 
-void inet_names_store(const struct inet *inet, const struct inet_socket *socket, const struct inet_address *own,
-	       const struct inet_address *peer)
+void inet_names_set_of_socket(const struct inet *inet, const struct inet_socket *socket, const struct inet_address *own,
+			      const struct inet_address *peer)
 {
 	struct inet_address bound = {.family = AF_UNSPEC};
 
 	if (inet_read_bound(socket, &bound) == 0 && bound.port)
-		inet_names_set(inet->names, names_choose_table(inet, &socket->kind, &bound), bound.port, socket->fd,
-			       own, peer);
+		inet_names_set_entry(inet->names, names_choose_table(inet, &socket->kind, &bound), bound.port,
+				     socket->fd, own, peer);
 }
 
 /*
@@ -105,10 +106,11 @@ bool inet_translate_name_for_target(const struct inet *inet, int socket_fd, bool
 	struct inet_address told = {.family = AF_UNSPEC}, bound = told;
 	const struct inet_address *name;
 
-	if (!inet_read_kind(socket_fd, &socket.kind) || inet_read_bound(&socket, &bound) < 0 ||
+	if (!inet_read_socket_kind(socket_fd, &socket.kind) || inet_read_bound(&socket, &bound) < 0 ||
 	    !inet_read_socket_name(address, &told))
 		return false;
-	name = inet_names_get(inet->names, names_choose_table(inet, &socket.kind, &bound), bound.port, socket_fd, peer);
+	name = inet_names_find_address(inet->names, names_choose_table(inet, &socket.kind, &bound), bound.port,
+				       socket_fd, peer);
 	if (name)
 		told = *name;
 	else if (!inet_translate_name_without_entry(inet, peer, &told))

@@ -34,12 +34,12 @@ struct inet_socket {
 };
 
 /* Reads a socket's domain and type. False: neither TCP nor UDP. */
-bool inet_read_kind(int fd, struct inet_kind *ret_kind);
+bool inet_read_socket_kind(int fd, struct inet_kind *ret_kind);
 /*
  * Duplicates the socket that is the call's argument 0. other: the -errno of the call for sockets that are neither TCP
  * nor UDP. False: the outcome is set.
  */
-bool inet_copy_socket(struct call *call, struct inet_socket *ret_socket, int other);
+bool inet_copy_socket_of_call(struct call *call, struct inet_socket *ret_socket, int other);
 
 int inet_get_tcp_state(int socket_fd); /* TCP_*; 0: unknown */
 
@@ -119,16 +119,16 @@ struct inet_names *inet_names_create(void);
  * Stores the names of a bound socket. table (0-3) separates sockets that may have the same local port. own, peer: the
  * names to tell the target; NULL: the kernel's name is told. If `own` has port 0, local_port is stored in its place.
  */
-void inet_names_set(struct inet_names *names, unsigned table, uint16_t local_port, int socket_fd,
-		    const struct inet_address *own, const struct inet_address *peer);
+void inet_names_set_entry(struct inet_names *names, unsigned table, uint16_t local_port, int socket_fd,
+			  const struct inet_address *own, const struct inet_address *peer);
 
 /* The stored name of this socket, borrowed. NULL: no name is stored for it. */
-const struct inet_address *inet_names_get(const struct inet_names *names, unsigned table, uint16_t local_port,
-					  int socket_fd, bool peer);
+const struct inet_address *inet_names_find_address(const struct inet_names *names, unsigned table, uint16_t local_port,
+						   int socket_fd, bool peer);
 
-/* Like inet_names_set(), with the table and port of the socket's bound address. */
-void inet_names_store(const struct inet *inet, const struct inet_socket *socket, const struct inet_address *own,
-	       const struct inet_address *peer);
+/* Like inet_names_set_entry(), with the table and port of the socket's bound address. */
+void inet_names_set_of_socket(const struct inet *inet, const struct inet_socket *socket, const struct inet_address *own,
+			      const struct inet_address *peer);
 
 /* ---- inet-listeners.c: the run's listening sockets ---- */
 

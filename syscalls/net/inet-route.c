@@ -59,11 +59,11 @@ static bool inet_route_address_of_run(const struct inet *inet, const struct inet
 				   struct inet_route *route)
 {
 	/* Multicast stays in the run's own network namespace. Without one, packets to groups leave the machine. */
-	if (udp && inet->options.has_own_netns && inet_is_multicast(address)) {
+	if (udp && inet->options.has_own_netns && inet_address_is_multicast(address)) {
 		route->kind = INET_TO_RUN_SOCKET;
 		return true;
 	}
-	if (!own && !inet_is_loopback(address))
+	if (!own && !inet_address_is_loopback(address))
 		return false;
 	if (own && !udp && policy_net_offers_proxy(inet->options.policy) &&
 	    (address->port == CONTROL_PORT_HTTP_PROXY || address->port == CONTROL_PORT_SOCKS))

@@ -9,7 +9,7 @@
 #include "syscalls/process/target.h"
 
 /* Domain and type are read from the socket: another thread may have replaced the descriptor. */
-bool inet_read_kind(int fd, struct inet_kind *ret_kind)
+bool inet_read_socket_kind(int fd, struct inet_kind *ret_kind)
 {
 	int domain = net_get_option(fd, SOL_SOCKET, SO_DOMAIN), type = net_get_option(fd, SOL_SOCKET, SO_TYPE);
 	int protocol = net_get_option(fd, SOL_SOCKET, SO_PROTOCOL);
@@ -23,13 +23,13 @@ bool inet_read_kind(int fd, struct inet_kind *ret_kind)
 	return true;
 }
 
-bool inet_copy_socket(struct call *call, struct inet_socket *ret_socket, int other)
+bool inet_copy_socket_of_call(struct call *call, struct inet_socket *ret_socket, int other)
 {
 	_cleanup_close_ int fd = descriptor_copy(call, call_get_int(call, 0));
 
 	if (fd < 0)
 		return false;
-	if (!inet_read_kind(fd, &ret_socket->kind)) {
+	if (!inet_read_socket_kind(fd, &ret_socket->kind)) {
 		target_allow_but_fail(call, net_get_option(fd, SOL_SOCKET, SO_DOMAIN) < 0 ? -ENOTSOCK : other);
 		return false;
 	}

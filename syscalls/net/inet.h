@@ -58,7 +58,8 @@ bool inet_translate_name_for_target(const struct inet *inet, int socket_fd, bool
 /* What a connect through egress needs (OUTCOME_CONNECT_BY_EGRESS). */
 struct inet_egress_connect {
 	struct control_connect request;
-	struct inet_address listener; /* where the target's socket is connected to, once the upstream is connected */
+	struct inet_address
+		egress_listener;      /* where the target's socket is connected to, once the upstream is connected */
 	int domain;                   /* the domain of the target's socket */
 	bool is_nonblocking;
 	char address[NET_ADDRESS_TEXT_SIZE]; /* the address in the target's call, for the record */

@@ -130,12 +130,12 @@ static int interfaces_answer_request(struct call *call, unsigned request)
 	return r < 0 ? r : decode_write_output(call, call->arg[2], &about, sizeof(about));
 }
 
-bool interfaces_ioctl(struct call *call)
+bool interfaces_perform_ioctl(struct call *call)
 {
 	unsigned request = call_get_uint(call, 1);
 
 	if (!call->sandbox->netlink || !table_terms_match(allow_ioctl_interfaces, call->arg) ||
-	    net_check_socket(call) < 0)
+	    net_check_fd_is_socket(call) < 0)
 		return false;
 	target_allow_without_rule(call);
 	call_return_result(call, request == SIOCGIFCONF ? interfaces_list_addresses(call)

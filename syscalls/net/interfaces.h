@@ -8,6 +8,6 @@
 #include "syscalls/call/call.h"
 
 /* Answers a SIOCGIF* request. False: it is another request, or the kernel answers it. */
-bool interfaces_ioctl(struct call *call);
+bool interfaces_perform_ioctl(struct call *call);
 
 #endif

@@ -57,7 +57,7 @@ static void names_answer_getsockname(struct call *call, bool peer)
 		return;
 	}
 	if ((!call->sandbox->inet && !sockets_names_need_restoring(call->sandbox->unix_sockets)) ||
-	    net_check_socket(call) < 0) {
+	    net_check_fd_is_socket(call) < 0) {
 		call_continue(call);
 		return;
 	}

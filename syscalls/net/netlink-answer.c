@@ -16,7 +16,7 @@
 #define LIFETIME_FOREVER 0xffffffffu
 #define ROUTE_METRIC_KERNEL 256u /* IP6_RT_PRIO_ADDRCONF, IP6_RT_PRIO_USER */
 #define ROUTE_METRIC_STATIC 1024u
-#define PROTO_KERNEL_LO 1 /* IFAPROT_KERNEL_LO, Linux 5.18 */
+#define IFA_PROTO_KERNEL_LO 1 /* IFAPROT_KERNEL_LO, Linux 5.18 */
 
 /* ---- writing ---- */
 
@@ -207,7 +207,7 @@ static void answer_write_address(struct answer_writer *writer, int family, const
 		answer_add_text(writer, IFA_LABEL, "lo");
 	}
 	if (scope == RT_SCOPE_HOST)
-		answer_add_u8(writer, IFA_PROTO, PROTO_KERNEL_LO);
+		answer_add_u8(writer, IFA_PROTO, IFA_PROTO_KERNEL_LO);
 	answer_add_u32(writer, IFA_FLAGS, IFA_F_PERMANENT);
 	answer_add_attribute(writer, IFA_CACHEINFO, &age, sizeof(age));
 	answer_end_message(writer);
@@ -428,8 +428,8 @@ static void netlink_answer_message(struct answer_writer *writer, const struct ne
 }
 
 /* Works as netlink_rcv_skb() in net/netlink/af_netlink.c. */
-size_t netlink_answer(const struct netlink_facts *facts, uint32_t port, const void *request, size_t len,
-		      unsigned char answer[static NETLINK_ANSWER_BYTES_MAX], size_t *ret_used)
+size_t netlink_answer_request(const struct netlink_facts *facts, uint32_t port, const void *request, size_t len,
+			      unsigned char answer[static NETLINK_ANSWER_BYTES_MAX], size_t *ret_used)
 {
 	struct answer_writer writer = {.out = answer, .port = port};
 	size_t message;

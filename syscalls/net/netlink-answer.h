@@ -27,7 +27,7 @@ struct netlink_facts {
  * Answers the first message of a datagram. port: the socket's, for nlmsg_pid. Returns the length of the answer; 0: no
  * answer. *ret_used: the length of the message; 0: no message follows.
  */
-size_t netlink_answer(const struct netlink_facts *facts, uint32_t port, const void *request, size_t len,
-		      unsigned char answer[static NETLINK_ANSWER_BYTES_MAX], size_t *ret_used);
+size_t netlink_answer_request(const struct netlink_facts *facts, uint32_t port, const void *request, size_t len,
+			      unsigned char answer[static NETLINK_ANSWER_BYTES_MAX], size_t *ret_used);
 
 #endif

@@ -130,7 +130,7 @@ static int standin_fill_slot(struct netlink *netlink, int *fd, int program_fd)
 }
 
 /* Makes a stand-in. Returns the program's end, owned by the caller, or -errno. */
-static int standin_make(struct netlink *netlink, int type)
+static int standin_make_socket(struct netlink *netlink, int type)
 {
 	_cleanup_close_ int own = -1, program = -1;
 	int pair[2], r;
@@ -157,7 +157,7 @@ bool netlink_make_standin(struct call *call)
 	target_allow_without_rule(call);
 	if (call_commit_record(call) < 0)
 		return true;
-	fd = standin_make(call->sandbox->netlink, type);
+	fd = standin_make_socket(call->sandbox->netlink, type);
 	if (fd < 0)
 		call_fail(call, fd);
 	else
@@ -407,7 +407,7 @@ static void standin_answer_messages(const struct netlink *netlink, const struct 
 
 	do {
 		size_t answered =
-			netlink_answer(&netlink->facts, standin->nl_pid, request + at, len - at, answer, &used);
+			netlink_answer_request(&netlink->facts, standin->nl_pid, request + at, len - at, answer, &used);
 
 		if (answered)
 			standin_send_answer(standin->fd, answer, answered);
@@ -479,7 +479,7 @@ bool netlink_send_request(struct call *call)
 	return true;
 }
 
-void netlink_serve(struct netlink *netlink, const struct sandbox *sandbox)
+void netlink_serve_standins(struct netlink *netlink, const struct sandbox *sandbox)
 {
 	struct epoll_event event[NETLINK_SOCKETS_MAX];
 	int count = epoll_wait(netlink->epoll_fd, event, NETLINK_SOCKETS_MAX, 0);

@@ -23,9 +23,9 @@ struct netlink;
 int netlink_create(struct netlink **ret_netlink);
 void netlink_free(struct netlink *netlink);
 
-/* Becomes readable when a stand-in has a request, which netlink_serve() answers. Borrowed. */
+/* Becomes readable when a stand-in has a request, which netlink_serve_standins() answers. Borrowed. */
 int netlink_get_epoll_fd(const struct netlink *netlink);
-void netlink_serve(struct netlink *netlink, const struct sandbox *sandbox);
+void netlink_serve_standins(struct netlink *netlink, const struct sandbox *sandbox);
 
 /* The addresses that stand-ins tell, borrowed. To be called only if sandbox->netlink is not NULL. */
 const struct netlink_facts *netlink_get_facts(const struct sandbox *sandbox);

@@ -56,7 +56,7 @@ static bool send_copy_socket(struct call *call, unsigned flags, struct sender *r
 	*ret_sender = (struct sender){
 		.domain = domain, .type = net_get_option(fd, SOL_SOCKET, SO_TYPE), .inet = {.fd = fd}};
 	ret_sender->is_stream = ret_sender->type == SOCK_STREAM;
-	if (domain != AF_UNIX && domain != AF_NETLINK && !inet_read_kind(fd, &ret_sender->inet.kind)) {
+	if (domain != AF_UNIX && domain != AF_NETLINK && !inet_read_socket_kind(fd, &ret_sender->inet.kind)) {
 		call_fail(call, -EOPNOTSUPP);
 		return false;
 	}
@@ -122,7 +122,7 @@ static int send_read_message(struct call *call, const struct sender *sender, uin
 }
 
 /*
- * Judges, commits and sends one message. Returns what transfer_send_without_waiting() does; -ECHILD: the outcome is
+ * Judges, commits and sends one message. Returns what transfer_send_or_move_to_worker() does; -ECHILD: the outcome is
  * set.
  */
 static int64_t send_judge_commit_and_send(struct call *call, struct sender *sender, struct message *message, int flags,
@@ -135,7 +135,7 @@ static int64_t send_judge_commit_and_send(struct call *call, struct sender *send
 	if (send_judge_destination(call, sender, message, &to, &transfer.to_len) < 0 || call_commit_record(call) < 0)
 		return -ECHILD;
 	transfer.to = transfer.to_len ? &to : NULL;
-	return transfer_send_without_waiting(call, &sender->fd, &transfer, wait);
+	return transfer_send_or_move_to_worker(call, &sender->fd, &transfer, wait);
 }
 
 /* Ends the call, unless the outcome is set already, and releases the sender. */

@@ -32,7 +32,7 @@ static bool sockopt_may_set_reuseaddr(int socket_fd, int domain)
 
 	if (domain == AF_UNIX)
 		return true;
-	return inet_read_kind(socket_fd, &socket.kind) && socket.kind.is_stream &&
+	return inet_read_socket_kind(socket_fd, &socket.kind) && socket.kind.is_stream &&
 	       inet_read_bound(&socket, &bound) == 0 && !bound.port;
 }
 

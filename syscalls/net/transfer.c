@@ -134,7 +134,7 @@ static int64_t transfer_get_result(const struct send_work *sending, int64_t r)
 /* ---- sending in a worker thread ---- */
 
 /* For sendmmsg(2): writes the sent length to target memory, and returns 1 message. For other calls: returns r. */
-static int64_t transfer_write_length(const struct send_work *sending, int64_t r)
+static int64_t transfer_write_msg_len(const struct send_work *sending, int64_t r)
 {
 	uint32_t told = (uint32_t)r;
 
@@ -153,7 +153,7 @@ static int64_t transfer_run_work(struct call_work *work, int fd, bool (*go_on)(v
 	do
 		r = transfer_send_until_done(sending, fd, 0, UINT64_MAX, go_on, ctx);
 	while (r == -EINTR && !sending->bytes_sent && go_on(ctx));
-	return transfer_write_length(sending, transfer_get_result(sending, r));
+	return transfer_write_msg_len(sending, transfer_get_result(sending, r));
 }
 
 static void transfer_free_work(struct call_work *work)
@@ -188,7 +188,7 @@ static bool transfer_thread_still_waits(void *ctx)
 	return call_thread_still_waits(ctx);
 }
 
-int64_t transfer_send_without_waiting(struct call *call, int *fd, const struct transfer *transfer, bool wait)
+int64_t transfer_send_or_move_to_worker(struct call *call, int *fd, const struct transfer *transfer, bool wait)
 {
 	struct send_work sending = {
 		.message = *transfer->message,

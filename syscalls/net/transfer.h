@@ -10,7 +10,7 @@
 #define TRANSFER_BYTES_PER_TURN_MAX (1u << 20)
 
 struct transfer {
-	/* the message to send; transfer_send_without_waiting() takes its content and leaves it empty */
+	/* the message to send; transfer_send_or_move_to_worker() takes its content and leaves it empty */
 	struct message *message;
 	const struct sockaddr_storage *to; /* NULL: the message goes to the connected peer */
 	socklen_t to_len;
@@ -23,6 +23,6 @@ struct transfer {
  * Sends what can be sent without waiting. Returns the bytes sent; -errno; or -EINPROGRESS: OUTCOME_BLOCKING_WORK is
  * set, which has taken *fd. `wait` false: a full socket is -EAGAIN, as if it were nonblocking.
  */
-int64_t transfer_send_without_waiting(struct call *call, int *fd, const struct transfer *transfer, bool wait);
+int64_t transfer_send_or_move_to_worker(struct call *call, int *fd, const struct transfer *transfer, bool wait);
 
 #endif

@@ -72,7 +72,7 @@ static bool listener_has_address(const struct peer_listener *listener, const str
 }
 
 /* Searches from the newest entry: an older one may be of an earlier socket that had the same address. */
-static pid_t peers_find_listener(const struct peers *peers, const struct sockets_address *address, int type)
+static pid_t peers_find_pid_of_listener(const struct peers *peers, const struct sockets_address *address, int type)
 {
 	for (unsigned i = 0; i < peers->listeners && i < PEERS_LISTENERS_MAX; i++) {
 		const struct peer_listener *listener =
@@ -91,8 +91,9 @@ void peers_note_connection(struct peers *peers, int socket_fd, const struct sock
 	if (type == SOCK_DGRAM) /* has no SO_PEERCRED */
 		return;
 	peers->connection[peers->connections++ % PEERS_CONNECTIONS_MAX] =
-		(struct peer_connection){.client_ino = net_get_inode(socket_fd), .client_pid = pid,
-				    .listener_pid = peers_find_listener(peers, address, type)};
+		(struct peer_connection){.client_ino = net_get_inode(socket_fd),
+					 .client_pid = pid,
+					 .listener_pid = peers_find_pid_of_listener(peers, address, type)};
 }
 
 static const struct peer_connection *peers_find_connection(const struct peers *peers, ino_t client_ino)
@@ -132,7 +133,7 @@ static ino_t peers_read_inode_in_answer(const struct nlmsghdr *header)
 	return 0;
 }
 
-static ino_t diag_receive_peer(int fd, uint32_t sequence)
+static ino_t diag_receive_peer_inode(int fd, uint32_t sequence)
 {
 	union {
 		struct nlmsghdr header;
@@ -150,7 +151,7 @@ static ino_t diag_receive_peer(int fd, uint32_t sequence)
 	return peers_read_inode_in_answer(&answer.header);
 }
 
-static ino_t peers_ask_for_peer(struct peers *peers, ino_t ino)
+static ino_t peers_ask_kernel_for_peer_inode(struct peers *peers, ino_t ino)
 {
 	struct {
 		struct nlmsghdr header;
@@ -164,7 +165,7 @@ static ino_t peers_ask_for_peer(struct peers *peers, ino_t ino)
 
 	if (!ino || sendmsg(peers->diag_fd, &message, 0) < 0)
 		return 0;
-	return diag_receive_peer(peers->diag_fd, request.header.nlmsg_seq);
+	return diag_receive_peer_inode(peers->diag_fd, request.header.nlmsg_seq);
 }
 
 pid_t peers_find_peer_process(struct peers *peers, int socket_fd)
@@ -175,6 +176,6 @@ pid_t peers_find_peer_process(struct peers *peers, int socket_fd)
 
 	if (connection)
 		return connection->listener_pid;
-	connection = peers_find_connection(peers, peers_ask_for_peer(peers, ino));
-	return connection ? connection->client_pid : peers_find_listener(peers, &own, 0);
+	connection = peers_find_connection(peers, peers_ask_kernel_for_peer_inode(peers, ino));
+	return connection ? connection->client_pid : peers_find_pid_of_listener(peers, &own, 0);
 }

@@ -12,7 +12,7 @@
 #include "syscalls/net/address.h"
 
 #define SOCKETS_DIRECTORY "sockets"
-#define SOCKETS_PRUNE_MIN 16u
+#define SOCKETS_FIRST_PRUNE_AT_COUNT 16u
 #define SUN_PATH_OFFSET offsetof(struct sockaddr_un, sun_path)
 
 /*
@@ -43,7 +43,7 @@ struct sockets {
 	bool has_names_to_restore;
 	size_t count;
 	size_t prune_at_count;
-	struct bound_socket bound[SOCKETS_MAX];
+	struct bound_socket bound[SOCKETS_BOUND_MAX];
 };
 
 int sockets_create(int scratch_fd, bool own_netns, struct sockets **ret_sockets)
@@ -55,7 +55,7 @@ int sockets_create(int scratch_fd, bool own_netns, struct sockets **ret_sockets)
 	sockets->scratch_fd = scratch_fd;
 	sockets->dir_fd = -1;
 	sockets->has_own_netns = own_netns;
-	sockets->prune_at_count = SOCKETS_PRUNE_MIN;
+	sockets->prune_at_count = SOCKETS_FIRST_PRUNE_AT_COUNT;
 	*ret_sockets = sockets;
 	return 0;
 }
@@ -155,10 +155,10 @@ int sockets_make_room(struct sockets *sockets)
 			sockets->bound[kept++] = *bound;
 	}
 	sockets->count = kept;
-	sockets->prune_at_count = kept < SOCKETS_PRUNE_MIN / 2 ? SOCKETS_PRUNE_MIN : kept * 2;
-	if (sockets->prune_at_count > SOCKETS_MAX)
-		sockets->prune_at_count = SOCKETS_MAX;
-	return kept < SOCKETS_MAX ? 0 : -ENOSPC;
+	sockets->prune_at_count = kept < SOCKETS_FIRST_PRUNE_AT_COUNT / 2 ? SOCKETS_FIRST_PRUNE_AT_COUNT : kept * 2;
+	if (sockets->prune_at_count > SOCKETS_BOUND_MAX)
+		sockets->prune_at_count = SOCKETS_BOUND_MAX;
+	return kept < SOCKETS_BOUND_MAX ? 0 : -ENOSPC;
 }
 
 static int sockets_open_directory(struct sockets *sockets)
@@ -218,7 +218,7 @@ int sockets_bind_file(struct sockets *sockets, int socket_fd, int node_fd, const
 	struct stat st;
 	int pin;
 
-	if (sockets->count >= SOCKETS_MAX)
+	if (sockets->count >= SOCKETS_BOUND_MAX)
 		return -ENOSPC;
 	if (fstat(node, &st) < 0)
 		return -errno;
@@ -325,7 +325,7 @@ static int sockets_bind_to_unused_name(struct sockets *sockets, int socket_fd, i
 		return -EAGAIN;
 	do
 		(void)snprintf(name, sizeof(name), "%c%05x", '\0', number++ & 0xfffff); /* always fits */
-	while (sockets_name_is_used(sockets, name, 6, type)); /* SOCKETS_MAX times at most */
+	while (sockets_name_is_used(sockets, name, 6, type)); /* SOCKETS_BOUND_MAX times at most */
 	return sockets_bind_and_register_name(sockets, socket_fd, name, 6, type);
 }
 

@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 
-#define SOCKETS_MAX 1024 /* bound sockets at a time; each costs the supervisor one or two descriptors */
+#define SOCKETS_BOUND_MAX 1024 /* bound sockets at a time; each costs the supervisor one or two descriptors */
 #define SOCKETS_NAME_BYTES_MAX sizeof(((struct sockaddr_un *)NULL)->sun_path)
 
 struct sockets;

@@ -34,7 +34,7 @@
 #define REQUEST_SEIZE 0x4206
 #define REQUEST_SECCOMP_GET_FILTER 0x420c
 #define REQUEST_SECCOMP_GET_METADATA 0x420d
-#define PTRACE_TRACEME_TID 0 /* ptrace_attachment.tid of a PTRACE_TRACEME, which lasts as long as its target */
+#define PTRACE_TID_MEANS_TRACEME 0 /* ptrace_attachment.tid of a PTRACE_TRACEME, which lasts as long as its target */
 #define OPTION_SUSPEND_SECCOMP (UINT64_C(1) << 21)
 
 /* ---- the list of tracers and their targets ---- */
@@ -45,7 +45,7 @@
  */
 static bool ptrace_thread_is_traced(pid_t tid)
 {
-	long tracer = task_table_read_status(tid, "TracerPid", 10);
+	long tracer = task_table_read_status_number(tid, "TracerPid", 10);
 
 	return tracer != 0 && tracer != getpid();
 }
@@ -117,7 +117,7 @@ static bool ptrace_thread_exists(pid_t tgid, pid_t tid)
 
 static bool ptrace_attachment_has_ended(const struct ptrace_attachment *edge)
 {
-	return !ptrace_process_exists(edge->tid == PTRACE_TRACEME_TID ? edge->target_tgid : edge->tgid);
+	return !ptrace_process_exists(edge->tid == PTRACE_TID_MEANS_TRACEME ? edge->target_tgid : edge->tgid);
 }
 
 static void ptrace_forget_dead_processes(struct ptrace_attachments *traces)
@@ -136,7 +136,7 @@ static void ptrace_forget_dead_processes(struct ptrace_attachments *traces)
  */
 static bool ptrace_attachment_is_replaced(const struct ptrace_attachment *edge, const struct ptrace_attachment *next)
 {
-	if (edge->tid == PTRACE_TRACEME_TID || next->tid == PTRACE_TRACEME_TID)
+	if (edge->tid == PTRACE_TID_MEANS_TRACEME || next->tid == PTRACE_TID_MEANS_TRACEME)
 		return edge->tid == next->tid && edge->target_tgid == next->target_tgid;
 	return edge->tgid == next->tgid && (edge->tid == next->tid || !ptrace_thread_exists(edge->tgid, edge->tid));
 }
@@ -191,7 +191,7 @@ static void ptrace_judge_attachment(struct call *call, const struct ptrace_attac
 static void ptrace_judge_attach(struct call *call)
 {
 	pid_t pid = call_get_int(call, 1);
-	long target_tgid = pid > 0 ? task_table_read_status(pid, "Tgid", 10) : -ESRCH;
+	long target_tgid = pid > 0 ? task_table_read_status_number(pid, "Tgid", 10) : -ESRCH;
 
 	if (target_tgid <= 0 || !task_table_pid_is_in_run(call->sandbox->tree, pid))
 		target_refuse_pid_outside_run(call);
@@ -214,7 +214,8 @@ static void ptrace_judge_traceme(struct call *call)
 	if (parent <= 0 || !task_table_pid_is_in_run(call->sandbox->tree, parent))
 		call_refuse(call, -EPERM, NULL, "outside_run"); /* the supervisor would be the tracer */
 	else
-		ptrace_judge_attachment(call, &(struct ptrace_attachment){PTRACE_TRACEME_TID, parent, call->tid, tgid});
+		ptrace_judge_attachment(call,
+					&(struct ptrace_attachment){PTRACE_TID_MEANS_TRACEME, parent, call->tid, tgid});
 }
 
 /* Judges the requests that allow_ptrace does not let pass. */

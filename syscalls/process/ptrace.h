@@ -9,7 +9,7 @@
 #define PTRACE_ATTACHMENTS_MAX 256u
 
 /*
- * A thread that attached to another process, and the last task that it attached to. tid PTRACE_TRACEME_TID:
+ * A thread that attached to another process, and the last task that it attached to. tid PTRACE_TID_MEANS_TRACEME:
  * PTRACE_TRACEME.
  */
 struct ptrace_attachment {

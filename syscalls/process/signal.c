@@ -54,7 +54,7 @@ struct signal_group_work {
 };
 
 /* Lists the processes of the run. 0 or -ENOMEM. */
-static int signal_list_members(struct call *call, struct signal_group_work *work)
+static int signal_list_group_members(struct call *call, struct signal_group_work *work)
 {
 	do {
 		if (!array_reserve(&work->pid, work->count, &work->room))
@@ -119,7 +119,7 @@ static bool signal_has_any_target(const struct call *call, const struct signal_g
 
 static void signal_send_to_members(struct call *call, struct signal_group_work *work, int sig)
 {
-	int r = signal_list_members(call, work);
+	int r = signal_list_group_members(call, work);
 
 	if (r == 0 && !signal_has_any_target(call, work)) {
 		target_refuse_pid_outside_run(call);
@@ -139,7 +139,7 @@ static void signal_send_to_members(struct call *call, struct signal_group_work *
 	if (r < 0 || call_commit_record(call) < 0)
 		return;
 	for (int i = 0; i < SIGNAL_GROUP_ROUNDS_MAX && signal_send_to_new_members(call, work, sig); i++)
-		if (sig == 0 || signal_list_members(call, work) < 0)
+		if (sig == 0 || signal_list_group_members(call, work) < 0)
 			break;
 	/* kill(2) succeeds if at least one process was signalled. */
 	call_return_result(call, work->was_sent ? 0 : work->last_error);
@@ -218,7 +218,7 @@ static void signal_send_to_thread(struct call *call, pid_t tgid, pid_t tid, int 
 	 * the owner is read after the pidfd was opened: it is that of the same thread, or of a later thread with a
 	 * reused tid
 	 */
-	long r, owner = task_table_read_status(tid, "Tgid", 10);
+	long r, owner = task_table_read_status_number(tid, "Tgid", 10);
 	bool by_number = pidfd == -EINVAL; /* before Linux 6.9, where threads have no pidfds */
 
 	/* Without a pidfd, the thread is checked to be in the run right before the signal is sent by its number. */
@@ -244,7 +244,7 @@ static void signal_send_to_thread(struct call *call, pid_t tgid, pid_t tid, int 
 }
 
 /* kill(2), or rt_sigqueueinfo(2) if info_arg is not 0: the index of its siginfo argument. */
-static void signal_process(struct call *call, unsigned info_arg)
+static void signal_judge_kill_call(struct call *call, unsigned info_arg)
 {
 	pid_t pid = call_get_int(call, 0);
 	int sig = call_get_int(call, 1);
@@ -281,8 +281,8 @@ static void signal_perform_tgkill(struct call *call, unsigned info_arg)
 	}
 }
 
-HANDLER(sys_kill, signal_process(call, 0))
-HANDLER(sys_rt_sigqueueinfo, signal_process(call, 2))
+HANDLER(sys_kill, signal_judge_kill_call(call, 0))
+HANDLER(sys_rt_sigqueueinfo, signal_judge_kill_call(call, 2))
 HANDLER(sys_tgkill, signal_perform_tgkill(call, 0))
 HANDLER(sys_rt_tgsigqueueinfo, signal_perform_tgkill(call, 3))
 
@@ -332,7 +332,7 @@ void sys_pidfd_open(struct call *call)
  * The process of a descriptor of /proc/PID, which pidfd_send_signal(2) accepts as well. -1: the process has been
  * reaped; 0: not such a descriptor.
  */
-static pid_t pidfd_read_proc_directory(const struct call *call, int fd)
+static pid_t pidfd_read_pid_of_proc_dir(const struct call *call, int fd)
 {
 	char link[64], text[48];
 	ssize_t len;
@@ -352,14 +352,14 @@ static pid_t pidfd_read_proc_directory(const struct call *call, int fd)
 }
 
 /* The process or thread id of the target's pidfd. -EBADF: not a pidfd; -ESRCH: the task is dead. */
-static pid_t pidfd_read_process(const struct call *call, int fd, bool *ret_thread)
+static pid_t pidfd_read_pid(const struct call *call, int fd, bool *ret_thread)
 {
 	struct fdinfo info;
 
 	if (fdinfo_read(call->tid, fd, &info) < 0)
 		return -EBADF;
 	if (info.pid == 0)
-		info.pid = info.open_flags & O_PATH ? 0 : pidfd_read_proc_directory(call, fd);
+		info.pid = info.open_flags & O_PATH ? 0 : pidfd_read_pid_of_proc_dir(call, fd);
 	if (info.pid == 0)
 		return -EBADF;
 	*ret_thread = info.open_flags & O_EXCL;
@@ -384,7 +384,7 @@ void sys_pidfd_send_signal(struct call *call)
 	int sig = call_get_int(call, 1);
 	unsigned flags = call_get_uint(call, 3);
 	bool of_thread = false, bad_flags = flags & (flags - 1) || flags > PIDFD_SIGNAL_PROCESS_GROUP;
-	pid_t pid = bad_flags ? -EINVAL : pidfd_read_process(call, call_get_int(call, 0), &of_thread);
+	pid_t pid = bad_flags ? -EINVAL : pidfd_read_pid(call, call_get_int(call, 0), &of_thread);
 
 	if (pid < 0)
 		target_allow_but_fail(call, pid);

@@ -30,7 +30,7 @@ static int target_open_process(pid_t pid)
 		return fd >= 0 ? fd : -ESRCH;
 	if (errno != EINVAL && errno != ENOENT)
 		return -errno;
-	tgid = task_table_read_status(pid, "Tgid", 10);
+	tgid = task_table_read_status_number(pid, "Tgid", 10);
 	if (tgid <= 0)
 		return -ESRCH;
 	fd = (int)syscall(SYS_pidfd_open, (pid_t)tgid, 0);

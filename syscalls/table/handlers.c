@@ -2,7 +2,7 @@
 #include "syscalls/table/handlers.h"
 
 #define ROW(name, ...) sys_##name,
-#define EACH_OTHER_ROW(name) NULL,
+#define ROW_OF_OTHER_CLASS(name) NULL,
 #define NATIVE_UNLESS ROW
 #define JUDGE ROW
 static syscall_fn *const handlers[] = {

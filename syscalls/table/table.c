@@ -8,10 +8,10 @@
 /* Greater than all system call numbers of x86-64 and aarch64. Numbers of x32 begin at 0x40000000 and are denied. */
 #define SYSCALL_NUMBER_BOUND 512
 
-#define EACH_OTHER_ROW(name) PLACE_##name,
-enum row_place {
+#define ROW_OF_OTHER_CLASS(name) ROW_INDEX_##name,
+enum row_index {
 #include "syscalls/table/syscalls.def"
-	PLACES
+	ROW_INDEX_END
 };
 
 /* The columns of syscalls.def. */
@@ -27,9 +27,10 @@ enum row_place {
 #define WAITS .eintr = EINTR_ANY_TIME
 #define WAITS_IF(name) .eintr = EINTR_ANY_TIME, .waits_if = waits_##name
 #define JUDGED_IN(runs) .judged_with_run_traits = (runs)
-#define IN_RUNS(in_, not_in_, terms_)                                                                   \
-	{                                                                                               \
-		.required_run_traits = (in_), .excluded_run_traits = (not_in_), .terms = allow_##terms_ \
+#define IN_RUNS(with_traits_, without_traits_, terms_)                                           \
+	{                                                                                        \
+		.required_run_traits = (with_traits_), .excluded_run_traits = (without_traits_), \
+		.terms = allow_##terms_                                                          \
 	}
 #define MORE_TERMS(...)                                     \
 	.more_terms = (const struct row_more_terms[]) \
@@ -48,25 +49,25 @@ enum row_place {
 #define C SELF_CUSTODIAN
 #define E SELF_EGRESS
 #define R SELF_RESOLVER
-#define N SELF_NETWORK
-#define H SELF_SESSION
+#define N SELF_SUPERVISOR_WITH_NETWORK
+#define H SELF_SUPERVISOR_OF_SESSION
 #define ALL (K | S | C | E | R)
 #define NEVER SELF_ROLE_OF_NO_PROCESS
 
 /* The classes of syscalls.def, followed by the row's columns. */
-#define ENTRY(name_, class_, ...) \
-	{.nr = __SNR_##name_, .name = #name_, .row_number = PLACE_##name_ + 1, .class = class_, __VA_ARGS__},
-#define NATIVE(name, ...) ENTRY(name, ROW_NATIVE, __VA_ARGS__)
+#define SYSCALL_ROW(name_, class_, ...) \
+	{.nr = __SNR_##name_, .name = #name_, .row_number = ROW_INDEX_##name_ + 1, .class = class_, __VA_ARGS__},
+#define NATIVE(name, ...) SYSCALL_ROW(name, ROW_NATIVE, __VA_ARGS__)
 #define FILTERED(name, error_, basis_, terms_, ...) \
-	ENTRY(name, ROW_FILTER, .error = error_, .basis = basis_, .allowed_if = allow_##terms_, __VA_ARGS__)
+	SYSCALL_ROW(name, ROW_FILTER, .error = error_, .basis = basis_, .allowed_if = allow_##terms_, __VA_ARGS__)
 #define NATIVE_UNLESS(name, runs, basis, ...) \
 	FILTERED(name, EPERM, basis, always, .judged_with_run_traits = (runs), __VA_ARGS__)
 #define FILTER(name, error, ...) FILTERED(name, error, BASIS_REGS, name, __VA_ARGS__)
 #define JUDGE(name, basis, ...) FILTERED(name, EPERM, basis, name, __VA_ARGS__)
-#define ROW(name, basis_, ...) ENTRY(name, ROW_NOTIFY, .basis = basis_, __VA_ARGS__)
-#define REFUSE(name, error_, ...) ENTRY(name, ROW_REFUSE, .error = error_, __VA_ARGS__)
-#define PRIVATE(name, error_, ...) ENTRY(name, ROW_NATIVE_IN_OWN_IPC, .error = error_, __VA_ARGS__)
-#define QUIET(name, error_, ...) ENTRY(name, ROW_REFUSE_UNRECORDED, .error = error_, __VA_ARGS__)
+#define ROW(name, basis_, ...) SYSCALL_ROW(name, ROW_NOTIFY, .basis = basis_, __VA_ARGS__)
+#define REFUSE(name, error_, ...) SYSCALL_ROW(name, ROW_REFUSE, .error = error_, __VA_ARGS__)
+#define PRIVATE(name, error_, ...) SYSCALL_ROW(name, ROW_NATIVE_IN_OWN_IPC, .error = error_, __VA_ARGS__)
+#define QUIET(name, error_, ...) SYSCALL_ROW(name, ROW_REFUSE_UNRECORDED, .error = error_, __VA_ARGS__)
 
 static const struct syscall_row rows[] = {
 #include "syscalls/table/syscalls.def"
@@ -77,24 +78,24 @@ static const struct syscall_row rows[] = {
  * each slot is initialised once, and two rows with the same number cause a warning (-Woverride-init, an error in
  * ./check).
  */
-#define EACH_OTHER_ROW(name) \
-	[__SNR_##name >= 0 ? __SNR_##name : SYSCALL_NUMBER_BOUND + (int)PLACE_##name] = PLACE_##name + 1,
-static const uint16_t places[SYSCALL_NUMBER_BOUND + PLACES] = {
+#define ROW_OF_OTHER_CLASS(name) \
+	[__SNR_##name >= 0 ? __SNR_##name : SYSCALL_NUMBER_BOUND + (int)ROW_INDEX_##name] = ROW_INDEX_##name + 1,
+static const uint16_t row_numbers[SYSCALL_NUMBER_BOUND + ROW_INDEX_END] = {
 #include "syscalls/table/syscalls.def"
 };
 
-static_assert(sizeof(rows) / sizeof(rows[0]) == PLACES, "one row, one place");
-static_assert(PLACES < UINT16_MAX, "a place fits");
+static_assert(sizeof(rows) / sizeof(rows[0]) == ROW_INDEX_END, "one row, one number");
+static_assert(ROW_INDEX_END < UINT16_MAX, "a row number fits");
 
 const struct syscall_row *table_get_rows(size_t *ret_count)
 {
-	*ret_count = PLACES;
+	*ret_count = ROW_INDEX_END;
 	return rows;
 }
 
 const struct syscall_row *table_find_row(int nr)
 {
-	if (nr < 0 || nr >= SYSCALL_NUMBER_BOUND || !places[nr])
+	if (nr < 0 || nr >= SYSCALL_NUMBER_BOUND || !row_numbers[nr])
 		return NULL;
-	return &rows[places[nr] - 1];
+	return &rows[row_numbers[nr] - 1];
 }

@@ -87,13 +87,13 @@ enum run_trait {
 	RUN_OWN_IPC = 1 << 0,
 	/* newfstatat and statx with a descriptor and AT_EMPTY_PATH are native: see view_native_stat_is_safe */
 	RUN_NATIVE_FSTAT = 1 << 1,
-	RUN_OWN_TERMINALS = 1 << 2,  /* the run can have terminals, and only its own: pairs of /dev/ptmx, --tty */
+	RUN_OWN_TERMINALS = 1 << 2, /* the run can have terminals, and only its own: pairs of /dev/ptmx, --tty */
 	/* the supervisor limits the number of tasks: calls that create a task are judged */
 	RUN_LIMITS_TASKS = 1 << 3,
 	/* the supervisor samples memory: calls that allocate memory which samples miss are judged (memfds.h) */
 	RUN_SAMPLES_MEMORY = 1 << 4,
-	RUN_LIMITS_DISK = 1 << 5,      /* the supervisor limits disk use: fallocate is judged */
-	RUN_HAS_TCP = 1 << 6,      /* the policy has a network: TCP sockets may be created */
+	RUN_LIMITS_DISK = 1 << 5, /* the supervisor limits disk use: fallocate is judged */
+	RUN_HAS_TCP = 1 << 6,     /* the policy has a network: TCP sockets may be created */
 	/* UDP sockets may be created: only in the run's own network namespace (net/socket.c) */
 	RUN_HAS_UDP = 1 << 7,
 	/* sendmsg and sendmmsg are judged, because they may contain an address; descriptor.h has the exception */
@@ -117,7 +117,7 @@ enum run_trait {
 	/* unix datagram sockets: the policy asks for them, and pidfd_getfd(2) works, so that all messages are judged */
 	RUN_HAS_UNIX_DATAGRAMS = 1 << 14,
 	/* without RUN_NATIVE_NETLINK: sends that may be requests to a stand-in socket are notified */
-	RUN_HAS_STANDINS = 1 << 13,
+	RUN_HAS_STANDIN_SOCKETS = 1 << 13,
 };
 
 /* callgate's own processes. Each role has its own seccomp filter (confine/selffilter.h). */
@@ -127,21 +127,22 @@ enum self_role {
 	SELF_CUSTODIAN = 1 << 2,
 	SELF_EGRESS = 1 << 3,   /* uses sockets, but no paths */
 	SELF_RESOLVER = 1 << 4, /* calls getaddrinfo(3): reads files, maps libraries, sends to name servers */
-	SELF_NETWORK = 1 << 5,  /* added to SELF_SUPERVISOR if the policy has a network */
+	SELF_SUPERVISOR_WITH_NETWORK = 1 << 5, /* added to SELF_SUPERVISOR if the policy has a network */
 	/* no role: the call kills these processes; only an attacker has a use for it */
 	SELF_ROLE_OF_NO_PROCESS = 1 << 6,
-	SELF_SESSION = 1 << 7,  /* added to SELF_SUPERVISOR of a session, which accepts connections of clients */
+	SELF_SUPERVISOR_OF_SESSION =
+		1 << 7, /* added to SELF_SUPERVISOR of a session, which accepts connections of clients */
 };
 
 /* How an argument is decoded and recorded. */
 enum arg_kind {
 	ARG_NONE,
-	ARG_DIRFD,     /* the directory descriptor of the next ARG_PATH */
+	ARG_DIRFD, /* the directory descriptor of the next ARG_PATH */
 	ARG_FD,
-	ARG_PATH,      /* copied to call->path[n] */
+	ARG_PATH, /* copied to call->path[n] */
 	/* copied like ARG_PATH; may be NULL (utimensat, *at with AT_EMPTY_PATH): call->path[n].is_null_pointer */
-	ARG_PATH_NULL,
-	ARG_TEXT,      /* copied to call->text_arg (symlink target, xattr name) */
+	ARG_PATH_OR_NULL,
+	ARG_TEXT, /* copied to call->text_arg (symlink target, xattr name) */
 	ARG_OPENFLAGS,
 	ARG_ATFLAGS,
 	ARG_FLAGS,
@@ -166,7 +167,7 @@ struct row_compare {
 
 /* A term matches if all its comparisons match. A table matches if one of its terms matches. It ends with count 0. */
 struct row_term {
-	unsigned count;
+	unsigned compare_count;
 	struct row_compare compare[ROW_COMPARES_MAX];
 };
 

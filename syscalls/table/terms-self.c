@@ -88,23 +88,24 @@ static const struct row_term bytes_waiting[] = {TERM_OF_ONE(IS(1, FIONREAD)), EN
 
 /* Compares the type argument of socket(2), without its flags. */
 #define SOCKET_TYPE_IS(kind) {1, 0xf, (kind)}
-#define INET_SOCKETS                                                       \
+#define TERMS_OF_INET_SOCKETS                                              \
 	TERM_OF_TWO(IS(0, AF_INET), SOCKET_TYPE_IS(SOCK_STREAM)),          \
 		TERM_OF_TWO(IS(0, AF_INET), SOCKET_TYPE_IS(SOCK_DGRAM)),   \
 		TERM_OF_TWO(IS(0, AF_INET6), SOCKET_TYPE_IS(SOCK_STREAM)), \
 		TERM_OF_TWO(IS(0, AF_INET6), SOCKET_TYPE_IS(SOCK_DGRAM))
-static const struct row_term inet_sockets[] = {INET_SOCKETS, END};
-static const struct row_term resolver_sockets[] = {INET_SOCKETS, TERM_OF_ONE(IS(0, AF_UNIX)),
+static const struct row_term inet_sockets[] = {TERMS_OF_INET_SOCKETS, END};
+static const struct row_term resolver_sockets[] = {TERMS_OF_INET_SOCKETS, TERM_OF_ONE(IS(0, AF_UNIX)),
 						   TERM_OF_TWO(IS(0, AF_NETLINK), IS(2, NETLINK_ROUTE)), END};
 
 static const struct row_term own_umask[] = {TERM_OF_ONE(IS(0, CLONE_FS)), END};
 static const struct row_term unix_sockets[] = {TERM_OF_ONE(IS(0, AF_UNIX)), END};
-static const struct row_term supervisor_sockets[] = {INET_SOCKETS, TERM_OF_ONE(IS(0, AF_UNIX)), END};
+static const struct row_term supervisor_sockets[] = {TERMS_OF_INET_SOCKETS, TERM_OF_ONE(IS(0, AF_UNIX)), END};
 
-#define ALL_BUT_RESOLVER (SELF_KEEPER | SELF_SUPERVISOR | SELF_CUSTODIAN | SELF_EGRESS)
+#define SELF_ROLES_BUT_RESOLVER (SELF_KEEPER | SELF_SUPERVISOR | SELF_CUSTODIAN | SELF_EGRESS)
 
-const struct self_terms self_mmap[] = {{ALL_BUT_RESOLVER, no_exec}, {SELF_RESOLVER, no_exec_but_files}, {0, NULL}};
-const struct self_terms self_mprotect[] = {{ALL_BUT_RESOLVER | SELF_RESOLVER, no_exec}, {0, NULL}};
+const struct self_terms self_mmap[] = {
+	{SELF_ROLES_BUT_RESOLVER, no_exec}, {SELF_RESOLVER, no_exec_but_files}, {0, NULL}};
+const struct self_terms self_mprotect[] = {{SELF_ROLES_BUT_RESOLVER | SELF_RESOLVER, no_exec}, {0, NULL}};
 const struct self_terms self_clone[] = {{SELF_SUPERVISOR | SELF_RESOLVER, threads}, {0, NULL}};
 const struct self_terms self_ptrace[] = {{SELF_SUPERVISOR, requests}, {0, NULL}};
 const struct self_terms self_ioctl[] = {
@@ -113,6 +114,7 @@ const struct self_terms self_unshare[] = {{SELF_SUPERVISOR, own_umask}, {0, NULL
 const struct self_terms self_socketpair[] = {{SELF_SUPERVISOR, unix_sockets}, {0, NULL}};
 const struct self_terms self_socket[] = {{SELF_SUPERVISOR, unix_sockets},
 					 {SELF_EGRESS, inet_sockets},
-					 {SELF_NETWORK, supervisor_sockets}, /* a role's last entry counts */
+					 {SELF_SUPERVISOR_WITH_NETWORK,
+					  supervisor_sockets}, /* a role's last entry counts */
 					 {SELF_RESOLVER, resolver_sockets},
 					 {0, NULL}};

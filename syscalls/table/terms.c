@@ -158,9 +158,9 @@ const struct row_term allow_statx[] = {TERM_OF_TWO(COMPARE_WHOLE_REGISTER(1, 0),
  * fstat(3) of C libraries. The filter cannot tell whether the path is empty, so a program can use this call on any
  * path, unrecorded. For runs where the kernel's names are the view's. Other flags and AT_FDCWD are still judged.
  */
-#define COMPARE_IS_DESCRIPTOR(n) COMPARE_MASKED(n, 0x80000000, 0)
-const struct row_term allow_newfstatat_fd[] = {TERM_OF_TWO(COMPARE_IS_DESCRIPTOR(0), IS(3, AT_EMPTY_PATH)), END};
-const struct row_term allow_statx_fd[] = {TERM_OF_TWO(COMPARE_IS_DESCRIPTOR(0), IS(2, AT_EMPTY_PATH)), END};
+#define COMPARE_IS_NOT_NEGATIVE_INT(n) COMPARE_MASKED(n, 0x80000000, 0)
+const struct row_term allow_newfstatat_fd[] = {TERM_OF_TWO(COMPARE_IS_NOT_NEGATIVE_INT(0), IS(3, AT_EMPTY_PATH)), END};
+const struct row_term allow_statx_fd[] = {TERM_OF_TWO(COMPARE_IS_NOT_NEGATIVE_INT(0), IS(2, AT_EMPTY_PATH)), END};
 
 /* ---- calls that only read, where the kernel decides about them: "judge": "changes" ---- */
 
@@ -373,7 +373,7 @@ const struct row_term allow_ptrace[] = {
 
 static bool table_term_matches(const struct row_term *term, const uint64_t *arg)
 {
-	for (unsigned i = 0; i < term->count; i++)
+	for (unsigned i = 0; i < term->compare_count; i++)
 		if ((arg[term->compare[i].arg] & term->compare[i].mask) != term->compare[i].value)
 			return false;
 	return true;
@@ -381,7 +381,7 @@ static bool table_term_matches(const struct row_term *term, const uint64_t *arg)
 
 bool table_terms_match(const struct row_term *terms, const uint64_t *arg)
 {
-	for (const struct row_term *term = terms; term->count; term++)
+	for (const struct row_term *term = terms; term->compare_count; term++)
 		if (table_term_matches(term, arg))
 			return true;
 	return false;

@@ -131,9 +131,10 @@ static char shape_of_socket(const char *name)
 static char shape_of(const struct syscall_row *row, unsigned i)
 {
 	static const char kinds[ARG_KIND_MAX] = {
-		[ARG_DIRFD] = 'd',     [ARG_FD] = 'i',      [ARG_PATH] = 'p',   [ARG_PATH_NULL] = 'p', [ARG_TEXT] = 's',
-		[ARG_OPENFLAGS] = 'f', [ARG_ATFLAGS] = 'f', [ARG_FLAGS] = 'f',  [ARG_MODE] = 'm',      [ARG_INT] = 'n',
-		[ARG_UINT] = 'n',      [ARG_PID] = 't',     [ARG_SIGNAL] = 'n', [ARG_SIZE] = 'n',      [ARG_PTR] = 'b',
+		[ARG_DIRFD] = 'd',  [ARG_FD] = 'i',        [ARG_PATH] = 'p',    [ARG_PATH_OR_NULL] = 'p',
+		[ARG_TEXT] = 's',   [ARG_OPENFLAGS] = 'f', [ARG_ATFLAGS] = 'f', [ARG_FLAGS] = 'f',
+		[ARG_MODE] = 'm',   [ARG_INT] = 'n',       [ARG_UINT] = 'n',    [ARG_PID] = 't',
+		[ARG_SIGNAL] = 'n', [ARG_SIZE] = 'n',      [ARG_PTR] = 'b',
 	};
 	bool net = row->intent == INTENT_SEND_OR_CONNECT || row->intent == INTENT_LISTEN;
 	char shape = net && row->arg[i].name ? shape_of_socket(row->arg[i].name) : 0;

@@ -33,7 +33,8 @@ static const char *class_name(enum row_class class)
 /* Natively, whatever its registers, but in runs that count what it makes: those have tests of their own. */
 static bool always_native(const struct syscall_row *row)
 {
-	return row->class == ROW_FILTER && row->allowed_if[0].count == 1 && row->allowed_if[0].compare[0].mask == 0;
+	return row->class == ROW_FILTER && row->allowed_if[0].compare_count == 1 &&
+	       row->allowed_if[0].compare[0].mask == 0;
 }
 
 /* uretprobe and uprobe pass every filter by design and kill a caller that is no probe (arch/x86/kernel/uprobes.c). */

@@ -53,7 +53,7 @@ static void make_row(struct syscall_row *row, const uint8_t *kinds)
 	for (unsigned i = 0; i < 6; i++) {
 		enum arg_kind kind = (enum arg_kind)(kinds[i] % ARG_KIND_MAX);
 
-		if ((kind == ARG_PATH || kind == ARG_PATH_NULL) && ++paths > 2)
+		if ((kind == ARG_PATH || kind == ARG_PATH_OR_NULL) && ++paths > 2)
 			kind = ARG_INT;
 		if (kind == ARG_TEXT && ++texts > 1)
 			kind = ARG_INT;

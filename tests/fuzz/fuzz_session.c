@@ -189,7 +189,8 @@ void denials_free(struct denials *denials)
 	free(denials);
 }
 
-void denials_set_find_program(struct denials *denials, struct denials *(*find)(void *ctx, unsigned program), void *ctx)
+void denials_set_program_lookup(struct denials *denials, struct denials *(*find)(void *ctx, unsigned program),
+				void *ctx)
 {
 	(void)denials;
 	promise(find(ctx, 0) == NULL);

@@ -24,21 +24,21 @@ static int oracle_add_term(scmp_filter_ctx filter, int nr, const struct row_term
 {
 	struct scmp_arg_cmp compare[ROW_COMPARES_MAX];
 
-	for (unsigned i = 0; i < term->count; i++)
+	for (unsigned i = 0; i < term->compare_count; i++)
 		compare[i] = (struct scmp_arg_cmp){
 			.arg = term->compare[i].arg,
 			.op = SCMP_CMP_MASKED_EQ,
 			.datum_a = term->compare[i].mask,
 			.datum_b = term->compare[i].value,
 		};
-	return seccomp_rule_add_exact_array(filter, SCMP_ACT_ALLOW, nr, term->count, compare);
+	return seccomp_rule_add_exact_array(filter, SCMP_ACT_ALLOW, nr, term->compare_count, compare);
 }
 
 static int oracle_add_terms(scmp_filter_ctx filter, int nr, const struct row_term *term)
 {
 	int r = 0;
 
-	for (; term->count && r == 0; term++)
+	for (; term->compare_count && r == 0; term++)
 		r = oracle_add_term(filter, nr, term);
 	return r;
 }

@@ -85,7 +85,7 @@ static void build_routes(void)
 
 static void build_standins(void)
 {
-	build_variant(RUN_HAS_STANDINS);
+	build_variant(RUN_HAS_STANDIN_SOCKETS);
 }
 
 static void build_pinned(void)
@@ -141,7 +141,7 @@ static uint32_t verdict(uint32_t arch, uint32_t nr, const uint64_t arg[6])
 /* A second implementation of the table's rules, for comparison. */
 static bool term_holds(const struct row_term *term, const uint64_t arg[6])
 {
-	for (unsigned i = 0; i < term->count; i++)
+	for (unsigned i = 0; i < term->compare_count; i++)
 		if ((arg[term->compare[i].arg] & term->compare[i].mask) != term->compare[i].value)
 			return false;
 	return true;
@@ -149,7 +149,7 @@ static bool term_holds(const struct row_term *term, const uint64_t arg[6])
 
 static bool any_holds(const struct row_term *term, const uint64_t arg[6])
 {
-	for (; term->count; term++)
+	for (; term->compare_count; term++)
 		if (term_holds(term, arg))
 			return true;
 	return false;
@@ -207,8 +207,8 @@ END_TEST
 /* The value that a list of terms compares this argument with, by the seed. */
 static void pick_value(const struct row_term *term, unsigned arg, unsigned seed, unsigned *n, uint64_t *value)
 {
-	for (; term && term->count; term++)
-		for (unsigned i = 0; i < term->count; i++)
+	for (; term && term->compare_count; term++)
+		for (unsigned i = 0; i < term->compare_count; i++)
 			if (term->compare[i].arg == arg && (*n)++ % 7 == seed % 7)
 				*value = term->compare[i].value;
 }

@@ -53,10 +53,10 @@ static long try_number(long nr)
 /* Terms that all-ones satisfies (personality's query): these are natively allowed, harmlessly. */
 static bool ones_match(const struct syscall_row *row)
 {
-	for (const struct row_term *term = row->allowed_if; term->count; term++) {
+	for (const struct row_term *term = row->allowed_if; term->compare_count; term++) {
 		bool all = true;
 
-		for (unsigned i = 0; i < term->count; i++)
+		for (unsigned i = 0; i < term->compare_count; i++)
 			all &= term->compare[i].mask == term->compare[i].value;
 		if (all)
 			return true;

@@ -29,8 +29,8 @@
 #define UNKNOWN (SECCOMP_RET_ERRNO | ENOSYS)
 #define REFUSED (SECCOMP_RET_ERRNO | EPERM)
 
-static const unsigned roles[] = {SELF_KEEPER, SELF_SUPERVISOR, SELF_CUSTODIAN, SELF_EGRESS, SELF_RESOLVER,
-				 SELF_SUPERVISOR | SELF_NETWORK};
+static const unsigned roles[] = {SELF_KEEPER, SELF_SUPERVISOR, SELF_CUSTODIAN,
+				 SELF_EGRESS, SELF_RESOLVER,   SELF_SUPERVISOR | SELF_SUPERVISOR_WITH_NETWORK};
 #define ROLES (sizeof(roles) / sizeof(roles[0]))
 
 static uint32_t verdict(unsigned role, uint32_t arch, uint32_t nr, uint64_t a, uint64_t b, uint64_t c)
@@ -146,7 +146,7 @@ END_TEST
 START_TEST(sockets_by_role)
 {
 	const uint32_t arch = arch_get_audit_arch();
-	const unsigned network = SELF_SUPERVISOR | SELF_NETWORK;
+	const unsigned network = SELF_SUPERVISOR | SELF_SUPERVISOR_WITH_NETWORK;
 	const uint64_t stream = SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK;
 
 	ck_assert_uint_eq(verdict(SELF_EGRESS, arch, SYS_socket, AF_INET, stream, IPPROTO_TCP), ALLOWED);

@@ -37,7 +37,7 @@ size_t task_table_list_processes(struct task_table *tree, pid_t *out, size_t cap
 	return member_count;
 }
 
-long task_table_read_status(pid_t tid, const char *field, int base)
+long task_table_read_status_number(pid_t tid, const char *field, int base)
 {
 	(void)base;
 	if (strcmp(field, "TracerPid") == 0)

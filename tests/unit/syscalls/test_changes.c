@@ -86,13 +86,13 @@ START_TEST(test_kinds)
 	put("kept", "same");
 	put("grown", "one");
 	put("gone", "bye!!");
-	ck_assert_int_eq(changes_touch_place(changes, at("kept")), 0);
-	ck_assert_int_eq(changes_touch_place(changes, at("grown")), 0);
-	ck_assert_int_eq(changes_touch_place(changes, at("gone")), 0);
-	ck_assert_int_eq(changes_touch_place(changes, at("new")), 0);
-	ck_assert_int_eq(changes_touch_place(changes, at("fleeting")), 0);
-	ck_assert_int_eq(changes_touch_place(changes, at("dir")), 0);
-	ck_assert_int_eq(changes_touch_place(changes, at("link")), 0);
+	ck_assert_int_eq(changes_add_touched_place(changes, at("kept")), 0);
+	ck_assert_int_eq(changes_add_touched_place(changes, at("grown")), 0);
+	ck_assert_int_eq(changes_add_touched_place(changes, at("gone")), 0);
+	ck_assert_int_eq(changes_add_touched_place(changes, at("new")), 0);
+	ck_assert_int_eq(changes_add_touched_place(changes, at("fleeting")), 0);
+	ck_assert_int_eq(changes_add_touched_place(changes, at("dir")), 0);
+	ck_assert_int_eq(changes_add_touched_place(changes, at("link")), 0);
 	put("grown", "one two");
 	put("new", "hello");
 	put("fleeting", "x");
@@ -101,7 +101,7 @@ START_TEST(test_kinds)
 	ck_assert_int_eq(mkdirat(root, "dir", 0755), 0);
 	ck_assert_int_eq(symlinkat("/etc/passwd", root, "link"), 0);
 	/* Seen already: the first state counts. */
-	ck_assert_int_eq(changes_touch_place(changes, at("new")), 0);
+	ck_assert_int_eq(changes_add_touched_place(changes, at("new")), 0);
 	ck_assert_uint_eq(changes_get_unlisted_count(changes), 0);
 	expect(changes, "+dir 0 \n-gone 5 \n~grown 7 8ab6\n+link 0 \n+new 5 2cf2\n");
 }
@@ -112,7 +112,7 @@ START_TEST(test_removed_and_made_again)
 	struct changes *changes = changes_create();
 
 	put("file", "old");
-	ck_assert_int_eq(changes_touch_place(changes, at("file")), 0);
+	ck_assert_int_eq(changes_add_touched_place(changes, at("file")), 0);
 	ck_assert_int_eq(unlinkat(root, "file", 0), 0);
 	put("file", "new");
 	ck_assert_int_eq(fchmodat(root, "file", 0600, 0), 0);
@@ -129,8 +129,8 @@ static int move(struct changes *changes, const char *from, const char *to, unsig
 	if (fstatat(root, from, &one, AT_SYMLINK_NOFOLLOW) < 0)
 		return -1;
 	(void)fstatat(root, to, &other, AT_SYMLINK_NOFOLLOW);
-	ck_assert_int_eq(changes_touch_place(changes, was), 0);
-	ck_assert_int_eq(changes_touch_place(changes, will), 0);
+	ck_assert_int_eq(changes_add_touched_place(changes, was), 0);
+	ck_assert_int_eq(changes_add_touched_place(changes, will), 0);
 	if (renameat2(root, from, root, to, flags) < 0)
 		return -1;
 	changes_note_rename(changes, was, will, S_ISDIR(one.st_mode),
@@ -171,7 +171,7 @@ START_TEST(test_directory_renamed_and_back)
 	put("a/one", "1");
 	put("a/two", "2");
 	ck_assert_int_eq(move(changes, "a", "b", 0), 0);
-	ck_assert_int_eq(changes_touch_place(changes, at("b/two")), 0);
+	ck_assert_int_eq(changes_add_touched_place(changes, at("b/two")), 0);
 	put("b/two", "other");
 	ck_assert_int_eq(move(changes, "b", "a", 0), 0);
 	expect(changes, "~a/two 5 d929\n");
@@ -180,19 +180,19 @@ END_TEST
 
 static void make(struct changes *changes, const char *name)
 {
-	ck_assert_int_eq(changes_touch_place(changes, at(name)), 0);
+	ck_assert_int_eq(changes_add_touched_place(changes, at(name)), 0);
 	ck_assert_int_eq(mkdirat(root, name, 0755), 0);
 }
 
 static void make_file(struct changes *changes, const char *name)
 {
-	ck_assert_int_eq(changes_touch_place(changes, at(name)), 0);
+	ck_assert_int_eq(changes_add_touched_place(changes, at(name)), 0);
 	put(name, "1");
 }
 
 static void drop(struct changes *changes, const char *name)
 {
-	ck_assert_int_eq(changes_touch_place(changes, at(name)), 0);
+	ck_assert_int_eq(changes_add_touched_place(changes, at(name)), 0);
 	ck_assert_int_eq(unlinkat(root, name, AT_REMOVEDIR), 0);
 }
 
@@ -250,10 +250,10 @@ START_TEST(test_many_directories_renamed)
 	for (unsigned i = 0; i < 2500; i++) {
 		(void)snprintf(from, sizeof(from), "new%u", i);
 		(void)snprintf(to, sizeof(to), "d%u", i);
-		ck_assert_int_eq(changes_touch_place(changes, at(from)), 0);
+		ck_assert_int_eq(changes_add_touched_place(changes, at(from)), 0);
 		ck_assert_int_eq(mkdirat(root, from, 0755), 0);
 		ck_assert_int_eq(move(changes, from, to, 0), 0);
-		ck_assert_int_eq(changes_touch_place(changes, at(to)), 0);
+		ck_assert_int_eq(changes_add_touched_place(changes, at(to)), 0);
 		ck_assert_int_eq(unlinkat(root, to, AT_REMOVEDIR), 0);
 	}
 	ck_assert_uint_eq(changes_get_unlisted_count(changes), 0);
@@ -321,7 +321,7 @@ static void random_act(struct changes *changes)
 		(void)move(changes, name, other, act >= 8 ? RENAME_EXCHANGE : 0);
 		return;
 	}
-	ck_assert_int_eq(changes_touch_place(changes, at(name)), 0);
+	ck_assert_int_eq(changes_add_touched_place(changes, at(name)), 0);
 	if (act == 0)
 		(void)mkdirat(root, name, 0755);
 	else if (act == 1)
@@ -407,7 +407,7 @@ START_TEST(test_what_is_not_reported)
 	struct place *place = at("new");
 
 	mount.flags = flags[_i];
-	ck_assert_int_eq(changes_touch_place(changes, place), 0);
+	ck_assert_int_eq(changes_add_touched_place(changes, place), 0);
 	put("new", "x");
 	expect(changes, "");
 }
@@ -418,7 +418,7 @@ START_TEST(test_sparse_file_is_not_hashed)
 	struct changes *changes = changes_create();
 	int fd;
 
-	ck_assert_int_eq(changes_touch_place(changes, at("big")), 0);
+	ck_assert_int_eq(changes_add_touched_place(changes, at("big")), 0);
 	fd = openat(root, "big", O_WRONLY | O_CREAT, 0644);
 	ck_assert_int_eq(ftruncate(fd, (off_t)1 << 40), 0);
 	ck_assert_int_eq(close(fd), 0);
@@ -436,7 +436,7 @@ START_TEST(test_long_names_are_bounded)
 	memset(name, 'n', sizeof(name));
 	for (unsigned i = 0; i < touches; i++) {
 		(void)snprintf(name + 3990, sizeof(name) - 3990, "%08u", i);
-		ck_assert_int_eq(changes_touch_place(changes, at(name)), 0);
+		ck_assert_int_eq(changes_add_touched_place(changes, at(name)), 0);
 	}
 	ck_assert_uint_gt(changes_get_unlisted_count(changes), 90);
 	ck_assert_uint_lt(changes_get_unlisted_count(changes), 110);
@@ -451,8 +451,8 @@ START_TEST(test_many)
 
 	for (unsigned i = 0; i < 20000; i++) {
 		(void)snprintf(name, sizeof(name), "temporary-%u", i);
-		ck_assert_int_eq(changes_touch_place(changes, at(name)), 0);
-		ck_assert_int_eq(changes_touch_place(changes, at(name)), 0);
+		ck_assert_int_eq(changes_add_touched_place(changes, at(name)), 0);
+		ck_assert_int_eq(changes_add_touched_place(changes, at(name)), 0);
 	}
 	ck_assert_uint_eq(changes_get_unlisted_count(changes), 0);
 	expect(changes, "");

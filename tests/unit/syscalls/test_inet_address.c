@@ -257,7 +257,7 @@ START_TEST(what_is_written_is_read_again)
 		ck_assert_uint_eq(inet_write_sockaddr(AF_INET6, &address, &storage), sizeof(struct sockaddr_in6));
 		ck_assert_int_eq(storage.ss_family, AF_INET6);
 		ck_assert(inet_read_socket_name(&storage, &again));
-		ck_assert(inet_is_same_address(&address, &again));
+		ck_assert(inet_address_equals(&address, &again));
 		ck_assert_uint_eq(again.port, 7);
 	}
 }

@@ -178,17 +178,17 @@ START_TEST(names_are_of_one_socket_only)
 	struct inet_address own = find("own", AF_INET, 0), peer = find("api.test", AF_INET, 443);
 	const struct inet_address *got;
 
-	inet_names_set(inet->names, 0, 1234, fd, &own, &peer);
-	got = inet_names_get(inet->names, 0, 1234, fd, true);
+	inet_names_set_entry(inet->names, 0, 1234, fd, &own, &peer);
+	got = inet_names_find_address(inet->names, 0, 1234, fd, true);
 	ck_assert_ptr_nonnull(got);
-	ck_assert(inet_is_same_address(got, &peer));
+	ck_assert(inet_address_equals(got, &peer));
 	ck_assert_uint_eq(got->port, 443);
-	got = inet_names_get(inet->names, 0, 1234, fd, false);
+	got = inet_names_find_address(inet->names, 0, 1234, fd, false);
 	ck_assert_ptr_nonnull(got);
 	ck_assert_uint_eq(got->port, 1234);                                    /* the real one */
-	ck_assert_ptr_null(inet_names_get(inet->names, 0, 1234, other, true)); /* has that port by now */
-	ck_assert_ptr_null(inet_names_get(inet->names, 1, 1234, fd, true));
-	ck_assert_ptr_null(inet_names_get(inet->names, 0, 1235, fd, true));
+	ck_assert_ptr_null(inet_names_find_address(inet->names, 0, 1234, other, true)); /* has that port by now */
+	ck_assert_ptr_null(inet_names_find_address(inet->names, 1, 1234, fd, true));
+	ck_assert_ptr_null(inet_names_find_address(inet->names, 0, 1235, fd, true));
 	(void)close(fd);
 	(void)close(other);
 }

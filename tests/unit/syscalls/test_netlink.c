@@ -37,7 +37,7 @@ static struct request prepare(unsigned type, unsigned flags, size_t body)
 
 static void ask(const struct netlink_facts *facts, const void *request, size_t len)
 {
-	answered = netlink_answer(facts, PORT, request, len, answer, &used);
+	answered = netlink_answer_request(facts, PORT, request, len, answer, &used);
 	ck_assert_uint_le(answered, sizeof(answer));
 }
 

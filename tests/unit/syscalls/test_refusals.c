@@ -60,7 +60,7 @@ int file_set_umask_of_target(struct call *pinned)
 	return 0;
 }
 
-int file_commit_change(struct call *begun, unsigned i)
+int file_record_before_change(struct call *begun, unsigned i)
 {
 	(void)i;
 	return call_commit_record(begun);
@@ -473,7 +473,7 @@ START_TEST(names_that_are_gone_make_room)
 
 	pin_object = directory;
 	(void)snprintf(path, sizeof(path), "%s/name", directory);
-	for (int i = 0; i < SOCKETS_MAX * 2; i++) {
+	for (int i = 0; i < SOCKETS_BOUND_MAX * 2; i++) {
 		struct sockaddr_un name = {.sun_family = AF_UNIX, .sun_path = "name"};
 		int fd = socket(AF_UNIX, SOCK_STREAM, 0);
 

@@ -88,15 +88,16 @@ END_TEST
 
 static void check_terms(const struct syscall_row *row, const struct row_term *terms)
 {
-	ck_assert_msg(terms != NULL && terms->count > 0, "%s has a list that allows nothing", row->name);
-	for (const struct row_term *term = terms; term->count; term++) {
-		ck_assert_uint_le(term->count, ROW_COMPARES_MAX);
-		for (unsigned i = 0; i < term->count; i++) {
+	ck_assert_msg(terms != NULL && terms->compare_count > 0, "%s has a list that allows nothing", row->name);
+	for (const struct row_term *term = terms; term->compare_count; term++) {
+		ck_assert_uint_le(term->compare_count, ROW_COMPARES_MAX);
+		for (unsigned i = 0; i < term->compare_count; i++) {
 			const struct row_compare *compare = &term->compare[i];
 
 			ck_assert_uint_lt(compare->arg, 6);
 			/* "always" stands alone: what such a row says the filter may leave out (filter.h) */
-			ck_assert(compare->mask != 0 || (term == terms && term->count == 1 && term[1].count == 0));
+			ck_assert(compare->mask != 0 ||
+				  (term == terms && term->compare_count == 1 && term[1].compare_count == 0));
 			ck_assert_msg((compare->value & ~compare->mask) == 0, "%s can never match", row->name);
 			for (unsigned j = 0; j < i; j++)
 				ck_assert_uint_ne(term->compare[j].arg, compare->arg);
@@ -157,13 +158,13 @@ static void check_args(const struct syscall_row *row)
 		ck_assert_msg((row->arg[i].name != NULL) == (kind != ARG_NONE), "%s: argument %u", row->name, i);
 		if (kind == ARG_NONE && i < 5)
 			ck_assert_msg(row->arg[i + 1].kind == ARG_NONE, "%s: a gap in the arguments", row->name);
-		if (kind == ARG_PATH || kind == ARG_PATH_NULL)
+		if (kind == ARG_PATH || kind == ARG_PATH_OR_NULL)
 			paths++;
 		if (kind == ARG_TEXT)
 			texts++;
 		if (kind == ARG_DIRFD)
 			ck_assert_msg(i < 5 && (row->arg[i + 1].kind == ARG_PATH ||
-						row->arg[i + 1].kind == ARG_PATH_NULL),
+						row->arg[i + 1].kind == ARG_PATH_OR_NULL),
 				      "%s: a dirfd without its path", row->name);
 	}
 	/* struct call has room for two paths and one text; audit records for AUDIT_ARGS_PER_RECORD_MAX arguments. */
