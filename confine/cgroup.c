@@ -14,18 +14,19 @@
 #include "confine/cgroup-private.h"
 #include "confine/pidmax.h"
 
-#define LEAVES_MAX (CGROUP_CONTROLLERS + 1)
+#define CGROUP_LEAVES_MAX (CGROUP_CONTROLLERS + 1)
 #define CGROUP_ALL_CONTROLLERS_MASK ((1u << CGROUP_CONTROLLERS) - 1)
 #define MOUNTINFO_BYTES_MAX (1u << 20) /* enough for mountinfo with thousands of mounts */
 
-_Static_assert((CGROUP_FD_MAX - CGROUP_FD_PROCS) * LEAVES_MAX <= CGROUP_FDS_MAX, "CGROUP_FDS_MAX is large enough");
+_Static_assert((CGROUP_FD_MAX - CGROUP_FD_PROCS) * CGROUP_LEAVES_MAX <= CGROUP_FDS_MAX,
+	       "CGROUP_FDS_MAX is large enough");
 
 struct cgroup {
 	char leaf_name[64]; /* name of the run's leaf groups */
 	char uid_dir_name[32];
-	struct cgroup_leaf leaf[LEAVES_MAX];
+	struct cgroup_leaf leaf[CGROUP_LEAVES_MAX];
 	size_t leaf_count;
-	int procs_fd[LEAVES_MAX];
+	int procs_fd[CGROUP_LEAVES_MAX];
 	unsigned controllers;
 };
 
@@ -191,7 +192,7 @@ struct cgroup *cgroup_create(const struct cgroup_options *options)
 	return NULL;
 }
 
-_Static_assert(LEAVES_MAX <= CGROUP_UID_DIRS_MAX, "CGROUP_UID_DIRS_MAX is large enough");
+_Static_assert(CGROUP_LEAVES_MAX <= CGROUP_UID_DIRS_MAX, "CGROUP_UID_DIRS_MAX is large enough");
 
 size_t cgroup_get_uid_dirs(const struct cgroup *cgroup, int parent_fds[CGROUP_UID_DIRS_MAX], const char **ret_name)
 {

@@ -52,7 +52,7 @@ int landlock_get_abi(void)
 	return abi < 0 ? -errno : (int)abi;
 }
 
-struct landlock_rights landlock_get_rights(int abi)
+struct landlock_rights landlock_get_rights_of_abi(int abi)
 {
 	struct landlock_rights all = {0};
 
@@ -116,7 +116,7 @@ static int landlock_allow_reading(void *ctx, int fd, unsigned what)
 int landlock_build_ruleset(const struct view *view, int abi, unsigned *ret_places)
 {
 	/* An older kernel accepts a larger structure if the part that it does not know is 0. */
-	const struct landlock_rights handled = landlock_get_rights(abi);
+	const struct landlock_rights handled = landlock_get_rights_of_abi(abi);
 	_cleanup_close_ int fd = (int)syscall(SYS_landlock_create_ruleset, &handled, sizeof(handled), 0u);
 	struct landlock_ruleset ruleset = {.fd = fd, .handled_fs = handled.fs};
 	int r;
@@ -134,7 +134,7 @@ int landlock_build_ruleset(const struct view *view, int abi, unsigned *ret_place
 
 int landlock_build_egress_ruleset(int abi, bool read_files)
 {
-	struct landlock_rights handled = landlock_get_rights(abi);
+	struct landlock_rights handled = landlock_get_rights_of_abi(abi);
 	struct landlock_path_beneath_attr all = {
 		.allowed_access = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR};
 	_cleanup_close_ int fd = -1, root = -1;

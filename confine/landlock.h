@@ -24,7 +24,7 @@ struct landlock_rights {
 };
 
 /* Returns the rights of this ABI. For an ABI that is too new to be known: those of the newest known one. */
-struct landlock_rights landlock_get_rights(int abi);
+struct landlock_rights landlock_get_rights_of_abi(int abi);
 
 /*
  * Writes what this ABI holds and what only newer ones do: ", no TCP; not held: signals and abstract sockets, UDP", or

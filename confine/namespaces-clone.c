@@ -47,7 +47,7 @@ static void namespaces_write_child_id_maps(struct namespaces *namespaces, pid_t 
 	if (geteuid() != 0 && !namespaces_await_message(namespaces, -1, namespaces->run_end_signal_fd, -1, &note))
 		return; /* the child is dead, or the run must end: the loop of the keeper handles both */
 	note = (struct namespaces_message){.kind = NS_MESSAGE_ID_MAPS_WRITTEN,
-					   .value = namespaces_write_id_maps(child)};
+					   .result_or_pid = namespaces_write_id_maps(child)};
 	(void)namespaces_send_message(namespaces->start_socket_fd, &note);
 }
 
@@ -59,17 +59,17 @@ static bool namespaces_await_own_id_maps(struct namespaces *namespaces, const st
 	/* The /proc files of an undumpable process belong to root. The supervisor resets the flag at once. */
 	(void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
 	if (mapping->is_written_by_child) {
-		note.value = namespaces_write_own_id_map("self", mapping->uid, mapping->gid);
+		note.result_or_pid = namespaces_write_own_id_map("self", mapping->uid, mapping->gid);
 	} else {
 		if (mapping->uid != 0 && !namespaces_send_message(namespaces->start_socket_fd, &note))
 			return false;
 		if (!namespaces_receive_message(namespaces->start_socket_fd, 0, &note))
 			return false;
 	}
-	if (note.value < 0)
+	if (note.result_or_pid < 0)
 		namespaces_send_failure(namespaces->start_socket_fd, NS_MESSAGE_SUPERVISOR_FAILED, USERNS,
-				  "its id map cannot be written: %s", strerror(-note.value));
-	return note.value == 0;
+					"its id map cannot be written: %s", strerror(-note.result_or_pid));
+	return note.result_or_pid == 0;
 }
 
 static void namespaces_prepare_cloned_child(struct namespaces *namespaces, unsigned made,

@@ -19,7 +19,7 @@ enum namespaces_message_kind {
 
 struct namespaces_message {
 	enum namespaces_message_kind kind;
-	int value;
+	int result_or_pid;
 	unsigned layers;
 	char why[256]; /* long enough for a reason of view_prepare_kernel_reads() */
 };

@@ -181,10 +181,10 @@ static bool namespaces_unshare_user(struct namespaces *namespaces)
 	if (!namespaces_send_message(namespaces->start_socket_fd, &note) ||
 	    !namespaces_receive_message(namespaces->start_socket_fd, 0, &note))
 		return false; /* no message arrives: the keeper is dead */
-	if (note.value < 0) {
+	if (note.result_or_pid < 0) {
 		namespaces_send_failure(namespaces->start_socket_fd, NS_MESSAGE_INTERMEDIATE_FAILED,
 					LAYER_BIT(LAYER_USERNS), "its id map cannot be written: %s",
-					strerror(-note.value));
+					strerror(-note.result_or_pid));
 		return false;
 	}
 	namespaces_mark_layers_made(namespaces, LAYER_BIT(LAYER_USERNS));

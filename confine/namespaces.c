@@ -65,7 +65,7 @@ static void namespaces_run_intermediate(struct namespaces *namespaces, pid_t kee
 	pid = fork();
 	if (pid == 0)
 		return;
-	note.value = pid < 0 ? -errno : pid;
+	note.result_or_pid = pid < 0 ? -errno : pid;
 	if (!namespaces_send_message(namespaces->start_socket_fd, &note) && pid > 0)
 		(void)kill(pid, SIGKILL);
 	_exit(0); /* the supervisor is then a child of the keeper, which is a subreaper */
@@ -111,7 +111,7 @@ static pid_t namespaces_await_intermediate_fork(struct namespaces *namespaces, p
 	       namespaces_await_message(namespaces, pidfd, namespaces->run_end_signal_fd, -1, &note)) {
 		if (note.kind == NS_MESSAGE_WRITE_ID_MAPS) {
 			struct namespaces_message mapped = {.kind = NS_MESSAGE_ID_MAPS_WRITTEN,
-							 .value = namespaces_write_id_maps(between)};
+							    .result_or_pid = namespaces_write_id_maps(between)};
 
 			(void)namespaces_send_message(namespaces->start_socket_fd,
 						   &mapped); /* if the child has died, the next receive fails */
@@ -119,7 +119,7 @@ static pid_t namespaces_await_intermediate_fork(struct namespaces *namespaces, p
 			namespaces_mark_layers_refused(namespaces, &note);
 			result = 0;
 		} else if (note.kind == NS_MESSAGE_SUPERVISOR_PID) {
-			result = note.value;
+			result = note.result_or_pid;
 		} else {
 			namespaces_handle_supervisor_message(namespaces, &note);
 		}

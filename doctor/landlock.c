@@ -14,7 +14,7 @@
 /* Enters a domain that restricts all rights, without exceptions. */
 static int probe_enter_landlock_domain(int abi)
 {
-	const struct landlock_rights rights = landlock_get_rights(abi);
+	const struct landlock_rights rights = landlock_get_rights_of_abi(abi);
 	size_t size = abi >= 6   ? sizeof(rights)
 		      : abi >= 4 ? offsetof(struct landlock_rights, scoped)
 				 : offsetof(struct landlock_rights, net);

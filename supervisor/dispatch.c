@@ -53,7 +53,7 @@ static bool dispatch_run_hook(struct dispatch *dispatch, const struct syscall_ro
 		return cpu_unpin_before_affinity_call(dispatch->cpu, row, notification);
 	case HOOK_SEND:
 		return netlink_send_may_continue(sandbox->netlink, tid, row, notification->data.args);
-	case HOOK_RECORD_LOCK: /* dispatch_notification */
+	case HOOK_FCNTL_LOCK: /* dispatch_notification */
 	case HOOK_NONE:
 	default:
 		return false;
@@ -81,7 +81,7 @@ void dispatch_notification(struct dispatch *dispatch, const struct seccomp_notif
 		return;
 	}
 	/* Record locks up to the limit are continued here. Other commands, and further locks, are judged below. */
-	if (row && row->hook == HOOK_RECORD_LOCK && locks_command_needs_admission(data->args[1]) &&
+	if (row && row->hook == HOOK_FCNTL_LOCK && locks_command_needs_admission(data->args[1]) &&
 	    locks_admit_fcntl(&sandbox->record_locks, data->args[1], io_read_clock_ns())) {
 		(void)answer_continue(sandbox->listener_fd, notification->id, row, CONTINUE_REGISTERS_JUDGED);
 		return;

@@ -304,7 +304,7 @@ static int loop_handle_due_work(struct supervisor *supervisor)
 	if (egress && egress_client_watch_socket(egress, supervisor->epoll_fd, &supervisor->network_mark) < 0)
 		wait_ms = loop_get_shorter_wait(wait_ms, BLOCKING_JOB_CHECK_INTERVAL_MS);
 	if (inet_close_ended_connects(supervisor->sandbox.inet, supervisor->clock_last_read_ns))
-		wait_ms = loop_get_shorter_wait(wait_ms, INET_CONNECT_CHECK_MS);
+		wait_ms = loop_get_shorter_wait(wait_ms, INET_CONNECT_CHECK_INTERVAL_MS);
 	wait_ms = loop_get_shorter_wait(wait_ms, loop_serve_questions(supervisor));
 	wait_ms = loop_get_shorter_wait(wait_ms, cpu_update_placement_after_wait(supervisor->dispatch.cpu,
 										 supervisor->clock_last_read_ns));

@@ -113,7 +113,7 @@ static const char *process_find_cwd(const struct process *process, char path[PAT
 	if (!view_is_attached(process->view))
 		return options->workdir_host;
 	if (view_locate_path(process->view, NULL, "/", policy_get_settings(options->policy)->workdir, 0, &place) == 0 &&
-	    view_get_path_in_own_mounts(&place, path, PATH_MAX) > 0)
+	    view_get_supervisor_path(&place, path, PATH_MAX) > 0)
 		return path;
 	return policy_get_settings(options->policy)->workdir;
 }

@@ -67,7 +67,7 @@ static struct missing_name missing_name_find_on_mount_path(const struct attach_m
 			return missing;
 		missing.exists_as_other_type = fd >= 0;
 		if (fd < 0 || fstat(fd, &st) < 0 ||
-		    !missing_name_can_be_mounted_over(&st, !last || !(inner->flags & MOUNT_FILE), last)) {
+		    !missing_name_can_be_mounted_over(&st, !last || !(inner->flags & MOUNT_OF_SINGLE_FILE), last)) {
 			missing.existing_dir_len = before;
 			return missing;
 		}
@@ -161,7 +161,7 @@ static int overlay_layer_make(const struct missing_names_state *state, const str
 	for (size_t i = 0; r == 0 && i < names->inner_count; i++)
 		if (missing_name_dir_contains(dir, &state->missing_name[i]))
 			r = overlay_layer_make_entry(layer, names->inner[i]->virt + dir->existing_dir_len + 1,
-					     names->inner[i]->flags & MOUNT_FILE);
+						     names->inner[i]->flags & MOUNT_OF_SINGLE_FILE);
 	return r;
 }
 

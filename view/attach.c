@@ -160,7 +160,7 @@ static int attach_mount_without_virtual_path(struct attach_state *attach, struct
 	if (r < 0)
 		return r;
 	(void)snprintf(name, sizeof(name), "%zu", index);
-	if (mount->flags & MOUNT_FILE)
+	if (mount->flags & MOUNT_OF_SINGLE_FILE)
 		r = mknodat(attach->pathless_mounts_fd, name, S_IFREG | 0444, 0);
 	else
 		r = mkdirat(attach->pathless_mounts_fd, name, 0755);
@@ -201,7 +201,7 @@ static int attach_mount(struct attach_state *attach, struct attach_mount_state *
 	    mounts_attach_copy(mount_state->copy_fd, attach->root_fd, mount->virt + 1) == 0)
 		return 0;
 	point = openat2_call(attach->root_fd, mount->virt + 1, O_PATH | O_NOFOLLOW, 0, IO_RESOLVE_BELOW);
-	if (point < 0 || fstat(point, &st) < 0 || S_ISDIR(st.st_mode) == !!(mount->flags & MOUNT_FILE))
+	if (point < 0 || fstat(point, &st) < 0 || S_ISDIR(st.st_mode) == !!(mount->flags & MOUNT_OF_SINGLE_FILE))
 		return attach_mount_without_virtual_path(attach, mount_state, index);
 	r = mounts_attach_copy(mount_state->copy_fd, point, "");
 	return r < 0 ? attach_note_failure(attach, r, "mount in the program's root") : 0;
@@ -232,7 +232,7 @@ static int attach_add_names_of_inner_mounts(struct attach_state *attach, struct 
 
 	if (mount_state->copy_fd < 0 || mount_state->has_no_virtual_path ||
 	    attach->view->top != attach->view->skeleton_mount ||
-	    mount_state->mount->flags & (MOUNT_FILE | MOUNT_PROC | MOUNT_DEV_PTS | MOUNT_PRIVATE))
+	    mount_state->mount->flags & (MOUNT_OF_SINGLE_FILE | MOUNT_PROC | MOUNT_DEV_PTS | MOUNT_PRIVATE))
 		return 0;
 	inner = calloc(attach->mount_state_count, sizeof(*inner));
 	if (!inner)
@@ -383,8 +383,8 @@ static int attach_use_attached_descriptor(struct attach_state *attach, struct at
 	int r = 0;
 
 	if (mount_state->own || mount_state->mount_owns_copy_fd)
-		return 0; /* piece->mount->fd already refers to the attached mount */
-	if (mount_state->mount->flags & MOUNT_FILE)
+		return 0; /* mount->fd already refers to the attached mount */
+	if (mount_state->mount->flags & MOUNT_OF_SINGLE_FILE)
 		r = attach_find_or_make_held_dir(attach, mount_state, name, &held);
 	if (r < 0)
 		return r;
@@ -420,7 +420,7 @@ static int attach_reopen_mount(struct attach_state *attach, struct attach_mount_
 	if (mount_state->copy_fd < 0 && !mount_state->own)
 		return 0; /* opening below the old descriptor still fails with ENOENT */
 	r = attach_use_attached_descriptor(attach, mount_state, name);
-	if (r == 0 && mount->flags & MOUNT_FILE)
+	if (r == 0 && mount->flags & MOUNT_OF_SINGLE_FILE)
 		r = attach_replace_string(&mount->path_below_fd, NULL, strrchr(name, '/') + 1);
 	if (r == 0)
 		r = attach_replace_string(&mount->host_path, &mount->host_path_len, name);
@@ -620,7 +620,7 @@ static bool attach_mount_is_fixed(const struct view *view, const struct mount *m
 		return false;
 	if (place.mount->flags & (MOUNT_SKELETON | MOUNT_PRIVATE))
 		return true;
-	if (place.mount->flags & MOUNT_FILE || mount->flags & MOUNT_PROC)
+	if (place.mount->flags & MOUNT_OF_SINGLE_FILE || mount->flags & MOUNT_PROC)
 		return false;
 	rest = mount->virt + (place.mount->virt_len > 1 ? place.mount->virt_len : 0);
 	origin_len = place.mount->recorded_host_path[1] ? strlen(place.mount->recorded_host_path) : 0;

@@ -57,7 +57,7 @@ static unsigned build_get_mount_flags(const struct build_state *build, const str
 	if (grant->is_redirect)
 		flags |= MOUNT_REDIRECT;
 	if (grant->is_interpreter)
-		flags |= MOUNT_INTERPRETER;
+		flags |= MOUNT_BY_INTERPRETER_ONLY;
 	if (policy_get_rights(build->view->policy, grant->virt, strlen(grant->virt)) & POLICY_PUBLIC)
 		flags |= MOUNT_HAS_PUBLIC_GRANT;
 	if (path_is_below(grant->host_path, scratch) && !reported)
@@ -248,7 +248,7 @@ static int build_mount_grant_by_opening(struct build_state *build, const struct 
 
 /* ---- grants whose writes go to the scratch directory ---- */
 
-#define OVERLAYS_MAX 200u
+#define VIEW_OVERLAYS_MAX 200u
 
 /* Mounts an overlay over the granted directory. -EAGAIN: that is impossible. */
 static int build_mount_overlay(struct build_state *build, const struct policy_mount *grant, unsigned flags)
@@ -257,7 +257,7 @@ static int build_mount_overlay(struct build_state *build, const struct policy_mo
 	_cleanup_close_ int lower = -1;
 	int fd;
 
-	if (build->options->tmpfs_fd < 0 || build->overlays.made >= OVERLAYS_MAX ||
+	if (build->options->tmpfs_fd < 0 || build->overlays.made >= VIEW_OVERLAYS_MAX ||
 	    overlays_has_mount_below(&build->overlays, grant->host_path))
 		return -EAGAIN;
 	lower = build_open_dir(build, grant->host_path);
@@ -504,8 +504,8 @@ static int build_mount_device(struct build_state *build, const char *path)
 
 	if (copy < 0 && access(path, F_OK) < 0)
 		return 0;
-	return build_mount_file(build, path, path, copy, MOUNT_DEVICE | (strcmp(path, VIEW_TTY) == 0 ? MOUNT_TTY : 0),
-				NULL);
+	return build_mount_file(build, path, path, copy,
+				MOUNT_DEVICE | (strcmp(path, VIEW_TTY_PATH) == 0 ? MOUNT_TTY : 0), NULL);
 }
 
 static int build_mount_devices(struct build_state *build)

@@ -12,8 +12,8 @@
 #include "view/private.h"
 
 /* Bounds for the matches of one glob. Beyond them, its literal directory is taken as a whole. */
-#define GLOB_FILES_MAX 64
-#define GLOB_ENTRIES_MAX 4096
+#define EXECS_FILES_PER_GLOB_MAX 64
+#define EXECS_GLOB_ENTRIES_READ_MAX 4096
 
 struct exec_files_visit {
 	const struct view *view;
@@ -67,7 +67,7 @@ struct execs_glob_matches {
 	const struct glob *glob;
 	const char *literal;
 	size_t entries, files;
-	int fd[GLOB_FILES_MAX]; /* owned */
+	int fd[EXECS_FILES_PER_GLOB_MAX]; /* owned */
 };
 
 /* Adds a file that matches the glob. -E2BIG: too many files match, or the program can make more of them. */
@@ -86,7 +86,7 @@ static int execs_add_glob_match(struct execs_glob_matches *matches, const char *
 	fd = execs_open_object(&place);
 	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
 		return 0; /* no regular file; the target of a link must match by its own name */
-	if (matches->files == GLOB_FILES_MAX)
+	if (matches->files == EXECS_FILES_PER_GLOB_MAX)
 		return -E2BIG;
 	matches->fd[matches->files++] = steal_fd(&fd);
 	return 0;
@@ -102,7 +102,7 @@ static int execs_match_directory_entry(struct execs_glob_matches *matches, const
 
 	if (path_is_dot_name(entry->d_name))
 		return 0;
-	if (++matches->entries > GLOB_ENTRIES_MAX)
+	if (++matches->entries > EXECS_GLOB_ENTRIES_READ_MAX)
 		return -E2BIG;
 	if (view_join_path(dir, entry->d_name, virt, sizeof(virt)) < 0)
 		return 0; /* the path is longer than PATH_MAX */

@@ -22,7 +22,7 @@
 
 #define PROVIDED_FILES_DIR "provided" /* directory in the scratch directory; the keeper removes it between phases */
 #define GENERATED_PROC_FILES_DIR PROVIDED_FILES_DIR "/facts"
-#define FIRST_MOUNT_ID 20u      /* first mount id in mountinfo */
+#define MOUNTINFO_FIRST_MOUNT_ID 20u /* first mount id in mountinfo */
 #define FACTS_VMSTAT_BYTES_MAX (64u << 10)
 
 struct facts {
@@ -92,7 +92,7 @@ void facts_write_vmstat(const struct view *view, struct buf *buf)
 static bool facts_lists_mount(const struct view *view, const struct mount *mount)
 {
 	return mount != view->proc_files_of_no_process &&
-	       !(mount->flags & (MOUNT_FILE | MOUNT_SKELETON_FILE | MOUNT_DEVICE)) &&
+	       !(mount->flags & (MOUNT_OF_SINGLE_FILE | MOUNT_SKELETON_FILE | MOUNT_DEVICE)) &&
 	       (mount != view->skeleton_mount || view->top == view->skeleton_mount);
 }
 
@@ -163,11 +163,12 @@ static size_t facts_find_parent_mount(const struct view *view, const struct moun
 static void facts_write_mountinfo(const struct view *view, struct buf *buf, size_t index, const struct mount *mount)
 {
 	const char *type = facts_get_mount_type(mount), *options = facts_get_mount_options(view, mount);
-	size_t parent = mount->virt_len == 1 ? 0 : FIRST_MOUNT_ID + facts_find_parent_mount(view, mount);
+	size_t parent = mount->virt_len == 1 ? 0 : MOUNTINFO_FIRST_MOUNT_ID + facts_find_parent_mount(view, mount);
 	struct stat st = {0};
 
 	(void)fstat(mount->fd, &st); /* on failure the mount has vanished, and its device is 0:0 */
-	buf_printf(buf, "%zu %zu %u:%u / ", FIRST_MOUNT_ID + index, parent, major(st.st_dev), minor(st.st_dev));
+	buf_printf(buf, "%zu %zu %u:%u / ", MOUNTINFO_FIRST_MOUNT_ID + index, parent, major(st.st_dev),
+		   minor(st.st_dev));
 	facts_write_escaped_path(buf, mount->virt);
 	buf_printf(buf, " %s - %s %s %.2s\n", options, type, facts_get_mount_source(type), options);
 }

@@ -3,8 +3,8 @@
 #include <stddef.h>
 #include <string.h>
 
-const char *const view_fixed_devices[] = {"/dev/null",   "/dev/zero",    "/dev/full", "/dev/random",
-					  "/dev/urandom", VIEW_TTY, NULL};
+const char *const view_fixed_devices[] = {"/dev/null",    "/dev/zero",   "/dev/full", "/dev/random",
+					  "/dev/urandom", VIEW_TTY_PATH, NULL};
 
 const struct view_fixed_link view_fixed_links[] = {{"/dev/fd", "/proc/self/fd"},
 						   {"/dev/stdin", "/proc/self/fd/0"},

@@ -11,7 +11,7 @@ struct view_fixed_link {
 	const char *path, *target;
 };
 
-#define VIEW_TTY "/dev/tty"
+#define VIEW_TTY_PATH "/dev/tty"
 
 /* The devices, NULL-ended; the links, which end with a NULL path. */
 extern const char *const view_fixed_devices[];

@@ -331,7 +331,7 @@ static bool walk_mount_is_installed(const struct policy *policy, const struct mo
 
 	if (policy_may_write(policy, mount->virt))
 		return false;
-	if (mount->flags & MOUNT_INTERPRETER)
+	if (mount->flags & MOUNT_BY_INTERPRETER_ONLY)
 		return true;
 	for (size_t i = 0; i < sizeof(system) / sizeof(system[0]); i++)
 		if (path_is_below(mount->recorded_host_path, system[i]))
@@ -376,7 +376,7 @@ static int walk_mount(struct reads_walk *walk)
 	const struct mount *mount = walk->mount;
 	int r, fd;
 
-	if (mount->flags & (MOUNT_FILE | MOUNT_PROC | MOUNT_DEVICE | MOUNT_SKELETON))
+	if (mount->flags & (MOUNT_OF_SINGLE_FILE | MOUNT_PROC | MOUNT_DEVICE | MOUNT_SKELETON))
 		return 0;
 	walk->checks_file_modes = mount->flags & MOUNT_HAS_PUBLIC_GRANT;
 	walk->glob_last_part_count = 0;

@@ -108,12 +108,12 @@ static int reads_check_covers_cannot_move_to_other_mount(struct kernel_reads *re
 {
 	const struct view *view = reads->view;
 
-	if (outer->flags & (MOUNT_FILE | MOUNT_PROC | MOUNT_DEVICE | MOUNT_SKELETON) ||
+	if (outer->flags & (MOUNT_OF_SINGLE_FILE | MOUNT_PROC | MOUNT_DEVICE | MOUNT_SKELETON) ||
 	    !policy_may_write(view->policy, outer->virt))
 		return 0;
 	for (size_t i = 0; i < view->mount_count; i++) {
 		const struct mount *mount = view->mount[i];
-		const char *rest = mount->flags & MOUNT_FILE
+		const char *rest = mount->flags & MOUNT_OF_SINGLE_FILE
 					   ? NULL
 					   : path_get_rest_below(mount->recorded_host_path, outer->recorded_host_path);
 		const char *virt = path_get_rest_below(mount->virt, outer->virt);
@@ -135,7 +135,7 @@ static int reads_clone_mounts_without_covers(const struct view *view)
 	for (size_t i = 0; i < view->mount_count; i++) {
 		struct mount *mount = view->mount[i];
 
-		if (mount->flags & (MOUNT_FILE | MOUNT_PROC | MOUNT_DEVICE | MOUNT_SKELETON) ||
+		if (mount->flags & (MOUNT_OF_SINGLE_FILE | MOUNT_PROC | MOUNT_DEVICE | MOUNT_SKELETON) ||
 		    !policy_may_write(view->policy, mount->virt))
 			continue;
 		mount->uncovered_fd = mounts_clone_tree(mount->fd, "");

@@ -115,7 +115,7 @@ int view_add_file(struct view *view, const char *virt, const char *host, struct 
 		  const char *rule)
 {
 	size_t before = view->mount_count;
-	int r = view_add_mount(view, virt, host, -1, strrchr(host, '/') + 1, flags | MOUNT_FILE, rule);
+	int r = view_add_mount(view, virt, host, -1, strrchr(host, '/') + 1, flags | MOUNT_OF_SINGLE_FILE, rule);
 
 	if (view->mount_count > before)
 		view_replace_mount_fd(view->mount[before], -1, held);
@@ -229,7 +229,7 @@ static int locate_set_mount_of_place(const struct view *view, struct place *plac
 
 	place->is_magic_link = false;
 	place->mount = mount;
-	if (mount->flags & MOUNT_FILE) {
+	if (mount->flags & MOUNT_OF_SINGLE_FILE) {
 		place->rest = mount->path_below_fd;
 		return place->virt_len == skip ? 0 : -ENOTDIR;
 	}
@@ -351,7 +351,7 @@ bool view_has_standin(const struct place *place)
 		       proc_path_is_net(view_get_path_below_proc(place));
 	if (mount->flags & MOUNT_DEV_PTS)
 		return terminals_place_is_dev_pts(place);
-	return mount->flags & MOUNT_BY_GLOBS_ONLY && !(mount->flags & MOUNT_FILE) &&
+	return mount->flags & MOUNT_BY_GLOBS_ONLY && !(mount->flags & MOUNT_OF_SINGLE_FILE) &&
 	       policy_get_rights(mount->view->policy, place->virt, place->virt_len) == 0;
 }
 
@@ -415,7 +415,7 @@ static const char *locate_get_path_below_mount(const struct place *place, bool f
 	return *rest == '/' ? rest + 1 : rest;
 }
 
-int view_get_path_in_own_mounts(const struct place *place, char *out, size_t cap)
+int view_get_supervisor_path(const struct place *place, char *out, size_t cap)
 {
 	const struct mount *mount = place->mount;
 	bool stand_in = view_has_standin(place) && !mount->view->is_attached;

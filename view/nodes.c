@@ -142,7 +142,7 @@ static int nodes_cover_host_dir(struct view *view, const char *host)
 		struct place place;
 		int r;
 
-		if (!rest || !*rest || mount->flags & (MOUNT_SKELETON | MOUNT_FILE))
+		if (!rest || !*rest || mount->flags & (MOUNT_SKELETON | MOUNT_OF_SINGLE_FILE))
 			continue;
 		r = view_join_path(mount->virt, rest, place.virt, sizeof(place.virt));
 		if (r < 0)

@@ -204,14 +204,15 @@ int view_find_virtual_path(const struct view *view, const char *host, size_t hos
 
 		if (mount->host_path_len > host_len || (best && mount->host_path_len < best->host_path_len))
 			continue;
-		if (mount->flags & MOUNT_FILE ? strcmp(host, mount->host_path) == 0
-					      : path_is_below(host, mount->host_path))
+		if (mount->flags & MOUNT_OF_SINGLE_FILE ? strcmp(host, mount->host_path) == 0
+							: path_is_below(host, mount->host_path))
 			best = mount;
 	}
 	if (!best || (best->flags & MOUNT_SKELETON && !view->is_attached))
 		return -ENOENT;
-	return view_join_path(best->virt, best->flags & MOUNT_FILE ? "" : path_get_rest_below(host, best->host_path),
-			      out, cap);
+	return view_join_path(best->virt,
+			      best->flags & MOUNT_OF_SINGLE_FILE ? "" : path_get_rest_below(host, best->host_path), out,
+			      cap);
 }
 
 static bool view_is_same_object(const struct stat *one, const struct stat *other)

@@ -279,7 +279,7 @@ int terminals_open_dev_pts_file(const struct place *place, int flags);
 /* True for /dev/pts itself. */
 static inline bool terminals_place_is_dev_pts(const struct place *place)
 {
-	return place->virt_len == place->mount->virt_len && !(place->mount->flags & MOUNT_FILE);
+	return place->virt_len == place->mount->virt_len && !(place->mount->flags & MOUNT_OF_SINGLE_FILE);
 }
 /*
  * True for the slave of a pseudoterminal pair of the host that the run has not made. writes: true for every other

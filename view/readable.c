@@ -19,7 +19,8 @@ static int readable_visit_mount(const struct view *view, const struct mount *mou
 				void *ctx)
 {
 	_cleanup_close_ int fd = -1;
-	unsigned what = mount->flags & MOUNT_FILE ? VIEW_READS_FILES : VIEW_READS_FILES | VIEW_READS_DIRECTORIES;
+	unsigned what =
+		mount->flags & MOUNT_OF_SINGLE_FILE ? VIEW_READS_FILES : VIEW_READS_FILES | VIEW_READS_DIRECTORIES;
 
 	if (mount == view->skeleton_mount || mount == view->proc_files_of_no_process ||
 	    !readable_is_granted(view, mount))

@@ -257,7 +257,7 @@ static int skeleton_make_private_mount_entry(const struct place *place, mode_t t
 {
 	char host[PATH_MAX];
 	struct stat there;
-	int r = view_get_path_in_own_mounts(place, host, sizeof(host));
+	int r = view_get_supervisor_path(place, host, sizeof(host));
 
 	if (r < 0)
 		return r;
@@ -277,7 +277,7 @@ int view_add_listing_entry(const struct view *view, const char *virt, mode_t typ
 	if (!view_is_in_host_tree(view, virt))
 		return view_skeleton_add_entry(view, virt, type, target);
 	if (view_locate_path(view, NULL, "/", virt, 0, &place) < 0 || !(place.mount->flags & MOUNT_PRIVATE) ||
-	    place.mount->flags & MOUNT_FILE || place.virt_len == place.mount->virt_len)
+	    place.mount->flags & MOUNT_OF_SINGLE_FILE || place.virt_len == place.mount->virt_len)
 		return 0;
 	return skeleton_make_private_mount_entry(&place, type, target);
 }

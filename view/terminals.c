@@ -266,8 +266,8 @@ bool terminals_place_is_foreign_slave(const struct place *place, bool writes)
 	struct stat status;
 	unsigned number;
 
-	if (terminals->own || place->mount->flags & MOUNT_FILE || !terminals_parse_number(place->rest, &number) ||
-	    terminals_find_pair(terminals, number))
+	if (terminals->own || place->mount->flags & MOUNT_OF_SINGLE_FILE ||
+	    !terminals_parse_number(place->rest, &number) || terminals_find_pair(terminals, number))
 		return false;
 	/* mkdir(2) and similar calls would fail with another errno where the host has a slave. */
 	return writes || fstatat(terminals->dev_pts_mount->fd, place->rest, &status, AT_SYMLINK_NOFOLLOW) == 0;

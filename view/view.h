@@ -21,25 +21,25 @@ struct task;
 struct held_dir; /* a directory through which files are opened: private.h */
 
 enum mount_flag {
-	MOUNT_SKELETON = 1 << 0, /* the skeleton: its directories are listed, but never written */
-	MOUNT_FILE = 1 << 1,     /* a single file: fd is its parent directory, base its name there */
-	MOUNT_BY_GLOBS_ONLY = 1 << 2, /* only globs grant names below: other names do not exist */
+	MOUNT_SKELETON = 1 << 0,       /* the skeleton: its directories are listed, but never written */
+	MOUNT_OF_SINGLE_FILE = 1 << 1, /* a single file: fd is its parent directory, base its name there */
+	MOUNT_BY_GLOBS_ONLY = 1 << 2,  /* only globs grant names below: other names do not exist */
 	MOUNT_REDIRECT = 1 << 3,
 	MOUNT_PROVIDED = 1 << 4,
-	MOUNT_DEVICE = 1 << 5,   /* a device such as /dev/null: data may be read and written, metadata not changed */
-	MOUNT_PROC = 1 << 6,     /* /proc: processes of the run, and files on an allowlist */
-	MOUNT_TTY = 1 << 7,      /* /dev/tty: view_open_terminal opens the controlling terminal of the task */
-	MOUNT_PRIVATE = 1 << 8,  /* in the scratch directory of the run: changes are not reported */
-	MOUNT_CALLGATE_FILE = 1 << 9,      /* from view_options.provide: may be read unless a rule denies that */
-	MOUNT_HAS_NOSYMFOLLOW_COPY = 1 << 10,   /* view_get_nosymfollow_path() works for this mount */
-	MOUNT_SKELETON_FILE = 1 << 11,     /* a file of the skeleton itself, which needs no mount */
+	MOUNT_DEVICE = 1 << 5,  /* a device such as /dev/null: data may be read and written, metadata not changed */
+	MOUNT_PROC = 1 << 6,    /* /proc: processes of the run, and files on an allowlist */
+	MOUNT_TTY = 1 << 7,     /* /dev/tty: view_open_terminal opens the controlling terminal of the task */
+	MOUNT_PRIVATE = 1 << 8, /* in the scratch directory of the run: changes are not reported */
+	MOUNT_CALLGATE_FILE = 1 << 9,         /* from view_options.provide: may be read unless a rule denies that */
+	MOUNT_HAS_NOSYMFOLLOW_COPY = 1 << 10, /* view_get_nosymfollow_path() works for this mount */
+	MOUNT_SKELETON_FILE = 1 << 11,        /* a file of the skeleton itself, which needs no mount */
 	/* something below is granted by RULE_PUBLIC: view_place_is_public_only() */
 	MOUNT_HAS_PUBLIC_GRANT = 1 << 14,
-	MOUNT_DETACHED = 1 << 12,    /* fd is a detached copy, which view_attach_mounts will mount */
-	MOUNT_DEV_PTS = 1 << 13,     /* /dev/pts and /dev/ptmx: the pseudoterminals of the run, terminals.c */
-	MOUNT_OVERLAY = 1 << 15,    /* an overlay: writes go to the scratch directory of the run: overlay.h */
-	MOUNT_INTERPRETER = 1 << 17, /* granted by @interpreter alone: installed programs */
-	MOUNT_LACKS_OVERLAY = 1 << 16, /* an overlay was needed, but not possible: writing is refused */
+	MOUNT_DETACHED = 1 << 12,            /* fd is a detached copy, which view_attach_mounts will mount */
+	MOUNT_DEV_PTS = 1 << 13,             /* /dev/pts and /dev/ptmx: the pseudoterminals of the run, terminals.c */
+	MOUNT_OVERLAY = 1 << 15,             /* an overlay: writes go to the scratch directory of the run: overlay.h */
+	MOUNT_BY_INTERPRETER_ONLY = 1 << 17, /* granted by @interpreter alone: installed programs */
+	MOUNT_LACKS_OVERLAY = 1 << 16,       /* an overlay was needed, but not possible: writing is refused */
 };
 
 struct mount {
@@ -341,7 +341,7 @@ int view_find_virtual_path(const struct view *view, const char *host, size_t hos
 bool view_path_leads_to_object(const struct view *view, const char *virt, const struct stat *expected);
 
 /* Gets the path by which the kernel reaches a place from the root of this process. The length or -ENAMETOOLONG. */
-int view_get_path_in_own_mounts(const struct place *place, char *out, size_t cap);
+int view_get_supervisor_path(const struct place *place, char *out, size_t cap);
 
 /* Gets the host path of a place that has a mount. 0 or -ENAMETOOLONG. */
 int view_get_host_path(const struct place *place, char out[PATH_MAX]);

@@ -306,7 +306,7 @@ static void ask_end_question(struct dispatch *dispatch, struct question *questio
 	ask_directory_remove_question(asker->options.dir_fd, question->number);
 	question->answer.answer_word = ask_result_get_name(word);
 	question->answer.kills_process = word == ASK_ANSWER_DENY_AND_KILL;
-	question->answer.asked_ns = now_ns - question->asked_ns;
+	question->answer.question_open_ns = now_ns - question->asked_ns;
 	if (word == ASK_ANSWER_ALLOW_ALWAYS)
 		ask_remember_always_answer(asker, question);
 	if (word == ASK_ANSWER_ALLOW || word == ASK_ANSWER_ALLOW_ALWAYS)

@@ -93,14 +93,14 @@ static const char *verify_loader_file(pid_t pid, const struct exec_plan *plan, u
 {
 	struct exec_image found = {0};
 
-	if (!plan->has_interp)
+	if (!plan->has_loader)
 		return base == 0 ? NULL : "loader_mismatch";
 	if (base == 0)
 		return "loader_mismatch";
 	if (exec_maps_find_mapping(pid, base + plan->loader_first_page_offset, &found) < 0)
 		return "exec_unreadable";
-	if (found.maps_major != plan->interp.maps_major || found.maps_minor != plan->interp.maps_minor ||
-	    found.maps_ino != plan->interp.maps_ino)
+	if (found.maps_major != plan->loader_image.maps_major || found.maps_minor != plan->loader_image.maps_minor ||
+	    found.maps_ino != plan->loader_image.maps_ino)
 		return "loader_mismatch";
 	return NULL;
 }
@@ -159,8 +159,8 @@ static bool image_is_program(int maps_fd, const struct exec_plan *plan)
 
 	return image_query_map(maps_fd, 0, PROCMAP_OR_NEXT_ABOVE | PROCMAP_FILES_ONLY, &map) && map.ino == image->ino &&
 	       map.major == major(image->dev) && map.minor == minor(image->dev) &&
-	       !(map.ino == plan->interp.maps_ino && map.major == plan->interp.maps_major &&
-		 map.minor == plan->interp.maps_minor);
+	       !(map.ino == plan->loader_image.maps_ino && map.major == plan->loader_image.maps_major &&
+		 map.minor == plan->loader_image.maps_minor);
 }
 
 /* Whether this kernel puts the file name at the end of the stack. Checked on the supervisor's own stack. */
@@ -206,10 +206,10 @@ static bool image_is_approved_by_quick_check(const struct memory_ops *guest, pid
 	_cleanup_close_ int maps_fd = -1;
 	struct arch_regs regs;
 
-	if (plan->needs_restart || !plan->has_interp || arch_read_regs(pid, &regs) < 0)
+	if (plan->needs_restart || !plan->has_loader || arch_read_regs(pid, &regs) < 0)
 		return false;
 	maps_fd = procstat_open_file(pid, "maps");
-	return maps_fd >= 0 && image_is_loader(maps_fd, arch_get_pc(&regs), &plan->interp) &&
+	return maps_fd >= 0 && image_is_loader(maps_fd, arch_get_pc(&regs), &plan->loader_image) &&
 	       image_is_program(maps_fd, plan) &&
 	       image_stack_ends_with_file_name(guest, pid, maps_fd, arch_get_stack_pointer(&regs), plan->execfn);
 }
@@ -246,8 +246,8 @@ static bool image_has_layout(const struct auxv_entries *vector, uint64_t pc, con
 {
 	return vector->headers == plan->layout.phdr_count &&
 	       vector->entry - vector->headers_addr == plan->layout.entry_minus_phdr &&
-	       pc == (plan->has_interp ? vector->at_base + plan->loader_entry_offset : vector->entry) &&
-	       plan->has_interp == (vector->at_base != 0);
+	       pc == (plan->has_loader ? vector->at_base + plan->loader_entry_offset : vector->entry) &&
+	       plan->has_loader == (vector->at_base != 0);
 }
 
 /*

@@ -49,7 +49,7 @@ static uint32_t after_find_entries_in_moved_dir(const struct call *call, unsigne
 					    call->resolved_place[place].virt_len);
 }
 
-static uint32_t after_find_entries(const struct call *call)
+static uint32_t after_find_entries_read_by_call(const struct call *call)
 {
 	bool exchange = call->row->arg[4].kind == ARG_FLAGS && call->arg[4] & RENAME_EXCHANGE;
 
@@ -73,7 +73,7 @@ static uint32_t after_find_entries(const struct call *call)
 
 uint32_t after_find_entries_to_fire(struct call *call)
 {
-	uint32_t due = after_find_entries(call) & ~call->sandbox->after_entries->completed_entries_mask;
+	uint32_t due = after_find_entries_read_by_call(call) & ~call->sandbox->after_entries->completed_entries_mask;
 
 	if (!due || !policy_is_observing(call->sandbox->policy))
 		return due;

@@ -96,7 +96,7 @@ static void denial_write_argument_values(const struct call *call, char text[DENI
 	}
 }
 
-struct denial_key denial_key(const struct call *call, char text[DENIAL_TARGET_BYTES_MAX])
+struct denial_key denial_make_key(const struct call *call, char text[DENIAL_TARGET_BYTES_MAX])
 {
 	const struct call_path *path = &call->path[denial_find_refused_path(call)];
 	struct denial_key key = {.syscall_name = call->row->name, .exe = call->task->exe, .target = text};

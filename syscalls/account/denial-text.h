@@ -16,7 +16,7 @@ struct denial_key {
 
 /* The call's refusal: by its decision or, of an observed call, by the judged policy. */
 struct policy_decision denial_get_decision(const struct call *call);
-struct denial_key denial_key(const struct call *call, char text[DENIAL_TARGET_BYTES_MAX]);
+struct denial_key denial_make_key(const struct call *call, char text[DENIAL_TARGET_BYTES_MAX]);
 const char *denial_get_operation(const struct call *call);
 /* The canonical virtual path, borrowed from the call, or NULL. */
 const char *denial_get_resolved_path(const struct call *call);

@@ -1,4 +1,4 @@
-/* A hash table of at most DENIALS_MAX entries, so that each denial of a flood costs one lookup. */
+/* A hash table of at most DENIALS_LISTED_MAX entries, so that each denial of a flood costs one lookup. */
 #include <sys/mman.h>
 
 #include "base/io.h"
@@ -9,12 +9,12 @@
 #include "syscalls/account/sink.h"
 #include "syscalls/call/call.h"
 
-#define DENIAL_HASH_SLOTS 4096 /* a power of two, well above DENIALS_MAX */
-_Static_assert(DENIAL_HASH_SLOTS > 2 * DENIALS_MAX, "the index would fill up");
+#define DENIAL_HASH_SLOTS 4096 /* a power of two, well above DENIALS_LISTED_MAX */
+_Static_assert(DENIAL_HASH_SLOTS > 2 * DENIALS_LISTED_MAX, "the index would fill up");
 
 struct denials {
 	struct texthash hash;
-	struct denial item[DENIALS_MAX];
+	struct denial item[DENIALS_LISTED_MAX];
 	size_t count;
 	uint64_t unlisted_count;
 	struct sink *sink; /* borrowed; NULL: denials are not told to the system's log */
@@ -200,7 +200,7 @@ void denials_add(struct denials *denials, const struct call *call)
 
 	if (probe_is_refused_call(call))
 		return;
-	key = denial_key(call, text);
+	key = denial_make_key(call, text);
 	if (denials->sink)
 		denials_send_call_to_sink(denials, call, &key);
 	if (of_program)
@@ -208,7 +208,8 @@ void denials_add(struct denials *denials, const struct call *call)
 	item = denials_find(denials, &key, NULL, &at);
 	if (item)
 		item->count++;
-	else if (denials->count == DENIALS_MAX || !denial_fill_from_call(&denials->item[denials->count], call, &key))
+	else if (denials->count == DENIALS_LISTED_MAX ||
+		 !denial_fill_from_call(&denials->item[denials->count], call, &key))
 		denials->unlisted_count++;
 	else
 		denials->slot[at] = (uint16_t)++denials->count;
@@ -229,7 +230,8 @@ void denials_add_event(struct denials *denials, const struct denial *event)
 	item = denials_find(denials, &key, event, &at);
 	if (item)
 		item->count += event->count;
-	else if (denials->count == DENIALS_MAX || !denial_fill_from_egress_event(&denials->item[denials->count], event))
+	else if (denials->count == DENIALS_LISTED_MAX ||
+		 !denial_fill_from_egress_event(&denials->item[denials->count], event))
 		denials->unlisted_count += event->count;
 	else
 		denials->slot[at] = (uint16_t)++denials->count;

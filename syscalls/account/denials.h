@@ -18,7 +18,7 @@ struct denials;
  */
 #define DENIAL_REASON_PROBE "expected_probe"
 
-#define DENIALS_MAX 1000 /* distinct denials that are kept; more are only counted */
+#define DENIALS_LISTED_MAX 1000 /* distinct denials that are kept; more are only counted */
 
 struct denial {
 	uint64_t seq; /* number of the first record */

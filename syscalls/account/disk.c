@@ -11,8 +11,8 @@
 
 /* More than the page cache takes in a millisecond (9 GB/s were measured). */
 #define WRITE_BYTES_PER_MS_MAX (UINT64_C(16) << 20)
-#define MEASURE_PAUSE_MIN_NS UINT64_C(1000000)
-#define MEASURE_PAUSE_MAX_NS UINT64_C(100000000)
+#define DISK_MEASURE_PAUSE_MIN_NS UINT64_C(1000000)
+#define DISK_MEASURE_PAUSE_MAX_NS UINT64_C(100000000)
 /* Files that have not grown for this time are measured less often. */
 #define DISK_FILES_COUNT_AS_IDLE_AFTER_NS UINT64_C(1000000000)
 #define DISK_MEASURE_PAUSE_IDLE_NS UINT64_C(5000000)
@@ -112,13 +112,13 @@ static uint64_t disk_get_measure_pause_ns(const struct disk *disk, uint64_t now_
 {
 	uint64_t used = disk_get_used_bytes(disk), left = used < disk->limit_bytes ? disk->limit_bytes - used : 0;
 	bool quiet = now_ns - disk->last_growth_ns > DISK_FILES_COUNT_AS_IDLE_AFTER_NS;
-	uint64_t wait = left / WRITE_BYTES_PER_MS_MAX * 1000000, least = quiet ? DISK_MEASURE_PAUSE_IDLE_NS
-		: MEASURE_PAUSE_MIN_NS;
+	uint64_t wait = left / WRITE_BYTES_PER_MS_MAX * 1000000,
+		 least = quiet ? DISK_MEASURE_PAUSE_IDLE_NS : DISK_MEASURE_PAUSE_MIN_NS;
 
 	if (least < took_ns * DISK_PAUSE_PER_MEASURING_TIME)
 		least = took_ns * DISK_PAUSE_PER_MEASURING_TIME;
-	if (wait > MEASURE_PAUSE_MAX_NS)
-		wait = MEASURE_PAUSE_MAX_NS;
+	if (wait > DISK_MEASURE_PAUSE_MAX_NS)
+		wait = DISK_MEASURE_PAUSE_MAX_NS;
 	return wait > least ? wait : least;
 }
 
@@ -219,12 +219,12 @@ int disk_watch_file(struct call *call, int fd, bool made)
 	r = disk_files_keep_descriptor(&disk->files, file, fd, now_ns);
 	if (r < 0)
 		return call_fail(call, r);
-	if (disk->next_measure_ns > now_ns + MEASURE_PAUSE_MIN_NS)
-		disk->next_measure_ns = now_ns + MEASURE_PAUSE_MIN_NS;
+	if (disk->next_measure_ns > now_ns + DISK_MEASURE_PAUSE_MIN_NS)
+		disk->next_measure_ns = now_ns + DISK_MEASURE_PAUSE_MIN_NS;
 	return 0;
 }
 
-int disk_note_opath_descriptor(struct call *call, int fd)
+int disk_pin_file_of_opath_fd(struct call *call, int fd)
 {
 	struct disk_file *file;
 	struct stat status;

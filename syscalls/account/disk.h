@@ -58,7 +58,7 @@ int disk_watch_file(struct call *call, int fd, bool made);
  * To be called before the target gets an O_PATH descriptor of the file of fd. Such a descriptor keeps the blocks of an
  * unlinked file, and no lease detects it. 0, or -1 with the call failed.
  */
-int disk_note_opath_descriptor(struct call *call, int fd);
+int disk_pin_file_of_opath_fd(struct call *call, int fd);
 
 /*
  * Counts a new name of this type (S_IF*), if the call's outcome is success. To be called when the outcome is set. For

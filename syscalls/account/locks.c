@@ -15,7 +15,7 @@
  * From this number of locks on, locks are counted at most once in LOCKS_RECOUNT_INTERVAL_NS, because a new count
  * would find few that were removed.
  */
-#define LOCKS_NEARLY_FULL (LOCKS_MAX / 4 * 3)
+#define LOCKS_NEARLY_FULL (LOCKS_OF_RUN_MAX / 4 * 3)
 #define LOCKS_RECOUNT_INTERVAL_NS UINT64_C(100000000)
 
 bool locks_command_needs_admission(uint64_t command)
@@ -103,7 +103,8 @@ static void locks_recount(struct locks *locks, uint64_t now_ns)
 
 static bool locks_have_room(const struct locks *locks)
 {
-	return locks->locks_at_last_count + locks->added_since_last_count_max + LOCKS_PER_COMMAND_MAX <= LOCKS_MAX;
+	return locks->locks_at_last_count + locks->added_since_last_count_max + LOCKS_PER_COMMAND_MAX <=
+	       LOCKS_OF_RUN_MAX;
 }
 
 bool locks_admit_fcntl(struct locks *locks, uint64_t command, uint64_t now_ns)

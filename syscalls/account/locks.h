@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define LOCKS_MAX 16384u      /* locks of a run at a time; they take 4 MB */
+#define LOCKS_OF_RUN_MAX 16384u /* locks of a run at a time; they take 4 MB */
 /* most lines of /proc/locks that are read; the time to read them grows with their square */
 #define PROC_LOCKS_LINES_MAX 65536u
 

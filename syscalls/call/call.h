@@ -118,7 +118,7 @@ struct call_answer {
 	const char *answer_word; /* static; "allow", "deny", "timeout" …: callgate-audit(5) */
 	bool kills_process; /* the answer ends the process */
 	int64_t uid;        /* owner of the answer's file; -1: nobody has answered */
-	uint64_t asked_ns;  /* how long the question was open */
+	uint64_t question_open_ns; /* how long the question was open */
 	const char *rule, *reason; /* of the denial */
 };
 

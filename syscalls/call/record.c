@@ -125,7 +125,7 @@ void call_fill_record(const struct call *call, struct audit_record *ret_record)
 		record->on_deny = policy_on_deny_get_name(ON_DENY_ASK_FILE);
 		record->answer = call->answer->answer_word;
 		record->answered_by_uid = call->answer->uid;
-		record->question_open_ns = call->answer->asked_ns;
+		record->question_open_ns = call->answer->question_open_ns;
 		record->verdict = call->decision.verdict == VERDICT_DENY ? VERDICT_DENY : VERDICT_ASK;
 		record->rule = call->answer->rule;
 		record->reason = call->answer->reason;

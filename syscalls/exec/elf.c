@@ -6,7 +6,7 @@
 #include "base/elf-machine.h"
 
 /* load_elf_phdrs() in fs/binfmt_elf.c refuses more than 64 KiB of program headers, so PN_XNUM never applies. */
-#define PHDR_BYTES_MAX 65536u
+#define ELF_PHDR_TABLE_BYTES_MAX 65536u
 #define PHDRS_PER_READ 16u
 #define ELF_PAGE_BYTES 4096u
 
@@ -57,7 +57,7 @@ static int elf_read_header(struct elf_source *source, Elf64_Ehdr *ehdr)
 	if (ehdr->e_machine != ELF_MACHINE)
 		return -ENOTSUP;
 	if ((ehdr->e_type != ET_EXEC && ehdr->e_type != ET_DYN) || ehdr->e_phentsize != sizeof(Elf64_Phdr) ||
-	    ehdr->e_phnum == 0 || ehdr->e_phnum > PHDR_BYTES_MAX / sizeof(Elf64_Phdr))
+	    ehdr->e_phnum == 0 || ehdr->e_phnum > ELF_PHDR_TABLE_BYTES_MAX / sizeof(Elf64_Phdr))
 		return -ENOEXEC;
 	return 0;
 }
@@ -103,7 +103,7 @@ static int elf_inspect_phdrs(const struct elf_source *source, const Elf64_Ehdr *
 
 	facts->entry = ehdr->e_entry;
 	facts->layout.phdr_count = ehdr->e_phnum;
-	if (ehdr->e_phoff > INT64_MAX - PHDR_BYTES_MAX)
+	if (ehdr->e_phoff > INT64_MAX - ELF_PHDR_TABLE_BYTES_MAX)
 		return -ENOEXEC;
 	for (size_t i = 0; i < count; i += batch) {
 		int r;

@@ -24,7 +24,7 @@
 #define AT_EXECVE_CHECK 0x10000 /* Linux 6.14: only checks whether the file may be executed */
 #endif
 
-#define EXEC_SCRIPTS_MAX 5 /* exec_binprm() fails with ELOOP at a sixth "#!" */
+#define EXEC_SCRIPTS_PER_CHAIN_MAX 5 /* exec_binprm() fails with ELOOP at a sixth "#!" */
 #define EXEC_INTERP_PATH_INDEX 1u /* index in call->path and call->resolved_place for interpreters and the loader */
 
 /* A regular file that may be executed by its mode. */
@@ -196,7 +196,7 @@ static int exec_follow_shebang(struct exec_attempt *attempt, unsigned depth)
 	attempt->path_index = EXEC_INTERP_PATH_INDEX;
 	attempt->plan->needs_restart |=
 		!file->is_what_kernel_opens && !native_path_leads_to_file(call, AT_FDCWD, line.interp, 0, &file->st);
-	if (depth < EXEC_SCRIPTS_MAX)
+	if (depth < EXEC_SCRIPTS_PER_CHAIN_MAX)
 		return 1;
 	return call_fail(call, -ELOOP);
 }
@@ -280,8 +280,8 @@ static int exec_judge_loader(struct exec_attempt *attempt, const char *interp)
 		call->path[EXEC_INTERP_PATH_INDEX] = attempt->saved_path;
 		call->path_count = attempt->path_count_before_loader;
 	}
-	plan->has_interp = true;
-	plan->interp = loader.image;
+	plan->has_loader = true;
+	plan->loader_image = loader.image;
 	plan->loader_first_page_offset = loader.first_page_offset;
 	plan->loader_entry_offset = loader.entry_offset;
 	plan->loader_path = strdup(interp);
@@ -321,7 +321,7 @@ static int exec_plan_file_names(struct exec_attempt *attempt)
 	const struct place *place = &attempt->call->resolved_place[attempt->path_index];
 	struct exec_plan *plan = attempt->plan;
 	char host[PATH_MAX];
-	int r = view_get_path_in_own_mounts(place, host, sizeof(host));
+	int r = view_get_supervisor_path(place, host, sizeof(host));
 
 	if (r < 0)
 		return call_fail(attempt->call, r);

@@ -74,12 +74,12 @@ static int exec_args_prepend(struct exec_args *args, const char *text)
 {
 	char *copy;
 
-	if (args->count == EXEC_ARGS_MAX)
+	if (args->count == SHEBANG_CHAIN_ARGS_MAX)
 		return -ELOOP;
 	copy = strdup(text);
 	if (!copy)
 		return -ENOMEM;
-	args->text[EXEC_ARGS_MAX - ++args->count] = copy;
+	args->text[SHEBANG_CHAIN_ARGS_MAX - ++args->count] = copy;
 	return 0;
 }
 
@@ -103,7 +103,7 @@ int exec_args_move_to_array(struct exec_args *args, char ***ret_texts)
 
 	if (!texts)
 		return -ENOMEM;
-	memcpy(texts, args->text + EXEC_ARGS_MAX - args->count, args->count * sizeof(*texts));
+	memcpy(texts, args->text + SHEBANG_CHAIN_ARGS_MAX - args->count, args->count * sizeof(*texts));
 	args->count = 0;
 	*ret_texts = texts;
 	return 0;
@@ -111,7 +111,7 @@ int exec_args_move_to_array(struct exec_args *args, char ***ret_texts)
 
 void exec_args_release(struct exec_args *args)
 {
-	for (size_t i = EXEC_ARGS_MAX - args->count; i < EXEC_ARGS_MAX; i++)
+	for (size_t i = SHEBANG_CHAIN_ARGS_MAX - args->count; i < SHEBANG_CHAIN_ARGS_MAX; i++)
 		free(args->text[i]);
 	args->count = 0;
 }

@@ -19,11 +19,11 @@ bool shebang_has_mark(const char head[SHEBANG_HEAD_BYTES]);
 /* head: the file's first bytes, padded with NULs. 0; -ENOEXEC: no script, or its interpreter is missing or cut off. */
 int shebang_parse(const char head[SHEBANG_HEAD_BYTES], struct shebang *ret_shebang);
 
-#define EXEC_ARGS_MAX 16 /* five scripts with interpreter and argument each, and the first script's name */
+#define SHEBANG_CHAIN_ARGS_MAX 16 /* five scripts with interpreter and argument each, and the first script's name */
 
 /* The texts that replace argv[0] of a script. They are found from the last to the first. Initialised with zeros. */
 struct exec_args {
-	char *text[EXEC_ARGS_MAX]; /* owned; filled from the end */
+	char *text[SHEBANG_CHAIN_ARGS_MAX]; /* owned; filled from the end */
 	size_t count;
 };
 

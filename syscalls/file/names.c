@@ -10,7 +10,7 @@
 #include "syscalls/file/resolve.h"
 #include "syscalls/table/handlers.h"
 
-static void overlay_layer_make_dir(struct call *call, mode_t mode)
+static void names_make_dir(struct call *call, mode_t mode)
 {
 	_cleanup_close_ int parent = -1;
 	const char *name;
@@ -24,8 +24,8 @@ static void overlay_layer_make_dir(struct call *call, mode_t mode)
 	disk_count_new_name(call, S_IFDIR);
 }
 
-HANDLER(sys_mkdir, overlay_layer_make_dir(call, call_get_uint(call, 1)))
-HANDLER(sys_mkdirat, overlay_layer_make_dir(call, call_get_uint(call, 2)))
+HANDLER(sys_mkdir, names_make_dir(call, call_get_uint(call, 1)))
+HANDLER(sys_mkdirat, names_make_dir(call, call_get_uint(call, 2)))
 
 /* Pins the directory for a new node. -1: the outcome is set. */
 static int names_pin_parent_for_mknod(struct call *call, mode_t mode, const char **ret_name)

@@ -233,7 +233,7 @@ static void open_end_with_opath_fd(struct call *call, int *pin, unsigned flags)
 	const int kept = (int)(flags & (O_DIRECTORY | O_NOFOLLOW)); /* allowed with O_PATH */
 	int fd;
 
-	if (disk_note_opath_descriptor(call, *pin) < 0)
+	if (disk_pin_file_of_opath_fd(call, *pin) < 0)
 		return;
 	/* Opens again, because F_GETFL must show the flags, and stand-in directories must be updated. */
 	fd = call->resolved_place[0].is_magic_link ? steal_fd(pin)

@@ -15,7 +15,7 @@
 #include "syscalls/call/descriptor.h"
 #include "syscalls/process/target.h"
 
-#define OWNER_PROCESSES_MAX 4096u
+#define OWNER_GROUP_PROCESSES_MAX 4096u
 
 /*
  * Whether a process of the run is in the process group. Then all its processes are the run's, because a group belongs
@@ -23,11 +23,11 @@
  */
 static bool owner_group_is_of_run(const struct call *call, pid_t group)
 {
-	_cleanup_free_ pid_t *member = calloc(OWNER_PROCESSES_MAX, sizeof(*member));
-	size_t count = member ? task_table_list_processes(call->sandbox->tree, member, OWNER_PROCESSES_MAX) : 0;
+	_cleanup_free_ pid_t *member = calloc(OWNER_GROUP_PROCESSES_MAX, sizeof(*member));
+	size_t count = member ? task_table_list_processes(call->sandbox->tree, member, OWNER_GROUP_PROCESSES_MAX) : 0;
 	struct procstat stat;
 
-	for (size_t i = 0; i < count && i < OWNER_PROCESSES_MAX; i++)
+	for (size_t i = 0; i < count && i < OWNER_GROUP_PROCESSES_MAX; i++)
 		if (procstat_read(member[i], &stat) == 0 && stat.group == group)
 			return true;
 	return false;

@@ -18,7 +18,7 @@
 #include "syscalls/file/resolve.h"
 #include "syscalls/table/handlers.h"
 
-#define RENAME_DEPTH_MAX 128 /* most directories that are open while a tree is listed */
+#define RENAME_TREE_DEPTH_MAX 128 /* most directories that are open while a tree is listed */
 
 /* One of the two names of a rename. */
 struct rename_operand {
@@ -84,8 +84,8 @@ static bool rename_entry_and_tree_may_move(struct rename_tree_walk *pair, int di
 		return false;
 	if (S_ISLNK(status.st_mode))
 		return rename_link_may_move(pair, dirfd, name);
-	return !S_ISDIR(status.st_mode) || (depth < RENAME_DEPTH_MAX && rename_tree_may_move(pair, dirfd, name,
-											     depth + 1));
+	return !S_ISDIR(status.st_mode) ||
+	       (depth < RENAME_TREE_DEPTH_MAX && rename_tree_may_move(pair, dirfd, name, depth + 1));
 }
 
 static bool rename_entry_by_name_may_move(struct rename_tree_walk *pair, int dirfd, const char *name, size_t len,

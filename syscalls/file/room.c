@@ -18,7 +18,7 @@
  * takes 100 ns for each; threads that share a table wait for its lock.
  */
 #define FD_TABLE_FILL_NS_PER_FD 20u
-#define FD_TABLE_RECHECK_MAX_NS 100000000u /* the kernel is asked again after this time */
+#define FD_TABLE_RECHECK_PAUSE_MAX_NS 100000000u /* the kernel is asked again after this time */
 
 /*
  * The number of open descriptors: the size of /proc/TID/fd since Linux 6.2; 0 before. The directory is kept open, which
@@ -74,9 +74,9 @@ static bool fd_table_has_room(const struct call *call, bool limit_known, struct 
 		return false;
 	spare = room->nofile_limit - size;
 	/* call->start_ns was read before the descriptors were counted. */
-	room->valid_until_ns = call->start_ns + (spare < FD_TABLE_RECHECK_MAX_NS / FD_TABLE_FILL_NS_PER_FD
-						   ? spare * FD_TABLE_FILL_NS_PER_FD
-						   : FD_TABLE_RECHECK_MAX_NS);
+	room->valid_until_ns = call->start_ns + (spare < FD_TABLE_RECHECK_PAUSE_MAX_NS / FD_TABLE_FILL_NS_PER_FD
+							 ? spare * FD_TABLE_FILL_NS_PER_FD
+							 : FD_TABLE_RECHECK_PAUSE_MAX_NS);
 	return true;
 }
 

@@ -31,7 +31,7 @@ int net_check_fd_is_socket(const struct call *call)
 												     : -ENOTSOCK;
 }
 
-bool net_allow_socket(struct call *call)
+bool net_allow_if_fd_is_socket(struct call *call)
 {
 	int r = net_check_fd_is_socket(call);
 
@@ -158,7 +158,7 @@ int net_copy_unix_or_inet_socket(struct call *call, int *ret_domain)
 
 int net_allow_and_copy_socket(struct call *call, int *ret_domain)
 {
-	return net_allow_socket(call) ? net_copy_unix_or_inet_socket(call, ret_domain) : -1;
+	return net_allow_if_fd_is_socket(call) ? net_copy_unix_or_inet_socket(call, ret_domain) : -1;
 }
 
 int net_copy_socket(struct call *call)

@@ -10,8 +10,8 @@
 /* Checks argument 0. 0, -EBADF or -ENOTSOCK, for the errno only: a thread may replace the descriptor. */
 int net_check_fd_is_socket(const struct call *call);
 /* Allows the call if argument 0 is a socket. False: the outcome is set. */
-bool net_allow_socket(struct call *call);
-/* Calls net_allow_socket(), then net_copy_unix_or_inet_socket(). */
+bool net_allow_if_fd_is_socket(struct call *call);
+/* Calls net_allow_if_fd_is_socket(), then net_copy_unix_or_inet_socket(). */
 int net_allow_and_copy_socket(struct call *call, int *ret_domain);
 
 /* Whether a socket is nonblocking. False if its flags cannot be read. */

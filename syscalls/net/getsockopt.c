@@ -38,7 +38,7 @@ static void getsockopt_answer_peercred(struct call *call)
 	_cleanup_close_ int copy = -1;
 	int domain;
 
-	if (!net_allow_socket(call))
+	if (!net_allow_if_fd_is_socket(call))
 		return;
 	copy = net_copy_socket_of_any_family(call, &domain);
 	if (copy < 0)

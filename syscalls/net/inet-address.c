@@ -79,7 +79,7 @@ static int inet_get_connect_address_error(const struct inet_kind *kind, const st
 	return IN6_IS_ADDR_LINKLOCAL(&peer->v6) && peer->scope_id == 0 ? -EINVAL : 0;
 }
 
-static void inet_replace_any_by_loopback(struct inet_address *address)
+static void inet_replace_wildcard_by_loopback(struct inet_address *address)
 {
 	if (!inet_address_is_wildcard(address))
 		return;
@@ -109,7 +109,7 @@ int inet_read_connect_address(const struct inet_kind *kind, const struct sockadd
 		r = inet_get_connect_address_error(kind, &peer);
 	if (r < 0)
 		return r;
-	inet_replace_any_by_loopback(&peer);
+	inet_replace_wildcard_by_loopback(&peer);
 	*ret_address = peer;
 	return 0;
 }

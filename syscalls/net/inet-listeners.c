@@ -246,7 +246,7 @@ bool inet_listeners_hold_until_connected(struct inet_listeners *listeners, int s
 bool inet_listeners_close_ended_connects(struct inet_listeners *listeners, uint64_t now_ns)
 {
 	if (listeners->pending_connect_count > 0 && now_ns >= listeners->next_connect_check_ns) {
-		listeners->next_connect_check_ns = now_ns + INET_CONNECT_CHECK_MS * UINT64_C(1000000);
+		listeners->next_connect_check_ns = now_ns + INET_CONNECT_CHECK_INTERVAL_MS * UINT64_C(1000000);
 		listeners_close_ended_connects(listeners);
 	}
 	return listeners->pending_connect_count > 0;

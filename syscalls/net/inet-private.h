@@ -169,7 +169,7 @@ struct call_work *inet_listeners_make_connect_work(const struct sockaddr_storage
 
 /*
  * Closes the duplicates of sockets whose connect has ended: while they exist, the target's close(2) does not reach the
- * peer. Looks at most once in INET_CONNECT_CHECK_MS. True: some connect is still in progress.
+ * peer. Looks at most once in INET_CONNECT_CHECK_INTERVAL_MS. True: some connect is still in progress.
  */
 bool inet_listeners_close_ended_connects(struct inet_listeners *listeners, uint64_t now_ns);
 

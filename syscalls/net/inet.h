@@ -12,7 +12,7 @@
 #include "syscalls/call/call.h"
 #include "syscalls/net/inet-address.h"
 
-#define INET_CONNECT_CHECK_MS 10 /* how late the end of a nonblocking connect is noticed */
+#define INET_CONNECT_CHECK_INTERVAL_MS 10 /* how late the end of a nonblocking connect is noticed */
 
 struct inet;
 
@@ -47,8 +47,8 @@ void inet_listen(struct call *call, int copy);
 /* Whether the run has its own network namespace, so that the kernel keeps its sends inside. inet may be NULL. */
 bool inet_has_own_netns(const struct inet *inet);
 /*
- * Ends connects that are over, at each turn of the loop. True: call again within INET_CONNECT_CHECK_MS. inet may be
- * NULL.
+ * Ends connects that are over, at each turn of the loop. True: call again within INET_CONNECT_CHECK_INTERVAL_MS. inet
+ * may be NULL.
  */
 bool inet_close_ended_connects(struct inet *inet, uint64_t now_ns);
 /* Replaces a socket's name by the one that the target knows. peer: getpeername(2). True: it was replaced. */

@@ -25,7 +25,7 @@
  * Most messages of a request that are answered; tools send one. A stand-in's next request is answered at the loop's
  * next turn.
  */
-#define REQUEST_MESSAGES_MAX 8
+#define NETLINK_MESSAGES_PER_REQUEST_MAX 8
 #define NETLINK_AUTO_PORT_FIRST (-4097) /* as netlink_autobind(): ports from here downwards are no process ids */
 
 struct standin {
@@ -412,7 +412,7 @@ static void standin_answer_messages(const struct netlink *netlink, const struct 
 		if (answered)
 			standin_send_answer(standin->fd, answer, answered);
 		at += used;
-	} while (used && ++count < REQUEST_MESSAGES_MAX);
+	} while (used && ++count < NETLINK_MESSAGES_PER_REQUEST_MAX);
 }
 
 /* Answers requests. process: the process that asks; 0: unknown. */

@@ -30,7 +30,7 @@ static bool send_copy_socket(struct call *call, unsigned flags, struct sender *r
 	_cleanup_close_ int fd = -1;
 	int domain;
 
-	if (!net_allow_socket(call))
+	if (!net_allow_if_fd_is_socket(call))
 		return false;
 	if (flags & MSG_FASTOPEN) {
 		call_refuse(call, -EOPNOTSUPP, NULL, "fast_open_not_offered");

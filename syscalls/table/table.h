@@ -77,8 +77,8 @@ enum row_hook {
 	HOOK_SIGRETURN,    /* restarts the call that a signal interrupted (interrupted.h); always continues */
 	HOOK_GET_AFFINITY, /* unpins the run, so that the program reads its own affinity mask (cpu.h) */
 	HOOK_SET_AFFINITY,
-	HOOK_SEND,         /* continues a send without an address, unless it is on a stand-in socket (netlink.h) */
-	HOOK_RECORD_LOCK,  /* continues while the number of locks is below its limit (locks.h) */
+	HOOK_SEND,       /* continues a send without an address, unless it is on a stand-in socket (netlink.h) */
+	HOOK_FCNTL_LOCK, /* continues while the number of locks is below its limit (locks.h) */
 };
 
 /* Properties of a run that decide which calls are native. */

@@ -20,9 +20,9 @@ const struct row_term allow_socket_datagram[] = {UNIX_SOCKET_OF_TYPE(SOCK_DGRAM)
  * Only TCP and UDP. A socket that is neither bound nor connected grants nothing; inet-fence.h has an exception. Of the
  * flags in the type argument, only the two known flags are allowed.
  */
-#define SOCKET_TYPE_BITS (~(uint32_t)(SOCK_CLOEXEC | SOCK_NONBLOCK))
+#define SOCKET_TYPE_ARG_WITHOUT_FLAGS_MASK (~(uint32_t)(SOCK_CLOEXEC | SOCK_NONBLOCK))
 #define TERM_INET_SOCKET(family, type, protocol) \
-	TERM_OF_THREE(IS(0, family), COMPARE_MASKED(1, SOCKET_TYPE_BITS, (type)), IS(2, protocol))
+	TERM_OF_THREE(IS(0, family), COMPARE_MASKED(1, SOCKET_TYPE_ARG_WITHOUT_FLAGS_MASK, (type)), IS(2, protocol))
 
 const struct row_term allow_socket_tcp[] = {
 	TERM_INET_SOCKET(AF_INET, SOCK_STREAM, 0), TERM_INET_SOCKET(AF_INET, SOCK_STREAM, IPPROTO_TCP),

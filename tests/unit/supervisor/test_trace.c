@@ -91,19 +91,19 @@ static void other_image(struct exec_plan *plan)
 
 static void other_loader(struct exec_plan *plan)
 {
-	plan->interp.maps_ino++;
+	plan->loader_image.maps_ino++;
 }
 
 static void no_loader(struct exec_plan *plan)
 {
-	plan->has_interp = false;
+	plan->has_loader = false;
 }
 
 /* The approved program is a loader run by itself. It runs, but as the loader of another program. */
 static void loader_alone(struct exec_plan *plan)
 {
-	plan->image.dev = plan->interp.dev;
-	plan->image.ino = plan->interp.ino;
+	plan->image.dev = plan->loader_image.dev;
+	plan->image.ino = plan->loader_image.ino;
 }
 
 static void other_name(struct exec_plan *plan)

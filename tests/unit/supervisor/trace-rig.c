@@ -106,7 +106,7 @@ static int approve_image(int fd, struct exec_plan *plan)
 	ck_assert_int_eq(fstat(fd, &st), 0);
 	plan->image.dev = st.st_dev;
 	plan->image.ino = st.st_ino;
-	plan->has_interp = facts.is_dynamic;
+	plan->has_loader = facts.is_dynamic;
 	plan->layout = facts.layout;
 	if (!facts.is_dynamic)
 		return 0;
@@ -116,7 +116,7 @@ static int approve_image(int fd, struct exec_plan *plan)
 	plan->loader_first_page_offset = own.first_vaddr;
 	plan->loader_entry_offset = own.entry;
 	ck_assert_int_eq(fstat(loader, &st), 0);
-	return exec_image_read_identity(loader, &st, &plan->interp);
+	return exec_image_read_identity(loader, &st, &plan->loader_image);
 }
 
 /* Follows "#!" once, as the kernel would with the redirect in force. */

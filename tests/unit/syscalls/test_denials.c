@@ -260,7 +260,7 @@ START_TEST(test_repeated_and_too_many)
 	size_t count;
 
 	for (unsigned round = 0; round < 3; round++) {
-		for (unsigned i = 0; i < DENIALS_MAX + 10; i++) {
+		for (unsigned i = 0; i < DENIALS_LISTED_MAX + 10; i++) {
 			struct call *call = refused("stat", ENOENT, "not_granted");
 			char path[32];
 
@@ -270,7 +270,7 @@ START_TEST(test_repeated_and_too_many)
 		}
 	}
 	list = denials_get_list(denials, &count, &unlisted);
-	ck_assert_uint_eq(count, DENIALS_MAX);
+	ck_assert_uint_eq(count, DENIALS_LISTED_MAX);
 	ck_assert_uint_eq(unlisted, 30);
 	for (size_t i = 0; i < count; i++)
 		ck_assert_uint_eq(list[i].count, 3);
@@ -337,7 +337,7 @@ START_TEST(test_many_events)
 	uint64_t unlisted;
 	size_t count;
 
-	for (int i = 0; i < DENIALS_MAX + 10; i++) {
+	for (int i = 0; i < DENIALS_LISTED_MAX + 10; i++) {
 		char target[32];
 		struct denial event = {
 			.event = "dns", .op = "net", .target = target, .reason = reason, .exe = git, .count = 5};
@@ -346,7 +346,7 @@ START_TEST(test_many_events)
 		denials_add_event(denials, &event);
 	}
 	(void)denials_get_list(denials, &count, &unlisted);
-	ck_assert_uint_eq(count, DENIALS_MAX);
+	ck_assert_uint_eq(count, DENIALS_LISTED_MAX);
 	ck_assert_uint_eq(unlisted, 50);
 }
 END_TEST

@@ -105,11 +105,11 @@ START_TEST(room_is_found_again)
 	struct locks locks;
 
 	locks_init(&locks, -1);
-	for (unsigned i = 0; i < 4 * LOCKS_MAX; i++)
+	for (unsigned i = 0; i < 4 * LOCKS_OF_RUN_MAX; i++)
 		ck_assert(locks_admit_fcntl(&locks, F_SETLK, i));
 	ck_assert_uint_eq(locks.file_locks_max, 0);
 	/* Held when they were counted last, a moment ago: not counted again. */
-	locks = (struct locks){.proc_fd = -1, .root = getpid(), .locks_at_last_count = LOCKS_MAX - 1};
+	locks = (struct locks){.proc_fd = -1, .root = getpid(), .locks_at_last_count = LOCKS_OF_RUN_MAX - 1};
 	ck_assert(!locks_admit_fcntl(&locks, F_OFD_SETLK, 1000));
 	ck_assert_uint_eq(locks.file_locks_max, 0);
 	ck_assert(locks_admit_fcntl(&locks, F_OFD_SETLK, UINT64_C(1000000000)));
