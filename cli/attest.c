@@ -97,7 +97,7 @@ static int attest_check_statement(const struct attest_options *options, const ch
 	json_t *statement = json_loadb(payload, len, JSON_REJECT_DUPLICATES, NULL);
 	int status = CLI_OK;
 
-	if (strcmp(attest_get_text(statement, "predicateType"), ATTEST_PREDICATE) != 0) {
+	if (strcmp(attest_get_text(statement, "predicateType"), ATTEST_PREDICATE_TYPE_URI) != 0) {
 		cli_print_error("attest", "the signature is right, but this is not the attestation of a run");
 		status = CLI_ERROR;
 	} else if (options->json) {

@@ -32,8 +32,8 @@ void cli_policy_options_release(struct cli_policy_options *options)
 static bool options_paths_are_same(const char *value, const char *text)
 {
 	struct cli_path_cache real = {0};
-	_cleanup_free_ char *resolved = cli_real_resolve_path(&real, value),
-			    *found = cli_real_resolve_path(&real, text);
+	_cleanup_free_ char *resolved = cli_resolve_real_path(&real, value),
+			    *found = cli_resolve_real_path(&real, text);
 
 	cli_path_cache_release(&real);
 	return resolved && found && strcmp(resolved, found) == 0;

@@ -8,9 +8,10 @@
 #include "cli/options.h"
 
 #define PARSED_OPTIONS_MAX 64
-#define LONG_OPTION_BASE 256   /* what getopt_long(3) returns for the long option of row 0; more than any letter */
+#define LONG_OPTION_CODE_FIRST 256 /* what getopt_long(3) returns for the long option of row 0; more than any letter */
 #define HELP_TEXT_COLUMN 28    /* column where the explanations of --help begin */
-#define OPTION_TABLES_MAX (sizeof(((struct cli_syntax *)NULL)->table) / sizeof(((struct cli_syntax *)NULL)->table[0]))
+#define OPTION_TABLES_PER_VERB_MAX \
+	(sizeof(((struct cli_syntax *)NULL)->table) / sizeof(((struct cli_syntax *)NULL)->table[0]))
 
 static const struct cli_option common_options[] = {
 	{"help", 0, NULL, "print this", NULL, 0, 0},
@@ -52,8 +53,8 @@ static void parse_add_option_table(struct option_parser *parser, const struct cl
 		assert(i < PARSED_OPTIONS_MAX);
 		parser->row[i] = row;
 		parser->target_of_option[i] = fills;
-		parser->longs[i] = (struct option){
-			row->name, row->argument ? required_argument : no_argument, NULL, LONG_OPTION_BASE + (int)i};
+		parser->longs[i] = (struct option){row->name, row->argument ? required_argument : no_argument, NULL,
+						   LONG_OPTION_CODE_FIRST + (int)i};
 		if (row->letter)
 			(void)snprintf(parser->shorts + len, sizeof(parser->shorts) - len, "%c%s", row->letter,
 				       row->argument ? ":" : "");
@@ -65,8 +66,8 @@ static size_t parse_find_row(const struct option_parser *parser, int option)
 {
 	size_t i = 0;
 
-	if (option >= LONG_OPTION_BASE)
-		return (size_t)(option - LONG_OPTION_BASE);
+	if (option >= LONG_OPTION_CODE_FIRST)
+		return (size_t)(option - LONG_OPTION_CODE_FIRST);
 	while (i < parser->option_count && parser->row[i]->letter != option)
 		i++;
 	return i;
@@ -77,7 +78,7 @@ static int parse_refuse_option(const struct option_parser *parser, const char *v
 {
 	if (optopt == 0)
 		cli_print_error(verb, "unrecognized option '%s'", word);
-	else if (optopt >= LONG_OPTION_BASE)
+	else if (optopt >= LONG_OPTION_CODE_FIRST)
 		cli_print_error(verb, "option '%s' %s", word,
 			  strchr(word, '=') ? "doesn't allow an argument" : "requires an argument");
 	else
@@ -121,7 +122,7 @@ static int parse_print_help(const struct cli_syntax *syntax)
 	_cleanup_buf_ struct buf text = {0};
 
 	buf_puts(&text, syntax->usage);
-	for (size_t i = 0; i < OPTION_TABLES_MAX; i++) {
+	for (size_t i = 0; i < OPTION_TABLES_PER_VERB_MAX; i++) {
 		buf_puts(&text, syntax->table[i].title ? syntax->table[i].title : "");
 		parse_write_help(syntax, i, syntax->table[i].options, &text);
 	}
@@ -153,7 +154,7 @@ int cli_parse_options(int argc, char **argv, const struct cli_syntax *syntax)
 
 	(void)snprintf(parser.shorts, sizeof(parser.shorts), "%s", syntax->allows_mixed_order ? "" : "+");
 	parse_add_option_table(&parser, syntax, 0, common_options, NULL);
-	for (size_t i = 0; i < OPTION_TABLES_MAX; i++)
+	for (size_t i = 0; i < OPTION_TABLES_PER_VERB_MAX; i++)
 		parse_add_option_table(&parser, syntax, i, syntax->table[i].options, syntax->table[i].fills);
 	opterr = 0;
 	while (status == CLI_OPTIONS_PARSED &&

@@ -8,12 +8,12 @@
 #include "base/text.h"
 #include "cli/cli.h"
 
-#define VERBS_WIDTH_MIN 8 /* least width of the column of names in --help */
+#define VERBS_NAME_COLUMN_WIDTH_MIN 8 /* least width of the column of names in --help */
 
 static int verbs_print_help(const struct cli_verbs *verbs)
 {
 	_cleanup_buf_ struct buf text = {0};
-	size_t width = VERBS_WIDTH_MIN, len;
+	size_t width = VERBS_NAME_COLUMN_WIDTH_MIN, len;
 
 	for (size_t i = 0; i < verbs->verb_count; i++)
 		width = (len = strlen(verbs->verbs[i].name)) > width ? len : width;

@@ -6,8 +6,8 @@
 #include "base/io.h"
 
 #define NS_PER_S 1000000000u
-#define BUDGET_BUCKET_RATE_DIVISOR 4u   /* the bucket holds the bytes of a quarter of a second */
-#define BUDGET_PORTION_RATE_DIVISOR 20u /* bytes are moved in portions of at least 1/20 s */
+#define BUDGET_FULL_BUCKETS_PER_SECOND 4u  /* the bucket holds the bytes of a quarter of a second */
+#define BUDGET_PORTIONS_PER_SECOND_MAX 20u /* bytes are moved in portions of at least 1/20 s */
 
 /* A token bucket. `tokens` is negative when more was spent than the bucket held. */
 struct token_bucket {
@@ -41,7 +41,7 @@ int budgets_create(const struct policy *policy, struct budgets **ret_budgets)
 		struct rule_budget_use *use = &budgets->use[i];
 
 		use->bytes = (struct token_bucket){
-			(int64_t)(rule[i].budget.bytes_per_second / BUDGET_BUCKET_RATE_DIVISOR), now_ns};
+			(int64_t)(rule[i].budget.bytes_per_second / BUDGET_FULL_BUCKETS_PER_SECOND), now_ns};
 		use->minute = (struct token_bucket){(int64_t)rule[i].budget.requests_per_minute, now_ns};
 	}
 	*ret_budgets = budgets;
@@ -121,7 +121,7 @@ const char *budget_count_request(struct budgets *budgets, const struct net_rule 
 	return NULL;
 }
 
-static uint64_t budget_get_at_least_1(uint64_t value)
+static uint64_t budget_raise_to_at_least_1(uint64_t value)
 {
 	return value ? value : 1;
 }
@@ -129,17 +129,17 @@ static uint64_t budget_get_at_least_1(uint64_t value)
 static size_t budget_get_bytes_by_rate(struct rule_budget_use *use, uint64_t rate, size_t want, uint64_t now_ns,
 				 uint64_t *ret_wait_ms)
 {
-	int64_t portion = (int64_t)budget_get_at_least_1(rate / BUDGET_PORTION_RATE_DIVISOR);
+	int64_t portion = (int64_t)budget_raise_to_at_least_1(rate / BUDGET_PORTIONS_PER_SECOND_MAX);
 	uint64_t missing;
 
 	if (portion > (int64_t)want)
 		portion = (int64_t)want;
-	budget_fill_bucket(&use->bytes, rate, NS_PER_S, budget_get_at_least_1(rate / BUDGET_BUCKET_RATE_DIVISOR),
-			   now_ns);
+	budget_fill_bucket(&use->bytes, rate, NS_PER_S,
+			   budget_raise_to_at_least_1(rate / BUDGET_FULL_BUCKETS_PER_SECOND), now_ns);
 	if (use->bytes.tokens >= portion)
 		return (uint64_t)use->bytes.tokens < want ? (size_t)use->bytes.tokens : want;
 	missing = (uint64_t)(portion - use->bytes.tokens);
-	*ret_wait_ms = budget_get_at_least_1((uint64_t)((unsigned __int128)missing * 1000 / rate) + 1);
+	*ret_wait_ms = budget_raise_to_at_least_1((uint64_t)((unsigned __int128)missing * 1000 / rate) + 1);
 	return 0;
 }
 

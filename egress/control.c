@@ -7,7 +7,7 @@
 
 #include "base/fdpass.h"
 
-#define CONTROL_HEAD_SIZE offsetof(struct control_message, id)
+#define CONTROL_MESSAGE_HEAD_BYTES offsetof(struct control_message, id)
 
 #define IN_PHASE(phase) (1u << CONTROL_##phase)
 
@@ -36,7 +36,7 @@ _Static_assert(sizeof(rules) / sizeof(rules[0]) == CONTROL_TYPE_MAX, "each messa
 
 size_t control_get_message_size(enum control_type type)
 {
-	return CONTROL_HEAD_SIZE + rules[type].body_bytes;
+	return CONTROL_MESSAGE_HEAD_BYTES + rules[type].body_bytes;
 }
 
 bool control_admits_message(enum control_side receiver, enum control_phase *phase,
@@ -71,8 +71,8 @@ static bool control_record_is_valid(const struct control_record *record)
 
 static bool control_message_is_valid(const struct control_message *message, size_t len)
 {
-	if (len < CONTROL_HEAD_SIZE || message->version != CONTROL_VERSION || message->type >= CONTROL_TYPE_MAX ||
-	    len != control_get_message_size((enum control_type)message->type))
+	if (len < CONTROL_MESSAGE_HEAD_BYTES || message->version != CONTROL_VERSION ||
+	    message->type >= CONTROL_TYPE_MAX || len != control_get_message_size((enum control_type)message->type))
 		return false;
 	if (message->type == CONTROL_CONNECT || message->type == CONTROL_UDP_ENDPOINT)
 		return HAS_NUL(message->connect.host) && HAS_NUL(message->connect.exe);

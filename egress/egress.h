@@ -14,7 +14,7 @@ struct egress_options {
 	const struct policy *policy;
 	int control_fd;            /* control socket to the supervisor; taken */
 	/* the descriptors of CONTROL_PROGRAM_SOCKETS, if another process has received the message; taken; NULL: none */
-	int *program_fds;
+	int *program_socket_fds;
 	int resolver_fd;           /* socket to the resolver process; taken */
 	struct ca *ca;             /* the run's certificate authority; NULL: no TLS is intercepted. Taken */
 	struct secrets *secrets;   /* the run's secrets; taken; NULL: none */

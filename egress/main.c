@@ -23,18 +23,20 @@
 #include "egress/state.h"
 #include "egress/tls/context.h"
 
-#define RESERVED_FDS 96  /* descriptors for everything except connections: control line, listener, names, dialling */
-#define END_DELIVER_BYTES_TIMEOUT_MS 300       /* time after the program's end to deliver what the program sent */
-#define END_DELIVER_RECORDS_TIMEOUT_MS 1500 /* the same for the supervisor to take the last records */
-#define END_POLL_INTERVAL_MS 5
-#define ACCEPTS_PER_ROUND_MAX 64 /* most connections accepted in one round of the loop */
-#define ACCEPT_PAUSE_MS 100   /* pause of accepting while no file descriptor is free */
+#define EGRESS_FDS_BESIDES_CONNECTIONS \
+	96 /* descriptors for everything except connections: control line, listener, names, dialling */
+#define EGRESS_END_DELIVER_BYTES_TIMEOUT_MS 300 /* time after the program's end to deliver what the program sent */
+#define EGRESS_END_SEND_RECORDS_TIMEOUT_MS 1500 /* the same for the supervisor to take the last records */
+#define EGRESS_END_POLL_INTERVAL_MS 5
+#define ACCEPTS_PER_LOOP_ROUND_MAX 64       /* most connections accepted in one round of the loop */
+#define ACCEPT_PAUSE_WITHOUT_FREE_FD_MS 100 /* pause of accepting while no file descriptor is free */
 
 /* ---- connections of the program ---- */
 
 static const struct conn_mode *const modes[CONN_MODE_MAX] = {
-	[CONN_RELAY] = &mode_relay, [CONN_HELLO] = &mode_hello, [CONN_TLS] = &mode_tls,	    [CONN_HTTP1] = &mode_http1,
-	[CONN_HTTP2] = &mode_http2, [CONN_PROXY] = &mode_proxy, [CONN_SOCKS] = &mode_socks,
+	[CONN_MODE_RELAY] = &mode_relay, [CONN_MODE_HELLO] = &mode_hello, [CONN_MODE_TLS] = &mode_tls,
+	[CONN_MODE_HTTP1] = &mode_http1, [CONN_MODE_HTTP2] = &mode_http2, [CONN_MODE_PROXY] = &mode_proxy,
+	[CONN_MODE_SOCKS] = &mode_socks,
 };
 
 /* Called by conn_open_upstream() for a connection that was announced with its destination. */
@@ -50,7 +52,7 @@ static void egress_on_upstream_opened(struct conn *conn, int error, const char *
 }
 
 /* Evicts the longest idle connection, so that idle ones do not block a new one. False: there is no room. */
-static bool evict_idle_conn(struct egress *egress)
+static bool egress_evict_idle_conn(struct egress *egress)
 {
 	uint64_t oldest_ns = loop_get_now_ns(egress->loop) - CONN_EVICT_AFTER_IDLE_MS * (uint64_t)NS_PER_MS;
 	struct conn *oldest = NULL;
@@ -70,7 +72,9 @@ static bool evict_idle_conn(struct egress *egress)
 
 static void egress_on_connect(struct egress *egress, const struct control_connect *connect)
 {
-	const char *reason = egress->is_ending ? "ending" : evict_idle_conn(egress) ? NULL : "too_many_connections";
+	const char *reason = egress->is_ending                ? "ending"
+			     : egress_evict_idle_conn(egress) ? NULL
+							      : "too_many_connections";
 	struct conn *former = egress->expected[connect->source_port];
 	struct conn *conn;
 
@@ -116,7 +120,7 @@ static void accept_connections(struct egress *egress, int most)
 		if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS)) {
 			/* epoll is level-triggered: the listener would be reported again at once. */
 			loop_set_interest(egress->loop, &egress->listener, 0);
-			loop_set_timer(egress->loop, &egress->listener_pause_timer, ACCEPT_PAUSE_MS);
+			loop_set_timer(egress->loop, &egress->listener_pause_timer, ACCEPT_PAUSE_WITHOUT_FREE_FD_MS);
 		}
 		if (fd < 0 && errno != ECONNABORTED && errno != EINTR)
 			return;
@@ -138,7 +142,7 @@ static void listener_on_ready(struct watch *watch)
 {
 	struct egress *egress = container_of(watch, struct egress, listener);
 
-	accept_connections(egress, ACCEPTS_PER_ROUND_MAX);
+	accept_connections(egress, ACCEPTS_PER_LOOP_ROUND_MAX);
 }
 
 static void listener_on_pause_due(struct timer *timer)
@@ -185,7 +189,7 @@ static void egress_close_fds(int *fds, size_t count)
 		(void)close(fds[--count]);
 }
 
-static void take_program_sockets(struct egress *egress, int *fds, size_t count)
+static void egress_take_program_sockets(struct egress *egress, int *fds, size_t count)
 {
 	static const struct control_message ready = {.version = CONTROL_VERSION, .type = CONTROL_READY};
 
@@ -200,14 +204,14 @@ static void take_program_sockets(struct egress *egress, int *fds, size_t count)
 		(void)line_send_message(egress->line, &ready); /* without a supervisor the process ends */
 }
 
-static void close_conns(struct egress *egress)
+static void egress_close_conns(struct egress *egress)
 {
 	for (struct conn *conn = egress->conns; conn; conn = conn->next)
 		conn_close(conn, "end", NULL, true);
 }
 
 /* Closes connections whose request is sent: the program has ended, so no process reads the response. */
-static void close_flushed_conns(struct egress *egress)
+static void egress_close_flushed_conns(struct egress *egress)
 {
 	for (struct conn *conn = egress->conns; conn; conn = conn->next)
 		if (conn->client.peer_has_ended && (conn->upstream.fin_was_sent || conn->upstream.watch.fd < 0))
@@ -218,14 +222,14 @@ static void egress_stop_when_finished(struct egress *egress)
 {
 	uint64_t passed_ms = (loop_get_now_ns(egress->loop) - egress->ending_start_ns) / NS_PER_MS;
 
-	if (passed_ms < END_DELIVER_BYTES_TIMEOUT_MS)
-		close_flushed_conns(egress);
+	if (passed_ms < EGRESS_END_DELIVER_BYTES_TIMEOUT_MS)
+		egress_close_flushed_conns(egress);
 	else
-		close_conns(egress);
-	if ((!egress->conns && line_queue_is_empty(egress->line)) || passed_ms >= END_DELIVER_RECORDS_TIMEOUT_MS)
+		egress_close_conns(egress);
+	if ((!egress->conns && line_queue_is_empty(egress->line)) || passed_ms >= EGRESS_END_SEND_RECORDS_TIMEOUT_MS)
 		loop_stop(egress->loop);
 	else
-		loop_set_timer(egress->loop, &egress->end_timer, END_POLL_INTERVAL_MS);
+		loop_set_timer(egress->loop, &egress->end_timer, EGRESS_END_POLL_INTERVAL_MS);
 }
 
 static void egress_on_end_due(struct timer *timer)
@@ -271,7 +275,7 @@ static void egress_on_message(struct egress *egress, const struct control_messag
 		egress_close_fds(fds, fds_count);
 		line_report_supervisor_gone(egress->line);
 	} else if (message->type == CONTROL_PROGRAM_SOCKETS) {
-		take_program_sockets(egress, fds, fds_count);
+		egress_take_program_sockets(egress, fds, fds_count);
 	} else if (message->type == CONTROL_UDP_ENDPOINT) {
 		udp_open_endpoint(egress, &message->connect, fds[0]);
 	} else if (message->type == CONTROL_RECORD_ACK) {
@@ -318,9 +322,9 @@ static size_t egress_raise_fd_limit(void)
 		return CONNS_MAX / 16;
 	limit.rlim_cur = limit.rlim_max < 4 * CONNS_MAX ? limit.rlim_max : 4 * CONNS_MAX;
 	(void)setrlimit(RLIMIT_NOFILE, &limit); /* cannot fail: it is not above the hard limit */
-	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur < 2 * RESERVED_FDS)
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur < 2 * EGRESS_FDS_BESIDES_CONNECTIONS)
 		return CONNS_MAX / 64;
-	conns = (size_t)(limit.rlim_cur - RESERVED_FDS) / 2;
+	conns = (size_t)(limit.rlim_cur - EGRESS_FDS_BESIDES_CONNECTIONS) / 2;
 	return conns < CONNS_MAX ? conns : CONNS_MAX;
 }
 
@@ -354,7 +358,7 @@ static int egress_set_up(struct egress *egress)
 static void egress_tear_down(struct egress *egress)
 {
 	egress->is_ending = true; /* no message is read from now on */
-	close_conns(egress);
+	egress_close_conns(egress);
 	listener_stop_accepting(egress);
 	if (egress->line)
 		udp_close_all_endpoints(egress);
@@ -375,9 +379,9 @@ int egress_main(const struct egress_options *options)
 	struct egress egress = {.options = options, .policy = options->policy, .listener = {.fd = -1}};
 	int error = egress_set_up(&egress);
 
-	if (error == 0 && options->program_fds) {
+	if (error == 0 && options->program_socket_fds) {
 		egress.phase = CONTROL_RUNNING;
-		take_program_sockets(&egress, options->program_fds, CONTROL_FDS_MAX);
+		egress_take_program_sockets(&egress, options->program_socket_fds, CONTROL_FDS_MAX);
 	}
 	if (error == 0)
 		error = loop_run(egress.loop);

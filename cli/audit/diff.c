@@ -158,7 +158,7 @@ static bool diff_found_no_difference(const struct log_diff *diff)
 
 static void diff_print_kind(enum diff_kind kind, const struct tally *tally, char sign)
 {
-	_cleanup_free_ struct tally_item **sorted = tally_sort(tally, TALLY_COUNTS_PER_ITEM);
+	_cleanup_free_ struct tally_item **sorted = tally_sort_items_by_count(tally, TALLY_COUNTS_PER_ITEM);
 	size_t log = sign == '+';
 
 	for (size_t i = 0; sorted && i < tally->item_count; i++)
@@ -183,7 +183,7 @@ static void diff_print(const struct log_diff *diff, const char *const *paths)
 
 static json_t *diff_make_kind_json(const struct tally *tally)
 {
-	_cleanup_free_ struct tally_item **sorted = tally_sort(tally, TALLY_COUNTS_PER_ITEM);
+	_cleanup_free_ struct tally_item **sorted = tally_sort_items_by_count(tally, TALLY_COUNTS_PER_ITEM);
 	json_t *only[2] = {json_object(), json_object()};
 	json_int_t both = 0;
 
@@ -243,7 +243,7 @@ static int diff_parse_options(int argc, char **argv, struct log_diff *diff)
  * The log of a run with "judge": "changes" lacks what the run read. Refuses to compare such a log with a complete one:
  * CLI_ERROR with a message. Otherwise CLI_OK.
  */
-static int diff_check_reads(const struct log_diff *diff, const char *const *paths)
+static int diff_check_both_logs_have_reads(const struct log_diff *diff, const char *const *paths)
 {
 	size_t lacks = diff->lacks_read_records[0] ? 0 : 1;
 
@@ -274,7 +274,7 @@ static int diff_compare_logs(struct log_diff *diff, const char *const *paths)
 		return cli_fail_no_memory("audit");
 	if (status != CLI_OK)
 		return status; /* a damaged log lacks lines, which must not count as differences */
-	status = diff_check_reads(diff, paths);
+	status = diff_check_both_logs_have_reads(diff, paths);
 	if (status != CLI_OK)
 		return status;
 	if (diff->json)

@@ -11,7 +11,7 @@
 #include "audit/read.h"
 
 struct follow_state {
-	bool is_requested;
+	bool following_is_requested;
 	bool has_trailer;     /* a trailer was read */
 	bool writer_is_gone;  /* the writer has ended without writing a trailer */
 	bool writer_lock_was_seen; /* the writer was seen to hold its lock */

@@ -178,7 +178,7 @@ int refusals_add(struct refusals *refusals, const struct scan_record *record)
 	if (!item)
 		return -ENOMEM;
 	item->counts[0] += record->refusal_count ? record->refusal_count : 1;
-	if (item->data || item == refusals->groups.others_item)
+	if (item->data || item == refusals->groups.item_of_all_other_names)
 		return 0;
 	item->data = calloc(1, sizeof(struct refusal_group));
 	if (!item->data)
@@ -189,7 +189,7 @@ int refusals_add(struct refusals *refusals, const struct scan_record *record)
 
 json_t *refusals_make_json(const struct refusals *refusals)
 {
-	struct tally_item **sorted = tally_sort(&refusals->groups, 0);
+	struct tally_item **sorted = tally_sort_items_by_count(&refusals->groups, 0);
 	json_t *list = sorted ? json_array() : NULL;
 
 	for (size_t i = 0; list && i < refusals->groups.item_count; i++) {

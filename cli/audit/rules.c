@@ -13,7 +13,7 @@
 #include "policy/match.h"
 #include "replay/label.h"
 
-int rules_count_record(struct rule_usage *rules, const struct scan_record *record)
+int rule_usage_count_record(struct rule_usage *rules, const struct scan_record *record)
 {
 	_cleanup_buf_ struct buf label = {0};
 	struct tally_item *item;
@@ -87,7 +87,7 @@ static char *rules_find_workdir(const json_t *header)
 	return NULL;
 }
 
-int rules_find_unused(struct rule_usage *rules, const struct cli_policy_options *given, const json_t *header)
+int rule_usage_find_unused_rules(struct rule_usage *rules, const struct cli_policy_options *given, const json_t *header)
 {
 	struct cli_policy_options options = *given; /* a copy, whose members are borrowed */
 	_cleanup_free_ char *workdir = rules_find_workdir(header);
@@ -112,7 +112,7 @@ int rules_find_unused(struct rule_usage *rules, const struct cli_policy_options 
 	return rules->unused_labels ? CLI_OK : cli_fail_no_memory("audit");
 }
 
-void rules_release(struct rule_usage *rules)
+void rule_usage_release(struct rule_usage *rules)
 {
 	tally_release(&rules->rule_uses);
 	json_decref(rules->unused_labels);

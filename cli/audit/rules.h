@@ -8,7 +8,7 @@
 #include "cli/audit/tally.h"
 #include "cli/load.h"
 
-/* Zero-initialise; rules_release releases. */
+/* Zero-initialise; rule_usage_release releases. */
 struct rule_usage {
 	/* tally of rules by their labels, which are safe for a terminal; count[0]: how often the rule decided */
 	struct tally rule_uses;
@@ -17,13 +17,14 @@ struct rule_usage {
 };
 
 /* 0 or -ENOMEM. */
-int rules_count_record(struct rule_usage *rules, const struct scan_record *record);
+int rule_usage_count_record(struct rule_usage *rules, const struct scan_record *record);
 
 /*
  * Lists the rules of the user's policy that no record names. Does nothing if the user named no policy. `header` is the
  * header of a log. CLI_OK, or CLI_ERROR with a message.
  */
-int rules_find_unused(struct rule_usage *rules, const struct cli_policy_options *given, const json_t *header);
-void rules_release(struct rule_usage *rules);
+int rule_usage_find_unused_rules(struct rule_usage *rules, const struct cli_policy_options *given,
+				 const json_t *header);
+void rule_usage_release(struct rule_usage *rules);
 
 #endif

@@ -63,7 +63,7 @@ static void source_on_header(struct log_source *source, json_t *header)
 }
 
 /* Stores the path of the log's next file, which is in the same directory. */
-static void source_note_next_file(struct log_source *source, const char *name)
+static void source_store_next_file_path(struct log_source *source, const char *name)
 {
 	const char *slash = strrchr(source->file_path, '/');
 
@@ -87,7 +87,7 @@ static void source_on_trailer(struct log_source *source)
 	else if (strcmp(type, "trailer") == 0)
 		source->follow.has_trailer = true;
 	else if (strcmp(type, "next") == 0)
-		source_note_next_file(source, json_string_value(json_object_get(source->line.json, "next")));
+		source_store_next_file_path(source, json_string_value(json_object_get(source->line.json, "next")));
 }
 
 static void source_set_text(struct log_source *source, const char *text, size_t len)
@@ -153,7 +153,7 @@ static bool source_waits_for_outcome(struct log_source *source)
 {
 	const struct audit_entry *entry = &source->entry;
 
-	if (!source->follow.is_requested || entry->json || entry->record.has_ns ||
+	if (!source->follow.following_is_requested || entry->json || entry->record.has_ns ||
 	    source->outcome_awaited_line_number == source->line.line_number)
 		return false;
 	source->outcome_awaited_line_number = source->line.line_number;
@@ -227,7 +227,7 @@ static void source_set_end_state(struct log_source *source)
 		source_end_reading(source, -ECANCELED);
 	if (r != 0)
 		return;
-	if (source->follow.is_requested && !source->follow.has_trailer && !source->follow.writer_is_gone) {
+	if (source->follow.following_is_requested && !source->follow.has_trailer && !source->follow.writer_is_gone) {
 		audit_reader_seek(source->reader, source->line.offset, source->line.line_number);
 		source->state = SOURCE_WAITING;
 		return;
@@ -274,7 +274,7 @@ void source_open(struct log_source *source, const struct audit_reading *reading,
 	int r;
 
 	*source = (struct log_source){.log = {.path = path, .index = index},
-				      .follow = {.is_requested = reading->follows_growing_logs},
+				      .follow = {.following_is_requested = reading->follows_growing_logs},
 				      .paths = reading->paths,
 				      .file_path = strdup(path)};
 	source->entry.log = &source->log;

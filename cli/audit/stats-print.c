@@ -50,7 +50,7 @@ static void stats_print_host(const struct tally_item *item)
 static const struct stats_layout {
 	const char *table_key; /* key of the table in the output of --json */
 	const char *heading;
-	size_t rows_max; /* largest number of rows of the table to print */
+	size_t printed_rows_max; /* largest number of rows of the table to print */
 	void (*print)(const struct tally_item *item);
 } stats_tables[STATS_MAX] = {
 	[STATS_SYSCALL] = {"by_syscall", STATS_CALL_TABLE_HEADING "system call", SIZE_MAX, stats_print_call},
@@ -64,20 +64,20 @@ static const struct stats_layout {
 
 static void stats_print_table(const struct stats_layout *layout, const struct tally *tally)
 {
-	_cleanup_free_ struct tally_item **sorted = tally_sort(tally, STATS_COUNT);
+	_cleanup_free_ struct tally_item **sorted = tally_sort_items_by_count(tally, STATS_COUNT);
 
 	if (!sorted || tally->item_count == 0)
 		return;
 	(void)text_printf(stdout, "\n%s\n", layout->heading);
-	for (size_t i = 0; i < tally->item_count && i < layout->rows_max; i++)
+	for (size_t i = 0; i < tally->item_count && i < layout->printed_rows_max; i++)
 		layout->print(sorted[i]);
-	if (tally->item_count > layout->rows_max)
-		(void)text_printf(stdout, "           and %zu more\n", tally->item_count - layout->rows_max);
+	if (tally->item_count > layout->printed_rows_max)
+		(void)text_printf(stdout, "           and %zu more\n", tally->item_count - layout->printed_rows_max);
 }
 
 static void stats_print_denials(const struct refusals *denials)
 {
-	_cleanup_free_ struct tally_item **sorted = tally_sort(&denials->groups, 0);
+	_cleanup_free_ struct tally_item **sorted = tally_sort_items_by_count(&denials->groups, 0);
 	size_t groups = denials->groups.item_count;
 
 	if (!sorted || groups == 0)
@@ -104,7 +104,7 @@ static void stats_print_denials(const struct refusals *denials)
 
 static void stats_print_rules(const struct rule_usage *rules)
 {
-	_cleanup_free_ struct tally_item **sorted = tally_sort(&rules->rule_uses, 0);
+	_cleanup_free_ struct tally_item **sorted = tally_sort_items_by_count(&rules->rule_uses, 0);
 	size_t unused = json_array_size(rules->unused_labels);
 
 	if (sorted && rules->rule_uses.item_count > 0) {

@@ -94,7 +94,7 @@ static void stats_count_record(struct stats *stats, const struct scan_record *re
 		stats_count_text(stats, STATS_REASON, &record->reason);
 	if ((denied || record->was_observed) && refusals_add(&stats->denials, record) < 0)
 		stats->is_out_of_memory = true;
-	if (rules_count_record(&stats->rules, record) < 0)
+	if (rule_usage_count_record(&stats->rules, record) < 0)
 		stats->is_out_of_memory = true;
 }
 
@@ -155,7 +155,7 @@ static int stats_read_logs(struct stats *stats, const char *const *paths)
 			return CLI_ERROR;
 		}
 	if (stats->log[0].header)
-		found = rules_find_unused(&stats->rules, &stats->policy_options, stats->log[0].header);
+		found = rule_usage_find_unused_rules(&stats->rules, &stats->policy_options, stats->log[0].header);
 	if (found != CLI_OK)
 		return found;
 	if (stats->json)
@@ -175,7 +175,7 @@ static void stats_release(struct stats *stats)
 	}
 	free(stats->log);
 	refusals_release(&stats->denials);
-	rules_release(&stats->rules);
+	rule_usage_release(&stats->rules);
 	cli_policy_options_release(&stats->policy_options);
 	audit_filter_release(&stats->filter);
 }

@@ -68,13 +68,14 @@ struct tally_item *tally_find_or_add_item(struct tally *tally, const char *name,
 	if (*slot)
 		return tally->items[*slot - 1];
 	if (tally->item_count >= TALLY_ITEMS_MAX || tally->name_bytes + len > TALLY_BYTES_MAX) {
-		if (tally->others_item)
-			return tally->others_item;
+		if (tally->item_of_all_other_names)
+			return tally->item_of_all_other_names;
 		name = TALLY_OTHERS_NAME;
 		len = sizeof(TALLY_OTHERS_NAME) - 1;
 		slot = tally_find_slot(tally, name, len);
-		tally->others_item = *slot ? tally->items[*slot - 1] : tally_add_item(tally, slot, name, len);
-		return tally->others_item;
+		tally->item_of_all_other_names =
+			*slot ? tally->items[*slot - 1] : tally_add_item(tally, slot, name, len);
+		return tally->item_of_all_other_names;
 	}
 	return tally_add_item(tally, slot, name, len);
 }
@@ -98,7 +99,7 @@ static int tally_compare_items(const void *a, const void *b, void *which)
 	return order ? order : (one->len > other->len) - (one->len < other->len);
 }
 
-struct tally_item **tally_sort(const struct tally *tally, size_t which)
+struct tally_item **tally_sort_items_by_count(const struct tally *tally, size_t which)
 {
 	struct tally_item **sorted = calloc(tally->item_count + 1, sizeof(struct tally_item *));
 

@@ -28,7 +28,7 @@ struct tally {
 	uint32_t *hash_slots; /* open addressing: index of the item plus 1; 0: free */
 	size_t slot_count; /* a power of two */
 	/* the item TALLY_OTHERS_NAME, which is also in items[]; NULL: there was room for all names */
-	struct tally_item *others_item;
+	struct tally_item *item_of_all_other_names;
 };
 
 /* Finds the item of a name, added with zeroes at first use. NULL: no memory. */
@@ -40,7 +40,7 @@ struct tally_item *tally_find_item(const struct tally *tally, const char *name, 
  * Returns all items, by descending counts[which] and then by name; with which == TALLY_COUNTS_PER_ITEM by name alone.
  * The array is owned by the caller, the items are not. NULL: no memory.
  */
-struct tally_item **tally_sort(const struct tally *tally, size_t which);
+struct tally_item **tally_sort_items_by_count(const struct tally *tally, size_t which);
 void tally_release(struct tally *tally);
 
 #endif

@@ -21,7 +21,7 @@
 static const int top_signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP};
 static volatile sig_atomic_t top_signal;
 
-static void top_note_signal(int number)
+static void top_store_signal_number(int number)
 {
 	top_signal = number;
 }
@@ -34,7 +34,7 @@ static void top_write_sequence(const char *sequence)
 
 void top_begin_screen(void)
 {
-	const struct sigaction action = {.sa_handler = top_note_signal};
+	const struct sigaction action = {.sa_handler = top_store_signal_number};
 	struct sigaction before;
 
 	for (size_t i = 0; i < sizeof(top_signals) / sizeof(top_signals[0]); i++)
@@ -54,7 +54,7 @@ void top_end_screen(void)
 		(void)raise(top_signal);
 }
 
-bool top_check_signals(void)
+bool top_must_end_because_of_signal(void)
 {
 	if (top_signal != SIGTSTP)
 		return top_signal != 0;
@@ -80,7 +80,7 @@ static void top_draw_table(struct top_state *top, enum top_table table, size_t r
 	static const char *const titles[TOP_MAX] = {
 		[TOP_PATH] = "paths", [TOP_PROCESS] = "processes", [TOP_HOST] = "endpoints", [TOP_DENIAL] = "denials"};
 	struct tally *tally = &top->tables[table];
-	_cleanup_free_ struct tally_item **sorted = tally_sort(tally, screen ? TOP_RECENT : TOP_TOTAL);
+	_cleanup_free_ struct tally_item **sorted = tally_sort_items_by_count(tally, screen ? TOP_RECENT : TOP_TOTAL);
 
 	(void)text_printf(stdout, "    calls   denied  %s\n", titles[table]);
 	for (size_t i = 0; sorted && i < tally->item_count && i < rows; i++)
@@ -93,7 +93,7 @@ static void top_draw_table(struct top_state *top, enum top_table table, size_t r
 void top_draw(struct top_state *top, bool screen)
 {
 	uint64_t last = top->last_ns / 1000000000,
-		 complete = last ? top->records_by_second[(last - 1) % TOP_RATE_SECONDS] : 0;
+		 complete = last ? top->records_by_second[(last - 1) % TOP_RATE_HISTORY_SECONDS] : 0;
 	double seconds = (double)(top->last_ns - top->first_ns) / 1e9;
 	size_t rows = screen ? top_get_screen_rows() : TOP_ROWS_WITHOUT_SCREEN;
 

@@ -67,19 +67,19 @@ static void top_count_denial(struct top_state *top, const struct scan_record *re
 static void top_count_record_at(struct top_state *top, uint64_t ns)
 {
 	uint64_t second = ns / 1000000000, last = top->last_ns / 1000000000;
-	uint64_t *count = &top->records_by_second[second % TOP_RATE_SECONDS];
+	uint64_t *count = &top->records_by_second[second % TOP_RATE_HISTORY_SECONDS];
 
 	if (top->first_ns == 0)
 		top->first_ns = ns;
 	if (second > last) {
-		if (second - last >= TOP_RATE_SECONDS)
+		if (second - last >= TOP_RATE_HISTORY_SECONDS)
 			memset(top->records_by_second, 0, sizeof(top->records_by_second));
-		for (uint64_t i = last + 1; i <= second && second - last < TOP_RATE_SECONDS; i++)
-			top->records_by_second[i % TOP_RATE_SECONDS] = 0;
+		for (uint64_t i = last + 1; i <= second && second - last < TOP_RATE_HISTORY_SECONDS; i++)
+			top->records_by_second[i % TOP_RATE_HISTORY_SECONDS] = 0;
 	}
 	if (ns > top->last_ns)
 		top->last_ns = ns;
-	if (second + TOP_RATE_SECONDS > top->last_ns / 1000000000 && ++*count > top->peak_records_per_second)
+	if (second + TOP_RATE_HISTORY_SECONDS > top->last_ns / 1000000000 && ++*count > top->peak_records_per_second)
 		top->peak_records_per_second = *count;
 }
 
@@ -91,7 +91,7 @@ static bool top_refresh(void *ctx)
 
 	if (top->prints_once)
 		return true;
-	if (top_check_signals())
+	if (top_must_end_because_of_signal())
 		return false;
 	if (now - top->last_drawn_ns < TOP_REFRESH_INTERVAL_NS)
 		return true;

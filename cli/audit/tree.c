@@ -37,7 +37,7 @@ struct process_tree {
 	uint64_t left_out_process_count;
 };
 
-static struct tally_item *tree_find_latest(struct process_tree *tree, size_t log, int64_t pid)
+static struct tally_item *tree_find_latest_process_of_pid(struct process_tree *tree, size_t log, int64_t pid)
 {
 	char key[48];
 	int len = snprintf(key, sizeof(key), "%zu %lld", log, (long long)pid);
@@ -83,7 +83,7 @@ static struct tree_process *tree_add_process(struct process_tree *tree, const st
 					     struct tally_item *latest)
 {
 	const struct scan_record *record = &entry->record;
-	const struct tally_item *parent = tree_find_latest(tree, entry->log->index, record->ppid);
+	const struct tally_item *parent = tree_find_latest_process_of_pid(tree, entry->log->index, record->ppid);
 	struct tree_process *process;
 
 	if (tree->process_count >= TREE_PROCESSES_MAX || !parent ||
@@ -113,7 +113,7 @@ static struct tree_process *tree_find_process(struct process_tree *tree, const s
 	if (!record->pid)
 		/* records of DNS queries have no pid, because egress does not know which process asked for a name */
 		return NULL;
-	latest = tree_find_latest(tree, entry->log->index, record->pid);
+	latest = tree_find_latest_process_of_pid(tree, entry->log->index, record->pid);
 	if (!latest) {
 		tree->is_out_of_memory = tree->is_out_of_memory || tree->process_count < TREE_PROCESSES_MAX;
 		return NULL;
@@ -123,7 +123,7 @@ static struct tree_process *tree_find_process(struct process_tree *tree, const s
 	return tree_add_process(tree, entry, latest);
 }
 
-static void process_note_program(struct tree_process *process, const struct scan_text *exe)
+static void process_add_program(struct tree_process *process, const struct scan_text *exe)
 {
 	_cleanup_buf_ struct buf name = {0};
 
@@ -149,7 +149,7 @@ static bool tree_on_entry(void *ctx, const struct audit_entry *entry)
 		tree->left_out_process_count += !entry->json && tree->process_count >= TREE_PROCESSES_MAX;
 		return !tree->is_out_of_memory;
 	}
-	process_note_program(process, &entry->record.exe);
+	process_add_program(process, &entry->record.exe);
 	if (audit_filter_matches(tree->filter, entry)) {
 		process->calls++;
 		process->denied += record_is_denied(&entry->record);

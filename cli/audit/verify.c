@@ -161,7 +161,7 @@ static void verify_end_log(struct verify_run *run)
 }
 
 /* Whether the line is the header of the first file of a run, so that it begins another log. */
-static bool verify_begins_run(const char *text, size_t len)
+static bool verify_line_begins_run(const char *text, size_t len)
 {
 	json_t *json = json_loadb(text, len, JSON_REJECT_DUPLICATES, NULL);
 	bool begins = json && strcmp(audit_line_get_type(json), "header") == 0 &&
@@ -177,7 +177,7 @@ static int verify_begin_log_file(struct verify_run *run, const char *path, const
 	char **paths;
 	char *copy;
 
-	if (run->log_is_begun && verify_begins_run(text, len))
+	if (run->log_is_begun && verify_line_begins_run(text, len))
 		verify_end_log(run);
 	if (!run->log_is_begun)
 		verify_init(&run->verify);
@@ -196,7 +196,7 @@ static int verify_begin_log_file(struct verify_run *run, const char *path, const
  * Reads more of the file. First moves the `have` unread bytes at *at to the front of the buffer. Returns the number of
  * bytes that were read, 0 at the end of the file, or -errno.
  */
-static ssize_t verify_read_more(struct verify_run *run, int fd, size_t *at, size_t have)
+static ssize_t verify_read_more_bytes(struct verify_run *run, int fd, size_t *at, size_t have)
 {
 	ssize_t n;
 
@@ -266,7 +266,7 @@ static int verify_read_lines(struct verify_run *run, int fd, const char *path)
 		if (len > 0 && !first && *text == '\0' && memchr(text, '\0', len) && text[len - 1] == '\0' &&
 		    verify_measure_incomplete_line(text, len, 0) == 0)
 			len = 0;
-		n = verify_read_more(run, fd, &at, len);
+		n = verify_read_more_bytes(run, fd, &at, len);
 		if (n < 0)
 			return (int)n;
 		if (n == 0)

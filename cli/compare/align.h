@@ -10,11 +10,11 @@
 /*
  * Calls `pair` in order for every pair of aligned equal keys, with their indices, and for every key without a partner,
  * with ALIGN_NO_PARTNER as the partner's index. Where the sequences differ, the search goes on to the nearest place
- * where ALIGN_EQUAL_KEYS_MIN keys in a row are equal, at most ALIGN_WINDOW_KEYS further. Without differences the time
- * is linear.
+ * where ALIGN_EQUAL_KEYS_IN_A_ROW_MIN keys in a row are equal, at most ALIGN_SEARCH_WINDOW_KEYS further.
+ * Without differences the time is linear.
  */
-#define ALIGN_WINDOW_KEYS 512u
-#define ALIGN_EQUAL_KEYS_MIN 2u
+#define ALIGN_SEARCH_WINDOW_KEYS 512u
+#define ALIGN_EQUAL_KEYS_IN_A_ROW_MIN 2u
 struct align_keys {
 	uint64_t (*get)(const void *items, size_t index);
 	const void *items;

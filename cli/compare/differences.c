@@ -30,8 +30,8 @@ static bool texts_are_equal(const char *text, const char *other)
 	return text && other ? strcmp(text, other) == 0 : text == other;
 }
 
-static void difference_note_step(const struct comparison *comparison, struct difference *difference,
-				 const struct trail_step *step, const struct trail_step *other)
+static void difference_add_step(const struct comparison *comparison, struct difference *difference,
+				const struct trail_step *step, const struct trail_step *other)
 {
 	difference->differing_step_count++;
 	if (difference->step && difference->step->seq <= step->seq)
@@ -59,9 +59,9 @@ static void comparison_compare_steps(void *ctx, size_t first, size_t second)
 	other = &comparison->other_process->steps[second];
 	comparison->calls++;
 	if (!texts_are_equal(step->verdict, other->verdict))
-		difference_note_step(comparison, &comparison->verdict, step, other);
+		difference_add_step(comparison, &comparison->verdict, step, other);
 	if (!texts_are_equal(step->error, other->error))
-		difference_note_step(comparison, &comparison->outcome, step, other);
+		difference_add_step(comparison, &comparison->outcome, step, other);
 }
 
 static void comparison_align_steps(struct comparison *comparison, const struct trail_process *process,

@@ -78,7 +78,7 @@ static char *trail_describe_step(const struct trail *trail, const json_t *line)
 }
 
 /* The error of a record by its name, or as a number if it has none. */
-static char *trail_get_error(const json_t *line)
+static char *trail_get_error_name(const json_t *line)
 {
 	const json_t *error = json_object_get(line, "errno");
 
@@ -125,7 +125,7 @@ static int trail_add_step(struct trail *trail, const json_t *line)
 				  .verdict = audit_get_field_for_display(line, "verdict"),
 				  .rule = audit_get_field_for_display(line, "rule"),
 				  .reason = audit_get_field_for_display(line, "reason"),
-				  .error = trail_get_error(line)};
+				  .error = trail_get_error_name(line)};
 
 	if (!process || !step.call_text || !array_reserve(&process->steps, process->step_count, &process->room)) {
 		trail_release_step(&step);

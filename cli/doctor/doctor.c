@@ -54,7 +54,7 @@ static int doctor_make_diagnosis(struct diagnosis *diagnosis)
 	if (!doctor)
 		return -errno;
 	doctor_try_run(&diagnosis->run);
-	diagnosis->run_works = diagnosis->run.was_tried ? diagnosis->run.has_succeeded : doctor_can_run(doctor);
+	diagnosis->run_works = diagnosis->run.run_was_tried ? diagnosis->run.has_succeeded : doctor_can_run(doctor);
 	diagnosis->active_or_expected_layers =
 		diagnosis->run.has_succeeded ? diagnosis->run.active_layers : doctor->expected_layers;
 	/* A failed run may have ended before all its layers were in place: it does not contradict the trials. */
@@ -83,8 +83,8 @@ static const char *doctor_get_layer_reason(const struct diagnosis *diagnosis, en
 static const char *doctor_find_obstacle(const struct diagnosis *diagnosis)
 {
 	return diagnosis->run_works           ? NULL
-	       : diagnosis->run.was_tried ? diagnosis->run.message
-					  : "what every run needs is missing";
+	       : diagnosis->run.run_was_tried ? diagnosis->run.message
+					      : "what every run needs is missing";
 }
 
 static void doctor_write_findings(const struct diagnosis *diagnosis, struct buf *text)
@@ -96,7 +96,7 @@ static void doctor_write_findings(const struct diagnosis *diagnosis, struct buf 
 			   finding->explanation);
 	}
 	buf_printf(text, "  %-16s %-7s %s\n", "run",
-		   !diagnosis->run.was_tried      ? "unknown"
+		   !diagnosis->run.run_was_tried  ? "unknown"
 		   : diagnosis->run.has_succeeded ? "works"
 						  : "lacks",
 		   diagnosis->run.has_succeeded ? "true ran under the profile minimal" : diagnosis->run.message);
@@ -198,7 +198,7 @@ static json_t *doctor_make_run_json(const struct diagnosis *diagnosis)
 	for (enum layer layer = 0; layer < LAYER_OFFERED_BY_MACHINE_MAX; layer++)
 		if (diagnosis->layers_contradicted_by_run & LAYER_BIT(layer))
 			(void)json_array_append_new(contradictions, json_string(layer_get_name(layer)));
-	return json_pack("{s:b, s:o, s:o}", "tried", (int)diagnosis->run.was_tried, "status",
+	return json_pack("{s:b, s:o, s:o}", "tried", (int)diagnosis->run.run_was_tried, "status",
 			 status ? json_incref(status) : json_null(), "contradictions", contradictions);
 }
 

@@ -8,7 +8,7 @@
 
 /* The outcome of one real run of true(1) under the profile minimal. */
 struct doctor_run {
-	bool was_tried;    /* false: there was no run, and `message` says why */
+	bool run_was_tried;       /* false: there was no run, and `message` says why */
 	bool has_succeeded;       /* the program ended with exit status 0 */
 	unsigned active_layers;   /* LAYER_BITs that the run had */
 	json_t *result;    /* the run's result (callgate run --json); owned; NULL: none */

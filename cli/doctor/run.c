@@ -117,7 +117,7 @@ void doctor_try_run(struct doctor_run *ret_run)
 	if (pid == 0)
 		doctor_exec_run(program, ends[1]);
 	(void)close(ends[1]);
-	ret_run->was_tried = pid > 0;
+	ret_run->run_was_tried = pid > 0;
 	if (pid > 0) {
 		doctor_read_output(read_fd, &output);
 		/* `status` is not needed: the run's output says how the run ended */

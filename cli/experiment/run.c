@@ -237,7 +237,7 @@ static void experiment_run_cells(struct experiment *experiment)
 }
 
 /* Counts the cells that are to be run. */
-static size_t experiment_count_wanted(const struct experiment *experiment)
+static size_t experiment_count_cells_to_run(const struct experiment *experiment)
 {
 	size_t wanted = 0;
 
@@ -298,7 +298,7 @@ static int experiment_lock_and_run_cells(struct experiment *experiment)
 	lock = results_lock_shard(options);
 	if (lock < 0)
 		return CLI_ERROR;
-	experiment->wanted = experiment_count_wanted(experiment);
+	experiment->wanted = experiment_count_cells_to_run(experiment);
 	experiment->shows_progress = !options->quiet && isatty(STDERR_FILENO);
 	experiment_run_cells(experiment);
 	r = experiment_write_rows(experiment);

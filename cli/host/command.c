@@ -26,7 +26,7 @@
 #define QUOTED_WORD_ENDS COMMAND_UNQUOTED_WORD_ENDS "{}\"'$\\"
 
 /* maximum number of "#!" lines that are followed, from script to script; the kernel follows five */
-#define SCRIPT_DEPTH_MAX 4
+#define SCRIPT_INTERPRETER_CHAIN_LEN_MAX 4
 
 struct command {
 	const struct writable_places *places;
@@ -44,11 +44,11 @@ static int command_judge_word(const struct command *command, const char *word);
 /* Judges each word of a script's "#!" line, because env(1) can execute or read any of them. */
 static int command_judge_script(const struct command *command, const char *path)
 {
-	char line[PROGRAM_SCRIPT_LINE_BYTES + 1], *save = NULL;
+	char line[SCRIPT_FIRST_LINE_BYTES_MAX + 1], *save = NULL;
 	struct command inner = {command->places, command->why, command->script_depth + 1};
 	int ret = 0;
 
-	if (command->script_depth == SCRIPT_DEPTH_MAX || !program_read_script_line(path, line))
+	if (command->script_depth == SCRIPT_INTERPRETER_CHAIN_LEN_MAX || !program_read_script_line(path, line))
 		return 0;
 	for (char *word = strtok_r(line + 2, BLANK_CHARACTERS "'\"=", &save); word && ret == 0;
 	     word = strtok_r(NULL, BLANK_CHARACTERS "'\"=", &save))

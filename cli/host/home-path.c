@@ -80,7 +80,7 @@ static bool home_has_program(const char *dir, const char *program)
  * also holds the libraries. Of ~/bin, ~/.local/bin and the like it is the directory itself, because the parent holds
  * more.
  */
-static size_t home_get_len_to_grant(const char *below)
+static size_t home_get_len_of_part_to_grant(const char *below)
 {
 	const char *slash = strrchr(below, '/');
 
@@ -108,7 +108,7 @@ static void home_put_known_directory(struct home_advice *advice, const struct ho
 
 static void home_put_grant_options(struct home_advice *advice, const char *below)
 {
-	_cleanup_free_ char *prefix = strndup(below, home_get_len_to_grant(below));
+	_cleanup_free_ char *prefix = strndup(below, home_get_len_of_part_to_grant(below));
 	const struct home_program_directory *known = NULL;
 
 	for (size_t i = 0; i < sizeof(home_places) / sizeof(home_places[0]); i++)

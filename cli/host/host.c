@@ -88,7 +88,7 @@ static int host_open_file(struct cli_host *host, const char *path)
 {
 	bool in_proc = false;
 	_cleanup_free_ char *real =
-		cli_real_resolve_noting_links(&host->path_cache, path, host_set_link_in_proc, &in_proc);
+		cli_resolve_real_path_noting_links(&host->path_cache, path, host_set_link_in_proc, &in_proc);
 	int fd;
 
 	if (real)
@@ -266,7 +266,7 @@ static char *host_resolve_path(void *ctx, const char *path)
 {
 	struct cli_host *host = ctx;
 
-	return cli_real_resolve_path(&host->path_cache, path);
+	return cli_resolve_real_path(&host->path_cache, path);
 }
 
 static const char *host_get_variable(void *ctx, const char *name)

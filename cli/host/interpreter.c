@@ -12,7 +12,7 @@
 #include "cli/host/managers.h"
 #include "cli/host/program.h"
 
-#define VENV_DEPTH_MAX 4 /* longest chain of virtual environments, each based on the next */
+#define VENV_CHAIN_LEN_MAX 4 /* longest chain of virtual environments, each based on the next */
 
 struct interpreter_family {
 	/* start of its programs' names: "python" matches python, python3 and python3.11 */
@@ -158,7 +158,7 @@ static void interpreter_add_installation(struct cli_interpreter *found, const ch
 
 	if (!real)
 		return;
-	if (depth < VENV_DEPTH_MAX && program_strip_directory(program, "bin", prefix) &&
+	if (depth < VENV_CHAIN_LEN_MAX && program_strip_directory(program, "bin", prefix) &&
 	    interpreter_read_venv_home(prefix, home)) {
 		interpreter_add_prefix(found, prefix);
 		if (interpreter_find_python_in(home, base))

@@ -10,7 +10,7 @@
 
 static bool places_path_is_writable(const struct writable_places *places, const char *host)
 {
-	for (size_t i = 0; i < PLACES_POLICIES_MAX; i++)
+	for (size_t i = 0; i < PLACES_POLICIES_PER_RUN_MAX; i++)
 		if (places->policy[i] && policy_host_path_is_writable(places->policy[i], host))
 			return true;
 	return false;
@@ -29,7 +29,7 @@ static bool places_path_is_in_workdir(const struct writable_places *places, cons
  */
 static bool places_link_is_harmless(const struct writable_places *places, const char *link, const char *host)
 {
-	for (size_t i = 0; i < PLACES_POLICIES_MAX; i++)
+	for (size_t i = 0; i < PLACES_POLICIES_PER_RUN_MAX; i++)
 		if (places->policy[i] && policy_host_paths_are_writable(places->policy[i], link, host))
 			return true;
 	return !places_path_is_writable(places, link) && places_path_is_in_workdir(places, link) &&
@@ -42,7 +42,7 @@ static char *places_resolve_path(const struct writable_places *places, const cha
 	_cleanup_free_ char *head = strdup(path);
 
 	while (head) {
-		_cleanup_free_ char *found = cli_real_resolve_path(places->path_cache, *head ? head : "/");
+		_cleanup_free_ char *found = cli_resolve_real_path(places->path_cache, *head ? head : "/");
 		const char *rest = path + strlen(head);
 		char *slash = strrchr(head, '/');
 
@@ -99,7 +99,8 @@ int places_judge_path(const struct writable_places *places, enum places_path_use
 		judging.path = rooted;
 	}
 	if (judging.path)
-		found = cli_real_resolve_noting_links(places->path_cache, judging.path, places_judge_link, &judging);
+		found = cli_resolve_real_path_noting_links(places->path_cache, judging.path, places_judge_link,
+							   &judging);
 	if (judging.path && use == PLACES_PATH_MUST_BE_TRUSTED)
 		(void)places_resolve_judged_path(&judging);
 	host = judging.host;

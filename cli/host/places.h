@@ -14,11 +14,11 @@
 #include "policy/policy.h"
 
 /* How many policies a run has: for its phase, for the other phase, and for the setup. */
-#define PLACES_POLICIES_MAX 3
+#define PLACES_POLICIES_PER_RUN_MAX 3
 
 /* Where a program may write: what one of the policies allows, and in any case the workdir. Pointers are borrowed. */
 struct writable_places {
-	const struct policy *policy[PLACES_POLICIES_MAX]; /* unused entries are NULL */
+	const struct policy *policy[PLACES_POLICIES_PER_RUN_MAX]; /* unused entries are NULL */
 	const char *workdir;                          /* canonical; NULL: the run creates its workdir */
 	struct cli_path_cache *path_cache;
 };

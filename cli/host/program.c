@@ -12,7 +12,7 @@
 #include "cli/cli.h"
 #include "cli/host/program.h"
 
-#define VERSION_FILE_BYTES 65536
+#define SHIM_VERSION_FILE_BYTES_MAX 65536
 
 bool program_is_executable(const char *path)
 {
@@ -76,7 +76,7 @@ static char *shim_read_version_file(const char *dir, const char *name)
 	char *text;
 	size_t len;
 
-	return !path || io_read_file(AT_FDCWD, path, VERSION_FILE_BYTES, &text, &len) < 0 ? NULL : text;
+	return !path || io_read_file(AT_FDCWD, path, SHIM_VERSION_FILE_BYTES_MAX, &text, &len) < 0 ? NULL : text;
 }
 
 /*
@@ -312,10 +312,10 @@ static const char *env_find_program(char *text)
 	return text[strcspn(text, " \t=")] || !*text || *text == '-' ? NULL : text;
 }
 
-bool program_read_script_line(const char *path, char line[PROGRAM_SCRIPT_LINE_BYTES + 1])
+bool program_read_script_line(const char *path, char line[SCRIPT_FIRST_LINE_BYTES_MAX + 1])
 {
 	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	ssize_t len = fd < 0 ? -1 : pread(fd, line, PROGRAM_SCRIPT_LINE_BYTES, 0);
+	ssize_t len = fd < 0 ? -1 : pread(fd, line, SCRIPT_FIRST_LINE_BYTES_MAX, 0);
 
 	if (len < 2 || line[0] != '#' || line[1] != '!')
 		return false;
@@ -326,7 +326,7 @@ bool program_read_script_line(const char *path, char line[PROGRAM_SCRIPT_LINE_BY
 
 char *program_find_script_interpreter(const char *path, bool *ret_unknown)
 {
-	char line[PROGRAM_SCRIPT_LINE_BYTES + 1], *word, *rest;
+	char line[SCRIPT_FIRST_LINE_BYTES_MAX + 1], *word, *rest;
 	const char *name, *slash;
 
 	if (!program_read_script_line(path, line))

@@ -160,8 +160,8 @@ static bool real_begin_in_cwd(struct cli_path_cache *real, struct real_walk *wal
 	return getcwd(here, sizeof(here)) && here[0] == '/' && real_walk_absolute_path(real, walk, here);
 }
 
-char *cli_real_resolve_noting_links(struct cli_path_cache *real, const char *path,
-				    void (*passed)(void *ctx, const char *link), void *ctx)
+char *cli_resolve_real_path_noting_links(struct cli_path_cache *real, const char *path,
+					 void (*passed)(void *ctx, const char *link), void *ctx)
 {
 	struct real_walk walk = {.passed = passed, .ctx = ctx};
 
@@ -172,9 +172,9 @@ char *cli_real_resolve_noting_links(struct cli_path_cache *real, const char *pat
 	return strdup(walk.len ? walk.resolved_part : "/");
 }
 
-char *cli_real_resolve_path(struct cli_path_cache *real, const char *path)
+char *cli_resolve_real_path(struct cli_path_cache *real, const char *path)
 {
-	return cli_real_resolve_noting_links(real, path, NULL, NULL);
+	return cli_resolve_real_path_noting_links(real, path, NULL, NULL);
 }
 
 void cli_path_cache_release(struct cli_path_cache *real)

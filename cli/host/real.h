@@ -18,10 +18,10 @@ struct cli_path_cache {
 };
 
 /* As realpath(path, NULL); NULL: the path does not exist. Owned. */
-char *cli_real_resolve_path(struct cli_path_cache *real, const char *path);
-/* As cli_real_resolve_path. Calls `passed` with each symbolic link's canonical path, even if the link leads nowhere. */
-char *cli_real_resolve_noting_links(struct cli_path_cache *real, const char *path,
-				    void (*passed)(void *ctx, const char *link), void *ctx);
+char *cli_resolve_real_path(struct cli_path_cache *real, const char *path);
+/* As cli_resolve_real_path. Calls `passed` with each symbolic link's canonical path, even if the link leads nowhere. */
+char *cli_resolve_real_path_noting_links(struct cli_path_cache *real, const char *path,
+					 void (*passed)(void *ctx, const char *link), void *ctx);
 void cli_path_cache_release(struct cli_path_cache *real);
 
 #endif

@@ -11,7 +11,7 @@
 #include "cli/learn/pattern.h"
 #include "policy/paths/secrets.h"
 
-#define FOLD_SCANNED_ENTRIES_MAX 200000u
+#define DENY_SCANNED_WORKDIR_ENTRIES_MAX 200000u
 
 /*
  * Returns the kind of secret that the entry holds, for messages. *ret_everywhere: the pattern that matched, if that
@@ -45,7 +45,7 @@ static int deny_if_secret_entry(struct draft *draft, const struct needs *needs, 
 		return -ENOMEM;
 	if (context->allows_risky && needs_have_path_below(needs, virt))
 		return 0;
-	return draft_add_deny(draft, pattern, because);
+	return draft_add_deny_rule(draft, pattern, because);
 }
 
 int fold_deny_secrets(struct draft *draft, const struct needs *needs, const struct fold_context *context)
@@ -56,7 +56,7 @@ int fold_deny_secrets(struct draft *draft, const struct needs *needs, const stru
 	size_t entries = 0;
 	int r = 0;
 
-	while (walk && r == 0 && entries++ < FOLD_SCANNED_ENTRIES_MAX && (entry = fts_read(walk))) {
+	while (walk && r == 0 && entries++ < DENY_SCANNED_WORKDIR_ENTRIES_MAX && (entry = fts_read(walk))) {
 		const char *rest = path_get_rest_below(entry->fts_path, context->workdir_host_path);
 
 		if (rest && *rest && entry->fts_info != FTS_DP)

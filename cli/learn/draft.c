@@ -84,8 +84,8 @@ static json_t *draft_make_side_grants_json(const struct scan_found *found)
 	return json_pack("{s:I, s:o}", "count", (json_int_t)(found->files - found->used), "names", names);
 }
 
-int draft_add_path(struct draft *draft, unsigned right, const char *path, char *because_taken,
-		   const struct scan_found *found, const char *disabled)
+int draft_add_path_rule(struct draft *draft, unsigned right, const char *path, char *because_taken,
+			const struct scan_found *found, const char *disabled)
 {
 	_cleanup_free_ char *because = because_taken;
 	json_t *list = draft_get_list(draft, "filesystem", draft_get_right_name(right)), *entry;
@@ -105,7 +105,7 @@ int draft_add_path(struct draft *draft, unsigned right, const char *path, char *
 	return json_array_append_new(list, entry) < 0 ? -ENOMEM : 0;
 }
 
-int draft_add_deny(struct draft *draft, const char *pattern, const char *because)
+int draft_add_deny_rule(struct draft *draft, const char *pattern, const char *because)
 {
 	json_t *list = draft_get_list(draft, "filesystem", "deny");
 
@@ -119,7 +119,7 @@ int draft_add_deny(struct draft *draft, const char *pattern, const char *because
 		       : 0;
 }
 
-int draft_add_ungrantable(struct draft *draft, unsigned right, const char *path, const char *why)
+int draft_add_ungrantable_path(struct draft *draft, unsigned right, const char *path, const char *why)
 {
 	json_t *text = report_make_text_json(path), *name = json_string(draft_get_right_name(right));
 	json_t *entry = json_pack("{s:o, s:o, s:s}", "path", text, "right", name, "why", why);

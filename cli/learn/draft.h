@@ -30,14 +30,14 @@ void draft_release(struct draft *draft);
  * reason of the rule, owned by the draft from then on; NULL means that memory ran out. found: further files that the
  * rule grants; may be NULL. disabled: why the rule is left out; NULL: it applies. 0 or -ENOMEM.
  */
-int draft_add_path(struct draft *draft, unsigned right, const char *path, char *because_taken,
-		   const struct scan_found *found, const char *disabled);
+int draft_add_path_rule(struct draft *draft, unsigned right, const char *path, char *because_taken,
+			const struct scan_found *found, const char *disabled);
 
 /* Adds a pattern to filesystem.deny, with its reason. 0 or -ENOMEM. */
-int draft_add_deny(struct draft *draft, const char *pattern, const char *because);
+int draft_add_deny_rule(struct draft *draft, const char *pattern, const char *because);
 
 /* Adds an access that callgate never grants to draft->ungrantable. 0 or -ENOMEM. */
-int draft_add_ungrantable(struct draft *draft, unsigned right, const char *path, const char *why);
+int draft_add_ungrantable_path(struct draft *draft, unsigned right, const char *path, const char *why);
 
 /* Adds the path of a rule with "disabled". 0 or -ENOMEM. */
 int draft_add_disabled_path(struct draft *draft, const char *path);

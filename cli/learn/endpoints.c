@@ -10,7 +10,8 @@
 #include "cli/learn/pattern.h"
 #include "supervisor/report.h"
 
-#define ENDPOINTS_REQUESTS_MAX 24u /* if more requests to one host were made, they become one rule for each method */
+#define ENDPOINT_RULE_REQUESTS_MAX \
+	24u /* if more requests to one host were made, they become one rule for each method */
 
 /*
  * Returns why a grant of an address that is not public needs --allow-risky; NULL: a name, or a public address. Static.
@@ -100,11 +101,11 @@ static const char *endpoints_find_proto(const struct needs *needs, const struct 
 static json_t *endpoints_make_rule(const struct needs *needs, const struct network_need *endpoint, bool risky)
 {
 	_cleanup_json_ json_t *requests = endpoints_list_requests(needs, endpoint, false);
-	_cleanup_free_ char *because = need_explain(&endpoint->origin);
+	_cleanup_free_ char *because = need_origin_describe(&endpoint->origin);
 	json_t *rule = json_pack("{s:s, s:i}", "host", endpoint->host, "port", (int)endpoint->port);
 	const char *proto = endpoints_find_proto(needs, endpoint);
 
-	if (json_array_size(requests) > ENDPOINTS_REQUESTS_MAX) {
+	if (json_array_size(requests) > ENDPOINT_RULE_REQUESTS_MAX) {
 		json_decref(requests);
 		requests = endpoints_list_requests(needs, endpoint, true);
 	}
@@ -158,7 +159,7 @@ static int endpoints_add_request(json_t *rule, const struct network_need *net)
 
 	if (!requests || net->kind != QUERY_HTTP_REQUEST || strchr(net->request, '*'))
 		return 0;
-	text = endpoints_make_request(net, json_array_size(requests) > ENDPOINTS_REQUESTS_MAX);
+	text = endpoints_make_request(net, json_array_size(requests) > ENDPOINT_RULE_REQUESTS_MAX);
 	return text ? endpoints_add_request_text(requests, text) : -ENOMEM;
 }
 

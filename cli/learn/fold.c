@@ -16,9 +16,9 @@ static int fold_collect_items(struct fold *fold, const struct unmet_need *unmet,
 	for (size_t i = 0; r == 0 && i < count; i++) {
 		const struct need *need = unmet[i].need;
 
-		r = rules_note_inexpressible_path(fold, &unmet[i], &done);
+		r = rules_reject_inexpressible_path(fold, &unmet[i], &done);
 		if (r == 0 && !done)
-			r = rules_leave_out_by_tier(fold, &unmet[i], &done);
+			r = rules_leave_out_if_tier_forbids(fold, &unmet[i], &done);
 		if (r == 0 && !done)
 			fold->items[fold->item_count++] = (struct fold_item){
 				.unmet = &unmet[i], .grant_path = rules_get_grant_path(fold->context, need)};
@@ -26,7 +26,7 @@ static int fold_collect_items(struct fold *fold, const struct unmet_need *unmet,
 	return r;
 }
 
-static bool fold_is_directory(const struct fold *fold, const struct fold_item *item)
+static bool fold_item_is_directory(const struct fold *fold, const struct fold_item *item)
 {
 	char host[PATH_MAX];
 	struct stat status;
@@ -35,9 +35,9 @@ static bool fold_is_directory(const struct fold *fold, const struct fold_item *i
 	return stat(host, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
-int fold_add_rules_for_unmet(struct draft *draft, const struct needs *needs, const struct packages *packages,
-			     const struct fold_context *context, const struct unmet_need *unmet, size_t count,
-			     bool directories)
+int fold_add_rules_for_unmet_needs(struct draft *draft, const struct needs *needs, const struct packages *packages,
+				   const struct fold_context *context, const struct unmet_need *unmet, size_t count,
+				   bool directories)
 {
 	struct fold fold = {.draft = draft,
 			    .needs = needs,
@@ -48,16 +48,16 @@ int fold_add_rules_for_unmet(struct draft *draft, const struct needs *needs, con
 
 	for (size_t i = 0; i < fold.item_count; i++) /* directories and links do not become members of groups */
 		fold.items[i].is_granted =
-			fold.items[i].unmet->is_link_itself || fold_is_directory(&fold, &fold.items[i]);
+			fold.items[i].unmet->is_link_itself || fold_item_is_directory(&fold, &fold.items[i]);
 	if (r == 0)
-		r = groups_fold_units(&fold);
+		r = groups_merge_paths_by_directory(&fold);
 	if (r == 0)
-		r = groups_fold_numbers(&fold);
+		r = groups_merge_numbered_paths(&fold);
 	if (r == 0)
-		r = groups_fold_suffixes(&fold);
+		r = groups_merge_paths_by_suffix(&fold);
 	for (size_t i = 0; r == 0 && i < fold.item_count; i++)
 		if (!fold.items[i].is_granted || fold.items[i].unmet->is_link_itself ||
-		    fold_is_directory(&fold, &fold.items[i]))
+		    fold_item_is_directory(&fold, &fold.items[i]))
 			r = singles_add_rule(&fold, &fold.items[i], directories);
 	for (size_t i = 0; i < fold.item_count; i++)
 		free(fold.items[i].group_key);

@@ -30,9 +30,9 @@ struct unmet_need {
  * Adds rules for needs that are not met. directories: also for directories in which nothing is granted. The first calls
  * leave those out, because rules for files also show the directories above the files. 0 or -ENOMEM.
  */
-int fold_add_rules_for_unmet(struct draft *draft, const struct needs *needs, const struct packages *packages,
-			     const struct fold_context *context, const struct unmet_need *unmet, size_t count,
-			     bool directories);
+int fold_add_rules_for_unmet_needs(struct draft *draft, const struct needs *needs, const struct packages *packages,
+				   const struct fold_context *context, const struct unmet_need *unmet, size_t count,
+				   bool directories);
 
 /* Adds rules that deny those secrets in the working directory that the program did not use. 0 or -ENOMEM. */
 int fold_deny_secrets(struct draft *draft, const struct needs *needs, const struct fold_context *context);

@@ -11,11 +11,11 @@
 #include "cli/learn/units.h"
 
 /* How many files of a group are needed to make one rule of them. */
-#define GROUPS_PACKAGE_FILES_MIN 2u
-#define GROUPS_LIBRARY_FILES_MIN 3u
-#define GROUPS_PROGRAMS_MIN 4u
-#define GROUPS_NUMBERED_PATHS_MIN 2u
-#define GROUPS_SUFFIX_PATHS_MIN 4u
+#define PACKAGE_FILES_FOR_ONE_RULE_MIN 2u
+#define LIBRARY_FILES_FOR_ONE_RULE_MIN 3u
+#define PROGRAMS_FOR_ONE_RULE_MIN 4u
+#define NUMBERED_PATHS_FOR_ONE_RULE_MIN 2u
+#define SAME_SUFFIX_PATHS_FOR_ONE_RULE_MIN 4u
 
 /* Makes the reason of a rule that grants several items. Owned; NULL: no memory. */
 static char *groups_make_reason(const struct fold_item *item, size_t count, const char *of)
@@ -31,7 +31,7 @@ static char *groups_make_reason(const struct fold_item *item, size_t count, cons
 		if (!origin->reason && (first->reason || origin->first < first->first))
 			first = origin;
 	}
-	one = need_explain(first);
+	one = need_origin_describe(first);
 	return one ? cli_format("%zu names %s, %" PRIu64 " records; %s", count, of, records, one) : NULL;
 }
 
@@ -83,18 +83,18 @@ static int groups_try_rule(struct fold *fold, struct fold_item *item, size_t cou
 			   char *because_taken)
 {
 	bool added;
-	int r = rules_try_group(fold, item->unmet->right, path, because_taken, UINT64_MAX, &added);
+	int r = rules_try_one_rule_for_group(fold, item->unmet->right, path, because_taken, UINT64_MAX, &added);
 
 	for (size_t i = 0; r == 0 && added && i < count; i++)
 		item[i].is_granted = true;
 	return r;
 }
 
-static int groups_try_unit_rule(struct fold *fold, struct fold_item *item, size_t count)
+static int groups_try_directory_rule(struct fold *fold, struct fold_item *item, size_t count)
 {
-	const size_t least = item->unmet->right == POLICY_EXEC ? GROUPS_PROGRAMS_MIN
-			     : item->package                   ? GROUPS_PACKAGE_FILES_MIN
-							       : GROUPS_LIBRARY_FILES_MIN;
+	const size_t least = item->unmet->right == POLICY_EXEC ? PROGRAMS_FOR_ONE_RULE_MIN
+			     : item->package                   ? PACKAGE_FILES_FOR_ONE_RULE_MIN
+							       : LIBRARY_FILES_FOR_ONE_RULE_MIN;
 	_cleanup_free_ char *of = item->package ? cli_format("of package %s", item->package) : strdup("of a library");
 
 	return count < least ? 0
@@ -102,7 +102,7 @@ static int groups_try_unit_rule(struct fold *fold, struct fold_item *item, size_
 			     : groups_try_rule(fold, item, count, item->group_key, groups_make_reason(item, count, of));
 }
 
-int groups_fold_units(struct fold *fold)
+int groups_merge_paths_by_directory(struct fold *fold)
 {
 	struct grantable_directory unit;
 
@@ -110,22 +110,22 @@ int groups_fold_units(struct fold *fold)
 		struct fold_item *item = &fold->items[i];
 
 		if (item->is_granted || item->unmet->right == POLICY_WRITE ||
-		    !unit_find_directory(fold->packages, fold->context->home, item->unmet->need->path, &unit))
+		    !unit_find_grantable_directory(fold->packages, fold->context->home, item->unmet->need->path, &unit))
 			continue;
 		item->package = unit.package;
 		item->group_key = strdup(unit.dir);
 		if (!item->group_key)
 			return -ENOMEM;
 	}
-	return groups_call_for_each_group(fold, groups_try_unit_rule);
+	return groups_call_for_each_group(fold, groups_try_directory_rule);
 }
 
 /* Makes one rule of names that differ only in their numbers: "*" replaces the parts that differ. */
 static int groups_try_numbered_rule(struct fold *fold, struct fold_item *item, size_t count)
 {
-	_cleanup_free_ char *pattern = count < GROUPS_NUMBERED_PATHS_MIN ? NULL : strdup(item->grant_path);
+	_cleanup_free_ char *pattern = count < NUMBERED_PATHS_FOR_ONE_RULE_MIN ? NULL : strdup(item->grant_path);
 
-	if (count < GROUPS_NUMBERED_PATHS_MIN)
+	if (count < NUMBERED_PATHS_FOR_ONE_RULE_MIN)
 		return 0;
 	for (size_t i = 1; pattern && i < count; i++) {
 		char *merged = pattern_merge_paths(pattern, item[i].grant_path);
@@ -141,7 +141,7 @@ static int groups_try_numbered_rule(struct fold *fold, struct fold_item *item, s
 		       : 0;
 }
 
-int groups_fold_numbers(struct fold *fold)
+int groups_merge_numbered_paths(struct fold *fold)
 {
 	for (size_t i = 0; i < fold->item_count; i++) {
 		struct fold_item *item = &fold->items[i];
@@ -155,13 +155,14 @@ int groups_fold_numbers(struct fold *fold)
 
 static int groups_try_suffix_rule(struct fold *fold, struct fold_item *item, size_t count)
 {
-	return count < GROUPS_SUFFIX_PATHS_MIN ? 0
-					       : groups_try_rule(fold, item, count, item->group_key,
-								 groups_make_reason(item, count, "with one suffix"));
+	return count < SAME_SUFFIX_PATHS_FOR_ONE_RULE_MIN
+		       ? 0
+		       : groups_try_rule(fold, item, count, item->group_key,
+					 groups_make_reason(item, count, "with one suffix"));
 }
 
 /* Makes one rule, such as "/data/set/" with "*.csv" appended, of read files whose names have the same suffix. */
-int groups_fold_suffixes(struct fold *fold)
+int groups_merge_paths_by_suffix(struct fold *fold)
 {
 	for (size_t i = 0; i < fold->item_count; i++) {
 		struct fold_item *item = &fold->items[i];

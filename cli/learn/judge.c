@@ -23,7 +23,7 @@ struct need_judge {
 	struct query current_query;
 };
 
-static void judge_free(struct need_judge *judge)
+static void need_judge_free(struct need_judge *judge)
 {
 	if (!judge)
 		return;
@@ -35,14 +35,14 @@ static void judge_free(struct need_judge *judge)
 	free(judge);
 }
 
-static void judge_freep(struct need_judge **judge)
+static void need_judge_freep(struct need_judge **judge)
 {
-	judge_free(*judge);
+	need_judge_free(*judge);
 }
-#define _cleanup_judge_ __attribute__((cleanup(judge_freep)))
+#define _cleanup_judge_ __attribute__((cleanup(need_judge_freep)))
 
 /* Loads the draft, or `profile` instead if that is not NULL. 0 or -errno, with a message. */
-static int judge_load(const struct learn *learn, const char *profile, struct need_judge **ret_judge)
+static int need_judge_load_policy(const struct learn *learn, const char *profile, struct need_judge **ret_judge)
 {
 	_cleanup_judge_ struct need_judge *judge = calloc(1, sizeof(*judge));
 	int r;
@@ -101,7 +101,7 @@ static int judge_add_unmet(struct unmet_need **list, size_t *count, size_t *room
  * Whether the file is made by callgate for each run: a file of /proc or /dev. The policy does not decide about such
  * files.
  */
-static bool judge_path_is_of_run(const char *path)
+static bool judge_path_is_made_by_callgate(const char *path)
 {
 	return path_is_below(path, "/proc") || strcmp(path, "/dev") == 0;
 }
@@ -123,7 +123,7 @@ static int judge_need(struct need_judge *judge, const struct need *need, struct 
 		denied = true;
 		r = judge_add_unmet(list, count, room, (struct unmet_need){.need = need, .right = rights[i]});
 	}
-	if (r == 0 && !denied && need->path_as_written && !judge_path_is_of_run(need->path_as_written) &&
+	if (r == 0 && !denied && need->path_as_written && !judge_path_is_made_by_callgate(need->path_as_written) &&
 	    judge_denies_need(judge, need, POLICY_READ, true))
 		r = judge_add_unmet(list, count, room,
 				    (struct unmet_need){.need = need, .right = POLICY_READ, .is_link_itself = true});
@@ -134,13 +134,13 @@ static int judge_all_needs(const struct learn *learn, const char *profile, struc
 			   size_t *ret_count)
 {
 	_cleanup_judge_ struct need_judge *judge = NULL;
-	int r = judge_load(learn, profile, &judge);
+	int r = need_judge_load_policy(learn, profile, &judge);
 	size_t room = 0;
 
 	*ret_unmet = NULL;
 	*ret_count = 0;
 	for (size_t i = 0; r == 0 && i < learn->needs.count; i++)
-		if (!judge_path_is_of_run(learn->needs.need[i].path))
+		if (!judge_path_is_made_by_callgate(learn->needs.need[i].path))
 			r = judge_need(judge, &learn->needs.need[i], ret_unmet, ret_count, &room);
 	return r;
 }
@@ -172,7 +172,7 @@ static bool judge_grants_network_need(struct need_judge *judge, const struct net
 int learn_mark_granted_endpoints(struct learn *learn)
 {
 	_cleanup_judge_ struct need_judge *judge = NULL;
-	int r = learn->needs.nets ? judge_load(learn, NULL, &judge) : 0;
+	int r = learn->needs.nets ? need_judge_load_policy(learn, NULL, &judge) : 0;
 
 	for (size_t i = 0; r == 0 && i < learn->needs.nets; i++)
 		learn->needs.net[i].is_granted = judge_grants_network_need(judge, &learn->needs.net[i]);
@@ -216,7 +216,7 @@ static bool judge_grants_reading(const struct need_judge *judge, const char *pat
 int learn_deny_secrets(struct learn *learn)
 {
 	_cleanup_judge_ struct need_judge *judge = NULL;
-	int r = judge_load(learn, NULL, &judge);
+	int r = need_judge_load_policy(learn, NULL, &judge);
 	size_t count;
 	const struct secret_pattern *secret = secrets_get_patterns(&count);
 	char path[PATH_MAX];
@@ -230,7 +230,7 @@ int learn_deny_secrets(struct learn *learn)
 		    (learn->allow_risky && needs_have_path_below(&learn->needs, path)))
 			continue;
 		because = cli_format("%s, which another rule would grant", secret[i].kind);
-		r = because ? draft_add_deny(&learn->draft, secret[i].pattern, because) : -ENOMEM;
+		r = because ? draft_add_deny_rule(&learn->draft, secret[i].pattern, because) : -ENOMEM;
 	}
 	return r;
 }
@@ -277,14 +277,14 @@ static void judge_count_files(const struct need_judge *judge, uint64_t *granted)
 int learn_count_files(struct learn *learn, struct learn_file_counts *ret_files)
 {
 	_cleanup_judge_ struct need_judge *judge = NULL, *base = NULL;
-	int r = judge_load(learn, NULL, &judge);
+	int r = need_judge_load_policy(learn, NULL, &judge);
 
 	*ret_files = (struct learn_file_counts){0};
 	if (r == 0 && learn->base_profile)
-		r = judge_load(learn, learn->base_profile, &base);
+		r = need_judge_load_policy(learn, learn->base_profile, &base);
 	if (r < 0 || !judge)
 		return r;
-	judge_count_files(judge, &ret_files->granted_count);
+	judge_count_files(judge, &ret_files->granted_file_count);
 	if (base)
 		judge_count_files(base, &ret_files->granted_by_profile);
 	for (size_t i = 0; i < learn->needs.count; i++) {
@@ -293,7 +293,8 @@ int learn_count_files(struct learn *learn, struct learn_file_counts *ret_files)
 
 		if (!path_is_below(path, learn->workdir_in_view) && lstat(path, &status) == 0 &&
 		    !S_ISDIR(status.st_mode))
-			ret_files->used_count += !!(policy_get_rights(judge->policy, path, strlen(path)) & POLICY_READ);
+			ret_files->used_file_count +=
+				!!(policy_get_rights(judge->policy, path, strlen(path)) & POLICY_READ);
 	}
 	return 0;
 }

@@ -48,7 +48,7 @@ static int need_init(struct need *need, const char *path, const char *written)
 	return need->path && (need->path_as_written || !*written) ? 0 : -ENOMEM;
 }
 
-static void need_release_origin(struct need_origin *origin)
+static void need_origin_release(struct need_origin *origin)
 {
 	free(origin->call);
 	free(origin->exe);
@@ -107,7 +107,7 @@ static int needs_add_paths(struct needs *needs, const struct query *query, uint6
 		if (needs->count > NEEDS_PATHS_MAX)
 			return -E2BIG;
 		need->rights |= want;
-		need->entries_were_read |= strncmp(call, "open", 4) == 0 || strcmp(call, "inotify_add_watch") == 0;
+		need->names_in_dir_were_read |= strncmp(call, "open", 4) == 0 || strcmp(call, "inotify_add_watch") == 0;
 		if (need_origin_count_record(&need->origin, seq, call, exe, want > need->strongest_right) < 0)
 			return -ENOMEM;
 		if (want > need->strongest_right)
@@ -214,7 +214,7 @@ bool needs_have_path_below(const struct needs *needs, const char *path)
 	return false;
 }
 
-char *need_explain(const struct need_origin *origin)
+char *need_origin_describe(const struct need_origin *origin)
 {
 	if (origin->reason)
 		return strdup(origin->reason);
@@ -228,13 +228,13 @@ void needs_release(struct needs *needs)
 	for (size_t i = 0; i < needs->count; i++) {
 		free(needs->need[i].path);
 		free(needs->need[i].path_as_written);
-		need_release_origin(&needs->need[i].origin);
+		need_origin_release(&needs->need[i].origin);
 	}
 	for (size_t i = 0; i < needs->nets; i++) {
 		free(needs->net[i].host);
 		free(needs->net[i].method);
 		free(needs->net[i].request);
-		need_release_origin(&needs->net[i].origin);
+		need_origin_release(&needs->net[i].origin);
 	}
 	free(needs->need);
 	free(needs->net);

@@ -28,7 +28,7 @@ struct need {
 	char *path_as_written;
 	unsigned rights;  /* POLICY_ rights */
 	unsigned strongest_right; /* the right that the call of `origin` needed */
-	bool entries_were_read;   /* the directory was opened or watched, so the names in it were read */
+	bool names_in_dir_were_read; /* the directory was opened or watched, so the names in it were read */
 	struct need_origin origin;
 };
 
@@ -68,7 +68,7 @@ int needs_add_path(struct needs *needs, const char *path, const char *written, u
  * Describes the origin of a need: "openat by /usr/bin/git, 214 times, first at record 120". Owned by the caller; NULL:
  * no memory.
  */
-char *need_explain(const struct need_origin *origin);
+char *need_origin_describe(const struct need_origin *origin);
 
 /* True when the program used this path itself. */
 bool needs_have_path(const struct needs *needs, const char *path);

@@ -217,7 +217,7 @@ static const char *packages_find_rpm_database(void)
 	return NULL;
 }
 
-int packages_read(const struct packages_source *source, struct packages **ret_packages)
+int packages_read_file_owners(const struct packages_source *source, struct packages **ret_packages)
 {
 	const struct packages_source system = {DPKG_FILE_LISTS_DIR, RPM, packages_find_rpm_database()};
 	struct packages *packages = calloc(1, sizeof(*packages));

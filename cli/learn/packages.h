@@ -20,7 +20,7 @@ struct packages_source {
 /*
  * Reads the package databases; without any, *ret_packages is empty. source NULL: the system's databases. 0 or -ENOMEM.
  */
-int packages_read(const struct packages_source *source, struct packages **ret_packages);
+int packages_read_file_owners(const struct packages_source *source, struct packages **ret_packages);
 void packages_free(struct packages *packages);
 
 /*

@@ -8,10 +8,10 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 
-#define PATTERN_LETTERS_MIN 3u
-#define TEMPORARY_DIGITS_MIN 5u
-#define RANDOM_CLASS_CHANGES_MIN 2u
-#define PATTERN_RANDOM_TEXT_LEN_MIN 6u /* least number of letters and digits of a random text, as mkstemp(3) makes it */
+#define PATTERN_COMPONENT_LETTERS_MIN 3u
+#define TEMPORARY_NAME_DIGITS_MIN 5u
+#define RANDOM_NAME_PART_CLASS_CHANGES_MIN 2u
+#define RANDOM_NAME_PART_LEN_MIN 6u /* least number of letters and digits of a random text, as mkstemp(3) makes it */
 
 static bool pattern_is_word_byte(char byte)
 {
@@ -26,7 +26,7 @@ static enum pattern_class pattern_get_class(char byte)
 }
 
 /* Whether a text is random and no word: digits alternate with letters, or small with capital letters, often. */
-static bool pattern_is_random(const char *text, size_t len)
+static bool pattern_text_looks_random(const char *text, size_t len)
 {
 	size_t changes = 0, digits = 0;
 
@@ -34,7 +34,7 @@ static bool pattern_is_random(const char *text, size_t len)
 		digits += pattern_get_class(text[i]) == CLASS_DIGIT;
 		changes += i > 0 && pattern_get_class(text[i]) != pattern_get_class(text[i - 1]);
 	}
-	return len >= PATTERN_RANDOM_TEXT_LEN_MIN && changes > (digits ? RANDOM_CLASS_CHANGES_MIN : len / 2);
+	return len >= RANDOM_NAME_PART_LEN_MIN && changes > (digits ? RANDOM_NAME_PART_CLASS_CHANGES_MIN : len / 2);
 }
 
 /* Returns the length of the number at the start of `text`: of digits or of a random text; 0: neither. */
@@ -44,7 +44,7 @@ static size_t pattern_get_number_len(const char *text)
 
 	while (pattern_is_word_byte(text[len]))
 		len++;
-	return pattern_is_random(text, len) ? len : digits;
+	return pattern_text_looks_random(text, len) ? len : digits;
 }
 
 bool pattern_has_number(const char *path)
@@ -90,26 +90,26 @@ char *pattern_replace_random_in_name(const char *name)
  * Returns the length of a part of a name that programs choose anew in each run: many digits or a random text. 0: `text`
  * does not begin with such a part.
  */
-static size_t pattern_get_temporary_len(const char *text, bool begins)
+static size_t pattern_get_temporary_name_len(const char *text, bool begins)
 {
 	size_t digits = strspn(text, "0123456789"), word = 0, run = 0, longest = 0;
 
-	if (digits >= TEMPORARY_DIGITS_MIN)
+	if (digits >= TEMPORARY_NAME_DIGITS_MIN)
 		return digits;
 	for (; begins && pattern_is_word_byte(text[word]); word++) {
 		run = isdigit((unsigned char)text[word]) ? run + 1 : 0;
 		longest = run > longest ? run : longest;
 	}
-	return longest < TEMPORARY_DIGITS_MIN && pattern_is_random(text, word) ? word : 0;
+	return longest < TEMPORARY_NAME_DIGITS_MIN && pattern_text_looks_random(text, word) ? word : 0;
 }
 
-char *pattern_replace_temporary(const char *path)
+char *pattern_replace_temporary_names(const char *path)
 {
 	_cleanup_buf_ struct buf out = {0};
 	char before = '/';
 
 	while (*path) {
-		size_t len = pattern_get_temporary_len(path, !pattern_is_word_byte(before));
+		size_t len = pattern_get_temporary_name_len(path, !pattern_is_word_byte(before));
 
 		buf_add(&out, len ? "*" : path, 1);
 		before = len ? '*' : *path;
@@ -142,7 +142,10 @@ char *pattern_merge_paths(const char *a, const char *b)
 	return buf_take_text(&out);
 }
 
-/* Whether a component with "*" says enough: it has PATTERN_LETTERS_MIN letters or digits, or an end such as ".c". */
+/*
+ * Whether a component with "*" says enough: it has PATTERN_COMPONENT_LETTERS_MIN letters or digits, or an end such as
+ * ".c".
+ */
 static bool pattern_part_is_specific(const char *part, size_t len)
 {
 	const char *star = memrchr(part, '*', len);
@@ -150,7 +153,7 @@ static bool pattern_part_is_specific(const char *part, size_t len)
 
 	for (size_t i = 0; i < len; i++)
 		letters += pattern_is_word_byte(part[i]);
-	return letters >= PATTERN_LETTERS_MIN ||
+	return letters >= PATTERN_COMPONENT_LETTERS_MIN ||
 	       (star + 2 < part + len && star[1] == '.' && isalpha((unsigned char)star[2]));
 }
 

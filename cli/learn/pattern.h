@@ -17,7 +17,7 @@ char *pattern_replace_random_in_name(const char *name);
  * As pattern_replace_numbers, but replaces only what programs choose anew in each run: at least five digits, and random
  * texts.
  */
-char *pattern_replace_temporary(const char *path);
+char *pattern_replace_temporary_names(const char *path);
 
 /*
  * Makes one pattern of two paths or patterns with the same number of components: components that differ get "*" for

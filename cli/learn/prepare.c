@@ -182,7 +182,7 @@ static int learn_prepare_places(struct learn *learn)
 static int learn_read_packages_and_secrets(struct learn *learn)
 {
 	const char *const places[] = {learn->workdir, NULL};
-	int r = packages_read(NULL, &learn->packages);
+	int r = packages_read_file_owners(NULL, &learn->packages);
 
 	if (r == 0)
 		r = secret_inodes_find(learn->home, places, &learn->inodes);

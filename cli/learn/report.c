@@ -86,9 +86,9 @@ static json_t *report_make_json(const struct learn *learn, const struct learn_fi
 
 	return json_pack("{s:s, s:O?, s:I, s:I, s:I, s:I, s:O, s:O, s:O, s:O, s:o, s:b, s:i, s:O?, s:O?}", "policy",
 			 learn->output, "extends", extends, "rules", (json_int_t)draft_count_rules(&learn->draft),
-			 "files_granted", (json_int_t)files->granted_count, "files_by_profile",
-			 (json_int_t)files->granted_by_profile, "files_used", (json_int_t)files->used_count, "left_out",
-			 learn->draft.disabled_paths, "never_granted", learn->draft.ungrantable, "unmet",
+			 "files_granted", (json_int_t)files->granted_file_count, "files_by_profile",
+			 (json_int_t)files->granted_by_profile, "files_used", (json_int_t)files->used_file_count,
+			 "left_out", learn->draft.disabled_paths, "never_granted", learn->draft.ungrantable, "unmet",
 			 learn->unmet_needs, "denials", learn->wrong_denials, "verified",
 			 learn->proof ? json_boolean(good) : json_null(), "observed", learn->verifies_by_observing,
 			 "rounds", (int)learn->verification_rounds, "exit_code",
@@ -99,7 +99,7 @@ static json_t *report_make_json(const struct learn *learn, const struct learn_fi
 static void report_print_text(const struct learn *learn, const struct learn_file_counts *files)
 {
 	(void)text_printf(stdout, "%s: %zu rules; %" PRIu64 " files can be read, %" PRIu64 " were", learn->output,
-			  draft_count_rules(&learn->draft), files->granted_count, files->used_count);
+			  draft_count_rules(&learn->draft), files->granted_file_count, files->used_file_count);
 	if (learn->base_profile)
 		(void)text_printf(stdout, "; the profile %s alone grants %" PRIu64, learn->base_profile,
 				  files->granted_by_profile);

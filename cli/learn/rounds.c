@@ -13,7 +13,7 @@
 #define LEARN_VERIFICATION_ROUNDS_MAX 3u
 
 /* A larger profile is chosen if it leaves at least this many fewer needs without a grant. */
-#define LEARN_PROFILE_NEEDS_SAVED_MIN 12u
+#define LEARN_NEEDS_MET_BY_LARGER_PROFILE_MIN 12u
 
 /*
  * Chooses the profile that leaves the fewest needs without a grant; a larger profile only if it leaves many fewer.
@@ -31,7 +31,7 @@ static int learn_choose_profile(struct learn *learn, bool *ret_changed)
 	r = learn_count_unmet_needs(learn, learn->base_profile, &least);
 	for (size_t i = 0; r == 0 && i < sizeof(larger) / sizeof(larger[0]); i++) {
 		r = learn_count_unmet_needs(learn, larger[i], &count);
-		if (r < 0 || count + LEARN_PROFILE_NEEDS_SAVED_MIN > least)
+		if (r < 0 || count + LEARN_NEEDS_MET_BY_LARGER_PROFILE_MIN > least)
 			continue;
 		least = count;
 		learn->base_profile = larger[i];
@@ -40,7 +40,7 @@ static int learn_choose_profile(struct learn *learn, bool *ret_changed)
 	return r;
 }
 
-static bool learn_has_entry(const json_t *list, const json_t *path)
+static bool learn_list_has_path(const json_t *list, const json_t *path)
 {
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		const json_t *entry = json_array_get(list, i);
@@ -70,8 +70,8 @@ static int learn_store_needs_left_unmet(struct learn *learn)
 
 		if (!path)
 			r = -ENOMEM;
-		else if (!learn_has_entry(learn->draft.disabled_paths, path) &&
-			 !learn_has_entry(learn->draft.ungrantable, path) &&
+		else if (!learn_list_has_path(learn->draft.disabled_paths, path) &&
+			 !learn_list_has_path(learn->draft.ungrantable, path) &&
 			 json_array_append_new(learn->unmet_needs,
 					       json_pack("{s:O, s:s}", "path", path, "right", right)) < 0)
 			r = -ENOMEM;
@@ -104,8 +104,8 @@ static int learn_add_rules_until_granted(struct learn *learn)
 		r = learn_find_unmet_needs(learn, &unmet, &count);
 		if (r < 0 || count == 0)
 			break;
-		r = fold_add_rules_for_unmet(&learn->draft, &learn->needs, learn->packages, &context, unmet, count,
-			       round > 0 && count == before);
+		r = fold_add_rules_for_unmet_needs(&learn->draft, &learn->needs, learn->packages, &context, unmet,
+						   count, round > 0 && count == before);
 		before = count;
 	}
 	if (r == 0)

@@ -56,7 +56,7 @@ static char *rules_write_path(const struct fold_context *context, const char *pa
 	return in_home && *in_home ? pattern_escape("~", in_home) : pattern_escape("", path);
 }
 
-int rules_note_inexpressible_path(const struct fold *fold, const struct unmet_need *unmet, bool *ret_refused)
+int rules_reject_inexpressible_path(const struct fold *fold, const struct unmet_need *unmet, bool *ret_refused)
 {
 	const char *path = unmet->need->path, *name = rules_get_grant_path(fold->context, unmet->need);
 	const bool utf8 = text_is_utf8(path, strlen(path)) && text_is_utf8(name, strlen(name));
@@ -65,7 +65,7 @@ int rules_note_inexpressible_path(const struct fold *fold, const struct unmet_ne
 								   : NULL;
 
 	*ret_refused = why != NULL;
-	return why ? draft_add_ungrantable(fold->draft, unmet->right, path, why) : 0;
+	return why ? draft_add_ungrantable_path(fold->draft, unmet->right, path, why) : 0;
 }
 
 /* ---- objections ---- */
@@ -122,7 +122,7 @@ static bool rules_may_name_system_secret(const char *pattern)
 	return false;
 }
 
-const char *rules_find_objection(const struct fold_context *context, const char *pattern, unsigned right)
+const char *rules_find_objection_to_pattern(const struct fold_context *context, const char *pattern, unsigned right)
 {
 	const char *why, *star = strchr(pattern, '*');
 
@@ -160,10 +160,10 @@ static int rules_add_to_draft(const struct fold *fold, const struct unmet_need *
 
 	if (!written || !because || (disabled && draft_add_disabled_path(fold->draft, unmet->need->path) < 0))
 		return -ENOMEM;
-	return draft_add_path(fold->draft, unmet->right, written, steal_pointer(&because), found, disabled);
+	return draft_add_path_rule(fold->draft, unmet->right, written, steal_pointer(&because), found, disabled);
 }
 
-static int rules_scan(const struct fold *fold, const char *path, struct scan_found *ret_found)
+static int rules_scan_path_to_grant(const struct fold *fold, const char *path, struct scan_found *ret_found)
 {
 	const struct scan_scope scope = {.needs = fold->needs,
 					 .home = fold->context->home,
@@ -178,26 +178,26 @@ static int rules_scan(const struct fold *fold, const char *path, struct scan_fou
 
 int rules_add_for_need(const struct fold *fold, const struct unmet_need *unmet, const char *path, bool wide)
 {
-	const char *disabled = wide ? rules_find_objection(fold->context, path, unmet->right) : NULL;
+	const char *disabled = wide ? rules_find_objection_to_pattern(fold->context, path, unmet->right) : NULL;
 	struct scan_found found = {0};
-	int r = wide ? rules_scan(fold, path, &found) : 0;
+	int r = wide ? rules_scan_path_to_grant(fold, path, &found) : 0;
 
 	if (!disabled)
 		disabled = found.objection;
 	if (r == 0)
-		r = rules_add_to_draft(fold, unmet, path, need_explain(&unmet->need->origin), wide ? &found : NULL,
-				       disabled);
+		r = rules_add_to_draft(fold, unmet, path, need_origin_describe(&unmet->need->origin),
+				       wide ? &found : NULL, disabled);
 	scan_found_release(&found);
 	return r;
 }
 
 int rules_add_disabled(const struct fold *fold, const struct unmet_need *unmet, const char *path, const char *why)
 {
-	return rules_add_to_draft(fold, unmet, path, need_explain(&unmet->need->origin), NULL, why);
+	return rules_add_to_draft(fold, unmet, path, need_origin_describe(&unmet->need->origin), NULL, why);
 }
 
-int rules_try_group(const struct fold *fold, unsigned right, const char *path, char *because_taken, uint64_t most,
-		    bool *ret_added)
+int rules_try_one_rule_for_group(const struct fold *fold, unsigned right, const char *path, char *because_taken,
+				 uint64_t most, bool *ret_added)
 {
 	_cleanup_free_ char *because = because_taken, *written = rules_write_path(fold->context, path);
 	struct scan_found found = {0};
@@ -206,12 +206,12 @@ int rules_try_group(const struct fold *fold, unsigned right, const char *path, c
 	*ret_added = false;
 	if (!written || !because)
 		return -ENOMEM;
-	if (rules_find_objection(fold->context, path, right))
+	if (rules_find_objection_to_pattern(fold->context, path, right))
 		return 0;
-	r = rules_scan(fold, path, &found);
+	r = rules_scan_path_to_grant(fold, path, &found);
 	*ret_added = r == 0 && !found.objection && found.files - found.used <= most;
 	if (*ret_added)
-		r = draft_add_path(fold->draft, right, written, steal_pointer(&because), &found, NULL);
+		r = draft_add_path_rule(fold->draft, right, written, steal_pointer(&because), &found, NULL);
 	scan_found_release(&found);
 	return r;
 }
@@ -222,7 +222,7 @@ int rules_add_directory_only(const struct fold *fold, const struct need *need)
 	_cleanup_free_ char *only = cli_format("%s/.only-the-directory*", need->path[1] ? need->path : "");
 	const struct unmet_need unmet = {.need = need, .right = POLICY_READ};
 
-	return only ? rules_add_to_draft(fold, &unmet, only, need_explain(&need->origin), NULL, NULL) : -ENOMEM;
+	return only ? rules_add_to_draft(fold, &unmet, only, need_origin_describe(&need->origin), NULL, NULL) : -ENOMEM;
 }
 
 /* ---- tiers ---- */
@@ -244,14 +244,14 @@ static enum tier rules_find_tier_of_file(const struct fold *fold, const char *ho
 	return TIER_RISKY;
 }
 
-static bool rules_is_link(const char *host)
+static bool rules_path_is_symlink(const char *host)
 {
 	struct stat status;
 
 	return lstat(host, &status) == 0 && S_ISLNK(status.st_mode);
 }
 
-int rules_leave_out_by_tier(const struct fold *fold, const struct unmet_need *unmet, bool *ret_done)
+int rules_leave_out_if_tier_forbids(const struct fold *fold, const struct unmet_need *unmet, bool *ret_done)
 {
 	const char *why = NULL, *path = unmet->need->path, *name = rules_get_grant_path(fold->context, unmet->need);
 	const bool risky = fold->context->allows_risky;
@@ -265,11 +265,11 @@ int rules_leave_out_by_tier(const struct fold *fold, const struct unmet_need *un
 		tier = rules_find_tier_of_file(fold, host, unmet, &why);
 	*ret_done = tier != TIER_GRANTED;
 	if (tier == TIER_NEVER_GRANTED)
-		return draft_add_ungrantable(fold->draft, unmet->right, path, why);
-	if (tier == TIER_RISKY && risky && rules_is_link(host))
+		return draft_add_ungrantable_path(fold->draft, unmet->right, path, why);
+	if (tier == TIER_RISKY && risky && rules_path_is_symlink(host))
 		return rules_add_disabled(fold, unmet, name, "a rule for a link grants what it leads to");
 	if (tier == TIER_RISKY)
-		return rules_add_to_draft(fold, unmet, name, need_explain(&unmet->need->origin), NULL,
+		return rules_add_to_draft(fold, unmet, name, need_origin_describe(&unmet->need->origin), NULL,
 					  risky ? NULL : why);
 	return 0;
 }

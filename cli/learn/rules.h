@@ -41,20 +41,20 @@ const char *rules_get_grant_path(const struct fold_context *context, const struc
  * Notes a need that no rule can grant, because a policy cannot express its path. *ret_refused: this is such a need. 0
  * or -ENOMEM.
  */
-int rules_note_inexpressible_path(const struct fold *fold, const struct unmet_need *unmet, bool *ret_refused);
+int rules_reject_inexpressible_path(const struct fold *fold, const struct unmet_need *unmet, bool *ret_refused);
 
 /*
  * Handles a need that must not be granted without --allow-risky, or at all: adds a rule with "disabled", or notes the
  * need as one that no rule can grant. *ret_done: this is such a need. 0 or -ENOMEM.
  */
-int rules_leave_out_by_tier(const struct fold *fold, const struct unmet_need *unmet, bool *ret_done);
+int rules_leave_out_if_tier_forbids(const struct fold *fold, const struct unmet_need *unmet, bool *ret_done);
 
 /*
  * Returns why there must be no rule for several names, or for a name that does not exist yet: the rule would grant a
  * part of a home directory or of a system directory, or could match the name of a secret. Static; NULL: the rule is
  * allowed.
  */
-const char *rules_find_objection(const struct fold_context *context, const char *pattern, unsigned right);
+const char *rules_find_objection_to_pattern(const struct fold_context *context, const char *pattern, unsigned right);
 
 /*
  * Adds a rule for one item. wide: `path` is a directory or contains "*", so the rule grants more than was needed; the
@@ -69,8 +69,8 @@ int rules_add_disabled(const struct fold *fold, const struct unmet_need *unmet, 
  * Adds a rule for several names, unless there is an objection or the rule would grant more than `most` files that were
  * not used. because_taken: the reason; owned by the draft from then on. *ret_added: the rule was added. 0 or -ENOMEM.
  */
-int rules_try_group(const struct fold *fold, unsigned right, const char *path, char *because_taken, uint64_t most,
-		    bool *ret_added);
+int rules_try_one_rule_for_group(const struct fold *fold, unsigned right, const char *path, char *because_taken,
+				 uint64_t most, bool *ret_added);
 
 /* Adds a rule that shows a directory without its contents. 0 or -ENOMEM. */
 int rules_add_directory_only(const struct fold *fold, const struct need *need);

@@ -348,7 +348,7 @@ static bool runs_connect_denial_is_expected(const struct learn *learn, const jso
 }
 
 /* True for what callgate offers to no program: sockets such as MPTCP, some files of /proc, sockets without a port. */
-static bool runs_is_own_refusal(const json_t *denial)
+static bool runs_denial_is_of_unoffered_object(const json_t *denial)
 {
 	const char *call = json_string_value(json_object_get(denial, "syscall"));
 	const char *reason = json_string_value(json_object_get(denial, "reason"));
@@ -376,7 +376,7 @@ static bool runs_denial_is_expected(const struct learn *learn, const json_t *den
 		     (runs_have_same_text(before, denial, "reason") && !resolved)))
 			return true;
 	}
-	if (runs_connect_denial_is_expected(learn, denial) || runs_is_own_refusal(denial))
+	if (runs_connect_denial_is_expected(learn, denial) || runs_denial_is_of_unoffered_object(denial))
 		return true;
 	for (size_t i = 0; resolved && i < json_array_size(learn->draft.disabled_paths); i++)
 		if (path_is_below(resolved, json_string_value(json_array_get(learn->draft.disabled_paths, i))))

@@ -45,7 +45,7 @@ static unsigned scan_rank_sensitivity(const struct scan *scan, const char *path,
 }
 
 /* Stores the name if it is among the SCAN_SENSITIVE_NAMES_MAX most sensitive names so far. */
-static int scan_keep_if_most_sensitive(struct scan_found *found, const char *path, unsigned rank)
+static int scan_keep_name_if_most_sensitive(struct scan_found *found, const char *path, unsigned rank)
 {
 	size_t at = 0;
 	char *copy;
@@ -109,7 +109,7 @@ static int scan_visit_file(struct scan *scan, const char *path, const struct sta
 	scan->found->used += used;
 	if (objection)
 		scan_set_first_objection(scan, objection);
-	return used ? 0 : scan_keep_if_most_sensitive(scan->found, path, rank);
+	return used ? 0 : scan_keep_name_if_most_sensitive(scan->found, path, rank);
 }
 
 /* Objects to granting a directory that only its owner may search, because its contents are private. */

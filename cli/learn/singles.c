@@ -12,7 +12,7 @@
 #include "cli/learn/pattern.h"
 
 /* A listed directory is granted with its contents if at most this many of its files were not used. */
-#define SINGLES_UNUSED_FILES_MAX 200u
+#define LISTED_DIRECTORY_UNUSED_FILES_MAX 200u
 
 /* ---- rules for names that the run made ---- */
 
@@ -20,7 +20,7 @@
  * Splits a path that does not exist into its nearest existing directory and the first missing name. True if more names
  * follow the missing one.
  */
-static bool singles_split_not_existing(const struct fold *fold, const char *path, char dir[PATH_MAX],
+static bool singles_split_missing_path(const struct fold *fold, const char *path, char dir[PATH_MAX],
 				       char name[NAME_MAX + 1])
 {
 	char host[PATH_MAX], *slash;
@@ -41,11 +41,11 @@ static bool singles_split_not_existing(const struct fold *fold, const char *path
  * nearest existing directory: the first missing name, with "*" for its numbers and at its end, and everything below it
  * if names below it were needed.
  */
-static int singles_add_not_existing(const struct fold *fold, const struct fold_item *item)
+static int singles_add_missing_path(const struct fold *fold, const struct fold_item *item)
 {
 	_cleanup_free_ char *blurred = NULL, *pattern = NULL;
 	char dir[PATH_MAX], name[NAME_MAX + 1];
-	const bool below = singles_split_not_existing(fold, item->unmet->need->path, dir, name);
+	const bool below = singles_split_missing_path(fold, item->unmet->need->path, dir, name);
 
 	blurred = pattern_replace_random_in_name(name);
 	if (!blurred)
@@ -63,7 +63,7 @@ static int singles_add_not_existing(const struct fold *fold, const struct fold_i
 static int singles_add_in_workdir(const struct fold *fold, const struct fold_item *item)
 {
 	const char *rest = rules_get_rest_in_workdir(fold->context, item->unmet->need->path);
-	_cleanup_free_ char *blurred = pattern_replace_temporary(rest), *pattern = NULL;
+	_cleanup_free_ char *blurred = pattern_replace_temporary_names(rest), *pattern = NULL;
 
 	pattern = blurred ? cli_format("%s%s%s", fold->context->workdir_in_view, *rest ? "/" : "", blurred) : NULL;
 	return pattern ? rules_add_for_need(fold, item->unmet, pattern, false) : -ENOMEM;
@@ -92,15 +92,16 @@ static int singles_try_directory(const struct fold *fold, const struct fold_item
 	*ret_added = false;
 	if (singles_is_in_home(fold, need->path))
 		return 0;
-	return rules_try_group(fold, item->unmet->right, item->grant_path, need_explain(&need->origin),
-			       SINGLES_UNUSED_FILES_MAX, ret_added);
+	return rules_try_one_rule_for_group(fold, item->unmet->right, item->grant_path,
+					    need_origin_describe(&need->origin), LISTED_DIRECTORY_UNUSED_FILES_MAX,
+					    ret_added);
 }
 
 /* Adds a rule for a directory whose entries were read. */
 static int singles_add_listed_directory(const struct fold *fold, const struct fold_item *item)
 {
 	bool added = false;
-	int r = item->unmet->need->entries_were_read ? singles_try_directory(fold, item, &added) : 0;
+	int r = item->unmet->need->names_in_dir_were_read ? singles_try_directory(fold, item, &added) : 0;
 
 	return r < 0 || added ? r : rules_add_directory_only(fold, item->unmet->need);
 }
@@ -139,7 +140,7 @@ int singles_add_rule(const struct fold *fold, const struct fold_item *item, bool
 	rules_get_host_path(fold->context, need->path, host);
 	if (lstat(host, &status) < 0)
 		return rules_get_rest_in_workdir(fold->context, need->path) ? singles_add_in_workdir(fold, item)
-									  : singles_add_not_existing(fold, item);
+									    : singles_add_missing_path(fold, item);
 	if (S_ISLNK(status.st_mode) && !item->unmet->is_link_itself)
 		return singles_add_link(fold, item, host);
 	if (!S_ISDIR(status.st_mode))

@@ -14,7 +14,7 @@
 #include "cli/learn/elf.h"
 #include "cli/learn/learn.h"
 
-#define STATIC_SCRIPTS_MAX 5
+#define STATIC_SCRIPT_CHAIN_LEN_MAX 5
 
 /* A file and the name that leads to it. Both owned. */
 struct found_file {
@@ -120,7 +120,7 @@ static int static_follow_scripts(struct elf_search *search, const char *program)
 	int r = !because ? -ENOMEM : static_find_program(program, &name) ? 1 : -ENOENT;
 
 	for (int depth = 0; r > 0; depth++)
-		r = depth > STATIC_SCRIPTS_MAX ? -ELOOP : static_follow_script(search, &name, &because);
+		r = depth > STATIC_SCRIPT_CHAIN_LEN_MAX ? -ELOOP : static_follow_script(search, &name, &because);
 	if (r == 0)
 		r = elf_search_add_file(search, name.path, name.written, POLICY_EXEC, steal_pointer(&because));
 	found_file_release(&name);

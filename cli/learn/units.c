@@ -73,8 +73,8 @@ static bool unit_matches_name(const char *name, const char *path, char ret_dir[P
 	return false;
 }
 
-bool unit_find_directory(const struct packages *packages, const char *home, const char *path,
-			 struct grantable_directory *ret_unit)
+bool unit_find_grantable_directory(const struct packages *packages, const char *home, const char *path,
+				   struct grantable_directory *ret_unit)
 {
 	ret_unit->package = NULL;
 	if (packages && packages_find_directory(packages, path, ret_unit->dir, &ret_unit->package))

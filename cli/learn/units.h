@@ -16,7 +16,7 @@ struct grantable_directory {
  * Finds the directory that contains the path and is to be granted as a whole. home: the user's home directory, or NULL.
  * False: there is none.
  */
-bool unit_find_directory(const struct packages *packages, const char *home, const char *path,
-			 struct grantable_directory *ret_unit);
+bool unit_find_grantable_directory(const struct packages *packages, const char *home, const char *path,
+				   struct grantable_directory *ret_unit);
 
 #endif

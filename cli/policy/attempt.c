@@ -85,7 +85,7 @@ int minimise_find_lost_accesses(struct minimise *all, minimise_loss_fn *each, vo
 	return r < 0 ? r : loss.any;
 }
 
-const char *minimise_get_text(const json_t *entry)
+const char *minimise_get_path_or_host_of_entry(const json_t *entry)
 {
 	static const char *const keys[] = {"path", "host"};
 

@@ -206,7 +206,7 @@ void policy_cases_release(struct policy_cases *cases)
 /* ---- comparing answers ---- */
 
 /* True if `text` has `words`, but not beginning or ending within a word: "read[1]" is not in "read[10]". */
-static bool cases_has_words(const char *text, const char *words)
+static bool cases_text_contains_whole_words(const char *text, const char *words)
 {
 	size_t len = strlen(words);
 
@@ -224,7 +224,7 @@ bool policy_case_holds(const struct policy_case *expected, const struct why_answ
 		return false;
 	if (expected->expects_no_rule && answer->rule)
 		return false;
-	if (expected->rule && !(answer->rule && cases_has_words(answer->rule, expected->rule)))
+	if (expected->rule && !(answer->rule && cases_text_contains_whole_words(answer->rule, expected->rule)))
 		return false;
 	return !expected->reason || strcmp(expected->reason, answer->reason) == 0;
 }

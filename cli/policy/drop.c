@@ -33,7 +33,7 @@ struct rule_list {
  */
 static bool minimise_may_change_rule(const json_t *entry)
 {
-	const char *text = minimise_get_text(entry);
+	const char *text = minimise_get_path_or_host_of_entry(entry);
 
 	return !json_object_get(entry, "disabled") && !(text && strcmp(text, "@workdir") == 0);
 }
@@ -57,10 +57,11 @@ static int minimise_list_rules(const struct minimise *all, struct rule_list *ret
 }
 
 /* Sorts the widest rules first, so that of two rules that grant the same the narrower one stays. */
-static int minimise_compare_rules(const void *a, const void *b)
+static int minimise_compare_rules_by_width(const void *a, const void *b)
 {
 	const struct minimise_rule *one = a, *other = b;
-	const char *first = minimise_get_text(one->entry), *second = minimise_get_text(other->entry);
+	const char *first = minimise_get_path_or_host_of_entry(one->entry),
+		   *second = minimise_get_path_or_host_of_entry(other->entry);
 	size_t first_len = first ? strlen(first) : 0, second_len = second ? strlen(second) : 0;
 
 	return first_len == second_len ? strcmp(first ? first : "", second ? second : "")
@@ -72,7 +73,7 @@ static bool minimise_drop_rule(struct minimise *all, struct minimise_rule *rule)
 {
 	size_t at = minimise_get_index_of_entry(rule);
 	json_t *entry = json_incref(rule->entry);
-	const char *text = minimise_get_text(entry);
+	const char *text = minimise_get_path_or_host_of_entry(entry);
 	bool dropped;
 
 	(void)json_array_remove(rule->list, at);
@@ -105,7 +106,7 @@ static int minimise_drop_and_narrow_rules(struct minimise *all, struct rule_list
 {
 	int r = 0;
 
-	qsort(rules->rule, rules->count, sizeof(*rules->rule), minimise_compare_rules);
+	qsort(rules->rule, rules->count, sizeof(*rules->rule), minimise_compare_rules_by_width);
 	for (size_t i = 0; i < rules->count; i++) {
 		struct minimise_rule *rule = &rules->rule[i];
 		bool listen = strcmp(rule->key, "network.listen") == 0;
@@ -138,7 +139,7 @@ static int minimise_try_all_rules(struct minimise *all)
 	return r;
 }
 
-int minimise_change_rules(struct minimise *all)
+int minimise_drop_and_narrow_repeatedly(struct minimise *all)
 {
 	size_t before;
 	int r;

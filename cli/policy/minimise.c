@@ -19,7 +19,7 @@ static void minimise_runs_free(struct minimise_runs *runs)
 {
 	if (!runs)
 		return;
-	used_release(&runs->used_accesses);
+	used_accesses_release(&runs->used_accesses);
 	cli_host_release(&runs->host);
 	free(runs->program);
 	free(runs->workdir);
@@ -76,7 +76,7 @@ static int minimise_add_access(void *ctx, const struct replay_log *log, const st
 		return 0;
 	query_judge(judge, query, &answer);
 	if (!answer.is_certain || answer.is_allowed)
-		return used_add_access(&runs->used_accesses, query, &answer);
+		return used_accesses_add(&runs->used_accesses, query, &answer);
 	all->denied_access_count++;
 	return 0;
 }
@@ -164,7 +164,7 @@ static int minimise_policy(struct minimise *all)
 				all->policy_path);
 		return CLI_ERROR;
 	}
-	r = minimise_change_rules(all);
+	r = minimise_drop_and_narrow_repeatedly(all);
 	if (r != 0)
 		return r < 0 ? cli_fail_no_memory(VERB) : CLI_ERROR;
 	cli_note("%zu accesses of the logs are granted as before; %zu rules dropped, %zu narrowed", used, all->dropped,

@@ -55,14 +55,14 @@ typedef int minimise_loss_fn(void *ctx, const struct query *query, const struct 
 int minimise_find_lost_accesses(struct minimise *all, minimise_loss_fn *each, void *ctx);
 
 /* The path or host of a rule's entry, borrowed; NULL: none. */
-const char *minimise_get_text(const json_t *entry);
+const char *minimise_get_path_or_host_of_entry(const json_t *entry);
 size_t minimise_get_index_of_entry(const struct minimise_rule *rule);
 void minimise_print_change(const char *what, const struct minimise_rule *rule, const char *entry, const char *into);
 
 /* ---- functions of drop.c ---- */
 
 /* Drops and narrows the rules of all->policy_root. 0; 1: the result would lose accesses; or -errno. */
-int minimise_change_rules(struct minimise *all);
+int minimise_drop_and_narrow_repeatedly(struct minimise *all);
 
 /* ---- functions of narrow.c ---- */
 

@@ -7,7 +7,7 @@
 #include "base/path.h"
 #include "cli/policy/minimise.h"
 
-#define NARROWER_PATHS_MAX 8 /* most rules that may replace one rule */
+#define NARROWER_PATHS_PER_RULE_MAX 8 /* most rules that may replace one rule */
 
 /* Paths, sorted by their components, so that what is below a directory follows it. */
 struct path_list {
@@ -15,7 +15,7 @@ struct path_list {
 	size_t count;
 };
 
-static void paths_release(struct path_list *paths)
+static void path_list_release(struct path_list *paths)
 {
 	for (size_t i = 0; i < paths->count; i++)
 		free(paths->path[i]);
@@ -45,7 +45,7 @@ static char *paths_get_path_to_grant(const struct query *query, const struct que
 	return strdup(query_follow_merged_usr(lost->path_as_written, link) ? link : lost->path_as_written);
 }
 
-static int paths_add_path(void *ctx, const struct query *query, const struct query_answer *answer)
+static int path_list_add_path_of_query(void *ctx, const struct query *query, const struct query_answer *answer)
 {
 	struct path_list *paths = ctx;
 	char **list = reallocarray(paths->path, paths->count + 1, sizeof(*list));
@@ -59,7 +59,7 @@ static int paths_add_path(void *ctx, const struct query *query, const struct que
 	return 0;
 }
 
-static int paths_compare(const void *a, const void *b)
+static int path_list_compare_paths(const void *a, const void *b)
 {
 	const char *one = *(char *const *)a, *other = *(char *const *)b;
 	unsigned char first, second;
@@ -113,7 +113,7 @@ static size_t paths_find_end_of_child_dir(const struct path_list *paths, size_t 
  * directory itself, a path for each name in it. Returns their number; 0: they would grant as much as the directory.
  */
 static size_t paths_find_narrower_paths(const struct path_list *paths, const char *wide,
-					char *narrow[NARROWER_PATHS_MAX])
+					char *narrow[NARROWER_PATHS_PER_RULE_MAX])
 {
 	size_t common = paths_get_common_dir_len_of_all(paths, 0, paths->count), count = 0, last;
 
@@ -126,7 +126,7 @@ static size_t paths_find_narrower_paths(const struct path_list *paths, const cha
 	if (common == 0)
 		return 0;
 	for (size_t first = 0; first < paths->count; first = last) {
-		if (paths->path[first][common] == '\0' || count == NARROWER_PATHS_MAX)
+		if (paths->path[first][common] == '\0' || count == NARROWER_PATHS_PER_RULE_MAX)
 			break; /* the common directory itself is used */
 		last = paths_find_end_of_child_dir(paths, first, common);
 		narrow[count++] = strndup(paths->path[first], paths_get_common_dir_len_of_all(paths, first, last));
@@ -166,7 +166,7 @@ static bool narrow_replace_rule(struct minimise *all, struct minimise_rule *rule
 	}
 	replaced = minimise_find_lost_accesses(all, NULL, NULL) == 0;
 	if (replaced) {
-		minimise_print_change("narrowed", rule, minimise_get_text(wide), text.data);
+		minimise_print_change("narrowed", rule, minimise_get_path_or_host_of_entry(wide), text.data);
 		all->narrowed++;
 	} else {
 		for (size_t i = 0; i < count; i++)
@@ -186,11 +186,11 @@ static int narrow_find_paths_used_through_rule(struct minimise *all, const struc
 	int r;
 
 	(void)json_array_remove(rule->list, at);
-	r = minimise_find_lost_accesses(all, paths_add_path, paths);
+	r = minimise_find_lost_accesses(all, path_list_add_path_of_query, paths);
 	(void)json_array_insert_new(rule->list, at, entry);
 	if (r < 0 || paths->count == 0)
 		return r < 0 ? r : 0;
-	qsort(paths->path, paths->count, sizeof(*paths->path), paths_compare);
+	qsort(paths->path, paths->count, sizeof(*paths->path), path_list_compare_paths);
 	for (size_t i = 1; i < paths->count; i++) {
 		if (strcmp(paths->path[count], paths->path[i]) == 0)
 			free(paths->path[i]);
@@ -206,7 +206,7 @@ static int narrow_path(struct minimise *all, struct minimise_rule *rule);
 /* Narrows the rules, from `at` on, that replaced a wide one. 0 or -ENOMEM. */
 static int narrow_replacement_rules(struct minimise *all, const struct minimise_rule *wide, size_t at, size_t count)
 {
-	json_t *entry[NARROWER_PATHS_MAX];
+	json_t *entry[NARROWER_PATHS_PER_RULE_MAX];
 	int r = 0;
 
 	for (size_t i = 0; i < count; i++)
@@ -221,9 +221,9 @@ static int narrow_replacement_rules(struct minimise *all, const struct minimise_
 
 static int narrow_path(struct minimise *all, struct minimise_rule *rule)
 {
-	const char *wide = minimise_get_text(rule->entry);
+	const char *wide = minimise_get_path_or_host_of_entry(rule->entry);
 	struct path_list paths = {NULL, 0};
-	char *narrow[NARROWER_PATHS_MAX];
+	char *narrow[NARROWER_PATHS_PER_RULE_MAX];
 	size_t count = 0, at = minimise_get_index_of_entry(rule);
 	int r;
 
@@ -232,7 +232,7 @@ static int narrow_path(struct minimise *all, struct minimise_rule *rule)
 	r = narrow_find_paths_used_through_rule(all, rule, &paths);
 	if (r == 0 && paths.count > 0)
 		count = paths_find_narrower_paths(&paths, wide, narrow);
-	paths_release(&paths);
+	path_list_release(&paths);
 	if (count > 0 && !(count == 1 && strcmp(narrow[0], wide) == 0) && narrow_replace_rule(all, rule, narrow, count))
 		r = narrow_replacement_rules(all, rule, at, count);
 	while (count > 0)
@@ -257,7 +257,7 @@ static bool narrow_write_rule_to_read(struct minimise *all, struct minimise_rule
 	(void)json_array_append(read, entry);
 	narrower = minimise_find_lost_accesses(all, NULL, NULL) == 0;
 	if (narrower) {
-		minimise_print_change("narrowed", rule, minimise_get_text(entry), "read");
+		minimise_print_change("narrowed", rule, minimise_get_path_or_host_of_entry(entry), "read");
 		all->narrowed++;
 		*rule = (struct minimise_rule){read, entry, "filesystem.read", "read"};
 	} else {

@@ -29,7 +29,7 @@ struct test_run {
 	struct test_rule *rule;
 	size_t rule_count;
 	struct buf text; /* text of the report */
-	size_t failed_count;
+	size_t failed_case_count;
 	const char *policy_name, *cases_name;
 };
 
@@ -194,7 +194,7 @@ static int test_decide_all_cases(struct test_run *run, const struct policy_cases
 			continue;
 		}
 		holds = policy_case_holds(one, &answer);
-		run->failed_count += !holds;
+		run->failed_case_count += !holds;
 		test_count_rules(run, &question, &answer);
 		if (test_is_junit(run))
 			test_print_junit(run, one, holds ? NULL : &answer);
@@ -213,7 +213,7 @@ static int test_print_report(struct test_run *run, const struct policy_cases *ca
 	if (test_is_junit(run)) {
 		buf_puts(&whole, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"");
 		test_put_xml(&whole, run->cases_name);
-		buf_printf(&whole, "\" tests=\"%zu\" failures=\"%zu\">\n", cases->count, run->failed_count);
+		buf_printf(&whole, "\" tests=\"%zu\" failures=\"%zu\">\n", cases->count, run->failed_case_count);
 	} else {
 		buf_printf(&whole, "TAP version 13\n1..%zu\n", cases->count);
 	}
@@ -231,7 +231,7 @@ static int test_print_report(struct test_run *run, const struct policy_cases *ca
 		else
 			status = cli_print_buf(VERB, &run->text);
 	}
-	return status != CLI_OK ? status : run->failed_count > 0;
+	return status != CLI_OK ? status : run->failed_case_count > 0;
 }
 
 static int test_run_cases(struct test_run *run, const char *program)

@@ -142,7 +142,7 @@ static int used_compare_serialized_accesses(const void *a, const void *b)
 	return memcmp(one->bytes, other->bytes, one->len);
 }
 
-int used_add_access(struct used_accesses *used, const struct query *query, const struct query_answer *answer)
+int used_accesses_add(struct used_accesses *used, const struct query *query, const struct query_answer *answer)
 {
 	struct buf buf = {0};
 	struct serialized_access *item, **found;
@@ -163,7 +163,7 @@ int used_add_access(struct used_accesses *used, const struct query *query, const
 	return found ? 0 : -ENOMEM;
 }
 
-void used_release(struct used_accesses *used)
+void used_accesses_release(struct used_accesses *used)
 {
 	tdestroy(used->tree, free);
 	free(used->deserialized_query);

@@ -17,8 +17,8 @@ struct used_accesses {
 };
 
 /* Adds an access with the answer of the policy that is to be minimised. 0 or -ENOMEM. */
-int used_add_access(struct used_accesses *used, const struct query *query, const struct query_answer *answer);
-void used_release(struct used_accesses *used);
+int used_accesses_add(struct used_accesses *used, const struct query *query, const struct query_answer *answer);
+void used_accesses_release(struct used_accesses *used);
 
 /*
  * Calls `each` with the answer for every access that the policy of `judge` loses, until `each` does not return 0.

@@ -16,7 +16,7 @@ struct logs_walk {
 	replay_judge_fn *each;
 	void *ctx;
 	const struct replay_accepted_logs *accepted_logs;
-	bool was_explained; /* a message says already why reading ended */
+	bool error_was_explained; /* a message says already why reading ended */
 	struct query query;
 };
 
@@ -81,7 +81,7 @@ static int logs_load_policy_by_header(void *ctx, const json_t *header)
 		cli_print_error(walk->verb,
 				"%s: the run had \"judge\": \"changes\", so what it read is not on record; %s",
 				log->path, walk->accepted_logs->advice_if_refused);
-		walk->was_explained = true;
+		walk->error_was_explained = true;
 		return -ECANCELED;
 	}
 	if (!walk->options.workdir && (log->workdir = logs_find_workdir(header))) {
@@ -90,8 +90,8 @@ static int logs_load_policy_by_header(void *ctx, const json_t *header)
 	}
 	log->program = logs_get_program(header);
 	r = cli_load_policy_without_run(&walk->options, walk->verb, log->program, &walk->host, &walk->policy);
-	walk->was_explained = r != CLI_OK;
-	r = walk->was_explained ? -ECANCELED : query_judge_create(walk->policy, &walk->judge);
+	walk->error_was_explained = r != CLI_OK;
+	r = walk->error_was_explained ? -ECANCELED : query_judge_create(walk->policy, &walk->judge);
 	return r < 0 ? r : logs_compare_policy_of_header(walk, header);
 }
 
@@ -121,7 +121,7 @@ static void logs_print_error(const struct logs_walk *walk, int error)
 		cli_print_error(walk->verb, "%s: not a regular file; write the log to one", path);
 	else if (error == -E2BIG)
 		cli_print_error(walk->verb, "%s: a line is too long for an audit log", path);
-	else if (!walk->was_explained)
+	else if (!walk->error_was_explained)
 		cli_print_error(walk->verb, "%s: %s", path, strerror(-error));
 }
 

@@ -13,21 +13,23 @@ struct replay_options {
 	bool json;
 	bool lists_records;
 	struct replay_accepted_logs accepted_logs;
-	unsigned failing_changes; /* set of 1 << enum replay_change: changes that make the exit status a failure */
+	unsigned
+		changes_that_fail_replay; /* set of 1 << enum replay_change: these make the exit status a failure */
 };
 
-static int replay_set_fail_on(const struct cli_given_option *given, void *failing_changes)
+static int replay_set_fail_on(const struct cli_given_option *given, void *changes_that_fail_replay)
 {
 	static const struct {
 		const char *name;
 		unsigned changes;
 	} names[] = {{"denied", 1 << REPLAY_NEWLY_DENIED},
 		     {"allowed", 1 << REPLAY_NEWLY_ALLOWED},
-		     {"any", 1 << REPLAY_NEWLY_DENIED | 1 << REPLAY_NEWLY_ALLOWED | 1 << REPLAY_OTHER_RULE}};
+		     {"any",
+		      1 << REPLAY_NEWLY_DENIED | 1 << REPLAY_NEWLY_ALLOWED | 1 << REPLAY_SAME_VERDICT_OTHER_RULE}};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (strcmp(given->value, names[i].name) == 0) {
-			*(unsigned *)failing_changes |= names[i].changes;
+			*(unsigned *)changes_that_fail_replay |= names[i].changes;
 			return 0;
 		}
 	return cli_refuse_value(given, "not one of denied, allowed and any");
@@ -49,7 +51,7 @@ static bool replay_rule_is_same(const char *recorded, size_t len, const char *ru
 }
 
 /* Whether the recorded rule is among the rules that agree with the answer. */
-static bool replay_has_rule(const struct scan_record *record, const struct query_answer *answer)
+static bool replay_answer_has_recorded_rule(const struct scan_record *record, const struct query_answer *answer)
 {
 	char text[4096];
 	const char *recorded = record->rule.at;
@@ -78,16 +80,16 @@ static int replay_judge_record(void *ctx, const struct replay_log *log, const st
 	struct query_answer answer;
 
 	if (query->kind == QUERY_RULES_DO_NOT_DECIDE)
-		return replay_report_add(report, REPLAY_UNKNOWN, log, record, query, NULL);
+		return replay_report_add(report, REPLAY_VERDICT_UNKNOWN, log, record, query, NULL);
 	query_judge(judge, query, &answer);
 	query_fire_after_entries(judge, query, &answer);
 	if (!answer.is_certain)
-		return replay_report_add(report, REPLAY_UNKNOWN, log, record, query, &answer);
+		return replay_report_add(report, REPLAY_VERDICT_UNKNOWN, log, record, query, &answer);
 	if (answer.is_allowed != query->was_allowed)
 		return replay_report_add(report, answer.is_allowed ? REPLAY_NEWLY_ALLOWED : REPLAY_NEWLY_DENIED, log,
 					 record, query, &answer);
-	if (!replay_has_rule(record, &answer))
-		return replay_report_add(report, REPLAY_OTHER_RULE, log, record, query, &answer);
+	if (!replay_answer_has_recorded_rule(record, &answer))
+		return replay_report_add(report, REPLAY_SAME_VERDICT_OTHER_RULE, log, record, query, &answer);
 	replay_report_count_unchanged(report);
 	return 0;
 }
@@ -98,7 +100,7 @@ static int replay_parse_options(int argc, char **argv, struct replay_options *op
 		{"fail-on", 0, "WHAT",
 		 "exit with 1 when something is newly denied, newly allowed, or any\n"
 		 "(either, or by another rule); can be repeated",
-		 replay_set_fail_on, offsetof(struct replay_options, failing_changes), 0},
+		 replay_set_fail_on, offsetof(struct replay_options, changes_that_fail_replay), 0},
 		CLI_FLAG("allow-damaged", 0, "take logs that are torn, lack records or fail audit verify",
 			 offsetof(struct replay_options, accepted_logs.damaged_logs)),
 		CLI_FLAG("changes-only", 0, "take logs of runs with \"judge\": \"changes\", which lack what was read",
@@ -146,7 +148,7 @@ static int replay_logs(const struct replay_options *options, char **paths, size_
 	else if (status == CLI_OK)
 		status = replay_report_print(report, logs, count, options->json);
 	for (unsigned change = 0; status == CLI_OK && change < REPLAY_CHANGE_MAX; change++)
-		if (options->failing_changes >> change & 1 && replay_report_get_count(report, change) > 0)
+		if (options->changes_that_fail_replay >> change & 1 && replay_report_get_count(report, change) > 0)
 			status = 1;
 	for (size_t i = 0; i < read; i++)
 		replay_log_release(&logs[i]);

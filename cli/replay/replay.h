@@ -7,10 +7,10 @@
 #include "replay/query.h"
 
 enum replay_change {
-	REPLAY_NEWLY_DENIED,  /* allowed in the run, denied by the new policy */
-	REPLAY_NEWLY_ALLOWED, /* denied in the run, allowed by the new policy */
-	REPLAY_OTHER_RULE,    /* the same verdict by another rule */
-	REPLAY_UNKNOWN,       /* the record does not tell enough to judge the access again */
+	REPLAY_NEWLY_DENIED,            /* allowed in the run, denied by the new policy */
+	REPLAY_NEWLY_ALLOWED,           /* denied in the run, allowed by the new policy */
+	REPLAY_SAME_VERDICT_OTHER_RULE, /* the same verdict by another rule */
+	REPLAY_VERDICT_UNKNOWN,         /* the record does not tell enough to judge the access again */
 	REPLAY_CHANGE_MAX,
 };
 

@@ -30,7 +30,8 @@ struct replay_report {
 	uint64_t count_by_change[REPLAY_CHANGE_MAX];
 	void *tree; /* all groups, sorted by key: tsearch(3) */
 	size_t group_count;
-	struct replay_group *search_group; /* a group that is used as search key, with room for every key; owned */
+	struct replay_group
+		*group_to_search_for; /* a group that is used as search key, with room for every key; owned */
 	/* the group of the last record, because most records belong to the same group as the one before */
 	struct replay_group *last_group;
 	bool prints_each_record;
@@ -41,15 +42,16 @@ static const struct {
 } changes[REPLAY_CHANGE_MAX] = {
 	[REPLAY_NEWLY_DENIED] = {"newly_denied", "newly denied"},
 	[REPLAY_NEWLY_ALLOWED] = {"newly_allowed", "newly allowed"},
-	[REPLAY_OTHER_RULE] = {"other_rule", "same verdict by another rule"},
-	[REPLAY_UNKNOWN] = {"not_replayable", "not replayable"},
+	[REPLAY_SAME_VERDICT_OTHER_RULE] = {"other_rule", "same verdict by another rule"},
+	[REPLAY_VERDICT_UNKNOWN] = {"not_replayable", "not replayable"},
 };
 
 struct replay_report *replay_report_create(bool list)
 {
 	struct replay_report *report = calloc(1, sizeof(*report));
 
-	if (report && !(report->search_group = calloc(1, sizeof(*report->search_group) + GROUP_KEY_BYTES_MAX))) {
+	if (report &&
+	    !(report->group_to_search_for = calloc(1, sizeof(*report->group_to_search_for) + GROUP_KEY_BYTES_MAX))) {
 		free(report);
 		return NULL;
 	}
@@ -72,7 +74,7 @@ void replay_report_free(struct replay_report *report)
 	if (!report)
 		return;
 	tdestroy(report->tree, group_free);
-	free(report->search_group);
+	free(report->group_to_search_for);
 	free(report);
 }
 
@@ -94,7 +96,7 @@ struct replay_group_key {
 };
 
 /* Adds a text and a NUL to a key. A text that does not fit is truncated. */
-static void key_add_text(struct replay_group_key *key, const char *text, size_t len)
+static void group_key_add_text(struct replay_group_key *key, const char *text, size_t len)
 {
 	size_t room = sizeof(key->text) - key->len - 1;
 
@@ -108,19 +110,19 @@ static void key_add_text(struct replay_group_key *key, const char *text, size_t 
 		key->text[key->len++] = '\0';
 }
 
-static void key_add_scanned_text(struct replay_group_key *key, const struct scan_text *text)
+static void group_key_add_scanned_text(struct replay_group_key *key, const struct scan_text *text)
 {
 	char bytes[1024];
 	int len = text->at ? scan_copy_unescaped_bytes(text, bytes, sizeof(bytes)) : 0;
 
-	key_add_text(key, bytes, len > 0 ? (size_t)len : 0);
+	group_key_add_text(key, bytes, len > 0 ? (size_t)len : 0);
 }
 
 /*
  * The length of what records are grouped by: the directory of a path, at most GROUP_PATH_COMPONENTS_MAX deep, or a
  * whole endpoint.
  */
-static size_t key_get_prefix_len(const struct query *query, const char *object, size_t len)
+static size_t group_key_get_object_prefix_len(const struct query *query, const char *object, size_t len)
 {
 	unsigned names = 0;
 	size_t end = 0;
@@ -135,7 +137,7 @@ static size_t key_get_prefix_len(const struct query *query, const char *object, 
 	return end ? end : 1;
 }
 
-static const char *key_get_operation(const struct query *query, size_t at)
+static const char *query_get_operation_name(const struct query *query, size_t at)
 {
 	static const char *const names[] = {[QUERY_CONNECT] = "connect",
 					    [QUERY_LISTEN] = "listen",
@@ -150,8 +152,8 @@ static const char *key_get_operation(const struct query *query, size_t at)
 }
 
 /* Makes the key of a record's group: operation, old rule, new rule or reason, prefix of the object. */
-static void key_make(struct replay_group_key *key, const struct scan_record *record, const struct query *query,
-		     const struct query_answer *answer, const char *object, size_t len)
+static void group_key_fill(struct replay_group_key *key, const struct scan_record *record, const struct query *query,
+			   const struct query_answer *answer, const char *object, size_t len)
 {
 	const char *rule = answer && answer->is_certain && answer->rule_count ? answer->rules[0] : NULL;
 	char reason[64];
@@ -160,21 +162,21 @@ static void key_make(struct replay_group_key *key, const struct scan_record *rec
 	if (!answer || !answer->is_certain) {
 		const char *why = answer ? answer->why : query->why_not_judged;
 
-		key_add_text(key, why, strlen(why));
-		key_add_text(key, "", 0);
-		key_add_text(key, "", 0);
-		key_add_text(key, "", 0);
+		group_key_add_text(key, why, strlen(why));
+		group_key_add_text(key, "", 0);
+		group_key_add_text(key, "", 0);
+		group_key_add_text(key, "", 0);
 		return;
 	}
 	(void)snprintf(reason, sizeof(reason), "none (%s)", answer->reason ? answer->reason : "granted");
-	key_add_text(key, key_get_operation(query, answer->deciding_path_index),
-		     strlen(key_get_operation(query, answer->deciding_path_index)));
+	group_key_add_text(key, query_get_operation_name(query, answer->deciding_path_index),
+			   strlen(query_get_operation_name(query, answer->deciding_path_index)));
 	if (record->rule.at)
-		key_add_scanned_text(key, &record->rule);
+		group_key_add_scanned_text(key, &record->rule);
 	else
-		key_add_text(key, "none", 4);
-	key_add_text(key, rule ? rule : reason, strlen(rule ? rule : reason));
-	key_add_text(key, object, key_get_prefix_len(query, object, len));
+		group_key_add_text(key, "none", 4);
+	group_key_add_text(key, rule ? rule : reason, strlen(rule ? rule : reason));
+	group_key_add_text(key, object, group_key_get_object_prefix_len(query, object, len));
 }
 
 /* ---- finding groups ---- */
@@ -204,10 +206,10 @@ static struct replay_group *report_find_group(struct replay_report *report, enum
 	if (report->last_group && report->last_group->change == change && report->last_group->key_len == key->len &&
 	    memcmp(report->last_group->key, key->text, key->len) == 0)
 		return report->last_group;
-	report->search_group->change = change;
-	report->search_group->key_len = key->len;
-	memcpy(report->search_group->key, key->text, key->len);
-	found = tfind(report->search_group, &report->tree, group_compare_keys);
+	report->group_to_search_for->change = change;
+	report->group_to_search_for->key_len = key->len;
+	memcpy(report->group_to_search_for->key, key->text, key->len);
+	found = tfind(report->group_to_search_for, &report->tree, group_compare_keys);
 	if (found)
 		return *found;
 	if (report->group_count >= REPLAY_GROUPS_MAX) {
@@ -242,12 +244,13 @@ uint64_t replay_report_get_count(const struct replay_report *report, enum replay
 static int report_print_record(const struct replay_group *group, const struct replay_log *log, uint64_t seq,
 			       const char *object)
 {
-	json_t *json = json_pack("{s:s, s:o, s:I, s:o}", "change", changes[group->change].key, "log",
-				 report_make_text_json(log->path), "seq", (json_int_t)seq,
-				 group->change == REPLAY_UNKNOWN ? "class" : "op", report_make_text_json(group->word));
+	json_t *json =
+		json_pack("{s:s, s:o, s:I, s:o}", "change", changes[group->change].key, "log",
+			  report_make_text_json(log->path), "seq", (json_int_t)seq,
+			  group->change == REPLAY_VERDICT_UNKNOWN ? "class" : "op", report_make_text_json(group->word));
 	_cleanup_free_ char *text = NULL;
 
-	if (group->change != REPLAY_UNKNOWN) {
+	if (group->change != REPLAY_VERDICT_UNKNOWN) {
 		(void)json_object_set_new(json, "object", report_make_text_json(object));
 		(void)json_object_set_new(json, "was", report_make_text_json(group->old_rule));
 		(void)json_object_set_new(json, "now", report_make_text_json(group->new_rule));
@@ -270,7 +273,7 @@ int replay_report_add(struct replay_report *report, enum replay_change change, c
 	struct replay_group_key key;
 
 	object[len] = '\0';
-	key_make(&key, record, query, answer, object, len);
+	group_key_fill(&key, record, query, answer, object, len);
 	group = report_find_group(report, change, &key);
 	if (!group)
 		return -ENOMEM;
@@ -338,7 +341,7 @@ static uint64_t report_count_records(const struct replay_report *report)
 
 static void report_print_group(struct buf *text, const struct replay_group *group)
 {
-	if (group->change == REPLAY_UNKNOWN) {
+	if (group->change == REPLAY_VERDICT_UNKNOWN) {
 		buf_printf(text, "%9llu  %s, first record %llu of %s\n", (unsigned long long)group->record_count,
 			   group->word, (unsigned long long)group->seq, group->log);
 		return;
@@ -378,7 +381,7 @@ static json_t *report_make_group_json(const struct replay_group *group)
 	json_t *first = json_pack("{s:o, s:I, s:o}", "log", report_make_text_json(group->log), "seq",
 				  (json_int_t)group->seq, "object", report_make_text_json(group->object));
 
-	if (group->change == REPLAY_UNKNOWN)
+	if (group->change == REPLAY_VERDICT_UNKNOWN)
 		return json_pack("{s:o, s:I, s:o}", "class", report_make_text_json(group->word), "count",
 				 (json_int_t)group->record_count, "first", first);
 	return json_pack("{s:s, s:o, s:o, s:o, s:I, s:o}", "op", group->word, "prefix",

@@ -16,7 +16,7 @@
 #include "keeper/result.h"
 #include "supervisor/report.h"
 
-#define ATTEST_STATEMENT "https://in-toto.io/Statement/v1"
+#define ATTEST_STATEMENT_TYPE_URI "https://in-toto.io/Statement/v1"
 
 static json_t *attest_make_resource(const char *name, const char *sha256)
 {
@@ -109,9 +109,9 @@ static json_t *attest_make_predicate(const struct run *run, const json_t *result
 /* Returns the envelope with the signed statement. Owned by the caller; NULL: no memory. */
 static char *attest_make_text(const struct run *run, const struct signing_key *key, const json_t *result)
 {
-	json_t *statement = json_pack("{s:s, s:o, s:s, s:o}", "_type", ATTEST_STATEMENT, "subject",
-				      attest_make_subjects(result), "predicateType", ATTEST_PREDICATE, "predicate",
-				      attest_make_predicate(run, result));
+	json_t *statement = json_pack("{s:s, s:o, s:s, s:o}", "_type", ATTEST_STATEMENT_TYPE_URI, "subject",
+				      attest_make_subjects(result), "predicateType", ATTEST_PREDICATE_TYPE_URI,
+				      "predicate", attest_make_predicate(run, result));
 	_cleanup_free_ char *payload = statement ? json_dumps(statement, JSON_COMPACT) : NULL;
 
 	json_decref(statement);

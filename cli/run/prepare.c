@@ -145,7 +145,7 @@ static int prepare_confirm_user(struct run *run)
 }
 
 /* With the ids of the run's user: warns if the policy lets the program write in the workdir but that user cannot. */
-static int prepare_warn_workdir(struct run *run)
+static int prepare_warn_of_unwritable_workdir(struct run *run)
 {
 	const char *virt = policy_get_settings(run->program_phase.policy)->workdir;
 
@@ -224,7 +224,7 @@ static struct writable_places prepare_collect_places(struct run *run)
  * canonical, owned; NULL: there is no such directory. The last component is not resolved, because it is opened without
  * following links. 0, or an exit status after run_report_refusal.
  */
-static int prepare_judge_parent(struct run *run, const char *what, const char *path, char **ret_path)
+static int prepare_judge_parent_directory(struct run *run, const char *what, const char *path, char **ret_path)
 {
 	const struct writable_places places = prepare_collect_places(run);
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
@@ -238,7 +238,7 @@ static int prepare_judge_parent(struct run *run, const char *what, const char *p
 }
 
 /* Judges the directory of --output, and opens it or creates it. */
-static int prepare_open_output(struct run *run)
+static int prepare_open_output_directory(struct run *run)
 {
 	const struct writable_places places = prepare_collect_places(run);
 	const char *named = run->options.output_dir;
@@ -254,7 +254,7 @@ static int prepare_open_output(struct run *run)
 	trimmed = strndup(named, len);
 	if (!trimmed)
 		return run_refuse_no_memory(run);
-	if (!path && prepare_judge_parent(run, "--output", trimmed, &path) != 0)
+	if (!path && prepare_judge_parent_directory(run, "--output", trimmed, &path) != 0)
 		return CLI_ERROR;
 	if (!path)
 		return run_report_refusal(run, "output_failed",
@@ -305,8 +305,8 @@ static int prepare_copy_inputs(struct run *run)
 		return run_refuse_no_memory(run);
 	for (size_t i = 0; i < named->count; i++) {
 		file[i].path_as_given = named->item[i];
-		file[i].path = cli_real_resolve_noting_links(&run->host.path_cache, named->item[i],
-							     prepare_note_link_was_passed, &linked);
+		file[i].path = cli_resolve_real_path_noting_links(&run->host.path_cache, named->item[i],
+								  prepare_note_link_was_passed, &linked);
 	}
 	if (linked)
 		exit_code = prepare_judge_inputs(run, file, named->count);
@@ -390,13 +390,13 @@ static int prepare_make_logs(struct run *run)
 	if (prepare_open_key(run) != 0)
 		return CLI_ERROR;
 	if (run->options.anchor_place && run_anchor_is_file(run->options.anchor_place) &&
-	    (prepare_judge_parent(run, "--anchor", run->options.anchor_place, &run->anchor_path) != 0 ||
+	    (prepare_judge_parent_directory(run, "--anchor", run->options.anchor_place, &run->anchor_path) != 0 ||
 	     !run->anchor_path))
 		return run_report_refusal(run, "audit_failed", "--anchor %s: %s", run->options.anchor_place,
 					  strerror(ENOENT));
 	if (run->options.anchor_place && run_open_anchor(run) != 0)
 		return CLI_ERROR;
-	if (prepare_judge_parent(run, "the log", named, &run->program_phase.log_path) != 0)
+	if (prepare_judge_parent_directory(run, "the log", named, &run->program_phase.log_path) != 0)
 		return CLI_ERROR;
 	if (!run->program_phase.log_path)
 		return run_report_refusal(run, "audit_failed", "cannot write the log %s: %s", named, strerror(ENOENT));
@@ -437,7 +437,7 @@ static int prepare_open_end_file(struct run *run, const char *option, const char
 	_cleanup_free_ char *path = NULL;
 	int error;
 
-	if (prepare_judge_parent(run, option, named, &path) != 0)
+	if (prepare_judge_parent_directory(run, option, named, &path) != 0)
 		return CLI_ERROR;
 	error = path ? run_end_file_open(path, file) : -ENOENT;
 	if (error < 0)
@@ -512,10 +512,10 @@ int run_prepare(struct run *run)
 	/* Not with --setup, which may create the missing files. */
 	if (!options->is_quiet && !options->setup_command)
 		cli_warn_missing_grants("run", &run->host, run->program_phase.policy, !options->is_verbose);
-	if (prepare_confirm_user(run) != 0 || prepare_call_with_user_ids(run, prepare_warn_workdir) != 0 ||
-	    prepare_make_logs(run) != 0)
+	if (prepare_confirm_user(run) != 0 ||
+	    prepare_call_with_user_ids(run, prepare_warn_of_unwritable_workdir) != 0 || prepare_make_logs(run) != 0)
 		return CLI_ERROR;
-	if (options->output_dir && prepare_open_output(run) != 0)
+	if (options->output_dir && prepare_open_output_directory(run) != 0)
 		return CLI_ERROR;
 	if (options->sink_name && prepare_connect_to_system_log(run) != 0)
 		return CLI_ERROR;

@@ -20,9 +20,10 @@
 #include "keeper/output.h"
 #include "keeper/result.h"
 
-#define FDS_NEEDED_BESIDES_VIEW 64            /* descriptors that callgate needs besides those of the view */
-#define START_MEMORY_BYTES_MIN (16 << 20)     /* with a smaller memory limit some interpreters do not start */
-#define JSON_OUTPUT_BYTES (UINT64_C(1) << 20) /* bytes of output kept for --json if no limit is set */
+#define FDS_NEEDED_BESIDES_VIEW 64        /* descriptors that callgate needs besides those of the view */
+#define START_MEMORY_BYTES_MIN (16 << 20) /* with a smaller memory limit some interpreters do not start */
+/* Bytes of output that are kept for --json if no limit is set. */
+#define JSON_CAPTURED_OUTPUT_BYTES_DEFAULT (UINT64_C(1) << 20)
 
 int run_print_result(const struct run *run, json_t *result)
 {
@@ -145,7 +146,7 @@ static bool watch_was_killed_after_sigterm(const json_t *result)
 }
 
 /* Formats a limit, or an amount used, as the command line writes it: "512M", "1.5 s", "64". */
-static void watch_put_amount(char *text, size_t size, const char *name, const json_t *amount)
+static void watch_format_limit_amount(char *text, size_t size, const char *name, const json_t *amount)
 {
 	static const char *const counts[] = {"pids", "open_files"};
 	static const char units[] = "KMGT";
@@ -172,9 +173,9 @@ static void watch_report_limit_reached(const char *name, const json_t *meter)
 	const json_t *used = json_object_get(meter, "peak"), *most = json_object_get(meter, "limit");
 	char limit[32], amount[32] = "";
 
-	watch_put_amount(limit, sizeof(limit), name, most);
+	watch_format_limit_amount(limit, sizeof(limit), name, most);
 	if (json_is_integer(used))
-		watch_put_amount(amount, sizeof(amount), name, used);
+		watch_format_limit_amount(amount, sizeof(amount), name, used);
 	cli_print_error("run", "the run reached its limit: %s %s%s%s%s", name, limit, amount[0] ? ", used " : "",
 			amount,
 			strcmp(name, "memory") == 0 && json_integer_value(most) < START_MEMORY_BYTES_MIN
@@ -316,7 +317,7 @@ static int watch_report_end(struct run *run, const struct keeper_options *keeper
  */
 static uint64_t watch_get_capture_limit(const struct run *run, uint64_t limit)
 {
-	return limit ? limit : run->options.json ? JSON_OUTPUT_BYTES : CAPTURE_NO_LIMIT;
+	return limit ? limit : run->options.json ? JSON_CAPTURED_OUTPUT_BYTES_DEFAULT : CAPTURE_NO_LIMIT;
 }
 
 /* Whether to show a status line. Without --status it is shown only with --json, or if stdout is no terminal. */

@@ -35,7 +35,7 @@ struct exec_client {
 	json_t *result;           /* the result of the program; owned; NULL: the program has not ended */
 	bool no_answer_will_come;      /* the program ended or was left, or its session is gone */
 	bool stops_waiting_for_output; /* do not wait for the ended program's last output */
-	bool was_detached;             /* callgate exits without waiting for the program's end */
+	bool exits_before_program_ends; /* callgate exits without waiting for the program's end */
 };
 
 static int exec_set_time_limit(const struct cli_given_option *given, void *wall_ns)
@@ -137,13 +137,13 @@ static int exec_ask_for_program(struct exec_client *exec, char *const *argv)
 
 /* ---- while the program runs ---- */
 
-static void exec_on_start(struct exec_client *exec, const json_t *answer, int master_fd)
+static void exec_on_program_started(struct exec_client *exec, const json_t *answer, int master_fd)
 {
 	int error = 0;
 
 	if (exec->options.detach) {
 		(void)text_printf(stdout, "%lld\n", (long long)json_integer_value(json_object_get(answer, "program")));
-		exec->no_answer_will_come = exec->was_detached = true;
+		exec->no_answer_will_come = exec->exits_before_program_ends = true;
 	} else if (exec->options.tty) {
 		error = master_fd < 0 ? -ENOTTY : exec_begin_terminal(exec, master_fd);
 	}
@@ -153,7 +153,7 @@ static void exec_on_start(struct exec_client *exec, const json_t *answer, int ma
 	}
 }
 
-static void exec_on_answer(struct exec_client *exec)
+static void exec_on_session_message(struct exec_client *exec)
 {
 	json_t *answer;
 	int master_fd;
@@ -165,7 +165,7 @@ static void exec_on_answer(struct exec_client *exec)
 		exec->result = answer;
 		exec->no_answer_will_come = true;
 	} else {
-		exec_on_start(exec, answer, master_fd);
+		exec_on_program_started(exec, answer, master_fd);
 		json_decref(answer);
 	}
 }
@@ -186,11 +186,12 @@ static void exec_on_signal(struct exec_client *exec)
 		exec->stops_waiting_for_output = true;
 }
 
-static void exec_on_input(struct exec_client *exec)
+static void exec_on_stdin_or_terminal_input(struct exec_client *exec)
 {
 	stdin_relay_move_bytes(&exec->stdin_relay);
 	if (exec->stdin_relay.escape_was_typed)
-		exec->no_answer_will_come = exec->was_detached = true; /* closing socket_fd ends the program */
+		exec->no_answer_will_come = exec->exits_before_program_ends =
+			true; /* closing socket_fd ends the program */
 }
 
 static bool exec_has_ended(const struct exec_client *exec)
@@ -238,7 +239,7 @@ static void exec_relay_until_end(struct exec_client *exec)
 		if (ready < 0)
 			continue;
 		if (poll_set[INPUT].revents)
-			exec_on_input(exec);
+			exec_on_stdin_or_terminal_input(exec);
 		if (poll_set[OUT].revents)
 			(void)capture_read_or_forward_chunk(&exec->out);
 		if (poll_set[ERR].revents)
@@ -246,11 +247,11 @@ static void exec_relay_until_end(struct exec_client *exec)
 		if (poll_set[SIGNAL].revents)
 			exec_on_signal(exec);
 		if (poll_set[ANSWER].revents)
-			exec_on_answer(exec);
+			exec_on_session_message(exec);
 	}
 }
 
-static int exec_open_signals(void)
+static int exec_block_and_open_signals(void)
 {
 	sigset_t set;
 
@@ -267,7 +268,7 @@ static int exec_open_signals(void)
 
 /* ---- the end of the program ---- */
 
-static void exec_add_stream(json_t *result, const char *name, const struct capture *capture)
+static void exec_add_output_to_result(json_t *result, const char *name, const struct capture *capture)
 {
 	bool changed;
 	size_t len = 0;
@@ -288,7 +289,7 @@ static int exec_report_result(struct exec_client *exec)
 	const char *code = json_string_value(json_object_get(error, "code"));
 	int exit_code = CLI_ERROR;
 
-	if (exec->was_detached)
+	if (exec->exits_before_program_ends)
 		return exec->options.detach ? CLI_OK : EXIT_STATUS_KILLED;
 	if (!exec->result) {
 		cli_print_error("session", "the session has ended, and with it the program");
@@ -301,8 +302,8 @@ static int exec_report_result(struct exec_client *exec)
 	if (error)
 		cli_print_error("session", "%s", json_string_value(json_object_get(error, "message")));
 	if (exec->options.json) {
-		exec_add_stream(exec->result, "stdout", &exec->out);
-		exec_add_stream(exec->result, "stderr", &exec->err);
+		exec_add_output_to_result(exec->result, "stdout", &exec->out);
+		exec_add_output_to_result(exec->result, "stderr", &exec->err);
 		if (cli_print_json("session", json_incref(exec->result)) != CLI_OK)
 			exit_code = CLI_ERROR;
 	} else if (!exec->options.quiet && isatty(STDERR_FILENO)) {
@@ -365,7 +366,7 @@ int session_main_exec(int argc, char **argv)
 		_cleanup_free_ char *name = NULL;
 
 		exec.socket_fd = dir_fd < 0 ? -1 : session_connect(dir_fd, argv[optind], &name);
-		exec.signal_fd = exec.socket_fd < 0 ? -1 : exec_open_signals();
+		exec.signal_fd = exec.socket_fd < 0 ? -1 : exec_block_and_open_signals();
 		status = exec.signal_fd < 0 ? CLI_ERROR : exec_ask_for_program(&exec, argv + optind + 1);
 		if (status == CLI_OK) {
 			exec_relay_until_end(&exec);

@@ -41,7 +41,7 @@ static void session_print_line(const char *id, const json_t *answer, bool json)
 	(void)text_printf(stdout, "\n");
 }
 
-static void session_list_one(int dir_fd, const char *name, bool json)
+static void session_print_one(int dir_fd, const char *name, bool json)
 {
 	_cleanup_close_ int fd = session_client_connect(dir_fd, name, 0);
 	_cleanup_json_ json_t *answer = NULL;
@@ -80,7 +80,7 @@ int session_main_list(int argc, char **argv)
 	dir = dir_fd < 0 ? NULL : fdopendir(dir_fd);
 	while (dir && (entry = readdir(dir)))
 		if (strncmp(entry->d_name, SESSION_SOCKET_PREFIX, strlen(SESSION_SOCKET_PREFIX)) == 0)
-			session_list_one(dir_fd, entry->d_name, options.json);
+			session_print_one(dir_fd, entry->d_name, options.json);
 	return dir ? CLI_OK : CLI_ERROR;
 }
 

@@ -24,7 +24,7 @@
  * How many reads one call into OpenSSL may make. OpenSSL goes on reading while records carry no data (tickets, key
  * updates), which would block other connections. The rest is read in the next round of the loop.
  */
-#define CHANNEL_READS_MAX 64
+#define CHANNEL_READS_PER_TLS_CALL_MAX 64
 
 /* ---- input and output without TLS ---- */
 
@@ -183,7 +183,7 @@ static int channel_get_tls_errno(struct channel *channel, int result)
 /* To be called before each OpenSSL call. An error: TLS has failed, and OpenSSL must not be called again. */
 static int channel_prepare_tls_call(struct channel *channel)
 {
-	channel->reads_left_in_round = CHANNEL_READS_MAX;
+	channel->reads_left_in_round = CHANNEL_READS_PER_TLS_CALL_MAX;
 	ERR_clear_error();
 	return channel->error;
 }

@@ -13,7 +13,7 @@ void conn_pump_mode(struct conn *conn)
 {
 	if (conn->is_closed || !conn->mode)
 		return;
-	if (line_is_full(conn->egress->line)) { /* any further step may need to send a record */
+	if (line_queue_is_full(conn->egress->line)) { /* any further step may need to send a record */
 		conn->waits_for_control_line = true;
 		channel_set_events(&conn->client, false, false);
 		channel_set_events(&conn->upstream, false, false);
@@ -22,7 +22,7 @@ void conn_pump_mode(struct conn *conn)
 	conn->mode->pump(conn);
 }
 
-static void conn_on_ready(struct conn *conn)
+static void conn_on_socket_ready(struct conn *conn)
 {
 	conn->active_ns = loop_get_now_ns(conn->egress->loop);
 	conn_pump_mode(conn);
@@ -30,12 +30,12 @@ static void conn_on_ready(struct conn *conn)
 
 static void conn_on_client_ready(struct watch *watch)
 {
-	conn_on_ready(container_of(watch, struct conn, client.watch));
+	conn_on_socket_ready(container_of(watch, struct conn, client.watch));
 }
 
 static void conn_on_upstream_ready(struct watch *watch)
 {
-	conn_on_ready(container_of(watch, struct conn, upstream.watch));
+	conn_on_socket_ready(container_of(watch, struct conn, upstream.watch));
 }
 
 static void conn_on_phase_timeout(struct timer *timer)
@@ -119,11 +119,11 @@ void conn_start_first_mode(struct conn *conn)
 	const struct net_rule *rule = conn->rule;
 
 	if (!rule)
-		conn_switch_mode(conn, conn->port == CONTROL_PORT_SOCKS ? CONN_SOCKS : CONN_PROXY);
+		conn_switch_mode(conn, conn->port == CONTROL_PORT_SOCKS ? CONN_MODE_SOCKS : CONN_MODE_PROXY);
 	else
-		conn_switch_mode(conn, rule->proto == NET_HTTP    ? CONN_HTTP1
-				 : rule->proto == NET_HTTPS ? CONN_HELLO
-							     : CONN_RELAY);
+		conn_switch_mode(conn, rule->proto == NET_HTTP    ? CONN_MODE_HTTP1
+				       : rule->proto == NET_HTTPS ? CONN_MODE_HELLO
+								  : CONN_MODE_RELAY);
 }
 
 struct conn *conn_create(struct egress *egress, const struct control_connect *connect,

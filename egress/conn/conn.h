@@ -21,13 +21,13 @@ struct conn;
 struct egress;
 
 enum conn_mode_id {
-	CONN_RELAY, /* forwards bytes unchanged */
-	CONN_HELLO, /* checks the ClientHello, then CONN_RELAY (pass-through) or CONN_TLS */
-	CONN_TLS,   /* TLS interception: both handshakes, then CONN_HTTP1 or CONN_HTTP2 by ALPN */
-	CONN_HTTP1, /* HTTP/1 requests, each judged, in the clear or inside intercepted TLS */
-	CONN_HTTP2,
-	CONN_PROXY, /* HTTP proxy: CONNECT and absolute-form targets */
-	CONN_SOCKS, /* SOCKS5 proxy */
+	CONN_MODE_RELAY, /* forwards bytes unchanged */
+	CONN_MODE_HELLO, /* checks the ClientHello, then CONN_MODE_RELAY (pass-through) or CONN_MODE_TLS */
+	CONN_MODE_TLS,   /* TLS interception: both handshakes, then CONN_MODE_HTTP1 or CONN_MODE_HTTP2 by ALPN */
+	CONN_MODE_HTTP1, /* HTTP/1 requests, each judged, in the clear or inside intercepted TLS */
+	CONN_MODE_HTTP2,
+	CONN_MODE_PROXY, /* HTTP proxy: CONNECT and absolute-form targets */
+	CONN_MODE_SOCKS, /* SOCKS5 proxy */
 	CONN_MODE_MAX,
 };
 

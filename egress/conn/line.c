@@ -8,7 +8,7 @@
 
 #include "egress/state.h"
 
-#define LINE_MESSAGES_PER_ROUND_MAX 64 /* messages read in one round of the loop */
+#define LINE_MESSAGES_PER_LOOP_ROUND_MAX 64 /* messages read in one round of the loop */
 
 struct line_queued_message {
 	struct line_queued_message *next;
@@ -75,7 +75,7 @@ void line_free(struct control_line *line)
 	free(line);
 }
 
-bool line_is_full(const struct control_line *line)
+bool line_queue_is_full(const struct control_line *line)
 {
 	return line->full;
 }
@@ -165,7 +165,7 @@ static void line_flush_queue(struct control_line *line)
 
 void line_read_messages(struct control_line *line)
 {
-	for (int n = 0; n < LINE_MESSAGES_PER_ROUND_MAX && !line->gone && !line->full; n++) {
+	for (int n = 0; n < LINE_MESSAGES_PER_LOOP_ROUND_MAX && !line->gone && !line->full; n++) {
 		struct control_message message;
 		int fds[CONTROL_FDS_MAX], error;
 		size_t count;

@@ -39,7 +39,7 @@ void line_free(struct control_line *line);
  * memory, which ends the process, because nothing may happen that cannot be recorded.
  */
 int line_send_message(struct control_line *line, const struct control_message *message);
-bool line_is_full(const struct control_line *line);
+bool line_queue_is_full(const struct control_line *line);
 bool line_queue_is_empty(const struct control_line *line); /* true if no message is queued */
 
 /* Ends the process as if the supervisor had closed the line. */

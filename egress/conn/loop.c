@@ -10,13 +10,13 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 
-#define LOOP_EVENTS_MAX 64
+#define LOOP_EVENTS_PER_EPOLL_WAIT_MAX 64
 
 struct loop {
 	int fd;
 	bool is_stopped;
 	uint64_t now_ns;
-	struct epoll_event ready_event[LOOP_EVENTS_MAX];
+	struct epoll_event ready_event[LOOP_EVENTS_PER_EPOLL_WAIT_MAX];
 	int events, at; /* events of this round; those from `at` on are not handled yet */
 	struct timer *timer_heap_root; /* root of a pairing heap ordered by due_ns: no child is due before its parent */
 	size_t timer_count;
@@ -206,7 +206,8 @@ void loop_free(struct loop *loop)
 int loop_run(struct loop *loop)
 {
 	while (!loop->is_stopped) {
-		int count = epoll_wait(loop->fd, loop->ready_event, LOOP_EVENTS_MAX, loop_get_wait_ms(loop));
+		int count =
+			epoll_wait(loop->fd, loop->ready_event, LOOP_EVENTS_PER_EPOLL_WAIT_MAX, loop_get_wait_ms(loop));
 
 		if (count < 0 && errno != EINTR)
 			return -errno;

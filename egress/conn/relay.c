@@ -7,7 +7,7 @@
 #include "egress/state.h"
 
 #define RELAY_SHARED_BUFFER_BYTES (1024 * 1024)
-#define RELAY_BYTES_PER_ROUND_MAX \
+#define RELAY_BYTES_PER_LOOP_ROUND_MAX \
 	(2 * RELAY_SHARED_BUFFER_BYTES) /* bytes moved in one direction in one round of the loop */
 
 struct relay_direction {
@@ -109,7 +109,7 @@ static size_t relay_move_bytes(struct conn *conn, struct relay_direction *direct
 	size_t moved = 0;
 
 	while (relay_flush_buffer(&direction->buffered_bytes, to, up, progress) && !from->peer_has_ended &&
-	       moved < RELAY_BYTES_PER_ROUND_MAX) {
+	       moved < RELAY_BYTES_PER_LOOP_ROUND_MAX) {
 		size_t want = relay_get_read_size(direction, to), got = relay_read_bytes(conn, want, up, progress);
 		size_t done;
 
@@ -128,7 +128,7 @@ static size_t relay_move_bytes(struct conn *conn, struct relay_direction *direct
 			break;
 		}
 	}
-	if (moved >= RELAY_BYTES_PER_ROUND_MAX)
+	if (moved >= RELAY_BYTES_PER_LOOP_ROUND_MAX)
 		progress->wants_read = true;
 	if (from->peer_has_ended && !direction->buffered_bytes.data && !progress->close_cause &&
 	    channel_half_close(to) == -EAGAIN)

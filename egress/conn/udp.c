@@ -13,7 +13,7 @@
 #include "egress/state.h"
 
 #define DATAGRAM_BYTES_MAX 65536
-#define DATAGRAMS_PER_ROUND 64
+#define DATAGRAMS_PER_LOOP_ROUND_MAX 64
 #define UDP_FLOW_WAITING_DATAGRAMS_MAX 8 /* datagrams that a flow keeps while it is dialled; more are lost */
 
 /* A flow: the datagrams between one address of the program and one endpoint, with an upstream socket of its own. */
@@ -180,7 +180,7 @@ static void flow_on_upstream_ready(struct watch *watch)
 	struct udp_relay *relay = flow->relay;
 
 	flow->last_active_ns = loop_get_now_ns(relay->egress->loop);
-	for (int n = 0; n < DATAGRAMS_PER_ROUND; n++) {
+	for (int n = 0; n < DATAGRAMS_PER_LOOP_ROUND_MAX; n++) {
 		ssize_t got = recv(watch->fd, datagram, sizeof(datagram), MSG_DONTWAIT);
 		bool pass;
 
@@ -366,7 +366,7 @@ static void udp_on_program_ready(struct watch *watch)
 {
 	struct udp_relay *relay = container_of(watch, struct udp_relay, program_watch);
 
-	for (int n = 0; n < DATAGRAMS_PER_ROUND && !relay->is_closed; n++) {
+	for (int n = 0; n < DATAGRAMS_PER_LOOP_ROUND_MAX && !relay->is_closed; n++) {
 		struct sockaddr_storage client = {0};
 		socklen_t len = sizeof(client);
 		ssize_t got = recvfrom(watch->fd, datagram, sizeof(datagram), MSG_DONTWAIT,

@@ -12,11 +12,11 @@ enum {
 	DNS_NAME_WIRE_BYTES_MAX = 255,
 	DNS_TYPE_OPT = 41,
 	DNS_ADDITIONAL_RECORDS_MAX = 4, /* most additional records of a query: one OPT, and unusual ones */
-	FLAG_RESPONSE = 0x8000,
-	FLAGS_OPCODE_MASK = 0x7800,
-	FLAG_RECURSION_DESIRED = 0x0100,
-	FLAG_RECURSION_AVAILABLE = 0x0080,
-	FLAG_CHECKING_DISABLED = 0x0010,
+	DNS_FLAG_RESPONSE = 0x8000,
+	DNS_FLAGS_OPCODE_MASK = 0x7800,
+	DNS_FLAG_RECURSION_DESIRED = 0x0100,
+	DNS_FLAG_RECURSION_AVAILABLE = 0x0080,
+	DNS_FLAG_CHECKING_DISABLED = 0x0010,
 	EDNS_FLAG_DNSSEC_OK = 0x8000,
 	EDNS_UDP_PAYLOAD_BYTES = 1232,
 };
@@ -132,10 +132,10 @@ int dns_parse_query(const uint8_t *data, size_t len, struct dns_query *ret_query
 	struct dns_query query = {0};
 
 	if (len < DNS_HEADER_BYTES || !read_uint16(&reader, &query.id) || !read_uint16(&reader, &query.flags) ||
-	    (query.flags & FLAG_RESPONSE))
+	    (query.flags & DNS_FLAG_RESPONSE))
 		return -EINVAL;
 	*ret_query = query;
-	if (query.flags & FLAGS_OPCODE_MASK)
+	if (query.flags & DNS_FLAGS_OPCODE_MASK)
 		return -EOPNOTSUPP;
 	if (len > DNS_QUERY_BYTES_MAX || !read_query_sections(&reader, &query))
 		return -EBADMSG;
@@ -205,11 +205,12 @@ static void write_opt_record(struct dns_writer *writer, const struct dns_query *
 size_t dns_build_answer(const struct dns_query *query, const struct dns_answer *answer, uint8_t *ret_data, size_t cap)
 {
 	struct dns_writer writer = {.data = ret_data, .cap = cap};
-	unsigned kept = query->flags & (FLAGS_OPCODE_MASK | FLAG_RECURSION_DESIRED | FLAG_CHECKING_DISABLED);
+	unsigned kept =
+		query->flags & (DNS_FLAGS_OPCODE_MASK | DNS_FLAG_RECURSION_DESIRED | DNS_FLAG_CHECKING_DISABLED);
 	size_t count = answer->address_count < DNS_ANSWERS_MAX ? answer->address_count : DNS_ANSWERS_MAX;
 
 	write_uint16(&writer, query->id);
-	write_uint16(&writer, FLAG_RESPONSE | FLAG_RECURSION_AVAILABLE | kept | (answer->code & 0xfu));
+	write_uint16(&writer, DNS_FLAG_RESPONSE | DNS_FLAG_RECURSION_AVAILABLE | kept | (answer->code & 0xfu));
 	write_uint16(&writer, query->question_len ? 1 : 0);
 	write_uint16(&writer, (unsigned)count + (answer->ptr_name[0] != '\0'));
 	write_uint16(&writer, 0);

@@ -20,11 +20,12 @@
 #include "egress/dns/stream.h"
 #include "egress/state.h"
 
-#define DATAGRAMS_PER_ROUND 64
-#define DNS_READING_PAUSE_MS 5 /* pause of reading while the control line is full or no file descriptor is free */
-#define DNS_TASKS_MAX 128
-#define ANNOUNCE_POLL_MS 2
-#define ANNOUNCE_WAIT_MAX_MS 4000 /* stub resolvers repeat a query after five seconds */
+#define DATAGRAMS_PER_LOOP_ROUND_MAX 64
+#define DNS_SOCKET_READING_PAUSE_MS \
+	5 /* pause of reading while the control line is full or no file descriptor is free */
+#define DNS_QUERIES_BEING_ANSWERED_MAX 128
+#define DNS_ANNOUNCEMENT_POLL_MS 2
+#define DNS_ANNOUNCEMENT_WAIT_MAX_MS 4000 /* stub resolvers repeat a query after five seconds */
 
 /* A query and its sender. It may wait for the resolver, or until the supervisor knows the addresses of the answer. */
 struct dns_task {
@@ -37,7 +38,7 @@ struct dns_task {
 	struct dns_verdict verdict;
 	uint64_t resolver_question_number;     /* number of the pending question to the resolver; 0: none */
 	struct timer poll_timer; /* fires again and again until the control line is idle */
-	unsigned waited_ms;
+	unsigned waited_for_announcement_ms;
 };
 
 enum dns_announcement_state { DNS_UNANNOUNCED, DNS_QUEUED, DNS_ANNOUNCED };
@@ -166,11 +167,11 @@ static void dns_task_on_announcement_poll_due(struct timer *timer)
 {
 	struct dns_task *task = container_of(timer, struct dns_task, poll_timer);
 
-	task->waited_ms += ANNOUNCE_POLL_MS;
+	task->waited_for_announcement_ms += DNS_ANNOUNCEMENT_POLL_MS;
 	if (line_queue_is_empty(task->server->egress->line))
 		dns_task_send_answer(task, &task->verdict.answer);
-	else if (task->waited_ms < ANNOUNCE_WAIT_MAX_MS)
-		loop_set_timer(task->server->egress->loop, &task->poll_timer, ANNOUNCE_POLL_MS);
+	else if (task->waited_for_announcement_ms < DNS_ANNOUNCEMENT_WAIT_MAX_MS)
+		loop_set_timer(task->server->egress->loop, &task->poll_timer, DNS_ANNOUNCEMENT_POLL_MS);
 	else
 		dns_task_fail(task);
 }
@@ -188,11 +189,11 @@ static void dns_task_answer_by_verdict(struct dns_task *task)
 		dns_refusals_add(&server->refusals, &task->query, verdict->refusal_reason, verdict->rule_label);
 	if (state == 0) {
 		dns_task_send_answer(task, &verdict->answer);
-	} else if (state < 0 || server->tasks_count > DNS_TASKS_MAX) {
+	} else if (state < 0 || server->tasks_count > DNS_QUERIES_BEING_ANSWERED_MAX) {
 		dns_task_fail(task);
 	} else {
 		task->poll_timer.fire = dns_task_on_announcement_poll_due;
-		loop_set_timer(server->egress->loop, &task->poll_timer, ANNOUNCE_POLL_MS);
+		loop_set_timer(server->egress->loop, &task->poll_timer, DNS_ANNOUNCEMENT_POLL_MS);
 	}
 }
 
@@ -243,7 +244,7 @@ static void dns_task_look_up_name(struct dns_task *task)
 		dns_task_answer_by_verdict(task);
 		return;
 	}
-	if (task->server->tasks_count <= DNS_TASKS_MAX)
+	if (task->server->tasks_count <= DNS_QUERIES_BEING_ANSWERED_MAX)
 		task->resolver_question_number = resolver_ask_name(egress->resolver, task->verdict.host,
 								   DIAL_DNS_TIMEOUT_MS, dns_task_on_resolved, task);
 	if (!task->resolver_question_number)
@@ -315,7 +316,7 @@ static void server_on_stream_closed(struct dns_streams *streams, struct dns_stre
 
 static void server_pause_socket(struct dns_socket *socket)
 {
-	loop_set_timer(socket->server->egress->loop, &socket->pause_timer, DNS_READING_PAUSE_MS);
+	loop_set_timer(socket->server->egress->loop, &socket->pause_timer, DNS_SOCKET_READING_PAUSE_MS);
 	loop_set_interest(socket->server->egress->loop, &socket->watch, 0);
 }
 
@@ -330,14 +331,14 @@ static void server_on_udp_ready(struct watch *watch)
 {
 	struct dns_socket *udp = container_of(watch, struct dns_socket, watch);
 
-	for (size_t i = 0; i < DATAGRAMS_PER_ROUND; i++) {
+	for (size_t i = 0; i < DATAGRAMS_PER_LOOP_ROUND_MAX; i++) {
 		uint8_t data[DNS_QUERY_BYTES_MAX + 1]; /* one byte more, to detect longer queries */
 		struct sockaddr_storage from = {0};
 		socklen_t from_len = sizeof(from);
 		struct dns_task *task;
 		ssize_t got;
 
-		if (line_is_full(udp->server->egress->line)) {
+		if (line_queue_is_full(udp->server->egress->line)) {
 			server_pause_socket(udp);
 			return;
 		}

@@ -11,19 +11,19 @@
 
 #define DNS_STREAMS_MAX 32
 #define DNS_STREAM_IDLE_MS 10000
-#define LENGTH_FIELD_BYTES 2
+#define DNS_TCP_LENGTH_FIELD_BYTES 2
 
 struct dns_stream {
 	struct dns_stream *next;
 	struct dns_streams *streams;
 	struct watch watch;
 	struct timer timer;
-	bool awaits_answer;       /* a query waits for its answer */
+	bool query_awaits_answer; /* a query waits for its answer */
 	bool program_half_closed; /* the program has half-closed the stream */
-	bool is_dead;             /* to be freed by stream_serve_queries() */
+	bool must_be_freed;       /* to be freed by stream_serve_queries() */
 	bool is_being_served;
 	size_t len;
-	uint8_t data[LENGTH_FIELD_BYTES + DNS_QUERY_BYTES_MAX];
+	uint8_t data[DNS_TCP_LENGTH_FIELD_BYTES + DNS_QUERY_BYTES_MAX];
 };
 
 static void stream_free(struct dns_stream *stream)
@@ -44,9 +44,9 @@ static void stream_free(struct dns_stream *stream)
 /* The length of the first query in the buffer; 0: it is incomplete. */
 static size_t stream_get_query_len(const struct dns_stream *stream)
 {
-	size_t len = stream->len < LENGTH_FIELD_BYTES ? 0 : (size_t)stream->data[0] << 8 | stream->data[1];
+	size_t len = stream->len < DNS_TCP_LENGTH_FIELD_BYTES ? 0 : (size_t)stream->data[0] << 8 | stream->data[1];
 
-	return len && stream->len - LENGTH_FIELD_BYTES >= len ? len : 0;
+	return len && stream->len - DNS_TCP_LENGTH_FIELD_BYTES >= len ? len : 0;
 }
 
 static void stream_read_bytes(struct dns_stream *stream)
@@ -59,7 +59,7 @@ static void stream_read_bytes(struct dns_stream *stream)
 	else if (got == 0)
 		stream->program_half_closed = true;
 	else if (errno != EAGAIN && errno != EINTR)
-		stream->is_dead = true;
+		stream->must_be_freed = true;
 }
 
 /* Serves queries one at a time, then sets what to wait for. Frees a stream that is dead or has ended. */
@@ -70,20 +70,20 @@ static void stream_serve_queries(struct dns_stream *stream)
 	if (stream->is_being_served)
 		return;
 	stream->is_being_served = true;
-	while (!stream->is_dead && !stream->awaits_answer && (len = stream_get_query_len(stream))) {
-		stream->awaits_answer = true;
-		stream->streams->serve(stream->streams, stream, stream->data + LENGTH_FIELD_BYTES, len);
-		stream->len -= LENGTH_FIELD_BYTES + len;
-		memmove(stream->data, stream->data + LENGTH_FIELD_BYTES + len, stream->len);
+	while (!stream->must_be_freed && !stream->query_awaits_answer && (len = stream_get_query_len(stream))) {
+		stream->query_awaits_answer = true;
+		stream->streams->serve(stream->streams, stream, stream->data + DNS_TCP_LENGTH_FIELD_BYTES, len);
+		stream->len -= DNS_TCP_LENGTH_FIELD_BYTES + len;
+		memmove(stream->data, stream->data + DNS_TCP_LENGTH_FIELD_BYTES + len, stream->len);
 	}
 	stream->is_being_served = false;
-	if (!stream->awaits_answer && (stream->program_half_closed || stream->len == sizeof(stream->data)))
-		stream->is_dead = true; /* half-closed inside a query, or the query is longer than the buffer */
-	if (stream->is_dead) {
+	if (!stream->query_awaits_answer && (stream->program_half_closed || stream->len == sizeof(stream->data)))
+		stream->must_be_freed = true; /* half-closed inside a query, or the query is longer than the buffer */
+	if (stream->must_be_freed) {
 		stream_free(stream);
 		return;
 	}
-	loop_set_interest(stream->streams->egress->loop, &stream->watch, stream->awaits_answer ? 0 : EPOLLIN);
+	loop_set_interest(stream->streams->egress->loop, &stream->watch, stream->query_awaits_answer ? 0 : EPOLLIN);
 }
 
 static void stream_on_ready(struct watch *watch)
@@ -92,8 +92,8 @@ static void stream_on_ready(struct watch *watch)
 
 	stream_read_bytes(stream); /* the buffer has room: stream_serve_queries closes full ones */
 	loop_set_timer(stream->streams->egress->loop, &stream->timer, DNS_STREAM_IDLE_MS);
-	if (line_is_full(stream->streams->egress->line))
-		stream->is_dead = true;
+	if (line_queue_is_full(stream->streams->egress->line))
+		stream->must_be_freed = true;
 	stream_serve_queries(stream);
 }
 
@@ -108,19 +108,19 @@ static void stream_on_expired(struct timer *timer)
  */
 void dns_stream_send_answer(struct dns_stream *stream, const uint8_t *data, size_t len)
 {
-	uint8_t message[LENGTH_FIELD_BYTES + DNS_REPLY_BYTES_MAX] = {(uint8_t)(len >> 8), (uint8_t)len};
+	uint8_t message[DNS_TCP_LENGTH_FIELD_BYTES + DNS_REPLY_BYTES_MAX] = {(uint8_t)(len >> 8), (uint8_t)len};
 
-	memcpy(message + LENGTH_FIELD_BYTES, data, len);
-	if (send(stream->watch.fd, message, LENGTH_FIELD_BYTES + len,
-		 MSG_DONTWAIT | MSG_NOSIGNAL) != (ssize_t)(LENGTH_FIELD_BYTES + len))
-		stream->is_dead = true;
-	stream->awaits_answer = false;
+	memcpy(message + DNS_TCP_LENGTH_FIELD_BYTES, data, len);
+	if (send(stream->watch.fd, message, DNS_TCP_LENGTH_FIELD_BYTES + len, MSG_DONTWAIT | MSG_NOSIGNAL) !=
+	    (ssize_t)(DNS_TCP_LENGTH_FIELD_BYTES + len))
+		stream->must_be_freed = true;
+	stream->query_awaits_answer = false;
 	stream_serve_queries(stream); /* does nothing if stream_serve_queries() is the caller */
 }
 
 void dns_stream_fail(struct dns_stream *stream)
 {
-	stream->is_dead = true;
+	stream->must_be_freed = true;
 	stream_serve_queries(stream);
 }
 

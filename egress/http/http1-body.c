@@ -5,7 +5,7 @@
 #include "egress/http/http1.h"
 
 #define CHUNK_DIGITS_MAX 15u      /* most digits of a chunk size, which is below 2^60 */
-#define CHUNK_EXTENSIONS_MAX 256u  /* most bytes of chunk extensions */
+#define CHUNK_EXTENSIONS_BYTES_MAX 256u /* most bytes of chunk extensions */
 #define CHUNK_TRAILERS_BYTES_MAX 8192u  /* most bytes of all trailers */
 
 enum {
@@ -47,14 +47,14 @@ static int parse_size_byte(struct http1_body *body, char byte)
 	int value = http1_parse_hex_digit(byte);
 
 	if (value >= 0) {
-		if (++body->part_bytes_seen > CHUNK_DIGITS_MAX)
+		if (++body->framing_part_bytes_seen > CHUNK_DIGITS_MAX)
 			return -EBADMSG;
 		body->unread_bytes = body->unread_bytes << 4 | (unsigned)value;
 		return CHUNK_AT_SIZE;
 	}
-	if (!body->part_bytes_seen)
+	if (!body->framing_part_bytes_seen)
 		return -EBADMSG;
-	body->part_bytes_seen = 0;
+	body->framing_part_bytes_seen = 0;
 	if (byte == '\r')
 		return CHUNK_AT_SIZE_LF;
 	/*
@@ -68,7 +68,7 @@ static int parse_trailer_byte(struct http1_body *body, char byte)
 {
 	bool start = body->parser_state == CHUNK_AT_TRAILER_START;
 
-	if (++body->part_bytes_seen > CHUNK_TRAILERS_BYTES_MAX)
+	if (++body->framing_part_bytes_seen > CHUNK_TRAILERS_BYTES_MAX)
 		return -EMSGSIZE;
 	if (byte == '\r')
 		return start ? CHUNK_AT_END_LF : CHUNK_AT_TRAILER_LF;
@@ -84,10 +84,11 @@ static int parse_framing_byte(struct http1_body *body, char byte)
 	case CHUNK_AT_EXTENSION:
 		if (byte == '\r')
 			return CHUNK_AT_SIZE_LF;
-		return is_field_text_byte(byte) && ++body->part_bytes_seen <= CHUNK_EXTENSIONS_MAX ? CHUNK_AT_EXTENSION
-												   : -EBADMSG;
+		return is_field_text_byte(byte) && ++body->framing_part_bytes_seen <= CHUNK_EXTENSIONS_BYTES_MAX
+			       ? CHUNK_AT_EXTENSION
+			       : -EBADMSG;
 	case CHUNK_AT_SIZE_LF:
-		body->part_bytes_seen = 0;
+		body->framing_part_bytes_seen = 0;
 		return byte != '\n' ? -EBADMSG : body->unread_bytes ? CHUNK_AT_DATA : CHUNK_AT_TRAILER_START;
 	case CHUNK_AT_DATA_CR:
 		return byte == '\r' ? CHUNK_AT_DATA_LF : -EBADMSG;

@@ -26,7 +26,7 @@ static void handle_request_head(struct conn *conn, size_t len)
 		return;
 	}
 	if (!error)
-		error = http1_fill_request(http1, NULL);
+		error = http1_fill_request_from_head(http1, NULL);
 	if (error)
 		http1_refuse_malformed(conn, error);
 	else if (conn->upstream.watch.fd < 0)
@@ -36,10 +36,10 @@ static void handle_request_head(struct conn *conn, size_t len)
 }
 
 /* Handles what the server sends between requests, when it may only close. */
-static enum http1_step check_idle_server(struct conn *conn)
+static enum http1_step http1_read_from_idle_server(struct conn *conn)
 {
 	struct http1_state *http1 = conn->state;
-	int fill = http1_fill_input(conn, false);
+	int fill = http1_read_into_input_buffer(conn, false);
 
 	if (!fill)
 		return HTTP1_STEP_NO_PROGRESS;
@@ -64,7 +64,7 @@ enum http1_step http1_read_request(struct conn *conn)
 		http1_refuse_malformed(conn, (int)len);
 	if (len)
 		return HTTP1_STEP_PROGRESS;
-	fill = http1_fill_input(conn, true);
+	fill = http1_read_into_input_buffer(conn, true);
 	if (fill > 0) {
 		if (!http1->head_len) /* first bytes of a request: the time limit covers its whole head */
 			conn_set_phase_timeout(conn, CONN_HTTP_HEAD_TIMEOUT_MS, "header_timeout");
@@ -75,13 +75,13 @@ enum http1_step http1_read_request(struct conn *conn)
 		return http1_close_conn(conn, "client", NULL, false);
 	if (fill < 0)
 		return http1_close_after_error(conn, fill, true);
-	return check_idle_server(conn);
+	return http1_read_from_idle_server(conn);
 }
 
 /* Reads from the client while the response is awaited, to notice the next request or a reset. */
-static enum http1_step read_client_ahead(struct conn *conn)
+static enum http1_step http1_read_client_ahead_of_response(struct conn *conn)
 {
-	int fill = conn->client.peer_has_ended ? 0 : http1_fill_input(conn, true);
+	int fill = conn->client.peer_has_ended ? 0 : http1_read_into_input_buffer(conn, true);
 
 	if (!fill || fill == -ENODATA) /* a half-closed client still reads the response */
 		return HTTP1_STEP_NO_PROGRESS;
@@ -91,7 +91,7 @@ static enum http1_step read_client_ahead(struct conn *conn)
 static enum http1_step forward_request_body(struct conn *conn)
 {
 	struct http1_state *http1 = conn->state;
-	int fill = http1->from_client.data ? 1 : http1_fill_input(conn, true);
+	int fill = http1->from_client.data ? 1 : http1_read_into_input_buffer(conn, true);
 	int error;
 
 	if (!fill)
@@ -125,7 +125,7 @@ enum http1_step http1_step_request(struct conn *conn)
 	}
 	if (http1->to_server.data)
 		return HTTP1_STEP_NO_PROGRESS;
-	return http1->up.has_ended ? read_client_ahead(conn) : forward_request_body(conn);
+	return http1->up.has_ended ? http1_read_client_ahead_of_response(conn) : forward_request_body(conn);
 }
 
 static int http1_queue_response(struct conn *conn, const struct http1_head *head, const char *connection)
@@ -210,7 +210,7 @@ static enum http1_step http1_await_response(struct conn *conn)
 		http1_refuse_bad_response(conn);
 		return http1->phase == HTTP1_SENDING_REFUSAL ? HTTP1_STEP_PROGRESS : HTTP1_STEP_CONN_ENDED;
 	}
-	fill = http1_fill_input(conn, false);
+	fill = http1_read_into_input_buffer(conn, false);
 	if (fill >= 0)
 		return fill ? HTTP1_STEP_PROGRESS : HTTP1_STEP_NO_PROGRESS;
 	if (fill == -ENODATA) /* the client sees what it would see without callgate, and may retry */
@@ -218,10 +218,10 @@ static enum http1_step http1_await_response(struct conn *conn)
 	return http1_close_after_error(conn, fill, false);
 }
 
-static enum http1_step return_response_body(struct conn *conn)
+static enum http1_step http1_return_response_body(struct conn *conn)
 {
 	struct http1_state *http1 = conn->state;
-	int fill = http1->from_server.data ? 1 : http1_fill_input(conn, false);
+	int fill = http1->from_server.data ? 1 : http1_read_into_input_buffer(conn, false);
 	int error;
 
 	if (!fill)
@@ -250,5 +250,5 @@ enum http1_step http1_step_response(struct conn *conn)
 		return http1_close_conn(conn, "client_reset", NULL, true);
 	if (http1->to_client.data || (http1->response_head_was_queued && http1->down.has_ended))
 		return HTTP1_STEP_NO_PROGRESS;
-	return http1->response_head_was_queued ? return_response_body(conn) : http1_await_response(conn);
+	return http1->response_head_was_queued ? http1_return_response_body(conn) : http1_await_response(conn);
 }

@@ -88,7 +88,7 @@ static int http1_queue_request(struct conn *conn)
 {
 	struct http1_state *http1 = conn->state;
 	/* The buffer has its final size, because growing would leave copies of secrets in freed memory. */
-	size_t room = http1->head_len + NET_PATH_MAX + SECRET_VALUE_MAX + 1024;
+	size_t room = http1->head_len + NET_PATH_MAX + SECRET_VALUE_BYTES_MAX + 1024;
 	struct buf head = {.data = malloc(room), .cap = room};
 	int error = head.data ? forward_head(conn, &head) : -ENOMEM;
 
@@ -108,7 +108,7 @@ static void http1_forward_request(struct conn *conn)
 	int error;
 
 	/* Bytes that the server sent before the request would be read as the response. */
-	if (http1->from_server.data || http1_fill_input(conn, false) > 0) {
+	if (http1->from_server.data || http1_read_into_input_buffer(conn, false) > 0) {
 		http1_refuse_bad_response(conn);
 		return;
 	}
@@ -159,7 +159,7 @@ void http1_judge_request(struct conn *conn)
 	request_write_record(conn, &http1->request, verdict, http1_on_record_acknowledged, conn, &http1->record_id);
 }
 
-int http1_fill_request(struct http1_state *http1, const struct http1_absolute_target *absolute)
+int http1_fill_request_from_head(struct http1_state *http1, const struct http1_absolute_target *absolute)
 {
 	const struct http1_head *head = &http1->head;
 	struct request *request = &http1->request;
@@ -349,7 +349,8 @@ void http1_judge_proxy_request(struct conn *conn)
 		proxy_handle_connect(conn);
 		return;
 	}
-	error = http1_parse_absolute(&http1->head, &absolute) ? http1_fill_request(http1, &absolute) : -EPROTO;
+	error = http1_parse_absolute(&http1->head, &absolute) ? http1_fill_request_from_head(http1, &absolute)
+							      : -EPROTO;
 	if (error)
 		http1_refuse_malformed(conn, error);
 	else

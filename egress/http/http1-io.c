@@ -9,7 +9,7 @@
 #include "egress/http/http1-mode.h"
 #include "egress/state.h"
 
-int http1_fill_input(struct conn *conn, bool from_client)
+int http1_read_into_input_buffer(struct conn *conn, bool from_client)
 {
 	struct http1_state *http1 = conn->state;
 	struct bytes *in = from_client ? &http1->from_client : &http1->from_server;
@@ -46,7 +46,7 @@ int http1_flush_output(struct bytes *out, struct channel *to)
 	return error == -EAGAIN ? 0 : error;
 }
 
-static int out_add_chunk(struct bytes *out, const char *part, size_t len)
+static int http1_queue_chunk(struct bytes *out, const char *part, size_t len)
 {
 	char head[HTTP1_CHUNK_HEAD_BYTES_MAX];
 	size_t head_len = http1_write_chunk_head(head, len);
@@ -58,7 +58,7 @@ static int out_add_chunk(struct bytes *out, const char *part, size_t len)
 }
 
 /* Writes directly from the input buffer if nothing is queued, and queues the rest. */
-static int out_send_or_queue(struct bytes *out, struct channel *to, const char *part, size_t len)
+static int http1_send_or_queue_bytes(struct bytes *out, struct channel *to, const char *part, size_t len)
 {
 	if (!out->data) {
 		ssize_t sent = channel_write(to, part, len);
@@ -84,8 +84,8 @@ int http1_forward_body(struct http1_body *body, enum http1_framing framing, stru
 		if (used < 0)
 			return (int)used;
 		if (len)
-			error = framing == HTTP1_CHUNKED ? out_add_chunk(out, part, len)
-							 : out_send_or_queue(out, to, part, len);
+			error = framing == HTTP1_CHUNKED ? http1_queue_chunk(out, part, len)
+							 : http1_send_or_queue_bytes(out, to, part, len);
 		bytes_drop(in, (size_t)used);
 	}
 	if (!error && body->has_ended && framing == HTTP1_CHUNKED)

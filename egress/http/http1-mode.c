@@ -5,7 +5,7 @@
 
 #include "egress/state.h"
 
-#define HTTP1_STEPS_MAX 64 /* most steps of a connection in one round of the loop */
+#define HTTP1_STEPS_PER_LOOP_ROUND_MAX 64 /* most steps of a connection in one round of the loop */
 
 static void await_next_request(struct conn *conn)
 {
@@ -32,7 +32,7 @@ static enum http1_step switch_to_relay(struct conn *conn)
 	if ((up->data && channel_put_back_bytes(&conn->client, bytes_get_text(up), bytes_count_left(up)) < 0) ||
 	    (down->data && channel_put_back_bytes(&conn->upstream, bytes_get_text(down), bytes_count_left(down)) < 0))
 		return http1_close_conn(conn, "no_memory", NULL, true);
-	conn_switch_mode(conn, CONN_RELAY);
+	conn_switch_mode(conn, CONN_MODE_RELAY);
 	return HTTP1_STEP_CONN_ENDED;
 }
 
@@ -40,7 +40,7 @@ static enum http1_step switch_to_relay(struct conn *conn)
 static enum http1_step await_request_end(struct conn *conn)
 {
 	struct http1_state *http1 = conn->state;
-	int fill = http1_fill_input(conn, false);
+	int fill = http1_read_into_input_buffer(conn, false);
 
 	if (!fill)
 		return HTTP1_STEP_NO_PROGRESS;
@@ -143,7 +143,7 @@ static void http1_pump(struct conn *conn)
 	http1->conn_is_to_proxy = conn->mode == &mode_proxy;
 	http1->budget_wait_ms = 0;
 	http1->client_waits = http1->server_waits = false;
-	for (unsigned steps = 0; did == HTTP1_STEP_PROGRESS && steps < HTTP1_STEPS_MAX; steps++)
+	for (unsigned steps = 0; did == HTTP1_STEP_PROGRESS && steps < HTTP1_STEPS_PER_LOOP_ROUND_MAX; steps++)
 		did = http1_step_once(conn);
 	if (did == HTTP1_STEP_CONN_ENDED)
 		return;
@@ -164,7 +164,8 @@ static void http1_free_buffers(struct conn *conn)
 	bytes_release(&http1->to_server);
 }
 
-#define HTTP1_MODE .state_size = sizeof(struct http1_state), .first_timeout_ms = CONN_IDLE_TIMEOUT_MS, \
-		   .first_timeout_cause = "idle_timeout", .pump = http1_pump, .done = http1_free_buffers
-const struct conn_mode mode_http1 = {.name = "http1", HTTP1_MODE};
-const struct conn_mode mode_proxy = {.name = "proxy", HTTP1_MODE};
+#define HTTP1_MODE_INITIALIZERS                                                             \
+	.state_size = sizeof(struct http1_state), .first_timeout_ms = CONN_IDLE_TIMEOUT_MS, \
+	.first_timeout_cause = "idle_timeout", .pump = http1_pump, .done = http1_free_buffers
+const struct conn_mode mode_http1 = {.name = "http1", HTTP1_MODE_INITIALIZERS};
+const struct conn_mode mode_proxy = {.name = "proxy", HTTP1_MODE_INITIALIZERS};

@@ -68,7 +68,7 @@ enum http1_step {
  * Reads from the client or the server, as much as there is room for. 1: bytes were read; 0: no bytes, no room or no
  * budget now; -ENODATA: end of the stream; -EDQUOT: the byte budget is spent; -ENOMEM; other -errno of reading.
  */
-int http1_fill_input(struct conn *conn, bool from_client);
+int http1_read_into_input_buffer(struct conn *conn, bool from_client);
 /* Sends as much as possible; the rest stays in `out`. 0 or -errno. */
 int http1_flush_output(struct bytes *out, struct channel *to);
 /*
@@ -77,7 +77,10 @@ int http1_flush_output(struct bytes *out, struct channel *to);
  */
 int http1_forward_body(struct http1_body *body, enum http1_framing framing, struct bytes *in, struct bytes *out,
 		    struct channel *to);
-/* Close the connection; http1_close_after_error: after an error of http1_fill_input. Return HTTP1_STEP_CONN_ENDED. */
+/*
+ * Close the connection; http1_close_after_error: after an error of http1_read_into_input_buffer. Return
+ * HTTP1_STEP_CONN_ENDED.
+ */
 enum http1_step http1_close_conn(struct conn *conn, const char *cause, const char *reason, bool abort);
 enum http1_step http1_close_after_error(struct conn *conn, int error, bool from_client);
 
@@ -96,7 +99,7 @@ void http1_record_outcome(struct conn *conn, int64_t result);
 /* ---- functions of http1-forward.c ---- */
 
 /* Fills http1->request from the head. absolute: target of a proxied request; may be NULL. 0, -EPROTO or -EMSGSIZE. */
-int http1_fill_request(struct http1_state *http1, const struct http1_absolute_target *absolute);
+int http1_fill_request_from_head(struct http1_state *http1, const struct http1_absolute_target *absolute);
 /* Judges and records http1->request. Then refuses or forwards it. */
 void http1_judge_request(struct conn *conn);
 

@@ -18,7 +18,7 @@ enum {
 };
 
 /* The scanner's state after a byte of a line, or an error. Tabs are allowed in field values only (read_field_line). */
-static int scan_line_byte(unsigned state, unsigned char byte, bool at_start)
+static int http1_scan_head_byte(unsigned state, unsigned char byte, bool at_start)
 {
 	bool first = state == SCAN_IN_FIRST_LINE;
 
@@ -49,8 +49,8 @@ ssize_t http1_find_head_end(struct http1_head_scan *scan, const char *data, size
 		else if (scan->scanner_state == SCAN_AFTER_CR_OF_EMPTY_LINE)
 			return byte == '\n' ? (ssize_t)++scan->at : -EBADMSG;
 		else
-			state = scan_line_byte(scan->scanner_state, byte,
-					       scan->at == 0 || scan->scanner_state == SCAN_AT_LINE_START);
+			state = http1_scan_head_byte(scan->scanner_state, byte,
+						     scan->at == 0 || scan->scanner_state == SCAN_AT_LINE_START);
 		if (state < 0)
 			return state;
 		scan->scanner_state = (unsigned)state;
@@ -421,7 +421,7 @@ bool http1_field_is_forwarded(const struct http1_head *head, const struct http_f
 	    (!response && http1_name_equals(field->name, field->name_len, "host")) ||
 	    (!response && !head->has_expect_field && http1_name_equals(field->name, field->name_len, "expect")))
 		return false;
-	return !request_field_is_dropped(field->name, field->name_len) && !is_named_by_connection(head, field);
+	return !request_field_is_never_forwarded(field->name, field->name_len) && !is_named_by_connection(head, field);
 }
 
 void http1_write_head_end(struct buf *out, enum http1_framing framing, const struct http1_head *head,

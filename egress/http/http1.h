@@ -79,7 +79,8 @@ struct http1_body {
 	bool is_of_request;     /* the body is a request's: chunk extensions are refused, not dropped */
 	bool has_ended;         /* the end of the body was read; for HTTP1_UNTIL_CLOSE the caller sets it */
 	unsigned parser_state;
-	unsigned part_bytes_seen;  /* digits of a chunk size, bytes of an extension, or bytes of trailers so far */
+	/* Digits of a chunk size, bytes of an extension, or bytes of trailers so far. */
+	unsigned framing_part_bytes_seen;
 	uint64_t unread_bytes;   /* unread bytes of the body or chunk */
 };
 

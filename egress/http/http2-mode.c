@@ -9,7 +9,7 @@
 #include "egress/state.h"
 
 #define HTTP2_READ_BYTES 16384
-#define HTTP2_READS_MAX 16 /* most reads from each end in one round of the loop */
+#define HTTP2_READS_PER_LOOP_ROUND_MAX 16 /* most reads from each end in one round of the loop */
 #define HTTP2_QUEUED_FRAMES_MAX ((size_t)HTTP2_STREAMS_MAX * 2)
 
 /* Lets streams that wait for the budget try again. */
@@ -35,8 +35,9 @@ static ssize_t session_read_bytes(struct http2_state *http2, struct channel *cha
 	ssize_t total = 0, got = -EAGAIN;
 
 	/* A few bytes can be a request and its cancellation, with a record each: stops if the control line is full. */
-	for (unsigned reads = 0; reads < HTTP2_READS_MAX && http2_session_has_queue_room(http2->client) &&
-	     http2_session_has_queue_room(http2->upstream) && !line_is_full(http2->conn->egress->line);
+	for (unsigned reads = 0;
+	     reads < HTTP2_READS_PER_LOOP_ROUND_MAX && http2_session_has_queue_room(http2->client) &&
+	     http2_session_has_queue_room(http2->upstream) && !line_queue_is_full(http2->conn->egress->line);
 	     reads++) {
 		got = channel_read(channel, data, sizeof(data));
 		if (got <= 0)

@@ -26,7 +26,7 @@ static void outgoing_add_text(struct outgoing_fields *outgoing, const char *name
 {
 	const struct http_field field = {name, strlen(name), value, strlen(value)};
 
-	outgoing->field[outgoing->count++] = http2_make_nv(&field, secret);
+	outgoing->field[outgoing->count++] = http2_make_header_nv(&field, secret);
 }
 
 /* Adds the pseudo-header fields, with the path that was judged and the query as received. */
@@ -54,7 +54,7 @@ static bool http2_field_is_forwarded(const char *name, size_t len, const char *v
 		return false;
 	if (strcmp(name, "te") == 0)
 		return strcmp(value, "trailers") == 0;
-	return !request_field_is_dropped(name, len);
+	return !request_field_is_never_forwarded(name, len);
 }
 
 static int outgoing_add_received_fields(struct outgoing_fields *outgoing, const struct http2_stream *stream,
@@ -76,7 +76,7 @@ static int outgoing_add_received_fields(struct outgoing_fields *outgoing, const 
 			field.value = value;
 			field.value_len = len;
 		}
-		outgoing->field[outgoing->count++] = http2_make_nv(&field, r != 0);
+		outgoing->field[outgoing->count++] = http2_make_header_nv(&field, r != 0);
 	}
 	return 0;
 }
@@ -160,7 +160,7 @@ static void http2_on_record_acknowledged(void *ctx, int error)
 	conn_pump_mode(conn);
 }
 
-static bool copy_text(char *to, size_t cap, const char *from)
+static bool http2_copy_text_if_it_fits(char *to, size_t cap, const char *from)
 {
 	return (size_t)snprintf(to, cap, "%s", from) < cap;
 }
@@ -177,14 +177,14 @@ static const char *http2_read_request(struct http2_stream *stream)
 	const char *authority = http2_head_find_field(head, ":authority"), *path = http2_head_find_field(head, ":path");
 	const char *host = http2_head_find_field(head, "host"), *query;
 
-	if (!method || !copy_text(asked->method, sizeof(asked->method), method) || !scheme ||
-	    !copy_text(asked->scheme, sizeof(asked->scheme), scheme) || !path)
+	if (!method || !http2_copy_text_if_it_fits(asked->method, sizeof(asked->method), method) || !scheme ||
+	    !http2_copy_text_if_it_fits(asked->scheme, sizeof(asked->scheme), scheme) || !path)
 		return "bad_request";
 	if (!authority)
 		authority = host;
 	else if (host && strcmp(host, authority) != 0)
 		return "smuggling";
-	if (!authority || !copy_text(asked->authority, sizeof(asked->authority), authority))
+	if (!authority || !http2_copy_text_if_it_fits(asked->authority, sizeof(asked->authority), authority))
 		return "bad_request";
 	if (net_path_normalise(path, strlen(path), asked->path, &query) < 0)
 		return "bad_path";

@@ -126,7 +126,7 @@ static bool submit_trailers(const struct http2_stream *stream)
 	nghttp2_nv field[HTTP_FIELDS_MAX];
 
 	for (size_t i = 0; i < head->field_count; i++)
-		field[i] = http2_make_nv(&head->field[i], false);
+		field[i] = http2_make_header_nv(&head->field[i], false);
 	return head->field_count &&
 	       nghttp2_submit_trailer(stream->http2->client, stream->client_id, field, head->field_count) == 0;
 }
@@ -230,7 +230,7 @@ struct http2_stream *http2_find_stream(nghttp2_session *session, int32_t id)
 	return nghttp2_session_get_stream_user_data(session, id);
 }
 
-nghttp2_nv http2_make_nv(const struct http_field *field, bool secret)
+nghttp2_nv http2_make_header_nv(const struct http_field *field, bool secret)
 {
 	return (nghttp2_nv){.name = (uint8_t *)(uintptr_t)field->name, /* nghttp2 copies it and does not write to it */
 			    .value = (uint8_t *)(uintptr_t)field->value,
@@ -270,8 +270,8 @@ static void http2_submit_response(struct http2_stream *stream, bool final)
 		const struct http_field *one = &head->field[i];
 
 		if (one->name[0] == ':' ? strcmp(one->name, ":status") == 0
-					: !request_field_is_dropped(one->name, one->name_len))
-			field[count++] = http2_make_nv(one, false);
+					: !request_field_is_never_forwarded(one->name, one->name_len))
+			field[count++] = http2_make_header_nv(one, false);
 	}
 	if (!final)
 		r = nghttp2_submit_headers(http2->client, NGHTTP2_FLAG_NONE, stream->client_id, NULL, field, count,
@@ -309,7 +309,7 @@ void http2_send_refusal(struct http2_stream *stream)
 		request_make_refusal_body(stream->http2->conn, &stream->request_to_judge, &stream->verdict);
 	char status[8] = "";
 	const struct http_field first = {":status", 7, status, 3}, type = {"content-type", 12, "application/json", 16};
-	nghttp2_nv field[] = {http2_make_nv(&first, false), http2_make_nv(&type, false)};
+	nghttp2_nv field[] = {http2_make_header_nv(&first, false), http2_make_header_nv(&type, false)};
 
 	(void)snprintf(status, sizeof(status), "%03u", stream->verdict.refusal_status % 1000);
 	stream->phase = HTTP2_REFUSED_BY_EGRESS;

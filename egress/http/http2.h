@@ -112,7 +112,7 @@ struct http2_stream *http2_find_stream(nghttp2_session *session, int32_t id);
 struct http2_stream *http2_find_frame_stream(struct http2_state *http2, nghttp2_session *session,
 					     const nghttp2_frame *frame);
 /* Makes a field for nghttp2, which borrows. secret: peers are told not to index the field (RFC 7541, 7.1.3). */
-nghttp2_nv http2_make_nv(const struct http_field *field, bool secret);
+nghttp2_nv http2_make_header_nv(const struct http_field *field, bool secret);
 /* Records the outcome of a forwarded request; does nothing the second time. result: a status or -errno. */
 void http2_record_outcome(struct http2_stream *stream, int64_t result);
 

@@ -92,7 +92,7 @@ bool request_field_disguises_framing(const char *name, size_t len)
 	       !http1_name_equals(name, len, framing[1]);
 }
 
-bool request_field_is_dropped(const char *name, size_t len)
+bool request_field_is_never_forwarded(const char *name, size_t len)
 {
 	/*
 	 * Hop-by-hop fields, and fields for proxies. Alt-Svc and the upgrade to HTTP/2 would lead the program to

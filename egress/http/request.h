@@ -80,7 +80,7 @@ bool http1_name_equals(const char *text, size_t len, const char *name);
  * Whether a field is never forwarded, because it is hop-by-hop (RFC 9110, 7.6.1) or for other reasons: Connection,
  * Keep-Alive, TE, Upgrade, Alt-Svc …
  */
-bool request_field_is_dropped(const char *name, size_t len);
+bool request_field_is_never_forwarded(const char *name, size_t len);
 
 /* True if requests of this method have no content (RFC 9110, 9.3): a server may take it for the next request. */
 bool request_method_has_no_body(const char *method);

@@ -24,7 +24,7 @@
 
 struct secret {
 	const struct net_secret *definition; /* the secret's definition in the policy */
-	char *value;                 /* a mapping of SECRET_VALUE_MAX bytes; NULL: the value was forgotten */
+	char *value; /* a mapping of SECRET_VALUE_BYTES_MAX bytes; NULL: the value was forgotten */
 	size_t len;
 	char placeholder[SECRET_PLACEHOLDER_SIZE];
 	size_t placeholder_len;
@@ -65,7 +65,7 @@ static const char *secret_read_all(struct secret *secret, int fd, const char *wh
 
 	for (;;) {
 		char more;
-		bool full = secret->len == SECRET_VALUE_MAX;
+		bool full = secret->len == SECRET_VALUE_BYTES_MAX;
 		int error = secret_wait_until_readable(fd, until);
 		ssize_t got;
 
@@ -74,7 +74,8 @@ static const char *secret_read_all(struct secret *secret, int fd, const char *wh
 		if (error)
 			return secret_fail_load(-error,
 						error == -ETIMEDOUT ? "it did not come within 10 seconds" : why);
-		got = read(fd, full ? &more : secret->value + secret->len, full ? 1 : SECRET_VALUE_MAX - secret->len);
+		got = read(fd, full ? &more : secret->value + secret->len,
+			   full ? 1 : SECRET_VALUE_BYTES_MAX - secret->len);
 		if (got == 0)
 			return NULL;
 		if (got < 0 && errno != EINTR && errno != EAGAIN)
@@ -93,7 +94,7 @@ static const char *secret_read_env(struct secret *secret, const char *name)
 
 	if (!value)
 		return secret_fail_load(ENOENT, "that variable is not set");
-	if (len > SECRET_VALUE_MAX)
+	if (len > SECRET_VALUE_BYTES_MAX)
 		return secret_fail_too_long();
 	memcpy(secret->value, value, len);
 	secret->len = len;
@@ -255,12 +256,13 @@ static void secret_wipe_env(const struct net_secret *secret)
 /* Allocates a mapping for a value, so that the bytes are never in the heap of malloc(3). */
 static char *secret_allocate_value(void)
 {
-	void *value = mmap(NULL, SECRET_VALUE_MAX, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *value = mmap(NULL, SECRET_VALUE_BYTES_MAX, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	if (value == MAP_FAILED)
 		return NULL;
-	(void)madvise(value, SECRET_VALUE_MAX, MADV_DONTDUMP); /* fork(2) inherits this, but not the lock of mlock(2) */
-	(void)mlock(value, SECRET_VALUE_MAX);
+	(void)madvise(value, SECRET_VALUE_BYTES_MAX,
+		      MADV_DONTDUMP); /* fork(2) inherits this, but not the lock of mlock(2) */
+	(void)mlock(value, SECRET_VALUE_BYTES_MAX);
 	return value;
 }
 
@@ -268,8 +270,8 @@ static void secret_free_value(struct secret *secret)
 {
 	if (!secret->value)
 		return;
-	explicit_bzero(secret->value, SECRET_VALUE_MAX);
-	(void)munmap(secret->value, SECRET_VALUE_MAX);
+	explicit_bzero(secret->value, SECRET_VALUE_BYTES_MAX);
+	(void)munmap(secret->value, SECRET_VALUE_BYTES_MAX);
 	secret->value = NULL;
 	secret->len = 0;
 }
@@ -407,7 +409,7 @@ static int secret_receive(struct secret *secret, const struct net_secret *defini
 	secret->value = secret_allocate_value();
 	if (!secret->value)
 		return -ENOMEM;
-	secret->len = SECRET_VALUE_MAX;
+	secret->len = SECRET_VALUE_BYTES_MAX;
 	message = secret_make_message(secret, part);
 	got = TEMP_FAILURE_RETRY(recvmsg(fd, &message, 0));
 	if (got < (ssize_t)sizeof(secret->placeholder) || message.msg_flags & MSG_TRUNC)
@@ -453,7 +455,7 @@ void secrets_mlock_values(const struct secrets *secrets)
 	for (size_t i = 0; secrets && i < secrets->count; i++)
 		if (secrets->item[i].value)
 			/* On failure, above RLIMIT_MEMLOCK, the value may be swapped. */
-			(void)mlock(secrets->item[i].value, SECRET_VALUE_MAX);
+			(void)mlock(secrets->item[i].value, SECRET_VALUE_BYTES_MAX);
 }
 
 size_t secrets_get_count(const struct secrets *secrets)
@@ -488,7 +490,7 @@ static void writer_put(struct secret_text_writer *writer, const char *text, size
 
 static int writer_allocate(struct secret_text_writer *writer)
 {
-	if (writer->len > SECRET_TEXT_MAX)
+	if (writer->len > SECRET_TEXT_WITH_VALUES_BYTES_MAX)
 		return -EMSGSIZE;
 	writer->out = malloc(writer->len + 1);
 	if (!writer->out)

@@ -13,8 +13,8 @@
 
 struct secrets;
 
-#define SECRET_VALUE_MAX 16384
-#define SECRET_TEXT_MAX 65536 /* most bytes of a text with values inserted */
+#define SECRET_VALUE_BYTES_MAX 16384
+#define SECRET_TEXT_WITH_VALUES_BYTES_MAX 65536 /* most bytes of a text with values inserted */
 #define SECRET_PLACEHOLDER_SIZE 96
 #define SECRET_SOURCE_TIMEOUT_MS 10000 /* time limit for a command, file or descriptor to deliver the value */
 

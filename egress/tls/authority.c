@@ -18,10 +18,10 @@
  * runs of months and stay below the 398 days that clients accept. It starts an hour early for programs whose clock
  * differs.
  */
-#define VALID_SECONDS_BEFORE_NOW (60 * 60)
-#define VALID_SECONDS_FROM_NOW (365L * 24 * 60 * 60)
-#define COORDINATE_BYTES 32u
-#define SERIAL_BYTES 16u
+#define CERTIFICATE_VALID_BEFORE_NOW_SECONDS (60 * 60)
+#define CERTIFICATE_VALID_FROM_NOW_SECONDS (365L * 24 * 60 * 60)
+#define EC_COORDINATE_BYTES 32u
+#define CERTIFICATE_SERIAL_BYTES 16u
 #define DER_BYTES_MAX 1024u
 #define COMMON_NAME_MAX 64 /* bytes of a common name (ub-common-name, RFC 5280) */
 
@@ -103,7 +103,7 @@ static const uint8_t signature_algorithm[] = {0x30, 0x0a, 0x06, 0x08, 0x2a, 0x86
 static const uint8_t public_key_start[] = {0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2a, 0x86, 0x48,
 					   0xce, 0x3d, 0x02, 0x01, 0x06, 0x08, 0x2a, 0x86, 0x48,
 					   0xce, 0x3d, 0x03, 0x01, 0x07, 0x03, 0x42, 0x00};
-#define POINT_BYTES (1 + 2 * COORDINATE_BYTES)
+#define EC_POINT_BYTES (1 + 2 * EC_COORDINATE_BYTES)
 static const uint8_t common_name_type[] = {0x06, 0x03, 0x55, 0x04, 0x03};
 /* Extensions of RFC 5280: basicConstraints CA:TRUE, pathlen 0; keyUsage keyCertSign and cRLSign; both critical. */
 static const uint8_t fixed_extensions[] = {0x30, 0x12, 0x06, 0x03, 0x55, 0x1d, 0x13, 0x01, 0x01, 0xff, 0x04, 0x08,
@@ -143,19 +143,19 @@ static void certificate_put_validity(struct der *der)
 	const size_t before = der_get_len(der);
 	const time_t now = time(NULL);
 
-	certificate_put_time(der, now + VALID_SECONDS_FROM_NOW);
-	certificate_put_time(der, now - VALID_SECONDS_BEFORE_NOW);
+	certificate_put_time(der, now + CERTIFICATE_VALID_FROM_NOW_SECONDS);
+	certificate_put_time(der, now - CERTIFICATE_VALID_BEFORE_NOW_SECONDS);
 	der_wrap(der, DER_SEQUENCE, before);
 }
 
-static void certificate_put_extensions(struct der *der, const uint8_t point[POINT_BYTES])
+static void certificate_put_extensions(struct der *der, const uint8_t point[EC_POINT_BYTES])
 {
 	const size_t before = der_get_len(der);
 	uint8_t id[SHA1_DIGEST_SIZE];
 	struct sha1_ctx hash;
 
 	sha1_init(&hash);
-	sha1_update(&hash, POINT_BYTES, point);
+	sha1_update(&hash, EC_POINT_BYTES, point);
 	sha1_digest(&hash, sizeof(id), id);
 	der_put(der, id, sizeof(id));
 	der_put(der, issuer_id_start, sizeof(issuer_id_start));
@@ -167,20 +167,21 @@ static void certificate_put_extensions(struct der *der, const uint8_t point[POIN
 }
 
 /* Puts the part of the certificate that is signed (TBSCertificate). */
-static void certificate_put_signed_part(struct der *der, const char *common_name, const uint8_t serial[SERIAL_BYTES],
-					const uint8_t point[POINT_BYTES])
+static void certificate_put_signed_part(struct der *der, const char *common_name,
+					const uint8_t serial[CERTIFICATE_SERIAL_BYTES],
+					const uint8_t point[EC_POINT_BYTES])
 {
 	static const uint8_t version_3[] = {0xa0, 0x03, 0x02, 0x01, 0x02};
 	const size_t before = der_get_len(der);
 
 	certificate_put_extensions(der, point);
-	der_put(der, point, POINT_BYTES);
+	der_put(der, point, EC_POINT_BYTES);
 	der_put(der, public_key_start, sizeof(public_key_start));
 	certificate_put_name(der, common_name);
 	certificate_put_validity(der);
 	certificate_put_name(der, common_name);
 	der_put(der, signature_algorithm, sizeof(signature_algorithm));
-	der_put_integer(der, serial, SERIAL_BYTES);
+	der_put_integer(der, serial, CERTIFICATE_SERIAL_BYTES);
 	der_put(der, version_3, sizeof(version_3));
 	der_wrap(der, DER_SEQUENCE, before);
 }
@@ -201,12 +202,12 @@ static void authority_get_random(void *ctx, size_t len, uint8_t *bytes)
 	}
 }
 
-/* Writes a number as COORDINATE_BYTES bytes. False: it is larger. */
-static bool authority_write_number(const mpz_t number, uint8_t out[COORDINATE_BYTES])
+/* Writes a number as EC_COORDINATE_BYTES bytes. False: it is larger. */
+static bool authority_write_number(const mpz_t number, uint8_t out[EC_COORDINATE_BYTES])
 {
-	if (nettle_mpz_sizeinbase_256_u(number) > COORDINATE_BYTES)
+	if (nettle_mpz_sizeinbase_256_u(number) > EC_COORDINATE_BYTES)
 		return false;
-	nettle_mpz_get_str_256(COORDINATE_BYTES, out, number);
+	nettle_mpz_get_str_256(EC_COORDINATE_BYTES, out, number);
 	return true;
 }
 
@@ -214,7 +215,7 @@ static bool authority_write_number(const mpz_t number, uint8_t out[COORDINATE_BY
 static bool authority_put_signature(struct der *der, const struct ecc_scalar *key, const struct der *what, bool *failed)
 {
 	const size_t before = der_get_len(der);
-	uint8_t digest[SHA256_DIGEST_SIZE], r[COORDINATE_BYTES], s[COORDINATE_BYTES];
+	uint8_t digest[SHA256_DIGEST_SIZE], r[EC_COORDINATE_BYTES], s[EC_COORDINATE_BYTES];
 	static const uint8_t no_unused_bits = 0;
 	struct dsa_signature signature;
 	struct sha256_ctx hash;
@@ -256,23 +257,24 @@ static int authority_write_pem(const struct der *der, char pem[AUTHORITY_PEM_SIZ
 _Static_assert(BASE64_ENCODE_RAW_LENGTH(DER_BYTES_MAX) * 65 / 64 + 64 < AUTHORITY_PEM_SIZE, "a certificate fits");
 
 /* Writes an ECPrivateKey. */
-static void authority_write_key(const uint8_t number[COORDINATE_BYTES], const uint8_t point[POINT_BYTES],
-				uint8_t key[AUTHORITY_KEY_BYTES])
+static void authority_write_key(const uint8_t number[EC_COORDINATE_BYTES], const uint8_t point[EC_POINT_BYTES],
+				uint8_t key[AUTHORITY_DER_KEY_BYTES])
 {
 	static const uint8_t start[] = {0x30, 0x77, 0x02, 0x01, 0x01, 0x04, 0x20};
 	static const uint8_t middle[] = {0xa0, 0x0a, 0x06, 0x08, 0x2a, 0x86, 0x48, 0xce, 0x3d,
 					 0x03, 0x01, 0x07, 0xa1, 0x44, 0x03, 0x42, 0x00};
 
-	_Static_assert(sizeof(start) + COORDINATE_BYTES + sizeof(middle) + POINT_BYTES == AUTHORITY_KEY_BYTES, "fits");
+	_Static_assert(sizeof(start) + EC_COORDINATE_BYTES + sizeof(middle) + EC_POINT_BYTES == AUTHORITY_DER_KEY_BYTES,
+		       "fits");
 	memcpy(key, start, sizeof(start));
-	memcpy(key + sizeof(start), number, COORDINATE_BYTES);
-	memcpy(key + sizeof(start) + COORDINATE_BYTES, middle, sizeof(middle));
-	memcpy(key + sizeof(start) + COORDINATE_BYTES + sizeof(middle), point, POINT_BYTES);
+	memcpy(key + sizeof(start), number, EC_COORDINATE_BYTES);
+	memcpy(key + sizeof(start) + EC_COORDINATE_BYTES, middle, sizeof(middle));
+	memcpy(key + sizeof(start) + EC_COORDINATE_BYTES + sizeof(middle), point, EC_POINT_BYTES);
 }
 
 /* Exports the key pair: the private number and the uncompressed point. */
 static bool authority_export_pair(const struct ecc_scalar *key, const struct ecc_point *public,
-				  uint8_t number[COORDINATE_BYTES], uint8_t point[POINT_BYTES])
+				  uint8_t number[EC_COORDINATE_BYTES], uint8_t point[EC_POINT_BYTES])
 {
 	struct dsa_signature pair; /* nettle's pair of numbers; only its functions are used, not GMP's */
 	bool fits;
@@ -281,19 +283,19 @@ static bool authority_export_pair(const struct ecc_scalar *key, const struct ecc
 	ecc_point_get(public, pair.r, pair.s);
 	point[0] = 4;
 	fits = authority_write_number(pair.r, point + 1) &&
-	       authority_write_number(pair.s, point + 1 + COORDINATE_BYTES);
+	       authority_write_number(pair.s, point + 1 + EC_COORDINATE_BYTES);
 	ecc_scalar_get(key, pair.r);
 	fits = fits && authority_write_number(pair.r, number);
 	dsa_signature_clear(&pair); /* not wiped: the memory is gone when the process executes callgate-egress */
 	return fits;
 }
 
-static int authority_sign(const struct ecc_scalar *key, const uint8_t point[POINT_BYTES], const char *run_id,
+static int authority_sign(const struct ecc_scalar *key, const uint8_t point[EC_POINT_BYTES], const char *run_id,
 			  bool *failed, char pem[AUTHORITY_PEM_SIZE])
 {
 	struct der certificate = {.content_start = DER_BYTES_MAX}, part = {.content_start = DER_BYTES_MAX};
 	char common_name[COMMON_NAME_MAX + 1];
-	uint8_t serial[SERIAL_BYTES];
+	uint8_t serial[CERTIFICATE_SERIAL_BYTES];
 
 	(void)snprintf(common_name, sizeof(common_name), "callgate run %s", run_id);
 	authority_get_random(failed, sizeof(serial), serial);
@@ -309,7 +311,7 @@ static int authority_sign(const struct ecc_scalar *key, const uint8_t point[POIN
 int authority_make(const char *run_id, struct authority *ret_authority)
 {
 	const struct ecc_curve *curve = nettle_get_secp_256r1();
-	uint8_t number[COORDINATE_BYTES], point[POINT_BYTES];
+	uint8_t number[EC_COORDINATE_BYTES], point[EC_POINT_BYTES];
 	struct ecc_point public;
 	struct ecc_scalar key;
 	bool failed = false;

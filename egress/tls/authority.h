@@ -8,11 +8,11 @@
 #include <stdint.h>
 #include <string.h>
 
-#define AUTHORITY_KEY_BYTES 121
+#define AUTHORITY_DER_KEY_BYTES 121
 #define AUTHORITY_PEM_SIZE 2048
 
 struct authority {
-	uint8_t key[AUTHORITY_KEY_BYTES]; /* DER: an ECPrivateKey with its public key (RFC 5915) */
+	uint8_t key[AUTHORITY_DER_KEY_BYTES]; /* DER: an ECPrivateKey with its public key (RFC 5915) */
 	char pem[AUTHORITY_PEM_SIZE];     /* the certificate */
 };
 

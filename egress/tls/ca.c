@@ -17,16 +17,16 @@
  * outlast runs of months and stay below the 398 days that clients accept. It starts an hour early for programs whose
  * clock differs.
  */
-#define VALID_SECONDS_BEFORE_NOW (60 * 60)
-#define VALID_SECONDS_FROM_NOW (365L * 24 * 60 * 60)
-#define SERIAL_BITS 128
+#define CERTIFICATE_VALID_BEFORE_NOW_SECONDS (60 * 60)
+#define CERTIFICATE_VALID_FROM_NOW_SECONDS (365L * 24 * 60 * 60)
+#define CERTIFICATE_SERIAL_BITS 128
 #define LEAF_CERTIFICATES_MAX 256
 #define COMMON_NAME_MAX 64 /* bytes of a common name (ub-common-name, RFC 5280) */
 
 struct leaf_certificate {
 	char host[NET_HOST_MAX];
 	X509 *certificate; /* NULL: the entry is free */
-	uint64_t last_use; /* value of ca->use_counter when it was last used; the smallest is replaced first */
+	uint64_t last_use; /* value of ca->leaf_use_counter when it was last used; the smallest is replaced first */
 };
 
 struct ca {
@@ -34,14 +34,14 @@ struct ca {
 	EVP_PKEY *leaf_key; /* the key of all leaves */
 	X509 *certificate;
 	char *pem;
-	uint64_t use_counter;
+	uint64_t leaf_use_counter;
 	struct leaf_certificate leaf[LEAF_CERTIFICATES_MAX]; /* entries are used from the front */
 };
 
 static bool certificate_set_serial(X509 *certificate)
 {
 	BIGNUM *number = BN_new();
-	bool done = number && BN_rand(number, SERIAL_BITS, BN_RAND_TOP_ANY, BN_RAND_BOTTOM_ANY) &&
+	bool done = number && BN_rand(number, CERTIFICATE_SERIAL_BITS, BN_RAND_TOP_ANY, BN_RAND_BOTTOM_ANY) &&
 		    BN_to_ASN1_INTEGER(number, X509_get_serialNumber(certificate));
 
 	BN_free(number);
@@ -68,8 +68,8 @@ static bool certificate_init(X509 *certificate, EVP_PKEY *key, const char *commo
 	X509_NAME *subject = X509_get_subject_name(certificate);
 
 	return X509_set_version(certificate, X509_VERSION_3) && certificate_set_serial(certificate) &&
-	       X509_gmtime_adj(X509_getm_notBefore(certificate), -VALID_SECONDS_BEFORE_NOW) &&
-	       X509_gmtime_adj(X509_getm_notAfter(certificate), VALID_SECONDS_FROM_NOW) &&
+	       X509_gmtime_adj(X509_getm_notBefore(certificate), -CERTIFICATE_VALID_BEFORE_NOW_SECONDS) &&
+	       X509_gmtime_adj(X509_getm_notAfter(certificate), CERTIFICATE_VALID_FROM_NOW_SECONDS) &&
 	       X509_set_pubkey(certificate, key) &&
 	       X509_NAME_add_entry_by_NID(subject, NID_commonName, MBSTRING_UTF8, (const unsigned char *)common_name,
 					  -1, -1, 0) &&
@@ -195,6 +195,6 @@ int ca_set_leaf_certificate(struct ca *ca, const char *host, SSL *ssl)
 		leaf->certificate = certificate;
 		(void)snprintf(leaf->host, sizeof(leaf->host), "%s", host);
 	}
-	leaf->last_use = ++ca->use_counter;
+	leaf->last_use = ++ca->leaf_use_counter;
 	return SSL_use_certificate(ssl, leaf->certificate) && SSL_use_PrivateKey(ssl, ca->leaf_key) ? 0 : -EIO;
 }

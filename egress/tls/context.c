@@ -11,8 +11,8 @@
 
 #include "egress/conn/sockaddr.h"
 
-#define WARM_UP_HOST "warm.invalid"
-#define WARM_UP_ROUNDS 10
+#define TLS_WARM_UP_HOST "warm.invalid"
+#define TLS_WARM_UP_HANDSHAKE_ROUNDS_MAX 10
 
 struct tls {
 	struct ca *ca;
@@ -176,24 +176,24 @@ static bool tls_alert_rejects_certificate(unsigned long error)
 	}
 }
 
-static const char *describe_server_error(SSL *ssl, int error, unsigned long queued, char text[TLS_ERROR_SIZE])
+static const char *describe_server_error(SSL *ssl, int error, unsigned long queued, char text[TLS_ERROR_TEXT_SIZE])
 {
 	if (tls_alert_rejects_certificate(queued)) {
-		(void)snprintf(text, TLS_ERROR_SIZE, "the program does not accept the run's certificate: %s",
+		(void)snprintf(text, TLS_ERROR_TEXT_SIZE, "the program does not accept the run's certificate: %s",
 			       ERR_reason_error_string(queued));
 		return "client_rejected_ca";
 	}
 	if ((error == -ECONNRESET || error == -EPIPE) && SSL_in_init(ssl) && !SSL_in_before(ssl)) {
-		(void)snprintf(text, TLS_ERROR_SIZE,
+		(void)snprintf(text, TLS_ERROR_TEXT_SIZE,
 			       "the program closed the connection when it saw the run's certificate");
 		return "client_rejected_ca";
 	}
-	(void)snprintf(text, TLS_ERROR_SIZE, "handshake with the program: %s",
+	(void)snprintf(text, TLS_ERROR_TEXT_SIZE, "handshake with the program: %s",
 		       queued ? ERR_reason_error_string(queued) : strerror(-error));
 	return "client_tls";
 }
 
-const char *tls_describe_error(SSL *ssl, bool server, int error, char text[TLS_ERROR_SIZE])
+const char *tls_describe_error(SSL *ssl, bool server, int error, char text[TLS_ERROR_TEXT_SIZE])
 {
 	unsigned long queued = ERR_peek_last_error();
 	long verified = SSL_get_verify_result(ssl);
@@ -202,10 +202,10 @@ const char *tls_describe_error(SSL *ssl, bool server, int error, char text[TLS_E
 	if (server)
 		return describe_server_error(ssl, error, queued, text);
 	if (verified != X509_V_OK)
-		(void)snprintf(text, TLS_ERROR_SIZE, "the server's certificate: %s",
+		(void)snprintf(text, TLS_ERROR_TEXT_SIZE, "the server's certificate: %s",
 			       X509_verify_cert_error_string(verified));
 	else
-		(void)snprintf(text, TLS_ERROR_SIZE, "handshake with the server: %s",
+		(void)snprintf(text, TLS_ERROR_TEXT_SIZE, "handshake with the server: %s",
 			       detail ? detail : strerror(-error));
 	return "upstream_tls";
 }
@@ -228,7 +228,7 @@ static int tls_warm_up_step_both_ends(SSL *client, SSL *server)
 {
 	char byte = 'x';
 
-	for (int round = 0; round < WARM_UP_ROUNDS; round++) {
+	for (int round = 0; round < TLS_WARM_UP_HANDSHAKE_ROUNDS_MAX; round++) {
 		int here = SSL_do_handshake(client), there = SSL_do_handshake(server);
 
 		if (here == 1 && there == 1)
@@ -239,7 +239,8 @@ static int tls_warm_up_step_both_ends(SSL *client, SSL *server)
 
 static int warm_up_handshake(struct tls *tls, int version)
 {
-	SSL *client = tls_create_client(tls, WARM_UP_HOST, "h2"), *server = tls_create_server(tls, WARM_UP_HOST, "h2");
+	SSL *client = tls_create_client(tls, TLS_WARM_UP_HOST, "h2"),
+	    *server = tls_create_server(tls, TLS_WARM_UP_HOST, "h2");
 	BIO *here = NULL, *there = NULL;
 	int error = -EIO;
 

@@ -13,7 +13,7 @@
 
 struct tls;
 
-#define TLS_ERROR_SIZE 160
+#define TLS_ERROR_TEXT_SIZE 160
 
 /*
  * Creates the contexts and makes handshakes in memory, after which OpenSSL opens no files. To be called before
@@ -39,6 +39,6 @@ void tls_get_chosen_alpn(const SSL *ssl, char *ret_alpn, size_t cap);
  * Returns a static code: client_rejected_ca (the program sent an alert about the certificate or closed when it saw it),
  * client_tls or upstream_tls. text: one line for the user.
  */
-const char *tls_describe_error(SSL *ssl, bool server, int error, char text[TLS_ERROR_SIZE]);
+const char *tls_describe_error(SSL *ssl, bool server, int error, char text[TLS_ERROR_TEXT_SIZE]);
 
 #endif

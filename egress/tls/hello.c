@@ -4,15 +4,15 @@
 #include <string.h>
 
 enum {
-	RECORD_HANDSHAKE = 22,
-	TLS_RECORD_HEAD = 5,
-	RECORD_PAYLOAD_MAX = 16384, /* limit for a record in the clear (RFC 8446, 5.1) */
-	MESSAGE_CLIENT_HELLO = 1,
-	TLS_MESSAGE_HEAD = 4,
-	EXTENSION_SERVER_NAME = 0,
-	EXTENSION_ALPN = 16,
-	EXTENSION_ESNI = 0xffce, /* number in the drafts before Encrypted ClientHello */
-	EXTENSION_ECH = 0xfe0d,
+	TLS_RECORD_TYPE_HANDSHAKE = 22,
+	TLS_RECORD_HEAD_BYTES = 5,
+	TLS_RECORD_PAYLOAD_BYTES_MAX = 16384, /* limit for a record in the clear (RFC 8446, 5.1) */
+	TLS_MESSAGE_TYPE_CLIENT_HELLO = 1,
+	TLS_MESSAGE_HEAD_BYTES = 4,
+	TLS_EXTENSION_SERVER_NAME = 0,
+	TLS_EXTENSION_ALPN = 16,
+	TLS_EXTENSION_ESNI = 0xffce, /* number in the drafts before Encrypted ClientHello */
+	TLS_EXTENSION_ECH = 0xfe0d,
 };
 
 /* Unread bytes of a message. Each span_take_ function checks the length; after a failure all of them return nothing. */
@@ -47,7 +47,7 @@ static unsigned span_take_number(struct byte_span *span, size_t size)
 }
 
 /* Takes a vector (RFC 8446, 3.4) whose length field has `size` bytes. */
-static struct byte_span span_take_vector(struct byte_span *span, size_t size)
+static struct byte_span span_take_tls_vector(struct byte_span *span, size_t size)
 {
 	struct byte_span vector = {.bytes_left = span_take_number(span, size)};
 
@@ -61,9 +61,9 @@ static struct byte_span span_take_vector(struct byte_span *span, size_t size)
 /* Reads the SNI (RFC 6066, 3): one entry of type host_name. Another form names a server that egress would not know. */
 static void read_server_name(struct byte_span body, struct client_hello *hello)
 {
-	struct byte_span list = span_take_vector(&body, 2);
+	struct byte_span list = span_take_tls_vector(&body, 2);
 	unsigned type = span_take_number(&list, 1);
-	struct byte_span name = span_take_vector(&list, 2);
+	struct byte_span name = span_take_tls_vector(&list, 2);
 
 	if (hello->sni[0] || hello->has_bad_sni || type != 0 || name.has_failed || list.has_failed || body.has_failed ||
 	    list.bytes_left || body.bytes_left ||
@@ -76,13 +76,13 @@ static void read_server_name(struct byte_span body, struct client_hello *hello)
 /* Lists the ALPN protocols, as far as they fit. False: malformed. Unprintable bytes (GREASE) become "?". */
 static bool read_alpn(struct byte_span body, struct client_hello *hello)
 {
-	struct byte_span list = span_take_vector(&body, 2);
+	struct byte_span list = span_take_tls_vector(&body, 2);
 	size_t len = 0;
 
 	if (hello->alpn[0] || body.bytes_left)
 		return false;
 	while (list.bytes_left) {
-		struct byte_span name = span_take_vector(&list, 1);
+		struct byte_span name = span_take_tls_vector(&list, 1);
 
 		if (name.has_failed || name.bytes_left == 0)
 			return false;
@@ -102,19 +102,19 @@ static bool read_alpn(struct byte_span body, struct client_hello *hello)
 
 static bool read_extensions(struct byte_span *body, struct client_hello *hello)
 {
-	struct byte_span list = span_take_vector(body, 2);
+	struct byte_span list = span_take_tls_vector(body, 2);
 
 	while (list.bytes_left) {
 		unsigned type = span_take_number(&list, 2);
-		struct byte_span extension = span_take_vector(&list, 2);
+		struct byte_span extension = span_take_tls_vector(&list, 2);
 
 		if (extension.has_failed)
 			return false;
-		if (type == EXTENSION_SERVER_NAME)
+		if (type == TLS_EXTENSION_SERVER_NAME)
 			read_server_name(extension, hello);
-		else if (type == EXTENSION_ALPN && !read_alpn(extension, hello))
+		else if (type == TLS_EXTENSION_ALPN && !read_alpn(extension, hello))
 			return false;
-		else if (type == EXTENSION_ECH || type == EXTENSION_ESNI)
+		else if (type == TLS_EXTENSION_ECH || type == TLS_EXTENSION_ESNI)
 			hello->ech = true;
 	}
 	return !list.has_failed;
@@ -127,9 +127,9 @@ static bool hello_read_message(struct byte_span body, struct client_hello *hello
 	if (span_take_number(&body, 2) >> 8 != 3)
 		return false;
 	(void)span_take_bytes(&body, 32); /* skips the field "random" */
-	session = span_take_vector(&body, 1);
-	ciphers = span_take_vector(&body, 2);
-	compressions = span_take_vector(&body, 1);
+	session = span_take_tls_vector(&body, 1);
+	ciphers = span_take_tls_vector(&body, 2);
+	compressions = span_take_tls_vector(&body, 1);
 	if (body.has_failed || session.bytes_left > 32 || ciphers.bytes_left < 2 || ciphers.bytes_left % 2 ||
 	    compressions.bytes_left < 1)
 		return false;
@@ -147,22 +147,23 @@ static int hello_gather_tls_records(const uint8_t *data, size_t len, uint8_t *me
 	while (at < len) {
 		size_t room = len - at, payload, part, whole;
 
-		if (data[at] != RECORD_HANDSHAKE || (room > 1 && data[at + 1] != 3))
+		if (data[at] != TLS_RECORD_TYPE_HANDSHAKE || (room > 1 && data[at + 1] != 3))
 			return -EPROTO;
-		if (room < TLS_RECORD_HEAD)
+		if (room < TLS_RECORD_HEAD_BYTES)
 			return 0;
 		payload = (size_t)data[at + 3] << 8 | data[at + 4];
-		if (payload == 0 || payload > RECORD_PAYLOAD_MAX)
+		if (payload == 0 || payload > TLS_RECORD_PAYLOAD_BYTES_MAX)
 			return -EPROTO;
-		part = room - TLS_RECORD_HEAD < payload ? room - TLS_RECORD_HEAD : payload;
-		memcpy(message + have, data + at + TLS_RECORD_HEAD, part); /* fits: never more bytes than were read */
+		part = room - TLS_RECORD_HEAD_BYTES < payload ? room - TLS_RECORD_HEAD_BYTES : payload;
+		memcpy(message + have, data + at + TLS_RECORD_HEAD_BYTES,
+		       part); /* fits: never more bytes than were read */
 		have += part;
-		at += TLS_RECORD_HEAD + part;
-		if (have > 0 && message[0] != MESSAGE_CLIENT_HELLO)
+		at += TLS_RECORD_HEAD_BYTES + part;
+		if (have > 0 && message[0] != TLS_MESSAGE_TYPE_CLIENT_HELLO)
 			return -EPROTO;
-		if (have < TLS_MESSAGE_HEAD)
+		if (have < TLS_MESSAGE_HEAD_BYTES)
 			continue;
-		whole = TLS_MESSAGE_HEAD + ((size_t)message[1] << 16 | (size_t)message[2] << 8 | message[3]);
+		whole = TLS_MESSAGE_HEAD_BYTES + ((size_t)message[1] << 16 | (size_t)message[2] << 8 | message[3]);
 		if (whole > CLIENT_HELLO_BYTES_MAX)
 			return -EMSGSIZE;
 		if (have > whole || (have == whole && part < payload))
@@ -187,8 +188,8 @@ int hello_parse(const uint8_t *data, size_t len, struct client_hello *ret_hello)
 		return whole;
 	if (whole == 0)
 		return len < CLIENT_HELLO_BYTES_MAX ? 0 : -EMSGSIZE;
-	if (!hello_read_message((struct byte_span){.at = message + TLS_MESSAGE_HEAD,
-						   .bytes_left = have - TLS_MESSAGE_HEAD},
+	if (!hello_read_message((struct byte_span){.at = message + TLS_MESSAGE_HEAD_BYTES,
+						   .bytes_left = have - TLS_MESSAGE_HEAD_BYTES},
 				&hello))
 		return -EPROTO;
 	*ret_hello = hello;

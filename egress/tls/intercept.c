@@ -77,7 +77,7 @@ static bool client_start_tls(struct conn *conn, const char *alpn)
 static bool client_continue_handshake(struct conn *conn)
 {
 	static const int now = 1;
-	char text[TLS_ERROR_SIZE];
+	char text[TLS_ERROR_TEXT_SIZE];
 	int error;
 
 	if (SSL_is_init_finished(conn->client.ssl))
@@ -120,14 +120,14 @@ static void write_http2_refusal(const char *text, struct buf *ret_bytes)
 {
 	static const char settings[9] = {0, 0, 0, 4, 0, 0, 0, 0, 0};
 	char goaway[17] = {0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2};
-	size_t len = strlen(text) < TLS_ERROR_SIZE ? strlen(text) : TLS_ERROR_SIZE;
+	size_t len = strlen(text) < TLS_ERROR_TEXT_SIZE ? strlen(text) : TLS_ERROR_TEXT_SIZE;
 
 	goaway[2] = (char)(8 + len);
 	buf_add(ret_bytes, settings, sizeof(settings));
 	buf_add(ret_bytes, goaway, sizeof(goaway));
 	buf_add(ret_bytes, text, len);
 }
-_Static_assert(8 + TLS_ERROR_SIZE < 256, "the length is in one byte");
+_Static_assert(8 + TLS_ERROR_TEXT_SIZE < 256, "the length is in one byte");
 
 static void refusal_release(struct conn *conn)
 {
@@ -211,7 +211,7 @@ static bool upstream_start_tls(struct conn *conn)
 /* Makes one step of the server's handshake. False: it waits, or it has failed and refusal_start() was called. */
 static bool upstream_continue_handshake(struct conn *conn)
 {
-	char text[TLS_ERROR_SIZE], chosen[sizeof(conn->alpn)];
+	char text[TLS_ERROR_TEXT_SIZE], chosen[sizeof(conn->alpn)];
 	const char *alpn_list;
 	int error;
 
@@ -244,7 +244,7 @@ static bool upstream_continue_handshake(struct conn *conn)
  */
 static bool await_first_byte(struct conn *conn)
 {
-	char byte, text[TLS_ERROR_SIZE];
+	char byte, text[TLS_ERROR_TEXT_SIZE];
 	ssize_t got = channel_read(&conn->client, &byte, sizeof(byte));
 	const char *reason = NULL;
 
@@ -274,7 +274,7 @@ static void tls_pump(struct conn *conn)
 	    (!conn->client.ssl && !client_start_tls(conn, conn->alpn)) || !client_continue_handshake(conn) ||
 	    !await_first_byte(conn))
 		return;
-	conn_switch_mode(conn, strcmp(conn->alpn, "h2") == 0 ? CONN_HTTP2 : CONN_HTTP1);
+	conn_switch_mode(conn, strcmp(conn->alpn, "h2") == 0 ? CONN_MODE_HTTP2 : CONN_MODE_HTTP1);
 }
 
 const struct conn_mode mode_tls = {.name = "tls", .pump = tls_pump, .done = refusal_release};
@@ -326,8 +326,9 @@ static void hello_judge_client_hello(struct conn *conn, struct hello_state *stat
 	 * With Encrypted ClientHello the SNI is the outer name. It is the approved one, and only its server can decrypt
 	 * the inner name.
 	 */
-	conn_switch_mode(conn, policy_net_intercepts_tls(conn->egress->policy, conn->host, conn->port) ? CONN_TLS
-			 : CONN_RELAY);
+	conn_switch_mode(conn, policy_net_intercepts_tls(conn->egress->policy, conn->host, conn->port)
+				       ? CONN_MODE_TLS
+				       : CONN_MODE_RELAY);
 }
 
 static void hello_pump(struct conn *conn)

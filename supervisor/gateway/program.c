@@ -157,7 +157,7 @@ static int program_run_egress(void)
 	    handover_receive(HELPER_SOCKET_FD, &handover, sizeof(handover), fds, HANDOVER_FD_COUNT) < 0)
 		return EXIT_FAILURE;
 	options.control_fd = fds[HANDOVER_FD_CONTROL_SOCKET];
-	options.program_fds = fds + HANDOVER_FD_FIRST_PROGRAM_SOCKET;
+	options.program_socket_fds = fds + HANDOVER_FD_FIRST_PROGRAM_SOCKET;
 	error = program_fork_and_drop_privileges(&handover, fds, &options.resolver_fd, &lockdown);
 	if (error < 0)
 		reply = (struct handover_reply){.error = error, .failed_step = "lock the network's processes"};

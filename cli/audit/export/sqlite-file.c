@@ -47,19 +47,19 @@ static uint32_t sqlite_write_page(struct sqlite_file *file, const uint8_t bytes[
 
 /* ---- pages of tables ---- */
 
-static void page_clear(struct sqlite_page *page)
+static void sqlite_page_clear(struct sqlite_page *page)
 {
 	memset(page, 0, sizeof(*page));
 	page->lowest_cell_offset = SQLITE_PAGE_BYTES;
 }
 
-static int page_has_room(const struct sqlite_page *page, size_t start, size_t len)
+static int sqlite_page_has_room(const struct sqlite_page *page, size_t start, size_t len)
 {
 	return start + 2 * (page->cell_count + 1) + len <= page->lowest_cell_offset;
 }
 
 /* Reserves `len` bytes for a cell, and writes the pointer to the cell. Returns where to write the cell. */
-static uint8_t *page_add_cell(struct sqlite_page *page, size_t start, size_t len)
+static uint8_t *sqlite_page_add_cell(struct sqlite_page *page, size_t start, size_t len)
 {
 	page->lowest_cell_offset -= len;
 	sqlite_put_16_bits(page->bytes + start + 2 * page->cell_count++, page->lowest_cell_offset);
@@ -67,25 +67,25 @@ static uint8_t *page_add_cell(struct sqlite_page *page, size_t start, size_t len
 }
 
 /* Fills in the header of a page, which is at offset `at` of the page. */
-static void page_write_header(struct sqlite_page *page, size_t at, unsigned type)
+static void sqlite_page_write_header(struct sqlite_page *page, size_t at, unsigned type)
 {
 	page->bytes[at] = (uint8_t)type;
 	sqlite_put_16_bits(page->bytes + at + 3, page->cell_count);
 	sqlite_put_16_bits(page->bytes + at + 5, page->lowest_cell_offset);
 }
 
-static void level_add_cell(struct sqlite_level *level, uint32_t child, int64_t rowid)
+static void sqlite_level_add_cell(struct sqlite_level *level, uint32_t child, int64_t rowid)
 {
 	uint8_t cell[4 + SQLITE_VARINT_MAX];
 	size_t len = 4 + sqlite_put_varint(cell + 4, (uint64_t)rowid);
 
 	sqlite_put_32_bits(cell, child);
-	memcpy(page_add_cell(&level->page, SQLITE_INTERIOR_HEAD_BYTES, len), cell, len);
+	memcpy(sqlite_page_add_cell(&level->page, SQLITE_INTERIOR_HEAD_BYTES, len), cell, len);
 }
 
 static uint32_t sqlite_write_interior_page(struct sqlite_file *file, struct sqlite_level *level, uint32_t right)
 {
-	page_write_header(&level->page, 0, SQLITE_INTERIOR_PAGE);
+	sqlite_page_write_header(&level->page, 0, SQLITE_INTERIOR_PAGE);
 	sqlite_put_32_bits(level->page.bytes + 8, right);
 	return sqlite_write_page(file, level->page.bytes);
 }
@@ -95,7 +95,7 @@ static uint32_t sqlite_write_interior_page(struct sqlite_file *file, struct sqli
  * becomes the page's right pointer. A full page is written without its last cell, and the child of that cell becomes
  * the page's right pointer. Therefore the next page has at least one cell.
  */
-static int level_add_child(struct sqlite_file *file, size_t at, uint32_t child, int64_t rowid)
+static int sqlite_level_add_child(struct sqlite_file *file, size_t at, uint32_t child, int64_t rowid)
 {
 	for (;; at++) {
 		struct sqlite_level *level = &file->tree_levels[at];
@@ -107,10 +107,10 @@ static int level_add_child(struct sqlite_file *file, size_t at, uint32_t child, 
 		if (at == file->level_count) {
 			file->level_count++;
 			memset(level, 0, sizeof(*level));
-			page_clear(&level->page);
+			sqlite_page_clear(&level->page);
 		}
 		if (level->rightmost_child_page &&
-		    !page_has_room(&level->page, SQLITE_INTERIOR_HEAD_BYTES, 4 + SQLITE_VARINT_MAX)) {
+		    !sqlite_page_has_room(&level->page, SQLITE_INTERIOR_HEAD_BYTES, 4 + SQLITE_VARINT_MAX)) {
 			level->page.cell_count--;
 			level->page.lowest_cell_offset += 4;
 			/* removes the key of the cell: a varint, of which all bytes but the last have bit 0x80 */
@@ -119,10 +119,10 @@ static int level_add_child(struct sqlite_file *file, size_t at, uint32_t child, 
 				key++;
 			written = sqlite_write_interior_page(file, level, level->last_cell_page);
 			written_rowid = level->last_cell_rowid;
-			page_clear(&level->page);
+			sqlite_page_clear(&level->page);
 		}
 		if (level->rightmost_child_page) {
-			level_add_cell(level, level->rightmost_child_page, level->rightmost_child_rowid);
+			sqlite_level_add_cell(level, level->rightmost_child_page, level->rightmost_child_rowid);
 			level->last_cell_page = level->rightmost_child_page;
 			level->last_cell_rowid = level->rightmost_child_rowid;
 		}
@@ -139,15 +139,15 @@ static int sqlite_write_leaf_page(struct sqlite_file *file)
 {
 	uint32_t page;
 
-	page_write_header(&file->leaf_page, 0, SQLITE_LEAF_PAGE);
+	sqlite_page_write_header(&file->leaf_page, 0, SQLITE_LEAF_PAGE);
 	page = sqlite_write_page(file, file->leaf_page.bytes);
-	page_clear(&file->leaf_page);
-	return level_add_child(file, 0, page, file->last_rowid);
+	sqlite_page_clear(&file->leaf_page);
+	return sqlite_level_add_child(file, 0, page, file->last_rowid);
 }
 
 void sqlite_table_begin(struct sqlite_file *file)
 {
-	page_clear(&file->leaf_page);
+	sqlite_page_clear(&file->leaf_page);
 	file->last_rowid = 0;
 	file->level_count = 0;
 }
@@ -158,16 +158,16 @@ int sqlite_table_end(struct sqlite_file *file, const char *name, const char *sql
 	int r = 0;
 
 	if (file->level_count == 0) { /* a table of one leaf page needs no interior pages */
-		page_write_header(&file->leaf_page, 0, SQLITE_LEAF_PAGE);
+		sqlite_page_write_header(&file->leaf_page, 0, SQLITE_LEAF_PAGE);
 		root = sqlite_write_page(file, file->leaf_page.bytes);
 	} else {
 		r = file->leaf_page.cell_count > 0 ? sqlite_write_leaf_page(file) : 0;
 		for (size_t at = 0; r == 0 && at + 1 < file->level_count; at++) {
 			struct sqlite_level *level = &file->tree_levels[at];
 
-			r = level_add_child(file, at + 1,
-					    sqlite_write_interior_page(file, level, level->rightmost_child_page),
-					    level->rightmost_child_rowid);
+			r = sqlite_level_add_child(file, at + 1,
+						   sqlite_write_interior_page(file, level, level->rightmost_child_page),
+						   level->rightmost_child_rowid);
 		}
 		if (r < 0)
 			return r;
@@ -177,14 +177,14 @@ int sqlite_table_end(struct sqlite_file *file, const char *name, const char *sql
 					 file->tree_levels[file->level_count - 1].rightmost_child_page)
 			       : file->tree_levels[file->level_count - 1].rightmost_child_page;
 	}
-	file->schema_objects[file->object_count++] = (struct sqlite_object){"table", name, sql, root};
+	file->schema_objects[file->schema_object_count++] = (struct sqlite_object){"table", name, sql, root};
 	return r;
 }
 
 /* ---- rows ---- */
 
 /* Writes the part of a payload that does not fit on the leaf to further pages. Returns the number of the first one. */
-static uint32_t row_write_overflow(struct sqlite_file *file, const uint8_t *payload, size_t len)
+static uint32_t sqlite_write_overflow_pages(struct sqlite_file *file, const uint8_t *payload, size_t len)
 {
 	uint32_t first = sqlite_get_next_page(file->page_count);
 	uint8_t page[SQLITE_PAGE_BYTES];
@@ -204,7 +204,7 @@ static uint32_t row_write_overflow(struct sqlite_file *file, const uint8_t *payl
 }
 
 /* Returns how many bytes of a payload are stored on the leaf page. */
-static size_t row_get_local_bytes(size_t len)
+static size_t sqlite_get_row_bytes_in_leaf_page(size_t len)
 {
 	size_t local;
 
@@ -223,21 +223,21 @@ int sqlite_table_add(struct sqlite_file *file, const struct sqlite_value *values
 
 	if (payload < 0)
 		return (int)payload;
-	local = row_get_local_bytes(len);
+	local = sqlite_get_row_bytes_in_leaf_page(len);
 	head_len = sqlite_put_varint(head, len);
 	head_len += sqlite_put_varint(head + head_len, (uint64_t)file->last_rowid + 1);
 	cell_len = head_len + local + (local < len ? 4 : 0);
-	if (!page_has_room(&file->leaf_page, SQLITE_LEAF_HEAD_BYTES, cell_len))
+	if (!sqlite_page_has_room(&file->leaf_page, SQLITE_LEAF_HEAD_BYTES, cell_len))
 		r = sqlite_write_leaf_page(file);
 	if (r < 0)
 		return r;
 	file->last_rowid++;
-	cell = page_add_cell(&file->leaf_page, SQLITE_LEAF_HEAD_BYTES, cell_len);
+	cell = sqlite_page_add_cell(&file->leaf_page, SQLITE_LEAF_HEAD_BYTES, cell_len);
 	memcpy(cell, head, head_len);
 	memcpy(cell + head_len, file->row.bytes, local);
 	if (local < len)
 		sqlite_put_32_bits(cell + head_len + local,
-				   row_write_overflow(file, file->row.bytes + local, len - local));
+				   sqlite_write_overflow_pages(file, file->row.bytes + local, len - local));
 	return 0;
 }
 
@@ -254,7 +254,7 @@ void sqlite_file_begin(struct sqlite_file *file, FILE *out)
 
 void sqlite_file_add_view(struct sqlite_file *file, const char *name, const char *sql)
 {
-	file->schema_objects[file->object_count++] = (struct sqlite_object){"view", name, sql, 0};
+	file->schema_objects[file->schema_object_count++] = (struct sqlite_object){"view", name, sql, 0};
 }
 
 static void sqlite_put_file_header(const struct sqlite_file *file, uint8_t *header)
@@ -276,8 +276,8 @@ static void sqlite_put_file_header(const struct sqlite_file *file, uint8_t *head
 /* Makes page 1: the header of the file, and the table of the file's tables and views. */
 static int file_make_first_page(struct sqlite_file *file, struct sqlite_page *page)
 {
-	page_clear(page);
-	for (size_t i = 0; i < file->object_count; i++) {
+	sqlite_page_clear(page);
+	for (size_t i = 0; i < file->schema_object_count; i++) {
 		const struct sqlite_object *object = &file->schema_objects[i];
 		const struct sqlite_value values[] = {
 			{.type = SQLITE_TEXT, .text = object->type, .len = strlen(object->type)},
@@ -294,13 +294,13 @@ static int file_make_first_page(struct sqlite_file *file, struct sqlite_page *pa
 			return (int)len;
 		head_len = sqlite_put_varint(head, (uint64_t)len);
 		head_len += sqlite_put_varint(head + head_len, i + 1);
-		if (!page_has_room(page, SQLITE_HEADER_BYTES + SQLITE_LEAF_HEAD_BYTES, head_len + (size_t)len))
+		if (!sqlite_page_has_room(page, SQLITE_HEADER_BYTES + SQLITE_LEAF_HEAD_BYTES, head_len + (size_t)len))
 			return -EFBIG;
-		cell = page_add_cell(page, SQLITE_HEADER_BYTES + SQLITE_LEAF_HEAD_BYTES, head_len + (size_t)len);
+		cell = sqlite_page_add_cell(page, SQLITE_HEADER_BYTES + SQLITE_LEAF_HEAD_BYTES, head_len + (size_t)len);
 		memcpy(cell, head, head_len);
 		memcpy(cell + head_len, file->row.bytes, (size_t)len);
 	}
-	page_write_header(page, SQLITE_HEADER_BYTES, SQLITE_LEAF_PAGE);
+	sqlite_page_write_header(page, SQLITE_HEADER_BYTES, SQLITE_LEAF_PAGE);
 	sqlite_put_file_header(file, page->bytes);
 	return 0;
 }

@@ -44,7 +44,7 @@ struct sqlite_file {
 	struct sqlite_level tree_levels[SQLITE_LEVELS_MAX];
 	size_t level_count;
 	struct sqlite_object schema_objects[SQLITE_SCHEMA_OBJECTS_MAX];
-	size_t object_count;
+	size_t schema_object_count;
 	struct sqlite_row row; /* the last one */
 };
 

@@ -63,7 +63,7 @@ static struct sqlite_run *sqlite_find_run(struct sqlite_state *state, const stru
 	return &state->run[state->runs++];
 }
 
-static int sqlite_note_end_of_run(struct sqlite_state *state, const struct audit_entry *entry)
+static int sqlite_store_header_or_trailer(struct sqlite_state *state, const struct audit_entry *entry)
 {
 	struct sqlite_run *run = sqlite_find_run(state, entry->log);
 	json_t **end;
@@ -117,7 +117,7 @@ static int sqlite_add_entry(struct export_state *export, const struct audit_entr
 	int r = 0;
 
 	if (entry->json)
-		return sqlite_note_end_of_run(state, entry);
+		return sqlite_store_header_or_trailer(state, entry);
 	for (size_t i = 0; i < columns_count() && i < SQLITE_COLUMNS_MAX && r == 0; i++)
 		r = sqlite_make_value(state, i, entry, &used, &value[i]);
 	return r < 0 ? r : sqlite_table_add(&state->file, value, columns_count());

@@ -214,7 +214,8 @@ void report_denials_add(struct report_denials *denials, struct report_texts *tex
 	const struct denial_key key = {
 		.run = run,
 		.call = report_texts_add_field(texts, line, call),
-		.target = target ? report_texts_add(texts, target, strlen(target), false) : REPORT_TEXT_NONE,
+		.target =
+			target ? report_texts_add(texts, target, strlen(target), false) : REPORT_TEXT_NUMBER_OF_NO_TEXT,
 		.reason = report_texts_add_field(texts, line, "reason"),
 		.rule = report_texts_add_field(texts, line, "rule"),
 		.error = report_texts_add_field(texts, line, "errno"),

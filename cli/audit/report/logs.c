@@ -122,7 +122,7 @@ int report_survey_logs(struct audit_report *report, struct report_log *logs, siz
 			return CLI_ERROR;
 		}
 	/* Half of the room is reserved for denials, network events and execs, which are all kept while they fit. */
-	report->sample_step = lines > report->records_max && half > 0 ? (lines + half - 1) / half : 1;
+	report->ordinary_record_sample_step = lines > report->records_max && half > 0 ? (lines + half - 1) / half : 1;
 	return CLI_OK;
 }
 
@@ -152,10 +152,10 @@ static void logs_add_record(struct audit_report *report, struct report_run *run,
 	run->denied += denied;
 	if (denied)
 		report_denials_add(report->denials, report->texts, index, line);
-	if (report->sample_step > 1 && important)
-		room = room && report->important_count++ < report->records_max / 2;
-	else if (report->sample_step > 1)
-		room = room && run->records % report->sample_step == 0;
+	if (report->ordinary_record_sample_step > 1 && important)
+		room = room && report->important_record_count++ < report->records_max / 2;
+	else if (report->ordinary_record_sample_step > 1)
+		room = room && run->records % report->ordinary_record_sample_step == 0;
 	if (room)
 		report_rows_add(report->rows, report->texts, index, line, report->out);
 }
@@ -165,7 +165,8 @@ static void logs_add_line(struct audit_report *report, struct report_run *run, c
 	const char *type = audit_line_get_type(line->json);
 
 	if (strcmp(type, "record") == 0) {
-		logs_add_record(report, run, line->json, report->sample_step > 1 && logs_line_is_important(line->json));
+		logs_add_record(report, run, line->json,
+				report->ordinary_record_sample_step > 1 && logs_line_is_important(line->json));
 	} else if (strcmp(type, "header") == 0) {
 		if (!run->header)
 			run->header = json_incref(line->json);
@@ -176,11 +177,12 @@ static void logs_add_line(struct audit_report *report, struct report_run *run, c
 }
 
 /* Whether a line is left out of the sample. Such a line is only counted, and not parsed as JSON. */
-static bool logs_skip_line(const struct audit_report *report, struct report_run *run, const struct audit_line *line)
+static bool logs_leave_line_out_of_sample(const struct audit_report *report, struct report_run *run,
+					  const struct audit_line *line)
 {
 	struct scan_record record;
 
-	if (report->sample_step == 1 || (run->records + 1) % report->sample_step == 0 ||
+	if (report->ordinary_record_sample_step == 1 || (run->records + 1) % report->ordinary_record_sample_step == 0 ||
 	    scan_parse_line_fast(line->text, line->len, &record) < 0 || record.line_type.at || !record.verdict.at ||
 	    logs_record_is_important(&record))
 		return false;
@@ -206,7 +208,7 @@ int report_read_log(struct audit_report *report, const struct report_log *log)
 			break;
 		/* In a compact log a line lacks what equals the line before, so all lines are parsed. */
 		compact = json_is_true(json_object_get(run->header, "compact"));
-		if (!compact && logs_skip_line(report, run, &line))
+		if (!compact && logs_leave_line_out_of_sample(report, run, &line))
 			continue;
 		if (audit_reader_parse_line(reader, &line) < 0)
 			run->damaged++;

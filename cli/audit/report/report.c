@@ -63,7 +63,7 @@ static int report_parse_options(int argc, char **argv, struct report_options *op
 /* ---- results ---- */
 
 /* Removes the program's output from a result: it may be long, and is not about the log. */
-static void report_remove_output_of_result(json_t *result)
+static void report_remove_long_result_members(json_t *result)
 {
 	static const char *const keys[] = {"stdout", "stderr", "network", "calls", NULL};
 
@@ -91,7 +91,7 @@ static int report_add_result(struct audit_report *report, const char *path)
 	}
 	for (unsigned i = 0; i < report->run_count; i++)
 		if (strcmp(report->run[i].id, id) == 0) {
-			report_remove_output_of_result(result);
+			report_remove_long_result_members(result);
 			json_decref(report->run[i].result);
 			report->run[i].result = json_incref(result);
 			return CLI_OK;
@@ -106,7 +106,7 @@ static int report_add_result(struct audit_report *report, const char *path)
  * Describes the state of a log's hash chain for the page: a word, and a reason unless the chain is intact or missing.
  * Owned; NULL: no memory.
  */
-static json_t *report_describe_chain(const struct report_run *run)
+static json_t *report_describe_hash_chain(const struct report_run *run)
 {
 	uint64_t tail;
 	const struct verify_finding finding = verify_get_finding(&run->verify, NULL, &tail);
@@ -129,7 +129,7 @@ static json_t *report_describe_run(const struct report_run *run)
 			 "header", run->header, "trailer", run->trailer, "result", run->result, "records",
 			 (json_int_t)run->records, "denied", (json_int_t)run->denied, "damaged",
 			 (json_int_t)run->damaged, "torn", (json_int_t)run->torn, "chain",
-			 report_describe_chain(run));
+			 report_describe_hash_chain(run));
 }
 
 /* Describes the runs and the sizes of the report, for the page. Owned; NULL: no memory. */
@@ -143,8 +143,9 @@ static json_t *report_describe_for_page(const struct audit_report *report)
 	return json_pack("{s:s, s:I, s:o, s:o, s:I, s:s?, s:I, s:I, s:b}", "version", PACKAGE_VERSION, "made",
 			 (json_int_t)time(NULL), "runs", runs, "denials", denials, "denials_unlisted",
 			 (json_int_t)unlisted, "start", report_rows_get_start(report->rows), "rows",
-			 (json_int_t)report_rows_get_count(report->rows), "step", (json_int_t)report->sample_step,
-			 "texts_complete", (int)report_texts_are_complete(report->texts));
+			 (json_int_t)report_rows_get_count(report->rows), "step",
+			 (json_int_t)report->ordinary_record_sample_step, "texts_complete",
+			 (int)report_texts_are_complete(report->texts));
 }
 
 static int report_write_page(struct audit_report *report, const struct report_log *logs, size_t count)

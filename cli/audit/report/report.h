@@ -24,14 +24,17 @@ int audit_main_report(int argc, char **argv);
 /* ---- texts.c: the distinct texts of the page, each with a number ---- */
 
 struct report_texts;
-#define REPORT_TEXT_NONE 0u
-#define REPORT_TEXT_LEFT_OUT 1u /* number that stands for a text left out because of REPORT_TEXT_BYTES_MAX */
+#define REPORT_TEXT_NUMBER_OF_NO_TEXT 0u
+#define REPORT_TEXT_NUMBER_OF_LEFT_OUT 1u /* number that stands for a text left out because of REPORT_TEXT_BYTES_MAX */
 
 struct report_texts *report_texts_create(void);
 void report_texts_free(struct report_texts *texts);
 /* Adds a text that is new, and returns the number of the text. json: the bytes are a JSON value, not a string. */
 uint32_t report_texts_add(struct report_texts *texts, const char *bytes, size_t len, bool json);
-/* Does report_texts_add for the string `key` of an object. REPORT_TEXT_NONE: the object has no such string. */
+/*
+ * Does report_texts_add for the string `key` of an object. REPORT_TEXT_NUMBER_OF_NO_TEXT: the object has no
+ * such string.
+ */
 uint32_t report_texts_add_field(struct report_texts *texts, const json_t *object, const char *key);
 /* Writes all texts as data blocks. */
 void report_texts_write(const struct report_texts *texts, FILE *out);
@@ -106,8 +109,8 @@ struct audit_report {
 	struct report_run run[REPORT_RUNS_MAX];
 	unsigned run_count;
 	uint64_t records_max;
-	uint64_t sample_step;     /* one of sample_step ordinary records is kept */
-	uint64_t important_count; /* number of denials, network events and execs that were kept */
+	uint64_t ordinary_record_sample_step; /* one of ordinary_record_sample_step ordinary records is kept */
+	uint64_t important_record_count;      /* number of denials, network events and execs that were kept */
 };
 
 struct report_log {

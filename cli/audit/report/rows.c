@@ -131,7 +131,7 @@ static uint32_t rows_add_other_fields(struct report_texts *texts, const json_t *
 	if (json_object_size(rest) > 0)
 		text = json_dumps(rest, JSON_COMPACT | JSON_ENSURE_ASCII);
 	json_decref(rest);
-	return text ? report_texts_add(texts, text, strlen(text), true) : REPORT_TEXT_NONE;
+	return text ? report_texts_add(texts, text, strlen(text), true) : REPORT_TEXT_NUMBER_OF_NO_TEXT;
 }
 
 static void rows_write_block(struct report_rows *rows, FILE *out)

@@ -37,7 +37,7 @@ struct report_texts *report_texts_create(void)
 	texts->hash_slots = calloc(texts->slot_count, sizeof(*texts->hash_slots));
 	texts->room = TEXTS_INITIAL_HASH_SLOTS;
 	texts->entries = calloc(texts->room, sizeof(*texts->entries));
-	texts->count = REPORT_TEXT_LEFT_OUT + 1;
+	texts->count = REPORT_TEXT_NUMBER_OF_LEFT_OUT + 1;
 	if (texts->hash_slots && texts->entries)
 		return texts;
 	report_texts_free(texts);
@@ -79,7 +79,7 @@ static bool texts_grow_slots(struct report_texts *texts)
 	slot = calloc(slots, sizeof(*slot));
 	if (!slot)
 		return false;
-	for (uint32_t i = REPORT_TEXT_LEFT_OUT + 1; i < texts->count; i++) {
+	for (uint32_t i = REPORT_TEXT_NUMBER_OF_LEFT_OUT + 1; i < texts->count; i++) {
 		size_t at = texts->entries[i].hash & (slots - 1);
 
 		while (slot[at])
@@ -126,7 +126,7 @@ uint32_t report_texts_add(struct report_texts *texts, const char *bytes, size_t 
 	/* known bytes of the other type (JSON value or string) are left out, which practically never happens */
 	if (found > 0 || !texts_make_room(texts, len)) {
 		texts->has_left_out_text = true;
-		return REPORT_TEXT_LEFT_OUT;
+		return REPORT_TEXT_NUMBER_OF_LEFT_OUT;
 	}
 	slot = texts_find_slot(texts, bytes, len, hash);
 	if (len > 0)
@@ -142,7 +142,7 @@ uint32_t report_texts_add_field(struct report_texts *texts, const json_t *object
 	const json_t *field = json_object_get(object, key);
 
 	if (!json_is_string(field))
-		return REPORT_TEXT_NONE;
+		return REPORT_TEXT_NUMBER_OF_NO_TEXT;
 	return report_texts_add(texts, json_string_value(field), json_string_length(field), false);
 }
 
@@ -170,10 +170,11 @@ static void texts_write_string(FILE *out, const char *bytes, size_t len)
 
 void report_texts_write(const struct report_texts *texts, FILE *out)
 {
-	for (size_t i = REPORT_TEXT_LEFT_OUT + 1; i < texts->count; i++) {
+	for (size_t i = REPORT_TEXT_NUMBER_OF_LEFT_OUT + 1; i < texts->count; i++) {
 		const struct text_entry *entry = &texts->entries[i];
-		bool first = (i - REPORT_TEXT_LEFT_OUT - 1) % TEXTS_PER_WRITTEN_BLOCK == 0;
-		bool last = i + 1 == texts->count || (i - REPORT_TEXT_LEFT_OUT) % TEXTS_PER_WRITTEN_BLOCK == 0;
+		bool first = (i - REPORT_TEXT_NUMBER_OF_LEFT_OUT - 1) % TEXTS_PER_WRITTEN_BLOCK == 0;
+		bool last =
+			i + 1 == texts->count || (i - REPORT_TEXT_NUMBER_OF_LEFT_OUT) % TEXTS_PER_WRITTEN_BLOCK == 0;
 
 		(void)fputs(first ? "<script type=\"application/json\" class=\"texts\">[" : ",", out);
 		if (entry->is_json)

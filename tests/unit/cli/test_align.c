@@ -92,11 +92,11 @@ END_TEST
 
 START_TEST(test_far_gap)
 {
-	static char first[ALIGN_WINDOW_KEYS * 3 + 8], second[8] = "xyz";
+	static char first[ALIGN_SEARCH_WINDOW_KEYS * 3 + 8], second[8] = "xyz";
 	static struct aligned aligned;
 
-	memset(first, 'a', ALIGN_WINDOW_KEYS * 3);
-	memcpy(first + ALIGN_WINDOW_KEYS * 3, "xyz", 4);
+	memset(first, 'a', ALIGN_SEARCH_WINDOW_KEYS * 3);
+	memcpy(first + ALIGN_SEARCH_WINDOW_KEYS * 3, "xyz", 4);
 	align_letters(first, second, &aligned); /* beyond the window nothing need be paired, but nothing is lost */
 }
 END_TEST

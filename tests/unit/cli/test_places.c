@@ -59,7 +59,7 @@ static int load(void *ctx, const char *name, const char *from, char **ret_text, 
 
 static char *resolve(void *ctx, const char *path)
 {
-	return cli_real_resolve_path(ctx, path);
+	return cli_resolve_real_path(ctx, path);
 }
 
 static struct policy *load_policy(struct cli_path_cache *real, const char *workdir)

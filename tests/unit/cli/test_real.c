@@ -1,4 +1,4 @@
-/* cli_real_resolve_path() against realpath(3), on links of every kind; one memory for all of them, in both orders. */
+/* cli_resolve_real_path() against realpath(3), on links of every kind; one memory for all of them, in both orders. */
 #include <check.h>
 #include <limits.h>
 #include <stdio.h>
@@ -107,7 +107,7 @@ static void remove_all(void)
 
 static void same(struct cli_path_cache *real, const char *path)
 {
-	char *found = cli_real_resolve_path(real, path), *expected = realpath(path, NULL);
+	char *found = cli_resolve_real_path(real, path), *expected = realpath(path, NULL);
 
 	ck_assert_msg(!found == !expected, "%s: %s, not %s", path, found, expected);
 	if (found)
@@ -150,7 +150,7 @@ START_TEST(test_many)
 
 	for (unsigned i = 0; i < 5000; i++) {
 		(void)snprintf(path, sizeof(path), "/none-%u/x", i % 2500);
-		ck_assert_ptr_null(cli_real_resolve_path(&real, path));
+		ck_assert_ptr_null(cli_resolve_real_path(&real, path));
 	}
 	same(&real, "/tmp");
 	cli_path_cache_release(&real);

@@ -26,12 +26,12 @@ START_TEST(test_names_are_counted)
 	ck_assert_uint_eq(tally_find_item(&tally, "n7", 2)->counts[0], 150);
 	ck_assert_uint_eq(tally_find_item(&tally, "n999", 4)->counts[0], 30);
 	ck_assert_ptr_null(tally_find_item(&tally, "n1000", 5));
-	sorted = tally_sort(&tally, 0);
+	sorted = tally_sort_items_by_count(&tally, 0);
 	ck_assert_str_eq(sorted[0]->name, "n7");
 	ck_assert_str_eq(sorted[1]->name, "n0"); /* equal counts: by name */
 	ck_assert_uint_eq(sorted[1000]->len, 3);
 	free(sorted);
-	sorted = tally_sort(&tally, TALLY_COUNTS_PER_ITEM);
+	sorted = tally_sort_items_by_count(&tally, TALLY_COUNTS_PER_ITEM);
 	ck_assert_uint_eq(sorted[0]->len, 3);
 	free(sorted);
 	tally_release(&tally);
@@ -49,9 +49,9 @@ START_TEST(test_memory_is_bounded)
 		tally_find_or_add_item(&tally, name, (size_t)len)->counts[0]++;
 	}
 	ck_assert_uint_eq(tally.item_count, TALLY_ITEMS_MAX + 1);
-	ck_assert_ptr_nonnull(tally.others_item);
-	ck_assert_uint_eq(tally.others_item->counts[0], 500);
-	ck_assert_str_eq(tally.others_item->name, TALLY_OTHERS_NAME);
+	ck_assert_ptr_nonnull(tally.item_of_all_other_names);
+	ck_assert_uint_eq(tally.item_of_all_other_names->counts[0], 500);
+	ck_assert_str_eq(tally.item_of_all_other_names->name, TALLY_OTHERS_NAME);
 	ck_assert_uint_eq(tally_find_or_add_item(&tally, "17", 2)->counts[0], 1);
 	tally_release(&tally);
 }

@@ -135,7 +135,7 @@ START_TEST(test_bad_sources)
 	char path[] = "/tmp/callgate-secret-test-XXXXXX", from[64];
 	int fd = mkstemp(path);
 
-	ck_assert_int_eq(ftruncate(fd, SECRET_VALUE_MAX + 1), 0);
+	ck_assert_int_eq(ftruncate(fd, SECRET_VALUE_BYTES_MAX + 1), 0);
 	(void)close(fd);
 	(void)snprintf(from, sizeof(from), "file:%s", path);
 	refused(from, -EFBIG, "longer than");
@@ -176,7 +176,7 @@ START_TEST(test_long)
 			     "{A_NAME_THAT_IS_MUCH_LONGER_THAN_ANYBODY_WOULD_EVER_THINK_OF_WRITING_INTO_A_POLICY}",
 			     "b.test", &text),
 		0);
-	ck_assert_uint_eq(strlen(text), SECRET_VALUE_MAX);
+	ck_assert_uint_eq(strlen(text), SECRET_VALUE_BYTES_MAX);
 	secrets_free(secrets);
 }
 END_TEST

@@ -63,7 +63,7 @@ struct case_of {
 static void attempt(const struct case_of *of)
 {
 	struct tls *tls = tls_with(of->roots);
-	char text[TLS_ERROR_SIZE] = "";
+	char text[TLS_ERROR_TEXT_SIZE] = "";
 	struct tls_rig rig;
 	SSL *server;
 	int here, there;
@@ -223,7 +223,7 @@ END_TEST
 
 START_TEST(test_rejected)
 {
-	char text[TLS_ERROR_SIZE];
+	char text[TLS_ERROR_TEXT_SIZE];
 
 	for (int i = 0; i < 3; i++) {
 		struct tls *tls = tls_with(i == 0 ? NULL : ca_get_pem(ca));
@@ -255,7 +255,7 @@ START_TEST(test_not_rejected)
 {
 	struct tls *tls = tls_with(ca_get_pem(ca));
 	SSL *ssl = tls_create_client(tls, "a.test", "");
-	char text[TLS_ERROR_SIZE];
+	char text[TLS_ERROR_TEXT_SIZE];
 	struct tls_rig rig;
 	int there;
 

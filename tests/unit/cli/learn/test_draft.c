@@ -18,7 +18,7 @@ static char dir[] = "/tmp/test-draft-XXXXXX";
 
 static int add(struct draft *draft, unsigned right, const char *path, const char *disabled)
 {
-	return draft_add_path(draft, right, path, strdup("a reason"), NULL, disabled);
+	return draft_add_path_rule(draft, right, path, strdup("a reason"), NULL, disabled);
 }
 
 /* The n-th rule of filesystem.KEY. Borrowed; NULL: there is none. */
@@ -37,8 +37,8 @@ START_TEST(rules_have_reasons)
 	ck_assert_int_eq(add(&draft, POLICY_READ, "/d/a", NULL), 0);
 	ck_assert_int_eq(add(&draft, POLICY_READ, "/d/a", NULL), 0); /* once */
 	ck_assert_int_eq(add(&draft, POLICY_WRITE, "/d/a", NULL), 0);
-	ck_assert_int_eq(draft_add_path(&draft, POLICY_READ, "/d", strdup("r"), &found, NULL), 0);
-	ck_assert_int_eq(draft_add_path(&draft, POLICY_READ, "/e", NULL, NULL, NULL), -ENOMEM);
+	ck_assert_int_eq(draft_add_path_rule(&draft, POLICY_READ, "/d", strdup("r"), &found, NULL), 0);
+	ck_assert_int_eq(draft_add_path_rule(&draft, POLICY_READ, "/e", NULL, NULL, NULL), -ENOMEM);
 	ck_assert_uint_eq(draft_count_rules(&draft), 3);
 	ck_assert_str_eq(json_string_value(json_object_get(get_rule(&draft, "read", 0), "because")), "a reason");
 	also = json_object_get(get_rule(&draft, "read", 1), "also_grants");
@@ -91,9 +91,9 @@ START_TEST(names_that_are_no_text_are_kept_as_text)
 	struct draft draft = {0};
 
 	ck_assert_int_eq(draft_init(&draft, NULL, "x", NULL), 0);
-	ck_assert_int_eq(draft_add_ungrantable(&draft, POLICY_READ, "/d/\xff\n", "why"), 0);
-	ck_assert_int_eq(draft_add_ungrantable(&draft, POLICY_READ, "/d/\xff\n", "why"), 0);
-	ck_assert_int_eq(draft_add_ungrantable(&draft, POLICY_WRITE, "/d/\xff\n", "why"), 0);
+	ck_assert_int_eq(draft_add_ungrantable_path(&draft, POLICY_READ, "/d/\xff\n", "why"), 0);
+	ck_assert_int_eq(draft_add_ungrantable_path(&draft, POLICY_READ, "/d/\xff\n", "why"), 0);
+	ck_assert_int_eq(draft_add_ungrantable_path(&draft, POLICY_WRITE, "/d/\xff\n", "why"), 0);
 	ck_assert_int_eq(draft_add_disabled_path(&draft, "/d/\xff"), 0);
 	ck_assert_int_eq(draft_add_disabled_path(&draft, "/d/\xff"), 0);
 	ck_assert_uint_eq(json_array_size(draft.ungrantable), 2);

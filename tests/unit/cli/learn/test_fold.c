@@ -131,7 +131,7 @@ static void fold(bool risky)
 									     : POLICY_READ};
 	}
 	ck_assert_int_eq(fold_deny_secrets(&draft, &needs, &context), 0);
-	ck_assert_int_eq(fold_add_rules_for_unmet(&draft, &needs, NULL, &context, unmet, needs.count, true), 0);
+	ck_assert_int_eq(fold_add_rules_for_unmet_needs(&draft, &needs, NULL, &context, unmet, needs.count, true), 0);
 }
 
 /* ---- what came of it ---- */

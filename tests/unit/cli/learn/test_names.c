@@ -62,7 +62,7 @@ START_TEST(temporary_names_are_blurred)
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		_cleanup_free_ char *blurred = pattern_replace_temporary(cases[i].path);
+		_cleanup_free_ char *blurred = pattern_replace_temporary_names(cases[i].path);
 
 		ck_assert_str_eq(blurred, cases[i].blurred);
 	}
@@ -233,13 +233,13 @@ START_TEST(units)
 	struct grantable_directory unit;
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		bool found = unit_find_directory(NULL, HOME, cases[i].path, &unit);
+		bool found = unit_find_grantable_directory(NULL, HOME, cases[i].path, &unit);
 
 		ck_assert_msg(found == (cases[i].dir != NULL), "%s: %s", cases[i].path, found ? unit.dir : "none");
 		if (found)
 			ck_assert_str_eq(unit.dir, cases[i].dir);
 	}
-	ck_assert(!unit_find_directory(NULL, NULL, HOME "/.pyenv/versions/3.12/lib/x", &unit));
+	ck_assert(!unit_find_grantable_directory(NULL, NULL, HOME "/.pyenv/versions/3.12/lib/x", &unit));
 }
 END_TEST
 

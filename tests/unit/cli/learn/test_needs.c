@@ -35,15 +35,15 @@ START_TEST(the_same_path_is_one_need)
 	_cleanup_free_ char *text = NULL;
 
 	ask_path(&needs, "/a", POLICY_READ, "newfstatat", "/bin/x", 7);
-	ck_assert(!needs.need[0].entries_were_read);
+	ck_assert(!needs.need[0].names_in_dir_were_read);
 	ask_path(&needs, "/a", POLICY_READ, "openat", "/bin/y", 9);
 	ck_assert_uint_eq(needs.count, 1);
-	ck_assert(needs.need[0].entries_were_read);
-	text = need_explain(&needs.need[0].origin);
+	ck_assert(needs.need[0].names_in_dir_were_read);
+	text = need_origin_describe(&needs.need[0].origin);
 	ck_assert_str_eq(text, "newfstatat by /bin/x, 2 times, first at record 7");
 	ask_path(&needs, "/a", POLICY_WRITE, "openat", "/bin/z", 12); /* what asks for more is named */
 	free(text);
-	text = need_explain(&needs.need[0].origin);
+	text = need_origin_describe(&needs.need[0].origin);
 	ck_assert_str_eq(text, "openat by /bin/z, 3 times, first at record 12");
 	ck_assert_uint_eq(needs.need[0].rights, POLICY_READ | POLICY_WRITE);
 	needs_release(&needs);

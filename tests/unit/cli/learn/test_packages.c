@@ -30,7 +30,7 @@ static struct packages *read_source(const struct packages_source *source)
 {
 	struct packages *packages = NULL;
 
-	ck_assert_int_eq(packages_read(source, &packages), 0);
+	ck_assert_int_eq(packages_read_file_owners(source, &packages), 0);
 	ck_assert_ptr_nonnull(packages);
 	return packages;
 }
