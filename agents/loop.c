@@ -40,7 +40,7 @@ struct loop {
 	struct loop_source *sources, *removed_sources;
 	struct loop_timer **timers; /* binary heap: timers[0] is due first */
 	size_t timer_count, timer_capacity;
-	struct loop_timer *spare_timer; /* becomes the next timer; NULL: that is allocated */
+	struct loop_timer *unused_timer_for_reuse; /* becomes the next timer; NULL: that is allocated */
 };
 
 static void loop_update_now(struct loop *loop)
@@ -84,7 +84,7 @@ void loop_free(struct loop *loop)
 	for (size_t i = 0; i < loop->timer_count; i++)
 		free(loop->timers[i]);
 	free(loop->timers);
-	free(loop->spare_timer);
+	free(loop->unused_timer_for_reuse);
 	cleanup_close(&loop->epoll_fd);
 	free(loop);
 }
@@ -202,9 +202,11 @@ static void timer_remove_from_heap(struct loop_timer *timer)
 
 struct loop_timer *loop_add_timer(struct loop *loop, uint64_t delay_ms, loop_on_time *on_time, void *data)
 {
-	struct loop_timer *timer = loop->spare_timer ? loop->spare_timer : calloc(1, sizeof(*timer)), **grown;
+	struct loop_timer *timer = loop->unused_timer_for_reuse ? loop->unused_timer_for_reuse
+								: calloc(1, sizeof(*timer)),
+			  **grown;
 
-	loop->spare_timer = NULL;
+	loop->unused_timer_for_reuse = NULL;
 	if (timer && loop->timer_count == loop->timer_capacity) {
 		size_t capacity = loop->timer_capacity ? 2 * loop->timer_capacity : 64;
 
@@ -231,8 +233,8 @@ void loop_cancel_timer(struct loop_timer *timer)
 	if (!timer)
 		return;
 	timer_remove_from_heap(timer);
-	free(timer->loop->spare_timer);
-	timer->loop->spare_timer = timer;
+	free(timer->loop->unused_timer_for_reuse);
+	timer->loop->unused_timer_for_reuse = timer;
 }
 
 /*

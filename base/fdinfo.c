@@ -41,7 +41,7 @@ int fdinfo_read_at(int proc_fd, const char *path, struct fdinfo *ret_info)
 	at = strstr(text, "\ntty-index:\t");
 	info.is_pty_master = at && sscanf(at, "\ntty-index:\t%u", &info.pty_number) == 1;
 	at = strstr(text, "\nscm_fds: ");
-	if (at && sscanf(at, "\nscm_fds: %u", &info.queued_fds) != 1)
+	if (at && sscanf(at, "\nscm_fds: %u", &info.queued_fd_count) != 1)
 		return -ESRCH;
 	at = strstr(text, "\nPid:\t");
 	if (at && sscanf(at, "\nPid:\t%d", &info.pid) != 1)

@@ -12,7 +12,7 @@ struct fdinfo {
 	unsigned long ino;
 	bool is_pty_master; /* the descriptor is a pseudoterminal master, and `pty_number` is the number of the pair */
 	unsigned pty_number;
-	unsigned queued_fds; /* descriptors that a unix socket has in its queue: SCM_RIGHTS, since Linux 5.6 */
+	unsigned queued_fd_count; /* descriptors that a unix socket has in its queue: SCM_RIGHTS, since Linux 5.6 */
 	pid_t pid;         /* the process of a pidfd; -1: already reaped; 0: the descriptor is no pidfd */
 };
 

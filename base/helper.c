@@ -79,7 +79,7 @@ static int helper_find_file(const char **ret_why)
 {
 	if (installed_find_file(HELPER_FILE_NAME, helper_path) == 0)
 		return 0;
-	(void)snprintf(helper_error, sizeof(helper_error), "cannot go on: " INSTALLED_UNTRUSTED, helper_path);
+	(void)snprintf(helper_error, sizeof(helper_error), "cannot go on: " UNTRUSTED_FILE_MESSAGE_FORMAT, helper_path);
 	*ret_why = helper_error;
 	return -EPERM;
 }

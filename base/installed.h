@@ -9,7 +9,7 @@
 bool installed_get_sibling_path(const char *name, char ret_path[PATH_MAX]);
 
 /* The message when installed_find_file() returns -EPERM; its argument is the path. */
-#define INSTALLED_UNTRUSTED \
+#define UNTRUSTED_FILE_MESSAGE_FORMAT \
 	"%s, or a directory above it, may be written by others than the program may; take that right away"
 
 /*

@@ -226,7 +226,7 @@ struct mounts_status {
 	uint64_t unread_fields[64];
 };
 
-#define STATMOUNT_OF_SUPERBLOCK 1u /* STATMOUNT_SB_BASIC */
+#define STATMOUNT_SB_BASIC_FIELDS 1u       /* STATMOUNT_SB_BASIC */
 #define LISTMOUNT_FROM_ROOT (~UINT64_C(0)) /* LSMT_ROOT */
 
 bool mounts_have_procfs_only_at_proc(void)
@@ -239,14 +239,14 @@ bool mounts_have_procfs_only_at_proc(void)
 
 	if (count <= 0 || count >= LISTED_MOUNTS_MAX || statfs("/proc", &proc) < 0 || proc.f_type != PROC_SUPER_MAGIC)
 		return false;
-	request.param = STATMOUNT_OF_SUPERBLOCK;
+	request.param = STATMOUNT_SB_BASIC_FIELDS;
 	for (long i = 0; i < count; i++) {
 		struct mounts_status status;
 
 		request.mount_id = id[i];
 		status.returned_fields = 0;
 		if (syscall(STATMOUNT_SYSCALL, &request, &status, sizeof(status), 0) < 0 ||
-		    !(status.returned_fields & STATMOUNT_OF_SUPERBLOCK))
+		    !(status.returned_fields & STATMOUNT_SB_BASIC_FIELDS))
 			return false;
 		found += status.sb_magic == PROC_SUPER_MAGIC;
 	}

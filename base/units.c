@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 
-#define NEAREST_WORD_MAX 64
+#define NEAREST_WORD_BYTES_MAX 64
 
 struct text_unit {
 	const char *name;
@@ -102,10 +102,10 @@ int text_parse_duration(const char *text, uint64_t *ret_ns)
 	return 0;
 }
 
-/* The Levenshtein distance of a and b. Each has at most NEAREST_WORD_MAX bytes. */
+/* The Levenshtein distance of a and b. Each has at most NEAREST_WORD_BYTES_MAX bytes. */
 static size_t text_compute_edit_distance(const char *a, size_t a_len, const char *b, size_t b_len)
 {
-	size_t row[NEAREST_WORD_MAX + 1], diagonal, above;
+	size_t row[NEAREST_WORD_BYTES_MAX + 1], diagonal, above;
 
 	for (size_t j = 0; j <= b_len; j++)
 		row[j] = j;
@@ -126,11 +126,11 @@ const char *text_find_nearest(const char *word, const char *const *words)
 	size_t len = strlen(word), best = len / 3 + 2, edits, other; /* a word that needs more edits is not similar */
 	const char *nearest = NULL;
 
-	if (len > NEAREST_WORD_MAX)
+	if (len > NEAREST_WORD_BYTES_MAX)
 		return NULL;
 	for (; *words; words++) {
 		other = strlen(*words);
-		if (other > NEAREST_WORD_MAX)
+		if (other > NEAREST_WORD_BYTES_MAX)
 			continue;
 		edits = text_compute_edit_distance(word, len, *words, other);
 		if (edits < best && edits < MIN(len, other)) { /* a word in which every letter differs is not similar */

@@ -102,7 +102,7 @@ static int options_set_limit(const struct cli_given_option *given, void *all)
 		return cli_refuse_value(given, "%s", why);
 	for (enum policy_limit limit = given->setter_param; limit <= last; limit++) {
 		*policy_limit_get_field(&options->cli.limits, limit) = amount;
-		options->cli.limits_given |= POLICY_LIMIT_BIT(limit);
+		options->cli.given_limits_mask |= POLICY_LIMIT_BIT(limit);
 	}
 	return 0;
 }

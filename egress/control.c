@@ -62,11 +62,9 @@ int control_send_message(int fd, const struct control_message *message, const in
 static bool control_record_is_valid(const struct control_record *record)
 {
 	return record->event < CONTROL_EVENT_MAX && HAS_NUL(record->host) && HAS_NUL(record->real_address) &&
-		HAS_NUL(record->undialled_addresses) &&
-	       HAS_NUL(record->sni) && HAS_NUL(record->alpn) && HAS_NUL(record->proto) && HAS_NUL(record->method) &&
-	       HAS_NUL(record->path) && HAS_NUL(record->rule) && HAS_NUL(record->reason) &&
-		       HAS_NUL(record->credential_names) &&
-	       HAS_NUL(record->close_cause);
+	       HAS_NUL(record->addresses_not_dialled) && HAS_NUL(record->sni) && HAS_NUL(record->alpn) &&
+	       HAS_NUL(record->proto) && HAS_NUL(record->method) && HAS_NUL(record->path) && HAS_NUL(record->rule) &&
+	       HAS_NUL(record->reason) && HAS_NUL(record->credential_names) && HAS_NUL(record->close_cause);
 }
 
 static bool control_message_is_valid(const struct control_message *message, size_t len)

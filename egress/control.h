@@ -53,7 +53,7 @@ struct control_connect {
 	uint16_t port;       /* destination port, host order */
 	uint16_t source_port; /* source port of the program's socket, host order; 0 for CONTROL_UDP_ENDPOINT */
 	uint8_t family;      /* AF_INET or AF_INET6, as the program sees the connection */
-	char host[NET_HOST_MAX]; /* name that the address stands for; "" for a proxy: see CONTROL_PORT_* */
+	char host[NET_HOST_SIZE]; /* name that the address stands for; "" for a proxy: see CONTROL_PORT_* */
 	char exe[256];
 };
 /*
@@ -72,7 +72,7 @@ struct control_name_approved {
 	/* index in the pool, for both its addresses; UINT32_MAX: `address` counts ("dns": "real") */
 	uint32_t pool_index;
 	uint8_t address_family, address[16];
-	char host[NET_HOST_MAX];
+	char host[NET_HOST_SIZE];
 };
 
 enum control_event {
@@ -96,14 +96,14 @@ struct control_record {
 	int32_t error;     /* -errno of a refused or failed connection; 0: not known */
 	uint32_t refusal_count;    /* for CONTROL_EVENT_DNS, how many refusals since the last record; else 1 */
 	uint64_t bytes_up, bytes_down, dns_us, connect_us, duration_us;
-	char host[NET_HOST_MAX];
+	char host[NET_HOST_SIZE];
 	char real_address[64];      /* the address that was dialled, with port */
-	char undialled_addresses[256];  /* addresses that may not be dialled: "10.0.0.1 private, ::1 loopback" */
-	char sni[NET_HOST_MAX];
+	char addresses_not_dialled[256]; /* addresses that may not be dialled: "10.0.0.1 private, ::1 loopback" */
+	char sni[NET_HOST_SIZE];
 	char alpn[16];
 	char proto[16];     /* https, http, tcp, udp, h2, websocket, proxy, socks or dns */
-	char method[NET_METHOD_MAX];
-	char path[NET_PATH_MAX]; /* "/a?…" when there was a query */
+	char method[NET_METHOD_SIZE];
+	char path[NET_PATH_SIZE]; /* "/a?…" when there was a query */
 	char rule[256];
 	char reason[32];    /* code of the reason: granted, no_rule, denied_addr, sni_mismatch … */
 	char credential_names[64]; /* names of the credential's header and of its secrets */

@@ -23,8 +23,8 @@ struct policy_question {
 	unsigned port;            /* for CONNECT, REQUEST, LISTEN */
 	bool udp;                 /* for CONNECT */
 	bool asks_for_websocket;  /* for REQUEST */
-	char host[NET_HOST_MAX];  /* for CONNECT, REQUEST: canonical host */
-	char method[NET_METHOD_MAX];
+	char host[NET_HOST_SIZE]; /* for CONNECT, REQUEST: canonical host */
+	char method[NET_METHOD_SIZE];
 	char path[PATH_MAX];      /* for PATH: canonical virtual path; for REQUEST: normalised path */
 };
 

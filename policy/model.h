@@ -29,7 +29,7 @@ enum path_base {
 struct expanded_path {
 	/* absolute and normalised, in the view (for PATH_BASE_SCRATCH: on the host); may have globs */
 	const char *path;
-	const char *show_text; /* as `callgate show` prints the path: with @workdir and @scratch */
+	const char *text_shown_to_user; /* as `callgate show` prints the path: with @workdir and @scratch */
 	enum path_base place;
 	bool is_of_interpreter; /* the path began with @interpreter */
 };
@@ -93,9 +93,9 @@ struct policy {
 	size_t rule_on_deny_count;
 	struct policy_after_entry *after_entry; /* "after_read" */
 	size_t after_entry_count;
-	uint32_t entries_closing_network;  /* the entries with "network": "none" */
-	uint32_t entries_closing_writing;    /* the entries with "write" */
-	uint32_t *fired_entries;         /* the set of fired entries; NULL: the policy has no entries */
+	uint32_t after_entries_closing_network; /* the entries with "network": "none" */
+	uint32_t after_entries_closing_writing; /* the entries with "write" */
+	uint32_t *fired_after_entries;          /* the set of fired entries; NULL: the policy has no entries */
 	unsigned phases; /* bits 1 << enum policy_phase: the phases for which some file has rules */
 	const char **warning;
 	size_t warning_count;

@@ -220,7 +220,7 @@ struct policy_cli {
 	const char *const *exec;  /* the paths of option -x */
 	const char *const *env;   /* -e NAME or NAME=VALUE */
 	struct policy_limits limits; /* -t, -m, --cpu, --pids, … */
-	unsigned limits_given;    /* POLICY_LIMIT_BITs of the limits that were given */
+	unsigned given_limits_mask;  /* POLICY_LIMIT_BITs of the limits that were given */
 	const char *user;         /* --user, NULL: not given */
 	enum policy_judge judge;  /* --judge */
 	unsigned required_layers;        /* --require: LAYER_BITs of policy/parse/layer-names.h */

@@ -81,7 +81,7 @@ static size_t show_find_path(const json_t *list, const json_t *path)
 /* Appends the path of a rule, unless the list has it; as an object when a rule for the path has more members. */
 static int show_append_path(json_t *list, const struct rule *rule)
 {
-	json_auto_t *path = show_make_escaped_string(rule->expanded_name.show_text), *members = json_object();
+	json_auto_t *path = show_make_escaped_string(rule->expanded_name.text_shown_to_user), *members = json_object();
 	size_t at = show_find_path(list, path);
 	json_t *item = json_array_get(list, at);
 	int ret = 0;
@@ -142,7 +142,7 @@ static int show_rule(json_t *root, const struct rule *rule)
 	section = show_get_member(root, rule->kind == RULE_EXEC_DENY ? "exec" : "filesystem", false);
 
 	if (rule->kind == RULE_PROVIDE) {
-		json_auto_t *name = show_make_escaped_string(rule->expanded_name.show_text);
+		json_auto_t *name = show_make_escaped_string(rule->expanded_name.text_shown_to_user);
 
 		return json_object_set_new(show_get_member(section, "provide", false), json_string_value(name),
 					   json_string(rule->file_content));
@@ -150,8 +150,8 @@ static int show_rule(json_t *root, const struct rule *rule)
 	if (rule->kind != RULE_REDIRECT)
 		return show_append_path(show_get_member(section, lists[rule->kind], true), rule);
 	item = json_object();
-	if (json_object_set_new(item, "from", show_make_escaped_string(rule->expanded_name.show_text)) < 0 ||
-	    json_object_set_new(item, "to", show_make_escaped_string(rule->to.show_text)) < 0 ||
+	if (json_object_set_new(item, "from", show_make_escaped_string(rule->expanded_name.text_shown_to_user)) < 0 ||
+	    json_object_set_new(item, "to", show_make_escaped_string(rule->to.text_shown_to_user)) < 0 ||
 	    (rule->because_text && json_object_set_new(item, "because", json_string(rule->because_text)) < 0)) {
 		json_decref(item);
 		return -1;

@@ -64,9 +64,9 @@ struct query {
 	unsigned port_number;
 	bool uses_udp, upgrade, any_port;
 	bool is_http_without_tls; /* QUERY_HTTP_REQUEST: without TLS */
-	char host_name[NET_HOST_MAX];
-	char http_method[NET_METHOD_MAX];
-	char request_path[NET_PATH_MAX];
+	char host_name[NET_HOST_SIZE];
+	char http_method[NET_METHOD_SIZE];
+	char request_path[NET_PATH_SIZE];
 	char symlink_target[PATH_MAX]; /* the text of the symbolic link */
 	struct query_path paths[QUERY_PATHS_MAX];
 };

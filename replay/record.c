@@ -235,7 +235,7 @@ static bool record_host_is_loopback(const char *host)
 /* Whether the call connects to the run's own loopback, or the kernel was to choose the port. */
 static bool record_is_connect_within_run(const struct scan_record *record)
 {
-	char host[NET_HOST_MAX];
+	char host[NET_HOST_SIZE];
 
 	return record->port == 0 ||
 	       (scan_text_equals(&record->syscall, "connect") &&

@@ -19,7 +19,7 @@
 #include "base/io.h"
 
 #define RUNNER_FILE_BYTES_MAX (1u << 20)
-#define RUNNER_LAZY_PARTS_MAX 4
+#define RUNNER_LAZILY_COMPILED_PARTS_MAX 4
 #define RUNNER_NONCE_PLACEHOLDER "@NONCE@" /* in bash.sh */
 
 enum language_kind { LANGUAGE_PYTHON, LANGUAGE_NODE, LANGUAGE_BASH };
@@ -32,7 +32,8 @@ struct language {
 	const char *source_file; /* file of agents/runner/ whose text is sent through stdin */
 	const char *inline_code_option;
 	const char *run_request_mode;                  /* the mode in a run's request */
-	const char *lazy_parts[RUNNER_LAZY_PARTS_MAX]; /* python_PART.py, which the runner compiles on first use */
+	const char *lazily_compiled_parts
+		[RUNNER_LAZILY_COMPILED_PARTS_MAX]; /* python_PART.py, which the runner compiles on first use */
 };
 
 static const struct language languages[] = {
@@ -43,7 +44,7 @@ static const struct language languages[] = {
 	 .inline_code_option = "-c",
 	 .source_file = "python.py",
 	 .run_request_mode = "",
-	 .lazy_parts = {"display", "charts", "magics"}},
+	 .lazily_compiled_parts = {"display", "charts", "magics"}},
 	{.name = "javascript",
 	 .kind = LANGUAGE_NODE,
 	 .default_interpreter = "node",
@@ -164,22 +165,22 @@ static void input_add_modules_to_import(struct context *context)
 	}
 }
 
-static int input_add_lazy_parts(struct context *context)
+static int input_add_lazily_compiled_parts(struct context *context)
 {
 	struct buf *input = &context->pending_input;
 
-	for (int i = 0; i < RUNNER_LAZY_PARTS_MAX && context->language->lazy_parts[i]; i++) {
+	for (int i = 0; i < RUNNER_LAZILY_COMPILED_PARTS_MAX && context->language->lazily_compiled_parts[i]; i++) {
 		_cleanup_free_ char *text = NULL;
 		char name[64];
 		int r;
 
-		(void)snprintf(name, sizeof(name), "python_%s.py", context->language->lazy_parts[i]);
+		(void)snprintf(name, sizeof(name), "python_%s.py", context->language->lazily_compiled_parts[i]);
 		r = runner_read_file(name, &text);
 		if (r < 0)
 			return r;
 		input_add_number(input, 3);
 		input_add_field(input, "source");
-		input_add_field(input, context->language->lazy_parts[i]);
+		input_add_field(input, context->language->lazily_compiled_parts[i]);
 		input_add_field(input, text);
 	}
 	return 0;
@@ -204,7 +205,7 @@ static int input_add_runner_source(struct context *context, const char *source)
 		input_add_number(input, 2);
 		input_add_field(input, "nonce");
 		input_add_field(input, context->nonce);
-		r = input_add_lazy_parts(context);
+		r = input_add_lazily_compiled_parts(context);
 		if (r < 0)
 			return r;
 		input_add_modules_to_import(context);

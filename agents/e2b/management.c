@@ -13,7 +13,7 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 
-#define MANAGEMENT_METRICS_SLACK_S 5       /* an interval that ended this long ago still gets the present usage */
+#define METRICS_PAST_INTERVAL_SLACK_S 5    /* an interval that ended this long ago still gets the present usage */
 #define MANAGEMENT_PAGE_SANDBOXES_MAX 100u /* sandboxes on one page of a list */
 
 /* A request of the management API: the client's API key, and the components of the path that the route has as {}. */
@@ -169,7 +169,7 @@ static void management_answer_usage(const struct management_call *call)
 	if (!box)
 		return;
 	if (box->pause_state != PAUSE_NONE || (start && strtoll(start, NULL, 10) > now_ms / 1000 + 1) ||
-	    (end && strtoll(end, NULL, 10) < now_ms / 1000 - MANAGEMENT_METRICS_SLACK_S))
+	    (end && strtoll(end, NULL, 10) < now_ms / 1000 - METRICS_PAST_INTERVAL_SLACK_S))
 		http_answer_json(call->request, 200, json_array());
 	else
 		usage_answer(box, call->request);

@@ -3,7 +3,8 @@
 
 #include "agents/e2b/private.h"
 
-#define QUOTA_INTERVAL_MS 1000u /* between checks: a key can exceed its quota by what its sandboxes use meanwhile */
+#define QUOTA_CHECK_INTERVAL_MS \
+	1000u /* between checks: a key can exceed its quota by what its sandboxes use meanwhile */
 
 /* Finds a sandbox whose key has used up its quota of processor time. NULL: there is none. */
 static struct e2b_sandbox *quota_find_exhausted_sandbox(const struct e2b *e2b)
@@ -22,7 +23,7 @@ static void quota_on_timer(void *data)
 	struct e2b_sandbox *box;
 
 	/* The first timer that a timer's callback adds takes the callback's own memory, so adding it cannot fail. */
-	e2b->quota_timer = loop_add_timer(e2b->loop, QUOTA_INTERVAL_MS, quota_on_timer, e2b);
+	e2b->quota_timer = loop_add_timer(e2b->loop, QUOTA_CHECK_INTERVAL_MS, quota_on_timer, e2b);
 	while ((box = quota_find_exhausted_sandbox(e2b)))
 		e2b_sandbox_end(box, "cpu_quota");
 	for (box = e2b->sandboxes; box; box = box->next)
@@ -34,7 +35,7 @@ int quota_start_cpu_watch(struct e2b *e2b)
 {
 	for (size_t i = 0; i < e2b->key_count && !e2b->quota_timer; i++)
 		if (e2b->keys[i].cpu_max_ms < UINT64_MAX) {
-			e2b->quota_timer = loop_add_timer(e2b->loop, QUOTA_INTERVAL_MS, quota_on_timer, e2b);
+			e2b->quota_timer = loop_add_timer(e2b->loop, QUOTA_CHECK_INTERVAL_MS, quota_on_timer, e2b);
 			if (!e2b->quota_timer)
 				return -ENOMEM;
 		}

@@ -9,7 +9,7 @@
 #include "base/cleanup.h"
 
 #define SANDBOX_ARGUMENTS_MAX 220u
-#define SPARE_FAILURES_MAX 3u /* after so many failures in a row, no more spares of the template are made */
+#define SPARE_START_FAILURES_MAX 3u /* after so many failures in a row, no more spares of the template are made */
 #define SANDBOX_SETUP_TIMEOUT_MS 60000u
 #define SPARE_REFILL_DELAY_MS 50u /* between giving away a spare and making a new one */
 
@@ -320,7 +320,7 @@ void e2b_spares_refill(struct e2b *e2b, struct e2b_template *template)
 		if (box->template == template && !box->is_ready)
 			return; /* one spare at a time, so that sandboxes for waiting clients are not delayed */
 	if (template->spare_count >= template->wanted_spare_count ||
-	    template->consecutive_spare_failures >= SPARE_FAILURES_MAX || e2b->is_stopping ||
+	    template->consecutive_spare_failures >= SPARE_START_FAILURES_MAX || e2b->is_stopping ||
 	    !(box = calloc(1, sizeof(*box))))
 		return;
 	*box = (struct e2b_sandbox){.e2b = e2b,

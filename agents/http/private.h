@@ -65,7 +65,7 @@ struct http_request {
 	struct http_request *next_upgraded;
 	struct loop_source *upgrade_source;
 	struct loop_timer *upgrade_timer;
-	uint64_t upgrade_used_ms; /* when bytes were sent or received last */
+	uint64_t upgrade_last_used_ms; /* when bytes were sent or received last */
 	bool upgrade_input_is_paused;
 	bool client_has_ended; /* the client has closed its end */
 	bool client_is_gone;   /* the client does not read either */

@@ -44,7 +44,7 @@ static void upgrade_set_timer(struct http_request *request, uint64_t delay_ms);
 static void upgrade_on_timer(void *data)
 {
 	struct http_request *request = data;
-	const uint64_t idle_ms = loop_get_now_ms(request->server->loop) - request->upgrade_used_ms;
+	const uint64_t idle_ms = loop_get_now_ms(request->server->loop) - request->upgrade_last_used_ms;
 
 	request->upgrade_timer = NULL;
 	if (request->is_disconnected || request->client_is_gone || request->is_lingering ||
@@ -129,7 +129,7 @@ static void upgrade_receive(struct http_request *request)
 	request->upgrade_input_is_paused = taken < (size_t)got;
 	if (taken > 0)
 		(void)recv(request->fd, bytes, taken, MSG_DONTWAIT); /* they are there */
-	request->upgrade_used_ms = loop_get_now_ms(request->server->loop);
+	request->upgrade_last_used_ms = loop_get_now_ms(request->server->loop);
 }
 
 static void upgrade_send(struct http_request *request)
@@ -144,7 +144,7 @@ static void upgrade_send(struct http_request *request)
 			upgrade_note_client_is_gone(request);
 		if (sent < 0)
 			return;
-		request->upgrade_used_ms = loop_get_now_ms(request->server->loop);
+		request->upgrade_last_used_ms = loop_get_now_ms(request->server->loop);
 		http_request_advance_stream(request, (size_t)sent);
 	}
 }
@@ -206,7 +206,7 @@ static void upgrade_on_socket(void *cls, struct MHD_Connection *connection, void
 	request->upgrade_handle = handle;
 	request->next_upgraded = server->upgraded_requests;
 	server->upgraded_requests = request;
-	request->upgrade_used_ms = loop_get_now_ms(server->loop);
+	request->upgrade_last_used_ms = loop_get_now_ms(server->loop);
 	request->upgrade_source = loop_add_source(server->loop, fd, EPOLLIN, upgrade_on_event, request);
 	request->is_disconnected |= !request->upgrade_source || early_len > 0;
 	/* libmicrohttpd would not notice the end of a connection that is closed in this callback. */

@@ -14,8 +14,8 @@
 #define META_KEY_CLIENT_CAPABILITIES "io.modelcontextprotocol/clientCapabilities"
 #define META_KEY_SUBSCRIPTION_ID "io.modelcontextprotocol/subscriptionId"
 /* for calls in progress, after the end of the input; clients wait as long before SIGTERM */
-#define EXIT_WAIT_FOR_CALLS_MS 2000
-#define EXIT_CHECK_INTERVAL_MS 5
+#define MCP_EXIT_WAIT_FOR_CALLS_MS 2000
+#define MCP_EXIT_CHECK_INTERVAL_MS 5
 #define TOOL_LIST_TTL_MS 3600000 /* the list of tools does not change while the server runs */
 
 static const char instructions[] =
@@ -195,7 +195,7 @@ static void server_wait_for_calls(void *data)
 	struct mcp *mcp = data;
 
 	if ((mcp->call_count == 0 && rpc_is_flushed(mcp->rpc)) || loop_get_now_ms(mcp->loop) >= mcp->exit_deadline_ms ||
-	    !loop_add_timer(mcp->loop, EXIT_CHECK_INTERVAL_MS, server_wait_for_calls, mcp))
+	    !loop_add_timer(mcp->loop, MCP_EXIT_CHECK_INTERVAL_MS, server_wait_for_calls, mcp))
 		loop_stop(mcp->loop);
 }
 
@@ -203,7 +203,7 @@ static void server_on_input_end(void *data)
 {
 	struct mcp *mcp = data;
 
-	mcp->exit_deadline_ms = loop_get_now_ms(mcp->loop) + EXIT_WAIT_FOR_CALLS_MS;
+	mcp->exit_deadline_ms = loop_get_now_ms(mcp->loop) + MCP_EXIT_WAIT_FOR_CALLS_MS;
 	server_wait_for_calls(mcp);
 }
 

@@ -13,9 +13,9 @@
 #include "agents/mcp/private.h"
 #include "base/cleanup.h"
 
-#define QUESTION_ARGUMENTS_MAX 300
-#define QUESTION_REPLY_BYTES_MAX (256u << 10)
-#define QUESTION_TIMEOUT_MS 10000
+#define POLICY_QUESTION_ARGUMENTS_MAX 300
+#define POLICY_QUESTION_REPLY_BYTES_MAX (256u << 10)
+#define POLICY_QUESTION_TIMEOUT_MS 10000
 
 /* A process `callgate why`, which judges one access by the server's policy and changes nothing. */
 struct policy_question {
@@ -87,7 +87,7 @@ static void question_on_readable(void *data, uint32_t events)
 	(void)events;
 	if (got < 0 && (errno == EINTR || errno == EAGAIN))
 		return;
-	if (got > 0 && call->reply_or_content.len + (size_t)got <= QUESTION_REPLY_BYTES_MAX)
+	if (got > 0 && call->reply_or_content.len + (size_t)got <= POLICY_QUESTION_REPLY_BYTES_MAX)
 		buf_add(&call->reply_or_content, bytes, (size_t)got);
 	else
 		question_finish_call(call);
@@ -140,7 +140,7 @@ static int question_spawn_process(const char *const *argv, pid_t *ret_pid, int *
 static int question_start(struct tool_call *call, const char *question_option, const char *question_text)
 {
 	const struct mcp_options *options = &call->mcp->options;
-	const char *argv[QUESTION_ARGUMENTS_MAX + 8] = {options->callgate_path, "why"};
+	const char *argv[POLICY_QUESTION_ARGUMENTS_MAX + 8] = {options->callgate_path, "why"};
 	struct policy_question *question = calloc(1, sizeof(*question));
 	size_t count = 2;
 	int error;
@@ -149,7 +149,7 @@ static int question_start(struct tool_call *call, const char *question_option, c
 		return -ENOMEM;
 	question->fd = -1;
 	call->question = question;
-	for (size_t i = 0; options->policy_arguments[i] && count < QUESTION_ARGUMENTS_MAX; i++)
+	for (size_t i = 0; options->policy_arguments[i] && count < POLICY_QUESTION_ARGUMENTS_MAX; i++)
 		argv[count++] = options->policy_arguments[i];
 	argv[count++] = question_option;
 	argv[count++] = question_text;
@@ -159,7 +159,8 @@ static int question_start(struct tool_call *call, const char *question_option, c
 	if (error < 0)
 		return error;
 	question->source = loop_add_source(call->mcp->loop, question->fd, EPOLLIN, question_on_readable, call);
-	call->question_timeout_timer = loop_add_timer(call->mcp->loop, QUESTION_TIMEOUT_MS, question_on_timeout, call);
+	call->question_timeout_timer =
+		loop_add_timer(call->mcp->loop, POLICY_QUESTION_TIMEOUT_MS, question_on_timeout, call);
 	return question->source && call->question_timeout_timer ? 0 : -ENOMEM;
 }
 

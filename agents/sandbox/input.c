@@ -64,9 +64,9 @@ static void stdin_queue_on_writable(void *data, uint32_t events)
 
 	(void)events;
 	stdin_queue_flush(input);
-	if (!input->on_room_is_due || (input->pending_end > 0 && input->fd >= 0))
+	if (!input->room_callback_is_due || (input->pending_end > 0 && input->fd >= 0))
 		return;
-	input->on_room_is_due = false;
+	input->room_callback_is_due = false;
 	input->on_room(input->data);
 }
 
@@ -80,7 +80,7 @@ int stdin_queue_open(struct stdin_queue *input, int fd)
 	if (!input->source)
 		return -errno;
 	/* If on_room is due, the bytes are written by the event's callback, which then calls on_room. */
-	if (input->on_room_is_due)
+	if (input->room_callback_is_due)
 		return loop_set_events(input->source, EPOLLOUT);
 	stdin_queue_flush(input);
 	return 0;
@@ -114,10 +114,10 @@ ssize_t stdin_queue_write(struct stdin_queue *input, const char *bytes, size_t l
 
 	if (taken < 0)
 		return taken;
-	input->on_room_is_due = (size_t)taken < len;
+	input->room_callback_is_due = (size_t)taken < len;
 	stdin_queue_flush(input);
 	/* Waits for the event even if all was written at once, so that on_room is never called from this function. */
-	if (input->on_room_is_due && input->fd >= 0 && loop_set_events(input->source, EPOLLOUT) < 0)
+	if (input->room_callback_is_due && input->fd >= 0 && loop_set_events(input->source, EPOLLOUT) < 0)
 		stdin_queue_close(input);
 	return input->fd < 0 && !input->awaits_fd ? -EPIPE : taken;
 }

@@ -15,7 +15,7 @@ struct stdin_queue {
 	size_t pending_begin, pending_end; /* offsets in pending_bytes */
 	bool awaits_fd;                    /* stdin_queue_open() will be called; bytes are queued until then */
 	bool closes_when_empty;            /* fd is closed when all queued bytes are written */
-	bool on_room_is_due;               /* on_room is to be called once all queued bytes are written */
+	bool room_callback_is_due;         /* on_room is to be called once all queued bytes are written */
 	/* owned; SANDBOX_INPUT_BYTES_MAX, and one byte for the end-of-file character; NULL: never used */
 	char *pending_bytes;
 	void (*on_room)(void *data);

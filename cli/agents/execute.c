@@ -21,7 +21,7 @@ int agents_execute(const char *role, const struct cli_list *arguments)
 	}
 	self[len] = '\0';
 	if (installed_find_file(AGENTS_EXECUTABLE_NAME, program) < 0) {
-		cli_print_error(role, INSTALLED_UNTRUSTED, program);
+		cli_print_error(role, UNTRUSTED_FILE_MESSAGE_FORMAT, program);
 		return CLI_ERROR;
 	}
 	argv[0] = program;

@@ -171,7 +171,7 @@ static bool filter_match_path(const struct glob *glob, const struct scan_record 
 
 static bool filter_match_host(const char *pattern, const struct scan_record *record)
 {
-	char host[NET_HOST_MAX];
+	char host[NET_HOST_SIZE];
 
 	return record_names_network(record) && record->host.at &&
 	       scan_copy_unescaped_bytes(&record->host, host, sizeof(host)) > 0 && net_host_matches(pattern, host);

@@ -107,7 +107,7 @@ static void refusal_set_suggestion(struct refusal_group *group, const struct sca
 		denial.host = host;
 		denial.accepts_connections = row && row->intent == INTENT_LISTEN;
 		denial.http_request = request = refusal_describe_request(record);
-		denial.undialled_addresses = dropped;
+		denial.addresses_not_dialled = dropped;
 		/* bind(2) judges ports that the program names, so for listen(2) the kernel chose the port */
 		denial.port = scan_text_equals(&record->syscall, "listen") ? 0 : (unsigned)record->port;
 	/* a record with "host" is about a redirected path, which cannot be granted by its own name */

@@ -265,7 +265,7 @@ static int report_print_record(const struct replay_group *group, const struct re
 int replay_report_add(struct replay_report *report, enum replay_change change, const struct replay_log *log,
 		      const struct scan_record *record, const struct query *query, const struct query_answer *answer)
 {
-	char object[PATH_MAX + NET_PATH_MAX];
+	char object[PATH_MAX + NET_PATH_SIZE];
 	size_t len = query->kind == QUERY_RULES_DO_NOT_DECIDE
 			     ? 0
 			     : query_get_object(query, answer->deciding_path_index, object, sizeof(object));

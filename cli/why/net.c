@@ -22,13 +22,13 @@ struct net_known_address {
 
 struct net_question {
 	const struct policy *policy;
-	char host[NET_HOST_MAX];
+	char host[NET_HOST_SIZE];
 	unsigned port;
-	char endpoint[NET_HOST_MAX + 16]; /* HOST:PORT, with brackets around an IPv6 address */
+	char endpoint[NET_HOST_SIZE + 16]; /* HOST:PORT, with brackets around an IPv6 address */
 	bool uses_udp;
 	bool is_request, wants_upgrade, uses_tls; /* asked about: a request, an upgrade to WebSocket, TLS */
-	char http_method[NET_METHOD_MAX];
-	char url_path[NET_PATH_MAX];
+	char http_method[NET_METHOD_SIZE];
+	char url_path[NET_PATH_SIZE];
 	struct net_verdict verdict;
 	const struct net_rule *rule; /* the rule that allows the endpoint, also if the request is refused; NULL: none */
 	bool callgate_sees_requests; /* callgate would see the requests: TLS interception, or plain HTTP */

@@ -18,7 +18,7 @@ struct why_options {
 	const char *question; /* argument of the option; NULL: no question was given */
 	enum why_kind kind;
 	bool json;
-	uint64_t fired_entries; /* bits of the entries of after_read that count as fired */
+	uint64_t fired_after_entries; /* bits of the entries of after_read that count as fired */
 };
 
 /* Sets bit N for --after-read N. Whether the policy has this entry is checked when the policy is loaded. */
@@ -211,7 +211,7 @@ static int why_parse_options(int argc, char **argv, struct cli_policy_options *o
 		 why_set_question, 0, WHY_LISTEN},
 		{"url", 0, "'METHOD URL'", "making a request: 'GET https://HOST/PATH'", why_set_question, 0, WHY_URL},
 		{"after-read", 0, "N", "as when entry N of after_read (from 0) has fired; can be repeated",
-		 why_set_fired_entry, offsetof(struct why_options, fired_entries), 0},
+		 why_set_fired_entry, offsetof(struct why_options, fired_after_entries), 0},
 		CLI_FLAG("json", 0, "one JSON object", offsetof(struct why_options, json)),
 		{0},
 	};
@@ -243,7 +243,7 @@ int cli_main_why(int argc, char **argv)
 		return exit_code;
 	if (cli_load_policy_without_run(&options, "why", argv[optind], &host, &policy) != CLI_OK)
 		return CLI_ERROR;
-	if (!why_mark_fired_entries(policy, question.fired_entries))
+	if (!why_mark_fired_entries(policy, question.fired_after_entries))
 		return CLI_ERROR;
 	if (question.kind == WHY_LISTEN)
 		return why_answer_listen(policy, question.question, question.json);

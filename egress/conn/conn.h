@@ -51,7 +51,7 @@ struct conn {
 	pid_t pid;
 	uint16_t source_port, port;
 	int address_family;
-	char host[NET_HOST_MAX]; /* the endpoint's name; "" for a proxy that has read no destination yet */
+	char host[NET_HOST_SIZE];    /* the endpoint's name; "" for a proxy that has read no destination yet */
 	const struct net_rule *rule; /* the rule that approves host; NULL for a proxy that has no destination yet */
 	struct channel client, upstream; /* watch.fd is -1 while not connected */
 	const struct conn_mode *mode;
@@ -64,7 +64,7 @@ struct conn {
 	struct dial *running_dial;       /* the dial under way; NULL: none */
 	void (*answer)(struct conn *conn, int error, const char *reason); /* gets the result of conn_open_upstream() */
 	struct dial_result upstream_dial_result; /* its fd is -1: `upstream` has the socket */
-	char sni[NET_HOST_MAX], alpn[16];
+	char sni[NET_HOST_SIZE], alpn[16];
 	uint64_t start_ns, active_ns; /* start_ns: when it was announced; active_ns: its last event, for eviction */
 	struct budget_use use;
 	unsigned http_status;         /* HTTP status for the close record; 0: none */

@@ -27,7 +27,7 @@ struct dial_attempt {
 
 struct dial {
 	struct egress *egress;
-	char host[NET_HOST_MAX];
+	char host[NET_HOST_SIZE];
 	uint16_t port;
 	int socket_type;
 	/* deny-set exceptions for addresses in the policy, and for resolved ones */
@@ -227,7 +227,7 @@ static void dial_try_addresses(struct dial *dial, struct sockaddr_storage *list,
 	dial->result.dns_us = dial_get_elapsed_us(dial);
 	dial->lift = lift;
 	count = address_filter_list(dial->egress->policy, list, count, dial->port, lift,
-				    dial->result.undialled_addresses, sizeof(dial->result.undialled_addresses));
+				    dial->result.addresses_not_dialled, sizeof(dial->result.addresses_not_dialled));
 	if (count == 0) {
 		dial_report_result(dial, -ECONNREFUSED, "denied_addr");
 		return;
@@ -301,7 +301,7 @@ void dial_fill_record(const struct dial_result *result, uint16_t port, struct co
 
 	record->dns_us = result->dns_us;
 	record->connect_us = result->connect_us;
-	LINE_COPY_TEXT(record->undialled_addresses, result->undialled_addresses);
+	LINE_COPY_TEXT(record->addresses_not_dialled, result->addresses_not_dialled);
 	if (result->error < 0 || result->address.ss_family == AF_UNSPEC)
 		return;
 	net_address_format((const struct sockaddr *)&result->address, text);

@@ -21,7 +21,7 @@ struct dial_result {
 	const char *reason;   /* static code: dns_fail, denied_addr, connect_failed, budget …; NULL: connected */
 	int fd;               /* the connected, non-blocking socket, which the callback owns */
 	struct sockaddr_storage address; /* the address that the socket is connected to */
-	char undialled_addresses[256];    /* addresses that may not be dialled: "10.0.0.1 private, …" */
+	char addresses_not_dialled[256]; /* addresses that may not be dialled: "10.0.0.1 private, …" */
 	uint64_t dns_us, connect_us;
 };
 

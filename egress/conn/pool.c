@@ -114,7 +114,7 @@ int pool_add_name(struct pool *pool, const char *host, uint32_t *ret_index)
 int pool_set_name_at_index(struct pool *pool, uint32_t index, const char *host)
 {
 	uint32_t position = index - POOL_FIRST_NAME_INDEX, known;
-	char canonical[NET_HOST_MAX];
+	char canonical[NET_HOST_SIZE];
 
 	if (index < POOL_FIRST_NAME_INDEX || position >= pool->names_max ||
 	    net_host_canonicalise(host, strlen(host), canonical) < 0 || strcmp(canonical, host) != 0)
@@ -168,7 +168,7 @@ const char *pool_find_name(const struct pool *pool, const struct sockaddr *addre
 	return pool_sockaddr_to_number(address, &number) ? pool_find_real_name(pool, number) : NULL;
 }
 
-void pool_replace_address_by_name(const struct pool *pool, char host[NET_HOST_MAX])
+void pool_replace_address_by_name(const struct pool *pool, char host[NET_HOST_SIZE])
 {
 	struct sockaddr_storage address;
 	const char *name = NULL;
@@ -176,7 +176,7 @@ void pool_replace_address_by_name(const struct pool *pool, char host[NET_HOST_MA
 	if (sockaddr_parse(host, &address))
 		name = pool_find_name(pool, (const struct sockaddr *)(const void *)&address);
 	if (name)
-		(void)snprintf(host, NET_HOST_MAX, "%s", name);
+		(void)snprintf(host, NET_HOST_SIZE, "%s", name);
 }
 
 bool pool_holds_address(const struct pool *pool, const struct sockaddr *address)

@@ -31,7 +31,7 @@ int pool_add_real_address(struct pool *pool, const struct sockaddr *address, con
 /* The name that an address, synthetic or real, stands for. Borrowed; NULL: none. */
 const char *pool_find_name(const struct pool *pool, const struct sockaddr *address);
 /* For proxies: replaces an address that stands for a name by the name. Leaves other hosts as they are. */
-void pool_replace_address_by_name(const struct pool *pool, char host[NET_HOST_MAX]);
+void pool_replace_address_by_name(const struct pool *pool, char host[NET_HOST_SIZE]);
 /* Whether an address is in the pool, and whether it is the run's own (POOL_INDEX_OF_PROXIES). */
 bool pool_holds_address(const struct pool *pool, const struct sockaddr *address);
 bool pool_is_run_address(const struct pool *pool, const struct sockaddr *address);

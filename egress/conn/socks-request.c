@@ -42,7 +42,7 @@ static ssize_t socks_measure_address(const uint8_t *data, size_t len)
 	}
 }
 
-static int socks_read_address(const uint8_t *data, char ret_host[NET_HOST_MAX])
+static int socks_read_address(const uint8_t *data, char ret_host[NET_HOST_SIZE])
 {
 	char text[INET6_ADDRSTRLEN];
 

@@ -21,7 +21,7 @@
 ssize_t socks_parse_greeting(const uint8_t *data, size_t len, bool *ret_open);
 
 struct socks_request {
-	char host[NET_HOST_MAX]; /* canonical name, or address as text */
+	char host[NET_HOST_SIZE]; /* canonical name, or address as text */
 	uint16_t port;
 };
 /*

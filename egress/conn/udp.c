@@ -41,7 +41,7 @@ struct udp_relay {
 	uint64_t conn_id;
 	pid_t pid;
 	uint16_t port;
-	char host[NET_HOST_MAX];
+	char host[NET_HOST_SIZE];
 	const struct net_rule *rule;
 	struct watch program_watch; /* socket for datagrams from and to the program */
 	struct udp_flow *flows;
@@ -75,7 +75,7 @@ static void udp_write_refusal_record(struct udp_relay *relay, const char *reason
 
 	udp_init_record(relay, CONTROL_EVENT_OPEN, &record);
 	LINE_COPY_TEXT(record.reason, reason);
-	LINE_COPY_TEXT(record.undialled_addresses, dropped);
+	LINE_COPY_TEXT(record.addresses_not_dialled, dropped);
 	relay->state = UDP_REFUSED;
 	/* egress exits when this message to the supervisor fails */
 	(void)line_send_record(relay->egress->line, &record, NULL, NULL, NULL);
@@ -266,7 +266,7 @@ static void udp_record_dial_result(struct udp_relay *relay, const struct dial_re
 	if (result->error < 0) {
 		if (relay->state == UDP_NEW)
 			udp_write_refusal_record(relay, result->reason ? result->reason : "connect_failed",
-						 result->undialled_addresses);
+						 result->addresses_not_dialled);
 		return;
 	}
 	if (relay->state == UDP_ASKED || relay->state == UDP_OPEN)

@@ -19,7 +19,7 @@ struct dns_verdict {
 	struct dns_answer answer;
 	const char *refusal_reason;          /* static code for the record of a refusal; NULL: no record */
 	const char *rule_label;           /* label of the deciding rule; may be NULL */
-	char host[NET_HOST_MAX];     /* canonical name; "": none */
+	char host[NET_HOST_SIZE];         /* canonical name; "": none */
 	const struct net_rule *rule; /* the rule that allows the name */
 	/* the answer has the addresses of `pool_index`. The supervisor must know them before the program does. */
 	bool has_pool_addresses;

@@ -49,7 +49,7 @@ static uint8_t get_lower_case_byte(uint8_t byte)
  * Reads a name without compression: in a query a pointer has nothing to point to. Clears *plain at a byte that host
  * names do not have; the text is then for records only.
  */
-static bool read_query_name(struct dns_reader *reader, char text[NET_HOST_MAX], bool *plain)
+static bool read_query_name(struct dns_reader *reader, char text[NET_HOST_SIZE], bool *plain)
 {
 	size_t wire = 0, len = 0;
 
@@ -93,7 +93,7 @@ static bool read_question(struct dns_reader *reader, struct dns_query *query)
 /* Parses OPT. Skips other records (TSIG, SIG(0)), because no verdict depends on the sender. */
 static bool read_additional_record(struct dns_reader *reader, struct dns_query *query)
 {
-	char name[NET_HOST_MAX];
+	char name[NET_HOST_SIZE];
 	uint16_t type, klass, high, low, len;
 	bool plain = true;
 
@@ -177,7 +177,7 @@ static void write_answer_record(struct dns_writer *writer, uint16_t type, uint32
 /* Writes a PTR record. `name` is canonical, so that its labels have 1 to 63 bytes. */
 static void write_ptr_record(struct dns_writer *writer, uint32_t ttl, const char *name)
 {
-	uint8_t wire[NET_HOST_MAX + 1];
+	uint8_t wire[NET_HOST_SIZE + 1];
 	size_t len = 0;
 
 	while (*name) {

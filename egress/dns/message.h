@@ -32,7 +32,7 @@ struct dns_query {
 	uint16_t id, flags;
 	uint16_t type, klass;
 	/* in lower case, without the final dot; "": the root; a byte that no host name has is "?" */
-	char name[NET_HOST_MAX];
+	char name[NET_HOST_SIZE];
 	bool name_is_hostname;     /* the name has only letters, digits, "-" and "_" */
 	bool edns, dnssec;       /* edns: the query has an OPT record; dnssec: its DO bit */
 	uint8_t edns_version;
@@ -45,7 +45,7 @@ struct dns_answer {
 	uint32_t ttl;
 	size_t address_count;
 	struct sockaddr_storage address[DNS_ANSWERS_MAX];
-	char ptr_name[NET_HOST_MAX]; /* the name of a PTR record; "": none */
+	char ptr_name[NET_HOST_SIZE]; /* the name of a PTR record; "": none */
 };
 
 /*

@@ -61,7 +61,7 @@ static void resolve_name(const struct resolver_query *query, struct resolver_rep
 /* Egress has judged the name. It is checked again, so that getaddrinfo and NSS modules see only valid names. */
 static bool query_is_valid(const struct resolver_query *query)
 {
-	char canonical[NET_HOST_MAX];
+	char canonical[NET_HOST_SIZE];
 
 	return memchr(query->host, '\0', sizeof(query->host)) &&
 	       net_host_canonicalise(query->host, strlen(query->host), canonical) == 0;

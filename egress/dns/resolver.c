@@ -213,7 +213,7 @@ static struct resolver_pending_query *find_or_add_query(struct resolver *resolve
 uint64_t resolver_ask_name(struct resolver *resolver, const char *host, uint64_t timeout_ms,
 			   void (*answer)(void *ctx, const struct resolver_answer *answer), void *ctx)
 {
-	bool room = resolver->questions_count < RESOLVER_QUESTIONS_MAX && strlen(host) < NET_HOST_MAX;
+	bool room = resolver->questions_count < RESOLVER_QUESTIONS_MAX && strlen(host) < NET_HOST_SIZE;
 	struct resolver_pending_query *query = room ? find_or_add_query(resolver, host) : NULL;
 	struct resolver_question *question = query ? calloc(1, sizeof(*question)) : NULL;
 

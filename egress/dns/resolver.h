@@ -20,7 +20,7 @@
 /* Messages between egress and the resolver process on a SOCK_SEQPACKET pair. Each is one query or one reply. */
 struct resolver_query {
 	uint64_t number;
-	char host[NET_HOST_MAX];
+	char host[NET_HOST_SIZE];
 };
 
 struct resolver_reply {

@@ -88,7 +88,7 @@ static int http1_queue_request(struct conn *conn)
 {
 	struct http1_state *http1 = conn->state;
 	/* The buffer has its final size, because growing would leave copies of secrets in freed memory. */
-	size_t room = http1->head_len + NET_PATH_MAX + SECRET_VALUE_BYTES_MAX + 1024;
+	size_t room = http1->head_len + NET_PATH_SIZE + SECRET_VALUE_BYTES_MAX + 1024;
 	struct buf head = {.data = malloc(room), .cap = room};
 	int error = head.data ? forward_head(conn, &head) : -ENOMEM;
 
@@ -170,7 +170,7 @@ int http1_fill_request_from_head(struct http1_state *http1, const struct http1_a
 
 	if (!authority || authority_len >= sizeof(request->authority))
 		return -EPROTO;
-	memcpy(request->method, head->method, head->method_len); /* shorter than NET_METHOD_MAX, zeroed before */
+	memcpy(request->method, head->method, head->method_len); /* shorter than NET_METHOD_SIZE, zeroed before */
 	http1->origin_form_target = absolute ? absolute->path : head->target;
 	http1->origin_form_target_len = absolute ? absolute->path_len : head->target_len;
 	request->asks_for_websocket = head->asks_for_websocket;
@@ -268,7 +268,7 @@ static void proxy_on_upstream_opened(struct conn *conn, int error, const char *r
 static void proxy_handle_absolute(struct conn *conn, const struct http1_absolute_target *target)
 {
 	struct http1_state *http1 = conn->state;
-	char host[NET_HOST_MAX], said[NET_HOST_MAX];
+	char host[NET_HOST_SIZE], said[NET_HOST_SIZE];
 	unsigned port, said_port;
 
 	if (!request_parse_authority(target->authority, target->authority_len, 80, host, &port) ||
@@ -309,7 +309,7 @@ static void proxy_handle_connect(struct conn *conn)
 {
 	struct http1_state *http1 = conn->state;
 	const struct http1_head *head = &http1->head;
-	char host[NET_HOST_MAX];
+	char host[NET_HOST_SIZE];
 	unsigned port;
 
 	memcpy(http1->request.method, head->method, head->method_len);

@@ -290,7 +290,7 @@ static int read_request_line(const char *line, size_t len, struct http1_head *he
 	head->method_len = (size_t)(first - line);
 	head->target = first + 1;
 	head->target_len = (size_t)(second - first - 1);
-	if (!is_token_text(head->method, head->method_len) || head->method_len >= NET_METHOD_MAX ||
+	if (!is_token_text(head->method, head->method_len) || head->method_len >= NET_METHOD_SIZE ||
 	    !is_request_target(head->target, head->target_len) ||
 	    !read_http_version(second + 1, (size_t)(end - second - 1), &head->minor_version))
 		return -EPROTO;

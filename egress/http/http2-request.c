@@ -10,8 +10,8 @@
 struct outgoing_fields {
 	nghttp2_nv field[HTTP_FIELDS_MAX + 6];
 	size_t count;
-	char path[HTTP_HEAD_BYTES_MAX + NET_PATH_MAX];
-	char authority[NET_HOST_MAX + 8];
+	char path[HTTP_HEAD_BYTES_MAX + NET_PATH_SIZE];
+	char authority[NET_HOST_SIZE + 8];
 };
 
 static void outgoing_free(struct outgoing_fields *outgoing)

@@ -25,7 +25,7 @@ static bool request_read_port(const char *text, size_t len, unsigned *ret_port)
 	return port <= UINT16_MAX;
 }
 
-bool request_parse_authority(const char *text, size_t len, unsigned default_port, char ret_host[NET_HOST_MAX],
+bool request_parse_authority(const char *text, size_t len, unsigned default_port, char ret_host[NET_HOST_SIZE],
 			     unsigned *ret_port)
 {
 	const char *end = text + len, *host = text, *stop, *rest;

@@ -15,7 +15,7 @@
 /* Whether the request's authority is the host and port that the connection was approved for. */
 static bool request_host_is_of_connection(const struct conn *conn, const struct request *request)
 {
-	char host[NET_HOST_MAX];
+	char host[NET_HOST_SIZE];
 	unsigned port;
 
 	if (*request->scheme && strcmp(request->scheme, conn->client.ssl ? "https" : "http") != 0)

@@ -15,10 +15,10 @@
 struct buf;
 
 struct request {
-	char method[NET_METHOD_MAX];
-	char authority[NET_HOST_MAX + 6]; /* Host or :authority, as received */
+	char method[NET_METHOD_SIZE];
+	char authority[NET_HOST_SIZE + 6]; /* Host or :authority, as received */
 	char scheme[8];                   /* only in HTTP/2; otherwise "" */
-	char path[NET_PATH_MAX];          /* normalised; the query is appended when it is forwarded */
+	char path[NET_PATH_SIZE];         /* normalised; the query is appended when it is forwarded */
 	bool has_query;
 	bool asks_for_websocket;                     /* the request asks for an upgrade to a websocket */
 	bool has_body;                        /* the request has content, or may have */
@@ -44,7 +44,7 @@ struct request_verdict {
 #define REQUEST_TOKEN_BYTES "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 /* Parses "host", "host:port" or "[address]:port" to a canonical host and a port. False: any other text. */
-bool request_parse_authority(const char *text, size_t len, unsigned default_port, char ret_host[NET_HOST_MAX],
+bool request_parse_authority(const char *text, size_t len, unsigned default_port, char ret_host[NET_HOST_SIZE],
 			     unsigned *ret_port);
 
 /*

@@ -24,7 +24,7 @@
 #define COMMON_NAME_MAX 64 /* bytes of a common name (ub-common-name, RFC 5280) */
 
 struct leaf_certificate {
-	char host[NET_HOST_MAX];
+	char host[NET_HOST_SIZE];
 	X509 *certificate; /* NULL: the entry is free */
 	uint64_t last_use; /* value of ca->leaf_use_counter when it was last used; the smallest is replaced first */
 };
@@ -184,7 +184,7 @@ int ca_set_leaf_certificate(struct ca *ca, const char *host, SSL *ssl)
 {
 	struct leaf_certificate *leaf = leaf_find(ca, host);
 
-	if (strlen(host) >= NET_HOST_MAX)
+	if (strlen(host) >= NET_HOST_SIZE)
 		return -EIO;
 	if (!leaf->certificate || strcmp(leaf->host, host) != 0) {
 		X509 *certificate = leaf_make(ca, host);

@@ -14,7 +14,7 @@
 #define CLIENT_HELLO_BYTES_MAX 16384 /* bytes of a ClientHello, in any number of records */
 
 struct client_hello {
-	char sni[NET_HOST_MAX]; /* canonical server name; "": none */
+	char sni[NET_HOST_SIZE]; /* canonical server name; "": none */
 	bool has_bad_sni;       /* the SNI is malformed, or has several names */
 	char alpn[256];         /* ALPN protocols, as far as they fit: "h2,http/1.1" */
 	bool ech;               /* has Encrypted ClientHello: `sni` is the outer name */

@@ -14,7 +14,7 @@
 #include "policy/model.h"
 #include "policy/network/network.h"
 
-#define ENDPOINT_TEXT_SIZE (NET_METHOD_MAX + NET_HOST_MAX + NET_PATH_MAX + 32)
+#define ENDPOINT_TEXT_SIZE (NET_METHOD_SIZE + NET_HOST_SIZE + NET_PATH_SIZE + 32)
 
 /* A list of texts without duplicates. */
 struct endpoints_texts {
@@ -80,7 +80,7 @@ static void endpoints_add_pattern_hosts(struct diff_search *search, struct endpo
 	const char *name = net_is_wildcard(pattern) ? strchr(pattern, '.') + 1 : pattern;
 
 	endpoints_add_text(search, hosts, name);
-	if (name == pattern || strlen(name) + 4 >= NET_HOST_MAX)
+	if (name == pattern || strlen(name) + 4 >= NET_HOST_SIZE)
 		return;
 	endpoints_add_text(search, hosts, arena_printf(endpoints_get_arena(search), "x.%s", name));
 	endpoints_add_text(search, hosts, arena_printf(endpoints_get_arena(search), "y.x.%s", name));
@@ -204,7 +204,7 @@ static void endpoints_ask_request(struct endpoints_question *at, const char *met
 static uint64_t endpoints_visit_path(void *ctx, const char *path)
 {
 	struct endpoints_question *at = ctx;
-	char normal[NET_PATH_MAX];
+	char normal[NET_PATH_SIZE];
 
 	/* a path that no request has, or that is not in normal form, is not judged as written */
 	if (net_path_normalise(path, strlen(path), normal, NULL) < 0 || strcmp(path, normal) != 0)

@@ -64,14 +64,14 @@ static const struct address_block blocks_v6[] = {
 /* clang-format on */
 
 /* IPv6 prefixes whose addresses contain an IPv4 address at an offset. */
-struct address_embedding {
+struct embedded_ipv4_prefix {
 	unsigned char prefix[16];
 	unsigned prefix_bits;
-	unsigned offset;
+	unsigned ipv4_offset;
 	unsigned char mask; /* XORed with each byte of the IPv4 address */
 };
 
-static const struct address_embedding embeddings[] = {
+static const struct embedded_ipv4_prefix embeddings[] = {
 	{{[10] = 0xff, [11] = 0xff}, 96, 12, 0}, /* IPv4-mapped */
 	{{0}, 96, 12, 0},                        /* IPv4-compatible, except :: and ::1 */
 	{{0, 0x64, 0xff, 0x9b}, 96, 12, 0},      /* NAT64, RFC 6052 */
@@ -99,7 +99,8 @@ static const struct address_block *address_find_in_blocks(const struct address_b
 	return NULL;
 }
 
-#define FIND_BLOCK(blocks, address) address_find_in_blocks(blocks, sizeof(blocks) / sizeof((blocks)[0]), address)
+#define FIND_ADDRESS_BLOCK(blocks, address) \
+	address_find_in_blocks(blocks, sizeof(blocks) / sizeof((blocks)[0]), address)
 
 /* Finds the strictest block of the IPv4 addresses inside an IPv6 address. *ret_embedded: there is one inside. */
 static const struct address_block *address_find_embedded(const unsigned char *address, bool *ret_embedded)
@@ -108,7 +109,7 @@ static const struct address_block *address_find_embedded(const unsigned char *ad
 
 	*ret_embedded = false;
 	for (size_t i = 0; i < sizeof(embeddings) / sizeof(embeddings[0]); i++) {
-		const struct address_embedding *embedding = &embeddings[i];
+		const struct embedded_ipv4_prefix *embedding = &embeddings[i];
 		const struct address_block *found;
 		unsigned char v4[4];
 
@@ -116,8 +117,8 @@ static const struct address_block *address_find_embedded(const unsigned char *ad
 			continue;
 		*ret_embedded = true;
 		for (size_t j = 0; j < sizeof(v4); j++)
-			v4[j] = address[embedding->offset + j] ^ embedding->mask;
-		found = FIND_BLOCK(blocks_v4, v4);
+			v4[j] = address[embedding->ipv4_offset + j] ^ embedding->mask;
+		found = FIND_ADDRESS_BLOCK(blocks_v4, v4);
 		if (found && (!strictest || found->lift < strictest->lift))
 			strictest = found;
 	}
@@ -127,7 +128,7 @@ static const struct address_block *address_find_embedded(const unsigned char *ad
 static const struct address_block *address_find_v6(const unsigned char *address)
 {
 	static const struct address_block elsewhere = {.lift = BY_NAME, .reason = "reserved"};
-	const struct address_block *found = FIND_BLOCK(blocks_v6, address);
+	const struct address_block *found = FIND_ADDRESS_BLOCK(blocks_v6, address);
 	bool embedded = false, own = found && found->prefix_bits == 128; /* true for :: and ::1, which embed nothing */
 	const struct address_block *inner = own ? NULL : address_find_embedded(address, &embedded);
 
@@ -151,7 +152,7 @@ static const struct address_block *address_find_block(const struct sockaddr *add
 	static const struct address_block unknown = {.lift = BY_NOTHING, .reason = "unknown_family"};
 
 	if (address->sa_family == AF_INET)
-		return FIND_BLOCK(blocks_v4, net_address_get_bytes(address));
+		return FIND_ADDRESS_BLOCK(blocks_v4, net_address_get_bytes(address));
 	return address->sa_family == AF_INET6 ? address_find_v6(net_address_get_bytes(address)) : &unknown;
 }
 

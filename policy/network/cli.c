@@ -58,7 +58,7 @@ static bool net_cli_add_rule(struct net_cli *cli, const char *host, uint16_t num
 /* Parses HOST[:PORT] of --allow-host. */
 static bool net_cli_add_host(struct net_cli *cli)
 {
-	char host[NET_HOST_MAX];
+	char host[NET_HOST_SIZE];
 	const char *why;
 	uint16_t port;
 
@@ -98,7 +98,7 @@ static bool net_cli_add_request(struct net_cli *cli)
 {
 	const char *at = strchr(cli->text, ' '), *slash, *why;
 	struct net_http_rule *http = arena_alloc(cli->arena, sizeof(*http));
-	char endpoint[4 * NET_HOST_MAX], host[NET_HOST_MAX], wrong[NET_PATH_MAX + 256];
+	char endpoint[4 * NET_HOST_SIZE], host[NET_HOST_SIZE], wrong[NET_PATH_SIZE + 256];
 	bool plain, secure;
 	uint16_t port;
 	char *rule;
@@ -130,7 +130,7 @@ static bool net_cli_add_request(struct net_cli *cli)
 /* Splits HOST[,HOST] into host[], which has room for all and stays NULL-terminated. False with a message. */
 static bool net_cli_parse_hosts(struct net_cli *cli, const char *list, const char **host)
 {
-	char text[4 * NET_HOST_MAX], pattern[NET_HOST_MAX];
+	char text[4 * NET_HOST_SIZE], pattern[NET_HOST_SIZE];
 	const char *why;
 	size_t count = 0;
 

@@ -13,7 +13,7 @@ static const char *http_rule_check_method(const char *method, size_t len)
 {
 	if (len == 0)
 		return "names no method before a comma or the path; write \"GET /path/**\"";
-	if (len >= NET_METHOD_MAX)
+	if (len >= NET_METHOD_SIZE)
 		return "has a method that is too long to be one";
 	for (size_t i = 0; i < len; i++)
 		if (method[i] >= 'a' && method[i] <= 'z')
@@ -63,7 +63,7 @@ static bool http_rule_has_partial_double_star(const char *path)
 /* A message that is not constant is written to `text`. */
 static const char *http_rule_check_path(const char *path, char *text, size_t cap)
 {
-	char normal[NET_PATH_MAX];
+	char normal[NET_PATH_SIZE];
 	int ret;
 
 	if (path[0] != '/')
@@ -73,7 +73,7 @@ static const char *http_rule_check_path(const char *path, char *text, size_t cap
 	if (http_rule_has_partial_double_star(path))
 		return "has \"**\" inside a segment; it stands alone between slashes";
 	ret = net_path_normalise(path, strlen(path), normal, NULL);
-	if (ret == -ENAMETOOLONG || strlen(path) > NET_PATH_MAX / 4)
+	if (ret == -ENAMETOOLONG || strlen(path) > NET_PATH_SIZE / 4)
 		return "has a path longer than a rule may have";
 	if (ret < 0)
 		return "has a path that no request may have (\"..\" above the root, \"\\\", control characters or bad "
@@ -90,7 +90,7 @@ int net_http_parse_rule(struct arena *arena, const char *text, struct net_http_r
 	size_t len = strcspn(text, " ");
 	const char *path = text + len + strspn(text + len, " "), *wrong = NULL;
 	bool websocket = len == 9 && memcmp(text, "WEBSOCKET", 9) == 0;
-	char never[NET_PATH_MAX + 128];
+	char never[NET_PATH_SIZE + 128];
 
 	if (text[0] == '/')
 		wrong = "names no method; write \"GET /path/**\", or \"* /path/**\" for any method";

@@ -160,7 +160,8 @@ static struct net_verdict judge_add_observed_denial(struct net_verdict verdict, 
 /* Like policy_find_entry_that_closed_network(), but asks `policy` itself, even if that is an observing one. */
 static const char *judge_find_entry_that_closed_network(const struct policy *policy)
 {
-	uint32_t closed = policy->fired_entries ? *policy->fired_entries & policy->entries_closing_network : 0;
+	uint32_t closed =
+		policy->fired_after_entries ? *policy->fired_after_entries & policy->after_entries_closing_network : 0;
 
 	return closed ? policy_get_after_label(policy, (unsigned)__builtin_ctz(closed)) : NULL;
 }

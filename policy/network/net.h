@@ -14,9 +14,9 @@
 
 #include "policy/policy.h"
 
-#define NET_HOST_MAX 254    /* bytes of a canonical name with its NUL: RFC 1035, 2.3.4 */
-#define NET_PATH_MAX 2048   /* bytes of the normalised path of a request, without its query */
-#define NET_METHOD_MAX 24
+#define NET_HOST_SIZE 254  /* bytes of a canonical name with its NUL: RFC 1035, 2.3.4 */
+#define NET_PATH_SIZE 2048 /* bytes of the normalised path of a request, without its query */
+#define NET_METHOD_SIZE 24
 #define NET_ADDRESSES_MAX 8 /* addresses of one name in "resolve" */
 #define NET_EVERY_HOST "**"  /* host of a rule of an observing policy: every name and address */
 
@@ -153,9 +153,9 @@ bool net_secret_allows_host(const struct net_secret *secret, const char *host);
  * it, without brackets. 0, or -EINVAL for empty and over-long labels, "_", control characters, non-ASCII, userinfo,
  * zone ids, and for numbers that some parsers take for an address ("0x7f.1", "127.1").
  */
-int net_host_canonicalise(const char *text, size_t len, char ret_host[NET_HOST_MAX]);
+int net_host_canonicalise(const char *text, size_t len, char ret_host[NET_HOST_SIZE]);
 /* As net_host_canonicalise, for policies: also converts IDNA names to A-labels. -EINVAL with *ret_why, static. */
-int net_host_parse(const char *text, char ret_host[NET_HOST_MAX], const char **ret_why);
+int net_host_parse(const char *text, char ret_host[NET_HOST_SIZE], const char **ret_why);
 /*
  * True when a pattern matches a host: "*.d" one label before d, "**.d" one or more labels, NET_EVERY_HOST every host,
  * any other pattern itself.
@@ -171,7 +171,7 @@ bool net_host_matches(const char *pattern, const char *host);
  * -EINVAL: not absolute, a path above the root, a fragment, control characters, a backslash, bad escapes, an encoded
  * "\" or NUL, a dot segment that is encoded (also repeatedly) or delimited by an encoded "/" or by ";". -ENAMETOOLONG.
  */
-int net_path_normalise(const char *target, size_t len, char ret_path[NET_PATH_MAX], const char **ret_query);
+int net_path_normalise(const char *target, size_t len, char ret_path[NET_PATH_SIZE], const char **ret_query);
 
 /* ---- addresses ---- */
 

@@ -77,7 +77,7 @@ struct policy_network {
 bool net_path_matches(const char *pattern, const char *path);
 
 /* Parses a host pattern such as "*.test" into its canonical form. 0, or -EINVAL with *ret_why, static. */
-int net_pattern_parse(const char *text, char ret_pattern[NET_HOST_MAX], const char **ret_why);
+int net_pattern_parse(const char *text, char ret_pattern[NET_HOST_SIZE], const char **ret_why);
 /* True when a pattern matches every name that another pattern or plain name matches. */
 bool net_pattern_covers(const char *pattern, const char *other);
 /* True when some name matches both patterns. */
@@ -88,7 +88,7 @@ int net_port_parse(const char *text, uint16_t *ret_port);
 /* Parses "8000", "9000-9010", "0" (a port that the kernel chooses) or "*"; sets first and last. 0 or -EINVAL. */
 int net_range_parse(const char *text, struct net_listen_range *ret_range);
 /* Parses "HOST[:PORT]"; the default port is 443. Returns as net_pattern_parse. */
-int net_endpoint_parse(const char *text, char ret_pattern[NET_HOST_MAX], uint16_t *ret_port, const char **ret_why);
+int net_endpoint_parse(const char *text, char ret_pattern[NET_HOST_SIZE], uint16_t *ret_port, const char **ret_why);
 
 struct arena;
 /* Parses an item of "http": "GET,POST /path", "* /path", "WEBSOCKET /path". 0, or -EINVAL with a message in why. */

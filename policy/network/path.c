@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "policy/network/network.h"
 
-#define DECODE_ROUNDS_MAX 8 /* a path that is percent-encoded more often is refused */
+#define PERCENT_DECODE_ROUNDS_MAX 8 /* a path that is percent-encoded more often is refused */
 
 /* True for unreserved characters: RFC 3986, 2.3. */
 static bool net_path_is_unreserved(unsigned char c)
@@ -20,7 +20,7 @@ static bool net_path_char_needs_no_escape(unsigned char c)
 }
 
 struct path_writer {
-	char *out; /* has NET_PATH_MAX bytes */
+	char *out; /* has NET_PATH_SIZE bytes */
 	size_t len;
 	size_t segment_start; /* start of the current segment, which is after its "/" */
 	bool segment_had_escaped_dot;   /* the current segment has a dot that was written as an escape */
@@ -30,7 +30,7 @@ static int net_path_put_escape(struct path_writer *writer, unsigned char c)
 {
 	static const char digits[] = "0123456789ABCDEF";
 
-	if (writer->len + 3 >= NET_PATH_MAX)
+	if (writer->len + 3 >= NET_PATH_SIZE)
 		return -ENAMETOOLONG;
 	writer->out[writer->len++] = '%';
 	writer->out[writer->len++] = digits[c >> 4];
@@ -42,7 +42,7 @@ static int net_path_put_char(struct path_writer *writer, unsigned char c)
 {
 	if (!net_path_char_needs_no_escape(c))
 		return net_path_put_escape(writer, c);
-	if (writer->len + 1 >= NET_PATH_MAX)
+	if (writer->len + 1 >= NET_PATH_SIZE)
 		return -ENAMETOOLONG;
 	writer->out[writer->len++] = (char)c;
 	return 0;
@@ -131,12 +131,12 @@ static bool net_path_has_dots(const char *text, size_t len)
  */
 static bool net_path_has_encoded_dots(const char *segment, size_t len)
 {
-	char text[NET_PATH_MAX];
+	char text[NET_PATH_SIZE];
 
 	if (!memchr(segment, '%', len) && !memchr(segment, ';', len))
 		return false;
 	memcpy(text, segment, len);
-	for (unsigned rounds = 0; rounds < DECODE_ROUNDS_MAX; rounds++) {
+	for (unsigned rounds = 0; rounds < PERCENT_DECODE_ROUNDS_MAX; rounds++) {
 		if (net_path_has_dots(text, len))
 			return true;
 		if (!net_path_decode(text, &len))
@@ -207,11 +207,11 @@ static int net_path_put_target(struct path_writer *writer, const char *target, s
 	return ret < 0 ? ret : net_path_end_segment(writer, &segment_was_dropped);
 }
 
-int net_path_normalise(const char *target, size_t len, char ret_path[NET_PATH_MAX], const char **ret_query)
+int net_path_normalise(const char *target, size_t len, char ret_path[NET_PATH_SIZE], const char **ret_query)
 {
 	const char *query = len ? memchr(target, '?', len) : NULL;
 	size_t path_len = query ? (size_t)(query - target) : len;
-	char out[NET_PATH_MAX];
+	char out[NET_PATH_SIZE];
 	struct path_writer writer = {.out = out};
 	int ret;
 
@@ -234,7 +234,7 @@ int net_path_normalise(const char *target, size_t len, char ret_path[NET_PATH_MA
 
 /* ---- patterns ---- */
 
-struct match_state {
+struct path_match_state {
 	const char *start; /* start of the pattern */
 	const char *pattern, *path;
 	/* Where to backtrack to: after the latest "*" of this segment, after the latest "**". NULL: no star yet. */
@@ -249,7 +249,7 @@ static bool net_path_is_slash(const char *path)
 }
 
 /* True when the "*" at the pattern is a whole segment: then it matches at least one character. */
-static bool net_path_is_whole_segment(const struct match_state *matching)
+static bool net_path_is_whole_segment(const struct path_match_state *matching)
 {
 	const char *star = matching->pattern;
 
@@ -257,7 +257,7 @@ static bool net_path_is_whole_segment(const struct match_state *matching)
 }
 
 /* Matches the next element of the pattern. False when the path differs. */
-static bool net_path_match_next_element(struct match_state *matching)
+static bool net_path_match_next_element(struct path_match_state *matching)
 {
 	const char *path = matching->path;
 
@@ -285,7 +285,7 @@ static bool net_path_match_next_element(struct match_state *matching)
 }
 
 /* Backtracks: makes the latest star match more. False when no star can. */
-static bool net_path_backtrack_to_star(struct match_state *matching)
+static bool net_path_backtrack_to_star(struct path_match_state *matching)
 {
 	if (matching->one_pattern && *matching->one_path && !net_path_is_slash(matching->one_path)) {
 		matching->pattern = matching->one_pattern;
@@ -307,7 +307,7 @@ static bool net_path_backtrack_to_star(struct match_state *matching)
  */
 bool net_path_matches(const char *pattern, const char *path)
 {
-	struct match_state matching = {.start = pattern, .pattern = pattern, .path = path};
+	struct path_match_state matching = {.start = pattern, .pattern = pattern, .path = path};
 
 	while (*matching.pattern || *matching.path)
 		if (!net_path_match_next_element(&matching) && !net_path_backtrack_to_star(&matching))

@@ -37,10 +37,10 @@ static bool pattern_is_below(const char *name, const char *domain)
 	       (name_len == len || name[name_len - len - 1] == '.');
 }
 
-int net_pattern_parse(const char *text, char ret_pattern[NET_HOST_MAX], const char **ret_why)
+int net_pattern_parse(const char *text, char ret_pattern[NET_HOST_SIZE], const char **ret_why)
 {
 	size_t stars = strncmp(text, "**.", 3) == 0 ? 3 : strncmp(text, "*.", 2) == 0 ? 2 : 0;
-	char host[NET_HOST_MAX];
+	char host[NET_HOST_SIZE];
 
 	if (strcmp(text, "*") == 0 || strcmp(text, "**") == 0) {
 		*ret_why = "would be every host there is; name those the program needs";
@@ -54,7 +54,7 @@ int net_pattern_parse(const char *text, char ret_pattern[NET_HOST_MAX], const ch
 		*ret_why = "is a wildcard before an address; write the address alone";
 	else if (stars && net_pattern_is_public_suffix(host))
 		*ret_why = "would be the hosts of anybody who registers a name there; name the domains";
-	else if (stars + strlen(host) >= NET_HOST_MAX)
+	else if (stars + strlen(host) >= NET_HOST_SIZE)
 		*ret_why = "is longer than a host name can be";
 	else {
 		memcpy(ret_pattern, text, stars);
@@ -115,11 +115,11 @@ int net_range_parse(const char *text, struct net_listen_range *ret_range)
 	return 0;
 }
 
-int net_endpoint_parse(const char *text, char ret_pattern[NET_HOST_MAX], uint16_t *ret_port, const char **ret_why)
+int net_endpoint_parse(const char *text, char ret_pattern[NET_HOST_SIZE], uint16_t *ret_port, const char **ret_why)
 {
 	const char *close = text[0] == '[' ? strchr(text, ']') : NULL;
 	const char *colon = close ? (close[1] == ':' ? close + 1 : NULL) : strchr(text, ':');
-	char host[4 * NET_HOST_MAX];
+	char host[4 * NET_HOST_SIZE];
 	size_t len;
 
 	if (colon && !close && strchr(colon + 1, ':'))

@@ -19,7 +19,7 @@ const char *net_proto_get_name(enum net_proto proto)
 }
 
 /* Brings an IPv6 address, with or without brackets, into canonical form. inet_pton(3) refuses zone ids. */
-static int net_text_canonicalise_v6(const char *text, char ret_host[NET_HOST_MAX])
+static int net_text_canonicalise_v6(const char *text, char ret_host[NET_HOST_SIZE])
 {
 	struct sockaddr_storage address;
 	char copy[NET_ADDRESS_TEXT_SIZE + 2], *from = copy;
@@ -72,9 +72,9 @@ static bool net_text_is_name(const char *host)
 	}
 }
 
-int net_host_canonicalise(const char *text, size_t len, char ret_host[NET_HOST_MAX])
+int net_host_canonicalise(const char *text, size_t len, char ret_host[NET_HOST_SIZE])
 {
-	char host[NET_HOST_MAX];
+	char host[NET_HOST_SIZE];
 	struct in_addr v4;
 
 	if (len > 1 && text[len - 1] == '.')
@@ -129,14 +129,14 @@ static const char *net_text_explain_bad_host(const char *text)
 		return "has a \"*\" in it; wildcards are \"*.NAME\" (one label) and \"**.NAME\" (any number)";
 	if (strchr(text, '_'))
 		return "has a \"_\" in it, which no host name has";
-	if (strlen(text) >= NET_HOST_MAX)
+	if (strlen(text) >= NET_HOST_SIZE)
 		return "is longer than a host name can be";
 	if (text[strspn(text, "0123456789abcdefxABCDEFX.:[]")] == '\0' && strpbrk(text, "0123456789"))
 		return "is no address; write \"192.0.2.1\" or \"2001:db8::1\"";
 	return "is no host name";
 }
 
-int net_host_parse(const char *text, char ret_host[NET_HOST_MAX], const char **ret_why)
+int net_host_parse(const char *text, char ret_host[NET_HOST_SIZE], const char **ret_why)
 {
 	_cleanup_free_ char *ascii = NULL; /* from libidn2, whose idn2_free() is free(3) */
 	int ret;
@@ -146,7 +146,7 @@ int net_host_parse(const char *text, char ret_host[NET_HOST_MAX], const char **r
 	*ret_why = net_text_explain_bad_host(text);
 	/* text that is all ASCII stays invalid: IDNA would only map it to another name */
 	for (ret = 0; text[ret] && !(text[ret] & 0x80); ret++)
-		if (ret >= 4 * NET_HOST_MAX)
+		if (ret >= 4 * NET_HOST_SIZE)
 			return -EINVAL;
 	if (!text[ret])
 		return -EINVAL;

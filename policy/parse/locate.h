@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 /* How deep keys can be nested: no key of a policy is nested deeper. */
-#define LOCATE_DEPTH_MAX 8
+#define JSON_PATH_DEPTH_MAX 8
 
 struct json_path_step {
 	const char *name; /* name of a member of an object; NULL: an item of an array */
@@ -13,7 +13,7 @@ struct json_path_step {
 };
 
 struct json_path {
-	struct json_path_step steps[LOCATE_DEPTH_MAX];
+	struct json_path_step steps[JSON_PATH_DEPTH_MAX];
 	size_t depth;
 };
 

@@ -10,7 +10,7 @@ static const char *net_rule_parse_host(struct parser *parser, const json_t *obje
 {
 	const json_t *value = json_object_get(object, "host");
 	const char *text = json_string_value(value), *why, *kept = NULL;
-	char pattern[NET_HOST_MAX];
+	char pattern[NET_HOST_SIZE];
 
 	if (!value)
 		parser_fail(parser, "lacks \"host\"; write {\"host\": \"api.example.com\"}");
@@ -116,7 +116,7 @@ static void net_rule_parse_http(struct parser *parser, const json_t *list, struc
 {
 	size_t count = json_array_size(list);
 	struct net_http_rule *http;
-	char why[NET_PATH_MAX + 256];
+	char why[NET_PATH_SIZE + 256];
 
 	if (!json_is_array(list))
 		return;
@@ -219,7 +219,7 @@ static void net_rule_add_allow(struct parser *parser, const json_t *object)
 	struct policy_network *network = &parser->source->network;
 	struct net_rule rule = {.host = net_rule_parse_host(parser, object)};
 	bool good = net_rule_parse_endpoint(parser, object, &rule), failed = parser->has_failed;
-	char why[256], detail[NET_HOST_MAX + 8];
+	char why[256], detail[NET_HOST_SIZE + 8];
 
 	parser->has_failed = false;
 	net_rule_parse_members(parser, object, &rule);

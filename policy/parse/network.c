@@ -48,7 +48,7 @@ static void network_add_fixed_host(struct parser *parser, const char *name, cons
 {
 	struct policy_network *network = &parser->source->network;
 	size_t count = json_is_array(value) ? json_array_size(value) : 1;
-	char host[NET_HOST_MAX];
+	char host[NET_HOST_SIZE];
 	struct net_fixed_host fixed = {.source_location = parser_keep_text(parser, "").source_location};
 	const char *why;
 

@@ -87,12 +87,12 @@ static void parse_amount(struct parser *parser, const struct policy_key *key, co
 		parser_fail_type(parser, key->type, value);
 	else if (policy_limit_parse_value(which, text, &limit, why, sizeof(why)) < 0)
 		parser_fail_text(parser, text, why);
-	else if (source->limits_given & POLICY_LIMIT_BIT(which) && *field != limit)
+	else if (source->given_limits_mask & POLICY_LIMIT_BIT(which) && *field != limit)
 		parser_fail(parser, "is the same limit as %s, which says something else; keep one of them",
 			    key->id == KEY_ID_LIMIT ? "process.max" : "limits.pids");
 	else
 		*field = limit;
-	source->limits_given |= POLICY_LIMIT_BIT(which);
+	source->given_limits_mask |= POLICY_LIMIT_BIT(which);
 }
 
 static void parse_version(struct parser *parser, const struct policy_key *key, const json_t *value)
@@ -128,55 +128,56 @@ static void parse_phase(struct parser *parser, const struct policy_key *key, con
 	parser->source = whole;
 }
 
-enum parse_form {
-	FORM_ANY, /* the function `read` checks it */
-	FORM_OBJECT,
-	FORM_LIST,
-	FORM_BOOL,
+enum expected_json_type {
+	EXPECT_ANY_JSON, /* the function `read` checks it */
+	EXPECT_JSON_OBJECT,
+	EXPECT_JSON_LIST,
+	EXPECT_JSON_BOOL,
 };
 
 static void parse_value(struct parser *parser, const struct policy_key *key, const json_t *value)
 {
 	static const struct {
-		enum parse_form form;
+		enum expected_json_type form;
 		parser_reader *read; /* NULL: read together with its object */
 	} types[KEY_TYPE_MAX] = {
-		[KEY_OBJECT] = {FORM_OBJECT, parse_section},
-		[KEY_STRING] = {FORM_ANY, parse_string},
-		[KEY_PATH] = {FORM_ANY, parse_string},
-		[KEY_FORMAT_VERSION] = {FORM_ANY, parse_version},
-		[KEY_BOOL] = {FORM_BOOL, parse_bool},
-		[KEY_DURATION] = {FORM_ANY, parse_amount},
-		[KEY_SIZE] = {FORM_ANY, parse_amount},
-		[KEY_SIZE_OR_NONE] = {FORM_ANY, parse_amount},
-		[KEY_NUMBER_OR_NONE] = {FORM_ANY, parse_amount},
-		[KEY_NUMBER] = {FORM_ANY, parse_number},
-		[KEY_STRING_LIST] = {FORM_LIST, parser_read_strings},
-		[KEY_PATH_LIST] = {FORM_LIST, parser_read_paths},
-		[KEY_OBJECT_LIST] = {FORM_LIST, parser_read_objects},
-		[KEY_STRINGS_BY_NAME] = {FORM_OBJECT, parser_read_env},
-		[KEY_FILES_BY_PATH] = {FORM_OBJECT, parser_read_provides},
-		[KEY_LAYER_LIST] = {FORM_LIST, parser_read_layers},
-		[KEY_NETWORK_OR_NONE] = {FORM_ANY, parser_read_network},
-		[KEY_PORT_OR_PORT_LIST] = {FORM_ANY, NULL},
-		[KEY_PORT_RANGE_LIST] = {FORM_LIST, parser_read_listen},
-		[KEY_ADDRESSES_BY_HOST] = {FORM_OBJECT, parser_read_addresses},
-		[KEY_BOOL_OR_ENV] = {FORM_ANY, parser_read_proxy},
-		[KEY_SECRETS_BY_NAME] = {FORM_OBJECT, parser_read_secrets},
-		[KEY_PHASE_OBJECT] = {FORM_OBJECT, parse_phase},
-		[KEY_NETWORK_DEFAULT_WORD] = {FORM_ANY, parse_one_of_words},
-		[KEY_PROTOCOL_WORD] = {FORM_ANY, parse_one_of_words},
-		[KEY_DNS_ANSWER_WORD] = {FORM_ANY, parse_one_of_words},
-		[KEY_ON_DENY_WORD] = {FORM_ANY, parse_one_of_words},
-		[KEY_ON_DENY_WORD_OF_NETWORK] = {FORM_ANY, parse_one_of_words},
-		[KEY_ON_READ_WORD] = {FORM_ANY, parse_one_of_words},
-		[KEY_WORD_NONE] = {FORM_ANY, parse_one_of_words},
-		[KEY_JUDGE_WORD] = {FORM_ANY, parse_one_of_words},
+		[KEY_OBJECT] = {EXPECT_JSON_OBJECT, parse_section},
+		[KEY_STRING] = {EXPECT_ANY_JSON, parse_string},
+		[KEY_PATH] = {EXPECT_ANY_JSON, parse_string},
+		[KEY_FORMAT_VERSION] = {EXPECT_ANY_JSON, parse_version},
+		[KEY_BOOL] = {EXPECT_JSON_BOOL, parse_bool},
+		[KEY_DURATION] = {EXPECT_ANY_JSON, parse_amount},
+		[KEY_SIZE] = {EXPECT_ANY_JSON, parse_amount},
+		[KEY_SIZE_OR_NONE] = {EXPECT_ANY_JSON, parse_amount},
+		[KEY_NUMBER_OR_NONE] = {EXPECT_ANY_JSON, parse_amount},
+		[KEY_NUMBER] = {EXPECT_ANY_JSON, parse_number},
+		[KEY_STRING_LIST] = {EXPECT_JSON_LIST, parser_read_strings},
+		[KEY_PATH_LIST] = {EXPECT_JSON_LIST, parser_read_paths},
+		[KEY_OBJECT_LIST] = {EXPECT_JSON_LIST, parser_read_objects},
+		[KEY_STRINGS_BY_NAME] = {EXPECT_JSON_OBJECT, parser_read_env},
+		[KEY_FILES_BY_PATH] = {EXPECT_JSON_OBJECT, parser_read_provides},
+		[KEY_LAYER_LIST] = {EXPECT_JSON_LIST, parser_read_layers},
+		[KEY_NETWORK_OR_NONE] = {EXPECT_ANY_JSON, parser_read_network},
+		[KEY_PORT_OR_PORT_LIST] = {EXPECT_ANY_JSON, NULL},
+		[KEY_PORT_RANGE_LIST] = {EXPECT_JSON_LIST, parser_read_listen},
+		[KEY_ADDRESSES_BY_HOST] = {EXPECT_JSON_OBJECT, parser_read_addresses},
+		[KEY_BOOL_OR_ENV] = {EXPECT_ANY_JSON, parser_read_proxy},
+		[KEY_SECRETS_BY_NAME] = {EXPECT_JSON_OBJECT, parser_read_secrets},
+		[KEY_PHASE_OBJECT] = {EXPECT_JSON_OBJECT, parse_phase},
+		[KEY_NETWORK_DEFAULT_WORD] = {EXPECT_ANY_JSON, parse_one_of_words},
+		[KEY_PROTOCOL_WORD] = {EXPECT_ANY_JSON, parse_one_of_words},
+		[KEY_DNS_ANSWER_WORD] = {EXPECT_ANY_JSON, parse_one_of_words},
+		[KEY_ON_DENY_WORD] = {EXPECT_ANY_JSON, parse_one_of_words},
+		[KEY_ON_DENY_WORD_OF_NETWORK] = {EXPECT_ANY_JSON, parse_one_of_words},
+		[KEY_ON_READ_WORD] = {EXPECT_ANY_JSON, parse_one_of_words},
+		[KEY_WORD_NONE] = {EXPECT_ANY_JSON, parse_one_of_words},
+		[KEY_JUDGE_WORD] = {EXPECT_ANY_JSON, parse_one_of_words},
 	};
-	enum parse_form wanted = types[key->type].form;
+	enum expected_json_type wanted = types[key->type].form;
 
-	if ((wanted == FORM_OBJECT && !json_is_object(value)) || (wanted == FORM_LIST && !json_is_array(value)) ||
-	    (wanted == FORM_BOOL && !json_is_boolean(value)))
+	if ((wanted == EXPECT_JSON_OBJECT && !json_is_object(value)) ||
+	    (wanted == EXPECT_JSON_LIST && !json_is_array(value)) ||
+	    (wanted == EXPECT_JSON_BOOL && !json_is_boolean(value)))
 		parser_fail_type(parser, key->type, value);
 	else if (types[key->type].read)
 		types[key->type].read(parser, key, value);

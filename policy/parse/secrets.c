@@ -7,7 +7,7 @@
 static const char *const *secrets_parse_hosts(struct parser *parser, const json_t *list)
 {
 	const char **host = arena_alloc(parser->arena, (json_array_size(list) + 1) * sizeof(*host)), *why;
-	char pattern[NET_HOST_MAX];
+	char pattern[NET_HOST_SIZE];
 
 	PARSER_EACH (parser, list, item) {
 		const char *text = parser_get_text(parser, KEY_STRING, item.value);

@@ -49,7 +49,7 @@ void compile_settings(struct compiler *compiler, struct policy_source *const *so
 		for (size_t j = 0; j < sources[i]->env_count; j++)
 			settings_set_env(compiler, &sources[i]->env[j]);
 		for (enum policy_limit which = 0; which < POLICY_LIMIT_MAX; which++)
-			if (sources[i]->limits_given & POLICY_LIMIT_BIT(which))
+			if (sources[i]->given_limits_mask & POLICY_LIMIT_BIT(which))
 				*policy_limit_get_field(&settings->limits, which) =
 					*policy_limit_get_field(&sources[i]->limits, which);
 		settings->required_layers |= sources[i]->required_layers;

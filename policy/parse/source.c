@@ -87,7 +87,7 @@ bool source_from_cli(struct arena *arena, const struct policy_cli *cli, struct p
 		good = source_add_cli_env(arena, source, *env, errors) && good;
 	good = source_network_from_cli(arena, cli, errors, source) == 0 && good;
 	source->limits = cli->limits;
-	source->limits_given = cli->limits_given;
+	source->given_limits_mask = cli->given_limits_mask;
 	source->required_layers = cli->required_layers;
 	source->user = cli->user;
 	source->judge = cli->judge;
@@ -127,23 +127,23 @@ static bool source_is_same_path(const char *a, const char *b)
 }
 
 #define RULE_BIT(kind) (1u << (kind))
-#define GRANT_KINDS (RULE_BIT(RULE_READ) | RULE_BIT(RULE_WRITE) | RULE_BIT(RULE_EXEC) | RULE_BIT(RULE_PUBLIC))
-#define SUBSTITUTE_KINDS (RULE_BIT(RULE_REDIRECT) | RULE_BIT(RULE_PROVIDE) | RULE_BIT(RULE_DECOY))
+#define GRANTING_RULE_KINDS (RULE_BIT(RULE_READ) | RULE_BIT(RULE_WRITE) | RULE_BIT(RULE_EXEC) | RULE_BIT(RULE_PUBLIC))
+#define SUBSTITUTING_RULE_KINDS (RULE_BIT(RULE_REDIRECT) | RULE_BIT(RULE_PROVIDE) | RULE_BIT(RULE_DECOY))
 
 /* Returns why one file may not have rules of both kinds for the same path; NULL: it may. */
 static const char *source_find_contradiction(enum rule_kind a, enum rule_kind b)
 {
 	unsigned both = RULE_BIT(a) | RULE_BIT(b);
 
-	if (both & RULE_BIT(RULE_DENY) && both & (GRANT_KINDS | SUBSTITUTE_KINDS))
+	if (both & RULE_BIT(RULE_DENY) && both & (GRANTING_RULE_KINDS | SUBSTITUTING_RULE_KINDS))
 		return "is denied as well, and a deny beats everything";
 	if (both == (RULE_BIT(RULE_PUBLIC) | RULE_BIT(RULE_PRIVATE)))
 		return "is private as well";
-	if (RULE_BIT(a) & SUBSTITUTE_KINDS && RULE_BIT(b) & SUBSTITUTE_KINDS)
+	if (RULE_BIT(a) & SUBSTITUTING_RULE_KINDS && RULE_BIT(b) & SUBSTITUTING_RULE_KINDS)
 		return "is redirected or provided twice";
 	if (both & RULE_BIT(RULE_REDIRECT) && both & (RULE_BIT(RULE_READ) | RULE_BIT(RULE_WRITE)))
 		return "is redirected, which already lets it be read and written there";
-	if (both & (RULE_BIT(RULE_PROVIDE) | RULE_BIT(RULE_DECOY)) && both & GRANT_KINDS)
+	if (both & (RULE_BIT(RULE_PROVIDE) | RULE_BIT(RULE_DECOY)) && both & GRANTING_RULE_KINDS)
 		return "is provided by the policy, so the host's file is not there";
 	return NULL;
 }

@@ -116,7 +116,7 @@ struct policy_source {
 	struct source_env *env;
 	size_t env_count;
 	struct policy_limits limits;
-	unsigned limits_given; /* POLICY_LIMIT_BITs */
+	unsigned given_limits_mask; /* POLICY_LIMIT_BITs */
 	/* the values of audit.allowed, audit.compact, audit.fstat and process.unix_datagrams */
 	enum source_flag flag[4];
 	unsigned required_layers; /* LAYER_BITs */

@@ -126,7 +126,7 @@ struct vars_prefix {
 	enum path_base place;
 	bool is_interpreter;         /* the variable is @interpreter, which has many values */
 	const char *base;  /* the value of the variable; NULL: none, and `rest` is the whole path */
-	const char *show_text; /* what `callgate show` prints for the variable; NULL: its value */
+	const char *text_shown_to_user; /* what `callgate show` prints for the variable; NULL: its value */
 	const char *rest_of_path;
 };
 
@@ -229,9 +229,10 @@ static void vars_make_path(struct compiler *compiler, const struct source_text *
 		done.path = arena_dupn(arena, path + 1, len - 1);
 	else
 		done.path = arena_dupn(arena, path, len);
-	done.show_text = done.path;
-	if (prefix->show_text)
-		done.show_text = arena_concat_texts(arena, prefix->show_text, path + base_len, (char *)NULL);
+	done.text_shown_to_user = done.path;
+	if (prefix->text_shown_to_user)
+		done.text_shown_to_user =
+			arena_concat_texts(arena, prefix->text_shown_to_user, path + base_len, (char *)NULL);
 	visit(compiler, ctx, &done);
 }
 

@@ -3,8 +3,7 @@
 #include "policy/model.h"
 #include "policy/paths/below.h"
 
-#define AFTER_BIT(index) (UINT32_C(1) << (index))
-
+#define AFTER_ENTRY_BIT(index) (UINT32_C(1) << (index))
 
 static void after_add_entry(struct compiler *compiler, const struct source_after_entry *from)
 {
@@ -16,8 +15,8 @@ static void after_add_entry(struct compiler *compiler, const struct source_after
 				   POLICY_AFTER_ENTRIES_MAX);
 		return;
 	}
-	policy->entries_closing_network |= from->closes_network ? AFTER_BIT(policy->after_entry_count) : 0;
-	policy->entries_closing_writing |= from->closes_writing ? AFTER_BIT(policy->after_entry_count) : 0;
+	policy->after_entries_closing_network |= from->closes_network ? AFTER_ENTRY_BIT(policy->after_entry_count) : 0;
+	policy->after_entries_closing_writing |= from->closes_writing ? AFTER_ENTRY_BIT(policy->after_entry_count) : 0;
 	ARENA_APPEND(&policy->arena, policy->after_entry, policy->after_entry_count, (struct policy_after_entry){from});
 }
 
@@ -31,7 +30,7 @@ void compile_after_entries(struct compiler *compiler, struct policy_source *cons
 		for (size_t j = 0; j < sources[i]->after_entry_count; j++)
 			after_add_entry(compiler, sources[i]->after_entry[j]);
 	if (policy->after_entry_count)
-		policy->fired_entries = arena_alloc(&policy->arena, sizeof(*policy->fired_entries));
+		policy->fired_after_entries = arena_alloc(&policy->arena, sizeof(*policy->fired_after_entries));
 }
 
 /*
@@ -53,7 +52,7 @@ static size_t after_add_rule_of_scratch(struct policy *policy, const struct rule
 		if (rest && *rest)
 			virt = arena_concat_texts(&policy->arena, mount->virt, "/", rest, (char *)NULL);
 		policy->tree.node[path_tree_add_path(&policy->tree, &policy->arena, virt)].after_write_entries |=
-			AFTER_BIT(rule->after_entry_index);
+			AFTER_ENTRY_BIT(rule->after_entry_index);
 		found++;
 	}
 	return found;
@@ -79,18 +78,18 @@ void compile_paths_of_after_entries(struct compiler *compiler)
 		if (rule->expanded_name.place == PATH_BASE_SCRATCH && rule->pattern) {
 			compiler_add_error(compiler, rule->source_location,
 					   "\"%s\" is a glob; below @scratch name a directory",
-					   rule->expanded_name.show_text);
+					   rule->expanded_name.text_shown_to_user);
 		} else if (rule->expanded_name.place == PATH_BASE_SCRATCH) {
 			if (after_add_rule_of_scratch(policy, rule) == 0)
 				compiler_add_warning(compiler,
 						     "%s: warning: no redirect leads to %s, so it permits no "
 						     "writing",
-						     rule->source_location, rule->expanded_name.show_text);
+						     rule->source_location, rule->expanded_name.text_shown_to_user);
 		} else if (!after_may_be_written(policy, rule)) {
 			compiler_add_warning(compiler,
 					     "%s: warning: %s permits no writing: filesystem.write does not "
 					     "grant it",
-					     rule->source_location, rule->expanded_name.show_text);
+					     rule->source_location, rule->expanded_name.text_shown_to_user);
 		}
 	}
 }

@@ -6,8 +6,7 @@
 #include "policy/model.h"
 #include "policy/paths/explain.h"
 
-#define AFTER_BIT(index) (UINT32_C(1) << (index))
-
+#define AFTER_ENTRY_BIT(index) (UINT32_C(1) << (index))
 
 size_t policy_count_after_entries(const struct policy *policy)
 {
@@ -28,7 +27,7 @@ uint32_t policy_find_entries_fired_by_read(const struct policy *policy, const ch
 {
 	const struct policy *judged = policy_get_judged(policy);
 
-	return judged->fired_entries ? policy_find_rules(judged, path, len).after_read_entries : 0;
+	return judged->fired_after_entries ? policy_find_rules(judged, path, len).after_read_entries : 0;
 }
 
 /* True when the rule may match something below the directory `path`, at the rule's path `literal`. */
@@ -61,11 +60,11 @@ uint32_t policy_find_entries_fired_by_read_below(const struct policy *policy, co
 	const struct policy *judged = policy_get_judged(policy);
 	uint32_t found = policy_find_entries_fired_by_read(policy, path, len);
 
-	for (size_t i = 0; judged->fired_entries && i < judged->rule_count; i++) {
+	for (size_t i = 0; judged->fired_after_entries && i < judged->rule_count; i++) {
 		const struct rule *rule = &judged->rule[i];
 
 		if (rule->kind == RULE_AFTER_READ && !rule->is_overridden && after_may_match_any(judged, rule, path))
-			found |= AFTER_BIT(rule->after_entry_index);
+			found |= AFTER_ENTRY_BIT(rule->after_entry_index);
 	}
 	return found;
 }
@@ -74,25 +73,25 @@ void policy_fire_after_entries(const struct policy *policy, uint32_t entries)
 {
 	const struct policy *judged = policy_get_judged(policy);
 
-	if (judged->fired_entries)
-		*judged->fired_entries |= entries;
+	if (judged->fired_after_entries)
+		*judged->fired_after_entries |= entries;
 }
 
 uint32_t policy_get_fired_after_entries(const struct policy *policy)
 {
 	const struct policy *judged = policy_get_judged(policy);
 
-	return judged->fired_entries ? *judged->fired_entries : 0;
+	return judged->fired_after_entries ? *judged->fired_after_entries : 0;
 }
 
 uint32_t policy_get_entries_closing_writing(const struct policy *policy)
 {
-	return policy_get_judged(policy)->entries_closing_writing;
+	return policy_get_judged(policy)->after_entries_closing_writing;
 }
 
 uint32_t policy_get_entries_closing_network(const struct policy *policy)
 {
-	return policy_get_judged(policy)->entries_closing_network;
+	return policy_get_judged(policy)->after_entries_closing_network;
 }
 
 /* The name of the first entry in a set; NULL: the set is empty. */
@@ -105,18 +104,18 @@ uint32_t policy_find_entries_that_can_close_writing(const struct policy *policy,
 {
 	const struct policy *judged = policy_get_judged(policy);
 
-	return judged->fired_entries
-		       ? judged->entries_closing_writing & ~policy_find_rules(judged, path, len).after_write_entries
-		       : 0;
+	return judged->fired_after_entries ? judged->after_entries_closing_writing &
+						     ~policy_find_rules(judged, path, len).after_write_entries
+					   : 0;
 }
 
 uint32_t policy_find_entries_that_closed_writing(const struct policy *policy, const char *path, size_t len)
 {
 	const struct policy *judged = policy_get_judged(policy);
 
-	if (!judged->fired_entries || !(*judged->fired_entries & judged->entries_closing_writing))
+	if (!judged->fired_after_entries || !(*judged->fired_after_entries & judged->after_entries_closing_writing))
 		return 0;
-	return *judged->fired_entries & judged->entries_closing_writing &
+	return *judged->fired_after_entries & judged->after_entries_closing_writing &
 	       ~policy_find_rules(judged, path, len).after_write_entries;
 }
 
@@ -124,7 +123,8 @@ const char *policy_find_entry_that_closed_network(const struct policy *policy)
 {
 	const struct policy *judged = policy_get_judged(policy);
 
-	return judged->fired_entries
-		       ? after_get_first_label(judged, *judged->fired_entries & judged->entries_closing_network)
+	return judged->fired_after_entries
+		       ? after_get_first_label(judged,
+					       *judged->fired_after_entries & judged->after_entries_closing_network)
 		       : NULL;
 }

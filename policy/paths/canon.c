@@ -99,7 +99,7 @@ static const char *canon_map_workdir_to_virtual(struct compiler *compiler, const
 		return canon_join_paths(compiler, compiler->policy->settings.workdir, rest);
 	compiler_add_error(compiler, rule->source_location,
 			   "%s leads out of the workdir to %s by a symbolic link; name that path instead",
-			   rule->expanded_name.show_text, host);
+			   rule->expanded_name.text_shown_to_user, host);
 	return NULL;
 }
 

@@ -136,7 +136,7 @@ static struct path_rules decide_walk_path(const struct path_tree *tree, const ch
 		uint64_t hash = path_tree_hash_name(path + at, end - at);
 
 		next = end + 1;
-		if (tree->any_dir_name_filter >> (hash >> 58) & 1)
+		if (tree->any_dir_name_bloom_bits >> (hash >> 58) & 1)
 			decide_apply_name_denies(tree, hash, path + at, end - at, &finding);
 		if (index != PATH_TREE_NO_NODE) {
 			index = path_tree_find_child(tree, index, hash, path + at, end - at);
@@ -149,7 +149,7 @@ static struct path_rules decide_walk_path(const struct path_tree *tree, const ch
 					*ret_remap_end = end;
 			}
 		}
-		if (index == PATH_TREE_NO_NODE && !tree->any_dir_name_filter)
+		if (index == PATH_TREE_NO_NODE && !tree->any_dir_name_bloom_bits)
 			break;
 	}
 	return finding;
@@ -218,9 +218,10 @@ static struct policy_decision decide_make_refusal(unsigned want, int error, cons
 /* The label of the first fired entry of after_read that closes a path to writing; NULL: none does. */
 static const char *decide_find_closing_entry(const struct policy *policy, const struct path_rules *finding)
 {
-	uint32_t closed = policy->fired_entries ? *policy->fired_entries & policy->entries_closing_writing &
-							  ~finding->after_write_entries
-						: 0;
+	uint32_t closed = policy->fired_after_entries
+				  ? *policy->fired_after_entries & policy->after_entries_closing_writing &
+					    ~finding->after_write_entries
+				  : 0;
 
 	return closed ? policy->after_entry[__builtin_ctz(closed)].source_entry->label : NULL;
 }

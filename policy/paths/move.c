@@ -17,9 +17,10 @@
 #include "policy/paths/explain.h"
 #include "policy/paths/move.h"
 
-#define ALIASES_OF_DIR_MAX 3 /* names of one directory: its own, and the aliases of its remapped mount */
-#define MOVE_PENDING_PARTS_MAX \
-	(ALIASES_OF_DIR_MAX * 3) /* a deny rule has up to three literal parts: literal, alias, rule_get_denied_path() */
+#define PATHS_OF_ONE_DIR_MAX 3 /* names of one directory: its own, and the aliases of its remapped mount */
+#define RULE_PATHS_BELOW_DIR_MAX \
+	(PATHS_OF_ONE_DIR_MAX *  \
+	 3) /* a deny rule has up to three literal parts: literal, alias, rule_get_denied_path() */
 #define MOVE_COMPARED_RIGHTS (POLICY_READ | POLICY_WRITE)
 
 _Static_assert(GLOB_PARTS_MAX + 2 <= 128, "a bit for each part, one added by glob_compile, and the end");
@@ -30,18 +31,18 @@ typedef unsigned __int128 move_positions;
 
 /* One of the two directories that are compared, with all paths by which rules can mean it. */
 struct compared_dir {
-	const char *name[ALIASES_OF_DIR_MAX];
+	const char *name[PATHS_OF_ONE_DIR_MAX];
 	size_t path_count;
 	unsigned rights;  /* the rights from grants of whole trees */
 	/* length of the path of the innermost remapped mount: grants above it do not apply */
 	size_t remapped_mount_len;
-	char alias[ALIASES_OF_DIR_MAX - 1][PATH_MAX];
+	char alias[PATHS_OF_ONE_DIR_MAX - 1][PATH_MAX];
 };
 
 /* How far one rule matches the path of a directory. */
-struct rule_progress {
+struct rule_match_below_dir {
 	move_positions positions;
-	const char *pending[MOVE_PENDING_PARTS_MAX]; /* the rest of each literal part that lies below the directory */
+	const char *pending[RULE_PATHS_BELOW_DIR_MAX]; /* the rest of each literal part that lies below the directory */
 	size_t pending_count;
 };
 
@@ -115,15 +116,15 @@ static void move_describe_directory(const struct policy *policy, const char *pat
 					     len);
 		end += len + 1;
 	}
-	for (size_t i = 0; remap && i < ALIASES_OF_DIR_MAX - 1 && remap->alias_path[i]; i++)
+	for (size_t i = 0; remap && i < PATHS_OF_ONE_DIR_MAX - 1 && remap->alias_path[i]; i++)
 		move_add_alias(side, remap->alias_path[i], path + side->remapped_mount_len);
 }
 
 /* ---- rules ---- */
 
 /* Matches a literal part of a rule with a directory's path. Adds positions in the rule's glob, or a pending part. */
-static void move_match_literal_part(struct rule_progress *progress, const struct rule *rule, const char *literal_part,
-				    const char *dir_path)
+static void move_match_literal_part(struct rule_match_below_dir *progress, const struct rule *rule,
+				    const char *literal_part, const char *dir_path)
 {
 	const char *rest = path_get_rest_below(dir_path, literal_part);
 
@@ -139,9 +140,10 @@ static void move_match_literal_part(struct rule_progress *progress, const struct
 		progress->pending[progress->pending_count++] = rest;
 }
 
-static struct rule_progress move_match_rule_with_directory(const struct rule *rule, const struct compared_dir *side)
+static struct rule_match_below_dir move_match_rule_with_directory(const struct rule *rule,
+								  const struct compared_dir *side)
 {
-	struct rule_progress progress = {.pending_count = 0};
+	struct rule_match_below_dir progress = {.pending_count = 0};
 	bool deny = rule->kind == RULE_DENY;
 
 	/* A grant applies to the path in the view only. A grant from above a remapped mount does not apply below it. */
@@ -201,8 +203,8 @@ static void move_add_name(struct policy_move *move, const char *name, size_t len
 }
 
 /* Adds the first component of each pending part that `one` has and `other` has not. */
-static void move_add_pending_names(struct policy_move *move, const struct rule_progress *one,
-				   const struct rule_progress *other)
+static void move_add_names_of_paths_below(struct policy_move *move, const struct rule_match_below_dir *one,
+					  const struct rule_match_below_dir *other)
 {
 	for (size_t i = 0; i < one->pending_count; i++) {
 		bool both = false;
@@ -215,7 +217,7 @@ static void move_add_pending_names(struct policy_move *move, const struct rule_p
 }
 
 static void move_add_rule_differences(struct policy_move *move, const struct rule *rule,
-				      const struct rule_progress *from, const struct rule_progress *to)
+				      const struct rule_match_below_dir *from, const struct rule_match_below_dir *to)
 {
 	for (size_t i = 0; i < rule->glob.part_count; i++) {
 		const struct glob_part *part = &rule->glob.part[i];
@@ -227,8 +229,8 @@ static void move_add_rule_differences(struct policy_move *move, const struct rul
 		else
 			move->kind = POLICY_MOVE_DIFFERS_ANYWHERE;
 	}
-	move_add_pending_names(move, from, to);
-	move_add_pending_names(move, to, from);
+	move_add_names_of_paths_below(move, from, to);
+	move_add_names_of_paths_below(move, to, from);
 }
 
 void policy_compare_rights(const struct policy *policy, const char *from, const char *to, struct policy_move *ret_move)
@@ -247,8 +249,8 @@ void policy_compare_rights(const struct policy *policy, const char *from, const 
 		const struct rule *rule = &policy->rule[i];
 
 		if (move_rule_affects_rights(rule, old.rights)) {
-			const struct rule_progress was = move_match_rule_with_directory(rule, &old);
-			const struct rule_progress will = move_match_rule_with_directory(rule, &new);
+			const struct rule_match_below_dir was = move_match_rule_with_directory(rule, &old);
+			const struct rule_match_below_dir will = move_match_rule_with_directory(rule, &new);
 
 			move_add_rule_differences(ret_move, rule, &was, &will);
 		}
@@ -275,7 +277,7 @@ enum denial_basis {
 
 static enum denial_basis move_find_denial_basis(const struct rule *rule, const struct compared_dir *side)
 {
-	const struct rule_progress progress = move_match_rule_with_directory(rule, side);
+	const struct rule_match_below_dir progress = move_match_rule_with_directory(rule, side);
 	enum denial_basis basis = DENIAL_NOT_BY_THIS_PATH;
 	move_positions anywhere;
 

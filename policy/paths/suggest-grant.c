@@ -54,7 +54,7 @@ static char *grant_suggest_endpoint(const struct suggest_denial *denial)
 					      NULL};
 	const char *open = strchr(denial->host, ':') ? "[" : "", *shut = *open ? "]" : "";
 	bool private = strcmp(denial->reason, "denied_addr") == 0 &&
-		       grant_private_admits_dropped_address(denial->undialled_addresses);
+		       grant_private_admits_dropped_address(denial->addresses_not_dialled);
 	_cleanup_buf_ struct buf buf = {0};
 
 	if ((!private && !grant_is_one_of(denial->reason, by_rule)) || strpbrk(denial->host, "'\n* (") ||

@@ -37,7 +37,8 @@ struct suggest_denial {
 	unsigned port;        /* 0: unknown or, with `accepts_connections`, any */
 	bool accepts_connections; /* the port is one to listen on */
 	const char *http_request;  /* of a HTTP request: "METHOD host:port/path"; NULL: none */
-	const char *undialled_addresses;  /* addresses of the host that may not be dialled, as in the log; NULL: none */
+	const char
+		*addresses_not_dialled; /* addresses of the host that may not be dialled, as in the log; NULL: none */
 };
 
 /*

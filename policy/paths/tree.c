@@ -65,7 +65,7 @@ uint32_t path_tree_add_child(struct path_tree *tree, struct arena *arena, uint32
 					 .verdict = VERDICT_ALLOW}));
 	path_tree_put_slot(tree, index);
 	if (parent == PATH_TREE_ANY_DIR)
-		tree->any_dir_name_filter |= UINT64_C(1) << (hash >> 58);
+		tree->any_dir_name_bloom_bits |= UINT64_C(1) << (hash >> 58);
 	return index;
 }
 

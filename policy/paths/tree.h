@@ -48,7 +48,7 @@ struct path_tree {
 	size_t count;
 	uint32_t *hash_slot; /* hash table: indices into node[] */
 	size_t slot_count;   /* a power of two */
-	uint64_t any_dir_name_filter; /* Bloom filter of the nodes below PATH_TREE_ANY_DIR: bit hash >> 58 is set */
+	uint64_t any_dir_name_bloom_bits; /* Bloom filter of the nodes below PATH_TREE_ANY_DIR: bit hash >> 58 is set */
 };
 
 /* A weak but fast hash: path_tree_find_child() also compares the names. */

@@ -209,7 +209,7 @@ static int held_list_fd_if_to_remove(const struct sandbox *sandbox, pid_t tid, i
 	if (stat(path, &status) < 0)
 		return -errno;
 	if (S_ISSOCK(status.st_mode))
-		return held_list_socket_if_to_remove(sandbox, fd, status.st_ino, info.queued_fds, sockets, list);
+		return held_list_socket_if_to_remove(sandbox, fd, status.st_ino, info.queued_fd_count, sockets, list);
 	if ((info.open_flags & O_ACCMODE) == O_RDONLY || status.st_dev == held_get_memory_device() ||
 	    held_device_cannot_leak_data(&status))
 		return 0;

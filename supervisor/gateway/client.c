@@ -148,7 +148,7 @@ static int client_add_real_address_to_pool(struct egress_client *client, const s
 
 static int client_on_name_approved_message(struct egress_client *client, const struct control_name_approved *name)
 {
-	char host[NET_HOST_MAX];
+	char host[NET_HOST_SIZE];
 
 	if (net_host_canonicalise(name->host, strlen(name->host), host) < 0 || strcmp(host, name->host) != 0 ||
 	    !policy_net_judge_name(client->sandbox->policy, host).is_allowed)

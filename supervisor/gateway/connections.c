@@ -260,7 +260,7 @@ static struct audit_net record_make_audit_net(const struct connection *conn, con
 				.host = record->host,
 				.proto = record->proto,
 				.real = record->real_address,
-				.dropped = record->undialled_addresses,
+				.dropped = record->addresses_not_dialled,
 				.sni = record->sni,
 				.alpn = record->alpn,
 				.method = record->method,
@@ -289,7 +289,7 @@ static struct policy_observed_denial record_judge_by_judged_policy(const struct 
 {
 	const struct policy *policy = client->sandbox->policy;
 	const bool request = record->event == CONTROL_EVENT_REQUEST;
-	char path[NET_PATH_MAX];
+	char path[NET_PATH_SIZE];
 
 	if (!record->allow || (!request && record->event != CONTROL_EVENT_OPEN))
 		return (struct policy_observed_denial){0};
@@ -394,10 +394,11 @@ static void record_put_target(char *text, size_t size, const struct control_reco
 static char *record_suggest_grant(const struct control_record *record, const char *target)
 {
 	const struct suggest_host none = {0}; /* suggest_make_grant() uses it for paths only */
-	const struct suggest_denial denial = {
-		.reason = record->reason, .host = record_is_for_many_refused_names(record) ? NULL : record->host,
-		.port = record->port, .undialled_addresses = record->undialled_addresses,
-		.http_request = record->event == CONTROL_EVENT_REQUEST ? target : NULL};
+	const struct suggest_denial denial = {.reason = record->reason,
+					      .host = record_is_for_many_refused_names(record) ? NULL : record->host,
+					      .port = record->port,
+					      .addresses_not_dialled = record->addresses_not_dialled,
+					      .http_request = record->event == CONTROL_EVENT_REQUEST ? target : NULL};
 	const char *why = NULL;
 
 	return suggest_make_grant(&none, &denial, &why);
@@ -407,7 +408,7 @@ static void record_add_denial(struct egress_client *client, const struct connect
 			      const struct control_record *record, bool observed, struct audit_slot slot)
 {
 	enum policy_on_deny mode = record_find_on_deny(client, conn, record);
-	char target[NET_METHOD_MAX + NET_HOST_MAX + NET_PATH_MAX + 16];
+	char target[NET_METHOD_SIZE + NET_HOST_SIZE + NET_PATH_SIZE + 16];
 	char rule[sizeof(record->rule)], reason[sizeof(record->reason)], op[] = "";
 	_cleanup_free_ char *suggestion = NULL;
 	struct denial item = {.seq = slot.seq,

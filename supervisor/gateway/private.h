@@ -100,7 +100,7 @@ struct connection {
 	bool is_listed_in_result;     /* the result has an entry about this connection */
 	char last_denial_reason[32]; /* the reason of its last denial */
 	char address[NET_ADDRESS_TEXT_SIZE];
-	char host[NET_HOST_MAX]; /* "": the proxy; its records name the destinations */
+	char host[NET_HOST_SIZE]; /* "": the proxy; its records name the destinations */
 };
 
 struct connections {

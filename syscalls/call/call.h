@@ -86,7 +86,7 @@ struct call_path {
 /* The endpoint of a network call, for its audit record and its denial. */
 struct call_net {
 	/* the name that belongs to the address, or the address as text; "": not a network call */
-	char host[NET_HOST_MAX];
+	char host[NET_HOST_SIZE];
 	char address[NET_ADDRESS_TEXT_SIZE];
 	struct audit_net audit_net; /* points to host and address */
 };

@@ -8,7 +8,7 @@
 #define INET_ENDPOINTS_MAX 256 /* UDP endpoints of a run; each costs one or two descriptors */
 
 struct inet_endpoint {
-	char host[NET_HOST_MAX];
+	char host[NET_HOST_SIZE];
 	uint16_t port;
 	int fd;                 /* the endpoint's UDP socket, owned; egress has a duplicate */
 	/* reserves the port at all other addresses of a shared loopback (inet-fence.h); owned */

@@ -30,7 +30,7 @@ static void answer_it(const struct dns_query *query, size_t addresses, const cha
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct sockaddr_storage address;
-	char type[DNS_TYPE_TEXT_SIZE], host[NET_HOST_MAX];
+	char type[DNS_TYPE_TEXT_SIZE], host[NET_HOST_SIZE];
 	struct dns_query query;
 
 	if (dns_parse_query(data, size, &query) < 0)

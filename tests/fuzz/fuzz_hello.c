@@ -13,7 +13,7 @@
 
 struct opinion {
 	bool asked, has_name;
-	char name[NET_HOST_MAX];
+	char name[NET_HOST_SIZE];
 };
 
 /* The first name of the extension, as a server's callback for it would see it. */

@@ -151,7 +151,7 @@ static bool leads_elsewhere(const char *plain)
 /* What servers may make of a path that was judged, which decode it once, twice or three times. */
 static void check_path(const char *path)
 {
-	char again[NET_PATH_MAX], plain[NET_PATH_MAX];
+	char again[NET_PATH_SIZE], plain[NET_PATH_SIZE];
 
 	promise(net_path_normalise(path, strlen(path), again, NULL) == 0 && strcmp(path, again) == 0);
 	memcpy(plain, path, strlen(path) + 1);
@@ -190,7 +190,7 @@ static bool is_last(const struct http1_head *head, bool response)
 
 static void write_head(struct buf *out, const struct http1_head *head, bool response)
 {
-	char method[NET_METHOD_MAX] = "", path[NET_PATH_MAX] = "/";
+	char method[NET_METHOD_SIZE] = "", path[NET_PATH_SIZE] = "/";
 	const char *query = NULL;
 
 	if (response) {
@@ -254,7 +254,7 @@ static void check_borrows(const struct http1_head *head, const char *data, size_
 		promise(head->status >= 100 && head->status <= 599);
 		return;
 	}
-	promise(within(head->method, head->method_len, data, len) && head->method_len < NET_METHOD_MAX);
+	promise(within(head->method, head->method_len, data, len) && head->method_len < NET_METHOD_SIZE);
 	promise(within(head->target, head->target_len, data, len) && head->target_len);
 	promise(!head->host || within(head->host, head->host_len, data, len));
 	promise(head->framing != HTTP1_UNTIL_CLOSE);

@@ -10,11 +10,11 @@
 
 static void try_host(const char *text, size_t len)
 {
-	char host[NET_HOST_MAX], again[NET_HOST_MAX];
+	char host[NET_HOST_SIZE], again[NET_HOST_SIZE];
 
 	if (net_host_canonicalise(text, len, host) < 0)
 		return;
-	promise(strlen(host) < NET_HOST_MAX && !strpbrk(host, "_@%/\\ []*"));
+	promise(strlen(host) < NET_HOST_SIZE && !strpbrk(host, "_@%/\\ []*"));
 	promise(net_host_canonicalise(host, strlen(host), again) == 0 && strcmp(host, again) == 0);
 	promise(net_host_matches(host, host));
 }
@@ -83,7 +83,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const char *text = (const char *)data, *split = size ? memchr(data, 0xff, size) : NULL, *query = NULL;
 	size_t len = split ? (size_t)(split - text) : size;
-	char path[NET_PATH_MAX], again[NET_PATH_MAX];
+	char path[NET_PATH_SIZE], again[NET_PATH_SIZE];
 
 	try_host(text, len);
 	if (net_path_normalise(text, len, path, &query) < 0)

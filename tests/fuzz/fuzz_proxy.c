@@ -13,9 +13,9 @@
 
 static void check_host(const char *host)
 {
-	char again[NET_HOST_MAX];
+	char again[NET_HOST_SIZE];
 
-	promise(*host && strlen(host) < NET_HOST_MAX);
+	promise(*host && strlen(host) < NET_HOST_SIZE);
 	for (const char *at = host; *at; at++)
 		promise((*at >= 'a' && *at <= 'z') || (*at >= '0' && *at <= '9') || strchr("-.:", *at));
 	promise(net_host_canonicalise(host, strlen(host), again) == 0);
@@ -24,7 +24,7 @@ static void check_host(const char *host)
 
 static void check_authority(const char *text, size_t len)
 {
-	char host[NET_HOST_MAX], again[NET_HOST_MAX], written[NET_HOST_MAX + 16];
+	char host[NET_HOST_SIZE], again[NET_HOST_SIZE], written[NET_HOST_SIZE + 16];
 	unsigned port, again_port;
 
 	if (!request_parse_authority(text, len, 80, host, &port))
@@ -39,12 +39,12 @@ static void check_authority(const char *text, size_t len)
 
 static void check_path(const char *text, size_t len)
 {
-	char path[NET_PATH_MAX], again[NET_PATH_MAX];
+	char path[NET_PATH_SIZE], again[NET_PATH_SIZE];
 	const char *query;
 
 	if (net_path_normalise(text, len, path, &query) != 0)
 		return;
-	promise(path[0] == '/' && strlen(path) < NET_PATH_MAX);
+	promise(path[0] == '/' && strlen(path) < NET_PATH_SIZE);
 	promise(!strstr(path, "/../") && !strstr(path, "/./") && !strchr(path, '?') && !strchr(path, '#') &&
 		!strchr(path, ' '));
 	promise(!query || (query >= text && query < text + len && *query == '?'));

@@ -189,7 +189,7 @@ static void ocsf_put_metadata(struct buf *out, const struct audit_entry *entry)
 
 static void ocsf_put_endpoint(struct buf *out, const struct scan_record *record)
 {
-	char host[NET_HOST_MAX], address[sizeof(struct in6_addr)];
+	char host[NET_HOST_SIZE], address[sizeof(struct in6_addr)];
 	bool known = record->host.at && scan_copy_unescaped_bytes(&record->host, host, sizeof(host)) > 0;
 	bool ip = known && (inet_pton(AF_INET, host, address) == 1 || inet_pton(AF_INET6, host, address) == 1);
 

@@ -143,7 +143,7 @@ static void denials_set_suggestion(struct denial_group *group, const json_t *lin
 		denial.accepts_connections = row && row->intent == INTENT_LISTEN;
 		request = denials_describe_request(line);
 		denial.http_request = request;
-		denial.undialled_addresses = denials_get_text(line, "dropped");
+		denial.addresses_not_dialled = denials_get_text(line, "dropped");
 		denial.port = row && strcmp(row->name, "listen") == 0
 				      ? 0
 				      : (unsigned)json_integer_value(json_object_get(line, "port"));

@@ -220,7 +220,7 @@ static void connected_to(const char *text, uint16_t port)
 	struct sockaddr_storage want, peer;
 	socklen_t len = address_of(text, port, &want), peer_len = sizeof(peer);
 
-	ck_assert_msg(result.error == 0, "%d %s %s", result.error, result.reason, result.undialled_addresses);
+	ck_assert_msg(result.error == 0, "%d %s %s", result.error, result.reason, result.addresses_not_dialled);
 	ck_assert_ptr_null(result.reason);
 	ck_assert_int_eq(memcmp(&result.address, &want, len), 0);
 	ck_assert_int_eq(getpeername(result.fd, (struct sockaddr *)&peer, &peer_len), 0);
@@ -234,7 +234,7 @@ static void failed(int error, const char *reason, const char *dropped)
 {
 	ck_assert_int_eq(result.error, error);
 	ck_assert_str_eq(result.reason, reason);
-	ck_assert_str_eq(result.undialled_addresses, dropped);
+	ck_assert_str_eq(result.addresses_not_dialled, dropped);
 	ck_assert_int_eq(result.fd, -1);
 }
 
@@ -251,7 +251,7 @@ START_TEST(named_by_the_user)
 	dial("two.test", port); /* nobody is at the first */
 	connected_to("127.0.0.1", port);
 	dial("some.test", port);
-	ck_assert_str_eq(result.undialled_addresses, "127.0.0.9 denied_by_rule");
+	ck_assert_str_eq(result.addresses_not_dialled, "127.0.0.9 denied_by_rule");
 	connected_to("127.0.0.1", port);
 	results = 0;
 	(void)start("127.0.0.1", port, "one.test"); /* a rule's own address */
@@ -303,7 +303,7 @@ START_TEST(rebinding)
 	ck_assert_int_eq(result.error, -ECONNREFUSED);
 	ck_assert_str_eq(result.reason, "denied_addr");
 	ck_assert_ptr_nonnull(
-		strstr(result.undialled_addresses, "127.0.0.1 loopback, ::1 loopback, 169.254.169.254 metadata"));
+		strstr(result.addresses_not_dialled, "127.0.0.1 loopback, ::1 loopback, 169.254.169.254 metadata"));
 	dial_asking("public.test", "public.test", port, private, 3);
 	failed(-ECONNREFUSED, "denied_addr", "10.1.2.3 private, 192.168.1.1 private, fd00::1 private");
 	ck_assert_int_eq(poll(&(struct pollfd){.fd = server, .events = POLLIN}, 1, 0), 0);

@@ -334,7 +334,7 @@ START_TEST(authorities_are_read_strictly)
 
 	for (size_t i = 0; i < sizeof(each) / sizeof(each[0]); i++) {
 		size_t len = strlen(each[i].text);
-		char host[NET_HOST_MAX];
+		char host[NET_HOST_SIZE];
 		unsigned port;
 		bool is_one = request_parse_authority(at_edge(each[i].text, len), len, 80, host, &port);
 

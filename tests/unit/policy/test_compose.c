@@ -176,9 +176,9 @@ START_TEST(test_command_line)
 				       .exec = execs,
 				       .env = envs,
 				       .limits = {.wall_ns = 5, .stdout_bytes = 9, .pids = 7, .memory_bytes = 3},
-				       .limits_given = POLICY_LIMIT_BIT(POLICY_LIMIT_WALL) |
-						       POLICY_LIMIT_BIT(POLICY_LIMIT_PIDS) |
-						       POLICY_LIMIT_BIT(POLICY_LIMIT_STDOUT),
+				       .given_limits_mask = POLICY_LIMIT_BIT(POLICY_LIMIT_WALL) |
+							    POLICY_LIMIT_BIT(POLICY_LIMIT_PIDS) |
+							    POLICY_LIMIT_BIT(POLICY_LIMIT_STDOUT),
 				       .required_layers = LAYER_BIT(LAYER_CGROUPS)};
 	struct rig rig = {0};
 	struct policy *policy = load(&rig, "base", &cli);

@@ -145,7 +145,7 @@ static const struct {
 
 START_TEST(test_host)
 {
-	char host[NET_HOST_MAX] = "untouched";
+	char host[NET_HOST_SIZE] = "untouched";
 	int ret = net_host_canonicalise(hosts[_i].text, strlen(hosts[_i].text), host);
 
 	ck_assert_msg(ret == (hosts[_i].result ? 0 : -EINVAL), "%s: %d %s", hosts[_i].text, ret, host);
@@ -155,7 +155,7 @@ END_TEST
 
 START_TEST(test_host_bounds)
 {
-	char text[400], host[NET_HOST_MAX];
+	char text[400], host[NET_HOST_SIZE];
 
 	memset(text, 'a', sizeof(text));
 	ck_assert_int_eq(net_host_canonicalise(text, 63, host), 0);
@@ -175,7 +175,7 @@ END_TEST
 START_TEST(test_written_host)
 {
 	const char *why = NULL;
-	char host[NET_HOST_MAX] = "untouched";
+	char host[NET_HOST_SIZE] = "untouched";
 	int ret = net_host_parse(written_hosts[_i].text, host, &why);
 
 	ck_assert_int_eq(ret, written_hosts[_i].result ? 0 : -EINVAL);
@@ -189,7 +189,7 @@ END_TEST
 START_TEST(test_path)
 {
 	const char *target = paths[_i].text, *query = target;
-	char path[NET_PATH_MAX] = "untouched", again[NET_PATH_MAX];
+	char path[NET_PATH_SIZE] = "untouched", again[NET_PATH_SIZE];
 	int ret = net_path_normalise(target, strlen(target), path, &query);
 
 	ck_assert_msg(ret == (paths[_i].result ? 0 : -EINVAL), "%s: %d %s", target, ret, path);
@@ -204,14 +204,14 @@ END_TEST
 
 START_TEST(test_path_bounds)
 {
-	char target[3 * NET_PATH_MAX], path[NET_PATH_MAX];
+	char target[3 * NET_PATH_SIZE], path[NET_PATH_SIZE];
 
 	memset(target, 'a', sizeof(target));
 	target[0] = '/';
-	ck_assert_int_eq(net_path_normalise(target, NET_PATH_MAX - 1, path, NULL), 0);
-	ck_assert_int_eq(net_path_normalise(target, NET_PATH_MAX, path, NULL), -ENAMETOOLONG);
+	ck_assert_int_eq(net_path_normalise(target, NET_PATH_SIZE - 1, path, NULL), 0);
+	ck_assert_int_eq(net_path_normalise(target, NET_PATH_SIZE, path, NULL), -ENAMETOOLONG);
 	memset(target + 1, '"', sizeof(target) - 1); /* each becomes a three-byte escape */
-	ck_assert_int_eq(net_path_normalise(target, NET_PATH_MAX / 2, path, NULL), -ENAMETOOLONG);
+	ck_assert_int_eq(net_path_normalise(target, NET_PATH_SIZE / 2, path, NULL), -ENAMETOOLONG);
 	for (size_t i = 0; i + 2 < sizeof(target); i += 3)
 		memcpy(target + i, "/..", 3);
 	ck_assert_int_eq(net_path_normalise(target, sizeof(target), path, NULL), -EINVAL);
@@ -230,7 +230,7 @@ END_TEST
 /* Matching takes at most time proportional to the product of the lengths. */
 START_TEST(test_match_is_quick)
 {
-	static char path[NET_PATH_MAX];
+	static char path[NET_PATH_SIZE];
 
 	memset(path, 'a', sizeof(path) - 1);
 	for (size_t i = 0; i < sizeof(path) - 1; i += 2)

@@ -123,8 +123,12 @@ START_TEST(test_command_line)
 {
 	static const char *const hosts[] = {"extra.example", NULL}, *const secrets[] = {"T@extra.example", NULL};
 	static const char *const envs[] = {"T", "U", NULL};
-	struct policy_cli cli = {.allow_host = hosts, .secret = secrets, .env = envs, .limits = {.wall_ns = 7},
-				 .limits_given = POLICY_LIMIT_BIT(POLICY_LIMIT_WALL), .phase = POLICY_PHASE_SETUP};
+	struct policy_cli cli = {.allow_host = hosts,
+				 .secret = secrets,
+				 .env = envs,
+				 .limits = {.wall_ns = 7},
+				 .given_limits_mask = POLICY_LIMIT_BIT(POLICY_LIMIT_WALL),
+				 .phase = POLICY_PHASE_SETUP};
 	struct policy *policy = load_cli("base.json", &cli);
 
 	ck_assert(reaches(policy, "extra.example") && reaches(policy, "index.example"));

@@ -36,7 +36,7 @@ static struct diff_answer judge_connect(const struct policy *policy, const char 
 {
 	bool udp = strstr(text, "/udp") != NULL;
 	const char *colon = strrchr(text, ':');
-	char host[NET_HOST_MAX];
+	char host[NET_HOST_SIZE];
 	struct net_verdict verdict;
 
 	(void)snprintf(host, sizeof(host), "%.*s", (int)(colon - text), text);
@@ -48,7 +48,7 @@ static struct diff_answer judge_connect(const struct policy *policy, const char 
 
 static struct diff_answer judge_url(const struct policy *policy, const char *text)
 {
-	char method[NET_METHOD_MAX], scheme[8], host[NET_HOST_MAX], path[NET_PATH_MAX];
+	char method[NET_METHOD_SIZE], scheme[8], host[NET_HOST_SIZE], path[NET_PATH_SIZE];
 	struct net_verdict verdict;
 	unsigned port;
 
@@ -360,7 +360,7 @@ static bool list_denies(const json_t *json, const char *section, const char *pat
 static bool network_denies(const json_t *json, const char *endpoint)
 {
 	const json_t *list = json_object_get(json_object_get(json, "network"), "deny");
-	char host[NET_HOST_MAX];
+	char host[NET_HOST_SIZE];
 	unsigned port = 0;
 	bool denied = false;
 

@@ -92,7 +92,7 @@ static void check_endpoint(const struct query_judge *judge, const struct net_ver
 
 static void check_connect(const struct policy *policy, const struct query_judge *judge, uint64_t *state)
 {
-	char text[GENERATED_TEXT_MAX], host[NET_HOST_MAX], what[2 * NET_HOST_MAX];
+	char text[GENERATED_TEXT_MAX], host[NET_HOST_SIZE], what[2 * NET_HOST_SIZE];
 	struct net_verdict verdict;
 	unsigned port;
 	bool udp;
@@ -111,7 +111,8 @@ static void check_connect(const struct policy *policy, const struct query_judge 
 
 static void check_request(const struct policy *policy, const struct query_judge *judge, uint64_t *state)
 {
-	char text[GENERATED_TEXT_MAX], method[NET_METHOD_MAX], scheme[8], host[NET_HOST_MAX], path[GENERATED_TEXT_MAX];
+	char text[GENERATED_TEXT_MAX], method[NET_METHOD_SIZE], scheme[8], host[NET_HOST_SIZE],
+		path[GENERATED_TEXT_MAX];
 	char what[LINE_MAX_BYTES / 2];
 	struct net_verdict verdict;
 	unsigned port;
