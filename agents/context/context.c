@@ -74,7 +74,7 @@ static bool run_report_event(struct context_run *run, json_t *event)
 	bool goes_on;
 
 	context->reference_count++;
-	if (event && !run->is_freed_by_caller)
+	if (event && !run->was_freed_by_caller)
 		run->options.on_event(run->options.data, event);
 	json_decref(event);
 	goes_on = !context->is_freed && context->interpreter_generation == generation;
@@ -107,7 +107,7 @@ static void run_end(struct context_run *run)
 	run_detach_from_context(run);
 	if (was_first && context->interpreter_program)
 		sandbox_program_pause_output(context->interpreter_program, false);
-	if (run->is_freed_by_caller)
+	if (run->was_freed_by_caller)
 		run_free(run);
 	else
 		run->options.on_end(run->options.data);
@@ -218,7 +218,7 @@ void context_run_free(struct context_run *run)
 		run_free(run);
 		return;
 	}
-	run->is_freed_by_caller = true;
+	run->was_freed_by_caller = true;
 	if (run->is_sent_to_interpreter) {
 		run_interrupt_then_kill(run);
 	} else {
@@ -304,7 +304,7 @@ static void run_on_begin_event(struct context_run *run)
 	if (run->has_begun)
 		return;
 	run->has_begun = true;
-	if (run->was_interrupted || run->is_freed_by_caller)
+	if (run->was_interrupted || run->was_freed_by_caller)
 		interpreter_signal(run->context, SIGINT);
 }
 
@@ -563,7 +563,7 @@ void context_free(struct context *context)
 	while ((run = context->first_run)) {
 		context->first_run = run->next;
 		run_detach_from_context(run);
-		if (run->is_freed_by_caller)
+		if (run->was_freed_by_caller)
 			run_free(run);
 	}
 	context_drop_reference(context);

@@ -23,7 +23,7 @@ struct context_run {
 	bool awaits_denials; /* the run has ended, but the answer about its denials has not come yet */
 	bool was_interrupted, has_timed_out;
 	bool has_failed;                  /* an event of type "error" was reported */
-	bool is_freed_by_caller;          /* context_run_free() was called during the run */
+	bool was_freed_by_caller;         /* context_run_free() was called during the run */
 	struct loop_timer *start_timer;   /* starts the run from the loop, see context_run_code() */
 	struct loop_timer *timeout_timer; /* first for the timeout; after the interrupt, for SIGKILL */
 	uint64_t timeout_due_ms;          /* when timeout_timer is due, by sandbox_get_running_ms() */

@@ -23,7 +23,7 @@ struct audit_filter {
 	uint64_t min_duration_ns; /* 0: no condition */
 	int64_t pid;         /* pid, host_pid or tid of the record; 0: any */
 	bool by_path, by_program;
-	struct glob path_glob; /* must match one of the record's paths: the resolved path, if the record has it */
+	struct glob path_glob; /* must match a resolved path, or, where a record has none, a path as named */
 	struct glob program_glob;
 	struct arena arena;
 };

@@ -27,7 +27,7 @@ static bool places_path_is_in_workdir(const struct writable_places *places, cons
  * Whether a program that could have made the link could also write the file that the link leads to, so that the link
  * gives it nothing new. A link in the workdir that no program could have made may lead anywhere in the workdir.
  */
-static bool places_link_is_harmless(const struct writable_places *places, const char *link, const char *host)
+static bool places_link_widens_no_access(const struct writable_places *places, const char *link, const char *host)
 {
 	for (size_t i = 0; i < PLACES_POLICIES_PER_RUN_MAX; i++)
 		if (places->policy[i] && policy_host_paths_are_writable(places->policy[i], link, host))
@@ -83,7 +83,7 @@ static void places_judge_link(void *ctx, const char *link)
 	if (judging->link[0] || !(places_path_is_writable(places, link) || places_path_is_in_workdir(places, link)))
 		return;
 	host = places_resolve_judged_path(judging);
-	if (judging->use == PLACES_PATH_IS_GRANTED && host && places_link_is_harmless(places, link, host))
+	if (judging->use == PLACES_PATH_IS_GRANTED && host && places_link_widens_no_access(places, link, host))
 		return;
 	(void)snprintf(judging->link, sizeof(judging->link), "%s", link); /* fits: real.c has the same limit */
 }

@@ -21,7 +21,7 @@ struct loader {
 	size_t extends_depth;
 	bool loads_network_only; /* the file is loaded for network.extends: source.is_network_only becomes true */
 	/* do not load provided files: "account:passwd" depends on the user, who is not known yet */
-	bool finds_user_only;
+	bool reads_only_user_key;
 };
 
 struct policy_draft {
@@ -137,7 +137,7 @@ static void load_parsed_file(struct loader *loader, const char *name, const char
 	loader->extends_depth--;
 	if (loader->loads_network_only)
 		load_drop_all_but_network(source);
-	if (!loader->finds_user_only)
+	if (!loader->reads_only_user_key)
 		load_content_of_provide_rules(loader, source);
 	load_add_source(loader, source);
 }
@@ -276,11 +276,11 @@ static void load_all_sources(struct loader *loader, const char *const *names, co
 	struct policy_source *source;
 	bool closed;
 
-	if (!loader->finds_user_only)
+	if (!loader->reads_only_user_key)
 		load_named_files(loader, names);
-	for (size_t i = 0; loader->finds_user_only && i < loader->source_count; i++)
+	for (size_t i = 0; loader->reads_only_user_key && i < loader->source_count; i++)
 		load_content_of_provide_rules(loader, loader->source[i]); /* policy_find_user left provided files out */
-	loader->finds_user_only = false;
+	loader->reads_only_user_key = false;
 	last = loader->source_count ? loader->source[loader->source_count - 1] : NULL;
 	compiler->policy->settings.name = !last ? "command line" : last->name ? last->name : last->label;
 	closed = load_add_sources_of_phase(loader, cli ? cli->phase : POLICY_PHASE_RUN);
@@ -297,9 +297,9 @@ static void load_all_sources(struct loader *loader, const char *const *names, co
 							    compiler->host->home != NULL));
 }
 
-/* Loads and compiles; with `finds_user_only`, only parses the files. 0, -EINVAL with messages, or -ENOMEM. */
+/* Loads and compiles; with `reads_only_user_key`, only parses the files. 0, -EINVAL with messages, or -ENOMEM. */
 static int load_and_compile(struct loader *loader, const char *const *names, const struct policy_cli *cli,
-			    bool finds_user_only)
+			    bool reads_only_user_key)
 {
 	struct compiler *compiler = &loader->compiler;
 	jmp_buf no_memory;
@@ -311,11 +311,11 @@ static int load_and_compile(struct loader *loader, const char *const *names, con
 		return -ENOMEM;
 	}
 	compiler->policy->arena.no_memory = &no_memory;
-	if (finds_user_only)
+	if (reads_only_user_key)
 		load_named_files(loader, names);
 	else
 		load_all_sources(loader, names, cli);
-	if (!finds_user_only)
+	if (!reads_only_user_key)
 		load_compile_policy(loader);
 	compiler->policy->arena.no_memory = NULL;
 	return compiler->has_failed ? -EINVAL : 0;
@@ -333,7 +333,7 @@ struct policy_draft *policy_find_user(const char *const *names, const struct pol
 		return NULL;
 	loader->compiler = (struct compiler){
 		.policy = calloc(1, sizeof(struct policy)), .host = host, .errors = &errors};
-	loader->finds_user_only = true;
+	loader->reads_only_user_key = true;
 	ret = load_and_compile(loader, names, NULL, true);
 	for (size_t i = ret == -ENOMEM ? 0 : loader->source_count; i > 0 && !*ret_user; i--)
 		*ret_user = loader->source[i - 1]->user ? strdup(loader->source[i - 1]->user) : NULL;
@@ -356,7 +356,7 @@ int policy_load(const char *const *names, const struct policy_cli *cli, const st
 		struct policy **ret_policy, struct policy_errors *errors)
 {
 	struct policy_draft *draft = cli ? cli->draft : NULL;
-	struct loader loader = {.finds_user_only = false};
+	struct loader loader = {.reads_only_user_key = false};
 	int ret;
 
 	if (draft && draft->loader.compiler.policy) {

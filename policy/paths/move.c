@@ -193,7 +193,7 @@ static void move_add_name(struct policy_move *move, const char *name, size_t len
 	for (size_t i = 0; i < move->name_count; i++)
 		if (move->name[i].len == len && memcmp(move->name[i].name, name, len) == 0)
 			return;
-	if (move->kind == POLICY_MOVE_DIFFERS_ANYWHERE || move->name_count == POLICY_MOVE_NAMES_MAX) {
+	if (move->kind == POLICY_MOVE_DIFFERS_ANYWHERE || move->name_count == POLICY_MOVE_DIFFERING_NAMES_MAX) {
 		move->kind = POLICY_MOVE_DIFFERS_ANYWHERE;
 		return;
 	}

@@ -11,7 +11,7 @@
 #include "policy/policy.h"
 
 /* room in policy_move.name[]; more names than that make POLICY_MOVE_DIFFERS_ANYWHERE */
-#define POLICY_MOVE_NAMES_MAX 16
+#define POLICY_MOVE_DIFFERING_NAMES_MAX 16
 
 enum policy_move_kind {
 	POLICY_MOVE_RIGHTS_SAME,  /* every possible name below the directory has the same rights at both paths */
@@ -25,7 +25,7 @@ struct policy_move {
 	struct {
 		const char *name; /* a component of the path of a rule; borrowed from the policy, not NUL-terminated */
 		size_t len;
-	} name[POLICY_MOVE_NAMES_MAX];
+	} name[POLICY_MOVE_DIFFERING_NAMES_MAX];
 };
 
 /*

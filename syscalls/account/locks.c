@@ -58,7 +58,8 @@ void locks_init(struct locks *locks, int proc_fd)
 	*locks = (struct locks){.proc_fd = outside > 0 ? proc_fd : -1, .root = outside > 0 ? outside : getpid()};
 }
 
-bool locks_count_in_file(int fd, int proc_fd, pid_t root, uint64_t *ret_of_processes, uint64_t *ret_of_files)
+bool locks_count_in_proc_locks(int fd, int proc_fd, pid_t root, uint64_t *ret_process_locks,
+			       uint64_t *ret_description_locks)
 {
 	uint64_t of_processes = 0, of_files = 0, lines = 0;
 	FILE *file = fd < 0 ? NULL : fdopen(fd, "re");
@@ -79,8 +80,8 @@ bool locks_count_in_file(int fd, int proc_fd, pid_t root, uint64_t *ret_of_proce
 	whole = lines < PROC_LOCKS_LINES_MAX && !ferror(file);
 	(void)fclose(file);
 	proctree_release(&tree);
-	*ret_of_processes = of_processes;
-	*ret_of_files = of_files;
+	*ret_process_locks = of_processes;
+	*ret_description_locks = of_files;
 	return whole;
 }
 
@@ -94,7 +95,7 @@ static void locks_recount(struct locks *locks, uint64_t now_ns)
 	uint64_t of_processes, of_files;
 
 	locks->last_count_ns = now_ns;
-	if (!locks_count_in_file(fd, locks->proc_fd, locks->root, &of_processes, &of_files))
+	if (!locks_count_in_proc_locks(fd, locks->proc_fd, locks->root, &of_processes, &of_files))
 		return;
 	locks->locks_at_last_count =
 		of_processes + (of_files < locks->file_locks_max ? of_files : locks->file_locks_max);

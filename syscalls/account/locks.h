@@ -36,10 +36,11 @@ bool locks_command_needs_admission(uint64_t command);
 bool locks_admit_fcntl(struct locks *locks, uint64_t command, uint64_t now_ns);
 
 /*
- * Counts the locks in a file like /proc/locks, whose pids are those of the procfs proc_fd. *ret_of_processes: locks of
- * root's descendants and of processes that are gone. *ret_of_files: locks of all file descriptions. Takes fd, which may
- * be negative. False: too many lines, or unreadable.
+ * Counts the locks that an open /proc/locks (fd) lists, whose pids are those of the procfs proc_fd. *ret_process_locks:
+ * of root's descendants and of processes that are gone. *ret_description_locks: of all file descriptions. Takes fd,
+ * which may be negative. False: too many lines, or unreadable.
  */
-bool locks_count_in_file(int fd, int proc_fd, pid_t root, uint64_t *ret_of_processes, uint64_t *ret_of_files);
+bool locks_count_in_proc_locks(int fd, int proc_fd, pid_t root, uint64_t *ret_process_locks,
+			       uint64_t *ret_description_locks);
 
 #endif

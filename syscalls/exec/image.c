@@ -27,7 +27,10 @@ void exec_plan_free(struct exec_plan *plan)
 	free(plan);
 }
 
-/* Caches maps_* of files: mapping a file to read them takes 100 µs, and nearly every program has the same loader. */
+/*
+ * Caches what /proc/PID/maps shows of a file (exec_image.maps_major and so on). A file has to be mapped to read that,
+ * which takes 100 µs, and nearly every program has the same loader.
+ */
 struct cached_image {
 	struct exec_image image;
 	struct timespec ctime; /* differs if the inode number was reused */

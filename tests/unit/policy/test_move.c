@@ -168,7 +168,7 @@ START_TEST(test_many_names)
 	struct policy_move move;
 	struct policy *policy;
 
-	for (unsigned i = 0; i < POLICY_MOVE_NAMES_MAX + 1; i++)
+	for (unsigned i = 0; i < POLICY_MOVE_DIFFERING_NAMES_MAX + 1; i++)
 		len += (size_t)snprintf(text + len, sizeof(text) - len, ", \"@workdir/.git/n%u\"", i);
 	(void)snprintf(text + len, sizeof(text) - len, "]}}");
 	policy = load(&rig, text);

@@ -69,7 +69,7 @@ START_TEST(those_of_the_run_count)
 	put(file, "8: ", "OFDLCK", -1);
 	put(file, "9: -> ", "OFDLCK", -1);
 	ck_assert_int_eq(fclose(file), 0);
-	ck_assert(locks_count_in_file(open(path, O_RDONLY | O_CLOEXEC), -1, getpid(), &of_processes, &of_files));
+	ck_assert(locks_count_in_proc_locks(open(path, O_RDONLY | O_CLOEXEC), -1, getpid(), &of_processes, &of_files));
 	ck_assert_uint_eq(of_processes, 4);
 	ck_assert_uint_eq(of_files, 2);
 }
@@ -84,8 +84,8 @@ START_TEST(what_cannot_be_read_is_not_counted)
 	for (unsigned i = 0; i < PROC_LOCKS_LINES_MAX; i++)
 		put(file, "1: ", "POSIX ", 1);
 	ck_assert_int_eq(fclose(file), 0);
-	ck_assert(!locks_count_in_file(open(path, O_RDONLY | O_CLOEXEC), -1, getpid(), &of_processes, &of_files));
-	ck_assert(!locks_count_in_file(-1, -1, getpid(), &of_processes, &of_files));
+	ck_assert(!locks_count_in_proc_locks(open(path, O_RDONLY | O_CLOEXEC), -1, getpid(), &of_processes, &of_files));
+	ck_assert(!locks_count_in_proc_locks(-1, -1, getpid(), &of_processes, &of_files));
 }
 END_TEST
 
