@@ -17,7 +17,7 @@
 struct loop_source {
 	struct loop *loop;
 	int fd;
-	uint32_t events; /* the EPOLL… events that are watched for; 0: fd is not in the epoll set */
+	uint32_t watched_events; /* the EPOLL… events that are watched for; 0: fd is not in the epoll set */
 	bool is_removed; /* loop_remove_source() was called: the source is freed at the end of the turn */
 	loop_on_event *on_event;
 	void *data;
@@ -101,7 +101,7 @@ void loop_stop(struct loop *loop)
 
 /* ---- descriptors ---- */
 
-static void source_insert(struct loop_source *source, struct loop_source **list)
+static void loop_link_source(struct loop_source *source, struct loop_source **list)
 {
 	source->next = *list;
 	source->link = list;
@@ -110,7 +110,7 @@ static void source_insert(struct loop_source *source, struct loop_source **list)
 	*list = source;
 }
 
-static void source_remove(struct loop_source *source)
+static void loop_unlink_source(struct loop_source *source)
 {
 	*source->link = source->next;
 	if (source->next)
@@ -120,13 +120,13 @@ static void source_remove(struct loop_source *source)
 int loop_set_events(struct loop_source *source, uint32_t events)
 {
 	struct epoll_event event = {.events = events, .data.ptr = source};
-	const int op = events == 0 ? EPOLL_CTL_DEL : source->events == 0 ? EPOLL_CTL_ADD : EPOLL_CTL_MOD;
+	const int op = events == 0 ? EPOLL_CTL_DEL : source->watched_events == 0 ? EPOLL_CTL_ADD : EPOLL_CTL_MOD;
 
-	if (events == source->events)
+	if (events == source->watched_events)
 		return 0;
 	if (epoll_ctl(source->loop->epoll_fd, op, source->fd, &event) < 0)
 		return -errno;
-	source->events = events;
+	source->watched_events = events;
 	return 0;
 }
 
@@ -144,7 +144,7 @@ struct loop_source *loop_add_source(struct loop *loop, int fd, uint32_t events, 
 		errno = -r;
 		return NULL;
 	}
-	source_insert(source, &loop->sources);
+	loop_link_source(source, &loop->sources);
 	return source;
 }
 
@@ -153,9 +153,9 @@ void loop_remove_source(struct loop_source *source)
 	if (!source)
 		return;
 	(void)loop_set_events(source, 0); /* fails only if the caller has closed the descriptor before */
-	source_remove(source);
+	loop_unlink_source(source);
 	source->is_removed = true;
-	source_insert(source, &source->loop->removed_sources);
+	loop_link_source(source, &source->loop->removed_sources);
 }
 
 /* ---- timers ---- */
@@ -282,8 +282,8 @@ int loop_run(struct loop *loop)
 		for (int i = 0; i < count && !loop->is_stopped; i++) {
 			struct loop_source *source = event[i].data.ptr;
 
-			if (!source->is_removed && event[i].events & (source->events | EPOLLERR | EPOLLHUP) &&
-			    source->events)
+			if (!source->is_removed && event[i].events & (source->watched_events | EPOLLERR | EPOLLHUP) &&
+			    source->watched_events)
 				source->on_event(source->data, event[i].events);
 		}
 		loop_call_due_timers(loop);

@@ -28,7 +28,7 @@ static size_t envelope_make_pae(const char *payload, size_t len, char **ret_text
 char *envelope_make(const struct signing_key *key, const char *payload, size_t len)
 {
 	_cleanup_free_ char *pae = NULL, *payload_text = malloc(signing_measure_base64(len));
-	char signature_text[SIGNING_SIGNATURE_TEXT], id[SHA256_HEX_SIZE], *text = NULL;
+	char signature_text[SIGNING_SIGNATURE_BASE64_SIZE], id[SHA256_HEX_SIZE], *text = NULL;
 	uint8_t signature[SIGNING_SIGNATURE_BYTES];
 	size_t pae_len = payload_text ? envelope_make_pae(payload, len, &pae) : 0;
 

@@ -246,7 +246,7 @@ char *audit_line_get_bytes(const json_t *line, const char *key, size_t *ret_len)
 	if (!bytes)
 		return NULL;
 	memcpy(bytes, json_string_value(field), len);
-	len = text_unescape(bytes, len);
+	len = text_unescape_backslashes(bytes, len);
 	bytes[len] = '\0';
 	*ret_len = len;
 	return bytes;

@@ -144,7 +144,7 @@ int scan_copy_unescaped_bytes(const struct scan_text *text, char *out, size_t ca
 		}
 		len += put;
 	}
-	len = text_unescape(out, len);
+	len = text_unescape_backslashes(out, len);
 	out[len] = '\0';
 	return (int)len;
 }

@@ -78,7 +78,7 @@ int sign_trailer(int fd, const struct signing_key *key, const char *run, struct 
 	struct sign_subject subject = {.run = run};
 	struct signed_log_end end = {0};
 	uint8_t signature[SIGNING_SIGNATURE_BYTES];
-	char text[SIGN_SUBJECT_TEXT_SIZE], digits[SIGNING_SIGNATURE_TEXT];
+	char text[SIGN_SUBJECT_TEXT_SIZE], digits[SIGNING_SIGNATURE_BASE64_SIZE];
 	_cleanup_free_ char *line = NULL;
 	struct stat file;
 	size_t len, text_len, place;

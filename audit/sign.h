@@ -12,11 +12,11 @@
 #include "audit/hash.h"
 #include "base/signing.h"
 
-#define SIGN_SIGNATURE_DIGITS (SIGNING_SIGNATURE_TEXT - 1)
+#define SIGN_SIGNATURE_DIGITS (SIGNING_SIGNATURE_BASE64_SIZE - 1)
 #define SIGN_SIGNATURE_BLANK                       \
 	"----------------------------------------" \
 	"------------------------------------------------"
-_Static_assert(sizeof(SIGN_SIGNATURE_BLANK) == SIGNING_SIGNATURE_TEXT, "a blank is as long as a signature");
+_Static_assert(sizeof(SIGN_SIGNATURE_BLANK) == SIGNING_SIGNATURE_BASE64_SIZE, "a blank is as long as a signature");
 
 #define SIGN_HEAD_JSON_KEY ",\"head\":\""
 #define SIGN_SIGNATURE_JSON_KEY "\",\"signature\":\""

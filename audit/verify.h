@@ -96,7 +96,7 @@ struct verify {
 	uint64_t torn_bytes;
 	char run[129];
 	char previous_hash[HASH_DIGITS]; /* the hash of the line before `last_line`, as `last_line` has it */
-	char header_key_text[SIGNING_KEY_TEXT]; /* the key that the header names; "": none */
+	char header_key_text[SIGNING_KEY_BASE64_SIZE]; /* the key that the header names; "": none */
 	unsigned file_number;            /* "file" of the last header */
 	char next_file_name[256];             /* the file that the last line names as the next one */
 	struct verify_place foreign_header_place; /* number 0: none */

@@ -116,7 +116,7 @@ static int helper_compare_version(const char *version, const char **ret_why)
 	return -ELIBACC;
 }
 
-int helper_await_version(const struct helper *helper, const char **ret_why)
+int helper_await_equal_version(const struct helper *helper, const char **ret_why)
 {
 	char version[HELPER_VERSION_SIZE];
 	ssize_t got = TEMP_FAILURE_RETRY(recv(helper->fd, version, sizeof(version), MSG_TRUNC));

@@ -54,7 +54,7 @@ int helper_execute(struct helper_program *program, int socket_fd, const char **r
 void helper_close_program(struct helper_program *program);
 
 /* Waits for helper_send_version() of the started process, and compares the versions. Returns as helper_start. */
-int helper_await_version(const struct helper *helper, const char **ret_why);
+int helper_await_equal_version(const struct helper *helper, const char **ret_why);
 /* Called in callgate-egress, before anything else is sent: sends its version. 0 or -errno. */
 int helper_send_version(void);
 

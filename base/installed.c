@@ -44,7 +44,7 @@ static void installed_add_group_with_write_right(struct trusted_writers *writers
 		writers->group[writers->group_count++] = st.st_gid;
 }
 
-static bool installed_get_writers(struct trusted_writers *ret_writers)
+static bool installed_find_trusted_writers(struct trusted_writers *ret_writers)
 {
 	struct trusted_writers writers = {0};
 	char dir[PATH_MAX];
@@ -103,7 +103,7 @@ int installed_find_file(const char *name, char ret_path[PATH_MAX])
 	_cleanup_free_ char *real = NULL;
 	struct trusted_writers writers;
 	struct stat st;
-	bool known = installed_get_writers(&writers);
+	bool known = installed_find_trusted_writers(&writers);
 
 	/* In the executable's directory parents need no check: their writers may replace the executable as well. */
 	if (known && installed_get_sibling_path(name, ret_path) && lstat(ret_path, &st) == 0 && S_ISREG(st.st_mode) &&

@@ -37,7 +37,7 @@ int io_write_all(int fd, const void *bytes, size_t len)
  */
 #define OPENAT2_TRIES_MAX 128
 
-int openat2_call(int dirfd, const char *path, int flags, mode_t mode, uint64_t resolve)
+int openat2_retry(int dirfd, const char *path, int flags, mode_t mode, uint64_t resolve)
 {
 	/* openat2(2) refuses a mode unless the flags have O_CREAT or O_TMPFILE. */
 	bool creates = flags & O_CREAT || (flags & O_TMPFILE) == O_TMPFILE;
@@ -56,7 +56,7 @@ int io_open_without_links(const char *path, int flags)
 	int fd;
 
 	do
-		fd = openat2_call(AT_FDCWD, path, flags, 0, RESOLVE_NO_SYMLINKS);
+		fd = openat2_retry(AT_FDCWD, path, flags, 0, RESOLVE_NO_SYMLINKS);
 	while (fd == -EINTR);
 	return fd;
 }

@@ -15,7 +15,7 @@ int io_write_all(int fd, const void *bytes, size_t len);
 #define IO_RESOLVE_BELOW (RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS)
 
 /* openat2(2) with O_CLOEXEC. A descriptor owned by the caller, or -errno. */
-int openat2_call(int dirfd, const char *path, int flags, mode_t mode, uint64_t resolve);
+int openat2_retry(int dirfd, const char *path, int flags, mode_t mode, uint64_t resolve);
 
 /*
  * Opens a path that has been resolved: no part of it may be a symbolic link. -ELOOP: a part has become one since. A

@@ -212,13 +212,13 @@ bool mounts_parse_mountinfo_line(char *line, struct mountinfo_line *ret_line)
 }
 
 /* struct mnt_id_req of the first version. */
-struct mounts_request {
+struct statmount_request {
 	uint32_t size, spare;
 	uint64_t mount_id, param;
 };
 
 /* The beginning of struct statmount. */
-struct mounts_status {
+struct statmount_result {
 	uint32_t size, options;
 	uint64_t returned_fields;
 	uint32_t dev_major, dev_minor;
@@ -231,7 +231,7 @@ struct mounts_status {
 
 bool mounts_have_procfs_only_at_proc(void)
 {
-	struct mounts_request request = {.size = sizeof(request), .mount_id = LISTMOUNT_FROM_ROOT};
+	struct statmount_request request = {.size = sizeof(request), .mount_id = LISTMOUNT_FROM_ROOT};
 	uint64_t id[LISTED_MOUNTS_MAX];
 	long count = syscall(LISTMOUNT_SYSCALL, &request, id, (size_t)LISTED_MOUNTS_MAX, 0);
 	struct statfs proc;
@@ -241,7 +241,7 @@ bool mounts_have_procfs_only_at_proc(void)
 		return false;
 	request.param = STATMOUNT_SB_BASIC_FIELDS;
 	for (long i = 0; i < count; i++) {
-		struct mounts_status status;
+		struct statmount_result status;
 
 		request.mount_id = id[i];
 		status.returned_fields = 0;

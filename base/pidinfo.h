@@ -7,8 +7,8 @@
 
 /* PIDFD_GET_INFO, Linux 6.13: pids and credentials of a pidfd's process. The first version of struct pidfd_info. */
 struct pidinfo {
-	uint64_t mask; /* in: the fields wanted (PIDINFO_MASK_PID); out: the fields that the kernel set */
-	uint64_t cgroup;
+	uint64_t field_mask; /* in: the fields wanted (PIDINFO_MASK_PID); out: the fields that the kernel set */
+	uint64_t cgroup_id;
 	uint32_t pid, tgid, ppid;
 	uint32_t ruid, rgid, euid, egid, suid, sgid, fsuid, fsgid;
 	uint32_t spare0;

@@ -18,8 +18,8 @@ struct procmap {
 	uint64_t name_addr, build_id_addr;
 };
 
-#define PROCMAP_OR_NEXT_ABOVE 0x10u /* without a mapping that covers addr, describe the next one above it */
-#define PROCMAP_FILES_ONLY 0x20u /* consider only mappings of files */
+#define PROCMAP_COVERING_OR_NEXT_VMA 0x10u /* without a mapping that covers addr, describe the next one above it */
+#define PROCMAP_FILE_BACKED_VMA 0x20u /* consider only mappings of files */
 #define PROCMAP_QUERY_IOCTL _IOWR('f', 17, struct procmap)
 
 #endif

@@ -12,16 +12,16 @@
 
 static int proctree_add_entry(struct proctree *tree, pid_t pid, pid_t parent)
 {
-	if (tree->count % PROCTREE_GROWTH_ENTRIES == 0) {
+	if (tree->entry_count % PROCTREE_GROWTH_ENTRIES == 0) {
 		/* Need not double: the three system calls that read an entry cost more than realloc(3). */
 		struct proctree_entry *more =
-			reallocarray(tree->entry, tree->count + PROCTREE_GROWTH_ENTRIES, sizeof(*more));
+			reallocarray(tree->entry, tree->entry_count + PROCTREE_GROWTH_ENTRIES, sizeof(*more));
 
 		if (!more)
 			return -ENOMEM;
 		tree->entry = more;
 	}
-	tree->entry[tree->count++] = (struct proctree_entry){.pid = pid, .parent = parent};
+	tree->entry[tree->entry_count++] = (struct proctree_entry){.pid = pid, .parent = parent};
 	return 0;
 }
 
@@ -53,8 +53,8 @@ int proctree_read_at(int proc_fd, struct proctree *ret_tree)
 			r = proctree_add_entry(ret_tree, pid, stat.parent);
 	}
 	r = r == 0 ? -errno : r;
-	if (ret_tree->count > 0)
-		qsort(ret_tree->entry, ret_tree->count, sizeof(*ret_tree->entry), proctree_compare_pids);
+	if (ret_tree->entry_count > 0)
+		qsort(ret_tree->entry, ret_tree->entry_count, sizeof(*ret_tree->entry), proctree_compare_pids);
 	return r;
 }
 
@@ -67,7 +67,8 @@ struct proctree_entry *proctree_find_entry(const struct proctree *tree, pid_t pi
 {
 	struct proctree_entry key = {.pid = pid};
 
-	return tree->count > 0 ? bsearch(&key, tree->entry, tree->count, sizeof(key), proctree_compare_pids) : NULL;
+	return tree->entry_count > 0 ? bsearch(&key, tree->entry, tree->entry_count, sizeof(key), proctree_compare_pids)
+				     : NULL;
 }
 
 /*
@@ -83,7 +84,7 @@ static bool proctree_unseen_parent_is_descendant(pid_t parent, pid_t root)
 static enum proctree_place proctree_classify_by_parents(const struct proctree *tree, const struct proctree_entry *entry,
 					     pid_t root)
 {
-	for (size_t steps = 0; entry && entry->pid != root && steps <= tree->count; steps++) {
+	for (size_t steps = 0; entry && entry->pid != root && steps <= tree->entry_count; steps++) {
 		const pid_t parent = entry->parent;
 
 		if (entry->place != PROCTREE_UNKNOWN)
@@ -99,9 +100,9 @@ static enum proctree_place proctree_classify_by_parents(const struct proctree *t
 
 void proctree_mark_descendants(struct proctree *tree, pid_t root)
 {
-	for (size_t i = 0; i < tree->count; i++)
+	for (size_t i = 0; i < tree->entry_count; i++)
 		tree->entry[i].place = tree->entry[i].pid == root ? PROCTREE_NOT_DESCENDANT : PROCTREE_UNKNOWN;
-	for (size_t i = 0; i < tree->count; i++) {
+	for (size_t i = 0; i < tree->entry_count; i++) {
 		struct proctree_entry *entry = &tree->entry[i];
 		enum proctree_place place = proctree_classify_by_parents(tree, entry, root);
 
@@ -124,7 +125,7 @@ size_t proctree_list_descendants(pid_t root, pid_t *out, size_t cap)
 
 	(void)proctree_read(&all); /* proctree_read() may fail: then the list of processes is incomplete */
 	proctree_mark_descendants(&all, root);
-	for (size_t i = 0; i < all.count; i++) {
+	for (size_t i = 0; i < all.entry_count; i++) {
 		if (all.entry[i].place != PROCTREE_DESCENDANT)
 			continue;
 		if (found < cap)

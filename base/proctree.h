@@ -20,7 +20,7 @@ struct proctree_entry {
 
 struct proctree {
 	struct proctree_entry *entry; /* owned; in ascending order of pid */
-	size_t count;
+	size_t entry_count;
 };
 
 /*

@@ -25,7 +25,7 @@ struct removal {
 	int first_error;                 /* the first error of this removal pass as -errno, or 0 */
 };
 
-static void removal_note_step_or_error(struct removal *removal, int err)
+static void removal_count_step_or_keep_error(struct removal *removal, int err)
 {
 	if (err == 0)
 		removal->removed_or_moved_count++;
@@ -50,7 +50,7 @@ static int removal_open_dir(int dirfd, const char *name)
 }
 
 /* As fdopendir(3), but takes fd in any case, also on failure. fd may be -errno, which becomes errno. */
-static DIR *removal_read_dir(int fd)
+static DIR *removal_fdopendir(int fd)
 {
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 
@@ -135,7 +135,7 @@ static int descent_open_parent(struct dir_descent *descent, int fd)
 /* Removes all entries except non-empty directories. ret_child names one of these, or is "". 0 or the first error. */
 static int removal_remove_entries(int fd, char ret_child[NAME_MAX + 1])
 {
-	_cleanup_closedir_ DIR *dir = removal_read_dir(removal_open_dir(fd, "."));
+	_cleanup_closedir_ DIR *dir = removal_fdopendir(removal_open_dir(fd, "."));
 	const struct dirent *entry;
 	int first = 0, err;
 
@@ -181,12 +181,12 @@ static int removal_remove_nested(int dirfd, const char *name)
 /* Empties one subdirectory of the top directory and removes it. */
 static void removal_empty_subdir(struct removal *removal, const char *name)
 {
-	_cleanup_closedir_ DIR *dir = removal_read_dir(removal_open_dir(removal->top_fd, name));
+	_cleanup_closedir_ DIR *dir = removal_fdopendir(removal_open_dir(removal->top_fd, name));
 	const struct dirent *entry;
 	int err;
 
 	if (!dir) {
-		removal_note_step_or_error(removal, -errno);
+		removal_count_step_or_keep_error(removal, -errno);
 		return;
 	}
 	while ((entry = readdir(dir))) {
@@ -197,7 +197,7 @@ static void removal_empty_subdir(struct removal *removal, const char *name)
 			err = removal_move_to_top_dir(removal, dirfd(dir), entry->d_name);
 		if (err == -EXDEV)
 			err = removal_remove_nested(dirfd(dir), entry->d_name);
-		removal_note_step_or_error(removal, err);
+		removal_count_step_or_keep_error(removal, err);
 	}
 	if (unlinkat(removal->top_fd, name, AT_REMOVEDIR) == 0)
 		removal->removed_or_moved_count++;
@@ -205,7 +205,7 @@ static void removal_empty_subdir(struct removal *removal, const char *name)
 }
 
 /* One pass over the top directory. True when it is empty. */
-static bool removal_empty_top(struct removal *removal, DIR *top)
+static bool removal_empty_top_dir(struct removal *removal, DIR *top)
 {
 	const struct dirent *entry;
 	bool empty = true;
@@ -220,7 +220,7 @@ static bool removal_empty_top(struct removal *removal, DIR *top)
 		if (err == -ENOTEMPTY)
 			removal_empty_subdir(removal, entry->d_name);
 		else
-			removal_note_step_or_error(removal, err);
+			removal_count_step_or_keep_error(removal, err);
 	}
 	return empty;
 }
@@ -234,13 +234,13 @@ int io_remove_tree(int dirfd, const char *name)
 	if (err != -ENOTEMPTY && err != -EACCES)
 		return err;
 	removal.top_fd = removal_open_dir(dirfd, name);
-	top = removal_read_dir(removal.top_fd);
+	top = removal_fdopendir(removal.top_fd);
 	if (!top)
 		return -errno;
 	do {
 		removal.removed_or_moved_count = 0;
 		removal.first_error = 0;
-		if (removal_empty_top(&removal, top))
+		if (removal_empty_top_dir(&removal, top))
 			return unlinkat(dirfd, name, AT_REMOVEDIR) < 0 ? -errno : 0;
 	} while (removal.removed_or_moved_count > 0);
 	return removal.first_error ? removal.first_error : -ENOTEMPTY;

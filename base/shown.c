@@ -14,7 +14,7 @@ static size_t text_escape_character(char *out, const char *bytes, size_t size, u
 	bool kept = keeps_newlines && (point == '\n' || point == '\t');
 
 	if (!kept && (point < 0x20 || point == 0x7f || text_is_invisible(point)))
-		return text_put_unicode(out, point);
+		return text_put_json_unicode_escape(out, point);
 	memcpy(out, bytes, size);
 	return size;
 }

@@ -15,7 +15,7 @@ static const uint8_t public_start[] = {0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b,
 
 #define PRIVATE_KEY_DER_BYTES (sizeof(private_start) + SIGNING_KEY_BYTES)
 #define DER_BASE64_DIGITS_MAX 64u /* PRIVATE_KEY_DER_BYTES bytes in base64 */
-#define PEM_DECODED_MAX 49u
+#define PEM_DECODED_BYTES_MAX 49u
 
 static void signing_compute_public_key(struct signing_key *key)
 {
@@ -65,7 +65,7 @@ int signing_read_base64(const char *text, size_t len, void *out, size_t cap)
 }
 
 /* Finds the one block of a PEM text, and decodes it. Returns the number of bytes, or -EBADMSG. */
-static int signing_decode_pem(const char *text, size_t len, const char *label, uint8_t der[PEM_DECODED_MAX])
+static int signing_decode_pem(const char *text, size_t len, const char *label, uint8_t der[PEM_DECODED_BYTES_MAX])
 {
 	char start[64], end[64], digits[SIGNING_PEM_BYTES];
 	const char *at, *stop;
@@ -84,14 +84,14 @@ static int signing_decode_pem(const char *text, size_t len, const char *label, u
 			return -EBADMSG;
 		digits[count++] = *at;
 	}
-	count = (size_t)signing_read_base64(digits, count, der, PEM_DECODED_MAX);
+	count = (size_t)signing_read_base64(digits, count, der, PEM_DECODED_BYTES_MAX);
 	explicit_bzero(digits, sizeof(digits));
 	return (int)count;
 }
 
 int signing_parse_private(const char *pem, size_t len, struct signing_key *ret_key)
 {
-	uint8_t der[PEM_DECODED_MAX];
+	uint8_t der[PEM_DECODED_BYTES_MAX];
 	int n = signing_decode_pem(pem, len, "PRIVATE KEY", der);
 	bool known = n == (int)(sizeof(private_start) + SIGNING_KEY_BYTES) &&
 		     memcmp(der, private_start, sizeof(private_start)) == 0;
@@ -106,7 +106,7 @@ int signing_parse_private(const char *pem, size_t len, struct signing_key *ret_k
 
 int signing_parse_public(const char *text, size_t len, uint8_t ret_public[SIGNING_KEY_BYTES])
 {
-	uint8_t der[PEM_DECODED_MAX];
+	uint8_t der[PEM_DECODED_BYTES_MAX];
 	int n = signing_decode_pem(text, len, "PUBLIC KEY", der);
 
 	if (n == (int)(sizeof(public_start) + SIGNING_KEY_BYTES) &&
@@ -114,7 +114,7 @@ int signing_parse_public(const char *text, size_t len, uint8_t ret_public[SIGNIN
 		memcpy(ret_public, der + sizeof(public_start), SIGNING_KEY_BYTES);
 		return 0;
 	}
-	if (n >= 0 || len != SIGNING_KEY_TEXT - 1 ||
+	if (n >= 0 || len != SIGNING_KEY_BASE64_SIZE - 1 ||
 	    signing_read_base64(text, len, der, sizeof(der)) != SIGNING_KEY_BYTES)
 		return -EBADMSG;
 	memcpy(ret_public, der, SIGNING_KEY_BYTES);

@@ -11,14 +11,14 @@
 
 #define SIGNING_KEY_BYTES 32
 #define SIGNING_SIGNATURE_BYTES 64
-#define SIGNING_KEY_TEXT 45       /* a public key in base64, with NUL */
-#define SIGNING_SIGNATURE_TEXT 89 /* a signature in base64, with NUL */
+#define SIGNING_KEY_BASE64_SIZE 45       /* a public key in base64, with NUL */
+#define SIGNING_SIGNATURE_BASE64_SIZE 89 /* a signature in base64, with NUL */
 #define SIGNING_PEM_BYTES 256     /* more than each PEM text of these keys, with NUL */
 
 struct signing_key {
 	uint8_t private[SIGNING_KEY_BYTES];
 	uint8_t public[SIGNING_KEY_BYTES];
-	char public_text[SIGNING_KEY_TEXT];
+	char public_text[SIGNING_KEY_BASE64_SIZE];
 };
 
 /* Makes a new key. 0 or -errno of getrandom(2). signing_wipe_key removes it from memory. */

@@ -77,11 +77,11 @@ bool text_is_invisible(uint32_t point)
 	return false;
 }
 
-size_t text_put_unicode(char *out, uint32_t point)
+size_t text_put_json_unicode_escape(char *out, uint32_t point)
 {
 	if (point > 0xffff) { /* JSON writes code points above U+FFFF as a surrogate pair */
-		(void)text_put_unicode(out, 0xd7c0 + (point >> 10));
-		return 6 + text_put_unicode(out + 6, 0xdc00 + (point & 0x3ff));
+		(void)text_put_json_unicode_escape(out, 0xd7c0 + (point >> 10));
+		return 6 + text_put_json_unicode_escape(out + 6, 0xdc00 + (point & 0x3ff));
 	}
 	out[0] = '\\';
 	out[1] = 'u';
@@ -99,7 +99,7 @@ static size_t text_put_hex_escaped_byte(char *out, unsigned char byte)
 	return 5;
 }
 
-static size_t text_put_ascii(char *out, unsigned char byte)
+static size_t text_put_ascii_escaped_for_json(char *out, unsigned char byte)
 {
 	/* NUL becomes \x00, not \u0000, which many JSON readers refuse. */
 	static const char *const escapes[128] = {
@@ -112,7 +112,7 @@ static size_t text_put_ascii(char *out, unsigned char byte)
 		return len;
 	}
 	if (byte < 0x20 || byte == 0x7f)
-		return text_put_unicode(out, byte);
+		return text_put_json_unicode_escape(out, byte);
 	*out = (char)byte;
 	return 1;
 }
@@ -127,7 +127,7 @@ size_t text_escape_for_json(char *out, const char *bytes, size_t len)
 	for (size_t i = 0; i < len; i += size) {
 		size = 1;
 		if (at[i] < 0x80) {
-			out += text_put_ascii(out, at[i]);
+			out += text_put_ascii_escaped_for_json(out, at[i]);
 			continue;
 		}
 		size = text_decode_utf8(bytes + i, len - i, &point, &bad);
@@ -135,7 +135,7 @@ size_t text_escape_for_json(char *out, const char *bytes, size_t len)
 			size = 1;
 			out += text_put_hex_escaped_byte(out, at[i]);
 		} else if (text_is_invisible(point)) {
-			out += text_put_unicode(out, point);
+			out += text_put_json_unicode_escape(out, point);
 		} else {
 			memcpy(out, at + i, size);
 			out += size;
@@ -165,7 +165,7 @@ int text_parse_hex_digit(char digit)
 	return -1;
 }
 
-size_t text_unescape(char *text, size_t len)
+size_t text_unescape_backslashes(char *text, size_t len)
 {
 	size_t put = 0;
 

@@ -21,7 +21,7 @@
 size_t text_escape_for_json(char *out, const char *bytes, size_t len);
 
 /* Undoes the \\ and \xHH of text_escape_for_json on a decoded JSON string, in place. Returns the new length. */
-size_t text_unescape(char *text, size_t len);
+size_t text_unescape_backslashes(char *text, size_t len);
 
 /*
  * True for characters that show nothing themselves but may hide, move or reorder other text: C1 controls, bidirectional
@@ -52,7 +52,7 @@ int text_printf(FILE *out, const char *format, ...) __attribute__((format(printf
 size_t text_decode_utf8(const char *bytes, size_t len, uint32_t *ret_point, size_t *ret_bad);
 
 /* Writes a code point as \uXXXX, or as a surrogate pair of these. Returns 6 or 12, the number of bytes. */
-size_t text_put_unicode(char *out, uint32_t point);
+size_t text_put_json_unicode_escape(char *out, uint32_t point);
 
 /* The value of a hexadecimal digit, or -1. */
 int text_parse_hex_digit(char digit);
@@ -70,6 +70,6 @@ int text_parse_duration(const char *text, uint64_t *ret_ns);
 int text_parse_number(const char *text, uint64_t min, uint64_t max, uint64_t *ret_value);
 
 /* Finds the closest of `words` (NULL-ended) to a mistyped word. Borrows. NULL when none is similar. */
-const char *text_find_nearest(const char *word, const char *const *words);
+const char *text_find_nearest_word(const char *word, const char *const *words);
 
 #endif

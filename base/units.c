@@ -121,7 +121,7 @@ static size_t text_compute_edit_distance(const char *a, size_t a_len, const char
 	return row[b_len];
 }
 
-const char *text_find_nearest(const char *word, const char *const *words)
+const char *text_find_nearest_word(const char *word, const char *const *words)
 {
 	size_t len = strlen(word), best = len / 3 + 2, edits, other; /* a word that needs more edits is not similar */
 	const char *nearest = NULL;

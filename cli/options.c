@@ -115,7 +115,7 @@ static int options_add_layers(const struct cli_given_option *given, void *layers
 	char bad[32];
 
 	if (layers_parse_list(given->value, &named, bad, sizeof(bad)) < 0) {
-		nearest = layer_find_nearest(bad);
+		nearest = layer_find_nearest_name(bad);
 		cli_print_error(given->verb, "%s: there is no layer \"%s\"; %s%s%s", given->option, bad,
 			  nearest ? "did you mean \"" : "callgate doctor lists them", nearest ? nearest : "",
 			  nearest ? "\"?" : "");

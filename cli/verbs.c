@@ -31,7 +31,7 @@ static int verbs_refuse_name(const struct cli_verbs *verbs, const char *name)
 
 	for (size_t i = 0; names && i < verbs->verb_count; i++)
 		names[i] = verbs->verbs[i].name;
-	nearest = names && name ? text_find_nearest(name, names) : NULL;
+	nearest = names && name ? text_find_nearest_word(name, names) : NULL;
 	if (nearest)
 		cli_print_error(verbs->parent, "unknown verb \"%s\"; did you mean \"%s\"?", name, nearest);
 	else

@@ -158,7 +158,7 @@ static void keeper_add_redirect_dirs(const struct keeper_options *options)
 	const struct policy_mount *mount = policy_get_mounts(options->policy, &count);
 
 	for (size_t i = 0; i < count; i++) {
-		const char *name = mount[i].create_host_path
+		const char *name = mount[i].creates_host_path
 					   ? path_get_rest_below(mount[i].host_path, options->scratch->path)
 					   : NULL;
 
@@ -170,7 +170,7 @@ static void keeper_add_redirect_dirs(const struct keeper_options *options)
 /* Notes what the view makes in such a directory: for a workdir in /tmp, which is redirected, its path there. */
 static void keeper_remember_entries_in_redirect(const struct keeper_options *options, const struct policy_mount *outer)
 {
-	const char *dir = outer->create_host_path
+	const char *dir = outer->creates_host_path
 				  ? path_get_rest_below(outer->host_path, options->scratch->path)
 				  : NULL;
 	size_t count;

@@ -56,7 +56,7 @@ static bool output_matches_globs(const struct output_options *options, const cha
 static int output_store_one_file(const struct output_options *options, int workdir_fd, const char *rest)
 {
 	_cleanup_close_ int from =
-		openat2_call(workdir_fd, rest, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0, IO_RESOLVE_BELOW);
+		openat2_retry(workdir_fd, rest, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0, IO_RESOLVE_BELOW);
 	struct stat st;
 	int error;
 
@@ -91,7 +91,7 @@ int output_store_files(const struct output_options *options, const json_t *chang
 		if (!path)
 			kept = -ENOMEM;
 		else
-			path[text_unescape(path, strlen(path))] = '\0';
+			path[text_unescape_backslashes(path, strlen(path))] = '\0';
 		rest = path ? path_get_rest_below(path, options->workdir_virt) : NULL;
 		if (!rest || !*rest || !output_matches_globs(options, rest))
 			continue;

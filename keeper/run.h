@@ -92,7 +92,7 @@ struct keeper_outcome {
 	int anchor_error;
 	/* the key that has signed the log, until keeper_outcome_release() wipes it; owned; NULL: no signed log */
 	struct signing_key *key;
-	char log_public_key_text[SIGNING_KEY_TEXT]; /* the public key of its signature */
+	char log_public_key_text[SIGNING_KEY_BASE64_SIZE]; /* the public key of its signature */
 	bool was_killed_for_decoy;             /* callgate killed the program because a decoy was read */
 	const char *error_code; /* a word that names the error; NULL: none; borrowed from the report or static */
 	char error_message[1280];

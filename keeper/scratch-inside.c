@@ -143,7 +143,7 @@ static void scratch_remove_view_entry(const struct scratch *scratch, const char 
 		_cleanup_close_ int dir = -1;
 
 		*slash = '\0';
-		dir = openat2_call(scratch->fd, path, O_PATH | O_DIRECTORY, 0, IO_RESOLVE_BELOW);
+		dir = openat2_retry(scratch->fd, path, O_PATH | O_DIRECTORY, 0, IO_RESOLVE_BELOW);
 		if (dir >= 0 && unlinkat(dir, slash + 1, AT_REMOVEDIR) < 0 &&
 		    (errno != ENOTDIR || unlinkat(dir, slash + 1, 0) < 0) && errno != ENOENT)
 			return; /* the directory stays changed */

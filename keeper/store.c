@@ -23,7 +23,7 @@ static int store_make_parents(int dirfd, char *path)
 		*slash = '\0';
 		if (mkdirat(dir, name, 0777) < 0 && errno != EEXIST)
 			return -errno;
-		next = openat2_call(dir, name, O_RDONLY | O_DIRECTORY, 0, IO_RESOLVE_BELOW);
+		next = openat2_retry(dir, name, O_RDONLY | O_DIRECTORY, 0, IO_RESOLVE_BELOW);
 		if (next < 0)
 			return next;
 		(void)close(dir);

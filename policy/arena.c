@@ -13,14 +13,14 @@
  * time by madvise(2), which takes a quarter of the time of as many page faults.
  */
 #define ARENA_CHUNK_BYTES ((size_t)524288)
-#define ARENA_POPULATED_BYTES ((size_t)16384)    /* at a time, at first */
-#define ARENA_POPULATED_BYTES_MAX ((size_t)65536) /* at a time; what is larger may stay unused for long */
+#define ARENA_POPULATE_STEP_BYTES_MIN ((size_t)16384)    /* at a time, at first */
+#define ARENA_POPULATE_STEP_BYTES_MAX ((size_t)65536) /* at a time; what is larger may stay unused for long */
 
 struct arena_chunk {
 	struct arena_chunk *next;
 	size_t used_bytes;
 	size_t cap; /* size of data */
-	size_t populated_bytes; /* of the chunk, this structure included: a multiple of ARENA_POPULATED_BYTES */
+	size_t populated_bytes; /* of the chunk, this structure included: a multiple of ARENA_POPULATE_STEP_BYTES_MIN */
 	alignas(max_align_t) unsigned char data[];
 };
 
@@ -50,11 +50,12 @@ static struct arena_chunk *arena_add_chunk(struct arena *arena, size_t size)
 static void arena_populate(struct arena_chunk *chunk, size_t size)
 {
 	const size_t before = chunk->populated_bytes, all = chunk->cap + sizeof(*chunk);
-	size_t more = before < ARENA_POPULATED_BYTES    ? ARENA_POPULATED_BYTES
-		      : before < ARENA_POPULATED_BYTES_MAX ? before
-							   : ARENA_POPULATED_BYTES_MAX;
+	size_t more = before < ARENA_POPULATE_STEP_BYTES_MIN    ? ARENA_POPULATE_STEP_BYTES_MIN
+		      : before < ARENA_POPULATE_STEP_BYTES_MAX ? before
+							   : ARENA_POPULATE_STEP_BYTES_MAX;
 
-	if (sizeof(*chunk) + chunk->used_bytes + size <= before || size > ARENA_POPULATED_BYTES_MAX || before >= all)
+	if (sizeof(*chunk) + chunk->used_bytes + size <= before || size > ARENA_POPULATE_STEP_BYTES_MAX ||
+	    before >= all)
 		return;
 	if (more > all - before)
 		more = all - before;

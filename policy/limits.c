@@ -21,9 +21,9 @@ struct limit_row {
 #define LIMIT_FIELD(name) offsetof(struct policy_limits, name)
 #define LIMIT_NS_MAX ((uint64_t)INT64_MAX)
 #define LIMIT_BYTES_MAX (UINT64_C(1) << 60)
-#define LIMIT_ANY_TIME 1, LIMIT_NS_MAX, "1ms", "2562047h"
-#define LIMIT_ANY_SIZE 1, LIMIT_BYTES_MAX, "1", "1048576T"
-#define LIMIT_SIZE_FROM(least, text) least, LIMIT_BYTES_MAX, text, "1048576T"
+#define LIMIT_ANY_TIME_RANGE 1, LIMIT_NS_MAX, "1ms", "2562047h"
+#define LIMIT_ANY_SIZE_RANGE 1, LIMIT_BYTES_MAX, "1", "1048576T"
+#define LIMIT_SIZE_RANGE_FROM(least, text) least, LIMIT_BYTES_MAX, text, "1048576T"
 
 /*
  * Below the minimum, the C library does not even start, or the measurement is too coarse. The maximum of pids is the
@@ -31,18 +31,21 @@ struct limit_row {
  */
 /* clang-format off */
 static const struct limit_row rows[] = {
-	[POLICY_LIMIT_WALL] = {"wall", UNIT_TIME, LIMIT_FIELD(wall_ns), true, LIMIT_ANY_TIME},
-	[POLICY_LIMIT_CPU] = {"cpu", UNIT_TIME, LIMIT_FIELD(cpu_ns), true, 10000000, LIMIT_NS_MAX, "10ms", "2562047h"},
-	[POLICY_LIMIT_MEMORY] = {"memory", UNIT_SIZE, LIMIT_FIELD(memory_bytes), true, LIMIT_SIZE_FROM(1 << 20, "1M")},
+	[POLICY_LIMIT_WALL] = {"wall", UNIT_TIME, LIMIT_FIELD(wall_ns), true, LIMIT_ANY_TIME_RANGE},
+	[POLICY_LIMIT_CPU] = {"cpu", UNIT_TIME, LIMIT_FIELD(cpu_ns), true, 10000000, LIMIT_NS_MAX, "10ms",
+				   "2562047h"},
+	[POLICY_LIMIT_MEMORY] = {"memory", UNIT_SIZE, LIMIT_FIELD(memory_bytes), true,
+				  LIMIT_SIZE_RANGE_FROM(1 << 20, "1M")},
 	[POLICY_LIMIT_PIDS] = {"pids", UNIT_COUNT, LIMIT_FIELD(pids), true, 1, 4194304, "1", "4194304"},
 	[POLICY_LIMIT_OPEN_FILES] = {"open_files", UNIT_COUNT, LIMIT_FIELD(open_files), true, 8, 1048576, "8",
 				     "1048576"},
-	[POLICY_LIMIT_FILE_SIZE] = {"file_size", UNIT_SIZE, LIMIT_FIELD(file_size_bytes), true, LIMIT_ANY_SIZE},
-	[POLICY_LIMIT_DISK] = {"disk", UNIT_SIZE, LIMIT_FIELD(disk_bytes), true, LIMIT_SIZE_FROM(64 << 10, "64K")},
-	[POLICY_LIMIT_STDOUT] = {"stdout", UNIT_SIZE, LIMIT_FIELD(stdout_bytes), false, LIMIT_ANY_SIZE},
-	[POLICY_LIMIT_STDERR] = {"stderr", UNIT_SIZE, LIMIT_FIELD(stderr_bytes), false, LIMIT_ANY_SIZE},
+	[POLICY_LIMIT_FILE_SIZE] = {"file_size", UNIT_SIZE, LIMIT_FIELD(file_size_bytes), true, LIMIT_ANY_SIZE_RANGE},
+	[POLICY_LIMIT_DISK] = {"disk", UNIT_SIZE, LIMIT_FIELD(disk_bytes), true,
+				LIMIT_SIZE_RANGE_FROM(64 << 10, "64K")},
+	[POLICY_LIMIT_STDOUT] = {"stdout", UNIT_SIZE, LIMIT_FIELD(stdout_bytes), false, LIMIT_ANY_SIZE_RANGE},
+	[POLICY_LIMIT_STDERR] = {"stderr", UNIT_SIZE, LIMIT_FIELD(stderr_bytes), false, LIMIT_ANY_SIZE_RANGE},
 	[POLICY_LIMIT_AUDIT] = {"audit", UNIT_SIZE, LIMIT_FIELD(audit_log_bytes), true,
-				LIMIT_SIZE_FROM(64 << 10, "64K")},
+				LIMIT_SIZE_RANGE_FROM(64 << 10, "64K")},
 };
 /* clang-format on */
 _Static_assert(sizeof(rows) / sizeof(rows[0]) == POLICY_LIMIT_MAX, "a row for each limit");

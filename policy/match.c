@@ -9,21 +9,21 @@
 /* ---- paths ---- */
 
 /* True when a rule matches the path, at one of its literal paths (NULL: the rule begins with "**"). */
-static bool match_path_below(const struct rule *rule, const char *literal, const char *path)
+static bool match_rule_at_literal_path(const struct rule *rule, const char *literal, const char *path)
 {
 	const char *rest = path_get_rest_below(path, literal ? literal : "/");
 
 	return rest && (!rule->pattern || glob_matches(&rule->glob, rest, strlen(rest)));
 }
 
-static bool match_path(const struct rule *rule, const char *path)
+static bool match_rule_on_path(const struct rule *rule, const char *path)
 {
-	if (match_path_below(rule, rule->literal_path, path))
+	if (match_rule_at_literal_path(rule, rule->literal_path, path))
 		return true;
 	if (!kind_is_deny(rule->kind))
 		return false;
-	return (rule->literal_alias && match_path_below(rule, rule->literal_alias, path)) ||
-	       (rule_get_denied_path(rule) && match_path_below(rule, rule_get_denied_path(rule), path));
+	return (rule->literal_alias && match_rule_at_literal_path(rule, rule->literal_alias, path)) ||
+	       (rule_get_denied_path(rule) && match_rule_at_literal_path(rule, rule_get_denied_path(rule), path));
 }
 
 /* A grant of reading matches an attempt to write, too: because of it the error is EROFS, not ENOENT. */
@@ -36,17 +36,17 @@ static bool match_path_rule(const struct policy *policy, const struct rule *rule
 	if (question->kind != POLICY_QUESTION_PATH ||
 	    (rule->kind == RULE_EXEC_DENY && !(question->wanted_rights & POLICY_EXEC)))
 		return false;
-	if (match_path(rule, question->path))
+	if (match_rule_on_path(rule, question->path))
 		return true;
 	/* deny rules also apply to the host path of what a mount shows */
 	mount = kind_is_deny(rule->kind) ? policy_find_mount(policy, question->path) : NULL;
 	return mount && mount->kind == POLICY_MOUNT_TREE &&
-	       policy_map_to_host(policy, question->path, host) > 0 && match_path(rule, host);
+	       policy_map_to_host(policy, question->path, host) > 0 && match_rule_on_path(rule, host);
 }
 
 /* ---- network ---- */
 
-static bool match_has_port(const uint16_t *port, size_t ports, unsigned wanted)
+static bool match_port_is_listed(const uint16_t *port, size_t ports, unsigned wanted)
 {
 	for (size_t i = 0; i < ports; i++)
 		if (port[i] == wanted)
@@ -61,7 +61,7 @@ static bool match_net_rule(const struct policy *policy, const struct net_rule *r
 	bool request = question->kind == POLICY_QUESTION_REQUEST;
 
 	if ((question->kind != POLICY_QUESTION_CONNECT && !request) || !net_host_matches(rule->host, question->host) ||
-	    !match_has_port(rule->port, rule->port_count, question->port))
+	    !match_port_is_listed(rule->port, rule->port_count, question->port))
 		return false;
 	if (!request)
 		return (rule->proto == NET_UDP) == question->udp;
@@ -71,14 +71,14 @@ static bool match_net_rule(const struct policy *policy, const struct net_rule *r
 	       net_rule_allows_request(rule, question->method, question->path, question->asks_for_websocket);
 }
 
-static bool match_deny(const struct net_deny *deny, const struct policy_question *question)
+static bool match_net_deny(const struct net_deny *deny, const struct policy_question *question)
 {
 	return (question->kind == POLICY_QUESTION_CONNECT || question->kind == POLICY_QUESTION_REQUEST) &&
 	       net_host_matches(deny->host, question->host) &&
-	       (!deny->port_count || match_has_port(deny->port, deny->port_count, question->port));
+	       (!deny->port_count || match_port_is_listed(deny->port, deny->port_count, question->port));
 }
 
-static bool match_range(const struct net_listen_range *range, const struct policy_question *question)
+static bool match_listen_range(const struct net_listen_range *range, const struct policy_question *question)
 {
 	return question->kind == POLICY_QUESTION_LISTEN && question->port >= range->first &&
 	       question->port <= range->last;
@@ -106,14 +106,14 @@ static bool match_get_net_rule(const struct policy *policy, const struct policy_
 	at -= network->rule_count;
 	if (at < network->deny_count) {
 		*ret_rule = (struct policy_rule_label){network->deny[at].label,
-						       match_deny(&network->deny[at], question)};
+						       match_net_deny(&network->deny[at], question)};
 		return true;
 	}
 	at -= network->deny_count;
 	if (at >= network->listen_range_count)
 		return false;
 	*ret_rule = (struct policy_rule_label){network->listen_range[at].label,
-					       match_range(&network->listen_range[at], question)};
+					       match_listen_range(&network->listen_range[at], question)};
 	return true;
 }
 

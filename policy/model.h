@@ -41,7 +41,7 @@ struct rule {
 	const char *label;   /* name of the rule in records: "data.json: filesystem.read[1] /usr/share" */
 	const char *source_location;   /* "file:line: key" for messages */
 	const char *because_text; /* why the rule exists, for people; NULL: the policy does not say */
-	struct expanded_path expanded_name;
+	struct expanded_path expanded_path;
 	const char *literal_path; /* the path up to its first glob, canonical, in the view; NULL: it begins with "**" */
 	/* index of the tree node of `literal_path`; PATH_TREE_NO_NODE: the rule is not in the tree */
 	uint32_t tree_node_index;
@@ -96,7 +96,7 @@ struct policy {
 	uint32_t after_entries_closing_network; /* the entries with "network": "none" */
 	uint32_t after_entries_closing_writing; /* the entries with "write" */
 	uint32_t *fired_after_entries;          /* the set of fired entries; NULL: the policy has no entries */
-	unsigned phases; /* bits 1 << enum policy_phase: the phases for which some file has rules */
+	unsigned phase_bits; /* bits 1 << enum policy_phase: the phases for which some file has rules */
 	const char **warning;
 	size_t warning_count;
 };
@@ -195,7 +195,7 @@ void compile_after_entries(struct compiler *compiler, struct policy_source *cons
  */
 void compile_paths_of_after_entries(struct compiler *compiler);
 /* modes.c, after compile_on_deny: refuses after_read together with "ask-file". */
-void on_deny_check_after(struct compiler *compiler);
+void on_deny_check_after_entries(struct compiler *compiler);
 /* paths/reads.c, after compile_on_deny: warns of what prevents "judge": "changes". */
 void compile_check_kernel_reads(struct compiler *compiler);
 /* modes.c: sets policy->mode. */

@@ -18,7 +18,7 @@ const char *policy_judge_get_name(enum policy_judge judge)
 	return policy_judge_names[judge == POLICY_JUDGE_UNSET ? 0 : judge - POLICY_JUDGE_ALL];
 }
 
-enum policy_judge policy_get_judge(const struct policy *policy)
+enum policy_judge policy_get_judge_mode(const struct policy *policy)
 {
 	return policy->settings.judge == POLICY_JUDGE_UNSET ? POLICY_JUDGE_ALL : policy->settings.judge;
 }
@@ -37,7 +37,7 @@ static void on_deny_set_for_path(struct policy *policy, const struct rule *rule)
 	for (size_t i = 0; i < policy->rule_count; i++) {
 		struct rule *same = &policy->rule[i];
 
-		if (same->kind == rule->kind && strcmp(same->expanded_name.path, rule->expanded_name.path) == 0)
+		if (same->kind == rule->kind && strcmp(same->expanded_path.path, rule->expanded_path.path) == 0)
 			same->on_deny = rule->on_deny;
 	}
 }
@@ -72,12 +72,12 @@ enum policy_on_deny policy_find_on_deny(const struct policy *policy, const char 
 	return policy->settings.on_deny == ON_DENY_UNSET ? ON_DENY_ERRNO : policy->settings.on_deny;
 }
 
-bool policy_acts_on_denials(const struct policy *policy)
+bool policy_has_on_deny_actions(const struct policy *policy)
 {
 	return policy->rule_on_deny_count > 0 || policy->settings.on_deny > ON_DENY_ERRNO;
 }
 
-void on_deny_check_after(struct compiler *compiler)
+void on_deny_check_after_entries(struct compiler *compiler)
 {
 	const struct policy *policy = compiler->policy;
 

@@ -29,7 +29,7 @@ bool policy_is_observing(const struct policy *policy)
 	return policy->judged_policy != NULL;
 }
 
-const struct policy *policy_get_judged(const struct policy *policy)
+const struct policy *policy_get_judged_policy(const struct policy *policy)
 {
 	return policy->judged_policy ? policy->judged_policy : policy;
 }
@@ -71,7 +71,7 @@ const char *policy_phase_get_name(enum policy_phase phase)
 }
 
 /* True for a variable that a secret is read from. It is withheld in every phase, also in one without network. */
-static bool policy_is_secret_source(const struct policy *policy, const char *name)
+static bool policy_variable_is_secret_source(const struct policy *policy, const char *name)
 {
 	for (size_t i = 0; i < policy->network.secret_count; i++) {
 		const char *from = policy->network.secret[i].value_source;
@@ -86,7 +86,7 @@ bool policy_env_passes_variable(const struct policy *policy, const char *name)
 {
 	bool passes = false;
 
-	if (policy_is_secret_source(policy, name))
+	if (policy_variable_is_secret_source(policy, name))
 		return false;
 	for (size_t i = 0; i < policy->env_count; i++) {
 		const struct policy_env *env = &policy->env[i];

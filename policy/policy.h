@@ -77,7 +77,7 @@ extern const char *const policy_judge_names[];
 const char *policy_judge_get_name(enum policy_judge judge);
 
 /* POLICY_JUDGE_ALL or POLICY_JUDGE_CHANGES, as the policy asks. */
-enum policy_judge policy_get_judge(const struct policy *policy);
+enum policy_judge policy_get_judge_mode(const struct policy *policy);
 
 /* The words of the policy, NULL-ended: those of enum policy_on_deny from ON_DENY_ERRNO on; those of "on_read". */
 extern const char *const policy_on_deny_names[], *const policy_on_read_names[];
@@ -90,7 +90,7 @@ const char *policy_on_deny_get_name(enum policy_on_deny mode);
 enum policy_on_deny policy_find_on_deny(const struct policy *policy, const char *rule);
 
 /* Whether some denial does more to the process than the errno. */
-bool policy_acts_on_denials(const struct policy *policy);
+bool policy_has_on_deny_actions(const struct policy *policy);
 
 /* Whether some denial has the mode ON_DENY_ASK_FILE. */
 bool policy_asks_about_denials(const struct policy *policy);
@@ -253,7 +253,7 @@ struct policy_draft *policy_find_user(const char *const *names, const struct pol
 void policy_draft_free(struct policy_draft *draft);
 
 /* Returns the policy of the user: for an observing policy the judged one, else the policy itself. */
-const struct policy *policy_get_judged(const struct policy *policy);
+const struct policy *policy_get_judged_policy(const struct policy *policy);
 
 /* True for the observing policy of a run with --mode observe. */
 bool policy_is_observing(const struct policy *policy);
@@ -340,7 +340,7 @@ struct policy_mount {
 	bool is_interpreter;       /* granted by @interpreter */
 	bool is_redirect;    /* made by a redirect rule: the verdict is VERDICT_REDIRECT */
 	/* create the host directory when it is missing: a target below @scratch or @workdir */
-	bool create_host_path;
+	bool creates_host_path;
 	const char *rule;    /* the rule that made the mount, as in struct policy_decision */
 };
 
@@ -391,7 +391,7 @@ struct policy_settings {
 	const char *audit_file; /* NULL: not set */
 	bool audits_allowed_calls; /* record allowed calls as well as denied ones (default: true) */
 	bool audit_is_compact;     /* leave out of a record what earlier records have */
-	enum policy_judge judge; /* as the files say; see policy_get_judge() */
+	enum policy_judge judge; /* as the files say; see policy_get_judge_mode() */
 	bool audits_fstat;       /* judge and record each newfstatat and statx used as fstat */
 	bool allows_unix_datagrams;   /* unix datagram sockets among the run's processes */
 	char sha256[SHA256_HEX_SIZE]; /* of policy_make_json's text; "" before policy_compute_sha256() */

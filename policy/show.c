@@ -27,7 +27,7 @@ static json_t *show_make_escaped_string(const char *text)
 }
 
 /* Returns the array or object at a key, and creates it when missing. Borrowed. */
-static json_t *show_get_member(json_t *object, const char *key, bool array)
+static json_t *show_get_or_make_member(json_t *object, const char *key, bool array)
 {
 	json_t *found = json_object_get(object, key);
 
@@ -59,7 +59,7 @@ static bool show_rule_has_no_effect(const struct policy *policy, const struct ru
 		return false;
 	for (size_t i = 0; i < policy->rule_count; i++)
 		if (policy->rule[i].kind == RULE_DENY &&
-		    strcmp(policy->rule[i].expanded_name.path, rule->expanded_name.path) == 0)
+		    strcmp(policy->rule[i].expanded_path.path, rule->expanded_path.path) == 0)
 			return true;
 	return false;
 }
@@ -81,7 +81,7 @@ static size_t show_find_path(const json_t *list, const json_t *path)
 /* Appends the path of a rule, unless the list has it; as an object when a rule for the path has more members. */
 static int show_append_path(json_t *list, const struct rule *rule)
 {
-	json_auto_t *path = show_make_escaped_string(rule->expanded_name.text_shown_to_user), *members = json_object();
+	json_auto_t *path = show_make_escaped_string(rule->expanded_path.text_shown_to_user), *members = json_object();
 	size_t at = show_find_path(list, path);
 	json_t *item = json_array_get(list, at);
 	int ret = 0;
@@ -102,18 +102,19 @@ static int show_append_path(json_t *list, const struct rule *rule)
 }
 
 /* Adds a path to its entry of "after_read", which show_after_entries() has made. */
-static int show_after_path(json_t *root, const struct rule *rule)
+static int show_add_path_of_after_entry(json_t *root, const struct rule *rule)
 {
 	json_t *entry = json_array_get(json_object_get(root, "after_read"), rule->after_entry_index);
 
 	if (rule->kind == RULE_AFTER_WRITE)
 		entry = json_object_get(entry, "then");
-	return show_append_path(show_get_member(entry, rule->kind == RULE_AFTER_WRITE ? "write" : "paths", true), rule);
+	return show_append_path(
+		show_get_or_make_member(entry, rule->kind == RULE_AFTER_WRITE ? "write" : "paths", true), rule);
 }
 
 static int show_after_entries(json_t *root, const struct policy *policy)
 {
-	json_t *list = policy->after_entry_count ? show_get_member(root, "after_read", true) : NULL;
+	json_t *list = policy->after_entry_count ? show_get_or_make_member(root, "after_read", true) : NULL;
 	int ret = 0;
 
 	for (size_t i = 0; i < policy->after_entry_count; i++) {
@@ -123,7 +124,7 @@ static int show_after_entries(json_t *root, const struct policy *policy)
 
 		ret |= json_array_append_new(list, entry);
 		if (after->closes_writing)
-			ret |= show_get_member(json_object_get(entry, "then"), "write", true) ? 0 : -1;
+			ret |= show_get_or_make_member(json_object_get(entry, "then"), "write", true) ? 0 : -1;
 	}
 	return ret;
 }
@@ -138,40 +139,41 @@ static int show_rule(json_t *root, const struct rule *rule)
 	json_t *section, *item;
 
 	if (kind_is_after(rule->kind))
-		return show_after_path(root, rule);
-	section = show_get_member(root, rule->kind == RULE_EXEC_DENY ? "exec" : "filesystem", false);
+		return show_add_path_of_after_entry(root, rule);
+	section = show_get_or_make_member(root, rule->kind == RULE_EXEC_DENY ? "exec" : "filesystem", false);
 
 	if (rule->kind == RULE_PROVIDE) {
-		json_auto_t *name = show_make_escaped_string(rule->expanded_name.text_shown_to_user);
+		json_auto_t *name = show_make_escaped_string(rule->expanded_path.text_shown_to_user);
 
-		return json_object_set_new(show_get_member(section, "provide", false), json_string_value(name),
+		return json_object_set_new(show_get_or_make_member(section, "provide", false), json_string_value(name),
 					   json_string(rule->file_content));
 	}
 	if (rule->kind != RULE_REDIRECT)
-		return show_append_path(show_get_member(section, lists[rule->kind], true), rule);
+		return show_append_path(show_get_or_make_member(section, lists[rule->kind], true), rule);
 	item = json_object();
-	if (json_object_set_new(item, "from", show_make_escaped_string(rule->expanded_name.text_shown_to_user)) < 0 ||
+	if (json_object_set_new(item, "from", show_make_escaped_string(rule->expanded_path.text_shown_to_user)) < 0 ||
 	    json_object_set_new(item, "to", show_make_escaped_string(rule->to.text_shown_to_user)) < 0 ||
 	    (rule->because_text && json_object_set_new(item, "because", json_string(rule->because_text)) < 0)) {
 		json_decref(item);
 		return -1;
 	}
-	return show_append_if_absent(show_get_member(section, "redirect", true), item);
+	return show_append_if_absent(show_get_or_make_member(section, "redirect", true), item);
 }
 
 static int show_env(json_t *root, const struct policy *policy)
 {
-	json_t *env = policy->env_count ? show_get_member(root, "env", false) : NULL;
+	json_t *env = policy->env_count ? show_get_or_make_member(root, "env", false) : NULL;
 	int ret = 0;
 
 	for (size_t i = 0; i < policy->env_count; i++) {
 		const struct policy_env *one = &policy->env[i];
 
 		if (one->value)
-			ret |= json_object_set_new(show_get_member(env, "set", false), one->name,
+			ret |= json_object_set_new(show_get_or_make_member(env, "set", false), one->name,
 						   show_make_escaped_string(one->value));
 		else
-			ret |= json_array_append_new(show_get_member(env, "pass", true), json_string(one->name));
+			ret |= json_array_append_new(show_get_or_make_member(env, "pass", true),
+						     json_string(one->name));
 	}
 	return ret;
 }
@@ -195,16 +197,16 @@ static int show_limits(json_t *root, struct policy_limits limits)
 		uint64_t value = *policy_limit_get_field(&limits, which);
 
 		if (value)
-			ret |= json_object_set_new(show_get_member(root, "limits", false), policy_limit_get_name(which),
-						   policy_limit_is_time(which) ? show_make_time(value)
-									       : json_integer((json_int_t)value));
+			ret |= json_object_set_new(
+				show_get_or_make_member(root, "limits", false), policy_limit_get_name(which),
+				policy_limit_is_time(which) ? show_make_time(value) : json_integer((json_int_t)value));
 	}
 	return ret;
 }
 
 static int show_audit(json_t *root, const struct policy *policy)
 {
-	json_t *object = show_get_member(root, "audit", false);
+	json_t *object = show_get_or_make_member(root, "audit", false);
 	int ret = json_object_set_new(object, "allowed", json_boolean(policy->settings.audits_allowed_calls));
 
 	if (policy->settings.audit_is_compact)
@@ -220,7 +222,7 @@ static int show_process(json_t *root, const struct policy *policy)
 {
 	if (!policy->settings.allows_unix_datagrams)
 		return 0;
-	return json_object_set_new(show_get_member(root, "process", false), "unix_datagrams", json_true());
+	return json_object_set_new(show_get_or_make_member(root, "process", false), "unix_datagrams", json_true());
 }
 
 static int show_required_layers(json_t *root, unsigned required)
@@ -229,7 +231,7 @@ static int show_required_layers(json_t *root, unsigned required)
 
 	for (enum layer layer = 0; layer < LAYER_MAX; layer++)
 		if (required & LAYER_BIT(layer))
-			ret |= json_array_append_new(show_get_member(root, "require", true),
+			ret |= json_array_append_new(show_get_or_make_member(root, "require", true),
 						     json_string(layer_get_name(layer)));
 	return ret;
 }
@@ -268,7 +270,7 @@ char *policy_make_json(const struct policy *policy)
 int policy_compute_sha256(struct policy *policy)
 {
 	/* Records name the policy by which accesses are judged. */
-	_cleanup_free_ char *text = policy_make_json(policy_get_judged(policy));
+	_cleanup_free_ char *text = policy_make_json(policy_get_judged_policy(policy));
 
 	if (!text)
 		return -ENOMEM;

@@ -228,7 +228,7 @@ static bool record_host_is_loopback(const char *host)
 
 	if (!net_address_parse(host, &address))
 		return false;
-	class = net_address_get_class((const struct sockaddr *)&address);
+	class = net_address_get_nonpublic_class((const struct sockaddr *)&address);
 	return class && strcmp(class, "loopback") == 0;
 }
 

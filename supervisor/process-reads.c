@@ -24,7 +24,7 @@ static enum layer process_find_layer_missing_for_paths(const struct process *pro
 
 static bool process_policy_allows_native_fstat(const struct process_options *options)
 {
-	return policy_grants_whole_trees(options->policy) && !policy_get_settings(options->policy)->audits_fstat;
+	return policy_grants_only_whole_trees(options->policy) && !policy_get_settings(options->policy)->audits_fstat;
 }
 
 void process_prepare_native_reads(const struct process_options *options)
@@ -32,7 +32,7 @@ void process_prepare_native_reads(const struct process_options *options)
 	struct policy_kernel_reads_obstacle obstacle;
 	struct namespaces *namespaces = options->namespaces;
 
-	namespaces->wants_kernel_reads = policy_get_judge(options->policy) == POLICY_JUDGE_CHANGES &&
+	namespaces->wants_kernel_reads = policy_get_judge_mode(options->policy) == POLICY_JUDGE_CHANGES &&
 					 layers_wants_layer(options->layers, LAYER_LANDLOCK) &&
 					 namespaces_can_have_kernel_reads(namespaces) &&
 					 !policy_find_kernel_reads_obstacle(options->policy, &obstacle);
@@ -55,7 +55,7 @@ static void process_set_kernel_reads(struct process *process)
 	if (missing == LAYER_MAX && !layers->layer[LAYER_LANDLOCK].active)
 		missing = LAYER_LANDLOCK;
 	process->kernel_reads = false;
-	if (policy_get_judge(options->policy) != POLICY_JUDGE_CHANGES)
+	if (policy_get_judge_mode(options->policy) != POLICY_JUDGE_CHANGES)
 		layers_set_state(layers, LAYER_KERNEL_READS, false,
 				 "every call is judged: the policy does not say \"judge\": \"changes\"");
 	else if (policy_find_kernel_reads_obstacle(options->policy, &obstacle))
@@ -77,7 +77,7 @@ void process_decide_kernel_reads(struct process *process)
 {
 	struct layers *layers = process->options->layers;
 
-	if (policy_get_judge(process->options->policy) != POLICY_JUDGE_CHANGES &&
+	if (policy_get_judge_mode(process->options->policy) != POLICY_JUDGE_CHANGES &&
 	    !(layers->required_layers & LAYER_BIT(LAYER_KERNEL_READS)))
 		return;
 	process_set_kernel_reads(process);

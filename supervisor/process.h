@@ -39,7 +39,7 @@ struct run_shared_page {
 	/* written by the keeper, for the log, before the keeper sets keeper_fields_are_written */
 	char policy_sha256[SHA256_HEX_SIZE];
 	/* public key of the log, written before keeper_fields_are_written is set; "": none */
-	char audit_public_key_text[SIGNING_KEY_TEXT];
+	char audit_public_key_text[SIGNING_KEY_BASE64_SIZE];
 	struct audit_progress progress;   /* progress of the log, for the keeper's checkpoints */
 	volatile unsigned audit_file; /* number of the log's file that is written; written by the supervisor */
 	bool keeper_fields_are_written;

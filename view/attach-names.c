@@ -62,7 +62,7 @@ static struct missing_name missing_name_find_on_mount_path(const struct attach_m
 
 		if (prefix.len <= names->outer->virt_len)
 			continue;
-		fd = path ? openat2_call(names->root_fd, path + 1, O_PATH | O_NOFOLLOW, 0, IO_RESOLVE_BELOW) : -ENOMEM;
+		fd = path ? openat2_retry(names->root_fd, path + 1, O_PATH | O_NOFOLLOW, 0, IO_RESOLVE_BELOW) : -ENOMEM;
 		if (fd < 0 && fd != -ENOENT)
 			return missing;
 		missing.exists_as_other_type = fd >= 0;
@@ -92,8 +92,8 @@ static bool missing_name_dir_contains(const struct missing_name *above, const st
  */
 static bool overlay_layer_copy_attributes(int layer_fd, int host_fd, const char *path)
 {
-	_cleanup_close_ int from = openat2_call(host_fd, path, O_RDONLY | O_DIRECTORY, 0, IO_RESOLVE_BELOW);
-	_cleanup_close_ int to = openat2_call(layer_fd, path, O_RDONLY | O_DIRECTORY, 0, IO_RESOLVE_BELOW);
+	_cleanup_close_ int from = openat2_retry(host_fd, path, O_RDONLY | O_DIRECTORY, 0, IO_RESOLVE_BELOW);
+	_cleanup_close_ int to = openat2_retry(layer_fd, path, O_RDONLY | O_DIRECTORY, 0, IO_RESOLVE_BELOW);
 	struct stat st;
 
 	if (from == -ENOENT || from == -ENOTDIR || from == -ELOOP)
@@ -227,7 +227,7 @@ static int writable_mounts_add_path(void *ctx, const char *path)
 		return -ENOMEM;
 	if (missing_names_path_is_in_inner_mount(writable->names, path))
 		return 0;
-	while ((fd = openat2_call(writable->host_fd, rest, O_PATH | O_NOFOLLOW, 0, IO_RESOLVE_BELOW)) == -ENOENT) {
+	while ((fd = openat2_retry(writable->host_fd, rest, O_PATH | O_NOFOLLOW, 0, IO_RESOLVE_BELOW)) == -ENOENT) {
 		slash = strrchr(rest, '/');
 		if (!slash)
 			return -EROFS; /* the program may make a name in the directory itself */
@@ -250,7 +250,7 @@ static int writable_mounts_attach(const struct writable_mounts *writable, int ov
 	int r = 0;
 
 	for (unsigned i = 0; r == 0 && i < writable->mount_count; i++) {
-		_cleanup_close_ int point = openat2_call(overlay_fd, writable->mount[i].path_below_overlay,
+		_cleanup_close_ int point = openat2_retry(overlay_fd, writable->mount[i].path_below_overlay,
 							 O_PATH | O_NOFOLLOW, 0, IO_RESOLVE_BELOW);
 
 		r = point < 0 ? point : mounts_attach_copy(writable->mount[i].copy_fd, point, "");
@@ -290,7 +290,7 @@ static int missing_names_mount_overlay(const struct missing_names_state *state, 
 	const struct attach_missing_names *names = state->names;
 	_cleanup_close_ int overlay = -1;
 	_cleanup_close_ int host =
-		openat2_call(names->root_fd, path + 1, O_RDONLY | O_DIRECTORY, 0, IO_RESOLVE_BELOW);
+		openat2_retry(names->root_fd, path + 1, O_RDONLY | O_DIRECTORY, 0, IO_RESOLVE_BELOW);
 	struct writable_mounts writable = {.names = names, .overlay_path = path, .host_fd = host};
 	int r;
 

@@ -142,7 +142,7 @@ static int attach_make_dir_for_pathless_mounts(struct attach_state *attach)
 		return attach_note_failure(attach, -errno, "make a place for a mount");
 	attach->pathless_mounts_dir = inside ? VIEW_PATHLESS_MOUNTS_DIR_PATH : "/" VIEW_PATHLESS_MOUNTS_DIR_NAME;
 	attach->pathless_mounts_fd =
-		openat2_call(inside ? attach->root_fd : dirfd, name, O_PATH | O_DIRECTORY, 0, IO_RESOLVE_BELOW);
+		openat2_retry(inside ? attach->root_fd : dirfd, name, O_PATH | O_DIRECTORY, 0, IO_RESOLVE_BELOW);
 	if (attach->pathless_mounts_fd < 0)
 		return attach_note_failure(attach, attach->pathless_mounts_fd, "open a place for a mount");
 	return inside && view_add_node(view, VIEW_PATHLESS_MOUNTS_DIR_PATH, NULL, NULL) < 0
@@ -200,7 +200,7 @@ static int attach_mount(struct attach_state *attach, struct attach_mount_state *
 	if (attach_parents_are_skeleton(attach->view, mount) &&
 	    mounts_attach_copy(mount_state->copy_fd, attach->root_fd, mount->virt + 1) == 0)
 		return 0;
-	point = openat2_call(attach->root_fd, mount->virt + 1, O_PATH | O_NOFOLLOW, 0, IO_RESOLVE_BELOW);
+	point = openat2_retry(attach->root_fd, mount->virt + 1, O_PATH | O_NOFOLLOW, 0, IO_RESOLVE_BELOW);
 	if (point < 0 || fstat(point, &st) < 0 || S_ISDIR(st.st_mode) == !!(mount->flags & MOUNT_OF_SINGLE_FILE))
 		return attach_mount_without_virtual_path(attach, mount_state, index);
 	r = mounts_attach_copy(mount_state->copy_fd, point, "");
@@ -256,7 +256,7 @@ static int attach_skeleton_part(struct attach_state *attach, const struct view_n
 {
 	_cleanup_close_ int copy = mounts_clone_tree(attach->view->skeleton_mount->fd, node->virt + 1);
 	_cleanup_close_ int point =
-		openat2_call(attach->root_fd, node->virt + 1, O_PATH | O_DIRECTORY, 0, IO_RESOLVE_BELOW);
+		openat2_retry(attach->root_fd, node->virt + 1, O_PATH | O_DIRECTORY, 0, IO_RESOLVE_BELOW);
 	int r = copy < 0 ? copy : point;
 
 	if (r >= 0)
@@ -368,7 +368,7 @@ static int attach_find_or_make_held_dir(struct attach_state *attach, const struc
 	if (mount_state->has_no_virtual_path)
 		fd = fcntl(attach->pathless_mounts_fd, F_DUPFD_CLOEXEC, 3);
 	else
-		fd = openat2_call(attach->root_fd, len ? key + 2 : ".", O_PATH | O_DIRECTORY, 0, IO_RESOLVE_BELOW);
+		fd = openat2_retry(attach->root_fd, len ? key + 2 : ".", O_PATH | O_DIRECTORY, 0, IO_RESOLVE_BELOW);
 	if (fd < 0)
 		return fd;
 	*ret_held = view_add_held_dir(attach->view, key, fd);
@@ -435,7 +435,7 @@ static int attach_reopen_mounts(struct attach_state *attach)
 	_cleanup_close_ int standin =
 		openat(attach->tmpfs_fd, VIEW_STANDINS_DIR_NAME, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	_cleanup_close_ int proc = attach->own_proc_fd >= 0 ? attach_second_procfs(attach)
-							    : openat2_call(attach->root_fd, "proc",
+							    : openat2_retry(attach->root_fd, "proc",
 									   O_PATH | O_DIRECTORY, 0, IO_RESOLVE_BELOW);
 	int r = 0;
 
@@ -482,7 +482,7 @@ static int attach_cover_path(void *ctx, const char *path)
 	/* Most names that profiles deny do not exist: finding that out takes half the time of trying to open them. */
 	if (fstatat(attach->root_fd, path + 1, &st, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT)
 		return 0;
-	point = openat2_call(attach->root_fd, path + 1, O_PATH | O_NOFOLLOW, 0, IO_RESOLVE_BELOW);
+	point = openat2_retry(attach->root_fd, path + 1, O_PATH | O_NOFOLLOW, 0, IO_RESOLVE_BELOW);
 	if (point < 0 || fstat(point, &st) < 0 || S_ISLNK(st.st_mode))
 		return 0;
 	r = attach->empty_dir_fd < 0 ? attach_make_empty_objects(attach) : 0;
@@ -508,7 +508,7 @@ static int attach_cover_names(struct attach_state *attach)
 			if (node_is_covered(node) && strcmp(node->virt, VIEW_PATHLESS_MOUNTS_DIR_PATH) != 0)
 				r = attach_cover_path(attach, node->virt);
 	if (r == 0)
-		r = policy_visit_denies(view->policy, attach_cover_path, attach);
+		r = policy_visit_denied_paths(view->policy, attach_cover_path, attach);
 	return r < 0 ? attach_note_failure(attach, r, "cover what is denied") : 0;
 }
 
@@ -633,7 +633,7 @@ bool view_native_stat_is_safe(const struct view *view)
 	if (!view->is_attached || !view->proc_files_of_no_process || view->program_proc_has_machine_files ||
 	    view->some_mount_is_unattached || view->top != view->skeleton_mount)
 		return false;
-	if (!policy_grants_whole_trees(view->policy) || attach_has_covered_names(view))
+	if (!policy_grants_only_whole_trees(view->policy) || attach_has_covered_names(view))
 		return false;
 	for (size_t i = 0; i < view->mount_count; i++)
 		if (view->mount[i] != view->skeleton_mount && view->mount[i] != view->proc_files_of_no_process &&

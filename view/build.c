@@ -123,7 +123,7 @@ static int build_open_dir(const struct build_state *build, const char *host)
 {
 	const int root_fd = build->options->root_fd;
 	_cleanup_close_ int fd = root_fd < 0 ? io_open_without_links(host, O_PATH | O_DIRECTORY)
-					     : openat2_call(root_fd, host[1] ? host + 1 : ".", O_PATH | O_DIRECTORY, 0,
+					     : openat2_retry(root_fd, host[1] ? host + 1 : ".", O_PATH | O_DIRECTORY, 0,
 							    IO_RESOLVE_BELOW);
 	int r;
 
@@ -178,10 +178,10 @@ static int build_find_or_make_held_dir(const struct build_state *build, const ch
 		return 0;
 	if (virt) {
 		build_get_parent_path(virt, dir);
-		fd = openat2_call(build->view->skeleton_mount->fd, *dir ? dir + 1 : ".", O_PATH | O_DIRECTORY, 0,
+		fd = openat2_retry(build->view->skeleton_mount->fd, *dir ? dir + 1 : ".", O_PATH | O_DIRECTORY, 0,
 				  IO_RESOLVE_BELOW);
 	} else if (build->options->tmpfs_fd >= 0 && strcmp(name, "/" VIEW_PROVIDED_FILES_DIR_NAME) == 0) {
-		fd = openat2_call(build->options->tmpfs_fd, VIEW_PROVIDED_FILES_DIR_NAME, O_PATH | O_DIRECTORY, 0,
+		fd = openat2_retry(build->options->tmpfs_fd, VIEW_PROVIDED_FILES_DIR_NAME, O_PATH | O_DIRECTORY, 0,
 				  IO_RESOLVE_BELOW);
 	} else {
 		fd = build_open_dir(build, *name ? name : "/");
@@ -326,7 +326,7 @@ static int build_mount_without_overlay(struct build_state *build, const struct p
 
 	if (r != -EAGAIN)
 		return r;
-	r = grant->create_host_path ? build_make_private_dir(grant->host_path) : 0;
+	r = grant->creates_host_path ? build_make_private_dir(grant->host_path) : 0;
 	return r < 0 ? r : build_mount_grant_by_opening(build, grant, flags);
 }
 
@@ -367,7 +367,7 @@ static int build_mount_redirected(struct build_state *build, const struct policy
 
 	if (r != -EAGAIN)
 		return r;
-	if (grant->create_host_path && access(grant->host_path, F_OK) < 0)
+	if (grant->creates_host_path && access(grant->host_path, F_OK) < 0)
 		return build_mount_missing_grant(build, grant, flags);
 	if (build->options->tmpfs_fd >= 0 && overlays_has_mount_below(&build->overlays, grant->host_path)) {
 		if (!array_reserve(&build->split, build->splits, &build->split_room))

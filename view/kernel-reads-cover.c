@@ -93,7 +93,7 @@ static int covers_make_dirs(struct kernel_reads *reads)
 	(void)snprintf(own, sizeof(own), "proc/%d", getpid());
 	for (unsigned i = 0; i < COVER_MAX; i++) {
 		int fd = i != COVER_ABSENT ? covers_open_object(reads, "dir")
-					   : openat2_call(reads->root_fd, own, O_PATH | O_DIRECTORY, 0,
+					   : openat2_retry(reads->root_fd, own, O_PATH | O_DIRECTORY, 0,
 							  IO_RESOLVE_BELOW);
 
 		if (fd < 0)
@@ -119,7 +119,7 @@ int covers_make_objects(struct kernel_reads *reads)
 /* Opens a name of the program's root, through no link: a descriptor, or -errno. */
 static int covers_open_point(const struct kernel_reads *reads, const char *virt, struct stat *ret_stat)
 {
-	_cleanup_close_ int fd = openat2_call(reads->root_fd, virt + 1, O_PATH | O_NOFOLLOW, 0, IO_RESOLVE_BELOW);
+	_cleanup_close_ int fd = openat2_retry(reads->root_fd, virt + 1, O_PATH | O_NOFOLLOW, 0, IO_RESOLVE_BELOW);
 
 	if (fd >= 0 && fstat(fd, ret_stat) < 0)
 		return -errno;

@@ -31,7 +31,7 @@ struct proc_cover {
 /* Mounts a copy of the object (fd, name) over a name of the program's /proc. 0 or -errno. */
 static int proc_mount_over(int from_fd, const char *name, int proc_fd, const char *over)
 {
-	_cleanup_close_ int copy = -1, point = openat2_call(proc_fd, over, O_PATH | O_NOFOLLOW, 0, IO_RESOLVE_BELOW);
+	_cleanup_close_ int copy = -1, point = openat2_retry(proc_fd, over, O_PATH | O_NOFOLLOW, 0, IO_RESOLVE_BELOW);
 
 	if (point < 0)
 		return point;
@@ -117,7 +117,7 @@ static int proc_replace_sys(struct kernel_reads *reads, int proc_fd)
 			      : cover.result;
 	if (r < 0 || uuid < 0)
 		return r;
-	point = openat2_call(proc_fd, PROC_SYS_UUID, O_PATH, 0, IO_RESOLVE_BELOW);
+	point = openat2_retry(proc_fd, PROC_SYS_UUID, O_PATH, 0, IO_RESOLVE_BELOW);
 	return point < 0 ? point : mounts_attach_copy(uuid, point, "");
 }
 
@@ -156,7 +156,7 @@ static int proc_replace_meminfo(struct kernel_reads *reads, int proc_fd)
 
 int reads_prepare_proc(struct kernel_reads *reads)
 {
-	_cleanup_close_ int proc_fd = openat2_call(reads->root_fd, "proc", O_PATH | O_DIRECTORY, 0, IO_RESOLVE_BELOW);
+	_cleanup_close_ int proc_fd = openat2_retry(reads->root_fd, "proc", O_PATH | O_DIRECTORY, 0, IO_RESOLVE_BELOW);
 	int r = proc_fd < 0 ? proc_fd : proc_replace_sys(reads, proc_fd);
 
 	if (r == 0)

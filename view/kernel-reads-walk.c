@@ -384,7 +384,7 @@ static int walk_mount(struct reads_walk *walk)
 	r = policy_visit_hidden_paths(walk->reads->view->policy, walk_add_glob, walk);
 	if (r != 0 || (walk->glob_last_part_count == 0 && !walk->checks_file_modes))
 		return r;
-	fd = openat2_call(walk->reads->root_fd, mount->virt + 1, O_RDONLY | O_DIRECTORY, 0, IO_RESOLVE_BELOW);
+	fd = openat2_retry(walk->reads->root_fd, mount->virt + 1, O_RDONLY | O_DIRECTORY, 0, IO_RESOLVE_BELOW);
 	if (fd == -EACCES)
 		return reads_check_owner_of_unreadable_dir(walk->reads, mount->virt);
 	if (fd < 0)

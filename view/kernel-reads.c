@@ -206,7 +206,7 @@ static int reads_prepare_covers(struct kernel_reads *reads)
 const char *view_prepare_kernel_reads(struct view *view)
 {
 	struct kernel_reads reads = {.view = view,
-				     .root_fd = openat2_call(AT_FDCWD, "/", O_PATH | O_DIRECTORY, 0, 0),
+				     .root_fd = openat2_retry(AT_FDCWD, "/", O_PATH | O_DIRECTORY, 0, 0),
 				     .objects_dir_fd = -1,
 				     .nondir_cover_fd = {-1, -1, -1},
 				     .dir_cover_fd = {-1, -1, -1},

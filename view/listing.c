@@ -125,7 +125,7 @@ static void listing_drop_stale_entries(const struct listing *listing, int host_f
 
 int view_open_standin(const struct place *place, int flags)
 {
-	return openat2_call(place->mount->view->standin_fd, place->virt_len > 1 ? place->virt + 1 : ".", flags, 0,
+	return openat2_retry(place->mount->view->standin_fd, place->virt_len > 1 ? place->virt + 1 : ".", flags, 0,
 			    IO_RESOLVE_BELOW);
 }
 
@@ -144,7 +144,7 @@ int view_refresh_standin(const struct place *place)
 	fd = view_open_standin(place, O_RDONLY | O_DIRECTORY);
 	if (fd < 0)
 		return fd;
-	host_fd = openat2_call(place->mount->fd, place->rest, O_RDONLY | O_DIRECTORY, 0, IO_RESOLVE_BELOW);
+	host_fd = openat2_retry(place->mount->fd, place->rest, O_RDONLY | O_DIRECTORY, 0, IO_RESOLVE_BELOW);
 	if (host_fd < 0)
 		return host_fd;
 	host = fdopendir(host_fd);

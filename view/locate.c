@@ -1,6 +1,7 @@
 /*
  * The mounts and nodes of a view, and the resolution of paths by text alone: which mount has a canonical virtual path,
- * and where the links of the view lead. Nothing here makes system calls, except openat2_call() and closing descriptors.
+ * and where the links of the view lead. Nothing here makes system calls, except openat2_retry() and closing
+ * descriptors.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -20,7 +20,7 @@ static int open_standin_dir(const struct place *place, int flags)
 	if (!(place->mount->flags & MOUNT_PROC)) {
 		/* Fails with ENOENT or ENOTDIR as the object of the host does. */
 		_cleanup_close_ int host =
-			openat2_call(place->mount->fd, place->rest, O_PATH | O_DIRECTORY, 0, IO_RESOLVE_BELOW);
+			openat2_retry(place->mount->fd, place->rest, O_PATH | O_DIRECTORY, 0, IO_RESOLVE_BELOW);
 
 		if (host < 0)
 			return host;
@@ -47,7 +47,7 @@ static int open_parent_if_public(const struct place *place, int *ret_dir, const 
 
 		if ((size_t)snprintf(name, sizeof(name), "%.*s", (int)(slash - at), at) >= sizeof(name))
 			return -ENAMETOOLONG;
-		next = openat2_call(dir < 0 ? place->mount->fd : dir, name, O_PATH | O_DIRECTORY, 0, IO_RESOLVE_BELOW);
+		next = openat2_retry(dir < 0 ? place->mount->fd : dir, name, O_PATH | O_DIRECTORY, 0, IO_RESOLVE_BELOW);
 		if (next < 0)
 			return next;
 		cleanup_close(&dir);
@@ -80,7 +80,7 @@ static int open_object_if_public(const struct place *place, int flags)
 		return -errno;
 	if (!(flags & O_PATH) && !(status.st_mode & S_IROTH))
 		return -EACCES;
-	fd = openat2_call(dir, name, flags, 0, IO_RESOLVE_BELOW);
+	fd = openat2_retry(dir, name, flags, 0, IO_RESOLVE_BELOW);
 	if (fd < 0 || flags & O_PATH)
 		return steal_fd(&fd);
 	if (fstat(fd, &status) < 0)
@@ -94,7 +94,7 @@ bool view_place_is_refused_as_not_public(const struct place *place)
 
 	if (!place->mount || !view_place_is_public_only(place))
 		return false;
-	fd = openat2_call(place->mount->fd, place->rest, O_PATH | O_NOFOLLOW, 0, IO_RESOLVE_BELOW);
+	fd = openat2_retry(place->mount->fd, place->rest, O_PATH | O_NOFOLLOW, 0, IO_RESOLVE_BELOW);
 	return fd >= 0 && faccessat(fd, "", R_OK, AT_EMPTY_PATH) == 0;
 }
 
@@ -103,7 +103,7 @@ int view_open_place(const struct place *place, int flags, mode_t mode)
 	const struct view *view = place->mount->view;
 
 	if (place->is_magic_link) /* an object without a name is opened through /proc/PID/fd of its holder */
-		return openat2_call(place->mount->fd, place->rest, flags & ~(O_NOFOLLOW | O_CREAT | O_EXCL), 0, 0);
+		return openat2_retry(place->mount->fd, place->rest, flags & ~(O_NOFOLLOW | O_CREAT | O_EXCL), 0, 0);
 	if (place->mount->flags & MOUNT_PROC && place->mount == facts_get_mount(view->facts)) {
 		int r = facts_make_files(view);
 
@@ -128,14 +128,14 @@ int view_open_place(const struct place *place, int flags, mode_t mode)
 	}
 	if (view_place_is_public_only(place))
 		return open_object_if_public(place, flags & ~O_CREAT); /* nothing may be created there */
-	return openat2_call(place->mount->fd, place->rest, flags, mode, IO_RESOLVE_BELOW);
+	return openat2_retry(place->mount->fd, place->rest, flags, mode, IO_RESOLVE_BELOW);
 }
 
 int view_open_uncovered(const struct place *place, int flags)
 {
 	if (place->is_magic_link || place->mount->uncovered_fd < 0)
 		return view_open_place(place, flags, 0);
-	return openat2_call(place->mount->uncovered_fd, place->rest, flags, 0, IO_RESOLVE_BELOW);
+	return openat2_retry(place->mount->uncovered_fd, place->rest, flags, 0, IO_RESOLVE_BELOW);
 }
 
 int view_open_parent(const struct place *place, const char **ret_name)
@@ -151,7 +151,7 @@ int view_open_parent(const struct place *place, const char **ret_name)
 	len = slash ? (size_t)(slash - place->rest) : 0;
 	memcpy(dir, place->rest, len);
 	dir[len] = '\0';
-	return openat2_call(place->mount->fd, len ? dir : ".", O_PATH | O_DIRECTORY, 0, IO_RESOLVE_BELOW);
+	return openat2_retry(place->mount->fd, len ? dir : ".", O_PATH | O_DIRECTORY, 0, IO_RESOLVE_BELOW);
 }
 
 int view_stat_place(const struct place *place, struct stat *ret_stat, int *ret_dirfd, const char **ret_path,
@@ -258,7 +258,7 @@ int view_open_host_object(const struct place *place, int fd, bool parent)
 	slash = strrchr(path, '/');
 	if (parent)
 		slash[slash == path] = '\0';
-	twin = openat2_call(place->mount->view->host_root_fd, path, O_PATH | O_NOFOLLOW, 0,
+	twin = openat2_retry(place->mount->view->host_root_fd, path, O_PATH | O_NOFOLLOW, 0,
 			    RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
 	if (twin < 0 || fstat(fd, &here) < 0 || fstat(twin, &there) < 0 || !view_is_same_object(&here, &there))
 		return -EXDEV;

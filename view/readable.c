@@ -27,7 +27,7 @@ static int readable_visit_mount(const struct view *view, const struct mount *mou
 		return 0;
 	if (mount->flags & MOUNT_DEVICE)
 		what |= VIEW_READS_DEVICES;
-	fd = openat2_call(AT_FDCWD, mount->virt, O_PATH, 0, RESOLVE_NO_SYMLINKS);
+	fd = openat2_retry(AT_FDCWD, mount->virt, O_PATH, 0, RESOLVE_NO_SYMLINKS);
 	if (fd == -ENOENT || fd == -EACCES || fd == -ELOOP) /* ELOOP: a denied name, which a link covers */
 		return 0;
 	return fd < 0 ? fd : visit(ctx, fd, what);

@@ -170,7 +170,7 @@ static int skeleton_make_missing_dirs(const struct view *view, const char *virt,
 	memcpy(path, virt, strlen(virt) + 1);
 	if (!view->run_root && skeleton_make_dirs_without_links(view, path) == 0)
 		return 0;
-	fd = openat2_call(view->standin_fd, virt + 1, O_PATH | O_DIRECTORY, 0, IO_RESOLVE_BELOW);
+	fd = openat2_retry(view->standin_fd, virt + 1, O_PATH | O_DIRECTORY, 0, IO_RESOLVE_BELOW);
 	if (fd >= 0)
 		return 0;
 	memcpy(path, virt, strlen(virt) + 1);
@@ -319,7 +319,7 @@ int view_stat_host_path(const struct view *view, const char *path, int flags, st
 
 	if (view->host_root_fd < 0)
 		return fstatat(AT_FDCWD, path, ret_stat, flags) < 0 ? -errno : 0;
-	fd = openat2_call(view->host_root_fd, path, O_PATH | (flags & AT_SYMLINK_NOFOLLOW ? O_NOFOLLOW : 0), 0,
+	fd = openat2_retry(view->host_root_fd, path, O_PATH | (flags & AT_SYMLINK_NOFOLLOW ? O_NOFOLLOW : 0), 0,
 			  RESOLVE_IN_ROOT);
 	if (fd < 0)
 		return fd;

@@ -251,7 +251,7 @@ int terminals_open_dev_pts_file(const struct place *place, int flags)
 		if (flags & O_DIRECTORY)
 			return -ENOTDIR;
 		if (flags & O_PATH)
-			return openat2_call(place->mount->fd, place->rest, flags, 0, IO_RESOLVE_BELOW);
+			return openat2_retry(place->mount->fd, place->rest, flags, 0, IO_RESOLVE_BELOW);
 		return terminals_open_master(terminals, flags);
 	}
 	if (!terminals_parse_number(place->rest, &number))

@@ -140,7 +140,7 @@ static unsigned task_table_get_bucket(pid_t tid)
 /* Gets the process and parent of a task: by PIDFD_GET_INFO (Linux 6.13), or from /proc. */
 static int task_read_process_and_parent(struct task *task)
 {
-	struct pidinfo info = {.mask = PIDINFO_MASK_PID};
+	struct pidinfo info = {.field_mask = PIDINFO_MASK_PID};
 	char text[4096];
 
 	if (task->pidfd >= 0 && ioctl(task->pidfd, PIDFD_INFO_IOCTL, &info) >= 0) {

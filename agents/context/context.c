@@ -131,7 +131,7 @@ static void context_fail_run(struct context *context, struct context_run *run, c
 /* ---- timeouts and interrupts ---- */
 
 /* Called when timeout_timer expires. If the sandbox is or was paused, the run has not used all its time yet. */
-static void run_on_timer(void *data)
+static void run_on_timeout_timer(void *data)
 {
 	struct context_run *run = data;
 	struct context *context = run->context;
@@ -139,10 +139,11 @@ static void run_on_timer(void *data)
 
 	run->timeout_timer = NULL;
 	if (sandbox_is_paused(context->sandbox)) /* cannot fail: the timer is repeated */
-		run->timeout_timer = loop_add_timer(context->loop, CONTEXT_PAUSED_CHECK_MS, run_on_timer, run);
+		run->timeout_timer =
+			loop_add_timer(context->loop, CONTEXT_PAUSE_CHECK_INTERVAL_MS, run_on_timeout_timer, run);
 	else if (running_ms < run->timeout_due_ms)
 		run->timeout_timer =
-			loop_add_timer(context->loop, run->timeout_due_ms - running_ms, run_on_timer, run);
+			loop_add_timer(context->loop, run->timeout_due_ms - running_ms, run_on_timeout_timer, run);
 	if (!run->timeout_timer)
 		run->on_timeout(run);
 }
@@ -156,7 +157,7 @@ static bool run_set_timer(struct context_run *run, uint64_t delay_ms, void (*on_
 	run->on_timeout = on_timeout;
 	if (__builtin_add_overflow(running_ms, delay_ms, &run->timeout_due_ms))
 		run->timeout_due_ms = UINT64_MAX;
-	run->timeout_timer = loop_add_timer(run->context->loop, delay_ms, run_on_timer, run);
+	run->timeout_timer = loop_add_timer(run->context->loop, delay_ms, run_on_timeout_timer, run);
 	return run->timeout_timer != NULL;
 }
 
@@ -187,7 +188,7 @@ static void run_on_timeout(struct context_run *run)
 	run_interrupt_then_kill(run);
 }
 
-void context_interrupt(struct context_run *run)
+void context_run_interrupt(struct context_run *run)
 {
 	struct context *context = run->context;
 
@@ -333,7 +334,7 @@ static void context_finish_first_run(struct context *context)
 }
 
 /* Names an error event TimeoutError if the run was interrupted by its timeout. */
-static void run_name_error_as_timeout(struct context_run *run, json_t *event)
+static void run_rename_error_to_timeout(struct context_run *run, json_t *event)
 {
 	if (!run->has_timed_out)
 		return;
@@ -419,7 +420,7 @@ static bool stream_on_event_line(void *data, const char *line, size_t len)
 		run_on_begin_event(run);
 	if (strcmp(type, "error") == 0) {
 		run->has_failed = true;
-		run_name_error_as_timeout(run, event);
+		run_rename_error_to_timeout(run, event);
 	}
 	return run_report_event(run, json_incref(event));
 }
@@ -431,7 +432,7 @@ static void context_on_interpreter_output(void *data, enum sandbox_stream stream
 		.on_output = stream_on_output, .on_line = stream_on_event_line, .data = &origin};
 
 	origin.context->reference_count++;
-	(void)frames_read(&origin.context->frame_parsers[stream], &handler, bytes, len);
+	(void)frames_parse_bytes(&origin.context->frame_parsers[stream], &handler, bytes, len);
 	context_drop_reference(origin.context);
 }
 

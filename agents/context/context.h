@@ -16,11 +16,11 @@
 #define CONTEXT_RUNS_MAX 64 /* runs in the queue, the one in progress included */
 #define CONTEXT_CODE_BYTES_MAX (16u << 20)
 #define CONTEXT_EVENT_BYTES_MAX (16u << 20) /* longer events are dropped */
-#define CONTEXT_EVENT_VALUES_MAX 500000    /* JSON values in an event */
-#define CONTEXT_EVENT_DEPTH_MAX 64
+#define CONTEXT_EVENT_JSON_VALUES_MAX 500000    /* JSON values in an event */
+#define CONTEXT_EVENT_JSON_DEPTH_MAX 64
 /* between SIGINT and SIGKILL, when a run exceeds its timeout; pauses of the sandbox do not count */
 #define CONTEXT_INTERRUPT_GRACE_MS 2000
-#define CONTEXT_PAUSED_CHECK_MS 500 /* a run whose time is over in a pause is looked at again after this time */
+#define CONTEXT_PAUSE_CHECK_INTERVAL_MS 500 /* a run whose time is over in a pause is looked at again after this time */
 
 struct context;
 struct context_run;
@@ -69,7 +69,7 @@ struct context_run_options {
 	 *       The "text" of a string value has its quotes.
 	 *   {"type": "error", "name": …, "value": …, "traceback": …}: an error of the code, or one of
 	 *       "InterpreterDied", "InterpreterFailed" (it cannot be started), "ContextRestarted", "TimeoutError",
-	 *       "KeyboardInterrupt" (context_interrupt()), and in bash "ExitStatus"
+	 *       "KeyboardInterrupt" (context_run_interrupt()), and in bash "ExitStatus"
 	 *   {"type": "number_of_executions", "execution_count": N}
 	 *   {"type": "denials", "denials": [...]}: only if something was denied to the run; as in a program's result
 	 */
@@ -86,7 +86,7 @@ struct context_run_options {
 int context_run_code(struct context *context, const struct context_run_options *options,
 		     struct context_run **ret_run);
 /* Interrupts a run as Ctrl-C does. A run that still waits in the queue ends at once. */
-void context_interrupt(struct context_run *run);
+void context_run_interrupt(struct context_run *run);
 /* Stops or resumes reading the interpreter's output, for slow consumers. The pause ends with the run. */
 void context_run_pause_output(struct context_run *run, bool paused);
 /*

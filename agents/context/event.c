@@ -51,7 +51,8 @@ static bool event_field_is_valid(enum field_type type, const json_t *value)
 
 json_t *event_parse(const char *line, size_t len)
 {
-	const bool is_small = json_is_within_bounds(line, len, CONTEXT_EVENT_VALUES_MAX, CONTEXT_EVENT_DEPTH_MAX);
+	const bool is_small =
+		json_is_within_bounds(line, len, CONTEXT_EVENT_JSON_VALUES_MAX, CONTEXT_EVENT_JSON_DEPTH_MAX);
 	_cleanup_json_ json_t *said = is_small ? json_loadb(line, len, JSON_ALLOW_NUL, NULL) : NULL;
 	const char *type = json_string_value(json_object_get(said, "type"));
 	const size_t kinds = sizeof(event_kinds) / sizeof(event_kinds[0]);

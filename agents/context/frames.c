@@ -149,7 +149,8 @@ static bool frames_end_frame(struct frames_parser *frames, const struct frames_h
 	return true;
 }
 
-bool frames_read(struct frames_parser *frames, const struct frames_handler *handler, const char *bytes, size_t len)
+bool frames_parse_bytes(struct frames_parser *frames, const struct frames_handler *handler, const char *bytes,
+			size_t len)
 {
 	bool goes_on = true;
 

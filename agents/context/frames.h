@@ -15,7 +15,7 @@
 #define FRAMES_PAYLOAD_BYTES_MAX 4096u
 #define FRAMES_UTF8_CHARACTER_BYTES_MAX 4u
 
-/* Callbacks of frames_read(). The bytes are borrowed. Each returns false to stop the parsing of this pipe. */
+/* Callbacks of frames_parse_bytes(). The bytes are borrowed. Each returns false to stop the parsing of this pipe. */
 struct frames_handler {
 	bool (*on_output)(void *data, const char *bytes, size_t len); /* `bytes` do not end within a UTF-8 character */
 	bool (*on_line)(void *data, const char *line, size_t len);    /* an event, without the line's newline */
@@ -38,6 +38,7 @@ struct frames_parser {
 void frames_init(struct frames_parser *frames, const char *nonce);
 void frames_release(struct frames_parser *frames);
 /* Parses bytes read from the pipe, and calls the handler's callbacks. False: a callback has returned false. */
-bool frames_read(struct frames_parser *frames, const struct frames_handler *handler, const char *bytes, size_t len);
+bool frames_parse_bytes(struct frames_parser *frames, const struct frames_handler *handler, const char *bytes,
+			size_t len);
 
 #endif

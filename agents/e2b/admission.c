@@ -82,7 +82,7 @@ static void waiting_request_on_hangup(void *data, bool complete)
 	waiting_request_free(data); /* the client has hung up */
 }
 
-static bool admission_has_room(const struct e2b *e2b)
+static bool admission_may_start_sandbox(const struct e2b *e2b)
 {
 	return e2b->sandbox_count < e2b->sandboxes_max && e2b->starting_sandbox_count < ADMISSION_STARTS_AT_ONCE_MAX;
 }
@@ -102,7 +102,7 @@ void admission_serve_queue(struct e2b *e2b)
 {
 	struct e2b_waiting_request *waiting;
 
-	while (!e2b->is_stopping && admission_has_room(e2b) && (waiting = admission_choose_next(e2b))) {
+	while (!e2b->is_stopping && admission_may_start_sandbox(e2b) && (waiting = admission_choose_next(e2b))) {
 		waiting->key->last_admission_turn = ++e2b->admission_turn_count;
 		/* Unlinked first: when a sandbox cannot be made, e2b_sandbox_start() calls this function again. */
 		waiting_request_unlink(waiting);

@@ -169,7 +169,8 @@ static void connect_put_end_message(struct http_request *request, const json_t *
 	_cleanup_free_ char *text = end ? json_dumps(end, JSON_COMPACT) : NULL;
 	bool has_room;
 
-	connect_put_message(request, CONNECT_FLAG_END, text ? text : "{}", text ? strlen(text) : 2, &has_room);
+	connect_put_message(request, CONNECT_FLAG_END_OF_STREAM, text ? text : "{}", text ? strlen(text) : 2,
+			    &has_room);
 	http_end_stream(request);
 }
 
@@ -254,7 +255,7 @@ void connect_end_stream(struct e2b_call *call, enum connect_code code, const cha
 
 /* ---- requests ---- */
 
-bool connect_check_user(struct http_request *request)
+bool connect_check_basic_auth_user(struct http_request *request)
 {
 	const char *header = http_get_header(request, "Authorization");
 	_cleanup_free_ char *name = NULL;

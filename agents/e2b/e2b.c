@@ -14,7 +14,7 @@
 /* ---- a request's sandbox and port ---- */
 
 /* Parses a host name such as "49983-ID.DOMAIN" into a port and a sandbox's id. False: it has another form. */
-static bool e2b_parse_host(const char *host, char id[HTTP_PATH_PART_SIZE], uint64_t *ret_port)
+static bool e2b_parse_host(const char *host, char id[HTTP_PATH_WILDCARD_SIZE], uint64_t *ret_port)
 {
 	char port[8];
 	size_t digits = host ? strspn(host, "0123456789") : 0, len;
@@ -25,7 +25,7 @@ static bool e2b_parse_host(const char *host, char id[HTTP_PATH_PART_SIZE], uint6
 	port[digits] = '\0';
 	host += digits + 1;
 	len = strcspn(host, ".:");
-	if (len == 0 || len >= HTTP_PATH_PART_SIZE || text_parse_number(port, 1, UINT16_MAX, ret_port) < 0)
+	if (len == 0 || len >= HTTP_PATH_WILDCARD_SIZE || text_parse_number(port, 1, UINT16_MAX, ret_port) < 0)
 		return false;
 	memcpy(id, host, len);
 	id[len] = '\0';
@@ -33,7 +33,8 @@ static bool e2b_parse_host(const char *host, char id[HTTP_PATH_PART_SIZE], uint6
 }
 
 /* Finds the sandbox's id and the port that a request names. False: it names no sandbox. *ret_port 0: malformed. */
-static bool e2b_get_target_id_and_port(struct http_request *request, char id[HTTP_PATH_PART_SIZE], uint64_t *ret_port)
+static bool e2b_get_target_id_and_port(struct http_request *request, char id[HTTP_PATH_WILDCARD_SIZE],
+				       uint64_t *ret_port)
 {
 	const char *header = http_get_header(request, "E2b-Sandbox-Id");
 	const char *port = http_get_header(request, "E2b-Sandbox-Port");
@@ -43,7 +44,7 @@ static bool e2b_get_target_id_and_port(struct http_request *request, char id[HTT
 	*ret_port = E2B_ENVD_PORT;
 	if (port && text_parse_number(port, 1, UINT16_MAX, ret_port) < 0)
 		*ret_port = 0;
-	(void)snprintf(id, HTTP_PATH_PART_SIZE, "%.*s", HTTP_PATH_PART_SIZE - 1, header);
+	(void)snprintf(id, HTTP_PATH_WILDCARD_SIZE, "%.*s", HTTP_PATH_WILDCARD_SIZE - 1, header);
 	return true;
 }
 
@@ -56,7 +57,7 @@ static bool e2b_has_valid_token(const struct e2b_sandbox *box, struct http_reque
 	return !box->envd_token[0] || (token && keys_equal_in_constant_time(token, box->envd_token));
 }
 
-static void envd_answer_envs(const struct e2b_sandbox *box, struct http_request *request)
+static void envd_answer_environment(const struct e2b_sandbox *box, struct http_request *request)
 {
 	json_t *env = json_object();
 
@@ -81,7 +82,7 @@ static void envd_on_init_body(void *data, struct http_request *request, const ch
 	json_object_foreach((json_t *)(uintptr_t)vars, name, value)
 	{
 		if (json_is_string(value) && *name && !strchr(name, '=') &&
-		    json_object_size(box->env) < E2B_TEXT_PAIRS_MAX)
+		    json_object_size(box->env) < E2B_NAME_VALUE_PAIRS_MAX)
 			(void)json_object_set(box->env, name, (json_t *)(uintptr_t)value);
 	}
 	http_answer(request, 204, NULL, "", 0);
@@ -104,7 +105,7 @@ static void envd_handle_request(struct e2b_sandbox *box, struct http_request *re
 		else
 			e2b_answer_error(request, 401, "unauthenticated: X-Access-Token is not the sandbox's");
 	} else if (is_get && strcmp(path, "/envs") == 0) {
-		envd_answer_envs(box, request);
+		envd_answer_environment(box, request);
 	} else if (is_post && strcmp(path, "/init") == 0) {
 		e2b_call_read_body(box, request, envd_on_init_body);
 	} else if (strncmp(path, "/process.", 9) == 0 || strncmp(path, "/filesystem.", 12) == 0) {
@@ -139,7 +140,7 @@ static void e2b_check_and_handle_traffic(struct e2b_sandbox *box, struct http_re
 static void e2b_on_request(void *data, struct http_request *request)
 {
 	struct e2b *e2b = data;
-	char id[HTTP_PATH_PART_SIZE];
+	char id[HTTP_PATH_WILDCARD_SIZE];
 	struct e2b_sandbox *box;
 	uint64_t port;
 

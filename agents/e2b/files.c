@@ -303,7 +303,7 @@ static bool upload_begin_file(struct upload *upload, const char *path)
 
 	if (file && upload->file_count < UPLOAD_FILES_MAX) {
 		file->upload = upload;
-		file->path = e2b_resolve_path(path);
+		file->path = e2b_make_path_absolute(path);
 		file->entry_index = upload->file_count;
 		if (file->path)
 			error = fileop_start(upload->call->box->sandbox,
@@ -573,7 +573,7 @@ static void files_serve_request(struct e2b_sandbox *box, struct http_request *re
 {
 	const char *path = http_get_query_parameter(request, "path"),
 		   *user = http_get_query_parameter(request, "username");
-	_cleanup_free_ char *resolved = path && *path ? e2b_resolve_path(path) : NULL;
+	_cleanup_free_ char *resolved = path && *path ? e2b_make_path_absolute(path) : NULL;
 	bool is_get = strcmp(http_get_method(request), "GET") == 0;
 
 	if (user && *user && strcmp(user, "user") != 0)

@@ -119,7 +119,7 @@ static void file_call_start(struct e2b_sandbox *box, struct http_request *reques
 static char *filesystem_get_path(struct http_request *request, const json_t *message, const char *name)
 {
 	const char *path = connect_get_text(message, name, NULL);
-	char *resolved = e2b_resolve_path(path ? path : "");
+	char *resolved = e2b_make_path_absolute(path ? path : "");
 
 	if (!resolved)
 		connect_answer_error(request, CONNECT_INTERNAL, "the server has no memory");
@@ -127,10 +127,11 @@ static char *filesystem_get_path(struct http_request *request, const json_t *mes
 }
 
 /* Starts a unary call with one path. op: as in file requests, agents/files/. */
-static void filesystem_start_on_path(struct e2b_sandbox *box, struct http_request *request, const json_t *message,
-				     const char *op)
+static void filesystem_start_path_operation(struct e2b_sandbox *box, struct http_request *request,
+					    const json_t *message, const char *op)
 {
-	_cleanup_free_ char *path = connect_check_user(request) ? filesystem_get_path(request, message, "path") : NULL;
+	_cleanup_free_ char *path =
+		connect_check_basic_auth_user(request) ? filesystem_get_path(request, message, "path") : NULL;
 	int64_t depth = connect_get_integer(message, "depth", NULL, 1);
 
 	if (path)
@@ -141,28 +142,28 @@ static void filesystem_start_on_path(struct e2b_sandbox *box, struct http_reques
 
 static void filesystem_stat(struct e2b_sandbox *box, struct http_request *request, const json_t *message)
 {
-	filesystem_start_on_path(box, request, message, "stat");
+	filesystem_start_path_operation(box, request, message, "stat");
 }
 
 static void filesystem_make_dir(struct e2b_sandbox *box, struct http_request *request, const json_t *message)
 {
-	filesystem_start_on_path(box, request, message, "mkdir");
+	filesystem_start_path_operation(box, request, message, "mkdir");
 }
 
 static void filesystem_list_dir(struct e2b_sandbox *box, struct http_request *request, const json_t *message)
 {
-	filesystem_start_on_path(box, request, message, "list");
+	filesystem_start_path_operation(box, request, message, "list");
 }
 
 static void filesystem_remove(struct e2b_sandbox *box, struct http_request *request, const json_t *message)
 {
-	filesystem_start_on_path(box, request, message, "remove");
+	filesystem_start_path_operation(box, request, message, "remove");
 }
 
 static void filesystem_move(struct e2b_sandbox *box, struct http_request *request, const json_t *message)
 {
 	_cleanup_free_ char *from =
-		connect_check_user(request) ? filesystem_get_path(request, message, "source") : NULL;
+		connect_check_basic_auth_user(request) ? filesystem_get_path(request, message, "source") : NULL;
 	_cleanup_free_ char *to = from ? filesystem_get_path(request, message, "destination") : NULL;
 
 	if (to)
@@ -208,7 +209,7 @@ static void watcher_on_room(void *data)
 	fileop_pause_output(watcher->fileop, false);
 }
 
-static void watcher_on_begin(struct e2b_watcher *watcher)
+static void watcher_on_watch_started(struct e2b_watcher *watcher)
 {
 	struct e2b_call *call = watcher->call;
 	struct http_request *request = call->request;
@@ -237,7 +238,7 @@ static json_t *event_copy_known_members(const json_t *from)
 }
 
 /* Keeps an event, which is taken, until the client fetches it. Drops the event if too many are kept already. */
-static void watcher_keep_event(struct e2b_watcher *watcher, json_t *event)
+static void watcher_store_event(struct e2b_watcher *watcher, json_t *event)
 {
 	const size_t bytes = json_dumpb(event, NULL, 0, JSON_COMPACT); /* without a buffer, returns the length only */
 
@@ -257,12 +258,12 @@ static void watcher_on_event(void *data, const json_t *event)
 	struct e2b_watcher *watcher = data;
 
 	if (!watcher->has_begun)
-		watcher_on_begin(watcher);
+		watcher_on_watch_started(watcher);
 	else if (watcher->is_stream && !connect_send_message(watcher->call, json_pack("{s:o}", "filesystem",
 										      event_copy_known_members(event))))
 		fileop_pause_output(watcher->fileop, true);
 	else if (!watcher->is_stream)
-		watcher_keep_event(watcher, event_copy_known_members(event));
+		watcher_store_event(watcher, event_copy_known_members(event));
 }
 
 static void watcher_on_answer(void *data, int error, const char *message, const json_t *answer)
@@ -311,7 +312,8 @@ static int watcher_start_fileop(struct e2b_watcher *watcher, const char *path, c
 
 static void watcher_start(struct e2b_sandbox *box, struct http_request *request, const json_t *message, bool is_stream)
 {
-	_cleanup_free_ char *path = connect_check_user(request) ? filesystem_get_path(request, message, "path") : NULL;
+	_cleanup_free_ char *path =
+		connect_check_basic_auth_user(request) ? filesystem_get_path(request, message, "path") : NULL;
 	struct e2b_watcher *watcher;
 	int error = -ENOMEM;
 

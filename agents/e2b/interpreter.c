@@ -88,7 +88,7 @@ static struct e2b_context *e2b_context_add(struct e2b_sandbox *box, const char *
 		return NULL;
 	context->box = box;
 	context->language = language;
-	context->cwd = e2b_resolve_path(cwd);
+	context->cwd = e2b_make_path_absolute(cwd);
 	if (!context->cwd || !keys_make_random_id(context->id)) {
 		free(context->cwd);
 		free(context);
@@ -190,7 +190,7 @@ static void execution_on_room(void *data)
 }
 
 /* Removes the quotes around a result that is a string, because E2B's own server does. */
-static json_t *execution_strip_quotes(const json_t *event)
+static json_t *execution_strip_result_quotes(const json_t *event)
 {
 	const char *text = json_string_value(json_object_get(event, "text"));
 	size_t len = text ? strlen(text) : 0;
@@ -208,7 +208,7 @@ static void execution_on_event(void *data, const json_t *event)
 	const char *type = json_string_value(json_object_get(event, "type"));
 	bool is_result = type && strcmp(type, "result") == 0;
 	_cleanup_json_ json_t *sent_event =
-		is_result ? execution_strip_quotes(event) : json_incref((json_t *)(uintptr_t)event);
+		is_result ? execution_strip_result_quotes(event) : json_incref((json_t *)(uintptr_t)event);
 
 	execution_write_event(data, sent_event);
 }
@@ -384,7 +384,7 @@ void interpreter_handle_request(struct e2b_sandbox *box, struct http_request *re
 {
 	const char *path = http_get_path(request), *method = http_get_method(request);
 	bool is_post = strcmp(method, "POST") == 0;
-	char part[HTTP_PATH_PARTS_MAX][HTTP_PATH_PART_SIZE];
+	char part[HTTP_PATH_WILDCARDS_MAX][HTTP_PATH_WILDCARD_SIZE];
 	struct e2b_context *context = NULL;
 
 	if (strcmp(method, "GET") == 0 && strcmp(path, "/health") == 0) {

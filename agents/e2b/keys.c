@@ -62,7 +62,7 @@ struct e2b_key *keys_find_by_text(struct e2b *e2b, const char *text)
 	return found;
 }
 
-bool keys_cpu_is_used_up(const struct e2b_key *key)
+bool keys_cpu_quota_is_used_up(const struct e2b_key *key)
 {
 	return key->used_cpu_ms >= key->cpu_max_ms;
 }
@@ -76,7 +76,7 @@ bool keys_have_quota_for(const struct e2b_key *key, const struct e2b_template *t
 		*ret_what = "memory";
 	else if (template->disk_limit_bytes > key->disk_max_bytes - key->reserved_disk_bytes)
 		*ret_what = "disk";
-	else if (keys_cpu_is_used_up(key))
+	else if (keys_cpu_quota_is_used_up(key))
 		*ret_what = "processor time";
 	return !*ret_what;
 }

@@ -21,7 +21,7 @@ struct management_call {
 	struct e2b *e2b;
 	struct e2b_key *key;
 	struct http_request *request;
-	char path_parts[HTTP_PATH_PARTS_MAX][HTTP_PATH_PART_SIZE];
+	char path_parts[HTTP_PATH_WILDCARDS_MAX][HTTP_PATH_WILDCARD_SIZE];
 };
 
 /* Which function handles a method and a path. */
@@ -81,9 +81,9 @@ static bool management_parse_timeout(const struct management_call *call, const j
 	const json_t *value = json_object_get(body, name);
 	int64_t seconds = value ? json_integer_value(value) : default_s;
 
-	if ((value && !json_is_integer(value)) || seconds < 0 || seconds > E2B_TIMEOUT_MAX_S) {
+	if ((value && !json_is_integer(value)) || seconds < 0 || seconds > E2B_SANDBOX_TIMEOUT_MAX_S) {
 		e2b_answer_error(call->request, 400, "%s must be a whole number of seconds, at most %u", name,
-				 E2B_TIMEOUT_MAX_S);
+				 E2B_SANDBOX_TIMEOUT_MAX_S);
 		return false;
 	}
 	*ret_ms = seconds * 1000;
@@ -95,7 +95,7 @@ static void management_set_timeout(const struct management_call *call, const jso
 	struct e2b_sandbox *box = management_find_running_sandbox(call);
 	int64_t timeout_ms;
 
-	if (!box || !management_parse_timeout(call, body, "timeout", E2B_TIMEOUT_DEFAULT_S, &timeout_ms))
+	if (!box || !management_parse_timeout(call, body, "timeout", E2B_SANDBOX_TIMEOUT_DEFAULT_S, &timeout_ms))
 		return;
 	e2b_sandbox_set_end_time(box, e2b_get_real_time_ms() + timeout_ms);
 	http_answer(call->request, 204, NULL, "", 0);
@@ -106,7 +106,7 @@ static void management_extend_timeout(const struct management_call *call, const 
 	struct e2b_sandbox *box = management_find_running_sandbox(call);
 	int64_t timeout_ms;
 
-	if (!box || !management_parse_timeout(call, body, "duration", E2B_TIMEOUT_DEFAULT_S, &timeout_ms))
+	if (!box || !management_parse_timeout(call, body, "duration", E2B_SANDBOX_TIMEOUT_DEFAULT_S, &timeout_ms))
 		return;
 	if (e2b_get_real_time_ms() + timeout_ms > box->end_time_ms)
 		e2b_sandbox_set_end_time(box, e2b_get_real_time_ms() + timeout_ms);
@@ -119,7 +119,7 @@ static void management_connect_to_sandbox(const struct management_call *call, co
 	struct e2b_sandbox *box = management_find_sandbox(call);
 	int64_t timeout_ms;
 
-	if (!box || !management_parse_timeout(call, body, "timeout", E2B_TIMEOUT_DEFAULT_S, &timeout_ms))
+	if (!box || !management_parse_timeout(call, body, "timeout", E2B_SANDBOX_TIMEOUT_DEFAULT_S, &timeout_ms))
 		return;
 	if (box->pause_state != PAUSE_NONE) {
 		pause_end(box, call->request, timeout_ms);
@@ -136,10 +136,10 @@ static void management_resume_sandbox(const struct management_call *call, const 
 	const json_t *auto_pause = json_object_get(body, "autoPause");
 	int64_t timeout_ms;
 
-	if (!box || !management_parse_timeout(call, body, "timeout", E2B_TIMEOUT_DEFAULT_S, &timeout_ms))
+	if (!box || !management_parse_timeout(call, body, "timeout", E2B_SANDBOX_TIMEOUT_DEFAULT_S, &timeout_ms))
 		return;
 	if (box->pause_state == PAUSE_LASTS && json_is_boolean(auto_pause))
-		box->is_paused_at_timeout = json_is_true(auto_pause);
+		box->pauses_at_timeout = json_is_true(auto_pause);
 	pause_end(box, call->request, timeout_ms);
 }
 
@@ -172,7 +172,7 @@ static void management_answer_usage(const struct management_call *call)
 	    (end && strtoll(end, NULL, 10) < now_ms / 1000 - METRICS_PAST_INTERVAL_SLACK_S))
 		http_answer_json(call->request, 200, json_array());
 	else
-		usage_answer(box, call->request);
+		usage_handle_request(box, call->request);
 }
 
 /* ---- create ---- */
@@ -182,18 +182,18 @@ static bool management_check_text_pairs(const struct management_call *call, cons
 {
 	const json_t *texts = json_object_get(body, name), *value;
 	bool is_good = !texts || json_is_null(texts) ||
-		       (json_is_object(texts) && json_object_size(texts) <= E2B_TEXT_PAIRS_MAX);
+		       (json_is_object(texts) && json_object_size(texts) <= E2B_NAME_VALUE_PAIRS_MAX);
 	const char *key;
 
 	json_object_foreach((json_t *)(uintptr_t)texts, key, value)
 	{
-		if (!json_is_string(value) || strlen(key) + json_string_length(value) > E2B_TEXT_PAIR_BYTES_MAX ||
+		if (!json_is_string(value) || strlen(key) + json_string_length(value) > E2B_NAME_VALUE_PAIR_BYTES_MAX ||
 		    (strcmp(name, "envVars") == 0 && (!*key || strchr(key, '='))))
 			is_good = false;
 	}
 	if (!is_good)
 		e2b_answer_error(call->request, 400, "%s must be an object of at most %u texts of at most %u bytes",
-				 name, E2B_TEXT_PAIRS_MAX, E2B_TEXT_PAIR_BYTES_MAX);
+				 name, E2B_NAME_VALUE_PAIRS_MAX, E2B_NAME_VALUE_PAIR_BYTES_MAX);
 	return is_good;
 }
 
@@ -244,7 +244,7 @@ static void management_create_sandbox(const struct management_call *call, const 
 						    .env = json_object_get(body, "envVars"),
 						    .allow_internet_access =
 							    json_object_get(body, "allow_internet_access"),
-						    .is_paused_at_timeout =
+						    .pauses_at_timeout =
 							    json_is_true(json_object_get(body, "autoPause")),
 						    .requires_token = !json_is_false(secure)};
 	struct e2b_template *template;
@@ -253,7 +253,8 @@ static void management_create_sandbox(const struct management_call *call, const 
 		e2b_answer_error(call->request, 400, "%s", unsupported);
 		return;
 	}
-	if (!management_parse_timeout(call, body, "timeout", E2B_TIMEOUT_DEFAULT_S, &create_options.timeout_ms) ||
+	if (!management_parse_timeout(call, body, "timeout", E2B_SANDBOX_TIMEOUT_DEFAULT_S,
+				      &create_options.timeout_ms) ||
 	    !management_check_text_pairs(call, body, "metadata") || !management_check_text_pairs(call, body, "envVars"))
 		return;
 	create_options.metadata = json_is_object(create_options.metadata) ? create_options.metadata : NULL;
@@ -296,7 +297,7 @@ static void list_decode_percent_encoding(char *text)
 }
 
 /* Whether the sandbox has all name-value pairs of list_query.metadata_filter. */
-static bool list_has_metadata(const struct e2b_sandbox *box, const char *query)
+static bool list_sandbox_has_metadata(const struct e2b_sandbox *box, const char *query)
 {
 	_cleanup_free_ char *copy = strdup(query);
 	char *rest = copy, *pair;
@@ -327,13 +328,13 @@ static bool list_query_matches(const struct e2b_sandbox *box, const struct manag
 {
 	if (!box->is_ready || box->key != call->key)
 		return false;
-	if (query->state && !e2b_sandbox_has_state(box, query->state))
+	if (query->state && !e2b_sandbox_state_is_one_of(box, query->state))
 		return false;
 	if (query->template_name && strcmp(box->template->name, query->template_name) != 0)
 		return false;
 	if (box->start_time_ms < query->started_after_ms)
 		return false;
-	return !query->metadata_filter || list_has_metadata(box, query->metadata_filter);
+	return !query->metadata_filter || list_sandbox_has_metadata(box, query->metadata_filter);
 }
 
 static int64_t list_parse_time(const char *text)

@@ -18,7 +18,7 @@ static void pause_on_request_gone(void *data, bool complete)
 }
 
 /* The request waits for the sandbox. NULL: nothing waits, because the sandbox' time is over. */
-static void pause_await(struct e2b_sandbox *box, enum pause_state state, struct http_request *request)
+static void pause_await_answer(struct e2b_sandbox *box, enum pause_state state, struct http_request *request)
 {
 	box->pause_state = state;
 	box->pause_request = request;
@@ -26,7 +26,7 @@ static void pause_await(struct e2b_sandbox *box, enum pause_state state, struct 
 		http_set_owner(request, pause_on_request_gone, box);
 }
 
-static void pause_log(const struct e2b_sandbox *box, const char *event)
+static void pause_log_event(const struct e2b_sandbox *box, const char *event)
 {
 	log_event(event, json_pack("{s:s, s:s, s:s}", "sandbox", box->id, "key", box->key->name, "session",
 				   sandbox_get_id(box->sandbox)));
@@ -36,7 +36,7 @@ static void pause_on_paused(struct e2b_sandbox *box, struct http_request *reques
 {
 	loop_cancel_timer(box->end_timer);
 	box->end_timer = NULL;
-	pause_log(box, "sandbox_pause");
+	pause_log_event(box, "sandbox_pause");
 	if (request)
 		http_answer(request, 204, NULL, "", 0);
 }
@@ -44,7 +44,7 @@ static void pause_on_paused(struct e2b_sandbox *box, struct http_request *reques
 static void pause_on_resumed(struct e2b_sandbox *box, struct http_request *request)
 {
 	e2b_sandbox_set_end_time(box, e2b_get_real_time_ms() + box->timeout_ms);
-	pause_log(box, "sandbox_resume");
+	pause_log_event(box, "sandbox_resume");
 	if (request)
 		http_answer_json(request, 201, e2b_sandbox_describe(box));
 }
@@ -80,7 +80,7 @@ void pause_begin(struct e2b_sandbox *box, struct http_request *request)
 	}
 	e2b_calls_abort_all(box);
 	if (sandbox_pause(box->sandbox) == 0) {
-		pause_await(box, PAUSE_BEGINS, request);
+		pause_await_answer(box, PAUSE_BEGINS, request);
 		return;
 	}
 	if (request)
@@ -95,7 +95,7 @@ void pause_end(struct e2b_sandbox *box, struct http_request *request, int64_t ti
 		e2b_answer_error(request, 409, "the sandbox is %s", pause_state_names[box->pause_state]);
 	} else if (sandbox_resume(box->sandbox) == 0) {
 		box->timeout_ms = timeout_ms;
-		pause_await(box, PAUSE_ENDS, request);
+		pause_await_answer(box, PAUSE_ENDS, request);
 	} else {
 		e2b_answer_error(request, 503, "the sandbox has ended, or is too busy to be resumed");
 	}

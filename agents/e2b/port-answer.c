@@ -28,7 +28,7 @@ void port_answer_init(struct port_answer_parser *parser, const struct port_answe
 {
 	parser->handler = *handler;
 	parser->request_is_head = request_is_head;
-	parser->upgrade = upgrade;
+	parser->upgrade_protocol = upgrade;
 	parser->state = PORT_ANSWER_STATUS_LINE;
 	parser->line_count = 0;
 	parser->line_len = 0;
@@ -48,7 +48,8 @@ static int port_answer_parse_status_line(struct port_answer_parser *parser)
 			return -EBADMSG;
 	parser->status =
 		(unsigned)(digits[0] - '0') * 100 + (unsigned)(digits[1] - '0') * 10 + (unsigned)(digits[2] - '0');
-	if (parser->status == 101 && !parser->upgrade) /* Switching Protocols, which the request did not ask for */
+	if (parser->status == 101 &&
+	    !parser->upgrade_protocol) /* Switching Protocols, which the request did not ask for */
 		return -EBADMSG;
 	parser->has_content_length = parser->is_chunked = parser->has_upgrade = false;
 	parser->state = PORT_ANSWER_HEADERS;
@@ -88,7 +89,7 @@ static int port_answer_end_headers(struct port_answer_parser *parser)
 	else if (parser->is_chunked)
 		parser->state = PORT_ANSWER_CHUNK_SIZE;
 	else
-		parser->state = length > 0 ? PORT_ANSWER_BODY : PORT_ANSWER_BODY_TO_END;
+		parser->state = length > 0 ? PORT_ANSWER_BODY : PORT_ANSWER_BODY_UNTIL_CLOSE;
 	parser->handler.on_headers_end(parser->handler.data, parser->status, length);
 	return 0;
 }
@@ -125,7 +126,7 @@ static int port_answer_parse_header(struct port_answer_parser *parser)
 	}
 	if (parser->status == 101 && strcasecmp(name, "Upgrade") == 0) {
 		parser->has_upgrade = true;
-		return strcasecmp(value, parser->upgrade) == 0 ? 0 : -EBADMSG;
+		return strcasecmp(value, parser->upgrade_protocol) == 0 ? 0 : -EBADMSG;
 	}
 	if ((parser->status >= 200 || parser->status == 101) && !port_header_is_hop_by_hop(name))
 		parser->handler.on_header(parser->handler.data, name, value);
@@ -166,7 +167,7 @@ static int port_answer_parse_line(struct port_answer_parser *parser)
 			parser->state = PORT_ANSWER_COMPLETE;
 		return 0;
 	case PORT_ANSWER_BODY:
-	case PORT_ANSWER_BODY_TO_END:
+	case PORT_ANSWER_BODY_UNTIL_CLOSE:
 	case PORT_ANSWER_CHUNK:
 	case PORT_ANSWER_UPGRADED:
 	case PORT_ANSWER_COMPLETE:
@@ -193,7 +194,7 @@ static ssize_t port_answer_feed_line(struct port_answer_parser *parser, const ch
 		parser->line_len--;
 	parser->line[parser->line_len] = '\0';
 	if (strlen(parser->line) != parser->line_len || strchr(parser->line, '\r') ||
-	    (!is_in_chunks && ++parser->line_count > PORT_ANSWER_LINES_MAX))
+	    (!is_in_chunks && ++parser->line_count > PORT_ANSWER_HEADER_LINES_MAX))
 		return -EBADMSG;
 	r = port_answer_parse_line(parser);
 	parser->line_len = 0;
@@ -203,7 +204,7 @@ static ssize_t port_answer_feed_line(struct port_answer_parser *parser, const ch
 /* Passes on bytes of the body, but none after its end. Returns how many bytes were passed on. */
 static ssize_t port_answer_feed_body(struct port_answer_parser *parser, const char *bytes, size_t len)
 {
-	const bool is_bounded = parser->state != PORT_ANSWER_BODY_TO_END && parser->state != PORT_ANSWER_UPGRADED;
+	const bool is_bounded = parser->state != PORT_ANSWER_BODY_UNTIL_CLOSE && parser->state != PORT_ANSWER_UPGRADED;
 
 	if (is_bounded && len > parser->remaining_bytes)
 		len = (size_t)parser->remaining_bytes;
@@ -222,7 +223,7 @@ int port_answer_feed(struct port_answer_parser *parser, const char *bytes, size_
 	ssize_t taken;
 
 	while (len > 0 && parser->state != PORT_ANSWER_COMPLETE) {
-		if (parser->state == PORT_ANSWER_BODY || parser->state == PORT_ANSWER_BODY_TO_END ||
+		if (parser->state == PORT_ANSWER_BODY || parser->state == PORT_ANSWER_BODY_UNTIL_CLOSE ||
 		    parser->state == PORT_ANSWER_CHUNK || parser->state == PORT_ANSWER_UPGRADED)
 			taken = port_answer_feed_body(parser, bytes, len);
 		else
@@ -235,9 +236,9 @@ int port_answer_feed(struct port_answer_parser *parser, const char *bytes, size_
 	return 0;
 }
 
-int port_answer_end(struct port_answer_parser *parser)
+int port_answer_on_connection_end(struct port_answer_parser *parser)
 {
-	if (parser->state == PORT_ANSWER_BODY_TO_END || parser->state == PORT_ANSWER_UPGRADED)
+	if (parser->state == PORT_ANSWER_BODY_UNTIL_CLOSE || parser->state == PORT_ANSWER_UPGRADED)
 		parser->state = PORT_ANSWER_COMPLETE;
 	return parser->state == PORT_ANSWER_COMPLETE ? 0 : -EBADMSG;
 }

@@ -11,14 +11,14 @@
 #include <stdint.h>
 
 #define PORT_ANSWER_LINE_BYTES_MAX 16384u /* of one line: status, header, trailer, or size of a chunk */
-#define PORT_ANSWER_LINES_MAX 200u        /* header and trailer lines, those of interim (1xx) answers included */
+#define PORT_ANSWER_HEADER_LINES_MAX 200u        /* header and trailer lines, those of interim (1xx) answers included */
 
 /* What the parser expects next. */
 enum port_answer_state {
 	PORT_ANSWER_STATUS_LINE,
 	PORT_ANSWER_HEADERS,
 	PORT_ANSWER_BODY,        /* remaining_bytes of the body, whose length is known */
-	PORT_ANSWER_BODY_TO_END, /* the body, which ends with the connection */
+	PORT_ANSWER_BODY_UNTIL_CLOSE, /* the body, which ends with the connection */
 	PORT_ANSWER_CHUNK_SIZE,
 	PORT_ANSWER_CHUNK,     /* remaining_bytes of a chunk */
 	PORT_ANSWER_CHUNK_END, /* the empty line after a chunk */
@@ -43,7 +43,7 @@ struct port_answer_handler {
 struct port_answer_parser {
 	struct port_answer_handler handler;
 	bool request_is_head; /* the request's method was HEAD: no body comes, whatever the headers say */
-	const char *upgrade;  /* borrowed: the protocol that the request asks to change to; NULL: none */
+	const char *upgrade_protocol;  /* borrowed: the protocol that the request asks to change to; NULL: none */
 	enum port_answer_state state;
 	unsigned status, line_count;
 	bool has_content_length, is_chunked, has_upgrade;
@@ -62,7 +62,7 @@ void port_answer_init(struct port_answer_parser *parser, const struct port_answe
 /* Parses the next bytes of the answer. 0, or -EBADMSG: the answer is malformed. Bytes after its end are ignored. */
 int port_answer_feed(struct port_answer_parser *parser, const char *bytes, size_t len);
 /* To be called at the end of the connection. 0, or -EBADMSG: the answer is not complete. */
-int port_answer_end(struct port_answer_parser *parser);
+int port_answer_on_connection_end(struct port_answer_parser *parser);
 
 /* Whether a header is hop-by-hop: about one connection, not about the message. */
 bool port_header_is_hop_by_hop(const char *name);

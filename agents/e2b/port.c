@@ -15,7 +15,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 
-#define PORT_BODY_SLICE_BYTES 16384u /* of a request's body, taken from the client at a time */
+#define PORT_BODY_BYTES_TAKEN_MAX 16384u /* of a request's body, taken from the client at a time */
 #define PORT_REQUESTS_MAX 64u        /* of one sandbox at a time; each takes a program in the sandbox */
 
 /* A client's request that is passed on to a server in the sandbox, through a program there that has the connection. */
@@ -26,7 +26,7 @@ struct port_request {
 	struct buf request_bytes; /* the request as the server gets it; those from sent_request_bytes on are unsent */
 	size_t sent_request_bytes;
 	bool body_is_chunked, answer_has_begun;
-	const char *upgrade; /* the protocol that the client asks to change to; borrowed; NULL: none */
+	const char *upgrade_protocol; /* the protocol that the client asks to change to; borrowed; NULL: none */
 	int error;           /* errno: why the answer cannot be passed on; 0: it can */
 	struct port_answer_parser answer_parser;
 };
@@ -47,7 +47,7 @@ static void port_respond_not_open(struct http_request *request, const struct e2b
 
 /* ---- passing on the client's request ---- */
 
-static bool port_text_has_no_controls(const char *text)
+static bool port_text_has_no_control_chars(const char *text)
 {
 	for (; *text; text++)
 		if ((unsigned char)*text < 0x20 ? *text != '\t' : *text == 0x7f)
@@ -65,7 +65,8 @@ static void port_request_add_header(void *data, const char *name, const char *va
 	for (size_t i = 0; i < sizeof(dropped) / sizeof(dropped[0]); i++)
 		if (strcasecmp(name, dropped[i]) == 0)
 			return;
-	if (!port_header_is_hop_by_hop(name) && port_text_has_no_controls(name) && port_text_has_no_controls(value))
+	if (!port_header_is_hop_by_hop(name) && port_text_has_no_control_chars(name) &&
+	    port_text_has_no_control_chars(value))
 		buf_printf(data, "%s: %s\r\n", name, value);
 }
 
@@ -91,14 +92,14 @@ static void port_request_make_head(struct port_request *forward)
 	forward->body_is_chunked = http_get_header(request, "Transfer-Encoding") != NULL;
 	buf_printf(head, "%s %s HTTP/1.1\r\nHost: localhost:%u\r\n", http_get_method(request),
 		   http_get_target(request), forward->port);
-	if (forward->upgrade)
-		buf_printf(head, "Connection: Upgrade\r\nUpgrade: %s\r\n", forward->upgrade);
+	if (forward->upgrade_protocol)
+		buf_printf(head, "Connection: Upgrade\r\nUpgrade: %s\r\n", forward->upgrade_protocol);
 	else
 		buf_puts(head, "Connection: close\r\n");
 	http_for_each_header(request, port_request_add_header, head);
 	if (forward->body_is_chunked)
 		buf_puts(head, "Transfer-Encoding: chunked\r\n");
-	else if (length && port_text_has_no_controls(length))
+	else if (length && port_text_has_no_control_chars(length))
 		buf_printf(head, "Content-Length: %s\r\n", length);
 	buf_puts(head, "\r\n");
 }
@@ -134,7 +135,7 @@ static size_t port_on_request_body(void *data, const char *bytes, size_t len)
 	size_t taken = 0;
 
 	while (taken < len && port_request_flush(forward)) {
-		const size_t part = len - taken < PORT_BODY_SLICE_BYTES ? len - taken : PORT_BODY_SLICE_BYTES;
+		const size_t part = len - taken < PORT_BODY_BYTES_TAKEN_MAX ? len - taken : PORT_BODY_BYTES_TAKEN_MAX;
 
 		if (forward->body_is_chunked)
 			buf_printf(&forward->request_bytes, "%zx\r\n", part);
@@ -186,7 +187,8 @@ static int port_begin_upgrade(struct port_request *forward)
 	const struct http_body_handler handler = {
 		.on_bytes = port_on_client_bytes, .on_end = port_on_client_end, .data = forward};
 
-	return http_begin_upgrade(forward->call->request, forward->upgrade, &handler, port_on_client_room, forward);
+	return http_begin_upgrade(forward->call->request, forward->upgrade_protocol, &handler, port_on_client_room,
+				  forward);
 }
 
 /* ---- passing on the server's answer ---- */
@@ -277,7 +279,7 @@ static void port_on_program_end(void *data, int error, const char *message, cons
 
 	(void)message;
 	(void)answer;
-	if (error == 0 && port_answer_end(&forward->answer_parser) == 0)
+	if (error == 0 && port_answer_on_connection_end(&forward->answer_parser) == 0)
 		port_request_finish(forward);
 	else
 		port_request_fail(forward, error ? error : EBADMSG);
@@ -308,9 +310,9 @@ static int port_request_start(struct port_request *forward)
 	struct http_request *request = forward->call->request;
 	int error;
 
-	forward->upgrade = http_get_upgrade(request);
+	forward->upgrade_protocol = http_get_upgrade(request);
 	port_answer_init(&forward->answer_parser, &answer, strcmp(http_get_method(request), "HEAD") == 0,
-			 forward->upgrade);
+			 forward->upgrade_protocol);
 	port_request_make_head(forward);
 	if (forward->request_bytes.failed)
 		return -ENOMEM;

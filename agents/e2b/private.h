@@ -18,10 +18,10 @@
 #define E2B_SANDBOXES_MAX 10000u            /* the highest value of the option "sandboxes" */
 #define E2B_ID_SIZE 21                      /* "i", 19 letters and digits (95 random bits), and a NUL */
 #define E2B_TOKEN_SIZE SHA256_HEX_SIZE      /* 256 random bits in hexadecimal, and a NUL */
-#define E2B_TIMEOUT_DEFAULT_S 15u           /* time to live of a sandbox, if its client does not say */
-#define E2B_TIMEOUT_MAX_S 86400u            /* the longest time to live that a client may ask for */
-#define E2B_TEXT_PAIRS_MAX 64u              /* name-value pairs in a sandbox's metadata, or in its environment */
-#define E2B_TEXT_PAIR_BYTES_MAX (32u << 10) /* name and value of one pair together */
+#define E2B_SANDBOX_TIMEOUT_DEFAULT_S 15u           /* time to live of a sandbox, if its client does not say */
+#define E2B_SANDBOX_TIMEOUT_MAX_S 86400u            /* the longest time to live that a client may ask for */
+#define E2B_NAME_VALUE_PAIRS_MAX 64u              /* name-value pairs in a sandbox's metadata, or in its environment */
+#define E2B_NAME_VALUE_PAIR_BYTES_MAX (32u << 10) /* name and value of one pair together */
 #define E2B_PROCESSES_MAX 256u              /* programs that run at a time in one sandbox */
 #define E2B_WATCHERS_MAX 64u                /* directory watches of one sandbox */
 #define E2B_CONTEXTS_MAX 64u                /* interpreter contexts of one sandbox */
@@ -51,7 +51,7 @@ int keys_load_all(struct e2b *e2b, const json_t *list, char **ret_why);
 void keys_free_all(struct e2b *e2b);
 /* Charges the sandbox's key. cpu_ms: processor time of the sandbox so far, part of which may be charged already. */
 void keys_charge_cpu(struct e2b_sandbox *box, uint64_t cpu_ms);
-bool keys_cpu_is_used_up(const struct e2b_key *key);
+bool keys_cpu_quota_is_used_up(const struct e2b_key *key);
 /* Finds an API key by its text. NULL: no key has that text, or the text is NULL. */
 struct e2b_key *keys_find_by_text(struct e2b *e2b, const char *text);
 /* Whether the key may have one more sandbox of the template. False: *ret_what names the quota that is used up. */
@@ -135,7 +135,7 @@ struct e2b_sandbox {
 	int64_t timeout_ms;                 /* time to live, from when the sandbox is ready or goes on after a pause */
 	struct loop_timer *end_timer;       /* NULL: it is paused, or its time is over */
 	enum pause_state pause_state;
-	bool is_paused_at_timeout;          /* in place of its end */
+	bool pauses_at_timeout;          /* in place of its end */
 	struct http_request *pause_request; /* waits for the begin or the end of a pause; NULL: none does */
 	struct e2b_process *processes;
 	struct e2b_watcher *watchers;
@@ -151,7 +151,7 @@ struct e2b_sandbox {
 struct e2b_create_options {
 	const json_t *metadata, *env, *allow_internet_access;
 	int64_t timeout_ms;
-	bool requires_token, is_paused_at_timeout;
+	bool requires_token, pauses_at_timeout;
 };
 
 /* Gives the client a spare, or starts to make a sandbox. The request is answered when the sandbox is ready. */
@@ -186,7 +186,7 @@ int64_t e2b_get_real_time_ms(void); /* CLOCK_REALTIME */
 /* The request that waits for a pause or its end, and does so no more. NULL: none does. */
 struct http_request *e2b_sandbox_take_pause_request(struct e2b_sandbox *box);
 /* Whether its state is one of a list: "running", "paused". */
-bool e2b_sandbox_has_state(const struct e2b_sandbox *box, const char *states);
+bool e2b_sandbox_state_is_one_of(const struct e2b_sandbox *box, const char *states);
 
 /* ---- pauses: pause.c ---- */
 
@@ -254,7 +254,7 @@ enum connect_code {
 /* The envelope before each message of a stream: a byte of flags, and the message's length as 4 bytes. */
 #define CONNECT_ENVELOPE_BYTES 5
 #define CONNECT_FLAG_COMPRESSED 1u
-#define CONNECT_FLAG_END 2u /* set in a stream's last message, which tells an error or success */
+#define CONNECT_FLAG_END_OF_STREAM 2u /* set in a stream's last message, which tells an error or success */
 
 /* Handles a request of the Connect protocol, whose path is /SERVICE/METHOD: rpc.c. */
 void rpc_handle_request(struct e2b_sandbox *box, struct http_request *request);
@@ -303,7 +303,7 @@ extern const struct connect_method process_methods[], filesystem_methods[]; /* e
 void process_stream_input(struct e2b_sandbox *box, struct http_request *request);
 
 /* Whether the request is for the account "user", the default. False: it is for another; an error was answered. */
-bool connect_check_user(struct http_request *request);
+bool connect_check_basic_auth_user(struct http_request *request);
 /* Time limit that the client sets for a call, in milliseconds; 0: no limit. */
 uint64_t connect_get_timeout_ms(struct http_request *request);
 
@@ -316,7 +316,7 @@ uint64_t connect_get_timeout_ms(struct http_request *request);
 json_t *e2b_make_environment(const struct e2b_sandbox *box, const json_t *request_env);
 
 /* Makes a path absolute: "~" and relative paths begin in the workdir. Owned by the caller; NULL: no memory. */
-char *e2b_resolve_path(const char *path);
+char *e2b_make_path_absolute(const char *path);
 /* Ends all programs of the sandbox, and cuts the connections of their subscribers. */
 void processes_end_all(struct e2b_sandbox *box);
 
@@ -349,7 +349,7 @@ void management_handle_request(struct e2b *e2b, struct http_request *request);
 /* Answers with the server's metrics. Those of other keys are included only for an operator's key. */
 void metrics_answer(struct e2b *e2b, const struct e2b_key *key, struct http_request *request);
 /* Answers with the sandbox's present resource usage: a list of one SandboxMetric. */
-void usage_answer(struct e2b_sandbox *box, struct http_request *request);
+void usage_handle_request(struct e2b_sandbox *box, struct http_request *request);
 /* Answers with an error: {"code": status, "message": text}. */
 void e2b_answer_error(struct http_request *request, unsigned status, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));

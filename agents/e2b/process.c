@@ -37,7 +37,7 @@ static void process_free(struct e2b_process *process)
 /* ---- subscribers ---- */
 
 /* Pauses the program's output while one of its subscribers is slow, so that the queue for each stays bounded. */
-static void process_update_pause(struct e2b_process *process)
+static void process_update_output_pause(struct e2b_process *process)
 {
 	bool is_paused = false;
 
@@ -52,7 +52,7 @@ static void subscriber_on_room(void *data)
 	struct process_subscriber *subscriber = data;
 
 	subscriber->is_slow = false;
-	process_update_pause(subscriber->process);
+	process_update_output_pause(subscriber->process);
 }
 
 static void subscriber_on_cancel(void *data)
@@ -62,7 +62,7 @@ static void subscriber_on_cancel(void *data)
 
 	slist_remove(subscriber->process->subscribers, subscriber, next);
 	free(subscriber);
-	process_update_pause(process);
+	process_update_output_pause(process);
 }
 
 static bool subscriber_may_be_added(const struct e2b_process *process, struct http_request *request)
@@ -113,7 +113,7 @@ static void process_send_to_subscribers(struct e2b_process *process, json_t *mes
 		subscriber->is_slow = !connect_send_message(subscriber->call, json_incref(message));
 	}
 	json_decref(message);
-	process_update_pause(process);
+	process_update_output_pause(process);
 }
 
 static void process_on_start(void *data, pid_t pid, unsigned number)
@@ -233,7 +233,7 @@ static const char **process_get_argv(const json_t *config)
 	return argv;
 }
 
-char *e2b_resolve_path(const char *path)
+char *e2b_make_path_absolute(const char *path)
 {
 	char *resolved;
 	int len;
@@ -298,7 +298,7 @@ static int process_start_program(struct e2b_process *process, struct http_reques
 				 const json_t *env)
 {
 	const char *cwd = connect_get_text(process->config, "cwd", NULL);
-	_cleanup_free_ char *path = cwd && *cwd ? e2b_resolve_path(cwd) : NULL;
+	_cleanup_free_ char *path = cwd && *cwd ? e2b_make_path_absolute(cwd) : NULL;
 	const struct sandbox_program_options options = {.argv = argv,
 							.env = env,
 							.cwd = path,
@@ -326,15 +326,15 @@ static void process_start(struct e2b_sandbox *box, struct http_request *request,
 	struct process_subscriber *subscriber;
 	int error;
 
-	if (!connect_check_user(request))
+	if (!connect_check_basic_auth_user(request))
 		return;
 	if (!argv || !env) {
 		connect_answer_error(request, CONNECT_INVALID_ARGUMENT, "process.cmd, args and envs must be texts");
 		return;
 	}
-	if (tag && strlen(tag) > E2B_TEXT_PAIR_BYTES_MAX) {
+	if (tag && strlen(tag) > E2B_NAME_VALUE_PAIR_BYTES_MAX) {
 		connect_answer_error(request, CONNECT_INVALID_ARGUMENT, "tag must have at most %u bytes",
-				     E2B_TEXT_PAIR_BYTES_MAX);
+				     E2B_NAME_VALUE_PAIR_BYTES_MAX);
 		return;
 	}
 	if (slist_count(box->processes, next) >= E2B_PROCESSES_MAX) {

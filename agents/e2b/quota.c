@@ -11,7 +11,7 @@ static struct e2b_sandbox *quota_find_exhausted_sandbox(const struct e2b *e2b)
 {
 	struct e2b_sandbox *box = e2b->sandboxes;
 
-	while (box && (!box->is_ready || !keys_cpu_is_used_up(box->key)))
+	while (box && (!box->is_ready || !keys_cpu_quota_is_used_up(box->key)))
 		box = box->next;
 	return box;
 }
@@ -28,7 +28,7 @@ static void quota_on_timer(void *data)
 		e2b_sandbox_end(box, "cpu_quota");
 	for (box = e2b->sandboxes; box; box = box->next)
 		if (box->is_ready && box->key->cpu_max_ms < UINT64_MAX)
-			sandbox_ask_usage(box->sandbox);
+			sandbox_request_usage(box->sandbox);
 }
 
 int quota_start_cpu_watch(struct e2b *e2b)

@@ -9,7 +9,7 @@ static const char *rpc_skip_envelope(const char *bytes, size_t *len)
 	const unsigned char *head = (const unsigned char *)bytes;
 	size_t size;
 
-	if (*len < CONNECT_ENVELOPE_BYTES || head[0] & (CONNECT_FLAG_COMPRESSED | CONNECT_FLAG_END))
+	if (*len < CONNECT_ENVELOPE_BYTES || head[0] & (CONNECT_FLAG_COMPRESSED | CONNECT_FLAG_END_OF_STREAM))
 		return NULL;
 	size = (size_t)head[1] << 24 | (size_t)head[2] << 16 | (size_t)head[3] << 8 | head[4];
 	if (size != *len - CONNECT_ENVELOPE_BYTES)

@@ -91,7 +91,7 @@ static void e2b_sandbox_on_timeout(void *data)
 	struct e2b_sandbox *box = data;
 
 	box->end_timer = NULL;
-	if (box->is_paused_at_timeout || box->pause_state != PAUSE_NONE)
+	if (box->pauses_at_timeout || box->pause_state != PAUSE_NONE)
 		box->e2b->pause(box, NULL);
 	else
 		e2b_sandbox_end(box, "timeout");
@@ -152,7 +152,7 @@ static void e2b_sandbox_on_usage(void *data, uint64_t cpu_ms)
 	if (!box->key) /* a spare is charged to the key that takes it */
 		return;
 	keys_charge_cpu(box, cpu_ms);
-	if (keys_cpu_is_used_up(box->key))
+	if (keys_cpu_quota_is_used_up(box->key))
 		e2b_sandbox_end(box, "cpu_quota"); /* quota.c ends the other sandboxes of the key */
 }
 
@@ -371,7 +371,7 @@ static void spare_give_to_key(struct e2b_sandbox *box, struct e2b_key *key, stru
 	(void)json_object_update(box->metadata, (json_t *)(uintptr_t)create_options->metadata);
 	(void)json_object_update(box->env, (json_t *)(uintptr_t)create_options->env);
 	box->allow_internet_access = json_incref((json_t *)(uintptr_t)create_options->allow_internet_access);
-	box->is_paused_at_timeout = create_options->is_paused_at_timeout;
+	box->pauses_at_timeout = create_options->pauses_at_timeout;
 	if (!create_options->requires_token)
 		box->envd_token[0] = '\0';
 	box->start_time_ms = e2b_get_real_time_ms();
@@ -414,7 +414,7 @@ void e2b_sandbox_start(struct e2b *e2b, struct e2b_key *key, struct e2b_template
 					    .allow_internet_access = json_incref(
 						    (json_t *)(uintptr_t)create_options->allow_internet_access),
 					    .timeout_ms = create_options->timeout_ms,
-					    .is_paused_at_timeout = create_options->is_paused_at_timeout,
+					    .pauses_at_timeout = create_options->pauses_at_timeout,
 					    .next = e2b->sandboxes};
 		e2b->sandboxes = box;
 		e2b->sandbox_count++;
@@ -436,7 +436,7 @@ void e2b_sandbox_start(struct e2b *e2b, struct e2b_key *key, struct e2b_template
 
 /* ---- descriptions ---- */
 
-bool e2b_sandbox_has_state(const struct e2b_sandbox *box, const char *states)
+bool e2b_sandbox_state_is_one_of(const struct e2b_sandbox *box, const char *states)
 {
 	return strstr(states, box->pause_state == PAUSE_LASTS ? "paused" : "running");
 }
@@ -461,7 +461,7 @@ json_t *e2b_sandbox_describe_details(const struct e2b_sandbox *box)
 	(void)json_object_set_new(detail, "startedAt", json_string(start));
 	(void)json_object_set_new(detail, "endAt", json_string(end));
 	(void)json_object_set_new(detail, "state",
-				  json_string(e2b_sandbox_has_state(box, "paused") ? "paused" : "running"));
+				  json_string(e2b_sandbox_state_is_one_of(box, "paused") ? "paused" : "running"));
 	(void)json_object_set_new(detail, "cpuCount", json_integer(box->e2b->cpu_count));
 	(void)json_object_set_new(detail, "memoryMB",
 				  json_integer((json_int_t)(box->template->memory_limit_bytes >> 20)));
@@ -471,7 +471,7 @@ json_t *e2b_sandbox_describe_details(const struct e2b_sandbox *box)
 	(void)json_object_set(detail, "allowInternetAccess",
 			      box->allow_internet_access ? box->allow_internet_access : json_null());
 	(void)json_object_set_new(detail, "lifecycle",
-				  json_pack("{s:s, s:b}", "onTimeout", box->is_paused_at_timeout ? "pause" : "kill",
+				  json_pack("{s:s, s:b}", "onTimeout", box->pauses_at_timeout ? "pause" : "kill",
 					    "autoResume", 0));
 	(void)json_object_set_new(detail, "volumeMounts", json_array());
 	return detail;

@@ -54,7 +54,7 @@ static void usage_on_cancel(void *data)
 	free(usage);
 }
 
-void usage_answer(struct e2b_sandbox *box, struct http_request *request)
+void usage_handle_request(struct e2b_sandbox *box, struct http_request *request)
 {
 	struct usage_query *usage = calloc(1, sizeof(*usage));
 	const struct fileop_handler handler = {.on_answer = usage_on_answer, .data = usage};

@@ -13,11 +13,11 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 
-#define CHANGE_OPEN_DIRECTORIES_MAX 32 /* at most so many are open during nftw(3) */
+#define CHANGE_NFTW_OPEN_DIRS_MAX 32 /* at most so many are open during nftw(3) */
 
 /* ---- directories ---- */
 
-int change_make_parents(const char *path)
+int change_make_parent_dirs(const char *path)
 {
 	_cleanup_free_ char *parent = strndup(path, (size_t)(entry_get_name(path) - path));
 	int r = 0;
@@ -31,7 +31,7 @@ int change_make_parents(const char *path)
 	if (!*parent || entry_is_directory(parent))
 		return 0;
 	if (strcmp(parent, "/") != 0)
-		r = change_make_parents(parent);
+		r = change_make_parent_dirs(parent);
 	if (r == 0 && mkdir(parent, 0777) < 0 && !(errno == EEXIST && entry_is_directory(parent)))
 		r = -errno;
 	return r;
@@ -46,7 +46,7 @@ int files_mkdir(struct files_job *job)
 		return S_ISDIR(st.st_mode)
 			       ? job_fail(job, EEXIST, "directory already exists")
 			       : job_fail(job, ENOTDIR, "path already exists but it is not a directory");
-	r = change_make_parents(job->path);
+	r = change_make_parent_dirs(job->path);
 	if (r == 0 && mkdir(job->path, 0777) < 0)
 		r = -errno;
 	return r < 0 ? job_fail_with_path(job, -r, job->path) : job_answer_with_entry(job, job->path);
@@ -75,7 +75,7 @@ static int change_remove_tree(const char *path)
 		return errno == ENOENT ? 0 : -errno;
 	if (!S_ISDIR(st.st_mode))
 		return unlink(path) < 0 && errno != ENOENT ? -errno : 0;
-	error = nftw(path, change_remove_tree_entry, CHANGE_OPEN_DIRECTORIES_MAX, FTW_DEPTH | FTW_PHYS);
+	error = nftw(path, change_remove_tree_entry, CHANGE_NFTW_OPEN_DIRS_MAX, FTW_DEPTH | FTW_PHYS);
 	return error < 0 ? -errno : -error;
 }
 
@@ -164,7 +164,7 @@ static int change_move_by_copy(const char *from, const char *to)
 		return -EINVAL;
 	change_copy.target_path = to;
 	change_copy.source_path_len = strlen(from);
-	error = nftw(from, change_copy_tree_entry, CHANGE_OPEN_DIRECTORIES_MAX, FTW_PHYS);
+	error = nftw(from, change_copy_tree_entry, CHANGE_NFTW_OPEN_DIRS_MAX, FTW_PHYS);
 	if (error != 0)
 		return error < 0 ? -errno : -error;
 	return change_remove_tree(from);
@@ -180,7 +180,7 @@ int files_move(struct files_job *job)
 		return job_fail(job, EINVAL, "the destination is missing");
 	if (lstat(job->path, &st) < 0)
 		return job_fail_with_path(job, errno, job->path);
-	r = change_make_parents(to);
+	r = change_make_parent_dirs(to);
 	if (r == 0 && rename(job->path, to) < 0)
 		r = errno == EXDEV ? change_move_by_copy(job->path, to) : -errno;
 	return r < 0 ? job_fail_with_path(job, -r, to) : job_answer_with_entry(job, to);

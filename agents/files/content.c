@@ -125,7 +125,7 @@ int files_write(struct files_job *job)
 
 	if (entry_is_directory(job->path))
 		return job_fail(job, EISDIR, "path is a directory: %s", job->path);
-	r = change_make_parents(job->path);
+	r = change_make_parent_dirs(job->path);
 	if (r < 0)
 		return job_fail_with_path(job, -r, job->path);
 	fd = open(job->path, O_WRONLY | O_CREAT | O_TRUNC | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0666);

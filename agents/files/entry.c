@@ -51,7 +51,7 @@ const char *entry_get_name(const char *path)
 struct account_names {
 	const char *accounts_file;
 	bool has_cached_name;
-	unsigned cached_number;
+	unsigned cached_uid_or_gid;
 	char cached_name[ENTRY_ACCOUNT_NAME_SIZE];
 };
 
@@ -76,10 +76,10 @@ static const char *account_find_name(struct account_names *account, unsigned num
 	_cleanup_free_ char *text = NULL;
 	size_t len;
 
-	if (account->has_cached_name && account->cached_number == number)
+	if (account->has_cached_name && account->cached_uid_or_gid == number)
 		return account->cached_name;
 	account->has_cached_name = true;
-	account->cached_number = number;
+	account->cached_uid_or_gid = number;
 	(void)snprintf(account->cached_name, sizeof(account->cached_name), "%u", number);
 	if (io_read_file(AT_FDCWD, account->accounts_file, ENTRY_ACCOUNTS_FILE_BYTES_MAX, &text, &len) < 0)
 		return account->cached_name;

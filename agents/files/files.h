@@ -17,8 +17,8 @@
 
 #define FILES_CHUNK_BYTES (128u << 10) /* content is read in pieces of this size */
 #define FILES_REQUEST_BYTES_MAX (1u << 20)
-#define FILES_ENTRIES_MAX 100000u     /* entries in one listing */
-#define FILES_WATCHES_MAX 4096u       /* directories that one recursive watch covers */
+#define FILES_LISTED_ENTRIES_MAX 100000u     /* entries in one listing */
+#define FILES_WATCHED_DIRECTORIES_MAX 4096u       /* directories that one recursive watch covers */
 #define FILES_ERROR_MESSAGE_SIZE 4608 /* room for a path and some words */
 #define FILES_METADATA_PREFIX "user.e2b."
 
@@ -74,7 +74,7 @@ int files_connect(struct files_job *job);
 /* ---- change.c, list.c ---- */
 
 /* Makes the directory that a path is in, with its parents. 0 or -errno. */
-int change_make_parents(const char *path);
+int change_make_parent_dirs(const char *path);
 /* Joins a directory and a name to a path. Owned by the caller; NULL: out of memory. */
 char *files_join_path(const char *directory, const char *name);
 

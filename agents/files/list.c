@@ -39,8 +39,8 @@ static int list_add_entry(struct directory_listing *list, const char *path)
 	json_t *entry;
 	_cleanup_free_ char *text = NULL;
 
-	if (list->entry_count >= FILES_ENTRIES_MAX)
-		return job_fail(list->job, EFBIG, "more than %u entries", FILES_ENTRIES_MAX);
+	if (list->entry_count >= FILES_LISTED_ENTRIES_MAX)
+		return job_fail(list->job, EFBIG, "more than %u entries", FILES_LISTED_ENTRIES_MAX);
 	entry = entry_describe(path);
 	if (!entry)
 		return errno == ENOENT ? 0 : job_fail_with_path(list->job, errno, path); /* ENOENT: removed meanwhile */

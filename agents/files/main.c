@@ -122,7 +122,7 @@ static void main_write_answer(struct files_job *job)
 	main_write_to_stderr(end, strlen(end));
 }
 
-static int main_do_request(struct files_job *job)
+static int main_run_requested_operation(struct files_job *job)
 {
 	const char *name = job_get_request_text(job, "op");
 
@@ -146,7 +146,7 @@ int main(void)
 	if (job_get_request_text(&job, "path"))
 		job.path = job_get_request_text(&job, "path");
 	if (json_is_object(request))
-		r = main_do_request(&job);
+		r = main_run_requested_operation(&job);
 	if (r == 0)
 		main_write_answer(&job);
 	else

@@ -16,7 +16,7 @@
 #include "base/procstat.h"
 
 #define USAGE_SAMPLE_INTERVAL_NS 100000000 /* between the two samples of processor time */
-#define USAGE_OPEN_DIRECTORIES_MAX 32
+#define USAGE_NFTW_OPEN_DIRS_MAX 32
 
 struct process_usage {
 	unsigned long cpu_ticks, rss_pages;
@@ -74,7 +74,7 @@ int files_measure_usage(struct files_job *job)
 	seconds = usage_read_clock_seconds() - since;
 	json_array_foreach(places, i, place) {
 		if (json_is_string(place))
-			(void)nftw(json_string_value(place), usage_add_file_blocks, USAGE_OPEN_DIRECTORIES_MAX,
+			(void)nftw(json_string_value(place), usage_add_file_blocks, USAGE_NFTW_OPEN_DIRS_MAX,
 				   FTW_PHYS);
 	}
 	ticks = after.cpu_ticks > before.cpu_ticks ? (double)(after.cpu_ticks - before.cpu_ticks) : 0;

@@ -23,7 +23,7 @@ struct files_watch {
 	 * The path of each watched directory, relative to the root, which is "". The index is inotify's watch
 	 * descriptor, from 1. Owned; NULL: no such watch.
 	 */
-	char *directory_path[FILES_WATCHES_MAX + 1];
+	char *directory_path[FILES_WATCHED_DIRECTORIES_MAX + 1];
 };
 
 static const struct {
@@ -70,7 +70,7 @@ static int watch_add_directory(struct files_watch *watch, const char *directory)
 
 	if (!path || number < 0)
 		return path ? -errno : -ENOMEM;
-	if ((size_t)number > FILES_WATCHES_MAX) { /* the numbers only grow: inotify does not reuse them */
+	if ((size_t)number > FILES_WATCHED_DIRECTORIES_MAX) { /* the numbers only grow: inotify does not reuse them */
 		(void)inotify_rm_watch(watch->inotify_fd, number);
 		return -ENOSPC;
 	}
@@ -98,7 +98,7 @@ static void watch_report_change(struct files_watch *watch, uint32_t mask, const 
 
 static void watch_handle_inotify_event(struct files_watch *watch, const struct inotify_event *event)
 {
-	const bool is_known = event->wd > 0 && (size_t)event->wd <= FILES_WATCHES_MAX && event->len > 0;
+	const bool is_known = event->wd > 0 && (size_t)event->wd <= FILES_WATCHED_DIRECTORIES_MAX && event->len > 0;
 	const char *directory = is_known ? watch->directory_path[event->wd] : NULL;
 	_cleanup_free_ char *name = directory ? watch_join_relative_path(directory, event->name) : NULL;
 

@@ -57,13 +57,14 @@ const char *http_get_query_parameter(const struct http_request *request, const c
 /* Calls `visit` for each header of the request. */
 void http_for_each_header(const struct http_request *request,
 			  void (*visit)(void *data, const char *name, const char *value), void *data);
-#define HTTP_PATH_PARTS_MAX 2 /* "{}" in a pattern */
-#define HTTP_PATH_PART_SIZE 256
+#define HTTP_PATH_WILDCARDS_MAX 2 /* "{}" in a pattern */
+#define HTTP_PATH_WILDCARD_SIZE 256
 /*
  * Whether a path matches a pattern such as "/sandboxes/{}/timeout". Each "{}" stands for one component of the path,
  * which is copied into ret_part.
  */
-bool http_match_path(const char *pattern, const char *path, char ret_part[HTTP_PATH_PARTS_MAX][HTTP_PATH_PART_SIZE]);
+bool http_match_path(const char *pattern, const char *path,
+		     char ret_part[HTTP_PATH_WILDCARDS_MAX][HTTP_PATH_WILDCARD_SIZE]);
 
 /*
  * Makes the caller the request's owner. on_done is called once, as the request's last callback; complete: the client

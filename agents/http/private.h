@@ -60,8 +60,8 @@ struct http_request {
 	void *room_data;
 
 	/* After an answer of 101: upgrade.c. */
-	const struct http_upgrade_operations *upgraded;   /* NULL: not yet, or no more */
-	struct MHD_UpgradeResponseHandle *upgrade_handle; /* of libmicrohttpd, if `upgraded` is not NULL */
+	const struct http_upgrade_operations *upgrade_operations;   /* NULL: not yet, or no more */
+	struct MHD_UpgradeResponseHandle *upgrade_handle; /* of libmicrohttpd, if `upgrade_operations` is not NULL */
 	struct http_request *next_upgraded;
 	struct loop_source *upgrade_source;
 	struct loop_timer *upgrade_timer;
@@ -69,7 +69,7 @@ struct http_request {
 	bool upgrade_input_is_paused;
 	bool client_has_ended; /* the client has closed its end */
 	bool client_is_gone;   /* the client does not read either */
-	bool is_lingering;     /* all is sent, and this end is closed */
+	bool is_awaiting_client_close;     /* all is sent, and this end is closed */
 
 	bool is_suspended; /* libmicrohttpd leaves the connection alone */
 	struct loop_source
@@ -102,8 +102,8 @@ void http_request_advance_stream(struct http_request *request, size_t len);
  * libmicrohttpd calls its access handler several times for a request: when the headers have arrived, for each piece of
  * the body, and at the body's end and after each resume. These functions do what each of the three calls is for.
  */
-enum MHD_Result http_request_on_header(struct http_request *request);
-enum MHD_Result http_request_on_bytes(struct http_request *request, const char *bytes, size_t *len);
+enum MHD_Result http_request_on_headers(struct http_request *request);
+enum MHD_Result http_request_on_body_bytes(struct http_request *request, const char *bytes, size_t *len);
 enum MHD_Result http_request_on_body_end(struct http_request *request);
 
 #endif

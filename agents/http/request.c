@@ -114,8 +114,8 @@ static void request_disconnect(struct http_request *request)
 {
 	request->is_disconnected = true;
 	request_unwatch_hangup(request);
-	if (request->upgraded) {
-		request->upgraded->close(request);
+	if (request->upgrade_operations) {
+		request->upgrade_operations->close(request);
 		return;
 	}
 	(void)shutdown(request->fd, SHUT_RDWR);
@@ -136,7 +136,7 @@ static enum MHD_Result request_queue_response(struct http_request *request)
 	return MHD_queue_response(request->connection, request->answer_status, request->response);
 }
 
-enum MHD_Result http_request_on_header(struct http_request *request)
+enum MHD_Result http_request_on_headers(struct http_request *request)
 {
 	const char *length = http_get_header(request, "Content-Length");
 	const struct http_server_options *options = &request->server->options;
@@ -188,8 +188,8 @@ struct MHD_PostProcessor *http_create_form_parser(struct http_request *request, 
 
 void http_resume_body(struct http_request *request)
 {
-	if (request->upgraded)
-		request->upgraded->resume_input(request);
+	if (request->upgrade_operations)
+		request->upgrade_operations->resume_input(request);
 	else
 		http_request_resume(request);
 }
@@ -225,7 +225,7 @@ static size_t request_discard_body_bytes(struct http_request *request, size_t le
 	return len;
 }
 
-enum MHD_Result http_request_on_bytes(struct http_request *request, const char *bytes, size_t *len)
+enum MHD_Result http_request_on_body_bytes(struct http_request *request, const char *bytes, size_t *len)
 {
 	size_t taken = *len;
 
@@ -385,8 +385,8 @@ bool http_write_stream(struct http_request *request, const char *bytes, size_t l
 	if (request->response_is_queued)
 		http_request_resume(request);
 	request->wants_room = out->len > HTTP_STREAM_HIGH_WATER_BYTES;
-	if (request->upgraded)
-		request->upgraded->update(request);
+	if (request->upgrade_operations)
+		request->upgrade_operations->update(request);
 	return !request->wants_room;
 }
 
@@ -395,8 +395,8 @@ void http_end_stream(struct http_request *request)
 	request->stream_has_ended = true;
 	if (request->response_is_queued)
 		http_request_resume(request);
-	if (request->upgraded)
-		request->upgraded->update(request);
+	if (request->upgrade_operations)
+		request->upgrade_operations->update(request);
 }
 
 /* ---- a request's URL and headers ---- */
@@ -448,7 +448,8 @@ void http_for_each_header(const struct http_request *request,
 	(void)MHD_get_connection_values(request->connection, MHD_HEADER_KIND, request_visit_header, &call);
 }
 
-bool http_match_path(const char *pattern, const char *path, char ret_part[HTTP_PATH_PARTS_MAX][HTTP_PATH_PART_SIZE])
+bool http_match_path(const char *pattern, const char *path,
+		     char ret_part[HTTP_PATH_WILDCARDS_MAX][HTTP_PATH_WILDCARD_SIZE])
 {
 	size_t part = 0, len;
 
@@ -459,7 +460,7 @@ bool http_match_path(const char *pattern, const char *path, char ret_part[HTTP_P
 			continue;
 		}
 		len = strcspn(path, "/");
-		if (len == 0 || len >= HTTP_PATH_PART_SIZE || part == HTTP_PATH_PARTS_MAX)
+		if (len == 0 || len >= HTTP_PATH_WILDCARD_SIZE || part == HTTP_PATH_WILDCARDS_MAX)
 			return false;
 		memcpy(ret_part[part], path, len);
 		ret_part[part++][len] = '\0';

@@ -91,7 +91,7 @@ static void server_on_connection(void *cls, struct MHD_Connection *connection, v
 }
 
 /* The first line of a request has arrived; its target is not decoded yet. Returns the request, the later *context. */
-static void *server_on_target(void *cls, const char *target, struct MHD_Connection *connection)
+static void *server_on_request_target(void *cls, const char *target, struct MHD_Connection *connection)
 {
 	const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
 	struct http_request *request = info ? calloc(1, sizeof(*request)) : NULL;
@@ -116,7 +116,7 @@ static enum MHD_Result request_begin(struct http_request *request, const char *p
 	request->method = method;
 	request->is_http_1_1 = strcmp(version, MHD_HTTP_VERSION_1_1) == 0;
 	request->path = strdup(path);
-	return request->path ? http_request_on_header(request) : MHD_NO;
+	return request->path ? http_request_on_headers(request) : MHD_NO;
 }
 
 static enum MHD_Result server_on_access(void *cls, struct MHD_Connection *connection, const char *url,
@@ -128,12 +128,12 @@ static enum MHD_Result server_on_access(void *cls, struct MHD_Connection *connec
 	(void)cls;
 	(void)connection;
 	if (!request)
-		return MHD_NO; /* server_on_target() had no memory */
+		return MHD_NO; /* server_on_request_target() had no memory */
 	if (!request->path)
 		return request_begin(request, url, method, version);
 	if (request->is_disconnected)
 		return MHD_NO;
-	return *len > 0 ? http_request_on_bytes(request, bytes, len) : http_request_on_body_end(request);
+	return *len > 0 ? http_request_on_body_bytes(request, bytes, len) : http_request_on_body_end(request);
 }
 
 static void server_on_completed(void *cls, struct MHD_Connection *connection, void **context,
@@ -168,7 +168,7 @@ int http_server_create(struct loop *loop, const struct http_server_options *opti
 				 server_on_access, server, MHD_OPTION_LISTEN_SOCKET, options->listen_fd,
 				 MHD_OPTION_CONNECTION_LIMIT, HTTP_CONNECTIONS_MAX, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
 				 (size_t)HTTP_CONNECTION_BYTES_MAX, MHD_OPTION_CONNECTION_TIMEOUT, HTTP_IDLE_TIMEOUT_S,
-				 MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_URI_LOG_CALLBACK, server_on_target,
+				 MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_URI_LOG_CALLBACK, server_on_request_target,
 				 server, MHD_OPTION_NOTIFY_COMPLETED, server_on_completed, server,
 				 MHD_OPTION_NOTIFY_CONNECTION, server_on_connection, server, MHD_OPTION_END);
 	info = server->daemon ? MHD_get_daemon_info(server->daemon, MHD_DAEMON_INFO_EPOLL_FD) : NULL;

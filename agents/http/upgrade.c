@@ -19,9 +19,9 @@
 
 static void upgrade_close(struct http_request *request)
 {
-	if (!request->upgraded)
+	if (!request->upgrade_operations)
 		return;
-	request->upgraded = NULL;
+	request->upgrade_operations = NULL;
 	slist_remove(request->server->upgraded_requests, request, next_upgraded);
 	loop_remove_source(request->upgrade_source);
 	request->upgrade_source = NULL;
@@ -33,7 +33,7 @@ static void upgrade_close(struct http_request *request)
 }
 
 /* Not http_abort(): the owner, who may be writing, is told later, when libmicrohttpd has completed the request. */
-static void upgrade_cut(struct http_request *request)
+static void upgrade_disconnect(struct http_request *request)
 {
 	request->is_disconnected = true;
 	upgrade_close(request);
@@ -47,9 +47,9 @@ static void upgrade_on_timer(void *data)
 	const uint64_t idle_ms = loop_get_now_ms(request->server->loop) - request->upgrade_last_used_ms;
 
 	request->upgrade_timer = NULL;
-	if (request->is_disconnected || request->client_is_gone || request->is_lingering ||
+	if (request->is_disconnected || request->client_is_gone || request->is_awaiting_client_close ||
 	    idle_ms >= UPGRADE_IDLE_TIMEOUT_MS)
-		upgrade_cut(request);
+		upgrade_disconnect(request);
 	else
 		upgrade_set_timer(request, UPGRADE_IDLE_TIMEOUT_MS - idle_ms);
 }
@@ -59,10 +59,10 @@ static void upgrade_set_timer(struct http_request *request, uint64_t delay_ms)
 	loop_cancel_timer(request->upgrade_timer);
 	request->upgrade_timer = loop_add_timer(request->server->loop, delay_ms, upgrade_on_timer, request);
 	if (!request->upgrade_timer)
-		upgrade_cut(request); /* it would have no end */
+		upgrade_disconnect(request); /* it would have no end */
 }
 
-static void upgrade_end_input(struct http_request *request)
+static void upgrade_report_input_end(struct http_request *request)
 {
 	if (request->client_has_ended)
 		return;
@@ -72,27 +72,27 @@ static void upgrade_end_input(struct http_request *request)
 }
 
 /* What it has sent before still reaches the owner, who has a moment to pass it on. */
-static void upgrade_note_client_is_gone(struct http_request *request)
+static void upgrade_on_client_gone(struct http_request *request)
 {
-	if (request->client_is_gone || !request->upgraded)
+	if (request->client_is_gone || !request->upgrade_operations)
 		return;
 	request->client_is_gone = true;
 	request->stream_queue.len = request->stream_sent_bytes = 0;
-	upgrade_end_input(request);
-	if (request->upgraded)
+	upgrade_report_input_end(request);
+	if (request->upgrade_operations)
 		upgrade_set_timer(request, HTTP_HALF_CLOSED_TIMEOUT_MS);
 }
 
 /* The owner has ended, and all is sent. Closing a socket with unread bytes would reset it, and lose what was sent. */
-static void upgrade_finish(struct http_request *request)
+static void upgrade_shut_down_output(struct http_request *request)
 {
 	if (request->client_has_ended) {
 		upgrade_close(request);
 		return;
 	}
-	if (request->is_lingering)
+	if (request->is_awaiting_client_close)
 		return;
-	request->is_lingering = true;
+	request->is_awaiting_client_close = true;
 	request->body_handler = (struct http_body_handler){0};
 	request->upgrade_input_is_paused = false;
 	(void)shutdown(request->fd, SHUT_WR);
@@ -114,17 +114,17 @@ static void upgrade_receive(struct http_request *request)
 	if (got < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (got < 0) {
-		upgrade_note_client_is_gone(request);
+		upgrade_on_client_gone(request);
 		return;
 	}
 	if (got == 0) {
-		upgrade_end_input(request);
+		upgrade_report_input_end(request);
 		return;
 	}
 	taken = request->body_handler.on_bytes
 			? request->body_handler.on_bytes(request->body_handler.data, bytes, (size_t)got)
 			: (size_t)got;
-	if (!request->upgraded)
+	if (!request->upgrade_operations)
 		return; /* the owner has cut the connection */
 	request->upgrade_input_is_paused = taken < (size_t)got;
 	if (taken > 0)
@@ -136,12 +136,12 @@ static void upgrade_send(struct http_request *request)
 {
 	const struct buf *out = &request->stream_queue;
 
-	while (request->upgraded && request->stream_sent_bytes < out->len) {
+	while (request->upgrade_operations && request->stream_sent_bytes < out->len) {
 		ssize_t sent = send(request->fd, out->data + request->stream_sent_bytes,
 				    out->len - request->stream_sent_bytes, MSG_NOSIGNAL | MSG_DONTWAIT);
 
 		if (sent < 0 && errno != EAGAIN && errno != EINTR)
-			upgrade_note_client_is_gone(request);
+			upgrade_on_client_gone(request);
 		if (sent < 0)
 			return;
 		request->upgrade_last_used_ms = loop_get_now_ms(request->server->loop);
@@ -149,27 +149,27 @@ static void upgrade_send(struct http_request *request)
 	}
 }
 
-static void upgrade_update(struct http_request *request)
+static void upgrade_update_events(struct http_request *request)
 {
 	const bool has_output = request->stream_sent_bytes < request->stream_queue.len;
 	uint32_t events;
 
-	if (!request->upgraded || request->is_disconnected)
+	if (!request->upgrade_operations || request->is_disconnected)
 		return;
 	if (request->stream_has_ended && !has_output)
-		upgrade_finish(request);
-	if (!request->upgraded)
+		upgrade_shut_down_output(request);
+	if (!request->upgrade_operations)
 		return;
 	events = (request->upgrade_input_is_paused || request->client_has_ended ? 0 : EPOLLIN) |
 		 (has_output ? EPOLLOUT : 0);
 	if (loop_set_events(request->upgrade_source, events) < 0)
-		upgrade_cut(request);
+		upgrade_disconnect(request);
 }
 
 static void upgrade_resume_input(struct http_request *request)
 {
 	request->upgrade_input_is_paused = false;
-	upgrade_update(request);
+	upgrade_update_events(request);
 }
 
 static void upgrade_on_event(void *data, uint32_t events)
@@ -184,8 +184,8 @@ static void upgrade_on_event(void *data, uint32_t events)
 		upgrade_send(request);
 	/* EPOLLHUP may come before the last bytes are read. */
 	if (events & (EPOLLHUP | EPOLLERR) && request->client_has_ended)
-		upgrade_note_client_is_gone(request);
-	upgrade_update(request);
+		upgrade_on_client_gone(request);
+	upgrade_update_events(request);
 }
 
 /* ---- the start ---- */
@@ -195,14 +195,14 @@ static void upgrade_on_socket(void *cls, struct MHD_Connection *connection, void
 			      size_t early_len, MHD_socket fd, struct MHD_UpgradeResponseHandle *handle)
 {
 	static const struct http_upgrade_operations operations = {
-		.update = upgrade_update, .resume_input = upgrade_resume_input, .close = upgrade_close};
+		.update = upgrade_update_events, .resume_input = upgrade_resume_input, .close = upgrade_close};
 	struct http_request *request = cls;
 	struct http_server *server = request->server;
 
 	(void)connection;
 	(void)context;
 	(void)early;
-	request->upgraded = &operations;
+	request->upgrade_operations = &operations;
 	request->upgrade_handle = handle;
 	request->next_upgraded = server->upgraded_requests;
 	server->upgraded_requests = request;
@@ -211,10 +211,10 @@ static void upgrade_on_socket(void *cls, struct MHD_Connection *connection, void
 	request->is_disconnected |= !request->upgrade_source || early_len > 0;
 	/* libmicrohttpd would not notice the end of a connection that is closed in this callback. */
 	upgrade_set_timer(request, request->is_disconnected ? 0 : UPGRADE_IDLE_TIMEOUT_MS);
-	upgrade_update(request);
+	upgrade_update_events(request);
 }
 
-static bool upgrade_list_has(const char *list, const char *token)
+static bool upgrade_list_has_token(const char *list, const char *token)
 {
 	while (*list) {
 		const size_t len = strcspn(list, " \t,");
@@ -232,7 +232,7 @@ const char *http_get_upgrade(const struct http_request *request)
 	const char *protocol = http_get_header(request, "Upgrade"), *option = http_get_header(request, "Connection");
 	const char *length = http_get_header(request, "Content-Length");
 
-	if (!protocol || !*protocol || !option || !upgrade_list_has(option, "Upgrade") || !request->is_http_1_1 ||
+	if (!protocol || !*protocol || !option || !upgrade_list_has_token(option, "Upgrade") || !request->is_http_1_1 ||
 	    strcmp(request->method, "GET") != 0 || http_get_header(request, "Transfer-Encoding") ||
 	    (length && strcmp(length, "0") != 0))
 		return NULL;

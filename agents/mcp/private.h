@@ -149,7 +149,7 @@ struct tool_call {
 	struct sandbox_program *program;
 	size_t written_bytes;        /* written of a program's input, or of a file's content */
 	struct buf reply_or_content; /* the reply of `callgate why`, or the content of a file */
-	struct policy_question *question;
+	struct policy_question_process *question;
 	struct tool_call *next;
 };
 

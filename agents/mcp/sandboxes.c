@@ -45,7 +45,7 @@ static void mcp_sandbox_on_end_timer(void *data)
 }
 
 /* Lets the sandbox end in delay_ms; UINT64_MAX: not by the clock. Cannot fail: sandboxes_add() has made the timer. */
-static void mcp_sandbox_move_end(struct mcp_sandbox *sandbox, uint64_t delay_ms)
+static void mcp_sandbox_set_end_timer(struct mcp_sandbox *sandbox, uint64_t delay_ms)
 {
 	loop_cancel_timer(sandbox->end_timer);
 	sandbox->end_timer = loop_add_timer(sandbox->mcp->loop, delay_ms, mcp_sandbox_on_end_timer, sandbox);
@@ -65,7 +65,7 @@ static void mcp_sandbox_end(struct mcp_sandbox *sandbox, const char *error)
 	if (mcp->connection_sandbox == sandbox)
 		mcp->connection_sandbox = NULL;
 	mcp->on_sandbox_change(sandbox);
-	mcp_sandbox_move_end(sandbox, 0);
+	mcp_sandbox_set_end_timer(sandbox, 0);
 }
 
 static void mcp_sandbox_on_ready(void *data, const char *error)
@@ -191,7 +191,7 @@ int sandboxes_acquire(struct mcp *mcp, const char *handle, bool is_of_revision_2
 	}
 	if (error < 0)
 		return error;
-	mcp_sandbox_move_end(sandbox, UINT64_MAX);
+	mcp_sandbox_set_end_timer(sandbox, UINT64_MAX);
 	sandbox->active_call_count++;
 	*ret_sandbox = sandbox;
 	return 0;
@@ -202,7 +202,7 @@ void sandboxes_release(struct mcp_sandbox *sandbox)
 	sandbox->last_use_ms = loop_get_now_ms(sandbox->mcp->loop);
 	sandbox->active_call_count--;
 	if (sandbox->active_call_count == 0 && !sandbox->end_reason)
-		mcp_sandbox_move_end(sandbox, sandbox->mcp->options.idle_timeout_ms);
+		mcp_sandbox_set_end_timer(sandbox, sandbox->mcp->options.idle_timeout_ms);
 }
 
 int sandboxes_get_context(struct mcp_sandbox *sandbox, const char *language, struct context **ret_context)

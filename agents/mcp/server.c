@@ -190,12 +190,12 @@ static void server_on_notification(void *data, const char *method, const json_t 
 /* ---- life ---- */
 
 /* Called after the end of the input: stops the loop once all calls are answered, at exit_deadline_ms at the latest. */
-static void server_wait_for_calls(void *data)
+static void server_stop_when_calls_end(void *data)
 {
 	struct mcp *mcp = data;
 
 	if ((mcp->call_count == 0 && rpc_is_flushed(mcp->rpc)) || loop_get_now_ms(mcp->loop) >= mcp->exit_deadline_ms ||
-	    !loop_add_timer(mcp->loop, MCP_EXIT_CHECK_INTERVAL_MS, server_wait_for_calls, mcp))
+	    !loop_add_timer(mcp->loop, MCP_EXIT_CHECK_INTERVAL_MS, server_stop_when_calls_end, mcp))
 		loop_stop(mcp->loop);
 }
 
@@ -204,7 +204,7 @@ static void server_on_input_end(void *data)
 	struct mcp *mcp = data;
 
 	mcp->exit_deadline_ms = loop_get_now_ms(mcp->loop) + MCP_EXIT_WAIT_FOR_CALLS_MS;
-	server_wait_for_calls(mcp);
+	server_stop_when_calls_end(mcp);
 }
 
 int mcp_serve(struct loop *loop, int input_fd, int output_fd, const struct mcp_options *options)

@@ -18,7 +18,7 @@
 #define POLICY_QUESTION_TIMEOUT_MS 10000
 
 /* A process `callgate why`, which judges one access by the server's policy and changes nothing. */
-struct policy_question {
+struct policy_question_process {
 	pid_t pid;
 	int fd; /* reading end of its stdout and stderr */
 	struct loop_source *source;
@@ -26,7 +26,7 @@ struct policy_question {
 
 /* ---- explain_denial ---- */
 
-static void question_free(struct policy_question *question)
+static void question_free(struct policy_question_process *question)
 {
 	if (!question)
 		return;
@@ -141,7 +141,7 @@ static int question_start(struct tool_call *call, const char *question_option, c
 {
 	const struct mcp_options *options = &call->mcp->options;
 	const char *argv[POLICY_QUESTION_ARGUMENTS_MAX + 8] = {options->callgate_path, "why"};
-	struct policy_question *question = calloc(1, sizeof(*question));
+	struct policy_question_process *question = calloc(1, sizeof(*question));
 	size_t count = 2;
 	int error;
 

@@ -278,7 +278,7 @@ static bool text_is_one_of(const char *text, const char *const *values)
 }
 
 /* Checks the value of a parameter. If it is invalid, adds to `why` what it must be. */
-static void parameter_check(const struct tool_parameter *parameter, const json_t *value, struct buf *why)
+static void parameter_check_value(const struct tool_parameter *parameter, const json_t *value, struct buf *why)
 {
 	const json_int_t number = json_integer_value(value);
 
@@ -323,7 +323,7 @@ bool tools_check_arguments(const struct tool *tool, const json_t *arguments, str
 		const struct tool_parameter *parameter = tool_find_parameter(tool, name);
 
 		if (parameter)
-			parameter_check(parameter, value, why);
+			parameter_check_value(parameter, value, why);
 		else
 			buf_printf(why, "%s has no parameter \"%.100s\". ", tool->name, name);
 	}

@@ -78,11 +78,11 @@ static void sandbox_set_paused(struct sandbox *sandbox, bool paused)
 	if (paused)
 		sandbox->paused_since_ms = now_ms;
 	else
-		sandbox->past_pauses_ms += now_ms - sandbox->paused_since_ms;
+		sandbox->ended_pauses_ms += now_ms - sandbox->paused_since_ms;
 }
 
 /* An answer of the session that is ready. False: it is none that was asked for. */
-static bool sandbox_on_answer(struct sandbox *sandbox, const json_t *answer)
+static bool sandbox_on_usage_or_pause_answer(struct sandbox *sandbox, const json_t *answer)
 {
 	const json_t *cpu_ms = json_object_get(answer, "cpu_ms"), *paused = json_object_get(answer, "paused");
 
@@ -109,7 +109,7 @@ static void sandbox_on_session_message(void *data, uint32_t events)
 	(void)events;
 	if (r == -EAGAIN)
 		return;
-	if (r == 0 && sandbox->id && sandbox_on_answer(sandbox, answer))
+	if (r == 0 && sandbox->id && sandbox_on_usage_or_pause_answer(sandbox, answer))
 		return;
 	id = json_string_value(json_object_get(answer, "session"));
 	workdir = json_string_value(json_object_get(answer, "workdir"));
@@ -129,7 +129,7 @@ static void sandbox_on_session_message(void *data, uint32_t events)
 	sandbox->options.on_ready(sandbox->options.data, NULL);
 }
 
-void sandbox_ask_usage(struct sandbox *sandbox)
+void sandbox_request_usage(struct sandbox *sandbox)
 {
 	/* fails if the session has ended, or if its socket buffer is full */
 	if (sandbox->id && sandbox->session_hold_fd >= 0)
@@ -166,7 +166,7 @@ bool sandbox_is_paused(const struct sandbox *sandbox)
 uint64_t sandbox_get_running_ms(const struct sandbox *sandbox)
 {
 	return (sandbox->is_paused ? sandbox->paused_since_ms : loop_get_now_ms(sandbox->loop)) -
-	       sandbox->past_pauses_ms;
+	       sandbox->ended_pauses_ms;
 }
 
 static void sandbox_on_launcher_exit(void *data, const char *text)

@@ -12,8 +12,8 @@
 #include "base/installed.h"
 
 #define FILEOP_PROGRAM_NAME "callgate-files" /* see agents/files/ */
-#define FILEOP_ANSWER_VALUES_MAX 4000000     /* JSON values in an answer; enough to list 100,000 entries */
-#define FILEOP_ANSWER_DEPTH_MAX 16
+#define FILEOP_ANSWER_JSON_VALUES_MAX 4000000     /* JSON values in an answer; enough to list 100,000 entries */
+#define FILEOP_ANSWER_JSON_DEPTH_MAX 16
 
 struct fileop {
 	struct sandbox_program *program;
@@ -81,7 +81,8 @@ void fileop_pause_output(struct fileop *fileop, bool is_paused)
 /* Handles a line of the program's stderr. An event of a watch is reported at once, the answer when the program ends. */
 static void fileop_handle_line(struct fileop *fileop, const char *text, size_t len)
 {
-	const bool is_small = json_is_within_bounds(text, len, FILEOP_ANSWER_VALUES_MAX, FILEOP_ANSWER_DEPTH_MAX);
+	const bool is_small =
+		json_is_within_bounds(text, len, FILEOP_ANSWER_JSON_VALUES_MAX, FILEOP_ANSWER_JSON_DEPTH_MAX);
 	json_t *message = is_small ? json_loadb(text, len, JSON_REJECT_DUPLICATES, NULL) : NULL;
 	const json_t *event = json_object_get(message, "event");
 

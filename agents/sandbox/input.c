@@ -94,7 +94,7 @@ static ssize_t stdin_queue_append(struct stdin_queue *input, const char *bytes, 
 {
 	if ((input->fd < 0 && !input->awaits_fd) || input->closes_when_empty)
 		return -EPIPE;
-	if (!input->pending_bytes && !(input->pending_bytes = malloc(SANDBOX_INPUT_BYTES_MAX + 1)))
+	if (!input->pending_bytes && !(input->pending_bytes = malloc(SANDBOX_STDIN_QUEUE_BYTES_MAX + 1)))
 		return -ENOMEM;
 	if (input->pending_begin > 0) {
 		memmove(input->pending_bytes, input->pending_bytes + input->pending_begin,
@@ -110,7 +110,7 @@ static ssize_t stdin_queue_append(struct stdin_queue *input, const char *bytes, 
 
 ssize_t stdin_queue_write(struct stdin_queue *input, const char *bytes, size_t len)
 {
-	ssize_t taken = stdin_queue_append(input, bytes, len, SANDBOX_INPUT_BYTES_MAX);
+	ssize_t taken = stdin_queue_append(input, bytes, len, SANDBOX_STDIN_QUEUE_BYTES_MAX);
 
 	if (taken < 0)
 		return taken;
@@ -122,12 +122,12 @@ ssize_t stdin_queue_write(struct stdin_queue *input, const char *bytes, size_t l
 	return input->fd < 0 && !input->awaits_fd ? -EPIPE : taken;
 }
 
-void stdin_queue_finish(struct stdin_queue *input, bool is_terminal)
+void stdin_queue_close_when_empty(struct stdin_queue *input, bool is_terminal)
 {
 	static const char key[] = {TERMINAL_END_OF_FILE_KEY};
 
 	if (is_terminal)
-		(void)stdin_queue_append(input, key, 1, SANDBOX_INPUT_BYTES_MAX + 1);
+		(void)stdin_queue_append(input, key, 1, SANDBOX_STDIN_QUEUE_BYTES_MAX + 1);
 	input->closes_when_empty = true;
 	stdin_queue_flush(input);
 }

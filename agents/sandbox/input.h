@@ -16,7 +16,7 @@ struct stdin_queue {
 	bool awaits_fd;                    /* stdin_queue_open() will be called; bytes are queued until then */
 	bool closes_when_empty;            /* fd is closed when all queued bytes are written */
 	bool room_callback_is_due;         /* on_room is to be called once all queued bytes are written */
-	/* owned; SANDBOX_INPUT_BYTES_MAX, and one byte for the end-of-file character; NULL: never used */
+	/* owned; SANDBOX_STDIN_QUEUE_BYTES_MAX, and one byte for the end-of-file character; NULL: never used */
 	char *pending_bytes;
 	void (*on_room)(void *data);
 	void *data;
@@ -39,7 +39,7 @@ ssize_t stdin_queue_write(struct stdin_queue *input, const char *bytes, size_t l
  * Takes no more bytes, and closes the descriptor when all are written. A terminal gets the end-of-file character
  * before.
  */
-void stdin_queue_finish(struct stdin_queue *input, bool is_terminal);
+void stdin_queue_close_when_empty(struct stdin_queue *input, bool is_terminal);
 void stdin_queue_close(struct stdin_queue *input);
 void stdin_queue_release(struct stdin_queue *input);
 

@@ -19,7 +19,7 @@ struct sandbox {
 	char *id, *workdir;                     /* owned; NULL: the sandbox is not ready */
 	bool is_paused;                         /* as sandbox_is_paused() says */
 	uint64_t paused_since_ms; /* if it is paused */
-	uint64_t past_pauses_ms;  /* how long the pauses before this one have lasted together */
+	uint64_t ended_pauses_ms;  /* how long the pauses before this one have lasted together */
 	struct sandbox_program *programs; /* list */
 };
 

@@ -19,7 +19,8 @@
 #define PROGRAM_READ_BUFFER_BYTES 65536
 #define PROGRAM_RECONNECT_DELAY_MS 2 /* before connecting again, when the session's backlog is full */
 #define PROGRAM_CONNECT_ATTEMPTS_MAX 2500
-#define PROGRAM_TERMINAL_QUIET_MS 100 /* after the program's end, a terminal that is quiet for so long is closed */
+#define PROGRAM_QUIET_TERMINAL_CLOSE_MS \
+	100 /* after the program's end, a terminal that is quiet for so long is closed */
 /* read from a terminal after the program's end: more than the kernel buffers */
 #define PROGRAM_TERMINAL_REMAINING_BYTES_MAX (256 << 10)
 
@@ -140,7 +141,7 @@ static void program_check_terminal_quiet(void *data)
 		program_output_close(output);
 	output->had_no_data_since_check = true;
 	if (output->fd >= 0)
-		program->quiet_timer = loop_add_timer(program->sandbox->loop, PROGRAM_TERMINAL_QUIET_MS,
+		program->quiet_timer = loop_add_timer(program->sandbox->loop, PROGRAM_QUIET_TERMINAL_CLOSE_MS,
 						      program_check_terminal_quiet, program);
 	program_report_end_if_complete(program);
 }
@@ -159,7 +160,7 @@ static void program_limit_remaining_output(struct sandbox_program *program)
 			continue;
 		if (program->has_terminal) {
 			output->remaining_bytes = PROGRAM_TERMINAL_REMAINING_BYTES_MAX;
-			program->quiet_timer = loop_add_timer(program->sandbox->loop, PROGRAM_TERMINAL_QUIET_MS,
+			program->quiet_timer = loop_add_timer(program->sandbox->loop, PROGRAM_QUIET_TERMINAL_CLOSE_MS,
 							      program_check_terminal_quiet, program);
 		} else if (ioctl(output->fd, FIONREAD, &output->remaining_bytes) < 0 || output->remaining_bytes == 0) {
 			program_output_close(output);
@@ -246,7 +247,7 @@ ssize_t sandbox_program_write(struct sandbox_program *program, const char *bytes
 
 void sandbox_program_close_stdin(struct sandbox_program *program)
 {
-	stdin_queue_finish(&program->stdin_queue, program->has_terminal);
+	stdin_queue_close_when_empty(&program->stdin_queue, program->has_terminal);
 }
 
 /* ---- the terminal ---- */

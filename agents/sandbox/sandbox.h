@@ -34,7 +34,7 @@ struct sandbox_options {
 	 * before or afterwards.
 	 */
 	void (*on_end)(void *data);
-	/* The answer to sandbox_ask_usage(): processor time of all programs so far. May be NULL. */
+	/* The answer to sandbox_request_usage(): processor time of all programs so far. May be NULL. */
 	void (*on_usage)(void *data, uint64_t cpu_ms);
 	/*
 	 * The answer to sandbox_pause() and sandbox_resume(): whether its programs are stopped now. why, borrowed:
@@ -58,7 +58,7 @@ const char *sandbox_get_id(const struct sandbox *sandbox);
 const char *sandbox_get_workdir(const struct sandbox *sandbox);
 
 /* Asks for the processor time of the sandbox, which on_usage gets. Does nothing if the sandbox is not ready. */
-void sandbox_ask_usage(struct sandbox *sandbox);
+void sandbox_request_usage(struct sandbox *sandbox);
 
 /*
  * Stops all programs of the sandbox, or lets them go on. Meanwhile no program can be started. Nothing happens if it is
@@ -76,7 +76,7 @@ uint64_t sandbox_get_running_ms(const struct sandbox *sandbox);
 
 /* ---- programs ---- */
 
-#define SANDBOX_INPUT_BYTES_MAX (256u << 10) /* at most so much input is queued for one program */
+#define SANDBOX_STDIN_QUEUE_BYTES_MAX (256u << 10) /* at most so much input is queued for one program */
 
 enum sandbox_stream { SANDBOX_STDOUT, SANDBOX_STDERR, SANDBOX_STREAM_MAX };
 

@@ -70,7 +70,7 @@ static void plan_check_member_names(const struct plan_position *spot, json_t *ob
 			i++;
 		if (!names[i]) {
 			struct plan_position inner = plan_position_of_member(spot, object, key);
-			const char *nearest = text_find_nearest(key, names);
+			const char *nearest = text_find_nearest_word(key, names);
 			_cleanup_free_ char *message =
 				nearest ? cli_format("unknown key; did you mean \"%s\"?", nearest) : NULL;
 

@@ -22,7 +22,7 @@ static int account_start_lookups(void)
 	const char *why; /* not reported: without a name service the account counts as missing */
 	int error = helper_start("accounts", no_variables, &account_helper, &why);
 
-	return error < 0 ? error : helper_await_version(&account_helper, &why);
+	return error < 0 ? error : helper_await_equal_version(&account_helper, &why);
 }
 
 static int account_query(const struct account_query *query, struct account_reply *ret_reply)

@@ -20,7 +20,7 @@ static const char *endpoints_find_objection(const char *host)
 {
 	struct sockaddr_storage address;
 
-	if (!net_address_parse(host, &address) || !net_address_get_class((const struct sockaddr *)&address))
+	if (!net_address_parse(host, &address) || !net_address_get_nonpublic_class((const struct sockaddr *)&address))
 		return NULL;
 	return "the address is not public; a rule that names it lifts that";
 }

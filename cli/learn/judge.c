@@ -270,7 +270,7 @@ static void judge_count_files(const struct need_judge *judge, uint64_t *granted)
 
 	for (size_t i = 0; i < count; i++)
 		/* the working directory and redirected paths are the program's own, and are not counted */
-		if (mount[i].kind == POLICY_MOUNT_TREE && !mount[i].create_host_path && !mount[i].is_redirect)
+		if (mount[i].kind == POLICY_MOUNT_TREE && !mount[i].creates_host_path && !mount[i].is_redirect)
 			judge_count_files_of_mount(judge, &mount[i], granted);
 }
 

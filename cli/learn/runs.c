@@ -343,7 +343,7 @@ static bool runs_connect_denial_is_expected(const struct learn *learn, const jso
 		return learn_is_needless_udp(&learn->needs, host, (unsigned)strtoul(colon + 1, NULL, 10));
 	if (!net_address_parse(host, &address))
 		return false;
-	class = net_address_get_class((const struct sockaddr *)&address);
+	class = net_address_get_nonpublic_class((const struct sockaddr *)&address);
 	return class && strcmp(class, "loopback") == 0;
 }
 

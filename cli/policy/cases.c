@@ -68,7 +68,7 @@ static void cases_read_member(struct cases_file *file, struct policy_case *one, 
 {
 	static const char *const names[] = {"open", "exec", "connect", "listen", "url",
 					    "name", "verdict", "rule", "reason", NULL};
-	const char *text = json_string_value(value), *nearest = text_find_nearest(name, names);
+	const char *text = json_string_value(value), *nearest = text_find_nearest_word(name, names);
 	bool question = cases_find_kind(name, &one->kind), rule = strcmp(name, "rule") == 0;
 
 	if (!nearest || strcmp(nearest, name) != 0)

@@ -210,7 +210,7 @@ static void why_judge_addresses(struct net_question *asked)
 		struct net_known_address *known = &asked->known_addresses[i];
 
 		net_address_format(at, known->address_text);
-		known->not_public_class = denied ? "denied_by_rule" : net_address_get_class(at);
+		known->not_public_class = denied ? "denied_by_rule" : net_address_get_nonpublic_class(at);
 		known->is_refused = denied || (known->not_public_class && net_address_get_refusal_reason(at, lift));
 		if (!asked->why_never_allowed)
 			asked->why_never_allowed = net_address_get_refusal_reason(at, NET_LIFT_PRIVATE_AND_LOOPBACK);

@@ -97,7 +97,7 @@ static enum policy_judge why_get_judge(const struct policy *policy, const struct
 
 	return question->wanted_rights != POLICY_READ || policy_find_kernel_reads_obstacle(policy, &obstacle)
 		       ? POLICY_JUDGE_ALL
-		       : policy_get_judge(policy);
+		       : policy_get_judge_mode(policy);
 }
 
 /* Returns the entries of after_read that an allowed access fires, without those that have fired already. */

@@ -18,13 +18,13 @@
 
 /* A list of texts without duplicates. */
 struct endpoints_texts {
-	const char **item;
-	size_t count;
+	const char **text;
+	size_t text_count;
 };
 
 struct endpoints_ports {
-	unsigned *item;
-	size_t count;
+	unsigned *port;
+	size_t port_count;
 };
 
 /* The endpoint about which both policies are asked. */
@@ -44,18 +44,18 @@ static struct arena *endpoints_get_arena(const struct diff_search *search)
 
 static void endpoints_add_text(struct diff_search *search, struct endpoints_texts *texts, const char *text)
 {
-	for (size_t i = 0; i < texts->count; i++)
-		if (strcmp(texts->item[i], text) == 0)
+	for (size_t i = 0; i < texts->text_count; i++)
+		if (strcmp(texts->text[i], text) == 0)
 			return;
-	ARENA_APPEND(endpoints_get_arena(search), texts->item, texts->count, text);
+	ARENA_APPEND(endpoints_get_arena(search), texts->text, texts->text_count, text);
 }
 
 static void endpoints_add_port(struct diff_search *search, struct endpoints_ports *ports, unsigned port)
 {
-	for (size_t i = 0; i < ports->count; i++)
-		if (ports->item[i] == port)
+	for (size_t i = 0; i < ports->port_count; i++)
+		if (ports->port[i] == port)
 			return;
-	ARENA_APPEND(endpoints_get_arena(search), ports->item, ports->count, port);
+	ARENA_APPEND(endpoints_get_arena(search), ports->port, ports->port_count, port);
 }
 
 static struct diff_answer endpoints_make_answer(const struct policy *policy, struct net_verdict verdict)
@@ -67,7 +67,8 @@ static struct diff_answer endpoints_make_answer(const struct policy *policy, str
 }
 
 /* Prints an endpoint: "api.test:443", with brackets around an IPv6 address. */
-static void endpoints_print(char out[ENDPOINT_TEXT_SIZE], const struct endpoints_question *at, const char *suffix)
+static void endpoints_format_question(char out[ENDPOINT_TEXT_SIZE], const struct endpoints_question *at,
+				      const char *suffix)
 {
 	(void)snprintf(out, ENDPOINT_TEXT_SIZE, strchr(at->host, ':') ? "[%s]:%u%s" : "%s:%u%s", at->host, at->port,
 		       suffix);
@@ -115,8 +116,8 @@ static void endpoints_collect_ports(struct diff_search *search, const char *host
 				if (net_host_matches(network->deny[i].host, host))
 					endpoints_add_port(search, ports, network->deny[i].port[j]);
 	}
-	for (size_t i = 0; i < ports->count; i++)
-		if (ports->item[i] == other) {
+	for (size_t i = 0; i < ports->port_count; i++)
+		if (ports->port[i] == other) {
 			other++;
 			i = (size_t)-1; /* start again with the first port */
 		}
@@ -143,7 +144,8 @@ static bool endpoints_rule_allows_requests(const struct net_rule *rule, const st
 }
 
 /* Adds the methods and paths of the rules for the endpoint. False: no rule is about requests to it. */
-static bool endpoints_collect_requests(struct endpoints_question *at, struct walk_pattern **pattern, size_t *patterns)
+static bool endpoints_collect_request_patterns(struct endpoints_question *at, struct walk_pattern **pattern,
+					       size_t *patterns)
 {
 	struct arena *arena = endpoints_get_arena(at->search);
 	bool some = false;
@@ -177,7 +179,7 @@ static void endpoints_ask_connect(struct endpoints_question *at, bool udp)
 	char text[ENDPOINT_TEXT_SIZE];
 	struct diff_witness witness = {"connect", text, "connect", {{0}}};
 
-	endpoints_print(text, at, udp ? "/udp" : "");
+	endpoints_format_question(text, at, udp ? "/udp" : "");
 	for (unsigned side = 0; side < 2; side++)
 		witness.answer[side] = endpoints_make_answer(at->search->policy[side],
 						       policy_net_judge_connect(at->search->policy[side], at->host,
@@ -191,7 +193,7 @@ static void endpoints_ask_request(struct endpoints_question *at, const char *met
 	char text[ENDPOINT_TEXT_SIZE], endpoint[ENDPOINT_TEXT_SIZE];
 	struct diff_witness witness = {"url", text, "request", {{0}}};
 
-	endpoints_print(endpoint, at, "");
+	endpoints_format_question(endpoint, at, "");
 	if (snprintf(text, sizeof(text), "%s %s%s://%s%s", method, at->asks_for_websocket ? "ws" : "http",
 		     at->tls ? "s" : "", endpoint, path) >= (int)sizeof(text))
 		return;
@@ -209,9 +211,9 @@ static uint64_t endpoints_visit_path(void *ctx, const char *path)
 	/* a path that no request has, or that is not in normal form, is not judged as written */
 	if (net_path_normalise(path, strlen(path), normal, NULL) < 0 || strcmp(path, normal) != 0)
 		return 0;
-	for (size_t i = 0; i < at->methods.count; i++) {
+	for (size_t i = 0; i < at->methods.text_count; i++) {
 		at->asks_for_websocket = false;
-		endpoints_ask_request(at, at->methods.item[i], path);
+		endpoints_ask_request(at, at->methods.text[i], path);
 	}
 	at->asks_for_websocket = true;
 	endpoints_ask_request(at, "GET", path);
@@ -223,9 +225,9 @@ static void endpoints_compare_requests(struct endpoints_question *at)
 	struct pattern_walk walk = {.arena = endpoints_get_arena(at->search), .visit = endpoints_visit_path, .ctx = at};
 	struct walk_pattern *pattern = NULL;
 
-	at->methods = (struct endpoints_texts){.count = 0};
+	at->methods = (struct endpoints_texts){.text_count = 0};
 	endpoints_add_text(at->search, &at->methods, "GET");
-	if (!endpoints_collect_requests(at, &pattern, &walk.pattern_count))
+	if (!endpoints_collect_request_patterns(at, &pattern, &walk.pattern_count))
 		return;
 	endpoints_add_text(at->search, &at->methods, "OTHER");
 	walk.pattern = pattern;
@@ -237,11 +239,11 @@ static void endpoints_compare_requests(struct endpoints_question *at)
 static void endpoints_compare_host(struct diff_search *search, const char *host)
 {
 	struct endpoints_question at = {.search = search, .host = host};
-	struct endpoints_ports ports = {.count = 0};
+	struct endpoints_ports ports = {.port_count = 0};
 
 	endpoints_collect_ports(search, host, &ports);
-	for (size_t i = 0; i < ports.count; i++) {
-		at.port = ports.item[i];
+	for (size_t i = 0; i < ports.port_count; i++) {
+		at.port = ports.port[i];
 		endpoints_ask_connect(&at, false);
 		endpoints_ask_connect(&at, true);
 		at.tls = true;
@@ -285,10 +287,10 @@ static void endpoints_compare_listen(struct diff_search *search)
 
 void diff_compare_network(struct diff_search *search)
 {
-	struct endpoints_texts hosts = {.count = 0};
+	struct endpoints_texts hosts = {.text_count = 0};
 
 	endpoints_collect_hosts(search, &hosts);
-	for (size_t i = 0; i < hosts.count; i++)
-		endpoints_compare_host(search, hosts.item[i]);
+	for (size_t i = 0; i < hosts.text_count; i++)
+		endpoints_compare_host(search, hosts.text[i]);
 	endpoints_compare_listen(search);
 }

@@ -72,9 +72,9 @@ static void paths_add_pattern(struct paths_search *paths, enum rule_kind kind, s
 	else if (fact == FACT_DENIED)
 		pattern.clears = ~UINT64_C(0) >> (64 - FACT_MAX) << (paths->policy_index * FACT_MAX);
 	if (fact == FACT_PRIVATE_BY_GLOB || fact == FACT_PUBLIC)
-		pattern.facts_that_disable |= withheld;
+		pattern.facts_that_disable_pattern |= withheld;
 	if (fact == FACT_EXEC_DENIED)
-		pattern.facts_that_disable |= exec_denied;
+		pattern.facts_that_disable_pattern |= exec_denied;
 	ARENA_APPEND(paths_get_arena(paths), paths->pattern, paths->pattern_count, pattern);
 }
 

@@ -20,7 +20,7 @@ enum settings_class {
 	SETTING_GRANTS,    /* a policy that has it grants more */
 	SETTING_RESTRICTS,    /* a policy that has it grants less */
 	SETTING_UPPER_BOUND,     /* an upper bound; without it there is no bound */
-	SETTING_UPPER_BOUND_OF_RULE, /* as SETTING_UPPER_BOUND, where both policies have the rule */
+	SETTING_UPPER_BOUND_IN_RULE, /* as SETTING_UPPER_BOUND, where both policies have the rule */
 	SETTING_OBJECT_AS_ONE_VALUE,   /* an object that is compared as one value; a policy that has it grants less */
 	SETTING_JUDGE, /* "changes" denies less where a process outside makes a denied name later, and records less */
 	SETTING_ON_DENY, /* "ask-file" may grant more, since an answer can allow; other modes only end a process */
@@ -50,8 +50,8 @@ static const struct {
 	{"secrets[].hosts[]", SETTING_GRANTS},
 	{"network.allow[].private", SETTING_GRANTS},
 	{"network.allow[].any_body", SETTING_GRANTS},
-	{"network.allow[].max_", SETTING_UPPER_BOUND_OF_RULE},
-	{"network.allow[].requests_per_minute", SETTING_UPPER_BOUND_OF_RULE},
+	{"network.allow[].max_", SETTING_UPPER_BOUND_IN_RULE},
+	{"network.allow[].requests_per_minute", SETTING_UPPER_BOUND_IN_RULE},
 	{"network.allow[].dns", SETTING_LIST_ENTRY},
 	{"network.allow[].credential", SETTING_UNKNOWN},
 	{"network.allow[].", SETTING_NOT_COMPARED},
@@ -74,7 +74,7 @@ struct settings_row {
 struct settings_rows {
 	struct arena *arena;
 	struct settings_row *row;
-	size_t count;
+	size_t row_count;
 };
 
 /* ---- from JSON to rows ---- */
@@ -149,7 +149,7 @@ static void settings_add_value(struct settings_rows *rows, const char *key, cons
 			settings_add_value(rows, settings_make_unique_item_name(rows, key, value, i), shape,
 					   json_array_get(value, i));
 	} else {
-		ARENA_APPEND(rows->arena, rows->row, rows->count, ((struct settings_row){key, shape, value}));
+		ARENA_APPEND(rows->arena, rows->row, rows->row_count, ((struct settings_row){key, shape, value}));
 	}
 }
 
@@ -180,8 +180,8 @@ static void settings_collect(struct arena *arena, const struct policy *policy, j
 		(void)arena_fail_no_memory(arena);
 	settings_drop_reasons(*json);
 	settings_add_object(rows, "", "", *json);
-	if (rows->count > 0)
-		qsort(rows->row, rows->count, sizeof(*rows->row), settings_compare_keys);
+	if (rows->row_count > 0)
+		qsort(rows->row, rows->row_count, sizeof(*rows->row), settings_compare_keys);
 }
 
 /* ---- differences ---- */
@@ -200,14 +200,14 @@ static bool settings_have_entry(const struct settings_rows *rows, const char *ke
 	const char *end = strrchr(key, ']');
 	size_t len = end ? (size_t)(end - key) + 1 : strlen(key);
 
-	for (size_t i = 0; i < rows->count; i++)
+	for (size_t i = 0; i < rows->row_count; i++)
 		if (strncmp(rows->row[i].key, key, len) == 0 && strchr(".", rows->row[i].key[len])) /* "." or NUL */
 			return true;
 	return false;
 }
 
 /* Returns an upper bound as a number; without a bound the largest number. */
-static uint64_t settings_get_bound(const json_t *value)
+static uint64_t settings_get_upper_bound(const json_t *value)
 {
 	uint64_t number = UINT64_MAX;
 
@@ -218,7 +218,7 @@ static uint64_t settings_get_bound(const json_t *value)
 	return number;
 }
 
-static bool settings_is_word(const json_t *value, const char *word)
+static bool settings_value_is_word(const json_t *value, const char *word)
 {
 	return value && strcmp(json_string_value(value), word) == 0;
 }
@@ -226,7 +226,7 @@ static bool settings_is_word(const json_t *value, const char *word)
 /* The direction of a setting whose value `word` grants more than any other, or none. */
 static enum diff_direction settings_compare_word(const json_t *first, const json_t *second, const char *word)
 {
-	bool had = settings_is_word(first, word), has = settings_is_word(second, word);
+	bool had = settings_value_is_word(first, word), has = settings_value_is_word(second, word);
 
 	return had == has ? DIFF_NEUTRAL : has ? DIFF_WIDER : DIFF_NARROWER;
 }
@@ -242,8 +242,8 @@ static enum diff_direction settings_get_direction(enum settings_class class, con
 	case SETTING_RESTRICTS:
 		return second ? DIFF_NARROWER : DIFF_WIDER;
 	case SETTING_UPPER_BOUND:
-	case SETTING_UPPER_BOUND_OF_RULE:
-		return settings_get_bound(second) > settings_get_bound(first) ? DIFF_WIDER : DIFF_NARROWER;
+	case SETTING_UPPER_BOUND_IN_RULE:
+		return settings_get_upper_bound(second) > settings_get_upper_bound(first) ? DIFF_WIDER : DIFF_NARROWER;
 	case SETTING_ON_DENY:
 		return settings_compare_word(first, second, policy_on_deny_get_name(ON_DENY_ASK_FILE));
 	case SETTING_JUDGE:
@@ -278,7 +278,7 @@ static void settings_add_difference(struct diff_search *search, const struct set
 
 	if (class == SETTING_NOT_COMPARED || (value[0] && value[1] && json_equal(value[0], value[1])))
 		return;
-	if ((class == SETTING_UPPER_BOUND_OF_RULE || class == SETTING_LIST_ENTRY) &&
+	if ((class == SETTING_UPPER_BOUND_IN_RULE || class == SETTING_LIST_ENTRY) &&
 	    !(settings_have_entry(&rows[0], some->key) && settings_have_entry(&rows[1], some->key)))
 		return;
 	for (unsigned side = 0; side < 2; side++)
@@ -295,9 +295,9 @@ void diff_compare_settings(struct diff_search *search)
 
 	settings_collect(&search->diff->arena, search->policy[0], &first_json, &rows[0]);
 	settings_collect(&search->diff->arena, search->policy[1], &second_json, &rows[1]);
-	while (at[0] < rows[0].count || at[1] < rows[1].count) {
-		const struct settings_row *first = at[0] < rows[0].count ? &rows[0].row[at[0]] : NULL;
-		const struct settings_row *second = at[1] < rows[1].count ? &rows[1].row[at[1]] : NULL;
+	while (at[0] < rows[0].row_count || at[1] < rows[1].row_count) {
+		const struct settings_row *first = at[0] < rows[0].row_count ? &rows[0].row[at[0]] : NULL;
+		const struct settings_row *second = at[1] < rows[1].row_count ? &rows[1].row[at[1]] : NULL;
 		int order = !first ? 1 : !second ? -1 : strcmp(first->key, second->key);
 
 		at[0] += order <= 0;

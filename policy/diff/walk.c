@@ -7,8 +7,8 @@
 #define NAME_BYTES_MAX 255
 /* slots of the hash table of states: a power of two, at least twice WALK_STATES_MAX */
 #define WALK_HASH_TABLE_SLOTS 65536
-#define WALK_FILLED_STARS_MAX 4  /* stars of a name, up to which every subset of stars is tried */
-#define WALK_WILD_PARTS_PAIRED_MAX 64 /* names with "*" at one state, up to which all pairs are tried */
+#define WALK_STARS_WITH_ALL_SUBSETS_MAX 4  /* stars of a name, up to which every subset of stars is tried */
+#define WALK_PAIRED_STAR_PARTS_MAX 64 /* names with "*" at one state, up to which all pairs are tried */
 
 _Static_assert(WALK_HASH_TABLE_SLOTS >= 2 * WALK_STATES_MAX, "the table is never full");
 
@@ -103,13 +103,13 @@ static void walk_add_position(struct pattern_walk_search *search, uint32_t patte
 }
 
 /* Removes the positions of patterns that cannot make a difference any more. */
-static void walk_drop_decided_positions(struct pattern_walk_search *search)
+static void walk_drop_disabled_positions(struct pattern_walk_search *search)
 {
 	struct pattern_walk_state *draft = search->draft_state;
 	size_t kept = 0;
 
 	for (size_t i = 0; i < draft->position_count; i++)
-		if (!(search->walk->pattern[draft->place[i].pattern].facts_that_disable & draft->facts))
+		if (!(search->walk->pattern[draft->place[i].pattern].facts_that_disable_pattern & draft->facts))
 			draft->place[kept++] = draft->place[i];
 	draft->position_count = kept;
 }
@@ -177,7 +177,7 @@ static void walk_compute_state_after_name(struct pattern_walk_search *search, co
 		else if (glob_part_matches(of, name, strlen(name)))
 			walk_add_position(search, pattern, part + 1);
 	}
-	walk_drop_decided_positions(search);
+	walk_drop_disabled_positions(search);
 }
 
 /* ---- names ---- */
@@ -220,7 +220,7 @@ static void walk_add_names_matching_part(struct pattern_walk_search *search, con
 		stars += part->text[i] == '*';
 	walk_add_name_with_filled_stars(search, part, 0);
 	walk_add_name_with_filled_stars(search, part, ~0U);
-	for (unsigned filled = 1; stars <= WALK_FILLED_STARS_MAX && filled + 1 < 1U << stars; filled++)
+	for (unsigned filled = 1; stars <= WALK_STARS_WITH_ALL_SUBSETS_MAX && filled + 1 < 1U << stars; filled++)
 		walk_add_name_with_filled_stars(search, part, filled);
 }
 
@@ -277,7 +277,7 @@ static void walk_add_name_matching_both(struct pattern_walk_search *search, cons
  */
 static void walk_collect_names(struct pattern_walk_search *search, const struct pattern_walk_state *state)
 {
-	const struct glob_part *wild[WALK_WILD_PARTS_PAIRED_MAX];
+	const struct glob_part *wild[WALK_PAIRED_STAR_PARTS_MAX];
 	size_t wilds = 0;
 
 	search->name_count = 0;
@@ -296,7 +296,7 @@ static void walk_collect_names(struct pattern_walk_search *search, const struct 
 			walk_add_name_matching_both(search, part, wild[j], false);
 			walk_add_name_matching_both(search, part, wild[j], true);
 		}
-		if (wilds < WALK_WILD_PARTS_PAIRED_MAX)
+		if (wilds < WALK_PAIRED_STAR_PARTS_MAX)
 			wild[wilds++] = part;
 	}
 }
@@ -324,7 +324,7 @@ static const char *walk_find_name_in_no_pattern(const struct pattern_walk *walk)
 
 /* ---- the search ---- */
 
-static bool walk_search_state(struct pattern_walk_search *search, const struct pattern_walk_state *state)
+static bool walk_queue_states_after(struct pattern_walk_search *search, const struct pattern_walk_state *state)
 {
 	char path[PATH_MAX];
 
@@ -353,11 +353,11 @@ bool walk_visit_paths(const struct pattern_walk *walk)
 	search.draft_state = arena_alloc(walk->arena, walk_get_state_bytes(most));
 	for (size_t i = 0; i < walk->pattern_count; i++)
 		walk_add_position(&search, (uint32_t)i, 0);
-	walk_drop_decided_positions(&search);
+	walk_drop_disabled_positions(&search);
 	if (!walk_queue_draft_state(&search, ""))
 		return false;
 	for (const struct pattern_walk_state *state = search.last_queued; state; state = state->next)
-		if (!walk_search_state(&search, state))
+		if (!walk_queue_states_after(&search, state))
 			return false;
 	return true;
 }

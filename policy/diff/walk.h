@@ -29,7 +29,7 @@ struct walk_pattern {
 	 * of states small.
 	 */
 	uint64_t sets, clears;
-	uint64_t facts_that_disable; /* the pattern has no effect where one of these facts is true */
+	uint64_t facts_that_disable_pattern; /* the pattern has no effect where one of these facts is true */
 };
 
 struct pattern_walk {

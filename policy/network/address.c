@@ -156,7 +156,7 @@ static const struct address_block *address_find_block(const struct sockaddr *add
 	return address->sa_family == AF_INET6 ? address_find_v6(net_address_get_bytes(address)) : &unknown;
 }
 
-const char *net_address_get_class(const struct sockaddr *address)
+const char *net_address_get_nonpublic_class(const struct sockaddr *address)
 {
 	const struct address_block *block = address_find_block(address);
 

@@ -98,7 +98,7 @@ static void net_check_addresses(struct compiler *compiler, const struct net_fixe
 			address, rule->allows_private_addresses ? NET_LIFT_PRIVATE_AND_LOOPBACK : NET_LIFT_NONE);
 		char text[NET_ADDRESS_TEXT_SIZE];
 
-		lifts = lifts || net_address_get_class(address);
+		lifts = lifts || net_address_get_nonpublic_class(address);
 		net_address_format(address, text);
 		if (refused && net_address_get_refusal_reason(address, NET_LIFT_PRIVATE_AND_LOOPBACK))
 			compiler_add_error(compiler, fixed->source_location, "%s is never connected to (%s); remove it",

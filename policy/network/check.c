@@ -18,7 +18,7 @@ bool net_is_secret_name(const char *name, size_t len)
 	return len > 0 && len <= 128 && !(name[0] >= '0' && name[0] <= '9') && strspn(name, letters) >= len;
 }
 
-int net_secret_check_from(const char *from, const char **ret_why)
+int net_secret_check_value_source(const char *from, const char **ret_why)
 {
 	static const struct {
 		const char *scheme, *wrong;
@@ -44,7 +44,7 @@ int net_secret_check_from(const char *from, const char **ret_why)
 }
 
 /* True for headers that frame or route a message: as a credential they would change how the request is sent. */
-static bool check_is_reserved_header(const char *name)
+static bool check_header_is_reserved(const char *name)
 {
 	static const char *const names[] = {
 		"host",   "connection", "content-length",      "transfer-encoding", "te", "trailer", "upgrade",
@@ -63,7 +63,7 @@ static const char *check_credential_header(const struct net_rule *rule)
 
 	if (rule->credential_header[strspn(rule->credential_header, token)] || strlen(rule->credential_header) > 128)
 		return "has a credential header that is no header's name; write \"Authorization\"";
-	if (check_is_reserved_header(rule->credential_header))
+	if (check_header_is_reserved(rule->credential_header))
 		return "has a credential in a header that belongs to the connection; write \"Authorization\"";
 	for (const char *at = rule->credential_value; *at; at++) {
 		size_t len = strcspn(at + 1, "{}");
@@ -91,7 +91,7 @@ static int check_literal_address(const struct net_rule *rule, char *why, size_t 
 
 	if (!net_address_parse(rule->host, &address))
 		return 0;
-	denied = net_address_get_class((const struct sockaddr *)&address);
+	denied = net_address_get_nonpublic_class((const struct sockaddr *)&address);
 	never = net_address_get_refusal_reason((const struct sockaddr *)&address, NET_LIFT_PRIVATE_AND_LOOPBACK);
 	if (never)
 		(void)snprintf(why, cap, "names an address that is never connected to (%s); remove the rule", never);

@@ -47,7 +47,7 @@ static bool net_cli_add_rule(struct net_cli *cli, const char *host, uint16_t num
 	*port = number;
 	/* A rule that names a private address literally is treated as if it had "private": true. */
 	rule.allows_private_addresses =
-		net_address_parse(host, &address) && net_address_get_class((const struct sockaddr *)&address);
+		net_address_parse(host, &address) && net_address_get_nonpublic_class((const struct sockaddr *)&address);
 	if (net_rule_check_fields(&rule, why, sizeof(why)) < 0)
 		return net_cli_fail(cli, why);
 	ARENA_APPEND(cli->arena, network->rule, network->rule_count, rule);
@@ -166,7 +166,7 @@ static bool net_cli_add_secret(struct net_cli *cli)
 	return true;
 }
 
-int source_network_from_cli(struct arena *arena, const struct policy_cli *options, struct policy_errors *errors,
+int source_add_network_from_cli(struct arena *arena, const struct policy_cli *options, struct policy_errors *errors,
 			    struct policy_source *source)
 {
 	struct net_cli cli = {.arena = arena, .network = &source->network, .errors = errors};

@@ -131,7 +131,7 @@ static void net_compile_sort_rules(struct policy_network *network)
 		network->rule[i].index = i;
 }
 
-static bool net_compile_share_port(const struct net_rule *a, const struct net_rule *b)
+static bool net_compile_rules_share_port(const struct net_rule *a, const struct net_rule *b)
 {
 	for (size_t i = 0; i < a->port_count; i++)
 		for (size_t j = 0; j < b->port_count; j++)
@@ -152,7 +152,7 @@ static void net_compile_apply_allow_private(struct policy_network *network)
 		for (size_t j = 0; lifting->is_from_allow_private && j < network->rule_count; j++) {
 			struct net_rule *rule = &network->rule[j];
 
-			if (strcmp(rule->host, lifting->host) == 0 && net_compile_share_port(rule, lifting))
+			if (strcmp(rule->host, lifting->host) == 0 && net_compile_rules_share_port(rule, lifting))
 				rule->allows_private_addresses = true;
 		}
 	}

@@ -87,7 +87,7 @@ static struct net_verdict judge_make_grant(const struct net_rule *rule)
 	return (struct net_verdict){.is_allowed = true, .rule = rule, .label = rule->label, .reason = "granted"};
 }
 
-static bool judge_has_port(const uint16_t *ports, size_t count, unsigned port)
+static bool judge_port_is_listed(const uint16_t *ports, size_t count, unsigned port)
 {
 	for (size_t i = 0; i < count; i++)
 		if (ports[i] == port)
@@ -102,7 +102,7 @@ static const struct net_deny *judge_find_deny(const struct policy *policy, const
 	for (size_t i = 0; i < policy->network.deny_count; i++) {
 		const struct net_deny *deny = &policy->network.deny[i];
 
-		if (deny->port_count && (all_ports || !judge_has_port(deny->port, deny->port_count, port)))
+		if (deny->port_count && (all_ports || !judge_port_is_listed(deny->port, deny->port_count, port)))
 			continue;
 		if (net_host_matches(deny->host, host))
 			return deny;
@@ -136,7 +136,7 @@ static const struct net_rule *judge_find_next_match(const struct policy *policy,
 
 		if (!net_host_matches(rule->host, host))
 			continue;
-		if (rule->port_count && !judge_has_port(rule->port, rule->port_count, port)) {
+		if (rule->port_count && !judge_port_is_listed(rule->port, rule->port_count, port)) {
 			if (strcmp(*reason, "no_rule") == 0)
 				*reason = "port_not_granted";
 			continue;
@@ -224,7 +224,7 @@ bool policy_net_intercepts_tls(const struct policy *policy, const char *host, un
 	return some && all;
 }
 
-static bool judge_has_method(const char *methods, const char *method)
+static bool judge_method_is_listed(const char *methods, const char *method)
 {
 	size_t len = strlen(method);
 
@@ -254,7 +254,7 @@ static bool judge_http_allows(const struct net_rule *rule, const char *method, c
 				*reason = "upgrade_not_granted";
 			continue;
 		}
-		if (judge_has_method(http->methods, method))
+		if (judge_method_is_listed(http->methods, method))
 			return true;
 		*reason = "method_not_granted";
 	}

@@ -179,7 +179,7 @@ int net_path_normalise(const char *target, size_t len, char ret_path[NET_PATH_SI
  * Returns the class of an address that is not public: "loopback", "private", "link_local", "metadata", "multicast", …;
  * NULL: it is public. For mapped, compatible, NAT64, 6to4 and Teredo addresses, the class of the IPv4 address inside.
  */
-const char *net_address_get_class(const struct sockaddr *address);
+const char *net_address_get_nonpublic_class(const struct sockaddr *address);
 /* Classes that a rule permits besides public addresses. Never metadata, multicast, broadcast and unspecified. */
 enum net_lifted_refusals {
 	NET_LIFT_NONE,

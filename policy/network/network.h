@@ -67,8 +67,8 @@ struct policy_network {
 };
 
 #define NET_RULES_MAX 1024 /* limited, because every pair of rules is compared */
-#define NET_PORTS_MAX 64
-#define NET_HTTP_RULES_MAX 256
+#define NET_PORTS_PER_RULE_MAX 64
+#define NET_HTTP_RULES_PER_RULE_MAX 256
 
 /*
  * True when a pattern matches a normalised request path. "*" matches any text within a segment; alone in a segment, at
@@ -100,7 +100,7 @@ int net_rule_check_fields(const struct net_rule *rule, char *why, size_t cap);
 /* True for a valid name of a secret, which is also the name of an environment variable. */
 bool net_is_secret_name(const char *name, size_t len);
 /* Checks the "from" of a secret. 0, or -EINVAL with a static message in *ret_why. */
-int net_secret_check_from(const char *from, const char **ret_why);
+int net_secret_check_value_source(const char *from, const char **ret_why);
 /* True when a canonical host is an address. */
 bool net_is_address(const char *host);
 

@@ -134,7 +134,7 @@ static void pack_deny(struct packer *packer, struct net_deny *deny)
 	PACK(packer, deny->on_deny);
 }
 
-static void pack_range(struct packer *packer, struct net_listen_range *range)
+static void pack_listen_range(struct packer *packer, struct net_listen_range *range)
 {
 	_Static_assert(sizeof(*range) == 16, "every field of a range is packed");
 	PACK(packer, range->first);
@@ -177,7 +177,7 @@ static void pack_network(struct packer *packer, struct policy_network *network)
 	PACK(packer, network->said);
 	PACK_ITEMS(packer, network->rule, &network->rule_count, pack_rule);
 	PACK_ITEMS(packer, network->deny, &network->deny_count, pack_deny);
-	PACK_ITEMS(packer, network->listen_range, &network->listen_range_count, pack_range);
+	PACK_ITEMS(packer, network->listen_range, &network->listen_range_count, pack_listen_range);
 	PACK_ITEMS(packer, network->fixed_host, &network->fixed_host_count, pack_fixed_host);
 	PACK_ITEMS(packer, network->secret, &network->secret_count, pack_secret);
 	pack_text(packer, &network->upstream_ca);

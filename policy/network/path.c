@@ -8,7 +8,7 @@
 #define PERCENT_DECODE_ROUNDS_MAX 8 /* a path that is percent-encoded more often is refused */
 
 /* True for unreserved characters: RFC 3986, 2.3. */
-static bool net_path_is_unreserved(unsigned char c)
+static bool net_path_char_is_unreserved(unsigned char c)
 {
 	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c && strchr("-._~", c));
 }
@@ -16,7 +16,7 @@ static bool net_path_is_unreserved(unsigned char c)
 /* True for characters that need no escape in a path: RFC 3986, 3.3, pchar and "/". */
 static bool net_path_char_needs_no_escape(unsigned char c)
 {
-	return net_path_is_unreserved(c) || (c && strchr("!$&'()*+,;=:@/", c));
+	return net_path_char_is_unreserved(c) || (c && strchr("!$&'()*+,;=:@/", c));
 }
 
 struct path_writer {
@@ -59,7 +59,7 @@ static int net_path_normalise_escape(struct path_writer *writer, const char *esc
 		return -EINVAL;
 	if (c == '.')
 		writer->segment_had_escaped_dot = true;
-	return net_path_is_unreserved(c) ? net_path_put_char(writer, c) : net_path_put_escape(writer, c);
+	return net_path_char_is_unreserved(c) ? net_path_put_char(writer, c) : net_path_put_escape(writer, c);
 }
 
 /*
@@ -111,7 +111,7 @@ static bool net_path_decode(char *text, size_t *len)
 }
 
 /* True when a component, delimited by "/" or "\", is "." or "..", even if ";" or a NUL follows the dots. */
-static bool net_path_has_dots(const char *text, size_t len)
+static bool net_path_has_dot_segments(const char *text, size_t len)
 {
 	for (size_t at = 0, dots; at < len; at++) {
 		for (dots = 0; at < len && text[at] == '.'; at++)
@@ -129,7 +129,7 @@ static bool net_path_has_dots(const char *text, size_t len)
  *   - some decode "%2F" to "/" (npm's registry: /@scope%2Fname), and some decode twice (Jenkins: /job/a%252Fb);
  *   - servlet containers treat "..;x" as "..".
  */
-static bool net_path_has_encoded_dots(const char *segment, size_t len)
+static bool net_path_has_encoded_dot_segment(const char *segment, size_t len)
 {
 	char text[NET_PATH_SIZE];
 
@@ -137,7 +137,7 @@ static bool net_path_has_encoded_dots(const char *segment, size_t len)
 		return false;
 	memcpy(text, segment, len);
 	for (unsigned rounds = 0; rounds < PERCENT_DECODE_ROUNDS_MAX; rounds++) {
-		if (net_path_has_dots(text, len))
+		if (net_path_has_dot_segments(text, len))
 			return true;
 		if (!net_path_decode(text, &len))
 			return false;
@@ -159,7 +159,7 @@ static int net_path_end_segment(struct path_writer *writer, bool *ret_segment_wa
 	while (dots < len && segment[dots] == '.')
 		dots++;
 	if (dots < len || dots == 0 || dots > 2)
-		return net_path_has_encoded_dots(segment, len) ? -EINVAL : 0;
+		return net_path_has_encoded_dot_segment(segment, len) ? -EINVAL : 0;
 	if (writer->segment_had_escaped_dot)
 		return -EINVAL;
 	*ret_segment_was_dropped = true;
@@ -243,13 +243,13 @@ struct path_match_state {
 };
 
 /* True at a slash, or at an encoded slash, which some servers decode: "*" matches neither. */
-static bool net_path_is_slash(const char *path)
+static bool net_path_begins_with_slash(const char *path)
 {
 	return *path == '/' || strncmp(path, "%2F", 3) == 0;
 }
 
 /* True when the "*" at the pattern is a whole segment: then it matches at least one character. */
-static bool net_path_is_whole_segment(const struct path_match_state *matching)
+static bool net_path_star_is_whole_segment(const struct path_match_state *matching)
 {
 	const char *star = matching->pattern;
 
@@ -270,9 +270,9 @@ static bool net_path_match_next_element(struct path_match_state *matching)
 		return true;
 	}
 	if (*matching->pattern == '*') {
-		if (net_path_is_whole_segment(matching) && (!*path || net_path_is_slash(path)))
+		if (net_path_star_is_whole_segment(matching) && (!*path || net_path_begins_with_slash(path)))
 			return false;
-		matching->path += net_path_is_whole_segment(matching);
+		matching->path += net_path_star_is_whole_segment(matching);
 		matching->one_pattern = ++matching->pattern;
 		matching->one_path = matching->path;
 		return true;
@@ -287,7 +287,7 @@ static bool net_path_match_next_element(struct path_match_state *matching)
 /* Backtracks: makes the latest star match more. False when no star can. */
 static bool net_path_backtrack_to_star(struct path_match_state *matching)
 {
-	if (matching->one_pattern && *matching->one_path && !net_path_is_slash(matching->one_path)) {
+	if (matching->one_pattern && *matching->one_path && !net_path_begins_with_slash(matching->one_path)) {
 		matching->pattern = matching->one_pattern;
 		matching->path = ++matching->one_path;
 		return true;

@@ -29,7 +29,7 @@ static bool net_pattern_is_public_suffix(const char *name)
 	return list ? psl_is_public_suffix(list, name) : !strchr(name, '.');
 }
 
-static bool pattern_is_below(const char *name, const char *domain)
+static bool pattern_name_is_in_domain(const char *name, const char *domain)
 {
 	size_t name_len = strlen(name), len = strlen(domain);
 
@@ -48,7 +48,7 @@ int net_pattern_parse(const char *text, char ret_pattern[NET_HOST_SIZE], const c
 	}
 	if (net_host_parse(text + stars, host, ret_why) < 0)
 		return -EINVAL;
-	if (pattern_is_below(host, "localhost"))
+	if (pattern_name_is_in_domain(host, "localhost"))
 		*ret_why = "is the run's own loopback; see \"listen\", or name the address \"127.0.0.1\"";
 	else if (stars && net_is_address(host))
 		*ret_why = "is a wildcard before an address; write the address alone";
@@ -72,7 +72,7 @@ bool net_pattern_covers(const char *pattern, const char *other)
 		return net_host_matches(pattern, other);
 	if (!deep)
 		return strcmp(pattern, other) == 0;
-	return pattern_is_below(strchr(other, '.') + 1, pattern + 3);
+	return pattern_name_is_in_domain(strchr(other, '.') + 1, pattern + 3);
 }
 
 bool net_patterns_overlap(const char *a, const char *b)

@@ -44,7 +44,7 @@ static int net_text_canonicalise_v6(const char *text, char ret_host[NET_HOST_SIZ
  * True when resolvers and URL parsers (WHATWG "ends in a number") take the name for an IPv4 address: its last label is
  * all digits, or "0x" and hexadecimal digits.
  */
-static bool net_text_looks_like_number(const char *host)
+static bool net_text_host_looks_numeric(const char *host)
 {
 	const char *dot = strrchr(host, '.'), *label = dot ? dot + 1 : host;
 
@@ -53,7 +53,7 @@ static bool net_text_looks_like_number(const char *host)
 	return label[strspn(label, "0123456789")] == '\0';
 }
 
-static bool net_text_is_name(const char *host)
+static bool net_text_is_host_name(const char *host)
 {
 	size_t label = 0;
 
@@ -90,7 +90,7 @@ int net_host_canonicalise(const char *text, size_t len, char ret_host[NET_HOST_S
 	if (host[0] == '[' || strchr(host, ':'))
 		return net_text_canonicalise_v6(host, ret_host);
 	/* inet_pton(3) accepts only four decimal numbers without leading zeros */
-	if (!net_text_is_name(host) || (net_text_looks_like_number(host) && inet_pton(AF_INET, host, &v4) != 1))
+	if (!net_text_is_host_name(host) || (net_text_host_looks_numeric(host) && inet_pton(AF_INET, host, &v4) != 1))
 		return -EINVAL;
 	memcpy(ret_host, host, len + 1);
 	return 0;

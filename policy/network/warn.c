@@ -24,7 +24,7 @@ static bool net_warn_host_is_shared_hosting(const char *host)
 	return false;
 }
 
-static bool net_warn_is_denied(const struct policy_network *network, const struct net_rule *rule)
+static bool net_warn_rule_is_denied(const struct policy_network *network, const struct net_rule *rule)
 {
 	for (size_t i = 0; i < network->deny_count; i++)
 		if (!network->deny[i].port_count && net_pattern_covers(network->deny[i].host, rule->host))
@@ -53,7 +53,7 @@ void net_warn_of_mistakes(struct compiler *compiler)
 				       "%s: warning: %s is served together with other customers' sites, which TLS "
 				       "pass-through can reach; add \"http\" rules, so that the requests are judged",
 				       rule->source_location, rule->host);
-		if (net_warn_is_denied(network, rule))
+		if (net_warn_rule_is_denied(network, rule))
 			compiler_add_warning(compiler, "%s: warning: allows nothing: a deny rule beats it",
 					     rule->source_location);
 	}

@@ -13,13 +13,13 @@ static void after_check_entry(struct parser *parser, const json_t *object, const
 		parser_fail(parser, "has an empty \"then\"; write \"network\": \"none\", \"write\": [...] or both");
 }
 
-void parser_read_after(struct parser *parser, const struct policy_key *key, const json_t *object)
+void parser_read_after_entry(struct parser *parser, const struct policy_key *key, const json_t *object)
 {
 	struct policy_source *source = parser->source;
 	struct source_after_entry *after = arena_alloc(parser->arena, sizeof(*after));
 	const char *because = json_string_value(json_object_get(object, "because"));
 
-	after->label = parser_make_label(parser, NULL);
+	after->label = parser_make_rule_label(parser, NULL);
 	after->source_location = parser_keep_text(parser, "").source_location;
 	after->because_text = because ? arena_dup(parser->arena, because) : NULL;
 	after->is_disabled = json_object_get(object, "disabled") != NULL;

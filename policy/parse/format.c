@@ -10,7 +10,7 @@
 #include "policy/parse/keys.h"
 #include "policy/parse/source.h"
 
-#define COLUMNS_MAX 100
+#define FORMAT_LINE_COLUMNS_MAX 100
 #define INDENT_COLUMNS 2
 
 /* ---- order ---- */
@@ -181,7 +181,7 @@ static bool format_fits_line(const json_t *value, unsigned depth, size_t column)
 		return true;
 	if (json_is_object(value) && json_object_size(value) > 0 && depth < 2)
 		return false;
-	return text && column + strlen(text) + 1 <= COLUMNS_MAX;
+	return text && column + strlen(text) + 1 <= FORMAT_LINE_COLUMNS_MAX;
 }
 
 /* Appends a value at this column of a line of this depth. */

@@ -170,7 +170,7 @@ bool policy_key_may_be_in_phase(const struct policy_key *key)
 	return false;
 }
 
-const char *const *policy_key_get_allowed_words(enum key_type type)
+const char *const *policy_key_type_get_words(enum key_type type)
 {
 	static const char *const defaults[] = {"deny", NULL};
 	static const char *const protos[] = {"https", "http", "tcp", "udp", NULL};
@@ -188,7 +188,7 @@ const char *const *policy_key_get_allowed_words(enum key_type type)
 	return words[type];
 }
 
-const char *policy_key_get_expected_text(enum key_type type)
+const char *policy_key_type_describe_value(enum key_type type)
 {
 	static const char *const words[KEY_TYPE_MAX] = {
 		[KEY_OBJECT] = "an object { ... }",

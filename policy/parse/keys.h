@@ -34,7 +34,7 @@ enum key_type {
 	KEY_PHASE_OBJECT,    /* an object with those top keys for which policy_key_may_be_in_phase is true */
 	/*
 	 * KEY_NETWORK_DEFAULT_WORD, KEY_PROTOCOL_WORD, KEY_DNS_ANSWER_WORD, KEY_WORD_NONE, KEY_JUDGE_WORD: a word of
-	 * policy_key_get_allowed_words
+	 * policy_key_type_get_words
 	 */
 	KEY_NETWORK_DEFAULT_WORD,
 	KEY_PROTOCOL_WORD,
@@ -87,9 +87,9 @@ const struct policy_key *policy_key_find(const char *section, const char *name);
 bool policy_key_may_be_in_phase(const struct policy_key *key);
 
 /* The words allowed for a type that has words (KEY_NETWORK_DEFAULT_WORD to KEY_JUDGE_WORD), NULL-ended. Else NULL. */
-const char *const *policy_key_get_allowed_words(enum key_type type);
+const char *const *policy_key_type_get_words(enum key_type type);
 
 /* Describes the values of a type, for messages: "a list of paths". */
-const char *policy_key_get_expected_text(enum key_type type);
+const char *policy_key_type_describe_value(enum key_type type);
 
 #endif

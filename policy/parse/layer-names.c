@@ -38,9 +38,9 @@ unsigned layer_parse_bits(const char *name, size_t len)
 	return 0;
 }
 
-const char *layer_find_nearest(const char *name)
+const char *layer_find_nearest_name(const char *name)
 {
-	return text_find_nearest(name, names);
+	return text_find_nearest_word(name, names);
 }
 
 int layers_parse_list(const char *list, unsigned *bits, char *ret_bad, size_t size)

@@ -47,7 +47,7 @@ const char *layer_get_name(enum layer layer);
 unsigned layer_parse_bits(const char *name, size_t len);
 
 /* Finds the layer name (or "namespaces") that is most similar to a misspelt name, or returns NULL. Static. */
-const char *layer_find_nearest(const char *name);
+const char *layer_find_nearest_name(const char *name);
 
 /*
  * Adds the layers of a list such as "landlock,pidns" to *bits. 0, or -EINVAL with the unknown name in ret_bad, cut to

@@ -21,12 +21,12 @@ static struct source_rule *lists_add_rule(struct parser *parser, enum rule_kind 
 	rule->path = parser_keep_text(parser, path);
 	rule->key = parser_copy_key_for_message(parser);
 	rule->after_entry = parser->after_entry;
-	rule->is_contradiction = parser->after_entry && parser->after_entry->is_disabled;
+	rule->is_excluded_from_policy = parser->after_entry && parser->after_entry->is_disabled;
 	return rule;
 }
 
 /* True for an entry with "disabled", which holds a reason: the entry is checked, but makes no rule. */
-static bool lists_is_disabled(const json_t *object)
+static bool lists_entry_is_disabled(const json_t *object)
 {
 	return json_object_get(object, "disabled");
 }
@@ -40,7 +40,7 @@ static const char *lists_get_path_of_entry(struct parser *parser, const json_t *
 	parser_read_members(parser, "paths[]", object);
 	if (!path)
 		parser_fail(parser, "lacks \"path\"; write {\"path\": \"/data\", \"because\": \"...\"}");
-	return text && *text && !lists_is_disabled(object) ? text : NULL;
+	return text && *text && !lists_entry_is_disabled(object) ? text : NULL;
 }
 
 /* Reads the members of {"path": PATH, "because": ...} but for the path. rule NULL: the entry makes none. */
@@ -53,7 +53,7 @@ static void lists_read_entry_members(struct parser *parser, const json_t *value,
 		return;
 	if (because)
 		rule->because_text = arena_dup(parser->arena, because);
-	rule->on_deny = parser_find_on_deny(json_object_get(value, "on_deny"));
+	rule->on_deny = parser_find_on_deny_word(json_object_get(value, "on_deny"));
 	rule->decoy_read_ends_run = on_read && strcmp(on_read, "kill") == 0;
 	if (rule->on_deny == ON_DENY_ASK_FILE && rule->kind == RULE_EXEC_DENY) {
 		(void)parser_enter_member(parser, value, "on_deny");
@@ -76,9 +76,10 @@ void parser_read_paths(struct parser *parser, const struct policy_key *key, cons
 {
 	if (key->id == KEY_ID_AFTER_WRITE)
 		parser->after_entry->closes_writing = true;
-	PARSER_EACH (parser, list, item) {
-		const char *text = json_is_object(item.value) ? lists_get_path_of_entry(parser, item.value)
-							      : parser_get_text(parser, KEY_PATH, item.value);
+	PARSER_FOR_EACH_ITEM (parser, list, item) {
+		const char *text = json_is_object(item.value)
+					   ? lists_get_path_of_entry(parser, item.value)
+					   : parser_get_nonempty_string(parser, KEY_PATH, item.value);
 
 		if (text)
 			lists_read_entry_members(parser, item.value,
@@ -105,7 +106,7 @@ static void lists_add_redirect(struct parser *parser, const json_t *object)
 	to = lists_get_required_member(parser, object, "to");
 	if (!json_string_length(from) || !json_string_length(to))
 		return; /* a message was added already */
-	if (lists_is_disabled(object))
+	if (lists_entry_is_disabled(object))
 		return;
 	rule = lists_add_rule(parser, RULE_REDIRECT, json_string_value(from));
 	if (!rule)
@@ -126,13 +127,13 @@ void parser_read_objects(struct parser *parser, const struct policy_key *key, co
 		parser_fail(parser, "more than %d rules in one list; use wildcards", NET_RULES_MAX);
 		return;
 	}
-	PARSER_EACH (parser, list, item) {
+	PARSER_FOR_EACH_ITEM (parser, list, item) {
 		if (!json_is_object(item.value)) {
 			parser_fail_type(parser, KEY_OBJECT, item.value);
 			continue;
 		}
 		if (key->id == KEY_ID_AFTER) {
-			parser_read_after(parser, key, item.value);
+			parser_read_after_entry(parser, key, item.value);
 			continue;
 		}
 		parser_read_section(parser, key, "[]", item.value);
@@ -196,7 +197,7 @@ static void lists_add_provided(struct parser *parser, const struct policy_key *k
 
 void parser_read_provides(struct parser *parser, const struct policy_key *key, const json_t *object)
 {
-	PARSER_EACH (parser, object, item)
+	PARSER_FOR_EACH_ITEM (parser, object, item)
 		lists_add_provided(parser, key, item.name, item.value);
 }
 
@@ -218,7 +219,7 @@ static void lists_add_env(struct parser *parser, const char *name, const char *v
 void parser_read_env(struct parser *parser, const struct policy_key *key, const json_t *object)
 {
 	(void)key;
-	PARSER_EACH (parser, object, item) {
+	PARSER_FOR_EACH_ITEM (parser, object, item) {
 		if (json_is_string(item.value))
 			lists_add_env(parser, item.name, json_string_value(item.value));
 		else
@@ -232,8 +233,8 @@ void parser_read_strings(struct parser *parser, const struct policy_key *key, co
 
 	if (key->id == KEY_ID_NONE)
 		return; /* net-rule.c or secrets.c reads this list with the object that has it */
-	PARSER_EACH (parser, list, item) {
-		const char *text = parser_get_text(parser, KEY_STRING, item.value);
+	PARSER_FOR_EACH_ITEM (parser, list, item) {
+		const char *text = parser_get_nonempty_string(parser, KEY_STRING, item.value);
 
 		if (text && key->id == KEY_ID_ENV_PASS)
 			lists_add_env(parser, text, NULL);
@@ -249,10 +250,10 @@ void parser_read_strings(struct parser *parser, const struct policy_key *key, co
 void parser_read_layers(struct parser *parser, const struct policy_key *key, const json_t *list)
 {
 	(void)key;
-	PARSER_EACH (parser, list, item) {
-		const char *name = parser_get_text(parser, KEY_STRING, item.value);
+	PARSER_FOR_EACH_ITEM (parser, list, item) {
+		const char *name = parser_get_nonempty_string(parser, KEY_STRING, item.value);
 		unsigned bits = name ? layer_parse_bits(name, strlen(name)) : 0;
-		const char *nearest = name && !bits ? layer_find_nearest(name) : NULL;
+		const char *nearest = name && !bits ? layer_find_nearest_name(name) : NULL;
 
 		parser->source->required_layers |= bits;
 		if (nearest)

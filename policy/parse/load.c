@@ -116,21 +116,21 @@ static void load_extended_files(struct loader *loader, const struct policy_sourc
 }
 
 /* True when a name is that of a profile: policy_host.load() says which names are. */
-static bool load_is_profile(const char *name)
+static bool load_name_is_profile(const char *name)
 {
 	size_t len = strlen(name);
 
 	return !strchr(name, '/') && !(len > 5 && strcmp(name + len - 5, ".json") == 0);
 }
 
-static void load_parsed_file(struct loader *loader, const char *name, const char *path, const char *text)
+static void load_parse_file_text(struct loader *loader, const char *name, const char *path, const char *text)
 {
 	struct compiler *compiler = &loader->compiler;
 	struct policy_source *source;
 
 	if (!source_parse(&compiler->policy->arena, path, text, compiler->errors, &source))
 		compiler->has_failed = true;
-	source->is_profile = load_is_profile(name);
+	source->is_profile = load_name_is_profile(name);
 	loader->file_being_loaded[loader->extends_depth++] = source->path;
 	load_extended_files(loader, source, source->extends, source->extends_count, false);
 	load_extended_files(loader, source, source->net_extends, source->net_extends_count, true);
@@ -163,7 +163,7 @@ static void load_named_file(struct loader *loader, const char *source_location, 
 		compiler_add_error(&loader->compiler, source_location,
 				   "more than %d files extend each other; shorten the chain", EXTENDS_DEPTH_MAX);
 	else if (!load_has_source(loader, path))
-		load_parsed_file(loader, name, path, text);
+		load_parse_file_text(loader, name, path, text);
 }
 
 /* ---- workdir ---- */
@@ -230,7 +230,7 @@ static void load_compile_policy(struct loader *loader)
 	compiler->is_incomplete = incomplete;
 	compile_network(compiler, loader->source, loader->source_count);
 	compile_on_deny(compiler);
-	on_deny_check_after(compiler);
+	on_deny_check_after_entries(compiler);
 	compile_check_kernel_reads(compiler);
 }
 
@@ -248,7 +248,7 @@ static bool load_add_sources_of_phase(struct loader *loader, enum policy_phase p
 		for (unsigned which = 0; which < POLICY_PHASE_MAX; which++)
 			/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): with files there are sources */
 			if (loader->source[i]->phase[which])
-				loader->compiler.policy->phases |= 1u << which;
+				loader->compiler.policy->phase_bits |= 1u << which;
 	for (size_t i = 0; i < files; i++) {
 		struct policy_source *source = loader->source[i]->phase[phase];
 
@@ -286,14 +286,14 @@ static void load_all_sources(struct loader *loader, const char *const *names, co
 	closed = load_add_sources_of_phase(loader, cli ? cli->phase : POLICY_PHASE_RUN);
 	if (!cli)
 		return;
-	if (!source_from_cli(&compiler->policy->arena, cli, compiler->errors, &source))
+	if (!source_make_from_cli(&compiler->policy->arena, cli, compiler->errors, &source))
 		compiler->has_failed = true;
 	if (closed)
 		source->network = (struct policy_network){.secret = source->network.secret,
 							  .secret_count = source->network.secret_count};
 	load_add_source(loader, source);
 	if (cli->observe)
-		load_add_source(loader, source_from_observe(&compiler->policy->arena, cli->observe,
+		load_add_source(loader, source_make_for_observing(&compiler->policy->arena, cli->observe,
 							    compiler->host->home != NULL));
 }
 

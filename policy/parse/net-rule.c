@@ -42,14 +42,14 @@ static bool net_rule_get_ports(struct parser *parser, const json_t *value, const
 {
 	size_t count = json_is_array(value) ? json_array_size(value) : 1;
 	uint16_t *port = arena_alloc(parser->arena, (count ? count : 1) * sizeof(*port));
-	bool good = count > 0 && count <= NET_PORTS_MAX;
+	bool good = count > 0 && count <= NET_PORTS_PER_RULE_MAX;
 
 	if (!good)
-		parser_fail(parser, "must be a port or a list of 1 to %d ports", NET_PORTS_MAX);
+		parser_fail(parser, "must be a port or a list of 1 to %d ports", NET_PORTS_PER_RULE_MAX);
 	else if (!json_is_array(value))
 		good = net_rule_get_port(parser, value, port);
 	else
-		PARSER_EACH (parser, value, item)
+		PARSER_FOR_EACH_ITEM (parser, value, item)
 			good = good && net_rule_get_port(parser, item.value, &port[item.index]);
 	*ret_port = port;
 	*ret_count = good ? count : 0;
@@ -120,13 +120,14 @@ static void net_rule_parse_http(struct parser *parser, const json_t *list, struc
 
 	if (!json_is_array(list))
 		return;
-	if (count == 0 || count > NET_HTTP_RULES_MAX) {
-		parser_fail(parser, "must have 1 to %d rules; leave it out to allow every request", NET_HTTP_RULES_MAX);
+	if (count == 0 || count > NET_HTTP_RULES_PER_RULE_MAX) {
+		parser_fail(parser, "must have 1 to %d rules; leave it out to allow every request",
+			    NET_HTTP_RULES_PER_RULE_MAX);
 		return;
 	}
 	http = arena_alloc(parser->arena, count * sizeof(*http));
-	PARSER_EACH (parser, list, item) {
-		const char *text = parser_get_text(parser, KEY_STRING, item.value);
+	PARSER_FOR_EACH_ITEM (parser, list, item) {
+		const char *text = parser_get_nonempty_string(parser, KEY_STRING, item.value);
 
 		if (text && net_http_parse_rule(parser->arena, text, &http[item.index], why, sizeof(why)) < 0)
 			parser_fail_text(parser, text, why);
@@ -191,7 +192,7 @@ static void net_rule_parse_budget(struct parser *parser, const json_t *object, s
 			continue;
 		(void)parser_enter_member(parser, object, amounts[i].name);
 		parser_fail(parser, "must be %s",
-			    policy_key_get_expected_text(amounts[i].bytes ? KEY_SIZE_OR_NONE : KEY_NUMBER_OR_NONE));
+			    policy_key_type_describe_value(amounts[i].bytes ? KEY_SIZE_OR_NONE : KEY_NUMBER_OR_NONE));
 		parser_leave_member(parser);
 	}
 }
@@ -209,7 +210,7 @@ static void net_rule_parse_members(struct parser *parser, const json_t *object, 
 	rule->allows_private_addresses = json_is_true(json_object_get(object, "private"));
 	rule->uses_real_dns = dns && strcmp(dns, "real") == 0;
 	rule->allows_any_body = json_is_true(json_object_get(object, "any_body"));
-	rule->on_deny = parser_find_on_deny(json_object_get(object, "on_deny"));
+	rule->on_deny = parser_find_on_deny_word(json_object_get(object, "on_deny"));
 	if (reason)
 		rule->reason = arena_dup(parser->arena, reason);
 }
@@ -233,7 +234,7 @@ static void net_rule_add_allow(struct parser *parser, const json_t *object)
 	if (net_rule_has_member(object, "disabled"))
 		return;
 	(void)snprintf(detail, sizeof(detail), strchr(rule.host, ':') ? "[%s]:%u" : "%s:%u", rule.host, rule.port[0]);
-	rule.label = parser_make_label(parser, detail);
+	rule.label = parser_make_rule_label(parser, detail);
 	rule.source_location = parser_keep_text(parser, "").source_location;
 	ARENA_APPEND(parser->arena, network->rule, network->rule_count, rule);
 }
@@ -254,8 +255,8 @@ static void net_rule_add_deny(struct parser *parser, const json_t *object)
 		deny.reason = arena_dup(parser->arena, reason);
 	if (!deny.host || net_rule_has_member(object, "disabled"))
 		return;
-	deny.on_deny = parser_find_on_deny(json_object_get(object, "on_deny"));
-	deny.label = parser_make_label(parser, deny.host);
+	deny.on_deny = parser_find_on_deny_word(json_object_get(object, "on_deny"));
+	deny.label = parser_make_rule_label(parser, deny.host);
 	ARENA_APPEND(parser->arena, network->deny, network->deny_count, deny);
 }
 

@@ -6,7 +6,7 @@
 #include "policy/parse/parser.h"
 
 /* Reads an item of network.listen: 8000, "9000-9010", "*", or 0 for a port that the kernel chooses. */
-static bool network_parse_range(const json_t *value, struct net_listen_range *range)
+static bool network_parse_listen_range(const json_t *value, struct net_listen_range *range)
 {
 	const char *text = json_string_value(value);
 	json_int_t number = json_integer_value(value);
@@ -23,10 +23,10 @@ void parser_read_listen(struct parser *parser, const struct policy_key *key, con
 	struct policy_network *network = &parser->source->network;
 
 	(void)key;
-	PARSER_EACH (parser, list, item) {
-		struct net_listen_range range = {.label = parser_make_label(parser, NULL)};
+	PARSER_FOR_EACH_ITEM (parser, list, item) {
+		struct net_listen_range range = {.label = parser_make_rule_label(parser, NULL)};
 
-		if (!network_parse_range(item.value, &range))
+		if (!network_parse_listen_range(item.value, &range))
 			parser_fail(parser, "must be a port such as 8000, a range \"9000-9010\", 0 (any the kernel "
 					    "chooses) or \"*\"");
 		ARENA_APPEND(parser->arena, network->listen_range, network->listen_range_count, range);
@@ -77,7 +77,7 @@ void parser_read_addresses(struct parser *parser, const struct policy_key *key, 
 		parser_fail(parser, "more than %d names", NET_RULES_MAX);
 		return;
 	}
-	PARSER_EACH (parser, object, item)
+	PARSER_FOR_EACH_ITEM (parser, object, item)
 		network_add_fixed_host(parser, item.name, item.value);
 }
 
@@ -104,7 +104,7 @@ static bool network_parse_prefix(const char *text, int family, unsigned least, u
 			return false;
 	memcpy(ret_address, bytes, family == AF_INET ? 4 : 16);
 	*ret_bits = (unsigned)bits;
-	return net_address_get_class(address) && !net_address_get_refusal_reason(address, NET_LIFT_PRIVATE);
+	return net_address_get_nonpublic_class(address) && !net_address_get_refusal_reason(address, NET_LIFT_PRIVATE);
 }
 
 static void network_parse_pool(struct parser *parser, const struct policy_key *key, const char *text)

@@ -36,7 +36,7 @@ static void observe_deny_secret(struct arena *arena, struct policy_source *sourc
 	}
 }
 
-struct policy_source *source_from_observe(struct arena *arena, const struct policy_observe *observe, bool home)
+struct policy_source *source_make_for_observing(struct arena *arena, const struct policy_observe *observe, bool home)
 {
 	struct policy_source *source = arena_alloc(arena, sizeof(*source));
 	size_t count;

@@ -16,7 +16,7 @@ static void parse_user(struct parser *parser, const char *text)
 
 static void parse_string(struct parser *parser, const struct policy_key *key, const json_t *value)
 {
-	const char *text = parser_get_text(parser, key->type, value);
+	const char *text = parser_get_nonempty_string(parser, key->type, value);
 
 	if (!text)
 		return;
@@ -42,13 +42,13 @@ static void parse_one_of_words(struct parser *parser, const struct policy_key *k
 {
 	const char *text = json_string_value(value);
 
-	for (const char *const *word = policy_key_get_allowed_words(key->type); text && *word; word++) {
+	for (const char *const *word = policy_key_type_get_words(key->type); text && *word; word++) {
 		if (strcmp(*word, text) != 0)
 			continue;
 		if (key->id == KEY_ID_ON_DENY)
-			parser->source->on_deny = parser_find_on_deny(value);
+			parser->source->on_deny = parser_find_on_deny_word(value);
 		if (key->id == KEY_ID_JUDGE) {
-			parser->source->judge = parser_find_judge(value);
+			parser->source->judge = parser_find_judge_word(value);
 			parser->source->judge_source_location = parser_keep_text(parser, text).source_location;
 		}
 		if (key->id == KEY_ID_AFTER_NETWORK)
@@ -56,7 +56,7 @@ static void parse_one_of_words(struct parser *parser, const struct policy_key *k
 		return;
 	}
 	if (text)
-		parser_fail(parser, "must be %s, not \"%s\"", policy_key_get_expected_text(key->type), text);
+		parser_fail(parser, "must be %s, not \"%s\"", policy_key_type_describe_value(key->type), text);
 	else
 		parser_fail_type(parser, key->type, value);
 }
@@ -105,7 +105,7 @@ static void parse_version(struct parser *parser, const struct policy_key *key, c
 static void parse_number(struct parser *parser, const struct policy_key *key, const json_t *value)
 {
 	if (!json_is_integer(value) || json_integer_value(value) < 0)
-		parser_fail(parser, "must be %s", policy_key_get_expected_text(key->type));
+		parser_fail(parser, "must be %s", policy_key_type_describe_value(key->type));
 }
 
 static void parse_section(struct parser *parser, const struct policy_key *key, const json_t *object)
@@ -243,7 +243,7 @@ static json_t *parse_json(struct arena *arena, const char *text, json_error_t *r
 	return root;
 }
 
-static bool parse_check_sources(struct policy_source *source, struct policy_errors *errors)
+static bool parse_check_source_and_phases(struct policy_source *source, struct policy_errors *errors)
 {
 	bool good = source_check_contradictions(source, errors);
 
@@ -276,5 +276,5 @@ bool source_parse(struct arena *arena, const char *path, const char *text, struc
 		parser_read_members(&parser, "", root);
 	else
 		parser_fail(&parser, "a policy must be an object { ... }");
-	return parse_check_sources(source, errors) && !parser.has_failed;
+	return parse_check_source_and_phases(source, errors) && !parser.has_failed;
 }

@@ -48,7 +48,7 @@ void parser_leave_member(struct parser *parser)
 static size_t parser_print_position(struct parser *parser, char *out, size_t cap)
 {
 	unsigned line = locate_find_line(parser->file_text, &parser->at, &parser->last_search);
-	char key[PARSER_KEY_TEXT_MAX];
+	char key[PARSER_KEY_PATH_SIZE];
 	size_t len;
 
 	(void)locate_print_path(&parser->at, key, sizeof(key));
@@ -58,7 +58,7 @@ static size_t parser_print_position(struct parser *parser, char *out, size_t cap
 
 void parser_fail(struct parser *parser, const char *format, ...)
 {
-	char source_location[2 * PARSER_KEY_TEXT_MAX], message[PARSER_KEY_TEXT_MAX];
+	char source_location[2 * PARSER_KEY_PATH_SIZE], message[PARSER_KEY_PATH_SIZE];
 	va_list args;
 
 	va_start(args, format);
@@ -84,12 +84,12 @@ void parser_fail_type(struct parser *parser, enum key_type type, const json_t *v
 		[JSON_FALSE] = "false",      [JSON_NULL] = "null",
 	};
 
-	parser_fail(parser, "must be %s, not %s", policy_key_get_expected_text(type), words[json_typeof(value)]);
+	parser_fail(parser, "must be %s, not %s", policy_key_type_describe_value(type), words[json_typeof(value)]);
 }
 
 struct source_text parser_keep_text(struct parser *parser, const char *text)
 {
-	char source_location[2 * PARSER_KEY_TEXT_MAX];
+	char source_location[2 * PARSER_KEY_PATH_SIZE];
 	size_t len = parser_print_position(parser, source_location, sizeof(source_location));
 
 	return (struct source_text){arena_dup(parser->arena, text), arena_dupn(parser->arena, source_location, len)};
@@ -97,7 +97,7 @@ struct source_text parser_keep_text(struct parser *parser, const char *text)
 
 const char *parser_copy_key_for_message(struct parser *parser)
 {
-	char key[PARSER_KEY_TEXT_MAX];
+	char key[PARSER_KEY_PATH_SIZE];
 
 	return arena_dupn(parser->arena, key, locate_print_path(&parser->at, key, sizeof(key)));
 }
@@ -110,14 +110,14 @@ const char *parser_get_amount_text(const json_t *value, char number[32])
 	return number;
 }
 
-const char *parser_get_text(struct parser *parser, enum key_type type, const json_t *value)
+const char *parser_get_nonempty_string(struct parser *parser, enum key_type type, const json_t *value)
 {
 	if (!json_is_string(value)) {
 		parser_fail_type(parser, type, value);
 		return NULL;
 	}
 	if (json_string_length(value) == 0) {
-		parser_fail(parser, "must not be empty; remove it or write %s", policy_key_get_expected_text(type));
+		parser_fail(parser, "must not be empty; remove it or write %s", policy_key_type_describe_value(type));
 		return NULL;
 	}
 	return json_string_value(value);
@@ -134,19 +134,19 @@ static unsigned parser_find_word(const json_t *value, const char *const *words)
 	return 0;
 }
 
-enum policy_on_deny parser_find_on_deny(const json_t *value)
+enum policy_on_deny parser_find_on_deny_word(const json_t *value)
 {
 	return (enum policy_on_deny)parser_find_word(value, policy_on_deny_names);
 }
 
-enum policy_judge parser_find_judge(const json_t *value)
+enum policy_judge parser_find_judge_word(const json_t *value)
 {
 	return (enum policy_judge)parser_find_word(value, policy_judge_names);
 }
 
-const char *parser_make_label(struct parser *parser, const char *detail)
+const char *parser_make_rule_label(struct parser *parser, const char *detail)
 {
-	char key[PARSER_KEY_TEXT_MAX];
+	char key[PARSER_KEY_PATH_SIZE];
 
 	(void)locate_print_path(&parser->at, key, sizeof(key));
 	return arena_printf(parser->arena, "%s: %s%s%s", parser->source->label, key, detail ? " " : "",
@@ -162,7 +162,7 @@ static void parser_fail_unknown(struct parser *parser, const char *section, cons
 	for (size_t i = 0; i < count && used < SECTION_MEMBER_NAMES_MAX; i++)
 		if (strcmp(keys[i].section, section) == 0)
 			names[used++] = keys[i].name;
-	nearest = text_find_nearest(name, names);
+	nearest = text_find_nearest_word(name, names);
 	if (nearest)
 		parser_fail(parser, "unknown key; did you mean \"%s\"?", nearest);
 	else
@@ -171,7 +171,7 @@ static void parser_fail_unknown(struct parser *parser, const char *section, cons
 
 void parser_read_members(struct parser *parser, const char *section, const json_t *object)
 {
-	PARSER_EACH (parser, object, item) {
+	PARSER_FOR_EACH_ITEM (parser, object, item) {
 		const struct policy_key *key = policy_key_find(section, item.name);
 
 		if (!key)

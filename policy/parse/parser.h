@@ -15,7 +15,7 @@
 #include "policy/parse/source.h"
 
 /* Bytes of the longest key in a message, with its NUL. */
-#define PARSER_KEY_TEXT_MAX 512
+#define PARSER_KEY_PATH_SIZE 512
 
 struct parser;
 /* Reads a value of one type. parse.c has checked whether it is an object, an array or a boolean, as the type wants. */
@@ -44,7 +44,7 @@ struct parser_item {
 };
 
 /* Iterates over an object or array; the position of the parser follows. Do not leave the loop by break or return. */
-#define PARSER_EACH(parser, container, item) \
+#define PARSER_FOR_EACH_ITEM(parser, container, item) \
 	for (struct parser_item item = {0}; parser_next_item((parser), (container), &(item));)
 bool parser_next_item(struct parser *parser, const json_t *container, struct parser_item *item);
 
@@ -63,17 +63,17 @@ struct source_text parser_keep_text(struct parser *parser, const char *text);
 /* Returns the key of the current value in the form of messages. In the arena. */
 const char *parser_copy_key_for_message(struct parser *parser);
 /* Makes "data.json: network.allow[0] api.github.com:443"; `detail` is what follows the key, or NULL. In the arena. */
-const char *parser_make_label(struct parser *parser, const char *detail);
+const char *parser_make_rule_label(struct parser *parser, const char *detail);
 
 /* Returns the text of a string or of an integer (printed into `number`); NULL, without a message, for other types. */
 const char *parser_get_amount_text(const json_t *value, char number[32]);
 /* Returns a string that must not be empty, or NULL with a message. Borrowed from value. */
-const char *parser_get_text(struct parser *parser, enum key_type type, const json_t *value);
+const char *parser_get_nonempty_string(struct parser *parser, enum key_type type, const json_t *value);
 
 /* The mode that a value of KEY_ON_DENY_WORD names; ON_DENY_UNSET for NULL and other values. */
-enum policy_on_deny parser_find_on_deny(const json_t *value);
+enum policy_on_deny parser_find_on_deny_word(const json_t *value);
 /* The mode that the word stands for. POLICY_JUDGE_UNSET: another value. */
-enum policy_judge parser_find_judge(const json_t *value);
+enum policy_judge parser_find_judge_word(const json_t *value);
 
 /* Reads each member of an object by its row in keys.c. `section` names the rows of the object: "network.allow[]". */
 void parser_read_members(struct parser *parser, const char *section, const json_t *object);
@@ -90,7 +90,7 @@ void parser_read_net_text(struct parser *parser, const struct policy_key *key, c
 /* implemented in net-rule.c: reads an object of network.allow or network.deny */
 parser_reader parser_read_net_rule;
 /* implemented in after.c: reads an object of after_read */
-void parser_read_after(struct parser *parser, const struct policy_key *key, const json_t *object);
+void parser_read_after_entry(struct parser *parser, const struct policy_key *key, const json_t *object);
 /* implemented in secrets.c: reads the object "secrets" */
 parser_reader parser_read_secrets;
 

@@ -22,12 +22,12 @@ static const unsigned rules_vars_flags[RULE_MAX] = {
 /* The rule whose path vars_expand_path is expanding. */
 struct rule_expansion {
 	const struct policy_source *source;
-	const struct source_rule *from;
-	size_t index; /* index of the source */
+	const struct source_rule *source_rule;
+	size_t source_index; /* index of the source */
 };
 
 /* False with a message when a rule of this kind may not change the path: "/", /proc, /dev or the workdir. */
-static bool rules_check_path(struct compiler *compiler, const struct source_rule *from, const char *path)
+static bool rules_check_path_for_kind(struct compiler *compiler, const struct source_rule *from, const char *path)
 {
 	bool deny = kind_is_deny(from->kind) && from->kind != RULE_AFTER_READ;
 
@@ -68,15 +68,15 @@ static unsigned rules_find_after_entry_index(const struct policy *policy, const 
 static void rules_add_rule(struct compiler *compiler, void *ctx, const struct expanded_path *expanded)
 {
 	const struct rule_expansion *pending = ctx;
-	const struct source_rule *from = pending->from;
+	const struct source_rule *from = pending->source_rule;
 	struct policy *policy = compiler->policy;
 	struct rule *rule;
 
-	if (!rules_check_path(compiler, from, expanded->path))
+	if (!rules_check_path_for_kind(compiler, from, expanded->path))
 		return;
 	ARENA_APPEND(&policy->arena, policy->rule, policy->rule_count, (struct rule){.kind = from->kind});
 	rule = &policy->rule[policy->rule_count - 1];
-	rule->source_index = pending->index;
+	rule->source_index = pending->source_index;
 	rule->is_from_profile = pending->source->is_profile;
 	rule->is_of_observing_policy = pending->source->is_observing;
 	rule->source_location = from->path.source_location;
@@ -84,7 +84,7 @@ static void rules_add_rule(struct compiler *compiler, void *ctx, const struct ex
 	rule->on_deny = from->on_deny;
 	rule->decoy_read_ends_run = from->decoy_read_ends_run;
 	rule->after_entry_index = from->after_entry ? rules_find_after_entry_index(policy, from->after_entry) : 0;
-	rule->expanded_name = *expanded;
+	rule->expanded_path = *expanded;
 	rule->tree_node_index = PATH_TREE_NO_NODE;
 	rule->file_content = from->kind == RULE_DECOY ? decoy_make_text(&policy->arena, expanded->path) : from->to.text;
 	rule->label = arena_concat_texts(&policy->arena, pending->source->label, ": ", from->key, " ", from->path.text,
@@ -97,7 +97,7 @@ static void rules_add_rule(struct compiler *compiler, void *ctx, const struct ex
  * True when a rule of a later file overrides a rule for the same path. A later redirect, provide or decoy replaces
  * grants and substitutes. A later read or write replaces a substitute by the file of the host. Exec only adds a right.
  */
-static bool rules_later_overrides(const struct rule *later, const struct rule *rule)
+static bool rules_later_rule_overrides(const struct rule *later, const struct rule *rule)
 {
 	if (later->source_index <= rule->source_index)
 		return false;
@@ -105,7 +105,7 @@ static bool rules_later_overrides(const struct rule *later, const struct rule *r
 		    ? !kind_is_substitute(later->kind) && later->kind != RULE_READ && later->kind != RULE_WRITE
 		    : !kind_is_grant(rule->kind) || !kind_is_substitute(later->kind))
 		return false;
-	return strcmp(later->expanded_name.path, rule->expanded_name.path) == 0;
+	return strcmp(later->expanded_path.path, rule->expanded_path.path) == 0;
 }
 
 /* Marks overridden rules. One rule of each pair is a substitute; there are few, so only these are compared. */
@@ -117,9 +117,9 @@ static void rules_override_earlier(struct policy *policy)
 		for (size_t j = 0; kind_is_substitute(rule->kind) && j < policy->rule_count; j++) {
 			struct rule *other = &policy->rule[j];
 
-			if (rules_later_overrides(rule, other))
+			if (rules_later_rule_overrides(rule, other))
 				other->is_overridden = true;
-			if (rules_later_overrides(other, rule))
+			if (rules_later_rule_overrides(other, rule))
 				rule->is_overridden = true;
 		}
 	}
@@ -133,7 +133,7 @@ void compile_rules(struct compiler *compiler, struct policy_source *const *sourc
 			struct rule_expansion pending = {sources[i], from, i};
 
 			/* In an observing policy other deny rules do not apply: the judged policy has them. */
-			if (from->is_contradiction || (policy_is_observing(compiler->policy) &&
+			if (from->is_excluded_from_policy || (policy_is_observing(compiler->policy) &&
 						       !sources[i]->is_observing && kind_is_deny(from->kind)))
 				continue;
 			vars_expand_path(compiler, &from->path, rules_vars_flags[from->kind], rules_add_rule,

@@ -9,8 +9,8 @@ static const char *const *secrets_parse_hosts(struct parser *parser, const json_
 	const char **host = arena_alloc(parser->arena, (json_array_size(list) + 1) * sizeof(*host)), *why;
 	char pattern[NET_HOST_SIZE];
 
-	PARSER_EACH (parser, list, item) {
-		const char *text = parser_get_text(parser, KEY_STRING, item.value);
+	PARSER_FOR_EACH_ITEM (parser, list, item) {
+		const char *text = parser_get_nonempty_string(parser, KEY_STRING, item.value);
 
 		if (text && net_pattern_parse(text, pattern, &why) < 0)
 			parser_fail_text(parser, text, why);
@@ -34,7 +34,7 @@ static void secrets_add(struct parser *parser, const char *name, const json_t *o
 	if (!from || !json_is_array(json_object_get(object, "hosts")))
 		return; /* a message was added already */
 	(void)parser_enter_member(parser, object, "from");
-	if (*from && net_secret_check_from(from, &why) < 0)
+	if (*from && net_secret_check_value_source(from, &why) < 0)
 		parser_fail_text(parser, from, why);
 	parser_leave_member(parser);
 	secret.name = arena_dup(parser->arena, name);
@@ -46,7 +46,7 @@ static void secrets_add(struct parser *parser, const char *name, const json_t *o
 
 void parser_read_secrets(struct parser *parser, const struct policy_key *key, const json_t *object)
 {
-	PARSER_EACH (parser, object, item) {
+	PARSER_FOR_EACH_ITEM (parser, object, item) {
 		if (json_is_object(item.value)) {
 			parser_read_section(parser, key, "{}", item.value);
 			secrets_add(parser, item.name, item.value);

@@ -74,7 +74,7 @@ static bool source_add_cli_env(struct arena *arena, struct policy_source *source
 	return true;
 }
 
-bool source_from_cli(struct arena *arena, const struct policy_cli *cli, struct policy_errors *errors,
+bool source_make_from_cli(struct arena *arena, const struct policy_cli *cli, struct policy_errors *errors,
 		     struct policy_source **ret_source)
 {
 	struct policy_source *source = arena_alloc(arena, sizeof(*source));
@@ -85,7 +85,7 @@ bool source_from_cli(struct arena *arena, const struct policy_cli *cli, struct p
 	good = source_add_grants(arena, source, RULE_EXEC, "-x", cli->exec, errors) && good;
 	for (const char *const *env = cli->env; env && *env; env++)
 		good = source_add_cli_env(arena, source, *env, errors) && good;
-	good = source_network_from_cli(arena, cli, errors, source) == 0 && good;
+	good = source_add_network_from_cli(arena, cli, errors, source) == 0 && good;
 	source->limits = cli->limits;
 	source->given_limits_mask = cli->given_limits_mask;
 	source->required_layers = cli->required_layers;
@@ -112,7 +112,7 @@ const char *policy_find_user_error(const char *text)
 }
 
 /* True when two paths are equal, apart from redundant slashes. */
-static bool source_is_same_path(const char *a, const char *b)
+static bool source_paths_are_equal(const char *a, const char *b)
 {
 	for (;; a++, b++) {
 		while (a[0] == '/' && (a[1] == '/' || !a[1]))
@@ -158,11 +158,11 @@ static bool source_check_rules(struct policy_source *source, struct policy_error
 			struct source_rule *b = &source->rule[i];
 			const char *what = source_find_contradiction(a->kind, b->kind);
 
-			if (!what || !source_is_same_path(a->path.text, b->path.text))
+			if (!what || !source_paths_are_equal(a->path.text, b->path.text))
 				continue;
 			policy_errors_add(errors, "%s: %s %s (%s); keep one of the two rules", b->path.source_location,
 					  b->path.text, what, a->key);
-			b->is_contradiction = true;
+			b->is_excluded_from_policy = true;
 			good = false;
 		}
 	}

@@ -76,7 +76,8 @@ struct source_rule {
 	struct source_text path; /* the path of the rule; of a redirect: "from" */
 	struct source_text to;   /* redirect: "to"; provide: content, or a name for policy_host.load */
 	bool has_provided_file;  /* provide: `to` is a name for policy_host.load */
-	bool is_contradiction;           /* contradicts an earlier rule of the file */
+	/* contradicts an earlier rule of the file, or is of a disabled entry of after_read */
+	bool is_excluded_from_policy;
 	const char *key;         /* "filesystem.read[1]" */
 	const char *because_text;     /* why the rule exists, for people; NULL: the policy does not say */
 	enum policy_on_deny on_deny;
@@ -106,7 +107,7 @@ struct policy_source {
 	struct source_text *net_extends; /* network.extends */
 	size_t net_extends_count;
 	bool is_profile;                        /* a profile, not a file of the user */
-	bool is_observing;                      /* made by source_from_observe() */
+	bool is_observing;                      /* made by source_make_for_observing() */
 	bool is_network_only;                        /* loaded for network.extends: only the network counts */
 	struct policy_source *phase[POLICY_PHASE_MAX]; /* the sources of "phases"; NULL: no such member */
 	struct source_rule *rule;
@@ -132,14 +133,14 @@ bool source_parse(struct arena *arena, const char *path, const char *text, struc
 		  struct policy_source **ret_source);
 
 /* Makes a source named "command line" from options. Returns as source_parse. */
-bool source_from_cli(struct arena *arena, const struct policy_cli *cli, struct policy_errors *errors,
+bool source_make_from_cli(struct arena *arena, const struct policy_cli *cli, struct policy_errors *errors,
 		     struct policy_source **ret_source);
 
 /* In parse/observe.c: makes the source with the rules of an observing policy, which comes after all others. */
-struct policy_source *source_from_observe(struct arena *arena, const struct policy_observe *observe, bool home);
+struct policy_source *source_make_for_observing(struct arena *arena, const struct policy_observe *observe, bool home);
 
 /* In network/cli.c: adds the network rules and secrets of the command line to a source. 0, or -EINVAL with messages. */
-int source_network_from_cli(struct arena *arena, const struct policy_cli *cli, struct policy_errors *errors,
+int source_add_network_from_cli(struct arena *arena, const struct policy_cli *cli, struct policy_errors *errors,
 			    struct policy_source *source);
 
 /* Append an empty rule or variable to a source, and return it for the caller to fill. */

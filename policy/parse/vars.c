@@ -15,7 +15,8 @@
 
 /* ---- ${NAME} ---- */
 
-static const char *vars_find_env(struct compiler *compiler, const struct source_text *text, const char *name, bool path)
+static const char *vars_find_env_value(struct compiler *compiler, const struct source_text *text, const char *name,
+				       bool path)
 {
 	const char *value = compiler->host->env ? compiler->host->env(compiler->host->ctx, name) : NULL;
 
@@ -33,7 +34,8 @@ static const char *vars_find_env(struct compiler *compiler, const struct source_
 }
 
 /* Replaces every ${NAME} by its value. Owned by the caller; NULL with a message when a variable has no value. */
-static char *vars_replace_env(struct compiler *compiler, const struct source_text *text, const char *from, bool path)
+static char *vars_replace_env_references(struct compiler *compiler, const struct source_text *text, const char *from,
+					 bool path)
 {
 	_cleanup_buf_ struct buf out = {0};
 	const char *open, *close;
@@ -56,7 +58,7 @@ static char *vars_replace_env(struct compiler *compiler, const struct source_tex
 			return NULL;
 		}
 		(void)snprintf(name, sizeof(name), "%.*s", (int)(close - open - 2), open + 2);
-		value = vars_find_env(compiler, text, name, path);
+		value = vars_find_env_value(compiler, text, name, path);
 		if (!value)
 			return NULL;
 		buf_add(&out, from, (size_t)(open - from));
@@ -130,14 +132,14 @@ struct vars_prefix {
 	const char *rest_of_path;
 };
 
-static bool vars_refuse_prefix(struct compiler *compiler, const struct source_text *text, const char *path)
+static bool vars_report_bad_variable(struct compiler *compiler, const struct source_text *text, const char *path)
 {
 	static const char *const known[] = {"@workdir", "@scratch", "@interpreter", NULL};
 	char name[64];
 	const char *nearest;
 
 	(void)snprintf(name, sizeof(name), "%.*s", (int)strcspn(path, "/"), path);
-	nearest = text_find_nearest(name, known);
+	nearest = text_find_nearest_word(name, known);
 	if (nearest && strcmp(nearest, name) != 0)
 		compiler_add_error(compiler, text->source_location, "unknown variable \"%s\"; did you mean \"%s\"?",
 				   name, nearest);
@@ -184,7 +186,7 @@ static bool vars_parse_prefix(struct compiler *compiler, const struct source_tex
 		return true;
 	}
 	if (path[0] == '@')
-		return vars_refuse_prefix(compiler, text, path);
+		return vars_report_bad_variable(compiler, text, path);
 	if (vars_path_begins_with_variable(path, "~", &prefix->rest_of_path)) {
 		prefix->base = host->home;
 		if (host->home && !strchr(host->home, '*') && text_is_utf8(host->home, strlen(host->home)))
@@ -240,7 +242,7 @@ void vars_expand_path(struct compiler *compiler, const struct source_text *text,
 		      vars_visit_expanded_path *visit, void *ctx)
 {
 	bool plain = !strchr(text->text, '$');
-	_cleanup_free_ char *replaced = plain ? NULL : vars_replace_env(compiler, text, text->text, true);
+	_cleanup_free_ char *replaced = plain ? NULL : vars_replace_env_references(compiler, text, text->text, true);
 	const char *path = plain ? text->text : replaced;
 	const char *const *roots;
 	struct vars_prefix prefix;
@@ -260,7 +262,7 @@ void vars_expand_path(struct compiler *compiler, const struct source_text *text,
 
 /* ---- environment values ---- */
 
-static void vars_append_entry(struct buf *out, const char *base, const char *rest, size_t rest_len)
+static void vars_append_path_list_entry(struct buf *out, const char *base, const char *rest, size_t rest_len)
 {
 	if (out->len)
 		buf_puts(out, ":");
@@ -282,14 +284,14 @@ static void vars_add_interpreters(struct compiler *compiler, struct buf *out, co
 		buf_add(&name, rest, rest_len);
 		real = name.data ? host->realpath(host->ctx, name.data) : NULL;
 		if (real)
-			vars_append_entry(out, *roots, rest, rest_len);
+			vars_append_path_list_entry(out, *roots, rest, rest_len);
 	}
 }
 
 const char *vars_expand_value(struct compiler *compiler, const struct source_text *text)
 {
 	bool plain = !strchr(text->text, '$');
-	_cleanup_free_ char *replaced = plain ? NULL : vars_replace_env(compiler, text, text->text, false);
+	_cleanup_free_ char *replaced = plain ? NULL : vars_replace_env_references(compiler, text, text->text, false);
 	const char *value = plain ? text->text : replaced;
 	_cleanup_buf_ struct buf out = {0};
 	const char *part, *rest, *end;
@@ -302,12 +304,13 @@ const char *vars_expand_value(struct compiler *compiler, const struct source_tex
 		end = strchrnul(part, ':');
 		rest = part + strcspn(part, "/:");
 		if ((size_t)(rest - part) == strlen("@workdir") && strncmp(part, "@workdir", strlen("@workdir")) == 0)
-			vars_append_entry(&out, compiler->policy->settings.workdir, rest, (size_t)(end - rest));
+			vars_append_path_list_entry(&out, compiler->policy->settings.workdir, rest,
+						    (size_t)(end - rest));
 		else if ((size_t)(rest - part) == strlen("@interpreter") &&
 			 strncmp(part, "@interpreter", strlen("@interpreter")) == 0)
 			vars_add_interpreters(compiler, &out, rest, (size_t)(end - rest));
 		else
-			vars_append_entry(&out, "", part, (size_t)(end - part));
+			vars_append_path_list_entry(&out, "", part, (size_t)(end - part));
 		if (!*end)
 			break;
 	}

@@ -44,10 +44,10 @@ static size_t after_add_rule_of_scratch(struct policy *policy, const struct rule
 	for (size_t i = 0; i < policy->mount_count; i++) {
 		const struct policy_mount *mount = &policy->mount[i];
 		const char *rest =
-			mount->is_redirect ? path_get_rest_below(rule->expanded_name.path, mount->host_path) : NULL;
+			mount->is_redirect ? path_get_rest_below(rule->expanded_path.path, mount->host_path) : NULL;
 		const char *virt = mount->virt;
 
-		if (!mount->is_redirect || (!rest && !path_is_below(mount->host_path, rule->expanded_name.path)))
+		if (!mount->is_redirect || (!rest && !path_is_below(mount->host_path, rule->expanded_path.path)))
 			continue;
 		if (rest && *rest)
 			virt = arena_concat_texts(&policy->arena, mount->virt, "/", rest, (char *)NULL);
@@ -59,7 +59,7 @@ static size_t after_add_rule_of_scratch(struct policy *policy, const struct rule
 }
 
 /* True when some file at or below the rule's path may be written before the entry fires. */
-static bool after_may_be_written(const struct policy *policy, const struct rule *rule)
+static bool after_rule_path_may_be_written(const struct policy *policy, const struct rule *rule)
 {
 	const char *path = rule->literal_path ? rule->literal_path : "/";
 
@@ -75,21 +75,21 @@ void compile_paths_of_after_entries(struct compiler *compiler)
 
 		if (rule->kind != RULE_AFTER_WRITE || rule->is_overridden)
 			continue;
-		if (rule->expanded_name.place == PATH_BASE_SCRATCH && rule->pattern) {
+		if (rule->expanded_path.place == PATH_BASE_SCRATCH && rule->pattern) {
 			compiler_add_error(compiler, rule->source_location,
 					   "\"%s\" is a glob; below @scratch name a directory",
-					   rule->expanded_name.text_shown_to_user);
-		} else if (rule->expanded_name.place == PATH_BASE_SCRATCH) {
+					   rule->expanded_path.text_shown_to_user);
+		} else if (rule->expanded_path.place == PATH_BASE_SCRATCH) {
 			if (after_add_rule_of_scratch(policy, rule) == 0)
 				compiler_add_warning(compiler,
 						     "%s: warning: no redirect leads to %s, so it permits no "
 						     "writing",
-						     rule->source_location, rule->expanded_name.text_shown_to_user);
-		} else if (!after_may_be_written(policy, rule)) {
+						     rule->source_location, rule->expanded_path.text_shown_to_user);
+		} else if (!after_rule_path_may_be_written(policy, rule)) {
 			compiler_add_warning(compiler,
 					     "%s: warning: %s permits no writing: filesystem.write does not "
 					     "grant it",
-					     rule->source_location, rule->expanded_name.text_shown_to_user);
+					     rule->source_location, rule->expanded_path.text_shown_to_user);
 		}
 	}
 }

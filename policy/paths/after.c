@@ -10,22 +10,22 @@
 
 size_t policy_count_after_entries(const struct policy *policy)
 {
-	return policy_get_judged(policy)->after_entry_count;
+	return policy_get_judged_policy(policy)->after_entry_count;
 }
 
 const char *policy_get_after_label(const struct policy *policy, unsigned index)
 {
-	return policy_get_judged(policy)->after_entry[index].source_entry->label;
+	return policy_get_judged_policy(policy)->after_entry[index].source_entry->label;
 }
 
 const char *policy_get_after_because_text(const struct policy *policy, unsigned index)
 {
-	return policy_get_judged(policy)->after_entry[index].source_entry->because_text;
+	return policy_get_judged_policy(policy)->after_entry[index].source_entry->because_text;
 }
 
 uint32_t policy_find_entries_fired_by_read(const struct policy *policy, const char *path, size_t len)
 {
-	const struct policy *judged = policy_get_judged(policy);
+	const struct policy *judged = policy_get_judged_policy(policy);
 
 	return judged->fired_after_entries ? policy_find_rules(judged, path, len).after_read_entries : 0;
 }
@@ -57,7 +57,7 @@ static bool after_may_match_any(const struct policy *policy, const struct rule *
 
 uint32_t policy_find_entries_fired_by_read_below(const struct policy *policy, const char *path, size_t len)
 {
-	const struct policy *judged = policy_get_judged(policy);
+	const struct policy *judged = policy_get_judged_policy(policy);
 	uint32_t found = policy_find_entries_fired_by_read(policy, path, len);
 
 	for (size_t i = 0; judged->fired_after_entries && i < judged->rule_count; i++) {
@@ -71,7 +71,7 @@ uint32_t policy_find_entries_fired_by_read_below(const struct policy *policy, co
 
 void policy_fire_after_entries(const struct policy *policy, uint32_t entries)
 {
-	const struct policy *judged = policy_get_judged(policy);
+	const struct policy *judged = policy_get_judged_policy(policy);
 
 	if (judged->fired_after_entries)
 		*judged->fired_after_entries |= entries;
@@ -79,19 +79,19 @@ void policy_fire_after_entries(const struct policy *policy, uint32_t entries)
 
 uint32_t policy_get_fired_after_entries(const struct policy *policy)
 {
-	const struct policy *judged = policy_get_judged(policy);
+	const struct policy *judged = policy_get_judged_policy(policy);
 
 	return judged->fired_after_entries ? *judged->fired_after_entries : 0;
 }
 
 uint32_t policy_get_entries_closing_writing(const struct policy *policy)
 {
-	return policy_get_judged(policy)->after_entries_closing_writing;
+	return policy_get_judged_policy(policy)->after_entries_closing_writing;
 }
 
 uint32_t policy_get_entries_closing_network(const struct policy *policy)
 {
-	return policy_get_judged(policy)->after_entries_closing_network;
+	return policy_get_judged_policy(policy)->after_entries_closing_network;
 }
 
 /* The name of the first entry in a set; NULL: the set is empty. */
@@ -102,7 +102,7 @@ static const char *after_get_first_label(const struct policy *policy, uint32_t e
 
 uint32_t policy_find_entries_that_can_close_writing(const struct policy *policy, const char *path, size_t len)
 {
-	const struct policy *judged = policy_get_judged(policy);
+	const struct policy *judged = policy_get_judged_policy(policy);
 
 	return judged->fired_after_entries ? judged->after_entries_closing_writing &
 						     ~policy_find_rules(judged, path, len).after_write_entries
@@ -111,7 +111,7 @@ uint32_t policy_find_entries_that_can_close_writing(const struct policy *policy,
 
 uint32_t policy_find_entries_that_closed_writing(const struct policy *policy, const char *path, size_t len)
 {
-	const struct policy *judged = policy_get_judged(policy);
+	const struct policy *judged = policy_get_judged_policy(policy);
 
 	if (!judged->fired_after_entries || !(*judged->fired_after_entries & judged->after_entries_closing_writing))
 		return 0;
@@ -121,7 +121,7 @@ uint32_t policy_find_entries_that_closed_writing(const struct policy *policy, co
 
 const char *policy_find_entry_that_closed_network(const struct policy *policy)
 {
-	const struct policy *judged = policy_get_judged(policy);
+	const struct policy *judged = policy_get_judged_policy(policy);
 
 	return judged->fired_after_entries
 		       ? after_get_first_label(judged,

@@ -49,7 +49,7 @@ bool policy_may_write(const struct policy *policy, const char *path)
 
 	if (policy_get_rights(policy, path, strlen(path)) & POLICY_WRITE)
 		return true;
-	for (uint32_t i = 0; i < tree->count; i++)
+	for (uint32_t i = 0; i < tree->node_count; i++)
 		if (below_grants_writing(&tree->node[i], &glob) && below_get_node_path(tree, i, name) &&
 		    (path_is_below(name, path) || (glob && path_is_below(path, name))))
 			return true;
@@ -64,7 +64,7 @@ bool policy_may_write_in_dir(const struct policy *policy, const char *path)
 
 	if (policy_get_rights(policy, path, strlen(path)) & POLICY_WRITE)
 		return true;
-	for (uint32_t i = 0; i < tree->count; i++)
+	for (uint32_t i = 0; i < tree->node_count; i++)
 		if (below_grants_writing(&tree->node[i], &glob) && glob && below_get_node_path(tree, i, name) &&
 		    path_is_below(path, name))
 			return true;
@@ -79,14 +79,14 @@ int policy_visit_writable_below(const struct policy *policy, const char *path,
 	bool glob;
 	int r = 0;
 
-	for (uint32_t i = 0; r == 0 && i < tree->count; i++)
+	for (uint32_t i = 0; r == 0 && i < tree->node_count; i++)
 		if (below_grants_writing(&tree->node[i], &glob) && below_get_node_path(tree, i, name) &&
 		    path_is_below(name, path) && strcmp(name, path) != 0)
 			r = visit(ctx, name);
 	return r;
 }
 
-bool policy_grants_whole_trees(const struct policy *policy)
+bool policy_grants_only_whole_trees(const struct policy *policy)
 {
 	if (policy_is_observing(policy)) /* each call must be recorded, with the verdict of the judged policy */
 		return false;
@@ -110,7 +110,7 @@ static bool rule_hides_name(const struct policy *policy, const struct rule *rule
 	return rule->kind == RULE_DENY;
 }
 
-int policy_visit_denies(const struct policy *policy, int (*visit)(void *ctx, const char *path), void *ctx)
+int policy_visit_denied_paths(const struct policy *policy, int (*visit)(void *ctx, const char *path), void *ctx)
 {
 	for (size_t i = 0; i < policy->rule_count; i++) {
 		const struct rule *rule = &policy->rule[i];

@@ -24,7 +24,7 @@ int policy_visit_writable_below(const struct policy *policy, const char *path,
  * Calls visit() with each canonical virtual path that a deny rule without globs names. Stops when visit() returns < 0.
  * Returns 0 or that value.
  */
-int policy_visit_denies(const struct policy *policy, int (*visit)(void *ctx, const char *path), void *ctx);
+int policy_visit_denied_paths(const struct policy *policy, int (*visit)(void *ctx, const char *path), void *ctx);
 
 struct glob;
 
@@ -43,6 +43,6 @@ int policy_visit_hidden_paths(const struct policy *policy,
 			      int (*visit)(void *ctx, const struct policy_hidden_path *hidden), void *ctx);
 
 /* True when only whole trees are granted: no rule denies reading, and no grant has a glob or is RULE_PUBLIC. */
-bool policy_grants_whole_trees(const struct policy *policy);
+bool policy_grants_only_whole_trees(const struct policy *policy);
 
 #endif

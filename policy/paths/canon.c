@@ -55,11 +55,11 @@ static const char *canon_resolve_parent(struct compiler *compiler, const char *p
 }
 
 /* Splits the path of a rule before its first component with a glob: "/usr/bin/py*" gives "/usr/bin" and "py*". */
-static void canon_split_name(struct compiler *compiler, struct rule *rule)
+static void canon_split_path_at_glob(struct compiler *compiler, struct rule *rule)
 {
-	const char *at = rule->expanded_name.path, *literal_end = at, *end;
+	const char *at = rule->expanded_path.path, *literal_end = at, *end;
 
-	rule->literal_path = rule->expanded_name.path;
+	rule->literal_path = rule->expanded_path.path;
 	if (at[0] != '/') {
 		rule->literal_path = NULL;
 		rule->pattern = at;
@@ -74,9 +74,9 @@ static void canon_split_name(struct compiler *compiler, struct rule *rule)
 	if (!*at)
 		return;
 	rule->pattern = strcmp(at, "**") == 0 ? NULL : at; /* "**" matches all below, as a rule without a glob does */
-	rule->literal_path = literal_end == rule->expanded_name.path ? "/"
-						       : arena_dupn(&compiler->policy->arena, rule->expanded_name.path,
-								    (size_t)(literal_end - rule->expanded_name.path));
+	rule->literal_path = literal_end == rule->expanded_path.path ? "/"
+						       : arena_dupn(&compiler->policy->arena, rule->expanded_path.path,
+								    (size_t)(literal_end - rule->expanded_path.path));
 }
 
 /* Maps a virtual path in the workdir to its host path. */
@@ -99,7 +99,7 @@ static const char *canon_map_workdir_to_virtual(struct compiler *compiler, const
 		return canon_join_paths(compiler, compiler->policy->settings.workdir, rest);
 	compiler_add_error(compiler, rule->source_location,
 			   "%s leads out of the workdir to %s by a symbolic link; name that path instead",
-			   rule->expanded_name.text_shown_to_user, host);
+			   rule->expanded_path.text_shown_to_user, host);
 	return NULL;
 }
 
@@ -118,7 +118,7 @@ static void canon_add_host_path(struct compiler *compiler, const struct rule *ru
 {
 	compiler_add_host_path(compiler, POLICY_HOST_PATH_GRANT, rule->source_location,
 			       canon_choose_host_path(compiler, rule, path));
-	if ((rule->expanded_name.is_of_interpreter || rule->is_from_profile) && kind_is_grant(rule->kind))
+	if ((rule->expanded_path.is_of_interpreter || rule->is_from_profile) && kind_is_grant(rule->kind))
 		compiler->policy->host_path[compiler->policy->host_path_count - 1].bad_path_drops_grant = true;
 }
 
@@ -127,7 +127,7 @@ static bool canon_path_is_refused_by_caller(const struct policy_host *host, cons
 	return host->refused && host->refused(host->ctx, path);
 }
 
-static void canon_resolve_workdir(struct compiler *compiler, struct rule *rule)
+static void canon_resolve_rule_in_workdir(struct compiler *compiler, struct rule *rule)
 {
 	bool deny = kind_is_deny(rule->kind);
 	const char *written = rule->literal_path, *host = canon_map_workdir_to_host(compiler, written);
@@ -204,7 +204,7 @@ static bool canon_host_path_is_shown(const struct policy *policy, const char *ho
 	for (size_t i = 0; i < policy->rule_count; i++) {
 		const struct rule *rule = &policy->rule[i];
 
-		if (kind_is_grant(rule->kind) && !rule->is_overridden && !rule->expanded_name.is_of_interpreter &&
+		if (kind_is_grant(rule->kind) && !rule->is_overridden && !rule->expanded_path.is_of_interpreter &&
 		    !rule->pattern && rule->host_path && path_is_below(host, rule->host_path))
 			return true;
 	}
@@ -217,7 +217,7 @@ static void canon_restrict_interpreters_in_workdir(struct policy *policy)
 	for (size_t i = 0; i < policy->rule_count; i++) {
 		struct rule *rule = &policy->rule[i];
 
-		if (rule->expanded_name.is_of_interpreter && kind_is_grant(rule->kind) && rule->host_path &&
+		if (rule->expanded_path.is_of_interpreter && kind_is_grant(rule->kind) && rule->host_path &&
 		    path_is_below(rule->host_path, policy->workdir_host) &&
 		    !canon_host_path_is_shown(policy, rule->host_path))
 			rule->is_overridden = true;
@@ -226,16 +226,16 @@ static void canon_restrict_interpreters_in_workdir(struct policy *policy)
 
 static void canon_resolve_rule(struct compiler *compiler, struct rule *rule)
 {
-	canon_split_name(compiler, rule);
+	canon_split_path_at_glob(compiler, rule);
 	if (rule->pattern &&
 	    glob_compile(&compiler->policy->arena, rule->pattern,
 			 kind_is_deny(rule->kind) && rule->kind != RULE_AFTER_WRITE, &rule->glob) < 0)
 		compiler_add_error(compiler, rule->source_location, "more than %d names in a glob; shorten it",
 				   GLOB_PARTS_MAX);
-	if (rule->expanded_name.place == PATH_BASE_SCRATCH)
+	if (rule->expanded_path.place == PATH_BASE_SCRATCH)
 		return; /* compile_paths_of_after_entries() */
-	if (rule->literal_path && rule->expanded_name.place == PATH_BASE_WORKDIR)
-		canon_resolve_workdir(compiler, rule);
+	if (rule->literal_path && rule->expanded_path.place == PATH_BASE_WORKDIR)
+		canon_resolve_rule_in_workdir(compiler, rule);
 	else if (rule->literal_path)
 		canon_resolve_on_host(compiler, rule);
 	if (rule->kind == RULE_REDIRECT)

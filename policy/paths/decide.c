@@ -119,7 +119,7 @@ static void decide_apply_name_denies(const struct path_tree *tree, uint64_t hash
 }
 
 /* Applies the rules of all nodes on the path. *ret_remap_end: length of the path of the innermost remapped mount. */
-static struct path_rules decide_walk_path(const struct path_tree *tree, const char *path, size_t len,
+static struct path_rules decide_collect_rules_of_path(const struct path_tree *tree, const char *path, size_t len,
 					  size_t *ret_remap_end)
 {
 	struct path_rules finding = {0};
@@ -127,7 +127,7 @@ static struct path_rules decide_walk_path(const struct path_tree *tree, const ch
 	size_t next;
 
 	*ret_remap_end = 0;
-	if (tree->count == 0 || len == 0 || path[0] != '/')
+	if (tree->node_count == 0 || len == 0 || path[0] != '/')
 		return finding;
 	decide_apply_node(&tree->node[PATH_TREE_ROOT], path + 1, len - 1, &finding);
 	for (size_t at = 1; at < len; at = next) {
@@ -176,7 +176,7 @@ static void decide_apply_alias_denies(const struct path_tree *tree, const char *
 	memcpy(name + alias_len, rest, rest_len);
 	if (alias_len + rest_len == 0)
 		name[alias_len++] = '/';
-	other = decide_walk_path(tree, name, alias_len + rest_len, &unused);
+	other = decide_collect_rules_of_path(tree, name, alias_len + rest_len, &unused);
 	decide_set_denies(finding, other.deny_rule, other.exec_deny_rule);
 	if (other.private_rule)
 		decide_apply_private_rule(finding, other.private_rule);
@@ -187,7 +187,7 @@ static void decide_apply_alias_denies(const struct path_tree *tree, const char *
 struct path_rules policy_find_rules(const struct policy *policy, const char *path, size_t len)
 {
 	size_t end;
-	struct path_rules finding = decide_walk_path(&policy->tree, path, len, &end);
+	struct path_rules finding = decide_collect_rules_of_path(&policy->tree, path, len, &end);
 
 	for (unsigned i = 0; finding.innermost_remap && i < 2 && finding.innermost_remap->alias_path[i]; i++)
 		decide_apply_alias_denies(&policy->tree, finding.innermost_remap->alias_path[i], path + end, len - end,
@@ -279,7 +279,7 @@ bool policy_may_grant_below(const struct policy *policy, const char *path, size_
 	uint32_t index = PATH_TREE_ROOT;
 	size_t at = 1;
 
-	if (finding.deny_rule || tree->count == 0 || len == 0 || path[0] != '/')
+	if (finding.deny_rule || tree->node_count == 0 || len == 0 || path[0] != '/')
 		return false;
 	if (finding.rights)
 		return true;
@@ -314,7 +314,7 @@ static struct policy_decision decide_place(const struct policy *policy, const ch
 }
 
 /* True for directories that every view has. */
-static bool decide_is_always_shown(const char *path, size_t len)
+static bool decide_path_is_always_shown(const char *path, size_t len)
 {
 	return len == 1 || (len == 4 && memcmp(path, "/dev", 4) == 0);
 }
@@ -327,7 +327,7 @@ static struct policy_decision decide_add_observed_denial(const struct policy *po
 
 	if (!policy_is_observing(policy) || decision.verdict == VERDICT_DENY)
 		return decision;
-	judged = decide_place(policy->judged_policy, path, len, want, decide_is_always_shown(path, len));
+	judged = decide_place(policy->judged_policy, path, len, want, decide_path_is_always_shown(path, len));
 	if (judged.verdict == VERDICT_DENY)
 		decision.observed_denial = (struct policy_observed_denial){judged.error, judged.rule, judged.reason};
 	return decision;

@@ -46,7 +46,7 @@ static const struct decoy {
 	{"*", "token = <B43>\n"},
 };
 
-static bool decoy_matches(const char *pattern, const char *path)
+static bool decoy_pattern_matches(const char *pattern, const char *path)
 {
 	const char *name = strrchr(path, '/') + 1;
 	size_t len = strlen(pattern), name_len = strlen(name), path_len = strlen(path);
@@ -69,7 +69,7 @@ static uint64_t decoy_draw_random(uint64_t *state)
 	return *state * UINT64_C(0x2545f4914f6cdd1d) >> 33;
 }
 
-static void decoy_generate(struct buf *out, char kind, unsigned long count, uint64_t *state)
+static void decoy_put_random_chars(struct buf *out, char kind, unsigned long count, uint64_t *state)
 {
 	static const char upper[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
 	static const char base64[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -94,7 +94,7 @@ const char *decoy_make_text(struct arena *arena, const char *path)
 	for (const char *c = path; *c; c++)
 		state = (state ^ (unsigned char)*c) * UINT64_C(0x100000001b3);
 	state |= 1; /* from state 0 the generator yields only 0 */
-	while (!decoy_matches(decoy->name, path)) /* the last pattern matches every name */
+	while (!decoy_pattern_matches(decoy->name, path)) /* the last pattern matches every name */
 		decoy++;
 	for (text = decoy->text; *text; text = *end ? end + 1 : end) {
 		size_t len = strcspn(text, "<");
@@ -105,7 +105,7 @@ const char *decoy_make_text(struct arena *arena, const char *path)
 			char kind = end[1];
 			unsigned long count = strtoul(end + 2, &end, 10);
 
-			decoy_generate(&out, kind, count, &state);
+			decoy_put_random_chars(&out, kind, count, &state);
 		}
 	}
 	return out.failed ? arena_fail_no_memory(arena) : arena_dupn(arena, out.data, out.len);

@@ -23,7 +23,7 @@ const struct policy_host_path *policy_get_host_paths(const struct policy *policy
 
 bool policy_has_phase(const struct policy *policy, enum policy_phase phase)
 {
-	return policy->phases & 1u << phase;
+	return policy->phase_bits & 1u << phase;
 }
 
 bool policy_host_path_is_writable(const struct policy *policy, const char *host)

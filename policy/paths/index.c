@@ -59,7 +59,7 @@ static struct path_tree_node *index_add_rule(struct policy *policy, const char *
  * Adds a rule that denies a name in every directory as a node below PATH_TREE_ANY_DIR. False: the rule has another
  * form.
  */
-static bool index_add_name(struct policy *policy, const struct rule *rule)
+static bool index_add_rule_denying_name(struct policy *policy, const struct rule *rule)
 {
 	const struct glob *glob = &rule->glob;
 	uint32_t index;
@@ -75,7 +75,7 @@ static bool index_add_name(struct policy *policy, const struct rule *rule)
 
 const char *rule_get_denied_path(const struct rule *rule)
 {
-	bool other = kind_is_deny(rule->kind) && rule->expanded_name.place == PATH_BASE_WORKDIR && rule->literal_path &&
+	bool other = kind_is_deny(rule->kind) && rule->expanded_path.place == PATH_BASE_WORKDIR && rule->literal_path &&
 		     rule->host_path;
 
 	return other && strcmp(rule->host_path, rule->literal_path) != 0 ? rule->host_path : NULL;
@@ -92,10 +92,10 @@ void compile_rule_tree(struct compiler *compiler)
 
 		if (rule->is_overridden)
 			continue;
-		if (rule->expanded_name.place == PATH_BASE_SCRATCH) /* compile_paths_of_after_entries() */
+		if (rule->expanded_path.place == PATH_BASE_SCRATCH) /* compile_paths_of_after_entries() */
 			continue;
 		if (kind_is_deny(rule->kind)) {
-			if (!rule->literal_path && !index_add_name(policy, rule))
+			if (!rule->literal_path && !index_add_rule_denying_name(policy, rule))
 				(void)index_add_rule(policy, "/", rule);
 			if (rule->literal_path)
 				(void)index_add_rule(policy, rule->literal_path, rule);

@@ -10,22 +10,22 @@
 static const char *mounts_get_unresolved_name(struct compiler *compiler, const struct rule *rule)
 {
 	size_t len =
-		rule->pattern ? (size_t)(rule->pattern - rule->expanded_name.path) : strlen(rule->expanded_name.path);
-	if (rule->expanded_name.place == PATH_BASE_WORKDIR)
+		rule->pattern ? (size_t)(rule->pattern - rule->expanded_path.path) : strlen(rule->expanded_path.path);
+	if (rule->expanded_path.place == PATH_BASE_WORKDIR)
 		return rule->literal_path; /* the view shows the links within the workdir as links */
-	if (!rule->pattern && len > 3 && strcmp(rule->expanded_name.path + len - 3, "/**") == 0)
+	if (!rule->pattern && len > 3 && strcmp(rule->expanded_path.path + len - 3, "/**") == 0)
 		len -= 2; /* a final "**" adds nothing */
-	if (len > 1 && rule->expanded_name.path[len - 1] == '/')
+	if (len > 1 && rule->expanded_path.path[len - 1] == '/')
 		len--;
-	if (!rule->expanded_name.path[len])
-		return rule->expanded_name.path;
-	return arena_dupn(&compiler->policy->arena, rule->expanded_name.path, len);
+	if (!rule->expanded_path.path[len])
+		return rule->expanded_path.path;
+	return arena_dupn(&compiler->policy->arena, rule->expanded_path.path, len);
 }
 
 static struct policy_mount mounts_make_from_rule(const struct rule *rule)
 {
 	bool provide = rule->kind == RULE_PROVIDE || rule->kind == RULE_DECOY;
-	enum path_base place = rule->kind == RULE_REDIRECT ? rule->to.place : rule->expanded_name.place;
+	enum path_base place = rule->kind == RULE_REDIRECT ? rule->to.place : rule->expanded_path.place;
 
 	return (struct policy_mount){
 		.kind = provide ? POLICY_MOUNT_PROVIDE : POLICY_MOUNT_TREE,
@@ -34,9 +34,9 @@ static struct policy_mount mounts_make_from_rule(const struct rule *rule)
 		.provided_text = provide ? rule->file_content : NULL,
 		.provided_text_len = provide ? strlen(rule->file_content) : 0,
 		.is_granted_by_globs_only = rule->pattern != NULL,
-		.is_interpreter = rule->expanded_name.is_of_interpreter,
+		.is_interpreter = rule->expanded_path.is_of_interpreter,
 		.is_redirect = rule->kind == RULE_REDIRECT,
-		.create_host_path = !provide && place != PATH_BASE_ROOT,
+		.creates_host_path = !provide && place != PATH_BASE_ROOT,
 		.rule = rule->label,
 	};
 }
@@ -223,7 +223,7 @@ void compile_mounts(struct compiler *compiler)
 	if (policy->mount_count)
 		qsort(policy->mount, policy->mount_count, sizeof(*policy->mount), mounts_compare_names);
 	mounts_drop_redundant(policy, outer);
-	for (size_t i = 0; i < policy->tree.count; i++)
+	for (size_t i = 0; i < policy->tree.node_count; i++)
 		policy->tree.node[i].mount_index_plus_1 = 0;
 	mounts_set_mount_fields_of_nodes(policy, outer);
 }

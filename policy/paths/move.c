@@ -31,7 +31,7 @@ typedef unsigned __int128 move_positions;
 
 /* One of the two directories that are compared, with all paths by which rules can mean it. */
 struct compared_dir {
-	const char *name[PATHS_OF_ONE_DIR_MAX];
+	const char *path[PATHS_OF_ONE_DIR_MAX];
 	size_t path_count;
 	unsigned rights;  /* the rights from grants of whole trees */
 	/* length of the path of the innermost remapped mount: grants above it do not apply */
@@ -85,10 +85,10 @@ static void move_add_alias(struct compared_dir *side, const char *alias, const c
 	int len = snprintf(out, PATH_MAX, "%s%s", strcmp(alias, "/") == 0 && *rest ? "" : alias, rest);
 
 	if (len > 0 && len < PATH_MAX)
-		side->name[side->path_count++] = out;
+		side->path[side->path_count++] = out;
 }
 
-/* Collects what applies to everything below a directory, as decide_walk_path() of decide.c does for one path. */
+/* Collects what applies to everything below a directory; decide_collect_rules_of_path() does so for one path. */
 static void move_describe_directory(const struct policy *policy, const char *path, struct compared_dir *side)
 {
 	const struct path_tree *tree = &policy->tree;
@@ -96,7 +96,7 @@ static void move_describe_directory(const struct policy *policy, const char *pat
 	uint32_t index = PATH_TREE_ROOT;
 	size_t end = 0, len;
 
-	side->name[0] = path;
+	side->path[0] = path;
 	side->path_count = 1;
 	side->rights = 0;
 	side->remapped_mount_len = 0;
@@ -149,14 +149,14 @@ static struct rule_match_below_dir move_match_rule_with_directory(const struct r
 	/* A grant applies to the path in the view only. A grant from above a remapped mount does not apply below it. */
 	if (!deny &&
 	    (side->remapped_mount_len > strlen(rule->literal_path) ||
-	     (side->remapped_mount_len && strncmp(rule->literal_path, side->name[0], side->remapped_mount_len) != 0)))
+	     (side->remapped_mount_len && strncmp(rule->literal_path, side->path[0], side->remapped_mount_len) != 0)))
 		return progress;
 	for (size_t i = 0; i < (deny ? side->path_count : 1); i++) {
-		move_match_literal_part(&progress, rule, rule->literal_path ? rule->literal_path : "/", side->name[i]);
+		move_match_literal_part(&progress, rule, rule->literal_path ? rule->literal_path : "/", side->path[i]);
 		if (deny && rule->literal_alias)
-			move_match_literal_part(&progress, rule, rule->literal_alias, side->name[i]);
+			move_match_literal_part(&progress, rule, rule->literal_alias, side->path[i]);
 		if (rule_get_denied_path(rule))
-			move_match_literal_part(&progress, rule, rule_get_denied_path(rule), side->name[i]);
+			move_match_literal_part(&progress, rule, rule_get_denied_path(rule), side->path[i]);
 	}
 	return progress;
 }
@@ -190,16 +190,17 @@ static bool move_rule_affects_rights(const struct rule *rule, unsigned rights)
 
 static void move_add_name(struct policy_move *move, const char *name, size_t len)
 {
-	for (size_t i = 0; i < move->name_count; i++)
+	for (size_t i = 0; i < move->differing_name_count; i++)
 		if (move->name[i].len == len && memcmp(move->name[i].name, name, len) == 0)
 			return;
-	if (move->kind == POLICY_MOVE_DIFFERS_ANYWHERE || move->name_count == POLICY_MOVE_DIFFERING_NAMES_MAX) {
+	if (move->kind == POLICY_MOVE_DIFFERS_ANYWHERE ||
+	    move->differing_name_count == POLICY_MOVE_DIFFERING_NAMES_MAX) {
 		move->kind = POLICY_MOVE_DIFFERS_ANYWHERE;
 		return;
 	}
-	move->kind = POLICY_MOVE_DIFFERS_BELOW_ENTRIES;
-	move->name[move->name_count].name = name;
-	move->name[move->name_count++].len = len;
+	move->kind = POLICY_MOVE_DIFFERS_AT_NAMES;
+	move->name[move->differing_name_count].name = name;
+	move->name[move->differing_name_count++].len = len;
 }
 
 /* Adds the first component of each pending part that `one` has and `other` has not. */
@@ -238,7 +239,7 @@ void policy_compare_rights(const struct policy *policy, const char *from, const 
 	struct compared_dir old, new;
 
 	ret_move->kind = POLICY_MOVE_RIGHTS_SAME;
-	ret_move->name_count = 0;
+	ret_move->differing_name_count = 0;
 	move_describe_directory(policy, from, &old);
 	move_describe_directory(policy, to, &new);
 	if ((old.rights ^ new.rights) & MOVE_COMPARED_RIGHTS) {
@@ -324,14 +325,15 @@ static bool move_get_link_target(const char *path, const char *text, char target
 }
 
 /* True when the same names are denied below the target of the link. False when its text has ".." after a name. */
-static bool move_target_denies_same(const struct policy *policy, const struct compared_dir *side, const char *text)
+static bool move_target_denies_same_names(const struct policy *policy, const struct compared_dir *side,
+					  const char *text)
 {
 	struct policy_move move;
 	char target[PATH_MAX];
 
-	if (!move_get_link_target(side->name[0], text, target))
+	if (!move_get_link_target(side->path[0], text, target))
 		return false;
-	policy_compare_rights(policy, side->name[0], target, &move);
+	policy_compare_rights(policy, side->path[0], target, &move);
 	return move.kind == POLICY_MOVE_RIGHTS_SAME;
 }
 
@@ -341,7 +343,7 @@ static bool move_target_is_unwritable(const struct policy *policy, const struct 
 	char target[PATH_MAX];
 
 	for (size_t i = 0; i < side->path_count; i++) {
-		if (!move_get_link_target(side->name[i], text, target) ||
+		if (!move_get_link_target(side->path[i], text, target) ||
 		    move_run_can_write_host_path(policy, target) || (i == 0 && policy_may_write(policy, target)))
 			return false;
 	}
@@ -353,9 +355,9 @@ static bool move_link_text_stays_within_remap(const struct compared_dir *side, c
 {
 	char target[PATH_MAX], remap[PATH_MAX];
 
-	(void)snprintf(remap, sizeof(remap), "%.*s", (int)side->remapped_mount_len, side->name[0]);
+	(void)snprintf(remap, sizeof(remap), "%.*s", (int)side->remapped_mount_len, side->path[0]);
 	return side->path_count == 1 || *text == '/' ||
-	       (move_get_link_target(side->name[0], text, target) &&
+	       (move_get_link_target(side->path[0], text, target) &&
 		path_is_below(target, side->remapped_mount_len ? remap : "/"));
 }
 
@@ -378,6 +380,6 @@ bool policy_link_is_allowed(const struct policy *policy, const char *path, const
 		}
 	}
 	return most == DENIAL_NOT_BY_THIS_PATH ||
-	       (move_link_text_stays_within_remap(&side, text) && move_target_denies_same(policy, &side, text)) ||
+	       (move_link_text_stays_within_remap(&side, text) && move_target_denies_same_names(policy, &side, text)) ||
 	       (most == DENIAL_BY_STAR_IN_RULE && move_target_is_unwritable(policy, &side, text));
 }

@@ -15,13 +15,13 @@
 
 enum policy_move_kind {
 	POLICY_MOVE_RIGHTS_SAME,  /* every possible name below the directory has the same rights at both paths */
-	POLICY_MOVE_DIFFERS_BELOW_ENTRIES, /* rights can differ only at or below the entries in name[] */
+	POLICY_MOVE_DIFFERS_AT_NAMES, /* rights can differ only at or below the entries in name[] */
 	POLICY_MOVE_DIFFERS_ANYWHERE,   /* rights can differ at any name: the caller must list the directory */
 };
 
 struct policy_move {
 	enum policy_move_kind kind;
-	size_t name_count;
+	size_t differing_name_count;
 	struct {
 		const char *name; /* a component of the path of a rule; borrowed from the policy, not NUL-terminated */
 		size_t len;

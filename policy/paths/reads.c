@@ -92,7 +92,7 @@ void compile_check_kernel_reads(struct compiler *compiler)
 	const struct policy *policy = compiler->policy;
 	struct policy_kernel_reads_obstacle obstacle;
 
-	if (compiler->has_failed || policy_get_judge(policy) != POLICY_JUDGE_CHANGES ||
+	if (compiler->has_failed || policy_get_judge_mode(policy) != POLICY_JUDGE_CHANGES ||
 	    !policy_find_kernel_reads_obstacle(policy, &obstacle))
 		return;
 	compiler_add_warning(compiler, "%s: warning: every call will be judged, as with \"all\": %s %s",

@@ -17,7 +17,7 @@ struct policy_kernel_reads_obstacle {
 /*
  * Finds the first rule or setting because of which reading has to be judged. True with *ret_obstacle. False: mounts
  * that show what is granted, with covers over what is denied, private or not public, decide about reading as the policy
- * does. Does not ask for policy_get_judge().
+ * does. Does not ask for policy_get_judge_mode().
  */
 bool policy_find_kernel_reads_obstacle(const struct policy *policy, struct policy_kernel_reads_obstacle *ret_obstacle);
 

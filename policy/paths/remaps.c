@@ -32,7 +32,8 @@ static void remap_grant_scratch_or_workdir(struct path_tree_node *node, const st
 }
 
 /* Sets the rights of a redirect to a host path: those that are granted on the target. False with a message. */
-static bool remap_grant_host_target(struct compiler *compiler, struct path_tree_node *node, const struct rule *rule)
+static bool remap_set_rights_of_host_target(struct compiler *compiler, struct path_tree_node *node,
+					    const struct rule *rule)
 {
 	struct path_rules target = policy_find_rules(compiler->policy, rule->host_path, strlen(rule->host_path));
 
@@ -101,7 +102,7 @@ void compile_remaps(struct compiler *compiler)
 		if (rule->kind == RULE_REDIRECT) {
 			node = path_tree_find_path(&policy->tree, rule->literal_path);
 			if (rule->to.place == PATH_BASE_ROOT)
-				good = remap_grant_host_target(compiler, node, rule);
+				good = remap_set_rights_of_host_target(compiler, node, rule);
 			else
 				remap_grant_scratch_or_workdir(node, rule);
 			remap_set_aliases(compiler, node, &policy->mount[node->mount_index_plus_1 - 1],

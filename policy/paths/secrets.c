@@ -130,7 +130,7 @@ const struct secret_pattern *secrets_get_patterns(size_t *ret_count)
 }
 
 /* True when the first components of `path` match the whole pattern. Neither begins with a slash. */
-static bool secret_matches_start(const char *pattern, const char *path)
+static bool secret_pattern_matches_prefix(const char *pattern, const char *path)
 {
 	char wanted[NAME_MAX + 1], name[NAME_MAX + 1];
 
@@ -155,7 +155,7 @@ static bool secret_pattern_matches_inside_path(const char *pattern, const char *
 {
 	for (const char *at = path; *at; at += strcspn(at, "/")) {
 		at += strspn(at, "/");
-		if (secret_matches_start(pattern, at))
+		if (secret_pattern_matches_prefix(pattern, at))
 			return true;
 	}
 	return false;
@@ -168,14 +168,15 @@ static bool secret_matches_in_home(const char *rest, const char *home, const cha
 	const char *in_root = path_get_rest_below(path, "/root"), *in_homes = path_get_rest_below(path, "/home");
 	const char *slash = in_homes ? strchr(in_homes, '/') : NULL;
 
-	return (in_own && secret_matches_start(rest, in_own)) || (in_root && secret_matches_start(rest, in_root)) ||
-	       (slash && secret_matches_start(rest, slash + 1));
+	return (in_own && secret_pattern_matches_prefix(rest, in_own)) ||
+	       (in_root && secret_pattern_matches_prefix(rest, in_root)) ||
+	       (slash && secret_pattern_matches_prefix(rest, slash + 1));
 }
 
 static bool secret_matches_path(const char *pattern, const char *home, const char *path)
 {
 	if (pattern[0] == '/')
-		return secret_matches_start(pattern + 1, path + 1);
+		return secret_pattern_matches_prefix(pattern + 1, path + 1);
 	if (pattern[0] == '~')
 		return secret_matches_in_home(pattern + 2, home, path);
 	return secret_pattern_matches_inside_path(pattern, path);

@@ -7,7 +7,7 @@
 #include "policy/paths/suggest.h"
 #include "policy/policy.h"
 
-static bool grant_is_one_of(const char *text, const char *const *list)
+static bool grant_text_is_listed(const char *text, const char *const *list)
 {
 	for (; *list; list++)
 		if (strcmp(text, *list) == 0)
@@ -57,7 +57,7 @@ static char *grant_suggest_endpoint(const struct suggest_denial *denial)
 		       grant_private_admits_dropped_address(denial->addresses_not_dialled);
 	_cleanup_buf_ struct buf buf = {0};
 
-	if ((!private && !grant_is_one_of(denial->reason, by_rule)) || strpbrk(denial->host, "'\n* (") ||
+	if ((!private && !grant_text_is_listed(denial->reason, by_rule)) || strpbrk(denial->host, "'\n* (") ||
 	    (denial->http_request && (private || strpbrk(denial->http_request, "'\n*"))))
 		return NULL;
 	if (denial->accepts_connections)
@@ -108,7 +108,7 @@ char *suggest_make_grant(const struct suggest_host *host, const struct suggest_d
 	}
 	if (denial->host)
 		return grant_suggest_endpoint(denial);
-	if (!denial->resolved_path || !denial->wanted_right || !grant_is_one_of(denial->reason, by_path))
+	if (!denial->resolved_path || !denial->wanted_right || !grant_text_is_listed(denial->reason, by_path))
 		return NULL;
 	grant_choose_path(denial, path);
 	if (!denial->is_granted_by_run && (*ret_why = suggest_shorten_path(host, path, denial->wanted_right)))

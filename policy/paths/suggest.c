@@ -15,7 +15,7 @@
 #define SUGGEST_REASON_WHOLE_HOME "it would grant much of a home directory; name the file or a directory below it"
 #define SUGGEST_REASON_SECRETS "it is where secrets are kept; if the program must have it, grant it by hand"
 
-static bool suggest_is_one_of(const char *text, const char *const *list)
+static bool suggest_text_is_listed(const char *text, const char *const *list)
 {
 	for (; *list; list++)
 		if (strcmp(text, *list) == 0)
@@ -23,7 +23,7 @@ static bool suggest_is_one_of(const char *text, const char *const *list)
 	return false;
 }
 
-static bool suggest_is_below(const char *path, const char *const *list)
+static bool suggest_path_is_below_listed(const char *path, const char *const *list)
 {
 	for (; *list; list++)
 		if (path_is_below(path, *list))
@@ -31,7 +31,7 @@ static bool suggest_is_below(const char *path, const char *const *list)
 	return false;
 }
 
-static bool suggest_is_secret(const struct suggest_host *host, const char *path)
+static bool suggest_path_is_secret(const struct suggest_host *host, const char *path)
 {
 	const struct secret_pattern *secret = secret_find_pattern(host->home, path);
 
@@ -39,7 +39,7 @@ static bool suggest_is_secret(const struct suggest_host *host, const char *path)
 	return secret && (secret->certainty == SECRET_CERTAIN || !path_is_below(path, "/usr"));
 }
 
-static bool suggest_is_home(const struct suggest_host *host, const char *path)
+static bool suggest_path_is_home(const struct suggest_host *host, const char *path)
 {
 	static const char *const much[] = {"", ".config", ".cache", ".local", ".local/share", ".local/state", NULL};
 	const char *name = path_get_rest_below(path, "/home"), *slash = name ? strchr(name, '/') : NULL;
@@ -47,9 +47,9 @@ static bool suggest_is_home(const struct suggest_host *host, const char *path)
 
 	if (!rest)
 		rest = path_get_rest_below(path, "/root");
-	if (rest && suggest_is_one_of(rest, much))
+	if (rest && suggest_text_is_listed(rest, much))
 		return true;
-	return name && (!slash || suggest_is_one_of(slash + 1, much));
+	return name && (!slash || suggest_text_is_listed(slash + 1, much));
 }
 
 /* Returns why a path must not be suggested; NULL: it may be. */
@@ -64,15 +64,15 @@ static const char *suggest_get_reason_against_path(const struct suggest_host *ho
 
 	if (strcmp(path, "/") == 0)
 		return "it would grant the whole file system; name the file or a directory";
-	if (suggest_is_home(host, path))
+	if (suggest_path_is_home(host, path))
 		return SUGGEST_REASON_WHOLE_HOME;
-	if (suggest_is_one_of(path, whole))
+	if (suggest_text_is_listed(path, whole))
 		return SUGGEST_REASON_SYSTEM_DIR;
-	if (suggest_is_below(path, machine))
+	if (suggest_path_is_below_listed(path, machine))
 		return "it belongs to the machine: a run has a /proc and a /dev of its own";
-	if (suggest_is_secret(host, path) || strcmp(path, "/etc/ssl") == 0)
+	if (suggest_path_is_secret(host, path) || strcmp(path, "/etc/ssl") == 0)
 		return SUGGEST_REASON_SECRETS;
-	if (want & POLICY_WRITE && suggest_is_below(path, installed))
+	if (want & POLICY_WRITE && suggest_path_is_below_listed(path, installed))
 		return "it belongs to the system, which a run should not change; redirect it, or grant it by hand";
 	return NULL;
 }
@@ -87,7 +87,7 @@ const char *suggest_shorten_path(const struct suggest_host *host, char *path, un
 	if (want & POLICY_EXEC && (type == 0 || type == S_IFDIR))
 		return type == 0 ? "there is no such file" : "it is a directory, not a program";
 	/* A secret that does not exist: neither it nor its parent may be suggested. */
-	if (type == 0 && suggest_is_secret(host, path))
+	if (type == 0 && suggest_path_is_secret(host, path))
 		return SUGGEST_REASON_SECRETS;
 	while (type == 0 && (slash = strrchr(path, '/'))) {
 		slash[slash == path] = '\0';

@@ -21,16 +21,16 @@ uint32_t path_tree_find_child(const struct path_tree *tree, uint32_t parent, uin
 		if (index == PATH_TREE_NO_NODE)
 			return PATH_TREE_NO_NODE;
 		node = &tree->node[index];
-		if (node->hash == hash && node->parent_index == parent && node->name_len == len &&
+		if (node->name_hash == hash && node->parent_index == parent && node->name_len == len &&
 		    memcmp(node->name, name, len) == 0)
 			return index;
 	}
 }
 
-static void path_tree_put_slot(struct path_tree *tree, uint32_t index)
+static void path_tree_put_into_hash_slot(struct path_tree *tree, uint32_t index)
 {
 	const struct path_tree_node *node = &tree->node[index];
-	size_t slot = path_tree_get_first_slot(tree, node->parent_index, node->hash);
+	size_t slot = path_tree_get_first_slot(tree, node->parent_index, node->name_hash);
 
 	while (tree->hash_slot[slot] != PATH_TREE_NO_NODE)
 		slot = (slot + 1) & (tree->slot_count - 1);
@@ -42,13 +42,13 @@ static void path_tree_grow_slots(struct path_tree *tree, struct arena *arena)
 {
 	size_t slots = tree->slot_count ? tree->slot_count * 2 : 64;
 
-	if (tree->slot_count >= (tree->count + 1) * 4)
+	if (tree->slot_count >= (tree->node_count + 1) * 4)
 		return;
 	tree->hash_slot = arena_alloc(arena, slots * sizeof(*tree->hash_slot));
 	tree->slot_count = slots;
 	memset(tree->hash_slot, 0xff, slots * sizeof(*tree->hash_slot)); /* every byte 0xff: PATH_TREE_NO_NODE */
-	for (size_t i = 0; i < tree->count; i++)
-		path_tree_put_slot(tree, (uint32_t)i);
+	for (size_t i = 0; i < tree->node_count; i++)
+		path_tree_put_into_hash_slot(tree, (uint32_t)i);
 }
 
 uint32_t path_tree_add_child(struct path_tree *tree, struct arena *arena, uint32_t parent, const char *name, size_t len)
@@ -59,11 +59,11 @@ uint32_t path_tree_add_child(struct path_tree *tree, struct arena *arena, uint32
 	if (index != PATH_TREE_NO_NODE)
 		return index;
 	path_tree_grow_slots(tree, arena);
-	index = (uint32_t)tree->count;
-	ARENA_APPEND(arena, tree->node, tree->count,
-		     ((struct path_tree_node){.parent_index = parent, .hash = hash, .name = name, .name_len = len,
+	index = (uint32_t)tree->node_count;
+	ARENA_APPEND(arena, tree->node, tree->node_count,
+		     ((struct path_tree_node){.parent_index = parent, .name_hash = hash, .name = name, .name_len = len,
 					 .verdict = VERDICT_ALLOW}));
-	path_tree_put_slot(tree, index);
+	path_tree_put_into_hash_slot(tree, index);
 	if (parent == PATH_TREE_ANY_DIR)
 		tree->any_dir_name_bloom_bits |= UINT64_C(1) << (hash >> 58);
 	return index;
@@ -87,7 +87,7 @@ struct path_tree_node *path_tree_find_path(const struct path_tree *tree, const c
 	uint32_t index = PATH_TREE_ROOT;
 	const char *end;
 
-	if (tree->count == 0)
+	if (tree->node_count == 0)
 		return NULL;
 	for (path++; *path; path = *end ? end + 1 : end) {
 		size_t len;

@@ -21,7 +21,7 @@ struct rule;
 
 struct path_tree_node {
 	/* The fields that every look-up reads come first. */
-	uint64_t hash;               /* hash of the component */
+	uint64_t name_hash;               /* hash of the component */
 	uint32_t parent_index;
 	unsigned rights;
 	const char *name;            /* the component; not NUL-terminated */
@@ -45,7 +45,7 @@ struct path_tree_node {
 
 struct path_tree {
 	struct path_tree_node *node;
-	size_t count;
+	size_t node_count;
 	uint32_t *hash_slot; /* hash table: indices into node[] */
 	size_t slot_count;   /* a power of two */
 	uint64_t any_dir_name_bloom_bits; /* Bloom filter of the nodes below PATH_TREE_ANY_DIR: bit hash >> 58 is set */

@@ -118,7 +118,7 @@ static int freeze_interrupt_process(struct freeze *freeze, const struct tracer *
 static bool freeze_process_is_in_run(const struct proctree *tree, const struct proctree_entry *entry,
 				     const struct view *view)
 {
-	for (size_t steps = 0; entry && steps <= tree->count; steps++) {
+	for (size_t steps = 0; entry && steps <= tree->entry_count; steps++) {
 		if (entry->place == PROCTREE_DESCENDANT || view_hides_process(view, entry->parent))
 			return true;
 		entry = proctree_find_entry(tree, entry->parent);
@@ -135,7 +135,7 @@ static int freeze_interrupt_new_threads(struct freeze *freeze, const struct clos
 
 	*ret_new = false;
 	proctree_mark_descendants(&tree, getpid());
-	for (size_t i = 0; r == 0 && i < tree.count; i++)
+	for (size_t i = 0; r == 0 && i < tree.entry_count; i++)
 		if (!view_hides_process(view, tree.entry[i].pid) &&
 		    freeze_process_is_in_run(&tree, &tree.entry[i], view))
 			r = freeze_interrupt_process(freeze, options->tracer, tree.entry[i].pid, ret_new);

@@ -257,7 +257,7 @@ int egress_client_start_connect(struct egress_client *client, struct call *call)
 		r = connections_add(&client->connections, call->task, &what->request, &conn);
 	if (r < 0)
 		return r;
-	if (policy_acts_on_denials(client->sandbox->policy)) {
+	if (policy_has_on_deny_actions(client->sandbox->policy)) {
 		conn->pidfd = (int)syscall(SYS_pidfd_open, call->task->tgid, 0);
 		if (conn->pidfd < 0) {
 			connections_remove(&client->connections, conn); /* not announced yet */

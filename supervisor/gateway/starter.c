@@ -98,7 +98,7 @@ static _Noreturn void starter_run_sender(const struct starter *starter, int sock
 	struct handover_reply reply = {.failed_step = "hand over the policy"};
 	char text[STARTER_START_ERROR_BYTES_MAX];
 	const char *why;
-	int error = helper_await_version(&egress, &why);
+	int error = helper_await_equal_version(&egress, &why);
 
 	if (error < 0) {
 		(void)snprintf(text, sizeof(text), "the policy's network %s", why);

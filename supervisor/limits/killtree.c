@@ -59,7 +59,7 @@ bool killtree_kill_descendants_once(pid_t root)
 	bool none = proctree_read(&all) == 0;
 
 	proctree_mark_descendants(&all, root);
-	for (size_t i = 0; i < all.count; i++)
+	for (size_t i = 0; i < all.entry_count; i++)
 		if (all.entry[i].place == PROCTREE_DESCENDANT) {
 			none = false;
 			killtree_kill_process(all.entry[i].pid, all.entry[i].parent);

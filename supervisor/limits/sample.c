@@ -57,10 +57,10 @@ static int sample_list_processes(pid_t root, struct sample_list *ret_list)
 	int error = proctree_read(&tree);
 
 	proctree_mark_descendants(&tree, root);
-	list.process = calloc(tree.count + 1, sizeof(*list.process));
+	list.process = calloc(tree.entry_count + 1, sizeof(*list.process));
 	if (!list.process)
 		error = -ENOMEM;
-	for (size_t i = 0; error == 0 && i < tree.count; i++)
+	for (size_t i = 0; error == 0 && i < tree.entry_count; i++)
 		list.count += tree.entry[i].place == PROCTREE_DESCENDANT &&
 			      sample_read_process(tree.entry[i].pid, &list.process[list.count]);
 	proctree_release(&tree);

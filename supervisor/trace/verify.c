@@ -157,8 +157,8 @@ static bool image_is_program(int maps_fd, const struct exec_plan *plan)
 	const struct exec_image *image = &plan->image;
 	struct procmap map;
 
-	return image_query_map(maps_fd, 0, PROCMAP_OR_NEXT_ABOVE | PROCMAP_FILES_ONLY, &map) && map.ino == image->ino &&
-	       map.major == major(image->dev) && map.minor == minor(image->dev) &&
+	return image_query_map(maps_fd, 0, PROCMAP_COVERING_OR_NEXT_VMA | PROCMAP_FILE_BACKED_VMA, &map) &&
+	       map.ino == image->ino && map.major == major(image->dev) && map.minor == minor(image->dev) &&
 	       !(map.ino == plan->loader_image.maps_ino && map.major == plan->loader_image.maps_major &&
 		 map.minor == plan->loader_image.maps_minor);
 }

@@ -87,7 +87,7 @@ static int disk_search_new_processes(struct proctree *known, uint64_t end_ns)
 	int found = proctree_read(&tree) < 0 ? 1 : 0;
 
 	proctree_mark_descendants(&tree, getpid());
-	for (size_t i = 0; found == 0 && i < tree.count; i++) {
+	for (size_t i = 0; found == 0 && i < tree.entry_count; i++) {
 		const struct proctree_entry *entry = &tree.entry[i], *before = proctree_find_entry(known, entry->pid);
 
 		if (entry->place != PROCTREE_DESCENDANT || (before && before->place == PROCTREE_DESCENDANT))

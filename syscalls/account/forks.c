@@ -147,7 +147,7 @@ static bool forks_count_tasks(struct forks *forks, uint64_t now_ns)
 	uint64_t tasks = 0;
 
 	proctree_mark_descendants(&tree, forks->root);
-	for (size_t i = 0; i < tree.count; i++) {
+	for (size_t i = 0; i < tree.entry_count; i++) {
 		struct procstat stat;
 
 		if (tree.entry[i].place == PROCTREE_DESCENDANT && procstat_read(tree.entry[i].pid, &stat) == 0)

@@ -134,7 +134,7 @@ static bool rename_tree_may_move(struct rename_tree_walk *pair, int dirfd, const
 	if (below.kind == POLICY_MOVE_DIFFERS_ANYWHERE)
 		return rename_all_entries_may_move(pair, dirfd, name, depth);
 	fd = openat(dirfd, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	for (size_t i = 0; may && i < below.name_count; i++)
+	for (size_t i = 0; may && i < below.differing_name_count; i++)
 		may = fd >= 0 && rename_entry_by_name_may_move(pair, fd, below.name[i].name, below.name[i].len, depth);
 	return may;
 }
@@ -150,7 +150,7 @@ static int rename_refuse_unmovable_dir(struct call *call, const struct rename_op
 		return call_refuse(call, -EBUSY, NULL, "holds_mount");
 	/* The scratch space is removed after the run: nothing that a rule denies may be moved there. */
 	if (to->mount->flags & MOUNT_PRIVATE && !(from->mount->flags & MOUNT_PRIVATE) &&
-	    !policy_grants_whole_trees(pair.policy))
+	    !policy_grants_only_whole_trees(pair.policy))
 		return call_refuse(call, -EXDEV, NULL, "ends_with_run");
 	memcpy(pair.from, from->virt, from->virt_len + 1);
 	memcpy(pair.to, to->virt, to->virt_len + 1);

@@ -34,7 +34,7 @@ int file_open_fd_object(struct call *call, int fd)
 	if (fd < 0 && fd != AT_FDCWD)
 		return call_fail(call, -EBADF);
 	file_write_fd_link(call, fd, leaf);
-	object = openat2_call(call->sandbox->view->proc_fd, leaf, O_PATH, 0, 0);
+	object = openat2_retry(call->sandbox->view->proc_fd, leaf, O_PATH, 0, 0);
 	if (!call_thread_still_waits(call)) {
 		cleanup_close(&object);
 		return call_end_without_response(call);
@@ -632,7 +632,7 @@ static int name_open_host_directory(const struct place *place)
 
 	if (place->is_magic_link || place->mount->flags & MOUNT_PROC || !view_has_standin(place))
 		return view_open_place(place, flags, 0);
-	return openat2_call(place->mount->fd, place->rest, flags, 0, IO_RESOLVE_BELOW);
+	return openat2_retry(place->mount->fd, place->rest, flags, 0, IO_RESOLVE_BELOW);
 }
 
 /* Opens the parent directory. *place: its canonical place. */

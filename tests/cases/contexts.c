@@ -127,7 +127,7 @@ static int run_command(const char *op, const json_t *command)
 		context_free(context->context);
 		context->context = NULL;
 	} else if (strcmp(op, "interrupt") == 0 && run && run->run) {
-		context_interrupt(run->run);
+		context_run_interrupt(run->run);
 	} else if (strcmp(op, "free_run") == 0 && run) {
 		context_run_free(run->run);
 		run->run = NULL;

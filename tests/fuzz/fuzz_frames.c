@@ -46,7 +46,7 @@ static void read_in_steps(const struct buf *input, size_t step, struct got *got)
 
 	frames_init(&frames, NONCE);
 	for (size_t at = 0; at < input->len; at += step)
-		promise(frames_read(&frames, &handler, input->data + at,
+		promise(frames_parse_bytes(&frames, &handler, input->data + at,
 				    step < input->len - at ? step : input->len - at));
 	buf_add(&got->output, frames.partial_character, frames.partial_character_len);
 	frames_release(&frames);

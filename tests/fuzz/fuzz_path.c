@@ -135,7 +135,7 @@ static int ask_kernel(const char *base, const char *path, int flags)
 
 	(void)snprintf(whole, sizeof(whole), "%s%s%s", *path == '/' ? "" : base, *path == '/' ? "" : "/", path);
 	do
-		fd = openat2_call(root_fd, whole, flags, 0, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
+		fd = openat2_retry(root_fd, whole, flags, 0, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
 	while (fd == -EAGAIN); /* a rename or a mount anywhere on the machine came between two "..": openat2(2) */
 	return fd;
 }

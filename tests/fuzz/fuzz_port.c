@@ -34,7 +34,7 @@ static void on_headers_end(void *data, unsigned status, int64_t length)
 	struct got *got = data;
 
 	promise(got->status == 0 && length >= -1);
-	promise(status == 101 ? got->parser->upgrade && length == -1 : status >= 200 && status <= 599);
+	promise(status == 101 ? got->parser->upgrade_protocol && length == -1 : status >= 200 && status <= 599);
 	got->status = status;
 	got->length = length >= 0 ? (uint64_t)length : UINT64_MAX;
 	buf_printf(&got->text, "%u %" PRId64 "\n", status, length);
@@ -64,8 +64,9 @@ static bool read_in_steps(const uint8_t *data, size_t size, unsigned kind, size_
 	for (size_t at = 0; r == 0 && at < size; at += step)
 		r = port_answer_feed(parser, (const char *)data + at, step < size - at ? step : size - at);
 	promise(r == 0 || r == -EBADMSG);
-	promise(parser->line_len <= PORT_ANSWER_LINE_BYTES_MAX && parser->line_count <= PORT_ANSWER_LINES_MAX + 1);
-	r = r == 0 ? port_answer_end(parser) : r;
+	promise(parser->line_len <= PORT_ANSWER_LINE_BYTES_MAX &&
+		parser->line_count <= PORT_ANSWER_HEADER_LINES_MAX + 1);
+	r = r == 0 ? port_answer_on_connection_end(parser) : r;
 	promise(r < 0 || got->status != 0);
 	promise(r < 0 || got->length == UINT64_MAX || got->parser->request_is_head || got->body_bytes == got->length);
 	free(parser);

@@ -18,7 +18,7 @@ struct sandbox {
 	struct sandbox_options options;
 	unsigned number;
 	bool is_ready, is_paused, awaits_pause_answer;
-	uint64_t paused_since_ms, past_pauses_ms;
+	uint64_t paused_since_ms, ended_pauses_ms;
 };
 
 struct sandbox_program {
@@ -104,7 +104,7 @@ const char *sandbox_get_workdir(const struct sandbox *sandbox)
 	return sandbox->is_ready ? "/home/user" : NULL;
 }
 
-void sandbox_ask_usage(struct sandbox *sandbox)
+void sandbox_request_usage(struct sandbox *sandbox)
 {
 	(void)sandbox; /* never answered */
 }
@@ -116,7 +116,7 @@ static void sandbox_set_paused(struct sandbox *sandbox, bool paused)
 	if (!sandbox->is_paused && paused)
 		sandbox->paused_since_ms = now_ms;
 	else if (sandbox->is_paused && !paused)
-		sandbox->past_pauses_ms += now_ms - sandbox->paused_since_ms;
+		sandbox->ended_pauses_ms += now_ms - sandbox->paused_since_ms;
 	sandbox->is_paused = paused;
 }
 
@@ -146,7 +146,7 @@ bool sandbox_is_paused(const struct sandbox *sandbox)
 
 uint64_t sandbox_get_running_ms(const struct sandbox *sandbox)
 {
-	return (sandbox->is_paused ? sandbox->paused_since_ms : loop_get_now_ms(stage.loop)) - sandbox->past_pauses_ms;
+	return (sandbox->is_paused ? sandbox->paused_since_ms : loop_get_now_ms(stage.loop)) - sandbox->ended_pauses_ms;
 }
 
 int sandbox_start_program(struct sandbox *sandbox, const struct sandbox_program_options *options,
@@ -186,7 +186,7 @@ ssize_t sandbox_program_write(struct sandbox_program *program, const char *bytes
 		return 0;
 	if (nonce && bytes + len - nonce > (ptrdiff_t)sizeof("nonce") + NONCE_BYTES)
 		memcpy(stage.nonce, nonce + sizeof("nonce"), NONCE_BYTES);
-	return len > SANDBOX_INPUT_BYTES_MAX ? (ssize_t)SANDBOX_INPUT_BYTES_MAX : (ssize_t)len;
+	return len > SANDBOX_STDIN_QUEUE_BYTES_MAX ? (ssize_t)SANDBOX_STDIN_QUEUE_BYTES_MAX : (ssize_t)len;
 }
 
 void sandbox_program_close_stdin(struct sandbox_program *program)

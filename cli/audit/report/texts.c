@@ -163,7 +163,7 @@ static void texts_write_string(FILE *out, const char *bytes, size_t len)
 		if (point >= 0x20 && point < 0x7f && !strchr("\"\\<>&'", (int)point))
 			(void)fputc((int)point, out);
 		else
-			(void)fwrite(escaped, 1, text_put_unicode(escaped, point), out);
+			(void)fwrite(escaped, 1, text_put_json_unicode_escape(escaped, point), out);
 	}
 	(void)fputc('"', out);
 }

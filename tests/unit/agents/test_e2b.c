@@ -8,7 +8,7 @@
 
 START_TEST(paths_match_their_pattern)
 {
-	char part[HTTP_PATH_PARTS_MAX][HTTP_PATH_PART_SIZE];
+	char part[HTTP_PATH_WILDCARDS_MAX][HTTP_PATH_WILDCARD_SIZE];
 	char text[600] = "/a/";
 
 	ck_assert(http_match_path("/a/{}/b", "/a/x%2f/b", part));

@@ -57,7 +57,7 @@ static int feed(const char *bytes, size_t piece, bool request_is_head)
 	port_answer_init(&parser, &handler, request_is_head, upgrade);
 	for (size_t at = 0; r == 0 && at < len; at += piece)
 		r = port_answer_feed(&parser, bytes + at, len - at < piece ? len - at : piece);
-	return r < 0 ? r : port_answer_end(&parser);
+	return r < 0 ? r : port_answer_on_connection_end(&parser);
 }
 
 static void expect(const char *bytes, bool request_is_head, const char *expected)
@@ -164,7 +164,7 @@ START_TEST(lengths_are_bounded)
 	ck_assert_int_eq(port_answer_feed(&parser, line, sizeof(line)), -EBADMSG);
 	port_answer_init(&parser, &handler, false, NULL);
 	while (port_answer_feed(&parser, status, strlen(status)) == 0)
-		ck_assert_uint_lt(count++, PORT_ANSWER_LINES_MAX);
+		ck_assert_uint_lt(count++, PORT_ANSWER_HEADER_LINES_MAX);
 }
 END_TEST
 

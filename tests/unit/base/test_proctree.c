@@ -36,12 +36,12 @@ START_TEST(marks_descendants_of_unseen_parents)
 {
 	static const struct case_entry made[] = {{1, 0, E}, {2, 1, B}, {6, 5, B}, {7, 6, B}, {9, 0, E}, {10, 9, E}};
 	struct proctree_entry entry[sizeof(made) / sizeof(made[0])];
-	struct proctree tree = {.entry = entry, .count = sizeof(made) / sizeof(made[0])};
+	struct proctree tree = {.entry = entry, .entry_count = sizeof(made) / sizeof(made[0])};
 
-	for (size_t i = 0; i < tree.count; i++)
+	for (size_t i = 0; i < tree.entry_count; i++)
 		entry[i] = (struct proctree_entry){.pid = made[i].pid, .parent = made[i].parent};
 	proctree_mark_descendants(&tree, 1);
-	for (size_t i = 0; i < tree.count; i++)
+	for (size_t i = 0; i < tree.entry_count; i++)
 		ck_assert_int_eq(entry[i].place, made[i].place);
 }
 END_TEST
@@ -51,15 +51,15 @@ START_TEST(marks_descendants)
 	struct proctree_entry entry[8];
 	struct proctree tree = {.entry = entry};
 
-	for (const struct case_entry *c = marks[_i].entry; tree.count < 8 && c->pid > 0; c++)
-		entry[tree.count++] = (struct proctree_entry){.pid = c->pid, .parent = c->parent};
+	for (const struct case_entry *c = marks[_i].entry; tree.entry_count < 8 && c->pid > 0; c++)
+		entry[tree.entry_count++] = (struct proctree_entry){.pid = c->pid, .parent = c->parent};
 	for (int round = 0; round < 2; round++) { /* the second time with places already set */
 		proctree_mark_descendants(&tree, ROOT);
-		for (size_t i = 0; i < tree.count; i++)
+		for (size_t i = 0; i < tree.entry_count; i++)
 			ck_assert_int_eq(entry[i].place, marks[_i].entry[i].place);
 	}
 	proctree_mark_descendants(&tree, 12345);
-	for (size_t i = 0; i < tree.count; i++)
+	for (size_t i = 0; i < tree.entry_count; i++)
 		ck_assert_int_eq(entry[i].place, PROCTREE_NOT_DESCENDANT);
 }
 END_TEST
@@ -68,7 +68,7 @@ END_TEST
 START_TEST(marks_crowds)
 {
 	const size_t count = 400000;
-	struct proctree tree = {.entry = calloc(count, sizeof(*tree.entry)), .count = count};
+	struct proctree tree = {.entry = calloc(count, sizeof(*tree.entry)), .entry_count = count};
 
 	ck_assert_ptr_nonnull(tree.entry);
 	for (size_t i = 0; i < count; i++) {
@@ -81,13 +81,13 @@ START_TEST(marks_crowds)
 	for (size_t i = 0; i < count; i++)
 		ck_assert_int_eq(tree.entry[i].place, PROCTREE_DESCENDANT);
 	proctree_release(&tree);
-	ck_assert_uint_eq(tree.count, 0);
+	ck_assert_uint_eq(tree.entry_count, 0);
 }
 END_TEST
 
 static const struct proctree_entry *entry_of(const struct proctree *tree, pid_t pid)
 {
-	for (size_t i = 0; i < tree->count; i++)
+	for (size_t i = 0; i < tree->entry_count; i++)
 		if (tree->entry[i].pid == pid)
 			return &tree->entry[i];
 	return NULL;
@@ -124,7 +124,7 @@ START_TEST(reads_processes)
 	struct proctree tree;
 
 	ck_assert_int_eq(proctree_read(&tree), 0);
-	for (size_t i = 1; i < tree.count; i++)
+	for (size_t i = 1; i < tree.entry_count; i++)
 		ck_assert_int_gt(tree.entry[i].pid, tree.entry[i - 1].pid);
 	proctree_mark_descendants(&tree, getpid());
 	entry = entry_of(&tree, outer);

@@ -106,7 +106,7 @@ static void round_trip(const char *bytes, size_t len)
 	text = json_loadb(out, put + 2, JSON_DECODE_ANY, NULL);
 	ck_assert_ptr_nonnull(text);
 	decoded = strdup(json_string_value(text));
-	put = text_unescape(decoded, json_string_length(text));
+	put = text_unescape_backslashes(decoded, json_string_length(text));
 	ck_assert_mem_eq(decoded, bytes, len);
 	ck_assert_uint_eq(put, len);
 	free(decoded);
@@ -147,7 +147,7 @@ END_TEST
 START_TEST(test_unescape_foreign)
 {
 	char text[] = "a\\b\\x4\\xg0\\x41\\";
-	size_t len = text_unescape(text, strlen(text));
+	size_t len = text_unescape_backslashes(text, strlen(text));
 
 	ck_assert_uint_eq(len, strlen("a\\b\\x4\\xg0A\\"));
 	ck_assert_mem_eq(text, "a\\b\\x4\\xg0A\\", len);
@@ -216,14 +216,14 @@ START_TEST(test_nearest)
 {
 	static const char *const words[] = {"filesystem", "exec", "network", "env", "limits", "read", "write", NULL};
 
-	ck_assert_str_eq(text_find_nearest("filesytem", words), "filesystem");
-	ck_assert_str_eq(text_find_nearest("netwrok", words), "network");
-	ck_assert_str_eq(text_find_nearest("wirte", words), "write");
-	ck_assert_str_eq(text_find_nearest("limit", words), "limits");
-	ck_assert_str_eq(text_find_nearest("exec", words), "exec");
-	ck_assert_ptr_null(text_find_nearest("zebra-crossing", words));
-	ck_assert_ptr_null(text_find_nearest("", words));
-	ck_assert_ptr_null(text_find_nearest("zzz", words));
+	ck_assert_str_eq(text_find_nearest_word("filesytem", words), "filesystem");
+	ck_assert_str_eq(text_find_nearest_word("netwrok", words), "network");
+	ck_assert_str_eq(text_find_nearest_word("wirte", words), "write");
+	ck_assert_str_eq(text_find_nearest_word("limit", words), "limits");
+	ck_assert_str_eq(text_find_nearest_word("exec", words), "exec");
+	ck_assert_ptr_null(text_find_nearest_word("zebra-crossing", words));
+	ck_assert_ptr_null(text_find_nearest_word("", words));
+	ck_assert_ptr_null(text_find_nearest_word("zzz", words));
 }
 END_TEST
 

@@ -108,10 +108,10 @@ START_TEST(test_each_deny)
 	struct policy *policy;
 
 	ck_assert_int_eq(rig_load(&rig, text, NULL, &policy), 0);
-	ck_assert_int_eq(policy_visit_denies(policy, visit, &all), 0);
+	ck_assert_int_eq(policy_visit_denied_paths(policy, visit, &all), 0);
 	ck_assert_uint_eq(all.calls, 2); /* globs are left out */
 	ck_assert_uint_eq(all.known, 2); /* with canonical names */
-	ck_assert_int_eq(policy_visit_denies(policy, visit, &stopped), -EIO);
+	ck_assert_int_eq(policy_visit_denied_paths(policy, visit, &stopped), -EIO);
 	ck_assert_uint_eq(stopped.calls, 1);
 	policy_free(policy);
 	rig_done(&rig);
@@ -165,7 +165,7 @@ START_TEST(test_each_private)
 	struct policy *policy;
 
 	ck_assert_int_eq(rig_load(&rig, with_grants, NULL, &policy), 0);
-	ck_assert_int_eq(policy_visit_denies(policy, list_name, &list), 0);
+	ck_assert_int_eq(policy_visit_denied_paths(policy, list_name, &list), 0);
 	ck_assert_str_eq(list.text, "/etc/a\n");
 	policy_free(policy);
 	rig_done(&rig);
@@ -256,7 +256,7 @@ START_TEST(test_sees_whole)
 		struct policy *policy;
 
 		ck_assert_int_eq(rig_load(&rig, question[i].text, NULL, &policy), 0);
-		ck_assert_msg(policy_grants_whole_trees(policy) == question[i].whole, "%s", question[i].text);
+		ck_assert_msg(policy_grants_only_whole_trees(policy) == question[i].whole, "%s", question[i].text);
 		policy_free(policy);
 		rig_done(&rig);
 	}

@@ -102,7 +102,7 @@ START_TEST(test_extends)
 	ck_assert_uint_eq(policy_get_settings(policy)->required_layers, LAYER_BIT(LAYER_LANDLOCK) | LAYERS_NAMESPACES);
 	ck_assert_str_eq(policy_get_settings(policy)->audit_file, "/var/log/srv/set/a");
 	ck_assert_str_eq(mount_at(policy, "/tmp")->host_path, "/scratch/run/work/.tmp");
-	ck_assert(mount_at(policy, "/tmp")->is_redirect && mount_at(policy, "/tmp")->create_host_path);
+	ck_assert(mount_at(policy, "/tmp")->is_redirect && mount_at(policy, "/tmp")->creates_host_path);
 	ck_assert_str_eq(mount_at(policy, "/etc/motd")->provided_text, "b");
 	ck_assert_str_eq(mount_at(policy, "/usr/x")->provided_text, "hello\n");
 	ck_assert_int_eq(mount_at(policy, "/etc/passwd")->kind, POLICY_MOUNT_TREE);
@@ -359,7 +359,7 @@ START_TEST(test_mounts)
 	ck_assert_ptr_nonnull(mount_at(policy, "/a-b"));
 	ck_assert(mount_at(policy, "/q")->is_granted_by_globs_only &&
 		  !mount_at(policy, "/usr")->is_granted_by_globs_only);
-	ck_assert(mount_at(policy, "/work")->create_host_path && !mount_at(policy, "/usr")->create_host_path);
+	ck_assert(mount_at(policy, "/work")->creates_host_path && !mount_at(policy, "/usr")->creates_host_path);
 	ck_assert_str_eq(mount_at(policy, "/work")->host_path, "/scratch/run/work");
 	ck_assert_str_eq(mount_at(policy, "/usr/tmp")->host_path, "/scratch/run/t");
 	ck_assert_ptr_null(mount_at(policy, "/usr/lib")); /* granted as /lib, which stays a link */

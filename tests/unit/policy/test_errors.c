@@ -391,7 +391,7 @@ START_TEST(test_keys_have_help_and_sections)
 	for (size_t i = 0; i < count; i++) {
 		ck_assert_ptr_nonnull(keys[i].help);
 		ck_assert_ptr_eq(policy_key_find(keys[i].section, keys[i].name), &keys[i]);
-		ck_assert_ptr_nonnull(policy_key_get_expected_text(keys[i].type));
+		ck_assert_ptr_nonnull(policy_key_type_describe_value(keys[i].type));
 	}
 }
 END_TEST

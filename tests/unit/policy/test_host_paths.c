@@ -110,7 +110,7 @@ START_TEST(test_denied_places)
 {
 	struct policy *policy = load(host_policy);
 
-	ck_assert_int_eq(policy_visit_denies(policy, count_deny, NULL), 0);
+	ck_assert_int_eq(policy_visit_denied_paths(policy, count_deny, NULL), 0);
 	ck_assert_uint_eq(denies, 3);
 	policy_free(policy);
 }

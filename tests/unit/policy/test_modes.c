@@ -47,7 +47,7 @@ static enum policy_on_deny mode_of(const struct policy *policy, const char *path
 
 static void check_base(const struct policy *policy)
 {
-	ck_assert(policy_acts_on_denials(policy));
+	ck_assert(policy_has_on_deny_actions(policy));
 	ck_assert_int_eq(mode_of(policy, "/none", POLICY_READ), ON_DENY_STOP);
 	ck_assert_int_eq(mode_of(policy, "/usr/y", POLICY_WRITE), ON_DENY_KILL); /* read_only */
 	ck_assert_int_eq(mode_of(policy, "/srv/y", POLICY_WRITE), ON_DENY_STOP);
@@ -66,11 +66,11 @@ START_TEST(test_rules_and_default)
 	check_base(policy);
 	policy_free(policy);
 	policy = load_with(files, "plain.json");
-	ck_assert(!policy_acts_on_denials(policy));
+	ck_assert(!policy_has_on_deny_actions(policy));
 	ck_assert_int_eq(mode_of(policy, "/none", POLICY_READ), ON_DENY_ERRNO);
 	policy_free(policy);
 	policy = load_with(files, "rule.json");
-	ck_assert(policy_acts_on_denials(policy));
+	ck_assert(policy_has_on_deny_actions(policy));
 	policy_free(policy);
 }
 END_TEST

@@ -36,23 +36,23 @@ START_TEST(test_shapes)
 		{"**/.env", "/work/a", "/work/b/c", POLICY_MOVE_RIGHTS_SAME, ""},
 		{"**/*.pem", "/work/a", "/data/b", POLICY_MOVE_RIGHTS_SAME, ""},
 		{"@workdir/.git/hooks", "/work/a", "/work/b", POLICY_MOVE_RIGHTS_SAME, ""},
-		{"@workdir/.git/hooks", "/work/a", "/work/.git", POLICY_MOVE_DIFFERS_BELOW_ENTRIES, "hooks"},
-		{"@workdir/.git/hooks", "/work/.git", "/work/a", POLICY_MOVE_DIFFERS_BELOW_ENTRIES, "hooks"},
-		{"@workdir/a/b/c", "/work/x", "/work/a", POLICY_MOVE_DIFFERS_BELOW_ENTRIES, "b"},
-		{"@workdir/a/b/c", "/work/x", "/work/a/b", POLICY_MOVE_DIFFERS_BELOW_ENTRIES, "c"},
+		{"@workdir/.git/hooks", "/work/a", "/work/.git", POLICY_MOVE_DIFFERS_AT_NAMES, "hooks"},
+		{"@workdir/.git/hooks", "/work/.git", "/work/a", POLICY_MOVE_DIFFERS_AT_NAMES, "hooks"},
+		{"@workdir/a/b/c", "/work/x", "/work/a", POLICY_MOVE_DIFFERS_AT_NAMES, "b"},
+		{"@workdir/a/b/c", "/work/x", "/work/a/b", POLICY_MOVE_DIFFERS_AT_NAMES, "c"},
 		{"@workdir/*/hooks", "/work/a", "/work/b", POLICY_MOVE_RIGHTS_SAME, ""},
-		{"@workdir/*/hooks", "/work/a", "/work/b/c", POLICY_MOVE_DIFFERS_BELOW_ENTRIES, "hooks"},
+		{"@workdir/*/hooks", "/work/a", "/work/b/c", POLICY_MOVE_DIFFERS_AT_NAMES, "hooks"},
 		{"@workdir/a/*/hooks", "/work/x", "/work/a", POLICY_MOVE_DIFFERS_ANYWHERE, ""},
 		{"**/.git/hooks", "/work/a", "/work/b", POLICY_MOVE_RIGHTS_SAME, ""},
-		{"**/.git/hooks", "/work/a", "/work/b/.git", POLICY_MOVE_DIFFERS_BELOW_ENTRIES, "hooks"},
+		{"**/.git/hooks", "/work/a", "/work/b/.git", POLICY_MOVE_DIFFERS_AT_NAMES, "hooks"},
 		{"@workdir/src/**/*.pem", "/work/a", "/work/src/a", POLICY_MOVE_DIFFERS_ANYWHERE, ""},
 		{"@workdir/**/*.pem", "/work/a", "/work/src/a", POLICY_MOVE_RIGHTS_SAME, ""},
 		{"@workdir/**/*.pem", "/work/a", "/data/a", POLICY_MOVE_DIFFERS_ANYWHERE, ""},
 		/* the workdir by its host path, which is granted as well */
 		{"@workdir/.git/hooks", "/home/u/proj/a", "/home/u/proj/.git",
-		 POLICY_MOVE_DIFFERS_BELOW_ENTRIES, "hooks"},
-		{"@workdir/*/hooks", "/home/u/proj/a", "/data/a", POLICY_MOVE_DIFFERS_BELOW_ENTRIES, "hooks"},
-		{"/home/u/proj/.git/hooks", "/work/a", "/work/.git", POLICY_MOVE_DIFFERS_BELOW_ENTRIES, "hooks"},
+		 POLICY_MOVE_DIFFERS_AT_NAMES, "hooks"},
+		{"@workdir/*/hooks", "/home/u/proj/a", "/data/a", POLICY_MOVE_DIFFERS_AT_NAMES, "hooks"},
+		{"/home/u/proj/.git/hooks", "/work/a", "/work/.git", POLICY_MOVE_DIFFERS_AT_NAMES, "hooks"},
 	};
 
 	for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++) {
@@ -67,7 +67,7 @@ START_TEST(test_shapes)
 			*shapes[i].rule ? "\"" : "", shapes[i].rule, *shapes[i].rule ? "\"" : "");
 		policy = load(&rig, text);
 		policy_compare_rights(policy, shapes[i].from, shapes[i].to, &move);
-		for (size_t j = 0; move.kind == POLICY_MOVE_DIFFERS_BELOW_ENTRIES && j < move.name_count; j++)
+		for (size_t j = 0; move.kind == POLICY_MOVE_DIFFERS_AT_NAMES && j < move.differing_name_count; j++)
 			(void)snprintf(names + strlen(names), sizeof(names) - strlen(names), "%.*s",
 				       (int)move.name[j].len, move.name[j].name);
 		ck_assert_msg(move.kind == shapes[i].kind && strcmp(names, shapes[i].names) == 0, "%zu: %s: %d %s", i,
@@ -197,8 +197,8 @@ START_TEST(test_overridden)
 
 	ck_assert_int_eq(rig_load_names(&rig, names, NULL, &policy), 0);
 	policy_compare_rights(policy, "/data", "/data/other", &move);
-	ck_assert_int_eq(move.kind, POLICY_MOVE_DIFFERS_BELOW_ENTRIES);
-	ck_assert_uint_eq(move.name_count, 1);
+	ck_assert_int_eq(move.kind, POLICY_MOVE_DIFFERS_AT_NAMES);
+	ck_assert_uint_eq(move.differing_name_count, 1);
 	ck_assert_uint_eq(move.name[0].len, 1);
 	ck_assert_int_eq(*move.name[0].name, 'y');
 	ck_assert(policy_link_is_allowed(policy, "/data/x", "y", &rule));
@@ -295,7 +295,7 @@ static bool may_move(const struct policy *policy, const char *path)
 
 static bool is_told(const struct policy_move *move, const char *name)
 {
-	for (size_t i = 0; i < move->name_count; i++)
+	for (size_t i = 0; i < move->differing_name_count; i++)
 		if (move->name[i].len == strlen(name) && memcmp(move->name[i].name, name, strlen(name)) == 0)
 			return true;
 	return move->kind == POLICY_MOVE_DIFFERS_ANYWHERE;

@@ -270,7 +270,7 @@ START_TEST(test_address)
 	const char *kind = addresses[_i].kind, *text = addresses[_i].address;
 	char by = addresses[_i].lifted_by;
 
-	check_same(text, net_address_get_class(address), kind);
+	check_same(text, net_address_get_nonpublic_class(address), kind);
 	check_same(text, net_address_get_refusal_reason(address, NET_LIFT_NONE), kind);
 	check_same(text, net_address_get_refusal_reason(address, NET_LIFT_PRIVATE), by == 'p' ? NULL : kind);
 	check_same(text, net_address_get_refusal_reason(address, NET_LIFT_PRIVATE_AND_LOOPBACK),

@@ -30,7 +30,7 @@ static struct policy *load_observing(struct rig *rig, const char *const *hidden,
 	ck_assert_int_eq(rig_load(rig, text, NULL, &observe.judged_policy), 0);
 	ck_assert(!policy_is_observing(observe.judged_policy));
 	ck_assert_int_eq(rig_load(rig, text, &cli, &policy), 0);
-	ck_assert(policy_is_observing(policy) && policy_get_judged(policy) == observe.judged_policy);
+	ck_assert(policy_is_observing(policy) && policy_get_judged_policy(policy) == observe.judged_policy);
 	return policy;
 }
 
@@ -87,7 +87,7 @@ START_TEST(test_paths)
 		ck_assert_msg(!question[i].reason || (reason && strcmp(reason, question[i].reason) == 0), "%s: %s",
 			      path, reason ? reason : "none");
 	}
-	ck_assert(!policy_grants_whole_trees(policy));
+	ck_assert(!policy_grants_only_whole_trees(policy));
 	policy_free(policy);
 	rig_done(&rig);
 }

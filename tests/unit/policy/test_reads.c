@@ -113,7 +113,7 @@ static enum policy_judge judge_of(const char *name, enum policy_judge cli_judge,
 	struct policy *policy;
 
 	ck_assert_int_eq(rig_load_names(&rig, names, &cli, &policy), 0);
-	judge = policy_get_judge(policy);
+	judge = policy_get_judge_mode(policy);
 	if (ret_shown)
 		*ret_shown = policy_make_json(policy);
 	policy_free(policy);

@@ -83,7 +83,7 @@ static const char *const references[KEY_TYPE_MAX] = {
 /* The words are the parser's. */
 static void check_words(enum key_type type, json_t *words)
 {
-	const char *const *known = policy_key_get_allowed_words(type);
+	const char *const *known = policy_key_type_get_words(type);
 	json_t *word;
 	size_t i;
 
@@ -100,7 +100,7 @@ static void check_type(const struct policy_key *key, json_t *property)
 		ck_assert_str_eq(json_string_value(json_object_get(property, "$ref")), references[key->type]);
 	else if (key->type == KEY_FORMAT_VERSION)
 		ck_assert_int_eq(json_integer_value(json_object_get(property, "const")), 1);
-	else if (policy_key_get_allowed_words(key->type))
+	else if (policy_key_type_get_words(key->type))
 		check_words(key->type, json_object_get(property, "enum"));
 	else if (key->type == KEY_NETWORK_OR_NONE)
 		ck_assert_str_eq(

@@ -100,7 +100,7 @@ static void put_random_text(char *out, size_t max)
 	out[len] = '\0';
 }
 
-/* Each text that the writer escapes comes back as jansson and text_unescape() read it. */
+/* Each text that the writer escapes comes back as jansson and text_unescape_backslashes() read it. */
 START_TEST(test_texts)
 {
 	srandom(1);
