@@ -13,7 +13,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 [ $# = 1 ] || usage "$0"
 file=$1
 [ ! -e "$file" ] || exit 0
-need_tools mmdebstrap mke2fs
+need_tools mke2fs
 [ "$(id -u)" = 0 ] || skip "only root makes the image of a virtual machine"
 suite=${VM_SUITE:-$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)}
 
@@ -21,16 +21,18 @@ suite=${VM_SUITE:-$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)}
 libraries=$(ldd "$build/callgate-egress" "$build/callgate-agents" | grep -o '/[^ ]*\.so[^ ]*' | sort -u |
 	while read -r library; do
 		dpkg -S "$library" "$(readlink -f "$library")" "/usr$library" 2>/dev/null | cut -d: -f1 | head -n 1
-	done | sort -u | paste -sd,)
-packages=systemd,systemd-sysv,kmod,busybox-static,python3,git,jq,strace,sqlite3,procps,iproute2,util-linux,curl
-packages=$packages,ca-certificates,openssl,xz-utils,file,tar,perl,apparmor,$libraries${VM_PACKAGES:+,$VM_PACKAGES}
+	done)
+packages="systemd systemd-sysv kmod busybox-static python3 git jq strace sqlite3 procps iproute2 util-linux curl
+	ca-certificates openssl xz-utils file tar perl apparmor $libraries ${VM_PACKAGES-}"
 
 mkdir -p "$(dirname "$file")"
 tree=$(mktemp -d "$file.tree.XXXXXX")
 trap 'rm -rf "$tree" "$file.new"' EXIT
-mmdebstrap --quiet --variant=minbase --mode=root --architectures="$VM_ARCH" --include="$packages" \
-	--aptopt='Acquire::Languages "none"' --dpkgopt='path-exclude=/usr/share/{doc,man,locale}/*' \
-	"$suite" "$tree" "$VM_MIRROR" >&2
+# shellcheck disable=SC2086 # a list of packages
+archive=$(DEBIAN_ARCHITECTURE=$VM_ARCH DEBIAN_MIRROR=$VM_MIRROR "$source/packaging/root.sh" "$suite" \
+	"$(dirname "$file")" $packages) || exit
+tar -C "$tree" -xf "$archive"
+rm -rf "$archive" "$tree"/usr/share/{doc,man,locale}/*
 chroot "$tree" useradd --create-home --shell /bin/bash tester
 cat >"$tree/etc/systemd/system/vm-tests.service" <<'UNIT'
 [Unit]

@@ -43,6 +43,7 @@ find_busybox
 name=$(basename "$kernel" .deb)
 kernel_dir=$build/tests/vm/kernels/$name-$VM_ARCH
 image=$build/tests/vm/root-$VM_ARCH.ext4
+mkdir -p "$build/tests/vm"
 work=$(mktemp -d "$build/tests/vm/run.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 "$here/kernel.sh" "$kernel" "$kernel_dir" || exit
@@ -52,7 +53,7 @@ release=$(cat "$kernel_dir/release")
 # The disk with the tests, and that with the modules.
 mkdir "$work/disk"
 top_srcdir=$source top_builddir=$build "$source/tests/live/core.sh" copy "$work/disk/tree"
-cp "$build/callgate-agents" "$build/bench-micro" "$work/disk/tree/built/"
+cp "$build/bench-micro" "$work/disk/tree/built/"
 cp "$here/inside.sh" "$work/disk/"
 {
 	printf '%s=%q\n' surroundings "$surroundings" tests "$tests" test_seconds "${VM_TEST_SECONDS:-600}"
