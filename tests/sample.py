@@ -29,9 +29,9 @@ NAMES = [
 
 def enclosing_name(text, at):
     """The function or structure that a place in the text belongs to: "struct X", "f()" or ""."""
-    block = text[:at].split("\n}")[-1]
-    heads = re.findall(r"^(?:static )?(?:const )?(struct \w+|enum \w+)(?: \w+\[?\]? =)? \{", block, re.M)
-    heads = heads or [name + "()" for name in re.findall(r"^[A-Za-z_][^\n;{}]*?(\w+)\([^;{}]*\)\s*\n\{", block, re.M)]
+    block = re.sub(r"^HANDLER\(.*\)$", "", text[:at].split("\n}")[-1], flags=re.M)
+    heads = re.findall(r"^(?:static )?(?:const )?((?:struct|enum) \w+(?: \w+(?:\[\])?(?= =))?)(?: =)? \{$", block, re.M)
+    heads = heads or [name + "()" for name in re.findall(r"^[A-Za-z_][^\n;{}]*?\b(\w+)\([^;{}]*\)\s*\n\{", block, re.M)]
     return heads[-1] if heads else ""
 
 
@@ -43,6 +43,9 @@ def comment_with_place(text, match):
     where = f"in {where}: " if where else ""
     if before:
         return f"{where}{before}   {match.group()}"
+    macro = re.match(r"\s*\n(#define (?:[^\n]*\\\n)*[^\n]*)", text[match.end():])
+    if macro:
+        return match.group() + "\n" + " ".join(macro.group(1).split())[:200]
     declaration = re.match(r"\s*([^;{]*[;{])", text[match.end():])
     if re.match(r"\s*\n\s*[\n#]", text[match.end():]) or not declaration:
         return match.group()

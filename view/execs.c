@@ -29,7 +29,7 @@ static bool execs_locate_path(const struct view *view, const char *virt, struct 
 /* Opens the object of the host (O_PATH), not its stand-in directory. */
 static int execs_open_object(const struct place *place)
 {
-	return openat2_retry(place->mount->fd, place->rest, O_PATH, 0, IO_RESOLVE_BELOW);
+	return openat2_retry(place->mount->fd, place->path_below_mount_fd, O_PATH, 0, IO_RESOLVE_BELOW);
 }
 
 /*

@@ -144,7 +144,8 @@ int view_refresh_standin(const struct place *place)
 	fd = view_open_standin(place, O_RDONLY | O_DIRECTORY);
 	if (fd < 0)
 		return fd;
-	host_fd = openat2_retry(place->mount->fd, place->rest, O_RDONLY | O_DIRECTORY, 0, IO_RESOLVE_BELOW);
+	host_fd = openat2_retry(place->mount->fd, place->path_below_mount_fd, O_RDONLY | O_DIRECTORY, 0,
+				IO_RESOLVE_BELOW);
 	if (host_fd < 0)
 		return host_fd;
 	host = fdopendir(host_fd);

@@ -210,15 +210,15 @@ bool view_has_node_below(const struct view *view, const char *virt)
 /* Moves the place of a file of /proc that callgate generates into the mount of such files. False: no such file. */
 static bool locate_find_fact_file(const struct view *view, struct place *place)
 {
-	const char *leaf = proc_get_path_below_pid(place->rest);
+	const char *leaf = proc_get_path_below_pid(place->path_below_mount_fd);
 	bool of_process = leaf != NULL;
 
 	if (!of_process)
-		leaf = place->rest;
+		leaf = place->path_below_mount_fd;
 	if (!facts_makes_proc_file(view->facts, leaf, of_process))
 		return false;
 	place->mount = facts_get_mount(view->facts);
-	place->rest = leaf;
+	place->path_below_mount_fd = leaf;
 	return true;
 }
 
@@ -231,18 +231,19 @@ static int locate_set_mount_of_place(const struct view *view, struct place *plac
 	place->is_magic_link = false;
 	place->mount = mount;
 	if (mount->flags & MOUNT_OF_SINGLE_FILE) {
-		place->rest = mount->path_below_fd;
+		place->path_below_mount_fd = mount->path_below_fd;
 		return place->virt_len == skip ? 0 : -ENOTDIR;
 	}
 	if (place->virt_len == skip)
-		place->rest = ".";
+		place->path_below_mount_fd = ".";
 	else
-		place->rest = place->virt + skip + (skip > 1);
+		place->path_below_mount_fd = place->virt + skip + (skip > 1);
 	if (view->kernel_judges_reads) /* then the program's own procfs has all of it */
 		return 0;
 	if (mount->flags & MOUNT_PROC && locate_find_fact_file(view, place))
 		return 0;
-	if (mount->flags & MOUNT_PROC && view->proc_files_of_no_process && proc_path_is_of_no_process(place->rest))
+	if (mount->flags & MOUNT_PROC && view->proc_files_of_no_process &&
+	    proc_path_is_of_no_process(place->path_below_mount_fd))
 		place->mount = view->proc_files_of_no_process;
 	return 0;
 }
@@ -336,8 +337,8 @@ int view_locate_path(const struct view *view, const struct task *task, const cha
 
 void place_fix_rest_after_assignment(struct place *copy, const struct place *from)
 {
-	if (from->rest >= from->virt && from->rest < from->virt + sizeof(from->virt))
-		copy->rest = copy->virt + (from->rest - from->virt);
+	if (from->path_below_mount_fd >= from->virt && from->path_below_mount_fd < from->virt + sizeof(from->virt))
+		copy->path_below_mount_fd = copy->virt + (from->path_below_mount_fd - from->virt);
 }
 
 bool view_has_standin(const struct place *place)

@@ -19,8 +19,8 @@ static int open_standin_dir(const struct place *place, int flags)
 
 	if (!(place->mount->flags & MOUNT_PROC)) {
 		/* Fails with ENOENT or ENOTDIR as the object of the host does. */
-		_cleanup_close_ int host =
-			openat2_retry(place->mount->fd, place->rest, O_PATH | O_DIRECTORY, 0, IO_RESOLVE_BELOW);
+		_cleanup_close_ int host = openat2_retry(place->mount->fd, place->path_below_mount_fd,
+							 O_PATH | O_DIRECTORY, 0, IO_RESOLVE_BELOW);
 
 		if (host < 0)
 			return host;
@@ -38,7 +38,7 @@ static int open_standin_dir(const struct place *place, int flags)
 static int open_parent_if_public(const struct place *place, int *ret_dir, const char **ret_name)
 {
 	_cleanup_close_ int dir = -1;
-	const char *at = place->rest, *slash;
+	const char *at = place->path_below_mount_fd, *slash;
 	char name[NAME_MAX + 1];
 	struct stat status;
 
@@ -94,7 +94,7 @@ bool view_place_is_refused_as_not_public(const struct place *place)
 
 	if (!place->mount || !view_place_is_public_only(place))
 		return false;
-	fd = openat2_retry(place->mount->fd, place->rest, O_PATH | O_NOFOLLOW, 0, IO_RESOLVE_BELOW);
+	fd = openat2_retry(place->mount->fd, place->path_below_mount_fd, O_PATH | O_NOFOLLOW, 0, IO_RESOLVE_BELOW);
 	return fd >= 0 && faccessat(fd, "", R_OK, AT_EMPTY_PATH) == 0;
 }
 
@@ -103,7 +103,8 @@ int view_open_place(const struct place *place, int flags, mode_t mode)
 	const struct view *view = place->mount->view;
 
 	if (place->is_magic_link) /* an object without a name is opened through /proc/PID/fd of its holder */
-		return openat2_retry(place->mount->fd, place->rest, flags & ~(O_NOFOLLOW | O_CREAT | O_EXCL), 0, 0);
+		return openat2_retry(place->mount->fd, place->path_below_mount_fd,
+				     flags & ~(O_NOFOLLOW | O_CREAT | O_EXCL), 0, 0);
 	if (place->mount->flags & MOUNT_PROC && place->mount == facts_get_mount(view->facts)) {
 		int r = facts_make_files(view);
 
@@ -128,14 +129,14 @@ int view_open_place(const struct place *place, int flags, mode_t mode)
 	}
 	if (view_place_is_public_only(place))
 		return open_object_if_public(place, flags & ~O_CREAT); /* nothing may be created there */
-	return openat2_retry(place->mount->fd, place->rest, flags, mode, IO_RESOLVE_BELOW);
+	return openat2_retry(place->mount->fd, place->path_below_mount_fd, flags, mode, IO_RESOLVE_BELOW);
 }
 
 int view_open_uncovered(const struct place *place, int flags)
 {
 	if (place->is_magic_link || place->mount->uncovered_fd < 0)
 		return view_open_place(place, flags, 0);
-	return openat2_retry(place->mount->uncovered_fd, place->rest, flags, 0, IO_RESOLVE_BELOW);
+	return openat2_retry(place->mount->uncovered_fd, place->path_below_mount_fd, flags, 0, IO_RESOLVE_BELOW);
 }
 
 int view_open_parent(const struct place *place, const char **ret_name)
@@ -146,10 +147,10 @@ int view_open_parent(const struct place *place, const char **ret_name)
 
 	if (place->virt_len == place->mount->virt_len || place->is_magic_link)
 		return -EBUSY;
-	slash = strrchr(place->rest, '/');
-	*ret_name = slash ? slash + 1 : place->rest;
-	len = slash ? (size_t)(slash - place->rest) : 0;
-	memcpy(dir, place->rest, len);
+	slash = strrchr(place->path_below_mount_fd, '/');
+	*ret_name = slash ? slash + 1 : place->path_below_mount_fd;
+	len = slash ? (size_t)(slash - place->path_below_mount_fd) : 0;
+	memcpy(dir, place->path_below_mount_fd, len);
 	dir[len] = '\0';
 	return openat2_retry(place->mount->fd, len ? dir : ".", O_PATH | O_DIRECTORY, 0, IO_RESOLVE_BELOW);
 }

@@ -247,15 +247,15 @@ int terminals_open_dev_pts_file(const struct place *place, int flags)
 	const struct terminal_pair *pair;
 	unsigned number;
 
-	if (strcmp(place->rest, "ptmx") == 0) {
+	if (strcmp(place->path_below_mount_fd, "ptmx") == 0) {
 		if (flags & O_DIRECTORY)
 			return -ENOTDIR;
 		if (flags & O_PATH)
-			return openat2_retry(place->mount->fd, place->rest, flags, 0, IO_RESOLVE_BELOW);
+			return openat2_retry(place->mount->fd, place->path_below_mount_fd, flags, 0, IO_RESOLVE_BELOW);
 		return terminals_open_master(terminals, flags);
 	}
-	if (!terminals_parse_number(place->rest, &number))
-		return strchr(place->rest, '/') ? -ENOTDIR : -ENOENT;
+	if (!terminals_parse_number(place->path_below_mount_fd, &number))
+		return strchr(place->path_below_mount_fd, '/') ? -ENOTDIR : -ENOENT;
 	pair = terminals_find_pair(terminals, number);
 	return pair ? pair_open_slave(pair, flags) : terminals_open_unknown_slave(terminals, number, flags);
 }
@@ -267,10 +267,11 @@ bool terminals_place_is_foreign_slave(const struct place *place, bool writes)
 	unsigned number;
 
 	if (terminals->own || place->mount->flags & MOUNT_OF_SINGLE_FILE ||
-	    !terminals_parse_number(place->rest, &number) || terminals_find_pair(terminals, number))
+	    !terminals_parse_number(place->path_below_mount_fd, &number) || terminals_find_pair(terminals, number))
 		return false;
 	/* mkdir(2) and similar calls would fail with another errno where the host has a slave. */
-	return writes || fstatat(terminals->dev_pts_mount->fd, place->rest, &status, AT_SYMLINK_NOFOLLOW) == 0;
+	return writes ||
+	       fstatat(terminals->dev_pts_mount->fd, place->path_below_mount_fd, &status, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
 bool terminals_dev_pts_has_name(const struct view *view, const char *name)
@@ -333,7 +334,7 @@ bool view_terminal_is_from_program(const struct place *place, bool *ret_shared)
 	unsigned number;
 
 	if (!place->mount || !(place->mount->flags & MOUNT_DEV_PTS) || place->is_magic_link ||
-	    !terminals_parse_number(place->rest, &number))
+	    !terminals_parse_number(place->path_below_mount_fd, &number))
 		return false;
 	pair = terminals_find_pair(place->mount->view->terminals, number);
 	*ret_shared = !place->mount->view->terminals->own;

@@ -62,13 +62,13 @@ struct mount {
 /* A path that was resolved in the view. Owns nothing. */
 struct place {
 	const struct mount *mount;
-	const char *rest; /* path below mount->fd; points into virt or mount->path_below_fd */
+	const char *path_below_mount_fd; /* relative to mount->fd; points into virt or mount->path_below_fd */
 	size_t virt_len;
-	bool is_magic_link; /* the object has no virtual path; rest is its PID/fd/N below /proc */
+	bool is_magic_link; /* the object has no virtual path; path_below_mount_fd is its PID/fd/N below /proc */
 	char virt[PATH_MAX];
 };
 
-/* Call this for a copy made by assignment. A rest that points into from->virt then points into copy->virt. */
+/* To be called after `*copy = *from`: a path_below_mount_fd that points into from->virt then points into copy->virt. */
 void place_fix_rest_after_assignment(struct place *copy, const struct place *from);
 
 enum view_flag {

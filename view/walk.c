@@ -77,15 +77,15 @@ static int walk_enter_magic_link(struct path_walk *walk, bool last)
 	struct place *place = walk->place;
 	char host[PATH_MAX], virt[PATH_MAX];
 	struct stat object;
-	ssize_t len = readlinkat(place->mount->fd, place->rest, host, sizeof(host) - 1);
+	ssize_t len = readlinkat(place->mount->fd, place->path_below_mount_fd, host, sizeof(host) - 1);
 	int r;
 
 	if (len < 0)
 		return -errno;
 	host[len] = '\0';
-	if (strcmp(strrchr(place->rest, '/') + 1, "root") == 0)
+	if (strcmp(strrchr(place->path_below_mount_fd, '/') + 1, "root") == 0)
 		return walk_enter_link(walk, "/");
-	if (fstatat(place->mount->fd, place->rest, &object, 0) < 0)
+	if (fstatat(place->mount->fd, place->path_below_mount_fd, &object, 0) < 0)
 		return -errno;
 	r = host[0] == '/' ? view_find_virtual_path(walk->view, host, (size_t)len, virt, sizeof(virt)) : -ENOENT;
 	if (r > 0 && view_path_leads_to_object(walk->view, virt, &object)) {

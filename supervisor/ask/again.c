@@ -16,7 +16,7 @@
  */
 struct rejudge_gate {
 	/* the first member: rejudge_gate_permits_effect() converts its address into that of the whole struct */
-	struct call_effect_gate effect_gate;
+	struct call_effect_check effect_check;
 	uint64_t start_ns;     /* when the notification was received, for the record; 0: the time of judging */
 	/* key of the approved question; NULL: the call must have no effect, because only its key is wanted */
 	const char *approved_key;
@@ -26,12 +26,12 @@ struct rejudge_gate {
 	char key[SHA256_HEX_SIZE];
 };
 
-static void rejudge_gate_hash_copied_bytes(struct call_effect_gate *gate, const void *bytes, size_t len)
+static void rejudge_gate_hash_copied_bytes(struct call_effect_check *gate, const void *bytes, size_t len)
 {
 	sha256_update(&((struct rejudge_gate *)gate)->copied_hash, len, bytes);
 }
 
-static bool rejudge_gate_permits_effect(struct call_effect_gate *gate, const struct call *call)
+static bool rejudge_gate_permits_effect(struct call_effect_check *gate, const struct call *call)
 {
 	struct rejudge_gate *own = (struct rejudge_gate *)gate;
 
@@ -77,9 +77,9 @@ static bool rejudge_in_second_view(struct dispatch *dispatch, const struct secco
 
 	dispatch_begin_call(dispatch, notification, table_find_row(notification->data.nr));
 	call->start_ns = gate->start_ns ? gate->start_ns : call->start_ns;
-	gate->effect_gate.note_copied = rejudge_gate_hash_copied_bytes;
+	gate->effect_check.note_copied_bytes = rejudge_gate_hash_copied_bytes;
 	sha256_init(&gate->copied_hash);
-	call->effect_gate = &gate->effect_gate;
+	call->effect_check = &gate->effect_check;
 	call->answer = answer;
 	if (!dispatch_find_task(call))
 		return false;
@@ -153,21 +153,21 @@ static bool rejudge_would_perform(const struct call *call, struct rejudge_gate *
 	if (gate->would_have_had_effect)
 		return kind == OUTCOME_ERROR;
 	if (kind == OUTCOME_FD || kind == OUTCOME_OPATH_FD || kind == OUTCOME_BLOCKING_OPEN || kind == OUTCOME_VALUE)
-		(void)rejudge_gate_permits_effect(&gate->effect_gate, call);
+		(void)rejudge_gate_permits_effect(&gate->effect_check, call);
 	return gate->would_have_had_effect;
 }
 
 bool rejudge_without_performing(struct dispatch *dispatch, const struct asker_options *second,
 		   const struct seccomp_notif *notification, char ret_key[SHA256_HEX_SIZE])
 {
-	struct rejudge_gate gate = {.effect_gate.passes = rejudge_gate_permits_effect};
+	struct rejudge_gate gate = {.effect_check.permits_effect = rejudge_gate_permits_effect};
 	struct sandbox *sandbox = dispatch->sandbox;
 	const struct rejudge_saved_first_view first = rejudge_enter_second_view(second, sandbox);
 	bool asks = rejudge_in_second_view(dispatch, notification, &gate, NULL) &&
 		    rejudge_would_perform(dispatch->call, &gate);
 
 	outcome_release(&dispatch->call->outcome);
-	dispatch->call->effect_gate = NULL;
+	dispatch->call->effect_check = NULL;
 	rejudge_leave_second_view(sandbox, &first);
 	if (asks)
 		memcpy(ret_key, gate.key, sizeof(gate.key));
@@ -179,7 +179,7 @@ bool rejudge_without_performing(struct dispatch *dispatch, const struct asker_op
 enum rejudge_result rejudge_and_perform(struct dispatch *dispatch, const struct asker_options *second,
 				const struct seccomp_notif *notification, const struct rejudge_approval *approval)
 {
-	struct rejudge_gate gate = {.effect_gate.passes = rejudge_gate_permits_effect,
+	struct rejudge_gate gate = {.effect_check.permits_effect = rejudge_gate_permits_effect,
 				    .start_ns = approval->start_ns,
 				    .approved_key = approval->key};
 	struct sandbox *sandbox = dispatch->sandbox;
@@ -192,12 +192,12 @@ enum rejudge_result rejudge_and_perform(struct dispatch *dispatch, const struct 
 		 * The handler of an open for reading asks no gate, because the call has no effect until its outcome is
 		 * performed. So the gate is asked here.
 		 */
-		(void)rejudge_gate_permits_effect(&gate.effect_gate, call);
+		(void)rejudge_gate_permits_effect(&gate.effect_check, call);
 	if (gate.effect_was_permitted)
 		dispatch_finish_call(dispatch, notification);
 	else
 		outcome_release(&call->outcome);
-	call->effect_gate = NULL;
+	call->effect_check = NULL;
 	call->answer = NULL;
 	rejudge_leave_second_view(sandbox, &first);
 	return gate.effect_was_permitted ? REJUDGE_PERFORMED : alive ? REJUDGE_CALL_CHANGED : REJUDGE_THREAD_IS_DEAD;

@@ -11,7 +11,7 @@
 /*
  * The key of a judged call: which call, its registers, every byte of its paths and text, the names that they resolved
  * to, the rights that were judged, and which object is at each name. copied: the hash of what else was copied from the
- * target (call_effect_gate.note_copied). False: out of memory.
+ * target (call_effect_check.note_copied_bytes). False: out of memory.
  */
 bool ask_key_compute(const struct call *call, const struct sha256_ctx *copied, char ret_key[SHA256_HEX_SIZE]);
 

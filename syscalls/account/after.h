@@ -28,7 +28,8 @@ struct after_fired {
 
 struct after_entries {
 	uint32_t completed_entries_mask;   /* entries that have fired, and whose consequences are complete */
-	pid_t refused;   /* thread whose next call that fires an entry is refused: the consequences are incomplete */
+	/* thread whose next call that fires an entry is refused, because not all consequences could be applied */
+	pid_t refused;
 	size_t count;
 	struct after_fired fired[POLICY_AFTER_ENTRIES_MAX];
 };
@@ -38,12 +39,14 @@ struct after_entries *after_create(void);
 void after_free(struct after_entries *after);
 
 /*
- * The entries that the allowed call fires and whose consequences are not complete. In a run with --mode observe they
- * have none: the entries are noted, and the result is 0.
+ * Returns the entries that the allowed call fires and whose consequences are not complete. With --mode observe entries
+ * have no consequences: the function notes them as fired, and returns 0.
  */
 uint32_t after_find_entries_to_fire(struct call *call);
 
-/* Notes that the call fires these entries, writes their records, and has the policy apply them. */
+/*
+ * Notes that the call fires these entries, writes their records, and lets the policy deny from now on what they deny.
+ */
 void after_fire_entries(struct call *call, uint32_t entries);
 
 enum after_loss { AFTER_DESCRIPTOR, AFTER_SOCKET, AFTER_MAPPING, AFTER_PROCESS, AFTER_LOSS_MAX };

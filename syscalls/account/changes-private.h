@@ -9,7 +9,8 @@ enum touched_state { TOUCHED_ABSENT, TOUCHED_PRESENT, TOUCHED_UNKNOWN };
 /* A touched path, and the state of its file before the first touch. */
 struct touched_file {
 	const struct mount *mount;
-	size_t rest_offset; /* offset of place.rest in path; SIZE_MAX: place.rest is the mount's base */
+	/* where the path below the mount begins in `path`; SIZE_MAX: the path is the mount's own root */
+	size_t below_mount_offset;
 	enum touched_state state;
 	dev_t dev;
 	ino_t ino;
@@ -22,10 +23,10 @@ struct touched_file {
 	char path[];
 };
 
-/* The path of a renamed directory, which is below the root of its mount, so that place.rest points into the path. */
+/* A path that a renamed directory has or had. It is never the root of a mount, because mounts cannot be renamed. */
 struct moved_path {
 	const struct mount *mount;
-	size_t rest_offset; /* offset of place.rest in path */
+	size_t below_mount_offset; /* where the path below the mount begins in `path` */
 	size_t len;
 	char path[];
 };
@@ -33,14 +34,14 @@ struct moved_path {
 /* A renamed directory. */
 struct directory_rename {
 	struct moved_path *first_path; /* the directory's path when the run began; NULL: the run made the directory */
-	/* the directory's present path; NULL: the directory was removed, and another one has its path */
+	/* the directory's present path; NULL: the directory was removed, and another directory has that path now */
 	struct moved_path *present_path;
 };
 
 struct changes {
 	void *tree; /* a tsearch(3) tree of struct touched_file by their paths; owned */
 	size_t touched_count;
-	size_t paths_bytes; /* bytes of all paths */
+	size_t paths_bytes; /* length of all paths in `tree` */
 	uint64_t unlisted_count;
 	uint64_t listing_spent_ns; /* time spent on listing renamed directories */
 	/* renamed directories, owned; a later entry takes precedence over an earlier one */
@@ -57,7 +58,7 @@ int changes_list_all_renamed_trees(struct changes *changes);
 /* Whether changes of a mount are reported. False: private scratch space, /proc, /dev, files that callgate provides. */
 bool changes_mount_is_reported(const struct mount *mount);
 
-/* Fills the place of a touched path. */
+/* Makes the place (mount and path) of a touched path, for opening its file. */
 void changes_get_touched_place(const struct touched_file *entry, struct place *ret_place);
 
 #endif

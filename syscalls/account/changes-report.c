@@ -100,7 +100,7 @@ int changes_report(struct changes *changes, const struct view *view,
 	struct changes_report report = {.hash_bytes = CHANGES_HASHED_TOTAL_BYTES_MAX, .each = each, .ctx = ctx};
 	int r = changes_list_all_renamed_trees(changes);
 
-	(void)view; /* entries point to mounts of the view, which has to live until now */
+	(void)view; /* the entries point to mounts of the view, so the caller must not free the view before this call */
 	if (r < 0)
 		return r;
 	report.hash_end_ns = io_read_clock_ns() + CHANGES_HASHING_TIME_MAX_NS;

@@ -17,11 +17,12 @@
 #include "syscalls/account/changes-private.h"
 
 /*
- * most renamed directories that are remembered, because each touch searches them all; further ones are listed at once
+ * most renamed directories that are remembered, because each touch of a path searches them all; beyond this number, all
+ * of them are listed at once and forgotten
  */
 #define DIRECTORY_RENAMES_MAX 1024
 
-/* Compares for tsearch(3) and tfind(3). */
+/* Compares a path with the path of a struct touched_file, for tsearch(3) and tfind(3). */
 static int changes_compare_path_with_touched(const void *path, const void *entry)
 {
 	return strcmp(path, ((const struct touched_file *)entry)->path);
@@ -56,14 +57,14 @@ static void changes_read_state_before_touch(struct touched_file *entry, const st
 static struct touched_file *changes_make_touched(const struct place *place)
 {
 	struct touched_file *entry = calloc(1, sizeof(*entry) + place->virt_len + 1);
-	const char *rest = place->rest;
+	const char *below = place->path_below_mount_fd;
 
 	if (!entry)
 		return NULL;
 	entry->mount = place->mount;
-	entry->rest_offset = SIZE_MAX;
-	if (rest >= place->virt && rest <= place->virt + place->virt_len)
-		entry->rest_offset = (size_t)(rest - place->virt);
+	entry->below_mount_offset = SIZE_MAX;
+	if (below >= place->virt && below <= place->virt + place->virt_len)
+		entry->below_mount_offset = (size_t)(below - place->virt);
 	entry->path_len = place->virt_len;
 	memcpy(entry->path, place->virt, place->virt_len);
 	return entry;
@@ -75,8 +76,9 @@ void changes_get_touched_place(const struct touched_file *entry, struct place *r
 	ret_place->is_magic_link = false;
 	ret_place->virt_len = entry->path_len;
 	memcpy(ret_place->virt, entry->path, entry->path_len + 1);
-	ret_place->rest =
-		entry->rest_offset == SIZE_MAX ? entry->mount->path_below_fd : ret_place->virt + entry->rest_offset;
+	ret_place->path_below_mount_fd = entry->below_mount_offset == SIZE_MAX
+						 ? entry->mount->path_below_fd
+						 : ret_place->virt + entry->below_mount_offset;
 }
 
 bool changes_mount_is_reported(const struct mount *mount)
@@ -114,10 +116,10 @@ static int changes_find_or_add_touched(struct changes *changes, const struct pla
 	return 0;
 }
 
-/* ---- paths below renamed directories, before and after ---- */
+/* ---- paths below renamed directories: before and after the rename ---- */
 
-static struct moved_path *moved_path_make(const struct mount *mount, size_t rest, const char *head, size_t head_len,
-					  const char *tail)
+static struct moved_path *moved_path_make(const struct mount *mount, size_t below_mount_offset, const char *head,
+					  size_t head_len, const char *tail)
 {
 	size_t tail_len = strlen(tail);
 	struct moved_path *moved = malloc(sizeof(*moved) + head_len + tail_len + 1);
@@ -125,7 +127,7 @@ static struct moved_path *moved_path_make(const struct mount *mount, size_t rest
 	if (!moved)
 		return NULL;
 	moved->mount = mount;
-	moved->rest_offset = rest;
+	moved->below_mount_offset = below_mount_offset;
 	moved->len = head_len + tail_len;
 	memcpy(moved->path, head, head_len);
 	memcpy(moved->path + head_len, tail, tail_len + 1);
@@ -134,7 +136,8 @@ static struct moved_path *moved_path_make(const struct mount *mount, size_t rest
 
 static struct moved_path *moved_path_make_of_place(const struct place *place)
 {
-	return moved_path_make(place->mount, (size_t)(place->rest - place->virt), place->virt, place->virt_len, "");
+	return moved_path_make(place->mount, (size_t)(place->path_below_mount_fd - place->virt), place->virt,
+			       place->virt_len, "");
 }
 
 /* The part of `path` after the moved path: "" or "/…". NULL: `path` is neither the moved path nor below it. */
@@ -145,7 +148,7 @@ static const char *moved_path_get_tail_of_path(const struct moved_path *moved, c
 	return path + moved->len;
 }
 
-/* Whether a moved path is the place or below it. */
+/* Whether the moved path is that of `place`, or a path below it. */
 static bool moved_path_is_below(const struct moved_path *moved, const struct place *place)
 {
 	return moved && moved->len >= place->virt_len && memcmp(moved->path, place->virt, place->virt_len) == 0 &&
@@ -164,23 +167,24 @@ static bool moved_path_fill_place_below(const struct moved_path *moved, const ch
 	memcpy(ret_place->virt, moved->path, moved->len);
 	memcpy(ret_place->virt + moved->len, tail, tail_len + 1);
 	ret_place->virt_len = moved->len + tail_len;
-	ret_place->rest = ret_place->virt + moved->rest_offset;
+	ret_place->path_below_mount_fd = ret_place->virt + moved->below_mount_offset;
 	return true;
 }
 
 /*
- * Finds the rename whose path is the longest that contains `path`. by_to: compares the present path of each renamed
- * directory, else its first path. NULL: no rename has such a path.
+ * Finds the renamed directory that contains `path`; of several, the one with the longest path. by_present_path: the
+ * present paths of the directories are compared with `path`, else their paths when the run began. NULL: none contains
+ * it.
  */
 static struct directory_rename *changes_find_directory_rename(const struct changes *changes, const char *path,
-							      bool by_to)
+							      bool by_present_path)
 {
 	struct directory_rename *found = NULL;
 	size_t longest = 0;
 
 	for (size_t i = 0; i < changes->moves; i++) {
-		const struct moved_path *moved =
-			by_to ? changes->directory_rename[i].present_path : changes->directory_rename[i].first_path;
+		const struct moved_path *moved = by_present_path ? changes->directory_rename[i].present_path
+								 : changes->directory_rename[i].first_path;
 
 		if (moved_path_get_tail_of_path(moved, path) && moved->len >= longest) {
 			longest = moved->len;
@@ -212,7 +216,7 @@ static const struct place *changes_find_present_place(const struct changes *chan
 {
 	const struct directory_rename *move = changes_find_directory_rename(changes, place->virt, false);
 
-	if (!move) /* NULL: another directory was renamed to here */
+	if (!move) /* true: another directory was renamed to this path, so the object is gone */
 		return changes_find_directory_rename(changes, place->virt, true) ? NULL : place;
 	if (!move->present_path ||
 	    !moved_path_fill_place_below(move->present_path, place->virt + move->first_path->len, other))
@@ -266,7 +270,10 @@ static void changes_forget_directory_renames(struct changes *changes)
 	changes->moves = changes->move_room = 0;
 }
 
-/* The moved path of the directory at `place`, when the run began. *ret_moved NULL: the run made it. 0 or -ENOMEM. */
+/*
+ * Makes the path that the directory now at `place` had when the run began. *ret_moved NULL: the run made the directory.
+ * 0 or -ENOMEM.
+ */
 static int moved_path_make_at_run_start(const struct changes *changes, const struct place *place,
 					struct moved_path **ret_moved)
 {
@@ -293,8 +300,8 @@ static int changes_update_rename_target(struct directory_rename *move, const str
 
 	if (!moved_path_is_below(move->present_path, from))
 		return 0;
-	now = moved_path_make(to->mount, (size_t)(to->rest - to->virt), to->virt, to->virt_len,
-		       move->present_path->path + from->virt_len);
+	now = moved_path_make(to->mount, (size_t)(to->path_below_mount_fd - to->virt), to->virt, to->virt_len,
+			      move->present_path->path + from->virt_len);
 	if (!now)
 		return -ENOMEM;
 	free(move->present_path);
@@ -302,7 +309,10 @@ static int changes_update_rename_target(struct directory_rename *move, const str
 	return 1;
 }
 
-/* Prepares the move of a directory that was at `from`; `to` is set later. *ret_add false: the move exists already. */
+/*
+ * Prepares a new entry for the renamed directory that was at `from`; the caller sets present_path. *ret_add false: the
+ * directory was renamed before, and has an entry already.
+ */
 static int changes_prepare_directory_rename(struct changes *changes, const struct place *from,
 					    struct directory_rename *ret_move, bool *ret_add)
 {
@@ -384,10 +394,14 @@ void changes_note_rename(struct changes *changes, const struct place *from, cons
 struct renamed_tree_walk {
 	struct changes *changes;
 	const struct directory_rename *move;
-	char **queue; /* directories to list, relative to move->to; owned */
+	char **queue; /* directories to list, relative to move->present_path; owned */
 	size_t queued, done, cap, entries;
 	uint64_t end_ns;
-	struct place place; /* the present place; a member of the struct, because a place is large */
+	/*
+	 * of the entry that is being listed; a member of the struct, because a place is too large for the stack of each
+	 * function
+	 */
+	struct place place;
 };
 
 static int changes_queue_directory(struct renamed_tree_walk *walk, const char *tail)
@@ -407,7 +421,10 @@ static bool changes_entry_is_dir(int dirfd, const struct dirent *entry)
 	return fstatat(dirfd, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(status.st_mode);
 }
 
-/* Touches the first and the present path of a name. A directory with a move of its own is listed by that move. */
+/*
+ * Touches an entry of a renamed directory by its path when the run began and by its present path. A directory that was
+ * also renamed itself is listed by its own entry, and not here.
+ */
 static int changes_list_name(struct renamed_tree_walk *walk, int dirfd, const char *dir, const struct dirent *entry)
 {
 	_cleanup_free_ char *tail = NULL;
@@ -437,12 +454,12 @@ static int changes_list_directory(struct renamed_tree_walk *walk, const char *ta
 	if (moved_path_fill_place_below(walk->move->present_path, tail, &walk->place))
 		fd = view_open_uncovered(&walk->place, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK);
 	if (fd == -ENOENT || fd == -ENOTDIR)
-		return 0; /* the directory was removed since, and that touched each name */
+		return 0; /* the program has removed the directory, and touched every name in it by that */
 	stream = fd < 0 ? NULL : fdopendir(fd);
 	if (!stream) {
 		if (fd >= 0)
 			(void)close(fd);
-		walk->changes->unlisted_count++; /* the directory is not readable, yet could be renamed */
+		walk->changes->unlisted_count++; /* the directory is unreadable, so the changes below it are unknown */
 		return 0;
 	}
 	while (r == 0 && (name = readdir(stream))) {

@@ -19,14 +19,18 @@ struct change {
 };
 
 #define CHANGES_TOUCHED_PATHS_MAX 500000 /* most paths that are kept; further ones are only counted */
-/* bytes of all paths; the keeper holds the report, in which they are escaped */
+/*
+ * most bytes of all touched paths together, because the keeper holds the whole report in memory, with the paths escaped
+ */
 #define CHANGES_PATHS_BYTES_MAX (24u << 20)
 #define CHANGES_LISTED_ENTRIES_MAX 200000  /* most entries of renamed directories that are listed */
 /* most time for all listings of a run, because notifications wait meanwhile */
 #define CHANGES_LISTING_TIME_MAX_NS 3000000000u
 #define CHANGES_HASHED_FILE_BYTES_MAX (1ull << 30)  /* larger files are reported without a hash: they may be sparse */
 #define CHANGES_HASHED_TOTAL_BYTES_MAX (4ull << 30) /* most bytes that a report hashes */
-/* most time that a report hashes; the keeper waits twice as long after a timeout */
+/*
+ * most time that a report spends on hashing files, because the keeper waits for the report before it writes the result
+ */
 #define CHANGES_HASHING_TIME_MAX_NS UINT64_C(5000000000)
 
 struct changes *changes_create(void);

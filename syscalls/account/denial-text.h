@@ -14,15 +14,15 @@ struct denial_key {
 	int error;
 };
 
-/* The call's refusal: by its decision or, of an observed call, by the judged policy. */
+/* Why the call is refused: the call's own decision or, with --mode observe, the denial by the judged policy. */
 struct policy_decision denial_get_decision(const struct call *call);
 struct denial_key denial_make_key(const struct call *call, char text[DENIAL_TARGET_BYTES_MAX]);
 const char *denial_get_operation(const struct call *call);
-/* The canonical virtual path, borrowed from the call, or NULL. */
+/* The canonical virtual path to which the refused path resolved, borrowed from the call; NULL: there is none. */
 const char *denial_get_resolved_path(const struct call *call);
 /*
- * The smallest grant that would allow the call, owned by the caller. NULL: no grant would, or memory ran out; with
- * *ret_why (static): none should be suggested (policy/paths/suggest.h).
+ * The smallest grant that would allow the call, as an option such as "-r /srv/data"; owned by the caller. NULL: no
+ * grant would allow the call, memory ran out or, if *ret_why (static) is set, none should be suggested for that reason.
  */
 char *denial_suggest_grant(const struct call *call, const char **ret_why);
 

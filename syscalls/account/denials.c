@@ -18,7 +18,8 @@ struct denials {
 	size_t count;
 	uint64_t unlisted_count;
 	struct sink *sink; /* borrowed; NULL: denials are not told to the system's log */
-	struct denials *(*find_program)(void *ctx, unsigned program); /* NULL: the run is no session */
+	/* returns the denials of the session's program with this number; NULL: the run is no session */
+	struct denials *(*find_program)(void *ctx, unsigned program);
 	void *find_program_ctx;
 	uint16_t slot[DENIAL_HASH_SLOTS]; /* index in `item` + 1; 0: empty */
 };
@@ -73,7 +74,7 @@ static bool denial_is_same_attempt(const struct denial *item, const struct denia
 	       (!event || strcmp(item->reason, event->reason) == 0);
 }
 
-/* Returns a copy; NULL for NULL. Without memory: NULL, and *lost is set. */
+/* Returns a copy of `text`; NULL if `text` is NULL. If memory is short, returns NULL and sets *lost. */
 static char *denial_copy_text(const char *text, bool *lost)
 {
 	char *copied = text ? strdup(text) : NULL;

@@ -23,8 +23,10 @@ struct denials;
 struct denial {
 	uint64_t seq; /* number of the first record */
 	const char *syscall_name; /* static; NULL: egress refused */
-	const char *event;   /* static; "open", "request", "close", "dns" */
-	const char *op; /* read write exec net signal process other */
+	/* static; what egress refused: "open", "request", "close" or "dns"; NULL: a system call was refused */
+	const char *event;
+	/* kind of operation, for the result: "read", "write", "exec", "net", "signal", "process" or "other" */
+	const char *op;
 	char *target;
 	char *resolved_path;
 	int error;
@@ -45,8 +47,8 @@ struct denial {
 
 struct denials *denials_create(void);
 void denials_free(struct denials *denials);
-/* Lets each attempt from now on be sent to the system's log, too. Borrows the sink. */
 struct sink;
+/* Lets each attempt from now on be sent to the system's log, too. Borrows the sink. */
 void denials_set_sink(struct denials *denials, struct sink *sink);
 /*
  * For a session: counts each attempt in the denials of its program, too. find returns the denials of the program with

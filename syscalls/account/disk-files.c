@@ -169,7 +169,10 @@ static void disk_files_release_if_closed(struct disk_files *files, struct disk_f
 	}
 }
 
-/* Checks the unused files again: O_PATH descriptors may have opened some. True: there still are unused files. */
+/*
+ * Checks again whether the unused files are unused: a process may have opened one through an O_PATH descriptor. True:
+ * there still are unused files.
+ */
 static bool disk_files_recheck_unused(struct disk_files *files)
 {
 	bool any = false;

@@ -55,7 +55,7 @@ static bool disk_process_has_other_threads(pid_t pid)
 	char path[48];
 	struct stat status;
 
-	(void)snprintf(path, sizeof(path), "/proc/%d/task", pid); /* bounded by an int */
+	(void)snprintf(path, sizeof(path), "/proc/%d/task", pid); /* always fits, because the pid is an int */
 	/* links: ".", the name in the parent, and the first thread */
 	return stat(path, &status) == 0 && status.st_nlink > 3;
 }

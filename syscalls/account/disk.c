@@ -321,7 +321,10 @@ void disk_end_removal(struct call *call, struct disk_removal *removal)
 	removal->fd = -1;
 	if (fd < 0 || !disk_call_has_succeeded(call) || fstat(fd, &status) < 0)
 		return;
-	/* rename(2) between names of one file removes none. Some file systems keep a directory's st_nlink at 1. */
+	/*
+	 * rename(2) from one name of a file to another name of the same file removes neither. Directories are not
+	 * compared, because some file systems keep a directory's st_nlink at 1.
+	 */
 	if (!removal->is_directory && status.st_nlink >= removal->names)
 		return;
 	disk->names_bytes -= bytes < disk->names_bytes ? bytes : disk->names_bytes;

@@ -76,8 +76,9 @@ void disk_measure_changed_file(struct call *call, int fd);
 void disk_set_xattr_bytes(struct call *call, uint64_t bytes);
 
 /*
- * To be called around a call that removes `name` from the directory dirfd (unlink, rmdir, rename over it). The space of
- * the removed object is subtracted when no process has the object open any more.
+ * What disk_begin_removal() finds out before a call removes a name (unlink, rmdir, rename over it), and
+ * disk_end_removal() needs after the call. The space of the removed object is subtracted when no process has the object
+ * open any more.
  */
 struct disk_removal {
 	int fd; /* O_PATH descriptor of the object; -1: no limit, or no such object */

@@ -86,7 +86,7 @@ static bool forks_read_cpu_ns(pid_t tid, uint64_t *ret_ns)
 	_cleanup_close_ int fd = -1;
 	ssize_t len;
 
-	(void)snprintf(path, sizeof(path), "/proc/%d/schedstat", tid); /* bounded by an int */
+	(void)snprintf(path, sizeof(path), "/proc/%d/schedstat", tid); /* always fits, because the tid is an int */
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	len = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
 	if (len <= 0)

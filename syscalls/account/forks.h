@@ -18,8 +18,9 @@ void forks_free(struct forks *forks);
 /* True: the thread may make one more task, for which room is reserved. */
 bool forks_admit_fork_of_thread(struct forks *forks, pid_t tid, uint64_t now_ns);
 
-/* The number of tasks at the last count; the maximum so far; the number of refused forks. */
+/* The number of tasks of the run when they were last counted. */
 uint64_t forks_get_task_count(const struct forks *forks);
+/* The highest number of tasks that was counted so far. */
 uint64_t forks_get_peak_task_count(const struct forks *forks);
 uint64_t forks_get_refused_count(const struct forks *forks);
 

@@ -29,7 +29,7 @@ struct locks {
  */
 void locks_init(struct locks *locks, int proc_fd);
 
-/* Whether a command (argument 1 of fcntl) must be admitted. */
+/* Whether a command (argument 1 of fcntl) may add a record lock, so that locks_admit_fcntl() has to be asked. */
 bool locks_command_needs_admission(uint64_t command);
 
 /* True: the fcntl(2) with this command may add a record lock, which is counted. False: the run has too many locks. */

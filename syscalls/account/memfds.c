@@ -19,7 +19,10 @@
 struct memfds {
 	int fd[MEMFDS_MAX]; /* read-only descriptors */
 	size_t count;
-	/* The count and bytes at which a sweep is due. Until then our descriptors keep closed memfds alive. */
+	/*
+	 * The number and bytes of memfds at which those that no process has any more are searched for and closed. Until
+	 * then the supervisor's descriptors keep them alive.
+	 */
 	size_t sweep_at_count;
 	uint64_t sweep_at_bytes;
 	bool has_kernel_queues; /* the run has a unix listener or an inotify watch */
@@ -68,7 +71,7 @@ uint64_t memfds_measure_bytes(const struct memfds *memfds)
 	return sum;
 }
 
-/* Opens the file of a descriptor again. */
+/* Opens the memfd of a descriptor again with other flags. Returns a descriptor or -errno. */
 static int memfds_reopen_descriptor(int fd, int flags)
 {
 	int again = open(io_proc_fd_path(fd).path, flags | O_CLOEXEC);
@@ -176,7 +179,8 @@ static int memfds_make_shared_memory(struct memfds *memfds, uint64_t len)
 		return -ENOMEM;
 	fd = memfds_make(memfds, "shared", 0);
 	if (fd >= 0 && ftruncate(fd, (off_t)((len + page - 1) / page * page)) < 0)
-		return -ENOMEM; /* the next sweep closes the supervisor's descriptor */
+		/* the supervisor's descriptor of the new memfd is closed when unused memfds are searched for */
+		return -ENOMEM;
 	return steal_fd(&fd);
 }
 

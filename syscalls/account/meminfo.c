@@ -39,7 +39,7 @@ int meminfo_replace_with_limited_file(const struct call *call, int fd)
 		return steal_fd(&opened);
 	len = pread(fd, text, sizeof(text) - 1, 0);
 	if (len < 0)
-		return steal_fd(&opened); /* an O_PATH descriptor, which cannot be read */
+		return steal_fd(&opened); /* an O_PATH descriptor: it cannot be read, so the target may have it */
 	text[len] = '\0';
 	if (!meminfo_limit_is_below_total(text, limit))
 		return steal_fd(&opened);

@@ -42,7 +42,10 @@ static const char *const probe_calls[] = {
 	"landlock_create_ruleset", /* xz and others, which would restrict themselves */
 };
 
-/* Most refused names differ from each pattern before its first "*": fnmatch(3) of them all would take 3 us. */
+/*
+ * Whether a path matches a pattern of the list. Compares the text before the first "*" before it calls fnmatch(3),
+ * because most refused paths differ there, and fnmatch(3) with every pattern would take 3 us.
+ */
 static bool probe_pattern_matches_path(const char *pattern, const char *path)
 {
 	size_t head = strcspn(pattern, "*");

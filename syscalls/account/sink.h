@@ -38,7 +38,10 @@ struct sink_denial {
 	uint64_t seq, count;
 };
 
-/* The kind and the usual path of "journald", "syslog", "journald:PATH" or "syslog:PATH". SINK_NONE: another text. */
+/*
+ * Parses "journald", "syslog", "journald:PATH" or "syslog:PATH". *ret_path: PATH, or else the kind's usual path.
+ * SINK_NONE: another text.
+ */
 enum sink_kind sink_parse(const char *text, const char **ret_path);
 
 /* Connects a socket to the path. A descriptor owned by the caller, or -errno. */

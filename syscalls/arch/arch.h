@@ -23,7 +23,7 @@ struct arch_regs {
 int arch_read_regs(pid_t tid, struct arch_regs *ret_regs);
 int arch_write_regs(pid_t tid, const struct arch_regs *regs);
 
-/* Instruction and stack pointer. At a system-call stop, arch_get_pc is behind the system call instruction. */
+/* Returns the instruction pointer. At a system-call stop it is behind the system call instruction. */
 uint64_t arch_get_pc(const struct arch_regs *regs);
 uint64_t arch_get_stack_pointer(const struct arch_regs *regs);
 /* Size of the red zone below the stack pointer, which must not be overwritten. */

@@ -34,7 +34,7 @@ static int frame_read_code(const struct memory_ops *guest, pid_t tid, uint64_t c
 
 	ret_code->readable_from = 0;
 	got = guest->read(tid, first, ret_code->byte, sizeof(ret_code->byte));
-	if (got < 0 && page > first) { /* the instruction is on the first page of a mapping */
+	if (got < 0 && page > first) { /* the page before is not mapped, so reads only the page of the instruction */
 		ret_code->readable_from = (size_t)(page - first);
 		got = guest->read(tid, page, ret_code->byte + ret_code->readable_from,
 				  sizeof(ret_code->byte) - ret_code->readable_from);

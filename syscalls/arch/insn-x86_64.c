@@ -282,7 +282,7 @@ static bool insn_is_likely_operand(const struct insn_code *code, size_t at, bool
 	uint8_t before = at > code->readable_from ? code->byte[at - 1] : 0,
 		earlier = at > code->readable_from + 1 ? code->byte[at - 2] : 0;
 
-	if ((earlier & 0xf0) == 0x70 || earlier == 0xeb) /* the offset of a short jump */
+	if ((earlier & 0xf0) == 0x70 || earlier == 0xeb) /* the byte at `at` is the offset of a short jump */
 		return false;
 	if (before == 0x41 || before == 0x44 || before == 0x45 || before == 0x48 || before == 0x49 || before == 0x4c ||
 	    before == 0x4d || before == 0x66 || before == 0x0f) /* prefixes */
@@ -395,7 +395,7 @@ static int insn_get_stack_growth(const uint8_t *byte, const struct instruction *
 
 bool insn_x86_64_find_argument(const uint8_t *byte, size_t len, unsigned reg, unsigned *ret_from, size_t *ret_stack)
 {
-	unsigned holds[16]; /* the register that held the value at the function's start */
+	unsigned holds[16]; /* for each register: the register that held its value when the function began */
 	size_t at = 0, stack = 0;
 
 	for (unsigned i = 0; i < 16; i++)

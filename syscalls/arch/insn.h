@@ -39,7 +39,10 @@ bool insn_x86_64_find_value(const struct insn_code *code, unsigned reg, const st
  */
 bool insn_x86_64_find_argument(const uint8_t *byte, size_t len, unsigned reg, unsigned *ret_from, size_t *ret_stack);
 
-/* Like insn_x86_64_find_value(), for the whole of register `reg` (0 to 30). */
+/*
+ * The value of register `reg` (0 to 30) at the system call instruction. False: unknown, or different on two paths to
+ * it.
+ */
 bool insn_aarch64_find_value(const struct insn_code *code, unsigned reg, const struct insn_register_values *held,
 			     uint64_t *ret_value);
 

@@ -123,19 +123,22 @@ struct call_answer {
 };
 
 /*
- * Decides whether a call may have an effect. passes() is called before the call's record is written and before the call
- * writes target memory. False: the call fails and has no effect. Once passes() has returned true, it must return true
- * for the rest of the call.
+ * Decides whether a call may have an effect, when it is judged again after a question. permits_effect() is called
+ * before the call's record is written and before the call writes target memory. False: the call fails and has no
+ * effect. Once it has returned true, it must return true for the rest of the call.
  */
-struct call_effect_gate {
-	bool (*passes)(struct call_effect_gate *gate, const struct call *call);
+struct call_effect_check {
+	bool (*permits_effect)(struct call_effect_check *gate, const struct call *call);
 	/* Called with all bytes that decode_memory_at() copies from the target. */
-	void (*note_copied)(struct call_effect_gate *gate, const void *bytes, size_t len);
+	void (*note_copied_bytes)(struct call_effect_check *gate, const void *bytes, size_t len);
 };
 
 struct exec_plan; /* execve.h */
 
-/* supervisor/outcome.c has a table of all kinds: how each responds, and which members it owns. */
+/*
+ * What a handler decided. A table in supervisor/outcome.c says for each kind how it responds, and which members it
+ * owns.
+ */
 struct outcome {
 	enum outcome_kind kind;
 	int64_t value;
@@ -160,7 +163,7 @@ struct call {
 	uint64_t arg[6];
 	uint64_t start_ns;
 	size_t text_arg_len;
-	int text_arg_error; /* -errno of the copy, like call_path.error */
+	int text_arg_error; /* -errno with which copying text_arg from target memory failed; 0: it was copied */
 	/* entries of after_read that the call fires, before it may be performed; see after.h */
 	uint32_t after_entries_to_fire;
 	/* the entries that the call fires were looked up already, so its later records fire none */
@@ -179,7 +182,7 @@ struct call {
 	 * what the policy's "on_deny" says about a recorded denial; ON_DENY_UNSET: there was no denial, or only a probe
 	 */
 	enum policy_on_deny on_deny;
-	struct call_effect_gate *effect_gate; /* borrowed; NULL: none */
+	struct call_effect_check *effect_check; /* borrowed; NULL: none */
 	const struct call_answer *answer;  /* borrowed; NULL: nobody was asked */
 	struct {
 		uint64_t flags, mode, resolve;
@@ -207,10 +210,10 @@ static inline bool call_is_observed(const struct call *call)
 	return call->decision.verdict != VERDICT_DENY && call->decision.observed_denial.error && !call->answer;
 }
 
-/* True unless a gate holds the call back. */
+/* False: the call must have no effect, because call->effect_check does not permit one. */
 static inline bool call_may_take_effect(const struct call *call)
 {
-	return !call->effect_gate || call->effect_gate->passes(call->effect_gate, call);
+	return !call->effect_check || call->effect_check->permits_effect(call->effect_check, call);
 }
 
 /*

@@ -63,7 +63,7 @@ int decode_call_args(struct call *call)
 	return 0;
 }
 
-/* Works as copy_struct_from_user() in include/linux/uaccess.h. */
+/* Copies a struct whose size is an argument, like copy_struct_from_user() in include/linux/uaccess.h. */
 int decode_extensible_struct(const struct call *call, unsigned arg, void *out, size_t ksize, size_t usize, size_t min)
 {
 	char tail[4096];

@@ -16,8 +16,8 @@ static inline int decode_memory_at(const struct call *call, uint64_t addr, void 
 {
 	int r = memory_copy_in(call->sandbox->target_memory, call->tid, addr, out, len);
 
-	if (r == 0 && call->effect_gate)
-		call->effect_gate->note_copied(call->effect_gate, out, len);
+	if (r == 0 && call->effect_check)
+		call->effect_check->note_copied_bytes(call->effect_check, out, len);
 	return r;
 }
 
@@ -27,12 +27,15 @@ static inline int decode_struct(const struct call *call, unsigned arg, void *out
 	return decode_memory_at(call, call->arg[arg], out, len);
 }
 
-/* Works as copy_struct_from_user() (openat2 …): -EINVAL below min, -E2BIG for a non-zero tail; pads with zeros. */
+/*
+ * Copies a struct of usize bytes (openat2 …) to one of ksize bytes, like copy_struct_from_user(): pads it with zeros.
+ * -EINVAL: usize is below min; -E2BIG: bytes beyond ksize are not zero.
+ */
 int decode_extensible_struct(const struct call *call, unsigned arg, void *out, size_t ksize, size_t usize, size_t min);
 
 /*
- * Writes an output argument. 0, -EFAULT, or -ECANCELED: call->effect_gate permits no effect. Calls with an output
- * argument have no other effect, so the gate is asked here only.
+ * Writes an output argument. 0, -EFAULT, or -ECANCELED: call->effect_check permits no effect. Calls with an output
+ * argument have no other effect, so it is asked here only.
  */
 static inline int decode_write_output(const struct call *call, uint64_t addr, const void *from, size_t len)
 {

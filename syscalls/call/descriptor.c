@@ -30,10 +30,10 @@ bool descriptor_pidfd_getfd_works(void)
 }
 
 /*
- * Duplicates a descriptor of the target. further: it is the call's second descriptor, which OUTCOME_FETCH_DESCRIPTOR
- * does not support.
+ * Duplicates a descriptor of the target. is_second: it is the call's second descriptor, for which
+ * OUTCOME_FETCH_DESCRIPTOR cannot be used.
  */
-static int descriptor_copy_or_fetch(struct call *call, int fd, bool further)
+static int descriptor_copy_or_fetch(struct call *call, int fd, bool is_second)
 {
 	_cleanup_close_ int copy = descriptor_duplicate(call, fd);
 
@@ -43,7 +43,7 @@ static int descriptor_copy_or_fetch(struct call *call, int fd, bool further)
 		return steal_fd(&copy);
 	if (copy == -EBADF)
 		return call_fail(call, copy);
-	if (further || ((call->sandbox->inet || call->sandbox->has_unix_datagrams) && descriptor_pidfd_getfd_works()))
+	if (is_second || ((call->sandbox->inet || call->sandbox->has_unix_datagrams) && descriptor_pidfd_getfd_works()))
 		return call_refuse(call, -EPERM, NULL, "descriptor_unreachable");
 	call->outcome.kind = OUTCOME_FETCH_DESCRIPTOR;
 	call->outcome.value = fd;

@@ -12,16 +12,16 @@
 int descriptor_copy(struct call *call, int fd);
 
 /*
- * Keeps a duplicate, which the next descriptor_copy() of this call returns. That must be for the same descriptor of the
- * target. Takes `copy`.
+ * Keeps a duplicate (taken) of a descriptor of the target, which the next descriptor_copy() of this call returns. The
+ * handler must call descriptor_copy() for that same descriptor.
  */
 void descriptor_keep_fetched_copy(struct call *call, int copy);
 
 /*
- * Whether pidfd_getfd(2) works. If not, targets send their descriptors by sendmsg(2), which the filter has to allow.
- * The program could send datagrams by it, unjudged, so it gets no UDP sockets without a network namespace. (TCP and
- * unix stream sockets ignore addresses.) If it works and the run has a network
- * or unix datagrams, OUTCOME_FETCH_DESCRIPTOR is not used.
+ * Whether pidfd_getfd(2) works. If not, targets send their descriptors by sendmsg(2) (OUTCOME_FETCH_DESCRIPTOR), which
+ * the filter has to allow. The program could then send datagrams that are not judged. So it gets no UDP sockets without
+ * a network namespace. (TCP and unix stream sockets ignore addresses.) If pidfd_getfd(2) works and the run has a
+ * network or unix datagrams, sendmsg(2) is judged, and OUTCOME_FETCH_DESCRIPTOR is not used.
  */
 bool descriptor_pidfd_getfd_works(void);
 

@@ -50,7 +50,7 @@ static int elf_read_header(struct elf_source *source, Elf64_Ehdr *ehdr)
 	if (ehdr->e_ident[EI_CLASS] != ELFCLASS64 || ehdr->e_ident[EI_DATA] != ELFDATA2LSB)
 		return -ENOTSUP;
 	if (ehdr->e_ident[EI_VERSION] != EV_CURRENT)
-		return -ENOEXEC; /* the kernel does not check this; no tool makes such files */
+		return -ENOEXEC; /* the kernel does not check EI_VERSION, but no tool makes files of another version */
 	r = elf_read(source, ehdr, sizeof(*ehdr), 0);
 	if (r < 0)
 		return r;

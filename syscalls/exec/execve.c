@@ -86,7 +86,10 @@ static int exec_open_pinned(struct call *call, int pin)
 
 struct exec_stat_question {
 	struct stat *st;
-	int asked_dirfd; /* the dirfd with which the file was found: see view_get_nosymfollow_path() */
+	/*
+	 * the dirfd that fstatat(2) got: the file itself, or the root of the view's nosymfollow mount; -1: not called
+	 */
+	int asked_dirfd;
 };
 
 static int exec_stat_by_name(void *ctx, int dirfd, const char *path, int at_flags)

@@ -28,8 +28,8 @@ struct exec_args {
 };
 
 /*
- * Adds a script of the chain: "INTERP [ARG] SCRIPT rest". `name` is the first script's and used by the first call only:
- * each script's line names the next file. 0, -ENOMEM or -ELOOP.
+ * Adds a script of the chain: the arguments become "INTERP [ARG] SCRIPT rest". name: SCRIPT, used by the first call
+ * only, because each later script is the INTERP of the one before. 0, -ENOMEM or -ELOOP.
  */
 int exec_args_add_script(struct exec_args *args, const struct shebang *line, const char *name);
 

@@ -188,7 +188,7 @@ void sys_file_getattr(struct call *call)
 	if (!file_attr_arguments_are_valid(call, flags, size))
 		return;
 	fd = file_pin_path_at(call, 0, POLICY_READ, flags);
-	if (fd >= 0) /* zeroes the rest of a longer struct of newer programs */
+	if (fd >= 0) /* a newer program may have a longer struct, the rest of which is set to zeros */
 		file_end_call_with_output(call, call->arg[2], out, size,
 				syscall(__SNR_file_getattr, AT_FDCWD, io_proc_fd_path(fd).path, out,
 					sizeof(struct file_attr_ver0), 0));

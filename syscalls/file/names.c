@@ -105,7 +105,10 @@ static int names_check_link_source(struct call *call, int object)
 		call->decision.wanted_rights = decision.wanted_rights;
 		return -1;
 	}
-	/* Once after_read has closed the old name, the file could be written by the new one, or the reverse. */
+	/*
+	 * Both names must have the same entries of after_read. Otherwise, once an entry has closed one name for
+	 * writing, the file could still be written by the other name.
+	 */
 	if (policy_find_entries_that_can_close_writing(call->sandbox->policy, from->virt, from->virt_len) !=
 	    policy_find_entries_that_can_close_writing(call->sandbox->policy, to->virt, to->virt_len))
 		return call_refuse(call, -EXDEV, NULL, "after_read");

@@ -173,7 +173,10 @@ static void open_refuse_trailing_slash(struct call *call, const struct open_requ
 		call_fail(call, -EISDIR);
 }
 
-/* Whether the open may block, on a FIFO or a terminal. Then a worker thread opens, which can be cancelled. */
+/*
+ * Whether opening the object may block, because it is a FIFO or a terminal. True: a worker thread opens it, which can
+ * be cancelled, so that the supervisor thread never blocks.
+ */
 static bool open_may_block(const struct call *call, const struct stat *status, unsigned flags)
 {
 	const struct mount *mount = call->resolved_place[0].mount;
@@ -182,7 +185,7 @@ static bool open_may_block(const struct call *call, const struct stat *status, u
 		return false;
 	if (S_ISFIFO(status->st_mode))
 		return (flags & O_ACCMODE) != O_RDWR;
-	/* No worker is needed for an object without a name: file_pin_path() opens it. */
+	/* A terminal without a name needs no worker, because file_pin_path() has opened it already. */
 	return S_ISCHR(status->st_mode) && !call->resolved_place[0].is_magic_link &&
 	       !(mount && mount->flags & MOUNT_DEVICE);
 }
@@ -300,8 +303,8 @@ static void open_check_write_to_directory(struct call *call, unsigned flags)
 }
 
 /*
- * The usual case: one strict open of an existing file, for reading. False: the open may block, or its flags need more
- * than this; nothing was done.
+ * Handles the usual case: opens an existing file for reading by a single openat2(2). False: nothing was done, because
+ * the open may block, or the flags ask for more than reading.
  */
 static bool open_try_simple_read(struct call *call, const struct open_request *request)
 {
@@ -309,7 +312,8 @@ static bool open_try_simple_read(struct call *call, const struct open_request *r
 	int fd;
 
 	if (request->flags & special || (request->flags & O_ACCMODE) != O_RDONLY || request->resolve ||
-	    path_requires_directory(call->path[0].text)) /* the needed O_DIRECTORY would show in F_GETFL */
+	    /* not here: such a path has to be opened with O_DIRECTORY, which the program would see in F_GETFL */
+	    path_requires_directory(call->path[0].text))
 		return false;
 	fd = file_pin_path(call, 0, POLICY_READ, open_get_follow_flag(request->flags),
 			   open_get_supervisor_open_flags(request->flags));

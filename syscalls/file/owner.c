@@ -104,7 +104,10 @@ void owner_set_by_setown(struct call *call, pid_t who)
 		return;
 	}
 	owner = owner_convert_setown_argument(who);
-	/* The kernel confines these signals too (Landlock: hook_file_send_sigiotask()), whoever has the pid now. */
+	/*
+	 * If the kernel confines signals, it does so for these as well (Landlock: hook_file_send_sigiotask()),
+	 * whichever process has the pid later. Otherwise the supervisor sets the owner, and checks it.
+	 */
 	if (!call->sandbox->kernel_confines_signals && who != 0 && !target_is_self(call, who))
 		owner_set_on_duplicate(call, descriptor_copy(call, call_get_int(call, 0)), &owner);
 	else if (owner_judge_new_owner(call, (int)owner.type, owner.pid))

@@ -65,7 +65,7 @@ ssize_t file_read_link_text(const struct call *call, const struct place *place, 
 		return len;
 	if (strcmp(strrchr(place->virt, '/'), "/root") == 0)
 		return snprintf(text, PATH_MAX, "/");
-	if (fstatat(place->mount->fd, place->rest, &object, 0) < 0)
+	if (fstatat(place->mount->fd, place->path_below_mount_fd, &object, 0) < 0)
 		return -errno;
 	return (ssize_t)link_replace_host_path(call, &object, text, (size_t)len);
 }

@@ -176,11 +176,11 @@ static void rename_stat_object(struct rename_operand *end)
 	size_t len = strcspn(end->name, "/");
 
 	if (len > NAME_MAX)
-		return; /* renameat2 fails with ENAMETOOLONG */
+		return; /* the name does not exist; the supervisor's renameat2 will fail with ENAMETOOLONG */
 	memcpy(end->name_without_slashes, end->name, len);
 	end->name_without_slashes[len] = '\0';
 	if (path_is_dot_name(end->name_without_slashes))
-		return; /* renameat2 fails with EBUSY */
+		return; /* "." or "..": the supervisor's renameat2 will fail with EBUSY */
 	end->exists = fstatat(end->parent_fd, end->name_without_slashes, &end->status, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
@@ -194,7 +194,8 @@ static int rename_judge_and_record(struct call *call, struct rename_operand end[
 	rename_stat_object(&end[0]);
 	rename_stat_object(&end[1]);
 	if (!end[0].exists || (exchange && !end[1].exists) || file_name_is_refused(end[1].name))
-		return call_commit_record(call); /* renameat2 fails with the right errno */
+		/* the call cannot succeed; the supervisor's renameat2 will fail with the kernel's errno */
+		return call_commit_record(call);
 	if (rename_refuse_unmovable_object(call, &end[0], 0, 1) < 0 ||
 	    (exchange && rename_refuse_unmovable_object(call, &end[1], 1, 0) < 0))
 		return -1;

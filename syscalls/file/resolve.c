@@ -327,8 +327,9 @@ static bool resolve_judge_place(struct call *call, const struct place *place, un
  */
 static int file_fd_link_permits_access(const struct place *place, int pin, int open_flags)
 {
-	const char *thread = strstr(place->rest, "/task/"), *number = strstr(place->rest, "/fd/");
-	pid_t holder = (pid_t)strtol(thread ? thread + strlen("/task/") : place->rest, NULL, 10);
+	const char *thread = strstr(place->path_below_mount_fd, "/task/"),
+		   *number = strstr(place->path_below_mount_fd, "/fd/");
+	pid_t holder = (pid_t)strtol(thread ? thread + strlen("/task/") : place->path_below_mount_fd, NULL, 10);
 	struct fdinfo held, own;
 
 	if (!number) /* exe and cwd are not descriptors, and have no access mode */
@@ -372,8 +373,9 @@ static int file_open_proc_fd_link(const struct call *call, const struct place *p
 }
 
 /*
- * Whether opening for data may block, on a FIFO or a terminal. Checked only where the program can make them. Elsewhere
- * the watchdog interrupts such an open (EINTR), so that opening libraries and modules costs no more.
+ * Whether opening the object for reading or writing may block, because it is a FIFO or a terminal. Checked only where
+ * the program can make them. Elsewhere the watchdog interrupts an open that blocks (EINTR), so that opening libraries
+ * and modules costs no more.
  */
 static bool resolve_may_block(const struct call *call, const struct place *place)
 {
@@ -384,7 +386,7 @@ static bool resolve_may_block(const struct call *call, const struct place *place
 	    !(policy_get_rights(call->sandbox->policy, place->virt, place->virt_len) & POLICY_WRITE))
 		return false;
 	/* If a link is on the path, this answer may be wrong. The open that follows notices links. */
-	return fstatat(place->mount->fd, place->rest, &there, AT_SYMLINK_NOFOLLOW) == 0 &&
+	return fstatat(place->mount->fd, place->path_below_mount_fd, &there, AT_SYMLINK_NOFOLLOW) == 0 &&
 	       (S_ISFIFO(there.st_mode) || S_ISCHR(there.st_mode));
 }
 
@@ -392,7 +394,10 @@ static int resolve_open_place(const struct call *call, const struct place *place
 {
 	if (place->is_magic_link)
 		return file_open_proc_fd_link(call, place, open_flags);
-	/* The task determines which terminal /dev/tty is: see open_reopen_pinned() in open.c. */
+	/*
+	 * Which terminal /dev/tty is depends on the task. EINTR: the caller pins the path, and open_reopen_pinned()
+	 * opens the task's terminal.
+	 */
 	if (place->mount->flags & MOUNT_TTY && !(open_flags & (O_PATH | O_DIRECTORY)))
 		return -EINTR;
 	if (!(open_flags & (O_PATH | O_NONBLOCK | O_DIRECTORY)) && resolve_may_block(call, place))
@@ -401,8 +406,9 @@ static int resolve_open_place(const struct call *call, const struct place *place
 }
 
 /*
- * The last step, on a judged place: opens it, or asks a question about it. Returns a descriptor, 0 for an answered
- * question, or -errno. With O_DIRECTORY the question is about a descriptor.
+ * Opens a place that was judged, if question is NULL; else asks the question about it, such as an fstatat(2). Returns a
+ * descriptor, 0 if the question was asked, or -errno. The question is asked by name where the view permits it and
+ * O_DIRECTORY is not set, else of a descriptor that is opened with open_flags.
  */
 static int resolve_open_or_query(const struct call *call, const struct place *place, int open_flags,
 				 const struct file_query *question)
@@ -422,8 +428,8 @@ static int resolve_open_or_query(const struct call *call, const struct place *pl
 }
 
 /*
- * Walks path[i], stores its place in call->resolved_place[i] and judges it. follow: see view_walk_path(). 0, or -1 with
- * the outcome set.
+ * Walks path[i], stores its place in call->resolved_place[i] and judges it. follow: VIEW_FOLLOW_LAST_LINK, or 0. 0, or
+ * -1 with the outcome set.
  */
 static int resolve_walk_and_judge(struct call *call, unsigned i, const char *base, unsigned follow, unsigned want)
 {
@@ -484,7 +490,8 @@ static void resolve_set_place_to_proc_fd_path(const struct call *call, int fd, s
 
 	file_write_fd_link(call, fd, leaf);
 	place->virt_len = (size_t)snprintf(place->virt, sizeof(place->virt), "/proc/%s", leaf);
-	(void)view_set_mount_of_place(call->sandbox->view, place); /* any place below /proc would do */
+	/* errors are ignored, because the place only has to be below /proc */
+	(void)view_set_mount_of_place(call->sandbox->view, place);
 	place->is_magic_link = true;
 }
 
@@ -632,7 +639,7 @@ static int name_open_host_directory(const struct place *place)
 
 	if (place->is_magic_link || place->mount->flags & MOUNT_PROC || !view_has_standin(place))
 		return view_open_place(place, flags, 0);
-	return openat2_retry(place->mount->fd, place->rest, flags, 0, IO_RESOLVE_BELOW);
+	return openat2_retry(place->mount->fd, place->path_below_mount_fd, flags, 0, IO_RESOLVE_BELOW);
 }
 
 /* Opens the parent directory. *place: its canonical place. */

@@ -28,9 +28,9 @@ struct file_query {
 };
 
 /*
- * Like file_pin_path_at(), but asks a question instead of returning a descriptor: by name where
- * view_get_nosymfollow_path() permits. Asks only after the decision. 0: answered, and the caller sets the outcome; -1:
- * the outcome is set.
+ * Resolves and judges path[i] like file_pin_path_at(), and then asks the question about the object: by name where
+ * view_get_nosymfollow_path() permits, else of a descriptor. 0: the question was asked, and the caller sets the
+ * outcome; -1: the outcome is set.
  */
 int file_judge_and_query_path(struct call *call, unsigned i, unsigned want, unsigned at_flags,
 		     const struct file_query *question);
@@ -46,14 +46,15 @@ bool file_name_is_refused(const char *last);
 
 /*
  * For calls that remove or change a name: judges POLICY_WRITE on path[i] and opens its parent (O_PATH). *ret_name: the
- * last component as the program wrote it, with trailing slashes; borrowed from the call. A name
- * that the kernel refuses (file_name_is_refused) needs POLICY_READ on the parent only, as the errno tells no more.
+ * last component as the program wrote it, with trailing slashes; borrowed from the call. For a name that the kernel
+ * refuses (file_name_is_refused), POLICY_READ on the parent is enough, because the call always fails.
  */
 int file_pin_parent(struct call *call, unsigned i, const char **ret_name);
 
 /*
- * Like file_pin_parent(), for calls that make a name (mkdir, mknod, symlink, link). An existing name is EEXIST, even in
- * a read-only tree and for the root of a mount, as natively; mkdir -p relies on it.
+ * For calls that make a name (mkdir, mknod, symlink, link): judges POLICY_WRITE on path[i], opens its parent (O_PATH)
+ * and sets *ret_name like file_pin_parent(). An existing name is EEXIST, even in a read-only tree and for the root of a
+ * mount, as natively; mkdir -p relies on it.
  */
 int file_pin_parent_of_new_name(struct call *call, unsigned i, const char **ret_name);
 
@@ -95,17 +96,21 @@ bool file_refuse_setid(struct call *call, mode_t mode);
 /* ---- helpers for AT_* flags, metadata and links ---- */
 
 /*
- * Like file_pin_path(), with *at flags: AT_SYMLINK_NOFOLLOW and AT_EMPTY_PATH; others are ignored. An empty path with
- * AT_EMPTY_PATH means the descriptor path[i].dirfd, or the cwd. Returns an O_PATH descriptor.
+ * Resolves path[i], judges `want` and pins the object. at_flags: AT_SYMLINK_NOFOLLOW and AT_EMPTY_PATH; others are
+ * ignored. An empty path with AT_EMPTY_PATH means the descriptor path[i].dirfd, or the cwd. Returns an O_PATH
+ * descriptor.
  */
 int file_pin_path_at(struct call *call, unsigned i, unsigned want, unsigned at_flags);
 
-/* Like file_pin_path_at(), for a change of metadata: judges POLICY_WRITE, and calls file_refuse_foreign_object(). */
+/*
+ * Resolves path[0], judges POLICY_WRITE for a change of metadata, and pins the object, unless
+ * file_refuse_foreign_object() refuses it. at_flags: as for file_pin_path_at().
+ */
 int file_pin_for_metadata_change(struct call *call, unsigned at_flags);
 
 /*
- * Like file_pin_for_metadata_change(), for a call on a descriptor (fchmod, fsetxattr, utimensat without a path).
- * O_PATH: EBADF.
+ * Pins the object of the program's descriptor fd for a change of metadata (fchmod, fsetxattr, utimensat without a
+ * path): judges POLICY_WRITE, and calls file_refuse_foreign_object(). An O_PATH descriptor is EBADF.
  */
 int file_pin_fd_for_metadata_change(struct call *call, int fd);
 

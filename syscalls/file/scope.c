@@ -63,11 +63,15 @@ static int openat2_walk_push_link_target(struct openat2_path_walk *walk, const c
 	if (walk->resolve & RESOLVE_IN_ROOT)
 		return openat2_walk_enter_dir(walk, walk->root);
 	if (walk->resolve & RESOLVE_NO_XDEV && walk->path_is_relative)
-		return -EXDEV; /* the same check and errno as nd_jump_root() in fs/namei.c */
+		/*
+		 * an absolute link may cross mounts, so RESOLVE_NO_XDEV forbids it, as nd_jump_root() in fs/namei.c
+		 * does
+		 */
+		return -EXDEV;
 	return openat2_walk_enter_dir(walk, "/");
 }
 
-/* Follows the link at the place. */
+/* Follows the symbolic link at `place`, which is open as fd. 0 or -errno. */
 static int openat2_walk_enter_link(struct openat2_path_walk *walk, const struct place *place, int fd)
 {
 	const char *rest = view_get_path_below_proc(place);
@@ -118,7 +122,7 @@ static int openat2_walk_component(struct openat2_path_walk *walk, const char *na
 		return r;
 	decision = view_judge_place(sandbox->view, walk->call->task, &place, POLICY_READ);
 	if (decision.verdict == VERDICT_DENY)
-		/* the pin of the last name records the refusal */
+		/* A denied last name is no error here: it is denied and recorded when the caller pins the path. */
 		return last ? openat2_walk_enter_dir(walk, name) : -decision.error;
 	fd = view_open_place(&place, O_PATH | O_NOFOLLOW, 0);
 	if (fd == -ENOENT && last && walk->may_create)

@@ -55,8 +55,8 @@ static void sendfile_free_work(struct call_work *work)
 }
 
 /*
- * Copies until all is sent, the file ends, the socket is full or *ret_error is set: true. False: reading would block (a
- * disk, a server, FUSE), and only a fatal signal ends that. wait: it may block.
+ * Copies bytes of the file to the socket. True: all is sent, the file has ended, the socket is full, or *ret_error is
+ * set. False: reading would block (a disk, a server, FUSE), and only a fatal signal ends that. wait: reading may block.
  */
 static bool sendfile_copy_chunk(struct sendfile_work *sending, int to_fd, char bytes[SENDFILE_CHUNK_BYTES], bool wait,
 				int *ret_error)
@@ -87,7 +87,10 @@ static bool sendfile_copy_chunk(struct sendfile_work *sending, int to_fd, char b
 	return true;
 }
 
-/* Stores the offset: in target memory only while the target waits for this response. 0 or -errno. */
+/*
+ * Stores the offset behind the last byte that was sent: in target memory, if the target still waits for this response,
+ * or in the file description. 0 or -errno.
+ */
 static int sendfile_write_offset_to_target(const struct sendfile_work *sending)
 {
 	const struct sandbox *sandbox = sending->sandbox;
@@ -102,7 +105,7 @@ static int sendfile_write_offset_to_target(const struct sendfile_work *sending)
 		       : 0;
 }
 
-/* Stores the offset. Returns the result of the call. */
+/* Stores the offset behind the last byte that was sent. Returns the result of sendfile(2). */
 static int64_t sendfile_end_call(const struct sendfile_work *sending, int error)
 {
 	if (sending->bytes_sent > 0)

@@ -23,8 +23,9 @@ static int stat_by_name(void *ctx, int dirfd, const char *path, int at_flags)
 struct statx_query {
 	unsigned flags; /* AT_STATX_* */
 	unsigned mask;
-	int no_symlinks_dir_fd; /* descriptor of the tree without links: see view_get_nosymfollow_path */
-	bool is_by_name; /* asked by name below no_symlinks_dir_fd */
+	/* the root of the view's nosymfollow mount, below which objects are asked about by name; -1: there is none */
+	int no_symlinks_dir_fd;
+	bool is_by_name; /* the object was asked about by name below no_symlinks_dir_fd, and not by a descriptor */
 	union {
 		struct statx known;
 		char all[STATX_BYTES];
@@ -137,12 +138,15 @@ struct access_query {
 	struct stat status; /* the object's status; unset for F_OK, and for R_OK by name */
 };
 
-/* Calls fstatat first, so that an error of the path is not taken for the answer. */
+/* Asks access(2) about an object. Calls fstatat first, so that an error of the path is not taken for the answer. */
 static int access_check_by_name(void *ctx, int dirfd, const char *path, int at_flags)
 {
 	struct access_query *question = ctx;
 
-	/* For R_OK only public objects need the status, and these are never asked about by name. */
+	/*
+	 * The policy's answer depends on the status for W_OK and X_OK. For R_OK it does so only where the public alone
+	 * is granted, and there no object is asked about by name.
+	 */
 	if (question->mode & (*path ? W_OK | X_OK : R_OK | W_OK | X_OK) &&
 	    fstatat(dirfd, path, &question->status, at_flags) < 0)
 		return -errno;

@@ -44,7 +44,7 @@ bool terminal_becomes_controlling(const struct call *call, unsigned flags)
 	struct procstat stat;
 
 	if (place->is_magic_link || flags & (O_NOCTTY | O_PATH) || (flags & O_ACCMODE) == O_WRONLY ||
-	    strcmp(place->rest, "ptmx") == 0 || place->virt_len == place->mount->virt_len)
+	    strcmp(place->path_below_mount_fd, "ptmx") == 0 || place->virt_len == place->mount->virt_len)
 		return false;
 	return procstat_read(call->tid, &stat) == 0 && stat.session == call->task->tgid && stat.terminal_device == 0;
 }

@@ -15,8 +15,8 @@
 
 /*
  * Whether events of the object name only what the program may see. False for directories that have a stand-in, because
- * the pin may be of the host's directory (view_open_place), and for those without a virtual path. On EACCES programs
- * poll.
+ * the pin may be of the host's directory (view_open_place), and for those without a virtual path. The call then fails
+ * with EACCES, after which programs poll.
  */
 static bool watch_events_name_only_visible_names(const struct call *call, int object)
 {

@@ -39,7 +39,10 @@ static int xattr_check_arguments(struct call *call, const struct xattr_target *t
 	return 0;
 }
 
-/* Pins the object. The *at calls take an empty path for a descriptor, and an O_PATH descriptor is EBADF. */
+/*
+ * Pins the object of the call. With AT_EMPTY_PATH an empty path means the descriptor path[0].dirfd. An O_PATH
+ * descriptor is EBADF.
+ */
 static int xattr_pin_target(struct call *call, const struct xattr_target *target, bool write)
 {
 	const struct call_path *path = &call->path[0];

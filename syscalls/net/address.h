@@ -11,7 +11,10 @@
 int net_check_fd_is_socket(const struct call *call);
 /* Allows the call if argument 0 is a socket. False: the outcome is set. */
 bool net_allow_if_fd_is_socket(struct call *call);
-/* Calls net_allow_if_fd_is_socket(), then net_copy_unix_or_inet_socket(). */
+/*
+ * Allows the call if argument 0 is a socket, and duplicates it. Returns the duplicate, owned by the caller; or -1 with
+ * the outcome set: not a unix socket, nor an internet socket in a run with a network.
+ */
 int net_allow_and_copy_socket(struct call *call, int *ret_domain);
 
 /* Whether a socket is nonblocking. False if its flags cannot be read. */
@@ -39,11 +42,12 @@ static inline ino_t net_get_inode(int socket_fd)
 	return fstat(socket_fd, &st) < 0 ? 0 : st.st_ino;
 }
 
+/* Judges bind(2) or connect(2) with an address of one family; len: of the address, as the target gave it. */
+typedef void net_address_fn(struct call *call, const struct sockaddr_storage *address, int len);
 /*
  * For bind(2) and connect(2). Checks the socket, copies the address of arguments 1 and 2, pads it with zeros, and calls
  * the function for its family.
  */
-typedef void net_address_fn(struct call *call, const struct sockaddr_storage *address, int len);
 void net_judge_address(struct call *call, net_address_fn *judge_unix, net_address_fn *judge_netlink,
 		       net_address_fn *judge_inet);
 
@@ -64,9 +68,15 @@ void net_refuse_family(struct call *call, int family, int error);
 
 /* Duplicates the target's unix socket. Returns the duplicate, owned by the caller; or -1 with the outcome set. */
 int net_copy_socket(struct call *call);
-/* Like net_copy_socket(), for a unix socket or, when the run has a network, an internet socket. */
+/*
+ * Duplicates the target's unix socket or, when the run has a network, its internet socket. Returns the duplicate, owned
+ * by the caller; or -1 with the outcome set.
+ */
 int net_copy_unix_or_inet_socket(struct call *call, int *ret_domain);
-/* Like net_copy_socket(), for a socket of any family, which the caller must judge. */
+/*
+ * Duplicates the target's socket, of any family; the caller must judge the family. Returns the duplicate, owned by the
+ * caller; or -1 with the outcome set.
+ */
 int net_copy_socket_of_any_family(struct call *call, int *ret_domain);
 
 #endif

@@ -27,7 +27,8 @@
 struct unix_connect_work {
 	struct call_work work;
 	struct sockets_address address;
-	int pin_fd; /* owned: what the address needs; -1: nothing */
+	/* O_PATH descriptor of the socket's inode, to which the address refers; owned; -1: the address needs none */
+	int pin_fd;
 };
 
 static int64_t connect_run_work(struct call_work *work, int fd, bool (*go_on)(void *ctx), void *ctx)
@@ -49,7 +50,9 @@ static void connect_free_work(struct call_work *work)
 	free(connecting);
 }
 
-/* Moves *fd and *pin_fd to a thread. */
+/*
+ * Lets a worker thread connect the socket *fd to the address. Takes *fd, and *pin_fd, which must stay open meanwhile.
+ */
 static void connect_move_to_thread(struct call *call, int *fd, const struct sockets_address *address, int *pin_fd)
 {
 	struct unix_connect_work *connecting = malloc(sizeof(*connecting));
@@ -68,7 +71,10 @@ static void connect_move_to_thread(struct call *call, int *fd, const struct sock
 
 /* ---- connect(2) ---- */
 
-/* Connects a judged socket (taken) to an address that needs pin_fd (taken). */
+/*
+ * Commits the record, and connects the socket to the address. Takes socket_fd, and pin_fd, which must stay open
+ * meanwhile.
+ */
 static void connect_commit_and_connect(struct call *call, int socket_fd, const struct sockets_address *address,
 				       int pin_fd)
 {
@@ -80,7 +86,8 @@ static void connect_commit_and_connect(struct call *call, int socket_fd, const s
 	r = net_is_nonblocking(fd) ? sockets_connect(fd, address) : -EINTR;
 	if (r == 0 || r == -EINTR)
 		peers_note_connection(call->sandbox->unix_peers, fd, address, call->task->tgid);
-	if (r == -EINTR) /* connect may wait for room in the backlog, even if another thread sets O_NONBLOCK now */
+	/* EINTR: a signal, or the socket is blocking: connect may wait for room in the backlog, in a worker thread. */
+	if (r == -EINTR)
 		connect_move_to_thread(call, &fd, address, &pin);
 	else
 		call_return_result(call, r);
@@ -143,7 +150,10 @@ static void connect_unix(struct call *call, const struct sockaddr_storage *addre
 	switch (net_read_unix_address(call, address, len)) {
 	case NET_UNIX_PATH:
 		connect_unix_path(call);
-		/* glibc tries the name service cache before passwd and DNS (nscd/nscd_helper.c). */
+		/*
+		 * A denied connect to nscd counts as a probe: glibc tries it before passwd and DNS, and works without
+		 * it.
+		 */
 		if (call->decision.verdict == VERDICT_DENY &&
 		    (strcmp(path, "/var/run/nscd/socket") == 0 || strcmp(path, "/run/nscd/socket") == 0))
 			call->decision.reason = DENIAL_REASON_PROBE;

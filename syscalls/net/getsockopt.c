@@ -13,7 +13,7 @@
 #include "syscalls/process/target.h"
 #include "syscalls/table/handlers.h"
 
-/* Works as sk_getsockopt() in net/core/sock.c. */
+/* Writes the credentials and their length to target memory, as sk_getsockopt() in net/core/sock.c does. */
 static void getsockopt_write_credentials(struct call *call, const struct ucred *credentials)
 {
 	int32_t len;
@@ -30,7 +30,10 @@ static void getsockopt_write_credentials(struct call *call, const struct ucred *
 	call_return_result(call, r);
 }
 
-/* Continuing is safe: the process ids of a run are no secret to it. */
+/*
+ * Answers SO_PEERCRED if the kernel would name the supervisor; else continues the call. That is safe even if another
+ * thread replaces the socket, because the process ids of a run are no secret to it.
+ */
 static void getsockopt_answer_peercred(struct call *call)
 {
 	struct ucred credentials = {0};

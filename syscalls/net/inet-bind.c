@@ -27,7 +27,10 @@ static struct inet_address bind_choose_real_address(const struct inet *inet, con
 		return inet_make_loopback(
 			inet, asked->family == AF_INET6 && (kind->is_v6_only || inet_address_is_loopback(asked)),
 			asked->port);
-	/* bound to any address, so that the socket can reach egress as well */
+	/*
+	 * bound to INADDR_ANY instead of its synthetic address, because from that address the socket could not reach
+	 * egress
+	 */
 	if (inet_is_own_pool_address(inet, asked)) {
 		real.v4.s_addr = INADDR_ANY;
 		real.v6 = in6addr_any;

@@ -117,7 +117,8 @@ static void inet_connect_to_run_listener(struct call *call, struct inet_socket *
 		return;
 	if (net_is_nonblocking(socket->fd))
 		r = connect(socket->fd, (const struct sockaddr *)&storage, len) < 0 ? -errno : 0;
-	if (r == -EINTR) { /* connect may wait, even if another thread sets O_NONBLOCK now */
+	/* EINTR: a signal, or the socket is blocking: connect may wait, so a worker thread connects. */
+	if (r == -EINTR) {
 		inet_connect_in_thread(call, socket, to, steal_fd(&held));
 		return;
 	}
@@ -129,7 +130,10 @@ static void inet_connect_to_run_listener(struct call *call, struct inet_socket *
 	call_return_result(call, r);
 }
 
-/* Duplicates the run's listener that the kernel would choose in a namespace. *ret_at: its address. -ENOENT: none. */
+/*
+ * Duplicates the run's listener that connect(2) to `to` would reach if the run had its own network namespace. Returns
+ * the duplicate. *ret_at: the real address of the listener. -ENOENT: there is none.
+ */
 static int inet_hold_listener(struct call *call, const struct inet_address *to, struct inet_address *ret_at)
 {
 	const struct inet *inet = call->sandbox->inet;

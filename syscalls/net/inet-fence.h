@@ -10,14 +10,14 @@
 
 struct inet;
 
-/* Drops every datagram that arrives. Returns 0 or -errno, like the next two functions. */
+/* Makes the socket drop every datagram that arrives. 0 or -errno. */
 int inet_filter_drop_all(int socket_fd);
 /*
  * Lets datagrams from the DNS server and from all UDP endpoints made so far reach the socket, by address and port.
- * Called when the target sends to one of them.
+ * Called when the target sends to one of them. 0 or -errno.
  */
 int inet_filter_accept_from_endpoints(const struct inet *inet, int socket_fd);
-/* Removes the filter, because the socket is bound to a port that the policy grants. */
+/* Removes the filter, because the socket is bound to a port that the policy grants. 0 or -errno. */
 int inet_filter_remove(int socket_fd);
 
 /*

@@ -10,8 +10,8 @@ struct inet_names_entry {
 };
 
 struct inet_names {
-	struct inet_names_entry entry[INET_NAMES_TABLE_COUNT]
-				     [INET_NAMES_ENTRIES_PER_TABLE]; /* pages of unused ports are never touched */
+	/* the second index is the local port, so that pages of unused ports are never touched */
+	struct inet_names_entry entry[INET_NAMES_TABLE_COUNT][INET_NAMES_ENTRIES_PER_TABLE];
 };
 
 struct inet_names *inet_names_create(void)

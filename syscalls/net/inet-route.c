@@ -22,7 +22,10 @@ struct inet_address inet_get_pool_address(const struct inet *inet, int family)
 	return own;
 }
 
-/* The name for which egress handed out a synthetic address. An unknown name: reads what egress has sent first. */
+/*
+ * The name for which egress handed out a synthetic address. If none is known, reads egress' pending messages, which may
+ * tell it, and looks again. NULL: no such name.
+ */
 static const char *inet_find_host_of_address(const struct inet *inet, const struct sockaddr *address)
 {
 	const char *name = pool_find_name(inet->options.pool, address);

@@ -37,12 +37,14 @@ int inet_create(const struct inet_options *options, struct inet **ret_inet);
 void inet_free(struct inet *inet);
 
 /*
- * The handlers of bind, connect and listen for AF_INET and AF_INET6. address: the copied address. copy: the duplicate
- * of the socket, borrowed. A TCP connect to an approved endpoint ends as OUTCOME_CONNECT_BY_EGRESS: outcome.fd is the
- * bound duplicate, outcome.egress_connect (owned) is the request for egress.
+ * The handler of connect(2) for AF_INET and AF_INET6. address: copied from target memory, `len` bytes. A TCP connect to
+ * an approved endpoint ends as OUTCOME_CONNECT_BY_EGRESS: outcome.fd is the bound duplicate of the socket, and
+ * outcome.egress_connect (owned) is the request for egress.
  */
 void inet_connect(struct call *call, const struct sockaddr_storage *address, int len);
+/* The handler of bind(2) for AF_INET and AF_INET6. address: copied from target memory, `len` bytes. */
 void inet_bind(struct call *call, const struct sockaddr_storage *address, int len);
+/* The handler of listen(2) for AF_INET and AF_INET6. copy: the supervisor's duplicate of the socket, borrowed. */
 void inet_listen(struct call *call, int copy);
 /* Whether the run has its own network namespace, so that the kernel keeps its sends inside. inet may be NULL. */
 bool inet_has_own_netns(const struct inet *inet);

@@ -33,7 +33,7 @@ static struct sockaddr interfaces_make_sockaddr_of_host(uint32_t address)
 	return interfaces_make_sockaddr((struct in_addr){.s_addr = htonl(address)});
 }
 
-/* Answers SIOCGIFCONF: lists the interface once for each of its IPv4 addresses. */
+/* Answers SIOCGIFCONF: lists the loopback interface once for each of its IPv4 addresses. 0 or -errno. */
 static int interfaces_list_addresses(struct call *call)
 {
 	const struct netlink_facts *facts = netlink_get_facts(call->sandbox);

@@ -30,7 +30,7 @@ void message_release(struct message *message)
 	*message = (struct message){.pin_fd = -1};
 }
 
-/* Works as the kernel's import_iovec(). */
+/* Checks the lengths of the iovecs and cuts their sum to MESSAGE_BYTES_MAX, as the kernel's import_iovec() does. */
 static int message_check_parts_length(struct message *message)
 {
 	for (size_t i = 0; i < message->part_count; i++) {
@@ -66,7 +66,10 @@ int message_from_registers(const struct call *call, struct message *ret_message)
 	return len ? decode_memory_at(call, call->arg[4], &message->name, (size_t)len) : 0;
 }
 
-/* Works as copy_msghdr_from_user() and sendmsg_copy_msghdr() in net/socket.c. */
+/*
+ * Copies the struct msghdr, its address and its iovecs, as copy_msghdr_from_user() and sendmsg_copy_msghdr() in
+ * net/socket.c do.
+ */
 int message_from_memory(const struct call *call, uint64_t addr, struct message *ret_message,
 			struct message_part *ret_control)
 {

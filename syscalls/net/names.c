@@ -10,7 +10,10 @@
 #include "syscalls/process/target.h"
 #include "syscalls/table/handlers.h"
 
-/* Works as move_addr_to_user() in net/socket.c. */
+/*
+ * Writes a socket name and its length to target memory (arguments 1 and 2), as move_addr_to_user() in net/socket.c
+ * does.
+ */
 static void names_write_address(struct call *call, const struct sockaddr_storage *address, socklen_t len)
 {
 	int32_t room, told = (int32_t)len;

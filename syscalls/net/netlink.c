@@ -241,7 +241,10 @@ static int netlink_copy_socket(struct call *call)
 	return steal_fd(&copy);
 }
 
-/* Binds as the program's process: for nl_pid 0 the kernel would choose the supervisor's process id. */
+/*
+ * Binds a netlink socket for `process`. If the name has nl_pid 0, the kernel would take the supervisor's process id for
+ * it, so the id of `process` is tried first.
+ */
 static int netlink_bind_for_process(int fd, const struct sockaddr_nl *name, pid_t process)
 {
 	struct sockaddr_nl named = *name;
@@ -252,7 +255,10 @@ static int netlink_bind_for_process(int fd, const struct sockaddr_nl *name, pid_
 		return 0;
 	if (name->nl_pid || errno == EPERM)
 		return -errno;
-	/* Another socket of the process has this name, or this socket has a name already. */
+	/*
+	 * nl_pid was 0, and the process's id is taken by another of its sockets, or this socket has a name already:
+	 * lets the kernel choose or fail.
+	 */
 	return bind(fd, (const struct sockaddr *)name, sizeof(*name)) < 0 ? -errno : 0;
 }
 
@@ -295,7 +301,10 @@ void netlink_bind(struct call *call, const struct sockaddr_storage *address, int
 	}
 }
 
-/* Connects as the program's process: connect(2) names an unnamed socket, by the supervisor's process id. */
+/*
+ * Connects a netlink socket for `process`. First binds an unnamed socket, because connect(2) would name it by the
+ * supervisor's process id.
+ */
 static int netlink_connect_for_process(int fd, const struct sockaddr_nl *peer, pid_t process)
 {
 	struct sockaddr_nl name = {.nl_family = AF_NETLINK};

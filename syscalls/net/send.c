@@ -1,7 +1,7 @@
 /*
- * sendto, sendmsg and sendmmsg. In a run with a network or with unix datagrams they are judged and performed from a
- * copy of the message, on a duplicate of the socket. In other runs they are continued. Without unix datagrams they are
- * also continued on stream and unix sockets in a network namespace.
+ * sendto, sendmsg and sendmmsg. In a run with a network or with unix datagrams they are judged, and performed from a
+ * copy of the message on a duplicate of the socket. In other runs they are continued. In a run with a network namespace
+ * and a network, but without unix datagrams, they are continued on stream and unix sockets.
  */
 #include <errno.h>
 
@@ -69,7 +69,10 @@ static bool send_copy_socket(struct call *call, unsigned flags, struct sender *r
 	return true;
 }
 
-/* As send_judge_destination(), for a unix socket and an address. */
+/*
+ * Judges the address of a message on a unix socket. *ret_len 0: the message goes to the connected peer. 0, or a
+ * negative value with the outcome set.
+ */
 static int send_judge_unix_destination(struct call *call, const struct sender *sender, struct message *message,
 			   struct sockaddr_storage *ret_to, socklen_t *ret_len)
 {
@@ -99,7 +102,10 @@ static int send_judge_destination(struct call *call, const struct sender *sender
 		return 0;
 	if (sender->domain == AF_UNIX)
 		return send_judge_unix_destination(call, sender, message, ret_to, ret_len);
-	/* Sending to others than the kernel takes a privilege, which no sender has. */
+	/*
+	 * The address is not judged, because sending to another process than the kernel takes a privilege, which no
+	 * sender has.
+	 */
 	if (sender->domain == AF_NETLINK) {
 		*ret_to = message->name;
 		*ret_len = (socklen_t)message->name_len;

@@ -9,7 +9,10 @@
 #include "syscalls/net/address.h"
 #include "syscalls/process/target.h"
 
-/* Finds the socket of the file `node`, as sockets_find_path(); or returns -1 with the outcome set. */
+/*
+ * Finds the socket of the run that is bound to the file `node`. Returns an O_PATH descriptor, owned by the caller,
+ * which must stay open while *ret_address is used; or -1 with the outcome set.
+ */
 static int unix_find_socket_of_file(struct call *call, int node, struct sockets_address *ret_address)
 {
 	struct stat st;

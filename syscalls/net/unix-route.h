@@ -15,13 +15,14 @@
  */
 int unix_find_socket_of_path(struct call *call, struct sockets_address *ret_address);
 /*
- * Finds the socket of an abstract name and of socket_fd's type, as sockets_find_abstract(). 0; or -1 with the outcome
- * set.
+ * Finds the socket of the run that has an abstract name and socket_fd's type. *address is the name, and then the
+ * address to connect to. *ret_pin_fd: as for unix_find_datagram_destination(). 0; or -1 with the outcome set.
  */
 int unix_find_abstract_socket(struct call *call, int socket_fd, struct sockets_address *address, int *ret_pin_fd);
 /*
- * Finds the socket to which a datagram is sent. `name` is its address in target memory, copied. As
- * unix_find_abstract_socket().
+ * Finds the socket of the run to which a datagram is sent. name: the datagram's address, copied from target memory.
+ * *ret_pin_fd, owned by the caller, must stay open while *ret_address is used; -1: there is nothing to keep open. 0; or
+ * -1 with the outcome set.
  */
 int unix_find_datagram_destination(struct call *call, int socket_fd, const struct sockaddr_storage *name, int len,
 			struct sockets_address *ret_address, int *ret_pin_fd);

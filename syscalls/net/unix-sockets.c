@@ -127,7 +127,7 @@ bool sockets_restore_name(struct sockaddr_un *name, socklen_t *len)
 			name->sun_path[i] = name->sun_path[i] == NUL_REPLACEMENT ? '\0' : '/';
 			changed = true;
 		}
-	*len -= abstract; /* the kernel counts the NUL behind a path */
+	*len -= abstract; /* the length of a path includes its NUL, that of an abstract name does not */
 	return changed;
 }
 

@@ -60,7 +60,10 @@ int sockets_connect(int socket_fd, const struct sockets_address *address);
 bool sockets_inode_has_open_socket(int pin_fd);
 bool sockets_has_name(int socket_fd);
 
-/* Whether only the run finds a socket by `name`. Names that the kernel has chosen are the network namespace's. */
+/*
+ * Whether only processes of the run can find a socket by `name`. A name that the kernel has chosen can be found by
+ * every process of the network namespace.
+ */
 bool sockets_name_is_of_run_only(const struct sockets *sockets, const struct sockaddr_un *name);
 
 /*

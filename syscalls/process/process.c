@@ -100,7 +100,7 @@ static void setpriority_judge_call(struct call *call, int process, int last)
 
 HANDLER(sys_setpriority, setpriority_judge_call(call, PRIO_PROCESS, PRIO_USER))
 
-/* The range IOPRIO_WHO_PROCESS, IOPRIO_WHO_PGRP, IOPRIO_WHO_USER of linux/ioprio.h. */
+/* 1 and 3: IOPRIO_WHO_PROCESS and the last kind, IOPRIO_WHO_USER, of linux/ioprio.h. */
 HANDLER(sys_ioprio_set, setpriority_judge_call(call, 1, 3))
 
 HANDLER(sys_get_robust_list, target_continue_if_member(call, call_get_int(call, 0)))
@@ -131,7 +131,7 @@ static void prctl_judge_ptracer(struct call *call)
 	if (call->arg[1] == 0 || call->arg[1] == UINT64_MAX || task_table_pid_is_in_run(call->sandbox->tree, pid))
 		target_allow_continue(call);
 	else
-		/* yama_task_prctl() fails so if no such process exists */
+		/* the errno of yama_task_prctl() if no such process exists */
 		call_refuse(call, -EINVAL, NULL, "outside_run");
 }
 

@@ -169,7 +169,10 @@ static void signal_send_to_group_or_all(struct call *call, pid_t which, int sig)
 
 /* ---- signals to one process or thread ---- */
 
-/* Whether the kernel may send the signal itself: see the head of this file. */
+/*
+ * Whether the kernel may send the signal itself: to the caller's own process (`own`), or to another process of the run
+ * if the kernel confines signals to the run.
+ */
 static bool signal_may_continue(const struct call *call, pid_t own, pid_t pid)
 {
 	return pid == own || (pid > 0 && call->sandbox->kernel_confines_signals &&

@@ -66,9 +66,9 @@ enum row_intent {
  */
 enum row_file_use {
 	FILE_USE_NONE,
-	FILE_USE_READ,  /* opens with the right to read: the program learns its content, or the names in it */
-	FILE_USE_EXECUTE,   /* the program that it executes */
-	FILE_USE_RENAME, /* gives the object of the first path another name */
+	FILE_USE_READ,    /* opens with the right to read: the program learns its content, or the names in it */
+	FILE_USE_EXECUTE, /* executes the object */
+	FILE_USE_RENAME,  /* gives the object of the first path another name */
 };
 
 /* What the dispatcher does before a call is judged. A call that a hook continues is neither judged nor recorded. */

@@ -47,7 +47,7 @@ static struct place *at(const char *name)
 	memset(place, 0, sizeof(*place));
 	place->mount = &mount;
 	place->virt_len = (size_t)snprintf(place->virt, sizeof(place->virt), "/work%s%s", *name ? "/" : "", name);
-	place->rest = *name ? place->virt + 6 : mount.path_below_fd;
+	place->path_below_mount_fd = *name ? place->virt + 6 : mount.path_below_fd;
 	return place;
 }
 
