@@ -40,7 +40,7 @@ struct loop {
 	struct loop_source *sources, *removed_sources;
 	struct loop_timer **timers; /* binary heap: timers[0] is due first */
 	size_t timer_count, timer_capacity;
-	struct loop_timer *unused_timer_for_reuse; /* becomes the next timer; NULL: that is allocated */
+	struct loop_timer *unused_timer_for_reuse; /* memory of a former timer, which the next one gets; NULL: none */
 };
 
 static void loop_update_now(struct loop *loop)

@@ -38,9 +38,9 @@ int loop_set_events(struct loop_source *source, uint32_t events);
 void loop_remove_source(struct loop_source *source);
 
 /*
- * Calls on_time once, delay_ms from now. The timer is freed just before that call, or by loop_cancel_timer(). NULL: out
- * of memory. The first call in on_time, and the first after a timer was cancelled, need no memory and never fail: a
- * timer that is repeated, or only moved, does not stop unnoticed.
+ * Adds a timer: on_time is called once, delay_ms from now. The timer is freed just before that call, or by
+ * loop_cancel_timer(). NULL: out of memory. The first timer that on_time adds, and the first after a timer was
+ * cancelled, get the memory of the old timer. So adding a timer cannot fail where it only repeats or moves one.
  */
 struct loop_timer *loop_add_timer(struct loop *loop, uint64_t delay_ms, loop_on_time *on_time, void *data);
 /* Cancels and frees a timer whose callback was not called yet. NULL is fine. */

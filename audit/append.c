@@ -149,7 +149,7 @@ int log_append_line(struct audit *audit, const char *line, size_t len)
 
 char *log_find_in_window(const struct audit *audit, uint64_t offset, size_t len)
 {
-	/* The order matters: the window may move at any time, unless this thread is the writer. */
+	/* The thread is checked first: only for the writer does the window not move meanwhile. */
 	if (!pthread_equal(pthread_self(), audit->writer) || !audit->mmap_window ||
 	    offset < audit->bytes_in_earlier_files + audit->mmap_window_start_offset ||
 	    offset + len > audit->bytes_in_earlier_files + audit->mmap_window_end_offset)
@@ -198,7 +198,7 @@ int log_write_at(const struct audit *audit, const char *bytes, size_t len, uint6
 	return n == (ssize_t)len ? 0 : n < 0 ? -errno : -EIO;
 }
 
-/* Whether an outcome of a record in the file is to come. */
+/* Whether a record in an older file of the log still lacks its outcome, which will have to be written there. */
 static bool log_older_file_is_needed(const struct audit *audit, const struct log_older_file *older)
 {
 	const struct chain *chain = &audit->chain;

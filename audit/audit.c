@@ -7,7 +7,7 @@
 #include "audit/log.h"
 #include "base/cleanup.h"
 
-/* The first window is one page: freeing unused space may take a disk longer than a short run itself. */
+/* The first window of the log is one page: a disk may take longer to free more unused space than a short run takes. */
 #define LOG_MMAP_WINDOW_BYTES_FIRST (4u << 10)
 
 static void audit_free(struct audit *audit)
@@ -79,7 +79,7 @@ int audit_start_log(int fd, const struct audit_header *header, struct audit **re
 	return 0;
 }
 
-/* Notes the path for the files to come. -EEXIST when the first of them exists. */
+/* Keeps the path, from which the paths of later files are made. -EEXIST when the next file, PATH.1, exists. */
 static int audit_prepare_rotation(struct audit *audit, const char *path, const struct audit_header *header)
 {
 	_cleanup_free_ char *next = NULL;

@@ -15,22 +15,24 @@
 
 struct audit;
 
-/* The place of the outcome of a record. Valid until the log is closed. */
+/* Where the outcome of a record is to be stored. Valid until the log is closed. */
 struct audit_slot {
 	uint64_t outcome_offset; /* offset of the outcome in the file */
 	uint64_t seq;    /* number of the record; 0: the call is not recorded, and audit_end_record does nothing */
 };
 
-/* Progress of the log. The writer stores it on request, for another process that shares this memory. */
+/*
+ * Progress of the log, in memory shared with another process: that process sets request_state, and the writer fills in
+ * the rest.
+ */
 struct audit_progress {
 	uint32_t request_state; /* AUDIT_PROGRESS_* */
 	uint64_t sealed_line_count;
-	char head_hash[64];  /* hash of the last of these lines */
+	char head_hash[64]; /* hash of the last sealed line */
 };
 
-/* set by the reader: the writer is to store its progress at the next line, and then sets AUDIT_PROGRESS_STORED */
-#define AUDIT_PROGRESS_REQUESTED 1u
-#define AUDIT_PROGRESS_STORED 2u
+#define AUDIT_PROGRESS_REQUESTED 1u /* set by the reader: the writer is to store its progress at the next line */
+#define AUDIT_PROGRESS_STORED 2u    /* set by the writer: the progress is stored */
 
 struct audit_header {
 	const char *run_id;
@@ -44,7 +46,7 @@ struct audit_header {
 	bool compact; /* records leave out what earlier lines say: callgate-audit(5) */
 	const char *key; /* public key with which the log is signed, in base64; NULL: it is not signed */
 	uint64_t rotate_bytes;           /* size at which the log goes on in another file; 0: never */
-	struct audit_progress *progress; /* NULL: no process asks */
+	struct audit_progress *progress; /* where the writer stores its progress on request; NULL: nowhere */
 	volatile unsigned *ret_file;     /* where the writer stores the number of the current file; NULL: nowhere */
 };
 
@@ -90,7 +92,7 @@ int audit_close(struct audit *audit, const struct audit_trailer *trailer);
  * `status` if it has none. 0 or -errno: -EBUSY when it is still being written, -EBADMSG when the file is no log.
  */
 int audit_recover_log(const char *path, const char *status);
-/* As audit_recover_log, for a descriptor that is open for reading and writing. Borrows it. */
+/* Ends the log of a killed writer as audit_recover_log does. fd is open for reading and writing, and borrowed. */
 int audit_recover_fd(int fd, const char *status);
 
 uint64_t audit_count_records(const struct audit *audit);

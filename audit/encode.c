@@ -87,8 +87,9 @@ static char *encode_args(char *out, const struct audit_record *record)
 }
 
 /*
- * Writes a path and what it resolved to. Without "resolved", an absolute path resolved to itself, and a relative path
- * was not resolved (it cannot equal a canonical path). An absolute path that was not resolved has "resolved":null.
+ * Keys of each path of a record and of what it resolved to. Without "resolved", an absolute path resolved to itself,
+ * and a relative path was not resolved (it cannot equal a canonical path). An absolute path that was not resolved has
+ * "resolved":null.
  */
 static const struct encode_path_keys {
 	const char *path, *resolved_path, *null;
@@ -159,7 +160,8 @@ static char *encode_first_fields(struct encoder *encoder, char *out, const struc
 		out = put_bytes(PUT(out, ",\"run\":\""), encoder->run, encoder->run_id_len);
 		*out++ = '"';
 	}
-	if (record->pid > 0 || !record->net) /* it is not known which process asked for a name */
+	/* "pid" is left out only for a DNS query of an unknown process */
+	if (record->pid > 0 || !record->net)
 		out = put_int(PUT(out, ",\"pid\":"), record->pid);
 	if (record->tid != record->pid)
 		out = put_int(PUT(out, ",\"tid\":"), record->tid);
@@ -176,7 +178,10 @@ static char *net_put_text(char *out, const char *key, const char *text)
 	return text && text[0] ? put_field(out, key, text, strlen(text)) : out;
 }
 
-/* Writes a number; key is such as `,"name":`. Egress is not trusted, and readers take 63 bits: larger ones are cut. */
+/*
+ * Writes a number; key is such as `,"name":`. A number above INT64_MAX is written as INT64_MAX: readers take 63 bits,
+ * and egress, which sends the numbers, is not trusted.
+ */
 static char *net_put_number(char *out, const char *key, uint64_t value)
 {
 	return put_uint(put_bytes(out, key, strlen(key)), value <= INT64_MAX ? value : INT64_MAX);
@@ -317,7 +322,7 @@ int encode_record(struct encoder *encoder, const struct audit_record *record, co
 	out = encode_reason(out, record, len.reason);
 	*out++ = ',';
 	in_page = (offset + (size_t)(out - encoder->line_buffer)) % AUDIT_PAGE_BYTES;
-	/* Blanks move the outcome, and the "}\n" that the store of ns repeats, into one page. */
+	/* Adds blanks until the outcome lies in one page, with the "}\n" after it, which the store of ns repeats. */
 	while (in_page + AUDIT_OUTCOME_BYTES + 2 > AUDIT_PAGE_BYTES && in_page++ < AUDIT_PAGE_BYTES)
 		*out++ = ' ';
 	*ret_room = (size_t)(out - encoder->line_buffer);

@@ -24,9 +24,9 @@ struct audit {
 	char *common_header_text; /* what all headers have in common; owned */
 	char *key;    /* audit_header.key; owned */
 	struct log_older_file {
-		int fd; /* open as long as outcomes of its records are to come */
+		int fd; /* the file, open until all its records have their outcome */
 		uint64_t bytes_before, bytes_up_to_end;
-	} *older_file; /* files before the one that is written; owned; chain.lock holds them for workers */
+	} * older_file; /* files before the current one; owned; chain.lock protects the array */
 	size_t older_file_count;
 	bool records_allowed_calls;
 	bool writes_by_pwrite; /* write by pwrite(2): the file system lacks fallocate(2) or shared mappings */
@@ -49,7 +49,10 @@ struct audit {
 
 /* Stores a line at the end of the file, and advances file_length. 0, or -errno: then nothing was stored. */
 int log_append_line(struct audit *audit, const char *line, size_t len);
-/* Stores a line by pwrite(2), as is done for header and trailer. Returns as log_append_line. */
+/*
+ * Stores a line at the end of the file by pwrite(2), as is done for header and trailer. 0, or -errno: nothing was
+ * stored.
+ */
 int log_append_by_pwrite(struct audit *audit, const char *line, size_t len);
 /* Writes a whole line at `end`, the length of the file; on failure cuts the file to that length. 0 or -errno. */
 int log_write_line(int fd, const char *line, size_t len, uint64_t end);

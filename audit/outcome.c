@@ -15,7 +15,8 @@ _Static_assert(AUDIT_OUTCOME_VALUE_OFFSET + OUTCOME_VALUE_BYTES + 6 == AUDIT_OUT
 _Static_assert(AUDIT_OUTCOME_NS_OFFSET + OUTCOME_NS_BYTES == AUDIT_OUTCOME_BYTES, "the drawing in encode.h is wrong");
 
 typedef uint64_t outcome_word8 __attribute__((aligned(1), may_alias));
-typedef uint64_t outcome_word16 __attribute__((vector_size(16), aligned(1), may_alias)); /* stored by movups or str q */
+/* two words that one instruction stores */
+typedef uint64_t outcome_word16 __attribute__((vector_size(16), aligned(1), may_alias));
 
 /*
  * Stores 8 or 16 bytes by one instruction, even if unaligned. SIGKILL takes effect between instructions, so the file

@@ -23,7 +23,8 @@ char *put_int(char *out, int64_t value);
 char *put_8_digits(char *out, uint32_t value);
 
 /*
- * Writes a text, escaped for JSON. The caller has written the opening quote. Only put_quoted writes the closing quote.
+ * Both write a text, escaped for JSON, after the opening quote, which the caller has written. put_quoted writes the
+ * closing quote, too; put_text does not.
  */
 char *put_text(char *out, const char *text, size_t len);
 char *put_quoted(char *out, const char *text, size_t len);

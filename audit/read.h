@@ -15,7 +15,7 @@
 struct audit_reader;
 
 struct audit_line {
-	json_t *json;     /* a JSON object; borrowed, valid until the next call */
+	json_t *json;     /* a JSON object; borrowed, valid until the next line is read */
 	const char *text; /* the line without its newline; borrowed like json */
 	size_t len;
 	bool has_expanded_fields; /* `json` has fields from earlier lines of a compact log, `text` has not */
@@ -36,8 +36,9 @@ void audit_reader_free(struct audit_reader *reader);
 int audit_reader_read_line(struct audit_reader *reader, struct audit_line *ret_line);
 
 /*
- * As audit_reader_read_line, but does not parse the line: ret_line->json is NULL. When a caller does not understand the
- * text, audit_reader_parse_line makes the JSON: 0 or -EBADMSG. Text and JSON are valid until the next call.
+ * Reads the next line as audit_reader_read_line does, but does not parse it: ret_line->json is NULL.
+ * audit_reader_parse_line makes the JSON of such a line later, for callers that cannot use its text: 0 or -EBADMSG.
+ * Text and JSON are valid until the next line is read.
  */
 int audit_reader_read_unparsed(struct audit_reader *reader, struct audit_line *ret_line);
 int audit_reader_parse_line(struct audit_reader *reader, struct audit_line *line);
@@ -54,7 +55,10 @@ int audit_reader_get_fd(const struct audit_reader *reader);
 /* Returns the length of the incomplete last line that a killed writer left, without the NULs of unused space. */
 uint64_t audit_reader_get_torn_bytes(const struct audit_reader *reader);
 
-/* Whether a header is of a run with "judge": "changes". Then nothing can be concluded about what it did not read. */
+/*
+ * Whether a header is of a run with "judge": "changes". Its log does not have the calls that only read, so a file that
+ * the log does not mention may have been read.
+ */
 bool audit_header_lacks_records_of_reads(const json_t *header);
 
 /* Returns the type of a line: "header", "record" or "trailer". */
@@ -65,7 +69,10 @@ const char *audit_line_get_type(const json_t *line);
  * field is absent or memory ran out.
  */
 char *audit_line_get_bytes(const json_t *line, const char *key, size_t *ret_len);
-/* As audit_line_get_bytes for "resolved" (second: "resolved2"), which is absent when it equals the absolute path. */
+/*
+ * Returns the bytes of "resolved" (second: of "resolved2") or, where it is absent because it equals the absolute path,
+ * of that path. NULL: not resolved, or no memory. Owned by the caller.
+ */
 char *audit_line_get_resolved_path(const json_t *line, int second, size_t *ret_len);
 /* Returns the thread id of a record, even where the log leaves it out because it equals the pid. */
 int64_t audit_line_get_tid(const json_t *line);

@@ -19,12 +19,12 @@ struct recover_log {
 	struct verify verify;
 	uint64_t denied_count;
 	uint64_t sealed_line_count; /* lines whose hash another line had when the writer died */
-	bool header, trailer; /* trailer: the last line is a trailer */
+	bool header, trailer;       /* the log has a header; its last line is a trailer */
 	char run[AUDIT_RUN_ID_BYTES * TEXT_ESCAPED_BYTES_PER_BYTE_MAX];
 	size_t run_id_len;
 	char last_line_hash[HASH_DIGITS]; /* hash of the last line */
-	uint64_t seq;           /* its number */
-	char *last_line_text;             /* its text; owned */
+	uint64_t seq;                     /* number of the last line */
+	char *last_line_text;             /* text of the last line; owned */
 	size_t cap;
 };
 

@@ -9,15 +9,15 @@
 enum scan_field_kind {
 	SCAN_TEXT,
 	SCAN_NUMBER,
-	SCAN_SIGNED_NUMBER,            /* a number that may be negative */
-	SCAN_DECIMAL_AS_TEXT,        /* any number; its digits are kept as a text */
-	SCAN_BOOL,           /* true or false */
-	SCAN_TEXT_OR_NULL,   /* a text or null */
-	SCAN_NUMBER_OR_NULL, /* a number that may be negative, or null */
-	SCAN_NS_OR_NULL,             /* a number or null */
-	SCAN_HTTP_STATUS_OR_TEXT,         /* "status": a number in a record; a text in a trailer, which is not stored */
-	SCAN_BYTE_COUNT,          /* a number that says that the record counts bytes */
-	SCAN_ARGS_OBJECT,           /* an object of numbers and texts */
+	SCAN_SIGNED_NUMBER,       /* a number that may be negative */
+	SCAN_DECIMAL_AS_TEXT,     /* any number; its digits are kept as a text */
+	SCAN_BOOL,                /* true or false */
+	SCAN_TEXT_OR_NULL,        /* a text or null */
+	SCAN_NUMBER_OR_NULL,      /* a number that may be negative, or null */
+	SCAN_NS_OR_NULL,          /* a time in nanoseconds, or null */
+	SCAN_HTTP_STATUS_OR_TEXT, /* "status": a number in a record; a text in a trailer, which is not stored */
+	SCAN_BYTE_COUNT,          /* a number; its presence sets has_byte_counts */
+	SCAN_ARGS_OBJECT,         /* an object of numbers and texts */
 };
 
 #define SCAN_RECORD_OFFSET(member) offsetof(struct scan_record, member)

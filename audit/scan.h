@@ -46,7 +46,8 @@ struct scan_record {
 	struct scan_text answered_by, dns_ms, connect_ms, duration_ms; /* numbers, as in the line */
 	int64_t pid, tid, ppid, host_pid; /* 0: the line has none */
 	uint64_t asked_ns, mono_ns, port, conn, status, bytes_up, bytes_down; /* 0: the line has none */
-	uint64_t session_program_number; /* of a session; 0: the line has none */
+	/* number of the session's program that the process belongs to; 0: the line has none */
+	uint64_t session_program_number;
 	uint64_t call_flags;   /* "flags" of "args": of an open or a rename; 0: the call has none */
 	uint64_t refusal_count;  /* 0: the line has none */
 	int64_t ret;     /* if has_ret */
@@ -62,9 +63,9 @@ struct scan_record {
 int scan_parse_line_fast(const char *text, size_t len, struct scan_record *ret_record);
 
 /*
- * Scans a line that audit_reader_read_unparsed returned. If that fails, jansson parses the line, writes it compactly to
- * *buffer (owned and freed by the caller), and this is scanned. 0; 1: a line that only jansson reads, such as a header,
- * is in line->json; -EBADMSG: no line of a log; -ENOMEM.
+ * Scans a line that audit_reader_read_unparsed returned. If that fails, jansson parses the line and writes it compactly
+ * to *buffer (owned and freed by the caller), which is scanned. 0: *ret_record is set; 1: a line that is not scanned,
+ * such as a header, is in line->json; -EBADMSG: no line of a log; -ENOMEM.
  */
 int scan_line_else_parse_json(struct audit_reader *reader, struct audit_line *line, char **buffer,
 		       struct scan_record *ret_record);

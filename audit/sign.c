@@ -49,7 +49,10 @@ static int sign_read_last_line(int fd, uint64_t size, char **ret_line, size_t *r
 	}
 }
 
-/* Fills in the subject and the end from the trailer. The head points into the line. 0 or -EBADMSG. */
+/*
+ * Fills in what is signed (subject) and where the log ends (end) from the trailer. subject->trailer_hash points into
+ * the line. 0 or -EBADMSG.
+ */
 static int sign_read_trailer(const char *line, size_t len, struct sign_subject *subject, struct signed_log_end *end)
 {
 	static const char blank[] = SIGN_SIGNATURE_JSON_KEY SIGN_SIGNATURE_BLANK "\"}\n";

@@ -20,7 +20,7 @@ _Static_assert(sizeof(SIGN_SIGNATURE_BLANK) == SIGNING_SIGNATURE_BASE64_SIZE, "a
 
 #define SIGN_HEAD_JSON_KEY ",\"head\":\""
 #define SIGN_SIGNATURE_JSON_KEY "\",\"signature\":\""
-/* What ends a trailer, with the newline: its own hash and the signature. */
+/* Length of what ends every trailer: the fields with its own hash ("head") and the signature, "}" and the newline. */
 #define SIGN_TRAILER_END_BYTES \
 	(sizeof(SIGN_HEAD_JSON_KEY) - 1 + HASH_DIGITS + sizeof(SIGN_SIGNATURE_JSON_KEY) - 1 + SIGN_SIGNATURE_DIGITS + 3)
 

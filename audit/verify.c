@@ -12,8 +12,8 @@
 #include "audit/read.h"
 
 static const struct {
-	const char *name; /* the name for programs */
-	const char *text; /* the text for people; of a kind that is about one line, it continues "line with seq 5" */
+	const char *name; /* short name that programs read in the JSON of a result, such as "lost_file" */
+	const char *text; /* text for people; for a finding at one line, the text continues "line with seq 5" */
 } kinds[] = {
 	[VERIFY_INTACT] = {"intact", "intact"},
 	[VERIFY_EDITED] = {"edited", "was edited"},
@@ -136,7 +136,7 @@ static void verify_hash_line(struct verify_line *line, const char *text, size_t 
 	hash_put_digits(line->hash, digest);
 }
 
-/* Computes the hash that the line had before its outcome was known, once. */
+/* Returns the hash that the line had before its outcome was known. Computes it at the first call. */
 static const char *verify_get_hash_without_outcome(struct verify_line *line)
 {
 	char outcome[AUDIT_OUTCOME_BYTES + 2];
@@ -462,7 +462,8 @@ void verify_end_file(struct verify *verify, uint64_t torn)
 {
 	verify->torn_bytes = torn;
 	if (verify->line_number == 0)
-		verify->next_file_name[0] = '\0'; /* the file exists; its writer was killed before the header */
+		/* the next file exists, but is empty: its writer was killed before it wrote the header */
+		verify->next_file_name[0] = '\0';
 }
 
 int verify_add_line(struct verify *verify, const char *text, size_t len)

@@ -46,17 +46,17 @@ struct verify_place {
 /* What is known of a line. */
 struct verify_line {
 	struct verify_place place;
-	bool begins_like_log_line; /* the line begins like every line of a log */
+	bool begins_like_log_line; /* the line begins with {"seq":, a number and the field of a hash */
 	bool lacks_hash;           /* the line begins with a number, but has no hash */
 	bool has_hash_blank;       /* the line has HASH_BLANK in place of the hash */
 	bool header, trailer, next;
 	bool has_nul_bytes;                 /* the line has NUL bytes: it was being written */
-	bool trailer_hash_is_right;         /* a trailer whose hash of itself is right */
+	bool trailer_hash_is_right;         /* the line is a trailer, and the hash that it states of itself is right */
 	bool ends_like_trailer;             /* the line ends like a trailer: with a hash and a signature */
 	char hash_of_previous[HASH_DIGITS]; /* the hash of the line before, as this line has it */
-	char hash[HASH_DIGITS];       /* its own */
-	char hash_without_outcome
-		[HASH_DIGITS]; /* hash of the line without its outcome; valid if has_hash_without_outcome */
+	char hash[HASH_DIGITS];             /* hash of the line itself */
+	/* hash of the line without its outcome; valid if has_hash_without_outcome */
+	char hash_without_outcome[HASH_DIGITS];
 	bool has_hash_without_outcome;
 	struct sha256_ctx hash_state_before_outcome; /* state of the hash before the outcome is added */
 };
@@ -70,7 +70,7 @@ struct verify_late_outcome {
 
 struct verify {
 	struct verify_line last_line;   /* the last line of the unbroken part */
-	struct verify_line broken_line; /* the line behind it, where the chain breaks */
+	struct verify_line broken_line; /* the line after `last_line`, at which the chain breaks */
 	bool is_broken;
 	char *last_line_text; /* of `last_line`; owned */
 	size_t text_len, text_cap;
@@ -78,21 +78,22 @@ struct verify {
 	char repaired_hash[HASH_DIGITS]; /* hash that `broken_line` would have if it had `expected_hash` */
 	/* line `broken_line` would be an intact trailer (the last line of a log) if its "prev" were `expected_hash` */
 	bool would_be_trailer_if_repaired;
-	unsigned broken_header_file_number;       /* "file" of a header that is `broken_line` */
-	bool broken_header_is_of_other_run;   /* that header names another run */
-	struct verify_line line_after_broken; /* the line behind `broken_line` */
+	unsigned broken_header_file_number;   /* if `broken_line` is a header: the file number that it states */
+	bool broken_header_is_of_other_run;   /* `broken_line` is a header that names another run */
+	struct verify_line line_after_broken; /* the line after `broken_line` */
 	/*
-	 * later_follows_last: a line behind the break has the number and the hash of the line that should follow
-	 * `last_line`
+	 * Of the lines after `broken_line`: there is one; one has the number and hash of the line that should follow
+	 * `last_line`; after that one, the number of `broken_line` comes again; one has a number that was skipped.
 	 */
 	bool has_line_after_broken, later_follows_last, broken_seq_occurs_again, skipped_seq_comes_later;
 	uint64_t lines, records, bytes;
 	uint64_t sealed_line_count;               /* lines whose hash a later line has */
-	uint64_t hash_blank_line_count;                /* how many of the last lines have HASH_BLANK */
-	struct verify_place first_hash_blank_line;     /* the first of these lines */
+	/* how many lines at the end have HASH_BLANK in place of a hash */
+	uint64_t hash_blank_line_count;
+	struct verify_place first_hash_blank_line; /* the first line at the end that has HASH_BLANK */
 	char hash_before_blank[HASH_DIGITS]; /* the hash that `first_hash_blank_line` should have */
 	unsigned file_count;
-	uint64_t line_number; /* number in its file of the line that was added last */
+	uint64_t line_number; /* number of the line that was added last, counted in its file */
 	uint64_t torn_bytes;
 	char run[129];
 	char previous_hash[HASH_DIGITS]; /* the hash of the line before `last_line`, as `last_line` has it */
@@ -101,7 +102,7 @@ struct verify {
 	char next_file_name[256];             /* the file that the last line names as the next one */
 	struct verify_place foreign_header_place; /* number 0: none */
 	bool key_is_foreign;
-	struct verify_late_outcome *late_outcome; /* outcomes that came after the hash; owned */
+	struct verify_late_outcome *late_outcome; /* outcomes that came after their record was hashed; owned */
 	size_t late_count, late_cap;
 	/* a record whose late outcome is not the one that was hashed; number 0: none */
 	struct verify_place first_edited_record;
@@ -129,8 +130,8 @@ void verify_release(struct verify *verify);
 
 void verify_begin_file(struct verify *verify);
 /*
- * Starts at the header of a file whose predecessors are not read: its number and its hash of the line before are
- * trusted.
+ * Starts the check at a header whose earlier files are not read: the number and the hash of the line before that the
+ * header states are trusted.
  */
 void verify_start_at_header(struct verify *verify, const char *text, size_t len);
 /* Adds the next line, with its newline. 0 or -ENOMEM. */

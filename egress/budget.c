@@ -58,7 +58,7 @@ static struct rule_budget_use *budget_find_rule_use(struct budgets *budgets, con
 	return budgets && rule && rule->index < budgets->count ? &budgets->use[rule->index] : NULL;
 }
 
-/* Adds `rate` tokens for each period that has passed. The time of a fraction of a token stays in last_filled_ns. */
+/* Adds `rate` tokens for each period that has passed. last_filled_ns advances by the time of whole tokens only. */
 static void budget_fill_bucket(struct token_bucket *bucket, uint64_t rate, uint64_t period_ns, uint64_t cap,
 			       uint64_t now_ns)
 {

@@ -22,24 +22,25 @@
 #define CONTROL_VERSION 1u
 
 enum control_type {
-	/* from the supervisor to egress */
-	CONTROL_PROGRAM_SOCKETS,     /* brings descriptors: TCP listener, DNS UDP socket, DNS TCP listener */
-	CONTROL_CONNECT,   /* struct control_connect: a connection is announced */
+	/* messages from the supervisor to egress: */
+	CONTROL_PROGRAM_SOCKETS, /* brings descriptors: TCP listener, DNS UDP socket, DNS TCP listener */
+	CONTROL_CONNECT,         /* struct control_connect: a connection is announced */
 	/*
 	 * struct control_connect with a descriptor: the socket on which datagrams of all the program's sockets to that
 	 * endpoint arrive
 	 */
 	CONTROL_UDP_ENDPOINT,
-	CONTROL_CANCEL,    /* struct control_cancel: the program no longer waits, and its socket will not come */
-	CONTROL_RECORD_ACK,       /* struct control_ack: a record was written, or could not be */
-	CONTROL_END,       /* egress is to close everything, send the close records and exit */
-	/* from egress to the supervisor */
-	CONTROL_READY,     /* egress has the descriptors of CONTROL_PROGRAM_SOCKETS and is ready */
+	/* struct control_cancel: an announced connection is not wanted any more: its socket will not come */
+	CONTROL_CANCEL,
+	CONTROL_RECORD_ACK, /* struct control_ack: a record was written, or could not be */
+	CONTROL_END,        /* egress is to close everything, send the close records and exit */
+	/* messages from egress to the supervisor: */
+	CONTROL_READY, /* egress has the descriptors of CONTROL_PROGRAM_SOCKETS and is ready */
 	/* struct control_name_approved: a name got an address. Sent before the DNS answer */
 	CONTROL_NAME_APPROVED,
-	CONTROL_CONNECTED, /* struct control_connected: the upstream is connected, or not */
-	CONTROL_RECORD,    /* struct control_record: to be written to the audit log */
-	CONTROL_REQUEST_DONE,      /* struct control_request_done: the outcome of a recorded request */
+	CONTROL_CONNECTED,    /* struct control_connected: the upstream is connected, or not */
+	CONTROL_RECORD,       /* struct control_record: to be written to the audit log */
+	CONTROL_REQUEST_DONE, /* struct control_request_done: the outcome of a recorded request */
 	CONTROL_TYPE_MAX,
 };
 
@@ -69,7 +70,10 @@ struct control_connected {
 };
 
 struct control_name_approved {
-	/* index in the pool, for both its addresses; UINT32_MAX: `address` counts ("dns": "real") */
+	/*
+	 * index in the pool, which has two addresses; UINT32_MAX: the name has the real address in `address` ("dns":
+	 * "real")
+	 */
 	uint32_t pool_index;
 	uint8_t address_family, address[16];
 	char host[NET_HOST_SIZE];

@@ -23,10 +23,11 @@
 #include "egress/state.h"
 #include "egress/tls/context.h"
 
-#define EGRESS_FDS_BESIDES_CONNECTIONS \
-	96 /* descriptors for everything except connections: control line, listener, names, dialling */
-#define EGRESS_END_DELIVER_BYTES_TIMEOUT_MS 300 /* time after the program's end to deliver what the program sent */
-#define EGRESS_END_SEND_RECORDS_TIMEOUT_MS 1500 /* the same for the supervisor to take the last records */
+/* Number of descriptors for everything except connections: control line, listener, names, dialling. */
+#define EGRESS_FDS_BESIDES_CONNECTIONS 96
+#define EGRESS_END_DELIVER_BYTES_TIMEOUT_MS 300 /* time after the program's end to forward what it sent */
+/* time after the program's end for the supervisor to take the last records */
+#define EGRESS_END_SEND_RECORDS_TIMEOUT_MS 1500
 #define EGRESS_END_POLL_INTERVAL_MS 5
 #define ACCEPTS_PER_LOOP_ROUND_MAX 64       /* most connections accepted in one round of the loop */
 #define ACCEPT_PAUSE_WITHOUT_FREE_FD_MS 100 /* pause of accepting while no file descriptor is free */
@@ -95,7 +96,10 @@ static void egress_on_connect(struct egress *egress, const struct control_connec
 	}
 }
 
-/* The announced connection of a source port, which identifies it only at the run's own address. NULL: none. */
+/*
+ * Finds the announced connection whose socket has this address, by its port: the ports are those of the run's own
+ * address. NULL: none.
+ */
 static struct conn *egress_find_conn_of_peer(struct egress *egress, const struct sockaddr_in *peer)
 {
 	if (peer->sin_family != AF_INET || peer->sin_addr.s_addr != egress->own.s_addr)

@@ -18,7 +18,7 @@ static void context_start_next_run(struct context *context);
 static void context_on_interpreter_start_failed(struct context *context, int error);
 static int context_start_interpreter(struct context *context);
 
-/* ---- references: held during a callback, which may free the context ---- */
+/* ---- references to a context: held during a callback, which may free it ---- */
 
 static void context_drop_reference(struct context *context)
 {
@@ -64,8 +64,8 @@ static struct context_run *context_find_run(const struct context *context, unsig
 }
 
 /*
- * Passes an event to the run's callback. Takes the reference. False: the callback has freed the context or ended its
- * interpreter.
+ * Passes an event to the run's callback. Takes the reference to the event. False: the callback has freed the context or
+ * ended its interpreter.
  */
 static bool run_report_event(struct context_run *run, json_t *event)
 {
@@ -138,7 +138,8 @@ static void run_on_timeout_timer(void *data)
 	const uint64_t running_ms = sandbox_get_running_ms(context->sandbox);
 
 	run->timeout_timer = NULL;
-	if (sandbox_is_paused(context->sandbox)) /* cannot fail: the timer is repeated */
+	/* adding the timer cannot fail: it takes the memory of the one that has just expired */
+	if (sandbox_is_paused(context->sandbox))
 		run->timeout_timer =
 			loop_add_timer(context->loop, CONTEXT_PAUSE_CHECK_INTERVAL_MS, run_on_timeout_timer, run);
 	else if (running_ms < run->timeout_due_ms)
@@ -345,8 +346,8 @@ static void run_rename_error_to_timeout(struct context_run *run, json_t *event)
 }
 
 /*
- * Handles the answer about denials. Those before the interpreter is ready (it looks for configuration in the home
- * directory, say) belong to no run, and are dropped.
+ * Handles the session's list of denials since the last list. Denials from before the interpreter is ready (it looks for
+ * configuration in the home directory, say) belong to no run, and are dropped.
  */
 static void context_on_denials(void *data, const json_t *denials)
 {
@@ -391,7 +392,8 @@ static bool context_on_end_event(struct context *context, enum sandbox_stream st
 		return true;
 	run->has_end_event_on[stream] = true;
 	if (run->has_end_event_on[SANDBOX_STDOUT] && run->has_end_event_on[SANDBOX_STDERR]) {
-		run->awaits_denials = true; /* all output and events of the run were reported */
+		/* the run ends when its denials are reported, too: its output and events were */
+		run->awaits_denials = true;
 		loop_cancel_timer(run->timeout_timer);
 		run->timeout_timer = NULL;
 		if (sandbox_program_request_denials(context->interpreter_program) < 0)

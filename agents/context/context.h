@@ -18,9 +18,10 @@
 #define CONTEXT_EVENT_BYTES_MAX (16u << 20) /* longer events are dropped */
 #define CONTEXT_EVENT_JSON_VALUES_MAX 500000    /* JSON values in an event */
 #define CONTEXT_EVENT_JSON_DEPTH_MAX 64
-/* between SIGINT and SIGKILL, when a run exceeds its timeout; pauses of the sandbox do not count */
+/* Time between the SIGINT and the SIGKILL for a run that has exceeded its timeout, without pauses of the sandbox. */
 #define CONTEXT_INTERRUPT_GRACE_MS 2000
-#define CONTEXT_PAUSE_CHECK_INTERVAL_MS 500 /* a run whose time is over in a pause is looked at again after this time */
+/* how often a run whose timeout expired while the sandbox is paused is checked again */
+#define CONTEXT_PAUSE_CHECK_INTERVAL_MS 500
 
 struct context;
 struct context_run;

@@ -69,7 +69,8 @@ json_t *event_parse(const char *line, size_t len)
 	for (size_t i = 0; i < fields && kind->fields[i].name; i++) {
 		json_t *value = json_object_get(said, kind->fields[i].name);
 
-		if (kind->fields[i].type == FIELD_BOOLEAN) /* a field is left out when memory is short */
+		/* a false value is added where the interpreter sent none; out of memory: left out */
+		if (kind->fields[i].type == FIELD_BOOLEAN)
 			(void)json_object_set_new(event, kind->fields[i].name, json_boolean(json_is_true(value)));
 		else if (event_field_is_valid(kind->fields[i].type, value))
 			(void)json_object_set(event, kind->fields[i].name, value);

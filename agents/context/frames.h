@@ -11,7 +11,10 @@
 
 #include "base/buf.h"
 
-/* the runner writes frames of at most PIPE_BUF bytes, because such writes are atomic */
+/*
+ * Most bytes of events in one frame. The runner writes frames of at most PIPE_BUF bytes, because such writes are
+ * atomic.
+ */
 #define FRAMES_PAYLOAD_BYTES_MAX 4096u
 #define FRAMES_UTF8_CHARACTER_BYTES_MAX 4u
 
@@ -28,7 +31,7 @@ struct frames_parser {
 	size_t matched_frame_mark_bytes; /* in state FRAMES_MARK: how many bytes of RS and nonce have matched */
 	/* in state FRAMES_LENGTH: the length read so far; in state FRAMES_BYTES: the bytes still to come */
 	size_t payload_bytes_left;
-	char last_payload_byte; /* the last byte of frames read so far */
+	char last_payload_byte; /* last byte of the frame so far; a newline ends an event */
 	bool is_dropping_line;  /* the event line is too long */
 	struct buf event_line;
 	char partial_character[FRAMES_UTF8_CHARACTER_BYTES_MAX]; /* the beginning of an incomplete UTF-8 character */

@@ -31,9 +31,9 @@ struct language {
 	const char *boot_file;   /* file of agents/runner/ whose text is on the command line; NULL: none */
 	const char *source_file; /* file of agents/runner/ whose text is sent through stdin */
 	const char *inline_code_option;
-	const char *run_request_mode;                  /* the mode in a run's request */
-	const char *lazily_compiled_parts
-		[RUNNER_LAZILY_COMPILED_PARTS_MAX]; /* python_PART.py, which the runner compiles on first use */
+	const char *run_request_mode; /* "mode" in the requests to run code: which language the runner is to execute */
+	/* each PART is the file python_PART.py, which the runner compiles on first use */
+	const char *lazily_compiled_parts[RUNNER_LAZILY_COMPILED_PARTS_MAX];
 };
 
 static const struct language languages[] = {

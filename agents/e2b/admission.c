@@ -93,7 +93,7 @@ static struct e2b_waiting_request *admission_choose_next(struct e2b *e2b)
 	struct e2b_waiting_request *chosen = NULL;
 
 	for (struct e2b_waiting_request *waiting = e2b->waiting_requests; waiting; waiting = waiting->next)
-		if (!chosen || waiting->key->last_admission_turn < chosen->key->last_admission_turn)
+		if (!chosen || waiting->key->admitted_count_at_last_turn < chosen->key->admitted_count_at_last_turn)
 			chosen = waiting;
 	return chosen;
 }
@@ -103,7 +103,7 @@ void admission_serve_queue(struct e2b *e2b)
 	struct e2b_waiting_request *waiting;
 
 	while (!e2b->is_stopping && admission_may_start_sandbox(e2b) && (waiting = admission_choose_next(e2b))) {
-		waiting->key->last_admission_turn = ++e2b->admission_turn_count;
+		waiting->key->admitted_count_at_last_turn = ++e2b->admitted_request_count;
 		/* Unlinked first: when a sandbox cannot be made, e2b_sandbox_start() calls this function again. */
 		waiting_request_unlink(waiting);
 		http_set_owner(waiting->request, NULL, NULL);

@@ -17,10 +17,11 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 
-#define DOWNLOAD_HELD_BYTES_MAX (256u << 10) /* a file up to this size is read as a whole before it is answered */
+#define DOWNLOAD_HELD_BYTES_MAX (256u << 10) /* a file up to this size is read as a whole before its download begins */
 #define UPLOAD_FILES_MAX 1000u
-#define UPLOAD_OPEN_FILES_MAX 4u      /* while more files are being written, no content is read */
-#define UPLOAD_FORM_SLICE_BYTES 1024u /* a form is parsed in pieces so small that few files begin in one */
+#define UPLOAD_OPEN_FILES_MAX 4u /* while more files are being written, no content of an upload is read */
+/* an uploaded HTML form is parsed in pieces of this size, so that UPLOAD_OPEN_FILES_MAX is checked often */
+#define UPLOAD_FORM_SLICE_BYTES 1024u
 #define UPLOAD_METADATA_BYTES_MAX 4096u
 #define UPLOAD_METADATA_KEY_BYTES_MAX 246u
 

@@ -8,8 +8,8 @@
 #include "agents/slist.h"
 #include "base/cleanup.h"
 
-/* How many events CreateWatcher keeps for GetWatcherEvents. Further events are dropped. */
-#define WATCHER_UNFETCHED_EVENTS_MAX 10000u           /* of one watcher */
+/* Limits on events that are kept until the client fetches them by GetWatcherEvents. Further events are dropped. */
+#define WATCHER_UNFETCHED_EVENTS_MAX 10000u           /* number of events of one watcher */
 #define WATCHER_UNFETCHED_EVENTS_BYTES_MAX (1u << 20) /* length as JSON, of all watchers of a sandbox together */
 
 /* ---- data from a sandbox, which is hostile ---- */

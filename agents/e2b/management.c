@@ -63,7 +63,7 @@ static void management_kill_sandbox(const struct management_call *call)
 	http_answer(call->request, 204, NULL, "", 0);
 }
 
-/* The same, if it is not paused: a paused sandbox has no time to live. NULL with an answer. */
+/* Finds the sandbox that the path names. NULL: there is none, or it is paused, and an error was answered. */
 static struct e2b_sandbox *management_find_running_sandbox(const struct management_call *call)
 {
 	struct e2b_sandbox *box = management_find_sandbox(call);
@@ -113,7 +113,7 @@ static void management_extend_timeout(const struct management_call *call, const 
 	http_answer(call->request, 204, NULL, "", 0);
 }
 
-/* Connecting lets a paused sandbox go on. It makes the life of another one longer, never shorter. */
+/* Connecting resumes a paused sandbox. The life of a running sandbox it makes longer, never shorter. */
 static void management_connect_to_sandbox(const struct management_call *call, const json_t *body)
 {
 	struct e2b_sandbox *box = management_find_sandbox(call);
@@ -402,7 +402,7 @@ static void management_list_sandboxes(const struct management_call *call)
 	if (!list_parse_query(call, &query))
 		return;
 	if (strcmp(http_get_path(call->request), "/sandboxes") == 0) {
-		query.page_size = UINT32_MAX; /* version 1 of the API has no pages, and nothing that is paused */
+		query.page_size = UINT32_MAX; /* version 1 of the API lists running sandboxes only, without pages */
 		query.state = "running";
 	}
 	found = list_collect_sandboxes(call, &query, &count);

@@ -17,7 +17,10 @@ static void pause_on_request_gone(void *data, bool complete)
 	box->pause_request = NULL;
 }
 
-/* The request waits for the sandbox. NULL: nothing waits, because the sandbox' time is over. */
+/*
+ * Lets the request wait until the sandbox is paused or resumed. request NULL: no client has asked for the pause,
+ * because the sandbox's timeout has begun it.
+ */
 static void pause_await_answer(struct e2b_sandbox *box, enum pause_state state, struct http_request *request)
 {
 	box->pause_state = state;
@@ -62,7 +65,7 @@ void pause_on_answer(void *data, bool is_paused, const char *why)
 		if (request)
 			e2b_answer_error(request, 503, "the sandbox cannot be paused now: %s",
 					 why ? why : "it does not stop");
-		if (!box->end_timer) /* its time is over */
+		if (!box->end_timer) /* the sandbox's timeout has expired */
 			e2b_sandbox_end(box, "timeout");
 	} else if (!is_paused) {
 		pause_on_resumed(box, request);

@@ -48,15 +48,15 @@ static int port_answer_parse_status_line(struct port_answer_parser *parser)
 			return -EBADMSG;
 	parser->status =
 		(unsigned)(digits[0] - '0') * 100 + (unsigned)(digits[1] - '0') * 10 + (unsigned)(digits[2] - '0');
-	if (parser->status == 101 &&
-	    !parser->upgrade_protocol) /* Switching Protocols, which the request did not ask for */
+	/* 101 Switching Protocols, although the request did not ask for that */
+	if (parser->status == 101 && !parser->upgrade_protocol)
 		return -EBADMSG;
 	parser->has_content_length = parser->is_chunked = parser->has_upgrade = false;
 	parser->state = PORT_ANSWER_HEADERS;
 	return 0;
 }
 
-/* Ends the headers of an answer of 101. */
+/* Called at the end of the headers of an answer with status 101 (Switching Protocols): the other protocol begins. */
 static int port_answer_begin_upgrade(struct port_answer_parser *parser)
 {
 	if (!parser->has_upgrade || parser->has_content_length || parser->is_chunked)
@@ -66,7 +66,7 @@ static int port_answer_begin_upgrade(struct port_answer_parser *parser)
 	return 0;
 }
 
-/* Ends the headers: decides by them how the end of the body is found. */
+/* Called at the end of the headers: decides by them how the end of the body is found. */
 static int port_answer_end_headers(struct port_answer_parser *parser)
 {
 	const bool is_interim = parser->status < 200;

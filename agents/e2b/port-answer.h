@@ -27,7 +27,7 @@ enum port_answer_state {
 	PORT_ANSWER_COMPLETE,
 };
 
-/* Gets the parsed answer. */
+/* Callbacks that get the parsed answer. */
 struct port_answer_handler {
 	/* Gets each header of the final answer, but hop-by-hop headers and Content-Length. */
 	void (*on_header)(void *data, const char *name, const char *value);
@@ -54,7 +54,7 @@ struct port_answer_parser {
 };
 
 /*
- * Initialises a parser that is zeroed. request_is_head: the answer is to a HEAD request. upgrade: the protocol that the
+ * Initialises a parser that is zeroed. request_is_head: the request was a HEAD request. upgrade: the protocol that the
  * request asks to change to, borrowed; NULL: none.
  */
 void port_answer_init(struct port_answer_parser *parser, const struct port_answer_handler *handler,

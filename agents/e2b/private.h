@@ -43,7 +43,8 @@ struct e2b_key {
 	bool is_operator;     /* may read the metrics of all keys */
 	uint64_t created_sandbox_count, refused_request_count; /* counted since the server's start */
 	uint64_t waiting_request_count; /* requests of the key that wait for a sandbox */
-	uint64_t last_admission_turn;   /* e2b.admission_turn_count when the key last got a sandbox */
+	/* e2b.admitted_request_count when a request of the key was last admitted; the key with the lowest is next */
+	uint64_t admitted_count_at_last_turn;
 };
 
 /* Reads the API keys of the server's options. 0 or -errno; *ret_why, owned by the caller, may say what is wrong. */
@@ -133,10 +134,10 @@ struct e2b_sandbox {
 	json_t *allow_internet_access;      /* true or false of the create request; NULL: not given */
 	int64_t start_time_ms, end_time_ms; /* of CLOCK_REALTIME: when it was asked for; when the timeout ends it */
 	int64_t timeout_ms;                 /* time to live, from when the sandbox is ready or goes on after a pause */
-	struct loop_timer *end_timer;       /* NULL: it is paused, or its time is over */
+	struct loop_timer *end_timer;       /* ends the sandbox; NULL: it is paused, or the timer has expired */
 	enum pause_state pause_state;
-	bool pauses_at_timeout;          /* in place of its end */
-	struct http_request *pause_request; /* waits for the begin or the end of a pause; NULL: none does */
+	bool pauses_at_timeout;             /* at the end of its time to live the sandbox is paused, not ended */
+	struct http_request *pause_request; /* request to pause or resume that is not answered yet; NULL: none */
 	struct e2b_process *processes;
 	struct e2b_watcher *watchers;
 	uint64_t ended_programs_cpu_ms; /* processor time of programs that have ended */
@@ -183,20 +184,26 @@ void e2b_sandbox_end(struct e2b_sandbox *box, const char *reason);
 void e2b_sandbox_set_end_time(struct e2b_sandbox *box, int64_t end_time_ms);
 int64_t e2b_get_real_time_ms(void); /* CLOCK_REALTIME */
 
-/* The request that waits for a pause or its end, and does so no more. NULL: none does. */
+/*
+ * Returns the request that waits until the sandbox is paused or resumed, and sets box->pause_request to NULL. NULL:
+ * none waits.
+ */
 struct http_request *e2b_sandbox_take_pause_request(struct e2b_sandbox *box);
-/* Whether its state is one of a list: "running", "paused". */
+/* Whether the sandbox has one of the states in a list such as "running,paused". */
 bool e2b_sandbox_state_is_one_of(const struct e2b_sandbox *box, const char *states);
 
 /* ---- pauses: pause.c ---- */
 
-/* Pauses the sandbox and answers the request. request NULL: its time is over; it ends if it cannot be paused. */
+/*
+ * Pauses the sandbox, and answers the request once it is paused. request NULL: the timeout of the sandbox has expired;
+ * if it cannot be paused, it ends.
+ */
 void pause_begin(struct e2b_sandbox *box, struct http_request *request);
-/* Lets it go on, for timeout_ms, and answers the request. */
+/* Resumes a paused sandbox, with a new time to live, and answers the request. */
 void pause_end(struct e2b_sandbox *box, struct http_request *request, int64_t timeout_ms);
-/* For struct sandbox_options: on_pause. */
+/* Callback sandbox_options.on_pause: the sandbox was paused or resumed, or could not be. */
 void pause_on_answer(void *data, bool is_paused, const char *why);
-/* True: it is paused, and the request, which is for something in it, was answered. */
+/* Refuses a request for something in a paused sandbox. True: it was answered with an error; false: the sandbox runs. */
 bool pause_refuses_request(const struct e2b_sandbox *box, struct http_request *request);
 
 /* ---- requests that wait: call.c ---- */
@@ -211,11 +218,13 @@ struct e2b_call {
 	struct http_request *request;
 	void (*on_cancel)(void *data); /* not called after e2b_call_finish() or e2b_call_abort() */
 	void *data;
-	/* Of a call whose answer is a Connect stream: a message that keeps the connection alive. */
+	/*
+	 * If the answer is a Connect stream: sends ping_message at intervals, to keep the connection alive. NULL: none.
+	 */
 	struct loop_timer *ping_timer;
 	uint64_t ping_interval_ms;
 	json_t *ping_message;
-	void (*on_room)(void *data); /* of a stream: the client reads again, after it was slow */
+	void (*on_room)(void *data); /* called when the client of a stream reads again, after it was slow */
 };
 
 /* Makes a call of a request that cannot be answered yet. NULL: no memory. */
@@ -370,7 +379,7 @@ struct e2b {
 	unsigned sandbox_count, sandboxes_max;
 	unsigned starting_sandbox_count;              /* sandboxes that are being made; sandbox_count includes them */
 	struct e2b_waiting_request *waiting_requests; /* in the order in which they came */
-	uint64_t admission_turn_count;                /* number of requests that had their turn to get a sandbox */
+	uint64_t admitted_request_count;              /* number of requests for a sandbox that were admitted so far */
 	bool is_stopping;
 	void (*on_room)(struct e2b *e2b); /* called when there may be room for one more sandbox */
 	/* pause_begin() and pause_on_answer() */

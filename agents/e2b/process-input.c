@@ -24,9 +24,10 @@ struct input_request {
 	bool is_stream_input; /* StreamInput, not SendInput */
 	/* Only for StreamInput: */
 	struct buf stream_buffer; /* bytes of the request's body that were not parsed yet */
-	bool is_parsing_stream;          /* input_request_free() is to leave the struct to its parser */
+	bool is_parsing_stream;   /* the parser uses the struct: input_request_free() must not free it */
 	bool body_has_ended;
-	bool was_released_while_parsing; /* input_request_free() was called: the parser frees the struct */
+	/* input_request_free() was called meanwhile: the parser frees the struct at its end */
+	bool was_released_while_parsing;
 };
 
 static void input_request_free(struct input_request *input)

@@ -3,8 +3,7 @@
 
 #include "agents/e2b/private.h"
 
-#define QUOTA_CHECK_INTERVAL_MS \
-	1000u /* between checks: a key can exceed its quota by what its sandboxes use meanwhile */
+#define QUOTA_CHECK_INTERVAL_MS 1000u /* between these checks a key's sandboxes can exceed its quota */
 
 /* Finds a sandbox whose key has used up its quota of processor time. NULL: there is none. */
 static struct e2b_sandbox *quota_find_exhausted_sandbox(const struct e2b *e2b)
@@ -16,7 +15,7 @@ static struct e2b_sandbox *quota_find_exhausted_sandbox(const struct e2b *e2b)
 	return box;
 }
 
-/* Ends sandboxes whose key has no processor time left, and asks the others how much they have used. */
+/* Ends sandboxes whose key has no processor time left, and asks all other sandboxes how much they have used. */
 static void quota_on_timer(void *data)
 {
 	struct e2b *e2b = data;

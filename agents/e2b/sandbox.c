@@ -103,7 +103,7 @@ void e2b_sandbox_set_end_time(struct e2b_sandbox *box, int64_t end_time_ms)
 
 	loop_cancel_timer(box->end_timer);
 	box->end_time_ms = end_time_ms;
-	/* Cannot fail: there was a timer. */
+	/* Cannot fail: the new timer takes the memory of the one that was cancelled. */
 	box->end_timer = loop_add_timer(box->e2b->loop, left > 0 ? (uint64_t)left : 0, e2b_sandbox_on_timeout, box);
 }
 
@@ -268,7 +268,9 @@ static int e2b_sandbox_start_session(struct e2b_sandbox *box,
 						.data = box};
 
 	box->on_made = on_made;
-	/* Made now and only moved later, so that no sandbox that is ready lacks its end for want of memory. */
+	/*
+	 * The timer is allocated here, because setting it again later cannot fail: so every ready sandbox ends in time.
+	 */
 	box->end_timer = loop_add_timer(box->e2b->loop, UINT64_MAX, e2b_sandbox_on_timeout, box);
 	return arguments && box->end_timer ? sandbox_create(box->e2b->loop, &options, &box->sandbox) : -ENOMEM;
 }
@@ -384,7 +386,8 @@ static void spare_give_to_key(struct e2b_sandbox *box, struct e2b_key *key, stru
 			    box->template->name, "session", sandbox_get_id(box->sandbox), "ms", (json_int_t)0));
 	e2b_sandbox_set_end_time(box, e2b_get_real_time_ms() + create_options->timeout_ms);
 	http_answer_json(request, 201, e2b_sandbox_describe(box));
-	if (!box->template->refill_timer) /* later, so that it does not slow down what the client does first */
+	/* not at once: making a spare would slow down what the client does first */
+	if (!box->template->refill_timer)
 		box->template->refill_timer =
 			loop_add_timer(e2b->loop, SPARE_REFILL_DELAY_MS, template_on_refill_timer, box->template);
 }

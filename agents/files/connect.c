@@ -1,6 +1,6 @@
 /*
- * The request connect: relays stdin, and its end, to a TCP server in the sandbox, and the server's bytes to stdout. The
- * server's end ends the program.
+ * The request connect: relays stdin to a TCP server in the sandbox, and the server's bytes to stdout. When stdin ends,
+ * the connection is half-closed. When the server closes the connection, the program ends.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -64,7 +64,8 @@ static void connect_send_unsent_input(int fd, struct connect_unsent_input *unsen
 
 	if (sent > 0) {
 		unsent_input->sent_bytes += (size_t)sent;
-	} else if (errno != EAGAIN && errno != EINTR) { /* the server may have answered all the same: goes on reading */
+		/* sends no more, but goes on reading: the server may have answered all the same */
+	} else if (errno != EAGAIN && errno != EINTR) {
 		unsent_input->sent_bytes = unsent_input->read_bytes = 0;
 		unsent_input->has_no_more_input = true;
 	}
@@ -77,7 +78,8 @@ static void connect_send_end(int fd, struct connect_unsent_input *unsent_input)
 	    unsent_input->sent_bytes < unsent_input->read_bytes)
 		return;
 	unsent_input->end_was_sent = true;
-	(void)shutdown(fd, SHUT_WR); /* fails when the server has closed the connection, which is read afterwards */
+	/* may fail if the server has closed the connection: reading from it then tells so */
+	(void)shutdown(fd, SHUT_WR);
 }
 
 /* Copies bytes of the server to stdout. 1: there may be more; 0: the server has closed the connection; or -errno. */

@@ -46,8 +46,8 @@ static int content_write_input(int fd)
 }
 
 /*
- * Decompresses the bytes at stream->next_in, and writes the result to fd. 0; 1: the compressed content has ended; or
- * -errno: -EBADMSG: not valid gzip.
+ * Decompresses the bytes at stream->next_in, and writes the result to fd. 0: more compressed content is to come; 1: it
+ * has ended; or -errno: -EBADMSG: not valid gzip.
  */
 static int content_inflate(z_stream *stream, int fd)
 {

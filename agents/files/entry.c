@@ -46,7 +46,7 @@ const char *entry_get_name(const char *path)
 /* ---- accounts ---- */
 
 /*
- * A file of users or of groups, and the name found in it by the latest number. A number without a name is its own name.
+ * /etc/passwd or /etc/group, and the name that was found last in that file. An id without a name is shown as a number.
  */
 struct account_names {
 	const char *accounts_file;

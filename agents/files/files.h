@@ -51,8 +51,8 @@ const char *entry_get_name(const char *path);
 /* Describes a file in the form EntryInfo of the E2B protocol. A new reference; NULL with errno. */
 json_t *entry_describe(const char *path);
 /*
- * Reads the extended attributes of a file whose names begin with FILES_METADATA_PREFIX. Returns an object of their
- * values, by the rest of their names; a new reference.
+ * Reads a file's metadata: the extended attributes whose names begin with FILES_METADATA_PREFIX. Returns a JSON object
+ * of their values, whose keys are the names without that prefix; a new reference.
  */
 json_t *entry_read_metadata(const char *path);
 /* Answers a request with the description of a file. 0 or -errno. */

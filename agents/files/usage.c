@@ -41,7 +41,8 @@ static struct process_usage usage_sum_processes(void)
 }
 
 /*
- * The disk space found so far, in blocks of 512 bytes. A variable, because nftw(3) passes no argument to its callback.
+ * The disk space found so far, in blocks of 512 bytes. A global variable, because nftw(3) passes no argument to its
+ * callback.
  */
 static long long usage_disk_blocks;
 

@@ -20,8 +20,8 @@ struct files_watch {
 	const char *root_path;
 	bool is_recursive, wants_entries;
 	/*
-	 * The path of each watched directory, relative to the root, which is "". The index is inotify's watch
-	 * descriptor, from 1. Owned; NULL: no such watch.
+	 * The path of each watched directory, relative to root_path; "" for root_path itself. The index is inotify's
+	 * watch descriptor, from 1. Owned; NULL: no such watch.
 	 */
 	char *directory_path[FILES_WATCHED_DIRECTORIES_MAX + 1];
 };
@@ -34,7 +34,7 @@ static const struct {
 	{IN_ATTRIB, "EVENT_TYPE_CHMOD"},    {IN_MODIFY, "EVENT_TYPE_WRITE"},      {IN_CREATE, "EVENT_TYPE_CREATE"},
 };
 
-/* Joins a directory, relative to the root, and a name: "DIRECTORY/NAME". Owned by the caller; NULL: out of memory. */
+/* Joins a directory, relative to root_path, and a name: "DIRECTORY/NAME". Owned by the caller; NULL: out of memory. */
 static char *watch_join_relative_path(const char *directory, const char *name)
 {
 	return *directory ? files_join_path(directory, name) : strdup(name);

@@ -15,7 +15,8 @@ static void server_run_daemon(struct http_server *server)
 {
 	MHD_UNSIGNED_LONG_LONG delay_ms;
 
-	server->wakeup_is_scheduled = true; /* no timer by http_server_wake() meanwhile: one is set below */
+	/* while libmicrohttpd runs, http_server_wake() need not set a timer: one is set below */
+	server->wakeup_is_scheduled = true;
 	(void)MHD_run(server->daemon);      /* fails only for a daemon with a thread of its own */
 	server->wakeup_is_scheduled = false;
 	loop_cancel_timer(server->daemon_timer);

@@ -17,16 +17,16 @@
 
 #define HTTP_CONNECTIONS_MAX 1024u
 #define HTTP_CONNECTION_BYTES_MAX (64u << 10)  /* libmicrohttpd's memory for a connection, request headers included */
-#define HTTP_HEADER_TIMEOUT_MS 30000u          /* for a connection's first request header to arrive */
-#define HTTP_HALF_CLOSED_TIMEOUT_MS 1000u      /* how long a half-closed connection may lack a complete request */
-#define HTTP_BODY_TIMEOUT_MS 60000u            /* for a body to arrive that is read into memory */
+#define HTTP_HEADER_TIMEOUT_MS 30000u          /* time for the first request's headers to arrive */
+#define HTTP_HALF_CLOSED_TIMEOUT_MS 1000u      /* time for a request to be complete once the client has half-closed */
+#define HTTP_BODY_TIMEOUT_MS 60000u            /* time for a request body to arrive, if it is read into memory */
 #define HTTP_IDLE_TIMEOUT_S 300u               /* a connection without traffic is closed */
 #define HTTP_ALL_BODIES_BYTES_MAX (256u << 20) /* request bodies in memory, of all requests together */
-/* An answered client may send this much more of its body, which is read and dropped. Then the connection is cut. */
+/* Most bytes of a request body that are read and dropped after the answer. If more come, the connection is cut. */
 #define HTTP_DISCARDED_BODY_BYTES_MAX (64u << 20)
-/* Bytes of a streamed answer that wait for the client: from here on http_write_stream() asks its caller to pause. */
+/* When so many bytes of a streamed answer wait for the client, http_write_stream() asks its caller to pause. */
 #define HTTP_STREAM_HIGH_WATER_BYTES (256u << 10)
-/* Bytes of a streamed answer that may wait for the client at most: beyond, the connection is cut. */
+/* When more than so many bytes of a streamed answer wait for the client, the connection is cut. */
 #define HTTP_STREAM_QUEUED_BYTES_MAX (64u << 20)
 
 struct http_server;

@@ -24,9 +24,10 @@ enum http_body_use {
 	HTTP_BODY_DISCARD,    /* read and dropped */
 };
 
-/* What upgrade.c does for request.c, where the connection is not libmicrohttpd's any more. */
+/* Functions of upgrade.c, which request.c calls for a connection that has changed to another protocol. */
 struct http_upgrade_operations {
-	void (*update)(struct http_request *request); /* there is more to send, or the stream has ended */
+	/* to be called when there is more to send, or the stream has ended */
+	void (*update)(struct http_request *request);
 	void (*resume_input)(struct http_request *request);
 	void (*close)(struct http_request *request);
 };
@@ -59,17 +60,18 @@ struct http_request {
 	void (*on_room)(void *data);
 	void *room_data;
 
-	/* After an answer of 101: upgrade.c. */
-	const struct http_upgrade_operations *upgrade_operations;   /* NULL: not yet, or no more */
+	/* Members of upgrade.c, for a connection that has changed to another protocol (status 101): */
+	const struct http_upgrade_operations *upgrade_operations; /* NULL: the connection is HTTP, or is closed */
 	struct MHD_UpgradeResponseHandle *upgrade_handle; /* of libmicrohttpd, if `upgrade_operations` is not NULL */
 	struct http_request *next_upgraded;
 	struct loop_source *upgrade_source;
 	struct loop_timer *upgrade_timer;
 	uint64_t upgrade_last_used_ms; /* when bytes were sent or received last */
 	bool upgrade_input_is_paused;
-	bool client_has_ended; /* the client has closed its end */
-	bool client_is_gone;   /* the client does not read either */
-	bool is_awaiting_client_close;     /* all is sent, and this end is closed */
+	bool client_has_ended; /* the client sends no more */
+	bool client_is_gone;   /* the client neither sends nor reads any more */
+	/* everything was sent and the socket shut down for writing; the client is to close it */
+	bool is_awaiting_client_close;
 
 	bool is_suspended; /* libmicrohttpd leaves the connection alone */
 	struct loop_source
@@ -88,19 +90,25 @@ void http_request_free(struct http_request *request);
 /* Calls on_done of the request's owner, unless that was called before. */
 void http_request_notify_owner(struct http_request *request, bool complete);
 
-/* Stop and restart libmicrohttpd's work on a connection: while its request waits for the owner. */
+/*
+ * Stop and restart libmicrohttpd's work on the request's connection, which rests while the request waits for its owner.
+ */
 void http_request_suspend(struct http_request *request);
 void http_request_resume(struct http_request *request);
 
-/* Answers the request with a response of libmicrohttpd, which is taken; unless it is NULL, or the second one. */
+/*
+ * Answers the request with a response of libmicrohttpd, which is taken. Does nothing if the response is NULL (no
+ * memory), or if the request has a response already.
+ */
 void http_request_set_response(struct http_request *request, unsigned status, const char *content_type,
 			       struct MHD_Response *response);
 /* len more bytes of stream_queue were sent. Calls on_room when there is room again. */
 void http_request_advance_stream(struct http_request *request, size_t len);
 
 /*
- * libmicrohttpd calls its access handler several times for a request: when the headers have arrived, for each piece of
- * the body, and at the body's end and after each resume. These functions do what each of the three calls is for.
+ * libmicrohttpd calls its access handler several times for a request. The handler calls one of these functions:
+ * http_request_on_headers() when the headers have arrived, http_request_on_body_bytes() for each piece of the body,
+ * http_request_on_body_end() at the body's end and after each resume.
  */
 enum MHD_Result http_request_on_headers(struct http_request *request);
 enum MHD_Result http_request_on_body_bytes(struct http_request *request, const char *bytes, size_t *len);

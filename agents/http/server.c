@@ -90,7 +90,10 @@ static void server_on_connection(void *cls, struct MHD_Connection *connection, v
 	}
 }
 
-/* The first line of a request has arrived; its target is not decoded yet. Returns the request, the later *context. */
+/*
+ * Called by libmicrohttpd when the first line of a request has arrived. Keeps the target, which is not decoded yet.
+ * Returns the new request, which libmicrohttpd passes to server_on_access() as *context.
+ */
 static void *server_on_request_target(void *cls, const char *target, struct MHD_Connection *connection)
 {
 	const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
@@ -108,7 +111,7 @@ static void *server_on_request_target(void *cls, const char *target, struct MHD_
 	return NULL;
 }
 
-/* The headers have arrived. */
+/* Called when a request's headers have arrived. */
 static enum MHD_Result request_begin(struct http_request *request, const char *path, const char *method,
 				     const char *version)
 {
@@ -194,7 +197,7 @@ void http_server_free(struct http_server *server)
 	loop_remove_source(server->daemon_source);
 	loop_cancel_timer(server->daemon_timer);
 	server->daemon_timer = NULL;
-	server->wakeup_is_scheduled = true; /* it runs no more */
+	server->wakeup_is_scheduled = true; /* so that http_server_wake() does nothing: libmicrohttpd runs no more */
 	if (server->daemon)
 		MHD_stop_daemon(server->daemon);
 	free(server);

@@ -27,12 +27,14 @@ static void upgrade_close(struct http_request *request)
 	request->upgrade_source = NULL;
 	loop_cancel_timer(request->upgrade_timer);
 	request->upgrade_timer = NULL;
-	/* Fails only for what was closed before. */
+	/* Fails only for a connection that was closed before. */
 	(void)MHD_upgrade_action(request->upgrade_handle, MHD_UPGRADE_ACTION_CLOSE);
 	http_server_wake(request->server);
 }
 
-/* Not http_abort(): the owner, who may be writing, is told later, when libmicrohttpd has completed the request. */
+/*
+ * Cuts the connection. The owner, who may be the caller, is told later, when libmicrohttpd has completed the request.
+ */
 static void upgrade_disconnect(struct http_request *request)
 {
 	request->is_disconnected = true;
@@ -59,7 +61,7 @@ static void upgrade_set_timer(struct http_request *request, uint64_t delay_ms)
 	loop_cancel_timer(request->upgrade_timer);
 	request->upgrade_timer = loop_add_timer(request->server->loop, delay_ms, upgrade_on_timer, request);
 	if (!request->upgrade_timer)
-		upgrade_disconnect(request); /* it would have no end */
+		upgrade_disconnect(request); /* without a timer an idle connection would never end */
 }
 
 static void upgrade_report_input_end(struct http_request *request)
@@ -71,7 +73,10 @@ static void upgrade_report_input_end(struct http_request *request)
 		request->body_handler.on_end(request->body_handler.data);
 }
 
-/* What it has sent before still reaches the owner, who has a moment to pass it on. */
+/*
+ * The client reads no more: drops the output, and gives the owner HTTP_HALF_CLOSED_TIMEOUT_MS for the input it got
+ * before.
+ */
 static void upgrade_on_client_gone(struct http_request *request)
 {
 	if (request->client_is_gone || !request->upgrade_operations)
@@ -83,7 +88,10 @@ static void upgrade_on_client_gone(struct http_request *request)
 		upgrade_set_timer(request, HTTP_HALF_CLOSED_TIMEOUT_MS);
 }
 
-/* The owner has ended, and all is sent. Closing a socket with unread bytes would reset it, and lose what was sent. */
+/*
+ * Called when all bytes of a stream that the owner has ended are sent. Shuts the socket down for writing, and waits for
+ * the client's end: closing a socket with unread input resets the connection, and bytes on their way are lost.
+ */
 static void upgrade_shut_down_output(struct http_request *request)
 {
 	if (request->client_has_ended) {
@@ -128,7 +136,7 @@ static void upgrade_receive(struct http_request *request)
 		return; /* the owner has cut the connection */
 	request->upgrade_input_is_paused = taken < (size_t)got;
 	if (taken > 0)
-		(void)recv(request->fd, bytes, taken, MSG_DONTWAIT); /* they are there */
+		(void)recv(request->fd, bytes, taken, MSG_DONTWAIT); /* cannot fail: MSG_PEEK has shown these bytes */
 	request->upgrade_last_used_ms = loop_get_now_ms(request->server->loop);
 }
 
@@ -182,7 +190,7 @@ static void upgrade_on_event(void *data, uint32_t events)
 		upgrade_receive(request);
 	if (events & EPOLLOUT)
 		upgrade_send(request);
-	/* EPOLLHUP may come before the last bytes are read. */
+	/* EPOLLHUP may come while input is unread: the client counts as gone only after all input was read. */
 	if (events & (EPOLLHUP | EPOLLERR) && request->client_has_ended)
 		upgrade_on_client_gone(request);
 	upgrade_update_events(request);

@@ -163,10 +163,10 @@ void call_start(struct tool_call *call)
 }
 
 /*
- * Finds a call of the sandbox that has to be started or, if the sandbox has ended, to fail. Each search begins anew,
- * because starting or failing a call changes the list.
+ * Finds a call that waits for the sandbox: it has to be started now or, if the sandbox has ended, to fail. NULL: none.
+ * Each search begins at the first call, because starting or failing a call changes the list.
  */
-static struct tool_call *calls_find_continuable(const struct mcp_sandbox *sandbox)
+static struct tool_call *calls_find_one_waiting_for_sandbox(const struct mcp_sandbox *sandbox)
 {
 	for (struct tool_call *call = sandbox->mcp->calls; call; call = call->next)
 		if (call->sandbox == sandbox && (sandbox->end_reason || !call->has_started))
@@ -178,7 +178,7 @@ void calls_continue_with_sandbox(struct mcp_sandbox *sandbox)
 {
 	struct tool_call *call;
 
-	while ((call = calls_find_continuable(sandbox))) {
+	while ((call = calls_find_one_waiting_for_sandbox(sandbox))) {
 		if (sandbox->end_reason)
 			call_fail(call, "%s", sandbox->end_reason);
 		else

@@ -147,7 +147,7 @@ struct tool_call {
 	struct fileop *fileop;
 	bool content_is_complete; /* write_file: all content was given to fileop_write() */
 	struct sandbox_program *program;
-	size_t written_bytes;        /* written of a program's input, or of a file's content */
+	size_t written_bytes;        /* bytes written of the input of a program, or of the content of a file */
 	struct buf reply_or_content; /* the reply of `callgate why`, or the content of a file */
 	struct policy_question_process *question;
 	struct tool_call *next;

@@ -13,7 +13,7 @@
 #define META_KEY_PROTOCOL_VERSION "io.modelcontextprotocol/protocolVersion"
 #define META_KEY_CLIENT_CAPABILITIES "io.modelcontextprotocol/clientCapabilities"
 #define META_KEY_SUBSCRIPTION_ID "io.modelcontextprotocol/subscriptionId"
-/* for calls in progress, after the end of the input; clients wait as long before SIGTERM */
+/* After the end of the input, calls in progress get this time to end. Clients wait as long before they send SIGTERM. */
 #define MCP_EXIT_WAIT_FOR_CALLS_MS 2000
 #define MCP_EXIT_CHECK_INTERVAL_MS 5
 #define TOOL_LIST_TTL_MS 3600000 /* the list of tools does not change while the server runs */

@@ -81,7 +81,10 @@ static void sandbox_set_paused(struct sandbox *sandbox, bool paused)
 		sandbox->ended_pauses_ms += now_ms - sandbox->paused_since_ms;
 }
 
-/* An answer of the session that is ready. False: it is none that was asked for. */
+/*
+ * Handles a message of a session that is ready: the answer to a request for usage, pause or resume. False: another
+ * message.
+ */
 static bool sandbox_on_usage_or_pause_answer(struct sandbox *sandbox, const json_t *answer)
 {
 	const json_t *cpu_ms = json_object_get(answer, "cpu_ms"), *paused = json_object_get(answer, "paused");

@@ -29,8 +29,8 @@ struct stdin_queue {
 void stdin_queue_init(struct stdin_queue *input, struct loop *loop, bool awaits_fd, void (*on_room)(void *data),
 		      void *data);
 /*
- * Takes a descriptor (O_NONBLOCK), and writes the queued bytes to it. 0 or -errno. A negative fd stands for a call that
- * failed: its -errno is returned.
+ * Takes a descriptor (O_NONBLOCK), and writes the queued bytes to it. 0 or -errno. fd may be the -errno of a failed
+ * call that should have opened it, which is returned.
  */
 int stdin_queue_open(struct stdin_queue *input, int fd);
 /* As sandbox_program_write(). */

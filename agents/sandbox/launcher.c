@@ -32,7 +32,7 @@ struct launcher {
 	void *data;
 };
 
-/* Before sandbox_raise_open_files_limit(); rlim_max 0: that was not called. */
+/* The limit of open files before sandbox_raise_open_files_limit() raised it. rlim_max 0: it was not raised. */
 static struct rlimit launcher_open_files_limit;
 
 void sandbox_raise_open_files_limit(void)
@@ -112,7 +112,10 @@ void launcher_kill(struct launcher *launcher)
 	(void)kill(launcher->pid, SIGKILL);
 }
 
-/* posix_spawn(3), of which the child inherits the limit: descriptors above it stay open here. 0 or an errno. */
+/*
+ * Calls posix_spawn(3) while this process has its former limit of open files, so that the child inherits that limit.
+ * Descriptors above the limit stay open. 0 or an errno.
+ */
 static int launcher_spawn_with_former_limit(pid_t *ret_pid, const char *path,
 					    const posix_spawn_file_actions_t *actions,
 					    const posix_spawnattr_t *attributes, const char *const argv[])

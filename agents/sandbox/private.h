@@ -18,8 +18,8 @@ struct sandbox {
 	struct loop_timer *start_timeout_timer; /* NULL: the sandbox is ready, or could not be made */
 	char *id, *workdir;                     /* owned; NULL: the sandbox is not ready */
 	bool is_paused;                         /* as sandbox_is_paused() says */
-	uint64_t paused_since_ms; /* if it is paused */
-	uint64_t ended_pauses_ms;  /* how long the pauses before this one have lasted together */
+	uint64_t paused_since_ms;               /* when the pause of the sandbox began; valid if is_paused */
+	uint64_t ended_pauses_ms;               /* total duration of the pauses that have ended */
 	struct sandbox_program *programs; /* list */
 };
 

@@ -19,9 +19,9 @@
 #define PROGRAM_READ_BUFFER_BYTES 65536
 #define PROGRAM_RECONNECT_DELAY_MS 2 /* before connecting again, when the session's backlog is full */
 #define PROGRAM_CONNECT_ATTEMPTS_MAX 2500
-#define PROGRAM_QUIET_TERMINAL_CLOSE_MS \
-	100 /* after the program's end, a terminal that is quiet for so long is closed */
-/* read from a terminal after the program's end: more than the kernel buffers */
+/* After the program's end, its terminal is closed when it had no output for this time. */
+#define PROGRAM_QUIET_TERMINAL_CLOSE_MS 100
+/* Most bytes that are read from a terminal after the program's end: more than the kernel buffers. */
 #define PROGRAM_TERMINAL_REMAINING_BYTES_MAX (256 << 10)
 
 struct program_output {

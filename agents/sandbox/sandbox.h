@@ -37,8 +37,8 @@ struct sandbox_options {
 	/* The answer to sandbox_request_usage(): processor time of all programs so far. May be NULL. */
 	void (*on_usage)(void *data, uint64_t cpu_ms);
 	/*
-	 * The answer to sandbox_pause() and sandbox_resume(): whether its programs are stopped now. why, borrowed:
-	 * they could not be stopped; else NULL. NULL: the two are not called.
+	 * Called with the answer to sandbox_pause() or sandbox_resume(). is_paused: the programs are stopped now. why:
+	 * the reason why they could not be stopped, borrowed; else NULL. May be NULL if neither function is called.
 	 */
 	void (*on_pause)(void *data, bool is_paused, const char *why);
 	void *data;
@@ -53,7 +53,7 @@ void sandbox_raise_open_files_limit(void);
 int sandbox_create(struct loop *loop, const struct sandbox_options *options, struct sandbox **ret_sandbox);
 /* Ends the sandbox with all that runs in it, and frees its programs. No callback is called afterwards. NULL is fine. */
 void sandbox_free(struct sandbox *sandbox);
-/* Each returns NULL until the sandbox is ready: the session's id, and the path of its workdir in the view. */
+/* Return the session's id, and the path of its workdir in the view. NULL: the sandbox is not ready yet. */
 const char *sandbox_get_id(const struct sandbox *sandbox);
 const char *sandbox_get_workdir(const struct sandbox *sandbox);
 
@@ -61,12 +61,12 @@ const char *sandbox_get_workdir(const struct sandbox *sandbox);
 void sandbox_request_usage(struct sandbox *sandbox);
 
 /*
- * Stops all programs of the sandbox, or lets them go on. Meanwhile no program can be started. Nothing happens if it is
- * not ready. 0 or -errno.
+ * Stop all programs of the sandbox (pause), or let them go on (resume). No program can be started in a paused sandbox.
+ * 0, or -errno, also if the sandbox is not ready.
  */
 int sandbox_pause(struct sandbox *sandbox);
 int sandbox_resume(struct sandbox *sandbox);
-/* True from sandbox_pause() on, until its programs go on. */
+/* True from a call of sandbox_pause() on, until the sandbox's programs go on. */
 bool sandbox_is_paused(const struct sandbox *sandbox);
 /*
  * A clock for time limits of what runs in the sandbox: loop_get_now_ms() without the time of pauses. While
@@ -86,8 +86,9 @@ struct sandbox_program_options {
 	const char *cwd;         /* NULL: the sandbox' workdir */
 	uint64_t time_limit_ms;  /* 0: no limit */
 	bool stdin_is_open;      /* false: stdin is empty */
-	bool has_terminal;       /* stdin, stdout and stderr are a new terminal, whose output is SANDBOX_STDOUT */
-	unsigned columns, rows;  /* of the terminal */
+	/* stdin, stdout and stderr are a new terminal; its output is passed on as SANDBOX_STDOUT */
+	bool has_terminal;
+	unsigned columns, rows; /* size of the terminal */
 	/*
 	 * Called when the program runs. pid: in the sandbox' pid namespace, if it has one; number: the program's in the
 	 * audit log. May be NULL.

@@ -63,10 +63,10 @@ static int bio_read(BIO *bio, char *data, size_t cap, size_t *ret_read)
 	ssize_t got = (ssize_t)bytes_take(&channel->early_ciphertext, data, cap);
 
 	BIO_clear_retry_flags(bio);
-	if (!got && !channel->reads_left_in_round)
+	if (!got && !channel->reads_left_in_tls_call)
 		got = -EAGAIN;
 	else if (!got) {
-		channel->reads_left_in_round--;
+		channel->reads_left_in_tls_call--;
 		got = channel_receive(channel->watch.fd, data, cap);
 	}
 	*ret_read = got > 0 ? (size_t)got : 0;
@@ -183,7 +183,7 @@ static int channel_get_tls_errno(struct channel *channel, int result)
 /* To be called before each OpenSSL call. An error: TLS has failed, and OpenSSL must not be called again. */
 static int channel_prepare_tls_call(struct channel *channel)
 {
-	channel->reads_left_in_round = CHANNEL_READS_PER_TLS_CALL_MAX;
+	channel->reads_left_in_tls_call = CHANNEL_READS_PER_TLS_CALL_MAX;
 	ERR_clear_error();
 	return channel->error;
 }
@@ -251,7 +251,7 @@ static int channel_tls_close(struct channel *channel)
 	return result < 0 ? channel_get_tls_errno(channel, result) : 0;
 }
 
-/* ---- functions for both ---- */
+/* ---- functions for channels with and without TLS ---- */
 
 void channel_init(struct channel *channel, struct loop *loop, int fd, void (*ready)(struct watch *watch))
 {
@@ -269,9 +269,8 @@ void channel_close(struct channel *channel, bool abort)
 		/* best effort: without close_notify the peer still has all data */
 		(void)channel_half_close(channel);
 	if (abort)
-		(void)setsockopt(fd, SOL_SOCKET, SO_LINGER, &reset,
-				 /* on failure the connection ends by FIN; the close record is right in both cases */
-				 sizeof(reset));
+		/* if this fails, the connection ends by FIN, not by a reset; the close record is right in both cases */
+		(void)setsockopt(fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
 	loop_close_watch(channel->loop, &channel->watch);
 	SSL_free(channel->ssl);
 	channel->ssl = NULL;

@@ -22,7 +22,7 @@ struct channel {
 	struct bytes early_ciphertext; /* ciphertext: bytes that were put back before TLS was added */
 	struct bytes out;   /* ciphertext to send, for which the socket had no room */
 	int error;          /* the error that ended TLS; 0: none */
-	unsigned reads_left_in_round; /* how many reads OpenSSL may still make in this call */
+	unsigned reads_left_in_tls_call; /* how many more reads of the socket the present call into OpenSSL may make */
 	bool peer_has_ended; /* the end of the peer's stream was read (half-close) */
 	bool close_notify_is_queued; /* close_notify was queued; it may still be in `out` */
 	bool fin_was_sent;          /* the FIN was sent */

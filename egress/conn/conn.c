@@ -49,7 +49,9 @@ static void conn_on_phase_timeout(struct timer *timer)
 		conn_close(conn, conn->timeout_cause, NULL, true);
 }
 
-/* Called for every transfer, so that a later deadline is only stored: conn_on_phase_timeout sets the timer again. */
+/*
+ * A later deadline is only stored, because every transfer calls this: conn_on_phase_timeout then sets the timer again.
+ */
 void conn_set_phase_timeout(struct conn *conn, uint64_t ms, const char *cause)
 {
 	conn->phase_deadline_ns = loop_get_now_ns(conn->egress->loop) + ms * NS_PER_MS;

@@ -71,12 +71,13 @@ struct conn {
 	bool client_was_accepted;            /* the client's socket was accepted */
 	bool open_record_written;             /* the "open" record is written */
 	bool connected_was_sent;              /* the message CONNECTED was sent */
-	bool waits_for_control_line;            /* to be pumped when the control line has room again */
+	/* the mode is to go on when the queue of the control line has room again */
+	bool waits_for_control_line;
 	bool is_closed;
-	struct conn *next, **slot; /* links in the list egress->conns, also while closed */
-	/* reports a refusal from the loop; when the connection is closed, frees it */
+	struct conn *next, **slot; /* in the list egress->conns until freed; slot: the pointer to this one */
+	/* calls conn->answer for a refusal; once the connection is closed, frees it */
 	struct timer refuse_or_free_timer;
-	uint64_t bytes_up, bytes_down; /* bytes of earlier upstream connections */
+	uint64_t bytes_up, bytes_down; /* bytes that earlier upstream connections moved, for the close record */
 };
 
 /* Creates a connection that waits for its socket. NULL: no memory. modes: CONN_MODE_MAX entries, borrowed. */
@@ -93,8 +94,11 @@ void conn_send_connected(struct conn *conn, int error);
 #define CONN_HTTP_HEAD_TIMEOUT_MS 30000
 #define CONN_IDLE_TIMEOUT_MS 300000
 #define CONN_CLIENT_SOCKET_TIMEOUT_MS 10000 /* from CONNECTED until the socket arrives */
-#define CONNS_MAX 4096 /* most connections, or fewer by RLIMIT_NOFILE; one more closes the longest idle one */
-/* a new connection may evict one that was idle so long; if there is none, it is refused */
+#define CONNS_MAX 4096                      /* most connections; RLIMIT_NOFILE may allow fewer */
+/*
+ * At CONNS_MAX, a new connection closes the longest idle one, but only one that was idle for this time. If there is
+ * none, the new connection is refused.
+ */
 #define CONN_EVICT_AFTER_IDLE_MS 5000
 #define CONN_BUFFER_BYTES (64 * 1024) /* bytes buffered in each direction; allocated at first use */
 
@@ -103,12 +107,13 @@ void conn_send_connected(struct conn *conn, int error);
  * must be put back first (channel_put_back_bytes). The caller returns without using conn.
  */
 void conn_switch_mode(struct conn *conn, enum conn_mode_id mode);
-/* Call the mode's pump: now, or after `ms` milliseconds. */
+/* Call the `pump` of the connection's mode: at once, or after `ms` milliseconds. */
 void conn_pump_mode(struct conn *conn);
 void conn_pump_mode_after(struct conn *conn, uint64_t ms);
 /*
- * Reads from the program (up) or from the endpoint, as much as the rule's budget allows. As channel_read, or -EBUSY: no
- * byte is allowed for *ret_wait_ms milliseconds; -EDQUOT: there are more bytes than the budget allows in all.
+ * Reads from the program (up) or from the endpoint, as much as the rule's budget allows. Returns as channel_read does,
+ * or -EBUSY: no byte is allowed for *ret_wait_ms milliseconds; -EDQUOT: there are more bytes than the budget allows in
+ * all.
  */
 ssize_t conn_read_bytes(struct conn *conn, bool up, void *data, size_t cap, uint64_t *ret_wait_ms);
 /* Restarts the phase's time limit. If it expires, `cause` (static) goes into the close record. */

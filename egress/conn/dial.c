@@ -30,7 +30,10 @@ struct dial {
 	char host[NET_HOST_SIZE];
 	uint16_t port;
 	int socket_type;
-	/* deny-set exceptions for addresses in the policy, and for resolved ones */
+	/*
+	 * the exceptions from the deny set for addresses that the policy contains, and for addresses that a lookup
+	 * found
+	 */
 	enum net_lifted_refusals named, other;
 	enum net_lifted_refusals lift;         /* the exceptions for the addresses in `attempt` */
 	void (*answer)(void *ctx, const struct dial_result *result);
@@ -107,7 +110,8 @@ static void attempt_hand_over_socket(struct dial_attempt *attempt)
 	struct dial *dial = attempt->dial;
 	int on = 1;
 
-	if (dial->socket_type == SOCK_STREAM) /* best effort: affects latency only */
+	/* a failure of TCP_NODELAY affects latency only */
+	if (dial->socket_type == SOCK_STREAM)
 		(void)setsockopt(attempt->watch.fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 	loop_remove_watch(dial->egress->loop, &attempt->watch);
 	dial->result.fd = attempt->watch.fd;

@@ -17,7 +17,7 @@ struct loop {
 	bool is_stopped;
 	uint64_t now_ns;
 	struct epoll_event ready_event[LOOP_EVENTS_PER_EPOLL_WAIT_MAX];
-	int events, at; /* events of this round; those from `at` on are not handled yet */
+	int events, at;                /* number of events of this round; index of the next to be handled */
 	struct timer *timer_heap_root; /* root of a pairing heap ordered by due_ns: no child is due before its parent */
 	size_t timer_count;
 };
@@ -69,7 +69,7 @@ void loop_set_interest(struct loop *loop, struct watch *watch, unsigned interest
 		what = EPOLL_CTL_DEL;
 	else if (!watch->interest)
 		what = EPOLL_CTL_ADD;
-	/* Adding can fail for lack of memory. Then the timer of the watch's owner ends the wait. */
+	/* epoll_ctl(2) can fail for lack of memory. Then the owner of the watch waits until its own timer expires. */
 	if (loop_epoll_ctl(loop, what, watch, interest) == 0)
 		watch->interest = interest;
 }

@@ -27,7 +27,7 @@ struct timer {
 };
 
 int loop_create(struct loop **ret_loop);
-/* First fires the timers that are due, because some owners are freed by a timer. */
+/* Frees the loop. First fires the timers that are due, because some owners are freed by their timer. */
 void loop_free(struct loop *loop);
 
 /* Adds a watch, whose fd and ready the caller has set. 0 or -errno. */

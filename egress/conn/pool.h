@@ -23,7 +23,10 @@ void pool_free(struct pool *pool);
 
 /* The index of a canonical name, added if it is new. The caller has judged the name. -ENOSPC: the pool is full. */
 int pool_add_name(struct pool *pool, const char *host, uint32_t *ret_index);
-/* In the supervisor: adds a name of egress. -EBADMSG: the index is out of range or belongs to another name. */
+/*
+ * In the supervisor: adds a name that egress has announced. -EBADMSG: the index is out of range or belongs to another
+ * name.
+ */
 int pool_set_name_at_index(struct pool *pool, uint32_t index, const char *host);
 /* For "dns": "real": makes a real address stand for a name. -EEXIST: it stands for another name; -ENOSPC; -ENOMEM. */
 int pool_add_real_address(struct pool *pool, const struct sockaddr *address, const char *host);
@@ -32,13 +35,13 @@ int pool_add_real_address(struct pool *pool, const struct sockaddr *address, con
 const char *pool_find_name(const struct pool *pool, const struct sockaddr *address);
 /* For proxies: replaces an address that stands for a name by the name. Leaves other hosts as they are. */
 void pool_replace_address_by_name(const struct pool *pool, char host[NET_HOST_SIZE]);
-/* Whether an address is in the pool, and whether it is the run's own (POOL_INDEX_OF_PROXIES). */
+/* Whether an address is in the pool, and (pool_is_run_address) whether it is the run's own (POOL_INDEX_OF_PROXIES). */
 bool pool_holds_address(const struct pool *pool, const struct sockaddr *address);
 bool pool_is_run_address(const struct pool *pool, const struct sockaddr *address);
 
 /*
- * Changes an address of a range of `bits` to the run's own in it, as pool_make_address(POOL_INDEX_OF_PROXIES) without a
- * pool.
+ * Changes any address of a pool's range to the run's own address in that range, the one with the index
+ * POOL_INDEX_OF_PROXIES. bits: prefix length of the range. For callers without a struct pool.
  */
 void pool_convert_to_run_address(unsigned char *address, size_t len, unsigned bits);
 

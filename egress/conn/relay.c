@@ -7,8 +7,8 @@
 #include "egress/state.h"
 
 #define RELAY_SHARED_BUFFER_BYTES (1024 * 1024)
-#define RELAY_BYTES_PER_LOOP_ROUND_MAX \
-	(2 * RELAY_SHARED_BUFFER_BYTES) /* bytes moved in one direction in one round of the loop */
+/* Most bytes that a relay moves in one direction in one round of the loop. */
+#define RELAY_BYTES_PER_LOOP_ROUND_MAX (2 * RELAY_SHARED_BUFFER_BYTES)
 
 struct relay_direction {
 	struct bytes buffered_bytes;
@@ -28,7 +28,7 @@ struct relay_progress {
 	const char *close_reason;
 };
 
-/* Shared by all relays: egress has one thread, and no data stays in the array between calls. */
+/* A buffer that all relays share: egress has one thread, and no data stays in the buffer between calls. */
 static uint8_t bulk[RELAY_SHARED_BUFFER_BYTES];
 
 static void relay_set_close_cause(struct relay_progress *progress, const char *cause, const char *reason)

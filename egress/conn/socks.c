@@ -9,7 +9,7 @@
 #include "egress/conn/conn.h"
 #include "egress/state.h"
 
-/* Room for greeting and request together, which need less. What follows them is application data. */
+/* Size of the buffer for greeting and request, which need less. Bytes after the request are application data. */
 #define SOCKS_BUFFER_BYTES 1024
 
 struct socks {

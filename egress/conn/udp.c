@@ -46,7 +46,7 @@ struct udp_relay {
 	struct watch program_watch; /* socket for datagrams from and to the program */
 	struct udp_flow *flows;
 	size_t flow_count;
-	enum { UDP_NEW, UDP_ASKED, UDP_OPEN, UDP_REFUSED } state; /* state of its "open" record */
+	enum { UDP_NEW, UDP_ASKED, UDP_OPEN, UDP_REFUSED } state; /* state of the endpoint's "open" record */
 	uint64_t start_ns, bytes_up, bytes_down;
 	struct timer free_timer; /* frees the relay after it was closed */
 	bool is_closed;

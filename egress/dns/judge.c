@@ -126,7 +126,7 @@ void dns_judge_addresses(struct pool *pool, const struct dns_query *query, const
 		if (error == 0)
 			answer_add_address(query, &verdict->answer, &list[i]);
 		else
-			others = true; /* the address stands for another name, or the table is full */
+			others = true; /* the address is left out: it stands for another name, or the table is full */
 	}
 	if (others && verdict->answer.address_count == 0)
 		judge_synthetic_name(pool, query, verdict);

@@ -9,7 +9,7 @@
 #define MS_PER_S 1000u
 #define NS_PER_S 1000000000u
 
-/* If the record cannot be sent, the control socket has failed, which ends the process. */
+/* Sends the pending record. A failure is ignored: the control socket has failed, which ends the process. */
 static void refusals_write_pending(struct dns_refusals *refusals)
 {
 	if (refusals->unwritten_refusals_record.refusal_count)

@@ -9,7 +9,7 @@
 
 #include "egress/conn/sockaddr.h"
 
-/* most pending questions of all connections and the name server; few enough for a list */
+/* Most pending questions of all connections and of the name server; few enough for a list. */
 #define RESOLVER_QUESTIONS_MAX 8192
 
 /*
@@ -98,8 +98,8 @@ static void send_queries(struct resolver *resolver)
 		if (send(resolver->watch.fd, &query->query_message, sizeof(query->query_message),
 			 MSG_DONTWAIT | MSG_NOSIGNAL) >= 0)
 			query->sent = true;
-		else /* if the resolver process is gone, reading will report it */
-			waits = true;
+		else
+			waits = true; /* also if the resolver process is gone: reading from the socket will then fail */
 	}
 	loop_set_interest(resolver->loop, &resolver->watch, waits ? EPOLLIN | EPOLLOUT : EPOLLIN);
 }

@@ -14,7 +14,7 @@
 
 #define RESOLVER_ADDRESSES_MAX 16
 
-/* Most queries that may wait for a reply. */
+/* Most queries that may wait for the resolver process's reply. */
 #define RESOLVER_QUERIES_MAX 256
 
 /* Messages between egress and the resolver process on a SOCK_SEQPACKET pair. Each is one query or one reply. */
@@ -33,13 +33,13 @@ struct resolver_reply {
 };
 
 /*
- * The main function of the resolver process: answers queries from fd until it closes. lock_down as in egress.h. Returns
- * the exit status.
+ * The main function of the resolver process: answers queries from fd until egress closes its end. lock_down: enters the
+ * sandbox of the process, as in struct egress_options. Returns the exit status.
  */
 int resolver_main(int fd, int (*lock_down)(void *ctx), void *lock_ctx);
 
-/* Creates egress' end of the connection to the resolver process. Takes fd, also on failure. 0 or -errno. */
 struct resolver;
+/* Creates egress' end of the connection to the resolver process. Takes fd, also on failure. 0 or -errno. */
 int resolver_create(struct loop *loop, int fd, struct resolver **ret_resolver);
 void resolver_free(struct resolver *resolver);
 

@@ -21,8 +21,8 @@
 #include "egress/state.h"
 
 #define DATAGRAMS_PER_LOOP_ROUND_MAX 64
-#define DNS_SOCKET_READING_PAUSE_MS \
-	5 /* pause of reading while the control line is full or no file descriptor is free */
+/* How long a DNS socket is not read when the control line is full or no file descriptor is free. */
+#define DNS_SOCKET_READING_PAUSE_MS 5
 #define DNS_QUERIES_BEING_ANSWERED_MAX 128
 #define DNS_ANNOUNCEMENT_POLL_MS 2
 #define DNS_ANNOUNCEMENT_WAIT_MAX_MS 4000 /* stub resolvers repeat a query after five seconds */
@@ -37,7 +37,7 @@ struct dns_task {
 	struct dns_query query;
 	struct dns_verdict verdict;
 	uint64_t resolver_question_number;     /* number of the pending question to the resolver; 0: none */
-	struct timer poll_timer; /* fires again and again until the control line is idle */
+	struct timer poll_timer; /* fires at intervals until the control line is idle; then the answer is sent */
 	unsigned waited_for_announcement_ms;
 };
 
@@ -370,7 +370,7 @@ static void server_on_tcp_ready(struct watch *watch)
 		server_pause_socket(tcp);
 }
 
-/* Watches a socket. A blocking accept(2) would stop the process if a client aborts before it is accepted. */
+/* Watches a socket, and makes it non-blocking: accept(2) would block the process if the client has closed before. */
 static int server_watch_socket(struct dns_server *server, struct dns_socket *socket, int fd,
 			      void (*ready)(struct watch *))
 {

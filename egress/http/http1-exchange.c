@@ -45,7 +45,7 @@ static enum http1_step http1_read_from_idle_server(struct conn *conn)
 		return HTTP1_STEP_NO_PROGRESS;
 	if (fill > 0)
 		return http1_close_conn(conn, "server", "bad_response", true);
-	if (!http1->conn_is_to_proxy) /* the client sees what it would see without callgate */
+	if (!http1->conn_is_to_proxy) /* then the client's connection ends, too, as it would without callgate */
 		return http1_close_conn(conn, "server", NULL, false);
 	conn_drop_upstream(conn, false);
 	return HTTP1_STEP_NO_PROGRESS;

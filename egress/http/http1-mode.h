@@ -49,10 +49,11 @@ struct http1_state {
 	bool response_head_was_queued;        /* the response's head was queued for the client */
 	bool record_awaits_outcome;            /* the request's record awaits its outcome */
 	uint64_t record_id, start_ns, base_up, base_down;
-	/* the following are valid in this round of the loop */
+	/* client_waits, server_waits and budget_wait_ms are set anew in each round of the loop */
 	bool client_waits, server_waits; /* reading from this end would block */
 	uint64_t budget_wait_ms;            /* time until the budget allows bytes again; 0: no wait */
-	const char *cause, *reason;  /* for the close record, after HTTP1_DISCARDING_INPUT_AT_END */
+	/* cause and reason for the close record, kept during HTTP1_DISCARDING_INPUT_AT_END */
+	const char *cause, *reason;
 };
 
 /* The result of one step of a connection. */

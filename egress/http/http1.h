@@ -91,7 +91,10 @@ void http1_body_init(struct http1_body *body, const struct http1_head *head, boo
  */
 ssize_t http1_body_read(struct http1_body *body, const char *data, size_t len, const char **ret_part, size_t *ret_len);
 
-/* Write "GET /path?query HTTP/1.1" with Host; "HTTP/1.1 200 OK"; a field. Texts must have no control characters. */
+/*
+ * Write the first line of a request, such as "GET /path?query HTTP/1.1", and its Host; the first line of a response;
+ * and a header field. Texts must have no control characters.
+ */
 void http1_write_request(struct buf *out, const char *method, const char *path, const char *query, size_t query_len,
 			 const char *host);
 void http1_write_response(struct buf *out, const struct http1_head *head);

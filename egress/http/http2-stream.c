@@ -363,7 +363,10 @@ static int upstream_on_frame(nghttp2_session *session, const nghttp2_frame *fram
 	return 0;
 }
 
-/* Lets the program's stream have what has arrived. The outcome is recorded when the program's stream closes. */
+/*
+ * Called when the endpoint's stream closes. The program's stream still gets what has arrived; the outcome is recorded
+ * when that closes.
+ */
 static int upstream_on_close(nghttp2_session *session, int32_t id, uint32_t code, void *user_data)
 {
 	struct http2_stream *stream = http2_find_stream(session, id);

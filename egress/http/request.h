@@ -91,7 +91,10 @@ bool request_method_has_no_body(const char *method);
  */
 bool request_field_equals_as_cgi_variable(const char *name, size_t len, const char *known);
 
-/* Whether such a server, and no other, reads `name` as a framing field, as in "Content_Length". */
+/*
+ * Whether a server that maps field names to CGI variables reads `name` as a framing field, and other servers do not, as
+ * with "Content_Length".
+ */
 bool request_field_disguises_framing(const char *name, size_t len);
 
 /*

@@ -35,7 +35,10 @@ struct secrets {
 	struct secret item[];
 };
 
-/* ---- sources: each sets value and len, and returns NULL, or with errno set why it cannot ---- */
+/*
+ * ---- sources of values: each function sets value and len; returns NULL, or a text that says why it failed, with errno
+ * ----
+ */
 
 static const char *secret_fail_load(int error, const char *why)
 {

@@ -19,7 +19,7 @@ struct authority {
 /* Makes key and certificate. run_id becomes a part of the common name. 0, or -EIO when there are no random bytes. */
 int authority_make(const char *run_id, struct authority *ret_authority);
 
-/* Defined here, because callgate-egress wipes its copy and does not link what makes one. */
+/* Wipes the key. Defined in the header, because callgate-egress does not link authority.c. */
 static inline void authority_wipe(struct authority *authority)
 {
 	explicit_bzero(authority, sizeof(*authority));
