@@ -122,7 +122,8 @@ int audit_open_log(const char *path, const struct audit_header *header, struct a
 }
 
 /* Appends a record. It also has the hashes of earlier records that were finished late. */
-static int audit_append_record(struct audit *audit, const struct audit_record *record, struct audit_slot *slot)
+static int audit_append_record(struct audit *audit, const struct audit_record *record,
+			       struct audit_outcome_location *location)
 {
 	char outcomes[CHAIN_LATE_HASHES_PER_RECORD_MAX * CHAIN_LATE_HASH_ENTRY_BYTES];
 	struct line_chain_fields links = {.outcomes_text = outcomes};
@@ -132,7 +133,7 @@ static int audit_append_record(struct audit *audit, const struct audit_record *r
 
 	if (r == 0)
 		r = log_rotate(audit);
-	slot->seq = audit->seq + 1;
+	location->seq = audit->seq + 1;
 	if (r == 0)
 		r = chain_write_outcomes(audit, outcomes, CHAIN_LATE_HASHES_PER_RECORD_MAX, &count,
 					 &links.outcomes_text_len);
@@ -140,48 +141,49 @@ static int audit_append_record(struct audit *audit, const struct audit_record *r
 		return r;
 	links.prev_hash = chain_get_hash_for_next_line(&audit->chain);
 	start = audit->file_length;
-	r = encode_record(&audit->encoder, record, &links, slot->seq, start, &len, &room);
+	r = encode_record(&audit->encoder, record, &links, location->seq, start, &len, &room);
 	if (r == 0)
 		r = log_append_line(audit, audit->encoder.line_buffer, len);
 	if (r < 0)
 		return r;
 	start += audit->bytes_in_earlier_files;
-	slot->outcome_offset = start + room;
+	location->outcome_offset = start + room;
 	chain_drop_outcomes(audit, count);
 	compact_remember_process(&audit->encoder, record);
 	return chain_add_line(audit, start, len, false);
 }
 
-int audit_begin_record(struct audit *audit, const struct audit_record *record, struct audit_slot *ret_slot)
+int audit_begin_record(struct audit *audit, const struct audit_record *record,
+		       struct audit_outcome_location *ret_location)
 {
-	struct audit_slot slot = {.seq = audit->seq + 1};
+	struct audit_outcome_location location = {.seq = audit->seq + 1};
 	int r;
 
 	if (!audit->records_allowed_calls && record->verdict != VERDICT_DENY && record->verdict != VERDICT_KILL &&
 	    record->verdict != VERDICT_ASK) {
-		*ret_slot = (struct audit_slot){0};
+		*ret_location = (struct audit_outcome_location){0};
 		return 0;
 	}
 	if (audit->fd >= 0) {
 		/* Store the writer only when it changed, since worker threads read it. */
 		if (!pthread_equal(audit->writer, pthread_self()))
 			audit->writer = pthread_self();
-		r = audit_append_record(audit, record, &slot);
+		r = audit_append_record(audit, record, &location);
 		if (r < 0) {
 			log_remember_error(audit, r);
 			return r;
 		}
 	}
-	audit->seq = slot.seq;
+	audit->seq = location.seq;
 	audit->record_count++;
-	*ret_slot = slot;
+	*ret_location = location;
 	return 0;
 }
 
-void audit_end_record(struct audit *audit, struct audit_slot slot, int64_t ret, uint64_t ns)
+void audit_end_record(struct audit *audit, struct audit_outcome_location location, int64_t ret, uint64_t ns)
 {
-	if (slot.seq != 0 && audit->fd >= 0)
-		chain_end_record(audit, slot, ret, ns);
+	if (location.seq != 0 && audit->fd >= 0)
+		chain_end_record(audit, location, ret, ns);
 }
 
 static int audit_write_trailer(struct audit *audit, const struct audit_trailer *trailer)

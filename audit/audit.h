@@ -16,7 +16,7 @@
 struct audit;
 
 /* Where the outcome of a record is to be stored. Valid until the log is closed. */
-struct audit_slot {
+struct audit_outcome_location {
 	uint64_t outcome_offset; /* offset of the outcome in the file */
 	uint64_t seq;    /* number of the record; 0: the call is not recorded, and audit_end_record does nothing */
 };
@@ -76,10 +76,11 @@ int audit_make_log_file(const char *path);
 int audit_start_log(int fd, const struct audit_header *header, struct audit **ret_audit);
 
 /* Records a judged call. 0 and the place of its outcome, or -errno (such as -ENOSPC): then the call must be refused. */
-int audit_begin_record(struct audit *audit, const struct audit_record *record, struct audit_slot *ret_slot);
+int audit_begin_record(struct audit *audit, const struct audit_record *record,
+		       struct audit_outcome_location *ret_location);
 
 /* Stores the outcome: ret is the result or -errno, ns the time from SECCOMP_IOCTL_NOTIF_RECV to the response. */
-void audit_end_record(struct audit *audit, struct audit_slot slot, int64_t ret, uint64_t ns);
+void audit_end_record(struct audit *audit, struct audit_outcome_location location, int64_t ret, uint64_t ns);
 
 /*
  * Frees the log. With a trailer, first cuts unused space off the file and writes the trailer, unless that was done

@@ -250,25 +250,25 @@ static void chain_store_outcome(struct audit *audit, uint64_t offset, int64_t re
 	(void)log_write_at(audit, room, AUDIT_OUTCOME_BYTES, offset);
 }
 
-void chain_end_record(struct audit *audit, struct audit_slot slot, int64_t ret, uint64_t ns)
+void chain_end_record(struct audit *audit, struct audit_outcome_location location, int64_t ret, uint64_t ns)
 {
 	struct chain *chain = &audit->chain;
-	struct chain_line *line = chain_find_line(chain, slot.seq);
+	struct chain_line *line = chain_find_line(chain, location.seq);
 	bool writer = pthread_equal(pthread_self(), audit->writer);
 	struct chain_late_line *late = NULL;
 
-	if (writer && line->state == slot.seq << 1) {
-		chain_store_outcome(audit, slot.outcome_offset, ret, ns);
+	if (writer && line->state == location.seq << 1) {
+		chain_store_outcome(audit, location.outcome_offset, ret, ns);
 		__atomic_store_n(&line->state, line->state | 1, __ATOMIC_RELEASE);
 		log_remember_error(audit, chain_seal_finished_lines(audit));
 		return;
 	}
 	(void)pthread_mutex_lock(&chain->lock);
-	if (__atomic_load_n(&line->state, __ATOMIC_ACQUIRE) == slot.seq << 1) {
-		chain_store_outcome(audit, slot.outcome_offset, ret, ns);
-		__atomic_store_n(&line->state, slot.seq << 1 | 1, __ATOMIC_RELEASE);
-	} else if ((late = chain_find_late_line(chain, slot.seq)) && !late->has_outcome) {
-		chain_store_outcome(audit, slot.outcome_offset, ret, ns);
+	if (__atomic_load_n(&line->state, __ATOMIC_ACQUIRE) == location.seq << 1) {
+		chain_store_outcome(audit, location.outcome_offset, ret, ns);
+		__atomic_store_n(&line->state, location.seq << 1 | 1, __ATOMIC_RELEASE);
+	} else if ((late = chain_find_late_line(chain, location.seq)) && !late->has_outcome) {
+		chain_store_outcome(audit, location.outcome_offset, ret, ns);
 		late->has_outcome = true;
 		__atomic_add_fetch(&chain->finished_late_line_count, 1, __ATOMIC_RELEASE);
 	}

@@ -66,6 +66,6 @@ void chain_drop_outcomes(struct audit *audit, size_t count);
 /* Adds the line that was appended at `offset`. finished: no outcome is to come for it. */
 int chain_add_line(struct audit *audit, uint64_t offset, size_t len, bool finished);
 /* Stores the outcome of a record, unless it has one. For any thread. */
-void chain_end_record(struct audit *audit, struct audit_slot slot, int64_t ret, uint64_t ns);
+void chain_end_record(struct audit *audit, struct audit_outcome_location location, int64_t ret, uint64_t ns);
 
 #endif

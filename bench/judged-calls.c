@@ -116,7 +116,7 @@ static __attribute__((noinline)) int64_t judge(struct run *run, int number, cons
 	if (call_commit_record(call) < 0)
 		judged_die("record", EIO);
 	result = call->outcome.kind == OUTCOME_FD ? 3 : call->outcome.value;
-	audit_end_record(run->sandbox.audit, call->audit_slot, result, 12345);
+	audit_end_record(run->sandbox.audit, call->outcome_location, result, 12345);
 	if (call->outcome.kind == OUTCOME_FD)
 		(void)close(call->outcome.fd);
 	return result;

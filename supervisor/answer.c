@@ -73,8 +73,10 @@ int answer_continue_after_hook(int listener_fd, const struct seccomp_notif *noti
 
 struct delayed_response answer_make_for_later_response(const struct call *call)
 {
-	return (struct delayed_response){
-		.sandbox = call->sandbox, .id = call->id, .start_ns = call->start_ns, .slot = call->audit_slot};
+	return (struct delayed_response){.sandbox = call->sandbox,
+					 .id = call->id,
+					 .start_ns = call->start_ns,
+					 .outcome_location = call->outcome_location};
 }
 
 bool answer_thread_still_waits(const struct delayed_response *answer)
@@ -91,7 +93,7 @@ uint64_t answer_send_and_end_record(const struct delayed_response *answer, int64
 		(void)answer_with_error(listener_fd, answer->id, (int)result);
 	else
 		(void)answer_with_value(listener_fd, answer->id, result);
-	audit_end_record(answer->sandbox->audit, answer->slot, result == ANSWER_ERESTARTSYS ? -EINTR : result,
-		  ended_ns - answer->start_ns);
+	audit_end_record(answer->sandbox->audit, answer->outcome_location,
+			 result == ANSWER_ERESTARTSYS ? -EINTR : result, ended_ns - answer->start_ns);
 	return ended_ns;
 }

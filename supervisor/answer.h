@@ -63,7 +63,7 @@ struct delayed_response {
 	struct sandbox *sandbox; /* borrowed */
 	uint64_t id;             /* the notification's id */
 	uint64_t start_ns;
-	struct audit_slot slot;
+	struct audit_outcome_location outcome_location;
 };
 
 /* Keeps what a later response to the call needs. The call must be recorded already. */

@@ -186,7 +186,7 @@ static void dispatch_act_on_denial_or_decoy(struct dispatch *dispatch, bool deco
 			on_deny_signal_process(call->task, SIGKILL);
 	} else if (call->on_deny > ON_DENY_ERRNO) {
 		on_deny_kill_or_stop_process(call->sandbox->stop_notices, call->on_deny, call->task,
-					     call->audit_slot.seq);
+					     call->outcome_location.seq);
 	}
 }
 

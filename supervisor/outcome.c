@@ -23,7 +23,8 @@ static void outcome_end_record(const struct dispatch *dispatch, int64_t result)
 {
 	const struct call *call = dispatch->call;
 
-	audit_end_record(call->sandbox->audit, call->audit_slot, result, dispatch->last_response_ns - call->start_ns);
+	audit_end_record(call->sandbox->audit, call->outcome_location, result,
+			 dispatch->last_response_ns - call->start_ns);
 }
 
 /*

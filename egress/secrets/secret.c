@@ -35,10 +35,7 @@ struct secrets {
 	struct secret item[];
 };
 
-/*
- * ---- sources of values: each function sets value and len; returns NULL, or a text that says why it failed, with errno
- * ----
- */
+/* ---- sources of values: each sets value and len; returns NULL, or a text that says why it failed, with errno ---- */
 
 static const char *secret_fail_load(int error, const char *why)
 {

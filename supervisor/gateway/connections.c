@@ -320,7 +320,7 @@ static enum policy_on_deny record_find_on_deny(const struct egress_client *clien
 }
 
 static int record_write_to_log(const struct egress_client *client, const struct connection *conn,
-			       const struct control_record *record, struct audit_slot *ret_slot)
+			       const struct control_record *record, struct audit_outcome_location *ret_location)
 {
 	const struct policy_observed_denial observed = record_judge_by_judged_policy(client, record);
 	const struct audit_net net = record_make_audit_net(conn, record);
@@ -344,7 +344,7 @@ static int record_write_to_log(const struct egress_client *client, const struct 
 		line.rule = observed.rule;
 		line.reason = observed.reason;
 	}
-	return audit_begin_record(client->sandbox->audit, &line, ret_slot);
+	return audit_begin_record(client->sandbox->audit, &line, ret_location);
 }
 
 /* ---- entries in the result of the run ---- */
@@ -405,13 +405,14 @@ static char *record_suggest_grant(const struct control_record *record, const cha
 }
 
 static void record_add_denial(struct egress_client *client, const struct connection *conn,
-			      const struct control_record *record, bool observed, struct audit_slot slot)
+			      const struct control_record *record, bool observed,
+			      struct audit_outcome_location location)
 {
 	enum policy_on_deny mode = record_find_on_deny(client, conn, record);
 	char target[NET_METHOD_SIZE + NET_HOST_SIZE + NET_PATH_SIZE + 16];
 	char rule[sizeof(record->rule)], reason[sizeof(record->reason)], op[] = "";
 	_cleanup_free_ char *suggestion = NULL;
-	struct denial item = {.seq = slot.seq,
+	struct denial item = {.seq = location.seq,
 			      .event = event_name[record->event],
 			      .op = "net",
 			      .target = target,
@@ -433,7 +434,7 @@ static void record_add_denial(struct egress_client *client, const struct connect
 	denials_add_event(client->sandbox->denials, &item);
 	if (conn && mode > ON_DENY_ERRNO)
 		on_deny_apply_to_pidfd(client->sandbox->stop_notices, mode, conn->pidfd,
-				       conn->host_pid > 0 ? conn->host_pid : conn->pid, slot.seq);
+				       conn->host_pid > 0 ? conn->host_pid : conn->pid, location.seq);
 	client->denied_count += observed ? 0 : item.count;
 }
 
@@ -442,7 +443,7 @@ static void record_add_denial(struct egress_client *client, const struct connect
  * of its connect(2) is listed already.
  */
 static void record_list_observed_denial(struct egress_client *client, const struct connection *conn,
-				 const struct control_record *record, struct audit_slot slot)
+					const struct control_record *record, struct audit_outcome_location location)
 {
 	const struct policy_observed_denial observed = record_judge_by_judged_policy(client, record);
 	struct control_record denied;
@@ -452,7 +453,7 @@ static void record_list_observed_denial(struct egress_client *client, const stru
 	denied = *record;
 	(void)snprintf(denied.rule, sizeof(denied.rule), "%s", observed.rule ? observed.rule : "");
 	(void)snprintf(denied.reason, sizeof(denied.reason), "%s", observed.reason);
-	record_add_denial(client, conn, &denied, true, slot);
+	record_add_denial(client, conn, &denied, true, location);
 }
 
 /* ---- steps ---- */
@@ -478,7 +479,8 @@ static void request_end_with_outcome(struct egress_client *client, struct reques
 	item.status = done->result > 0 ? (unsigned)done->result : 0;
 	item.bytes_up = done->bytes_up;
 	item.bytes_down = done->bytes_down;
-	audit_end_record(client->sandbox->audit, request->slot, done->result, done->duration_us * NS_PER_US);
+	audit_end_record(client->sandbox->audit, request->outcome_location, done->result,
+			 done->duration_us * NS_PER_US);
 	summary_add_entry(&client->summary, &item);
 	request_remove(&client->connections, request);
 }
@@ -540,7 +542,7 @@ static int record_apply_connection_opened(struct egress_client *client, struct c
 
 /* Handles a record after it was written. -errno: egress must not do what it asked for. */
 static int record_apply_after_writing(struct egress_client *client, struct connection *conn,
-				const struct control_record *record, struct audit_slot slot)
+				      const struct control_record *record, struct audit_outcome_location location)
 {
 	bool opens = record->event == CONTROL_EVENT_OPEN;
 	uint64_t took_us = opens ? record->dns_us + record->connect_us : record->duration_us;
@@ -551,11 +553,11 @@ static int record_apply_after_writing(struct egress_client *client, struct conne
 	int r = 0;
 
 	if (conn && record->event == CONTROL_EVENT_REQUEST && record->allow) {
-		record_list_observed_denial(client, conn, record, slot);
+		record_list_observed_denial(client, conn, record, location);
 		conn->is_listed_in_result = true;
 		r = request_add(&client->connections, conn, record, &request);
 		if (r == 0) {
-			request->slot = slot;
+			request->outcome_location = location;
 			usage_count_request(client->usage, record->rule);
 			return 0; /* CONTROL_REQUEST_DONE ends the record */
 		}
@@ -563,7 +565,7 @@ static int record_apply_after_writing(struct egress_client *client, struct conne
 		r = record_apply_connection_opened(client, conn, record);
 	} else if (!record->allow && !repeats) {
 		if (record_is_denied(record)) {
-			record_add_denial(client, conn, record, false, slot);
+			record_add_denial(client, conn, record, false, location);
 			usage_mark_hit_budget(client->usage,
 					      record->rule[0] || !conn || !conn->rule ? record->rule : conn->rule,
 					      record);
@@ -574,7 +576,7 @@ static int record_apply_after_writing(struct egress_client *client, struct conne
 			memcpy(conn->last_denial_reason, record->reason, sizeof(conn->last_denial_reason));
 		}
 	}
-	audit_end_record(client->sandbox->audit, slot, r < 0 ? r : record_get_result_value(record),
+	audit_end_record(client->sandbox->audit, location, r < 0 ? r : record_get_result_value(record),
 			 took_us * NS_PER_US);
 	return r;
 }
@@ -583,7 +585,7 @@ int connections_handle_record(struct egress_client *client, const struct control
 {
 	struct connection *conn =
 		record->conn_id ? connections_find_by_id(&client->connections, record->conn_id) : NULL;
-	struct audit_slot slot = {0};
+	struct audit_outcome_location location = {0};
 	int r;
 
 	if (!record_is_permitted_now(client, conn, record))
@@ -591,9 +593,9 @@ int connections_handle_record(struct egress_client *client, const struct control
 	client->last_record_id = record->id;
 	if (client->is_ending && record->wants_ack)
 		return record_send_acknowledgement(client, record, -ESHUTDOWN);
-	r = record_write_to_log(client, conn, record, &slot);
+	r = record_write_to_log(client, conn, record, &location);
 	if (r == 0)
-		r = record_apply_after_writing(client, conn, record, slot);
+		r = record_apply_after_writing(client, conn, record, location);
 	if (strcmp(record->reason, "client_rejected_ca") == 0 || strcmp(record->close_cause, "client_rejected_ca") == 0)
 		summary_add_certificate_advice(&client->summary, record->host, "client_rejected_ca");
 	if (conn && record->event == CONTROL_EVENT_CLOSE)
@@ -606,12 +608,12 @@ static void connection_write_close_record(struct egress_client *client, struct c
 {
 	struct control_record record = {
 		.conn_id = conn->id, .event = CONTROL_EVENT_CLOSE, .allow = 1, .port = conn->port, .refusal_count = 1};
-	struct audit_slot slot;
+	struct audit_outcome_location location;
 
 	memcpy(record.host, conn->host, sizeof(record.host));
 	(void)snprintf(record.close_cause, sizeof(record.close_cause), "%s", cause);
-	if (record_write_to_log(client, conn, &record, &slot) == 0)
-		audit_end_record(client->sandbox->audit, slot, 0, 0);
+	if (record_write_to_log(client, conn, &record, &location) == 0)
+		audit_end_record(client->sandbox->audit, location, 0, 0);
 	connection_list_and_remove(client, conn, &record);
 }
 

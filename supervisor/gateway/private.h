@@ -78,7 +78,7 @@ json_t *usage_make_json(const struct network_usage *usage);
 
 struct request {
 	uint64_t id; /* id of the request's record */
-	struct audit_slot slot;
+	struct audit_outcome_location outcome_location;
 	struct connection *conn;
 	struct request *next_of_conn;
 	char *texts;              /* the texts of `item`; owned */

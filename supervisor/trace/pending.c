@@ -31,8 +31,9 @@ bool pending_tid_may_be_reused(const struct pending *pending)
 
 void pending_end_record(struct tracer *tracer, struct pending *pending, int64_t ret)
 {
-	audit_end_record(tracer->sandbox->audit, pending->slot, ret, io_read_clock_ns() - pending->start_ns);
-	pending->slot.seq = 0; /* the record has ended: ending it again has no effect */
+	audit_end_record(tracer->sandbox->audit, pending->outcome_location, ret,
+			 io_read_clock_ns() - pending->start_ns);
+	pending->outcome_location.seq = 0; /* the record has ended: ending it again has no effect */
 }
 
 /* Releases what the entry holds for its call. */
@@ -159,7 +160,7 @@ int pending_seize_and_interrupt(struct tracer *tracer, const struct call *call, 
 		pending_remove_entry(tracer, pending);
 		return r;
 	}
-	pending->slot = call->audit_slot;
+	pending->outcome_location = call->outcome_location;
 	*ret_pending = pending;
 	return 0;
 }
@@ -176,7 +177,7 @@ int pending_seize_with_carrier(struct tracer *tracer, const struct call *call, i
 		return r;
 	r = answer_add_descriptor(tracer->sandbox->listener_fd, call->id, steal_fd(&owned), true);
 	if (r < 0) {
-		pending->slot.seq = 0; /* the caller ends the record */
+		pending->outcome_location.seq = 0; /* the caller ends the record */
 		pending_end_call_and_detach(tracer, pending);
 		return r;
 	}

@@ -78,7 +78,7 @@ struct pending {
 	int fetched_fd;          /* PENDING_SEND_FD_TO_SUPERVISOR: the fetched descriptor, owned, or -errno */
 	char *path_as_written;   /* the path as the program wrote it, for the record of a kill; owned */
 	struct policy_decision decision;
-	struct audit_slot slot;
+	struct audit_outcome_location outcome_location;
 	uint64_t start_ns;
 };
 

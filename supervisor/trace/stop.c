@@ -81,7 +81,7 @@ static void stop_record_kill(struct tracer *tracer, const struct pending *pendin
 	if (call_commit_record(call) < 0)
 		return;
 	denials_add(tracer->sandbox->denials, call);
-	audit_end_record(tracer->sandbox->audit, call->audit_slot, -EACCES, 0);
+	audit_end_record(tracer->sandbox->audit, call->outcome_location, -EACCES, 0);
 }
 
 /* The leader's entry, if no other thread of its process has an entry: then the leader made the exec. Else NULL. */

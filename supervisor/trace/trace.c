@@ -175,7 +175,7 @@ static void trace_start_waiting_calls(struct tracer *tracer)
 		if (r < 0 && awaited && later->call.outcome.kind == OUTCOME_FETCH_DESCRIPTOR) { /* not recorded yet */
 			call_fail(&later->call, r);
 			(void)call_commit_record(&later->call); /* on failure the outcome is an error all the same */
-			answer.slot = later->call.audit_slot;
+			answer.outcome_location = later->call.outcome_location;
 		}
 		if (r < 0)
 			answer_send_and_end_record(&answer, r);

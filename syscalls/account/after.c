@@ -104,12 +104,12 @@ static uint64_t after_write_record(const struct call *call, const char *label, e
 				      .resolved_path_len = path ? strlen(path) : 0,
 				      .path = path,
 				      .path_len = path ? strlen(path) : 0};
-	struct audit_slot slot = {0};
+	struct audit_outcome_location location = {0};
 
-	if (audit_begin_record(call->sandbox->audit, &record, &slot) < 0)
+	if (audit_begin_record(call->sandbox->audit, &record, &location) < 0)
 		return 0;
-	audit_end_record(call->sandbox->audit, slot, 0, 0);
-	return slot.seq;
+	audit_end_record(call->sandbox->audit, location, 0, 0);
+	return location.seq;
 }
 
 static void after_note_fired_entry(struct call *call, unsigned entry)

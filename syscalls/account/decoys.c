@@ -53,7 +53,7 @@ void decoys_add(struct decoys *decoys, const struct call *call)
 	if (decoys->count == DECOY_READS_MAX)
 		return;
 	read = &decoys->item[decoys->count];
-	*read = (struct decoy_read){.seq = call->audit_slot.seq,
+	*read = (struct decoy_read){.seq = call->outcome_location.seq,
 				    .path = strdup(call->resolved_place[0].virt),
 				    .exe = strdup(call->task->exe),
 				    .rule = strdup(call->decision.rule),

@@ -106,7 +106,7 @@ static bool denial_fill_from_call(struct denial *item, const struct call *call, 
 	const char *suggest_why = NULL;
 	char *suggest = denial_suggest_grant(call, &suggest_why);
 
-	*item = (struct denial){.seq = call->audit_slot.seq,
+	*item = (struct denial){.seq = call->outcome_location.seq,
 				.syscall_name = key->syscall_name,
 				.op = denial_get_operation(call),
 				.error = key->error,
@@ -164,7 +164,7 @@ static void denials_send_call_to_sink(struct denials *denials, const struct call
 					       .reason = decision.reason,
 					       .pid = call->task->tgid,
 					       .error = key->error,
-					       .seq = call->audit_slot.seq,
+					       .seq = call->outcome_location.seq,
 					       .count = 1},
 			 io_read_clock_ns());
 }

@@ -66,7 +66,7 @@ int call_commit_record(struct call *call)
 	if (call->on_deny == ON_DENY_ASK_FILE && !call->answer)
 		call->on_deny = ON_DENY_ERRNO; /* nobody was asked, because this kind of call is not asked about */
 	call_fill_record(call, &record);
-	r = audit_begin_record(call->sandbox->audit, &record, &call->audit_slot);
+	r = audit_begin_record(call->sandbox->audit, &record, &call->outcome_location);
 	if (r < 0) {
 		/* A call that cannot be recorded is not performed. */
 		call->decision.verdict = VERDICT_DENY;

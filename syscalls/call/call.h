@@ -188,7 +188,7 @@ struct call {
 		uint64_t flags, mode, resolve;
 	} how; /* the struct open_how of an openat2, copied from target memory */
 	struct outcome outcome;
-	struct audit_slot audit_slot;
+	struct audit_outcome_location outcome_location;
 	struct call_net net;
 	struct call_path path[2];
 	struct place resolved_place[2];  /* what path[i] resolved to, for the record */

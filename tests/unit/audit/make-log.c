@@ -23,18 +23,18 @@ static uint64_t draw(uint64_t below)
 }
 
 static struct audit *audit;
-static struct audit_slot open_slot[OPEN_MAX_SLOTS];
+static struct audit_outcome_location open_slot[OPEN_MAX_SLOTS];
 static size_t opened;
 
 static void *end_in_thread(void *slot)
 {
-	audit_end_record(audit, *(struct audit_slot *)slot, 5, 77);
+	audit_end_record(audit, *(struct audit_outcome_location *)slot, 5, 77);
 	return NULL;
 }
 
 static void end_one(size_t at)
 {
-	struct audit_slot slot = open_slot[at];
+	struct audit_outcome_location slot = open_slot[at];
 	pthread_t thread;
 
 	open_slot[at] = open_slot[--opened];
@@ -56,7 +56,7 @@ static int write_record(void)
 				      .path_len = len,
 				      .verdict = draw(4) ? VERDICT_ALLOW : VERDICT_DENY,
 				      .effect = AUDIT_EFFECT_PERFORMED};
-	struct audit_slot slot;
+	struct audit_outcome_location slot;
 
 	record.tid = record.pid;
 	memset(path, 'a' + (int)draw(26), len);

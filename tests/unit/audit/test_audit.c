@@ -164,7 +164,7 @@ START_TEST(test_hostile_text)
 
 	for (int i = 0; i < COUNT; i++) {
 		struct audit_record rec;
-		struct audit_slot slot;
+		struct audit_outcome_location slot;
 
 		lens[i] = random_text(texts[i], sizeof(texts[i]));
 		rec = record(texts[i], lens[i]);
@@ -238,7 +238,7 @@ START_TEST(test_outcomes)
 		0, 3, 65536, 4294967296, 1234567890123456, 12345678901234567, 99999999999999999};
 	struct audit_record rec = record("/a", 2);
 	struct audit *audit = open_log();
-	struct audit_slot slot;
+	struct audit_outcome_location slot;
 	json_t *json;
 
 	rec.resolved_path = "/a";
@@ -284,7 +284,7 @@ static void step_through(int64_t ret, unsigned *ret_states)
 {
 	struct audit_record rec = record("/a", 2);
 	struct audit *audit = open_log();
-	struct audit_slot slot;
+	struct audit_outcome_location slot;
 	char *line, last[2048] = "";
 	size_t len;
 	pid_t child;
@@ -344,7 +344,7 @@ START_TEST(test_denials_only)
 	json_t *json;
 	struct audit_record rec = record("/a", 2);
 	struct audit_header head = header();
-	struct audit_slot slot;
+	struct audit_outcome_location slot;
 	struct audit *audit;
 
 	(void)unlink(path);
@@ -372,7 +372,7 @@ START_TEST(test_counted_only)
 {
 	struct audit_record rec = record("/a", 2);
 	struct audit_header head = header();
-	struct audit_slot slot;
+	struct audit_outcome_location slot;
 	struct audit *audit;
 
 	ck_assert_int_eq(audit_open_log(NULL, &head, &audit), 0);
@@ -424,7 +424,7 @@ START_TEST(test_ended_by_the_parent)
 
 		for (int i = 0; i < 1000; i++) {
 			struct audit_record rec = record("/a", 2);
-			struct audit_slot slot;
+			struct audit_outcome_location slot;
 
 			if (audit_begin_record(audit, &rec, &slot) < 0)
 				_exit(1);
@@ -444,7 +444,7 @@ START_TEST(test_size_limit)
 	struct rlimit limit, small;
 	struct audit_record rec = record("/a", 2);
 	struct audit *audit = open_log();
-	struct audit_slot slot;
+	struct audit_outcome_location slot;
 	uint64_t count = 0;
 	int r;
 
@@ -472,7 +472,7 @@ END_TEST
 static void append_for(struct audit *audit, pid_t pid, pid_t ppid, pid_t host_pid, const char *exe)
 {
 	struct audit_record rec = record("/a", 2);
-	struct audit_slot slot;
+	struct audit_outcome_location slot;
 
 	rec.pid = rec.tid = pid;
 	rec.ppid = ppid;
@@ -543,7 +543,7 @@ START_TEST(test_compact_keeps_unusual_effects)
 	struct audit_net net = {.event_name = "open", .conn_id = 1};
 	struct audit_record rec = record("/a", 2);
 	struct audit_header head = header();
-	struct audit_slot slot;
+	struct audit_outcome_location slot;
 	struct audit *audit;
 	json_t *json;
 
@@ -581,7 +581,7 @@ START_TEST(test_compact_after_a_full_log)
 	struct audit_header head = header();
 	struct rlimit limit, small;
 	struct audit_reader *reader;
-	struct audit_slot slot;
+	struct audit_outcome_location slot;
 	struct audit_line line;
 	struct audit *audit;
 
@@ -615,7 +615,7 @@ static bool mount_here(const char *type, const char *options)
 START_TEST(test_full_disk)
 {
 	struct audit_record rec = record("/a", 2);
-	struct audit_slot slot;
+	struct audit_outcome_location slot;
 	struct audit *audit;
 	uint64_t count = 0;
 	char filler[80];
@@ -651,7 +651,7 @@ END_TEST
 START_TEST(test_without_fallocate)
 {
 	struct audit_record rec = record("/a", 2);
-	struct audit_slot slot;
+	struct audit_outcome_location slot;
 	struct audit *audit;
 
 	if (!mount_here("ramfs", NULL)) {
@@ -674,7 +674,7 @@ enum { WORK = 20000 };
 
 struct work {
 	struct audit *audit;
-	struct audit_slot slot[WORK];
+	struct audit_outcome_location slot[WORK];
 	unsigned ready;
 };
 
@@ -745,7 +745,7 @@ START_TEST(test_recover)
 	};
 	struct audit_record rec = record("/a", 2);
 	struct audit *audit = open_log();
-	struct audit_slot slot;
+	struct audit_outcome_location slot;
 	struct stat before, after;
 	json_t *json;
 

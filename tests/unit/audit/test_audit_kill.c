@@ -35,7 +35,7 @@ static _Noreturn void write_until_killed(struct audit *audit, int ack_fd, unsign
 	for (;;) {
 		struct audit_record record = {.pid = 2, .tid = 2, .ppid = 1, .exe = "/bin/true", .syscall = "openat",
 					      .path = text, .verdict = VERDICT_ALLOW, .effect = AUDIT_EFFECT_PERFORMED};
-		struct audit_slot slot;
+		struct audit_outcome_location slot;
 
 		seed = seed * 1664525u + 1013904223u;
 		record.path_len = 1 + (seed >> 8) % (seed >> 28 ? 150u : (unsigned)sizeof(text));

@@ -36,7 +36,7 @@ static void add(struct audit *audit, const struct audit_net *net, enum verdict v
 	struct audit_record record = {.pid = 7, .tid = 7, .ppid = 1, .exe = "/usr/bin/curl", .verdict = verdict,
 				      .effect = verdict == VERDICT_DENY ? AUDIT_EFFECT_REFUSED : AUDIT_EFFECT_PERFORMED,
 				      .rule = "p.json: network.allow[0]", .reason = "granted", .net = net};
-	struct audit_slot slot;
+	struct audit_outcome_location slot;
 
 	if (!net->conn_id)
 		record.pid = record.tid = record.ppid = 0;

@@ -183,12 +183,12 @@ static void judge(struct client_rig *rig, const struct seccomp_notif *notif)
 	call->task = &rig->task;
 	call->start_ns = io_read_clock_ns();
 	call->outcome = (struct outcome){.kind = OUTCOME_CONNECT_BY_EGRESS, .fd = fd, .egress_connect = what};
-	ck_assert_int_eq(audit_begin_record(rig->sandbox.audit, &record, &call->audit_slot), 0);
+	ck_assert_int_eq(audit_begin_record(rig->sandbox.audit, &record, &call->outcome_location), 0);
 	rig->calls++;
 	r = egress_client_start_connect(rig->client, call);
 	if (r < 0) {
 		(void)answer_with_error(rig->sandbox.listener_fd, notif->id, r);
-		audit_end_record(rig->sandbox.audit, call->audit_slot, r, 0);
+		audit_end_record(rig->sandbox.audit, call->outcome_location, r, 0);
 	}
 }
 

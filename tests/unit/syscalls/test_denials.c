@@ -40,7 +40,7 @@ static struct call *refused(const char *name, int error, const char *reason)
 	call.sandbox = &sandbox;
 	call.row = row_named(name);
 	call.task = &task;
-	call.audit_slot.seq = 42;
+	call.outcome_location.seq = 42;
 	call.decision = (struct policy_decision){.verdict = VERDICT_DENY, .error = error, .reason = reason};
 	call.outcome.kind = OUTCOME_ERROR;
 	call.outcome.value = -error;
