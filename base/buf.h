@@ -13,7 +13,7 @@ struct buf {
 	bool failed; /* memory ran out: later buf_* calls do nothing, and buf_take_text returns NULL */
 };
 
-/* Makes room for so many bytes, for a text whose length is about known. */
+/* Makes room for `bytes` more bytes at once, for a text whose length is about known. */
 void buf_reserve(struct buf *buf, size_t bytes);
 void buf_add(struct buf *buf, const void *bytes, size_t len);
 void buf_puts(struct buf *buf, const char *text);

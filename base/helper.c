@@ -43,7 +43,7 @@ static void helper_add_variables(const char *const *names, char **envp, size_t *
 	envp[*count] = NULL; /* asprintf(3) leaves the pointer undefined on failure */
 }
 
-/* The environment of the helper: `variables`, and in a build with sanitizers theirs. */
+/* Makes the environment of the helper: `variables`, and in a build with sanitizers or gcov the variables of these. */
 static void helper_make_environment(const char *const *variables, char *envp[HELPER_VARIABLES_MAX + 1])
 {
 	static const char *const tools[] = {"ASAN_OPTIONS", "UBSAN_OPTIONS",     "LSAN_OPTIONS",
@@ -105,7 +105,7 @@ int helper_start(const char *role, const char *const *variables, struct helper *
 	return 0;
 }
 
-/* Compares the version that the helper has told. */
+/* Compares the version that the helper has sent with callgate's own. 0, or -ELIBACC with *ret_why. */
 static int helper_compare_version(const char *version, const char **ret_why)
 {
 	if (strcmp(version, PACKAGE_VERSION) == 0)
@@ -136,7 +136,7 @@ int helper_send_version(void)
 	return send(HELPER_SOCKET_FD, version, sizeof(version), MSG_NOSIGNAL) == sizeof(version) ? 0 : -errno;
 }
 
-/* ---- execve(2) of the file that was found, later ---- */
+/* ---- a helper that is opened now and executed later, by its descriptor ---- */
 
 #define ELF_NOTES_BYTES_MAX 4096u
 #define ELF_SEGMENTS_MAX 64u
@@ -233,7 +233,7 @@ int helper_execute(struct helper_program *program, int socket_fd, const char **r
 
 	if (program->fd == HELPER_SOCKET_FD) /* keeps it from being replaced by the socket */
 		program->fd = fcntl(program->fd, F_DUPFD_CLOEXEC, HELPER_SOCKET_FD + 1);
-	/* The socket that has this number already would stay close-on-exec. */
+	/* When socket_fd is HELPER_SOCKET_FD already, dup2(2) would do nothing, and the exec would close the socket. */
 	if (socket_fd == HELPER_SOCKET_FD ? fcntl(socket_fd, F_SETFD, 0) < 0 : dup2(socket_fd, HELPER_SOCKET_FD) < 0)
 		return helper_explain_failure(-errno, ret_why);
 	(void)syscall(SYS_execveat, program->fd, "", argv, program->envp, AT_EMPTY_PATH);

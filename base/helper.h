@@ -49,11 +49,11 @@ int helper_start(const char *role, const char *const *variables, struct helper *
  */
 int helper_open_program(const char *role, const char *const *variables, struct helper_program *ret_program,
 			const char **ret_why);
-/* Executes it in this process, with socket_fd as HELPER_SOCKET_FD. Returns only on failure: -errno. */
+/* Executes `program` in this process, with socket_fd as HELPER_SOCKET_FD. Returns only on failure: -errno. */
 int helper_execute(struct helper_program *program, int socket_fd, const char **ret_why);
 void helper_close_program(struct helper_program *program);
 
-/* Waits for helper_send_version() of the started process, and compares the versions. Returns as helper_start. */
+/* Waits for the version that the helper sends first, and compares it with callgate's. Returns as helper_start. */
 int helper_await_equal_version(const struct helper *helper, const char **ret_why);
 /* Called in callgate-egress, before anything else is sent: sends its version. 0 or -errno. */
 int helper_send_version(void);

@@ -1,4 +1,4 @@
-/* The name of the machine, for the files in which a program looks it up. */
+/* The name of this machine, as it is written into the hosts(5) and hostname(5) files that programs of a run see. */
 #ifndef CALLGATE_BASE_HOSTNAME_H
 #define CALLGATE_BASE_HOSTNAME_H
 

@@ -22,7 +22,7 @@
 #define SYS_open_tree_attr 467
 #endif
 
-/* Linux 6.8; one number for every architecture. The kernel's headers of that time have the names. */
+/* statmount(2) and listmount(2), Linux 6.8: one number for every architecture. Older system headers lack both. */
 #define STATMOUNT_SYSCALL 457
 #define LISTMOUNT_SYSCALL 458
 #define LISTED_MOUNTS_MAX 512
@@ -211,13 +211,13 @@ bool mounts_parse_mountinfo_line(char *line, struct mountinfo_line *ret_line)
 	return true;
 }
 
-/* struct mnt_id_req of the first version. */
+/* The kernel's struct mnt_id_req in its first version: the argument of statmount(2) and listmount(2). */
 struct statmount_request {
 	uint32_t size, spare;
 	uint64_t mount_id, param;
 };
 
-/* The beginning of struct statmount. */
+/* The kernel's struct statmount, as far as it is read here: what statmount(2) returns. */
 struct statmount_result {
 	uint32_t size, options;
 	uint64_t returned_fields;

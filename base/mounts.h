@@ -60,7 +60,7 @@ bool mounts_parse_mountinfo_line(char *line, struct mountinfo_line *ret_line);
 
 /*
  * True when /proc is the only procfs among the mounts that this process reaches. False: it is not, or the kernel has no
- * statmount(2), and mountinfo tells. A line of mountinfo takes the kernel ten times as long as a statmount.
+ * statmount(2): the caller then reads mountinfo. A line of mountinfo takes the kernel ten times as long as a statmount.
  */
 bool mounts_have_procfs_only_at_proc(void);
 

@@ -12,7 +12,7 @@ int procstat_parse(const char *text, struct procstat *ret_stat)
 	/* Skips field 2, the name of the executable: it may contain parentheses and newlines. */
 	const char *end = strrchr(text, ')');
 	struct procstat stat = {.threads = 1}; /* 1 thread, if the text ends before that field */
-	unsigned long own[2] = {0, 0}, child[2] = {0, 0}; /* in user mode, and in the kernel */
+	unsigned long own[2] = {0, 0}, child[2] = {0, 0}; /* clock ticks in user mode [0] and in the kernel [1] */
 
 	if (!end || sscanf(end,
 			   ") %c %d %d %d %u %*d %*u %*u %*u %*u %*u %lu %lu %lu %lu %*d %*d %lu %*d %*u %lu %lu",

@@ -11,7 +11,7 @@ struct procstat {
 	pid_t session;
 	unsigned terminal_device; /* the controlling terminal: device number as in stat(2); 0: none */
 	char state; /* the state letter of proc_pid_stat(5): R, S, D, T, t, Z, X, I */
-	unsigned long threads; /* number of threads of the process; the fields below are of the process, too */
+	unsigned long threads;                /* number of threads of the process */
 	unsigned long own_ticks, child_ticks; /* CPU time of the process, and of reaped children, in clock ticks */
 	unsigned long vsize_bytes, rss_pages;
 };

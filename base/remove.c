@@ -201,7 +201,7 @@ static void removal_empty_subdir(struct removal *removal, const char *name)
 	}
 	if (unlinkat(removal->top_fd, name, AT_REMOVEDIR) == 0)
 		removal->removed_or_moved_count++;
-	/* otherwise readdir(3) skipped entries, since the directory changed: the next pass removes them */
+	/* If unlinkat(2) failed, readdir(3) skipped entries of the changing directory: the next pass removes them. */
 }
 
 /* One pass over the top directory. True when it is empty. */

@@ -44,11 +44,12 @@ static inline size_t signing_measure_base64(size_t len)
 {
 	return (len + 2) / 3 * 4 + 1;
 }
-/* Reads base64 without blanks. Returns the number of bytes, or -EBADMSG. cap: at least signing_measure_decoded(len). */
+/* Returns the size of a buffer for the bytes that `len` digits of base64 encode. */
 static inline size_t signing_measure_decoded(size_t len)
 {
 	return len / 4 * 3 + 1;
 }
+/* Reads base64 without blanks. Returns the number of bytes, or -EBADMSG. cap: at least signing_measure_decoded(len). */
 int signing_read_base64(const char *text, size_t len, void *out, size_t cap);
 
 #endif

@@ -34,15 +34,16 @@ bool text_is_invisible(uint32_t point);
  * bytes that are not UTF-8 become \xHH. keeps_newlines: '\n' and '\t' stay. Returns the bytes written; out must hold
  * len * TEXT_ESCAPED_BYTES_PER_BYTE_MAX.
  */
-size_t text_escape_for_display(char *out, const char *bytes, size_t len, bool lines);
+size_t text_escape_for_display(char *out, const char *bytes, size_t len, bool keeps_newlines);
 
 /*
- * Writes text to a stream, escaped as by text_escape_for_display. All messages of callgate are printed by one of these.
- * 0, -EIO, or, with a format, -ENOMEM.
+ * Writes text to a stream, escaped as by text_escape_for_display(). All messages of callgate are printed by this
+ * function, text_vprintf() or text_printf(). 0, -EIO, or, with a format, -ENOMEM.
  */
-int text_print(FILE *out, const char *text, bool lines);
-int text_vprintf(FILE *out, bool lines, const char *format, va_list args) __attribute__((format(printf, 3, 0)));
-/* As text_vprintf; newlines and tabs stay. */
+int text_print(FILE *out, const char *text, bool keeps_newlines);
+int text_vprintf(FILE *out, bool keeps_newlines, const char *format, va_list args)
+	__attribute__((format(printf, 3, 0)));
+/* As printf(3), to `out`, with the result escaped as by text_escape_for_display(); newlines and tabs stay. */
 int text_printf(FILE *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /*

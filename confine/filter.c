@@ -19,7 +19,10 @@
 #define SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV (1UL << 5) /* flag of Linux 5.19, which older headers lack */
 #endif
 
-/* configure --enable-open-filter and tests/cases/callgate-open set this, to test Landlock and the namespaces alone. */
+/*
+ * With CALLGATE_OPEN_FILTER (configure --enable-open-filter, tests/cases/callgate-open) the filter allows every call,
+ * to test Landlock and the namespaces alone.
+ */
 #ifdef CALLGATE_OPEN_FILTER
 static const bool filter_open = true;
 #else

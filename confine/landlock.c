@@ -10,7 +10,7 @@
 
 #include "base/cleanup.h"
 
-/* What the headers of Linux 6.1 lack, with which callgate can be built: include/uapi/linux/landlock.h, landlock(7). */
+/* Constants of landlock(7) that system headers older than the named kernel lack. Headers of Linux 6.1 must suffice. */
 #define FS_TRUNCATE (1ULL << 14)     /* ABI 3, Linux 6.2 */
 #define FS_IOCTL_DEV (1ULL << 15)    /* ABI 5, Linux 6.10 */
 #define FS_RESOLVE_UNIX (1ULL << 16) /* ABI 9, Linux 7.1 */
@@ -24,13 +24,13 @@
 #define LANDLOCK_ABI_WITH_LOG_FLAGS 7
 
 /*
- * The rights that each ABI adds, and what is said where it is lacking and where it is held. Before ABI 2, REFER is
- * always denied.
+ * The rights that each ABI adds, and the words of landlock_describe_abi() for a kernel that lacks it and for one that
+ * has it. Before ABI 2, REFER is always denied.
  */
 static const struct {
 	int abi;
 	struct landlock_rights adds;
-	const char *text_if_lacking, *text_if_held; /* NULL: nothing is said */
+	const char *text_if_lacking, *text_if_held; /* NULL: not mentioned */
 } landlock_abis[] = {
 	{1, {.fs = LANDLOCK_ACCESS_FS_MAKE_SYM * 2 - 1}, NULL, NULL}, /* rights 0 (EXECUTE) to 12 */
 	{2, {.fs = LANDLOCK_ACCESS_FS_REFER}, NULL, NULL},

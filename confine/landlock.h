@@ -27,8 +27,8 @@ struct landlock_rights {
 struct landlock_rights landlock_get_rights_of_abi(int abi);
 
 /*
- * Writes what this ABI holds and what only newer ones do: ", no TCP; not held: signals and abstract sockets, UDP", or
- * "". A longer text is cut.
+ * Writes what this ABI restricts and what only newer ones do: ", no TCP; not held: signals and abstract sockets, UDP",
+ * or "". A longer text is cut.
  */
 #define LANDLOCK_ABI_TEXT_SIZE 192
 void landlock_describe_abi(int abi, char *out, size_t size);

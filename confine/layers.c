@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <sys/mman.h>
 
-/* Landlock (5.13), mount_setattr(2) (5.12) and an injected descriptor as the response (5.14) are there. */
+/* Linux 5.14: has Landlock (since 5.13), mount_setattr(2) (5.12) and SECCOMP_ADDFD_FLAG_SEND (5.14). */
 #define OLDEST_KERNEL_MAJOR 5
 #define OLDEST_KERNEL_MINOR 14
 

@@ -119,7 +119,7 @@ pid_t namespaces_clone_child(struct namespaces *namespaces, unsigned wanted)
 	unsigned before = USERNS | MOUNTNS, made = wanted;
 	pid_t pid;
 
-	/* Making a network namespace takes as long as making all others. */
+	/* Making a network namespace takes as long as making all others, so a thread makes it meanwhile. */
 	namespaces->network_is_made_in_thread =
 		(wanted & before) == before && wanted & LAYER_BIT(LAYER_NETNS);
 	if (namespaces->network_is_made_in_thread)

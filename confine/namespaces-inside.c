@@ -123,7 +123,10 @@ static int namespaces_prepare_proc(struct namespaces *namespaces)
 	namespaces->proc_fd = mounts_create_fs("proc", NULL, 0);
 	if (namespaces->proc_fd < 0)
 		return namespaces_report_failure(namespaces, PIDNS, "mount a /proc of its own", namespaces->proc_fd);
-	/* From Linux 5.8. On older kernels the program uses the supervisor's procfs; opening its files is judged. */
+	/*
+	 * The options need Linux 5.8. On older kernels the program uses the supervisor's procfs; opening its files is
+	 * judged.
+	 */
 	if (namespaces->wants_procfs_of_run_only)
 		namespaces->program_proc_fd =
 			mounts_create_fs("proc", namespaces->wants_kernel_reads ? with_machine : processes_only,
@@ -203,7 +206,7 @@ int namespaces_enter_view(struct namespaces *namespaces, struct view *view)
 		obstacle = view_prepare_kernel_reads(view);
 	namespaces_await_network_thread(namespaces);
 	if (r < 0)
-		/* Of kernel-reads, it may have been a step that a run does without which judges every call. */
+		/* What failed may be needed by kernel-reads alone: then the run starts again and judges every call. */
 		return namespaces_report_failure(namespaces,
 						 namespaces->wants_kernel_reads ? LAYER_BIT(LAYER_KERNEL_READS)
 										: MOUNTNS | PIDNS,

@@ -24,7 +24,7 @@ struct namespaces_message {
 	char why[256]; /* long enough for a reason of view_prepare_kernel_reads() */
 };
 
-/* Send and receive one whole note. flags: of recv(2). False when the other end is closed. */
+/* Send and receive one message between keeper and child. flags: of recv(2). False when the other end is closed. */
 bool namespaces_send_message(int fd, const struct namespaces_message *note);
 bool namespaces_receive_message(int fd, int flags, struct namespaces_message *ret_note);
 /*

@@ -18,7 +18,10 @@
 #include "base/cleanup.h"
 #include "confine/namespaces-private.h"
 
-/* After this time the keeper goes on to its loop: the supervisor may hang on a file system, until the time limit. */
+/*
+ * How long the keeper waits for a supervisor that is starting. Then it enters its loop, which enforces the time limit
+ * of the run: the supervisor may hang on a file system.
+ */
 #define SUPERVISOR_READY_TIMEOUT_MS 10000
 #define NAMESPACES_CHILD_EXIT_TIMEOUT_MS 1000 /* for a child that should exit; after that it is killed */
 

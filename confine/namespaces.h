@@ -17,7 +17,7 @@
 
 struct namespaces {
 	struct layers *layers; /* in shared memory, borrowed */
-	/* LAYER_BITs of namespaces that must not be tried (again); LAYER_KERNEL_READS: nor must covers */
+	/* LAYER_BITs of namespaces not to be tried (again); with LAYER_KERNEL_READS, every call is judged */
 	unsigned refused_layers;
 	/* LAYER_BITs of the namespaces that were made; in the supervisor: those of the namespaces that it is in */
 	unsigned made_layers;
@@ -27,7 +27,8 @@ struct namespaces {
 	bool network_is_made_in_thread;
 	bool view_needs_network; /* in the supervisor, input: the view was built for a network namespace of its own */
 	pthread_t net_thread;
-	int net_fd, loopback; /* results of net_thread: a descriptor, 0, or -errno */
+	/* results of net_thread: a descriptor of the namespace; 0 when its loopback interface is up; or -errno */
+	int net_fd, loopback;
 	/* clone(2) with the flags of all namespaces failed: they are made one by one */
 	bool must_unshare_one_by_one;
 	int start_socket_fd;          /* socket between keeper and child until the supervisor is ready; -1: none */
@@ -44,8 +45,8 @@ struct namespaces {
 	bool wants_procfs_of_run_only;      /* input: also mount a procfs that shows only the processes of the run */
 	bool wants_kernel_reads; /* input: also call view_prepare_kernel_reads() */
 	/*
-	 * Why the supervisor judges every call although it wants_kernel_reads: the keeper did not wait any more when
-	 * it should have forked another one. NULL otherwise. Borrowed from the view.
+	 * Why kernel reads failed, when the supervisor itself must judge every call because the keeper no longer waited
+	 * to fork another supervisor. NULL otherwise. Borrowed from the view.
 	 */
 	const char *kernel_reads_obstacle;
 	int program_proc_fd;   /* the procfs of wants_procfs_of_run_only; -1: none, and the program uses proc_fd */
@@ -64,9 +65,9 @@ struct namespaces {
 /* Capabilities that keeper and supervisor need while namespaces are made: see privs_keep_capabilities(). */
 extern const int namespaces_caps[];
 #define NAMESPACES_CAPS_COUNT 8u
-#define NAMESPACES_CAPS_COUNT_OF_SUPERVISOR 2u /* how many of the first capabilities the supervisor needs */
-#define NAMESPACES_CAPS_COUNT_BEFORE_NETNS 3u /* how many of the first are needed until the network namespace is made */
-/* how many of the first are needed to set addresses in the network namespace */
+#define NAMESPACES_CAPS_COUNT_OF_SUPERVISOR 2u /* how many of the first namespaces_caps the supervisor needs */
+#define NAMESPACES_CAPS_COUNT_BEFORE_NETNS 3u  /* how many are needed until the network namespace is made */
+/* how many of the first namespaces_caps are needed to set addresses in the network namespace */
 #define NAMESPACES_CAPS_COUNT_TO_SET_ADDRESSES 4u
 
 /*
@@ -98,7 +99,7 @@ int namespaces_prepare_mounts(struct namespaces *namespaces);
  */
 int namespaces_enter_view(struct namespaces *namespaces, struct view *view);
 
-/* In the child, after namespaces_prepare_mounts(): the layers are there that covers for "judge": "changes" take. */
+/* In the child, after namespaces_prepare_mounts(): true when the run has the layers that kernel reads need. */
 bool namespaces_can_have_kernel_reads(const struct namespaces *namespaces);
 
 /*

@@ -10,7 +10,7 @@
 #include "audit/checkpoint.h"
 #include "base/io.h"
 
-#define ANCHOR_LINE_COUNT_INTERVAL_NS UINT64_C(100000000) /* interval between looks at the number of lines */
+#define ANCHOR_LINE_COUNT_INTERVAL_NS UINT64_C(100000000) /* time between two looks at the number of lines in the log */
 #define ANCHOR_LAST_WRITE_TIMEOUT_MS 1000
 
 void anchor_request_first_progress(struct keeper *keeper)

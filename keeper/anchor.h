@@ -10,7 +10,7 @@
 
 #include "keeper/private.h"
 
-/* Before the first call: asks the supervisor for the head of the log. */
+/* Asks the supervisor for the head of the log. Called once, before anchor_write_due_checkpoint(). */
 void anchor_request_first_progress(struct keeper *keeper);
 /* Writes a checkpoint if one is due. */
 void anchor_write_due_checkpoint(struct keeper *keeper, uint64_t now_ns);

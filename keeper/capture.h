@@ -48,7 +48,10 @@ struct capture {
 
 /* Creates the pipe. The program gets *ret_write_fd, CLOEXEC and owned by the caller. 0 or -errno. */
 int capture_init(struct capture *capture, const struct capture_options *options, int *ret_write_fd);
-/* As capture_init, but reads from `fd` (O_NONBLOCK), which is taken also on failure. -1: the stream has ended. */
+/*
+ * Captures a stream that is read from `fd` (O_NONBLOCK), without making a pipe; -1: an empty stream that has ended.
+ * Takes fd, also on failure. 0 or -errno.
+ */
 int capture_init_from_fd(struct capture *capture, const struct capture_options *options, int fd);
 void capture_release(struct capture *capture);
 

@@ -23,10 +23,10 @@
 /* The first byte of a request to the custodian. */
 enum custodian_request { REQUEST_STORE = 's', REQUEST_REMOVE = 'r' };
 
-#define CUSTODIAN_CGROUP_REMOVALS_MAX 8 /* more than the cgroup hierarchies of a machine */
+#define CUSTODIAN_CGROUP_REMOVALS_MAX 8 /* most directories to remove: more than a machine has cgroup hierarchies */
 #define CUSTODIAN_CGROUP_NAME_SIZE 64
 
-/* Handles a request to store a file. text: a byte with the number of the directory, then the path of the file in it. */
+/* Receives a request (enum custodian_request and a text) and its descriptor. False: the keeper has exited. */
 static bool custodian_receive_request(int fd, char *name, size_t size, int *ret_from)
 {
 	ssize_t len = fdpass_receive(fd, name, size - 1, ret_from, 1, 0);
@@ -97,8 +97,8 @@ static _Noreturn void custodian_main(int fd, const int dir_fd[CUSTODIAN_DIR_COUN
 }
 
 /*
- * Moves a descriptor to the number `to`. Before, all descriptors are copied to numbers above the wanted ones, because
- * one of them may have a wanted number already. Returns the new number, or -1.
+ * Copies a descriptor to the number `to`, which no other descriptor that is still needed may have: the caller has
+ * copied these to higher numbers first. Returns `to`, or -1.
  */
 static int custodian_place_fd(int fd, int to)
 {

@@ -11,7 +11,7 @@
 #include "audit/sign.h"
 #include "base/cleanup.h"
 
-int evidence_map_key_memory(struct keeper *keeper)
+int evidence_allocate_signing_key(struct keeper *keeper)
 {
 	void *page;
 

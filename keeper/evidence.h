@@ -8,7 +8,7 @@
 #include "keeper/private.h"
 
 /* Makes the memory for the key if the run has a log. 0 or -errno. */
-int evidence_map_key_memory(struct keeper *keeper);
+int evidence_allocate_signing_key(struct keeper *keeper);
 /* After the fork: makes or reads the key, and tells the supervisor its public half. 0 or -errno. */
 int evidence_make_signing_key(struct keeper *keeper);
 /* Signs the log that the supervisor, or the keeper in its place, has ended. Sets outcome->log_end. 0 or -errno. */

@@ -167,7 +167,10 @@ static void keeper_add_redirect_dirs(const struct keeper_options *options)
 	}
 }
 
-/* Notes what the view makes in such a directory: for a workdir in /tmp, which is redirected, its path there. */
+/*
+ * Tells scratch which entries the view will make in the directory of the redirect `outer`: when /tmp is redirected and
+ * the workdir is in /tmp, the workdir's path below the directory that is shown as /tmp.
+ */
 static void keeper_remember_entries_in_redirect(const struct keeper_options *options, const struct policy_mount *outer)
 {
 	const char *dir = outer->creates_host_path

@@ -199,7 +199,7 @@ static int input_copy_tree(struct input_copy_state *input, int from, const struc
 	return error;
 }
 
-/* The name of the copy. From the canonical path, because a directory may be named as "." or with a "/" at its end. */
+/* Returns the last name of the canonical path: the path as the user gave it may be "." or end in "/". */
 static const char *input_get_name(const struct input_file *file)
 {
 	const char *path = file->path ? file->path : file->path_as_given, *slash = strrchr(path, '/');

@@ -47,7 +47,7 @@ static void loop_end_run(struct keeper *keeper, unsigned end)
 	(void)!write(keeper->control_fd, &byte, 1); /* EPIPE: the supervisor has just exited */
 }
 
-/* Sends the supervisor one byte of those that supervisor/process.h lists for control_fd and that do not end the run. */
+/* Sends the supervisor an order that does not end the run: one byte of those listed at control_fd in process.h. */
 static void loop_send_order_to_supervisor(const struct keeper *keeper, unsigned char order)
 {
 	if (!keeper->supervisor_has_exited && keeper->end_reason == RUN_END_NOT_ORDERED)
@@ -128,7 +128,7 @@ static void loop_on_signal(struct keeper *keeper)
 		loop_on_end_signal(keeper, info.ssi_signo);
 }
 
-/* Prints for each process that "on_deny": "stop" stopped since the last call how to debug and how to continue it. */
+/* Prints how to debug and how to continue each process that "on_deny": "stop" has stopped since the last call. */
 static void loop_print_stopped_processes(struct keeper *keeper)
 {
 	const uint64_t stops = keeper->shared_page->stopped_process_count;
@@ -148,7 +148,7 @@ static void loop_print_stopped_processes(struct keeper *keeper)
 				   stop->host_pid, stop->seq, stop->host_pid, stop->host_pid,
 				   keeper->options->uses_terminal ? "\r" : "");
 
-		(void)!write(STDERR_FILENO, text, (size_t)len); /* only numbers, and a carriage return in raw mode */
+		(void)!write(STDERR_FILENO, text, (size_t)len); /* text of ours and numbers: nothing to escape */
 	}
 }
 
@@ -166,7 +166,7 @@ static void loop_print_unreadable_answer(struct keeper *keeper)
 		       "callgate: --ask: %" PRIu64 ".answer cannot be read by the run's user (uid %u): the "
 		       "question waits until it can; chmod a+r%s\n",
 		       keeper->shared_page->unreadable_answer, geteuid(), keeper->options->uses_terminal ? "\r" : "");
-	(void)!write(STDERR_FILENO, text, (size_t)len); /* only numbers, and a carriage return in raw mode */
+	(void)!write(STDERR_FILENO, text, (size_t)len); /* text of ours and numbers: nothing to escape */
 }
 
 /*

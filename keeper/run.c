@@ -209,7 +209,7 @@ int keeper_run_program(const struct keeper_options *options, struct keeper_outco
 	if (options->time_limit_ns && options->time_limit_ns < UINT64_MAX - keeper.start_ns)
 		keeper.time_limit_end_ns = keeper.start_ns + options->time_limit_ns;
 	if (error == 0)
-		error = evidence_map_key_memory(&keeper);
+		error = evidence_allocate_signing_key(&keeper);
 	if (error == 0)
 		error = keeper_prepare_and_fork(&keeper, &step);
 	egress_process_close_fds_of_supervisor(&keeper.egress);

@@ -28,30 +28,27 @@ struct keeper_options {
 	struct scratch *scratch;
 	bool scratch_dirs_are_not_made_yet; /* the keeper has yet to call scratch_make_dirs() */
 	char *const *argv;        /* the program and its arguments, NULL-ended */
-	const char *version_manager_program;    /* passed on in struct process_options */
+	const char *version_manager_program; /* the program that a version manager's shim would start; NULL: no shim */
 	const char *workdir_host; /* canonical host path of the workdir */
 	const char *audit_path;   /* path of the audit log; NULL: no log */
-	int audit_fd;             /* passed on in struct process_options */
-	const char *setup_audit_path; /* passed on in struct process_options */
-	uint64_t rotate_bytes;     /* passed on in struct process_options */
+	int audit_fd;             /* the audit log, if it was created before the run; borrowed; -1: it was not */
+	const char *setup_audit_path; /* the log of the run's setup, which no grant may cover; NULL: no such log */
+	uint64_t rotate_bytes;        /* --audit-rotate: the size at which a new log file is begun; 0: never */
 	int anchor_fd;             /* file or pipe to which checkpoints of the log are written; -1: none */
-	/*
-	 * path of anchor_fd if it is a file, which no grant may cover; passed on in struct process_options; NULL: it is
-	 * no file
-	 */
+	/* path of anchor_fd if it is a file, which no grant may cover; NULL: it is no file */
 	const char *anchor_path;
 	/* a checkpoint is due after this number of lines or after this time; one of the two is 0 */
 	uint64_t anchor_every_lines, anchor_every_ns;
 	int sign_key_fd; /* file with the private key that signs the log; -1: the keeper makes a key */
-	/* canonical path of sign_fd, which no grant may cover; passed on in struct process_options; NULL: none */
+	/* canonical path of sign_key_fd's file, which no grant may cover; NULL: none */
 	const char *sign_key_path;
-	enum sink_kind sink_kind; /* passed on in struct process_options, like sink_fd */
-	int sink_fd;
+	enum sink_kind sink_kind; /* --audit-sink: the kind of system log that is told of denials */
+	int sink_fd;              /* the socket of that log, borrowed; -1: SINK_NONE */
 	struct {
 		const struct policy *policy;
 		int dir_fd; /* directory of --ask; -1: no denial is asked about */
 		uint64_t timeout_ns;
-	} ask;                    /* passed on in struct process_options */
+	} ask; /* settings of --ask for the supervisor */
 	/* "setup", for the names of the setup's spill files; NULL: this is the program's phase */
 	const char *setup_phase_name;
 	struct layers *layers;    /* on a page shared with the supervisor */
@@ -59,7 +56,7 @@ struct keeper_options {
 	struct egress_host_data *egress_host_data;
 	struct privs_user user;   /* the user of --user */
 	const struct custodian *custodian; /* custodian->pid is 0 without --user */
-	const struct process_session *session; /* passed on in struct process_options; NULL: one program */
+	const struct process_session *session; /* settings of a session; NULL: a run of one program */
 	bool forwards_output;                /* forward the program's output as it comes; false: keep it */
 	bool relays_stdin;                   /* relay stdin to the program */
 	bool keeps_output_files;              /* --output: the workdir is read after the run */
@@ -92,7 +89,7 @@ struct keeper_outcome {
 	int anchor_error;
 	/* the key that has signed the log, until keeper_outcome_release() wipes it; owned; NULL: no signed log */
 	struct signing_key *key;
-	char log_public_key_text[SIGNING_KEY_BASE64_SIZE]; /* the public key of its signature */
+	char log_public_key_text[SIGNING_KEY_BASE64_SIZE]; /* the key that verifies the log's signature, in base64 */
 	bool was_killed_for_decoy;             /* callgate killed the program because a decoy was read */
 	const char *error_code; /* a word that names the error; NULL: none; borrowed from the report or static */
 	char error_message[1280];

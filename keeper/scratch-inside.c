@@ -118,17 +118,17 @@ void scratch_remember_view_entry(struct scratch *scratch, const char *dir, const
 {
 	char *entry;
 
-	if (scratch->view_entry_count == SCRATCH_VIEW_ENTRIES_MAX || asprintf(&entry, "%s/%s", dir, rest) < 0)
+	if (scratch->entries_made_by_view_count == SCRATCH_VIEW_ENTRIES_MAX || asprintf(&entry, "%s/%s", dir, rest) < 0)
 		return;
-	scratch->view_entry[scratch->view_entry_count++] = entry;
+	scratch->entry_made_by_view[scratch->entries_made_by_view_count++] = entry;
 }
 
 /* True when the view makes entries in this directory of the run's. */
 static bool scratch_has_view_entries_in(const struct scratch *scratch, const char *name)
 {
-	for (size_t i = 0; i < scratch->view_entry_count; i++)
-		if (strncmp(scratch->view_entry[i], name, strlen(name)) == 0 &&
-		    scratch->view_entry[i][strlen(name)] == '/')
+	for (size_t i = 0; i < scratch->entries_made_by_view_count; i++)
+		if (strncmp(scratch->entry_made_by_view[i], name, strlen(name)) == 0 &&
+		    scratch->entry_made_by_view[i][strlen(name)] == '/')
 			return true;
 	return false;
 }
@@ -152,9 +152,9 @@ static void scratch_remove_view_entry(const struct scratch *scratch, const char 
 
 void scratch_remove_view_entries(const struct scratch *scratch)
 {
-	for (size_t i = 0; i < scratch->view_entry_count; i++)
-		scratch_remove_view_entry(scratch, scratch->view_entry[i]);
-	/* Otherwise the next run could see when this one has changed its directories. */
+	for (size_t i = 0; i < scratch->entries_made_by_view_count; i++)
+		scratch_remove_view_entry(scratch, scratch->entry_made_by_view[i]);
+	/* Sets the times to now, so that the next run cannot see when this one changed the directories. */
 	for (size_t i = 0; i < SCRATCH_SUBDIRS_COUNT; i++)
 		if (scratch_has_view_entries_in(scratch, scratch_dirs[i].name))
 			(void)utimensat(scratch->fd, scratch_dirs[i].name, NULL, AT_SYMLINK_NOFOLLOW);
@@ -162,7 +162,7 @@ void scratch_remove_view_entries(const struct scratch *scratch)
 
 /* ---- directories that are left to the next run ---- */
 
-/* Every change sets ctime. A change within the same clock tick shows in other attributes, or was undone. */
+/* True when ctime, which every change sets, and mtime are equal. A change within one clock tick is not noticed here. */
 static bool scratch_has_same_times(const struct scratch_dir_state *a, const struct scratch_dir_state *b)
 {
 	return scratch_is_same_time(&a->st.st_ctim, &b->st.st_ctim) &&

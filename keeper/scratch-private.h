@@ -11,8 +11,8 @@ int scratch_make_dir(int dirfd, const char *name, mode_t mode);
 int scratch_open_dir(int dirfd, const char *name);
 
 /*
- * Finds or creates the directory of all runs. 0 with base, base_fd and perhaps notice set; -ENOENT: the caller tries
- * again; or -errno with a message. scratch_remove_run releases what is set.
+ * Finds or creates the directory of all runs. 0 with base_path, base_fd and perhaps base_name_notice set; -ENOENT: the
+ * caller tries again; or -errno with a message. scratch_remove_run releases what is set.
  */
 int scratch_open_base(struct scratch *scratch, struct policy_error *ret_error);
 
@@ -22,7 +22,7 @@ const char *scratch_get_run_name(const struct scratch *scratch);
 /* Renames an earlier run's unchanged directory to this run's and sets scratch->fd. False: there is none to reuse. */
 bool scratch_reuse_spare_dir(struct scratch *scratch);
 
-/* Removes the entries that were noted, unless the program has changed them. Sets the times of their directories. */
+/* Removes the entries of scratch_remember_view_entry() that are empty, and sets the times of their directories. */
 void scratch_remove_view_entries(const struct scratch *scratch);
 
 /*

@@ -260,7 +260,7 @@ int scratch_remove_view(const struct scratch *scratch)
 /* Whether the entries that the view makes are to be removed at the end, so that the next run reuses the directory. */
 static bool scratch_must_remove_view_entries(const struct scratch *scratch)
 {
-	return scratch->view_entry_count > 0 && scratch->is_reusable && scratch->may_be_reused_after_run;
+	return scratch->entries_made_by_view_count > 0 && scratch->is_reusable && scratch->may_be_reused_after_run;
 }
 
 void scratch_remove_empty_dirs(const struct scratch *scratch, bool all)
@@ -303,8 +303,8 @@ int scratch_remove_run(struct scratch *scratch)
 		(void)rmdir(scratch->base_path);
 	}
 	cleanup_close(&scratch->base_fd);
-	for (size_t i = 0; i < scratch->view_entry_count; i++)
-		free(scratch->view_entry[i]);
+	for (size_t i = 0; i < scratch->entries_made_by_view_count; i++)
+		free(scratch->entry_made_by_view[i]);
 	free(scratch->base_path);
 	free(scratch->path);
 	free(scratch->base_name_notice);

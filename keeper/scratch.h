@@ -34,8 +34,8 @@ struct scratch {
 	bool may_be_reused_after_run; /* the run ended by itself; otherwise its directory is not reused */
 	struct scratch_dir_state subdir_state[SCRATCH_SUBDIRS_COUNT];
 	/* paths in the run's directory, such as "tmp/x/work", that the view makes to mount something there; owned */
-	char *view_entry[SCRATCH_VIEW_ENTRIES_MAX];
-	size_t view_entry_count;
+	char *entry_made_by_view[SCRATCH_VIEW_ENTRIES_MAX];
+	size_t entries_made_by_view_count;
 };
 
 /*

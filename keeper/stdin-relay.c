@@ -15,7 +15,7 @@
 #define ESCAPE_KEY_PRESSES_NEEDED 3
 #define ESCAPE_KEYS_WITHIN_NS UINT64_C(1000000000)
 
-/* Leaves the buffer as it is: its 16 pages may be shared with the process that becomes egress. */
+/* Does not touch the buffer: its 16 pages are shared with the starter after the fork, and a write would copy them. */
 static void stdin_relay_set_all_but_buffer(struct stdin_relay *relay, int source_fd, int pipe_fd)
 {
 	memset(relay, 0, offsetof(struct stdin_relay, buffer));

@@ -25,7 +25,10 @@ struct stdin_relay {
 
 /* Creates the program's stdin, *ret_read_fd (CLOEXEC, owned by the caller); source_fd -1: /dev/null. 0 or -errno. */
 int stdin_relay_init(struct stdin_relay *relay, int source_fd, int *ret_read_fd);
-/* Relays into a terminal instead. Takes master_fd (O_NONBLOCK). At the end of input sends the end-of-file character. */
+/*
+ * Relays into the run's terminal and not into a pipe. Takes master_fd (O_NONBLOCK). At the end of the input sends the
+ * end-of-file character.
+ */
 void stdin_relay_init_terminal(struct stdin_relay *relay, int source_fd, int master_fd);
 void stdin_relay_release(struct stdin_relay *relay);
 

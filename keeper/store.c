@@ -101,7 +101,8 @@ int store_file(int directory_fd, int from_fd, const struct stat *st, const char 
 	dir = store_make_parents(directory_fd, path);
 	if (dir < 0)
 		return dir;
-	if (st->st_nlink == 0) /* a memfd, whose directory other runs may use at the same time (--metrics) */
+	/* A memfd is a file of --metrics or --attest: other runs may store files in the same directory meanwhile. */
+	if (st->st_nlink == 0)
 		(void)snprintf(partial, sizeof(partial), ".callgate-partial-%llx", (unsigned long long)st->st_ino);
 	(void)unlinkat(dir, partial, 0); /* may be left from a run that was killed */
 	if (st->st_nlink > 1 && store_link_to_copy(directory_fd, st, dir, partial, rest))

@@ -13,7 +13,7 @@ struct terminal {
 	int master_fd;        /* the run's terminal; owned; -1: none */
 	int keyboard_fd;      /* callgate's stdin if it is a terminal and used interactively, borrowed; -1: it is not */
 	int size_source_fd;          /* the terminal whose size is copied, borrowed; -1: 24 rows of 80 columns */
-	struct termios modes_before_raw; /* the modes of keys_fd before raw mode */
+	struct termios modes_before_raw; /* the modes of keyboard_fd before raw mode */
 };
 
 #define TERMINAL_NONE {.master_fd = -1, .keyboard_fd = -1, .size_source_fd = -1}

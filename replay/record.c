@@ -214,8 +214,8 @@ static int record_read_paths(const struct scan_record *record, unsigned right, s
 /* ---- the network ---- */
 
 /*
- * The reasons for which rules about endpoints refuse (policy/network/judge.c). Refusals with another reason have
- * another cause.
+ * The reasons for which rules about endpoints refuse (policy/network/judge.c). A refusal with another reason does not
+ * come from such a rule.
  */
 static const char *const rule_reasons[] = {"no_rule",	    "port_not_granted", "proto_not_granted",
 					   "denied_by_rule", "method_not_granted", "path_not_granted",
@@ -299,8 +299,8 @@ static int record_read_network(const struct scan_record *record, struct query *q
 /* ---- the record ---- */
 
 /*
- * Whether the file was one that callgate provided for the network. For any other file, a refusal to write or to execute
- * it has a rule.
+ * Whether the file was one that callgate provided for the network: the reason says so, or writing or executing it was
+ * refused without a rule. For any other file, the record of such a refusal names a rule.
  */
 static bool record_is_file_of_callgate(const struct scan_record *record, const struct query *query)
 {

@@ -29,14 +29,14 @@ struct blocking_job {
 	pthread_t thread;
 	struct delayed_response delayed_response;
 	pid_t tid;
-	int fd;                 /* owned by the worker thread, like `work` */
+	int fd;                 /* what is opened, or the socket of `work`; both are owned by the worker thread */
 	struct call_work *work; /* OUTCOME_BLOCKING_WORK: performed on fd; else NULL */
 	int open_flags;
 	bool cloexec;
 	bool performs_call_work; /* OUTCOME_BLOCKING_WORK */
-	bool open_must_not_wait;      /* a restarted open: see call.h */
+	bool open_must_not_wait; /* a restarted open: it fails with EINTR where it would wait (interrupted.h) */
 	atomic_bool interrupted; /* a signal is pending for the target thread, or the call is a restarted open */
-	atomic_bool thread_is_ending; /* the thread is about to end */
+	atomic_bool thread_is_ending; /* the worker has responded: joining it does not block */
 };
 
 struct blocking {
@@ -91,7 +91,7 @@ uint64_t blocking_read_pending_signals(pid_t tid)
 	uint64_t waiting;
 
 	if (procstat_read_file(tid, "status", status, sizeof(status)) <= 0)
-		return 0; /* the thread is dead: see answer_thread_still_waits */
+		return 0; /* the thread is dead: it has no pending signals */
 	waiting = blocking_parse_status_field(status, "\nSigPnd:", 16);
 	if (blocking_parse_status_field(status, "\nTgid:", 10) == (uint64_t)tid)
 		waiting |= blocking_parse_status_field(status, "\nShdPnd:", 16);

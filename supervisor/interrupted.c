@@ -10,7 +10,7 @@
 #include "syscalls/arch/frame.h"
 #include "syscalls/table/table.h"
 
-/* calls of the thread after which a restarted open counts as abandoned (siglongjmp) */
+/* after this number of other calls of its thread, a restarted open counts as abandoned by siglongjmp(3) */
 #define OTHER_CALLS_BEFORE_RESTART_MAX 64u
 
 /* /proc/TID/syscall has a waiting thread's call number, six arguments, stack pointer and instruction pointer. */

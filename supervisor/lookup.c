@@ -9,7 +9,7 @@
 
 #define DEFAULT_PATH_ENV_VALUE "/usr/local/bin:/usr/bin:/bin"
 
-/* Whether the host has such an executable, which the view lacks: no typing error. Redirects are ignored. */
+/* Whether the host has this executable, so that its absence in the view is no typing error. Redirects are ignored. */
 static bool lookup_exists_on_host(const struct view *view, const char *path)
 {
 	struct stat st;

@@ -38,11 +38,11 @@ struct supervisor {
 };
 
 /*
- * Blocks SIGCHLD, opens the descriptors above, and watches signals and timer. 0 or -errno; in both cases the caller
- * closes the descriptors.
+ * Blocks SIGCHLD, opens epoll_fd, signal_fd and timer_fd, and watches signals and timer. 0 or -errno; in both cases the
+ * caller closes the descriptors.
  */
 int loop_open_descriptors(struct supervisor *supervisor);
-/* Watches fd for events of epoll_ctl(2); mark is one of the marks above. 0 or -errno. */
+/* Watches fd for events of epoll_ctl(2). mark: the address of one of the *_mark members. 0 or -errno. */
 int loop_watch_fd(const struct supervisor *supervisor, int fd, unsigned events, void *mark);
 /* Handles events until the run has ended. */
 void loop_run(struct supervisor *supervisor);

@@ -10,7 +10,7 @@
 #include "syscalls/exec/execve.h"
 #include "syscalls/net/inet.h"
 
-/* The clock is read before the response: see answer_send_and_end_record. */
+/* Responds with a value or -errno, ends the record, and notes when the response was sent. */
 static void outcome_send_result(struct dispatch *dispatch, int64_t result)
 {
 	const struct delayed_response answer = answer_make_for_later_response(dispatch->call);

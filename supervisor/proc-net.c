@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The texts of the kernel, including the spaces at the ends of lines. */
+/* The kernel pads lines of these files with spaces to a fixed width: so do the texts here. */
 #define PROC_NET_PADDED_LINE(text, width) "%-" #width "s\n", text
 
 static char dev[] = "Inter-|   Receive                                                |  Transmit\n"

@@ -143,7 +143,7 @@ static unsigned process_read_run_end_byte(const struct process *process)
 	while (end == RUN_END_NOT_ORDERED && poll(&control, 1, 0) > 0) {
 		end = supervise_read_keeper_order(control.fd);
 		if (end == SIGTSTP || end == SIGCONT || (end >= RUN_BYTE_ASK_TO_END && end < RUN_END_OUTPUT_LIMIT))
-			end = RUN_END_NOT_ORDERED; /* bytes for a running program, but the program has ended */
+			end = RUN_END_NOT_ORDERED; /* an order to the program, which has ended: no effect */
 	}
 	return end;
 }

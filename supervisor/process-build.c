@@ -126,7 +126,10 @@ int process_share_proc_with_second_view(struct process *process)
 	return 0;
 }
 
-/* Without Landlock's reading rules, covers are of no use. True: another supervisor starts, which has none. */
+/*
+ * Kernel reads need Landlock's reading rules, which cannot be made. True: the keeper starts another supervisor, which
+ * judges every call. False: the view has no kernel reads, or the keeper does not wait any more.
+ */
 static bool process_give_up_kernel_reads(const struct process *process, const char *reason)
 {
 	char why[sizeof(process->options->layers->layer[0].why) + 64];

@@ -46,7 +46,7 @@ int process_await_scratch_dirs(struct process *process);
 /* Waits until the keeper has written the policy's digest to the shared page. */
 int process_await_policy_digest(struct process *process);
 int process_build_view(struct process *process);
-/* With --ask: builds the view of calls that an answer allows. After the program's view. */
+/* With --ask: builds the view of calls that an answer allows. Called after the program's view was built. */
 int process_build_second_view(struct process *process);
 /*
  * Called when the program's view is mounted: lets the second view find the run's processes as the program's view does.
@@ -58,9 +58,9 @@ int process_share_proc_with_second_view(struct process *process);
  */
 int process_build_landlock(struct process *process, bool *ret_retry);
 /*
- * Opens the sockets by which the program reaches egress, and makes the resolv.conf that names them. If a thread makes
- * the network namespace, the sockets are opened by the second function, when that is done: their addresses are known.
- * Both need the capabilities with which the process starts.
+ * Opens the sockets by which the program reaches egress, and makes the resolv.conf that names them. While a thread is
+ * still making the network namespace, makes only resolv.conf, because the addresses are known before. Afterwards
+ * process_open_program_sockets_in_netns() opens the sockets. Both need the capabilities with which the process starts.
  */
 int process_open_program_sockets(struct process *process);
 int process_open_program_sockets_in_netns(struct process *process);
@@ -69,7 +69,7 @@ int process_send_program_sockets(struct process *process);
 
 /*
  * Finds the program, and sets `lookup` and `argv`. An absent program is an error. A program that is refused is started
- * all the same, so that its exec is judged and recorded. A session has none yet.
+ * all the same, so that its exec is judged and recorded. Does nothing for a session, which has no program at its start.
  */
 int process_find_program(struct process *process);
 
@@ -81,8 +81,8 @@ int process_find_program(struct process *process);
  */
 void process_prepare_native_reads(const struct process_options *options);
 /*
- * Decides about "judge": "changes", and describes that in "enforcement". When the other layers are known, and before
- * process_fail_if_layer_missing().
+ * Decides about "judge": "changes", and describes that in "enforcement". Called when the other layers are known, and
+ * before process_fail_if_layer_missing().
  */
 void process_decide_kernel_reads(struct process *process);
 /* Decides whether fstat is native, and describes that in "enforcement". */

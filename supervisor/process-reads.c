@@ -41,8 +41,8 @@ void process_prepare_native_reads(const struct process_options *options)
 }
 
 /*
- * Landlock is a condition, too: without it, the mounts alone would keep the program from files of the host that it
- * might reach.
+ * Decides whether the run has kernel reads, and why not. They need Landlock as well: without it, the mounts alone would
+ * keep the program from files of the host that it might reach.
  */
 static void process_set_kernel_reads(struct process *process)
 {

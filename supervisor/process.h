@@ -56,7 +56,7 @@ struct run_shared_page {
 	} stop[RUN_LAST_STOPPED_PROCESSES_KEPT];
 };
 
-/* Of a session (session/session.h). */
+/* The settings of a session (session/session.h). */
 struct process_session {
 	int listen_fd;    /* the listening socket for clients, borrowed */
 	int holding_client_fd;    /* a client that is connected already, O_NONBLOCK; owned by the process; -1: none */
@@ -75,16 +75,16 @@ struct process_options {
 	const char *audit_path;   /* NULL: no log is kept */
 	/* from audit_make_log_file(), borrowed; then audit_path is canonical. -1: the log is not made yet */
 	int audit_fd;
-	/* the log of the run's setup, checked like audit_path; NULL: there is no such log */
+	/* the log of the run's setup, which no grant may cover; NULL: there is no such log */
 	const char *setup_audit_path;
 	uint64_t rotate_bytes;     /* --audit-rotate; 0: never */
-	const char *anchor_path;   /* the file for checkpoints, checked like audit_path; NULL: none */
+	const char *anchor_path;   /* the file for checkpoints, which no grant may cover; NULL: none */
 	const char *sign_key_path;     /* the file of the log's private key, which no grant may cover; NULL: none */
 	struct {
 		const struct policy *policy; /* borrowed; observes: ask/ask.h */
 		int dir_fd;                  /* borrowed; -1: no denial is asked about */
 		uint64_t timeout_ns;
-	} ask;                    /* all zero but dir_fd without --ask */
+	} ask;                                 /* without --ask dir_fd is -1, and the other members are 0 */
 	const struct process_session *session; /* NULL: a run of one program */
 	struct layers *layers;    /* on a page shared with the keeper */
 	struct namespaces *namespaces; /* namespaces in which the process was forked; released by the process */

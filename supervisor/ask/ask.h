@@ -32,9 +32,9 @@ struct asker_options {
 	const char *run_id;
 };
 
-/* 0 with an owned asker, or -ENOMEM. */
+/* Makes what asks the questions of a run. 0 with *ret_asker owned by the caller, or -ENOMEM. */
 int asker_create(const struct asker_options *options, struct asker **ret_asker);
-/* All questions must have been withdrawn. */
+/* Frees the asker. ask_withdraw_all_questions() must have been called before. */
 void asker_free(struct asker *asker);
 
 /*

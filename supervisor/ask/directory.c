@@ -51,7 +51,7 @@ static void directory_format_file_name(char name[QUESTION_FILE_NAME_BYTES], uint
 	(void)snprintf(name, QUESTION_FILE_NAME_BYTES, "%" PRIu64 ".%s", number, end);
 }
 
-/* O_NONBLOCK: a FIFO of that name must not block the supervisor. */
+/* Opens the answer with O_NONBLOCK: if it is a FIFO, opening it must not block the supervisor. */
 enum ask_result ask_directory_read_answer(int dir_fd, uint64_t number, uid_t *ret_uid)
 {
 	_cleanup_close_ int fd = -1;

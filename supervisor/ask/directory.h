@@ -12,18 +12,18 @@
 
 /* The answer to a question, or why there is none. */
 enum ask_result {
-	ASK_NO_ANSWER_YET,      /* there is no answer yet */
+	ASK_NO_ANSWER_YET, /* there is no answer: the question stays open */
 	/* there is an answer file that callgate's user may not read: it has no effect until it can be read */
 	ASK_ANSWER_NOT_READABLE_YET,
 	ASK_ANSWER_ALLOW,
 	ASK_ANSWER_ALLOW_ALWAYS, /* allow this call, and the same one again in this run */
 	ASK_ANSWER_DENY,
-	ASK_ANSWER_DENY_AND_KILL,           /* deny, and end the process */
-	ASK_ANSWER_MALFORMED,      /* the file begins with another word */
-	ASK_ANSWER_UNREADABLE,     /* the answer file cannot be read, or is no regular file */
-	ASK_ANSWER_TIMEOUT,        /* no answer came in time */
-	ASK_DIRECTORY_GONE, /* the directory was removed */
-	ASK_TOO_MANY_OPEN_QUESTIONS,       /* not asked: ASK_OPEN_QUESTIONS_MAX questions are open */
+	ASK_ANSWER_DENY_AND_KILL,    /* deny, and end the process */
+	ASK_ANSWER_MALFORMED,        /* the answer file begins with a word that is no answer */
+	ASK_ANSWER_UNREADABLE,       /* the answer file cannot be read, or is no regular file */
+	ASK_ANSWER_TIMEOUT,          /* no answer came in time */
+	ASK_DIRECTORY_GONE,          /* the directory was removed */
+	ASK_TOO_MANY_OPEN_QUESTIONS, /* not asked: ASK_OPEN_QUESTIONS_MAX questions are open */
 	ASK_QUESTION_UNWRITABLE,     /* not asked: the question could not be written */
 	ASK_QUESTION_WITHDRAWN,      /* the thread died, a signal ended its call, or the run has ended */
 	ASK_RESULT_MAX,

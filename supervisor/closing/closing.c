@@ -30,7 +30,7 @@ struct closing {
 	struct closing_options options;
 	struct call
 		*waiting_call; /* owned: a copy of the waiting call; later used for the records about other threads */
-	struct task task;    /* the task of `call`, without a pidfd */
+	struct task task;      /* the task of waiting_call, without a pidfd */
 	char *exe;           /* owned: task.exe */
 	bool response_is_delayed;
 	bool response_was_sent;       /* the waiting call has got its response */

@@ -59,7 +59,7 @@ int pause_stop_threads(struct pause *pause)
 
 	if (pause->is_active)
 		return 0;
-	/* A thread that is about to stop for the tracer would be taken for one that stops because of this. */
+	/* The next stop of a traced call, which the tracer waits for, would be mistaken for a stop of this pause. */
 	if (trace_must_end_calls_before_closing(options->tracer) ||
 	    (pause->closing && closing_has_waiting_call(pause->closing)))
 		return -EAGAIN;

@@ -20,9 +20,8 @@ int pause_create(const struct closing_options *options, struct closing *closing,
 void pause_free(struct pause *pause);
 
 /*
- * Stops every thread of the run. The caller makes sure that no further process is started. 0 or -errno, with which
- * everything goes on: -EAGAIN: a traced call has to end before; -EBUSY: a thread could not be traced, or did not
- * stop.
+ * Stops every thread of the run. The caller makes sure that no further process is started. 0; on an error all threads
+ * go on: -EAGAIN: a traced call has to end before; -EBUSY: a thread could not be traced, or did not stop.
  */
 int pause_stop_threads(struct pause *pause);
 void pause_resume_threads(struct pause *pause);

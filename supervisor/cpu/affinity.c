@@ -14,8 +14,8 @@
 #include "supervisor/cpu/private.h"
 
 /*
- * After unpinning, later scans find tasks that were being created. Delay of the first scan; the next waits ten times as
- * long.
+ * After unpinning, the number of scans for tasks that inherited the pinned mask, because they were being created, and
+ * the delay of the first; the delay of each further scan is ten times as long.
  */
 #define AFFINITY_RESCANS_AFTER_UNPIN 3u
 #define AFFINITY_FIRST_RESCAN_DELAY_NS (5 * MS)
@@ -94,7 +94,7 @@ bool affinity_pids_may_be_reused(const struct affinity *affinity, uint64_t withi
 
 void affinity_set_newest_unpinned_pid(struct affinity *affinity, pid_t last)
 {
-	affinity->newest_pid_before_pinning = affinity->from_before = last;
+	affinity->newest_pid_before_pinning = affinity->newest_pid_before_last_scan = last;
 }
 
 int affinity_pin_self(struct affinity *affinity)
@@ -196,8 +196,9 @@ static void affinity_unpin_new_task(struct affinity *affinity, pid_t tid)
 void affinity_unpin_new_tasks(struct affinity *affinity)
 {
 	pid_t last = affinity_read_load(affinity).newest_pid, top = last;
-	pid_t first = affinity->from_before < affinity->newest_pid_before_pinning ? affinity->from_before
-										  : affinity->newest_pid_before_pinning;
+	pid_t first = affinity->newest_pid_before_last_scan < affinity->newest_pid_before_pinning
+			      ? affinity->newest_pid_before_last_scan
+			      : affinity->newest_pid_before_pinning;
 
 	if (affinity->unpinning_scans_every_pid && affinity->pid_max > 0 &&
 	    affinity->pid_max <= PID_MAX_FOR_FULL_SCAN) {
@@ -206,7 +207,7 @@ void affinity_unpin_new_tasks(struct affinity *affinity)
 		affinity->newest_pid_before_pinning = last < 0 ? affinity->newest_pid_before_pinning : last;
 	}
 	affinity->unpinning_scans_every_pid = false;
-	if (last < 0 || (last == affinity->newest_pid_before_pinning && last == affinity->from_before))
+	if (last < 0 || (last == affinity->newest_pid_before_pinning && last == affinity->newest_pid_before_last_scan))
 		return;
 	if (last < affinity->newest_pid_before_pinning) {
 		top = affinity->newest_pid_before_pinning < INT_MAX - SCANNED_PIDS_AFTER_WRAP_MAX
@@ -217,7 +218,7 @@ void affinity_unpin_new_tasks(struct affinity *affinity)
 	}
 	for (pid_t tid = first + 1; tid <= top && tid > 0; tid++)
 		affinity_unpin_new_task(affinity, tid);
-	affinity->from_before = affinity->newest_pid_before_pinning;
+	affinity->newest_pid_before_last_scan = affinity->newest_pid_before_pinning;
 	affinity->newest_pid_before_pinning = last;
 }
 

@@ -22,7 +22,7 @@
 #define PAUSE_BEFORE_PINNING_ON_BUSY_MACHINE_NS (10 * MS)      /* pause while the machine is busy */
 #define PAUSE_BEFORE_PINNING_FOR_MASK_READ_NS (2 * MS)     /* pause for a thread that reads its mask */
 #define PAUSE_BEFORE_PINNING_FOR_STATUS_READ_NS (200 * MS) /* pause for a program that opens a /proc status file */
-#define PINNED_NEW_TASKS_MAX 32u            /* most tasks of a run that is pinned */
+#define PINNED_TASKS_MAX 32u                               /* a run with more tasks is not pinned */
 #define NEW_TASKS_SAMPLED_MAX 64               /* most new tasks whose state is read at a sample */
 #define AFFINITY_MASK_READERS_MAX 8u
 
@@ -32,13 +32,13 @@ struct cpu {
 	bool is_pinned;
 	uint64_t pinned_ns, sampled_ns;
 	unsigned calls_since_sample;    /* calls since the last sample */
-	uint64_t time_without_call_ns;  /* time without a call */
+	uint64_t time_without_call_ns;  /* how long no call has been made */
 	uint64_t run_queue_delay_ns; /* run-queue delay of the calling threads, halved at each sample */
 	struct run_queue_delays delays;
 	/* threads that read a mask, and have made no other call since; 0: free */
 	pid_t mask_reader[AFFINITY_MASK_READERS_MAX];
 	unsigned next_mask_reader_to_replace;
-	uint64_t next_pause_length_ns; /* length of the next pause */
+	uint64_t next_pause_length_ns; /* how long the run will stay unpinned when it is unpinned next */
 	uint64_t pinning_paused_until_ns;
 };
 
@@ -116,7 +116,7 @@ static void placement_count_running_task(struct task *task, void *ctx)
 {
 	struct placement_running_tasks *survey = ctx;
 
-	if (task->tid <= survey->last && ++survey->tasks <= PINNED_NEW_TASKS_MAX && survey->running < 2 &&
+	if (task->tid <= survey->last && ++survey->tasks <= PINNED_TASKS_MAX && survey->running < 2 &&
 	    task != survey->caller)
 		survey->running += affinity_task_is_running(task->tid);
 }
@@ -141,7 +141,7 @@ static void placement_pin_run(struct cpu *placement, const struct task *caller, 
 	/* The load is checked first: on a busy machine, where this is called every 10 ms, no file of a task is read. */
 	if (placement_machine_has_spare_cpus(placement, &load))
 		task_table_visit_tasks(affinity->tasks, placement_count_running_task, &survey);
-	if (survey.tasks > PINNED_NEW_TASKS_MAX || survey.running > 0) {
+	if (survey.tasks > PINNED_TASKS_MAX || survey.running > 0) {
 		placement_pause_pinning_and_double(placement, now_ns);
 		return;
 	}

@@ -27,7 +27,7 @@ struct affinity {
 	bool unpinning_scans_every_pid;
 	pid_t newest_pid_before_pinning;       /* tasks with higher pids may have inherited the pinned mask */
 	/* the value of newest_pid_before_pinning before the last scan, because a new task may become visible late */
-	pid_t from_before;
+	pid_t newest_pid_before_last_scan;
 	bool moves_tasks_off_cpu;       /* unpinning moves all running tasks except the first to other CPUs */
 	bool first_task_stays_on_cpu;
 	unsigned rescans_left; /* number of scans for inherited masks that are still due after unpinning */

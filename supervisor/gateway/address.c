@@ -28,7 +28,10 @@ static int address_draw_random(struct in_addr *ret_address)
 	return 0;
 }
 
-/* Reserves an address by an abstract socket name. It is unique in the network namespace, and free after the close. */
+/*
+ * Reserves an address by binding a socket to an abstract name that contains it: no other run can bind that name until
+ * the returned descriptor is closed. -errno: the address is taken, or another error.
+ */
 static int address_reserve_loopback_pair(struct in_addr address)
 {
 	struct sockaddr_un name = {.sun_family = AF_UNIX};

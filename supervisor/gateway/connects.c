@@ -270,14 +270,14 @@ int connects_check_all_pending(struct egress_client *client)
 	struct connects *connects = &client->connects;
 	uint64_t now = io_read_clock_ns(), wait = UINT64_MAX;
 	bool looking = now >= connects->next_check_ns;
-	size_t first = connects->looked < connects->count ? connects->looked : 0, at_index = 0;
+	size_t first = connects->next_checked < connects->count ? connects->next_checked : 0, at_index = 0;
 	struct pending_connect **at = &connects->first_pending_connect;
 
 	if (!connects->first_pending_connect)
 		return -1;
 	if (looking) {
 		connects->next_check_ns = now + INTERRUPTION_CHECK_INTERVAL_MS * NS_PER_MS;
-		connects->looked = first + CONNECTS_CHECKED_PER_TICK_MAX;
+		connects->next_checked = first + CONNECTS_CHECKED_PER_TICK_MAX;
 	}
 	for (; *at; at_index++) {
 		bool checks_interruption =

@@ -11,7 +11,7 @@
 #include "supervisor/gateway/start.h"
 #include "syscalls/net/inet-fence.h"
 
-#define PORT_GUARD_ATTEMPTS_MAX 32 /* a port may be in use at another address */
+#define PORT_GUARD_ATTEMPTS_MAX 32 /* ports to try: each may be in use at another address */
 
 /* Binds any unprivileged port. Without a network namespace, a guard keeps other processes from binding it. */
 static int program_sockets_bind_dns_any_port(struct egress_program_sockets *sockets)

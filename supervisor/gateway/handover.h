@@ -39,8 +39,8 @@ struct handover_reply {
 };
 
 /*
- * Send and receive one of these structures with `count` descriptors. They may block. 0 or -errno; -EPIPE: the other
- * process is dead.
+ * Send and receive a struct handover or handover_reply with `count` descriptors. They may block. 0 or -errno; -EPIPE:
+ * the other process is dead.
  */
 int handover_send(int fd, const void *bytes, size_t len, const int *fds, size_t count);
 int handover_receive(int fd, void *bytes, size_t len, int *ret_fds, size_t count);

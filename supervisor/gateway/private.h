@@ -9,7 +9,7 @@
 
 /* ---- line.c: the control socket to egress ---- */
 
-/* messages; if more are queued, none is received until egress has read some */
+/* queued messages: if there are more, no message of egress is received until egress has read some of them */
 #define EGRESS_LINE_QUEUED_MESSAGES_MAX 2048
 
 struct queued_message;
@@ -54,7 +54,7 @@ struct summary_item { /* texts are borrowed; NULL or "" become null */
 	uint64_t bytes_up, bytes_down, count;
 };
 
-/* Without memory all entries count as unlisted. */
+/* Makes an empty list. Without memory, all entries that are added count as unlisted. */
 void summary_init(struct summary *summary);
 void summary_release(struct summary *summary);
 /* Adds to the entry that is equal except for bytes and count, or makes a new entry. */
@@ -142,8 +142,8 @@ void connections_close_all(struct egress_client *client, const char *cause);
 struct pending_connect;
 struct connects {
 	struct pending_connect *first_pending_connect;
-	/* count: how many connects wait; looked: index of the connect that is checked next for interruptions */
-	size_t count, looked;
+	size_t count;               /* how many connects wait */
+	size_t next_checked;        /* index of the connect that is checked next for interruptions */
 	uint64_t next_check_ns;     /* time of the next check */
 };
 
@@ -171,7 +171,7 @@ struct egress_client {
 	struct connects connects;
 	struct summary summary;
 	struct network_usage *usage;
-	uint64_t last_record_id; /* id of the last record */
+	uint64_t last_record_id; /* id of the last record that egress has sent: the next one must be higher */
 	uint64_t denied_count;
 };
 

@@ -16,8 +16,9 @@
 #include "egress/control.h"
 
 /*
- * The run's authority, for clients with lists of their own. Few policies grant /run: then the host needs no file of
- * this name (view/attach-names.c).
+ * The file with the certificate of the run's authority alone, for clients that add it to certificates of their own. It
+ * is in /run because few policies grant that: where it is granted, the host must have a file of this name to mount over
+ * (view/attach-names.c).
  */
 #define RUN_CA_PATH "/run/callgate-run.pem"
 
@@ -114,7 +115,8 @@ static int provide_run_ca(const struct egress_provide_options *provide, struct e
 					    "REQUESTS_CA_BUNDLE", "GIT_SSL_CAINFO",
 					    "PIP_CERT",           "CARGO_HTTP_CAINFO",
 					    "AWS_CA_BUNDLE",      "GRPC_DEFAULT_SSL_ROOTS_FILE_PATH"};
-	static const char *const further[] = {"NODE_EXTRA_CA_CERTS", "DENO_CERT"}; /* added to built-in certificates */
+	/* For programs that add the certificates of the named file to those that they contain. */
+	static const char *const further[] = {"NODE_EXTRA_CA_CERTS", "DENO_CERT"};
 	char bundle[PATH_MAX], own[PATH_MAX];
 	int error;
 

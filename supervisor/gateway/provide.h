@@ -18,7 +18,8 @@ struct egress_provide_options {
 	char *root_certificates_pem;   /* the system's certificates in PEM; NULL: none were found */
 	const char *ca;                /* the certificate of the run's authority in PEM; NULL: no TLS is intercepted */
 	struct java_truststores *java_truststores; /* made before `ca` is known; NULL: there is no Java */
-	char *root_and_run_certificates_pem; /* `roots` and `ca` together, kept by the egress; NULL: neither exists */
+	/* root_certificates_pem and `ca` in one text, which egress_process_release() frees; NULL: neither exists */
+	char *root_and_run_certificates_pem;
 };
 
 /* Returns the system's certificates in PEM, owned; NULL: none were found. */
@@ -32,7 +33,10 @@ int egress_provide_files_and_variables(struct egress_provide_options *provide, s
 
 /* egress.c: add a file or a variable, and copy its texts. 0 or -ENOMEM. */
 int egress_process_add_file(struct egress_process *egress, const char *virt, const char *text, size_t len);
-/* Keeps a text until the end; takes it also on failure. Then adds files with it: certificates take 200 kB. */
+/*
+ * Keeps a text until egress_process_release(); takes it also on failure. The text can then be the content of several
+ * provided files without being copied: certificates take 200 kB. 0 or -ENOMEM.
+ */
 int egress_process_keep_text(struct egress_process *egress, char *text);
 int egress_process_add_file_with_kept_text(struct egress_process *egress, const char *virt, char *text, size_t len);
 int egress_process_add_variable(struct egress_process *egress, const char *name, const char *value,
@@ -53,7 +57,7 @@ struct truststore {
 	unsigned certificate_count;
 };
 
-/* bytes: about how large it will be. */
+/* Begins an empty keystore. bytes: about how large it will be. */
 void truststore_begin(struct truststore *store, size_t bytes);
 /* Adds the certificates of a PEM text, which may be NULL, but for those that are not base64. 0 or -ENOMEM. */
 int truststore_add(struct truststore *store, const char *pem);

@@ -21,7 +21,7 @@ struct route_request {
 	struct rtattr device;
 	uint32_t index;
 	struct rtattr to;
-	unsigned char address[sizeof(struct in6_addr)]; /* or shorter, for IPv4 */
+	unsigned char address[sizeof(struct in6_addr)]; /* for IPv4 only its first four bytes are sent */
 };
 _Static_assert(offsetof(struct route_request, device) == NLMSG_LENGTH(sizeof(struct rtmsg)),
 	       "attributes follow at once");

@@ -1,4 +1,4 @@
-/* Releases what the keeper and the supervisor have of egress, and adds to it: struct egress_process. */
+/* The functions on struct egress_process, what keeper and supervisor hold of egress: they add files, and release. */
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>

@@ -16,12 +16,12 @@
 #include "supervisor/gateway/provide.h"
 #include "supervisor/gateway/starter.h"
 
-/* What egress gets, and the keeper then forgets. */
+/* What the keeper holds while it starts egress, and frees afterwards. */
 struct egress_start_state {
 	const struct egress_start_options *options;
 	struct secrets *secrets;
 	char *root_certificates_pem;    /* the system's certificates; owned */
-	char *root_and_upstream_certificates_pem; /* `roots` and network.upstream_ca, owned; NULL: no upstream_ca */
+	char *root_and_upstream_certificates_pem;  /* those and network.upstream_ca; owned; NULL: no upstream_ca */
 	struct java_truststores *java_truststores; /* owned */
 	struct starter_reply reply;
 };
@@ -152,7 +152,7 @@ static int start_fork_starter(struct egress_start_state *state, struct helper_pr
 	secrets_forget_values(state->secrets);
 	if (r == 0)
 		r = start_open_pidfd_of_egress(egress, error);
-	/* While the starter makes the authority. */
+	/* Meanwhile the starter makes the run's certificate authority. */
 	if (r == 0 && starter.makes_ca)
 		r = egress_begin_java_truststores(options->policy, state->root_certificates_pem,
 						  &state->java_truststores);

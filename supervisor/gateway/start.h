@@ -57,7 +57,7 @@ struct egress_process {
 	/* without a network namespace: the address 127.x.y.z that no other run has */
 	struct in_addr own_address;
 	int address_reserving_fd;           /* the keeper's socket that reserves own_address */
-	/* owned array of resolv.conf, hosts, nsswitch.conf, CA bundle, …; the texts are those of `text` */
+	/* owned array of resolv.conf, hosts, nsswitch.conf, CA bundle, …; the contents are in owned_text */
 	struct view_provided_file *provided_file;
 	size_t provided_file_count;
 	char **owned_text; /* owned array of owned texts; several files may have the same */

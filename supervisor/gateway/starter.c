@@ -224,7 +224,8 @@ static _Noreturn void starter_run(struct starter *starter)
 	need = starter_await_need(starter);
 	if (need == STARTER_EGRESS_IS_NEEDED)
 		starter_become_egress(starter);
-	(void)close(starter->control_fd); /* the supervisor waits for this; the exit frees the memory first */
+	/* The supervisor waits for this end of file. At the exit it would come later, because memory is freed first. */
+	(void)close(starter->control_fd);
 	_exit(need == STARTER_RUN_HAS_ENDED ? EXIT_SUCCESS : EXIT_FAILURE);
 }
 

@@ -11,9 +11,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Measured on Linux 6.18, x86-64; see doc/security.md, "What counts as memory". */
+/* Kernel memory of one object each, measured on Linux 6.18, x86-64: doc/security.md, "What counts as memory". */
 #define HELD_KERNEL_BYTES_PER_DESCRIPTOR 2048 /* an open file with its inode and name: 1.3 to 2.5 kB */
-#define HELD_KERNEL_BYTES_PER_MAPPING 192        /* a mapping */
+#define HELD_KERNEL_BYTES_PER_MAPPING 192     /* a memory mapping */
 #define HELD_KERNEL_BYTES_PER_TASK 24576      /* a thread with its kernel stack */
 
 /* Opens a directory of /proc/PID. NULL: the directory cannot be read. */

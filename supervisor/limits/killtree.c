@@ -52,7 +52,7 @@ static void killtree_kill_children(void)
 	}
 }
 
-/* If there is no memory to list all processes, the others are left to the next round. */
+/* If there is no memory to list all processes, it kills those that were listed; killtree() calls it again. */
 bool killtree_kill_descendants_once(pid_t root)
 {
 	struct proctree all;

@@ -389,7 +389,7 @@ static void limits_measure_log_size(struct limits *limits)
 		limits_mark_meter_exceeded(meter);
 }
 
-/* Reads which limits of single processes, which the kernel enforces, were hit according to the handlers. */
+/* Sets `hit` of open_files and file_size, which the kernel enforces: handlers have noted in sandbox which were hit. */
 static void limits_read_which_rlimits_were_hit(struct limits *limits, int wait_status)
 {
 	const struct rlimit_usage *notes = &limits->sandbox->rlimit_usage;

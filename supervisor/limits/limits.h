@@ -72,7 +72,7 @@ uint64_t limits_read_memory_bytes(void *limits);
 /* Processor time of the run so far. Takes a sample, where neither a control group nor a limit measures it. */
 uint64_t limits_read_cpu_ns(void *limits);
 
-/* limits_measure_due() as struct sandbox needs it. True: a limit has ended the run. */
+/* Calls limits_measure_due(). True: a limit has ended the run. For a function pointer in struct sandbox. */
 bool limits_have_ended_run(void *limits);
 
 /* The array of LIMIT_MAX meters, borrowed. */

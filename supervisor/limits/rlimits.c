@@ -7,7 +7,10 @@
  */
 #define RLIMIT_DATA_SLACK_MIN_BYTES (UINT64_C(256) << 20)
 #define RLIMIT_DATA_SLACK_MAX_BYTES (UINT64_C(1) << 30)
-/* Pages of address space for one page of page tables. Tables get at least 1 GiB: .NET reserves 256 GiB. */
+/*
+ * A page of page tables maps 512 pages. The limit of address space allows for at least 1 GiB of page tables, because
+ * .NET reserves 256 GiB of addresses.
+ */
 #define MAPPED_PAGES_PER_PAGE_TABLE 512
 #define PAGE_TABLES_LIMIT_MIN_BYTES (UINT64_C(1) << 30)
 /*

@@ -37,13 +37,13 @@ void sampler_release(struct sampler *sampler);
 struct sample {
 	uint64_t memory_bytes; /* anonymous pages, shared memory and swap; not the page cache, which can be reclaimed */
 	/*
-	 * cpu time of living processes and of all that were reaped; or the sampler's cpu_ns if that is more, because no
-	 * process shows the time of children whose parent ignores SIGCHLD
+	 * cpu time of living processes and of all that were reaped; or summed_process_cpu_ns if that is more, because
+	 * no process shows the time of children whose parent ignores SIGCHLD
 	 */
 	uint64_t cpu_ns;
 	uint64_t task_count;    /* threads */
 	uint64_t running_process_count; /* processes */
-	bool misses_child_cpu_time; /* the sampler's cpu_ns is much more, so many children are missed between samples */
+	bool misses_child_cpu_time; /* summed_process_cpu_ns is much more than cpu_ns, so samples miss many children */
 };
 
 /* Takes a sample. 0, or -errno when /proc cannot be listed. */

@@ -56,8 +56,8 @@ struct session {
 	const struct session_options *options;
 	struct sandbox *sandbox;
 	struct pause *pause;
-	struct client *pausing_client; /* waits for the programs to be stopped; NULL: none does */
-	uint64_t pausing_deadline_ns;  /* when it is told that they could not be stopped */
+	struct client *pausing_client; /* the client that has asked for a pause and has no answer yet; NULL: none */
+	uint64_t pausing_deadline_ns;  /* when pausing_client is told that the programs could not be stopped */
 	uint64_t paused_since_ns;
 	struct spawner_page *spawner_page;
 	int spawner_fd[2];  /* the supervisor's end; the spawner's end until session_begin() */
@@ -69,7 +69,7 @@ struct session {
 	struct client *client; /* list */
 	unsigned client_count;
 	unsigned holding_client_count; /* clients that hold the session */
-	uint64_t idle_since_ns; /* UINT64_MAX: a program runs */
+	uint64_t idle_since_ns;        /* since when no program has run; UINT64_MAX: a program runs */
 	bool is_ending;
 	struct spawner_request spawn_request; /* reused */
 	char text[SESSION_MESSAGE_BYTES_MAX + 1]; /* reused */
@@ -127,7 +127,7 @@ int clients_add(struct session *session, int fd);
 void clients_send(struct client *client, json_t *message);
 /* As clients_send(), with a descriptor, borrowed. */
 void clients_send_fd(struct client *client, json_t *message, int fd);
-/* Sends the last message. */
+/* Sends an error, and closes the connection. */
 void clients_send_error(struct client *client, const char *code, const char *message);
 /* Closes a connection. session_handle_deadlines() ends its program, if it still has one, and frees the client. */
 void clients_drop(struct client *client);
@@ -136,9 +136,9 @@ void clients_drop(struct client *client);
 
 /* Whether no program can be started: the programs are stopped, or are to be. */
 bool pausing_is_requested(const struct session *session);
-/* Handles a client's request. */
+/* Handles a client's request to stop all programs (wants_pause), or to let them go on. */
 void pausing_request(struct session *session, struct client *client, bool wants_pause);
-/* Tries again what could not be done before. Returns when it is to be called again. */
+/* Tries again to stop the programs, if a client waits for that. Returns when to call it next; UINT64_MAX: never. */
 uint64_t pausing_try_to_stop_programs(struct session *session, uint64_t now_ns);
 /* Forgets a client that has hung up. */
 void pausing_forget_client(struct session *session, const struct client *client);

@@ -230,7 +230,7 @@ int programs_start(struct session *session, struct client *client, const struct 
 
 /* ---- the end of a program ---- */
 
-/* Why the program could not be started. */
+/* Makes the answer that tells the client why the program could not be started. */
 static json_t *program_make_error(const struct program *program, enum spawner_step step, int error, bool was_denied)
 {
 	const bool chdir_failed = step == SPAWNER_CHDIR;
@@ -270,7 +270,7 @@ void programs_report_denials(struct program *program)
 	program->was_denied = program->was_denied || json_array_size(denials) > 0 || unlisted > 0;
 	clients_send(program->client, json_pack("{s:i, s:o, s:I}", "program", (int)program->number, "denials", denials,
 						"denials_unlisted", (json_int_t)unlisted));
-	if (!next) /* without memory they are told once more */
+	if (!next) /* no memory: these denials stay in the list, and the next report repeats them */
 		return;
 	denials_free(program->denials);
 	program->denials = next;
@@ -366,8 +366,8 @@ static void programs_on_started(struct session *session, struct program *program
 }
 
 /*
- * The senders are in the sandbox, as the programs are. Should a program have made one of them lie, no other process is
- * killed than those that were said to have started.
+ * Handles a message of the spawner or of a monitor. These are in the sandbox, so a program might make them send false
+ * messages. In any case only processes that an SPAWNER_STARTED has named, and their descendants, are ever killed.
  */
 static void programs_on_message(struct session *session, const struct spawner_message *message)
 {

@@ -21,8 +21,8 @@
 #define NS_PER_MS UINT64_C(1000000)
 
 /*
- * Whether these are pipes or /dev/null. A directory or another file of the host would be a way out of the view, and
- * what programs may do to their terminals they must not do to another one: terminals are made by the session.
+ * Whether each of the client's descriptors is a pipe or /dev/null. A directory or another file of the host would be a
+ * way out of the view. A terminal of the user must not get what a program may do to its own: the session makes that.
  */
 static bool program_stdio_is_pipes_or_dev_null(const int stdio_fd[3])
 {

@@ -15,7 +15,7 @@
 #define SCRUB_PAGE_BYTES 4096u
 #define SCRUB_BYTES_BEFORE_THREAD_POINTER 4096u /* thread-local variables, before the thread pointer */
 #define SCRUB_BYTES_AFTER_THREAD_POINTER 4096u /* the C library's data of a thread, from the thread pointer on */
-/* below the stack pointer: cleared, not given back, because it is in use */
+/* bytes below the stack pointer that are overwritten, and not given back to the kernel, because calls here use them */
 #define SCRUB_BYTES_BELOW_STACK_POINTER (16u << 10)
 
 struct scrub_mapping {

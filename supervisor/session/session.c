@@ -157,7 +157,7 @@ static void session_free_dropped_clients(struct session *session)
 static uint64_t session_handle_program_deadlines(const struct session *session, struct program *program,
 						 uint64_t now_ns)
 {
-	/* Of a paused program only the end that its client has asked for is due: 0. */
+	/* A pause suspends the program's deadline, but not the end that was asked for (programs_end() sets it to 0). */
 	const bool is_paused = pause_is_active(session->pause) && program->deadline_ns > 0;
 
 	if (program->state == PROGRAM_RUNNING && now_ns >= program->deadline_ns && !is_paused) {

@@ -59,7 +59,7 @@ static void program_await_permission(struct spawner_page *page, const struct spa
 
 static int program_keep_only_stdio(const int stdio_fd[3])
 {
-	/* The three are above 2: descriptors 0 to 2 of the spawner are open. */
+	/* All of stdio_fd are above 2, since the spawner's descriptors 0 to 2 are open: no dup2(2) here closes one. */
 	for (int i = 0; i < 3; i++)
 		if (dup2(stdio_fd[i], i) < 0)
 			return -1;
@@ -104,7 +104,7 @@ static uint64_t monitor_get_cpu_us(const struct rusage *usage)
 	       (uint64_t)(usage->ru_utime.tv_usec + usage->ru_stime.tv_usec);
 }
 
-/* Reaps the program and its descendants. When none is left it exits, else the supervisor kills it at the end. */
+/* Reaps the program and its descendants. Exits when none is left; otherwise the supervisor kills this process. */
 static _Noreturn void monitor_reap(int socket_fd, uint32_t number, pid_t program)
 {
 	struct rusage usage;
@@ -237,7 +237,7 @@ static _Noreturn void __attribute__((noinline)) spawner_serve(struct spawner_pag
 
 _Noreturn void spawner_run(struct spawner_page *page, int socket_fd)
 {
-	/* What scrub_memory() leaves of the stack above spawner_serve(), which would else be the callers' variables. */
+	/* scrub_memory() keeps this part of the stack: it is an empty array here, and not variables of callers. */
 	char above[SCRUB_STACK_KEPT_BYTES];
 
 	explicit_bzero(above, sizeof(above));

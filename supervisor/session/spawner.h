@@ -29,7 +29,7 @@ struct spawner_page {
 			volatile uint32_t step; /* enum spawner_step: the step that failed */
 			volatile int32_t error; /* errno of the step that failed; 0: no step has failed */
 		};
-		/* Not by alignment, of which mmap(2) gives one page's only. */
+		/* makes the slot this large: an alignment attribute would promise more than mmap(2) gives */
 		char size[SPAWNER_SHARED_SLOT_BYTES];
 	} slot[SPAWNER_PROGRAMS_MAX];
 };

@@ -23,10 +23,13 @@
 #define VDSO_BYTES_MAX 65536u
 #define PROC_MAPS_BYTES_MAX (8u << 20)
 #define INJECT_YIELDS_BEFORE_SLEEPING 200u           /* a step takes microseconds if the thread gets a CPU */
-/* none of the injected calls can block, so a longer step is an attack */
+/* most time for a single step: none of the injected calls can block, so a longer step is an attack */
 #define INJECT_STEP_MAX_NS UINT64_C(2000000000)
 #define INJECT_STARVED_STEP_MAX_NS UINT64_C(10000000000) /* most time for a thread of low priority on a busy machine */
-/* More than INJECT_STRAY_STOPS_MAX stray stops after this time: a flood of signals, or the program changed its code. */
+/*
+ * How long more than INJECT_STRAY_STOPS_MAX stray stops are tolerated in an injection. After that they count as an
+ * attack: a flood of signals, or the program has changed its code.
+ */
 #define INJECT_STRAY_STOPS_TOLERATED_NS UINT64_C(250000000)
 #define INJECT_STRAY_STOPS_MAX 32u
 #define SIGNAL_BIT(number) (UINT64_C(1) << ((number) - 1))

@@ -8,7 +8,8 @@
 #include "supervisor/answer.h"
 #include "supervisor/trace/private.h"
 
-#define RESTARTS_PER_THREAD_MAX 8 /* calls that wait for a restart: signal handlers interrupted each other */
+/* most calls of one thread that wait for a restart, because signal handlers interrupted each other */
+#define RESTARTS_PER_THREAD_MAX 8
 
 struct pending *pending_find_newest(const struct tracer *tracer, pid_t tid)
 {
@@ -173,7 +174,7 @@ int pending_seize_with_carrier(struct tracer *tracer, const struct call *call, i
 	int r;
 
 	r = pending_seize_and_interrupt(tracer, call, PENDING_RESPONDED, &pending);
-	if (!pending) /* r is not 0 */
+	if (!pending) /* r is an error */
 		return r;
 	r = answer_add_descriptor(tracer->sandbox->listener_fd, call->id, steal_fd(&owned), true);
 	if (r < 0) {

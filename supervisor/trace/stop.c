@@ -153,7 +153,8 @@ void stop_on_exec(struct tracer *tracer, pid_t pid)
 
 static void stop_set_restart_args(struct pending *pending, uint64_t addr)
 {
-	bool at = pending->row->arg[0].kind == ARG_DIRFD; /* execveat: the host path is absolute and has no symlinks */
+	/* execveat(2): the host path is absolute, without links: the directory has no effect, and flags may be 0. */
+	bool at = pending->row->arg[0].kind == ARG_DIRFD;
 	unsigned path = at ? 1 : 0;
 
 	memcpy(pending->restart_arg, pending->arg, sizeof(pending->restart_arg));

@@ -158,7 +158,7 @@ static void trace_handle_held_stops(struct tracer *tracer)
 			continue;
 		}
 		stop_on_stop_other_than_exec(tracer, pending->tid, status);
-		pending = tracer->pending; /* the entry may have been removed */
+		pending = tracer->pending; /* begins anew, because the entry may have been removed */
 	}
 }
 

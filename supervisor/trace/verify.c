@@ -18,7 +18,7 @@
 #include "syscalls/call/memory.h"
 
 #define AUXV_ENTRIES_MAX 64
-/* read of a new stack: the arguments, the environment and the auxiliary vector */
+/* how much is read of a new stack: the arguments, the environment and the auxiliary vector */
 #define NEW_STACK_START_READ_BYTES 4096u
 
 /* Entries of the new image's auxiliary vector; 0: no such entry. */
