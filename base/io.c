@@ -32,8 +32,8 @@ int io_write_all(int fd, const void *bytes, size_t len)
 }
 
 /*
- * openat2(2) fails with EAGAIN when anything on the machine was renamed or mounted while it resolved a "..". Even a
- * path without ".." can lead through one: in a symbolic link of the host.
+ * How often openat2(2) is tried: it fails with EAGAIN when anything on the machine was renamed or mounted while it
+ * resolved a "..". Even a path without ".." can lead through one: in a symbolic link of the host.
  */
 #define OPENAT2_TRIES_MAX 128
 

@@ -40,8 +40,8 @@ struct cgroup *cgroup_create(const struct cgroup_options *options);
 /* Removes the leaves when their last processes have left (waits up to 0.2 s), and frees cgroup. */
 void cgroup_destroy(struct cgroup *cgroup);
 
-/* Gets the callgate-UID directories: their parents (borrowed) and their common name. Returns how many there are. */
 #define CGROUP_UID_DIRS_MAX 4
+/* Gets the callgate-UID directories: their parents (borrowed) and their common name. Returns how many there are. */
 size_t cgroup_get_uid_dirs(const struct cgroup *cgroup, int parent_fds[CGROUP_UID_DIRS_MAX], const char **ret_name);
 
 /* True when the run has the controller. cgroup may be NULL. */
@@ -50,8 +50,8 @@ bool cgroup_has_controller(const struct cgroup *cgroup, enum cgroup_controller c
 /* Returns descriptors of the cgroup.procs files that the program must join. Borrowed. */
 const int *cgroup_get_procs_fds(const struct cgroup *cgroup, size_t *ret_count);
 
-/* Writes all descriptors (at most CGROUP_FDS_MAX) to fds, for descriptors_close_all_but(). Returns their number. */
 #define CGROUP_FDS_MAX 44
+/* Writes all descriptors (at most CGROUP_FDS_MAX) to fds, for descriptors_close_all_but(). Returns their number. */
 size_t cgroup_get_fds(const struct cgroup *cgroup, int *fds);
 
 /* Returns a descriptor that is readable from when memory ran out until cgroup_read_usage(); -1: none. Borrowed. */

@@ -31,7 +31,7 @@ static const char *const processes_only[] = {"subset", "pid", "hidepid", "ptrace
  * is a group without members, which most user namespaces do not map.
  */
 static const char *const with_machine[] = {"hidepid", "invisible", "gid", "4294967294"};
-#define PROC_MOUNT_OPTION_STRINGS 4u /* number of strings in each of the two lists above */
+#define PROC_MOUNT_OPTION_STRINGS 4u /* number of strings in processes_only and in with_machine */
 
 /*
  * Options for the devpts of the run. max: the whole kernel has 4096 pairs by default (/proc/sys/kernel/pty/max). Group

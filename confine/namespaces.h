@@ -70,13 +70,13 @@ extern const int namespaces_caps[];
 /* how many of the first namespaces_caps are needed to set addresses in the network namespace */
 #define NAMESPACES_CAPS_COUNT_TO_SET_ADDRESSES 4u
 
+#define NAMESPACES_CAPS_COUNT_MAX 16u
 /*
  * Gets the capabilities that the supervisor needs until namespaces_drop_caps(): the first `count` of
  * namespaces_caps and, with overlays, those with which an overlay copies files to its upper layer. The overlay keeps
  * these; the kernel first checks the rights of the program itself (ovl_permission() in fs/overlayfs/inode.c). Returns
  * their number.
  */
-#define NAMESPACES_CAPS_COUNT_MAX 16u
 size_t namespaces_get_needed_caps(size_t count, bool overlays, int ret_caps[NAMESPACES_CAPS_COUNT_MAX]);
 
 /*

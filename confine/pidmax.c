@@ -9,7 +9,7 @@
 #include "base/io.h"
 
 #define PIDMAX_SUPERVISOR_TASK_COUNT 2 /* the supervisor and its watchdog thread, as rlimits.c counts them */
-/* The kernel wants at least 301. Close to the 300 reserved pids the limit would be very inexact. */
+/* Lowest limit that is set by pid_max. The kernel permits 301, but that close to the 300 reserved pids is inexact. */
 #define PIDMAX_TASKS_MIN 1024
 #define PIDMAX_TASKS_MAX 4000000 /* PID_MAX_LIMIT is 4194304 */
 

@@ -7,7 +7,7 @@
 
 #include "keeper/private.h"
 
-/* Makes the memory for the key if the run has a log. 0 or -errno. */
+/* If the run has a log: allocates a page for the key, which is empty in children. Before the fork. 0 or -errno. */
 int evidence_allocate_signing_key(struct keeper *keeper);
 /* After the fork: makes or reads the key, and tells the supervisor its public half. 0 or -errno. */
 int evidence_make_signing_key(struct keeper *keeper);

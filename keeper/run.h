@@ -64,7 +64,8 @@ struct keeper_options {
 	enum view_overlay overlay; /* which grants have overlays: their writes go to the scratch directory */
 	pid_t parent_pid;          /* --die-with-parent: getppid() at the start; 0: without that option */
 	bool shows_status_line;    /* show a status line on stderr, which is a terminal */
-	bool stdout_is_terminal_too; /* the program's stdout is a terminal, too */
+	/* stdout is a terminal, like stderr: the status line must not break into a line of the program's output */
+	bool stdout_is_terminal_too;
 	int status_fd;            /* gets a line of JSON every status_every_ns, unless that is 0; -1: none; borrowed */
 	uint64_t status_every_ns;
 	uint64_t time_limit_ns;   /* time limit; 0: none */

@@ -12,7 +12,7 @@
 char **environment_build(const struct policy *policy, const struct egress_process *egress);
 void environment_free(char **envp);
 
-/* The value of a variable in such a list, borrowed, or NULL. */
+/* The value of a variable in a list of environment_build(), borrowed, or NULL. */
 const char *environment_get_value(char *const *envp, const char *name);
 
 /* Overwrites and clears the calling process's own environment, which may hold secrets. */

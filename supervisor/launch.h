@@ -54,7 +54,8 @@ struct launch {
 	/* On a page that is shared with the child until its exec: 0, or the errno of the failed step. */
 	volatile int *ret_error;
 	volatile int *ret_step;   /* enum launch_step */
-	struct launch_shared_page *shared_page; /* the page to which both pointers lead; released by launch_release */
+	/* the page that ret_error and ret_step point to; launch_release() unmaps it */
+	struct launch_shared_page *shared_page;
 };
 
 enum launch_step { LAUNCH_SETUP, LAUNCH_LANDLOCK, LAUNCH_FILTER, LAUNCH_EXEC };

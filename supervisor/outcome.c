@@ -50,7 +50,7 @@ static void outcome_send_descriptor(struct dispatch *dispatch)
 	number = answer_add_descriptor(listener_fd, call->id, steal_fd(&call->outcome.fd), call->outcome.fd_is_cloexec);
 	if (number >= 0)
 		(void)answer_with_value(listener_fd, call->id, number);
-	else if (number != -EINTR) /* -EINTR: no response is due. EMFILE is never continued */
+	else if (number != -EINTR) /* -EINTR: the call has ended already, so no response is due */
 		(void)answer_with_error(listener_fd, call->id, number);
 	outcome_count_open_files(&call->sandbox->rlimit_usage, number);
 	outcome_end_record(dispatch, number);

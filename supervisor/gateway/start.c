@@ -21,7 +21,8 @@ struct egress_start_state {
 	const struct egress_start_options *options;
 	struct secrets *secrets;
 	char *root_certificates_pem;    /* the system's certificates; owned */
-	char *root_and_upstream_certificates_pem;  /* those and network.upstream_ca; owned; NULL: no upstream_ca */
+	/* the system's certificates and those of network.upstream_ca; owned; NULL: no upstream_ca */
+	char *root_and_upstream_certificates_pem;
 	struct java_truststores *java_truststores; /* owned */
 	struct starter_reply reply;
 };

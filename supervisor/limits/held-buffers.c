@@ -119,7 +119,7 @@ static uint64_t held_measure_inotify(int pidfd, pid_t pid, const char *name)
 
 	if (fd < 0 || ioctl(fd, FIONREAD, &inside) < 0)
 		return 0;
-	(void)snprintf(leaf, sizeof(leaf), "fdinfo/%.11s", name); /* one line for each watch, and a few others */
+	(void)snprintf(leaf, sizeof(leaf), "fdinfo/%.11s", name); /* a file with a line for each watch */
 	return (uint64_t)inside * INOTIFY_KERNEL_BYTES_PER_EVENT_BYTE +
 	       held_count_lines_of_proc_file(pid, leaf) * INOTIFY_WATCH_KERNEL_BYTES;
 }

@@ -14,8 +14,9 @@
 #define MAPPED_PAGES_PER_PAGE_TABLE 512
 #define PAGE_TABLES_LIMIT_MIN_BYTES (UINT64_C(1) << 30)
 /*
- * No process shows descriptors that are in flight in unix sockets, and such a socket can hold 200 kB. The kernel lets a
- * user have as many in flight as one process may have open (unix_attach_fds).
+ * If memory is limited, a process may open one descriptor for each 64 kB of the limit, but at least RLIMIT_NOFILE_MIN.
+ * No process shows descriptors that are in flight in unix sockets, and each may be a socket that holds 200 kB. The
+ * kernel lets a user have as many in flight as one process may have open (unix_attach_fds).
  */
 #define MEMORY_LIMIT_BYTES_PER_DESCRIPTOR (UINT64_C(64) << 10)
 #define RLIMIT_NOFILE_MIN 1024
@@ -61,7 +62,7 @@ static struct launch_rlimit rlimits_cap_at_own_limit(int resource, uint64_t limi
 	return (struct launch_rlimit){.resource = resource, .limit = rlimits_cap_soft_and_hard(limit, own.rlim_max)};
 }
 
-/* The policy's limit, else callgate's own; lower if memory is sampled. */
+/* Makes RLIMIT_NOFILE: the policy's limit, else callgate's own; lower if memory is sampled. */
 static struct rlimit rlimits_make_open_files_limit(const struct policy_limits *limits, const struct rlimit *own,
 						   bool sampled)
 {

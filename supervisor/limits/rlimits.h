@@ -13,7 +13,8 @@
 struct rlimits_without_cgroups {
 	bool limits_cpu_by_rlimit;    /* each process gets RLIMIT_CPU */
 	/*
-	 * each process gets RLIMIT_DATA and RLIMIT_AS, and calls that make memory which no process shows are judged
+	 * each process gets RLIMIT_DATA and RLIMIT_AS; calls that allocate memory which /proc does not show, such as
+	 * memfd_create(2), are judged
 	 */
 	bool limits_memory_by_rlimit;
 	bool limits_tasks_by_rlimit;  /* RLIMIT_NPROC, which counts by user; only with the run's own user namespace */

@@ -43,7 +43,7 @@ struct session_options {
 	int holding_client_fd;     /* the first client, connected already; taken by session_begin(); -1: none */
 	uint64_t idle_limit_ns;  /* the session ends after this time without programs; 0: never */
 	const char *run_id;
-	char *const *envp; /* environment of each program, before its own variables */
+	char *const *envp; /* environment of each program; a program's request may add variables */
 	/* the view with which denied calls are judged again, for --ask; NULL: no denial is asked about */
 	struct view *second_view;
 };

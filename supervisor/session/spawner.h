@@ -45,7 +45,7 @@ struct spawner_request {
 };
 
 enum spawner_event {
-	SPAWNER_STARTED, /* the program waits for slot.go */
+	SPAWNER_STARTED, /* the program was made, and waits until `go` of its slot is its number */
 	SPAWNER_FAILED,  /* the program could not be started; wait_status_or_errno is the errno */
 	SPAWNER_ENDED,   /* the program has ended; wait_status_or_errno is its wait status */
 };

@@ -129,7 +129,7 @@ static const char *verify_and_restore_execfn(const struct memory_ops *guest, pid
 	return "exec_unreadable";
 }
 
-/* A new stack ends with the file name that the kernel used and a null pointer: bprm_mm_init() in fs/exec.c. */
+/* The null pointer at the end of a new stack, behind the file name that the kernel used: bprm_mm_init(), fs/exec.c. */
 #define NEW_STACK_END_BYTES 8u
 
 static bool image_query_map(int maps_fd, uint64_t addr, uint64_t flags, struct procmap *ret_map)
