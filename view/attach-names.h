@@ -7,11 +7,13 @@
 struct attach_missing_names {
 	const struct view *view;
 	const struct mount *outer;      /* the granted directory, which is attached; nothing is attached in it yet */
-	size_t unique_number_of_outer;  /* for names of directories of the outer mount's overlays */
-	const struct mount *const *inner; /* mounts to be attached directly in the outer one, not in one of these */
+	/* a number that no other outer mount has, for the names of its overlays' directories */
+	size_t unique_number_of_outer;
+	const struct mount *const *inner; /* mounts to be attached in the outer mount, and not in another inner mount */
 	size_t inner_count;
 	int tmpfs_fd, root_fd;     /* the tmpfs of the view, and "/" of the program */
-	int *ret_fd;               /* is replaced, when the whole outer mount gets another one: its root */
+	/* the root of the outer mount; replaced by the root of the overlay, if one covers the whole outer mount */
+	int *ret_outer_root_fd;
 };
 
 /*

@@ -22,7 +22,7 @@ struct attach_mount_state {
 	struct mount *mount;
 	int copy_fd;    /* the mount to attach; -1: its object is gone, or another mount has its path */
 	bool mount_owns_copy_fd;      /* struct mount owns copy_fd */
-	bool own;       /* a file of the skeleton, which needs no mount */
+	bool is_skeleton_file;        /* a file of the skeleton, which needs no mount */
 	/* attached in attach_state.pathless_mounts_dir: its virtual path does not exist in the host tree around it */
 	bool has_no_virtual_path;
 };
@@ -79,9 +79,9 @@ static int attach_copy_mount(struct attach_state *attach, struct attach_mount_st
 		close_fd(&mount->copy_fd);
 		return 0;
 	}
-	mount_state->own = mount->flags & MOUNT_SKELETON_FILE;
+	mount_state->is_skeleton_file = mount->flags & MOUNT_SKELETON_FILE;
 	mount_state->mount_owns_copy_fd = mount->flags & MOUNT_DETACHED;
-	if (mount_state->own)
+	if (mount_state->is_skeleton_file)
 		return 0;
 	if (mount->flags & MOUNT_PROC)
 		mount_state->copy_fd = attach_copy_proc(proc_fd);
@@ -221,13 +221,13 @@ static bool attach_is_inner_mount(const struct view *view, const struct mount *m
 static int attach_add_names_of_inner_mounts(struct attach_state *attach, struct attach_mount_state *mount_state)
 {
 	const struct mount **inner;
-	struct attach_missing_names names = {.view = attach->view,
-					     .outer = mount_state->mount,
-					     .tmpfs_fd = attach->tmpfs_fd,
-					     .unique_number_of_outer = (size_t)(mount_state - attach->mount_state),
-					     .root_fd = attach->root_fd,
-					     .ret_fd = mount_state->mount_owns_copy_fd ? &mount_state->mount->fd
-										       : &mount_state->copy_fd};
+	struct attach_missing_names names = {
+		.view = attach->view,
+		.outer = mount_state->mount,
+		.tmpfs_fd = attach->tmpfs_fd,
+		.unique_number_of_outer = (size_t)(mount_state - attach->mount_state),
+		.root_fd = attach->root_fd,
+		.ret_outer_root_fd = mount_state->mount_owns_copy_fd ? &mount_state->mount->fd : &mount_state->copy_fd};
 	int r = 0;
 
 	if (mount_state->copy_fd < 0 || mount_state->has_no_virtual_path ||
@@ -375,14 +375,14 @@ static int attach_find_or_make_held_dir(struct attach_state *attach, const struc
 	return *ret_held ? 0 : -ENOMEM;
 }
 
-/* Makes the mount be opened through what was attached. */
+/* Lets the view open the mount's objects through the attached mount from now on. */
 static int attach_use_attached_descriptor(struct attach_state *attach, struct attach_mount_state *mount_state,
 					  const char *name)
 {
 	struct held_dir *held = NULL;
 	int r = 0;
 
-	if (mount_state->own || mount_state->mount_owns_copy_fd)
+	if (mount_state->is_skeleton_file || mount_state->mount_owns_copy_fd)
 		return 0; /* mount->fd already refers to the attached mount */
 	if (mount_state->mount->flags & MOUNT_OF_SINGLE_FILE)
 		r = attach_find_or_make_held_dir(attach, mount_state, name, &held);
@@ -412,12 +412,12 @@ static int attach_reopen_mount(struct attach_state *attach, struct attach_mount_
 	const char *name = mount_state->has_no_virtual_path ? mount->host_path : mount->virt;
 	int r;
 
-	if ((mount_state->copy_fd < 0 && !mount_state->own) || mount_state->has_no_virtual_path) {
+	if ((mount_state->copy_fd < 0 && !mount_state->is_skeleton_file) || mount_state->has_no_virtual_path) {
 		attach->view->some_mount_is_unattached = true;
 		if (!attach->view->first_unattached_mount)
 			attach->view->first_unattached_mount = mount;
 	}
-	if (mount_state->copy_fd < 0 && !mount_state->own)
+	if (mount_state->copy_fd < 0 && !mount_state->is_skeleton_file)
 		return 0; /* opening below the old descriptor still fails with ENOENT */
 	r = attach_use_attached_descriptor(attach, mount_state, name);
 	if (r == 0 && mount->flags & MOUNT_OF_SINGLE_FILE)
@@ -493,7 +493,10 @@ static int attach_cover_path(void *ctx, const char *path)
 	return copy < 0 ? copy : mounts_attach_copy(copy, point, "");
 }
 
-/* Mounts an empty object over each covered or denied name. Globs, and names made later, only the supervisor refuses. */
+/*
+ * Mounts an empty object over each covered or denied name. Names that only globs deny, and names that are made later,
+ * get no such mount: the supervisor alone refuses them.
+ */
 static int attach_cover_names(struct attach_state *attach)
 {
 	const struct view *view = attach->view;
@@ -526,7 +529,8 @@ static void attach_make_nosymfollow_copy(struct attach_state *attach)
 	/* The copy is attached: a detached mount would cost another RCU grace period when the run ends. */
 	if (mkdirat(attach->tmpfs_fd, VIEW_NOSYMFOLLOW_ROOT_DIR_NAME, 0700) == 0)
 		(void)mounts_attach_copy(copy, attach->tmpfs_fd,
-					 VIEW_NOSYMFOLLOW_ROOT_DIR_NAME); /* on failure, close(2) frees it */
+					 /* if this fails, the copy is not attached, and close(2) frees it */
+					 VIEW_NOSYMFOLLOW_ROOT_DIR_NAME);
 	view->nosymfollow_root_fd = steal_fd(&copy);
 	if (view->top == view->skeleton_mount)
 		view->skeleton_mount->flags |= MOUNT_HAS_NOSYMFOLLOW_COPY;
@@ -537,7 +541,7 @@ static void attach_make_nosymfollow_copy(struct attach_state *attach)
 		 * Leaves out /proc and terminals, because /proc/self depends on the reader, and mounts with
 		 * has_no_virtual_path, because they have no path below the root, like the terminal of --tty.
 		 */
-		if ((mount_state->copy_fd >= 0 || mount_state->own) && !mount_state->has_no_virtual_path &&
+		if ((mount_state->copy_fd >= 0 || mount_state->is_skeleton_file) && !mount_state->has_no_virtual_path &&
 		    !(mount_state->mount->flags & (MOUNT_PROC | MOUNT_DEV_PTS)))
 			mount_state->mount->flags |= MOUNT_HAS_NOSYMFOLLOW_COPY;
 	}

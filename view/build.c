@@ -165,7 +165,10 @@ static void build_get_parent_path(const char *path, char dir[PATH_MAX])
 	(void)snprintf(dir, PATH_MAX, "%.*s", (int)(strrchr(path, '/') - path), path);
 }
 
-/* Finds or makes the held directory of a file. virt: the file is in the skeleton, where `host` may not exist yet. */
+/*
+ * Finds or makes the held directory of a file. virt: the virtual path of a file in the skeleton, for which the
+ * directory is opened, because `host` may not exist yet; else NULL.
+ */
 static int build_find_or_make_held_dir(const struct build_state *build, const char *host, const char *virt,
 			  struct held_dir **ret_held)
 {
@@ -274,7 +277,7 @@ static bool build_overlay_is_possible_below(const struct build_state *build, con
 	for (size_t i = 0; i < sizeof(machine) / sizeof(machine[0]); i++)
 		if (path_is_below(virt, machine[i]))
 			return false;
-	/* False for a path that has another mount or a link of the view, such as a redirected /tmp. */
+	/* A path that has another mount or a link of the view, such as a redirected /tmp, gets no overlay. */
 	return !view_find_node(build->view, virt, strlen(virt), view_hash_path(virt, strlen(virt)));
 }
 

@@ -147,7 +147,10 @@ static bool execs_glob_is_too_wide(const struct glob *glob)
 	return false;
 }
 
-/* Takes the files that match a glob. -E2BIG: take its literal directory instead. */
+/*
+ * Passes the files that match a glob to execs->visit. -E2BIG: there are too many, so its literal directory has to be
+ * passed instead.
+ */
 static int execs_visit_glob_matches(const struct exec_files_visit *execs, const struct policy_exec *exec)
 {
 	struct execs_glob_matches matches = {.execs = execs, .glob = exec->glob, .literal = exec->virt};
@@ -180,7 +183,10 @@ static int execs_visit_rule(const struct exec_files_visit *execs, const struct p
 	return execs_visit_object(execs, &place);
 }
 
-/* Takes redirects whose target may be executed: in a mount namespace they are not below the grant of the target. */
+/*
+ * Passes redirects whose target may be executed to execs->visit: in a mount namespace they are not below the grant of
+ * the target.
+ */
 static int execs_visit_redirects(const struct exec_files_visit *execs)
 {
 	const struct view *view = execs->view;
@@ -196,7 +202,7 @@ static int execs_visit_redirects(const struct exec_files_visit *execs)
 }
 
 /*
- * Takes the system's loaders, for which POLICY_READ is enough: exec_get_right_required_of_loader() in
+ * Passes the system's loaders to execs->visit, for which POLICY_READ is enough: exec_get_right_required_of_loader() in
  * syscalls/exec/execve.c.
  */
 static int execs_visit_system_loaders(const struct exec_files_visit *execs)

@@ -24,7 +24,8 @@
 /* Each cover takes about 7 us, and as long again when the run ends. */
 #define COVERS_MAX 2000u
 
-#define COVERS_DIR_NAME "covers" /* directory in the directory of the listings, which this mode does not need */
+/* the covers' directory; in that of the stand-in directories, of which there are none when the kernel judges reads */
+#define COVERS_DIR_NAME "covers"
 #define COVERS_ABSENT_LINK_TARGET "/dev/.callgate-nothing" /* where nothing is: the program's /dev is never written */
 #define COVERS_UNENTERABLE_DIR VIEW_PATHLESS_MOUNTS_DIR_PATH /* a directory of mode 0 */
 
@@ -201,7 +202,10 @@ static int covers_note_failure(struct kernel_reads *reads, const char *virt, int
 					    rule ? rule : "by no grant", strerror(-error));
 }
 
-/* A name that no longer leads to the same object: a process outside changes the tree, so every call is judged. */
+/*
+ * Mounts the cover of one name. 0 or -errno; 1: the name leads to another object than before, because a process outside
+ * the run changes the tree, so every call has to be judged.
+ */
 static int covers_mount_point(struct kernel_reads *reads, const struct cover_point *point)
 {
 	_cleanup_close_ int fd = -1;

@@ -133,7 +133,10 @@ static int proc_replace_vmstat(struct kernel_reads *reads, int proc_fd)
 	return r < 0 ? r : proc_mount_over(reads->objects_dir_fd, "vmstat", proc_fd, "vmstat");
 }
 
-/* Replaces meminfo, if the run's memory is limited: as at the start of the run, when nothing is used. */
+/*
+ * If the run's memory is limited, replaces meminfo by a file with the limit, and with the usage at the start of the
+ * run, which is 0.
+ */
 static int proc_replace_meminfo(struct kernel_reads *reads, int proc_fd)
 {
 	const uint64_t limit = policy_get_settings(reads->view->policy)->limits.memory_bytes;

@@ -189,7 +189,8 @@ static int walk_judge_entry(struct reads_walk *walk, int dirfd, const struct wal
 		return reads_set_reason_to_judge_all(walk->reads,
 						    "%s has too many entries to look for denied names (over %u)",
 						    walk->mount->virt, WALK_ENTRIES_MAX);
-	if (base + 1 + name_len >= sizeof(walk->path)) /* a program can name it from a directory that it has opened */
+	/* not skipped, because a program can reach the entry from a directory that it has opened */
+	if (base + 1 + name_len >= sizeof(walk->path))
 		return reads_set_reason_to_judge_all(walk->reads, "%s has too long paths to look for denied names",
 						    walk->mount->virt);
 	walk->path[base] = '/';
@@ -321,8 +322,8 @@ static int walk_directory(struct reads_walk *walk, int dirfd, const char *name)
 /* ---- mounts ---- */
 
 /*
- * True for a tree of installed programs: a glob that matches in every directory is for the files of users. What the
- * program may write is theirs, also in /opt and /usr.
+ * True for a mount of installed programs (/usr, /opt …), in which globs that match in every directory are not looked
+ * for, because such globs are meant for the files of users. False if the program may write in the mount.
  */
 static bool walk_mount_is_installed(const struct policy *policy, const struct mount *mount)
 {

@@ -28,8 +28,13 @@ struct kernel_reads {
 	 */
 	int objects_dir_fd;
 	int nondir_cover_fd
-		[COVER_MAX]; /* the mount root of each cover for what is no directory, O_PATH; -1: not made yet */
-	int dir_cover_fd[COVER_MAX]; /* the same for directories */
+		/*
+		 * for each kind of cover: the root of the mount that covers anything but directories, O_PATH; -1: not
+		 * made yet
+		 */
+		[COVER_MAX];
+	/* for each kind of cover: the root of the mount that covers directories, O_PATH; -1: not made yet */
+	int dir_cover_fd[COVER_MAX];
 	struct cover_point *point;
 	size_t points, room;
 	uid_t uid;             /* the user of the run */
@@ -43,12 +48,13 @@ __attribute__((format(printf, 2, 3))) int reads_set_reason_to_judge_all(struct k
 								       ...);
 
 /*
- * Looks at a name that cannot be reached, or a directory that cannot be read, because of the modes of directories:
- * gives up if the run's user owns the directory that refuses, because the program could make it let everybody in.
+ * To be called for a name that cannot be reached, or a directory that cannot be read, because of a directory's mode. If
+ * the run's user owns that directory, gives up: the program could change the mode. 0; 1 after
+ * reads_set_reason_to_judge_all(); or -errno.
  */
 int reads_check_owner_of_unreadable_dir(struct kernel_reads *reads, const char *virt);
 
-/* Makes the objects that are mounted over names. */
+/* Makes the empty objects that covers mount over names. */
 int covers_make_objects(struct kernel_reads *reads);
 /* Notes that this name gets a cover, unless nothing is there. virt: canonical. */
 int covers_add(struct kernel_reads *reads, const char *virt, enum cover cover);
@@ -60,14 +66,14 @@ int covers_mount(struct kernel_reads *reads, int point_fd, bool directory, enum 
 /* ---- kernel-reads-walk.c ---- */
 
 /*
- * Adds covers for names that match a glob of a deny or private rule, and for what is not public. Returns as the
- * functions of kernel-reads-cover.c.
+ * Adds covers for names that match a glob of a deny or private rule, and for what is not public. 0; 1 after
+ * reads_set_reason_to_judge_all(); or -errno.
  */
 int reads_walk_mounts(struct kernel_reads *reads);
 
 /* ---- kernel-reads-proc.c ---- */
 
-/* Makes the program's procfs show what a judged /proc does. Returns as the functions of kernel-reads-cover.c. */
+/* Makes the program's procfs show what a judged /proc does. 0; 1 after reads_set_reason_to_judge_all(); or -errno. */
 int reads_prepare_proc(struct kernel_reads *reads);
 
 #endif

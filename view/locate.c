@@ -222,7 +222,10 @@ static bool locate_find_fact_file(const struct view *view, struct place *place)
 	return true;
 }
 
-/* As view_set_mount_of_place, for a caller that knows the deepest node on the path. */
+/*
+ * Sets mount and path_below_mount_fd of a place by its virt. node: the deepest node on its path. 0; -ENOTDIR below a
+ * file.
+ */
 static int locate_set_mount_of_place(const struct view *view, struct place *place, const struct view_node *node)
 {
 	const struct mount *mount = node && node->mount ? node->mount : (node ? view->skeleton_mount : view->top);
@@ -238,7 +241,7 @@ static int locate_set_mount_of_place(const struct view *view, struct place *plac
 		place->path_below_mount_fd = ".";
 	else
 		place->path_below_mount_fd = place->virt + skip + (skip > 1);
-	if (view->kernel_judges_reads) /* then the program's own procfs has all of it */
+	if (view->kernel_judges_reads) /* no other mount serves files of /proc: the program's own procfs has them all */
 		return 0;
 	if (mount->flags & MOUNT_PROC && locate_find_fact_file(view, place))
 		return 0;

@@ -84,7 +84,7 @@ struct view {
 	bool is_attached;              /* view_attach_mounts is done: the kernel resolves virtual paths */
 	int nosymfollow_root_fd;             /* a copy of the program's root, mounted with nosymfollow; -1: none */
 	bool some_mount_is_unattached;          /* some mount is not at its virtual path in the kernel */
-	const struct mount *first_unattached_mount; /* the first of these */
+	const struct mount *first_unattached_mount; /* the first mount that is not at its virtual path in the kernel */
 	bool kernel_judges_reads;       /* view_prepare_kernel_reads() has returned 0 */
 	bool covered_dir_can_be_renamed;               /* a directory that has a cover below it can be renamed */
 	bool skips_walk_of_installed_files; /* globs for every directory were not looked for in installed programs */
@@ -98,7 +98,8 @@ struct view {
 	struct terminals *terminals; /* the pseudoterminals: terminals.c; NULL only while the view is made */
 	struct view_mount_id {
 		uint64_t copy_id, id;
-	} mount_id[VIEW_MOUNT_IDS_MAX]; /* maps mount ids: view_get_mount_id_for_copy() */
+		/* mount ids of the nosymfollow copy and of the program's mounts, for view_get_mount_id_for_copy() */
+	} mount_id[VIEW_MOUNT_IDS_MAX];
 	size_t mount_id_count;
 	/* last: the fields above, which every call reads, share cache lines */
 	struct view_node *node_bucket[VIEW_NODE_BUCKETS];
@@ -168,7 +169,10 @@ int view_add_node(struct view *view, const char *virt, struct mount *mount, cons
 /* Returns the target of a link of the view itself: of the policy, /proc/self, /proc/thread-self. Else NULL. */
 const char *view_get_link_target(const struct task *task, const struct view_node *node, const char *virt,
 				 char buffer[64]);
-/* Sets mount and rest of a place by its virt: the mount with the longest path wins. 0; -ENOTDIR below a file. */
+/*
+ * Sets mount and path_below_mount_fd of a place by its virt: the mount with the longest path wins. 0; -ENOTDIR below a
+ * file.
+ */
 int view_set_mount_of_place(const struct view *view, struct place *place);
 /* True for a place at or below a covered name. Nothing exists there, even if the policy grants it. */
 bool view_is_covered(const struct place *place);
@@ -177,7 +181,7 @@ bool view_is_in_host_tree(const struct view *view, const char *virt);
 
 /* Writes virt + "/" + rest; rest may be "". Returns the length or -ENAMETOOLONG. */
 int view_join_path(const char *virt, const char *rest, char *out, size_t cap);
-/* Removes the last component from the virt of a place. */
+/* Removes the last component from the place's path `virt`. */
 void view_drop_last_component(struct place *place);
 
 /* ---- locate.c: mounts ---- */
@@ -196,7 +200,10 @@ struct held_dir {
 struct held_dir *view_find_held_dir(const struct view *view, const char *name);
 /* Adds a held directory. Takes fd, also on failure; it is closed with the last mount that uses it. NULL: no memory. */
 struct held_dir *view_add_held_dir(struct view *view, const char *name, int fd);
-/* As view_add_mount, for a single file in a held directory. */
+/*
+ * Adds the mount of a single file, which is opened through its held directory. Does nothing if a mount is at virt
+ * already. 0 or -ENOMEM.
+ */
 int view_add_file(struct view *view, const char *virt, const char *host, struct held_dir *held, unsigned flags,
 		  const char *rule);
 /* Makes a mount be opened through fd (taken) from now on or, when `held` is not NULL, through that directory. */
@@ -230,7 +237,10 @@ int view_make_entry(int dirfd, const char *name, mode_t type, const char *target
 int view_skeleton_add_entry(const struct view *view, const char *virt, mode_t type, const char *target);
 /* Makes a file of the skeleton with this content, and its missing ancestors. */
 int view_skeleton_add_file(const struct view *view, const char *virt, const void *text, size_t len);
-/* As view_skeleton_add_entry, but also in a MOUNT_PRIVATE tree. Does nothing in a tree of the host. */
+/*
+ * Makes an entry (see view_make_entry) that shows the name virt in listings, and its missing ancestors, in the skeleton
+ * or a MOUNT_PRIVATE tree. Does nothing in a tree of the host.
+ */
 int view_add_listing_entry(const struct view *view, const char *virt, mode_t type, const char *target);
 /* Makes the stand-in directory of a place, and brings its entries up to date. */
 int view_refresh_standin(const struct place *place);
@@ -261,9 +271,9 @@ int facts_create(struct view *view, int scratch_fd);
 void facts_free(struct facts *facts);
 /* True when facts.c makes this file: below /proc ("vmstat") or, with of_process, below /proc/PID ("net/dev"). */
 bool facts_makes_proc_file(const struct facts *facts, const char *leaf, bool of_process);
-/* Returns the mount of these files. It can be opened after facts_make_files(), which makes the files. */
+/* Returns the mount of the files of /proc that facts.c makes. It can be opened after facts_make_files(). */
 const struct mount *facts_get_mount(const struct facts *facts);
-/* Makes the files, unless they exist. 0 or -errno. */
+/* Makes the files of /proc that facts.c provides, unless they exist. 0 or -errno. */
 int facts_make_files(const struct view *view);
 /* ---- terminals.c; places of MOUNT_DEV_PTS ---- */
 
@@ -301,7 +311,7 @@ enum proc_kind {
 	PROC_MAGIC_LINK, /* cwd, exe, root, fd/N: a link to an object */
 };
 /* Returns the kind of a canonical path below /proc ("self" is resolved). task may be NULL. */
-enum proc_kind proc_classify_path(const struct view *view, const struct task *task, const char *rest);
+enum proc_kind proc_classify_path(const struct view *view, const struct task *task, const char *below_proc);
 /* Returns the path below /proc of a place in /proc; "" for /proc itself. */
 static inline const char *view_get_path_below_proc(const struct place *place)
 {
@@ -309,19 +319,21 @@ static inline const char *view_get_path_below_proc(const struct place *place)
 }
 
 /* Returns what follows PID/ or PID/task/TID/ in a path below /proc; NULL: it begins with neither. */
-const char *proc_get_path_below_pid(const char *rest);
+const char *proc_get_path_below_pid(const char *below_proc);
 /* True for a path below /proc that belongs to no process. */
-bool proc_path_is_of_no_process(const char *rest);
+bool proc_path_is_of_no_process(const char *below_proc);
 /* True for a directory of files that belong to no process. */
-bool proc_path_is_directory(const char *rest);
+bool proc_path_is_directory(const char *below_proc);
 /* True when the file of a process may be opened for writing: its comm. */
-bool proc_file_is_writable(const char *rest);
-/* Calls `visit` for the entries of /proc (rest "") or of a directory below it that belong to no process. */
-void proc_visit_machine_entries(const char *rest, void (*visit)(void *ctx, const char *name, mode_t type), void *ctx);
+bool proc_file_is_writable(const char *below_proc);
+/* Calls `visit` for the entries of /proc (below_proc "") or of a directory below it that belong to no process. */
+void proc_visit_machine_entries(const char *below_proc, void (*visit)(void *ctx, const char *name, mode_t type),
+				void *ctx);
 /* Calls `visit` for the links in /proc that lead to a file or directory of the calling process. */
 void proc_visit_machine_links(void (*visit)(void *ctx, const char *name, mode_t type), void *ctx);
-/* The directory "net" of a process or thread: is a path this directory? Calls `visit` for its entries. */
-bool proc_path_is_net(const char *rest);
+/* True for the directory "net" of a process or thread, such as "123/net". */
+bool proc_path_is_net(const char *below_proc);
+/* Calls `visit` for the entries of the directory "net" of a process or thread. */
 void proc_visit_net_entries(void (*visit)(void *ctx, const char *name, mode_t type), void *ctx);
 
 #endif

@@ -73,11 +73,11 @@ static pid_t proc_parse_pid(const char *text, const char **ret_leaf)
 	return (pid_t)pid;
 }
 
-const char *proc_get_path_below_pid(const char *rest)
+const char *proc_get_path_below_pid(const char *below_proc)
 {
 	const char *leaf;
 
-	if (proc_parse_pid(rest, &leaf) == 0)
+	if (proc_parse_pid(below_proc, &leaf) == 0)
 		return NULL;
 	if (strncmp(leaf, "task/", 5) == 0 && proc_parse_pid(leaf + 5, &leaf) == 0)
 		return NULL;
@@ -124,18 +124,19 @@ static enum proc_kind proc_classify_process_file(const struct view *view, const 
 	return PROC_ABSENT;
 }
 
-enum proc_kind proc_classify_path(const struct view *view, const struct task *task, const char *rest)
+enum proc_kind proc_classify_path(const struct view *view, const struct task *task, const char *below_proc)
 {
 	const char *leaf;
 	pid_t pid, tid;
 
-	if (strcmp(rest, "self") == 0 || strcmp(rest, "thread-self") == 0 || proc_list_has_name(machine_link, rest))
+	if (strcmp(below_proc, "self") == 0 || strcmp(below_proc, "thread-self") == 0 ||
+	    proc_list_has_name(machine_link, below_proc))
 		return PROC_FILE; /* a link, shown as any file: where it leads is what view_get_link_target() returns */
-	if (strcmp(rest, "vmstat") == 0)
-		return facts_makes_proc_file(view->facts, rest, false) ? PROC_FILE : PROC_ABSENT;
-	if (*rest == '\0' || proc_list_has_name(machine_leaf, rest))
-		return *rest && !proc_path_is_directory(rest) ? PROC_FILE : PROC_DIR;
-	pid = proc_parse_pid(rest, &leaf);
+	if (strcmp(below_proc, "vmstat") == 0)
+		return facts_makes_proc_file(view->facts, below_proc, false) ? PROC_FILE : PROC_ABSENT;
+	if (*below_proc == '\0' || proc_list_has_name(machine_leaf, below_proc))
+		return *below_proc && !proc_path_is_directory(below_proc) ? PROC_FILE : PROC_DIR;
+	pid = proc_parse_pid(below_proc, &leaf);
 	if (pid == 0 || view_hides_process(view, pid) ||
 	    !(proc_pid_is_of_task(task, pid) || (view->run_root && proctree_is_descendant(pid, view->run_root))))
 		return PROC_ABSENT;
@@ -149,11 +150,11 @@ enum proc_kind proc_classify_path(const struct view *view, const struct task *ta
 	return proc_classify_process_file(view, task, pid, leaf);
 }
 
-bool proc_file_is_writable(const char *rest)
+bool proc_file_is_writable(const char *below_proc)
 {
 	const char *leaf;
 
-	if (proc_parse_pid(rest, &leaf) == 0)
+	if (proc_parse_pid(below_proc, &leaf) == 0)
 		return false;
 	if (strncmp(leaf, "task/", 5) == 0 && proc_parse_pid(leaf + 5, &leaf) == 0)
 		return false;
@@ -164,24 +165,25 @@ bool proc_file_is_writable(const char *rest)
 	return strcmp(leaf, "comm") == 0;
 }
 
-bool proc_path_is_of_no_process(const char *rest)
+bool proc_path_is_of_no_process(const char *below_proc)
 {
-	return *rest != '.' && !isdigit((unsigned char)*rest);
+	return *below_proc != '.' && !isdigit((unsigned char)*below_proc);
 }
 
-void proc_visit_machine_entries(const char *rest, void (*visit)(void *ctx, const char *name, mode_t type), void *ctx)
+void proc_visit_machine_entries(const char *below_proc, void (*visit)(void *ctx, const char *name, mode_t type),
+				void *ctx)
 {
 	for (const char *const *leaf = machine_leaf; *leaf; leaf++) {
-		const char *name = *rest ? path_get_rest_below(*leaf, rest) : *leaf;
+		const char *name = *below_proc ? path_get_rest_below(*leaf, below_proc) : *leaf;
 
 		if (name && *name && !strchr(name, '/'))
 			visit(ctx, name, proc_path_is_directory(*leaf) ? S_IFDIR : S_IFREG);
 	}
 }
 
-bool proc_path_is_net(const char *rest)
+bool proc_path_is_net(const char *below_proc)
 {
-	const char *leaf = proc_get_path_below_pid(rest);
+	const char *leaf = proc_get_path_below_pid(below_proc);
 
 	return leaf && strcmp(leaf, "net") == 0;
 }

@@ -144,7 +144,9 @@ static int pair_open_slave(const struct terminal_pair *pair, int flags)
 
 /* ---- new pairs ---- */
 
-/* True when the host, whose pairs are for all users, has some left for others. */
+/*
+ * True when the host's devpts, whose pairs all users share, has enough pairs left for others if the run makes one more.
+ */
 static bool terminals_host_has_room(void)
 {
 	static const char *const file[] = {"/proc/sys/kernel/pty/nr", "/proc/sys/kernel/pty/max"};

@@ -30,9 +30,13 @@ struct task_table {
 	int first_pidfd_not_kept;
 	unsigned processes_seen_count;
 	struct {
-		unsigned changes;  /* a generation, never 0 */
-		unsigned changing; /* how many tasks are in a continued call that changes the limit */
-		/* a task without a pidfd made such a call, whose end is not noticed: limits are no longer cached */
+		/* counts the changes of RLIMIT_NOFILE in the run, for task_table_get_nofile_limit_version(); never 0 */
+		unsigned changes;
+		unsigned changing; /* how many tasks are in a continued call that changes an RLIMIT_NOFILE of the run */
+		/*
+		 * a task without a pidfd has changed a limit; when its call ends is unknown, so limits are no longer
+		 * cached
+		 */
 		bool lost;
 	} limit; /* changes of RLIMIT_NOFILE */
 	struct task transient_task; /* the entry of a task without a pidfd, which is filled anew for each call */

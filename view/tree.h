@@ -51,7 +51,7 @@ void task_table_free(struct task_table *tree);
 /* Sets the pid namespace around this one: its descriptor (Linux 6.11) and its procfs. Both borrowed; -1: none. */
 void task_table_set_host_pidns(struct task_table *tree, int proc_fd, int pidns_fd);
 
-/* Finds or adds the task that made a call. NULL: it died. Valid until the next tree_* call. */
+/* Finds or adds the task that made a call. NULL: it died. Valid until the next call of a task_table_* function. */
 struct task *task_table_find_task(struct task_table *tree, pid_t tid);
 void task_table_forget_task(struct task_table *tree, struct task *task);
 

@@ -22,7 +22,7 @@ struct held_dir; /* a directory through which files are opened: private.h */
 
 enum mount_flag {
 	MOUNT_SKELETON = 1 << 0,       /* the skeleton: its directories are listed, but never written */
-	MOUNT_OF_SINGLE_FILE = 1 << 1, /* a single file: fd is its parent directory, base its name there */
+	MOUNT_OF_SINGLE_FILE = 1 << 1, /* a single file: fd is its parent directory, path_below_fd its name there */
 	MOUNT_BY_GLOBS_ONLY = 1 << 2,  /* only globs grant names below: other names do not exist */
 	MOUNT_REDIRECT = 1 << 3,
 	MOUNT_PROVIDED = 1 << 4,
@@ -178,14 +178,17 @@ const char *view_prepare_kernel_reads(struct view *view);
 /* True after view_prepare_kernel_reads has returned NULL. */
 bool view_kernel_judges_reads(const struct view *view);
 
-/* True after that, when names that a glob denies in every directory are readable in trees of installed programs. */
+/*
+ * True if, when the kernel judges reads, the program can read names in trees of installed programs that a glob denies
+ * in every directory, because such trees were not searched for them.
+ */
 bool view_skips_walk_of_installed_files(const struct view *view);
 
 /*
- * Calls take with an O_PATH descriptor (borrowed) of each file that the policy lets be executed, or of a directory
+ * Calls visit with an O_PATH descriptor (borrowed) of each file that the policy lets be executed, or of a directory
  * above such files, and of the system's loaders that may be read. All existing files that may be executed are covered;
  * some more may be, because of deny rules, or of globs on directories that the program can write. 0, -errno, or the
- * result of take when that is < 0.
+ * result of visit when that is < 0.
  */
 int view_visit_executable_files(const struct view *view, int (*visit)(void *ctx, int fd), void *ctx);
 
@@ -196,11 +199,14 @@ enum view_readable {
 };
 
 /*
- * While the kernel judges reading: calls take with an O_PATH descriptor (borrowed) of each object in and below which
- * the program may open what `what` (enum view_readable bits) says. Else calls nothing. 0, -errno, or the result of take
- * when that is not 0.
+ * For view_visit_readable(): gets an O_PATH descriptor (borrowed) of an object in and below which the program may open
+ * what `what` (enum view_readable bits) says. 0, or a value that ends the visits.
  */
 typedef int (*view_visit_readable_object)(void *ctx, int fd, unsigned what);
+/*
+ * While the kernel judges reading: calls visit for each object in and below which the program may open something. Else
+ * calls nothing. 0, -errno, or the result of visit when that is not 0.
+ */
 int view_visit_readable(const struct view *view, view_visit_readable_object visit, void *ctx);
 
 /*
@@ -258,7 +264,10 @@ int view_locate_path(const struct view *view, const struct task *task, const cha
 int view_walk_path(const struct view *view, const struct task *task, const char *base, const char *path, unsigned flags,
 	      struct place *ret_place);
 
-/* Judges `want` (enum policy_right bits) for a place. The only system call looks whether a process is in the run. */
+/*
+ * Judges `want` (enum policy_right bits) for a place. Makes no system call, except to find out whether a process of
+ * /proc is in the run.
+ */
 struct policy_decision view_judge_place(const struct view *view, const struct task *task, const struct place *place,
 				  unsigned want);
 
@@ -272,8 +281,9 @@ struct policy_decision view_judge_place(const struct view *view, const struct ta
 int view_open_place(const struct place *place, int flags, mode_t mode);
 
 /*
- * As view_open_place() for flags that change nothing, but also opens what a cover hides from the program, below a
- * directory that was renamed. For what the supervisor itself looks at: the program must not get the descriptor.
+ * Opens the object at a place, following no link, even if a cover hides it from the program (below a directory that was
+ * renamed). Only for the supervisor's own use: the program must not get the descriptor. flags: must not create or
+ * truncate. A descriptor owned by the caller, or -errno as from view_open_place().
  */
 int view_open_uncovered(const struct place *place, int flags);
 
@@ -284,8 +294,8 @@ int view_open_uncovered(const struct place *place, int flags);
 bool view_place_is_public_only(const struct place *place);
 
 /*
- * For a place of view_place_is_public_only: false for a private directory with a grant below, whose names are not
- * shown.
+ * To be asked for a place of view_place_is_public_only() before it is read. False: a private directory that is in the
+ * view only because of a grant below it, and whose names are not shown.
  */
 bool view_public_place_may_be_read(const struct place *place);
 

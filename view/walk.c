@@ -157,7 +157,7 @@ static int walk_visit_current_object(struct path_walk *walk, bool last)
 	return 0;
 }
 
-/* Goes on by one component. Returns as walk_visit_current_object. */
+/* Resolves one more component. 0: go on; 1: the object has no virtual path, and the walk ends; or -errno. */
 static int walk_enter_component(struct path_walk *walk, const char *name, bool last)
 {
 	struct place *place = walk->place;

@@ -1,10 +1,10 @@
 /* Apart from table.c, so that programs that need only the rows, as unit tests do, need not link all handlers. */
 #include "syscalls/table/handlers.h"
 
-#define ROW(name, ...) sys_##name,
+#define NOTIFY(name, ...) sys_##name,
 #define ROW_OF_OTHER_CLASS(name) NULL,
-#define NATIVE_UNLESS ROW
-#define JUDGE ROW
+#define NATIVE_UNLESS NOTIFY
+#define JUDGE NOTIFY
 static syscall_fn *const handlers[] = {
 #include "syscalls/table/syscalls.def"
 };

@@ -6,7 +6,7 @@
 
 #define NATIVE_UNLESS(name, ...) syscall_fn sys_##name;
 #define JUDGE(name, ...) syscall_fn sys_##name;
-#define ROW(name, ...) syscall_fn sys_##name;
+#define NOTIFY(name, ...) syscall_fn sys_##name;
 #include "syscalls/table/syscalls.def"
 
 /* Defines a handler that consists of one step: a call of a function that related handlers share. */

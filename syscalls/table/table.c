@@ -17,17 +17,12 @@ enum row_index {
 /* The columns of syscalls.def. */
 #define ARG(kind_, name_) {.kind = ARG_##kind_, .name = #name_}
 #define ARGS(...) .arg = {__VA_ARGS__}
-#define LOOKS .intent = INTENT_READ_PATH
-#define NAMES .intent = INTENT_CHANGE_NAME
-#define NET .intent = INTENT_SEND_OR_CONNECT
-#define SERVES .intent = INTENT_LISTEN
-#define PROCESS .intent = INTENT_AFFECT_PROCESS
+#define INTENT(kind) .intent = INTENT_##kind
 #define FILE_USE(kind) .file_use = FILE_USE_##kind
-#define OPENS .eintr = EINTR_WHILE_OPENING_FIFO
-#define WAITS .eintr = EINTR_ANY_TIME
-#define WAITS_IF(name) .eintr = EINTR_ANY_TIME, .waits_if = waits_##name
-#define JUDGED_IN(runs) .judged_with_run_traits = (runs)
-#define IN_RUNS(with_traits_, without_traits_, terms_)                                           \
+#define MAY_END_WITH_EINTR(when) .eintr = EINTR_##when
+#define MAY_END_WITH_EINTR_IF(name) .eintr = EINTR_ANY_TIME, .waits_if = waits_##name
+#define JUDGED_IN_RUNS(runs) .judged_with_run_traits = (runs)
+#define TERMS_IN_RUNS(with_traits_, without_traits_, terms_)                                     \
 	{                                                                                        \
 		.required_run_traits = (with_traits_), .excluded_run_traits = (without_traits_), \
 		.terms = allow_##terms_                                                          \
@@ -40,7 +35,7 @@ enum row_index {
 			.terms = NULL                 \
 		}                                     \
 	}
-#define BY_KERNEL(terms) MORE_TERMS(IN_RUNS(RUN_KERNEL_READS, 0, terms))
+#define NATIVE_IF_KERNEL_READS(terms) MORE_TERMS(TERMS_IN_RUNS(RUN_KERNEL_READS, 0, terms))
 #define HOOK(name) .hook = HOOK_##name
 #define SELF(roles) .self_roles = (roles)
 #define SELF_TERMS(name) .self_terms = self_##name
@@ -64,10 +59,10 @@ enum row_index {
 	FILTERED(name, EPERM, basis, always, .judged_with_run_traits = (runs), __VA_ARGS__)
 #define FILTER(name, error, ...) FILTERED(name, error, BASIS_REGS, name, __VA_ARGS__)
 #define JUDGE(name, basis, ...) FILTERED(name, EPERM, basis, name, __VA_ARGS__)
-#define ROW(name, basis_, ...) SYSCALL_ROW(name, ROW_NOTIFY, .basis = basis_, __VA_ARGS__)
+#define NOTIFY(name, basis_, ...) SYSCALL_ROW(name, ROW_NOTIFY, .basis = basis_, __VA_ARGS__)
 #define REFUSE(name, error_, ...) SYSCALL_ROW(name, ROW_REFUSE, .error = error_, __VA_ARGS__)
-#define PRIVATE(name, error_, ...) SYSCALL_ROW(name, ROW_NATIVE_IN_OWN_IPC, .error = error_, __VA_ARGS__)
-#define QUIET(name, error_, ...) SYSCALL_ROW(name, ROW_REFUSE_UNRECORDED, .error = error_, __VA_ARGS__)
+#define NATIVE_IN_OWN_IPC(name, error_, ...) SYSCALL_ROW(name, ROW_NATIVE_IN_OWN_IPC, .error = error_, __VA_ARGS__)
+#define REFUSE_UNRECORDED(name, error_, ...) SYSCALL_ROW(name, ROW_REFUSE_UNRECORDED, .error = error_, __VA_ARGS__)
 
 static const struct syscall_row rows[] = {
 #include "syscalls/table/syscalls.def"

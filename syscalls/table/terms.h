@@ -14,7 +14,8 @@
 extern const struct row_term allow_always[];
 
 /*
- * The tables that syscalls.def names: allow_NAME of FILTER and JUDGE rows; tables of IN_RUNS, WAITS_IF and SELF_TERMS.
+ * The tables that syscalls.def names: allow_NAME of FILTER and JUDGE rows; tables of the columns TERMS_IN_RUNS,
+ * MAY_END_WITH_EINTR_IF and SELF_TERMS.
  */
 #define FILTER(name, ...) extern const struct row_term allow_##name[];
 #define JUDGE(name, ...) extern const struct row_term allow_##name[];
@@ -57,16 +58,16 @@ extern const struct self_terms self_socket[];
 extern const struct self_terms self_socketpair[];
 extern const struct self_terms self_unshare[];
 
-/*
- * Comparisons of register n, in this order: its low word equals v; the whole register equals v; none of the bits is
- * set; all of the bits are set.
- */
+/* The low word of register n equals v. */
 #define IS(n, v)                                  \
 	{                                         \
 		(n), LOW_WORD_MASK, (uint32_t)(v) \
 	}
+/* The whole register n equals v. */
 #define COMPARE_WHOLE_REGISTER(n, v) {(n), UINT64_MAX, (uint64_t)(v)}
+/* None of the bits is set in the low word of register n. */
 #define NO_BIT_OF(n, bits) {(n), (uint32_t)(bits), 0}
+/* All of the bits are set in the low word of register n. */
 #define HAS(n, bits) {(n), (uint32_t)(bits), (uint32_t)(bits)}
 #define COMPARE_MASKED(n, mask, v) {(n), (mask), (v)}
 
