@@ -60,7 +60,7 @@ struct cgroup_files {
 	const char *memory_limit, *memory_swap, *memory_group; /* opened only to set the limit; group may be NULL */
 	const char *cpu_key; /* key of the CPU time in its file; NULL: the file is a single number */
 	uint64_t cpu_unit_ns;
-	/* memory_swap limits memory + swap: set to the memory limit; else swap alone: set to 0 */
+	/* memory_swap limits memory plus swap: it is set to the memory limit. false: swap alone, and it is set to 0 */
 	bool swap_limit_includes_memory;
 };
 extern const struct cgroup_files cgroup_v1_files, cgroup_v2_files;

@@ -40,8 +40,8 @@ struct namespaces {
 	int run_end_signal_fd;        /* in the keeper: readable when a signal ends the run; -1: none */
 	uint64_t time_limit_end_ns; /* in the keeper: the end of the time limit, CLOCK_MONOTONIC; 0: no limit */
 	bool intermediate_was_killed;         /* the intermediate process was killed: namespaces_fork_supervisor() */
-	/* In the supervisor, set by namespaces_prepare_mounts(): */
-	int tmpfs_fd, proc_fd; /* detached mounts; -1: the run has no mount namespace */
+	/* in the supervisor: detached mounts of namespaces_prepare_mounts(); -1: the run has no mount namespace */
+	int tmpfs_fd, proc_fd;
 	bool wants_procfs_of_run_only;      /* input: also mount a procfs that shows only the processes of the run */
 	bool wants_kernel_reads; /* input: also call view_prepare_kernel_reads() */
 	/*

@@ -129,7 +129,7 @@ static _Noreturn void custodian_isolate_and_serve(int fd, const int borrowed_fd[
 		dir_fd[i] = custodian_place_fd(dir_fd[i], to);
 		failed = failed || (borrowed_fd[i] >= 0 && dir_fd[i] < 0);
 		if (dir_fd[i] < 0)
-			(void)close(to); /* the number may be that of another descriptor of the keeper, or unused */
+			(void)close(to); /* one of the keeper's descriptors may have this number */
 	}
 	if (failed || syscall(SYS_close_range, (unsigned)CUSTODIAN_FD_NUMBERS_END, ~0U, 0U) < 0 ||
 	    privs_drop_all() < 0 || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)

@@ -197,7 +197,7 @@ int keeper_run_program(const struct keeper_options *options, struct keeper_outco
 
 	*ret_outcome =
 		(struct keeper_outcome){.out = {.pipe_fd = -1, .spill_fd = -1}, .err = {.pipe_fd = -1, .spill_fd = -1}};
-	/* Created before privileges are dropped. */
+	/* Control groups are created before privileges are dropped, because creating them may need privileges. */
 	keeper.cgroup = keeper_make_cgroup(options);
 	keeper_let_custodian_remove_cgroup(keeper.cgroup, options->custodian);
 	keeper_plan_self_filter(options->policy, options->layers);

@@ -269,7 +269,7 @@ static void loop_wait_and_handle(struct supervisor *supervisor, int timeout_ms)
 
 /* ---- work that is due by the clock ---- */
 
-/* The shorter of two waits in milliseconds. -1 means no wait, and is the largest as an unsigned number. */
+/* The shorter of two waits in milliseconds. -1 means that nothing is due, and is the largest as an unsigned number. */
 static int loop_get_shorter_wait(int one, int other)
 {
 	return (unsigned)one < (unsigned)other ? one : other;

@@ -309,6 +309,7 @@ void closing_continue_removal(struct closing *closing)
 		after->completed_entries_mask |= closing->fired_entries_mask;
 	else
 		after->refused = caller;
-	if (!closing->response_was_sent) /* the thread was not interrupted: the kernel would not restart the call */
+	/* The thread was not interrupted, so the kernel would not restart its call: the call fails with EINTR. */
+	if (!closing->response_was_sent)
 		(void)answer_with_error(closing->options.sandbox->listener_fd, closing->waiting_call->id, -EINTR);
 }

@@ -39,7 +39,7 @@ void pause_free(struct pause *pause)
 	free(pause);
 }
 
-/* Lets the stopped threads go on. From some of them closing.c may still have to take descriptors. */
+/* Lets the stopped threads go on, by the tracer or by closing.c, which may have to take descriptors from some first. */
 static void pause_hand_stops_to_owners(struct pause *pause)
 {
 	for (size_t i = 0; i < pause->freeze.count; i++) {

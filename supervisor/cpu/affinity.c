@@ -42,7 +42,7 @@ static void affinity_restore_mask(const struct affinity *affinity, pid_t tid, co
 {
 	cpu_set_t all, now;
 
-	if (CPU_EQUAL(mask, &affinity->whole)) {
+	if (CPU_EQUAL(mask, &affinity->widest_mask)) {
 		memset(&all, 0xff, sizeof(all));
 		if (affinity_set_mask(tid, &all) == 0 && affinity_get_mask(tid, &now) == 0 && CPU_EQUAL(&now, mask))
 			return;
@@ -100,21 +100,21 @@ void affinity_set_newest_unpinned_pid(struct affinity *affinity, pid_t last)
 int affinity_pin_self(struct affinity *affinity)
 {
 	int here = sched_getcpu();
-	int r = here < 0 || here >= CPU_SETSIZE ? -ENODEV : affinity_get_mask(0, &affinity->own);
+	int r = here < 0 || here >= CPU_SETSIZE ? -ENODEV : affinity_get_mask(0, &affinity->supervisor_mask);
 
 	if (r < 0)
 		return r;
 	if (affinity->rescans_left == 0)
-		affinity->theirs = affinity->own;
-	CPU_ZERO(&affinity->cpu);
-	CPU_SET((size_t)here, &affinity->cpu);
-	CPU_OR(&affinity->used, &affinity->used, &affinity->cpu);
-	return affinity_set_mask(0, &affinity->cpu);
+		affinity->run_mask = affinity->supervisor_mask;
+	CPU_ZERO(&affinity->pinned_mask);
+	CPU_SET((size_t)here, &affinity->pinned_mask);
+	CPU_OR(&affinity->ever_pinned_to, &affinity->ever_pinned_to, &affinity->pinned_mask);
+	return affinity_set_mask(0, &affinity->pinned_mask);
 }
 
 void affinity_unpin_self(const struct affinity *affinity)
 {
-	affinity_restore_mask(affinity, 0, &affinity->own);
+	affinity_restore_mask(affinity, 0, &affinity->supervisor_mask);
 }
 
 int affinity_pin_pid(const struct affinity *affinity, pid_t tid)
@@ -127,7 +127,7 @@ int affinity_pin_pid(const struct affinity *affinity, pid_t tid)
 	/*
 	 * Pins only tasks with the run's mask, because unpinning restores that mask to all that inherited a pinned one.
 	 */
-	return CPU_EQUAL(&mask, &affinity->theirs) ? affinity_set_mask(tid, &affinity->cpu) : -ENODEV;
+	return CPU_EQUAL(&mask, &affinity->run_mask) ? affinity_set_mask(tid, &affinity->pinned_mask) : -ENODEV;
 }
 
 int affinity_pin_task(const struct affinity *affinity, const struct task *task)
@@ -139,7 +139,7 @@ int affinity_pin_task(const struct affinity *affinity, const struct task *task)
 	 * is restored.
 	 */
 	if (r == 0 && !affinity_pid_is_still_of_task(task)) {
-		affinity_restore_mask(affinity, task->tid, &affinity->theirs);
+		affinity_restore_mask(affinity, task->tid, &affinity->run_mask);
 		return -ESRCH;
 	}
 	return r;
@@ -157,7 +157,7 @@ static void affinity_move_off_cpu(struct affinity *affinity, pid_t tid)
 
 	if (!affinity->moves_tasks_off_cpu || !affinity_task_is_running(tid))
 		return;
-	CPU_XOR(&others, &affinity->theirs, &affinity->cpu);
+	CPU_XOR(&others, &affinity->run_mask, &affinity->pinned_mask);
 	if (affinity->first_task_stays_on_cpu)
 		affinity->first_task_stays_on_cpu = false;
 	else if (CPU_COUNT(&others) > 0)
@@ -171,10 +171,10 @@ static void affinity_unpin_task(struct task *task, void *ctx)
 	cpu_set_t now;
 
 	if (task->pidfd < 0 || !affinity_pid_is_still_of_task(task) || affinity_get_mask(task->tid, &now) < 0 ||
-	    !CPU_EQUAL(&now, &affinity->cpu))
+	    !CPU_EQUAL(&now, &affinity->pinned_mask))
 		return;
 	affinity_move_off_cpu(affinity, task->tid);
-	affinity_restore_mask(affinity, task->tid, &affinity->theirs);
+	affinity_restore_mask(affinity, task->tid, &affinity->run_mask);
 }
 
 /* Restores the mask of a task with a mask of one CPU to which the run was once pinned: the task has inherited it. */
@@ -184,12 +184,12 @@ static void affinity_unpin_new_task(struct affinity *affinity, pid_t tid)
 
 	if (affinity_get_mask(tid, &now) < 0 || CPU_COUNT(&now) != 1)
 		return;
-	CPU_AND(&known, &now, &affinity->used);
-	if (!CPU_EQUAL(&known, &now) || CPU_EQUAL(&now, &affinity->theirs) ||
+	CPU_AND(&known, &now, &affinity->ever_pinned_to);
+	if (!CPU_EQUAL(&known, &now) || CPU_EQUAL(&now, &affinity->run_mask) ||
 	    !task_table_pid_is_in_run(affinity->tasks, tid))
 		return;
 	affinity_move_off_cpu(affinity, tid);
-	affinity_restore_mask(affinity, tid, &affinity->theirs);
+	affinity_restore_mask(affinity, tid, &affinity->run_mask);
 }
 
 /* Restores masks of new tasks. Pids ascend, and begin again with low ones after pid_max. */
@@ -306,7 +306,7 @@ int affinity_init(struct affinity *affinity, struct task_table *tasks, int loada
 	affinity->tasks = tasks;
 	affinity->loadavg_fd = loadavg_fd;
 	affinity->pid_max = affinity_read_pid_max();
-	return loadavg_fd < 0 ? loadavg_fd : affinity_find_widest_mask(&affinity->whole);
+	return loadavg_fd < 0 ? loadavg_fd : affinity_find_widest_mask(&affinity->widest_mask);
 }
 
 /* First version of struct sched_attr: <linux/sched/types.h> and <sched.h> cannot both be included. */

@@ -14,14 +14,16 @@
 #define DELAY_SAMPLE_FIRST_PERIOD_NS (20 * MS)
 #define UNPIN_AFTER_IDLE_NS (32 * MS)         /* time without a call, after which the run is unpinned */
 #define UNPIN_ABOVE_RUN_QUEUE_DELAY_NS (800 * US)  /* run-queue delay above which the run is unpinned */
-/* time pinned, after which the next pause is PAUSE_BEFORE_PINNING_FIRST_NS again */
+/* after this time pinned, the run next stays unpinned for PAUSE_BEFORE_PINNING_FIRST_NS again */
 #define PAUSE_BEFORE_PINNING_RESET_AFTER_NS (100 * MS)
-/* first pause before pinning again; each further pause is four times as long, up to PAUSE_BEFORE_PINNING_MAX_NS */
+/* how long the run stays unpinned the first time when two tasks want the CPU; four times as long each further time */
 #define PAUSE_BEFORE_PINNING_FIRST_NS (50 * MS)
 #define PAUSE_BEFORE_PINNING_MAX_NS (1000 * MS)
-#define PAUSE_BEFORE_PINNING_ON_BUSY_MACHINE_NS (10 * MS)      /* pause while the machine is busy */
-#define PAUSE_BEFORE_PINNING_FOR_MASK_READ_NS (2 * MS)     /* pause for a thread that reads its mask */
-#define PAUSE_BEFORE_PINNING_FOR_STATUS_READ_NS (200 * MS) /* pause for a program that opens a /proc status file */
+#define PAUSE_BEFORE_PINNING_ON_BUSY_MACHINE_NS (10 * MS) /* how long the run stays unpinned when the machine is busy */
+#define PAUSE_BEFORE_PINNING_FOR_MASK_READ_NS \
+	(2 * MS) /* how long the run stays unpinned after a thread has read its mask */
+#define PAUSE_BEFORE_PINNING_FOR_STATUS_READ_NS \
+	(200 * MS) /* how long the run stays unpinned after a /proc/PID/status was opened */
 #define PINNED_TASKS_MAX 32u                               /* a run with more tasks is not pinned */
 #define NEW_TASKS_SAMPLED_MAX 64               /* most new tasks whose state is read at a sample */
 #define AFFINITY_MASK_READERS_MAX 8u
@@ -65,7 +67,8 @@ static void placement_pause_pinning_and_double(struct cpu *placement, uint64_t n
  */
 static bool placement_machine_has_spare_cpus(const struct cpu *placement, const struct machine_load *load)
 {
-	return load->newest_pid >= 0 && load->runnable <= (unsigned long)CPU_COUNT(&placement->affinity.whole) + 1;
+	return load->newest_pid >= 0 &&
+	       load->runnable <= (unsigned long)CPU_COUNT(&placement->affinity.widest_mask) + 1;
 }
 
 /* Pins the supervisor thread. False: it cannot be pinned now, and the next attempt is later. */

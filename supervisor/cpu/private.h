@@ -17,11 +17,11 @@
 struct affinity {
 	struct task_table *tasks;
 	int loadavg_fd;   /* owned */
-	cpu_set_t whole;  /* the widest mask that the supervisor thread can have */
-	cpu_set_t cpu;    /* the CPU to which the run is pinned */
-	cpu_set_t own;    /* the supervisor thread's original mask */
-	cpu_set_t theirs; /* the mask of all tasks of the run before they were pinned */
-	cpu_set_t used;   /* CPUs to which the run has ever been pinned */
+	cpu_set_t widest_mask;     /* the widest mask that the supervisor thread can have */
+	cpu_set_t pinned_mask;     /* the CPU to which the run is pinned */
+	cpu_set_t supervisor_mask; /* the supervisor thread's original mask */
+	cpu_set_t run_mask;        /* the mask of all tasks of the run before they were pinned */
+	cpu_set_t ever_pinned_to;  /* CPUs to which the run has ever been pinned */
 	pid_t pid_max;    /* kernel.pid_max; 0: unknown */
 	/* pids may have been reused, so unpinning checks every pid, if pid_max is small */
 	bool unpinning_scans_every_pid;
@@ -36,7 +36,7 @@ struct affinity {
 
 struct machine_load {
 	pid_t newest_pid;             /* the newest pid; -1: unknown */
-	unsigned long runnable; /* tasks on the whole machine */
+	unsigned long runnable;       /* how many tasks are runnable on the whole machine */
 };
 
 /* Borrows the tasks and takes loadavg_fd, which the caller closes at the end. 0 or -errno. */
@@ -83,7 +83,7 @@ struct run_queue_delays {
 	struct calling_thread calling_threads[RUN_QUEUE_DELAY_THREADS_MAX];
 };
 
-/* False: the kernel does not report run-queue delays. */
+/* Prepares for measuring. False: the kernel does not report run-queue delays. */
 bool delays_init(struct run_queue_delays *delays);
 /* Begins to sample a run that is pinned now. Threads with pids above `since` were created after pinning. */
 void delays_start_measuring(struct run_queue_delays *delays, pid_t since);

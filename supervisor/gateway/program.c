@@ -33,7 +33,7 @@ static const struct {
 			      used)) = {sizeof(HELPER_ELF_NOTE_OWNER), HELPER_VERSION_SIZE,
 					HELPER_ELF_NOTE_TYPE_VERSION, HELPER_ELF_NOTE_OWNER, PACKAGE_VERSION};
 
-/* The process that executed callgate-egress is the run's user already. */
+/* No change of user: the process that executed callgate-egress is the run's user already. */
 static const struct privs_user same_user = {.set = false};
 
 /* ---- the process that becomes the resolver ---- */

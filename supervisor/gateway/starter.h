@@ -39,7 +39,7 @@ struct starter_reply {
 };
 
 /*
- * Forks the process. *ret_control_fd: the supervisor's end of the control socket. *ret_why_fd: for
+ * Forks the starter. *ret_control_fd: the supervisor's end of the control socket. *ret_why_fd: for
  * starter_read_start_error(). 0 or -errno.
  */
 int starter_fork(const struct starter_options *options, pid_t *ret_pid, int *ret_control_fd, int *ret_why_fd);

@@ -48,7 +48,7 @@ struct limits {
 	uint64_t next_measurement_ns; /* when cpu and memory are measured next */
 	uint64_t last_sample_duration_ns; /* time that the last sample took */
 	struct sampler sampler;
-	uint64_t last_sample_time_ns;  /* time of the last sample */
+	uint64_t last_sample_time_ns;            /* when the last sample was taken */
 	uint64_t estimated_unsampled_cpu_ns;     /* estimate of cpu time that was used, but that no sample showed */
 	uint64_t cpu_sample_interval_max_ns; /* longest interval until the next sample of cpu time */
 	/* kernel memory of files that the supervisor opened, which no control group counts */

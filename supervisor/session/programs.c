@@ -367,7 +367,7 @@ static void programs_on_started(struct session *session, struct program *program
 
 /*
  * Handles a message of the spawner or of a monitor. These are in the sandbox, so a program might make them send false
- * messages. In any case only processes that an SPAWNER_STARTED has named, and their descendants, are ever killed.
+ * messages. In any case only processes that a SPAWNER_STARTED message has named, and their descendants, are killed.
  */
 static void programs_on_message(struct session *session, const struct spawner_message *message)
 {

@@ -180,7 +180,7 @@ struct injection {
 	unsigned stray_stop_count;           /* stops that no single step caused */
 };
 
-/* Prepares the thread. 0; -errno: the thread is unchanged. */
+/* Prepares a thread that is stopped behind its own call for injected calls. 0; -errno: the thread is unchanged. */
 int inject_prepare_after_own_call(const struct tracer *tracer, const struct pending *pending,
 				  struct injection *ret_injection);
 /*

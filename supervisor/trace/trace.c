@@ -15,7 +15,7 @@
  * further ones
  */
 #define FETCHED_FDS_MAX_NOFILE_DIVISOR 8u
-/* calls of signal handlers after which a restarted call counts as abandoned (longjmp) */
+/* after this number of calls by signal handlers, the call to be restarted counts as abandoned by longjmp(3) */
 #define OTHER_CALLS_BEFORE_RESTART_MAX 4096
 
 int tracer_create(struct sandbox *sandbox, struct tracer **ret_tracer)
