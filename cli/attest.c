@@ -74,7 +74,10 @@ static void attest_print_summary(const json_t *statement)
 				  attest_get_text(json_object_get(entry, "digest"), "sha256"));
 }
 
-/* Whether the log is intact, signed with the key, and the log that the statement names. */
+/*
+ * Checks that the log is intact, that the key has signed it, and that the statement names it. CLI_OK, or an exit status
+ * after a message.
+ */
 static int attest_check_log(const struct attest_options *options, const json_t *statement)
 {
 	const json_t *log = json_object_get(json_object_get(statement, "predicate"), "log");

@@ -26,7 +26,10 @@ static const struct cli_verb verbs[] = {
 	{"doctor", cli_main_doctor, "report what this machine offers a run, and how to get the rest"},
 };
 
-/* Blocks of so many bytes, tables that stay almost empty, get pages of their own, which cost nothing until used. */
+/*
+ * malloc(3) gives blocks of at least this size pages of their own. Pages that are never written cost nothing: such
+ * blocks are tables that stay almost empty.
+ */
 #define MAIN_MMAP_THRESHOLD_BYTES 49152
 
 int main(int argc, char **argv)

@@ -126,7 +126,8 @@ int cli_main_mcp(int argc, char **argv)
 		.table = {{NULL, mcp_table, &options},
 			  {"\nThe policy of the sandboxes:\n", cli_get_policy_table(), &policy}},
 	};
-	_cleanup_free_ char **given = calloc((size_t)argc + 1, sizeof(*given)); /* parsing may reorder argv */
+	_cleanup_free_ char **given =
+		calloc((size_t)argc + 1, sizeof(*given)); /* a copy of argv, which parsing may reorder */
 	bool names_no_policy;
 	int status;
 

@@ -51,7 +51,7 @@ static const struct cli_option serve_table[] = {
 	{0},
 };
 
-/* ---- the address ---- */
+/* ---- the listening socket ---- */
 
 static int serve_refuse_address(const char *text)
 {
@@ -173,7 +173,7 @@ static int serve_write_port(const char *path, const char *listen_text, int fd)
 	return 0;
 }
 
-/* ---- the keys ---- */
+/* ---- API keys ---- */
 
 static json_t *serve_make_list_of_one_key(const char *key)
 {
@@ -232,7 +232,7 @@ static json_t *serve_make_options(const struct serve_options *options)
 		(void)json_object_set_new(keys_and_limits, "sandboxes", json_integer((json_int_t)count));
 	}
 	if (installed_get_sibling_path("agents/templates", tree) && access(tree, F_OK) == 0)
-		templates = tree; /* a symbolic link to the source tree, made by configure */
+		templates = tree; /* callgate runs from a build directory, where configure has made this link */
 	return json_pack("{s:s, s:s*, s:s*, s:o}", "templates", templates, "own_templates", options->templates,
 			 "audit_dir", options->audit_dir, "limits", keys_and_limits);
 }

@@ -13,9 +13,7 @@ struct anchor_check {
 	FILE *file;       /* owned */
 	struct checkpoint next_checkpoint;
 	bool has_next_checkpoint;
-	/*
-	 * number of lines up to the last checkpoint that agrees with the log; number of checkpoints that agree
-	 */
+	/* agreed_count: how many checkpoints agree with the log; agreed_lines: number of lines up to the last of them */
 	uint64_t agreed_lines, agreed_count;
 	bool has_forged_checkpoint; /* a checkpoint is not signed with the key */
 	/*
@@ -27,9 +25,12 @@ struct anchor_check {
 	char run[129];
 };
 
-/* Opens the checkpoints, once the first line of the log is known. key NULL: the key that the log names. 0 or -errno. */
+/*
+ * Opens the file of checkpoints. To be called when `verify` has read the log's first line, which names the run and the
+ * key. key: the public key that verifies the checkpoints; NULL: the key that the log names. 0 or -errno.
+ */
 int anchor_open(struct anchor_check *anchor, const struct verify *verify, const uint8_t *key);
-/* Compares the line last added to `verify` with the checkpoints. 0, or -EBADMSG: no file of checkpoints. */
+/* Compares the line last added to `verify` with the checkpoints. 0, or -EBADMSG: the file is no list of checkpoints. */
 int anchor_compare_last_line(struct anchor_check *anchor, struct verify *verify);
 /* Changes the finding about the log by what the checkpoints prove. */
 void anchor_apply_to_finding(const struct anchor_check *anchor, const struct verify *verify,

@@ -215,7 +215,7 @@ static int diff_print_json(const struct log_diff *diff)
 	return cli_print_json("audit", all);
 }
 
-/* ---- the verb ---- */
+/* ---- options and main function of callgate audit diff ---- */
 
 #define FIELD_OFFSET(member) offsetof(struct log_diff, member)
 

@@ -195,8 +195,8 @@ static bool filter_match_event(const char *event, const struct scan_record *reco
 }
 
 /*
- * Compares a record's time with the beginning of a time, such as 2026-11-21T02, as far as that goes; or with after_ns
- * after the log's header, if `time` begins with "+".
+ * Compares a record's time with `time`. If `time` is the beginning of a time, such as 2026-11-21T02, only as many
+ * characters are compared. If `time` begins with "+", the limit is the time of the log's header plus after_ns.
  */
 static int filter_compare_time(const struct audit_entry *entry, const char *time, uint64_t after_ns)
 {

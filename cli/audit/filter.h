@@ -28,7 +28,10 @@ struct audit_filter {
 	struct arena arena;
 };
 
-/* Rows of a verb's option table: the filter options. at: offset of their struct audit_filter. */
+/*
+ * The filter options, as rows of a verb's option table. at: offset of a struct audit_filter in the structure that the
+ * table fills.
+ */
 #define AUDIT_FILTER_OPTIONS(at)                                                                                       \
 	CLI_FLAG("denied", 0, "only what was denied", (at) + offsetof(struct audit_filter, only_denials)),             \
 		{"verdict",                                                                                            \

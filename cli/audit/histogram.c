@@ -1,6 +1,6 @@
 #include "cli/audit/histogram.h"
 
-#define BUCKETS_PER_POWER_OF_2_BITS 5u /* HISTOGRAM_BUCKETS_PER_POWER_OF_2 is 1 << BUCKETS_PER_POWER_OF_2_BITS */
+#define BUCKETS_PER_POWER_OF_2_BITS 5u /* binary logarithm of HISTOGRAM_BUCKETS_PER_POWER_OF_2 */
 
 _Static_assert(HISTOGRAM_BUCKETS_PER_POWER_OF_2 == 1u << BUCKETS_PER_POWER_OF_2_BITS, "the bits of a part");
 

@@ -65,8 +65,8 @@ static json_t *rules_list_unused(const struct tally *stripped, const struct poli
 		len = label_remove_file_and_index(shown, strlen(shown), text, sizeof(text));
 		if (tally_find_item(stripped, text, len))
 			continue;
-		item = tally_find_or_add_item(&listed, shown,
-					      strlen(shown)); /* @interpreter makes several rules with one label */
+		item = tally_find_or_add_item(&listed, shown, strlen(shown));
+		/* lists each label once, because @interpreter makes several rules with one label */
 		if (item && item->counts[0]++ == 0)
 			(void)json_array_append_new(unused, json_string(shown));
 	}

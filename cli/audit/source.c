@@ -146,9 +146,7 @@ static int source_read_line(struct log_source *source)
 	return 0;
 }
 
-/*
- * Whether to wait before showing a record: in a followed log, a call that has not returned gets a short time for it.
- */
+/* Whether to wait a little before a record is shown: in a followed log, once for each call that has not returned. */
 static bool source_waits_for_outcome(struct log_source *source)
 {
 	const struct audit_entry *entry = &source->entry;

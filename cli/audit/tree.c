@@ -11,7 +11,7 @@
 #include "cli/audit/tally.h"
 
 #define TREE_NO_PARENT SIZE_MAX
-/* half of the items of a tally, because a process has an item for its pid and one for its parent's pid */
+/* most processes in a tree: each takes two items of a tally, for its pid and for its parent's pid */
 #define TREE_PROCESSES_MAX (TALLY_ITEMS_MAX / 2)
 #define TREE_PRINTED_DEPTH_MAX 200u /* deeper processes are not indented further */
 #define TREE_PROGRAMS_SHOWN_MAX 4u
@@ -30,7 +30,7 @@ struct process_tree {
 	const struct audit_filter *filter;
 	struct tree_process *processes; /* owned */
 	size_t process_count, room;
-	/* "log pid": counts[0] is the index of the latest process with this pid, plus 1 */
+	/* tally of names "LOG PID"; counts[0]: index in processes[], plus 1, of the latest process with this pid */
 	struct tally latest_by_log_and_pid;
 	size_t root_first, root_last;
 	bool is_out_of_memory;

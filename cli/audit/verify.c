@@ -18,7 +18,7 @@
 #include "supervisor/report.h"
 
 #define VERIFY_BUFFER_BYTES (1u << 20)
-/* most bytes of a line: a trailer contains the hashes of all outcomes that came late */
+/* most bytes of a log's line: large, because a trailer contains the hashes of all outcomes that came late */
 #define VERIFY_LINE_BYTES_MAX (16u << 20)
 
 /* A file of a log that was read already. */
@@ -215,11 +215,11 @@ static ssize_t verify_read_more_bytes(struct verify_run *run, int fd, size_t *at
 }
 
 /* Returns the length of an incomplete line: up to the last byte that is not NUL, because NULs are unused space. */
-static uint64_t verify_measure_incomplete_line(const char *text, size_t len, uint64_t before)
+static uint64_t verify_measure_incomplete_line(const char *text, size_t len)
 {
 	while (len > 0 && text[len - 1] == '\0')
 		len--;
-	return len > 0 ? before + len : 0;
+	return len;
 }
 
 static int verify_compare_anchor(struct verify_run *run)
@@ -264,7 +264,7 @@ static int verify_read_lines(struct verify_run *run, int fd, const char *path)
 		}
 		/* A killed writer leaves unused space of any length behind the last line. */
 		if (len > 0 && !first && *text == '\0' && memchr(text, '\0', len) && text[len - 1] == '\0' &&
-		    verify_measure_incomplete_line(text, len, 0) == 0)
+		    verify_measure_incomplete_line(text, len) == 0)
 			len = 0;
 		n = verify_read_more_bytes(run, fd, &at, len);
 		if (n < 0)
@@ -277,14 +277,14 @@ static int verify_read_lines(struct verify_run *run, int fd, const char *path)
 		return -ENOMSG;
 	if (first)
 		verify_begin_file(&run->verify);
-	torn = verify_measure_incomplete_line(run->buffer + at, len, 0);
+	torn = verify_measure_incomplete_line(run->buffer + at, len);
 	verify_end_file(&run->verify, torn);
 	return 0;
 }
 
 /*
- * Reads a file of a log, unless the file was read before. *ret_next: path of the file that this file names as the log's
- * next one; owned; NULL: none.
+ * Reads a file of a log, unless the file was read before. followed: the log's file before this one names it, not the
+ * user. *ret_next: path of the file that this file names as the log's next one; owned; NULL: none.
  */
 static int verify_read_file(struct verify_run *run, const char *path, bool followed, char **ret_next)
 {

@@ -16,14 +16,14 @@ enum verify_status {
 };
 
 struct verify_options {
-	const char *key; /* NULL: the key that the log names */
+	const char *key; /* value of --key: the public key, or its file; NULL: the key that the log names is used */
 	const char *anchor_path; /* file with checkpoints; NULL: none */
 	bool json;
 };
 
 /*
- * Verifies logs, and prints the findings. ret_head: room of 65 bytes for the hash of the last line of one log; NULL:
- * not wanted.
+ * Verifies logs, and prints the findings. ret_head: if `count` is 1, a buffer of 65 bytes for the hash of the log's
+ * last line, in hexadecimal; NULL: the caller does not want it. Returns the exit status.
  */
 int audit_verify_logs(char **paths, size_t count, const struct verify_options *options, char *ret_head);
 

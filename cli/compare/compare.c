@@ -1,4 +1,4 @@
-/* callgate compare: runs one program under several policies and shows where the runs part. */
+/* callgate compare: runs one program under several policies and shows where the runs differ. */
 #include "cli/compare/compare.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* Finds where two runs part: in their verdicts, outcomes, calls, processes, output, changed files and status. */
+/* Finds where two runs differ: in their verdicts, outcomes, calls, processes, output, changed files and status. */
 #include <stdlib.h>
 #include <string.h>
 

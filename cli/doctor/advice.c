@@ -6,7 +6,7 @@
 #include "base/buf.h"
 #include "cli/doctor/doctor.h"
 
-/* callgate runs in a sandbox that container settings do not change */
+/* traits of a machine where callgate itself runs in a sandbox that settings of the container do not change */
 #define TRAITS_NESTED (TRAIT_SECCOMP_LISTENER | TRAIT_GVISOR)
 #define TRAITS_CONFINED (TRAITS_CONTAINER | TRAIT_SECCOMP_FILTER)
 
@@ -16,7 +16,7 @@ struct advice {
 	enum probe probes[5]; /* the list ends at PROBE_KERNEL, which needs no advice */
 	/* traits of the machine: it has one of required_traits (0: not required) and none of excluded_traits */
 	unsigned required_traits, excluded_traits;
-	int required_errno;                           /* errno of the first probe in `probes`; 0: any */
+	int required_errno; /* errno with which the first probe in `probes` must have failed; 0: any */
 	bool (*applies)(const struct doctor *doctor); /* NULL: always */
 	/* writes text in front of `text`; NULL: nothing */
 	void (*write_prefix)(const struct doctor *doctor, struct buf *text);

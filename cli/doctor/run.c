@@ -37,7 +37,7 @@ static _Noreturn void doctor_exec_run(const char *program, int out_fd)
 
 	if (null_fd >= 0) {
 		(void)dup2(null_fd, 0);
-		(void)dup2(null_fd, 2); /* the run's messages are in its result as well */
+		(void)dup2(null_fd, 2); /* discards the run's messages, which its result has as well */
 	}
 	(void)dup2(out_fd, 1);
 	(void)execv("/proc/self/exe", (char *const *)(uintptr_t)argv);

@@ -32,7 +32,7 @@ struct experiment {
 	struct cell *cells;
 	size_t cell_count, next;
 	struct run_job *job;
-	size_t running, wanted, finished, failed; /* wanted: how many cells this process has to run */
+	size_t running, wanted, finished, failed; /* numbers of cells; wanted: those that this process has to run */
 	uint64_t start_ns;
 	bool shows_progress, stopped;
 };

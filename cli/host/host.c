@@ -173,7 +173,7 @@ int cli_host_judge_files(const struct cli_host *host, const struct writable_plac
 	return ret;
 }
 
-/* ---- generated files: machine:hostname and machine:hosts ---- */
+/* ---- generated files: what "machine:hostname" and "machine:hosts" stand for in "provide" rules ---- */
 
 static int host_make_hostname_or_hosts(struct cli_host *host, const char *name, const struct cli_host_note **ret_file)
 {
@@ -195,7 +195,7 @@ static int host_make_hostname_or_hosts(struct cli_host *host, const char *name, 
 	return ret;
 }
 
-/* ---- generated files: account:passwd and account:group ---- */
+/* ---- generated files: what "account:passwd" and "account:group" stand for in "provide" rules ---- */
 
 /* The account name of host->uid, or "user". Looked up once, because the name service may be slow. NULL: no memory. */
 static const char *host_find_account_name(struct cli_host *host)

@@ -18,12 +18,14 @@ struct cli_host {
 	struct policy_host policy; /* callbacks and values for policy_load() */
 	struct cli_interpreter *interpreter; /* what @interpreter stands for; NULL: not looked for yet */
 	struct cli_host_note *read_files;   /* the files that were read: path and text; each is read once in a run */
-	struct cli_host_note *generated_files; /* path and text of generated files such as account:passwd */
+	/* files that callgate makes for "provide" rules of a policy: name, such as "account:passwd", and text */
+	struct cli_host_note *generated_files;
 	/* grants without effect, because a program could have made a link in their path: path and reason */
 	struct cli_host_note *void_grants;
 	/* a cache of symbolic links for one policy; cli_host_set_workdir_and_scratch() clears it */
 	struct cli_path_cache path_cache;
-	uid_t uid; /* uid in account:passwd and account:group: callgate's own, until the run sets another */
+	/* ids for which the user's entries in a generated passwd and group file are made: callgate's own or --user's */
+	uid_t uid;
 	gid_t gid;
 	const char *login_name;    /* the account name of uid; NULL: not looked up yet */
 	const char *program;  /* the program as the command line names it, in main's argv; NULL: none */

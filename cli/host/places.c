@@ -50,7 +50,7 @@ static char *places_resolve_path(const struct writable_places *places, const cha
 			*found = '\0';
 		if (found)
 			return cli_format("%s%s", found, rest);
-		if (!*head || !slash) /* a path without a slash does not get here, because "." exists */
+		if (!*head || !slash) /* even "/" could not be resolved, or the relative path has no further parent */
 			return NULL;
 		*slash = '\0';
 	}

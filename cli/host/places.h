@@ -35,7 +35,7 @@ struct places_refusal {
 	char text[1024];
 };
 
-/* Sets the text of a refusal, truncated where it is too long. The value is -EPERM. */
+/* Sets the text of a refusal, truncated where it is too long. The macro's value is -EPERM. */
 #define places_refuse(ret_why, ...) ((void)snprintf((ret_why)->text, sizeof((ret_why)->text), __VA_ARGS__), -EPERM)
 
 /*

@@ -94,8 +94,8 @@ static char *shim_read_chosen_versions(const struct shim_manager *manager, const
 		char *text;
 
 		*slash = '\0';
-		text = shim_read_version_file(
-			dir, manager->local_version_file); /* "" is the root directory: a "/" follows */
+		/* for the root directory `dir` is "", because the function puts a "/" between directory and name */
+		text = shim_read_version_file(dir, manager->local_version_file);
 		if (text)
 			return text;
 	}

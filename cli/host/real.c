@@ -28,7 +28,7 @@ struct real_walk {
 	void *ctx;
 };
 
-/* Looks up the path in the file system. */
+/* Looks up name->path in the file system: whether the path exists, and its target if it is a symbolic link. */
 static void real_look_up(struct cli_path_cache *real, struct cli_path_lookup *name)
 {
 	char target[PATH_MAX];

@@ -7,7 +7,7 @@
 
 #include "cli/learn/rules.h"
 
-/* Each of these functions marks the items that its rules grant. 0 or -ENOMEM. */
+/* Functions that merge needed files into rules. Each marks the items that its rules grant. 0 or -ENOMEM. */
 int groups_merge_paths_by_directory(struct fold *fold);
 int groups_merge_numbered_paths(struct fold *fold);
 int groups_merge_paths_by_suffix(struct fold *fold);

@@ -97,8 +97,8 @@ int learn_deny_secrets(struct learn *learn);
 /* Numbers of files outside the working directory that a policy grants. */
 struct learn_file_counts {
 	uint64_t granted_file_count; /* files that the policy lets the program read */
-	uint64_t granted_by_profile; /* files of these that the profile alone grants; 0 with --merge */
-	uint64_t used_file_count;    /* files of these that the program used */
+	uint64_t granted_by_profile; /* granted files that the profile alone grants; 0 with --merge */
+	uint64_t used_file_count;    /* granted files that the program used */
 };
 
 /* Counts the files that the policy grants. 0 or -errno. */

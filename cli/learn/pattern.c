@@ -88,7 +88,7 @@ char *pattern_replace_random_in_name(const char *name)
 
 /*
  * Returns the length of a part of a name that programs choose anew in each run: many digits or a random text. 0: `text`
- * does not begin with such a part.
+ * does not begin with such a part. begins: no letter or digit precedes `text`; only then it may be a random text.
  */
 static size_t pattern_get_temporary_name_len(const char *text, bool begins)
 {
@@ -173,13 +173,13 @@ bool pattern_components_have_letters(const char *pattern)
 
 bool pattern_may_match_same_name(const char *a, size_t a_len, const char *b, size_t b_len)
 {
-	/* row[j]: whether some name matches both the rest of `a` from i on and the rest of `b` from j on */
+	/* dynamic programming: row[j] tells whether some name matches both the rest a[i...] and the rest b[j...] */
 	bool row[NAME_MAX + 2] = {0};
 
 	if (b_len > NAME_MAX)
 		return true; /* the patterns are longer than any name: assumes a match */
 	for (size_t i = a_len + 1; i-- > 0;) {
-		bool below_right = false; /* row[j + 1] as computed for i + 1 */
+		bool below_right = false; /* the value that row[j + 1] had for i + 1 */
 
 		for (size_t j = b_len + 1; j-- > 0;) {
 			const bool below = row[j], right = j < b_len && row[j + 1];

@@ -25,7 +25,7 @@ char *pattern_replace_temporary_names(const char *path);
  */
 char *pattern_merge_paths(const char *a, const char *b);
 
-/* False if a component with "*" says too little, such as "a*". A final "**" does not count. */
+/* True if each component with "*" has enough letters or digits to be specific; "a*" has too few. "**" is ignored. */
 bool pattern_components_have_letters(const char *pattern);
 
 /* Returns top + "/" + tail, either of which may be empty, with "${" escaped as in a policy. */

@@ -14,7 +14,7 @@
 #include "cli/run/private.h"
 #include "replay/log.h"
 
-/* file that names the working directory; each run gets a copy of that directory */
+/* policy file that sets the working directory's path in the view, for all runs that learn makes */
 #define RUNS_WORKDIR_FILE "where.json"
 
 /* ---- writing the files that runs need ---- */
@@ -81,7 +81,7 @@ int learn_prepare_runs(struct learn *learn)
 	r = runs_write_json(learn, RUNS_WORKDIR_FILE,
 			    json_pack("{s:i, s:s, s:s}", "version", 1, "name", "where", "workdir",
 				      learn->workdir_in_view));
-	/* the file is beside the policy that will be written, because its texts may be relative to that directory */
+	/* The draft lies in the directory of the policy that will be written: paths in it may be relative to that. */
 	return r < 0 ? r : draft_write(&learn->draft, learn->draft_path, false);
 }
 
@@ -412,8 +412,8 @@ static int runs_verify_once(struct learn *learn, size_t at)
 	json_decref(learn->proof);
 	learn->proof = NULL;
 	/*
-	 * with --dry-run a write to a single granted file would reach the host, and the verification must not change
-	 * that file
+	 * -EOPNOTSUPP: the policy grants writing a single file, which --dry-run cannot keep from the host. The
+	 * verification must not change that file, so it uses --mode observe.
 	 */
 	if (!learn->verifies_by_observing)
 		r = runs_run_program(learn, learn->draft_path, input, false, &dir, &learn->proof);

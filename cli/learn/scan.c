@@ -160,7 +160,7 @@ static int scan_tree(struct scan *scan, const char *path)
 	return r < 0 ? r : 0;
 }
 
-/* GLOB_PERIOD makes "*" match names with a leading dot, as in a rule; but also "." and "..", which are skipped. */
+/* Scans a path that glob(3) found. Skips "." and "..", which "*" also matches because of GLOB_PERIOD. */
 static int scan_tree_of_glob_match(struct scan *scan, const char *path)
 {
 	const char *name = strrchr(path, '/');

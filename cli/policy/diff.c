@@ -157,7 +157,7 @@ static json_t *diff_make_settings_json(const struct policy_diff *diff)
 	return list;
 }
 
-/* True for the first witness of its group. */
+/* True for the first witness of its group: of those to which both policies give the same answers by the same rules. */
 static bool diff_witness_is_first_of_group(const struct policy_diff *diff, size_t at)
 {
 	for (size_t i = 0; i < at; i++)

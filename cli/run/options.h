@@ -43,9 +43,10 @@ struct run_options {
 	bool shows_status_line;   /* --status */
 	int status_fd; /* descriptor of --status-fd; -1: none */
 	uint64_t status_every_ns;
-	uint64_t kill_after_ns, grace_ns; /* --kill-after and --grace: see struct keeper_options */
-	uint64_t session_idle_ns; /* --idle of a session; 0: never */
-	int session_holder_fd;    /* --hold-fd of a session, O_NONBLOCK and CLOEXEC; -1: none */
+	/* time until the run is killed: --kill-after: after a signal to callgate; --grace: after the time limit */
+	uint64_t kill_after_ns, grace_ns;
+	uint64_t session_idle_ns; /* --idle: time without programs after which a session ends; 0: no limit */
+	int session_holder_fd; /* --hold-fd: connection of a client that holds the session open; O_NONBLOCK; -1: none */
 	char **argv;   /* the program and its arguments, NULL-ended */
 };
 

@@ -51,9 +51,9 @@ struct run {
 	bool is_setup_process; /* this is the setup's process, where program_phase is the setup's: setup.c */
 	int result_fd;               /* where the setup's process writes its result; -1 in other processes */
 	struct {
-		struct policy *policy; /* the observing policy; owns program_phase.policy; NULL: nothing is asked */
+		struct policy *policy; /* the observing policy; owns program_phase.policy; NULL: no --ask */
 		char *dir;             /* canonical path */
-		int dir_fd;            /* the directory of --ask, which is locked; -1: nothing is asked */
+		int dir_fd;            /* the directory of --ask, which is locked; -1: no --ask */
 	} ask;
 	json_t *setup_result;        /* the setup's result; NULL: none */
 	json_t *mistakes;            /* mistakes of the policy as JSON, for the result; NULL: none */
@@ -71,9 +71,10 @@ struct run {
 	int system_log_fd;
 	struct custodian custodian;
 	struct layers *layers;
-	const struct process_session *session; /* borrowed; NULL: one program */
+	const struct process_session
+		*session;             /* the session that this run serves; borrowed; NULL: a run of one program */
 	char *path_variable_at_start; /* PATH at the start, because the run wipes its environment; NULL: not set */
-	pid_t parent; /* getppid() when callgate was started */
+	pid_t parent; /* pid of callgate's parent; with --die-with-parent the run ends when that process ends */
 };
 
 #define RUN_INIT                                                                                               \

@@ -115,8 +115,8 @@ int run_prepare_process(struct run *run)
 	int exit_code = run_check_stdio(run);
 
 	/*
-	 * Else a message to a pipe whose reader is dead, such as the server that has started this process, would end
-	 * it here, and leave the run's directory behind. The program gets the default action back.
+	 * Without this, SIGPIPE would kill callgate when it writes a message to a pipe whose reader has ended, such as
+	 * a server that had started callgate. The run's directory would stay. The program gets the default action back.
 	 */
 	(void)signal(SIGPIPE, SIG_IGN);
 	if (exit_code == 0)

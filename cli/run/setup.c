@@ -42,7 +42,10 @@ static int setup_bind_secrets(struct egress_host_data *read, const struct policy
 
 /* ---- in the setup's process ---- */
 
-/* Turns `run` into the setup's: its policy and log, no standard input, and a custodian that ends with the setup. */
+/*
+ * Turns `run` into the run of the setup: with the setup's policy and log, without standard input, and with a custodian
+ * that ends with the setup. waiting: pid of the parent process, which waits for the setup.
+ */
 static int setup_turn_run_into_setup(struct run *run, pid_t waiting)
 {
 	static char shell[] = "/bin/sh", option[] = "-c";

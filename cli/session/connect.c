@@ -37,7 +37,7 @@ static char *session_find_socket_name(int dir_fd, const char *id, size_t *ret_co
 	if (!dir && fd >= 0)
 		(void)close(fd);
 	if (dir)
-		rewinddir(dir); /* `dir` shares its file position with dir_fd */
+		rewinddir(dir); /* an earlier search may have moved the file position, which dir_fd shares */
 	while (dir && prefix && (entry = readdir(dir)))
 		if (strncmp(entry->d_name, prefix, strlen(prefix)) == 0 && ++*ret_count == 1)
 			found = strdup(entry->d_name);

@@ -190,8 +190,8 @@ static void exec_on_stdin_or_terminal_input(struct exec_client *exec)
 {
 	stdin_relay_move_bytes(&exec->stdin_relay);
 	if (exec->stdin_relay.escape_was_typed)
-		exec->no_answer_will_come = exec->exits_before_program_ends =
-			true; /* closing socket_fd ends the program */
+		/* callgate exits; the session ends the program when it finds that socket_fd is closed */
+		exec->no_answer_will_come = exec->exits_before_program_ends = true;
 }
 
 static bool exec_has_ended(const struct exec_client *exec)

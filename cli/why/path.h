@@ -23,7 +23,10 @@ struct why_path_question {
  */
 int why_decide_path(const struct policy *policy, const char *text, bool exec, struct why_path_question *ret_question);
 
-/* The option or rule that would allow a denied access, owned; NULL: see policy_suggest_grant. */
+/*
+ * The option or rule that would allow a denied access; owned. NULL with *ret_why (owned as well): nothing should be
+ * suggested. NULL without it: the access is allowed, or no memory.
+ */
 char *why_suggest_grant(const struct policy *policy, const struct why_path_question *question, char **ret_why);
 
 #endif

@@ -9,7 +9,7 @@ enum column_kind {
 	FIELD_TEXT,
 	FIELD_JSON_AS_TEXT, /* a JSON value, shown as the text that is in the log */
 	FIELD_FRACTION,
-	FIELD_INTEGER_TEXT_OR_ZERO, /* an integer that may be 0, as a text */
+	FIELD_INTEGER_TEXT_OR_ZERO, /* a scan_text with an integer, which may be 0 */
 	FIELD_UNSIGNED_OR_NONE,     /* an unsigned integer; 0: the record lacks the field */
 	FIELD_SIGNED_OR_NONE,       /* a signed integer; 0: the record lacks the field */
 	FIELD_SEQUENCE_NUMBER,

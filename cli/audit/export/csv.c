@@ -64,7 +64,7 @@ static int csv_put_value(struct export_state *export, size_t column, const struc
 	return 0;
 }
 
-/* Writes the row. If the output is a terminal, control characters and other invisible characters are escaped. */
+/* Writes a record's row. If the output is a terminal, control characters and other invisible ones are escaped. */
 static int csv_write_row(struct export_state *export)
 {
 	buf_puts(&export->line_buffer, "\r\n");

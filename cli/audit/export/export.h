@@ -9,14 +9,14 @@
 
 struct export_state {
 	FILE *out;     /* where the records are written; write errors are looked for once, at the end */
-	bool out_is_terminal;   /* out is a terminal */
-	bool has_several_logs;  /* several logs */
+	bool out_is_terminal;   /* out is a terminal, for which control characters are escaped */
+	bool has_several_logs;  /* several logs are exported, so pids need to be told apart by log */
 	struct buf line_buffer; /* buffer for the text that is written next */
 	uint64_t record_count;
 	void *state; /* the state of the format; freed with free(3) */
 };
 
-/* A format. Its functions return 0 or -errno. All but `entry` may be NULL. */
+/* An output format of callgate audit export. Its functions return 0 or -errno. All but `entry` may be NULL. */
 struct export_format {
 	const char *name;
 	bool needs_file; /* the output must be a regular file */
@@ -24,7 +24,7 @@ struct export_format {
 	/* called for each record, header and trailer */
 	int (*entry)(struct export_state *export, const struct audit_entry *entry);
 	int (*end)(struct export_state *export);
-	void (*release)(struct export_state *export); /* called after `begin`, whether that succeeded or not */
+	void (*release)(struct export_state *export); /* frees export->state; called also if `begin` failed */
 };
 
 extern const struct export_format export_jsonl, export_csv, export_sqlite, export_ocsf, export_otlp, export_perfetto;

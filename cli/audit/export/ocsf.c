@@ -269,7 +269,7 @@ static void ocsf_put_object(struct buf *out, int class, const struct scan_record
 	}
 }
 
-/* ---- the event ---- */
+/* ---- whole events: one for each record ---- */
 
 static void ocsf_put_outcome(struct buf *out, const struct scan_record *record)
 {

@@ -15,9 +15,9 @@
 #define OTLP_BYTES_PER_LINE_MAX (1u << 20)
 
 struct otlp_state {
-	const struct audit_log *log; /* the log whose run the open line is about */
-	bool line_is_open;           /* a line was begun and is not ended */
-	unsigned records_in_line;    /* number of records in the open line */
+	const struct audit_log *log; /* the input log whose records are in the output line that is being written */
+	bool line_is_open;           /* an output line was begun and is not ended */
+	unsigned records_in_line;    /* number of records in that line */
 };
 
 static void otlp_close_line(struct export_state *export)

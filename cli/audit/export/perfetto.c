@@ -11,13 +11,13 @@
 #include "cli/audit/tally.h"
 
 #define PERFETTO_PID_BITS 22u /* bits of the largest pid: PID_MAX_LIMIT */
-/* tracks with this number or a higher one are connections, lower ones are threads */
+/* number of the first track of a connection; tracks with lower numbers are threads */
 #define PERFETTO_CONN_TRACK_FIRST (UINT64_C(1) << 30)
 
 struct perfetto_state {
 	/*
-	 * tally of tracks, each named by its pid and thread; counts[0] is 1, counts[1] is the end of the track's last
-	 * slice in ns
+	 * tally of tracks, named by pid and thread or connection; counts[0]: 1 once the track's name was written;
+	 * counts[1]: end of the track's last slice in ns
 	 */
 	struct tally track_of_thread;
 	struct tally programs; /* programs by pid; data: the program's name, owned */

@@ -241,7 +241,7 @@ int sqlite_table_add(struct sqlite_file *file, const struct sqlite_value *values
 	return 0;
 }
 
-/* ---- the file ---- */
+/* ---- the database file: its header and page 1 ---- */
 
 void sqlite_file_begin(struct sqlite_file *file, FILE *out)
 {

@@ -40,12 +40,12 @@ struct sqlite_file {
 	FILE *out; /* borrowed; seekable */
 	uint32_t page_count;
 	struct sqlite_page leaf_page;
-	int64_t last_rowid; /* number of the last row */
+	int64_t last_rowid; /* rowid of the last row of the table that is being written */
 	struct sqlite_level tree_levels[SQLITE_LEVELS_MAX];
 	size_t level_count;
 	struct sqlite_object schema_objects[SQLITE_SCHEMA_OBJECTS_MAX];
 	size_t schema_object_count;
-	struct sqlite_row row; /* the last one */
+	struct sqlite_row row; /* the encoded row that was added last; its buffer is reused */
 };
 
 /* Begins a file in an empty seekable stream. */

@@ -21,7 +21,7 @@ struct denial_key {
 
 struct denial_group {
 	struct denial_key key;
-	uint64_t seq, count; /* seq of the first record */
+	uint64_t seq, count; /* sequence number of the group's first record; number of its records */
 	int64_t pid;
 	bool was_observed;
 	uint32_t resolved_path_text; /* number of the canonical path in the page's list of texts */

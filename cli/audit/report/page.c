@@ -10,7 +10,7 @@ static const struct report_template *page_find_template(const char *name)
 {
 	const struct report_template *template = report_templates;
 
-	/* the loop ends, because every name that is asked for is in the table */
+	/* the loop needs no other end: callers only ask for names that the table has */
 	while (strcmp(template->name, name) != 0)
 		template++;
 	return template;

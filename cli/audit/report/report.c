@@ -100,7 +100,7 @@ static int report_add_result(struct audit_report *report, const char *path)
 	return CLI_ERROR;
 }
 
-/* ---- the page ---- */
+/* ---- writing the HTML page ---- */
 
 /*
  * Describes the state of a log's hash chain for the page: a word, and a reason unless the chain is intact or missing.
@@ -132,7 +132,10 @@ static json_t *report_describe_run(const struct report_run *run)
 			 report_describe_hash_chain(run));
 }
 
-/* Describes the runs and the sizes of the report, for the page. Owned; NULL: no memory. */
+/*
+ * Describes the runs, the groups of denials, and what the page leaves out, as the JSON that the page's scripts show.
+ * Owned; NULL: no memory.
+ */
 static json_t *report_describe_for_page(const struct audit_report *report)
 {
 	uint64_t unlisted = 0;

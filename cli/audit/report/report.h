@@ -29,7 +29,7 @@ struct report_texts;
 
 struct report_texts *report_texts_create(void);
 void report_texts_free(struct report_texts *texts);
-/* Adds a text that is new, and returns the number of the text. json: the bytes are a JSON value, not a string. */
+/* Adds a text, unless it was added before. Returns its number. json: the bytes are a JSON value, not a string. */
 uint32_t report_texts_add(struct report_texts *texts, const char *bytes, size_t len, bool json);
 /*
  * Does report_texts_add for the string `key` of an object. REPORT_TEXT_NUMBER_OF_NO_TEXT: the object has no
@@ -47,7 +47,7 @@ enum report_column {
 	REPORT_SEQ_DELTA,     /* sequence number of the record, minus that of the row before */
 	REPORT_TIME_DELTA_NS, /* time of the record in ns, minus that of the row before */
 	REPORT_PID,
-	REPORT_TID, /* 0: equals the pid */
+	REPORT_TID, /* thread id; 0: equals the pid */
 	REPORT_PPID,
 	REPORT_EXE,
 	REPORT_SYSCALL_NAME, /* name of the system call, or "net." and the name of the network event */
@@ -55,7 +55,7 @@ enum report_column {
 	REPORT_DENIAL_EFFECT,
 	REPORT_ACCESS_RIGHT,
 	REPORT_PATH,
-	REPORT_RESOLVED_PATH, /* -1: the log has null */
+	REPORT_RESOLVED_PATH, /* number of the canonical path in the page's list of texts; -1: the record has null */
 	REPORT_SECOND_PATH,
 	REPORT_SECOND_RESOLVED_PATH,
 	REPORT_HOST,
@@ -64,7 +64,7 @@ enum report_column {
 	REPORT_REASON,
 	REPORT_ERRNO,
 	REPORT_RETURN_VALUE,
-	REPORT_DURATION_NS,  /* -1: the log has null */
+	REPORT_DURATION_NS,  /* duration of the call; -1: the record has null */
 	REPORT_OTHER_FIELDS, /* number of a text in the page's list: a JSON object with all other fields */
 	REPORT_COLUMN_COUNT,
 };
@@ -109,7 +109,8 @@ struct audit_report {
 	struct report_run run[REPORT_RUNS_MAX];
 	unsigned run_count;
 	uint64_t records_max;
-	uint64_t ordinary_record_sample_step; /* one of ordinary_record_sample_step ordinary records is kept */
+	uint64_t
+		ordinary_record_sample_step; /* one of so many records is kept that are no denial, network event or exec */
 	uint64_t important_record_count;      /* number of denials, network events and execs that were kept */
 };
 
