@@ -13,14 +13,15 @@
  * time by madvise(2), which takes a quarter of the time of as many page faults.
  */
 #define ARENA_CHUNK_BYTES ((size_t)524288)
-#define ARENA_POPULATE_STEP_BYTES_MIN ((size_t)16384)    /* at a time, at first */
-#define ARENA_POPULATE_STEP_BYTES_MAX ((size_t)65536) /* at a time; what is larger may stay unused for long */
+#define ARENA_POPULATE_STEP_BYTES_MIN ((size_t)16384) /* bytes of a chunk that are populated first */
+#define ARENA_POPULATE_STEP_BYTES_MAX ((size_t)65536) /* most bytes populated at once, as more may stay unused */
 
 struct arena_chunk {
 	struct arena_chunk *next;
 	size_t used_bytes;
 	size_t cap; /* size of data */
-	size_t populated_bytes; /* of the chunk, this structure included: a multiple of ARENA_POPULATE_STEP_BYTES_MIN */
+	/* number of bytes, from the start of this structure on, whose pages are populated */
+	size_t populated_bytes;
 	alignas(max_align_t) unsigned char data[];
 };
 
@@ -60,7 +61,7 @@ static void arena_populate(struct arena_chunk *chunk, size_t size)
 	if (more > all - before)
 		more = all - before;
 	chunk->populated_bytes += more;
-	/* If this fails, page faults populate them. */
+	/* If madvise(2) fails, page faults populate the pages when they are used. */
 	(void)madvise((unsigned char *)chunk + before, more, MADV_POPULATE_WRITE);
 }
 

@@ -26,7 +26,10 @@ static bool match_rule_on_path(const struct rule *rule, const char *path)
 	       (rule_get_denied_path(rule) && match_rule_at_literal_path(rule, rule_get_denied_path(rule), path));
 }
 
-/* A grant of reading matches an attempt to write, too: because of it the error is EROFS, not ENOENT. */
+/*
+ * True when a rule about paths has a part in the answer to the question. A grant of reading also matches an attempt to
+ * write: because of the grant the error is EROFS, not ENOENT.
+ */
 static bool match_path_rule(const struct policy *policy, const struct rule *rule,
 			    const struct policy_question *question)
 {
@@ -54,7 +57,10 @@ static bool match_port_is_listed(const uint16_t *port, size_t ports, unsigned wa
 	return false;
 }
 
-/* Where callgate does not see the requests, the rule that allows the connection allows them all. */
+/*
+ * True when a network rule allows the connection or request of the question. Where callgate does not see the requests
+ * of a connection, a rule that allows the connection allows every request.
+ */
 static bool match_net_rule(const struct policy *policy, const struct net_rule *rule,
 			   const struct policy_question *question)
 {

@@ -93,8 +93,8 @@ struct policy {
 	size_t rule_on_deny_count;
 	struct policy_after_entry *after_entry; /* "after_read" */
 	size_t after_entry_count;
-	uint32_t after_entries_closing_network; /* the entries with "network": "none" */
-	uint32_t after_entries_closing_writing; /* the entries with "write" */
+	uint32_t after_entries_closing_network; /* set of the entries of "after_read" with "network": "none" */
+	uint32_t after_entries_closing_writing; /* set of the entries of "after_read" with "write" */
 	uint32_t *fired_after_entries;          /* the set of fired entries; NULL: the policy has no entries */
 	unsigned phase_bits; /* bits 1 << enum policy_phase: the phases for which some file has rules */
 	const char **warning;
@@ -129,7 +129,7 @@ struct compiler {
 	const struct policy_host *host;
 	struct policy_errors *errors;
 	bool has_failed; /* a message was added to `errors` */
-	/* A wrong part of a policy was left out: what seems to be missing may be in that part, and is not reported. */
+	/* A wrong part of the policy was left out. So nothing is reported as missing: it may be in that part. */
 	bool is_incomplete;
 };
 
@@ -190,8 +190,8 @@ void net_warn_of_mistakes(struct compiler *compiler);
 /* paths/after-rules.c: sets policy->after_entry, before compile_rules. */
 void compile_after_entries(struct compiler *compiler, struct policy_source *const *sources, size_t count);
 /*
- * paths/after-rules.c: for a "write" path of an after entry below @scratch: adds the names of the view that are
- * redirected there. Warns about "write" paths without effect.
+ * paths/after-rules.c: completes the "write" paths of after entries. A path below @scratch has no name in the view: the
+ * paths that are redirected to it are added in its place. Warns about "write" paths without effect.
  */
 void compile_paths_of_after_entries(struct compiler *compiler);
 /* modes.c, after compile_on_deny: refuses after_read together with "ask-file". */

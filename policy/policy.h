@@ -59,7 +59,7 @@ enum policy_on_deny {
 	ON_DENY_ERRNO, /* nothing */
 	ON_DENY_KILL,  /* SIGKILL */
 	ON_DENY_STOP,  /* SIGSTOP: the user may look at the process with a debugger, and continue it */
-	/* the call waits for the answer to a question file (supervisor/ask/), if it is one that names files */
+	/* a call that names files waits for the answer to a question file (supervisor/ask/); other calls fail */
 	ON_DENY_ASK_FILE,
 	ON_DENY_MAX,
 };
@@ -122,7 +122,8 @@ struct policy_host {
 	const char *(*env)(void *ctx, const char *name);
 	const char *home;         /* what "~" expands to */
 	const char *workdir;      /* canonical host path of the working directory */
-	const char *workdir_virt; /* its path in the view; NULL: "workdir" of the policy, else workdir_virt_default */
+	/* the working directory's path in the view; NULL: that of the policy's "workdir", else workdir_virt_default */
+	const char *workdir_virt;
 	const char *workdir_virt_default;
 	const char *scratch_path;      /* canonical host path that "@scratch" expands to */
 };
@@ -218,7 +219,7 @@ struct policy_cli {
 	const char *const *read;  /* the paths of option -r */
 	const char *const *write; /* the paths of option -W */
 	const char *const *exec;  /* the paths of option -x */
-	const char *const *env;   /* -e NAME or NAME=VALUE */
+	const char *const *env;   /* the arguments of option -e: NAME or NAME=VALUE */
 	struct policy_limits limits; /* -t, -m, --cpu, --pids, … */
 	unsigned given_limits_mask;  /* POLICY_LIMIT_BITs of the limits that were given */
 	const char *user;         /* --user, NULL: not given */
@@ -284,13 +285,13 @@ struct policy_decision policy_decide_place(const struct policy *policy, const ch
  * The set of fired entries is the only part of a policy that changes after loading: the functions that judge apply it.
  */
 
-#define POLICY_AFTER_ENTRIES_MAX 32 /* entries of a policy */
+#define POLICY_AFTER_ENTRIES_MAX 32 /* most entries of "after_read" in a policy */
 
-/* The number of entries. */
+/* The number of entries of "after_read". */
 size_t policy_count_after_entries(const struct policy *policy);
-/* The name of an entry in records and denials: "data.json: after_read[0]". Owned by the policy. */
+/* The name of an entry of "after_read" in records: "data.json: after_read[0]". Owned by the policy. */
 const char *policy_get_after_label(const struct policy *policy, unsigned index);
-/* Why the entry is there, for people, or NULL. */
+/* "because" of an entry of "after_read": why the entry exists, for people; NULL: the policy does not say. */
 const char *policy_get_after_because_text(const struct policy *policy, unsigned index);
 
 /* The entries that reading a canonical virtual path fires, whether they have fired already or not. */
@@ -313,8 +314,9 @@ uint32_t policy_find_entries_that_can_close_writing(const struct policy *policy,
 
 /* The fired entries that close this path to writing. */
 uint32_t policy_find_entries_that_closed_writing(const struct policy *policy, const char *path, size_t len);
-/* The entries, fired or not: those that have a "write"; those that close the network. */
+/* The set of entries that have a "write", fired or not. */
 uint32_t policy_get_entries_closing_writing(const struct policy *policy);
+/* The set of entries that close the network, fired or not. */
 uint32_t policy_get_entries_closing_network(const struct policy *policy);
 /* The name of the fired entry that closes the network; NULL: none has. */
 const char *policy_find_entry_that_closed_network(const struct policy *policy);
@@ -393,8 +395,8 @@ struct policy_settings {
 	bool audit_is_compact;     /* leave out of a record what earlier records have */
 	enum policy_judge judge; /* as the files say; see policy_get_judge_mode() */
 	bool audits_fstat;       /* judge and record each newfstatat and statx used as fstat */
-	bool allows_unix_datagrams;   /* unix datagram sockets among the run's processes */
-	char sha256[SHA256_HEX_SIZE]; /* of policy_make_json's text; "" before policy_compute_sha256() */
+	bool allows_unix_datagrams;   /* the run's processes may send datagrams to each other by unix sockets */
+	char sha256[SHA256_HEX_SIZE]; /* digest of the text of policy_make_json(); "" until policy_compute_sha256() */
 };
 const struct policy_settings *policy_get_settings(const struct policy *policy);
 

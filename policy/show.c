@@ -50,7 +50,10 @@ static int show_append_if_absent(json_t *array, json_t *item)
 	return json_array_append_new(array, item);
 }
 
-/* True for a rule without effect. It is not shown, since a grant and a deny of one path in one file are an error. */
+/*
+ * True for a rule without effect, which must not be shown: the output is one file, and a grant and a deny of the same
+ * path in one file are an error.
+ */
 static bool show_rule_has_no_effect(const struct policy *policy, const struct rule *rule)
 {
 	if (rule->is_overridden)

@@ -126,8 +126,8 @@ int cli_main_mcp(int argc, char **argv)
 		.table = {{NULL, mcp_table, &options},
 			  {"\nThe policy of the sandboxes:\n", cli_get_policy_table(), &policy}},
 	};
-	_cleanup_free_ char **given =
-		calloc((size_t)argc + 1, sizeof(*given)); /* a copy of argv, which parsing may reorder */
+	/* a copy of argv, which parsing may reorder */
+	_cleanup_free_ char **given = calloc((size_t)argc + 1, sizeof(*given));
 	bool names_no_policy;
 	int status;
 

@@ -13,7 +13,7 @@ struct anchor_check {
 	FILE *file;       /* owned */
 	struct checkpoint next_checkpoint;
 	bool has_next_checkpoint;
-	/* agreed_count: how many checkpoints agree with the log; agreed_lines: number of lines up to the last of them */
+	/* agreed_count: number of checkpoints that agree with the log; agreed_lines: lines up to the last of them */
 	uint64_t agreed_lines, agreed_count;
 	bool has_forged_checkpoint; /* a checkpoint is not signed with the key */
 	/*

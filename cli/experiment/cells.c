@@ -54,8 +54,8 @@ static int plan_hash_input(const struct plan_input *input, char ret_digest[SHA25
 	int r = 0;
 
 	if (input->file) {
-		buf_puts(&text,
-			 strrchr(input->file, '/')); /* in the digest, because the program sees the file's name */
+		/* the file's name is in the digest, because the program sees it */
+		buf_puts(&text, strrchr(input->file, '/'));
 		r = digest_add_tree(&text, input->file);
 	}
 	if (r == 0 && input->stdin_file) {

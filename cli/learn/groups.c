@@ -135,7 +135,7 @@ static int groups_try_numbered_rule(struct fold *fold, struct fold_item *item, s
 	}
 	if (!pattern)
 		return -ENOMEM;
-	return pattern_components_have_letters(pattern)
+	return pattern_components_are_specific(pattern)
 		       ? groups_try_rule(fold, item, count, pattern,
 					 groups_make_reason(item, count, "that differ in numbers"))
 		       : 0;

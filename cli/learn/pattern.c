@@ -157,7 +157,7 @@ static bool pattern_part_is_specific(const char *part, size_t len)
 	       (star + 2 < part + len && star[1] == '.' && isalpha((unsigned char)star[2]));
 }
 
-bool pattern_components_have_letters(const char *pattern)
+bool pattern_components_are_specific(const char *pattern)
 {
 	while (*pattern) {
 		size_t len = strcspn(pattern, "/");

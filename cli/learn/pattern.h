@@ -26,7 +26,7 @@ char *pattern_replace_temporary_names(const char *path);
 char *pattern_merge_paths(const char *a, const char *b);
 
 /* True if each component with "*" has enough letters or digits to be specific; "a*" has too few. "**" is ignored. */
-bool pattern_components_have_letters(const char *pattern);
+bool pattern_components_are_specific(const char *pattern);
 
 /* Returns top + "/" + tail, either of which may be empty, with "${" escaped as in a policy. */
 char *pattern_escape(const char *top, const char *tail);

@@ -128,7 +128,7 @@ const char *rules_find_objection_to_pattern(const struct fold_context *context, 
 
 	if (tier_find(context->home, pattern, right, &why) != TIER_GRANTED)
 		return why;
-	if (!pattern_components_have_letters(pattern))
+	if (!pattern_components_are_specific(pattern))
 		return "a pattern for it would match too many names";
 	if (star && rules_may_name_system_secret(pattern))
 		return "it could be the name of a secret";

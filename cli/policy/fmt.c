@@ -11,7 +11,7 @@
 #include "cli/policy/verbs.h"
 #include "policy/parse/format.h"
 
-#define VERB "policy fmt"
+#define VERB_IN_MESSAGES "policy fmt"
 #define FMT_FILE_BYTES_MAX ((size_t)16 << 20)
 
 struct fmt_options {
@@ -33,10 +33,10 @@ static int fmt_output_text(const struct fmt_options *options, const char *path, 
 		return same ? CLI_OK : 1;
 	}
 	if (!options->write)
-		return cli_print_text(VERB, formatted);
+		return cli_print_text(VERB_IN_MESSAGES, formatted);
 	ret = same ? 0 : policy_replace_file(path, formatted);
 	if (ret < 0)
-		cli_print_error(VERB, "%s: cannot be written: %s", path, strerror(-ret));
+		cli_print_error(VERB_IN_MESSAGES, "%s: cannot be written: %s", path, strerror(-ret));
 	return ret < 0 ? CLI_ERROR : CLI_OK;
 }
 
@@ -50,13 +50,13 @@ static int fmt_format_file(const struct fmt_options *options, const char *path)
 	if (ret == 0 && strlen(text) != len)
 		ret = -EILSEQ;
 	if (ret < 0) {
-		cli_print_error(VERB, "%s: %s", path, ret == -EILSEQ ? "has a NUL byte" : strerror(-ret));
+		cli_print_error(VERB_IN_MESSAGES, "%s: %s", path, ret == -EILSEQ ? "has a NUL byte" : strerror(-ret));
 		return CLI_ERROR;
 	}
 	ret = policy_format_text(path, text, &errors, &formatted);
 	cli_print_policy_errors(NULL, &errors);
 	if (ret == -ENOMEM)
-		return cli_fail_no_memory(VERB);
+		return cli_fail_no_memory(VERB_IN_MESSAGES);
 	return ret < 0 ? CLI_ERROR : fmt_output_text(options, path, text, formatted);
 }
 
@@ -70,7 +70,7 @@ int policy_main_fmt(int argc, char **argv)
 	};
 	struct fmt_options options = {.write = false};
 	const struct cli_syntax syntax = {
-		.verb = VERB,
+		.verb = VERB_IN_MESSAGES,
 		.usage = "Usage: callgate policy fmt [OPTION...] FILE...\n\n"
 			 "Prints policy files in canonical order and layout. Their meaning stays.\n\n",
 		.epilogue = "\nExit status: 0, 1 with --check when a file would change, 125 error.\n",
@@ -82,8 +82,9 @@ int policy_main_fmt(int argc, char **argv)
 	if (status != CLI_OPTIONS_PARSED)
 		return status;
 	if (optind == argc || (options.write && options.check)) {
-		cli_print_error(VERB, optind == argc ? "no file given" : "-w and --check contradict each other");
-		return cli_fail_usage(VERB);
+		cli_print_error(VERB_IN_MESSAGES,
+				optind == argc ? "no file given" : "-w and --check contradict each other");
+		return cli_fail_usage(VERB_IN_MESSAGES);
 	}
 	for (status = CLI_OK; optind < argc; optind++) {
 		int one = fmt_format_file(&options, argv[optind]);

@@ -11,7 +11,7 @@
 #include "cli/replay/replay.h"
 #include "policy/parse/format.h"
 
-#define VERB "policy minimise"
+#define VERB_IN_MESSAGES "policy minimise"
 
 /* ---- collecting the used accesses ---- */
 
@@ -92,11 +92,12 @@ static int minimise_read_logs(struct minimise *all, char **paths, size_t count)
 	for (size_t i = 0; status == CLI_OK && i < count; i++) {
 		struct replay_log log = {.path = paths[i]};
 
-		status = replay_judge_log(VERB, &all->policy, &accepted_logs, &log, minimise_add_access, all);
+		status = replay_judge_log(VERB_IN_MESSAGES, &all->policy, &accepted_logs, &log, minimise_add_access,
+					  all);
 		replay_log_release(&log);
 	}
 	if (status == CLI_OK && all->denied_access_count > 0)
-		cli_print_error(VERB,
+		cli_print_error(VERB_IN_MESSAGES,
 				"warning: %s denies %llu accesses that were granted when the logs were written; "
 				"callgate replay lists them",
 				all->policy_path, (unsigned long long)all->denied_access_count);
@@ -117,14 +118,15 @@ static int minimise_read_policy(struct minimise *all)
 	if (!all->flatten) {
 		all->policy_root = json_load_file(all->policy_path, JSON_REJECT_DUPLICATES, &error);
 	} else {
-		if (cli_load_policy_without_run(&all->policy, VERB, program, &host, &policy) != CLI_OK)
+		if (cli_load_policy_without_run(&all->policy, VERB_IN_MESSAGES, program, &host, &policy) != CLI_OK)
 			return CLI_ERROR;
 		effective = policy_make_json(policy);
 		all->policy_root = effective ? json_loads(effective, 0, &error) : NULL;
 	}
 	if (all->policy_root)
 		return CLI_OK;
-	cli_print_error(VERB, "%s: %s", all->policy_path, effective || !all->flatten ? error.text : "out of memory");
+	cli_print_error(VERB_IN_MESSAGES, "%s: %s", all->policy_path,
+			effective || !all->flatten ? error.text : "out of memory");
 	return CLI_ERROR;
 }
 
@@ -137,16 +139,16 @@ static int minimise_write_result(struct minimise *all)
 	free(all->policy_text);
 	all->policy_text = json_dumps(all->policy_root, JSON_INDENT(1));
 	r = all->policy_text ? policy_format_text(all->policy_path, all->policy_text, &errors, &text) : -ENOMEM;
-	cli_print_policy_errors(VERB, &errors);
+	cli_print_policy_errors(VERB_IN_MESSAGES, &errors);
 	if (r == -ENOMEM)
-		return cli_fail_no_memory(VERB);
+		return cli_fail_no_memory(VERB_IN_MESSAGES);
 	if (r < 0)
 		return CLI_ERROR;
 	if (!all->output_path)
-		return cli_print_text(VERB, text);
+		return cli_print_text(VERB_IN_MESSAGES, text);
 	r = policy_replace_file(all->output_path, text);
 	if (r < 0)
-		cli_print_error(VERB, "-o %s: cannot be written: %s", all->output_path, strerror(-r));
+		cli_print_error(VERB_IN_MESSAGES, "-o %s: cannot be written: %s", all->output_path, strerror(-r));
 	return r < 0 ? CLI_ERROR : CLI_OK;
 }
 
@@ -158,7 +160,7 @@ static int minimise_policy(struct minimise *all)
 	for (size_t i = 0; i < all->run_group_count; i++)
 		used += all->runs[i]->used_accesses.access_count;
 	if (r != 0) {
-		cli_print_error(VERB,
+		cli_print_error(VERB_IN_MESSAGES,
 				"%s: cannot be worked on: without a change its rules would lose accesses; does "
 				"it depend on another option of the run?",
 				all->policy_path);
@@ -166,7 +168,7 @@ static int minimise_policy(struct minimise *all)
 	}
 	r = minimise_drop_and_narrow_repeatedly(all);
 	if (r != 0)
-		return r < 0 ? cli_fail_no_memory(VERB) : CLI_ERROR;
+		return r < 0 ? cli_fail_no_memory(VERB_IN_MESSAGES) : CLI_ERROR;
 	cli_note("%zu accesses of the logs are granted as before; %zu rules dropped, %zu narrowed", used, all->dropped,
 		 all->narrowed);
 	return minimise_write_result(all);
@@ -194,7 +196,7 @@ static int minimise_parse_options(int argc, char **argv, struct minimise *all)
 		{0},
 	};
 	const struct cli_syntax syntax = {
-		.verb = VERB,
+		.verb = VERB_IN_MESSAGES,
 		.usage = "Usage: callgate policy minimise [OPTION...] POLICY LOG...\n\n"
 			 "Drops and narrows the grants of a policy that recorded runs did not need.\n\n",
 		.epilogue = "\nExit status: 0, 125 error.\n",
@@ -205,9 +207,9 @@ static int minimise_parse_options(int argc, char **argv, struct minimise *all)
 
 	if (status != CLI_OPTIONS_PARSED || argc - optind >= 2)
 		return status;
-	cli_print_error(VERB, optind == argc ? "no policy given"
-					     : "no log given; name the files that run --audit wrote");
-	return cli_fail_usage(VERB);
+	cli_print_error(VERB_IN_MESSAGES,
+			optind == argc ? "no policy given" : "no log given; name the files that run --audit wrote");
+	return cli_fail_usage(VERB_IN_MESSAGES);
 }
 
 int policy_main_minimise(int argc, char **argv)
@@ -218,7 +220,7 @@ int policy_main_minimise(int argc, char **argv)
 	if (status == CLI_OPTIONS_PARSED) {
 		all.policy_path = argv[optind];
 		status = cli_list_add_owned(&all.policy.policy_names, strdup(all.policy_path)) < 0
-				 ? cli_fail_no_memory(VERB)
+				 ? cli_fail_no_memory(VERB_IN_MESSAGES)
 				 : CLI_OK;
 		if (status == CLI_OK)
 			status = minimise_read_logs(&all, argv + optind + 1, (size_t)(argc - optind - 1));

@@ -8,7 +8,7 @@
 #include "cli/policy/cases.h"
 #include "cli/policy/verbs.h"
 
-#define VERB "policy test"
+#define VERB_IN_MESSAGES "policy test"
 
 struct test_options {
 	struct cli_policy_options policy;
@@ -218,10 +218,10 @@ static int test_print_report(struct test_run *run, const struct policy_cases *ca
 		buf_printf(&whole, "TAP version 13\n1..%zu\n", cases->count);
 	}
 	if (run->text.failed)
-		return cli_fail_no_memory(VERB);
+		return cli_fail_no_memory(VERB_IN_MESSAGES);
 	buf_puts(&whole, run->text.data ? run->text.data : "");
 	buf_puts(&whole, test_is_junit(run) ? "</testsuite>\n" : "");
-	status = cli_print_buf(VERB, &whole);
+	status = cli_print_buf(VERB_IN_MESSAGES, &whole);
 	if (status == CLI_OK && run->options->reports_coverage) {
 		run->text.len = 0;
 		test_print_coverage(run);
@@ -229,7 +229,7 @@ static int test_print_report(struct test_run *run, const struct policy_cases *ca
 		if (test_is_junit(run))
 			cli_note("%s", run->text.data ? run->text.data : "");
 		else
-			status = cli_print_buf(VERB, &run->text);
+			status = cli_print_buf(VERB_IN_MESSAGES, &run->text);
 	}
 	return status != CLI_OK ? status : run->failed_case_count > 0;
 }
@@ -242,13 +242,13 @@ static int test_run_cases(struct test_run *run, const char *program)
 	struct policy_cases cases = {.count = 0};
 	int status = CLI_ERROR;
 
-	if (policy_cases_read(VERB, run->cases_name, &cases) < 0 ||
-	    policy_load_argument(VERB, options, run->policy_name, program, options->cli.phase, &host, &policy) !=
-		    CLI_OK)
+	if (policy_cases_read(VERB_IN_MESSAGES, run->cases_name, &cases) < 0 ||
+	    policy_load_argument(VERB_IN_MESSAGES, options, run->policy_name, program, options->cli.phase, &host,
+				 &policy) != CLI_OK)
 		goto out;
 	run->policy = policy;
 	if (test_list_rules(run) < 0)
-		status = cli_fail_no_memory(VERB);
+		status = cli_fail_no_memory(VERB_IN_MESSAGES);
 	else if (test_decide_all_cases(run, &cases) == 0)
 		status = test_print_report(run, &cases);
 out:
@@ -274,7 +274,7 @@ int policy_main_test(int argc, char **argv)
 	};
 	struct test_options options = {.format = "tap"};
 	const struct cli_syntax syntax = {
-		.verb = VERB,
+		.verb = VERB_IN_MESSAGES,
 		.usage = "Usage: callgate policy test [OPTION...] POLICY CASES [-- PROGRAM]\n\n"
 			 "Asks POLICY, a file or a profile, the questions of the JSON file CASES, and compares the\n"
 			 "answers with those expected there.\n\n",
@@ -286,8 +286,9 @@ int policy_main_test(int argc, char **argv)
 	int status = cli_parse_options(argc, argv, &syntax);
 
 	if (status == CLI_OPTIONS_PARSED && (argc - optind < 2 || argc - optind > 3)) {
-		cli_print_error(VERB, "takes a policy and a file of cases, and -- PROGRAM for @interpreter");
-		status = cli_fail_usage(VERB);
+		cli_print_error(VERB_IN_MESSAGES,
+				"takes a policy and a file of cases, and -- PROGRAM for @interpreter");
+		status = cli_fail_usage(VERB_IN_MESSAGES);
 	}
 	if (status == CLI_OPTIONS_PARSED) {
 		run.policy_name = argv[optind];

@@ -71,8 +71,8 @@ struct run {
 	int system_log_fd;
 	struct custodian custodian;
 	struct layers *layers;
-	const struct process_session
-		*session;             /* the session that this run serves; borrowed; NULL: a run of one program */
+	/* the session that this run serves; borrowed; NULL: a run of one program */
+	const struct process_session *session;
 	char *path_variable_at_start; /* PATH at the start, because the run wipes its environment; NULL: not set */
 	pid_t parent; /* pid of callgate's parent; with --die-with-parent the run ends when that process ends */
 };

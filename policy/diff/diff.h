@@ -47,7 +47,8 @@ enum diff_direction {
 const char *diff_direction_get_name(enum diff_direction direction);
 
 struct diff_setting {
-	const char *key;     /* its key: "limits.wall", "env.pass[LANG]", "network.allow[api.test:443/https].private" */
+	/* key of the setting: "limits.wall", "env.pass[LANG]", "network.allow[api.test:443/https].private" */
+	const char *key;
 	const char *json_value[2]; /* the value as JSON; NULL: not set */
 	enum diff_direction direction;
 };

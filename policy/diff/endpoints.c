@@ -276,8 +276,8 @@ static void endpoints_compare_listen(struct diff_search *search)
 			endpoints_ask_listen(search, first);
 			endpoints_ask_listen(search, last);
 			/*
-			 * ports with the same answers begin at `first`, or behind `last`, of some range: so one of each
-			 * kind is asked
+			 * Answers can only change from one port to the next at the ends of a range. So the ports at the
+			 * ends, and the next port after each range, are enough.
 			 */
 			if (last < UINT16_MAX)
 				endpoints_ask_listen(search, last + 1);

@@ -102,8 +102,8 @@ static size_t paths_get_literal_paths_of_deny(const struct rule *rule, const cha
 }
 
 /*
- * Adds the part of a glob from above that can match below `virt`. When the first parts of the glob match `path`, the
- * remaining parts become a pattern below `virt`.
+ * Adds patterns below `virt` for a rule whose glob begins above it. `path` is the path between the start of the glob
+ * and `virt`: where the first parts of the glob match `path`, the remaining parts become a pattern below `virt`.
  */
 static void paths_add_rest_of_glob(struct paths_search *paths, const struct rule *rule, const char *path,
 				   const char *virt)
@@ -112,7 +112,7 @@ static void paths_add_rest_of_glob(struct paths_search *paths, const struct rule
 
 	for (size_t i = 0; i < rule->glob.part_count; i++) {
 		struct glob before = {rule->glob.part, i};
-		/* a "**" can match more */
+		/* a "**" at the end of `before` also begins the tail, because it can match further names */
 		size_t next = i > 0 && rule->glob.part[i - 1].kind == GLOB_ANY_NAMES ? i - 1 : i;
 		struct glob tail = {rule->glob.part + next, rule->glob.part_count - next};
 

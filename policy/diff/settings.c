@@ -11,18 +11,18 @@
 #include "policy/diff/diff.h"
 
 enum settings_class {
-	SETTING_NOT_COMPARED,    /* not compared: a grant, whose difference witnesses show, or a name */
+	SETTING_NOT_COMPARED, /* the value does not count: a name, or a grant, where witnesses show what differs */
 	SETTING_NEUTRAL,
 	SETTING_UNKNOWN,
-	/* DIFF_UNORDERED where both policies have the entry; otherwise witnesses show the difference */
+	/* a value in an entry of a list: other values are DIFF_UNORDERED; a missing entry is shown by witnesses */
 	SETTING_LIST_ENTRY,
-	SETTING_UNORDERED_VALUE,   /* DIFF_UNORDERED; a policy without it grants less */
-	SETTING_GRANTS,    /* a policy that has it grants more */
-	SETTING_RESTRICTS,    /* a policy that has it grants less */
-	SETTING_UPPER_BOUND,     /* an upper bound; without it there is no bound */
+	SETTING_UNORDERED_VALUE,     /* other values are DIFF_UNORDERED; a policy without the setting grants less */
+	SETTING_GRANTS,              /* a policy that has the setting grants more */
+	SETTING_RESTRICTS,           /* a policy that has the setting grants less */
+	SETTING_UPPER_BOUND,         /* an upper bound; a policy without the setting has no bound */
 	SETTING_UPPER_BOUND_IN_RULE, /* as SETTING_UPPER_BOUND, where both policies have the rule */
-	SETTING_OBJECT_AS_ONE_VALUE,   /* an object that is compared as one value; a policy that has it grants less */
-	SETTING_JUDGE, /* "changes" denies less where a process outside makes a denied name later, and records less */
+	SETTING_OBJECT_AS_ONE_VALUE, /* an object that is compared as one value; a policy that has it grants less */
+	SETTING_JUDGE,   /* "changes" denies less where a process outside makes a denied name later, and records less */
 	SETTING_ON_DENY, /* "ask-file" may grant more, since an answer can allow; other modes only end a process */
 };
 
@@ -158,7 +158,7 @@ static int settings_compare_keys(const void *left, const void *right)
 	return strcmp(((const struct settings_row *)left)->key, ((const struct settings_row *)right)->key);
 }
 
-/* Removes what is for people from the values that are compared as a whole. */
+/* Removes "because" texts, which are for people, from the entries of "after_read", which are compared as a whole. */
 static void settings_drop_reasons(json_t *root)
 {
 	size_t i;

@@ -79,7 +79,10 @@ struct glob walk_join_globs(struct arena *arena, const struct glob *a, const str
 
 /* ---- states ---- */
 
-/* Adds a position to the draft and, when its part is "**", which can match no name, the next one. Applies facts. */
+/*
+ * Adds a position to the draft state. When its part is "**", which can also match no name, adds the next position, too.
+ * When a pattern has matched everything below, changes the draft's facts as the pattern says.
+ */
 static void walk_add_position(struct pattern_walk_search *search, uint32_t pattern, uint32_t part)
 {
 	const struct walk_pattern *of = &search->walk->pattern[pattern];
@@ -227,7 +230,7 @@ static void walk_add_names_matching_part(struct pattern_walk_search *search, con
 /* Sets can[i][j] when the rest of a from i and the rest of b from j can match the same text. */
 static void walk_match_two_parts(const struct glob_part *a, const struct glob_part *b, bool can[][NAME_BYTES_MAX + 2])
 {
-	can[0][0] = false; /* the analyser knows no bound of len */
+	can[0][0] = false; /* needless, but the static analyser does not see that the loops set it */
 	for (size_t i = a->len + 1; i-- > 0;)
 		for (size_t j = b->len + 1; j-- > 0;) {
 			bool in_a = i < a->len, in_b = j < b->len;

@@ -54,7 +54,7 @@ static void net_check_credential(struct compiler *compiler, const struct net_rul
 		const struct net_secret *secret = net_check_find_secret(&compiler->policy->network, open, len);
 
 		if (compiler->is_incomplete)
-			continue; /* the secret or its host may have been left out */
+			continue; /* the secret or its host may be in a part that was left out as wrong */
 		if (!secret)
 			compiler_add_error(
 				compiler, rule->source_location,
@@ -125,7 +125,7 @@ void net_check_contradictions(struct compiler *compiler)
 		for (size_t j = 0; j < network->fixed_host_count; j++)
 			net_check_addresses(compiler, &network->fixed_host[j], &network->rule[i]);
 	}
-	for (size_t i = 0; i < network->secret_count && !compiler->is_incomplete;
-	     i++) /* incomplete: a rule that was left out as wrong may be one with TLS */
+	/* In an incomplete policy a rule with TLS may have been left out as wrong: reports nothing. */
+	for (size_t i = 0; i < network->secret_count && !compiler->is_incomplete; i++)
 		net_check_secret(compiler, &network->secret[i]);
 }

@@ -8,7 +8,7 @@
 
 #define HTTP_METHODS_BYTES_MAX 256
 
-/* These checks return what is wrong, as the end of a message, or NULL. */
+/* Returns what is wrong with a method of an "http" item, as the end of a message; static. NULL: it is valid. */
 static const char *http_rule_check_method(const char *method, size_t len)
 {
 	if (len == 0)
@@ -60,7 +60,10 @@ static bool http_rule_has_partial_double_star(const char *path)
 	return false;
 }
 
-/* A message that is not constant is written to `text`. */
+/*
+ * Returns what is wrong with the path of an "http" item, as the end of a message: static, or written to `text`. NULL:
+ * the path is valid.
+ */
 static const char *http_rule_check_path(const char *path, char *text, size_t cap)
 {
 	char normal[NET_PATH_SIZE];

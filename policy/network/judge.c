@@ -157,7 +157,7 @@ static struct net_verdict judge_add_observed_denial(struct net_verdict verdict, 
 	return verdict;
 }
 
-/* Like policy_find_entry_that_closed_network(), but asks `policy` itself, even if that is an observing one. */
+/* The label of the fired entry of after_read that closes the network of `policy` itself. NULL: the network is open. */
 static const char *judge_find_entry_that_closed_network(const struct policy *policy)
 {
 	uint32_t closed =

@@ -58,7 +58,7 @@ struct net_rule {
 	const struct net_http_rule *http_rule;
 	size_t http_rule_count;        /* 0: any request */
 	const char *credential_header;       /* header of the credential, lower case; NULL: no credential */
-	const char *credential_value; /* its value, such as "Bearer {GH_TOKEN}": secrets are named in braces */
+	const char *credential_value;  /* value of that header, such as "Bearer {GH_TOKEN}"; braces name a secret */
 	bool is_from_allow_private;    /* from --allow-private: other rules of this endpoint become private, too */
 	bool allows_private_addresses; /* "private" in the policy: addresses that are not public may be connected to */
 	bool uses_real_dns;       /* "dns" is "real": DNS answers with the real addresses of the name */
@@ -76,8 +76,11 @@ struct net_verdict {
 	bool is_allowed;
 	const struct net_rule *rule; /* when allowed: the first rule that matches; exact names come before wildcards */
 	const char *label;           /* label of the rule that allows or denies; NULL: no rule matches */
-	const char *reason;          /* static: granted no_rule denied_by_rule port_not_granted proto_not_granted
-					method_not_granted path_not_granted upgrade_not_granted */
+	/*
+	 * why, static: granted, no_rule, denied_by_rule, port_not_granted, proto_not_granted, method_not_granted,
+	 * path_not_granted or upgrade_not_granted
+	 */
+	const char *reason;
 	/* In an observing policy: the verdict of the judged policy; `error` is ECONNREFUSED or EACCES. */
 	struct policy_observed_denial observed_denial;
 };
@@ -122,8 +125,10 @@ size_t policy_net_get_fixed_addresses(const struct policy *policy, const char *h
 				  size_t cap);
 /* Canonical path of a file of additional CA certificates, to verify servers with; NULL: not set. */
 const char *policy_net_get_upstream_ca(const struct policy *policy);
-bool policy_net_offers_proxy(const struct policy *policy);     /* "proxy" in the policy: egress offers one */
-bool policy_net_sets_proxy_variables(const struct policy *policy); /* the environment names it */
+/* True when the policy has "proxy": egress offers a proxy to the program. */
+bool policy_net_offers_proxy(const struct policy *policy);
+/* True when the program's environment names the proxy of egress: HTTP_PROXY and the like. */
+bool policy_net_sets_proxy_variables(const struct policy *policy);
 
 /* The networks that synthetic addresses of approved names are taken from. */
 struct net_pool_ranges {

@@ -4,12 +4,12 @@
  */
 #include "policy/model.h"
 
-#define ANY_HTTP_METHOD "*"
+#define HTTP_RULE_ANY_METHOD "*"
 
 /* Adds a rule for every public endpoint. port 0: every port. http: each request is judged. */
 static void observe_add_endpoints(struct compiler *compiler, enum net_proto proto, uint16_t port, bool http)
 {
-	static const struct net_http_rule any[] = {{ANY_HTTP_METHOD, "/**", false}, {"GET", "/**", true}};
+	static const struct net_http_rule any[] = {{HTTP_RULE_ANY_METHOD, "/**", false}, {"GET", "/**", true}};
 	struct policy_network *network = &compiler->policy->network;
 	struct net_rule rule = {
 		.index = network->rule_count,

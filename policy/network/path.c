@@ -237,8 +237,9 @@ int net_path_normalise(const char *target, size_t len, char ret_path[NET_PATH_SI
 struct path_match_state {
 	const char *start; /* start of the pattern */
 	const char *pattern, *path;
-	/* Where to backtrack to: after the latest "*" of this segment, after the latest "**". NULL: no star yet. */
+	/* where to backtrack to, behind the latest "*" of this segment; NULL: no "*" yet */
 	const char *one_pattern, *one_path;
+	/* where to backtrack to, behind the latest "**"; NULL: no "**" yet */
 	const char *deep_pattern, *deep_path;
 };
 

@@ -48,7 +48,7 @@ static int format_compare_names(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Sorts the members of an object by their names, which may be any. Returns a new value. */
+/* Sorts the members of an object, such as "env.set", by their names, which are no keys. Returns a new value. */
 static json_t *format_sort_names(const struct policy_key *key, const json_t *object)
 {
 	size_t count = json_object_size(object), at = 0;

@@ -31,7 +31,7 @@ enum key_type {
 	KEY_BOOL_OR_ENV,       /* true, false or "env" */
 	/* an object: its names are variables, its values objects with the keys of section "NAME{}" */
 	KEY_SECRETS_BY_NAME,
-	KEY_PHASE_OBJECT,    /* an object with those top keys for which policy_key_may_be_in_phase is true */
+	KEY_PHASE_OBJECT, /* an object with those top keys for which policy_key_may_be_in_phase is true */
 	/*
 	 * KEY_NETWORK_DEFAULT_WORD, KEY_PROTOCOL_WORD, KEY_DNS_ANSWER_WORD, KEY_WORD_NONE, KEY_JUDGE_WORD: a word of
 	 * policy_key_type_get_words
@@ -41,7 +41,7 @@ enum key_type {
 	KEY_DNS_ANSWER_WORD,
 	/* KEY_ON_DENY_WORD, KEY_ON_DENY_WORD_OF_NETWORK and KEY_ON_READ_WORD: a word for what happens to the process */
 	KEY_ON_DENY_WORD,
-	KEY_ON_DENY_WORD_OF_NETWORK, /* without "ask-file", because what egress denies is not asked about */
+	KEY_ON_DENY_WORD_OF_NETWORK, /* as KEY_ON_DENY_WORD without "ask-file": egress does not ask about denials */
 	KEY_ON_READ_WORD,
 	KEY_WORD_NONE,  /* "none" */
 	KEY_JUDGE_WORD, /* "all" or "changes" */
@@ -50,8 +50,9 @@ enum key_type {
 
 /* clang-format off */
 enum key_id {
-	KEY_ID_NONE, /* only the type is checked: the value is unused, or read by its type or with its object */
-	KEY_ID_COMMENT, /* a list whose items are checked as well, and not used */
+	/* The parser checks the type of the value, and does no more: the value is not used, or read in another way. */
+	KEY_ID_NONE,
+	KEY_ID_COMMENT, /* a comment: a list of texts, which are checked and not used */
 	KEY_ID_ON_DENY, KEY_ID_JUDGE,
 	KEY_ID_NAME, KEY_ID_EXTENDS, KEY_ID_WORKDIR, KEY_ID_USER, KEY_ID_REQUIRE,
 	/* rules of "filesystem", in the order of enum rule_kind */
@@ -62,7 +63,7 @@ enum key_id {
 	KEY_ID_LIMIT, /* the limit that has the name of the key */
 	KEY_ID_PROCESS_MAX,
 	KEY_ID_AUDIT_FILE, KEY_ID_AUDIT_ALLOWED, KEY_ID_AUDIT_COMPACT, KEY_ID_AUDIT_FSTAT,
-	KEY_ID_PROCESS_DATAGRAMS, /* follows the flags of "audit": struct policy_source has them in this order */
+	KEY_ID_PROCESS_DATAGRAMS, /* index in policy_source.flag: this id minus KEY_ID_AUDIT_ALLOWED */
 	KEY_ID_PHASE_SETUP, KEY_ID_PHASE_RUN,
 	KEY_ID_NET_EXTENDS, KEY_ID_NET_ALLOW, KEY_ID_NET_DENY, KEY_ID_NET_UPSTREAM_CA, KEY_ID_NET_POOL_V4,
 	KEY_ID_NET_POOL_V6,

@@ -144,7 +144,10 @@ void parser_read_objects(struct parser *parser, const struct policy_key *key, co
 	}
 }
 
-/* Returns PATH of {"from": "file:PATH"}, all of {"from": "account:NAME"} or "machine:NAME"; NULL with a message. */
+/*
+ * Returns what "from" of a provide rule names: the PATH of "file:PATH", or the whole text of a generated file, such as
+ * "account:passwd". NULL with a message.
+ */
 static const char *lists_get_provided_file(struct parser *parser, const json_t *object)
 {
 	static const char *const generated[] = {"account:passwd", "account:group", "machine:hostname", "machine:hosts"};
@@ -204,7 +207,7 @@ void parser_read_provides(struct parser *parser, const struct policy_key *key, c
 static void lists_add_env(struct parser *parser, const char *name, const char *value)
 {
 	const char *wrong = source_find_env_name_error(name, !value);
-	struct source_env *env;
+	struct source_env_variable *env;
 
 	if (wrong) {
 		parser_fail(parser, "%s", wrong);

@@ -194,7 +194,8 @@ static void load_set_workdir(struct loader *loader)
 	compiler->policy->settings.home = host->home ? arena_dup(&compiler->policy->arena, host->home) : NULL;
 	if (named)
 		vars_expand_path(compiler, named, 0, load_use_expanded_workdir, (void *)(uintptr_t)named);
-	if (!compiler->policy->settings.workdir) /* also in place of a wrong one, to find mistakes in rules */
+	/* replaces a workdir that is missing or wrong, so that mistakes in rules are found as well */
+	if (!compiler->policy->settings.workdir)
 		vars_expand_path(compiler, &fixed, 0, load_use_expanded_workdir, &fixed);
 }
 
@@ -235,9 +236,9 @@ static void load_compile_policy(struct loader *loader)
 }
 
 /*
- * Adds the sources of a phase after all files. True when its network is "none": then network options of the command
- * line apply to the other phase only. Otherwise --allow-host, meant for the setup, would open the network to the
- * program.
+ * Adds the sources of a phase after all files. True when the network of this phase is "none": the caller then ignores
+ * the network options of the command line, which are meant for the other phase. Without this, --allow-host for the
+ * setup would open the network to the program.
  */
 static bool load_add_sources_of_phase(struct loader *loader, enum policy_phase phase)
 {

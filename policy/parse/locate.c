@@ -51,9 +51,9 @@ static bool locate_find_item(struct json_text_cursor *cursor, size_t wanted, siz
 		locate_skip_space(cursor);
 		if (!*cursor->at || *cursor->at == '}' || *cursor->at == ']')
 			return false;
-		memo->at = cursor->at;
-		memo->line = cursor->line;
-		memo->index = index;
+		memo->found_item = cursor->at;
+		memo->found_item_line = cursor->line;
+		memo->found_index = index;
 		if (index == wanted)
 			return true;
 		locate_skip_item(cursor);
@@ -90,10 +90,10 @@ static bool locate_has_same_parent(const struct json_path *path, const struct js
 static bool locate_find_next(const struct json_path *path, struct json_last_line_search *memo)
 {
 	size_t wanted = path->steps[path->depth - 1].index;
-	struct json_text_cursor cursor = {memo->at, memo->line};
+	struct json_text_cursor cursor = {memo->found_item, memo->found_item_line};
 
-	return memo->at && locate_has_same_parent(path, &memo->parent) && wanted >= memo->index &&
-	       locate_find_item(&cursor, wanted, memo->index, memo);
+	return memo->found_item && locate_has_same_parent(path, &memo->container) && wanted >= memo->found_index &&
+	       locate_find_item(&cursor, wanted, memo->found_index, memo);
 }
 
 unsigned locate_find_line(const char *text, const struct json_path *path, struct json_last_line_search *memo)
@@ -102,22 +102,22 @@ unsigned locate_find_line(const char *text, const struct json_path *path, struct
 	unsigned found;
 
 	if (path->depth > 0 && locate_find_next(path, memo))
-		return memo->line;
+		return memo->found_item_line;
 	locate_skip_space(&cursor);
 	found = cursor.line;
 	for (size_t i = 0; i < path->depth; i++) {
 		if (!locate_enter_item(&cursor, i > 0 && path->steps[i - 1].name) ||
 		    !locate_find_item(&cursor, path->steps[i].index, 0, memo)) {
-			memo->at = NULL;
+			memo->found_item = NULL;
 			return found;
 		}
-		found = memo->line;
+		found = memo->found_item_line;
 	}
-	memo->parent = *path;
+	memo->container = *path;
 	if (path->depth > 0)
-		memo->parent.depth--;
+		memo->container.depth--;
 	else
-		memo->at = NULL;
+		memo->found_item = NULL;
 	return found;
 }
 

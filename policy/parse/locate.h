@@ -22,15 +22,15 @@ struct json_path {
  * continues there. Starts zero-initialised.
  */
 struct json_last_line_search {
-	struct json_path parent;
-	size_t index;
-	unsigned line;
-	const char *at; /* start of the item that was found; NULL: nothing found yet */
+	struct json_path container;
+	size_t found_index;
+	unsigned found_item_line;
+	const char *found_item; /* start of the item that was found; NULL: nothing found yet */
 };
 
 /*
  * Returns the line (from 1) of a member or item, or, when that does not exist, of the innermost container that does.
- * The text must be valid JSON. A memo is only for one text.
+ * The text must be valid JSON. `memo` is for one text only.
  */
 unsigned locate_find_line(const char *text, const struct json_path *path, struct json_last_line_search *memo);
 

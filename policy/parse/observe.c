@@ -31,7 +31,8 @@ static void observe_deny_secret(struct arena *arena, struct policy_source *sourc
 			observe_deny_below(arena, source, "", pattern);
 	} else {
 		observe_deny_below(arena, source, "**/", pattern);
-		if (home) /* without globs the rule also denies the target of a link */
+		/* For a name in the home directory a rule without globs is added: it also denies a link's target. */
+		if (home)
 			observe_deny_below(arena, source, "~/", pattern);
 	}
 }

@@ -203,7 +203,7 @@ static void parse_fail_syntax(struct parser *parser, const json_error_t *error)
  * allocator of jansson is global: policies must be loaded before there are other threads.
  */
 static struct arena *parse_arena;
-static bool parse_has_no_memory; /* jansson does not report each failed allocation as such */
+static bool parse_has_no_memory; /* an allocation failed, which jansson may report as another error */
 
 static void *parse_malloc(size_t size)
 {

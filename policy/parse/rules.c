@@ -108,7 +108,10 @@ static bool rules_later_rule_overrides(const struct rule *later, const struct ru
 	return strcmp(later->expanded_path.path, rule->expanded_path.path) == 0;
 }
 
-/* Marks overridden rules. One rule of each pair is a substitute; there are few, so only these are compared. */
+/*
+ * Marks overridden rules. Of an overridden and an overriding rule, at least one is a substitute. Substitutes are few,
+ * so only they are compared with all rules.
+ */
 static void rules_override_earlier(struct policy *policy)
 {
 	for (size_t i = 0; i < policy->rule_count; i++) {

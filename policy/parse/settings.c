@@ -4,7 +4,7 @@
 
 #include "policy/model.h"
 
-static void settings_set_env(struct compiler *compiler, const struct source_env *from)
+static void settings_set_env(struct compiler *compiler, const struct source_env_variable *from)
 {
 	struct policy *policy = compiler->policy;
 	const char *value = from->value.text;

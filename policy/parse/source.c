@@ -10,9 +10,9 @@ struct source_rule *source_add_rule(struct arena *arena, struct policy_source *s
 	return &source->rule[source->rule_count - 1];
 }
 
-struct source_env *source_add_env(struct arena *arena, struct policy_source *source)
+struct source_env_variable *source_add_env(struct arena *arena, struct policy_source *source)
 {
-	ARENA_APPEND(arena, source->env, source->env_count, (struct source_env){.is_expanded = false});
+	ARENA_APPEND(arena, source->env, source->env_count, (struct source_env_variable){.is_expanded = false});
 	return &source->env[source->env_count - 1];
 }
 
@@ -60,7 +60,7 @@ static bool source_add_cli_env(struct arena *arena, struct policy_source *source
 	const char *equals = strchr(text, '=');
 	char *name = arena_dupn(arena, text, equals ? (size_t)(equals - text) : strlen(text));
 	const char *wrong = source_find_env_name_error(name, !equals);
-	struct source_env *env;
+	struct source_env_variable *env;
 
 	if (wrong) {
 		policy_errors_add(errors, "command line: -e %s: %s", text, wrong);
@@ -175,7 +175,7 @@ static bool source_check_env(const struct policy_source *source, struct policy_e
 
 	for (size_t i = 0; i < source->env_count; i++) {
 		for (size_t j = 0; j < i; j++) {
-			const struct source_env *a = &source->env[j], *b = &source->env[i];
+			const struct source_env_variable *a = &source->env[j], *b = &source->env[i];
 
 			if (!a->value.text == !b->value.text || strcmp(a->name.text, b->name.text) != 0)
 				continue;

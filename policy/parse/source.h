@@ -84,7 +84,7 @@ struct source_rule {
 	bool decoy_read_ends_run; /* a decoy: reading it ends the run */
 };
 
-struct source_env {
+struct source_env_variable {
 	struct source_text name;
 	struct source_text value; /* the value; when its text is NULL, the user's value is passed on */
 	bool is_expanded;             /* from the command line: the shell has already expanded variables */
@@ -114,7 +114,7 @@ struct policy_source {
 	size_t rule_count;
 	struct source_after_entry **after_entry;
 	size_t after_entry_count;
-	struct source_env *env;
+	struct source_env_variable *env;
 	size_t env_count;
 	struct policy_limits limits;
 	unsigned given_limits_mask; /* POLICY_LIMIT_BITs */
@@ -126,7 +126,7 @@ struct policy_source {
 
 /*
  * Parses the text of a policy to a source in the arena, which does not refer to the text afterwards. False with a
- * message for each mistake: the source then has what is right, so that mistakes of meaning in that can be told as well.
+ * message for each mistake: the source then has the valid parts, so that later steps can report mistakes in them, too.
  * Not thread-safe: see parse_malloc.
  */
 bool source_parse(struct arena *arena, const char *path, const char *text, struct policy_errors *errors,
@@ -145,7 +145,7 @@ int source_add_network_from_cli(struct arena *arena, const struct policy_cli *cl
 
 /* Append an empty rule or variable to a source, and return it for the caller to fill. */
 struct source_rule *source_add_rule(struct arena *arena, struct policy_source *source, enum rule_kind kind);
-struct source_env *source_add_env(struct arena *arena, struct policy_source *source);
+struct source_env_variable *source_add_env(struct arena *arena, struct policy_source *source);
 
 /* Checks the name of a variable; `pass` allows a trailing "*". Returns the end of a message, static; NULL: valid. */
 const char *source_find_env_name_error(const char *name, bool pass);

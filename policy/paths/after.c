@@ -30,7 +30,7 @@ uint32_t policy_find_entries_fired_by_read(const struct policy *policy, const ch
 	return judged->fired_after_entries ? policy_find_rules(judged, path, len).after_read_entries : 0;
 }
 
-/* True when the rule may match something below the directory `path`, at the rule's path `literal`. */
+/* True when the rule may match something below the directory `path`. literal: one of the rule's literal parts. */
 static bool after_may_match_below(const struct rule *rule, const char *literal, const char *path)
 {
 	const char *rest = path_get_rest_below(path, literal);

@@ -6,7 +6,7 @@
 #include "base/path.h"
 #include "policy/model.h"
 
-/* True when the node grants writing. *ret_glob: only a glob does, so only for some names below the node. */
+/* True when the node grants writing. *ret_glob: only a rule with a glob does, for some names below the node. */
 static bool below_grants_writing(const struct path_tree_node *node, bool *ret_glob)
 {
 	*ret_glob = false;

@@ -14,8 +14,9 @@ bool policy_may_write(const struct policy *policy, const char *path);
 bool policy_may_write_in_dir(const struct policy *policy, const char *path);
 
 /*
- * Calls visit() with paths below this one, which it is not: all writable names below are at or below them, unless
- * policy_may_write_in_dir(). Stops when visit() does not return 0. Returns its value.
+ * Calls visit() with paths below `path`, so that each writable name below `path` is at or below one of them. Names
+ * directly in `path` are left out: policy_may_write_in_dir() tells of them. Stops when visit() does not return 0, and
+ * returns its value.
  */
 int policy_visit_writable_below(const struct policy *policy, const char *path,
 				int (*visit)(void *ctx, const char *path), void *ctx);

@@ -252,7 +252,8 @@ void compile_rule_paths(struct compiler *compiler)
 
 		if (rule->is_overridden)
 			continue;
-		compiler->has_failed = rule->kind == RULE_REDIRECT && !rule->to.path; /* vars.c added a message */
+		/* a redirect without a target was refused by vars.c, with a message */
+		compiler->has_failed = rule->kind == RULE_REDIRECT && !rule->to.path;
 		if (!compiler->has_failed)
 			canon_resolve_rule(compiler, rule);
 		/* Later steps skip a wrong rule like an overridden one, and still find the mistakes of other rules. */

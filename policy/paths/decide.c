@@ -37,14 +37,14 @@ static void decide_apply_private_rule(struct path_rules *finding, const struct r
 	finding->public_rule = NULL;
 }
 
-/* True when the policy shows something else in place of a secret: that may be read. */
+/* True when the policy shows something else in place of a secret: reading is then allowed, since no secret is read. */
 static bool decide_shows_substitute(const struct path_tree_node *node)
 {
 	return node->is_remapped && node->verdict != VERDICT_ALLOW && node->deny_rule &&
 	       node->deny_rule->is_of_observing_policy;
 }
 
-/* A rule for what holds after a read or write matches: notes the entry of after_read or after_write that it is of. */
+/* Notes in `finding` the entry of after_read to which a matching rule of kind RULE_AFTER_READ or _WRITE belongs. */
 static void decide_add_after_entry_of_rule(struct path_rules *finding, const struct rule *rule)
 {
 	uint32_t bit = UINT32_C(1) << rule->after_entry_index;
@@ -167,7 +167,7 @@ static void decide_apply_alias_denies(const struct path_tree *tree, const char *
 	char name[PATH_MAX];
 
 	if (alias_len == 1)
-		alias_len = 0; /* "/": rest begins with a slash of its own */
+		alias_len = 0; /* the alias is "/", and `rest` begins with a slash */
 	if (alias_len + rest_len >= sizeof(name)) {
 		finding->rights = 0;
 		return;

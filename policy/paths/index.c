@@ -99,8 +99,8 @@ void compile_rule_tree(struct compiler *compiler)
 				(void)index_add_rule(policy, "/", rule);
 			if (rule->literal_path)
 				(void)index_add_rule(policy, rule->literal_path, rule);
-			if (rule->literal_alias &&
-			    rule->kind != RULE_AFTER_WRITE) /* the target of a link does not become writable */
+			/* RULE_AFTER_WRITE names what stays writable: the target of a link in its path does not */
+			if (rule->literal_alias && rule->kind != RULE_AFTER_WRITE)
 				(void)index_add_rule(policy, rule->literal_alias, rule);
 			if (rule_get_denied_path(rule))
 				(void)index_add_rule(policy, rule_get_denied_path(rule), rule);

@@ -12,7 +12,7 @@ static const char *mounts_get_unresolved_name(struct compiler *compiler, const s
 	size_t len =
 		rule->pattern ? (size_t)(rule->pattern - rule->expanded_path.path) : strlen(rule->expanded_path.path);
 	if (rule->expanded_path.place == PATH_BASE_WORKDIR)
-		return rule->literal_path; /* the view shows the links within the workdir as links */
+		return rule->literal_path; /* needs no link of the view: the workdir's own links are visible in it */
 	if (!rule->pattern && len > 3 && strcmp(rule->expanded_path.path + len - 3, "/**") == 0)
 		len -= 2; /* a final "**" adds nothing */
 	if (len > 1 && rule->expanded_path.path[len - 1] == '/')
@@ -104,9 +104,9 @@ static bool mounts_have_same_content(const struct policy_mount *outer, const str
 }
 
 /*
- * Returns the index + 1 of the innermost of the first `count` mounts that contains `virt`; 0: none. outer[i] is the
- * same for mount i. `virt` sorts after these mounts: only the last of them, or one that contains it, can contain
- * `virt`.
+ * Returns the index + 1 of the innermost mount, of the first `count`, that contains `virt`; 0: none. outer[i]: the
+ * index + 1 of the innermost mount that contains mount i; 0: none. `virt` sorts after these mounts, so only the last of
+ * them, or a mount that contains the last, can contain `virt`.
  */
 static size_t mounts_find_parent(const struct policy_mount *mounts, const size_t *outer, size_t count, const char *virt)
 {

@@ -29,10 +29,10 @@ _Static_assert(GLOB_PARTS_MAX + 2 <= 128, "a bit for each part, one added by glo
 typedef unsigned __int128 move_positions;
 #define POSITION_BIT(at) ((move_positions)1 << (at))
 
-/* One of the two directories that are compared, with all paths by which rules can mean it. */
+/* One of the two directories that are compared, with all paths that rules may have for it. */
 struct compared_dir {
-	const char *path[PATHS_OF_ONE_DIR_MAX];
-	size_t path_count;
+	const char *path_or_alias[PATHS_OF_ONE_DIR_MAX];
+	size_t path_and_alias_count;
 	unsigned rights;  /* the rights from grants of whole trees */
 	/* length of the path of the innermost remapped mount: grants above it do not apply */
 	size_t remapped_mount_len;
@@ -81,11 +81,11 @@ static move_positions move_find_positions(const struct glob *glob, const char *p
 /* Adds alias + rest as another path of the directory, unless it is too long: decide.c denies everything there. */
 static void move_add_alias(struct compared_dir *side, const char *alias, const char *rest)
 {
-	char *out = side->alias[side->path_count - 1];
+	char *out = side->alias[side->path_and_alias_count - 1];
 	int len = snprintf(out, PATH_MAX, "%s%s", strcmp(alias, "/") == 0 && *rest ? "" : alias, rest);
 
 	if (len > 0 && len < PATH_MAX)
-		side->path[side->path_count++] = out;
+		side->path_or_alias[side->path_and_alias_count++] = out;
 }
 
 /* Collects what applies to everything below a directory; decide_collect_rules_of_path() does so for one path. */
@@ -96,8 +96,8 @@ static void move_describe_directory(const struct policy *policy, const char *pat
 	uint32_t index = PATH_TREE_ROOT;
 	size_t end = 0, len;
 
-	side->path[0] = path;
-	side->path_count = 1;
+	side->path_or_alias[0] = path;
+	side->path_and_alias_count = 1;
 	side->rights = 0;
 	side->remapped_mount_len = 0;
 	while (index != PATH_TREE_NO_NODE) {
@@ -147,16 +147,17 @@ static struct rule_match_below_dir move_match_rule_with_directory(const struct r
 	bool deny = rule->kind == RULE_DENY;
 
 	/* A grant applies to the path in the view only. A grant from above a remapped mount does not apply below it. */
-	if (!deny &&
-	    (side->remapped_mount_len > strlen(rule->literal_path) ||
-	     (side->remapped_mount_len && strncmp(rule->literal_path, side->path[0], side->remapped_mount_len) != 0)))
+	if (!deny && (side->remapped_mount_len > strlen(rule->literal_path) ||
+		      (side->remapped_mount_len &&
+		       strncmp(rule->literal_path, side->path_or_alias[0], side->remapped_mount_len) != 0)))
 		return progress;
-	for (size_t i = 0; i < (deny ? side->path_count : 1); i++) {
-		move_match_literal_part(&progress, rule, rule->literal_path ? rule->literal_path : "/", side->path[i]);
+	for (size_t i = 0; i < (deny ? side->path_and_alias_count : 1); i++) {
+		move_match_literal_part(&progress, rule, rule->literal_path ? rule->literal_path : "/",
+					side->path_or_alias[i]);
 		if (deny && rule->literal_alias)
-			move_match_literal_part(&progress, rule, rule->literal_alias, side->path[i]);
+			move_match_literal_part(&progress, rule, rule->literal_alias, side->path_or_alias[i]);
 		if (rule_get_denied_path(rule))
-			move_match_literal_part(&progress, rule, rule_get_denied_path(rule), side->path[i]);
+			move_match_literal_part(&progress, rule, rule_get_denied_path(rule), side->path_or_alias[i]);
 	}
 	return progress;
 }
@@ -176,7 +177,7 @@ static bool move_rule_affects_rights(const struct rule *rule, unsigned rights)
 	case RULE_WRITE:
 		return rule->literal_path && rule->host_path && !(rights & POLICY_WRITE);
 	case RULE_EXEC_DENY: /* protects nothing: a readable file can be copied and the copy executed */
-	case RULE_REDIRECT:  /* what these rules make are mounts, which cannot be renamed */
+	case RULE_REDIRECT:  /* redirects, provided files and decoys are mounts, which cannot be renamed */
 	case RULE_PROVIDE:
 	case RULE_DECOY:
 	case RULE_PRIVATE: /* what may be written may also be read, private or not */
@@ -331,9 +332,9 @@ static bool move_target_denies_same_names(const struct policy *policy, const str
 	struct policy_move move;
 	char target[PATH_MAX];
 
-	if (!move_get_link_target(side->path[0], text, target))
+	if (!move_get_link_target(side->path_or_alias[0], text, target))
 		return false;
-	policy_compare_rights(policy, side->path[0], target, &move);
+	policy_compare_rights(policy, side->path_or_alias[0], target, &move);
 	return move.kind == POLICY_MOVE_RIGHTS_SAME;
 }
 
@@ -342,8 +343,8 @@ static bool move_target_is_unwritable(const struct policy *policy, const struct 
 {
 	char target[PATH_MAX];
 
-	for (size_t i = 0; i < side->path_count; i++) {
-		if (!move_get_link_target(side->path[i], text, target) ||
+	for (size_t i = 0; i < side->path_and_alias_count; i++) {
+		if (!move_get_link_target(side->path_or_alias[i], text, target) ||
 		    move_run_can_write_host_path(policy, target) || (i == 0 && policy_may_write(policy, target)))
 			return false;
 	}
@@ -355,9 +356,9 @@ static bool move_link_text_stays_within_remap(const struct compared_dir *side, c
 {
 	char target[PATH_MAX], remap[PATH_MAX];
 
-	(void)snprintf(remap, sizeof(remap), "%.*s", (int)side->remapped_mount_len, side->path[0]);
-	return side->path_count == 1 || *text == '/' ||
-	       (move_get_link_target(side->path[0], text, target) &&
+	(void)snprintf(remap, sizeof(remap), "%.*s", (int)side->remapped_mount_len, side->path_or_alias[0]);
+	return side->path_and_alias_count == 1 || *text == '/' ||
+	       (move_get_link_target(side->path_or_alias[0], text, target) &&
 		path_is_below(target, side->remapped_mount_len ? remap : "/"));
 }
 

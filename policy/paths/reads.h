@@ -10,7 +10,7 @@
 
 /* A rule or setting that affects reading in a way that mounts of the kernel cannot: it prevents "judge": "changes". */
 struct policy_kernel_reads_obstacle {
-	const char *rule; /* its name, with its place: "data.json: filesystem.decoy[0] ~/x". Owned by the policy */
+	const char *rule; /* label of the rule or setting: "data.json: filesystem.decoy[0] ~/x"; owned by the policy */
 	const char *why;  /* the rest of a sentence: "is a decoy, and only a judged call tells …"; static */
 };
 

@@ -47,7 +47,10 @@ static bool grant_private_admits_dropped_address(const char *dropped)
 	return false;
 }
 
-/* An option of `callgate run`. NULL: no rule names the endpoint, but another reason refused it. */
+/*
+ * Makes the option of `callgate run` that would allow the endpoint, request or port. Owned; NULL: no such option would,
+ * because the access was refused for another reason than a missing rule; or no memory.
+ */
 static char *grant_suggest_endpoint(const struct suggest_denial *denial)
 {
 	static const char *const by_rule[] = {"no_rule", "port_not_granted", "method_not_granted", "path_not_granted",
@@ -73,8 +76,8 @@ static char *grant_suggest_endpoint(const struct suggest_denial *denial)
 }
 
 /*
- * Writes the path to grant: the refused path as far as it was resolved, extended to the path that the program named,
- * because beyond the view only the first name is known. Paths with ".." and relative paths are left as they are.
+ * Chooses the path to grant: the path that the program wrote, if it is absolute, has no ".." and lies below the
+ * resolved path; else the resolved path. Resolving may have ended at the first name that the view does not show.
  */
 static void grant_choose_path(const struct suggest_denial *denial, char path[PATH_MAX])
 {

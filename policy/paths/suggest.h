@@ -33,10 +33,10 @@ struct suggest_denial {
 	bool is_granted_by_run; /* `resolved_path` is in a place of the run's own, which is granted as it is */
 	const char *resolved_path; /* the canonical path, as far as it was resolved; NULL: unknown */
 	const char *path_as_written;  /* the path as the program wrote it; NULL: unknown */
-	const char *host;     /* of a network call or event; NULL: none */
+	const char *host;             /* host of a denied connection or request; NULL: no network access was denied */
 	unsigned port;        /* 0: unknown or, with `accepts_connections`, any */
 	bool accepts_connections; /* the port is one to listen on */
-	const char *http_request;  /* of a HTTP request: "METHOD host:port/path"; NULL: none */
+	const char *http_request; /* a denied HTTP request, "METHOD host:port/path"; NULL: none */
 	const char
 		*addresses_not_dialled; /* addresses of the host that may not be dialled, as in the log; NULL: none */
 };

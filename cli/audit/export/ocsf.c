@@ -10,17 +10,36 @@
 #include "cli/audit/export/json.h"
 #include "policy/network/net.h"
 
-enum { CLASS_FILE = 1001, CLASS_PROCESS = 1007, CLASS_NETWORK = 4001, CLASS_HTTP = 4002, CLASS_DNS = 4003 };
+enum {
+	OCSF_CLASS_FILE = 1001,
+	OCSF_CLASS_PROCESS = 1007,
+	OCSF_CLASS_NETWORK = 4001,
+	OCSF_CLASS_HTTP = 4002,
+	OCSF_CLASS_DNS = 4003
+};
 
 /* Values of OCSF's activity_id for the classes of events that callgate writes. */
 enum {
-	FILE_CREATE = 1, FILE_UPDATE = 3, FILE_DELETE = 4, FILE_RENAME = 5, FILE_SET_ATTRIBUTES = 6,
-	FILE_SET_SECURITY = 7, FILE_GET_ATTRIBUTES = 8, FILE_MOUNT = 12, FILE_UNMOUNT = 13, FILE_OPEN = 14,
-	PROCESS_LAUNCH = 1, PROCESS_SET_USER = 5,
-	NETWORK_OPEN = 1, NETWORK_CLOSE = 2, NETWORK_FAIL = 4, NETWORK_REFUSE = 5, NETWORK_TRAFFIC = 6,
-	NETWORK_LISTEN = 7,
-	DNS_QUERY = 1,
-	ACTIVITY_OTHER = 99,
+	OCSF_ACTIVITY_FILE_CREATE = 1,
+	OCSF_ACTIVITY_FILE_UPDATE = 3,
+	OCSF_ACTIVITY_FILE_DELETE = 4,
+	OCSF_ACTIVITY_FILE_RENAME = 5,
+	OCSF_ACTIVITY_FILE_SET_ATTRIBUTES = 6,
+	OCSF_ACTIVITY_FILE_SET_SECURITY = 7,
+	OCSF_ACTIVITY_FILE_GET_ATTRIBUTES = 8,
+	OCSF_ACTIVITY_FILE_MOUNT = 12,
+	OCSF_ACTIVITY_FILE_UNMOUNT = 13,
+	OCSF_ACTIVITY_FILE_OPEN = 14,
+	OCSF_ACTIVITY_PROCESS_LAUNCH = 1,
+	OCSF_ACTIVITY_PROCESS_SET_USER = 5,
+	OCSF_ACTIVITY_NETWORK_OPEN = 1,
+	OCSF_ACTIVITY_NETWORK_CLOSE = 2,
+	OCSF_ACTIVITY_NETWORK_FAIL = 4,
+	OCSF_ACTIVITY_NETWORK_REFUSE = 5,
+	OCSF_ACTIVITY_NETWORK_TRAFFIC = 6,
+	OCSF_ACTIVITY_NETWORK_LISTEN = 7,
+	OCSF_ACTIVITY_DNS_QUERY = 1,
+	OCSF_ACTIVITY_OTHER = 99,
 };
 
 /* The activity of all system calls whose names begin with a prefix. */
@@ -30,29 +49,62 @@ struct ocsf_call {
 };
 
 static const struct ocsf_call ocsf_file_calls[] = {
-	{"open", FILE_OPEN},           {"creat", FILE_CREATE},        {"mkdir", FILE_CREATE},
-	{"mknod", FILE_CREATE},        {"symlink", FILE_CREATE},      {"link", FILE_CREATE},
-	{"unlink", FILE_DELETE},       {"rmdir", FILE_DELETE},        {"rename", FILE_RENAME},
-	{"truncate", FILE_UPDATE},     {"ftruncate", FILE_UPDATE},    {"chmod", FILE_SET_SECURITY},
-	{"fchmod", FILE_SET_SECURITY}, {"chown", FILE_SET_SECURITY},  {"fchown", FILE_SET_SECURITY},
-	{"lchown", FILE_SET_SECURITY}, {"utime", FILE_SET_ATTRIBUTES}, {"futimesat", FILE_SET_ATTRIBUTES},
-	{"setxattr", FILE_SET_ATTRIBUTES}, {"lsetxattr", FILE_SET_ATTRIBUTES}, {"fsetxattr", FILE_SET_ATTRIBUTES},
-	{"removexattr", FILE_SET_ATTRIBUTES}, {"lremovexattr", FILE_SET_ATTRIBUTES},
-	{"fremovexattr", FILE_SET_ATTRIBUTES}, {"stat", FILE_GET_ATTRIBUTES}, {"lstat", FILE_GET_ATTRIBUTES},
-	{"fstat", FILE_GET_ATTRIBUTES}, {"newfstatat", FILE_GET_ATTRIBUTES}, {"access", FILE_GET_ATTRIBUTES},
-	{"faccessat", FILE_GET_ATTRIBUTES}, {"readlink", FILE_GET_ATTRIBUTES}, {"getxattr", FILE_GET_ATTRIBUTES},
-	{"lgetxattr", FILE_GET_ATTRIBUTES}, {"listxattr", FILE_GET_ATTRIBUTES}, {"llistxattr", FILE_GET_ATTRIBUTES},
-	{"mount", FILE_MOUNT},         {"umount", FILE_UNMOUNT},      {NULL, ACTIVITY_OTHER}};
+	{"open", OCSF_ACTIVITY_FILE_OPEN},
+	{"creat", OCSF_ACTIVITY_FILE_CREATE},
+	{"mkdir", OCSF_ACTIVITY_FILE_CREATE},
+	{"mknod", OCSF_ACTIVITY_FILE_CREATE},
+	{"symlink", OCSF_ACTIVITY_FILE_CREATE},
+	{"link", OCSF_ACTIVITY_FILE_CREATE},
+	{"unlink", OCSF_ACTIVITY_FILE_DELETE},
+	{"rmdir", OCSF_ACTIVITY_FILE_DELETE},
+	{"rename", OCSF_ACTIVITY_FILE_RENAME},
+	{"truncate", OCSF_ACTIVITY_FILE_UPDATE},
+	{"ftruncate", OCSF_ACTIVITY_FILE_UPDATE},
+	{"chmod", OCSF_ACTIVITY_FILE_SET_SECURITY},
+	{"fchmod", OCSF_ACTIVITY_FILE_SET_SECURITY},
+	{"chown", OCSF_ACTIVITY_FILE_SET_SECURITY},
+	{"fchown", OCSF_ACTIVITY_FILE_SET_SECURITY},
+	{"lchown", OCSF_ACTIVITY_FILE_SET_SECURITY},
+	{"utime", OCSF_ACTIVITY_FILE_SET_ATTRIBUTES},
+	{"futimesat", OCSF_ACTIVITY_FILE_SET_ATTRIBUTES},
+	{"setxattr", OCSF_ACTIVITY_FILE_SET_ATTRIBUTES},
+	{"lsetxattr", OCSF_ACTIVITY_FILE_SET_ATTRIBUTES},
+	{"fsetxattr", OCSF_ACTIVITY_FILE_SET_ATTRIBUTES},
+	{"removexattr", OCSF_ACTIVITY_FILE_SET_ATTRIBUTES},
+	{"lremovexattr", OCSF_ACTIVITY_FILE_SET_ATTRIBUTES},
+	{"fremovexattr", OCSF_ACTIVITY_FILE_SET_ATTRIBUTES},
+	{"stat", OCSF_ACTIVITY_FILE_GET_ATTRIBUTES},
+	{"lstat", OCSF_ACTIVITY_FILE_GET_ATTRIBUTES},
+	{"fstat", OCSF_ACTIVITY_FILE_GET_ATTRIBUTES},
+	{"newfstatat", OCSF_ACTIVITY_FILE_GET_ATTRIBUTES},
+	{"access", OCSF_ACTIVITY_FILE_GET_ATTRIBUTES},
+	{"faccessat", OCSF_ACTIVITY_FILE_GET_ATTRIBUTES},
+	{"readlink", OCSF_ACTIVITY_FILE_GET_ATTRIBUTES},
+	{"getxattr", OCSF_ACTIVITY_FILE_GET_ATTRIBUTES},
+	{"lgetxattr", OCSF_ACTIVITY_FILE_GET_ATTRIBUTES},
+	{"listxattr", OCSF_ACTIVITY_FILE_GET_ATTRIBUTES},
+	{"llistxattr", OCSF_ACTIVITY_FILE_GET_ATTRIBUTES},
+	{"mount", OCSF_ACTIVITY_FILE_MOUNT},
+	{"umount", OCSF_ACTIVITY_FILE_UNMOUNT},
+	{NULL, OCSF_ACTIVITY_OTHER},
+};
 static const struct ocsf_call ocsf_process_calls[] = {
-	{"exec", PROCESS_LAUNCH},     {"clone", PROCESS_LAUNCH},    {"fork", PROCESS_LAUNCH},
-	{"vfork", PROCESS_LAUNCH},    {"setuid", PROCESS_SET_USER}, {"setreuid", PROCESS_SET_USER},
-	{"setresuid", PROCESS_SET_USER}, {NULL, ACTIVITY_OTHER}};
+	{"exec", OCSF_ACTIVITY_PROCESS_LAUNCH},        {"clone", OCSF_ACTIVITY_PROCESS_LAUNCH},
+	{"fork", OCSF_ACTIVITY_PROCESS_LAUNCH},        {"vfork", OCSF_ACTIVITY_PROCESS_LAUNCH},
+	{"setuid", OCSF_ACTIVITY_PROCESS_SET_USER},    {"setreuid", OCSF_ACTIVITY_PROCESS_SET_USER},
+	{"setresuid", OCSF_ACTIVITY_PROCESS_SET_USER}, {NULL, OCSF_ACTIVITY_OTHER},
+};
 static const struct ocsf_call ocsf_network_calls[] = {
-	{"connect", NETWORK_OPEN}, {"bind", NETWORK_LISTEN}, {"listen", NETWORK_LISTEN}, {"send", NETWORK_TRAFFIC},
-	{NULL, ACTIVITY_OTHER}};
+	{"connect", OCSF_ACTIVITY_NETWORK_OPEN},
+	{"bind", OCSF_ACTIVITY_NETWORK_LISTEN},
+	{"listen", OCSF_ACTIVITY_NETWORK_LISTEN},
+	{"send", OCSF_ACTIVITY_NETWORK_TRAFFIC},
+	{NULL, OCSF_ACTIVITY_OTHER},
+};
 static const struct ocsf_call ocsf_methods[] = {
-	{"CONNECT", 1}, {"DELETE", 2}, {"GET", 3}, {"HEAD", 4}, {"OPTIONS", 5}, {"POST", 6}, {"PUT", 7}, {"TRACE", 8},
-	{"PATCH", 9}, {NULL, ACTIVITY_OTHER}};
+	{"CONNECT", 1}, {"DELETE", 2}, {"GET", 3},   {"HEAD", 4},  {"OPTIONS", 5},
+	{"POST", 6},    {"PUT", 7},    {"TRACE", 8}, {"PATCH", 9}, {NULL, OCSF_ACTIVITY_OTHER},
+};
 
 static int ocsf_find_activity(const struct ocsf_call *calls, const struct scan_text *name)
 {
@@ -71,37 +123,40 @@ static bool ocsf_is_exec(const struct scan_record *record)
 static int ocsf_get_class(const struct scan_record *record)
 {
 	if (scan_text_equals(&record->event, "request"))
-		return CLASS_HTTP;
+		return OCSF_CLASS_HTTP;
 	if (scan_text_equals(&record->event, "dns"))
-		return CLASS_DNS;
+		return OCSF_CLASS_DNS;
 	if (record_names_network(record))
-		return CLASS_NETWORK;
+		return OCSF_CLASS_NETWORK;
 	if (ocsf_is_exec(record))
-		return CLASS_PROCESS;
-	return record->path[0].as_written.at || record->path[0].resolved_path.at ? CLASS_FILE : CLASS_PROCESS;
+		return OCSF_CLASS_PROCESS;
+	return record->path[0].as_written.at || record->path[0].resolved_path.at ? OCSF_CLASS_FILE : OCSF_CLASS_PROCESS;
 }
 
 static int ocsf_get_network_activity(const struct scan_record *record)
 {
-	int activity = record->event.at ? NETWORK_OPEN : ocsf_find_activity(ocsf_network_calls, &record->syscall);
+	int activity = record->event.at ? OCSF_ACTIVITY_NETWORK_OPEN
+					: ocsf_find_activity(ocsf_network_calls, &record->syscall);
 
 	if (scan_text_equals(&record->event, "close"))
-		return NETWORK_CLOSE;
-	if (activity != NETWORK_OPEN)
+		return OCSF_ACTIVITY_NETWORK_CLOSE;
+	if (activity != OCSF_ACTIVITY_NETWORK_OPEN)
 		return activity;
-	return record_is_denied(record) ? NETWORK_REFUSE : record->error.at ? NETWORK_FAIL : NETWORK_OPEN;
+	return record_is_denied(record) ? OCSF_ACTIVITY_NETWORK_REFUSE
+	       : record->error.at       ? OCSF_ACTIVITY_NETWORK_FAIL
+					: OCSF_ACTIVITY_NETWORK_OPEN;
 }
 
 static int ocsf_get_activity(int class, const struct scan_record *record)
 {
 	switch (class) {
-	case CLASS_HTTP:
+	case OCSF_CLASS_HTTP:
 		return ocsf_find_activity(ocsf_methods, &record->method);
-	case CLASS_DNS:
-		return DNS_QUERY;
-	case CLASS_NETWORK:
+	case OCSF_CLASS_DNS:
+		return OCSF_ACTIVITY_DNS_QUERY;
+	case OCSF_CLASS_NETWORK:
 		return ocsf_get_network_activity(record);
-	case CLASS_PROCESS:
+	case OCSF_CLASS_PROCESS:
 		return ocsf_find_activity(ocsf_process_calls, &record->syscall);
 	default:
 		return ocsf_find_activity(ocsf_file_calls, &record->syscall);
@@ -111,13 +166,13 @@ static int ocsf_get_activity(int class, const struct scan_record *record)
 static const char *ocsf_get_class_name(int class)
 {
 	switch (class) {
-	case CLASS_HTTP:
+	case OCSF_CLASS_HTTP:
 		return "HTTP Activity";
-	case CLASS_DNS:
+	case OCSF_CLASS_DNS:
 		return "DNS Activity";
-	case CLASS_NETWORK:
+	case OCSF_CLASS_NETWORK:
 		return "Network Activity";
-	case CLASS_PROCESS:
+	case OCSF_CLASS_PROCESS:
 		return "Process Activity";
 	default:
 		return "File System Activity";
@@ -205,7 +260,7 @@ static void ocsf_put_endpoint(struct buf *out, const struct scan_record *record)
 
 static void ocsf_put_network(struct buf *out, int class, const struct scan_record *record)
 {
-	bool serves = ocsf_get_activity(class, record) == NETWORK_LISTEN && class == CLASS_NETWORK;
+	bool serves = ocsf_get_activity(class, record) == OCSF_ACTIVITY_NETWORK_LISTEN && class == OCSF_CLASS_NETWORK;
 	bool udp = scan_text_equals(&record->proto, "udp") || scan_text_equals(&record->proto, "dns");
 
 	ocsf_put_endpoint(out, record);
@@ -250,18 +305,18 @@ static void ocsf_put_process(struct buf *out, const struct scan_record *record)
 /* Adds the fields that only events of this class have. */
 static void ocsf_put_object(struct buf *out, int class, const struct scan_record *record)
 {
-	if (class == CLASS_FILE) {
+	if (class == OCSF_CLASS_FILE) {
 		ocsf_put_file(out, ",\"file\":{\"name\":", &record->path[0], 0);
 		if (record->path[1].as_written.at || record->path[1].resolved_path.at)
 			ocsf_put_file(out, ",\"file_result\":{\"name\":", &record->path[1], 0);
-	} else if (class == CLASS_PROCESS) {
+	} else if (class == OCSF_CLASS_PROCESS) {
 		ocsf_put_process(out, record);
 	} else {
 		ocsf_put_network(out, class, record);
 	}
-	if (class == CLASS_HTTP)
+	if (class == OCSF_CLASS_HTTP)
 		ocsf_put_request(out, record);
-	if (class == CLASS_DNS) {
+	if (class == OCSF_CLASS_DNS) {
 		json_put_text(out, ",\"query\":{\"hostname\":",
 			      record->host.at ? &record->host : &(struct scan_text){"", 0});
 		json_put_text(out, ",\"type\":", &record->method);

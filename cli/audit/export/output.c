@@ -67,8 +67,7 @@ int output_close(struct export_output *output, bool keep)
 		if (r == 0 && keep && rename(output->temporary_path, output->path) < 0)
 			r = -errno;
 		if (r < 0 || !keep)
-			(void)unlink(
-				output->temporary_path); /* on failure the incomplete file stays, which does no harm */
+			(void)unlink(output->temporary_path); /* on failure the incomplete file does no harm */
 	}
 	free(output->path);
 	free(output->temporary_path);

@@ -11,7 +11,7 @@
 #include "cli/cli.h"
 
 #define READ_CHUNK_BYTES (256u << 10)
-#define VERB "audit report"
+#define VERB_IN_MESSAGES "audit report"
 
 static int logs_report_error(const char *path, int error)
 {
@@ -20,7 +20,7 @@ static int logs_report_error(const char *path, int error)
 			   : error == -E2BIG  ? "a line is too long for an audit log"
 					      : strerror(-error);
 
-	cli_print_error(VERB, "%s: %s", path, text);
+	cli_print_error(VERB_IN_MESSAGES, "%s: %s", path, text);
 	return CLI_ERROR;
 }
 
@@ -85,7 +85,8 @@ static int logs_survey_one_log(struct audit_report *report, struct report_log *l
 	log->first_seq = r == 1 ? (uint64_t)json_integer_value(json_object_get(line.json, "seq")) : 0;
 	audit_reader_free(reader);
 	if (r == 1 && !run) {
-		cli_print_error(VERB, "%s: more than %u runs; make a report of fewer logs", log->path, REPORT_RUNS_MAX);
+		cli_print_error(VERB_IN_MESSAGES, "%s: more than %u runs; make a report of fewer logs", log->path,
+				REPORT_RUNS_MAX);
 		return CLI_ERROR;
 	}
 	if (r == 1)
@@ -117,8 +118,8 @@ int report_survey_logs(struct audit_report *report, struct report_log *logs, siz
 	qsort(logs, count, sizeof(*logs), logs_compare_by_run_and_seq);
 	for (size_t i = 1; i < count; i++)
 		if (logs_compare_by_run_and_seq(&logs[i - 1], &logs[i]) == 0) {
-			cli_print_error(VERB, "%s and %s: the same part of run %s; name it once", logs[i - 1].path,
-					logs[i].path, report->run[logs[i].run].id);
+			cli_print_error(VERB_IN_MESSAGES, "%s and %s: the same part of run %s; name it once",
+					logs[i - 1].path, logs[i].path, report->run[logs[i].run].id);
 			return CLI_ERROR;
 		}
 	/* Half of the room is reserved for denials, network events and execs, which are all kept while they fit. */

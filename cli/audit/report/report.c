@@ -14,7 +14,7 @@
 #include "cli/options.h"
 #include "config.h"
 
-#define VERB "audit report"
+#define VERB_IN_MESSAGES "audit report"
 #define REPORT_RESULT_BYTES_MAX (256u << 20)
 
 static const char usage[] =
@@ -50,7 +50,7 @@ static int report_parse_options(int argc, char **argv, struct report_options *op
 		{0},
 	};
 	const struct cli_syntax syntax = {
-		.verb = VERB,
+		.verb = VERB_IN_MESSAGES,
 		.usage = usage,
 		.epilogue = "\nThe page needs no network and can be opened from disk. See callgate(1), AUDIT LOG.\n",
 		.allows_mixed_order = true,
@@ -80,13 +80,13 @@ static int report_add_result(struct audit_report *report, const char *path)
 	int r = io_read_file(AT_FDCWD, path, REPORT_RESULT_BYTES_MAX, &text, &len);
 
 	if (r < 0) {
-		cli_print_error(VERB, "%s: %s", path, strerror(-r));
+		cli_print_error(VERB_IN_MESSAGES, "%s: %s", path, strerror(-r));
 		return CLI_ERROR;
 	}
 	result = json_loadb(text, len, 0, NULL);
 	id = json_string_value(json_object_get(result, "run_id"));
 	if (!id) {
-		cli_print_error(VERB, "%s: not the result of a run: callgate run --json prints one", path);
+		cli_print_error(VERB_IN_MESSAGES, "%s: not the result of a run: callgate run --json prints one", path);
 		return CLI_ERROR;
 	}
 	for (unsigned i = 0; i < report->run_count; i++)
@@ -96,7 +96,7 @@ static int report_add_result(struct audit_report *report, const char *path)
 			report->run[i].result = json_incref(result);
 			return CLI_OK;
 		}
-	cli_print_error(VERB, "%s: the result of run %s, of which no log was named", path, id);
+	cli_print_error(VERB_IN_MESSAGES, "%s: the result of run %s, of which no log was named", path, id);
 	return CLI_ERROR;
 }
 
@@ -162,7 +162,7 @@ static int report_write_page(struct audit_report *report, const struct report_lo
 	report_rows_flush(report->rows, report->out);
 	about = report_describe_for_page(report);
 	if (!about)
-		return cli_fail_no_memory(VERB);
+		return cli_fail_no_memory(VERB_IN_MESSAGES);
 	report_texts_write(report->texts, report->out);
 	report_write_page_end(report->out, about);
 	return CLI_OK;
@@ -170,7 +170,7 @@ static int report_write_page(struct audit_report *report, const struct report_lo
 
 static int report_fail_output(const char *path, int error)
 {
-	cli_print_error(VERB, "%s: %s", path, strerror(error));
+	cli_print_error(VERB_IN_MESSAGES, "%s: %s", path, strerror(error));
 	return CLI_ERROR;
 }
 
@@ -182,12 +182,13 @@ static int report_check_output(const char *path, const struct report_log *logs, 
 	if (stat(path, &output) < 0)
 		return CLI_OK;
 	if (!S_ISREG(output.st_mode)) {
-		cli_print_error(VERB, "-o %s: not a regular file, so it is not replaced; name another", path);
+		cli_print_error(VERB_IN_MESSAGES, "-o %s: not a regular file, so it is not replaced; name another",
+				path);
 		return CLI_ERROR;
 	}
 	for (size_t i = 0; i < count; i++)
 		if (stat(logs[i].path, &log) == 0 && log.st_dev == output.st_dev && log.st_ino == output.st_ino) {
-			cli_print_error(VERB, "-o %s: that is the log; name another file", path);
+			cli_print_error(VERB_IN_MESSAGES, "-o %s: that is the log; name another file", path);
 			return CLI_ERROR;
 		}
 	return CLI_OK;
@@ -203,7 +204,7 @@ static int report_write_file(struct audit_report *report, const char *path, cons
 	int status, error = 0;
 
 	if (!aside)
-		return cli_fail_no_memory(VERB);
+		return cli_fail_no_memory(VERB_IN_MESSAGES);
 	fd = mkostemp(aside, O_CLOEXEC);
 	if (fd < 0)
 		return report_fail_output(path, errno);
@@ -241,7 +242,8 @@ static int report_print_what_is_left_out(const struct audit_report *report, cons
 			 REPORT_TEXT_BYTES_MAX >> 20);
 	if (damaged == 0)
 		return CLI_OK;
-	cli_print_error(VERB, "%llu damaged lines, which the page leaves out: a log was edited or is damaged",
+	cli_print_error(VERB_IN_MESSAGES,
+			"%llu damaged lines, which the page leaves out: a log was edited or is damaged",
 			(unsigned long long)damaged);
 	return CLI_ERROR;
 }
@@ -270,7 +272,7 @@ static int report_make_from_logs(const struct report_options *options, struct re
 	report.rows = report_rows_create();
 	report.denials = report_denials_create();
 	if (!report.texts || !report.rows || !report.denials)
-		status = cli_fail_no_memory(VERB);
+		status = cli_fail_no_memory(VERB_IN_MESSAGES);
 	else
 		status = report_survey_logs(&report, logs, count);
 	for (size_t i = 0; status == CLI_OK && i < options->result_paths.count; i++)
@@ -291,12 +293,12 @@ static int report_make_of_named_logs(const struct report_options *options, char 
 	_cleanup_free_ struct report_log *logs = NULL;
 
 	if (count == 0 || !options->output_path) {
-		cli_print_error(VERB, count == 0 ? "no log is named" : "no page is named: -o FILE.html");
-		return cli_fail_usage(VERB);
+		cli_print_error(VERB_IN_MESSAGES, count == 0 ? "no log is named" : "no page is named: -o FILE.html");
+		return cli_fail_usage(VERB_IN_MESSAGES);
 	}
 	logs = calloc(count, sizeof(*logs));
 	if (!logs)
-		return cli_fail_no_memory(VERB);
+		return cli_fail_no_memory(VERB_IN_MESSAGES);
 	for (size_t i = 0; i < count; i++)
 		logs[i].path = argv[i];
 	return report_make_from_logs(options, logs, count);

@@ -109,8 +109,8 @@ struct audit_report {
 	struct report_run run[REPORT_RUNS_MAX];
 	unsigned run_count;
 	uint64_t records_max;
-	uint64_t
-		ordinary_record_sample_step; /* one of so many records is kept that are no denial, network event or exec */
+	/* ordinary records are those that are no denial, network event or exec: one of so many is kept */
+	uint64_t ordinary_record_sample_step;
 	uint64_t important_record_count;      /* number of denials, network events and execs that were kept */
 };
 

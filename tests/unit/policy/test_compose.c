@@ -563,7 +563,7 @@ START_TEST(test_lines)
 	char out[64];
 
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
-		struct json_last_line_search memo = {.at = NULL};
+		struct json_last_line_search memo = {.found_item = NULL};
 
 		/* whatever was looked for before */
 		for (size_t j = 0; j < sizeof(lines) / sizeof(lines[0]); j++) {

@@ -84,12 +84,12 @@ START_TEST(patterns_must_tell_something)
 	static const char *const telling[] = {"/d/cpu*", "/d/*.c", "/d/abc*/**", "/d/plain", "/*/x"};
 
 	for (size_t i = 0; i + 1 < sizeof(telling) / sizeof(telling[0]); i++)
-		ck_assert_msg(pattern_components_have_letters(telling[i]), "%s", telling[i]);
-	ck_assert(!pattern_components_have_letters("/*/x"));
-	ck_assert(!pattern_components_have_letters("/d/a*"));
-	ck_assert(!pattern_components_have_letters("/d/.s*"));
-	ck_assert(!pattern_components_have_letters("/d/*/**"));
-	ck_assert(!pattern_components_have_letters("/d/*."));
+		ck_assert_msg(pattern_components_are_specific(telling[i]), "%s", telling[i]);
+	ck_assert(!pattern_components_are_specific("/*/x"));
+	ck_assert(!pattern_components_are_specific("/d/a*"));
+	ck_assert(!pattern_components_are_specific("/d/.s*"));
+	ck_assert(!pattern_components_are_specific("/d/*/**"));
+	ck_assert(!pattern_components_are_specific("/d/*."));
 }
 END_TEST
 
