@@ -4,7 +4,7 @@
 
 #include "agents/loop.h"
 
-#define ROLE_EXIT_ERROR 125 /* exit status of callgate's own errors, as CLI_ERROR of cli/cli.h */
+#define ROLE_EXIT_ERROR 125 /* exit status of callgate's own errors, as CLI_EXIT_ERROR of cli/cli.h */
 
 /*
  * Makes SIGINT, SIGTERM and SIGHUP stop the loop, so that the process ends its sandboxes before it exits. *ret_fd: a

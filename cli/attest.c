@@ -75,8 +75,8 @@ static void attest_print_summary(const json_t *statement)
 }
 
 /*
- * Checks that the log is intact, that the key has signed it, and that the statement names it. CLI_OK, or an exit status
- * after a message.
+ * Checks that the log is intact, that the key has signed it, and that the statement names it. CLI_EXIT_OK, or an exit
+ * status after a message.
  */
 static int attest_check_log(const struct attest_options *options, const json_t *statement)
 {
@@ -86,10 +86,10 @@ static int attest_check_log(const struct attest_options *options, const json_t *
 	char head[HASH_DIGITS + 1] = "";
 	int status = audit_verify_logs(paths, 1, &verify, head);
 
-	if (status != CLI_OK)
-		return status == CLI_ERROR ? CLI_ERROR : ATTEST_EXIT_LOG_DIFFERS;
+	if (status != CLI_EXIT_OK)
+		return status == CLI_EXIT_ERROR ? CLI_EXIT_ERROR : ATTEST_EXIT_LOG_DIFFERS;
 	if (strcmp(head, attest_get_text(log, "head")) == 0)
-		return CLI_OK;
+		return CLI_EXIT_OK;
 	cli_print_error("attest", "%s is another log than the attested one: its last line has the hash %s",
 			options->log, head);
 	return ATTEST_EXIT_LOG_DIFFERS;
@@ -98,19 +98,19 @@ static int attest_check_log(const struct attest_options *options, const json_t *
 static int attest_check_statement(const struct attest_options *options, const char *payload, size_t len)
 {
 	json_t *statement = json_loadb(payload, len, JSON_REJECT_DUPLICATES, NULL);
-	int status = CLI_OK;
+	int status = CLI_EXIT_OK;
 
 	if (strcmp(attest_get_text(statement, "predicateType"), ATTEST_PREDICATE_TYPE_URI) != 0) {
 		cli_print_error("attest", "the signature is right, but this is not the attestation of a run");
-		status = CLI_ERROR;
+		status = CLI_EXIT_ERROR;
 	} else if (options->json) {
 		status = cli_print_text("attest", payload);
-		if (status == CLI_OK)
+		if (status == CLI_EXIT_OK)
 			status = cli_print_text("attest", "\n");
 	} else {
 		attest_print_summary(statement);
 	}
-	if (status == CLI_OK && options->log)
+	if (status == CLI_EXIT_OK && options->log)
 		status = attest_check_log(options, statement);
 	json_decref(statement);
 	return status;
@@ -124,7 +124,7 @@ static int attest_verify_file(const char *path, const struct attest_options *opt
 	int r;
 
 	if (attest_read_key(options->key, key) < 0)
-		return CLI_ERROR;
+		return CLI_EXIT_ERROR;
 	r = io_read_file(AT_FDCWD, path, ATTEST_FILE_BYTES_MAX, &text, &len);
 	if (r == 0)
 		r = envelope_open(text, len, key, &payload, &len);
@@ -134,7 +134,7 @@ static int attest_verify_file(const char *path, const struct attest_options *opt
 			r == -EKEYREJECTED ? "not signed with this key: another key, or it was changed"
 			: r == -EBADMSG	   ? "not an attestation"
 					   : strerror(-r));
-	return r == -EKEYREJECTED ? ATTEST_EXIT_NOT_SIGNED : CLI_ERROR;
+	return r == -EKEYREJECTED ? ATTEST_EXIT_NOT_SIGNED : CLI_EXIT_ERROR;
 }
 
 int cli_main_attest(int argc, char **argv)

@@ -67,7 +67,7 @@ int cli_main_check(int argc, char **argv)
 		.epilogue = "\nExit status: 0 when all are good, 125 otherwise.\n",
 		.allows_mixed_order = true,
 	};
-	int parsed = cli_parse_options(argc, argv, &syntax), status = CLI_OK;
+	int parsed = cli_parse_options(argc, argv, &syntax), status = CLI_EXIT_OK;
 
 	if (parsed != CLI_OPTIONS_PARSED)
 		return parsed;
@@ -77,10 +77,10 @@ int cli_main_check(int argc, char **argv)
 	}
 	for (; optind < argc; optind++) {
 		if (check_policy(argv[optind]) < 0)
-			status = CLI_ERROR;
-		else if (cli_print_text("check", argv[optind]) != CLI_OK ||
-			 cli_print_text("check", ": good\n") != CLI_OK)
-			return CLI_ERROR;
+			status = CLI_EXIT_ERROR;
+		else if (cli_print_text("check", argv[optind]) != CLI_EXIT_OK ||
+			 cli_print_text("check", ": good\n") != CLI_EXIT_OK)
+			return CLI_EXIT_ERROR;
 	}
 	return status;
 }

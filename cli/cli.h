@@ -21,11 +21,11 @@ static inline void cli_policy_freep(struct policy **policy)
 
 /* Exit statuses of callgate's own; otherwise the program's own status is passed on (128+n for a signal). */
 enum cli_exit {
-	CLI_OK = 0,
-	CLI_TIMEOUT = 124,   /* the wall-clock limit ended the run */
-	CLI_ERROR = 125,     /* callgate could not do what was asked: bad usage, bad policy, no supervision */
-	CLI_REFUSED = 126,   /* the policy refused to execute the program */
-	CLI_NOT_FOUND = 127, /* no such program in the view */
+	CLI_EXIT_OK = 0,
+	CLI_EXIT_TIMEOUT = 124,      /* the wall-clock limit ended the run */
+	CLI_EXIT_ERROR = 125,        /* callgate could not do what was asked: bad usage, bad policy, no supervision */
+	CLI_EXIT_EXEC_REFUSED = 126, /* the policy refused to execute the program */
+	CLI_EXIT_PROGRAM_NOT_FOUND = 127, /* no such program in the view */
 };
 
 int cli_main_run(int argc, char **argv);
@@ -52,7 +52,7 @@ int cli_main_doctor(int argc, char **argv);
 void cli_print_error(const char *verb, const char *format, ...) __attribute__((format(printf, 2, 3)));
 #define cli_note(...) cli_print_error(NULL, __VA_ARGS__)
 
-/* Prints a message that memory ran out. Returns CLI_ERROR. */
+/* Prints a message that memory ran out. Returns CLI_EXIT_ERROR. */
 int cli_fail_no_memory(const char *verb);
 
 /*
@@ -77,13 +77,17 @@ __attribute__((format(printf, 1, 2))) static inline char *cli_format(const char 
 	return len < 0 ? NULL : text;
 }
 
-/* Prints a line that refers to --help. To be called after the message that says what is wrong. Returns CLI_ERROR. */
+/*
+ * Prints a line that refers to --help. To be called after the message that says what is wrong. Returns CLI_EXIT_ERROR.
+ */
 int cli_fail_usage(const char *verb);
 
-/* Prints "callgate VERSION" to stdout. CLI_OK, or CLI_ERROR when stdout cannot be written. */
+/* Prints "callgate VERSION" to stdout. CLI_EXIT_OK, or CLI_EXIT_ERROR when stdout cannot be written. */
 int cli_print_version(void);
 
-/* Prints text to stdout and flushes it. CLI_OK, or CLI_ERROR with a message; text NULL stands for no memory. */
+/*
+ * Prints text to stdout and flushes it. CLI_EXIT_OK, or CLI_EXIT_ERROR with a message; text NULL stands for no memory.
+ */
 int cli_print_text(const char *verb, const char *text);
 struct buf;
 int cli_print_buf(const char *verb, const struct buf *text);

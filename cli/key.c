@@ -29,7 +29,7 @@ static int key_fail(const char *path, int error)
 	cli_print_error("key", "%s: %s", path,
 			error == -EEXIST ? "it exists; name another file, or remove it if nothing is signed with it"
 					 : strerror(-error));
-	return CLI_ERROR;
+	return CLI_EXIT_ERROR;
 }
 
 static int key_make_files(const char *path)
@@ -54,7 +54,7 @@ static int key_make_files(const char *path)
 	if (r < 0)
 		return key_fail(path, r);
 	if (written == 0)
-		return CLI_OK;
+		return CLI_EXIT_OK;
 	(void)unlink(path);
 	return key_fail(public_path, written);
 }

@@ -261,9 +261,9 @@ int cli_load_policy_without_run(const struct cli_policy_options *options, const 
 	if (cli_host_init(host, program) < 0)
 		return cli_fail_no_memory(verb);
 	if (cli_load_policy(options, verb, host, NULL, ret_policy, NULL) < 0)
-		return CLI_ERROR;
+		return CLI_EXIT_ERROR;
 	cli_host_report_void_grants(host);
-	return CLI_OK;
+	return CLI_EXIT_OK;
 }
 
 void cli_warn_missing_grants(const char *verb, const struct cli_host *host, const struct policy *policy, bool own)

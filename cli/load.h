@@ -27,7 +27,10 @@ int cli_load_observing_policy(const struct cli_policy_options *options, const ch
 /* As cli_load_policy without a run and without messages, to try whether a policy is valid. 0 or -errno. */
 int cli_try_to_load_policy(const struct cli_policy_options *options, struct cli_host *host, struct policy **ret_policy);
 
-/* As cli_load_policy, for verbs without a run: also initialises `host` and reports void grants. CLI_OK or CLI_ERROR. */
+/*
+ * As cli_load_policy, for verbs without a run: also initialises `host` and reports void grants. CLI_EXIT_OK or
+ * CLI_EXIT_ERROR.
+ */
 int cli_load_policy_without_run(const struct cli_policy_options *options, const char *verb, const char *program,
 			 struct cli_host *host, struct policy **ret_policy);
 

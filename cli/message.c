@@ -29,7 +29,7 @@ void cli_print_error(const char *verb, const char *format, ...)
 int cli_fail_no_memory(const char *verb)
 {
 	cli_print_error(verb, "out of memory");
-	return CLI_ERROR;
+	return CLI_EXIT_ERROR;
 }
 
 void cli_print_policy_errors(const char *verb, const struct policy_errors *errors)
@@ -115,7 +115,7 @@ void cli_print_policy_warnings(const char *verb, const struct policy *policy)
 int cli_fail_usage(const char *verb)
 {
 	cli_note("Try \"callgate%s%s --help\".", *verb ? " " : "", verb);
-	return CLI_ERROR;
+	return CLI_EXIT_ERROR;
 }
 
 int cli_print_text(const char *verb, const char *text)
@@ -123,9 +123,9 @@ int cli_print_text(const char *verb, const char *text)
 	if (!text)
 		return cli_fail_no_memory(verb);
 	if (text_print(stdout, text, true) == 0 && fflush(stdout) == 0)
-		return CLI_OK;
+		return CLI_EXIT_OK;
 	cli_print_error(verb, "cannot write to standard output: %s", strerror(errno));
-	return CLI_ERROR;
+	return CLI_EXIT_ERROR;
 }
 
 int cli_print_buf(const char *verb, const struct buf *text)
@@ -139,7 +139,7 @@ int cli_print_json(const char *verb, json_t *value)
 	int ret = cli_print_text(verb, text);
 
 	json_decref(value);
-	return ret == CLI_OK ? cli_print_text(verb, "\n") : ret;
+	return ret == CLI_EXIT_OK ? cli_print_text(verb, "\n") : ret;
 }
 
 int cli_print_version(void)

@@ -144,7 +144,7 @@ static int parse_set_option(const struct option_parser *parser, const char *verb
 	error = row->set(&given, parser->target_of_option[i] + row->field_offset);
 	if (error == -ENOMEM)
 		return cli_fail_no_memory(verb);
-	return error < 0 ? CLI_ERROR : CLI_OPTIONS_PARSED;
+	return error < 0 ? CLI_EXIT_ERROR : CLI_OPTIONS_PARSED;
 }
 
 int cli_parse_options(int argc, char **argv, const struct cli_syntax *syntax)

@@ -21,8 +21,8 @@ int cli_main_show(int argc, char **argv)
 
 	if (status != CLI_OPTIONS_PARSED)
 		return status;
-	if (cli_load_policy_without_run(&options, "show", argv[optind], &host, &policy) != CLI_OK)
-		return CLI_ERROR;
+	if (cli_load_policy_without_run(&options, "show", argv[optind], &host, &policy) != CLI_EXIT_OK)
+		return CLI_EXIT_ERROR;
 	text = policy_make_json(policy);
 	return cli_print_text("show", text);
 }

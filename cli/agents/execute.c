@@ -17,12 +17,12 @@ int agents_execute(const char *role, const struct cli_list *arguments)
 
 	if (!argv || len < 0) {
 		cli_print_error(role, "cannot start: %s", strerror(argv ? errno : ENOMEM));
-		return CLI_ERROR;
+		return CLI_EXIT_ERROR;
 	}
 	self[len] = '\0';
 	if (installed_find_file(AGENTS_EXECUTABLE_NAME, program) < 0) {
 		cli_print_error(role, UNTRUSTED_FILE_MESSAGE_FORMAT, program);
-		return CLI_ERROR;
+		return CLI_EXIT_ERROR;
 	}
 	argv[0] = program;
 	argv[1] = (char *)(uintptr_t)role;
@@ -31,5 +31,5 @@ int agents_execute(const char *role, const struct cli_list *arguments)
 		argv[3 + i] = arguments->item[i];
 	(void)execv(program, argv);
 	cli_print_error(role, "needs %s, which cannot be started: %s", program, strerror(errno));
-	return CLI_ERROR;
+	return CLI_EXIT_ERROR;
 }

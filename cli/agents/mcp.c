@@ -108,7 +108,7 @@ static bool mcp_policy_is_valid(const struct cli_policy_options *policy_options)
 	_cleanup_host_ struct cli_host host = {0};
 	_cleanup_policy_ struct policy *policy = NULL;
 
-	return cli_load_policy_without_run(policy_options, "mcp", NULL, &host, &policy) == CLI_OK;
+	return cli_load_policy_without_run(policy_options, "mcp", NULL, &host, &policy) == CLI_EXIT_OK;
 }
 
 int cli_main_mcp(int argc, char **argv)
@@ -132,7 +132,7 @@ int cli_main_mcp(int argc, char **argv)
 	int status;
 
 	if (!given)
-		return CLI_ERROR;
+		return CLI_EXIT_ERROR;
 	memcpy(given, argv, (size_t)argc * sizeof(*given));
 	status = cli_parse_options(argc, argv, &syntax);
 	if (status != CLI_OPTIONS_PARSED)
@@ -144,10 +144,10 @@ int cli_main_mcp(int argc, char **argv)
 	names_no_policy = policy.policy_names.count == 0;
 	if ((names_no_policy && cli_list_add_owned(&policy.policy_names, strdup(MCP_PROFILE_DEFAULT)) < 0) ||
 	    !mcp_policy_is_valid(&policy))
-		return CLI_ERROR;
+		return CLI_EXIT_ERROR;
 	if (mcp_make_agents_arguments(argc, given, &options, names_no_policy, &arguments) < 0) {
 		cli_print_error("mcp", "out of memory");
-		return CLI_ERROR;
+		return CLI_EXIT_ERROR;
 	}
 	return agents_execute("mcp", &arguments);
 }

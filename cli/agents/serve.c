@@ -59,7 +59,7 @@ static int serve_refuse_address(const char *text)
 			"--listen %s: write 127.0.0.1:PORT, [::1]:PORT or unix:PATH; other machines reach a "
 			"server by a proxy or ssh",
 			text);
-	return CLI_ERROR;
+	return CLI_EXIT_ERROR;
 }
 
 /* Parses "ADDRESS:PORT". False: invalid, or not an address of the loopback interface. */
@@ -263,7 +263,7 @@ static int serve_execute_agents(int options_fd, int listen_fd)
 	    dup2(high_listen, E2B_LISTEN_FD) >= 0)
 		return agents_execute("serve", &no_arguments);
 	cli_print_error("serve", "cannot hand over the options: %s", strerror(errno));
-	return CLI_ERROR;
+	return CLI_EXIT_ERROR;
 }
 
 static int serve_start(const struct serve_options *options)
@@ -274,17 +274,17 @@ static int serve_start(const struct serve_options *options)
 	int r = 0;
 
 	if (listen_fd < 0)
-		return CLI_ERROR;
+		return CLI_EXIT_ERROR;
 	if (options->port_file)
 		r = serve_write_port(options->port_file, options->listen, listen_fd);
 	if (r < 0) {
 		cli_print_error("serve", "cannot write %s: %s", options->port_file, strerror(-r));
-		return CLI_ERROR;
+		return CLI_EXIT_ERROR;
 	}
 	options_fd = serve_write_options_to_memfd(given);
 	if (options_fd < 0) {
 		cli_print_error("serve", "cannot hand over the options: %s", strerror(-options_fd));
-		return CLI_ERROR;
+		return CLI_EXIT_ERROR;
 	}
 	return serve_execute_agents(options_fd, listen_fd);
 }

@@ -16,7 +16,7 @@ int audit_main_diff(int argc, char **argv);
 int audit_main_export(int argc, char **argv);
 int audit_main_verify(int argc, char **argv);
 
-/* Prints the processes of the logs as a tree, with counts. CLI_OK or CLI_ERROR. */
+/* Prints the processes of the logs as a tree, with counts. CLI_EXIT_OK or CLI_EXIT_ERROR. */
 int audit_print_tree(const char *const *paths, const struct audit_filter *filter);
 
 #endif

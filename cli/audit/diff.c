@@ -241,7 +241,7 @@ static int diff_parse_options(int argc, char **argv, struct log_diff *diff)
 
 /*
  * The log of a run with "judge": "changes" lacks what the run read. Refuses to compare such a log with a complete one:
- * CLI_ERROR with a message. Otherwise CLI_OK.
+ * CLI_EXIT_ERROR with a message. Otherwise CLI_EXIT_OK.
  */
 static int diff_check_both_logs_have_reads(const struct log_diff *diff, const char *const *paths)
 {
@@ -252,12 +252,12 @@ static int diff_check_both_logs_have_reads(const struct log_diff *diff, const ch
 				"%s: the run had \"judge\": \"changes\", so what it read is not on record, and differs "
 				"from %s in all of it; record both runs with the same --judge",
 				paths[lacks], paths[!lacks]);
-		return CLI_ERROR;
+		return CLI_EXIT_ERROR;
 	}
 	if (diff->lacks_read_records[0])
 		cli_note("callgate audit: both runs had \"judge\": \"changes\": what they read is not on record, and "
 			 "not compared");
-	return CLI_OK;
+	return CLI_EXIT_OK;
 }
 
 static int diff_compare_logs(struct log_diff *diff, const char *const *paths)
@@ -267,22 +267,22 @@ static int diff_compare_logs(struct log_diff *diff, const char *const *paths)
 
 	if (!paths[1] || paths[2]) {
 		cli_print_error("audit", "diff takes two logs; see callgate audit diff --help");
-		return CLI_ERROR;
+		return CLI_EXIT_ERROR;
 	}
 	status = audit_read_logs(&reading);
 	if (diff->is_out_of_memory)
 		return cli_fail_no_memory("audit");
-	if (status != CLI_OK)
+	if (status != CLI_EXIT_OK)
 		return status; /* a damaged log lacks lines, which must not count as differences */
 	status = diff_check_both_logs_have_reads(diff, paths);
-	if (status != CLI_OK)
+	if (status != CLI_EXIT_OK)
 		return status;
 	if (diff->json)
 		status = diff_print_json(diff);
 	else
 		diff_print(diff, paths);
 	status = audit_flush_stdout(status);
-	return status != CLI_OK ? status : diff_found_no_difference(diff) ? DIFF_EQUAL : DIFF_DIFFERENT;
+	return status != CLI_EXIT_OK ? status : diff_found_no_difference(diff) ? DIFF_EQUAL : DIFF_DIFFERENT;
 }
 
 int audit_main_diff(int argc, char **argv)
@@ -292,7 +292,7 @@ int audit_main_diff(int argc, char **argv)
 	const char *const *paths = status == CLI_OPTIONS_PARSED ? audit_get_log_paths(argv, "diff") : NULL;
 
 	if (status == CLI_OPTIONS_PARSED)
-		status = paths ? diff_compare_logs(&diff, paths) : CLI_ERROR;
+		status = paths ? diff_compare_logs(&diff, paths) : CLI_EXIT_ERROR;
 	for (enum diff_kind kind = 0; kind < DIFF_MAX; kind++)
 		tally_release(&diff.objects_by_kind[kind]);
 	for (size_t log = 0; log < 2; log++) {

@@ -120,7 +120,7 @@ int audit_flush_stdout(int status)
 	if (fflush(stdout) == 0 && !ferror(stdout))
 		return status;
 	cli_print_error("audit", "cannot write to standard output: %s", strerror(errno));
-	return CLI_ERROR;
+	return CLI_EXIT_ERROR;
 }
 
 const char *const *audit_get_log_paths(char **argv, const char *verb)

@@ -49,7 +49,7 @@ bool audit_put_object(struct buf *out, const struct scan_record *record);
 /* Returns the logs that the command line names after its options. NULL, with a message: no log is named. */
 const char *const *audit_get_log_paths(char **argv, const char *verb);
 
-/* Flushes stdout. Returns `status`, or CLI_ERROR with a message when stdout could not be written. */
+/* Flushes stdout. Returns `status`, or CLI_EXIT_ERROR with a message when stdout could not be written. */
 int audit_flush_stdout(int status);
 
 #endif

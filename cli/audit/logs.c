@@ -105,7 +105,7 @@ int audit_read_logs(const struct audit_reading *reading)
 {
 	struct log_merge merge = {.reading = reading};
 	size_t count = 0;
-	int status = CLI_OK;
+	int status = CLI_EXIT_OK;
 
 	while (reading->paths[count])
 		count++;
@@ -124,8 +124,8 @@ int audit_read_logs(const struct audit_reading *reading)
 	while (merge_pass_lines_to_callback(&merge) && merge_wait_for_lines(&merge))
 		;
 	for (size_t i = 0; i < merge.source_count; i++)
-		if (source_close(&merge.sources[i]) != CLI_OK)
-			status = CLI_ERROR;
+		if (source_close(&merge.sources[i]) != CLI_EXIT_OK)
+			status = CLI_EXIT_ERROR;
 	free(merge.sources);
 	free(merge.source_heap);
 	return status;

@@ -43,8 +43,8 @@ struct audit_reading {
 };
 
 /*
- * Reads all lines that can be parsed. Reports damaged lines and incomplete last lines on stderr. CLI_OK, or CLI_ERROR
- * when a log could not be read or a line was damaged.
+ * Reads all lines that can be parsed. Reports damaged lines and incomplete last lines on stderr. CLI_EXIT_OK, or
+ * CLI_EXIT_ERROR when a log could not be read or a line was damaged.
  */
 int audit_read_logs(const struct audit_reading *reading);
 

@@ -99,17 +99,17 @@ int rule_usage_find_unused_rules(struct rule_usage *rules, const struct cli_poli
 	struct tally stripped = {0};
 
 	if (options.policy_names.count == 0)
-		return CLI_OK;
+		return CLI_EXIT_OK;
 	if (!options.workdir && workdir)
 		options.workdir_as_written = options.workdir = workdir;
-	if (cli_load_policy_without_run(&options, "audit", program, &host, &policy) != CLI_OK)
-		return CLI_ERROR;
+	if (cli_load_policy_without_run(&options, "audit", program, &host, &policy) != CLI_EXIT_OK)
+		return CLI_EXIT_ERROR;
 	if (policy_compute_sha256(policy) == 0)
 		rules->logs_have_same_policy = sha256 && strcmp(sha256, policy_get_settings(policy)->sha256) == 0;
 	if (rules_collect_labels_without_position(rules, &stripped))
 		rules->unused_labels = rules_list_unused(&stripped, policy);
 	tally_release(&stripped);
-	return rules->unused_labels ? CLI_OK : cli_fail_no_memory("audit");
+	return rules->unused_labels ? CLI_EXIT_OK : cli_fail_no_memory("audit");
 }
 
 void rule_usage_release(struct rule_usage *rules)

@@ -21,7 +21,7 @@ int rule_usage_count_record(struct rule_usage *rules, const struct scan_record *
 
 /*
  * Lists the rules of the user's policy that no record names. Does nothing if the user named no policy. `header` is the
- * header of a log. CLI_OK, or CLI_ERROR with a message.
+ * header of a log. CLI_EXIT_OK, or CLI_EXIT_ERROR with a message.
  */
 int rule_usage_find_unused_rules(struct rule_usage *rules, const struct cli_policy_options *given,
 				 const json_t *header);

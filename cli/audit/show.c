@@ -224,7 +224,7 @@ static int show_print_logs(struct show_state *show, const char *const *paths)
 	if (show->tree && (show->follow || show->json)) {
 		cli_print_error("audit", "--tree is for logs as they are: leave out %s",
 				show->follow ? "-f" : "--json");
-		return CLI_ERROR;
+		return CLI_EXIT_ERROR;
 	}
 	if (show->tree)
 		return audit_print_tree(paths, &show->filter);
@@ -243,7 +243,7 @@ int audit_main_show(int argc, char **argv)
 	const char *const *paths = status == CLI_OPTIONS_PARSED ? audit_get_log_paths(argv, "show") : NULL;
 
 	if (status == CLI_OPTIONS_PARSED)
-		status = paths ? show_print_logs(&show, paths) : CLI_ERROR;
+		status = paths ? show_print_logs(&show, paths) : CLI_EXIT_ERROR;
 	buf_release(&show.line);
 	audit_filter_release(&show.filter);
 	return status;

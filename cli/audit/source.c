@@ -319,5 +319,5 @@ int source_close(struct log_source *source)
 	free(source->buffer);
 	free(source->file_path);
 	free(source->next_file);
-	return source->error < 0 || source->damaged_line_count > 0 ? CLI_ERROR : CLI_OK;
+	return source->error < 0 || source->damaged_line_count > 0 ? CLI_EXIT_ERROR : CLI_EXIT_OK;
 }

@@ -39,7 +39,7 @@ void source_read_next_entry(struct log_source *source);
 /* In state SOURCE_WAITING: reads on, perhaps in the file that has got the log's name. */
 void source_read_after_wait(struct log_source *source);
 
-/* Reports errors and damage. Returns CLI_OK or CLI_ERROR. */
+/* Reports errors and damage. Returns CLI_EXIT_OK or CLI_EXIT_ERROR. */
 int source_close(struct log_source *source);
 
 #endif

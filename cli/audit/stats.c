@@ -134,7 +134,7 @@ static int stats_parse_options(int argc, char **argv, struct stats *stats)
 static int stats_read_logs(struct stats *stats, const char *const *paths)
 {
 	const struct audit_reading reading = {.paths = paths, .each = stats_on_entry, .ctx = stats};
-	int status, found = CLI_OK;
+	int status, found = CLI_EXIT_OK;
 
 	while (paths[stats->log_count])
 		stats->log_count++;
@@ -152,11 +152,11 @@ static int stats_read_logs(struct stats *stats, const char *const *paths)
 					"%s: the run had \"judge\": \"changes\", so the log does not tell which rules "
 					"were never used; leave out the policy",
 					paths[i]);
-			return CLI_ERROR;
+			return CLI_EXIT_ERROR;
 		}
 	if (stats->log[0].header)
 		found = rule_usage_find_unused_rules(&stats->rules, &stats->policy_options, stats->log[0].header);
-	if (found != CLI_OK)
+	if (found != CLI_EXIT_OK)
 		return found;
 	if (stats->json)
 		stats_print_json(stats);
@@ -191,7 +191,7 @@ int audit_main_stats(int argc, char **argv)
 	status = stats_parse_options(argc, argv, stats);
 	if (status == CLI_OPTIONS_PARSED) {
 		paths = audit_get_log_paths(argv, "stats");
-		status = paths ? stats_read_logs(stats, paths) : CLI_ERROR;
+		status = paths ? stats_read_logs(stats, paths) : CLI_EXIT_ERROR;
 	}
 	stats_release(stats);
 	free(stats);

@@ -169,7 +169,7 @@ int audit_main_top(int argc, char **argv)
 
 	top.prints_once = top.prints_once || !isatty(STDOUT_FILENO);
 	if (status == CLI_OPTIONS_PARSED)
-		status = paths ? top_show_logs(&top, paths) : CLI_ERROR;
+		status = paths ? top_show_logs(&top, paths) : CLI_EXIT_ERROR;
 	for (enum top_table i = 0; i < TOP_MAX; i++)
 		tally_release(&top.tables[i]);
 	audit_filter_release(&top.filter);

@@ -47,18 +47,18 @@ struct verify_run {
 static int verify_report_error(const char *path, int error)
 {
 	if (error == -ECANCELED) /* with a message */
-		return CLI_ERROR;
+		return CLI_EXIT_ERROR;
 	cli_print_error("audit", "%s: %s", path,
 			error == -ENOMSG ? "this is not an audit log: it does not begin with a header line"
 			: error == -E2BIG ? "a line is too long for an audit log"
 					  : strerror(-error));
-	return CLI_ERROR;
+	return CLI_EXIT_ERROR;
 }
 
 /* ---- printing the findings ---- */
 
 static const int exit_statuses[VERIFY_KIND_MAX] = {
-	[VERIFY_INTACT] = CLI_OK,
+	[VERIFY_INTACT] = CLI_EXIT_OK,
 	[VERIFY_EDITED] = VERIFY_STATUS_BROKEN,
 	[VERIFY_DELETED] = VERIFY_STATUS_BROKEN,
 	[VERIFY_INSERTED] = VERIFY_STATUS_BROKEN,
@@ -150,7 +150,7 @@ static void verify_end_log(struct verify_run *run)
 		verify_print_json(run, &finding, tail);
 	else
 		verify_print_for_people(run, &finding, tail);
-	if (status != CLI_OK && (run->exit_status == CLI_OK || status < run->exit_status))
+	if (status != CLI_EXIT_OK && (run->exit_status == CLI_EXIT_OK || status < run->exit_status))
 		run->exit_status = status;
 	verify_release(&run->verify);
 	anchor_close(&run->anchor);
@@ -331,7 +331,7 @@ static int verify_read_log(struct verify_run *run, const char *path)
 		if (r < 0)
 			return verify_report_error(now, r);
 	}
-	return r < 0 ? verify_report_error(path, r) : CLI_OK;
+	return r < 0 ? verify_report_error(path, r) : CLI_EXIT_OK;
 }
 
 static int verify_load_key(struct verify_run *run)
@@ -342,16 +342,16 @@ static int verify_load_key(struct verify_run *run)
 	int r;
 
 	if (!named)
-		return CLI_OK;
+		return CLI_EXIT_OK;
 	run->has_key = true;
 	if (signing_parse_public(named, strlen(named), run->key) == 0)
-		return CLI_OK;
+		return CLI_EXIT_OK;
 	r = io_read_file(AT_FDCWD, named, 4096, &text, &len);
 	if (r == 0 && signing_parse_public(text, len, run->key) == 0)
-		return CLI_OK;
+		return CLI_EXIT_OK;
 	cli_print_error("audit", "--key %s: %s", named,
 			r < 0 ? strerror(-r) : "not an Ed25519 public key; callgate key new writes FILE.pub");
-	return CLI_ERROR;
+	return CLI_EXIT_ERROR;
 }
 
 int audit_verify_logs(char **paths, size_t count, const struct verify_options *options, char *ret_head)
@@ -363,7 +363,7 @@ int audit_verify_logs(char **paths, size_t count, const struct verify_options *o
 	run.buffer = malloc(run.cap);
 	if (!run.buffer)
 		return cli_fail_no_memory("audit");
-	for (size_t i = 0; status == CLI_OK && i < count; i++)
+	for (size_t i = 0; status == CLI_EXIT_OK && i < count; i++)
 		status = verify_read_log(&run, paths[i]);
 	if (ret_head && run.log_is_begun)
 		(void)snprintf(ret_head, HASH_DIGITS + 1, "%.*s", HASH_DIGITS, run.verify.last_line.hash);
@@ -371,7 +371,7 @@ int audit_verify_logs(char **paths, size_t count, const struct verify_options *o
 	free(run.paths);
 	free(run.files);
 	free(run.buffer);
-	return audit_flush_stdout(status == CLI_OK ? run.exit_status : status);
+	return audit_flush_stdout(status == CLI_EXIT_OK ? run.exit_status : status);
 }
 
 static const char usage[] =
@@ -403,7 +403,7 @@ int audit_main_verify(int argc, char **argv)
 		return status;
 	if (optind >= argc) {
 		cli_print_error("audit", "verify: no log given; name the files that run --audit wrote");
-		return CLI_ERROR;
+		return CLI_EXIT_ERROR;
 	}
 	return audit_verify_logs(argv + optind, (size_t)(argc - optind), &options, NULL);
 }

@@ -18,7 +18,7 @@
 #define BATCH_MESSAGES_BYTES_MAX (1u << 20)
 
 /* Exit status of a run's process that could not become callgate run. The reason is in BATCH_MESSAGES_FILE. */
-#define BATCH_STATUS_NOT_STARTED CLI_ERROR
+#define BATCH_STATUS_NOT_STARTED CLI_EXIT_ERROR
 
 /* Ends the run's process with a message. Its standard error is BATCH_MESSAGES_FILE. */
 __attribute__((noreturn)) static void batch_fail(const char *what, int error)

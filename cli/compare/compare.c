@@ -85,7 +85,7 @@ static int compare_parse_options(int argc, char **argv, struct compare_command *
 		cli_print_error("compare", "no program named; see callgate compare --help");
 	else
 		return CLI_OPTIONS_PARSED;
-	return CLI_ERROR;
+	return CLI_EXIT_ERROR;
 }
 
 /*
@@ -219,9 +219,9 @@ static int compare_print_text(const struct compare_command *compare, json_t *con
 	if (compare->keep && r == 0)
 		(void)text_printf(stdout, "kept in %s\n", compare->keep);
 	if (r == 0 && fflush(stdout) == 0)
-		return CLI_OK;
+		return CLI_EXIT_OK;
 	cli_print_error("compare", "cannot write to standard output: %s", strerror(errno));
-	return CLI_ERROR;
+	return CLI_EXIT_ERROR;
 }
 
 static int compare_print(const struct compare_command *compare, json_t *const *differences)
@@ -250,7 +250,7 @@ static int compare_report(const struct compare_command *compare)
 	status = failed ? cli_fail_no_memory("compare") : compare_print(compare, differences);
 	for (size_t i = 1; i < compare->run_count; i++)
 		json_decref(differences[i]);
-	return status != CLI_OK ? status : equal ? COMPARE_EQUAL : COMPARE_DIFFERENT;
+	return status != CLI_EXIT_OK ? status : equal ? COMPARE_EQUAL : COMPARE_DIFFERENT;
 }
 
 static void compare_release(struct compare_command *compare)
@@ -278,7 +278,7 @@ int cli_main_compare(int argc, char **argv)
 	for (size_t i = 0; done && i < policies; i++)
 		done = compare_run_once(&compare, i, argv + optind);
 	if (status == CLI_OPTIONS_PARSED)
-		status = done ? compare_report(&compare) : CLI_ERROR;
+		status = done ? compare_report(&compare) : CLI_EXIT_ERROR;
 	compare_release(&compare);
 	return status;
 }

@@ -239,16 +239,16 @@ int cli_main_doctor(int argc, char **argv)
 	}
 	if (fcntl(STDOUT_FILENO, F_GETFD) < 0) {
 		cli_print_error("doctor", "standard output is closed; redirect it to a file or to /dev/null");
-		return CLI_ERROR;
+		return CLI_EXIT_ERROR;
 	}
 	doctor_open_missing_stdio();
 	error = doctor_make_diagnosis(&diagnosis);
 	if (error < 0) {
 		cli_print_error("doctor", "%s", strerror(-error));
-		status = CLI_ERROR;
+		status = CLI_EXIT_ERROR;
 	} else {
 		status = json ? doctor_print_json(&diagnosis) : doctor_print_text(&diagnosis);
-		if (status == CLI_OK && !diagnosis.run_works)
+		if (status == CLI_EXIT_OK && !diagnosis.run_works)
 			status = DOCTOR_EXIT_RUN_FAILS;
 	}
 	doctor_diagnosis_release(&diagnosis);

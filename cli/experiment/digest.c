@@ -102,7 +102,7 @@ int digest_add_policy(struct buf *out, const struct cli_list *options)
 		cli_print_error(verb, "%s: \"options\" of a policy takes options of callgate run", argv[optind]);
 		return -EINVAL;
 	}
-	if (cli_load_policy_without_run(&parsed, verb, NULL, &host, &policy) != CLI_OK)
+	if (cli_load_policy_without_run(&parsed, verb, NULL, &host, &policy) != CLI_EXIT_OK)
 		return -EINVAL;
 	text = policy_make_json(policy);
 	if (!text)

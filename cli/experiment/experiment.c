@@ -120,5 +120,5 @@ int cli_main_experiment(int argc, char **argv)
 				strcmp(verb, "run") == 0 ? "plan" : "directory");
 	else
 		return experiment_run_subverb(verb, &options, argv[optind + 1]);
-	return CLI_ERROR;
+	return CLI_EXIT_ERROR;
 }

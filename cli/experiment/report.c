@@ -121,9 +121,9 @@ static int report_print_table(const struct report_summary *summary, size_t count
 				  summary[i].mean_denials, summary[i].mean_calls, summary[i].median_time_ms,
 				  summary[i].slowdown);
 	if (fflush(stdout) == 0 && !ferror(stdout))
-		return CLI_OK;
+		return CLI_EXIT_OK;
 	cli_print_error("experiment", "cannot write to standard output: %s", strerror(errno));
-	return CLI_ERROR;
+	return CLI_EXIT_ERROR;
 }
 
 static int report_print_json(const struct report_summary *summary, size_t count)
@@ -148,17 +148,17 @@ int experiment_print_report(const struct experiment_options *options)
 	size_t count = 0;
 
 	if (rows_load(options->dir, &rows) < 0)
-		return CLI_ERROR;
+		return CLI_EXIT_ERROR;
 	summary = summaries_create(rows, &count);
 	if (!summary)
 		return cli_fail_no_memory("experiment");
 	if (count == 0) {
 		cli_print_error("experiment", "%s: no cell is finished; run the plan first", options->dir);
-		return CLI_ERROR;
+		return CLI_EXIT_ERROR;
 	}
 	plot_make(&plot, summary, count);
 	if (rows_write(options->dir, rows, options->csv) < 0 ||
 	    results_write_file(options->dir, "report.svg", &plot) < 0)
-		return CLI_ERROR;
+		return CLI_EXIT_ERROR;
 	return options->json ? report_print_json(summary, count) : report_print_table(summary, count);
 }

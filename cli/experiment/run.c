@@ -294,10 +294,10 @@ static int experiment_lock_and_run_cells(struct experiment *experiment)
 	experiment->cells = cells_create(&experiment->plan, &experiment->cell_count);
 	if (!experiment->job || !experiment->cells || !results_make_dir(options->dir, "") ||
 	    !results_make_dir(options->dir, RESULTS_CELLS_DIR) || !results_make_dir(options->dir, RESULTS_RUNNING_DIR))
-		return CLI_ERROR;
+		return CLI_EXIT_ERROR;
 	lock = results_lock_shard(options);
 	if (lock < 0)
-		return CLI_ERROR;
+		return CLI_EXIT_ERROR;
 	experiment->wanted = experiment_count_cells_to_run(experiment);
 	experiment->shows_progress = !options->quiet && isatty(STDERR_FILENO);
 	experiment_run_cells(experiment);
@@ -307,13 +307,13 @@ static int experiment_lock_and_run_cells(struct experiment *experiment)
 				  "%zu cells: %zu run, %zu failed, %zu were there already or are of other shards\n",
 				  experiment->cell_count, experiment->finished, experiment->failed,
 				  experiment->cell_count - experiment->wanted);
-	return r < 0 || experiment->failed > 0 || experiment->stopped ? CLI_ERROR : CLI_OK;
+	return r < 0 || experiment->failed > 0 || experiment->stopped ? CLI_EXIT_ERROR : CLI_EXIT_OK;
 }
 
 int experiment_run_plan(const struct experiment_options *options)
 {
 	struct experiment experiment = {.options = options};
-	int status = CLI_ERROR;
+	int status = CLI_EXIT_ERROR;
 
 	if (plan_load(options->plan, &experiment.plan) == 0) {
 		if (chdir(experiment.plan.dir) == 0)

@@ -57,7 +57,7 @@ static int need_judge_load_policy(const struct learn *learn, const char *profile
 		cli_print_error("learn", "cannot write %s: %s", learn->draft_path, strerror(-r));
 	else if (cli_load_policy_without_run(&judge->options, "learn",
 					     learn->program ? learn->program[0] : learn->fixed, &judge->host,
-					     &judge->policy) != CLI_OK)
+					     &judge->policy) != CLI_EXIT_OK)
 		r = -EINVAL;
 	if (r == 0)
 		r = query_judge_create(judge->policy, &judge->query_judge);

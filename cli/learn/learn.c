@@ -93,7 +93,7 @@ static int learn_parse_options(int argc, char **argv, struct learn *learn)
 	learn->program = argv + optind;
 	if (learn->fixed)
 		learn->program = NULL;
-	return mistake ? CLI_ERROR : status;
+	return mistake ? CLI_EXIT_ERROR : status;
 }
 
 static int learn_write_policy(struct learn *learn)
@@ -152,7 +152,7 @@ int cli_main_learn(int argc, char **argv)
 			r = learn.fixed ? learn_from_executable(&learn) : learn_from_runs(&learn);
 		if (r == 0)
 			r = learn_write_policy(&learn);
-		status = r == 0 ? learn_print_report(&learn) : CLI_ERROR;
+		status = r == 0 ? learn_print_report(&learn) : CLI_EXIT_ERROR;
 	}
 	learn_release(&learn);
 	return status;

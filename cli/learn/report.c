@@ -117,17 +117,17 @@ int learn_print_report(struct learn *learn)
 	int r;
 
 	if (learn_count_files(learn, &files) < 0)
-		return CLI_ERROR;
+		return CLI_EXIT_ERROR;
 	report_print_refusals(learn);
 	report_print_unmet_needs(learn);
 	report_print_wrong_denials(learn);
 	report_print_ends_of_runs(learn);
 	if (learn->json) {
 		r = cli_print_json("learn", report_make_json(learn, &files));
-		if (r != CLI_OK)
+		if (r != CLI_EXIT_OK)
 			return r;
 	} else {
 		report_print_text(learn, &files);
 	}
-	return json_array_size(learn->wrong_denials) > 0 || learn_run_ends_differ(learn) ? 1 : CLI_OK;
+	return json_array_size(learn->wrong_denials) > 0 || learn_run_ends_differ(learn) ? 1 : CLI_EXIT_OK;
 }

@@ -210,7 +210,10 @@ static void diff_report_phase(struct diff_report *report, const struct policy_di
 
 /* ---- comparing phases ---- */
 
-/* Compares the policies in one phase. *ret_phases: some file has rules for a single phase. CLI_OK or CLI_ERROR. */
+/*
+ * Compares the policies in one phase. *ret_phases: some file has rules for a single phase. CLI_EXIT_OK or
+ * CLI_EXIT_ERROR.
+ */
 static int diff_compare_phase(struct diff_report *report, enum policy_phase phase, bool several, bool *ret_phases)
 {
 	_cleanup_host_ struct cli_host first_host = {0}, second_host = {0};
@@ -219,17 +222,17 @@ static int diff_compare_phase(struct diff_report *report, enum policy_phase phas
 	const struct diff_options *options = report->options;
 
 	if (policy_load_argument(DIFF_VERB, &options->policy, options->policy_name[0], options->program, phase,
-				 &first_host, &first) != CLI_OK ||
+				 &first_host, &first) != CLI_EXIT_OK ||
 	    policy_load_argument(DIFF_VERB, &options->policy, options->policy_name[1], options->program, phase,
-				 &second_host, &second) != CLI_OK)
-		return CLI_ERROR;
+				 &second_host, &second) != CLI_EXIT_OK)
+		return CLI_EXIT_ERROR;
 	if (policy_diff(first, second, &diff) < 0)
 		return cli_fail_no_memory(DIFF_VERB);
 	diff_confirm_all((struct policy *const[]){first, second}, &diff);
 	for (enum policy_phase each = 0; each < POLICY_PHASE_MAX; each++)
 		*ret_phases |= policy_has_phase(first, each) || policy_has_phase(second, each);
 	diff_report_phase(report, &diff, phase, several || *ret_phases);
-	return CLI_OK;
+	return CLI_EXIT_OK;
 }
 
 static int diff_compare_policies(struct diff_report *report)
@@ -238,7 +241,7 @@ static int diff_compare_policies(struct diff_report *report)
 	bool phases = false;
 	int status = diff_compare_phase(report, options->cli.phase, false, &phases);
 
-	if (status == CLI_OK && phases && !options->phase_was_given)
+	if (status == CLI_EXIT_OK && phases && !options->phase_was_given)
 		status = diff_compare_phase(report, POLICY_PHASE_SETUP, true, &phases);
 	return status;
 }
@@ -266,7 +269,7 @@ static int diff_finish_report(struct diff_report *report)
 						  "different", differ, "new_access", more));
 	else
 		status = cli_print_buf(DIFF_VERB, &report->text);
-	return status != CLI_OK ? status : options->no_new_access ? more : differ;
+	return status != CLI_EXIT_OK ? status : options->no_new_access ? more : differ;
 }
 
 static int diff_parse_options(int argc, char **argv, struct diff_options *options)
@@ -311,7 +314,7 @@ int policy_main_diff(int argc, char **argv)
 	if (status == CLI_OPTIONS_PARSED) {
 		report.phases = json_array();
 		status = diff_compare_policies(&report);
-		if (status == CLI_OK)
+		if (status == CLI_EXIT_OK)
 			status = diff_finish_report(&report);
 	}
 	json_decref(report.phases);

@@ -19,8 +19,8 @@ struct fmt_options {
 };
 
 /*
- * Prints or writes the formatted text of one file. CLI_OK; 1: with --check, the file is not in canonical form;
- * CLI_ERROR with a message.
+ * Prints or writes the formatted text of one file. CLI_EXIT_OK; 1: with --check, the file is not in canonical form;
+ * CLI_EXIT_ERROR with a message.
  */
 static int fmt_output_text(const struct fmt_options *options, const char *path, const char *text, const char *formatted)
 {
@@ -30,14 +30,14 @@ static int fmt_output_text(const struct fmt_options *options, const char *path, 
 	if (options->check) {
 		if (!same)
 			cli_note("%s: not in canonical form; callgate policy fmt -w writes that", path);
-		return same ? CLI_OK : 1;
+		return same ? CLI_EXIT_OK : 1;
 	}
 	if (!options->write)
 		return cli_print_text(VERB_IN_MESSAGES, formatted);
 	ret = same ? 0 : policy_replace_file(path, formatted);
 	if (ret < 0)
 		cli_print_error(VERB_IN_MESSAGES, "%s: cannot be written: %s", path, strerror(-ret));
-	return ret < 0 ? CLI_ERROR : CLI_OK;
+	return ret < 0 ? CLI_EXIT_ERROR : CLI_EXIT_OK;
 }
 
 static int fmt_format_file(const struct fmt_options *options, const char *path)
@@ -51,13 +51,13 @@ static int fmt_format_file(const struct fmt_options *options, const char *path)
 		ret = -EILSEQ;
 	if (ret < 0) {
 		cli_print_error(VERB_IN_MESSAGES, "%s: %s", path, ret == -EILSEQ ? "has a NUL byte" : strerror(-ret));
-		return CLI_ERROR;
+		return CLI_EXIT_ERROR;
 	}
 	ret = policy_format_text(path, text, &errors, &formatted);
 	cli_print_policy_errors(NULL, &errors);
 	if (ret == -ENOMEM)
 		return cli_fail_no_memory(VERB_IN_MESSAGES);
-	return ret < 0 ? CLI_ERROR : fmt_output_text(options, path, text, formatted);
+	return ret < 0 ? CLI_EXIT_ERROR : fmt_output_text(options, path, text, formatted);
 }
 
 int policy_main_fmt(int argc, char **argv)
@@ -86,7 +86,7 @@ int policy_main_fmt(int argc, char **argv)
 				optind == argc ? "no file given" : "-w and --check contradict each other");
 		return cli_fail_usage(VERB_IN_MESSAGES);
 	}
-	for (status = CLI_OK; optind < argc; optind++) {
+	for (status = CLI_EXIT_OK; optind < argc; optind++) {
 		int one = fmt_format_file(&options, argv[optind]);
 
 		status = one > status ? one : status;

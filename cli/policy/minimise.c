@@ -87,16 +87,16 @@ static int minimise_read_logs(struct minimise *all, char **paths, size_t count)
 		.damaged_logs = all->allow_damaged,
 		.advice_if_refused =
 			"record a run with --judge all, or grants of reading would be dropped that it needed"};
-	int status = CLI_OK;
+	int status = CLI_EXIT_OK;
 
-	for (size_t i = 0; status == CLI_OK && i < count; i++) {
+	for (size_t i = 0; status == CLI_EXIT_OK && i < count; i++) {
 		struct replay_log log = {.path = paths[i]};
 
 		status = replay_judge_log(VERB_IN_MESSAGES, &all->policy, &accepted_logs, &log, minimise_add_access,
 					  all);
 		replay_log_release(&log);
 	}
-	if (status == CLI_OK && all->denied_access_count > 0)
+	if (status == CLI_EXIT_OK && all->denied_access_count > 0)
 		cli_print_error(VERB_IN_MESSAGES,
 				"warning: %s denies %llu accesses that were granted when the logs were written; "
 				"callgate replay lists them",
@@ -118,16 +118,16 @@ static int minimise_read_policy(struct minimise *all)
 	if (!all->flatten) {
 		all->policy_root = json_load_file(all->policy_path, JSON_REJECT_DUPLICATES, &error);
 	} else {
-		if (cli_load_policy_without_run(&all->policy, VERB_IN_MESSAGES, program, &host, &policy) != CLI_OK)
-			return CLI_ERROR;
+		if (cli_load_policy_without_run(&all->policy, VERB_IN_MESSAGES, program, &host, &policy) != CLI_EXIT_OK)
+			return CLI_EXIT_ERROR;
 		effective = policy_make_json(policy);
 		all->policy_root = effective ? json_loads(effective, 0, &error) : NULL;
 	}
 	if (all->policy_root)
-		return CLI_OK;
+		return CLI_EXIT_OK;
 	cli_print_error(VERB_IN_MESSAGES, "%s: %s", all->policy_path,
 			effective || !all->flatten ? error.text : "out of memory");
-	return CLI_ERROR;
+	return CLI_EXIT_ERROR;
 }
 
 static int minimise_write_result(struct minimise *all)
@@ -143,13 +143,13 @@ static int minimise_write_result(struct minimise *all)
 	if (r == -ENOMEM)
 		return cli_fail_no_memory(VERB_IN_MESSAGES);
 	if (r < 0)
-		return CLI_ERROR;
+		return CLI_EXIT_ERROR;
 	if (!all->output_path)
 		return cli_print_text(VERB_IN_MESSAGES, text);
 	r = policy_replace_file(all->output_path, text);
 	if (r < 0)
 		cli_print_error(VERB_IN_MESSAGES, "-o %s: cannot be written: %s", all->output_path, strerror(-r));
-	return r < 0 ? CLI_ERROR : CLI_OK;
+	return r < 0 ? CLI_EXIT_ERROR : CLI_EXIT_OK;
 }
 
 static int minimise_policy(struct minimise *all)
@@ -164,11 +164,11 @@ static int minimise_policy(struct minimise *all)
 				"%s: cannot be worked on: without a change its rules would lose accesses; does "
 				"it depend on another option of the run?",
 				all->policy_path);
-		return CLI_ERROR;
+		return CLI_EXIT_ERROR;
 	}
 	r = minimise_drop_and_narrow_repeatedly(all);
 	if (r != 0)
-		return r < 0 ? cli_fail_no_memory(VERB_IN_MESSAGES) : CLI_ERROR;
+		return r < 0 ? cli_fail_no_memory(VERB_IN_MESSAGES) : CLI_EXIT_ERROR;
 	cli_note("%zu accesses of the logs are granted as before; %zu rules dropped, %zu narrowed", used, all->dropped,
 		 all->narrowed);
 	return minimise_write_result(all);
@@ -221,12 +221,12 @@ int policy_main_minimise(int argc, char **argv)
 		all.policy_path = argv[optind];
 		status = cli_list_add_owned(&all.policy.policy_names, strdup(all.policy_path)) < 0
 				 ? cli_fail_no_memory(VERB_IN_MESSAGES)
-				 : CLI_OK;
-		if (status == CLI_OK)
+				 : CLI_EXIT_OK;
+		if (status == CLI_EXIT_OK)
 			status = minimise_read_logs(&all, argv + optind + 1, (size_t)(argc - optind - 1));
-		if (status == CLI_OK)
+		if (status == CLI_EXIT_OK)
 			status = minimise_read_policy(&all);
-		if (status == CLI_OK)
+		if (status == CLI_EXIT_OK)
 			status = minimise_policy(&all);
 	}
 	minimise_release(&all);

@@ -222,7 +222,7 @@ static int test_print_report(struct test_run *run, const struct policy_cases *ca
 	buf_puts(&whole, run->text.data ? run->text.data : "");
 	buf_puts(&whole, test_is_junit(run) ? "</testsuite>\n" : "");
 	status = cli_print_buf(VERB_IN_MESSAGES, &whole);
-	if (status == CLI_OK && run->options->reports_coverage) {
+	if (status == CLI_EXIT_OK && run->options->reports_coverage) {
 		run->text.len = 0;
 		test_print_coverage(run);
 		/* stdout is for JUnit's XML alone */
@@ -231,7 +231,7 @@ static int test_print_report(struct test_run *run, const struct policy_cases *ca
 		else
 			status = cli_print_buf(VERB_IN_MESSAGES, &run->text);
 	}
-	return status != CLI_OK ? status : run->failed_case_count > 0;
+	return status != CLI_EXIT_OK ? status : run->failed_case_count > 0;
 }
 
 static int test_run_cases(struct test_run *run, const char *program)
@@ -240,11 +240,11 @@ static int test_run_cases(struct test_run *run, const char *program)
 	_cleanup_host_ struct cli_host host = {0};
 	_cleanup_policy_ struct policy *policy = NULL;
 	struct policy_cases cases = {.count = 0};
-	int status = CLI_ERROR;
+	int status = CLI_EXIT_ERROR;
 
 	if (policy_cases_read(VERB_IN_MESSAGES, run->cases_name, &cases) < 0 ||
 	    policy_load_argument(VERB_IN_MESSAGES, options, run->policy_name, program, options->cli.phase, &host,
-				 &policy) != CLI_OK)
+				 &policy) != CLI_EXIT_OK)
 		goto out;
 	run->policy = policy;
 	if (test_list_rules(run) < 0)

@@ -90,7 +90,7 @@ static int logs_load_policy_by_header(void *ctx, const json_t *header)
 	}
 	log->program = logs_get_program(header);
 	r = cli_load_policy_without_run(&walk->options, walk->verb, log->program, &walk->host, &walk->policy);
-	walk->error_was_explained = r != CLI_OK;
+	walk->error_was_explained = r != CLI_EXIT_OK;
 	r = walk->error_was_explained ? -ECANCELED : query_judge_create(walk->policy, &walk->judge);
 	return r < 0 ? r : logs_compare_policy_of_header(walk, header);
 }
@@ -153,5 +153,5 @@ int replay_judge_log(const char *verb, const struct cli_policy_options *options,
 	policy_free(walk->policy);
 	cli_host_release(&walk->host);
 	free(walk);
-	return r < 0 ? CLI_ERROR : CLI_OK;
+	return r < 0 ? CLI_EXIT_ERROR : CLI_EXIT_OK;
 }

@@ -130,7 +130,7 @@ static int replay_logs(const struct replay_options *options, char **paths, size_
 {
 	struct replay_log *logs = calloc(count, sizeof(*logs));
 	struct replay_report *report = replay_report_create(options->lists_records);
-	int status = CLI_OK;
+	int status = CLI_EXIT_OK;
 	size_t read = 0;
 
 	if (!logs || !report) {
@@ -138,16 +138,16 @@ static int replay_logs(const struct replay_options *options, char **paths, size_
 		replay_report_free(report);
 		return cli_fail_no_memory("replay");
 	}
-	for (; logs && status == CLI_OK && read < count; read++) {
+	for (; logs && status == CLI_EXIT_OK && read < count; read++) {
 		logs[read].path = paths[read];
 		status = replay_judge_log("replay", &options->policy_options, &options->accepted_logs, &logs[read],
 					  replay_judge_record, report);
 	}
-	if (status == CLI_OK && options->lists_records)
+	if (status == CLI_EXIT_OK && options->lists_records)
 		status = cli_print_text("replay", "");
-	else if (status == CLI_OK)
+	else if (status == CLI_EXIT_OK)
 		status = replay_report_print(report, logs, count, options->json);
-	for (unsigned change = 0; status == CLI_OK && change < REPLAY_CHANGE_MAX; change++)
+	for (unsigned change = 0; status == CLI_EXIT_OK && change < REPLAY_CHANGE_MAX; change++)
 		if (options->changes_that_fail_replay >> change & 1 && replay_report_get_count(report, change) > 0)
 			status = 1;
 	for (size_t i = 0; i < read; i++)

@@ -42,7 +42,8 @@ struct replay_accepted_logs {
 
 /*
  * Reads a log and calls `judge` for each of its records, with a judge of the policy of `options`, which is loaded as
- * the run loaded it: for the program and, without -w, with the workdir on record. CLI_OK or CLI_ERROR with a message.
+ * the run loaded it: for the program and, without -w, with the workdir on record. CLI_EXIT_OK or CLI_EXIT_ERROR with a
+ * message.
  */
 int replay_judge_log(const char *verb, const struct cli_policy_options *options,
 		     const struct replay_accepted_logs *accepted_logs, struct replay_log *log, replay_judge_fn *judge,

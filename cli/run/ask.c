@@ -90,7 +90,7 @@ int run_open_ask_directory(struct run *run)
 	const char *grant;
 
 	if (!real)
-		return CLI_ERROR;
+		return CLI_EXIT_ERROR;
 	grant = ask_find_grant(run->program_phase.policy, real);
 	if (grant)
 		return run_report_refusal(run, "ask_failed",
@@ -100,7 +100,7 @@ int run_open_ask_directory(struct run *run)
 	if (fd < 0)
 		return ask_refuse(run, strerror(-fd));
 	if (ask_check_owner(run, fd) != 0 || ask_lock_directory(run, fd) != 0)
-		return CLI_ERROR;
+		return CLI_EXIT_ERROR;
 	run->ask.dir = steal_pointer(&real);
 	run->ask.dir_fd = steal_fd(&fd);
 	return 0;

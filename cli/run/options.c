@@ -212,8 +212,8 @@ static const struct cli_option session_table[] = {
 };
 
 /*
- * Refuses options that exclude each other, or that need an option which is missing. CLI_OPTIONS_PARSED, or CLI_ERROR
- * with a message.
+ * Refuses options that exclude each other, or that need an option which is missing. CLI_OPTIONS_PARSED, or
+ * CLI_EXIT_ERROR with a message.
  */
 static int run_check_options(const struct run_options *options, int left)
 {
@@ -252,7 +252,7 @@ static int run_check_options(const struct run_options *options, int left)
 
 	if (wrong)
 		cli_print_error("run", "%s", wrong);
-	return wrong ? CLI_ERROR : CLI_OPTIONS_PARSED;
+	return wrong ? CLI_EXIT_ERROR : CLI_OPTIONS_PARSED;
 }
 
 int run_parse_options(int argc, char **argv, struct run_options *ret_options)

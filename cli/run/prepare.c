@@ -119,7 +119,7 @@ static int prepare_find_user(struct run *run)
 		run->policy_draft =
 			policy_find_user((const char *const *)options->policy_names.item, &run->host.policy, &named);
 	if (prepare_look_up_user(run, named ? named : options->cli.user, &run->user) != 0)
-		return CLI_ERROR;
+		return CLI_EXIT_ERROR;
 	if (run->user.set) {
 		run->host.uid = run->user.uid;
 		run->host.gid = run->user.gid;
@@ -137,7 +137,7 @@ static int prepare_confirm_user(struct run *run)
 	struct privs_user user = {.set = false};
 
 	if (prepare_look_up_user(run, policy_get_settings(run->program_phase.policy)->user, &user) != 0)
-		return CLI_ERROR;
+		return CLI_EXIT_ERROR;
 	if (user.set != run->user.set || user.uid != run->user.uid || user.gid != run->user.gid)
 		return run_report_refusal(run, "user_failed",
 					  "the policy's user has changed since it was first read; try again");
@@ -203,11 +203,11 @@ static int prepare_load_policies(struct run *run)
 	const struct run_options *options = &run->options;
 
 	if (prepare_check_secrets(run) != 0)
-		return CLI_ERROR;
+		return CLI_EXIT_ERROR;
 	if (run_load_policy(run, options->policy.cli.phase, &run->program_phase.policy) != 0)
-		return CLI_ERROR;
+		return CLI_EXIT_ERROR;
 	if (options->setup_command && run_load_policy(run, POLICY_PHASE_SETUP, &run->setup_phase.policy) != 0)
-		return CLI_ERROR;
+		return CLI_EXIT_ERROR;
 	return 0;
 }
 
@@ -255,7 +255,7 @@ static int prepare_open_output_directory(struct run *run)
 	if (!trimmed)
 		return run_refuse_no_memory(run);
 	if (!path && prepare_judge_parent_directory(run, "--output", trimmed, &path) != 0)
-		return CLI_ERROR;
+		return CLI_EXIT_ERROR;
 	if (!path)
 		return run_report_refusal(run, "output_failed",
 					  "--output %s: %s; name a directory that can be written", named,
@@ -388,16 +388,16 @@ static int prepare_make_logs(struct run *run)
 					  "--audit-rotate needs a directory in which the run's user may make files, so "
 					  "it does not go with --user; leave out one of them");
 	if (prepare_open_key(run) != 0)
-		return CLI_ERROR;
+		return CLI_EXIT_ERROR;
 	if (run->options.anchor_place && run_anchor_is_file(run->options.anchor_place) &&
 	    (prepare_judge_parent_directory(run, "--anchor", run->options.anchor_place, &run->anchor_path) != 0 ||
 	     !run->anchor_path))
 		return run_report_refusal(run, "audit_failed", "--anchor %s: %s", run->options.anchor_place,
 					  strerror(ENOENT));
 	if (run->options.anchor_place && run_open_anchor(run) != 0)
-		return CLI_ERROR;
+		return CLI_EXIT_ERROR;
 	if (prepare_judge_parent_directory(run, "the log", named, &run->program_phase.log_path) != 0)
-		return CLI_ERROR;
+		return CLI_EXIT_ERROR;
 	if (!run->program_phase.log_path)
 		return run_report_refusal(run, "audit_failed", "cannot write the log %s: %s", named, strerror(ENOENT));
 	run->setup_phase.log_path =
@@ -438,7 +438,7 @@ static int prepare_open_end_file(struct run *run, const char *option, const char
 	int error;
 
 	if (prepare_judge_parent_directory(run, option, named, &path) != 0)
-		return CLI_ERROR;
+		return CLI_EXIT_ERROR;
 	error = path ? run_end_file_open(path, file) : -ENOENT;
 	if (error < 0)
 		return run_report_refusal(run, code, "%s %s: %s; name a file in a directory that can be written",
@@ -499,36 +499,36 @@ int run_prepare(struct run *run)
 	if (cli_host_init(&run->host, options->argv[0]) < 0)
 		return run_refuse_no_memory(run);
 	if (prepare_find_user(run) != 0 || prepare_call_with_user_ids(run, prepare_user_directories) != 0)
-		return CLI_ERROR;
+		return CLI_EXIT_ERROR;
 	/* Inputs are copied before the policy is loaded: its rules may name the copies (-x @workdir/tool). */
 	if (options->input_paths.count && prepare_copy_inputs(run) != 0)
-		return CLI_ERROR;
+		return CLI_EXIT_ERROR;
 	if (options->attest_path)
 		run_hash_inputs(run);
 	close_fd(&run->workdir_fd);
 	if (prepare_load_policies(run) != 0)
-		return CLI_ERROR;
+		return CLI_EXIT_ERROR;
 	prepare_print_warnings(run);
 	/* Not with --setup, which may create the missing files. */
 	if (!options->is_quiet && !options->setup_command)
 		cli_warn_missing_grants("run", &run->host, run->program_phase.policy, !options->is_verbose);
 	if (prepare_confirm_user(run) != 0 ||
 	    prepare_call_with_user_ids(run, prepare_warn_of_unwritable_workdir) != 0 || prepare_make_logs(run) != 0)
-		return CLI_ERROR;
+		return CLI_EXIT_ERROR;
 	if (options->output_dir && prepare_open_output_directory(run) != 0)
-		return CLI_ERROR;
+		return CLI_EXIT_ERROR;
 	if (options->sink_name && prepare_connect_to_system_log(run) != 0)
-		return CLI_ERROR;
+		return CLI_EXIT_ERROR;
 	if (options->metrics_path &&
 	    prepare_open_end_file(run, "--metrics", options->metrics_path, "metrics_failed", &run->metrics_file) != 0)
-		return CLI_ERROR;
+		return CLI_EXIT_ERROR;
 	if (options->attest_path &&
 	    prepare_open_end_file(run, "--attest", options->attest_path, "attest_failed", &run->attestation_file) != 0)
-		return CLI_ERROR;
+		return CLI_EXIT_ERROR;
 	if (options->ask_dir && prepare_call_with_user_ids(run, run_open_ask_directory) != 0)
-		return CLI_ERROR;
+		return CLI_EXIT_ERROR;
 	if (prepare_observing_policy(run) != 0 || run_load_ask_policy(run) != 0)
-		return CLI_ERROR;
+		return CLI_EXIT_ERROR;
 	account_end_lookups();
 	return run->user.set && run->user.uid != geteuid() ? run_start_custodian(run) : 0;
 }

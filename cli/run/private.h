@@ -162,7 +162,7 @@ int run_program_to_end(struct run *run);
  */
 bool run_perform_setup(struct run *run, int *ret_exit);
 
-/* Prints a result or, in the setup's process, writes it to result_fd for the parent. CLI_OK or CLI_ERROR. */
+/* Prints a result or, in the setup's process, writes it to result_fd for the parent. CLI_EXIT_OK or CLI_EXIT_ERROR. */
 int run_print_result(const struct run *run, json_t *result);
 
 /* Writes the first line to --status-fd, if it was given. 0, or an exit status after run_report_refusal. */

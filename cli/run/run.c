@@ -153,9 +153,9 @@ int cli_main_run(int argc, char **argv)
 	const char *path = getenv("PATH");
 
 	run.path_variable_at_start = path ? strdup(path) : NULL;
-	if (exit_code == CLI_ERROR && run.options.json) {
-		_cleanup_json_ json_t *result = result_make_error(NULL, CLI_ERROR, "usage",
-							      "bad usage: see the message on standard error");
+	if (exit_code == CLI_EXIT_ERROR && run.options.json) {
+		_cleanup_json_ json_t *result = result_make_error(NULL, CLI_EXIT_ERROR, "usage",
+								  "bad usage: see the message on standard error");
 
 		(void)run_print_result(&run, result); /* a failure adds nothing: the exit status is an error already */
 	}

@@ -55,7 +55,7 @@ static int session_detach(const struct run *run, int stderr_fd)
 static _Noreturn void session_run_in_background(struct run *run, const struct process_session *session,
 						const char *socket_name, int stderr_fd)
 {
-	int exit_code = CLI_ERROR, base_fd = fcntl(run->scratch.base_fd, F_DUPFD_CLOEXEC, 3);
+	int exit_code = CLI_EXIT_ERROR, base_fd = fcntl(run->scratch.base_fd, F_DUPFD_CLOEXEC, 3);
 
 	run->session = session;
 	run->options.json = true; /* the result is a file, and the spawner has no output */
@@ -103,11 +103,11 @@ static int session_wait_and_print_id(const struct run *run, pid_t pid, const cha
 	int status = 0;
 
 	if (session_await_start(run->scratch.base_fd, socket_name, stderr_fd))
-		return cli_print_text("session", run->scratch.id) == CLI_OK ? cli_print_text("session", "\n")
-									    : CLI_ERROR;
+		return cli_print_text("session", run->scratch.id) == CLI_EXIT_OK ? cli_print_text("session", "\n")
+										 : CLI_EXIT_ERROR;
 	(void)kill(pid, SIGTERM); /* the background process has ended, or will never serve clients */
 	(void)waitpid(pid, &status, 0);
-	return WIFEXITED(status) && WEXITSTATUS(status) ? WEXITSTATUS(status) : CLI_ERROR;
+	return WIFEXITED(status) && WEXITSTATUS(status) ? WEXITSTATUS(status) : CLI_EXIT_ERROR;
 }
 
 static int session_start(struct run *run)

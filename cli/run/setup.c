@@ -78,7 +78,7 @@ static int setup_turn_run_into_setup(struct run *run, pid_t waiting)
 /* Runs the setup in the child process. Its output goes to stderr, because stdout is for the program alone. */
 static _Noreturn void setup_run_child(struct run *run, pid_t waiting, const sigset_t *mask)
 {
-	int exit_code = CLI_ERROR, error;
+	int exit_code = CLI_EXIT_ERROR, error;
 
 	/*
 	 * The setup gets its own process group, and the parent passes the terminal's signals on, so that each signal
@@ -93,7 +93,7 @@ static _Noreturn void setup_run_child(struct run *run, pid_t waiting, const sigs
 	error = scratch_remove_view(&run->scratch);
 	if (error < 0) {
 		cli_print_error("run", "cannot clear the scratch directory for the program: %s", strerror(-error));
-		exit_code = CLI_ERROR;
+		exit_code = CLI_EXIT_ERROR;
 	}
 	custodian_stop(&run->custodian);
 	exit(exit_code);
@@ -186,18 +186,18 @@ static int setup_report_failure(struct run *run, const struct setup_child *setup
 	const char *status = setup_get_result_status(run);
 	/* whether the status tells more than the exit code */
 	bool telling = strcmp(status, "failed") != 0 && strcmp(status, "ok") != 0;
-	int exit_code = WIFEXITED(setup->wait_status) ? WEXITSTATUS(setup->wait_status) : CLI_ERROR;
+	int exit_code = WIFEXITED(setup->wait_status) ? WEXITSTATUS(setup->wait_status) : CLI_EXIT_ERROR;
 	char message[160];
 	_cleanup_json_ json_t *result = NULL;
 
 	if (exit_code == 0) /* the setup had succeeded when a signal arrived */
-		exit_code = setup->last_signal ? 128 + setup->last_signal : CLI_ERROR;
+		exit_code = setup->last_signal ? 128 + setup->last_signal : CLI_EXIT_ERROR;
 	(void)snprintf(message, sizeof(message), "the setup ended with %d%s%s%s: the program was not run", exit_code,
 		       telling ? " (" : "", telling ? status : "", telling ? ")" : "");
 	cli_print_error("run", "%s", message);
 	result = setup_make_failed_result(run, setup, exit_code, message);
-	if (run->options.json && run_print_result(run, result) != CLI_OK)
-		exit_code = CLI_ERROR;
+	if (run->options.json && run_print_result(run, result) != CLI_EXIT_OK)
+		exit_code = CLI_EXIT_ERROR;
 	run_write_end_status(run, result);
 	return exit_code;
 }

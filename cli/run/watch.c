@@ -32,7 +32,7 @@ int run_print_result(const struct run *run, json_t *result)
 	if (!run->is_setup_process)
 		return cli_print_json("run", json_incref(result));
 	text = json_dumps(result, JSON_COMPACT);
-	return text && io_write_all(run->result_fd, text, strlen(text)) == 0 ? CLI_OK : CLI_ERROR;
+	return text && io_write_all(run->result_fd, text, strlen(text)) == 0 ? CLI_EXIT_OK : CLI_EXIT_ERROR;
 }
 
 void run_write_end_status(const struct run *run, json_t *result)
@@ -78,7 +78,7 @@ int run_report_refusal(struct run *run, const char *code, const char *format, ..
 	va_start(arguments, format);
 	(void)vsnprintf(message, sizeof(message), format, arguments); /* a longer message is truncated */
 	va_end(arguments);
-	result = result_make_error(run->scratch.path ? run->scratch.id : NULL, CLI_ERROR, code, message);
+	result = result_make_error(run->scratch.path ? run->scratch.id : NULL, CLI_EXIT_ERROR, code, message);
 	if (run->mistakes)
 		(void)json_object_set(json_object_get(result, "error"), "mistakes", run->mistakes);
 	cli_print_error("run", "%s", message);
@@ -88,7 +88,7 @@ int run_report_refusal(struct run *run, const char *code, const char *format, ..
 	if (run->options.status_fd >= 0)
 		/* A failure is ignored, because the exit status is an error anyway. */
 		(void)result_write_end_line(run->options.status_fd, result);
-	return CLI_ERROR;
+	return CLI_EXIT_ERROR;
 }
 
 int run_refuse_no_memory(struct run *run)
@@ -259,7 +259,7 @@ static void watch_add_fd_hint(const struct run *run, char *message, size_t size)
  */
 static void watch_report_error(const struct run *run, json_t *result, const struct keeper_outcome *outcome)
 {
-	const bool missing = json_integer_value(json_object_get(result, "exit_code")) == CLI_NOT_FOUND;
+	const bool missing = json_integer_value(json_object_get(result, "exit_code")) == CLI_EXIT_PROGRAM_NOT_FOUND;
 	const char *program = run->options.argv[0];
 	_cleanup_free_ char *advice = NULL, *message = NULL;
 
@@ -282,7 +282,7 @@ static int watch_report_end(struct run *run, const struct keeper_options *keeper
 	_cleanup_json_ json_t *result = NULL;
 	int exit_code;
 
-	if (outcome->error_code && outcome->ending.exit_code == CLI_ERROR)
+	if (outcome->error_code && outcome->ending.exit_code == CLI_EXIT_ERROR)
 		watch_add_fd_hint(run, outcome->error_message, sizeof(outcome->error_message));
 	result = result_make_json(keeper, outcome);
 	watch_report_error(run, result, outcome);
@@ -299,8 +299,8 @@ static int watch_report_end(struct run *run, const struct keeper_options *keeper
 	run_write_attestation(run, outcome, result);
 	watch_write_metrics(run, result);
 	exit_code = (int)json_integer_value(json_object_get(result, "exit_code"));
-	if ((run->options.json || run->is_setup_process) && run_print_result(run, result) != CLI_OK)
-		exit_code = CLI_ERROR;
+	if ((run->options.json || run->is_setup_process) && run_print_result(run, result) != CLI_EXIT_OK)
+		exit_code = CLI_EXIT_ERROR;
 	if (run->is_setup_process && !run->options.json && run->options.events != SUMMARY_NO_EVENTS &&
 	    json_array_size(json_object_get(result, "denials")) > 0)
 		cli_note("callgate: denied to the setup:");
@@ -389,7 +389,7 @@ int run_program_to_end(struct run *run)
 	};
 	/* after a setup, run_perform_setup() has written this line already */
 	if (!run->setup_result && run_write_start_status(run) != 0)
-		return CLI_ERROR;
+		return CLI_EXIT_ERROR;
 	if (keeper_run_program(&keeper, &outcome) < 0) {
 		watch_add_fd_hint(run, outcome.error_message, sizeof(outcome.error_message));
 		exit_code = run_report_refusal(run, "setup_failed", "%s", outcome.error_message);

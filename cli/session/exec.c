@@ -120,7 +120,7 @@ static int exec_ask_for_program(struct exec_client *exec, char *const *argv)
 
 	if (!wish) {
 		cli_print_error("session", "arguments must be UTF-8 text");
-		return CLI_ERROR;
+		return CLI_EXIT_ERROR;
 	}
 	error = exec_make_standard_streams(exec, fd);
 	if (error == 0)
@@ -132,7 +132,7 @@ static int exec_ask_for_program(struct exec_client *exec, char *const *argv)
 	if (error < 0)
 		cli_print_error("session", "cannot ask the session: %s",
 				error == -EMSGSIZE ? "the arguments are too long; pass a file" : strerror(-error));
-	return error < 0 ? CLI_ERROR : CLI_OK;
+	return error < 0 ? CLI_EXIT_ERROR : CLI_EXIT_OK;
 }
 
 /* ---- while the program runs ---- */
@@ -287,25 +287,25 @@ static int exec_report_result(struct exec_client *exec)
 {
 	const json_t *error = json_object_get(exec->result, "error");
 	const char *code = json_string_value(json_object_get(error, "code"));
-	int exit_code = CLI_ERROR;
+	int exit_code = CLI_EXIT_ERROR;
 
 	if (exec->exits_before_program_ends)
-		return exec->options.detach ? CLI_OK : EXIT_STATUS_KILLED;
+		return exec->options.detach ? CLI_EXIT_OK : EXIT_STATUS_KILLED;
 	if (!exec->result) {
 		cli_print_error("session", "the session has ended, and with it the program");
-		return CLI_ERROR;
+		return CLI_EXIT_ERROR;
 	}
 	if (json_is_integer(json_object_get(exec->result, "exit_code")))
 		exit_code = (int)json_integer_value(json_object_get(exec->result, "exit_code"));
 	else if (code && strcmp(code, "not_found") == 0)
-		exit_code = CLI_NOT_FOUND;
+		exit_code = CLI_EXIT_PROGRAM_NOT_FOUND;
 	if (error)
 		cli_print_error("session", "%s", json_string_value(json_object_get(error, "message")));
 	if (exec->options.json) {
 		exec_add_output_to_result(exec->result, "stdout", &exec->out);
 		exec_add_output_to_result(exec->result, "stderr", &exec->err);
-		if (cli_print_json("session", json_incref(exec->result)) != CLI_OK)
-			exit_code = CLI_ERROR;
+		if (cli_print_json("session", json_incref(exec->result)) != CLI_EXIT_OK)
+			exit_code = CLI_EXIT_ERROR;
 	} else if (!exec->options.quiet && isatty(STDERR_FILENO)) {
 		summary_print_result(stderr, exec->result, SUMMARY_FIRST_DENIALS);
 	}
@@ -324,7 +324,9 @@ static void exec_release(struct exec_client *exec)
 	cli_list_release(&exec->options.env);
 }
 
-/* Checks that a session and a program are named, and the options. CLI_OPTIONS_PARSED, or CLI_ERROR with a message. */
+/*
+ * Checks that a session and a program are named, and the options. CLI_OPTIONS_PARSED, or CLI_EXIT_ERROR with a message.
+ */
 static int exec_check_arguments(const struct exec_options *options, int argc, char **argv)
 {
 	if (argc - optind >= 2 && strcmp(argv[optind + 1], "--") == 0) {
@@ -337,7 +339,7 @@ static int exec_check_arguments(const struct exec_options *options, int argc, ch
 	}
 	if (options->detach && (options->tty || options->interactive || options->json)) {
 		cli_print_error("session exec", "--detach leaves the program alone; leave out -i, --tty and --json");
-		return CLI_ERROR;
+		return CLI_EXIT_ERROR;
 	}
 	return CLI_OPTIONS_PARSED;
 }
@@ -367,8 +369,8 @@ int session_main_exec(int argc, char **argv)
 
 		exec.socket_fd = dir_fd < 0 ? -1 : session_connect(dir_fd, argv[optind], &name);
 		exec.signal_fd = exec.socket_fd < 0 ? -1 : exec_block_and_open_signals();
-		status = exec.signal_fd < 0 ? CLI_ERROR : exec_ask_for_program(&exec, argv + optind + 1);
-		if (status == CLI_OK) {
+		status = exec.signal_fd < 0 ? CLI_EXIT_ERROR : exec_ask_for_program(&exec, argv + optind + 1);
+		if (status == CLI_EXIT_OK) {
 			exec_relay_until_end(&exec);
 			terminal_leave_raw_mode(&exec.terminal);
 			status = exec_report_result(&exec);

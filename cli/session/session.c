@@ -81,7 +81,7 @@ int session_main_list(int argc, char **argv)
 	while (dir && (entry = readdir(dir)))
 		if (strncmp(entry->d_name, SESSION_SOCKET_PREFIX, strlen(SESSION_SOCKET_PREFIX)) == 0)
 			session_print_one(dir_fd, entry->d_name, options.json);
-	return dir ? CLI_OK : CLI_ERROR;
+	return dir ? CLI_EXIT_OK : CLI_EXIT_ERROR;
 }
 
 /* ---- stop ---- */
@@ -120,7 +120,7 @@ static int session_stop(const char *id)
 
 	fd = dir_fd < 0 ? -1 : session_connect(dir_fd, id, &name);
 	if (fd < 0)
-		return CLI_ERROR;
+		return CLI_EXIT_ERROR;
 	r = session_client_send(fd, json_pack("{s:s}", "op", "stop"), NULL, 0);
 	if (r == 0) {
 		(void)session_client_receive(fd, &answer, NULL); /* fails when the session has ended */
@@ -128,7 +128,7 @@ static int session_stop(const char *id)
 	}
 	if (r < 0)
 		cli_print_error("session stop", "%s: cannot wait for its end: %s", id, strerror(-r));
-	return r < 0 ? CLI_ERROR : CLI_OK;
+	return r < 0 ? CLI_EXIT_ERROR : CLI_EXIT_OK;
 }
 
 int session_main_stop(int argc, char **argv)
@@ -148,10 +148,10 @@ int session_main_stop(int argc, char **argv)
 		cli_print_error("session stop", "name a session: callgate session stop ID");
 		return cli_fail_usage("session stop");
 	}
-	status = CLI_OK;
+	status = CLI_EXIT_OK;
 	for (; optind < argc; optind++)
-		if (session_stop(argv[optind]) != CLI_OK)
-			status = CLI_ERROR;
+		if (session_stop(argv[optind]) != CLI_EXIT_OK)
+			status = CLI_EXIT_ERROR;
 	return status;
 }
 

@@ -330,12 +330,12 @@ int why_answer_net(const struct policy *policy, const char *text, bool url, bool
 
 	if ((url ? why_parse_url : why_parse_connect)(&asked, text) < 0) {
 		cli_print_error("why", "%s: %s", text, asked.mistake);
-		return CLI_ERROR;
+		return CLI_EXIT_ERROR;
 	}
 	why_judge_endpoint(&asked);
 	why_judge_addresses(&asked);
 	exit_code = json ? why_print_json(&asked) : why_print_text(&asked);
-	return exit_code == CLI_OK && !asked.verdict.is_allowed ? 1 : exit_code;
+	return exit_code == CLI_EXIT_OK && !asked.verdict.is_allowed ? 1 : exit_code;
 }
 
 /* ---- questions about listening ---- */
@@ -393,7 +393,7 @@ int why_answer_listen(const struct policy *policy, const char *text, bool json)
 
 	if (why_decide_listen(policy, text, &port, &verdict) < 0) {
 		cli_print_error("why", "%s: %s", text, not_a_port);
-		return CLI_ERROR;
+		return CLI_EXIT_ERROR;
 	}
 	name = verdict_get_name(verdict.is_allowed ? VERDICT_ALLOW : VERDICT_DENY);
 	suggestion = verdict.is_allowed ? NULL : cli_format("--listen %s", text);
@@ -402,12 +402,12 @@ int why_answer_listen(const struct policy *policy, const char *text, bool json)
 			"why", json_pack("{s:s, s:s, s:i, s:s?, s:s, s:s?, s:s?}", "verdict", name, "op", "listen",
 					 "port", (int)port, "rule", verdict.label, "reason", verdict.reason, "errno",
 					 verdict.is_allowed ? NULL : "EACCES", "suggest", suggestion));
-		return exit_code == CLI_OK && !verdict.is_allowed ? 1 : exit_code;
+		return exit_code == CLI_EXIT_OK && !verdict.is_allowed ? 1 : exit_code;
 	}
 	buf_printf(&answer, "%s listen %s\n  rule      %s\n  reason    %s\n", name, text,
 		   verdict.label ? verdict.label : "none: what no rule allows is refused", verdict.reason);
 	if (!verdict.is_allowed)
 		buf_printf(&answer, "  to allow  %s\n", suggestion ? suggestion : "");
 	exit_code = cli_print_buf("why", &answer);
-	return exit_code == CLI_OK && !verdict.is_allowed ? 1 : exit_code;
+	return exit_code == CLI_EXIT_OK && !verdict.is_allowed ? 1 : exit_code;
 }

@@ -8,7 +8,7 @@
 
 /*
  * Decides about "HOST:PORT" ("HOST:PORT/udp") or, with `url`, about "METHOD URL", and prints the answer. Returns the
- * exit status: CLI_OK allowed, 1 refused, CLI_ERROR with a message for a malformed question.
+ * exit status: CLI_EXIT_OK allowed, 1 refused, CLI_EXIT_ERROR with a message for a malformed question.
  */
 int why_answer_net(const struct policy *policy, const char *text, bool url, bool json);
 /* Decides a question of kind WHY_CONNECT, WHY_LISTEN or WHY_URL. 0, or -EINVAL with why it is malformed (static). */

@@ -191,12 +191,12 @@ static int why_answer_path(const struct policy *policy, const struct why_options
 
 	if (ret < 0) {
 		cli_print_error("why", "%s: %s", asked->question, strerror(-ret));
-		return CLI_ERROR;
+		return CLI_EXIT_ERROR;
 	}
 	suggest = why_suggest_grant(policy, &question, &suggest_why);
 	exit_code = asked->json ? why_print_json(policy, &question, suggest, suggest_why)
 				: why_print_text(policy, &question, suggest, suggest_why);
-	return exit_code == CLI_OK && question.decision.verdict == VERDICT_DENY ? 1 : exit_code;
+	return exit_code == CLI_EXIT_OK && question.decision.verdict == VERDICT_DENY ? 1 : exit_code;
 }
 
 static int why_parse_options(int argc, char **argv, struct cli_policy_options *options, struct why_options *question)
@@ -241,10 +241,10 @@ int cli_main_why(int argc, char **argv)
 
 	if (exit_code != CLI_OPTIONS_PARSED)
 		return exit_code;
-	if (cli_load_policy_without_run(&options, "why", argv[optind], &host, &policy) != CLI_OK)
-		return CLI_ERROR;
+	if (cli_load_policy_without_run(&options, "why", argv[optind], &host, &policy) != CLI_EXIT_OK)
+		return CLI_EXIT_ERROR;
 	if (!why_mark_fired_entries(policy, question.fired_after_entries))
-		return CLI_ERROR;
+		return CLI_EXIT_ERROR;
 	if (question.kind == WHY_LISTEN)
 		return why_answer_listen(policy, question.question, question.json);
 	if (question.kind == WHY_CONNECT || question.kind == WHY_URL)

@@ -69,12 +69,12 @@ static int export_parse_options(int argc, char **argv, struct export_options *op
 	return cli_parse_options(argc, argv, &syntax);
 }
 
-/* Reads the logs, and writes all records to export.out. CLI_OK or CLI_ERROR. */
+/* Reads the logs, and writes all records to export.out. CLI_EXIT_OK or CLI_EXIT_ERROR. */
 static int export_write_records(struct export_run *run, const char *const *paths)
 {
 	const struct export_format *format = run->options->format;
 	const struct audit_reading reading = {.paths = paths, .each = export_on_entry, .ctx = run};
-	int status = CLI_OK;
+	int status = CLI_EXIT_OK;
 
 	run->error = format->begin ? format->begin(&run->export) : 0;
 	if (run->error == 0)
@@ -101,17 +101,17 @@ static int export_logs(const struct export_options *options, const char *const *
 		cli_print_error("audit", "%s: %s", output.shown_path,
 				r == -ESPIPE ? "not a regular file" : strerror(-r));
 		(void)output_close(&output, false);
-		return CLI_ERROR;
+		return CLI_EXIT_ERROR;
 	}
 	(void)setvbuf(output.file, NULL, _IOFBF, OUTPUT_BUFFER_BYTES);
 	run.export.out = output.file;
 	run.export.out_is_terminal = isatty(fileno(output.file));
 	status = export_write_records(&run, paths);
-	r = output_close(&output, run.error == 0 && (status == CLI_OK || run.export.record_count > 0));
+	r = output_close(&output, run.error == 0 && (status == CLI_EXIT_OK || run.export.record_count > 0));
 	r = run.error < 0 ? run.error : r;
 	if (r < 0)
 		cli_print_error("audit", "cannot write %s: %s", output.shown_path, strerror(-r));
-	return r < 0 ? CLI_ERROR : status;
+	return r < 0 ? CLI_EXIT_ERROR : status;
 }
 
 static int export_check_options(const struct export_options *options)
@@ -124,7 +124,7 @@ static int export_check_options(const struct export_options *options)
 		cli_print_error("audit", "%s is written to a file: name one with -o", options->format->name);
 	else
 		return CLI_OPTIONS_PARSED;
-	return CLI_ERROR;
+	return CLI_EXIT_ERROR;
 }
 
 int audit_main_export(int argc, char **argv)
@@ -137,7 +137,7 @@ int audit_main_export(int argc, char **argv)
 		status = export_check_options(&options);
 	if (status == CLI_OPTIONS_PARSED) {
 		paths = audit_get_log_paths(argv, "export");
-		status = paths ? export_logs(&options, paths) : CLI_ERROR;
+		status = paths ? export_logs(&options, paths) : CLI_EXIT_ERROR;
 	}
 	audit_filter_release(&options.filter);
 	return status;

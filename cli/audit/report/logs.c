@@ -21,7 +21,7 @@ static int logs_report_error(const char *path, int error)
 					      : strerror(-error);
 
 	cli_print_error(VERB_IN_MESSAGES, "%s: %s", path, text);
-	return CLI_ERROR;
+	return CLI_EXIT_ERROR;
 }
 
 /* ---- survey ---- */
@@ -87,14 +87,14 @@ static int logs_survey_one_log(struct audit_report *report, struct report_log *l
 	if (r == 1 && !run) {
 		cli_print_error(VERB_IN_MESSAGES, "%s: more than %u runs; make a report of fewer logs", log->path,
 				REPORT_RUNS_MAX);
-		return CLI_ERROR;
+		return CLI_EXIT_ERROR;
 	}
 	if (r == 1)
 		r = logs_count_lines(log->path, &log->line_count);
 	if (r < 0)
 		return logs_report_error(log->path, r);
 	log->run = (unsigned)(run - report->run);
-	return CLI_OK;
+	return CLI_EXIT_OK;
 }
 
 static int logs_compare_by_run_and_seq(const void *a, const void *b)
@@ -111,8 +111,8 @@ int report_survey_logs(struct audit_report *report, struct report_log *logs, siz
 	uint64_t lines = 0, half = report->records_max / 2;
 
 	for (size_t i = 0; i < count; i++) {
-		if (logs_survey_one_log(report, &logs[i]) != CLI_OK)
-			return CLI_ERROR;
+		if (logs_survey_one_log(report, &logs[i]) != CLI_EXIT_OK)
+			return CLI_EXIT_ERROR;
 		lines += logs[i].line_count > 2 ? logs[i].line_count - 2 : 0; /* without header and trailer */
 	}
 	qsort(logs, count, sizeof(*logs), logs_compare_by_run_and_seq);
@@ -120,11 +120,11 @@ int report_survey_logs(struct audit_report *report, struct report_log *logs, siz
 		if (logs_compare_by_run_and_seq(&logs[i - 1], &logs[i]) == 0) {
 			cli_print_error(VERB_IN_MESSAGES, "%s and %s: the same part of run %s; name it once",
 					logs[i - 1].path, logs[i].path, report->run[logs[i].run].id);
-			return CLI_ERROR;
+			return CLI_EXIT_ERROR;
 		}
 	/* Half of the room is reserved for denials, network events and execs, which are all kept while they fit. */
 	report->ordinary_record_sample_step = lines > report->records_max && half > 0 ? (lines + half - 1) / half : 1;
-	return CLI_OK;
+	return CLI_EXIT_OK;
 }
 
 /* ---- records ---- */
@@ -219,5 +219,5 @@ int report_read_log(struct audit_report *report, const struct report_log *log)
 	verify_end_file(&run->verify, audit_reader_get_torn_bytes(reader));
 	run->torn += audit_reader_get_torn_bytes(reader);
 	audit_reader_free(reader);
-	return r < 0 ? logs_report_error(log->path, r) : CLI_OK;
+	return r < 0 ? logs_report_error(log->path, r) : CLI_EXIT_OK;
 }

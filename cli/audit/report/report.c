@@ -81,23 +81,23 @@ static int report_add_result(struct audit_report *report, const char *path)
 
 	if (r < 0) {
 		cli_print_error(VERB_IN_MESSAGES, "%s: %s", path, strerror(-r));
-		return CLI_ERROR;
+		return CLI_EXIT_ERROR;
 	}
 	result = json_loadb(text, len, 0, NULL);
 	id = json_string_value(json_object_get(result, "run_id"));
 	if (!id) {
 		cli_print_error(VERB_IN_MESSAGES, "%s: not the result of a run: callgate run --json prints one", path);
-		return CLI_ERROR;
+		return CLI_EXIT_ERROR;
 	}
 	for (unsigned i = 0; i < report->run_count; i++)
 		if (strcmp(report->run[i].id, id) == 0) {
 			report_remove_long_result_members(result);
 			json_decref(report->run[i].result);
 			report->run[i].result = json_incref(result);
-			return CLI_OK;
+			return CLI_EXIT_OK;
 		}
 	cli_print_error(VERB_IN_MESSAGES, "%s: the result of run %s, of which no log was named", path, id);
-	return CLI_ERROR;
+	return CLI_EXIT_ERROR;
 }
 
 /* ---- writing the HTML page ---- */
@@ -157,21 +157,21 @@ static int report_write_page(struct audit_report *report, const struct report_lo
 
 	report_write_page_start(report->out);
 	for (size_t i = 0; i < count; i++)
-		if (report_read_log(report, &logs[i]) != CLI_OK)
-			return CLI_ERROR;
+		if (report_read_log(report, &logs[i]) != CLI_EXIT_OK)
+			return CLI_EXIT_ERROR;
 	report_rows_flush(report->rows, report->out);
 	about = report_describe_for_page(report);
 	if (!about)
 		return cli_fail_no_memory(VERB_IN_MESSAGES);
 	report_texts_write(report->texts, report->out);
 	report_write_page_end(report->out, about);
-	return CLI_OK;
+	return CLI_EXIT_OK;
 }
 
 static int report_fail_output(const char *path, int error)
 {
 	cli_print_error(VERB_IN_MESSAGES, "%s: %s", path, strerror(error));
-	return CLI_ERROR;
+	return CLI_EXIT_ERROR;
 }
 
 /* Refuses to replace one of the logs, or something that is not a regular file. */
@@ -180,18 +180,18 @@ static int report_check_output(const char *path, const struct report_log *logs, 
 	struct stat output, log;
 
 	if (stat(path, &output) < 0)
-		return CLI_OK;
+		return CLI_EXIT_OK;
 	if (!S_ISREG(output.st_mode)) {
 		cli_print_error(VERB_IN_MESSAGES, "-o %s: not a regular file, so it is not replaced; name another",
 				path);
-		return CLI_ERROR;
+		return CLI_EXIT_ERROR;
 	}
 	for (size_t i = 0; i < count; i++)
 		if (stat(logs[i].path, &log) == 0 && log.st_dev == output.st_dev && log.st_ino == output.st_ino) {
 			cli_print_error(VERB_IN_MESSAGES, "-o %s: that is the log; name another file", path);
-			return CLI_ERROR;
+			return CLI_EXIT_ERROR;
 		}
-	return CLI_OK;
+	return CLI_EXIT_OK;
 }
 
 /*
@@ -218,11 +218,11 @@ static int report_write_file(struct audit_report *report, const char *path, cons
 	if (fflush(report->out) != 0 || ferror(report->out) || fsync(fileno(report->out)) < 0)
 		error = errno ? errno : EIO;
 	(void)fclose(report->out);
-	if (status == CLI_OK && error == 0 && rename(aside, path) == 0)
-		return CLI_OK;
+	if (status == CLI_EXIT_OK && error == 0 && rename(aside, path) == 0)
+		return CLI_EXIT_OK;
 	error = error ? error : errno;
 	(void)unlink(aside);
-	return status == CLI_OK ? report_fail_output(path, error) : status;
+	return status == CLI_EXIT_OK ? report_fail_output(path, error) : status;
 }
 
 /* Reports what the page leaves out or shows changed. Returns the exit status. */
@@ -241,11 +241,11 @@ static int report_print_what_is_left_out(const struct audit_report *report, cons
 		cli_note("%s has not all texts: there are more than %u MiB of different ones", path,
 			 REPORT_TEXT_BYTES_MAX >> 20);
 	if (damaged == 0)
-		return CLI_OK;
+		return CLI_EXIT_OK;
 	cli_print_error(VERB_IN_MESSAGES,
 			"%llu damaged lines, which the page leaves out: a log was edited or is damaged",
 			(unsigned long long)damaged);
-	return CLI_ERROR;
+	return CLI_EXIT_ERROR;
 }
 
 static void report_release(struct audit_report *report)
@@ -266,7 +266,7 @@ static void report_release(struct audit_report *report)
 static int report_make_from_logs(const struct report_options *options, struct report_log *logs, size_t count)
 {
 	struct audit_report report = {.records_max = options->records_max};
-	int status = CLI_ERROR;
+	int status = CLI_EXIT_ERROR;
 
 	report.texts = report_texts_create();
 	report.rows = report_rows_create();
@@ -275,13 +275,13 @@ static int report_make_from_logs(const struct report_options *options, struct re
 		status = cli_fail_no_memory(VERB_IN_MESSAGES);
 	else
 		status = report_survey_logs(&report, logs, count);
-	for (size_t i = 0; status == CLI_OK && i < options->result_paths.count; i++)
+	for (size_t i = 0; status == CLI_EXIT_OK && i < options->result_paths.count; i++)
 		status = report_add_result(&report, options->result_paths.item[i]);
-	if (status == CLI_OK)
+	if (status == CLI_EXIT_OK)
 		status = report_check_output(options->output_path, logs, count);
-	if (status == CLI_OK)
+	if (status == CLI_EXIT_OK)
 		status = report_write_file(&report, options->output_path, logs, count);
-	if (status == CLI_OK)
+	if (status == CLI_EXIT_OK)
 		status = report_print_what_is_left_out(&report, options->output_path);
 	report_release(&report);
 	return status;

@@ -123,10 +123,13 @@ struct report_log {
 
 /*
  * Finds out which run each log belongs to and how many lines it has, and sorts the logs by run and by the numbers of
- * their first lines. CLI_OK, or CLI_ERROR with a message.
+ * their first lines. CLI_EXIT_OK, or CLI_EXIT_ERROR with a message.
  */
 int report_survey_logs(struct audit_report *report, struct report_log *logs, size_t count);
-/* Adds the records of a log, and counts damaged lines. CLI_OK, or CLI_ERROR with a message: it cannot be read. */
+/*
+ * Adds the records of a log, and counts damaged lines. CLI_EXIT_OK, or CLI_EXIT_ERROR with a message: it cannot be
+ * read.
+ */
 int report_read_log(struct audit_report *report, const struct report_log *log);
 
 /* ---- page.c: the page around the data ---- */
