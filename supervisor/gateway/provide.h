@@ -5,6 +5,8 @@
 #ifndef CALLGATE_SUPERVISOR_GATEWAY_PROVIDE_H
 #define CALLGATE_SUPERVISOR_GATEWAY_PROVIDE_H
 
+#include <stdint.h>
+
 #include "base/buf.h"
 #include "egress/secrets/secret.h"
 #include "supervisor/gateway/start.h"
@@ -52,9 +54,11 @@ int egress_finish_java_truststores(struct java_truststores *stores, const char *
 void egress_free_java_truststores(struct java_truststores *stores);
 
 /* truststore.c: a keystore (JKS, password "changeit"), for $JAVA_HOME/lib/security/cacerts. */
+#define TRUSTSTORE_NO_DIGIT 0x80u
 struct truststore {
 	struct buf buf;
 	unsigned certificate_count;
+	uint8_t base64_value[256]; /* of each digit; TRUSTSTORE_NO_DIGIT: it is none */
 };
 
 /* Begins an empty keystore. bytes: about how large it will be. */

@@ -301,6 +301,8 @@ START_TEST(certificates_are_decoded_strictly)
 	ck_assert_mem_eq(der, "\xfb\xff\xbf\xff\xff", 5);
 	ck_assert_uint_eq(der_of("AZaz\n09AAQQ=\n=", der), 7);
 	ck_assert_mem_eq(der, "\x01\x96\xb3\xd3\xd0\x00\x41", 7);
+	ck_assert_uint_eq(der_of("AQIDBA\nUGBw==", der), 7); /* a line that ends within a group of four digits */
+	ck_assert_mem_eq(der, "\1\2\3\4\5\6\7", 7);
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
 		ck_assert_msg(der_of(wrong[i], der) == 0, "%s", wrong[i]);
 }
