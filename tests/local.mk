@@ -10,7 +10,7 @@ dist_noinst_SCRIPTS += tests/branches.py tests/sample.py tests/mutants.py
 EXTRA_DIST += tests/mutants.txt
 dist_noinst_SCRIPTS += tests/check/coverage.sh tests/check/cross.sh tests/check/lint.sh tests/check/tally.sh \
 	tests/vm/common.sh tests/vm/image.sh tests/vm/inside.sh tests/vm/kernel.sh tests/vm/run.sh
-EXTRA_DIST += tests/check/codespell.ignore tests/check/common.sh
+EXTRA_DIST += tests/check/codespell.ignore tests/check/common.sh tests/check/outline.awk
 include tests/cases/local.mk
 include tests/live/local.mk
 TESTS += tests/packages.sh

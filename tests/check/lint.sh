@@ -39,10 +39,24 @@ scripts()
 	done
 }
 
+# Outlines of the libraries in tests/live/ (outline.awk), where shellcheck finds them before the libraries: for scripts
+# beside those in the directory that it prints, and above it for scripts of the folders there.
+outlines()
+{
+	mkdir -p "$1/folder" && for library in tests/live/*.sh; do
+		head -n 1 "$library" | grep -q '^# shellcheck shell=' || continue
+		awk -f tests/check/outline.awk "$library" >"$1/${library##*/}" &&
+			cp "$1/${library##*/}" "$1/folder/" || exit 99
+	done
+	echo "$1/folder"
+}
+
 case ${1-} in
 shellcheck)
 	need shellcheck
-	scripts | xargs -P "$jobs" -n 8 shellcheck -x -P SCRIPTDIR
+	made=$(mktemp -d) || exit 99
+	trap 'rm -rf "$made"' EXIT
+	scripts | xargs -P "$jobs" -n 8 shellcheck -x -P "$(outlines "$made"):SCRIPTDIR"
 	;;
 codespell)
 	need codespell

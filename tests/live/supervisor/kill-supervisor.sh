@@ -17,7 +17,7 @@ find_program()
 # $1: seconds of load before the kill
 round()
 {
-	local program supervisor keeper i name missing
+	local program supervisor keeper i missing
 	rm -rf "$T/w"
 	mkdir "$T/w"
 	cg_run minimal -x "$CASES/cases-threat" -w "$T/w" -- "$CASES/cases-threat" load 10000000 >"$T/acks" 2>"$T/err" &

@@ -1,5 +1,6 @@
 #!/bin/bash
-# gcc and make build callgate itself; every object and the program are identical to a native build.
+# configure, gcc, ar and make build parts of callgate itself: two libraries and a program, of fifty of its files. Every
+# object and the program are identical to a native build. The other five hundred files ask for nothing else.
 . "$(dirname "$0")/../lib.sh"
 need gcc make
 [ -x "$SRC/configure" ] || skip "no configure script: run autogen.sh"
@@ -17,6 +18,8 @@ prepare()
 TREE_SKIP='config\.log$|config\.status$|confdefs|conf[0-9]|autom4te'
 live_env+=(SOURCE_DATE_EPOCH=1700000000)
 SAME_STDERR=no
+# shellcheck disable=SC2016 # the inner shell's
 same build bash -c \
-	'cd b && ../configure -q CFLAGS=-O0 && make -s -j2 V=1 callgate && ./callgate --version &&
-	ar t libcallgate_base.a && make -q callgate; echo $?'
+	'parts="callgate-files libcallgate_base.a libcallgate_audit.a"
+	cd b && ../configure -q CFLAGS=-O0 && make -s -j2 V=1 $parts && echo "{}" | ./callgate-files &&
+	ar t libcallgate_base.a && make -q $parts; echo $?'
