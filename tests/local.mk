@@ -3,6 +3,9 @@
 # through all tests by then.
 ARCHIVE_TESTS = tests/audit.sh tests/bench-compare.sh tests/columns.sh tests/completion.sh \
 	tests/layering.sh tests/policy.sh
+# The test programs that those run: all others were built from the same sources.
+ARCHIVE_BINARIES = tests/cases/callgate-open tests/cases/cases-rows tests/cases/cases-second-lock \
+	tests/cases/cases-threat
 TESTS += tests/circles.sh tests/columns.sh tests/completion.sh tests/layering.sh
 dist_check_SCRIPTS += tests/circles.sh tests/columns.sh tests/completion.sh tests/layering.sh
 EXTRA_DIST += tests/README.md

@@ -9,6 +9,7 @@ EXTRA_DIST += tests/fuzz/corpus
 check_PROGRAMS += $(FUZZ_TESTS)
 TESTS += $(FUZZ_TESTS)
 ARCHIVE_TESTS += tests/fuzz/fuzz_elf tests/fuzz/fuzz_policy
+ARCHIVE_BINARIES += tests/fuzz/fuzz_elf tests/fuzz/fuzz_policy
 fuzz_main = tests/fuzz/fuzz.h tests/fuzz/script.h tests/fuzz/replay.c
 libfuzzer_flags = $(AM_LDFLAGS) -fsanitize=fuzzer
 

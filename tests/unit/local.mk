@@ -8,6 +8,7 @@ if HAVE_CHECK
 check_PROGRAMS += $(UNIT_TESTS)
 TESTS += $(UNIT_TESTS)
 ARCHIVE_TESTS += tests/unit/policy/test_compose tests/unit/policy/test_errors
+ARCHIVE_BINARIES += tests/unit/policy/test_compose tests/unit/policy/test_errors
 else
 TESTS += tests/unit/no-check.sh
 endif
