@@ -49,7 +49,7 @@ static int attach_note_failure(struct attach_state *attach, int error, const cha
 	return error;
 }
 
-/* ---- the mounts, copied and attached ---- */
+/* ---- copying and attaching the mounts ---- */
 
 /* True when a look-up of the virtual path finds this mount: of two mounts at one path the first counts. */
 static bool attach_is_first_at_path(const struct view *view, const struct mount *mount)
@@ -608,9 +608,9 @@ static bool attach_has_covered_names(const struct view *view)
 }
 
 /*
- * True when no process outside of the run can uncover what lies below a mount: its parent directory belongs to the run,
- * or has the same object at that name. When a mount point is removed or replaced in another mount of its file system,
- * its mount is lost (detach_mounts() in fs/namespace.c).
+ * True when no process outside of the run can uncover what lies below a mount, by removing or replacing the mount
+ * point: its mount is then lost (detach_mounts() in fs/namespace.c). That holds if the mount point is in a directory of
+ * the run's own, or if the mounted object is the one that the host has at the same place.
  */
 static bool attach_mount_is_fixed(const struct view *view, const struct mount *mount)
 {

@@ -26,7 +26,7 @@ struct build_state {
 	size_t splits, split_room;
 };
 
-/* Writes the error message. Returns error. */
+/* Writes the message of a failed view_create(): `what` failed for `path`. Returns error. */
 static int build_set_error(const struct build_state *build, int error, const char *what, const char *path)
 {
 	(void)snprintf(build->error->text, sizeof(build->error->text), "%s %s: %s", what, path, strerror(-error));
@@ -310,7 +310,10 @@ static int build_mount_overlay_at(struct build_state *build, const struct policy
 	return r == -EAGAIN ? 0 : r; /* without an overlay the outer mount shows the entry, read-only */
 }
 
-/* Mounts an overlayfs over each subdirectory of a granted directory, as build_mount_overlay_at(). 0 or -errno. */
+/*
+ * Mounts an overlayfs over each subdirectory of a granted directory; where a subdirectory has mounts below it, over its
+ * subdirectories instead. 0 or -errno.
+ */
 static int build_mount_overlays_below(struct build_state *build, const struct policy_mount *grant, unsigned flags)
 {
 	_cleanup_closedir_ DIR *dir = opendir(grant->host_path);

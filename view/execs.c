@@ -57,11 +57,11 @@ static int execs_visit_object(const struct exec_files_visit *execs, const struct
 	_cleanup_close_ int fd = execs_open_object(place);
 
 	if (fd == -ENOENT || fd == -EACCES || fd == -ENOTDIR || fd == -ELOOP)
-		return 0; /* the kernel cannot execute such an object either */
+		return 0; /* the kernel cannot execute an object that cannot be opened by path */
 	return fd < 0 ? fd : execs->visit(execs->ctx, fd);
 }
 
-/* The files that match one glob. They are taken only if there are not too many. */
+/* The files that match one glob. They are passed to the visitor one by one, unless there are too many. */
 struct execs_glob_matches {
 	const struct exec_files_visit *execs;
 	const struct glob *glob;

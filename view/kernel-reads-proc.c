@@ -25,7 +25,7 @@ struct proc_cover {
 	struct kernel_reads *reads;
 	int proc_fd;       /* the program's /proc */
 	const char *copied_dir; /* the directory of /proc that is copied: "sys/kernel" */
-	int result;
+	int result_so_far;      /* 0, or the -errno of the first entry that could not be copied */
 };
 
 /* Mounts a copy of the object (fd, name) over a name of the program's /proc. 0 or -errno. */
@@ -47,7 +47,7 @@ static int proc_make_file(int dir_fd, const char *name, const void *text, size_t
 	return fd < 0 ? -errno : io_write_all(fd, text, len);
 }
 
-/* ---- what a judged /proc does not have ---- */
+/* ---- covering what a judged /proc does not have ---- */
 
 static int proc_cover_entry(struct kernel_reads *reads, int proc_fd, const char *name)
 {
@@ -85,22 +85,22 @@ static void proc_copy_sys_entry(void *ctx, const char *name, mode_t type)
 	char path[128], text[PROC_SYS_FILE_BYTES_MAX];
 	ssize_t len;
 
-	if (cover->result < 0)
+	if (cover->result_so_far < 0)
 		return;
 	(void)snprintf(path, sizeof(path), "%s/%s", cover->copied_dir, name);
 	if (type == S_IFDIR) {
 		struct proc_cover inner = {.reads = cover->reads, .proc_fd = cover->proc_fd, .copied_dir = path};
 
 		if (mkdirat(cover->reads->objects_dir_fd, path, 0755) < 0)
-			inner.result = -errno;
+			inner.result_so_far = -errno;
 		else
 			proc_visit_machine_entries(path, proc_copy_sys_entry, &inner);
-		cover->result = inner.result;
+		cover->result_so_far = inner.result_so_far;
 		return;
 	}
 	len = io_read_once(cover->proc_fd, path, text, sizeof(text));
 	if (len >= 0) /* else the kernel does not have it */
-		cover->result = proc_make_file(cover->reads->objects_dir_fd, path, text, (size_t)len);
+		cover->result_so_far = proc_make_file(cover->reads->objects_dir_fd, path, text, (size_t)len);
 }
 
 static int proc_replace_sys(struct kernel_reads *reads, int proc_fd)
@@ -113,8 +113,8 @@ static int proc_replace_sys(struct kernel_reads *reads, int proc_fd)
 	if (mkdirat(reads->objects_dir_fd, PROC_SYS_DIR, 0755) < 0)
 		return -errno;
 	proc_visit_machine_entries(PROC_SYS_DIR, proc_copy_sys_entry, &cover);
-	r = cover.result == 0 ? proc_mount_over(reads->objects_dir_fd, PROC_SYS_DIR, proc_fd, PROC_SYS_DIR)
-			      : cover.result;
+	r = cover.result_so_far == 0 ? proc_mount_over(reads->objects_dir_fd, PROC_SYS_DIR, proc_fd, PROC_SYS_DIR)
+				     : cover.result_so_far;
 	if (r < 0 || uuid < 0)
 		return r;
 	point = openat2_retry(proc_fd, PROC_SYS_UUID, O_PATH, 0, IO_RESOLVE_BELOW);

@@ -86,7 +86,8 @@ static int reads_cover_path_of_rule(void *ctx, const struct policy_hidden_path *
 }
 
 /*
- * Covers the names that the view itself covers, such as the scratch directories of runs in a grant: these do not exist.
+ * Covers the names that the view itself covers, such as the scratch directories of runs in a grant, so that they do not
+ * exist for the program.
  */
 static int reads_cover_names_covered_in_view(struct kernel_reads *reads)
 {

@@ -176,7 +176,7 @@ const char *view_get_link_target(const struct task *task, const struct view_node
 	return buffer;
 }
 
-/* Finds the node with the longest path that is the path of the place or an ancestor of it, or returns NULL. */
+/* Finds the deepest node at the path of the place or at one of its ancestors. NULL: there is none. */
 static const struct view_node *locate_find_deepest_node(const struct view *view, const struct place *place)
 {
 	struct view_prefix prefix = view_begin_prefixes(place->virt, place->virt_len);
@@ -338,7 +338,7 @@ int view_locate_path(const struct view *view, const struct task *task, const cha
 	return -ELOOP;
 }
 
-void place_fix_rest_after_assignment(struct place *copy, const struct place *from)
+void place_fix_path_after_assignment(struct place *copy, const struct place *from)
 {
 	if (from->path_below_mount_fd >= from->virt && from->path_below_mount_fd < from->virt + sizeof(from->virt))
 		copy->path_below_mount_fd = copy->virt + (from->path_below_mount_fd - from->virt);

@@ -184,7 +184,7 @@ int view_join_path(const char *virt, const char *rest, char *out, size_t cap);
 /* Removes the last component from the place's path `virt`. */
 void view_drop_last_component(struct place *place);
 
-/* ---- locate.c: mounts ---- */
+/* ---- locate.c: adding and finding mounts ---- */
 
 /* Adds a mount at virt, unless one is there; "/" becomes view->top. Takes fd, also on failure. 0 or -ENOMEM. */
 int view_add_mount(struct view *view, const char *virt, const char *host, int fd, const char *base, unsigned flags,
@@ -210,7 +210,7 @@ int view_add_file(struct view *view, const char *virt, const char *host, struct 
 void view_replace_mount_fd(struct mount *mount, int fd, struct held_dir *held);
 void view_free_mounts(struct view *view);
 
-/* ---- open.c, walk.c ---- */
+/* ---- open.c, walk.c: objects and components of paths ---- */
 
 /*
  * Gets the status of the object at a place. (*ret_dirfd, *ret_path) names the object for further calls. *ret_fd (-1
@@ -222,7 +222,7 @@ int view_stat_place(const struct place *place, struct stat *ret_stat, int *ret_d
 /* Takes the next component off a path. 1; 0 at the end of the path; -ENAMETOOLONG. *ret_last: only slashes follow. */
 int view_read_next_component(const char **todo, char name[NAME_MAX + 1], bool *ret_last);
 
-/* ---- skeleton.c, listing.c: int is 0 or -errno ---- */
+/* ---- skeleton.c, listing.c: the skeleton and stand-in directories; an int result is 0 or -errno ---- */
 
 /* True for a directory of the skeleton. Before the program runs, such a directory is not a link. */
 bool view_skeleton_has_dir(const struct view *view, const char *virt, size_t len);
@@ -247,7 +247,7 @@ int view_refresh_standin(const struct place *place);
 /* Opens the stand-in directory of a place, which must exist. A descriptor owned by the caller, or -errno. */
 int view_open_standin(const struct place *place, int flags);
 
-/* ---- building; each returns 0 or -errno ---- */
+/* ---- building the view; each int result is 0 or -errno ---- */
 
 /* Returns the MOUNTS_* flags for a mount of this host path at this virtual path. */
 unsigned view_get_mount_restrictions(const struct view *view, unsigned flags, const char *host, const char *virt);
@@ -275,7 +275,7 @@ bool facts_makes_proc_file(const struct facts *facts, const char *leaf, bool of_
 const struct mount *facts_get_mount(const struct facts *facts);
 /* Makes the files of /proc that facts.c provides, unless they exist. 0 or -errno. */
 int facts_make_files(const struct view *view);
-/* ---- terminals.c; places of MOUNT_DEV_PTS ---- */
+/* ---- terminals.c: the pseudoterminals of the run, at /dev/pts and /dev/ptmx ---- */
 
 /*
  * Makes /dev/pts and /dev/ptmx of the view. own_fd: a detached devpts, borrowed. With -1 the devpts of the host is

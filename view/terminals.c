@@ -48,7 +48,7 @@ struct terminals {
 	struct terminal_pair pair[TERMINAL_PAIRS_MAX];
 };
 
-/* ---- the pairs ---- */
+/* ---- the pseudoterminal pairs of the run ---- */
 
 static bool pair_is_alive(const struct terminal_pair *pair)
 {
@@ -142,7 +142,7 @@ static int pair_open_slave(const struct terminal_pair *pair, int flags)
 	return fd < 0 ? -errno : fd;
 }
 
-/* ---- new pairs ---- */
+/* ---- making new pseudoterminal pairs ---- */
 
 /*
  * True when the host's devpts, whose pairs all users share, has enough pairs left for others if the run makes one more.

@@ -25,7 +25,8 @@ struct task_table {
 	const struct view *view;
 	int epoll_fd;
 	int host_proc_fd;
-	int host_pidns_fd; /* -1: there is no outer namespace, or the kernel is too old to ask it */
+	/* the pid namespace around this one; -1: there is none, or the kernel is too old to be asked about it */
+	int host_pidns_fd;
 	/* a pidfd of this number or above is not kept: many processes must not use up all descriptors */
 	int first_pidfd_not_kept;
 	unsigned processes_seen_count;

@@ -69,7 +69,7 @@ struct place {
 };
 
 /* To be called after `*copy = *from`: a path_below_mount_fd that points into from->virt then points into copy->virt. */
-void place_fix_rest_after_assignment(struct place *copy, const struct place *from);
+void place_fix_path_after_assignment(struct place *copy, const struct place *from);
 
 enum view_flag {
 	VIEW_FOLLOW_LAST_LINK = 1 << 0, /* follow a symbolic link in the last component */

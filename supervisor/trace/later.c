@@ -50,7 +50,7 @@ int delay_call_until_exec_ends(struct tracer *tracer, struct call *call)
 	call->outcome.exec_plan = NULL;
 	call->outcome.fd = -1;
 	for (size_t i = 0; i < sizeof(call->resolved_place) / sizeof(call->resolved_place[0]); i++)
-		place_fix_rest_after_assignment(&later->call.resolved_place[i], &call->resolved_place[i]);
+		place_fix_path_after_assignment(&later->call.resolved_place[i], &call->resolved_place[i]);
 	later->task = *call->task;
 	later->task.exe = NULL;
 	later->call.task = &later->task;

@@ -398,8 +398,8 @@ struct renamed_tree_walk {
 	size_t queued, done, cap, entries;
 	uint64_t end_ns;
 	/*
-	 * of the entry that is being listed; a member of the struct, because a place is too large for the stack of each
-	 * function
+	 * place of the entry that is being listed; a member of the struct, because it is too large for the stack of
+	 * each function
 	 */
 	struct place place;
 };

@@ -109,7 +109,7 @@ static int exec_find_cached_file(struct call *call, unsigned i, unsigned at_flag
 	struct exec_stat_question status = {.st = &file->st, .asked_dirfd = -1};
 	const struct file_query question = {.ask = exec_stat_by_name, .ctx = &status};
 	const struct place *place = &call->resolved_place[i];
-	int still = view_get_nosymfollow_root_fd(call->sandbox->view);
+	int nosymfollow_root_fd = view_get_nosymfollow_root_fd(call->sandbox->view);
 
 	file->fd = -1;
 	file->is_what_kernel_opens = false;
@@ -117,8 +117,9 @@ static int exec_find_cached_file(struct call *call, unsigned i, unsigned at_flag
 		return -1;
 	file->is_from_cache = exec_cache_find_program(place, &file->st, &file->program);
 	/* place->virt is canonical. If the program gave that very path, the kernel finds the same file by it. */
-	file->is_what_kernel_opens = file->is_from_cache && still >= 0 && status.asked_dirfd == still &&
-			    strcmp(call->path[i].text, place->virt) == 0;
+	file->is_what_kernel_opens = file->is_from_cache && nosymfollow_root_fd >= 0 &&
+				     status.asked_dirfd == nosymfollow_root_fd &&
+				     strcmp(call->path[i].text, place->virt) == 0;
 	return file->is_from_cache;
 }
 

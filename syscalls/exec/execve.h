@@ -18,7 +18,10 @@
 struct exec_image {
 	dev_t dev;
 	ino_t ino;
-	/* As /proc/PID/maps shows a mapping of the file; on btrfs and overlayfs the device differs from st_dev. */
+	/*
+	 * The device and inode that /proc/PID/maps shows for a mapping of the file; on btrfs and overlayfs the device
+	 * differs from st_dev.
+	 */
 	unsigned maps_major, maps_minor;
 	uint64_t maps_ino;
 };

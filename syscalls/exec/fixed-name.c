@@ -17,7 +17,7 @@
 /* A walk along a path from "/". Links in procfs lead each process elsewhere, so no path there counts as immutable. */
 struct immutable_path_walk {
 	char resolved_path[PATH_MAX]; /* canonical path of what was walked; "" for the root */
-	char rest[PATH_MAX];
+	char remaining_path[PATH_MAX];
 	unsigned link_count;
 };
 
@@ -29,17 +29,17 @@ struct immutable_path {
 static _Thread_local struct immutable_path cache[IMMUTABLE_PATHS_CACHED_MAX];
 
 /*
- * Puts the target of a link, which is the last name of `resolved_path`, in front of `rest`. False: too long, or too
- * many links.
+ * Puts the target of a link, which is the last name of `resolved_path`, in front of `remaining_path`. False: too long,
+ * or too many links.
  */
 static bool immutable_walk_follow_link(struct immutable_path_walk *walk, const char *target)
 {
 	char rest[PATH_MAX];
 
 	if (++walk->link_count > IMMUTABLE_PATH_LINKS_MAX ||
-	    snprintf(rest, sizeof(rest), "%s/%s", target, walk->rest) >= (int)sizeof(rest))
+	    snprintf(rest, sizeof(rest), "%s/%s", target, walk->remaining_path) >= (int)sizeof(rest))
 		return false;
-	memcpy(walk->rest, rest, strlen(rest) + 1);
+	memcpy(walk->remaining_path, rest, strlen(rest) + 1);
 	*(*target == '/' ? walk->resolved_path : strrchr(walk->resolved_path, '/')) = '\0';
 	return true;
 }
@@ -71,10 +71,11 @@ static bool immutable_walk_enter_name(struct immutable_path_walk *walk, const st
 static bool immutable_walk_whole_path(struct immutable_path_walk *walk, const struct policy *policy, const char *text)
 {
 	if (*text != '/' || policy_get_rights(policy, "/", 1) & POLICY_WRITE ||
-	    snprintf(walk->rest, sizeof(walk->rest), "%s", text) >= (int)sizeof(walk->rest))
+	    snprintf(walk->remaining_path, sizeof(walk->remaining_path), "%s", text) >=
+		    (int)sizeof(walk->remaining_path))
 		return false;
 	for (;;) {
-		const char *name = walk->rest + strspn(walk->rest, "/");
+		const char *name = walk->remaining_path + strspn(walk->remaining_path, "/");
 		char step[NAME_MAX + 1];
 		size_t len = strcspn(name, "/");
 
@@ -83,7 +84,7 @@ static bool immutable_walk_whole_path(struct immutable_path_walk *walk, const st
 		if (len >= sizeof(step))
 			return false;
 		memcpy(step, name, len);
-		memmove(walk->rest, name + len, strlen(name + len) + 1);
+		memmove(walk->remaining_path, name + len, strlen(name + len) + 1);
 		if (!(len == 1 && *step == '.') && !immutable_walk_enter_name(walk, policy, step, len))
 			return false;
 	}

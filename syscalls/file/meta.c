@@ -115,7 +115,10 @@ void sys_utime(struct call *call)
 	}
 }
 
-/* utimes and futimesat check the range of the times before the path: do_futimesat() in fs/utimes.c. */
+/*
+ * Sets the times from the struct timeval array in argument `arg`, for utimes and futimesat, which check their range
+ * before the path: do_futimesat() in fs/utimes.c.
+ */
 static void times_set_timevals(struct call *call, unsigned arg)
 {
 	struct timespec times[2];

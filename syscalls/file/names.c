@@ -19,7 +19,10 @@ static void names_make_dir(struct call *call, mode_t mode)
 	if (parent < 0 || disk_admit_bytes(call, DISK_BYTES_PER_NAME + DISK_BYTES_PER_DIRECTORY) < 0 ||
 	    file_set_umask_of_target(call) < 0 || file_record_before_change(call, 0) < 0)
 		return;
-	/* As vfs_mkdir() in fs/namei.c. The directory inherits a set-group-ID bit of its parent nevertheless. */
+	/*
+	 * Only these bits of the mode count, as in vfs_mkdir() in fs/namei.c. The directory may still inherit a
+	 * set-group-ID bit of its parent.
+	 */
 	file_end_call(call, mkdirat(parent, name, mode & (S_IRWXU | S_IRWXG | S_IRWXO | S_ISVTX)));
 	disk_count_new_name(call, S_IFDIR);
 }
@@ -30,7 +33,7 @@ HANDLER(sys_mkdirat, names_make_dir(call, call_get_uint(call, 2)))
 /* Pins the directory for a new node. -1: the outcome is set. */
 static int names_pin_parent_for_mknod(struct call *call, mode_t mode, const char **ret_name)
 {
-	/* As may_mknod() in fs/namei.c, except that devices are refused later. */
+	/* Checks the type of the node as may_mknod() in fs/namei.c does; devices are not refused here, but later. */
 	bool device = S_ISCHR(mode) || S_ISBLK(mode);
 	bool known = device || S_ISREG(mode) || S_ISFIFO(mode) || S_ISSOCK(mode) || (mode & S_IFMT) == 0;
 	_cleanup_close_ int parent = -1;
@@ -112,7 +115,10 @@ static int names_check_link_source(struct call *call, int object)
 	if (policy_find_entries_that_can_close_writing(call->sandbox->policy, from->virt, from->virt_len) !=
 	    policy_find_entries_that_can_close_writing(call->sandbox->policy, to->virt, to->virt_len))
 		return call_refuse(call, -EXDEV, NULL, "after_read");
-	/* EXDEV is native too: devices and /proc are on other mounts. */
+	/*
+	 * A link to a device or a file of /proc fails with EXDEV natively, too, because these are on mounts of their
+	 * own.
+	 */
 	if (from->mount->flags & (MOUNT_DEVICE | MOUNT_PROC))
 		return call_fail(call, -EXDEV);
 	return S_ISLNK(status.st_mode) ? file_refuse_moved_link_to_denied(call, to, object, "") : 0;

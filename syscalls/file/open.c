@@ -42,7 +42,9 @@ static unsigned open_get_wanted_rights(unsigned flags)
 		[O_RDONLY] = POLICY_READ,
 		[O_WRONLY] = POLICY_WRITE,
 		[O_RDWR] = POLICY_READ | POLICY_WRITE,
-		/* O_ACCMODE is for ioctl(2) only, but both rights are checked: open(2) */
+		/*
+		 * a descriptor of access mode 3 (O_ACCMODE) is for ioctl(2) only, but both rights are checked: open(2)
+		 */
 		[O_ACCMODE] = POLICY_READ | POLICY_WRITE,
 	};
 
@@ -391,7 +393,7 @@ static void file_open_by_request(struct call *call, const struct open_request *r
 		(void)fd_table_is_full(call);
 }
 
-/* ---- the calls: flags and modes are checked before the path ---- */
+/* ---- the handlers: they check flags and modes before the path ---- */
 
 /* Checks the flags of all calls, as build_open_flags() in fs/open.c does (O_CREAT|O_DIRECTORY since Linux 6.3). */
 static int open_check_flags(const struct open_request *request)

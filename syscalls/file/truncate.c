@@ -94,7 +94,8 @@ static bool fallocate_arguments_are_valid(struct call *call, int pin, struct sta
 	else if (__builtin_add_overflow(offset, len, &end))
 		call_fail(call, -EFBIG);
 	else if (!disk_file_is_watched(call, status))
-		return true; /* a file that is not watched, such as a memfd, counts as memory */
+		/* the disk limit does not apply: a file that is not watched, such as a memfd, counts as memory */
+		return true;
 	else
 		return (mode & FALLOC_FL_KEEP_SIZE || !truncate_exceeds_limit(call, status, end)) &&
 		       disk_admit_bytes(call, fallocate_get_growth_bytes(status, mode, offset, len)) == 0 &&

@@ -68,7 +68,10 @@ static uint64_t xattr_measure_bytes(const struct call *call, int fd)
 	return size < 0 ? 0 : (uint64_t)size + XATTR_KERNEL_BYTES_PER_ATTRIBUTE;
 }
 
-/* Called after a success. Removals of older attributes count too, but the sum stays at least 0. */
+/*
+ * Counts the bytes of an attribute that was set or removed. The removal of an attribute from before the run counts too,
+ * but the sum never falls below 0.
+ */
 static void xattr_count_changed_bytes(struct call *call, uint64_t before, uint64_t now)
 {
 	uint64_t *sum = &call->sandbox->added_xattr_bytes;

@@ -139,7 +139,7 @@ int inet_read_sendto_address(const struct inet_kind *kind, const struct sockaddr
 	return r;
 }
 
-/* Works as inet_bind_sk() and __inet_bind(), or inet6_bind_sk() and __inet6_bind(). */
+/* Checks the address in the order of inet_bind_sk() and __inet_bind(), or inet6_bind_sk() and __inet6_bind(). */
 int inet_read_bind_address(const struct inet_kind *kind, const struct sockaddr_storage *address, int len,
 		  struct inet_address *ret_address)
 {

@@ -35,7 +35,7 @@ int inet_read_connect_address(const struct inet_kind *kind, const struct sockadd
 int inet_read_sendto_address(const struct inet_kind *kind, const struct sockaddr_storage *address, int len,
 		     struct inet_address *ret_address);
 
-/* Reads an address as bind(2) does. */
+/* Reads an address as bind(2) does. 0, or the -errno for an address that it refuses. */
 int inet_read_bind_address(const struct inet_kind *kind, const struct sockaddr_storage *address, int len,
 		  struct inet_address *ret_address);
 

@@ -172,7 +172,7 @@ static int inet_prepare_datagram_socket(const struct inet *inet, const struct in
 		return r < 0 ? r : inet_filter_accept_from_endpoints(inet, socket->fd);
 	}
 	if (socket->kind.is_v6_only && at->family == AF_INET)
-		/* fails on a bound socket, whose sends then fail */
+		/* if this fails, because the socket is bound, its sends to IPv4 addresses fail */
 		(void)setsockopt(socket->fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
 	return 0;
 }

@@ -136,7 +136,7 @@ static bool listeners_has_address(const struct run_listener *item, const struct 
 	return inet_address_equals(&item->at, at) && item->at.port == at->port;
 }
 
-/* Like listeners_duplicate_socket(), but -ENOENT unless the socket still listens at the item's address. */
+/* A duplicate of the item's socket, if the socket still listens at the item's address; else -ENOENT. */
 static int listeners_duplicate_if_listening(const struct call *call, struct run_listener *item)
 {
 	_cleanup_close_ int fd = listeners_duplicate_socket(call, item);

@@ -126,7 +126,10 @@ void inet_names_set_entry(struct inet_names *names, unsigned table, uint16_t loc
 const struct inet_address *inet_names_find_address(const struct inet_names *names, unsigned table, uint16_t local_port,
 						   int socket_fd, bool peer);
 
-/* Like inet_names_set_entry(), with the table and port of the socket's bound address. */
+/*
+ * Stores the names to tell the target for a bound socket: its own and its peer's; NULL: the kernel's name is told.
+ * Finds the table and the local port itself.
+ */
 void inet_names_set_of_socket(const struct inet *inet, const struct inet_socket *socket, const struct inet_address *own,
 			      const struct inet_address *peer);
 

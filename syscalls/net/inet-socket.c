@@ -84,7 +84,10 @@ int inet_bind_any_port(const struct inet_socket *socket, const struct inet_addre
 	return r == -EINVAL ? 0 : r;
 }
 
-/* Clears an option by which other sockets can bind the same port. 0 or -errno, as inet_forbid_port_reuse(). */
+/*
+ * Clears an option by which other sockets can bind the same port. 0; -EADDRNOTAVAIL: the option was set when the socket
+ * was bound, so the port may be shared; or another -errno.
+ */
 static int inet_clear_reuse_option(const struct inet_socket *socket, int name, bool bound)
 {
 	const int off = 0;

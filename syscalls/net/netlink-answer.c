@@ -397,7 +397,10 @@ static void netlink_answer_getroute(struct answer_writer *writer, const struct n
 
 /* ---- requests ---- */
 
-/* Works as rtnetlink_rcv_msg() in net/core/rtnetlink.c. The two low bits of a type tell its kind; 2 is a query. */
+/*
+ * Answers one message, as rtnetlink_rcv_msg() in net/core/rtnetlink.c does. The two low bits of a type tell its kind; 2
+ * is a query.
+ */
 static void netlink_answer_message(struct answer_writer *writer, const struct netlink_facts *facts,
 				   const unsigned char *body, size_t len)
 {
@@ -427,7 +430,7 @@ static void netlink_answer_message(struct answer_writer *writer, const struct ne
 		answer_write_error(writer, 0);
 }
 
-/* Works as netlink_rcv_skb() in net/netlink/af_netlink.c. */
+/* Checks and acknowledges the message as netlink_rcv_skb() in net/netlink/af_netlink.c does. */
 size_t netlink_answer_request(const struct netlink_facts *facts, uint32_t port, const void *request, size_t len,
 			      unsigned char answer[static NETLINK_ANSWER_BYTES_MAX], size_t *ret_used)
 {

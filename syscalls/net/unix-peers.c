@@ -108,7 +108,7 @@ static const struct peer_connection *peers_find_connection(const struct peers *p
 	return NULL;
 }
 
-/* ---- the socket that an accepted one is connected to: see sock_diag(7) ---- */
+/* ---- finding the socket that an accepted socket is connected to: sock_diag(7) ---- */
 
 /* The inode number in an answer about one socket; 0: there is none. */
 static ino_t peers_read_inode_in_answer(const struct nlmsghdr *header)

@@ -262,7 +262,7 @@ int sockets_find_path(const struct sockets *sockets, const struct stat *node, st
 	return -ENOENT;
 }
 
-/* ---- abstract names without a network namespace of the run's own ---- */
+/* ---- abstract names in runs that share the host's network namespace ---- */
 
 /* The index of the socket with an abstract name; sockets->count: there is none. */
 static size_t sockets_find_name(const struct sockets *sockets, const char *name, size_t len, int type)

@@ -1,4 +1,7 @@
-/* ptrace(2) among the processes of the run. The handlers are in handlers.h; the supervisor thread calls the rest. */
+/*
+ * ptrace(2) among the processes of the run: which traces which. The functions here are for the supervisor thread;
+ * table/handlers.h declares the handlers.
+ */
 #ifndef CALLGATE_SYSCALLS_PROCESS_PTRACE_H
 #define CALLGATE_SYSCALLS_PROCESS_PTRACE_H
 

@@ -90,7 +90,9 @@ static bool signal_targets_process(const struct call *call, const struct signal_
 	return work->is_whole_run ? pid != call->task->tgid : signal_read_process_group(pid) == work->group;
 }
 
-/* Signals processes that had not been signalled. True: there were such processes. */
+/*
+ * Signals the members of the group that were not signalled yet. True: there were some, so new ones may have appeared.
+ */
 static bool signal_send_to_new_members(struct call *call, struct signal_group_work *work, int sig)
 {
 	bool fresh = false;

@@ -115,6 +115,6 @@ const struct self_terms self_socketpair[] = {{SELF_SUPERVISOR, unix_sockets}, {0
 const struct self_terms self_socket[] = {{SELF_SUPERVISOR, unix_sockets},
 					 {SELF_EGRESS, inet_sockets},
 					 {SELF_SUPERVISOR_WITH_NETWORK,
-					  supervisor_sockets}, /* a role's last entry counts */
+					  supervisor_sockets}, /* comes last, because the last entry of a role counts */
 					 {SELF_RESOLVER, resolver_sockets},
 					 {0, NULL}};
