@@ -173,7 +173,8 @@ int covers_add(struct kernel_reads *reads, const char *virt, enum cover cover)
 	fd = covers_open_point(reads, virt, &st);
 	if (fd == -EACCES)
 		return reads_check_owner_of_unreadable_dir(reads, virt);
-	if (fd < 0) /* ELOOP: what is behind a link has another name, which is looked at by itself */
+	/* ELOOP: a link is on the way; the object has another name without links, which is looked at separately */
+	if (fd < 0)
 		return fd == -ENOENT || fd == -ENOTDIR || fd == -ELOOP || fd == -ENAMETOOLONG ? 0 : fd;
 	if (reads->points == COVERS_MAX)
 		return reads_set_reason_to_judge_all(reads, "more than %u names would need a cover", COVERS_MAX);

@@ -87,7 +87,8 @@ struct view {
 	const struct mount *first_unattached_mount; /* the first mount that is not at its virtual path in the kernel */
 	bool kernel_judges_reads;       /* view_prepare_kernel_reads() has returned 0 */
 	bool covered_dir_can_be_renamed;               /* a directory that has a cover below it can be renamed */
-	bool skips_walk_of_installed_files; /* globs for every directory were not looked for in installed programs */
+	/* trees of installed programs were not searched for names that globs deny in every directory */
+	bool skips_walk_of_installed_files;
 	bool program_proc_has_machine_files;        /* the program's procfs has more than its processes */
 	char why_reads_are_judged[256]; /* the reason of view_prepare_kernel_reads() */
 	int proc_fd;              /* O_PATH descriptor of the supervisor's /proc */

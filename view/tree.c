@@ -275,7 +275,10 @@ struct task *task_table_find_task(struct task_table *tree, pid_t tid)
 		return task;
 	task = task_create(tree, tid, &error);
 	if (!task) {
-		/* No descriptor is left, or it is a thread before Linux 6.9: the entry is valid for this call only. */
+		/*
+		 * The task has no pidfd, because no descriptor is left, or because it is a thread, before Linux 6.9. So
+		 * its entry, which a reused tid could inherit, is used for this call only.
+		 */
 		tree->transient_task.tid = tid;
 		return error == -ESRCH || task_read_all_fields(tree, &tree->transient_task) < 0 ? NULL
 												: &tree->transient_task;

@@ -36,7 +36,10 @@ void disk_files_release(struct disk_files *files);
 
 struct disk_file *disk_files_find(const struct disk_files *files, const struct stat *status);
 
-/* Adds a file. bytes_before_run: its blocks that the run did not add. 0 or -ENOMEM. */
+/*
+ * Adds a file. bytes_before_run: those of its bytes on disk that the run has not added. in_memory: it is on tmpfs or
+ * ramfs. 0 or -ENOMEM.
+ */
 int disk_files_add(struct disk_files *files, const struct stat *status, uint64_t bytes_before_run, bool in_memory,
 		   struct disk_file **ret_file);
 
@@ -70,7 +73,7 @@ bool disk_file_is_in_memory(int fd);
  */
 bool disk_any_process_maps_unlinked_file(void);
 
-/* Measures the file with this status, if it is in the tree. */
+/* Measures the file with this status (dev, inode), if disk_files_add() has added it. */
 void disk_files_measure_by_status(struct disk_files *files, const struct stat *status);
 
 #endif

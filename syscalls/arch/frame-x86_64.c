@@ -60,8 +60,8 @@ static bool frame_is_sigreturn_restorer_code(const struct memory_ops *guest, pid
 }
 
 /*
- * ---- functions that get the number as an argument: syscall(2), and musl's for cancellation points. They are
- * recognised by the call instruction before the return address on the stack. ----
+ * ---- functions that get the system call number as an argument: syscall(2), and musl's for cancellation points. They
+ * are recognised by the call instruction before the return address on the stack. ----
  */
 
 static const uint8_t endbr[] = {0xf3, 0x0f, 0x1e, 0xfa};

@@ -13,7 +13,7 @@ enum { RAX = 0, RDX = 2, RSP = 4, NO_REGISTER = 16 };
 
 struct instruction {
 	size_t len;
-	uint32_t written_registers; /* one bit for each register */
+	uint32_t written_registers; /* one bit for each register that the instruction writes */
 	bool is_constant_load;      /* its only effect is that register `to` becomes `value` */
 	bool is_register_copy;      /* its only effect is that register `to` becomes what `from` holds */
 	unsigned to, from;
@@ -378,7 +378,7 @@ bool insn_x86_64_find_value(const struct insn_code *code, unsigned reg, const st
 	return true;
 }
 
-/* ---- functions that get the number as an argument: syscall(2) ---- */
+/* ---- functions that get the system call number as an argument: syscall(2) ---- */
 
 /* How many bytes an instruction grows the stack by (push; sub $imm8,%rsp); -1: it changes rsp in another way. */
 static int insn_get_stack_growth(const uint8_t *byte, const struct instruction *instruction)

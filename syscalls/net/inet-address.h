@@ -31,7 +31,10 @@ struct inet_address {
 int inet_read_connect_address(const struct inet_kind *kind, const struct sockaddr_storage *address, int len,
 		   struct inet_address *ret_address);
 
-/* Reads an address as sendto(2) does on a UDP socket. AF_UNSPEC: no address is given. */
+/*
+ * Reads an address as sendto(2) does on a UDP socket. 0, or the -errno for an address that it refuses. If
+ * ret_address->family is AF_UNSPEC, the kernel ignores the address.
+ */
 int inet_read_sendto_address(const struct inet_kind *kind, const struct sockaddr_storage *address, int len,
 		     struct inet_address *ret_address);
 

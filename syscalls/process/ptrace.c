@@ -196,7 +196,8 @@ static void ptrace_judge_attach(struct call *call)
 	if (target_tgid <= 0 || !task_table_pid_is_in_run(call->sandbox->tree, pid))
 		target_refuse_pid_outside_run(call);
 	else if (target_tgid == call->task->tgid)
-		target_allow_but_fail(call, -EPERM); /* a thread cannot trace its own process */
+		/* the target is in the caller's own process, which a thread cannot trace */
+		target_allow_but_fail(call, -EPERM);
 	else
 		ptrace_judge_attachment(call, &(struct ptrace_attachment){call->tid, call->task->tgid, pid,
 									  (pid_t)target_tgid});
