@@ -25,7 +25,7 @@ struct fork_descriptors {
 	int stdio_fd[3]; /* the program's stdin, stdout and stderr */
 	int control_fd;
 	int keeper_ready_pipe[2];  /* the keeper writes an int, 0 or -errno, after each step of keeper_prepare_run */
-	int last_prepare_step_result; /* result of the last step */
+	int last_prepare_step_result; /* 0 or -errno of the last step; written to keeper_ready_pipe */
 };
 
 static _Noreturn void keeper_run_supervisor(struct keeper *keeper, const struct fork_descriptors *ends,

@@ -10,7 +10,7 @@
 
 struct output_options {
 	const char *directory_path; /* value of --output, for messages */
-	int directory_fd;      /* descriptor of that directory */
+	int directory_fd;           /* descriptor of --output's directory */
 	const char *workdir_virt;
 	const char *workdir_host;
 	char *const *globs; /* --artifact: fnmatch(3) patterns for paths below the workdir; none: every path */

@@ -25,7 +25,7 @@ struct keeper {
 	int supervisor_wait_status; /* wait status, from waitpid(2) */
 	int control_fd;        /* the keeper's end of a socket pair with the supervisor */
 	int report_fd;         /* a memfd to which the supervisor writes its report */
-	struct run_shared_page *shared_page; /* on a page shared with the supervisor */
+	struct run_shared_page *shared_page; /* a page shared with the supervisor, for progress and notices */
 	int signal_fd;
 	bool unreadable_answer_was_printed;
 	uint64_t next_checkpoint_check_ns; /* when a checkpoint may be due; 0: never */

@@ -54,7 +54,7 @@ struct keeper_options {
 	struct layers *layers;    /* on a page shared with the supervisor */
 	/* data of the host that was read for egress; NULL: egress_start() reads it */
 	struct egress_host_data *egress_host_data;
-	struct privs_user user;   /* the user of --user */
+	struct privs_user user;            /* the user of --user, as whom the run is made; not set: callgate's own */
 	const struct custodian *custodian; /* custodian->pid is 0 without --user */
 	const struct process_session *session; /* settings of a session; NULL: a run of one program */
 	bool forwards_output;                /* forward the program's output as it comes; false: keep it */
@@ -68,7 +68,7 @@ struct keeper_options {
 	bool stdout_is_terminal_too;
 	int status_fd;            /* gets a line of JSON every status_every_ns, unless that is 0; -1: none; borrowed */
 	uint64_t status_every_ns;
-	uint64_t time_limit_ns;   /* time limit; 0: none */
+	uint64_t time_limit_ns;   /* wall-clock limit of the run; 0: none */
 	uint64_t grace_ns;        /* from SIGTERM at the time limit to the end of the run; 0: the run ends at once */
 	uint64_t kill_after_ns;   /* from a signal to callgate to the end of the run; 0: the run ends at once */
 	uint64_t stdout_limit_bytes; /* limits of the output, or CAPTURE_NO_LIMIT */

@@ -33,7 +33,7 @@ struct interrupted_open {
 	int nr;
 	uint64_t pc;
 	uint64_t arg[6];
-	unsigned calls_since_open; /* calls of the thread since that open */
+	unsigned calls_since_open; /* how many other calls the thread has made since the open */
 };
 
 #define INTERRUPTED_NOT_RESTARTED_MAX 16u

@@ -14,10 +14,10 @@ enum rejudge_result {
 	REJUDGE_THREAD_IS_DEAD, /* no thread waits for the call any more; nothing was performed */
 };
 
-/* The approval of a question. Borrowed. */
+/* How a question was approved. The pointers are borrowed. */
 struct rejudge_approval {
-	const char *key;
-	const struct call_answer *answer; /* for the record */
+	const char *key;                  /* the key (key.h) of the call that was approved */
+	const struct call_answer *answer; /* the answer, for the record of the call */
 	uint64_t start_ns;                /* when the call was received */
 };
 

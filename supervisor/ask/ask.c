@@ -32,7 +32,7 @@ struct asker {
 	/* questions whose approved call turned out to be another call than the question was about */
 	struct question *questions_of_changed_calls;
 	unsigned open_question_count;
-	uint64_t last_question_number; /* number of the last question */
+	uint64_t last_question_number; /* number of the newest question: its files are NUMBER.json and NUMBER.answer */
 	uint64_t next_poll_ns;         /* when ask_poll_open_questions is due */
 	struct call_answer answer_without_question; /* what the record says as the answer when no question was opened */
 	struct {

@@ -191,7 +191,7 @@ static const struct closing_waiting_thread *closing_find_waiting_thread(const st
 	return waiting;
 }
 
-/* Lists the sockets if the network is closed. 0 or -errno. */
+/* Sets *ret_closed, and if a fired entry has closed the network, lists the internet sockets. 0 or -errno. */
 static int closing_list_inet_sockets(const struct closing *closing, struct held_sockets *sockets, bool *ret_closed)
 {
 	*sockets = (struct held_sockets){.count = 0};

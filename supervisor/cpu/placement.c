@@ -20,10 +20,10 @@
 #define PAUSE_BEFORE_PINNING_FIRST_NS (50 * MS)
 #define PAUSE_BEFORE_PINNING_MAX_NS (1000 * MS)
 #define PAUSE_BEFORE_PINNING_ON_BUSY_MACHINE_NS (10 * MS) /* how long the run stays unpinned when the machine is busy */
-#define PAUSE_BEFORE_PINNING_FOR_MASK_READ_NS \
-	(2 * MS) /* how long the run stays unpinned after a thread has read its mask */
-#define PAUSE_BEFORE_PINNING_FOR_STATUS_READ_NS \
-	(200 * MS) /* how long the run stays unpinned after a /proc/PID/status was opened */
+/* how long the run stays unpinned after a thread has read its mask */
+#define PAUSE_BEFORE_PINNING_FOR_MASK_READ_NS (2 * MS)
+/* how long the run stays unpinned after a /proc/PID/status was opened */
+#define PAUSE_BEFORE_PINNING_FOR_STATUS_READ_NS (200 * MS)
 #define PINNED_TASKS_MAX 32u                               /* a run with more tasks is not pinned */
 #define NEW_TASKS_SAMPLED_MAX 64               /* most new tasks whose state is read at a sample */
 #define AFFINITY_MASK_READERS_MAX 8u
@@ -33,7 +33,7 @@ struct cpu {
 	bool off; /* no pinning any more: the run sets masks itself, or the kernel does not report run-queue delays */
 	bool is_pinned;
 	uint64_t pinned_ns, sampled_ns;
-	unsigned calls_since_sample;    /* calls since the last sample */
+	unsigned calls_since_sample;    /* judged calls since run-queue delays were last read */
 	uint64_t time_without_call_ns;  /* how long no call has been made */
 	uint64_t run_queue_delay_ns; /* run-queue delay of the calling threads, halved at each sample */
 	struct run_queue_delays delays;

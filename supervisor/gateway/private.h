@@ -98,7 +98,7 @@ struct connection {
 	bool is_opened;
 	bool connect_was_answered;   /* the program's connect(2) got its response; always true for datagrams */
 	bool is_listed_in_result;     /* the result has an entry about this connection */
-	char last_denial_reason[32]; /* the reason of its last denial */
+	char last_denial_reason[32];  /* the reason of the connection's last denial; "": none */
 	char address[NET_ADDRESS_TEXT_SIZE];
 	char host[NET_HOST_SIZE]; /* "": the proxy; its records name the destinations */
 };
@@ -107,7 +107,7 @@ struct connections {
 	void *tree;         /* tree of struct connection by id: tsearch(3). Owned */
 	void *request_tree; /* tree of struct request by id. Owned */
 	size_t count, requests;
-	uint64_t last_id; /* the last id that was given */
+	uint64_t last_id; /* the id of the connection that was announced last: ids ascend */
 };
 
 /* What egress reports about a connection, or about a name without one. */
@@ -144,7 +144,7 @@ struct connects {
 	struct pending_connect *first_pending_connect;
 	size_t count;               /* how many connects wait */
 	size_t next_checked;        /* index of the connect that is checked next for interruptions */
-	uint64_t next_check_ns;     /* time of the next check */
+	uint64_t next_check_ns;     /* when the waiting connects are checked next */
 };
 
 /* Adds a connect that waits. Takes fd, a duplicate of the program's socket. 0 or -errno. */

@@ -56,7 +56,7 @@ struct limits {
 	uint64_t recount_at_files_opened;    /* number of opened files at which they are counted again */
 	uint64_t last_returned_cpu_ns; /* what limits_read_cpu_ns() has returned last */
 	bool sample_memory, sample_cpu;
-	bool no_process_is_left;        /* no process is left to sample */
+	bool no_process_is_left;        /* the run has no process any more, so no sample is taken */
 	bool samples_tasks;             /* RLIMIT_NPROC limits the tasks, but the kernel does not show its count */
 };
 

@@ -28,7 +28,7 @@ struct sample_list {
 
 /* What is kept from one sample to the next. To be initialised with zeros, and released by sampler_release(). */
 struct sampler {
-	struct sample_list last_process_list; /* the processes of the last sample */
+	struct sample_list last_process_list; /* the processes that the last sample has seen, with their cpu time */
 	uint64_t summed_process_cpu_ns; /* sum of the cpu time that processes were seen to use themselves */
 };
 

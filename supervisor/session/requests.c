@@ -84,7 +84,7 @@ static unsigned short terminal_get_size(const json_t *terminal, const char *name
 	return value > 0 && value <= USHRT_MAX ? (unsigned short)value : 0;
 }
 
-/* Makes a terminal for the program. */
+/* Makes a terminal for a program, and starts the program on it. */
 static void client_start_on_terminal(struct session *session, struct client *client,
 				     const struct program_request *asked, const json_t *terminal)
 {

@@ -93,7 +93,7 @@ struct tracer {
 	struct sandbox *sandbox;
 	struct pending *pending;
 	struct delayed_call *delayed_calls;
-	size_t total_blob_bytes; /* sum of all blobs */
+	size_t total_blob_bytes; /* number of bytes in all blobs, which is limited */
 	/* number of pending entries that fetch a descriptor, or hold a fetched one */
 	unsigned fetched_descriptor_count;
 	/* maximum of fetched_descriptor_count, which leaves the supervisor descriptors for other uses */
@@ -172,7 +172,7 @@ struct injection {
 	/* what inject_restore_thread() sets; after inject_prepare_after_own_call(): registers_after_call */
 	struct arch_regs registers_to_restore;
 	bool has_registers_to_restore;             /* `registers_to_restore` is set */
-	uint64_t thread_signal_mask;             /* the thread's signal mask */
+	uint64_t thread_signal_mask; /* the thread's own signal mask, which is restored after the injection */
 	/* signals that arrived during the injection, and are sent to the thread again at its end */
 	bool arrived_signals[INJECT_SIGNAL_NUMBERS_END];
 	/* until this time more than INJECT_STRAY_STOPS_MAX stray stops are tolerated */

@@ -188,7 +188,7 @@ static void trace_on_call_of_signal_handler(struct tracer *tracer, struct pendin
 {
 	if (pending->state == PENDING_TO_BE_DETACHED || pending_tid_may_be_reused(pending))
 		return;
-	/* A signal handler makes the call, before the restarted call. */
+	/* A signal handler makes this call: the thread has yet to make the call that is restarted. */
 	if (pending->state == PENDING_RESTARTED && ++pending->calls_before_restart <= OTHER_CALLS_BEFORE_RESTART_MAX)
 		return;
 	pending_end_call_and_detach(tracer, pending);
