@@ -46,7 +46,7 @@ static int keeper_recover_log(const struct keeper *keeper)
 	return path ? audit_recover_log(path, status) : -ENOMEM;
 }
 
-/* The outcome after the supervisor's death. If the keeper killed it, the reason is the status, otherwise an error. */
+/* Sets the outcome after the supervisor's death: why the keeper has killed it, or else an error. */
 static void keeper_determine_outcome_without_supervisor(struct keeper *keeper)
 {
 	struct keeper_outcome *outcome = keeper->outcome;

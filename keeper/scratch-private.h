@@ -22,7 +22,10 @@ const char *scratch_get_run_name(const struct scratch *scratch);
 /* Renames an earlier run's unchanged directory to this run's and sets scratch->fd. False: there is none to reuse. */
 bool scratch_reuse_spare_dir(struct scratch *scratch);
 
-/* Removes the entries of scratch_remember_view_entry() that are empty, and sets the times of their directories. */
+/*
+ * Removes the entries of scratch_remember_view_entry(), directories only if they are empty, and sets the times of the
+ * directories in which they were.
+ */
 void scratch_remove_view_entries(const struct scratch *scratch);
 
 /*

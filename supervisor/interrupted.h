@@ -39,7 +39,7 @@ struct interrupted_open {
 #define INTERRUPTED_NOT_RESTARTED_MAX 16u
 #define INTERRUPTED_COMPARED_STACK_WORDS 16u
 
-/* Identifies the last call of a thread that could not be restarted. */
+/* A thread's last call that could not be restarted: what tells whether a later call is the same one. */
 struct interrupted_call_not_restarted {
 	pid_t tid; /* 0: the entry is empty */
 	struct frame frame;

@@ -14,7 +14,7 @@
 #define MAPPED_PAGES_PER_PAGE_TABLE 512
 #define PAGE_TABLES_LIMIT_MIN_BYTES (UINT64_C(1) << 30)
 /*
- * If memory is limited, a process may open one descriptor for each 64 kB of the limit, but at least RLIMIT_NOFILE_MIN.
+ * Where memory is sampled, a process may open a descriptor for each 64 kB of the limit, but at least RLIMIT_NOFILE_MIN.
  * No process shows descriptors that are in flight in unix sockets, and each may be a socket that holds 200 kB. The
  * kernel lets a user have as many in flight as one process may have open (unix_attach_fds).
  */

@@ -49,7 +49,7 @@ struct pending {
 	pid_t tgid;
 	enum pending_state state;
 	enum pending_kind kind;
-	/* Linux < 5.19: an interrupt would end the wait for the response, so there is none */
+	/* Linux < 5.19: PTRACE_INTERRUPT would end the thread's wait for the response, so the thread gets none */
 	bool interrupt_would_end_response_wait;
 	/* number of other calls that the thread has made while this one waits for its restart */
 	unsigned calls_before_restart;
