@@ -12,8 +12,7 @@
 /*
  * {"wait_status", "usage", "calls", "denials", "denials_unlisted", "redirects", "network", "network_unlisted",
  * "network_advice", "network_budgets", "decoys", "after_read", "changes"} of a finished run, and "network_denied", the
- * number of refusals by
- * egress. Owned by the caller; NULL when memory ran out.
+ * number of refusals by egress. Owned by the caller; NULL when memory ran out.
  */
 json_t *report_make_json(const struct supervise_report *report, const struct view *view,
 			 const struct policy *policy);

@@ -19,10 +19,11 @@ void tracer_free(struct tracer *tracer);
 /*
  * Seizes the target thread for what it has to do itself:
  *
- *   OUTCOME_EXEC           the exec is continued, and the new image verified at its stop (trace_on_wait_status)
- *   OUTCOME_OPATH_FD, _MAP   injected calls make the thread receive or map a descriptor
- *   OUTCOME_FETCH_DESCRIPTOR          injected calls make the thread send its descriptor, then the call is restarted
- *                          (trace_take_fetched_fd). The call is not recorded before that
+ *   OUTCOME_EXEC               the exec is continued, and the new image verified at its stop (trace_on_wait_status)
+ *   OUTCOME_OPATH_FD           injected calls make the thread receive a descriptor
+ *   OUTCOME_MAP_MEMFD          injected calls make the thread map a memfd
+ *   OUTCOME_FETCH_DESCRIPTOR   injected calls make the thread send its descriptor, then the call is restarted
+ *                              (trace_take_fetched_fd). The call is not recorded before that
  *
  * 0: the tracer responds, perhaps after another thread's exec, ends the record and has taken what the outcome owned.
  * -errno: the caller responds and ends the record.
