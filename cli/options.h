@@ -57,11 +57,11 @@ struct cli_syntax {
 	} table[2];
 };
 
+#define CLI_OPTIONS_PARSED (-1)
 /*
  * Parses the options; the arguments begin at argv[optind]. Returns CLI_OPTIONS_PARSED, or the exit status after --help,
  * --version or a message. Messages are not getopt_long(3)'s own, which print argv unescaped.
  */
-#define CLI_OPTIONS_PARSED (-1)
 int cli_parse_options(int argc, char **argv, const struct cli_syntax *syntax);
 
 /* A NULL-ended list of owned strings that grows. Zero-initialise. */

@@ -138,7 +138,8 @@ void *arena_grow_array(struct arena *arena, void *items, size_t count, size_t si
 	size_t bytes;
 	void *grown;
 
-	if (count % ARENA_ARRAY_FIRST_ITEMS || count & (count - 1)) /* only a full array has such a count */
+	/* A full array has 0 items or a power of two from ARENA_ARRAY_FIRST_ITEMS on. Any other has room. */
+	if (count % ARENA_ARRAY_FIRST_ITEMS || count & (count - 1))
 		return items;
 	if (__builtin_mul_overflow(count ? count * 2 : ARENA_ARRAY_FIRST_ITEMS, size, &bytes))
 		return arena_fail_no_memory(arena);

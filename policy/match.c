@@ -90,7 +90,7 @@ static bool match_listen_range(const struct net_listen_range *range, const struc
 	       question->port <= range->last;
 }
 
-/* ---- all rules ---- */
+/* ---- iterating over all rules ---- */
 
 /* False for rules by which no access is decided: overridden ones, entries of after_read, grants without a tree node. */
 static bool match_rule_affects_decisions(const struct rule *rule)

@@ -146,7 +146,7 @@ void compiler_add_host_path(struct compiler *compiler, enum policy_host_path_kin
 /* parse/vars.c: what the path of a rule may contain. */
 enum vars_flag {
 	VARS_ALLOW_GLOB = 1 << 0,
-	VARS_ALLOW_NAME_ANYWHERE = 1 << 1,    /* may begin with "**" and "/" */
+	VARS_ALLOW_NAME_ANYWHERE = 1 << 1, /* may begin with "**" and "/": a name in any directory */
 	VARS_ALLOW_SCRATCH = 1 << 2, /* may begin with @scratch */
 	VARS_ALLOW_WORKDIR = 1 << 3, /* may begin with @workdir */
 	VARS_ALLOW_INTERPRETER = 1 << 4,    /* may begin with @interpreter, which gives many paths */

@@ -39,7 +39,7 @@ const char *verdict_get_name(enum verdict verdict);
  */
 struct policy_observed_denial {
 	int error;
-	const char *rule, *reason; /* as in struct policy_decision */
+	const char *rule, *reason; /* label of the rule that denies it (NULL: none), and code of the reason */
 };
 
 struct policy_decision {
@@ -327,8 +327,8 @@ bool policy_may_grant_below(const struct policy *policy, const char *path, size_
 /* ---- what the view is built from ---- */
 
 enum policy_mount_kind {
-	POLICY_MOUNT_TREE,    /* `virt` shows the host directory or file `host` */
-	POLICY_MOUNT_PROVIDE, /* `virt` is a file with the content `text` */
+	POLICY_MOUNT_TREE,    /* the virtual path shows a directory or file of the host */
+	POLICY_MOUNT_PROVIDE, /* the virtual path shows a file with a text that the policy provides */
 };
 
 struct policy_mount {
@@ -343,7 +343,7 @@ struct policy_mount {
 	bool is_redirect;    /* made by a redirect rule: the verdict is VERDICT_REDIRECT */
 	/* create the host directory when it is missing: a target below @scratch or @workdir */
 	bool creates_host_path;
-	const char *rule;    /* the rule that made the mount, as in struct policy_decision */
+	const char *rule; /* label of the rule that made the mount; owned by the policy */
 };
 
 /* All mounts, each before the mounts below it, one for each virtual path. Borrowed. */
@@ -393,7 +393,7 @@ struct policy_settings {
 	const char *audit_file; /* NULL: not set */
 	bool audits_allowed_calls; /* record allowed calls as well as denied ones (default: true) */
 	bool audit_is_compact;     /* leave out of a record what earlier records have */
-	enum policy_judge judge; /* as the files say; see policy_get_judge_mode() */
+	enum policy_judge judge;   /* the key "judge"; POLICY_JUDGE_UNSET: no file has it */
 	bool audits_fstat;       /* judge and record each newfstatat and statx used as fstat */
 	bool allows_unix_datagrams;   /* the run's processes may send datagrams to each other by unix sockets */
 	char sha256[SHA256_HEX_SIZE]; /* digest of the text of policy_make_json(); "" until policy_compute_sha256() */

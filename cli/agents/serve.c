@@ -153,7 +153,7 @@ static int serve_write_port(const char *path, const char *listen_text, int fd)
 	_cleanup_close_ int file_fd = -1;
 	union {
 		struct sockaddr any;
-		struct sockaddr_in v4; /* sin_port and sin6_port have the same offset */
+		struct sockaddr_in v4; /* v4.sin_port is used for IPv6, too: sin6_port has the same offset */
 		struct sockaddr_in6 v6;
 		struct sockaddr_un local;
 	} address = {.v6 = {0}};

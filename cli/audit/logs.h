@@ -9,7 +9,7 @@
 #include "audit/read.h"
 #include "audit/scan.h"
 
-#define AUDIT_RUN_ID_SHOWN_MAX 8 /* characters of a run's id that each record has */
+#define AUDIT_RUN_ID_SHOWN_MAX 8 /* characters of a run's id that are shown with each record */
 
 /* One of the logs that are read. */
 struct audit_log {

@@ -33,7 +33,7 @@ struct tally {
 
 /* Finds the item of a name, added with zeroes at first use. NULL: no memory. */
 struct tally_item *tally_find_or_add_item(struct tally *tally, const char *name, size_t len);
-/* As tally_find_or_add_item, but NULL for a name that was not added. */
+/* Finds the item of a name. NULL: no such name was added. */
 struct tally_item *tally_find_item(const struct tally *tally, const char *name, size_t len);
 
 /*

@@ -7,12 +7,6 @@
 
 #define ALIGN_NO_PARTNER SIZE_MAX
 
-/*
- * Calls `pair` in order for every pair of aligned equal keys, with their indices, and for every key without a partner,
- * with ALIGN_NO_PARTNER as the partner's index. Where the sequences differ, the search goes on to the nearest place
- * where ALIGN_EQUAL_KEYS_IN_A_ROW_MIN keys in a row are equal, at most ALIGN_SEARCH_WINDOW_KEYS further.
- * Without differences the time is linear.
- */
 #define ALIGN_SEARCH_WINDOW_KEYS 512u
 #define ALIGN_EQUAL_KEYS_IN_A_ROW_MIN 2u
 struct align_keys {
@@ -20,6 +14,13 @@ struct align_keys {
 	const void *items;
 	size_t count;
 };
+
+/*
+ * Calls `pair` in order for every pair of aligned equal keys, with their indices, and for every key without a partner,
+ * with ALIGN_NO_PARTNER as the partner's index. Where the sequences differ, the search goes on to the nearest place
+ * where ALIGN_EQUAL_KEYS_IN_A_ROW_MIN keys in a row are equal, at most ALIGN_SEARCH_WINDOW_KEYS further.
+ * Without differences the time is linear.
+ */
 void align_keys(const struct align_keys *first, const struct align_keys *second,
 		void (*pair)(void *ctx, size_t first, size_t second), void *ctx);
 

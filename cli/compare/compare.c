@@ -26,7 +26,7 @@ struct compare_command {
 	struct cli_list options_of_all_runs; /* options that are passed to every run */
 	const char *workdir, *input, *keep;
 	bool json;
-	char *runs_dir; /* directory of all runs; owned */
+	char *runs_dir; /* directory in which each run has its own directory; owned */
 	struct compared_run run[COMPARED_POLICIES_MAX];
 	size_t run_count;
 };
@@ -118,7 +118,7 @@ static bool compare_check_policies(const struct compare_command *compare, const 
 	return valid;
 }
 
-/* Creates the directory of all runs. False with a message. */
+/* Creates the directory in which each run gets its own directory. False with a message. */
 static bool compare_make_dir(struct compare_command *compare)
 {
 	if (!compare->keep)

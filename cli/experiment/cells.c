@@ -193,7 +193,7 @@ int cell_expand_command(const struct plan *plan, const struct cell *cell, struct
 	return r;
 }
 
-/* ---- making the row ---- */
+/* ---- making the row of a cell's results ---- */
 
 /*
  * Counts the denials by each rule, from the list of denials in a run's result. A denial without a rule counts as "(no

@@ -11,7 +11,7 @@
  */
 int digest_add_tree(struct buf *out, const char *path);
 
-/* Appends the SHA-256 of the effective policy of these options of callgate run. 0, or -EINVAL with messages. */
+/* Appends the SHA-256 of the policy that `options`, options of callgate run, compose. 0, or -EINVAL with messages. */
 int digest_add_policy(struct buf *out, const struct cli_list *options);
 
 #endif

@@ -76,9 +76,9 @@ static bool home_has_program(const char *dir, const char *program)
 }
 
 /*
- * Returns the length of the part of `below` to grant. Of a "bin" directory of nvm or sdkman it is the parent, which
- * also holds the libraries. Of ~/bin, ~/.local/bin and the like it is the directory itself, because the parent holds
- * more.
+ * Returns the length of the part of `below` to grant. For a "bin" directory of nvm or sdkman that is the parent
+ * directory, which also holds the libraries. For ~/bin, ~/.local/bin and the like it is the directory itself, because
+ * the parent holds more than programs.
  */
 static size_t home_get_len_of_part_to_grant(const char *below)
 {
@@ -102,7 +102,8 @@ static void home_put_known_directory(struct home_advice *advice, const struct ho
 		buf_puts(&advice->options, " -x ");
 		home_put_quoted_path(&advice->options, advice->home, place->more_dirs_to_grant[i]);
 	}
-	if (first && place->env_variable) /* not every shell expands "~" after "=" */
+	/* "$HOME" and not "~", which not every shell expands after "=" */
+	if (first && place->env_variable)
 		buf_printf(&advice->options, " -e %s=\"$HOME/%s\"", place->env_variable, first);
 }
 

@@ -85,7 +85,8 @@ static void places_judge_link(void *ctx, const char *link)
 	host = places_resolve_judged_path(judging);
 	if (judging->use == PLACES_PATH_IS_GRANTED && host && places_link_widens_no_access(places, link, host))
 		return;
-	(void)snprintf(judging->link, sizeof(judging->link), "%s", link); /* fits: real.c has the same limit */
+	(void)snprintf(judging->link, sizeof(judging->link), "%s",
+		       link); /* fits: real.c passes only paths shorter than PATH_MAX */
 }
 
 int places_judge_path(const struct writable_places *places, enum places_path_use use, const char *path, char **ret_path,

@@ -27,7 +27,7 @@ static const char *endpoints_find_objection(const char *host)
 
 static bool endpoint_is_same(const struct network_need *a, const struct network_need *b)
 {
-	return a->kind != QUERY_LISTEN && b->kind != QUERY_LISTEN && a->port == b->port && a->udp == b->udp &&
+	return a->kind != QUERY_LISTEN && b->kind != QUERY_LISTEN && a->port == b->port && a->uses_udp == b->uses_udp &&
 	       strcmp(a->host, b->host) == 0;
 }
 
@@ -87,13 +87,15 @@ static const char *endpoints_find_proto(const struct needs *needs, const struct 
 {
 	const unsigned port = endpoint->port;
 
-	if (endpoint->udp)
+	if (endpoint->uses_udp)
 		return "udp";
 	for (size_t i = 0; i < needs->nets; i++) {
 		const struct network_need *net = &needs->net[i];
 
 		if (net->kind == QUERY_HTTP_REQUEST && !net->upgrade && endpoint_is_same(net, endpoint))
-			return port == (net->plain ? 80 : 443) ? NULL : net->plain ? "http" : "https";
+			return port == (net->is_http_without_tls ? 80 : 443) ? NULL
+			       : net->is_http_without_tls                    ? "http"
+									     : "https";
 	}
 	return port == 443 || port == 80 ? NULL : "tcp";
 }
@@ -129,7 +131,7 @@ static json_t *endpoints_make_rule(const struct needs *needs, const struct netwo
 bool learn_is_needless_udp(const struct needs *needs, const char *host, unsigned port)
 {
 	for (size_t i = 0; i < needs->nets; i++)
-		if (needs->net[i].kind != QUERY_LISTEN && !needs->net[i].udp && needs->net[i].port == port &&
+		if (needs->net[i].kind != QUERY_LISTEN && !needs->net[i].uses_udp && needs->net[i].port == port &&
 		    strcmp(needs->net[i].host, host) == 0)
 			return true;
 	return false;
@@ -145,7 +147,7 @@ static json_t *endpoints_find_rule(const json_t *list, const struct network_need
 
 		if (host && strcmp(host, endpoint->host) == 0 &&
 		    json_integer_value(json_object_get(rule, "port")) == (json_int_t)endpoint->port &&
-		    (proto && strcmp(proto, "udp") == 0) == endpoint->udp)
+		    (proto && strcmp(proto, "udp") == 0) == endpoint->uses_udp)
 			return rule;
 	}
 	return NULL;
@@ -169,7 +171,7 @@ static int endpoints_add_endpoint(struct draft *draft, const struct needs *needs
 	json_t *list, *rule;
 
 	if (!*endpoint->host || endpoint->port == 0 || endpoint->is_granted ||
-	    (endpoint->udp && learn_is_needless_udp(needs, endpoint->host, endpoint->port)))
+	    (endpoint->uses_udp && learn_is_needless_udp(needs, endpoint->host, endpoint->port)))
 		return 0;
 	list = draft_get_list(draft, "network", "allow");
 	if (!list)

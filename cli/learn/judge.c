@@ -159,7 +159,7 @@ static bool judge_grants_network_need(struct need_judge *judge, const struct net
 	query->was_allowed = true;
 	query->path_count = 0;
 	query->port_number = net->port;
-	query->uses_udp = net->udp;
+	query->uses_udp = net->uses_udp;
 	query->upgrade = net->upgrade;
 	query->any_port = net->any_port;
 	(void)snprintf(query->host_name, sizeof(query->host_name), "%s", net->host);

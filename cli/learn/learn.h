@@ -28,7 +28,7 @@ struct learn {
 	json_t *merged_policy;       /* the policy of --merge; owned; NULL: none */
 	const char *base_profile; /* name or file of the profile that the policy extends; NULL: with --merge */
 	char *base_profile_path;          /* absolute path of the profile, if base_profile is a file; owned */
-	char *runs_dir;           /* directory of all runs; owned */
+	char *runs_dir;                   /* temporary directory, in which each run has its own directory; owned */
 	char *draft_path;         /* path of the file to which drafts are written to be judged; owned */
 	unsigned next_run_number;
 	struct needs needs;
@@ -109,7 +109,7 @@ int learn_count_files(struct learn *learn, struct learn_file_counts *ret_files);
 /* Adds rules for endpoints, requests and ports. risky: also for addresses that are not public. 0 or -ENOMEM. */
 int learn_add_endpoints(struct draft *draft, const struct needs *needs, bool risky);
 
-/* True for datagrams that the program does not need, because it reaches the same endpoint by TCP. */
+/* True when the program does not need to send datagrams to this host and port, because it also reaches them by TCP. */
 bool learn_is_needless_udp(const struct needs *needs, const char *host, unsigned port);
 
 /* ---- static.c ---- */

@@ -128,13 +128,13 @@ int needs_add_path(struct needs *needs, const char *path, const char *written, u
 	return need->origin.reason ? 0 : -ENOMEM;
 }
 
-/* ---- the network ---- */
+/* ---- needs of the network ---- */
 
 static bool net_need_is_of_query(const struct network_need *net, const struct query *query)
 {
 	const bool request = query->kind == QUERY_HTTP_REQUEST;
 
-	return net->kind == query->kind && net->port == query->port_number && net->udp == query->uses_udp &&
+	return net->kind == query->kind && net->port == query->port_number && net->uses_udp == query->uses_udp &&
 	       net->any_port == query->any_port && net->upgrade == query->upgrade &&
 	       strcmp(net->host, query->host_name) == 0 &&
 	       (!request ||
@@ -153,10 +153,10 @@ static struct network_need *needs_find_or_add_net(struct needs *needs, const str
 	net = &needs->net[needs->nets];
 	*net = (struct network_need){.kind = query->kind,
 				     .port = query->port_number,
-				     .udp = query->uses_udp,
+				     .uses_udp = query->uses_udp,
 				     .upgrade = query->upgrade,
 				     .any_port = query->any_port,
-				     .plain = query->is_http_without_tls};
+				     .is_http_without_tls = query->is_http_without_tls};
 	net->host = strdup(query->host_name);
 	net->method = strdup(query->kind == QUERY_HTTP_REQUEST ? query->http_method : "");
 	net->request = strdup(query->kind == QUERY_HTTP_REQUEST ? query->request_path : "");

@@ -37,7 +37,10 @@ struct network_need {
 	enum query_kind kind; /* QUERY_CONNECT, QUERY_HTTP_REQUEST, QUERY_LISTEN */
 	char *host;           /* name or address of the host; owned; "": the need is a port to listen on */
 	unsigned port;
-	bool udp, upgrade, any_port, plain; /* see struct query */
+	bool uses_udp;            /* QUERY_CONNECT: datagrams; false: TCP */
+	bool upgrade;             /* QUERY_HTTP_REQUEST: an upgrade to WebSocket */
+	bool is_http_without_tls; /* QUERY_HTTP_REQUEST: the request is not in TLS */
+	bool any_port;            /* QUERY_LISTEN: the call was listen(2), which a rule for port 0 allows, too */
 	bool is_granted;                    /* the draft grants it: set by learn_mark_granted_endpoints */
 	char *method, *request;             /* QUERY_HTTP_REQUEST; owned */
 	struct need_origin origin;

@@ -97,8 +97,8 @@ static bool rules_may_name_secret(const struct fold_context *context, const char
 }
 
 /*
- * As rules_may_name_secret, for secrets with absolute paths. The pattern may match such a path, or a directory above or
- * below it.
+ * True when a rule with this pattern could grant a secret that has an absolute path, such as /etc/shadow: the pattern
+ * may match that path, or a directory above or below it.
  */
 static bool rules_may_name_system_secret(const char *pattern)
 {

@@ -347,7 +347,10 @@ static bool runs_connect_denial_is_expected(const struct learn *learn, const jso
 	return class && strcmp(class, "loopback") == 0;
 }
 
-/* True for what callgate offers to no program: sockets such as MPTCP, some files of /proc, sockets without a port. */
+/*
+ * True for the denial of something that callgate offers to no program: sockets such as MPTCP, some files of /proc,
+ * sockets without a port.
+ */
 static bool runs_denial_is_of_unoffered_object(const json_t *denial)
 {
 	const char *call = json_string_value(json_object_get(denial, "syscall"));

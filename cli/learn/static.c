@@ -29,7 +29,7 @@ static void found_file_release(struct found_file *name)
 	*name = (struct found_file){0};
 }
 
-/* Resolves a path, and frees it. False: there is no such file, or no memory; *ret_name is empty then. */
+/* Resolves the path written_taken, and frees that text. False: no such file, or no memory; *ret_name is empty then. */
 static bool static_resolve_path(char *written_taken, struct found_file *ret_name)
 {
 	*ret_name = (struct found_file){.path = written_taken ? realpath(written_taken, NULL) : NULL,
@@ -58,7 +58,7 @@ static bool static_find_program(const char *name, struct found_file *ret_name)
 	return false;
 }
 
-/* Reads the "#!" line of a script, without these two bytes. False: the file is not a script, or cannot be read. */
+/* Reads what follows "#!" in the first line of a script. False: the file is not a script, or cannot be read. */
 static bool static_read_first_line(const char *path, char line[PATH_MAX])
 {
 	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);

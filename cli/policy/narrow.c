@@ -96,7 +96,10 @@ static size_t paths_get_common_dir_len_of_all(const struct path_list *paths, siz
 	return len;
 }
 
-/* Returns the index after the last path that has the same component behind `common` as the path `first`. */
+/*
+ * Returns the index after the last path that continues, after the `common` bytes that all paths share, with the same
+ * component as the path with index `first`.
+ */
 static size_t paths_find_end_of_child_dir(const struct path_list *paths, size_t first, size_t common)
 {
 	const char *path = paths->path[first];
@@ -127,7 +130,7 @@ static size_t paths_find_narrower_paths(const struct path_list *paths, const cha
 		return 0;
 	for (size_t first = 0; first < paths->count; first = last) {
 		if (paths->path[first][common] == '\0' || count == NARROWER_PATHS_PER_RULE_MAX)
-			break; /* the common directory itself is used */
+			break; /* no narrower paths: the common directory itself was used, or they would be too many */
 		last = paths_find_end_of_child_dir(paths, first, common);
 		narrow[count++] = strndup(paths->path[first], paths_get_common_dir_len_of_all(paths, first, last));
 		if (last == paths->count)
@@ -203,7 +206,7 @@ static int narrow_find_paths_used_through_rule(struct minimise *all, const struc
 
 static int narrow_path(struct minimise *all, struct minimise_rule *rule);
 
-/* Narrows the rules, from `at` on, that replaced a wide one. 0 or -ENOMEM. */
+/* Narrows the `count` rules, from index `at` of the list on, that have replaced the rule `wide`. 0 or -ENOMEM. */
 static int narrow_replacement_rules(struct minimise *all, const struct minimise_rule *wide, size_t at, size_t count)
 {
 	json_t *entry[NARROWER_PATHS_PER_RULE_MAX];

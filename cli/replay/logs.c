@@ -36,7 +36,7 @@ static char *logs_copy_text_of_member(const json_t *object, const char *key)
 	return audit_line_get_bytes(object, key, &len);
 }
 
-/* Returns argv[0] of the recorded program; a policy's @interpreter stands for its interpreters. */
+/* Returns argv[0] of the recorded program, for which @interpreter of the policy is looked up. Owned; NULL: unknown. */
 static char *logs_get_program(const json_t *header)
 {
 	const char *text = json_string_value(json_array_get(json_object_get(header, "command"), 0));

@@ -14,7 +14,7 @@
 #define ASK_TIMEOUT_DEFAULT_NS UINT64_C(60000000000)             /* default of --ask-timeout */
 #define STATUS_OR_ANCHOR_INTERVAL_MIN_NS UINT64_C(100000000)
 #define LOG_ROTATE_BYTES_MIN (64u << 10)
-#define TIME_OPTION_MAX_NS (UINT64_C(24) * 3600 * 1000000000) /* maximum of all times of these options */
+#define TIME_OPTION_MAX_NS (UINT64_C(24) * 3600 * 1000000000) /* longest time that an option of callgate run accepts */
 
 static int run_set_events(const struct cli_given_option *given, void *all)
 {

@@ -50,7 +50,7 @@ struct run_options {
 	char **argv;   /* the program and its arguments, NULL-ended */
 };
 
-/* Returns CLI_OPTIONS_PARSED, or the exit status: see cli_parse_options(). */
+/* Returns CLI_OPTIONS_PARSED, or the exit status after --help, --version or a message. */
 int run_parse_options(int argc, char **argv, struct run_options *ret_options);
 /* As run_parse_options(), for `callgate session create`. Options that this verb does not have stay unset. */
 int run_parse_session_options(int argc, char **argv, struct run_options *ret_options);

@@ -47,7 +47,7 @@ struct run {
 	bool scratch_dirs_are_not_made_yet; /* the keeper is to create the scratch directory's contents */
 	struct policy_draft *policy_draft; /* what was read of the policy to find the run's user; NULL: nothing */
 	struct run_phase program_phase;
-	struct run_phase setup_phase; /* the phase of --setup; program_phase has its secrets */
+	struct run_phase setup_phase; /* the phase of --setup; its secrets are in program_phase */
 	bool is_setup_process; /* this is the setup's process, where program_phase is the setup's: setup.c */
 	int result_fd;               /* where the setup's process writes its result; -1 in other processes */
 	struct {
@@ -58,7 +58,7 @@ struct run {
 	json_t *setup_result;        /* the setup's result; NULL: none */
 	json_t *mistakes;            /* mistakes of the policy as JSON, for the result; NULL: none */
 	char *workdir; /* host path of the workdir */
-	int workdir_fd; /* open while the run is prepared */
+	int workdir_fd; /* descriptor of the workdir, closed when the run has been prepared; else -1 */
 	int output_fd;
 	struct run_end_file metrics_file;     /* of --metrics */
 	struct run_end_file attestation_file; /* of --attest */

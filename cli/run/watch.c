@@ -199,7 +199,7 @@ static void watch_report_limit(const json_t *result)
 	const char *status = json_string_value(json_object_get(result, "status")), *name;
 	json_t *limits = json_object_get(result, "limits"), *meter;
 
-	if (!status) /* no memory for a result */
+	if (!status) /* the result lacks it, because memory ran out: nothing to report */
 		return;
 	if (strcmp(status, "timeout") == 0) {
 		meter = json_object_get(json_object_get(limits, "wall"), "limit");

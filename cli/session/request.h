@@ -1,4 +1,4 @@
-/* What `callgate session exec` asks a session for. */
+/* Makes the request that `callgate session exec` sends to a session: which program to start, and how. */
 #ifndef CALLGATE_CLI_SESSION_REQUEST_H
 #define CALLGATE_CLI_SESSION_REQUEST_H
 

@@ -155,7 +155,7 @@ int session_main_stop(int argc, char **argv)
 	return status;
 }
 
-/* ---- the verb ---- */
+/* ---- the main function of callgate session ---- */
 
 int cli_main_session(int argc, char **argv)
 {

@@ -14,7 +14,7 @@ const char *why_kind_get_name(enum why_kind kind);
 
 struct why_answer {
 	enum verdict verdict;
-	const char *rule;   /* the deciding rule, as in struct policy_decision */
+	const char *rule;   /* label of the rule that decided; NULL: none */
 	const char *reason; /* code of the reason; static */
 };
 

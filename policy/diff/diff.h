@@ -25,7 +25,7 @@ enum diff_access diff_get_access(enum verdict verdict, const char *reason);
 struct diff_answer {
 	enum diff_access access;
 	enum verdict verdict;
-	const char *rule;   /* the rule that decided, as in struct policy_decision */
+	const char *rule;   /* label of the rule that decided; NULL: none */
 	const char *reason; /* static */
 };
 
@@ -54,14 +54,14 @@ struct diff_setting {
 };
 
 struct policy_diff {
-	struct diff_witness *witness; /* at most DIFF_WITNESSES_MAX for one operation and pair of rules */
+	struct diff_witness *witness; /* at most DIFF_WITNESSES_PER_RULE_PAIR_MAX for one operation and pair of rules */
 	size_t witness_count;
 	struct diff_setting *setting; /* sorted by key */
 	size_t setting_count;
 	bool cut; /* the search ended early: there may be further differences */
 	struct arena arena;
 };
-#define DIFF_WITNESSES_MAX 8
+#define DIFF_WITNESSES_PER_RULE_PAIR_MAX 8
 
 /*
  * Compares two policies. 0 with a result for policy_diff_release, or -ENOMEM with an empty *ret_diff. The result

@@ -122,7 +122,10 @@ static void paths_add_rest_of_glob(struct paths_search *paths, const struct rule
 	}
 }
 
-/* Adds the part of a deny rule that lies below `alias`, another path of the object at `virt`, as if below `virt`. */
+/*
+ * Adds the part of a deny rule that lies below `alias`, which is another path of the object at `virt`: the rule denies
+ * the same names below `virt`. anchor: the literal path of the rule.
+ */
 static void paths_add_deny_below(struct paths_search *paths, const struct rule *rule, const char *anchor,
 				 const char *alias, const char *virt)
 {

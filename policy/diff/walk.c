@@ -7,8 +7,8 @@
 #define NAME_BYTES_MAX 255
 /* slots of the hash table of states: a power of two, at least twice WALK_STATES_MAX */
 #define WALK_HASH_TABLE_SLOTS 65536
-#define WALK_STARS_WITH_ALL_SUBSETS_MAX 4  /* stars of a name, up to which every subset of stars is tried */
-#define WALK_PAIRED_STAR_PARTS_MAX 64 /* names with "*" at one state, up to which all pairs are tried */
+#define WALK_STARS_TRIED_IN_ALL_SUBSETS_MAX 4 /* most stars in a name for every subset of them to be tried */
+#define WALK_STAR_PARTS_TRIED_IN_PAIRS_MAX 64 /* most names with "*" at one state of which all pairs are tried */
 
 _Static_assert(WALK_HASH_TABLE_SLOTS >= 2 * WALK_STATES_MAX, "the table is never full");
 
@@ -223,7 +223,7 @@ static void walk_add_names_matching_part(struct pattern_walk_search *search, con
 		stars += part->text[i] == '*';
 	walk_add_name_with_filled_stars(search, part, 0);
 	walk_add_name_with_filled_stars(search, part, ~0U);
-	for (unsigned filled = 1; stars <= WALK_STARS_WITH_ALL_SUBSETS_MAX && filled + 1 < 1U << stars; filled++)
+	for (unsigned filled = 1; stars <= WALK_STARS_TRIED_IN_ALL_SUBSETS_MAX && filled + 1 < 1U << stars; filled++)
 		walk_add_name_with_filled_stars(search, part, filled);
 }
 
@@ -280,7 +280,7 @@ static void walk_add_name_matching_both(struct pattern_walk_search *search, cons
  */
 static void walk_collect_names(struct pattern_walk_search *search, const struct pattern_walk_state *state)
 {
-	const struct glob_part *wild[WALK_PAIRED_STAR_PARTS_MAX];
+	const struct glob_part *wild[WALK_STAR_PARTS_TRIED_IN_PAIRS_MAX];
 	size_t wilds = 0;
 
 	search->name_count = 0;
@@ -299,7 +299,7 @@ static void walk_collect_names(struct pattern_walk_search *search, const struct 
 			walk_add_name_matching_both(search, part, wild[j], false);
 			walk_add_name_matching_both(search, part, wild[j], true);
 		}
-		if (wilds < WALK_PAIRED_STAR_PARTS_MAX)
+		if (wilds < WALK_STAR_PARTS_TRIED_IN_PAIRS_MAX)
 			wild[wilds++] = part;
 	}
 }
@@ -325,7 +325,7 @@ static const char *walk_find_name_in_no_pattern(const struct pattern_walk *walk)
 	return names[at];
 }
 
-/* ---- the search ---- */
+/* ---- the search through all states ---- */
 
 static bool walk_queue_states_after(struct pattern_walk_search *search, const struct pattern_walk_state *state)
 {

@@ -1,7 +1,7 @@
 /*
- * Enumerates paths: for each combination of patterns that some path can match, one such path, as far as the tried names
- * reach it. Finds the witnesses of what two policies judge differently: policy/diff/paths.c for files, endpoints.c for
- * HTTP requests. No I/O. Memory comes from an arena whose no_memory is set.
+ * Enumerates paths: for each combination of patterns that some path can match, one such path, if it consists of the
+ * names that are tried. Finds the witnesses of what two policies judge differently: policy/diff/paths.c for files,
+ * endpoints.c for HTTP requests. No I/O. Memory comes from an arena whose no_memory is set.
  *
  * The patterns run as automata over the components of a path. A state is the set of their positions. From each state
  * the search tries every name that a pattern can match next:
@@ -46,8 +46,8 @@ struct pattern_walk {
 	void *ctx;
 };
 
-/* Runs the search. False: there were more than WALK_STATES_MAX states, and it ended early. */
 #define WALK_STATES_MAX 20000
+/* Calls walk->visit for the paths to try. False: the search ended early, with more than WALK_STATES_MAX states. */
 bool walk_visit_paths(const struct pattern_walk *walk);
 
 /* Splits an absolute path or pattern into components; `below` adds everything below it. In the arena. */

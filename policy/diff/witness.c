@@ -35,7 +35,7 @@ void diff_add_witness(struct diff_search *search, const struct diff_witness *wit
 	for (size_t i = 0; i < diff->witness_count; i++) {
 		if (!diff_witnesses_agree(&diff->witness[i], witness))
 			continue;
-		if (++same == DIFF_WITNESSES_MAX ||
+		if (++same == DIFF_WITNESSES_PER_RULE_PAIR_MAX ||
 		    strcmp(diff->witness[i].callgate_why_argument, witness->callgate_why_argument) == 0)
 			return;
 	}

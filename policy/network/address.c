@@ -6,8 +6,8 @@
 #include "policy/network/net.h"
 
 /*
- * The weakest net_lifted_refusals that permits a class, the strictest first: none, NET_LIFT_PRIVATE_AND_LOOPBACK,
- * NET_LIFT_PRIVATE.
+ * What permits connections to a class of addresses: no rule does; only NET_LIFT_PRIVATE_AND_LOOPBACK does; or
+ * NET_LIFT_PRIVATE does, too. The strictest comes first.
  */
 enum lifted_by { BY_NOTHING, BY_NAME, BY_PRIVATE };
 

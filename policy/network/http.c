@@ -1,4 +1,4 @@
-/* Parses the items of "http": "GET,POST /path/" and two stars, "WEBSOCKET /chat". */
+/* Parses the items of a rule's "http", such as "GET,POST /path" and "WEBSOCKET /chat". */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

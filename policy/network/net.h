@@ -32,13 +32,13 @@ const char *net_proto_get_name(enum net_proto proto);
 /* The limits of a rule, for all its connections together. 0: no limit. */
 struct net_budget {
 	uint64_t bytes_up, bytes_down;
-	uint64_t bytes_per_second; /* both directions together */
+	uint64_t bytes_per_second; /* rate of all bytes, both directions together */
 	uint64_t requests_per_minute;
 	uint64_t requests_max;
 	uint64_t connections_max;      /* connections that are open at a time */
 };
 
-/* One item of "http", such as "GET,HEAD /repos/acme/" and two stars. */
+/* One item of a rule's "http": methods and a pattern of paths, such as "GET,HEAD /repos/acme/x". */
 struct net_http_rule {
 	const char *methods; /* methods, upper case, such as "GET,HEAD"; "*": any but CONNECT and TRACE */
 	const char *path;    /* pattern for net_path_matches() */
@@ -198,8 +198,8 @@ const char *net_address_get_refusal_reason(const struct sockaddr *address, enum 
 bool net_address_parse(const char *text, struct sockaddr_storage *ret_address);
 /* Returns the 4 or 16 bytes of an AF_INET or AF_INET6 address, in network byte order. Borrowed. */
 const unsigned char *net_address_get_bytes(const struct sockaddr *address);
-/* Writes an address as "192.0.2.1" or "2001:db8::1". A mapped address is written as IPv4. "" for other families. */
 #define NET_ADDRESS_TEXT_SIZE 46
+/* Writes an address as "192.0.2.1" or "2001:db8::1". A mapped address is written as IPv4. "" for other families. */
 void net_address_format(const struct sockaddr *address, char ret_text[NET_ADDRESS_TEXT_SIZE]);
 
 #endif

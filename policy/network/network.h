@@ -87,7 +87,7 @@ bool net_is_wildcard(const char *pattern);
 int net_port_parse(const char *text, uint16_t *ret_port);
 /* Parses "8000", "9000-9010", "0" (a port that the kernel chooses) or "*"; sets first and last. 0 or -EINVAL. */
 int net_range_parse(const char *text, struct net_listen_range *ret_range);
-/* Parses "HOST[:PORT]"; the default port is 443. Returns as net_pattern_parse. */
+/* Parses "HOST[:PORT]"; the default port is 443. 0, or -EINVAL with *ret_why, static. */
 int net_endpoint_parse(const char *text, char ret_pattern[NET_HOST_SIZE], uint16_t *ret_port, const char **ret_why);
 
 struct arena;

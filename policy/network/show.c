@@ -12,7 +12,7 @@ static json_t *net_show_ports(const uint16_t *port, size_t count)
 	if (count == 1)
 		return json_integer(port[0]);
 	for (size_t i = 0; i < count; i++)
-		(void)json_array_append_new(list, json_integer(port[i])); /* out of memory: json_dumps fails, too */
+		(void)json_array_append_new(list, json_integer(port[i])); /* without memory json_dumps() fails later */
 	return list;
 }
 

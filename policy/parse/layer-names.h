@@ -15,7 +15,7 @@ enum layer {
 	LAYER_SECCOMP,      /* seccomp_notify */
 	LAYER_NO_NEW_PRIVS, /* no_new_privs */
 	LAYER_CAPABILITIES, /* capabilities: the program has none */
-	LAYER_LANDLOCK,     /* landlock: the program's domain */
+	LAYER_LANDLOCK,     /* landlock: the program is in a Landlock domain */
 	LAYER_SELF_FILTER,  /* self_filter: keeper and supervisor have a seccomp filter of their own */
 	LAYER_USERNS,       /* userns mountns pidns ipcns utsns netns cgroupns: the namespaces */
 	LAYER_MOUNTNS,

@@ -43,7 +43,10 @@ static const char *lists_get_path_of_entry(struct parser *parser, const json_t *
 	return text && *text && !lists_entry_is_disabled(object) ? text : NULL;
 }
 
-/* Reads the members of {"path": PATH, "because": ...} but for the path. rule NULL: the entry makes none. */
+/*
+ * Reads the members of {"path": PATH, "because": ...} into `rule`, except the path. rule NULL: the entry makes no rule,
+ * so there is nothing to read.
+ */
 static void lists_read_entry_members(struct parser *parser, const json_t *value, struct source_rule *rule)
 {
 	const char *because = json_string_value(json_object_get(value, "because"));

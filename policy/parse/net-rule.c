@@ -15,7 +15,7 @@ static const char *net_rule_parse_host(struct parser *parser, const json_t *obje
 	if (!value)
 		parser_fail(parser, "lacks \"host\"; write {\"host\": \"api.example.com\"}");
 	if (!text || !*text)
-		return NULL; /* there was a message */
+		return NULL; /* a message was added already */
 	(void)parser_enter_member(parser, object, "host");
 	if (net_pattern_parse(text, pattern, &why) < 0)
 		parser_fail_text(parser, text, why);
@@ -93,7 +93,7 @@ static bool net_rule_parse_endpoint(struct parser *parser, const json_t *object,
 	bool good;
 
 	if (net_rule_has_member(object, "proto") && proto == NET_PROTO_MAX)
-		return false; /* there was a message */
+		return false; /* a message was added already */
 	if (!net_rule_has_member(object, "port")) {
 		rule->proto = proto == NET_PROTO_MAX ? NET_HTTPS : proto;
 		rule->port = &usual[rule->proto];

@@ -81,7 +81,10 @@ void parser_read_addresses(struct parser *parser, const struct policy_key *key, 
 		network_add_fixed_host(parser, item.name, item.value);
 }
 
-/* Reads a prefix like "198.18.0.0/15": `least` to `most` bits, the other bits 0, of addresses that are not public. */
+/*
+ * Reads a prefix like "198.18.0.0/15". False: it has not `least` to `most` bits, has other bits that are not 0, or
+ * contains public addresses.
+ */
 static bool network_parse_prefix(const char *text, int family, unsigned least, unsigned most, void *ret_address,
 				 unsigned *ret_bits)
 {

@@ -129,7 +129,7 @@ static void parse_phase(struct parser *parser, const struct policy_key *key, con
 }
 
 enum expected_json_type {
-	EXPECT_ANY_JSON, /* the function `read` checks it */
+	EXPECT_ANY_JSON, /* any JSON type: the function that reads the value checks it */
 	EXPECT_JSON_OBJECT,
 	EXPECT_JSON_LIST,
 	EXPECT_JSON_BOOL,

@@ -31,7 +31,7 @@ struct parser {
 	parser_reader *read_value; /* parse.c sets it; parser_read_members calls it for each member */
 	struct source_after_entry *after_entry; /* the entry of "after_read" that is being read; NULL: none */
 	bool is_in_phase;           /* the source is one of "phases" */
-	bool has_too_many_rules;    /* SOURCE_RULES_MAX was passed, and there was a message */
+	bool has_too_many_rules;    /* the source has more than SOURCE_RULES_MAX rules, and a message says so */
 	bool has_failed;            /* there was an error, even if `errors` was full and has no message */
 };
 

@@ -132,7 +132,7 @@ struct policy_source {
 bool source_parse(struct arena *arena, const char *path, const char *text, struct policy_errors *errors,
 		  struct policy_source **ret_source);
 
-/* Makes a source named "command line" from options. Returns as source_parse. */
+/* Makes a source named "command line" from options. False with a message for each mistake. */
 bool source_make_from_cli(struct arena *arena, const struct policy_cli *cli, struct policy_errors *errors,
 		     struct policy_source **ret_source);
 

@@ -127,7 +127,7 @@ static bool vars_add_components(struct compiler *compiler, const struct source_t
 struct vars_prefix {
 	enum path_base place;
 	bool is_interpreter;         /* the variable is @interpreter, which has many values */
-	const char *base;  /* the value of the variable; NULL: none, and `rest` is the whole path */
+	const char *base;            /* the value of the variable; NULL: none, and `rest_of_path` is the whole path */
 	const char *text_shown_to_user; /* what `callgate show` prints for the variable; NULL: its value */
 	const char *rest_of_path;
 };
@@ -205,7 +205,7 @@ static bool vars_parse_prefix(struct compiler *compiler, const struct source_tex
 	return false;
 }
 
-/* Joins `base` and `rest`, checks the path, and calls `visit` with it. */
+/* Joins the base and the rest of a path, checks the result, and calls `visit` with it. */
 static void vars_make_path(struct compiler *compiler, const struct source_text *text, const struct vars_prefix *prefix,
 			   unsigned flags, vars_visit_expanded_path *visit, void *ctx)
 {

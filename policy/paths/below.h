@@ -29,12 +29,12 @@ int policy_visit_denied_paths(const struct policy *policy, int (*visit)(void *ct
 
 struct glob;
 
-/* A deny or private rule, as what the mounts of the kernel must hide: see policy_visit_hidden_paths(). */
+/* A path that a deny or private rule hides: mounts must hide it, too, from calls that the kernel alone performs. */
 struct policy_hidden_path {
 	const char *path;        /* canonical virtual path; of a glob: the directory that the glob starts in */
 	const struct glob *glob; /* NULL: the path itself is hidden */
 	bool is_private;         /* withholds only what a RULE_PUBLIC would grant */
-	const char *rule;        /* the rule, as in struct policy_decision */
+	const char *rule;        /* label of the rule; owned by the policy */
 };
 
 /*

@@ -211,7 +211,10 @@ static bool canon_host_path_is_shown(const struct policy *policy, const char *ho
 	return false;
 }
 
-/* Limits @interpreter in the workdir, where an earlier run may have made one, to paths that other rules show. */
+/*
+ * Limits grants of @interpreter in the workdir to paths that other rules show: an earlier run may have put a false
+ * interpreter into the workdir.
+ */
 static void canon_restrict_interpreters_in_workdir(struct policy *policy)
 {
 	for (size_t i = 0; i < policy->rule_count; i++) {

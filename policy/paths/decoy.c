@@ -60,7 +60,7 @@ static bool decoy_pattern_matches(const char *pattern, const char *path)
 	return strcmp(name, pattern) == 0;
 }
 
-/* xorshift64*: these characters need not be unpredictable. */
+/* Draws a random number by xorshift64*: a decoy's characters need not be unpredictable. */
 static uint64_t decoy_draw_random(uint64_t *state)
 {
 	*state ^= *state >> 12;

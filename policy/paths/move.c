@@ -76,7 +76,7 @@ static move_positions move_find_positions(const struct glob *glob, const char *p
 	return now;
 }
 
-/* ---- the directory ---- */
+/* ---- what applies to everything below a directory ---- */
 
 /* Adds alias + rest as another path of the directory, unless it is too long: decide.c denies everything there. */
 static void move_add_alias(struct compared_dir *side, const char *alias, const char *rest)

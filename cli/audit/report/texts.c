@@ -123,7 +123,7 @@ uint32_t report_texts_add(struct report_texts *texts, const char *bytes, size_t 
 
 	if (found > 0 && texts->entries[found].is_json == json)
 		return found;
-	/* known bytes of the other type (JSON value or string) are left out, which practically never happens */
+	/* left out: there is no room, or the same bytes were added as the other type (a JSON value or a string) */
 	if (found > 0 || !texts_make_room(texts, len)) {
 		texts->has_left_out_text = true;
 		return REPORT_TEXT_NUMBER_OF_LEFT_OUT;

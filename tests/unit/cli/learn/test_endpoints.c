@@ -72,9 +72,9 @@ START_TEST(http_has_other_ports)
 	ask(QUERY_HTTP_REQUEST, "api.test", 8443, "GET", "/");
 	ask(QUERY_CONNECT, "plain.test", 8080, "", "");
 	ask(QUERY_HTTP_REQUEST, "plain.test", 8080, "GET", "/");
-	needs.net[3].plain = true;
+	needs.net[3].is_http_without_tls = true;
 	ask(QUERY_HTTP_REQUEST, "odd.test", 443, "GET", "/");
-	needs.net[4].plain = true;
+	needs.net[4].is_http_without_tls = true;
 	ck_assert_int_eq(learn_add_endpoints(&draft, &needs, false), 0);
 	ck_assert_str_eq(json_string_value(json_object_get(get_rule(0), "proto")), "https");
 	ck_assert_str_eq(json_string_value(json_object_get(get_rule(1), "proto")), "http");
@@ -85,10 +85,10 @@ END_TEST
 START_TEST(datagrams_only_where_there_is_no_tcp)
 {
 	ask(QUERY_CONNECT, "api.test", 443, "", "");
-	needs.net[0].udp = true; /* as getaddrinfo(3) does */
+	needs.net[0].uses_udp = true; /* as getaddrinfo(3) does */
 	ask(QUERY_CONNECT, "api.test", 443, "", "");
 	ask(QUERY_CONNECT, "time.test", 123, "", "");
-	needs.net[2].udp = true;
+	needs.net[2].uses_udp = true;
 	ck_assert_int_eq(learn_add_endpoints(&draft, &needs, false), 0);
 	ck_assert_str_eq(json_string_value(json_object_get(get_rule(0), "host")), "api.test");
 	ck_assert_ptr_null(json_object_get(get_rule(0), "proto"));
