@@ -34,7 +34,7 @@ struct walk_pattern {
 
 struct pattern_walk {
 	struct arena *arena;
-	const struct walk_pattern *pattern; /* when several match at once, the facts of later ones win */
+	const struct walk_pattern *pattern; /* array of patterns; where several match, the facts of the last one win */
 	size_t pattern_count;
 	/* below a path where all these facts are true nothing is searched; 0: search everywhere */
 	uint64_t facts_that_end_search;

@@ -24,7 +24,7 @@ void compile_after_entries(struct compiler *compiler, struct policy_source *cons
 {
 	struct policy *policy = compiler->policy;
 
-	if (policy_is_observing(policy)) /* the judged policy has the entries */
+	if (policy_is_observing(policy)) /* nothing to do: the judged policy has the entries */
 		return;
 	for (size_t i = 0; i < count; i++)
 		for (size_t j = 0; j < sources[i]->after_entry_count; j++)
