@@ -30,7 +30,7 @@ static int log_allocate_range(int fd, uint64_t start, uint64_t end)
 	return TEMP_FAILURE_RETRY(fallocate(fd, 0, (off_t)start, (off_t)(end - start))) < 0 ? -errno : 0;
 }
 
-/* Allocates disk blocks from `start` on: at least `least` bytes, which is all on a nearly full disk. */
+/* Allocates disk blocks from `start` on: usually for many lines, on a nearly full disk for `least` bytes only. */
 static int log_allocate_chunk(struct audit *audit, uint64_t start, uint64_t least, uint64_t *ret_end)
 {
 	uint64_t bytes = audit->next_mmap_window_bytes > least ? audit->next_mmap_window_bytes : least;

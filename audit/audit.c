@@ -39,7 +39,7 @@ static int audit_create(const struct audit_header *header, struct audit **ret_au
 	audit->records_allowed_calls = header->records_allowed_calls;
 	audit->progress = header->progress;
 	audit->next_mmap_window_bytes = LOG_MMAP_WINDOW_BYTES_FIRST;
-	audit->seq = UINT64_MAX; /* the header is line 0 */
+	audit->seq = UINT64_MAX; /* so that the next line, the header, gets the number 0 */
 	r = chain_init(&audit->chain);
 	if (r == 0)
 		r = encoder_init(&audit->encoder, header->run_id, header->compact);
@@ -102,7 +102,7 @@ int audit_open_log(const char *path, const struct audit_header *header, struct a
 	if (r < 0)
 		return r;
 	if (!path) {
-		audit->seq = 0; /* there is no header */
+		audit->seq = 0; /* without a file there is no header, and the first record gets the number 1 */
 		*ret_audit = audit;
 		return 0;
 	}

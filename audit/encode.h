@@ -67,7 +67,7 @@ void encoder_release(struct encoder *encoder);
 
 /*
  * Makes the line of a record that will begin at `offset` in the file. Returns 0 with the length of the line and the
- * offset of the outcome in it, or -ENOMEM. The text is encoder->line, valid until the next encode_record.
+ * offset of the outcome in it, or -ENOMEM. The text is encoder->line_buffer, valid until the next encode_record.
  */
 int encode_record(struct encoder *encoder, const struct audit_record *record, const struct line_chain_fields *links,
 		  uint64_t seq, uint64_t offset, size_t *ret_len, size_t *ret_room);

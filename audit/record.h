@@ -38,7 +38,7 @@ struct audit_net {
 	uint64_t conn_id;     /* 0: left out */
 	unsigned port;     /* 0: left out */
 	unsigned http_status;   /* 0: left out */
-	uint64_t refusal_count;    /* 0 and 1: left out */
+	uint64_t refusal_count; /* number of refusals that the record stands for; 0 and 1: the field is left out */
 	/* NULL or "" leaves the field out. The texts are not trusted. */
 	const char *host, *address, *proto, *real, *dropped, *sni, *alpn, *method, *path, *credential, *cause;
 	bool path_is_truncated; /* `path` is truncated */
@@ -71,7 +71,7 @@ struct audit_record {
 	const char *second_resolved_path;
 	size_t second_resolved_path_len;
 	const char *loader_path;          /* of an approved exec: the ELF interpreter as the file names it */
-	const char *loader_resolved_path; /* its canonical virtual path */
+	const char *loader_resolved_path; /* canonical virtual path of loader_path */
 	/* the right that the rules had to grant on the path judged last: 'r', 'w', 'x'; 0: none */
 	char access_right;
 	enum verdict verdict;

@@ -71,7 +71,7 @@ int scan_line_else_parse_json(struct audit_reader *reader, struct audit_line *li
 		       struct scan_record *ret_record);
 
 /*
- * Reads the next argument of a record: its name, and its value without quotes. *rest begins as record->args, and
+ * Reads the next argument of a record: its name, and its value without quotes. *rest begins as record->args_json, and
  * becomes the text behind the argument. False at the end.
  */
 bool scan_next_arg(struct scan_text *rest, struct scan_text *ret_name, struct scan_text *ret_value);

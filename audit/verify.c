@@ -155,7 +155,7 @@ static const char *verify_get_hash_without_outcome(struct verify_line *line)
 
 /*
  * Parses the beginning of a line. *ret_rest is the text behind the hash. expected: the hash of the line before, which
- * most lines have.
+ * the line has if it is in order.
  */
 static void verify_parse_line(struct verify_line *line, const char *text, size_t len, const char *expected,
 			      struct verify_cursor *ret_rest)

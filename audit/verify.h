@@ -137,8 +137,8 @@ void verify_start_at_header(struct verify *verify, const char *text, size_t len)
 /* Adds the next line, with its newline. 0 or -ENOMEM. */
 int verify_add_line(struct verify *verify, const char *text, size_t len);
 /*
- * Ends a file. torn_bytes: length of the incomplete line at its end. A file without any line may be one whose writer
- * was killed before the header.
+ * Ends a file. torn: length of the incomplete line at its end. A file without any line may be one whose writer was
+ * killed before the header.
  */
 void verify_end_file(struct verify *verify, uint64_t torn);
 

@@ -32,7 +32,7 @@ struct frames_parser {
 	/* in state FRAMES_LENGTH: the length read so far; in state FRAMES_BYTES: the bytes still to come */
 	size_t payload_bytes_left;
 	char last_payload_byte; /* last byte of the frame so far; a newline ends an event */
-	bool is_dropping_line;  /* the event line is too long */
+	bool is_dropping_line;  /* the event line is too long: the rest of it is dropped */
 	struct buf event_line;
 	char partial_character[FRAMES_UTF8_CHARACTER_BYTES_MAX]; /* the beginning of an incomplete UTF-8 character */
 	size_t partial_character_len;

@@ -83,7 +83,7 @@ const char *connect_get_text(const json_t *message, const char *camel_name, cons
 	return json_string_value(connect_get_member(message, camel_name, snake_name));
 }
 
-/* In proto3 JSON an integer is a number or a text. */
+/* Returns an integer member of a message in proto3 JSON, where an integer is a number or a text. */
 int64_t connect_get_integer(const json_t *message, const char *camel_name, const char *snake_name,
 			    int64_t default_value)
 {

@@ -117,7 +117,10 @@ static void envd_handle_request(struct e2b_sandbox *box, struct http_request *re
 
 /* ---- */
 
-/* Handles a request for the code interpreter, or for a server in the sandbox, if the client has a token. */
+/*
+ * Handles a request for the code interpreter, or for a server in the sandbox. Refuses a client without the sandbox's
+ * token.
+ */
 static void e2b_check_and_handle_traffic(struct e2b_sandbox *box, struct http_request *request, uint64_t port)
 {
 	const char *traffic = http_get_header(request, "E2B-Traffic-Access-Token");

@@ -177,7 +177,8 @@ struct e2b_watcher {
 	struct e2b_watcher *next;
 	struct e2b_sandbox *box;
 	struct fileop *fileop;
-	struct e2b_call *call; /* WatchDir, or CreateWatcher until the watch has begun; NULL: events are fetched */
+	/* request that waits: WatchDir, or CreateWatcher until the watch has begun; NULL: none, events are fetched */
+	struct e2b_call *call;
 	bool is_stream, has_begun;
 	char id[E2B_ID_SIZE];
 	json_t *unfetched_events;

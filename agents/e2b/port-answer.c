@@ -113,7 +113,8 @@ static int port_answer_parse_header(struct port_answer_parser *parser)
 	if (parser->line_len == 0)
 		return port_answer_end_headers(parser);
 	if (!value || value == name || strcspn(name, " \t\"") < (size_t)(value - name))
-		return -EBADMSG; /* a folded header line, obsolete by RFC 9112, is refused as well */
+		/* the line has no valid name and colon, or is a folded line, which is obsolete by RFC 9112 */
+		return -EBADMSG;
 	*value++ = '\0';
 	value += strspn(value, " \t");
 	while (end > value && (end[-1] == ' ' || end[-1] == '\t'))

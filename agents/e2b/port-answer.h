@@ -48,7 +48,7 @@ struct port_answer_parser {
 	unsigned status, line_count;
 	bool has_content_length, is_chunked, has_upgrade;
 	uint64_t content_length;
-	uint64_t remaining_bytes; /* of the body, or of the chunk */
+	uint64_t remaining_bytes; /* bytes of the body, or of its present chunk, that are still to come */
 	char line[PORT_ANSWER_LINE_BYTES_MAX + 1];
 	size_t line_len;
 };

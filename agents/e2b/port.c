@@ -15,7 +15,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 
-#define PORT_BODY_BYTES_TAKEN_MAX 16384u /* of a request's body, taken from the client at a time */
+#define PORT_BODY_BYTES_TAKEN_MAX 16384u /* bytes of a request's body that are taken from the client at a time */
 #define PORT_REQUESTS_MAX 64u        /* of one sandbox at a time; each takes a program in the sandbox */
 
 /* A client's request that is passed on to a server in the sandbox, through a program there that has the connection. */
@@ -23,7 +23,7 @@ struct port_request {
 	struct e2b_call *call;
 	struct fileop *fileop;
 	uint16_t port;
-	struct buf request_bytes; /* the request as the server gets it; those from sent_request_bytes on are unsent */
+	struct buf request_bytes; /* the request as the server gets it; bytes from sent_request_bytes on are unsent */
 	size_t sent_request_bytes;
 	bool body_is_chunked, answer_has_begun;
 	const char *upgrade_protocol; /* the protocol that the client asks to change to; borrowed; NULL: none */

@@ -13,7 +13,7 @@
 #define E2B_ENVD_VERSION "0.6.4"   /* version of envd's protocol, by which the SDKs choose what they use */
 #define E2B_WORKDIR "/home/user"
 
-#define E2B_BODY_BYTES_MAX (8u << 20)       /* of a request body that is JSON */
+#define E2B_BODY_BYTES_MAX (8u << 20)       /* longest request body that is read as JSON */
 #define E2B_SANDBOXES_MAX_DEFAULT 200u      /* sandboxes of all keys at a time, if the options do not say */
 #define E2B_SANDBOXES_MAX 10000u            /* the highest value of the option "sandboxes" */
 #define E2B_ID_SIZE 21                      /* "i", 19 letters and digits (95 random bits), and a NUL */
@@ -132,7 +132,8 @@ struct e2b_sandbox {
 	json_t *metadata;                   /* the client's own texts, by which sandboxes can be listed */
 	json_t *env;                        /* environment variables that the client has set for all programs */
 	json_t *allow_internet_access;      /* true or false of the create request; NULL: not given */
-	int64_t start_time_ms, end_time_ms; /* of CLOCK_REALTIME: when it was asked for; when the timeout ends it */
+	/* times of CLOCK_REALTIME: when the sandbox was asked for; when its time to live ends */
+	int64_t start_time_ms, end_time_ms;
 	int64_t timeout_ms;                 /* time to live, from when the sandbox is ready or goes on after a pause */
 	struct loop_timer *end_timer;       /* ends the sandbox; NULL: it is paused, or the timer has expired */
 	enum pause_state pause_state;
@@ -320,7 +321,7 @@ uint64_t connect_get_timeout_ms(struct http_request *request);
 
 /*
  * Merges the environment variables of the template, of the sandbox and of a request; the later ones win. Owned by the
- * caller. NULL: request_env has a value that is no text, or a name that is no variable's.
+ * caller. NULL: request_env has a value that is no text, or a name that no environment variable can have.
  */
 json_t *e2b_make_environment(const struct e2b_sandbox *box, const json_t *request_env);
 

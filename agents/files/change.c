@@ -13,7 +13,7 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 
-#define CHANGE_NFTW_OPEN_DIRS_MAX 32 /* at most so many are open during nftw(3) */
+#define CHANGE_NFTW_OPEN_DIRS_MAX 32 /* most directories that nftw(3) holds open */
 
 /* ---- directories ---- */
 

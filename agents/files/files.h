@@ -71,7 +71,7 @@ int files_watch(struct files_job *job);
 int files_measure_usage(struct files_job *job);
 int files_connect(struct files_job *job);
 
-/* ---- change.c, list.c ---- */
+/* ---- functions of change.c and list.c for other files ---- */
 
 /* Makes the directory that a path is in, with its parents. 0 or -errno. */
 int change_make_parent_dirs(const char *path);

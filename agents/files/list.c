@@ -70,8 +70,8 @@ static int list_add_tree(struct directory_listing *list, const char *directory, 
 }
 
 /*
- * Adds the entries of a directory. If it cannot be read, the request fails for the first directory; others are left
- * out.
+ * Adds the entries of a directory. If the directory cannot be read: fails the request if is_first, otherwise leaves the
+ * entries out.
  */
 static int list_add_directory_entries(struct directory_listing *list, const char *directory, json_int_t depth,
 				      bool is_first)

@@ -140,7 +140,7 @@ int main(void)
 	int r = -EINVAL;
 
 	if (!main_read_request(&text))
-		return 0; /* the client has gone */
+		return 0; /* stdin has ended before the request: the client has gone */
 	request = json_loadb(text.data ? text.data : "", text.len, JSON_REJECT_DUPLICATES, NULL);
 	job.request = request;
 	if (job_get_request_text(&job, "path"))

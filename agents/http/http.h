@@ -57,7 +57,7 @@ const char *http_get_query_parameter(const struct http_request *request, const c
 /* Calls `visit` for each header of the request. */
 void http_for_each_header(const struct http_request *request,
 			  void (*visit)(void *data, const char *name, const char *value), void *data);
-#define HTTP_PATH_WILDCARDS_MAX 2 /* "{}" in a pattern */
+#define HTTP_PATH_WILDCARDS_MAX 2 /* most "{}" in a pattern of http_match_path() */
 #define HTTP_PATH_WILDCARD_SIZE 256
 /*
  * Whether a path matches a pattern such as "/sandboxes/{}/timeout". Each "{}" stands for one component of the path,

@@ -69,7 +69,8 @@ static void request_on_hangup(void *data, uint32_t events)
 	}
 	request->is_disconnected = true;
 	http_request_notify_owner(request, false);
-	http_request_resume(request); /* libmicrohttpd calls server_on_access(), whose MHD_NO closes it */
+	/* libmicrohttpd then calls server_on_access(), which returns MHD_NO to close the connection */
+	http_request_resume(request);
 }
 
 /*

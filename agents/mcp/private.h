@@ -133,7 +133,8 @@ struct tool_call {
 	json_t *progress_token; /* owned; NULL: the client wants no progress notifications */
 	const struct tool *tool;
 	struct mcp_sandbox *sandbox; /* borrowed; NULL: the tool needs none */
-	bool is_of_revision_2026;    /* of revision 2026-07-28, not of 2025-11-25 */
+	/* the client's request is of revision 2026-07-28 of the protocol, not of 2025-11-25 */
+	bool is_of_revision_2026;
 	bool has_started;
 	uint64_t start_time_ms, last_progress_ms; /* times of the start, and of the last progress notification */
 	unsigned progress_notification_count;

@@ -12,7 +12,7 @@
 #include "base/cleanup.h"
 
 #define RPC_READ_BYTES 65536
-#define RPC_WRITE_BYTES_MAX 4096 /* PIPE_BUF: a pipe that poll(2) calls writable takes as much without blocking */
+#define RPC_WRITE_BYTES_MAX 4096 /* PIPE_BUF: a pipe that is writable by poll(2) takes so many bytes without blocking */
 
 struct rpc {
 	struct loop *loop;

@@ -44,7 +44,7 @@ static void mcp_sandbox_on_end_timer(void *data)
 	mcp_sandbox_free(sandbox);
 }
 
-/* Lets the sandbox end in delay_ms; UINT64_MAX: not by the clock. Cannot fail: sandboxes_add() has made the timer. */
+/* Sets the time until the sandbox is ended; UINT64_MAX: never. Cannot fail: sandboxes_add() has made the timer. */
 static void mcp_sandbox_set_end_timer(struct mcp_sandbox *sandbox, uint64_t delay_ms)
 {
 	loop_cancel_timer(sandbox->end_timer);

@@ -16,7 +16,8 @@
 /* After the end of the input, calls in progress get this time to end. Clients wait as long before they send SIGTERM. */
 #define MCP_EXIT_WAIT_FOR_CALLS_MS 2000
 #define MCP_EXIT_CHECK_INTERVAL_MS 5
-#define TOOL_LIST_TTL_MS 3600000 /* the list of tools does not change while the server runs */
+/* how long clients may keep the list of tools, which does not change while the server runs */
+#define TOOL_LIST_TTL_MS 3600000
 
 static const char instructions[] =
 	"Runs code, programs and file operations in a sandbox whose policy decides each access. What the policy "

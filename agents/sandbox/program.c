@@ -44,7 +44,7 @@ struct sandbox_program {
 	struct loop_source *socket_source;
 	struct loop_timer *reconnect_timer;
 	unsigned connect_attempts;
-	json_t *request; /* owned; NULL: the program has started, so that it need not be sent again */
+	json_t *request; /* owned; NULL: the program has started, so the request need not be sent again */
 	bool request_is_sent;
 	int child_stdio_fd[3]; /* the program's ends of the pipes; -1 once it has started */
 	struct stdin_queue stdin_queue;

@@ -131,8 +131,8 @@ void sandbox_program_close_stdin(struct sandbox_program *program);
 /* Sends a signal to the program's process group. 0 or -errno: -ESRCH: the program has ended. */
 int sandbox_program_signal(struct sandbox_program *program, int number);
 /*
- * Asks for the denials of the program since the last time, which on_denials gets. The program's result then has only
- * later ones. 0 or -errno: -ESRCH: the program has ended.
+ * Asks for the denials of the program since the last such call; on_denials gets them. The program's result then has
+ * only later denials. 0 or -errno: -ESRCH: the program has ended.
  */
 int sandbox_program_request_denials(struct sandbox_program *program);
 /*

@@ -157,7 +157,7 @@ struct conn *conn_create(struct egress *egress, const struct control_connect *co
 	return conn;
 }
 
-/* Lets another connection be announced with this connection's source port. */
+/* No longer expects the connection's socket: another connection with the same source port may be announced. */
 static void conn_stop_expecting_socket(struct conn *conn)
 {
 	struct conn **expected = &conn->egress->expected[conn->source_port];
@@ -266,7 +266,7 @@ static void conn_refuse_upstream(struct conn *conn, int error, const char *reaso
 	conn_write_refusal_record(conn, reason);
 	budget_drop_connection(&conn->use);
 	conn_drop_upstream(conn, true);
-	if (conn->mode) /* a proxy goes on without a destination */
+	if (conn->mode) /* a connection to a proxy goes on, and has no destination for now */
 		conn->rule = NULL;
 	conn_report_open_result(conn, error, reason);
 }

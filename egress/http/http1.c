@@ -125,7 +125,7 @@ static int read_fields(const char *data, size_t len, struct http1_head *head)
 		const char *stop = memchr(line, '\r', (size_t)(end - line));
 		int error;
 
-		if (!stop) /* http1_find_head_end has found a complete head */
+		if (!stop) /* cannot happen: http1_find_head_end() has found a complete head */
 			return -EPROTO;
 		if (head->field_count == HTTP_FIELDS_MAX)
 			return -EMSGSIZE;

@@ -62,7 +62,7 @@ int http1_parse_request(const char *data, size_t len, struct http1_head *ret_hea
 /* Parses the head of a response to a request with this method, as http1_parse_request does. */
 int http1_parse_response(const char *data, size_t len, const char *method, struct http1_head *ret_head);
 
-/* The code of an error for records. */
+/* Returns the reason that records state for an error of this parser, such as "smuggling". */
 const char *http1_get_error_reason(int error);
 
 /*

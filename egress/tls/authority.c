@@ -190,7 +190,7 @@ static void authority_get_random(void *ctx, size_t len, uint8_t *bytes)
 {
 	bool *failed = ctx;
 
-	while (len > 0) { /* at most 256 bytes are never cut short: getrandom(2) */
+	while (len > 0) { /* getrandom(2) returns up to 256 bytes in full */
 		const size_t part = len < 256 ? len : 256;
 
 		if (getrandom(bytes, part, 0) != (ssize_t)part) {
@@ -276,7 +276,7 @@ static void authority_write_key(const uint8_t number[EC_COORDINATE_BYTES], const
 static bool authority_export_pair(const struct ecc_scalar *key, const struct ecc_point *public,
 				  uint8_t number[EC_COORDINATE_BYTES], uint8_t point[EC_POINT_BYTES])
 {
-	struct dsa_signature pair; /* nettle's pair of numbers; only its functions are used, not GMP's */
+	struct dsa_signature pair; /* two numbers of GMP: only nettle's functions are called for them, none of GMP's */
 	bool fits;
 
 	dsa_signature_init(&pair);

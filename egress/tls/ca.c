@@ -35,7 +35,7 @@ struct ca {
 	X509 *certificate;
 	char *pem;
 	uint64_t leaf_use_counter;
-	struct leaf_certificate leaf[LEAF_CERTIFICATES_MAX]; /* entries are used from the front */
+	struct leaf_certificate leaf[LEAF_CERTIFICATES_MAX]; /* entries in use come first */
 };
 
 static bool certificate_set_serial(X509 *certificate)

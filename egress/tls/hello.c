@@ -58,7 +58,10 @@ static struct byte_span span_take_tls_vector(struct byte_span *span, size_t size
 	return vector;
 }
 
-/* Reads the SNI (RFC 6066, 3): one entry of type host_name. Another form names a server that egress would not know. */
+/*
+ * Reads the SNI (RFC 6066, 3): one entry of type host_name. Any other form is an error, as it could name another
+ * server.
+ */
 static void read_server_name(struct byte_span body, struct client_hello *hello)
 {
 	struct byte_span list = span_take_tls_vector(&body, 2);
