@@ -157,7 +157,7 @@ char *log_find_in_window(const struct audit *audit, uint64_t offset, size_t len)
 	return audit->mmap_window + (offset - audit->bytes_in_earlier_files - audit->mmap_window_start_offset);
 }
 
-/* Finds the file and the place in it. -1: the file is closed. */
+/* Finds the file of the log that has the byte at `offset`, and its place in that file. -1: the file is closed. */
 static int log_find_file_at_offset(const struct audit *audit, uint64_t offset, off_t *ret_place)
 {
 	*ret_place = (off_t)(offset - audit->bytes_in_earlier_files);

@@ -75,7 +75,10 @@ int audit_open_log(const char *path, const struct audit_header *header, struct a
 int audit_make_log_file(const char *path);
 int audit_start_log(int fd, const struct audit_header *header, struct audit **ret_audit);
 
-/* Records a judged call. 0 and the place of its outcome, or -errno (such as -ENOSPC): then the call must be refused. */
+/*
+ * Records a judged call. 0 with where its outcome is to be stored, or -errno (such as -ENOSPC): then the call must be
+ * refused.
+ */
 int audit_begin_record(struct audit *audit, const struct audit_record *record,
 		       struct audit_outcome_location *ret_location);
 

@@ -286,10 +286,13 @@ static char *encode_answer(char *out, const struct audit_record *record)
 int encode_record(struct encoder *encoder, const struct audit_record *record, const struct line_chain_fields *links,
 		  uint64_t seq, uint64_t offset, size_t *ret_len, size_t *ret_room)
 {
-	const struct encoded_text_lengths len = {put_measure_text(record->exe), put_measure_text(record->syscall),
-					   put_measure_text(record->host), put_measure_text(record->rule),
-					   put_measure_text(record->reason), put_measure_text(record->loader_path),
-					   put_measure_text(record->loader_resolved_path)};
+	const struct encoded_text_lengths len = {put_measure_text(record->exe),
+						 put_measure_text(record->syscall),
+						 put_measure_text(record->host_path),
+						 put_measure_text(record->rule),
+						 put_measure_text(record->reason),
+						 put_measure_text(record->loader_path),
+						 put_measure_text(record->loader_resolved_path)};
 	int r = encode_reserve_line(encoder, encode_get_max_bytes(record, &len) + links->outcomes_text_len);
 	size_t in_page;
 	char *out;
@@ -307,7 +310,7 @@ int encode_record(struct encoder *encoder, const struct audit_record *record, co
 	if (record->loader_path)
 		out = encode_path(out, &encode_paths[2], record->loader_path, len.loader_path,
 				  record->loader_resolved_path, len.loader_resolved_path);
-	out = put_field(out, ",\"host\":\"", record->host, len.host);
+	out = put_field(out, ",\"host\":\"", record->host_path, len.host);
 	out = encode_access_right(out, record->access_right);
 	out = encode_name(out, ",\"verdict\":\"", &encoder->verdict[record->verdict]);
 	if (!compact_omits_effect(encoder, record))

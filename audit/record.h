@@ -65,7 +65,7 @@ struct audit_record {
 	size_t path_len;
 	const char *resolved_path; /* the canonical virtual path that was judged */
 	size_t resolved_path_len;
-	const char *host; /* the host path, when it differs from resolved: redirects */
+	const char *host_path;   /* the host path, when it differs from resolved: redirects */
 	const char *second_path; /* the second path of rename(2), link(2) and similar calls */
 	size_t second_path_len;
 	const char *second_resolved_path;

@@ -30,11 +30,8 @@ struct dial {
 	char host[NET_HOST_SIZE];
 	uint16_t port;
 	int socket_type;
-	/*
-	 * the exceptions from the deny set for addresses that the policy contains, and for addresses that a lookup
-	 * found
-	 */
-	enum net_lifted_refusals named, other;
+	/* exceptions from the deny set: for addresses in the policy, and for addresses that a lookup found */
+	enum net_lifted_refusals lift_for_policy_addresses, lift_for_resolved_addresses;
 	enum net_lifted_refusals lift;         /* the exceptions for the addresses in `attempt` */
 	void (*answer)(void *ctx, const struct dial_result *result);
 	void *ctx;
@@ -253,7 +250,7 @@ static void dial_on_resolved(void *ctx, const struct resolver_answer *answer)
 		return;
 	}
 	memcpy(list, answer->address, answer->address_count * sizeof(*list));
-	dial_try_addresses(dial, list, answer->address_count, dial->other);
+	dial_try_addresses(dial, list, answer->address_count, dial->lift_for_resolved_addresses);
 }
 
 static void dial_on_start_due(struct timer *timer)
@@ -269,7 +266,7 @@ static void dial_on_start_due(struct timer *timer)
 			1 :
 			policy_net_get_fixed_addresses(dial->egress->policy, dial->host, list, NET_ADDRESSES_MAX);
 	if (count) {
-		dial_try_addresses(dial, list, count, dial->named);
+		dial_try_addresses(dial, list, count, dial->lift_for_policy_addresses);
 		return;
 	}
 	dial->resolver_question_number =
@@ -289,8 +286,8 @@ struct dial *dial_start(struct egress *egress, const char *host, uint16_t port, 
 	(void)snprintf(dial->host, sizeof(dial->host), "%s", host);
 	dial->port = port;
 	dial->socket_type = rule && rule->proto == NET_UDP ? SOCK_DGRAM : SOCK_STREAM;
-	dial->named = address_get_lifted_refusals(rule, true);
-	dial->other = address_get_lifted_refusals(rule, false);
+	dial->lift_for_policy_addresses = address_get_lifted_refusals(rule, true);
+	dial->lift_for_resolved_addresses = address_get_lifted_refusals(rule, false);
 	dial->answer = answer;
 	dial->ctx = ctx;
 	dial->result.fd = -1;

@@ -101,9 +101,9 @@ void call_fill_record(const struct call *call, struct audit_record *ret_record)
 		record->resolved_path = call->resolved_place[0].virt;
 		record->resolved_path_len = call->resolved_place[0].virt_len;
 	}
-	record->host = call->resolved_place[0].mount && call->resolved_place[0].mount->flags & MOUNT_REDIRECT
-			       ? call->resolved_place[0].mount->recorded_host_path
-			       : NULL;
+	record->host_path = call->resolved_place[0].mount && call->resolved_place[0].mount->flags & MOUNT_REDIRECT
+				    ? call->resolved_place[0].mount->recorded_host_path
+				    : NULL;
 	if (kind == OUTCOME_EXEC && call->outcome.exec_plan) {
 		record->loader_path = call->outcome.exec_plan->loader_path;
 		record->loader_resolved_path = call->outcome.exec_plan->loader_virtual_path;

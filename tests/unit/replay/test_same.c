@@ -62,7 +62,7 @@ static void check_path(const struct policy *policy, const struct query_judge *ju
 					    .effect = allow ? AUDIT_EFFECT_PERFORMED : AUDIT_EFFECT_REFUSED,
 					    .rule = decision.rule,
 					    .reason = decision.reason,
-					    .host = decision.verdict == VERDICT_REDIRECT ? "/scratch/run/r" : NULL,
+					    .host_path = decision.verdict == VERDICT_REDIRECT ? "/scratch/run/r" : NULL,
 					    .access_right = want & POLICY_EXEC    ? 'x'
 							    : want & POLICY_WRITE ? 'w'
 										  : 'r'};
