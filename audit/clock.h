@@ -7,8 +7,8 @@
 #define AUDIT_TIMESTAMP_LEN 30 /* "2026-11-21T01:49:24.123456789Z" */
 
 /*
- * A new clock has second = -1. CLOCK_REALTIME is read once a second, so a change of the machine's time shows within a
- * second.
+ * A new clock has text_second = -1. CLOCK_REALTIME is read once a second, so a change of the machine's time shows
+ * within a second.
  */
 struct audit_clock {
 	int64_t wall_offset_ns; /* wall clock minus monotonic clock */

@@ -151,7 +151,10 @@ static char *recover_make_outcomes(const struct verify *verify)
 static int recover_append_trailer(const struct recover_log *log, uint64_t end, const char *status)
 {
 	const struct verify *verify = &log->verify;
-	/* Each file has a header, and all but the last one a line that names the next. */
+	/*
+	 * Lines that are no records: each file has a header, and all files but the last have a line that names the next
+	 * file.
+	 */
 	const uint64_t others = 2 * (uint64_t)verify->file_number;
 	/* A damaged log may contain any numbers. */
 	const uint64_t records = log->seq >= others + log->denied_count ? log->seq - others : log->denied_count;
