@@ -1,7 +1,11 @@
 #include <errno.h>
 #include <linux/seccomp.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "confine/bpf.h"
@@ -18,6 +22,8 @@
 #ifndef SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
 #define SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV (1UL << 5) /* flag of Linux 5.19, which older headers lack */
 #endif
+
+#define CALL_NUMBER_OF_NO_KERNEL 0xffff
 
 /*
  * With CALLGATE_OPEN_FILTER (configure --enable-open-filter, tests/cases/callgate-open) the filter allows every call,
@@ -91,6 +97,33 @@ bool filter_can_wait_killable(void)
 
 	/* The kernel first checks the flags (EINVAL), then reads the filter, which is NULL here (EFAULT). */
 	return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, NULL) < 0 && errno == EFAULT;
+}
+
+int filter_find_listener_errno(void)
+{
+	struct seccomp_notif_sizes sizes;
+
+	return syscall(SYS_seccomp, SECCOMP_GET_NOTIF_SIZES, 0, &sizes) < 0 ? errno : 0;
+}
+
+bool filter_outer_kills_unlisted_calls(void)
+{
+	/* One byte: there is no core file, and a handler that core_pattern names is not started (core(5)). */
+	const struct rlimit one_byte = {1, 1};
+	int status = 0;
+	pid_t pid;
+
+	if (prctl(PR_GET_SECCOMP, 0, 0, 0, 0) <= 0)
+		return false;
+	pid = fork();
+	if (pid == 0) {
+		(void)setrlimit(RLIMIT_CORE, &one_byte);
+		(void)syscall(CALL_NUMBER_OF_NO_KERNEL);
+		_exit(0);
+	}
+	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	return WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS;
 }
 
 bool filter_allows_all_calls(void)

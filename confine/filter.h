@@ -25,6 +25,19 @@ bool filter_may_notify(unsigned traits, int nr);
 bool filter_can_wait_killable(void);
 
 /*
+ * The errno of what every run needs first, a kernel with seccomp listeners: 0, or ENOSYS or EINVAL of a kernel without
+ * them (gVisor's), or EPERM and the like of a seccomp filter that is on this process already.
+ */
+int filter_find_listener_errno(void);
+
+/*
+ * True when a seccomp filter that is on this process already kills processes for calls that it does not list, as that
+ * of a systemd service with SystemCallFilter= and without SystemCallErrorNumber=. A child tries it with a call that no
+ * kernel has. Such a process cannot find out what its kernel has, and would be killed at some time in a run.
+ */
+bool filter_outer_kills_unlisted_calls(void);
+
+/*
  * Installs the filter on the calling thread with NEW_LISTENER and, if supported, WAIT_KILLABLE_RECV. no_new_privs must
  * be set. Async-signal-safe. Returns the listener or -errno; -EBUSY: the thread already has a filter with a listener.
  */

@@ -113,8 +113,8 @@ static bool doctor_probe_works(const struct doctor *doctor, enum probe probe)
 
 bool doctor_can_run(const struct doctor *doctor)
 {
-	static const enum probe needed[] = {PROBE_FILTER,  PROBE_LISTENER, PROBE_MEMORY, PROBE_TRACE,
-					    PROBE_BENEATH, PROBE_PROC,     PROBE_SCRATCH};
+	static const enum probe needed[] = {PROBE_OUTER, PROBE_FILTER,  PROBE_LISTENER, PROBE_MEMORY,
+					    PROBE_TRACE, PROBE_BENEATH, PROBE_PROC,     PROBE_SCRATCH};
 
 	for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++)
 		if (!doctor_probe_works(doctor, needed[i]))

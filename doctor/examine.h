@@ -64,9 +64,12 @@ enum machine_trait {
 	TRAIT_APPARMOR_DENIES_USERNS = 1 << 9,    /* AppArmor denies user namespaces to programs without a profile */
 	TRAIT_USER_NAMESPACES_MAX_IS_0 = 1 << 10, /* user.max_user_namespaces is 0 */
 	TRAIT_UNPRIVILEGED_USERNS_CLONE_IS_0 = 1 << 11, /* kernel.unprivileged_userns_clone is 0 */
-	TRAIT_IN_CHROOT = 1 << 12, /* the root directory is not a mount point: no user namespaces */
-	TRAIT_CGROUP2 = 1 << 13,   /* there is a cgroup v2 hierarchy with controllers */
-	TRAIT_SYSTEMD = 1 << 14,   /* systemd runs, and could delegate a control group */
+	TRAIT_IN_CHROOT = 1 << 12,            /* the root directory is not a mount point: no user namespaces */
+	TRAIT_CGROUP2 = 1 << 13,              /* there is a cgroup v2 hierarchy with controllers */
+	TRAIT_SYSTEMD = 1 << 14,              /* systemd runs, and could delegate a control group */
+	TRAIT_SECCOMP_FILTER_KILLS = 1 << 15, /* a seccomp filter kills this process for calls that it does not list */
+	TRAIT_FLATPAK = 1 << 16,
+	TRAIT_SYSTEMD_SERVICE = 1 << 17, /* started by a systemd service, or by a program that one started */
 };
 #define TRAITS_CONTAINER (TRAIT_DOCKER | TRAIT_PODMAN | TRAIT_KUBERNETES)
 

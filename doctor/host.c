@@ -35,6 +35,8 @@ static void probe_find_host_traits(struct doctor *doctor, const struct utsname *
 		doctor->traits |= TRAIT_PODMAN;
 	if (getenv("KUBERNETES_SERVICE_HOST") || access("/var/run/secrets/kubernetes.io", F_OK) == 0)
 		doctor->traits |= TRAIT_KUBERNETES;
+	if (access("/.flatpak-info", F_OK) == 0)
+		doctor->traits |= TRAIT_FLATPAK;
 	if (strcasestr(kernel->release, "microsoft"))
 		doctor->traits |= TRAIT_WSL;
 	/* gVisor always reports this version */
@@ -43,6 +45,8 @@ static void probe_find_host_traits(struct doctor *doctor, const struct utsname *
 		doctor->traits |= TRAIT_GVISOR;
 	if (access("/run/systemd/system", F_OK) == 0)
 		doctor->traits |= TRAIT_SYSTEMD;
+	if (getenv("INVOCATION_ID")) /* systemd.exec(5) */
+		doctor->traits |= TRAIT_SYSTEMD_SERVICE;
 }
 
 void probe_kernel(struct doctor *doctor)

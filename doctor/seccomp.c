@@ -20,6 +20,7 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "confine/filter.h"
 #include "doctor/probe.h"
 #include "supervisor/answer.h"
 #include "supervisor/notify.h"
@@ -168,7 +169,8 @@ static bool probe_is_inside_callgate(void)
 
 static void probe_report_no_listener(struct doctor *doctor, int error)
 {
-	if (probe_is_inside_callgate())
+	/* gVisor's name_to_handle_at(2) fails so, too */
+	if (!(doctor->traits & TRAIT_GVISOR) && probe_is_inside_callgate())
 		doctor->traits |= TRAIT_IN_CALLGATE | TRAIT_SECCOMP_LISTENER;
 	if (error == EBUSY)
 		doctor->traits |= TRAIT_SECCOMP_LISTENER;
@@ -265,6 +267,12 @@ void probe_outer_filter(struct doctor *doctor)
 		return;
 	}
 	doctor->traits |= TRAIT_SECCOMP_FILTER;
+	if (filter_outer_kills_unlisted_calls()) {
+		doctor->traits |= TRAIT_SECCOMP_FILTER_KILLS;
+		finding_set_state(doctor, PROBE_OUTER, FINDING_FAILS, EPERM,
+				  "the seccomp filter on this process kills for calls that it does not list");
+		return;
+	}
 	probe_find_refused_calls(refused, sizeof(refused));
 	doctor->pidfd_getfd_is_refused = strstr(refused, "pidfd_getfd") != NULL;
 	finding_set_state(doctor, PROBE_OUTER, taken || *refused ? FINDING_WORKS_WITH_CAVEAT : FINDING_WORKS, 0,

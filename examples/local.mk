@@ -19,6 +19,9 @@ EXTRA_DIST += \
 	examples/c-build/run.sh \
 	examples/c-build/words.c \
 	examples/c-build/words.h \
+	examples/confined/README.md \
+	examples/confined/analysis.service \
+	examples/confined/pod.yaml \
 	examples/denials/README.md \
 	examples/denials/policy.json \
 	examples/denials/report.sh \

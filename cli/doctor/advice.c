@@ -23,6 +23,7 @@ struct advice {
 	const char *text;
 	/* advice for each container runtime; all three texts are used if no runtime was recognised */
 	const char *docker, *podman, *kubernetes;
+	const char *service; /* advice for a systemd service, used with the three if no runtime was recognised */
 };
 
 static bool advice_probe_failed(const struct doctor *doctor, enum probe probe)
@@ -44,7 +45,7 @@ static bool advice_seccomp_refuses_call(const struct doctor *doctor)
 	for (size_t i = 0; i < sizeof(probes) / sizeof(probes[0]); i++)
 		if (advice_probe_is_refused(doctor, probes[i]))
 			return true;
-	return doctor->pidfd_getfd_is_refused;
+	return doctor->pidfd_getfd_is_refused || doctor->traits & TRAIT_SECCOMP_FILTER_KILLS;
 }
 
 static void advice_write_seccomp_profile(const struct doctor *doctor, struct buf *text)
@@ -142,7 +143,7 @@ static const struct advice advices[] = {
 	{.title = "seccomp profile",
 	 .probes = {PROBE_LISTENER, PROBE_TRACE, PROBE_LANDLOCK, PROBE_USERNS, PROBE_OUTER},
 	 .required_traits = TRAIT_SECCOMP_FILTER,
-	 .excluded_traits = TRAITS_NESTED,
+	 .excluded_traits = TRAITS_NESTED | TRAIT_FLATPAK,
 	 .applies = advice_seccomp_refuses_call,
 	 .write_prefix = advice_write_seccomp_profile,
 	 .docker = "  Docker:     docker run --security-opt seccomp=callgate.json --security-opt "
@@ -150,7 +151,16 @@ static const struct advice advices[] = {
 	 .podman = "  Podman:     podman run --security-opt seccomp=callgate.json ...\n",
 	 .kubernetes = "  Kubernetes: put it into /var/lib/kubelet/seccomp/ of the nodes; in the container's\n"
 		       "    securityContext: {seccompProfile: {type: Localhost, localhostProfile: callgate.json},\n"
-		       "                      appArmorProfile: {type: Unconfined}}\n"},
+		       "                      appArmorProfile: {type: Unconfined}}\n",
+	 .service = "  systemd:    in the service's unit, instead of a profile:\n"
+		    "    SystemCallErrorNumber=EPERM\n"
+		    "    SystemCallFilter=@system-service @mount seccomp ptrace pidfd_getfd\n"
+		    "    SystemCallFilter=landlock_create_ruleset landlock_add_rule landlock_restrict_self\n"},
+	{.title = "Flatpak",
+	 .probes = {PROBE_TRACE},
+	 .required_traits = TRAIT_FLATPAK,
+	 .text = "Flatpak refuses ptrace(2) to an application that is not for developers:\n"
+		 "  flatpak run --allow=devel ... (for good: flatpak override --user --allow=devel APPLICATION)\n"},
 	{.title = "ptrace_scope",
 	 .probes = {PROBE_MEMORY, PROBE_TRACE},
 	 .required_traits = TRAIT_YAMA_RESTRICTS_PTRACE,
@@ -232,11 +242,11 @@ static bool advice_applies(const struct doctor *doctor, const struct advice *adv
 	       (!advice->applies || advice->applies(doctor));
 }
 
-/* Writes the text for one container runtime (NULL: nothing), unless another runtime is in use. */
+/* Writes the text for one container runtime or a systemd service (NULL: nothing), unless another is in use. */
 static void advice_write_runtime(const struct doctor *doctor, struct buf *text, enum machine_trait runtime,
 				 const char *words)
 {
-	if (words && (doctor->traits & runtime || !(doctor->traits & TRAITS_CONTAINER)))
+	if (words && (doctor->traits & runtime || !(doctor->traits & (TRAITS_CONTAINER | TRAIT_SYSTEMD_SERVICE))))
 		buf_puts(text, words);
 }
 
@@ -271,6 +281,7 @@ json_t *doctor_make_advice(const struct doctor *doctor)
 		advice_write_runtime(doctor, &text, TRAIT_DOCKER, advice->docker);
 		advice_write_runtime(doctor, &text, TRAIT_PODMAN, advice->podman);
 		advice_write_runtime(doctor, &text, TRAIT_KUBERNETES, advice->kubernetes);
+		advice_write_runtime(doctor, &text, TRAIT_SYSTEMD_SERVICE, advice->service);
 		(void)json_array_append_new(list, json_pack("{s:o, s:s, s:s}", "for", names, "title", advice->title,
 							    "text", text.data ? text.data : ""));
 	}

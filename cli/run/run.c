@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/ending.h"
 #include "cli/run/private.h"
+#include "confine/filter.h"
 #include "keeper/result.h"
 #include "policy/network/net.h"
 
@@ -78,6 +79,26 @@ static int run_check_stdio(struct run *run)
 	return 0;
 }
 
+/* Refuses where no run can work, and where a later step would fail, or be killed, without a word about the cause. */
+static int run_check_kernel(struct run *run)
+{
+	int error;
+
+	if (filter_outer_kills_unlisted_calls())
+		return run_report_refusal(run, "outer_filter_kills",
+					  "the seccomp filter on this process kills for calls that it does not list; a "
+					  "run needs one that answers with an errno (in a systemd service: "
+					  "SystemCallErrorNumber=EPERM): see callgate doctor");
+	error = filter_find_listener_errno();
+	if (error != 0)
+		return run_report_refusal(
+			run, "listener_missing",
+			"every run needs a seccomp listener, which this kernel (gVisor's, or an old one) "
+			"lacks, or a filter on this process refuses: %s: see callgate doctor",
+			strerror(error));
+	return 0;
+}
+
 /* Whether the policy has a secret that is still to be read from this descriptor. secrets_load then closes it. */
 static bool run_fd_has_secret(const struct policy *policy, int fd)
 {
@@ -119,6 +140,8 @@ int run_prepare_process(struct run *run)
 	 * a server that had started callgate. The run's directory would stay. The program gets the default action back.
 	 */
 	(void)signal(SIGPIPE, SIG_IGN);
+	if (exit_code == 0)
+		exit_code = run_check_kernel(run);
 	if (exit_code == 0)
 		exit_code = run_prepare(run);
 	if (run->scratch.base_name_notice && !run->options.is_quiet)

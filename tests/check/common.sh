@@ -58,6 +58,7 @@ BUILD_PACKAGES="gcc=gcc libc6-dev make=make autoconf=autoconf automake=automake 
 CHECK_PACKAGES="check clang=clang libclang-rt-dev clang-tidy=clang-tidy cppcheck=cppcheck shellcheck=shellcheck
 	codespell=codespell
 	valgrind=valgrind mandoc=mandoc gcc-aarch64-linux-gnu=aarch64-linux-gnu-gcc libc6-dev-arm64-cross xz-utils=xz
+	bubblewrap=bwrap runsc=runsc systemd=systemd-analyze catatonit=catatonit
 	git=git nodejs=node podman=podman rsync=rsync zip=zip unzip=unzip sqlite3=sqlite3 vim=vim perl=perl
 	python3-venv procps=ps nginx-light=nginx nghttp2-server=nghttpd openssh-server=sshd openssh-client=ssh
 	redis-server=redis-server golang-go=go musl-tools=musl-gcc python3-httpx python3-aiohttp python3-requests
@@ -67,7 +68,7 @@ CHECK_PACKAGES="check clang=clang libclang-rt-dev clang-tidy=clang-tidy cppcheck
 	iproute2=ip expect=expect tmux=tmux screen=screen gdb=gdb strace=strace gpg=gpg libnss-wrapper"
 # Tools of make deb, make image and make check-packages.
 PACKAGING_PACKAGES="dpkg-dev=dpkg-buildpackage debhelper=dh dh-python=dh_python3 lintian=lintian mmdebstrap=mmdebstrap
-	buildah=buildah podman=podman"
+	buildah=buildah podman=podman catatonit=catatonit"
 EXAMPLE_PACKAGES="python3 python3-pandas python3-matplotlib jq"
 
 # Makes configure where it is not; later changes of configure.ac are make's to follow.

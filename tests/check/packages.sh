@@ -6,7 +6,8 @@
 set -u
 
 here=$(cd "$(dirname "$0")" && pwd) || exit 99
-packaging=${top_srcdir:-$here/../..}/packaging
+top=${top_srcdir:-$here/../..}
+packaging=$top/packaging
 dir=$1
 export LC_ALL=C
 failed=0 done=0
@@ -175,6 +176,27 @@ try_root()
 	echo "packages: installed, used and removed in a root of $suite"
 }
 
+# The example of a Kubernetes pod, as it is, with the image. tests/live/doctor/confined.sh tries what doctor says there.
+play_pod()
+{
+	command -v catatonit >/dev/null || {
+		skip "the pod of examples/confined: catatonit is not installed"
+		return
+	}
+	printf '%s\n' '[engine]' 'cgroup_manager = "cgroupfs"' '[containers]' \
+		'default_ulimits = ["nofile=1024:1024", "nproc=1000:1000"]' >"$tmp/containers.conf"
+	# shellcheck disable=SC2016 # the inner shell's
+	CONTAINERS_CONF=$tmp/containers.conf timeout -k 5 120 unshare -m sh -c '
+		umount /sys/fs/cgroup/unified 2>/dev/null
+		pod=$1
+		shift
+		"$@" play kube --network=none "$pod" && "$@" wait callgate-analysis-analysis &&
+			echo "logs: $("$@" logs callgate-analysis-analysis 2>&1)"
+		"$@" play kube --down "$pod"
+	' sh "$top/examples/confined/pod.yaml" podman "${storage[@]}" >"$tmp/pod.log" 2>&1 </dev/null
+	grep -qx 'logs: 45' "$tmp/pod.log" || fail "the pod of examples/confined: $(tail -n 15 "$tmp/pod.log")"
+}
+
 # Storage of its own, not that of the machine.
 try_image()
 {
@@ -207,6 +229,7 @@ try_image()
 	[ "$(in_image -v "$tmp/in:/in:ro" "$image" run --profile python --input /in/job.py -- python3 job.py \
 		2>"$tmp/start")" = 42 ] ||
 		fail "a run in the image: $(cat "$tmp/start")"
+	play_pod
 	echo "packages: $image runs programs"
 }
 

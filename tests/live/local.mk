@@ -63,6 +63,7 @@ LIVE_TESTS = \
 	tests/live/syscalls/options.sh \
 	tests/live/syscalls/diff-task.sh \
 	tests/live/doctor/doctor.sh \
+	tests/live/doctor/confined.sh \
 	tests/live/doctor/doctor-advice.sh \
 	tests/live/egress/egress-life.sh \
 	tests/live/cli/compare.sh \
@@ -237,7 +238,7 @@ ARCHIVE_TESTS += $(addprefix tests/live/,cli/bad-input.sh doctor/doctor.sh cli/e
 	threats/01-clone.sh threats/02-exec.sh cli/user.sh workloads/shell.sh)
 dist_check_SCRIPTS += $(LIVE_TESTS) tests/live/core.sh tests/live/four-ways.sh tests/live/diff.sh
 EXTRA_DIST += tests/programs/run.py tests/programs/learn.py tests/programs/light.cases tests/programs/heavy.cases
-EXTRA_DIST += tests/live/bomb.sh tests/live/lib.sh
+EXTRA_DIST += tests/live/bomb.sh tests/live/lib.sh tests/live/doctor/examine.sh tests/live/doctor/filter.py
 EXTRA_DIST += tests/live/canary.py tests/live/canary.sh tests/live/watch.sh
 EXTRA_DIST += tests/live/agents/contexts.py
 EXTRA_DIST += tests/live/agents/packages.sh tests/live/agents/server.sh

@@ -1,0 +1,201 @@
+#!/bin/bash
+# Inside other confinement: bubblewrap, Flatpak's filter, the system call filter of a systemd service, gVisor, a pod
+# with the "restricted" security standard, Docker where its daemon runs. In each, callgate doctor says what runs there
+# do, and its advice, followed literally, helps.
+. "$(dirname "$0")/../lib.sh"
+. "$(dirname "$0")/examine.sh"
+need jq
+
+# fails_with TEXT COMMAND…: below COMMAND a run is refused by one line with this text.
+fails_with()
+{
+	local text=$1
+	shift
+	timeout 20 "$@" "$CALLGATE" run -- /bin/true >"$T/out" 2>"$T/err" </dev/null
+	[ $? = 125 ] || fail "$*: a run ended with $?, not 125"
+	[ "$(wc -l <"$T/err") $(grep -cF "$text" "$T/err")" = "1 1" ] ||
+		fail "$*: not one line with \"$text\": $(cat "$T/err")"
+}
+
+# ---- bubblewrap ----
+bwrap=(bwrap --ro-bind / / --dev /dev --proc /proc --bind "$T" "$T" --unshare-all)
+if "${bwrap[@]}" true 2>"$T/err"; then
+	examine 0 "${bwrap[@]}"
+	says 'state("userns") == "works" and .layers.mountns.active' bwrap
+	agrees "${bwrap[@]}"
+	without=("${bwrap[@]}" --unshare-user --disable-userns)
+	if "${without[@]}" true 2>/dev/null; then
+		examine 0 "${without[@]}"
+		says 'state("userns") == "lacks" and .layers.landlock.active' disable-userns
+		agrees "${without[@]}"
+	fi
+
+	# Flatpak (common/flatpak-run.c, setup_seccomp): bubblewrap and these refusals.
+	flatpak=namespaces:1,clone3:38
+	for call in syslog uselib acct quotactl add_key keyctl request_key move_pages mbind get_mempolicy \
+		set_mempolicy migrate_pages unshare setns mount umount2 pivot_root chroot; do
+		flatpak+=,$call:1
+	done
+	for call in open_tree move_mount fsopen fsconfig fsmount fspick mount_setattr; do
+		flatpak+=,$call:38
+	done
+	# A root of its own, in which it tells applications where they are.
+	echo '[Application]' >"$T/info"
+	bwrap=(bwrap --unshare-all --ro-bind "$T/info" /.flatpak-info)
+	for dir in /*; do
+		case $dir in
+		/dev | /proc) ;;
+		*)
+			if [ -L "$dir" ]; then
+				bwrap+=(--symlink "$(readlink "$dir")" "$dir")
+			else
+				bwrap+=(--ro-bind "$dir" "$dir")
+			fi
+			;;
+		esac
+	done
+	bwrap+=(--dev /dev --proc /proc --bind "$T" "$T")
+	# shellcheck disable=SC2046 # words
+	{
+		examine 0 "${bwrap[@]}" $(refusing "$flatpak")
+		says '.layers.landlock.active and (.layers.userns.active | not)' flatpak-devel
+		agrees "${bwrap[@]}" $(refusing "$flatpak")
+		examine 1 "${bwrap[@]}" $(refusing "$flatpak,ptrace:1,perf_event_open:1")
+		says 'advice("--allow=devel") and ([.advice[].title] | index("seccomp profile") | not)' flatpak
+	}
+else
+	echo "# not tried: bubblewrap: $(head -n 1 "$T/err")"
+fi
+
+# ---- a systemd service ----
+# allowed SET|NAME…: SPECs that allow these calls; sets are systemd's own (systemd-analyze(1)).
+allowed()
+{
+	local word
+	for word; do
+		case $word in
+		@*)
+			# shellcheck disable=SC2046 # words
+			allowed $(systemd-analyze --no-pager syscall-filter "$word" | sed 1d | sed 's/#.*//')
+			;;
+		*) printf '%s:0,' "$word" ;;
+		esac
+	done
+}
+
+if systemd-analyze --no-pager syscall-filter @system-service >"$T/set" 2>/dev/null; then
+	service=$(allowed @system-service)
+	# shellcheck disable=SC2046 # words
+	{
+		examine 1 env INVOCATION_ID=1 $(refusing "${service}default:kill")
+		says '(text("outer_filter") | contains("kills")) and advice("SystemCallErrorNumber=")' service-kills
+		fails_with SystemCallErrorNumber=EPERM $(refusing "${service}default:kill")
+		examine 1 env INVOCATION_ID=1 $(refusing "${service}default:1")
+		says 'advice("SystemCallFilter=@system-service") and .works == false' service
+		fails_with "seccomp listener" $(refusing "${service}default:1")
+		# As advised, which is what the example's unit has.
+		words=$(jq -r '.advice[].text' "$D" | sed -n 's/^ *SystemCallFilter=//p' | xargs)
+		unit=$SRC/examples/confined/analysis.service
+		[ "$words" = "$(sed -n 's/^SystemCallFilter=//p' "$unit" | xargs)" ] ||
+			fail "$unit allows other calls than advised: $words"
+		# shellcheck disable=SC2086 # words
+		advised=$(allowed $words)
+		examine 0 $(refusing "${advised}default:1")
+		says '.layers.landlock.active' service-advised
+		agrees $(refusing "${advised}default:1")
+	}
+else
+	echo "# not tried: a systemd service: no systemd-analyze"
+fi
+
+# ---- gVisor ----
+runsc=(env TMPDIR=/tmp runsc --network=none) # becomes nobody, who cannot enter $T
+[ "$(id -u)" = 0 ] || runsc+=(--rootless)
+if "${runsc[@]}" "do" true >"$T/err" 2>&1; then
+	examine 1 "${runsc[@]}" "do"
+	says '[.advice[].title] | index("gVisor") and (index("one listener only") | not)' gvisor
+	says 'text("kernel") | contains("gVisor")' gvisor
+	fails_with gVisor "${runsc[@]}" "do"
+else
+	echo "# not tried: gVisor: $(tail -n 1 "$T/err")"
+fi
+
+# ---- containers with an image ----
+# A root with callgate, its profiles, a shell and true.
+make_root()
+{
+	local file
+	mkdir -p "$T/root"/{etc,proc,dev,sys,profiles} && mkdir -m 1777 "$T/root/tmp"
+	for file in /bin/sh /bin/true $(ldd /bin/sh /bin/true | grep -o '/[^ ]*\.so[^ ]*' | sort -u); do
+		install -D "$file" "$T/root$file"
+	done
+	install -D "$CALLGATE" "$T/root/usr/bin/callgate"
+	cp "$SRC"/policy/profiles/*.json "$T/root/profiles"
+	tar -C "$T/root" -cf "$T/root.tar" .
+}
+
+# as_pod COMMAND…: the example's pod with this command. podman needs control groups here, and none of version 2 where
+# it would not look for them; limits that cannot be raised stay.
+as_pod()
+{
+	local args
+	args=$(jq -nc '$ARGS.positional' --args -- "$@")
+	sed -e 's|^\( *\)image: .*|\1image: localhost/callgate-confined:1|' -e "s|^\( *\)args: .*|\1args: $args|" \
+		-e 's|^\( *\)- name: analysis|&\n\1  env: [{name: CALLGATE_PROFILES, value: /profiles}]|' \
+		"$SRC/examples/confined/pod.yaml" >"$T/pod.yaml"
+	# shellcheck disable=SC2016 # the inner shell's
+	CONTAINERS_CONF=$T/containers.conf timeout 60 unshare -m sh -c '
+		umount /sys/fs/cgroup/unified 2>/dev/null
+		tmp=$1
+		podman="podman --root $tmp/storage --runroot $tmp/run"
+		$podman image exists localhost/callgate-confined:1 ||
+			$podman import --change "ENTRYPOINT [\"/usr/bin/callgate\"]" "$tmp/root.tar" \
+				localhost/callgate-confined:1
+		$podman play kube --network=none "$tmp/pod.yaml" && $podman wait callgate-analysis-analysis &&
+			$podman logs callgate-analysis-analysis >"$tmp/logs" 2>"$tmp/logs.err"
+		status=$?
+		$podman play kube --down "$tmp/pod.yaml"
+		exit $status
+	' sh "$T" >"$T/podman.log" 2>&1 </dev/null
+}
+
+if ! command -v podman >/dev/null || ! command -v catatonit >/dev/null; then
+	echo "# not tried: a pod: podman or catatonit is missing"
+elif [ "$(id -u)" != 0 ]; then
+	echo "# not tried: a pod: not root, which starts it"
+else
+	printf '%s\n' '[engine]' 'cgroup_manager = "cgroupfs"' '[containers]' \
+		'default_ulimits = ["nofile=1024:1024", "nproc=1000:1000"]' >"$T/containers.conf"
+	make_root
+	parents=$(find /sys/fs/cgroup -maxdepth 2 -name libpod_parent 2>/dev/null | sort)
+	if as_pod doctor --json; then
+		cp "$T/logs" "$D"
+		says '.works and .layers.landlock.active and .layers.seccomp_notify.active and .uid == 1000' pod
+		says '(text("outer_filter") | contains("seccomp filter")) and (.layers.cgroups.active | not)' pod
+		as_pod run --json --memory 300M --pids 100 -- /bin/true ||
+			fail "pod: a run: $(tail -n 3 "$T/podman.log")"
+		[ "$(jq -cS '[.status, (.enforcement | map_values(.active))]' "$T/logs")" \
+			= "$(jq -cS '["ok", (.layers | map_values(.active))]' "$D")" ] ||
+			fail "pod: a run is not as doctor says: $(cat "$T/logs")"
+	else
+		echo "# not tried: a pod: $(tail -n 1 "$T/podman.log")"
+	fi
+	find /sys/fs/cgroup -maxdepth 2 -name libpod_parent 2>/dev/null | sort | comm -13 <(echo "$parents") - |
+		while read -r parent; do
+			find "$parent" -depth -type d -exec rmdir {} +
+		done
+fi
+
+if timeout 10 docker info >/dev/null 2>&1; then
+	[ -e "$T/root.tar" ] || make_root
+	docker import "$T/root.tar" "callgate-confined:$$" >/dev/null || die "docker import"
+	docker=(docker run --rm --network=none --read-only --tmpfs /tmp --user 1000 -e
+		CALLGATE_PROFILES=/profiles --entrypoint "" "callgate-confined:$$")
+	CALLGATE=/usr/bin/callgate
+	examine 0 "${docker[@]}"
+	says '.layers.landlock.active' docker
+	agrees "${docker[@]}"
+	docker rmi -f "callgate-confined:$$" >/dev/null
+else
+	echo "# not tried: Docker: its daemon does not run"
+fi
