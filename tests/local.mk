@@ -18,7 +18,7 @@ include tests/cases/local.mk
 include tests/live/local.mk
 TESTS += tests/packages.sh
 dist_check_SCRIPTS += tests/packages.sh
-dist_noinst_SCRIPTS += tests/check/packages.sh
+dist_noinst_SCRIPTS += tests/check/packages.sh tests/check/clean.sh tests/check/inside.sh
 EXTRA_DIST += NEWS SECURITY.md
 TESTS += tests/contributing.sh
 dist_check_SCRIPTS += tests/contributing.sh

@@ -58,29 +58,10 @@ needs()
 	done | grep -vx callgate
 }
 
-# inside ROOT COMMAND…: without a network, with ROOT as "/" and the packages in /tmp/packages. Not by chroot: the kernel
-# refuses user namespaces to processes in one.
+# inside ROOT COMMAND…: without a network, the packages in /tmp/given.
 inside()
 {
-	# shellcheck disable=SC2016 # the inner shell's
-	timeout -k 5 300 unshare --mount --pid --net --fork sh -ec '
-		root=$1
-		dir=$2
-		shift 2
-		mount --bind "$root" "$root"
-		mount --rbind /dev "$root/dev"
-		mount --rbind /sys "$root/sys"
-		mount -t proc proc "$root/proc"
-		mount -t tmpfs tmpfs "$root/tmp"
-		mkdir "$root/tmp/old" "$root/tmp/packages"
-		mount --bind "$dir" "$root/tmp/packages"
-		cd "$root"
-		pivot_root . tmp/old
-		cd /
-		umount -l /tmp/old
-		exec env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 \
-			DEBIAN_FRONTEND=noninteractive "$@"
-	' sh "$1" "$dir" "${@:2}" </dev/null
+	timeout -k 5 300 "$here/inside.sh" "$1" "$dir" "${@:2}"
 }
 
 # Everything in a root but logs, and what dpkg, apt and ldconfig keep about every package there was.
@@ -156,7 +137,7 @@ try_root()
 	cp "$tmp/use.sh" "$root/usr/local/bin/use.sh"
 	inside "$root" useradd -m tester || fail "$suite: useradd"
 	listing "$root" >"$tmp/before"
-	inside "$root" apt-get -qy install --no-install-recommends "${debs[@]/#$dir//tmp/packages}" \
+	inside "$root" apt-get -qy install --no-install-recommends "${debs[@]/#$dir//tmp/given}" \
 		>"$tmp/install.log" 2>&1 || {
 		fail "$suite: apt-get install: $(tail -n 5 "$tmp/install.log")"
 		return
