@@ -185,13 +185,13 @@ int covers_add(struct kernel_reads *reads, const char *virt, enum cover cover)
 	return reads->point[reads->points++].virt ? 0 : -ENOMEM;
 }
 
-int covers_mount(struct kernel_reads *reads, int point_fd, bool directory, enum cover cover)
+int covers_mount(struct kernel_reads *reads, int dirfd, const char *name, bool directory, enum cover cover)
 {
 	const int root = directory ? reads->dir_cover_fd[cover] : reads->nondir_cover_fd[cover];
 	_cleanup_close_ int copy = mounts_clone_restricted(root, "", MOUNTS_READ_ONLY | MOUNTS_NO_DEVICES |
 									     MOUNTS_NO_SETID);
 
-	return copy < 0 ? copy : mounts_attach_copy(copy, point_fd, "");
+	return copy < 0 ? copy : mounts_attach_copy(copy, dirfd, name);
 }
 
 /* Notes why a name has no cover, with the rule that denies it. Returns 1. */
@@ -216,7 +216,7 @@ static int covers_mount_point(struct kernel_reads *reads, const struct cover_poi
 	fd = covers_open_point(reads, point->virt, &st);
 	if (fd < 0 || st.st_dev != point->device || st.st_ino != point->ino)
 		return reads_set_reason_to_judge_all(reads, "%s was replaced while it was being covered", point->virt);
-	r = covers_mount(reads, fd, S_ISDIR(st.st_mode), point->cover);
+	r = covers_mount(reads, fd, "", S_ISDIR(st.st_mode), point->cover);
 	return r < 0 ? covers_note_failure(reads, point->virt, r) : 0;
 }
 

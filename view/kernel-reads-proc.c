@@ -49,18 +49,16 @@ static int proc_make_file(int dir_fd, const char *name, const void *text, size_t
 
 /* ---- covering what a judged /proc does not have ---- */
 
-static int proc_cover_entry(struct kernel_reads *reads, int proc_fd, const char *name)
+static int proc_cover_entry(struct kernel_reads *reads, int proc_fd, const struct dirent *entry)
 {
-	_cleanup_close_ int point = -1;
-	struct stat st;
+	const char *name = entry->d_name;
+	int r;
 
 	if (name[0] == '.' || (name[0] >= '0' && name[0] <= '9') ||
 	    proc_classify_path(reads->view, NULL, name) != PROC_ABSENT)
 		return 0;
-	point = openat(proc_fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-	if (point < 0 || fstat(point, &st) < 0)
-		return errno == ENOENT ? 0 : -errno; /* a module of the kernel has removed it */
-	return covers_mount(reads, point, S_ISDIR(st.st_mode), COVER_ABSENT);
+	r = covers_mount(reads, proc_fd, name, entry->d_type == DT_DIR, COVER_ABSENT);
+	return r == -ENOENT ? 0 : r; /* a module of the kernel has removed it */
 }
 
 static int proc_cover_entries_absent_in_view(struct kernel_reads *reads, int proc_fd)
@@ -73,7 +71,7 @@ static int proc_cover_entries_absent_in_view(struct kernel_reads *reads, int pro
 	if (!dir)
 		return -errno;
 	while (r == 0 && (entry = readdir(dir)))
-		r = proc_cover_entry(reads, proc_fd, entry->d_name);
+		r = proc_cover_entry(reads, proc_fd, entry);
 	return r;
 }
 

@@ -241,6 +241,9 @@ static int walk_read_directory(struct reads_walk *walk, int fd, struct walk_subd
 			at += entry->record_bytes;
 			r = walk_judge_entry(walk, fd, entry, below);
 		}
+		/* No entry follows the last position. ext4 tells it already, and takes 2 us to return no entry. */
+		if (lseek(fd, 0, SEEK_CUR) == INT64_MAX)
+			break;
 	}
 	return r;
 }

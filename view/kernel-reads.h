@@ -60,8 +60,8 @@ int covers_make_objects(struct kernel_reads *reads);
 int covers_add(struct kernel_reads *reads, const char *virt, enum cover cover);
 /* Mounts all covers that were added. */
 int covers_mount_all(struct kernel_reads *reads);
-/* Mounts one cover over an object, by an O_PATH descriptor. */
-int covers_mount(struct kernel_reads *reads, int point_fd, bool directory, enum cover cover);
+/* Mounts one cover over a name in a directory, not through a link, or over the object dirfd itself if `name` is "". */
+int covers_mount(struct kernel_reads *reads, int dirfd, const char *name, bool directory, enum cover cover);
 
 /* ---- kernel-reads-walk.c ---- */
 
