@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/io.h"
 #include "supervisor/dispatch-call.h"
@@ -51,6 +52,15 @@ void dispatch_refuse_unlisted_call(struct dispatch *dispatch, const struct secco
 	call_refuse(dispatch->call, -ENOSYS, NULL, native ? "unlisted_syscall" : "foreign_architecture");
 }
 
+/*
+ * Whether this kernel, or a filter that was here before, has no such call. A path that is NULL below no directory is
+ * what each of the calls in question fails for, elsewhere.
+ */
+static bool dispatch_kernel_lacks(int nr)
+{
+	return syscall(nr, -1, NULL, 0, 0, 0, 0) < 0 && errno == ENOSYS;
+}
+
 void dispatch_judge_call(struct call *call)
 {
 	syscall_fn *handler = table_get_handler(call->row);
@@ -58,6 +68,10 @@ void dispatch_judge_call(struct call *call)
 
 	if (!handler) {
 		call_refuse(call, -(call->row->error ? call->row->error : ENOSYS), NULL, "refused_syscall");
+		return;
+	}
+	if (call->row->may_be_lacking && dispatch_kernel_lacks(call->row->nr)) {
+		call_fail(call, -ENOSYS);
 		return;
 	}
 	r = decode_call_args(call);

@@ -37,6 +37,7 @@ enum row_index {
 	}
 #define NATIVE_IF_KERNEL_READS(terms) MORE_TERMS(TERMS_IN_RUNS(RUN_KERNEL_READS, 0, terms))
 #define HOOK(name) .hook = HOOK_##name
+#define MAY_BE_LACKING .may_be_lacking = true
 #define SELF(roles) .self_roles = (roles)
 #define SELF_TERMS(name) .self_terms = self_##name
 #define K SELF_KEEPER

@@ -215,6 +215,7 @@ struct syscall_row {
 	} arg[6];
 	uint16_t row_number; /* the row's position in the table, from 1; 0: not in the table */
 	enum row_hook hook;
+	bool may_be_lacking; /* added after Linux 5.14: ENOSYS, unjudged, where this kernel lacks it */
 };
 
 /* All rows, in the order of syscalls.def. */

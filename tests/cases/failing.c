@@ -4,6 +4,7 @@
  *
  *   FAIL_CALLS      names of calls, with "+" between them, which are counted in all processes together
  *   FAIL_FROM, FAIL_TO   the first and the last of these calls that fail (numbers from 1)
+ *   FAIL_ERROR      instead of EPERM, the number of their errno
  *   FAIL_AT         instead: those that mount over a path with this end fail
  *   FAIL_COUNT      a file that gets their number, of 4 bytes
  *   LANDLOCK_ABI    Landlock is that of an older kernel
@@ -43,11 +44,19 @@ static const struct {
 	{"fsconfig", SYS_fsconfig},
 	{"fsmount", SYS_fsmount},
 	{"landlock_add_rule", SYS_landlock_add_rule},
+	{"fchmodat2", 452}, /* one number for every architecture, as those below */
+	{"setxattrat", 463},
+	{"getxattrat", 464},
+	{"listxattrat", 465},
+	{"removexattrat", 466},
+	{"file_getattr", 468},
+	{"file_setattr", 469},
 };
 
 static struct {
 	bool counts[sizeof(failing_calls) / sizeof(failing_calls[0])];
 	unsigned from, to;
+	int error;
 	unsigned *count; /* shared with all processes */
 	char at[PATH_MAX];
 	int abi;
@@ -67,6 +76,7 @@ __attribute__((constructor)) static void failing_read_environment(void)
 	int fd = -1;
 
 	failing.abi = (int)failing_read_number("LANDLOCK_ABI");
+	failing.error = getenv("FAIL_ERROR") ? (int)failing_read_number("FAIL_ERROR") : EPERM;
 	failing.from = failing_read_number("FAIL_FROM");
 	failing.to = failing_read_number("FAIL_TO");
 	(void)snprintf(failing.at, sizeof(failing.at), "%s", at ? at : "");
@@ -171,7 +181,7 @@ long __wrap_syscall(long nr, ...)
 	for (size_t i = 0; i < ARGUMENTS; i++)
 		argument[i] = va_arg(list, long);
 	va_end(list);
-	error = failing_fails(nr, argument) ? EPERM : failing.abi ? older_refuses(nr, argument) : 0;
+	error = failing_fails(nr, argument) ? failing.error : failing.abi ? older_refuses(nr, argument) : 0;
 	if (error) {
 		errno = error;
 		return -1;

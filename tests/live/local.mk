@@ -51,6 +51,7 @@ LIVE_TESTS = \
 	tests/live/limits/bombs.sh \
 	tests/live/limits/crowd-200.sh \
 	tests/live/syscalls/async.sh \
+	tests/live/syscalls/newer-calls.sh \
 	tests/live/syscalls/diff-deviate.sh \
 	tests/live/syscalls/diff-dirfd.sh \
 	tests/live/syscalls/diff-meta.sh \
