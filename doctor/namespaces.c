@@ -103,10 +103,9 @@ static int probe_make_mount_tree(struct trial_shared_page *page)
 	page->error[STEP_TMPFS] = -r;
 	if (r < 0)
 		return r;
-	copy = mounts_clone_tree(AT_FDCWD, "/proc");
+	r = mkdirat(tmpfs, "copy", 0700) < 0 || mkdirat(tmpfs, "proc", 0700) < 0 ? -errno : 0;
+	copy = r < 0 ? r : mounts_clone_tree(AT_FDCWD, "/proc");
 	r = copy < 0 ? copy : mounts_restrict_copy(copy, MOUNTS_READ_ONLY | MOUNTS_NO_DEVICES | MOUNTS_NO_SETID);
-	if (r == 0 && (mkdirat(tmpfs, "copy", 0700) < 0 || mkdirat(tmpfs, "proc", 0700) < 0))
-		r = -errno;
 	if (r == 0)
 		r = mounts_attach_copy(copy, tmpfs, "copy");
 	page->error[STEP_COPY_MOUNTS] = -r;
@@ -200,7 +199,9 @@ static const char *probe_explain_errno(const struct doctor *doctor, enum namespa
 {
 	unsigned traits = doctor->traits;
 
-	if (step == STEP_MOUNT_PROC)
+	if (error == ENOSYS && !(traits & TRAIT_SECCOMP_FILTER))
+		return "not in this kernel";
+	if (step == STEP_MOUNT_PROC && (error == EPERM || error == EACCES))
 		return "parts of /proc are covered, as in containers";
 	if (error == EINVAL)
 		return "the kernel is built without it";

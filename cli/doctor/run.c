@@ -14,7 +14,8 @@
 #include "doctor/probe.h"
 #include "supervisor/limits/killtree.h"
 
-#define DOCTOR_RUN_TIMEOUT_MS 5000
+/* A run takes a hundredth of it, but more than five seconds where processors are emulated and busy. */
+#define DOCTOR_RUN_TIMEOUT_MS 15000
 #define DOCTOR_KILL_TIMEOUT_MS 1000
 #define DOCTOR_OUTPUT_BYTES_MAX (1u << 20)
 
@@ -32,7 +33,7 @@ static const char *doctor_find_true_program(void)
 static _Noreturn void doctor_exec_run(const char *program, int out_fd)
 {
 	const char *const argv[] = {"callgate", "run",      "--json", "--profile", "minimal", "-x", program, "-t",
-				    "4s",       "--memory", "512M",   "--pids",    "200",     "--", program, NULL};
+				    "12s",      "--memory", "512M",   "--pids",    "200",     "--", program, NULL};
 	int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
 
 	if (null_fd >= 0) {
@@ -86,7 +87,8 @@ static void doctor_parse_run_result(struct doctor_run *run, const struct buf *ou
 	run->result = json_loadb(output->data ? output->data : "", output->len, 0, NULL);
 	status = json_string_value(json_object_get(run->result, "status"));
 	if (!status) {
-		(void)snprintf(run->message, sizeof(run->message), "the run gave no result");
+		(void)snprintf(run->message, sizeof(run->message), "the run gave no result within %d s",
+			       DOCTOR_RUN_TIMEOUT_MS / 1000);
 		return;
 	}
 	run->has_succeeded = strcmp(status, "ok") == 0;

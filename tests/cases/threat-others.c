@@ -57,15 +57,24 @@ static void limits_of(pid_t pid)
 	threat_refused("ioprio_set user", syscall(SYS_ioprio_set, 3, getuid(), 3 << 13), 0);
 }
 
+#define PID_OF_NOBODY 0x3ffffffe /* above every pid_max */
+
 static void memory_of(pid_t pid)
 {
 	char byte;
 	struct iovec here = {&byte, 1}, there = {(void *)(uintptr_t)0x400000, 1};
+	/*
+	 * Like a process that does not exist: ESRCH. Without Landlock and a pid namespace nothing bounds tracing, and
+	 * it is EPERM, whatever the pid is.
+	 */
+	const int absent = process_vm_readv(PID_OF_NOBODY, &here, 1, &there, 1, 0) < 0 && errno == EPERM ? EPERM : ESRCH;
 
-	threat_refused("process_vm_readv", process_vm_readv(pid, &here, 1, &there, 1, 0), ESRCH);
-	threat_refused("process_vm_writev", process_vm_writev(pid, &here, 1, &there, 1, 0), ESRCH);
-	threat_refused("ptrace attach", ptrace(PTRACE_ATTACH, pid, NULL, NULL), ESRCH);
-	threat_refused("ptrace seize", ptrace(PTRACE_SEIZE, pid, NULL, NULL), ESRCH);
+	threat_refused("process_vm_readv of nobody", process_vm_readv(PID_OF_NOBODY, &here, 1, &there, 1, 0), absent);
+	threat_refused("ptrace of nobody", ptrace(PTRACE_SEIZE, PID_OF_NOBODY, NULL, NULL), absent);
+	threat_refused("process_vm_readv", process_vm_readv(pid, &here, 1, &there, 1, 0), absent);
+	threat_refused("process_vm_writev", process_vm_writev(pid, &here, 1, &there, 1, 0), absent);
+	threat_refused("ptrace attach", ptrace(PTRACE_ATTACH, pid, NULL, NULL), absent);
+	threat_refused("ptrace seize", ptrace(PTRACE_SEIZE, pid, NULL, NULL), absent);
 	threat_refused("kcmp", syscall(SYS_kcmp, pid, getpid(), 0, 0, 0), 0);
 	threat_refused("migrate_pages", syscall(SYS_migrate_pages, pid, 0, NULL, NULL), EPERM);
 	threat_refused("pidfd_getfd", syscall(SYS_pidfd_getfd, 0, 0, 0), EPERM);
