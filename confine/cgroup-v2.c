@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -18,8 +19,8 @@
  *   own group      when it is the root, or its children have the controllers already
  *   its parent     when it may be written: under systemd the units of a user manager are siblings in a slice that
  *                  belongs to the user. Not when the own group has limits, which would not apply there
- *   own group      at the root of a cgroup namespace (a container): its processes are moved into a leaf first, as
- *                  container engines inside containers do
+ *   own group      at the root of a cgroup namespace (a container), or where systemd has delegated it (Delegate=yes
+ *                  of a service): its processes are moved into a leaf first, as container engines inside containers do
  */
 
 const struct cgroup_files cgroup_v2_files = {
@@ -40,7 +41,7 @@ const struct cgroup_files cgroup_v2_files = {
 	.cpu_unit_ns = 1000,
 };
 
-#define CONTAINER_LEAF_NAME "callgate-init"
+#define LEAF_NAME_FOR_PROCESSES "callgate-init"
 #define PROCESS_MOVE_ATTEMPTS_MAX 10 /* rounds of moving all processes, because processes may fork during a round */
 #define CGROUP_PROCS_BYTES_MAX 65536
 
@@ -135,16 +136,24 @@ static void cgroup_move_processes(int own_fd, int leaf_fd)
 		(void)io_write_once(leaf_fd, "cgroup.procs", pid);
 }
 
-static int cgroup_try_own_group_of_container(const struct cgroup_own_dirs *places, int own_fd, unsigned controllers)
+/* True when systemd says that the group, and all in it, is its owner's to arrange: systemd.resource-control(5). */
+static bool cgroup_is_delegated(int own_fd)
+{
+	char text[2];
+
+	return fgetxattr(own_fd, "user.delegate", text, sizeof(text)) == 1 && text[0] == '1';
+}
+
+static int cgroup_try_moving_processes(const struct cgroup_own_dirs *places, int own_fd, unsigned controllers)
 {
 	_cleanup_close_ int leaf_fd = -1;
 	int error = -EBUSY;
 
-	if (strcmp(places->v2, places->v2_mount_point) != 0)
+	if (strcmp(places->v2, places->v2_mount_point) != 0 && !cgroup_is_delegated(own_fd))
 		return error;
-	if (mkdirat(own_fd, CONTAINER_LEAF_NAME, 0755) < 0 && errno != EEXIST)
+	if (mkdirat(own_fd, LEAF_NAME_FOR_PROCESSES, 0755) < 0 && errno != EEXIST)
 		return -errno;
-	leaf_fd = openat(own_fd, CONTAINER_LEAF_NAME, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	leaf_fd = openat(own_fd, LEAF_NAME_FOR_PROCESSES, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (leaf_fd < 0)
 		return -errno;
 	for (int round = 0; error == -EBUSY && round < PROCESS_MOVE_ATTEMPTS_MAX; round++) {
@@ -165,7 +174,7 @@ int cgroup_v2_find_parent(const struct cgroup_own_dirs *places, struct cgroup_pa
 	if (error < 0 && own_fd >= 0 && cgroup_try_parent_of_own_group(places, own_fd, controllers, ret_parent) == 0)
 		return 0;
 	if (error == -EBUSY)
-		error = cgroup_try_own_group_of_container(places, own_fd, controllers);
+		error = cgroup_try_moving_processes(places, own_fd, controllers);
 	if (error == 0) {
 		(void)snprintf(ret_parent->dir, sizeof(ret_parent->dir), "%s", places->v2);
 		return 0;

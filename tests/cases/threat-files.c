@@ -338,6 +338,12 @@ int threat_reopen(char **arg)
 	return threat_result();
 }
 
+/* The errno that fchmodat2 must fail with: a kernel before Linux 6.6 lacks it. */
+static int fchmodat2_error(int error)
+{
+	return syscall(452, -1, NULL, 0, 0) < 0 && errno == ENOSYS ? ENOSYS : error;
+}
+
 /* metadata FILE DIR: both may only be read; the caller compares their metadata before and after. */
 int threat_metadata(char **arg)
 {
@@ -348,7 +354,8 @@ int threat_metadata(char **arg)
 
 		threat_works("open", fd);
 		threat_refused("fchmod", fchmod(fd, 0777), EROFS);
-		threat_refused("fchmodat2 on O_PATH", syscall(452, opath, "", 0777, AT_EMPTY_PATH), EROFS);
+		threat_refused("fchmodat2 on O_PATH", syscall(452, opath, "", 0777, AT_EMPTY_PATH),
+			       fchmodat2_error(EROFS));
 		threat_refused("fchown", fchown(fd, getuid(), getgid()), EROFS);
 		threat_refused("fchownat", fchownat(opath, "", getuid(), getgid(), AT_EMPTY_PATH), EROFS);
 		threat_refused("futimens", futimens(fd, times), EROFS);
@@ -394,8 +401,9 @@ int threat_setid(char **arg)
 		threat_refused("mknod", mknod("node", S_IFREG | bits | 0755, 0), EPERM);
 		threat_refused("chmod", chmod("file", bits | 0755), EPERM);
 		threat_refused("fchmod", fchmod(fd, bits | 0755), EPERM);
-		threat_refused("fchmodat2", syscall(452, AT_FDCWD, "file", bits | 0755, 0), EPERM);
-		threat_refused("fchmodat2 empty", syscall(452, fd, "", bits | 0755, AT_EMPTY_PATH), EPERM);
+		threat_refused("fchmodat2", syscall(452, AT_FDCWD, "file", bits | 0755, 0), fchmodat2_error(EPERM));
+		threat_refused("fchmodat2 empty", syscall(452, fd, "", bits | 0755, AT_EMPTY_PATH),
+			       fchmodat2_error(EPERM));
 	}
 	threat_refused("character device", mknod("null", S_IFCHR | 0666, (dev_t)0x103), EPERM);
 	threat_refused("block device", mknod("disk", S_IFBLK | 0666, (dev_t)0x800), EPERM);
