@@ -67,7 +67,8 @@ static void memory_of(pid_t pid)
 	 * Like a process that does not exist: ESRCH. Without Landlock and a pid namespace nothing bounds tracing, and
 	 * it is EPERM, whatever the pid is.
 	 */
-	const int absent = process_vm_readv(PID_OF_NOBODY, &here, 1, &there, 1, 0) < 0 && errno == EPERM ? EPERM : ESRCH;
+	const bool is_bounded = process_vm_readv(PID_OF_NOBODY, &here, 1, &there, 1, 0) >= 0 || errno != EPERM;
+	const int absent = is_bounded ? ESRCH : EPERM;
 
 	threat_refused("process_vm_readv of nobody", process_vm_readv(PID_OF_NOBODY, &here, 1, &there, 1, 0), absent);
 	threat_refused("ptrace of nobody", ptrace(PTRACE_SEIZE, PID_OF_NOBODY, NULL, NULL), absent);
