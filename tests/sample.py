@@ -58,7 +58,9 @@ def declaration_of(kind, match):
     if kind == "function":
         return " ".join(match.group().split("\n{")[0].split())
     line = " ".join(text[text.rfind("\n", 0, match.start()) + 1:].split("\n", 1)[0].split("/*")[0].split())
-    if kind in ("macro", "struct"):
+    if kind == "macro":
+        return " ".join(re.match(r"(?:[^\n]*\\\n)*[^\n]*", text[match.start():]).group().split("/*")[0].split())
+    if kind == "struct":
         return line.rstrip("{ ")
     where = enclosing_name(text, match.start())
     if kind == "field":
