@@ -22,7 +22,8 @@
 
 /*
  * Whether each of the client's descriptors is a pipe or /dev/null. A directory or another file of the host would be a
- * way out of the view. A terminal of the user must not get what a program may do to its own: the session makes that.
+ * way out of the view. The user's terminal is refused as well: a program may do everything to its terminal, so the
+ * session makes a terminal for it.
  */
 static bool program_stdio_is_pipes_or_dev_null(const int stdio_fd[3])
 {
