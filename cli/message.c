@@ -76,7 +76,8 @@ static json_t *message_make_error_json(const char *text)
 
 	if (end) {
 		rest = end + 1 + strspn(end + 1, "0123456789") + 1;
-		colon = strspn(rest, "0123456789") ? strstr(rest, ": ") : NULL; /* the column of a syntax error */
+		/* skips the column number of a syntax error */
+		colon = strspn(rest, "0123456789") ? strstr(rest, ": ") : NULL;
 		rest = colon ? colon + 1 : rest;
 		rest += strspn(rest, " ");
 	}

@@ -220,9 +220,9 @@ struct policy_cli {
 	const char *const *write; /* the paths of option -W */
 	const char *const *exec;  /* the paths of option -x */
 	const char *const *env;   /* the arguments of option -e: NAME or NAME=VALUE */
-	struct policy_limits limits; /* -t, -m, --cpu, --pids, … */
+	struct policy_limits limits; /* values of the options -t, -m, --cpu, --pids, … */
 	unsigned given_limits_mask;  /* POLICY_LIMIT_BITs of the limits that were given */
-	const char *user;         /* --user, NULL: not given */
+	const char *user;            /* value of --user; NULL: not given */
 	enum policy_judge judge;  /* --judge */
 	unsigned required_layers;        /* --require: LAYER_BITs of policy/parse/layer-names.h */
 	const char *const *allow_host;    /* --allow-host HOST[:PORT] */

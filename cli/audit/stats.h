@@ -23,7 +23,7 @@ struct stats {
 	struct histogram latency; /* durations of all system calls */
 	struct refusals denials;
 	struct rule_usage rules;
-	struct stats_log *log; /* owned: one for each path */
+	struct stats_log *log; /* array with an element for each log; owned */
 	size_t log_count;
 	uint64_t records, denied, unfinished;
 	bool is_out_of_memory;

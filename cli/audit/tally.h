@@ -26,7 +26,7 @@ struct tally {
 	struct tally_item **items; /* in the order in which the names were added */
 	size_t item_count, item_room, name_bytes;
 	uint32_t *hash_slots; /* open addressing: index of the item plus 1; 0: free */
-	size_t slot_count; /* a power of two */
+	size_t slot_count;    /* number of slots: a power of two */
 	/* the item TALLY_OTHERS_NAME, which is also in items[]; NULL: there was room for all names */
 	struct tally_item *item_of_all_other_names;
 };

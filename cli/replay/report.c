@@ -19,7 +19,7 @@ struct replay_group {
 	enum replay_change change;
 	size_t key_len;
 	uint64_t record_count;
-	uint64_t seq; /* number of the first record */
+	uint64_t seq;       /* sequence number of the group's first record */
 	char *log, *object; /* log and object of the first record; owned */
 	const char *word, *old_rule, *new_rule, *prefix; /* parts of `key` */
 	char key[];

@@ -13,7 +13,7 @@ struct run_options {
 	struct cli_policy_options policy;
 	struct cli_list input_paths;
 	struct cli_list artifact_globs;
-	const char *output_dir; /* --output; NULL: nothing is kept */
+	const char *output_dir; /* --output: directory for the files that are kept; NULL: nothing is kept */
 	const char *audit_path; /* value of --audit; NULL: the file that the policy names, if any */
 	uint64_t rotate_bytes; /* --audit-rotate; 0: never */
 	const char *sign_key_path; /* --sign-key; NULL: a key is made for the run */

@@ -22,10 +22,10 @@
 struct setup_child {
 	pid_t pid;
 	sigset_t awaited_signals; /* signals blocked during the setup: SIGCHLD, and those that end or stop a run */
-	sigset_t mask_before;     /* signal mask before the setup */
+	sigset_t mask_before;     /* signal mask before the setup, which is restored after it */
 	int last_signal;          /* the last signal that asked for the end of the run; 0: none */
-	int wait_status;          /* wait status, from waitpid(2) */
-	bool was_dumpable;    /* PR_GET_DUMPABLE before the setup */
+	int wait_status;          /* how the setup's process ended: its status from waitpid(2) */
+	bool was_dumpable;        /* value of PR_GET_DUMPABLE before the setup, which is restored after it */
 };
 
 /*

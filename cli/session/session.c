@@ -123,7 +123,7 @@ static int session_stop(const char *id)
 		return CLI_EXIT_ERROR;
 	r = session_client_send(fd, json_pack("{s:s}", "op", "stop"), NULL, 0);
 	if (r == 0) {
-		(void)session_client_receive(fd, &answer, NULL); /* fails when the session has ended */
+		(void)session_client_receive(fd, &answer, NULL); /* waits, and fails when the session has ended */
 		r = session_await_removal(dir_fd, name);
 	}
 	if (r < 0)

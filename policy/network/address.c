@@ -77,7 +77,7 @@ static const struct embedded_ipv4_prefix embeddings[] = {
 	{{0, 0x64, 0xff, 0x9b}, 96, 12, 0},      /* NAT64, RFC 6052 */
 	{{[8] = 0xff, [9] = 0xff}, 96, 12, 0},   /* IPv4-translated, RFC 2765 */
 	{{0x20, 0x02}, 16, 2, 0},                /* 6to4: the router */
-	{{0x20, 0x01, 0, 0}, 32, 12, 0xff},      /* Teredo: the client, obfuscated */
+	{{0x20, 0x01, 0, 0}, 32, 12, 0xff},      /* Teredo: the client's address, inverted */
 	{{0x20, 0x01, 0, 0}, 32, 4, 0},          /* Teredo: the server */
 };
 

@@ -11,7 +11,7 @@
 
 /* State of packing or unpacking. Both use the same functions, so that they cannot differ. */
 struct packer {
-	struct buf *out; /* NULL: unpacking from `in` */
+	struct buf *out; /* buffer to pack into; NULL: unpacking from `in` */
 	const char *in;
 	size_t bytes_left;
 	struct arena *arena;

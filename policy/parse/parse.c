@@ -139,7 +139,7 @@ static void parse_value(struct parser *parser, const struct policy_key *key, con
 {
 	static const struct {
 		enum expected_json_type form;
-		parser_reader *read; /* NULL: read together with its object */
+		parser_reader *read; /* reads values of the type; NULL: they are read with the object that has them */
 	} types[KEY_TYPE_MAX] = {
 		[KEY_OBJECT] = {EXPECT_JSON_OBJECT, parse_section},
 		[KEY_STRING] = {EXPECT_ANY_JSON, parse_string},

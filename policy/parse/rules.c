@@ -23,7 +23,7 @@ static const unsigned rules_vars_flags[RULE_MAX] = {
 struct rule_expansion {
 	const struct policy_source *source;
 	const struct source_rule *source_rule;
-	size_t source_index; /* index of the source */
+	size_t source_index; /* index of the source that has the rule */
 };
 
 /* False with a message when a rule of this kind may not change the path: "/", /proc, /dev or the workdir. */

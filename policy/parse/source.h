@@ -72,7 +72,7 @@ struct source_after_entry {
 
 struct source_rule {
 	enum rule_kind kind;
-	const struct source_after_entry *after_entry; /* the entry of a rule of after_read */
+	const struct source_after_entry *after_entry; /* for a rule of after_read: the entry that has the rule */
 	struct source_text path; /* the path of the rule; of a redirect: "from" */
 	struct source_text to;   /* redirect: "to"; provide: content, or a name for policy_host.load */
 	bool has_provided_file;  /* provide: `to` is a name for policy_host.load */

@@ -32,7 +32,7 @@ struct glob;
 /* A path that a deny or private rule hides: mounts must hide it, too, from calls that the kernel alone performs. */
 struct policy_hidden_path {
 	const char *path;        /* canonical virtual path; of a glob: the directory that the glob starts in */
-	const struct glob *glob; /* NULL: the path itself is hidden */
+	const struct glob *glob; /* what is hidden below `path`; NULL: `path` itself is hidden */
 	bool is_private;         /* withholds only what a RULE_PUBLIC would grant */
 	const char *rule;        /* label of the rule; owned by the policy */
 };

@@ -14,7 +14,7 @@ static const char *mounts_get_unresolved_name(struct compiler *compiler, const s
 	if (rule->expanded_path.place == PATH_BASE_WORKDIR)
 		return rule->literal_path; /* needs no link of the view: the workdir's own links are visible in it */
 	if (!rule->pattern && len > 3 && strcmp(rule->expanded_path.path + len - 3, "/**") == 0)
-		len -= 2; /* a final "**" adds nothing */
+		len -= 2; /* leaves out a final "**", which adds nothing */
 	if (len > 1 && rule->expanded_path.path[len - 1] == '/')
 		len--;
 	if (!rule->expanded_path.path[len])

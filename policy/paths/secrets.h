@@ -19,7 +19,7 @@ struct secret_pattern {
 	 * matches any text within a name.
 	 */
 	const char *pattern;
-	const char *kind; /* what it is, for messages: "ssh key" */
+	const char *kind; /* kind of the secret, for messages: "ssh key" */
 };
 
 /* Returns all patterns. Static. */

@@ -47,7 +47,7 @@ struct path_tree {
 	struct path_tree_node *node;
 	size_t node_count;
 	uint32_t *hash_slot; /* hash table: indices into node[] */
-	size_t slot_count;   /* a power of two */
+	size_t slot_count;   /* number of slots: a power of two */
 	uint64_t any_dir_name_bloom_bits; /* Bloom filter of the nodes below PATH_TREE_ANY_DIR: bit hash >> 58 is set */
 };
 

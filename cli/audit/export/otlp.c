@@ -17,7 +17,7 @@
 struct otlp_state {
 	const struct audit_log *log; /* the input log whose records are in the output line that is being written */
 	bool line_is_open;           /* an output line was begun and is not ended */
-	unsigned records_in_line;    /* number of records in that line */
+	unsigned records_in_line;    /* number of records in the output line that is being written */
 };
 
 static void otlp_close_line(struct export_state *export)

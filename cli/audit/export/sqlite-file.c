@@ -41,7 +41,7 @@ static uint32_t sqlite_write_page(struct sqlite_file *file, const uint8_t bytes[
 		(void)fwrite(none, 1, SQLITE_PAGE_BYTES, file->out);
 		file->page_count++;
 	}
-	(void)fwrite(bytes, 1, SQLITE_PAGE_BYTES, file->out); /* the caller of sqlite_file_end asks ferror(3) */
+	(void)fwrite(bytes, 1, SQLITE_PAGE_BYTES, file->out); /* ferror(3) finds errors after sqlite_file_end() */
 	return ++file->page_count;
 }
 

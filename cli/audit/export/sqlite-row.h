@@ -19,7 +19,7 @@ struct sqlite_value {
 };
 
 struct sqlite_row {
-	uint8_t *bytes; /* owned; freed with free(3) */
+	uint8_t *bytes; /* the encoded row; owned, freed with free(3) */
 	size_t cap;
 };
 

@@ -204,7 +204,7 @@ int report_read_log(struct audit_report *report, const struct report_log *log)
 	(void)json_array_append_new(run->logs, json_string(log->path));
 	verify_begin_file(&run->verify);
 	while ((r = audit_reader_read_unparsed(reader, &line)) == 1) {
-		r = verify_add_line(&run->verify, line.text, line.len + 1); /* the newline follows the text */
+		r = verify_add_line(&run->verify, line.text, line.len + 1); /* 1: for the newline after the text */
 		if (r < 0)
 			break;
 		/* In a compact log a line lacks what equals the line before, so all lines are parsed. */
