@@ -78,7 +78,7 @@ static void connect_send_end(int fd, struct connect_unsent_input *unsent_input)
 	    unsent_input->sent_bytes < unsent_input->read_bytes)
 		return;
 	unsent_input->end_was_sent = true;
-	/* may fail if the server has closed the connection: reading from it then tells so */
+	/* may fail if the server has closed the connection, which the next read from it notices */
 	(void)shutdown(fd, SHUT_WR);
 }
 

@@ -49,7 +49,7 @@ struct sandbox_program {
 	int child_stdio_fd[3]; /* the program's ends of the pipes; -1 once it has started */
 	struct stdin_queue stdin_queue;
 	struct program_output outputs[SANDBOX_STREAM_MAX];
-	json_t *result; /* the session's answer about the program's end; owned; NULL: not received yet */
+	json_t *result; /* how the program ended: the session's last answer; owned; NULL: not received yet */
 };
 
 static void program_on_reconnect_timer(void *data);

@@ -126,9 +126,19 @@ static const char *const overriding[] = {
 
 /* Fields from which servers take another host: refused even by a rule for all requests, as it grants one host. */
 static const char *const overriding_host[] = {
-	"forwarded", "x-forwarded-host", "x-forwarded-server", "x-host", "x-original-host", "x-real-host",
-	"x-http-host-override", "x-backend-host", "x-envoy-original-host", "proxy-host", "x-backend-server",
-	"proxy", /* CGI's HTTP_PROXY: the proxy of the server's own requests ("httpoxy") */
+	"forwarded",
+	"x-forwarded-host",
+	"x-forwarded-server",
+	"x-host",
+	"x-original-host",
+	"x-real-host",
+	"x-http-host-override",
+	"x-backend-host",
+	"x-envoy-original-host",
+	"proxy-host",
+	"x-backend-server",
+	/* becomes CGI's HTTP_PROXY, by which a server's own requests would go through another proxy ("httpoxy") */
+	"proxy",
 };
 
 bool request_has_override_field(const struct net_rule *rule, const struct http_field *fields, size_t count)
