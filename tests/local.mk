@@ -1,7 +1,7 @@
 # What a second round from the release archive runs (./check distcheck). It asks whether all is there and works from
 # there, not once more what holds: a few tests that between them read every kind of file. The same program has been
 # through all tests by then.
-ARCHIVE_TESTS = tests/audit.sh tests/bench-compare.sh tests/columns.sh tests/completion.sh \
+ARCHIVE_TESTS = tests/audit.sh tests/columns.sh tests/completion.sh \
 	tests/layering.sh tests/policy.sh
 # The test programs that those run: all others were built from the same sources.
 ARCHIVE_BINARIES = tests/cases/callgate-open tests/cases/cases-rows tests/cases/cases-second-lock \

@@ -209,7 +209,7 @@ cg_run()
 # paths.
 tree()
 {
-	TREE_SKIP=${TREE_SKIP:-} "$PYTHON" - "$1" <<'EOF'
+	TREE_SKIP=${TREE_SKIP:-} "$PYTHON" -I -S - "$1" <<'EOF'
 import hashlib, os, re, stat, sys
 root = os.fsencode(sys.argv[1])
 skip = os.environ["TREE_SKIP"].encode()
