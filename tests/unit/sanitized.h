@@ -1,4 +1,7 @@
-/* Defines SANITIZED: whether the test runs under AddressSanitizer. */
+/*
+ * Defines SANITIZED: whether the test runs under AddressSanitizer. Tests of many random cases, or of a race tried many
+ * times, then run fewer of them: a tenth reaches the same code, and the build without sanitizers runs all.
+ */
 #ifndef CALLGATE_TESTS_UNIT_SANITIZED_H
 #define CALLGATE_TESTS_UNIT_SANITIZED_H
 

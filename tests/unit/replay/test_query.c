@@ -14,9 +14,10 @@
 #include "policy/paths/shown.h"
 #include "replay/query.h"
 #include "tests/unit/policy/policy-rig.h"
+#include "tests/unit/sanitized.h"
 #include "tests/unit/unit.h"
 
-#define POLICIES 400
+#define POLICIES (SANITIZED ? 50 : 400)
 #define QUERIES 200
 
 static struct encoder encoder;

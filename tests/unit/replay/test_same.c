@@ -15,9 +15,10 @@
 #include "replay/query.h"
 #include "tests/unit/policy/generate.h"
 #include "tests/unit/policy/policy-rig.h"
+#include "tests/unit/sanitized.h"
 #include "tests/unit/unit.h"
 
-#define SEEDS 300
+#define SEEDS (SANITIZED ? 40 : 300)
 #define QUESTIONS 60
 #define LINE_MAX_BYTES 1024
 

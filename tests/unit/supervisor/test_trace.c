@@ -19,6 +19,7 @@
 
 #include "supervisor/trace/private.h"
 #include "tests/unit/old-kernel.h"
+#include "tests/unit/sanitized.h"
 #include "tests/unit/supervisor/trace-rig.h"
 #include "tests/unit/unit.h"
 
@@ -271,7 +272,7 @@ static void exec_in_thread(bool busy_leader)
 
 static void target_threads(void)
 {
-	for (int i = 0; i < 1000; i++) {
+	for (int i = 0; i < (SANITIZED ? 100 : 1000); i++) {
 		pid_t pid = fork();
 		int status;
 
@@ -341,7 +342,7 @@ static void target_spawn(void)
 	char *plain[] = {rig.self, "exit", "7", NULL};
 	char *restarted[] = {"/virt/self", "exit", "8", NULL};
 
-	for (int i = 0; i < 300; i++) {
+	for (int i = 0; i < (SANITIZED ? 60 : 300); i++) {
 		char **argv = i % 2 ? plain : restarted;
 		int status;
 		pid_t pid;
