@@ -78,6 +78,7 @@ libcallgate_agents_a_SOURCES += \
 	agents/sandbox/input.c \
 	agents/sandbox/input.h \
 	agents/sandbox/launcher.c \
+	agents/sandbox/open-files.c \
 	agents/sandbox/private.h \
 	agents/sandbox/program.c \
 	agents/sandbox/sandbox.h \

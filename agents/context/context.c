@@ -279,7 +279,7 @@ static void context_start_next_run(struct context *context)
 static void context_on_interpreter_start_failed(struct context *context, int error)
 {
 	context_fail_run(context, context->first_run, "InterpreterFailed",
-			 error == -ENOTCONN ? "the sandbox has ended" : strerror(-error));
+			 error == -ENOTCONN ? "the sandbox has ended" : sandbox_describe_error(-error));
 }
 
 /* ---- output and events of the interpreter ---- */

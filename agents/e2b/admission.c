@@ -13,7 +13,6 @@
 #define ADMISSION_STARTS_AT_ONCE_MAX 4u    /* sandboxes that are being made at a time */
 #define ADMISSION_WAITING_PER_KEY_MAX 256u /* requests of one key that may wait */
 #define ADMISSION_WAIT_TIMEOUT_MS 20000u
-#define ADMISSION_RETRY_AFTER_S "2"
 
 /* A client's request for a sandbox that waits for its turn. */
 struct e2b_waiting_request {

@@ -51,6 +51,7 @@ enum connect_code connect_code_from_errno(int error)
 	case ENOSPC:
 	case EDQUOT:
 	case EMFILE:
+	case ENFILE:
 	case EAGAIN:
 		return CONNECT_RESOURCE_EXHAUSTED;
 	case ENOTDIR:

@@ -11,6 +11,8 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 
+#define E2B_OTHER_OPEN_FILES_MAX 32u /* of the loop, libmicrohttpd, templates and runners that are read, and the like */
+
 /* ---- a request's sandbox and port ---- */
 
 /* Parses a host name such as "49983-ID.DOMAIN" into a port and a sandbox's id. False: it has another form. */
@@ -204,11 +206,26 @@ static int e2b_load_options(struct e2b *e2b, const struct e2b_options *options, 
 	return error == 0 ? keys_load_all(e2b, json_object_get(options->limits, "keys"), ret_why) : error;
 }
 
+/*
+ * Divides the limit of open files: a third for connections, so that a client can always be refused what takes more; the
+ * rest is for sandboxes. Returns how many connections there may be.
+ */
+static unsigned e2b_divide_open_files(void)
+{
+	const uint64_t third = sandbox_get_open_files_limit() / 3;
+	const unsigned connections = third < HTTP_CONNECTIONS_MAX ? (unsigned)third : HTTP_CONNECTIONS_MAX;
+
+	sandbox_reserve_open_files(connections + E2B_OTHER_OPEN_FILES_MAX);
+	return connections;
+}
+
 int e2b_create(struct loop *loop, const struct e2b_options *options, struct e2b **ret_e2b, char **ret_why)
 {
 	struct e2b *e2b = calloc(1, sizeof(*e2b));
-	const struct http_server_options http = {
-		.listen_fd = options->listen_fd, .on_request = e2b_on_request, .data = e2b};
+	const struct http_server_options http = {.listen_fd = options->listen_fd,
+						 .connections_max = e2b_divide_open_files(),
+						 .on_request = e2b_on_request,
+						 .data = e2b};
 	int error = -ENOMEM;
 
 	*ret_why = NULL;

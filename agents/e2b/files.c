@@ -44,6 +44,9 @@ static unsigned files_get_http_status(int error)
 	case EDQUOT:
 	case EFBIG:
 		return 507;
+	case EMFILE:
+	case ENFILE:
+		return 429;
 	default:
 		return 500;
 	}
@@ -141,7 +144,7 @@ static void files_download(struct e2b_sandbox *box, struct http_request *request
 	if (download && download->call)
 		e2b_call_finish(download->call);
 	free(download);
-	e2b_answer_error(request, files_get_http_status(-error), "the file cannot be read: %s", strerror(-error));
+	e2b_answer_error(request, files_get_http_status(-error), "the file cannot be read: %s", sandbox_describe_error(-error));
 }
 
 /* ---- upload ---- */
@@ -212,6 +215,12 @@ static void upload_fail(struct upload *upload, unsigned status, const char *mess
 	e2b_call_finish(upload->call);
 	upload_free(upload);
 	e2b_answer_error(request, status, "%s", message);
+}
+
+static void upload_fail_by_errno(struct upload *upload)
+{
+	upload_fail(upload, files_get_http_status(upload->failure_errno),
+		    sandbox_describe_error(upload->failure_errno));
 }
 
 static void upload_answer_if_complete(struct upload *upload)
@@ -393,7 +402,7 @@ static bool upload_take_bytes(struct upload *upload, const char *bytes, size_t l
 	if (is_good && !upload->failure_errno)
 		return true;
 	if (upload->failure_errno)
-		upload_fail(upload, files_get_http_status(upload->failure_errno), strerror(upload->failure_errno));
+		upload_fail_by_errno(upload);
 	else
 		upload_fail(upload, 400, "the form is malformed");
 	return false;
@@ -519,9 +528,10 @@ static void files_upload(struct e2b_sandbox *box, struct http_request *request, 
 	handler.data = upload;
 	if (is_form)
 		upload->form_parser = http_create_form_parser(request, upload_on_form_part, upload);
-	if ((is_form && !upload->form_parser) || (!is_form && !upload_begin_file(upload, path)))
-		upload_fail(upload, is_form ? 400 : 500,
-			    is_form ? "the form has no boundary" : "the file cannot be opened");
+	if (is_form && !upload->form_parser)
+		upload_fail(upload, 400, "the form has no boundary");
+	else if (!is_form && !upload_begin_file(upload, path))
+		upload_fail_by_errno(upload);
 	else
 		http_stream_body(request, &handler);
 }

@@ -112,7 +112,7 @@ static void file_call_start(struct e2b_sandbox *box, struct http_request *reques
 		e2b_call_finish(file_call->call);
 	free(file_call);
 	connect_answer_error(request, connect_code_from_errno(-error), "the request cannot be started: %s",
-			     strerror(-error));
+			     sandbox_describe_error(-error));
 }
 
 /* Gets a path of a message, made absolute. Owned by the caller; NULL: no memory, and an error was answered. */
@@ -338,7 +338,7 @@ static void watcher_start(struct e2b_sandbox *box, struct http_request *request,
 	if (watcher)
 		watcher_free(watcher);
 	connect_answer_error(request, connect_code_from_errno(-error), "the watch cannot be started: %s",
-			     strerror(-error));
+			     sandbox_describe_error(-error));
 }
 
 static void filesystem_watch_dir(struct e2b_sandbox *box, struct http_request *request, const json_t *message)

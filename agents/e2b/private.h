@@ -163,6 +163,7 @@ void e2b_sandbox_start(struct e2b *e2b, struct e2b_key *key, struct e2b_template
 /* Makes the spares that the template lacks, one after the other. */
 void e2b_spares_refill(struct e2b *e2b, struct e2b_template *template);
 
+#define ADMISSION_RETRY_AFTER_S "2" /* for the header Retry-After of 429 */
 /*
  * Calls e2b_sandbox_start() as soon as the server has room for one more sandbox: admission.c. Answers 429 if the key
  * has no quota left.

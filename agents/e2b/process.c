@@ -350,7 +350,7 @@ static void process_start(struct e2b_sandbox *box, struct http_request *request,
 		e2b_call_finish(subscriber->call);
 		free(subscriber);
 		connect_answer_error(request, connect_code_from_errno(-error), "the program cannot be started: %s",
-				     strerror(-error));
+				     sandbox_describe_error(-error));
 	}
 	if (error < 0 && process)
 		process_free(process);

@@ -246,7 +246,7 @@ static void e2b_sandbox_on_session_ready(void *data, const char *error)
 	if (error || !box->template->setup_command)
 		box->on_made(box, error);
 	else if (r < 0)
-		box->on_made(box, strerror(-r));
+		box->on_made(box, sandbox_describe_error(-r));
 }
 
 /*
@@ -317,6 +317,7 @@ static void spare_on_session_end(void *data)
 void e2b_spares_refill(struct e2b *e2b, struct e2b_template *template)
 {
 	struct e2b_sandbox *box;
+	int error = -EIO;
 
 	for (box = e2b->spares; box; box = box->next)
 		if (box->template == template && !box->is_ready)
@@ -334,12 +335,13 @@ void e2b_spares_refill(struct e2b *e2b, struct e2b_template *template)
 				    .next = e2b->spares};
 	e2b->spares = box;
 	template->spare_count++;
-	if (!keys_make_random_id(box->id) || !keys_make_random_token(box->traffic_token) ||
-	    !keys_make_random_token(box->envd_token) ||
-	    e2b_sandbox_start_session(box, spare_on_made, spare_on_session_end) < 0) {
-		template->consecutive_spare_failures++;
-		e2b_sandbox_free(box);
-	}
+	if (keys_make_random_id(box->id) && keys_make_random_token(box->traffic_token) &&
+	    keys_make_random_token(box->envd_token))
+		error = e2b_sandbox_start_session(box, spare_on_made, spare_on_session_end);
+	if (error == 0)
+		return;
+	template->consecutive_spare_failures += error != -ENFILE; /* ENFILE: another time there may be room */
+	e2b_sandbox_free(box);
 }
 
 static void template_on_refill_timer(void *data)
@@ -432,7 +434,10 @@ void e2b_sandbox_start(struct e2b *e2b, struct e2b_key *key, struct e2b_template
 	if (error == 0)
 		return;
 	http_set_owner(request, NULL, NULL);
-	e2b_answer_error(request, 500, "the sandbox could not be made: %s", strerror(-error));
+	if (error == -ENFILE)
+		http_add_header(request, "Retry-After", ADMISSION_RETRY_AFTER_S);
+	e2b_answer_error(request, error == -ENFILE ? 429 : 500, "the sandbox could not be made: %s",
+			 sandbox_describe_error(-error));
 	if (box)
 		e2b_sandbox_free(box);
 }

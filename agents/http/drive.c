@@ -13,6 +13,7 @@ static void server_on_timer(void *data)
 
 static void server_run_daemon(struct http_server *server)
 {
+	const unsigned connections = http_server_count_connections(server);
 	MHD_UNSIGNED_LONG_LONG delay_ms;
 
 	/* while libmicrohttpd runs, http_server_wake() need not set a timer: one is set below */
@@ -23,6 +24,12 @@ static void server_run_daemon(struct http_server *server)
 	server->daemon_timer = NULL;
 	if (MHD_get_timeout(server->daemon, &delay_ms) == MHD_YES)
 		server->daemon_timer = loop_add_timer(server->loop, delay_ms, server_on_timer, server);
+	/*
+	 * With as many connections as there may be, libmicrohttpd takes its listening socket out of its epoll set. It
+	 * puts it back at the start of a run, and nothing else may make it run when connections have gone.
+	 */
+	if (http_server_count_connections(server) < connections)
+		http_server_wake(server);
 }
 
 void http_server_on_daemon_event(void *data, uint32_t events)

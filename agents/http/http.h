@@ -33,7 +33,8 @@ struct http_server;
 struct http_request;
 
 struct http_server_options {
-	int listen_fd; /* a listening socket; taken */
+	int listen_fd;            /* a listening socket; taken */
+	unsigned connections_max; /* further clients wait until one of them has gone; at most HTTP_CONNECTIONS_MAX */
 	/* Called when a request's headers have arrived. Calls http_read_body() or http_stream_body(), or answers. */
 	void (*on_request)(void *data, struct http_request *request);
 	void *data;

@@ -126,7 +126,7 @@ static void call_assign_sandbox(struct tool_call *call)
 			  "earlier result, or wait until one has been idle",
 			  mcp->options.sandboxes_max);
 	else if (error < 0)
-		call_fail(call, "cannot make a sandbox: %s", strerror(-error));
+		call_fail(call, "cannot make a sandbox: %s", sandbox_describe_error(-error));
 	else if (call->sandbox->is_ready)
 		call_start_tool(call);
 }

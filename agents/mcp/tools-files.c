@@ -40,7 +40,7 @@ static bool file_tool_start(struct tool_call *call, const char *op, json_int_t d
 	int error = fileop_start(call->sandbox->sandbox, request, handler, &call->fileop);
 
 	if (error < 0)
-		call_fail(call, "cannot ask the sandbox: %s", strerror(-error));
+		call_fail(call, "cannot ask the sandbox: %s", sandbox_describe_error(-error));
 	return error == 0;
 }
 

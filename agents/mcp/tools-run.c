@@ -105,7 +105,7 @@ void tool_run_code(struct tool_call *call)
 	if (error == 0)
 		error = context_run_code(context, &options, &call->code_run);
 	if (error < 0)
-		call_fail(call, "cannot run the code: %s", strerror(-error));
+		call_fail(call, "cannot run the code: %s", sandbox_describe_error(-error));
 }
 
 void tool_stop_code(struct tool_call *call)
@@ -190,7 +190,7 @@ void tool_run_command(struct tool_call *call)
 	if (error == 0 && input)
 		command_on_room(call);
 	else if (error < 0)
-		call_fail(call, "cannot run the command: %s", strerror(-error));
+		call_fail(call, "cannot run the command: %s", sandbox_describe_error(-error));
 }
 
 void tool_stop_command(struct tool_call *call)

@@ -11,6 +11,8 @@
 #include "base/cleanup.h"
 #include "keeper/session-client.h"
 
+#define SANDBOX_OPEN_FILES 1u /* the connection that holds the session; launcher.c counts those of the launcher */
+
 const char *sandbox_get_id(const struct sandbox *sandbox)
 {
 	return sandbox->id;
@@ -210,11 +212,16 @@ static int sandbox_start_session(struct sandbox *sandbox, const struct sandbox_o
 
 int sandbox_create(struct loop *loop, const struct sandbox_options *options, struct sandbox **ret_sandbox)
 {
-	struct sandbox *sandbox = calloc(1, sizeof(*sandbox));
-	int r;
+	struct sandbox *sandbox;
+	int r = open_files_take(SANDBOX_OPEN_FILES);
 
-	if (!sandbox)
+	if (r < 0)
+		return r;
+	sandbox = calloc(1, sizeof(*sandbox));
+	if (!sandbox) {
+		open_files_give_back(SANDBOX_OPEN_FILES);
 		return -ENOMEM;
+	}
 	*sandbox = (struct sandbox){.loop = loop, .options = *options, .session_hold_fd = -1};
 	sandbox->options.arguments = NULL;
 	sandbox->options.callgate_path = NULL;
@@ -235,6 +242,7 @@ void sandbox_free(struct sandbox *sandbox)
 	sandbox_cancel_start_timeout(sandbox);
 	launcher_detach(sandbox->launcher);
 	sandbox_close_hold_connection(sandbox);
+	open_files_give_back(SANDBOX_OPEN_FILES);
 	free(sandbox->id);
 	free(sandbox->workdir);
 	free(sandbox);

@@ -19,6 +19,7 @@
 
 #define LAUNCHER_STDERR_BYTES_MAX 4096u /* bytes kept of what the command writes to stderr */
 #define LAUNCHER_ARGUMENTS_MAX 256u
+#define LAUNCHER_OPEN_FILES 4u            /* the process, its stderr (both ends), the session's end of the connection */
 #define LAUNCHER_HOLD_FD 3
 #define LAUNCHER_HOLD_FD_TEXT "3"
 
@@ -32,22 +33,9 @@ struct launcher {
 	void *data;
 };
 
-/* The limit of open files before sandbox_raise_open_files_limit() raised it. rlim_max 0: it was not raised. */
-static struct rlimit launcher_open_files_limit;
-
-void sandbox_raise_open_files_limit(void)
-{
-	struct rlimit raised;
-
-	if (getrlimit(RLIMIT_NOFILE, &raised) < 0)
-		return;
-	launcher_open_files_limit = raised;
-	raised.rlim_cur = raised.rlim_max;
-	(void)setrlimit(RLIMIT_NOFILE, &raised); /* EPERM: above fs.nr_open; the limit stays */
-}
-
 static void launcher_free(struct launcher *launcher)
 {
+	open_files_give_back(LAUNCHER_OPEN_FILES);
 	loop_remove_source(launcher->exit_source);
 	loop_remove_source(launcher->stderr_source);
 	cleanup_close(&launcher->pid_fd);
@@ -120,15 +108,13 @@ static int launcher_spawn_with_former_limit(pid_t *ret_pid, const char *path,
 					    const posix_spawn_file_actions_t *actions,
 					    const posix_spawnattr_t *attributes, const char *const argv[])
 {
-	struct rlimit raised = {.rlim_max = 0};
+	struct rlimit present;
 	int error;
 
-	if (launcher_open_files_limit.rlim_max != 0 && getrlimit(RLIMIT_NOFILE, &raised) == 0)
-		(void)setrlimit(RLIMIT_NOFILE, &launcher_open_files_limit); /* cannot fail: no limit is raised */
+	open_files_set_former_limit(&present);
 	/* posix_spawn(3) does not change the arguments */
 	error = posix_spawn(ret_pid, path, actions, attributes, (char *const *)(uintptr_t)argv, environ);
-	if (raised.rlim_max != 0)
-		(void)setrlimit(RLIMIT_NOFILE, &raised); /* cannot fail: the hard limit is the same */
+	open_files_restore_limit(&present);
 	return error;
 }
 
@@ -196,11 +182,16 @@ static int launcher_watch_process(struct loop *loop, struct launcher *launcher)
 int launcher_start(struct loop *loop, const struct sandbox_options *options, int holder_fd,
 		   void (*on_exit)(void *data, const char *text), void *data, struct launcher **ret_launcher)
 {
-	struct launcher *launcher = calloc(1, sizeof(*launcher));
-	int pipe_fd[2], r;
+	struct launcher *launcher;
+	int pipe_fd[2], r = open_files_take(LAUNCHER_OPEN_FILES);
 
-	if (!launcher)
+	if (r < 0)
+		return r;
+	launcher = calloc(1, sizeof(*launcher));
+	if (!launcher) {
+		open_files_give_back(LAUNCHER_OPEN_FILES);
 		return -ENOMEM;
+	}
 	*launcher = (struct launcher){.pid_fd = -1, .stderr_fd = -1, .on_exit = on_exit, .data = data};
 	/*
 	 * A descriptor of this pipe may be LAUNCHER_HOLD_FD: in the child, the pipe is duplicated to stderr before

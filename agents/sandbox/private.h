@@ -3,6 +3,7 @@
 #define CALLGATE_AGENTS_SANDBOX_PRIVATE_H
 
 #include <limits.h>
+#include <sys/resource.h>
 
 #include "agents/sandbox/sandbox.h"
 #include "base/cleanup-json.h"
@@ -35,6 +36,15 @@ int launcher_start(struct loop *loop, const struct sandbox_options *options, int
 void launcher_detach(struct launcher *launcher);
 /* Kills the process. on_exit is called as after any exit. */
 void launcher_kill(struct launcher *launcher);
+
+/* ---- open-files.c ---- */
+
+/* Counts descriptors that are about to be opened. 0, or -ENFILE: there may not be so many. */
+int open_files_take(unsigned count);
+void open_files_give_back(unsigned count); /* they are closed */
+/* Sets the soft limit that was there before sandbox_raise_open_files_limit(), for a child process to inherit. */
+void open_files_set_former_limit(struct rlimit *ret_present);
+void open_files_restore_limit(const struct rlimit *present);
 
 /* ---- connect.c ---- */
 

@@ -24,6 +24,9 @@
 /* Most bytes that are read from a terminal after the program's end: more than the kernel buffers. */
 #define PROGRAM_TERMINAL_REMAINING_BYTES_MAX (256 << 10)
 
+#define PROGRAM_OPEN_FILES 4u       /* stdin, stdout, stderr, and the connection to the session */
+#define PROGRAM_CHILD_OPEN_FILES 3u /* the program's ends of its pipes, until it has started */
+
 struct program_output {
 	int fd; /* -1: the stream has ended */
 	struct loop_source *source;
@@ -46,6 +49,7 @@ struct sandbox_program {
 	unsigned connect_attempts;
 	json_t *request; /* owned; NULL: the program has started, so the request need not be sent again */
 	bool request_is_sent;
+	bool child_stdio_is_counted; /* PROGRAM_CHILD_OPEN_FILES were taken, and not given back yet */
 	int child_stdio_fd[3]; /* the program's ends of the pipes; -1 once it has started */
 	struct stdin_queue stdin_queue;
 	struct program_output outputs[SANDBOX_STREAM_MAX];
@@ -67,6 +71,9 @@ static void program_close_child_fds(struct sandbox_program *program)
 {
 	for (int i = 0; i < 3; i++)
 		close_fd(&program->child_stdio_fd[i]);
+	if (program->child_stdio_is_counted)
+		open_files_give_back(PROGRAM_CHILD_OPEN_FILES);
+	program->child_stdio_is_counted = false;
 }
 
 static void program_close_socket(struct sandbox_program *program)
@@ -108,6 +115,7 @@ void sandbox_program_free(struct sandbox_program *program)
 	program_cancel_quiet_timer(program);
 	for (int i = 0; i < SANDBOX_STREAM_MAX; i++)
 		program_output_close(&program->outputs[i]);
+	open_files_give_back(PROGRAM_OPEN_FILES);
 	program_drop_reference(program);
 }
 
@@ -492,9 +500,14 @@ int sandbox_start_program(struct sandbox *sandbox, const struct sandbox_program_
 
 	if (!sandbox->id || sandbox->session_hold_fd < 0)
 		return -ENOTCONN;
+	r = open_files_take(PROGRAM_OPEN_FILES + PROGRAM_CHILD_OPEN_FILES);
+	if (r < 0)
+		return r;
 	program = calloc(1, sizeof(*program));
-	if (!program)
+	if (!program) {
+		open_files_give_back(PROGRAM_OPEN_FILES + PROGRAM_CHILD_OPEN_FILES);
 		return -ENOMEM;
+	}
 	*program = (struct sandbox_program){.sandbox = sandbox,
 					    .next = sandbox->programs,
 					    .link = &sandbox->programs,
@@ -506,6 +519,7 @@ int sandbox_start_program(struct sandbox *sandbox, const struct sandbox_program_
 							.on_end = options->on_end,
 							.data = options->data},
 					    .socket_fd = -1,
+					    .child_stdio_is_counted = true,
 					    .child_stdio_fd = {-1, -1, -1},
 					    .outputs = {{.fd = -1, .remaining_bytes = -1},
 							{.fd = -1, .remaining_bytes = -1}}};

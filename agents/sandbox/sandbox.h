@@ -49,7 +49,12 @@ struct sandbox_options {
  * 1024 would be used up by some 200. Sandboxes get the former limit. Called once, before the first sandbox is made.
  */
 void sandbox_raise_open_files_limit(void);
-/* Starts to make a sandbox. The options are copied. 0 or -errno. */
+uint64_t sandbox_get_open_files_limit(void); /* UINT64_MAX: not known */
+/* Keeps so many descriptors free of sandboxes and programs, which are refused instead. */
+void sandbox_reserve_open_files(uint64_t count);
+/* Returns a text for people about an errno of a function of this folder. */
+const char *sandbox_describe_error(int error);
+/* Starts to make a sandbox. The options are copied. 0, -ENFILE: too many descriptors are in use, or -errno. */
 int sandbox_create(struct loop *loop, const struct sandbox_options *options, struct sandbox **ret_sandbox);
 /* Ends the sandbox with all that runs in it, and frees its programs. No callback is called afterwards. NULL is fine. */
 void sandbox_free(struct sandbox *sandbox);

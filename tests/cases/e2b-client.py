@@ -515,6 +515,40 @@ def bounds() -> None:
     box.kill()
 
 
+def few_files() -> None:
+    """A server whose limit of open files is 256: what would take more is refused, and others are answered."""
+    box, other = Box(), Box()
+    started = 0
+    while "error" not in (first := next(box.start("sleep 60"))):
+        started += 1
+    assert first["error"]["code"] == "resource_exhausted" and "open files" in first["error"]["message"], first
+    assert started > 10, started
+    plain = {**other.headers, "Content-Type": "application/octet-stream"}
+    for method, content, headers in (("POST", b"x", plain), ("GET", None, other.headers)):
+        status, answer = call(method, "/files?path=x", content, headers)
+        assert status == 429 and "open files" in answer["message"], (method, status, answer)
+    assert other.rpc("filesystem.Filesystem/Stat", {"path": "/"})[1]["code"] == "resource_exhausted"
+    assert call("GET", "/", headers={**other.headers, "E2b-Sandbox-Port": "8080"})[0] == 429
+    status = 0
+    for _ in range(10):  # the descriptors that are left are too few for a program, and may do for some sandboxes
+        status, answer = call("POST", "/sandboxes", {"templateID": "base"})
+        if status != 201:
+            break
+    assert status == 429 and "open files" in answer["message"], (status, answer)
+    # more clients than there may be: the last of them waits until others have gone
+    idle = [raw() for _ in range(100)]
+    statuses: List[int] = []
+    last = threading.Thread(target=lambda: statuses.append(call("GET", "/health")[0]))
+    last.start()
+    for made in idle:
+        made.close()
+    last.join()
+    assert statuses == [200]
+    box.kill()
+    assert other.run("echo x")[1] == b"x\n", "after it"
+    other.kill()
+
+
 def crowd(count: str, clients: str) -> None:
     """Many creates at once: as many sandboxes as there may be, and 429 for all others."""
     left = [int(count)]

@@ -70,6 +70,17 @@ case_of_client bounds
 stop_server TERM
 await_sessions "stopped after the hostile clients"
 
+# ---- a server that may have few files open ----
+# shellcheck disable=SC2016 # the inner shell's
+printf '#!/bin/bash\nulimit -n 256 && exec "%s" "$@"\n' "$CALLGATE" >"$T/limited"
+chmod +x "$T/limited"
+unlimited=$CALLGATE CALLGATE=$T/limited
+start_server --api-key "$key"
+CALLGATE=$unlimited
+case_of_client few_files
+stop_server TERM
+await_sessions "stopped after it had few files open"
+
 # ---- quotas: of the server, and of a key ----
 cat >"$T/keys" <<END
 {"keys": [{"name": "few", "key": "$key", "sandboxes": 3},

@@ -98,7 +98,9 @@ static void begin(void)
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	socklen_t len = sizeof(address);
 	struct http_server_options options = {
-		.listen_fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), .on_request = on_request};
+		.listen_fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0),
+		.connections_max = HTTP_CONNECTIONS_MAX,
+		.on_request = on_request};
 
 	memset(&rig, 0, sizeof(rig));
 	rig.taken_max = sizeof(rig.got);
