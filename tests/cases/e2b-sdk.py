@@ -5,7 +5,7 @@ import sys
 import time
 from typing import Any, List
 
-from e2b import FileNotFoundException, NotFoundException, Sandbox, SandboxException
+from e2b import AsyncSandbox, FileNotFoundException, NotFoundException, Sandbox, SandboxException
 from e2b_code_interpreter import AsyncSandbox as AsyncInterpreter
 from e2b_code_interpreter import Sandbox as Interpreter
 
@@ -58,6 +58,17 @@ def interpreter() -> None:
         assert box.run_code("6 * 7", language="javascript").text == "42"
 
 
+async def quick_start() -> None:
+    """As in the READMEs of the packages, sync and async."""
+    with Sandbox.create() as sandbox:
+        assert sandbox.commands.run('echo "Hello from E2B!"').stdout == "Hello from E2B!\n"
+    async with await AsyncSandbox.create() as asleep:
+        assert (await asleep.commands.run('echo "Hello from E2B!"')).stdout == "Hello from E2B!\n"
+    with Interpreter.create() as interpreter_box:
+        interpreter_box.run_code("x = 1")
+        assert interpreter_box.run_code("x+=1; x").text == "2"
+
+
 async def asynchronous() -> None:
     boxes = await asyncio.gather(*[AsyncInterpreter.create(timeout=120) for _ in range(4)])
     results: List[Any] = await asyncio.gather(*[box.run_code("%d ** 2" % i) for i, box in enumerate(boxes)])
@@ -72,5 +83,6 @@ async def asynchronous() -> None:
 if __name__ == "__main__":
     base()
     interpreter()
+    asyncio.run(quick_start())
     asyncio.run(asynchronous())
     sys.exit(0)
