@@ -144,7 +144,8 @@ static void files_download(struct e2b_sandbox *box, struct http_request *request
 	if (download && download->call)
 		e2b_call_finish(download->call);
 	free(download);
-	e2b_answer_error(request, files_get_http_status(-error), "the file cannot be read: %s", sandbox_describe_error(-error));
+	e2b_answer_error(request, files_get_http_status(-error), "the file cannot be read: %s",
+			 sandbox_describe_error(-error));
 }
 
 /* ---- upload ---- */

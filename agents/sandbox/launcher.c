@@ -19,7 +19,7 @@
 
 #define LAUNCHER_STDERR_BYTES_MAX 4096u /* bytes kept of what the command writes to stderr */
 #define LAUNCHER_ARGUMENTS_MAX 256u
-#define LAUNCHER_OPEN_FILES 4u            /* the process, its stderr (both ends), the session's end of the connection */
+#define LAUNCHER_OPEN_FILES 4u /* the process, its stderr (both ends), the session's end of the connection */
 #define LAUNCHER_HOLD_FD 3
 #define LAUNCHER_HOLD_FD_TEXT "3"
 
@@ -104,8 +104,7 @@ void launcher_kill(struct launcher *launcher)
  * Calls posix_spawn(3) while this process has its former limit of open files, so that the child inherits that limit.
  * Descriptors above the limit stay open. 0 or an errno.
  */
-static int launcher_spawn_with_former_limit(pid_t *ret_pid, const char *path,
-					    const posix_spawn_file_actions_t *actions,
+static int launcher_spawn_with_former_limit(pid_t *ret_pid, const char *path, const posix_spawn_file_actions_t *actions,
 					    const posix_spawnattr_t *attributes, const char *const argv[])
 {
 	struct rlimit present;

@@ -21,7 +21,7 @@ struct sandbox {
 	bool is_paused;                         /* as sandbox_is_paused() says */
 	uint64_t paused_since_ms;               /* when the pause of the sandbox began; valid if is_paused */
 	uint64_t ended_pauses_ms;               /* total duration of the pauses that have ended */
-	struct sandbox_program *programs; /* list */
+	struct sandbox_program *programs;       /* list */
 };
 
 /* ---- launcher.c: the process `callgate session create` ---- */

@@ -50,7 +50,7 @@ struct sandbox_program {
 	json_t *request; /* owned; NULL: the program has started, so the request need not be sent again */
 	bool request_is_sent;
 	bool child_stdio_is_counted; /* PROGRAM_CHILD_OPEN_FILES were taken, and not given back yet */
-	int child_stdio_fd[3]; /* the program's ends of the pipes; -1 once it has started */
+	int child_stdio_fd[3];       /* the program's ends of the pipes; -1 once it has started */
 	struct stdin_queue stdin_queue;
 	struct program_output outputs[SANDBOX_STREAM_MAX];
 	json_t *result; /* how the program ended: the session's last answer; owned; NULL: not received yet */
