@@ -3,6 +3,13 @@
 
 static void server_run_daemon(struct http_server *server);
 
+unsigned http_server_count_connections(const struct http_server *server)
+{
+	const union MHD_DaemonInfo *info = MHD_get_daemon_info(server->daemon, MHD_DAEMON_INFO_CURRENT_CONNECTIONS);
+
+	return info ? info->num_connections : 0;
+}
+
 static void server_on_timer(void *data)
 {
 	struct http_server *server = data;

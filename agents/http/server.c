@@ -202,10 +202,3 @@ void http_server_free(struct http_server *server)
 		MHD_stop_daemon(server->daemon);
 	free(server);
 }
-
-unsigned http_server_count_connections(const struct http_server *server)
-{
-	const union MHD_DaemonInfo *info = MHD_get_daemon_info(server->daemon, MHD_DAEMON_INFO_CURRENT_CONNECTIONS);
-
-	return info ? info->num_connections : 0;
-}
