@@ -166,14 +166,13 @@ int http_server_create(struct loop *loop, const struct http_server_options *opti
 	}
 	server->loop = loop;
 	server->options = *options;
-	server->daemon =
-		MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_ALLOW_UPGRADE, 0, NULL, NULL,
-				 server_on_access, server, MHD_OPTION_LISTEN_SOCKET, options->listen_fd,
-				 MHD_OPTION_CONNECTION_LIMIT, options->connections_max, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-				 (size_t)HTTP_CONNECTION_BYTES_MAX, MHD_OPTION_CONNECTION_TIMEOUT, HTTP_IDLE_TIMEOUT_S,
-				 MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_URI_LOG_CALLBACK, server_on_request_target,
-				 server, MHD_OPTION_NOTIFY_COMPLETED, server_on_completed, server,
-				 MHD_OPTION_NOTIFY_CONNECTION, server_on_connection, server, MHD_OPTION_END);
+	server->daemon = MHD_start_daemon(
+		MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_ALLOW_UPGRADE, 0, NULL, NULL, server_on_access, server,
+		MHD_OPTION_LISTEN_SOCKET, options->listen_fd, MHD_OPTION_CONNECTION_LIMIT, options->connections_max,
+		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HTTP_CONNECTION_BYTES_MAX, MHD_OPTION_CONNECTION_TIMEOUT,
+		HTTP_IDLE_TIMEOUT_S, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_URI_LOG_CALLBACK,
+		server_on_request_target, server, MHD_OPTION_NOTIFY_COMPLETED, server_on_completed, server,
+		MHD_OPTION_NOTIFY_CONNECTION, server_on_connection, server, MHD_OPTION_END);
 	info = server->daemon ? MHD_get_daemon_info(server->daemon, MHD_DAEMON_INFO_EPOLL_FD) : NULL;
 	if (!server->daemon)
 		(void)close(options->listen_fd);
