@@ -10,6 +10,7 @@
 
 #include "agents/e2b/e2b.h"
 #include "agents/role.h"
+#include "agents/sandbox/sandbox.h"
 #include "base/cleanup.h"
 #include "base/text.h"
 
@@ -58,6 +59,7 @@ int e2b_main(int argc, char **argv, const char *callgate)
 	else
 		(void)text_printf(stderr, "callgate serve: cannot start: %s\n", strerror(-error));
 	json_decref(options_json);
+	sandbox_forget_launchers();
 	loop_free(loop);
 	return status;
 }

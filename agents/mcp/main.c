@@ -6,6 +6,7 @@
 
 #include "agents/mcp/mcp.h"
 #include "agents/role.h"
+#include "agents/sandbox/sandbox.h"
 #include "base/cleanup.h"
 #include "base/text.h"
 
@@ -57,6 +58,7 @@ int mcp_main(int argc, char **argv, const char *callgate)
 	error = role_stop_on_signals(loop, &signal_fd);
 	if (error == 0)
 		error = mcp_serve(loop, STDIN_FILENO, STDOUT_FILENO, &options);
+	sandbox_forget_launchers();
 	loop_free(loop);
 	if (error == -EPERM)
 		(void)text_printf(stderr,

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "agents/sandbox/private.h"
+#include "agents/slist.h"
 #include "base/cleanup.h"
 
 #define LAUNCHER_STDERR_BYTES_MAX 4096u /* bytes kept of what the command writes to stderr */
@@ -24,6 +25,7 @@
 #define LAUNCHER_HOLD_FD_TEXT "3"
 
 struct launcher {
+	struct launcher *next;
 	pid_t pid;
 	int pid_fd, stderr_fd;
 	struct loop_source *exit_source, *stderr_source;
@@ -33,8 +35,11 @@ struct launcher {
 	void *data;
 };
 
+static struct launcher *launchers; /* all whose process was not reaped yet */
+
 static void launcher_free(struct launcher *launcher)
 {
+	(void)slist_remove(launchers, launcher, next);
 	open_files_give_back(LAUNCHER_OPEN_FILES);
 	loop_remove_source(launcher->exit_source);
 	loop_remove_source(launcher->stderr_source);
@@ -92,6 +97,12 @@ void launcher_detach(struct launcher *launcher)
 {
 	if (launcher)
 		launcher->on_exit = NULL;
+}
+
+void sandbox_forget_launchers(void)
+{
+	while (launchers)
+		launcher_free(launchers);
 }
 
 void launcher_kill(struct launcher *launcher)
@@ -191,7 +202,9 @@ int launcher_start(struct loop *loop, const struct sandbox_options *options, int
 		open_files_give_back(LAUNCHER_OPEN_FILES);
 		return -ENOMEM;
 	}
-	*launcher = (struct launcher){.pid_fd = -1, .stderr_fd = -1, .on_exit = on_exit, .data = data};
+	*launcher = (struct launcher){
+		.next = launchers, .pid_fd = -1, .stderr_fd = -1, .on_exit = on_exit, .data = data};
+	launchers = launcher;
 	/*
 	 * A descriptor of this pipe may be LAUNCHER_HOLD_FD: in the child, the pipe is duplicated to stderr before
 	 * LAUNCHER_HOLD_FD is overwritten.

@@ -58,6 +58,11 @@ const char *sandbox_describe_error(int error);
 int sandbox_create(struct loop *loop, const struct sandbox_options *options, struct sandbox **ret_sandbox);
 /* Ends the sandbox with all that runs in it, and frees its programs. No callback is called afterwards. NULL is fine. */
 void sandbox_free(struct sandbox *sandbox);
+/*
+ * When a sandbox was freed before it was ready, the process that makes it is still waited for. This stops that. Called
+ * when all sandboxes are freed, before the loop is freed.
+ */
+void sandbox_forget_launchers(void);
 /* Return the session's id, and the path of its workdir in the view. NULL: the sandbox is not ready yet. */
 const char *sandbox_get_id(const struct sandbox *sandbox);
 const char *sandbox_get_workdir(const struct sandbox *sandbox);
