@@ -58,6 +58,7 @@ enum connect_code connect_code_from_errno(int error)
 	case EISDIR:
 	case EINVAL:
 	case ENAMETOOLONG:
+	case EMSGSIZE: /* the session takes no message of that size: a program's arguments and variables are too long */
 	case ELOOP:
 	case ENOTEMPTY:
 		return CONNECT_INVALID_ARGUMENT;

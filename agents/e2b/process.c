@@ -162,12 +162,14 @@ static json_t *process_describe_end(const json_t *result)
 /* Returns the protocol's error code for a program that could not be started. */
 static enum connect_code process_get_start_error_code(const json_t *error)
 {
+	static const char *const clients_mistakes[] = {"not_found", "cwd_failed", "bad_request", "too_long"};
 	const char *code = json_string_value(json_object_get(error, "code"));
 
 	if (!code)
 		return CONNECT_INTERNAL;
-	if (strcmp(code, "not_found") == 0 || strcmp(code, "cwd_failed") == 0)
-		return CONNECT_INVALID_ARGUMENT;
+	for (size_t i = 0; i < sizeof(clients_mistakes) / sizeof(clients_mistakes[0]); i++)
+		if (strcmp(code, clients_mistakes[i]) == 0)
+			return CONNECT_INVALID_ARGUMENT;
 	return strcmp(code, "refused") == 0 ? CONNECT_PERMISSION_DENIED : CONNECT_INTERNAL;
 }
 

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -60,8 +61,8 @@ static void request_on_hangup(void *data, uint32_t events)
 	struct http_request *request = data;
 	int unread = 0;
 
-	if (!request->is_suspended && !(events & (EPOLLERR | EPOLLHUP)) &&
-	    ioctl(request->fd, FIONREAD, &unread) == 0 && unread > 0)
+	if (!request->is_suspended && !(events & (EPOLLERR | EPOLLHUP)) && ioctl(request->fd, FIONREAD, &unread) == 0 &&
+	    unread > 0)
 		return; /* libmicrohttpd reads the unread bytes, and they may complete the body */
 	if (!request->is_suspended) {
 		http_abort(request);
@@ -80,8 +81,8 @@ static void request_on_hangup(void *data, uint32_t events)
 static void request_watch_hangup(struct http_request *request)
 {
 	if (!request->hangup_source)
-		request->hangup_source = loop_add_source(request->server->loop, request->fd, EPOLLRDHUP,
-							 request_on_hangup, request);
+		request->hangup_source =
+			loop_add_source(request->server->loop, request->fd, EPOLLRDHUP, request_on_hangup, request);
 }
 
 static void request_unwatch_hangup(struct http_request *request)
@@ -137,11 +138,54 @@ static enum MHD_Result request_queue_response(struct http_request *request)
 	return MHD_queue_response(request->connection, request->answer_status, request->response);
 }
 
+static void request_refuse_body(struct http_request *request, unsigned status, const char *message)
+{
+	http_answer_json(request, status, json_pack("{s:i, s:s}", "code", (int)status, "message", message));
+}
+
+/* How many headers of a request say where its body ends. */
+struct http_body_length_headers {
+	unsigned content_lengths, transfer_encodings;
+	bool is_coded_otherwise; /* in another transfer coding than "chunked" alone */
+};
+
+static enum MHD_Result request_visit_body_length(void *cls, enum MHD_ValueKind kind, const char *name,
+						 const char *value)
+{
+	struct http_body_length_headers *found = cls;
+
+	(void)kind;
+	if (strcasecmp(name, "Content-Length") == 0)
+		found->content_lengths++;
+	if (strcasecmp(name, "Transfer-Encoding") != 0)
+		return MHD_YES;
+	found->transfer_encodings++;
+	found->is_coded_otherwise |= !value || strcasecmp(value, "chunked") != 0;
+	return MHD_YES;
+}
+
+/*
+ * Whether two readers may disagree about the end of the body (RFC 9112, 6.3). libmicrohttpd takes such requests, and a
+ * proxy before this server could take the rest of the body for its next client's request.
+ */
+static bool request_body_length_is_ambiguous(struct http_request *request)
+{
+	struct http_body_length_headers found = {0};
+
+	(void)MHD_get_connection_values(request->connection, MHD_HEADER_KIND, request_visit_body_length, &found);
+	return found.content_lengths + found.transfer_encodings > 1 || found.is_coded_otherwise;
+}
+
 enum MHD_Result http_request_on_headers(struct http_request *request)
 {
 	const char *length = http_get_header(request, "Content-Length");
 	const struct http_server_options *options = &request->server->options;
 
+	if (request_body_length_is_ambiguous(request)) {
+		http_add_header(request, "Connection", "close");
+		request_refuse_body(request, 400, "the headers leave open where the body ends");
+		return request_queue_response(request);
+	}
 	options->on_request(options->data, request);
 	/*
 	 * When libmicrohttpd gets an answer before the body was read, it closes the connection after the answer. So
@@ -193,11 +237,6 @@ void http_resume_body(struct http_request *request)
 		request->upgrade_operations->resume_input(request);
 	else
 		http_request_resume(request);
-}
-
-static void request_refuse_body(struct http_request *request, unsigned status, const char *message)
-{
-	http_answer_json(request, status, json_pack("{s:i, s:s}", "code", (int)status, "message", message));
 }
 
 static size_t request_store_body_bytes(struct http_request *request, const char *bytes, size_t len)
@@ -307,9 +346,9 @@ void http_request_set_response(struct http_request *request, unsigned status, co
 
 void http_answer(struct http_request *request, unsigned status, const char *content_type, const char *bytes, size_t len)
 {
-	http_request_set_response(
-		request, status, content_type,
-		MHD_create_response_from_buffer(len, (void *)(uintptr_t)bytes, MHD_RESPMEM_MUST_COPY));
+	http_request_set_response(request, status, content_type,
+				  MHD_create_response_from_buffer(len, (void *)(uintptr_t)bytes,
+								  MHD_RESPMEM_MUST_COPY));
 }
 
 void http_answer_json(struct http_request *request, unsigned status, json_t *value)

@@ -397,6 +397,25 @@ def hostile() -> None:
     except OSError:
         pass
     made.close()
+    # a body whose end two readers could see at different places: the rest of it is no other request
+    hidden = b"GET /sandboxes HTTP/1.1\r\nHost: x\r\nX-API-Key: " + KEY.encode() + b"\r\n\r\n"
+    for lengths in (b"Content-Length: 0\r\nContent-Length: %d" % len(hidden), b"Transfer-Encoding: gzip, chunked",
+                    b"Content-Length: %d\r\nTransfer-Encoding: chunked" % (len(hidden) + 5)):
+        made = raw()
+        made.settimeout(20)
+        made.sendall(b"POST /sandboxes HTTP/1.1\r\nHost: x\r\n" + lengths + b"\r\n\r\n0\r\n\r\n" + hidden)
+        text = b""
+        try:
+            while got := made.recv(1000):
+                text += got
+        except ConnectionResetError:
+            pass  # the rest was not read
+        assert text.startswith(b"HTTP/1.1 400 ") and text.count(b"HTTP/1.1 ") == 1, (lengths, text)
+        made.close()
+    # a program whose arguments are too long for the sandbox
+    for argument, count in (("x" * 1000, 4000), ("x" * 150000, 1)):
+        events = list(box.stream("process.Process/Start", {"process": {"cmd": "true", "args": [argument] * count}}))
+        assert events[-1]["error"]["code"] == "invalid_argument", events
     # envelopes that lie about their length, are compressed, end too early
     for envelope in (b"\0\xff\xff\xff\xff{}", b"\x01\0\0\0\2{}", b"\0\0\0", b"", b"\2\0\0\0\2{}"):
         made = connection()
