@@ -27,7 +27,7 @@ struct port_request {
 	size_t sent_request_bytes;
 	bool body_is_chunked, answer_has_begun;
 	const char *upgrade_protocol; /* the protocol that the client asks to change to; borrowed; NULL: none */
-	int error;                    /* errno: why the answer cannot be passed on; 0: it can */
+	int error;           /* errno: why the answer cannot be passed on; 0: it can */
 	struct port_answer_parser answer_parser;
 };
 
@@ -90,8 +90,8 @@ static void port_request_make_head(struct port_request *forward)
 	const char *length = http_get_header(request, "Content-Length");
 
 	forward->body_is_chunked = http_get_header(request, "Transfer-Encoding") != NULL;
-	buf_printf(head, "%s %s HTTP/1.1\r\nHost: localhost:%u\r\n", http_get_method(request), http_get_target(request),
-		   forward->port);
+	buf_printf(head, "%s %s HTTP/1.1\r\nHost: localhost:%u\r\n", http_get_method(request),
+		   http_get_target(request), forward->port);
 	if (forward->upgrade_protocol)
 		buf_printf(head, "Connection: Upgrade\r\nUpgrade: %s\r\n", forward->upgrade_protocol);
 	else
