@@ -29,6 +29,7 @@ LIVE_TESTS = \
 	tests/live/supervisor/session.sh \
 	tests/live/supervisor/session-terminal.sh \
 	tests/live/supervisor/on-deny.sh \
+	tests/live/supervisor/one-of-each.sh \
 	tests/live/agents/contexts.sh \
 	tests/live/agents/mcp.sh \
 	tests/live/agents/mcp-sdk.sh \

@@ -1,8 +1,9 @@
 # shellcheck shell=bash disable=SC2034 # its variables are for the scripts that read it
-# What the scripts of this folder share. They know from the environment: top_builddir (the build tree, where images are
-# kept), VM_ARCH (amd64 or arm64), VM_MIRROR (Debian's archive).
+# What the scripts of this folder share. They know from the environment: top_builddir (the build tree), VM_DIR (where
+# kernels and images are kept, by default in the build tree), VM_ARCH (amd64 or arm64), VM_MIRROR (Debian's archive).
 source=$(dirname "$(dirname "$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)")")
 build=${top_builddir:-$PWD}
+kept=${VM_DIR:-$build/tests/vm}
 VM_ARCH=${VM_ARCH:-$(dpkg --print-architecture 2>/dev/null || echo amd64)}
 VM_MIRROR=${VM_MIRROR:-http://deb.debian.org/debian}
 export VM_ARCH VM_MIRROR

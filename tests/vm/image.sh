@@ -22,7 +22,7 @@ libraries=$(ldd "$build/callgate-egress" "$build/callgate-agents" | grep -o '/[^
 	while read -r library; do
 		dpkg -S "$library" "$(readlink -f "$library")" "/usr$library" 2>/dev/null | cut -d: -f1 | head -n 1
 	done)
-packages="systemd systemd-sysv kmod busybox-static python3 git jq strace sqlite3 procps iproute2 util-linux curl
+packages="systemd systemd-sysv dbus kmod busybox-static python3 git jq strace sqlite3 procps iproute2 util-linux curl
 	ca-certificates openssl xz-utils file tar perl apparmor $libraries ${VM_PACKAGES-}"
 
 mkdir -p "$(dirname "$file")"

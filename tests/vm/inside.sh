@@ -1,7 +1,7 @@
 #!/bin/bash
 # Runs in the virtual machine, as root, when systemd has started: the plan of run.sh, which is on the disk with the
 # tests. What it writes to the serial line is the result: one line for each thing, which begins with "vm: ".
-surroundings="" tests="" test_seconds="" commands=()
+surroundings="" tests="" test_seconds="" prepare="" commands=()
 # shellcheck source=/dev/null
 . /vm/plan # sets them
 line=/dev/ttyS0
@@ -10,8 +10,9 @@ exec >"$line" 2>&1 </dev/null
 export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8
 export top_srcdir=/vm/tree top_builddir=/vm/tree/built
 export CALLGATE=$top_builddir/callgate CALLGATE_PROFILES=$top_srcdir/policy/profiles
-kept=(PATH="$PATH" LC_ALL="$LC_ALL" top_srcdir="$top_srcdir" top_builddir="$top_builddir" CALLGATE="$CALLGATE"
-	CALLGATE_PROFILES="$CALLGATE_PROFILES")
+# Processors may be emulated, and busy: what waits waits long.
+kept=(LIVE_TIMEOUT=600 PATH="$PATH" LC_ALL="$LC_ALL" top_srcdir="$top_srcdir" top_builddir="$top_builddir"
+	CALLGATE="$CALLGATE" CALLGATE_PROFILES="$CALLGATE_PROFILES")
 
 # inside SURROUNDING COMMAND…: as root of the machine, as an ordinary user in a control group of root's, or as a user
 # to whom systemd has delegated one.
@@ -34,6 +35,10 @@ inside()
 }
 
 echo "vm: kernel $(uname -r) $(uname -m), $(nproc) CPUs, $(free -m | awk '/^Mem/{print $2}') MiB, $(cat /proc/cmdline)"
+eval "$prepare" || {
+	echo "vm: FAIL prepare: status $? of: $prepare"
+	surroundings=
+}
 for surrounding in $surroundings; do
 	for question in "doctor --json" "run --json --memory 256M -- /usr/bin/true"; do
 		# shellcheck disable=SC2086 # words

@@ -32,7 +32,10 @@ fetch()
 		-o "Dir::State::Lists=$apt/lists" -o Dir::State::Status=/dev/null -o "Dir::Cache=$apt"
 		-o "APT::Architecture=$VM_ARCH" -o "APT::Architectures=$VM_ARCH" -o Acquire::Languages=none
 		-o "APT::Sandbox::User=$(id -un)")
-	apt-get "${options[@]}" update >&2
+	apt-get "${options[@]}" -o APT::Update::Error-Mode=any update >&2 || {
+		rm -rf "$dir"
+		skip "no archive of packages for $suite can be reached"
+	}
 	package=$(apt-cache "${options[@]}" depends --important "$meta" |
 		sed -n 's/^ *Depends: \(linux-image-[0-9][^ ]*\)$/\1/p' | head -n 1)
 	[ -n "$package" ] || die "$suite has no $meta for $VM_ARCH"

@@ -4,15 +4,16 @@
 #     tests/vm/run.sh KERNEL [TEST…]        such as: tests/vm/run.sh 6.1 doctor/doctor.sh
 #     tests/vm/run.sh KERNEL -c COMMAND…    lines for root's shell instead
 #
-# KERNEL is 5.10, 6.1, 6.12 or the .deb file of a kernel (kernel.sh). Kernel and root file system (image.sh) are kept in
-# the build tree. Without a TEST, those of VM_TESTS. Each runs in the surroundings VM_SURROUNDINGS: "root", "user" (an
+# KERNEL is 5.10, 6.1, 6.12 or the .deb file of a kernel (kernel.sh). Kernel and root file system (image.sh) are kept
+# (VM_DIR). Without a TEST, those of VM_TESTS. Each runs in the surroundings VM_SURROUNDINGS: "root", "user" (an
 # ordinary user), "delegated" (a user with a control group from systemd). There is no network.
 # Output: a line for each test, and what callgate says of the machine, as inside.sh writes them. The file VM_OUTPUT has
 # the same.
 # Exit status: 0 all passed or were skipped, 1 not all, 77 something is not installed.
 #
 # Environment: see common.sh; VM_SECONDS (hard limit), VM_TEST_SECONDS (of one test), VM_CPUS, VM_MEMORY (MiB),
-# VM_KERNEL_OPTIONS (of the command line), QEMU (words), VM_ACCEL (kvm or tcg: without asking).
+# VM_KERNEL_OPTIONS (of the command line), VM_PREPARE (what root's shell does before the tests), QEMU (words),
+# VM_ACCEL (kvm or tcg: without asking).
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -21,7 +22,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 [ $# -gt 0 ] || usage "$0"
 kernel=$1
 shift
-commands=() tests=${VM_TESTS:-doctor/doctor.sh supervisor/judge-changes.sh syscalls/errnos.sh}
+commands=() tests=${VM_TESTS-doctor/doctor.sh supervisor/judge-changes.sh syscalls/errnos.sh}
 if [ "${1:-}" = -c ]; then
 	shift
 	commands=("$@") tests=
@@ -41,10 +42,10 @@ find_busybox
 [ -x "$build/callgate" ] || skip "$build/callgate is not built"
 
 name=$(basename "$kernel" .deb)
-kernel_dir=$build/tests/vm/kernels/$name-$VM_ARCH
-image=$build/tests/vm/root-$VM_ARCH.ext4
-mkdir -p "$build/tests/vm"
-work=$(mktemp -d "$build/tests/vm/run.XXXXXX")
+kernel_dir=$kept/kernels/$name-$VM_ARCH
+image=$kept/root-$VM_ARCH.ext4
+mkdir -p "$kept"
+work=$(mktemp -d "$kept/run.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 "$here/kernel.sh" "$kernel" "$kernel_dir" || exit
 "$here/image.sh" "$image" || exit
@@ -56,7 +57,8 @@ top_srcdir=$source top_builddir=$build "$source/tests/live/core.sh" copy "$work/
 cp "$build/bench-micro" "$work/disk/tree/built/"
 cp "$here/inside.sh" "$work/disk/"
 {
-	printf '%s=%q\n' surroundings "$surroundings" tests "$tests" test_seconds "${VM_TEST_SECONDS:-600}"
+	printf '%s=%q\n' surroundings "$surroundings" tests "$tests" test_seconds "${VM_TEST_SECONDS:-600}" \
+		prepare "${VM_PREPARE:-}"
 	printf 'commands=('
 	[ ${#commands[@]} = 0 ] || printf '%q ' "${commands[@]}"
 	echo ')'
@@ -128,9 +130,11 @@ for file in "$image" "$work/modules.ext4" "$work/tests.ext4"; do
 	drives+=(-drive "file=$file,if=virtio,format=raw,snapshot=on")
 done
 seconds=${VM_SECONDS:-1800}
-output=${VM_OUTPUT:-$build/tests/vm/output}
+output=${VM_OUTPUT:-$kept/output}
+# The processors may be emulated, and busy with other things.
 boot "$(accelerator)" "$seconds" "systemd.unit=vm.target systemd.mask=serial-getty@$console.service \
-systemd.show_status=false ${VM_KERNEL_OPTIONS-}" "${drives[@]}" | tee "$output" | sed -n '/^vm: kernel/,$p' || true
+systemd.show_status=false systemd.default_timeout_start_sec=900 ${VM_KERNEL_OPTIONS-}" "${drives[@]}" |
+	tee "$output" | sed -u -n '/^vm: kernel/,$p' || true
 grep -q '^vm: end$' "$output" || {
 	echo "FAIL: not all was run within $seconds s; the end of $output:"
 	tail -n 20 "$output"
