@@ -102,15 +102,19 @@ __attribute__((constructor)) static void failing_read_environment(void)
 
 static bool failing_mounts_over_path(long nr, const long *argument)
 {
-	char link[32], path[PATH_MAX];
-	ssize_t len;
+	const char *name = (const char *)argument[3]; /* below the descriptor; "": the descriptor's own object */
+	char link[32], dir[PATH_MAX], path[PATH_MAX + NAME_MAX];
 	const size_t end = strlen(failing.at);
+	ssize_t len;
 
 	if (nr != SYS_move_mount || argument[2] < 0)
 		return false;
 	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", (int)argument[2]);
-	len = readlink(link, path, sizeof(path));
-	return len >= (ssize_t)end && memcmp(path + len - end, failing.at, end) == 0;
+	len = readlink(link, dir, sizeof(dir));
+	if (len < 0)
+		return false;
+	len = snprintf(path, sizeof(path), "%.*s%s%s", (int)len, dir, *name ? "/" : "", name);
+	return len >= (ssize_t)end && len < (ssize_t)sizeof(path) && memcmp(path + len - end, failing.at, end) == 0;
 }
 
 static bool failing_fails(long nr, const long *argument)
