@@ -211,9 +211,11 @@ int namespaces_enter_view(struct namespaces *namespaces, struct view *view)
 						 namespaces->wants_kernel_reads ? LAYER_BIT(LAYER_KERNEL_READS)
 										: MOUNTNS | PIDNS,
 						 what, r);
-	if (obstacle && namespaces_give_up_kernel_reads(namespaces, obstacle))
+	if (obstacle) {
+		/* Not continued if the keeper does not wait: the view lacks the covers of a judged run. */
+		(void)namespaces_give_up_kernel_reads(namespaces, obstacle);
 		return -ECANCELED;
-	namespaces->kernel_reads_obstacle = obstacle;
+	}
 	return namespaces_require_network_of_view(namespaces, view);
 }
 

@@ -44,11 +44,6 @@ struct namespaces {
 	int tmpfs_fd, proc_fd;
 	bool wants_procfs_of_run_only;      /* input: also mount a procfs that shows only the processes of the run */
 	bool wants_kernel_reads; /* input: also call view_prepare_kernel_reads() */
-	/*
-	 * Why kernel reads failed, when the supervisor itself must judge every call because the keeper no longer waited
-	 * to fork another supervisor. NULL otherwise. Borrowed from the view.
-	 */
-	const char *kernel_reads_obstacle;
 	int program_proc_fd;   /* the procfs of wants_procfs_of_run_only; -1: none, and the program uses proc_fd */
 	int devpts_mount_fd;            /* a detached devpts for the run; -1: none */
 	int host_root_fd;      /* "/" of the keeper; -1: the run has no mount namespace */

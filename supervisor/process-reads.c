@@ -50,7 +50,6 @@ static void process_set_kernel_reads(struct process *process)
 	struct layers *layers = options->layers;
 	enum layer missing = process_find_layer_missing_for_paths(process);
 	struct policy_kernel_reads_obstacle obstacle;
-	const char *reason = options->namespaces->kernel_reads_obstacle;
 
 	if (missing == LAYER_MAX && !layers->layer[LAYER_LANDLOCK].active)
 		missing = LAYER_LANDLOCK;
@@ -67,8 +66,8 @@ static void process_set_kernel_reads(struct process *process)
 	else if (options->namespaces->refused_layers & LAYER_BIT(LAYER_KERNEL_READS))
 		return; /* the keeper has stored the reason, which an earlier supervisor told it */
 	else if (!view_kernel_judges_reads(process->view))
-		layers_set_state(layers, LAYER_KERNEL_READS, false, "every call is judged: %s",
-				 reason ? reason : "the view is not prepared for it");
+		layers_set_state(layers, LAYER_KERNEL_READS, false,
+				 "every call is judged: the view is not prepared for it");
 	else
 		process->kernel_reads = true;
 }

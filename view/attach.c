@@ -574,7 +574,7 @@ int view_attach_mounts(struct view *view, const struct view_attach_fds *mounts, 
 		r = attach_change_root(&attach);
 	if (r == 0)
 		r = attach_reopen_mounts(&attach);
-	if (r == 0)
+	if (r == 0 && !attach.for_kernel_reads) /* else view_prepare_kernel_reads() covers these names and more */
 		r = attach_cover_names(&attach);
 	if (r == 0)
 		attach_make_nosymfollow_copy(&attach);

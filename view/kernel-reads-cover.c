@@ -127,9 +127,9 @@ static int covers_open_point(const struct kernel_reads *reads, const char *virt,
 	return steal_fd(&fd);
 }
 
-static bool covers_has_cover_at(const struct kernel_reads *reads, const char *virt)
+bool covers_has_cover_at(const struct kernel_reads *reads, const char *virt, size_t count)
 {
-	for (size_t i = 0; i < reads->points; i++)
+	for (size_t i = 0; i < count; i++)
 		if (strcmp(reads->point[i].virt, virt) == 0)
 			return true;
 	return false;
@@ -165,7 +165,7 @@ int covers_add(struct kernel_reads *reads, const char *virt, enum cover cover)
 
 	if (virt[1] == '\0')
 		return reads_set_reason_to_judge_all(reads, "all of / is denied");
-	if (covers_has_cover_at(reads, virt))
+	if (covers_has_cover_at(reads, virt, reads->points))
 		return 0;
 	/* Most names that rules deny do not exist: fstatat(2) finds that out faster than opening them. */
 	if (fstatat(reads->root_fd, virt + 1, &st, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT)

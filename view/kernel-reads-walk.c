@@ -49,6 +49,7 @@ struct reads_walk {
 	size_t glob_last_part_count;
 	bool checks_file_modes; /* something in the mount is granted by RULE_PUBLIC */
 	bool has_glob_starting_with_path; /* a glob that begins with a path could match in the mount */
+	size_t covers_by_name; /* covers of paths in rules, which were added before the walk */
 	unsigned entries, directories, depth;
 	uint64_t deadline_ns;
 	size_t len;          /* length of path */
@@ -206,7 +207,8 @@ static int walk_judge_entry(struct reads_walk *walk, int dirfd, const struct wal
 		if (r > 0)
 			r = walk->checks_file_modes && !S_ISLNK(st.stx_mode) ? walk_judge_mode(walk, &st, &done) : 0;
 	}
-	if (r == 0 && directory && !done && !other_mount)
+	if (r == 0 && directory && !done && !other_mount &&
+	    !covers_has_cover_at(walk->reads, walk->path, walk->covers_by_name))
 		r = walk_add_subdirectory(below, entry->name);
 	walk->path[walk->len] = '\0';
 	return r;
@@ -407,6 +409,7 @@ int reads_walk_mounts(struct kernel_reads *reads)
 	if (!walk)
 		return -ENOMEM;
 	walk->reads = reads;
+	walk->covers_by_name = reads->points;
 	walk->entries = walk->directories = walk->depth = 0;
 	walk->deadline_ns = walk_read_cpu_time_ns() + WALK_TIME_MAX_NS;
 	for (size_t i = 0; r == 0 && i < view->mount_count; i++) {

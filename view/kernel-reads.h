@@ -58,6 +58,8 @@ int reads_check_owner_of_unreadable_dir(struct kernel_reads *reads, const char *
 int covers_make_objects(struct kernel_reads *reads);
 /* Notes that this name gets a cover, unless nothing is there. virt: canonical. */
 int covers_add(struct kernel_reads *reads, const char *virt, enum cover cover);
+/* True when one of the first `count` covers that were added is for this name. */
+bool covers_has_cover_at(const struct kernel_reads *reads, const char *virt, size_t count);
 /* Mounts all covers that were added. */
 int covers_mount_all(struct kernel_reads *reads);
 /* Mounts one cover over a name in a directory, not through a link, or over the object dirfd itself if `name` is "". */
