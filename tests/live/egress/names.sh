@@ -84,7 +84,9 @@ cat >"$T/home/go.py" <<'END'
 import errno, os, socket, sys, time
 def go(host, port=7777):
     try:
-        with socket.create_connection((host, port), 20) as s:
+        # Without a timeout: a connect(2) that may not wait is told of a refusal later when that takes 250 ms.
+        with socket.create_connection((host, port)) as s:
+            s.settimeout(20)
             return s.makefile().readline().strip() or "closed"
     except socket.gaierror as e:
         return "gaierror"
