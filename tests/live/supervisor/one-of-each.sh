@@ -44,7 +44,7 @@ run --pids 20 -x "$CASES/cases-bomb" -- "$CASES/cases-bomb" crowd 60
 is '.limits.pids.limit == 20 and (.stdout | test("^fork after 1?[0-9]: EAGAIN\n$"))' pids
 run -m 64M -- /bin/bash -c 'head -c 300M /dev/zero | tail -c 290M | wc -c'
 is '.limits.memory.hit and .status != "ok"' memory
-run -t 200ms -- /bin/sleep 60
+run -t 1s -- /bin/sleep 60
 is '.status == "timeout" and .limits.wall.hit' time
 
 # Landlock, without the first lock and without namespaces; and that there is nothing else then.
