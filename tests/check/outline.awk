@@ -34,7 +34,7 @@ in_body && /^\tlocal / {
 	}
 	next
 }
-in_body && /^\tread -r / {
+in_body && /^[\t]read -r / {
 	for (i = 3; i <= NF && $i ~ /^[a-z_]+$/; i++)
 		is_variable[$i] = 1
 }
