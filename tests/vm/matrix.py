@@ -73,7 +73,7 @@ MACHINES = [
             prepare="echo 1 >/proc/sys/kernel/apparmor_restrict_unprivileged_userns"),
     Machine("6.1, kernel.yama.ptrace_scope=1", "6.1", options="sysctl.kernel.yama.ptrace_scope=1"),
     Machine("6.1, kernel.yama.ptrace_scope=2", "6.1", options="sysctl.kernel.yama.ptrace_scope=2"),
-    Machine("6.1, kernel.yama.ptrace_scope=3", "6.1", options="sysctl.kernel.yama.ptrace_scope=3",
+    Machine("6.1, kernel.yama.ptrace_scope=3", "6.1", tests=(), options="sysctl.kernel.yama.ptrace_scope=3",
             no_run=("root", "user")),
     Machine("6.1, hidepid=2", "6.1", prepare="mount -o remount,hidepid=2 /proc"),
     Machine("6.1, one CPU", "6.1", cpus=1),
