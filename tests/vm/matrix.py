@@ -60,6 +60,7 @@ class Machine:
 
 
 ALL = tuple(SURROUNDINGS)
+# Debian's kernels have no kernel.apparmor_restrict_unprivileged_userns: that is Ubuntu's.
 MACHINES = [
     Machine("5.10", "5.10", surroundings=ALL, lacking=frozenset(["landlock", "mountns", "pidns"])),
     Machine("6.1", "6.1", tests=tuple(CORE), surroundings=ALL),
@@ -69,8 +70,6 @@ MACHINES = [
             lacking=frozenset(["userns"]), lacking_for_users=NAMESPACES),
     Machine("6.1, kernel.unprivileged_userns_clone=0", "6.1", options="sysctl.kernel.unprivileged_userns_clone=0",
             lacking_for_users=NAMESPACES),
-    Machine("6.12, AppArmor restricts user namespaces", "6.12", lacking_for_users=NAMESPACES,
-            prepare="echo 1 >/proc/sys/kernel/apparmor_restrict_unprivileged_userns"),
     Machine("6.1, kernel.yama.ptrace_scope=1", "6.1", options="sysctl.kernel.yama.ptrace_scope=1"),
     Machine("6.1, kernel.yama.ptrace_scope=2", "6.1", options="sysctl.kernel.yama.ptrace_scope=2"),
     Machine("6.1, kernel.yama.ptrace_scope=3", "6.1", tests=(), options="sysctl.kernel.yama.ptrace_scope=3",
