@@ -5,12 +5,14 @@ A program of its own, because that also holds when that process is killed. Start
 than these, so that it is small and quick.
 """
 
+import ctypes
 import os
 import select
 import signal
 import sys
 from typing import List
 
+PR_SET_PDEATHSIG = 1
 LOG_BYTES_MAX = 1 << 20
 TERM_TIME_MS = 5000
 CHUNK = 1 << 16
@@ -47,15 +49,27 @@ def await_server(server: int, errors: int, log: int) -> bool:
     return has_ended
 
 
+def start_server(command: List[str], errors: int) -> int:
+    """Starts the server, whose stderr is errors. It ends with this process, which some engines kill. Its pid."""
+    prctl, parent = ctypes.CDLL(None).prctl, os.getpid()
+    pid = os.fork()
+    if pid != 0:
+        return pid
+    try:
+        prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+        if os.getppid() == parent:
+            os.dup2(errors, 2)
+            os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+            os.execvp(command[0], command)
+    except OSError as error:
+        os.write(errors, ("%s: %s\n" % (command[0], error.strerror)).encode())
+    os._exit(127)
+
+
 def main(directory: str, command: List[str]) -> int:
     log = os.open(os.path.join(directory, "log"), os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
     errors, writer = os.pipe()
-    try:
-        pid = os.posix_spawnp(command[0], command, os.environ, file_actions=[
-            (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0), (os.POSIX_SPAWN_DUP2, writer, 2)])
-    except OSError as error:
-        os.write(log, ("%s: %s\n" % (command[0], error.strerror)).encode())
-        return 127
+    pid = start_server(command, writer)
     os.close(writer)
     if await_server(os.pidfd_open(pid), errors, log):
         import shutil  # pylint: disable=import-outside-toplevel

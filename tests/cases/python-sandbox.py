@@ -5,6 +5,7 @@ import asyncio
 import io
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -249,12 +250,24 @@ class ServerTest(unittest.TestCase):
 
     def test_ends_with_its_process(self):
         """A process that is killed leaves no server and no socket that answers."""
+        self.end_process(lambda child: None)
+
+    def test_ends_with_its_keeper(self):
+        """Nor does one whose child, keep_server.py, is killed as well, as Ray kills children of workers."""
+        def kill_keeper(child):
+            with open("/proc/%d/task/%d/children" % (child.pid, child.pid), encoding="ascii") as children:
+                os.kill(int(children.read().split()[0]), signal.SIGKILL)
+        url = self.end_process(kill_keeper)
+        shutil.rmtree(os.path.dirname(url.partition("unix:")[2]))  # which the keeper would have removed
+
+    def end_process(self, kill):
         child = subprocess.Popen([sys.executable, "-c", "from callgate import Sandbox, server; Sandbox.create('base'); "
                                   "print(server.get_default_server().api_url, flush=True); import time; "
                                   "time.sleep(60)"], stdout=subprocess.PIPE, text=True)
         url = child.stdout.readline().strip()
         key = "x" * 20
         self.assertRaises(callgate.AuthenticationException, Sandbox.list(api_url=url, api_key=key).next_items)
+        kill(child)
         child.send_signal(signal.SIGKILL)
         child.communicate()
         end = time.monotonic() + 20
@@ -264,7 +277,7 @@ class ServerTest(unittest.TestCase):
             except (callgate.AuthenticationException, callgate.SandboxEndedException):
                 time.sleep(0.01)
             except callgate.ServerException:
-                return
+                return url
         self.fail("the server lives")
 
     def test_dead_server(self):
