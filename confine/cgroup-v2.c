@@ -17,10 +17,12 @@
  * for its children. The own group contains this process at least. So these places for the leaf are tried in order:
  *
  *   own group      when it is the root, or its children have the controllers already
+ *   own group      where systemd has delegated it (Delegate=yes of a service): its processes are moved into a leaf
+ *                  first
  *   its parent     when it may be written: under systemd the units of a user manager are siblings in a slice that
  *                  belongs to the user. Not when the own group has limits, which would not apply there
- *   own group      at the root of a cgroup namespace (a container), or where systemd has delegated it (Delegate=yes
- *                  of a service): its processes are moved into a leaf first, as container engines inside containers do
+ *   own group      at the root of a cgroup namespace (a container): its processes are moved into a leaf first, as
+ *                  container engines inside containers do
  */
 
 const struct cgroup_files cgroup_v2_files = {
@@ -171,6 +173,8 @@ int cgroup_v2_find_parent(const struct cgroup_own_dirs *places, struct cgroup_pa
 	int error = own_fd < 0 ? -errno : cgroup_try_dir_as_parent(own_fd, controllers);
 
 	*ret_parent = (struct cgroup_parent){.controllers = controllers};
+	if (error == -EBUSY && cgroup_is_delegated(own_fd))
+		error = cgroup_try_moving_processes(places, own_fd, controllers);
 	if (error < 0 && own_fd >= 0 && cgroup_try_parent_of_own_group(places, own_fd, controllers, ret_parent) == 0)
 		return 0;
 	if (error == -EBUSY)

@@ -3,7 +3,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -108,22 +107,21 @@ int filter_find_listener_errno(void)
 
 bool filter_outer_kills_unlisted_calls(void)
 {
-	/* One byte: there is no core file, and a handler that core_pattern names is not started (core(5)). */
-	const struct rlimit one_byte = {1, 1};
 	int status = 0;
-	pid_t pid;
+	pid_t pid, ended;
 
 	if (prctl(PR_GET_SECCOMP, 0, 0, 0, 0) <= 0)
 		return false;
 	pid = fork();
 	if (pid == 0) {
-		(void)setrlimit(RLIMIT_CORE, &one_byte);
+		(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); /* no core file, and no handler of core_pattern (core(5)) */
 		(void)syscall(CALL_NUMBER_OF_NO_KERNEL);
 		_exit(0);
 	}
-	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
-	return WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS;
+	do
+		ended = pid < 0 ? -1 : waitpid(pid, &status, 0);
+	while (ended < 0 && pid > 0 && errno == EINTR);
+	return ended > 0 && WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS;
 }
 
 bool filter_allows_all_calls(void)

@@ -33,7 +33,8 @@ int filter_find_listener_errno(void);
 /*
  * True when a seccomp filter that is on this process already kills processes for calls that it does not list, as that
  * of a systemd service with SystemCallFilter= and without SystemCallErrorNumber=. A child tries it with a call that no
- * kernel has. Such a process cannot find out what its kernel has, and would be killed at some time in a run.
+ * kernel has, so SIGCHLD must not be ignored. Such a process cannot find out what its kernel has, and would be killed
+ * at some time in a run.
  */
 bool filter_outer_kills_unlisted_calls(void);
 

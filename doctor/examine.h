@@ -68,8 +68,8 @@ enum machine_trait {
 	TRAIT_CGROUP2 = 1 << 13,              /* there is a cgroup v2 hierarchy with controllers */
 	TRAIT_SYSTEMD = 1 << 14,              /* systemd runs, and could delegate a control group */
 	TRAIT_SECCOMP_FILTER_KILLS = 1 << 15, /* a seccomp filter kills this process for calls that it does not list */
-	TRAIT_FLATPAK = 1 << 16,
-	TRAIT_SYSTEMD_SERVICE = 1 << 17, /* started by a systemd service, or by a program that one started */
+	TRAIT_FLATPAK = 1 << 16,              /* in an application of Flatpak */
+	TRAIT_SYSTEMD_SERVICE = 1 << 17,      /* started by a systemd service, or by a program that one started */
 };
 #define TRAITS_CONTAINER (TRAIT_DOCKER | TRAIT_PODMAN | TRAIT_KUBERNETES)
 

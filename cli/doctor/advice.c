@@ -23,7 +23,7 @@ struct advice {
 	const char *text;
 	/* advice for each container runtime; all three texts are used if no runtime was recognised */
 	const char *docker, *podman, *kubernetes;
-	const char *service; /* advice for a systemd service, used with the three if no runtime was recognised */
+	const char *service; /* advice for a systemd service, used in one, and if no runtime was recognised */
 };
 
 static bool advice_probe_failed(const struct doctor *doctor, enum probe probe)
@@ -221,11 +221,12 @@ static const struct advice advices[] = {
 	 .probes = {PROBE_CGROUPS},
 	 .required_traits = TRAITS_CONFINED,
 	 .excluded_traits = TRAITS_NESTED,
-	 .text = "Give the container a control group of its own that it may write (version 2):\n",
+	 .text = "Give the container or service a control group of its own that it may write (version 2):\n",
 	 .docker = "  Docker 28:  docker run --cgroupns=private --security-opt writable-cgroups=true ...\n",
 	 .podman = "  Podman:     podman run --cgroupns=private --systemd=always ...\n",
 	 .kubernetes = "  Kubernetes: cgroup_writable = true for the runtime in containerd's config.toml, or CRI-O's\n"
-		       "    annotation io.kubernetes.cri-o.cgroup2-mount-hierarchy-rw: \"true\"\n"},
+		       "    annotation io.kubernetes.cri-o.cgroup2-mount-hierarchy-rw: \"true\"\n",
+	 .service = "  systemd:    Delegate=yes in the service's unit\n"},
 	{.title = "crash handler",
 	 .probes = {PROBE_CORE},
 	 .excluded_traits = TRAIT_IN_CALLGATE,
@@ -242,11 +243,11 @@ static bool advice_applies(const struct doctor *doctor, const struct advice *adv
 	       (!advice->applies || advice->applies(doctor));
 }
 
-/* Writes the text for one container runtime or a systemd service (NULL: nothing), unless another is in use. */
+/* Writes the text for one container runtime (NULL: nothing), unless another is in use. */
 static void advice_write_runtime(const struct doctor *doctor, struct buf *text, enum machine_trait runtime,
 				 const char *words)
 {
-	if (words && (doctor->traits & runtime || !(doctor->traits & (TRAITS_CONTAINER | TRAIT_SYSTEMD_SERVICE))))
+	if (words && (doctor->traits & runtime || !(doctor->traits & TRAITS_CONTAINER)))
 		buf_puts(text, words);
 }
 
@@ -281,7 +282,8 @@ json_t *doctor_make_advice(const struct doctor *doctor)
 		advice_write_runtime(doctor, &text, TRAIT_DOCKER, advice->docker);
 		advice_write_runtime(doctor, &text, TRAIT_PODMAN, advice->podman);
 		advice_write_runtime(doctor, &text, TRAIT_KUBERNETES, advice->kubernetes);
-		advice_write_runtime(doctor, &text, TRAIT_SYSTEMD_SERVICE, advice->service);
+		if (!(doctor->traits & TRAITS_CONTAINER) || doctor->traits & TRAIT_SYSTEMD_SERVICE)
+			buf_puts(&text, advice->service ? advice->service : "");
 		(void)json_array_append_new(list, json_pack("{s:o, s:s, s:s}", "for", names, "title", advice->title,
 							    "text", text.data ? text.data : ""));
 	}

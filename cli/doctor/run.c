@@ -79,21 +79,34 @@ static void doctor_explain_failure(struct doctor_run *run, const char *status)
 			       text ? (int)strcspn(text, "\n") : 0, text ? text : "");
 }
 
-static void doctor_parse_run_result(struct doctor_run *run, const struct buf *output)
+/* Tells how a run without a result ended. ended, status: of probe_wait_for_child(). */
+static void doctor_explain_missing_result(struct doctor_run *run, int ended, int status)
 {
-	json_t *enforcement;
-	const char *status;
-
-	run->result = json_loadb(output->data ? output->data : "", output->len, 0, NULL);
-	status = json_string_value(json_object_get(run->result, "status"));
-	if (!status) {
+	if (ended == -ETIMEDOUT)
 		(void)snprintf(run->message, sizeof(run->message), "the run gave no result within %d s",
 			       DOCTOR_RUN_TIMEOUT_MS / 1000);
+	else if (ended == 0 && WIFSIGNALED(status))
+		(void)snprintf(run->message, sizeof(run->message), "the run was killed by SIG%s and gave no result",
+			       sigabbrev_np(WTERMSIG(status)) ? sigabbrev_np(WTERMSIG(status)) : "?");
+	else
+		(void)snprintf(run->message, sizeof(run->message), "the run ended with %d and gave no result",
+			       ended == 0 && WIFEXITED(status) ? WEXITSTATUS(status) : -1);
+}
+
+static void doctor_parse_run_result(struct doctor_run *run, const struct buf *output, int ended, int status)
+{
+	json_t *enforcement;
+	const char *run_status;
+
+	run->result = json_loadb(output->data ? output->data : "", output->len, 0, NULL);
+	run_status = json_string_value(json_object_get(run->result, "status"));
+	if (!run_status) {
+		doctor_explain_missing_result(run, ended, status);
 		return;
 	}
-	run->has_succeeded = strcmp(status, "ok") == 0;
+	run->has_succeeded = strcmp(run_status, "ok") == 0;
 	if (!run->has_succeeded)
-		doctor_explain_failure(run, status);
+		doctor_explain_failure(run, run_status);
 	enforcement = json_object_get(run->result, "enforcement");
 	for (enum layer layer = 0; layer < LAYER_OFFERED_BY_MACHINE_MAX; layer++)
 		if (json_is_true(json_object_get(json_object_get(enforcement, layer_get_name(layer)), "active")))
@@ -105,7 +118,7 @@ void doctor_try_run(struct doctor_run *ret_run)
 	_cleanup_buf_ struct buf output = {0};
 	_cleanup_close_ int read_fd = -1;
 	const char *program = doctor_find_true_program();
-	int ends[2], status;
+	int ends[2], ended = -ECHILD, status = 0;
 	pid_t pid;
 
 	*ret_run = (struct doctor_run){0};
@@ -122,11 +135,10 @@ void doctor_try_run(struct doctor_run *ret_run)
 	ret_run->run_was_tried = pid > 0;
 	if (pid > 0) {
 		doctor_read_output(read_fd, &output);
-		/* `status` is not needed: the run's output says how the run ended */
-		(void)probe_wait_for_child(pid, DOCTOR_KILL_TIMEOUT_MS, &status);
+		ended = probe_wait_for_child(pid, DOCTOR_KILL_TIMEOUT_MS, &status);
 		(void)killtree(DOCTOR_KILL_TIMEOUT_MS, __WALL); /* a killed run's children are now this subreaper's */
 	}
-	doctor_parse_run_result(ret_run, &output);
+	doctor_parse_run_result(ret_run, &output, ended, status);
 }
 
 const char *doctor_run_get_layer_reason(const struct doctor_run *run, enum layer layer)

@@ -79,7 +79,7 @@ static int run_check_stdio(struct run *run)
 	return 0;
 }
 
-/* Refuses where no run can work, and where a later step would fail, or be killed, without a word about the cause. */
+/* Refuses where no run can work, because a later step would fail, or be killed, without telling the cause. */
 static int run_check_kernel(struct run *run)
 {
 	int error;
@@ -135,6 +135,7 @@ int run_prepare_process(struct run *run)
 {
 	int exit_code = run_check_stdio(run);
 
+	(void)signal(SIGCHLD, SIG_DFL); /* if it were ignored, the kernel would reap the children */
 	/*
 	 * Without this, SIGPIPE would kill callgate when it writes a message to a pipe whose reader has ended, such as
 	 * a server that had started callgate. The run's directory would stay. The program gets the default action back.
