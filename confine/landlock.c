@@ -104,10 +104,10 @@ static int landlock_allow_reading(void *ctx, int fd, unsigned what)
 {
 	const struct landlock_ruleset *ruleset = ctx;
 	const struct landlock_path_beneath_attr rule = {
-		.allowed_access = ruleset->handled_fs & ((what & VIEW_READS_FILES ? LANDLOCK_ACCESS_FS_READ_FILE : 0u) |
-							 (what & VIEW_READS_DIRECTORIES ? LANDLOCK_ACCESS_FS_READ_DIR
-											: 0u) |
-							 (what & VIEW_READS_DEVICES ? FS_IOCTL_DEV : 0u)),
+		.allowed_access = ruleset->handled_fs &
+				  ((what & VIEW_PERMITS_READING_FILES ? LANDLOCK_ACCESS_FS_READ_FILE : 0u) |
+				   (what & VIEW_PERMITS_READING_DIRECTORIES ? LANDLOCK_ACCESS_FS_READ_DIR : 0u) |
+				   (what & VIEW_PERMITS_READING_DEVICES ? FS_IOCTL_DEV : 0u)),
 		.parent_fd = fd};
 
 	return syscall(SYS_landlock_add_rule, ruleset->fd, LANDLOCK_RULE_PATH_BENEATH, &rule, 0u) < 0 ? -errno : 0;

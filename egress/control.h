@@ -107,7 +107,7 @@ struct control_record {
 	char alpn[16];
 	char proto[16];     /* https, http, tcp, udp, h2, websocket, proxy, socks or dns */
 	char method[NET_METHOD_SIZE];
-	char path[NET_PATH_SIZE]; /* "/a?…" when there was a query */
+	char path[NET_PATH_SIZE]; /* with "?…" in place of a query, which may hold secrets */
 	char rule[256];
 	char reason[32];    /* code of the reason: granted, no_rule, denied_addr, sni_mismatch … */
 	char credential_names[64]; /* names of the credential's header and of its secrets */

@@ -126,7 +126,7 @@ static int keeper_start_egress(struct keeper *keeper)
 	const struct egress_start_options wanted = {.policy = options->policy,
 						    .layers = options->layers,
 						    .run_id = options->scratch->id,
-						    .host_data = options->egress_host_data,
+						    .host_data = options->egress_data_from_host,
 						    .user = options->user};
 	struct policy_error problem;
 	int error = egress_start(&wanted, &keeper->egress, &problem);

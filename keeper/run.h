@@ -20,7 +20,7 @@
 #include "syscalls/account/sink.h"
 #include "view/view.h"
 
-struct egress_host_data;
+struct egress_data_from_host;
 struct process_session;
 
 struct keeper_options {
@@ -53,7 +53,7 @@ struct keeper_options {
 	const char *setup_phase_name;
 	struct layers *layers;    /* on a page shared with the supervisor */
 	/* data of the host that was read for egress; NULL: egress_start() reads it */
-	struct egress_host_data *egress_host_data;
+	struct egress_data_from_host *egress_data_from_host;
 	struct privs_user user;            /* the user of --user, as whom the run is made; not set: callgate's own */
 	const struct custodian *custodian; /* custodian->pid is 0 without --user */
 	const struct process_session *session; /* settings of a session; NULL: a run of one program */

@@ -19,14 +19,15 @@ static int readable_visit_mount(const struct view *view, const struct mount *mou
 				void *ctx)
 {
 	_cleanup_close_ int fd = -1;
-	unsigned what =
-		mount->flags & MOUNT_OF_SINGLE_FILE ? VIEW_READS_FILES : VIEW_READS_FILES | VIEW_READS_DIRECTORIES;
+	unsigned what = mount->flags & MOUNT_OF_SINGLE_FILE
+				? VIEW_PERMITS_READING_FILES
+				: VIEW_PERMITS_READING_FILES | VIEW_PERMITS_READING_DIRECTORIES;
 
 	if (mount == view->skeleton_mount || mount == view->proc_files_of_no_process ||
 	    !readable_is_granted(view, mount))
 		return 0;
 	if (mount->flags & MOUNT_DEVICE)
-		what |= VIEW_READS_DEVICES;
+		what |= VIEW_PERMITS_READING_DEVICES;
 	fd = openat2_retry(AT_FDCWD, mount->virt, O_PATH, 0, RESOLVE_NO_SYMLINKS);
 	if (fd == -ENOENT || fd == -EACCES || fd == -ELOOP) /* ELOOP: a denied name, which a link covers */
 		return 0;
@@ -40,7 +41,7 @@ int view_visit_readable(const struct view *view, view_visit_readable_object visi
 	if (!view->kernel_judges_reads)
 		return 0;
 	r = visit(ctx, view->skeleton_mount->fd,
-		 VIEW_READS_DIRECTORIES); /* the directories above the mounts can be listed */
+		  VIEW_PERMITS_READING_DIRECTORIES); /* the directories above the mounts can be listed */
 	for (size_t i = 0; r == 0 && i < view->mount_count; i++)
 		r = readable_visit_mount(view, view->mount[i], visit, ctx);
 	return r;

@@ -193,9 +193,9 @@ bool view_skips_walk_of_installed_files(const struct view *view);
 int view_visit_executable_files(const struct view *view, int (*visit)(void *ctx, int fd), void *ctx);
 
 enum view_readable {
-	VIEW_READS_FILES = 1 << 0,
-	VIEW_READS_DIRECTORIES = 1 << 1,
-	VIEW_READS_DEVICES = 1 << 2, /* a device, or a directory of devices, with their ioctls */
+	VIEW_PERMITS_READING_FILES = 1 << 0,
+	VIEW_PERMITS_READING_DIRECTORIES = 1 << 1,
+	VIEW_PERMITS_READING_DEVICES = 1 << 2, /* a device, or a directory of devices, with their ioctls */
 };
 
 /*

@@ -12,7 +12,8 @@
 #include "base/array.h"
 #include "policy/paths/secrets.h"
 
-#define SECRET_INODES_ENTRIES_MAX 100000u /* most files of all secrets together: the profile of a browser is large */
+#define SECRET_INODES_FILES_EXAMINED_MAX \
+	100000u /* most files of all secrets together: the profile of a browser is large */
 
 struct secret_inode {
 	dev_t dev;
@@ -44,7 +45,8 @@ static int secret_inodes_add_tree(struct secret_inodes *inodes, char *path, cons
 	const FTSENT *entry;
 	int r = 0;
 
-	while (walk && r == 0 && inodes->examined_entry_count++ < SECRET_INODES_ENTRIES_MAX && (entry = fts_read(walk)))
+	while (walk && r == 0 && inodes->examined_entry_count++ < SECRET_INODES_FILES_EXAMINED_MAX &&
+	       (entry = fts_read(walk)))
 		if (entry->fts_info == FTS_F)
 			r = secret_inodes_add_file(inodes, entry->fts_statp, kind);
 	if (walk)

@@ -9,7 +9,7 @@
 
 #include "replay/query.h"
 
-/* A set of used accesses. Zero-initialise. */
+/* A set: the accesses that recorded runs made, each once, with the answer of the policy. Zero-initialise. */
 struct used_accesses {
 	void *tree;    /* the set of serialized accesses: tsearch(3); owned */
 	size_t access_count;

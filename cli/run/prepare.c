@@ -159,7 +159,7 @@ static int prepare_warn_of_unwritable_workdir(struct run *run)
 
 void run_phase_release(struct run_phase *part)
 {
-	egress_host_data_release(&part->egress_host_data);
+	egress_data_from_host_release(&part->egress_data_from_host);
 	policy_free(part->policy);
 	cleanup_close(&part->audit_fd);
 	free(part->log_path);

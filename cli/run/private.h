@@ -19,7 +19,7 @@
 struct run_phase {
 	struct policy *policy;
 	/* what was read from the host for the network; in a run with --setup, before the setup began */
-	struct egress_host_data egress_host_data;
+	struct egress_data_from_host egress_data_from_host;
 	char *log_path;               /* path of the log, its directory canonical; NULL: no log */
 	int audit_fd;            /* the log if it has been created already, else -1 */
 };

@@ -32,11 +32,11 @@ struct setup_child {
  * Makes the secrets in `read` refer to `policy`, so that the policy with which they were read can be freed. If `policy`
  * has no network, the secrets are freed.
  */
-static int setup_bind_secrets(struct egress_host_data *read, const struct policy *policy)
+static int setup_bind_secrets(struct egress_data_from_host *read, const struct policy *policy)
 {
 	if (policy_net_is_enabled(policy))
 		return secrets_bind_to_policy(read->secrets, policy);
-	egress_host_data_release(read);
+	egress_data_from_host_release(read);
 	return 0;
 }
 
@@ -53,8 +53,9 @@ static int setup_turn_run_into_setup(struct run *run, pid_t waiting)
 	bool custodian = run->custodian.pid > 0;
 
 	argv[2] = (char *)(uintptr_t)run->options.setup_command; /* a text in main's argv, which is not written to */
-	run->setup_phase.egress_host_data.secrets = steal_pointer(&run->program_phase.egress_host_data.secrets);
-	if (setup_bind_secrets(&run->setup_phase.egress_host_data, run->setup_phase.policy) < 0)
+	run->setup_phase.egress_data_from_host.secrets =
+		steal_pointer(&run->program_phase.egress_data_from_host.secrets);
+	if (setup_bind_secrets(&run->setup_phase.egress_data_from_host, run->setup_phase.policy) < 0)
 		return run_report_refusal(run, "setup_failed", "the secrets of the setup cannot be handed over");
 	run_phase_release(&run->program_phase); /* freed only now, because setup_bind_secrets() has read this policy */
 	run->program_phase = run->setup_phase;
@@ -210,7 +211,7 @@ static int setup_reload_policy(struct run *run)
 
 	if (exit_code != 0)
 		return exit_code;
-	if (setup_bind_secrets(&run->program_phase.egress_host_data, policy) < 0)
+	if (setup_bind_secrets(&run->program_phase.egress_data_from_host, policy) < 0)
 		return run_report_refusal(run, "policy_changed",
 					  "the policy's secrets have changed since they were read; try again");
 	policy_free(run->program_phase.policy);
@@ -230,14 +231,15 @@ static int setup_read_host_for_both_phases(struct run *run)
 
 	/* No other process may read the secrets, nor the environment, from this process's memory. */
 	(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); /* cannot fail */
-	r = egress_read_host_data(run->program_phase.policy, true, &run->program_phase.egress_host_data, &error);
+	r = egress_read_host_data(run->program_phase.policy, true, &run->program_phase.egress_data_from_host, &error);
 	if (r == 0)
-		r = egress_read_host_data(run->setup_phase.policy, !network, &run->setup_phase.egress_host_data,
+		r = egress_read_host_data(run->setup_phase.policy, !network, &run->setup_phase.egress_data_from_host,
 					  &error);
 	if (r < 0)
 		return run_report_refusal(run, "setup_failed", "%s", error.text);
 	if (!network)
-		run->program_phase.egress_host_data.secrets = steal_pointer(&run->setup_phase.egress_host_data.secrets);
+		run->program_phase.egress_data_from_host.secrets =
+			steal_pointer(&run->setup_phase.egress_data_from_host.secrets);
 	return 0;
 }
 

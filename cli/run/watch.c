@@ -366,7 +366,7 @@ int run_program_to_end(struct run *run)
 		.setup_phase_name = run->is_setup_process ? "setup" : NULL,
 		.session = run->session,
 		.layers = run->layers,
-		.egress_host_data = options->setup_command ? &run->program_phase.egress_host_data : NULL,
+		.egress_data_from_host = options->setup_command ? &run->program_phase.egress_data_from_host : NULL,
 		.user = run->user,
 		.custodian = &run->custodian,
 		.forwards_output = !options->json,

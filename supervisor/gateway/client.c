@@ -124,7 +124,7 @@ static bool client_policy_permits_real_address(const struct egress_client *clien
 	return false;
 }
 
-static int client_add_real_address_to_pool(struct egress_client *client, const struct control_name_approved *name)
+static int client_note_name_of_real_address(struct egress_client *client, const struct control_name_approved *name)
 {
 	struct sockaddr_in v4 = {.sin_family = AF_INET};
 	struct sockaddr_in6 v6 = {.sin6_family = AF_INET6};
@@ -154,7 +154,7 @@ static int client_on_name_approved_message(struct egress_client *client, const s
 	    !policy_net_judge_name(client->sandbox->policy, host).is_allowed)
 		return -EBADMSG;
 	if (name->pool_index == UINT32_MAX)
-		return client_add_real_address_to_pool(client, name);
+		return client_note_name_of_real_address(client, name);
 	return pool_set_name_at_index(client->pool, name->pool_index, host) == -EBADMSG ? -EBADMSG : 0;
 }
 

@@ -71,13 +71,13 @@ static int start_read_upstream_ca(const char *path, char **ret_text, struct poli
 	return 0;
 }
 
-int egress_read_host_data(const struct policy *policy, bool secrets, struct egress_host_data *ret_read,
+int egress_read_host_data(const struct policy *policy, bool secrets, struct egress_data_from_host *ret_read,
 			  struct policy_error *ret_error)
 {
 	const char *path = policy_net_get_upstream_ca(policy);
 	int r = 0;
 
-	*ret_read = (struct egress_host_data){NULL, NULL};
+	*ret_read = (struct egress_data_from_host){NULL, NULL};
 	if (!policy_net_is_enabled(policy))
 		return 0;
 	if (secrets)
@@ -87,11 +87,11 @@ int egress_read_host_data(const struct policy *policy, bool secrets, struct egre
 	return path ? start_read_upstream_ca(path, &ret_read->upstream_ca, ret_error) : 0;
 }
 
-void egress_host_data_release(struct egress_host_data *read)
+void egress_data_from_host_release(struct egress_data_from_host *read)
 {
 	secrets_free(read->secrets);
 	free(read->upstream_ca);
-	*read = (struct egress_host_data){NULL, NULL};
+	*read = (struct egress_data_from_host){NULL, NULL};
 }
 
 static int start_join_system_and_upstream_cas(struct egress_start_state *state, const char *more)
@@ -112,7 +112,7 @@ static int start_join_system_and_upstream_cas(struct egress_start_state *state, 
 static int start_read_host_files_and_secrets(struct egress_start_state *state, struct policy_error *error)
 {
 	const struct egress_start_options *options = state->options;
-	struct egress_host_data now = {NULL, NULL}, *read = options->host_data ? options->host_data : &now;
+	struct egress_data_from_host now = {NULL, NULL}, *read = options->host_data ? options->host_data : &now;
 	int r = 0;
 
 	if (!options->host_data)
@@ -120,7 +120,7 @@ static int start_read_host_files_and_secrets(struct egress_start_state *state, s
 	state->secrets = steal_pointer(&read->secrets);
 	if (r == 0)
 		r = start_join_system_and_upstream_cas(state, read->upstream_ca);
-	egress_host_data_release(read);
+	egress_data_from_host_release(read);
 	return r < 0 ? start_set_error(error, r, "read the system's certificates") : 0;
 }
 
@@ -227,7 +227,7 @@ int egress_start(const struct egress_start_options *options, struct egress_proce
 	ret_error->text[0] = '\0';
 	if (!policy_net_is_enabled(options->policy)) {
 		if (options->host_data)
-			egress_host_data_release(options->host_data);
+			egress_data_from_host_release(options->host_data);
 		return 0;
 	}
 	ret_egress->has_network = true;

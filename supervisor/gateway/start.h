@@ -23,25 +23,25 @@ struct egress_variable {
 };
 
 /* What is read from the host for a run with a network, before the run starts. */
-struct egress_host_data {
+struct egress_data_from_host {
 	struct secrets *secrets; /* owned; NULL: no secrets */
 	char *upstream_ca;       /* text of the file, owned; NULL: no such file */
 };
 
 /*
  * Reads files and secrets from the host; nothing for a policy without a network. secrets false: the run's other phase
- * has read them. 0, or -errno with a message. egress_host_data_release() releases.
+ * has read them. 0, or -errno with a message. egress_data_from_host_release() releases.
  */
-int egress_read_host_data(const struct policy *policy, bool secrets, struct egress_host_data *ret_read,
+int egress_read_host_data(const struct policy *policy, bool secrets, struct egress_data_from_host *ret_read,
 			  struct policy_error *ret_error);
-void egress_host_data_release(struct egress_host_data *read);
+void egress_data_from_host_release(struct egress_data_from_host *read);
 
 struct egress_start_options {
 	const struct policy *policy;
 	struct layers *layers;
 	const char *run_id;
 	/* egress_start() takes what is in it; NULL: egress_start() calls egress_read_host_data() */
-	struct egress_host_data *host_data;
+	struct egress_data_from_host *host_data;
 	struct privs_user user; /* the user that egress and resolver become */
 };
 

@@ -13,8 +13,8 @@
 #define SCRUB_MAPPINGS_MAX 1024u
 #define SCRUB_PROC_MAPS_BYTES_MAX (256u << 10)
 #define SCRUB_PAGE_BYTES 4096u
-#define SCRUB_BYTES_BEFORE_THREAD_POINTER 4096u /* thread-local variables, before the thread pointer */
-#define SCRUB_BYTES_AFTER_THREAD_POINTER 4096u /* the C library's data of a thread, from the thread pointer on */
+#define SCRUB_BYTES_KEPT_BEFORE_THREAD_POINTER 4096u /* thread-local variables, before the thread pointer */
+#define SCRUB_BYTES_KEPT_AFTER_THREAD_POINTER 4096u  /* the C library's data of this thread, which it still uses */
 /* bytes below the stack pointer that are overwritten, and not given back to the kernel, because calls here use them */
 #define SCRUB_BYTES_BELOW_STACK_POINTER (16u << 10)
 
@@ -129,8 +129,8 @@ static void scrub_clear_but_for_thread(const struct scrub_mapping *mapping, uint
 		scrub_clear_memory_range(begin, mapping->end);
 		return;
 	}
-	scrub_clear_memory_range(begin, thread - SCRUB_BYTES_BEFORE_THREAD_POINTER);
-	scrub_clear_memory_range(thread + SCRUB_BYTES_AFTER_THREAD_POINTER, mapping->end);
+	scrub_clear_memory_range(begin, thread - SCRUB_BYTES_KEPT_BEFORE_THREAD_POINTER);
+	scrub_clear_memory_range(thread + SCRUB_BYTES_KEPT_AFTER_THREAD_POINTER, mapping->end);
 }
 
 /* Clears what returned functions have left on the stack, near the part that is in use. */

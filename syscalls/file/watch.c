@@ -32,7 +32,7 @@ static bool watch_events_name_only_visible_names(const struct call *call, int ob
  * Checks in the kernel's order that the mask has a known bit, the descriptor, and that the mask does not have two
  * exclusive bits. Returns a duplicate of the descriptor, or -1 with the outcome set.
  */
-static int watch_copy_inotify(struct call *call, unsigned mask)
+static int watch_copy_inotify_descriptor(struct call *call, unsigned mask)
 {
 	_cleanup_close_ int watch = -1;
 
@@ -48,7 +48,7 @@ static int watch_copy_inotify(struct call *call, unsigned mask)
 void sys_inotify_add_watch(struct call *call)
 {
 	unsigned mask = call_get_uint(call, 2);
-	_cleanup_close_ int object = -1, watch = watch_copy_inotify(call, mask);
+	_cleanup_close_ int object = -1, watch = watch_copy_inotify_descriptor(call, mask);
 	struct stat status;
 
 	if (watch < 0)

@@ -54,8 +54,8 @@ void inet_endpoint_release(struct inet_endpoint *endpoint)
 }
 
 /* Finds or makes the endpoint's socket. Returns 0 with the address to send to, or -errno. */
-static int endpoint_find_or_make(struct inet *inet, const char *host, const struct inet_address *address,
-			struct inet_address *ret_at)
+static int endpoint_find_or_make_socket(struct inet *inet, const char *host, const struct inet_address *address,
+					struct inet_address *ret_at)
 {
 	struct control_connect message = {.port = address->port, .family = (uint8_t)address->family};
 	struct inet_endpoint *endpoint;
@@ -98,7 +98,7 @@ static void inet_endpoint_make_in_advance(struct inet *inet, const char *host, u
 		pool_make_address(inet->options.pool, index, v6 ? AF_INET6 : AF_INET, port, &storage);
 		if (inet_read_socket_name(&storage, &address))
 			/* on failure, sends to the endpoint fail with ECONNREFUSED */
-			(void)endpoint_find_or_make(inet, host, &address, &at);
+			(void)endpoint_find_or_make_socket(inet, host, &address, &at);
 	}
 }
 
@@ -124,7 +124,7 @@ static int inet_judge_datagram_destination(struct inet *inet, const struct inet_
 	inet_judge_address(inet, to, true, route);
 	switch (route->kind) {
 	case INET_TO_ENDPOINT:
-		return endpoint_find_or_make(inet, route->host, to, ret_at);
+		return endpoint_find_or_make_socket(inet, route->host, to, ret_at);
 	case INET_TO_DNS:
 		*ret_at = inet_make_v4(inet->options.loopback, inet->options.dns_port);
 		return 0;

@@ -42,8 +42,8 @@ void inet_names_set_entry(struct inet_names *names, unsigned table, uint16_t loc
 		entry->peer = *peer;
 }
 
-const struct inet_address *inet_names_find_address(const struct inet_names *names, unsigned table, uint16_t local_port,
-						   int socket_fd, bool peer)
+const struct inet_address *inet_names_find_name_of_socket(const struct inet_names *names, unsigned table,
+							  uint16_t local_port, int socket_fd, bool peer)
 {
 	const struct inet_names_entry *entry = &names->entry[table % INET_NAMES_TABLE_COUNT][local_port];
 	const struct inet_address *name = peer ? &entry->peer : &entry->own;
@@ -109,8 +109,8 @@ bool inet_translate_name_for_target(const struct inet *inet, int socket_fd, bool
 	if (!inet_read_socket_kind(socket_fd, &socket.kind) || inet_read_bound(&socket, &bound) < 0 ||
 	    !inet_read_socket_name(address, &told))
 		return false;
-	name = inet_names_find_address(inet->names, names_choose_table(inet, &socket.kind, &bound), bound.port,
-				       socket_fd, peer);
+	name = inet_names_find_name_of_socket(inet->names, names_choose_table(inet, &socket.kind, &bound), bound.port,
+					      socket_fd, peer);
 	if (name)
 		told = *name;
 	else if (!inet_translate_name_without_entry(inet, peer, &told))

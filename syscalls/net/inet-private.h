@@ -123,8 +123,8 @@ void inet_names_set_entry(struct inet_names *names, unsigned table, uint16_t loc
 			  const struct inet_address *own, const struct inet_address *peer);
 
 /* The stored name of this socket, borrowed. NULL: no name is stored for it. */
-const struct inet_address *inet_names_find_address(const struct inet_names *names, unsigned table, uint16_t local_port,
-						   int socket_fd, bool peer);
+const struct inet_address *inet_names_find_name_of_socket(const struct inet_names *names, unsigned table,
+							  uint16_t local_port, int socket_fd, bool peer);
 
 /*
  * Stores the names to tell the target for a bound socket: its own and its peer's; NULL: the kernel's name is told.

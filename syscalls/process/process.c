@@ -49,7 +49,7 @@ static void prlimit_judge_call(struct call *call, pid_t pid, unsigned resource, 
 	}
 	if (resource == RLIMIT_NOFILE && call->arg[new_arg])
 		fd_table_note_limit_change(call);
-	target_continue_if_member(call, pid == 0 ? call->tid : pid);
+	target_continue_if_in_run(call, pid == 0 ? call->tid : pid);
 }
 
 HANDLER(sys_prlimit64, prlimit_judge_call(call, call_get_int(call, 0), call_get_uint(call, 1), 2, call->arg[3]))
@@ -62,7 +62,7 @@ static void scheduling_judge_call(struct call *call)
 	if (pid < 0)
 		target_allow_but_fail(call, -EINVAL);
 	else
-		target_continue_if_member(call, pid);
+		target_continue_if_in_run(call, pid);
 }
 
 /*
@@ -91,7 +91,7 @@ static void setpriority_judge_call(struct call *call, int process, int last)
 	int which = call_get_int(call, 0);
 
 	if (which == process)
-		target_continue_if_member(call, call_get_int(call, 1));
+		target_continue_if_in_run(call, call_get_int(call, 1));
 	else if (which < process || which > last)
 		target_allow_but_fail(call, -EINVAL);
 	else
@@ -103,7 +103,7 @@ HANDLER(sys_setpriority, setpriority_judge_call(call, PRIO_PROCESS, PRIO_USER))
 /* 1 and 3: IOPRIO_WHO_PROCESS and the last kind, IOPRIO_WHO_USER, of linux/ioprio.h. */
 HANDLER(sys_ioprio_set, setpriority_judge_call(call, 1, 3))
 
-HANDLER(sys_get_robust_list, target_continue_if_member(call, call_get_int(call, 0)))
+HANDLER(sys_get_robust_list, target_continue_if_in_run(call, call_get_int(call, 0)))
 
 /*
  * PR_SET_DUMPABLE 0 is accepted without effect: it would make the process unreadable for the supervisor, and programs

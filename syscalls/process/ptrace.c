@@ -246,7 +246,7 @@ static void ptrace_judge_memory_access(struct call *call)
 	if (!call->sandbox->kernel_confines_ptrace && !target_is_self(call, call_get_int(call, 0)))
 		call_refuse(call, -EPERM, NULL, "trace_not_bounded");
 	else
-		target_continue_if_member(call, call_get_int(call, 0));
+		target_continue_if_in_run(call, call_get_int(call, 0));
 }
 
 HANDLER(sys_process_vm_readv, ptrace_judge_memory_access(call))

@@ -52,7 +52,7 @@ int target_open_pidfd(const struct call *call, pid_t pid, bool thread)
 	return r < 0 ? r : steal_fd(&fd);
 }
 
-void target_continue_if_member(struct call *call, pid_t pid)
+void target_continue_if_in_run(struct call *call, pid_t pid)
 {
 	/*
 	 * The pid is in a register, so the kernel may act on it. A race of microseconds remains: the process of the run

@@ -38,6 +38,6 @@ bool target_is_self(const struct call *call, pid_t pid);
 int target_open_pidfd(const struct call *call, pid_t pid, bool thread);
 
 /* Continues the call if the pid in a register is of the run, else refuses it. */
-void target_continue_if_member(struct call *call, pid_t pid);
+void target_continue_if_in_run(struct call *call, pid_t pid);
 
 #endif

@@ -179,16 +179,17 @@ START_TEST(names_are_of_one_socket_only)
 	const struct inet_address *got;
 
 	inet_names_set_entry(inet->names, 0, 1234, fd, &own, &peer);
-	got = inet_names_find_address(inet->names, 0, 1234, fd, true);
+	got = inet_names_find_name_of_socket(inet->names, 0, 1234, fd, true);
 	ck_assert_ptr_nonnull(got);
 	ck_assert(inet_address_equals(got, &peer));
 	ck_assert_uint_eq(got->port, 443);
-	got = inet_names_find_address(inet->names, 0, 1234, fd, false);
+	got = inet_names_find_name_of_socket(inet->names, 0, 1234, fd, false);
 	ck_assert_ptr_nonnull(got);
 	ck_assert_uint_eq(got->port, 1234);                                    /* the real one */
-	ck_assert_ptr_null(inet_names_find_address(inet->names, 0, 1234, other, true)); /* has that port by now */
-	ck_assert_ptr_null(inet_names_find_address(inet->names, 1, 1234, fd, true));
-	ck_assert_ptr_null(inet_names_find_address(inet->names, 0, 1235, fd, true));
+	ck_assert_ptr_null(
+		inet_names_find_name_of_socket(inet->names, 0, 1234, other, true)); /* has that port by now */
+	ck_assert_ptr_null(inet_names_find_name_of_socket(inet->names, 1, 1234, fd, true));
+	ck_assert_ptr_null(inet_names_find_name_of_socket(inet->names, 0, 1235, fd, true));
 	(void)close(fd);
 	(void)close(other);
 }
