@@ -30,13 +30,23 @@ cat >"$T/w/start" <<'SH'
 for program in "$1/true" "/lib64/ld-linux-x86-64.so.2 $1/true" "/lib/ld-linux-aarch64.so.1 $1/true"; do
 	$program && echo started
 done
+/bin/true && echo control
+echo tried
 SH
 run -- /bin/bash start "$T/outside"
-is '.stdout == ""' exec
+is '.stdout == "control\ntried\n"' exec
 
-# Sockets: none to an address, and none of other kinds.
+# Sockets: none to an address, and none of other kinds (AF_PACKET, AF_VSOCK); one between its own processes.
 run -- /bin/bash -c 'echo >/dev/tcp/127.0.0.1/9; echo $?'
 is '.stdout == "1\n" and (.denials | length > 0)' network
+run -- "$PYTHON" -c 'import socket
+for family, kind in (17, socket.SOCK_DGRAM), (40, socket.SOCK_STREAM), (socket.AF_UNIX, socket.SOCK_STREAM):
+    try:
+        socket.socket(family, kind)
+        print("works")
+    except OSError as error:
+        print("refused")'
+is '.stdout == "refused\nrefused\nworks\n"' "other kinds of sockets"
 
 # Limits: tasks, memory, time.
 run --pids 20 -x "$CASES/cases-bomb" -- "$CASES/cases-bomb" crowd 60
@@ -51,8 +61,8 @@ is '.status == "timeout" and .limits.wall.hit' time
 open=$CASES/callgate-open
 if layer landlock && [ -x "$open" ]; then
 	for without in namespaces namespaces,landlock; do
-		"$open" run --without "$without" --profile minimal -x /bin/cat -- /bin/cat "$T/outside/victim" \
-			>"$T/out.$without" 2>&1 </dev/null
+		timeout -k 5 "$LIVE_TIMEOUT" "$open" run --without "$without" --profile minimal -x /bin/cat -- \
+			/bin/cat "$T/outside/victim" >"$T/out.$without" 2>&1 </dev/null
 	done
 	! grep -q '^victim' "$T/out.namespaces" || fail "Landlock alone holds nothing"
 	grep -q '^victim' "$T/out.namespaces,landlock" || fail "the control: $(cat "$T/out.namespaces,landlock")"
