@@ -59,16 +59,11 @@ static void limits_of(pid_t pid)
 
 #define PID_OF_NOBODY 0x3ffffffe /* above every pid_max */
 
-static void memory_of(pid_t pid)
+/* absent: the errno of tracing that is refused. */
+static void memory_of(pid_t pid, int absent)
 {
 	char byte;
 	struct iovec here = {&byte, 1}, there = {(void *)(uintptr_t)0x400000, 1};
-	/*
-	 * Like a process that does not exist: ESRCH. Without Landlock and a pid namespace nothing bounds tracing, and
-	 * it is EPERM, whatever the pid is.
-	 */
-	const bool is_bounded = process_vm_readv(PID_OF_NOBODY, &here, 1, &there, 1, 0) >= 0 || errno != EPERM;
-	const int absent = is_bounded ? ESRCH : EPERM;
 
 	threat_refused("process_vm_readv of nobody", process_vm_readv(PID_OF_NOBODY, &here, 1, &there, 1, 0), absent);
 	threat_refused("ptrace of nobody", ptrace(PTRACE_SEIZE, PID_OF_NOBODY, NULL, NULL), absent);
@@ -114,18 +109,22 @@ static void owner_is(pid_t pid)
 	(void)close(pair[1]);
 }
 
-/* others PID…: outside processes of the same user, the supervisor (the parent) among them. */
+/*
+ * others ESRCH|EPERM PID…: outside processes of the same user, the supervisor (the parent) among them. The errno is
+ * that of tracing any of them: ESRCH, as if it did not exist, or EPERM where nothing bounds tracing.
+ */
 int threat_others(char **arg)
 {
 	pid_t list[16] = {getppid(), 1};
 	int count = 2;
+	const int absent = strcmp(*arg, "ESRCH") == 0 ? ESRCH : EPERM;
 
-	for (; *arg && count < 16; arg++)
+	for (arg++; *arg && count < 16; arg++)
 		list[count++] = (pid_t)strtol(*arg, NULL, 10);
 	for (int i = 0; i < count; i++) {
 		signals_to(list[i]);
 		limits_of(list[i]);
-		memory_of(list[i]);
+		memory_of(list[i], absent);
 		owner_is(list[i]);
 	}
 	return threat_result();
