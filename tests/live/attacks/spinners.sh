@@ -76,24 +76,25 @@ fi
 # false: the limit came first.
 stopped()
 {
-	program=
+	program= supervisor=
 	cg_run python --json -t "$1" -x /usr/bin/sleep -- /usr/bin/sleep 54321 >"$T/json" 2>"$T/err" &
 	keeper=$!
 	until program=$(pgrep -f -x '/usr/bin/sleep 54321'); do
 		kill -0 "$keeper" 2>/dev/null || return 1
 		sleep 0.02
 	done
-	supervisor=$(awk '{print $4}' "/proc/$program/stat") && kill -STOP "$supervisor" &&
+	supervisor=$(awk '{print $4}' "/proc/$program/stat" 2>/dev/null) && kill -STOP "$supervisor" &&
 		! [[ $(awk '{print $3}' "/proc/$program/stat") =~ [ZX] ]]
 }
 
 # Nobody there to end it: the keeper does, and what the supervisor tells later counts.
 for seconds in 1 5 25; do # on a busy machine a run takes longer to begin
 	stopped $seconds && break
-	[ -z "${supervisor:-}" ] || kill -CONT "$supervisor" 2>/dev/null
+	[ -z "$supervisor" ] || kill -CONT "$supervisor" 2>/dev/null
 	wait "$keeper"
+	seconds=
 done
-[ -n "${program:-}" ] || die "no program: $(cat "$T/err")"
+[ -n "$seconds" ] || die "no supervisor was stopped before its run's time was over: $(cat "$T/err")"
 sleep $((seconds + 2)).5
 state=$(awk '{print $3}' "/proc/$program/stat" 2>/dev/null)
 case ${state:-Z} in Z | X) ;; *) fail "the program lives 2.5 s after its time, in state $state" ;; esac
