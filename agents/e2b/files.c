@@ -47,6 +47,8 @@ static unsigned files_get_http_status(int error)
 	case EMFILE:
 	case ENFILE:
 		return 429;
+	case E2BIG: /* more than UPLOAD_FILES_MAX */
+		return 413;
 	default:
 		return 500;
 	}
@@ -221,7 +223,8 @@ static void upload_fail(struct upload *upload, unsigned status, const char *mess
 static void upload_fail_by_errno(struct upload *upload)
 {
 	upload_fail(upload, files_get_http_status(upload->failure_errno),
-		    sandbox_describe_error(upload->failure_errno));
+		    upload->failure_errno == E2BIG ? "there are too many files in one upload"
+						   : sandbox_describe_error(upload->failure_errno));
 }
 
 static void upload_answer_if_complete(struct upload *upload)
@@ -310,7 +313,7 @@ static bool upload_begin_file(struct upload *upload, const char *path)
 	struct upload_file *file = calloc(1, sizeof(*file));
 	const struct fileop_handler handler = {
 		.on_room = upload_file_on_room, .on_answer = upload_file_on_answer, .data = file};
-	int error = upload->file_count < UPLOAD_FILES_MAX ? -ENOMEM : -EMFILE;
+	int error = upload->file_count < UPLOAD_FILES_MAX ? -ENOMEM : -E2BIG;
 
 	if (file && upload->file_count < UPLOAD_FILES_MAX) {
 		file->upload = upload;

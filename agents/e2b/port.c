@@ -254,8 +254,8 @@ static void port_request_fail(struct port_request *forward, int error)
 	else if (error == EBADMSG)
 		e2b_answer_error(request, 502, "what listens at port %u of the sandbox gave no HTTP answer", port);
 	else
-		e2b_answer_error(request, error == ENFILE ? 429 : 502, "port %u of the sandbox cannot be reached: %s",
-				 port, sandbox_describe_error(error));
+		e2b_answer_error(request, sandbox_error_is_lack_of_descriptors(error) ? 429 : 502,
+				 "port %u of the sandbox cannot be reached: %s", port, sandbox_describe_error(error));
 }
 
 static void port_on_program_output(void *data, const char *bytes, size_t len)

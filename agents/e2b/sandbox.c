@@ -12,6 +12,7 @@
 #define SPARE_START_FAILURES_MAX 3u /* after so many failures in a row, no more spares of the template are made */
 #define SANDBOX_SETUP_TIMEOUT_MS 60000u
 #define SPARE_REFILL_DELAY_MS 50u /* between giving away a spare and making a new one */
+#define SPARE_RETRY_DELAY_MS 1000u /* while there is no room for the descriptors of one more */
 
 struct e2b_sandbox *e2b_sandbox_find(struct e2b *e2b, const char *id)
 {
@@ -314,6 +315,21 @@ static void spare_on_session_end(void *data)
 	e2b_spares_refill(e2b, template);
 }
 
+static void template_on_refill_timer(void *data)
+{
+	struct e2b_template *template = data;
+
+	template->refill_timer = NULL;
+	e2b_spares_refill(template->e2b, template);
+}
+
+static void template_set_refill_timer(struct e2b_template *template, uint64_t delay_ms)
+{
+	if (!template->refill_timer)
+		template->refill_timer =
+			loop_add_timer(template->e2b->loop, delay_ms, template_on_refill_timer, template);
+}
+
 void e2b_spares_refill(struct e2b *e2b, struct e2b_template *template)
 {
 	struct e2b_sandbox *box;
@@ -340,16 +356,11 @@ void e2b_spares_refill(struct e2b *e2b, struct e2b_template *template)
 		error = e2b_sandbox_start_session(box, spare_on_made, spare_on_session_end);
 	if (error == 0)
 		return;
-	template->consecutive_spare_failures += error != -ENFILE; /* ENFILE: another time there may be room */
+	if (sandbox_error_is_lack_of_descriptors(-error))
+		template_set_refill_timer(template, SPARE_RETRY_DELAY_MS); /* nothing else might */
+	else
+		template->consecutive_spare_failures++;
 	e2b_sandbox_free(box);
-}
-
-static void template_on_refill_timer(void *data)
-{
-	struct e2b_template *template = data;
-
-	template->refill_timer = NULL;
-	e2b_spares_refill(template->e2b, template);
 }
 
 /* Finds a ready spare. NULL: there is none, or the client's options need a sandbox without a network. */
@@ -389,9 +400,7 @@ static void spare_give_to_key(struct e2b_sandbox *box, struct e2b_key *key, stru
 	e2b_sandbox_set_end_time(box, e2b_get_real_time_ms() + create_options->timeout_ms);
 	http_answer_json(request, 201, e2b_sandbox_describe(box));
 	/* not at once: making a spare would slow down what the client does first */
-	if (!box->template->refill_timer)
-		box->template->refill_timer =
-			loop_add_timer(e2b->loop, SPARE_REFILL_DELAY_MS, template_on_refill_timer, box->template);
+	template_set_refill_timer(box->template, SPARE_REFILL_DELAY_MS);
 }
 
 /* ---- */
@@ -434,10 +443,10 @@ void e2b_sandbox_start(struct e2b *e2b, struct e2b_key *key, struct e2b_template
 	if (error == 0)
 		return;
 	http_set_owner(request, NULL, NULL);
-	if (error == -ENFILE)
+	if (sandbox_error_is_lack_of_descriptors(-error))
 		http_add_header(request, "Retry-After", ADMISSION_RETRY_AFTER_S);
-	e2b_answer_error(request, error == -ENFILE ? 429 : 500, "the sandbox could not be made: %s",
-			 sandbox_describe_error(-error));
+	e2b_answer_error(request, sandbox_error_is_lack_of_descriptors(-error) ? 429 : 500,
+			 "the sandbox could not be made: %s", sandbox_describe_error(-error));
 	if (box)
 		e2b_sandbox_free(box);
 }

@@ -120,7 +120,7 @@ static void call_assign_sandbox(struct tool_call *call)
 		call_fail(call,
 			  "no such sandbox: it has ended, or the handle is wrong; call without \"sandbox\" for a new "
 			  "one");
-	else if (error == -EMFILE)
+	else if (error == -EUSERS)
 		call_fail(call,
 			  "%u sandboxes exist, the most that this server allows; pass the \"sandbox\" handle of an "
 			  "earlier result, or wait until one has been idle",

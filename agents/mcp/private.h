@@ -63,7 +63,7 @@ struct mcp_sandbox {
 /*
  * Gets a sandbox for a call: by its handle, or, with a NULL handle, a new one (revision 2026-07-28) or the default one
  * of the client (revision 2025-11-25). The sandbox is in use until sandboxes_release(). 0 or -errno: -ENOENT: no such
- * handle; -EMFILE: there are too many sandboxes.
+ * handle; -EUSERS: there are too many sandboxes.
  */
 int sandboxes_acquire(struct mcp *mcp, const char *handle, bool is_of_revision_2026, struct mcp_sandbox **ret_sandbox);
 void sandboxes_release(struct mcp_sandbox *sandbox);

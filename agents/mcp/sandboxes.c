@@ -144,7 +144,7 @@ static int sandboxes_add(struct mcp *mcp, struct mcp_sandbox **ret_sandbox)
 	int error;
 
 	if (mcp->sandbox_count >= mcp->options.sandboxes_max)
-		return -EMFILE;
+		return -EUSERS;
 	sandbox = calloc(1, sizeof(*sandbox));
 	if (!sandbox)
 		return -ENOMEM;

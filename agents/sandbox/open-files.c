@@ -36,14 +36,22 @@ void sandbox_reserve_open_files(uint64_t count)
 
 const char *sandbox_describe_error(int error)
 {
-	return error == ENFILE ? "too many programs run: the server's limit of open files (ulimit -Hn) is reached"
-			       : strerror(error);
+	if (error == EMFILE)
+		return "too many programs run: the server's limit of open files (ulimit -Hn) is reached";
+	if (error == ENFILE)
+		return "the machine has as many open files as it may have (fs.file-max)";
+	return strerror(error);
+}
+
+bool sandbox_error_is_lack_of_descriptors(int error)
+{
+	return error == EMFILE || error == ENFILE;
 }
 
 int open_files_take(unsigned count)
 {
 	if (open_files_reserved_count + open_files_taken_count + count > open_files_limit)
-		return -ENFILE;
+		return -EMFILE;
 	open_files_taken_count += count;
 	return 0;
 }

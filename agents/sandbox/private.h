@@ -39,7 +39,7 @@ void launcher_kill(struct launcher *launcher);
 
 /* ---- open-files.c ---- */
 
-/* Counts descriptors that are about to be opened. 0, or -ENFILE: there may not be so many. */
+/* Counts descriptors that are about to be opened. 0, or -EMFILE: there may not be so many. */
 int open_files_take(unsigned count);
 void open_files_give_back(unsigned count); /* they are closed */
 /* Sets the soft limit that was there before sandbox_raise_open_files_limit(), for a child process to inherit. */

@@ -54,7 +54,9 @@ uint64_t sandbox_get_open_files_limit(void); /* UINT64_MAX: not known */
 void sandbox_reserve_open_files(uint64_t count);
 /* Returns a text for people about an errno of a function of this folder. */
 const char *sandbox_describe_error(int error);
-/* Starts to make a sandbox. The options are copied. 0, -ENFILE: too many descriptors are in use, or -errno. */
+/* Whether this process (EMFILE) or the machine (ENFILE) had no descriptor left: another time there may be some. */
+bool sandbox_error_is_lack_of_descriptors(int error);
+/* Starts to make a sandbox. The options are copied. 0, -EMFILE: too many descriptors are in use, or -errno. */
 int sandbox_create(struct loop *loop, const struct sandbox_options *options, struct sandbox **ret_sandbox);
 /* Ends the sandbox with all that runs in it, and frees its programs. No callback is called afterwards. NULL is fine. */
 void sandbox_free(struct sandbox *sandbox);
