@@ -2,6 +2,7 @@
 """Speaks the protocol of E2B to callgate serve, without any library of others. Usage: e2b-client.py CASE [ARGUMENT]."""
 
 import base64
+import glob
 import gzip
 import hashlib
 import http.client
@@ -14,7 +15,7 @@ import sys
 import threading
 import time
 import urllib.parse
-from typing import Any, Dict, Iterator, List, Optional, Tuple
+from typing import Any, Dict, Iterator, List, Optional, Set, Tuple
 
 ADDRESS = os.environ["SERVE_ADDRESS"]
 KEY = os.environ["SERVE_KEY"]
@@ -566,6 +567,32 @@ def few_files() -> None:
     box.kill()
     assert other.run("echo x")[1] == b"x\n", "after it"
     other.kill()
+
+
+def spares_are_lacking() -> None:
+    """A server whose limit of open files is reached makes a spare as soon as it can, without a client who asks."""
+
+    def sessions() -> Set[str]:
+        return set(glob.glob(os.environ["TMPDIR"] + "/callgate-*/session-*"))
+
+    box = Box()
+    while "error" not in next(box.start("sleep 60")):
+        pass
+    made = [box.id]
+    for _ in range(10):
+        status, answer = call("POST", "/sandboxes", {"templateID": "spared"})
+        if status != 201:
+            break
+        made.append(answer["sandboxID"])
+    assert status == 429 and "open files" in answer["message"], (status, answer)
+    time.sleep(0.1)  # so that it has tried to make a spare
+    before = sessions()
+    for one in made:
+        assert call("DELETE", "/sandboxes/" + one)[0] == 204
+    end = time.monotonic() + 10
+    while sessions() <= before:
+        assert time.monotonic() < end, "no spare"
+        time.sleep(0.02)
 
 
 def crowd(count: str, clients: str) -> None:

@@ -76,10 +76,18 @@ printf '#!/bin/bash\nulimit -n 256 && exec "%s" "$@"\n' "$CALLGATE" >"$T/limited
 chmod +x "$T/limited"
 unlimited=$CALLGATE CALLGATE=$T/limited
 start_server --api-key "$key"
-CALLGATE=$unlimited
 case_of_client few_files
 stop_server TERM
 await_sessions "stopped after it had few files open"
+# A spare that could not be made is made as soon as there is room, with no client who asks for a sandbox.
+mkdir -p "$T/few/spared"
+cp "$SRC/agents/templates/base/policy.json" "$T/few/spared"
+echo '{"warm": 1}' >"$T/few/spared/template.json"
+start_server --api-key "$key" --templates "$T/few"
+CALLGATE=$unlimited
+case_of_client spares_are_lacking
+stop_server TERM
+await_sessions "stopped with a spare"
 
 # ---- quotas: of the server, and of a key ----
 cat >"$T/keys" <<END
