@@ -220,10 +220,22 @@ static int covers_mount_point(struct kernel_reads *reads, const struct cover_poi
 	return r < 0 ? covers_note_failure(reads, point->virt, r) : 0;
 }
 
+/* Sorts names below a directory before the directory itself. */
+static int covers_compare_inner_first(const void *a, const void *b)
+{
+	return strcmp(((const struct cover_point *)b)->virt, ((const struct cover_point *)a)->virt);
+}
+
+/*
+ * A cover over a directory hides the names below it, so these get their covers first. They are not left out: what a
+ * process outside the run moves out of the directory keeps its cover.
+ */
 int covers_mount_all(struct kernel_reads *reads)
 {
 	int r = 0;
 
+	if (reads->points > 1)
+		qsort(reads->point, reads->points, sizeof(*reads->point), covers_compare_inner_first);
 	for (size_t i = 0; r == 0 && i < reads->points; i++)
 		r = covers_mount_point(reads, &reads->point[i]);
 	return r;

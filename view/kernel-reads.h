@@ -60,7 +60,7 @@ int covers_make_objects(struct kernel_reads *reads);
 int covers_add(struct kernel_reads *reads, const char *virt, enum cover cover);
 /* True when one of the first `count` covers that were added is for this name. */
 bool covers_has_cover_at(const struct kernel_reads *reads, const char *virt, size_t count);
-/* Mounts all covers that were added. */
+/* Mounts all covers that were added, those of inner names first. Changes the order of reads->point. */
 int covers_mount_all(struct kernel_reads *reads);
 /* Mounts one cover over a name in a directory, not through a link, or over the object dirfd itself if `name` is "". */
 int covers_mount(struct kernel_reads *reads, int dirfd, const char *name, bool directory, enum cover cover);

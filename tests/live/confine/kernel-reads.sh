@@ -108,6 +108,39 @@ cg run --judge changes -p "$T/policy.json" --require kernel-reads -w "$T/w" -x /
 	>"$T/said" 2>"$T/err" && fail "a link with a denied name was followed: $(cat "$T/said")"
 grep -q 'Permission denied' "$T/err" || fail "a link with a denied name: $(cat "$T/err")"
 
+# A hidden name below a hidden directory has a cover as well, in whatever order the rules name them.
+mkdir -p "$T/nested/sdir/deeper" && echo SECRET | tee "$T/nested/sdir/key" "$T/nested/sdir/deeper/key" >/dev/null
+echo open >"$T/nested/open"
+# nested GRANT RULE NAME…: the first name is hidden by RULE, the others by "deny". The kernel judges, no secret is read
+nested()
+{
+	jq -n --arg d "$T/nested" --arg grant "$1" --arg rule "$2" '[$ARGS.positional[2:][] |
+		if startswith("**") then . else $d + "/" + . end] as $names |
+		{read: ["/usr", "/lib", "/lib64", "/etc/ld.so.cache"], write: ["@workdir"]} |
+		.[$grant] += [$d] | .[$rule] += $names[:1] | .deny += $names[1:] |
+		{version: 1, filesystem: .}' --args "$@" >"$T/nested.json"
+	cg run --judge changes -p "$T/nested.json" --require kernel-reads -w "$T/w" -x /usr/bin -- /usr/bin/cat \
+		"$T/nested/open" "$T/nested/sdir/key" "$T/nested/sdir/deeper/key" >"$T/said" 2>"$T/err"
+	[ "$(cat "$T/said")" = open ] || fail "nested: $*: $(cat "$T/said" "$T/err")"
+}
+for rules in "write deny" "public deny" "public private"; do
+	# shellcheck disable=SC2086 # two words
+	{
+		nested $rules sdir sdir/key
+		nested $rules sdir sdir/none
+		nested $rules sdir sdir/deeper sdir/deeper/key
+	}
+done
+nested write deny sdir/key sdir
+nested write deny sdir/none sdir
+nested write deny sdir/deeper sdir sdir/deeper/key
+nested write deny sdir sdir/key '**/key'
+nested public private sdir/key sdir
+# The view covers its scratch directories: here one is below a denied directory.
+TMPDIR=$T/nested/sdir/deeper nested write deny sdir
+[ "$(cat "$T/nested/sdir/key" "$T/nested/sdir/deeper/key")" = "$(printf 'SECRET\nSECRET')" ] ||
+	fail "nested: the covered files have changed"
+
 # ---- built-in profiles ----
 {
 	ls -d / /*
