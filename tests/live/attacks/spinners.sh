@@ -76,7 +76,7 @@ fi
 # false: the limit came first.
 stopped()
 {
-	program= supervisor=
+	program='' supervisor=''
 	cg_run python --json -t "$1" -x /usr/bin/sleep -- /usr/bin/sleep 54321 >"$T/json" 2>"$T/err" &
 	keeper=$!
 	until program=$(pgrep -f -x '/usr/bin/sleep 54321'); do
