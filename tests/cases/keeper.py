@@ -455,7 +455,7 @@ def resistance():
         all_gone("%s, after the program's end" % how)
         # the clock's
         run = start("python3", "-c", RESIST, MARK, how, "stay", stdout=subprocess.DEVNULL, options=("-t", "400ms"))
-        if ended(run, 3) != 124:
+        if ended(run, 15) != 124:
             fail("%s: ended with %s, not by its time limit" % (how, run.returncode))
         all_gone("%s, after its time limit" % how)
     scratch_is_empty()
