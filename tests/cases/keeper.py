@@ -231,17 +231,19 @@ def intermediate_dies():
     for i in range(2 * ROUNDS):
         number = (signal.SIGKILL, signal.SIGSTOP)[i % 2]
         keeper = start(before=refuse_clone)
-        # Without an account of this user callgate's first child is the helper that looks for one.
-        helpers = set()
+        # Its first child tries the filter that refuse_clone() has put around it; without an account of this user the
+        # next is the helper that looks for one.
+        helpers, wanted = set(), 1 if has_account() else 2
         def there():
             pids = text(keeper.pid, "task/%d/children" % keeper.pid).split()
-            if pids and not helpers:
-                helpers.add("" if has_account() else pids[0])
+            for pid in pids:
+                if len(helpers) < wanted:
+                    helpers.add(pid)
             return [pid for pid in pids if pid not in helpers]
         begin = fair()
         while not there() and keeper.poll() is None:  # without a pause: it lives for some milliseconds
             if fair() - begin > SECOND:
-                helpers = {""}  # the helper was gone before it was seen, and another child was taken for it
+                wanted, helpers = 0, set()  # one was gone before it was seen, and another child was taken for it
         time.sleep(random.uniform(0, 0.004))
         for pid in there()[-1:]:
             try:
