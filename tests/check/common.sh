@@ -70,7 +70,7 @@ CHECK_PACKAGES="check clang=clang libclang-rt-dev clang-tidy=clang-tidy cppcheck
 PACKAGING_PACKAGES="dpkg-dev=dpkg-buildpackage debhelper=dh dh-python=dh_python3 lintian=lintian mmdebstrap=mmdebstrap
 	buildah=buildah podman=podman catatonit=catatonit"
 # Tools of the virtual machine with another kernel. About 60 MB, next to more than 1 GB of the others.
-VM_PACKAGES="qemu-system-x86=qemu-system-x86_64 mmdebstrap=mmdebstrap busybox-static=busybox e2fsprogs=mke2fs"
+VM_TOOL_PACKAGES="qemu-system-x86=qemu-system-x86_64 mmdebstrap=mmdebstrap busybox-static=busybox e2fsprogs=mke2fs"
 EXAMPLE_PACKAGES="python3 python3-pandas python3-matplotlib jq"
 
 # Makes configure where it is not; later changes of configure.ac are make's to follow.
