@@ -32,7 +32,11 @@ noticed()
 	grep -qF "$1" "$T/said" || fail "not '$1' of $2: $(cat "$T/said")"
 }
 
-command -v jq >/dev/null || exit $failed
+command -v jq >/dev/null || {
+	[ $failed = 0 ] || exit 1
+	echo "SKIP: jq is not installed, which changes results to see what is noticed"
+	exit 77
+}
 user='.machines["6.1"].surroundings.user'
 noticed 'threats/02-exec.sh fails' "$user.tests[\"threats/02-exec.sh\"].result = \"fail\""
 noticed 'threats/02-exec.sh was not run' "del($user.tests[\"threats/02-exec.sh\"])"
