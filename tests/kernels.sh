@@ -39,6 +39,7 @@ command -v jq >/dev/null || {
 }
 user='.machines["6.1"].surroundings.user'
 noticed 'threats/02-exec.sh fails' "$user.tests[\"threats/02-exec.sh\"].result = \"fail\""
+noticed 'threats/02-exec.sh is skipped' "$user.tests[\"threats/02-exec.sh\"].result = \"skip\""
 noticed 'threats/02-exec.sh was not run' "del($user.tests[\"threats/02-exec.sh\"])"
 noticed 'doctor tells' "$user.doctor.layers.pidns.active = false"
 noticed 'pidns is lacking' "$user.doctor.layers.pidns.active = false | $user.run.layers.pidns = false"

@@ -57,6 +57,7 @@ class Machine:
     lacking: frozenset = frozenset()
     lacking_for_users: frozenset = frozenset()
     no_run: tuple = ()  # surroundings in which no run works
+    may_skip: frozenset = frozenset()  # tests that may be skipped there
 
 
 ALL = tuple(SURROUNDINGS)
@@ -177,6 +178,8 @@ def wrong(machine, surrounding, result):
     for name, test in result["tests"].items():
         if test["result"] == "fail" and wanted is not None:
             yield f"{name} fails: {test.get('reason', '')}"
+        elif test["result"] == "skip" and wanted is not None and name not in machine.may_skip:
+            yield f"{name} is skipped: {test.get('reason', '')}"
     if wanted is not None:
         yield from (f"{name} was not run" for name in machine.tests if name not in result["tests"])
 
@@ -312,15 +315,17 @@ def try_machines(path, names):
     unknown = set(names) - {machine.name for machine in MACHINES}
     if unknown:
         sys.exit(f"no machine is named {', '.join(sorted(unknown))}; --list names them")
-    passed = []
+    passed, skipped = [], 0  # machines; tests in them
     for machine in MACHINES:
         if not names or machine.name in names:
             found, is_well = try_machine(machine)
             passed.append(is_well)
+            skipped += sum(test["result"] == "skip" for result in found["surroundings"].values()
+                           for test in result["tests"].values())
             results = load(path)
             results["machines"][machine.name] = found
             store(path, results)
-    print(f"{passed.count(True)} passed, {passed.count(False)} failed, 0 skipped")
+    print(f"{passed.count(True)} passed, {passed.count(False)} failed, {skipped} skipped")
     return 0 if all(passed) else 1
 
 
