@@ -20,6 +20,20 @@ fail()
 matrix=tests/vm/matrix.py
 "$matrix" --check >"$T/said" || fail "doc/kernels.md: $(cat "$T/said")"
 
+# A serial line may lose some of its characters.
+printf 'vm: %s\n' 'kernel 6.1 x86_64, 2 CPUs' 'ok root' 'ok roo a.sh 1' 'ok root b.sh x' 'answer root doctor' \
+	'ok root c.sh 3' >"$T/log"
+python3 -B - "$T/log" >"$T/said" 2>&1 <<'END' || fail "torn lines: $(cat "$T/said")"
+import sys
+
+sys.path.insert(0, "tests/vm")
+import matrix
+
+results, torn = matrix.read_results(matrix.SMOKE, sys.argv[1])
+assert len(torn) == 4, torn
+assert list(results["surroundings"]["root"]["tests"]) == ["c.sh"], results
+END
+
 # noticed TEXT PROGRAM: with the results that jq's program makes of those on record, the check says the text.
 noticed()
 {

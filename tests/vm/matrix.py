@@ -126,27 +126,37 @@ def read_answer(result, kind, status, text):
                         "layers": {name: layer["active"] for name, layer in (said["enforcement"] or {}).items()}}
 
 
+def read_line(words, facts, found):
+    """Puts a line of inside.sh among the results. Raises IndexError, KeyError or ValueError when part of it is lost."""
+    if words[1] == "kernel":
+        facts["kernel"] = f"{words[2]} {words[3]}".rstrip(",")
+    elif words[1] == "answer":
+        status, _, text = words[4].partition(" ")
+        read_answer(found[words[2]], words[3], int(status), text)
+    elif words[1] in ("ok", "skip", "FAIL") and words[2] != "prepare:":
+        seconds, _, reason = words[4].partition(" ")
+        test = {"result": words[1].lower(), "seconds": int(seconds)}
+        if reason:
+            test["reason"] = reason.removeprefix("SKIP: ")
+        found[words[2]]["tests"][words[3]] = test
+
+
 def read_results(machine, log):
-    """A machine's part of the file of results, from what run.sh printed."""
+    """A machine's part of the file of results, from what run.sh printed, and the lines that cannot be read."""
     found = {name: {"tests": {}} for name in machine.surroundings}
     facts = {"kernel": "", "options": machine.options, "prepare": machine.prepare, "cpus": machine.cpus,
              "memory_mib": machine.memory, "date": time.strftime("%Y-%m-%d", time.gmtime())}
+    torn = []
     with open(log, encoding="utf-8", errors="replace") as lines:
         for line in lines:
             words = line.rstrip("\n").split(" ", 4)
             if words[0] != "vm:":
                 continue
-            if words[1] == "kernel":
-                facts["kernel"] = " ".join(words[2:4]).rstrip(",")
-            elif words[1] == "answer":
-                read_answer(found[words[2]], words[3], int(words[4].split()[0]), words[4].partition(" ")[2])
-            elif words[1] in ("ok", "skip", "FAIL") and words[2] in found:
-                seconds, _, reason = words[4].partition(" ")
-                test = {"result": words[1].lower(), "seconds": int(seconds)}
-                if reason:
-                    test["reason"] = reason.removeprefix("SKIP: ")
-                found[words[2]]["tests"][words[3]] = test
-    return {**facts, "surroundings": found}
+            try:
+                read_line(words, facts, found)
+            except (IndexError, KeyError, ValueError):
+                torn.append(line.rstrip("\n"))
+    return {**facts, "surroundings": found}, torn
 
 
 def differing(wanted, found):
@@ -301,9 +311,10 @@ def try_machine(machine):
         if status == 77:
             print(next((line.strip() for line in last if line.startswith("SKIP")), "SKIP: run.sh was skipped"))
             sys.exit(77)
-        results = read_results(machine, log)
-    complaints = [f"{surrounding}: {text}" for surrounding, result in results["surroundings"].items()
-                  for text in wrong(machine, surrounding, result)]
+        results, torn = read_results(machine, log)
+    complaints = [f"torn line: {line}" for line in torn]
+    complaints += [f"{surrounding}: {text}" for surrounding, result in results["surroundings"].items()
+                   for text in wrong(machine, surrounding, result)]
     print(f"{machine.name}: {'FAILED' if complaints else 'ok'} ({time.monotonic() - begin:.0f} s)")
     if complaints:
         sys.stdout.writelines(line for line in last if not line.startswith("vm: answer"))
