@@ -1,20 +1,20 @@
 #!/bin/bash
-# Makes the root file system of the virtual machines from Debian packages: FILE (ext4) and FILE.busybox (a static one).
+# Makes the root file system of the virtual machines from Debian packages: FILE (ext4) and FILE.busybox (a static one)
+# in DIR. Prints FILE, whose name has the release and a hash of the list of packages: another list makes another FILE,
+# and those of before are removed.
 #
-#     tests/vm/image.sh FILE
+#     tests/vm/image.sh DIR
 #
 # systemd is its first process, "tester" its ordinary user. VM_SUITE is the release, by default that of this machine,
-# because the programs that were built here run there. VM_PACKAGES: further packages. What is there already stays.
+# because the programs that were built here run there. VM_PACKAGES: further packages.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=tests/vm/common.sh
 . "$here/common.sh"
 [ $# = 1 ] || usage "$0"
-file=$1
-[ ! -e "$file" ] || exit 0
-need_tools mke2fs
-[ "$(id -u)" = 0 ] || skip "only root makes the image of a virtual machine"
+dir=$1
+exec 3>&1 >&2 # the output is the name alone
 suite=${VM_SUITE:-$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)}
 
 # The packages of the libraries that the built programs are linked with.
@@ -24,13 +24,22 @@ libraries=$(ldd "$build/callgate-egress" "$build/callgate-agents" | grep -o '/[^
 	done)
 packages="systemd systemd-sysv dbus kmod busybox-static python3 git jq strace sqlite3 procps iproute2 util-linux curl
 	ca-certificates openssl xz-utils file tar perl apparmor $libraries ${VM_PACKAGES-}"
+# shellcheck disable=SC2086 # a list of packages
+hash=$(printf '%s\n' $packages | LC_ALL=C sort -u | sha256sum | cut -c 1-12)
+file=$dir/root-$suite-$VM_ARCH-$hash.ext4
+if [ -e "$file" ]; then
+	echo "$file" >&3
+	exit 0
+fi
+need_tools mke2fs
+[ "$(id -u)" = 0 ] || skip "only root makes the image of a virtual machine"
 
-mkdir -p "$(dirname "$file")"
+mkdir -p "$dir"
 tree=$(mktemp -d "$file.tree.XXXXXX")
 trap 'rm -rf "$tree" "$file.new"' EXIT
 # shellcheck disable=SC2086 # a list of packages
 archive=$(DEBIAN_ARCHITECTURE=$VM_ARCH DEBIAN_MIRROR=$VM_MIRROR "$source/packaging/root.sh" "$suite" \
-	"$(dirname "$file")" $packages) || exit
+	"$dir" $packages) || exit
 tar -C "$tree" -xf "$archive"
 rm -rf "$archive" "$tree"/usr/share/{doc,man,locale}/*
 chroot "$tree" useradd --create-home --shell /bin/bash tester
@@ -60,3 +69,7 @@ size_mb=$(($(du -sm "$tree" | cut -f1) + 1500))
 mke2fs -q -t ext4 -O '^has_journal' -d "$tree" "$file.new" "${size_mb}M"
 cp "$tree/bin/busybox" "$file.busybox"
 mv "$file.new" "$file"
+for old in "$dir/root-$VM_ARCH.ext4" "$dir"/root-*-"$VM_ARCH"-*.ext4; do
+	[ "$old" = "$file" ] || rm -f "$old" "$old.busybox"
+done
+echo "$file" >&3

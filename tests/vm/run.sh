@@ -43,12 +43,11 @@ find_busybox
 
 name=$(basename "$kernel" .deb)
 kernel_dir=$kept/kernels/$name-$VM_ARCH
-image=$kept/root-$VM_ARCH.ext4
 mkdir -p "$kept"
 work=$(mktemp -d "$kept/run.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 "$here/kernel.sh" "$kernel" "$kernel_dir" || exit
-"$here/image.sh" "$image" || exit
+image=$("$here/image.sh" "$kept") || exit
 release=$(cat "$kernel_dir/release")
 
 # The disk with the tests, and that with the modules.
