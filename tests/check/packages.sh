@@ -164,18 +164,10 @@ play_pod()
 		skip "the pod of examples/confined: catatonit is not installed"
 		return
 	}
-	printf '%s\n' '[engine]' 'cgroup_manager = "cgroupfs"' '[containers]' \
-		'default_ulimits = ["nofile=1024:1024", "nproc=1000:1000"]' >"$tmp/containers.conf"
-	# shellcheck disable=SC2016 # the inner shell's
-	CONTAINERS_CONF=$tmp/containers.conf timeout -k 5 120 unshare -m sh -c '
-		umount /sys/fs/cgroup/unified 2>/dev/null
-		pod=$1
-		shift
-		"$@" play kube --network=none "$pod" && "$@" wait callgate-analysis-analysis &&
-			echo "logs: $("$@" logs callgate-analysis-analysis 2>&1)"
-		"$@" play kube --down "$pod"
-	' sh "$top/examples/confined/pod.yaml" podman "${storage[@]}" >"$tmp/pod.log" 2>&1 </dev/null
-	grep -qx 'logs: 45' "$tmp/pod.log" || fail "the pod of examples/confined: $(tail -n 15 "$tmp/pod.log")"
+	"$top/tests/live/play-pod.sh" "$tmp" "$top/examples/confined/pod.yaml" podman "${storage[@]}" \
+		>"$tmp/pod.log" 2>&1
+	[ "$(cat "$tmp/logs" "$tmp/logs.err" 2>&1)" = 45 ] ||
+		fail "the pod of examples/confined: $(tail -n 15 "$tmp/pod.log" "$tmp"/logs*)"
 }
 
 # Storage of its own, not that of the machine.

@@ -239,6 +239,7 @@ ARCHIVE_TESTS += $(addprefix tests/live/,cli/bad-input.sh doctor/doctor.sh cli/e
 	egress/smoke.sh syscalls/rows.sh confine/second-lock.sh \
 	threats/01-clone.sh threats/02-exec.sh cli/user.sh workloads/shell.sh)
 dist_check_SCRIPTS += $(LIVE_TESTS) tests/live/core.sh tests/live/four-ways.sh tests/live/diff.sh
+dist_check_SCRIPTS += tests/live/play-pod.sh
 dist_check_SCRIPTS += tests/live/limits/cgroup-v2.sh # for tests/vm
 EXTRA_DIST += tests/programs/run.py tests/programs/learn.py tests/programs/light.cases tests/programs/heavy.cases
 EXTRA_DIST += tests/live/bomb.sh tests/live/lib.sh tests/live/doctor/examine.sh tests/live/doctor/filter.py

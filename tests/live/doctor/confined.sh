@@ -134,29 +134,20 @@ make_root()
 	tar -C "$T/root" -cf "$T/root.tar" .
 }
 
-# as_pod COMMAND…: the example's pod with this command. podman needs control groups here, and none of version 2 where
-# it would not look for them; limits that cannot be raised stay.
+# as_pod COMMAND…: the example's pod with this command.
 as_pod()
 {
-	local args
+	local args podman=(podman --root "$T/storage" --runroot "$T/run")
 	args=$(jq -nc '$ARGS.positional' --args -- "$@")
 	sed -e 's|^\( *\)image: .*|\1image: localhost/callgate-confined:1|' -e "s|^\( *\)args: .*|\1args: $args|" \
 		-e 's|^\( *\)- name: analysis|&\n\1  env: [{name: CALLGATE_PROFILES, value: /profiles}]|' \
 		"$SRC/examples/confined/pod.yaml" >"$T/pod.yaml"
-	# shellcheck disable=SC2016 # the inner shell's
-	CONTAINERS_CONF=$T/containers.conf timeout 60 unshare -m sh -c '
-		umount /sys/fs/cgroup/unified 2>/dev/null
-		tmp=$1
-		podman="podman --root $tmp/storage --runroot $tmp/run"
-		$podman image exists localhost/callgate-confined:1 ||
-			$podman import --change "ENTRYPOINT [\"/usr/bin/callgate\"]" "$tmp/root.tar" \
+	{
+		"${podman[@]}" image exists localhost/callgate-confined:1 ||
+			"${podman[@]}" import --change 'ENTRYPOINT ["/usr/bin/callgate"]' "$T/root.tar" \
 				localhost/callgate-confined:1
-		$podman play kube --network=none "$tmp/pod.yaml" && $podman wait callgate-analysis-analysis &&
-			$podman logs callgate-analysis-analysis >"$tmp/logs" 2>"$tmp/logs.err"
-		status=$?
-		$podman play kube --down "$tmp/pod.yaml"
-		exit $status
-	' sh "$T" >"$T/podman.log" 2>&1 </dev/null
+		"$SRC/tests/live/play-pod.sh" "$T" "$T/pod.yaml" "${podman[@]}"
+	} >"$T/podman.log" 2>&1 </dev/null
 }
 
 if ! command -v podman >/dev/null || ! command -v catatonit >/dev/null; then
@@ -164,10 +155,7 @@ if ! command -v podman >/dev/null || ! command -v catatonit >/dev/null; then
 elif [ "$(id -u)" != 0 ]; then
 	echo "# not tried: a pod: not root, which starts it"
 else
-	printf '%s\n' '[engine]' 'cgroup_manager = "cgroupfs"' '[containers]' \
-		'default_ulimits = ["nofile=1024:1024", "nproc=1000:1000"]' >"$T/containers.conf"
 	make_root
-	parents=$(find /sys/fs/cgroup -maxdepth 2 -name libpod_parent 2>/dev/null | sort)
 	if as_pod doctor --json; then
 		cp "$T/logs" "$D"
 		says '.works and .layers.landlock.active and .layers.seccomp_notify.active and .uid == 1000' pod
@@ -180,10 +168,6 @@ else
 	else
 		echo "# not tried: a pod: $(tail -n 1 "$T/podman.log")"
 	fi
-	find /sys/fs/cgroup -maxdepth 2 -name libpod_parent 2>/dev/null | sort | comm -13 <(echo "$parents") - |
-		while read -r parent; do
-			find "$parent" -depth -type d -exec rmdir {} +
-		done
 fi
 
 if timeout 10 docker info >/dev/null 2>&1; then
