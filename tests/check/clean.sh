@@ -21,6 +21,18 @@ trap 'rm -rf --one-file-system "$tmp"' EXIT
 
 (cd "$top" && git ls-files -z | tar --null -T - -cf "$tmp/source.tar") || exit 99
 
+# prepare SUITE ROOT TAR: makes ROOT of TAR, with a user, and a copy of the checkout for each of the two.
+prepare()
+{
+	local user
+	mkdir "$2" && tar -C "$2" -xf "$3" && cp /etc/resolv.conf "$2/etc/resolv.conf" || return
+	for user in root tester; do
+		mkdir "$tmp/given-$1-$user" && tar -C "$tmp/given-$1-$user" -xf "$tmp/source.tar" || return
+	done
+	timeout -k 5 60 "$here/inside.sh" "$2" "$tmp" useradd -m tester &&
+		chown -R --reference "$2/home/tester" "$tmp/given-$1-tester"
+}
+
 # try SUITE COMMAND…
 try()
 {
@@ -31,13 +43,11 @@ try()
 		echo "$suite: no root: $(cat "$tmp/root.log")"
 		return
 	}
-	mkdir "$root" && tar -C "$root" -xf "$tar" && cp /etc/resolv.conf "$root/etc/resolv.conf" || return
-	for user in root tester; do
-		mkdir "$tmp/given-$suite-$user"
-		tar -C "$tmp/given-$suite-$user" -xf "$tmp/source.tar" || return
-	done
-	timeout -k 5 60 "$here/inside.sh" "$root" "$tmp" useradd -m tester || return
-	chown -R --reference "$root/home/tester" "$tmp/given-$suite-tester"
+	prepare "$suite" "$root" "$tar" || {
+		echo "FAIL: $suite: the root or the copy of the checkout cannot be made"
+		failed=1
+		return
+	}
 	for user in root tester; do
 		done=1
 		# shellcheck disable=SC2016 # the inner shell's
