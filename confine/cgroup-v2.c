@@ -146,13 +146,12 @@ static bool cgroup_is_delegated(int own_fd)
 	return fgetxattr(own_fd, "user.delegate", text, sizeof(text)) == 1 && text[0] == '1';
 }
 
-static int cgroup_try_moving_processes(const struct cgroup_own_dirs *places, int own_fd, unsigned controllers)
+/* Moves the processes of the own group into a leaf, so that its other children can have the controllers. */
+static int cgroup_try_moving_processes(int own_fd, unsigned controllers)
 {
 	_cleanup_close_ int leaf_fd = -1;
 	int error = -EBUSY;
 
-	if (strcmp(places->v2, places->v2_mount_point) != 0 && !cgroup_is_delegated(own_fd))
-		return error;
 	if (mkdirat(own_fd, LEAF_NAME_FOR_PROCESSES, 0755) < 0 && errno != EEXIST)
 		return -errno;
 	leaf_fd = openat(own_fd, LEAF_NAME_FOR_PROCESSES, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -171,14 +170,15 @@ int cgroup_v2_find_parent(const struct cgroup_own_dirs *places, struct cgroup_pa
 	_cleanup_close_ int own_fd = open(places->v2, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	unsigned controllers = own_fd < 0 ? 0 : cgroup_get_controllers(own_fd, "cgroup.controllers");
 	int error = own_fd < 0 ? -errno : cgroup_try_dir_as_parent(own_fd, controllers);
+	const bool is_delegated = error == -EBUSY && cgroup_is_delegated(own_fd);
 
 	*ret_parent = (struct cgroup_parent){.controllers = controllers};
-	if (error == -EBUSY && cgroup_is_delegated(own_fd))
-		error = cgroup_try_moving_processes(places, own_fd, controllers);
+	if (is_delegated)
+		error = cgroup_try_moving_processes(own_fd, controllers);
 	if (error < 0 && own_fd >= 0 && cgroup_try_parent_of_own_group(places, own_fd, controllers, ret_parent) == 0)
 		return 0;
-	if (error == -EBUSY)
-		error = cgroup_try_moving_processes(places, own_fd, controllers);
+	if (error == -EBUSY && !is_delegated && strcmp(places->v2, places->v2_mount_point) == 0)
+		error = cgroup_try_moving_processes(own_fd, controllers);
 	if (error == 0) {
 		(void)snprintf(ret_parent->dir, sizeof(ret_parent->dir), "%s", places->v2);
 		return 0;
