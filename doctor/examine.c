@@ -86,7 +86,7 @@ static void doctor_report_unreported_probes(struct doctor *doctor, const struct 
 			finding_set_state(doctor, probe, FINDING_FAILS, ETIMEDOUT, "the trial hung and was killed");
 		else if (ended == 0 && WIFSIGNALED(status))
 			finding_set_state(doctor, probe, FINDING_FAILS, EPERM, "the trial was killed by SIG%s",
-				    sigabbrev_np(WTERMSIG(status)) ? sigabbrev_np(WTERMSIG(status)) : "?");
+					  probe_name_signal(status));
 		else
 			finding_set_state(doctor, probe, FINDING_FAILS, ECHILD, "the trial could not be made");
 	}

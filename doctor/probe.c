@@ -59,6 +59,13 @@ int probe_wait_for_child(pid_t pid, unsigned timeout_ms, int *ret_status)
 	return -ETIMEDOUT;
 }
 
+const char *probe_name_signal(int wait_status)
+{
+	const char *name = sigabbrev_np(WTERMSIG(wait_status));
+
+	return name ? name : "?";
+}
+
 void *probe_map_shared(size_t size)
 {
 	void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);

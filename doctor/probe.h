@@ -18,6 +18,9 @@ void probe_set_failing(struct doctor *doctor, enum probe probe, int error, const
 /* Waits for a child and reaps it; after the timeout kills it. 0 with its status, -ETIMEDOUT or -ECHILD. */
 int probe_wait_for_child(pid_t pid, unsigned timeout_ms, int *ret_status);
 
+/* The name of the signal that ended a child with this wait status, without "SIG": "SYS", or "?". Static. */
+const char *probe_name_signal(int wait_status);
+
 /* Maps memory that is shared with the children of a trial; NULL with errno. It is released when the trial exits. */
 void *probe_map_shared(size_t size);
 

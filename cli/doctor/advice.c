@@ -243,7 +243,7 @@ static bool advice_applies(const struct doctor *doctor, const struct advice *adv
 	       (!advice->applies || advice->applies(doctor));
 }
 
-/* Writes the text for one container runtime (NULL: nothing), unless another is in use. */
+/* Writes the text for one container runtime or a service (NULL: nothing), unless only another runtime is in use. */
 static void advice_write_runtime(const struct doctor *doctor, struct buf *text, enum machine_trait runtime,
 				 const char *words)
 {
@@ -282,8 +282,7 @@ json_t *doctor_make_advice(const struct doctor *doctor)
 		advice_write_runtime(doctor, &text, TRAIT_DOCKER, advice->docker);
 		advice_write_runtime(doctor, &text, TRAIT_PODMAN, advice->podman);
 		advice_write_runtime(doctor, &text, TRAIT_KUBERNETES, advice->kubernetes);
-		if (!(doctor->traits & TRAITS_CONTAINER) || doctor->traits & TRAIT_SYSTEMD_SERVICE)
-			buf_puts(&text, advice->service ? advice->service : "");
+		advice_write_runtime(doctor, &text, TRAIT_SYSTEMD_SERVICE, advice->service);
 		(void)json_array_append_new(list, json_pack("{s:o, s:s, s:s}", "for", names, "title", advice->title,
 							    "text", text.data ? text.data : ""));
 	}

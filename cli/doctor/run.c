@@ -87,7 +87,7 @@ static void doctor_explain_missing_result(struct doctor_run *run, int ended, int
 			       DOCTOR_RUN_TIMEOUT_MS / 1000);
 	else if (ended == 0 && WIFSIGNALED(status))
 		(void)snprintf(run->message, sizeof(run->message), "the run was killed by SIG%s and gave no result",
-			       sigabbrev_np(WTERMSIG(status)) ? sigabbrev_np(WTERMSIG(status)) : "?");
+			       probe_name_signal(status));
 	else
 		(void)snprintf(run->message, sizeof(run->message), "the run ended with %d and gave no result",
 			       ended == 0 && WIFEXITED(status) ? WEXITSTATUS(status) : -1);

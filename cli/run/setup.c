@@ -108,7 +108,6 @@ static void setup_block_signals(struct setup_child *setup)
 	static const int wanted[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGCHLD};
 	struct sigaction before;
 
-	(void)signal(SIGCHLD, SIG_DFL); /* if it were ignored, the kernel would reap the child */
 	(void)sigemptyset(&setup->awaited_signals);
 	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++)
 		if (sigaction(wanted[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
