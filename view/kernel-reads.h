@@ -27,12 +27,8 @@ struct kernel_reads {
 	 * a directory in the tmpfs, outside of the program's root, with the objects of nondir_cover_fd and dir_cover_fd
 	 */
 	int objects_dir_fd;
-	int nondir_cover_fd
-		/*
-		 * for each kind of cover: the root of the mount that covers anything but directories, O_PATH; -1: not
-		 * made yet
-		 */
-		[COVER_MAX];
+	/* for each kind of cover: root of the mount that covers anything but directories, O_PATH; -1: not made yet */
+	int nondir_cover_fd[COVER_MAX];
 	/* for each kind of cover: the root of the mount that covers directories, O_PATH; -1: not made yet */
 	int dir_cover_fd[COVER_MAX];
 	struct cover_point *point;
