@@ -37,7 +37,8 @@ WIDTH = 100
 
 # What tells whether each part and layer works. None takes long where processors are emulated.
 CORE = """supervisor/one-of-each.sh threats/01-clone.sh threats/02-exec.sh threats/08-same-uid.sh threats/13-arches.sh
-    threats/24-procfs.sh threats/27-setid.sh""".split()
+    threats/24-procfs.sh threats/27-setid.sh limits/cgroup-v2.sh""".split()
+ROOT_ONLY = frozenset(["limits/cgroup-v2.sh"])  # of these; users skip them
 # Of these, what settings of a kernel have an effect on.
 BRIEF = ["supervisor/one-of-each.sh", "threats/08-same-uid.sh"]
 
@@ -188,7 +189,8 @@ def wrong(machine, surrounding, result):
     for name, test in result["tests"].items():
         if test["result"] == "fail" and wanted is not None:
             yield f"{name} fails: {test.get('reason', '')}"
-        elif test["result"] == "skip" and wanted is not None and name not in machine.may_skip:
+        elif test["result"] == "skip" and wanted is not None and name not in machine.may_skip and (
+                    surrounding == "root" or name not in ROOT_ONLY):
             yield f"{name} is skipped: {test.get('reason', '')}"
     if wanted is not None:
         yield from (f"{name} was not run" for name in machine.tests if name not in result["tests"])

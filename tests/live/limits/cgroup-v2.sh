@@ -1,9 +1,9 @@
 #!/bin/bash
-# Control groups of version 2, from groups of every kind: an ordinary one, one with limits of its own, a threaded one,
-# one that may only be read. A run's limits hold in each, and its record says who enforces them. For tests/vm: elsewhere
-# there is rarely such a hierarchy.
+# Control groups of version 2, from groups of every kind: an ordinary one, one with limits of its own, a delegated one, a
+# threaded one, one that may only be read. A run's limits hold in each, and its record says who enforces them. For
+# tests/vm: elsewhere there is rarely such a hierarchy.
 . "$(dirname "$0")/../lib.sh"
-need jq unshare
+need jq unshare python3
 [ "$(id -u)" = 0 ] || skip "not root, who makes the groups"
 root=/sys/fs/cgroup
 grep -qs memory $root/cgroup.controllers || skip "no control groups of version 2 with controllers at $root"
@@ -71,7 +71,16 @@ for limit in "memory.max 104857600" "memory.high 104857600" "cpu.max 50000 10000
 	is '.enforcement.cgroups.why | contains("holds processes")' "$limit"
 	rmdir "$group" || fail "$limit: the group is not empty"
 done
-# Its number of tasks does, too.
+# Its parent cannot be used for the same reason, but systemd has delegated the group: its processes may be moved into a
+# leaf of it, and the run gets another.
+mkdir "$outer/delegated" || die "$outer/delegated"
+echo 104857600 >"$outer/delegated/memory.max" || die "$outer/delegated"
+python3 -c 'import os, sys; os.setxattr(sys.argv[1], "user.delegate", b"1")' "$outer/delegated" ||
+	die "$outer/delegated: no user.delegate"
+run_in "$outer/delegated" -m 64M --pids 20 -- "$BOMB" anonymous 300
+is '.status == "limit" and .limits.memory.hit and .enforcement.cgroups.active' delegated
+
+# The number of tasks of a group binds the run, too.
 mkdir "$outer/few" || die "$outer/few"
 echo 15 >"$outer/few/pids.max" || die "$outer/few"
 run_in "$outer/few" -m 64M --pids 40 -- "$BOMB" crowd 60
