@@ -1,7 +1,7 @@
 #!/bin/bash
-# Control groups of version 2, from groups of every kind: an ordinary one, one with limits of its own, a delegated one, a
-# threaded one, one that may only be read. A run's limits hold in each, and its record says who enforces them. For
-# tests/vm: elsewhere there is rarely such a hierarchy.
+# Control groups of version 2, from groups of every kind: an ordinary one, one with limits of its own, a delegated
+# one, a threaded one, one that may only be read. A run's limits hold in each, and its record says who enforces them.
+# For tests/vm: elsewhere there is rarely such a hierarchy.
 . "$(dirname "$0")/../lib.sh"
 need jq unshare python3
 [ "$(id -u)" = 0 ] || skip "not root, who makes the groups"
