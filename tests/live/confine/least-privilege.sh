@@ -121,9 +121,10 @@ cg run -x /usr/bin -- /usr/bin/sh -c '
 	env; tr "\0" "\n" </proc/self/environ; ls -l /proc/self/fd
 	for p in /proc/[0-9]*; do cat $p/environ $p/cmdline $p/fd/[3-9]; done
 	cat /proc/$PPID/environ /proc/1/environ /proc/$PPID/fd/7 /dev/fd/7 <&-
-	echo searched' >"$T/out" 2>&1
+	echo; echo searched' >"$T/out" 2>"$T/err" # the two are passed on each by itself
 exec 7<&-
-grep -qa "$SECRET" "$T/out" && fail "the program finds the secret: $(grep -a "$SECRET" "$T/out" | head -n 2)"
+grep -qah "$SECRET" "$T/out" "$T/err" &&
+	fail "the program finds the secret: $(grep -ah "$SECRET" "$T/out" "$T/err" | head -n 2)"
 { grep -q "PATH=" "$T/out" && grep -qx searched "$T/out"; } || fail "the search did not run: $(head -n 5 "$T/out")"
 unset CALLER_SECRET
 
