@@ -9,17 +9,19 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define HELPER_FILE_NAME "callgate-egress"
+#define HELPER_FILE_NAME "callgate-egress" /* the second executable: egress, resolver, account service */
 #define HELPER_SOCKET_FD 3 /* the descriptor of the socket in the started process */
-#define HELPER_VERSION_SIZE 32
+#define HELPER_VERSION_SIZE 32 /* buffer for the version text that callgate-egress sends */
 
+/* A running process of callgate-egress, the executable for what needs shared libraries. */
 struct helper {
 	pid_t pid; /* the helper process; 0: none is running */
 	int fd;    /* the parent's end of the socket to the helper: AF_UNIX, SOCK_SEQPACKET */
 };
+/* No helper process is running. */
 #define HELPER_INIT {.fd = -1}
 
-#define HELPER_VARIABLES_MAX 16
+#define HELPER_VARIABLES_MAX 16 /* environment variables passed on to callgate-egress */
 
 /* callgate-egress in a role, opened while the caller may still do so, to be executed later. */
 struct helper_program {
@@ -27,6 +29,7 @@ struct helper_program {
 	char *role;                            /* owned */
 	char *envp[HELPER_VARIABLES_MAX + 1]; /* owned */
 };
+/* callgate-egress is not open. */
 #define HELPER_PROGRAM_INIT {.fd = -1}
 
 /*
@@ -34,7 +37,7 @@ struct helper_program {
  * once when the file is another program, or of another version.
  */
 #define HELPER_ELF_NOTE_OWNER "callgate"
-#define HELPER_ELF_NOTE_TYPE_VERSION 1
+#define HELPER_ELF_NOTE_TYPE_VERSION 1 /* n_type of the note whose content is the version text */
 
 /*
  * Starts callgate-egress in a role, with no environment but `variables` (NULL-ended), as far as they are set. It is
@@ -70,13 +73,15 @@ enum account_lookup {
 	ACCOUNT_LOOKUP_MAX,
 };
 
-#define ACCOUNT_TEXT_SIZE 1024
+#define ACCOUNT_TEXT_SIZE 1024 /* buffer for an account's or group's name */
 
+/* What the account service is asked: an account by uid or name, or a group by name. */
 struct account_query {
 	uint32_t kind, id;
-	char text[ACCOUNT_TEXT_SIZE];
+	char text[ACCOUNT_TEXT_SIZE]; /* the name that is looked up; "": by uid */
 };
 
+/* The account service's answer to one account_query. */
 struct account_reply {
 	uint32_t was_found;           /* 0: no such account or group */
 	uint32_t uid, gid;            /* ids of the account; `gid` alone for a group */

@@ -25,7 +25,7 @@
 /* statmount(2) and listmount(2), Linux 6.8: one number for every architecture. Older system headers lack both. */
 #define STATMOUNT_SYSCALL 457
 #define LISTMOUNT_SYSCALL 458
-#define LISTED_MOUNTS_MAX 512
+#define LISTED_MOUNTS_MAX 512 /* mounts that are searched for a procfs; if there are more, one is assumed */
 
 #define OPEN_TREE_CLONE_FLAGS (OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE | AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW)
 

@@ -31,8 +31,8 @@ int mounts_create_union(int first_fd, int second_fd, unsigned flags);
 
 enum mounts_flag {
 	MOUNTS_READ_ONLY = 1 << 0,
-	MOUNTS_NO_DEVICES = 1 << 1,
-	MOUNTS_NO_SETID = 1 << 2,
+	MOUNTS_NO_DEVICES = 1 << 1,  /* device files in the mount cannot be opened */
+	MOUNTS_NO_SETID = 1 << 2,    /* set-user-ID and set-group-ID bits have no effect */
 	MOUNTS_NO_SYMLINKS = 1 << 3, /* symbolic links in the mount fail with ELOOP. Linux 5.14 */
 };
 

@@ -14,7 +14,7 @@ struct pidinfo {
 	uint32_t spare0;
 };
 
-#define PIDINFO_MASK_PID 1u
+#define PIDINFO_MASK_PID 1u /* bit of field_mask: pid, tgid and ppid */
 #define PIDFD_INFO_IOCTL _IOWR(0xFF, 11, struct pidinfo)
 
 /* NS_GET_PID_IN_PIDNS, Linux 6.11: translates a pid of the caller's pid namespace into the descriptor's namespace. */

@@ -7,9 +7,9 @@
 #include <sys/types.h>
 
 enum proctree_place {
-	PROCTREE_UNKNOWN,
-	PROCTREE_DESCENDANT, /* a descendant of the root, not the root itself */
-	PROCTREE_NOT_DESCENDANT,
+	PROCTREE_UNKNOWN,        /* not computed yet */
+	PROCTREE_DESCENDANT,     /* a descendant of the root, not the root itself */
+	PROCTREE_NOT_DESCENDANT, /* the root itself, or no descendant of it */
 };
 
 struct proctree_entry {

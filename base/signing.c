@@ -15,7 +15,7 @@ static const uint8_t public_start[] = {0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b,
 
 #define PRIVATE_KEY_DER_BYTES (sizeof(private_start) + SIGNING_KEY_BYTES)
 #define DER_BASE64_DIGITS_MAX 64u /* PRIVATE_KEY_DER_BYTES bytes in base64 */
-#define PEM_DECODED_BYTES_MAX 49u
+#define PEM_DECODED_BYTES_MAX 49u /* bytes of an Ed25519 key in DER, with one to spare */
 
 static void signing_compute_public_key(struct signing_key *key)
 {

@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 
-#define NEAREST_WORD_BYTES_MAX 64
+#define NEAREST_WORD_BYTES_MAX 64 /* longer words get no suggestion: did you mean …? */
 
 struct text_unit {
 	const char *name;

@@ -13,7 +13,7 @@
 
 #include "confine/bpf.h"
 
-#define BPF_SHARED_RETURNS_MAX 8
+#define BPF_SHARED_RETURNS_MAX 8 /* return instructions of the filter that several jumps may share */
 
 struct bpf {
 	struct sock_filter *code; /* BPF_MAXINSNS instructions, in reverse order */

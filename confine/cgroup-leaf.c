@@ -19,7 +19,7 @@
 #define LEAF_MAKE_ATTEMPTS_MAX 50
 /* attempts to remove the leaf, one each millisecond, because a process leaves its group a little after it was reaped */
 #define LEAF_REMOVE_ATTEMPTS_MAX 200
-#define CGROUP_PROCS_BYTES_MAX (1u << 20)
+#define CGROUP_PROCS_BYTES_MAX (1u << 20) /* how much of the leaf's cgroup.procs is read at once */
 
 const struct cgroup_files cgroup_v1_files = {
 	.name = {[CGROUP_FD_PROCS] = "cgroup.procs",

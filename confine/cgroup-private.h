@@ -37,20 +37,20 @@ int cgroup_v2_open_oom_event(int events_fd);
 
 /* The open descriptors of a leaf. Only the keeper uses the first three. */
 enum cgroup_fd {
-	CGROUP_FD_PARENT,
-	CGROUP_FD_UID_DIR, /* the directory callgate-UID */
-	CGROUP_FD_LEAF, /* holds a lock, which tells that the keeper is alive */
-	CGROUP_FD_PROCS,
-	CGROUP_FD_KILL,
-	CGROUP_FD_MEMORY_USED,
-	CGROUP_FD_MEMORY_PEAK,
-	CGROUP_FD_MEMORY_EVENTS,
-	CGROUP_FD_OOM, /* becomes readable when the leaf runs out of memory */
-	CGROUP_FD_PIDS_LIMIT,
-	CGROUP_FD_PIDS_USED,
-	CGROUP_FD_PIDS_PEAK,
-	CGROUP_FD_PIDS_EVENTS,
-	CGROUP_FD_CPU,
+	CGROUP_FD_PARENT,        /* the directory in which callgate-UID is */
+	CGROUP_FD_UID_DIR,       /* the directory callgate-UID */
+	CGROUP_FD_LEAF,          /* holds a lock, which tells that the keeper is alive */
+	CGROUP_FD_PROCS,         /* cgroup.procs: a process joins the leaf by writing to it */
+	CGROUP_FD_KILL,          /* cgroup.kill: kills all processes of the leaf */
+	CGROUP_FD_MEMORY_USED,   /* memory.current */
+	CGROUP_FD_MEMORY_PEAK,   /* memory.peak */
+	CGROUP_FD_MEMORY_EVENTS, /* memory.events: how often the OOM killer ran */
+	CGROUP_FD_OOM,           /* becomes readable when the leaf runs out of memory */
+	CGROUP_FD_PIDS_LIMIT,    /* pids.max */
+	CGROUP_FD_PIDS_USED,     /* pids.current */
+	CGROUP_FD_PIDS_PEAK,     /* pids.peak */
+	CGROUP_FD_PIDS_EVENTS,   /* pids.events: how often a fork was refused */
+	CGROUP_FD_CPU,           /* cpu.stat or cpuacct.usage: CPU time */
 	CGROUP_FD_MAX,
 };
 

@@ -43,9 +43,9 @@ const struct cgroup_files cgroup_v2_files = {
 	.cpu_unit_ns = 1000,
 };
 
-#define LEAF_NAME_FOR_PROCESSES "callgate-init"
+#define LEAF_NAME_FOR_PROCESSES "callgate-init" /* child group to which callgate's own group's processes are moved */
 #define PROCESS_MOVE_ATTEMPTS_MAX 10 /* rounds of moving all processes, because processes may fork during a round */
-#define CGROUP_PROCS_BYTES_MAX 65536
+#define CGROUP_PROCS_BYTES_MAX 65536 /* how much of the own group's cgroup.procs is read at once */
 
 static const char *const controller_names[CGROUP_CONTROLLERS] = {[CGROUP_MEMORY] = "memory", [CGROUP_PIDS] = "pids"};
 

@@ -14,7 +14,7 @@
 #include "confine/cgroup-private.h"
 #include "confine/pidmax.h"
 
-#define CGROUP_LEAVES_MAX (CGROUP_CONTROLLERS + 1)
+#define CGROUP_LEAVES_MAX (CGROUP_CONTROLLERS + 1) /* groups of a run: one per v1 controller, one of v2 */
 #define CGROUP_ALL_CONTROLLERS_MASK ((1u << CGROUP_CONTROLLERS) - 1)
 #define MOUNTINFO_BYTES_MAX (1u << 20) /* enough for mountinfo with thousands of mounts */
 

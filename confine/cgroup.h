@@ -40,7 +40,7 @@ struct cgroup *cgroup_create(const struct cgroup_options *options);
 /* Removes the leaves when their last processes have left (waits up to 0.2 s), and frees cgroup. */
 void cgroup_destroy(struct cgroup *cgroup);
 
-#define CGROUP_UID_DIRS_MAX 4
+#define CGROUP_UID_DIRS_MAX 4 /* directories callgate-UID of a run: at most one per leaf */
 /* Gets the callgate-UID directories: their parents (borrowed) and their common name. Returns how many there are. */
 size_t cgroup_get_uid_dirs(const struct cgroup *cgroup, int parent_fds[CGROUP_UID_DIRS_MAX], const char **ret_name);
 
@@ -50,7 +50,7 @@ bool cgroup_has_controller(const struct cgroup *cgroup, enum cgroup_controller c
 /* Returns descriptors of the cgroup.procs files that the program must join. Borrowed. */
 const int *cgroup_get_procs_fds(const struct cgroup *cgroup, size_t *ret_count);
 
-#define CGROUP_FDS_MAX 44
+#define CGROUP_FDS_MAX 44 /* descriptors that cgroup_get_fds() returns */
 /* Writes all descriptors (at most CGROUP_FDS_MAX) to fds, for descriptors_close_all_but(). Returns their number. */
 size_t cgroup_get_fds(const struct cgroup *cgroup, int *fds);
 

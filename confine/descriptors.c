@@ -5,6 +5,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+/* The kernel allocates this many slots of the descriptor table before threads share it. */
 #define DESCRIPTOR_TABLE_SLOTS_IN_ADVANCE 1024
 
 static int descriptors_compare(const void *left, const void *right)

@@ -22,7 +22,7 @@
 #define SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV (1UL << 5) /* flag of Linux 5.19, which older headers lack */
 #endif
 
-#define CALL_NUMBER_OF_NO_KERNEL 0xffff
+#define CALL_NUMBER_OF_NO_KERNEL 0xffff /* a system call number that no kernel has */
 
 /*
  * With CALLGATE_OPEN_FILTER (configure --enable-open-filter, tests/cases/callgate-open) the filter allows every call,

@@ -15,10 +15,10 @@
 #define FS_IOCTL_DEV (1ULL << 15)    /* ABI 5, Linux 6.10 */
 #define FS_RESOLVE_UNIX (1ULL << 16) /* ABI 9, Linux 7.1 */
 #define NET_TCP 3ULL                 /* BIND_TCP, CONNECT_TCP: ABI 4, Linux 6.7 */
-#define NET_BIND_TCP 1ULL
+#define NET_BIND_TCP 1ULL            /* LANDLOCK_ACCESS_NET_BIND_TCP */
 #define NET_UDP 12ULL                /* BIND_UDP, CONNECT_SEND_UDP: ABI 10, Linux 7.2 */
 #define SCOPE_ABSTRACT (1ULL << 0)   /* ABI 6, Linux 6.12 */
-#define SCOPE_SIGNAL (1ULL << 1)
+#define SCOPE_SIGNAL (1ULL << 1)     /* LANDLOCK_SCOPE_SIGNAL */
 #define RESTRICT_SELF_LOG_SAME_EXEC_OFF 1u    /* ABI 7, Linux 6.15; logging after an exec is off by default */
 #define RESTRICT_SELF_LOG_SUBDOMAINS_OFF 4u
 #define LANDLOCK_ABI_WITH_LOG_FLAGS 7

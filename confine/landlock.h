@@ -26,7 +26,7 @@ struct landlock_rights {
 /* Returns the rights of this ABI. For an ABI that is too new to be known: those of the newest known one. */
 struct landlock_rights landlock_get_rights_of_abi(int abi);
 
-#define LANDLOCK_ABI_TEXT_SIZE 192
+#define LANDLOCK_ABI_TEXT_SIZE 192 /* buffer for landlock_describe_abi() */
 /*
  * Writes what this ABI restricts and what only newer ones do: ", no TCP; not held: signals and abstract sockets, UDP",
  * or "". A longer text is cut.

@@ -8,7 +8,7 @@
 #include "base/io.h"
 #include "confine/namespaces-private.h"
 
-#define MESSAGE_WAIT_AFTER_STOP_MS 500
+#define MESSAGE_WAIT_AFTER_STOP_MS 500 /* how long a message is still awaited once the run is to end */
 
 bool namespaces_send_message(int fd, const struct namespaces_message *note)
 {

@@ -59,13 +59,13 @@ struct namespaces {
 
 /* Capabilities that keeper and supervisor need while namespaces are made: see privs_keep_capabilities(). */
 extern const int namespaces_caps[];
-#define NAMESPACES_CAPS_COUNT 8u
+#define NAMESPACES_CAPS_COUNT 8u               /* entries of namespaces_caps */
 #define NAMESPACES_CAPS_COUNT_OF_SUPERVISOR 2u /* how many of the first namespaces_caps the supervisor needs */
 #define NAMESPACES_CAPS_COUNT_BEFORE_NETNS 3u  /* how many are needed until the network namespace is made */
 /* how many of the first namespaces_caps are needed to set addresses in the network namespace */
 #define NAMESPACES_CAPS_COUNT_TO_SET_ADDRESSES 4u
 
-#define NAMESPACES_CAPS_COUNT_MAX 16u
+#define NAMESPACES_CAPS_COUNT_MAX 16u /* room for namespaces_caps and the capabilities for overlays */
 /*
  * Gets the capabilities that the supervisor needs until namespaces_drop_caps(): the first `count` of
  * namespaces_caps and, with overlays, those with which an overlay copies files to its upper layer. The overlay keeps

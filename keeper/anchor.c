@@ -11,7 +11,7 @@
 #include "base/io.h"
 
 #define ANCHOR_LINE_COUNT_INTERVAL_NS UINT64_C(100000000) /* time between two looks at the number of lines in the log */
-#define ANCHOR_LAST_WRITE_TIMEOUT_MS 1000
+#define ANCHOR_LAST_WRITE_TIMEOUT_MS 1000 /* how long the last checkpoint of a run may wait for the anchor */
 
 void anchor_request_first_progress(struct keeper *keeper)
 {

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #define CAPTURE_CHUNK_BYTES 65536
-#define CAPTURE_NO_LIMIT UINT64_MAX
+#define CAPTURE_NO_LIMIT UINT64_MAX /* as limit_bytes: the output is not limited */
 /* Most bytes of a spill file: a program that prints without end must not fill the disk. */
 #define CAPTURE_SPILL_FILE_MAX_BYTES (UINT64_C(1) << 30)
 

@@ -107,6 +107,7 @@ static int custodian_place_fd(int fd, int to)
 
 /* number of the custodian's socket; the descriptors of the directories have the numbers after it */
 #define CUSTODIAN_SOCKET_FD_NUMBER 3
+/* one above the descriptors that the custodian keeps; higher ones are closed */
 #define CUSTODIAN_FD_NUMBERS_END (CUSTODIAN_SOCKET_FD_NUMBER + 1 + CUSTODIAN_DIR_COUNT)
 
 /* Keeps only the socket and the directories, drops privileges, and handles requests. */

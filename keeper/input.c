@@ -15,11 +15,11 @@
 #include "base/path.h"
 
 /* Limits for copying a directory. A larger directory had better be granted than copied for each run. */
-#define INPUT_ENTRIES_MAX 100000u
-#define INPUT_ENTRIES_MAX_TEXT "100000"
-#define INPUT_BYTES_MAX (UINT64_C(4) << 30)
-#define INPUT_BYTES_MAX_TEXT "4G"
-#define INPUT_DIRECTORY_DEPTH_MAX 64u
+#define INPUT_ENTRIES_MAX 100000u           /* files and directories in one --input */
+#define INPUT_ENTRIES_MAX_TEXT "100000"     /* INPUT_ENTRIES_MAX, for messages */
+#define INPUT_BYTES_MAX (UINT64_C(4) << 30) /* bytes of the files of one --input */
+#define INPUT_BYTES_MAX_TEXT "4G"           /* INPUT_BYTES_MAX, for messages */
+#define INPUT_DIRECTORY_DEPTH_MAX 64u       /* nested directories in an --input */
 #define INPUT_NAME_TAKEN_MESSAGE "the workdir has a file of this name already; rename one of them"
 
 static int input_set_error(struct policy_error *ret_error, const char *path, int error, const char *what)

@@ -10,7 +10,7 @@
 #include "base/proctree.h"
 #include "keeper/result.h"
 
-#define STATUS_LINE_FIRST_AFTER_NS UINT64_C(2000000000)
+#define STATUS_LINE_FIRST_AFTER_NS UINT64_C(2000000000) /* a shorter run shows no status line */
 #define STATUS_LINE_INTERVAL_NS UINT64_C(500000000)
 #define TERMINAL_CLEAR_LINE "\r\033[K"
 #define PROGRESS_MEASURED_PROCESSES_MAX 4096u /* most processes whose memory is added up */

@@ -20,7 +20,7 @@
 #define SCRATCH_BASE_SUFFIX_TEMPLATE "-XXXXXX"       /* template of mkdtemp(3) */
 #define SCRATCH_BASE_NUMBERS_MAX 64u             /* how many numbers are tried: -000000 to -000063 */
 #define TMPDIR_ENTRIES_MAX 100000u    /* names read from TMPDIR: other users may have filled /tmp */
-#define SCRATCH_REASON_SIZE 128
+#define SCRATCH_REASON_SIZE 128       /* buffer for why a directory cannot hold the runs' directories */
 
 /* Opens a directory that only this user can enter. A descriptor owned by the caller, -EPERM with `why`, or -errno. */
 static int scratch_open_dir_of_this_user(const char *path, char why[SCRATCH_REASON_SIZE])

@@ -12,8 +12,8 @@
 #include "policy/policy.h"
 
 #define SCRATCH_ID_SIZE 17 /* 16 random hexadecimal digits: each log line repeats the first 8 */
-#define SCRATCH_SUBDIRS_COUNT 4
-#define SCRATCH_VIEW_ENTRIES_MAX 8
+#define SCRATCH_SUBDIRS_COUNT 4    /* work, tmp, shm and var-tmp */
+#define SCRATCH_VIEW_ENTRIES_MAX 8 /* mount points that the view makes in the run's directory */
 
 /* State of a subdirectory before the program could change it, to find out later whether the program did. */
 struct scratch_dir_state {

@@ -13,6 +13,7 @@
 
 #define ESCAPE_KEY 0x1d /* Ctrl-], as systemd-nspawn and telnet have it */
 #define ESCAPE_KEY_PRESSES_NEEDED 3
+/* time within which ESCAPE_KEY_PRESSES_NEEDED presses of the escape key kill the run */
 #define ESCAPE_KEYS_WITHIN_NS UINT64_C(1000000000)
 
 /* Does not touch the buffer: its 16 pages are shared with the starter after the fork, and a write would copy them. */

@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 
-#define SUMMARY_DENIALS_MAX 5
+#define SUMMARY_DENIALS_MAX 5 /* denials printed with SUMMARY_FIRST_DENIALS */
 
 /* Prints a line. Control characters in it, newlines included, are escaped. */
 static void __attribute__((format(printf, 2, 3))) summary_print_line(FILE *out, const char *format, ...)

@@ -6,10 +6,10 @@
 #include <stdio.h>
 
 enum summary_events {
-	SUMMARY_NO_EVENTS,
+	SUMMARY_NO_EVENTS,     /* the summary tells only how the run ended */
 	SUMMARY_FIRST_DENIALS, /* how many calls were denied, and the first few */
-	SUMMARY_ALL_DENIALS, /* every distinct denial */
-	SUMMARY_ALL_EVENTS,     /* redirects, changes and the number of calls as well */
+	SUMMARY_ALL_DENIALS,   /* every distinct denial */
+	SUMMARY_ALL_EVENTS,    /* redirects, changes and the number of calls as well */
 };
 
 /* Prints the summary of a result (result.h). Control characters in paths are escaped. */

@@ -19,6 +19,7 @@
 #define BLOCKING_THREAD_STACK_BYTES (64u * 1024)
 /* descriptors for each blocking call: two of its own, and two that stay free for other uses */
 #define BLOCKING_DESCRIPTORS_PER_CALL 4u
+/* how long worker threads are interrupted until their calls end */
 #define BLOCKING_INTERRUPT_ALL_TIMEOUT_NS UINT64_C(1000000000)
 /* jobs checked at a tick: each check delays notifications by some microseconds */
 #define BLOCKING_JOBS_CHECKED_PER_TICK_MAX 64u

@@ -40,7 +40,7 @@ bool blocking_serves_thread(const struct blocking *blocking, pid_t tid);
  */
 bool blocking_interrupt_work(struct blocking *blocking);
 
-#define BLOCKING_JOB_CHECK_INTERVAL_MS 20
+#define BLOCKING_JOB_CHECK_INTERVAL_MS 20 /* how often it is checked whether targets still wait for a job */
 /*
  * Interrupts workers whose target thread no longer waits, at most 64 at each tick. True while there are calls: then it
  * must be called again after BLOCKING_JOB_CHECK_INTERVAL_MS.

@@ -21,7 +21,7 @@
 #include "syscalls/arch/frame.h"
 #include "syscalls/call/memory.h"
 
-#define INTERRUPTED_OPENS_MAX 64u
+#define INTERRUPTED_OPENS_MAX 64u /* threads whose last restarted open is remembered */
 
 /*
  * A thread's last open that was restarted, or that waited for the other end of a FIFO. A restarted open must not wait:
@@ -36,8 +36,8 @@ struct interrupted_open {
 	unsigned calls_since_open; /* how many other calls the thread has made since the open */
 };
 
-#define INTERRUPTED_NOT_RESTARTED_MAX 16u
-#define INTERRUPTED_COMPARED_STACK_WORDS 16u
+#define INTERRUPTED_NOT_RESTARTED_MAX 16u    /* threads whose last call without a restart is remembered */
+#define INTERRUPTED_COMPARED_STACK_WORDS 16u /* words that must be equal for two calls to count as the same */
 
 /* A thread's last call that could not be restarted: what tells whether a later call is the same one. */
 struct interrupted_call_not_restarted {
@@ -47,7 +47,7 @@ struct interrupted_call_not_restarted {
 	uint64_t stack_slot[INTERRUPTED_COMPARED_STACK_WORDS];
 };
 
-#define INTERRUPTED_PROC_SYSCALLS_MAX 8u
+#define INTERRUPTED_PROC_SYSCALLS_MAX 8u /* files /proc/TID/syscall that are kept open */
 
 /* An open /proc/TID/syscall of a thread that lately returned from a handler. Not readable after the thread's death. */
 struct interrupted_proc_syscall {

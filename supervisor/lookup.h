@@ -10,13 +10,14 @@
 enum lookup_result {
 	LOOKUP_FOUND,   /* executable and granted */
 	LOOKUP_REFUSED, /* exists in the view or on the host, but is not granted or not executable */
-	LOOKUP_MISSING,
+	LOOKUP_MISSING, /* no directory of PATH has the name */
 };
 
+/* A search for the program's file along PATH, and its result. */
 struct lookup {
 	const struct view *view;
 	const struct policy *policy;
-	const char *wanted_name;
+	const char *wanted_name; /* as the user gave it: a name, or a path with a slash */
 	const char *path_env; /* PATH of the program's environment; NULL: unset */
 	/* the program that a version manager's shim of that name would start, or NULL */
 	const char *version_manager_program;

@@ -22,10 +22,10 @@
 #include "syscalls/net/netlink.h"
 
 #define EPOLL_EVENTS_PER_TURN_MAX 32
-#define EMPTY_POLLS_BEFORE_BLOCKING 6u
+#define EMPTY_POLLS_BEFORE_BLOCKING 6u /* polls without waiting that found no event; the next one waits */
 #define NS_PER_MS UINT64_C(1000000)
 #define NS_PER_S UINT64_C(1000000000)
-#define TIMER_NEVER UINT64_MAX
+#define TIMER_NEVER UINT64_MAX /* an expiry time of the timerfd: it is not armed */
 #define CLOSING_REMOVAL_RETRY_INTERVAL_MS 2
 
 int loop_watch_fd(const struct supervisor *supervisor, int fd, unsigned events, void *mark)

@@ -27,7 +27,7 @@ struct process_scratch {
 	int fd;
 };
 
-#define RUN_LAST_STOPPED_PROCESSES_KEPT 16u
+#define RUN_LAST_STOPPED_PROCESSES_KEPT 16u /* the last processes stopped by "on_deny", for the keeper to report */
 
 /* What the process writes to control_fd. */
 #define RUN_BYTE_REPORT_COMPLETE '\0' /* the report is complete */

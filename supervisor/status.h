@@ -21,16 +21,16 @@ enum run_status {
 const char *run_status_get_name(enum run_status status);
 
 enum run_exit {
-	RUN_EXIT_TIMEOUT = 124,
-	RUN_EXIT_LIMIT = 137,
-	RUN_EXIT_ERROR = 125,
-	RUN_EXIT_REFUSED = 126,
+	RUN_EXIT_TIMEOUT = 124, /* as timeout(1): the wall-clock limit ended the run */
+	RUN_EXIT_LIMIT = 137,   /* as after SIGKILL: another limit ended the run */
+	RUN_EXIT_ERROR = 125,   /* an error of callgate itself */
+	RUN_EXIT_REFUSED = 126, /* the policy denies to start the program */
 	RUN_EXIT_NOT_FOUND = 127
 };
 
 /* Why the keeper ended a run: the byte that it writes to the control pipe, one of these or a signal's number. */
-#define RUN_END_NOT_ORDERED 0
-#define RUN_END_TIMEOUT 255
+#define RUN_END_NOT_ORDERED 0    /* the keeper did not end the run */
+#define RUN_END_TIMEOUT 255      /* the wall-clock limit was reached */
 #define RUN_END_OUTPUT_LIMIT 254 /* there is no room for more output */
 
 /*
@@ -38,8 +38,10 @@ enum run_exit {
  * passes SIGTERM on.
  */
 #define RUN_BYTE_ASK_TO_END 128
+/* asks the program to end, by SIGTERM, because of its time limit */
 #define RUN_BYTE_ASK_TO_END_TIMEOUT RUN_BYTE_ASK_TO_END
 
+/* How the run or a program of a session ended. */
 struct run_ending {
 	enum run_status status;
 	int exit_code; /* callgate's exit status; 128+n for signal n */

@@ -32,7 +32,7 @@
 #include "syscalls/net/unix-peers.h"
 #include "syscalls/net/unix-sockets.h"
 
-#define KILL_DESCENDANTS_TIMEOUT_MS 10000
+#define KILL_DESCENDANTS_TIMEOUT_MS 10000 /* how long the run's processes are killed until all are dead */
 
 /*
  * Kills as many processes as one system call can, so that none can fork meanwhile: on a busy machine the next call may

@@ -22,7 +22,7 @@
 
 /* most overlays that add missing names; each takes about 0.1 ms at the start of the run */
 #define MISSING_NAMES_OVERLAYS_MAX 16u
-#define WRITABLE_MOUNTS_MAX 32u
+#define WRITABLE_MOUNTS_MAX 32u /* writable mounts below one overlay */
 
 /* The name that the host lacks on the path of an inner mount. */
 struct missing_name {

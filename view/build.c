@@ -251,7 +251,7 @@ static int build_mount_grant_by_opening(struct build_state *build, const struct 
 
 /* ---- grants whose writes go to the scratch directory ---- */
 
-#define VIEW_OVERLAYS_MAX 200u
+#define VIEW_OVERLAYS_MAX 200u /* overlays of grants whose writes go to the scratch directory */
 
 /* Mounts an overlay over the granted directory. -EAGAIN: that is impossible. */
 static int build_mount_overlay(struct build_state *build, const struct policy_mount *grant, unsigned flags)

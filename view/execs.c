@@ -12,8 +12,8 @@
 #include "view/private.h"
 
 /* Bounds for the matches of one glob. Beyond them, its literal directory is taken as a whole. */
-#define EXECS_FILES_PER_GLOB_MAX 64
-#define EXECS_GLOB_ENTRIES_READ_MAX 4096
+#define EXECS_FILES_PER_GLOB_MAX 64      /* executables that one glob may match */
+#define EXECS_GLOB_ENTRIES_READ_MAX 4096 /* directory entries compared with a glob */
 
 struct exec_files_visit {
 	const struct view *view;

@@ -26,11 +26,11 @@
  * WALK_TIME_MAX_NS.
  */
 #define WALK_ENTRIES_MAX 200000u
-#define WALK_TIME_MAX_NS UINT64_C(200000000)
+#define WALK_TIME_MAX_NS UINT64_C(200000000) /* CPU time for all walks; after it the kernel does not judge reads */
 #define WALK_DIRECTORIES_PER_CLOCK_READ 64u /* directories from one look at the clock to the next */
 #define WALK_DEPTH_MAX 200u         /* each level holds a descriptor */
-#define WALK_GLOBS_MAX 256u
-#define WALK_BUFFER_BYTES (64u << 10)
+#define WALK_GLOBS_MAX 256u         /* globs of denied paths that each name of the walk is compared with */
+#define WALK_BUFFER_BYTES (64u << 10) /* for getdents64(2) */
 
 /* What getdents64(2) writes. */
 struct walk_dirent64 {

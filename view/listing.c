@@ -30,7 +30,7 @@ static void listing_make_entry(int dirfd, const char *name, mode_t type)
 	(void)view_make_entry(dirfd, name, type, name); /* on failure the listing lacks the entry */
 }
 
-#define LISTING_PROCESSES_MAX 4096
+#define LISTING_PROCESSES_MAX 4096 /* processes of the run that a listing of /proc shows */
 
 struct listing {
 	const struct view *view;

@@ -7,20 +7,20 @@
 #include "base/io.h"
 #include "view/view.h"
 
-#define VIEW_NODE_BUCKETS 512u
-#define VIEW_MOUNT_IDS_MAX 64u
-#define VIEW_START_DIRS_CACHED 64u
+#define VIEW_NODE_BUCKETS 512u     /* of the hash table of nodes by virtual path */
+#define VIEW_MOUNT_IDS_MAX 64u     /* mounts whose copies are reported under the original's id */
+#define VIEW_START_DIRS_CACHED 64u /* directories whose virtual path is remembered */
 #define VIEW_LINKS_FOLLOWED_MAX 40 /* as many as the kernel follows: path_resolution(7) */
 
 /* Names in the tmpfs of view_attach_mounts. VIEW_ROOT_DIR_NAME becomes the program's root; the others lie outside. */
 #define VIEW_ROOT_DIR_NAME ".callgate-root"
-#define VIEW_STANDINS_DIR_NAME ".callgate-listings"
-#define VIEW_NOSYMFOLLOW_ROOT_DIR_NAME ".callgate-still"
-#define VIEW_EMPTY_OBJECTS_DIR_NAME ".callgate-empty"
-#define VIEW_PATHLESS_MOUNTS_DIR_NAME ".callgate-more"
-#define VIEW_PROC_DIR_NAME ".callgate-proc"
-#define VIEW_PROVIDED_FILES_DIR_NAME ".callgate-provided"
-#define VIEW_MISSING_NAMES_DIR_NAME ".callgate-names"
+#define VIEW_STANDINS_DIR_NAME ".callgate-listings"       /* holds the stand-in directories */
+#define VIEW_NOSYMFOLLOW_ROOT_DIR_NAME ".callgate-still"  /* the root once more, in which no link is followed */
+#define VIEW_EMPTY_OBJECTS_DIR_NAME ".callgate-empty"     /* what is mounted over covered names */
+#define VIEW_PATHLESS_MOUNTS_DIR_NAME ".callgate-more"    /* holds the mounts that have no path of the view */
+#define VIEW_PROC_DIR_NAME ".callgate-proc"               /* holds the mount point of a second procfs */
+#define VIEW_PROVIDED_FILES_DIR_NAME ".callgate-provided" /* holds files made by callgate, as of provide rules */
+#define VIEW_MISSING_NAMES_DIR_NAME ".callgate-names"     /* layers of the overlays that add missing names */
 /* path of VIEW_PATHLESS_MOUNTS_DIR_NAME when it lies within the root of the program */
 #define VIEW_PATHLESS_MOUNTS_DIR_PATH "/dev/.callgate"
 

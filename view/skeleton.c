@@ -16,10 +16,11 @@
 #include "view/private.h"
 
 #define SKELETON_HASH_BUCKETS 256u
-#define HOST_LOOKUPS_CACHED 64u
+#define HOST_LOOKUPS_CACHED 64u         /* answers kept to: does the host have this path? */
 #define HOST_LOOKUP_PATH_BYTES_MAX 232u /* longer names are not kept */
-#define HOST_LOOKUP_VALID_NS 10000000u
+#define HOST_LOOKUP_VALID_NS 10000000u  /* how long a cached answer is used */
 
+/* A path that the skeleton shows. */
 struct skeleton_name {
 	struct skeleton_name *next;
 	bool is_directory;
@@ -30,11 +31,12 @@ struct skeleton_name {
 /* A cached answer: does the host have this name? */
 struct host_lookup_result {
 	uint64_t valid_until_ns;
-	bool is_absent;
+	bool is_absent; /* the host has no such path */
 	size_t len;
 	char virt[HOST_LOOKUP_PATH_BYTES_MAX];
 };
 
+/* All paths of the skeleton, as a hash table, and what was lately looked up on the host. */
 struct skeleton_names {
 	struct skeleton_name *bucket[SKELETON_HASH_BUCKETS];
 	struct host_lookup_result cached_lookup[HOST_LOOKUPS_CACHED];

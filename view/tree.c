@@ -17,7 +17,7 @@
 #include "view/tree.h"
 #include "view/view.h"
 
-#define TASK_TABLE_BUCKETS 256u
+#define TASK_TABLE_BUCKETS 256u     /* of the hash table of tasks by thread id */
 #define TASK_TABLE_FDS_LEFT_FREE 96 /* descriptors kept free for judging calls and for workers */
 
 struct task_table {

@@ -19,7 +19,7 @@
 #include "supervisor/dispatch.h"
 
 #define ASK_OPEN_QUESTIONS_MAX 256u /* open questions of a run; a further denial is not asked about */
-#define ASK_ANSWER_POLL_INTERVAL_MS 50
+#define ASK_ANSWER_POLL_INTERVAL_MS 50 /* how often the directory is searched for answer files */
 
 struct asker;
 

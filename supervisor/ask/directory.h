@@ -15,9 +15,9 @@ enum ask_result {
 	ASK_NO_ANSWER_YET, /* there is no answer: the question stays open */
 	/* there is an answer file that callgate's user may not read: it has no effect until it can be read */
 	ASK_ANSWER_NOT_READABLE_YET,
-	ASK_ANSWER_ALLOW,
-	ASK_ANSWER_ALLOW_ALWAYS, /* allow this call, and the same one again in this run */
-	ASK_ANSWER_DENY,
+	ASK_ANSWER_ALLOW,            /* allow this one call */
+	ASK_ANSWER_ALLOW_ALWAYS,     /* allow this call, and the same one again in this run */
+	ASK_ANSWER_DENY,             /* the call fails, as without --ask */
 	ASK_ANSWER_DENY_AND_KILL,    /* deny, and end the process */
 	ASK_ANSWER_MALFORMED,        /* the answer file begins with a word that is no answer */
 	ASK_ANSWER_UNREADABLE,       /* the answer file cannot be read, or is no regular file */

@@ -16,8 +16,8 @@
 #include "base/proctree.h"
 #include "supervisor/closing/private.h"
 
-#define FREEZE_TIMEOUT_NS UINT64_C(3000000000)
-#define FREEZE_KILL_TIMEOUT_NS UINT64_C(2000000000)
+#define FREEZE_TIMEOUT_NS UINT64_C(3000000000)      /* how long it may take until all threads of the run have stopped */
+#define FREEZE_KILL_TIMEOUT_NS UINT64_C(2000000000) /* how long killed threads are waited for */
 /* after this time a thread that has not stopped may be in a vfork(2) */
 #define FREEZE_CHECKS_FOR_VFORK_AFTER_NS UINT64_C(5000000)
 #define FREEZE_SIGNALS_PER_THREAD_MAX 64u    /* signals that a thread may get before it stops */

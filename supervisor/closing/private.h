@@ -11,13 +11,14 @@
 
 enum frozen_state {
 	FROZEN_ASKED_TO_STOP, /* seized and interrupted; it stops before it runs another instruction of the program */
-	FROZEN_STOPPED,
+	FROZEN_STOPPED,       /* in a ptrace stop */
 	/* asked to stop, but waits in the kernel without doing anything: it stops later (closing_on_stop) */
 	FROZEN_STOPS_WHEN_CALL_ENDS,
-	FROZEN_KILLED,
-	FROZEN_EXITED,
+	FROZEN_KILLED, /* SIGKILL was sent; its death is awaited */
+	FROZEN_EXITED, /* it is gone */
 };
 
+/* A thread that the freeze has found, and how far it is stopped. */
 struct frozen_thread {
 	pid_t tid, tgid;
 	enum frozen_state state;
@@ -27,16 +28,17 @@ struct frozen_thread {
 
 /* What is done with a process that another process traces, and so cannot be stopped. */
 enum freeze_mode {
-	FREEZE_KILLS_ALREADY_TRACED,
+	FREEZE_KILLS_ALREADY_TRACED,    /* it is killed */
 	FREEZE_FAILS_ON_ALREADY_TRACED, /* freeze_all_threads() fails */
 };
 
+/* The stopping of all threads of the run. */
 struct freeze {
 	enum freeze_mode mode;
 	struct frozen_thread *thread; /* owned */
 	size_t count, room;
 	uint64_t *seen_tid_bits;        /* owned: bits of the thread ids in `thread` */
-	uint64_t deadline_ns;
+	uint64_t deadline_ns;           /* when threads that have not stopped are given up */
 };
 
 /*
@@ -56,8 +58,9 @@ void freeze_hand_stops_to_tracer(struct freeze *freeze, struct tracer *tracer);
 
 /* ---- held.c: what has to be taken from a thread ---- */
 
+/* A descriptor or mapping that a stopped thread must lose. */
 struct held_item {
-	bool is_mapping;
+	bool is_mapping; /* `start` and `len` are set; otherwise `fd` is */
 	int fd;
 	uint64_t start, len;
 	unsigned after_entry_index;    /* index of the entry of after_read because of which the item is taken */
@@ -65,6 +68,7 @@ struct held_item {
 	char *path;        /* owned; NULL: no path */
 };
 
+/* All that one thread must lose. */
 struct held_list {
 	struct held_item *item; /* owned */
 	size_t count;

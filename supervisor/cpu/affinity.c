@@ -18,8 +18,8 @@
  * the delay of the first; the delay of each further scan is ten times as long.
  */
 #define AFFINITY_RESCANS_AFTER_UNPIN 3u
-#define AFFINITY_FIRST_RESCAN_DELAY_NS (5 * MS)
-#define PID_MAX_FOR_FULL_SCAN 8192
+#define AFFINITY_FIRST_RESCAN_DELAY_NS (5 * MS) /* from unpinning to the first further scan for tasks still pinned */
+#define PID_MAX_FOR_FULL_SCAN 8192              /* up to this kernel.pid_max, unpinning tries every pid */
 #define PID_REUSE_TIME_MIN_NS (20 * MS) /* with any pid_max, no pid is reused sooner */
 #define NEW_PID_INTERVAL_MIN_NS UINT64_C(2500) /* shortest mean interval at which a machine creates tasks */
 #define SCHED_TIME_SLICE_MIN_NS 100000u /* the kernel's minimum */

@@ -9,15 +9,16 @@
 #include "supervisor/cpu/private.h"
 #include "syscalls/call/call.h"
 
-#define DELAY_SAMPLE_INTERVAL_MS 4
+#define DELAY_SAMPLE_INTERVAL_MS 4       /* how often run-queue delays are read while the run is pinned */
 #define DELAY_SAMPLE_INTERVAL_FIRST_MS 2 /* sampling interval until DELAY_SAMPLE_FIRST_PERIOD_NS after pinning */
-#define DELAY_SAMPLE_FIRST_PERIOD_NS (20 * MS)
+#define DELAY_SAMPLE_FIRST_PERIOD_NS (20 * MS) /* time after pinning with more frequent samples */
 #define UNPIN_AFTER_IDLE_NS (32 * MS)         /* time without a call, after which the run is unpinned */
 #define UNPIN_ABOVE_RUN_QUEUE_DELAY_NS (800 * US)  /* run-queue delay above which the run is unpinned */
 /* after this time pinned, the run next stays unpinned for PAUSE_BEFORE_PINNING_FIRST_NS again */
 #define PAUSE_BEFORE_PINNING_RESET_AFTER_NS (100 * MS)
 /* how long the run stays unpinned the first time when two tasks want the CPU; four times as long each further time */
 #define PAUSE_BEFORE_PINNING_FIRST_NS (50 * MS)
+/* longest time that the run stays unpinned after two tasks wanted the CPU */
 #define PAUSE_BEFORE_PINNING_MAX_NS (1000 * MS)
 #define PAUSE_BEFORE_PINNING_ON_BUSY_MACHINE_NS (10 * MS) /* how long the run stays unpinned when the machine is busy */
 /* how long the run stays unpinned after a thread has read its mask */
@@ -26,7 +27,7 @@
 #define PAUSE_BEFORE_PINNING_FOR_STATUS_READ_NS (200 * MS)
 #define PINNED_TASKS_MAX 32u                               /* a run with more tasks is not pinned */
 #define NEW_TASKS_SAMPLED_MAX 64               /* most new tasks whose state is read at a sample */
-#define AFFINITY_MASK_READERS_MAX 8u
+#define AFFINITY_MASK_READERS_MAX 8u           /* threads remembered because they have read their affinity mask */
 
 struct cpu {
 	struct affinity affinity;

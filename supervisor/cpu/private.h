@@ -65,7 +65,7 @@ int affinity_rescan_if_due(struct affinity *affinity, uint64_t now_ns);
 
 /* ---- delay.c ---- */
 
-#define RUN_QUEUE_DELAY_THREADS_MAX 8u
+#define RUN_QUEUE_DELAY_THREADS_MAX 8u /* calling threads whose run-queue delay is read */
 
 struct calling_thread {
 	pid_t tid;

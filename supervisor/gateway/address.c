@@ -10,7 +10,7 @@
 
 #include "base/cleanup.h"
 
-#define RANDOM_ADDRESS_ATTEMPTS_MAX 32
+#define RANDOM_ADDRESS_ATTEMPTS_MAX 32 /* random loopback addresses tried until one has no socket yet */
 #define EGRESS_LISTEN_BACKLOG 1024 /* connections wait for egress' next turn only; the kernel's maximum is somaxconn */
 
 /*

@@ -14,8 +14,8 @@
 #include "supervisor/gateway/private.h"
 
 #define EGRESS_MESSAGES_PER_TURN_MAX 256 /* messages that are read at a time, so that notifications do not wait */
-#define EGRESS_LAST_RECORDS_TIMEOUT_MS 2000
-#define END_NETWORK_TIMEOUT_MS 2000
+#define EGRESS_LAST_RECORDS_TIMEOUT_MS 2000 /* how long egress' last records are awaited at the run's end */
+#define END_NETWORK_TIMEOUT_MS 2000         /* how long egress may take to end when an after entry closes the network */
 
 int egress_client_create(struct sandbox *sandbox, struct pool *pool, int control_fd, struct egress_client **ret_client)
 {

@@ -132,12 +132,12 @@ static bool connection_is_proxy(const struct connection *conn)
 
 /* Which records of a connection the log has. */
 enum connection_state {
-	CONNECTION_UNKNOWN, /* the connection was never announced, or is closed */
-	CONNECTION_ANNOUNCED,
-	CONNECTION_OPENED,
+	CONNECTION_UNKNOWN,         /* the connection was never announced, or is closed */
+	CONNECTION_ANNOUNCED,       /* the call's record: egress was asked to connect */
+	CONNECTION_OPENED,          /* egress has reported that it got through to the destination */
 	CONNECTION_OPENED_AND_USED, /* opened, and a request or a refusal is recorded as well */
-	CONNECTION_PROXY_ANNOUNCED,
-	CONNECTION_PROXY_OPENED,
+	CONNECTION_PROXY_ANNOUNCED, /* the program has connected to egress' proxy */
+	CONNECTION_PROXY_OPENED,    /* and the proxy has reached a destination */
 };
 
 static enum connection_state connection_get_state(const struct connection *conn)
@@ -152,6 +152,7 @@ static enum connection_state connection_get_state(const struct connection *conn)
 }
 
 #define IN(state) (1u << (state))
+/* Mask of all states but CONNECTION_UNKNOWN. */
 #define CONNECTION_STATES_SINCE_ANNOUNCED                                                    \
 	(IN(CONNECTION_ANNOUNCED) | IN(CONNECTION_OPENED) | IN(CONNECTION_OPENED_AND_USED) | \
 	 IN(CONNECTION_PROXY_ANNOUNCED) | IN(CONNECTION_PROXY_OPENED))

@@ -18,6 +18,7 @@
 #include "supervisor/gateway/private.h"
 
 #define NS_PER_MS UINT64_C(1000000)
+/* how often it is checked whether threads still wait in connect(2) */
 #define INTERRUPTION_CHECK_INTERVAL_MS BLOCKING_JOB_CHECK_INTERVAL_MS
 #define CONNECTS_CHECKED_PER_TICK_MAX 64u      /* connects checked for interruptions at a tick */
 #define HANDSHAKE_CHECK_INTERVAL_MS 1      /* interval between checks of an unfinished handshake on loopback */

@@ -14,7 +14,7 @@
 #include "confine/selffilter.h"
 #include "supervisor/environment.h"
 
-#define LOCKDOWN_KEPT_VARIABLES_MAX 4
+#define LOCKDOWN_KEPT_VARIABLES_MAX 4 /* environment variables that egress may keep */
 
 int lockdown_build_domain(unsigned role, bool self_filter, bool landlock, struct egress_sandbox *ret_lockdown)
 {

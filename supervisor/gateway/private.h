@@ -37,8 +37,8 @@ int egress_line_receive(struct egress_line *line, struct control_message *ret_me
 
 /* ---- summary.c: the network's lists in the result ---- */
 
-#define SUMMARY_ENTRIES_MAX 1000
-#define SUMMARY_ADVICE_ENTRIES_MAX 100
+#define SUMMARY_ENTRIES_MAX 1000       /* destinations and requests listed in the result */
+#define SUMMARY_ADVICE_ENTRIES_MAX 100 /* hosts for which the result gives advice on certificates */
 
 struct summary {
 	json_t *list;   /* the entries of the result; owned, like `index` and `advice` */

@@ -19,7 +19,7 @@
 #include "supervisor/gateway/handover.h"
 #include "supervisor/gateway/lockdown.h"
 
-#define STARTER_START_ERROR_BYTES_MAX 512u
+#define STARTER_START_ERROR_BYTES_MAX 512u /* longest message on why egress did not start */
 
 struct starter {
 	const struct starter_options *options;

@@ -19,8 +19,8 @@
 #define JKS_MAGIC 0xfeedfeedu
 #define JKS_VERSION 2u
 #define JKS_TRUSTED_TAG 2u /* tag of a trusted certificate */
-#define JKS_ENTRY_COUNT_OFFSET 8u
-#define JKS_SALT "Mighty Aphrodite"
+#define JKS_ENTRY_COUNT_OFFSET 8u   /* where the number of entries stands in a Java keystore file */
+#define JKS_SALT "Mighty Aphrodite" /* a constant of the format: hashed with the password */
 #define PEM_BEGIN "-----BEGIN CERTIFICATE-----"
 #define PEM_END "-----END CERTIFICATE-----"
 static const char password[] = "changeit"; /* Java's default password; it protects nothing */

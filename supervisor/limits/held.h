@@ -50,8 +50,9 @@ struct held_buffers {
  * The most bytes that one descriptor may hold. UNIX: a unix socket or a pipe. TCP: with the usual net.ipv4.tcp_rmem and
  * tcp_wmem. LISTENER: a unix listener, or inotify with fs.inotify.max_queued_events.
  */
-#define HELD_BUFFER_MAX_BYTES_UNIX (UINT64_C(256) << 10)
-#define HELD_BUFFER_MAX_BYTES_TCP (UINT64_C(12) << 20)
+#define HELD_BUFFER_MAX_BYTES_UNIX (UINT64_C(256) << 10) /* a unix socket or a pipe */
+#define HELD_BUFFER_MAX_BYTES_TCP (UINT64_C(12) << 20)   /* with the usual net.ipv4.tcp_rmem and tcp_wmem */
+/* a listening unix socket, or inotify with max_queued_events */
 #define HELD_BUFFER_MAX_BYTES_LISTENER (UINT64_C(14) << 20)
 
 /*

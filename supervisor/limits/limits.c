@@ -27,6 +27,7 @@
 #define MEMORY_FILL_RATE_MAX_BYTES_PER_MS (UINT64_C(4) << 20)
 #define SAMPLE_INTERVAL_MIN_NS (2 * NS_PER_MS)
 #define SAMPLE_INTERVAL_MAX_NS (100 * NS_PER_MS)
+/* how often tasks are counted if no other limit needs a sample sooner */
 #define TASK_SAMPLE_INTERVAL_NS (500 * NS_PER_MS)
 #define TASK_SAMPLE_FIRST_INTERVAL_NS (20 * NS_PER_MS) /* late, so that no sample is taken in a short run */
 /*

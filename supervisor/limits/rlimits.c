@@ -12,6 +12,7 @@
  * .NET reserves 256 GiB of addresses.
  */
 #define MAPPED_PAGES_PER_PAGE_TABLE 512
+/* least limit of page tables, however small the memory limit is */
 #define PAGE_TABLES_LIMIT_MIN_BYTES (UINT64_C(1) << 30)
 /*
  * Where memory is sampled, a process may open a descriptor for each 64 kB of the limit, but at least RLIMIT_NOFILE_MIN.

@@ -6,8 +6,8 @@
 #include "supervisor/closing/pause.h"
 #include "supervisor/session/private.h"
 
-#define PAUSE_RETRY_INTERVAL_NS UINT64_C(10000000)
-#define PAUSE_STOP_ALL_TIMEOUT_NS UINT64_C(1000000000)
+#define PAUSE_RETRY_INTERVAL_NS UINT64_C(10000000)     /* how often a pause is tried until all threads can be stopped */
+#define PAUSE_STOP_ALL_TIMEOUT_NS UINT64_C(1000000000) /* after this time the client is told that the pause failed */
 
 static void pausing_send_result(const struct session *session, struct client *client, const char *why)
 {

@@ -22,6 +22,7 @@
 #include "supervisor/status.h"
 #include "syscalls/account/denials.h"
 
+/* how often the descendants of an ended program are searched and killed */
 #define PROGRAM_KILL_INTERVAL_NS UINT64_C(5000000)
 #define PROCESS_ANCESTORS_MAX 100000 /* a chain of parents that changes while it is read must end */
 

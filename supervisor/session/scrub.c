@@ -10,7 +10,7 @@
 
 #include "base/ending.h"
 
-#define SCRUB_MAPPINGS_MAX 1024u
+#define SCRUB_MAPPINGS_MAX 1024u /* lines of /proc/self/maps; with more, clearing memory fails */
 #define SCRUB_PROC_MAPS_BYTES_MAX (256u << 10)
 #define SCRUB_PAGE_BYTES 4096u
 #define SCRUB_BYTES_KEPT_BEFORE_THREAD_POINTER 4096u /* thread-local variables, before the thread pointer */

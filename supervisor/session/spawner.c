@@ -18,6 +18,7 @@
 #include "base/fdpass.h"
 #include "supervisor/session/scrub.h"
 
+/* arguments and variables of a program: each has a byte and a NUL */
 #define SPAWNER_POINTERS_MAX (SPAWNER_TEXT_BYTES_MAX / 2)
 
 /* A program that is being started: pointers into the request. */

@@ -19,9 +19,9 @@
 #include "base/procstat.h"
 #include "supervisor/trace/private.h"
 
-#define STACK_ALIGN 16u
+#define STACK_ALIGN 16u /* bytes: the alignment of the stack pointer */
 #define VDSO_BYTES_MAX 65536u
-#define PROC_MAPS_BYTES_MAX (8u << 20)
+#define PROC_MAPS_BYTES_MAX (8u << 20) /* a longer /proc/PID/maps is not searched for a system call instruction */
 #define INJECT_YIELDS_BEFORE_SLEEPING 200u           /* a step takes microseconds if the thread gets a CPU */
 /* most time for a single step: none of the injected calls can block, so a longer step is an attack */
 #define INJECT_STEP_MAX_NS UINT64_C(2000000000)
@@ -31,7 +31,7 @@
  * attack: a flood of signals, or the program has changed its code.
  */
 #define INJECT_STRAY_STOPS_TOLERATED_NS UINT64_C(250000000)
-#define INJECT_STRAY_STOPS_MAX 32u
+#define INJECT_STRAY_STOPS_MAX 32u /* ptrace stops in an injection that are not the awaited one */
 #define SIGNAL_BIT(number) (UINT64_C(1) << ((number) - 1))
 /* Signals that the kernel forces on a thread: if blocked, they kill it or reset its handler. SIGTRAP ends a step. */
 #define INJECT_FORCED_SIGNALS                                                                                    \

@@ -14,7 +14,7 @@
 #define STACK_ALIGN 16u
 /* Results for the kernel itself: it restarts the call, unless a signal handler runs (include/linux/errno.h). */
 #define KERNEL_ERESTART_FIRST 512
-#define KERNEL_ERESTART_LAST 516
+#define KERNEL_ERESTART_LAST 516 /* ERESTART_RESTARTBLOCK: include/linux/errno.h of the kernel */
 
 /* ---- ptrace(2) on a stopped thread: fails with ESRCH if the thread was killed; its exit is reported later ---- */
 

@@ -15,7 +15,7 @@
 
 /* Pause before the next lease, after a lease was refused because the file is open. Each refusal doubles it. */
 #define LEASE_RETRY_PAUSE_FIRST_NS UINT64_C(10000000)
-#define LEASE_RETRY_PAUSE_MAX_NS UINT64_C(1000000000)
+#define LEASE_RETRY_PAUSE_MAX_NS UINT64_C(1000000000) /* longest pause between attempts to get a lease on a file */
 
 /* Pause between two searches of all mappings. */
 #define MAPPINGS_SEARCH_PAUSE_NS UINT64_C(10000000)

@@ -16,7 +16,7 @@
 #define MAPS_FILE_BYTES_MAX (4u << 20)
 /* most time of a search, because limits are not checked meanwhile */
 #define MAPPINGS_SEARCH_TIME_MAX_NS UINT64_C(20000000)
-#define MAPPINGS_SEARCH_ROUNDS_MAX 4
+#define MAPPINGS_SEARCH_ROUNDS_MAX 4 /* searches for a mapped unlinked file, while new processes appear */
 
 /*
  * Whether a mapping of the file refers to another inode than the descriptor does, as on overlayfs. False for the listed

@@ -11,11 +11,11 @@
 
 /* More than the page cache takes in a millisecond (9 GB/s were measured). */
 #define WRITE_BYTES_PER_MS_MAX (UINT64_C(16) << 20)
-#define DISK_MEASURE_PAUSE_MIN_NS UINT64_C(1000000)
-#define DISK_MEASURE_PAUSE_MAX_NS UINT64_C(100000000)
+#define DISK_MEASURE_PAUSE_MIN_NS UINT64_C(1000000)   /* shortest time between two measurements of disk use */
+#define DISK_MEASURE_PAUSE_MAX_NS UINT64_C(100000000) /* longest time between two measurements of disk use */
 /* Files that have not grown for this time are measured less often. */
 #define DISK_FILES_COUNT_AS_IDLE_AFTER_NS UINT64_C(1000000000)
-#define DISK_MEASURE_PAUSE_IDLE_NS UINT64_C(5000000)
+#define DISK_MEASURE_PAUSE_IDLE_NS UINT64_C(5000000) /* shortest time between measurements while no file grows */
 #define DISK_PAUSE_PER_MEASURING_TIME 20 /* measuring takes at most 1/20 of the time */
 
 #define DISK_GROWING_FILES_MAX 65536 /* most files that can grow at a time; each costs a descriptor */

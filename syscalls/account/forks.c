@@ -22,6 +22,7 @@
  * so.
  */
 #define FORK_COUNTS_AS_DONE_AFTER_CPU_NS UINT64_C(2000000)
+/* an admitted fork counts as made if its thread has not run so long */
 #define FORK_COUNTS_AS_DONE_AFTER_WAIT_NS UINT64_C(20000000)
 /* interval of counts while the number of tasks is far below the limit, so that the reported peak is about right */
 #define FORKS_RECOUNT_INTERVAL_NS UINT64_C(50000000)

@@ -10,12 +10,13 @@
 #include "syscalls/table/handlers.h"
 #include "syscalls/table/terms.h"
 
-#define LOCKS_PER_COMMAND_MAX 2u
+#define LOCKS_PER_COMMAND_MAX 2u /* by how many one fcntl(2) can increase the number of locks */
 /*
  * From this number of locks on, locks are counted at most once in LOCKS_RECOUNT_INTERVAL_NS, because a new count
  * would find few that were removed.
  */
 #define LOCKS_NEARLY_FULL (LOCKS_OF_RUN_MAX / 4 * 3)
+/* shortest time between two counts of all file locks of the run */
 #define LOCKS_RECOUNT_INTERVAL_NS UINT64_C(100000000)
 
 bool locks_command_needs_admission(uint64_t command)

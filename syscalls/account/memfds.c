@@ -13,9 +13,10 @@
 #include "syscalls/process/target.h"
 #include "syscalls/table/handlers.h"
 
-#define MEMFDS_FIRST_SWEEP_COUNT 32
-#define MEMFDS_FIRST_SWEEP_BYTES (UINT64_C(4) << 20)
+#define MEMFDS_FIRST_SWEEP_COUNT 32                  /* number of memfds at which unused ones are first closed */
+#define MEMFDS_FIRST_SWEEP_BYTES (UINT64_C(4) << 20) /* size of memfds at which unused ones are first closed */
 
+/* The memfds that replace anonymous shared memory of the run, so that it can be measured. */
 struct memfds {
 	int fd[MEMFDS_MAX]; /* read-only descriptors */
 	size_t count;

@@ -16,7 +16,7 @@
 #define SINK_ESCAPED_TEXT_SIZE (SINK_TEXT_BYTES_MAX * TEXT_ESCAPED_BYTES_PER_BYTE_MAX + 1)
 /* Room for the fields of a journal entry, which have four escaped texts, and its sentence, which has three. */
 #define SINK_MESSAGE_BYTES_MAX (9u * SINK_ESCAPED_TEXT_SIZE)
-#define SINK_TOKENS_PER_MESSAGE UINT64_C(1000000000)
+#define SINK_TOKENS_PER_MESSAGE UINT64_C(1000000000) /* units of rate_tokens that sending one message uses up */
 #define SINK_PRIORITY (LOG_AUTHPRIV | LOG_WARNING)
 #define JOURNALD_PATH "/run/systemd/journal/socket"
 

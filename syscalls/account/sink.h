@@ -10,15 +10,16 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define SINK_BURST_MESSAGES_MAX 100u
-#define SINK_MESSAGES_PER_S 50u
+#define SINK_BURST_MESSAGES_MAX 100u /* denials sent to the system's log at once */
+#define SINK_MESSAGES_PER_S 50u      /* denials sent to the system's log on average */
 
 enum sink_kind {
-	SINK_NONE,
+	SINK_NONE,     /* denials are not told to the system's log */
 	SINK_SYSLOG,   /* messages as syslog(3) writes them to /dev/log */
 	SINK_JOURNALD, /* the native protocol of systemd-journald: https://systemd.io/JOURNAL_NATIVE_PROTOCOL */
 };
 
+/* The connection to the system's log, with its rate limit. */
 struct sink {
 	enum sink_kind kind;
 	int fd;             /* a connected datagram socket, O_NONBLOCK; borrowed */

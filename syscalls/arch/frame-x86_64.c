@@ -13,7 +13,7 @@
 #include "syscalls/table/numbers.h"
 
 #define SYSCALL_INSN_BYTES 2u /* length of the instruction `syscall` (0f 05) */
-#define SIGNAL_RESTORER_BYTES 32u
+#define SIGNAL_RESTORER_BYTES 32u   /* most code from the start of sa_restorer to its rt_sigreturn */
 #define SEARCHED_STACK_WORDS_MAX 16 /* words of the stack that are searched for a return address */
 #define BIT(reg) (UINT32_C(1) << (reg))
 

@@ -6,7 +6,7 @@
 
 #define SEARCHED_INSTRUCTIONS_MAX 16u /* most instructions that are read before the call */
 #define BIT(reg) (UINT32_C(1) << (reg))
-#define ALL_REGISTERS_MASK UINT32_MAX
+#define ALL_REGISTERS_MASK UINT32_MAX /* one bit per register: the instruction may write any of them */
 
 enum { REGISTER_ZERO = 31 };
 

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #define INSN_BYTES_BEFORE_SYSCALL 128u /* bytes before the system call instruction: the range of a short jump */
-#define INSN_BYTES_AFTER_SYSCALL 128u
+#define INSN_BYTES_AFTER_SYSCALL 128u  /* code behind the system call instruction that is decoded */
 #define INSN_REGISTER_COUNT 32u
 
 /* Code around a system call instruction, which is at byte[INSN_BYTES_BEFORE_SYSCALL]. */

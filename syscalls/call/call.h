@@ -26,7 +26,7 @@ struct rlimit_usage {
 	bool file_size_limit_hit; /* a call failed with EFBIG */
 };
 
-#define CALL_CACHED_FD_DIRS_MAX 16u
+#define CALL_CACHED_FD_DIRS_MAX 16u /* cached descriptors of /proc/PID/fd directories */
 
 /* O_PATH descriptor of /proc/TID/fd of a target thread. */
 struct task_fd_dir {
@@ -92,11 +92,11 @@ struct call_net {
 };
 
 enum outcome_kind {
-	OUTCOME_ERROR, /* `value` is the -errno */
-	OUTCOME_VALUE,
-	OUTCOME_FD, /* fd is injected by ADDFD; its number in the target is the response */
-	OUTCOME_CONTINUE,
-	OUTCOME_EXEC, /* the exec continues and is verified, or is restarted with other arguments (execve.h) */
+	OUTCOME_ERROR,    /* `value` is the -errno */
+	OUTCOME_VALUE,    /* the call returns `value` */
+	OUTCOME_FD,       /* fd is injected by ADDFD; its number in the target is the response */
+	OUTCOME_CONTINUE, /* the kernel runs the call */
+	OUTCOME_EXEC,     /* the exec continues and is verified, or is restarted with other arguments (execve.h) */
 	/* fd is an O_PATH descriptor, which ADDFD cannot inject: the tracer passes it; for chdir, fd is the new cwd */
 	OUTCOME_OPATH_FD,
 	OUTCOME_MAP_MEMFD,     /* mmap(2) of anonymous memory: an injected call maps fd instead (memfds.h) */

@@ -3,7 +3,7 @@
 
 #include "syscalls/call/memory.h"
 
-#define TARGET_PAGE_BYTES 4096u
+#define TARGET_PAGE_BYTES 4096u /* memory is copied page by page: the smallest page size */
 
 /* One iovec a page: process_vm_readv(2) copies no part of an iovec, and a string may end before an unmapped page. */
 static size_t memory_split_at_pages(uint64_t addr, size_t len, struct iovec remote[3])

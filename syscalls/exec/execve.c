@@ -404,7 +404,7 @@ static void exec_judge_files(struct call *call, const struct exec_file *file, un
 
 #define ARGV_POINTERS_MAX 64u
 #define ARGV_RECORDED_BYTES_MAX 1024u /* bytes recorded of one argument, with its NUL */
-#define ARGV_TRUNCATION_MARK " ..."
+#define ARGV_TRUNCATION_MARK " ..."   /* ends a recorded argv of which the rest is left out */
 
 /* A copied part of target memory. Arguments are usually adjacent in memory, so that one read copies many of them. */
 struct argv_read_buffer {

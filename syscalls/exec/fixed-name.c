@@ -12,15 +12,16 @@
 
 #define IMMUTABLE_PATH_LINKS_MAX 40u  /* MAXSYMLINKS of the kernel */
 #define IMMUTABLE_PATH_BYTES_MAX 128u  /* bytes; longer paths do not count as immutable */
-#define IMMUTABLE_PATHS_CACHED_MAX 64u
+#define IMMUTABLE_PATHS_CACHED_MAX 64u /* paths remembered with where they lead */
 
 /* A walk along a path from "/". Links in procfs lead each process elsewhere, so no path there counts as immutable. */
 struct immutable_path_walk {
 	char resolved_path[PATH_MAX]; /* canonical path of what was walked; "" for the root */
-	char remaining_path[PATH_MAX];
-	unsigned link_count;
+	char remaining_path[PATH_MAX]; /* what is still to be walked */
+	unsigned link_count;           /* links followed so far */
 };
 
+/* A path of which is known whether the run can change where it leads. */
 struct immutable_path {
 	char text[IMMUTABLE_PATH_BYTES_MAX]; /* "": the slot is unused */
 	char virt[IMMUTABLE_PATH_BYTES_MAX]; /* canonical virtual path; "": the run can change where `text` leads */

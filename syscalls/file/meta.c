@@ -17,6 +17,7 @@
 #include "syscalls/table/handlers.h"
 #include "syscalls/table/numbers.h"
 
+/* AT_* flags that chmod, chown and utime calls may have */
 #define META_AT_FLAGS ((unsigned)(AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH))
 
 /*

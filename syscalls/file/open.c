@@ -19,6 +19,7 @@
 #include "syscalls/table/handlers.h"
 
 #define OPEN_ATTEMPTS_MAX 16 /* attempts; EEXIST if a name appears and vanishes faster than it can be opened or made */
+/* O_TMPFILE without the bit of O_DIRECTORY that it includes */
 #define TMPFILE_FLAG ((unsigned)O_TMPFILE & ~(unsigned)O_DIRECTORY)
 
 /* flags that the supervisor's open of a pinned object must not have */

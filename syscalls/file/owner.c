@@ -15,7 +15,7 @@
 #include "syscalls/call/descriptor.h"
 #include "syscalls/process/target.h"
 
-#define OWNER_GROUP_PROCESSES_MAX 4096u
+#define OWNER_GROUP_PROCESSES_MAX 4096u /* processes of the run searched for one in a process group */
 
 /*
  * Whether a process of the run is in the process group. Then all its processes are the run's, because a group belongs

@@ -8,6 +8,7 @@
 #include "syscalls/file/resolve.h"
 #include "view/private.h"
 
+/* RESOLVE_* flags by which a path may fail that is open without them */
 #define OPENAT2_RESTRICTION_FLAGS \
 	(RESOLVE_BENEATH | RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV)
 

@@ -1,14 +1,16 @@
 /* The names of sockets as the target knows them, where they differ from the kernel's: see inet-private.h. */
 #include "syscalls/net/inet-private.h"
 
-#define INET_NAMES_ENTRIES_PER_TABLE 65536u
-#define INET_NAMES_TABLE_COUNT 4u
+#define INET_NAMES_ENTRIES_PER_TABLE 65536u /* one for each local port */
+#define INET_NAMES_TABLE_COUNT 4u           /* TCP and UDP, each at both loopback addresses of the run */
 
+/* The addresses that one socket is told in place of the kernel's. */
 struct inet_names_entry {
 	uint64_t socket_cookie;               /* 0: the entry is empty */
 	struct inet_address own, peer; /* family AF_UNSPEC: the kernel's name is right */
 };
 
+/* What getsockname(2) and getpeername(2) tell of sockets that were led to egress. */
 struct inet_names {
 	/* the second index is the local port, so that pages of unused ports are never touched */
 	struct inet_names_entry entry[INET_NAMES_TABLE_COUNT][INET_NAMES_ENTRIES_PER_TABLE];

@@ -68,11 +68,11 @@ int inet_forbid_port_reuse(const struct inet_socket *socket);
 /* ---- inet-route.c: where an address leads, and the decision of a call ---- */
 
 enum inet_destination {
-	INET_TO_ENDPOINT, /* an endpoint of the policy: `host` is a name, or an address that the policy lists */
-	INET_TO_PROXY,
-	INET_TO_DNS,
-	INET_TO_RUN_SOCKET,  /* a socket of the run, on the run's loopback */
-	INET_TO_NOWHERE, /* denied, or unknown to the policy */
+	INET_TO_ENDPOINT,   /* an endpoint of the policy: `host` is a name, or an address that the policy lists */
+	INET_TO_PROXY,      /* egress' HTTP or SOCKS proxy */
+	INET_TO_DNS,        /* the run's name server, which egress is */
+	INET_TO_RUN_SOCKET, /* a socket of the run, on the run's loopback */
+	INET_TO_NOWHERE,    /* denied, or unknown to the policy */
 };
 
 struct inet_route {

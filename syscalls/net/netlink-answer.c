@@ -13,9 +13,9 @@
 #define LOOPBACK_INDEX 1
 #define LOOPBACK_MTU 65536u
 #define LOOPBACK_QUEUE_LENGTH 1000u
-#define LIFETIME_FOREVER 0xffffffffu
+#define LIFETIME_FOREVER 0xffffffffu /* of an address: it never expires */
 #define ROUTE_METRIC_KERNEL 256u /* IP6_RT_PRIO_ADDRCONF, IP6_RT_PRIO_USER */
-#define ROUTE_METRIC_STATIC 1024u
+#define ROUTE_METRIC_STATIC 1024u /* IP6_RT_PRIO_USER: of routes that were added by a user */
 #define IFA_PROTO_KERNEL_LO 1 /* IFAPROT_KERNEL_LO, Linux 5.18 */
 
 /* ---- writing ---- */

@@ -172,7 +172,7 @@ HANDLER(sys_sendto, send_message_of_call(call, call_get_int(call, 3), 0, true))
 HANDLER(sys_sendmsg, send_message_of_call(call, call_get_int(call, 2), call->arg[1], false))
 
 #define MMSGHDR_BYTES 64u /* size of struct user_mmsghdr: a msghdr of 56 bytes, and the length */
-#define MMSGHDR_LENGTH_OFFSET 56u
+#define MMSGHDR_LENGTH_OFFSET 56u /* offsetof(struct mmsghdr, msg_len) */
 
 /*
  * Sends message i. Returns what send_judge_commit_and_send() does. Only the first message's address is on record, so a

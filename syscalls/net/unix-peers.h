@@ -15,7 +15,7 @@
  * ones.
  */
 #define PEERS_LISTENERS_MAX 1024u
-#define PEERS_CONNECTIONS_MAX 4096u
+#define PEERS_CONNECTIONS_MAX 4096u /* the last connections between unix sockets of the run that are remembered */
 
 struct peers;
 

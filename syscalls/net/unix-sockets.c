@@ -12,7 +12,7 @@
 #include "syscalls/net/address.h"
 
 #define SOCKETS_DIRECTORY "sockets"
-#define SOCKETS_FIRST_PRUNE_AT_COUNT 16u
+#define SOCKETS_FIRST_PRUNE_AT_COUNT 16u /* number of bound names at which those of closed sockets are removed */
 #define SUN_PATH_OFFSET offsetof(struct sockaddr_un, sun_path)
 
 /*
@@ -22,7 +22,7 @@
  * program that has chosen the name.
  */
 #define SLASH_REPLACEMENT '\xff'
-#define NUL_REPLACEMENT '\xfe'
+#define NUL_REPLACEMENT '\xfe' /* stands for the first byte of an abstract name, in the name of its file */
 
 struct bound_socket {
 	/* the socket file in the view; kept open, so that its inode number is not reused. -1: an abstract name */

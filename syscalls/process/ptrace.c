@@ -35,7 +35,7 @@
 #define REQUEST_SECCOMP_GET_FILTER 0x420c
 #define REQUEST_SECCOMP_GET_METADATA 0x420d
 #define PTRACE_TID_MEANS_TRACEME 0 /* ptrace_attachment.tid of a PTRACE_TRACEME, which lasts as long as its target */
-#define OPTION_SUSPEND_SECCOMP (UINT64_C(1) << 21)
+#define OPTION_SUSPEND_SECCOMP (UINT64_C(1) << 21) /* PTRACE_O_SUSPEND_SECCOMP: always refused */
 
 /* ---- the list of tracers and their targets ---- */
 

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#define PTRACE_ATTACHMENTS_MAX 256u
+#define PTRACE_ATTACHMENTS_MAX 256u /* pairs of tracer and traced process that are remembered */
 
 /*
  * A thread that attached to another process, and the last task that it attached to. tid PTRACE_TID_MEANS_TRACEME:

@@ -1,10 +1,10 @@
 /* Apart from table.c, so that programs that need only the rows, as unit tests do, need not link all handlers. */
 #include "syscalls/table/handlers.h"
 
-#define NOTIFY(name, ...) sys_##name,
-#define ROW_OF_OTHER_CLASS(name) NULL,
-#define NATIVE_UNLESS NOTIFY
-#define JUDGE NOTIFY
+#define NOTIFY(name, ...) sys_##name,  /* a row with a handler */
+#define ROW_OF_OTHER_CLASS(name) NULL, /* a row without a handler */
+#define NATIVE_UNLESS NOTIFY           /* has a handler, too */
+#define JUDGE NOTIFY                   /* has a handler, too */
 static syscall_fn *const handlers[] = {
 #include "syscalls/table/syscalls.def"
 };

@@ -4,9 +4,9 @@
 
 #include "syscalls/table/table.h"
 
-#define NATIVE_UNLESS(name, ...) syscall_fn sys_##name;
-#define JUDGE(name, ...) syscall_fn sys_##name;
-#define NOTIFY(name, ...) syscall_fn sys_##name;
+#define NATIVE_UNLESS(name, ...) syscall_fn sys_##name; /* declares the row's handler */
+#define JUDGE(name, ...) syscall_fn sys_##name;         /* declares the row's handler */
+#define NOTIFY(name, ...) syscall_fn sys_##name;        /* declares the row's handler */
 #include "syscalls/table/syscalls.def"
 
 /* Defines a handler that consists of one step: a call of a function that related handlers share. */

@@ -31,9 +31,9 @@ enum row_class {
  * memory again (TOCTOU). The dispatcher refuses to continue such a call, with the exceptions below.
  */
 enum row_basis {
-	BASIS_REGS,
-	BASIS_MEMORY,
-	BASIS_EXEC, /* memory; may be continued, because the image is verified at PTRACE_EVENT_EXEC, before it runs */
+	BASIS_REGS,   /* registers alone, which the program cannot change after the notification */
+	BASIS_MEMORY, /* also texts or structures that the program can change meanwhile */
+	BASIS_EXEC,   /* memory; may be continued, because the image is verified at PTRACE_EVENT_EXEC, before it runs */
 	/* memory; may be continued if the run has no internet sockets or has its own network namespace */
 	BASIS_NETNS,
 	BASIS_MOUNTNS, /* memory; may be continued in a mount namespace where the kernel's names are the view's */
@@ -51,12 +51,12 @@ enum row_eintr {
 
 /* What a refused call does, for the wording of the summary of denials. No verdict rests on this. */
 enum row_intent {
-	INTENT_NONE,    /* if the call has a path: writes to its object, unless the open flags say otherwise */
-	INTENT_READ_PATH,    /* reads the object of a path */
-	INTENT_CHANGE_NAME,    /* creates or removes a name, for which its directory must be writable */
+	INTENT_NONE,        /* if the call has a path: writes to its object, unless the open flags say otherwise */
+	INTENT_READ_PATH,   /* reads the object of a path */
+	INTENT_CHANGE_NAME, /* creates or removes a name, for which its directory must be writable */
 	INTENT_SEND_OR_CONNECT,
-	INTENT_LISTEN,   /* accepts connections from the network */
-	INTENT_AFFECT_PROCESS,
+	INTENT_LISTEN,         /* accepts connections from the network */
+	INTENT_AFFECT_PROCESS, /* signals, traces or reads another process */
 	INTENT_MAX,
 };
 
@@ -73,12 +73,12 @@ enum row_file_use {
 
 /* What the dispatcher does before a call is judged. A call that a hook continues is neither judged nor recorded. */
 enum row_hook {
-	HOOK_NONE,
+	HOOK_NONE,         /* nothing: the call is judged */
 	HOOK_SIGRETURN,    /* restarts the call that a signal interrupted (interrupted.h); always continues */
 	HOOK_GET_AFFINITY, /* unpins the run, so that the program reads its own affinity mask (cpu.h) */
-	HOOK_SET_AFFINITY,
-	HOOK_SEND,       /* continues a send without an address, unless it is on a stand-in socket (netlink.h) */
-	HOOK_FCNTL_LOCK, /* continues while the number of locks is below its limit (locks.h) */
+	HOOK_SET_AFFINITY, /* the run sets masks itself: it is unpinned and never pinned again */
+	HOOK_SEND,         /* continues a send without an address, unless it is on a stand-in socket (netlink.h) */
+	HOOK_FCNTL_LOCK,   /* continues while the number of locks is below its limit (locks.h) */
 };
 
 /* Properties of a run that decide which calls are native. */
@@ -124,9 +124,9 @@ enum run_trait {
 enum self_role {
 	SELF_KEEPER = 1 << 0,
 	SELF_SUPERVISOR = 1 << 1,
-	SELF_CUSTODIAN = 1 << 2,
-	SELF_EGRESS = 1 << 3,   /* uses sockets, but no paths */
-	SELF_RESOLVER = 1 << 4, /* calls getaddrinfo(3): reads files, maps libraries, sends to name servers */
+	SELF_CUSTODIAN = 1 << 2, /* only with --user */
+	SELF_EGRESS = 1 << 3,    /* uses sockets, but no paths */
+	SELF_RESOLVER = 1 << 4,  /* calls getaddrinfo(3): reads files, maps libraries, sends to name servers */
 	SELF_SUPERVISOR_WITH_NETWORK = 1 << 5, /* added to SELF_SUPERVISOR if the policy has a network */
 	/* no role: the call kills these processes; only an attacker has a use for it */
 	SELF_ROLE_OF_NO_PROCESS = 1 << 6,
@@ -136,17 +136,17 @@ enum self_role {
 
 /* How an argument is decoded and recorded. */
 enum arg_kind {
-	ARG_NONE,
+	ARG_NONE,  /* the call has no such argument */
 	ARG_DIRFD, /* the directory descriptor of the next ARG_PATH */
 	ARG_FD,
 	ARG_PATH, /* copied to call->path[n] */
 	/* copied like ARG_PATH; may be NULL (utimensat, *at with AT_EMPTY_PATH): call->path[n].is_null_pointer */
 	ARG_PATH_OR_NULL,
-	ARG_TEXT, /* copied to call->text_arg (symlink target, xattr name) */
-	ARG_OPENFLAGS,
-	ARG_ATFLAGS,
-	ARG_FLAGS,
-	ARG_MODE,
+	ARG_TEXT,      /* copied to call->text_arg (symlink target, xattr name) */
+	ARG_OPENFLAGS, /* O_* flags */
+	ARG_ATFLAGS,   /* AT_* flags */
+	ARG_FLAGS,     /* other flags, recorded as a number */
+	ARG_MODE,      /* permission bits of a file */
 	ARG_INT,
 	ARG_UINT,
 	ARG_PID,
@@ -158,12 +158,12 @@ enum arg_kind {
 
 /* True if (register & mask) == value, like libseccomp's SCMP_CMP_MASKED_EQ. */
 struct row_compare {
-	unsigned arg;
+	unsigned arg; /* index of the register: 0 to 5 */
 	uint64_t mask;
 	uint64_t value;
 };
 
-#define ROW_COMPARES_MAX 3
+#define ROW_COMPARES_MAX 3 /* comparisons of one term */
 
 /* A term matches if all its comparisons match. A table matches if one of its terms matches. It ends with count 0. */
 struct row_term {
@@ -171,15 +171,15 @@ struct row_term {
 	struct row_compare compare[ROW_COMPARES_MAX];
 };
 
-#define ROW_MORE_TERMS_MAX 6
+#define ROW_MORE_TERMS_MAX 6 /* entries of row->more_terms */
 
 /*
  * Terms in addition to row->allowed_if, for runs with all of required_run_traits and none of excluded_run_traits. A
  * table ends with terms NULL.
  */
 struct row_more_terms {
-	unsigned required_run_traits;
-	unsigned excluded_run_traits;
+	unsigned required_run_traits; /* bits of enum run_trait */
+	unsigned excluded_run_traits; /* bits of enum run_trait */
 	const struct row_term *terms;
 };
 
@@ -188,12 +188,13 @@ struct row_more_terms {
  * ends with roles 0.
  */
 struct self_terms {
-	unsigned roles;
-	const struct row_term *terms;
+	unsigned roles;               /* bits of enum self_role */
+	const struct row_term *terms; /* a table: allowed if one of them matches */
 };
 
 typedef void syscall_fn(struct call *call);
 
+/* What callgate knows of one system call: a row of syscalls.def. */
 struct syscall_row {
 	int nr; /* negative: the architecture lacks the call */
 	enum row_class class;
@@ -202,7 +203,7 @@ struct syscall_row {
 	enum row_eintr eintr; /* for notified calls */
 	enum row_intent intent;
 	enum row_file_use file_use;
-	int error;
+	int error; /* errno with which the call is refused unless it is judged; 0: its handler decides */
 	unsigned judged_with_run_traits; /* ROW_FILTER: in runs with one of these traits, allowed_if does not apply */
 	unsigned self_roles;                     /* roles (enum self_role) that may make the call with any registers */
 	const struct row_term *allowed_if;       /* ROW_FILTER: terms that the filter allows */

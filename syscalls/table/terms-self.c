@@ -101,6 +101,7 @@ static const struct row_term own_umask[] = {TERM_OF_ONE(IS(0, CLONE_FS)), END};
 static const struct row_term unix_sockets[] = {TERM_OF_ONE(IS(0, AF_UNIX)), END};
 static const struct row_term supervisor_sockets[] = {TERMS_OF_INET_SOCKETS, TERM_OF_ONE(IS(0, AF_UNIX)), END};
 
+/* callgate's own processes with a seccomp filter, but for resolvers */
 #define SELF_ROLES_BUT_RESOLVER (SELF_KEEPER | SELF_SUPERVISOR | SELF_CUSTODIAN | SELF_EGRESS)
 
 const struct self_terms self_mmap[] = {

@@ -181,7 +181,7 @@ const struct row_term allow_faccessat_reads[] = {TERM_OF_ONE(NO_BIT_OF(2, W_OK |
 #define CLONE_NAMESPACES \
 	(CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET)
 
-#define CLONE_NOT_ALLOWED (CLONE_PTRACE | CLONE_NAMESPACES)
+#define CLONE_NOT_ALLOWED (CLONE_PTRACE | CLONE_NAMESPACES) /* flags with which clone(2) is never native */
 
 const struct row_term allow_clone[] = {TERM_OF_ONE(NO_BIT_OF(0, CLONE_NOT_ALLOWED)), END};
 
@@ -209,7 +209,7 @@ const struct row_term allow_mmap_sampled[] = {
 const struct row_term allow_unshare[] = {
 	TERM_OF_ONE(COMPARE_MASKED(0, ~(uint64_t)(CLONE_FILES | CLONE_FS | CLONE_SYSVSEM), 0)), END};
 
-#define PERSONALITY_QUERY 0xffffffff
+#define PERSONALITY_QUERY 0xffffffff /* argument of personality(2) that only reads the value */
 
 const struct row_term allow_personality[] = {
 	TERM_OF_ONE(IS(0, PERSONALITY_QUERY)),
@@ -305,6 +305,7 @@ const struct row_term allow_move_pages[] = {TERM_OF_ONE(IS(0, 0)), END};
 const struct row_term allow_get_robust_list[] = {TERM_OF_ONE(IS(0, 0)), END};
 /* All resources except RLIMIT_CORE (4) and RLIMIT_NOFILE (7): see sys_prlimit64. */
 #define COMPARE_FROM_0_TO_3(n) COMPARE_MASKED(n, LOW_WORD_MASK & ~3ULL, 0)
+/* the low word of register n is from 8 to 15 */
 #define COMPARE_FROM_8_TO_15(n) COMPARE_MASKED(n, LOW_WORD_MASK & ~7ULL, 8)
 const struct row_term allow_setrlimit[] = {TERM_OF_ONE(COMPARE_FROM_0_TO_3(0)), TERM_OF_ONE(IS(0, 5)),
 					   TERM_OF_ONE(IS(0, 6)), TERM_OF_ONE(COMPARE_FROM_8_TO_15(0)), END};

@@ -8,7 +8,7 @@
 
 #include "syscalls/table/table.h"
 
-#define LOW_WORD_MASK 0xffffffffULL
+#define LOW_WORD_MASK 0xffffffffULL /* the bits of a register that an int argument has */
 
 /* A table that matches any registers. */
 extern const struct row_term allow_always[];
@@ -18,6 +18,7 @@ extern const struct row_term allow_always[];
  * MAY_END_WITH_EINTR_IF and SELF_TERMS.
  */
 #define FILTER(name, ...) extern const struct row_term allow_##name[];
+/* declares the terms with which the call is native */
 #define JUDGE(name, ...) extern const struct row_term allow_##name[];
 #include "syscalls/table/syscalls.def"
 extern const struct row_term allow_access_reads[];
@@ -69,8 +70,10 @@ extern const struct self_terms self_unshare[];
 #define NO_BIT_OF(n, bits) {(n), (uint32_t)(bits), 0}
 /* All of the bits are set in the low word of register n. */
 #define HAS(n, bits) {(n), (uint32_t)(bits), (uint32_t)(bits)}
+/* Register n, with only the bits of mask, equals v. */
 #define COMPARE_MASKED(n, mask, v) {(n), (mask), (v)}
 
+/* A term that matches if the comparison is true. */
 #define TERM_OF_ONE(a)    \
 	{                 \
 		1,        \
@@ -78,7 +81,9 @@ extern const struct self_terms self_unshare[];
 			a \
 		}         \
 	}
+/* A term that matches if both comparisons are true. */
 #define TERM_OF_TWO(a, b) {2, {a, b}}
+/* A term that matches if all three comparisons are true. */
 #define TERM_OF_THREE(a, b, c) {3, {a, b, c}}
 #define END {0, {{0, 0, 0}}}
 
