@@ -5,13 +5,14 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+/* What the kernel tells of a descriptor in /proc/PID/fdinfo. */
 struct fdinfo {
 	unsigned open_flags;    /* the flags of open(2), as the kernel numbers them, with O_CLOEXEC */
 	bool has_mount_and_ino; /* `mount_id` and `ino` are known: since Linux 5.14 */
-	int mount_id;
-	unsigned long ino;
+	int mount_id;           /* id of the mount that the file was opened in */
+	unsigned long ino;      /* inode number of the file */
 	bool is_pty_master; /* the descriptor is a pseudoterminal master, and `pty_number` is the number of the pair */
-	unsigned pty_number;
+	unsigned pty_number;      /* N of the slave /dev/pts/N */
 	unsigned queued_fd_count; /* descriptors that a unix socket has in its queue: SCM_RIGHTS, since Linux 5.6 */
 	pid_t pid;         /* the process of a pidfd; -1: already reaped; 0: the descriptor is no pidfd */
 };

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+/* What /proc/PID/stat tells of a process. */
 struct procstat {
 	pid_t parent; /* the process's parent; 0: a process outside this pid namespace */
 	pid_t group;

@@ -12,12 +12,14 @@ enum proctree_place {
 	PROCTREE_NOT_DESCENDANT, /* the root itself, or no descendant of it */
 };
 
+/* One process of the snapshot. */
 struct proctree_entry {
 	pid_t pid;
 	pid_t parent; /* pid of the parent process; 0: the parent is outside this pid namespace */
 	enum proctree_place place; /* set by proctree_mark_descendants() */
 };
 
+/* A snapshot of all processes. */
 struct proctree {
 	struct proctree_entry *entry; /* owned; in ascending order of pid */
 	size_t entry_count;

@@ -15,10 +15,11 @@
 #define SIGNING_SIGNATURE_BASE64_SIZE 89 /* a signature in base64, with NUL */
 #define SIGNING_PEM_BYTES 256     /* more than each PEM text of these keys, with NUL */
 
+/* An Ed25519 key pair, by which the log is signed. */
 struct signing_key {
 	uint8_t private[SIGNING_KEY_BYTES];
 	uint8_t public[SIGNING_KEY_BYTES];
-	char public_text[SIGNING_KEY_BASE64_SIZE];
+	char public_text[SIGNING_KEY_BASE64_SIZE]; /* the public key in base64 */
 };
 
 /* Makes a new key. 0 or -errno of getrandom(2). signing_wipe_key removes it from memory. */

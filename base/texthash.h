@@ -7,8 +7,9 @@
 #include <string.h>
 #include <sys/random.h>
 
+/* The secret parameters of a hash, so that a hostile program cannot cause collisions. */
 struct texthash {
-	uint64_t seed;
+	uint64_t seed;          /* random start value */
 	uint64_t random_factor; /* odd multiplier of the hash */
 };
 

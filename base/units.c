@@ -8,9 +8,10 @@
 
 #define NEAREST_WORD_BYTES_MAX 64 /* longer words get no suggestion: did you mean …? */
 
+/* A suffix of a number in a policy or an option, as "M" or "ms". */
 struct text_unit {
-	const char *name;
-	uint64_t multiplier;
+	const char *name;    /* the suffix */
+	uint64_t multiplier; /* what the number is multiplied by */
 };
 
 static const struct text_unit sizes[5] = {

@@ -15,6 +15,7 @@
 
 #define BPF_SHARED_RETURNS_MAX 8 /* return instructions of the filter that several jumps may share */
 
+/* A seccomp filter that is being emitted. */
 struct bpf {
 	struct sock_filter *code; /* BPF_MAXINSNS instructions, in reverse order */
 	size_t len;               /* instructions emitted so far; counts on past BPF_MAXINSNS, where none is stored */
@@ -26,13 +27,13 @@ struct bpf {
 	 * each time
 	 */
 	} last[BPF_SHARED_RETURNS_MAX];
-	size_t shared_return_count;
+	size_t shared_return_count; /* used entries of last[] */
 };
 
 /* The target of a jump: a return of `action`, or the instruction at `at`. */
 struct bpf_target {
-	bool is_return;
-	uint32_t action;
+	bool is_return;  /* the jump leads to a return of `action`; false: to the instruction at `at` */
+	uint32_t action; /* SECCOMP_RET_* */
 	size_t at;
 };
 

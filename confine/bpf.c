@@ -16,6 +16,7 @@
  */
 #define BPF_GROUP_EXCEPTIONS_MAX 4
 
+/* The division of all system call numbers into groups with a common action. */
 struct bpf_call_groups {
 	const struct bpf_decisions *decisions;
 	uint32_t action[BPF_CALL_NUMBERS_END]; /* action of each number, or BPF_ACTION_BY_TERMS */

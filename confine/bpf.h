@@ -18,10 +18,11 @@
  */
 struct bpf_call_decision {
 	const struct row_term *terms[BPF_TERM_LISTS_MAX];
-	size_t term_list_count;
-	uint32_t action;
+	size_t term_list_count; /* used entries of terms[]; 0: always `action` */
+	uint32_t action;        /* SECCOMP_RET_* if no term matches */
 };
 
+/* What a filter is built from: a decision for each system call number. */
 struct bpf_decisions {
 	const void *ctx;
 	struct bpf_call_decision (*leaf)(const void *ctx, int nr);

@@ -59,15 +59,16 @@ struct cgroup_files {
 	const char *name[CGROUP_FD_MAX]; /* NULL: this version has no such file */
 	const char *memory_limit, *memory_swap, *memory_group; /* opened only to set the limit; group may be NULL */
 	const char *cpu_key; /* key of the CPU time in its file; NULL: the file is a single number */
-	uint64_t cpu_unit_ns;
+	uint64_t cpu_unit_ns; /* unit in which the CPU time is told */
 	/* memory_swap limits memory plus swap: it is set to the memory limit. false: swap alone, and it is set to 0 */
 	bool swap_limit_includes_memory;
 };
 extern const struct cgroup_files cgroup_v1_files, cgroup_v2_files;
 
+/* A control group that was made for the run. */
 struct cgroup_leaf {
-	const struct cgroup_files *files;
-	unsigned controllers;
+	const struct cgroup_files *files; /* file names of version 1 or 2 */
+	unsigned controllers;             /* bits of the controllers it has: 1 << enum cgroup_controller */
 	int fd[CGROUP_FD_MAX]; /* descriptors of the leaf's files; -1: not open */
 };
 

@@ -21,13 +21,14 @@
 _Static_assert((CGROUP_FD_MAX - CGROUP_FD_PROCS) * CGROUP_LEAVES_MAX <= CGROUP_FDS_MAX,
 	       "CGROUP_FDS_MAX is large enough");
 
+/* The control groups of a run: one of version 2, or one for each controller of version 1. */
 struct cgroup {
 	char leaf_name[64]; /* name of the run's leaf groups */
-	char uid_dir_name[32];
+	char uid_dir_name[32]; /* "callgate-UID" */
 	struct cgroup_leaf leaf[CGROUP_LEAVES_MAX];
 	size_t leaf_count;
-	int procs_fd[CGROUP_LEAVES_MAX];
-	unsigned controllers;
+	int procs_fd[CGROUP_LEAVES_MAX]; /* descriptors of cgroup.procs, which the program joins */
+	unsigned controllers;            /* bits of the controllers that any leaf has */
 };
 
 /*

@@ -21,11 +21,12 @@
 
 enum cgroup_controller { CGROUP_MEMORY, CGROUP_PIDS, CGROUP_CPU, CGROUP_CONTROLLERS };
 
+/* What the control groups of a run are made for. */
 struct cgroup_options {
 	const char *run_id;                 /* the name of the leaf */
 	uid_t uid;                          /* the uid of the run, to which the keeper may not have changed yet */
 	gid_t gid;
-	const struct policy_limits *limits;
+	const struct policy_limits *limits; /* limits that control groups are to hold */
 	struct layers *layers;              /* the state of LAYER_CGROUPS is set here, with the reason if inactive */
 };
 
@@ -57,10 +58,11 @@ size_t cgroup_get_fds(const struct cgroup *cgroup, int *fds);
 /* Returns a descriptor that is readable from when memory ran out until cgroup_read_usage(); -1: none. Borrowed. */
 int cgroup_get_oom_fd(const struct cgroup *cgroup);
 
+/* What the run uses, as its control groups count it. */
 struct cgroup_usage {
 	uint64_t memory_bytes, memory_peak_bytes; /* memory of the run now and at its peak, page cache included */
-	uint64_t oom_kills;
-	uint64_t cpu_ns;
+	uint64_t oom_kills;                       /* processes that the OOM killer has ended */
+	uint64_t cpu_ns;                          /* CPU time since the run's start */
 	uint64_t pids, pids_peak;
 	uint64_t refused_fork_count; /* forks that failed because of the limit of processes */
 };

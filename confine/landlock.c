@@ -82,10 +82,11 @@ void landlock_describe_abi(int abi, char *out, size_t size)
 	}
 }
 
+/* A ruleset that is being built, before a process restricts itself by it. */
 struct landlock_ruleset {
 	int fd;
-	uint64_t handled_fs;
-	unsigned rule_count;
+	uint64_t handled_fs; /* LANDLOCK_ACCESS_FS_* that need a rule */
+	unsigned rule_count; /* rules added so far */
 };
 
 /* Adds an executable file. Executing takes both rights: do_open_execat() in the kernel opens the file for reading. */

@@ -20,7 +20,7 @@ int landlock_get_abi(void);
 struct landlock_rights {
 	uint64_t fs;
 	uint64_t net;
-	uint64_t scoped;
+	uint64_t scoped; /* LANDLOCK_SCOPE_* of this ABI */
 };
 
 /* Returns the rights of this ABI. For an ABI that is too new to be known: those of the newest known one. */

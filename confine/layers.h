@@ -7,6 +7,7 @@
 
 #include "policy/parse/layer-names.h"
 
+/* The state of each sandbox layer of a run, for its report. */
 struct layers {
 	unsigned switched_off_layers;  /* LAYER_BITs that the user switched off */
 	unsigned required_layers; /* LAYER_BITs whose absence is an error */

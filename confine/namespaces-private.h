@@ -17,10 +17,11 @@ enum namespaces_message_kind {
 	NS_MESSAGE_SUPERVISOR_READY,
 };
 
+/* A message between keeper, intermediate process and supervisor while namespaces are made. */
 struct namespaces_message {
 	enum namespaces_message_kind kind;
 	int result_or_pid;
-	unsigned layers;
+	unsigned layers; /* LAYER_BITs of the namespaces that it is about */
 	char why[256]; /* long enough for a reason of view_prepare_kernel_reads() */
 };
 

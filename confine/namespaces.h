@@ -15,6 +15,7 @@
 #include "confine/privs.h"
 #include "view/view.h"
 
+/* The namespaces of a run, and what keeper and supervisor need while they are made. */
 struct namespaces {
 	struct layers *layers; /* in shared memory, borrowed */
 	/* LAYER_BITs of namespaces not to be tried (again); with LAYER_KERNEL_READS, every call is judged */

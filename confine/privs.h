@@ -22,11 +22,11 @@ int privs_become_user(const struct privs_user *user);
 
 /* The ids and groups that privs_restore_effective_user() restores. */
 struct privs_saved_ids {
-	bool ids_were_changed;
+	bool ids_were_changed; /* they are to be restored */
 	uid_t uid;
 	gid_t gid;
 	gid_t *group; /* supplementary groups; owned */
-	int group_count;
+	int group_count; /* number of supplementary groups */
 };
 
 /*

@@ -15,9 +15,10 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+/* The CPU affinity of a new task that was moved to another CPU for its start. */
 struct scheduling_saved_affinity {
 	pid_t tid;
-	bool was_moved;
+	bool was_moved;   /* `before` is to be restored */
 	cpu_set_t before; /* affinity before: that of the caller, which the new task inherited */
 };
 

@@ -15,15 +15,17 @@
 /* Most bytes of a spill file: a program that prints without end must not fill the disk. */
 #define CAPTURE_SPILL_FILE_MAX_BYTES (UINT64_C(1) << 30)
 
+/* What is done with the program's stdout or stderr. */
 struct capture_options {
 	int forward_fd; /* borrowed, shared with other processes, so O_NONBLOCK is not set; -1: not forwarded */
 	/* keep bytes in memory up to the limit, so that a spill file can begin with the first byte */
 	bool keeps_in_memory;
 	uint64_t limit_bytes; /* most bytes to keep and forward, or CAPTURE_NO_LIMIT */
 	int spill_dirfd;      /* directory for the spill file, borrowed */
-	const char *spill_file_name;
+	const char *spill_file_name; /* name of the file in spill_dirfd */
 };
 
+/* The keeper's end of the program's stdout or stderr: forwards, keeps and limits the output. */
 struct capture {
 	struct capture_options options;
 	int pipe_fd; /* reading end of the program's pipe, O_NONBLOCK, owned; -1: the stream has ended */
@@ -31,10 +33,10 @@ struct capture {
 	size_t kept_len, kept_room;
 	uint64_t total_bytes;         /* how much the program wrote */
 	uint64_t bytes_left_of_limit; /* number of bytes that may still be forwarded or kept */
-	bool is_truncated;
+	bool is_truncated;            /* the program wrote more than limit_bytes */
 	bool reader_is_gone;  /* forwarding failed with EPIPE, so the pipe was closed: the program gets EPIPE as well */
 	int forward_error; /* errno of a failed write to forward_fd, after which the pipe is only drained; 0: none */
-	int spill_fd;
+	int spill_fd;      /* file with the output beyond what is kept in memory; -1: none */
 	int spill_error; /* errno of a failed write: the spill file is incomplete; 0: none */
 	uint64_t spilled_bytes;
 	/* splice(2) moves the bytes to forward_fd: only where nothing is kept and there is no limit */

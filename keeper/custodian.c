@@ -53,7 +53,7 @@ static int custodian_perform_store_request(const int dir_fd[CUSTODIAN_DIR_COUNT]
 
 /* Directories that the custodian removes at the end of the run. */
 struct custodian_removals {
-	size_t count;
+	size_t count; /* used entries of the list */
 	struct {
 		int parent_fd;
 		char name[CUSTODIAN_CGROUP_NAME_SIZE];

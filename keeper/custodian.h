@@ -17,6 +17,7 @@ enum custodian_dir {
 	CUSTODIAN_DIR_COUNT,
 };
 
+/* The keeper's connection to the custodian process. */
 struct custodian {
 	/*
 	 * pid of the custodian; 0: there is none. waitpid(2) reports it only with __WALL, not as a process of the run

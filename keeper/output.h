@@ -8,11 +8,12 @@
 #include "keeper/custodian.h"
 #include "policy/policy.h"
 
+/* What --output and --artifact say: which files of the workdir are copied where after the run. */
 struct output_options {
 	const char *directory_path; /* value of --output, for messages */
 	int directory_fd;           /* descriptor of --output's directory */
-	const char *workdir_virt;
-	const char *workdir_host;
+	const char *workdir_virt;   /* path of the workdir in the view */
+	const char *workdir_host;   /* path of the workdir on the host */
 	char *const *globs; /* --artifact: fnmatch(3) patterns for paths below the workdir; none: every path */
 	size_t glob_count;
 	const struct custodian *custodian; /* stores the files, if it was started (--user) */

@@ -11,11 +11,12 @@
 
 #define KEEPER_KILL_TREE_TIMEOUT_MS 10000
 
+/* The state of the keeper process during a run. */
 struct keeper {
 	const struct keeper_options *options;
 	struct keeper_outcome *outcome;
-	struct stdin_relay stdin_relay;
-	struct terminal terminal;
+	struct stdin_relay stdin_relay; /* moves the keeper's stdin to the program */
+	struct terminal terminal;       /* with a terminal for the program: --tty */
 	struct egress_process egress;
 	bool egress_failed; /* egress ended without having been told to */
 	int egress_wait_status;
@@ -26,8 +27,8 @@ struct keeper {
 	int control_fd;        /* the keeper's end of a socket pair with the supervisor */
 	int report_fd;         /* a memfd to which the supervisor writes its report */
 	struct run_shared_page *shared_page; /* a page shared with the supervisor, for progress and notices */
-	int signal_fd;
-	bool unreadable_answer_was_printed;
+	int signal_fd;                       /* signalfd of the signals that the keeper handles */
+	bool unreadable_answer_was_printed;  /* the notice of an unreadable answer file of --ask */
 	uint64_t next_checkpoint_check_ns; /* when a checkpoint may be due; 0: never */
 	uint64_t anchored_line_count;   /* number of lines in the last checkpoint */
 	struct signing_key *key; /* signs the log; owned; NULL: there is no log. evidence.h */

@@ -23,6 +23,7 @@
 struct egress_data_from_host;
 struct process_session;
 
+/* What callgate run has decided from options and policy: the settings of one run. */
 struct keeper_options {
 	struct policy *policy; /* its digest (policy_compute_sha256) is computed while the supervisor starts */
 	struct scratch *scratch;
@@ -67,7 +68,7 @@ struct keeper_options {
 	/* stdout is a terminal, like stderr: the status line must not break into a line of the program's output */
 	bool stdout_is_terminal_too;
 	int status_fd;            /* gets a line of JSON every status_every_ns, unless that is 0; -1: none; borrowed */
-	uint64_t status_every_ns;
+	uint64_t status_every_ns; /* --status-fd: interval of its lines of JSON */
 	uint64_t time_limit_ns;   /* wall-clock limit of the run; 0: none */
 	uint64_t grace_ns;        /* from SIGTERM at the time limit to the end of the run; 0: the run ends at once */
 	uint64_t kill_after_ns;   /* from a signal to callgate to the end of the run; 0: the run ends at once */
@@ -75,6 +76,7 @@ struct keeper_options {
 	uint64_t stderr_limit_bytes;
 };
 
+/* How a run ended, for the result and the exit status. */
 struct keeper_outcome {
 	struct run_ending ending;
 	unsigned asked_to_end_reason;         /* why the program was asked to end, as in struct supervise_report */
@@ -93,7 +95,7 @@ struct keeper_outcome {
 	char log_public_key_text[SIGNING_KEY_BASE64_SIZE]; /* the key that verifies the log's signature, in base64 */
 	bool was_killed_for_decoy;             /* callgate killed the program because a decoy was read */
 	const char *error_code; /* a word that names the error; NULL: none; borrowed from the report or static */
-	char error_message[1280];
+	char error_message[1280]; /* for the user; "": no error */
 };
 
 /*

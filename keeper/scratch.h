@@ -22,20 +22,21 @@ struct scratch_dir_state {
 	bool set;
 };
 
+/* The scratch directory of a run. */
 struct scratch {
 	char id[SCRATCH_ID_SIZE]; /* the run_id in the result and the log */
 	char *base_path;               /* canonical host path of the directory of all runs */
 	char *path;               /* canonical host path of the run's directory: base/run-ID */
 	/* why the base has another name than usual, to be reported once; NULL: it has its usual name */
 	char *base_name_notice;
-	int base_fd;
+	int base_fd; /* descriptor of base_path */
 	int fd; /* holds the lock. Children inherit it, so that the lock is held until the last of them has ended */
 	bool is_reusable;             /* the directory may be left to the next run if unchanged */
 	bool may_be_reused_after_run; /* the run ended by itself; otherwise its directory is not reused */
 	struct scratch_dir_state subdir_state[SCRATCH_SUBDIRS_COUNT];
 	/* paths in the run's directory, such as "tmp/x/work", that the view makes to mount something there; owned */
 	char *entry_made_by_view[SCRATCH_VIEW_ENTRIES_MAX];
-	size_t entries_made_by_view_count;
+	size_t entries_made_by_view_count; /* used entries of entry_made_by_view */
 };
 
 /*

@@ -11,6 +11,7 @@
 
 struct pollfd;
 
+/* Moves callgate's stdin to the program's pipe or terminal. */
 struct stdin_relay {
 	int source_fd; /* the keeper's standard input, borrowed; -1: it has ended */
 	int pipe_fd; /* writing end of the program's pipe, O_NONBLOCK, owned; -1: closed */
@@ -20,7 +21,7 @@ struct stdin_relay {
 	bool escape_was_typed;       /* Ctrl-] was typed three times within a second; the caller clears it */
 	unsigned escape_keys_typed;   /* how many Ctrl-] were typed in a row */
 	uint64_t first_escape_key_ns; /* when the first key of the current sequence of Ctrl-] was typed */
-	char buffer[65536];
+	char buffer[65536];           /* bytes read and not yet written: from `at` to `end` */
 };
 
 /* Creates the program's stdin, *ret_read_fd (CLOEXEC, owned by the caller); source_fd -1: /dev/null. 0 or -errno. */

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <termios.h>
 
+/* The pseudoterminal of a run with --tty, and the user's terminal that it is connected to. */
 struct terminal {
 	int master_fd;        /* the run's terminal; owned; -1: none */
 	int keyboard_fd;      /* callgate's stdin if it is a terminal and used interactively, borrowed; -1: it is not */

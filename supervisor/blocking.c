@@ -32,16 +32,17 @@ struct blocking_job {
 	pid_t tid;
 	int fd;                 /* what is opened, or the socket of `work`; both are owned by the worker thread */
 	struct call_work *work; /* OUTCOME_BLOCKING_WORK: performed on fd; else NULL */
-	int open_flags;
-	bool cloexec;
+	int open_flags;         /* of an open that may wait, for a FIFO */
+	bool cloexec;           /* the descriptor is injected with O_CLOEXEC */
 	bool performs_call_work; /* OUTCOME_BLOCKING_WORK */
 	bool open_must_not_wait; /* a restarted open: it fails with EINTR where it would wait (interrupted.h) */
 	atomic_bool interrupted; /* a signal is pending for the target thread, or the call is a restarted open */
 	atomic_bool thread_is_ending; /* the worker has responded: joining it does not block */
 };
 
+/* The calls that worker threads of the supervisor make, because they may wait. */
 struct blocking {
-	struct blocking_job *jobs;
+	struct blocking_job *jobs; /* list of the calls in progress */
 	unsigned job_count;
 	unsigned jobs_max;    /* most jobs at a time */
 	unsigned next_job_to_check; /* index of the first job to be checked at the next tick */

@@ -36,6 +36,7 @@ struct call_counts {
 	size_t redirect_count;
 };
 
+/* What handles notifications: judges, performs, records and responds. */
 struct dispatch {
 	struct sandbox *sandbox;
 	struct tracer *tracer;        /* set by the caller, like the members from here to `cpu` */

@@ -22,18 +22,19 @@ struct launch_rlimit {
 
 #define LAUNCH_RLIMITS_MAX 7
 
+/* What the program is started with. */
 struct launch_options {
 	const char *program; /* virtual path, found in the PATH of the program's environment */
 	char *const *argv;
 	char *const *envp;
 	const char *cwd_host; /* host directory of the virtual workdir */
 	int stdio_fd[3];
-	const struct sock_fprog *filter;
+	const struct sock_fprog *filter;                 /* the program's seccomp filter */
 	struct launch_rlimit rlimit[LAUNCH_RLIMITS_MAX]; /* limits that the supervisor sets; the others are inherited */
 	size_t rlimit_count;
 	int landlock_fd;          /* Landlock ruleset; -1: no Landlock domain */
 	const int *cgroup_procs_fds;     /* cgroup.procs files, to which the child writes itself */
-	size_t cgroup_count;
+	size_t cgroup_count;             /* entries of cgroup_procs_fds */
 	bool no_huge_pages;       /* sets PR_SET_THP_DISABLE; the program's filter does not let it undo that */
 	bool stdio_is_terminal;   /* stdio_fd are a terminal, which becomes the controlling terminal */
 	/* in a session the child runs spawner_run() instead of the program; page NULL: a run of one program */
@@ -46,6 +47,7 @@ struct launch_options {
 struct launch_shared_page;
 struct spawner_page;
 
+/* The child process that becomes the program, from its fork to its exec. */
 struct launch {
 	pid_t pid;
 	/* the child's CPU affinity, to be restored by launch_await_filter() */

@@ -10,6 +10,7 @@
 #include "supervisor/on-deny.h"
 #include "supervisor/supervise.h"
 
+/* The state of the supervisor's main loop. */
 struct supervisor {
 	const struct supervise_options *options;
 	struct supervise_report *report;
@@ -23,8 +24,8 @@ struct supervisor {
 	struct launch launch;
 	int epoll_fd;        /* watches every event source but the listener */
 	int listener_fd;     /* borrowed; -1: no task is left under the filter */
-	int signal_fd;
-	int timer_fd;
+	int signal_fd;       /* signalfd of SIGCHLD */
+	int timer_fd;        /* timerfd of the next deadline */
 	uint64_t timer_expiry_ns;   /* when the timer expires; UINT64_MAX: the timer is not armed */
 	uint64_t clock_last_read_ns;     /* what io_read_clock_ns() returned last */
 	/* how many attempts in a row to find an event without waiting have failed */

@@ -63,6 +63,7 @@ struct process_session {
 	uint64_t idle_limit_ns; /* the session ends after this time without programs; 0: never */
 };
 
+/* What the keeper gives the supervisor process. */
 struct process_options {
 	const struct policy *policy;
 	struct process_scratch scratch;

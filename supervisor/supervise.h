@@ -15,6 +15,7 @@
 #include "supervisor/limits/limits.h"
 #include "supervisor/process.h"
 
+/* What supervise() is given. */
 struct supervise_options {
 	struct launch_options launch;
 	const struct process_options *process;
@@ -26,6 +27,7 @@ struct supervise_options {
 	const struct egress_program_sockets *program_sockets; /* with a network: the sockets that egress listens on */
 };
 
+/* What supervise() returns of the run, for the result. */
 struct supervise_report {
 	int start_error; /* errno of the start; 0: the program ran */
 	enum launch_step start_step;
@@ -36,7 +38,7 @@ struct supervise_report {
 	struct call_counts calls; /* its redirects borrow from the view */
 	/* calls that were restarted after a signal, and calls that could not be restarted */
 	uint64_t restarted, interrupted;
-	unsigned process_count;
+	unsigned process_count; /* processes of the run that were seen */
 	struct rusage rusage; /* RUSAGE_CHILDREN */
 	struct limit_meter limit[LIMIT_MAX];
 	enum limit_kind ended_by; /* the limit that ended the run, or LIMIT_MAX */

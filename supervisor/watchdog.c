@@ -23,6 +23,7 @@
 #define WATCHDOG_SIGNAL_SENT 4u    /* a signal was sent and may be pending; cleared by the watched thread */
 #define WATCHDOG_NOTIFICATION_COUNT_UNIT 8u    /* the bits from this one on count notifications */
 
+/* The thread that interrupts the supervisor thread in a call that waits against expectation. */
 struct watchdog {
 	pthread_t watched;
 	pthread_t thread;

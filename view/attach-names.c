@@ -26,16 +26,17 @@
 
 /* The name that the host lacks on the path of an inner mount. */
 struct missing_name {
-	const struct mount *inner;
+	const struct mount *inner; /* the mount that is attached at the name */
 	/* length of the longest part of the mount's path that is an existing directory; 0: no name is missing */
 	size_t existing_dir_len;
 	bool exists_as_other_type;   /* the next name exists there, but it cannot be mounted over */
 };
 
+/* The adding of names at which inner mounts are attached, to a granted directory that lacks them. */
 struct missing_names_state {
 	const struct attach_missing_names *names;
 	struct missing_name *missing_name; /* one for each inner mount */
-	unsigned overlays_made;
+	unsigned overlays_made;            /* overlays that were mounted so far */
 	struct overlays mount_points_before; /* the mount points that existed before the first overlay was mounted */
 };
 

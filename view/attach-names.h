@@ -4,6 +4,7 @@
 
 #include "view/private.h"
 
+/* A granted directory and the inner mounts whose names must exist in it. */
 struct attach_missing_names {
 	const struct view *view;
 	const struct mount *outer;      /* the granted directory, which is attached; nothing is attached in it yet */

@@ -27,6 +27,7 @@ struct attach_mount_state {
 	bool has_no_virtual_path;
 };
 
+/* The mounting of all mounts of the view at their virtual paths. */
 struct attach_state {
 	struct view *view;
 	int tmpfs_fd;
@@ -38,7 +39,7 @@ struct attach_state {
 	int empty_dir_fd, empty_file_fd; /* mode 0; -1: nothing was covered yet */
 	struct attach_mount_state *mount_state; /* parents before children */
 	size_t mount_state_count;
-	bool for_kernel_reads;
+	bool for_kernel_reads;   /* the kernel will judge reads: names and covers are mounted as well */
 	const char *failed_step; /* the step that failed, for the message */
 };
 

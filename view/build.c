@@ -17,11 +17,12 @@
 #include "view/overlay.h"
 #include "view/private.h"
 
+/* The building of a view from a policy. */
 struct build_state {
 	struct view *view;
 	const struct view_options *options;
 	struct policy_error *error;
-	struct overlays overlays;
+	struct overlays overlays;          /* of grants whose writes go to the scratch directory */
 	const struct policy_mount **split; /* grants that have mounts below them: each part gets its own overlay */
 	size_t splits, split_room;
 };

@@ -15,6 +15,7 @@
 #define EXECS_FILES_PER_GLOB_MAX 64      /* executables that one glob may match */
 #define EXECS_GLOB_ENTRIES_READ_MAX 4096 /* directory entries compared with a glob */
 
+/* A visit of all files that the policy lets the program execute. */
 struct exec_files_visit {
 	const struct view *view;
 	int (*visit)(void *ctx, int fd);

@@ -25,6 +25,7 @@
 #define MOUNTINFO_FIRST_MOUNT_ID 20u /* first mount id in mountinfo */
 #define FACTS_VMSTAT_BYTES_MAX (64u << 10)
 
+/* The files of /proc that callgate generates for the run. */
 struct facts {
 	struct mount files_mount; /* the mount that shows GENERATED_PROC_FILES_DIR; fd is -1 until facts_make_files() */
 	int scratch_fd;     /* borrowed */

@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 
+/* A symbolic link that every view has. */
 struct view_fixed_link {
 	const char *path, *target;
 };

@@ -21,6 +21,7 @@
 #define PROC_SYS_FILE_BYTES_MAX 4096
 #define PROC_SYS_UUID "sys/kernel/random/uuid" /* each read makes another one: the kernel's file is mounted */
 
+/* The copying of a directory of /proc, to cover the rest of it. */
 struct proc_cover {
 	struct kernel_reads *reads;
 	int proc_fd;       /* the program's /proc */

@@ -41,17 +41,18 @@ struct walk_dirent64 {
 	char name[];
 };
 
+/* A search of a mount for names that must be covered, because the kernel will judge reads. */
 struct reads_walk {
 	struct kernel_reads *reads;
 	const struct mount *mount;
 	/* for each glob that can match in this mount: the last part that is not "**" */
 	const struct glob_part *glob_last_part[WALK_GLOBS_MAX];
-	size_t glob_last_part_count;
+	size_t glob_last_part_count; /* used entries of glob_last_part[] */
 	bool checks_file_modes; /* something in the mount is granted by RULE_PUBLIC */
 	bool has_glob_starting_with_path; /* a glob that begins with a path could match in the mount */
 	size_t covers_by_name; /* covers of paths in rules, which were added before the walk */
 	unsigned entries, directories, depth;
-	uint64_t deadline_ns;
+	uint64_t deadline_ns; /* CPU time at which the search is given up */
 	size_t len;          /* length of path */
 	char path[PATH_MAX]; /* the virtual path of the directory that is read, or of its entry */
 	char buffer[WALK_BUFFER_BYTES] __attribute__((aligned(8)));

@@ -20,6 +20,7 @@ struct cover_point {
 	ino_t ino;
 };
 
+/* The covering of all that is denied, so that the kernel can judge reads by the mounts alone. */
 struct kernel_reads {
 	struct view *view;
 	int root_fd;           /* the program's root, O_PATH */
@@ -31,7 +32,7 @@ struct kernel_reads {
 	int nondir_cover_fd[COVER_MAX];
 	/* for each kind of cover: the root of the mount that covers directories, O_PATH; -1: not made yet */
 	int dir_cover_fd[COVER_MAX];
-	struct cover_point *point;
+	struct cover_point *point; /* names to be covered; owned */
 	size_t points, room;
 	uid_t uid;             /* the user of the run */
 	const char *current_step; /* what is being done, for the message when it fails: "make covers" */

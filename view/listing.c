@@ -32,12 +32,13 @@ static void listing_make_entry(int dirfd, const char *name, mode_t type)
 
 #define LISTING_PROCESSES_MAX 4096 /* processes of the run that a listing of /proc shows */
 
+/* The update of a stand-in directory's entries. */
 struct listing {
 	const struct view *view;
 	const struct place *place;
 	int fd;                    /* the stand-in directory */
 	pid_t run_process[LISTING_PROCESSES_MAX]; /* for /proc: the first processes of the run, in ascending order */
-	size_t run_process_count;
+	size_t run_process_count;                 /* used entries of run_process[] */
 };
 
 static int listing_compare_pids(const void *a, const void *b)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What /proc/meminfo shows of a limited memory. */
 struct meminfo_values {
 	uint64_t total, free; /* kB */
 };

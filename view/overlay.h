@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* The overlays of a view, and the directory that has their upper layers. */
 struct overlays {
 	int dir_fd;    /* directory that has the upper layers; -1: not made yet */
 	bool is_on_tmpfs; /* dir_fd is the root of a tmpfs */

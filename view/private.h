@@ -27,7 +27,7 @@
 /* A name of the view that differs from the mount around it: a mount, a link, or a covered name. */
 struct view_node {
 	struct view_node *next; /* next node of the same bucket */
-	uint32_t hash;
+	uint32_t hash;          /* of `virt`: view_hash_path() */
 	uint32_t virt_len;
 	struct mount *mount; /* the mount whose root is here; NULL: a link or a covered name */
 	char *link_target;   /* target of a link; NULL together with mount: a covered name, at which nothing exists */
@@ -45,12 +45,13 @@ struct skeleton_names; /* the names of the skeleton: skeleton.c */
 struct start_dir {
 	uint64_t mount, ino;
 	uint32_t major, minor;
-	uint64_t last_confirmed_ns;
-	unsigned name_change_count_when_confirmed;
+	uint64_t last_confirmed_ns;                /* when the directory was last found at this path */
+	unsigned name_change_count_when_confirmed; /* name_change_count at that time */
 	size_t len;
 	char *virt; /* NULL: the slot is unused */
 };
 
+/* Remembers where directories are in the view, from which relative paths start. */
 struct start_dir_cache_state {
 	unsigned name_change_count; /* counts calls that changed names */
 	bool pidfd_getfd_is_refused;     /* pidfd_getfd(2) is not permitted, as in some containers */
@@ -63,6 +64,7 @@ struct hidden_processes {
 	size_t count, room;
 };
 
+/* The tree of names that the program sees. */
 struct view {
 	const struct policy *policy;
 	struct hidden_processes hidden_processes; /* hidden.c */
@@ -76,9 +78,9 @@ struct view {
 	void *plain;              /* used while building: a tsearch(3) tree of host paths that are no links */
 	struct mount *skeleton_mount;       /* the mount of the skeleton */
 	struct mount *top;        /* the mount of "/": the skeleton, or the host's "/" if the policy grants that */
-	char *skeleton_host;
+	char *skeleton_host;      /* host path of the skeleton */
 	int standin_fd;           /* has the stand-in directories; before view_attach_mounts the skeleton */
-	char *standin_host;
+	char *standin_host;       /* host path of the directory with the stand-in directories */
 	int host_root_fd;         /* the host's "/", O_PATH; -1: use this process's root */
 	const struct view *first_view; /* view_share_proc_of_first_view(); NULL: this is the first view of the run */
 	bool is_attached;              /* view_attach_mounts is done: the kernel resolves virtual paths */
@@ -112,7 +114,7 @@ struct view_prefix {
 	size_t virt_len; /* length of the whole path */
 	size_t last_component_start;    /* start of the last component of the prefix */
 	size_t len;      /* length of the prefix */
-	uint64_t hash;
+	uint64_t hash;   /* of the prefix, extended component by component */
 };
 
 static inline struct view_prefix view_begin_prefixes(const char *virt, size_t virt_len)
@@ -194,7 +196,7 @@ int view_add_mount(struct view *view, const char *virt, const char *host, int fd
 /* A directory through which single granted files are opened ("held directory"). */
 struct held_dir {
 	int fd; /* an O_PATH descriptor of the directory */
-	unsigned use_count;
+	unsigned use_count; /* mounts that are opened through it */
 	char name[]; /* host path of the directory; after view_attach_mounts "@" and its virtual path */
 };
 /* Finds the held directory of this name, or returns NULL. */

@@ -34,12 +34,14 @@
  */
 #define TERMINALS_LEFT_TO_HOST 2048u
 
+/* A pseudoterminal of the run: master and slave. */
 struct terminal_pair {
-	unsigned number;
+	unsigned number; /* N of the slave /dev/pts/N */
 	int pin_fd; /* an O_PATH descriptor of the slave */
 	bool is_of_tty_option; /* the terminal of --tty: not made by the program */
 };
 
+/* The pseudoterminals of the run. */
 struct terminals {
 	const struct mount *dev_pts_mount; /* the mount at /dev/pts; NULL: there is no devpts */
 	bool own;                  /* the devpts is an instance of the run's own */

@@ -20,6 +20,7 @@
 #define TASK_TABLE_BUCKETS 256u     /* of the hash table of tasks by thread id */
 #define TASK_TABLE_FDS_LEFT_FREE 96 /* descriptors kept free for judging calls and for workers */
 
+/* The tasks of the run that have made calls, by thread id. */
 struct task_table {
 	pid_t root;
 	const struct view *view;
@@ -29,7 +30,7 @@ struct task_table {
 	int host_pidns_fd;
 	/* a pidfd of this number or above is not kept: many processes must not use up all descriptors */
 	int first_pidfd_not_kept;
-	unsigned processes_seen_count;
+	unsigned processes_seen_count; /* processes of the run that were seen so far */
 	struct {
 		/* counts the changes of RLIMIT_NOFILE in the run, for task_table_get_nofile_limit_version(); never 0 */
 		unsigned changes;

@@ -24,6 +24,7 @@ struct fd_table_room {
 	unsigned nofile_limit_version;  /* task_table_get_nofile_limit_version() when the limit was read */
 };
 
+/* A thread of the run that makes judged calls. */
 struct task {
 	pid_t tid;
 	pid_t tgid;

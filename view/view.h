@@ -42,6 +42,7 @@ enum mount_flag {
 	MOUNT_LACKS_OVERLAY = 1 << 16,       /* an overlay was needed, but not possible: writing is refused */
 };
 
+/* A virtual path and the host directory or file that is shown there. */
 struct mount {
 	const struct view *view;
 	char *virt; /* canonical virtual path */
@@ -55,7 +56,7 @@ struct mount {
 	/* a detached copy without the covers of view_prepare_kernel_reads(), for view_open_uncovered(); -1: none */
 	int uncovered_fd;
 	struct held_dir *held_dir; /* the held directory that fd belongs to; NULL: the mount owns fd */
-	unsigned flags;
+	unsigned flags;            /* MOUNT_* */
 	const char *rule; /* the rule that made the mount, borrowed from the policy; NULL for the skeleton */
 };
 
@@ -91,6 +92,7 @@ enum view_overlay {
 	VIEW_OVERLAY_ALL,     /* all grants: --dry-run */
 };
 
+/* What a view is built with besides the policy. */
 struct view_options {
 	int scratch_fd;           /* the scratch directory of the run */
 	const char *scratch_host; /* canonical host path of the scratch directory */

@@ -6,11 +6,12 @@
 #include "base/cleanup.h"
 #include "view/private.h"
 
+/* The resolution of a path in the view, component by component. */
 struct path_walk {
 	const struct view *view;
 	const struct task *task;
 	unsigned flags;
-	int links_followed;
+	int links_followed;  /* so far; at most VIEW_LINKS_FOLLOWED_MAX */
 	struct place *place; /* its virt is the canonical path so far */
 	const char *remaining_path;    /* the part of the path that is not resolved yet */
 	char text[PATH_MAX * 2];

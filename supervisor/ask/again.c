@@ -46,6 +46,7 @@ static bool rejudge_gate_permits_effect(struct call_effect_check *gate, const st
 
 /* ---- judging a call in the second view ---- */
 
+/* What the sandbox has again after a call was judged by the second view. */
 struct rejudge_saved_first_view {
 	const struct policy *policy;
 	struct view *view;

@@ -15,23 +15,25 @@
 
 #define NS_PER_MS UINT64_C(1000000)
 
+/* A denied call that waits for an answer. */
 struct question {
 	struct question *next;
-	uint64_t number;
+	uint64_t number;   /* its files are NUMBER.json and NUMBER.answer */
 	uint64_t asked_ns; /* time of the question, by io_read_clock_ns() */
-	struct seccomp_notif notification;
+	struct seccomp_notif notification; /* of the call, which has no response yet */
 	char key[SHA256_HEX_SIZE];
 	struct call *denied_call; /* the call as the policy denies it; owned; its task is `task` */
 	struct task task;    /* a copy, because the thread may die; exe is owned */
 	struct call_answer answer;
 };
 
+/* Asks about denied calls by files, and performs the calls that the answers allow: --ask. */
 struct asker {
 	struct asker_options options;
 	struct question *questions; /* in the order in which they were asked */
 	/* questions whose approved call turned out to be another call than the question was about */
 	struct question *questions_of_changed_calls;
-	unsigned open_question_count;
+	unsigned open_question_count;  /* entries of `questions` */
 	uint64_t last_question_number; /* number of the newest question: its files are NUMBER.json and NUMBER.answer */
 	uint64_t next_poll_ns;         /* when ask_poll_open_questions is due */
 	struct call_answer answer_without_question; /* what the record says as the answer when no question was opened */
@@ -39,7 +41,7 @@ struct asker {
 		char key[SHA256_HEX_SIZE];
 		uid_t uid;
 	} always[ASK_OPEN_QUESTIONS_MAX]; /* answered with "allow-always" */
-	size_t always_answer_count;
+	size_t always_answer_count;       /* used entries of always[] */
 };
 
 int asker_create(const struct asker_options *options, struct asker **ret_asker)

@@ -26,19 +26,20 @@ struct closing_waiting_thread {
 	pid_t tid, tgid;
 };
 
+/* What is under way since a call fired an after entry. */
 struct closing {
 	struct closing_options options;
 	struct call
 		*waiting_call; /* owned: a copy of the waiting call; later used for the records about other threads */
 	struct task task;      /* the task of waiting_call, without a pidfd */
 	char *exe;           /* owned: task.exe */
-	bool response_is_delayed;
+	bool response_is_delayed;     /* the call that fires entries waits for its response */
 	bool response_was_sent;       /* the waiting call has got its response */
 	uint32_t fired_entries_mask;       /* the entries that the waiting call fires */
 	uint64_t deadline_ns;         /* when the run is stopped although traced calls have not ended */
 	/* when taking away must be complete: CLOSING_REMOVAL_MAX_NS after all threads were stopped */
 	uint64_t removal_deadline_ns;
-	struct closing_waiting_thread *waiting_threads;
+	struct closing_waiting_thread *waiting_threads; /* list of threads whose removal is still to come */
 };
 
 int closing_create(const struct closing_options *options, struct closing **ret_closing)

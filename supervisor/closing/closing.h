@@ -19,6 +19,7 @@
 
 struct closing;
 
+/* Parts of the supervisor that stopping threads and removing what they hold needs. */
 struct closing_options {
 	struct sandbox *sandbox; /* its after_entries must not be NULL */
 	struct tracer *tracer;

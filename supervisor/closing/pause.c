@@ -5,11 +5,12 @@
 
 #include "supervisor/closing/private.h"
 
+/* Stops all programs of a session and lets them go on: callgate session pause. */
 struct pause {
 	struct closing_options options;
 	struct closing *closing; /* borrowed; NULL: the policy has no after_read */
 	struct freeze freeze; /* while is_active */
-	bool is_active;
+	bool is_active;       /* all threads are stopped */
 };
 
 int pause_create(const struct closing_options *options, struct closing *closing, struct pause **ret_pause)

@@ -29,10 +29,11 @@
 #define NEW_TASKS_SAMPLED_MAX 64               /* most new tasks whose state is read at a sample */
 #define AFFINITY_MASK_READERS_MAX 8u           /* threads remembered because they have read their affinity mask */
 
+/* The state of CPU placement. */
 struct cpu {
 	struct affinity affinity;
 	bool off; /* no pinning any more: the run sets masks itself, or the kernel does not report run-queue delays */
-	bool is_pinned;
+	bool is_pinned; /* the run is pinned to the supervisor thread's CPU */
 	uint64_t pinned_ns, sampled_ns;
 	unsigned calls_since_sample;    /* judged calls since run-queue delays were last read */
 	uint64_t time_without_call_ns;  /* how long no call has been made */
@@ -40,9 +41,9 @@ struct cpu {
 	struct run_queue_delays delays;
 	/* threads that read a mask, and have made no other call since; 0: free */
 	pid_t mask_reader[AFFINITY_MASK_READERS_MAX];
-	unsigned next_mask_reader_to_replace;
+	unsigned next_mask_reader_to_replace; /* index in mask_reader[] */
 	uint64_t next_pause_length_ns; /* how long the run will stay unpinned when it is unpinned next */
-	uint64_t pinning_paused_until_ns;
+	uint64_t pinning_paused_until_ns; /* until then the run is not pinned again */
 };
 
 /* ---- pinning ---- */
@@ -110,6 +111,7 @@ void cpu_pin_program(struct cpu *placement, pid_t program)
 		placement_start_sampling(placement, program - 1, now_ns);
 }
 
+/* A count of the run's tasks, and of those that are running now. */
 struct placement_running_tasks {
 	const struct task *caller; /* not counted as running */
 	pid_t last;                /* tasks with higher pids are not counted */

@@ -14,6 +14,7 @@
 
 /* ---- affinity.c ---- */
 
+/* The CPU affinity masks of the run and of the supervisor thread. */
 struct affinity {
 	struct task_table *tasks;
 	int loadavg_fd;   /* owned */
@@ -29,11 +30,12 @@ struct affinity {
 	/* the value of newest_pid_before_pinning before the last scan, because a new task may become visible late */
 	pid_t newest_pid_before_last_scan;
 	bool moves_tasks_off_cpu;       /* unpinning moves all running tasks except the first to other CPUs */
-	bool first_task_stays_on_cpu;
+	bool first_task_stays_on_cpu;   /* the next running task is not moved */
 	unsigned rescans_left; /* number of scans for inherited masks that are still due after unpinning */
 	uint64_t late_ns, late_step_ns;
 };
 
+/* What /proc/loadavg tells. */
 struct machine_load {
 	pid_t newest_pid;             /* the newest pid; -1: unknown */
 	unsigned long runnable;       /* how many tasks are runnable on the whole machine */
@@ -67,6 +69,7 @@ int affinity_rescan_if_due(struct affinity *affinity, uint64_t now_ns);
 
 #define RUN_QUEUE_DELAY_THREADS_MAX 8u /* calling threads whose run-queue delay is read */
 
+/* A thread that makes judged calls, and how long it has waited for a CPU. */
 struct calling_thread {
 	pid_t tid;
 	bool called_since_sample;       /* the thread has made a call since the last sample */

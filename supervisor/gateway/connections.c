@@ -157,6 +157,7 @@ static enum connection_state connection_get_state(const struct connection *conn)
 	(IN(CONNECTION_ANNOUNCED) | IN(CONNECTION_OPENED) | IN(CONNECTION_OPENED_AND_USED) | \
 	 IN(CONNECTION_PROXY_ANNOUNCED) | IN(CONNECTION_PROXY_OPENED))
 
+/* When egress may report a step of a connection. Otherwise it is taken for compromised. */
 static const struct connection_step_rule {
 	unsigned allowed_states;  /* connection states in which egress may report the step */
 	/* the step is possible only until the program's connect(2) got its response */

@@ -23,15 +23,16 @@
 #define CONNECTS_CHECKED_PER_TICK_MAX 64u      /* connects checked for interruptions at a tick */
 #define HANDSHAKE_CHECK_INTERVAL_MS 1      /* interval between checks of an unfinished handshake on loopback */
 
+/* A connect(2) of the program that waits until egress is connected. */
 struct pending_connect {
 	struct pending_connect *next;
 	struct delayed_response delayed_response;
 	uint64_t deadline_ns; /* 0: no deadline */
-	uint64_t conn_id;
+	uint64_t conn_id;     /* id of the connection in messages to egress */
 	uint64_t socket_cookie; /* the socket's SO_COOKIE */
 	pid_t tid;
 	int fd; /* a duplicate of the program's socket, owned */
-	bool is_nonblocking;
+	bool is_nonblocking;       /* the program's socket has O_NONBLOCK */
 	bool egress_is_connected;  /* egress has an upstream connection; the handshake with its listener is under way */
 	bool connect_was_called;   /* connect(2) to the listener was called here and has not failed */
 	uint16_t source_port; /* the port that was announced to egress */

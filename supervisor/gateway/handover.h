@@ -28,13 +28,14 @@ struct handover {
 	pid_t keeper;
 	pid_t sender; /* a child of egress, which ends after the reply */
 	bool self_filter, landlock; /* sandbox layers that egress uses for itself */
-	bool has_authority;
+	bool has_authority;         /* TLS is intercepted: `authority` is set */
 	struct authority authority;
 	uint64_t policy_len, roots_len;
 };
 
+/* Egress' answer once it has received the handover. */
 struct handover_reply {
-	int32_t error;
+	int32_t error; /* 0 or the -errno with which egress could not start */
 	char failed_step[64];
 };
 

@@ -14,6 +14,7 @@
 
 #define EGRESS_LINE_STUCK_AFTER_MS 10000 /* egress counts as dead if it reads nothing for this time */
 
+/* A message to egress that its socket has not taken yet. */
 struct queued_message {
 	struct queued_message *next;
 	int fd; /* owned; -1: no descriptor */

@@ -11,6 +11,7 @@
 
 #include "confine/privs.h"
 
+/* What egress or a resolver restricts itself by. */
 struct egress_sandbox {
 	unsigned role;    /* SELF_EGRESS or SELF_RESOLVER */
 	bool self_filter; /* see selffilter.h */

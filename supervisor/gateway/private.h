@@ -13,6 +13,7 @@
 #define EGRESS_LINE_QUEUED_MESSAGES_MAX 2048
 
 struct queued_message;
+/* The control line: its socket and the messages that wait to be sent. */
 struct egress_line {
 	int fd;                   /* owned; -1: closed after an error */
 	enum control_phase phase; /* decides which messages egress may send now */
@@ -40,11 +41,12 @@ int egress_line_receive(struct egress_line *line, struct control_message *ret_me
 #define SUMMARY_ENTRIES_MAX 1000       /* destinations and requests listed in the result */
 #define SUMMARY_ADVICE_ENTRIES_MAX 100 /* hosts for which the result gives advice on certificates */
 
+/* The destinations and requests of the run, counted for the result. */
 struct summary {
 	json_t *list;   /* the entries of the result; owned, like `index` and `advice` */
 	json_t *index;  /* the same entries, keyed by their JSON text without bytes and count */
 	json_t *advice; /* advice for clients that did not accept the run's certificate authority */
-	uint64_t unlisted_entry_count;
+	uint64_t unlisted_entry_count; /* entries beyond SUMMARY_ENTRIES_MAX */
 };
 
 struct summary_item { /* texts are borrowed; NULL or "" become null */
@@ -76,6 +78,7 @@ json_t *usage_make_json(const struct network_usage *usage);
 #define CONNECTIONS_OPEN_MAX 2048    /* connections announced and not closed; more than egress permits (CONNS_MAX) */
 #define HTTP_REQUESTS_WITHOUT_OUTCOME_MAX 8192 /* requests recorded without an outcome */
 
+/* An HTTP request that egress has granted, and whose outcome is not known yet. */
 struct request {
 	uint64_t id; /* id of the request's record */
 	struct audit_outcome_location outcome_location;
@@ -88,14 +91,14 @@ struct request {
 /* A connection that was announced to egress. The announcement told its process; egress sends only its id. */
 struct connection {
 	uint64_t id;
-	struct request *requests;
+	struct request *requests; /* list of its requests without an outcome */
 	char *exe;
 	char *rule; /* the rule of the "open" record; NULL: not opened yet */
 	pid_t pid, ppid, host_pid;
 	unsigned program_number; /* in a session: the number of the program that the connection belongs to; 0: none */
 	int pidfd; /* a pidfd of the process `pid`, owned; opened only where a rule has "on_deny"; -1: not open */
 	uint16_t port;
-	bool is_opened;
+	bool is_opened;              /* egress has reported that the destination is reached */
 	bool connect_was_answered;   /* the program's connect(2) got its response; always true for datagrams */
 	bool is_listed_in_result;     /* the result has an entry about this connection */
 	char last_denial_reason[32];  /* the reason of the connection's last denial; "": none */
@@ -103,6 +106,7 @@ struct connection {
 	char host[NET_HOST_SIZE]; /* "": the proxy; its records name the destinations */
 };
 
+/* The connections announced to egress, and the HTTP requests on them. */
 struct connections {
 	void *tree;         /* tree of struct connection by id: tsearch(3). Owned */
 	void *request_tree; /* tree of struct request by id. Owned */
@@ -140,6 +144,7 @@ void connections_close_all(struct egress_client *client, const char *cause);
 /* ---- connects.c: connect(2) calls that wait for an upstream ---- */
 
 struct pending_connect;
+/* The connects of the program that wait for egress. */
 struct connects {
 	struct pending_connect *first_pending_connect;
 	size_t count;               /* how many connects wait */
@@ -161,18 +166,19 @@ int connects_check_all_pending(struct egress_client *client);
 
 /* ---- client.c ---- */
 
+/* The supervisor's side of the connection to egress. */
 struct egress_client {
 	struct sandbox *sandbox; /* borrowed */
 	struct pool *pool;       /* owned */
 	unsigned registered_epoll_events; /* events registered with epoll; 0: none */
-	bool is_ending;
+	bool is_ending;                   /* the run is over: only last records are awaited */
 	struct egress_line line;
 	struct connections connections;
 	struct connects connects;
 	struct summary summary;
 	struct network_usage *usage;
 	uint64_t last_record_id; /* id of the last record that egress has sent: the next one must be higher */
-	uint64_t denied_count;
+	uint64_t denied_count;   /* connections and requests that egress has refused */
 };
 
 #endif

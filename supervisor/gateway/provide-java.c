@@ -14,11 +14,12 @@
 
 #define JAVA_TRUSTSTORES_MAX 64u
 
+/* The host's Java truststores, and the one that the program sees in place of each. */
 struct java_truststores {
 	const struct policy *policy;
 	char *path[JAVA_TRUSTSTORES_MAX]; /* where the host has a store; owned */
 	size_t path_count;
-	struct truststore store;
+	struct truststore store; /* with the certificate of the run's authority */
 };
 
 /* As realpath(3), which makes a system call for each name of the path. Owned; NULL: nothing is there. */

@@ -14,6 +14,7 @@
 #define CA_CERTIFICATES_BYTES_MAX (8u << 20) /* most bytes of a file of certificates */
 #define DNS_PORT 53
 
+/* What the files and variables are made from that egress' clients need. */
 struct egress_provide_options {
 	const struct policy *policy;
 	const struct secrets *secrets; /* NULL: no secrets */
@@ -55,6 +56,7 @@ void egress_free_java_truststores(struct java_truststores *stores);
 
 /* truststore.c: a keystore (JKS, password "changeit"), for $JAVA_HOME/lib/security/cacerts. */
 #define TRUSTSTORE_NO_DIGIT 0x80u
+/* A Java truststore in the JKS format that is being written. */
 struct truststore {
 	struct buf buf;
 	unsigned certificate_count;

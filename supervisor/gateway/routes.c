@@ -15,11 +15,12 @@
 /* the kernel's LOOPBACK_IFINDEX: lo is the first interface of every network namespace */
 #define LOOPBACK_INTERFACE_INDEX 1u
 
+/* An RTM_NEWROUTE message for a local route. */
 struct route_request {
 	struct nlmsghdr head;
 	struct rtmsg route;
 	struct rtattr device;
-	uint32_t index;
+	uint32_t index; /* interface index of the device */
 	struct rtattr to;
 	unsigned char address[sizeof(struct in6_addr)]; /* for IPv4 only its first four bytes are sent */
 };

@@ -36,9 +36,10 @@ int egress_read_host_data(const struct policy *policy, bool secrets, struct egre
 			  struct policy_error *ret_error);
 void egress_data_from_host_release(struct egress_data_from_host *read);
 
+/* What egress is started with. */
 struct egress_start_options {
 	const struct policy *policy;
-	struct layers *layers;
+	struct layers *layers; /* decides by which layers egress restricts itself */
 	const char *run_id;
 	/* egress_start() takes what is in it; NULL: egress_start() calls egress_read_host_data() */
 	struct egress_data_from_host *host_data;
@@ -47,7 +48,7 @@ struct egress_start_options {
 
 /* Descriptors, addresses and files of egress that keeper and supervisor have. EGRESS_PROCESS_NONE: no network. */
 struct egress_process {
-	bool has_network;
+	bool has_network;          /* the policy has a network; false: no other member is set */
 	pid_t pid;                 /* egress, or the process that becomes egress */
 	int pidfd;
 	int start_error_fd; /* a memfd of the keeper: why egress did not start (starter_read_start_error) */
@@ -61,7 +62,7 @@ struct egress_process {
 	struct view_provided_file *provided_file;
 	size_t provided_file_count;
 	char **owned_text; /* owned array of owned texts; several files may have the same */
-	size_t owned_text_count;
+	size_t owned_text_count;              /* used entries of the list of texts to be freed */
 	struct egress_variable *env_variable; /* owned array: placeholders, SSL_CERT_FILE … */
 	size_t env_variable_count;
 };

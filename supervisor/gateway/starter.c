@@ -21,12 +21,13 @@
 
 #define STARTER_START_ERROR_BYTES_MAX 512u /* longest message on why egress did not start */
 
+/* The process that waits, and becomes egress at the first use of the network. */
 struct starter {
 	const struct starter_options *options;
 	pid_t keeper;
 	int control_fd, why_fd;
 	int program_socket_fd[CONTROL_FDS_MAX]; /* the descriptors of CONTROL_PROGRAM_SOCKETS; -1: not received yet */
-	struct authority authority;
+	struct authority authority;             /* the run's authority for TLS interception */
 };
 
 static bool starter_has_self_filter(const struct starter *starter)

@@ -21,6 +21,7 @@
 #include "egress/secrets/secret.h"
 #include "egress/tls/authority.h"
 
+/* What the starter process is given. */
 struct starter_options {
 	const struct policy *policy;
 	const struct layers *layers;
@@ -29,11 +30,12 @@ struct starter_options {
 	struct secrets *secrets;        /* the caller forgets its copy of the values; NULL: none */
 	const char *root_certificates_pem;              /* PEM certificates to verify servers; NULL: none */
 	struct helper_program *program; /* callgate-egress */
-	bool makes_ca;
+	bool makes_ca;                  /* TLS is intercepted: the starter makes a certificate authority */
 };
 
+/* What the starter tells the keeper when it is ready. */
 struct starter_reply {
-	int32_t error;
+	int32_t error; /* 0 or the -errno of the failed step */
 	char failed_step[64];
 	char pem[AUTHORITY_PEM_SIZE]; /* the certificate of the run's authority; "": there is none */
 };

@@ -85,14 +85,16 @@ void summary_add_certificate_advice(struct summary *summary, const char *host, c
 	json_decref(item);
 }
 
+/* What was used of one network rule, and which of its limits were hit. */
 struct network_rule_usage {
 	uint64_t bytes_up, bytes_down, requests, connections, connections_peak;
 	bool up_hit, down_hit, requests_hit, rate_hit, connections_hit;
 };
 
+/* What was used of all network rules. */
 struct network_usage {
 	const struct net_rule *policy_rules; /* the policy's rules */
-	size_t entry_count;
+	size_t entry_count;                  /* entries of use[] */
 	struct network_rule_usage use[]; /* one for each rule, and one for labels without a rule */
 };
 

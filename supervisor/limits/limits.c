@@ -39,13 +39,14 @@
 
 #define FILES_OPENED_BEFORE_RECOUNT_MIN 256 /* files that are opened before they are counted again, at least */
 
+/* The limits of a run, and what it was last seen to use. */
 struct limits {
 	const struct sandbox *sandbox;
-	struct cgroup *cgroup;
+	struct cgroup *cgroup; /* borrowed; NULL: no control group counts */
 	pid_t root_pid;
 	struct limit_meter meter[LIMIT_MAX];
 	enum limit_kind limit_that_ended_run; /* the limit that ended the run, or LIMIT_MAX */
-	uint64_t cpu_count;
+	uint64_t cpu_count;                   /* CPUs that the run may use: bounds its CPU time per interval */
 	uint64_t next_measurement_ns; /* when cpu and memory are measured next */
 	uint64_t last_sample_duration_ns; /* time that the last sample took */
 	struct sampler sampler;

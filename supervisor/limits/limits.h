@@ -24,10 +24,11 @@ enum limit_kind {
 	LIMIT_MAX,        /* the number of limits; also: no limit */
 };
 
+/* One limit of a run and its use. */
 struct limit_meter {
 	uint64_t limit; /* 0: no limit */
 	uint64_t used;  /* the use when last measured */
-	uint64_t peak;
+	uint64_t peak;  /* the highest use so far */
 	bool is_measured; /* false: used and peak are not measured */
 	bool hit;
 	bool exceeding_ends_run;      /* the limit was hit and ends the run */

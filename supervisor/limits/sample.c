@@ -14,10 +14,11 @@
 
 #define NS_PER_S UINT64_C(1000000000)
 
+/* A process as a sample has found it. */
 struct sample_process {
 	pid_t pid;
 	pid_t shown_by; /* the thread whose files in /proc show the memory: see held_find_thread_showing_memory() */
-	struct procstat stat;
+	struct procstat stat;                  /* its /proc/PID/stat */
 	uint64_t own_cpu_ns;                   /* cpu time of the process's threads */
 	bool lends_memory_to_vfork_child;      /* a vfork child runs in the process's memory */
 	bool borrows_memory_by_vfork;    /* the process is a vfork child in its parent's memory */

@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+/* What a sample is to measure, and how exactly. */
 struct sample_request {
 	pid_t root;             /* the calling process */
 	bool has_no_descendants;             /* `root` has no descendants, so only reaped children count */
@@ -21,6 +22,7 @@ struct sample_request {
 	uint64_t unmapped_shared_bytes;  /* shared memory without a page in any process: syscalls/account/memfds.h */
 };
 
+/* The processes that a sample has found. */
 struct sample_list {
 	struct sample_process *process; /* owned */
 	size_t count;
@@ -34,6 +36,7 @@ struct sampler {
 
 void sampler_release(struct sampler *sampler);
 
+/* What the run's processes use together at one time. */
 struct sample {
 	uint64_t memory_bytes; /* anonymous pages, shared memory and swap; not the page cache, which can be reclaimed */
 	/*

@@ -18,12 +18,13 @@ struct client;
 
 enum program_state {
 	PROGRAM_STARTING, /* the spawner was asked to start the program */
-	PROGRAM_RUNNING,
+	PROGRAM_RUNNING,  /* the spawner has told its pid */
 	PROGRAM_ENDING,   /* the program has ended, or is to end; its descendants are killed */
 };
 
+/* A program that a client of a session has started. */
 struct program {
-	unsigned number;
+	unsigned number;           /* from 1, in the order in which programs were asked for */
 	uint32_t slot_index;       /* index in session.program and in the spawner's page */
 	enum program_state state;
 	pid_t monitor, pid;  /* pids of the monitor and of the program; 0 while the program is starting */
@@ -38,7 +39,7 @@ struct program {
 	int master_fd;
 	bool is_detached;    /* goes on when its client has hung up */
 	bool has_wait_status;     /* wait_status, cpu_us and max_rss_kb are set */
-	bool has_timed_out;
+	bool has_timed_out;       /* its time limit has ended it */
 	bool was_denied;          /* denials were told to the client, and are not in `denials` any more */
 	int wait_status;
 	uint64_t cpu_us, max_rss_kb;
@@ -52,25 +53,26 @@ struct client {
 	struct client *next;
 };
 
+/* A run in which clients start programs. */
 struct session {
 	const struct session_options *options;
 	struct sandbox *sandbox;
 	struct pause *pause;
 	struct client *pausing_client; /* the client that has asked for a pause and has no answer yet; NULL: none */
 	uint64_t pausing_deadline_ns;  /* when pausing_client is told that the programs could not be stopped */
-	uint64_t paused_since_ns;
+	uint64_t paused_since_ns;      /* when all programs were last stopped */
 	struct spawner_page *spawner_page;
 	int spawner_fd[2];  /* the supervisor's end; the spawner's end until session_begin() */
-	int epoll_fd;
+	int epoll_fd;       /* watches the clients, the spawner and the listening socket */
 	struct program *program[SPAWNER_PROGRAMS_MAX]; /* NULL: the slot is free */
 	/* number of the last program that a client asked for; programs are numbered from 1 */
 	unsigned last_program_number;
-	unsigned running_program_count;
+	unsigned running_program_count; /* programs that have not ended */
 	struct client *client; /* list */
 	unsigned client_count;
 	unsigned holding_client_count; /* clients that hold the session */
 	uint64_t idle_since_ns;        /* since when no program has run; UINT64_MAX: a program runs */
-	bool is_ending;
+	bool is_ending;                /* no program is started any more */
 	struct spawner_request spawn_request; /* reused */
 	char text[SESSION_MESSAGE_BYTES_MAX + 1]; /* reused */
 	char spawner_mark, listen_mark;

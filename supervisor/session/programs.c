@@ -51,10 +51,11 @@ void programs_unhide_process_from_run(const struct session *session, pid_t pid)
 
 /* ---- making the request to the spawner ---- */
 
+/* Writes a program's arguments and variables into the request to the spawner. */
 struct request_text {
 	struct spawner_request *request;
-	size_t used;
-	bool is_full;
+	size_t used;  /* bytes written to request->text */
+	bool is_full; /* the texts do not fit: the program is not started */
 };
 
 static void request_add_text(struct request_text *text, const char *part)

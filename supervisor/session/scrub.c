@@ -18,6 +18,7 @@
 /* bytes below the stack pointer that are overwritten, and not given back to the kernel, because calls here use them */
 #define SCRUB_BYTES_BELOW_STACK_POINTER (16u << 10)
 
+/* A line of /proc/self/maps. */
 struct scrub_mapping {
 	uintptr_t begin, end;
 	bool is_writable, is_shared, has_file;

@@ -89,10 +89,11 @@ struct delayed_call {
 	struct task task; /* call.task points to this copy, which has no exe */
 };
 
+/* What holds target threads by ptrace(2): pending and delayed calls. */
 struct tracer {
 	struct sandbox *sandbox;
-	struct pending *pending;
-	struct delayed_call *delayed_calls;
+	struct pending *pending;            /* list of pending calls */
+	struct delayed_call *delayed_calls; /* list of calls that wait for a pending one */
 	size_t total_blob_bytes; /* number of bytes in all blobs, which is limited */
 	/* number of pending entries that fetch a descriptor, or hold a fetched one */
 	unsigned fetched_descriptor_count;

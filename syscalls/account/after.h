@@ -26,11 +26,12 @@ struct after_fired {
 	uint64_t descriptors, mappings, processes; /* closed, made inaccessible, killed */
 };
 
+/* Which after_read entries of the policy have fired. */
 struct after_entries {
 	uint32_t completed_entries_mask;   /* entries that have fired, and whose consequences are complete */
 	/* thread whose next call that fires an entry is refused, because not all consequences could be applied */
 	pid_t refused;
-	size_t count;
+	size_t count; /* used entries of fired[] */
 	struct after_fired fired[POLICY_AFTER_ENTRIES_MAX];
 };
 

@@ -28,6 +28,7 @@ static bool changes_is_modified(const struct touched_file *before, const struct 
 	       !changes_is_same_time(&before->ctime, &now->st_ctim);
 }
 
+/* The writing of the list of changed files, with their hashes. */
 struct changes_report {
 	uint64_t hash_bytes, hash_end_ns; /* bytes that hashing may still read, and when it must end */
 	void (*each)(void *ctx, const struct change *change);

@@ -11,6 +11,7 @@ struct changes;
 
 enum change_kind { CHANGE_ADDED, CHANGE_MODIFIED, CHANGE_DELETED };
 
+/* A changed file, as the result lists it. */
 struct change {
 	const char *path; /* in the view */
 	enum change_kind kind;

@@ -5,9 +5,10 @@
 
 #include "syscalls/call/call.h"
 
+/* The reads of decoys, for the result. */
 struct decoys {
 	struct decoy_read item[DECOY_READS_MAX];
-	size_t count;
+	size_t count; /* used entries of item[] */
 };
 
 struct decoys *decoys_create(void)

@@ -9,9 +9,9 @@
 /* Attempts with equal keys are one denial with a count. Borrows from the call and from the caller's text. */
 struct denial_key {
 	const char *syscall_name;
-	const char *target;
+	const char *target; /* what the attempt was for */
 	const char *exe;
-	int error;
+	int error; /* errno that the program got */
 };
 
 /* Why the call is refused: the call's own decision or, with --mode observe, the denial by the judged policy. */

@@ -12,11 +12,12 @@
 #define DENIAL_HASH_SLOTS 4096 /* a power of two, well above DENIALS_LISTED_MAX */
 _Static_assert(DENIAL_HASH_SLOTS > 2 * DENIALS_LISTED_MAX, "the index would fill up");
 
+/* The denials of a run or program; equal ones are one entry with a count. */
 struct denials {
 	struct texthash hash;
 	struct denial item[DENIALS_LISTED_MAX];
 	size_t count;
-	uint64_t unlisted_count;
+	uint64_t unlisted_count; /* denials beyond DENIALS_LISTED_MAX entries */
 	struct sink *sink; /* borrowed; NULL: denials are not told to the system's log */
 	/* returns the denials of the session's program with this number; NULL: the run is no session */
 	struct denials *(*find_program)(void *ctx, unsigned program);

@@ -20,6 +20,7 @@ struct denials;
 
 #define DENIALS_LISTED_MAX 1000 /* distinct denials that are kept; more are only counted */
 
+/* A denied call or network attempt, and how often it was tried. */
 struct denial {
 	uint64_t seq; /* number of the first record */
 	const char *syscall_name; /* static; NULL: egress refused */
@@ -27,16 +28,16 @@ struct denial {
 	const char *event;
 	/* kind of operation, for the result: "read", "write", "exec", "net", "signal", "process" or "other" */
 	const char *op;
-	char *target;
-	char *resolved_path;
-	int error;
-	char *rule;
+	char *target;        /* what the attempt was for: path, address, process … */
+	char *resolved_path; /* where the path led; NULL: the same, or no path */
+	int error;           /* errno that the program got */
+	char *rule;          /* label of the rule that denies, or NULL */
 	char *reason;
 	pid_t pid;
 	pid_t host_pid; /* the pid outside the run's pid namespace; 0: the same pid, or unknown */
 	unsigned program_number; /* in a session: the number of the program that made the first attempt; 0: none */
 	char *exe;
-	uint64_t count;
+	uint64_t count; /* equal attempts */
 	/* with --mode observe: the call was performed although the judged policy denies it */
 	bool was_observed;
 	enum policy_on_deny on_deny; /* what "on_deny" did to the process */

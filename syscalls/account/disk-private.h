@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
+/* A file that the run may have made larger. */
 struct disk_file {
 	dev_t dev;
 	ino_t ino;
@@ -15,13 +16,14 @@ struct disk_file {
 	int fd; /* O_PATH; open while the file can grow, or is unlinked while a process has it open; -1: closed */
 	size_t index_in_held_files;      /* index of the file in `held`, unless fd is -1 */
 	uint64_t next_lease_ns;     /* earliest time of the next attempt to get a lease */
-	uint64_t lease_pause_ns;
+	uint64_t lease_pause_ns;    /* pause before next_lease_ns, longer after each failure */
 	bool is_in_memory;            /* on tmpfs: disk_file_is_in_memory() */
 	bool lease_ignores_mappings;  /* leases do not detect the file's mappings: disk_lease_ignores_mappings() */
 	bool is_pinned; /* the target has had an O_PATH descriptor, so an unlinked file may exist as long as the run */
 	bool is_unused; /* unlinked and not open, but it may be mapped */
 };
 
+/* The files that the run may have made larger. */
 struct disk_files {
 	void *tree; /* tree of struct disk_file, owned: tsearch(3) */
 	size_t count;

@@ -20,6 +20,7 @@
 
 #define DISK_GROWING_FILES_MAX 65536 /* most files that can grow at a time; each costs a descriptor */
 
+/* The disk use of the run. */
 struct disk {
 	struct disk_files files;
 	uint64_t limit_bytes;
@@ -27,7 +28,7 @@ struct disk {
 	/* the disk is not limited: only files on tmpfs and ramfs are counted, for the limit of memory */
 	bool counts_only_memory_files;
 	uint64_t names_bytes; /* bytes counted for names that were made, less those for removed names */
-	uint64_t xattrs_bytes;
+	uint64_t xattrs_bytes; /* bytes counted for extended attributes */
 	uint64_t peak_bytes;
 	uint64_t next_measure_ns;  /* when files are measured next, if one can grow */
 	uint64_t last_growth_ns; /* when a file was last found to have grown */

@@ -82,7 +82,7 @@ void disk_set_xattr_bytes(struct call *call, uint64_t bytes);
  */
 struct disk_removal {
 	int fd; /* O_PATH descriptor of the object; -1: no limit, or no such object */
-	bool is_directory;
+	bool is_directory;   /* the removed name is a directory's */
 	uint64_t link_bytes; /* length of a symbolic link's target */
 	nlink_t names; /* st_nlink before the call */
 };

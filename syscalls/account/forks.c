@@ -27,6 +27,7 @@
 /* interval of counts while the number of tasks is far below the limit, so that the reported peak is about right */
 #define FORKS_RECOUNT_INTERVAL_NS UINT64_C(50000000)
 
+/* A fork that was admitted and may not have been made yet. */
 struct pending_fork {
 	pid_t tid;
 	uint64_t ns;     /* when the fork was admitted */
@@ -34,6 +35,7 @@ struct pending_fork {
 	uint64_t thread_cpu_ns_when_first_runnable;
 };
 
+/* The number of tasks of the run, and its limit. */
 struct forks {
 	uint64_t max;
 	pid_t root;

@@ -14,6 +14,7 @@
 /* most lines of /proc/locks that are read; the time to read them grows with their square */
 #define PROC_LOCKS_LINES_MAX 65536u
 
+/* The number of file locks that the run holds. */
 struct locks {
 	int proc_fd;         /* borrowed descriptor of a procfs that has "locks"; -1: /proc */
 	pid_t root; /* the supervisor's pid in the procfs of proc_fd; the locks of its descendants are counted */

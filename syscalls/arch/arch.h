@@ -12,8 +12,8 @@ uint32_t arch_get_audit_arch(void);
 
 /* General registers of PTRACE_GETREGSET (NT_PRSTATUS). `word` is large enough for every architecture. */
 struct arch_regs {
-	uint64_t word[40];
-	size_t len_bytes;
+	uint64_t word[40]; /* the registers as ptrace(2) gets them: NT_PRSTATUS */
+	size_t len_bytes;  /* used bytes of word[] */
 };
 
 /*

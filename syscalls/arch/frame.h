@@ -12,6 +12,7 @@
 
 #define FRAME_REGISTERS_MAX 34 /* most registers of an architecture */
 
+/* The call that a signal handler has interrupted, as the signal frame on the stack shows it. */
 struct frame {
 	uint64_t registers_addr; /* address of the registers in target memory */
 	uint64_t registers[FRAME_REGISTERS_MAX]; /* the registers */

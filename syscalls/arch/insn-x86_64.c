@@ -11,18 +11,19 @@ enum { RAX = 0, RDX = 2, RSP = 4, NO_REGISTER = 16 };
 #define BYTE_REGISTER_BITS(reg) (BIT(reg) | BIT((reg) & 3))
 #define SEARCHED_CODE_BYTES_MAX 64u	   /* most bytes between the setting of a register and the call */
 
+/* A decoded machine instruction. */
 struct instruction {
 	size_t len;
 	uint32_t written_registers; /* one bit for each register that the instruction writes */
 	bool is_constant_load;      /* its only effect is that register `to` becomes `value` */
 	bool is_register_copy;      /* its only effect is that register `to` becomes what `from` holds */
 	unsigned to, from;
-	uint32_t value;
+	uint32_t value; /* is_constant_load: what `to` becomes */
 };
 
 /* State of the decoder of one instruction. */
 struct decoder {
-	const uint8_t *byte;
+	const uint8_t *byte; /* the code */
 	size_t len, at;
 	bool has_rex_w;   /* REX.W */
 	unsigned r, x, b; /* REX.R, REX.X and REX.B, shifted to bit 3 */

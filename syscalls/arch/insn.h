@@ -25,7 +25,7 @@ struct insn_code {
 /* The registers now, by number (0 is rax, 7 is rdi), and a bit for each that is unchanged since the call. */
 struct insn_register_values {
 	uint64_t reg[INSN_REGISTER_COUNT];
-	uint32_t unchanged_registers;
+	uint32_t unchanged_registers; /* bits of registers that still hold what they had at the call */
 };
 
 

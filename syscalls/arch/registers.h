@@ -10,11 +10,11 @@ struct arch_layout {
 	unsigned pc, stack;
 	unsigned next_call_number_index; /* index of the register with the number of the thread's next call */
 	unsigned last_call_number_index; /* index of the register with the number of the thread's last call */
-	unsigned result_index;
+	unsigned result_index;           /* index of the register with a call's result */
 	unsigned arg[6];
 	unsigned syscall_insn_bytes; /* length of the system call instruction */
 	uint8_t syscall_insn[4];     /* the instruction */
-	size_t red_zone_bytes;
+	size_t red_zone_bytes;       /* below the stack pointer, which signal handlers leave alone */
 };
 
 extern const struct arch_layout arch_layout;

@@ -75,6 +75,7 @@ struct sandbox {
 	gid_t gid;
 };
 
+/* A path argument of the call. */
 struct call_path {
 	size_t len;
 	int dirfd;  /* AT_FDCWD if the row has no ARG_DIRFD before this path */
@@ -157,12 +158,12 @@ struct call {
 	struct sandbox *sandbox;
 	uint64_t id; /* the notification's id */
 	pid_t tid;
-	unsigned path_count;
+	unsigned path_count; /* used entries of path[] */
 	struct task *task;
 	const struct syscall_row *row;
 	uint64_t arg[6];
-	uint64_t start_ns;
-	size_t text_arg_len;
+	uint64_t start_ns;   /* when the notification was received */
+	size_t text_arg_len; /* length of text_arg */
 	int text_arg_error; /* -errno with which copying text_arg from target memory failed; 0: it was copied */
 	/* entries of after_read that the call fires, before it may be performed; see after.h */
 	uint32_t after_entries_to_fire;
@@ -177,7 +178,7 @@ struct call {
 	 */
 	bool has_fetched_fd;
 	int fetched_fd;
-	struct policy_decision decision;
+	struct policy_decision decision; /* the verdict so far, for the record */
 	/*
 	 * what the policy's "on_deny" says about a recorded denial; ON_DENY_UNSET: there was no denial, or only a probe
 	 */
@@ -187,10 +188,11 @@ struct call {
 	struct {
 		uint64_t flags, mode, resolve;
 	} how; /* the struct open_how of an openat2, copied from target memory */
-	struct outcome outcome;
+	struct outcome outcome; /* what the handler has decided */
+	/* where the log has the call's record, to add a late outcome */
 	struct audit_outcome_location outcome_location;
 	struct call_net net;
-	struct call_path path[2];
+	struct call_path path[2];        /* the call's path arguments */
 	struct place resolved_place[2];  /* what path[i] resolved to, for the record */
 	char text_arg[PATH_MAX]; /* the argument of kind ARG_TEXT, copied from target memory */
 };

@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+/* How target memory is read and written: by process_vm_readv(2), or by a test. */
 struct memory_ops {
 	/*
 	 * Returns the number of bytes copied until the first inaccessible page; -EFAULT: none were; -ESRCH: the target

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* A call that a worker thread makes, because it may wait. */
 struct call_work {
 	/*
 	 * Makes the call on fd. Returns the call's result or -errno; -EINTR when go_on() returns false, because the

@@ -21,6 +21,7 @@ struct file_version {
 	struct timespec mtime, ctime;
 };
 
+/* A program that was inspected, and the version of its file. */
 struct known_program {
 	struct file_version version;
 	/* the mount is compared as well, because another mount with the same file may be noexec */
@@ -28,6 +29,7 @@ struct known_program {
 	struct exec_program program;
 };
 
+/* A dynamic loader that was inspected, and the version of its file. */
 struct known_loader {
 	struct file_version version;
 	struct exec_loader loader;

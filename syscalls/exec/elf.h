@@ -15,6 +15,7 @@ struct elf_layout {
 	uint64_t phdr_count;            /* AT_PHNUM */
 };
 
+/* What the headers of an ELF file say. */
 struct elf_facts {
 	bool is_dynamic;          /* the file has a PT_INTERP */
 	char interp[PATH_MAX];    /* the path in PT_INTERP, NUL-terminated */

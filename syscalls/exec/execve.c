@@ -39,7 +39,7 @@ struct exec_file {
 /* The state of one execve while the supervisor judges it. */
 struct exec_attempt {
 	struct call *call;
-	struct exec_plan *plan;
+	struct exec_plan *plan; /* what is executed if all is allowed */
 	struct exec_args args;
 	char file_name[PATH_MAX + 32]; /* the name that the kernel gives to the exec (bprm->filename) */
 	struct exec_file file;    /* the program; then each interpreter of the chain */
@@ -49,8 +49,8 @@ struct exec_attempt {
 		 * copies of resolved_place[1], path[1] and path_count of the call, which judging the loader overwrites
 		 */
 		saved_place;
-	struct call_path saved_path;
-	unsigned path_count_before_loader;
+	struct call_path saved_path;       /* the path argument, while path[0] is replaced */
+	unsigned path_count_before_loader; /* call->path_count before the loader's path was added */
 };
 
 /* ---- finding and opening one file of the exec ---- */
@@ -84,6 +84,7 @@ static int exec_open_pinned(struct call *call, int pin)
 	return fd;
 }
 
+/* Asks the kernel for the status of the file to execute, by name. */
 struct exec_stat_question {
 	struct stat *st;
 	/*

@@ -23,9 +23,10 @@ struct exec_image {
 	 * differs from st_dev.
 	 */
 	unsigned maps_major, maps_minor;
-	uint64_t maps_ino;
+	uint64_t maps_ino; /* inode number as /proc/PID/maps shows it */
 };
 
+/* The verified result of judging an exec: the files that the kernel must load. */
 struct exec_plan {
 	struct exec_image image;  /* the ELF file that will run: the program, or the last interpreter of a "#!" chain */
 	struct exec_image loader_image; /* its loader (PT_INTERP) */

@@ -7,8 +7,9 @@
 
 #define SHEBANG_HEAD_BYTES 256 /* BINPRM_BUF_SIZE: the kernel reads no more of the line */
 
+/* The first line of a script: "#!interp arg". */
 struct shebang {
-	char interp[SHEBANG_HEAD_BYTES];
+	char interp[SHEBANG_HEAD_BYTES]; /* path of the interpreter */
 	char arg[SHEBANG_HEAD_BYTES];
 	bool has_arg; /* one argument at most: everything after the first blank */
 };
@@ -24,7 +25,7 @@ int shebang_parse(const char head[SHEBANG_HEAD_BYTES], struct shebang *ret_sheba
 /* The texts that replace argv[0] of a script. They are found from the last to the first. Initialised with zeros. */
 struct exec_args {
 	char *text[SHEBANG_CHAIN_ARGS_MAX]; /* owned; filled from the end */
-	size_t count;
+	size_t count;                       /* arguments in the list */
 };
 
 /*

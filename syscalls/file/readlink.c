@@ -70,6 +70,7 @@ ssize_t file_read_link_text(const struct call *call, const struct place *place, 
 	return (ssize_t)link_replace_host_path(call, &object, text, (size_t)len);
 }
 
+/* Asks the kernel for a link's target. */
 struct readlink_query {
 	const struct call *call;
 	size_t len;

@@ -12,6 +12,7 @@
 #define OPENAT2_RESTRICTION_FLAGS \
 	(RESOLVE_BENEATH | RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV)
 
+/* The resolution of an openat2 path under its RESOLVE_* restrictions. */
 struct openat2_path_walk {
 	const struct call *call;
 	uint64_t resolve;
@@ -19,9 +20,9 @@ struct openat2_path_walk {
 	bool may_create;     /* the last name need not exist: O_CREAT */
 	char root[PATH_MAX]; /* canonical path of the start directory */
 	char *at;            /* canonical path so far; in text */
-	int link_count;
+	int link_count;      /* links followed so far */
 	bool path_is_relative; /* path[0] is relative */
-	bool has_last_device;
+	bool has_last_device;  /* last_device is set */
 	dev_t last_device; /* device of the last object outside the skeleton, for RESOLVE_NO_XDEV */
 	const char *rest_of_path;
 	char text[PATH_MAX * 2];

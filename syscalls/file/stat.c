@@ -20,9 +20,10 @@ static int stat_by_name(void *ctx, int dirfd, const char *path, int at_flags)
 	return fstatat(dirfd, path, ctx, at_flags | AT_NO_AUTOMOUNT) < 0 ? -errno : 0;
 }
 
+/* Asks the kernel for statx(2) of an object. */
 struct statx_query {
 	unsigned flags; /* AT_STATX_* */
-	unsigned mask;
+	unsigned mask;  /* STATX_*: the fields asked for */
 	/* the root of the view's nosymfollow mount, below which objects are asked about by name; -1: there is none */
 	int no_symlinks_dir_fd;
 	bool is_by_name; /* the object was asked about by name below no_symlinks_dir_fd, and not by a descriptor */
@@ -131,8 +132,9 @@ void sys_statfs(struct call *call)
 		file_end_call_with_output(call, call->arg[1], &status, sizeof(status), fstatfs(fd, &status));
 }
 
+/* Asks the kernel whether an object permits access(2). */
 struct access_query {
-	int mode;
+	int mode;       /* R_OK, W_OK, X_OK or F_OK */
 	unsigned flags; /* AT_EACCESS */
 	int result;     /* 0 or -errno */
 	struct stat status; /* the object's status; unset for F_OK, and for R_OK by name */

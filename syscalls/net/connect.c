@@ -24,6 +24,7 @@
 
 /* ---- waiting for room in the listener's queue ---- */
 
+/* A connect to a unix socket that a worker thread makes. */
 struct unix_connect_work {
 	struct call_work work;
 	struct sockets_address address;

@@ -19,11 +19,12 @@ struct inet_kind {
 	bool is_v6_only;
 };
 
+/* An IPv4 or IPv6 address with its port. */
 struct inet_address {
 	int family; /* AF_INET, AF_INET6; AF_UNSPEC: connect(2) dissolves the association */
 	struct in_addr v4;
 	struct in6_addr v6;
-	uint32_t scope_id;
+	uint32_t scope_id; /* sin6_scope_id of a link-local address */
 	uint16_t port; /* host order */
 };
 

@@ -12,6 +12,7 @@
 
 _Static_assert(SOCKET_FILTER_INSTRUCTIONS_MAX <= BPF_MAXINSNS, "a filter has room for all endpoints");
 
+/* A classic BPF program for a UDP socket that is being emitted. */
 struct socket_filter {
 	struct sock_filter code[SOCKET_FILTER_INSTRUCTIONS_MAX];
 	unsigned short len;

@@ -12,18 +12,21 @@
 
 #define SEARCHED_PROCESSES_MAX 4096 /* most processes that are searched for a socket */
 
+/* A TCP socket of the run that listens. */
 struct run_listener {
 	struct inet_address at;
 	ino_t ino;
 	pid_t tgid; /* the process that has the socket as its descriptor target_fd */
-	int target_fd;
+	int target_fd; /* descriptor of the socket in process tgid */
 	int held_fd; /* a duplicate of the socket if pidfd_getfd(2) is refused; else -1 */
 };
 
+/* A connect in progress: the socket, and the listener, which is kept open until the connect ends. */
 struct pending_connect {
 	int socket_fd, held_fd;
 };
 
+/* The TCP sockets of the run that listen, and the connects to them that are in progress. */
 struct inet_listeners {
 	struct run_listener item[INET_LISTENERS_MAX];
 	size_t count;
@@ -254,6 +257,7 @@ bool inet_listeners_close_ended_connects(struct inet_listeners *listeners, uint6
 
 /* ---- connects that a worker thread performs ---- */
 
+/* A connect to a listener of the run that a worker thread makes. */
 struct connect_work {
 	struct call_work work;
 	struct sockaddr_storage address;

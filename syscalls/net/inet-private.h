@@ -7,6 +7,7 @@
 
 #define INET_ENDPOINTS_MAX 256 /* UDP endpoints of a run; each costs one or two descriptors */
 
+/* A UDP endpoint that the program has used, and the socket by which egress relays its datagrams. */
 struct inet_endpoint {
 	char host[NET_HOST_SIZE];
 	uint16_t port;
@@ -16,6 +17,7 @@ struct inet_endpoint {
 	struct inet_address at; /* where datagrams for the endpoint are sent */
 };
 
+/* The state of the run's internet sockets. */
 struct inet {
 	struct inet_options options;
 	/* without a network namespace: the run's loopback address that stands for ::1 and serves IPV6_V6ONLY sockets */
@@ -28,6 +30,7 @@ struct inet {
 
 /* ---- inet-socket.c: the duplicate of the target's socket ---- */
 
+/* The supervisor's duplicate of a TCP or UDP socket of the program. */
 struct inet_socket {
 	int fd;
 	struct inet_kind kind;
@@ -75,6 +78,7 @@ enum inet_destination {
 	INET_TO_NOWHERE,    /* denied, or unknown to the policy */
 };
 
+/* Where an address leads by the policy. */
 struct inet_route {
 	enum inet_destination kind;
 	struct net_verdict verdict; /* set for INET_TO_ENDPOINT and INET_TO_NOWHERE */

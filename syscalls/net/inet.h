@@ -16,6 +16,7 @@
 
 struct inet;
 
+/* What the run's internet sockets need from egress and policy. */
 struct inet_options {
 	const struct policy *policy;
 	struct pool *pool;       /* borrowed */
@@ -63,7 +64,7 @@ struct inet_egress_connect {
 	struct inet_address
 		egress_listener;      /* where the target's socket is connected to, once the upstream is connected */
 	int domain;                   /* the domain of the target's socket */
-	bool is_nonblocking;
+	bool is_nonblocking;          /* the program's socket has O_NONBLOCK */
 	char address[NET_ADDRESS_TEXT_SIZE]; /* the address in the target's call, for the record */
 };
 

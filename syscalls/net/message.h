@@ -9,15 +9,17 @@
 #define MESSAGE_CONTROL_BYTES_MAX (16u * 1024)
 #define MESSAGE_FDS_MAX 253              /* SCM_MAX_FD */
 
+/* An element of msg_iov: a range of target memory. */
 struct message_part {
 	uint64_t addr, len;
 };
 
+/* A message of sendmsg(2), copied from the target, with its data still in target memory. */
 struct message {
-	struct sockaddr_storage name;
+	struct sockaddr_storage name; /* the destination: msg_name */
 	int name_len;              /* 0: the message has no address */
 	struct message_part *part; /* owned; the bytes stay in target memory until they are sent */
-	size_t part_count;
+	size_t part_count;         /* entries of part[] */
 	uint64_t total_bytes;   /* bytes, at most MAX_RW_COUNT */
 	uint8_t *control; /* owned: the control data that is passed to the kernel */
 	size_t control_len;

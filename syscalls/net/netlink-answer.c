@@ -20,12 +20,13 @@
 
 /* ---- writing ---- */
 
+/* Writes the answer to one netlink request. */
 struct answer_writer {
 	unsigned char *out; /* NETLINK_ANSWER_BYTES_MAX bytes; all answers fit */
 	size_t len;
 	size_t message_offset; /* offset of the message that is being written */
-	struct nlmsghdr request;
-	uint32_t port;
+	struct nlmsghdr request; /* header of the message that is answered */
+	uint32_t port;           /* nl_pid of the stand-in, to which the messages go */
 	unsigned short flags; /* flags of each message */
 };
 
@@ -237,12 +238,13 @@ static void netlink_answer_getaddr(struct answer_writer *writer, const struct ne
 
 /* ---- routes ---- */
 
+/* A route of the run, as an answer tells it. */
 struct route {
 	const void *to;
 	unsigned bits, table, type, protocol, scope;
 	const void *source; /* NULL: no preferred source address */
 	uint32_t metric; /* only of IPv6 routes */
-	unsigned flags;
+	unsigned flags;  /* RTM_F_* */
 	uid_t user; /* only with RTM_F_CLONED: the user who asks for the route */
 };
 

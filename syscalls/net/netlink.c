@@ -28,12 +28,14 @@
 #define NETLINK_MESSAGES_PER_REQUEST_MAX 8
 #define NETLINK_AUTO_PORT_FIRST (-4097) /* as netlink_autobind(): ports from here downwards are no process ids */
 
+/* One stand-in socket. */
 struct standin {
 	int fd; /* the supervisor's end, owned; -1: the slot is free */
 	ino_t inode; /* inode number of the program's end of the socket pair, by which the stand-in is found */
 	uint32_t nl_pid; /* nl_pid; 0: not chosen yet */
 };
 
+/* The stand-in sockets of the run. */
 struct netlink {
 	int epoll_fd; /* watches all stand-ins; data.u32 is the slot */
 	unsigned standin_count;

@@ -9,13 +9,14 @@
 /* bytes of a stream that are sent before other notifications get their turn */
 #define TRANSFER_BYTES_PER_TURN_MAX (1u << 20)
 
+/* A send that the supervisor makes for the target, because its address was judged. */
 struct transfer {
 	/* the message to send; transfer_send_or_move_to_worker() takes its content and leaves it empty */
 	struct message *message;
 	const struct sockaddr_storage *to; /* NULL: the message goes to the connected peer */
 	socklen_t to_len;
 	int flags; /* MSG_*, from the target */
-	bool is_stream;
+	bool is_stream;        /* SOCK_STREAM: a part of the message may be sent */
 	uint64_t msg_len_addr; /* sendmmsg: target address of msg_len; 0: the length is the result */
 };
 

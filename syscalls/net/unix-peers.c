@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "syscalls/net/address.h"
 
+/* A listening unix socket, and the process of the run that has made it listen. */
 struct peer_listener {
 	ino_t ino; /* inode number of the listening socket, as fstat(2) tells it */
 	pid_t pid;
@@ -18,6 +19,7 @@ struct peer_listener {
 	socklen_t name_len;
 };
 
+/* A connection between unix sockets, with the processes at its two ends. */
 struct peer_connection {
 	ino_t client_ino;
 	pid_t client_pid;

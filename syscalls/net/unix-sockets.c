@@ -24,6 +24,7 @@
 #define SLASH_REPLACEMENT '\xff'
 #define NUL_REPLACEMENT '\xfe' /* stands for the first byte of an abstract name, in the name of its file */
 
+/* A unix socket of the run that is bound to a name. */
 struct bound_socket {
 	/* the socket file in the view; kept open, so that its inode number is not reused. -1: an abstract name */
 	int socket_file_fd;
@@ -36,13 +37,14 @@ struct bound_socket {
 	char name[SOCKETS_NAME_BYTES_MAX]; /* the abstract name, which begins with NUL */
 };
 
+/* The names that the run's unix sockets are bound to. */
 struct sockets {
 	int scratch_fd; /* borrowed */
 	int dir_fd;     /* -1: the directory is not made yet */
 	bool has_own_netns;
-	bool has_names_to_restore;
-	size_t count;
-	size_t prune_at_count;
+	bool has_names_to_restore; /* some socket has another name in the kernel than for the program */
+	size_t count;              /* used entries of bound[] */
+	size_t prune_at_count;     /* number of names at which those of closed sockets are removed */
 	struct bound_socket bound[SOCKETS_BOUND_MAX];
 };
 

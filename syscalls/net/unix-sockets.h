@@ -22,6 +22,7 @@
 
 struct sockets;
 
+/* The address of a unix socket as the kernel knows it. */
 struct sockets_address {
 	struct sockaddr_un name;
 	socklen_t len;

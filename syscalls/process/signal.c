@@ -42,6 +42,7 @@ static pid_t signal_read_process_group(pid_t pid)
 	return procstat_read(pid, &stat) < 0 ? -ESRCH : stat.group;
 }
 
+/* Sends a signal to a process group, or to the whole run: one process after the other. */
 struct signal_group_work {
 	bool is_whole_run; /* all processes of the run except the caller's */
 	pid_t group;
@@ -49,8 +50,8 @@ struct signal_group_work {
 	size_t count, room;
 	pid_t *done; /* processes that were signalled */
 	size_t done_count, done_room;
-	int last_error;
-	bool was_sent;
+	int last_error; /* -errno of the last process that was not signalled */
+	bool was_sent;  /* at least one process was signalled */
 };
 
 /* Lists the processes of the run. 0 or -ENOMEM. */
