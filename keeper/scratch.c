@@ -15,6 +15,7 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "keeper/scratch-private.h"
+#include "keeper/session-client.h"
 
 /* Names of runs' directories have a prefix, because earlier versions used ids without one and another kind of lock. */
 #define SCRATCH_RUN_PREFIX "run-"
@@ -57,6 +58,15 @@ static bool scratch_is_run_name(const char *name)
 	       strspn(id, "0123456789abcdef") == strlen(id) && strlen(id) == SCRATCH_ID_SIZE - 1;
 }
 
+/* Nobody else removes the socket of a session that was killed, unless a client is refused there. */
+static void scratch_remove_socket_of_dead_run(int base_fd, const char *run_name)
+{
+	char name[sizeof(SESSION_SOCKET_PREFIX) + SCRATCH_ID_SIZE];
+
+	(void)snprintf(name, sizeof(name), "%s%s", SESSION_SOCKET_PREFIX, run_name + strlen(SCRATCH_RUN_PREFIX));
+	(void)unlinkat(base_fd, name, 0); /* ENOENT: the run was no session */
+}
+
 /* Renames dead runs under the base's lock, so that no two processes remove the same one, and then removes them. */
 static void scratch_sweep_dead_runs(const struct scratch *scratch)
 {
@@ -73,6 +83,7 @@ static void scratch_sweep_dead_runs(const struct scratch *scratch)
 	while ((entry = readdir(dir))) {
 		if (!scratch_is_run_name(entry->d_name) || !scratch_run_is_dead(scratch->base_fd, entry->d_name))
 			continue;
+		scratch_remove_socket_of_dead_run(scratch->base_fd, entry->d_name);
 		(void)snprintf(dead, sizeof(dead), "%s%s", SCRATCH_DEAD_RUN_PREFIX, entry->d_name);
 		(void)renameat(scratch->base_fd, entry->d_name, scratch->base_fd, dead);
 	}

@@ -136,7 +136,8 @@ mkdir "$T/killed"
 start_server --key-file "$T/keys" --audit-dir "$T/killed"
 
 # ---- killed: a second later nothing runs, and each file that the client knows of is in the log ----
-"$PYTHON" "$client" hold >"$T/id" 2>/dev/null &
+true >"$T/id" # there before the client has begun
+"$PYTHON" "$client" hold >>"$T/id" 2>/dev/null &
 holder=$!
 for _ in {1..300}; do
 	[ "$(grep -cx 'made[0-9]*' "$T/id")" -lt 3 ] || break
