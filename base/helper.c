@@ -24,6 +24,7 @@ static char helper_error[PATH_MAX + 256];
 
 _Static_assert(sizeof(PACKAGE_VERSION) <= HELPER_VERSION_SIZE, "a version fits");
 
+/* Sets the message of a start of callgate-egress that failed. Returns error. */
 static int helper_explain_failure(int error, const char **ret_why)
 {
 	(void)snprintf(helper_error, sizeof(helper_error), "needs %s, which cannot be started: %s", helper_path,

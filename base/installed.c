@@ -36,6 +36,7 @@ bool installed_get_sibling_path(const char *name, char ret_path[PATH_MAX])
 	return slash != NULL;
 }
 
+/* Adds the group of a file that its group may write. */
 static void installed_add_group_with_write_right(struct trusted_writers *writers, const char *path)
 {
 	struct stat st;
@@ -44,6 +45,7 @@ static void installed_add_group_with_write_right(struct trusted_writers *writers
 		writers->group[writers->group_count++] = st.st_gid;
 }
 
+/* Who may write to callgate's own files: these may also have written callgate-egress. */
 static bool installed_find_trusted_writers(struct trusted_writers *ret_writers)
 {
 	struct trusted_writers writers = {0};

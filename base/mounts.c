@@ -124,6 +124,7 @@ int mounts_create_overlay(int lower_fd, int upper_fd, int work_fd, unsigned flag
 	return r < 0 ? r : steal_fd(&mount_fd);
 }
 
+/* Makes a detached read-only overlay of two directories. */
 static int mounts_open_union(int first_fd, int second_fd, bool user_xattr)
 {
 	_cleanup_close_ int fs = (int)syscall(SYS_fsopen, "overlay", FSOPEN_CLOEXEC);

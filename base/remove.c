@@ -25,6 +25,7 @@ struct removal {
 	int first_error;                 /* the first error of this removal pass as -errno, or 0 */
 };
 
+/* Counts a removal or move that succeeded; else keeps its error, if it is the first. */
 static void removal_count_step_or_keep_error(struct removal *removal, int err)
 {
 	if (err == 0)
@@ -98,6 +99,7 @@ struct dir_descent {
 	size_t depth, room;
 };
 
+/* Adds a directory to the stack of those that are being emptied. */
 static int descent_add_directory(struct dir_descent *descent, int fd)
 {
 	struct descent_step *grown;

@@ -11,6 +11,7 @@ static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the low word of an arg
  */
 #define JUMP_DISTANCE_MAX (UINT8_MAX - 1)
 
+/* Emits an instruction before the others. yes, no: how many instructions a jump skips. Returns its position. */
 static size_t bpf_emit_instruction(struct bpf *bpf, unsigned code, uint32_t k, size_t yes, size_t no)
 {
 	if (bpf->len < BPF_MAXINSNS)

@@ -72,6 +72,7 @@ static char *cgroup_find_own_group(const char *self, const char *controller)
 	return NULL;
 }
 
+/* Takes over where a control group mount shows callgate's own groups. */
 static void cgroup_add_mount(const struct mountinfo_line *mount, const char *self, struct cgroup_own_dirs *places)
 {
 	bool v2 = strcmp(mount->type, "cgroup2") == 0;

@@ -83,6 +83,7 @@ int cgroup_v2_enable_controllers(int dirfd, unsigned controllers)
 	return 0;
 }
 
+/* Whether a file such as memory.max sets no limit. */
 static bool cgroup_limit_file_is_max(int dirfd, const char *name)
 {
 	char text[64];
@@ -106,6 +107,7 @@ static int cgroup_try_dir_as_parent(int dirfd, unsigned controllers)
 	return cgroup_v2_enable_controllers(dirfd, controllers);
 }
 
+/* Tries to make the leaf beside callgate's own group, instead of in it. 0 or -errno. */
 static int cgroup_try_parent_of_own_group(const struct cgroup_own_dirs *places, int own_fd, unsigned controllers,
 			      struct cgroup_parent *parent)
 {

@@ -121,6 +121,7 @@ static void cgroup_add_leaves(struct cgroup *cgroup, const struct cgroup_options
 	cgroup_add_v1_leaves(cgroup, places, options, why, size);
 }
 
+/* Sets the state of LAYER_CGROUPS: which controllers there are, and why others are missing. */
 static void cgroup_report_layer(const struct cgroup *cgroup, struct layers *layers, const char *why)
 {
 	static const char *const names[CGROUP_CONTROLLERS] = {"memory", "pids", "cpu"};
@@ -290,6 +291,7 @@ void cgroup_read_usage(const struct cgroup *cgroup, struct cgroup_usage *ret_usa
 	}
 }
 
+/* Writes a digit, such as "1" to cgroup.kill, to a file of every leaf. */
 static void cgroup_write_digit_to_leaves(const struct cgroup *cgroup, enum cgroup_fd which, const char *digit)
 {
 	for (size_t i = 0; cgroup && i < cgroup->leaf_count; i++)

@@ -52,6 +52,7 @@ static struct bpf_call_decision filter_make_decision_by_terms(unsigned traits, c
 	return leaf;
 }
 
+/* Decision of the program's filter for a number. ctx: the run's traits. */
 static struct bpf_call_decision filter_make_call_decision(const void *ctx, int nr)
 {
 	const unsigned *traits = ctx;

@@ -72,6 +72,7 @@ static bool namespaces_await_own_id_maps(struct namespaces *namespaces, const st
 	return note.result_or_pid == 0;
 }
 
+/* In the child that clone(2) has made in the namespaces: waits for its id maps. */
 static void namespaces_prepare_cloned_child(struct namespaces *namespaces, unsigned made,
 					    const struct id_mapping *mapping)
 {

@@ -39,6 +39,7 @@ static bool namespaces_kernel_has_layer(enum layer layer)
 	return access(path, F_OK) == 0;
 }
 
+/* Removes a namespace from those to be made, and reports why. */
 static void namespaces_leave_out_layer(struct namespaces *namespaces, unsigned *wanted, enum layer layer,
 				       const char *why)
 {

@@ -24,6 +24,7 @@
 #define SECCOMP_FILTER_FLAG_TSYNC_ESRCH (1UL << 4) /* flag of Linux 5.7, which older headers lack */
 #endif
 
+/* Decision for a number in the filter of one of callgate's own processes. */
 static struct bpf_call_decision selffilter_make_call_decision(const void *ctx, int nr)
 {
 	const unsigned *roles = ctx;

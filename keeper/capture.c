@@ -22,6 +22,7 @@ static size_t capture_get_forward_step(int fd)
 	return fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) ? CAPTURE_CHUNK_BYTES : PIPE_BUF;
 }
 
+/* Whether splice(2) may move the output, because none of it is kept or limited. */
 static bool capture_can_splice(const struct capture_options *options)
 {
 	struct stat st;
@@ -70,6 +71,7 @@ void capture_release(struct capture *capture)
 	*capture = (struct capture){.pipe_fd = -1, .spill_fd = -1};
 }
 
+/* Appends output to the spill file, up to its limit. */
 static void capture_spill_bytes(struct capture *capture, const char *bytes, size_t len)
 {
 	uint64_t room = CAPTURE_SPILL_FILE_MAX_BYTES - capture->spilled_bytes;

@@ -124,6 +124,7 @@ static struct capture_options keeper_make_capture_options(const struct keeper_op
 					.spill_file_name = name};
 }
 
+/* Makes the pipes or the terminal that become the program's stdin, stdout and stderr. */
 static int keeper_make_streams(struct keeper *keeper, int stdio_fd[3])
 {
 	const struct keeper_options *options = keeper->options;
@@ -187,6 +188,7 @@ static void keeper_remember_entries_in_redirect(const struct keeper_options *opt
 	}
 }
 
+/* Notes the mount points that redirects need in the scratch directory, to remove them later. */
 static void keeper_remember_view_entries(const struct keeper_options *options)
 {
 	size_t count;
@@ -196,6 +198,7 @@ static void keeper_remember_view_entries(const struct keeper_options *options)
 		keeper_remember_entries_in_redirect(options, &mount[i]);
 }
 
+/* Tells the supervisor that the directories are made, or why not. */
 static void keeper_send_prepare_result(const struct fork_descriptors *ends)
 {
 	/* EPIPE: the supervisor is dead, which the loop handles */

@@ -35,6 +35,7 @@ json_t *keeper_read_report(const struct keeper *keeper)
 	return report;
 }
 
+/* Completes the log that a dead supervisor has left. */
 static int keeper_recover_log(const struct keeper *keeper)
 {
 	const char *status = run_status_get_name(keeper->outcome->ending.status);

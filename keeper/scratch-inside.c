@@ -48,6 +48,7 @@ const char *scratch_get_run_name(const struct scratch *scratch)
 	return scratch->path + strlen(scratch->base_path) + 1;
 }
 
+/* Index of a name in scratch_dirs; SCRATCH_SUBDIRS_COUNT: it is not there. */
 static size_t scratch_find_dir_index(const char *name)
 {
 	size_t i = 0;
@@ -169,6 +170,7 @@ static bool scratch_has_same_times(const struct scratch_dir_state *a, const stru
 	       scratch_is_same_time(&a->st.st_mtim, &b->st.st_mtim);
 }
 
+/* Whether a directory has changed in nothing but its times. */
 static bool scratch_is_same_but_for_times(const struct scratch_dir_state *a, const struct scratch_dir_state *b)
 {
 	return a->set && b->set && a->st.st_dev == b->st.st_dev && a->st.st_ino == b->st.st_ino &&
@@ -196,6 +198,7 @@ static bool scratch_dir_has_only_allowed(int fd, const struct scratch *scratch,
 	return got == 0;
 }
 
+/* Whether the program has left a directory as it was, so that the next run may use it. */
 static bool scratch_subdir_is_unchanged(const struct scratch *scratch, const char *name)
 {
 	size_t i = scratch_find_dir_index(name);

@@ -44,6 +44,7 @@ static struct store_linked_file {
 } *store_linked;
 static size_t store_linked_count;
 
+/* Remembers a stored file with several names, so that the next name becomes a hard link. */
 static void store_remember_copy(const struct stat *st, const struct stat *copy, const char *rest)
 {
 	struct store_linked_file *more = reallocarray(store_linked, store_linked_count + 1, sizeof(*more));

@@ -43,6 +43,7 @@ static void terminal_on_crash(int signal_number)
 	(void)raise(signal_number); /* kills this process, because of SA_RESETHAND */
 }
 
+/* Lets a crash of the keeper restore the user's terminal first. */
 static void terminal_catch_crashes(void)
 {
 	static const int crash[] = {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL};
@@ -64,6 +65,7 @@ static int terminal_copy_size(const struct terminal *terminal)
 	return ioctl(terminal->master_fd, TIOCSWINSZ, &size) < 0 ? -errno : 0;
 }
 
+/* Finds the user's terminal among callgate's standard streams. */
 static void terminal_find_own_terminal(struct terminal *terminal, bool keys)
 {
 	for (int fd = STDERR_FILENO; fd >= STDIN_FILENO; fd--)

@@ -52,6 +52,7 @@ static int answer_send_continue(int listener_fd, uint64_t id, bool permitted)
 	return -EPERM;
 }
 
+/* Whether a continued call of this basis cannot be changed by the program after it was judged. */
 static bool answer_may_continue(enum row_basis basis, enum continue_reason reason)
 {
 	return basis == BASIS_REGS || (basis == BASIS_EXEC && reason == CONTINUE_EXEC_VERIFIED) ||

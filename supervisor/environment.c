@@ -39,6 +39,7 @@ static bool environment_add_passed_variables(const struct policy *policy, char *
 	return true;
 }
 
+/* Adds egress' variables that take precedence over the policy's, or those that do not. */
 static bool environment_add_network_variables(const struct egress_process *egress, bool overrides_policy, char **envp,
 					      size_t *used)
 {

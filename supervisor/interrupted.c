@@ -52,6 +52,7 @@ static ssize_t interrupted_read_syscall_file(struct interrupted_calls *interrupt
 	return pread(source->fd, text, size, 0);
 }
 
+/* Reads the stack pointer of a thread that is stopped in call nr from /proc/TID/syscall. */
 static bool interrupted_read_stack_pointer(struct interrupted_calls *interrupted, pid_t tid, int nr,
 					   uint64_t *ret_stack)
 {
@@ -96,6 +97,7 @@ static enum row_eintr interrupted_get_eintr_of_call(const struct frame *frame)
 	return row->eintr;
 }
 
+/* Reads the top of a thread's stack, to recognise a call by its return addresses. */
 static void interrupted_read_stack_slots(const struct memory_ops *guest, pid_t tid, uint64_t stack,
 					 uint64_t slot[INTERRUPTED_COMPARED_STACK_WORDS])
 {

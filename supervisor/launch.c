@@ -31,6 +31,7 @@ struct launch_shared_page {
 	_Atomic int state; /* enum page_state, a futex */
 };
 
+/* Tells the waiting supervisor by a futex how far the child has come. */
 static void launch_signal_state_to_parent(struct launch_shared_page *page, enum page_state state)
 {
 	page->state = (int)state;

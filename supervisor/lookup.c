@@ -42,6 +42,7 @@ static enum lookup_result lookup_judge_path(const struct lookup *lookup, const c
 	return LOOKUP_FOUND;
 }
 
+/* Sets lookup->found_path. False: the path is too long. */
 static bool lookup_set_program(struct lookup *lookup, const char *path)
 {
 	return snprintf(lookup->found_path, sizeof(lookup->found_path), "%s", path) < (int)sizeof(lookup->found_path);

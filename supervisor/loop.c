@@ -122,6 +122,7 @@ static void loop_ask_program_to_end(struct supervisor *supervisor, unsigned orde
 	(void)kill(-supervisor->launch.pid, SIGCONT);
 }
 
+/* Reads and obeys a byte from the keeper: end, stop or continue the program. */
 static void loop_on_keeper_order(struct supervisor *supervisor)
 {
 	unsigned end = supervise_read_keeper_order(supervisor->options->process->control_fd);
@@ -315,6 +316,7 @@ static int loop_handle_due_work(struct supervisor *supervisor)
 		wait_ms, blocking_check_due_jobs(supervisor->dispatch.blocking) ? BLOCKING_JOB_CHECK_INTERVAL_MS : -1);
 }
 
+/* Writes the numbers of calls and connections to the page from which the keeper shows progress. */
 static void loop_share_counters(const struct supervisor *supervisor)
 {
 	struct run_shared_page *counters = supervisor->options->process->shared_page;

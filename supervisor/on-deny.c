@@ -28,6 +28,7 @@ void on_deny_send_byte_to_keeper(const struct stop_notices *stops, char byte)
 		(void)!write(stops->control_fd, &byte, 1); /* EPIPE: the keeper is dead */
 }
 
+/* Tells the keeper of a process that "on_deny": "stop" has stopped. */
 static void on_deny_report_stop_to_keeper(const struct stop_notices *stops, pid_t host_pid, uint64_t seq)
 {
 	struct run_shared_page *counters = stops->shared_page;

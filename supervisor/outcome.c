@@ -41,6 +41,7 @@ static void outcome_count_open_files(struct rlimit_usage *notes, int number)
 		notes->open_files = (uint64_t)number + 1;
 }
 
+/* Adds a descriptor to the target process, and returns its number as the call's result. */
 static void outcome_send_descriptor(struct dispatch *dispatch)
 {
 	struct call *call = dispatch->call;

@@ -23,6 +23,7 @@ static char net_dev[] = "net/dev", net_tcp[] = "net/tcp", net_tcp6[] = "net/tcp6
 	    net_udp6[] = "net/udp6", net_unix[] = "net/unix", net_route[] = "net/route",
 	    net_if_inet6[] = "net/if_inet6";
 
+/* Writes /proc/net/if_inet6 with ::1 and the run's own address. own NULL: ::1 alone. */
 static void proc_net_write_addresses(const struct in6_addr *own)
 {
 	char text[2 * sizeof(*own) + 1] = "";

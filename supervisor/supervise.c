@@ -96,6 +96,7 @@ static int supervise_prepare_limits(struct supervisor *supervisor)
 	return r;
 }
 
+/* Whether the kernel keeps the run's signals within the run. */
 static bool supervise_kernel_confines_signals(const struct layers *layers)
 {
 	return layers->layer[LAYER_PIDNS].active ||

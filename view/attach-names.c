@@ -112,6 +112,7 @@ struct names_overlay_layer {
 	bool is_above_host_layer; /* its entries are seen in place of the host's */
 };
 
+/* Makes a directory in the overlay's layer, with the attributes of the host's where it hides that. */
 static int overlay_layer_make_dir(const struct names_overlay_layer *layer, const char *path)
 {
 	if (mkdirat(layer->fd, path, 0755) < 0)
@@ -251,6 +252,7 @@ static int writable_mounts_add_path(void *ctx, const char *path)
 	return 0;
 }
 
+/* Attaches the copies of the writable mounts in the overlay that hides the originals. */
 static int writable_mounts_attach(const struct writable_mounts *writable, int overlay_fd)
 {
 	int r = 0;
@@ -314,6 +316,7 @@ static int missing_names_mount_overlay(const struct missing_names_state *state, 
 	return r == -EROFS && overlay < 0 ? 0 : r;
 }
 
+/* Mounts an overlay over a directory that lacks names at which mounts are attached. */
 static int missing_names_add_to_dir(struct missing_names_state *state, const struct missing_name *dir)
 {
 	_cleanup_free_ char *path = strndup(dir->inner->virt, dir->existing_dir_len), *attached = NULL;

@@ -151,6 +151,7 @@ static int attach_make_dir_for_pathless_mounts(struct attach_state *attach)
 		       : 0;
 }
 
+/* Attaches a mount that the kernel cannot show at its virtual path, at another place. */
 static int attach_mount_without_virtual_path(struct attach_state *attach, struct attach_mount_state *mount_state,
 					     size_t index)
 {
@@ -394,6 +395,7 @@ static int attach_use_attached_descriptor(struct attach_state *attach, struct at
 	return 0;
 }
 
+/* Replaces an owned text by a copy of another. 0 or -ENOMEM. */
 static int attach_replace_string(char **slot, size_t *ret_len, const char *text)
 {
 	char *copy = strdup(text);
@@ -407,6 +409,7 @@ static int attach_replace_string(char **slot, size_t *ret_len, const char *text)
 	return 0;
 }
 
+/* Replaces a mount's descriptor and paths by those of the attached mount. */
 static int attach_reopen_mount(struct attach_state *attach, struct attach_mount_state *mount_state)
 {
 	struct mount *mount = mount_state->mount;
@@ -459,6 +462,7 @@ static int attach_reopen_mounts(struct attach_state *attach)
 
 /* ---- covered names ---- */
 
+/* Makes the directory and the file, mode 0, that are mounted over denied names. */
 static int attach_make_empty_objects(struct attach_state *attach)
 {
 	if (mkdirat(attach->tmpfs_fd, VIEW_EMPTY_OBJECTS_DIR_NAME, 0) < 0 ||

@@ -109,6 +109,7 @@ static int build_make_private_dir(const char *host)
 	return build_make_shared_dir(path);
 }
 
+/* Refuses a grant of a procfs, which would show the supervisor. 0 or -EPERM. */
 static int build_refuse_procfs(const struct build_state *build, int fd, const char *host)
 {
 	if (!view_is_procfs(fd))
@@ -213,6 +214,7 @@ static int build_mount_file(struct build_state *build, const char *virt, const c
 	return r;
 }
 
+/* Adds the mount of a granted directory. Takes dir_fd. */
 static int build_mount_dir(struct build_state *build, const struct policy_mount *grant, int dir_fd, unsigned flags)
 {
 	_cleanup_close_ int fd = dir_fd;
@@ -238,6 +240,7 @@ static int build_mount_clone(struct build_state *build, const struct policy_moun
 	return build_mount_dir(build, grant, steal_fd(&fd), flags | MOUNT_DETACHED);
 }
 
+/* Adds the mount of a grant by opening its directory or file, where that cannot be cloned. */
 static int build_mount_grant_by_opening(struct build_state *build, const struct policy_mount *grant, unsigned flags)
 {
 	int fd = build_open_dir(build, grant->host_path);
@@ -271,6 +274,7 @@ static int build_mount_overlay(struct build_state *build, const struct policy_mo
 	return fd < 0 ? -EAGAIN : build_mount_dir(build, grant, fd, flags | MOUNT_DETACHED);
 }
 
+/* Whether an overlay may be mounted at this path or below it. */
 static bool build_overlay_is_possible_below(const struct build_state *build, const char *virt)
 {
 	static const char *const machine[] = {"/proc", "/sys", "/dev"};
@@ -327,6 +331,7 @@ static int build_mount_overlays_below(struct build_state *build, const struct po
 	return r;
 }
 
+/* Shows a grant whose writes go to the host. */
 static int build_mount_without_overlay(struct build_state *build, const struct policy_mount *grant, unsigned flags)
 {
 	int r = build_mount_clone(build, grant, flags);
@@ -353,6 +358,7 @@ static int build_mount_missing_grant(struct build_state *build, const struct pol
 	return r < 0 ? r : build_mount_without_overlay(build, &made, flags & ~(unsigned)MOUNT_OVERLAY);
 }
 
+/* Sets the error: what is written to the grant cannot be kept apart. */
 static int build_refuse_dry_run_of_grant(const struct build_state *build, const struct policy_mount *grant)
 {
 	(void)snprintf(build->error->text, sizeof(build->error->text),

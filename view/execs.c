@@ -140,6 +140,7 @@ static int execs_match_directory(struct execs_glob_matches *matches, const char 
 	return r;
 }
 
+/* Whether the glob has "**" or "*" as a whole name, so that too many files could match. */
 static bool execs_glob_is_too_wide(const struct glob *glob)
 {
 	for (size_t i = 0; i < glob->part_count; i++)
@@ -168,6 +169,7 @@ static int execs_visit_glob_matches(const struct exec_files_visit *execs, const 
 	return r;
 }
 
+/* Visits the files of one exec rule; a glob with too many matches counts as its directory. */
 static int execs_visit_rule(const struct exec_files_visit *execs, const struct policy_exec *exec)
 {
 	struct place place;

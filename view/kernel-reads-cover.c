@@ -29,6 +29,7 @@
 #define COVERS_ABSENT_LINK_TARGET "/dev/.callgate-nothing" /* where nothing is: the program's /dev is never written */
 #define COVERS_UNENTERABLE_DIR VIEW_PATHLESS_MOUNTS_DIR_PATH /* a directory of mode 0 */
 
+/* Notes why the kernel cannot judge reads, so that all calls are judged. Returns 1. */
 int reads_set_reason_to_judge_all(struct kernel_reads *reads, const char *format, ...)
 {
 	va_list args;
@@ -58,6 +59,7 @@ static int covers_make_unenterable_dir(const struct kernel_reads *reads)
 	return view_add_node(view, COVERS_UNENTERABLE_DIR, NULL, NULL) < 0 ? -ENOMEM : 0;
 }
 
+/* Opens an object of objects_dir_fd to be mounted over names. */
 static int covers_open_object(const struct kernel_reads *reads, const char *name)
 {
 	int fd = openat(reads->objects_dir_fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
@@ -87,6 +89,7 @@ static int covers_make_links(struct kernel_reads *reads)
 	return r;
 }
 
+/* Opens the directory for each kind of cover. */
 static int covers_make_dirs(struct kernel_reads *reads)
 {
 	char own[32];

@@ -62,6 +62,7 @@ static int proc_cover_entry(struct kernel_reads *reads, int proc_fd, const struc
 	return r == -ENOENT ? 0 : r; /* a module of the kernel has removed it */
 }
 
+/* Covers what /proc has and the view does not show. */
 static int proc_cover_entries_absent_in_view(struct kernel_reads *reads, int proc_fd)
 {
 	const int fd = openat(proc_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -78,6 +79,7 @@ static int proc_cover_entries_absent_in_view(struct kernel_reads *reads, int pro
 
 /* ---- /proc/sys ---- */
 
+/* Copies an entry of /proc/sys, with its present content. */
 static void proc_copy_sys_entry(void *ctx, const char *name, mode_t type)
 {
 	struct proc_cover *cover = ctx;
@@ -102,6 +104,7 @@ static void proc_copy_sys_entry(void *ctx, const char *name, mode_t type)
 		cover->result_so_far = proc_make_file(cover->reads->objects_dir_fd, path, text, (size_t)len);
 }
 
+/* Mounts a copy of those files of /proc/sys that the view shows over /proc/sys. */
 static int proc_replace_sys(struct kernel_reads *reads, int proc_fd)
 {
 	struct proc_cover cover = {.reads = reads, .proc_fd = proc_fd, .copied_dir = PROC_SYS_DIR};
@@ -122,6 +125,7 @@ static int proc_replace_sys(struct kernel_reads *reads, int proc_fd)
 
 /* ---- files that callgate makes ---- */
 
+/* Mounts the generated file over /proc/vmstat. */
 static int proc_replace_vmstat(struct kernel_reads *reads, int proc_fd)
 {
 	_cleanup_buf_ struct buf text = {0};

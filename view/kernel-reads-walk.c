@@ -104,6 +104,7 @@ static int walk_judge_name(const struct reads_walk *walk, bool *ret_hidden)
 	return walk_add_cover(walk, decision.error == EACCES ? COVER_DENIED : COVER_ABSENT);
 }
 
+/* Whether a glob of a denied path ends with this name. */
 static bool walk_name_may_be_hidden(const struct reads_walk *walk, const char *name, size_t len)
 {
 	for (size_t i = 0; i < walk->glob_last_part_count; i++)
@@ -176,6 +177,7 @@ static int walk_add_subdirectory(struct walk_subdirs *below, const char *name)
 	return below->name[below->count++] ? 0 : -ENOMEM;
 }
 
+/* Decides whether a name is to be covered, and whether what is below it must be searched. */
 static int walk_judge_entry(struct reads_walk *walk, int dirfd, const struct walk_dirent64 *entry,
 			      struct walk_subdirs *below)
 {
@@ -378,6 +380,7 @@ static int walk_add_glob(void *ctx, const struct policy_hidden_path *hidden)
 	return 0;
 }
 
+/* Searches a mount for names to cover, if a glob or file modes decide what is denied in it. */
 static int walk_mount(struct reads_walk *walk)
 {
 	const struct mount *mount = walk->mount;

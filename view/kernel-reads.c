@@ -18,6 +18,7 @@
 
 /* ---- the mounts of the kernel, compared with those of the view ---- */
 
+/* Whether a mount keeps the kernel from judging reads: 1, with the reason noted. */
 static int reads_find_obstacle_in_mount(struct kernel_reads *reads, const struct mount *mount)
 {
 	if (mount->flags & MOUNT_BY_GLOBS_ONLY)

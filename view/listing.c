@@ -111,6 +111,7 @@ static bool listing_entry_is_stale(const struct listing *listing, int host_fd, c
 	       !listing_shows_name(listing, name, there.st_mode & S_IFMT);
 }
 
+/* Removes entries of a stand-in directory that the host or the policy no longer has. */
 static void listing_drop_stale_entries(const struct listing *listing, int host_fd)
 {
 	_cleanup_closedir_ DIR *dir = fdopendir(fcntl(listing->fd, F_DUPFD_CLOEXEC, 0));

@@ -181,6 +181,7 @@ uint64_t view_get_mount_id_for_copy(const struct view *view, uint64_t copy_id)
 	return 0;
 }
 
+/* Notes that mount copy_id is to be reported as mount `id`. */
 void view_set_mount_id_for_copy(struct view *view, uint64_t copy_id, uint64_t id)
 {
 	if (view->mount_id_count < VIEW_MOUNT_IDS_MAX)

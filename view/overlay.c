@@ -19,6 +19,7 @@
 
 #define OVERLAY_UPPER_DIR_NAME "upper" /* directory in the scratch directory that has the upper layers */
 
+/* Makes a directory if it is missing, and opens it. A descriptor or -errno. */
 static int overlay_open_dir(int dirfd, const char *name, mode_t mode)
 {
 	int fd;

@@ -89,6 +89,7 @@ static bool proc_is_number(const char *text)
 	return *text && text[strspn(text, "0123456789")] == '\0';
 }
 
+/* Whether the pid is the process or thread of the task that makes the call. */
 static bool proc_pid_is_of_task(const struct task *task, pid_t pid)
 {
 	return task && (pid == task->tgid || pid == task->tid);
@@ -103,6 +104,7 @@ static bool proc_net_file_is_shown(const struct view *view, const char *leaf)
 				 (view->has_own_network || facts_makes_proc_file(view->facts, leaf, true));
 }
 
+/* What /proc/PID/LEAF is, and whether the view shows it. */
 static enum proc_kind proc_classify_process_file(const struct view *view, const struct task *task, pid_t pid,
 						 const char *leaf)
 {

@@ -85,6 +85,7 @@ static struct start_dir *start_dir_get_cache_slot(const struct view *view, const
 }
 _Static_assert(VIEW_START_DIRS_CACHED == 1u << (64 - 58), "the slot is the hash's highest bits");
 
+/* Whether the path still leads to the directory that it was remembered for. */
 static bool start_dir_is_at_path(const struct view *view, const char *virt, const struct statx *object)
 {
 	struct stat expected = {.st_dev = makedev(object->stx_dev_major, object->stx_dev_minor),

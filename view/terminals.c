@@ -52,6 +52,7 @@ struct terminals {
 
 /* ---- the pseudoterminal pairs of the run ---- */
 
+/* Whether the slave still exists, because the master is open. */
 static bool pair_is_alive(const struct terminal_pair *pair)
 {
 	struct stat status;
@@ -133,6 +134,7 @@ static int terminals_open_unknown_slave(const struct terminals *terminals, unsig
 	return fd < 0 ? -errno : fd;
 }
 
+/* Opens the slave side of a pseudoterminal anew. A descriptor or -errno. */
 static int pair_open_slave(const struct terminal_pair *pair, int flags)
 {
 	int fd;

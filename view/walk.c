@@ -101,6 +101,7 @@ static int walk_enter_magic_link(struct path_walk *walk, bool last)
 	return 1;
 }
 
+/* Whether the task may read at the place so far: 0 or -errno. */
 static int walk_judge_read_of_place(const struct path_walk *walk)
 {
 	struct policy_decision decision = view_judge_place(walk->view, walk->task, walk->place, POLICY_READ);

@@ -26,11 +26,13 @@ struct rejudge_gate {
 	char key[SHA256_HEX_SIZE];
 };
 
+/* Adds what the call reads from target memory to what identifies it. */
 static void rejudge_gate_hash_copied_bytes(struct call_effect_check *gate, const void *bytes, size_t len)
 {
 	sha256_update(&((struct rejudge_gate *)gate)->copied_hash, len, bytes);
 }
 
+/* Permits the effect only if the call is still the one that the answer was about. */
 static bool rejudge_gate_permits_effect(struct call_effect_check *gate, const struct call *call)
 {
 	struct rejudge_gate *own = (struct rejudge_gate *)gate;
@@ -52,6 +54,7 @@ struct rejudge_saved_first_view {
 	struct view *view;
 };
 
+/* Lets the sandbox judge by the second view. Returns what rejudge_leave_second_view() restores. */
 static struct rejudge_saved_first_view rejudge_enter_second_view(const struct asker_options *second,
 								 struct sandbox *sandbox)
 {

@@ -178,6 +178,7 @@ static enum ask_result ask_open_question(struct asker *asker, const struct secco
 	return ASK_NO_ANSWER_YET;
 }
 
+/* Whether the same call was answered with "allow-always" before. *ret_uid: who answered. */
 static bool ask_is_always_allowed(const struct asker *asker, const char *key, uid_t *ret_uid)
 {
 	for (size_t i = 0; i < asker->always_answer_count; i++)
@@ -188,6 +189,7 @@ static bool ask_is_always_allowed(const struct asker *asker, const char *key, ui
 	return false;
 }
 
+/* Performs a denied call without a question, if an earlier answer was "allow-always". False: ask. */
 static bool ask_perform_if_always_allowed(struct dispatch *dispatch, const struct seccomp_notif *notification,
 					  const char *key, const struct call *denied)
 {

@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 
+/* Adds bytes with their length to those that identify a call. */
 static void key_add_bytes(struct buf *bytes, const void *from, size_t len)
 {
 	buf_add(bytes, &len, sizeof(len));
@@ -46,6 +47,7 @@ static void key_add_object(struct buf *bytes, const struct call *call, unsigned 
 	key_add_bytes(bytes, &object, sizeof(object));
 }
 
+/* Adds a path argument to the bytes that identify a call. */
 static void key_add_path(struct buf *bytes, const struct call *call, unsigned i)
 {
 	const struct call_path *path = &call->path[i];
@@ -55,6 +57,7 @@ static void key_add_path(struct buf *bytes, const struct call *call, unsigned i)
 	key_add_bytes(bytes, path->text, path->is_null_pointer || path->error ? 0 : path->len);
 }
 
+/* Adds what a path resolved to, to the bytes that identify a call. */
 static void key_add_place(struct buf *bytes, const struct call *call, unsigned i)
 {
 	const struct place *place = &call->resolved_place[i];

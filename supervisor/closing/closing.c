@@ -101,6 +101,7 @@ bool closing_has_waiting_call(const struct closing *closing)
 
 /* ---- removing what one stopped thread holds ---- */
 
+/* Records that a process loses a descriptor, mapping or its life by an entry. */
 static void closing_record_loss(struct closing *closing, pid_t tid, unsigned entry, enum after_loss loss,
 				const char *path)
 {
@@ -108,11 +109,13 @@ static void closing_record_loss(struct closing *closing, pid_t tid, unsigned ent
 	after_record_loss(closing->waiting_call, entry, loss, path);
 }
 
+/* Records that a process was killed because of the fired entries. */
 static void closing_record_kill(struct closing *closing, pid_t tid)
 {
 	closing_record_loss(closing, tid, (unsigned)__builtin_ctz(closing->fired_entries_mask), AFTER_PROCESS, NULL);
 }
 
+/* Records and removes what a stopped thread must lose: descriptors and mappings. */
 static int closing_remove_held_items(struct closing *closing, pid_t tid, pid_t tgid, const struct held_list *list)
 {
 	_cleanup_free_ int *fd = calloc(list->count, sizeof(*fd));

@@ -24,11 +24,13 @@
 #define FREEZE_TID_NUMBERS_END 4194304u /* PID_MAX_LIMIT */
 #define FREEZE_POLL_PAUSE_NS 100000
 
+/* Whether the thread is in the list of threads already. */
 static bool freeze_tid_was_seen(const struct freeze *freeze, pid_t tid)
 {
 	return freeze->seen_tid_bits[(unsigned)tid / 64] >> ((unsigned)tid % 64) & 1;
 }
 
+/* Notes that the thread is now in the list of threads, or no longer. */
 static void freeze_toggle_seen_bit(struct freeze *freeze, pid_t tid)
 {
 	freeze->seen_tid_bits[(unsigned)tid / 64] ^= UINT64_C(1) << ((unsigned)tid % 64);

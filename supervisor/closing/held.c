@@ -167,6 +167,7 @@ static uint32_t held_find_after_entries_of_path(const struct sandbox *sandbox, c
 	return policy_find_entries_that_closed_writing(policy, virt, (size_t)named);
 }
 
+/* Index of the first entry in a mask of after entries. */
 static unsigned held_get_first_after_entry(uint32_t entries)
 {
 	return (unsigned)__builtin_ctz(entries);
@@ -228,6 +229,7 @@ static int held_list_fd_if_to_remove(const struct sandbox *sandbox, pid_t tid, i
 		      : 0;
 }
 
+/* 0 before the deadline, then -ETIME. */
 static int held_fail_after_deadline(uint64_t until_ns)
 {
 	return io_read_clock_ns() < until_ns ? 0 : -ETIME;

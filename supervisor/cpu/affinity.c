@@ -266,6 +266,7 @@ static pid_t affinity_read_pid_max(void)
 	return most > 0 && most <= INT_MAX ? (pid_t)most : 0;
 }
 
+/* Finds out which CPUs the cpuset permits, by setting all of them for a moment. */
 static int affinity_find_widest_mask(cpu_set_t *ret_whole)
 {
 	cpu_set_t own, all;

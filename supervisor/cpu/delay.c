@@ -30,6 +30,7 @@ static bool delays_read_calling_thread(struct calling_thread *caller, uint64_t *
 	return delays_read_schedstat(caller->fd, ret_ns);
 }
 
+/* Gives the slot to another thread. tid 0: frees it. */
 static void delays_replace_calling_thread(struct calling_thread *caller, pid_t tid)
 {
 	cleanup_close(&caller->fd);

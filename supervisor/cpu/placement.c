@@ -82,6 +82,7 @@ static bool placement_pin_self(struct cpu *placement, const struct machine_load 
 	return false;
 }
 
+/* Begins to measure run-queue delays, after the run was pinned. */
 static void placement_start_sampling(struct cpu *placement, pid_t since, uint64_t now_ns)
 {
 	placement->is_pinned = true;
@@ -118,6 +119,7 @@ struct placement_running_tasks {
 	unsigned tasks, running;
 };
 
+/* Adds a task of the run to the count, up to what decides whether the run is pinned. */
 static void placement_count_running_task(struct task *task, void *ctx)
 {
 	struct placement_running_tasks *survey = ctx;
@@ -161,6 +163,7 @@ static void placement_pin_run(struct cpu *placement, const struct task *caller, 
 
 /* ---- unpinning ---- */
 
+/* Restores all masks. spread: moves running tasks to other CPUs. */
 static void placement_unpin_run(struct cpu *placement, bool spread)
 {
 	struct affinity *affinity = &placement->affinity;

@@ -215,6 +215,7 @@ static bool record_is_denied(const struct control_record *record)
 	return !record->allow && !record_has_failed(record);
 }
 
+/* Whether egress' record names the destination that its connection was announced with. */
 static bool record_is_for_announced_destination(const struct egress_client *client, const struct connection *conn,
 			   const struct control_record *record)
 {
@@ -223,6 +224,7 @@ static bool record_is_for_announced_destination(const struct egress_client *clie
 	return strcmp(record->host, conn->host) == 0 && record->port == conn->port;
 }
 
+/* Which step of a connection egress reports by a record. */
 static enum connection_step record_get_connection_step(const struct control_record *record)
 {
 	if (record->event == CONTROL_EVENT_DNS)
@@ -406,6 +408,7 @@ static char *record_suggest_grant(const struct control_record *record, const cha
 	return suggest_make_grant(&none, &denial, &why);
 }
 
+/* Adds what egress has denied to the denials of the result. */
 static void record_add_denial(struct egress_client *client, const struct connection *conn,
 			      const struct control_record *record, bool observed,
 			      struct audit_outcome_location location)
@@ -518,6 +521,7 @@ static void connection_list_and_remove(struct egress_client *client, struct conn
 	connections_remove(&client->connections, conn);
 }
 
+/* Tells egress whether its record was written, if egress waits for that. */
 static int record_send_acknowledgement(struct egress_client *client, const struct control_record *record, int error)
 {
 	const struct control_message ack = {.version = CONTROL_VERSION, .type = CONTROL_RECORD_ACK,
@@ -526,6 +530,7 @@ static int record_send_acknowledgement(struct egress_client *client, const struc
 	return record->wants_ack ? egress_line_send(&client->line, &ack, -1) : 0;
 }
 
+/* Applies egress' record that a connection has reached its destination. */
 static int record_apply_connection_opened(struct egress_client *client, struct connection *conn,
 					  const struct control_record *record)
 {

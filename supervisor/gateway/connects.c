@@ -152,6 +152,7 @@ static void connect_stop_waiting(struct egress_client *client, struct pending_co
 	connect_end_call_or_cancel(client, at, r, result);
 }
 
+/* Connects the program's socket to egress' listener, once egress is connected itself. */
 static void connect_begin_to_egress_listener(struct egress_client *client, struct pending_connect **at)
 {
 	int r = connect_socket_without_blocking(*at, 2);
@@ -255,6 +256,7 @@ static bool connect_check_pending(struct egress_client *client, struct pending_c
 	return client->connects.count < before;
 }
 
+/* Time until the connect must be checked again: for its deadline, a signal or the end of the handshake. */
 static uint64_t connect_get_next_check_ns(const struct pending_connect *pending, uint64_t now)
 {
 	uint64_t next = INTERRUPTION_CHECK_INTERVAL_MS * NS_PER_MS;

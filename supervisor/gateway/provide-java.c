@@ -62,6 +62,7 @@ static void java_add_stores_of_executable(struct java_truststores *stores, const
 	java_add_truststore_of_home(stores, real, "jre/lib/security/cacerts"); /* up to Java 8 */
 }
 
+/* Adds the truststores of each java in a PATH. */
 static void java_search_path_variable(struct java_truststores *stores, const char *path)
 {
 	char java[PATH_MAX];

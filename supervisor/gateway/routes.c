@@ -47,6 +47,7 @@ static int routes_send_netlink_request(int fd, const struct nlmsghdr *request)
 	return error->error == -EEXIST ? 0 : error->error;
 }
 
+/* Makes the addresses local to the run's loopback interface, so that datagrams for them reach egress' sockets. */
 static int routes_add_local_route(int fd, int family, const void *address, unsigned bits)
 {
 	const unsigned short len = family == AF_INET ? sizeof(struct in_addr) : sizeof(struct in6_addr);
@@ -115,6 +116,7 @@ static int routes_add_own_addresses(int fd, struct net_pool_ranges pool)
 	return error < 0 ? error : routes_ignore_missing_v6(routes_add_address(fd, AF_INET6, &pool.v6, 128));
 }
 
+/* Makes a UDP address that a rule names local to the run. */
 static int routes_add_addresses_of_rule(int fd, const struct net_rule *rule)
 {
 	struct in_addr v4;

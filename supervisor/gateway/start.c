@@ -94,6 +94,7 @@ void egress_data_from_host_release(struct egress_data_from_host *read)
 	*read = (struct egress_data_from_host){NULL, NULL};
 }
 
+/* Reads the system's root certificates, and appends those of an upstream proxy. */
 static int start_join_system_and_upstream_cas(struct egress_start_state *state, const char *more)
 {
 	size_t len;

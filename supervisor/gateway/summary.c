@@ -164,6 +164,7 @@ static void usage_add_budget_json(json_t *object, const char *name, uint64_t lim
 						    (json_int_t)used, "hit", (int)hit));
 }
 
+/* What was used of each network rule's budget, for the result. */
 json_t *usage_make_json(const struct network_usage *usage)
 {
 	json_t *list = json_array();

@@ -124,6 +124,7 @@ int truststore_add(struct truststore *store, const char *pem)
 	return store->buf.failed ? -ENOMEM : 0;
 }
 
+/* Appends the SHA-1 that ends the file: of password, salt and content. */
 static void truststore_put_digest(struct buf *buf)
 {
 	uint8_t digest[SHA1_DIGEST_SIZE], wide[2 * (sizeof(password) - 1)];

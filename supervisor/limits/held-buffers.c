@@ -139,6 +139,7 @@ static bool held_inode_was_counted(struct held_buffers *buffers, uint64_t inode)
 	return found != NULL;
 }
 
+/* Adds the bytes queued in a pipe or socket. pidfd -1: they count as full. */
 static void held_add_buffer_of_descriptor(struct held_buffers *buffers, int pidfd, int number, bool is_pipe)
 {
 	_cleanup_close_ int fd = pidfd < 0 ? -1 : pidfd_getfd(pidfd, number, 0);

@@ -31,6 +31,7 @@ pid_t held_read_next_tid(DIR *dir)
 	return tid;
 }
 
+/* The number of a process's descriptors. 0: it is gone. */
 static uint64_t held_count_descriptors_in_table(pid_t pid)
 {
 	_cleanup_closedir_ DIR *dir = NULL;

@@ -160,6 +160,7 @@ uint64_t limits_read_memory_bytes(void *opaque)
 
 /* ---- samples ---- */
 
+/* The most kernel memory that any descriptor of this run can hold. */
 static uint64_t limits_get_buffer_bytes_per_fd(const struct limits *limits)
 {
 	const struct memfds *memfds = limits->sandbox->memfds;
@@ -261,6 +262,7 @@ static void limits_take_and_apply_sample(struct limits *limits)
 	limits->last_sample_duration_ns = io_read_clock_ns() - begin_ns;
 }
 
+/* Takes over the number of tasks that was counted where forks are judged. */
 static void limits_read_judged_task_count(struct limits *limits)
 {
 	const struct forks *forks = limits->sandbox->forks;

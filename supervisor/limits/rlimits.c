@@ -36,6 +36,7 @@ static struct rlimit rlimits_cap_soft_and_hard(uint64_t limit, rlim_t most)
 	return (struct rlimit){.rlim_cur = value, .rlim_max = value};
 }
 
+/* RLIMIT_DATA for a memory limit: more, because reserved memory counts although it is unused. */
 static uint64_t rlimits_get_data_bytes(uint64_t memory)
 {
 	uint64_t slack = memory < RLIMIT_DATA_SLACK_MAX_BYTES / 4 ? memory * 4 : RLIMIT_DATA_SLACK_MAX_BYTES;

@@ -196,6 +196,7 @@ int sample_count_open_files(pid_t root, uint64_t *ret_files)
 	return error;
 }
 
+/* CPU time of the children that this process has reaped, and of theirs. */
 static uint64_t sample_read_reaped_cpu_ns(void)
 {
 	struct rusage usage;

@@ -9,6 +9,7 @@
 #define PAUSE_RETRY_INTERVAL_NS UINT64_C(10000000)     /* how often a pause is tried until all threads can be stopped */
 #define PAUSE_STOP_ALL_TIMEOUT_NS UINT64_C(1000000000) /* after this time the client is told that the pause failed */
 
+/* Tells a client whether the programs are stopped. why: NULL, or why not. */
 static void pausing_send_result(const struct session *session, struct client *client, const char *why)
 {
 	clients_send(client, json_pack("{s:s, s:b, s:s*}", "session", session->options->run_id, "paused",

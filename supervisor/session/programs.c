@@ -163,6 +163,7 @@ static struct program *programs_add(struct session *session, const char *path, c
 	return NULL;
 }
 
+/* Fills what a client is told when no program is started. Returns error. */
 static int programs_refuse(int error, const char *code, const char *text, const char **ret_code, char *message,
 			   size_t size)
 {
@@ -341,6 +342,7 @@ void programs_end_all(struct session *session)
 
 /* ---- messages of spawner and monitors ---- */
 
+/* Lets a started program, which waits on a futex, execute its file. */
 static void program_permit_exec(struct session *session, const struct program *program)
 {
 	_Atomic uint32_t *go = &session->spawner_page->slot[program->slot_index].go;

@@ -164,6 +164,7 @@ static void client_list_programs(struct session *session, struct client *client)
 				       (int)session->last_program_number, "programs", list, "unlisted", unlisted));
 }
 
+/* Lets the session last as long as this client is connected. */
 static void client_hold_session(struct session *session, struct client *client)
 {
 	session->holding_client_count += !client->holds_session;
@@ -173,6 +174,7 @@ static void client_hold_session(struct session *session, struct client *client)
 				       json_string(policy_get_settings(session->sandbox->policy)->workdir)));
 }
 
+/* Answers a client that asks for the session's CPU time. */
 static void client_tell_usage(const struct session *session, struct client *client)
 {
 	const uint64_t cpu_ns = limits_read_cpu_ns(session->sandbox->memory.meter);

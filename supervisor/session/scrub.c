@@ -142,6 +142,7 @@ static void __attribute__((noinline)) scrub_near_stack(void)
 	explicit_bzero(dead, sizeof(dead));
 }
 
+/* Clears the stack but for the part in use. */
 static void scrub_clear_stack(const struct scrub_mapping *mapping, uintptr_t in_use)
 {
 	scrub_near_stack();

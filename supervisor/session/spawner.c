@@ -130,6 +130,7 @@ static _Noreturn void monitor_reap(int socket_fd, uint32_t number, pid_t program
 	}
 }
 
+/* The monitor's main function: starts the program, reaps it and all its descendants. */
 static _Noreturn void monitor_run(struct spawner_page *page, int socket_fd, const struct spawner_request *request,
 				  const struct spawner_program *program, pid_t supervisor)
 {

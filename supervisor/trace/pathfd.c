@@ -59,6 +59,7 @@ static int64_t pathfd_read_message(const struct injection *injection, uint64_t a
 	return number < 0 ? -EMFILE : number;
 }
 
+/* Writes the arguments of recvmsg(2), with which the target thread receives a descriptor. */
 static int pathfd_write_message(const struct injection *injection, uint64_t addr)
 {
 	struct fd_message message;

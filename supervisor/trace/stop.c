@@ -151,6 +151,7 @@ void stop_on_exec(struct tracer *tracer, pid_t pid)
 
 /* ---- restarting a call with other arguments ---- */
 
+/* Sets the registers' arguments of an exec that is restarted with the blob at addr. */
 static void stop_set_restart_args(struct pending *pending, uint64_t addr)
 {
 	/* execveat(2): the host path is absolute, without links: the directory has no effect, and flags may be 0. */
@@ -194,6 +195,7 @@ static int stop_restart_call(struct tracer *tracer, struct pending *pending)
 	return arch_write_regs(pending->tid, &regs);
 }
 
+/* When a thread has stopped at the supervisor's response: does what it was seized for. */
 static void stop_after_response(struct tracer *tracer, struct pending *pending, int signal, bool group_stop)
 {
 	int64_t result;
@@ -216,6 +218,7 @@ static void stop_after_response(struct tracer *tracer, struct pending *pending, 
 
 /* ---- the end of a continued call, such as an exec that failed ---- */
 
+/* At the end of a call that the kernel ran under ptrace(2): records its result and lets the thread go. */
 static void stop_after_continued_call(struct tracer *tracer, struct pending *pending, int signal, bool group_stop)
 {
 	struct arch_regs regs;
@@ -241,6 +244,7 @@ static void stop_after_continued_call(struct tracer *tracer, struct pending *pen
 	stop_end_call(tracer, pending, result, signal, group_stop);
 }
 
+/* Handles a ptrace stop of a target thread that is no PTRACE_EVENT_EXEC. */
 void stop_on_stop_other_than_exec(struct tracer *tracer, pid_t pid, int status)
 {
 	bool event = status >> 16 != 0;

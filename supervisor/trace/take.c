@@ -66,6 +66,7 @@ static int64_t remove_unmap_range(struct injection *injection, const struct trac
 	return r >= 0 || r < -4095 ? 0 : r; /* an address may be a negative number that is no -errno */
 }
 
+/* Makes a stopped thread unmap, close or replace all that it must lose. -ETIME: the deadline has passed. */
 static int64_t remove_fds_and_mappings(struct injection *injection, const struct trace_removal *removal)
 {
 	uint64_t addr = inject_find_stack_room(injection, sizeof(struct linger));

@@ -62,6 +62,7 @@ bool trace_has_thread(const struct tracer *tracer, pid_t tid)
 	return pending_find_newest(tracer, tid) != NULL;
 }
 
+/* Lets a judged exec continue, or restarts it with other arguments, under ptrace(2). */
 static int trace_start_exec(struct tracer *tracer, struct call *call)
 {
 	const struct exec_plan *plan = call->outcome.exec_plan;
@@ -162,6 +163,7 @@ static void trace_handle_held_stops(struct tracer *tracer)
 	}
 }
 
+/* Starts the delayed calls whose thread has no pending call any more. */
 static void trace_start_waiting_calls(struct tracer *tracer)
 {
 	struct delayed_call *later;

@@ -74,6 +74,7 @@ static int verify_read_auxv(pid_t pid, struct auxv_entries *ret_vector)
 	return 0;
 }
 
+/* Whether /proc/PID/exe is the file that was judged. NULL: it is; else the reason for the record. */
 static const char *verify_program_file(pid_t pid, const struct exec_image *image)
 {
 	char path[32];
@@ -132,6 +133,7 @@ static const char *verify_and_restore_execfn(const struct memory_ops *guest, pid
 /* The null pointer at the end of a new stack, behind the file name that the kernel used: bprm_mm_init(), fs/exec.c. */
 #define NEW_STACK_END_BYTES 8u
 
+/* Asks the kernel by PROCMAP_QUERY which mapping has the address. False: none, or no such ioctl. */
 static bool image_query_map(int maps_fd, uint64_t addr, uint64_t flags, struct procmap *ret_map)
 {
 	*ret_map = (struct procmap){.size = sizeof(*ret_map), .addr = addr, .flags = flags};
@@ -233,6 +235,7 @@ static bool stack_find_auxv(const uint64_t *word, size_t words, struct auxv_entr
 	return true;
 }
 
+/* Whether target memory has this text at addr, as AT_EXECFN of the new image must. */
 static bool image_has_name(const struct memory_ops *guest, pid_t pid, uint64_t addr, const char *name)
 {
 	char found[PATH_MAX + 32];

@@ -23,11 +23,13 @@ void after_free(struct after_entries *after)
 
 /* ---- finding the entries of after_read that a call fires ---- */
 
+/* Mask of the entries that fire when this path is read. */
 static uint32_t after_find_entries_of_path(const struct call *call, const char *virt)
 {
 	return virt ? policy_find_entries_fired_by_read(call->sandbox->policy, virt, strlen(virt)) : 0;
 }
 
+/* Mask of the entries that fire when the program, an interpreter or the loader is read. */
 static uint32_t after_find_entries_of_exec(const struct call *call)
 {
 	const struct exec_plan *plan = call->outcome.exec_plan;
@@ -112,6 +114,7 @@ static uint64_t after_write_record(const struct call *call, const char *label, e
 	return location.seq;
 }
 
+/* Records that a call fires an entry, and keeps it for the result. */
 static void after_note_fired_entry(struct call *call, unsigned entry)
 {
 	struct after_entries *after = call->sandbox->after_entries;
@@ -141,6 +144,7 @@ void after_fire_entries(struct call *call, uint32_t entries)
 			after_note_fired_entry(call, i);
 }
 
+/* Counts, for the result, what a process has lost by a fired entry. */
 static void after_count_loss(struct after_entries *after, unsigned entry, enum after_loss loss)
 {
 	for (size_t i = 0; i < after->count; i++) {

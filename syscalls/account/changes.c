@@ -118,6 +118,7 @@ static int changes_find_or_add_touched(struct changes *changes, const struct pla
 
 /* ---- paths below renamed directories: before and after the rename ---- */
 
+/* Makes a path of head and tail in a mount. NULL: no memory. */
 static struct moved_path *moved_path_make(const struct mount *mount, size_t below_mount_offset, const char *head,
 					  size_t head_len, const char *tail)
 {
@@ -404,6 +405,7 @@ struct renamed_tree_walk {
 	struct place place;
 };
 
+/* Adds a directory, by its path below the renamed one, to those still to be listed. */
 static int changes_queue_directory(struct renamed_tree_walk *walk, const char *tail)
 {
 	if (!array_reserve(&walk->queue, walk->queued, &walk->cap))
@@ -445,6 +447,7 @@ static int changes_list_name(struct renamed_tree_walk *walk, int dirfd, const ch
 	return changes_queue_directory(walk, tail);
 }
 
+/* Notes all names in a renamed directory as touched; the directories among them are queued. */
 static int changes_list_directory(struct renamed_tree_walk *walk, const char *tail)
 {
 	_cleanup_closedir_ DIR *stream = NULL;

@@ -30,6 +30,7 @@ void decoys_free(struct decoys *decoys)
 	free(decoys);
 }
 
+/* Finds the entry of earlier reads by this process. killed: those after which the run was killed. */
 static struct decoy_read *decoys_find(struct decoys *decoys, const struct call *call, bool killed)
 {
 	for (size_t i = 0; i < decoys->count; i++) {

@@ -21,6 +21,7 @@ static int denial_find_arg(const struct call *call, enum arg_kind kind)
 	return -1;
 }
 
+/* The O_* flags of the call's arguments; 0: it has none. */
 static int denial_read_open_flags(const struct call *call)
 {
 	int arg = denial_find_arg(call, ARG_OPENFLAGS);
@@ -38,6 +39,7 @@ struct policy_decision denial_get_decision(const struct call *call)
 					.reason = observed->reason};
 }
 
+/* Whether the denied call was about to write or change its path. */
 static bool denial_wants_write(const struct call *call)
 {
 	int flags = denial_read_open_flags(call);
@@ -49,6 +51,7 @@ static bool denial_wants_write(const struct call *call)
 	return call->row->intent != INTENT_READ_PATH;
 }
 
+/* Which kind of operation the call is, as in struct denial: "read", "write", "exec", "net" … */
 const char *denial_get_operation(const struct call *call)
 {
 	enum row_intent intent = call->row->intent;
@@ -114,6 +117,7 @@ struct denial_key denial_make_key(const struct call *call, char text[DENIAL_TARG
 	return key;
 }
 
+/* The S_IFMT type of a file of the host, to suggest a fitting grant. 0: there is no such file. */
 static mode_t denial_get_host_file_type(void *ctx, const char *path)
 {
 	const struct view *view = ctx;

@@ -26,6 +26,7 @@ static uint64_t disk_get_allocated_bytes(const struct stat *status)
 	return (uint64_t)status->st_blocks * STAT_BLOCK_BYTES;
 }
 
+/* By how many bytes the file is larger than before the run. */
 static uint64_t disk_file_get_growth(const struct disk_file *file)
 {
 	return file->measured_bytes > file->bytes_before_run ? file->measured_bytes - file->bytes_before_run : 0;
@@ -90,6 +91,7 @@ void disk_files_measure_by_status(struct disk_files *files, const struct stat *s
 		disk_files_set_file_bytes(files, file, disk_get_allocated_bytes(status));
 }
 
+/* Closes a file's descriptor; the file stays counted. */
 static void disk_files_release_file(struct disk_files *files, struct disk_file *file)
 {
 	struct disk_file *last = files->held[--files->held_count];
@@ -187,6 +189,7 @@ static bool disk_files_recheck_unused(struct disk_files *files)
 	return any;
 }
 
+/* Forgets unlinked files that no process has open or mapped. */
 static void disk_files_forget_unused(struct disk_files *files)
 {
 	uint64_t start_ns = io_read_clock_ns();
@@ -236,6 +239,7 @@ void disk_files_release_closed(struct disk_files *files)
 	disk_files_forget_unused(files);
 }
 
+/* Makes room for one more file with a descriptor. -ENFILE: too many. */
 static int disk_files_make_room(struct disk_files *files)
 {
 	if (files->held_count >= files->held_max)

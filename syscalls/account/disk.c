@@ -268,6 +268,7 @@ void disk_set_xattr_bytes(struct call *call, uint64_t bytes)
 	disk_compare_with_limit(disk);
 }
 
+/* What a name is counted with, besides its file's content. */
 static uint64_t disk_estimate_bytes_of_name(bool directory)
 {
 	return DISK_BYTES_PER_NAME + (directory ? DISK_BYTES_PER_DIRECTORY : 0);
@@ -287,6 +288,7 @@ void disk_count_new_name(struct call *call, mode_t type)
 			disk_estimate_bytes_of_name(S_ISDIR(type)) + (S_ISLNK(type) ? call->text_arg_len : 0);
 }
 
+/* Holds the object of a name that a call is about to remove, to count what becomes free. */
 struct disk_removal disk_begin_removal(const struct call *call, int dirfd, const char *name)
 {
 	struct disk_removal removal = {.fd = -1};
@@ -312,6 +314,7 @@ static void disk_hold_unlinked_file(struct disk *disk, int fd, const struct stat
 		(void)disk_files_measure_growing_file(&disk->files, file, io_read_clock_ns());
 }
 
+/* Takes the removed name and its file off the disk use, if the call has succeeded. */
 void disk_end_removal(struct call *call, struct disk_removal *removal)
 {
 	struct disk *disk = call->sandbox->disk;

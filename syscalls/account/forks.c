@@ -134,6 +134,7 @@ static void forks_forget_finished(struct forks *forks, pid_t tid, uint64_t now_n
 	forks->pending_forks = kept;
 }
 
+/* Notes that a fork was admitted. False: no memory. */
 static bool forks_add_pending_fork(struct forks *forks, pid_t tid, uint64_t now_ns)
 {
 	if (!array_reserve(&forks->pending, forks->pending_forks, &forks->cap))

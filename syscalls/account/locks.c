@@ -103,6 +103,7 @@ static void locks_recount(struct locks *locks, uint64_t now_ns)
 	locks->added_since_last_count_max = 0;
 }
 
+/* Whether one more lock command certainly stays below the run's limit of locks. */
 static bool locks_have_room(const struct locks *locks)
 {
 	return locks->locks_at_last_count + locks->added_since_last_count_max + LOCKS_PER_COMMAND_MAX <=

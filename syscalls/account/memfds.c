@@ -56,6 +56,7 @@ void memfds_note_kernel_queues(struct memfds *memfds)
 		memfds->has_kernel_queues = true;
 }
 
+/* Whether the run may hold kernel memory in the queues of a unix listener or an inotify watch. */
 bool memfds_run_has_kernel_queues(const struct memfds *memfds)
 {
 	return memfds->has_kernel_queues;

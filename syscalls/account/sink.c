@@ -117,6 +117,7 @@ static size_t sink_write_journal_fields(char *out, size_t size, const struct sin
 				sink_escape_text(reason, denial->reason), denial->error);
 }
 
+/* Counts denials that the system's log was not told of. */
 static void sink_count_dropped(struct sink *sink, uint64_t count)
 {
 	sink->dropped += count;

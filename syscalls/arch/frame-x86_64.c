@@ -66,6 +66,7 @@ static bool frame_is_sigreturn_restorer_code(const struct memory_ops *guest, pid
 
 static const uint8_t endbr[] = {0xf3, 0x0f, 0x1e, 0xfa};
 
+/* Target of a jump or call with a 32-bit offset. behind: address of the next instruction. */
 static uint64_t frame_get_relative_target(uint64_t behind, const uint8_t *offset)
 {
 	int32_t value;
@@ -136,6 +137,7 @@ static int frame_find_syscall_by_return(const struct memory_ops *guest, pid_t ti
 	return insn_x86_64_find_value(&caller, from, &held, &nr) ? (int)nr : -1;
 }
 
+/* Finds the call's number by return addresses on the stack: of a function like syscall(3). -1: unknown. */
 static int frame_find_syscall_by_stack(const struct memory_ops *guest, pid_t tid, const struct frame *frame,
 			      const struct insn_code *code, const struct insn_register_values *held)
 {
@@ -150,6 +152,7 @@ static int frame_find_syscall_by_stack(const struct memory_ops *guest, pid_t tid
 
 /* ---- reading and writing the signal frame ---- */
 
+/* Finds which call was interrupted, by the code before it. -1: unknown. */
 static int frame_find_syscall_number(const struct memory_ops *guest, pid_t tid, const struct frame *frame,
 			const struct insn_code *code)
 {

@@ -82,6 +82,7 @@ static bool insn_copies_register(uint32_t word, unsigned reg, unsigned *ret_from
 	return (word & 0x7fe0ffe0) == 0x2a0003e0 && (word & 31) == reg;
 }
 
+/* Whether a branch from elsewhere leads between `from` and the system call instruction. */
 static bool insn_has_jump_into_code(const struct insn_code *code, size_t from)
 {
 	for (size_t at = code->readable_from + (0 - code->readable_from) % 4; at + 4 <= code->end; at += 4) {

@@ -62,6 +62,7 @@ static bool decode_modrm(struct decoder *decoder)
 	return decode_skip_bytes(decoder, decoder->mod == 2 || (decoder->mod == 0 && base == 5) ? 4 : 0);
 }
 
+/* Whether the ModRM byte names a register, and no memory. */
 static bool decode_is_register_operand(const struct decoder *decoder)
 {
 	return decoder->mod == 3;

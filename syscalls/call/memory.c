@@ -55,6 +55,7 @@ int memory_copy_in(const struct memory_ops *ops, pid_t tid, uint64_t addr, void 
 	return (size_t)got == len ? 0 : -EFAULT;
 }
 
+/* Writes all len bytes to target memory. 0 or -errno. */
 int memory_copy_out(const struct memory_ops *ops, pid_t tid, uint64_t addr, const void *from, size_t len)
 {
 	ssize_t put = len ? ops->write(tid, addr, from, len) : 0;

@@ -76,6 +76,7 @@ static int elf_read_interp(const struct elf_source *source, const Elf64_Phdr *ph
 	return text[want - 1] == '\0' ? 0 : -ENOEXEC;
 }
 
+/* Takes over what a program header says. *loads: a PT_LOAD was seen. */
 static int elf_inspect_phdr(const struct elf_source *source, const Elf64_Ehdr *ehdr, const Elf64_Phdr *phdr,
 			    struct elf_facts *facts, bool *loads)
 {

@@ -265,6 +265,7 @@ static int exec_resolve_loader(struct call *call, const char *interp, struct exe
 	return 0;
 }
 
+/* Judges the program's dynamic loader (PT_INTERP). 0, or -1 with the outcome set. */
 static int exec_judge_loader(struct exec_attempt *attempt, const char *interp)
 {
 	struct call *call = attempt->call;
@@ -294,6 +295,7 @@ static int exec_judge_loader(struct exec_attempt *attempt, const char *interp)
 	return plan->loader_path && plan->loader_virtual_path ? 0 : call_fail(call, -ENOMEM);
 }
 
+/* Judges an ELF file and its loader. 0, or -1 with the outcome set. */
 static int exec_judge_elf(struct exec_attempt *attempt)
 {
 	struct call *call = attempt->call;
@@ -359,6 +361,7 @@ static int exec_plan_script_arguments(struct exec_attempt *attempt)
 	return r < 0 ? call_fail(call, r) : 0;
 }
 
+/* Judges the file, and each interpreter that a "#!" names. 0, or -1 with the outcome set. */
 static int exec_judge_interpreter_chain(struct exec_attempt *attempt)
 {
 	struct policy_decision first = attempt->call->decision;

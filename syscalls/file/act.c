@@ -105,6 +105,7 @@ int file_refuse_link_to_denied_name(struct call *call, const struct place *place
 	return call_refuse(call, -EACCES, rule, "leads_to_denied");
 }
 
+/* Refuses to rename a symbolic link whose target, seen from the new name, would be denied. */
 int file_refuse_moved_link_to_denied(struct call *call, const struct place *place, int dirfd, const char *name)
 {
 	char text[PATH_MAX];

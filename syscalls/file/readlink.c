@@ -11,6 +11,7 @@
 
 #define DELETED_SUFFIX " (deleted)" /* d_path() appends it to the name of an unlinked file */
 
+/* Removes " (deleted)", which the kernel appends to the path of an unlinked file. */
 static bool link_cut_deleted_suffix(char *host, size_t *len)
 {
 	size_t tail = sizeof(DELETED_SUFFIX) - 1;

@@ -88,6 +88,7 @@ static bool rename_entry_and_tree_may_move(struct rename_tree_walk *pair, int di
 	       (depth < RENAME_TREE_DEPTH_MAX && rename_tree_may_move(pair, dirfd, name, depth + 1));
 }
 
+/* Whether an entry of the renamed directory, and all below it, may have its new path. */
 static bool rename_entry_by_name_may_move(struct rename_tree_walk *pair, int dirfd, const char *name, size_t len,
 					  unsigned depth)
 {
@@ -171,6 +172,7 @@ static int rename_refuse_unmovable_object(struct call *call, const struct rename
 		       : 0;
 }
 
+/* Finds out whether the name of a rename exists, and what it is. */
 static void rename_stat_object(struct rename_operand *end)
 {
 	size_t len = strcspn(end->name, "/");

@@ -255,6 +255,7 @@ static bool resolve_fail_denied(struct call *call, const struct place *place, un
 	return true;
 }
 
+/* Refuses a path that is granted only as far as everybody on the host may read it. */
 static int resolve_refuse_object_not_public(struct call *call, const struct place *place)
 {
 	struct policy_decision granted =
@@ -390,6 +391,7 @@ static bool resolve_may_block(const struct call *call, const struct place *place
 	       (S_ISFIFO(there.st_mode) || S_ISCHR(there.st_mode));
 }
 
+/* Opens a judged place. -EINTR: that may block, so it is to be pinned first. */
 static int resolve_open_place(const struct call *call, const struct place *place, int open_flags)
 {
 	if (place->is_magic_link)
@@ -673,6 +675,7 @@ static int name_fail_in_removed_directory(struct call *call, const struct call_p
 	return -1;
 }
 
+/* Opens the directory of path i for a call that makes or removes its last name. A descriptor, or -1. */
 static int name_resolve_and_pin_parent(struct call *call, unsigned i, const char **ret_name, bool make)
 {
 	struct place *place = &call->resolved_place[i];

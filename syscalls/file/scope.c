@@ -229,6 +229,7 @@ int file_resolve_openat2_path(struct call *call, const struct open_request *requ
 	return call_fail(call, -ENAMETOOLONG);
 }
 
+/* Puts the program's path back in place of the resolved one. Returns fd, or fails if the open led elsewhere. */
 int file_restore_path_after_openat2(struct call *call, const struct openat2_resolved_path *resolved, int fd)
 {
 	const struct place *place = &call->resolved_place[0];

@@ -24,6 +24,7 @@ static unsigned terminal_major(unsigned number)
 	return number >> 8 & 0xfff;
 }
 
+/* Minor number of a terminal's device number, as stat(2) encodes it. */
 static unsigned terminal_minor(unsigned number)
 {
 	return (number & 0xff) | (number >> 12 & 0xfff00);

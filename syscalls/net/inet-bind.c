@@ -38,6 +38,7 @@ static struct inet_address bind_choose_real_address(const struct inet *inet, con
 	return real;
 }
 
+/* Binds the socket to the address that stands for the asked one. 0 or -errno. */
 static int inet_bind_socket(struct call *call, const struct inet_socket *socket, const struct inet_address *asked)
 {
 	const struct inet *inet = call->sandbox->inet;
@@ -121,6 +122,7 @@ static bool bind_judge_listening_port(struct call *call, const struct inet_addre
 	return bind_apply_verdict(call, &verdict);
 }
 
+/* Whether no process outside the run can bind or reach the address. */
 static bool bind_address_is_of_run_only(const struct inet *inet, const struct inet_address *bound)
 {
 	return inet->options.has_own_netns ||
@@ -128,6 +130,7 @@ static bool bind_address_is_of_run_only(const struct inet *inet, const struct in
 					     bound->v4.s_addr == inet->loopback_of_v6_sockets.s_addr));
 }
 
+/* Performs listen(2), and binds the socket before if it is not bound. *bound: its address. 0 or -errno. */
 static int bind_unbound_and_listen(struct call *call, const struct inet_socket *socket, struct inet_address *bound)
 {
 	const struct inet *inet = call->sandbox->inet;

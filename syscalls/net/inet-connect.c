@@ -36,6 +36,7 @@ static int inet_bind_to_run_loopback(const struct inet *inet, const struct inet_
 	return 0;
 }
 
+/* Makes the request to egress to connect for the program. NULL: no memory. */
 static struct inet_egress_connect *inet_make_egress_connect(const struct inet *inet, const struct inet_socket *socket,
 				   const struct inet_address *to, const struct inet_route *route,
 				   uint16_t source_port)
@@ -204,6 +205,7 @@ static void inet_connect_to_dns(struct call *call, struct inet_socket *socket, c
 	inet_connect_to_run_listener(call, socket, &at, -1);
 }
 
+/* Performs connect(2) with AF_UNSPEC, which ends a socket's connection or association. */
 static void inet_disconnect_socket(struct call *call, const struct inet_socket *socket)
 {
 	const struct sockaddr none = {.sa_family = AF_UNSPEC};

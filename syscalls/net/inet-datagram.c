@@ -30,6 +30,7 @@ static int endpoint_bind_socket(const struct inet *inet, const struct inet_addre
 	return steal_fd(&fd);
 }
 
+/* Makes the UDP socket by which egress relays an endpoint's datagrams. 0 or -errno. */
 static int endpoint_make_socket(const struct inet *inet, const struct inet_address *address,
 				struct inet_endpoint *endpoint)
 {
@@ -89,6 +90,7 @@ static int endpoint_find_or_make_socket(struct inet *inet, const char *host, con
 	return 0;
 }
 
+/* Makes an endpoint's sockets when its name is resolved, before the first datagram. */
 static void inet_endpoint_make_in_advance(struct inet *inet, const char *host, uint32_t index, uint16_t port)
 {
 	for (unsigned v6 = 0; v6 < 2; v6++) {

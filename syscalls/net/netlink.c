@@ -359,6 +359,7 @@ static bool standin_option_is_buffer_size(int level, int name)
 	return level == SOL_SOCKET && (name == SO_SNDBUF || name == SO_RCVBUF);
 }
 
+/* Whether setsockopt(2) of the option may succeed without doing anything on a stand-in socket. */
 static bool standin_option_has_no_effect(int level, int name)
 {
 	return level == SOL_NETLINK && name >= NETLINK_ADD_MEMBERSHIP && name <= NETLINK_GET_STRICT_CHK &&

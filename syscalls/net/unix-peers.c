@@ -135,6 +135,7 @@ static ino_t peers_read_inode_in_answer(const struct nlmsghdr *header)
 	return 0;
 }
 
+/* Receives the answer of sock_diag(7) with the inode number of a unix socket's peer. 0: unknown. */
 static ino_t diag_receive_peer_inode(int fd, uint32_t sequence)
 {
 	union {

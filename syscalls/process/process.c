@@ -55,6 +55,7 @@ static void prlimit_judge_call(struct call *call, pid_t pid, unsigned resource, 
 HANDLER(sys_prlimit64, prlimit_judge_call(call, call_get_int(call, 0), call_get_uint(call, 1), 2, call->arg[3]))
 HANDLER(sys_setrlimit, prlimit_judge_call(call, 0, call_get_uint(call, 0), 1, 0))
 
+/* Lets a scheduling call continue if its pid is of the run. */
 static void scheduling_judge_call(struct call *call)
 {
 	pid_t pid = call_get_int(call, 0);

@@ -115,6 +115,7 @@ static bool ptrace_thread_exists(pid_t tgid, pid_t tid)
 	return syscall(SYS_tgkill, tgid, tid, 0) == 0 || errno != ESRCH;
 }
 
+/* Whether the process that asked for the attachment is gone. */
 static bool ptrace_attachment_has_ended(const struct ptrace_attachment *edge)
 {
 	return !ptrace_process_exists(edge->tid == PTRACE_TID_MEANS_TRACEME ? edge->target_tgid : edge->tgid);
@@ -171,6 +172,7 @@ static const char *ptrace_find_refusal_reason(const struct ptrace_attachments *t
 	return ptrace_process_has_traced(traces, target_tgid) ? "target_traces" : NULL;
 }
 
+/* Judges whether a process may trace another, and remembers it. */
 static void ptrace_judge_attachment(struct call *call, const struct ptrace_attachment *edge)
 {
 	struct ptrace_attachments *traces = &call->sandbox->ptrace_attachments;
