@@ -139,8 +139,8 @@ int helper_send_version(void)
 
 /* ---- a helper that is opened now and executed later, by its descriptor ---- */
 
-#define ELF_NOTES_BYTES_MAX 4096u
-#define ELF_SEGMENTS_MAX 64u
+#define ELF_NOTES_BYTES_MAX 4096u /* of callgate-egress: how much is searched for its version */
+#define ELF_SEGMENTS_MAX 64u      /* program headers of callgate-egress that are searched for its version */
 
 /* Finds callgate's version note among the ELF notes of one segment. */
 static bool helper_find_version_note(const char *notes, size_t len, char version[HELPER_VERSION_SIZE])

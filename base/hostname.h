@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#define HOSTNAME_LINE_MAX 160
+#define HOSTNAME_LINE_MAX 160 /* buffer for the host's name, or its line in /etc/hosts */
 
 /*
  * Makes a line of hosts(5) that resolves the name of uname(2) to 127.0.0.1, for runs without a network. The name

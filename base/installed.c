@@ -18,7 +18,7 @@
 struct trusted_writers {
 	uid_t owner;
 	gid_t group[2];
-	unsigned group_count;
+	unsigned group_count; /* used entries of group[] */
 };
 
 bool installed_get_sibling_path(const char *name, char ret_path[PATH_MAX])

@@ -27,6 +27,7 @@
 #define LISTMOUNT_SYSCALL 458
 #define LISTED_MOUNTS_MAX 512 /* mounts that are searched for a procfs; if there are more, one is assumed */
 
+/* of open_tree(2): a detached copy of a mount with those below it */
 #define OPEN_TREE_CLONE_FLAGS (OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE | AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW)
 
 int mounts_clone_tree(int fd, const char *path)
@@ -221,10 +222,10 @@ struct statmount_request {
 /* The kernel's struct statmount, as far as it is read here: what statmount(2) returns. */
 struct statmount_result {
 	uint32_t size, options;
-	uint64_t returned_fields;
+	uint64_t returned_fields; /* STATMOUNT_*: which fields the kernel has set */
 	uint32_t dev_major, dev_minor;
-	uint64_t sb_magic;
-	uint64_t unread_fields[64];
+	uint64_t sb_magic;          /* type of the filesystem, as f_type of statfs(2) */
+	uint64_t unread_fields[64]; /* room for what newer kernels write */
 };
 
 #define STATMOUNT_SB_BASIC_FIELDS 1u       /* STATMOUNT_SB_BASIC */

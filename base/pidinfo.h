@@ -11,7 +11,7 @@ struct pidinfo {
 	uint64_t cgroup_id;
 	uint32_t pid, tgid, ppid;
 	uint32_t ruid, rgid, euid, egid, suid, sgid, fsuid, fsgid;
-	uint32_t spare0;
+	uint32_t spare0; /* unused in the kernel's struct */
 };
 
 #define PIDINFO_MASK_PID 1u /* bit of field_mask: pid, tgid and ppid */

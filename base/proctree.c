@@ -8,7 +8,7 @@
 #include "base/cleanup.h"
 #include "base/procstat.h"
 
-#define PROCTREE_GROWTH_ENTRIES 256u
+#define PROCTREE_GROWTH_ENTRIES 256u /* the array of processes grows by so many */
 
 static int proctree_add_entry(struct proctree *tree, pid_t pid, pid_t parent)
 {

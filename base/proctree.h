@@ -22,7 +22,7 @@ struct proctree_entry {
 /* A snapshot of all processes. */
 struct proctree {
 	struct proctree_entry *entry; /* owned; in ascending order of pid */
-	size_t entry_count;
+	size_t entry_count;           /* entries of entry[] */
 };
 
 /*

@@ -19,7 +19,7 @@
  * with EXDEV (in a Landlock domain), the tree is walked: down by name, and up again by "..".
  */
 struct removal {
-	int top_fd;
+	int top_fd;                      /* the directory that is being emptied */
 	uint64_t next_name_number;	 /* the next name for a subdirectory that is moved into the top directory */
 	uint64_t removed_or_moved_count;	 /* removals and renames in this pass; 0: the pass made no progress */
 	int first_error;                 /* the first error of this removal pass as -errno, or 0 */

@@ -13,6 +13,7 @@ static const uint8_t private_start[] = {0x30, 0x2e, 0x02, 0x01, 0x00, 0x30, 0x05
 					0x03, 0x2b, 0x65, 0x70, 0x04, 0x22, 0x04, 0x20};
 static const uint8_t public_start[] = {0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00};
 
+/* of an Ed25519 key in the form of PKCS #8 */
 #define PRIVATE_KEY_DER_BYTES (sizeof(private_start) + SIGNING_KEY_BYTES)
 #define DER_BASE64_DIGITS_MAX 64u /* PRIVATE_KEY_DER_BYTES bytes in base64 */
 #define PEM_DECODED_BYTES_MAX 49u /* bytes of an Ed25519 key in DER, with one to spare */

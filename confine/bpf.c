@@ -23,7 +23,7 @@ struct bpf_call_groups {
 	int first_number[BPF_CALL_NUMBERS_END];       /* first number of each group */
 	/* common action of each group; BPF_ACTION_BY_TERMS: the group is a single number */
 	uint32_t common_action[BPF_CALL_NUMBERS_END];
-	size_t group_count;
+	size_t group_count; /* used entries of first_number[] and common_action[] */
 };
 
 /* Returns the end of a group that begins at `first` and has this common action. */

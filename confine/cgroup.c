@@ -26,7 +26,7 @@ struct cgroup {
 	char leaf_name[64]; /* name of the run's leaf groups */
 	char uid_dir_name[32]; /* "callgate-UID" */
 	struct cgroup_leaf leaf[CGROUP_LEAVES_MAX];
-	size_t leaf_count;
+	size_t leaf_count;               /* used entries of leaf[] and procs_fd[] */
 	int procs_fd[CGROUP_LEAVES_MAX]; /* descriptors of cgroup.procs, which the program joins */
 	unsigned controllers;            /* bits of the controllers that any leaf has */
 };

@@ -20,8 +20,8 @@
 #define SCOPE_ABSTRACT (1ULL << 0)   /* ABI 6, Linux 6.12 */
 #define SCOPE_SIGNAL (1ULL << 1)     /* LANDLOCK_SCOPE_SIGNAL */
 #define RESTRICT_SELF_LOG_SAME_EXEC_OFF 1u    /* ABI 7, Linux 6.15; logging after an exec is off by default */
-#define RESTRICT_SELF_LOG_SUBDOMAINS_OFF 4u
-#define LANDLOCK_ABI_WITH_LOG_FLAGS 7
+#define RESTRICT_SELF_LOG_SUBDOMAINS_OFF 4u   /* LANDLOCK_RESTRICT_SELF_LOG_SUBDOMAINS_OFF */
+#define LANDLOCK_ABI_WITH_LOG_FLAGS 7         /* landlock_restrict_self(2) takes LANDLOCK_RESTRICT_SELF_LOG_* */
 
 /*
  * The rights that each ABI adds, and the words of landlock_describe_abi() for a kernel that lacks it and for one that

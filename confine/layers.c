@@ -6,7 +6,7 @@
 
 /* Linux 5.14: has Landlock (since 5.13), mount_setattr(2) (5.12) and SECCOMP_ADDFD_FLAG_SEND (5.14). */
 #define OLDEST_KERNEL_MAJOR 5
-#define OLDEST_KERNEL_MINOR 14
+#define OLDEST_KERNEL_MINOR 14 /* of Linux 5.14, the oldest supported kernel */
 
 struct layers *layers_create(unsigned without, unsigned required)
 {

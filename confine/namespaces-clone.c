@@ -16,8 +16,8 @@
 #include "base/cleanup.h"
 #include "confine/namespaces-private.h"
 
-#define USERNS LAYER_BIT(LAYER_USERNS)
-#define MOUNTNS LAYER_BIT(LAYER_MOUNTNS)
+#define USERNS LAYER_BIT(LAYER_USERNS)   /* LAYER_BIT of the user namespace */
+#define MOUNTNS LAYER_BIT(LAYER_MOUNTNS) /* LAYER_BIT of the mount namespace */
 
 /* How the id maps of the new user namespace are written. */
 struct id_mapping {

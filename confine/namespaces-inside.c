@@ -13,8 +13,8 @@
 #include "confine/pidmax.h"
 #include "confine/scheduling.h"
 
-#define PIDNS LAYER_BIT(LAYER_PIDNS)
-#define MOUNTNS LAYER_BIT(LAYER_MOUNTNS)
+#define PIDNS LAYER_BIT(LAYER_PIDNS)     /* LAYER_BIT of the pid namespace */
+#define MOUNTNS LAYER_BIT(LAYER_MOUNTNS) /* LAYER_BIT of the mount namespace */
 
 /*
  * The tmpfs has directories, empty files and provided files: with a network also copies of the system's certificates.

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define CAPTURE_CHUNK_BYTES 65536
+#define CAPTURE_CHUNK_BYTES 65536   /* output read from the program's pipe at once */
 #define CAPTURE_NO_LIMIT UINT64_MAX /* as limit_bytes: the output is not limited */
 /* Most bytes of a spill file: a program that prints without end must not fill the disk. */
 #define CAPTURE_SPILL_FILE_MAX_BYTES (UINT64_C(1) << 30)
@@ -38,7 +38,7 @@ struct capture {
 	int forward_error; /* errno of a failed write to forward_fd, after which the pipe is only drained; 0: none */
 	int spill_fd;      /* file with the output beyond what is kept in memory; -1: none */
 	int spill_error; /* errno of a failed write: the spill file is incomplete; 0: none */
-	uint64_t spilled_bytes;
+	uint64_t spilled_bytes; /* bytes written to spill_fd */
 	/* splice(2) moves the bytes to forward_fd: only where nothing is kept and there is no limit */
 	bool uses_splice;
 	bool forward_pipe_is_full;    /* splice(2) found that forward_fd is full */

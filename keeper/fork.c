@@ -23,7 +23,7 @@
 /* Descriptors created for the supervisor. The keeper closes its copies after the fork. */
 struct fork_descriptors {
 	int stdio_fd[3]; /* the program's stdin, stdout and stderr */
-	int control_fd;
+	int control_fd;  /* the supervisor's end of the control socket */
 	int keeper_ready_pipe[2];  /* the keeper writes an int, 0 or -errno, after each step of keeper_prepare_run */
 	int last_prepare_step_result; /* 0 or -errno of the last step; written to keeper_ready_pipe */
 };

@@ -46,7 +46,7 @@ struct input_copy_state {
 	const char *path_as_given; /* the path as the user gave it, for messages */
 	struct stat workdir_stat; /* the workdir, which must not be in the tree that is copied into it */
 	unsigned entries, depth;
-	uint64_t remaining_bytes;
+	uint64_t remaining_bytes; /* of INPUT_BYTES_MAX, for files not copied yet */
 	struct policy_error *ret_error;
 };
 

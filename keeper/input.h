@@ -9,8 +9,8 @@
 
 /* A file of --input: its path as the user gave it, and its canonical path, which is NULL if there is no such file. */
 struct input_file {
-	const char *path_as_given;
-	char *path;
+	const char *path_as_given; /* as in --input, for messages */
+	char *path;                /* absolute path; owned */
 };
 
 /*

@@ -20,6 +20,7 @@
  */
 #define KILL_SUPERVISOR_AFTER_NS UINT64_C(10000000000)
 #define KILL_SUPERVISOR_AFTER_2ND_SIGNAL_NS UINT64_C(1000000000) /* the supervisor's time after a second signal */
+/* the supervisor's time to end the run; then the keeper kills its descendants */
 #define KILL_TREE_TIMEOUT_NS UINT64_C(500000000)
 
 /* timeout(1) sends its signal to the command and to its process group. Two signals within this time count as one. */

@@ -15,7 +15,7 @@ struct output_options {
 	const char *workdir_virt;   /* path of the workdir in the view */
 	const char *workdir_host;   /* path of the workdir on the host */
 	char *const *globs; /* --artifact: fnmatch(3) patterns for paths below the workdir; none: every path */
-	size_t glob_count;
+	size_t glob_count;  /* entries of globs[] */
 	const struct custodian *custodian; /* stores the files, if it was started (--user) */
 };
 

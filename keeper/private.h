@@ -9,7 +9,7 @@
 #include "supervisor/gateway/start.h"
 #include "supervisor/supervise.h"
 
-#define KEEPER_KILL_TREE_TIMEOUT_MS 10000
+#define KEEPER_KILL_TREE_TIMEOUT_MS 10000 /* how long the keeper kills the run's processes until all are dead */
 
 /* The state of the keeper process during a run. */
 struct keeper {
@@ -19,7 +19,7 @@ struct keeper {
 	struct terminal terminal;       /* with a terminal for the program: --tty */
 	struct egress_process egress;
 	bool egress_failed; /* egress ended without having been told to */
-	int egress_wait_status;
+	int egress_wait_status; /* of waitpid(2), when egress has ended */
 	struct cgroup *cgroup; /* the run's control group; owned; NULL: none */
 	pid_t supervisor_pid;
 	int supervisor_pidfd;
@@ -32,7 +32,7 @@ struct keeper {
 	uint64_t next_checkpoint_check_ns; /* when a checkpoint may be due; 0: never */
 	uint64_t anchored_line_count;   /* number of lines in the last checkpoint */
 	struct signing_key *key; /* signs the log; owned; NULL: there is no log. evidence.h */
-	uint64_t start_ns;
+	uint64_t start_ns;       /* when the run began */
 	uint64_t time_limit_end_ns;           /* when the run's time limit ends; 0: no limit */
 	uint64_t kill_tree_at_ns; /* when the supervisor's descendants are killed; 0: the run is not to end */
 	uint64_t kill_supervisor_at_ns; /* when the supervisor is killed; 0: the run is not to end */

@@ -11,8 +11,8 @@
 #include "keeper/result.h"
 
 #define STATUS_LINE_FIRST_AFTER_NS UINT64_C(2000000000) /* a shorter run shows no status line */
-#define STATUS_LINE_INTERVAL_NS UINT64_C(500000000)
-#define TERMINAL_CLEAR_LINE "\r\033[K"
+#define STATUS_LINE_INTERVAL_NS UINT64_C(500000000)     /* how often the status line is updated */
+#define TERMINAL_CLEAR_LINE "\r\033[K"                  /* to the first column, and erase to the end of the line */
 #define PROGRESS_MEASURED_PROCESSES_MAX 4096u /* most processes whose memory is added up */
 
 void progress_start(struct keeper *keeper)

@@ -6,7 +6,7 @@
 
 #include "keeper/run.h"
 
-#define RESULT_SCHEMA "callgate-result/1"
+#define RESULT_SCHEMA "callgate-result/1" /* version of the result's form, in its member "schema" */
 
 /*
  * The result of a run; owned; NULL: no memory. Output past its limit or not UTF-8 is in a file

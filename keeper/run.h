@@ -81,7 +81,7 @@ struct keeper_outcome {
 	struct run_ending ending;
 	unsigned asked_to_end_reason;         /* why the program was asked to end, as in struct supervise_report */
 	unsigned end_reason;              /* why callgate killed the program: RUN_END_* or a signal number */
-	uint64_t duration_ns;
+	uint64_t duration_ns;             /* from the run's start to its end */
 	struct capture out, err;
 	char out_name[SCRATCH_ID_SIZE + 16], err_name[SCRATCH_ID_SIZE + 16]; /* names of the spill files */
 	json_t *report;         /* owned: the supervisor's report (report.h); NULL: it left none */

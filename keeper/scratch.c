@@ -21,9 +21,9 @@
 #define SCRATCH_RUN_PREFIX "run-"
 #define SCRATCH_RESULTS_DIR "results"   /* directory in the base for files that outlive their runs */
 #define SCRATCH_DEAD_RUN_PREFIX "dead-" /* prefix of a dead run's directory that is being removed */
-#define SCRATCH_CREATE_ATTEMPTS_MAX 100
-#define SCRATCH_SWEEP_TIME_MAX_NS UINT64_C(500000000)
-#define SCRATCH_RESULTS_KEPT_SECONDS (7 * 24 * 3600)
+#define SCRATCH_CREATE_ATTEMPTS_MAX 100 /* names tried for the run's directory */
+#define SCRATCH_SWEEP_TIME_MAX_NS UINT64_C(500000000) /* time for removing what dead runs have left */
+#define SCRATCH_RESULTS_KEPT_SECONDS (7 * 24 * 3600)  /* age at which spill files of earlier runs are removed */
 #define SCRATCH_RESULTS_SWEEP_SECONDS 3600 /* from one look at the age of all results to the next */
 
 /* Locks the base: shared to create a directory, exclusively to look for dead runs. Closing the descriptor unlocks. */

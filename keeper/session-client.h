@@ -9,7 +9,7 @@
 #include <stddef.h>
 
 #define SESSION_SOCKET_PREFIX "session-" /* name of the socket in the directory of all runs, before the session's id */
-#define SESSION_ANSWER_BYTES_MAX (1u << 20)
+#define SESSION_ANSWER_BYTES_MAX (1u << 20) /* longest message of a session that a client reads */
 
 /*
  * Connects to the socket `name` in the directory of all runs. flags: SOCK_NONBLOCK or 0. A descriptor (CLOEXEC) owned

@@ -12,7 +12,7 @@
 #include "base/io.h"
 
 #define ESCAPE_KEY 0x1d /* Ctrl-], as systemd-nspawn and telnet have it */
-#define ESCAPE_KEY_PRESSES_NEEDED 3
+#define ESCAPE_KEY_PRESSES_NEEDED 3 /* of Ctrl-], to kill the run */
 /* time within which ESCAPE_KEY_PRESSES_NEEDED presses of the escape key kill the run */
 #define ESCAPE_KEYS_WITHIN_NS UINT64_C(1000000000)
 

@@ -62,8 +62,8 @@ int answer_continue_after_hook(int listener_fd, const struct seccomp_notif *noti
 struct delayed_response {
 	struct sandbox *sandbox; /* borrowed */
 	uint64_t id;             /* the notification's id */
-	uint64_t start_ns;
-	struct audit_outcome_location outcome_location;
+	uint64_t start_ns;       /* when the notification was received */
+	struct audit_outcome_location outcome_location; /* where the log has the call's record */
 };
 
 /* Keeps what a later response to the call needs. The call must be recorded already. */

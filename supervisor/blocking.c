@@ -16,7 +16,7 @@
 #include "syscalls/file/resolve.h"
 #include "syscalls/call/work.h"
 
-#define BLOCKING_THREAD_STACK_BYTES (64u * 1024)
+#define BLOCKING_THREAD_STACK_BYTES (64u * 1024) /* stack of a worker thread */
 /* descriptors for each blocking call: two of its own, and two that stay free for other uses */
 #define BLOCKING_DESCRIPTORS_PER_CALL 4u
 /* how long worker threads are interrupted until their calls end */
@@ -43,7 +43,7 @@ struct blocking_job {
 /* The calls that worker threads of the supervisor make, because they may wait. */
 struct blocking {
 	struct blocking_job *jobs; /* list of the calls in progress */
-	unsigned job_count;
+	unsigned job_count;        /* entries of `jobs` */
 	unsigned jobs_max;    /* most jobs at a time */
 	unsigned next_job_to_check; /* index of the first job to be checked at the next tick */
 	uint64_t next_job_check_ns;      /* time of the next tick */

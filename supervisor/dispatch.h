@@ -22,7 +22,7 @@
 struct redirect {
 	const struct mount *mount; /* borrowed from the view */
 	const char *access_kind;   /* the kind of access, named as in a denial; static */
-	uint64_t count;
+	uint64_t count;            /* calls whose path was redirected */
 };
 
 /* Judged calls, for the result. */
@@ -33,7 +33,7 @@ struct call_counts {
 	uint64_t refused_probe_count; /* denied calls that are probes: account/probes.h */
 	uint64_t *call_count_by_row;  /* count of each row, indexed as table_get_rows(); owned */
 	struct redirect redirect[COUNTED_REDIRECTS_MAX];
-	size_t redirect_count;
+	size_t redirect_count; /* used entries of redirect[] */
 };
 
 /* What handles notifications: judges, performs, records and responds. */

@@ -29,7 +29,7 @@
  */
 struct interrupted_open {
 	pid_t tid; /* 0: the entry is empty */
-	bool had_to_wait;
+	bool had_to_wait; /* it has waited for the other end of a FIFO */
 	int nr;
 	uint64_t pc;
 	uint64_t arg[6];

@@ -20,7 +20,7 @@ struct launch_rlimit {
 	struct rlimit limit;
 };
 
-#define LAUNCH_RLIMITS_MAX 7
+#define LAUNCH_RLIMITS_MAX 7 /* resource limits that the supervisor sets for the program */
 
 /* What the program is started with. */
 struct launch_options {
@@ -28,10 +28,10 @@ struct launch_options {
 	char *const *argv;
 	char *const *envp;
 	const char *cwd_host; /* host directory of the virtual workdir */
-	int stdio_fd[3];
+	int stdio_fd[3];      /* the program's stdin, stdout and stderr */
 	const struct sock_fprog *filter;                 /* the program's seccomp filter */
 	struct launch_rlimit rlimit[LAUNCH_RLIMITS_MAX]; /* limits that the supervisor sets; the others are inherited */
-	size_t rlimit_count;
+	size_t rlimit_count;                             /* used entries of rlimit[] */
 	int landlock_fd;          /* Landlock ruleset; -1: no Landlock domain */
 	const int *cgroup_procs_fds;     /* cgroup.procs files, to which the child writes itself */
 	size_t cgroup_count;             /* entries of cgroup_procs_fds */
@@ -52,7 +52,7 @@ struct launch {
 	pid_t pid;
 	/* the child's CPU affinity, to be restored by launch_await_filter() */
 	struct scheduling_saved_affinity moved_child_affinity;
-	int listener_fd;
+	int listener_fd; /* the seccomp listener of the program */
 	/* On a page that is shared with the child until its exec: 0, or the errno of the failed step. */
 	volatile int *ret_error;
 	volatile int *ret_step;   /* enum launch_step */

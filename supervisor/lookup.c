@@ -7,7 +7,7 @@
 
 #include "base/cleanup.h"
 
-#define DEFAULT_PATH_ENV_VALUE "/usr/local/bin:/usr/bin:/bin"
+#define DEFAULT_PATH_ENV_VALUE "/usr/local/bin:/usr/bin:/bin" /* where programs are searched if PATH is unset */
 
 /* Whether the host has this executable, so that its absence in the view is no typing error. Redirects are ignored. */
 static bool lookup_exists_on_host(const struct view *view, const char *path)

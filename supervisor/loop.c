@@ -26,7 +26,7 @@
 #define NS_PER_MS UINT64_C(1000000)
 #define NS_PER_S UINT64_C(1000000000)
 #define TIMER_NEVER UINT64_MAX /* an expiry time of the timerfd: it is not armed */
-#define CLOSING_REMOVAL_RETRY_INTERVAL_MS 2
+#define CLOSING_REMOVAL_RETRY_INTERVAL_MS 2 /* how often threads that could not stop yet are tried again */
 
 int loop_watch_fd(const struct supervisor *supervisor, int fd, unsigned events, void *mark)
 {

@@ -16,7 +16,7 @@
  */
 struct stop_notices {
 	struct run_shared_page *shared_page;
-	int control_fd;
+	int control_fd; /* gets a byte for each stopped process */
 };
 
 /*

@@ -16,7 +16,7 @@ struct process {
 	char **envp;
 	char **argv; /* the list is owned, its texts are borrowed */
 	struct lookup lookup; /* of the program */
-	struct sock_fprog filter;
+	struct sock_fprog filter; /* the program's seccomp filter */
 	struct view *view;
 	struct asker_options ask;  /* its view is owned; NULL: no denial is asked about */
 	struct egress_program_sockets program_sockets;

@@ -42,7 +42,7 @@ struct run_shared_page {
 	char audit_public_key_text[SIGNING_KEY_BASE64_SIZE];
 	struct audit_progress progress;   /* progress of the log, for the keeper's checkpoints */
 	volatile unsigned audit_file; /* number of the log's file that is written; written by the supervisor */
-	bool keeper_fields_are_written;
+	bool keeper_fields_are_written; /* set by the keeper, last */
 	volatile uint64_t judged, denied;
 	volatile uint64_t open_connections; /* connections through egress that are open now */
 	volatile uint64_t network_denied; /* refusals by egress */

@@ -184,7 +184,7 @@ struct writable_mounts {
 		char *path_below_overlay; /* owned */
 		int copy_fd;              /* copy of the host's mount (open_tree(2)), owned */
 	} mount[WRITABLE_MOUNTS_MAX];
-	unsigned mount_count;
+	unsigned mount_count; /* used entries of mount[] */
 };
 
 static void writable_mounts_release(struct writable_mounts *writable)

@@ -11,7 +11,7 @@ struct attach_missing_names {
 	/* a number that no other outer mount has, for the names of its overlays' directories */
 	size_t unique_number_of_outer;
 	const struct mount *const *inner; /* mounts to be attached in the outer mount, and not in another inner mount */
-	size_t inner_count;
+	size_t inner_count;               /* entries of inner[] */
 	int tmpfs_fd, root_fd;     /* the tmpfs of the view, and "/" of the program */
 	/* the root of the outer mount; replaced by the root of the overlay, if one covers the whole outer mount */
 	int *ret_outer_root_fd;

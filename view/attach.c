@@ -30,7 +30,7 @@ struct attach_mount_state {
 /* The mounting of all mounts of the view at their virtual paths. */
 struct attach_state {
 	struct view *view;
-	int tmpfs_fd;
+	int tmpfs_fd;        /* tmpfs with the skeleton and the program's root */
 	int own_proc_fd;     /* a procfs for the supervisor alone; -1: it uses that of the program */
 	int root_fd;         /* "/" of the program */
 	/* the directory for mounts with has_no_virtual_path; -1: not made yet */
@@ -38,7 +38,7 @@ struct attach_state {
 	const char *pathless_mounts_dir;    /* path of that directory */
 	int empty_dir_fd, empty_file_fd; /* mode 0; -1: nothing was covered yet */
 	struct attach_mount_state *mount_state; /* parents before children */
-	size_t mount_state_count;
+	size_t mount_state_count;               /* entries of mount_state[] */
 	bool for_kernel_reads;   /* the kernel will judge reads: names and covers are mounted as well */
 	const char *failed_step; /* the step that failed, for the message */
 };

@@ -66,7 +66,7 @@ static int execs_visit_object(const struct exec_files_visit *execs, const struct
 struct execs_glob_matches {
 	const struct exec_files_visit *execs;
 	const struct glob *glob;
-	const char *literal;
+	const char *literal; /* the rule's path before the glob */
 	size_t entries, files;
 	int fd[EXECS_FILES_PER_GLOB_MAX]; /* owned */
 };

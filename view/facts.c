@@ -23,14 +23,14 @@
 #define PROVIDED_FILES_DIR "provided" /* directory in the scratch directory; the keeper removes it between phases */
 #define GENERATED_PROC_FILES_DIR PROVIDED_FILES_DIR "/facts"
 #define MOUNTINFO_FIRST_MOUNT_ID 20u /* first mount id in mountinfo */
-#define FACTS_VMSTAT_BYTES_MAX (64u << 10)
+#define FACTS_VMSTAT_BYTES_MAX (64u << 10) /* of the host's /proc/vmstat that are read */
 
 /* The files of /proc that callgate generates for the run. */
 struct facts {
 	struct mount files_mount; /* the mount that shows GENERATED_PROC_FILES_DIR; fd is -1 until facts_make_files() */
 	int scratch_fd;     /* borrowed */
-	const struct view_provided_file *network_file;
-	size_t network_file_count;
+	const struct view_provided_file *network_file; /* files of /proc/net; borrowed */
+	size_t network_file_count;                     /* entries of network_file[] */
 };
 
 int facts_create(struct view *view, int scratch_fd)

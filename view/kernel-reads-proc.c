@@ -17,8 +17,8 @@
 #include "view/kernel-reads.h"
 #include "view/meminfo.h"
 
-#define PROC_SYS_DIR "sys"
-#define PROC_SYS_FILE_BYTES_MAX 4096
+#define PROC_SYS_DIR "sys"                     /* the directory below /proc */
+#define PROC_SYS_FILE_BYTES_MAX 4096           /* content of a file of /proc/sys that is copied */
 #define PROC_SYS_UUID "sys/kernel/random/uuid" /* each read makes another one: the kernel's file is mounted */
 
 /* The copying of a directory of /proc, to cover the rest of it. */

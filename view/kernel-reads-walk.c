@@ -35,9 +35,9 @@
 /* What getdents64(2) writes. */
 struct walk_dirent64 {
 	uint64_t ino;
-	int64_t next_offset;
-	uint16_t record_bytes;
-	uint8_t type;
+	int64_t next_offset;   /* d_off */
+	uint16_t record_bytes; /* d_reclen: distance to the next entry */
+	uint8_t type;          /* DT_* */
 	char name[];
 };
 

@@ -16,6 +16,7 @@ struct overlays {
 	char **point;  /* mount points in the namespace of this process; owned */
 	size_t points, room;
 };
+/* no overlay was made yet */
 #define OVERLAYS_NONE (struct overlays){.dir_fd = -1}
 
 /*

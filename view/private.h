@@ -28,7 +28,7 @@
 struct view_node {
 	struct view_node *next; /* next node of the same bucket */
 	uint32_t hash;          /* of `virt`: view_hash_path() */
-	uint32_t virt_len;
+	uint32_t virt_len;      /* length of virt */
 	struct mount *mount; /* the mount whose root is here; NULL: a link or a covered name */
 	char *link_target;   /* target of a link; NULL together with mount: a covered name, at which nothing exists */
 	char virt[];
@@ -72,9 +72,9 @@ struct view {
 	struct skeleton_names *skeleton_names;
 	struct start_dir_cache_state *start_dir_cache; /* NULL: directory paths are not cached */
 	struct mount **mount;     /* in the order in which they were added */
-	size_t mount_count;
+	size_t mount_count;       /* entries of mount[] */
 	struct held_dir **held;       /* directories through which single files are opened */
-	size_t held_dir_count;
+	size_t held_dir_count;        /* entries of held[] */
 	void *plain;              /* used while building: a tsearch(3) tree of host paths that are no links */
 	struct mount *skeleton_mount;       /* the mount of the skeleton */
 	struct mount *top;        /* the mount of "/": the skeleton, or the host's "/" if the policy grants that */
@@ -103,14 +103,14 @@ struct view {
 		uint64_t copy_id, id;
 		/* mount ids of the nosymfollow copy and of the program's mounts, for view_get_mount_id_for_copy() */
 	} mount_id[VIEW_MOUNT_IDS_MAX];
-	size_t mount_id_count;
+	size_t mount_id_count; /* used entries of mount_id[] */
 	/* last: the fields above, which every call reads, share cache lines */
 	struct view_node *node_bucket[VIEW_NODE_BUCKETS];
 };
 
 /* A prefix of a canonical path that ends after a component. Its hash is computed from that of the prefix before. */
 struct view_prefix {
-	const char *virt;
+	const char *virt; /* the whole path */
 	size_t virt_len; /* length of the whole path */
 	size_t last_component_start;    /* start of the last component of the prefix */
 	size_t len;      /* length of the prefix */
@@ -309,7 +309,7 @@ void terminals_visit_entries(const struct view *view, void (*visit)(void *ctx, c
 
 enum proc_kind {
 	PROC_ABSENT, /* not on the allowlist, or not of a process of the run */
-	PROC_FILE,
+	PROC_FILE,   /* the content is the kernel's or a generated one */
 	PROC_DIR,
 	PROC_MAGIC_LINK, /* cwd, exe, root, fd/N: a link to an object */
 };

@@ -23,17 +23,17 @@
 /* A path that the skeleton shows. */
 struct skeleton_name {
 	struct skeleton_name *next;
-	bool is_directory;
+	bool is_directory; /* false: a link or a file */
 	size_t len;
 	char virt[];
 };
 
 /* A cached answer: does the host have this name? */
 struct host_lookup_result {
-	uint64_t valid_until_ns;
+	uint64_t valid_until_ns; /* then the host is asked again */
 	bool is_absent; /* the host has no such path */
 	size_t len;
-	char virt[HOST_LOOKUP_PATH_BYTES_MAX];
+	char virt[HOST_LOOKUP_PATH_BYTES_MAX]; /* the path that was looked up */
 };
 
 /* All paths of the skeleton, as a hash table, and what was lately looked up on the host. */

@@ -25,7 +25,7 @@
 #define TIOCGPTPEER _IO('T', 0x41) /* Linux 4.13 */
 #endif
 
-#define DEVPTS_MAGIC 0x1cd1
+#define DEVPTS_MAGIC 0x1cd1            /* DEVPTS_SUPER_MAGIC: f_type of statfs(2) */
 #define TERMINAL_PAIRS_MAX 128u        /* pairs that have not ended; beyond that ENOSPC, as from the kernel */
 #define TERMINAL_NUMBER_ATTEMPTS_MAX 8       /* attempts to get a pair whose number no other pair of the run has */
 /*
@@ -46,7 +46,7 @@ struct terminals {
 	const struct mount *dev_pts_mount; /* the mount at /dev/pts; NULL: there is no devpts */
 	bool own;                  /* the devpts is an instance of the run's own */
 	bool ptmx_is_of_dev_pts;                /* /dev/ptmx is known to make pairs of the instance at /dev/pts */
-	size_t pair_count;
+	size_t pair_count;                      /* used entries of pair[] */
 	struct terminal_pair pair[TERMINAL_PAIRS_MAX];
 };
 

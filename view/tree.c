@@ -24,8 +24,8 @@
 struct task_table {
 	pid_t root;
 	const struct view *view;
-	int epoll_fd;
-	int host_proc_fd;
+	int epoll_fd;     /* watches the pidfds of the tasks for their end */
+	int host_proc_fd; /* /proc of the pid namespace around the run; -1: the same */
 	/* the pid namespace around this one; -1: there is none, or the kernel is too old to be asked about it */
 	int host_pidns_fd;
 	/* a pidfd of this number or above is not kept: many processes must not use up all descriptors */

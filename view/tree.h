@@ -34,7 +34,7 @@ struct task {
 	unsigned session_program_number;
 	int pidfd; /* pidfd of the thread (PIDFD_THREAD) or of the process; -1: the entry is valid for this call only */
 	char *exe; /* virtual path of the executable; never NULL */
-	struct fd_table_room fd_table_room;
+	struct fd_table_room fd_table_room; /* whether its table of descriptors may be full */
 	/* counter that task_table_begin_rlimit_nofile_change() has raised for the task; NULL: none */
 	unsigned *ongoing_nofile_limit_changes;
 	struct task *next; /* next task of the same bucket: tree.c */

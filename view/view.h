@@ -24,8 +24,8 @@ enum mount_flag {
 	MOUNT_SKELETON = 1 << 0,       /* the skeleton: its directories are listed, but never written */
 	MOUNT_OF_SINGLE_FILE = 1 << 1, /* a single file: fd is its parent directory, path_below_fd its name there */
 	MOUNT_BY_GLOBS_ONLY = 1 << 2,  /* only globs grant names below: other names do not exist */
-	MOUNT_REDIRECT = 1 << 3,
-	MOUNT_PROVIDED = 1 << 4,
+	MOUNT_REDIRECT = 1 << 3,       /* a redirect rule shows another host path here */
+	MOUNT_PROVIDED = 1 << 4,       /* a provide rule or callgate itself shows a file here */
 	MOUNT_DEVICE = 1 << 5,  /* a device such as /dev/null: data may be read and written, metadata not changed */
 	MOUNT_PROC = 1 << 6,    /* /proc: processes of the run, and files on an allowlist */
 	MOUNT_TTY = 1 << 7,     /* /dev/tty: view_open_terminal opens the controlling terminal of the task */
@@ -46,9 +46,9 @@ enum mount_flag {
 struct mount {
 	const struct view *view;
 	char *virt; /* canonical virtual path */
-	size_t virt_len;
+	size_t virt_len; /* length of virt */
 	char *host_path; /* canonical path of the shown object in the mount namespace of this process */
-	size_t host_path_len;
+	size_t host_path_len;     /* length of host_path */
 	char *recorded_host_path; /* path of the shown object on the host, for records */
 	char *path_below_fd; /* path of the object below fd: "." for a tree */
 	int fd;     /* O_PATH directory */
@@ -62,11 +62,11 @@ struct mount {
 
 /* A path that was resolved in the view. Owns nothing. */
 struct place {
-	const struct mount *mount;
+	const struct mount *mount;       /* the mount with the longest path that contains the place */
 	const char *path_below_mount_fd; /* relative to mount->fd; points into virt or mount->path_below_fd */
-	size_t virt_len;
+	size_t virt_len;                 /* length of virt */
 	bool is_magic_link; /* the object has no virtual path; path_below_mount_fd is its PID/fd/N below /proc */
-	char virt[PATH_MAX];
+	char virt[PATH_MAX]; /* canonical virtual path */
 };
 
 /* To be called after `*copy = *from`: a path_below_mount_fd that points into from->virt then points into copy->virt. */
@@ -87,9 +87,9 @@ struct view_provided_file {
 
 /* Which grants get overlays: their writes go to the scratch directory, and the files of the host stay as they are. */
 enum view_overlay {
-	VIEW_OVERLAY_NONE,
+	VIEW_OVERLAY_NONE,            /* writes go to the host, as the policy grants them */
 	VIEW_OVERLAY_OUTSIDE_WORKDIR, /* all grants outside of the workdir: --mode observe */
-	VIEW_OVERLAY_ALL,     /* all grants: --dry-run */
+	VIEW_OVERLAY_ALL,             /* all grants: --dry-run */
 };
 
 /* What a view is built with besides the policy. */
@@ -99,7 +99,7 @@ struct view_options {
 	const char *scratch_base; /* host path of the scratch directories of all runs, which becomes a covered name */
 	const char *workdir_host; /* workdir on the host: its changes are reported, even in the scratch directory */
 	const struct view_provided_file *provided_file; /* borrowed for the call */
-	size_t provided_file_count;
+	size_t provided_file_count;                     /* entries of provided_file[] */
 	enum view_overlay overlay;
 	int root_fd;              /* "/" below which host paths are opened; borrowed. -1: the root of this process */
 	int tmpfs_fd;             /* a tmpfs for the skeleton and view_attach_mounts; borrowed. -1: scratch_fd serves */

@@ -10,7 +10,7 @@
 struct path_walk {
 	const struct view *view;
 	const struct task *task;
-	unsigned flags;
+	unsigned flags;      /* VIEW_FOLLOW_LAST_LINK, VIEW_LAST_MAY_BE_ABSENT */
 	int links_followed;  /* so far; at most VIEW_LINKS_FOLLOWED_MAX */
 	struct place *place; /* its virt is the canonical path so far */
 	const char *remaining_path;    /* the part of the path that is not resolved yet */

@@ -22,7 +22,7 @@ struct rejudge_gate {
 	const char *approved_key;
 	struct sha256_ctx copied_hash; /* hash of what was copied from the target */
 	bool would_have_had_effect;       /* the call would have had an effect; `key` is set */
-	bool effect_was_permitted;
+	bool effect_was_permitted;        /* the call was still the approved one */
 	char key[SHA256_HEX_SIZE];
 };
 

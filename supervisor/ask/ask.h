@@ -27,8 +27,8 @@ struct asker;
 struct asker_options {
 	const struct policy *policy; /* the second policy, which observes */
 	struct view *view;           /* its view */
-	int dir_fd;
-	uint64_t timeout_ns;
+	int dir_fd;                  /* the directory for questions and answers: --ask */
+	uint64_t timeout_ns;         /* after this time a question counts as denied */
 	const char *run_id;
 };
 

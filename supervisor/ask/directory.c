@@ -14,7 +14,7 @@
 #include "base/io.h"
 
 #define ANSWER_FILE_READ_BYTES_MAX 256u /* most bytes of an answer that are read; its first word decides */
-#define QUESTION_FILE_NAME_BYTES 40u
+#define QUESTION_FILE_NAME_BYTES 40u    /* buffer for NUMBER.json or NUMBER.answer */
 
 static const char *const ask_words[ASK_RESULT_MAX] = {
 	[ASK_NO_ANSWER_YET] = "none",           [ASK_ANSWER_NOT_READABLE_YET] = "forbidden",

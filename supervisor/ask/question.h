@@ -9,8 +9,8 @@
 /* Identifies a question. The texts are borrowed. */
 struct question_origin {
 	const char *run_id;
-	uint64_t number;
-	uint64_t timeout_ms;
+	uint64_t number;     /* of the question's files */
+	uint64_t timeout_ms; /* how long an answer is waited for */
 };
 
 /*

@@ -22,7 +22,7 @@
 #define FREEZE_CHECKS_FOR_VFORK_AFTER_NS UINT64_C(5000000)
 #define FREEZE_SIGNALS_PER_THREAD_MAX 64u    /* signals that a thread may get before it stops */
 #define FREEZE_TID_NUMBERS_END 4194304u /* PID_MAX_LIMIT */
-#define FREEZE_POLL_PAUSE_NS 100000
+#define FREEZE_POLL_PAUSE_NS 100000     /* between checks whether all threads have stopped */
 
 /* Whether the thread is in the list of threads already. */
 static bool freeze_tid_was_seen(const struct freeze *freeze, pid_t tid)

@@ -19,8 +19,8 @@
 #include "base/io.h"
 #include "supervisor/closing/private.h"
 
-#define PROC_NET_SOCKETS_BYTES_MAX (32u << 20)
-#define DELETED_FILE_SUFFIX " (deleted)"
+#define PROC_NET_SOCKETS_BYTES_MAX (32u << 20) /* of /proc/net/tcp and the like that are read */
+#define DELETED_FILE_SUFFIX " (deleted)"       /* appended by the kernel to the path of an unlinked file */
 
 /* ---- internet sockets ---- */
 

@@ -71,13 +71,13 @@ struct held_item {
 /* All that one thread must lose. */
 struct held_list {
 	struct held_item *item; /* owned */
-	size_t count;
+	size_t count;           /* entries of item[] */
 };
 
 /* The inode numbers of the internet sockets of the network namespace that are bound or connected, sorted. */
 struct held_sockets {
 	uint64_t *ino; /* owned */
-	size_t count;
+	size_t count;  /* entries of ino[] */
 };
 
 /* 0 or -errno. */

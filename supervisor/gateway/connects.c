@@ -37,7 +37,7 @@ struct pending_connect {
 	bool connect_was_called;   /* connect(2) to the listener was called here and has not failed */
 	uint16_t source_port; /* the port that was announced to egress */
 	int domain; /* the socket's domain */
-	struct inet_address listener;
+	struct inet_address listener; /* egress' listener, to which the socket connects */
 };
 
 static uint64_t connect_get_socket_cookie(int fd)

@@ -36,7 +36,7 @@ struct handover {
 /* Egress' answer once it has received the handover. */
 struct handover_reply {
 	int32_t error; /* 0 or the -errno with which egress could not start */
-	char failed_step[64];
+	char failed_step[64]; /* what egress could not do, for the message */
 };
 
 /*

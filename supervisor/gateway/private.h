@@ -18,7 +18,7 @@ struct egress_line {
 	int fd;                   /* owned; -1: closed after an error */
 	enum control_phase phase; /* decides which messages egress may send now */
 	struct queued_message *first, **last;
-	size_t queued_message_count;
+	size_t queued_message_count; /* messages from `first` on */
 	uint64_t last_progress_ns; /* time when a message last left the queue; only while the queue is not empty */
 };
 

@@ -12,13 +12,13 @@
 #include "base/io.h"
 #include "supervisor/gateway/provide.h"
 
-#define JAVA_TRUSTSTORES_MAX 64u
+#define JAVA_TRUSTSTORES_MAX 64u /* truststores of the host that are replaced */
 
 /* The host's Java truststores, and the one that the program sees in place of each. */
 struct java_truststores {
 	const struct policy *policy;
 	char *path[JAVA_TRUSTSTORES_MAX]; /* where the host has a store; owned */
-	size_t path_count;
+	size_t path_count;                /* entries of path[] */
 	struct truststore store; /* with the certificate of the run's authority */
 };
 

@@ -59,7 +59,7 @@ void egress_free_java_truststores(struct java_truststores *stores);
 /* A Java truststore in the JKS format that is being written. */
 struct truststore {
 	struct buf buf;
-	unsigned certificate_count;
+	unsigned certificate_count; /* certificates written so far */
 	uint8_t base64_value[256]; /* of each digit; TRUSTSTORE_NO_DIGIT: it is none */
 };
 

@@ -50,7 +50,7 @@ struct egress_start_options {
 struct egress_process {
 	bool has_network;          /* the policy has a network; false: no other member is set */
 	pid_t pid;                 /* egress, or the process that becomes egress */
-	int pidfd;
+	int pidfd;                 /* of the process `pid` */
 	int start_error_fd; /* a memfd of the keeper: why egress did not start (starter_read_start_error) */
 	int control_fd;            /* the supervisor's end */
 	/* UDP and TCP sockets at port 53 of own_address, for runs without a network namespace; -1: not bound */
@@ -60,11 +60,11 @@ struct egress_process {
 	int address_reserving_fd;           /* the keeper's socket that reserves own_address */
 	/* owned array of resolv.conf, hosts, nsswitch.conf, CA bundle, …; the contents are in owned_text */
 	struct view_provided_file *provided_file;
-	size_t provided_file_count;
+	size_t provided_file_count; /* entries of provided_file[] */
 	char **owned_text; /* owned array of owned texts; several files may have the same */
 	size_t owned_text_count;              /* used entries of the list of texts to be freed */
 	struct egress_variable *env_variable; /* owned array: placeholders, SSL_CERT_FILE … */
-	size_t env_variable_count;
+	size_t env_variable_count;            /* entries of env_variable[] */
 };
 #define EGRESS_PROCESS_NONE                                                                                            \
 	{                                                                                                           \
@@ -93,7 +93,7 @@ void egress_process_release(struct egress_process *egress);
  * egress has died.
  */
 struct egress_program_sockets {
-	bool has_own_netns;
+	bool has_own_netns;      /* the run has a network namespace of its own */
 	struct in_addr loopback; /* 127.0.0.1 in the run's own network namespace, else egress_process.own_address */
 	uint16_t listener_port;  /* egress' TCP listener at loopback */
 	uint16_t dns_port; /* the port of the DNS sockets at `loopback`: 53, or another port if 53 could not be bound */

@@ -147,10 +147,10 @@ static _Noreturn void starter_become_egress(struct starter *starter)
 /* ---- waiting for the first use of the network ---- */
 
 enum starter_need {
-	STARTER_KEEPS_WAITING,
-	STARTER_EGRESS_IS_NEEDED,
-	STARTER_RUN_HAS_ENDED, /* the run ends */
-	STARTER_HAS_FAILED, /* the supervisor has sent what it may not send */
+	STARTER_KEEPS_WAITING,    /* nothing was asked of egress yet */
+	STARTER_EGRESS_IS_NEEDED, /* the starter is to become egress */
+	STARTER_RUN_HAS_ENDED,    /* the run ends */
+	STARTER_HAS_FAILED,       /* the supervisor has sent what it may not send */
 };
 
 /* Receives CONTROL_PROGRAM_SOCKETS. All other messages stay in the socket, for egress. */

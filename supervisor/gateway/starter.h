@@ -36,7 +36,7 @@ struct starter_options {
 /* What the starter tells the keeper when it is ready. */
 struct starter_reply {
 	int32_t error; /* 0 or the -errno of the failed step */
-	char failed_step[64];
+	char failed_step[64];         /* what failed, for the message */
 	char pem[AUTHORITY_PEM_SIZE]; /* the certificate of the run's authority; "": there is none */
 };
 

@@ -26,11 +26,11 @@ enum { MEMINFO_RMEM, MEMINFO_RCVBUF, MEMINFO_WMEM, MEMINFO_SNDBUF, MEMINFO_FWD, 
        MEMINFO_BACKLOG, MEMINFO_VARS };
 
 #define UNIX_SOCKET_QUEUE_BYTES_MAX 425984 /* most bytes in a unix socket with the default net.core.wmem_default */
-#define PIPE_DEFAULT_CAPACITY_BYTES 65536
+#define PIPE_DEFAULT_CAPACITY_BYTES 65536  /* what a pipe counts as that cannot be measured */
 #define INOTIFY_KERNEL_BYTES_PER_EVENT_BYTE \
 	4                         /* kernel bytes for each byte of an event: 16 bytes and a name take 64 and more */
 #define INOTIFY_WATCH_KERNEL_BYTES 1536  /* an inotify watch, with the inode that it pins */
-#define EPOLL_ITEM_KERNEL_BYTES 256
+#define EPOLL_ITEM_KERNEL_BYTES 256      /* kernel memory for each descriptor that an epoll instance watches */
 
 static int held_compare_inodes(const void *a, const void *b)
 {

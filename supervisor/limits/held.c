@@ -11,7 +11,7 @@
 #include "base/cleanup.h"
 #include "base/procstat.h"
 
-#define PROC_FILE_READ_CHUNK_BYTES 65536
+#define PROC_FILE_READ_CHUNK_BYTES 65536 /* of /proc/PID/smaps or maps, read at once */
 
 DIR *held_open_proc_pid_dir(pid_t pid, const char *leaf)
 {

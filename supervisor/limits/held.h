@@ -42,7 +42,7 @@ pid_t held_find_thread_showing_memory(pid_t pid, char state, uint64_t threads);
 
 /* held-buffers.c: the bytes in pipes and sockets. Each pipe or socket counts once. To be initialised with zeros. */
 struct held_buffers {
-	uint64_t total_bytes;
+	uint64_t total_bytes; /* kernel memory of all that was counted */
 	void *inodes; /* inodes that were counted: a tree of tsearch(3). Owned */
 };
 

@@ -17,16 +17,16 @@
 #include "syscalls/call/call.h"
 
 #define NS_PER_MS UINT64_C(1000000)
-#define LIMITS_MEASURE_NEVER UINT64_MAX
+#define LIMITS_MEASURE_NEVER UINT64_MAX /* as next_measurement_ns: no limit needs samples */
 
 #define CPU_SAMPLE_INTERVAL_MIN_NS (5 * NS_PER_MS) /* shortest time between two measurements of cpu time */
 /* Longest intervals of cpu time samples: short enough to see short-lived children, long if few processes run. */
 #define CPU_SAMPLE_INTERVAL_BUSY_NS (20 * NS_PER_MS)
-#define CPU_SAMPLE_INTERVAL_IDLE_NS (500 * NS_PER_MS)
+#define CPU_SAMPLE_INTERVAL_IDLE_NS (500 * NS_PER_MS) /* while no process of the run uses the CPU */
 /* Memory is sampled again before a process that writes 4 GB/s could use up the rest of the limit. */
 #define MEMORY_FILL_RATE_MAX_BYTES_PER_MS (UINT64_C(4) << 20)
-#define SAMPLE_INTERVAL_MIN_NS (2 * NS_PER_MS)
-#define SAMPLE_INTERVAL_MAX_NS (100 * NS_PER_MS)
+#define SAMPLE_INTERVAL_MIN_NS (2 * NS_PER_MS)   /* between samples of memory when the use is close to its limit */
+#define SAMPLE_INTERVAL_MAX_NS (100 * NS_PER_MS) /* between samples of memory when the use is far below its limit */
 /* how often tasks are counted if no other limit needs a sample sooner */
 #define TASK_SAMPLE_INTERVAL_NS (500 * NS_PER_MS)
 #define TASK_SAMPLE_FIRST_INTERVAL_NS (20 * NS_PER_MS) /* late, so that no sample is taken in a short run */

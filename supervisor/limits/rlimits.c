@@ -6,7 +6,7 @@
  * private writable memory counts even if it is never touched: a JVM's heap, each thread's stack.
  */
 #define RLIMIT_DATA_SLACK_MIN_BYTES (UINT64_C(256) << 20)
-#define RLIMIT_DATA_SLACK_MAX_BYTES (UINT64_C(1) << 30)
+#define RLIMIT_DATA_SLACK_MAX_BYTES (UINT64_C(1) << 30) /* by how much RLIMIT_DATA exceeds the memory limit */
 /*
  * A page of page tables maps 512 pages. The limit of address space allows for at least 1 GiB of page tables, because
  * .NET reserves 256 GiB of addresses.
@@ -20,7 +20,7 @@
  * kernel lets a user have as many in flight as one process may have open (unix_attach_fds).
  */
 #define MEMORY_LIMIT_BYTES_PER_DESCRIPTOR (UINT64_C(64) << 10)
-#define RLIMIT_NOFILE_MIN 1024
+#define RLIMIT_NOFILE_MIN 1024 /* descriptors that a process may have, however small the memory limit is */
 /*
  * Queued signals and timers take 0.3 kB each and are counted by user, so the user's other processes need some as well.
  * The kernel's default grows with the machine's memory.

@@ -25,7 +25,7 @@ struct sample_request {
 /* The processes that a sample has found. */
 struct sample_list {
 	struct sample_process *process; /* owned */
-	size_t count;
+	size_t count;                   /* entries of process[] */
 };
 
 /* What is kept from one sample to the next. To be initialised with zeros, and released by sampler_release(). */

@@ -7,7 +7,7 @@
 #include "supervisor/session/session.h"
 #include "supervisor/session/spawner.h"
 
-#define SESSION_CLIENTS_MAX 512u
+#define SESSION_CLIENTS_MAX 512u               /* connections to a session at a time */
 #define SESSION_MESSAGE_BYTES_MAX (192u << 10) /* below the default limit of a socket's buffer */
 #define SESSION_DENIALS_IN_RESULT_MAX 100           /* denials of a program that its client is told in full */
 /* most bytes of a program's denials in a message, as JSON; the rest of the message is short */
@@ -32,7 +32,7 @@ struct program {
 	char *executed_path;  /* owned */
 	char *cwd;           /* the directory that it starts in; owned; NULL: the workdir */
 	struct denials *denials; /* owned */
-	uint64_t start_ns;
+	uint64_t start_ns;       /* when the client asked for it */
 	uint64_t deadline_ns; /* UINT64_MAX: none */
 	uint64_t next_kill_ns; /* in the state PROGRAM_ENDING: when its descendants are searched for and killed again */
 	/* master side of the program's terminal, for the client; owned; -1: no terminal, or handed over */
@@ -41,7 +41,7 @@ struct program {
 	bool has_wait_status;     /* wait_status, cpu_us and max_rss_kb are set */
 	bool has_timed_out;       /* its time limit has ended it */
 	bool was_denied;          /* denials were told to the client, and are not in `denials` any more */
-	int wait_status;
+	int wait_status;          /* of waitpid(2), as the monitor has told it */
 	uint64_t cpu_us, max_rss_kb;
 };
 
@@ -69,7 +69,7 @@ struct session {
 	unsigned last_program_number;
 	unsigned running_program_count; /* programs that have not ended */
 	struct client *client; /* list */
-	unsigned client_count;
+	unsigned client_count; /* clients in the list */
 	unsigned holding_client_count; /* clients that hold the session */
 	uint64_t idle_since_ns;        /* since when no program has run; UINT64_MAX: a program runs */
 	bool is_ending;                /* no program is started any more */
@@ -89,7 +89,7 @@ struct program_request {
 	 * terminal
 	 */
 	int *master_fd;
-	bool is_detached;
+	bool is_detached; /* the program goes on when the client hangs up */
 };
 
 /* ---- programs.c ---- */

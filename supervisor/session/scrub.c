@@ -11,7 +11,7 @@
 #include "base/ending.h"
 
 #define SCRUB_MAPPINGS_MAX 1024u /* lines of /proc/self/maps; with more, clearing memory fails */
-#define SCRUB_PROC_MAPS_BYTES_MAX (256u << 10)
+#define SCRUB_PROC_MAPS_BYTES_MAX (256u << 10) /* room for /proc/self/maps */
 #define SCRUB_PAGE_BYTES 4096u
 #define SCRUB_BYTES_KEPT_BEFORE_THREAD_POINTER 4096u /* thread-local variables, before the thread pointer */
 #define SCRUB_BYTES_KEPT_AFTER_THREAD_POINTER 4096u  /* the C library's data of this thread, which it still uses */

@@ -25,7 +25,7 @@
 struct spawner_program {
 	const char *directory, *path;
 	char **argv, **envp;
-	int stdio_fd[3];
+	int stdio_fd[3]; /* its stdin, stdout and stderr */
 };
 
 /* Static, because a forked child must not allocate; untouched pages take no memory. */

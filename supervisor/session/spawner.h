@@ -52,10 +52,10 @@ enum spawner_event {
 
 /* A message of the spawner or of a monitor to the supervisor. */
 struct spawner_message {
-	uint32_t program_number;
-	uint32_t event;
+	uint32_t program_number;  /* the program that it is about */
+	uint32_t event;           /* SPAWNER_*: what has happened */
 	int32_t monitor_pid, pid; /* of SPAWNER_STARTED */
-	int32_t wait_status_or_errno;
+	int32_t wait_status_or_errno; /* SPAWNER_ENDED: wait status; SPAWNER_FAILED: errno */
 	/* with SPAWNER_ENDED: 1: descendants of the program are left; 0: none are, and the monitor exits by itself */
 	uint32_t has_descendants;
 	uint64_t cpu_us, max_rss_kb; /* SPAWNER_ENDED */

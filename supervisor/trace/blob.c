@@ -6,7 +6,7 @@
 #include "supervisor/trace/private.h"
 
 #define ARGV_POINTERS_MAX 131072u /* a megabyte of pointers: more than an exec's argument space can hold */
-#define ARGV_POINTERS_PER_READ 64u
+#define ARGV_POINTERS_PER_READ 64u /* argv pointers copied from target memory at once */
 /* most bytes of all blobs together; a thread that leaves its execs by longjmp keeps eight blobs */
 #define BLOBS_TOTAL_BYTES_MAX (64u << 20)
 

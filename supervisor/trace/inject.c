@@ -20,7 +20,7 @@
 #include "supervisor/trace/private.h"
 
 #define STACK_ALIGN 16u /* bytes: the alignment of the stack pointer */
-#define VDSO_BYTES_MAX 65536u
+#define VDSO_BYTES_MAX 65536u          /* of the vDSO that are searched for a system call instruction */
 #define PROC_MAPS_BYTES_MAX (8u << 20) /* a longer /proc/PID/maps is not searched for a system call instruction */
 #define INJECT_YIELDS_BEFORE_SLEEPING 200u           /* a step takes microseconds if the thread gets a CPU */
 /* most time for a single step: none of the injected calls can block, so a longer step is an attack */

@@ -36,7 +36,7 @@ struct trace_blob {
 	size_t len;
 	size_t host_path_offset;  /* offset of the host path */
 	size_t pointer_count; /* array entries that point into the blob; offsets before blob_relocate_argv_pointers() */
-	bool has_argv;
+	bool has_argv;        /* the exec gets another argument array, as for a script */
 };
 
 /*
@@ -69,7 +69,7 @@ struct pending {
 	bool carrier_is_directory;
 	/* PENDING_RECEIVE_FD: the carrier is a terminal, which becomes the controlling terminal */
 	bool carrier_becomes_controlling_tty;
-	bool fd_is_cloexec;
+	bool fd_is_cloexec;           /* the received descriptor gets FD_CLOEXEC */
 	int fd_to_fetch;              /* PENDING_SEND_FD_TO_SUPERVISOR: the target's descriptor that is fetched */
 	/*
 	 * PENDING_SEND_FD_TO_SUPERVISOR: the supervisor's end of the carrier, until the descriptor was received; owned
@@ -77,9 +77,9 @@ struct pending {
 	int supervisor_carrier_end_fd;
 	int fetched_fd;          /* PENDING_SEND_FD_TO_SUPERVISOR: the fetched descriptor, owned, or -errno */
 	char *path_as_written;   /* the path as the program wrote it, for the record of a kill; owned */
-	struct policy_decision decision;
-	struct audit_outcome_location outcome_location;
-	uint64_t start_ns;
+	struct policy_decision decision;                /* why the call was allowed, for a later record */
+	struct audit_outcome_location outcome_location; /* where the log has the call's record */
+	uint64_t start_ns;                              /* when the notification was received */
 };
 
 /* A judged call that waits for the end of another thread's exec. Its notification has got no response yet. */
@@ -163,7 +163,7 @@ void stop_on_stop_other_than_exec(struct tracer *tracer, pid_t pid, int status);
 
 /* ---- inject.c: injected system calls ---- */
 
-#define INJECT_SIGNAL_NUMBERS_END 65u
+#define INJECT_SIGNAL_NUMBERS_END 65u /* one above the highest signal number */
 
 /* Injected calls: single steps make a stopped thread, which is behind its system call instruction, run other calls. */
 struct injection {
@@ -210,7 +210,7 @@ int inject_write_memory(const struct tracer *tracer, pid_t tid, uint64_t addr, c
 struct fd_message {
 	struct msghdr header;
 	struct iovec vector;
-	char byte;
+	char byte; /* the one byte of data that carries the descriptor */
 	union {
 		char bytes[CMSG_SPACE(sizeof(int))];
 		struct cmsghdr align;

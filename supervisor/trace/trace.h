@@ -62,7 +62,7 @@ struct trace_removal {
 	struct trace_range {
 		uint64_t start, len;
 	} *range; /* mappings */
-	size_t range_count;
+	size_t range_count;   /* entries of range[] */
 	uint64_t deadline_ns; /* time (io_read_clock_ns()) after which nothing more is removed */
 };
 

@@ -17,7 +17,7 @@
 #include "supervisor/trace/private.h"
 #include "syscalls/call/memory.h"
 
-#define AUXV_ENTRIES_MAX 64
+#define AUXV_ENTRIES_MAX 64 /* entries of /proc/PID/auxv that are read */
 /* how much is read of a new stack: the arguments, the environment and the auxiliary vector */
 #define NEW_STACK_START_READ_BYTES 4096u
 

@@ -17,9 +17,9 @@ struct touched_file {
 	mode_t mode;
 	uid_t uid;
 	gid_t gid;
-	uint64_t size;
+	uint64_t size; /* size before the first touch */
 	struct timespec mtime, ctime;
-	size_t path_len;
+	size_t path_len; /* length of path */
 	char path[];
 };
 

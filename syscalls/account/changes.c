@@ -397,7 +397,7 @@ struct renamed_tree_walk {
 	const struct directory_rename *move;
 	char **queue; /* directories to list, relative to move->present_path; owned */
 	size_t queued, done, cap, entries;
-	uint64_t end_ns;
+	uint64_t end_ns; /* when listing is given up */
 	/*
 	 * place of the entry that is being listed; a member of the struct, because it is too large for the stack of
 	 * each function

@@ -17,7 +17,7 @@ struct decoy_read {
 	uint64_t seq; /* number of the first record */
 	char *path;   /* canonical virtual path of the decoy */
 	char *exe;
-	char *rule;
+	char *rule; /* label of the decoy rule; owned */
 	pid_t pid;
 	pid_t host_pid; /* the pid outside the run's pid namespace; 0: the same pid, or unknown */
 	uint64_t count; /* how often it was read */

@@ -14,9 +14,9 @@ _Static_assert(DENIAL_HASH_SLOTS > 2 * DENIALS_LISTED_MAX, "the index would fill
 
 /* The denials of a run or program; equal ones are one entry with a count. */
 struct denials {
-	struct texthash hash;
+	struct texthash hash; /* of denial keys, for slot[] */
 	struct denial item[DENIALS_LISTED_MAX];
-	size_t count;
+	size_t count;            /* used entries of item[] */
 	uint64_t unlisted_count; /* denials beyond DENIALS_LISTED_MAX entries */
 	struct sink *sink; /* borrowed; NULL: denials are not told to the system's log */
 	/* returns the denials of the session's program with this number; NULL: the run is no session */

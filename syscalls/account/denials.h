@@ -32,7 +32,7 @@ struct denial {
 	char *resolved_path; /* where the path led; NULL: the same, or no path */
 	int error;           /* errno that the program got */
 	char *rule;          /* label of the rule that denies, or NULL */
-	char *reason;
+	char *reason;        /* word for why the policy denies, e.g. "no_rule" */
 	pid_t pid;
 	pid_t host_pid; /* the pid outside the run's pid namespace; 0: the same pid, or unknown */
 	unsigned program_number; /* in a session: the number of the program that made the first attempt; 0: none */

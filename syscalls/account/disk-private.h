@@ -26,7 +26,7 @@ struct disk_file {
 /* The files that the run may have made larger. */
 struct disk_files {
 	void *tree; /* tree of struct disk_file, owned: tsearch(3) */
-	size_t count;
+	size_t count;            /* files in `tree` */
 	struct disk_file **held; /* files with a descriptor; owned */
 	size_t held_count, held_room, held_max;
 	uint64_t total_bytes; /* sum of the growth of all files */

@@ -23,17 +23,17 @@
 /* The disk use of the run. */
 struct disk {
 	struct disk_files files;
-	uint64_t limit_bytes;
+	uint64_t limit_bytes; /* the policy's limit of disk use */
 	const volatile uint64_t *spilled_bytes;
 	/* the disk is not limited: only files on tmpfs and ramfs are counted, for the limit of memory */
 	bool counts_only_memory_files;
 	uint64_t names_bytes; /* bytes counted for names that were made, less those for removed names */
 	uint64_t xattrs_bytes; /* bytes counted for extended attributes */
-	uint64_t peak_bytes;
+	uint64_t peak_bytes;   /* highest disk use so far */
 	uint64_t next_measure_ns;  /* when files are measured next, if one can grow */
 	uint64_t last_growth_ns; /* when a file was last found to have grown */
 	bool has_too_many_files; /* more than DISK_MEASURED_FILES_MAX files */
-	bool limit_was_exceeded;
+	bool limit_was_exceeded; /* the run is to end */
 };
 
 int disk_create(uint64_t limit_bytes, const volatile uint64_t *spilled_bytes, struct disk **ret_disk)

@@ -19,7 +19,7 @@
 /* The memfds that replace anonymous shared memory of the run, so that it can be measured. */
 struct memfds {
 	int fd[MEMFDS_MAX]; /* read-only descriptors */
-	size_t count;
+	size_t count;       /* used entries of fd[] */
 	/*
 	 * The number and bytes of memfds at which those that no process has any more are searched for and closed. Until
 	 * then the supervisor's descriptors keep them alive.

@@ -13,11 +13,12 @@
 #include "base/text.h"
 
 #define SINK_TEXT_BYTES_MAX 512u /* bytes of one text; the rest is left out, since a datagram has its limits */
+/* buffer for a text of a denial after escaping */
 #define SINK_ESCAPED_TEXT_SIZE (SINK_TEXT_BYTES_MAX * TEXT_ESCAPED_BYTES_PER_BYTE_MAX + 1)
 /* Room for the fields of a journal entry, which have four escaped texts, and its sentence, which has three. */
 #define SINK_MESSAGE_BYTES_MAX (9u * SINK_ESCAPED_TEXT_SIZE)
 #define SINK_TOKENS_PER_MESSAGE UINT64_C(1000000000) /* units of rate_tokens that sending one message uses up */
-#define SINK_PRIORITY (LOG_AUTHPRIV | LOG_WARNING)
+#define SINK_PRIORITY (LOG_AUTHPRIV | LOG_WARNING)   /* facility and severity of the messages: syslog(3) */
 #define JOURNALD_PATH "/run/systemd/journal/socket"
 
 enum sink_kind sink_parse(const char *text, const char **ret_path)

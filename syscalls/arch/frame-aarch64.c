@@ -15,7 +15,7 @@
 #include "syscalls/arch/insn.h"
 #include "syscalls/table/numbers.h"
 
-#define SYSCALL_INSN_BYTES 4u
+#define SYSCALL_INSN_BYTES 4u                  /* length of "svc #0" */
 #define SYSCALL_INSN_WORD UINT32_C(0xd4000001) /* svc #0 */
 
 enum { WORD_X0 = 0, WORD_X8 = 8, WORD_SP = 31, WORD_PC = 32, WORDS = 33 };

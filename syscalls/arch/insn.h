@@ -13,7 +13,7 @@
 
 #define INSN_BYTES_BEFORE_SYSCALL 128u /* bytes before the system call instruction: the range of a short jump */
 #define INSN_BYTES_AFTER_SYSCALL 128u  /* code behind the system call instruction that is decoded */
-#define INSN_REGISTER_COUNT 32u
+#define INSN_REGISTER_COUNT 32u        /* room for the registers of any architecture */
 
 /* Code around a system call instruction, which is at byte[INSN_BYTES_BEFORE_SYSCALL]. */
 struct insn_code {

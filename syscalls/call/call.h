@@ -38,8 +38,8 @@ struct task_fd_dir {
 struct sandbox {
 	const struct policy *policy;
 	struct view *view;
-	struct task_table *tree;
-	struct audit *audit;
+	struct task_table *tree;   /* view/tree.h: the run's tasks */
+	struct audit *audit;       /* the log */
 	struct changes *changes;   /* changes.h: files that the run changed in granted trees */
 	struct denials *denials;   /* denials.h: denied attempts, for the result */
 	struct decoys *decoys;     /* decoys.h: decoys that were read, for the result */
@@ -63,8 +63,8 @@ struct sandbox {
 	struct peers *unix_peers;       /* unix-peers.h */
 	struct inet *inet;         /* inet.h; NULL: the run has no network */
 	struct netlink *netlink;   /* netlink.h; NULL: route queries are native (RUN_NATIVE_NETLINK) */
-	const struct memory_ops *target_memory;
-	int listener_fd;
+	const struct memory_ops *target_memory; /* how target memory is read and written */
+	int listener_fd;                        /* the seccomp listener of the program */
 	bool has_unix_datagrams;       /* RUN_HAS_UNIX_DATAGRAMS */
 	bool has_own_ipc_namespace;    /* the run has its own IPC namespace, and its memory is bounded */
 	/* the kernel confines signals to the run: a pid namespace, or Landlock's scope (ABI 6) */
@@ -88,7 +88,7 @@ struct call_path {
 struct call_net {
 	/* the name that belongs to the address, or the address as text; "": not a network call */
 	char host[NET_HOST_SIZE];
-	char address[NET_ADDRESS_TEXT_SIZE];
+	char address[NET_ADDRESS_TEXT_SIZE]; /* the address and port as text */
 	struct audit_net audit_net; /* points to host and address */
 };
 
@@ -142,7 +142,7 @@ struct exec_plan; /* execve.h */
  */
 struct outcome {
 	enum outcome_kind kind;
-	int64_t value;
+	int64_t value;     /* result of the call, or -errno with OUTCOME_ERROR */
 	int fd;            /* owned; -1: unset */
 	int open_flags;    /* OUTCOME_BLOCKING_OPEN */
 	bool fd_is_cloexec; /* OUTCOME_FD: O_CLOEXEC in newfd_flags */

@@ -5,7 +5,7 @@
 
 #include "base/elf-machine.h"
 
-#define EXEC_CACHE_PROGRAMS_MAX 64u
+#define EXEC_CACHE_PROGRAMS_MAX 64u /* executables whose ELF headers are remembered */
 /*
  * A file is not cached until this long after its last change: a second change may get the same ctime, which has a
  * tick's resolution.

@@ -13,8 +13,8 @@
 
 /* What the cache keeps of an executable ELF file. */
 struct exec_program {
-	bool is_dynamic;
-	char interp[EXEC_INTERP_BYTES_MAX];
+	bool is_dynamic;                    /* the file has a PT_INTERP: `interp` */
+	char interp[EXEC_INTERP_BYTES_MAX]; /* path of its loader */
 	struct elf_layout layout;
 };
 

@@ -31,7 +31,7 @@
 struct exec_file {
 	int fd; /* readable, owned; -1 if the file is in the cache (is_from_cache) */
 	struct stat st;
-	bool is_from_cache;
+	bool is_from_cache;                   /* `program` is set; the file was not opened */
 	bool is_what_kernel_opens;            /* the path that the program gave leads the kernel to this file */
 	struct exec_program program; /* set if is_from_cache */
 };
@@ -406,13 +406,13 @@ static void exec_judge_files(struct call *call, const struct exec_file *file, un
 
 /* ---- the exec's arguments as text, for the audit record ---- */
 
-#define ARGV_POINTERS_MAX 64u
+#define ARGV_POINTERS_MAX 64u         /* arguments of an exec that its record shows at most */
 #define ARGV_RECORDED_BYTES_MAX 1024u /* bytes recorded of one argument, with its NUL */
 #define ARGV_TRUNCATION_MARK " ..."   /* ends a recorded argv of which the rest is left out */
 
 /* A copied part of target memory. Arguments are usually adjacent in memory, so that one read copies many of them. */
 struct argv_read_buffer {
-	uint64_t addr;
+	uint64_t addr; /* where in target memory `bytes` begins */
 	size_t len;
 	char bytes[2 * ARGV_RECORDED_BYTES_MAX];
 };
@@ -426,6 +426,7 @@ static bool argv_put_byte(struct call *call, char byte)
 	return true;
 }
 
+/* A recorded argument of other bytes is quoted. */
 #define ARGV_UNQUOTED_BYTES "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789@%_+=:,./-"
 
 /* Adds an argument to call->text_arg, quoted as for a shell. False: it does not fit. */

@@ -30,7 +30,7 @@ struct exec_image {
 struct exec_plan {
 	struct exec_image image;  /* the ELF file that will run: the program, or the last interpreter of a "#!" chain */
 	struct exec_image loader_image; /* its loader (PT_INTERP) */
-	bool has_loader;
+	bool has_loader;                /* the program is dynamic: loader_image is set */
 	uint64_t loader_first_page_offset;     /* AT_BASE plus this is the address of the loader's first page */
 	/*
 	 * True: the name that the kernel has used proves which files it has loaded, because the run can change neither

@@ -19,7 +19,7 @@
 #endif
 
 #define PTY_SLAVES_MAJOR 136u /* UNIX98_PTY_SLAVE_MAJOR of linux/major.h */
-#define TIOCGPTPEER_FLAGS (O_ACCMODE | O_NOCTTY | O_NONBLOCK | O_CLOEXEC)
+#define TIOCGPTPEER_FLAGS (O_ACCMODE | O_NOCTTY | O_NONBLOCK | O_CLOEXEC) /* open flags that the ioctl takes */
 
 /* The kernel's errno for a descriptor that is not a master: ptm_open_peer() in drivers/tty/pty.c; tty_ioctl(2). */
 static int ioctl_get_error_of_non_master(const struct call *call)

@@ -31,8 +31,9 @@
 	((unsigned)(O_ACCMODE | O_CREAT | O_EXCL | O_NOCTTY | O_TRUNC | O_APPEND | O_NONBLOCK | O_SYNC | O_DSYNC | \
 		    O_ASYNC | O_DIRECT | O_DIRECTORY | O_NOFOLLOW | O_NOATIME | O_CLOEXEC | O_PATH | O_TMPFILE) |  \
 	 LARGEFILE_FLAGS)
+/* other flags have no effect beside O_PATH */
 #define FLAGS_VALID_WITH_O_PATH ((unsigned)(O_DIRECTORY | O_NOFOLLOW | O_PATH | O_CLOEXEC))
-#define OPEN_MODE_BITS 07777u
+#define OPEN_MODE_BITS 07777u /* permission bits that the kernel takes from open's mode */
 #define RESOLVE_FLAGS_KNOWN                                                                                        \
 	(RESOLVE_NO_XDEV | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_SYMLINKS | RESOLVE_BENEATH | RESOLVE_IN_ROOT | \
 	 RESOLVE_CACHED)

@@ -23,10 +23,10 @@
 /* One of the two names of a rename. */
 struct rename_operand {
 	int parent_fd; /* O_PATH descriptor of the name's directory */
-	const char *name;
+	const char *name; /* last name of the path, with trailing slashes */
 	/* the name without trailing slashes, so that fstatat follows no link */
 	char name_without_slashes[NAME_MAX + 1];
-	bool exists;
+	bool exists;        /* `status` is set */
 	struct stat status; /* zeros if the name does not exist */
 };
 

@@ -165,7 +165,7 @@ int file_get_outcome_error(const struct call *call);
 
 /* struct open_how of linux/openat2.h, checked as build_open_flags() in fs/open.c does. */
 struct open_request {
-	unsigned flags;
+	unsigned flags; /* O_* flags */
 	mode_t mode;
 	uint64_t resolve; /* openat2 only */
 };
@@ -177,9 +177,9 @@ struct open_request {
  * for a race: fd is not at that path.
  */
 struct openat2_resolved_path {
-	bool path_was_replaced;
-	struct call_path saved_path;
-	size_t canonical_len;
+	bool path_was_replaced;      /* call->path[0] is now canonical_path */
+	struct call_path saved_path; /* path[0] as the program gave it */
+	size_t canonical_len;        /* length of canonical_path */
 	char canonical_path[PATH_MAX];
 };
 int file_resolve_openat2_path(struct call *call, const struct open_request *request,

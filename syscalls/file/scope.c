@@ -15,8 +15,8 @@
 /* The resolution of an openat2 path under its RESOLVE_* restrictions. */
 struct openat2_path_walk {
 	const struct call *call;
-	uint64_t resolve;
-	bool follows_last_link;
+	uint64_t resolve;       /* RESOLVE_* flags of the call */
+	bool follows_last_link; /* the path's last name may be a link to follow */
 	bool may_create;     /* the last name need not exist: O_CREAT */
 	char root[PATH_MAX]; /* canonical path of the start directory */
 	char *at;            /* canonical path so far; in text */
@@ -24,7 +24,7 @@ struct openat2_path_walk {
 	bool path_is_relative; /* path[0] is relative */
 	bool has_last_device;  /* last_device is set */
 	dev_t last_device; /* device of the last object outside the skeleton, for RESOLVE_NO_XDEV */
-	const char *rest_of_path;
+	const char *rest_of_path; /* what is not resolved yet; in text */
 	char text[PATH_MAX * 2];
 };
 

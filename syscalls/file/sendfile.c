@@ -21,7 +21,7 @@
 #include "syscalls/process/target.h"
 #include "syscalls/table/handlers.h"
 
-#define SENDFILE_CHUNK_BYTES 65536
+#define SENDFILE_CHUNK_BYTES 65536                  /* copied by one read and write */
 #define SENDFILE_CALL_BYTES_MAX (UINT64_C(1) << 20) /* most bytes in one call, because other calls wait meanwhile */
 
 /* Whether fd is a nonblocking TCP socket. Unix sockets are refused: their reader may ask for the sender's pid. */
@@ -41,8 +41,8 @@ struct sendfile_work {
 	pid_t tid, tgid;
 	int from_fd;      /* owned */
 	off_t at;         /* offset of the next byte */
-	uint64_t bytes_left;
-	uint64_t bytes_sent;
+	uint64_t bytes_left;     /* of the count that the program asked for */
+	uint64_t bytes_sent;     /* result of the call so far */
 	uint64_t offset_address; /* address in target memory where `at` is written; 0: the file's own offset is set */
 };
 

@@ -13,6 +13,7 @@
 #ifndef STATX_MNT_ID_UNIQUE /* Linux 6.8 */
 #define STATX_MNT_ID_UNIQUE 0x4000u
 #endif
+/* AT_* flags that stat calls may have */
 #define STAT_FLAGS (AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_EMPTY_PATH | AT_STATX_SYNC_TYPE)
 
 static int stat_by_name(void *ctx, int dirfd, const char *path, int at_flags)

@@ -10,10 +10,10 @@
 
 /* Major numbers of linux/major.h. */
 #define CONSOLE_MAJOR 4  /* virtual consoles have minor numbers up to 63, serial lines the others */
-#define CONSOLE_MINOR_LAST 63u
+#define CONSOLE_MINOR_LAST 63u /* /dev/tty63: the last virtual console */
 #define VCS_MAJOR 7   /* /dev/vcs*: what virtual consoles show */
 #define BSD_PTY_MASTER_MAJOR 2  /* BSD pseudoterminals */
-#define BSD_PTY_SLAVE_MAJOR 3
+#define BSD_PTY_SLAVE_MAJOR 3   /* device number of /dev/ttyp0 and the like */
 #define TTY_MAJOR 5       /* /dev/tty, /dev/console, /dev/ptmx */
 #define PTY_SLAVE_MAJOR_FIRST 136u
 #define PTY_SLAVE_MAJOR_LAST 143u

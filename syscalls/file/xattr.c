@@ -24,8 +24,8 @@
 
 /* The object of a call: path[0] with these AT_* flags, or the descriptor fd. */
 struct xattr_target {
-	unsigned at_flags;
-	bool is_by_fd;
+	unsigned at_flags; /* AT_SYMLINK_NOFOLLOW, AT_EMPTY_PATH */
+	bool is_by_fd;     /* the object is that of `fd` */
 	int fd;
 };
 
@@ -196,8 +196,8 @@ HANDLER(sys_listxattrat, xattr_get_or_list(call, xattr_at(call), true, call->arg
 /* struct xattr_args of linux/xattr.h (Linux 6.13). */
 struct xattr_args_of_call {
 	uint64_t value __attribute__((aligned(8)));
-	uint32_t size;
-	uint32_t flags;
+	uint32_t size;  /* bytes at `value` */
+	uint32_t flags; /* XATTR_CREATE, XATTR_REPLACE */
 };
 
 /* Copies struct xattr_args from argument 4; argument 5 is its size. False: the outcome is set. */

@@ -15,8 +15,8 @@
 /* What decides how the kernel reads an address that is given to a socket. */
 struct inet_kind {
 	int domain; /* AF_INET, AF_INET6 */
-	bool is_stream;
-	bool is_v6_only;
+	bool is_stream;  /* TCP; false: UDP */
+	bool is_v6_only; /* IPV6_V6ONLY: no IPv4 by mapped addresses */
 };
 
 /* An IPv4 or IPv6 address with its port. */

@@ -8,6 +8,7 @@
 
 /* Most instructions before the ports. Two more follow for each port: the DNS port, and one for each endpoint. */
 #define SOCKET_FILTER_HEAD_INSTRUCTIONS_MAX 9u
+/* the head, and two per permitted sender address */
 #define SOCKET_FILTER_INSTRUCTIONS_MAX (SOCKET_FILTER_HEAD_INSTRUCTIONS_MAX + 2u * (1u + INET_ENDPOINTS_MAX))
 
 _Static_assert(SOCKET_FILTER_INSTRUCTIONS_MAX <= BPF_MAXINSNS, "a filter has room for all endpoints");

@@ -29,9 +29,9 @@ struct pending_connect {
 /* The TCP sockets of the run that listen, and the connects to them that are in progress. */
 struct inet_listeners {
 	struct run_listener item[INET_LISTENERS_MAX];
-	size_t count;
+	size_t count; /* used entries of item[] */
 	struct pending_connect pending_connect[INET_PENDING_CONNECTS_MAX];
-	size_t pending_connect_count;
+	size_t pending_connect_count;   /* used entries of pending_connect[] */
 	uint64_t next_connect_check_ns; /* when `pending_connect` is checked next */
 };
 

@@ -9,8 +9,8 @@
 
 /* A UDP endpoint that the program has used, and the socket by which egress relays its datagrams. */
 struct inet_endpoint {
-	char host[NET_HOST_SIZE];
-	uint16_t port;
+	char host[NET_HOST_SIZE]; /* the name or address in the policy */
+	uint16_t port;            /* the port in the policy, host order */
 	int fd;                 /* the endpoint's UDP socket, owned; egress has a duplicate */
 	/* reserves the port at all other addresses of a shared loopback (inet-fence.h); owned */
 	int guard_fd;
@@ -25,7 +25,7 @@ struct inet {
 	struct inet_names *names;
 	struct inet_listeners *listeners;
 	struct inet_endpoint endpoint[INET_ENDPOINTS_MAX];
-	size_t endpoint_count;
+	size_t endpoint_count; /* used entries of endpoint[] */
 };
 
 /* ---- inet-socket.c: the duplicate of the target's socket ---- */
@@ -83,7 +83,7 @@ struct inet_route {
 	enum inet_destination kind;
 	struct net_verdict verdict; /* set for INET_TO_ENDPOINT and INET_TO_NOWHERE */
 	const char *host;           /* borrowed, or points to host_text */
-	char host_text[NET_ADDRESS_TEXT_SIZE];
+	char host_text[NET_ADDRESS_TEXT_SIZE]; /* an address as text, if no name belongs to it */
 };
 
 /* Judges where an address leads by the policy. */

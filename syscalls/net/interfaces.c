@@ -17,7 +17,7 @@
 #define LOOPBACK_INDEX 1
 #define LOOPBACK_MTU 65536
 #define LOOPBACK_QUEUE_LENGTH 1000
-#define LOOPBACK_ADDRESSES_MAX 2u
+#define LOOPBACK_ADDRESSES_MAX 2u /* 127.0.0.1 and the run's own address */
 
 static struct sockaddr interfaces_make_sockaddr(struct in_addr address)
 {

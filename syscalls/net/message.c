@@ -12,8 +12,8 @@
 
 /* struct user_msghdr of 64-bit architectures. */
 struct message_header {
-	uint64_t name_addr;
-	int32_t name_len;
+	uint64_t name_addr; /* target address of the destination; 0: none */
+	int32_t name_len;   /* bytes of the destination's address */
 	uint32_t pad;
 	uint64_t parts, parts_len;
 	uint64_t control, control_len;

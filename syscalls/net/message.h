@@ -22,7 +22,7 @@ struct message {
 	size_t part_count;         /* entries of part[] */
 	uint64_t total_bytes;   /* bytes, at most MAX_RW_COUNT */
 	uint8_t *control; /* owned: the control data that is passed to the kernel */
-	size_t control_len;
+	size_t control_len;      /* bytes of `control` */
 	int fd[MESSAGE_FDS_MAX]; /* owned: duplicates of the descriptors in SCM_RIGHTS */
 	size_t fds;
 	int pin_fd; /* owned: must stay open while the routed address is used (unix-route.h); -1: none */

@@ -20,7 +20,7 @@
 #include "syscalls/net/inet-private.h"
 #include "syscalls/process/target.h"
 
-#define STANDIN_NAME_ATTEMPTS_MAX 64
+#define STANDIN_NAME_ATTEMPTS_MAX 64 /* numbers tried as nl_pid of a stand-in socket */
 /*
  * Most messages of a request that are answered; tools send one. A stand-in's next request is answered at the loop's
  * next turn.
@@ -38,7 +38,7 @@ struct standin {
 /* The stand-in sockets of the run. */
 struct netlink {
 	int epoll_fd; /* watches all stand-ins; data.u32 is the slot */
-	unsigned standin_count;
+	unsigned standin_count;     /* entries of standin[] in use */
 	struct netlink_facts facts; /* facts.has_network false: not read yet, or no network */
 	struct standin standin[NETLINK_SOCKETS_MAX];
 };

@@ -20,7 +20,7 @@
 struct sender {
 	int fd; /* a duplicate of the target's descriptor, owned */
 	int domain, type;
-	bool is_stream;
+	bool is_stream;          /* SOCK_STREAM */
 	struct inet_socket inet; /* set for AF_INET and AF_INET6 */
 };
 

@@ -17,12 +17,12 @@ struct send_work {
 	struct message message;
 	struct sockaddr_storage to;
 	socklen_t to_len; /* 0: the message goes to the connected peer */
-	int flags;
-	bool is_stream;
+	int flags;        /* MSG_* */
+	bool is_stream;   /* a part of the message may be sent, as by SOCK_STREAM */
 	const struct memory_ops *memory;
 	pid_t tid, tgid;
-	uint64_t msg_len_addr;
-	uint64_t bytes_sent;
+	uint64_t msg_len_addr; /* as in struct transfer */
+	uint64_t bytes_sent;   /* of the message, so far */
 	uint8_t *buffer; /* owned */
 	size_t unsent_buffer_bytes; /* bytes in the buffer that are not sent yet */
 };

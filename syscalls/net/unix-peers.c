@@ -14,7 +14,7 @@
 struct peer_listener {
 	ino_t ino; /* inode number of the listening socket, as fstat(2) tells it */
 	pid_t pid;
-	int type;
+	int type;                /* SOCK_STREAM or SOCK_SEQPACKET */
 	struct sockaddr_un name; /* of getsockname(2) */
 	socklen_t name_len;
 };
@@ -29,7 +29,7 @@ struct peer_connection {
 /* Both arrays are rings: the counts never stop growing, and a new entry overwrites the oldest. */
 struct peers {
 	int diag_fd; /* a NETLINK_SOCK_DIAG socket, owned; -1: the kernel does not have this protocol */
-	uint32_t sequence;
+	uint32_t sequence; /* of the last request to sock_diag(7) */
 	unsigned listeners, connections;
 	struct peer_listener listener[PEERS_LISTENERS_MAX];
 	struct peer_connection connection[PEERS_CONNECTIONS_MAX];

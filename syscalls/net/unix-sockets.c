@@ -11,7 +11,7 @@
 #include "syscalls/file/resolve.h"
 #include "syscalls/net/address.h"
 
-#define SOCKETS_DIRECTORY "sockets"
+#define SOCKETS_DIRECTORY "sockets"      /* in the scratch directory: where sockets of the run are really bound */
 #define SOCKETS_FIRST_PRUNE_AT_COUNT 16u /* number of bound names at which those of closed sockets are removed */
 #define SUN_PATH_OFFSET offsetof(struct sockaddr_un, sun_path)
 
@@ -41,7 +41,7 @@ struct bound_socket {
 struct sockets {
 	int scratch_fd; /* borrowed */
 	int dir_fd;     /* -1: the directory is not made yet */
-	bool has_own_netns;
+	bool has_own_netns;        /* abstract names are native, in the run's network namespace */
 	bool has_names_to_restore; /* some socket has another name in the kernel than for the program */
 	size_t count;              /* used entries of bound[] */
 	size_t prune_at_count;     /* number of names at which those of closed sockets are removed */

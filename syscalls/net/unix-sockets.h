@@ -18,6 +18,7 @@
 #include <sys/un.h>
 
 #define SOCKETS_BOUND_MAX 1024 /* bound sockets at a time; each costs the supervisor one or two descriptors */
+/* longest path or abstract name: 108 bytes */
 #define SOCKETS_NAME_BYTES_MAX sizeof(((struct sockaddr_un *)NULL)->sun_path)
 
 struct sockets;

@@ -22,9 +22,9 @@
 
 /* From linux/pidfd.h of Linux 6.9. */
 #ifndef PIDFD_SIGNAL_THREAD
-#define PIDFD_SIGNAL_THREAD (1U << 0)
-#define PIDFD_SIGNAL_THREAD_GROUP (1U << 1)
-#define PIDFD_SIGNAL_PROCESS_GROUP (1U << 2)
+#define PIDFD_SIGNAL_THREAD (1U << 0)        /* flag of pidfd_send_signal(2), Linux 6.9 */
+#define PIDFD_SIGNAL_THREAD_GROUP (1U << 1)  /* flag of pidfd_send_signal(2), Linux 6.9 */
+#define PIDFD_SIGNAL_PROCESS_GROUP (1U << 2) /* flag of pidfd_send_signal(2), Linux 6.9 */
 #endif
 
 /* ---- signals to process groups, and to all processes ---- */

@@ -8,7 +8,7 @@
 /* Greater than all system call numbers of x86-64 and aarch64. Numbers of x32 begin at 0x40000000 and are denied. */
 #define SYSCALL_NUMBER_BOUND 512
 
-#define ROW_OF_OTHER_CLASS(name) ROW_INDEX_##name,
+#define ROW_OF_OTHER_CLASS(name) ROW_INDEX_##name, /* every row, whatever its class */
 enum row_index {
 #include "syscalls/table/syscalls.def"
 	ROW_INDEX_END

@@ -51,12 +51,12 @@ enum row_eintr {
 
 /* What a refused call does, for the wording of the summary of denials. No verdict rests on this. */
 enum row_intent {
-	INTENT_NONE,        /* if the call has a path: writes to its object, unless the open flags say otherwise */
-	INTENT_READ_PATH,   /* reads the object of a path */
-	INTENT_CHANGE_NAME, /* creates or removes a name, for which its directory must be writable */
-	INTENT_SEND_OR_CONNECT,
-	INTENT_LISTEN,         /* accepts connections from the network */
-	INTENT_AFFECT_PROCESS, /* signals, traces or reads another process */
+	INTENT_NONE,            /* if the call has a path: writes to its object, unless the open flags say otherwise */
+	INTENT_READ_PATH,       /* reads the object of a path */
+	INTENT_CHANGE_NAME,     /* creates or removes a name, for which its directory must be writable */
+	INTENT_SEND_OR_CONNECT, /* reaches an address of the network */
+	INTENT_LISTEN,          /* accepts connections from the network */
+	INTENT_AFFECT_PROCESS,  /* signals, traces or reads another process */
 	INTENT_MAX,
 };
 
@@ -65,7 +65,7 @@ enum row_intent {
  * fires by this.
  */
 enum row_file_use {
-	FILE_USE_NONE,
+	FILE_USE_NONE,    /* nothing that matters to after_read */
 	FILE_USE_READ,    /* opens with the right to read: the program learns its content, or the names in it */
 	FILE_USE_EXECUTE, /* executes the object */
 	FILE_USE_RENAME,  /* gives the object of the first path another name */
@@ -147,12 +147,12 @@ enum arg_kind {
 	ARG_ATFLAGS,   /* AT_* flags */
 	ARG_FLAGS,     /* other flags, recorded as a number */
 	ARG_MODE,      /* permission bits of a file */
-	ARG_INT,
-	ARG_UINT,
+	ARG_INT,       /* a signed 32-bit number */
+	ARG_UINT,      /* an unsigned 32-bit number */
 	ARG_PID,
 	ARG_SIGNAL,
-	ARG_SIZE,
-	ARG_PTR, /* copied by the handler through decode.h; not recorded (except execve's argv, as text) */
+	ARG_SIZE, /* a 64-bit number of bytes */
+	ARG_PTR,  /* copied by the handler through decode.h; not recorded (except execve's argv, as text) */
 	ARG_KIND_MAX,
 };
 

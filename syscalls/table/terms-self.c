@@ -88,6 +88,7 @@ static const struct row_term bytes_waiting[] = {TERM_OF_ONE(IS(1, FIONREAD)), EN
 
 /* Compares the type argument of socket(2), without its flags. */
 #define SOCKET_TYPE_IS(kind) {1, 0xf, (kind)}
+/* Terms of socket(2): TCP and UDP sockets of IPv4 and IPv6. */
 #define TERMS_OF_INET_SOCKETS                                              \
 	TERM_OF_TWO(IS(0, AF_INET), SOCKET_TYPE_IS(SOCK_STREAM)),          \
 		TERM_OF_TWO(IS(0, AF_INET), SOCKET_TYPE_IS(SOCK_DGRAM)),   \

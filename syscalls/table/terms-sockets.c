@@ -21,6 +21,7 @@ const struct row_term allow_socket_datagram[] = {UNIX_SOCKET_OF_TYPE(SOCK_DGRAM)
  * flags in the type argument, only the two known flags are allowed.
  */
 #define SOCKET_TYPE_ARG_WITHOUT_FLAGS_MASK (~(uint32_t)(SOCK_CLOEXEC | SOCK_NONBLOCK))
+/* socket(2) with this family, type and protocol, whatever its SOCK_* flags. */
 #define TERM_INET_SOCKET(family, type, protocol) \
 	TERM_OF_THREE(IS(0, family), COMPARE_MASKED(1, SOCKET_TYPE_ARG_WITHOUT_FLAGS_MASK, (type)), IS(2, protocol))
 
@@ -41,6 +42,7 @@ const struct row_term allow_sendto[] = {TERM_OF_TWO(COMPARE_WHOLE_REGISTER(4, 0)
  */
 #define SEND_WITH_LENGTH_BITS(mask, value) \
 	TERM_OF_THREE(COMPARE_WHOLE_REGISTER(4, 0), NO_BIT_OF(3, MSG_FASTOPEN), COMPARE_MASKED(2, mask, value))
+/* sendto(2) without an address that has this MSG_* flag, and no MSG_FASTOPEN */
 #define SEND_WITH_FLAG(flag) TERM_OF_TWO(COMPARE_WHOLE_REGISTER(4, 0), COMPARE_MASKED(3, MSG_FASTOPEN | (flag), (flag)))
 const struct row_term allow_sendto_other[] = {
 	SEND_WITH_LENGTH_BITS(1, 1),
@@ -56,7 +58,7 @@ const struct row_term allow_sendto_other[] = {
 const struct row_term allow_sendmsg[] = {TERM_OF_ONE(NO_BIT_OF(2, MSG_FASTOPEN)), END};
 const struct row_term allow_sendmmsg[] = {TERM_OF_ONE(NO_BIT_OF(3, MSG_FASTOPEN)), END};
 
-#define OPTION_IS(name) TERM_OF_TWO(IS(1, SOL_SOCKET), IS(2, name))
+#define OPTION_IS(name) TERM_OF_TWO(IS(1, SOL_SOCKET), IS(2, name)) /* getsockopt, setsockopt: the socket option */
 
 const struct row_term allow_getsockopt[] = {
 	OPTION_IS(SO_ERROR),

@@ -57,7 +57,7 @@ const struct row_term waits_fcntl[] = {COMMAND_IS(F_SETLKW), COMMAND_IS(F_OFD_SE
 
 /* Defined here, because <asm/termbits.h> clashes with <termios.h>. */
 #define TCGETS2_REQUEST 0x802c542a
-#define TCSETS2_REQUEST 0x402c542b
+#define TCSETS2_REQUEST 0x402c542b /* TCSETS2 of asm-generic/ioctls.h */
 
 /*
  * Left out are above all TIOCSTI and TIOCLINUX, which type into the user's shell; FS_IOC_SETFLAGS and
@@ -218,6 +218,7 @@ const struct row_term allow_personality[] = {
 	END,
 };
 
+/* Flags of seccomp(2) that the program may use for filters of its own. */
 #define SECCOMP_FLAGS \
 	(SECCOMP_FILTER_FLAG_TSYNC | SECCOMP_FILTER_FLAG_TSYNC_ESRCH | SECCOMP_FILTER_FLAG_LOG | \
 	 SECCOMP_FILTER_FLAG_SPEC_ALLOW)
@@ -241,7 +242,7 @@ const struct row_term allow_seccomp[] = {
 #define PR_GET_MEMORY_MERGE 68 /* Linux 6.4 */
 #endif
 
-#define OPTION_IS(option) TERM_OF_ONE(IS(0, option))
+#define OPTION_IS(option) TERM_OF_ONE(IS(0, option)) /* prctl(2): its first argument */
 
 /*
  * Left out: PR_SET_DUMPABLE except to 1 (the supervisor could not read the process: sys_prctl), PR_SET_PTRACER
