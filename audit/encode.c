@@ -280,6 +280,8 @@ static char *encode_answer(char *out, const struct audit_record *record)
 	out = put_field(out, ",\"answer\":\"", record->answer, strlen(record->answer));
 	if (record->answered_by_uid >= 0)
 		out = net_put_number(out, ",\"answered_by\":", (uint64_t)record->answered_by_uid);
+	if (record->answered_how)
+		out = put_field(out, ",\"answered_how\":\"", record->answered_how, strlen(record->answered_how));
 	return net_put_number(out, ",\"asked_ns\":", record->question_open_ns);
 }
 

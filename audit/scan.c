@@ -77,6 +77,7 @@ static const struct scan_field {
 	SCAN_FIELD_ENTRY("observed", SCAN_BOOL, SCAN_RECORD_OFFSET(was_observed)),
 	SCAN_FIELD_ENTRY("on_deny", SCAN_TEXT, SCAN_RECORD_OFFSET(on_deny)),
 	SCAN_FIELD_ENTRY("answer", SCAN_TEXT, SCAN_RECORD_OFFSET(answer)),
+	SCAN_FIELD_ENTRY("answered_how", SCAN_TEXT, SCAN_RECORD_OFFSET(answered_how)),
 	SCAN_FIELD_ENTRY("answered_by", SCAN_DECIMAL_AS_TEXT, SCAN_RECORD_OFFSET(answered_by)),
 	SCAN_FIELD_ENTRY("asked_ns", SCAN_NUMBER, SCAN_RECORD_OFFSET(asked_ns)),
 	SCAN_FIELD_ENTRY("rule", SCAN_TEXT, SCAN_RECORD_OFFSET(rule)),

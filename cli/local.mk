@@ -199,6 +199,7 @@ CALLGATE_SOURCES += \
 	cli/replay/replay.h \
 	cli/replay/report.c
 CALLGATE_SOURCES += \
+	cli/run/approve.c \
 	cli/run/ask.c \
 	cli/run/anchor.c \
 	cli/run/attest.c \

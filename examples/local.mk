@@ -8,6 +8,10 @@ EXTRA_DIST += \
 	examples/analysis/policy.json \
 	examples/analysis/run.sh \
 	examples/analysis/sales.csv \
+	examples/approve/README.md \
+	examples/approve/approver.py \
+	examples/approve/policy.json \
+	examples/approve/run.sh \
 	examples/ask/README.md \
 	examples/ask/answer.sh \
 	examples/ask/policy.json \

@@ -48,7 +48,8 @@ static _Noreturn void keeper_run_supervisor(struct keeper *keeper, const struct 
 		.rotate_bytes = options->rotate_bytes,
 		.sign_key_path = options->sign_key_path,
 		.anchor_path = options->anchor_path,
-		.ask = {options->ask.policy, options->ask.dir_fd, options->ask.timeout_ns},
+		.ask = {options->ask.policy, options->ask.dir_fd, options->ask.approver_fd,
+			options->ask.can_be_remembered, options->ask.timeout_ns},
 		.session = options->session,
 		.layers = options->layers,
 		.namespaces = namespaces,
@@ -64,13 +65,26 @@ static _Noreturn void keeper_run_supervisor(struct keeper *keeper, const struct 
 		.cgroup = keeper->cgroup,
 		.egress = &keeper->egress,
 	};
-	const int own[] = {
-		ends->stdio_fd[0], ends->stdio_fd[1], ends->stdio_fd[2], ends->control_fd, ends->keeper_ready_pipe[0],
-		options->audit_fd, options->sink_fd, options->ask.dir_fd, keeper->report_fd,
-		namespaces->start_socket_fd, namespaces->host_root_fd, namespaces->host_pidns_fd,
-		options->scratch->base_fd, options->scratch->fd, options->session ? options->session->listen_fd : -1,
-		options->session ? options->session->holding_client_fd : -1,
-		keeper->egress.control_fd, keeper->egress.dns_fd[0], keeper->egress.dns_fd[1]};
+	const int own[] = {ends->stdio_fd[0],
+			   ends->stdio_fd[1],
+			   ends->stdio_fd[2],
+			   ends->control_fd,
+			   ends->keeper_ready_pipe[0],
+			   options->audit_fd,
+			   options->sink_fd,
+			   options->ask.dir_fd,
+			   options->ask.approver_fd,
+			   keeper->report_fd,
+			   namespaces->start_socket_fd,
+			   namespaces->host_root_fd,
+			   namespaces->host_pidns_fd,
+			   options->scratch->base_fd,
+			   options->scratch->fd,
+			   options->session ? options->session->listen_fd : -1,
+			   options->session ? options->session->holding_client_fd : -1,
+			   keeper->egress.control_fd,
+			   keeper->egress.dns_fd[0],
+			   keeper->egress.dns_fd[1]};
 	const size_t count = sizeof(own) / sizeof(own[0]);
 	int keep[sizeof(own) / sizeof(own[0]) + CGROUP_FDS_MAX];
 

@@ -85,12 +85,12 @@ static enum limit_kind keeper_find_limit(const json_t *report)
 	return kind;
 }
 
-/* Whether the supervisor ended the run because a decoy with "on_read": "kill" was read. */
-static bool keeper_was_ended_by_decoy(const json_t *report)
+/* Whether the supervisor ended the run for this reason, REPORT_ENDED_BY_*. */
+static bool keeper_was_ended_by(const json_t *report, const char *reason)
 {
 	const char *name = json_string_value(json_object_get(report, "ended_by"));
 
-	return name && strcmp(name, REPORT_ENDED_BY_DECOY) == 0;
+	return name && strcmp(name, reason) == 0;
 }
 
 /* Reports that egress died if the program failed, because the missing network may be the reason. */
@@ -140,8 +140,10 @@ void keeper_determine_outcome(struct keeper *keeper)
 	calls = json_object_get(outcome->report, "calls");
 	wait_status = (int)json_integer_value(json_object_get(outcome->report, "wait_status"));
 	outcome->asked_to_end_reason = (unsigned)json_integer_value(json_object_get(outcome->report, "asked"));
-	outcome->was_killed_for_decoy = keeper_was_ended_by_decoy(outcome->report);
-	if (outcome->was_killed_for_decoy && keeper->end_reason == RUN_END_NOT_ORDERED)
+	outcome->was_killed_for_decoy = keeper_was_ended_by(outcome->report, REPORT_ENDED_BY_DECOY);
+	outcome->was_killed_by_answer = keeper_was_ended_by(outcome->report, REPORT_ENDED_BY_ANSWER);
+	if ((outcome->was_killed_for_decoy || outcome->was_killed_by_answer) &&
+	    keeper->end_reason == RUN_END_NOT_ORDERED)
 		keeper->end_reason = SIGKILL;
 	outcome->end_reason =
 		WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGKILL ? keeper->end_reason : RUN_END_NOT_ORDERED;

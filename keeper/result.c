@@ -114,6 +114,7 @@ static json_t *result_make_termination(const struct keeper_outcome *outcome)
 	return json_pack("{s:s, s:o, s:b}", "cause",
 			 timeout                         ? "timeout"
 			 : outcome->was_killed_for_decoy ? "decoy"
+			 : outcome->was_killed_by_answer ? "answer"
 							 : "signal",
 			 "sent",
 			 outcome->asked_to_end_reason ? json_integer(timeout ? SIGTERM : (json_int_t)why) : json_null(),

@@ -47,9 +47,11 @@ struct keeper_options {
 	int sink_fd;              /* the socket of that log, borrowed; -1: SINK_NONE */
 	struct {
 		const struct policy *policy;
-		int dir_fd; /* directory of --ask; -1: no denial is asked about */
+		int dir_fd;             /* directory of --ask; -1: none */
+		int approver_fd;        /* channel to the approver of --approve, borrowed; -1: none */
+		bool can_be_remembered; /* the approver can remember answers */
 		uint64_t timeout_ns;
-	} ask; /* settings of --ask for the supervisor */
+	} ask; /* settings of --ask and --approve for the supervisor */
 	/* "setup", for the names of the setup's spill files; NULL: this is the program's phase */
 	const char *setup_phase_name;
 	struct layers *layers;    /* on a page shared with the supervisor */
@@ -93,6 +95,7 @@ struct keeper_outcome {
 	/* the key that has signed the log, until keeper_outcome_release() wipes it; owned; NULL: no signed log */
 	struct signing_key *key;
 	char log_public_key_text[SIGNING_KEY_BASE64_SIZE]; /* the key that verifies the log's signature, in base64 */
+	bool was_killed_by_answer;             /* callgate killed the program because an answer was "stop" */
 	bool was_killed_for_decoy;             /* callgate killed the program because a decoy was read */
 	const char *error_code; /* a word that names the error; NULL: none; borrowed from the report or static */
 	char error_message[1280]; /* for the user; "": no error */

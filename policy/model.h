@@ -194,7 +194,7 @@ void compile_after_entries(struct compiler *compiler, struct policy_source *cons
  * paths that are redirected to it are added in its place. Warns about "write" paths without effect.
  */
 void compile_paths_of_after_entries(struct compiler *compiler);
-/* modes.c, after compile_on_deny: refuses after_read together with "ask-file". */
+/* modes.c, after compile_on_deny: refuses after_read together with "ask-file" or "ask". */
 void on_deny_check_after_entries(struct compiler *compiler);
 /* paths/reads.c, after compile_on_deny: warns of what prevents "judge": "changes". */
 void compile_check_kernel_reads(struct compiler *compiler);

@@ -6,7 +6,7 @@
 
 #include "policy/model.h"
 
-const char *const policy_on_deny_names[] = {"errno", "kill", "stop", "ask-file", NULL};
+const char *const policy_on_deny_names[] = {"errno", "kill", "stop", "ask-file", "ask", NULL};
 const char *const policy_on_read_names[] = {"flag", "kill", NULL};
 _Static_assert(sizeof(policy_on_deny_names) / sizeof(policy_on_deny_names[0]) == ON_DENY_MAX, "each mode has a name");
 
@@ -83,16 +83,23 @@ void on_deny_check_after_entries(struct compiler *compiler)
 
 	if (policy->after_entry_count > 0 && policy_asks_about_denials(policy))
 		compiler_add_error(compiler, policy->after_entry[0].source_entry->source_location,
-				   "cannot stand in one policy with \"on_deny\": \"ask-file\", because an answer "
-				   "could permit what an entry has closed; remove one of the two");
+				   "cannot stand in one policy with \"on_deny\": \"%s\", because an answer "
+				   "could permit what an entry has closed; remove one of the two",
+				   policy_on_deny_get_name(
+					   policy_asks_in_mode(policy, ON_DENY_ASK) ? ON_DENY_ASK : ON_DENY_ASK_FILE));
+}
+
+bool policy_asks_in_mode(const struct policy *policy, enum policy_on_deny mode)
+{
+	for (size_t i = 0; i < policy->rule_on_deny_count; i++)
+		if (policy->rule_on_deny[i].on_deny == mode)
+			return true;
+	return policy->settings.on_deny == mode;
 }
 
 bool policy_asks_about_denials(const struct policy *policy)
 {
-	for (size_t i = 0; i < policy->rule_on_deny_count; i++)
-		if (policy->rule_on_deny[i].on_deny == ON_DENY_ASK_FILE)
-			return true;
-	return policy->settings.on_deny == ON_DENY_ASK_FILE;
+	return policy_asks_in_mode(policy, ON_DENY_ASK_FILE) || policy_asks_in_mode(policy, ON_DENY_ASK);
 }
 
 bool policy_decoy_read_ends_run(const struct policy *policy, const char *rule)

@@ -61,8 +61,15 @@ enum policy_on_deny {
 	ON_DENY_STOP,  /* SIGSTOP: the user may look at the process with a debugger, and continue it */
 	/* a call that names files waits for the answer to a question file (supervisor/ask/); other calls fail */
 	ON_DENY_ASK_FILE,
+	ON_DENY_ASK, /* as ON_DENY_ASK_FILE, but an approver is asked, not a directory (approval/) */
 	ON_DENY_MAX,
 };
+
+/* Whether a denial of this mode is a question to somebody outside. */
+static inline bool policy_on_deny_asks(enum policy_on_deny mode)
+{
+	return mode == ON_DENY_ASK_FILE || mode == ON_DENY_ASK;
+}
 
 /* Who judges calls that only read: "judge". */
 enum policy_judge {
@@ -92,7 +99,9 @@ enum policy_on_deny policy_find_on_deny(const struct policy *policy, const char 
 /* Whether some denial does more to the process than the errno. */
 bool policy_has_on_deny_actions(const struct policy *policy);
 
-/* Whether some denial has the mode ON_DENY_ASK_FILE. */
+/* Whether some denial has this mode. */
+bool policy_asks_in_mode(const struct policy *policy, enum policy_on_deny mode);
+/* Whether some denial has the mode ON_DENY_ASK_FILE or ON_DENY_ASK. */
 bool policy_asks_about_denials(const struct policy *policy);
 
 /* Whether reading the decoy of this rule, named as in a record, ends the run. */

@@ -360,6 +360,8 @@ int query_read_record(const struct scan_record *record, struct query *ret_query)
 	record_set_content_read(record, query);
 	if (!record->verdict.at || (!record->syscall.at && !record->event.at))
 		return -EBADMSG;
+	if (record->answer.at) /* somebody was asked, and decided, or did not */
+		return record_set_rules_do_not_decide(&(struct scan_text){NULL, 0}, "answered", query);
 	if (right)
 		return record_read_paths(record, right, query);
 	if (record->host.at && !query->was_redirected)

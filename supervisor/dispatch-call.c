@@ -195,9 +195,10 @@ static void dispatch_act_on_denial_or_decoy(struct dispatch *dispatch, bool deco
 		decoys_add(call->sandbox->decoys, call);
 		if (dispatch->decoy_read_ends_run)
 			on_deny_signal_process(call->task, SIGKILL);
-	} else if (call->on_deny == ON_DENY_ASK_FILE) {
-		if (call->answer->kills_process)
+	} else if (policy_on_deny_asks(call->on_deny)) {
+		if (call->answer->kills_process || call->answer->ends_run)
 			on_deny_signal_process(call->task, SIGKILL);
+		dispatch->answer_ends_run = dispatch->answer_ends_run || call->answer->ends_run;
 	} else if (call->on_deny > ON_DENY_ERRNO) {
 		on_deny_kill_or_stop_process(call->sandbox->stop_notices, call->on_deny, call->task,
 					     call->outcome_location.seq);

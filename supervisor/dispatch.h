@@ -50,6 +50,7 @@ struct dispatch {
 	struct call *call;            /* owned; reused for every notification, because it is large */
 	struct call_counts counts;
 	bool decoy_read_ends_run;              /* a decoy was read whose reading ends the run */
+	bool answer_ends_run;                  /* a question was answered by "stop" */
 	struct interrupted_calls interrupted_calls; /* dispatch_init() leaves interrupted_calls.traits to the caller */
 };
 

@@ -3,8 +3,12 @@ libcallgate_supervisor_a_SOURCES += \
 	supervisor/answer.h \
 	supervisor/ask/again.c \
 	supervisor/ask/again.h \
+	supervisor/ask/approver.c \
+	supervisor/ask/approver.h \
 	supervisor/ask/ask.c \
 	supervisor/ask/ask.h \
+	supervisor/ask/details.c \
+	supervisor/ask/details.h \
 	supervisor/ask/directory.c \
 	supervisor/ask/directory.h \
 	supervisor/ask/key.c \

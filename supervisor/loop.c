@@ -157,6 +157,7 @@ static void loop_on_event(struct supervisor *supervisor, const struct epoll_even
 		session_handle_ready_fds(supervisor->session);
 	else if (event->data.ptr == &supervisor->timer_mark)
 		supervisor->timer_expiry_ns = TIMER_NEVER;
+	/* the approver's answers are read by loop_serve_questions() */
 }
 
 static bool loop_event_is_task(const struct supervisor *supervisor, const struct epoll_event *event)
@@ -164,7 +165,7 @@ static bool loop_event_is_task(const struct supervisor *supervisor, const struct
 	return event->data.ptr != &supervisor->signal_mark && event->data.ptr != &supervisor->control_mark &&
 	       event->data.ptr != &supervisor->limits_mark && event->data.ptr != &supervisor->network_mark &&
 	       event->data.ptr != &supervisor->netlink_mark && event->data.ptr != &supervisor->timer_mark &&
-	       event->data.ptr != &supervisor->session_mark;
+	       event->data.ptr != &supervisor->session_mark && event->data.ptr != &supervisor->approver_mark;
 }
 
 static void loop_on_events(struct supervisor *supervisor)
@@ -347,6 +348,8 @@ void loop_run(struct supervisor *supervisor)
 		}
 		if (supervisor->dispatch.decoy_read_ends_run)
 			supervisor->run_has_ended = supervisor->report->decoy_ended_run = true;
+		if (supervisor->dispatch.answer_ends_run)
+			supervisor->run_has_ended = supervisor->report->answer_ended_run = true;
 		if (limits_measure_due(supervisor->limits, supervisor->clock_last_read_ns) != LIMIT_MAX)
 			supervisor->run_has_ended = true;
 		loop_share_counters(supervisor);

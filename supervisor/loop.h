@@ -35,7 +35,8 @@ struct supervisor {
 	bool run_has_ended;                   /* the program has ended, or the run is to end */
 	bool program_was_reaped;         /* the program was reaped, and report->wait_status is set */
 	/* The data of an epoll event: the address of a mark, or a struct task whose pidfd is watched. */
-	char signal_mark, control_mark, limits_mark, network_mark, netlink_mark, timer_mark, session_mark;
+	char signal_mark, control_mark, limits_mark, network_mark, netlink_mark, timer_mark, session_mark,
+		approver_mark;
 };
 
 /*

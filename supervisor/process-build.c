@@ -97,7 +97,7 @@ int process_build_second_view(struct process *process)
 				      .root_fd = options->namespaces->host_root_fd, .tmpfs_fd = -1, .pts_fd = -1};
 	int r;
 
-	if (options->ask.dir_fd < 0)
+	if (options->ask.dir_fd < 0 && options->ask.approver_fd < 0)
 		return 0;
 	if (mkdirat(options->scratch.fd, SECOND_VIEW_SUBDIR_NAME, 0700) < 0 && errno != EEXIST)
 		return process_fail(process, "view_failed", "cannot make a directory in %s: %s", options->scratch.path,
@@ -107,12 +107,16 @@ int process_build_second_view(struct process *process)
 		return process_fail(process, "view_failed", "cannot make a directory in %s", options->scratch.path);
 	second.scratch_fd = scratch;
 	second.scratch_host = host;
-	process->ask = (struct asker_options){.policy = options->ask.policy, .dir_fd = options->ask.dir_fd,
+	process->ask = (struct asker_options){.policy = options->ask.policy,
+					      .dir_fd = options->ask.dir_fd,
+					      .approver_fd = options->ask.approver_fd,
+					      .can_be_remembered = options->ask.can_be_remembered,
 					      .timeout_ns = options->ask.timeout_ns,
+					      .policy_sha256 = options->shared_page->policy_sha256,
 					      .run_id = options->scratch.run_id};
 	r = view_create(options->ask.policy, &second, &process->ask.view, &error);
 	if (r < 0)
-		return process_fail(process, "view_failed", "--ask: %s",
+		return process_fail(process, "view_failed", "%s: %s", options->ask.dir_fd < 0 ? "--approve" : "--ask",
 				    error.text[0] ? error.text : "cannot build the view of what is asked about");
 	return 0;
 }

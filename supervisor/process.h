@@ -83,9 +83,11 @@ struct process_options {
 	const char *sign_key_path;     /* the file of the log's private key, which no grant may cover; NULL: none */
 	struct {
 		const struct policy *policy; /* borrowed; observes: ask/ask.h */
-		int dir_fd;                  /* borrowed; -1: no denial is asked about */
+		int dir_fd;                  /* the directory of --ask, borrowed; -1: none */
+		int approver_fd;             /* the channel to the approver of --approve, borrowed; -1: none */
+		bool can_be_remembered;      /* the approver can remember answers */
 		uint64_t timeout_ns;
-	} ask;                                 /* without --ask dir_fd is -1, and the other members are 0 */
+	} ask;                                 /* policy NULL: no denial is asked about */
 	const struct process_session *session; /* NULL: a run of one program */
 	struct layers *layers;    /* on a page shared with the keeper */
 	struct namespaces *namespaces; /* namespaces in which the process was forked; released by the process */

@@ -193,6 +193,8 @@ json_t *report_make_json(const struct supervise_report *report, const struct vie
 	(void)json_object_set_new(object, "after_read", report_make_after_entries(report->after_entries, policy));
 	if (report->decoy_ended_run)
 		(void)json_object_set_new(object, "ended_by", json_string(REPORT_ENDED_BY_DECOY));
+	else if (report->answer_ended_run)
+		(void)json_object_set_new(object, "ended_by", json_string(REPORT_ENDED_BY_ANSWER));
 	else if (report->ended_by != LIMIT_MAX)
 		(void)json_object_set_new(object, "ended_by", json_string(limit_get_name(report->ended_by)));
 	if (report->sink.kind != SINK_NONE)

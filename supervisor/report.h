@@ -7,6 +7,7 @@
 #include "supervisor/supervise.h"
 #include "view/view.h"
 
+#define REPORT_ENDED_BY_ANSWER "answer" /* likewise, if the answer "stop" to a question did */
 #define REPORT_ENDED_BY_DECOY "decoy" /* value of "ended_by" if a decoy, and not a limit, ended the run */
 
 /*

@@ -192,6 +192,9 @@ static int supervise_build_state(struct supervisor *supervisor)
 		r = supervise_prepare_limits(supervisor);
 	if (r == 0)
 		r = watchdog_create(&supervisor->watchdog);
+	/* EPOLLET: what the approver sends while nothing is asked is left unread, and is reported once */
+	if (r == 0 && options->ask && options->ask->approver_fd >= 0)
+		r = loop_watch_fd(supervisor, options->ask->approver_fd, EPOLLIN | EPOLLET, &supervisor->approver_mark);
 	if (r == 0 && dispatch->egress)
 		r = egress_client_watch_socket(dispatch->egress, supervisor->epoll_fd, &supervisor->network_mark);
 	return r < 0 ? r : loop_watch_fd(supervisor, process->control_fd, EPOLLIN, &supervisor->control_mark);
@@ -212,7 +215,8 @@ static void supervise_run_program(struct supervisor *supervisor)
 	cpu_pin_program(supervisor->dispatch.cpu, supervisor->launch.pid);
 	supervisor->listener_fd = supervisor->launch.listener_fd;
 	loop_run(supervisor);
-	if (supervisor->report->end_reason != RUN_END_NOT_ORDERED || supervisor->report->decoy_ended_run)
+	if (supervisor->report->end_reason != RUN_END_NOT_ORDERED || supervisor->report->decoy_ended_run ||
+	    supervisor->report->answer_ended_run)
 		supervise_kill_namespace_or_group(supervisor);
 	/*
 	 * the watchdog's thread ends while the rest is done; otherwise the supervisor's exit would have to wait for it

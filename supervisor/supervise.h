@@ -47,6 +47,7 @@ struct supervise_report {
 	struct decoys *decoys;   /* owned by the report */
 	struct after_entries *after_entries;     /* owned by the report; NULL: the policy has no after_read */
 	bool decoy_ended_run;    /* the reading of a decoy ended the run */
+	bool answer_ended_run;   /* the answer "stop" to a question ended the run */
 	struct network_report network; /* owned by the report */
 	struct sink sink;              /* the sink, with the numbers of denials that it was sent */
 };

@@ -40,8 +40,7 @@ static char *ask_find_directory(struct run *run)
 	return real;
 }
 
-/* Finds the rule by which the program could see the directory or a file in it. NULL: there is none. */
-static const char *ask_find_grant(const struct policy *policy, const char *real)
+const char *run_find_grant_of_path(const struct policy *policy, const char *real)
 {
 	size_t count;
 	const struct policy_mount *mount = policy ? policy_get_mounts(policy, &count) : NULL;
@@ -91,7 +90,7 @@ int run_open_ask_directory(struct run *run)
 
 	if (!real)
 		return CLI_EXIT_ERROR;
-	grant = ask_find_grant(run->program_phase.policy, real);
+	grant = run_find_grant_of_path(run->program_phase.policy, real);
 	if (grant)
 		return run_report_refusal(run, "ask_failed",
 					  "--ask %s: %s lets the program reach it; name a directory that it cannot see",
@@ -106,31 +105,56 @@ int run_open_ask_directory(struct run *run)
 	return 0;
 }
 
-int run_load_ask_policy(struct run *run)
+/* Says which denials would be questions and are none, and which option has no effect. */
+static void ask_note_what_is_not_asked(const struct run *run)
 {
-	const char *const hidden[] = {run->ask.dir, run->program_phase.log_path, NULL};
-	const struct policy_observe observe = {.judged_policy = run->program_phase.policy, .hidden_paths = hidden};
+	const struct run_options *options = &run->options;
+	const struct policy *policy = run->program_phase.policy;
+	const bool asks_files = policy_asks_in_mode(policy, ON_DENY_ASK_FILE);
+	const bool asks = policy_asks_in_mode(policy, ON_DENY_ASK);
 
-	if (!run->options.ask_dir) {
-		if (policy_asks_about_denials(run->program_phase.policy) && !run->options.is_quiet &&
-		    !run->options.observes)
-			cli_note("callgate: the policy would ask about denied calls (\"on_deny\": \"ask-file\"), "
-				 "and no directory for questions is named: they are denied; add --ask DIR");
-		return 0;
-	}
-	if (!policy_asks_about_denials(run->program_phase.policy) && !run->options.is_quiet)
+	if (asks_files && !options->ask_dir)
+		cli_note("callgate: the policy would ask about denied calls (\"on_deny\": \"ask-file\"), "
+			 "and no directory for questions is named: they are denied; add --ask DIR");
+	if (asks && !options->approve)
+		cli_note("callgate: the policy would ask about denied calls (\"on_deny\": \"ask\"), and nobody to ask "
+			 "is "
+			 "named: they are denied; add --approve");
+	if (options->ask_dir && !asks_files)
 		cli_note("callgate: --ask %s: no rule of the policy has \"on_deny\": \"ask-file\", so nothing is "
 			 "asked",
-			 run->options.ask_dir);
+			 options->ask_dir);
+	if (options->approve && !asks)
+		cli_note("callgate: --approve %s: no rule of the policy has \"on_deny\": \"ask\", so nothing is asked",
+			 options->approve);
+}
+
+int run_load_ask_policy(struct run *run)
+{
+	const char *hidden[4] = {NULL};
+	const char *const own[] = {run->ask.dir, run->ask.approvals_path, run->program_phase.log_path};
+	const struct policy_observe observe = {.judged_policy = run->program_phase.policy, .hidden_paths = hidden};
+
+	if (!run->options.is_quiet && !run->options.observes)
+		ask_note_what_is_not_asked(run);
+	if (!run->options.ask_dir && !run->options.approve)
+		return 0;
+	for (size_t i = 0, count = 0; i < sizeof(own) / sizeof(own[0]); i++)
+		if (own[i])
+			hidden[count++] = own[i];
 	if (cli_load_observing_policy(&run->options.policy, "run", &run->host, &observe, &run->ask.policy) < 0)
-		return ask_refuse(run, "the policy of approved calls cannot be made: nothing was run");
+		return run_report_refusal(run, "ask_failed",
+					  "%s: the policy of approved calls cannot be made: nothing was run",
+					  run->options.ask_dir ? "--ask" : "--approve");
 	return 0;
 }
 
 void run_release_ask(struct run *run)
 {
 	cleanup_close(&run->ask.dir_fd);
+	cleanup_close(&run->ask.approver_fd);
 	free(run->ask.dir);
+	free(run->ask.approvals_path);
 	if (!run->ask.policy)
 		return;
 	policy_free(run->ask.policy);

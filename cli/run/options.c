@@ -93,6 +93,16 @@ static int run_set_duration(const struct cli_given_option *given, void *time_ns)
 	return 0;
 }
 
+/* Sets whom to ask: "socket:PATH" or "command:COMMAND". */
+static int run_set_approve(const struct cli_given_option *given, void *approve)
+{
+	if ((strncmp(given->value, "socket:", 7) != 0 || !given->value[7]) &&
+	    (strncmp(given->value, "command:", 8) != 0 || !given->value[8]))
+		return cli_refuse_value(given, "must be socket:PATH or command:COMMAND");
+	*(const char **)approve = given->value;
+	return 0;
+}
+
 #define FIELD_OFFSET(member) offsetof(struct run_options, member)
 
 /* Options that run and session create have in common. */
@@ -129,8 +139,14 @@ static const struct cli_option run_table[] = {
 		 "write a question to DIR for each call that the policy denies with \"on_deny\":\n"
 		 "\"ask-file\", and wait for its answer, a file of DIR: allow, deny or kill",
 		 FIELD_OFFSET(ask_dir)),
-	{"ask-timeout", 0, "TIME", "with --ask: deny what is not answered after TIME (default 60s)", run_set_duration,
-	 FIELD_OFFSET(ask_timeout_ns), 0},
+	{"approve", 0, "WHERE",
+	 "ask there about each call that the policy denies with \"on_deny\": \"ask\":\n"
+	 "socket:PATH, or command:COMMAND, which is run for each question",
+	 run_set_approve, FIELD_OFFSET(approve), 0},
+	CLI_TEXT("approvals", "FILE", "with --approve: keep answers that are to be remembered for later runs in FILE",
+		 FIELD_OFFSET(approvals_file)),
+	{"ask-timeout", 0, "TIME", "with --ask, --approve: deny what is not answered after TIME (default 60s)",
+	 run_set_duration, FIELD_OFFSET(ask_timeout_ns), 0},
 	CLI_FLAG("json", 0, "print one JSON result on stdout instead of the program's output", FIELD_OFFSET(json)),
 	CLI_TEXT("audit", "FILE", "write one audit record per decision to FILE", FIELD_OFFSET(audit_path)),
 	{"audit-rotate", 0, "SIZE", "go on in FILE.1, FILE.2 ... when a file of the log has SIZE (at least 64K)",
@@ -217,38 +233,47 @@ static const struct cli_option session_table[] = {
  */
 static int run_check_options(const struct run_options *options, int left)
 {
-	const char *wrong = left == 0 ? "no program named; see callgate run --help"
-			    : options->setup_command && options->policy.phase_was_given
-				    ? "--setup goes through both phases; leave out --phase"
-			    : options->shows_status_line && options->is_quiet
-				    ? "--status shows a line and --quiet shows none; leave out one of them"
-			    : options->shows_status_line && options->tty
-				    ? "with --tty the terminal is the program's; use --status-fd instead of --status"
-			    : options->artifact_globs.count > 0 && !options->output_dir
-				    ? "--artifact chooses what --output keeps: name a directory with --output"
-			    : options->writes_outside_workdir && !options->observes
-				    ? "--really is for --mode observe; add that"
-			    : options->allow_risky && !options->observes
-				    ? "--allow-risky is for --mode observe; add that, or grant the files with -r"
-			    : options->writes_outside_workdir && options->is_dry_run
-				    ? "--really writes files and --dry-run does not; leave out one of them"
-			    : options->is_dry_run && options->input_paths.count > 0 && options->policy.workdir
-				    ? "--input would write to the directory of -w, which --dry-run leaves as it is; "
-				      "leave out one of them"
-			    : options->is_dry_run && options->output_dir
-				    ? "--dry-run leaves nothing that --output could keep; leave out one of them"
-			    : options->ask_dir && options->observes
-				    ? "--mode observe performs what --ask would ask about; leave out one of them"
-			    : options->ask_dir && options->is_dry_run
-				    ? "--dry-run changes no file, and what --ask allows would; leave out one of them"
-			    : options->ask_dir && options->setup_command
-				    ? "--ask is for the program, not for --setup; run the setup by itself"
-			    : options->ask_dir && options->ask_timeout_ns == 0
-				    ? "--ask-timeout 0 leaves no time for an answer; write one such as 60s"
-			    : options->setup_command && (options->is_dry_run || options->observes)
-				    ? "with --dry-run or --mode observe the program would not see what --setup has "
-				      "written; run one of the two, without --setup"
-				    : NULL;
+	const char *wrong =
+		left == 0 ? "no program named; see callgate run --help"
+		: options->setup_command && options->policy.phase_was_given
+			? "--setup goes through both phases; leave out --phase"
+		: options->shows_status_line && options->is_quiet
+			? "--status shows a line and --quiet shows none; leave out one of them"
+		: options->shows_status_line && options->tty
+			? "with --tty the terminal is the program's; use --status-fd instead of --status"
+		: options->artifact_globs.count > 0 && !options->output_dir
+			? "--artifact chooses what --output keeps: name a directory with --output"
+		: options->writes_outside_workdir && !options->observes ? "--really is for --mode observe; add that"
+		: options->allow_risky && !options->observes
+			? "--allow-risky is for --mode observe; add that, or grant the files with -r"
+		: options->writes_outside_workdir && options->is_dry_run
+			? "--really writes files and --dry-run does not; leave out one of them"
+		: options->is_dry_run && options->input_paths.count > 0 && options->policy.workdir
+			? "--input would write to the directory of -w, which --dry-run leaves as it is; "
+			  "leave out one of them"
+		: options->is_dry_run && options->output_dir
+			? "--dry-run leaves nothing that --output could keep; leave out one of them"
+		: options->ask_dir && options->observes
+			? "--mode observe performs what --ask would ask about; leave out one of them"
+		: options->ask_dir && options->is_dry_run
+			? "--dry-run changes no file, and what --ask allows would; leave out one of them"
+		: options->ask_dir && options->setup_command
+			? "--ask is for the program, not for --setup; run the setup by itself"
+		: options->ask_dir && options->approve
+			? "--ask and --approve are two ways to ask; leave out one of them"
+		: options->approve && options->observes
+			? "--mode observe performs what --approve would ask about; leave out one of them"
+		: options->approve && options->is_dry_run
+			? "--dry-run changes no file, and what an answer allows would; leave out one of them"
+		: options->approve && options->setup_command
+			? "--approve is for the program, not for --setup; run the setup by itself"
+		: options->approvals_file && !options->approve ? "--approvals keeps answers of --approve; add that"
+		: (options->ask_dir || options->approve) && options->ask_timeout_ns == 0
+			? "--ask-timeout 0 leaves no time for an answer; write one such as 60s"
+		: options->setup_command && (options->is_dry_run || options->observes)
+			? "with --dry-run or --mode observe the program would not see what --setup has "
+			  "written; run one of the two, without --setup"
+			: NULL;
 
 	if (wrong)
 		cli_print_error("run", "%s", wrong);

@@ -527,6 +527,8 @@ int run_prepare(struct run *run)
 		return CLI_EXIT_ERROR;
 	if (options->ask_dir && prepare_call_with_user_ids(run, run_open_ask_directory) != 0)
 		return CLI_EXIT_ERROR;
+	if (options->approve && run_start_approver(run) != 0)
+		return CLI_EXIT_ERROR;
 	if (prepare_observing_policy(run) != 0 || run_load_ask_policy(run) != 0)
 		return CLI_EXIT_ERROR;
 	account_end_lookups();

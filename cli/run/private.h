@@ -51,9 +51,12 @@ struct run {
 	bool is_setup_process; /* this is the setup's process, where program_phase is the setup's: setup.c */
 	int result_fd;               /* where the setup's process writes its result; -1 in other processes */
 	struct {
-		struct policy *policy; /* the observing policy; owns program_phase.policy; NULL: no --ask */
+		struct policy *policy; /* the observing policy; owns program_phase.policy; NULL: nothing is asked */
 		char *dir;             /* canonical path */
 		int dir_fd;            /* the directory of --ask, which is locked; -1: no --ask */
+		int approver_fd;       /* the channel to the approver; -1: no --approve */
+		bool can_be_remembered; /* the approver can remember answers */
+		char *approvals_path;   /* canonical path of the file of --approvals; NULL: none */
 	} ask;
 	json_t *setup_result;        /* the setup's result; NULL: none */
 	json_t *mistakes;            /* mistakes of the policy as JSON, for the result; NULL: none */
@@ -81,8 +84,8 @@ struct run {
 	{                                                                                                      \
 		.parent = getppid(), .workdir_fd = -1, .output_fd = -1, .result_fd = -1,                       \
 		.metrics_file = RUN_END_FILE_INIT, .attestation_file = RUN_END_FILE_INIT, .system_log_fd = -1, \
-		.sign_key_fd = -1, .anchor_fd = -1, .ask.dir_fd = -1, .program_phase = RUN_PHASE_INIT,         \
-		.setup_phase = RUN_PHASE_INIT                                                                  \
+		.sign_key_fd = -1, .anchor_fd = -1, .ask.dir_fd = -1, .ask.approver_fd = -1,                   \
+		.program_phase = RUN_PHASE_INIT, .setup_phase = RUN_PHASE_INIT                                 \
 	}
 
 /*
@@ -143,6 +146,13 @@ int run_load_policy(struct run *run, enum policy_phase phase, struct policy **re
  * exit status after run_report_refusal.
  */
 int run_open_ask_directory(struct run *run);
+/* Finds the rule by which the program could see a path, or something below it. Borrowed; NULL: there is none. */
+const char *run_find_grant_of_path(const struct policy *policy, const char *real);
+/*
+ * With --approve: finds whom to ask, and starts the approver. Sets ask.approver_fd. 0, or an exit status after
+ * run_report_refusal.
+ */
+int run_start_approver(struct run *run);
 /*
  * Loads the policy under which approved calls are performed. To be called after all other uses of the policy's paths.
  * 0, or an exit status after run_report_refusal.

@@ -125,7 +125,7 @@ static void run_close_inherited_fds(const struct run *run)
 		int fd = (int)strtol(entry->d_name, NULL, 10); /* "." and ".." give 0 */
 
 		if (fd > 2 && fcntl(fd, F_GETFD) == 0 && fd != run->options.status_fd && fd != run->ask.dir_fd &&
-		    !run_fd_has_secret(run->program_phase.policy, fd) &&
+		    fd != run->ask.approver_fd && !run_fd_has_secret(run->program_phase.policy, fd) &&
 		    !run_fd_has_secret(run->setup_phase.policy, fd))
 			(void)close(fd);
 	}

@@ -362,6 +362,7 @@ int run_program_to_end(struct run *run)
 		.sink_kind = run->sink_kind,
 		.sink_fd = run->system_log_fd,
 		.ask = {run->is_setup_process ? NULL : run->ask.policy, run->is_setup_process ? -1 : run->ask.dir_fd,
+			run->is_setup_process ? -1 : run->ask.approver_fd, run->ask.can_be_remembered,
 			options->ask_timeout_ns},
 		.setup_phase_name = run->is_setup_process ? "setup" : NULL,
 		.session = run->session,

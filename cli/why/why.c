@@ -82,7 +82,7 @@ static const char *why_get_effect_on_process(const struct policy *policy, const 
 	enum policy_on_deny mode = policy_find_on_deny(policy, decision->rule);
 
 	if (decision->verdict == VERDICT_DENY)
-		return mode == ON_DENY_ERRNO || (mode == ON_DENY_ASK_FILE && question->wanted_rights == POLICY_EXEC)
+		return mode == ON_DENY_ERRNO || (policy_on_deny_asks(mode) && question->wanted_rights == POLICY_EXEC)
 			       ? NULL
 			       : policy_on_deny_get_name(mode);
 	if (strcmp(decision->reason, "decoy") == 0)

@@ -22,8 +22,8 @@ enum settings_class {
 	SETTING_UPPER_BOUND,         /* an upper bound; a policy without the setting has no bound */
 	SETTING_UPPER_BOUND_IN_RULE, /* as SETTING_UPPER_BOUND, where both policies have the rule */
 	SETTING_OBJECT_AS_ONE_VALUE, /* an object that is compared as one value; a policy that has it grants less */
-	SETTING_JUDGE,   /* "changes" denies less where a process outside makes a denied name later, and records less */
-	SETTING_ON_DENY, /* "ask-file" may grant more, since an answer can allow; other modes only end a process */
+	SETTING_JUDGE, /* "changes" denies less where a process outside makes a denied name later, and records less */
+	SETTING_ON_DENY, /* "ask-file" and "ask" may grant more: an answer can allow; other modes only end a process */
 };
 
 /* Classes by key, without the texts in brackets. The first item that a key begins with counts. */
@@ -231,6 +231,20 @@ static enum diff_direction settings_compare_word(const json_t *first, const json
 	return had == has ? DIFF_NEUTRAL : has ? DIFF_WIDER : DIFF_NARROWER;
 }
 
+/* Whether a value of "on_deny" makes denials questions, which may be answered by a permission. */
+static bool settings_value_asks(const json_t *value)
+{
+	return settings_value_is_word(value, policy_on_deny_get_name(ON_DENY_ASK_FILE)) ||
+	       settings_value_is_word(value, policy_on_deny_get_name(ON_DENY_ASK));
+}
+
+static enum diff_direction settings_compare_questions(const json_t *first, const json_t *second)
+{
+	bool asked = settings_value_asks(first), asks = settings_value_asks(second);
+
+	return asked == asks ? DIFF_NEUTRAL : asks ? DIFF_WIDER : DIFF_NARROWER;
+}
+
 static enum diff_direction settings_get_direction(enum settings_class class, const json_t *first, const json_t *second)
 {
 	switch (class) {
@@ -245,7 +259,7 @@ static enum diff_direction settings_get_direction(enum settings_class class, con
 	case SETTING_UPPER_BOUND_IN_RULE:
 		return settings_get_upper_bound(second) > settings_get_upper_bound(first) ? DIFF_WIDER : DIFF_NARROWER;
 	case SETTING_ON_DENY:
-		return settings_compare_word(first, second, policy_on_deny_get_name(ON_DENY_ASK_FILE));
+		return settings_compare_questions(first, second);
 	case SETTING_JUDGE:
 		return settings_compare_word(first, second, policy_judge_get_name(POLICY_JUDGE_CHANGES));
 	case SETTING_UNORDERED_VALUE:

@@ -217,7 +217,7 @@ const char *policy_key_type_describe_value(enum key_type type)
 		[KEY_NETWORK_DEFAULT_WORD] = "\"deny\", the only default there is",
 		[KEY_PROTOCOL_WORD] = "\"https\", \"http\", \"tcp\" or \"udp\"",
 		[KEY_DNS_ANSWER_WORD] = "\"synthetic\" or \"real\"",
-		[KEY_ON_DENY_WORD] = "\"errno\", \"kill\", \"stop\" or \"ask-file\"",
+		[KEY_ON_DENY_WORD] = "\"errno\", \"kill\", \"stop\", \"ask-file\" or \"ask\"",
 		[KEY_ON_DENY_WORD_OF_NETWORK] = "\"errno\", \"kill\" or \"stop\"",
 		[KEY_ON_READ_WORD] = "\"flag\" or \"kill\"",
 		[KEY_WORD_NONE] = "\"none\"",

@@ -21,9 +21,9 @@ struct rejudge_gate {
 	/* key of the approved question; NULL: the call must have no effect, because only its key is wanted */
 	const char *approved_key;
 	struct sha256_ctx copied_hash; /* hash of what was copied from the target */
-	bool would_have_had_effect;       /* the call would have had an effect; `key` is set */
+	bool would_have_had_effect;       /* the call would have had an effect; `keys` is set */
 	bool effect_was_permitted;        /* the call was still the approved one */
-	char key[SHA256_HEX_SIZE];
+	struct rejudge_keys keys; /* of the call */
 };
 
 /* Adds what the call reads from target memory to what identifies it. */
@@ -39,10 +39,10 @@ static bool rejudge_gate_permits_effect(struct call_effect_check *gate, const st
 
 	if (own->effect_was_permitted)
 		return true;
-	if (!ask_key_compute(call, &own->copied_hash, own->key))
+	if (!ask_key_compute(call, &own->copied_hash, own->keys.call) || !ask_key_compute_scope(call, own->keys.scope))
 		return false;
 	own->would_have_had_effect = true;
-	own->effect_was_permitted = own->approved_key && strcmp(own->key, own->approved_key) == 0;
+	own->effect_was_permitted = own->approved_key && strcmp(own->keys.call, own->approved_key) == 0;
 	return own->effect_was_permitted;
 }
 
@@ -108,7 +108,7 @@ static bool rejudge_path_starts_outside_view(const struct call *call)
 	return false;
 }
 
-bool rejudge_can_question_be_asked(const struct dispatch *dispatch)
+bool rejudge_can_question_be_asked(const struct dispatch *dispatch, enum policy_on_deny mode)
 {
 	const struct call *call = dispatch->call;
 	const struct syscall_row *row = call->row;
@@ -118,8 +118,7 @@ bool rejudge_can_question_be_asked(const struct dispatch *dispatch)
 		return false;
 	if (call->decision.verdict != VERDICT_DENY)
 		return rejudge_path_starts_outside_view(call);
-	return policy_find_on_deny(call->sandbox->policy, call->decision.rule) == ON_DENY_ASK_FILE &&
-	       !probe_is_refused_call(call);
+	return policy_find_on_deny(call->sandbox->policy, call->decision.rule) == mode && !probe_is_refused_call(call);
 }
 
 /*
@@ -162,7 +161,7 @@ static bool rejudge_would_perform(const struct call *call, struct rejudge_gate *
 }
 
 bool rejudge_without_performing(struct dispatch *dispatch, const struct asker_options *second,
-		   const struct seccomp_notif *notification, char ret_key[SHA256_HEX_SIZE])
+				const struct seccomp_notif *notification, struct rejudge_keys *ret_keys)
 {
 	struct rejudge_gate gate = {.effect_check.permits_effect = rejudge_gate_permits_effect};
 	struct sandbox *sandbox = dispatch->sandbox;
@@ -174,7 +173,7 @@ bool rejudge_without_performing(struct dispatch *dispatch, const struct asker_op
 	dispatch->call->effect_check = NULL;
 	rejudge_leave_second_view(sandbox, &first);
 	if (asks)
-		memcpy(ret_key, gate.key, sizeof(gate.key));
+		*ret_keys = gate.keys;
 	return asks;
 }
 

@@ -21,12 +21,21 @@ struct rejudge_approval {
 	uint64_t start_ns;                /* when the call was received */
 };
 
-/* True for a call that may be asked about, as far as the first judgement tells. */
-bool rejudge_can_question_be_asked(const struct dispatch *dispatch);
+/* The keys of a question: key.h. */
+struct rejudge_keys {
+	char call[SHA256_HEX_SIZE];  /* of the exact call */
+	char scope[SHA256_HEX_SIZE]; /* of what an answer for the run holds for; "": there is no such scope */
+};
 
-/* Judges the call without performing it. True: it would be performed; ret_key is the question's key. */
+/*
+ * True for a call that may be asked about, as far as the first judgement tells, and whose denial has this mode, if it
+ * is one.
+ */
+bool rejudge_can_question_be_asked(const struct dispatch *dispatch, enum policy_on_deny mode);
+
+/* Judges the call without performing it. True: it would be performed; ret_keys are the question's. */
 bool rejudge_without_performing(struct dispatch *dispatch, const struct asker_options *second,
-		   const struct seccomp_notif *notification, char ret_key[SHA256_HEX_SIZE]);
+				const struct seccomp_notif *notification, struct rejudge_keys *ret_keys);
 
 /* Performs the call, and responds, if its key is the approved one. */
 enum rejudge_result rejudge_and_perform(struct dispatch *dispatch, const struct asker_options *second,

@@ -1,13 +1,17 @@
 /*
- * "on_deny": "ask-file": a denied call waits, its notification without a response, while a question about it is in the
- * directory of --ask. An answer may allow it; then it is judged and performed under a second policy and view, those of
- * --mode observe: so secrets, and whatever observing refuses, stay denied without a question.
+ * "on_deny": "ask-file" and "ask": a denied call waits, its notification without a response, while a question about it
+ * is in the directory of --ask, or with the approver of --approve (approval/). An answer may allow it; then it is
+ * judged and performed under a second policy and view, those of --mode observe: so secrets, and whatever observing
+ * refuses, stay denied without a question.
  *
  * The arguments are in memory that the program may change meanwhile. So the approved call is judged again, and
  * performed only if its key (key.h) is that of the question; otherwise it is handled like a new call.
  *
- * Called by dispatch.c and loop.c in the supervisor thread, which never waits for an answer: it looks for answers every
- * ASK_ANSWER_POLL_INTERVAL_MS while a question is open.
+ * Called by dispatch.c and loop.c in the supervisor thread, which never waits for an answer: it looks for answers, and
+ * for calls that have ended, every ASK_ANSWER_POLL_INTERVAL_MS while a question is open. The loop also watches the
+ * approver.
+ *
+ * To the approver equal questions are one, and there are limits for how many are open and how many come in a second.
  */
 #ifndef CALLGATE_SUPERVISOR_ASK_ASK_H
 #define CALLGATE_SUPERVISOR_ASK_ASK_H
@@ -27,10 +31,19 @@ struct asker;
 struct asker_options {
 	const struct policy *policy; /* the second policy, which observes */
 	struct view *view;           /* its view */
-	int dir_fd;                  /* the directory for questions and answers: --ask */
+	int dir_fd;                  /* the directory of --ask; -1: none */
+	int approver_fd;             /* the channel to the approver of --approve; -1: none. One of the two is there */
+	bool can_be_remembered;      /* the approver can remember answers */
 	uint64_t timeout_ns;         /* after this time a question counts as denied */
 	const char *run_id;
+	const char *policy_sha256; /* of the policy that denies; set before the program starts */
 };
+
+/* Whose denials are asked about: ON_DENY_ASK or ON_DENY_ASK_FILE. */
+static inline enum policy_on_deny asker_options_get_mode(const struct asker_options *options)
+{
+	return options->approver_fd >= 0 ? ON_DENY_ASK : ON_DENY_ASK_FILE;
+}
 
 /* Makes what asks the questions of a run. 0 with *ret_asker owned by the caller, or -ENOMEM. */
 int asker_create(const struct asker_options *options, struct asker **ret_asker);

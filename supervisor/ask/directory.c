@@ -17,13 +17,25 @@
 #define QUESTION_FILE_NAME_BYTES 40u    /* buffer for NUMBER.json or NUMBER.answer */
 
 static const char *const ask_words[ASK_RESULT_MAX] = {
-	[ASK_NO_ANSWER_YET] = "none",           [ASK_ANSWER_NOT_READABLE_YET] = "forbidden",
-	[ASK_ANSWER_ALLOW] = "allow",         [ASK_ANSWER_ALLOW_ALWAYS] = "allow-always",
-	[ASK_ANSWER_DENY] = "deny",           [ASK_ANSWER_DENY_AND_KILL] = "kill",
-	[ASK_ANSWER_MALFORMED] = "malformed", [ASK_ANSWER_UNREADABLE] = "unreadable",
-	[ASK_ANSWER_TIMEOUT] = "timeout",     [ASK_DIRECTORY_GONE] = "directory_gone",
-	[ASK_TOO_MANY_OPEN_QUESTIONS] = "too_many",   [ASK_QUESTION_UNWRITABLE] = "unwritable",
+	[ASK_NO_ANSWER_YET] = "none",
+	[ASK_ANSWER_NOT_READABLE_YET] = "forbidden",
+	[ASK_ANSWER_ALLOW] = "allow",
+	[ASK_ANSWER_ALLOW_ALWAYS] = "allow-always",
+	[ASK_ANSWER_DENY] = "deny",
+	[ASK_ANSWER_DENY_AND_KILL] = "kill",
+	[ASK_ANSWER_MALFORMED] = "malformed",
+	[ASK_ANSWER_UNREADABLE] = "unreadable",
+	[ASK_ANSWER_TIMEOUT] = "timeout",
+	[ASK_DIRECTORY_GONE] = "directory_gone",
+	[ASK_TOO_MANY_OPEN_QUESTIONS] = "too_many",
+	[ASK_QUESTION_UNWRITABLE] = "unwritable",
 	[ASK_QUESTION_WITHDRAWN] = "withdrawn",
+	[ASK_ANSWER_ONCE] = "once",
+	[ASK_ANSWER_RUN] = "run",
+	[ASK_ANSWER_REMEMBER] = "remember",
+	[ASK_ANSWER_NO] = "no",
+	[ASK_ANSWER_STOP] = "stop",
+	[ASK_APPROVER_GONE] = "approver_gone",
 };
 
 const char *ask_result_get_name(enum ask_result word)

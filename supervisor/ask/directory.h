@@ -26,8 +26,27 @@ enum ask_result {
 	ASK_TOO_MANY_OPEN_QUESTIONS, /* not asked: ASK_OPEN_QUESTIONS_MAX questions are open */
 	ASK_QUESTION_UNWRITABLE,     /* not asked: the question could not be written */
 	ASK_QUESTION_WITHDRAWN,      /* the thread died, a signal ended its call, or the run has ended */
+	ASK_ANSWER_ONCE,             /* of the approver: allow this call */
+	ASK_ANSWER_RUN,              /* likewise, and what has the same scope in this run */
+	ASK_ANSWER_REMEMBER,         /* likewise, and in later runs */
+	ASK_ANSWER_NO,               /* deny */
+	ASK_ANSWER_STOP,             /* deny, and end the run */
+	ASK_APPROVER_GONE,           /* the approver has ended, or nobody is there whom it could ask */
 	ASK_RESULT_MAX,
 };
+
+/* Whether the call is allowed. */
+static inline bool ask_result_allows(enum ask_result result)
+{
+	return result == ASK_ANSWER_ALLOW || result == ASK_ANSWER_ALLOW_ALWAYS || result == ASK_ANSWER_ONCE ||
+	       result == ASK_ANSWER_RUN || result == ASK_ANSWER_REMEMBER;
+}
+
+/* Whether that holds for later calls of the run, too. */
+static inline bool ask_result_holds_for_run(enum ask_result result)
+{
+	return result == ASK_ANSWER_ALLOW_ALWAYS || result == ASK_ANSWER_RUN || result == ASK_ANSWER_REMEMBER;
+}
 
 /* The word of a result as records have it. Static. */
 const char *ask_result_get_name(enum ask_result word);

@@ -129,3 +129,18 @@ bool ask_key_compute(const struct call *call, const struct sha256_ctx *copied, c
 	sha256_hash_bytes(bytes.data, bytes.len, ret_key);
 	return true;
 }
+
+bool ask_key_compute_scope(const struct call *call, char ret_key[SHA256_HEX_SIZE])
+{
+	_cleanup_buf_ struct buf bytes = {0};
+
+	ret_key[0] = '\0';
+	if (!call->resolved_place[0].mount || call->resolved_place[1].mount)
+		return true;
+	key_add_bytes(&bytes, &call->decision.wanted_rights, sizeof(call->decision.wanted_rights));
+	key_add_place(&bytes, call, 0);
+	if (bytes.failed)
+		return false;
+	sha256_hash_bytes(bytes.data, bytes.len, ret_key);
+	return true;
+}

@@ -53,30 +53,37 @@ static json_t *question_make_how_to_answer(uint64_t number)
 			    number, number);
 }
 
-char *question_make_text(const struct question_origin *origin, const struct call *denied, const struct call *asked)
+json_t *question_make_object(const struct question_origin *origin, const struct call *denied, const struct call *asked)
 {
 	const char right[] = {asked->decision.wanted_rights & POLICY_EXEC    ? 'x'
 			      : asked->decision.wanted_rights & POLICY_WRITE ? 'w'
 								    : 'r',
 			      '\0'};
 	struct audit_record record;
-	json_t *object;
-	char *text;
 
 	call_fill_record(asked, &record); /* all texts of the record end with NUL */
-	object = json_pack(
-		"{s:I, s:o, s:s, s:i, s:i, s:o*, s:o, s:s, s:o, s:o, s:o, s:o*, s:o*, s:s, s:o, s:s, s:s?, "
-		"s:I, s:o}",
-		"seq", (json_int_t)origin->number, "time", question_make_time(), "run", origin->run_id, "pid",
-		(int)record.pid, "tid", (int)record.tid, "host_pid",
-		record.host_pid > 0 ? json_integer(record.host_pid) : NULL, "exe", report_make_text_json(record.exe),
-		"syscall", record.syscall, "args", question_make_args(&record), "path",
-		report_make_text_json(record.path), "resolved", report_make_text_json(record.resolved_path), "path2",
-		record.second_path ? report_make_text_json(record.second_path) : NULL, "resolved2",
-		record.second_resolved_path ? report_make_text_json(record.second_resolved_path) : NULL, "right", right,
-		"rule", report_make_text_json(denied->decision.rule), "reason", denied->decision.reason, "errno",
-		denied->decision.error > 0 ? strerrorname_np(denied->decision.error) : NULL, "timeout_ms",
-		(json_int_t)origin->timeout_ms, "how_to_answer", question_make_how_to_answer(origin->number));
+	return json_pack("{s:I, s:o, s:s, s:i, s:i, s:o*, s:o, s:s, s:o, s:o, s:o, s:o*, s:o*, s:s, s:o, s:s, s:s?, "
+			 "s:I}",
+			 "seq", (json_int_t)origin->number, "time", question_make_time(), "run", origin->run_id, "pid",
+			 (int)record.pid, "tid", (int)record.tid, "host_pid",
+			 record.host_pid > 0 ? json_integer(record.host_pid) : NULL, "exe",
+			 report_make_text_json(record.exe), "syscall", record.syscall, "args",
+			 question_make_args(&record), "path", report_make_text_json(record.path), "resolved",
+			 report_make_text_json(record.resolved_path), "path2",
+			 record.second_path ? report_make_text_json(record.second_path) : NULL, "resolved2",
+			 record.second_resolved_path ? report_make_text_json(record.second_resolved_path) : NULL,
+			 "right", right, "rule", report_make_text_json(denied->decision.rule), "reason",
+			 denied->decision.reason, "errno",
+			 denied->decision.error > 0 ? strerrorname_np(denied->decision.error) : NULL, "timeout_ms",
+			 (json_int_t)origin->timeout_ms);
+}
+
+char *question_make_text(const struct question_origin *origin, const struct call *denied, const struct call *asked)
+{
+	json_t *object = question_make_object(origin, denied, asked);
+	char *text;
+
+	(void)json_object_set_new(object, "how_to_answer", question_make_how_to_answer(origin->number));
 	text = object ? json_dumps(object, JSON_INDENT(2)) : NULL;
 	json_decref(object);
 	return text;

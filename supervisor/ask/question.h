@@ -2,6 +2,7 @@
 #ifndef CALLGATE_SUPERVISOR_ASK_QUESTION_H
 #define CALLGATE_SUPERVISOR_ASK_QUESTION_H
 
+#include <jansson.h>
 #include <stdint.h>
 
 #include "syscalls/call/call.h"
@@ -14,10 +15,13 @@ struct question_origin {
 };
 
 /*
- * Makes the JSON object of a question. denied: the call as the policy denies it. asked: the same call as it would be
- * performed; its paths are resolved. All texts of the program are escaped as in the log. The text is owned by the
- * caller; NULL: out of memory.
+ * Makes the JSON object of a question, without the members that depend on who is asked. denied: the call as the policy
+ * denies it. asked: the same call as it would be performed; its paths are resolved. All texts of the program are
+ * escaped as in the log. Owned by the caller; NULL: out of memory.
  */
+json_t *question_make_object(const struct question_origin *origin, const struct call *denied, const struct call *asked);
+
+/* The text of a question file. Owned by the caller; NULL: out of memory. */
 char *question_make_text(const struct question_origin *origin, const struct call *denied, const struct call *asked);
 
 #endif

@@ -320,7 +320,7 @@ static enum policy_on_deny record_find_on_deny(const struct egress_client *clien
 	if (!conn || conn->pidfd < 0 || !record_is_denied(record) || record->event == CONTROL_EVENT_CLOSE)
 		return ON_DENY_UNSET;
 	mode = policy_find_on_deny(client->sandbox->policy, record->rule[0] ? record->rule : NULL);
-	return mode == ON_DENY_ASK_FILE ? ON_DENY_ERRNO : mode; /* denials of connections are not asked about */
+	return policy_on_deny_asks(mode) ? ON_DENY_ERRNO : mode; /* denials of connections are not asked about */
 }
 
 static int record_write_to_log(const struct egress_client *client, const struct connection *conn,

@@ -63,7 +63,7 @@ int call_commit_record(struct call *call)
 		return call->outcome.kind == OUTCOME_ERROR ? call_fail(call, -EINTR) : -EINTR;
 	if (call->decision.verdict == VERDICT_DENY && !probe_is_refused_call(call))
 		call->on_deny = policy_find_on_deny(call->sandbox->policy, call->decision.rule);
-	if (call->on_deny == ON_DENY_ASK_FILE && !call->answer)
+	if (policy_on_deny_asks(call->on_deny) && !call->answer)
 		call->on_deny = ON_DENY_ERRNO; /* nobody was asked, because this kind of call is not asked about */
 	call_fill_record(call, &record);
 	r = audit_begin_record(call->sandbox->audit, &record, &call->outcome_location);

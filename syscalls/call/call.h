@@ -114,11 +114,14 @@ enum outcome_kind {
 	OUTCOME_MAX,
 };
 
-/* What the answer to a question decided about a call that the policy denies ("on_deny": "ask-file"). */
+/* What the answer to a question decided about a call that the policy denies ("on_deny": "ask-file" or "ask"). */
 struct call_answer {
+	enum policy_on_deny mode; /* ON_DENY_ASK_FILE or ON_DENY_ASK: who was asked */
 	const char *answer_word; /* static; "allow", "deny", "timeout" …: callgate-audit(5) */
+	const char *how;         /* static; by which way the approver answered: "socket" …; NULL: by a file, or not */
 	bool kills_process; /* the answer ends the process */
-	int64_t uid;        /* owner of the answer's file; -1: nobody has answered */
+	bool ends_run;      /* the answer ends the run */
+	int64_t uid;        /* who answered: the owner of the answer's file, the approver; -1: nobody has answered */
 	uint64_t question_open_ns; /* how long the question was open */
 	const char *rule, *reason; /* of the denial */
 };

@@ -122,8 +122,9 @@ void call_fill_record(const struct call *call, struct audit_record *ret_record)
 		record->reason = call->decision.observed_denial.reason;
 	}
 	if (call->answer) {
-		record->on_deny = policy_on_deny_get_name(ON_DENY_ASK_FILE);
+		record->on_deny = policy_on_deny_get_name(call->answer->mode);
 		record->answer = call->answer->answer_word;
+		record->answered_how = call->answer->how;
 		record->answered_by_uid = call->answer->uid;
 		record->question_open_ns = call->answer->question_open_ns;
 		record->verdict = call->decision.verdict == VERDICT_DENY ? VERDICT_DENY : VERDICT_ASK;

@@ -4,7 +4,8 @@ set -u
 
 cd "${top_srcdir:-$(dirname "$0")/../..}" || exit 99
 builddir=${top_builddir:-build/check}
-sources=$(find agents audit base cli confine doctor egress keeper policy replay supervisor syscalls view -name '*.c' |
+sources=$(find agents approval audit base cli confine doctor egress keeper policy replay supervisor syscalls \
+	view -name '*.c' |
 	LC_ALL=C sort)
 jobs=$(nproc)
 # shellcheck disable=SC2089 # the compiler shall see the quotes

@@ -23,6 +23,8 @@ LIVE_TESTS = \
 	tests/live/attacks/terminal.sh \
 	tests/live/attacks/traced-end.sh \
 	tests/live/supervisor/affinity.sh \
+	tests/live/supervisor/approve-hostile.sh \
+	tests/live/supervisor/approve.sh \
 	tests/live/supervisor/ask-file.sh \
 	tests/live/supervisor/after-read.sh \
 	tests/live/supervisor/judge-changes.sh \
@@ -242,6 +244,7 @@ dist_check_SCRIPTS += $(LIVE_TESTS) tests/live/core.sh tests/live/four-ways.sh t
 dist_check_SCRIPTS += tests/live/play-pod.sh
 dist_check_SCRIPTS += tests/live/limits/cgroup-v2.sh # for tests/vm
 EXTRA_DIST += tests/programs/run.py tests/programs/learn.py tests/programs/light.cases tests/programs/heavy.cases
+EXTRA_DIST += tests/live/supervisor/approve-lib.sh tests/live/supervisor/approver.py
 EXTRA_DIST += tests/live/bomb.sh tests/live/lib.sh tests/live/doctor/examine.sh tests/live/doctor/filter.py
 EXTRA_DIST += tests/live/canary.py tests/live/canary.sh tests/live/watch.sh
 EXTRA_DIST += tests/live/agents/contexts.py

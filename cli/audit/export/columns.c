@@ -77,6 +77,7 @@ static const struct column {
 	{"observed", FIELD_BOOLEAN, MEMBER_OFFSET(was_observed)},
 	{"on_deny", FIELD_TEXT, MEMBER_OFFSET(on_deny)},
 	{"answer", FIELD_TEXT, MEMBER_OFFSET(answer)},
+	{"answered_how", FIELD_TEXT, MEMBER_OFFSET(answered_how)},
 	{"answered_by", FIELD_INTEGER_TEXT_OR_ZERO, MEMBER_OFFSET(answered_by)},
 	{"asked_ns", FIELD_UNSIGNED_OR_NONE, MEMBER_OFFSET(asked_ns)},
 	{"rule", FIELD_TEXT, MEMBER_OFFSET(rule)},

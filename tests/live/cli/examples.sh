@@ -58,6 +58,10 @@ if "$CALLGATE" run --dry-run -p "$T/examples/denials/policy.json" -w "$T/dry-wor
 else
 	grep -q 'dry-run' "$T/dry" || fail "no --dry-run: $(cat "$T/dry")"
 fi
+example approve
+says approve 'read: /etc/debian_version'
+says approve 'path: "/var/log"'
+says approve 'denied: /var/log'
 example ask
 says ask 'allow: .*/cat wants to openat /etc/debian_version [(]r[)]'
 says ask 'read: /etc/debian_version'

@@ -1,0 +1,24 @@
+/*
+ * The approver: puts questions of the supervisor to a front, and passes answers on. A process of its own, which
+ * callgate forks before the run begins; nothing that the program controls makes it wait.
+ */
+#ifndef CALLGATE_APPROVAL_APPROVER_H
+#define CALLGATE_APPROVAL_APPROVER_H
+
+#include <sys/types.h>
+
+/* Descriptors are borrowed: they are those of the process that calls approver_start(). */
+struct approver_options {
+	int socket_fd;       /* connected to the front's Unix socket; -1: there is none */
+	uid_t socket_uid;    /* who is at its other end */
+	const char *command; /* the front is this command, by a shell, once a question; NULL: it is the socket */
+	int remembered_fd;   /* the file of --approvals; -1: none, so nothing can be remembered */
+};
+
+/*
+ * Starts the process, not as a child of the caller. *ret_fd: the supervisor's end of the channel, with O_NONBLOCK,
+ * owned by the caller. 0 or -errno.
+ */
+int approver_start(const struct approver_options *options, int *ret_fd);
+
+#endif

@@ -1,0 +1,175 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "approval/private.h"
+#include "base/cleanup.h"
+#include "base/io.h"
+
+/* ---- a Unix socket ---- */
+
+/* The socket is of no use any more: open questions are answered by nobody, and later ones at once. */
+static void front_give_up_socket(struct approver *approver)
+{
+	close_fd(&approver->options.socket_fd);
+	approver->output_len = 0;
+	for (size_t i = 0; i < APPROVAL_OPEN_QUESTIONS_MAX; i++)
+		if (approver->question[i].is_open)
+			approver_answer(approver, &approver->question[i], APPROVAL_GONE, APPROVAL_BY_SOCKET, 0);
+}
+
+void front_write_socket(struct approver *approver)
+{
+	ssize_t sent =
+		send(approver->options.socket_fd, approver->output, approver->output_len, MSG_NOSIGNAL | MSG_DONTWAIT);
+
+	if (sent < 0 && errno != EAGAIN && errno != EINTR) {
+		front_give_up_socket(approver);
+		return;
+	}
+	if (sent <= 0)
+		return;
+	approver->output_len -= (size_t)sent;
+	memmove(approver->output, approver->output + sent, approver->output_len);
+}
+
+/* Sends a line. -errno: the reader is too slow, or there is no memory. */
+static int front_queue_line(struct approver *approver, const char *text)
+{
+	size_t len = strlen(text), wanted = approver->output_len + len + 1;
+	char *larger;
+
+	if (wanted > APPROVER_OUTPUT_BYTES_MAX)
+		return -ENOBUFS;
+	larger = realloc(approver->output, wanted);
+	if (!larger)
+		return -ENOMEM;
+	approver->output = larger;
+	memcpy(larger + approver->output_len, text, len);
+	larger[wanted - 1] = '\n';
+	approver->output_len = wanted;
+	return 0;
+}
+
+static void front_tell_socket_of_end(struct approver *approver, const struct approver_question *question,
+				     const char *why)
+{
+	json_t *object = json_pack("{s:s, s:s, s:s}", "type", "closed", "id", question->head.id, "why", why);
+	char *text = object ? json_dumps(object, JSON_COMPACT) : NULL;
+
+	if (text)
+		(void)front_queue_line(approver, text); /* the line only informs: an answer to it has no effect */
+	free(text);
+	json_decref(object);
+}
+
+void front_read_socket(struct approver *approver)
+{
+	const int fd = approver->options.socket_fd;
+	int r;
+
+	while ((r = approver_read_line(fd, &approver->line)) == 1) {
+		bool is_answer = approver_take_answer(approver, NULL, approver->line.text, approver->line.len,
+						      APPROVAL_BY_SOCKET, approver->options.socket_uid);
+
+		approver->line.len = 0;
+		if (!is_answer) {
+			r = -EBADMSG; /* it does not speak the protocol, so nothing that it says can be trusted */
+			break;
+		}
+	}
+	if (r < 0)
+		front_give_up_socket(approver);
+}
+
+/* ---- a command ---- */
+
+/* Executes the command by a shell: the question is its input, the answer its output. Never returns. */
+static _Noreturn void front_run_command(const char *command, int input_fd, int output_fd)
+{
+	(void)setpgid(0, 0); /* its group is ended as a whole */
+	(void)signal(SIGPIPE, SIG_DFL);
+	if (dup2(input_fd, STDIN_FILENO) < 0 || dup2(output_fd, STDOUT_FILENO) < 0)
+		_exit(126);
+	(void)execl("/bin/sh", "sh", "-c", command, (char *)NULL); /* other descriptors have FD_CLOEXEC */
+	_exit(127);
+}
+
+/* The question in a file of memory, at its beginning: a pipe could be too small. A descriptor, or -1. */
+static int front_make_input(const char *text)
+{
+	_cleanup_close_ int fd = memfd_create("question", MFD_CLOEXEC);
+
+	if (fd < 0 || io_write_all(fd, text, strlen(text)) < 0 || io_write_all(fd, "\n", 1) < 0 ||
+	    lseek(fd, 0, SEEK_SET) < 0)
+		return -1;
+	return steal_fd(&fd);
+}
+
+static int front_start_command(const struct approver *approver, struct approver_question *question)
+{
+	_cleanup_close_ int input = front_make_input(question->text), output = -1, answer = -1;
+	int pair[2];
+
+	if (input < 0 || pipe2(pair, O_CLOEXEC) < 0)
+		return -1;
+	answer = pair[0];
+	output = pair[1];
+	if (fcntl(answer, F_SETFL, O_NONBLOCK) < 0)
+		return -1;
+	question->command = fork();
+	if (question->command == 0)
+		front_run_command(approver->options.command, input, output);
+	if (question->command < 0) {
+		question->command = 0;
+		return -1;
+	}
+	(void)setpgid(question->command, question->command); /* the child does so too; EACCES: it has */
+	question->answer_fd = steal_fd(&answer);
+	return 0;
+}
+
+void front_read_command(struct approver *approver, struct approver_question *question)
+{
+	int r = approver_read_line(question->answer_fd, &question->line);
+	struct approver_line line = question->line;
+
+	if (r < 0 && line.len == 0)
+		approver_answer(approver, question, APPROVAL_GONE, APPROVAL_BY_COMMAND, 0);
+	else if (r < 0 && r != -EPIPE)
+		approver_answer(approver, question, APPROVAL_MALFORMED, APPROVAL_BY_COMMAND, geteuid());
+	else if (r != 0)
+		(void)approver_take_answer(approver, question, line.text, line.len, APPROVAL_BY_COMMAND, geteuid());
+}
+
+/* ---- both ---- */
+
+void front_ask(struct approver *approver, struct approver_question *question)
+{
+	enum approval_way way = approver->options.command ? APPROVAL_BY_COMMAND : APPROVAL_BY_SOCKET;
+	int r = approver->options.command          ? front_start_command(approver, question)
+		: approver->options.socket_fd >= 0 ? front_queue_line(approver, question->text)
+						   : -1;
+
+	if (r < 0)
+		approver_answer(approver, question, APPROVAL_GONE, way, 0);
+}
+
+void front_close_question(struct approver *approver, struct approver_question *question, const char *why)
+{
+	close_fd(&question->answer_fd);
+	if (question->command > 0) {
+		(void)kill(-question->command, SIGKILL);
+		(void)TEMP_FAILURE_RETRY(waitpid(question->command, NULL, 0));
+		question->command = 0;
+	}
+	if (approver->options.socket_fd >= 0)
+		front_tell_socket_of_end(approver, question, why);
+}

@@ -1,0 +1,59 @@
+/*
+ * Messages between the supervisor, which asks, and the approver, which answers: one datagram each on a pair of unix
+ * sockets (SOCK_SEQPACKET). Both ends belong to callgate, so the structures are sent as they are in memory.
+ */
+#ifndef CALLGATE_APPROVAL_MESSAGE_H
+#define CALLGATE_APPROVAL_MESSAGE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/sha256.h"
+
+#define APPROVAL_OPEN_QUESTIONS_MAX 5u        /* a further denial is refused without a question */
+#define APPROVAL_QUESTIONS_PER_SECOND_MAX 10u /* likewise */
+#define APPROVAL_TEXT_BYTES_MAX 61440u        /* most bytes of a question's text; a longer one is not asked */
+
+enum approval_answer_word {
+	APPROVAL_ONCE,     /* perform this call */
+	APPROVAL_RUN,      /* and what is the same scope, until the run ends */
+	APPROVAL_REMEMBER, /* and in later runs with the same policy, until it expires */
+	APPROVAL_NO,
+	APPROVAL_STOP,      /* refuse the call, and end the run */
+	APPROVAL_MALFORMED, /* there was an answer, but none of these, or one that was not offered */
+	APPROVAL_GONE,      /* nobody is there to answer */
+	APPROVAL_WORD_MAX,
+};
+
+/* By which way an answer came. */
+enum approval_way {
+	APPROVAL_BY_SOCKET,
+	APPROVAL_BY_COMMAND,
+	APPROVAL_FROM_MEMORY, /* an answer of an earlier run, from the file of --approvals */
+	APPROVAL_WAY_MAX,
+};
+
+enum approval_kind {
+	APPROVAL_QUESTION = 1, /* the text follows: a JSON object in one line */
+	APPROVAL_WITHDRAWAL,   /* the question is closed; an answer has no effect any more */
+};
+
+/* From the supervisor. */
+struct approval_question {
+	uint32_t kind;
+	bool can_hold_for_run; /* the answers "run" and "remember" are offered */
+	/* identifies the question: a digest of policy, call, text and a random number, so that no other can be meant */
+	char id[SHA256_HEX_SIZE];
+	char scope[SHA256_HEX_SIZE]; /* what "run" and "remember" hold for: policy, object, name and right */
+	char policy_sha256[SHA256_HEX_SIZE];
+};
+
+/* From the approver. */
+struct approval_answer {
+	char id[SHA256_HEX_SIZE];
+	uint32_t word; /* enum approval_answer_word */
+	uint32_t way;  /* enum approval_way */
+	int64_t uid;   /* who answered; -1: nobody */
+};
+
+#endif

@@ -1,0 +1,75 @@
+#include "approval/remembered.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/io.h"
+
+/* Whether a line of the file is the answer for this scope. A line that is no such object grants nothing. */
+static bool remembered_line_matches(const char *line, size_t len, const struct approval_question *question,
+				    uint64_t now_s)
+{
+	json_t *entry = json_loadb(line, len, JSON_REJECT_DUPLICATES, NULL);
+	const char *scope = json_string_value(json_object_get(entry, "scope"));
+	const char *policy = json_string_value(json_object_get(entry, "policy_sha256"));
+	json_int_t expires = json_integer_value(json_object_get(entry, "expires"));
+	bool matches = scope && policy && strcmp(scope, question->scope) == 0 &&
+		       strcmp(policy, question->policy_sha256) == 0 && expires > 0 && (uint64_t)expires > now_s;
+
+	json_decref(entry);
+	return matches;
+}
+
+bool remembered_find(int fd, const struct approval_question *question, uint64_t now_s)
+{
+	_cleanup_free_ char *text = NULL;
+	struct stat st;
+	const char *line;
+	ssize_t got;
+
+	if (fstat(fd, &st) < 0 || st.st_size <= 0 || st.st_size > REMEMBERED_FILE_BYTES_MAX ||
+	    !(text = malloc((size_t)st.st_size + 1)))
+		return false;
+	got = pread(fd, text, (size_t)st.st_size, 0);
+	if (got <= 0)
+		return false;
+	text[got] = '\0';
+	for (line = text; *line;) {
+		size_t len = strcspn(line, "\n");
+
+		if (remembered_line_matches(line, len, question, now_s))
+			return true;
+		line += len + (line[len] == '\n');
+	}
+	return false;
+}
+
+int remembered_add(int fd, const struct approval_question *question, const char *text, uint64_t expires_s)
+{
+	json_t *asked = json_loads(text, 0, NULL);
+	json_t *entry = json_pack("{s:s, s:s, s:I, s:O?, s:O?}", "scope", question->scope, "policy_sha256",
+				  question->policy_sha256, "expires", (json_int_t)expires_s, "path",
+				  json_object_get(asked, "resolved"), "right", json_object_get(asked, "right"));
+	_cleanup_free_ char *json = entry ? json_dumps(entry, JSON_COMPACT | JSON_ENSURE_ASCII) : NULL;
+	struct stat st;
+	int r = -ENOMEM;
+
+	json_decref(asked);
+	json_decref(entry);
+	if (!json)
+		return r;
+	if (flock(fd, LOCK_EX) < 0 || fstat(fd, &st) < 0)
+		return -errno;
+	if ((size_t)st.st_size + strlen(json) + 1 > REMEMBERED_FILE_BYTES_MAX)
+		r = -EFBIG;
+	else if ((r = io_write_all(fd, json, strlen(json))) == 0)
+		r = io_write_all(fd, "\n", 1);
+	if (r == 0 && fsync(fd) < 0)
+		r = -errno;
+	(void)flock(fd, LOCK_UN);
+	return r;
+}

@@ -1,0 +1,27 @@
+/*
+ * The file of --approvals: answers that hold for later runs with the same policy, one JSON object a line. Removing a
+ * line takes its answer back.
+ */
+#ifndef CALLGATE_APPROVAL_REMEMBERED_H
+#define CALLGATE_APPROVAL_REMEMBERED_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "approval/message.h"
+
+#define REMEMBERED_FILE_BYTES_MAX (1u << 20)        /* a longer file is not read, and nothing is added to it */
+#define REMEMBERED_DEFAULT_S UINT64_C(86400)        /* how long an answer holds that does not say: a day */
+#define REMEMBERED_LONGEST_S (30 * UINT64_C(86400)) /* and the longest that one may say */
+
+/* Whether the file has an answer for the scope of this question that has not expired. */
+bool remembered_find(int fd, const struct approval_question *question, uint64_t now_s);
+
+/*
+ * Adds an answer for the scope of this question, until `expires_s`. text: the question's, from which path and right are
+ * taken for people who read the file. 0 or -errno.
+ */
+int remembered_add(int fd, const struct approval_question *question, const char *text, uint64_t expires_s);
+
+#endif

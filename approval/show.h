@@ -1,0 +1,16 @@
+/* Text that a program has chosen, made harmless for people who decide by it. */
+#ifndef CALLGATE_APPROVAL_SHOW_H
+#define CALLGATE_APPROVAL_SHOW_H
+
+#include <stddef.h>
+
+#define SHOW_BYTES_MAX 512u /* room for what show_text() writes, with the NUL */
+
+/*
+ * Writes bytes as printable ASCII within quotation marks. Other characters become \u{HEX}, so that look-alikes,
+ * bidirectional and invisible characters are seen as such; bytes that are not UTF-8 become \xHH, and '"' and '\' get a
+ * '\'. Of a long text the middle is replaced by \...N bytes...\, which no text can imitate.
+ */
+void show_text(char out[SHOW_BYTES_MAX], const char *bytes, size_t len);
+
+#endif

@@ -1,0 +1,144 @@
+/*
+ * --approve WHERE, --approvals FILE: finds whom to ask about denied calls, and starts the approver (approval/), which
+ * asks there.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "approval/approver.h"
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "base/path.h"
+#include "cli/load.h"
+#include "cli/run/private.h"
+
+static int approve_refuse(struct run *run, const char *option, const char *value, const char *why)
+{
+	return run_report_refusal(run, "ask_failed", "%s %s: %s", option, value, why);
+}
+
+/* Judges a path that callgate trusts and that the program must not reach. Owned by the caller; NULL: it was refused. */
+static char *approve_find_path(struct run *run, const char *option, const char *named)
+{
+	const struct writable_places places = cli_collect_writable_places(
+		&run->options.policy, &run->host, run->program_phase.policy, run->setup_phase.policy);
+	struct places_refusal why = {""};
+	_cleanup_free_ char *real = NULL;
+	const char *grant;
+
+	if (places_judge_path(&places, PLACES_PATH_MUST_BE_TRUSTED, named, &real, &why) < 0)
+		return (void)approve_refuse(run, option, named, why.text), NULL;
+	if (!real)
+		return (void)approve_refuse(run, option, named, strerror(ENOENT)), NULL;
+	grant = run_find_grant_of_path(run->program_phase.policy, real);
+	if (!grant)
+		return steal_pointer(&real);
+	(void)run_report_refusal(run, "ask_failed",
+				 "%s %s: %s lets the program reach it; name a place that it cannot see", option, named,
+				 grant);
+	return NULL;
+}
+
+/* Who is at the other end decides what the program may do: nobody but the caller and root. */
+static int approve_check_peer(struct run *run, int fd, uid_t *ret_uid)
+{
+	struct ucred peer;
+	socklen_t len = sizeof(peer);
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) < 0)
+		return approve_refuse(run, "--approve", run->options.approve, strerror(errno));
+	if (peer.uid != 0 && peer.uid != geteuid())
+		return approve_refuse(run, "--approve", run->options.approve,
+				      "another user listens there, and could answer; name a socket of your own");
+	*ret_uid = peer.uid;
+	return 0;
+}
+
+static int approve_connect(struct run *run, const char *named, struct approver_options *ret_options)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	_cleanup_free_ char *real = approve_find_path(run, "--approve", named);
+	_cleanup_close_ int fd = -1;
+
+	if (!real)
+		return CLI_EXIT_ERROR;
+	if (strlen(real) >= sizeof(address.sun_path))
+		return approve_refuse(run, "--approve", run->options.approve, "the path is too long for a socket");
+	(void)stpcpy(address.sun_path, real);
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0 || connect(fd, (const struct sockaddr *)&address, sizeof(address)) < 0)
+		return approve_refuse(run, "--approve", run->options.approve,
+				      errno == ECONNREFUSED ? "nobody listens there; start the approver first"
+							    : strerror(errno));
+	if (approve_check_peer(run, fd, &ret_options->socket_uid) != 0)
+		return CLI_EXIT_ERROR;
+	ret_options->socket_fd = steal_fd(&fd);
+	return 0;
+}
+
+static int approve_judge_command(struct run *run, const char *command)
+{
+	const struct writable_places places = cli_collect_writable_places(
+		&run->options.policy, &run->host, run->program_phase.policy, run->setup_phase.policy);
+	struct places_refusal why = {""};
+
+	return places_judge_command(&places, command, &why) < 0
+		       ? approve_refuse(run, "--approve", run->options.approve, why.text)
+		       : 0;
+}
+
+/* Opens the file of --approvals, and makes it if it is missing. */
+static int approve_open_file(struct run *run, struct approver_options *ret_options)
+{
+	const char *named = run->options.approvals_file;
+	_cleanup_close_ int fd = open(named, O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return approve_refuse(run, "--approvals", named, strerror(errno));
+	if (!S_ISREG(st.st_mode))
+		return approve_refuse(run, "--approvals", named, "it is no regular file");
+	if (st.st_uid != geteuid() || st.st_mode & (S_IWGRP | S_IWOTH))
+		return approve_refuse(run, "--approvals", named,
+				      "others could write answers there; name a file of your own, with the mode 600");
+	run->ask.approvals_path = approve_find_path(run, "--approvals", named);
+	if (!run->ask.approvals_path)
+		return CLI_EXIT_ERROR;
+	ret_options->remembered_fd = steal_fd(&fd);
+	return 0;
+}
+
+static int approve_start(struct run *run, const struct approver_options *options)
+{
+	int r = approver_start(options, &run->ask.approver_fd);
+
+	return r < 0 ? approve_refuse(run, "--approve", run->options.approve, strerror(-r)) : 0;
+}
+
+int run_start_approver(struct run *run)
+{
+	const char *where = run->options.approve;
+	struct approver_options options = {.socket_fd = -1, .remembered_fd = -1};
+	int exit_code = 0;
+
+	if (run->options.approvals_file)
+		exit_code = approve_open_file(run, &options);
+	if (exit_code == 0 && strncmp(where, "socket:", 7) == 0) {
+		exit_code = approve_connect(run, where + 7, &options);
+	} else if (exit_code == 0) {
+		options.command = where + 8; /* "command:": options.c has checked it */
+		exit_code = approve_judge_command(run, options.command);
+	}
+	if (exit_code == 0)
+		exit_code = approve_start(run, &options);
+	run->ask.can_be_remembered = options.remembered_fd >= 0;
+	cleanup_close(&options.socket_fd);
+	cleanup_close(&options.remembered_fd);
+	return exit_code;
+}

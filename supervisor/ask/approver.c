@@ -1,0 +1,81 @@
+#include "supervisor/ask/approver.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+
+/* sendmsg(2) and recvmsg(2) alone: the supervisor's own filter has no send(2) and recv(2). */
+
+#define NS_PER_S UINT64_C(1000000000)
+
+bool approver_rate_permits(struct approver_rate *rate, uint64_t now_ns)
+{
+	uint64_t *oldest = &rate->asked_ns[rate->next];
+
+	if (*oldest && now_ns - *oldest < NS_PER_S)
+		return false;
+	*oldest = now_ns;
+	rate->next = (rate->next + 1) % APPROVAL_QUESTIONS_PER_SECOND_MAX;
+	return true;
+}
+
+enum ask_result approver_send_question(int fd, const struct approval_question *question, const char *text, size_t len)
+{
+	struct iovec part[] = {{(void *)(uintptr_t)question, sizeof(*question)}, {(void *)(uintptr_t)text, len}};
+	const struct msghdr message = {.msg_iov = part, .msg_iovlen = 2};
+
+	if (len > APPROVAL_TEXT_BYTES_MAX)
+		return ASK_QUESTION_UNWRITABLE;
+	if (sendmsg(fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0)
+		return ASK_NO_ANSWER_YET;
+	return errno == EPIPE || errno == ECONNRESET ? ASK_APPROVER_GONE : ASK_QUESTION_UNWRITABLE;
+}
+
+void approver_send_withdrawal(int fd, const struct approval_question *question)
+{
+	struct approval_question closed = *question;
+	struct iovec part = {&closed, sizeof(closed)};
+	const struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+
+	closed.kind = APPROVAL_WITHDRAWAL;
+	/* When it is lost, the approver's answer is for no open question. */
+	(void)sendmsg(fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+int approver_receive_answer(int fd, struct approval_answer *ret_answer)
+{
+	struct approval_answer answer;
+	struct iovec part = {&answer, sizeof(answer)};
+	struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+	ssize_t got = recvmsg(fd, &message, MSG_DONTWAIT);
+
+	if (got < 0 && (errno == EAGAIN || errno == EINTR))
+		return 0;
+	if (got != sizeof(answer))
+		return -EPIPE;
+	answer.id[sizeof(answer.id) - 1] = '\0';
+	*ret_answer = answer;
+	return 1;
+}
+
+enum ask_result approver_read_answer(const struct approval_answer *answer, const char **ret_how)
+{
+	static const enum ask_result results[APPROVAL_WORD_MAX] = {
+		[APPROVAL_ONCE] = ASK_ANSWER_ONCE,         [APPROVAL_RUN] = ASK_ANSWER_RUN,
+		[APPROVAL_REMEMBER] = ASK_ANSWER_REMEMBER, [APPROVAL_NO] = ASK_ANSWER_NO,
+		[APPROVAL_STOP] = ASK_ANSWER_STOP,         [APPROVAL_MALFORMED] = ASK_ANSWER_MALFORMED,
+		[APPROVAL_GONE] = ASK_APPROVER_GONE,
+	};
+	static const char *const ways[APPROVAL_WAY_MAX] = {
+		[APPROVAL_BY_SOCKET] = "socket",
+		[APPROVAL_BY_COMMAND] = "command",
+		[APPROVAL_FROM_MEMORY] = "remembered",
+	};
+
+	*ret_how = NULL;
+	if (answer->word >= APPROVAL_WORD_MAX || answer->way >= APPROVAL_WAY_MAX)
+		return ASK_ANSWER_MALFORMED;
+	if (answer->word != APPROVAL_GONE)
+		*ret_how = ways[answer->way];
+	return results[answer->word];
+}

@@ -1,0 +1,120 @@
+#!/bin/bash
+# "on_deny": "ask": an approver that dies, hangs, answers twice or for another question, floods of questions, and what a
+# program may try while a question is open.
+. "$(dirname "$0")/../lib.sh"
+need jq python3
+. "$(dirname "$0")/approve-lib.sh"
+
+# ---- an approver that dies, hangs, answers twice, or for another question; that talks nonsense ----
+approver die
+asks "socket:$T/s" -- sh -c "cat '$H/a'; cat '$H/b'"
+ended '.stdout == "" and ([.denials[].answer] == ["approver_gone", "approver_gone"])'
+for deed in garbage long; do
+	approver $deed
+	asks "socket:$T/s" -- sh -c "cat '$H/a'; cat '$H/b'"
+	ended '.stdout == "" and ([.denials[].answer] == ["approver_gone", "approver_gone"])'
+done
+approver hang no
+asks "socket:$T/s" --ask-timeout 300ms -- sh -c "cat '$H/a'; cat '$H/b'"
+ended '.stdout == "" and ([.denials[].answer] == ["timeout", "no"])'
+jq -se 'map(select(.type == "closed")) | .[0].why == "withdrawn"' "$T/asked" >/dev/null || fail "no withdrawal"
+approver twice hang
+asks "socket:$T/s" --ask-timeout 300ms -- sh -c "cat '$H/a'; cat '$H/a'"
+ended '.stdout == "" and .denials[0].count == 2'
+record '.answer == "no"'
+record '.answer == "timeout"'
+[ "$(grep -c 'for no open question' "$T/err")" = 1 ] || fail "a second answer: $(cat "$T/err")"
+approver no other
+asks "socket:$T/s" --ask-timeout 300ms -- sh -c "cat '$H/a'; cat '$H/b'"
+ended '.stdout == "" and ([.denials[].answer] == ["no", "timeout"])'
+approver extra
+asks "socket:$T/s" -- cat "$H/a"
+ended '.denials[0].answer == "malformed"'
+
+# ---- the argument changes while the question is open ----
+cat >"$T/w/swap.py" <<END
+import ctypes, os, threading, time
+libc = ctypes.CDLL(None)
+path = ctypes.create_string_buffer(b"$H/a", 4096)
+def swap():
+    while not os.path.exists("swap"):
+        time.sleep(0.01)
+    ctypes.memmove(path, b"$H/b\0", len(b"$H/b") + 1)
+    open("swapped", "w").close()
+threading.Thread(target=swap, daemon=True).start()
+fd = libc.open(path, os.O_RDONLY)
+print(os.read(fd, 99) if fd >= 0 else "denied")
+END
+approver "file:$T/w/swapped=once" no
+asks "socket:$T/s" -- python3 -c "
+import os, subprocess, time
+child = subprocess.Popen(['python3', 'swap.py'])
+time.sleep(0.2)
+open('swap', 'w').close()
+child.wait()"
+ended '.stdout == "denied\n" and .calls.approved == 0'
+question 'map(.resolved) == ["'"$H/a"'", "'"$H/b"'"]'
+rm -f "$T/w/swap" "$T/w/swapped"
+
+# ---- equal questions are one; five are open, and ten a second are asked ----
+cat >"$T/w/many.py" <<END
+import os, sys, threading, time
+results = []
+def ask(name):
+    try:
+        results.append(open(name).read())
+    except OSError:
+        results.append("denied")
+equal = sys.argv[1] == "equal"
+threads = [threading.Thread(target=ask, args=("$H/a" if equal else "$H/many-%d" % n,)) for n in range(20)]
+for thread in threads:
+    thread.start()
+if equal:
+    time.sleep(0.3)
+    open("go", "w").close()
+for thread in threads:
+    thread.join()
+print(results.count("text a\n"), results.count("many\n"), results.count("denied"))
+END
+for n in $(seq 0 29); do
+	echo many >"$H/many-$n"
+done
+approver "file:$T/w/go=once"
+asks "socket:$T/s" -- python3 many.py equal
+ended '.stdout == "20 0 0\n" and .calls.approved == 20'
+question 'length == 1'
+approver hang
+asks "socket:$T/s" --ask-timeout 500ms -- python3 many.py different
+ended '.stdout == "0 0 20\n" and ([.denials[] | select(.answer == "too_many")] | length == 15)'
+question 'length == 5'
+approver once
+asks "socket:$T/s" -- sh -c "for n in \$(seq 0 29); do
+	read -r line <'$H'/many-\$n && echo \$line
+done 2>/dev/null | wc -l"
+ended '(.stdout | tonumber) == 10 and ([.denials[] | select(.answer == "too_many")] | length == 20)'
+
+# ---- what a program can write into a question ----
+approver no
+asks "socket:$T/s" -- python3 -c 'import os
+for name in ("x\x1b[2J\nwants to: read\"", "\u202egpj.exe", "p\u0430ypal"):
+    try: os.open("'"$H"'/" + name, os.O_RDONLY | os.O_CREAT)
+    except OSError: pass
+try: os.open(b"'"$H"'/\xff\xfe", os.O_RDONLY | os.O_CREAT)
+except OSError: pass'
+ended '.status == "ok"'
+LC_ALL=C grep -q '[^ -~]' "$T/asked" && fail "not ASCII: $(cat "$T/asked")"
+question '[.[].shown[] | select(startswith("path: "))] |
+	(.[0] == "path: \"'"$H"'/x\\u{1b}[2J\\u{a}wants to: read\\\"\"") and
+	(.[1] == "path: \"'"$H"'/\\u{202e}gpj.exe\"") and (.[2] == "path: \"'"$H"'/p\\u{430}ypal\"") and
+	(.[-1] == "path: \"'"$H"'/\\xff\\xfe\"")'
+
+# ---- what is never asked about, and what ends a question ----
+approver once
+asks "socket:$T/s" -- sh -c "cat '$H/id_rsa' /proc/1/environ; '$H/tool'; echo end"
+ended '.stdout == "end\n" and .calls.approved == 0 and all(.denials[]; has("answer") | not)'
+[ ! -e "$T/asked" ] || fail "asked: $(cat "$T/asked")"
+approver hang
+asks "socket:$T/s" -- sh -c "cat '$H/a' & sleep 0.3; kill -9 \$!; wait \$!; echo status \$?"
+ended '.stdout == "status 137\n" and .denials[0].answer == "withdrawn"'
+
+exit 0

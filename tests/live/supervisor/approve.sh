@@ -1,0 +1,130 @@
+#!/bin/bash
+# "on_deny": "ask" with --approve: questions to a socket and to a command, their answers and scopes, nobody to ask.
+. "$(dirname "$0")/../lib.sh"
+need jq python3
+. "$(dirname "$0")/approve-lib.sh"
+
+# ---- once: the question, the record, and that it is asked again ----
+approver once no
+asks "socket:$T/s" -- sh -c "cat '$H/a'; cat '$H/a'"
+ended '.status == "denied" and .stdout == "text a\n" and .calls.approved == 1 and .denials[0].answer == "no" and
+	.denials[0].on_deny == "ask"'
+question 'length == 2 and .[0].id != .[1].id and (.[0] | (.id | test("^[0-9a-f]{64}$")) and
+	.answers == ["once", "run", "no", "stop"] and .command == ["cat", "'"$H/a"'"] and (.exe | endswith("/cat")) and
+	.resolved == "'"$H/a"'" and .right == "r" and .syscall == "openat" and .policy == "asks" and
+	.rule_to_add == {"filesystem": {"read": ["'"$H/a"'"]}} and (.rule_would_open | test("every program")) and
+	(.processes_above[0].shown | test("sh -c cat")) and any(.shown[]; . == "wants to: read"))'
+[ "$(jq -r '.policy.sha256' "$T/result")" = "$(jq -r 'select(.seq == 1) | .policy_sha256' "$T/asked")" ] ||
+	fail "another policy"
+record '.answer == "once" and .answered_how == "socket" and .answered_by == '"$(id -u)"' and .on_deny == "ask" and
+	.verdict == "ask" and .effect == "performed" and .asked_ns > 0'
+record '.answer == "no" and .verdict == "deny" and .errno == "ENOENT"'
+jq -se 'map(select(.type == "closed")) | map(.why) == ["answered", "answered"]' "$T/asked" >/dev/null || fail "closed"
+"$CALLGATE" replay "$T/audit" -p "$T/p.json" -w "$T/w" --json >"$T/replay" 2>&1
+jq -e 'any(.not_replayable.groups[]; .class == "answered" and .count == 2)' "$T/replay" >/dev/null ||
+	fail "replay: $(cat "$T/replay")"
+
+# ---- run: this object by this name, for the same right, by any call; nothing else ----
+approver run no
+asks "socket:$T/s" -- sh -c "cat '$H/a'; stat -c %s '$H/a'; cat '$H/a'; echo >>'$H/a'; cat '$H/b'"
+ended '.stdout == "text a\n7\ntext a\n" and .calls.approved >= 3'
+question 'map(.right + .resolved) == ["r'"$H"'/a", "w'"$H"'/a", "r'"$H"'/b"]'
+# Another object by that name is another question.
+approver run no
+asks "socket:$T/s" -- sh -c "cat '$H/c'; : >swap; while [ -e swap ]; do sleep 0.01; done; cat '$H/c'" &
+run=$!
+for _ in $(seq 500); do
+	[ -e "$T/w/swap" ] && break
+	sleep 0.01
+done
+mv "$H/c" "$H/c.old" && echo other >"$H/c" && rm "$T/w/swap"
+wait $run
+ended '.stdout == "text c\n"'
+question 'length == 2'
+# What has two names has no scope of its own.
+approver no
+asks "socket:$T/s" -- sh -c "mv '$H/a' '$H/d'"
+ended '.exit_code == 1'
+question '.[0].answers == ["once", "no", "stop"] and .[0].path2 == "'"$H/d"'"'
+approver run
+asks "socket:$T/s" -- sh -c "mv '$H/a' '$H/d'"
+ended '.exit_code == 1 and .denials[0].answer == "malformed"'
+
+# ---- remember: for later runs with this policy, until it expires ----
+approver remember
+asks "socket:$T/s" -- cat "$H/a"
+ended '.denials[0].answer == "malformed"' # not offered without a file
+approver remember
+asks "socket:$T/s" --approvals "$T/kept" -- cat "$H/a"
+ended '.stdout == "text a\n"'
+question '.[0].answers == ["once", "run", "remember", "no", "stop"]'
+[ "$(stat -c %a "$T/kept")" = 600 ] || fail "the mode of the file"
+jq -e '.path == "'"$H/a"'" and .right == "r" and .expires > now + 80000 and .expires < now + 90000' "$T/kept" \
+	>/dev/null || fail "$(cat "$T/kept")"
+approver no
+asks "socket:$T/s" --approvals "$T/kept" -- sh -c "cat '$H/a'; cat '$H/a'; cat '$H/b'"
+ended '.stdout == "text a\ntext a\n"'
+question 'length == 1'
+record '.answer == "remember" and .answered_how == "remembered" and .asked_ns > 0'
+# Not with another policy, and not when it has expired.
+sed -i.old 's/"asks"/"asks too"/' "$T/p.json"
+approver no
+asks "socket:$T/s" --approvals "$T/kept" -- cat "$H/a"
+ended '.exit_code == 1'
+mv "$T/p.json.old" "$T/p.json"
+jq -c '.expires = (now | floor) - 1' "$T/kept" >"$T/kept2" && cat "$T/kept2" >"$T/kept"
+approver no
+asks "socket:$T/s" --approvals "$T/kept" -- cat "$H/a"
+ended '.exit_code == 1'
+approver remember:99999h
+asks "socket:$T/s" --approvals "$T/kept" -- cat "$H/a"
+ended '.denials[0].answer == "malformed"'
+
+# ---- stop ----
+approver stop
+asks "socket:$T/s" -- sh -c "(sleep 30; echo late) & cat '$H/a'; echo after; sleep 30"
+ended '.status == "killed" and .exit_code == 137 and .stdout == "" and .termination.cause == "answer" and
+	.denials[0].answer == "stop"'
+
+# ---- a command ----
+# shellcheck disable=SC2016 # the command's
+asks "command:jq -c '{id, answer: (if .resolved == \"$H/a\" then \"once\" else \"no\" end)}'" -- \
+	sh -c "cat '$H/a'; cat '$H/b'"
+ended '.stdout == "text a\n" and .denials[0].answer == "no"'
+record '.answer == "once" and .answered_how == "command"'
+asks "command:exit 1" -- cat "$H/a"
+ended '.denials[0].answer == "approver_gone"'
+asks "command:echo yes" -- cat "$H/a"
+ended '.denials[0].answer == "malformed"'
+asks "command:jq -c '{id: \"other\", answer: \"once\"}'" -- cat "$H/a"
+ended '.denials[0].answer == "malformed"'
+asks "command:sleep 61.5 & wait" --ask-timeout 300ms -- cat "$H/a"
+ended '.denials[0].answer == "timeout"'
+pgrep -f 'sleep 61[.]5' >/dev/null && fail "the command is left"
+
+# ---- nobody to ask: at once, and said ----
+rm -rf "$T/audit"
+cg run -p "$T/p.json" --audit "$T/audit" -e PATH=/usr/bin:/bin --json -w "$T/w" -- cat "$H/a" >"$T/result" 2>"$T/err"
+# shellcheck disable=SC2034 # of approve-lib.sh: none to wait for
+approver=
+ended '.denials[0] | .errno == "ENOENT" and (has("answer") | not)'
+grep -q 'add --approve' "$T/err" || fail "no note: $(cat "$T/err")"
+refused()
+{
+	local text=$1
+
+	shift
+	cg run -p "$T/p.json" -w "$T/w" "$@" -- true >"$T/out" 2>"$T/err"
+	[ $? = 125 ] || fail "$*: not refused"
+	grep -q -- "$text" "$T/err" || fail "$*: $(cat "$T/err")"
+}
+refused 'No such file' --approve "socket:$T/none"
+python3 -c 'import socket, sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])' "$T/dead"
+refused 'nobody listens' --approve "socket:$T/dead"
+refused 'must be socket:PATH' --approve nobody
+refused 'two ways' --approve "command:true" --ask "$T/q"
+refused 'add that' --approvals "$T/kept"
+refused 'lets the program reach it\|may write' --approve "command:true" --approvals "$T/w/kept"
+chmod 666 "$T/kept"
+refused 'others could write' --approve "command:true" --approvals "$T/kept"
+exit 0

@@ -1,0 +1,61 @@
+"""The approver of approve.sh: approver.py SOCKET LOG DEED...: writes each line that comes to LOG, and does to the
+questions, one after the other, what DEED says. The last one is for all that follow."""
+import json
+import os
+import socket
+import sys
+import time
+
+path, log, deeds = sys.argv[1], sys.argv[2], sys.argv[3:]
+listener = socket.socket(socket.AF_UNIX)
+listener.bind(path)
+listener.listen(1)
+connection, _ = listener.accept()
+lines = connection.makefile("r", encoding="utf-8", newline="\n")
+last = {"id": "0" * 64}
+
+
+def say(question_id, word, **more):
+    connection.sendall((json.dumps({"id": question_id, "answer": word, **more}) + "\n").encode())
+
+
+def read_lines():
+    try:
+        yield from lines
+    except ConnectionResetError:
+        pass
+
+
+for line in read_lines():
+    with open(log, "a", encoding="utf-8") as out:
+        out.write(line)
+    question = json.loads(line)
+    if question["type"] != "question":
+        continue
+    deed = deeds.pop(0) if len(deeds) > 1 else deeds[0]
+    if deed == "die":
+        os._exit(0)
+    elif deed == "hang":
+        pass
+    elif deed == "twice":
+        say(question["id"], "no")
+        say(question["id"], "once")
+    elif deed == "other":  # for the question before, and for none
+        say(last["id"], "once")
+        say("f" * 64, "once")
+    elif deed == "garbage":
+        connection.sendall(b"yes\n")
+    elif deed == "long":
+        connection.sendall(b"x" * 5000)
+    elif deed == "extra":
+        say(question["id"], "once", path="/")
+    elif deed.startswith("file:"):  # the answer, when the file is there
+        name, word = deed[5:].split("=")
+        while not os.path.exists(name):
+            time.sleep(0.01)
+        say(question["id"], word)
+    elif deed.startswith("remember:"):
+        say(question["id"], "remember", expires=deed[9:])
+    else:
+        say(question["id"], deed)
+    last = question

@@ -1,0 +1,76 @@
+/* Text for people who decide: nothing but printable ASCII, and no text imitates what is put in by callgate. */
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "approval/show.h"
+#include "tests/unit/unit.h"
+
+static void check_shown(const char *bytes, const char *expected)
+{
+	char shown[SHOW_BYTES_MAX];
+
+	show_text(shown, bytes, strlen(bytes));
+	ck_assert_str_eq(shown, expected);
+}
+
+START_TEST(escapes)
+{
+	check_shown("", "\"\"");
+	check_shown("/usr/bin/cat ~", "\"/usr/bin/cat ~\"");
+	check_shown("a\"b\\c", "\"a\\\"b\\\\c\"");
+	check_shown("a\x1b[2J\n\x7f", "\"a\\u{1b}[2J\\u{a}\\u{7f}\"");
+	check_shown("\xe2\x80\xae" "gpj", "\"\\u{202e}gpj\"");
+	check_shown("p\xd0\xb0y", "\"p\\u{430}y\"");
+	check_shown("\xf0\x9f\x98\x80", "\"\\u{1f600}\"");
+	check_shown("\xff\xc3", "\"\\xff\\xc3\"");
+	check_shown("\xed\xa0\x80", "\"\\xed\\xa0\\x80\""); /* a surrogate */
+}
+END_TEST
+
+/* Of a long text both ends are seen, and how much is not. */
+START_TEST(shortens)
+{
+	char text[4096], shown[SHOW_BYTES_MAX];
+
+	memset(text, 'm', sizeof(text));
+	memcpy(text, "begin", 5);
+	memcpy(text + sizeof(text) - 3, "end", 3);
+	show_text(shown, text, sizeof(text));
+	ck_assert_ptr_nonnull(strstr(shown, "m\\...3676 bytes...\\m"));
+	ck_assert(strncmp(shown, "\"begin", 6) == 0 && strcmp(shown + strlen(shown) - 4, "end\"") == 0);
+	check_shown("\\...9 bytes...\\", "\"\\\\...9 bytes...\\\\\"");
+}
+END_TEST
+
+/* Any bytes: the buffer is never overrun (AddressSanitizer), and what is shown is printable ASCII. */
+START_TEST(shows_any_bytes)
+{
+	srandom(20);
+	for (unsigned i = 0; i < 20000; i++) {
+		size_t len = (size_t)(random() % 700);
+		char *bytes = malloc(len + 1), shown[SHOW_BYTES_MAX];
+
+		ck_assert_ptr_nonnull(bytes);
+		for (size_t at = 0; at < len; at++)
+			bytes[at] = (char)(i % 2 ? random() : 0xf0 | (random() & 7));
+		show_text(shown, bytes, len);
+		free(bytes);
+		ck_assert_uint_lt(strlen(shown), SHOW_BYTES_MAX);
+		for (const char *at = shown; *at; at++)
+			ck_assert(*at >= ' ' && *at <= '~');
+	}
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("show");
+	TCase *all = tcase_create("all");
+
+	tcase_add_test(all, escapes);
+	tcase_add_test(all, shortens);
+	tcase_add_test(all, shows_any_bytes);
+	suite_add_tcase(suite, all);
+	return unit_run(suite);
+}
