@@ -192,6 +192,7 @@ static bool helper_read_version_note(int fd, char version[HELPER_VERSION_SIZE])
 	return false;
 }
 
+/* Compares the version in callgate-egress' ELF note with this program's. */
 static int helper_check_version_of_file(int fd, const char **ret_why)
 {
 	char version[HELPER_VERSION_SIZE];

@@ -101,6 +101,7 @@ static void namespaces_await_network_thread(struct namespaces *namespaces)
 		layers_set_state(namespaces->layers, LAYER_NETNS, false, "refused by the system: %s", strerror(-error));
 }
 
+/* Tells the keeper which step failed for these layers. Returns error. */
 static int namespaces_report_failure(struct namespaces *namespaces, unsigned layers, const char *what, int error)
 {
 	namespaces_send_failure(namespaces->start_socket_fd, NS_MESSAGE_SUPERVISOR_FAILED, layers, "cannot %s: %s",

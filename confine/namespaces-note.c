@@ -33,6 +33,7 @@ bool namespaces_receive_message(int fd, int flags, struct namespaces_message *re
 	return true;
 }
 
+/* Time to the end of the run's time limit, at most most_ms. -1: no limit. */
 static int namespaces_get_timeout_ms(const struct namespaces *namespaces, int most_ms)
 {
 	uint64_t now = io_read_clock_ns(), left;

@@ -14,7 +14,7 @@ enum namespaces_message_kind {
 	/* the intermediate process cannot make `layers`; it has forked nothing, and exits */
 	NS_MESSAGE_INTERMEDIATE_FAILED,
 	NS_MESSAGE_SUPERVISOR_FAILED, /* the supervisor cannot use `layers`, and exits */
-	NS_MESSAGE_SUPERVISOR_READY,  /* the supervisor has entered its namespaces */
+	NS_MESSAGE_SUPERVISOR_READY,  /* the supervisor is set up, and is about to wait for calls */
 };
 
 /* A message between keeper, intermediate process and supervisor while namespaces are made. */

@@ -39,6 +39,7 @@ size_t namespaces_get_needed_caps(size_t count, bool overlays, int ret_caps[NAME
 	return count;
 }
 
+/* Notes which layers the system refuses, so that the run is started again without them. */
 static void namespaces_mark_layers_refused(struct namespaces *namespaces, const struct namespaces_message *note)
 {
 	namespaces->refused_layers |= note->layers;
@@ -91,6 +92,7 @@ static void namespaces_reap_child(pid_t pid)
 		;
 }
 
+/* Notes whether the supervisor is ready or has failed. */
 static void namespaces_handle_supervisor_message(struct namespaces *namespaces, const struct namespaces_message *note)
 {
 	if (note->kind == NS_MESSAGE_SUPERVISOR_FAILED)

@@ -109,6 +109,7 @@ int capture_ensure_spill_file(struct capture *capture)
 	return -capture->spill_error;
 }
 
+/* Appends output to kept_bytes. False: no memory. */
 static bool capture_keep_bytes_in_memory(struct capture *capture, const char *bytes, size_t len)
 {
 	size_t room = capture->kept_room ? capture->kept_room : 4096;
@@ -208,6 +209,7 @@ static bool capture_splice_to_forward_fd(struct capture *capture)
 	return moved > 0;
 }
 
+/* Writes what was read from the pipe to forward_fd. False: nothing could be written now. */
 static bool capture_forward_pending_bytes(struct capture *capture)
 {
 	size_t left = capture->pending_end - capture->pending_at;

@@ -95,6 +95,7 @@ static _Noreturn void keeper_run_supervisor(struct keeper *keeper, const struct 
 	exit_quickly(process_main(&process)); /* the keeper flushed stdio before the fork */
 }
 
+/* Makes the page and the memfd by which the supervisor reports to the keeper. */
 static int keeper_make_shared_memory(struct keeper *keeper)
 {
 	void *page =
@@ -295,6 +296,7 @@ static int keeper_fork_supervisor(struct keeper *keeper, struct fork_descriptors
 	return keeper->supervisor_pid < 0 ? keeper->supervisor_pid : 0;
 }
 
+/* Makes all descriptors that the supervisor inherits. */
 static int keeper_make_supervisor_descriptors(struct keeper *keeper, struct fork_descriptors *ends)
 {
 	int pair[2], error = keeper_make_streams(keeper, ends->stdio_fd);

@@ -77,6 +77,7 @@ static void loop_ask_program_to_end(struct keeper *keeper, unsigned why)
 							      : RUN_BYTE_ASK_TO_END + why));
 }
 
+/* A signal to callgate ends the run: passes it on, or kills the run. */
 static void loop_on_end_signal(struct keeper *keeper, unsigned number)
 {
 	bool again = keeper->asked_to_end_reason && keeper->asked_to_end_reason != RUN_END_TIMEOUT;
@@ -89,6 +90,7 @@ static void loop_on_end_signal(struct keeper *keeper, unsigned number)
 		keeper->kill_supervisor_at_ns = io_read_clock_ns() + KILL_SUPERVISOR_AFTER_2ND_SIGNAL_NS;
 }
 
+/* callgate was stopped and goes on: continues the program as well. */
 static void loop_on_sigcont(struct keeper *keeper)
 {
 	if (!keeper->supervisor_has_exited)
@@ -209,6 +211,7 @@ static void loop_drop_output_without_reader(struct keeper *keeper)
 		capture_stop_forwarding(&keeper->outcome->out);
 }
 
+/* Reaps the supervisor, and kills what is left of the run. */
 static void loop_on_supervisor_exit(struct keeper *keeper)
 {
 	if (waitpid(keeper->supervisor_pid, &keeper->supervisor_wait_status, 0) != keeper->supervisor_pid)
@@ -285,6 +288,7 @@ static void loop_end_run_after_grace_time(struct keeper *keeper)
 		loop_end_run(keeper, keeper->asked_to_end_reason);
 }
 
+/* Does what is due: time limit, grace time, killing the run's processes. */
 static void loop_check_deadlines(struct keeper *keeper)
 {
 	uint64_t now = io_read_clock_ns();

@@ -11,6 +11,7 @@
 #include "supervisor/limits/limits.h"
 #include "supervisor/report.h"
 
+/* A member of the supervisor's report, or what otherwise() makes. */
 static json_t *result_get_field(json_t *report, const char *name, json_t *(*otherwise)(void))
 {
 	json_t *value = json_object_get(report, name);

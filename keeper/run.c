@@ -58,6 +58,7 @@ static int keeper_set_death_signal(const struct keeper *keeper)
 	return getppid() == keeper->options->parent_pid ? 0 : -EOWNERDEAD;
 }
 
+/* Makes the keeper a subreaper without core dumps, with the capabilities for namespaces. */
 static int keeper_prepare_own_process(struct keeper *keeper)
 {
 	/* the same limits as launch.c sets for the program */

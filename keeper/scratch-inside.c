@@ -74,6 +74,7 @@ static int scratch_remember_subdir_state(struct scratch *scratch, size_t i)
 	return 0;
 }
 
+/* Makes a directory, and remembers its state for the comparison after the run. */
 static int scratch_make_and_remember_subdir(struct scratch *scratch, size_t i)
 {
 	int error = scratch_make_dir(scratch->fd, scratch_dirs[i].name, scratch_dirs[i].mode);

@@ -49,6 +49,7 @@ struct blocking {
 	uint64_t next_job_check_ns;      /* time of the next tick */
 };
 
+/* Does nothing: a signal with a handler ends a worker thread's system call with EINTR. */
 static void job_on_wake_signal(int number)
 {
 	(void)number; /* the handler exists so that a blocked system call ends with EINTR */
@@ -80,6 +81,7 @@ int blocking_create(struct blocking **ret_blocking)
 	return 0;
 }
 
+/* The number behind "NAME:" in the text of /proc/TID/status; 0: no such line. */
 static uint64_t blocking_parse_status_field(const char *status, const char *name, int base)
 {
 	const char *at = strstr(status, name);

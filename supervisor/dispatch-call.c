@@ -93,6 +93,7 @@ void dispatch_judge_call(struct call *call)
 		call_refuse(call, -EPERM, NULL, "continue_forbidden");
 }
 
+/* Counts a call whose path a redirect rule has led elsewhere. */
 static void dispatch_count_redirect(struct call_counts *counts, const struct mount *mount, const char *op)
 {
 	size_t i = 0;
@@ -107,6 +108,7 @@ static void dispatch_count_redirect(struct call_counts *counts, const struct mou
 	counts->redirect[i].count++;
 }
 
+/* Counts the judged call by its row and verdict, for the result. */
 static void dispatch_count_call(struct dispatch *dispatch)
 {
 	const struct call *call = dispatch->call;

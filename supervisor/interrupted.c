@@ -126,6 +126,7 @@ static bool interrupted_restart_has_failed_before(const struct interrupted_calls
 	return memcmp(left->stack_slot, slot, sizeof(slot)) == 0;
 }
 
+/* Remembers a call whose number is unknown, to recognise it when it is repeated. */
 static void interrupted_remember_call_not_restarted(struct interrupted_calls *interrupted,
 						    const struct memory_ops *guest, pid_t tid,
 						    const struct frame *frame)
@@ -147,6 +148,7 @@ static struct interrupted_open *interrupted_find_open(struct interrupted_calls *
 	return NULL;
 }
 
+/* Remembers a restarted or waiting open in place of the oldest one. */
 static void interrupted_remember_open(struct interrupted_calls *interrupted, pid_t tid, bool waited, int nr,
 				      uint64_t pc, const void *args)
 {
@@ -166,6 +168,7 @@ static void interrupted_forget_open(struct interrupted_calls *interrupted, struc
 	interrupted->remembered_open_count--;
 }
 
+/* Whether a call is the remembered open again: same place in the code, same arguments. */
 static bool interrupted_is_same_open(const struct interrupted_open *open, int nr, uint64_t pc, const void *args)
 {
 	return nr == open->nr && pc == open->pc && memcmp(args, open->arg, sizeof(open->arg)) == 0;

@@ -160,6 +160,7 @@ static void loop_on_event(struct supervisor *supervisor, const struct epoll_even
 	/* the approver's answers are read by loop_serve_questions() */
 }
 
+/* Whether an epoll event is the end of a task: none of the marks. */
 static bool loop_event_is_task(const struct supervisor *supervisor, const struct epoll_event *event)
 {
 	return event->data.ptr != &supervisor->signal_mark && event->data.ptr != &supervisor->control_mark &&
@@ -182,6 +183,7 @@ static void loop_on_events(struct supervisor *supervisor)
 			loop_on_event(supervisor, &event[i]);
 }
 
+/* Reads a notification from the listener and judges its call. */
 static void loop_on_listener(struct supervisor *supervisor, short events)
 {
 	struct dispatch *dispatch = &supervisor->dispatch;

@@ -12,6 +12,7 @@
 #include "base/io.h"
 #include "supervisor/process-private.h"
 
+/* Sets the error that the log cannot be written. */
 static int process_fail_log_write(struct process *process, const char *path, int error)
 {
 	return process_fail(process, "audit_failed", "cannot write the log %s: %s", path, strerror(error));
@@ -92,6 +93,7 @@ int process_open_log_dir(struct process *process)
 	return 0;
 }
 
+/* Begins the audit log with its header. */
 static int process_make_log(struct process *process)
 {
 	const struct process_options *options = process->options;

@@ -203,6 +203,7 @@ int process_open_program_sockets(struct process *process)
 	return 0;
 }
 
+/* If the run has its own network namespace, opens in it the sockets that egress listens on. 0 or -errno. */
 int process_open_program_sockets_in_netns(struct process *process)
 {
 	const struct process_options *options = process->options;

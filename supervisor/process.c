@@ -49,6 +49,7 @@ static void process_ignore_terminal_signals(void)
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
+/* Drops all rights of the supervisor that the run no longer needs. 0 or -errno. */
 static int process_give_up_privileges(struct process *process)
 {
 	const struct namespaces *namespaces = process->options->namespaces;

@@ -170,6 +170,7 @@ static void report_set_changes(json_t *object, struct changes *changes, const st
 				  json_integer((json_int_t)changes_get_unlisted_count(changes)));
 }
 
+/* A reference to the list; NULL: an empty one. */
 static json_t *report_get_list_or_empty(json_t *list)
 {
 	return list ? json_incref(list) : json_array();

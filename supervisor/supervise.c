@@ -103,6 +103,7 @@ static bool supervise_kernel_confines_signals(const struct layers *layers)
 	       (layers->layer[LAYER_LANDLOCK].active && landlock_get_abi() >= LANDLOCK_ABI_WITH_SIGNAL_SCOPE);
 }
 
+/* Prepares stand-in sockets, and watches them. */
 static int supervise_prepare_netlink(struct supervisor *supervisor)
 {
 	int r = netlink_create(&supervisor->sandbox.netlink);
@@ -206,6 +207,7 @@ static bool supervise_has_no_process_left(const struct supervisor *supervisor)
 	return supervisor->program_was_reaped && waitpid(-1, NULL, WNOHANG | __WALL) < 0 && errno == ECHILD;
 }
 
+/* Starts the program and runs the loop until the run has ended. */
 static void supervise_run_program(struct supervisor *supervisor)
 {
 	bool alone;
@@ -287,6 +289,7 @@ static void supervise_fill_report(struct supervisor *supervisor)
 		supervise_free(supervisor);
 }
 
+/* Begins to serve clients, in a run that is a session. */
 static int supervise_begin_session(struct supervisor *supervisor)
 {
 	const struct dispatch *dispatch = &supervisor->dispatch;

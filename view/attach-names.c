@@ -40,6 +40,7 @@ struct missing_names_state {
 	struct overlays mount_points_before; /* the mount points that existed before the first overlay was mounted */
 };
 
+/* Whether an existing object has the type that a mount point needs. last: it is the mount point itself. */
 static bool missing_name_can_be_mounted_over(const struct stat *st, bool is_directory, bool last)
 {
 	return is_directory ? S_ISDIR(st->st_mode) : last && !S_ISDIR(st->st_mode);

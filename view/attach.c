@@ -63,6 +63,7 @@ static bool attach_is_first_at_path(const struct view *view, const struct mount 
 	return node && node->mount == mount;
 }
 
+/* A descriptor of the detached procfs, without setuid programs. */
 static int attach_copy_proc(int proc_fd)
 {
 	_cleanup_close_ int copy = fcntl(proc_fd, F_DUPFD_CLOEXEC, 3);
@@ -107,6 +108,7 @@ static int attach_compare_depths(const void *a, const void *b)
 	return (left->virt_len > right->virt_len) - (left->virt_len < right->virt_len);
 }
 
+/* Lists the mounts, parents first, and makes a detached copy of each. */
 static int attach_copy_mounts(struct attach_state *attach, int proc_fd)
 {
 	const struct view *view = attach->view;
@@ -190,6 +192,7 @@ static bool attach_parents_are_skeleton(const struct view *view, const struct mo
 	return true;
 }
 
+/* Attaches a mount's copy at its virtual path, or elsewhere where that is impossible. */
 static int attach_mount(struct attach_state *attach, struct attach_mount_state *mount_state, size_t index)
 {
 	const struct mount *mount = mount_state->mount;

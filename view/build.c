@@ -47,6 +47,7 @@ static bool build_wants_overlay(const struct build_state *build, const struct po
 	return options->overlay != VIEW_OVERLAY_NONE && !own && policy_may_write(build->view->policy, grant->virt);
 }
 
+/* MOUNT_* flags of the mount that shows a grant. */
 static unsigned build_get_mount_flags(const struct build_state *build, const struct policy_mount *grant)
 {
 	const char *workdir = build->options->workdir_host, *scratch = build->options->scratch_host;
@@ -467,6 +468,7 @@ static int build_mount_file_with_text(struct build_state *build, const char *nam
 	return r < 0 ? r : build_mount_file(build, virt, host, -1, flags, rule);
 }
 
+/* Whether callgate itself provides a file at this path. */
 static bool build_path_is_provided_file(const struct build_state *build, const char *virt)
 {
 	for (size_t i = 0; i < build->options->provided_file_count; i++)
@@ -547,6 +549,7 @@ static int build_mount_proc(struct build_state *build)
 	return view_add_mount(build->view, "/proc", "/proc", steal_fd(&fd), ".", MOUNT_PROC, NULL);
 }
 
+/* Makes the skeleton, and shows it as "/". */
 static int build_mount_root(struct build_state *build)
 {
 	const struct view_options *options = build->options;

@@ -194,6 +194,7 @@ static void facts_write_mountstats(const struct mount *mount, struct buf *buf)
 
 enum mount_table { TABLE_MOUNTS, TABLE_MOUNTINFO, TABLE_MOUNTSTATS };
 
+/* Writes the generated content of /proc/PID/mounts, mountinfo or mountstats. */
 static void facts_write_mount_table(const struct view *view, struct buf *buf, enum mount_table table)
 {
 	for (size_t i = 0; i < view->mount_count; i++) {
@@ -247,6 +248,7 @@ static int facts_make_file_from_buf(int dirfd, const char *name, struct buf *buf
 	return r;
 }
 
+/* Writes all generated files of /proc to a directory. 0 or -errno. */
 static int facts_make_all_files(const struct view *view, int dirfd)
 {
 	const struct facts *facts = view->facts;

@@ -14,6 +14,7 @@ static struct policy_decision judge_make_provide_decision(const char *reason)
 	return (struct policy_decision){.verdict = VERDICT_PROVIDE, .reason = reason};
 }
 
+/* Decides about a path of /proc: the run's processes and files on an allowlist. */
 static struct policy_decision judge_proc_path(const struct view *view, const struct task *task,
 					      const struct place *place, unsigned want)
 {

@@ -50,6 +50,7 @@ static int proc_make_file(int dir_fd, const char *name, const void *text, size_t
 
 /* ---- covering what a judged /proc does not have ---- */
 
+/* Covers an entry of /proc that the view does not show. */
 static int proc_cover_entry(struct kernel_reads *reads, int proc_fd, const struct dirent *entry)
 {
 	const char *name = entry->d_name;

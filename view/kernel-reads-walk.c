@@ -87,6 +87,7 @@ static bool walk_kernel_refuses(const struct kernel_reads *reads, const struct s
 
 /* ---- entries ---- */
 
+/* Notes that the entry at walk->path is to be covered. */
 static int walk_add_cover(const struct reads_walk *walk, enum cover cover)
 {
 	return covers_add(walk->reads, walk->path, cover);
@@ -169,6 +170,7 @@ static bool walk_dir_is_filled_by_package_manager(const char *path, const struct
 	return false;
 }
 
+/* Notes a directory that is to be searched later. */
 static int walk_add_subdirectory(struct walk_subdirs *below, const char *name)
 {
 	if (!array_reserve(&below->name, below->count, &below->room))
@@ -348,6 +350,7 @@ static bool walk_mount_is_installed(const struct policy *policy, const struct mo
 	return false;
 }
 
+/* Takes over a rule's glob if it can match names in the mount. */
 static int walk_add_glob(void *ctx, const struct policy_hidden_path *hidden)
 {
 	struct reads_walk *walk = ctx;

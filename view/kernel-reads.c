@@ -30,6 +30,7 @@ static int reads_find_obstacle_in_mount(struct kernel_reads *reads, const struct
 	return 0;
 }
 
+/* Whether anything in the view keeps the kernel from judging reads: 1, with the reason noted. */
 static int reads_find_obstacle_in_view(struct kernel_reads *reads)
 {
 	const struct view *view = reads->view;
@@ -175,6 +176,7 @@ static int reads_make_skeleton_read_only(const struct kernel_reads *reads)
 	return top < 0 ? -errno : mounts_make_read_only(top);
 }
 
+/* Collects all that must be covered: denied paths, then names found in the mounts. */
 static int reads_prepare_covers(struct kernel_reads *reads)
 {
 	int r = reads_find_obstacle_in_view(reads);

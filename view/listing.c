@@ -61,6 +61,7 @@ static bool listing_shows_name(const struct listing *listing, const char *name, 
 	return type == S_IFDIR && policy_may_grant_below(listing->view->policy, path, (size_t)len);
 }
 
+/* Makes an entry of the stand-in directory for a name that the host has and the policy grants. */
 static void listing_add_host_entry(const struct listing *listing, int host_fd, const char *name)
 {
 	struct stat entry;

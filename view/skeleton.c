@@ -328,6 +328,7 @@ int view_stat_host_path(const struct view *view, const char *path, int flags, st
 	return fstat(fd, ret_stat) < 0 ? -errno : 0;
 }
 
+/* Whether the host has no such path. */
 static bool host_lacks_path(const struct view *view, const char *virt)
 {
 	struct stat there;

@@ -22,6 +22,7 @@ void view_note_name_change(const struct view *view)
 		view->start_dir_cache->name_change_count++;
 }
 
+/* Reads what identifies a directory: mount, device and inode. */
 static int start_dir_stat_identity(int dirfd, const char *path, int flags, struct statx *ret_object)
 {
 	const unsigned mask = STATX_TYPE | STATX_INO | STATX_NLINK | STATX_MNT_ID;
@@ -117,6 +118,7 @@ static int start_dir_use_cached_path(const struct view *view, struct start_dir *
 	return (int)slot->len;
 }
 
+/* Remembers where a directory is in the view. */
 static void start_dir_cache_path(const struct view *view, struct start_dir *slot, const struct statx *object,
 			   const char *virt, size_t len)
 {

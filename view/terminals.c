@@ -75,6 +75,7 @@ static bool pair_has_ended(const struct terminals *terminals, const struct termi
 	return terminals->own || fstatat(terminals->dev_pts_mount->fd, name, &status, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
+/* Forgets pseudoterminals whose master is closed. */
 static void terminals_drop_ended_pairs(struct terminals *terminals)
 {
 	for (size_t i = 0; i < terminals->pair_count;) {

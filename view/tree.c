@@ -161,6 +161,7 @@ static int task_read_process_and_parent(struct task *task)
 	return task->tgid < 0 || task->ppid < 0 ? -ESRCH : 0;
 }
 
+/* The task's entry, or NULL. */
 static struct task *task_table_get_task(const struct task_table *tree, pid_t tid)
 {
 	struct task *task = tree->bucket[task_table_get_bucket(tid)];

@@ -37,6 +37,7 @@ int view_read_next_component(const char **todo, char name[NAME_MAX + 1], bool *r
 	return 1;
 }
 
+/* Appends a name to the place's path. 0 or -ENAMETOOLONG. */
 static int walk_add_component(struct place *place, const char *name)
 {
 	size_t len = strlen(name);

@@ -46,6 +46,7 @@ static json_t *question_make_args(const struct audit_record *record)
 	return args;
 }
 
+/* The sentence in a question file that explains how to answer it. */
 static json_t *question_make_how_to_answer(uint64_t number)
 {
 	return json_sprintf("write allow, allow-always, deny or kill to the file %" PRIu64 ".answer beside this one: "

@@ -87,6 +87,7 @@ void held_sockets_release(struct held_sockets *sockets)
 	*sockets = (struct held_sockets){.count = 0};
 }
 
+/* Whether the inode number is that of a bound or connected internet socket. */
 static bool held_is_inet_socket(const struct held_sockets *sockets, uint64_t ino)
 {
 	return sockets->count > 0 && bsearch(&ino, sockets->ino, sockets->count, sizeof(ino), held_compare_uint64);
@@ -193,6 +194,7 @@ static int held_list_socket_if_to_remove(const struct sandbox *sandbox, int fd, 
 				NULL);
 }
 
+/* Lists a descriptor if a fired entry takes its file or socket away. 0 or -errno. */
 static int held_list_fd_if_to_remove(const struct sandbox *sandbox, pid_t tid, int fd,
 				     const struct held_sockets *sockets, struct held_list *list)
 {
@@ -294,6 +296,7 @@ static bool held_parse_mapping(char *line, struct held_mapping *ret_mapping)
 	return true;
 }
 
+/* Lists a mapping if a fired entry takes its file away. 0 or -errno. */
 static int held_list_mapping_if_to_remove(const struct sandbox *sandbox, const struct held_mapping *mapping,
 					  struct held_list *list)
 {

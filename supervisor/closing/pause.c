@@ -25,6 +25,7 @@ int pause_create(const struct closing_options *options, struct closing *closing,
 	return 0;
 }
 
+/* Frees the list of stopped threads. */
 static void pause_release_freeze(struct pause *pause)
 {
 	free(pause->freeze.thread);

@@ -48,12 +48,14 @@ struct cpu {
 
 /* ---- pinning ---- */
 
+/* Leaves the run unpinned until this time, or longer if that was decided before. */
 static void placement_pause_pinning_until(struct cpu *placement, uint64_t until_ns)
 {
 	if (until_ns > placement->pinning_paused_until_ns)
 		placement->pinning_paused_until_ns = until_ns;
 }
 
+/* Leaves the run unpinned for a time, which is four times as long each time. */
 static void placement_pause_pinning_and_double(struct cpu *placement, uint64_t now_ns)
 {
 	uint64_t longer_ns = placement->next_pause_length_ns * 4;
@@ -202,6 +204,7 @@ static void placement_unpin_before_mask_read(struct cpu *placement)
 
 /* ---- calls ---- */
 
+/* Forgets that the thread has read its mask. */
 static void placement_forget_mask_reader(struct cpu *placement, pid_t tid)
 {
 	for (unsigned i = 0; i < AFFINITY_MASK_READERS_MAX; i++)
@@ -292,6 +295,7 @@ static bool placement_has_several_running(const struct cpu *placement, pid_t las
 	return survey.running > 1;
 }
 
+/* Reads the run-queue delays, and unpins the run if they are long. */
 static void placement_sample_run_queue_delay(struct cpu *placement, uint64_t now_ns)
 {
 	struct affinity *affinity = &placement->affinity;

@@ -61,6 +61,7 @@ int egress_client_start(struct sandbox *sandbox, struct egress_process *egress,
 	return inet_create(&options, &sandbox->inet);
 }
 
+/* Gives egress up: all its connections end in the log with this cause. */
 static void client_close_control_line(struct egress_client *client, const char *cause)
 {
 	if (client->line.fd < 0)
@@ -124,6 +125,7 @@ static bool client_policy_permits_real_address(const struct egress_client *clien
 	return false;
 }
 
+/* Notes that a real address, in place of a synthetic one, stands for an approved name. */
 static int client_note_name_of_real_address(struct egress_client *client, const struct control_name_approved *name)
 {
 	struct sockaddr_in v4 = {.sin_family = AF_INET};
@@ -146,6 +148,7 @@ static int client_note_name_of_real_address(struct egress_client *client, const 
 	return 0;
 }
 
+/* Handles egress' message that the program has resolved an approved name. -EBADMSG: egress lies. */
 static int client_on_name_approved_message(struct egress_client *client, const struct control_name_approved *name)
 {
 	char host[NET_HOST_SIZE];
@@ -239,6 +242,7 @@ static int client_send_connection_to_egress(struct egress_client *client, enum c
 	return egress_line_send(&client->line, &message, fd);
 }
 
+/* 0 if a message can be queued for egress; -EAGAIN; or -ENETDOWN: egress is gone. */
 static int client_fail_if_queue_is_full(const struct egress_client *client)
 {
 	if (!client || client->line.fd < 0)

@@ -76,6 +76,7 @@ void connections_remove(struct connections *connections, struct connection *conn
 	free(conn);
 }
 
+/* Remembers an HTTP request whose outcome egress will report. */
 static int request_add(struct connections *connections, struct connection *conn, const struct control_record *record,
 		       struct request **ret_request)
 {
@@ -323,6 +324,7 @@ static enum policy_on_deny record_find_on_deny(const struct egress_client *clien
 	return policy_on_deny_asks(mode) ? ON_DENY_ERRNO : mode; /* denials of connections are not asked about */
 }
 
+/* Writes egress' record to the log, with the process of its connection. */
 static int record_write_to_log(const struct egress_client *client, const struct connection *conn,
 			       const struct control_record *record, struct audit_outcome_location *ret_location)
 {

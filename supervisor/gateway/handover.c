@@ -13,6 +13,7 @@ int handover_send(int fd, const void *bytes, size_t len, const int *fds, size_t 
 	return fdpass_send(fd, bytes, len, fds, count, 0);
 }
 
+/* Receives exactly len bytes and count descriptors. 0 or -errno. */
 int handover_receive(int fd, void *bytes, size_t len, int *ret_fds, size_t count)
 {
 	int fds[HANDOVER_FD_COUNT];

@@ -26,6 +26,7 @@ void egress_line_init(struct egress_line *line, int fd)
 	*line = (struct egress_line){.fd = fd, .last = &line->first};
 }
 
+/* Frees the first queued message, which was sent. */
 static void line_drop_first_message(struct egress_line *line)
 {
 	struct queued_message *first = line->first;

@@ -47,6 +47,7 @@ static void lockdown_reset_signals(void)
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
+/* No core dumps, and as many descriptors as permitted. */
 static int lockdown_set_limits(void)
 {
 	static const struct rlimit one_byte = {1, 1}, no_core = {0, 0}; /* as in launch.c */
@@ -60,6 +61,7 @@ static int lockdown_set_limits(void)
 	return setrlimit(RLIMIT_NOFILE, &files) < 0 ? -errno : 0;
 }
 
+/* Clears the environment but for these variables, as it may have secrets. */
 static int lockdown_clear_other_variables(const char *const *variables)
 {
 	char *value[LOCKDOWN_KEPT_VARIABLES_MAX] = {NULL};

@@ -61,13 +61,17 @@ void summary_init(struct summary *summary);
 void summary_release(struct summary *summary);
 /* Adds to the entry that is equal except for bytes and count, or makes a new entry. */
 void summary_add_entry(struct summary *summary, const struct summary_item *item);
+/* Adds the advice for a host whose certificate, made by egress, the program did not accept. */
 void summary_add_certificate_advice(struct summary *summary, const char *host, const char *reason);
 
 /* How far rules' budgets are used. A rule is identified by its label. free(3) releases it. */
 struct network_usage;
 struct network_usage *usage_create(const struct policy *policy);
+/* Counts the begin of a connection of the rule with this label. */
 void usage_count_connection(struct network_usage *usage, const char *label);
+/* Counts an HTTP request that the rule with this label has allowed. */
 void usage_count_request(struct network_usage *usage, const char *label);
+/* Counts the end of a connection of the rule with this label, and the bytes that it has moved. */
 void usage_end_connection(struct network_usage *usage, const char *label, uint64_t bytes_up, uint64_t bytes_down);
 /* Counts a refusal: if a budget caused it, marks that budget. */
 void usage_mark_hit_budget(struct network_usage *usage, const char *label, const struct control_record *record);

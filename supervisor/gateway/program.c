@@ -38,6 +38,7 @@ static const struct privs_user same_user = {.set = false};
 
 /* ---- the process that becomes the resolver ---- */
 
+/* The resolver's main function. */
 static _Noreturn void program_run_resolver(const struct handover *handover, int fd, pid_t egress)
 {
 	static const char *const variables[] = {"RES_OPTIONS", "LOCALDOMAIN", NULL}; /* resolv.conf(5) */
@@ -142,6 +143,7 @@ static int program_send_reply(const struct handover *handover, const struct hand
 	return error;
 }
 
+/* Receives the handover, restricts this process, and runs egress. Returns its exit status. */
 static int program_run_egress(void)
 {
 	struct handover_reply reply = {0};

@@ -33,6 +33,7 @@ static char *java_resolve_path(const char *path)
 	return io_read_fd_name(fd, real) > 0 ? strdup(real) : realpath(path, NULL);
 }
 
+/* Adds a truststore of a JAVA_HOME, if the host has it. below: its path there. */
 static void java_add_truststore_of_home(struct java_truststores *stores, const char *home, const char *below)
 {
 	_cleanup_free_ char *real = NULL;
@@ -76,6 +77,7 @@ static void java_search_path_variable(struct java_truststores *stores, const cha
 	}
 }
 
+/* Adds the truststores that JAVA_HOME and PATH of the program lead to. */
 static void java_search_program_environment(struct java_truststores *stores)
 {
 	size_t count;
@@ -93,6 +95,7 @@ static void java_search_program_environment(struct java_truststores *stores)
 	}
 }
 
+/* Adds the truststores of Java installations in /usr/lib/jvm and the like. */
 static void java_search_usual_directories(struct java_truststores *stores)
 {
 	static const char *const patterns[] = {"/usr/lib/jvm/*/bin/java", "/usr/java/*/bin/java", "/opt/*/bin/java",

@@ -75,6 +75,7 @@ static int routes_ignore_missing_v6(int error)
 		       : error;
 }
 
+/* As routes_add_local_route(); a kernel without IPv6 is no error. */
 static int routes_add_local_v6_route(int fd, const struct in6_addr *address, unsigned bits)
 {
 	return routes_ignore_missing_v6(routes_add_local_route(fd, AF_INET6, address, bits));

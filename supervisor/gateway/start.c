@@ -110,6 +110,7 @@ static int start_join_system_and_upstream_cas(struct egress_start_state *state, 
 	return 0;
 }
 
+/* Reads root certificates and secrets for egress, unless the caller has read them. */
 static int start_read_host_files_and_secrets(struct egress_start_state *state, struct policy_error *error)
 {
 	const struct egress_start_options *options = state->options;
@@ -196,6 +197,7 @@ static int start_reserve_address(struct egress_process *egress)
 	return error;
 }
 
+/* Starts the starter, and adds the files and variables that clients of egress need. */
 static int start_egress_and_provide_files(struct egress_start_state *state, struct egress_process *egress,
 					  struct policy_error *error)
 {

@@ -204,6 +204,7 @@ static int starter_send_reply(const struct starter *starter, int error, const ch
 	return send(starter->control_fd, &reply, sizeof(reply), MSG_NOSIGNAL) == sizeof(reply) ? error : -EPIPE;
 }
 
+/* The starter's main function: waits for the first use of the network, then becomes egress. */
 static _Noreturn void starter_run(struct starter *starter)
 {
 	static const char *const variables[] = {NULL};

@@ -57,6 +57,7 @@ static int held_read_socket_option(int fd, int option)
 	return getsockopt(fd, SOL_SOCKET, option, &value, &len) == 0 ? value : 0;
 }
 
+/* Whether the descriptor has bytes or connections that nobody has read or accepted. */
 static bool held_fd_has_unread_input(int fd)
 {
 	struct pollfd ready = {.fd = fd, .events = POLLIN};
@@ -158,6 +159,7 @@ static int held_open_pidfd(pid_t pid)
 	return pidfd < 0 ? pidfd_open(pid, O_EXCL) : pidfd;
 }
 
+/* Adds what pipes, sockets and epoll instances of a process's descriptors hold. */
 static void held_add_buffers_of_fd_table(struct held_buffers *buffers, pid_t pid)
 {
 	_cleanup_closedir_ DIR *dir = held_open_proc_pid_dir(pid, "fd");

@@ -114,6 +114,7 @@ static uint64_t limits_clamp_value(uint64_t value, uint64_t least, uint64_t most
 	return value < least ? least : value > most ? most : value;
 }
 
+/* Notes that a limit was exceeded, which ends the run. */
 static void limits_mark_meter_exceeded(struct limit_meter *meter)
 {
 	meter->hit = true;
@@ -122,6 +123,7 @@ static void limits_mark_meter_exceeded(struct limit_meter *meter)
 
 /* ---- measuring by control groups ---- */
 
+/* Takes over what control groups have counted. */
 static void limits_read_cgroup(struct limits *limits)
 {
 	const struct cgroup *cgroup = limits->cgroup;
@@ -170,6 +172,7 @@ static uint64_t limits_get_buffer_bytes_per_fd(const struct limits *limits)
 	return limits->sandbox->inet ? HELD_BUFFER_MAX_BYTES_TCP : HELD_BUFFER_MAX_BYTES_UNIX;
 }
 
+/* Measures the processes of the run, as far as control groups do not. */
 static int limits_take_sample(struct limits *limits, struct sample *ret_sample)
 {
 	const struct memfds *memfds = limits->sandbox->memfds;
@@ -187,6 +190,7 @@ static int limits_take_sample(struct limits *limits, struct sample *ret_sample)
 	return sample_measure_process_tree(&limits->sampler, &wanted, ret_sample);
 }
 
+/* Whether a sample shows more memory or CPU time than the limit. */
 static bool limits_sample_exceeds_limit(const struct limits *limits, const struct sample *sample)
 {
 	return (limits->sample_memory && sample->memory_bytes > limits->meter[LIMIT_MEMORY].limit) ||
@@ -332,6 +336,7 @@ static void limits_plan_next_measurement(struct limits *limits, uint64_t now_ns)
 	limits->next_measurement_ns = wait >= LIMITS_MEASURE_NEVER - now_ns ? LIMITS_MEASURE_NEVER : now_ns + wait;
 }
 
+/* Takes over what control groups count, what a sample shows, and the number of tasks. */
 static void limits_measure_all(struct limits *limits)
 {
 	limits_read_cgroup(limits);
@@ -366,6 +371,7 @@ static void limits_count_open_files(struct limits *limits)
 		opened + FILES_OPENED_BEFORE_RECOUNT_MIN + left / 4 / HELD_KERNEL_BYTES_PER_DESCRIPTOR;
 }
 
+/* Takes over the disk use, and notes if its limit was exceeded. */
 static void limits_read_disk(struct limits *limits, uint64_t now_ns)
 {
 	struct limit_meter *meter = &limits->meter[LIMIT_DISK];

@@ -56,6 +56,7 @@ static uint64_t rlimits_get_address_space_bytes(uint64_t memory)
 	return tables < UINT64_MAX / MAPPED_PAGES_PER_PAGE_TABLE ? tables * MAPPED_PAGES_PER_PAGE_TABLE : UINT64_MAX;
 }
 
+/* A resource limit for the program, not above callgate's own. */
 static struct launch_rlimit rlimits_cap_at_own_limit(int resource, uint64_t limit)
 {
 	struct rlimit own = {RLIM_INFINITY, RLIM_INFINITY};

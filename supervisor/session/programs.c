@@ -351,6 +351,7 @@ static void program_permit_exec(struct session *session, const struct program *p
 	(void)syscall(SYS_futex, go, FUTEX_WAKE, 1, NULL, NULL, 0);
 }
 
+/* Handles the spawner's message with the pids of a program and its monitor. */
 static void programs_on_started(struct session *session, struct program *program, const struct spawner_message *message)
 {
 	program->monitor = message->monitor_pid;

@@ -110,6 +110,7 @@ static void client_start_on_terminal(struct session *session, struct client *cli
 	client_start_program(session, client, &wanted);
 }
 
+/* Starts the program that a client asks for, or tells it why not. */
 static void client_request_program(struct session *session, struct client *client, const json_t *asked,
 				   const int stdio_fd[3])
 {
@@ -202,6 +203,7 @@ static void client_signal_program(struct client *client, const json_t *asked)
 		(void)kill(program->pid, (int)number);
 }
 
+/* Performs what a client's message asks for. */
 static void client_handle_message(struct session *session, struct client *client, const json_t *asked,
 				  const int stdio_fd[3])
 {

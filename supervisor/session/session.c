@@ -71,6 +71,7 @@ void session_free(struct session *session)
 	free(session);
 }
 
+/* The denials of the program with this number, or NULL. */
 static struct denials *session_find_denials(void *ctx, unsigned number)
 {
 	const struct program *program = programs_find(ctx, number);

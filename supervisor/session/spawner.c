@@ -41,6 +41,7 @@ static void spawner_send(int socket_fd, const struct spawner_message *message)
 
 /* ---- the program, until its exec ---- */
 
+/* Notes the step that failed, with errno, for the monitor, and exits. */
 static _Noreturn void program_fail(struct spawner_page *page, uint32_t slot, enum spawner_step step)
 {
 	page->slot[slot].step = step;
@@ -58,6 +59,7 @@ static void program_await_permission(struct spawner_page *page, const struct spa
 		(void)syscall(SYS_futex, go, FUTEX_WAIT, now, NULL, NULL, 0);
 }
 
+/* Moves the program's stdin, stdout and stderr to 0 to 2, and closes all other descriptors. */
 static int program_keep_only_stdio(const int stdio_fd[3])
 {
 	/* All of stdio_fd are above 2, since the spawner's descriptors 0 to 2 are open: no dup2(2) here closes one. */
@@ -202,6 +204,7 @@ static int spawner_unpack_request(struct spawner_request *request, size_t bytes,
 	return 0;
 }
 
+/* Forks the monitor of a program. */
 static void spawner_start_program(struct spawner_page *page, int socket_fd, const struct spawner_request *request,
 				  const struct spawner_program *program, pid_t supervisor)
 {

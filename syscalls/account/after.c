@@ -51,6 +51,7 @@ static uint32_t after_find_entries_in_moved_dir(const struct call *call, unsigne
 					    call->resolved_place[place].virt_len);
 }
 
+/* Mask of the entries that the call fires by what it reads. */
 static uint32_t after_find_entries_read_by_call(const struct call *call)
 {
 	bool exchange = call->row->arg[4].kind == ARG_FLAGS && call->arg[4] & RENAME_EXCHANGE;

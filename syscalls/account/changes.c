@@ -33,6 +33,7 @@ static int changes_compare_touched_paths(const void *a, const void *b)
 	return changes_compare_path_with_touched(((const struct touched_file *)a)->path, b);
 }
 
+/* Notes whether the path exists before the call, and its file's size and times. */
 static void changes_read_state_before_touch(struct touched_file *entry, const struct place *place)
 {
 	_cleanup_close_ int fd = view_open_uncovered(place, O_PATH | O_NOFOLLOW);
@@ -225,6 +226,7 @@ static const struct place *changes_find_present_place(const struct changes *chan
 	return changes_find_directory_rename(changes, other->virt, true) == move ? other : NULL;
 }
 
+/* Notes a path as touched, if its mount's changes are reported. 0 or -errno. */
 static int changes_add_touched_if_reported(struct changes *changes, const struct place *place)
 {
 	struct place other;

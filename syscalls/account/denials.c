@@ -101,6 +101,7 @@ static bool denial_fill_texts(struct denial *item, const char *target, const cha
 	return !lost;
 }
 
+/* Fills a denial from a denied call. False: no memory. */
 static bool denial_fill_from_call(struct denial *item, const struct call *call, const struct denial_key *key)
 {
 	const struct policy_decision decision = denial_get_decision(call);
@@ -123,6 +124,7 @@ static bool denial_fill_from_call(struct denial *item, const struct call *call, 
 				 decision.reason);
 }
 
+/* Copies a denial that egress has reported. False: no memory. */
 static bool denial_fill_from_egress_event(struct denial *item, const struct denial *event)
 {
 	bool unsuggested = false; /* ignored: a denial is kept even without memory for its suggestion */

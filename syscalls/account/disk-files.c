@@ -21,6 +21,7 @@
 #define MAPPINGS_SEARCH_PAUSE_NS UINT64_C(10000000)
 #define MAPPINGS_PAUSE_PER_SEARCH_TIME 20 /* a search takes at most 1/20 of the time */
 
+/* What the file takes on disk: its blocks. */
 static uint64_t disk_get_allocated_bytes(const struct stat *status)
 {
 	return (uint64_t)status->st_blocks * STAT_BLOCK_BYTES;
@@ -32,6 +33,7 @@ static uint64_t disk_file_get_growth(const struct disk_file *file)
 	return file->measured_bytes > file->bytes_before_run ? file->measured_bytes - file->bytes_before_run : 0;
 }
 
+/* Sets a file's measured size, and corrects the sums. */
 static void disk_files_set_file_bytes(struct disk_files *files, struct disk_file *file, uint64_t bytes)
 {
 	uint64_t before = disk_file_get_growth(file);

@@ -36,6 +36,7 @@ struct disk_files {
 
 void disk_files_release(struct disk_files *files);
 
+/* The entry of the file with this device and inode, or NULL. */
 struct disk_file *disk_files_find(const struct disk_files *files, const struct stat *status);
 
 /*

@@ -123,6 +123,7 @@ static uint64_t disk_get_measure_pause_ns(const struct disk *disk, uint64_t now_
 	return wait > least ? wait : least;
 }
 
+/* Measures the files that may have grown, and plans the next time. */
 static void disk_measure_growing_files(struct disk *disk, uint64_t now_ns)
 {
 	struct disk_files *files = &disk->files;

@@ -186,6 +186,7 @@ static int memfds_make_shared_memory(struct memfds *memfds, uint64_t len)
 	return steal_fd(&fd);
 }
 
+/* Lets mmap(2) of anonymous shared memory map a memfd, so that it can be measured. */
 static void memfds_map_shared_memory(struct call *call)
 {
 	struct memfds *memfds = call->sandbox->memfds;

@@ -57,6 +57,7 @@ static bool probe_pattern_matches_path(const char *pattern, const char *path)
 	return path[head] == '\0' || (pattern[head - 1] == '/' && !strstr(path, "/../"));
 }
 
+/* Whether an operation on this path is in the list of probes. */
 static bool probe_list_has_path(const struct call *call, const char *path)
 {
 	for (size_t i = 0; path && i < sizeof(probes) / sizeof(probes[0]); i++)

@@ -30,6 +30,7 @@ struct decoder {
 	unsigned mod, reg, rm; /* fields of ModRM */
 };
 
+/* Skips bytes of the instruction. False: the code ends before. */
 static bool decode_skip_bytes(struct decoder *decoder, size_t count)
 {
 	decoder->at += count;
@@ -68,6 +69,7 @@ static bool decode_is_register_operand(const struct decoder *decoder)
 	return decoder->mod == 3;
 }
 
+/* Takes a 32-bit constant from the code. */
 static uint32_t decode_take_immediate(struct decoder *decoder)
 {
 	uint32_t value = 0;
@@ -77,6 +79,7 @@ static uint32_t decode_take_immediate(struct decoder *decoder)
 	return value;
 }
 
+/* The instruction loads a constant into a register. False: the code ends before its end. */
 static bool insn_describe_constant_load(struct decoder *decoder, struct instruction *ret, unsigned to, uint32_t value)
 {
 	ret->is_constant_load = true;
@@ -86,6 +89,7 @@ static bool insn_describe_constant_load(struct decoder *decoder, struct instruct
 	return decode_skip_bytes(decoder, 0);
 }
 
+/* The instruction copies a register to another. */
 static bool insn_describe_register_copy(struct instruction *ret, unsigned to, unsigned from)
 {
 	ret->is_register_copy = true;
@@ -102,6 +106,7 @@ static bool insn_describe_write_to_modrm_rm(const struct decoder *decoder, struc
 	return true;
 }
 
+/* The instruction writes the register of the ModRM byte's reg field, with an unknown value. */
 static bool insn_describe_write_to_modrm_reg(const struct decoder *decoder, struct instruction *ret)
 {
 	ret->written_registers = BIT(decoder->reg);
@@ -191,6 +196,7 @@ static bool decode_mov(struct decoder *decoder, uint8_t op, struct instruction *
 	}
 }
 
+/* Decodes what follows a one-byte opcode. False: an instruction that is not understood. */
 static bool decode_one_byte_opcode(struct decoder *decoder, uint8_t op, struct instruction *ret)
 {
 	switch (op) {

@@ -24,6 +24,7 @@ static const struct {
 	[ARG_FLAGS] = {AUDIT_ARG_HEX, WORD_FULL},
 };
 
+/* The register's value as the kernel uses it for this kind of argument: sign-extended or cut. */
 static uint64_t record_convert_arg_value(enum arg_kind kind, uint64_t value)
 {
 	if (record_kinds[kind].width == WORD_SIGNED)

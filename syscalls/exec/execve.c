@@ -447,6 +447,7 @@ static bool argv_append_quoted_to_record(struct call *call, const char *text)
 	return fits;
 }
 
+/* Copies target memory, up to the first inaccessible page. Returns the number of bytes. */
 static size_t argv_read_bytes(const struct call *call, uint64_t addr, void *out, size_t len)
 {
 	ssize_t got = call->sandbox->target_memory->read(call->tid, addr, out, len);
@@ -538,6 +539,7 @@ static int exec_pin_fd(struct call *call)
 	return steal_fd(&pin);
 }
 
+/* Judges an exec: finds the file, then judges what is loaded with it. Sets the outcome. */
 static void exec_find_and_judge(struct call *call, unsigned flags)
 {
 	bool by_fd = flags & AT_EMPTY_PATH && call->path[0].len == 0 && !call->path[0].error;

@@ -13,6 +13,7 @@
 #endif
 #define FCNTL_LAST_COMMAND F_SET_FILE_RW_HINT /* commands after this one do not exist, as on an older kernel */
 
+/* Refuses a command of fcntl(2) that no row allows. */
 static void fcntl_refuse_command(struct call *call, unsigned command)
 {
 	struct fdinfo info;

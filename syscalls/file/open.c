@@ -38,6 +38,7 @@
 	(RESOLVE_NO_XDEV | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_SYMLINKS | RESOLVE_BENEATH | RESOLVE_IN_ROOT | \
 	 RESOLVE_CACHED)
 
+/* POLICY_READ, POLICY_WRITE: what the open's flags ask for. */
 static unsigned open_get_wanted_rights(unsigned flags)
 {
 	static const unsigned rights[] = {
@@ -55,6 +56,7 @@ static unsigned open_get_wanted_rights(unsigned flags)
 	return rights[flags & O_ACCMODE] | (flags & (O_TRUNC | TMPFILE_FLAG) ? POLICY_WRITE : 0);
 }
 
+/* VIEW_FOLLOW_LAST_LINK, unless the open's flags forbid it. */
 static unsigned open_get_follow_flag(unsigned flags)
 {
 	return flags & O_NOFOLLOW || (flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL) ? 0 : VIEW_FOLLOW_LAST_LINK;
@@ -357,6 +359,7 @@ static bool open_existing_file(struct call *call, const struct open_request *req
 	return file_get_outcome_error(call) != -ENOENT || !(flags & O_CREAT);
 }
 
+/* Performs a judged open: of an existing object, or with O_CREAT. */
 static void open_or_create(struct call *call, const struct open_request *request)
 {
 	unsigned flags = request->flags;
@@ -383,6 +386,7 @@ static void open_or_create(struct call *call, const struct open_request *request
 	call_fail(call, -EEXIST);
 }
 
+/* Judges and performs open, openat, creat or openat2. */
 static void file_open_by_request(struct call *call, const struct open_request *request)
 {
 	/* The kernel allocates a descriptor first (get_unused_fd_flags()): with a full table no file is changed. */

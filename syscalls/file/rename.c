@@ -60,6 +60,7 @@ static bool rename_rights_permit_move(struct rename_tree_walk *pair)
 	return false;
 }
 
+/* Whether a symbolic link may have its new path, by where it would lead from there. */
 static bool rename_link_may_move(struct rename_tree_walk *pair, int dirfd, const char *name)
 {
 	char text[PATH_MAX];

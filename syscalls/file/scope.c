@@ -41,6 +41,7 @@ static int openat2_walk_enter_dir(struct openat2_path_walk *walk, const char *pa
 	return 0;
 }
 
+/* Follows "..", within the limits of RESOLVE_BENEATH and RESOLVE_IN_ROOT. 0 or -errno. */
 static int openat2_walk_enter_parent(struct openat2_path_walk *walk)
 {
 	if (walk->resolve & (RESOLVE_BENEATH | RESOLVE_IN_ROOT) && strcmp(walk->at, walk->root) == 0)
@@ -48,6 +49,7 @@ static int openat2_walk_enter_parent(struct openat2_path_walk *walk)
 	return openat2_walk_enter_dir(walk, "..");
 }
 
+/* Puts a link's target in front of the rest of the path. */
 static int openat2_walk_push_link_target(struct openat2_path_walk *walk, const char *target)
 {
 	char text[sizeof(walk->text)];
@@ -141,6 +143,7 @@ static int openat2_walk_component(struct openat2_path_walk *walk, const char *na
 	return r < 0 ? r : openat2_walk_enter_dir(walk, name);
 }
 
+/* Resolves the path to its end. *ret_slash: it ends with a slash. */
 static int openat2_walk_whole_path(struct openat2_path_walk *walk, bool *ret_slash)
 {
 	char name[NAME_MAX + 1];

@@ -197,6 +197,7 @@ static int access_check_public_object(struct call *call, const struct access_que
 				    (question->mode & R_OK ? S_IROTH : 0) | (enters ? S_IXOTH : 0));
 }
 
+/* Judges access(2), and answers by the policy and the host's permissions. */
 static void access_judge_path(struct call *call, int mode, unsigned flags)
 {
 	struct access_query access = {.mode = mode, .flags = flags & AT_EACCESS};

@@ -94,6 +94,7 @@ static void connect_commit_and_connect(struct call *call, int socket_fd, const s
 		call_return_result(call, r);
 }
 
+/* Judges and performs a connect to a unix socket by its path. */
 static void connect_unix_path(struct call *call)
 {
 	struct sockets_address address;

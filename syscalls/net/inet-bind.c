@@ -10,6 +10,7 @@
 #include "syscalls/net/inet-private.h"
 #include "syscalls/process/target.h"
 
+/* Whether the address is the run's own among the synthetic ones. */
 static bool inet_is_own_pool_address(const struct inet *inet, const struct inet_address *address)
 {
 	struct inet_address own = inet_get_pool_address(inet, address->family);

@@ -59,6 +59,7 @@ static struct inet_egress_connect *inet_make_egress_connect(const struct inet *i
 	return dial;
 }
 
+/* Connects the program's socket to egress, which connects to the endpoint. */
 static void inet_connect_by_egress(struct call *call, struct inet_socket *socket, const struct inet_address *to,
 			   const struct inet_route *route)
 {
@@ -165,6 +166,7 @@ static void inet_connect_in_own_netns(struct call *call, struct inet_socket *soc
 		inet_connect_to_run_listener(call, socket, to, -1);
 }
 
+/* Connects to a socket of the run, on the run's loopback. */
 static void inet_connect_to_run_socket(struct call *call, struct inet_socket *socket, const struct inet_address *to)
 {
 	const struct inet *inet = call->sandbox->inet;
@@ -189,6 +191,7 @@ static void inet_connect_to_run_socket(struct call *call, struct inet_socket *so
 	inet_connect_to_run_listener(call, socket, &at, steal_fd(&held));
 }
 
+/* Connects to the run's name server. */
 static void inet_connect_to_dns(struct call *call, struct inet_socket *socket, const struct inet_address *to)
 {
 	const struct inet *inet = call->sandbox->inet;
@@ -217,6 +220,7 @@ static void inet_disconnect_socket(struct call *call, const struct inet_socket *
 		file_end_call(call, connect(socket->fd, &none, sizeof(none)));
 }
 
+/* Judges and performs a TCP connect. */
 static void inet_connect_stream(struct call *call, struct inet_socket *socket, const struct inet_address *to)
 {
 	struct inet *inet = call->sandbox->inet;

@@ -217,6 +217,7 @@ int inet_listeners_duplicate_socket_at(struct inet_listeners *listeners, const s
 
 /* ---- nonblocking connects in progress ---- */
 
+/* Closes the held listeners of connects that have ended. */
 static void listeners_close_ended_connects(struct inet_listeners *listeners)
 {
 	for (size_t i = listeners->pending_connect_count; i-- > 0;) {

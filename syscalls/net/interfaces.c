@@ -111,6 +111,7 @@ static bool interfaces_is_alias_address(struct ifreq *about, unsigned request)
 	return false;
 }
 
+/* Answers a SIOCGIF* ioctl(2) about the loopback interface. 0 or -errno. */
 static int interfaces_answer_request(struct call *call, unsigned request)
 {
 	struct ifreq about;

@@ -104,6 +104,7 @@ int message_from_memory(const struct call *call, uint64_t addr, struct message *
 	return r;
 }
 
+/* Replaces the target's descriptors in SCM_RIGHTS by duplicates in the supervisor. */
 static int message_duplicate_fds(struct call *call, struct message *message, struct cmsghdr *item)
 {
 	size_t count = (item->cmsg_len - CMSG_LEN(0)) / sizeof(int);

@@ -329,6 +329,7 @@ static void answer_write_routes_v6(struct answer_writer *writer, const struct ne
 	answer_write_route_v6(writer, &facts->pool_v6, facts->pool_v6_bits, RT_TABLE_LOCAL, ROUTE_METRIC_STATIC);
 }
 
+/* Whether the first `bits` bits of both addresses are equal. */
 static bool answer_has_prefix(const void *address, const void *prefix, unsigned bits)
 {
 	const unsigned char *a = address, *b = prefix;
@@ -337,6 +338,7 @@ static bool answer_has_prefix(const void *address, const void *prefix, unsigned 
 	return memcmp(a, b, bytes) == 0 && (rest == 0 || (a[bytes] ^ b[bytes]) >> (8 - rest) == 0);
 }
 
+/* Whether the address is one of the run's own or of the pool. */
 static bool answer_address_is_routed_to_run(const struct netlink_facts *facts, int family, const void *to)
 {
 	const struct in_addr net = {.s_addr = htonl(0x7f000000)};

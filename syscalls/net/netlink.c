@@ -264,6 +264,7 @@ static int netlink_bind_for_process(int fd, const struct sockaddr_nl *name, pid_
 	return bind(fd, (const struct sockaddr *)name, sizeof(*name)) < 0 ? -errno : 0;
 }
 
+/* Performs bind(2) of a stand-in socket: sets its nl_pid. */
 static void standin_bind_to_name(struct call *call, struct standin *standin, const struct sockaddr_nl *name)
 {
 	const struct netlink *netlink = call->sandbox->netlink;
@@ -410,6 +411,7 @@ static void standin_send_answer(int fd, void *answer, size_t len)
 	(void)sendmsg(fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
+/* Answers all requests of one datagram that the program has sent to a stand-in socket. */
 static void standin_answer_messages(const struct netlink *netlink, const struct standin *standin,
 				    const unsigned char *request, size_t len)
 {

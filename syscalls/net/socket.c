@@ -33,6 +33,7 @@ static void socket_refuse_inet_type(struct call *call)
 		call_refuse(call, known ? -EPROTONOSUPPORT : -EACCES, NULL, "protocol_not_offered");
 }
 
+/* Refuses socket(2) for a family or type that the policy does not allow. */
 static void socket_refuse_call(struct call *call)
 {
 	int family = call_get_int(call, 0);
@@ -56,6 +57,7 @@ static bool socket_is_shared_udp(const struct call *call)
 	       (protocol == 0 || protocol == IPPROTO_UDP);
 }
 
+/* Makes a UDP socket, with a filter that drops all datagrams until it is used, for the program. */
 static void socket_make_udp(struct call *call)
 {
 	_cleanup_close_ int fd = -1;

@@ -133,6 +133,7 @@ bool sockets_restore_name(struct sockaddr_un *name, socklen_t *len)
 	return changed;
 }
 
+/* Whether the socket was closed or its file unlinked. */
 static bool bound_socket_is_gone(const struct bound_socket *bound)
 {
 	struct stat node;
@@ -296,6 +297,7 @@ static bool sockets_name_is_used(struct sockets *sockets, const char *name, size
 	return false;
 }
 
+/* Binds a socket in the scratch directory, and notes the name that the program gave. 0 or -errno. */
 static int sockets_bind_and_register_name(struct sockets *sockets, int socket_fd, const char *name, size_t len,
 					  int type)
 {

@@ -121,6 +121,7 @@ static bool ptrace_attachment_has_ended(const struct ptrace_attachment *edge)
 	return !ptrace_process_exists(edge->tid == PTRACE_TID_MEANS_TRACEME ? edge->target_tgid : edge->tgid);
 }
 
+/* Removes attachments that have ended. */
 static void ptrace_forget_dead_processes(struct ptrace_attachments *traces)
 {
 	size_t kept = 0;

@@ -120,6 +120,7 @@ static bool signal_has_any_target(const struct call *call, const struct signal_g
 	return false;
 }
 
+/* Sends the signal to each process of the group, again for those that were forked meanwhile. */
 static void signal_send_to_members(struct call *call, struct signal_group_work *work, int sig)
 {
 	int r = signal_list_group_members(call, work);
