@@ -18,6 +18,7 @@
 /* how many lines may wait to be sealed; callgate-audit(5) and verify.c rely on this number */
 #define CHAIN_UNSEALED_LINES_MAX 64u
 #define CHAIN_LATE_HASHES_PER_RECORD_MAX 8u /* most hashes in the "outcomes" of one record; the trailer has all */
+/* one late outcome in a line: sequence number, hash and separators */
 #define CHAIN_LATE_HASH_ENTRY_BYTES (21 + HASH_DIGITS + 1)
 
 struct chain {

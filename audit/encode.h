@@ -24,13 +24,14 @@
  * of the file, so that a page fault never splits a store.
  */
 #define AUDIT_OUTCOME_VALUE_OFFSET 8
-#define AUDIT_OUTCOME_NS_OFFSET 31
-#define AUDIT_OUTCOME_BYTES 45
-#define AUDIT_PAGE_BYTES 4096u
+#define AUDIT_OUTCOME_NS_OFFSET 31 /* where the value of "ns" begins in the outcome */
+#define AUDIT_OUTCOME_BYTES 45     /* length of the outcome's space, without the record's closing "}" */
+#define AUDIT_PAGE_BYTES 4096u     /* the outcome lies within one page of this size of the file */
 
 #define AUDIT_ERRNO_MAX 133 /* EHWPOISON, the highest errno of the kernel */
 #define AUDIT_RUN_ID_BYTES 8     /* bytes of the run id in each line; the header has the whole id */
 
+/* slots for processes that the compact log has described; slot: pid modulo this */
 #define ENCODER_PROCESS_TABLE_SLOTS 64u
 
 struct encoder {

@@ -6,7 +6,7 @@
 
 #define OUTCOME_VALUE_BYTES 17          /* for the longest name, "EPROTONOSUPPORT", with its quotes */
 #define OUTCOME_VALUE_MAX 99999999999999999 /* the largest value that fits; no judged call returns more */
-#define OUTCOME_NS_BYTES 14
+#define OUTCOME_NS_BYTES 14                 /* space for the duration in ns */
 #define OUTCOME_NS_MAX 99999999999999   /* the largest time that fits: 27 hours */
 
 static const char outcome_empty[AUDIT_OUTCOME_BYTES + 1] = "\"ret\":  null             ,\"ns\":null          ";

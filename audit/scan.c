@@ -29,6 +29,7 @@ static const struct scan_field {
 	enum scan_field_kind kind;
 	size_t offset_in_record;
 } fields[] = {
+/* a row of the table of JSON keys; `at`: where in struct scan_record */
 #define SCAN_FIELD_ENTRY(name, kind, at) {name, sizeof(name) - 1, kind, at}
 	SCAN_FIELD_ENTRY("seq", SCAN_NUMBER, SCAN_RECORD_OFFSET(seq)),
 	SCAN_FIELD_ENTRY("prev", SCAN_TEXT, SCAN_RECORD_OFFSET(prev)),
@@ -145,6 +146,7 @@ static bool scan_accept_word(struct scan_cursor *cursor, const char *word, size_
 	cursor->at += len;
 	return true;
 }
+/* skips a literal word if it comes next; false: other text comes next */
 #define SCAN_ACCEPT_WORD(cursor, word) scan_accept_word((cursor), "" word, sizeof(word) - 1)
 
 /* Reads a number that is not negative. False when it needs more than 64 bits. */

@@ -11,7 +11,7 @@
 #include "audit/read.h"
 #include "base/cleanup.h"
 
-#define SIGN_FIRST_READ_BYTES 4096u
+#define SIGN_FIRST_READ_BYTES 4096u /* how much of the log's end is read at first, to find its last line */
 
 size_t sign_write_subject(const struct sign_subject *subject, char out[SIGN_SUBJECT_TEXT_SIZE])
 {

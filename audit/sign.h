@@ -13,6 +13,7 @@
 #include "base/signing.h"
 
 #define SIGN_SIGNATURE_DIGITS (SIGNING_SIGNATURE_BASE64_SIZE - 1)
+/* what a trailer has in place of its signature until it is signed */
 #define SIGN_SIGNATURE_BLANK                       \
 	"----------------------------------------" \
 	"------------------------------------------------"

@@ -89,6 +89,7 @@ static bool verify_accept_text(struct verify_cursor *cursor, const char *word, s
 	cursor->at += len;
 	return true;
 }
+/* skips a literal text if it comes next; false: other text comes next */
 #define VERIFY_ACCEPT_TEXT(cursor, word) verify_accept_text((cursor), "" word, sizeof(word) - 1)
 
 static bool verify_read_number(struct verify_cursor *cursor, uint64_t *ret_number)

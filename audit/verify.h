@@ -15,7 +15,7 @@
 #include "base/signing.h"
 
 enum verify_kind {
-	VERIFY_INTACT,
+	VERIFY_INTACT,       /* the line is as callgate wrote it */
 	VERIFY_EDITED,       /* the line is not the one that was written */
 	VERIFY_DELETED,      /* lines are missing */
 	VERIFY_INSERTED,     /* the line was not written by callgate, or stands here a second time */
@@ -24,13 +24,13 @@ enum verify_kind {
 	VERIFY_LOST_FILE,    /* a file of a rotated log is missing */
 	/* the line lacks the hash of the line before, and is not among the last lines of a killed writer */
 	VERIFY_HASH_MISSING,
-	VERIFY_FOREIGN_FILE, /* the file belongs to another run */
-	VERIFY_REWRITTEN,    /* the log is not the one that was anchored */
-	VERIFY_FOREIGN_KEY,  /* the log was signed with another key */
-	VERIFY_BAD_SIGNATURE,    /* the signature is wrong */
-	VERIFY_TRUNCATED,    /* the anchor proves that there were more lines */
-	VERIFY_NO_TRAILER,     /* no trailer: the writer was killed or the end was cut off, which look the same */
-	VERIFY_UNSIGNED,     /* complete, but without a signature: killed before it was signed, or rewritten */
+	VERIFY_FOREIGN_FILE,  /* the file belongs to another run */
+	VERIFY_REWRITTEN,     /* the log is not the one that was anchored */
+	VERIFY_FOREIGN_KEY,   /* the log was signed with another key */
+	VERIFY_BAD_SIGNATURE, /* the signature is wrong */
+	VERIFY_TRUNCATED,     /* the anchor proves that there were more lines */
+	VERIFY_NO_TRAILER,    /* no trailer: the writer was killed or the end was cut off, which look the same */
+	VERIFY_UNSIGNED,      /* complete, but without a signature: killed before it was signed, or rewritten */
 	VERIFY_KIND_MAX,
 };
 
@@ -66,7 +66,7 @@ struct verify_late_outcome {
 	char hash[HASH_DIGITS];
 };
 
-#define VERIFY_LATE_OUTCOMES_MAX 65536u
+#define VERIFY_LATE_OUTCOMES_MAX 65536u /* most sealed records that may wait for the hash of their late outcome */
 
 struct verify {
 	struct verify_line last_line;   /* the last line of the unbroken part */

@@ -35,8 +35,11 @@ struct cli_option {
 int cli_set_flag(const struct cli_given_option *given, void *field); /* field: bool */
 int cli_set_text(const struct cli_given_option *given, void *field); /* field: const char *, set to a text in argv */
 int cli_add_text(const struct cli_given_option *given, void *field); /* field: struct cli_list */
+/* a row of an option table: an option without argument; `at`: offset of its bool in the options' struct */
 #define CLI_FLAG(name, letter, help, at) {name, letter, NULL, help, cli_set_flag, at, 0}
+/* a row for an option with a text; `at`: offset of its `const char *` */
 #define CLI_TEXT(name, argument, help, at) {name, 0, argument, help, cli_set_text, at, 0}
+/* a row for an option that may be repeated; `at`: offset of its list of texts */
 #define CLI_LIST(name, letter, argument, help, at) {name, letter, argument, help, cli_add_text, at, 0}
 
 /* Prints a message that begins with the option and its value. Returns -EINVAL. */
@@ -57,7 +60,7 @@ struct cli_syntax {
 	} table[2];
 };
 
-#define CLI_OPTIONS_PARSED (-1)
+#define CLI_OPTIONS_PARSED (-1) /* returned instead of an exit status: the caller goes on with the parsed options */
 /*
  * Parses the options; the arguments begin at argv[optind]. Returns CLI_OPTIONS_PARSED, or the exit status after --help,
  * --version or a message. Messages are not getopt_long(3)'s own, which print argv unescaped.

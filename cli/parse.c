@@ -7,7 +7,7 @@
 #include "base/buf.h"
 #include "cli/options.h"
 
-#define PARSED_OPTIONS_MAX 64
+#define PARSED_OPTIONS_MAX 64      /* most options of one verb, of all its tables */
 #define LONG_OPTION_CODE_FIRST 256 /* what getopt_long(3) returns for the long option of row 0; more than any letter */
 #define HELP_TEXT_COLUMN 28    /* column where the explanations of --help begin */
 #define OPTION_TABLES_PER_VERB_MAX \

@@ -17,7 +17,7 @@
 #define TRIAL_TIMEOUT_MS 2000
 #define TRIAL_KILL_TIMEOUT_MS 2000
 
-#define PROBE_NAME_OF_LIST(name, text) text,
+#define PROBE_NAME_OF_LIST(name, text) text, /* makes the name in reports of an entry of FOR_EACH_PROBE */
 
 const char *probe_get_name(enum probe probe)
 {

@@ -33,11 +33,11 @@
 	PROBE(CORE, "core_pattern") \
 	PROBE(LIBRARIES, "libraries")
 
-#define PROBE_ENUMERATOR_OF_LIST(name, text) PROBE_##name,
+#define PROBE_ENUMERATOR_OF_LIST(name, text) PROBE_##name, /* makes the enumerator of an entry of FOR_EACH_PROBE */
 enum probe { FOR_EACH_PROBE(PROBE_ENUMERATOR_OF_LIST) PROBE_MAX };
 
 enum finding_state {
-	FINDING_NOT_REPORTED,
+	FINDING_NOT_REPORTED, /* the probe was not made, or its child ended first */
 	FINDING_WORKS,
 	FINDING_FAILS,
 	FINDING_WORKS_WITH_CAVEAT,

@@ -22,7 +22,7 @@
 #include "doctor/probe.h"
 #include "keeper/scratch.h"
 
-#define LOW_DISK_SPACE_BYTES (UINT64_C(64) << 20)
+#define LOW_DISK_SPACE_BYTES (UINT64_C(64) << 20) /* with less free space, the doctor reports a caveat */
 
 /* Finds traits that only the advice uses. Whether a mechanism works is tried, never concluded from names. */
 static void probe_find_host_traits(struct doctor *doctor, const struct utsname *kernel)

@@ -22,7 +22,7 @@
 #include "confine/privs.h"
 #include "doctor/probe.h"
 
-#define TRIAL_STEP_TIMEOUT_MS 1000
+#define TRIAL_STEP_TIMEOUT_MS 1000 /* wait for one step of the trial's child */
 #define PROBED_NAMESPACE_FLAGS \
 	(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP)
 
@@ -30,15 +30,15 @@ enum namespaces_step {
 	STEP_USER_NAMESPACE,
 	STEP_WRITE_ID_MAPS,
 	STEP_MOUNT_NAMESPACE,
-	STEP_TMPFS,
-	STEP_COPY_MOUNTS,
+	STEP_TMPFS,       /* mounting a tmpfs */
+	STEP_COPY_MOUNTS, /* cloning the host's mounts into it */
 	STEP_CHANGE_ROOT,
 	STEP_PID_NAMESPACE,
 	STEP_MOUNT_PROC,
 	STEP_IPC_NAMESPACE,
 	STEP_UTS_NAMESPACE,
 	STEP_NET_NAMESPACE,
-	STEP_LOOPBACK,
+	STEP_LOOPBACK, /* setting the loopback interface up */
 	STEP_CGROUP_NAMESPACE,
 	STEP_MAX,
 };

@@ -7,9 +7,10 @@
 
 #include "base/fdpass.h"
 
+/* what each message has: the fields before `id` */
 #define CONTROL_MESSAGE_HEAD_BYTES offsetof(struct control_message, id)
 
-#define IN_PHASE(phase) (1u << CONTROL_##phase)
+#define IN_PHASE(phase) (1u << CONTROL_##phase) /* a bit in the set of phases in which a message may be received */
 
 /* Which message is legal in which phase of its receiver: a table as in OpenSSH's monitor.c. */
 static const struct control_message_rule {

@@ -62,7 +62,7 @@ struct control_connect {
  * them.
  */
 #define CONTROL_PORT_HTTP_PROXY 3128
-#define CONTROL_PORT_SOCKS 1080
+#define CONTROL_PORT_SOCKS 1080 /* port at which the program reaches egress as a SOCKS proxy */
 
 struct control_connected {
 	uint64_t conn_id;
@@ -80,10 +80,10 @@ struct control_name_approved {
 };
 
 enum control_event {
-	CONTROL_EVENT_OPEN,
-	CONTROL_EVENT_REQUEST,
-	CONTROL_EVENT_CLOSE,
-	CONTROL_EVENT_DNS, /* a denied name; the rate of these records is limited */
+	CONTROL_EVENT_OPEN,    /* a connection was opened or refused */
+	CONTROL_EVENT_REQUEST, /* an HTTP request was judged */
+	CONTROL_EVENT_CLOSE,   /* a connection was closed */
+	CONTROL_EVENT_DNS,     /* a denied name; the rate of these records is limited */
 	CONTROL_EVENT_MAX,
 };
 
@@ -138,15 +138,15 @@ struct control_message {
 	};
 };
 
-#define CONTROL_FDS_MAX 3
+#define CONTROL_FDS_MAX 3 /* most file descriptors that one message carries */
 
 enum control_side { CONTROL_SUPERVISOR, CONTROL_EGRESS };
 
 /* The phase of one side, by the messages that it has received. It starts with the first and never goes back. */
 enum control_phase {
-	CONTROL_STARTING,
-	CONTROL_RUNNING, /* egress has received CONTROL_PROGRAM_SOCKETS; the supervisor has received CONTROL_READY */
-	CONTROL_ENDING,  /* egress has received CONTROL_END */
+	CONTROL_STARTING, /* the side has received no message that starts it */
+	CONTROL_RUNNING,  /* egress has received CONTROL_PROGRAM_SOCKETS; the supervisor has received CONTROL_READY */
+	CONTROL_ENDING,   /* egress has received CONTROL_END */
 	CONTROL_PHASE_MAX,
 };
 

@@ -28,7 +28,7 @@
 #define EGRESS_END_DELIVER_BYTES_TIMEOUT_MS 300 /* time after the program's end to forward what it sent */
 /* time after the program's end for the supervisor to take the last records */
 #define EGRESS_END_SEND_RECORDS_TIMEOUT_MS 1500
-#define EGRESS_END_POLL_INTERVAL_MS 5
+#define EGRESS_END_POLL_INTERVAL_MS 5       /* at the end: between two looks whether all bytes and records are sent */
 #define ACCEPTS_PER_LOOP_ROUND_MAX 64       /* most connections accepted in one round of the loop */
 #define ACCEPT_PAUSE_WITHOUT_FREE_FD_MS 100 /* pause of accepting while no file descriptor is free */
 

@@ -18,12 +18,14 @@ struct limit_row {
 	const char *least_text, *most_text; /* `least` and `most` as messages show them */
 };
 
-#define LIMIT_FIELD(name) offsetof(struct policy_limits, name)
+#define LIMIT_FIELD(name) offsetof(struct policy_limits, name) /* where the limit's value is kept */
 #define LIMIT_NS_MAX ((uint64_t)INT64_MAX)
 #define LIMIT_BYTES_MAX (UINT64_C(1) << 60)
+/* last columns of a row: least and greatest time, in ns and as text */
 #define LIMIT_ANY_TIME_RANGE 1, LIMIT_NS_MAX, "1ms", "2562047h"
+/* last columns of a row: least and greatest size, in bytes and as text */
 #define LIMIT_ANY_SIZE_RANGE 1, LIMIT_BYTES_MAX, "1", "1048576T"
-#define LIMIT_SIZE_RANGE_FROM(least, text) least, LIMIT_BYTES_MAX, text, "1048576T"
+#define LIMIT_SIZE_RANGE_FROM(least, text) least, LIMIT_BYTES_MAX, text, "1048576T" /* the same, with a least size */
 
 /*
  * Below the minimum, the C library does not even start, or the measurement is too coarse. The maximum of pids is the

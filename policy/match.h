@@ -11,10 +11,10 @@
 #include "policy/policy.h"
 
 enum policy_question_kind {
-	POLICY_QUESTION_PATH,
-	POLICY_QUESTION_CONNECT,
-	POLICY_QUESTION_REQUEST,
-	POLICY_QUESTION_LISTEN,
+	POLICY_QUESTION_PATH,    /* may a path be accessed? */
+	POLICY_QUESTION_CONNECT, /* may a host be connected to? */
+	POLICY_QUESTION_REQUEST, /* may an HTTP request be made? */
+	POLICY_QUESTION_LISTEN,  /* may a port be listened on? */
 };
 
 struct policy_question {

@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-#define LABEL_WITHOUT_FILE_TEXT_SIZE 1024
+#define LABEL_WITHOUT_FILE_TEXT_SIZE 1024 /* a rule's label without the name of the policy's file */
 
 /*
  * Copies a label without the policy file and the index of the rule: "filesystem.read /usr/share". Such a label stays

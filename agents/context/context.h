@@ -14,7 +14,7 @@
 #include "agents/sandbox/sandbox.h"
 
 #define CONTEXT_RUNS_MAX 64 /* runs in the queue, the one in progress included */
-#define CONTEXT_CODE_BYTES_MAX (16u << 20)
+#define CONTEXT_CODE_BYTES_MAX (16u << 20) /* most bytes of the code of one code run */
 #define CONTEXT_EVENT_BYTES_MAX (16u << 20) /* longer events are dropped */
 #define CONTEXT_EVENT_JSON_VALUES_MAX 500000    /* JSON values in an event */
 #define CONTEXT_EVENT_JSON_DEPTH_MAX 64

@@ -19,7 +19,7 @@
 #include "base/io.h"
 
 #define RUNNER_FILE_BYTES_MAX (1u << 20)
-#define RUNNER_LAZILY_COMPILED_PARTS_MAX 4
+#define RUNNER_LAZILY_COMPILED_PARTS_MAX 4 /* most lazy parts of a runner */
 #define RUNNER_NONCE_PLACEHOLDER "@NONCE@" /* in bash.sh */
 
 enum language_kind { LANGUAGE_PYTHON, LANGUAGE_NODE, LANGUAGE_BASH };

@@ -8,7 +8,7 @@
 #include "base/text.h"
 
 #define STATUS_LINE_PREFIX "HTTP/1."
-#define STATUS_LINE_BYTES_MIN (sizeof("HTTP/1.1 200") - 1)
+#define STATUS_LINE_BYTES_MIN (sizeof("HTTP/1.1 200") - 1) /* a shorter status line is invalid */
 #define CHUNK_SIZE_DIGITS_MAX 12 /* most hexadecimal digits of a chunk's size */
 
 bool port_header_is_hop_by_hop(const char *name)

@@ -395,7 +395,7 @@ struct e2b {
 /* Writes a line of the server's log on stderr: JSON with the members of `fields`, which is taken; NULL: none. */
 void log_event(const char *event, json_t *fields);
 
-#define E2B_TIME_TEXT_SIZE 40
+#define E2B_TIME_TEXT_SIZE 40 /* a time as text, such as 2026-01-31T12:00:00.000Z */
 /* Writes a time of CLOCK_REALTIME as RFC 3339 has it, in UTC. */
 void e2b_format_time(int64_t time_ms, char text[E2B_TIME_TEXT_SIZE]);
 

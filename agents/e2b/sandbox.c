@@ -8,9 +8,9 @@
 #include "agents/slist.h"
 #include "base/cleanup.h"
 
-#define SANDBOX_ARGUMENTS_MAX 220u
+#define SANDBOX_ARGUMENTS_MAX 220u  /* most arguments of `callgate session create` */
 #define SPARE_START_FAILURES_MAX 3u /* after so many failures in a row, no more spares of the template are made */
-#define SANDBOX_SETUP_TIMEOUT_MS 60000u
+#define SANDBOX_SETUP_TIMEOUT_MS 60000u /* time that a template's setup command may take in a new sandbox */
 #define SPARE_REFILL_DELAY_MS 50u /* between giving away a spare and making a new one */
 #define SPARE_RETRY_DELAY_MS 1000u /* while there is no room for the descriptors of one more */
 

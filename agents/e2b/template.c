@@ -19,7 +19,7 @@
 #include "base/text.h"
 
 #define TEMPLATE_NAME_BYTES_MAX 64u
-#define TEMPLATE_ARGUMENTS_MAX 200u
+#define TEMPLATE_ARGUMENTS_MAX 200u /* most arguments that a template adds to `callgate session create` */
 #define TEMPLATE_MEMORY_DEFAULT "1G"
 #define TEMPLATE_DISK_DEFAULT "2G"
 #define TEMPLATE_PIDS_DEFAULT 512

@@ -20,7 +20,7 @@
 #define FILES_LISTED_ENTRIES_MAX 100000u     /* entries in one listing */
 #define FILES_WATCHED_DIRECTORIES_MAX 4096u       /* directories that one recursive watch covers */
 #define FILES_ERROR_MESSAGE_SIZE 4608 /* room for a path and some words */
-#define FILES_METADATA_PREFIX "user.e2b."
+#define FILES_METADATA_PREFIX "user.e2b." /* a file's metadata of E2B are extended attributes of this prefix */
 
 struct files_job {
 	const json_t *request;

@@ -59,7 +59,7 @@ const char *http_get_query_parameter(const struct http_request *request, const c
 void http_for_each_header(const struct http_request *request,
 			  void (*visit)(void *data, const char *name, const char *value), void *data);
 #define HTTP_PATH_WILDCARDS_MAX 2 /* most "{}" in a pattern of http_match_path() */
-#define HTTP_PATH_WILDCARD_SIZE 256
+#define HTTP_PATH_WILDCARD_SIZE 256 /* size of the part of a URL's path that a wildcard of a route matches */
 /*
  * Whether a path matches a pattern such as "/sandboxes/{}/timeout". Each "{}" stands for one component of the path,
  * which is copied into ret_part.

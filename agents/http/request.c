@@ -10,8 +10,9 @@
 #include "agents/http/private.h"
 #include "base/cleanup.h"
 
+/* when fewer bytes are queued, the sender is told to go on */
 #define HTTP_STREAM_LOW_WATER_BYTES (HTTP_STREAM_HIGH_WATER_BYTES / 4)
-#define HTTP_STREAM_BLOCK_BYTES (32u << 10)
+#define HTTP_STREAM_BLOCK_BYTES (32u << 10) /* most bytes that libmicrohttpd takes from the queue at once */
 #define HTTP_FORM_PARSER_BYTES (16u << 10)   /* memory of a parser for HTML forms */
 #define HTTP_SMALL_BODY_BYTES_MAX (1u << 20) /* a body up to this size is read before a refusal is sent */
 

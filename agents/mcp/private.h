@@ -14,7 +14,7 @@
 #define MCP_FILE_BYTES_MAX (8u << 20)     /* largest file that a call can read or write */
 #define MCP_RESULT_BYTES_MAX (16u << 20) /* size of all values and images that one run_code shows */
 #define MCP_LIST_ENTRIES_MAX 2000u
-#define MCP_LANGUAGE_COUNT 3
+#define MCP_LANGUAGE_COUNT 3 /* languages of contexts: Python, JavaScript, Bash */
 #define MCP_TIMEOUT_S_DEFAULT 60
 #define MCP_TIMEOUT_S_MAX 3600
 #define MCP_HANDLE_SIZE 40

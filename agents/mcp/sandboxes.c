@@ -14,7 +14,7 @@
 #include "base/cleanup.h"
 
 #define MCP_HANDLE_RANDOM_BYTES 16
-#define MCP_POLICY_ARGUMENTS_MAX 256
+#define MCP_POLICY_ARGUMENTS_MAX 256 /* most policy options that are passed on to `callgate session create` */
 
 static const char *const context_languages[MCP_LANGUAGE_COUNT] = {"python", "javascript", "bash"};
 

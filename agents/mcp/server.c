@@ -15,7 +15,7 @@
 #define META_KEY_SUBSCRIPTION_ID "io.modelcontextprotocol/subscriptionId"
 /* After the end of the input, calls in progress get this time to end. Clients wait as long before they send SIGTERM. */
 #define MCP_EXIT_WAIT_FOR_CALLS_MS 2000
-#define MCP_EXIT_CHECK_INTERVAL_MS 5
+#define MCP_EXIT_CHECK_INTERVAL_MS 5 /* after the end of input: between two looks whether all calls are answered */
 /* how long clients may keep the list of tools, which does not change while the server runs */
 #define TOOL_LIST_TTL_MS 3600000
 

@@ -13,7 +13,7 @@
 #include "agents/mcp/private.h"
 #include "base/cleanup.h"
 
-#define POLICY_QUESTION_ARGUMENTS_MAX 300
+#define POLICY_QUESTION_ARGUMENTS_MAX 300 /* most policy options that are passed on to `callgate why` */
 #define POLICY_QUESTION_REPLY_BYTES_MAX (256u << 10)
 #define POLICY_QUESTION_TIMEOUT_MS 10000
 

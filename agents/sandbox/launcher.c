@@ -21,8 +21,8 @@
 #define LAUNCHER_STDERR_BYTES_MAX 4096u /* bytes kept of what the command writes to stderr */
 #define LAUNCHER_ARGUMENTS_MAX 256u
 #define LAUNCHER_OPEN_FILES 4u /* the process, its stderr (both ends), the session's end of the connection */
-#define LAUNCHER_HOLD_FD 3
-#define LAUNCHER_HOLD_FD_TEXT "3"
+#define LAUNCHER_HOLD_FD 3     /* the launcher's descriptor of the hold connection */
+#define LAUNCHER_HOLD_FD_TEXT "3" /* LAUNCHER_HOLD_FD as argument of --hold-fd */
 
 struct launcher {
 	struct launcher *next;

@@ -16,9 +16,9 @@
 #include "base/cleanup.h"
 #include "keeper/session-client.h"
 
-#define PROGRAM_READ_BUFFER_BYTES 65536
+#define PROGRAM_READ_BUFFER_BYTES 65536 /* most bytes of the program's output that one read(2) takes */
 #define PROGRAM_RECONNECT_DELAY_MS 2 /* before connecting again, when the session's backlog is full */
-#define PROGRAM_CONNECT_ATTEMPTS_MAX 2500
+#define PROGRAM_CONNECT_ATTEMPTS_MAX 2500 /* most connects to a session whose backlog is full */
 /* After the program's end, its terminal is closed when it had no output for this time. */
 #define PROGRAM_QUIET_TERMINAL_CLOSE_MS 100
 /* Most bytes that are read from a terminal after the program's end: more than the kernel buffers. */

@@ -8,7 +8,7 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 
-#define FOLLOW_CHECK_INTERVAL_NS 500000000u
+#define FOLLOW_CHECK_INTERVAL_NS 500000000u /* between two looks whether a followed log was replaced by a new file */
 /* how long a log without a trailer may have no writer before following it ends: callgate may still write the trailer */
 #define FOLLOW_WRITER_GONE_AFTER_NS 2000000000u
 

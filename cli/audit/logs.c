@@ -6,7 +6,7 @@
 #include "cli/audit/source.h"
 #include "cli/cli.h"
 
-#define FOLLOW_POLL_INTERVAL_NS (100 * 1000 * 1000)
+#define FOLLOW_POLL_INTERVAL_NS (100 * 1000 * 1000) /* pause before a followed log is read for new lines again */
 
 struct log_merge {
 	const struct audit_reading *reading;

@@ -8,7 +8,7 @@
 
 #include "base/texthash.h"
 
-#define TALLY_COUNTS_PER_ITEM 6
+#define TALLY_COUNTS_PER_ITEM 6     /* how many counts a tally keeps for each name */
 #define TALLY_ITEMS_MAX 200000u     /* most items of a tally; all further names count as one item, TALLY_OTHERS_NAME */
 #define TALLY_BYTES_MAX (64u << 20) /* of all names */
 #define TALLY_OTHERS_NAME "(others)"

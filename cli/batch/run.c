@@ -14,8 +14,8 @@
 #include "cli/batch/batch.h"
 #include "cli/cli.h"
 
-#define BATCH_RESULT_BYTES_MAX (UINT64_C(1) << 30)
-#define BATCH_MESSAGES_BYTES_MAX (1u << 20)
+#define BATCH_RESULT_BYTES_MAX (UINT64_C(1) << 30) /* most bytes of a run's result that are read */
+#define BATCH_MESSAGES_BYTES_MAX (1u << 20)        /* most bytes of a run's messages that are read */
 
 /* Exit status of a run's process that could not become callgate run. The reason is in BATCH_MESSAGES_FILE. */
 #define BATCH_STATUS_NOT_STARTED CLI_EXIT_ERROR

@@ -5,9 +5,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define ALIGN_NO_PARTNER SIZE_MAX
+#define ALIGN_NO_PARTNER SIZE_MAX /* the index of the other element, when an element is in one sequence only */
 
-#define ALIGN_SEARCH_WINDOW_KEYS 512u
+#define ALIGN_SEARCH_WINDOW_KEYS 512u /* how far ahead of a difference equal keys are searched for */
+/* after a difference, so many equal keys in a row make the sequences match again */
 #define ALIGN_EQUAL_KEYS_IN_A_ROW_MIN 2u
 struct align_keys {
 	uint64_t (*get)(const void *items, size_t index);

@@ -23,7 +23,7 @@ struct trail_process {
 	size_t step_count, room;
 };
 
-#define TRAIL_NO_PROCESS SIZE_MAX
+#define TRAIL_NO_PROCESS SIZE_MAX /* index in place of a process that is not on record */
 
 struct trail {
 	struct trail_process *processes; /* all processes, in the order of their first records */

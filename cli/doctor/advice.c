@@ -8,7 +8,7 @@
 
 /* traits of a machine where callgate itself runs in a sandbox that settings of the container do not change */
 #define TRAITS_NESTED (TRAIT_SECCOMP_LISTENER | TRAIT_GVISOR)
-#define TRAITS_CONFINED (TRAITS_CONTAINER | TRAIT_SECCOMP_FILTER)
+#define TRAITS_CONFINED (TRAITS_CONTAINER | TRAIT_SECCOMP_FILTER) /* traits of a machine that is confined itself */
 
 /* One piece of advice. It is given when a probe in `probes` found its feature missing and all conditions hold. */
 struct advice {

@@ -22,8 +22,8 @@
  * several shards are merged by copying all cells into one results directory.
  */
 #define RESULTS_CELLS_DIR "cells"
-#define RESULTS_RUNNING_DIR "running"
-#define RESULTS_ROW_FILE "row.json"
+#define RESULTS_RUNNING_DIR "running" /* directories of cells that are running */
+#define RESULTS_ROW_FILE "row.json"   /* in a finished cell's directory: its results as JSON */
 
 struct experiment_options {
 	const char *plan, *dir; /* dir: path of the results directory */

@@ -235,9 +235,9 @@ char *program_find_executable(const char *name)
 enum env_word_kind {
 	ENV_WORD_IS_SKIPPED,     /* an option that has no argument in the next word, or "NAME=VALUE" */
 	ENV_WORD_WANTS_ARGUMENT, /* an option whose argument is the next word */
-	ENV_WORD_ENDS_OPTIONS,      /* the word "--", which ends the options */
-	ENV_WORD_IS_PROGRAM,
-	ENV_WORD_IS_UNKNOWN, /* an unknown option, or a change of PATH */
+	ENV_WORD_ENDS_OPTIONS,   /* the word "--", which ends the options */
+	ENV_WORD_IS_PROGRAM,     /* the name of the program that env starts */
+	ENV_WORD_IS_UNKNOWN,     /* an unknown option, or a change of PATH */
 };
 
 /* Classifies the options of env(1), GNU and BSD, that a "#!" line can use. */

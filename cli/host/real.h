@@ -4,7 +4,7 @@
 
 #include "policy/arena.h"
 
-#define CLI_PATH_CACHE_BUCKETS 512
+#define CLI_PATH_CACHE_BUCKETS 512 /* buckets of the hash table of looked-up paths */
 
 struct cli_path_lookup;
 

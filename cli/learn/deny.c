@@ -11,6 +11,7 @@
 #include "cli/learn/pattern.h"
 #include "policy/paths/secrets.h"
 
+/* most entries of the workdir that are searched for secrets to deny */
 #define DENY_SCANNED_WORKDIR_ENTRIES_MAX 200000u
 
 /*

@@ -18,7 +18,7 @@
 
 #define ELF_FILES_MAX 2000u
 #define ELF_LD_SO_CONF "/etc/ld.so.conf"
-#define ELF_LD_SO_CONF_DEPTH_MAX 4
+#define ELF_LD_SO_CONF_DEPTH_MAX 4 /* how deep "include" lines of ld.so.conf may nest */
 
 /* The ELF file that is being inspected. */
 struct elf_file {

@@ -10,8 +10,8 @@
 #include "cli/learn/pattern.h"
 #include "supervisor/report.h"
 
-#define ENDPOINT_RULE_REQUESTS_MAX \
-	24u /* if more requests to one host were made, they become one rule for each method */
+/* most requests in a learnt rule: more requests to one host become one entry for each method */
+#define ENDPOINT_RULE_REQUESTS_MAX 24u
 
 /*
  * Returns why a grant of an address that is not public needs --allow-risky; NULL: a name, or a public address. Static.

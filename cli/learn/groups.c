@@ -12,9 +12,11 @@
 
 /* How many files of a group are needed to make one rule of them. */
 #define PACKAGE_FILES_FOR_ONE_RULE_MIN 2u
+/* least files of one library directory that become a rule for the directory */
 #define LIBRARY_FILES_FOR_ONE_RULE_MIN 3u
-#define PROGRAMS_FOR_ONE_RULE_MIN 4u
-#define NUMBERED_PATHS_FOR_ONE_RULE_MIN 2u
+#define PROGRAMS_FOR_ONE_RULE_MIN 4u       /* least executables of one directory that become a rule for the directory */
+#define NUMBERED_PATHS_FOR_ONE_RULE_MIN 2u /* least paths that differ in numbers only and become one rule with "*" */
+/* least names of one directory with the same suffix that become one "*" rule */
 #define SAME_SUFFIX_PATHS_FOR_ONE_RULE_MIN 4u
 
 /* Makes the reason of a rule that grants several items. Owned; NULL: no memory. */

@@ -12,8 +12,8 @@
 #include "base/array.h"
 #include "policy/paths/secrets.h"
 
-#define SECRET_INODES_FILES_EXAMINED_MAX \
-	100000u /* most files of all secrets together: the profile of a browser is large */
+/* most files of all secrets together whose inodes are kept: the profile of a browser is large */
+#define SECRET_INODES_FILES_EXAMINED_MAX 100000u
 
 struct secret_inode {
 	dev_t dev;

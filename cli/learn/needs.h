@@ -11,8 +11,8 @@
 
 #include "replay/query.h"
 
-#define NEEDS_PATHS_MAX 1000000u
-#define NEEDS_NETS_MAX 10000u
+#define NEEDS_PATHS_MAX 1000000u /* most paths that may be learnt */
+#define NEEDS_NETS_MAX 10000u    /* most endpoints and requests that may be learnt */
 
 /* Which call caused a need, and how often: the text of "because". */
 struct need_origin {

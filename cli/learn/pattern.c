@@ -8,9 +8,9 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 
-#define PATTERN_COMPONENT_LETTERS_MIN 3u
-#define TEMPORARY_NAME_DIGITS_MIN 5u
-#define RANDOM_NAME_PART_CLASS_CHANGES_MIN 2u
+#define PATTERN_COMPONENT_LETTERS_MIN 3u      /* least letters or digits beside "*" in a component of a learnt path */
+#define TEMPORARY_NAME_DIGITS_MIN 5u          /* a name with so many digits in a row is one of a temporary file */
+#define RANDOM_NAME_PART_CLASS_CHANGES_MIN 2u /* a random text changes between small, capital, digit more often */
 #define RANDOM_NAME_PART_LEN_MIN 6u /* least number of letters and digits of a random text, as mkstemp(3) makes it */
 
 static bool pattern_is_word_byte(char byte)

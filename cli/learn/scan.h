@@ -12,7 +12,7 @@
 #include "cli/learn/inodes.h"
 #include "cli/learn/needs.h"
 
-#define SCAN_SENSITIVE_NAMES_MAX 5u
+#define SCAN_SENSITIVE_NAMES_MAX 5u /* most sensitive names in a directory that are kept as examples */
 #define SCAN_ENTRIES_MAX 300000u /* most entries of a scanned directory; a larger one is not granted as a whole */
 
 struct scan_found {

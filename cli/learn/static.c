@@ -14,7 +14,7 @@
 #include "cli/learn/elf.h"
 #include "cli/learn/learn.h"
 
-#define STATIC_SCRIPT_CHAIN_LEN_MAX 5
+#define STATIC_SCRIPT_CHAIN_LEN_MAX 5 /* most "#!" interpreters that are scripts themselves */
 
 /* A file and the name that leads to it. Both owned. */
 struct found_file {

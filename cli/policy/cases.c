@@ -12,7 +12,7 @@
 #include "cli/cli.h"
 #include "policy/parse/locate.h"
 
-#define CASES_FILE_BYTES_MAX ((size_t)16 << 20)
+#define CASES_FILE_BYTES_MAX ((size_t)16 << 20) /* most bytes of a file of test cases of `policy test` */
 
 /* The state of reading a file of cases. */
 struct cases_file {

@@ -20,7 +20,7 @@ static const struct {
 	{"filesystem", "read", "filesystem.read", true},   {"filesystem", "public", "filesystem.public", true},
 	{"network", "allow", "network.allow", false},	   {"network", "listen", "network.listen", false},
 };
-#define MINIMISE_LISTS_COUNT (sizeof(lists) / sizeof(lists[0]))
+#define MINIMISE_LISTS_COUNT (sizeof(lists) / sizeof(lists[0])) /* lists of a policy of which entries are dropped */
 
 struct rule_list {
 	struct minimise_rule *rule; /* array of rules; owned */

@@ -13,6 +13,7 @@
 
 #define REPLAY_GROUPS_MAX 10000u       /* most groups; all further records with the same kind of change are one group */
 #define GROUP_PATH_COMPONENTS_MAX 3    /* components of a path by which records are grouped */
+/* most bytes of the key by which equal changes are counted as one group */
 #define GROUP_KEY_BYTES_MAX (4 * 1024 + PATH_MAX)
 
 struct replay_group {

@@ -14,7 +14,7 @@
 #include "base/text.h"
 #include "cli/run/private.h"
 
-#define ANCHOR_EVERY_LINES 1000u
+#define ANCHOR_EVERY_LINES 1000u /* default: lines of the log between two anchors */
 
 /* Executes the command by a shell, with its output on standard error. Never returns. */
 static _Noreturn void anchor_run_command(const char *command, int input_fd)

@@ -23,7 +23,11 @@ struct run_phase {
 	char *log_path;               /* path of the log, its directory canonical; NULL: no log */
 	int audit_fd;            /* the log if it has been created already, else -1 */
 };
-#define RUN_PHASE_INIT (struct run_phase){.audit_fd = -1}
+#define RUN_PHASE_INIT         \
+	(struct run_phase)     \
+	{                      \
+		.audit_fd = -1 \
+	} /* a phase that has no log yet */
 
 void run_phase_release(struct run_phase *part);
 
@@ -33,6 +37,7 @@ struct run_end_file {
 	int content_fd; /* a memfd for the content of the file */
 	char *base_name; /* name of the file in that directory; NULL: there is no such file */
 };
+/* a file to be written at the run's end, of which nothing is open */
 #define RUN_END_FILE_INIT (struct run_end_file){.dir_fd = -1, .content_fd = -1}
 
 struct keeper_outcome;

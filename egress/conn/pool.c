@@ -7,7 +7,7 @@
 
 #include "egress/conn/sockaddr.h"
 
-#define POOL_REAL_ADDRESSES_MAX 4096u
+#define POOL_REAL_ADDRESSES_MAX 4096u /* most addresses found by DNS whose host name is remembered */
 
 /* An IPv6 address, or an IPv4 address mapped to IPv6, as a number. */
 typedef unsigned __int128 address_number;

@@ -11,7 +11,7 @@
 #include "egress/control.h"
 #include "egress/dns/message.h"
 
-#define DNS_REFUSALS_PER_SECOND 10
+#define DNS_REFUSALS_PER_SECOND 10 /* most refused names that get a record of their own in a second */
 
 struct egress;
 

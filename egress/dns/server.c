@@ -24,7 +24,7 @@
 /* How long a DNS socket is not read when the control line is full or no file descriptor is free. */
 #define DNS_SOCKET_READING_PAUSE_MS 5
 #define DNS_QUERIES_BEING_ANSWERED_MAX 128
-#define DNS_ANNOUNCEMENT_POLL_MS 2
+#define DNS_ANNOUNCEMENT_POLL_MS 2        /* between two looks whether the supervisor knows a name's address */
 #define DNS_ANNOUNCEMENT_WAIT_MAX_MS 4000 /* stub resolvers repeat a query after five seconds */
 
 /* A query and its sender. It may wait for the resolver, or until the supervisor knows the addresses of the answer. */

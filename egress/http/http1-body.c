@@ -9,16 +9,16 @@
 #define CHUNK_TRAILERS_BYTES_MAX 8192u  /* most bytes of all trailers */
 
 enum {
-	CHUNK_AT_SIZE,
-	CHUNK_AT_EXTENSION,
-	CHUNK_AT_SIZE_LF,
-	CHUNK_AT_DATA,
-	CHUNK_AT_DATA_CR,
-	CHUNK_AT_DATA_LF,
-	CHUNK_AT_TRAILER_START,
-	CHUNK_AT_TRAILER,
-	CHUNK_AT_TRAILER_LF,
-	CHUNK_AT_END_LF,
+	CHUNK_AT_SIZE,          /* a digit of a chunk's size comes next */
+	CHUNK_AT_EXTENSION,     /* inside the extensions after a chunk's size */
+	CHUNK_AT_SIZE_LF,       /* the LF of a chunk's size line comes next */
+	CHUNK_AT_DATA,          /* inside a chunk's data */
+	CHUNK_AT_DATA_CR,       /* the CR after a chunk's data comes next */
+	CHUNK_AT_DATA_LF,       /* the LF after a chunk's data comes next */
+	CHUNK_AT_TRAILER_START, /* at the start of a trailer line, or of the empty line that ends the body */
+	CHUNK_AT_TRAILER,       /* inside a trailer line */
+	CHUNK_AT_TRAILER_LF,    /* the LF of a trailer line comes next */
+	CHUNK_AT_END_LF,        /* the LF of the empty line comes next, which ends the body */
 };
 
 void http1_body_init(struct http1_body *body, const struct http1_head *head, bool request)

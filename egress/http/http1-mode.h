@@ -25,7 +25,7 @@ enum http1_phase {
 	HTTP1_DISCARDING_INPUT_AT_END,
 };
 
-#define HTTP1_DISCARD_AT_END_MS 3000
+#define HTTP1_DISCARD_AT_END_MS 3000 /* how long input is read and dropped before a connection is closed */
 
 struct http1_state {
 	enum http1_phase phase;

@@ -9,12 +9,12 @@
 /* ---- finding the end of a head ---- */
 
 enum {
-	SCAN_IN_FIRST_LINE, /* the scanner is inside the first line */
-	SCAN_AFTER_CR_OF_FIRST_LINE,
-	SCAN_AT_LINE_START, /* the scanner is at the start of another line */
-	SCAN_IN_FIELD_LINE,
-	SCAN_AFTER_CR_OF_FIELD_LINE,
-	SCAN_AFTER_CR_OF_EMPTY_LINE,
+	SCAN_IN_FIRST_LINE,          /* the scanner is inside the first line */
+	SCAN_AFTER_CR_OF_FIRST_LINE, /* the LF of the first line must come next */
+	SCAN_AT_LINE_START,          /* the scanner is at the start of another line */
+	SCAN_IN_FIELD_LINE,          /* the scanner is inside a header field */
+	SCAN_AFTER_CR_OF_FIELD_LINE, /* the LF of a header field must come next */
+	SCAN_AFTER_CR_OF_EMPTY_LINE, /* the LF that ends the head must come next */
 };
 
 /* The scanner's state after a byte of a line, or an error. Tabs are allowed in field values only (read_field_line). */

@@ -37,10 +37,10 @@ struct http2_head {
 };
 
 enum http2_phase {
-	HTTP2_RECEIVING_HEAD,     /* the request is arriving */
-	HTTP2_AWAITING_RECORD_ACK,   /* waits until the request's record is acknowledged */
-	HTTP2_FORWARDED,
-	HTTP2_REFUSED_BY_EGRESS, /* egress has answered with a refusal */
+	HTTP2_RECEIVING_HEAD,      /* the request is arriving */
+	HTTP2_AWAITING_RECORD_ACK, /* waits until the request's record is acknowledged */
+	HTTP2_FORWARDED,           /* the request's head has been sent to the server */
+	HTTP2_REFUSED_BY_EGRESS,   /* egress has answered with a refusal */
 	HTTP2_OUTCOME_RECORDED,    /* the outcome is recorded */
 };
 

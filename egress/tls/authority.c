@@ -22,7 +22,7 @@
 #define CERTIFICATE_VALID_FROM_NOW_SECONDS (365L * 24 * 60 * 60)
 #define EC_COORDINATE_BYTES 32u
 #define CERTIFICATE_SERIAL_BYTES 16u
-#define DER_BYTES_MAX 1024u
+#define DER_BYTES_MAX 1024u /* most bytes of a certificate or key in DER */
 #define COMMON_NAME_MAX 64 /* bytes of a common name (ub-common-name, RFC 5280) */
 
 /* Tags of DER (X.690). */

@@ -20,7 +20,7 @@
 #define CERTIFICATE_VALID_BEFORE_NOW_SECONDS (60 * 60)
 #define CERTIFICATE_VALID_FROM_NOW_SECONDS (365L * 24 * 60 * 60)
 #define CERTIFICATE_SERIAL_BITS 128
-#define LEAF_CERTIFICATES_MAX 256
+#define LEAF_CERTIFICATES_MAX 256 /* most host certificates that are kept for later connections */
 #define COMMON_NAME_MAX 64 /* bytes of a common name (ub-common-name, RFC 5280) */
 
 struct leaf_certificate {

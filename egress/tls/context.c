@@ -11,8 +11,8 @@
 
 #include "egress/conn/sockaddr.h"
 
-#define TLS_WARM_UP_HOST "warm.invalid"
-#define TLS_WARM_UP_HANDSHAKE_ROUNDS_MAX 10
+#define TLS_WARM_UP_HOST "warm.invalid"     /* host of a handshake with itself, by which OpenSSL loads what it needs */
+#define TLS_WARM_UP_HANDSHAKE_ROUNDS_MAX 10 /* most turns of client and server in the handshake of the warm-up */
 
 struct tls {
 	struct ca *ca;

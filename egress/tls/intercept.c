@@ -21,8 +21,8 @@
 #include "egress/tls/hello.h"
 
 #define REFUSAL_READ_TIMEOUT_MS 2000 /* time to read the answer, because closing with unread data sends a reset */
-#define REFUSAL_HTTP_STATUS 502
-#define REFUSAL_DISCARDED_READS_MAX 64
+#define REFUSAL_HTTP_STATUS 502      /* answer to the program when TLS with the server cannot be set up */
+#define REFUSAL_DISCARDED_READS_MAX 64 /* most reads in one round of input that a refused program still sends */
 
 struct tls_refusal {
 	struct bytes response;

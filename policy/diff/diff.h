@@ -13,10 +13,10 @@
 
 /* How much access a decision gives the program. */
 enum diff_access {
-	DIFF_ACCESS_NONE,
+	DIFF_ACCESS_NONE,            /* denied */
 	DIFF_ACCESS_TO_OTHER_OBJECT, /* allowed, but not on the host's object of that name: redirected, provided */
 	DIFF_ACCESS_IF_PUBLIC,       /* allowed as far as everybody on the host may read it */
-	DIFF_ACCESS_FULL,
+	DIFF_ACCESS_FULL,            /* allowed, on the host's object of that name */
 };
 
 /* Returns how much access a decision gives, from its verdict and the reason that `callgate why` prints. */
@@ -61,7 +61,7 @@ struct policy_diff {
 	bool cut; /* the search ended early: there may be further differences */
 	struct arena arena;
 };
-#define DIFF_WITNESSES_PER_RULE_PAIR_MAX 8
+#define DIFF_WITNESSES_PER_RULE_PAIR_MAX 8 /* most witnesses of one operation and pair of rules */
 
 /*
  * Compares two policies. 0 with a result for policy_diff_release, or -ENOMEM with an empty *ret_diff. The result

@@ -12,8 +12,8 @@
 
 enum settings_class {
 	SETTING_NOT_COMPARED, /* the value does not count: a name, or a grant, where witnesses show what differs */
-	SETTING_NEUTRAL,
-	SETTING_UNKNOWN,
+	SETTING_NEUTRAL,      /* the value does not change what is allowed */
+	SETTING_UNKNOWN,      /* which of two values grants more is unknown: other values are DIFF_UNORDERED */
 	/* a value in an entry of a list: other values are DIFF_UNORDERED; a missing entry is shown by witnesses */
 	SETTING_LIST_ENTRY,
 	SETTING_UNORDERED_VALUE,     /* other values are DIFF_UNORDERED; a policy without the setting grants less */

@@ -46,7 +46,7 @@ struct pattern_walk {
 	void *ctx;
 };
 
-#define WALK_STATES_MAX 20000
+#define WALK_STATES_MAX 20000 /* most states that one search for witnesses keeps */
 /* Calls walk->visit for the paths to try. False: the search ended early, with more than WALK_STATES_MAX states. */
 bool walk_visit_paths(const struct pattern_walk *walk);
 

@@ -187,7 +187,7 @@ int net_path_normalise(const char *target, size_t len, char ret_path[NET_PATH_SI
 const char *net_address_get_nonpublic_class(const struct sockaddr *address);
 /* Classes that a rule permits besides public addresses. Never metadata, multicast, broadcast and unspecified. */
 enum net_lifted_refusals {
-	NET_LIFT_NONE,
+	NET_LIFT_NONE,    /* the rule permits public addresses only */
 	NET_LIFT_PRIVATE, /* "private": true: the classes private, documentation and benchmark */
 	/* "private": true, and the policy names the address: also loopback and link_local */
 	NET_LIFT_PRIVATE_AND_LOOPBACK,

@@ -36,9 +36,9 @@ struct net_fixed_host {
 };
 
 enum net_section_state {
-	NET_SECTION_ABSENT,  /* the file has no "network" */
-	NET_SECTION_NONE, /* "none": discards the networks of earlier files */
-	NET_SECTION_GIVEN,
+	NET_SECTION_ABSENT, /* the file has no "network" */
+	NET_SECTION_NONE,   /* "none": discards the networks of earlier files */
+	NET_SECTION_GIVEN,  /* an object with rules */
 };
 
 enum net_proxy {

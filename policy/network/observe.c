@@ -4,7 +4,7 @@
  */
 #include "policy/model.h"
 
-#define HTTP_RULE_ANY_METHOD "*"
+#define HTTP_RULE_ANY_METHOD "*" /* a rule's method that matches each method */
 
 /* Adds a rule for every public endpoint. port 0: every port. http: each request is judged. */
 static void observe_add_endpoints(struct compiler *compiler, enum net_proto proto, uint16_t port, bool http)

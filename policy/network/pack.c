@@ -32,6 +32,7 @@ static void pack_bytes(struct packer *packer, void *bytes, size_t len)
 	}
 }
 
+/* copies the bytes of a variable into the packed form, or back */
 #define PACK(packer, value) pack_bytes(packer, &(value), sizeof(value))
 
 static void pack_text(struct packer *packer, const char **text)
@@ -75,6 +76,7 @@ static void *pack_list(struct packer *packer, const void *items, size_t *count, 
 	return list;
 }
 
+/* copies a list and each item's texts into the packed form, or back */
 #define PACK_ITEMS(packer, items, count, pack_item)                          \
 	do {                                                                 \
 		(items) = pack_list((packer), (items), (count), sizeof(*(items))); \

@@ -6,11 +6,11 @@
 #include <stddef.h>
 
 enum key_type {
-	KEY_OBJECT, /* a section; its members are the rows of section NAME (below the top: SECTION.NAME) */
-	KEY_STRING,
+	KEY_OBJECT,         /* a section; its members are the rows of section NAME (below the top: SECTION.NAME) */
+	KEY_STRING,         /* any string */
 	KEY_PATH,           /* a string that is one path */
 	KEY_FORMAT_VERSION, /* the number 1 */
-	KEY_BOOL,
+	KEY_BOOL,           /* true or false */
 	KEY_DURATION,       /* "10s", a whole number of seconds, or "none" */
 	KEY_SIZE,           /* "1M" or a whole number of bytes */
 	KEY_SIZE_OR_NONE,   /* a size as for KEY_SIZE, or "none" */

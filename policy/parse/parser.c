@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "policy/parse/parser.h"
 
-#define SECTION_MEMBER_NAMES_MAX 64
+#define SECTION_MEMBER_NAMES_MAX 64 /* most names of a section among which a similar one is suggested */
 
 bool parser_next_item(struct parser *parser, const json_t *container, struct parser_item *item)
 {

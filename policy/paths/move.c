@@ -18,16 +18,16 @@
 #include "policy/paths/move.h"
 
 #define PATHS_OF_ONE_DIR_MAX 3 /* names of one directory: its own, and the aliases of its remapped mount */
-#define RULE_PATHS_BELOW_DIR_MAX \
-	(PATHS_OF_ONE_DIR_MAX *  \
-	 3) /* a deny rule has up to three literal parts: literal, alias, rule_get_denied_path() */
+/* Most pending parts of a deny rule, which has up to three literal parts: literal, alias, rule_get_denied_path(). */
+#define RULE_PATHS_BELOW_DIR_MAX (PATHS_OF_ONE_DIR_MAX * 3)
+/* the rights that may differ between the two directories of a move */
 #define MOVE_COMPARED_RIGHTS (POLICY_READ | POLICY_WRITE)
 
 _Static_assert(GLOB_PARTS_MAX + 2 <= 128, "a bit for each part, one added by glob_compile, and the end");
 
 /* A set of positions in a glob: bit i means that part i must match next, bit part_count that the glob has matched. */
 typedef unsigned __int128 move_positions;
-#define POSITION_BIT(at) ((move_positions)1 << (at))
+#define POSITION_BIT(at) ((move_positions)1 << (at)) /* the set with this position only */
 
 /* One of the two directories that are compared, with all paths that rules may have for it. */
 struct compared_dir {
@@ -272,9 +272,9 @@ bool policy_rights_differ(const struct policy *policy, const char *from, const c
  * denies names in every directory, whatever its path.
  */
 enum denial_basis {
-	DENIAL_NOT_BY_THIS_PATH,
-	DENIAL_BY_STAR_IN_RULE, /* a "*" of the rule matches a name of the path */
-	DENIAL_BY_LITERAL_PATH, /* the rule contains the path literally */
+	DENIAL_NOT_BY_THIS_PATH, /* the rule denies nothing below by this path */
+	DENIAL_BY_STAR_IN_RULE,  /* a "*" of the rule matches a name of the path */
+	DENIAL_BY_LITERAL_PATH,  /* the rule contains the path literally */
 };
 
 static enum denial_basis move_find_denial_basis(const struct rule *rule, const struct compared_dir *side)

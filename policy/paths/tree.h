@@ -16,8 +16,8 @@
 struct rule;
 
 #define PATH_TREE_ROOT 0
-#define PATH_TREE_NO_NODE UINT32_MAX
-#define PATH_TREE_ANY_DIR (UINT32_MAX - 1)
+#define PATH_TREE_NO_NODE UINT32_MAX       /* index returned when no node is found */
+#define PATH_TREE_ANY_DIR (UINT32_MAX - 1) /* parent of a name that is denied in every directory */
 
 struct path_tree_node {
 	/* The fields that every look-up reads come first. */

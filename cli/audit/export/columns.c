@@ -86,6 +86,7 @@ static const struct column {
 	{"errno", FIELD_TEXT, MEMBER_OFFSET(error)},
 	{"ns", FIELD_DURATION_NS, 0},
 };
+/* columns of an exported table: one for each field of a record */
 #define COLUMN_COUNT (sizeof(columns) / sizeof(columns[0]))
 
 size_t columns_count(void)

@@ -24,7 +24,7 @@ int audit_main_report(int argc, char **argv);
 /* ---- texts.c: the distinct texts of the page, each with a number ---- */
 
 struct report_texts;
-#define REPORT_TEXT_NUMBER_OF_NO_TEXT 0u
+#define REPORT_TEXT_NUMBER_OF_NO_TEXT 0u  /* the number in a row that means: no text */
 #define REPORT_TEXT_NUMBER_OF_LEFT_OUT 1u /* number that stands for a text left out because of REPORT_TEXT_BYTES_MAX */
 
 struct report_texts *report_texts_create(void);

@@ -6,7 +6,7 @@
 #include "base/cleanup.h"
 #include "cli/audit/report/report.h"
 
-#define ROWS_PER_WRITTEN_BLOCK 4096u
+#define ROWS_PER_WRITTEN_BLOCK 4096u /* rows that are collected before a block is written to the page */
 #define TIME_TEXT_LEN_MAX 40
 #define NS_PER_S 1000000000
 
