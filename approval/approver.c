@@ -137,7 +137,8 @@ static void approver_open(struct approver *approver, const struct approval_quest
 			question = &approver->question[i];
 	if (!question)
 		return; /* the supervisor has asked no more than that */
-	*question = (struct approver_question){.is_open = true, .head = *head, .answer_fd = -1};
+	*question = (struct approver_question){
+		.is_open = true, .head = *head, .answer_fd = -1, .order = ++approver->last_order};
 	question->text = strndup(text, len);
 	if (!question->text)
 		approver_answer(approver, question, APPROVAL_GONE, APPROVAL_BY_SOCKET, 0);
@@ -168,6 +169,7 @@ static bool approver_receive(struct approver *approver)
 		front_close_question(approver, question, "withdrawn");
 		free(question->text);
 		*question = (struct approver_question){.answer_fd = -1};
+		terminal_show_next(approver);
 	}
 	return true;
 }
@@ -183,13 +185,15 @@ static void approver_end_all_questions(struct approver *approver)
 
 static void approver_run(struct approver *approver)
 {
-	enum { CHANNEL, SOCKET, COMMANDS, COUNT = COMMANDS + APPROVAL_OPEN_QUESTIONS_MAX };
+	enum { CHANNEL, SOCKET, TERMINAL, COMMANDS, COUNT = COMMANDS + APPROVAL_OPEN_QUESTIONS_MAX };
 
 	for (;;) {
 		struct pollfd ready[COUNT] = {
 			[CHANNEL] = {.fd = approver->channel_fd, .events = POLLIN},
 			[SOCKET] = {.fd = approver->options.socket_fd,
 				    .events = (short)(POLLIN | (approver->output_len ? POLLOUT : 0))},
+			/* Not read while nothing is asked, so that the shell after the run gets what is typed. */
+			[TERMINAL] = {.fd = approver->shown ? approver->options.terminal_fd : -1, .events = POLLIN},
 		};
 
 		for (size_t i = 0; i < APPROVAL_OPEN_QUESTIONS_MAX; i++)
@@ -203,6 +207,8 @@ static void approver_run(struct approver *approver)
 			front_write_socket(approver);
 		if (ready[SOCKET].revents & ~POLLOUT && approver->options.socket_fd >= 0)
 			front_read_socket(approver);
+		if (ready[TERMINAL].revents && approver->shown && approver->options.terminal_fd == ready[TERMINAL].fd)
+			terminal_read(approver);
 		for (size_t i = 0; i < APPROVAL_OPEN_QUESTIONS_MAX; i++)
 			if (ready[COMMANDS + i].revents && approver->question[i].answer_fd == ready[COMMANDS + i].fd)
 				front_read_command(approver, &approver->question[i]);
@@ -239,12 +245,17 @@ static void approver_close_other_fds(const int *keep, size_t count)
 static _Noreturn void approver_main(const struct approver_options *options, int channel_fd)
 {
 	struct approver *approver = calloc(1, sizeof(*approver));
-	const int keep[] = {channel_fd, options->socket_fd, options->remembered_fd};
+	const int keep[] = {channel_fd, options->socket_fd, options->terminal_fd, options->remembered_fd};
+	static const int of_terminals[] = {SIGINT, SIGQUIT, SIGHUP, SIGTSTP, SIGTTIN, SIGTTOU};
 	sigset_t none;
 
 	if (!approver || !approver_detach_stdio() || chdir("/") < 0)
 		_exit(1);
-	(void)setsid(); /* Ctrl-C is meant for the run; this process ends with it */
+	/* Ctrl-C is meant for the run; this process ends with it */
+	if (options->terminal_fd < 0)
+		(void)setsid();
+	for (size_t i = 0; i < sizeof(of_terminals) / sizeof(of_terminals[0]); i++)
+		(void)signal(of_terminals[i], SIG_IGN); /* SIGTTIN: in the background reading fails then */
 	(void)sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 	(void)signal(SIGCHLD, SIG_DFL);

@@ -11,7 +11,8 @@
 struct approver_options {
 	int socket_fd;       /* connected to the front's Unix socket; -1: there is none */
 	uid_t socket_uid;    /* who is at its other end */
-	const char *command; /* the front is this command, by a shell, once a question; NULL: it is the socket */
+	int terminal_fd;     /* the caller's terminal, opened with O_NONBLOCK; -1: it is not the front */
+	const char *command; /* the front is this command, by a shell, once a question; NULL: it is another */
 	int remembered_fd;   /* the file of --approvals; -1: none, so nothing can be remembered */
 };
 

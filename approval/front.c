@@ -94,8 +94,11 @@ void front_read_socket(struct approver *approver)
 /* Executes the command by a shell: the question is its input, the answer its output. Never returns. */
 static _Noreturn void front_run_command(const char *command, int input_fd, int output_fd)
 {
+	static const int ignored[] = {SIGPIPE, SIGINT, SIGQUIT, SIGHUP, SIGTSTP, SIGTTIN, SIGTTOU};
+
 	(void)setpgid(0, 0); /* its group is ended as a whole */
-	(void)signal(SIGPIPE, SIG_DFL);
+	for (size_t i = 0; i < sizeof(ignored) / sizeof(ignored[0]); i++)
+		(void)signal(ignored[i], SIG_DFL);
 	if (dup2(input_fd, STDIN_FILENO) < 0 || dup2(output_fd, STDOUT_FILENO) < 0)
 		_exit(126);
 	(void)execl("/bin/sh", "sh", "-c", command, (char *)NULL); /* other descriptors have FD_CLOEXEC */
@@ -153,13 +156,15 @@ void front_read_command(struct approver *approver, struct approver_question *que
 
 void front_ask(struct approver *approver, struct approver_question *question)
 {
-	enum approval_way way = approver->options.command ? APPROVAL_BY_COMMAND : APPROVAL_BY_SOCKET;
-	int r = approver->options.command          ? front_start_command(approver, question)
-		: approver->options.socket_fd >= 0 ? front_queue_line(approver, question->text)
-						   : -1;
+	int r = approver->options.command            ? front_start_command(approver, question)
+		: approver->options.socket_fd >= 0   ? front_queue_line(approver, question->text)
+		: approver->options.terminal_fd >= 0 ? 0
+						     : -1;
 
 	if (r < 0)
-		approver_answer(approver, question, APPROVAL_GONE, way, 0);
+		approver_answer(approver, question, APPROVAL_GONE, APPROVAL_BY_SOCKET, 0);
+	else
+		terminal_show_next(approver);
 }
 
 void front_close_question(struct approver *approver, struct approver_question *question, const char *why)
@@ -170,6 +175,7 @@ void front_close_question(struct approver *approver, struct approver_question *q
 		(void)TEMP_FAILURE_RETRY(waitpid(question->command, NULL, 0));
 		question->command = 0;
 	}
+	terminal_close_question(approver, question, why);
 	if (approver->options.socket_fd >= 0)
 		front_tell_socket_of_end(approver, question, why);
 }

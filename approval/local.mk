@@ -7,5 +7,6 @@ libcallgate_approval_a_SOURCES += \
 	approval/remembered.c \
 	approval/remembered.h \
 	approval/show.c \
-	approval/show.h
+	approval/show.h \
+	approval/terminal.c
 EXTRA_DIST += approval/README.md

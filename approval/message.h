@@ -29,6 +29,7 @@ enum approval_answer_word {
 enum approval_way {
 	APPROVAL_BY_SOCKET,
 	APPROVAL_BY_COMMAND,
+	APPROVAL_BY_TERMINAL,
 	APPROVAL_FROM_MEMORY, /* an answer of an earlier run, from the file of --approvals */
 	APPROVAL_WAY_MAX,
 };

@@ -21,7 +21,8 @@ struct approver_line {
 struct approver_question {
 	bool is_open;
 	struct approval_question head;
-	char *text;    /* the question's JSON, owned */
+	char *text;     /* the question's JSON, owned */
+	uint64_t order; /* questions that came later have a larger one */
 	pid_t command; /* the process that is asked, which leads its group; 0: none */
 	int answer_fd; /* its standard output; -1: none */
 	struct approver_line line;
@@ -35,6 +36,8 @@ struct approver {
 	char *output;              /* what the socket has not taken yet; owned */
 	size_t output_len;
 	bool has_reported_stray_answer;
+	uint64_t last_order;             /* of the newest question */
+	struct approver_question *shown; /* on the terminal now; NULL: none */
 };
 
 /* ---- approver.c ---- */
@@ -62,5 +65,14 @@ void front_read_socket(struct approver *approver);
 void front_write_socket(struct approver *approver);
 /* The command of a question has written something. */
 void front_read_command(struct approver *approver, struct approver_question *question);
+
+/* ---- terminal.c ---- */
+
+/* Shows the oldest open question on the terminal, when there is one and none is shown. */
+void terminal_show_next(struct approver *approver);
+/* Says that a question is closed, if it is the one that is shown. */
+void terminal_close_question(struct approver *approver, const struct approver_question *question, const char *why);
+/* The terminal can be read. */
+void terminal_read(struct approver *approver);
 
 #endif

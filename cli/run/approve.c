@@ -114,6 +114,29 @@ static int approve_open_file(struct run *run, struct approver_options *ret_optio
 	return 0;
 }
 
+/*
+ * Opens the caller's terminal. Refused where the program could write or read there as well: what it writes could look
+ * like a question, or hide one, and both would read what is typed.
+ */
+static int approve_open_terminal(struct run *run, struct approver_options *ret_options)
+{
+	const struct run_options *options = &run->options;
+
+	if (!options->json && (isatty(STDOUT_FILENO) || isatty(STDERR_FILENO)))
+		return approve_refuse(run, "--approve", options->approve,
+				      "the program's output goes to a terminal, where it could imitate a question or "
+				      "hide one; add --json, or send standard output and standard error elsewhere");
+	if (options->reads_stdin && isatty(STDIN_FILENO))
+		return approve_refuse(run, "--approve", options->approve,
+				      "the program would read what is typed as an answer; leave out -i, or give it "
+				      "another standard input");
+	ret_options->terminal_fd = open("/dev/tty", O_RDWR | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	return ret_options->terminal_fd < 0
+		       ? approve_refuse(run, "--approve", options->approve,
+					errno == ENXIO ? "callgate has no terminal" : strerror(errno))
+		       : 0;
+}
+
 static int approve_start(struct run *run, const struct approver_options *options)
 {
 	int r = approver_start(options, &run->ask.approver_fd);
@@ -124,13 +147,15 @@ static int approve_start(struct run *run, const struct approver_options *options
 int run_start_approver(struct run *run)
 {
 	const char *where = run->options.approve;
-	struct approver_options options = {.socket_fd = -1, .remembered_fd = -1};
+	struct approver_options options = {.socket_fd = -1, .terminal_fd = -1, .remembered_fd = -1};
 	int exit_code = 0;
 
 	if (run->options.approvals_file)
 		exit_code = approve_open_file(run, &options);
 	if (exit_code == 0 && strncmp(where, "socket:", 7) == 0) {
 		exit_code = approve_connect(run, where + 7, &options);
+	} else if (exit_code == 0 && strcmp(where, "tty") == 0) {
+		exit_code = approve_open_terminal(run, &options);
 	} else if (exit_code == 0) {
 		options.command = where + 8; /* "command:": options.c has checked it */
 		exit_code = approve_judge_command(run, options.command);
@@ -139,6 +164,7 @@ int run_start_approver(struct run *run)
 		exit_code = approve_start(run, &options);
 	run->ask.can_be_remembered = options.remembered_fd >= 0;
 	cleanup_close(&options.socket_fd);
+	cleanup_close(&options.terminal_fd);
 	cleanup_close(&options.remembered_fd);
 	return exit_code;
 }

@@ -93,12 +93,12 @@ static int run_set_duration(const struct cli_given_option *given, void *time_ns)
 	return 0;
 }
 
-/* Sets whom to ask: "socket:PATH" or "command:COMMAND". */
+/* Sets whom to ask: "socket:PATH", "command:COMMAND" or "tty". */
 static int run_set_approve(const struct cli_given_option *given, void *approve)
 {
 	if ((strncmp(given->value, "socket:", 7) != 0 || !given->value[7]) &&
-	    (strncmp(given->value, "command:", 8) != 0 || !given->value[8]))
-		return cli_refuse_value(given, "must be socket:PATH or command:COMMAND");
+	    (strncmp(given->value, "command:", 8) != 0 || !given->value[8]) && strcmp(given->value, "tty") != 0)
+		return cli_refuse_value(given, "must be socket:PATH, command:COMMAND or tty");
 	*(const char **)approve = given->value;
 	return 0;
 }
@@ -141,7 +141,7 @@ static const struct cli_option run_table[] = {
 		 FIELD_OFFSET(ask_dir)),
 	{"approve", 0, "WHERE",
 	 "ask there about each call that the policy denies with \"on_deny\": \"ask\":\n"
-	 "socket:PATH, or command:COMMAND, which is run for each question",
+	 "socket:PATH, command:COMMAND, which is run for each question, or tty",
 	 run_set_approve, FIELD_OFFSET(approve), 0},
 	CLI_TEXT("approvals", "FILE", "with --approve: keep answers that are to be remembered for later runs in FILE",
 		 FIELD_OFFSET(approvals_file)),

@@ -325,7 +325,9 @@ static bool watch_needs_status_line(const struct run_options *options)
 {
 	const char *term = getenv("TERM");
 
-	return !options->is_quiet && !options->tty && isatty(STDERR_FILENO) && term && strcmp(term, "dumb") != 0 &&
+	/* On a terminal where questions are shown, the line would be drawn over them. */
+	return !options->is_quiet && !options->tty && (!options->approve || strcmp(options->approve, "tty") != 0) &&
+	       isatty(STDERR_FILENO) && term && strcmp(term, "dumb") != 0 &&
 	       (options->shows_status_line || options->json || !isatty(STDOUT_FILENO));
 }
 

@@ -69,6 +69,7 @@ enum ask_result approver_read_answer(const struct approval_answer *answer, const
 	static const char *const ways[APPROVAL_WAY_MAX] = {
 		[APPROVAL_BY_SOCKET] = "socket",
 		[APPROVAL_BY_COMMAND] = "command",
+		[APPROVAL_BY_TERMINAL] = "terminal",
 		[APPROVAL_FROM_MEMORY] = "remembered",
 	};
 

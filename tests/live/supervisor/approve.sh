@@ -122,6 +122,7 @@ refused 'No such file' --approve "socket:$T/none"
 python3 -c 'import socket, sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])' "$T/dead"
 refused 'nobody listens' --approve "socket:$T/dead"
 refused 'must be socket:PATH' --approve nobody
+[ -t 0 ] || refused 'has no terminal' --approve tty
 refused 'two ways' --approve "command:true" --ask "$T/q"
 refused 'add that' --approvals "$T/kept"
 refused 'lets the program reach it\|may write' --approve "command:true" --approvals "$T/w/kept"

@@ -1,0 +1,164 @@
+/* The terminal of the caller (/dev/tty) as a front: one question at a time, answered by its number and a word. */
+#include <errno.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include "approval/private.h"
+#include "base/buf.h"
+#include "base/cleanup.h"
+
+#define TERMINAL_LINE_BYTES_MAX 255u /* a line of input; the rest of a longer one is another line */
+
+/* The terminal is of no use any more: nobody answers open questions, and later ones at once. */
+static void terminal_give_up(struct approver *approver)
+{
+	close_fd(&approver->options.terminal_fd);
+	approver->shown = NULL;
+	for (size_t i = 0; i < APPROVAL_OPEN_QUESTIONS_MAX; i++)
+		if (approver->question[i].is_open)
+			approver_answer(approver, &approver->question[i], APPROVAL_GONE, APPROVAL_BY_TERMINAL, 0);
+}
+
+/* Writes to the terminal, which does not block. -errno: it takes nothing, as when its output is stopped (Ctrl-S). */
+static int terminal_write(const struct approver *approver, const char *text, size_t len)
+{
+	while (len > 0) {
+		ssize_t written = write(approver->options.terminal_fd, text, len);
+
+		if (written < 0 && errno == EINTR)
+			continue;
+		if (written <= 0)
+			return written < 0 ? -errno : -EIO;
+		text += written;
+		len -= (size_t)written;
+	}
+	return 0;
+}
+
+/* The lines for people, the answers, and how to give one. All of it is printable ASCII. */
+static void terminal_make_text(const json_t *object, struct buf *text)
+{
+	const json_int_t number = json_integer_value(json_object_get(object, "seq"));
+	const json_t *line, *answer;
+	size_t i;
+
+	buf_printf(text, "\ncallgate: question %" JSON_INTEGER_FORMAT "\n", number);
+	json_array_foreach(json_object_get(object, "shown"), i, line)
+	{
+		buf_printf(text, "  %s\n", json_string_value(line));
+	}
+	buf_printf(text, "answer");
+	json_array_foreach(json_object_get(object, "answers"), i, answer)
+	{
+		buf_printf(text, "%s \"%" JSON_INTEGER_FORMAT " %s\"", i ? "," : "", number, json_string_value(answer));
+	}
+	buf_puts(text, ": ");
+}
+
+void terminal_show_next(struct approver *approver)
+{
+	struct approver_question *oldest = NULL;
+	_cleanup_buf_ struct buf text = {0};
+	json_t *object;
+	int r = -ENOMEM;
+
+	if (approver->shown || approver->options.terminal_fd < 0)
+		return;
+	for (size_t i = 0; i < APPROVAL_OPEN_QUESTIONS_MAX; i++)
+		if (approver->question[i].is_open && (!oldest || approver->question[i].order < oldest->order))
+			oldest = &approver->question[i];
+	if (!oldest)
+		return;
+	object = json_loads(oldest->text, 0, NULL);
+	if (object)
+		terminal_make_text(object, &text);
+	json_decref(object);
+	approver->shown = oldest;
+	approver->line.len = 0;
+	/* What was typed before the question was there is no answer to it. */
+	if (object && !text.failed && tcflush(approver->options.terminal_fd, TCIFLUSH) == 0)
+		r = terminal_write(approver, text.data, text.len);
+	if (r < 0)
+		terminal_give_up(approver);
+}
+
+void terminal_close_question(struct approver *approver, const struct approver_question *question, const char *why)
+{
+	_cleanup_buf_ struct buf text = {0};
+
+	if (approver->shown != question)
+		return;
+	approver->shown = NULL;
+	buf_printf(&text, "callgate: the question is closed: %s\n", why);
+	if (approver->options.terminal_fd >= 0 && !text.failed)
+		(void)terminal_write(approver, text.data, text.len); /* the next question is shown, or given up */
+}
+
+/* Whether a line names the shown question and a word that is offered. *ret_word: owned by the object. */
+static bool terminal_read_answer(const json_t *object, const char *line, const char **ret_word)
+{
+	const json_int_t number = json_integer_value(json_object_get(object, "seq"));
+	const json_t *answer;
+	char expected[64];
+	size_t i;
+
+	json_array_foreach(json_object_get(object, "answers"), i, answer)
+	{
+		(void)snprintf(expected, sizeof(expected), "%" JSON_INTEGER_FORMAT " %s", number,
+			       json_string_value(answer));
+		if (strcmp(line, expected) == 0) {
+			*ret_word = json_string_value(answer);
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Handles a line that was typed while a question is shown. Another text than an answer has no effect. */
+static int terminal_handle_line(struct approver *approver, const char *line)
+{
+	struct approver_question *question = approver->shown;
+	json_t *object = question ? json_loads(question->text, 0, NULL) : NULL;
+	static const char again[] = "that is none of these answers; write one as it stands there: ";
+	const char *word;
+	json_t *answer;
+	char *text;
+	int r = 0;
+
+	if (object && terminal_read_answer(object, line, &word)) {
+		answer = json_pack("{s:s, s:s}", "id", question->head.id, "answer", word);
+		text = answer ? json_dumps(answer, JSON_COMPACT) : NULL;
+		r = text ? 0 : -ENOMEM;
+		if (text)
+			(void)approver_take_answer(approver, question, text, strlen(text), APPROVAL_BY_TERMINAL,
+						   geteuid());
+		free(text);
+		json_decref(answer);
+	} else if (object) {
+		r = terminal_write(approver, again, sizeof(again) - 1);
+	}
+	json_decref(object);
+	return r;
+}
+
+void terminal_read(struct approver *approver)
+{
+	char line[TERMINAL_LINE_BYTES_MAX + 1];
+	/* a line at most, as terminals give it; 0: end of input (Ctrl-D); EIO: callgate is in the background */
+	ssize_t got = read(approver->options.terminal_fd, line, TERMINAL_LINE_BYTES_MAX);
+
+	if (got < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (got <= 0) {
+		terminal_give_up(approver);
+		return;
+	}
+	line[got] = '\0';
+	line[strcspn(line, "\r\n")] = '\0';
+	if (terminal_handle_line(approver, line) < 0)
+		terminal_give_up(approver);
+	terminal_show_next(approver);
+}
