@@ -19,7 +19,8 @@
 #include "supervisor/session/scrub.h"
 #include "supervisor/session/spawner.h"
 
-#define OOM_SCORE_ADJ "800" /* of 1000 */
+/* the program's oom_score_adj, of at most 1000: it is killed before most other processes */
+#define OOM_SCORE_ADJ "800"
 
 enum page_state { PAGE_STARTED, PAGE_READY, PAGE_FAILED };
 

@@ -23,7 +23,7 @@
 struct process_scratch {
 	const char *run_id; /* for the log */
 	const char *base_path;   /* canonical host path of the directory of all runs */
-	const char *path;   /* canonical host path */
+	const char *path;        /* canonical host path of the run's directory */
 	int fd;
 };
 
@@ -72,13 +72,13 @@ struct process_options {
 	char *const *argv;        /* the program's arguments, NULL-terminated */
 	/* the program that a version manager's shim of that name would start, or NULL */
 	const char *version_manager_program;
-	const char *workdir_host; /* canonical host path */
-	const char *audit_path;   /* NULL: no log is kept */
+	const char *workdir_host; /* canonical host path of the workdir */
+	const char *audit_path;   /* path of the audit log; NULL: no log is kept */
 	/* from audit_make_log_file(), borrowed; then audit_path is canonical. -1: the log is not made yet */
 	int audit_fd;
 	/* the log of the run's setup, which no grant may cover; NULL: there is no such log */
 	const char *setup_audit_path;
-	uint64_t rotate_bytes;     /* --audit-rotate; 0: never */
+	uint64_t rotate_bytes;     /* --audit-rotate: size at which a new log file is begun; 0: never */
 	const char *anchor_path;   /* the file for checkpoints, which no grant may cover; NULL: none */
 	const char *sign_key_path;     /* the file of the log's private key, which no grant may cover; NULL: none */
 	struct {

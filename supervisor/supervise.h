@@ -31,7 +31,7 @@ struct supervise_options {
 struct supervise_report {
 	int start_error; /* errno of the start; 0: the program ran */
 	enum launch_step start_step;
-	int wait_status; /* the program's */
+	int wait_status; /* of the program: waitpid(2) */
 	/* the byte from the keeper that ended the run; SIGKILL: the keeper died; 0: neither */
 	unsigned end_reason;
 	unsigned asked_to_end_reason; /* why the program was asked to end: RUN_END_TIMEOUT or a signal; 0: it was not */
@@ -39,7 +39,7 @@ struct supervise_report {
 	/* calls that were restarted after a signal, and calls that could not be restarted */
 	uint64_t restarted, interrupted;
 	unsigned process_count; /* processes of the run that were seen */
-	struct rusage rusage; /* RUSAGE_CHILDREN */
+	struct rusage rusage;   /* getrusage(2) of RUSAGE_CHILDREN: all processes of the run */
 	struct limit_meter limit[LIMIT_MAX];
 	enum limit_kind ended_by; /* the limit that ended the run, or LIMIT_MAX */
 	struct changes *changes; /* owned by the report */

@@ -30,7 +30,7 @@
 #define WALK_DIRECTORIES_PER_CLOCK_READ 64u /* directories from one look at the clock to the next */
 #define WALK_DEPTH_MAX 200u         /* each level holds a descriptor */
 #define WALK_GLOBS_MAX 256u         /* globs of denied paths that each name of the walk is compared with */
-#define WALK_BUFFER_BYTES (64u << 10) /* for getdents64(2) */
+#define WALK_BUFFER_BYTES (64u << 10) /* of directory entries that getdents64(2) reads at once */
 
 /* What getdents64(2) writes. */
 struct walk_dirent64 {

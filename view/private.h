@@ -67,7 +67,7 @@ struct hidden_processes {
 /* The tree of names that the program sees. */
 struct view {
 	const struct policy *policy;
-	struct hidden_processes hidden_processes; /* hidden.c */
+	struct hidden_processes hidden_processes; /* processes that the program does not see: hidden.c */
 	pid_t run_root;           /* pid of the supervisor: the run is its descendants; 0: the program does not run */
 	struct skeleton_names *skeleton_names;
 	struct start_dir_cache_state *start_dir_cache; /* NULL: directory paths are not cached */
@@ -87,12 +87,12 @@ struct view {
 	int nosymfollow_root_fd;             /* a copy of the program's root, mounted with nosymfollow; -1: none */
 	bool some_mount_is_unattached;          /* some mount is not at its virtual path in the kernel */
 	const struct mount *first_unattached_mount; /* the first mount that is not at its virtual path in the kernel */
-	bool kernel_judges_reads;       /* view_prepare_kernel_reads() has returned 0 */
+	bool kernel_judges_reads; /* calls that only read are native: view_prepare_kernel_reads() has returned 0 */
 	bool covered_dir_can_be_renamed;               /* a directory that has a cover below it can be renamed */
 	/* trees of installed programs were not searched for names that globs deny in every directory */
 	bool skips_walk_of_installed_files;
 	bool program_proc_has_machine_files;        /* the program's procfs has more than its processes */
-	char why_reads_are_judged[256]; /* the reason of view_prepare_kernel_reads() */
+	char why_reads_are_judged[256]; /* why reading calls are not native, from view_prepare_kernel_reads() */
 	int proc_fd;              /* O_PATH descriptor of the supervisor's /proc */
 	/* files of /proc that belong to no process; NULL: the program's /proc has them */
 	struct mount *proc_files_of_no_process;

@@ -56,7 +56,7 @@ struct mount {
 	/* a detached copy without the covers of view_prepare_kernel_reads(), for view_open_uncovered(); -1: none */
 	int uncovered_fd;
 	struct held_dir *held_dir; /* the held directory that fd belongs to; NULL: the mount owns fd */
-	unsigned flags;            /* MOUNT_* */
+	unsigned flags;            /* enum mount_flag */
 	const char *rule; /* the rule that made the mount, borrowed from the policy; NULL for the skeleton */
 };
 

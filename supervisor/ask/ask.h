@@ -30,7 +30,7 @@ struct asker;
 /* What all questions of a run need. The pointers are borrowed while the asker exists. */
 struct asker_options {
 	const struct policy *policy; /* the second policy, which observes */
-	struct view *view;           /* its view */
+	struct view *view;           /* the second view */
 	int dir_fd;                  /* the directory of --ask; -1: none */
 	int approver_fd;             /* the channel to the approver of --approve; -1: none. One of the two is there */
 	bool can_be_remembered;      /* the approver can remember answers */

@@ -21,7 +21,7 @@
 /* after this time a thread that has not stopped may be in a vfork(2) */
 #define FREEZE_CHECKS_FOR_VFORK_AFTER_NS UINT64_C(5000000)
 #define FREEZE_SIGNALS_PER_THREAD_MAX 64u    /* signals that a thread may get before it stops */
-#define FREEZE_TID_NUMBERS_END 4194304u /* PID_MAX_LIMIT */
+#define FREEZE_TID_NUMBERS_END 4194304u      /* one above all thread ids: PID_MAX_LIMIT of the kernel */
 #define FREEZE_POLL_PAUSE_NS 100000     /* between checks whether all threads have stopped */
 
 /* Whether the thread is in the list of threads already. */

@@ -9,7 +9,7 @@
 struct pause {
 	struct closing_options options;
 	struct closing *closing; /* borrowed; NULL: the policy has no after_read */
-	struct freeze freeze; /* while is_active */
+	struct freeze freeze;    /* the stopped threads, while is_active */
 	bool is_active;       /* all threads are stopped */
 };
 

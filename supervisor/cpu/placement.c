@@ -116,7 +116,7 @@ void cpu_pin_program(struct cpu *placement, pid_t program)
 
 /* A count of the run's tasks, and of those that are running now. */
 struct placement_running_tasks {
-	const struct task *caller; /* not counted as running */
+	const struct task *caller; /* the thread whose call is judged: not counted as running */
 	pid_t last;                /* tasks with higher pids are not counted */
 	unsigned tasks, running;
 };

@@ -27,7 +27,7 @@
 struct pending_connect {
 	struct pending_connect *next;
 	struct delayed_response delayed_response;
-	uint64_t deadline_ns; /* 0: no deadline */
+	uint64_t deadline_ns; /* when the connect fails with ETIMEDOUT; 0: no deadline */
 	uint64_t conn_id;     /* id of the connection in messages to egress */
 	uint64_t socket_cookie; /* the socket's SO_COOKIE */
 	pid_t tid;

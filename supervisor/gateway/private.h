@@ -22,7 +22,7 @@ struct egress_line {
 	uint64_t last_progress_ns; /* time when a message last left the queue; only while the queue is not empty */
 };
 
-/* Takes fd. */
+/* Begins with an empty queue on the control socket fd, which it takes. */
 void egress_line_init(struct egress_line *line, int fd);
 /* Closes the socket and drops the queue. */
 void egress_line_close(struct egress_line *line);

@@ -33,7 +33,7 @@ struct program {
 	char *cwd;           /* the directory that it starts in; owned; NULL: the workdir */
 	struct denials *denials; /* owned */
 	uint64_t start_ns;       /* when the client asked for it */
-	uint64_t deadline_ns; /* UINT64_MAX: none */
+	uint64_t deadline_ns;    /* when its time limit ends; UINT64_MAX: no limit */
 	uint64_t next_kill_ns; /* in the state PROGRAM_ENDING: when its descendants are searched for and killed again */
 	/* master side of the program's terminal, for the client; owned; -1: no terminal, or handed over */
 	int master_fd;
@@ -45,10 +45,10 @@ struct program {
 	uint64_t cpu_us, max_rss_kb;
 };
 
-/* A connection. */
+/* A client's connection to the session. */
 struct client {
 	int fd, epoll_fd; /* epoll_fd is borrowed */
-	struct program *program; /* NULL: none */
+	struct program *program; /* the program that the client has started; NULL: none */
 	bool holds_session;      /* the session ends when this client hangs up */
 	struct client *next;
 };
@@ -68,12 +68,12 @@ struct session {
 	/* number of the last program that a client asked for; programs are numbered from 1 */
 	unsigned last_program_number;
 	unsigned running_program_count; /* programs that have not ended */
-	struct client *client; /* list */
+	struct client *client;          /* list of the connected clients */
 	unsigned client_count; /* clients in the list */
 	unsigned holding_client_count; /* clients that hold the session */
 	uint64_t idle_since_ns;        /* since when no program has run; UINT64_MAX: a program runs */
 	bool is_ending;                /* no program is started any more */
-	struct spawner_request spawn_request; /* reused */
+	struct spawner_request spawn_request;     /* room for a request to the spawner; reused */
 	char text[SESSION_MESSAGE_BYTES_MAX + 1]; /* reused */
 	char spawner_mark, listen_mark;
 };

@@ -37,9 +37,9 @@
 
 struct session;
 
-/* Borrowed until session_free(). */
+/* What a session needs of its run. Borrowed until session_free(). */
 struct session_options {
-	int listen_fd;     /* the listening socket */
+	int listen_fd;             /* the socket to which clients connect */
 	int holding_client_fd;     /* the first client, connected already; taken by session_begin(); -1: none */
 	uint64_t idle_limit_ns;  /* the session ends after this time without programs; 0: never */
 	const char *run_id;

@@ -13,7 +13,7 @@ enum change_kind { CHANGE_ADDED, CHANGE_MODIFIED, CHANGE_DELETED };
 
 /* A changed file, as the result lists it. */
 struct change {
-	const char *path; /* in the view */
+	const char *path; /* virtual path of the file */
 	enum change_kind kind;
 	uint64_t size_bytes; /* size now; of a deleted file, its size before the run */
 	char sha256[65]; /* "" for directories, links, special files, and files that exceed the limits of hashing */

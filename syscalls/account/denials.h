@@ -23,7 +23,7 @@ struct denials;
 /* A denied call or network attempt, and how often it was tried. */
 struct denial {
 	uint64_t seq; /* number of the first record */
-	const char *syscall_name; /* static; NULL: egress refused */
+	const char *syscall_name; /* the denied call; static; NULL: egress has denied */
 	/* static; what egress refused: "open", "request", "close" or "dns"; NULL: a system call was refused */
 	const char *event;
 	/* kind of operation, for the result: "read", "write", "exec", "net", "signal", "process" or "other" */

@@ -59,13 +59,13 @@ struct sandbox {
 		void *meter;
 	} memory; /* for /proc/meminfo */
 	bool (*is_over)(void *meter); /* checks the limits while a handler waits; true: the run ends */
-	struct sockets *unix_sockets;   /* unix-sockets.h */
-	struct peers *unix_peers;       /* unix-peers.h */
+	struct sockets *unix_sockets; /* unix-sockets.h: the sockets that the run has bound */
+	struct peers *unix_peers;     /* unix-peers.h: which process has the other end of a socket */
 	struct inet *inet;         /* inet.h; NULL: the run has no network */
 	struct netlink *netlink;   /* netlink.h; NULL: route queries are native (RUN_NATIVE_NETLINK) */
 	const struct memory_ops *target_memory; /* how target memory is read and written */
 	int listener_fd;                        /* the seccomp listener of the program */
-	bool has_unix_datagrams;       /* RUN_HAS_UNIX_DATAGRAMS */
+	bool has_unix_datagrams;                /* RUN_HAS_UNIX_DATAGRAMS: the run may use unix datagram sockets */
 	bool has_own_ipc_namespace;    /* the run has its own IPC namespace, and its memory is bounded */
 	/* the kernel confines signals to the run: a pid namespace, or Landlock's scope (ABI 6) */
 	bool kernel_confines_signals;
@@ -147,7 +147,7 @@ struct outcome {
 	enum outcome_kind kind;
 	int64_t value;     /* result of the call, or -errno with OUTCOME_ERROR */
 	int fd;            /* owned; -1: unset */
-	int open_flags;    /* OUTCOME_BLOCKING_OPEN */
+	int open_flags;    /* OUTCOME_BLOCKING_OPEN: O_* flags */
 	bool fd_is_cloexec; /* OUTCOME_FD: O_CLOEXEC in newfd_flags */
 	/* OUTCOME_OPATH_FD: fd is a terminal, which becomes the session's controlling terminal */
 	bool becomes_controlling_terminal;

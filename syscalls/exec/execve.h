@@ -14,7 +14,7 @@
 
 #include "syscalls/exec/elf.h"
 
-/* Identifies an approved file. */
+/* Identifies the approved file, by which the image that the kernel has loaded is verified. */
 struct exec_image {
 	dev_t dev;
 	ino_t ino;
@@ -29,7 +29,7 @@ struct exec_image {
 /* The verified result of judging an exec: the files that the kernel must load. */
 struct exec_plan {
 	struct exec_image image;  /* the ELF file that will run: the program, or the last interpreter of a "#!" chain */
-	struct exec_image loader_image; /* its loader (PT_INTERP) */
+	struct exec_image loader_image; /* the program's dynamic loader (PT_INTERP) */
 	bool has_loader;                /* the program is dynamic: loader_image is set */
 	uint64_t loader_first_page_offset;     /* AT_BASE plus this is the address of the loader's first page */
 	/*
@@ -37,7 +37,7 @@ struct exec_plan {
 	 * the files nor what their names lead to. Then `layout` and `loader_entry_offset` describe these files.
 	 */
 	bool path_proves_loaded_files;
-	struct elf_layout layout; /* of the program */
+	struct elf_layout layout;        /* of the program: where its headers and entry point are */
 	uint64_t loader_entry_offset;    /* AT_BASE plus this is the loader's first instruction */
 	char *loader_path;             /* the loader's path in PT_INTERP, for the record; NULL: no loader */
 	char *loader_virtual_path;        /* the loader's virtual path */

@@ -167,7 +167,7 @@ int file_get_outcome_error(const struct call *call);
 struct open_request {
 	unsigned flags; /* O_* flags */
 	mode_t mode;
-	uint64_t resolve; /* openat2 only */
+	uint64_t resolve; /* RESOLVE_* flags of an openat2 */
 };
 
 /*

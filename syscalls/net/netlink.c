@@ -28,7 +28,7 @@
 #define NETLINK_MESSAGES_PER_REQUEST_MAX 8
 #define NETLINK_AUTO_PORT_FIRST (-4097) /* as netlink_autobind(): ports from here downwards are no process ids */
 
-/* One stand-in socket. */
+/* A stand-in socket: the supervisor's end of a socket pair. */
 struct standin {
 	int fd; /* the supervisor's end, owned; -1: the slot is free */
 	ino_t inode; /* inode number of the program's end of the socket pair, by which the stand-in is found */

@@ -20,7 +20,7 @@
 struct sender {
 	int fd; /* a duplicate of the target's descriptor, owned */
 	int domain, type;
-	bool is_stream;          /* SOCK_STREAM */
+	bool is_stream;          /* SOCK_STREAM: a part of a message may be sent */
 	struct inet_socket inet; /* set for AF_INET and AF_INET6 */
 };
 

@@ -3,8 +3,8 @@
 
 #define NOTIFY(name, ...) sys_##name,  /* a row with a handler */
 #define ROW_OF_OTHER_CLASS(name) NULL, /* a row without a handler */
-#define NATIVE_UNLESS NOTIFY           /* has a handler, too */
-#define JUDGE NOTIFY                   /* has a handler, too */
+#define NATIVE_UNLESS NOTIFY           /* rows of this class have a handler, as those of class NOTIFY */
+#define JUDGE NOTIFY                   /* rows of this class have a handler, as those of class NOTIFY */
 static syscall_fn *const handlers[] = {
 #include "syscalls/table/syscalls.def"
 };
