@@ -98,12 +98,12 @@ static enum row_eintr interrupted_get_eintr_of_call(const struct frame *frame)
 }
 
 /* Reads the top of a thread's stack, to recognise a call by its return addresses. */
-static void interrupted_read_stack_slots(const struct memory_ops *guest, pid_t tid, uint64_t stack,
+static void interrupted_read_stack_slots(const struct memory_ops *memory, pid_t tid, uint64_t stack,
 					 uint64_t slot[INTERRUPTED_COMPARED_STACK_WORDS])
 {
 	memset(slot, 0, INTERRUPTED_COMPARED_STACK_WORDS * sizeof(slot[0]));
 	/* Reads less at the end of the stack. */
-	(void)guest->read(tid, stack, slot, INTERRUPTED_COMPARED_STACK_WORDS * sizeof(slot[0]));
+	(void)memory->read(tid, stack, slot, INTERRUPTED_COMPARED_STACK_WORDS * sizeof(slot[0]));
 }
 
 /*
@@ -113,7 +113,7 @@ static void interrupted_read_stack_slots(const struct memory_ops *guest, pid_t t
  * and return addresses.
  */
 static bool interrupted_restart_has_failed_before(const struct interrupted_calls *interrupted,
-					     const struct memory_ops *guest, pid_t tid, const struct frame *frame)
+						  const struct memory_ops *memory, pid_t tid, const struct frame *frame)
 {
 	const struct interrupted_call_not_restarted *left =
 		&interrupted->not_restarted[(unsigned)tid % INTERRUPTED_NOT_RESTARTED_MAX];
@@ -122,13 +122,13 @@ static bool interrupted_restart_has_failed_before(const struct interrupted_calls
 	if (left->tid != tid || left->frame.registers_addr != frame->registers_addr ||
 	    memcmp(left->frame.registers, frame->registers, sizeof(frame->registers)) != 0)
 		return false;
-	interrupted_read_stack_slots(guest, tid, frame->stack_pointer, slot);
+	interrupted_read_stack_slots(memory, tid, frame->stack_pointer, slot);
 	return memcmp(left->stack_slot, slot, sizeof(slot)) == 0;
 }
 
 /* Remembers a call whose number is unknown, to recognise it when it is repeated. */
 static void interrupted_remember_call_not_restarted(struct interrupted_calls *interrupted,
-						    const struct memory_ops *guest, pid_t tid,
+						    const struct memory_ops *memory, pid_t tid,
 						    const struct frame *frame)
 {
 	struct interrupted_call_not_restarted *left =
@@ -137,7 +137,7 @@ static void interrupted_remember_call_not_restarted(struct interrupted_calls *in
 	interrupted->not_restarted_count++;
 	left->tid = tid;
 	left->frame = *frame;
-	interrupted_read_stack_slots(guest, tid, frame->stack_pointer, left->stack_slot);
+	interrupted_read_stack_slots(memory, tid, frame->stack_pointer, left->stack_slot);
 }
 
 static struct interrupted_open *interrupted_find_open(struct interrupted_calls *interrupted, pid_t tid)
@@ -211,7 +211,7 @@ static bool interrupted_open_has_waited(struct interrupted_calls *interrupted, p
 	return true;
 }
 
-void interrupted_on_sigreturn(struct interrupted_calls *interrupted, const struct memory_ops *guest, int listener_fd,
+void interrupted_on_sigreturn(struct interrupted_calls *interrupted, const struct memory_ops *memory, int listener_fd,
 			      const struct seccomp_notif *notification)
 {
 	pid_t tid = (pid_t)notification->pid;
@@ -221,10 +221,10 @@ void interrupted_on_sigreturn(struct interrupted_calls *interrupted, const struc
 	uint64_t stack;
 
 	if (!interrupted_read_stack_pointer(interrupted, tid, notification->data.nr, &stack) ||
-	    !frame_read_signal_frame(guest, tid, stack, &frame) ||
-	    interrupted_restart_has_failed_before(interrupted, guest, tid, &frame))
+	    !frame_read_signal_frame(memory, tid, stack, &frame) ||
+	    interrupted_restart_has_failed_before(interrupted, memory, tid, &frame))
 		return;
-	kind = frame_identify_interrupted_call(guest, tid, &frame);
+	kind = frame_identify_interrupted_call(memory, tid, &frame);
 	eintr = interrupted_get_eintr_of_call(&frame);
 	if (kind == FRAME_NOT_AFTER_SYSCALL || eintr == EINTR_ANY_TIME ||
 	    !interrupted_call_was_notified(interrupted, &frame, kind))
@@ -235,8 +235,8 @@ void interrupted_on_sigreturn(struct interrupted_calls *interrupted, const struc
 	if (kind == FRAME_CALL_KNOWN && eintr == EINTR_WHILE_OPENING_FIFO &&
 	    interrupted_open_has_waited(interrupted, tid, &frame))
 		return;
-	if (kind == FRAME_CALL_UNKNOWN || frame_restart_call(guest, tid, &frame) < 0) {
-		interrupted_remember_call_not_restarted(interrupted, guest, tid, &frame);
+	if (kind == FRAME_CALL_UNKNOWN || frame_restart_call(memory, tid, &frame) < 0) {
+		interrupted_remember_call_not_restarted(interrupted, memory, tid, &frame);
 		return;
 	}
 	interrupted->restarted_count++;

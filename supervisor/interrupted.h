@@ -70,7 +70,7 @@ struct interrupted_calls {
 void interrupted_release(struct interrupted_calls *interrupted);
 
 /* At the notification of an rt_sigreturn: restarts the call that the handler interrupted, if need be. */
-void interrupted_on_sigreturn(struct interrupted_calls *interrupted, const struct memory_ops *guest, int listener_fd,
+void interrupted_on_sigreturn(struct interrupted_calls *interrupted, const struct memory_ops *memory, int listener_fd,
 			      const struct seccomp_notif *notification);
 
 /* Whether the call is a restarted open, which must not wait for the other end of a FIFO. */

@@ -258,11 +258,11 @@ int64_t inject_calls_and_set_result(const struct tracer *tracer, const struct pe
 /* Writes target memory. Since Linux 6.5 process_vm_writev(2) does not grow a stack, but PTRACE_POKEDATA does. */
 int inject_write_memory(const struct tracer *tracer, pid_t tid, uint64_t addr, const void *bytes, size_t len)
 {
-	const struct memory_ops *guest = tracer->sandbox->target_memory;
+	const struct memory_ops *memory = tracer->sandbox->target_memory;
 
-	if (memory_copy_out(guest, tid, addr, bytes, len) == 0)
+	if (memory_copy_out(memory, tid, addr, bytes, len) == 0)
 		return 0;
-	if (ptrace(PTRACE_POKEDATA, tid, addr, 0) < 0 || memory_copy_out(guest, tid, addr, bytes, len) < 0)
+	if (ptrace(PTRACE_POKEDATA, tid, addr, 0) < 0 || memory_copy_out(memory, tid, addr, bytes, len) < 0)
 		return -ENOMEM;
 	return 0;
 }

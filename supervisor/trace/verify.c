@@ -122,10 +122,10 @@ static const char *verify_file_name_of_exec(pid_t pid, const struct exec_plan *p
 }
 
 /* Sets AT_EXECFN to the name that the program gave. There is room, because the host path was padded. */
-static const char *verify_and_restore_execfn(const struct memory_ops *guest, pid_t pid, const struct exec_plan *plan,
-					uint64_t addr)
+static const char *verify_and_restore_execfn(const struct memory_ops *memory, pid_t pid, const struct exec_plan *plan,
+					     uint64_t addr)
 {
-	if (!plan->needs_restart || memory_copy_out(guest, pid, addr, plan->execfn, strlen(plan->execfn) + 1) == 0)
+	if (!plan->needs_restart || memory_copy_out(memory, pid, addr, plan->execfn, strlen(plan->execfn) + 1) == 0)
 		return NULL;
 	return "exec_unreadable";
 }
@@ -184,7 +184,7 @@ static bool image_stack_layout_is_known(void)
 }
 
 /* Whether the stack ends with the name. The byte before it must be 0: a longer name with the same end must not pass. */
-static bool image_stack_ends_with_file_name(const struct memory_ops *guest, pid_t pid, int maps_fd, uint64_t stack,
+static bool image_stack_ends_with_file_name(const struct memory_ops *memory, pid_t pid, int maps_fd, uint64_t stack,
 					    const char *name)
 {
 	char found[1 + PATH_MAX + 32];
@@ -193,7 +193,7 @@ static bool image_stack_ends_with_file_name(const struct memory_ops *guest, pid_
 
 	if (len > sizeof(found) || !image_stack_layout_is_known() || !image_query_map(maps_fd, stack, 0, &map) ||
 	    map.end < len + NEW_STACK_END_BYTES ||
-	    guest->read(pid, map.end - NEW_STACK_END_BYTES - len, found, len) != (ssize_t)len)
+	    memory->read(pid, map.end - NEW_STACK_END_BYTES - len, found, len) != (ssize_t)len)
 		return false;
 	return found[0] == '\0' && memcmp(found + 1, name, len - 1) == 0;
 }
@@ -203,7 +203,7 @@ static bool image_stack_ends_with_file_name(const struct memory_ops *guest, pid_
  * three mappings in one file of /proc (Linux 6.11); the other checks open two files and read a link. False: the other
  * checks decide.
  */
-static bool image_is_approved_by_quick_check(const struct memory_ops *guest, pid_t pid, const struct exec_plan *plan)
+static bool image_is_approved_by_quick_check(const struct memory_ops *memory, pid_t pid, const struct exec_plan *plan)
 {
 	_cleanup_close_ int maps_fd = -1;
 	struct arch_regs regs;
@@ -213,7 +213,7 @@ static bool image_is_approved_by_quick_check(const struct memory_ops *guest, pid
 	maps_fd = procstat_open_file(pid, "maps");
 	return maps_fd >= 0 && image_is_loader(maps_fd, arch_get_pc(&regs), &plan->loader_image) &&
 	       image_is_program(maps_fd, plan) &&
-	       image_stack_ends_with_file_name(guest, pid, maps_fd, arch_get_stack_pointer(&regs), plan->execfn);
+	       image_stack_ends_with_file_name(memory, pid, maps_fd, arch_get_stack_pointer(&regs), plan->execfn);
 }
 
 /* ---- verifying an exec by the name that the kernel used ---- */
@@ -236,12 +236,12 @@ static bool stack_find_auxv(const uint64_t *word, size_t words, struct auxv_entr
 }
 
 /* Whether target memory has this text at addr, as AT_EXECFN of the new image must. */
-static bool image_has_name(const struct memory_ops *guest, pid_t pid, uint64_t addr, const char *name)
+static bool image_has_name(const struct memory_ops *memory, pid_t pid, uint64_t addr, const char *name)
 {
 	char found[PATH_MAX + 32];
 	size_t len = strlen(name) + 1;
 
-	return len <= sizeof(found) && guest->read(pid, addr, found, len) == (ssize_t)len && !memcmp(found, name, len);
+	return len <= sizeof(found) && memory->read(pid, addr, found, len) == (ssize_t)len && !memcmp(found, name, len);
 }
 
 /* Whether the kernel has loaded a program and a loader of the layout that was judged: no other format took over. */
@@ -275,11 +275,11 @@ static bool image_is_approved_by_name(const struct sandbox *sandbox, pid_t pid, 
 
 const char *verify_exec_image(const struct sandbox *sandbox, pid_t pid, const struct exec_plan *plan)
 {
-	const struct memory_ops *guest = sandbox->target_memory;
+	const struct memory_ops *memory = sandbox->target_memory;
 	struct auxv_entries vector = {0};
 	const char *reason;
 
-	if (image_is_approved_by_name(sandbox, pid, plan) || image_is_approved_by_quick_check(guest, pid, plan))
+	if (image_is_approved_by_name(sandbox, pid, plan) || image_is_approved_by_quick_check(memory, pid, plan))
 		return NULL;
 	reason = verify_program_file(pid, &plan->image);
 	if (!reason && verify_read_auxv(pid, &vector) < 0)
@@ -288,5 +288,5 @@ const char *verify_exec_image(const struct sandbox *sandbox, pid_t pid, const st
 		reason = verify_loader_file(pid, plan, vector.at_base);
 	if (!reason)
 		reason = verify_file_name_of_exec(pid, plan, vector.at_execfn);
-	return reason ? reason : verify_and_restore_execfn(guest, pid, plan, vector.at_execfn);
+	return reason ? reason : verify_and_restore_execfn(memory, pid, plan, vector.at_execfn);
 }

@@ -25,16 +25,16 @@ static_assert(offsetof(mcontext_t, sp) == offsetof(mcontext_t, regs) + WORD_SP *
 		      offsetof(mcontext_t, pc) == offsetof(mcontext_t, regs) + WORD_PC * sizeof(uint64_t),
 	      "struct sigcontext");
 
-static int frame_read_code(const struct memory_ops *guest, pid_t tid, uint64_t call, struct insn_code *ret_code)
+static int frame_read_code(const struct memory_ops *memory, pid_t tid, uint64_t call, struct insn_code *ret_code)
 {
 	ssize_t got;
 
 	/* Retries with fewer bytes before the call, which may be at the start of a page. */
 	for (ret_code->readable_from = 0; ret_code->readable_from <= INSN_BYTES_BEFORE_SYSCALL;
 	     ret_code->readable_from += INSN_BYTES_BEFORE_SYSCALL / 2) {
-		got = guest->read(tid, call - INSN_BYTES_BEFORE_SYSCALL + ret_code->readable_from,
-				  ret_code->byte + ret_code->readable_from,
-				  sizeof(ret_code->byte) - ret_code->readable_from);
+		got = memory->read(tid, call - INSN_BYTES_BEFORE_SYSCALL + ret_code->readable_from,
+				   ret_code->byte + ret_code->readable_from,
+				   sizeof(ret_code->byte) - ret_code->readable_from);
 		if (got < 0)
 			continue;
 		ret_code->end = ret_code->readable_from + (size_t)got;
@@ -43,23 +43,23 @@ static int frame_read_code(const struct memory_ops *guest, pid_t tid, uint64_t c
 	return -EFAULT;
 }
 
-bool frame_read_signal_frame(const struct memory_ops *guest, pid_t tid, uint64_t stack, struct frame *ret_frame)
+bool frame_read_signal_frame(const struct memory_ops *memory, pid_t tid, uint64_t stack, struct frame *ret_frame)
 {
 	ret_frame->registers_addr = stack + sizeof(siginfo_t) + offsetof(ucontext_t, uc_mcontext.regs);
-	if (memory_copy_in(guest, tid, ret_frame->registers_addr, ret_frame->registers, WORDS * sizeof(uint64_t)) < 0)
+	if (memory_copy_in(memory, tid, ret_frame->registers_addr, ret_frame->registers, WORDS * sizeof(uint64_t)) < 0)
 		return false;
 	ret_frame->pc = ret_frame->registers[WORD_PC];
 	ret_frame->stack_pointer = ret_frame->registers[WORD_SP];
 	return ret_frame->registers[WORD_X0] == (uint64_t)-EINTR;
 }
 
-enum frame_kind frame_identify_interrupted_call(const struct memory_ops *guest, pid_t tid, struct frame *frame)
+enum frame_kind frame_identify_interrupted_call(const struct memory_ops *memory, pid_t tid, struct frame *frame)
 {
 	struct insn_register_values held = {.unchanged_registers = ~(UINT32_C(1) << WORD_X0)};
 	struct insn_code code;
 	uint32_t call;
 
-	if (frame_read_code(guest, tid, frame->pc - SYSCALL_INSN_BYTES, &code) < 0)
+	if (frame_read_code(memory, tid, frame->pc - SYSCALL_INSN_BYTES, &code) < 0)
 		return FRAME_NOT_AFTER_SYSCALL;
 	memcpy(&call, &code.byte[INSN_BYTES_BEFORE_SYSCALL], sizeof(call));
 	if (call != SYSCALL_INSN_WORD)
@@ -73,13 +73,14 @@ enum frame_kind frame_identify_interrupted_call(const struct memory_ops *guest, 
 	return insn_aarch64_find_value(&code, WORD_X0, &held, &frame->arg[0]) ? FRAME_CALL_KNOWN : FRAME_CALL_UNKNOWN;
 }
 
-int frame_restart_call(const struct memory_ops *guest, pid_t tid, const struct frame *frame)
+int frame_restart_call(const struct memory_ops *memory, pid_t tid, const struct frame *frame)
 {
 	uint64_t pc = frame->pc - SYSCALL_INSN_BYTES, first = frame->registers_addr + WORD_X0 * sizeof(uint64_t);
-	int r = memory_copy_out(guest, tid, first, &frame->arg[0], sizeof(frame->arg[0]));
+	int r = memory_copy_out(memory, tid, first, &frame->arg[0], sizeof(frame->arg[0]));
 
 	return r < 0 ? r
-		     : memory_copy_out(guest, tid, frame->registers_addr + WORD_PC * sizeof(uint64_t), &pc, sizeof(pc));
+		     : memory_copy_out(memory, tid, frame->registers_addr + WORD_PC * sizeof(uint64_t), &pc,
+				       sizeof(pc));
 }
 
 #endif

@@ -26,7 +26,7 @@ struct frame {
  * Reads the frame at the stack pointer. True: the thread will continue with EINTR. False: the thread will not continue
  * with EINTR, or the frame is unreadable.
  */
-bool frame_read_signal_frame(const struct memory_ops *guest, pid_t tid, uint64_t stack, struct frame *ret_frame);
+bool frame_read_signal_frame(const struct memory_ops *memory, pid_t tid, uint64_t stack, struct frame *ret_frame);
 
 enum frame_kind {
 	FRAME_NOT_AFTER_SYSCALL,   /* the thread does not continue behind a system call */
@@ -36,9 +36,9 @@ enum frame_kind {
 };
 
 /* Finds out which call ended with EINTR, by the code before the instruction pointer. */
-enum frame_kind frame_identify_interrupted_call(const struct memory_ops *guest, pid_t tid, struct frame *frame);
+enum frame_kind frame_identify_interrupted_call(const struct memory_ops *memory, pid_t tid, struct frame *frame);
 
 /* Changes a FRAME_CALL_KNOWN so that the call is restarted, as if the signal had come before it. 0 or -errno. */
-int frame_restart_call(const struct memory_ops *guest, pid_t tid, const struct frame *frame);
+int frame_restart_call(const struct memory_ops *memory, pid_t tid, const struct frame *frame);
 
 #endif

@@ -85,18 +85,18 @@ static bool ptrace_any_thread_is_traced(pid_t tgid)
  * remembered, because the kernel may not have performed it yet; earlier ones show in TracerPid. A target's pid is
  * compared too, because a process may have reused it.
  */
-static bool ptrace_may_be_attached(const struct ptrace_attachments *traces, pid_t tgid)
+static bool ptrace_may_be_attached(const struct ptrace_attachments *attachments, pid_t tgid)
 {
-	for (size_t i = 0; i < traces->count; i++)
-		if (traces->attachment[i].target_tgid == tgid || traces->attachment[i].target == tgid)
+	for (size_t i = 0; i < attachments->count; i++)
+		if (attachments->attachment[i].target_tgid == tgid || attachments->attachment[i].target == tgid)
 			return true;
 	return false;
 }
 
-static bool ptrace_process_has_traced(const struct ptrace_attachments *traces, pid_t tgid)
+static bool ptrace_process_has_traced(const struct ptrace_attachments *attachments, pid_t tgid)
 {
-	for (size_t i = 0; i < traces->count; i++)
-		if (traces->attachment[i].tgid == tgid)
+	for (size_t i = 0; i < attachments->count; i++)
+		if (attachments->attachment[i].tgid == tgid)
 			return true;
 	return false;
 }
@@ -116,48 +116,51 @@ static bool ptrace_thread_exists(pid_t tgid, pid_t tid)
 }
 
 /* Whether the process that asked for the attachment is gone. */
-static bool ptrace_attachment_has_ended(const struct ptrace_attachment *edge)
+static bool ptrace_attachment_has_ended(const struct ptrace_attachment *attachment)
 {
-	return !ptrace_process_exists(edge->tid == PTRACE_TID_MEANS_TRACEME ? edge->target_tgid : edge->tgid);
+	return !ptrace_process_exists(attachment->tid == PTRACE_TID_MEANS_TRACEME ? attachment->target_tgid
+										  : attachment->tgid);
 }
 
 /* Removes attachments that have ended. */
-static void ptrace_forget_dead_processes(struct ptrace_attachments *traces)
+static void ptrace_forget_dead_processes(struct ptrace_attachments *attachments)
 {
 	size_t kept = 0;
 
-	for (size_t i = 0; i < traces->count; i++)
-		if (!ptrace_attachment_has_ended(&traces->attachment[i]))
-			traces->attachment[kept++] = traces->attachment[i];
-	traces->count = kept;
+	for (size_t i = 0; i < attachments->count; i++)
+		if (!ptrace_attachment_has_ended(&attachments->attachment[i]))
+			attachments->attachment[kept++] = attachments->attachment[i];
+	attachments->count = kept;
 }
 
 /*
- * Whether the attachment `next` may overwrite the stored one, `edge`: both are of the same tracing thread, or the
- * tracing thread of `edge` is dead and was of the same process.
+ * Whether the attachment `next` may overwrite the stored one, `attachment`: both are of the same tracing thread, or the
+ * tracing thread of `attachment` is dead and was of the same process.
  */
-static bool ptrace_attachment_is_replaced(const struct ptrace_attachment *edge, const struct ptrace_attachment *next)
+static bool ptrace_attachment_is_replaced(const struct ptrace_attachment *attachment,
+					  const struct ptrace_attachment *next)
 {
-	if (edge->tid == PTRACE_TID_MEANS_TRACEME || next->tid == PTRACE_TID_MEANS_TRACEME)
-		return edge->tid == next->tid && edge->target_tgid == next->target_tgid;
-	return edge->tgid == next->tgid && (edge->tid == next->tid || !ptrace_thread_exists(edge->tgid, edge->tid));
+	if (attachment->tid == PTRACE_TID_MEANS_TRACEME || next->tid == PTRACE_TID_MEANS_TRACEME)
+		return attachment->tid == next->tid && attachment->target_tgid == next->target_tgid;
+	return attachment->tgid == next->tgid &&
+	       (attachment->tid == next->tid || !ptrace_thread_exists(attachment->tgid, attachment->tid));
 }
 
 /* Stores an attachment. False: the table is full. The thread's own entry is replaced before a dead thread's entry. */
-static bool ptrace_remember_attachment(struct ptrace_attachments *traces, const struct ptrace_attachment *next)
+static bool ptrace_remember_attachment(struct ptrace_attachments *attachments, const struct ptrace_attachment *next)
 {
 	struct ptrace_attachment *entry = NULL;
 
-	for (size_t i = 0; i < traces->count; i++) {
-		struct ptrace_attachment *edge = &traces->attachment[i];
+	for (size_t i = 0; i < attachments->count; i++) {
+		struct ptrace_attachment *attachment = &attachments->attachment[i];
 
-		if (ptrace_attachment_is_replaced(edge, next) && (!entry || edge->tid == next->tid))
-			entry = edge;
+		if (ptrace_attachment_is_replaced(attachment, next) && (!entry || attachment->tid == next->tid))
+			entry = attachment;
 	}
-	if (!entry && traces->count == PTRACE_ATTACHMENTS_MAX)
+	if (!entry && attachments->count == PTRACE_ATTACHMENTS_MAX)
 		return false;
 	if (!entry)
-		entry = &traces->attachment[traces->count++];
+		entry = &attachments->attachment[attachments->count++];
 	*entry = *next;
 	return true;
 }
@@ -165,29 +168,29 @@ static bool ptrace_remember_attachment(struct ptrace_attachments *traces, const 
 /* ---- attaching ---- */
 
 /* Why one process of the run may not trace another process of the run; NULL: it may. */
-static const char *ptrace_find_refusal_reason(const struct ptrace_attachments *traces, pid_t tracer_tgid,
+static const char *ptrace_find_refusal_reason(const struct ptrace_attachments *attachments, pid_t tracer_tgid,
 					      pid_t target_tgid)
 {
-	if (ptrace_may_be_attached(traces, tracer_tgid) || ptrace_any_thread_is_traced(tracer_tgid))
+	if (ptrace_may_be_attached(attachments, tracer_tgid) || ptrace_any_thread_is_traced(tracer_tgid))
 		return "tracer_is_traced";
-	return ptrace_process_has_traced(traces, target_tgid) ? "target_traces" : NULL;
+	return ptrace_process_has_traced(attachments, target_tgid) ? "target_traces" : NULL;
 }
 
 /* Judges whether a process may trace another, and remembers it. */
-static void ptrace_judge_attachment(struct call *call, const struct ptrace_attachment *edge)
+static void ptrace_judge_attachment(struct call *call, const struct ptrace_attachment *attachment)
 {
-	struct ptrace_attachments *traces = &call->sandbox->ptrace_attachments;
+	struct ptrace_attachments *attachments = &call->sandbox->ptrace_attachments;
 	const char *reason;
 
-	ptrace_forget_dead_processes(traces);
-	reason = ptrace_find_refusal_reason(traces, edge->tgid, edge->target_tgid);
-	if (!reason && !ptrace_remember_attachment(traces, edge))
+	ptrace_forget_dead_processes(attachments);
+	reason = ptrace_find_refusal_reason(attachments, attachment->tgid, attachment->target_tgid);
+	if (!reason && !ptrace_remember_attachment(attachments, attachment))
 		reason = "tracers_limit";
 	if (reason) {
 		call_refuse(call, -EPERM, NULL, reason);
 		return;
 	}
-	traces->run_may_write_memory = true;
+	attachments->run_may_write_memory = true;
 	target_allow_continue(call);
 }
 
