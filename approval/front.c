@@ -161,6 +161,7 @@ void front_ask(struct approver *approver, struct approver_question *question)
 		: approver->options.terminal_fd >= 0 ? 0
 						     : -1;
 
+	question->was_asked = r >= 0;
 	if (r < 0)
 		approver_answer(approver, question, APPROVAL_GONE, APPROVAL_BY_SOCKET, 0);
 	else
@@ -176,6 +177,6 @@ void front_close_question(struct approver *approver, struct approver_question *q
 		question->command = 0;
 	}
 	terminal_close_question(approver, question, why);
-	if (approver->options.socket_fd >= 0)
+	if (approver->options.socket_fd >= 0 && question->was_asked)
 		front_tell_socket_of_end(approver, question, why);
 }

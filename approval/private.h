@@ -20,6 +20,7 @@ struct approver_line {
 
 struct approver_question {
 	bool is_open;
+	bool was_asked; /* the front has it; false: its answer was remembered */
 	struct approval_question head;
 	char *text;     /* the question's JSON, owned */
 	uint64_t order; /* questions that came later have a larger one */

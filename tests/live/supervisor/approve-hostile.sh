@@ -56,6 +56,31 @@ ended '.stdout == "denied\n" and .calls.approved == 0'
 question 'map(.resolved) == ["'"$H/a"'", "'"$H/b"'"]'
 rm -f "$T/w/swap" "$T/w/swapped"
 
+# A thread that goes on swapping, while every read of a is permitted and none of b.
+cat >"$T/w/flip.py" <<END
+import ctypes, os, threading
+libc = ctypes.CDLL(None)
+a, b = b"$H/a\0", b"$H/b\0"
+path = ctypes.create_string_buffer(a, 4096)
+def flip():
+    while True:
+        ctypes.memmove(path, b, len(b))
+        ctypes.memmove(path, a, len(a))
+threading.Thread(target=flip, daemon=True).start()
+got = set()
+for i in range(200):
+    fd = libc.open(path, os.O_RDONLY)
+    if fd >= 0:
+        got.add(os.read(fd, 99))
+        os.close(fd)
+print(b"text b\n" in got, flush=True)
+os._exit(0)
+END
+asks "command:jq -c '{id, answer: (if .resolved == \"$H/a\" then \"run\" else \"no\" end)}'" -- python3 flip.py
+# shellcheck disable=SC2034 # of approve-lib.sh: none to wait for
+approver=
+ended '.stdout == "False\n"'
+
 # ---- equal questions are one; five are open, and ten a second are asked ----
 cat >"$T/w/many.py" <<END
 import os, sys, threading, time

@@ -66,6 +66,7 @@ asks "socket:$T/s" --approvals "$T/kept" -- sh -c "cat '$H/a'; cat '$H/a'; cat '
 ended '.stdout == "text a\ntext a\n"'
 question 'length == 1'
 record '.answer == "remember" and .answered_how == "remembered" and .asked_ns > 0'
+[ "$(grep -c closed "$T/asked")" = 1 ] || fail "closed, but never asked: $(cat "$T/asked")"
 # Not with another policy, and not when it has expired.
 sed -i.old 's/"asks"/"asks too"/' "$T/p.json"
 approver no
