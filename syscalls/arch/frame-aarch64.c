@@ -9,6 +9,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/ucontext.h>
 
 #include "syscalls/arch/frame.h"
