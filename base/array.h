@@ -10,6 +10,7 @@
 #define array_reserve(array, count, room) \
 	((count) < *(room) || array_reserve_((array), sizeof(**(array)), (room)))
 
+/* Makes room for one more item, doubling *room. array: address of the pointer. False: no memory. */
 static inline bool array_reserve_(void *array, size_t item_bytes, size_t *room)
 {
 	size_t more = *room ? *room * 2 : 16;

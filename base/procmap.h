@@ -7,9 +7,9 @@
 
 /* The kernel's struct procmap_query, <linux/fs.h>. */
 struct procmap {
-	uint64_t size;
+	uint64_t size;  /* in: size of this struct */
 	uint64_t flags; /* in: 0 asks for the mapping that covers addr (else ENOENT); PROCMAP_* change that */
-	uint64_t addr;
+	uint64_t addr;  /* in: the address that is asked about */
 	uint64_t start, end;
 	uint64_t vma_flags, page_size, offset;
 	uint64_t ino; /* inode of the mapped file; 0: an anonymous mapping */

@@ -23,6 +23,7 @@ static inline void texthash_init(struct texthash *hash)
 	hash->random_factor = key[1] | 1;
 }
 
+/* Hashes a text. start: the hash of what comes before it, or 0. */
 static inline uint64_t texthash_compute(const struct texthash *hash, uint64_t start, const char *text, size_t len)
 {
 	uint64_t value = start ^ hash->seed ^ len, word;

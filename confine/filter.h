@@ -16,6 +16,7 @@ int filter_build_program(unsigned traits, struct sock_fprog *ret_program);
 
 /* True when the filter notifies a call of this architecture. filter_may_notify: with some arguments at least. */
 bool filter_notifies_call(unsigned traits, int nr, const uint64_t arg[6]);
+/* Whether calls of this number may reach the supervisor in a run with these traits. */
 bool filter_may_notify(unsigned traits, int nr);
 
 /*

@@ -20,7 +20,7 @@ enum namespaces_message_kind {
 /* A message between keeper, intermediate process and supervisor while namespaces are made. */
 struct namespaces_message {
 	enum namespaces_message_kind kind;
-	int result_or_pid;
+	int result_or_pid; /* by kind: 0 or -errno, or a pid */
 	unsigned layers; /* LAYER_BITs of the namespaces that it is about */
 	char why[256]; /* long enough for a reason of view_prepare_kernel_reads() */
 };

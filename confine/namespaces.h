@@ -52,6 +52,7 @@ struct namespaces {
 	int host_pidns_fd;     /* pid namespace of the keeper, to translate pids; -1: the same, or not available */
 };
 
+/* No namespace was made, and no descriptor is open. */
 #define NAMESPACES_INIT                                                                                               \
 	{                                                                                                             \
 		.start_socket_fd = -1, .run_end_signal_fd = -1, .tmpfs_fd = -1, .proc_fd = -1, .program_proc_fd = -1, \

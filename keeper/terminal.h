@@ -17,6 +17,7 @@ struct terminal {
 	struct termios modes_before_raw; /* the modes of keyboard_fd before raw mode */
 };
 
+/* The program has no terminal. */
 #define TERMINAL_NONE {.master_fd = -1, .keyboard_fd = -1, .size_source_fd = -1}
 
 /*

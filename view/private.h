@@ -34,6 +34,7 @@ struct view_node {
 	char virt[];
 };
 
+/* Whether the node is a covered name. */
 static inline bool node_is_covered(const struct view_node *node)
 {
 	return !node->mount && !node->link_target;
@@ -117,6 +118,7 @@ struct view_prefix {
 	uint64_t hash;   /* of the prefix, extended component by component */
 };
 
+/* The empty prefix of a path, to be extended component by component. */
 static inline struct view_prefix view_begin_prefixes(const char *virt, size_t virt_len)
 {
 	return (struct view_prefix){.virt = virt, .virt_len = virt_len};
@@ -149,11 +151,13 @@ static inline bool view_extend_prefix(struct view_prefix *prefix)
 	return true;
 }
 
+/* The hash of the prefix so far, as view_find_node() needs it. */
 static inline uint32_t view_get_prefix_hash(const struct view_prefix *prefix)
 {
 	return (uint32_t)(prefix->hash >> 32);
 }
 
+/* The hash of a path, as view_find_node() needs it. */
 static inline uint32_t view_hash_path(const char *virt, size_t len)
 {
 	struct view_prefix prefix = view_begin_prefixes(virt, len);

@@ -76,6 +76,7 @@ static int start_dir_identify(const struct view *view, const struct task *task, 
 	return r < 0 ? -EBADF : r;
 }
 
+/* The only slot that may have this directory; it may have another one. */
 static struct start_dir *start_dir_get_cache_slot(const struct view *view, const struct statx *object)
 {
 	uint64_t mixed = (object->stx_ino ^ object->stx_mnt_id << 32) * UINT64_C(0x9e3779b97f4a7c15);

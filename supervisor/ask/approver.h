@@ -11,8 +11,8 @@
 
 /* When the last questions were asked, so that there are at most APPROVAL_QUESTIONS_PER_SECOND_MAX a second. */
 struct approver_rate {
-	uint64_t asked_ns[APPROVAL_QUESTIONS_PER_SECOND_MAX];
-	unsigned next;
+	uint64_t asked_ns[APPROVAL_QUESTIONS_PER_SECOND_MAX]; /* times of the last questions, a ring */
+	unsigned next;                                        /* index of the oldest time in asked_ns[] */
 };
 
 /* Whether one more question may be asked now; if so, it is counted. */

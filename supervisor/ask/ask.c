@@ -26,7 +26,7 @@ struct question {
 	uint64_t number;   /* its files are NUMBER.json and NUMBER.answer */
 	uint64_t asked_ns; /* time of the question, by io_read_clock_ns() */
 	struct seccomp_notif notification; /* of the call, which has no response yet */
-	struct rejudge_keys keys;
+	struct rejudge_keys keys;          /* identify the call, and calls that one answer holds for */
 	char equality[SHA256_HEX_SIZE]; /* with an approver: equal questions have one number, and are asked once */
 	struct approval_question sent;  /* with an approver: the head of the message that asked */
 	uint64_t deadline_ns;           /* when the question ends without an answer */
@@ -55,7 +55,7 @@ struct asker {
 	} always[ASK_OPEN_QUESTIONS_MAX];
 	size_t always_answer_count; /* used entries of always[] */
 	struct approver_rate rate;  /* with an approver */
-	bool approver_is_gone;
+	bool approver_is_gone;      /* the process that answers has closed its socket */
 };
 
 int asker_create(const struct asker_options *options, struct asker **ret_asker)
@@ -217,6 +217,7 @@ static const struct question *ask_find_equal_question(const struct asker *asker,
 	return NULL;
 }
 
+/* The number of open questions; equal calls have one question with one number. */
 static unsigned ask_count_numbers(const struct asker *asker)
 {
 	unsigned count = 0;

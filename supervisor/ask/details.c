@@ -14,7 +14,7 @@
 #include "view/tree.h"
 
 #define COMMAND_LINE_BYTES_MAX 8192u /* of a command line; what is longer is said to be */
-#define ANCESTOR_COUNT_MAX 16u
+#define ANCESTOR_COUNT_MAX 16u       /* ancestors of the asking process that a question shows */
 #define ANCESTOR_BYTES_MAX 200u /* of the command line of a process above */
 
 /* ---- the program ---- */
@@ -31,6 +31,7 @@ static size_t details_read_command_line(pid_t pid, char text[COMMAND_LINE_BYTES_
 	return got > 0 ? (size_t)got : 0;
 }
 
+/* A list of the texts of /proc/PID/cmdline, which NULs separate. */
 static json_t *details_make_command(const char *text, size_t len)
 {
 	json_t *list = json_array();
@@ -85,6 +86,7 @@ void details_compute_equality(const struct call *denied, const char *key, char r
 
 /* ---- the rule ---- */
 
+/* Whether the path that the question is about is a directory. */
 static bool details_names_directory(const struct call *asked)
 {
 	_cleanup_close_ int fd = view_open_place(&asked->resolved_place[0], O_PATH | O_NOFOLLOW | O_CLOEXEC, 0);
@@ -132,11 +134,13 @@ static const char *details_describe_opening(const struct call *denied, const str
 
 /* ---- for people ---- */
 
+/* Adds the line "name: text" to what a person is shown. */
 static void details_add_line(json_t *lines, const char *name, const char *text)
 {
 	(void)json_array_append_new(lines, json_sprintf("%s: %s", name, text));
 }
 
+/* As details_add_line(), with control characters of the text escaped. */
 static void details_add_shown(json_t *lines, const char *name, const char *text)
 {
 	char shown[SHOW_BYTES_MAX];
@@ -164,6 +168,7 @@ static json_t *details_make_lines(const struct call *denied, const struct call *
 	return lines;
 }
 
+/* The words that may be answered: "once", "no" … */
 static json_t *details_make_answers(const struct details_options *options)
 {
 	json_t *answers = json_pack("[s]", "once");

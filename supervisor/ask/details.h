@@ -8,6 +8,7 @@
 #include "base/sha256.h"
 #include "syscalls/call/call.h"
 
+/* What the details of a question need besides its call. */
 struct details_options {
 	const char *policy_name, *policy_sha256;
 	bool can_hold_for_run;  /* the answer "run" is offered */

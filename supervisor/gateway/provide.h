@@ -41,7 +41,9 @@ int egress_process_add_file(struct egress_process *egress, const char *virt, con
  * provided files without being copied: certificates take 200 kB. 0 or -ENOMEM.
  */
 int egress_process_keep_text(struct egress_process *egress, char *text);
+/* Adds a provided file whose text egress_process_keep_text() keeps. 0 or -ENOMEM. */
 int egress_process_add_file_with_kept_text(struct egress_process *egress, const char *virt, char *text, size_t len);
+/* Adds a variable of the program's environment. overrides_policy: also if the policy sets it. 0 or -ENOMEM. */
 int egress_process_add_variable(struct egress_process *egress, const char *name, const char *value,
 				bool overrides_policy);
 

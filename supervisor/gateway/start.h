@@ -66,6 +66,7 @@ struct egress_process {
 	struct egress_variable *env_variable; /* owned array: placeholders, SSL_CERT_FILE … */
 	size_t env_variable_count;            /* entries of env_variable[] */
 };
+/* No network: no descriptor is open. */
 #define EGRESS_PROCESS_NONE                                                                                            \
 	{                                                                                                           \
 		.pidfd = -1, .start_error_fd = -1, .control_fd = -1, .dns_fd = {-1, -1}, .address_reserving_fd = -1 \
@@ -101,6 +102,7 @@ struct egress_program_sockets {
 	int listener_fd, dns_fd[2], udp_sink_fd;
 	int guard_fd; /* protects an unprivileged dns_port: see inet_filter_reserve_port() */
 };
+/* No socket is open. */
 #define EGRESS_PROGRAM_SOCKETS_INIT {.listener_fd = -1, .dns_fd = {-1, -1}, .udp_sink_fd = -1, .guard_fd = -1}
 /*
  * Adds local routes for the pool if own_netns, and makes the sockets. 0, or -errno with *ret_step (static), the step

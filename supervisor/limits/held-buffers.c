@@ -19,7 +19,7 @@
 #include "syscalls/account/memfds.h"
 
 #ifndef SO_MEMINFO
-#define SO_MEMINFO 55
+#define SO_MEMINFO 55 /* getsockopt(2): memory of a socket, Linux 4.12 */
 #endif
 /* include/uapi/linux/sock_diag.h: SK_MEMINFO_*. The header clashes with the C library's. */
 enum { MEMINFO_RMEM, MEMINFO_RCVBUF, MEMINFO_WMEM, MEMINFO_SNDBUF, MEMINFO_FWD, MEMINFO_QUEUED, MEMINFO_OPTMEM,

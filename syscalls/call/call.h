@@ -180,7 +180,7 @@ struct call {
 	 * (descriptor.h)
 	 */
 	bool has_fetched_fd;
-	int fetched_fd;
+	int fetched_fd;                  /* owned; -errno: it could not be fetched */
 	struct policy_decision decision; /* the verdict so far, for the record */
 	/*
 	 * what the policy's "on_deny" says about a recorded denial; ON_DENY_UNSET: there was no denial, or only a probe

@@ -70,6 +70,7 @@ static bool cache_may_keep_file(const struct call *call, const struct place *pla
 	return clock_gettime(CLOCK_REALTIME, &now) == 0 && st->st_ctim.tv_sec < now.tv_sec - EXEC_CACHE_FILE_AGE_MIN_S;
 }
 
+/* The only slot that may have this program; it may have another one. */
 static struct known_program *cache_get_program_slot(const struct stat *st)
 {
 	return &programs[(st->st_ino ^ st->st_dev) % EXEC_CACHE_PROGRAMS_MAX];
@@ -101,6 +102,7 @@ void exec_cache_add_program(const struct call *call, const struct place *place, 
 	known->program.interp[len] = '\0';
 }
 
+/* The only slot that may have this loader; it may have another one. */
 static struct known_loader *cache_get_loader_slot(const char *text)
 {
 	for (size_t i = 0; i < sizeof(own_loaders) / sizeof(own_loaders[0]); i++)

@@ -91,6 +91,7 @@ static bool immutable_walk_whole_path(struct immutable_path_walk *walk, const st
 	}
 }
 
+/* The only slot that may have this path; it may have another one. */
 static struct immutable_path *immutable_path_get_cache_slot(const char *text)
 {
 	uint32_t hash = 5381;

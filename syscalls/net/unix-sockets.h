@@ -60,6 +60,7 @@ int sockets_connect(int socket_fd, const struct sockets_address *address);
 
 /* Whether an open socket is bound to the inode of pin_fd (O_PATH). Has no effect on that socket. */
 bool sockets_inode_has_open_socket(int pin_fd);
+/* Whether the unix socket is bound to a path or an abstract name. */
 bool sockets_has_name(int socket_fd);
 
 /*

@@ -167,7 +167,7 @@ struct row_compare {
 
 /* A term matches if all its comparisons match. A table matches if one of its terms matches. It ends with count 0. */
 struct row_term {
-	unsigned compare_count;
+	unsigned compare_count; /* used entries of compare[]; 0 ends a table */
 	struct row_compare compare[ROW_COMPARES_MAX];
 };
 
