@@ -87,6 +87,38 @@ asks "socket:$T/s" -- sh -c "(sleep 30; echo late) & cat '$H/a'; echo after; sle
 ended '.status == "killed" and .exit_code == 137 and .stdout == "" and .termination.cause == "answer" and
 	.denials[0].answer == "stop"'
 
+# ---- one rule that denies: no rule that is added permits it ----
+jq '.on_deny = "errno" | .filesystem.deny = [{path: "**/*.rule", on_deny: "ask"}]' "$T/p.json" >"$T/p2.json"
+echo ruled >"$T/w/x.rule"
+mv "$T/p.json" "$T/p1.json" && mv "$T/p2.json" "$T/p.json"
+approver once
+asks "socket:$T/s" -- sh -c "cat '$H/a'; cat x.rule"
+ended '.stdout == "ruled\n" and .calls.approved == 1'
+question 'length == 1 and (.[0] | .rule_to_add == null and .reason == "denied_by_rule" and
+	(.rule_would_open | test("narrowed")))'
+[ "$("$CALLGATE" why -p "$T/p.json" -w "$T/w" --open "$T/w/x.rule" --json | jq -r .then)" = ask ] || fail "why"
+mv "$T/p1.json" "$T/p.json"
+for wrong in '"exec": {"deny": [{"path": "/a", "on_deny": "ask"}]}' \
+	'"network": {"deny": [{"host": "a.test", "on_deny": "ask"}]}' \
+	'"on_deny": "ask", "after_read": [{"paths": ["/a"], "then": {"network": "none"}}]'; do
+	echo "{\"version\": 1, $wrong}" >"$T/wrong.json"
+	"$CALLGATE" check "$T/wrong.json" >"$T/out" 2>&1 && fail "$wrong is no error"
+done
+
+# ---- another user's run: the approver stays the caller's ----
+if [ "$(id -u)" = 0 ]; then
+	chmod 755 "$T" "$T/w" "$H" && chmod 1777 "$T/tmp"
+	approver once
+	asks "socket:$T/s" --user 54321 -- sh -c "cat '$H/a'; id -u"
+	ended '.stdout == "text a\n54321\n"'
+	record '.answer == "once" and .answered_by == 0'
+	# What that user may not read, no answer gives.
+	chmod 600 "$H/b"
+	approver once
+	asks "socket:$T/s" --user 54321 -- cat "$H/b"
+	ended '.exit_code == 1 and .calls.approved == 0'
+fi
+
 # ---- a command ----
 # shellcheck disable=SC2016 # the command's
 asks "command:jq -c '{id, answer: (if .resolved == \"$H/a\" then \"once\" else \"no\" end)}'" -- \
