@@ -14,8 +14,34 @@ export CALLGATE=$top_builddir/callgate CALLGATE_PROFILES=$top_srcdir/policy/prof
 kept=(LIVE_TIMEOUT=600 PATH="$PATH" LC_ALL="$LC_ALL" top_srcdir="$top_srcdir" top_builddir="$top_builddir"
 	CALLGATE="$CALLGATE" CALLGATE_PROFILES="$CALLGATE_PROFILES")
 
-# inside SURROUNDING COMMAND…: as root of the machine, as an ordinary user in a control group of root's, or as a user
-# to whom systemd has delegated one.
+# Sets the array "properties" to what the example's unit says of its service, but for what it starts: -p, one, -p, …
+read_unit()
+{
+	local line
+	properties=()
+	while read -r line; do
+		case $line in
+		'' | '#'* | '['* | Type=* | ExecStart=*) ;;
+		*) properties+=(-p "$line") ;;
+		esac
+	done < <(sed -n '/^\[Service\]/,$p' "$top_srcdir/examples/confined/analysis.service")
+	[ ${#properties[@]} -gt 20 ]
+}
+
+# The user's own instance of systemd, of which a scope is asked. No session is opened, which would set the variable.
+start_user_manager()
+{
+	local uid unit
+	uid=$(id -u tester)
+	unit=user@$uid.service
+	mkdir -p "/run/systemd/system/$unit.d"
+	printf '[Service]\nEnvironment=XDG_RUNTIME_DIR=/run/user/%s\n' "$uid" >"/run/systemd/system/$unit.d/vm.conf"
+	systemctl daemon-reload && systemctl start "$unit"
+}
+
+# inside SURROUNDING COMMAND…: as root of the machine, as an ordinary user in a control group of root's, as a user
+# to whom systemd has delegated one, as a user in a delegated scope of his own systemd, or in the service of
+# examples/confined.
 inside()
 {
 	local surrounding=$1
@@ -30,6 +56,16 @@ inside()
 		systemd-run --quiet --pipe --wait --collect -p User=tester -p Delegate=yes \
 			-p WorkingDirectory=/home/tester -- env -i "${kept[@]}" HOME=/home/tester \
 			LIVE_TMP=/home/tester "$@"
+		;;
+	scope)
+		start_user_manager && systemd-run --quiet --pipe --wait --collect -p User=tester \
+			-p WorkingDirectory=/home/tester -- env -i "XDG_RUNTIME_DIR=/run/user/$(id -u tester)" \
+			systemd-run --user --scope --quiet --collect -p Delegate=yes -- env -i "${kept[@]}" \
+			HOME=/home/tester LIVE_TMP=/home/tester "$@"
+		;;
+	service)
+		read_unit && systemd-run --quiet --pipe --wait --collect "${properties[@]}" -p WorkingDirectory=/tmp \
+			-- env -i "${kept[@]}" OUTER_FILTER=1 HOME=/tmp LIVE_TMP=/tmp "$@"
 		;;
 	esac
 }
