@@ -1,10 +1,13 @@
 #!/bin/bash
-# Fetches a kernel of Debian and makes of it what run.sh boots: DIR/vmlinuz, DIR/release, DIR/modules (all of them).
+# Fetches a kernel of Debian or Ubuntu and makes of it what run.sh boots: DIR/vmlinuz, DIR/release, DIR/modules (all of
+# Debian's, none of Ubuntu's, which has in the kernel itself what the machines need).
 #
 #     tests/vm/kernel.sh KERNEL DIR
 #
-# KERNEL is 5.10, 6.1, 6.12 (the newest package of that name in the archive), or a kernel's .deb file.
-# VM_ARCH: amd64 or arm64. apt verifies what is fetched by the archive's keys. What is in DIR already stays.
+# KERNEL is 5.10, 6.1, 6.12 (the newest package of that name in the archive), ubuntu-5.15 or ubuntu-6.8 (the packages
+# with which 22.04 and 24.04 were released), or a kernel's .deb file.
+# VM_ARCH: amd64 or arm64; of Ubuntu amd64 alone. VM_UBUNTU_MIRROR: Ubuntu's archive. apt verifies what is fetched from
+# Debian by the archive's keys, and Ubuntu's packages must have the checksums below. What is in DIR already stays.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -44,21 +47,46 @@ fetch()
 	file=$(echo "$dir"/linux-image-*.deb)
 }
 
+# fetch_from_ubuntu SHA256 NAME: the file of that name.
+fetch_from_ubuntu()
+{
+	[ "$VM_ARCH" = amd64 ] || skip "no kernel of Ubuntu is known for $VM_ARCH"
+	need_tools curl
+	file=$dir/$2
+	curl --silent --show-error --fail --location --max-time 600 --output "$file" \
+		"${VM_UBUNTU_MIRROR:-http://archive.ubuntu.com/ubuntu}/pool/main/l/linux-signed/$2" >&2 || {
+		rm -rf "$dir"
+		skip "Ubuntu's archive of packages cannot be reached"
+	}
+	echo "$1  $file" | sha256sum --check --quiet >&2 || {
+		rm -rf "$dir"
+		die "$2 is not the package that is expected"
+	}
+}
+
 case $kernel in
+ubuntu-5.15)
+	fetch_from_ubuntu ad56f8c442a54d4f5ff2dff010d00321d53e32b543f3a92f3ba4e042d20a71da \
+		linux-image-5.15.0-25-generic_5.15.0-25.25_amd64.deb
+	;;
+ubuntu-6.8)
+	fetch_from_ubuntu fd2ed023c84163e62c73d3b7b613a9b004bd31e335641c23d42bd249e489fbe6 \
+		linux-image-6.8.0-31-generic_6.8.0-31.31_amd64.deb
+	;;
 5.10) fetch bullseye "linux-image-cloud-$VM_ARCH" ;;
 6.1) fetch bookworm "linux-image-cloud-$VM_ARCH" ;;
 6.12) fetch trixie "linux-image-cloud-$VM_ARCH" ;;
 *.deb) file=$kernel ;;
-*) die "no kernel is named '$kernel'; there are 5.10, 6.1, 6.12 and .deb files" ;;
+*) die "no kernel is named '$kernel'; there are 5.10, 6.1, 6.12, ubuntu-5.15, ubuntu-6.8 and .deb files" ;;
 esac
 [ -r "$file" ] || die "there is no file $file"
 dpkg-deb -x "$file" "$dir/package"
 release=$(basename "$dir"/package/boot/vmlinuz-*)
 release=${release#vmlinuz-}
 mv "$dir/package/boot/vmlinuz-$release" "$dir/vmlinuz"
-mkdir "$dir/modules"
+mkdir -p "$dir/modules/$release"
 for modules in "$dir"/package/{,usr/}lib/modules/"$release"; do # in Debian 13 below usr
-	[ ! -d "$modules" ] || mv "$modules" "$dir/modules/"
+	[ ! -d "$modules" ] || mv -T "$modules" "$dir/modules/$release"
 done
 rm -rf "$dir/package" "$dir"/linux-image-*.deb
 # depmod looks for lib/modules below its base.

@@ -27,7 +27,8 @@ SOURCE = os.path.dirname(os.path.dirname(HERE))
 RESULTS = os.path.join(HERE, "kernels.json")
 DOCUMENT = os.path.join(SOURCE, "doc", "kernels.md")
 SCHEMA = "callgate-kernels/1"
-SURROUNDINGS = {"root": "root", "user": "a user", "delegated": "a user, delegated"}
+SURROUNDINGS = {"root": "root", "user": "a user", "delegated": "a user, delegated", "scope": "a user, in a scope",
+                "service": "a service"}
 LAYERS = {  # in the order of the table, with their heads there
     "landlock": "Landlock", "userns": "user", "mountns": "mount", "pidns": "pid", "ipcns": "ipc", "utsns": "uts",
     "netns": "net", "cgroupns": "cgroup", "cgroups": "control groups", "seccomp_notify": "seccomp",
@@ -61,12 +62,15 @@ class Machine:
     may_skip: frozenset = frozenset()  # tests that may be skipped there
 
 
-ALL = tuple(SURROUNDINGS)
+ALL = ("root", "user", "delegated")
+UNITS = ("scope", "service")  # of systemd
 # Debian's kernels have no kernel.apparmor_restrict_unprivileged_userns: that is Ubuntu's.
 MACHINES = [
     Machine("5.10", "5.10", surroundings=ALL, lacking=frozenset(["landlock", "mountns", "pidns"])),
     Machine("6.1", "6.1", tests=tuple(CORE), surroundings=ALL),
     Machine("6.12", "6.12", tests=tuple(CORE), surroundings=ALL),
+    Machine("6.1, units of systemd", "6.1", surroundings=UNITS),
+    Machine("6.12, units of systemd", "6.12", surroundings=UNITS),
     Machine("6.1, no Landlock", "6.1", options="lsm=yama,apparmor", lacking=frozenset(["landlock"])),
     Machine("6.1, user.max_user_namespaces=0", "6.1", options="sysctl.user.max_user_namespaces=0",
             lacking=frozenset(["userns"]), lacking_for_users=NAMESPACES),
