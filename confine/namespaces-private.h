@@ -60,9 +60,6 @@ bool namespaces_unshare_wanted_layers(struct namespaces *namespaces);
 /* Returns the LAYER_BITs of the namespaces that may be tried; stores in the layers why the others may not. */
 unsigned namespaces_find_layers_to_try(struct namespaces *namespaces);
 
-/* Maps only this uid and gid. `process`: its name in /proc. 0 or -errno, as namespaces_write_id_maps. */
-int namespaces_write_own_id_map(const char *process, uid_t uid, gid_t gid);
-
 /* Returns the CLONE_NEW* flags of LAYER_BITs. */
 unsigned long namespaces_get_flags(unsigned layers);
 

@@ -118,6 +118,8 @@ void namespaces_release(struct namespaces *namespaces);
 
 /* Writes the id maps of a new user namespace: all ids with CAP_SETUID and CAP_SETGID, else the own. 0 or -errno. */
 int namespaces_write_id_maps(pid_t pid);
+/* Maps only this uid and gid. `process`: its name in /proc. 0 or -errno, as namespaces_write_id_maps. */
+int namespaces_write_own_id_map(const char *process, uid_t uid, gid_t gid);
 
 /* Raises the loopback interface, by any socket of its network namespace. 0 or -errno. */
 int namespaces_raise_loopback(int socket_fd);

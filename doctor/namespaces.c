@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -67,11 +68,15 @@ static const struct {
 };
 
 struct trial_shared_page {
-	volatile int unshared; /* 1: the parent must write the id maps; 2: unsharing failed */
+	volatile int
+		unshared; /* 1: the parent must write the id maps; 2: unsharing failed, or the child has written them */
 	volatile int mapped;
 	volatile int error[STEP_MAX]; /* errno of each step, 0: it worked; -1: not reached */
 	volatile bool proc_is_fresh;
 	bool clone_made_namespaces; /* clone(2) made all namespaces but the network namespace */
+	bool child_writes_id_maps;  /* if so: without privileges the child does, as in a run */
+	uid_t uid;                  /* of the parent */
+	gid_t gid;                  /* of the parent */
 };
 
 /* ---- in the namespaces ---- */
@@ -150,9 +155,24 @@ static int probe_change_root(int tmpfs)
 	return umount2(".", MNT_DETACH) < 0 ? errno : 0;
 }
 
+/*
+ * Writes the id maps from within the namespace. AppArmor may let user namespaces be made and give no capability in them:
+ * then a process within cannot write them, though one outside can.
+ */
+static bool probe_write_own_id_maps(struct trial_shared_page *page)
+{
+	(void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0); /* the /proc files of an undumpable process belong to root */
+	page->error[STEP_USER_NAMESPACE] = 0;
+	page->error[STEP_WRITE_ID_MAPS] = -namespaces_write_own_id_map("self", page->uid, page->gid);
+	page->unshared = 2;
+	return page->error[STEP_WRITE_ID_MAPS] == 0;
+}
+
 /* Makes a user namespace. False when that failed: then no other namespace can be made. */
 static bool probe_make_userns(struct trial_shared_page *page)
 {
+	if (page->clone_made_namespaces && page->child_writes_id_maps)
+		return probe_write_own_id_maps(page);
 	page->error[STEP_USER_NAMESPACE] = probe_unshare_namespace(page, CLONE_NEWUSER);
 	page->unshared = page->error[STEP_USER_NAMESPACE] ? 2 : 1;
 	if (page->error[STEP_USER_NAMESPACE])
@@ -215,7 +235,8 @@ static const char *probe_explain_errno(const struct doctor *doctor, enum namespa
 	if (traits & TRAIT_UNPRIVILEGED_USERNS_CLONE_IS_0 && step == STEP_USER_NAMESPACE)
 		return "kernel.unprivileged_userns_clone is 0";
 	if (traits & TRAIT_APPARMOR_DENIES_USERNS)
-		return "AppArmor keeps user namespaces from programs without a profile";
+		return "AppArmor keeps user namespaces from programs without a profile, which callgate's package "
+		       "brings: kernel.apparmor_restrict_unprivileged_userns is 1";
 	if (traits & TRAIT_IN_CHROOT && step == STEP_USER_NAMESPACE)
 		return "not from within a chroot";
 	return "refused, perhaps by a security module";
@@ -259,6 +280,9 @@ void probe_namespaces(struct doctor *doctor)
 		page->error[step] = -1;
 	probe_find_userns_traits(doctor);
 	page->clone_made_namespaces = true;
+	page->child_writes_id_maps = !privs_have_capability(CAP_SETUID) || !privs_have_capability(CAP_SETGID);
+	page->uid = geteuid();
+	page->gid = getegid();
 	pid = (pid_t)syscall(SYS_clone, (unsigned long)(PROBED_NAMESPACE_FLAGS | SIGCHLD), 0L, 0L, 0L, 0L);
 	if (pid < 0) {
 		page->clone_made_namespaces = false;
