@@ -2,31 +2,11 @@
 # The core of the live suite in an unprivileged container: no capabilities, few descriptors and processes, no network,
 # and the refusals of Docker's default seccomp profile for such a container. What callgate needs must do without these.
 . "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/docker-profile.sh"
 need podman unshare jq
 [ "$(id -u)" = 0 ] || skip "not root, which starts the container"
 
-# What that profile refuses on x86_64: the calls it does not list, namespaces by clone, and clone3, whose flags a filter
-# cannot see. A call that is newer than the profile gets ENOSYS from the runtimes.
-refused='acct add_key bpf clock_settime create_module delete_module fanotify_init finit_module fsconfig
-	fsmount fsopen fspick get_kernel_syms get_mempolicy init_module io_uring_enter io_uring_register
-	io_uring_setup ioperm iopl kcmp kexec_file_load kexec_load keyctl lookup_dcookie mbind migrate_pages mount
-	mount_setattr move_mount move_pages nfsservctl open_by_handle_at open_tree perf_event_open pidfd_getfd
-	pivot_root process_madvise query_module quotactl quotactl_fd reboot request_key set_mempolicy
-	set_mempolicy_home_node setdomainname sethostname setns settimeofday swapoff swapon sysfs syslog umount2
-	unshare uselib userfaultfd ustat vhangup _sysctl'
-newer="clone3 $("$CASES/cases-rows" all | awk '$2 >= 451 { print $3 }' | xargs)" # Linux 6.5
-namespaces=$((0x7e020000)) # CLONE_NEWNS, CGROUP, UTS, IPC, USER, PID, NET
-jq -n --arg refused "$refused" --arg newer "$newer" --argjson namespaces "$namespaces" '
-	def names: [splits("\\s+")];
-	def clone(bit): {names: ["clone"], action: "SCMP_ACT_ERRNO", errnoRet: 1,
-		args: [{index: 0, value: bit, valueTwo: bit, op: "SCMP_CMP_MASKED_EQ"}]};
-	def bits: . as $all | [range(32) | pow(2; .) | select((($all / .) | floor) % 2 == 1)];
-	{defaultAction: "SCMP_ACT_ALLOW", architectures: ["SCMP_ARCH_X86_64", "SCMP_ARCH_X86", "SCMP_ARCH_X32"],
-	syscalls: ([
-		{names: ($refused | names), action: "SCMP_ACT_ERRNO", errnoRet: 1},
-		{names: ($newer | names), action: "SCMP_ACT_ERRNO", errnoRet: 38}] + ($namespaces | bits |
-		map(clone(.))))}
-' >"$T/seccomp.json" || die "cannot write the seccomp profile"
+docker_profile "$T/seccomp.json"
 
 top_srcdir=$SRC top_builddir=$BUILD "$SRC/tests/live/core.sh" copy "$T/tree" || die "cannot copy the tests"
 chmod 711 "$T"

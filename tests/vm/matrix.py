@@ -64,13 +64,19 @@ class Machine:
 
 ALL = ("root", "user", "delegated")
 UNITS = ("scope", "service")  # of systemd
-# Debian's kernels have no kernel.apparmor_restrict_unprivileged_userns: that is Ubuntu's.
+# What Ubuntu 24.04 sets and loads: a user namespace of a program without a profile gives it no capability. The profile
+# is Ubuntu's in effect, in the words of Debian's parser.
+RESTRICTED = "sysctl.kernel.apparmor_restrict_unprivileged_userns=1"
+LOAD_PROFILE = """echo 'profile unprivileged_userns { audit deny capability, file, network, unix, ptrace, signal, mount,
+    umount, pivot_root, dbus, }' | apparmor_parser --replace"""
 MACHINES = [
     Machine("5.10", "5.10", surroundings=ALL, lacking=frozenset(["landlock", "mountns", "pidns"])),
     Machine("6.1", "6.1", tests=tuple(CORE), surroundings=ALL),
     Machine("6.12", "6.12", tests=tuple(CORE), surroundings=ALL),
     Machine("6.1, units of systemd", "6.1", surroundings=UNITS),
     Machine("6.12, units of systemd", "6.12", surroundings=UNITS),
+    Machine("Ubuntu 22.04's 5.15", "ubuntu-5.15"),
+    Machine("Ubuntu 24.04's 6.8", "ubuntu-6.8", options=RESTRICTED, prepare=LOAD_PROFILE, lacking_for_users=NAMESPACES),
     Machine("6.1, no Landlock", "6.1", options="lsm=yama,apparmor", lacking=frozenset(["landlock"])),
     Machine("6.1, user.max_user_namespaces=0", "6.1", options="sysctl.user.max_user_namespaces=0",
             lacking=frozenset(["userns"]), lacking_for_users=NAMESPACES),

@@ -1,9 +1,10 @@
 #!/bin/bash
 # Inside other confinement: bubblewrap, Flatpak's filter, the system call filter of a systemd service, gVisor, a pod
-# with the "restricted" security standard, Docker where its daemon runs. In each, callgate doctor says what runs there
+# with the "restricted" security standard, Docker's defaults, Docker where its daemon runs. In each, callgate doctor says what runs there
 # do, and its advice, followed literally, helps.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/examine.sh"
+. "$(dirname "$0")/../docker-profile.sh"
 need jq
 
 # fails_with TEXT COMMAND…: below COMMAND a run is refused by one line with this text.
@@ -167,6 +168,47 @@ else
 			fail "pod: a run is not as doctor says: $(cat "$T/logs")"
 	else
 		echo "# not tried: a pod: $(tail -n 1 "$T/podman.log")"
+	fi
+fi
+
+# ---- Docker's defaults: its capabilities, masked paths and seccomp profile, by podman ----
+capabilities=CHOWN,DAC_OVERRIDE,FSETID,FOWNER,MKNOD,NET_RAW,SETGID,SETUID,SETFCAP,SETPCAP,NET_BIND_SERVICE,SYS_CHROOT
+capabilities+=,KILL,AUDIT_WRITE
+# docker_like USER PROFILE: sets "contained" to the words of a command for such a container. The mount namespace is for
+# podman, which takes a cgroup2 mount at "unified" for a layout it cannot use.
+docker_like()
+{
+	# shellcheck disable=SC2016 # the inner shell's
+	contained=(unshare -m sh -c 'umount /sys/fs/cgroup/unified 2>/dev/null; exec "$@"' sh
+		podman --root "$T/storage" --runroot "$T/run" run --rm --cgroups=disabled --network=none
+		--ulimit nofile=1024:1024 --ulimit nproc=1000:1000 --cap-drop all --cap-add "$capabilities"
+		--user "$1" --security-opt "seccomp=$2" --env CALLGATE_PROFILES=/profiles --tmpfs /tmp
+		--rootfs "$T/root:O")
+}
+
+if ! command -v podman >/dev/null || [ "$(id -u)" != 0 ]; then
+	echo "# not tried: Docker's defaults: no podman, or not root, which starts it"
+else
+	[ -e "$T/root.tar" ] || make_root
+	docker_profile "$T/docker.json"
+	docker_profile "$T/docker-20.json" process_vm_readv process_vm_writev
+	docker_like 0 "$T/docker.json"
+	if "${contained[@]}" /bin/true >"$T/err" 2>&1 </dev/null; then
+		outside=$CALLGATE
+		CALLGATE=/usr/bin/callgate
+		for user in 0 1000; do
+			docker_like "$user" "$T/docker.json"
+			examine 0 "${contained[@]}"
+			says '.layers.landlock.active and (.layers.userns.active | not)' "docker: $user"
+			agrees "${contained[@]}"
+		done
+		# Docker 20.10 and before refuse access to another process's memory, too, without which no run works.
+		docker_like 1000 "$T/docker-20.json"
+		examine 1 "${contained[@]}"
+		says 'state("process_memory") == "lacks" and advice("\"process_vm_readv\"")' "docker 20.10"
+		CALLGATE=$outside
+	else
+		echo "# not tried: Docker's defaults: $(tail -n 1 "$T/err")"
 	fi
 fi
 
