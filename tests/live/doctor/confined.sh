@@ -1,7 +1,7 @@
 #!/bin/bash
 # Inside other confinement: bubblewrap, Flatpak's filter, the system call filter of a systemd service, gVisor, a pod
-# with the "restricted" security standard, Docker's defaults, Docker where its daemon runs. In each, callgate doctor says what runs there
-# do, and its advice, followed literally, helps.
+# with the "restricted" security standard, Docker's defaults, Docker where its daemon runs. In each, callgate doctor
+# says what runs there do, and its advice, followed literally, helps.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/examine.sh"
 . "$(dirname "$0")/../docker-profile.sh"
