@@ -156,8 +156,8 @@ static int probe_change_root(int tmpfs)
 }
 
 /*
- * Writes the id maps from within the namespace. AppArmor may let user namespaces be made and give no capability in them:
- * then a process within cannot write them, though one outside can.
+ * Writes the id maps from within the namespace. AppArmor may let user namespaces be made and give no capability in
+ * them: then a process within cannot write them, though one outside can.
  */
 static bool probe_write_own_id_maps(struct trial_shared_page *page)
 {
