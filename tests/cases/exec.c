@@ -28,12 +28,6 @@ static void on_trap(int number)
 	traps++;
 }
 
-static void go_back(void)
-{
-	if (chdir("/") < 0)
-		_exit(96);
-}
-
 static void say_cwd(const char *what, long result)
 {
 	char cwd[4096];
@@ -65,6 +59,12 @@ static void traps_blocked(const char *dir)
 }
 
 #if defined(__x86_64__)
+static void go_back(void)
+{
+	if (chdir("/") < 0)
+		_exit(96);
+}
+
 /* mov eax, SYS_chdir; syscall; then what is given. At the end of a page, behind which there is `next`, or nothing. */
 static long (*code_at_end(const char *tail, size_t len, bool more, char **ret_page))(const char *)
 {

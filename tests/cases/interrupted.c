@@ -226,11 +226,19 @@ static int storm(long calls, long usec, const char *how)
 
 /* ---- calls at one place, of which some cannot be told ---- */
 
-static volatile long hidden_number = SYS_access;
+/* access by the first call that has it. */
+#ifdef SYS_access
+#define ACCESS_CALL SYS_access
+#define ACCESS_ARGS(path) path, R_OK, 0L
+#else
+#define ACCESS_CALL SYS_faccessat
+#define ACCESS_ARGS(path) AT_FDCWD, path, R_OK
+#endif
+static volatile long hidden_number = ACCESS_CALL;
 
 __attribute__((noinline)) static long call_hidden(const char *path)
 {
-	long r = syscall(hidden_number, path, R_OK, 0L);
+	long r = syscall(hidden_number, ACCESS_ARGS(path));
 
 	__asm__ volatile("" : "+r"(r)); /* no tail call: a return address as the other has */
 	return r;
@@ -238,7 +246,7 @@ __attribute__((noinline)) static long call_hidden(const char *path)
 
 __attribute__((noinline)) static long call_plain(const char *path)
 {
-	long r = syscall(SYS_access, path, R_OK, 0L);
+	long r = syscall(ACCESS_CALL, ACCESS_ARGS(path));
 
 	__asm__ volatile("" : "+r"(r));
 	return r;

@@ -1,4 +1,5 @@
 /* Threat 44: ptrace(2) among the run's processes as a way around the filter, the exec check or the end of the run. */
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/audit.h>
@@ -87,12 +88,48 @@ static void install_trace_filter(void)
 		_exit(7);
 }
 
+/* Makes another call of that which a stopped thread is about to make. */
+static void change_call(pid_t pid, unsigned long long nr, unsigned long long a, unsigned long long b)
+{
 #if defined(__x86_64__)
+	struct user_regs_struct regs;
+
+	ptrace(PTRACE_GETREGS, pid, 0, &regs);
+	regs.orig_rax = nr;
+	regs.rdi = a;
+	regs.rsi = b;
+	regs.rdx = 0;
+	ptrace(PTRACE_SETREGS, pid, 0, &regs);
+#elif defined(__aarch64__)
+	struct user_regs_struct regs;
+	struct iovec general = {&regs, sizeof(regs)};
+	int number = (int)nr;
+	struct iovec call = {&number, sizeof(number)};
+
+	ptrace(PTRACE_GETREGSET, pid, NT_PRSTATUS, &general);
+	regs.regs[0] = a;
+	regs.regs[1] = b;
+	regs.regs[2] = 0;
+	ptrace(PTRACE_SETREGSET, pid, NT_PRSTATUS, &general);
+	ptrace(PTRACE_SETREGSET, pid, NT_ARM_SYSTEM_CALL, &call);
+#endif
+}
+
+/* Whether a stopped thread is about to make this call. */
+static bool begins_call(pid_t pid, unsigned long long nr)
+{
+	struct __ptrace_syscall_info info;
+
+	if (ptrace(PTRACE_GET_SYSCALL_INFO, pid, sizeof(info), &info) <= 0)
+		return false;
+	/* entry and seccomp begin with the same members */
+	return (info.op == PTRACE_SYSCALL_INFO_ENTRY || info.op == PTRACE_SYSCALL_INFO_SECCOMP) && info.entry.nr == nr;
+}
+
 /* getppid becomes `nr` with these arguments. Returns its result. */
 static long changed_call(bool trace, unsigned long long nr, unsigned long long a, unsigned long long b)
 {
 	long *result = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	struct user_regs_struct regs;
 	pid_t pid = fork();
 	int status;
 	long got;
@@ -117,14 +154,8 @@ static long changed_call(bool trace, unsigned long long nr, unsigned long long a
 		ptrace(trace ? PTRACE_CONT : PTRACE_SYSCALL, pid, 0, 0);
 		if (waitpid(pid, &status, __WALL) < 0 || !WIFSTOPPED(status))
 			break;
-		ptrace(PTRACE_GETREGS, pid, 0, &regs);
-		if (regs.orig_rax != SYS_getppid || (long)regs.rax != -ENOSYS)
-			continue;
-		regs.orig_rax = nr;
-		regs.rdi = a;
-		regs.rsi = b;
-		regs.rdx = 0;
-		ptrace(PTRACE_SETREGS, pid, 0, &regs);
+		if (begins_call(pid, SYS_getppid))
+			change_call(pid, nr, a, b);
 	}
 	got = *result;
 	munmap(result, 4096);
@@ -151,12 +182,6 @@ static void changed_registers(const char *denied)
 			threat_missed("a getpid made of another call: %ld", r);
 	}
 }
-#else
-static void changed_registers(const char *denied)
-{
-	(void)denied; /* the registers have other names */
-}
-#endif
 
 /* ---- the exec check of a traced process ---- */
 

@@ -71,6 +71,8 @@ PACKAGING_PACKAGES="dpkg-dev=dpkg-buildpackage debhelper=dh dh-python=dh_python3
 	buildah=buildah podman=podman catatonit=catatonit"
 # Tools of the virtual machine with another kernel. About 60 MB, next to more than 1 GB of the others.
 VM_TOOL_PACKAGES="qemu-system-x86=qemu-system-x86_64 mmdebstrap=mmdebstrap busybox-static=busybox e2fsprogs=mke2fs"
+# And of that with another processor.
+VM_FOREIGN_PACKAGES="qemu-system-arm=qemu-system-aarch64 qemu-user-static=qemu-aarch64-static"
 EXAMPLE_PACKAGES="python3 python3-pandas python3-matplotlib jq"
 
 # Makes configure where it is not; later changes of configure.ac are make's to follow.

@@ -265,7 +265,7 @@ tests_unit_policy_test_errors_LDADD = $(POLICY_TEST_LIBS)
 tests_unit_policy_test_glob_LDADD = $(POLICY_TEST_LIBS)
 tests_unit_policy_test_compose_SOURCES = tests/unit/policy/test_compose.c $(POLICY_RIG)
 tests_unit_policy_test_compose_LDADD = $(POLICY_TEST_LIBS)
-tests_unit_policy_test_schema_CPPFLAGS = $(AM_CPPFLAGS) -DSCHEMA='"$(abs_top_srcdir)/policy/schema.json"'
+tests_unit_policy_test_schema_CPPFLAGS = $(AM_CPPFLAGS) -DTOP_SRCDIR='"$(abs_top_srcdir)"'
 tests_unit_policy_test_schema_LDADD = $(POLICY_TEST_LIBS)
 
 UNIT_TESTS += tests/unit/keeper/test_capture tests/unit/keeper/test_stdin_relay tests/unit/keeper/test_scratch \

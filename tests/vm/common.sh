@@ -35,6 +35,12 @@ need_tools()
 	done
 }
 
+# is_foreign: whether programs of VM_ARCH are none of this machine's.
+is_foreign()
+{
+	[ "$VM_ARCH" != "$(dpkg --print-architecture 2>/dev/null || echo amd64)" ]
+}
+
 # Sets busybox to a static one of this machine's architecture.
 find_busybox()
 {

@@ -17,13 +17,14 @@ dir=$1
 exec 3>&1 >&2 # the output is the name alone
 suite=${VM_SUITE:-$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)}
 
-# The packages of the libraries that the built programs are linked with.
+# The packages of the libraries that the built programs are linked with, and unit tests besides.
 libraries=$(ldd "$build/callgate-egress" "$build/callgate-agents" | grep -o '/[^ ]*\.so[^ ]*' | sort -u |
 	while read -r library; do
 		dpkg -S "$library" "$(readlink -f "$library")" "/usr$library" 2>/dev/null | cut -d: -f1 | head -n 1
 	done)
 packages="systemd systemd-sysv dbus kmod busybox-static python3 git jq strace sqlite3 procps iproute2 util-linux curl
-	ca-certificates openssl xz-utils file tar perl apparmor $libraries ${VM_PACKAGES-}"
+	ca-certificates openssl xz-utils file tar perl apparmor libseccomp2 libsubunit0
+	$libraries ${VM_PACKAGES-}"
 # shellcheck disable=SC2086 # a list of packages
 hash=$(printf '%s\n' $packages | LC_ALL=C sort -u | sha256sum | cut -c 1-12)
 file=$dir/root-$suite-$VM_ARCH-$hash.ext4
@@ -34,15 +35,20 @@ fi
 need_tools mke2fs
 [ "$(id -u)" = 0 ] || skip "only root makes the image of a virtual machine"
 
+foreign=()
+if is_foreign; then
+	foreign=("$here/foreign.sh") # which runs the packages' scripts
+	export MMDEBSTRAP_OPTIONS="--mode=unshare --skip=check/qemu"
+fi
 mkdir -p "$dir"
 tree=$(mktemp -d "$file.tree.XXXXXX")
 trap 'rm -rf "$tree" "$file.new"' EXIT
 # shellcheck disable=SC2086 # a list of packages
-archive=$(DEBIAN_ARCHITECTURE=$VM_ARCH DEBIAN_MIRROR=$VM_MIRROR "$source/packaging/root.sh" "$suite" \
+archive=$(DEBIAN_ARCHITECTURE=$VM_ARCH DEBIAN_MIRROR=$VM_MIRROR "${foreign[@]}" "$source/packaging/root.sh" "$suite" \
 	"$dir" $packages) || exit
 tar -C "$tree" -xf "$archive"
 rm -rf "$archive" "$tree"/usr/share/{doc,man,locale}/*
-chroot "$tree" useradd --create-home --shell /bin/bash tester
+useradd --prefix "$tree" --create-home --shell /bin/bash tester
 cat >"$tree/etc/systemd/system/vm-tests.service" <<'UNIT'
 [Unit]
 Description=Runs the plan of tests/vm/run.sh

@@ -4,8 +4,7 @@
 surroundings="" tests="" test_seconds="" prepare="" commands=()
 # shellcheck source=/dev/null
 . /vm/plan # sets them
-line=/dev/ttyS0
-[ -c "$line" ] || line=/dev/ttyAMA0
+line=/dev/$(cat /sys/class/tty/console/active)
 exec >"$line" 2>&1 </dev/null
 export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8
 export top_srcdir=/vm/tree top_builddir=/vm/tree/built
@@ -85,7 +84,8 @@ for surrounding in $surroundings; do
 	done
 	for test in $tests; do
 		SECONDS=0
-		inside "$surrounding" timeout -k 10 "$test_seconds" bash "$top_srcdir/tests/live/$test" >/tmp/log 2>&1
+		[ "$test" = unit ] && script=$top_srcdir/tests/vm/unit.sh || script=$top_srcdir/tests/live/$test
+		inside "$surrounding" timeout -k 10 "$test_seconds" bash "$script" >/tmp/log 2>&1
 		status=$?
 		case $status in
 		0) echo "vm: ok $surrounding $test $SECONDS" ;;

@@ -4,10 +4,11 @@
 #     tests/vm/run.sh KERNEL [TEST…]        such as: tests/vm/run.sh 6.1 doctor/doctor.sh
 #     tests/vm/run.sh KERNEL -c COMMAND…    lines for root's shell instead
 #
-# KERNEL is 5.10, 6.1, 6.12, ubuntu-5.15, ubuntu-6.8 or the .deb file of a kernel (kernel.sh). Kernel and root file
-# system (image.sh) are kept (VM_DIR). Without a TEST, those of VM_TESTS. Each runs in the surroundings
-# VM_SURROUNDINGS: "root", "user" (an ordinary user), "delegated" (a user with a control group from systemd), "scope" (a
-# user in a delegated scope), "service" (that of examples/confined). There is no network.
+# KERNEL is 5.10, 6.1, 6.12, 6.1-arm64 or so, ubuntu-5.15, ubuntu-6.8 or the .deb file of a kernel (kernel.sh). The TEST
+# "unit" is all unit tests. For an architecture that is not this machine's, callgate is compiled first (build.sh).
+# Kernel and root file system (image.sh) are kept (VM_DIR). Without a TEST, those of VM_TESTS. Each runs in the
+# surroundings VM_SURROUNDINGS: "root", "user" (an ordinary user), "delegated" (a user with a control group from
+# systemd), "scope" (a user in a delegated scope), "service" (that of examples/confined). There is no network.
 # Output: a line for each test, and what callgate says of the machine, as inside.sh writes them. The file VM_OUTPUT has
 # the same.
 # Exit status: 0 all passed or were skipped, 1 not all, 77 something is not installed.
@@ -23,6 +24,9 @@ here=$(cd "$(dirname "$0")" && pwd)
 [ $# -gt 0 ] || usage "$0"
 kernel=$1
 shift
+case $kernel in
+[0-9]*-amd64 | [0-9]*-arm64) VM_ARCH=${kernel##*-} kernel=${kernel%-*} ;;
+esac
 commands=() tests=${VM_TESTS-doctor/doctor.sh supervisor/judge-changes.sh syscalls/errnos.sh}
 if [ "${1:-}" = -c ]; then
 	shift
@@ -34,9 +38,11 @@ surroundings=${VM_SURROUNDINGS:-root user delegated}
 [ -z "${commands[*]}" ] || surroundings=
 case $VM_ARCH in
 amd64) emulator=qemu-system-x86_64 console=ttyS0 machine="-machine q35" ;;
-arm64) emulator=qemu-system-aarch64 console=ttyAMA0 machine="-machine virt" ;;
+arm64) emulator=qemu-system-aarch64 console=ttyAMA0 machine="-machine virt,gic-version=max" ;;
 *) die "no machine of architecture $VM_ARCH is known" ;;
 esac
+emulated_cpu=max
+[ "$VM_ARCH" != arm64 ] || emulated_cpu+=,pauth-impdef=on # that of the specification takes most of the time
 read -ra qemu <<<"${QEMU:-$emulator} $machine"
 need_tools "${qemu[0]}" mke2fs
 find_busybox
@@ -49,12 +55,23 @@ work=$(mktemp -d "$kept/run.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 "$here/kernel.sh" "$kernel" "$kernel_dir" || exit
 image=$("$here/image.sh" "$kept") || exit
+if is_foreign; then
+	build=$("$here/build.sh" "$kept") || exit
+fi
 release=$(cat "$kernel_dir/release")
 
 # The disk with the tests, and that with the modules.
 mkdir "$work/disk"
-top_srcdir=$source top_builddir=$build "$source/tests/live/core.sh" copy "$work/disk/tree"
+GOARCH=$VM_ARCH top_srcdir=$source top_builddir=$build "$source/tests/live/core.sh" copy "$work/disk/tree"
 cp "$build/bench-micro" "$work/disk/tree/built/"
+case " $tests ${commands[*]} " in
+*unit*)
+	find "$build/tests/unit" -name 'test_*' -type f -perm -u=x -printf '%P\0' |
+		tar -C "$build/tests/unit" --null -T - -cf - >"$work/unit.tar"
+	mkdir "$work/disk/tree/built/tests/unit"
+	tar -C "$work/disk/tree/built/tests/unit" --no-same-owner -xf "$work/unit.tar"
+	;;
+esac
 cp "$here/inside.sh" "$work/disk/"
 {
 	printf '%s=%q\n' surroundings "$surroundings" tests "$tests" test_seconds "${VM_TEST_SECONDS:-600}" \
@@ -106,7 +123,7 @@ boot() # ACCELERATOR SECONDS OPTIONS-OF-THE-KERNEL DISKS…
 {
 	local accel=$1 seconds=$2 options=$3 cpu=host
 	shift 3
-	[ "$accel" = kvm ] || cpu=max
+	[ "$accel" = kvm ] || cpu=$emulated_cpu
 	timeout -k 5 "$seconds" "${qemu[@]}" -accel "$accel" -cpu "$cpu" -smp "${VM_CPUS:-2}" -m "${VM_MEMORY:-2048}" \
 		-display none -nodefaults -nic none -serial stdio -no-reboot -kernel "$kernel_dir/vmlinuz" \
 		-initrd "$work/initramfs" -append "console=$console quiet panic=-1 no_timer_check $options" "$@" \

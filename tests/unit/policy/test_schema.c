@@ -208,12 +208,15 @@ int main(void)
 {
 	Suite *suite = suite_create("policy schema");
 	TCase *tcase = tcase_create("schema");
+	const char *top_srcdir = getenv("top_srcdir");
+	char path[4096];
 	json_error_t error;
 	int failed;
 
-	schema = json_load_file(SCHEMA, JSON_REJECT_DUPLICATES, &error);
+	(void)snprintf(path, sizeof(path), "%s/policy/schema.json", top_srcdir ? top_srcdir : TOP_SRCDIR);
+	schema = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
 	if (!schema) {
-		(void)fprintf(stderr, "%s:%d: %s\n", SCHEMA, error.line, error.text);
+		(void)fprintf(stderr, "%s:%d: %s\n", path, error.line, error.text);
 		return EXIT_FAILURE;
 	}
 	tcase_add_test(tcase, test_every_key_is_in_the_schema);
