@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -85,15 +86,20 @@ static int mounts_set_overlay_layer(int fs, const char *key, int dir_fd)
 	return syscall(SYS_fsconfig, fs, FSCONFIG_SET_STRING, key, link.path, 0) < 0 ? -errno : 0;
 }
 
-/* Makes the mount of an overlay whose layers are set. */
-static int mounts_mount_overlay(int fs, bool user_xattr, bool redirects)
+/*
+ * Makes the mount of an overlay whose layers are set. redirects: "on" or "nofollow", the kernel's redirect_dir; NULL:
+ * its default.
+ */
+static int mounts_mount_overlay(int fs, bool user_xattr, const char *redirects)
 {
 	int mount_fd;
 
 	if (user_xattr && syscall(SYS_fsconfig, fs, FSCONFIG_SET_FLAG, "userxattr", NULL, 0) < 0)
 		return -errno;
-	/* Without redirect_dir, renaming a directory of the lower layer fails with EXDEV. */
-	if (!user_xattr && redirects && syscall(SYS_fsconfig, fs, FSCONFIG_SET_STRING, "redirect_dir", "on", 0) < 0)
+	/* Unless redirect_dir is "on", renaming a directory of the lower layer fails with EXDEV. */
+	if (!user_xattr && redirects &&
+	    (syscall(SYS_fsconfig, fs, FSCONFIG_SET_STRING, "redirect_dir", redirects, 0) < 0 ||
+	     syscall(SYS_fsconfig, fs, FSCONFIG_SET_STRING, "metacopy", "off", 0) < 0))
 		return -errno;
 	if (syscall(SYS_fsconfig, fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
 		return -errno;
@@ -102,7 +108,7 @@ static int mounts_mount_overlay(int fs, bool user_xattr, bool redirects)
 }
 
 /* Makes an overlay. user_xattr: keeps its own attributes as user.*, as a user namespace must (Linux 5.11). */
-static int mounts_open_overlay(int lower_fd, int upper_fd, int work_fd, bool user_xattr)
+static int mounts_open_overlay(int lower_fd, int upper_fd, int work_fd, bool user_xattr, bool plain_layer)
 {
 	_cleanup_close_ int fs = (int)syscall(SYS_fsopen, "overlay", FSOPEN_CLOEXEC);
 	int r = fs < 0 ? -errno : mounts_set_overlay_layer(fs, "lowerdir", lower_fd);
@@ -111,16 +117,34 @@ static int mounts_open_overlay(int lower_fd, int upper_fd, int work_fd, bool use
 		r = mounts_set_overlay_layer(fs, "upperdir", upper_fd);
 	if (r == 0)
 		r = mounts_set_overlay_layer(fs, "workdir", work_fd);
-	return r < 0 ? r : mounts_mount_overlay(fs, user_xattr, true);
+	return r < 0 ? r : mounts_mount_overlay(fs, user_xattr, plain_layer ? "nofollow" : "on");
 }
 
-int mounts_create_overlay(int lower_fd, int upper_fd, int work_fd, unsigned flags)
+/*
+ * True when this process can set attributes of this kind ("user." or "trusted.") on a layer. Otherwise the kernel would
+ * mount an overlay in which no directory of the lower layer can be removed (EIO).
+ */
+static bool mounts_can_set_attributes(int upper_fd, const char *kind)
 {
-	_cleanup_close_ int mount_fd = mounts_open_overlay(lower_fd, upper_fd, work_fd, false);
+	char name[32];
+
+	(void)snprintf(name, sizeof(name), "%scallgate", kind);
+	if (fsetxattr(upper_fd, name, "", 0, 0) < 0)
+		return false;
+	return fremovexattr(upper_fd, name) == 0;
+}
+
+int mounts_create_overlay(int lower_fd, int upper_fd, int work_fd, unsigned flags, bool plain_layer)
+{
+	_cleanup_close_ int mount_fd = mounts_can_set_attributes(upper_fd, "trusted.")
+					       ? mounts_open_overlay(lower_fd, upper_fd, work_fd, false, plain_layer)
+					       : -EPERM;
 	int r;
 
+	if (mount_fd < 0 && plain_layer && !mounts_can_set_attributes(upper_fd, "user."))
+		return -EOPNOTSUPP;
 	if (mount_fd < 0)
-		mount_fd = mounts_open_overlay(lower_fd, upper_fd, work_fd, true);
+		mount_fd = mounts_open_overlay(lower_fd, upper_fd, work_fd, true, plain_layer);
 	r = mount_fd < 0 ? mount_fd : mounts_restrict_copy(mount_fd, flags);
 	return r < 0 ? r : steal_fd(&mount_fd);
 }
@@ -136,7 +160,7 @@ static int mounts_open_union(int first_fd, int second_fd, bool user_xattr)
 	(void)snprintf(layers, sizeof(layers), "/proc/self/fd/%d:/proc/self/fd/%d", first_fd, second_fd);
 	if (syscall(SYS_fsconfig, fs, FSCONFIG_SET_STRING, "lowerdir", layers, 0) < 0)
 		return -errno;
-	return mounts_mount_overlay(fs, user_xattr, false);
+	return mounts_mount_overlay(fs, user_xattr, NULL);
 }
 
 int mounts_create_union(int first_fd, int second_fd, unsigned flags)

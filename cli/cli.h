@@ -41,6 +41,7 @@ int cli_main_learn(int argc, char **argv);
 int cli_main_attest(int argc, char **argv);
 int cli_main_key(int argc, char **argv);
 int cli_main_session(int argc, char **argv);
+int cli_main_ws(int argc, char **argv);
 int cli_main_mcp(int argc, char **argv);
 int cli_main_serve(int argc, char **argv);
 int cli_main_doctor(int argc, char **argv);

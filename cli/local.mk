@@ -13,7 +13,8 @@ CALLGATE_SOURCES += \
 	cli/parse.c \
 	cli/show.c \
 	cli/verbs.c \
-	cli/verbs.h
+	cli/verbs.h \
+	cli/ws.c
 CALLGATE_SOURCES += \
 	cli/agents/agents.h \
 	cli/agents/execute.c \

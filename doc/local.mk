@@ -3,7 +3,7 @@ bashcompletion_DATA = doc/callgate
 EXTRA_DIST += doc/approval.md doc/architecture.md doc/e2b.md doc/experiments.md doc/glossary.md \
 	doc/learnt.md doc/mcp.md doc/performance.md doc/programs.md doc/python.md doc/performance.svg \
 	doc/report.md doc/security.md
-EXTRA_DIST += doc/kernels.md doc/mutants.md
+EXTRA_DIST += doc/kernels.md doc/mutants.md doc/workspaces.md
 EXTRA_DIST += $(addprefix doc/report/,summary.png denials.png trees.png records.png compare.png)
 EXTRA_DIST += doc/callgate.bash-completion
 CLEANFILES += doc/callgate

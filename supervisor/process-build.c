@@ -67,6 +67,7 @@ int process_build_view(struct process *process)
 						  .scratch_base = options->scratch.base_path,
 						  .workdir_host = options->workdir_host,
 						  .overlay = options->overlay,
+						  .workspace_host = options->workspace_host,
 						  .provided_file = options->egress->provided_file,
 						  .provided_file_count = options->egress->provided_file_count,
 						  .root_fd = -1,

@@ -11,7 +11,7 @@ command -v nm >/dev/null || { echo "circles: skipped: nm is missing"; exit 77; }
 allowed='
 '
 
-folders='base policy audit egress view syscalls confine supervisor keeper doctor agents cli'
+folders='base policy audit egress view syscalls confine supervisor workspace keeper doctor agents cli'
 # shellcheck disable=SC2086 # a list of words
 objects=$(find $folders -name '*.o' 2>/dev/null | LC_ALL=C sort |
 	while read -r object; do

@@ -11,7 +11,7 @@ cd "${top_srcdir:-$(dirname "$0")/..}" || exit 99
 files()
 {
 	printf '%s\n' Makefile.am autogen.sh check configure.ac quickstart ./*.md
-	find base policy audit egress view syscalls confine supervisor keeper doctor agents cli \
+	find base policy audit egress view syscalls confine supervisor workspace keeper doctor agents cli \
 		tests bench examples doc packaging -path tests/fuzz/corpus -prune -o -type f -print | sort
 }
 

@@ -61,6 +61,9 @@ offers diff policy d
 offers --flatten policy minimise --fl
 offers denied replay --fail-on d
 offers new key n
+offers discard ws d
+offers --json ws list --j
+offers --cow run --co
 offers verify attest v
 offers --attest run --att
 offers --sign-key run --sig

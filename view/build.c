@@ -42,6 +42,8 @@ static bool build_wants_overlay(const struct build_state *build, const struct po
 	const struct view_options *options = build->options;
 	bool own = path_is_below(grant->host_path, options->scratch_host) || path_is_below(grant->host_path, "/dev");
 
+	if (options->overlay == VIEW_OVERLAY_WORKDIR)
+		own = own || !path_is_below(grant->host_path, options->workdir_host);
 	if (options->overlay == VIEW_OVERLAY_OUTSIDE_WORKDIR && options->workdir_host)
 		own = own || path_is_below(grant->host_path, options->workdir_host);
 	return options->overlay != VIEW_OVERLAY_NONE && !own && policy_may_write(build->view->policy, grant->virt);
@@ -393,6 +395,56 @@ static int build_mount_redirected(struct build_state *build, const struct policy
 	return build_mount_without_overlay(build, grant, (flags & ~(unsigned)MOUNT_OVERLAY) | MOUNT_LACKS_OVERLAY);
 }
 
+/* ---- the workdir with --cow ---- */
+
+/* Sets the error of --cow. Returns -EOPNOTSUPP. */
+static int build_refuse_workspace(const struct build_state *build, const char *why, const char *path)
+{
+	(void)snprintf(build->error->text, sizeof(build->error->text), "--cow: %s cannot be kept as it is: %s%s",
+		       build->options->workdir_host, why, path);
+	return -EOPNOTSUPP;
+}
+
+/* Mounts a writable grant in the workdir. One layer has to get all changes, so the only one can be the workdir. */
+static int build_mount_workspace(struct build_state *build, const struct policy_mount *grant, unsigned flags)
+{
+	const struct view_options *options = build->options;
+	int r;
+
+	if (strcmp(grant->host_path, options->workdir_host) != 0)
+		return build_refuse_workspace(build, "the policy also shows a part of it at ", grant->virt);
+	if (options->tmpfs_fd < 0)
+		return build_refuse_workspace(build, "that takes a mount namespace of the run's own (callgate doctor)",
+					      "");
+	if (overlays_has_mount_below(&build->overlays, grant->host_path))
+		return build_refuse_workspace(build, "something is mounted below it, which overlayfs cannot show", "");
+	if (build->overlays.made > 0)
+		return build_refuse_workspace(build, "the policy shows it a second time, at ", grant->virt);
+	r = build_mount_overlay(build, grant, flags);
+	return r != -EAGAIN ? r
+			    : build_refuse_workspace(
+				      build,
+				      "overlayfs cannot be mounted over it with a layer below TMPDIR; set that to a "
+				      "directory "
+				      "outside of it, on a local file system that is no overlayfs itself, instead of ",
+				      options->scratch_base);
+}
+
+/*
+ * With --cow: refuses a grant by which the program could write to the workdir past its layer. A writable grant of a
+ * directory above it shows the workdir in its own mount.
+ */
+static int build_refuse_grant_above_workspace(const struct build_state *build, const struct policy_mount *grant)
+{
+	const struct view_options *options = build->options;
+
+	if (options->overlay != VIEW_OVERLAY_WORKDIR || strcmp(grant->host_path, options->workdir_host) == 0 ||
+	    !path_is_below(options->workdir_host, grant->host_path) ||
+	    !policy_may_write(build->view->policy, grant->virt))
+		return 0;
+	return build_refuse_workspace(build, "it would be written through the grant of ", grant->virt);
+}
+
 /* Mounts the parts of split grants. Called after all grants: another grant may have the path of a part. */
 static int build_mount_split_grants(struct build_state *build)
 {
@@ -407,9 +459,14 @@ static int build_mount_split_grants(struct build_state *build)
 static int build_mount_grant(struct build_state *build, const struct policy_mount *grant)
 {
 	unsigned flags = build_get_mount_flags(build, grant);
+	int r = build_refuse_grant_above_workspace(build, grant);
 
-	return flags & MOUNT_OVERLAY ? build_mount_redirected(build, grant, flags)
-				     : build_mount_without_overlay(build, grant, flags);
+	if (r < 0)
+		return r;
+	if (!(flags & MOUNT_OVERLAY))
+		return build_mount_without_overlay(build, grant, flags);
+	return build->options->overlay == VIEW_OVERLAY_WORKDIR ? build_mount_workspace(build, grant, flags)
+							       : build_mount_redirected(build, grant, flags);
 }
 
 /* ---- provided files ---- */
@@ -651,6 +708,7 @@ int view_create(const struct policy *policy, const struct view_options *options,
 	struct view *view = calloc(1, sizeof(*view));
 	struct build_state build = {.view = view, .options = options, .error = ret_error,
 				    .overlays = OVERLAYS_NONE};
+	const bool cow = options->overlay == VIEW_OVERLAY_WORKDIR;
 	mode_t old;
 	int r;
 
@@ -669,8 +727,11 @@ int view_create(const struct policy *policy, const struct view_options *options,
 	}
 	if (r == 0 && options->overlay != VIEW_OVERLAY_NONE && options->tmpfs_fd >= 0)
 		r = overlays_read_mount_points(&build.overlays);
+	build.overlays.kept_dir = cow ? options->workspace_host : NULL;
 	if (r == 0)
 		r = build_whole_view(&build, policy);
+	if (r == 0 && cow && build.overlays.made == 0)
+		r = build_refuse_workspace(&build, "the policy does not grant writing there", "");
 	(void)umask(old);
 	overlays_release(&build.overlays);
 	free(build.split);

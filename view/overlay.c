@@ -1,6 +1,6 @@
 /*
- * Makes overlays for build.c, with --mode observe and --dry-run. The lower layer is a directory of the host. The upper
- * layer, which gets all that is written, is in the scratch directory of the run.
+ * Makes overlays for build.c, with --mode observe, --dry-run and --cow. The lower layer is a directory of the host. The
+ * upper layer, which gets all that is written, is in the scratch directory of the run or, with --cow, in its workspace.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -30,7 +30,10 @@ static int overlay_open_dir(int dirfd, const char *name, mode_t mode)
 	return fd < 0 ? -errno : fd;
 }
 
-/* Gives the upper layer the attributes of the lower: the root of the overlay shows them. Without root only the mode. */
+/*
+ * Gives the upper layer the attributes of the lower: the root of the overlay shows them. Without root only mode and
+ * times.
+ */
 static void overlay_copy_attributes(int upper_fd, int lower_fd)
 {
 	struct stat lower;
@@ -39,6 +42,7 @@ static void overlay_copy_attributes(int upper_fd, int lower_fd)
 		return;
 	(void)!fchown(upper_fd, lower.st_uid, lower.st_gid);
 	(void)fchmod(upper_fd, lower.st_mode & 07777);
+	(void)futimens(upper_fd, (const struct timespec[2]){lower.st_atim, lower.st_mtim});
 }
 
 /* Makes an overlay whose upper layer is in overlays->dir_fd. */
@@ -54,7 +58,7 @@ static int overlay_create_in_dir_fd(struct overlays *overlays, int lower_fd, uns
 	if (work < 0)
 		return work;
 	overlay_copy_attributes(upper, lower_fd);
-	return mounts_create_overlay(lower_fd, upper, work, restrictions);
+	return mounts_create_overlay(lower_fd, upper, work, restrictions, overlays->kept_dir != NULL);
 }
 
 /* Uses a tmpfs for the upper layers: a scratch directory that is on an overlay itself (container) cannot hold them. */
@@ -88,9 +92,11 @@ int overlay_create(struct overlays *overlays, const char *scratch, int lower_fd,
 	int r;
 
 	if (overlays->dir_fd < 0)
-		overlays->dir_fd = overlay_open_upper(scratch);
+		overlays->dir_fd = overlays->kept_dir
+					   ? io_open_without_links(overlays->kept_dir, O_RDONLY | O_DIRECTORY)
+					   : overlay_open_upper(scratch);
 	r = overlays->dir_fd < 0 ? overlays->dir_fd : overlay_create_in_dir_fd(overlays, lower_fd, restrictions);
-	if (r < 0 && overlays->dir_fd >= 0 && !overlays->is_on_tmpfs && overlays->made == 0 &&
+	if (r < 0 && overlays->dir_fd >= 0 && !overlays->is_on_tmpfs && overlays->made == 0 && !overlays->kept_dir &&
 	    overlay_use_tmpfs(overlays) == 0)
 		r = overlay_create_in_dir_fd(overlays, lower_fd, restrictions);
 	overlays->made += r >= 0;

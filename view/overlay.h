@@ -13,6 +13,11 @@ struct overlays {
 	int dir_fd;    /* directory that has the upper layers; -1: not made yet */
 	bool is_on_tmpfs; /* dir_fd is the root of a tmpfs */
 	size_t count, made;
+	/*
+	 * path of a directory for the upper layers that outlives the run, so that no tmpfs may take its place; NULL:
+	 * the upper layers are in the scratch directory
+	 */
+	const char *kept_dir;
 	char **point;  /* mount points in the namespace of this process; owned */
 	size_t points, room;
 };
@@ -21,7 +26,8 @@ struct overlays {
 
 /*
  * Makes a detached overlay over the directory lower_fd, with MOUNTS_* restrictions. scratch: path of the scratch
- * directory. A CLOEXEC descriptor owned by the caller, or -errno. Needs a mount namespace of its own and CAP_SYS_ADMIN.
+ * directory, for layers that are not in overlays->kept_dir. A CLOEXEC descriptor owned by the caller, or -errno. Needs
+ * a mount namespace of its own and CAP_SYS_ADMIN.
  */
 int overlay_create(struct overlays *overlays, const char *scratch, int lower_fd, unsigned restrictions);
 

@@ -90,6 +90,7 @@ enum view_overlay {
 	VIEW_OVERLAY_NONE,            /* writes go to the host, as the policy grants them */
 	VIEW_OVERLAY_OUTSIDE_WORKDIR, /* all grants outside of the workdir: --mode observe */
 	VIEW_OVERLAY_ALL,             /* all grants: --dry-run */
+	VIEW_OVERLAY_WORKDIR,         /* the workdir alone, with a layer that outlives the run: --cow */
 };
 
 /* What a view is built with besides the policy. */
@@ -101,6 +102,7 @@ struct view_options {
 	const struct view_provided_file *provided_file; /* borrowed for the call */
 	size_t provided_file_count;                     /* entries of provided_file[] */
 	enum view_overlay overlay;
+	const char *workspace_host; /* with VIEW_OVERLAY_WORKDIR: canonical host path of the directory for the layer */
 	int root_fd;              /* "/" below which host paths are opened; borrowed. -1: the root of this process */
 	int tmpfs_fd;             /* a tmpfs for the skeleton and view_attach_mounts; borrowed. -1: scratch_fd serves */
 	int pts_fd;               /* a detached devpts for the run; borrowed. -1: the host's, if tmpfs_fd is -1, too */

@@ -85,9 +85,10 @@ static json_t *attest_make_policy(const struct run *run, const json_t *result)
 
 static json_t *attest_make_predicate(const struct run *run, const json_t *result)
 {
-	static const char *const copied[] = {"run_id",	    "mode",   "judge",	     "dry_run", "status",
-					     "exit_code",   "signal", "error",	     "limits",	"termination",
-					     "enforcement", "calls",  "duration_ms", "usage",	"setup"};
+	static const char *const copied[] = {"run_id",    "mode",        "judge",       "dry_run",
+					     "workspace", "status",      "exit_code",   "signal",
+					     "error",     "limits",      "termination", "enforcement",
+					     "calls",     "duration_ms", "usage",       "setup"};
 	json_t *predicate = json_object(), *log = json_deep_copy(json_object_get(result, "audit"));
 	struct utsname machine;
 

@@ -135,6 +135,10 @@ static const struct cli_option run_table[] = {
 		 "change no file: all that is written goes to a scratch directory, and the\n"
 		 "result lists it",
 		 FIELD_OFFSET(is_dry_run)),
+	CLI_FLAG("cow", 0,
+		 "copy on write: leave the directory of -w as it is; what is written there goes to\n"
+		 "a workspace, which callgate ws list shows and callgate ws discard removes",
+		 FIELD_OFFSET(uses_workspace)),
 	CLI_TEXT("ask", "DIR",
 		 "write a question to DIR for each call that the policy denies with \"on_deny\":\n"
 		 "\"ask-file\", and wait for its answer, a file of DIR: allow, deny or kill",
@@ -227,6 +231,31 @@ static const struct cli_option session_table[] = {
 	{0},
 };
 
+/* Returns why --cow does not go with the other options, or NULL. */
+static const char *run_find_conflict_with_workspace(const struct run_options *options)
+{
+	if (!options->uses_workspace)
+		return NULL;
+	if (!options->policy.workdir)
+		return "--cow is for a directory of yours; name one with -w";
+	if (options->is_dry_run)
+		return "--cow keeps what is written and --dry-run does not; leave out one of them";
+	if (options->observes)
+		return "--mode observe writes to the directory of -w, which --cow leaves as it is; leave out one of "
+		       "them";
+	if (options->setup_command)
+		return "--setup would write to the directory of -w, which --cow leaves as it is; leave out one of them";
+	if (options->input_paths.count > 0)
+		return "--input would write to the directory of -w, which --cow leaves as it is; leave out one of them";
+	if (options->output_dir)
+		return "--output keeps what is written to the directory of -w, and with --cow nothing is; leave out "
+		       "one of them";
+	if (options->ask_dir || options->approve)
+		return "what --ask or --approve allows would be written past the workspace of --cow; leave out one of "
+		       "them";
+	return NULL;
+}
+
 /*
  * Refuses options that exclude each other, or that need an option which is missing. CLI_OPTIONS_PARSED, or
  * CLI_EXIT_ERROR with a message.
@@ -273,7 +302,7 @@ static int run_check_options(const struct run_options *options, int left)
 		: options->setup_command && (options->is_dry_run || options->observes)
 			? "with --dry-run or --mode observe the program would not see what --setup has "
 			  "written; run one of the two, without --setup"
-			: NULL;
+			: run_find_conflict_with_workspace(options);
 
 	if (wrong)
 		cli_print_error("run", "%s", wrong);

@@ -32,6 +32,7 @@ struct run_options {
 	/* with --mode observe: writes outside the workdir are not kept in the scratch directory */
 	bool writes_outside_workdir;
 	bool is_dry_run;
+	bool uses_workspace; /* --cow */
 	bool json;
 	bool reads_stdin;
 	bool tty;             /* --tty; sets reads_stdin, too */

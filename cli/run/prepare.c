@@ -15,6 +15,7 @@
 #include "confine/selffilter.h"
 #include "keeper/input.h"
 #include "keeper/output.h"
+#include "workspace/store.h"
 
 #define USER_DEFAULT_PATH "/usr/local/bin:/usr/bin:/bin" /* PATH for a run as another user, as in the profile minimal */
 
@@ -53,11 +54,33 @@ static int prepare_check_workdir(struct run *run)
 	return 0;
 }
 
+static int prepare_workspace(struct run *run)
+{
+	const struct scratch *scratch = &run->scratch;
+	int fd;
+
+	if (!run->options.uses_workspace)
+		return 0;
+	run->workspace_path = cli_format("%s/" WORKSPACE_DIR_NAME "/%s", scratch->base_path, scratch->id);
+	if (!run->workspace_path)
+		return run_refuse_no_memory(run);
+	fd = workspace_create(scratch->base_fd, scratch->id, run->workdir);
+	if (fd < 0)
+		return run_report_refusal(run, "workspace_failed",
+					  "--cow: cannot make the workspace %s: %s; free some room or set TMPDIR to "
+					  "another directory",
+					  run->workspace_path, strerror(-fd));
+	run->workspace_fd = fd;
+	return 0;
+}
+
 static int prepare_user_directories(struct run *run)
 {
 	int exit_code = prepare_scratch_directory(run);
 
-	return exit_code ? exit_code : prepare_check_workdir(run);
+	if (exit_code == 0)
+		exit_code = prepare_check_workdir(run);
+	return exit_code ? exit_code : prepare_workspace(run);
 }
 
 /* Calls `prepare` with the effective ids of the run's user, who shall own new files and whose rights are checked. */

@@ -66,6 +66,8 @@ struct run {
 	json_t *setup_result;        /* the setup's result; NULL: none */
 	json_t *mistakes;            /* mistakes of the policy as JSON, for the result; NULL: none */
 	char *workdir; /* host path of the workdir */
+	char *workspace_path; /* --cow: canonical host path of the workspace; owned; NULL: none was made */
+	int workspace_fd;     /* holds the lock of the workspace; -1: none */
 	int workdir_fd; /* descriptor of the workdir, closed when the run has been prepared; else -1 */
 	int output_fd;
 	struct run_end_file metrics_file;     /* of --metrics */
@@ -87,7 +89,7 @@ struct run {
 
 #define RUN_INIT                                                                                               \
 	{                                                                                                      \
-		.parent = getppid(), .workdir_fd = -1, .output_fd = -1, .result_fd = -1,                       \
+		.parent = getppid(), .workdir_fd = -1, .workspace_fd = -1, .output_fd = -1, .result_fd = -1,   \
 		.metrics_file = RUN_END_FILE_INIT, .attestation_file = RUN_END_FILE_INIT, .system_log_fd = -1, \
 		.sign_key_fd = -1, .anchor_fd = -1, .ask.dir_fd = -1, .ask.approver_fd = -1,                   \
 		.program_phase = RUN_PHASE_INIT, .setup_phase = RUN_PHASE_INIT                                 \

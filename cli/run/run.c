@@ -13,6 +13,7 @@
 #include "confine/filter.h"
 #include "keeper/result.h"
 #include "policy/network/net.h"
+#include "workspace/store.h"
 
 static void run_remove_scratch(struct run *run)
 {
@@ -22,6 +23,10 @@ static void run_remove_scratch(struct run *run)
 	/* Removed as the run's user even if the run never began: that user may still change the directory. */
 	if (geteuid() != run->user.uid)
 		(void)privs_become_user(&run->user); /* on failure the directory is removed as root */
+	/* An empty workspace is kept only for a run that went well: watch.c has closed the descriptor then. */
+	if (run->workspace_fd >= 0 && workspace_is_empty(run->workspace_fd))
+		(void)workspace_remove(run->scratch.base_fd, run->scratch.id); /* on failure it stays in the list */
+	close_fd(&run->workspace_fd);
 	error = scratch_remove_run(&run->scratch);
 	if (error < 0)
 		cli_print_error("run", "could not remove the run's scratch directory %s: %s; the next run tries again",
@@ -52,6 +57,7 @@ void run_release(struct run *run)
 	run_end_file_release(&run->attestation_file);
 	json_decref(run->inputs);
 	free(run->workdir);
+	free(run->workspace_path);
 	free(run->path_variable_at_start);
 	cleanup_close(&run->workdir_fd);
 	layers_free(run->layers);

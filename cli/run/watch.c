@@ -19,6 +19,8 @@
 #include "keeper/run.h"
 #include "keeper/output.h"
 #include "keeper/result.h"
+#include "supervisor/report.h"
+#include "workspace/store.h"
 
 #define FDS_NEEDED_BESIDES_VIEW 64        /* descriptors that callgate needs besides those of the view */
 #define START_MEMORY_BYTES_MIN (16 << 20) /* with a smaller memory limit some interpreters do not start */
@@ -277,6 +279,20 @@ static void watch_report_error(const struct run *run, json_t *result, const stru
 		(void)json_object_set_new(json_object_get(result, "error"), "message", json_string(message));
 }
 
+/* With --cow: tells of the workspace, unless the run has failed and changed nothing. Then run_release() removes it. */
+static void watch_report_workspace(struct run *run, const struct keeper_outcome *outcome, json_t *result)
+{
+	if (run->workspace_fd < 0 || (outcome->error_code && workspace_is_empty(run->workspace_fd)))
+		return;
+	(void)json_object_set_new(result, "workspace",
+				  json_pack("{s:s, s:o}", "id", run->scratch.id, "dir",
+					    report_make_text_json(run->workdir)));
+	if (!run->options.json && !run->options.is_quiet)
+		cli_note("callgate: what was written to %s is in the workspace %s (callgate ws list)", run->workdir,
+			 run->scratch.id);
+	close_fd(&run->workspace_fd);
+}
+
 static int watch_report_end(struct run *run, const struct keeper_options *keeper, struct keeper_outcome *outcome)
 {
 	_cleanup_json_ json_t *result = NULL;
@@ -286,6 +302,7 @@ static int watch_report_end(struct run *run, const struct keeper_options *keeper
 		watch_add_fd_hint(run, outcome->error_message, sizeof(outcome->error_message));
 	result = result_make_json(keeper, outcome);
 	watch_report_error(run, result, outcome);
+	watch_report_workspace(run, outcome, result);
 	if (!run->options.is_quiet) {
 		watch_report_limit(result);
 		watch_report_log(run, result);
@@ -377,8 +394,10 @@ int run_program_to_end(struct run *run)
 		.keeps_output_files = run->output_fd >= 0,
 		.uses_terminal = options->tty,
 		.overlay = options->is_dry_run                                     ? VIEW_OVERLAY_ALL
+			   : options->uses_workspace                               ? VIEW_OVERLAY_WORKDIR
 			   : options->observes && !options->writes_outside_workdir ? VIEW_OVERLAY_OUTSIDE_WORKDIR
 										   : VIEW_OVERLAY_NONE,
+		.workspace_host = run->workspace_path,
 		.parent_pid = options->dies_with_parent ? run->parent : 0,
 		.shows_status_line = watch_needs_status_line(options),
 		.stdout_is_terminal_too = options->shows_status_line && isatty(STDOUT_FILENO),

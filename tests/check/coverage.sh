@@ -12,7 +12,7 @@ command -v gcov >/dev/null || {
 	echo "coverage: gcov is not installed (package: gcc)" >&2
 	exit 1
 }
-for folder in base policy audit egress view syscalls confine supervisor keeper doctor agents cli; do
+for folder in base policy audit egress view syscalls confine supervisor workspace keeper doctor agents cli; do
 	[ ! -d "$folder" ] || find "$folder" -name '*.gcno'
 done | xargs gcov --no-output 2>/dev/null | awk -v top="${top_srcdir:-}/" '
 	/^File / { file = $2; gsub("\047", "", file); sub(top, "", file); next }

@@ -1,0 +1,153 @@
+/* callgate ws: lists and removes workspaces, which have what runs with --cow have written. */
+#include <errno.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "cli/options.h"
+#include "cli/verbs.h"
+#include "keeper/scratch.h"
+#include "supervisor/report.h"
+#include "workspace/store.h"
+
+#define WS_TIME_TEXT_SIZE 40 /* room for the time of ws_format_time() */
+
+/* Opens the directory of all runs, which has the store. -1 after a message. */
+static int ws_open_base(const char *verb)
+{
+	struct policy_error error = {""};
+	int fd = scratch_open_directory_of_runs(&error);
+
+	if (fd < 0)
+		cli_print_error(verb, "%s", error.text[0] ? error.text : strerror(-fd));
+	return fd < 0 ? -1 : fd;
+}
+
+/* ---- list ---- */
+
+/* Writes a time as RFC 3339 has it, in UTC. */
+static void ws_format_time(int64_t seconds, char out[WS_TIME_TEXT_SIZE])
+{
+	const time_t at = seconds;
+	struct tm parts;
+
+	if (!gmtime_r(&at, &parts) || strftime(out, WS_TIME_TEXT_SIZE, "%Y-%m-%dT%H:%M:%SZ", &parts) == 0)
+		(void)snprintf(out, WS_TIME_TEXT_SIZE, "-");
+}
+
+/* Prints one line about a workspace. ctx: bool, whether as JSON. */
+static int ws_print_workspace(void *ctx, const struct workspace *workspace)
+{
+	char time_text[WS_TIME_TEXT_SIZE];
+
+	ws_format_time(workspace->time, time_text);
+	if (*(const bool *)ctx)
+		return cli_print_json("ws list", json_pack("{s:s, s:o, s:s, s:b}", "id", workspace->id, "dir",
+							   report_make_text_json(workspace->dir), "time", time_text,
+							   "in_use", workspace->is_in_use));
+	(void)text_printf(stdout, "%s  %s  ", workspace->id, time_text);
+	(void)text_print(stdout, workspace->dir, false);
+	(void)text_printf(stdout, "%s\n", workspace->is_in_use ? "  (its run has not ended)" : "");
+	return CLI_EXIT_OK;
+}
+
+static int ws_main_list(int argc, char **argv)
+{
+	struct {
+		bool json;
+	} options = {false};
+	static const struct cli_option table[] = {
+		CLI_FLAG("json", 0, "print one JSON object a workspace", 0),
+		{0},
+	};
+	const struct cli_syntax syntax = {
+		.verb = "ws list",
+		.usage = "Usage: callgate ws list [OPTION]\n\n"
+			 "Prints this user's workspaces, the oldest first: id, when it was made, and of which "
+			 "directory.\n\n",
+		.table = {{NULL, table, &options}},
+	};
+	int status = cli_parse_options(argc, argv, &syntax), r;
+	_cleanup_close_ int base = -1;
+
+	if (status != CLI_OPTIONS_PARSED)
+		return status;
+	if (optind < argc) {
+		cli_print_error("ws list", "%s: no argument is taken", argv[optind]);
+		return cli_fail_usage("ws list");
+	}
+	base = ws_open_base("ws list");
+	if (base < 0)
+		return CLI_EXIT_ERROR;
+	r = workspace_visit(base, ws_print_workspace, &options.json);
+	if (r < 0)
+		cli_print_error("ws list", "cannot read the workspaces: %s", strerror(-r));
+	return r == 0 ? cli_print_text("ws list", "") : CLI_EXIT_ERROR;
+}
+
+/* ---- discard ---- */
+
+static int ws_discard(int base_fd, const char *id)
+{
+	int r = workspace_is_id(id) ? workspace_discard(base_fd, id) : -ENOENT;
+
+	if (r == -ENOENT)
+		cli_print_error("ws discard", "%s: no such workspace; see callgate ws list", id);
+	else if (r == -EBUSY)
+		cli_print_error("ws discard", "%s: its run has not ended; wait for that, or end it", id);
+	else if (r < 0)
+		cli_print_error("ws discard", "%s: cannot remove all of it: %s", id, strerror(-r));
+	return r < 0 ? CLI_EXIT_ERROR : CLI_EXIT_OK;
+}
+
+static int ws_main_discard(int argc, char **argv)
+{
+	static const struct cli_option table[] = {{0}};
+	const struct cli_syntax syntax = {
+		.verb = "ws discard",
+		.usage = "Usage: callgate ws discard ID...\n\n"
+			 "Removes workspaces with all that is in them. The directories that the runs were started in "
+			 "stay\n"
+			 "as they are.\n\n",
+		.allows_mixed_order = true,
+		.table = {{NULL, table, NULL}},
+	};
+	int status = cli_parse_options(argc, argv, &syntax);
+	_cleanup_close_ int base = -1;
+
+	if (status != CLI_OPTIONS_PARSED)
+		return status;
+	if (optind == argc) {
+		cli_print_error("ws discard", "name a workspace; callgate ws list has their ids");
+		return cli_fail_usage("ws discard");
+	}
+	base = ws_open_base("ws discard");
+	if (base < 0)
+		return CLI_EXIT_ERROR;
+	status = CLI_EXIT_OK;
+	for (int i = optind; i < argc; i++)
+		if (ws_discard(base, argv[i]) != CLI_EXIT_OK)
+			status = CLI_EXIT_ERROR;
+	return status;
+}
+
+int cli_main_ws(int argc, char **argv)
+{
+	static const struct cli_verb verbs[] = {
+		{"list", ws_main_list, "list the workspaces"},
+		{"discard", ws_main_discard, "remove workspaces"},
+	};
+	static const struct cli_verbs all = {
+		.parent = "ws",
+		.usage = "Usage: callgate ws VERB [OPTION...] [ID...]\n\n"
+			 "Lists and removes workspaces, which have what runs with --cow have written.\n\n",
+		.epilogue = "\nEach verb has --help.\n",
+		.verbs = verbs,
+		.verb_count = CLI_VERB_COUNT(verbs)};
+
+	return cli_run_verb(&all, argc, argv);
+}

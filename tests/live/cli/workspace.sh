@@ -1,0 +1,206 @@
+#!/bin/bash
+# --cow leaves the directory of -w byte-identical, times included; the program sees what a native one would see; its
+# result names the workspace, and callgate ws lists and discards it. Where it cannot be had, nothing is run.
+. "$(dirname "$0")/../lib.sh"
+need jq "$PYTHON"
+W=$T/w
+SEEDS=3 # random programs, each of 200 operations
+
+# cow OPTION… -- PROGRAM…: the result in $T/result
+cow()
+{
+	cg run --json --cow --profile minimal -w "$W" -r /usr -x /usr/bin "$@" >"$T/result" 2>"$T/err"
+}
+
+ws()
+{
+	"$CALLGATE" ws "$@"
+}
+
+holds() # WHAT FILTER: of the result
+{
+	jq -e "$2" "$T/result" >/dev/null || fail "$1: $(jq -c . "$T/result" | head -c 1500) $(cat "$T/err")"
+}
+
+# Kind, mode, size, link target and times of everything in the directory, and of the directory itself. find(1) sets the
+# access times of directories.
+picture()
+{
+	(cd "$1" && find . \( -type f -printf '%A@ ' -o -true \) -printf '%P\t%y %m %s %l %T@ %C@\n' | sort)
+}
+
+content()
+{
+	(cd "$1" && find . -type f -exec sha256sum {} + | sort)
+}
+
+fresh() # makes the tree
+{
+	rm -rf "$W"
+	mkdir -p "$W/a/b/c" "$W/empty"
+	echo one >"$W/one"
+	printf 'two\0\377' >"$W/a/two"
+	echo three >"$W/a/b/three"
+	echo odd >"$W/$(printf 'odd\n\033\377')"
+	ln -s ../one "$W/a/link"
+	mkfifo "$W/a/pipe"
+	truncate -s 1M "$W/a/sparse"
+	chmod 750 "$W/a/b"
+	content "$W" >"$T/content" # sets access times, so before they are set back
+	touch -d '2001-01-01' "$W/one" "$W/a/two" "$W/empty"
+}
+
+discard_all()
+{
+	local id
+	for id in $(ws list --json | jq -r .id); do
+		ws discard "$id" || fail "discard $id"
+	done
+	[ -z "$(ws list)" ] || fail "left in the list: $(ws list)"
+	[ ! -e "$TMPDIR/callgate-$(id -u)/workspaces" ] || fail "discarded, but left: $(ls -R "$TMPDIR")"
+}
+
+fresh
+picture "$W" >/dev/null
+picture "$W" >"$T/before"
+cow -- /bin/sh -c 'echo changed >one; echo new >new; rm a/two; rm -r a/b; mkdir a/b; echo n >a/b/n; chmod 700 empty
+	touch -d 2002-02-02 a/link; cat one new a/b/n; ls a'
+picture "$W" | cmp -s - "$T/before" || fail "changed: $(picture "$W" | diff - "$T/before")"
+if [ "$(jq -r .error.code "$T/result")" = view_failed ]; then
+	layer mountns && layer userns && [ "$(stat -f -c %T "$TMPDIR")" != overlayfs ] &&
+		fail "refused, although there are namespaces: $(cat "$T/err")"
+	holds "refused" '.error.message | startswith("--cow: ") and contains(" cannot be kept as it is: ")'
+	[ -z "$(ws list)" ] || fail "refused, and a workspace is left: $(ws list)"
+	live_done
+fi
+holds "ran" '.status == "ok" and .stdout == "changed\nnew\nn\nb\nlink\npipe\nsparse\n" and
+	any(.changes[]; .kind == "added" and (.path | endswith("/new")))'
+holds "the workspace" '.workspace.id == .run_id and (.workspace.dir | endswith("/w"))'
+id=$(jq -r .workspace.id "$T/result")
+ws list --json | jq -e --arg id "$id" --arg dir "$W" '.id == $id and .dir == $dir and .in_use == false' >/dev/null ||
+	fail "list: $(ws list)"
+discard_all
+picture "$W" | cmp -s - "$T/before" || fail "changed by discard"
+ws discard "$id" 2>/dev/null && fail "discarded twice"
+ws discard ../../w 2>/dev/null && fail "discarded a path"
+ws discard 2>/dev/null && fail "discarded nothing"
+
+# A directory's name with controls: nothing of it reaches the terminal as it is.
+odd=$T/$(printf 'n\n\033[31m\\')
+mv "$W" "$odd"
+W=$odd cow -- /bin/sh -c 'echo x >x'
+holds "an odd name" '.status == "ok"'
+[ -e "$odd/x" ] && fail "wrote to the directory with an odd name"
+ws list | LC_ALL=C grep -q '[^ -~]' && fail "list shows controls"
+[ "$(ws list | wc -l)" = 1 ] || fail "list: $(ws list)"
+discard_all
+mv "$odd" "$W"
+
+# A run that goes on holds its workspace.
+mkfifo "$T/go"
+"$CALLGATE" run --cow -q --profile minimal -w "$W" -r /usr -x /usr/bin -i -- /bin/sh -c 'echo up; read x' \
+	<"$T/go" >"$T/up" 2>"$T/err" &
+runner=$!
+exec 9>"$T/go"
+until [ -s "$T/up" ]; do kill -0 $runner 2>/dev/null || break; done
+id=$(ws list --json | jq -r 'select(.in_use).id')
+ws discard "$id" 2>"$T/err2" && fail "discarded in use"
+grep -q 'has not ended' "$T/err2" || fail "in use: $(cat "$T/err2")"
+exec 9>&-
+wait $runner
+discard_all
+
+# What would write to the directory past its layer is refused, and leaves no workspace.
+refuses() # TEXT OPTION…
+{
+	local text=$1
+	shift
+	cow "$@" -- /bin/sh -c 'echo past >past' && fail "$*: not refused"
+	grep -qF -- "$text" "$T/err" || fail "$*: $(cat "$T/err")"
+	[ -e "$W/past" ] && fail "$*: wrote"
+	[ -z "$(ws list)" ] || fail "$*: left $(ws list)"
+}
+refuses 'it would be written through the grant of' -W "$T"
+printf '%s' '{"version": 1, "name": "again", "filesystem": {"redirect": [{"from": "/again", "to": "@workdir/a"}],
+	"read": ["/usr"]}}' >"$T/again.json"
+refuses 'the policy also shows a part of it at /again' -p "$T/again.json"
+refuses 'leave out one of them' --dry-run
+refuses 'leave out one of them' --mode observe
+refuses 'leave out one of them' --input "$T/again.json"
+refuses 'leave out one of them' --setup true
+refuses 'leave out one of them' --ask "$T/questions"
+refuses 'not found' --env A=b -r "$T/none" -- /usr/bin/no-such-program
+cg run --cow -- /bin/true 2>"$T/err" && fail "no -w: not refused"
+grep -q 'name one with -w' "$T/err" || fail "no -w: $(cat "$T/err")"
+
+# Random programs: the view in the workspace is what the same program makes of a copy. A directory of the lower layer
+# cannot be renamed by rename(2) (EXDEV), so the program moves it as mv(1) does.
+cat >"$T/play.py" <<'END'
+import os, random, shutil, stat, sys
+
+draw = random.Random(int(sys.argv[1]))
+
+
+def names():
+    found = []
+    for top, dirs, files in os.walk('.'):
+        dirs.sort()
+        found += [os.path.join(top, name) for name in sorted(dirs + files)]
+    return found
+
+
+def play():
+    old = draw.choice(names() or ['.'])
+    place = old if os.path.isdir(old) and not os.path.islink(old) else os.path.dirname(old)
+    new = os.path.join(place, 'n%d' % draw.randrange(30))
+    kind = os.lstat(old).st_mode
+    what = draw.randrange(10)
+    if what == 0 or not os.path.lexists(new) and what == 1:
+        with open(new, 'ab') as out:
+            out.write(b'%d' % draw.randrange(1000))
+    elif what == 2:
+        os.mkdir(new)
+    elif what == 3:
+        shutil.rmtree(old) if stat.S_ISDIR(kind) else os.unlink(old)
+    elif what in (4, 5):
+        shutil.move(old, new)
+    elif what == 6 and stat.S_ISREG(kind):
+        os.truncate(old, draw.randrange(100))
+    elif what == 7:
+        os.symlink('n%d' % draw.randrange(30), new)
+    elif what == 8 and not stat.S_ISLNK(kind):
+        os.chmod(old, draw.choice((0o700, 0o755, 0o750) if stat.S_ISDIR(kind) else (0o600, 0o644, 0o755)))
+    elif what == 9:
+        os.utime(old, ns=(10**18, draw.randrange(10**9) * 10**9), follow_symlinks=False)
+
+
+for step in range(200):
+    try:
+        play()
+    except (OSError, shutil.Error) as error:
+        print(step, type(error).__name__, getattr(error, 'errno', None))
+for name in names():
+    at = os.lstat(name)
+    is_dir = stat.S_ISDIR(at.st_mode)
+    text = b''
+    if stat.S_ISREG(at.st_mode):
+        with open(name, 'rb') as file:
+            text = file.read()
+    elif stat.S_ISLNK(at.st_mode):
+        text = os.readlink(name).encode()
+    old = at.st_mtime_ns if at.st_mtime < 1.6e9 else 0
+    print(ascii(name), oct(at.st_mode), 0 if is_dir else at.st_size, at.st_nlink if not is_dir else 0, old, text)
+END
+for ((seed = 1; seed <= SEEDS; seed++)); do
+	rm -rf "$T/copy"
+	cp -a "$W" "$T/copy" # sets access times
+	picture "$W" >"$T/before"
+	cow -r "$T/play.py" -- "$PYTHON" "$T/play.py" $seed
+	jq -j .stdout "$T/result" >"$T/seen"
+	picture "$W" | cmp -s - "$T/before" || fail "seed $seed: changed: $(picture "$W" | diff - "$T/before")"
+	(cd "$T/copy" && "$PYTHON" "$T/play.py" $seed) >"$T/native"
+	cmp -s "$T/seen" "$T/native" || fail "seed $seed: $(diff "$T/seen" "$T/native" | head -n 6) $(cat "$T/err")"
+done
+[ "$(wc -l <"$T/native")" -gt 10 ] || fail "the random programs did nothing"
+content "$W" | cmp -s - "$T/content" || fail "changed by random programs: $(content "$W" | diff - "$T/content")"
+discard_all

@@ -1,0 +1,229 @@
+#include "workspace/store.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/cleanup-json.h"
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "base/text.h"
+#include "supervisor/report.h"
+
+#define STORE_INFO_NAME "info.json"
+#define STORE_REMOVED_PREFIX "removed-" /* prefix of a workspace that is being removed */
+#define STORE_INFO_BYTES_MAX 65536
+#define STORE_CREATE_ATTEMPTS_MAX 100
+#define STORE_WORKSPACES_MAX 100000u /* most workspaces that are listed */
+
+bool workspace_is_id(const char *text)
+{
+	return strspn(text, "0123456789abcdef") == WORKSPACE_ID_LEN && text[WORKSPACE_ID_LEN] == '\0';
+}
+
+static int store_open_dir(int dirfd, const char *name)
+{
+	int fd = openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
+/* ---- creating ---- */
+
+/* Returns what is known of a workspace. Owned by the caller; NULL: no memory. */
+static json_t *store_make_info(const char *dir)
+{
+	return json_pack("{s:i, s:o, s:I}", "version", 1, "dir", report_make_text_json(dir), "time",
+			 (json_int_t)time(NULL));
+}
+
+static int store_write_info(int workspace_fd, const char *dir)
+{
+	_cleanup_json_ json_t *info = store_make_info(dir);
+	_cleanup_free_ char *text = info ? json_dumps(info, JSON_COMPACT) : NULL;
+	_cleanup_close_ int fd = -1;
+
+	if (!text)
+		return -ENOMEM;
+	fd = openat(workspace_fd, STORE_INFO_NAME, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	return fd < 0 ? -errno : io_write_all(fd, text, strlen(text));
+}
+
+/* Makes the directory of a workspace, and locks it. A descriptor or -errno. */
+static int store_make_dir(int base_fd, const char *id)
+{
+	_cleanup_close_ int store = -1, fd = -1;
+
+	if (mkdirat(base_fd, WORKSPACE_DIR_NAME, 0700) < 0 && errno != EEXIST)
+		return -errno;
+	store = store_open_dir(base_fd, WORKSPACE_DIR_NAME);
+	if (store < 0)
+		return store;
+	if (mkdirat(store, id, 0700) < 0)
+		return -errno;
+	fd = store_open_dir(store, id);
+	if (fd < 0)
+		return fd;
+	return flock(fd, LOCK_EX | LOCK_NB) < 0 ? -errno : steal_fd(&fd);
+}
+
+int workspace_create(int base_fd, const char *id, const char *dir)
+{
+	_cleanup_close_ int fd = -ENOENT;
+	int r;
+
+	/* -ENOENT: another process has just removed the empty store. */
+	for (int i = 0; i < STORE_CREATE_ATTEMPTS_MAX && fd == -ENOENT; i++)
+		fd = store_make_dir(base_fd, id);
+	if (fd < 0)
+		return fd;
+	r = store_write_info(fd, dir);
+	if (r == 0)
+		return steal_fd(&fd);
+	(void)workspace_remove(base_fd, id); /* the first error is the one to report */
+	return r;
+}
+
+/* ---- removing ---- */
+
+bool workspace_is_empty(int workspace_fd)
+{
+	const int fd = openat(workspace_fd, "0/upper", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	_cleanup_closedir_ DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	const struct dirent *entry;
+
+	if (fd < 0)
+		return errno == ENOENT;
+	while (dir && (entry = readdir(dir)))
+		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+			return false;
+	return dir != NULL;
+}
+
+/* Removes what workspace_remove() has renamed, also in a process that was killed meanwhile. 0 or -errno. */
+static int store_remove_renamed(int store_fd)
+{
+	const int fd = store_open_dir(store_fd, ".");
+	_cleanup_closedir_ DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	const struct dirent *entry;
+	int r = 0, error;
+
+	if (fd < 0)
+		return fd;
+	while (dir && (entry = readdir(dir))) {
+		if (strncmp(entry->d_name, STORE_REMOVED_PREFIX, strlen(STORE_REMOVED_PREFIX)) != 0)
+			continue;
+		error = io_remove_tree(store_fd, entry->d_name);
+		if (error < 0 && error != -ENOENT) /* ENOENT: another process removes it as well */
+			r = error;
+	}
+	return r;
+}
+
+int workspace_remove(int base_fd, const char *id)
+{
+	_cleanup_close_ int store = store_open_dir(base_fd, WORKSPACE_DIR_NAME);
+	char removed[sizeof(STORE_REMOVED_PREFIX) + WORKSPACE_ID_LEN];
+	int r;
+
+	if (store < 0)
+		return store;
+	(void)snprintf(removed, sizeof(removed), STORE_REMOVED_PREFIX "%.*s", WORKSPACE_ID_LEN, id);
+	if (renameat(store, id, store, removed) < 0)
+		return -errno;
+	r = store_remove_renamed(store);
+	(void)unlinkat(base_fd, WORKSPACE_DIR_NAME, AT_REMOVEDIR); /* fails unless it is empty */
+	return r;
+}
+
+int workspace_discard(int base_fd, const char *id)
+{
+	_cleanup_close_ int store = store_open_dir(base_fd, WORKSPACE_DIR_NAME), fd = -1;
+
+	if (store < 0)
+		return store;
+	fd = store_open_dir(store, id);
+	if (fd < 0)
+		return fd;
+	if (flock(fd, LOCK_EX | LOCK_NB) < 0)
+		return errno == EWOULDBLOCK ? -EBUSY : -errno;
+	return workspace_remove(base_fd, id);
+}
+
+/* ---- listing ---- */
+
+/* Gets the directory of store_make_info(). False: there is none. */
+static bool store_parse_dir(const json_t *info, char ret_dir[PATH_MAX])
+{
+	const char *text = json_string_value(json_object_get(info, "dir"));
+	_cleanup_free_ char *path = text ? strdup(text) : NULL;
+
+	if (!path || path[0] != '/')
+		return false;
+	path[text_unescape_backslashes(path, strlen(path))] = '\0';
+	return (size_t)snprintf(ret_dir, PATH_MAX, "%s", path) < PATH_MAX;
+}
+
+/* Reads a workspace. False: it is none, or it is being made or removed. */
+static bool store_read_workspace(int store_fd, const char *id, struct workspace *ret_workspace)
+{
+	_cleanup_close_ int fd = store_open_dir(store_fd, id);
+	_cleanup_free_ char *text = NULL;
+	_cleanup_json_ json_t *info = NULL;
+	size_t len;
+
+	if (fd < 0 || io_read_file(fd, STORE_INFO_NAME, STORE_INFO_BYTES_MAX, &text, &len) < 0)
+		return false;
+	info = json_loadb(text, len, JSON_REJECT_DUPLICATES, NULL);
+	if (!info || !store_parse_dir(info, ret_workspace->dir))
+		return false;
+	(void)snprintf(ret_workspace->id, sizeof(ret_workspace->id), "%.*s", WORKSPACE_ID_LEN, id);
+	ret_workspace->time = json_integer_value(json_object_get(info, "time"));
+	ret_workspace->is_in_use = flock(fd, LOCK_SH | LOCK_NB) < 0;
+	return true;
+}
+
+static int store_compare_times(const void *left, const void *right)
+{
+	const struct workspace *a = left, *b = right;
+
+	return a->time != b->time ? (a->time > b->time) - (a->time < b->time) : strcmp(a->id, b->id);
+}
+
+int workspace_visit(int base_fd, int (*visit)(void *ctx, const struct workspace *workspace), void *ctx)
+{
+	_cleanup_close_ int store = store_open_dir(base_fd, WORKSPACE_DIR_NAME);
+	_cleanup_free_ struct workspace *all = NULL;
+	_cleanup_closedir_ DIR *dir = NULL;
+	size_t count = 0, room = 0;
+	const struct dirent *entry;
+	int fd, r = 0;
+
+	if (store < 0)
+		return store == -ENOENT ? 0 : store;
+	fd = store_open_dir(store, ".");
+	dir = fd < 0 ? NULL : fdopendir(fd);
+	if (!dir)
+		return fd < 0 ? fd : -ENOMEM;
+	while (count < STORE_WORKSPACES_MAX && (entry = readdir(dir))) {
+		if (!workspace_is_id(entry->d_name))
+			continue;
+		if (!array_reserve(&all, count, &room))
+			return -ENOMEM;
+		count += store_read_workspace(store, entry->d_name, &all[count]);
+	}
+	if (count > 0)
+		qsort(all, count, sizeof(*all), store_compare_times);
+	for (size_t i = 0; r == 0 && i < count; i++)
+		r = visit(ctx, &all[i]);
+	return r;
+}
