@@ -51,6 +51,12 @@ int openat2_retry(int dirfd, const char *path, int flags, mode_t mode, uint64_t 
 	return fd < 0 ? -errno : fd;
 }
 
+int io_find_openat2_errno(void)
+{
+	/* The kernel checks the size of the structure first: EINVAL for none. */
+	return syscall(SYS_openat2, -1, NULL, NULL, 0) < 0 && errno != EINVAL ? errno : 0;
+}
+
 int io_open_without_links(const char *path, int flags)
 {
 	int fd;

@@ -17,6 +17,9 @@ int io_write_all(int fd, const void *bytes, size_t len);
 /* openat2(2) with O_CLOEXEC. A descriptor owned by the caller, or -errno. */
 int openat2_retry(int dirfd, const char *path, int flags, mode_t mode, uint64_t resolve);
 
+/* 0, or the errno with which the kernel, or a filter on this process, refuses openat2(2). */
+int io_find_openat2_errno(void);
+
 /*
  * Opens a path that has been resolved: no part of it may be a symbolic link. -ELOOP: a part has become one since. A
  * descriptor owned by the caller, with O_CLOEXEC, or -errno.

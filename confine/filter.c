@@ -106,6 +106,11 @@ int filter_find_listener_errno(void)
 	return syscall(SYS_seccomp, SECCOMP_GET_NOTIF_SIZES, 0, &sizes) < 0 ? errno : 0;
 }
 
+bool filter_is_on_this_process(void)
+{
+	return prctl(PR_GET_SECCOMP, 0, 0, 0, 0) != 0;
+}
+
 bool filter_outer_kills_unlisted_calls(void)
 {
 	int status = 0;

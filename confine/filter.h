@@ -31,6 +31,9 @@ bool filter_can_wait_killable(void);
  */
 int filter_find_listener_errno(void);
 
+/* True when a seccomp filter is on this process already: a container's, or, later, the process's own. */
+bool filter_is_on_this_process(void);
+
 /*
  * True when a seccomp filter that is on this process already kills processes for calls that it does not list, as that
  * of a systemd service with SystemCallFilter= and without SystemCallErrorNumber=. A child tries it with a call that no

@@ -2,6 +2,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/mman.h>
 
 /* Linux 5.14: has Landlock (since 5.13), mount_setattr(2) (5.12) and SECCOMP_ADDFD_FLAG_SEND (5.14). */
@@ -43,6 +44,14 @@ void layers_set_state(struct layers *layers, enum layer layer, bool active, cons
 	(void)vsnprintf(layers->layer[layer].why, sizeof(layers->layer[layer].why), format, arguments);
 	va_end(arguments);
 	layers->layer[layer].active = active;
+}
+
+void layers_add_to_reason(struct layers *layers, enum layer layer, const char *text)
+{
+	char *why = layers->layer[layer].why;
+	const size_t len = strlen(why);
+
+	(void)snprintf(why + len, sizeof(layers->layer[layer].why) - len, "%s", text); /* cut */
 }
 
 enum layer layers_find_missing_required_layer(const struct layers *layers)

@@ -29,6 +29,9 @@ bool layers_wants_layer(const struct layers *layers, enum layer layer);
 __attribute__((format(printf, 4, 5))) void layers_set_state(struct layers *layers, enum layer layer, bool active,
 						      const char *format, ...);
 
+/* Adds to the reason of a layer, as far as it fits. */
+void layers_add_to_reason(struct layers *layers, enum layer layer, const char *text);
+
 /* Returns the first required layer that is not active, or LAYER_MAX. */
 enum layer layers_find_missing_required_layer(const struct layers *layers);
 

@@ -111,15 +111,20 @@ static bool doctor_probe_works(const struct doctor *doctor, enum probe probe)
 	       doctor->findings[probe].state == FINDING_WORKS_WITH_CAVEAT;
 }
 
-bool doctor_can_run(const struct doctor *doctor)
+enum probe doctor_find_missing_need(const struct doctor *doctor)
 {
 	static const enum probe needed[] = {PROBE_OUTER, PROBE_FILTER,  PROBE_LISTENER, PROBE_MEMORY,
 					    PROBE_TRACE, PROBE_BENEATH, PROBE_PROC,     PROBE_SCRATCH};
 
 	for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++)
 		if (!doctor_probe_works(doctor, needed[i]))
-			return false;
-	return true;
+			return needed[i];
+	return PROBE_MAX;
+}
+
+bool doctor_can_run(const struct doctor *doctor)
+{
+	return doctor_find_missing_need(doctor) == PROBE_MAX;
 }
 
 enum probe doctor_get_layer_probe(enum layer layer)

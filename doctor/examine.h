@@ -94,6 +94,8 @@ const char *finding_get_state_name(enum finding_state state);
 /* Returns the probe that tells whether a run would have the layer. */
 enum probe doctor_get_layer_probe(enum layer layer);
 
+/* Returns the first probe of what every run needs that failed, or PROBE_MAX. */
+enum probe doctor_find_missing_need(const struct doctor *doctor);
 /* True when the machine has everything that every run needs. */
 bool doctor_can_run(const struct doctor *doctor);
 

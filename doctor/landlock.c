@@ -25,13 +25,15 @@ static int probe_enter_landlock_domain(int abi)
 	return landlock_enter_domain(fd);
 }
 
-static const char *probe_explain_landlock_errno(int error)
+static const char *probe_explain_landlock_errno(const struct doctor *doctor, int error)
 {
 	switch (error) {
 	case EOPNOTSUPP:
 		return "in the kernel but not switched on: \"landlock\" is not in its lsm= list";
 	case ENOSYS:
-		return "not in the kernel (Linux 5.13, CONFIG_SECURITY_LANDLOCK), or a filter above hides it";
+		return doctor->traits & TRAIT_SECCOMP_FILTER
+			       ? "not in the kernel (Linux 5.13, CONFIG_SECURITY_LANDLOCK), or a filter above hides it"
+			       : "not in the kernel (Linux 5.13, CONFIG_SECURITY_LANDLOCK)";
 	default:
 		return "refused, by a filter above or another security module";
 	}
@@ -50,13 +52,13 @@ void probe_landlock(struct doctor *doctor)
 	}
 	if (abi < 0) {
 		finding_set_state(doctor, PROBE_LANDLOCK, FINDING_FAILS, -abi, "%s",
-				  probe_explain_landlock_errno(-abi));
+				  probe_explain_landlock_errno(doctor, -abi));
 		return;
 	}
 	error = probe_enter_landlock_domain(abi);
 	if (error < 0) {
 		finding_set_state(doctor, PROBE_LANDLOCK, FINDING_FAILS, -error, "%s",
-				  probe_explain_landlock_errno(-error));
+				  probe_explain_landlock_errno(doctor, -error));
 		return;
 	}
 	fd = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -168,6 +168,23 @@ static bool probe_write_own_id_maps(struct trial_shared_page *page)
 	return page->error[STEP_WRITE_ID_MAPS] == 0;
 }
 
+/*
+ * Where a run has no mount namespace, clone(2) makes its network namespace, too, which a filter may allow that refuses
+ * unshare(2).
+ */
+static void probe_clone_into_network(struct trial_shared_page *page)
+{
+	const pid_t pid = (pid_t)syscall(SYS_clone, (unsigned long)(CLONE_NEWNET | SIGCHLD), 0L, 0L, 0L, 0L);
+	int status;
+
+	if (pid == 0) {
+		page->error[STEP_LOOPBACK] = probe_raise_loopback();
+		_exit(0);
+	}
+	if (pid > 0 && probe_wait_for_child(pid, TRIAL_STEP_TIMEOUT_MS, &status) == 0)
+		page->error[STEP_NET_NAMESPACE] = 0;
+}
+
 /* Makes a user namespace. False when that failed: then no other namespace can be made. */
 static bool probe_make_userns(struct trial_shared_page *page)
 {
@@ -199,6 +216,8 @@ static _Noreturn void probe_run_namespaces_child(struct trial_shared_page *page)
 	probe_make_pidns(page, tmpfs);
 	if (page->error[STEP_COPY_MOUNTS] == 0)
 		page->error[STEP_CHANGE_ROOT] = probe_change_root(tmpfs);
+	if (page->error[STEP_NET_NAMESPACE] > 0 && page->error[STEP_COPY_MOUNTS] != 0)
+		probe_clone_into_network(page);
 	_exit(0);
 }
 

@@ -1,6 +1,7 @@
 /* Trials of seccomp: the filters on this process, installing a filter, a listener and its features. */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/close_range.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <poll.h>
@@ -178,7 +179,7 @@ static void probe_report_no_listener(struct doctor *doctor, int error)
 		finding_set_state(doctor, PROBE_LISTENER, FINDING_FAILS, error,
 			    "this is a program of a callgate run, which listens already");
 	else
-		finding_set_state(doctor, PROBE_LISTENER, FINDING_FAILS, error, "%s: %s",
+		finding_set_state(doctor, PROBE_LISTENER, FINDING_FAILS, error, "no listener: %s: %s",
 				  probe_explain_seccomp_errno(error), strerror(error));
 }
 
@@ -230,12 +231,14 @@ static void probe_find_refused_calls(char *refused, size_t size)
 	const struct iovec local = {&to, 1}, remote = {&from, 1};
 	_cleanup_close_ int pidfd = (int)syscall(SYS_pidfd_open, getpid(), 0);
 	_cleanup_close_ int copy = pidfd < 0 ? -1 : (int)syscall(SYS_pidfd_getfd, pidfd, pidfd, 0);
+	/* CLOSE_RANGE_UNSHARE, and nothing to close */
+	const char *closed = syscall(SYS_close_range, ~0U - 1, ~0U, CLOSE_RANGE_UNSHARE) == 0 ? "" : ", close_range";
 	const char *unshared = unshare(CLONE_FILES) == 0 ? "" : ", unshare";
 	const char *read = process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == 1 ? "" : ", process_vm_readv";
 	/* Tried last: from then on signals stop this process. */
 	const char *traced = ptrace(PTRACE_TRACEME, 0, NULL, NULL) == 0 ? "" : ", ptrace";
 
-	(void)snprintf(refused, size, "%s%s%s%s", copy >= 0 ? "" : ", pidfd_getfd", unshared, read, traced);
+	(void)snprintf(refused, size, "%s%s%s%s%s", copy >= 0 ? "" : ", pidfd_getfd", closed, unshared, read, traced);
 }
 
 /* Counts the filters on this process: "Seccomp_filters:" (Linux 5.9), or 1 for "Seccomp:\t2". 0: none; -1: unknown. */
@@ -275,6 +278,13 @@ void probe_outer_filter(struct doctor *doctor)
 	}
 	probe_find_refused_calls(refused, sizeof(refused));
 	doctor->pidfd_getfd_is_refused = strstr(refused, "pidfd_getfd") != NULL;
+	if (strstr(refused, "close_range")) {
+		finding_set_state(
+			doctor, PROBE_OUTER, FINDING_FAILS, EPERM,
+			"a seccomp filter is on this process; it refuses close_range with CLOSE_RANGE_UNSHARE "
+			"(or the kernel lacks it, before Linux 5.9), which every run needs");
+		return;
+	}
 	finding_set_state(doctor, PROBE_OUTER, taken || *refused ? FINDING_WORKS_WITH_CAVEAT : FINDING_WORKS, 0,
 			  "%s%s%s%s",
 			  callgate ? "the filter of a callgate run is on this process"

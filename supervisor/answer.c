@@ -43,6 +43,15 @@ int answer_add_descriptor(int listener_fd, uint64_t id, int fd, bool cloexec)
 	return number == -ENOENT ? -EINTR : number;
 }
 
+int answer_check_descriptors_can_be_added(int listener_fd)
+{
+	struct seccomp_notif_addfd none = {.srcfd = (unsigned)-1};
+	int r = answer_call_ioctl(listener_fd, SECCOMP_IOCTL_NOTIF_ADDFD, &none);
+
+	/* The kernel looks for the descriptor first, and for the notification later. */
+	return r == -EBADF ? 0 : r < 0 ? r : -EIO;
+}
+
 static int answer_send_continue(int listener_fd, uint64_t id, bool permitted)
 {
 	if (permitted)

@@ -37,6 +37,9 @@ int answer_with_error(int listener_fd, uint64_t id, int error); /* error is -err
  */
 int answer_add_descriptor(int listener_fd, uint64_t id, int fd, bool cloexec);
 
+/* 0, or -errno where the listener adds no descriptors (before Linux 5.9): then no program could open a file. */
+int answer_check_descriptors_can_be_added(int listener_fd);
+
 /* Why a continue is safe although the program may have changed its memory since the verdict (TOCTOU). */
 enum continue_reason {
 	CONTINUE_REGISTERS_JUDGED,      /* BASIS_REGS: the verdict rests on registers alone */

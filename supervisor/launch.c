@@ -16,6 +16,7 @@
 #include "confine/filter.h"
 #include "confine/landlock.h"
 #include "confine/privs.h"
+#include "supervisor/answer.h"
 #include "supervisor/session/scrub.h"
 #include "supervisor/session/spawner.h"
 
@@ -157,7 +158,7 @@ static _Noreturn void child_exec_program(const struct launch_options *options, s
 	page->listener_fd = listener;
 	error = child_keep_only_stdio(options);
 	if (error < 0)
-		child_report_failure(page, LAUNCH_SETUP, -error);
+		child_report_failure(page, LAUNCH_DESCRIPTORS, -error);
 	/* The execve waits for its verdict until the parent is ready. */
 	launch_signal_state_to_parent(page, PAGE_READY);
 	(void)sigemptyset(&none);
@@ -257,7 +258,11 @@ int launch_await_filter(const struct launch_options *options, struct launch *lau
 	launch->listener_fd = page->listener_fd; /* set even if the child failed later */
 	if (error < 0)
 		return error;
-	error = launch_set_rlimits(launch->pid, options);
+	error = answer_check_descriptors_can_be_added(launch->listener_fd);
+	if (error < 0)
+		*launch->ret_step = LAUNCH_ADDFD;
+	else
+		error = launch_set_rlimits(launch->pid, options);
 	if (error < 0)
 		launch_kill_child(launch);
 	return error;

@@ -60,7 +60,14 @@ struct launch {
 	struct launch_shared_page *shared_page;
 };
 
-enum launch_step { LAUNCH_SETUP, LAUNCH_LANDLOCK, LAUNCH_FILTER, LAUNCH_EXEC };
+enum launch_step {
+	LAUNCH_SETUP,
+	LAUNCH_LANDLOCK,
+	LAUNCH_FILTER,
+	LAUNCH_DESCRIPTORS, /* close_range(2): a table of descriptors of its own, with stdio alone */
+	LAUNCH_ADDFD,       /* the listener gives descriptors to the program */
+	LAUNCH_EXEC,
+};
 
 /*
  * Makes the child, which prepares itself while the caller does other things. The calling thread must outlive the

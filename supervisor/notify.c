@@ -9,9 +9,9 @@
 #define SECCOMP_IOCTL_NOTIF_SET_FLAGS SECCOMP_IOW(4, __u64)
 #endif
 
-void notify_request_same_cpu(int listener_fd)
+bool notify_request_same_cpu(int listener_fd)
 {
-	(void)ioctl(listener_fd, SECCOMP_IOCTL_NOTIF_SET_FLAGS, SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP);
+	return ioctl(listener_fd, SECCOMP_IOCTL_NOTIF_SET_FLAGS, SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP) == 0;
 }
 
 int notify_receive(int listener_fd, struct seccomp_notif *ret_notification)

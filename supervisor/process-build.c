@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "confine/filter.h"
 #include "confine/landlock.h"
 #include "egress/conn/pool.h"
 #include "supervisor/environment.h"
@@ -156,10 +157,12 @@ int process_build_landlock(struct process *process, bool *ret_retry)
 		return 0;
 	abi = landlock_get_abi();
 	if (abi < 0) {
-		layers_set_state(layers, LAYER_LANDLOCK, false, "%s",
-			   abi == -EOPNOTSUPP ? "built into the kernel and not started: boot with landlock in lsm="
-			   : abi == -ENOSYS   ? "not in this kernel, or hidden by a container's seccomp profile"
-					      : strerror(-abi));
+		layers_set_state(
+			layers, LAYER_LANDLOCK, false, "%s",
+			abi == -EOPNOTSUPP ? "built into the kernel and not started: boot with landlock in lsm="
+			: abi != -ENOSYS   ? strerror(-abi)
+			: filter_is_on_this_process() ? "not in this kernel, or hidden by a container's seccomp profile"
+						      : "not in this kernel (Linux 5.13, CONFIG_SECURITY_LANDLOCK)");
 		*ret_retry = process_give_up_kernel_reads(process, layers->layer[LAYER_LANDLOCK].why);
 		return 0;
 	}

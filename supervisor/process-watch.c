@@ -70,6 +70,17 @@ static void process_explain_start_failure(struct process *process)
 				   "the kernel or a container's seccomp profile refuses the seccomp filter with a "
 				   "listener: %s; callgate doctor tells how to get it",
 				   strerror(error));
+	else if (report->start_step == LAUNCH_DESCRIPTORS)
+		(void)process_fail(process, "launch_failed",
+				   "the program cannot get descriptors of its own: close_range(2) "
+				   "(CLOSE_RANGE_UNSHARE, Linux 5.9), which "
+				   "every run needs, fails: %s; see callgate doctor",
+				   strerror(error));
+	else if (report->start_step == LAUNCH_ADDFD)
+		(void)process_fail(process, "launch_failed",
+				   "the program cannot be given files: the listener's ADDFD (Linux 5.9), which "
+				   "every run needs, fails: %s; see callgate doctor",
+				   strerror(error));
 	else
 		(void)process_fail(process, "launch_failed", "cannot start %s: %s", process->lookup.found_path,
 				   strerror(error));

@@ -88,6 +88,9 @@ static int process_give_up_privileges(struct process *process)
 			 filter_allows_all_calls()
 				 ? "THE FIRST LOCK IS OFF in this build (--enable-open-filter): nothing is judged"
 				 : "calls that name paths, processes or sockets are performed by the supervisor");
+	if (!filter_can_wait_killable())
+		layers_add_to_reason(process->options->layers, LAYER_SECCOMP,
+				     "; signals may interrupt calls without WAIT_KILLABLE_RECV (Linux 5.19)");
 	process->envp = environment_build(process->options->policy, process->options->egress);
 	if (!process->envp)
 		return process_fail(process, "out_of_memory", "no memory for the environment");

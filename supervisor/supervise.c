@@ -213,7 +213,9 @@ static void supervise_run_program(struct supervisor *supervisor)
 	bool alone;
 
 	supervisor->sandbox.listener_fd = supervisor->launch.listener_fd;
-	notify_request_same_cpu(supervisor->launch.listener_fd);
+	if (!notify_request_same_cpu(supervisor->launch.listener_fd))
+		layers_add_to_reason(supervisor->options->process->layers, LAYER_SECCOMP,
+				     "; slower without SYNC_WAKE_UP (Linux 6.6)");
 	cpu_pin_program(supervisor->dispatch.cpu, supervisor->launch.pid);
 	supervisor->listener_fd = supervisor->launch.listener_fd;
 	loop_run(supervisor);

@@ -79,12 +79,17 @@ static const char *doctor_get_layer_reason(const struct diagnosis *diagnosis, en
 	return reason ? reason : diagnosis->doctor->findings[doctor_get_layer_probe(layer)].explanation;
 }
 
-/* Why no run works here: the run's message, or else that a trial failed. NULL: runs work. */
+/*
+ * Why no run works here: what the first failed trial of a need of every run says, which knows more of the cause than
+ * the run's message. NULL: runs work.
+ */
 static const char *doctor_find_obstacle(const struct diagnosis *diagnosis)
 {
-	return diagnosis->run_works           ? NULL
-	       : diagnosis->run.run_was_tried ? diagnosis->run.message
-					      : "what every run needs is missing";
+	const enum probe missing = doctor_find_missing_need(diagnosis->doctor);
+
+	return diagnosis->run_works   ? NULL
+	       : missing != PROBE_MAX ? diagnosis->doctor->findings[missing].explanation
+				      : diagnosis->run.message;
 }
 
 static void doctor_write_findings(const struct diagnosis *diagnosis, struct buf *text)

@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/ending.h"
+#include "base/io.h"
 #include "cli/run/private.h"
 #include "confine/filter.h"
 #include "keeper/result.h"
@@ -101,6 +102,13 @@ static int run_check_kernel(struct run *run)
 			run, "listener_missing",
 			"every run needs a seccomp listener, which this kernel (gVisor's, or an old one) "
 			"lacks, or a filter on this process refuses: %s: see callgate doctor",
+			strerror(error));
+	error = io_find_openat2_errno();
+	if (error != 0)
+		return run_report_refusal(
+			run, "openat2_missing",
+			"every run needs openat2(2) (Linux 5.6), which this kernel lacks, or a filter "
+			"on this process refuses: %s: see callgate doctor",
 			strerror(error));
 	return 0;
 }

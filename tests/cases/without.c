@@ -4,12 +4,14 @@
  * user namespace, "-newpid" one of processes.
  */
 #include <errno.h>
+#include <linux/close_range.h>
 #include <linux/filter.h>
 #include <linux/sched.h>
 #include <linux/seccomp.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -17,39 +19,57 @@
 #ifndef SYS_open_tree_attr /* Linux 6.15; one number for every architecture */
 #define SYS_open_tree_attr 467
 #endif
+#ifndef SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV /* Linux 5.19 */
+#define SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV (1UL << 5)
+#endif
+#ifndef SECCOMP_IOCTL_NOTIF_SET_FLAGS /* Linux 6.6 */
+#define SECCOMP_IOCTL_NOTIF_SET_FLAGS SECCOMP_IOW(4, __u64)
+#endif
 
 #define CODE_MAX 128u
+
+#define EQUAL BPF_JEQ
+#define ANY_BIT BPF_JSET
 
 /* What an argument refuses. Rows of one name belong together. */
 static const struct {
 	const char *name;
 	long nr;
 	int error;
-	unsigned flag; /* of the first argument; 0: every call */
+	unsigned value;         /* that an argument of the call equals, or has a bit of; 0: every call */
+	unsigned char test;     /* EQUAL or ANY_BIT */
+	unsigned char argument; /* its number, from 0 */
 } refusals[] = {
-	{"pidfd_getfd", SYS_pidfd_getfd, EPERM, 0},
-	{"open_tree", SYS_open_tree, ENOSYS, 0},
-	{"open_tree", SYS_open_tree_attr, ENOSYS, 0},
-	{"mount_setattr", SYS_mount_setattr, ENOSYS, 0},
-	{"mount_setattr", SYS_open_tree_attr, ENOSYS, 0},
-	{"move_mount", SYS_move_mount, ENOSYS, 0},
-	{"fsopen", SYS_fsopen, ENOSYS, 0},
-	{"pivot_root", SYS_pivot_root, EPERM, 0},
-	{"landlock", SYS_landlock_create_ruleset, ENOSYS, 0},
-	{"landlock-off", SYS_landlock_create_ruleset, EOPNOTSUPP, 0},
-	{"landlock-rule", SYS_landlock_add_rule, EINVAL, 0},
-	{"newuser", SYS_clone, EPERM, CLONE_NEWUSER},
-	{"newuser", SYS_unshare, EPERM, CLONE_NEWUSER},
-	{"newuser", SYS_clone3, ENOSYS, 0}, /* its flags are in memory */
-	{"newpid", SYS_clone, EINVAL, CLONE_NEWPID},
-	{"newpid", SYS_unshare, EINVAL, CLONE_NEWPID},
-	{"newpid", SYS_clone3, ENOSYS, 0},
-	{"newnet", SYS_clone, EINVAL, CLONE_NEWNET},
-	{"newnet", SYS_unshare, EINVAL, CLONE_NEWNET},
-	{"newnet", SYS_clone3, ENOSYS, 0},
-	{"newns", SYS_clone, EINVAL, CLONE_NEWNS},
-	{"newns", SYS_unshare, EINVAL, CLONE_NEWNS},
-	{"newns", SYS_clone3, ENOSYS, 0},
+	{"pidfd_getfd", SYS_pidfd_getfd, EPERM, 0, 0, 0},
+	{"open_tree", SYS_open_tree, ENOSYS, 0, 0, 0},
+	{"open_tree", SYS_open_tree_attr, ENOSYS, 0, 0, 0},
+	{"mount_setattr", SYS_mount_setattr, ENOSYS, 0, 0, 0},
+	{"mount_setattr", SYS_open_tree_attr, ENOSYS, 0, 0, 0},
+	{"move_mount", SYS_move_mount, ENOSYS, 0, 0, 0},
+	{"fsopen", SYS_fsopen, ENOSYS, 0, 0, 0},
+	{"pivot_root", SYS_pivot_root, EPERM, 0, 0, 0},
+	{"landlock", SYS_landlock_create_ruleset, ENOSYS, 0, 0, 0},
+	{"landlock-off", SYS_landlock_create_ruleset, EOPNOTSUPP, 0, 0, 0},
+	{"landlock-rule", SYS_landlock_add_rule, EINVAL, 0, 0, 0},
+	{"newuser", SYS_clone, EPERM, CLONE_NEWUSER, ANY_BIT, 0},
+	{"newuser", SYS_unshare, EPERM, CLONE_NEWUSER, ANY_BIT, 0},
+	{"newuser", SYS_clone3, ENOSYS, 0, 0, 0}, /* its flags are in memory */
+	{"newpid", SYS_clone, EINVAL, CLONE_NEWPID, ANY_BIT, 0},
+	{"newpid", SYS_unshare, EINVAL, CLONE_NEWPID, ANY_BIT, 0},
+	{"newpid", SYS_clone3, ENOSYS, 0, 0, 0},
+	{"newnet", SYS_clone, EINVAL, CLONE_NEWNET, ANY_BIT, 0},
+	{"newnet", SYS_unshare, EINVAL, CLONE_NEWNET, ANY_BIT, 0},
+	{"newnet", SYS_clone3, ENOSYS, 0, 0, 0},
+	{"newns", SYS_clone, EINVAL, CLONE_NEWNS, ANY_BIT, 0},
+	{"newns", SYS_unshare, EINVAL, CLONE_NEWNS, ANY_BIT, 0},
+	{"newns", SYS_clone3, ENOSYS, 0, 0, 0},
+	{"wait-killable", SYS_seccomp, EINVAL, SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV, ANY_BIT, 1},
+	{"sync-wake-up", SYS_ioctl, EINVAL, SECCOMP_IOCTL_NOTIF_SET_FLAGS, EQUAL, 1},
+	{"addfd", SYS_ioctl, EINVAL, SECCOMP_IOCTL_NOTIF_ADDFD, EQUAL, 1},
+	{"openat2", SYS_openat2, ENOSYS, 0, 0, 0},
+	{"statx", SYS_statx, ENOSYS, 0, 0, 0},
+	{"close_range", SYS_close_range, ENOSYS, 0, 0, 0},
+	{"close_range-unshare", SYS_close_range, EINVAL, CLOSE_RANGE_UNSHARE, ANY_BIT, 2},
 };
 
 static struct sock_filter code[CODE_MAX];
@@ -70,10 +90,11 @@ static unsigned refuse(const char *name)
 			continue;
 		count++;
 		emit(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr), 0, 0);
-		emit(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)refusals[i].nr, 0, refusals[i].flag ? 3 : 1);
-		if (refusals[i].flag) { /* the low half of the argument, little-endian */
-			emit(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0]), 0, 0);
-			emit(BPF_JMP | BPF_JSET | BPF_K, refusals[i].flag, 0, 1);
+		emit(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)refusals[i].nr, 0, refusals[i].value ? 3 : 1);
+		if (refusals[i].value) { /* the low half of the argument, little-endian */
+			emit(BPF_LD | BPF_W | BPF_ABS,
+			     (unsigned)offsetof(struct seccomp_data, args) + refusals[i].argument * 8u, 0, 0);
+			emit(BPF_JMP | refusals[i].test | BPF_K, refusals[i].value, 0, 1);
 		}
 		emit(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (unsigned)refusals[i].error, 0, 0);
 	}

@@ -69,6 +69,7 @@ LIVE_TESTS = \
 	tests/live/syscalls/diff-task.sh \
 	tests/live/doctor/doctor.sh \
 	tests/live/doctor/confined.sh \
+	tests/live/doctor/lacking.sh \
 	tests/live/doctor/doctor-advice.sh \
 	tests/live/egress/egress-life.sh \
 	tests/live/cli/compare.sh \
