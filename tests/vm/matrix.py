@@ -79,7 +79,8 @@ MACHINES = [
     Machine("6.1, units of systemd", "6.1", surroundings=UNITS),
     Machine("6.12, units of systemd", "6.12", surroundings=UNITS),
     Machine("Ubuntu 22.04's 5.15", "ubuntu-5.15"),
-    Machine("Ubuntu 24.04's 6.8", "ubuntu-6.8", options=RESTRICTED, prepare=LOAD_PROFILE, lacking_for_users=NAMESPACES),
+    Machine("Ubuntu 24.04's 6.8", "ubuntu-6.8", options=RESTRICTED, prepare=LOAD_PROFILE, surroundings=("user",),
+            lacking_for_users=NAMESPACES),  # root is not restricted
     Machine("6.1, arm64", "6.1-arm64", tests=tuple(ARCHITECTURE)),
     Machine("6.1, no Landlock", "6.1", options="lsm=yama,apparmor", lacking=frozenset(["landlock"])),
     Machine("6.1, user.max_user_namespaces=0", "6.1", options="sysctl.user.max_user_namespaces=0",
