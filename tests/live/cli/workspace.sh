@@ -86,7 +86,7 @@ ws discard ../../w 2>/dev/null && fail "discarded a path"
 ws discard 2>/dev/null && fail "discarded nothing"
 
 # A directory's name with controls: nothing of it reaches the terminal as it is.
-odd=$T/$(printf 'n\n\033[31m\\')
+odd=$T/$(printf 'n\n\033[31m\134')
 mv "$W" "$odd"
 W=$odd cow -- /bin/sh -c 'echo x >x'
 holds "an odd name" '.status == "ok"'
