@@ -38,7 +38,7 @@ struct sign_subject {
 /* Writes the text that is signed. Returns its length; 0: the run id is too long. */
 size_t sign_write_subject(const struct sign_subject *subject, char out[SIGN_SUBJECT_TEXT_SIZE]);
 
-/* Where the log ends: for the result and the last checkpoint. */
+/* Where the log ends: what the result of the run and the last checkpoint in the log tell of it. */
 struct signed_log_end {
 	uint64_t line_count; /* of all files */
 	uint64_t record_count;

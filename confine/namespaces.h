@@ -87,7 +87,7 @@ pid_t namespaces_fork_supervisor(struct namespaces *namespaces);
 /* In the keeper: waits until the supervisor is ready, failed or died, or stop_fd is readable. True: fork again. */
 bool namespaces_await_supervisor_or_retry(struct namespaces *namespaces, pid_t child, int stop_fd);
 
-/* The first step in the child: makes a tmpfs, a procfs, and all mounts private. 0; -errno: the child must exit. */
+/* The first step in the child: makes all mounts private, then makes a tmpfs and a procfs. 0; -errno: it must exit. */
 int namespaces_prepare_mounts(struct namespaces *namespaces);
 
 /*

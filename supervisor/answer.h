@@ -20,8 +20,8 @@
 #define ANSWER_ERESTARTSYS (-512)
 
 /*
- * ---- functions that respond at once, while the caller ends the record: 0 or more, or -ENOENT: the call has ended
- * already ----
+ * ---- functions that respond at once. The caller ends the record of the call. They return 0, or the new descriptor, or
+ * -ENOENT: the call has ended already ----
  */
 
 int answer_with_value(int listener_fd, uint64_t id, int64_t value);

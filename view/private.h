@@ -42,7 +42,7 @@ static inline bool node_is_covered(const struct view_node *node)
 
 struct skeleton_names; /* the names of the skeleton: skeleton.c */
 
-/* The virtual path of a directory. In each mount a directory has one path at a time. */
+/* The virtual path of a directory from which relative paths start. In each mount a directory has one path at a time. */
 struct start_dir {
 	uint64_t mount, ino;
 	uint32_t major, minor;

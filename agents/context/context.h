@@ -60,7 +60,7 @@ void context_restart(struct context *context);
 struct context_run_options {
 	const char *code;
 	const json_t *env; /* environment variables during this run, an object of texts; or NULL */
-	/* counted from when the run is first in the queue; then it is interrupted, and then killed; 0: no limit */
+	/* counted from when the run is first in the queue; at its end the run is interrupted, then killed; 0: none */
 	uint64_t timeout_ms;
 	/*
 	 * Called for each event of the run, in order. `event` is borrowed, and is one of:

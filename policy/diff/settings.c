@@ -26,7 +26,10 @@ enum settings_class {
 	SETTING_ON_DENY, /* "ask-file" and "ask" may grant more: an answer can allow; other modes only end a process */
 };
 
-/* Classes by key, without the texts in brackets. The first item that a key begins with counts. */
+/*
+ * How settings are compared, by their key in the policy, such as "network.allow[].port": what is in the brackets is
+ * left out. The first item counts whose `shape` the key begins with.
+ */
 static const struct {
 	const char *shape;
 	enum settings_class class;

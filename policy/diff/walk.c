@@ -7,7 +7,7 @@
 #define NAME_BYTES_MAX 255
 /* slots of the hash table of states: a power of two, at least twice WALK_STATES_MAX */
 #define WALK_HASH_TABLE_SLOTS 65536
-#define WALK_STARS_TRIED_IN_ALL_SUBSETS_MAX 4 /* most stars in a name for every subset of them to be tried */
+#define WALK_STARS_TRIED_IN_ALL_SUBSETS_MAX 4 /* with more, not each star is tried both empty and as "x" */
 #define WALK_STAR_PARTS_TRIED_IN_PAIRS_MAX 64 /* most names with "*" at one state of which all pairs are tried */
 
 _Static_assert(WALK_HASH_TABLE_SLOTS >= 2 * WALK_STATES_MAX, "the table is never full");

@@ -61,7 +61,7 @@ struct egress_process {
 	/* owned array of resolv.conf, hosts, nsswitch.conf, CA bundle, …; the contents are in owned_text */
 	struct view_provided_file *provided_file;
 	size_t provided_file_count; /* entries of provided_file[] */
-	char **owned_text; /* owned array of owned texts; several files may have the same */
+	char **owned_text;          /* owned array of the owned contents of provided_file[], some of which share one */
 	size_t owned_text_count;              /* used entries of the list of texts to be freed */
 	struct egress_variable *env_variable; /* owned array: placeholders, SSL_CERT_FILE … */
 	size_t env_variable_count;            /* entries of env_variable[] */
