@@ -37,7 +37,7 @@
 enum probe { FOR_EACH_PROBE(PROBE_ENUMERATOR_OF_LIST) PROBE_MAX };
 
 enum finding_state {
-	FINDING_NOT_REPORTED, /* the probe was not made, or its child ended first */
+	FINDING_NOT_REPORTED, /* the first state: no trial has reported the probe yet */
 	FINDING_WORKS,
 	FINDING_FAILS,
 	FINDING_WORKS_WITH_CAVEAT,

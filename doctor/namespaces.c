@@ -31,8 +31,8 @@ enum namespaces_step {
 	STEP_USER_NAMESPACE,
 	STEP_WRITE_ID_MAPS,
 	STEP_MOUNT_NAMESPACE,
-	STEP_TMPFS,       /* mounting a tmpfs */
-	STEP_COPY_MOUNTS, /* cloning the host's mounts into it */
+	STEP_TMPFS,       /* mounting a tmpfs over "/" */
+	STEP_COPY_MOUNTS, /* attaching a copy of a mount in that tmpfs */
 	STEP_CHANGE_ROOT,
 	STEP_PID_NAMESPACE,
 	STEP_MOUNT_PROC,

@@ -12,7 +12,7 @@
 #include "base/array.h"
 #include "policy/paths/secrets.h"
 
-/* most files of all secrets together whose inodes are kept: the profile of a browser is large */
+/* most entries that are examined for all secrets together: the profile of a browser is large */
 #define SECRET_INODES_FILES_EXAMINED_MAX 100000u
 
 struct secret_inode {

@@ -22,7 +22,7 @@
 #include "keeper/utf8.h"
 
 #define EXEC_JSON_OUTPUT_BYTES_MAX (UINT64_C(1) << 20) /* most bytes of each stream that --json prints */
-#define EXEC_LAST_OUTPUT_WAIT_MS 200                   /* how long output is still read after the program has ended */
+#define EXEC_LAST_OUTPUT_WAIT_MS 200                   /* longest wait for further output after the program has ended */
 #define EXIT_STATUS_KILLED (128 + SIGKILL)
 
 /* The client of a program in a session: what callgate session exec knows of the program. */

@@ -16,7 +16,7 @@ enum diff_access {
 	DIFF_ACCESS_NONE,            /* denied */
 	DIFF_ACCESS_TO_OTHER_OBJECT, /* allowed, but not on the host's object of that name: redirected, provided */
 	DIFF_ACCESS_IF_PUBLIC,       /* allowed as far as everybody on the host may read it */
-	DIFF_ACCESS_FULL,            /* allowed, on the host's object of that name */
+	DIFF_ACCESS_FULL,            /* allowed; of a path: on the object that the host has there */
 };
 
 /* Returns how much access a decision gives, from its verdict and the reason that `callgate why` prints. */

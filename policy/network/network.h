@@ -38,7 +38,7 @@ struct net_fixed_host {
 enum net_section_state {
 	NET_SECTION_ABSENT, /* the file has no "network" */
 	NET_SECTION_NONE,   /* "none": discards the networks of earlier files */
-	NET_SECTION_GIVEN,  /* an object with rules */
+	NET_SECTION_GIVEN,  /* rules are given, in the file or by options of the command line */
 };
 
 enum net_proxy {

@@ -20,7 +20,7 @@
 #define PATHS_OF_ONE_DIR_MAX 3 /* names of one directory: its own, and the aliases of its remapped mount */
 /* Most pending parts of a deny rule, which has up to three literal parts: literal, alias, rule_get_denied_path(). */
 #define RULE_PATHS_BELOW_DIR_MAX (PATHS_OF_ONE_DIR_MAX * 3)
-/* the rights that may differ between the two directories of a move */
+/* the rights that are compared between the two directories of a move: not POLICY_EXEC */
 #define MOVE_COMPARED_RIGHTS (POLICY_READ | POLICY_WRITE)
 
 _Static_assert(GLOB_PARTS_MAX + 2 <= 128, "a bit for each part, one added by glob_compile, and the end");
