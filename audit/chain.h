@@ -21,6 +21,7 @@
 /* one late outcome in a line: sequence number, hash and separators */
 #define CHAIN_LATE_HASH_ENTRY_BYTES (21 + HASH_DIGITS + 1)
 
+/* The hash chain of a log that is being written, with the lines that are not sealed yet. */
 struct chain {
 	char head_hash[HASH_DIGITS]; /* hash of the last sealed line */
 	/* number of sealed lines, which is the number of the first line that is not sealed */

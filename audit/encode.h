@@ -34,6 +34,7 @@
 /* slots for processes that the compact log has described; slot: pid modulo this */
 #define ENCODER_PROCESS_TABLE_SLOTS 64u
 
+/* What making the lines of one log needs. */
 struct encoder {
 	char *line_buffer; /* the log line that is being made; owned */
 	size_t cap;

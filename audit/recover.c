@@ -14,10 +14,11 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 
+/* The log of a dead writer, to which a trailer is to be added. */
 struct recover_log {
 	int fd;
 	struct verify verify;
-	uint64_t denied_count;
+	uint64_t denied_count;      /* records of denied calls */
 	uint64_t sealed_line_count; /* lines whose hash another line had when the writer died */
 	bool header, trailer;       /* the log has a header; its last line is a trailer */
 	char run[AUDIT_RUN_ID_BYTES * TEXT_ESCAPED_BYTES_PER_BYTE_MAX];

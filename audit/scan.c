@@ -92,6 +92,7 @@ static const struct scan_field {
 #define SCAN_FIELD_COUNT (sizeof(fields) / sizeof(fields[0]))
 _Static_assert(SCAN_FIELD_COUNT <= 64, "the set of fields that were seen is one word");
 
+/* The place in a log line that is being parsed. */
 struct scan_cursor {
 	const char *at;
 	const char *end; /* one past the last byte, which is "}" */

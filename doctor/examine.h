@@ -44,6 +44,7 @@ enum finding_state {
 	FINDING_STATE_MAX,
 };
 
+/* What was found out about one probe. */
 struct finding {
 	enum finding_state state;
 	int error_number; /* errno of the call that failed, or 0 */

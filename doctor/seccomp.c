@@ -85,6 +85,7 @@ void probe_seccomp_filter(struct doctor *doctor)
 
 enum { FEATURE_WAIT_KILLABLE = 1 << 0, FEATURE_SYNC_WAKE_UP = 1 << 1 };
 
+/* Memory that the doctor shares with the child in which it tries a listener. */
 struct listener_shared_page {
 	volatile int listener; /* the listener's descriptor; -2: no filter yet; -1: the filter failed with `error` */
 	volatile int error;

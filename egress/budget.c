@@ -15,13 +15,15 @@ struct token_bucket {
 	uint64_t last_filled_ns;
 };
 
+/* How much of its budget a rule has used. */
 struct rule_budget_use {
 	uint64_t bytes_moved[2], requests, connections; /* bytes_moved: towards the program, towards the endpoint */
 	struct token_bucket bytes, minute;
 };
 
+/* How much of its budget each rule of the policy has used. */
 struct budgets {
-	size_t count;
+	size_t count; /* number of rules with an entry in `use` */
 	struct rule_budget_use use[];
 };
 

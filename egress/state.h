@@ -20,6 +20,7 @@ struct dns_server;   /* defined in dns/server.h */
 struct tls;          /* defined in tls/context.h */
 struct udp_relay;    /* defined in conn/udp.c */
 
+/* The state of the egress process. */
 struct egress {
 	const struct egress_options *options;
 	const struct policy *policy;

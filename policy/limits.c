@@ -9,10 +9,11 @@
 
 enum limit_unit { UNIT_TIME, UNIT_SIZE, UNIT_COUNT };
 
+/* A limit that a policy can set: its name, unit and range. */
 struct limit_row {
 	const char *name;
 	enum limit_unit unit;
-	size_t limits_offset;
+	size_t limits_offset; /* where its value is in struct policy_limits */
 	bool may_be_none; /* the value "none" is allowed */
 	uint64_t least, most;
 	const char *least_text, *most_text; /* `least` and `most` as messages show them */

@@ -34,6 +34,7 @@ struct expanded_path {
 	bool is_of_interpreter; /* the path began with @interpreter */
 };
 
+/* A rule about a path, compiled. */
 struct rule {
 	enum rule_kind kind;
 	size_t source_index;       /* index of the file that has the rule; rules of later files override earlier ones */

@@ -10,6 +10,7 @@
 #include "audit/scan.h"
 #include "audit/verify.h"
 
+/* What reading a log calls for its header and each record. */
 struct replay_reader {
 	const char *path;   /* path of the log; borrowed */
 	bool allows_damage; /* go on reading after damage */
@@ -22,6 +23,7 @@ struct replay_reader {
 	void *ctx;
 };
 
+/* How much of a log was read and how much of it is damaged. */
 struct replay_log_state {
 	uint64_t record_count;
 	uint64_t damage_count;       /* number of damaged places; with allows_damage also of skipped lines */

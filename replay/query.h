@@ -33,6 +33,7 @@ enum query_kind {
 #define QUERY_PATHS_MAX 4 /* a script, its interpreter, its loader; one more if a walk was refused before its end */
 #define QUERY_REASON_SIZE 40 /* a reason */
 
+/* A path of a recorded call, and the right that the call needs on it. */
 struct query_path {
 	unsigned wanted_rights;      /* one POLICY_ right */
 	size_t len;

@@ -10,11 +10,13 @@
 
 enum field_type { FIELD_TEXT, FIELD_BOOLEAN, FIELD_INTEGER, FIELD_OBJECT, FIELD_ANY };
 
+/* A field that an event of the runner may have. */
 struct event_field {
 	const char *name;
 	enum field_type type;
 };
 
+/* A type of event of the runner, and its fields. */
 struct event_kind {
 	const char *type_name;
 	struct event_field fields[14]; /* ends with a NULL name, unless all are used */

@@ -24,13 +24,14 @@
 
 enum language_kind { LANGUAGE_PYTHON, LANGUAGE_NODE, LANGUAGE_BASH };
 
+/* A language of contexts, and how its interpreter is started. */
 struct language {
 	const char *name;
 	enum language_kind kind;
 	const char *default_interpreter;
 	const char *boot_file;   /* file of agents/runner/ whose text is on the command line; NULL: none */
 	const char *source_file; /* file of agents/runner/ whose text is sent through stdin */
-	const char *inline_code_option;
+	const char *inline_code_option; /* option of the interpreter before the text of boot_file */
 	const char *run_request_mode; /* "mode" in the requests to run code: which language the runner is to execute */
 	/* each PART is the file python_PART.py, which the runner compiles on first use */
 	const char *lazily_compiled_parts[RUNNER_LAZILY_COMPILED_PARTS_MAX];

@@ -56,6 +56,7 @@ static unsigned files_get_http_status(int error)
 
 /* ---- download ---- */
 
+/* A client's request to read a file of the sandbox. */
 struct download {
 	struct e2b_call *call;
 	struct fileop *fileop;

@@ -22,6 +22,7 @@
 #define FILES_ERROR_MESSAGE_SIZE 4608 /* room for a path and some words */
 #define FILES_METADATA_PREFIX "user.e2b." /* a file's metadata of E2B are extended attributes of this prefix */
 
+/* The file request that callgate-files is serving. */
 struct files_job {
 	const json_t *request;
 	const char *path;                             /* the request's path; "" if it has none */

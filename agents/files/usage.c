@@ -18,6 +18,7 @@
 #define USAGE_SAMPLE_INTERVAL_NS 100000000 /* between the two samples of processor time */
 #define USAGE_NFTW_OPEN_DIRS_MAX 32
 
+/* CPU time and resident memory of all processes together. */
 struct process_usage {
 	unsigned long cpu_ticks, rss_pages;
 };

@@ -467,6 +467,7 @@ const char *http_get_query_parameter(const struct http_request *request, const c
 	return MHD_lookup_connection_value(request->connection, MHD_GET_ARGUMENT_KIND, name);
 }
 
+/* What is called for each header field of a request. */
 struct http_header_visitor {
 	void (*visit)(void *data, const char *name, const char *value);
 	void *data;

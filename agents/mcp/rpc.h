@@ -26,6 +26,7 @@ enum rpc_error {
 
 struct rpc;
 
+/* What is called for messages of the JSON-RPC peer. */
 struct rpc_handler {
 	/* A request. `id` (string or integer) and `params` (object, or NULL) are borrowed. */
 	void (*on_request)(void *data, const json_t *id, const char *method, const json_t *params);

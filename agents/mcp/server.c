@@ -32,6 +32,7 @@ static const char *const versions_with_initialize[] = {"2025-11-25", "2025-06-18
 
 /* ---- methods ---- */
 
+/* A request of the client, as its method gets it. */
 struct mcp_request {
 	const json_t *id, *params;
 	bool is_of_revision_2026;

@@ -17,6 +17,7 @@
 
 struct fileop;
 
+/* Callbacks of a file request. */
 struct fileop_handler {
 	void (*on_data)(void *data, const char *bytes, size_t len); /* content of a file that is read; borrowed */
 	void (*on_room)(void *data);                                /* fileop_write() takes bytes again */

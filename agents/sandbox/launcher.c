@@ -24,6 +24,7 @@
 #define LAUNCHER_HOLD_FD 3     /* the launcher's descriptor of the hold connection */
 #define LAUNCHER_HOLD_FD_TEXT "3" /* LAUNCHER_HOLD_FD as argument of --hold-fd */
 
+/* A process `callgate session create` and what it writes to stderr. */
 struct launcher {
 	struct launcher *next;
 	pid_t pid;

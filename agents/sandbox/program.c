@@ -27,6 +27,7 @@
 #define PROGRAM_OPEN_FILES 4u       /* stdin, stdout, stderr, and the connection to the session */
 #define PROGRAM_CHILD_OPEN_FILES 3u /* the program's ends of its pipes, until it has started */
 
+/* The pipe or terminal from which a program's stdout or stderr is read. */
 struct program_output {
 	int fd; /* -1: the stream has ended */
 	struct loop_source *source;

@@ -20,6 +20,7 @@ static const char *const diff_names[DIFF_MAX] = {
 	[DIFF_NETWORK] = "network", [DIFF_PROGRAM] = "program", [DIFF_DENIAL] = "denied",
 };
 
+/* The comparison of two logs by what the runs accessed. */
 struct log_diff {
 	struct audit_filter filter;
 	bool json;

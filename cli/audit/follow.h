@@ -10,6 +10,7 @@
 
 #include "audit/read.h"
 
+/* Whether a log is still being written: for reading it as it grows. */
 struct follow_state {
 	bool following_is_requested;
 	bool has_trailer;     /* a trailer was read */

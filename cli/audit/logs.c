@@ -8,6 +8,7 @@
 
 #define FOLLOW_POLL_INTERVAL_NS (100 * 1000 * 1000) /* pause before a followed log is read for new lines again */
 
+/* Several logs that are read at once, in the order of their lines' times. */
 struct log_merge {
 	const struct audit_reading *reading;
 	struct log_source *sources; /* owned */

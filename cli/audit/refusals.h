@@ -12,6 +12,7 @@ struct refusals {
 	struct tally groups; /* each item's data is a struct refusal_group; counts[0]: number of its denials */
 };
 
+/* Equal denials of a log, which are shown as one. */
 struct refusal_group {
 	const char *access_kind; /* read, write, exec, net, listen or other; static */
 	char *target_text;       /* what was refused; all texts here are owned and safe for a terminal; NULL: none */

@@ -11,6 +11,7 @@ enum source_state {
 	SOURCE_ENDED,
 };
 
+/* One log that is being read, with the line that was read last. */
 struct log_source {
 	struct audit_log log;
 	struct audit_reader *reader; /* owned */

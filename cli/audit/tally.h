@@ -13,6 +13,7 @@
 #define TALLY_BYTES_MAX (64u << 20) /* of all names */
 #define TALLY_OTHERS_NAME "(others)"
 
+/* A name that a tally counts, and its counts. */
 struct tally_item {
 	char *name; /* NUL-terminated, and may contain other NULs */
 	size_t len;

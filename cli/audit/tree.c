@@ -16,6 +16,7 @@
 #define TREE_PRINTED_DEPTH_MAX 200u /* deeper processes are not indented further */
 #define TREE_PROGRAMS_SHOWN_MAX 4u
 
+/* A process in the tree of processes of a log. */
 struct tree_process {
 	size_t log;
 	int64_t pid, ppid;

@@ -14,6 +14,7 @@
 #define BATCH_RESULT_FILE "result.json"    /* the result, in the form of callgate run --json */
 #define BATCH_MESSAGES_FILE "messages.txt" /* callgate's own messages */
 
+/* What a run of a batch, such as a cell of an experiment, is started with. */
 struct batch_run {
 	const char *dir;            /* the run's directory, which exists and is empty */
 	const char *workdir;        /* working directory to copy into `dir`; NULL: the program starts in an empty one */

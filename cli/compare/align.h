@@ -10,6 +10,7 @@
 #define ALIGN_SEARCH_WINDOW_KEYS 512u /* how far ahead of a difference equal keys are searched for */
 /* after a difference, so many equal keys in a row make the sequences match again */
 #define ALIGN_EQUAL_KEYS_IN_A_ROW_MIN 2u
+/* A sequence of keys to be aligned with another: an array, and a function that returns the key of an element. */
 struct align_keys {
 	uint64_t (*get)(const void *items, size_t index);
 	const void *items;

@@ -14,6 +14,7 @@ struct difference {
 	const struct trail_process *process;
 };
 
+/* The comparison of the trails of two runs. */
 struct comparison {
 	const struct trail *trail, *other;
 	const struct trail_process *process, *other_process; /* the two processes whose steps are being aligned */
@@ -75,6 +76,7 @@ static void comparison_align_steps(struct comparison *comparison, const struct t
 	align_keys(&keys, &other_keys, comparison_compare_steps, comparison);
 }
 
+/* The child processes of one process, as a sequence to be aligned. */
 struct process_children {
 	const struct trail *trail;
 	const size_t *child_process;

@@ -15,6 +15,7 @@
 #define DOCTOR_SCHEMA "callgate-doctor/1"
 #define DOCTOR_EXIT_RUN_FAILS 1 /* exit status: no run works here */
 
+/* All that `callgate doctor` has found and advises. */
 struct diagnosis {
 	struct doctor *doctor;
 	struct doctor_run run;

@@ -14,12 +14,14 @@ struct plan_program {
 	char *workdir;           /* absolute path; NULL: an empty working directory */
 };
 
+/* An input of an experiment's plan. */
 struct plan_input {
 	const char *name; /* name of the input; "": the plan has no inputs */
 	char *file;       /* absolute path of a file to copy into the working directory; NULL: none */
 	char *stdin_file;   /* absolute path of a file for the standard input; NULL: it is empty */
 };
 
+/* A policy of an experiment's plan: a name and options of callgate run. */
 struct plan_policy {
 	const char *name;
 	struct cli_list options; /* options of callgate run */

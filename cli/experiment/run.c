@@ -21,6 +21,7 @@
 #define NS_PER_S UINT64_C(1000000000)
 #define PROGRESS_BAR_COLUMNS 20u
 
+/* One of the runs that an experiment executes at the same time. */
 struct run_job {
 	pid_t pid; /* pid of a cell's run; 0: the job is unused */
 	const struct cell *cell;

@@ -28,6 +28,7 @@
 /* maximum number of "#!" lines that are followed, from script to script; the kernel follows five */
 #define SCRIPT_INTERPRETER_CHAIN_LEN_MAX 4
 
+/* A command of the policy that is being judged: whether the program could change what it executes. */
 struct command {
 	const struct writable_places *places;
 	struct places_refusal *why; /* receives the reason of a refusal */

@@ -27,6 +27,7 @@ static const struct home_program_directory {
 	{".rbenv/bin", {".rbenv"}, "RBENV_ROOT"},
 };
 
+/* Which directories and options are advised for a program in the user's home directory. */
 struct home_advice {
 	const struct policy *policy;
 	const char *home;

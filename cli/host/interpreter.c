@@ -14,6 +14,7 @@
 
 #define VENV_CHAIN_LEN_MAX 4 /* longest chain of virtual environments, each based on the next */
 
+/* Programs of one interpreter, such as python, and the files that it needs. */
 struct interpreter_family {
 	/* start of its programs' names: "python" matches python, python3 and python3.11 */
 	const char *program_name_start;

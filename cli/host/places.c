@@ -57,6 +57,7 @@ static char *places_resolve_path(const struct writable_places *places, const cha
 	return NULL;
 }
 
+/* The judging whether the program could change where a path leads. */
 struct places_judgement {
 	const struct writable_places *places;
 	enum places_path_use use;

@@ -12,6 +12,7 @@
 #include "cli/learn/scan.h"
 #include "policy/policy.h"
 
+/* The policy that `callgate learn` writes, as JSON. */
 struct draft {
 	json_t *root;    /* owned */
 	json_t *ungrantable;       /* array of {"path", "right", "why"}: accesses that no option can grant; owned */

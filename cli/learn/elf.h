@@ -9,6 +9,7 @@
 #include "cli/learn/needs.h"
 #include "cli/options.h"
 
+/* The search for the shared libraries that a program loads. */
 struct elf_search {
 	struct needs *needs;
 	struct cli_list dirs;  /* directories of libraries: those of /etc/ld.so.conf and the default ones */

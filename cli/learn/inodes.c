@@ -15,6 +15,7 @@
 /* most entries that are examined for all secrets together: the profile of a browser is large */
 #define SECRET_INODES_FILES_EXAMINED_MAX 100000u
 
+/* A file with secrets, known by its inode under every name. */
 struct secret_inode {
 	dev_t dev;
 	ino_t ino;

@@ -46,6 +46,7 @@ struct network_need {
 	struct need_origin origin;
 };
 
+/* All needs that `callgate learn` saw. */
 struct needs {
 	struct need *need;
 	size_t count, room;

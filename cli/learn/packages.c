@@ -29,6 +29,7 @@ struct packages_file {
 	char path[];
 };
 
+/* Which package of the system owns which file. */
 struct packages {
 	void *tree;  /* tree of struct packages_file by path: tsearch(3); owned */
 	char **owner_names; /* the texts to which `owner` points; owned */

@@ -16,6 +16,7 @@ struct fold_item {
 	bool is_granted;
 };
 
+/* The folding of needs into the rules of a draft. */
 struct fold {
 	struct draft *draft;
 	const struct needs *needs;

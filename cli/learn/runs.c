@@ -204,6 +204,7 @@ static int runs_run_program(struct learn *learn, const char *policy, const char 
 
 /* ---- reading the log of a run ---- */
 
+/* The reading of a run's log, from which needs are learnt. */
 struct runs_reader {
 	struct learn *learn;
 	bool reads_denied_only; /* adds only denied accesses, as after a verification */

@@ -17,11 +17,12 @@
 
 enum { RANK_PLAIN, RANK_NAME, RANK_NOT_PUBLIC, RANK_POSSIBLE, RANK_SECRET };
 
+/* The examination of a directory tree that a rule would grant. */
 struct scan {
 	const struct scan_scope *scope;
 	const char *root;         /* top of the directory tree that is being scanned, as a host path */
 	const char *root_in_view; /* the path of `root` in the view */
-	uint64_t entry_count;
+	uint64_t entry_count;     /* entries examined so far */
 	struct scan_found *found;
 };
 

@@ -15,11 +15,12 @@
 #define SCAN_SENSITIVE_NAMES_MAX 5u /* most sensitive names in a directory that are kept as examples */
 #define SCAN_ENTRIES_MAX 300000u /* most entries of a scanned directory; a larger one is not granted as a whole */
 
+/* What a directory that a rule would grant contains. */
 struct scan_found {
 	uint64_t files, used; /* numbers of files (not directories), and of those that the program used */
 	/* the most sensitive names that the program did not use, the worst first; owned */
 	char *sensitive_names[SCAN_SENSITIVE_NAMES_MAX];
-	unsigned sensitivity_ranks[SCAN_SENSITIVE_NAMES_MAX];
+	unsigned sensitivity_ranks[SCAN_SENSITIVE_NAMES_MAX]; /* how sensitive each of sensitive_names is */
 	const char *objection; /* why the directory should not be granted as a whole; static; NULL: no objection */
 };
 

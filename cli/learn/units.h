@@ -7,6 +7,7 @@
 
 #include "cli/learn/packages.h"
 
+/* A directory that is granted as a whole: a package's or a library's. */
 struct grantable_directory {
 	char dir[PATH_MAX];
 	const char *package; /* name of the package; borrowed from the packages; NULL: it is a library's directory */

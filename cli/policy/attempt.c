@@ -36,10 +36,11 @@ static int minimise_stop_at_lost_access(void *ctx, const struct query *query, co
 	return 1;
 }
 
+/* The search for accesses of the runs that a changed policy denies. */
 struct lost_access_search {
 	minimise_loss_fn *each;
 	void *ctx;
-	bool any;
+	bool any; /* at least one access is lost */
 };
 
 static int minimise_visit_lost_access(void *ctx, const struct query *query, const struct query_answer *answer)

@@ -4,6 +4,7 @@
 
 #include "cli/why/ask.h"
 
+/* A test case of `callgate policy test`: a question and the expected answer. */
 struct policy_case {
 	const char *name; /* name of the case ("name" in the file); NULL: none */
 	enum why_kind kind;
@@ -12,7 +13,7 @@ struct policy_case {
 	const char *rule;    /* words that the text of the deciding rule must contain; NULL: any rule */
 	bool expects_no_rule;        /* the file has "rule": null: no rule may have decided */
 	const char *reason;  /* expected code of the reason; NULL: any */
-	unsigned line;
+	unsigned line;       /* its line in the file of cases */
 };
 
 struct policy_cases {

@@ -22,6 +22,7 @@ static const struct {
 };
 #define MINIMISE_LISTS_COUNT (sizeof(lists) / sizeof(lists[0])) /* lists of a policy of which entries are dropped */
 
+/* Rules that `callgate policy minimise` tries to drop. */
 struct rule_list {
 	struct minimise_rule *rule; /* array of rules; owned */
 	size_t count;

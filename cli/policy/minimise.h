@@ -18,6 +18,7 @@ struct minimise_runs {
 	struct used_accesses used_accesses;
 };
 
+/* The state of `callgate policy minimise`. */
 struct minimise {
 	struct cli_policy_options policy;
 	const char *policy_path; /* path of the policy, in main's argv */

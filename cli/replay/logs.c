@@ -6,6 +6,7 @@
 
 #include "cli/replay/replay.h"
 
+/* The reading of logs whose records are judged by a policy. */
 struct logs_walk {
 	const char *verb;
 	struct cli_policy_options options; /* a copy that borrows all members except `workdir` */

@@ -16,6 +16,7 @@
 /* most bytes of the key by which equal changes are counted as one group */
 #define GROUP_KEY_BYTES_MAX (4 * 1024 + PATH_MAX)
 
+/* Records of logs that a policy judges anew with the same kind of change. */
 struct replay_group {
 	enum replay_change change;
 	size_t key_len;
@@ -292,6 +293,7 @@ int replay_report_add(struct replay_report *report, enum replay_change change, c
 
 /* ---- printing the report ---- */
 
+/* The groups of a report in an array, for sorting. */
 struct group_listing {
 	const struct replay_group **group;
 	size_t count;

@@ -23,11 +23,12 @@ struct run_phase {
 	char *log_path;               /* path of the log, its directory canonical; NULL: no log */
 	int audit_fd;            /* the log if it has been created already, else -1 */
 };
+/* a phase that has no log yet */
 #define RUN_PHASE_INIT         \
 	(struct run_phase)     \
 	{                      \
 		.audit_fd = -1 \
-	} /* a phase that has no log yet */
+	}
 
 void run_phase_release(struct run_phase *part);
 

@@ -8,10 +8,11 @@
 
 #include "cli/options.h"
 
+/* Options of `callgate session exec`. */
 struct exec_options {
 	struct cli_list env;
 	const char *cwd; /* NULL: the workdir */
-	uint64_t wall_ns;
+	uint64_t wall_ns; /* time limit of the program */
 	bool interactive, tty, detach, json, quiet;
 };
 

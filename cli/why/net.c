@@ -20,6 +20,7 @@ struct net_known_address {
 	bool is_refused;
 };
 
+/* What `callgate why` is asked about the network, and the answer. */
 struct net_question {
 	const struct policy *policy;
 	char host[NET_HOST_SIZE];

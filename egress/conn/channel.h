@@ -14,6 +14,7 @@
 #include "egress/conn/bytes.h"
 #include "egress/conn/loop.h"
 
+/* One socket of a connection, with or without TLS. */
 struct channel {
 	struct loop *loop;
 	struct watch watch; /* watches the socket; fd -1: closed */

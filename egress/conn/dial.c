@@ -25,6 +25,7 @@ struct dial_attempt {
 	struct sockaddr_storage address;
 };
 
+/* The connecting of one socket to a host: its lookup, and attempts at each address. */
 struct dial {
 	struct egress *egress;
 	char host[NET_HOST_SIZE];

@@ -15,6 +15,7 @@ struct line_queued_message {
 	struct control_message message; /* allocated only up to control_get_message_size() */
 };
 
+/* What to call when the supervisor has acknowledged a record. */
 struct line_ack_callback {
 	struct line_ack_callback *next;
 	uint64_t id;

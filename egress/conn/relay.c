@@ -10,11 +10,13 @@
 /* Most bytes that a relay moves in one direction in one round of the loop. */
 #define RELAY_BYTES_PER_LOOP_ROUND_MAX (2 * RELAY_SHARED_BUFFER_BYTES)
 
+/* The bytes on their way in one direction of a relay. */
 struct relay_direction {
 	struct bytes buffered_bytes;
 	bool uses_shared_buffer; /* the last read returned a full buffer */
 };
 
+/* The state of a connection whose bytes are moved without looking at them. */
 struct relay {
 	struct relay_direction up, down;
 	const char *end_closed_first; /* the end that closed first, for the close record */

@@ -15,6 +15,7 @@
 
 #define DNS_TTL_SECONDS 60 /* in seconds; an address stands for its name during the whole run */
 
+/* What a query is answered with, and why. */
 struct dns_verdict {
 	struct dns_answer answer;
 	const char *refusal_reason;          /* static code for the record of a refusal; NULL: no record */

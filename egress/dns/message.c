@@ -21,6 +21,7 @@ enum {
 	EDNS_UDP_PAYLOAD_BYTES = 1232,
 };
 
+/* The place in a DNS message that is being parsed. */
 struct dns_reader {
 	const uint8_t *data;
 	size_t len, at;
@@ -143,10 +144,11 @@ int dns_parse_query(const uint8_t *data, size_t len, struct dns_query *ret_query
 	return 0;
 }
 
+/* A DNS message that is being written. */
 struct dns_writer {
 	uint8_t *data;
 	size_t cap, len;
-	bool is_full;
+	bool is_full; /* the message did not fit */
 };
 
 static void write_bytes(struct dns_writer *writer, const void *bytes, size_t len)

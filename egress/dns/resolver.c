@@ -25,6 +25,7 @@ struct resolver_question {
 	void *ctx;
 };
 
+/* A name that the resolver looks up, and all questions that wait for it. */
 struct resolver_pending_query {
 	struct resolver_pending_query *next;
 	struct resolver_query query_message;
@@ -32,6 +33,7 @@ struct resolver_pending_query {
 	struct resolver_question *questions; /* NULL: all were cancelled, but the reply is still expected */
 };
 
+/* Egress's end of the socket to the resolver process, and what waits for answers. */
 struct resolver {
 	struct loop *loop;
 	struct watch watch; /* fd -1: the resolver process is gone */

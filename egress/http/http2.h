@@ -39,9 +39,9 @@ struct http2_head {
 enum http2_phase {
 	HTTP2_RECEIVING_HEAD,      /* the request is arriving */
 	HTTP2_AWAITING_RECORD_ACK, /* waits until the request's record is acknowledged */
-	HTTP2_FORWARDED, /* the request was allowed and recorded; its sending was tried, and its record needs an outcome */
-	HTTP2_REFUSED_BY_EGRESS, /* egress has answered with a refusal */
-	HTTP2_OUTCOME_RECORDED,  /* the outcome is recorded */
+	HTTP2_FORWARDED,           /* allowed and on record; sending was tried; the record lacks its outcome */
+	HTTP2_REFUSED_BY_EGRESS,   /* egress has answered with a refusal */
+	HTTP2_OUTCOME_RECORDED,    /* the outcome is recorded */
 };
 
 struct http2_state;

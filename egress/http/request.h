@@ -14,6 +14,7 @@
 
 struct buf;
 
+/* An HTTP request, as far as it is judged. */
 struct request {
 	char method[NET_METHOD_SIZE];
 	char authority[NET_HOST_SIZE + 6]; /* Host or :authority, as received */

@@ -11,6 +11,7 @@
 #define AUTHORITY_DER_KEY_BYTES 121
 #define AUTHORITY_PEM_SIZE 2048
 
+/* The certificate authority of a run: its private key and its certificate. */
 struct authority {
 	uint8_t key[AUTHORITY_DER_KEY_BYTES]; /* DER: an ECPrivateKey with its public key (RFC 5915) */
 	char pem[AUTHORITY_PEM_SIZE];     /* the certificate */

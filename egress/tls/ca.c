@@ -23,6 +23,7 @@
 #define LEAF_CERTIFICATES_MAX 256 /* most host certificates that are kept for later connections */
 #define COMMON_NAME_MAX 64 /* bytes of a common name (ub-common-name, RFC 5280) */
 
+/* A certificate that was made for a host, kept for its next connection. */
 struct leaf_certificate {
 	char host[NET_HOST_SIZE];
 	X509 *certificate; /* NULL: the entry is free */

@@ -279,6 +279,7 @@ static void tls_pump(struct conn *conn)
 
 const struct conn_mode mode_tls = {.name = "tls", .pump = tls_pump, .done = refusal_release};
 
+/* The bytes of the ClientHello that have arrived. */
 struct hello_state {
 	size_t len;
 	uint8_t data[CLIENT_HELLO_BYTES_MAX];

@@ -22,6 +22,7 @@ enum diff_access {
 /* Returns how much access a decision gives, from its verdict and the reason that `callgate why` prints. */
 enum diff_access diff_get_access(enum verdict verdict, const char *reason);
 
+/* The answer of one policy to a question that is asked of two. */
 struct diff_answer {
 	enum diff_access access;
 	enum verdict verdict;
@@ -29,6 +30,7 @@ struct diff_answer {
 	const char *reason; /* static */
 };
 
+/* A question that two policies answer differently. */
 struct diff_witness {
 	/* option of `callgate why`, without dashes: "open", "exec", "connect", "url", "listen" */
 	const char *callgate_why_option;
@@ -46,6 +48,7 @@ enum diff_direction {
 };
 const char *diff_direction_get_name(enum diff_direction direction);
 
+/* A setting that differs between two policies. */
 struct diff_setting {
 	/* key of the setting: "limits.wall", "env.pass[LANG]", "network.allow[api.test:443/https].private" */
 	const char *key;

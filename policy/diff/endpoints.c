@@ -22,6 +22,7 @@ struct endpoints_texts {
 	size_t text_count;
 };
 
+/* The ports about which both policies are asked. */
 struct endpoints_ports {
 	unsigned *port;
 	size_t port_count;

@@ -32,6 +32,7 @@ struct walk_pattern {
 	uint64_t facts_that_disable_pattern; /* the pattern has no effect where one of these facts is true */
 };
 
+/* A search for paths that patterns of two policies match. */
 struct pattern_walk {
 	struct arena *arena;
 	const struct walk_pattern *pattern; /* array of patterns; where several match, the facts of the last one win */

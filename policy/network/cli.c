@@ -6,6 +6,7 @@
 #include "policy/network/network.h"
 #include "policy/parse/source.h"
 
+/* The making of network rules from options of the command line. */
 struct net_cli {
 	struct arena *arena;
 	struct policy_network *network;

@@ -107,6 +107,7 @@ bool net_rule_allows_request(const struct net_rule *rule, const char *method, co
 /* True when callgate judges each request to this endpoint of a rule: plain HTTP, or TLS is intercepted. */
 bool policy_net_judges_requests(const struct policy *policy, const struct net_rule *rule, const char *host,
 			      unsigned port);
+/* An HTTP request that a policy judges. */
 struct net_request {
 	const char *host; /* canonical */
 	unsigned port;

@@ -19,6 +19,7 @@ static bool net_path_char_needs_no_escape(unsigned char c)
 	return net_path_char_is_unreserved(c) || (c && strchr("!$&'()*+,;=:@/", c));
 }
 
+/* The normalised path of a URL that is being written. */
 struct path_writer {
 	char *out; /* has NET_PATH_SIZE bytes */
 	size_t len;
@@ -234,6 +235,7 @@ int net_path_normalise(const char *target, size_t len, char ret_path[NET_PATH_SI
 
 /* ---- patterns ---- */
 
+/* Where matching a URL's path with a pattern stands. */
 struct path_match_state {
 	const char *start; /* start of the pattern */
 	const char *pattern, *path;

@@ -11,6 +11,7 @@
 /* The longest chain of files that extend each other. */
 #define EXTENDS_DEPTH_MAX 16
 
+/* The loading of a policy: its files, those that they extend, and the compiler. */
 struct loader {
 	struct compiler compiler;
 	/* all sources, each once: first the extended files, then the file that extends them */
@@ -24,6 +25,7 @@ struct loader {
 	bool reads_only_user_key;
 };
 
+/* A policy whose files are loaded and that is not compiled yet. */
 struct policy_draft {
 	struct loader loader;
 };

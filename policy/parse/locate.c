@@ -5,6 +5,7 @@
 
 #include "policy/parse/locate.h"
 
+/* A place in a JSON text and its line number. */
 struct json_text_cursor {
 	const char *at;
 	unsigned line;

@@ -21,6 +21,7 @@ struct parser;
 /* Reads a value of one type. parse.c has checked whether it is an object, an array or a boolean, as the type wants. */
 typedef void parser_reader(struct parser *parser, const struct policy_key *key, const json_t *value);
 
+/* The parsing of one policy file. */
 struct parser {
 	struct arena *arena;
 	const char *file_text; /* the text of the whole file */

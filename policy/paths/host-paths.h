@@ -13,6 +13,7 @@ enum policy_host_path_kind {
 	POLICY_HOST_PATH_COMMAND, /* the command that prints a secret, run outside the sandbox */
 };
 
+/* A path of the host, or a command, that the policy names. */
 struct policy_host_path {
 	enum policy_host_path_kind kind;
 	const char *source_location; /* "file:line: key", for messages */

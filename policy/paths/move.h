@@ -19,9 +19,10 @@ enum policy_move_kind {
 	POLICY_MOVE_DIFFERS_ANYWHERE,   /* rights can differ at any name: the caller must list the directory */
 };
 
+/* How rights below two directories differ. */
 struct policy_move {
 	enum policy_move_kind kind;
-	size_t differing_name_count;
+	size_t differing_name_count; /* number of entries in `name` */
 	struct {
 		const char *name; /* a component of the path of a rule; borrowed from the policy, not NUL-terminated */
 		size_t len;

@@ -18,6 +18,7 @@ struct export_options {
 	const char *output_path;
 };
 
+/* One execution of `callgate audit export`. */
 struct export_run {
 	const struct export_options *options;
 	struct export_state export;

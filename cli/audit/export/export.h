@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "cli/audit/audit.h"
 
+/* What an output format writes to, and its own state. */
 struct export_state {
 	FILE *out;     /* where the records are written; write errors are looked for once, at the end */
 	bool out_is_terminal;   /* out is a terminal, for which control characters are escaped */
@@ -31,6 +32,7 @@ extern const struct export_format export_jsonl, export_csv, export_sqlite, expor
 
 /* ---- output.c ---- */
 
+/* The file or stream to which an export is written. */
 struct export_output {
 	const char *shown_path; /* for messages */
 	char *path;        /* canonical path of the file to be written; owned; NULL: the output is no regular file */

@@ -19,21 +19,23 @@ struct denial_key {
 	uint32_t is_network_event; /* 1: `call` is a network event; a system call may have the same name */
 };
 
+/* Equal denials of one run, which the report shows as one row. */
 struct denial_group {
 	struct denial_key key;
 	uint64_t seq, count; /* sequence number of the group's first record; number of its records */
 	int64_t pid;
-	bool was_observed;
+	bool was_observed;           /* with --mode observe: the calls were allowed */
 	uint32_t resolved_path_text; /* number of the canonical path in the page's list of texts */
 	char *suggested_option; /* owned; NULL: nothing */
 	const char *why_no_suggestion;    /* why no option is suggested; static; NULL: not known */
 };
 
+/* The denials of all runs of a report, equal ones as one group. */
 struct report_denials {
 	struct denial_group groups[REPORT_DENIALS_MAX];
 	uint16_t hash_slots[DENIALS_HASH_SLOTS]; /* hash table: index into groups[] plus 1; 0: the slot is free */
 	size_t group_count;
-	uint64_t unlisted_count;
+	uint64_t unlisted_count; /* denials that found no room in `groups` */
 };
 
 struct report_denials *report_denials_create(void)

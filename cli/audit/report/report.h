@@ -91,6 +91,7 @@ json_t *report_denials_make_json(const struct report_denials *denials, uint64_t 
 
 /* ---- logs.c: reads the logs ---- */
 
+/* A run of which the report tells. */
 struct report_run {
 	char *id;         /* the run id of the header; owned */
 	json_t *header;   /* owned */
@@ -114,6 +115,7 @@ struct audit_report {
 	uint64_t important_record_count;      /* number of denials, network events and execs that were kept */
 };
 
+/* A log file of a report. */
 struct report_log {
 	const char *path; /* in argv */
 	unsigned run;     /* index into report.run */

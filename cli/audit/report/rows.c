@@ -10,6 +10,7 @@
 #define TIME_TEXT_LEN_MAX 40
 #define NS_PER_S 1000000000
 
+/* The records of a report as columns, of which a block is collected and then written. */
 struct report_rows {
 	int64_t column[REPORT_COLUMN_COUNT][ROWS_PER_WRITTEN_BLOCK];
 	size_t buffered_row_count;

@@ -15,6 +15,7 @@ struct text_entry {
 	bool is_json;
 };
 
+/* The texts of a report, each stored once and known by its number. */
 struct report_texts {
 	struct texthash hash;
 	struct text_entry *entries; /* the text with number i is entries[i]; owned */
