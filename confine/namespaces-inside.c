@@ -55,6 +55,7 @@ static int namespaces_make_network(int *ret_loopback)
 	return ns_fd;
 }
 
+/* Main function of a thread: makes the network namespace of the run, and ends. */
 static void *namespaces_run_network_thread(void *ctx)
 {
 	struct namespaces *namespaces = ctx;

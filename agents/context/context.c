@@ -597,7 +597,7 @@ void context_restart(struct context *context)
 	context_drop_reference(context);
 }
 
-/* ---- new runs ---- */
+/* ---- code that a client wants to be run ---- */
 
 static bool run_variables_are_valid(const json_t *env)
 {

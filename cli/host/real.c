@@ -109,6 +109,7 @@ static bool real_walk_dot_component(struct real_walk *walk, const char *text, si
 	return true;
 }
 
+/* True for "", "." and "..", by which a path names no entry of a directory. */
 static bool real_is_dot_component(const char *text, size_t len)
 {
 	return len == 0 || (text[0] == '.' && (len == 1 || (len == 2 && text[1] == '.')));

@@ -82,6 +82,7 @@ static int approve_connect(struct run *run, const char *named, struct approver_o
 	return 0;
 }
 
+/* Refuses the command of --approve if a program of the run could write to it: it would then answer for itself. */
 static int approve_judge_command(struct run *run, const char *command)
 {
 	const struct writable_places places = cli_collect_writable_places(

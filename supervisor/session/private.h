@@ -56,7 +56,7 @@ struct client {
 /* A run in which clients start programs. */
 struct session {
 	const struct session_options *options;
-	struct sandbox *sandbox;
+	struct sandbox *sandbox; /* the run that the session is, as handlers of calls know it; borrowed */
 	struct pause *pause;
 	struct client *pausing_client; /* the client that has asked for a pause and has no answer yet; NULL: none */
 	uint64_t pausing_deadline_ns;  /* when pausing_client is told that the programs could not be stopped */

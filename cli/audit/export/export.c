@@ -21,7 +21,7 @@ struct export_options {
 /* One execution of `callgate audit export`. */
 struct export_run {
 	const struct export_options *options;
-	struct export_state export;
+	struct export_state export; /* where the format writes to, and how far it is */
 	int error; /* of the format */
 };
 
