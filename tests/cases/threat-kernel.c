@@ -1,4 +1,5 @@
 /* Threats 13 to 15: other architectures, high bits of narrow arguments, calls that are refused whatever they say. */
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -65,11 +66,72 @@ int threat_arches(char **arg)
 	threat_refused("a number with high bits", syscall((1L << 32) | SYS_mkdir, "/by-high", 0755), 0);
 	return threat_result();
 }
-#else
+#elif defined(__aarch64__)
+/*
+ * A program of 32-bit Arm: mkdir("by-arm", 0700), and exit with whether that worked. Only a process that such a program
+ * was executed in can make calls of that architecture.
+ */
+static const uint32_t arm_code[] = {
+	0xe3a07027,             /* mov r7, #39 (mkdir) */
+	0xe28f0014,             /* add r0, pc, #20 */
+	0xe3a01d07,             /* mov r1, #0700 */
+	0xef000000,             /* svc #0 */
+	0xe3a07001,             /* mov r7, #1 (exit) */
+	0xe2000001,             /* and r0, r0, #1: 0, or 1 for most errors */
+	0xef000000,             /* svc #0 */
+	0xe1a00000,             /* nop */
+	0x612d7962, 0x00006d72, /* "by-arm" */
+};
+
+static int make_arm_program(const char *name)
+{
+	const uint32_t base = 0x10000, begin = sizeof(Elf32_Ehdr) + sizeof(Elf32_Phdr);
+	const Elf32_Ehdr header = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS32, ELFDATA2LSB, EV_CURRENT},
+				   .e_type = ET_EXEC,
+				   .e_machine = EM_ARM,
+				   .e_version = EV_CURRENT,
+				   .e_entry = base + begin,
+				   .e_phoff = sizeof(Elf32_Ehdr),
+				   .e_flags = EF_ARM_EABI_VER5,
+				   .e_ehsize = sizeof(Elf32_Ehdr),
+				   .e_phentsize = sizeof(Elf32_Phdr),
+				   .e_phnum = 1};
+	const Elf32_Phdr segment = {.p_type = PT_LOAD,
+				    .p_vaddr = base,
+				    .p_paddr = base,
+				    .p_filesz = begin + sizeof(arm_code),
+				    .p_memsz = begin + sizeof(arm_code),
+				    .p_flags = PF_R | PF_X,
+				    .p_align = 0x10000};
+	int fd = open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0755);
+	bool is_written = fd >= 0 && write(fd, &header, sizeof(header)) == (ssize_t)sizeof(header) &&
+			  write(fd, &segment, sizeof(segment)) == (ssize_t)sizeof(segment) &&
+			  write(fd, arm_code, sizeof(arm_code)) == (ssize_t)sizeof(arm_code);
+
+	if (fd >= 0)
+		(void)close(fd);
+	return is_written ? 0 : 2;
+}
+
+/* arches PROGRAM: makes a program of 32-bit Arm where there is none (outside, first), or else tries to run it. */
 int threat_arches(char **arg)
 {
-	(void)arg; /* one architecture only */
-	return 77;
+	pid_t pid;
+
+	if (access(arg[0], F_OK) < 0)
+		return make_arm_program(arg[0]);
+	pid = fork();
+	if (pid == 0) {
+		(void)execl(arg[0], arg[0], NULL);
+		_exit(errno == ENOEXEC || errno == EACCES ? 3 : 4);
+	}
+	waitpid(pid, NULL, 0);
+	if (access("by-arm", F_OK) == 0)
+		threat_got("mkdir by a program of 32-bit Arm");
+	threat_refused("a number of x32", syscall(0x40000000 | SYS_mkdirat, AT_FDCWD, "by-x32", 0755), ENOSYS);
+	/* the kernel drops them, so it is a mkdirat, judged as one */
+	threat_refused("a number with high bits", syscall((1L << 32) | SYS_mkdirat, AT_FDCWD, "/by-high", 0755), 0);
+	return threat_result();
 }
 #endif
 

@@ -112,7 +112,7 @@ static int flip_with(char **arg, bool shared, void (*use)(const char *path, doub
 {
 	char *path = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	size_t at = 0;
-	struct flip f;
+	static struct flip f; /* the thread goes on when this function has returned */
 	pthread_t thread;
 	pid_t pid = -1;
 
