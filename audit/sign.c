@@ -49,25 +49,32 @@ static int sign_read_last_line(int fd, uint64_t size, char **ret_line, size_t *r
 	}
 }
 
+bool sign_trailer_is_unsigned(const char *line, size_t len)
+{
+	static const char blank[] = SIGN_SIGNATURE_JSON_KEY SIGN_SIGNATURE_BLANK "\"}";
+	const char *last = line + len - (SIGN_TRAILER_END_BYTES - 1);
+
+	return len >= SIGN_TRAILER_END_BYTES - 1 &&
+	       memcmp(last, SIGN_HEAD_JSON_KEY, sizeof(SIGN_HEAD_JSON_KEY) - 1) == 0 &&
+	       memcmp(line + len - (sizeof(blank) - 1), blank, sizeof(blank) - 1) == 0;
+}
+
 /*
  * Fills in what is signed (subject) and where the log ends (end) from the trailer. subject->trailer_hash points into
  * the line. 0 or -EBADMSG.
  */
 static int sign_read_trailer(const char *line, size_t len, struct sign_subject *subject, struct signed_log_end *end)
 {
-	static const char blank[] = SIGN_SIGNATURE_JSON_KEY SIGN_SIGNATURE_BLANK "\"}\n";
-	const char *last = line + len - SIGN_TRAILER_END_BYTES;
 	json_t *json;
 	int r = -EBADMSG;
 
-	if (len < SIGN_TRAILER_END_BYTES || memcmp(last, SIGN_HEAD_JSON_KEY, sizeof(SIGN_HEAD_JSON_KEY) - 1) != 0 ||
-	    memcmp(line + len - sizeof(blank) + 1, blank, sizeof(blank) - 1) != 0)
+	if (len == 0 || line[len - 1] != '\n' || !sign_trailer_is_unsigned(line, len - 1))
 		return r;
 	json = json_loadb(line, len, JSON_REJECT_DUPLICATES, NULL);
 	if (json && strcmp(audit_line_get_type(json), "trailer") == 0) {
 		subject->file_number = (unsigned)json_integer_value(json_object_get(json, "file"));
 		subject->record_count = (uint64_t)json_integer_value(json_object_get(json, "records"));
-		subject->trailer_hash = last + sizeof(SIGN_HEAD_JSON_KEY) - 1;
+		subject->trailer_hash = line + len - SIGN_TRAILER_END_BYTES + sizeof(SIGN_HEAD_JSON_KEY) - 1;
 		end->line_count = (uint64_t)json_integer_value(json_object_get(json, "seq")) + 1;
 		end->record_count = subject->record_count;
 		r = 0;

@@ -6,6 +6,7 @@
 #ifndef CALLGATE_AUDIT_SIGN_H
 #define CALLGATE_AUDIT_SIGN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -44,6 +45,9 @@ struct signed_log_end {
 	uint64_t record_count;
 	char trailer_hash[HASH_DIGITS + 1]; /* hash of the trailer, as it is on file */
 };
+
+/* True when a line, without its newline, is a trailer that has no signature yet, or got none. */
+bool sign_trailer_is_unsigned(const char *line, size_t len);
 
 /*
  * Signs the trailer, which must be the last line of the file and have no signature. 0, or -errno: -EBADMSG when there

@@ -33,6 +33,13 @@ static bool follow_is_locked(const struct stat *file)
 	return false;
 }
 
+bool follow_has_writer(int fd)
+{
+	struct stat file;
+
+	return fstat(fd, &file) == 0 && follow_is_locked(&file);
+}
+
 static void follow_watch_writer(struct follow_state *follow, const struct stat *file, uint64_t now)
 {
 	if (follow_is_locked(file)) {

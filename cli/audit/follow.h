@@ -20,6 +20,9 @@ struct follow_state {
 	uint64_t checked_ns, unlocked_ns;
 };
 
+/* True when a process holds the lock of the log's writer, which callgate does until the log is signed. */
+bool follow_has_writer(int fd);
+
 /*
  * Called when the log at `path`, open as fd, has no further line. Returns a reader, owned by the caller, of the file
  * that has got the log's name. Otherwise returns NULL; follow->writer_is_gone tells that no line will be added.

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "audit/sign.h"
 #include "base/cleanup.h"
 #include "cli/audit/time.h"
 #include "cli/cli.h"
@@ -159,6 +160,22 @@ static bool source_waits_for_outcome(struct log_source *source)
 	return true;
 }
 
+/*
+ * Whether to wait before the trailer is shown: in a followed log, until it is signed. Where no process is left that
+ * could sign it, it is read once more, because it may have been signed since it was read.
+ */
+static bool source_waits_for_signature(struct log_source *source)
+{
+	if (!source->follow.following_is_requested || !source->follow.has_trailer ||
+	    !sign_trailer_is_unsigned(source->line.text, source->line.len) || source->last_wait_for_signature_was_begun)
+		return false;
+	source->last_wait_for_signature_was_begun = !follow_has_writer(audit_reader_get_fd(source->reader));
+	source->awaits_signature = true;
+	source->follow.has_trailer = false;
+	audit_reader_seek(source->reader, source->line.offset, source->line.line_number);
+	return true;
+}
+
 /* Whether the command line names this file: then the file is read as a log of its own. */
 static bool source_file_is_named_by_user(const struct log_source *source, const char *path)
 {
@@ -180,6 +197,7 @@ static void source_change_file(struct log_source *source, struct audit_reader *r
 	source->reader = reader;
 	source->file_path = path;
 	source->outcome_awaited_line_number = 0;
+	source->last_wait_for_signature_was_begun = false;
 }
 
 /* Opens the file that the last line names. 1: opened; 0: that file is read as another log; or -errno. */
@@ -243,6 +261,7 @@ void source_read_next_entry(struct log_source *source)
 	int r;
 
 	source->state = SOURCE_HAS_ENTRY;
+	source->awaits_signature = false;
 	while ((r = audit_reader_read_unparsed(source->reader, &source->line)) == 1) {
 		r = source_read_line(source);
 		if (r == -ENOMEM)
@@ -252,7 +271,7 @@ void source_read_next_entry(struct log_source *source)
 			source_end_reading(source, -ENOMSG);
 			return;
 		}
-		if (r == 0 && source_waits_for_outcome(source)) {
+		if (r == 0 && (source_waits_for_outcome(source) || source_waits_for_signature(source))) {
 			source->state = SOURCE_WAITING;
 			return;
 		}
@@ -288,7 +307,7 @@ void source_read_after_wait(struct log_source *source)
 	struct audit_reader *next;
 
 	source_read_next_entry(source);
-	if (source->state != SOURCE_WAITING)
+	if (source->state != SOURCE_WAITING || source->awaits_signature)
 		return;
 	next = follow_check_log(&source->follow, source->file_path, audit_reader_get_fd(source->reader));
 	if (next) {

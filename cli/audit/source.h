@@ -26,6 +26,9 @@ struct log_source {
 	const char *const *paths; /* of all logs */
 	/* in a followed log: number of the last line for whose outcome the reader has waited, counted from 1 */
 	uint64_t outcome_awaited_line_number;
+	/* in a followed log: the trailer was read and is to be read once more, when it is signed */
+	bool awaits_signature;
+	bool last_wait_for_signature_was_begun;
 	struct follow_state follow;
 	uint64_t damaged_line_count;
 	int error; /* -errno: reading failed */

@@ -184,7 +184,8 @@ done
 # -f: a live run to its end; a run whose processes are all killed; a file that takes the log's name.
 follow()
 {
-	timeout 60 "$CALLGATE" audit show -f --json "$1" >"$T/followed" 2>"$T/err" </dev/null &
+	true >"$T/followed" # there before the reader has begun
+	timeout 60 "$CALLGATE" audit show -f --json "$1" >>"$T/followed" 2>"$T/err" </dev/null &
 	follower=$!
 	live_kept+=("$follower")
 }
@@ -205,6 +206,27 @@ sleep 0.6
 wait $! || fail "-f: $? $(cat "$T/err")"
 wait
 cmp -s "$T/followed" "$T/live.log" || fail "-f: $(diff "$T/followed" "$T/live.log" | head -n 3)"
+
+# The trailer is shown when it is signed, or when no process is left that could sign it.
+blank=$(printf '%088d' 0 | tr 0 -)
+sed "s|\"signature\":\"[^\"]*\"|\"signature\":\"$blank\"|" "$T/one.log" >"$T/unsigned.log"
+cmp -s "$T/one.log" "$T/unsigned.log" && fail "the log has no signature"
+follow "$T/unsigned.log"
+wait $follower || fail "-f of an unsigned log: $? $(cat "$T/err")"
+cmp -s "$T/followed" "$T/unsigned.log" || fail "-f of an unsigned log: $(diff "$T/followed" "$T/unsigned.log")"
+exec 9<>"$T/unsigned.log"
+flock 9 || fail "lock"
+follow "$T/unsigned.log" 9>&-
+for _ in $(seq 100); do
+	[ "$(wc -l <"$T/followed")" -lt $(($(wc -l <"$T/one.log") - 1)) ] || break
+	sleep 0.1
+done
+sleep 0.3 # in which it could show the trailer
+grep -q '"type":"trailer"' "$T/followed" && fail "-f shows a trailer that is not signed yet"
+dd if="$T/one.log" of="$T/unsigned.log" conv=notrunc status=none || fail "dd"
+exec 9>&-
+wait $follower || fail "-f of a log that is signed late: $? $(cat "$T/err")"
+cmp -s "$T/followed" "$T/one.log" || fail "-f of a log that is signed late: $(diff "$T/followed" "$T/one.log")"
 
 export LIVE_MAY_LEAVE=1 # of a keeper that is killed
 rm -f "$T/killed.log"
