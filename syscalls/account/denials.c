@@ -200,7 +200,7 @@ void denials_add(struct denials *denials, const struct call *call)
 	char text[DENIAL_TARGET_BYTES_MAX];
 	struct denial_key key;
 	struct denial *item;
-	size_t at;
+	size_t at = 0;
 
 	if (probe_is_refused_call(call))
 		return;
