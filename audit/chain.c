@@ -8,6 +8,7 @@
 #include "audit/log.h"
 #include "audit/put.h"
 
+/* Sets the chain to its start: no line, and a head hash of only "0" digits. Returns 0 or -errno. */
 int chain_init(struct chain *chain)
 {
 	memset(chain, 0, sizeof(*chain));

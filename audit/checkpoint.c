@@ -57,6 +57,7 @@ static size_t checkpoint_read_line(FILE *file, char line[CHECKPOINT_TEXT_SIZE])
 	return len > 0 && line[len - 1] == '\n' ? len : 0;
 }
 
+/* Whether a signature line of a checkpoint names this public key, and its signature of the text holds. */
 static bool checkpoint_check_line(const char *line, const char *text, size_t len, const uint8_t *public)
 {
 	uint8_t blob[CHECKPOINT_KEY_ID_BYTES + SIGNING_SIGNATURE_BYTES + 4], id[CHECKPOINT_KEY_ID_BYTES];

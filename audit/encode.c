@@ -31,6 +31,7 @@ static char *encode_put_octal_or_hex(char *out, uint64_t value, unsigned bits)
 	return put_bytes(out, digits + at, sizeof(digits) - at);
 }
 
+/* Writes a name. `key`: the JSON before it, up to the opening quotation mark of the value. */
 static char *encode_name(char *out, const char *key, const struct encoder_name *name)
 {
 	out = put_bytes(out, key, strlen(key));
@@ -110,6 +111,7 @@ static char *encode_path(char *out, const struct encode_path_keys *keys, const c
 	return put_field(out, keys->resolved_path, resolved, resolved_path_len);
 }
 
+/* Writes the field "right", or nothing for 0. Returns the end of what was written. */
 static char *encode_access_right(char *out, char right)
 {
 	if (!right)
@@ -142,6 +144,7 @@ static char *encode_process(char *out, const struct audit_record *record, size_t
 	return put_field(out, ",\"exe\":\"", record->exe, exe_len);
 }
 
+/* Writes what each record's line begins with, up to the call's name. Returns the end of what was written. */
 static char *encode_first_fields(struct encoder *encoder, char *out, const struct audit_record *record,
 				 const struct line_chain_fields *links, uint64_t seq,
 				 const struct encoded_text_lengths *len)
@@ -275,6 +278,7 @@ static int encode_reserve_line(struct encoder *encoder, size_t bytes)
 	return 0;
 }
 
+/* Writes the answer to the question about the call, who gave it, how, and how long the question was open. */
 static char *encode_answer(char *out, const struct audit_record *record)
 {
 	out = put_field(out, ",\"answer\":\"", record->answer, strlen(record->answer));

@@ -70,6 +70,7 @@ static void lines_begin_object(struct buf *buf, struct audit_clock *clock, const
 		   (unsigned long long)mono_ns, type);
 }
 
+/* Ends the JSON object and its line. Returns the text, owned, or NULL if memory ran out. */
 static char *lines_end_object(struct buf *buf, size_t *ret_len)
 {
 	buf_puts(buf, "}\n");

@@ -80,6 +80,7 @@ static inline bool put_plain_8_bytes(char *out, const char *text)
 	return put_is_plain_word(word);
 }
 
+/* Copies 4 bytes, and returns whether none of them needs an escape in JSON. */
 static inline bool put_plain_4_bytes(char *out, const char *text)
 {
 	uint32_t half;

@@ -104,6 +104,7 @@ static void scan_skip_blanks(struct scan_cursor *cursor)
 		cursor->at++;
 }
 
+/* Moves the cursor past the byte, if that is the next one. */
 static bool scan_accept_byte(struct scan_cursor *cursor, char byte)
 {
 	if (cursor->at >= cursor->end || *cursor->at != byte)
@@ -112,6 +113,7 @@ static bool scan_accept_byte(struct scan_cursor *cursor, char byte)
 	return true;
 }
 
+/* Whether the quotation mark is part of the text: an odd number of backslashes stands before it. */
 static bool scan_quote_is_escaped(const char *start, const char *quote)
 {
 	size_t slashes = 0;
@@ -140,6 +142,7 @@ static bool scan_read_text(struct scan_cursor *cursor, struct scan_text *ret_tex
 	return true;
 }
 
+/* Moves the cursor past the word, if it comes next. */
 static bool scan_accept_word(struct scan_cursor *cursor, const char *word, size_t len)
 {
 	if ((size_t)(cursor->end - cursor->at) < len || memcmp(cursor->at, word, len) != 0)
@@ -309,6 +312,7 @@ static bool scan_read_bool(struct scan_cursor *cursor, bool *ret_flag)
 	return *ret_flag || SCAN_ACCEPT_WORD(cursor, "false");
 }
 
+/* Reads a field's value into its member of the record. Returns false if the value is not of the field's kind. */
 static bool scan_read_value(struct scan_cursor *cursor, const struct scan_field *field, struct scan_record *record)
 {
 	char *to = (char *)record + field->offset_in_record;
@@ -362,6 +366,10 @@ static size_t scan_find_field(const struct scan_cursor *cursor, size_t next)
 	return SCAN_FIELD_COUNT;
 }
 
+/*
+ * Reads one field of a line into the record; an unknown one is skipped. *next: which known field is tried first. *seen:
+ * bits of those read.
+ */
 static bool scan_read_field(struct scan_cursor *cursor, size_t *next, uint64_t *seen, struct scan_record *record)
 {
 	size_t field = scan_find_field(cursor, *next);

@@ -82,6 +82,7 @@ struct verify_cursor {
 	const char *at, *end;
 };
 
+/* Moves the cursor past the text, if it comes next. */
 static bool verify_accept_text(struct verify_cursor *cursor, const char *word, size_t len)
 {
 	if ((size_t)(cursor->end - cursor->at) < len || memcmp(cursor->at, word, len) != 0)
@@ -290,6 +291,7 @@ static void verify_read_trailer(struct verify *verify, const json_t *json, const
 		memcpy(verify->trailer_signature, decoded, SIGNING_SIGNATURE_BYTES);
 }
 
+/* Whether a line ends as a trailer does: with the keys of the head hash and of the signature at their places. */
 static bool verify_ends_as_trailer(const char *text, size_t len)
 {
 	const char *end = text + len - SIGN_TRAILER_END_BYTES;
@@ -429,6 +431,9 @@ static int verify_append_to_chain(struct verify *verify, struct verify_line *lin
 	return r;
 }
 
+/*
+ * Whether the line may follow the last one: its number, its place in the file, and the hash of the last line are right.
+ */
 static bool verify_line_continues_chain(struct verify *verify, const struct verify_line *line)
 {
 	if (!line->begins_like_log_line || verify->has_trailer || line->place.seq != verify->last_line.place.seq + 1 ||

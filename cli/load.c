@@ -161,6 +161,7 @@ static int load_judge_paths(const struct cli_policy_options *options, struct cli
 	return ways < 0 || other < 0 || files < 0 || workdir < 0 ? -EINVAL : 0;
 }
 
+/* The policies that the options name, or the default profile. The list ends with NULL. */
 static const char *const *load_get_policy_names(const struct cli_policy_options *options)
 {
 	static const char *const usual[] = {PROFILE_DEFAULT, NULL};

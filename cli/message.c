@@ -129,6 +129,7 @@ int cli_print_text(const char *verb, const char *text)
 	return CLI_EXIT_ERROR;
 }
 
+/* Prints the text, or that memory ran out while it was made. Returns CLI_EXIT_OK or CLI_EXIT_ERROR. */
 int cli_print_buf(const char *verb, const struct buf *text)
 {
 	return cli_print_text(verb, text->failed ? NULL : text->data);

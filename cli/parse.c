@@ -201,12 +201,14 @@ int cli_set_flag(const struct cli_given_option *given, void *field)
 	return 0;
 }
 
+/* Setter that stores the borrowed value in a `const char *` field. */
 int cli_set_text(const struct cli_given_option *given, void *field)
 {
 	*(const char **)field = given->value;
 	return 0;
 }
 
+/* Setter of an option that may be repeated: adds a copy of its value to a struct cli_list. */
 int cli_add_text(const struct cli_given_option *given, void *field)
 {
 	return cli_list_add_owned(field, strdup(given->value));

@@ -25,6 +25,7 @@ static int probe_enter_landlock_domain(int abi)
 	return landlock_enter_domain(fd);
 }
 
+/* Says what an errno of Landlock's calls means for the user. */
 static const char *probe_explain_landlock_errno(const struct doctor *doctor, int error)
 {
 	switch (error) {

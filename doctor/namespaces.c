@@ -198,6 +198,9 @@ static bool probe_make_userns(struct trial_shared_page *page)
 	       page->error[STEP_WRITE_ID_MAPS] == 0;
 }
 
+/*
+ * Tries each namespace, a mount tree and pivot_root in the trial's child; writes each step's errno to the shared page.
+ */
 static _Noreturn void probe_run_namespaces_child(struct trial_shared_page *page)
 {
 	int tmpfs = -1;

@@ -53,6 +53,7 @@ static long probe_install_filter(unsigned long flags, unsigned action)
 	return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program);
 }
 
+/* Says what an errno of seccomp(2) means for the user. */
 static const char *probe_explain_seccomp_errno(int error)
 {
 	switch (error) {

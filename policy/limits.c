@@ -68,6 +68,7 @@ uint64_t *policy_limit_get_field(struct policy_limits *limits, enum policy_limit
 	return (uint64_t *)(void *)((char *)limits + rows[which].limits_offset);
 }
 
+/* Says in a message what values the limit may have. */
 static const char *limit_get_expected_text(const struct limit_row *row)
 {
 	static const char *const words[][2] = {

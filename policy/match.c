@@ -16,6 +16,9 @@ static bool match_rule_at_literal_path(const struct rule *rule, const char *lite
 	return rest && (!rule->pattern || glob_matches(&rule->glob, rest, strlen(rest)));
 }
 
+/*
+ * Whether the rule is about the path. A deny rule also counts by its alias and by the path that it denies in the view.
+ */
 static bool match_rule_on_path(const struct rule *rule, const char *path)
 {
 	if (match_rule_at_literal_path(rule, rule->literal_path, path))
@@ -77,6 +80,7 @@ static bool match_net_rule(const struct policy *policy, const struct net_rule *r
 	       net_rule_allows_request(rule, question->method, question->path, question->asks_for_websocket);
 }
 
+/* Whether the deny rule is about the question's host and port. Without ports it is about all. */
 static bool match_net_deny(const struct net_deny *deny, const struct policy_question *question)
 {
 	return (question->kind == POLICY_QUESTION_CONNECT || question->kind == POLICY_QUESTION_REQUEST) &&
@@ -84,6 +88,7 @@ static bool match_net_deny(const struct net_deny *deny, const struct policy_ques
 	       (!deny->port_count || match_port_is_listed(deny->port, deny->port_count, question->port));
 }
 
+/* Whether the question is of listening at a port in the range. */
 static bool match_listen_range(const struct net_listen_range *range, const struct policy_question *question)
 {
 	return question->kind == POLICY_QUESTION_LISTEN && question->port >= range->first &&
@@ -99,6 +104,7 @@ static bool match_rule_affects_decisions(const struct rule *rule)
 	       (kind_is_deny(rule->kind) || rule->tree_node_index != PATH_TREE_NO_NODE);
 }
 
+/* Numbers all network rules: allowing ones, denying ones, ranges to listen on. Returns false beyond the last. */
 static bool match_get_net_rule(const struct policy *policy, const struct policy_question *question, size_t at,
 			       struct policy_rule_label *ret_rule)
 {

@@ -103,6 +103,7 @@ const struct policy *query_judge_get_policy(const struct query_judge *judge)
 	return judge->policy;
 }
 
+/* Whether a mount, a link or a device of the view is at the path, or below it. */
 static bool judge_name_is_shown(const struct query_judge *judge, const char *path)
 {
 	return path_tree_find_path(&judge->shown_names, path) != NULL;
@@ -213,6 +214,7 @@ static enum link_sight judge_find_visible_link(const struct query_judge *judge, 
 	return LINK_HIDDEN;
 }
 
+/* Whether the path as written goes through a symbolic link that the view does not show; ret_decision then says why. */
 static bool judge_link_is_hidden(const struct query_judge *judge, const struct query_path *path,
 				 struct policy_decision *ret_decision)
 {
@@ -272,6 +274,10 @@ static bool judge_redirect_differs_from_run(const struct query_judge *judge, con
 	return query->was_allowed && redirected != query->was_redirected;
 }
 
+/*
+ * Judges a path that the policy denies: a call that failed anyway, by its file's existence or absence, may go the same
+ * way.
+ */
 static enum judged judge_denied_path(const struct query_judge *judge, const struct query *query,
 				     const struct query_path *path, const struct policy_decision *decision,
 				     const char **ret_why)
@@ -283,6 +289,7 @@ static enum judged judge_denied_path(const struct query_judge *judge, const stru
 	return query->was_found_absent ? judge_denial_of_missing_path(judge, query, path, decision) : JUDGED_DENIED;
 }
 
+/* Judges one path of a record under the policy of the replay. *ret_why: why the judgement is JUDGED_UNKNOWN. */
 static enum judged judge_path_of_query(const struct query_judge *judge, const struct query *query, size_t at,
 				       struct policy_decision *ret_decision, const char **ret_why)
 {

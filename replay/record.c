@@ -221,6 +221,7 @@ static const char *const rule_reasons[] = {"no_rule",	    "port_not_granted", "p
 					   "denied_by_rule", "method_not_granted", "path_not_granted",
 					   "upgrade_not_granted", "after_read", NULL};
 
+/* Whether the host of a record is written as a loopback address. A name never is. */
 static bool record_host_is_loopback(const char *host)
 {
 	struct sockaddr_storage address;

@@ -367,6 +367,7 @@ static void context_on_denials(void *data, const json_t *denials)
 	context_drop_reference(context);
 }
 
+/* The interpreter is ready when both its streams have said so. Returns false if it was freed or replaced meanwhile. */
 static bool context_on_ready_event(struct context *context, enum sandbox_stream stream)
 {
 	const unsigned generation = context->interpreter_generation;
@@ -380,6 +381,9 @@ static bool context_on_ready_event(struct context *context, enum sandbox_stream 
 	return !context->is_freed && context->interpreter_generation == generation;
 }
 
+/*
+ * A run ends when both streams of the interpreter have said so. Returns false if the interpreter was freed or replaced.
+ */
 static bool context_on_end_event(struct context *context, enum sandbox_stream stream, const json_t *event)
 {
 	struct context_run *run = context->first_run;
@@ -599,6 +603,7 @@ void context_restart(struct context *context)
 
 /* ---- code that a client wants to be run ---- */
 
+/* Whether every name is one that a shell accepts for a variable, and every value a text without NUL bytes. */
 static bool run_variables_are_valid(const json_t *env)
 {
 	const char *name;

@@ -64,6 +64,7 @@ static bool frames_complete_character(struct frames_parser *frames, const struct
 	       frames_flush_partial_character(frames, handler);
 }
 
+/* Passes output on without splitting a UTF-8 character: its incomplete end is kept for the next bytes. */
 static bool frames_pass_output(struct frames_parser *frames, const struct frames_handler *handler, const char *bytes,
 			       size_t len)
 {
@@ -94,6 +95,7 @@ static bool frames_pass_false_mark_as_output(struct frames_parser *frames, const
 	       (matched <= 1 || frames_pass_output(frames, handler, frames->nonce, matched - 1));
 }
 
+/* Handles the next byte after a frame mark's first one. *ret_taken: 0 if the mark was false, and the byte is output. */
 static bool frames_match_mark_byte(struct frames_parser *frames, const struct frames_handler *handler, char byte,
 				   size_t *ret_taken)
 {

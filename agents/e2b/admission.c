@@ -81,6 +81,7 @@ static void waiting_request_on_hangup(void *data, bool complete)
 	waiting_request_free(data); /* the client has hung up */
 }
 
+/* Whether a sandbox may start now: neither the limit of all sandboxes nor that of simultaneous starts is reached. */
 static bool admission_may_start_sandbox(const struct e2b *e2b)
 {
 	return e2b->sandbox_count < e2b->sandboxes_max && e2b->starting_sandbox_count < ADMISSION_STARTS_AT_ONCE_MAX;

@@ -245,6 +245,7 @@ static void upload_answer_if_complete(struct upload *upload)
 	http_answer_json(request, 200, written);
 }
 
+/* Whether more of the body may be read: no file waits with unsent content, and not too many are open. */
 static bool upload_can_take_content(const struct upload *upload)
 {
 	size_t count = 0;

@@ -287,6 +287,7 @@ static void watcher_on_answer(void *data, int error, const char *message, const 
 			     message ? message : "it did not begin");
 }
 
+/* Whether the sandbox may have one more watcher. If not, the request has been answered with an error. */
 static bool watcher_may_be_added(const struct e2b_sandbox *box, struct http_request *request)
 {
 	if (slist_count(box->watchers, next) < E2B_WATCHERS_MAX)

@@ -323,6 +323,7 @@ static bool list_sandbox_has_metadata(const struct e2b_sandbox *box, const char 
 	return copy != NULL;
 }
 
+/* Whether the sandbox belongs to the caller's key, is ready, and meets all conditions of the query. */
 static bool list_query_matches(const struct e2b_sandbox *box, const struct management_call *call,
 			       const struct list_query *query)
 {

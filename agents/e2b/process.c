@@ -65,6 +65,7 @@ static void subscriber_on_cancel(void *data)
 	process_update_output_pause(process);
 }
 
+/* Whether one more client may listen to the program. If not, the request has been answered with an error. */
 static bool subscriber_may_be_added(const struct e2b_process *process, struct http_request *request)
 {
 	if (slist_count(process->subscribers, next) < PROCESS_SUBSCRIBERS_MAX)

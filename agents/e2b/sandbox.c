@@ -466,6 +466,7 @@ json_t *e2b_sandbox_describe(const struct e2b_sandbox *box)
 			 box->envd_token[0] ? box->traffic_token : NULL, "domain");
 }
 
+/* Makes the answer of E2B's API to a request for one sandbox: also its state, limits and metadata. */
 json_t *e2b_sandbox_describe_details(const struct e2b_sandbox *box)
 {
 	char start[E2B_TIME_TEXT_SIZE], end[E2B_TIME_TEXT_SIZE];

@@ -132,6 +132,7 @@ static int main_run_requested_operation(struct files_job *job)
 	return job_fail(job, EINVAL, "there is no such request");
 }
 
+/* callgate-files: reads one request from stdin, performs it, and writes its answer or error. */
 int main(void)
 {
 	_cleanup_buf_ struct buf text = {0};

@@ -61,6 +61,7 @@ static double usage_read_clock_seconds(void)
 	return (double)io_read_clock_ns() / 1e9;
 }
 
+/* The operation "usage": CPU in percent over a short sample, resident memory, and the blocks on disk below "places". */
 int files_measure_usage(struct files_job *job)
 {
 	const struct timespec pause = {.tv_nsec = USAGE_SAMPLE_INTERVAL_NS};

@@ -150,6 +150,7 @@ struct http_body_length_headers {
 	bool is_coded_otherwise; /* in another transfer coding than "chunked" alone */
 };
 
+/* Counts the headers that tell the body's length, because more than one could be used to smuggle a request. */
 static enum MHD_Result request_visit_body_length(void *cls, enum MHD_ValueKind kind, const char *name,
 						 const char *value)
 {

@@ -222,6 +222,7 @@ static void upgrade_on_socket(void *cls, struct MHD_Connection *connection, void
 	upgrade_update_events(request);
 }
 
+/* Whether a header's list, separated by commas, has the token, whatever its case. */
 static bool upgrade_list_has_token(const char *list, const char *token)
 {
 	while (*list) {

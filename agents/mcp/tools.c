@@ -254,6 +254,7 @@ json_t *tools_make_list(void)
 
 /* ---- arguments ---- */
 
+/* Whether the value is an object of texts whose names are not empty and have no "=", as those of variables. */
 static bool value_is_object_of_texts(const json_t *value)
 {
 	const json_t *text;
@@ -269,6 +270,7 @@ static bool value_is_object_of_texts(const json_t *value)
 	return true;
 }
 
+/* Whether the text is an entry of the NULL-terminated list. */
 static bool text_is_one_of(const char *text, const char *const *values)
 {
 	for (; *values; values++)

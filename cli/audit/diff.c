@@ -109,6 +109,7 @@ static void diff_count_endpoint(struct log_diff *diff, const struct scan_record 
 		diff_count_object(diff, DIFF_NETWORK, &object, log);
 }
 
+/* Counts one record of one of the two logs that `callgate audit diff` compares. Returns false to stop. */
 static bool diff_on_entry(void *ctx, const struct audit_entry *entry)
 {
 	struct log_diff *diff = ctx;

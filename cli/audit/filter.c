@@ -10,6 +10,7 @@
 
 /* ---- options ---- */
 
+/* Setter of options that take names separated by commas: refuses other bytes, and points *list at the borrowed text. */
 int audit_filter_set_word_list(const struct cli_given_option *given, void *list)
 {
 	static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_,";
@@ -158,6 +159,7 @@ static bool filter_match_glob(const struct glob *glob, const struct scan_text *t
 	return glob_matches(glob, path + slashes, (size_t)len - slashes);
 }
 
+/* Whether one of the record's paths matches: the resolved path, or without it the path as written. */
 static bool filter_match_path(const struct glob *glob, const struct scan_record *record)
 {
 	for (size_t i = 0; i < SCAN_PATHS_PER_RECORD_MAX; i++) {
@@ -169,6 +171,7 @@ static bool filter_match_path(const struct glob *glob, const struct scan_record 
 	return false;
 }
 
+/* Whether the record is of the network and its host matches the pattern, such as "*.example.org". */
 static bool filter_match_host(const char *pattern, const struct scan_record *record)
 {
 	char host[NET_HOST_SIZE];
@@ -210,6 +213,7 @@ static int filter_compare_time(const struct audit_entry *entry, const char *time
 	return entry->time_ns < limit ? -1 : entry->time_ns > limit;
 }
 
+/* Whether the entry lies between --since and --until, both included. */
 static bool filter_match_times(const struct audit_filter *filter, const struct audit_entry *entry)
 {
 	return (!filter->since || filter_compare_time(entry, filter->since, filter->since_ns) >= 0) &&

@@ -18,6 +18,7 @@ struct log_merge {
 	size_t heap_count;
 };
 
+/* Orders the heap of logs that are merged: by the time of each log's next entry, then by the order of the logs. */
 static bool merge_source_is_before(const struct log_merge *merge, size_t a, size_t b)
 {
 	const struct log_source *one = &merge->sources[merge->source_heap[a]],

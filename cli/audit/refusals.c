@@ -120,6 +120,7 @@ static void refusal_set_suggestion(struct refusal_group *group, const struct sca
 
 /* ---- groups ---- */
 
+/* The kind of access that a denial is grouped by: exec, write, read, listen, net or other. */
 static const char *refusal_get_operation(const struct scan_record *record)
 {
 	const struct syscall_row *row = refusal_find_syscall_row(record);

@@ -159,6 +159,7 @@ static void show_print_json_line(const struct audit_entry *entry)
 		(void)text_print(stdout, line.data, true); /* audit_flush_stdout() reports failures */
 }
 
+/* Prints a line of the log that matches the filter. Returns false to stop, after an error. */
 static bool show_print_entry(void *ctx, const struct audit_entry *entry)
 {
 	struct show_state *show = ctx;

@@ -48,6 +48,7 @@ static struct tally_item *tree_find_latest_process_of_pid(struct process_tree *t
 		       : tally_find_item(&tree->latest_by_log_and_pid, key, (size_t)len);
 }
 
+/* Whether the process's latest program is the one of the record. */
 static bool process_runs_program(const struct tree_process *process, const struct scan_text *exe)
 {
 	return process->last_program && exe->at && strlen(process->last_program) == exe->len &&

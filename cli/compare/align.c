@@ -2,6 +2,7 @@
 
 #include <stdbool.h>
 
+/* Whether element i of the first sequence and element j of the second have the same key, so that they may be paired. */
 static bool align_have_equal_keys(const struct align_keys *first, size_t i, const struct align_keys *second, size_t j)
 {
 	return first->get(first->items, i) == second->get(second->items, j);

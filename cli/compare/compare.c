@@ -108,6 +108,7 @@ static bool compare_check_policy(const char *option, const char *value, const ch
 	return valid;
 }
 
+/* Loads each policy that the options name, and prints the errors of all of them, not only of the first. */
 static bool compare_check_policies(const struct compare_command *compare, const char *program)
 {
 	bool valid = true;

@@ -60,6 +60,7 @@ static void trail_append_paths_of_call(const struct trail *trail, struct buf *ou
 				json_is_string(json_object_get(line, keys[i][0])) ? keys[i][0] : keys[i][1]);
 }
 
+/* Describes a step of a run, to compare it: call or event, method, host, port and paths. Owned; NULL: no memory. */
 static char *trail_describe_step(const struct trail *trail, const json_t *line)
 {
 	static const char *const of_network[] = {"method", "host"};

@@ -31,6 +31,7 @@ static bool advice_probe_failed(const struct doctor *doctor, enum probe probe)
 	return doctor->findings[probe].state == FINDING_FAILS;
 }
 
+/* Whether the probe failed with an errno by which filters refuse calls: EPERM, EACCES or ENOSYS. */
 static bool advice_probe_is_refused(const struct doctor *doctor, enum probe probe)
 {
 	int error = doctor->findings[probe].error_number;
@@ -38,6 +39,10 @@ static bool advice_probe_is_refused(const struct doctor *doctor, enum probe prob
 	return advice_probe_failed(doctor, probe) && (error == EPERM || error == EACCES || error == ENOSYS);
 }
 
+/*
+ * Whether a probe's errno, a refused pidfd_getfd(2) or a filter that kills shows a seccomp filter that refuses
+ * callgate's calls.
+ */
 static bool advice_seccomp_refuses_call(const struct doctor *doctor)
 {
 	static const enum probe probes[] = {PROBE_LISTENER, PROBE_MEMORY, PROBE_TRACE, PROBE_LANDLOCK, PROBE_USERNS};
@@ -64,6 +69,10 @@ static void advice_write_seccomp_profile(const struct doctor *doctor, struct buf
 		       "\"pidfd_send_signal\", \"pidfd_getfd\"]}\n");
 }
 
+/*
+ * Mount and pid namespaces work: a new /proc that cannot be mounted is then refused because the present one is partly
+ * covered.
+ */
 static bool advice_proc_is_masked(const struct doctor *doctor)
 {
 	return !advice_probe_failed(doctor, PROBE_MOUNTNS) && !advice_probe_failed(doctor, PROBE_PIDNS);
@@ -234,6 +243,7 @@ static const struct advice advices[] = {
 		 "  sysctl -w kernel.core_pattern=core\n"},
 };
 
+/* Whether the host's traits, the first probe's errno and the advice's own condition call for this advice. */
 static bool advice_applies(const struct doctor *doctor, const struct advice *advice)
 {
 	return (!advice->required_traits || doctor->traits & advice->required_traits) &&

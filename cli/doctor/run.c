@@ -19,6 +19,7 @@
 #define DOCTOR_KILL_TIMEOUT_MS 1000
 #define DOCTOR_OUTPUT_BYTES_MAX (1u << 20)
 
+/* Finds true(1), which `callgate doctor` runs to see whether a run works. NULL: it is nowhere. */
 static const char *doctor_find_true_program(void)
 {
 	static const char *const names[] = {"/bin/true", "/usr/bin/true", "/run/current-system/sw/bin/true"};

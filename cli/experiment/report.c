@@ -22,6 +22,7 @@ static double row_get_measured_value(const json_t *row, const char *key)
 	return json_number_value(json_object_get(json_object_get(row, "measured"), key));
 }
 
+/* Whether a row of the results counts for this summary, because program and policy are the same. */
 static bool row_is_of_summary(const json_t *row, const struct report_summary *summary)
 {
 	return strcmp(row_get_text(row, "program"), summary->program) == 0 &&

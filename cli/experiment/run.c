@@ -44,11 +44,13 @@ static char *cell_get_dir(const struct experiment *experiment, const char *below
 	return cli_format("%s/%s/%s", experiment->options->dir, below, cell->digest);
 }
 
+/* With --shard I/N: whether the cell is one of share I, which has every N-th cell. */
 static bool cell_is_of_shard(const struct experiment *experiment, const struct cell *cell)
 {
 	return cell->index % experiment->options->shards == experiment->options->shard - 1;
 }
 
+/* Whether the cell's directory has its row already, from an earlier run of the experiment. */
 static bool cell_is_finished(const struct experiment *experiment, const struct cell *cell)
 {
 	_cleanup_free_ char *row =
@@ -248,6 +250,7 @@ static size_t experiment_count_cells_to_run(const struct experiment *experiment)
 	return wanted;
 }
 
+/* Makes the results directory or, with `below`, a directory in it, unless it exists. Returns false after a message. */
 static bool results_make_dir(const char *dir, const char *below)
 {
 	_cleanup_free_ char *path = cli_format("%s%s%s", dir, *below ? "/" : "", below);

@@ -58,6 +58,7 @@ static bool nsswitch_line_has_only_files(const char *line, const char *database)
 	return strncmp(line, "files", 5) == 0 && line[5 + strspn(line + 5, BLANK_CHARACTERS)] == '\0';
 }
 
+/* Whether /etc/nsswitch.conf says that the database is read from files only. false if it says nothing. */
 static bool nsswitch_has_only_files(const char *database)
 {
 	_cleanup_fclose_ FILE *file = fopen("/etc/nsswitch.conf", "re");

@@ -141,6 +141,10 @@ static bool home_add_directory(struct home_advice *advice, const char *dir, cons
 	return true;
 }
 
+/*
+ * Says how to allow programs of the user's PATH that are in the home directory. NULL: there is nothing to say, or no
+ * memory.
+ */
 static char *home_make_advice_text(struct home_advice *advice, const char *program)
 {
 	_cleanup_buf_ struct buf text = {0};

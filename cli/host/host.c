@@ -290,6 +290,7 @@ const char *cli_host_find_program(struct cli_host *host)
 	return host->program_path;
 }
 
+/* The callback for @interpreter: paths of the program's interpreter, looked for at the first call. NULL: none. */
 static const char *const *host_find_interpreter(void *ctx)
 {
 	struct cli_host *host = ctx;
@@ -300,6 +301,7 @@ static const char *const *host_find_interpreter(void *ctx)
 	return host->interpreter ? host->interpreter->granted_path : NULL;
 }
 
+/* Whether cli_host_add_void_grant() was told that a grant of this path has no effect. */
 static bool host_grant_is_void(void *ctx, const char *path)
 {
 	const struct cli_host *host = ctx;

@@ -94,6 +94,7 @@ static void interpreter_add_prefix(struct cli_interpreter *found, const char *pa
 				     real ? real : path);
 }
 
+/* Whether an interpreter with this prefix is installed with the system: in /usr, /usr/local or /. */
 static bool interpreter_is_system_prefix(const char *prefix)
 {
 	return strcmp(prefix, "/usr") == 0 || strcmp(prefix, "/usr/local") == 0 || strcmp(prefix, "") == 0;

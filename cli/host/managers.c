@@ -89,6 +89,9 @@ static bool managers_path_contains_prefix(const char *root, const char *below, c
 	return true;
 }
 
+/*
+ * Whether an interpreter's prefix is one of the versions that a version manager keeps below `root`, or `root` itself.
+ */
 static bool managers_directory_contains_prefix(const char *root, const struct manager_directory *place,
 					       const char *prefix, char **ret_place)
 {
@@ -96,6 +99,10 @@ static bool managers_directory_contains_prefix(const char *root, const struct ma
 	       (place->is_installation_itself && managers_path_contains_prefix(root, "", prefix, true, ret_place));
 }
 
+/*
+ * Whether the prefix belongs to the manager whose root is in the environment or, else, at its default. *ret_place:
+ * owned.
+ */
 static bool managers_directory_matches(const struct manager_directory *place, const char *home, const char *prefix,
 				   char **ret_place)
 {

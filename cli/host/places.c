@@ -8,6 +8,7 @@
 #include "cli/cli.h"
 #include "policy/paths/host-paths.h"
 
+/* Whether one of the run's policies lets the program write to the host path. */
 static bool places_path_is_writable(const struct writable_places *places, const char *host)
 {
 	for (size_t i = 0; i < PLACES_POLICIES_PER_RUN_MAX; i++)
@@ -16,6 +17,7 @@ static bool places_path_is_writable(const struct writable_places *places, const 
 	return false;
 }
 
+/* Whether the host path is below the working directory; the directory itself is not. */
 static bool places_path_is_in_workdir(const struct writable_places *places, const char *host)
 {
 	const char *rest = places->workdir ? path_get_rest_below(host, places->workdir) : NULL;
@@ -67,6 +69,7 @@ struct places_judgement {
 	char link[PATH_MAX]; /* the first symbolic link that is refused; "": none */
 };
 
+/* Resolves the path that is being judged, at the first call only. NULL: out of memory. */
 static const char *places_resolve_judged_path(struct places_judgement *judging)
 {
 	if (!judging->host)

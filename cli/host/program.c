@@ -70,6 +70,7 @@ static const struct shim_manager *shim_find_manager(const char *root)
 	return NULL;
 }
 
+/* Returns the text of a version manager's file such as .python-version, owned, or NULL if it cannot be read. */
 static char *shim_read_version_file(const char *dir, const char *name)
 {
 	_cleanup_free_ char *path = cli_format("%s/%s", dir, name);
@@ -130,6 +131,7 @@ static char *shim_find_by_newest_version(const char *root, const char *version, 
 	return *best ? shim_find_by_version(root, best, name) : NULL;
 }
 
+/* Finds the program behind a shim in the first of the manager's chosen versions that has it. Owned; NULL: none. */
 static char *shim_find_by_manager(const struct shim_manager *manager, const char *root, const char *name)
 {
 	_cleanup_free_ char *list = shim_read_chosen_versions(manager, root);
@@ -262,6 +264,7 @@ static enum env_word_kind env_classify_option(const char *word)
 	return word[0] == '-' ? ENV_WORD_IS_UNKNOWN : ENV_WORD_IS_PROGRAM;
 }
 
+/* What a word of env(1)'s command line is. options: options may still come. */
 static enum env_word_kind env_classify_word(const char *word, bool options)
 {
 	enum env_word_kind kind = options ? env_classify_option(word) : ENV_WORD_IS_PROGRAM;

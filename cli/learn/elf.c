@@ -190,6 +190,7 @@ static int elf_find_library(struct elf_search *search, const struct elf_file *fi
 
 /* ---- one ELF file ---- */
 
+/* The text that an entry of an ELF file's dynamic section refers to, such as a library's name. */
 static const char *elf_get_string(const struct elf_file *file, const GElf_Shdr *section, const GElf_Dyn *entry)
 {
 	return elf_strptr(file->elf, section->sh_link, entry->d_un.d_val);

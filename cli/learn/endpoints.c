@@ -25,6 +25,7 @@ static const char *endpoints_find_objection(const char *host)
 	return "the address is not public; a rule that names it lifts that";
 }
 
+/* Whether two needs are connections or requests to the same host, port and transport; listening is none. */
 static bool endpoint_is_same(const struct network_need *a, const struct network_need *b)
 {
 	return a->kind != QUERY_LISTEN && b->kind != QUERY_LISTEN && a->port == b->port && a->uses_udp == b->uses_udp &&

@@ -26,6 +26,7 @@ static int fold_collect_items(struct fold *fold, const struct unmet_need *unmet,
 	return r;
 }
 
+/* Whether the needed path is a directory on the host now. */
 static bool fold_item_is_directory(const struct fold *fold, const struct fold_item *item)
 {
 	char host[PATH_MAX];

@@ -143,6 +143,7 @@ static int groups_try_numbered_rule(struct fold *fold, struct fold_item *item, s
 		       : 0;
 }
 
+/* For needs whose paths differ only in numbers: tries one rule with a pattern in place of the numbers. 0 or -errno. */
 int groups_merge_numbered_paths(struct fold *fold)
 {
 	for (size_t i = 0; i < fold->item_count; i++) {

@@ -150,6 +150,7 @@ int learn_find_unmet_needs(struct learn *learn, struct unmet_need **ret_unmet, s
 	return judge_all_needs(learn, NULL, ret_unmet, ret_count);
 }
 
+/* Whether the policy that is judged certainly allows this use of the network. */
 static bool judge_grants_network_need(struct need_judge *judge, const struct network_need *net)
 {
 	struct query *query = &judge->current_query;
@@ -208,6 +209,7 @@ static bool judge_make_secret_path(const char *pattern, const char *home, char r
 	return true;
 }
 
+/* Whether the policy that is judged lets the program read the path. */
 static bool judge_grants_reading(const struct need_judge *judge, const char *path)
 {
 	return policy_get_rights(judge->policy, path, strlen(path)) & POLICY_READ;

@@ -130,6 +130,7 @@ int needs_add_path(struct needs *needs, const char *path, const char *written, u
 
 /* ---- needs of the network ---- */
 
+/* Whether the record's query is the same use of the network that this need already counts. */
 static bool net_need_is_of_query(const struct network_need *net, const struct query *query)
 {
 	const bool request = query->kind == QUERY_HTTP_REQUEST;

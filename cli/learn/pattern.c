@@ -20,6 +20,7 @@ static bool pattern_is_word_byte(char byte)
 
 enum pattern_class { CLASS_LOWER, CLASS_UPPER, CLASS_DIGIT };
 
+/* The class of a byte in a word: digit, capital, or anything else. */
 static enum pattern_class pattern_get_class(char byte)
 {
 	return isdigit((unsigned char)byte) ? CLASS_DIGIT : isupper((unsigned char)byte) ? CLASS_UPPER : CLASS_LOWER;

@@ -17,6 +17,7 @@
 #define EARLIER_POLICY_BYTES_MAX (16u << 20)
 #define LEARN_DEFAULT_WORKDIR "/work" /* without -w */
 
+/* Whether both paths resolve to the same existing path. */
 static bool learn_is_same_file(const char *a, const char *b)
 {
 	_cleanup_free_ char *real = realpath(a, NULL), *other = realpath(b, NULL);

@@ -40,6 +40,7 @@ static int learn_choose_profile(struct learn *learn, bool *ret_changed)
 	return r;
 }
 
+/* Whether a policy's list of paths, as texts or objects with a "path", has this one. */
 static bool learn_list_has_path(const json_t *list, const json_t *path)
 {
 	for (size_t i = 0; i < json_array_size(list); i++) {

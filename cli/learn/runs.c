@@ -87,6 +87,7 @@ int learn_prepare_runs(struct learn *learn)
 
 /* ---- running the program once ---- */
 
+/* Whether learn->passed, the options that are passed on to the runs, has this one. */
 static bool runs_have_option(const struct learn *learn, const char *option)
 {
 	for (size_t i = 0; i < learn->passed.count; i++)
@@ -319,6 +320,7 @@ int learn_from_observed_runs(struct learn *learn)
 
 /* ---- verifying the policy ---- */
 
+/* Whether both objects have the key, with equal values. */
 static bool runs_have_same_text(const json_t *a, const json_t *b, const char *key)
 {
 	return json_equal(json_object_get(a, key), json_object_get(b, key));

@@ -61,6 +61,10 @@ static bool unit_matches_pattern(const char *pattern, const char *home, const ch
 	return fnmatch(whole, ret_dir, FNM_PATHNAME | FNM_PERIOD) == 0;
 }
 
+/*
+ * Whether `name`, one or more components, is in the path above its last component. ret_dir: the path up to its first
+ * occurrence.
+ */
 static bool unit_matches_name(const char *name, const char *path, char ret_dir[PATH_MAX])
 {
 	const size_t len = strlen(name);

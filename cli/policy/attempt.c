@@ -96,6 +96,7 @@ const char *minimise_get_path_or_host_of_entry(const json_t *entry)
 	return json_string_value(entry);
 }
 
+/* Returns the position of the rule's entry in the policy's JSON list, or the list's length if it is no longer in it. */
 size_t minimise_get_index_of_entry(const struct minimise_rule *rule)
 {
 	size_t at = 0;

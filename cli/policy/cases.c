@@ -46,6 +46,7 @@ __attribute__((format(printf, 2, 3))) static void cases_print_error(struct cases
 
 /* ---- reading one case ---- */
 
+/* Finds the kind of question that a test case's member is named after. */
 static bool cases_find_kind(const char *name, enum why_kind *ret_kind)
 {
 	for (enum why_kind kind = 0; kind < WHY_KIND_MAX; kind++)

@@ -152,6 +152,7 @@ static void setup_wait_for_child(struct setup_child *setup)
 		setup_handle_signal(setup, number); /* a signal that arrived as the setup ended also ends the run */
 }
 
+/* The "status" in the setup's result; "failed" if there is none. */
 static const char *setup_get_result_status(const struct run *run)
 {
 	const char *status = json_string_value(json_object_get(run->setup_result, "status"));
@@ -159,6 +160,7 @@ static const char *setup_get_result_status(const struct run *run)
 	return status ? status : "failed";
 }
 
+/* Whether the setup exited with 0 and the result "ok", and no signal asked for the run's end meanwhile. */
 static bool setup_has_succeeded(const struct run *run, const struct setup_child *setup)
 {
 	return !setup->last_signal && WIFEXITED(setup->wait_status) && WEXITSTATUS(setup->wait_status) == 0 &&

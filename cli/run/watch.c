@@ -93,6 +93,7 @@ int run_report_refusal(struct run *run, const char *code, const char *format, ..
 	return CLI_EXIT_ERROR;
 }
 
+/* Reports that the run is refused because memory ran out. Returns CLI_EXIT_ERROR. */
 int run_refuse_no_memory(struct run *run)
 {
 	return run_report_refusal(run, "out_of_memory", "out of memory");

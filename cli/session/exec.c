@@ -194,12 +194,14 @@ static void exec_on_stdin_or_terminal_input(struct exec_client *exec)
 		exec->no_answer_will_come = exec->exits_before_program_ends = true;
 }
 
+/* Whether no answer of the session is expected any more, and the output has ended or is not waited for. */
 static bool exec_has_ended(const struct exec_client *exec)
 {
 	return exec->no_answer_will_come &&
 	       (exec->stops_waiting_for_output || (capture_has_ended(&exec->out) && capture_has_ended(&exec->err)));
 }
 
+/* Whether bytes of the program wait to be written, or the pipe that they are forwarded to is full. */
 static bool exec_has_unwritten_output(const struct capture *capture)
 {
 	return capture->pending_at < capture->pending_end || capture->forward_pipe_is_full;

@@ -167,6 +167,7 @@ static char *why_format_subject(const struct net_question *asked)
 	return cli_format("%s%s", asked->endpoint, asked->uses_udp ? "/udp" : "");
 }
 
+/* Says whether callgate sees the requests of a connection, or passes its bytes on. */
 static const char *why_describe_interception(const struct net_question *asked)
 {
 	const struct net_rule *rule = asked->verdict.rule;

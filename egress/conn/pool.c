@@ -30,6 +30,7 @@ struct pool {
 	uint32_t real_address_count;
 };
 
+/* Returns the address as one number. IPv4 comes as ::ffff:a.b.c.d, so that both families are compared alike. */
 static address_number pool_address_bytes_to_number(int family, const uint8_t *bytes)
 {
 	address_number number = family == AF_INET ? 0xffff : 0;
@@ -39,6 +40,7 @@ static address_number pool_address_bytes_to_number(int family, const uint8_t *by
 	return number;
 }
 
+/* Returns false if the address is neither of IPv4 nor of IPv6. */
 static bool pool_sockaddr_to_number(const struct sockaddr *address, address_number *ret)
 {
 	if (!sockaddr_get_address_len(address->sa_family))

@@ -209,6 +209,7 @@ static bool flow_send_datagram(struct udp_flow *flow, const uint8_t *data, size_
 	return true;
 }
 
+/* Whether datagrams can be sent to the server: the flow has its socket, and its relay is open. */
 static bool flow_is_open(const struct udp_flow *flow)
 {
 	return flow->upstream_watch.fd >= 0 && flow->relay->state == UDP_OPEN;

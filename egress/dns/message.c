@@ -113,6 +113,7 @@ static bool read_additional_record(struct dns_reader *reader, struct dns_query *
 	return true;
 }
 
+/* Reads one question and the additional records. Returns false if there is anything else in the query. */
 static bool read_query_sections(struct dns_reader *reader, struct dns_query *query)
 {
 	uint16_t questions, answers, authorities, extras;

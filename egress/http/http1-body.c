@@ -37,6 +37,7 @@ static int http1_parse_hex_digit(char byte)
 	return byte >= 'a' && byte <= 'f' ? byte - 'a' + 10 : -1;
 }
 
+/* Whether a byte may stand in the text of an HTTP header field (no control characters but the tab). */
 static bool is_field_text_byte(char byte)
 {
 	return ((unsigned char)byte >= 0x20 && byte != 0x7f) || byte == '\t';

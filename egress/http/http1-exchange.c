@@ -175,6 +175,7 @@ static int pass_final_response(struct conn *conn, const struct http1_head *head)
 	return http1_queue_response(conn, head, connection);
 }
 
+/* Handles the head of an interim or final response, `len` bytes of from_server. A bad one is not passed on. */
 static enum http1_step http1_handle_response_head(struct conn *conn, size_t len)
 {
 	struct http1_state *http1 = conn->state;
@@ -197,6 +198,7 @@ static enum http1_step http1_handle_response_head(struct conn *conn, size_t len)
 	return error ? http1_close_conn(conn, "no_memory", NULL, true) : HTTP1_STEP_PROGRESS;
 }
 
+/* Reads from the server until the head of its response is complete, and handles the head. */
 static enum http1_step http1_await_response(struct conn *conn)
 {
 	struct http1_state *http1 = conn->state;
@@ -218,6 +220,7 @@ static enum http1_step http1_await_response(struct conn *conn)
 	return http1_close_after_error(conn, fill, false);
 }
 
+/* Passes what has arrived of the response's body on to the client. */
 static enum http1_step http1_return_response_body(struct conn *conn)
 {
 	struct http1_state *http1 = conn->state;

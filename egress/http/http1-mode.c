@@ -51,6 +51,7 @@ static enum http1_step await_request_end(struct conn *conn)
 	return HTTP1_STEP_PROGRESS;
 }
 
+/* Once both bodies have ended and are sent: awaits the next request on the connection, or begins to close it. */
 static enum http1_step end_exchange(struct conn *conn)
 {
 	struct http1_state *http1 = conn->state;
@@ -75,6 +76,7 @@ static enum http1_step end_exchange(struct conn *conn)
 	return HTTP1_STEP_PROGRESS;
 }
 
+/* Moves the request towards the server and the response towards the client, as far as sockets allow now. */
 static enum http1_step http1_step_exchange(struct conn *conn)
 {
 	struct http1_state *http1 = conn->state;
@@ -97,6 +99,7 @@ static enum http1_step http1_step_exchange(struct conn *conn)
 	return end_exchange(conn);
 }
 
+/* Sends the rest of callgate's own refusal to the client, then awaits the next request or begins to close. */
 static enum http1_step http1_send_refusal(struct conn *conn)
 {
 	struct http1_state *http1 = conn->state;
@@ -111,6 +114,7 @@ static enum http1_step http1_send_refusal(struct conn *conn)
 	return HTTP1_STEP_PROGRESS;
 }
 
+/* Does what the phase of the HTTP/1 connection calls for, once. */
 static enum http1_step http1_step_once(struct conn *conn)
 {
 	struct http1_state *http1 = conn->state;

@@ -220,6 +220,7 @@ static int read_known_field(struct http1_head *head, const struct http_field *fi
 	return seen->is_of_response ? 0 : read_request_only_field(head, field);
 }
 
+/* How the end of a message's body is found, by its headers (RFC 9112, 6.3). */
 static enum http1_framing http1_find_framing(const struct http1_head *head, const struct http1_seen_fields *seen)
 {
 	if (seen->chunked)

@@ -73,6 +73,7 @@ static ssize_t session_write_bytes(struct channel *channel, nghttp2_session *ses
 	}
 }
 
+/* Whether the HTTP/2 session wants neither to read nor to write any more. */
 static bool session_is_over(nghttp2_session *session)
 {
 	return !nghttp2_session_want_read(session) && !nghttp2_session_want_write(session);

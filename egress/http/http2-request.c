@@ -160,6 +160,7 @@ static void http2_on_record_acknowledged(void *ctx, int error)
 	conn_pump_mode(conn);
 }
 
+/* Returns false if `from` was cut off, because `to` has too few bytes. */
 static bool http2_copy_text_if_it_fits(char *to, size_t cap, const char *from)
 {
 	return (size_t)snprintf(to, cap, "%s", from) < cap;

@@ -147,6 +147,7 @@ void request_put_json_text(struct buf *out, const char *key, const char *text)
 	buf_puts(out, "\"");
 }
 
+/* The error's name in the body of a response that egress makes itself with this HTTP status. */
 static const char *request_get_error_name(unsigned status)
 {
 	if (status == 400 || status == 431)

@@ -37,12 +37,14 @@ struct secrets {
 
 /* ---- sources of values: each sets value and len; returns NULL, or a text that says why it failed, with errno ---- */
 
+/* Sets errno, and returns the reason that a secret cannot be loaded. */
 static const char *secret_fail_load(int error, const char *why)
 {
 	errno = error;
 	return why;
 }
 
+/* Sets errno to EFBIG, and returns the reason. */
 static const char *secret_fail_too_long(void)
 {
 	return secret_fail_load(EFBIG, "its value is longer than 16384 bytes");
@@ -419,6 +421,7 @@ static int secret_receive(struct secret *secret, const struct net_secret *defini
 	return 0;
 }
 
+/* Reads from the fd, in the policy's order, the secrets' values that another process has loaded. 0 or -errno. */
 int secrets_receive(const struct policy *policy, int fd, struct secrets **ret_secrets)
 {
 	size_t count;

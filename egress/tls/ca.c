@@ -64,6 +64,7 @@ static bool certificate_add_extension(X509 *certificate, X509 *issuer, int nid, 
 	return done;
 }
 
+/* Fills in version, serial number, validity, key and subject; issuer and signature are left to the caller. */
 static bool certificate_init(X509 *certificate, EVP_PKEY *key, const char *common_name)
 {
 	X509_NAME *subject = X509_get_subject_name(certificate);
@@ -150,6 +151,9 @@ static bool certificate_add_name(X509 *certificate, const char *host)
 	return done;
 }
 
+/*
+ * Makes the certificate for a host by which egress plays that server: signed by the run's own authority. NULL: failed.
+ */
 static X509 *leaf_make(const struct ca *ca, const char *host)
 {
 	X509 *certificate = X509_new();

@@ -56,6 +56,7 @@ static SSL_CTX *tls_create_context(const SSL_METHOD *method)
 	return context;
 }
 
+/* Makes OpenSSL's contexts: `server` plays servers to the program, `client` verifies the real ones. */
 static bool make_contexts(struct tls *tls)
 {
 	tls->server = tls_create_context(TLS_server_method());
@@ -116,6 +117,7 @@ static size_t alpn_encode_list(const char *list, unsigned char *wire, size_t cap
 	return at;
 }
 
+/* Sets the name or address that the server's certificate must have, and for a name the SNI. */
 static bool client_set_peer_name(SSL *ssl, const char *host)
 {
 	struct sockaddr_storage address;
@@ -176,6 +178,7 @@ static bool tls_alert_rejects_certificate(unsigned long error)
 	}
 }
 
+/* Explains in `text` why TLS with the program failed. Returns the reason for the record. */
 static const char *describe_server_error(SSL *ssl, int error, unsigned long queued, char text[TLS_ERROR_TEXT_SIZE])
 {
 	if (tls_alert_rejects_certificate(queued)) {

@@ -22,6 +22,7 @@ struct byte_span {
 	bool has_failed;
 };
 
+/* Takes the next bytes off the span. NULL: there are too few, and all later calls fail. */
 static const uint8_t *span_take_bytes(struct byte_span *span, size_t len)
 {
 	const uint8_t *bytes = span->at;
@@ -103,6 +104,7 @@ static bool read_alpn(struct byte_span body, struct client_hello *hello)
 	return !list.has_failed && !body.has_failed;
 }
 
+/* Reads the server name, ALPN, and whether there is an encrypted ClientHello. Returns false if malformed. */
 static bool read_extensions(struct byte_span *body, struct client_hello *hello)
 {
 	struct byte_span list = span_take_tls_vector(body, 2);
@@ -123,6 +125,7 @@ static bool read_extensions(struct byte_span *body, struct client_hello *hello)
 	return !list.has_failed;
 }
 
+/* Reads the body of a ClientHello message. Returns false if it is malformed. */
 static bool hello_read_message(struct byte_span body, struct client_hello *hello)
 {
 	struct byte_span session, ciphers, compressions;

@@ -64,6 +64,7 @@ static const char *alpn_list_judgeable_protocols(const struct conn *conn)
 	return h2 ? "h2" : http1 ? "http/1.1" : "";
 }
 
+/* Starts TLS as the server that the program wanted, with an ALPN list. Returns false after it has closed conn. */
 static bool client_start_tls(struct conn *conn, const char *alpn)
 {
 	if (channel_start_tls(&conn->client, tls_create_server(conn->egress->tls, conn->host, alpn)) < 0) {
@@ -74,6 +75,7 @@ static bool client_start_tls(struct conn *conn, const char *alpn)
 	return true;
 }
 
+/* Returns whether TLS with the program is established. Otherwise the next bytes are awaited, or conn was closed. */
 static bool client_continue_handshake(struct conn *conn)
 {
 	static const int now = 1;
@@ -195,6 +197,7 @@ static void refusal_start(struct conn *conn, const char *alpn_list, const char *
 	refusal_pump(conn);
 }
 
+/* Starts TLS with the server. Returns false after it has closed conn. */
 static bool upstream_start_tls(struct conn *conn)
 {
 	struct tls *tls = conn->egress->tls;

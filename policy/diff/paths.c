@@ -40,6 +40,7 @@ static struct arena *paths_get_arena(const struct paths_search *paths)
 	return &paths->search->diff->arena;
 }
 
+/* What a rule of this kind says about a path, as a fact of the walk. */
 static enum path_fact paths_get_fact(enum rule_kind kind)
 {
 	static const enum path_fact facts[RULE_MAX] = {

@@ -84,6 +84,7 @@ struct settings_rows {
 
 static void settings_add_value(struct settings_rows *rows, const char *key, const char *shape, const json_t *value);
 
+/* Whether the user names the members of objects of this shape, as in "env.set". */
 static bool settings_object_has_free_names(const char *shape)
 {
 	for (const char *const *name = named; *name; name++)
@@ -189,6 +190,7 @@ static void settings_collect(struct arena *arena, const struct policy *policy, j
 
 /* ---- differences ---- */
 
+/* Finds how a setting is compared, by the first entry whose shape its own shape begins with. */
 static enum settings_class settings_find_class(const char *shape)
 {
 	for (size_t i = 0; i < sizeof(classes) / sizeof(classes[0]); i++)
@@ -221,6 +223,7 @@ static uint64_t settings_get_upper_bound(const json_t *value)
 	return number;
 }
 
+/* Whether the value, a JSON string or NULL, is this word. */
 static bool settings_value_is_word(const json_t *value, const char *word)
 {
 	return value && strcmp(json_string_value(value), word) == 0;
@@ -248,6 +251,7 @@ static enum diff_direction settings_compare_questions(const json_t *first, const
 	return asked == asks ? DIFF_NEUTRAL : asks ? DIFF_WIDER : DIFF_NARROWER;
 }
 
+/* Whether the second policy's value of a setting allows more or less than the first's. NULL: the setting is absent. */
 static enum diff_direction settings_get_direction(enum settings_class class, const json_t *first, const json_t *second)
 {
 	switch (class) {
@@ -276,6 +280,7 @@ static enum diff_direction settings_get_direction(enum settings_class class, con
 	return DIFF_UNORDERED;
 }
 
+/* Returns the value as JSON text in the arena, or NULL for NULL. */
 static const char *settings_print_value(struct arena *arena, const json_t *value)
 {
 	_cleanup_free_ char *text = value ? json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT) : NULL;

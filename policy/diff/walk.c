@@ -327,6 +327,9 @@ static const char *walk_find_name_in_no_pattern(const struct pattern_walk *walk)
 
 /* ---- the search through all states ---- */
 
+/*
+ * Visits each name that can matter below a state's path, and queues the state after it. Returns false: too many states.
+ */
 static bool walk_queue_states_after(struct pattern_walk_search *search, const struct pattern_walk_state *state)
 {
 	char path[PATH_MAX];

@@ -11,6 +11,7 @@ enum diff_access diff_get_access(enum verdict verdict, const char *reason)
 	return strcmp(reason, "public") == 0 ? DIFF_ACCESS_IF_PUBLIC : DIFF_ACCESS_FULL;
 }
 
+/* Compares two rule labels. NULL, no rule, equals only NULL. */
 static bool diff_rules_are_equal(const char *a, const char *b)
 {
 	return a == b || (a && b && strcmp(a, b) == 0);

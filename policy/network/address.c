@@ -125,6 +125,7 @@ static const struct address_block *address_find_embedded(const unsigned char *ad
 	return strictest;
 }
 
+/* Finds the block of an IPv6 address. One that embeds an IPv4 address is judged by that. */
 static const struct address_block *address_find_v6(const unsigned char *address)
 {
 	static const struct address_block elsewhere = {.lift = BY_NAME, .reason = "reserved"};
@@ -147,6 +148,7 @@ const unsigned char *net_address_get_bytes(const struct sockaddr *address)
 	       (v4 ? offsetof(struct sockaddr_in, sin_addr) : offsetof(struct sockaddr_in6, sin6_addr));
 }
 
+/* Returns the block of addresses that are not public to which the address belongs, or NULL for a public one. */
 static const struct address_block *address_find_block(const struct sockaddr *address)
 {
 	static const struct address_block unknown = {.lift = BY_NOTHING, .reason = "unknown_family"};

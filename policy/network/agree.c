@@ -27,6 +27,7 @@ static void net_check_protocol(struct compiler *compiler, const struct net_rule 
 				   net_proto_get_name(b->proto), net_proto_get_name(a->proto), a->label);
 }
 
+/* Finds the secret with this name, which is not NUL-terminated. NULL: none. */
 static const struct net_secret *net_check_find_secret(const struct policy_network *network, const char *name,
 						      size_t len)
 {
@@ -36,6 +37,7 @@ static const struct net_secret *net_check_find_secret(const struct policy_networ
 	return NULL;
 }
 
+/* Whether one of the secret's host patterns covers all that `host`, itself a pattern, matches. */
 static bool net_check_secret_covers_host(const struct net_secret *secret, const char *host)
 {
 	for (const char *const *pattern = secret->hosts; *pattern; pattern++)

@@ -56,6 +56,7 @@ static bool check_header_is_reserved(const char *name)
 	return false;
 }
 
+/* Returns what is wrong with the header or the value of a rule's credential, for a message, or NULL. */
 static const char *check_credential_header(const struct net_rule *rule)
 {
 	static const char token[] = "abcdefghijklmnopqrstuvwxyz0123456789!#$%&'*+-.^_`|~";
@@ -106,6 +107,7 @@ static int check_literal_address(const struct net_rule *rule, char *why, size_t 
 	return -EINVAL;
 }
 
+/* Returns which fields of the rule contradict each other, for a message, or NULL. */
 static const char *check_field_combinations(const struct net_rule *rule)
 {
 	bool requests = rule->proto == NET_HTTPS || rule->proto == NET_HTTP;

@@ -23,11 +23,13 @@ static bool net_cli_fail(const struct net_cli *cli, const char *why)
 	return false;
 }
 
+/* Names an option of the command line, as its rule's place and label. */
 static const char *net_cli_describe_option(const struct net_cli *cli)
 {
 	return arena_printf(cli->arena, "command line: %s %s", cli->option, cli->text);
 }
 
+/* Adds the rule of a network option of the command line. Returns false, with a message, if the rule is invalid. */
 static bool net_cli_add_rule(struct net_cli *cli, const char *host, uint16_t number, enum net_proto proto,
 			     struct net_http_rule *http)
 {

@@ -30,6 +30,7 @@ static const char *http_rule_check_method(const char *method, size_t len)
 	return NULL;
 }
 
+/* Checks the methods of an HTTP rule, separated by commas, or "*". Returns what is wrong, for a message, or NULL. */
 static const char *http_rule_check_methods(const char *methods, size_t len)
 {
 	if (len == 1 && methods[0] == '*')

@@ -84,6 +84,7 @@ static void *pack_list(struct packer *packer, const void *items, size_t *count, 
 			pack_item((packer), &(items)[i]);                    \
 	} while (false)
 
+/* Packs the ports of a rule, or unpacks them into the arena. Returns the unpacked ones, or NULL if there are none. */
 static const uint16_t *pack_ports(struct packer *packer, const uint16_t *ports, size_t *count)
 {
 	uint16_t *list = pack_list(packer, ports, count, sizeof(*list));

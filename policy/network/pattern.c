@@ -29,6 +29,7 @@ static bool net_pattern_is_public_suffix(const char *name)
 	return list ? psl_is_public_suffix(list, name) : !strchr(name, '.');
 }
 
+/* Whether the name is the domain itself or a name below it. */
 static bool pattern_name_is_in_domain(const char *name, const char *domain)
 {
 	size_t name_len = strlen(name), len = strlen(domain);

@@ -53,6 +53,9 @@ static bool net_text_host_looks_numeric(const char *host)
 	return label[strspn(label, "0123456789")] == '\0';
 }
 
+/*
+ * Whether the text is a host name of lower-case letters, digits, hyphens and inner dots, with labels of a valid length.
+ */
 static bool net_text_is_host_name(const char *host)
 {
 	size_t label = 0;

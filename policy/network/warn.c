@@ -24,6 +24,7 @@ static bool net_warn_host_is_shared_hosting(const char *host)
 	return false;
 }
 
+/* Whether a deny rule for all ports covers every host of the allowing rule, which then has no effect. */
 static bool net_warn_rule_is_denied(const struct policy_network *network, const struct net_rule *rule)
 {
 	for (size_t i = 0; i < network->deny_count; i++)
@@ -32,6 +33,7 @@ static bool net_warn_rule_is_denied(const struct policy_network *network, const 
 	return false;
 }
 
+/* Whether an allowing rule could match a host that the pattern matches, too. */
 static bool net_warn_has_rule(const struct policy_network *network, const char *pattern)
 {
 	for (size_t i = 0; i < network->rule_count; i++)

@@ -77,6 +77,7 @@ static bool locate_enter_item(struct json_text_cursor *cursor, bool member)
 	return true;
 }
 
+/* Whether `path` is exactly one step longer than `parent`, with the same indices up to there. */
 static bool locate_has_same_parent(const struct json_path *path, const struct json_path *parent)
 {
 	if (path->depth != parent->depth + 1)
@@ -122,6 +123,7 @@ unsigned locate_find_line(const char *text, const struct json_path *path, struct
 	return found;
 }
 
+/* Whether a JSON key can be printed bare in "file:line: key". */
 static bool locate_name_needs_no_quotes(const char *name)
 {
 	const char *at = name;

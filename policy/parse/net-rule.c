@@ -157,6 +157,7 @@ static void net_rule_parse_credential(struct parser *parser, const json_t *objec
 		*lower = *lower >= 'A' && *lower <= 'Z' ? (char)(*lower | 0x20) : *lower;
 }
 
+/* Parses a number, or a size if `bytes` is set, of a budget. "none" gives 0, no limit. Returns false if invalid. */
 static bool net_rule_parse_amount(const json_t *value, bool bytes, uint64_t *ret)
 {
 	char number[32];

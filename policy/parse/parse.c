@@ -243,6 +243,7 @@ static json_t *parse_json(struct arena *arena, const char *text, json_error_t *r
 	return root;
 }
 
+/* Checks for contradictions within the policy file, and within each phase of it. */
 static bool parse_check_source_and_phases(struct policy_source *source, struct policy_errors *errors)
 {
 	bool good = source_check_contradictions(source, errors);

@@ -148,6 +148,7 @@ static const char *source_find_contradiction(enum rule_kind a, enum rule_kind b)
 	return NULL;
 }
 
+/* Adds an error for each pair of rules that contradict each other about one path, and leaves the later one out. */
 static bool source_check_rules(struct policy_source *source, struct policy_errors *errors)
 {
 	bool good = true;
@@ -169,6 +170,7 @@ static bool source_check_rules(struct policy_source *source, struct policy_error
 	return good;
 }
 
+/* Adds an error for each variable that "env" both passes on and sets. Returns false if there is one. */
 static bool source_check_env(const struct policy_source *source, struct policy_errors *errors)
 {
 	bool good = true;

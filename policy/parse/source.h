@@ -49,6 +49,7 @@ static inline bool kind_is_substitute(enum rule_kind kind)
 	return kind == RULE_REDIRECT || kind == RULE_PROVIDE || kind == RULE_DECOY;
 }
 
+/* Whether rules of this kind grant something at their path. */
 static inline bool kind_is_grant(enum rule_kind kind)
 {
 	return kind == RULE_READ || kind == RULE_WRITE || kind == RULE_EXEC || kind == RULE_PUBLIC;

@@ -15,6 +15,7 @@
 
 /* ---- ${NAME} ---- */
 
+/* The value of ${NAME} in the caller's environment; an error is added if it is NULL. `path`: refuses a "*" in it. */
 static const char *vars_find_env_value(struct compiler *compiler, const struct source_text *text, const char *name,
 				       bool path)
 {
@@ -72,6 +73,7 @@ static char *vars_replace_env_references(struct compiler *compiler, const struct
 
 /* ---- paths ---- */
 
+/* Checks one component of a policy's path. Returns false after it has added an error. */
 static bool vars_check_component(struct compiler *compiler, const struct source_text *text, const char *name,
 				 size_t len, unsigned flags)
 {
@@ -132,6 +134,7 @@ struct vars_prefix {
 	const char *rest_of_path;
 };
 
+/* Adds an error about a variable that is unknown, or is not allowed here. Returns false. */
 static bool vars_report_bad_variable(struct compiler *compiler, const struct source_text *text, const char *path)
 {
 	static const char *const known[] = {"@workdir", "@scratch", "@interpreter", NULL};
@@ -154,6 +157,7 @@ static bool vars_report_bad_variable(struct compiler *compiler, const struct sou
 	return false;
 }
 
+/* Whether the path is the variable, or begins with it and a slash. *ret_rest: what follows the variable. */
 static bool vars_path_begins_with_variable(const char *path, const char *word, const char **ret_rest)
 {
 	size_t len = strlen(word);
@@ -164,6 +168,9 @@ static bool vars_path_begins_with_variable(const char *path, const char *word, c
 	return true;
 }
 
+/*
+ * Finds what a path begins with: a variable such as @workdir, "~", "/" or "**" with a slash. false: an error was added.
+ */
 static bool vars_parse_prefix(struct compiler *compiler, const struct source_text *text, const char *path,
 			      unsigned flags, struct vars_prefix *prefix)
 {

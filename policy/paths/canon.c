@@ -16,6 +16,7 @@ static const char *canon_join_paths(struct compiler *compiler, const char *a, co
 				  (char *)NULL);
 }
 
+/* realpath(3) as the policy's caller performs it. NULL: no such file. Allocated in the policy's arena. */
 static const char *canon_resolve_path(struct compiler *compiler, const char *path)
 {
 	_cleanup_free_ char *found = compiler->host->realpath(compiler->host->ctx, path);
@@ -122,6 +123,7 @@ static void canon_add_host_path(struct compiler *compiler, const struct rule *ru
 		compiler->policy->host_path[compiler->policy->host_path_count - 1].bad_path_drops_grant = true;
 }
 
+/* Whether the caller of the policy has a `refused` callback, and it refuses to resolve the path. */
 static bool canon_path_is_refused_by_caller(const struct policy_host *host, const char *path)
 {
 	return host->refused && host->refused(host->ctx, path);

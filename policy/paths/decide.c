@@ -260,6 +260,7 @@ static struct policy_decision decide_access(const struct policy *policy, const c
 					.reason = reason, .wanted_rights = want};
 }
 
+/* Whether a pattern that does not deny could match a path below the node's path and `rest`. */
 static bool decide_globs_grant_below(const struct path_tree_node *node, const char *rest, size_t rest_len)
 {
 	for (size_t i = 0; i < node->glob_rule_count; i++) {

@@ -46,6 +46,7 @@ static const struct decoy {
 	{"*", "token = <B43>\n"},
 };
 
+/* Matches a path's end, if the pattern begins with "/", else its last name, which may begin or end with "*". */
 static bool decoy_pattern_matches(const char *pattern, const char *path)
 {
 	const char *name = strrchr(path, '/') + 1;

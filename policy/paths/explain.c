@@ -37,6 +37,7 @@ int policy_map_to_host(const struct policy *policy, const char *path, char out[P
 	return policy_path_concat(mount->host_path, path_get_rest_below(path, mount->virt), out);
 }
 
+/* Finds the link of the view that the path is, or leads through. NULL: none. */
 static const struct policy_link *explain_find_link(const struct policy *policy, const char *path)
 {
 	for (size_t i = 0; i < policy->link_count; i++)

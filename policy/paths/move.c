@@ -277,6 +277,7 @@ enum denial_basis {
 	DENIAL_BY_LITERAL_PATH,  /* the rule contains the path literally */
 };
 
+/* Finds by what a rule denies names below the directory, if the directory's path has to do with it. */
 static enum denial_basis move_find_denial_basis(const struct rule *rule, const struct compared_dir *side)
 {
 	const struct rule_match_below_dir progress = move_match_rule_with_directory(rule, side);

@@ -39,6 +39,7 @@ static bool kind_denies_reading(enum rule_kind kind)
 	return kind == RULE_DENY || kind == RULE_PRIVATE || kind == RULE_PUBLIC;
 }
 
+/* Returns why the kernel cannot decide on reading, with "judge": "changes", because of this rule; NULL: it can. */
 static const char *reads_explain_obstacle_in_rule(const struct policy *policy, const struct rule *rule)
 {
 	if (rule->is_overridden)
@@ -56,6 +57,7 @@ static const char *reads_explain_obstacle_in_rule(const struct policy *policy, c
 	return NULL;
 }
 
+/* Returns why the kernel cannot decide on reading because of a setting, which *ret_setting names; NULL: it can. */
 static const char *reads_explain_obstacle_in_settings(const struct policy *policy, const char **ret_setting)
 {
 	if (policy_is_observing(policy)) {

@@ -173,6 +173,10 @@ static bool secret_matches_in_home(const char *rest, const char *home, const cha
 	       (slash && secret_pattern_matches_prefix(rest, slash + 1));
 }
 
+/*
+ * Whether a pattern of secrets matches: "/..." from the root, "~..." in any home directory, others anywhere in the
+ * path.
+ */
 static bool secret_matches_path(const char *pattern, const char *home, const char *path)
 {
 	if (pattern[0] == '/')

@@ -7,6 +7,7 @@
 #include "policy/paths/suggest.h"
 #include "policy/policy.h"
 
+/* Whether the text is an entry of the NULL-terminated list. */
 static bool grant_text_is_listed(const char *text, const char *const *list)
 {
 	for (; *list; list++)

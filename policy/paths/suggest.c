@@ -15,6 +15,7 @@
 #define SUGGEST_REASON_WHOLE_HOME "it would grant much of a home directory; name the file or a directory below it"
 #define SUGGEST_REASON_SECRETS "it is where secrets are kept; if the program must have it, grant it by hand"
 
+/* Whether the text is an entry of the NULL-terminated list. */
 static bool suggest_text_is_listed(const char *text, const char *const *list)
 {
 	for (; *list; list++)
@@ -23,6 +24,7 @@ static bool suggest_text_is_listed(const char *text, const char *const *list)
 	return false;
 }
 
+/* Whether the path is an entry of the NULL-terminated list, or below one. */
 static bool suggest_path_is_below_listed(const char *path, const char *const *list)
 {
 	for (; *list; list++)
@@ -31,6 +33,7 @@ static bool suggest_path_is_below_listed(const char *path, const char *const *li
 	return false;
 }
 
+/* Whether the path is that of a secret. Below /usr only patterns that are certain count. */
 static bool suggest_path_is_secret(const struct suggest_host *host, const char *path)
 {
 	const struct secret_pattern *secret = secret_find_pattern(host->home, path);
@@ -39,6 +42,7 @@ static bool suggest_path_is_secret(const struct suggest_host *host, const char *
 	return secret && (secret->certainty == SECRET_CERTAIN || !path_is_below(path, "/usr"));
 }
 
+/* Whether the path is a home directory, or one such as .config in it, which is too much to be granted as a whole. */
 static bool suggest_path_is_home(const struct suggest_host *host, const char *path)
 {
 	static const char *const much[] = {"", ".config", ".cache", ".local", ".local/share", ".local/state", NULL};

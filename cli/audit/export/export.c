@@ -25,6 +25,7 @@ struct export_run {
 	int error; /* of the format */
 };
 
+/* Passes a record that matches the filter, or a line about the log, to the chosen format. Returns false to stop. */
 static bool export_on_entry(void *ctx, const struct audit_entry *entry)
 {
 	struct export_run *run = ctx;

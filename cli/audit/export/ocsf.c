@@ -163,6 +163,7 @@ static int ocsf_get_activity(int class, const struct scan_record *record)
 	}
 }
 
+/* The name of an event class of the Open Cybersecurity Schema Framework (OCSF). */
 static const char *ocsf_get_class_name(int class)
 {
 	switch (class) {

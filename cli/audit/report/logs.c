@@ -129,6 +129,7 @@ int report_survey_logs(struct audit_report *report, struct report_log *logs, siz
 
 /* ---- records ---- */
 
+/* Whether a scanned record stays in the report when others are sampled: a denial, a kill, an exec, or an event. */
 static bool logs_record_is_important(const struct scan_record *record)
 {
 	return record->event.at || scan_text_equals(&record->verdict, "deny") ||
@@ -136,6 +137,10 @@ static bool logs_record_is_important(const struct scan_record *record)
 	       (record->syscall.at && record->syscall.len >= 4 && memcmp(record->syscall.at, "exec", 4) == 0);
 }
 
+/*
+ * Whether a record stays in the report when others are sampled: a denial, an exec, or an event, which is no system
+ * call.
+ */
 static bool logs_line_is_important(const json_t *line)
 {
 	const char *call = json_string_value(json_object_get(line, "syscall"));

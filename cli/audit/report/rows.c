@@ -100,6 +100,7 @@ static uint32_t rows_add_call_name(struct report_texts *texts, const json_t *lin
 	return report_texts_add(texts, name, (size_t)len < sizeof(name) ? (size_t)len : sizeof(name) - 1, false);
 }
 
+/* Whether a record's key is not among the rest, which the page keeps as JSON: it has a column, or is in `others`. */
 static bool rows_has_column(const char *key)
 {
 	static const char *const others[] = {"syscall", "event", "mono_ns", "prev", NULL};

@@ -93,6 +93,7 @@ static bool texts_grow_slots(struct report_texts *texts)
 	return true;
 }
 
+/* Makes room for one more text of `len` bytes. Returns false at REPORT_TEXT_BYTES_MAX, or if memory runs out. */
 static bool texts_make_room(struct report_texts *texts, size_t len)
 {
 	if (texts->len + len > REPORT_TEXT_BYTES_MAX)
