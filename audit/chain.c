@@ -93,6 +93,7 @@ static int chain_seal_finished_lines(struct audit *audit)
 	return r;
 }
 
+/* Makes room for one more late outcome. 0 or -ENOMEM. */
 static int chain_reserve_late_line(struct chain *chain)
 {
 	size_t cap = chain->late_cap ? 2 * chain->late_cap : 16;

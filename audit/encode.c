@@ -264,6 +264,7 @@ static size_t encode_get_max_bytes(const struct audit_record *record, const stru
 	return text * TEXT_ESCAPED_BYTES_PER_BYTE_MAX + RECORD_BYTES_BESIDE_TEXTS_MAX;
 }
 
+/* Makes the line's buffer at least this large. 0 or -ENOMEM. */
 static int encode_reserve_line(struct encoder *encoder, size_t bytes)
 {
 	char *line;

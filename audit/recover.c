@@ -149,6 +149,7 @@ static char *recover_make_outcomes(const struct verify *verify)
 	return buf_take_text(&buf);
 }
 
+/* Ends a log that has no trailer with one, made of what could be read. end: where to write. 0 or -errno. */
 static int recover_append_trailer(const struct recover_log *log, uint64_t end, const char *status)
 {
 	const struct verify *verify = &log->verify;

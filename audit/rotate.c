@@ -79,6 +79,7 @@ static int rotate_switch_file(struct audit *audit, int fd)
 	return 0;
 }
 
+/* Begins the next file of the log with its header. Takes *next, the file's path. 0 or -errno. */
 static int rotate_begin_file(struct audit *audit, char **next)
 {
 	_cleanup_free_ char *previous = steal_pointer(&audit->current_file_path);

@@ -95,6 +95,7 @@ static int attest_check_log(const struct attest_options *options, const json_t *
 	return ATTEST_EXIT_LOG_DIFFERS;
 }
 
+/* Prints an attestation whose signature is right; with --log, compares the log with it. Returns the exit status. */
 static int attest_check_statement(const struct attest_options *options, const char *payload, size_t len)
 {
 	json_t *statement = json_loadb(payload, len, JSON_REJECT_DUPLICATES, NULL);

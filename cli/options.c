@@ -70,6 +70,7 @@ static int options_add_file(const struct cli_given_option *given, void *list)
 				  strchr(given->value, '/') ? strdup(given->value) : cli_format("./%s", given->value));
 }
 
+/* Setter that adds a profile's name. A path is refused. */
 static int options_add_profile(const struct cli_given_option *given, void *list)
 {
 	if (*given->value && !strchr(given->value, '/'))
@@ -77,6 +78,7 @@ static int options_add_profile(const struct cli_given_option *given, void *list)
 	return cli_refuse_value(given, "not a profile's name; use -p for a file");
 }
 
+/* Setter of the working directory, which must exist. Keeps it resolved, and as the user wrote it. */
 static int options_set_workdir(const struct cli_given_option *given, void *all)
 {
 	struct cli_policy_options *options = all;
@@ -136,6 +138,7 @@ static int options_set_user(const struct cli_given_option *given, void *user)
 	return wrong ? cli_refuse_value(given, "%s; write UID, UID:GID or names", wrong) : cli_set_text(given, user);
 }
 
+/* Setter of "all" or "changes". */
 static int options_set_judge(const struct cli_given_option *given, void *judge)
 {
 	for (unsigned i = 0; policy_judge_names[i]; i++)
@@ -146,6 +149,7 @@ static int options_set_judge(const struct cli_given_option *given, void *judge)
 	return cli_refuse_value(given, "must be all or changes");
 }
 
+/* Setter of the phase, "setup" or "run". */
 static int options_set_phase(const struct cli_given_option *given, void *all)
 {
 	struct cli_policy_options *options = all;

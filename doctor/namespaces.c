@@ -88,6 +88,7 @@ static int probe_unshare_namespace(const struct trial_shared_page *page, int fla
 	return unshare(flag) < 0 ? errno : 0;
 }
 
+/* Raises the loopback interface of the child's network namespace. 0 or a positive errno. */
 static int probe_raise_loopback(void)
 {
 	_cleanup_close_ int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);

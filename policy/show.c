@@ -115,6 +115,7 @@ static int show_add_path_of_after_entry(json_t *root, const struct rule *rule)
 		show_get_or_make_member(entry, rule->kind == RULE_AFTER_WRITE ? "write" : "paths", true), rule);
 }
 
+/* Adds the entries of "after_read" to the policy's JSON. Not 0: out of memory. */
 static int show_after_entries(json_t *root, const struct policy *policy)
 {
 	json_t *list = policy->after_entry_count ? show_get_or_make_member(root, "after_read", true) : NULL;
@@ -207,6 +208,7 @@ static int show_limits(json_t *root, struct policy_limits limits)
 	return ret;
 }
 
+/* Adds the section "audit" to the policy's JSON. Not 0: out of memory. */
 static int show_audit(json_t *root, const struct policy *policy)
 {
 	json_t *object = show_get_or_make_member(root, "audit", false);

@@ -21,6 +21,7 @@ struct replay_log_walk {
 	bool has_trailer; /* a trailer was read */
 };
 
+/* Counts damage, and keeps the first. 0, or -EBADMSG if the reader accepts no damaged logs. */
 static int log_count_damage(struct replay_log_walk *walk, uint64_t line, const char *what)
 {
 	if (walk->state->damage_count++ == 0) {
@@ -30,6 +31,7 @@ static int log_count_damage(struct replay_log_walk *walk, uint64_t line, const c
 	return walk->reader->allows_damage ? 0 : -EBADMSG;
 }
 
+/* Passes the header of the log's first file to the reader. -ENOMSG: the line is no header. */
 static int log_pass_header_to_reader(struct replay_log_walk *walk, struct audit_line *line)
 {
 	if (audit_reader_parse_line(walk->line_reader, line) < 0 ||
@@ -70,6 +72,7 @@ static int log_store_next_file(struct replay_log_walk *walk, struct audit_line *
 	return asprintf(&walk->next_path, "%.*s%s", slash ? (int)(slash + 1 - path) : 0, path, name) < 0 ? -ENOMEM : 0;
 }
 
+/* Passes a record to the reader, or keeps what a line about the log says. 0 or -errno. */
 static int log_pass_record_to_reader(struct replay_log_walk *walk, struct audit_line *line)
 {
 	struct scan_record record;
@@ -92,6 +95,7 @@ static int log_pass_record_to_reader(struct replay_log_walk *walk, struct audit_
 	return r == -EBADMSG ? log_count_damage(walk, line->line_number, "a record without its fields") : r;
 }
 
+/* Counts it as damage if the log ends in an incomplete line or without a trailer. 0 or -EBADMSG. */
 static int log_check_for_complete_end(struct replay_log_walk *walk, uint64_t line)
 {
 	if (audit_reader_get_torn_bytes(walk->line_reader) > 0)
@@ -116,6 +120,7 @@ static int log_check_chain(struct replay_log_walk *walk)
 	return log_count_damage(walk, finding.place.line_number, text);
 }
 
+/* Passes a line to the reader. Without allows_damage, its hash is checked, too. 0 or -errno. */
 static int log_pass_line_to_reader(struct replay_log_walk *walk, struct audit_line *line)
 {
 	/* + 1: the newline follows the text */

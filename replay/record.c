@@ -21,6 +21,7 @@ static bool record_text_begins_with(const struct scan_text *text, const char *wo
 	return text->at && text->len >= strlen(word) && memcmp(text->at, word, strlen(word)) == 0;
 }
 
+/* Makes it a query that no rule decides: `reason` or, without one, `otherwise` says why. Returns 0. */
 static int record_set_rules_do_not_decide(const struct scan_text *reason, const char *otherwise, struct query *query)
 {
 	query->kind = QUERY_RULES_DO_NOT_DECIDE;
@@ -179,6 +180,7 @@ static unsigned record_get_loader_right(const struct scan_path *loader)
 	return own ? POLICY_READ : POLICY_EXEC;
 }
 
+/* Fills in the query of a record of paths, or why no rule decided on them. 0 or -EBADMSG. */
 static int record_read_paths(const struct scan_record *record, unsigned right, struct query *query)
 {
 	static const char *const words[] = {[RECORD_PATH_IS_UNRESOLVED] = "unresolved",
@@ -243,6 +245,7 @@ static bool record_is_connect_within_run(const struct scan_record *record)
 		scan_copy_unescaped_bytes(&record->host, host, sizeof(host)) >= 0 && record_host_is_loopback(host));
 }
 
+/* Fills in the query of a record of an HTTP request, or why no rule decided on it. 0 or -EBADMSG. */
 static int record_read_request(const struct scan_record *record, struct query *query)
 {
 	if (record->path_is_truncated)
@@ -263,6 +266,7 @@ static int record_read_request(const struct scan_record *record, struct query *q
 	return 0;
 }
 
+/* Fills in the query of a network record, or why no rule decided on it. 0 or -EBADMSG. */
 static int record_read_network(const struct scan_record *record, struct query *query)
 {
 	static const char *const listens[] = {"bind", "listen", NULL};

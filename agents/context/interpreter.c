@@ -166,6 +166,7 @@ static void input_add_modules_to_import(struct context *context)
 	}
 }
 
+/* Queues requests for the runner to keep the sources of the lazy parts. 0 or -errno. */
 static int input_add_lazily_compiled_parts(struct context *context)
 {
 	struct buf *input = &context->pending_input;
@@ -214,6 +215,7 @@ static int input_add_runner_source(struct context *context, const char *source)
 	return input->failed ? -ENOMEM : 0;
 }
 
+/* Makes the random nonce, in hex digits, by which the interpreter's frames are told from its output. 0 or -EIO. */
 static int interpreter_make_nonce(struct context *context)
 {
 	unsigned char random[CONTEXT_NONCE_DIGITS / 2];

@@ -182,6 +182,7 @@ static void port_on_client_room(void *data)
 	fileop_pause_output(forward->fileop, false);
 }
 
+/* Changes the client's connection to the protocol that was asked for. 0 or -errno; see http_begin_upgrade(). */
 static int port_begin_upgrade(struct port_request *forward)
 {
 	const struct http_body_handler handler = {

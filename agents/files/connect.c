@@ -95,6 +95,7 @@ static int connect_relay_to_stdout(int fd)
 	return r < 0 ? r : got > 0;
 }
 
+/* Copies stdin to the connection, and the connection to stdout until it ends. 0 or -errno. */
 static int connect_relay_until_end(int fd)
 {
 	static struct connect_unsent_input unsent_input;

@@ -67,6 +67,9 @@ static int content_inflate(z_stream *stream, int fd)
 	return state == Z_STREAM_END;
 }
 
+/*
+ * Writes stdin, which is gzip, decompressed to the file. 0 or -errno; -EBADMSG: the compressed content is incomplete.
+ */
 static int content_write_gunzipped_input(int fd)
 {
 	z_stream stream = {0};

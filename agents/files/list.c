@@ -24,11 +24,13 @@ char *files_join_path(const char *directory, const char *name)
 													       : path;
 }
 
+/* Filter of scandir(3): all but "." and "..". */
 static int list_is_no_dot_name(const struct dirent *entry)
 {
 	return !path_is_dot_name(entry->d_name);
 }
 
+/* Order of scandir(3): by name. */
 static int list_compare_names(const struct dirent **a, const struct dirent **b)
 {
 	return strcmp((*a)->d_name, (*b)->d_name);

@@ -137,6 +137,7 @@ static int question_spawn_process(const char *const *argv, pid_t *ret_pid, int *
 	return -error;
 }
 
+/* Asks the policy by `callgate why OPTION TEXT --json`, and watches its output. 0 or -errno. */
 static int question_start(struct tool_call *call, const char *question_option, const char *question_text)
 {
 	const struct mcp_options *options = &call->mcp->options;

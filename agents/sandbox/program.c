@@ -337,6 +337,7 @@ static void program_on_start_message(struct sandbox_program *program, const json
 	}
 }
 
+/* Sets the timer for the next attempt to connect to the session. 0 or -ENOMEM. */
 static int program_schedule_reconnect(struct sandbox_program *program)
 {
 	program->reconnect_timer =

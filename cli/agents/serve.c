@@ -53,6 +53,7 @@ static const struct cli_option serve_table[] = {
 
 /* ---- the listening socket ---- */
 
+/* Reports what --listen may name. Returns CLI_EXIT_ERROR. */
 static int serve_refuse_address(const char *text)
 {
 	cli_print_error("serve",
@@ -124,6 +125,7 @@ static int serve_listen_at_path(const char *path)
 	return -1;
 }
 
+/* Listens at a unix socket or a loopback address. Returns the socket, or -1 after a message. */
 static int serve_listen_at_address(const char *text)
 {
 	_cleanup_close_ int fd = -1;

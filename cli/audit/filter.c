@@ -20,6 +20,7 @@ int audit_filter_set_word_list(const struct cli_given_option *given, void *list)
 	return cli_set_text(given, list);
 }
 
+/* Compiles a path pattern of a filter. One that does not begin with "/" matches in every directory. */
 static int audit_compile_glob(const struct cli_given_option *given, struct arena *arena, struct glob *ret_glob)
 {
 	const char *pattern = given->value;

@@ -87,6 +87,7 @@ struct tally_item *tally_find_item(const struct tally *tally, const char *name, 
 	return slot && *slot ? tally->items[*slot - 1] : NULL;
 }
 
+/* Order for qsort_r(3): by the count whose index is *which, highest first, then by name. */
 static int tally_compare_items(const void *a, const void *b, void *which)
 {
 	const struct tally_item *one = *(struct tally_item *const *)a, *other = *(struct tally_item *const *)b;

@@ -43,6 +43,7 @@ static int compare_add_policy(const struct cli_given_option *given, void *list)
 	return cli_list_add_owned(options, strdup(given->value));
 }
 
+/* Setter of an option that is added to a list: keeps a copy of its value. */
 static int compare_add_option(const struct cli_given_option *given, void *list)
 {
 	return cli_list_add_owned(list, strdup(given->value));

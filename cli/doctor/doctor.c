@@ -47,6 +47,7 @@ static int doctor_parse_options(int argc, char **argv, bool *ret_json)
 	return cli_parse_options(argc, argv, &syntax);
 }
 
+/* Examines the machine by all trials and by a run, compares both, and makes the advice. 0 or -errno. */
 static int doctor_make_diagnosis(struct diagnosis *diagnosis)
 {
 	struct doctor *doctor = doctor_run_all_trials();

@@ -40,6 +40,7 @@ static int plan_finish_digest(struct buf *text, int error, char ret_digest[SHA25
 	return error;
 }
 
+/* The digest of a program: its command, and the content of its working directory. 0 or -errno. */
 static int plan_hash_program(const struct plan_program *program, char ret_digest[SHA256_HEX_SIZE])
 {
 	struct buf text = {0};
@@ -48,6 +49,7 @@ static int plan_hash_program(const struct plan_program *program, char ret_digest
 	return plan_finish_digest(&text, program->workdir ? digest_add_tree(&text, program->workdir) : 0, ret_digest);
 }
 
+/* The digest of an input: the file, its name, and the file for stdin. 0 or -errno. */
 static int plan_hash_input(const struct plan_input *input, char ret_digest[SHA256_HEX_SIZE])
 {
 	struct buf text = {0};
@@ -65,6 +67,7 @@ static int plan_hash_input(const struct plan_input *input, char ret_digest[SHA25
 	return plan_finish_digest(&text, r, ret_digest);
 }
 
+/* The digest of what a policy's options name. 0 or -errno. */
 static int plan_hash_policy(const struct plan_policy *policy, char ret_digest[SHA256_HEX_SIZE])
 {
 	struct buf text = {0};
@@ -72,6 +75,7 @@ static int plan_hash_policy(const struct plan_policy *policy, char ret_digest[SH
 	return plan_finish_digest(&text, digest_add_policy(&text, &policy->options), ret_digest);
 }
 
+/* Computes the digest of each program, input and policy of the plan. 0 or -errno. */
 static int plan_digests_create(const struct plan *plan, struct plan_digests *ret_parts)
 {
 	int r = 0;
@@ -113,6 +117,7 @@ static int cell_compute_digest(const struct plan *plan, const struct plan_digest
 	return 0;
 }
 
+/* Fills in the cells of all combinations of programs, inputs, policies and repetitions, each with its digest. */
 static int cells_set_parts_and_digests(const struct plan *plan, const struct plan_digests *parts, struct cell *cell)
 {
 	size_t count = plan->program_count * plan->input_count * plan->policy_count * plan->repetitions;

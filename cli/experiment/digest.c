@@ -11,6 +11,7 @@
 #include "base/sha256.h"
 #include "cli/load.h"
 
+/* Order of fts_open(3): by name. */
 static int digest_compare_names(const FTSENT **entry, const FTSENT **other)
 {
 	return strcmp((*entry)->fts_name, (*other)->fts_name);

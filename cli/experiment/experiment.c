@@ -23,6 +23,7 @@ static int experiment_set_jobs(const struct cli_given_option *given, void *jobs)
 	return 0;
 }
 
+/* Setter of --shard I/N. */
 static int experiment_set_shard(const struct cli_given_option *given, void *all)
 {
 	struct experiment_options *options = all;
@@ -88,6 +89,7 @@ static char *experiment_find_dir(const struct experiment_options *options)
 	return dir && getcwd(cwd, sizeof(cwd)) ? cli_format("%s/%s", cwd, dir) : NULL;
 }
 
+/* Performs `callgate experiment run` with its plan, or `report` with its results directory. Returns the exit status. */
 static int experiment_run_subverb(const char *verb, struct experiment_options *options, char *argument)
 {
 	_cleanup_free_ char *dir = NULL;

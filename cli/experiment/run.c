@@ -280,6 +280,7 @@ static int results_lock_shard(const struct experiment_options *options)
 	return -1;
 }
 
+/* Writes the rows of all finished cells to the files of results. 0 or -errno. */
 static int experiment_write_rows(const struct experiment *experiment)
 {
 	_cleanup_json_ json_t *rows = NULL;

@@ -57,6 +57,10 @@ static int command_judge_script(const struct command *command, const char *path)
 	return ret;
 }
 
+/*
+ * Refuses a file that the run's program could change and, for a script, such an interpreter. 0, or -EPERM with the
+ * reason set.
+ */
 static int command_judge_file(const struct command *command, const char *path)
 {
 	struct places_refusal why = {""};
@@ -78,6 +82,10 @@ static char *command_get_path_dir(unsigned number)
 	return dir ? cli_format("%s%s", *dir == '/' ? "" : "/", dir) : NULL;
 }
 
+/*
+ * Judges the first file of this name in the directories of PATH. 0, also if there is none, or -EPERM with the reason
+ * set.
+ */
 static int command_judge_name_in_path_dirs(const struct command *command, const char *name)
 {
 	for (unsigned i = 0;; i++) {
@@ -93,6 +101,7 @@ static int command_judge_name_in_path_dirs(const struct command *command, const 
 	}
 }
 
+/* Judges each file that matches the shell pattern. 0, also if none does, or -EPERM with the reason set. */
 static int command_judge_pattern(const struct command *command, const char *pattern)
 {
 	glob_t found;
@@ -106,6 +115,10 @@ static int command_judge_pattern(const struct command *command, const char *patt
 	return ret;
 }
 
+/*
+ * Judges a word of a command as a path, as a pattern, and as a program's name in PATH. 0, or -EPERM with the reason
+ * set.
+ */
 static int command_judge_word(const struct command *command, const char *word)
 {
 	_cleanup_free_ char *path = NULL;
@@ -169,6 +182,9 @@ static void command_unquote_word(const char **rest, char *word)
 	*rest = *at ? at + 1 : at;
 }
 
+/*
+ * Judges each word of a command, split by the shell's quoting and also inside quotes. 0, or -EPERM with the reason set.
+ */
 static int command_judge_words(const struct command *command, const char *text)
 {
 	_cleanup_free_ char *word = malloc(strlen(text) + 1), *pieces = strdup(text);

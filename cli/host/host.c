@@ -37,6 +37,7 @@ static const struct cli_host_note *host_find_note(const struct cli_host_note *no
 	return note;
 }
 
+/* Puts a note with copies of path and text at the start of the list. 0 or -ENOMEM. */
 static int host_add_note(struct cli_host *host, struct cli_host_note **list, const char *path, const char *text)
 {
 	struct cli_host_note *note = arena_alloc(&host->arena, sizeof(*note));
@@ -175,6 +176,7 @@ int cli_host_judge_files(const struct cli_host *host, const struct writable_plac
 
 /* ---- generated files: what "machine:hostname" and "machine:hosts" stand for in "provide" rules ---- */
 
+/* Makes the text of "machine:hostname" or "machine:hosts", and keeps it. 0, -ENOMEM, or -ENOENT for another name. */
 static int host_make_hostname_or_hosts(struct cli_host *host, const char *name, const struct cli_host_note **ret_file)
 {
 	_cleanup_buf_ struct buf text = {0};
@@ -236,6 +238,7 @@ static int host_make_account_file(struct cli_host *host, const char *name, const
 
 /* ---- callbacks of struct policy_host ---- */
 
+/* The policy's callback `load`: returns the text of a file, a profile, or a generated file. */
 static int host_load_policy_text(void *ctx, const char *name, const char *from, char **ret_text, char **ret_path)
 {
 	size_t len = strlen(name);

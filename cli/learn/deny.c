@@ -31,6 +31,10 @@ static const char *deny_find_secret_kind(const struct fold_context *context, con
 	return secret->kind;
 }
 
+/*
+ * Adds a deny rule for an entry of the working directory that is a secret. With --allow-risky, not if the program used
+ * it.
+ */
 static int deny_if_secret_entry(struct draft *draft, const struct needs *needs, const struct fold_context *context,
 		      const FTSENT *entry, const char *rest)
 {

@@ -35,6 +35,7 @@ struct elf_file {
 
 /* ---- directories of libraries ---- */
 
+/* Adds the directories that a file such as /etc/ld.so.conf names, also by its "include" lines. 0 or -ENOMEM. */
 static int elf_read_conf(struct elf_search *search, const char *path, int depth)
 {
 	_cleanup_fclose_ FILE *file = fopen(path, "re");
@@ -59,6 +60,7 @@ static int elf_read_conf(struct elf_search *search, const char *path, int depth)
 	return r;
 }
 
+/* Lists the directories in which ld.so(8) looks for libraries by default. 0 or -ENOMEM. */
 static int elf_list_directories(struct elf_search *search)
 {
 	static const char *const usual[] = {"/lib64", "/usr/lib64", "/lib", "/usr/lib"};
@@ -153,6 +155,10 @@ static int elf_try_library(struct elf_search *search, const struct elf_file *fil
 	return r < 0 ? r : 1;
 }
 
+/*
+ * Looks for a library in directories separated by colons; relative ones are left out. `how`: why it is looked for
+ * there.
+ */
 static int elf_try_path_list(struct elf_search *search, const struct elf_file *file, const char *list,
 			     const char *name, const char *how)
 {
@@ -168,6 +174,7 @@ static int elf_try_path_list(struct elf_search *search, const struct elf_file *f
 	return r;
 }
 
+/* Finds a library where ld.so(8) looks for it, and adds it. If it is nowhere, prints a warning. 0 or -errno. */
 static int elf_find_library(struct elf_search *search, const struct elf_file *file, const char *name)
 {
 	int r = 0;
@@ -218,6 +225,7 @@ static int elf_visit_dynamic(struct elf_search *search, struct elf_file *file, G
 	return r;
 }
 
+/* Keeps the file's DT_RUNPATH, with $ORIGIN replaced. 0 or -ENOMEM. */
 static int elf_use_runpath(struct elf_search *search, struct elf_file *file, const char *text)
 {
 	(void)search;
@@ -226,6 +234,7 @@ static int elf_use_runpath(struct elf_search *search, struct elf_file *file, con
 	return file->runpath ? 0 : -ENOMEM;
 }
 
+/* Keeps the file's DT_RPATH, with $ORIGIN replaced. 0 or -ENOMEM. */
 static int elf_use_rpath(struct elf_search *search, struct elf_file *file, const char *text)
 {
 	(void)search;
@@ -234,6 +243,7 @@ static int elf_use_rpath(struct elf_search *search, struct elf_file *file, const
 	return file->rpath ? 0 : -ENOMEM;
 }
 
+/* Finds and adds a library of DT_NEEDED. */
 static int elf_add_needed_library(struct elf_search *search, struct elf_file *file, const char *text)
 {
 	return elf_find_library(search, file, text);
@@ -250,6 +260,7 @@ static unsigned elf_get_loader_right(const char *loader)
 	return POLICY_EXEC;
 }
 
+/* Adds the loader that a program's PT_INTERP names to the files that are needed. A wrong one only gives a warning. */
 static int elf_add_loader(struct elf_search *search, const struct elf_file *file, const char *loader)
 {
 	_cleanup_free_ char *real = *loader == '/' ? realpath(loader, NULL) : NULL;
@@ -284,6 +295,7 @@ static int elf_add_loader_of_program(struct elf_search *search, const struct elf
 	return 0;
 }
 
+/* Adds the loader and all libraries of an ELF file to the search. 0 or -errno. */
 static int elf_inspect_open_file(struct elf_search *search, struct elf_file *file)
 {
 	int r = elf_add_loader_of_program(search, file);

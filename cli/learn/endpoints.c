@@ -45,6 +45,7 @@ static char *endpoints_make_request(const struct network_need *net, bool every)
 	return cli_format("%s %s", net->upgrade ? "WEBSOCKET" : net->method, path);
 }
 
+/* Adds "METHOD /path" to a rule's requests, unless they allow it already. 0 or -ENOMEM. */
 static int endpoints_add_request_text(json_t *list, const char *text)
 {
 	const char *path = strchr(text, ' ');
@@ -166,6 +167,10 @@ static int endpoints_add_request(json_t *rule, const struct network_need *net)
 	return text ? endpoints_add_request_text(requests, text) : -ENOMEM;
 }
 
+/*
+ * Adds a rule for an endpoint, or its request to the rule that is there. `risky`: also enables it for a private
+ * address.
+ */
 static int endpoints_add_endpoint(struct draft *draft, const struct needs *needs, const struct network_need *endpoint,
 				  bool risky)
 {

@@ -8,6 +8,7 @@
 #include "cli/learn/rules.h"
 #include "cli/learn/singles.h"
 
+/* Collects the needs for which a rule is to be made. Those whose path cannot be granted are reported or left out. */
 static int fold_collect_items(struct fold *fold, const struct unmet_need *unmet, size_t count)
 {
 	bool done = false;

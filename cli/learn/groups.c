@@ -37,6 +37,7 @@ static char *groups_make_reason(const struct fold_item *item, size_t count, cons
 	return one ? cli_format("%zu names %s, %" PRIu64 " records; %s", count, of, records, one) : NULL;
 }
 
+/* Order for qsort(3): by group key and right, so that a group's items are neighbours; items without a key come last. */
 static int groups_compare_items(const void *a, const void *b)
 {
 	const struct fold_item *left = a, *right = b;
@@ -92,6 +93,7 @@ static int groups_try_rule(struct fold *fold, struct fold_item *item, size_t cou
 	return r;
 }
 
+/* Makes one rule for a directory of a package or a library, if enough of its files are needed. 0 or -errno. */
 static int groups_try_directory_rule(struct fold *fold, struct fold_item *item, size_t count)
 {
 	const size_t least = item->unmet->right == POLICY_EXEC ? PROGRAMS_FOR_ONE_RULE_MIN
@@ -156,6 +158,7 @@ int groups_merge_numbered_paths(struct fold *fold)
 	return groups_call_for_each_group(fold, groups_try_numbered_rule);
 }
 
+/* Makes one rule for needed files of a directory with the same suffix, if there are enough. 0 or -errno. */
 static int groups_try_suffix_rule(struct fold *fold, struct fold_item *item, size_t count)
 {
 	return count < SAME_SUFFIX_PATHS_FOR_ONE_RULE_MIN

@@ -89,6 +89,7 @@ static bool judge_denies_need(struct need_judge *judge, const struct need *need,
 	return !answer.is_certain || !answer.is_allowed;
 }
 
+/* Appends to the list, which *room elements fit into. 0 or -ENOMEM. */
 static int judge_add_unmet(struct unmet_need **list, size_t *count, size_t *room, struct unmet_need unmet)
 {
 	if (!array_reserve(list, *count, room))
@@ -106,6 +107,7 @@ static bool judge_path_is_made_by_callgate(const char *path)
 	return path_is_below(path, "/proc") || strcmp(path, "/dev") == 0;
 }
 
+/* Adds each right of a need that the policy denies, or the link of its path as written. 0 or -errno. */
 static int judge_need(struct need_judge *judge, const struct need *need, struct unmet_need **list, size_t *count,
 		      size_t *room)
 {
@@ -130,6 +132,7 @@ static int judge_need(struct need_judge *judge, const struct need *need, struct 
 	return r;
 }
 
+/* Lists what the profile's policy denies of all that the program used. *ret_unmet is owned. 0 or -errno. */
 static int judge_all_needs(const struct learn *learn, const char *profile, struct unmet_need **ret_unmet,
 			   size_t *ret_count)
 {

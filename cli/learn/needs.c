@@ -92,6 +92,7 @@ static int need_origin_count_record(struct need_origin *origin, uint64_t seq, co
 	return origin->call && (origin->exe || !exe || !*exe) ? 0 : -ENOMEM;
 }
 
+/* Adds the rights that the record wants on its paths to the needs. 0 or -errno. */
 static int needs_add_paths(struct needs *needs, const struct query *query, uint64_t seq, const char *call,
 			   const char *exe)
 {
@@ -165,6 +166,7 @@ static struct network_need *needs_find_or_add_net(struct needs *needs, const str
 	return net->host && net->method && net->request ? net : NULL;
 }
 
+/* Counts a use of the network as a need. Ports to listen on count without host and protocol. 0 or -errno. */
 static int needs_add_network_need(struct needs *needs, const struct query *query, uint64_t seq, const char *call,
 				  const char *exe)
 {

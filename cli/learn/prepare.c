@@ -86,6 +86,7 @@ static int learn_check_earlier_policy(const struct learn *learn)
 	return r;
 }
 
+/* Reads the policy of --merge, to which rules are added. 0, also without --merge, or -errno after a message. */
 static int learn_read_earlier_policy(struct learn *learn)
 {
 	json_error_t error;
@@ -130,6 +131,7 @@ static int learn_check_workdir(const struct learn *learn)
 	return -EPERM;
 }
 
+/* Sets the home directory: from HOME, or else from the account. NULL: neither names an absolute path. 0 or -ENOMEM. */
 static int learn_prepare_home(struct learn *learn)
 {
 	const char *home = getenv("HOME");
@@ -140,6 +142,7 @@ static int learn_prepare_home(struct learn *learn)
 	return learn->home || !home || *home != '/' ? 0 : -ENOMEM;
 }
 
+/* Finds the home and working directories and the base profile, checks -o and -w, and makes a directory for the runs. */
 static int learn_prepare_places(struct learn *learn)
 {
 	int r = learn_prepare_home(learn);

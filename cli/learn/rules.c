@@ -163,6 +163,7 @@ static int rules_add_to_draft(const struct fold *fold, const struct unmet_need *
 	return draft_add_path_rule(fold->draft, unmet->right, written, steal_pointer(&because), found, disabled);
 }
 
+/* Looks for what a grant of the path would also grant. 0 or -errno. */
 static int rules_scan_path_to_grant(const struct fold *fold, const char *path, struct scan_found *ret_found)
 {
 	const struct scan_scope scope = {.needs = fold->needs,

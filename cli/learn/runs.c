@@ -212,6 +212,7 @@ struct runs_reader {
 	struct query query;
 };
 
+/* The reader's callback for a record: adds what it shows as needed. 0 or -errno. */
 static int runs_add_needs_of_record(void *ctx, const struct scan_record *record)
 {
 	struct runs_reader *reader = ctx;
@@ -226,6 +227,7 @@ static int runs_add_needs_of_record(void *ctx, const struct scan_record *record)
 	return needs_add_query(&reader->learn->needs, &reader->query, record->seq, call, exe);
 }
 
+/* Adds what the log of a run shows as needed; with `denied`, only of denied calls. 0, or -errno after a message. */
 static int runs_read_log(struct learn *learn, const char *dir, bool denied)
 {
 	_cleanup_free_ char *path = cli_format("%s/" BATCH_LOG_FILE, dir);
@@ -394,6 +396,7 @@ static bool runs_denial_is_expected(const struct learn *learn, const json_t *den
 	return false;
 }
 
+/* Sorts the denials of learn->proof into expected ones, which are counted, and wrong ones. 0 or -ENOMEM. */
 static int runs_collect_wrong_denials(struct learn *learn)
 {
 	const json_t *denials = json_object_get(learn->proof, "denials");

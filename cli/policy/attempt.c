@@ -28,6 +28,7 @@ void minimise_read_policy_from_memory(struct minimise_runs *runs)
 	runs->host.policy.load = minimise_load_text;
 }
 
+/* Callback for lost accesses that ends the search at the first one. */
 static int minimise_stop_at_lost_access(void *ctx, const struct query *query, const struct query_answer *answer)
 {
 	(void)ctx;
@@ -43,6 +44,7 @@ struct lost_access_search {
 	bool any; /* at least one access is lost */
 };
 
+/* Notes that an access is lost, and passes it on to the search's own callback. */
 static int minimise_visit_lost_access(void *ctx, const struct query *query, const struct query_answer *answer)
 {
 	struct lost_access_search *loss = ctx;
@@ -51,6 +53,9 @@ static int minimise_visit_lost_access(void *ctx, const struct query *query, cons
 	return loss->each(loss->ctx, query, answer);
 }
 
+/*
+ * Judges the accesses of a group of runs by the changed policy; `loss` is told of each lost one. Not 0: not possible.
+ */
 static int minimise_judge_runs(struct minimise *all, struct minimise_runs *runs, struct lost_access_search *loss)
 {
 	struct cli_policy_options options = all->policy; /* a copy that borrows the lists */

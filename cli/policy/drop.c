@@ -39,6 +39,7 @@ static bool minimise_may_change_rule(const json_t *entry)
 	return !json_object_get(entry, "disabled") && !(text && strcmp(text, "@workdir") == 0);
 }
 
+/* Lists the policy's rules that may be dropped or narrowed. 0 or -ENOMEM. */
 static int minimise_list_rules(const struct minimise *all, struct rule_list *ret_rules)
 {
 	for (size_t i = 0; i < MINIMISE_LISTS_COUNT; i++) {
@@ -103,6 +104,9 @@ static void minimise_drop_requests(struct minimise *all, struct minimise_rule *r
 	}
 }
 
+/*
+ * Drops each rule without which no access is lost, the widest first, then narrows the others. 0, or not 0: no memory.
+ */
 static int minimise_drop_and_narrow_rules(struct minimise *all, struct rule_list *rules)
 {
 	int r = 0;
@@ -129,6 +133,7 @@ static int minimise_drop_and_narrow_rules(struct minimise *all, struct rule_list
 	return r;
 }
 
+/* Tries once to drop or narrow each rule. 0, or not 0 if memory ran out. */
 static int minimise_try_all_rules(struct minimise *all)
 {
 	struct rule_list rules = {NULL, 0};

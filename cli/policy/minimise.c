@@ -58,6 +58,7 @@ static struct minimise_runs *minimise_get_runs(struct minimise *all, const struc
 	return runs;
 }
 
+/* Keeps an access that the run was allowed and the policy still grants, or may grant. 0 or -ENOMEM. */
 static int minimise_add_access(void *ctx, const struct replay_log *log, const struct query_judge *judge,
 				const struct scan_record *record, const struct query *query)
 {
@@ -81,6 +82,7 @@ static int minimise_add_access(void *ctx, const struct replay_log *log, const st
 	return 0;
 }
 
+/* Collects the accesses of all logs. Warns of those that the policy denies. Returns the exit status. */
 static int minimise_read_logs(struct minimise *all, char **paths, size_t count)
 {
 	const struct replay_accepted_logs accepted_logs = {
@@ -152,6 +154,7 @@ static int minimise_write_result(struct minimise *all)
 	return r < 0 ? CLI_EXIT_ERROR : CLI_EXIT_OK;
 }
 
+/* Drops and narrows rules as far as all accesses stay granted, and writes the result. Returns the exit status. */
 static int minimise_policy(struct minimise *all)
 {
 	size_t used = 0;

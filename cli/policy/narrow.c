@@ -45,6 +45,7 @@ static char *paths_get_path_to_grant(const struct query *query, const struct que
 	return strdup(query_follow_merged_usr(lost->path_as_written, link) ? link : lost->path_as_written);
 }
 
+/* Callback that appends the path which the access needs to be granted. 0 or -ENOMEM. */
 static int path_list_add_path_of_query(void *ctx, const struct query *query, const struct query_answer *answer)
 {
 	struct path_list *paths = ctx;
@@ -222,6 +223,9 @@ static int narrow_replacement_rules(struct minimise *all, const struct minimise_
 	return r;
 }
 
+/*
+ * Replaces a rule's path by narrower ones that have all paths used through it, if that loses no access. 0 or -ENOMEM.
+ */
 static int narrow_path(struct minimise *all, struct minimise_rule *rule)
 {
 	const char *wide = minimise_get_path_or_host_of_entry(rule->entry);

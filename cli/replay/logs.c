@@ -57,6 +57,7 @@ static char *logs_find_workdir(const json_t *header)
 	return NULL;
 }
 
+/* Keeps the name and hash of the run's policy, and whether the policy of the replay is the same. 0 or -ENOMEM. */
 static int logs_compare_policy_of_header(struct logs_walk *walk, const json_t *header)
 {
 	const json_t *policy = json_object_get(header, "policy");
@@ -71,6 +72,9 @@ static int logs_compare_policy_of_header(struct logs_walk *walk, const json_t *h
 	return 0;
 }
 
+/*
+ * The reader's callback for the header: loads the policy for the program and working directory of the run. 0 or -errno.
+ */
 static int logs_load_policy_by_header(void *ctx, const json_t *header)
 {
 	struct logs_walk *walk = ctx;

@@ -80,6 +80,7 @@ void replay_report_free(struct replay_report *report)
 	free(report);
 }
 
+/* Order for tsearch(3): by the kind of change, then by the key. */
 static int group_compare_keys(const void *a, const void *b)
 {
 	const struct replay_group *one = a, *other = b;

@@ -58,6 +58,10 @@ static int anchor_start_command(const char *command)
 	return fcntl(write_fd, F_SETFL, O_NONBLOCK) < 0 ? -errno : steal_fd(&write_fd);
 }
 
+/*
+ * Opens the place for checkpoints: "command:..." starts a command, "fd:N" is duplicated, any other names a file. -1
+ * with errno.
+ */
 static int anchor_open_file(const char *named, const char *path)
 {
 	uint64_t number;

@@ -17,6 +17,7 @@
 #include "cli/run/private.h"
 #include "supervisor/ask/directory.h"
 
+/* Reports that the run is refused because of the directory of --ask. Returns the exit status. */
 static int ask_refuse(struct run *run, const char *why)
 {
 	return run_report_refusal(run, "ask_failed", "--ask %s: %s", run->options.ask_dir, why);
@@ -59,6 +60,7 @@ const char *run_find_grant_of_path(const struct policy *policy, const char *real
 	return NULL;
 }
 
+/* Refuses the directory of --ask if another user could write answers there. 0, or the exit status. */
 static int ask_check_owner(struct run *run, int fd)
 {
 	struct stat st;
@@ -72,6 +74,10 @@ static int ask_check_owner(struct run *run, int fd)
 	return 0;
 }
 
+/*
+ * Locks the directory of --ask against other runs, and refuses it if it has files of another run. 0, or the exit
+ * status.
+ */
 static int ask_lock_directory(struct run *run, int fd)
 {
 	if (flock(fd, LOCK_EX | LOCK_NB) < 0)

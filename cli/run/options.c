@@ -16,6 +16,7 @@
 #define LOG_ROTATE_BYTES_MIN (64u << 10)
 #define TIME_OPTION_MAX_NS (UINT64_C(24) * 3600 * 1000000000) /* longest time that an option of callgate run accepts */
 
+/* Setter of which denials and events the run prints: none, summary, blocked or all. */
 static int run_set_events(const struct cli_given_option *given, void *all)
 {
 	static const char *const names[] = {

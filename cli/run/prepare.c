@@ -74,6 +74,7 @@ static int prepare_workspace(struct run *run)
 	return 0;
 }
 
+/* Makes the scratch directory, checks the working directory, and prepares the workspace. 0, or the exit status. */
 static int prepare_user_directories(struct run *run)
 {
 	int exit_code = prepare_scratch_directory(run);

@@ -98,6 +98,7 @@ static bool session_await_start(int base_fd, const char *socket_name, int stderr
 	return false;
 }
 
+/* Waits until the session in the background serves clients, and prints its id. Returns the exit status. */
 static int session_wait_and_print_id(const struct run *run, pid_t pid, const char *socket_name, int stderr_fd)
 {
 	int status = 0;

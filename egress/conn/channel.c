@@ -239,6 +239,7 @@ static ssize_t channel_tls_write(struct channel *channel, const void *data, size
 	return (ssize_t)done;
 }
 
+/* Sends close_notify, if the handshake is done. 0 or -errno. */
 static int channel_tls_close(struct channel *channel)
 {
 	int result, error = channel_prepare_tls_call(channel);

@@ -43,6 +43,7 @@ static bool is_field_text_byte(char byte)
 	return ((unsigned char)byte >= 0x20 && byte != 0x7f) || byte == '\t';
 }
 
+/* Parses a byte of a chunk's size. Returns the parser's next state, or -EBADMSG. */
 static int parse_size_byte(struct http1_body *body, char byte)
 {
 	int value = http1_parse_hex_digit(byte);
@@ -65,6 +66,7 @@ static int parse_size_byte(struct http1_body *body, char byte)
 	return body->is_of_request || !memchr("; \t", byte, 3) ? -EBADMSG : CHUNK_AT_EXTENSION;
 }
 
+/* Parses a byte of the trailers. Returns the parser's next state, -EBADMSG, or -EMSGSIZE if they are too long. */
 static int parse_trailer_byte(struct http1_body *body, char byte)
 {
 	bool start = body->parser_state == CHUNK_AT_TRAILER_START;

@@ -152,6 +152,9 @@ static int pass_interim_response(struct conn *conn, const struct http1_head *hea
 	return http1->head.minor_version ? http1_queue_response(conn, head, NULL) : 0;
 }
 
+/*
+ * Passes on the head of the final response, and decides on its framing for the client and on keep-alive. 0 or -errno.
+ */
 static int pass_final_response(struct conn *conn, const struct http1_head *head)
 {
 	struct http1_state *http1 = conn->state;

@@ -38,6 +38,10 @@ static int forward_field(const struct conn *conn, const struct http_field *field
 	return 0;
 }
 
+/*
+ * Writes the request's header fields for the server: the forwarded ones, and the credential of the rule in place of its
+ * field.
+ */
 static int forward_fields(struct conn *conn, struct buf *out)
 {
 	struct http1_state *http1 = conn->state;
@@ -61,6 +65,7 @@ static int forward_fields(struct conn *conn, struct buf *out)
 	return error;
 }
 
+/* Writes the request's head for the server. 0 or -errno. */
 static int forward_head(struct conn *conn, struct buf *out)
 {
 	struct http1_state *http1 = conn->state;

@@ -46,6 +46,7 @@ int http1_flush_output(struct bytes *out, struct channel *to)
 	return error == -EAGAIN ? 0 : error;
 }
 
+/* Queues bytes as one chunk of a chunked body. 0 or -errno. */
 static int http1_queue_chunk(struct bytes *out, const char *part, size_t len)
 {
 	char head[HTTP1_CHUNK_HEAD_BYTES_MAX];

@@ -230,6 +230,7 @@ static enum http1_framing http1_find_framing(const struct http1_head *head, cons
 	return seen->is_of_response ? HTTP1_UNTIL_CLOSE : HTTP1_NO_BODY;
 }
 
+/* Reads the header fields that callgate knows, and finds the body's framing. Returns -errno for an ambiguous head. */
 static int http1_read_and_check_fields(struct http1_head *head, bool response)
 {
 	struct http1_seen_fields seen = {.is_of_response = response};

@@ -57,6 +57,10 @@ static bool http2_field_is_forwarded(const char *name, size_t len, const char *v
 	return !request_field_is_never_forwarded(name, len);
 }
 
+/*
+ * Adds the fields that are forwarded, with secrets in place of placeholders, but not `replaced` (NULL: none). 0 or
+ * -errno.
+ */
 static int outgoing_add_received_fields(struct outgoing_fields *outgoing, const struct http2_stream *stream,
 					const char *replaced)
 {

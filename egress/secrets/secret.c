@@ -512,6 +512,10 @@ static const struct secret *secrets_find_by_name(const struct secrets *secrets, 
 	return NULL;
 }
 
+/*
+ * Writes a text such as "Bearer {NAME}" with the secrets' values. -EACCES: a secret is not for the host. -ENOENT:
+ * unknown.
+ */
 static int secrets_write_template(const struct secrets *secrets, const char *template, const char *host,
 				  struct secret_text_writer *writer)
 {

@@ -238,6 +238,7 @@ static bool authority_put_signature(struct der *der, const struct ecc_scalar *ke
 	return true;
 }
 
+/* Writes the certificate as PEM. 0, or -EMSGSIZE if it did not fit into `der`. */
 static int authority_write_pem(const struct der *der, char pem[AUTHORITY_PEM_SIZE])
 {
 	char digits[BASE64_ENCODE_RAW_LENGTH(DER_BYTES_MAX) + 1];
@@ -290,6 +291,10 @@ static bool authority_export_pair(const struct ecc_scalar *key, const struct ecc
 	return fits;
 }
 
+/*
+ * Makes the certificate of the run's own authority, signed by itself, as PEM. Sets *failed if there are no random
+ * bytes.
+ */
 static int authority_sign(const struct ecc_scalar *key, const uint8_t point[EC_POINT_BYTES], const char *run_id,
 			  bool *failed, char pem[AUTHORITY_PEM_SIZE])
 {

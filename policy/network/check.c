@@ -85,6 +85,10 @@ static const char *check_credential_header(const struct net_rule *rule)
 		      : "has a credential without a secret in it; write \"Bearer {NAME}\" and name it in \"secrets\"";
 }
 
+/*
+ * Checks a rule that names an address: it may have to be refused, or need "private". 0, or -EINVAL with a text in
+ * `why`.
+ */
 static int check_literal_address(const struct net_rule *rule, char *why, size_t cap)
 {
 	struct sockaddr_storage address;

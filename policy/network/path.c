@@ -27,6 +27,7 @@ struct path_writer {
 	bool segment_had_escaped_dot;   /* the current segment has a dot that was written as an escape */
 };
 
+/* Writes a character as "%XX". 0 or -ENAMETOOLONG. */
 static int net_path_put_escape(struct path_writer *writer, unsigned char c)
 {
 	static const char digits[] = "0123456789ABCDEF";
@@ -39,6 +40,7 @@ static int net_path_put_escape(struct path_writer *writer, unsigned char c)
 	return 0;
 }
 
+/* Writes a character, escaped if it needs to be. 0 or -ENAMETOOLONG. */
 static int net_path_put_char(struct path_writer *writer, unsigned char c)
 {
 	if (!net_path_char_needs_no_escape(c))
@@ -175,6 +177,7 @@ static int net_path_end_segment(struct path_writer *writer, bool *ret_segment_wa
 	return 0;
 }
 
+/* Begins a component of a URL's path. After a dropped one ("." or "..") the slash already stands. */
 static int net_path_begin_segment(struct path_writer *writer, bool segment_was_dropped)
 {
 	int ret = segment_was_dropped ? 0 : net_path_put_char(writer, '/');
@@ -184,6 +187,7 @@ static int net_path_begin_segment(struct path_writer *writer, bool segment_was_d
 	return ret;
 }
 
+/* Writes the path of a request in normal form. -EINVAL: it has a character that no path may have. */
 static int net_path_put_target(struct path_writer *writer, const char *target, size_t len)
 {
 	unsigned char c;

@@ -29,6 +29,7 @@ static json_t *net_show_http(const struct net_rule *rule)
 	return list;
 }
 
+/* Adds the limits that are set to the rule's JSON. Not 0: out of memory. */
 static int net_show_budget(json_t *object, const struct net_budget *budget)
 {
 	const struct {
@@ -50,6 +51,7 @@ static int net_show_budget(json_t *object, const struct net_budget *budget)
 	return ret;
 }
 
+/* Appends an allowing rule as JSON to the list. Not 0: out of memory. */
 static int net_show_rule(json_t *list, const struct net_rule *rule)
 {
 	json_t *object = json_object();
@@ -77,6 +79,7 @@ static int net_show_rule(json_t *list, const struct net_rule *rule)
 	return json_array_append_new(list, object) | ret;
 }
 
+/* Appends a deny rule as JSON to the list. Not 0: out of memory. */
 static int net_show_deny(json_t *list, const struct net_deny *deny)
 {
 	json_t *object = json_object();
@@ -113,6 +116,7 @@ static json_t *net_show_fixed_host(const struct net_fixed_host *fixed)
 	return list;
 }
 
+/* Adds the pool's IPv4 and IPv6 networks, as "address/bits", to the JSON of "network". Not 0: out of memory. */
 static int net_show_pool(json_t *object, const struct policy_network *network)
 {
 	json_t *pool = json_object();
@@ -129,6 +133,7 @@ static int net_show_pool(json_t *object, const struct policy_network *network)
 	return json_object_set_new(object, "pool", pool);
 }
 
+/* Adds the rules "allow", "deny", "listen" and "resolve" to the JSON of "network". Not 0: out of memory. */
 static int net_show_lists(json_t *object, const struct policy_network *network)
 {
 	json_t *allow = json_array(), *deny = json_array(), *listen = json_array(), *resolve = json_object();
@@ -149,6 +154,7 @@ static int net_show_lists(json_t *object, const struct policy_network *network)
 	return ret | json_object_set_new(object, "resolve", resolve);
 }
 
+/* Adds the secrets, by source and hosts and without values, to the policy's JSON. Not 0: out of memory. */
 static int net_show_secrets(json_t *root, const struct policy_network *network)
 {
 	json_t *object = network->secret_count ? json_object() : NULL;

@@ -8,6 +8,7 @@ bool glob_is_wild(const char *name, size_t len)
 	return memchr(name, '*', len) != NULL;
 }
 
+/* Finds what kind a pattern's component is. -EINVAL: it is empty, or has "**" beside other text. */
 static int glob_compile_part(const char *name, size_t len, struct glob_part *part)
 {
 	bool deep = memmem(name, len, "**", 2);

@@ -106,6 +106,7 @@ static const struct ocsf_call ocsf_methods[] = {
 	{"POST", 6},    {"PUT", 7},    {"TRACE", 8}, {"PATCH", 9}, {NULL, OCSF_ACTIVITY_OTHER},
 };
 
+/* Returns the OCSF activity of the first entry whose prefix the name has, or of the last entry. */
 static int ocsf_find_activity(const struct ocsf_call *calls, const struct scan_text *name)
 {
 	for (; calls->name_prefix; calls++)
@@ -120,6 +121,7 @@ static bool ocsf_is_exec(const struct scan_record *record)
 	return record->syscall.at && record->syscall.len >= 4 && memcmp(record->syscall.at, "exec", 4) == 0;
 }
 
+/* Returns the OCSF class of a record: HTTP, DNS, network, process or file system. */
 static int ocsf_get_class(const struct scan_record *record)
 {
 	if (scan_text_equals(&record->event, "request"))
@@ -133,6 +135,7 @@ static int ocsf_get_class(const struct scan_record *record)
 	return record->path[0].as_written.at || record->path[0].resolved_path.at ? OCSF_CLASS_FILE : OCSF_CLASS_PROCESS;
 }
 
+/* Returns the OCSF activity of a network record: open, close, refuse, fail, or what its call stands for. */
 static int ocsf_get_network_activity(const struct scan_record *record)
 {
 	int activity = record->event.at ? OCSF_ACTIVITY_NETWORK_OPEN
@@ -147,6 +150,7 @@ static int ocsf_get_network_activity(const struct scan_record *record)
 					: OCSF_ACTIVITY_NETWORK_OPEN;
 }
 
+/* Returns the OCSF activity of a record, a number that depends on its class. */
 static int ocsf_get_activity(int class, const struct scan_record *record)
 {
 	switch (class) {

@@ -53,6 +53,7 @@ static void sqlite_page_clear(struct sqlite_page *page)
 	page->lowest_cell_offset = SQLITE_PAGE_BYTES;
 }
 
+/* Whether a cell of `len` bytes and its pointer fit into the page. start: bytes before the pointers. */
 static int sqlite_page_has_room(const struct sqlite_page *page, size_t start, size_t len)
 {
 	return start + 2 * (page->cell_count + 1) + len <= page->lowest_cell_offset;

@@ -67,6 +67,7 @@ static struct report_run *logs_find_run(struct audit_report *report, const char 
 	return run;
 }
 
+/* Finds the log's run, first line number and count of lines. Returns the exit status. */
 static int logs_survey_one_log(struct audit_report *report, struct report_log *log)
 {
 	struct audit_reader *reader;

@@ -71,6 +71,7 @@ static void report_remove_long_result_members(json_t *result)
 		(void)json_object_del(result, *key);
 }
 
+/* Adds the result of a run, from a file of `callgate run --json`, to that run's log. Returns the exit status. */
 static int report_add_result(struct audit_report *report, const char *path)
 {
 	_cleanup_free_ char *text = NULL;
