@@ -43,6 +43,7 @@ struct loop {
 	struct loop_timer *unused_timer_for_reuse; /* memory of a former timer, which the next one gets; NULL: none */
 };
 
+/* Reads the clock for all timers of this round of the loop. */
 static void loop_update_now(struct loop *loop)
 {
 	loop->now_ms = io_read_clock_ns() / NS_PER_MS;

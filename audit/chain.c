@@ -52,6 +52,7 @@ static struct chain_line *chain_find_line(struct chain *chain, uint64_t seq)
 	return &chain->waiting[seq % CHAIN_UNSEALED_LINES_MAX];
 }
 
+/* If another process has asked for it in shared memory, stores there how far the log's chain has come. */
 static void chain_store_progress(const struct audit *audit)
 {
 	struct audit_progress *progress = audit->progress;
@@ -222,6 +223,7 @@ int chain_write_outcomes(struct audit *audit, char *out, size_t max, size_t *ret
 	return r;
 }
 
+/* Forgets the first `count` late outcomes, whose hashes are on file. */
 void chain_drop_outcomes(struct audit *audit, size_t count)
 {
 	struct chain *chain = &audit->chain;
@@ -237,6 +239,7 @@ void chain_drop_outcomes(struct audit *audit, size_t count)
 	(void)pthread_mutex_unlock(&chain->lock);
 }
 
+/* Writes a call's outcome into its line, in mapped memory or by pwrite(2). */
 static void chain_store_outcome(struct audit *audit, uint64_t offset, int64_t ret, uint64_t ns)
 {
 	char room[AUDIT_OUTCOME_BYTES + 2];

@@ -76,6 +76,7 @@ int compact_create_process_table(struct encoder *encoder)
 	return encoder->processes ? 0 : -ENOMEM;
 }
 
+/* Frees the table of processes, by which compact records leave fields out. */
 void compact_free_process_table(struct encoder *encoder)
 {
 	for (unsigned i = 0; encoder->processes && i < ENCODER_PROCESS_TABLE_SLOTS; i++)
@@ -86,6 +87,7 @@ void compact_free_process_table(struct encoder *encoder)
 
 static const char *const expand_fields[] = {"ppid", "host_pid", "program", "exe"};
 
+/* Begins to expand the records of another log, unless its header says that it is not compact. */
 static void expand_begin_log(struct compact_reader *reader, const json_t *header)
 {
 	const json_t *run = json_object_get(header, "run");
@@ -121,6 +123,7 @@ static void expand_restore_process(struct compact_reader *reader, json_t *record
 	(void)json_object_set_new(reader->processes, key, known);
 }
 
+/* Adds "effect", which compact records leave out where the verdict tells it. */
 static void expand_restore_effect(json_t *record)
 {
 	const char *verdict = json_string_value(json_object_get(record, "verdict"));

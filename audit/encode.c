@@ -238,6 +238,7 @@ static char *encode_net(char *out, const struct audit_net *net)
 	return net_put_ms(out, ",\"duration_ms\":", net->duration_us);
 }
 
+/* The sum of the lengths of a network record's texts, unescaped. */
 static size_t encode_measure_net_texts(const struct audit_net *net)
 {
 	const char *const texts[] = {net->event_name, net->host, net->address, net->proto,  net->real, net->dropped,
@@ -251,6 +252,7 @@ static size_t encode_measure_net_texts(const struct audit_net *net)
 
 /* ---- the record ---- */
 
+/* The most bytes that the record's line can have, with every byte of a text escaped. */
 static size_t encode_get_max_bytes(const struct audit_record *record, const struct encoded_text_lengths *len)
 {
 	size_t text = record->path_len + record->resolved_path_len + record->second_path_len +

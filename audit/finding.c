@@ -104,6 +104,7 @@ static struct verify_finding finding_explain_wrong_hash(const struct verify *ver
 	return finding_make(VERIFY_EDITED, verify->last_line.place);
 }
 
+/* Explains a break after lines without hash: one was inserted, or a hash was removed. */
 static struct verify_finding finding_explain_hash_blank(const struct verify *verify)
 {
 	const struct verify_line *broken = &verify->broken_line;
@@ -113,6 +114,7 @@ static struct verify_finding finding_explain_hash_blank(const struct verify *ver
 	return finding_make(again ? VERIFY_INSERTED : VERIFY_HASH_MISSING, verify->first_hash_blank_line);
 }
 
+/* Finds what kind of change to the log makes its chain break at verify->broken_line. */
 static struct verify_finding finding_explain_break(const struct verify *verify)
 {
 	const struct verify_line *broken = &verify->broken_line;

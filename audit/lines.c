@@ -53,6 +53,7 @@ static void lines_add_command(struct buf *buf, const char *const *argv)
 		buf_printf(buf, ",\"command_omitted\":%zu", omitted);
 }
 
+/* Begins a line that is no record: the fields of the chain, the time, and the type. */
 static void lines_begin_object(struct buf *buf, struct audit_clock *clock, const struct line_chain_fields *links,
 			       uint64_t seq, const char *type)
 {

@@ -31,6 +31,7 @@ static void outcome_store_8_bytes(char *to, const char *from)
 	*(volatile outcome_word8 *)to = word;
 }
 
+/* Stores 16 bytes by one instruction. */
 static void outcome_store_16_bytes(char *to, const char *from)
 {
 	outcome_word16 word;
@@ -53,6 +54,7 @@ static void outcome_store_value(char *room, const char *text)
 			       text + OUTCOME_VALUE_BYTES - 16);
 }
 
+/* Writes "errno" with the error's name, or its number if it has none, in place of an unknown outcome. */
 static void outcome_store_error(const struct encoder *encoder, char *room, uint64_t error)
 {
 	const struct encoder_name *name = error <= AUDIT_ERRNO_MAX ? &encoder->error[error] : NULL;
@@ -70,6 +72,7 @@ static void outcome_store_error(const struct encoder *encoder, char *room, uint6
 	outcome_store_value(room, text);
 }
 
+/* Writes the value that a call returned, in place of an unknown outcome. */
 static void outcome_store_result(char *room, uint64_t value)
 {
 	char text[OUTCOME_VALUE_BYTES + 7];
@@ -94,6 +97,7 @@ void outcome_store(const struct encoder *encoder, char *room, int64_t ret, uint6
 	outcome_store_16_bytes(room + AUDIT_OUTCOME_NS_OFFSET, text);
 }
 
+/* Fills the room for an outcome with one that is not known yet. */
 void outcome_write_unknown(char room[AUDIT_OUTCOME_BYTES])
 {
 	memcpy(room, outcome_empty, AUDIT_OUTCOME_BYTES);

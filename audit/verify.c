@@ -220,6 +220,7 @@ static int verify_add_late_outcome(struct verify *verify)
 	return 0;
 }
 
+/* Compares a late outcome's hash with that of its record's bytes. If they differ, the record was edited. */
 static void verify_compare_late_outcome(struct verify *verify, uint64_t seq, const char digits[HASH_DIGITS])
 {
 	for (size_t i = 0; i < verify->late_count; i++) {
@@ -276,6 +277,7 @@ static void verify_read_header(struct verify *verify, const struct verify_line *
 	}
 }
 
+/* Keeps what the trailer says of the log, to be compared with what was read. */
 static void verify_read_trailer(struct verify *verify, const json_t *json, const char *text, size_t len)
 {
 	const char *digits = text + len - 3 - SIGN_SIGNATURE_DIGITS;
@@ -458,6 +460,7 @@ void verify_start_at_header(struct verify *verify, const char *text, size_t len)
 	memcpy(verify->last_line.hash, line.hash_of_previous, HASH_DIGITS);
 }
 
+/* Begins another file of the same log. */
 void verify_begin_file(struct verify *verify)
 {
 	verify->file_count++;

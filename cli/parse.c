@@ -41,6 +41,7 @@ static bool parse_option_is_hidden(const struct cli_syntax *syntax, size_t table
 	return false;
 }
 
+/* Adds one table of options to what getopt_long(3) gets. fills: the struct that its setters fill. */
 static void parse_add_option_table(struct option_parser *parser, const struct cli_syntax *syntax, size_t table,
 			    const struct cli_option *row, void *fills)
 {

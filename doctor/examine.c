@@ -92,6 +92,7 @@ static void doctor_report_unreported_probes(struct doctor *doctor, const struct 
 	}
 }
 
+/* Runs a trial in a child process, and waits. Probes that it did not report are reported as failed. */
 static void doctor_fork_trial(struct doctor *doctor, const struct trial *trial)
 {
 	pid_t parent = getpid(), pid = fork();
@@ -142,6 +143,7 @@ enum probe doctor_get_layer_probe(enum layer layer)
 	return probes[layer];
 }
 
+/* Derives from the probes which sandbox layers a run should have here. */
 static void doctor_set_expected_layers(struct doctor *doctor)
 {
 	const char *why;

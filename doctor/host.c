@@ -139,6 +139,7 @@ struct filesystem_type {
 	bool is_slow;
 };
 
+/* The name of a file system by its type in statfs(2), and whether it is slow. */
 static struct filesystem_type probe_get_filesystem_of_type(long type)
 {
 	static const struct filesystem_type known[] = {

@@ -130,6 +130,7 @@ static _Noreturn void probe_mount_proc(struct trial_shared_page *page, int tmpfs
 	_exit(0);
 }
 
+/* Tries a pid namespace and, in a child in it, to mount a new procfs. */
 static void probe_make_pidns(struct trial_shared_page *page, int tmpfs)
 {
 	pid_t pid;
@@ -227,6 +228,7 @@ static _Noreturn void probe_run_namespaces_child(struct trial_shared_page *page)
 
 /* ---- in the parent ---- */
 
+/* Finds settings of the kernel that forbid user namespaces. */
 static void probe_find_userns_traits(struct doctor *doctor)
 {
 	if (probe_read_number("/proc/sys/user/max_user_namespaces") == 0)

@@ -55,6 +55,7 @@ void budgets_free(struct budgets *budgets)
 	free(budgets);
 }
 
+/* The use of a rule's budget. NULL: there is no rule, or no budgets are kept. */
 static struct rule_budget_use *budget_find_rule_use(struct budgets *budgets, const struct net_rule *rule)
 {
 	return budgets && rule && rule->index < budgets->count ? &budgets->use[rule->index] : NULL;
@@ -95,6 +96,7 @@ int budget_add_connection(struct budgets *budgets, const struct net_rule *rule, 
 	return 0;
 }
 
+/* Ends the counting of a connection in the budget of its rule. */
 void budget_drop_connection(struct budget_use *use)
 {
 	struct rule_budget_use *of = budget_find_rule_use(use->budgets, use->rule);
@@ -128,6 +130,7 @@ static uint64_t budget_raise_to_at_least_1(uint64_t value)
 	return value ? value : 1;
 }
 
+/* How many of `want` bytes the rate allows now. 0: none, and *ret_wait_ms says how long to wait. */
 static size_t budget_get_bytes_by_rate(struct rule_budget_use *use, uint64_t rate, size_t want, uint64_t now_ns,
 				 uint64_t *ret_wait_ms)
 {
@@ -166,6 +169,7 @@ size_t budget_get_allowed_bytes(const struct budget_use *use, bool up, size_t wa
 	return budget_get_bytes_by_rate(of, use->rule->budget.bytes_per_second, want, now_ns, ret_wait_ms);
 }
 
+/* Counts bytes against the rule's budget. up: from the program to the server. */
 void budget_spend_bytes(const struct budget_use *use, bool up, size_t bytes)
 {
 	struct rule_budget_use *of = budget_find_rule_use(use->budgets, use->rule);

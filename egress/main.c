@@ -193,6 +193,7 @@ static void egress_close_fds(int *fds, size_t count)
 		(void)close(fds[--count]);
 }
 
+/* Starts to serve the run's program sockets: a listener for connections, and two sockets of its DNS. */
 static void egress_take_program_sockets(struct egress *egress, int *fds, size_t count)
 {
 	static const struct control_message ready = {.version = CONTROL_VERSION, .type = CONTROL_READY};
@@ -222,6 +223,7 @@ static void egress_close_flushed_conns(struct egress *egress)
 			conn_close(conn, "end", NULL, false);
 }
 
+/* Ends the loop once all bytes and records are delivered, or their time is over; else checks again later. */
 static void egress_stop_when_finished(struct egress *egress)
 {
 	uint64_t passed_ms = (loop_get_now_ns(egress->loop) - egress->ending_start_ns) / NS_PER_MS;
@@ -236,6 +238,7 @@ static void egress_stop_when_finished(struct egress *egress)
 		loop_set_timer(egress->loop, &egress->end_timer, EGRESS_END_POLL_INTERVAL_MS);
 }
 
+/* Checks again whether egress can end. */
 static void egress_on_end_due(struct timer *timer)
 {
 	egress_stop_when_finished(container_of(timer, struct egress, end_timer));
@@ -298,6 +301,7 @@ static void egress_on_message(struct egress *egress, const struct control_messag
 	}
 }
 
+/* Continues the connections that waited for room on the control line. */
 static void egress_resume_stalled_conns(struct egress *egress)
 {
 	for (struct conn *conn = egress->conns; conn; conn = conn->next) {

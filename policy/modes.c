@@ -42,6 +42,7 @@ static void on_deny_set_for_path(struct policy *policy, const struct rule *rule)
 	}
 }
 
+/* Notes the "on_deny" of a rule, if it has one. */
 static void on_deny_add_rule(struct policy *policy, const char *label, enum policy_on_deny mode)
 {
 	if (mode != ON_DENY_UNSET)

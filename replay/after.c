@@ -11,6 +11,7 @@ static uint32_t after_find_entries_of_read_path(const struct policy *policy, con
 	return policy_find_entries_fired_by_read(policy, path->canonical_path, path->len);
 }
 
+/* The after_read entries, as bits, that reading anything in the directory at path `at` would fire. */
 static uint32_t after_find_entries_of_moved_dir(const struct policy *policy, const struct query *query, size_t at)
 {
 	return policy_find_entries_fired_by_read_below(policy, query->paths[at].canonical_path, query->paths[at].len);

@@ -28,6 +28,7 @@ struct query_judge {
 
 /* ---- the names that the view shows ---- */
 
+/* Adds a name, and marks the directories above it as ones that lead to a shown name. */
 static void judge_add_shown_name(struct query_judge *judge, const char *path)
 {
 	uint32_t at = path_tree_add_path(&judge->shown_names, &judge->arena, arena_dup(&judge->arena, path));
@@ -51,6 +52,7 @@ static void judge_add_shown_path_and_target(struct query_judge *judge, const cha
 		judge_add_shown_name(judge, path);
 }
 
+/* Adds what the view shows: paths of mounts, links and their targets, devices and /proc. */
 static void judge_add_names_of_view(struct query_judge *judge)
 {
 	size_t count;
@@ -318,12 +320,17 @@ static enum judged judge_path_of_query(const struct query_judge *judge, const st
 
 /* ---- all paths of a call ---- */
 
+/* Marks the answer as one that cannot be known. why: static. */
 static void answer_set_unknown(struct query_answer *answer, const char *why)
 {
 	answer->is_certain = false;
 	answer->why = why;
 }
 
+/*
+ * Adds the verdict on a path or endpoint. One denial makes the whole answer a denial; only rules of its verdict are
+ * kept.
+ */
 static void answer_add_verdict(struct query_answer *answer, bool allow, size_t at, const char *rule, const char *reason)
 {
 	if (allow != answer->is_allowed) { /* a denial counts more than any grant */
@@ -400,6 +407,7 @@ static void judge_paths(const struct query_judge *judge, const struct query *que
 
 /* ---- the network ---- */
 
+/* Judges a record of the network by the policy of the replay. */
 static struct net_verdict judge_endpoint(const struct policy *policy, const struct query *query)
 {
 	struct net_verdict verdict;

@@ -145,6 +145,7 @@ static int record_read_path_of_refused_walk(struct query *query, const struct sc
 	return 0;
 }
 
+/* The right that a record names, 0 if none. */
 static unsigned record_get_right(const struct scan_record *record)
 {
 	static const struct {
@@ -331,6 +332,7 @@ static bool record_open_reads_content(const struct scan_record *record)
 	       record_text_begins_with(&record->syscall, "exec");
 }
 
+/* Notes what the call did with contents, which may fire entries of after_read: read, move or exchange, or nothing. */
 static void record_set_content_read(const struct scan_record *record, struct query *query)
 {
 	query->was_allowed_but_failed = query->was_allowed && record->error.at;

@@ -162,6 +162,7 @@ static bool run_set_timer(struct context_run *run, uint64_t delay_ms, void (*on_
 	return run->timeout_timer != NULL;
 }
 
+/* Kills the interpreter, because a run has not ended some time after it was interrupted. */
 static void run_kill_interpreter(struct context_run *run)
 {
 	interpreter_signal(run->context, SIGKILL);
@@ -183,6 +184,7 @@ static void run_interrupt_then_kill(struct context_run *run)
 		interpreter_signal(context, SIGKILL);
 }
 
+/* The run has reached its time limit: interrupts it, later kills the interpreter. */
 static void run_on_timeout(struct context_run *run)
 {
 	run->has_timed_out = run->was_interrupted = true;
@@ -301,6 +303,7 @@ static bool stream_on_output(void *data, const char *bytes, size_t len)
 	return run_report_event(run, event_make_output(origin->stream, bytes, len));
 }
 
+/* The interpreter has begun the run. If the run was to end meanwhile, interrupts it now. */
 static void run_on_begin_event(struct context_run *run)
 {
 	if (run->has_begun)

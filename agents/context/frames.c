@@ -7,6 +7,7 @@
 
 #define FRAMES_RECORD_SEPARATOR '\x1e'
 
+/* Prepares a parser, which may have been used before, for a new interpreter's output. nonce: borrowed. */
 void frames_init(struct frames_parser *frames, const char *nonce)
 {
 	frames_release(frames);
@@ -121,6 +122,7 @@ static void frames_read_length_digit(struct frames_parser *frames, char byte)
 		frames->state = FRAMES_OUTPUT;
 }
 
+/* Adds to an event's line. One that becomes too long is dropped as a whole. */
 static void frames_add_payload(struct frames_parser *frames, const char *bytes, size_t len)
 {
 	frames->last_payload_byte = bytes[len - 1];

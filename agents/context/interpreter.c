@@ -153,6 +153,7 @@ static void input_add_shell_quoted(struct buf *input, const char *text)
 
 /* ---- start of an interpreter ---- */
 
+/* Queues the request that the runner imports these modules before it is needed. */
 static void input_add_modules_to_import(struct context *context)
 {
 	struct buf *input = &context->pending_input;
@@ -273,6 +274,7 @@ int interpreter_start(struct context *context, const struct interpreter_callback
 	return 0;
 }
 
+/* Frees the interpreter, so that a new one can be started in its place. */
 void interpreter_discard(struct context *context)
 {
 	sandbox_program_free(context->interpreter_program);
@@ -312,6 +314,7 @@ static void input_add_bash_run(struct buf *input, const struct context_run *run)
 	buf_printf(input, " </dev/null {__callgate_out}>&- {__callgate_err}>&-\n__callgate_end %u\n", run->run_number);
 }
 
+/* Queues the request for a code run: number, mode, code and variables. */
 static void input_add_run_request(struct buf *input, const struct context_run *run, const char *mode)
 {
 	const char *name;

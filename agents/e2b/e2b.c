@@ -68,6 +68,7 @@ static void envd_answer_environment(const struct e2b_sandbox *box, struct http_r
 	http_answer_json(request, 200, env);
 }
 
+/* envd's "/init": variables for all programs that the client starts later. */
 static void envd_on_init_body(void *data, struct http_request *request, const char *bytes, size_t len)
 {
 	struct e2b_call *call = data;

@@ -228,6 +228,7 @@ static void upload_fail_by_errno(struct upload *upload)
 						   : sandbox_describe_error(upload->failure_errno));
 }
 
+/* Answers once the body has ended and all its files are written. */
 static void upload_answer_if_complete(struct upload *upload)
 {
 	struct http_request *request = upload->call->request;

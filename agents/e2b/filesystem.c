@@ -210,6 +210,7 @@ static void watcher_on_room(void *data)
 	fileop_pause_output(watcher->fileop, false);
 }
 
+/* The watch is set: answers the client, or begins its stream. */
 static void watcher_on_watch_started(struct e2b_watcher *watcher)
 {
 	struct e2b_call *call = watcher->call;
@@ -226,6 +227,7 @@ static void watcher_on_watch_started(struct e2b_watcher *watcher)
 	connect_answer(request, json_pack("{s:s}", "watcherId", watcher->id));
 }
 
+/* Copies what the client may see of an event, because a process of the sandbox sent it. */
 static json_t *event_copy_known_members(const json_t *from)
 {
 	const json_t *entry = json_object_get(from, "entry");

@@ -170,6 +170,7 @@ static void execution_unlink(struct execution *execution)
 	slist_remove(execution->context->executions, execution, next);
 }
 
+/* Sends an event to the client as a line. While the client does not read, the interpreter's output pauses. */
 static void execution_write_event(struct execution *execution, const json_t *event)
 {
 	_cleanup_free_ char *text = json_dumps(event, JSON_COMPACT);

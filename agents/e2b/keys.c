@@ -81,6 +81,7 @@ bool keys_have_quota_for(const struct e2b_key *key, const struct e2b_template *t
 	return !*ret_what;
 }
 
+/* Counts the sandbox against its key's quotas. */
 void keys_reserve_quota(struct e2b_key *key, const struct e2b_template *template)
 {
 	key->sandbox_count++;
@@ -89,6 +90,7 @@ void keys_reserve_quota(struct e2b_key *key, const struct e2b_template *template
 	key->created_sandbox_count++;
 }
 
+/* Takes an ended sandbox out of its key's quotas. */
 void keys_return_quota(struct e2b_key *key, const struct e2b_template *template)
 {
 	key->sandbox_count--;

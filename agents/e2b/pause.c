@@ -29,6 +29,7 @@ static void pause_await_answer(struct e2b_sandbox *box, enum pause_state state, 
 		http_set_owner(request, pause_on_request_gone, box);
 }
 
+/* Logs an event about the pausing of a sandbox. */
 static void pause_log_event(const struct e2b_sandbox *box, const char *event)
 {
 	log_event(event, json_pack("{s:s, s:s, s:s}", "sandbox", box->id, "key", box->key->name, "session",

@@ -38,6 +38,7 @@ static void port_request_free(struct port_request *forward)
 	free(forward);
 }
 
+/* Answers as E2B does when no server listens at the port. */
 static void port_respond_not_open(struct http_request *request, const struct e2b_sandbox *box, uint64_t port)
 {
 	http_answer_json(request, 502,
@@ -83,6 +84,7 @@ static bool port_target_is_valid(const char *target)
 	return *target == '\0';
 }
 
+/* Makes the head of the HTTP request to the server in the sandbox. */
 static void port_request_make_head(struct port_request *forward)
 {
 	struct http_request *request = forward->call->request;

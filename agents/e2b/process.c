@@ -105,6 +105,7 @@ static void subscriber_begin_stream(struct process_subscriber *subscriber)
 
 /* ---- events of a program ---- */
 
+/* Sends a message to all clients of the program, and takes it. While one is slow, the output pauses. */
 static void process_send_to_subscribers(struct e2b_process *process, json_t *message)
 {
 	struct process_subscriber *subscriber, *next;

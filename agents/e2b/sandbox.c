@@ -24,6 +24,7 @@ struct e2b_sandbox *e2b_sandbox_find(struct e2b *e2b, const char *id)
 	return found && found->is_ready ? found : NULL;
 }
 
+/* Takes the sandbox off its list and out of the counts and quotas. */
 static void e2b_sandbox_unlink(struct e2b_sandbox *box)
 {
 	struct e2b_sandbox **list = box->is_spare ? &box->e2b->spares : &box->e2b->sandboxes;
@@ -110,6 +111,7 @@ void e2b_sandbox_set_end_time(struct e2b_sandbox *box, int64_t end_time_ms)
 
 /* ---- start ---- */
 
+/* The sandbox that a client waits for is there, or failed (error): answers the request. */
 static void e2b_sandbox_on_made(struct e2b_sandbox *box, const char *error)
 {
 	struct http_request *creator = steal_pointer(&box->create_request);
@@ -276,6 +278,7 @@ static int e2b_sandbox_start_session(struct e2b_sandbox *box,
 	return arguments && box->end_timer ? sandbox_create(box->e2b->loop, &options, &box->sandbox) : -ENOMEM;
 }
 
+/* A copy of the object, or an empty object for NULL. */
 static json_t *e2b_sandbox_copy_json_object(const json_t *texts)
 {
 	return texts ? json_copy((json_t *)(uintptr_t)texts) : json_object();
@@ -283,6 +286,7 @@ static json_t *e2b_sandbox_copy_json_object(const json_t *texts)
 
 /* ---- spares ---- */
 
+/* A spare sandbox is ready, or failed (error). */
 static void spare_on_made(struct e2b_sandbox *box, const char *error)
 {
 	struct e2b *e2b = box->e2b;
@@ -300,6 +304,7 @@ static void spare_on_made(struct e2b_sandbox *box, const char *error)
 	e2b_spares_refill(e2b, template);
 }
 
+/* The session of a sandbox made as a spare has ended, in use or before. */
 static void spare_on_session_end(void *data)
 {
 	struct e2b_sandbox *box = data;
@@ -315,6 +320,7 @@ static void spare_on_session_end(void *data)
 	e2b_spares_refill(e2b, template);
 }
 
+/* Makes the spares that the template lacks. */
 static void template_on_refill_timer(void *data)
 {
 	struct e2b_template *template = data;
@@ -323,6 +329,7 @@ static void template_on_refill_timer(void *data)
 	e2b_spares_refill(template->e2b, template);
 }
 
+/* Sets the timer to make spares, unless it runs already. */
 static void template_set_refill_timer(struct e2b_template *template, uint64_t delay_ms)
 {
 	if (!template->refill_timer)

@@ -34,6 +34,7 @@ static bool template_name_is_valid(const char *name)
 	       strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.") == len;
 }
 
+/* Appends an argument of `callgate session create`, and takes `text`. NULL: -ENOMEM. 0 or -errno. */
 static int template_add_argument(struct e2b_template *template, size_t *count, char *text)
 {
 	if (!text)
@@ -58,6 +59,7 @@ __attribute__((format(printf, 1, 2))) static char *template_format_text(const ch
 	return len < 0 ? NULL : text;
 }
 
+/* Appends an option with its value, and takes `value`. 0 or -errno. */
 static int template_add_option(struct e2b_template *template, size_t *count, const char *option, char *value)
 {
 	int error = template_add_argument(template, count, strdup(option));
@@ -145,6 +147,7 @@ static int template_load_spare_settings(struct e2b_template *template, const jso
 	return template->preloaded_modules ? 0 : -ENOMEM;
 }
 
+/* Reads the settings of a template, and appends the options that they mean for its sandboxes. 0 or -errno. */
 static int template_add_settings(struct e2b_template *template, size_t *count, const json_t *settings)
 {
 	const json_t *pids = json_object_get(settings, "pids"), *env = json_object_get(settings, "env"), *value;

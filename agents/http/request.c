@@ -241,6 +241,7 @@ void http_resume_body(struct http_request *request)
 		http_request_resume(request);
 }
 
+/* Keeps a part of a body in memory, or refuses the body if there is too much. Returns `len`: all was taken. */
 static size_t request_store_body_bytes(struct http_request *request, const char *bytes, size_t len)
 {
 	struct http_server *server = request->server;
@@ -259,6 +260,7 @@ static size_t request_store_body_bytes(struct http_request *request, const char 
 	return len;
 }
 
+/* Drops a part of a body that is not wanted. Closes the connection if there is too much of it. Returns `len`. */
 static size_t request_discard_body_bytes(struct http_request *request, size_t len)
 {
 	request->discarded_bytes += len;

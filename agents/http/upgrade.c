@@ -64,6 +64,7 @@ static void upgrade_set_timer(struct http_request *request, uint64_t delay_ms)
 		upgrade_disconnect(request); /* without a timer an idle connection would never end */
 }
 
+/* Tells the owner once that the client sends no more. */
 static void upgrade_report_input_end(struct http_request *request)
 {
 	if (request->client_has_ended)
@@ -174,6 +175,7 @@ static void upgrade_update_events(struct http_request *request)
 		upgrade_disconnect(request);
 }
 
+/* Reads from the client again. */
 static void upgrade_resume_input(struct http_request *request)
 {
 	request->upgrade_input_is_paused = false;

@@ -199,6 +199,7 @@ void call_add_text(struct tool_call *call, const char *text, size_t len)
 					    json_pack("{s:s, s:s%}", "type", "text", "text", repaired, repaired_len));
 }
 
+/* Adds an image to the tool's result. */
 void call_add_image(struct tool_call *call, const char *base64, const char *mime_type)
 {
 	(void)json_array_append_new(call->content, json_pack("{s:s, s:s, s:s}", "type", "image", "data", base64,

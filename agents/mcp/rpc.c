@@ -26,6 +26,7 @@ struct rpc {
 	size_t pending_written_bytes;
 };
 
+/* Stops to read requests, and tells the owner once that they have ended. */
 static void rpc_report_end(struct rpc *rpc)
 {
 	if (rpc->has_ended)
@@ -120,6 +121,7 @@ void rpc_send_result(struct rpc *rpc, const json_t *id, json_t *result)
 	rpc_queue_message(rpc, json_pack("{s:s, s:o, s:o}", "jsonrpc", "2.0", "id", rpc_copy_id(id), "result", result));
 }
 
+/* Sends an error. id: of the request that it answers, NULL if that is unknown. Takes data, which may be NULL. */
 void rpc_send_error(struct rpc *rpc, const json_t *id, enum rpc_error code, const char *message, json_t *data)
 {
 	json_t *error = json_pack("{s:i, s:s, s:o*}", "code", (int)code, "message", message, "data", data);
@@ -129,6 +131,7 @@ void rpc_send_error(struct rpc *rpc, const json_t *id, enum rpc_error code, cons
 			     : json_pack("{s:s, s:o}", "jsonrpc", "2.0", "error", error));
 }
 
+/* Sends a message that expects no answer. Takes params. */
 void rpc_send_notification(struct rpc *rpc, const char *method, json_t *params)
 {
 	rpc_queue_message(rpc, json_pack("{s:s, s:s, s:o}", "jsonrpc", "2.0", "method", method, "params", params));

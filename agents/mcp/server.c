@@ -130,6 +130,7 @@ static const struct mcp_method *methods_find(const char *name, unsigned revision
 
 /* ---- requests ---- */
 
+/* Answers a request that names an unknown version of the protocol. */
 static void server_refuse_version(struct mcp *mcp, const json_t *id, const char *asked)
 {
 	rpc_send_error(mcp->rpc, id, RPC_UNSUPPORTED_VERSION, "unsupported protocol version",

@@ -44,6 +44,7 @@ static bool file_tool_start(struct tool_call *call, const char *op, json_int_t d
 	return error == 0;
 }
 
+/* The tool's `stop`: ends the file operation of a call. */
 void tool_stop_file_operation(struct tool_call *call)
 {
 	fileop_cancel(call->fileop);

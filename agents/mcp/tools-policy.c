@@ -39,12 +39,14 @@ static void question_free(struct policy_question_process *question)
 	free(question);
 }
 
+/* The tool's `stop`: ends the question of a call. */
 void tool_stop_question(struct tool_call *call)
 {
 	question_free(call->question);
 	call->question = NULL;
 }
 
+/* Adds the answer of `callgate why` to the tool's result, a line for each member that a model can use. */
 static void explain_add_answer_text(struct tool_call *call, const json_t *answer)
 {
 	static const char *const shown[] = {"verdict", "op",     "path",  "host",    "port",

@@ -108,6 +108,7 @@ void tool_run_code(struct tool_call *call)
 		call_fail(call, "cannot run the code: %s", sandbox_describe_error(-error));
 }
 
+/* The tool's `stop`: ends the code run of a call. */
 void tool_stop_code(struct tool_call *call)
 {
 	context_run_free(call->code_run);
@@ -193,6 +194,7 @@ void tool_run_command(struct tool_call *call)
 		call_fail(call, "cannot run the command: %s", sandbox_describe_error(-error));
 }
 
+/* The tool's `stop`: ends the command of a call. */
 void tool_stop_command(struct tool_call *call)
 {
 	sandbox_program_free(call->program);

@@ -65,12 +65,14 @@ ssize_t fileop_write(struct fileop *fileop, const char *bytes, size_t len)
 	return sandbox_program_write(fileop->program, bytes, len);
 }
 
+/* Tells that the content to be written has been given in full. */
 void fileop_end_content(struct fileop *fileop)
 {
 	fileop->content_has_ended = true;
 	(void)fileop_write_request_line(fileop);
 }
 
+/* Pauses or resumes the output of the operation. */
 void fileop_pause_output(struct fileop *fileop, bool is_paused)
 {
 	sandbox_program_pause_output(fileop->program, is_paused);
@@ -93,6 +95,7 @@ static void fileop_handle_line(struct fileop *fileop, const char *text, size_t l
 	json_decref(message);
 }
 
+/* Splits the output of callgate-files into lines, and handles each complete one. */
 static void fileop_parse_answer_lines(struct fileop *fileop, const char *bytes, size_t len)
 {
 	struct buf *line = &fileop->answer_line;

@@ -94,6 +94,7 @@ static void launcher_on_exit(void *data, uint32_t events)
 	launcher_free(launcher);
 }
 
+/* The launcher goes on, but its end is not reported any more. */
 void launcher_detach(struct launcher *launcher)
 {
 	if (launcher)

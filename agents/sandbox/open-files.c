@@ -24,6 +24,7 @@ void sandbox_raise_open_files_limit(void)
 	open_files_limit = setrlimit(RLIMIT_NOFILE, &raised) < 0 ? open_files_former_limit.rlim_cur : raised.rlim_cur;
 }
 
+/* The limit of open files that sandbox_raise_open_files_limit() has set; UINT64_MAX if it was not called. */
 uint64_t sandbox_get_open_files_limit(void)
 {
 	return open_files_limit;
@@ -56,6 +57,7 @@ int open_files_take(unsigned count)
 	return 0;
 }
 
+/* Gives back descriptors that open_files_take() counted. */
 void open_files_give_back(unsigned count)
 {
 	open_files_taken_count -= count;
@@ -68,6 +70,7 @@ void open_files_set_former_limit(struct rlimit *ret_present)
 		(void)setrlimit(RLIMIT_NOFILE, &open_files_former_limit); /* cannot fail: no limit is raised */
 }
 
+/* Sets the limit of open files back to what open_files_set_former_limit() found. */
 void open_files_restore_limit(const struct rlimit *present)
 {
 	if (present->rlim_max != 0)

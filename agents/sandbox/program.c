@@ -187,6 +187,7 @@ static void program_end_with_result(struct sandbox_program *program, json_t *res
 	program_report_end_if_complete(program);
 }
 
+/* Ends the program with a result that has only an error. */
 static void program_end_with_error(struct sandbox_program *program, const char *code, const char *message)
 {
 	program_end_with_result(program, json_pack("{s:{s:s, s:s}}", "error", "code", code, "message", message));

@@ -177,6 +177,7 @@ static int serve_write_port(const char *path, const char *listen_text, int fd)
 
 /* ---- API keys ---- */
 
+/* The JSON of a keys file that has only this key. */
 static json_t *serve_make_list_of_one_key(const char *key)
 {
 	return json_pack("{s:[{s:s, s:s}]}", "keys", "name", "default", "key", key);

@@ -33,6 +33,7 @@ struct log_diff {
 	bool is_out_of_memory;
 };
 
+/* Counts that a log names the object, such as a path or a program. */
 static void diff_count_object(struct log_diff *diff, enum diff_kind kind, const struct buf *object, size_t log)
 {
 	struct tally_item *item =
@@ -44,6 +45,7 @@ static void diff_count_object(struct log_diff *diff, enum diff_kind kind, const 
 		diff->is_out_of_memory = true;
 }
 
+/* Writes a path without the parts that differ from run to run, such as the working directory. */
 static void diff_put_path(const struct log_diff *diff, struct buf *out, const struct scan_text *path, size_t log)
 {
 	_cleanup_buf_ struct buf text = {0};
@@ -183,6 +185,7 @@ static void diff_print(const struct log_diff *diff, const char *const *paths)
 	}
 }
 
+/* As JSON, the objects that only one of the two logs names, with counts, and how many both name. */
 static json_t *diff_make_kind_json(const struct tally *tally)
 {
 	_cleanup_free_ struct tally_item **sorted = tally_sort_items_by_count(tally, TALLY_COUNTS_PER_ITEM);

@@ -40,6 +40,7 @@ bool follow_has_writer(int fd)
 	return fstat(fd, &file) == 0 && follow_is_locked(&file);
 }
 
+/* Watches the writer's lock on the log: once it was seen and is gone for a while, the writer is gone. */
 static void follow_watch_writer(struct follow_state *follow, const struct stat *file, uint64_t now)
 {
 	if (follow_is_locked(file)) {

@@ -27,6 +27,7 @@ static uint64_t histogram_get_bucket_end(unsigned bucket)
 	       1;
 }
 
+/* Counts a value in its bucket, and in count, total and maximum. */
 void histogram_add(struct histogram *histogram, uint64_t value)
 {
 	histogram->bucket_counts[histogram_find_bucket(value)]++;

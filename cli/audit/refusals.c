@@ -50,6 +50,7 @@ static bool refusal_call_changes_name(const struct scan_record *record)
 	return false;
 }
 
+/* The right that a record of a denial names, 0 if none. */
 static unsigned refusal_get_right(const struct scan_record *record)
 {
 	return scan_text_equals(&record->right, "x")   ? POLICY_EXEC
@@ -144,6 +145,7 @@ static char *refusal_copy_text(const struct scan_text *text)
 	return buf_take_text(&copy);
 }
 
+/* Fills in a new group of denials from its first record. */
 static void refusal_fill_group(struct refusal_group *group, const struct scan_record *record)
 {
 	_cleanup_buf_ struct buf target = {0};

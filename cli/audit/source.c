@@ -37,6 +37,7 @@ static void source_end_reading(struct log_source *source, int error)
 	source->error = error;
 }
 
+/* Prints that a line is damaged, for the first few such lines of a log. */
 static void source_report_damage(struct log_source *source)
 {
 	if (source->damaged_line_count++ < DAMAGED_LINES_REPORTED_MAX)

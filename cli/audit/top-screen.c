@@ -21,11 +21,13 @@
 static const int top_signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP};
 static volatile sig_atomic_t top_signal;
 
+/* Signal handler: the loop ends when it sees the number. */
 static void top_store_signal_number(int number)
 {
 	top_signal = number;
 }
 
+/* Writes an escape sequence to the terminal at once. */
 static void top_write_sequence(const char *sequence)
 {
 	(void)fputs(sequence, stdout); /* audit_flush_stdout() reports failures */

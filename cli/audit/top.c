@@ -13,6 +13,7 @@
 #define TOP_REFRESH_INTERVAL_NS 1000000000u
 #define TOP_RECORDS_PER_CLOCK_READ 4096u /* number of records after which the clock is read again */
 
+/* Counts a path, host, process or denial in its table, in total and with the weight of recent ones. */
 static void top_count_name(struct top_state *top, enum top_table table, const struct buf *name, bool denied)
 {
 	struct tally_item *item =
@@ -39,6 +40,7 @@ static void top_count_process(struct top_state *top, const struct audit_entry *e
 	top_count_name(top, TOP_PROCESS, &name, denied);
 }
 
+/* Counts the host or path of a record. */
 static void top_count_objects(struct top_state *top, const struct scan_record *record, bool denied)
 {
 	_cleanup_buf_ struct buf name = {0};
@@ -64,6 +66,7 @@ static void top_count_denial(struct top_state *top, const struct scan_record *re
 	top_count_name(top, TOP_DENIAL, &name, true);
 }
 
+/* Counts a record in the second of its time, for the rate and its peak. */
 static void top_count_record_at(struct top_state *top, uint64_t ns)
 {
 	uint64_t second = ns / 1000000000, last = top->last_ns / 1000000000;

@@ -65,6 +65,7 @@ static bool process_made_record(const struct tree_process *process, const struct
 	       process_runs_program(process, &record->exe);
 }
 
+/* Appends the process to its parent's children, or to the processes without parent. */
 static void tree_link_to_parent(struct process_tree *tree, size_t index)
 {
 	struct tree_process *process = &tree->processes[index];
@@ -125,6 +126,7 @@ static struct tree_process *tree_find_process(struct process_tree *tree, const s
 	return tree_add_process(tree, entry, latest);
 }
 
+/* Adds a program to those that the process has run, unless it is the last one still. */
 static void process_add_program(struct tree_process *process, const struct scan_text *exe)
 {
 	_cleanup_buf_ struct buf name = {0};

@@ -135,6 +135,7 @@ static void verify_print_json(const struct verify_run *run, const struct verify_
 
 /* ---- reading one log ---- */
 
+/* Ends the check of a log: prints what was found, and keeps the exit status that is worst. */
 static void verify_end_log(struct verify_run *run)
 {
 	struct verify_finding finding;
@@ -172,6 +173,7 @@ static bool verify_line_begins_run(const char *text, size_t len)
 	return begins;
 }
 
+/* Begins a file. If it begins another run, the log before it has ended, and is reported. 0 or -ENOMEM. */
 static int verify_begin_log_file(struct verify_run *run, const char *path, const char *text, size_t len)
 {
 	char **paths;
@@ -222,6 +224,7 @@ static uint64_t verify_measure_incomplete_line(const char *text, size_t len)
 	return len;
 }
 
+/* With --anchor, compares the last line with the next checkpoint. 0, or -ECANCELED after a message. */
 static int verify_compare_anchor(struct verify_run *run)
 {
 	int r = 0;

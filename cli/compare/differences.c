@@ -31,6 +31,7 @@ static bool texts_are_equal(const char *text, const char *other)
 	return text && other ? strcmp(text, other) == 0 : text == other;
 }
 
+/* Counts a step that differs. Keeps the earliest one, by its record's number, as an example. */
 static void difference_add_step(const struct comparison *comparison, struct difference *difference,
 				const struct trail_step *step, const struct trail_step *other)
 {
@@ -42,6 +43,7 @@ static void difference_add_step(const struct comparison *comparison, struct diff
 	difference->process = comparison->process;
 }
 
+/* The key by which steps of two processes are aligned. */
 static uint64_t steps_get_key(const void *items, size_t index)
 {
 	return ((const struct trail_process *)items)->steps[index].key;
@@ -82,6 +84,7 @@ struct process_children {
 	const size_t *child_process;
 };
 
+/* The key by which children of a process are paired: the hash of their first steps. */
 static uint64_t children_get_key(const void *items, size_t index)
 {
 	const struct process_children *children = items;
@@ -181,6 +184,7 @@ static json_t *compare_result_member(const struct compared_run *first, const str
 	return json_pack("{s:O?, s:O?}", "first", value, "other", other_value);
 }
 
+/* Makes an object of the changes in a run's result, by path. */
 static json_t *changes_index_by_path(const json_t *result)
 {
 	json_t *index = json_object(), *change;

@@ -38,6 +38,7 @@ static struct plan_position plan_position_of_member(const struct plan_position *
 	return inner;
 }
 
+/* The position of a list's element within the plan. */
 static struct plan_position plan_position_of_item(const struct plan_position *spot, size_t index)
 {
 	struct plan_position inner = *spot;

@@ -90,6 +90,7 @@ static size_t home_get_len_of_part_to_grant(const char *below)
 	return (size_t)(slash - below);
 }
 
+/* Adds the options for what the programs of a known directory need beside it, if it exists. */
 static void home_put_known_directory(struct home_advice *advice, const struct home_program_directory *place)
 {
 	const char *first = NULL;
@@ -108,6 +109,7 @@ static void home_put_known_directory(struct home_advice *advice, const struct ho
 		buf_printf(&advice->options, " -e %s=\"$HOME/%s\"", place->env_variable, first);
 }
 
+/* Adds the options that grant a directory of programs in the home directory, and what its programs need. */
 static void home_put_grant_options(struct home_advice *advice, const char *below)
 {
 	_cleanup_free_ char *prefix = strndup(below, home_get_len_of_part_to_grant(below));

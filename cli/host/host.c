@@ -53,6 +53,7 @@ static int host_add_note(struct cli_host *host, struct cli_host_note **list, con
 
 /* ---- reading policy files ---- */
 
+/* *ctx: whether the last link of a path, of all those that this is called for, is in /proc. */
 static void host_set_link_in_proc(void *ctx, const char *link)
 {
 	bool *in_proc = ctx;

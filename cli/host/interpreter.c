@@ -100,6 +100,7 @@ static bool interpreter_is_system_prefix(const char *prefix)
 	return strcmp(prefix, "/usr") == 0 || strcmp(prefix, "/usr/local") == 0 || strcmp(prefix, "") == 0;
 }
 
+/* Adds the files that an interpreter needs of a prefix that it shares with the system, and the interpreter itself. */
 static void interpreter_add_paths_of_family(struct cli_interpreter *found, const struct interpreter_family *family,
 					    const char *prefix, const char *real)
 {
@@ -152,6 +153,7 @@ static bool interpreter_find_python_in(const char *dir, char out[PATH_MAX])
 	return false;
 }
 
+/* Adds what @interpreter grants for this program: its installation and, of a virtual environment, also the base's. */
 static void interpreter_add_installation(struct cli_interpreter *found, const char *program, unsigned depth)
 {
 	char prefix[PATH_MAX], base[PATH_MAX], home[PATH_MAX];

@@ -78,6 +78,9 @@ static const char *places_resolve_judged_path(struct places_judgement *judging)
 	return judging->host;
 }
 
+/*
+ * Callback for each link of a path: keeps the first that a program may have made and that matters for the path's use.
+ */
 static void places_judge_link(void *ctx, const char *link)
 {
 	struct places_judgement *judging = ctx;

@@ -75,6 +75,7 @@ static json_t *draft_find_entry(const json_t *list, const char *path)
 	return NULL;
 }
 
+/* As JSON, what a rule grants beside what the program used: the number of files, and sensitive names. */
 static json_t *draft_make_side_grants_json(const struct scan_found *found)
 {
 	json_t *names = json_array();
@@ -147,6 +148,7 @@ int draft_add_disabled_path(struct draft *draft, const char *path)
 	return json_array_append_new(draft->disabled_paths, text) < 0 ? -ENOMEM : 0;
 }
 
+/* Counts the rules of a list that are in force, without those that have "disabled". */
 static size_t draft_count_list(const json_t *list)
 {
 	size_t count = 0;

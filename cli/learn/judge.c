@@ -242,6 +242,7 @@ int learn_deny_secrets(struct learn *learn)
 
 /* ---- counting the files that a policy grants ---- */
 
+/* Counts the files of a mount that the policy lets the program read, up to a limit, and not on other file systems. */
 static void judge_count_files_of_mount(const struct need_judge *judge, const struct policy_mount *mount,
 				       uint64_t *granted)
 {
@@ -268,6 +269,7 @@ static void judge_count_files_of_mount(const struct need_judge *judge, const str
 		(void)fts_close(walk);
 }
 
+/* Counts the files that the policy lets the program read, without those of redirects and of the working directory. */
 static void judge_count_files(const struct need_judge *judge, uint64_t *granted)
 {
 	size_t count;

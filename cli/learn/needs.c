@@ -27,6 +27,7 @@ static int needs_compare_entries(const void *a, const void *b)
 	return memcmp(left->key, right->key, left->len);
 }
 
+/* Makes an entry with both paths as its key: "path", NUL, "path as written". Owned; NULL: out of memory. */
 static struct needs_entry *needs_make_entry(const char *path, const char *written, size_t at)
 {
 	const size_t path_len = strlen(path) + 1, len = path_len + strlen(written);

@@ -79,6 +79,7 @@ static const char *scan_get_path_in_view(const struct scan *scan, const char *pa
 	return buffer;
 }
 
+/* Keeps why a path should not be granted, if it is the first reason. */
 static void scan_set_first_objection(struct scan *scan, const char *why)
 {
 	if (!scan->found->objection)

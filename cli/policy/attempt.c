@@ -111,6 +111,7 @@ size_t minimise_get_index_of_entry(const struct minimise_rule *rule)
 	return at;
 }
 
+/* Tells the user of a rule that was dropped or narrowed. into: NULL, or what it became. */
 void minimise_print_change(const char *what, const struct minimise_rule *rule, const char *entry, const char *into)
 {
 	cli_note("%s %s %s%s%s", what, rule->key, entry, into ? " to " : "", into ? into : "");

@@ -22,6 +22,7 @@ struct cases_file {
 	bool failed;
 };
 
+/* Enters a member or element, for the place in messages. */
 static void cases_enter_position(struct cases_file *file, const char *name, size_t index)
 {
 	file->at.steps[file->at.depth++] = (struct json_path_step){name, index};

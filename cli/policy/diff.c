@@ -63,6 +63,7 @@ static bool diff_confirm_witness(struct policy *const policy[2], struct diff_wit
 	return asked[0].access != asked[1].access;
 }
 
+/* Removes the witnesses to which both policies give the same answer, when they are asked as `callgate why` does. */
 static void diff_confirm_all(struct policy *const policy[2], struct policy_diff *diff)
 {
 	size_t kept = 0;
@@ -117,12 +118,14 @@ static void diff_print_setting(struct buf *text, const struct diff_setting *sett
 	buf_printf(text, " (%s)\n", diff_direction_get_name(setting->direction));
 }
 
+/* One policy's answer to a question, as JSON. */
 static json_t *diff_make_answer_json(const struct diff_answer *answer)
 {
 	return json_pack("{s:s, s:s?, s:s}", "verdict", verdict_get_name(answer->verdict), "rule", answer->rule,
 			 "reason", answer->reason);
 }
 
+/* One difference as JSON: all questions with the same two answers as witness `first`, up to a few examples. */
 static json_t *diff_make_group_json(const struct policy_diff *diff, size_t first)
 {
 	const struct diff_witness *witness = &diff->witness[first];
@@ -182,6 +185,7 @@ static size_t diff_report_wider_accesses(struct diff_report *report, const struc
 	return groups;
 }
 
+/* Adds the differences of one phase to the report, as text and as JSON. */
 static void diff_report_phase(struct diff_report *report, const struct policy_diff *diff, enum policy_phase phase,
 			      bool several)
 {

@@ -61,6 +61,7 @@ static int test_list_rules(struct test_run *run)
 	return 0;
 }
 
+/* Counts, for the coverage, which rule decided on the question, and which rules match it. */
 static void test_count_rules(struct test_run *run, const struct policy_question *question,
 			     const struct why_answer *answer)
 {

@@ -36,6 +36,7 @@ static bool used_answer_is_dir_above_grant(const struct query_answer *answer)
 	return answer->is_allowed && strcmp(answer->reason, "ancestor") == 0;
 }
 
+/* Writes all that decides whether an access is granted, so that equal accesses become equal bytes and are kept once. */
 static void used_serialize_access(struct buf *buf, const struct query *query, const struct query_answer *answer)
 {
 	struct serialized_access_head head;
@@ -82,6 +83,7 @@ static void used_deserialize_bytes(const char **at, void *to, size_t len)
 	*at += len;
 }
 
+/* Copies a text with its NUL byte from *at, and moves *at past it. Returns its length. */
 static size_t used_deserialize_text(const char **at, char *to)
 {
 	size_t len = strlen(*at);
@@ -178,6 +180,7 @@ struct used_walk {
 	int first_error;
 };
 
+/* Callback of twalk_r(3): judges one access by another policy, and reports it if it is lost. */
 static void used_judge_access(const void *node, VISIT visit, void *ctx)
 {
 	struct used_walk *walk = ctx;

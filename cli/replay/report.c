@@ -113,6 +113,7 @@ static void group_key_add_text(struct replay_group_key *key, const char *text, s
 		key->text[key->len++] = '\0';
 }
 
+/* Adds a text of a record to the key of its group, unescaped; one that is too long counts as empty. */
 static void group_key_add_scanned_text(struct replay_group_key *key, const struct scan_text *text)
 {
 	char bytes[1024];
@@ -300,6 +301,7 @@ struct group_listing {
 	size_t count;
 };
 
+/* Callback of twalk_r(3) that lists each group once. */
 static void listing_add_group(const void *node, VISIT visit, void *ctx)
 {
 	struct group_listing *listing = ctx;

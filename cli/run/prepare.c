@@ -288,6 +288,7 @@ static int prepare_open_output_directory(struct run *run)
 	return run->output_fd < 0 ? run_report_refusal(run, "output_failed", "%s", error.text) : 0;
 }
 
+/* Callback that notes that the path leads through a link. */
 static void prepare_note_link_was_passed(void *ctx, const char *link)
 {
 	bool *linked = ctx;

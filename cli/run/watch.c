@@ -294,6 +294,7 @@ static void watch_report_workspace(struct run *run, const struct keeper_outcome 
 	close_fd(&run->workspace_fd);
 }
 
+/* Makes the result of a run, and reports it in all the ways that the options ask for. Returns the exit status. */
 static int watch_report_end(struct run *run, const struct keeper_options *keeper, struct keeper_outcome *outcome)
 {
 	_cleanup_json_ json_t *result = NULL;

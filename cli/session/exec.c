@@ -65,6 +65,7 @@ static const struct cli_option exec_table[] = {
 	{0},
 };
 
+/* With --json the output is kept in memory, up to a limit, otherwise it is written to callgate's own stream. */
 static struct capture_options exec_get_capture_options(const struct exec_client *exec, int stream)
 {
 	const bool json = exec->options.json;

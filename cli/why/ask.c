@@ -16,6 +16,7 @@ const char *why_kind_get_name(enum why_kind kind)
 	return names[kind];
 }
 
+/* Judges a path, as for a test. 0, or -errno; *ret_wrong: what to report then. */
 static int why_ask_path(const struct policy *policy, const char *text, bool exec, struct why_answer *ret_answer,
 			struct policy_question *ret_question, const char **ret_wrong)
 {

@@ -44,6 +44,7 @@ static const char not_a_port[] = "is no port from 0 to 65535";
 
 /* ---- parsing the question ---- */
 
+/* Keeps what is wrong with the question, for a message. Returns -EINVAL. */
 static int why_set_mistake(struct net_question *asked, const char *why)
 {
 	asked->mistake = why;
@@ -129,6 +130,7 @@ static int why_parse_url(struct net_question *asked, const char *text)
 
 /* ---- deciding ---- */
 
+/* Judges the connection of the question and, if it is allowed, its request. */
 static void why_judge_endpoint(struct net_question *asked)
 {
 	const struct policy *policy = asked->policy;
@@ -199,6 +201,7 @@ static size_t why_resolve_host(const struct net_question *asked, struct sockaddr
 	return 1;
 }
 
+/* Resolves the host of the question, and judges each of its addresses. */
 static void why_judge_addresses(struct net_question *asked)
 {
 	enum net_lifted_refusals lift =

@@ -109,6 +109,7 @@ static uint32_t why_find_fired_entries(const struct policy *policy, const struct
 	       ~policy_get_fired_after_entries(policy);
 }
 
+/* Prints which after_read entries such a call would fire. */
 static void why_put_fired_entries(struct buf *text, const struct policy *policy, uint32_t entries)
 {
 	for (unsigned i = 0; i < POLICY_AFTER_ENTRIES_MAX; i++)
@@ -116,6 +117,7 @@ static void why_put_fired_entries(struct buf *text, const struct policy *policy,
 			buf_printf(text, "  would fire %s\n", policy_get_after_label(policy, i));
 }
 
+/* The labels of the after_read entries whose bits are set, as JSON. */
 static json_t *why_make_fired_entries_json(const struct policy *policy, uint32_t entries)
 {
 	json_t *list = json_array();
@@ -183,6 +185,7 @@ static int why_print_json(const struct policy *policy, const struct why_path_que
 	return cli_print_json("why", object);
 }
 
+/* Answers `callgate why` about a path. Returns the exit status: 1 if it is denied. */
 static int why_answer_path(const struct policy *policy, const struct why_options *asked)
 {
 	_cleanup_free_ char *suggest = NULL, *suggest_why = NULL;

@@ -98,6 +98,7 @@ const char *address_get_refusal_reason(const struct policy *policy, const struct
 	return reason;
 }
 
+/* Appends an address that was not dialled, with the reason, if there is room. */
 static void address_append_dropped(char *dropped, size_t cap, const struct sockaddr *address, const char *reason)
 {
 	char text[NET_ADDRESS_TEXT_SIZE], one[NET_ADDRESS_TEXT_SIZE + 64];

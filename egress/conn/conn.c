@@ -65,6 +65,7 @@ static void conn_on_pump_due(struct timer *timer)
 	conn_pump_mode(container_of(timer, struct conn, pump_timer));
 }
 
+/* Lets the connection's mode move bytes again after `ms` milliseconds. */
 void conn_pump_mode_after(struct conn *conn, uint64_t ms)
 {
 	loop_set_timer(conn->egress->loop, &conn->pump_timer, ms);
@@ -188,11 +189,13 @@ void conn_send_connected(struct conn *conn, int error)
 	(void)line_send_message(conn->egress->line, &message); /* if the control socket has failed, the process ends */
 }
 
+/* Frees a closed connection from the loop, when no other callback uses it any more. */
 static void conn_on_free_due(struct timer *timer)
 {
 	free(container_of(timer, struct conn, refuse_or_free_timer));
 }
 
+/* Closes the connection to the server, and keeps its byte counts for the record. */
 void conn_drop_upstream(struct conn *conn, bool abort)
 {
 	conn->bytes_up += conn->upstream.bytes_out;
@@ -238,6 +241,7 @@ void conn_close(struct conn *conn, const char *cause, const char *reason, bool a
 	loop_set_timer(conn->egress->loop, &conn->refuse_or_free_timer, 0);
 }
 
+/* Fills in the record that tells of an opened connection. */
 static void conn_init_open_record(const struct conn *conn, struct control_record *ret_record)
 {
 	conn_init_record(conn, CONTROL_EVENT_OPEN, ret_record);
@@ -262,6 +266,7 @@ static void conn_report_open_result(struct conn *conn, int error, const char *re
 	answer(conn, error, reason);
 }
 
+/* Records that the destination is refused, drops its connection, and tells the mode or the program. */
 static void conn_refuse_upstream(struct conn *conn, int error, const char *reason)
 {
 	conn_write_refusal_record(conn, reason);
@@ -272,6 +277,7 @@ static void conn_refuse_upstream(struct conn *conn, int error, const char *reaso
 	conn_report_open_result(conn, error, reason);
 }
 
+/* Reports the refusal that conn_refuse_upstream_later() kept. */
 static void conn_on_delayed_refusal_due(struct timer *timer)
 {
 	struct conn *conn = container_of(timer, struct conn, refuse_or_free_timer);
@@ -279,6 +285,7 @@ static void conn_on_delayed_refusal_due(struct timer *timer)
 	conn_refuse_upstream(conn, conn->upstream_dial_result.error, conn->upstream_dial_result.reason);
 }
 
+/* As conn_refuse_upstream(), but from the loop, after the caller has returned. */
 static void conn_refuse_upstream_later(struct conn *conn, int error, const char *reason)
 {
 	conn->upstream_dial_result.error = error;
@@ -287,6 +294,7 @@ static void conn_refuse_upstream_later(struct conn *conn, int error, const char 
 	loop_set_timer(conn->egress->loop, &conn->refuse_or_free_timer, 0);
 }
 
+/* The supervisor has recorded the connection, or could not (error): only a recorded one is used. */
 static void conn_on_open_recorded(void *ctx, int error)
 {
 	struct conn *conn = ctx;

@@ -223,6 +223,7 @@ static void dial_add_attempts(struct dial *dial, struct sockaddr_storage *list, 
 	}
 }
 
+/* Starts to dial the addresses that the policy allows. If there are none, the dial fails. */
 static void dial_try_addresses(struct dial *dial, struct sockaddr_storage *list, size_t count,
 			       enum net_lifted_refusals lift)
 {

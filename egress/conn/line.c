@@ -190,6 +190,7 @@ static void line_on_ready(struct watch *watch)
 	line_read_messages(line);
 }
 
+/* Copies a text, cut off if it is too long. NULL: an empty one. */
 void line_copy_text(char *field, size_t size, const char *text)
 {
 	(void)snprintf(field, size, "%s", text ? text : "");
@@ -233,6 +234,7 @@ static void line_drop_ack_callback(struct control_line *line, struct line_ack_ca
 	free(waiting);
 }
 
+/* Drops the callbacks of this owner, which is about to be freed. */
 void line_forget_ack_callbacks(struct control_line *line, const void *ctx)
 {
 	for (struct line_ack_callback **slot = &line->waiting; *slot;) {

@@ -33,6 +33,7 @@ struct relay_progress {
 /* A buffer that all relays share: egress has one thread, and no data stays in the buffer between calls. */
 static uint8_t bulk[RELAY_SHARED_BUFFER_BYTES];
 
+/* Notes why the relay ends the connection; relay_set_events() closes it. */
 static void relay_set_close_cause(struct relay_progress *progress, const char *cause, const char *reason)
 {
 	progress->close_cause = cause;
@@ -138,6 +139,7 @@ static size_t relay_move_bytes(struct conn *conn, struct relay_direction *direct
 	return moved;
 }
 
+/* Waits for what both directions need next, or closes the connection, after an error or when both have ended. */
 static void relay_set_events(struct conn *conn, const struct relay_progress *up, const struct relay_progress *down)
 {
 	const struct relay_progress *progress = up->close_cause ? up : down;

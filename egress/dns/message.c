@@ -166,6 +166,7 @@ static void write_uint16(struct dns_writer *writer, unsigned value)
 	write_bytes(writer, (const uint8_t[]){(uint8_t)(value >> 8), (uint8_t)value}, 2);
 }
 
+/* Writes an answer for the question's name. */
 static void write_answer_record(struct dns_writer *writer, uint16_t type, uint32_t ttl, const void *data, size_t len)
 {
 	write_uint16(writer, 0xc000 | DNS_HEADER_BYTES); /* compressed name: a pointer to the question's name */

@@ -50,6 +50,7 @@ static void refusal_fill_record(struct control_record *record, const struct dns_
 	LINE_COPY_TEXT(record->reason, reason);
 }
 
+/* Counts a refusal that is not recorded by itself, but summed up in one record a second. */
 static void refusal_count_unwritten(struct dns_refusals *refusals, const struct control_record *record)
 {
 	uint32_t before = refusals->unwritten_refusals_record.refusal_count;

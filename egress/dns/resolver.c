@@ -42,6 +42,7 @@ struct resolver {
 	uint64_t last_question_number;
 };
 
+/* Frees a question and its timer. Its owner is not told. */
 static void resolver_drop_question(struct resolver_question **slot)
 {
 	struct resolver_question *question = *slot;
@@ -52,6 +53,7 @@ static void resolver_drop_question(struct resolver_question **slot)
 	free(question);
 }
 
+/* Removes a query and the questions that wait for it. */
 static void resolver_drop_query(struct resolver *resolver, struct resolver_pending_query **slot)
 {
 	struct resolver_pending_query *query = *slot;
@@ -90,6 +92,7 @@ static void resolver_fail_questions(struct resolver *resolver)
 	}
 }
 
+/* Sends the queries to the resolver process, as far as its socket has room. */
 static void send_queries(struct resolver *resolver)
 {
 	bool waits = false;

@@ -320,6 +320,7 @@ static void server_pause_socket(struct dns_socket *socket)
 	loop_set_interest(socket->server->egress->loop, &socket->watch, 0);
 }
 
+/* Reads the DNS socket again after a pause. */
 static void server_on_pause_over(struct timer *timer)
 {
 	struct dns_socket *socket = container_of(timer, struct dns_socket, pause_timer);

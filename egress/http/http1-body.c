@@ -21,6 +21,7 @@ enum {
 	CHUNK_AT_END_LF,        /* the LF of the empty line comes next, which ends the body */
 };
 
+/* Prepares to parse the body that belongs to this head. */
 void http1_body_init(struct http1_body *body, const struct http1_head *head, bool request)
 {
 	*body = (struct http1_body){

@@ -134,6 +134,7 @@ static void http1_forward_request(struct conn *conn)
 	http1->phase = HTTP1_EXCHANGE;
 }
 
+/* The supervisor has recorded the request, or could not (error): only a recorded one is forwarded. */
 static void http1_on_record_acknowledged(void *ctx, int error)
 {
 	struct conn *conn = ctx;
@@ -188,6 +189,7 @@ int http1_fill_request_from_head(struct http1_state *http1, const struct http1_a
 
 /* ---- opening upstream connections ---- */
 
+/* Answers the request with 502 or 504, because the server could not be reached. */
 static void http1_on_upstream_failed(struct conn *conn, int error, const char *reason)
 {
 	struct http1_state *http1 = conn->state;
@@ -223,6 +225,7 @@ enum http1_step http1_continue_handshake(struct conn *conn)
 	return HTTP1_STEP_PROGRESS;
 }
 
+/* The connection to the server has been opened again: continues the request that waits for it. */
 static void http1_on_upstream_reopened(struct conn *conn, int error, const char *reason)
 {
 	struct http1_state *http1 = conn->state;
@@ -260,6 +263,7 @@ static void proxy_refuse_request(struct conn *conn, int error, const char *reaso
 	http1_refuse_request(conn);
 }
 
+/* The destination of a proxied request is connected, or failed (error). */
 static void proxy_on_upstream_opened(struct conn *conn, int error, const char *reason)
 {
 	if (error)
@@ -292,6 +296,7 @@ static void proxy_handle_absolute(struct conn *conn, const struct http1_absolute
 	conn_open_upstream(conn, host, (uint16_t)port, proxy_on_upstream_opened);
 }
 
+/* The destination of CONNECT is connected, or failed (error). */
 static void tunnel_on_upstream_opened(struct conn *conn, int error, const char *reason)
 {
 	static const char yes[] = "HTTP/1.1 200 Connection established\r\n\r\n";

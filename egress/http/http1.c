@@ -392,6 +392,7 @@ void http1_write_response(struct buf *out, const struct http1_head *head)
 	buf_puts(out, "\r\n");
 }
 
+/* Writes "name: value" and the end of the line. */
 void http1_write_field(struct buf *out, const struct http_field *field)
 {
 	buf_add(out, field->name, field->name_len);

@@ -257,6 +257,7 @@ void http2_record_outcome(struct http2_stream *stream, int64_t result)
 
 /* ---- the session towards the endpoint, whose responses are returned to the program ---- */
 
+/* Sends the response's head to the client. final: else an interim response, after which others follow. */
 static void http2_submit_response(struct http2_stream *stream, bool final)
 {
 	struct http2_state *http2 = stream->http2;
@@ -283,6 +284,7 @@ static void http2_submit_response(struct http2_stream *stream, bool final)
 		http2_reset_stream(stream, NGHTTP2_INTERNAL_ERROR);
 }
 
+/* nghttp2's source for the body of a refusal. At the end, the rest of the request is declined. */
 static ssize_t http2_read_refusal(nghttp2_session *session, int32_t id, uint8_t *out, size_t cap, uint32_t *flags,
 			    nghttp2_data_source *source, void *user_data)
 {

@@ -491,6 +491,7 @@ static void writer_put(struct secret_text_writer *writer, const char *text, size
 	writer->len += len;
 }
 
+/* Allocates the text, whose length the writer has measured, and starts to write. 0, -EMSGSIZE or -ENOMEM. */
 static int writer_allocate(struct secret_text_writer *writer)
 {
 	if (writer->len > SECRET_TEXT_WITH_VALUES_BYTES_MAX)

@@ -213,6 +213,7 @@ const char *tls_describe_error(SSL *ssl, bool server, int error, char text[TLS_E
 	return "upstream_tls";
 }
 
+/* Makes the client of the warm-up trust the run's authority. 0 or -EIO. */
 static int tls_warm_up_add_ca(SSL *ssl, struct ca *ca)
 {
 	BIO *bio = BIO_new_mem_buf(ca_get_pem(ca), -1);
@@ -240,6 +241,7 @@ static int tls_warm_up_step_both_ends(SSL *client, SSL *server)
 	return -EIO;
 }
 
+/* Makes a TLS connection with itself, in memory, by which OpenSSL loads what it needs. 0 or -errno. */
 static int warm_up_handshake(struct tls *tls, int version)
 {
 	SSL *client = tls_create_client(tls, TLS_WARM_UP_HOST, "h2"),

@@ -312,6 +312,7 @@ static const char *hello_find_mismatch(const struct conn *conn, const struct cli
 	return strcmp(hello->sni, conn->host) == 0 ? NULL : "sni_mismatch";
 }
 
+/* Refuses a ClientHello that does not fit the connection; else switches to TLS interception or to pass-through. */
 static void hello_judge_client_hello(struct conn *conn, struct hello_state *state, const struct client_hello *hello)
 {
 	const char *reason = hello_find_mismatch(conn, hello);

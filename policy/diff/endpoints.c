@@ -59,6 +59,7 @@ static void endpoints_add_port(struct diff_search *search, struct endpoints_port
 	ARENA_APPEND(endpoints_get_arena(search), ports->port, ports->port_count, port);
 }
 
+/* One policy's answer about an endpoint or request. Without "network" all is denied. */
 static struct diff_answer endpoints_make_answer(const struct policy *policy, struct net_verdict verdict)
 {
 	if (!policy_net_is_enabled(policy))
@@ -77,6 +78,10 @@ static void endpoints_format_question(char out[ENDPOINT_TEXT_SIZE], const struct
 
 /* ---- the hosts, ports and requests that are tried ---- */
 
+/*
+ * Adds the hosts by which a pattern can be told from others: its name, and for a wildcard names one and two labels
+ * below.
+ */
 static void endpoints_add_pattern_hosts(struct diff_search *search, struct endpoints_texts *hosts, const char *pattern)
 {
 	const char *name = net_is_wildcard(pattern) ? strchr(pattern, '.') + 1 : pattern;
@@ -88,6 +93,7 @@ static void endpoints_add_pattern_hosts(struct diff_search *search, struct endpo
 	endpoints_add_text(search, hosts, arena_printf(endpoints_get_arena(search), "y.x.%s", name));
 }
 
+/* Adds the hosts by which the rules of both policies can be told apart. */
 static void endpoints_collect_hosts(struct diff_search *search, struct endpoints_texts *hosts)
 {
 	for (unsigned side = 0; side < 2; side++) {
@@ -125,6 +131,7 @@ static void endpoints_collect_ports(struct diff_search *search, const char *host
 	endpoints_add_port(search, ports, other);
 }
 
+/* Adds the methods of a list, separated by commas, to those that both policies are asked about. */
 static void endpoints_add_methods(struct diff_search *search, struct endpoints_texts *methods, const char *list)
 {
 	for (size_t len; *list; list += len + (list[len] == ',')) {
@@ -175,6 +182,7 @@ static bool endpoints_collect_request_patterns(struct endpoints_question *at, st
 
 /* ---- witnesses ---- */
 
+/* Asks both policies about a connection to the endpoint. */
 static void endpoints_ask_connect(struct endpoints_question *at, bool udp)
 {
 	char text[ENDPOINT_TEXT_SIZE];
@@ -188,6 +196,7 @@ static void endpoints_ask_connect(struct endpoints_question *at, bool udp)
 	diff_add_witness(at->search, &witness);
 }
 
+/* Asks both policies about a request to the endpoint. One whose URL is too long is left out. */
 static void endpoints_ask_request(struct endpoints_question *at, const char *method, const char *path)
 {
 	const struct net_request request = {at->host, at->port, at->tls, at->asks_for_websocket, method, path};
@@ -204,6 +213,7 @@ static void endpoints_ask_request(struct endpoints_question *at, const char *met
 	diff_add_witness(at->search, &witness);
 }
 
+/* Asks both policies about requests to the path, by each method. Returns no facts. */
 static uint64_t endpoints_visit_path(void *ctx, const char *path)
 {
 	struct endpoints_question *at = ctx;
@@ -237,6 +247,7 @@ static void endpoints_compare_requests(struct endpoints_question *at)
 		at->search->diff->cut = true;
 }
 
+/* Asks both policies about connections and requests to the host, at all ports that matter. */
 static void endpoints_compare_host(struct diff_search *search, const char *host)
 {
 	struct endpoints_question at = {.search = search, .host = host};
@@ -286,6 +297,7 @@ static void endpoints_compare_listen(struct diff_search *search)
 	}
 }
 
+/* Asks both policies about hosts, ports and requests that their rules can tell apart. */
 void diff_compare_network(struct diff_search *search)
 {
 	struct endpoints_texts hosts = {.text_count = 0};

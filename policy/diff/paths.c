@@ -30,6 +30,7 @@ struct paths_search {
 	unsigned policy_index; /* 0 or 1: the policy whose patterns are being added */
 };
 
+/* The bit of a fact about paths, of the policy whose rules are being added. */
 static uint64_t paths_get_fact_bit(const struct paths_search *paths, enum path_fact fact)
 {
 	return UINT64_C(1) << (paths->policy_index * FACT_MAX + fact);
@@ -156,6 +157,7 @@ static void paths_add_aliases(struct paths_search *paths, const struct policy *p
 	}
 }
 
+/* Adds the patterns of all granting, or all denying, rules. */
 static void paths_add_rules(struct paths_search *paths, const struct policy *policy, bool deny)
 {
 	for (size_t i = 0; i < policy->rule_count; i++) {
@@ -171,6 +173,7 @@ static void paths_add_rules(struct paths_search *paths, const struct policy *pol
 	}
 }
 
+/* Adds the patterns of a policy's rules and mounts, whose paths are to be compared. */
 static void paths_add_policy(struct paths_search *paths, unsigned side)
 {
 	const struct policy *policy = paths->search->policy[side];
@@ -189,6 +192,7 @@ static void paths_add_policy(struct paths_search *paths, unsigned side)
 
 /* ---- witnesses ---- */
 
+/* One policy's answer about a right on a path. */
 static struct diff_answer paths_judge_right_on_path(const struct policy *policy, const char *path, unsigned want)
 {
 	struct policy_decision decision = policy_decide_access(policy, path, strlen(path), want);
@@ -197,6 +201,7 @@ static struct diff_answer paths_judge_right_on_path(const struct policy *policy,
 				    decision.reason};
 }
 
+/* Asks both policies about reading, writing and executing the path. Returns the rights that each grants, as facts. */
 static uint64_t paths_compare_rights_on_path(void *ctx, const char *path)
 {
 	static const struct {
@@ -220,6 +225,7 @@ static uint64_t paths_compare_rights_on_path(void *ctx, const char *path)
 	       (uint64_t)policy_get_rights(search->policy[1], path, strlen(path)) << 40;
 }
 
+/* Asks both policies about paths that their rules can tell apart. */
 void diff_compare_paths(struct diff_search *search)
 {
 	struct paths_search paths = {.search = search};

@@ -93,6 +93,7 @@ static bool settings_object_has_free_names(const char *shape)
 	return false;
 }
 
+/* Adds a row for each value in the object. shape: the key with "[]" for names that the user chose. */
 static void settings_add_object(struct settings_rows *rows, const char *key, const char *shape, const json_t *object)
 {
 	struct arena *arena = rows->arena;
@@ -143,6 +144,7 @@ static const char *settings_make_unique_item_name(struct settings_rows *rows, co
 		      : arena_printf(rows->arena, "%s[%s]", key, name);
 }
 
+/* Adds a row for a value, or rows for all values in an object or list. */
 static void settings_add_value(struct settings_rows *rows, const char *key, const char *shape, const json_t *value)
 {
 	if (json_is_object(value) && strcmp(shape, "after_read[]") != 0) {
@@ -309,6 +311,7 @@ static void settings_add_difference(struct diff_search *search, const struct set
 	ARENA_APPEND(&diff->arena, diff->setting, diff->setting_count, setting);
 }
 
+/* Compares the settings of both policies, in the order of their keys. */
 void diff_compare_settings(struct diff_search *search)
 {
 	json_auto_t *first_json = NULL, *second_json = NULL; /* leaked when memory runs out */

@@ -39,6 +39,7 @@ struct pattern_walk_search {
 
 /* ---- patterns ---- */
 
+/* Finds what kind a pattern's component is. */
 static struct glob_part walk_make_part(const char *name, size_t len)
 {
 	struct glob_part part = {GLOB_LITERAL, name, len};
@@ -215,6 +216,7 @@ static void walk_add_name_with_filled_stars(struct pattern_walk_search *search, 
 		walk_add_name(search, name, len);
 }
 
+/* Adds names that the pattern matches, with its stars empty or filled, because other patterns may tell these apart. */
 static void walk_add_names_matching_part(struct pattern_walk_search *search, const struct glob_part *part)
 {
 	unsigned stars = 0;

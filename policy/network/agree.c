@@ -3,6 +3,7 @@
 
 #include "policy/model.h"
 
+/* Returns a port that both rules name, or 0. */
 static uint16_t net_check_find_shared_port(const struct net_rule *a, const struct net_rule *b)
 {
 	for (size_t i = 0; i < a->port_count; i++)
@@ -87,6 +88,7 @@ static void net_check_secret(struct compiler *compiler, const struct net_secret 
 	}
 }
 
+/* Adds errors for addresses of "resolve" to which the rule allows no connection. */
 static void net_check_addresses(struct compiler *compiler, const struct net_fixed_host *fixed,
 				  const struct net_rule *rule)
 {

@@ -28,6 +28,7 @@ static const char *net_compile_find_file(struct compiler *compiler, const struct
 	return NULL;
 }
 
+/* Adds the addresses of a name, or replaces those of an earlier source. */
 static void net_compile_add_fixed_host(struct compiler *compiler, const struct net_fixed_host *fixed)
 {
 	struct policy_network *network = &compiler->policy->network;
@@ -40,6 +41,7 @@ static void net_compile_add_fixed_host(struct compiler *compiler, const struct n
 	network->fixed_host[at] = *fixed;
 }
 
+/* Adds the lists of a source's "network". In an observing policy, "deny" is not enforced. */
 static void net_compile_add_lists(struct compiler *compiler, const struct policy_network *from)
 {
 	struct policy_network *network = &compiler->policy->network;
@@ -55,6 +57,7 @@ static void net_compile_add_lists(struct compiler *compiler, const struct policy
 		net_compile_add_fixed_host(compiler, &from->fixed_host[i]);
 }
 
+/* Adds a secret, or replaces one of an earlier source with the same name. */
 static void net_compile_add_secret(struct compiler *compiler, const struct policy_source *source,
 				   struct net_secret secret)
 {
@@ -82,6 +85,7 @@ static void net_compile_add_secret(struct compiler *compiler, const struct polic
 	network->secret[at] = secret;
 }
 
+/* Sets the values of "network" that are no lists, where this source gives them. */
 static void net_compile_copy_single_values(struct compiler *compiler, const struct policy_source *source)
 {
 	struct policy_network *network = &compiler->policy->network;
@@ -102,6 +106,7 @@ static void net_compile_copy_single_values(struct compiler *compiler, const stru
 	}
 }
 
+/* The place of a host pattern among rules, most specific first: a name, "*.name", "**.name". */
 static unsigned net_compile_rank_host(const char *host)
 {
 	return !net_is_wildcard(host) ? 0 : host[1] != '*' ? 1 : 2;

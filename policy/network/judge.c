@@ -77,11 +77,13 @@ bool net_secret_allows_host(const struct net_secret *secret, const char *host)
 	return false;
 }
 
+/* A denial for which no rule stands. reason: static. */
 static struct net_verdict judge_make_refusal(const char *reason)
 {
 	return (struct net_verdict){.reason = reason};
 }
 
+/* A grant by a rule of "allow". */
 static struct net_verdict judge_make_grant(const struct net_rule *rule)
 {
 	return (struct net_verdict){.is_allowed = true, .rule = rule, .label = rule->label, .reason = "granted"};
@@ -110,6 +112,7 @@ static const struct net_deny *judge_find_deny(const struct policy *policy, const
 	return NULL;
 }
 
+/* A denial by a rule of "deny". */
 static struct net_verdict judge_make_denial(const struct net_deny *deny)
 {
 	return (struct net_verdict){.label = deny->label, .reason = "denied_by_rule"};
@@ -166,6 +169,7 @@ static const char *judge_find_entry_that_closed_network(const struct policy *pol
 	return closed ? policy_get_after_label(policy, (unsigned)__builtin_ctz(closed)) : NULL;
 }
 
+/* Judges a connection: a fired after_read entry, then rules of "deny", then rules of "allow". */
 static struct net_verdict judge_connect(const struct policy *policy, const char *host, unsigned port, bool udp)
 {
 	const struct net_deny *deny = judge_find_deny(policy, host, port, false);
@@ -268,6 +272,7 @@ bool net_rule_allows_request(const struct net_rule *rule, const char *method, co
 	return rule->http_rule_count == 0 || judge_http_allows(rule, method, path, upgrade, &reason);
 }
 
+/* Judges an HTTP request. Of the endpoint's rules, one that names such requests comes before one that allows any. */
 static struct net_verdict judge_request(const struct policy *policy, const char *host, unsigned port,
 					const char *method, const char *path, bool upgrade)
 {
@@ -334,6 +339,7 @@ struct net_verdict policy_net_judge_url(const struct policy *policy, const struc
 					request->asks_for_websocket);
 }
 
+/* Judges listening at a port: a fired after_read entry, then the ranges of "listen". */
 static struct net_verdict judge_listen(const struct policy *policy, unsigned port)
 {
 	if (judge_find_entry_that_closed_network(policy))

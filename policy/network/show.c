@@ -94,6 +94,7 @@ static int net_show_deny(json_t *list, const struct net_deny *deny)
 	return json_array_append_new(list, object) | ret;
 }
 
+/* A range of ports to listen on, as JSON: "*", a number, or "first-last". */
 static json_t *net_show_range(const struct net_listen_range *range)
 {
 	if (range->first == 0 && range->last == 65535)
@@ -103,6 +104,7 @@ static json_t *net_show_range(const struct net_listen_range *range)
 	return json_sprintf("%u-%u", range->first, range->last);
 }
 
+/* The addresses of "resolve" for one name, as JSON. */
 static json_t *net_show_fixed_host(const struct net_fixed_host *fixed)
 {
 	json_t *list = json_array();

@@ -1,6 +1,7 @@
 /* Reads the entries of "after_read". Their paths become rules, which lists.c reads. */
 #include "policy/parse/parser.h"
 
+/* Adds errors for an entry of "after_read" without paths or without effect. */
 static void after_check_entry(struct parser *parser, const json_t *object, const struct source_after_entry *after)
 {
 	if (json_array_size(json_object_get(object, "paths")) == 0)

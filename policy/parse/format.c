@@ -121,6 +121,7 @@ static json_t *format_order_path(const json_t *item)
 	return json_deep_copy(json_is_object(item) ? json_object_get(item, "path") : item);
 }
 
+/* Copies a list for `callgate policy fmt`: sorted, where the order means nothing. */
 static json_t *format_order_list(const struct policy_key *key, const json_t *list)
 {
 	bool sorted = key->type == KEY_PATH_LIST || key->type == KEY_LAYER_LIST || key->type == KEY_PORT_RANGE_LIST ||

@@ -75,6 +75,7 @@ static void lists_read_entry_members(struct parser *parser, const json_t *value,
 	}
 }
 
+/* Reads a list of paths, such as "filesystem.read", as rules of the kind that the key stands for. */
 void parser_read_paths(struct parser *parser, const struct policy_key *key, const json_t *list)
 {
 	if (key->id == KEY_ID_AFTER_WRITE)
@@ -120,6 +121,7 @@ static void lists_add_redirect(struct parser *parser, const json_t *object)
 	parser_leave_member(parser);
 }
 
+/* Reads a list of objects: network rules, redirects, or entries of "after_read". */
 void parser_read_objects(struct parser *parser, const struct policy_key *key, const json_t *list)
 {
 	if (key->id == KEY_ID_AFTER && json_array_size(list) > POLICY_AFTER_ENTRIES_MAX) {
@@ -175,6 +177,7 @@ static const char *lists_get_provided_file(struct parser *parser, const json_t *
 	return name + sizeof(scheme) - 1;
 }
 
+/* Adds the rule for a file of "provide", whose content is the value or comes from a file. */
 static void lists_add_provided(struct parser *parser, const struct policy_key *key, const char *path,
 			       const json_t *value)
 {
@@ -201,6 +204,7 @@ static void lists_add_provided(struct parser *parser, const struct policy_key *k
 	rule->has_provided_file = file;
 }
 
+/* Reads "filesystem.provide". */
 void parser_read_provides(struct parser *parser, const struct policy_key *key, const json_t *object)
 {
 	PARSER_FOR_EACH_ITEM (parser, object, item)
@@ -222,6 +226,7 @@ static void lists_add_env(struct parser *parser, const char *name, const char *v
 		env->value = (struct source_text){arena_dup(parser->arena, value), env->name.source_location};
 }
 
+/* Reads "env.set". */
 void parser_read_env(struct parser *parser, const struct policy_key *key, const json_t *object)
 {
 	(void)key;
@@ -233,6 +238,7 @@ void parser_read_env(struct parser *parser, const struct policy_key *key, const 
 	}
 }
 
+/* Reads a list of texts: "env.pass" or the names that are extended. */
 void parser_read_strings(struct parser *parser, const struct policy_key *key, const json_t *list)
 {
 	struct policy_source *source = parser->source;
@@ -253,6 +259,7 @@ void parser_read_strings(struct parser *parser, const struct policy_key *key, co
 	}
 }
 
+/* Reads "require", a list of sandbox layers. */
 void parser_read_layers(struct parser *parser, const struct policy_key *key, const json_t *list)
 {
 	(void)key;

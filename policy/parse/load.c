@@ -47,6 +47,7 @@ static void load_add_error(struct loader *loader, const char *source_location, c
 		compiler_add_error(compiler, source_location, "cannot read %s: %s", name, strerror(-error));
 }
 
+/* Appends a source to those of which the policy is compiled. */
 static void load_add_source(struct loader *loader, struct policy_source *source)
 {
 	ARENA_APPEND(&loader->compiler.policy->arena, loader->source, loader->source_count, source);
@@ -144,6 +145,7 @@ static void load_parse_file_text(struct loader *loader, const char *name, const 
 	load_add_source(loader, source);
 }
 
+/* Loads a file with what it extends, unless it was loaded already. Adds an error for a circle or too long a chain. */
 static void load_named_file(struct loader *loader, const char *source_location, const char *name, const char *from)
 {
 	const struct policy_host *host = loader->compiler.host;
@@ -170,6 +172,7 @@ static void load_named_file(struct loader *loader, const char *source_location, 
 
 /* ---- workdir ---- */
 
+/* Callback for the expanded path of the working directory: sets it, or adds an error. */
 static void load_use_expanded_workdir(struct compiler *compiler, void *ctx, const struct expanded_path *expanded)
 {
 	const struct source_text *from = ctx;
@@ -182,6 +185,7 @@ static void load_use_expanded_workdir(struct compiler *compiler, void *ctx, cons
 		compiler->policy->settings.workdir = expanded->path;
 }
 
+/* Sets the working directory's path in the view: from the caller, the last source that names one, or the default. */
 static void load_set_workdir(struct loader *loader)
 {
 	struct compiler *compiler = &loader->compiler;
@@ -203,6 +207,7 @@ static void load_set_workdir(struct loader *loader)
 
 /* ---- phases, loading ---- */
 
+/* Compiles the loaded sources to the policy. A step uses what those before it have made. */
 static void load_compile_files(struct loader *loader)
 {
 	struct compiler *compiler = &loader->compiler;
@@ -266,12 +271,14 @@ static bool load_add_sources_of_phase(struct loader *loader, enum policy_phase p
 	return closed;
 }
 
+/* Loads the policies that the command line names, in order. */
 static void load_named_files(struct loader *loader, const char *const *names)
 {
 	for (; names && *names; names++)
 		load_named_file(loader, "command line", *names, NULL);
 }
 
+/* Loads the named policies with what they extend, then the phase's part, then the rules of the command line. */
 static void load_all_sources(struct loader *loader, const char *const *names, const struct policy_cli *cli)
 {
 	struct compiler *compiler = &loader->compiler;

@@ -261,6 +261,7 @@ static void net_rule_add_deny(struct parser *parser, const json_t *object)
 	ARENA_APPEND(parser->arena, network->deny, network->deny_count, deny);
 }
 
+/* Reads an entry of "network.allow" or "network.deny". */
 void parser_read_net_rule(struct parser *parser, const struct policy_key *key, const json_t *object)
 {
 	if (key->id == KEY_ID_NET_ALLOW)

@@ -18,6 +18,7 @@ static bool network_parse_listen_range(const json_t *value, struct net_listen_ra
 	return text && net_range_parse(text, range) == 0;
 }
 
+/* Reads "network.listen". */
 void parser_read_listen(struct parser *parser, const struct policy_key *key, const json_t *list)
 {
 	struct policy_network *network = &parser->source->network;
@@ -70,6 +71,7 @@ static void network_add_fixed_host(struct parser *parser, const char *name, cons
 	ARENA_APPEND(parser->arena, network->fixed_host, network->fixed_host_count, fixed);
 }
 
+/* Reads "network.resolve". */
 void parser_read_addresses(struct parser *parser, const struct policy_key *key, const json_t *object)
 {
 	(void)key;
@@ -122,6 +124,7 @@ static void network_parse_pool(struct parser *parser, const struct policy_key *k
 				    : "is no network of private addresses; write \"fd00:5a::/32\" (8 to 112 bits)");
 }
 
+/* Reads a text of "network": the file "upstream_ca", or an address range of the pool. */
 void parser_read_net_text(struct parser *parser, const struct policy_key *key, const char *text)
 {
 	struct policy_network *network = &parser->source->network;
@@ -136,6 +139,7 @@ void parser_read_net_text(struct parser *parser, const struct policy_key *key, c
 	network->upstream_ca_source_location = here.source_location;
 }
 
+/* Reads "network.proxy": true, false or "env". */
 void parser_read_proxy(struct parser *parser, const struct policy_key *key, const json_t *value)
 {
 	struct policy_network *network = &parser->source->network;
@@ -148,6 +152,7 @@ void parser_read_proxy(struct parser *parser, const struct policy_key *key, cons
 		parser_fail_type(parser, key->type, value);
 }
 
+/* Reads "network": an object, or "none". */
 void parser_read_network(struct parser *parser, const struct policy_key *key, const json_t *value)
 {
 	struct policy_network *network = &parser->source->network;

@@ -14,6 +14,7 @@ static void observe_add_rule(struct arena *arena, struct policy_source *source, 
 	rule->path = (struct source_text){path, "--mode observe"};
 }
 
+/* Denies, in the policy that observes, what matches the pattern below the directory. */
 static void observe_deny_below(struct arena *arena, struct policy_source *source, const char *dir, const char *pattern)
 {
 	observe_add_rule(arena, source, RULE_DENY, "secret", arena_concat_texts(arena, dir, pattern, (char *)NULL));

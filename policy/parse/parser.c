@@ -39,6 +39,7 @@ const json_t *parser_enter_member(struct parser *parser, const json_t *object, c
 	return item.value;
 }
 
+/* Leaves a member or element that was entered, for the place in messages. */
 void parser_leave_member(struct parser *parser)
 {
 	parser->at.depth--;

@@ -56,6 +56,9 @@ static void rules_set_target(struct compiler *compiler, void *ctx, const struct 
 	rule->to = *expanded;
 }
 
+/*
+ * The index of the compiled after_read entry; of the last one, if `after` was one too many and has its error already.
+ */
 static unsigned rules_find_after_entry_index(const struct policy *policy, const struct source_after_entry *after)
 {
 	unsigned index = 0;

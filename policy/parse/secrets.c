@@ -20,6 +20,7 @@ static const char *const *secrets_parse_hosts(struct parser *parser, const json_
 	return host;
 }
 
+/* Adds a secret of the policy, or errors. */
 static void secrets_add(struct parser *parser, const char *name, const json_t *object)
 {
 	struct policy_network *network = &parser->source->network;
@@ -44,6 +45,7 @@ static void secrets_add(struct parser *parser, const char *name, const json_t *o
 	ARENA_APPEND(parser->arena, network->secret, network->secret_count, secret);
 }
 
+/* Reads "secrets". */
 void parser_read_secrets(struct parser *parser, const struct policy_key *key, const json_t *object)
 {
 	PARSER_FOR_EACH_ITEM (parser, object, item) {

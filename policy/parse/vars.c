@@ -269,6 +269,7 @@ void vars_expand_path(struct compiler *compiler, const struct source_text *text,
 
 /* ---- environment values ---- */
 
+/* Appends base and rest as an entry of a list separated by colons. */
 static void vars_append_path_list_entry(struct buf *out, const char *base, const char *rest, size_t rest_len)
 {
 	if (out->len)

@@ -5,6 +5,7 @@
 
 #define AFTER_ENTRY_BIT(index) (UINT32_C(1) << (index))
 
+/* Adds an entry of "after_read" to the policy, or an error if there are too many. */
 static void after_add_entry(struct compiler *compiler, const struct source_after_entry *from)
 {
 	struct policy *policy = compiler->policy;

@@ -129,6 +129,7 @@ static bool canon_path_is_refused_by_caller(const struct policy_host *host, cons
 	return host->refused && host->refused(host->ctx, path);
 }
 
+/* Resolves a rule in the working directory, whose virtual path differs from its host path. */
 static void canon_resolve_rule_in_workdir(struct compiler *compiler, struct rule *rule)
 {
 	bool deny = kind_is_deny(rule->kind);
@@ -152,6 +153,7 @@ static void canon_resolve_rule_in_workdir(struct compiler *compiler, struct rule
 		rule->literal_alias = written;
 }
 
+/* Resolves the rule's path on the host. Grants follow links; denials apply to the path as written, too. */
 static void canon_resolve_on_host(struct compiler *compiler, struct rule *rule)
 {
 	const char *written = rule->literal_path;
@@ -229,6 +231,7 @@ static void canon_restrict_interpreters_in_workdir(struct policy *policy)
 	}
 }
 
+/* Splits off the rule's pattern, and resolves the literal part, in the working directory or on the host. */
 static void canon_resolve_rule(struct compiler *compiler, struct rule *rule)
 {
 	canon_split_path_at_glob(compiler, rule);

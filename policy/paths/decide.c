@@ -22,6 +22,7 @@ static bool decide_is_private_by_glob(const struct path_rules *finding)
 	return finding->private_rule && finding->private_rule->pattern;
 }
 
+/* A public rule ends the effect of private ones that were applied before it, but not of a private pattern. */
 static void decide_apply_public_rule(struct path_rules *finding, const struct rule *rule)
 {
 	if (decide_is_private_by_glob(finding))
@@ -30,6 +31,7 @@ static void decide_apply_public_rule(struct path_rules *finding, const struct ru
 	finding->private_rule = NULL;
 }
 
+/* A private rule ends the effect of public ones that were applied before it. */
 static void decide_apply_private_rule(struct path_rules *finding, const struct rule *rule)
 {
 	if (!decide_is_private_by_glob(finding))
@@ -208,6 +210,7 @@ unsigned policy_get_rights(const struct policy *policy, const char *path, size_t
 	return policy_find_rules(policy, path, len).rights;
 }
 
+/* A denial with the errno for the program, and the rule that it comes from (NULL: none). */
 static struct policy_decision decide_make_refusal(unsigned want, int error, const struct rule *rule,
 						  const char *reason)
 {
@@ -226,6 +229,7 @@ static const char *decide_find_closing_entry(const struct policy *policy, const 
 	return closed ? policy->after_entry[__builtin_ctz(closed)].source_entry->label : NULL;
 }
 
+/* Judges rights on a path by the rules for it, without regard to what is granted below it. */
 static struct policy_decision decide_access(const struct policy *policy, const char *path, size_t len, unsigned want)
 {
 	struct path_rules finding = policy_find_rules(policy, path, len);
@@ -302,6 +306,7 @@ bool policy_may_grant_below(const struct policy *policy, const char *path, size_
 	}
 }
 
+/* Judges rights on a path. A directory above a grant, or one that is `shown`, can be seen, though no rule grants it. */
 static struct policy_decision decide_place(const struct policy *policy, const char *path, size_t len, unsigned want,
 					   bool shown)
 {

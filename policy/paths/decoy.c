@@ -70,6 +70,7 @@ static uint64_t decoy_draw_random(uint64_t *state)
 	return *state * UINT64_C(0x2545f4914f6cdd1d) >> 33;
 }
 
+/* Writes made-up characters. kind: 'U' for base32 digits, 'L' for base64 with line ends, others for base64. */
 static void decoy_put_random_chars(struct buf *out, char kind, unsigned long count, uint64_t *state)
 {
 	static const char upper[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";

@@ -3,6 +3,7 @@
 
 #include "policy/model.h"
 
+/* Adds a denying rule to the node of its path. Of several of a kind, the first one counts. */
 static void index_set_deny(struct path_tree_node *node, const struct rule *rule)
 {
 	const struct rule **slot = rule->kind == RULE_DENY      ? &node->deny_rule
@@ -17,6 +18,7 @@ static void index_set_deny(struct path_tree_node *node, const struct rule *rule)
 		*slot = rule;
 }
 
+/* Adds the rule's rights to the node of its path. The first rule for a right is the one that records name. */
 static void index_add_grant(struct path_tree_node *node, const struct rule *rule)
 {
 	static const unsigned rights[RULE_MAX] = {

@@ -67,6 +67,7 @@ static void mounts_merge_rule(struct compiler *compiler, struct policy_mount *mo
 	}
 }
 
+/* Adds the mount for a rule, or merges the rule into the mount at its path. */
 static void mounts_add_mount(struct compiler *compiler, const struct rule *rule)
 {
 	struct policy *policy = compiler->policy;
@@ -163,6 +164,7 @@ static void mounts_shorten_link(struct compiler *compiler, char *path, char *tar
 	}
 }
 
+/* Adds a link of the view from the rule's path as written to where it leads, if they differ. */
 static void mounts_add_link(struct compiler *compiler, const struct rule *rule, const char *from)
 {
 	struct policy *policy = compiler->policy;

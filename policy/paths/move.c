@@ -140,6 +140,7 @@ static void move_match_literal_part(struct rule_match_below_dir *progress, const
 		progress->pending[progress->pending_count++] = rest;
 }
 
+/* Finds how far the rule has matched at a directory, so that the rest of it applies to names below. */
 static struct rule_match_below_dir move_match_rule_with_directory(const struct rule *rule,
 								  const struct compared_dir *side)
 {
@@ -189,6 +190,7 @@ static bool move_rule_affects_rights(const struct rule *rule, unsigned rights)
 	return false;
 }
 
+/* Adds a name below the directories whose rights differ. If there are too many, any name may differ. */
 static void move_add_name(struct policy_move *move, const char *name, size_t len)
 {
 	for (size_t i = 0; i < move->differing_name_count; i++)
@@ -218,6 +220,7 @@ static void move_add_names_of_paths_below(struct policy_move *move, const struct
 	}
 }
 
+/* Adds the names at which a rule that matches one directory further than the other grants or denies. */
 static void move_add_rule_differences(struct policy_move *move, const struct rule *rule,
 				      const struct rule_match_below_dir *from, const struct rule_match_below_dir *to)
 {

@@ -72,6 +72,7 @@ static void remap_set_aliases(struct compiler *compiler, struct path_tree_node *
 		node->alias_path[count] = mount->host_path;
 }
 
+/* Adds an error if a rule denies the path at which this rule puts something. */
 static void remap_refuse_denied_target(struct compiler *compiler, const struct rule *rule)
 {
 	struct path_rules finding = policy_find_rules(compiler->policy, rule->literal_path, strlen(rule->literal_path));

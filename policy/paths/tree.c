@@ -27,6 +27,7 @@ uint32_t path_tree_find_child(const struct path_tree *tree, uint32_t parent, uin
 	}
 }
 
+/* Puts a node into the first free slot from that of its hash on. */
 static void path_tree_put_into_hash_slot(struct path_tree *tree, uint32_t index)
 {
 	const struct path_tree_node *node = &tree->node[index];

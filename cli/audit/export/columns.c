@@ -142,6 +142,7 @@ static struct column_value column_make_digits(const struct scan_text *digits)
 	return (struct column_value){.is_present = present, .integer_value = present ? strtoll(text, NULL, 10) : 0};
 }
 
+/* The path that the call had to do with, if it is known which one that is; otherwise no value. */
 static struct column_value column_make_resolved_path(const struct scan_path *path)
 {
 	static const struct scan_text none = {NULL, 0};

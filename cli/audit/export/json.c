@@ -36,6 +36,7 @@ void json_put_field(struct buf *out, const char *key, const json_t *line, const 
 	json_put_string(out, key, json_string_value(json_object_get(line, name)));
 }
 
+/* Writes a number. key: the JSON before it. */
 void json_put_int(struct buf *out, const char *key, int64_t number)
 {
 	buf_printf(out, "%s%lld", key, (long long)number);

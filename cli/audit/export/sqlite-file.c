@@ -75,6 +75,7 @@ static void sqlite_page_write_header(struct sqlite_page *page, size_t at, unsign
 	sqlite_put_16_bits(page->bytes + at + 5, page->lowest_cell_offset);
 }
 
+/* Adds a child page and its last row number to an interior page. */
 static void sqlite_level_add_cell(struct sqlite_level *level, uint32_t child, int64_t rowid)
 {
 	uint8_t cell[4 + SQLITE_VARINT_MAX];

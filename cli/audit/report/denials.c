@@ -64,6 +64,7 @@ static mode_t denials_get_file_type(void *ctx, const char *path)
 	return strcmp(path, "/") == 0 ? S_IFDIR : S_IFREG;
 }
 
+/* The right that a record of a denial names, 0 if none. */
 static unsigned denials_get_right(const json_t *line)
 {
 	const char *right = denials_get_text(line, "right");
@@ -209,6 +210,7 @@ static struct denial_group *denials_find_group(struct report_denials *denials, c
 	return &denials->groups[denials->group_count - 1];
 }
 
+/* Counts a denial in its group. A new group is described by its first record; there is a limit on groups. */
 void report_denials_add(struct report_denials *denials, struct report_texts *texts, unsigned run, const json_t *line)
 {
 	_cleanup_free_ char *target = denials_describe_target(line);

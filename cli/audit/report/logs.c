@@ -149,6 +149,7 @@ static bool logs_line_is_important(const json_t *line)
 	return !call || audit_record_is_denied(line) || strncmp(call, "exec", 4) == 0;
 }
 
+/* Counts a record, and shows it on the page while there is room; of many records only important ones and a sample. */
 static void logs_add_record(struct audit_report *report, struct report_run *run, const json_t *line, bool important)
 {
 	unsigned index = (unsigned)(run - report->run);

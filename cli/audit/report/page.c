@@ -16,6 +16,7 @@ static const struct report_template *page_find_template(const char *name)
 	return template;
 }
 
+/* Writes a part of the page that is compiled in. */
 static void page_write_template(FILE *out, const char *name)
 {
 	const struct report_template *template = page_find_template(name);

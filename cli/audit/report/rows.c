@@ -200,6 +200,7 @@ const char *report_rows_get_start(const struct report_rows *rows)
 	return rows->record_count > 0 ? rows->start_time : NULL;
 }
 
+/* The number of records that were added. */
 uint64_t report_rows_get_count(const struct report_rows *rows)
 {
 	return rows->record_count;
