@@ -14,6 +14,7 @@
 #define LOOP_EVENTS_PER_TURN_MAX 64
 #define NS_PER_MS UINT64_C(1000000)
 
+/* A descriptor that the loop watches. */
 struct loop_source {
 	struct loop *loop;
 	int fd;
@@ -25,6 +26,7 @@ struct loop_source {
 	struct loop_source *next, **link;
 };
 
+/* A timer of the loop, which expires once. */
 struct loop_timer {
 	struct loop *loop;
 	uint64_t due_ms;
@@ -33,6 +35,7 @@ struct loop_timer {
 	void *data;
 };
 
+/* The event loop of callgate-agents. */
 struct loop {
 	int epoll_fd;
 	bool is_stopped;

@@ -34,6 +34,7 @@ struct audit_progress {
 #define AUDIT_PROGRESS_REQUESTED 1u /* set by the reader: the writer is to store its progress at the next line */
 #define AUDIT_PROGRESS_STORED 2u    /* set by the writer: the progress is stored */
 
+/* What the first line of a log says of its run, and settings of the writer. */
 struct audit_header {
 	const char *run_id;
 	const char *const *argv; /* the program and its arguments, NULL-ended */
@@ -50,6 +51,7 @@ struct audit_header {
 	volatile unsigned *ret_file;     /* where the writer stores the number of the current file; NULL: nowhere */
 };
 
+/* What the last line of a log says of the run's end. */
 struct audit_trailer {
 	const char *status;
 	int exit_code; /* -1: the program did not exit */

@@ -20,6 +20,7 @@
 size_t checkpoint_write(const struct signing_key *key, const char *run, uint64_t lines, const char *head,
 			char out[CHECKPOINT_TEXT_SIZE]);
 
+/* What a checkpoint says of a log. */
 struct checkpoint {
 	char run[129];
 	uint64_t line_count;

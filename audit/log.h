@@ -11,6 +11,7 @@
 #include "audit/chain.h"
 #include "audit/encode.h"
 
+/* An audit log that is being written. */
 struct audit {
 	int fd; /* -1: records are only counted */
 	char *first_file_path;                      /* path of the first file; owned; NULL: only fd is known */

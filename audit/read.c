@@ -13,6 +13,7 @@
 
 #define LOG_READ_BUFFER_BYTES (64u << 10)
 
+/* Reads a log line by line. */
 struct audit_reader {
 	int fd;
 	char *buffer; /* bytes read from the file; owned */

@@ -14,6 +14,7 @@
 
 struct audit_reader;
 
+/* A line of a log that was read. */
 struct audit_line {
 	json_t *json;     /* a JSON object; borrowed, valid until the next line is read */
 	const char *text; /* the line without its newline; borrowed like json */

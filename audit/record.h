@@ -24,6 +24,7 @@ enum audit_arg_kind {
 	AUDIT_ARG_TEXT, /* bytes, which are escaped */
 };
 
+/* An argument of a call, as its record shows it. */
 struct audit_arg {
 	const char *name;
 	enum audit_arg_kind kind;

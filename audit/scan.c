@@ -27,7 +27,7 @@ static const struct scan_field {
 	const char *name;
 	size_t len;
 	enum scan_field_kind kind;
-	size_t offset_in_record;
+	size_t offset_in_record; /* where the value goes in struct scan_record */
 } fields[] = {
 /* a row of the table of JSON keys; `at`: where in struct scan_record */
 #define SCAN_FIELD_ENTRY(name, kind, at) {name, sizeof(name) - 1, kind, at}

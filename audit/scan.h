@@ -28,11 +28,12 @@ struct scan_path {
 
 #define SCAN_PATHS_PER_RECORD_MAX 3 /* indices of path[]: path, path2, loader */
 
+/* The fields of a line of a log. Texts are borrowed from the line, still escaped. */
 struct scan_record {
 	uint64_t seq;
 	struct scan_text line_type;    /* type of a header or trailer; records have none */
 	struct scan_text syscall; /* the system call; a record about a connection has `event` */
-	struct scan_text event;
+	struct scan_text event;   /* what the record tells, if it is about no system call */
 	struct scan_text prev, outcomes; /* the fields "prev" and "outcomes" of the hash chain */
 	struct scan_text time, run;
 	struct scan_text args_json;     /* the whole object, with its braces: valid JSON except for the texts in it */
@@ -53,7 +54,7 @@ struct scan_record {
 	uint64_t refusal_count;  /* 0: the line has none */
 	int64_t ret;     /* if has_ret */
 	uint64_t ns;     /* if has_ns */
-	bool path_is_truncated;
+	bool path_is_truncated; /* the path of the request is not on record as a whole */
 	bool has_ret;    /* the line has "ret": the call succeeded */
 	bool has_ns;     /* the outcome of the call is on record */
 	bool has_byte_counts;  /* the line has bytes_up */

@@ -31,8 +31,8 @@ _Static_assert(sizeof(SIGN_SIGNATURE_BLANK) == SIGNING_SIGNATURE_BASE64_SIZE, "a
 /* What is signed. */
 struct sign_subject {
 	const char *run; /* the whole run id */
-	unsigned file_number;
-	uint64_t record_count;
+	unsigned file_number;     /* number of the file that has the trailer */
+	uint64_t record_count;    /* records of the whole log */
 	const char *trailer_hash; /* HASH_DIGITS digits */
 };
 

@@ -37,6 +37,7 @@ enum verify_kind {
 /* Returns the name for programs, such as "lost_file". */
 const char *verify_kind_get_name(enum verify_kind kind);
 
+/* The place of a line in a log. */
 struct verify_place {
 	unsigned file_index;   /* how often verify_begin_file was called before */
 	uint64_t line_number; /* number of the line in its file, from 1 */
@@ -61,6 +62,7 @@ struct verify_line {
 	struct sha256_ctx hash_state_before_outcome; /* state of the hash before the outcome is added */
 };
 
+/* A late outcome whose hash no later line has had yet. */
 struct verify_late_outcome {
 	struct verify_place place;
 	char hash[HASH_DIGITS];
@@ -68,10 +70,11 @@ struct verify_late_outcome {
 
 #define VERIFY_LATE_OUTCOMES_MAX 65536u /* most sealed records that may wait for the hash of their late outcome */
 
+/* The state of verifying a log, line by line. */
 struct verify {
 	struct verify_line last_line;   /* the last line of the unbroken part */
 	struct verify_line broken_line; /* the line after `last_line`, at which the chain breaks */
-	bool is_broken;
+	bool is_broken;                 /* broken_line is valid */
 	char *last_line_text; /* of `last_line`; owned */
 	size_t text_len, text_cap;
 	char expected_hash[HASH_DIGITS]; /* the hash of `last_line`, which the next line should have had */
@@ -92,16 +95,16 @@ struct verify {
 	uint64_t hash_blank_line_count;
 	struct verify_place first_hash_blank_line; /* the first line at the end that has HASH_BLANK */
 	char hash_before_blank[HASH_DIGITS]; /* the hash that `first_hash_blank_line` should have */
-	unsigned file_count;
+	unsigned file_count;                 /* files that were begun */
 	uint64_t line_number; /* number of the line that was added last, counted in its file */
-	uint64_t torn_bytes;
+	uint64_t torn_bytes;  /* length of an incomplete line at the end */
 	char run[129];
 	char previous_hash[HASH_DIGITS]; /* the hash of the line before `last_line`, as `last_line` has it */
 	char header_key_text[SIGNING_KEY_BASE64_SIZE]; /* the key that the header names; "": none */
 	unsigned file_number;            /* "file" of the last header */
 	char next_file_name[256];             /* the file that the last line names as the next one */
 	struct verify_place foreign_header_place; /* number 0: none */
-	bool key_is_foreign;
+	bool key_is_foreign; /* the header at foreign_header_place has another key, not another run */
 	struct verify_late_outcome *late_outcome; /* outcomes that came after their record was hashed; owned */
 	size_t late_count, late_cap;
 	/* a record whose late outcome is not the one that was hashed; number 0: none */
@@ -109,11 +112,12 @@ struct verify {
 	/* The trailer. */
 	bool has_trailer, is_signed;
 	uint64_t trailer_records, recovered;
-	unsigned trailer_file_number;
+	unsigned trailer_file_number; /* "file" of the trailer */
 	char trailer_hash[HASH_DIGITS];
 	uint8_t trailer_signature[SIGNING_SIGNATURE_BYTES];
 };
 
+/* What verifying a log has found. */
 struct verify_finding {
 	enum verify_kind kind;
 	struct verify_place place; /* number 0: no line in particular */

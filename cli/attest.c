@@ -19,6 +19,7 @@
 #define ATTEST_EXIT_LOG_DIFFERS 1
 #define ATTEST_EXIT_NOT_SIGNED 2
 
+/* Options of `callgate attest`. */
 struct attest_options {
 	const char *key, *log;
 	bool json;

@@ -7,12 +7,14 @@
 
 #include <stddef.h>
 
+/* A verb of the command line, such as "run". */
 struct cli_verb {
 	const char *name;
 	int (*run)(int argc, char **argv); /* gets argv from the verb on; returns the exit status */
 	const char *help;                  /* one line */
 };
 
+/* The verbs of callgate, or those below one of its verbs. */
 struct cli_verbs {
 	const char *parent; /* "audit"; "": these are the verbs of callgate itself */
 	const char *usage;  /* the texts of --help before and after the list of verbs */

@@ -38,6 +38,7 @@ const char *finding_get_state_name(enum finding_state state)
 	return words[state];
 }
 
+/* A trial of `callgate doctor`, which runs in a child process. */
 struct trial {
 	enum probe first_probe, last_probe; /* the first and last probe that the trial reports */
 	void (*run)(struct doctor *doctor);

@@ -74,6 +74,7 @@ enum machine_trait {
 };
 #define TRAITS_CONTAINER (TRAIT_DOCKER | TRAIT_PODMAN | TRAIT_KUBERNETES)
 
+/* What `callgate doctor` has found out about the machine. */
 struct doctor {
 	struct finding findings[PROBE_MAX];
 	unsigned traits;          /* bits of enum machine_trait */

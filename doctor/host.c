@@ -133,8 +133,9 @@ void probe_procfs(struct doctor *doctor)
 		finding_set_state(doctor, PROBE_PROC, FINDING_WORKS, 0, "shows processes");
 }
 
+/* What is known of a file system by its type in statfs(2). */
 struct filesystem_type {
-	long type;
+	long type; /* f_type of statfs(2) */
 	const char *name;
 	bool is_slow;
 };

@@ -67,6 +67,7 @@ static const struct {
 	[STEP_CGROUP_NAMESPACE] = {PROBE_CGROUPNS, "cannot be made", "made"},
 };
 
+/* Memory that the child which tries namespaces shares with its parent. */
 struct trial_shared_page {
 	volatile int
 		unshared; /* 1: the parent must write the id maps; 2: unsharing failed, or the child has written them */

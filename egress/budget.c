@@ -12,7 +12,7 @@
 /* A token bucket. `tokens` is negative when more was spent than the bucket held. */
 struct token_bucket {
 	int64_t tokens;
-	uint64_t last_filled_ns;
+	uint64_t last_filled_ns; /* up to when tokens were added */
 };
 
 /* How much of its budget a rule has used. */

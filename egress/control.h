@@ -44,10 +44,12 @@ enum control_type {
 	CONTROL_TYPE_MAX,
 };
 
+/* The supervisor tells that a connection is not wanted any more. */
 struct control_cancel {
 	uint64_t conn_id;
 };
 
+/* The supervisor announces a connection, or an endpoint for datagrams, that it has approved. */
 struct control_connect {
 	uint64_t conn_id;       /* number of the connection, chosen by the supervisor, never used twice */
 	int32_t pid;
@@ -64,11 +66,13 @@ struct control_connect {
 #define CONTROL_PORT_HTTP_PROXY 3128
 #define CONTROL_PORT_SOCKS 1080 /* port at which the program reaches egress as a SOCKS proxy */
 
+/* Egress tells whether the destination of an announced connection is connected. */
 struct control_connected {
 	uint64_t conn_id;
 	int32_t error; /* 0 or -errno for the program: ECONNREFUSED, ETIMEDOUT, EHOSTUNREACH, ENETUNREACH … */
 };
 
+/* Egress tells which name an address stands for, before its DNS gives the address to the program. */
 struct control_name_approved {
 	/*
 	 * index in the pool, which has two addresses; UINT32_MAX: the name has the real address in `address` ("dns":
@@ -114,17 +118,20 @@ struct control_record {
 	char close_cause[32]; /* why the connection was closed: client, server, idle_timeout, cap_bytes, cancelled … */
 };
 
+/* The supervisor's answer to a record: it is in the log, or could not be written. */
 struct control_ack {
 	uint64_t id;
 	int32_t error; /* 0: on record; -errno: it could not be recorded, so the action must not happen */
 };
 
+/* Egress tells how an HTTP request ended whose record was acknowledged. */
 struct control_request_done {
 	uint64_t id;
 	int64_t result; /* HTTP status of the response, or -errno */
 	uint64_t duration_us, bytes_up, bytes_down;
 };
 
+/* A message between supervisor and egress; `type` says which member of the union is valid. */
 struct control_message {
 	uint32_t version, type;
 	union {

@@ -10,6 +10,7 @@
 #include "egress/tls/ca.h"
 #include "policy/network/net.h"
 
+/* What egress gets at its start. */
 struct egress_options {
 	const struct policy *policy;
 	int control_fd;            /* control socket to the supervisor; taken */
@@ -19,7 +20,7 @@ struct egress_options {
 	struct ca *ca;             /* the run's certificate authority; NULL: no TLS is intercepted. Taken */
 	struct secrets *secrets;   /* the run's secrets; taken; NULL: none */
 	char *upstream_roots; /* PEM certificates (system's and policy's) to verify servers; taken; NULL: none */
-	size_t upstream_roots_len;
+	size_t upstream_roots_len; /* length of upstream_roots in bytes */
 	/* called when all files and sockets are open: seccomp and Landlock (lockdown_enter_sandbox). 0 or -errno */
 	int (*lock_down)(void *ctx);
 	void *lock_ctx;

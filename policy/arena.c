@@ -16,6 +16,7 @@
 #define ARENA_POPULATE_STEP_BYTES_MIN ((size_t)16384) /* bytes of a chunk that are populated first */
 #define ARENA_POPULATE_STEP_BYTES_MAX ((size_t)65536) /* most bytes populated at once, as more may stay unused */
 
+/* A chunk of an arena's memory, from which allocations are taken in order. */
 struct arena_chunk {
 	struct arena_chunk *next;
 	size_t used_bytes;

@@ -72,12 +72,13 @@ struct policy_rule_on_deny {
 	enum policy_on_deny on_deny;
 };
 
+/* A compiled policy. */
 struct policy {
 	struct arena arena;
 	struct policy *judged_policy; /* the judged policy of an observing one; owned; NULL: this policy is enforced */
 	struct policy_settings settings;
 	const char *judge_source_location; /* the position of the "judge" that counts; NULL: there is none */
-	const char *workdir_host;
+	const char *workdir_host;          /* canonical host path of the working directory */
 	struct rule *rule;
 	size_t rule_count;
 	struct path_tree tree;
@@ -104,7 +105,7 @@ struct policy {
 
 /* What the rules say about one path. Made by policy_find_rules(). */
 struct path_rules {
-	unsigned rights;
+	unsigned rights;                     /* POLICY_ rights that are granted */
 	const struct rule *grant_rules[3];   /* the rules that grant reading, writing, executing; NULL: none */
 	const struct rule *deny_rule;
 	const struct rule *exec_deny_rule;
@@ -125,6 +126,7 @@ int policy_show_network(struct json_t *root, const struct policy_network *networ
 
 /* ---- the steps of compiling, in their order. When memory runs out, the arena jumps back to load.c ---- */
 
+/* The state of compiling sources to a policy. */
 struct compiler {
 	struct policy *policy;
 	const struct policy_host *host;

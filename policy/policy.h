@@ -42,6 +42,7 @@ struct policy_observed_denial {
 	const char *rule, *reason; /* label of the rule that denies it (NULL: none), and code of the reason */
 };
 
+/* What a policy decides about an access to a path. */
 struct policy_decision {
 	enum verdict verdict;
 	int error;          /* errno for the program when denied, else 0 */
@@ -158,7 +159,7 @@ void policy_errors_release(struct policy_errors *errors);
 
 /* The limits of a run. 0: no limit; for stdout_bytes and stderr_bytes 0 means that the policy does not set them. */
 struct policy_limits {
-	uint64_t wall_ns;
+	uint64_t wall_ns;      /* time that the run may take */
 	uint64_t stdout_bytes; /* output that is shown; the rest is written to a file and counted */
 	uint64_t stderr_bytes;
 	uint64_t cpu_ns;          /* user and system time of the whole run */
@@ -340,6 +341,7 @@ enum policy_mount_kind {
 	POLICY_MOUNT_PROVIDE, /* the virtual path shows a file with a text that the policy provides */
 };
 
+/* A mount of the view. */
 struct policy_mount {
 	enum policy_mount_kind kind;
 	const char *virt;    /* canonical virtual path */
@@ -381,6 +383,7 @@ const struct policy_link *policy_get_links(const struct policy *policy, size_t *
 
 /* ---- settings ---- */
 
+/* A variable, or all with a prefix, that the program gets. */
 struct policy_env {
 	const char *name;  /* the variable; without a value the name may end in "*": all variables with that prefix */
 	const char *value; /* the variable's value; NULL: pass the user's value, if set */
@@ -390,6 +393,7 @@ const struct policy_env *policy_get_env(const struct policy *policy, size_t *ret
 /* True when the program gets this variable of the user's environment. Always false for the variable of a secret. */
 bool policy_env_passes_variable(const struct policy *policy, const char *name);
 
+/* What a policy says besides rules. */
 struct policy_settings {
 	const char *name;    /* the key "name" of the last file, else the name of that file */
 	const char *workdir; /* virtual path of the working directory */

@@ -16,6 +16,7 @@
 
 #define JUDGE_LINKS_FOLLOWED_MAX 40 /* as path_resolution(7) */
 
+/* A policy that judges records, and the names that its view shows. */
 struct query_judge {
 	const struct policy *policy;
 	struct arena arena;

@@ -9,6 +9,7 @@
 
 #define LOG_ROTATED_FILES_MAX 100000u /* limits a circle of files that name each other as the next file */
 
+/* The state of reading a log for a replay. */
 struct replay_log_walk {
 	const struct replay_reader *reader;
 	struct replay_log_state *state;
@@ -17,7 +18,7 @@ struct replay_log_walk {
 	struct verify verify; /* not used when damage is allowed */
 	char *next_path;      /* owned; the path of the file in which the log goes on; NULL: none */
 	bool is_later_file;   /* the file is not the log's first */
-	uint64_t next_seq;
+	uint64_t next_seq;    /* number that the next line should have */
 	bool has_trailer; /* a trailer was read */
 };
 

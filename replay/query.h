@@ -84,6 +84,7 @@ void query_judge_free(struct query_judge *judge);
 
 #define QUERY_RULES_MAX (2 * QUERY_PATHS_MAX) /* for each path, its own rule and the rule of its directory */
 
+/* A policy's answer to the question of a record. */
 struct query_answer {
 	bool is_certain;     /* false: more than the rules decides, and only `why` counts */
 	const char *why;  /* without is_certain: a word for what decides besides the rules. Static */

@@ -26,6 +26,7 @@
 struct context;
 struct context_run;
 
+/* How a context's interpreter is started. */
 struct context_options {
 	const char *language;          /* "python", "javascript", "typescript" (node 22.13) or "bash" */
 	const char *cwd;               /* NULL: the sandbox' workdir */
@@ -57,6 +58,7 @@ bool context_is_ready(const struct context *context);
 /* Ends the interpreter and starts a new one. All runs in the queue end with the error "ContextRestarted". */
 void context_restart(struct context *context);
 
+/* What a code run executes, and who gets its events. */
 struct context_run_options {
 	const char *code;
 	const json_t *env; /* environment variables during this run, an object of texts; or NULL */

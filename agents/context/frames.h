@@ -25,6 +25,7 @@ struct frames_handler {
 	void *data;
 };
 
+/* Separates an interpreter's output on one stream from the frames between it. */
 struct frames_parser {
 	const char *nonce; /* borrowed */
 	enum { FRAMES_OUTPUT, FRAMES_MARK, FRAMES_LENGTH, FRAMES_BYTES } state;

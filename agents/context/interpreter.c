@@ -28,7 +28,7 @@ enum language_kind { LANGUAGE_PYTHON, LANGUAGE_NODE, LANGUAGE_BASH };
 struct language {
 	const char *name;
 	enum language_kind kind;
-	const char *default_interpreter;
+	const char *default_interpreter; /* program that is started if the context names none */
 	const char *boot_file;   /* file of agents/runner/ whose text is on the command line; NULL: none */
 	const char *source_file; /* file of agents/runner/ whose text is sent through stdin */
 	const char *inline_code_option; /* option of the interpreter before the text of boot_file */

@@ -9,6 +9,7 @@
 
 #define CONTEXT_NONCE_DIGITS 32 /* hexadecimal */
 
+/* A code run of a context, in progress or in its queue. */
 struct context_run {
 	struct context *context; /* NULL: the run has ended, or the context was freed */
 	struct context_run *next;
@@ -30,6 +31,7 @@ struct context_run {
 	void (*on_timeout)(struct context_run *run); /* called then */
 };
 
+/* A context: an interpreter in a sandbox, and the code runs that wait for it. */
 struct context {
 	struct loop *loop;
 	struct sandbox *sandbox;

@@ -12,6 +12,7 @@
 
 struct e2b;
 
+/* What `callgate serve` gives to its server. */
 struct e2b_options {
 	int listen_fd;                     /* listening socket; taken */
 	const char *callgate_path;         /* path of the executable callgate */

@@ -167,12 +167,13 @@ struct upload_file {
 	bool has_content, content_is_complete;
 };
 
+/* A client's upload of one or several files. */
 struct upload {
 	struct e2b_call *call;
 	struct MHD_PostProcessor *form_parser; /* NULL: the body is no form, but one file's content */
 	char *url_path;                        /* path in the URL's query; NULL: the form names a path of each file */
 	json_t *metadata;                      /* name-value pairs to store with each file */
-	bool is_gzipped;
+	bool is_gzipped;                       /* the content is compressed by gzip */
 	struct upload_file *open_files; /* being written; the content that arrives next is for the first one */
 	size_t file_count;              /* files that were begun, the written ones included */
 	uint64_t received_bytes;        /* of the request's body */
@@ -451,8 +452,8 @@ static void upload_on_body_end(void *data)
 /* Collects the metadata that an upload's headers have. */
 struct metadata_collector {
 	json_t *pairs;
-	size_t pairs_bytes;
-	bool is_invalid;
+	size_t pairs_bytes; /* length of all names and values */
+	bool is_invalid;    /* a pair is malformed, or there is too much */
 };
 
 /* Collects a header X-Metadata-KEY. The key is brought to lower case; the value must be printable ASCII. */

@@ -272,7 +272,7 @@ static void management_create_sandbox(const struct management_call *call, const 
 struct list_query {
 	char *metadata_filter; /* "NAME=VALUE&NAME=VALUE", names and values are percent-encoded twice; owned */
 	const char *template_name, *state;
-	int64_t started_after_ms;
+	int64_t started_after_ms; /* only sandboxes that were started since; CLOCK_REALTIME */
 	bool is_ascending; /* the oldest sandbox first */
 	uint64_t page_size, skipped_count;
 };

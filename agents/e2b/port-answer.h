@@ -40,6 +40,7 @@ struct port_answer_handler {
 	void *data;
 };
 
+/* Parses the HTTP response of a server in the sandbox. */
 struct port_answer_parser {
 	struct port_answer_handler handler;
 	bool request_is_head; /* the request's method was HEAD: no body comes, whatever the headers say */
@@ -47,7 +48,7 @@ struct port_answer_parser {
 	enum port_answer_state state;
 	unsigned status, line_count;
 	bool has_content_length, is_chunked, has_upgrade;
-	uint64_t content_length;
+	uint64_t content_length;  /* valid if has_content_length */
 	uint64_t remaining_bytes; /* bytes of the body, or of its present chunk, that are still to come */
 	char line[PORT_ANSWER_LINE_BYTES_MAX + 1];
 	size_t line_len;

@@ -22,7 +22,7 @@
 struct port_request {
 	struct e2b_call *call;
 	struct fileop *fileop;
-	uint16_t port;
+	uint16_t port;            /* port of the server in the sandbox */
 	struct buf request_bytes; /* the request as the server gets it; bytes from sent_request_bytes on are unsent */
 	size_t sent_request_bytes;
 	bool body_is_chunked, answer_has_begun;

@@ -118,8 +118,8 @@ struct e2b_sandbox {
 	struct e2b *e2b;
 	struct e2b_key *key; /* the client's API key; NULL: a spare */
 	struct e2b_template *template;
-	struct sandbox *sandbox;
-	bool is_ready;
+	struct sandbox *sandbox;                                     /* the session that the programs run in */
+	bool is_ready;                                               /* false: the sandbox is being made */
 	void (*on_made)(struct e2b_sandbox *box, const char *error); /* error NULL: the sandbox is ready */
 	struct sandbox_program *setup_program; /* the template's setup command while it runs; NULL: it does not run */
 	char setup_stderr[1024];               /* stderr of the setup command, cut to this size */
@@ -152,7 +152,7 @@ struct e2b_sandbox {
 /* What the request for a new sandbox asks for. The JSON values are borrowed. */
 struct e2b_create_options {
 	const json_t *metadata, *env, *allow_internet_access;
-	int64_t timeout_ms;
+	int64_t timeout_ms; /* time to live of the sandbox */
 	bool requires_token, pauses_at_timeout;
 };
 
@@ -369,6 +369,7 @@ json_t *e2b_parse_body(struct http_request *request, const char *bytes, size_t l
 
 /* ---- e2b.c, log.c ---- */
 
+/* The server of `callgate serve`. */
 struct e2b {
 	struct loop *loop;
 	struct http_server *http_server;

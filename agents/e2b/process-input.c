@@ -25,7 +25,7 @@ struct input_request {
 	/* Only for StreamInput: */
 	struct buf stream_buffer; /* bytes of the request's body that were not parsed yet */
 	bool is_parsing_stream;   /* the parser uses the struct: input_request_free() must not free it */
-	bool body_has_ended;
+	bool body_has_ended;      /* the whole body of the request has arrived */
 	/* input_request_free() was called meanwhile: the parser frees the struct at its end */
 	bool was_released_while_parsing;
 };

@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/path.h"
 
+/* The listing of a directory, perhaps with directories below, for a client. */
 struct directory_listing {
 	struct files_job *job;
 	size_t entry_count;

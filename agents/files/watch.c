@@ -15,6 +15,7 @@
 
 #define WATCH_INOTIFY_EVENTS (IN_CREATE | IN_MODIFY | IN_ATTRIB | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO)
 
+/* The watching of a directory's changes for a client. */
 struct files_watch {
 	int inotify_fd;
 	const char *root_path;

@@ -32,6 +32,7 @@
 struct http_server;
 struct http_request;
 
+/* What an HTTP server is created with. */
 struct http_server_options {
 	int listen_fd;            /* a listening socket; taken */
 	unsigned connections_max; /* further clients wait until one of them has gone; at most HTTP_CONNECTIONS_MAX */

@@ -5,6 +5,7 @@
 #include "agents/http/http.h"
 #include "base/buf.h"
 
+/* An HTTP server, which libmicrohttpd serves within the loop. */
 struct http_server {
 	struct loop *loop;
 	struct MHD_Daemon *daemon;
@@ -32,6 +33,7 @@ struct http_upgrade_operations {
 	void (*close)(struct http_request *request);
 };
 
+/* A client's request, until it is answered, and the connection that an upgrade makes of it. */
 struct http_request {
 	struct http_server *server;
 	struct MHD_Connection *connection;
@@ -46,12 +48,12 @@ struct http_request {
 	void (*on_body)(void *data, struct http_request *request, const char *bytes, size_t len);
 	void *on_body_data;
 	struct http_body_handler body_handler;
-	struct loop_timer *body_timer;
+	struct loop_timer *body_timer; /* limits how long the client may take for the body */
 	bool body_has_ended;
 
 	struct MHD_Response *pending_headers; /* keeps headers of the answer until `response` exists; NULL: none */
 	struct MHD_Response *response;
-	unsigned answer_status;
+	unsigned answer_status;  /* HTTP status of the answer */
 	bool response_is_queued; /* libmicrohttpd was given the response */
 
 	struct buf stream_queue; /* bytes of a streamed answer; those from stream_sent_bytes on wait for the client */

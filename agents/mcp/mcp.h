@@ -6,6 +6,7 @@
 
 #include "agents/loop.h"
 
+/* What the server of `callgate mcp` is created with. */
 struct mcp_options {
 	const char *callgate_path; /* path of the executable callgate */
 	/* policy options, for `callgate session create` and `callgate why`; NULL-ended */

@@ -23,6 +23,7 @@ struct tool_call;
 
 /* ---- the server ---- */
 
+/* The server of `callgate mcp`, with its one client. */
 struct mcp {
 	struct mcp_options options;
 	struct loop *loop;
@@ -47,12 +48,13 @@ void respond_with_result(struct rpc *rpc, const json_t *id, bool is_of_revision_
 
 /* ---- sandboxes.c ---- */
 
+/* A sandbox of an MCP client. */
 struct mcp_sandbox {
 	struct mcp *mcp;
 	char handle[MCP_HANDLE_SIZE]; /* random text; a client that knows it may use the sandbox */
 	struct sandbox *sandbox;
 	struct context *contexts[MCP_LANGUAGE_COUNT]; /* by language; NULL: not used yet */
-	bool is_ready;
+	bool is_ready;                                /* the sandbox was made; it may have ended since */
 	unsigned active_call_count;   /* calls that use the sandbox */
 	struct loop_timer *end_timer; /* ends the sandbox after too long without calls; after its end, frees it */
 	char *end_reason;             /* why the sandbox has ended or could not be made; owned; NULL: neither */
@@ -77,6 +79,7 @@ void sandboxes_free_all(struct mcp *mcp);
 
 enum parameter_kind { PARAMETER_TEXT, PARAMETER_NUMBER, PARAMETER_OBJECT_OF_TEXTS };
 
+/* A parameter of a tool. */
 struct tool_parameter {
 	const char *name; /* NULL ends the list */
 	enum parameter_kind kind;
@@ -88,6 +91,7 @@ struct tool_parameter {
 
 #define TOOL_PARAMETERS_MAX 8
 
+/* A tool that MCP clients may call. */
 struct tool {
 	const char *name, *title, *description;
 	bool needs_sandbox, is_read_only;
@@ -126,6 +130,7 @@ struct captured_output {
 	uint64_t total_bytes;
 };
 
+/* A client's call of a tool, until it is answered. */
 struct tool_call {
 	struct mcp *mcp;
 	json_t *id;             /* owned */
@@ -135,7 +140,7 @@ struct tool_call {
 	struct mcp_sandbox *sandbox; /* borrowed; NULL: the tool needs none */
 	/* the client's request is of revision 2026-07-28 of the protocol, not of 2025-11-25 */
 	bool is_of_revision_2026;
-	bool has_started;
+	bool has_started;                         /* the tool's `start` was called */
 	uint64_t start_time_ms, last_progress_ms; /* times of the start, and of the last progress notification */
 	unsigned progress_notification_count;
 	struct loop_timer *question_timeout_timer;

@@ -14,6 +14,7 @@
 #define RPC_READ_BYTES 65536
 #define RPC_WRITE_BYTES_MAX 4096 /* PIPE_BUF: a pipe that is writable by poll(2) takes so many bytes without blocking */
 
+/* A connection on which messages of JSON-RPC come and go, one a line. */
 struct rpc {
 	struct loop *loop;
 	struct rpc_handler handler;

@@ -35,7 +35,7 @@ static const char *const versions_with_initialize[] = {"2025-11-25", "2025-06-18
 /* A request of the client, as its method gets it. */
 struct mcp_request {
 	const json_t *id, *params;
-	bool is_of_revision_2026;
+	bool is_of_revision_2026; /* of revision 2026-07-28, not 2025-11-25 */
 };
 
 static void method_initialize(struct mcp *mcp, const struct mcp_request *request)
@@ -107,9 +107,10 @@ static void method_subscribe(struct mcp *mcp, const struct mcp_request *request)
 
 enum revision { REVISION_2025 = 1, REVISION_2026 = 2 };
 
+/* The methods that clients may call, and in which revisions of the protocol. */
 static const struct mcp_method {
 	const char *name;
-	unsigned revision_mask;
+	unsigned revision_mask; /* bits of the protocol's revisions that have the method */
 	void (*serve)(struct mcp *mcp, const struct mcp_request *request);
 } methods[] = {
 	{"initialize", REVISION_2025, method_initialize},

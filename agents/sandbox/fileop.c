@@ -15,11 +15,12 @@
 #define FILEOP_ANSWER_JSON_VALUES_MAX 4000000     /* JSON values in an answer; enough to list 100,000 entries */
 #define FILEOP_ANSWER_JSON_DEPTH_MAX 16
 
+/* A file operation: a run of callgate-files in a sandbox, for a client. */
 struct fileop {
 	struct sandbox_program *program;
 	struct fileop_handler handler;
 	struct buf request_line; /* the request as JSON, which is written before any content */
-	size_t request_line_sent_bytes;
+	size_t request_line_sent_bytes; /* so many bytes of request_line are written */
 	struct buf answer_line; /* the incomplete last line of the program's stderr */
 	json_t *answer;         /* the program's answer; NULL: not received yet */
 	bool content_has_ended, is_paused;

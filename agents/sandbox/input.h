@@ -8,6 +8,7 @@
 
 #include "agents/loop.h"
 
+/* Input that a program has not taken yet. */
 struct stdin_queue {
 	struct loop *loop;
 	int fd; /* owned; -1: closed, or not opened yet */

@@ -10,6 +10,7 @@
 
 struct launcher;
 
+/* A session that callgate-agents has started and holds. */
 struct sandbox {
 	struct loop *loop;
 	struct sandbox_options options; /* without `arguments` and `callgate_path`, which are not kept */

@@ -35,21 +35,22 @@ struct program_output {
 	bool had_no_data_since_check; /* nothing was read since program_check_terminal_quiet() was called last */
 };
 
+/* A program in a sandbox, started for a client. */
 struct sandbox_program {
 	struct sandbox *sandbox;
 	struct sandbox_program *next, **link;   /* in sandbox->programs; link: the pointer to this program */
 	struct sandbox_program_options options; /* only the callbacks and `data` are kept */
 	unsigned reference_count;
 	bool is_freed, end_is_reported, output_is_paused;
-	bool has_terminal;
+	bool has_terminal; /* stdio of the program is a terminal */
 	struct winsize terminal_size;
 	struct loop_timer *quiet_timer; /* after the program's end, for its last output on the terminal */
 	int socket_fd;                  /* connection to the session; -1: not connected yet, or closed */
 	struct loop_source *socket_source;
 	struct loop_timer *reconnect_timer;
-	unsigned connect_attempts;
+	unsigned connect_attempts; /* attempts to reach the session so far */
 	json_t *request; /* owned; NULL: the program has started, so the request need not be sent again */
-	bool request_is_sent;
+	bool request_is_sent;        /* the session has got the request to start the program */
 	bool child_stdio_is_counted; /* PROGRAM_CHILD_OPEN_FILES were taken, and not given back yet */
 	int child_stdio_fd[3];       /* the program's ends of the pipes; -1 once it has started */
 	struct stdin_queue stdin_queue;

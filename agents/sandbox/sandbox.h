@@ -18,6 +18,7 @@ struct sandbox_program;
 
 #define SANDBOX_START_TIMEOUT_MS_DEFAULT 60000u
 
+/* How a sandbox is made, and who is told of it. */
 struct sandbox_options {
 	const char *callgate_path; /* path of the executable callgate */
 	/* Options of `callgate session create`, NULL-ended: -p, --profile, -w, --audit … */
@@ -92,6 +93,7 @@ uint64_t sandbox_get_running_ms(const struct sandbox *sandbox);
 
 enum sandbox_stream { SANDBOX_STDOUT, SANDBOX_STDERR, SANDBOX_STREAM_MAX };
 
+/* How a program is started in a sandbox, and who is told of it. */
 struct sandbox_program_options {
 	const char *const *argv; /* NULL-ended */
 	const json_t *env;       /* an object of texts, added after the policy's variables; or NULL */

@@ -16,6 +16,7 @@
 #define MCP_PROFILE_DEFAULT "extended" /* interpreters, compilers and tools, which models expect */
 #define NS_PER_MS UINT64_C(1000000)
 
+/* Options of `callgate mcp`. */
 struct mcp_command_line {
 	const char *audit_dir; /* borrowed from argv; NULL: no logs */
 	uint64_t idle_timeout_ns, sandboxes_max;

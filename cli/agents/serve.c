@@ -25,6 +25,7 @@
 #define SERVE_LISTEN_BACKLOG 512
 #define SERVE_KEY_FILE_BYTES_MAX (1u << 20)
 
+/* Options of `callgate serve`. */
 struct serve_options {
 	const char *listen, *api_key, *key_file, *port_file, *templates, *audit_dir, *sandboxes;
 };

@@ -12,7 +12,7 @@
 
 /* Whether a log is still being written: for reading it as it grows. */
 struct follow_state {
-	bool following_is_requested;
+	bool following_is_requested; /* the log is to be read until its writer ends it */
 	bool has_trailer;     /* a trailer was read */
 	bool writer_is_gone;  /* the writer has ended without writing a trailer */
 	bool writer_lock_was_seen; /* the writer was seen to hold its lock */

@@ -30,6 +30,7 @@ struct audit_entry {
 	uint64_t time_ns; /* nanoseconds since the epoch; 0: the line has no valid time */
 };
 
+/* Which logs are read, and who gets their lines, merged by time. */
 struct audit_reading {
 	/* The logs, ended by NULL. A log continues in the file that its last line names, unless that file is listed. */
 	const char *const *paths;

@@ -11,6 +11,7 @@
 #define TIME_OF_DAY_OFFSET 11 /* offset of the time of day in a time of RFC 3339 */
 #define TIME_OF_DAY_LEN 15    /* characters printed of the time of day: to the microsecond */
 
+/* The state of `callgate audit show`. */
 struct show_state {
 	struct audit_filter filter;
 	bool json, follow, tree;

@@ -19,7 +19,7 @@ struct log_source {
 	struct audit_line line;
 	char *buffer; /* owned: room for a line that was converted to compact JSON */
 	enum source_state state;
-	bool log_is_compact;
+	bool log_is_compact;   /* records leave out what earlier records have */
 	char *file_path;       /* owned: path of the file that is being read */
 	long long file_number; /* number of the file, from its header */
 	char *next_file;    /* owned: the path of the file in which the log goes on */

@@ -47,6 +47,7 @@ static void stats_print_host(const struct tally_item *item)
 
 #define STATS_CALL_TABLE_HEADING "    calls   denied   mean us    p50 us    p90 us    p99 us     max us  "
 
+/* How each table of `callgate audit stats` is printed. */
 static const struct stats_layout {
 	const char *table_key; /* key of the table in the output of --json */
 	const char *heading;

@@ -9,11 +9,13 @@
 
 enum stats_table { STATS_SYSCALL, STATS_EVENT, STATS_HOST, STATS_VERDICT, STATS_REASON, STATS_EXE, STATS_MAX };
 
+/* A log that is counted. */
 struct stats_log {
 	const char *path;
 	json_t *header, *trailer; /* owned, or NULL */
 };
 
+/* The state of `callgate audit stats`. */
 struct stats {
 	struct audit_filter filter;
 	struct cli_policy_options policy_options;

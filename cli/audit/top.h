@@ -12,9 +12,10 @@ enum { TOP_TOTAL = 0, TOP_RECENT = 1, TOP_DENIED = 2 };
 
 #define TOP_RATE_HISTORY_SECONDS 64u
 
+/* The state of `callgate audit top`. */
 struct top_state {
 	struct audit_filter filter;
-	bool prints_once;
+	bool prints_once; /* the tables are printed at the end, not on a screen */
 	struct tally tables[TOP_MAX];
 	uint64_t records, denied;
 	uint64_t first_ns, last_ns; /* times of the first and the last record */

@@ -27,6 +27,7 @@ struct tree_process {
 	char *last_program;   /* name of the last program; owned */
 };
 
+/* The processes of all logs, for `callgate audit show --tree`. */
 struct process_tree {
 	const struct audit_filter *filter;
 	struct tree_process *processes; /* owned */
@@ -35,7 +36,7 @@ struct process_tree {
 	struct tally latest_by_log_and_pid;
 	size_t root_first, root_last;
 	bool is_out_of_memory;
-	uint64_t left_out_process_count;
+	uint64_t left_out_process_count; /* records of processes beyond TREE_PROCESSES_MAX */
 };
 
 static struct tally_item *tree_find_latest_process_of_pid(struct process_tree *tree, size_t log, int64_t pid)

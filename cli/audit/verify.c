@@ -28,13 +28,14 @@ struct verify_file {
 	bool was_named_by_previous; /* the file was read because the file before it names it */
 };
 
+/* The state of `callgate audit verify`. */
 struct verify_run {
 	const struct verify_options *options;
 	uint8_t key[SIGNING_KEY_BYTES];
-	bool has_key;
+	bool has_key; /* `key` is the value of --key */
 	struct verify verify;
 	struct anchor_check anchor;
-	bool log_is_begun;
+	bool log_is_begun; /* `verify` has begun a log that is not reported yet */
 	char **paths; /* paths of the files of this log; owned array of owned texts */
 	size_t path_count;
 	struct verify_file *files; /* owned */

@@ -15,6 +15,7 @@ enum verify_status {
 	VERIFY_STATUS_END_UNKNOWN = 4, /* it cannot be determined whether the end of the log is missing */
 };
 
+/* Options of `callgate audit verify`. */
 struct verify_options {
 	const char *key; /* value of --key: the public key, or its file; NULL: the key that the log names is used */
 	const char *anchor_path; /* file with checkpoints; NULL: none */

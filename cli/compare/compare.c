@@ -21,6 +21,7 @@
 /* Exit statuses of callgate compare. */
 enum { COMPARE_EQUAL = 0, COMPARE_DIFFERENT = 1 };
 
+/* The state of `callgate compare`. */
 struct compare_command {
 	struct cli_list run_options; /* pairs, one for each run: -p and a file, or --profile and a name */
 	struct cli_list options_of_all_runs; /* options that are passed to every run */

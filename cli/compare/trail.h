@@ -15,6 +15,7 @@ struct trail_step {
 	char *error; /* name or number of the errno */
 };
 
+/* A process of a trail, and its steps. */
 struct trail_process {
 	uint64_t first_steps_hash; /* hash of what the process does first */
 	long long pid, ppid;
@@ -25,6 +26,7 @@ struct trail_process {
 
 #define TRAIL_NO_PROCESS SIZE_MAX /* index in place of a process that is not on record */
 
+/* The steps of a run by process, as its log has them. */
 struct trail {
 	struct trail_process *processes; /* all processes, in the order of their first records */
 	size_t process_count, room;

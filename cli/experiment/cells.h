@@ -5,6 +5,7 @@
 #include "base/sha256.h"
 #include "cli/experiment/plan.h"
 
+/* A cell of an experiment: one run that its plan asks for. */
 struct cell {
 	const struct plan_program *program;
 	const struct plan_input *input;

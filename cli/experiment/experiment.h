@@ -25,9 +25,10 @@
 #define RESULTS_RUNNING_DIR "running" /* directories of cells that are running */
 #define RESULTS_ROW_FILE "row.json"   /* in a finished cell's directory: its results as JSON */
 
+/* Options of `callgate experiment`. */
 struct experiment_options {
 	const char *plan, *dir; /* dir: path of the results directory */
-	size_t jobs;
+	size_t jobs;            /* --jobs: the most runs at a time */
 	/*
 	 * --shard: the number of the shard that this process runs, from 1, and the number of shards; 1 of 1 by default
 	 */

@@ -18,7 +18,7 @@
 struct plan_position {
 	const char *file, *text;
 	struct json_path at;
-	bool *failed;
+	bool *failed; /* becomes true with the first error */
 };
 
 /* The position of a member in an object, for messages. The member may be missing. */

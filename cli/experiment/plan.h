@@ -8,6 +8,7 @@
 
 #include "cli/options.h"
 
+/* A program of a plan. */
 struct plan_program {
 	const char *name;
 	struct cli_list command; /* the command line; may contain {input}, {stdin}, {seed} and {repetition} */
@@ -27,6 +28,7 @@ struct plan_policy {
 	struct cli_list options; /* options of callgate run */
 };
 
+/* The plan of an experiment: each program runs with each input under each policy. */
 struct plan {
 	json_t *json; /* the parsed plan; owned; the names are borrowed from it */
 	char *dir;    /* directory of the plan's file, to which paths in the plan are relative; owned */
@@ -34,8 +36,8 @@ struct plan {
 	struct plan_input *inputs; /* at least one; without a file if the plan names no inputs */
 	struct plan_policy *policies;
 	size_t program_count, input_count, policy_count;
-	unsigned repetitions;
-	uint64_t seed;
+	unsigned repetitions; /* how often each combination is run */
+	uint64_t seed;        /* "{seed}" of the first repetition; each further one gets the next number */
 	const char *timeout; /* time limit of each run, as for -t; borrowed from json; NULL: none */
 };
 

@@ -27,6 +27,7 @@ struct run_job {
 	const struct cell *cell;
 };
 
+/* The state of running an experiment's cells. */
 struct experiment {
 	const struct experiment_options *options;
 	struct plan plan;

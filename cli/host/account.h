@@ -8,6 +8,7 @@
 
 #include <sys/types.h>
 
+/* A user of the host, from the database of users. */
 struct account {
 	uid_t uid;
 	gid_t gid;

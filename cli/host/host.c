@@ -23,6 +23,7 @@
 
 /* ---- notes: a path and a text, such as the file's content ---- */
 
+/* A path and a text about it, in one of the lists of struct cli_host. */
 struct cli_host_note {
 	struct cli_host_note *next;
 	const char *path, *text;

@@ -23,7 +23,7 @@ struct cli_path_lookup {
 struct real_walk {
 	char resolved_part[PATH_MAX]; /* the resolved part of the path; "": the root directory */
 	size_t len;
-	unsigned link_count;
+	unsigned link_count;                         /* symbolic links followed so far */
 	void (*passed)(void *ctx, const char *link); /* called for each symbolic link; may be NULL */
 	void *ctx;
 };

@@ -16,7 +16,7 @@ struct fold_context {
 	const char *workdir_in_view; /* path of the working directory in the view */
 	const char *workdir_host_path;      /* host path of the working directory; NULL: the runs have an empty one */
 	const struct secret_inodes *inodes; /* secrets that have several hard links; NULL: not looked for */
-	bool allows_risky;
+	bool allows_risky;                  /* --allow-risky: secrets that the program used may be granted */
 };
 
 /* A right on a path that the program needs and the draft does not grant. */

@@ -19,9 +19,10 @@
 struct secret_inode {
 	dev_t dev;
 	ino_t ino;
-	const char *kind;
+	const char *kind; /* kind of the secret, for messages; static */
 };
 
+/* Secrets with several hard links, which must not be granted by another name. */
 struct secret_inodes {
 	struct secret_inode *files_found;
 	size_t files, room;

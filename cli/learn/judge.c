@@ -20,7 +20,7 @@ struct need_judge {
 	struct cli_host host;
 	struct policy *policy;
 	struct query_judge *query_judge;
-	struct query current_query;
+	struct query current_query; /* the question that is asked now */
 };
 
 static void need_judge_free(struct need_judge *judge)

@@ -12,11 +12,12 @@
 #include "cli/load.h"
 #include "cli/options.h"
 
+/* The state of `callgate learn`. */
 struct learn {
 	/* values from the command line */
 	const char *output, *merge, *workdir_named, *profile, *fixed; /* fixed: --static */
 	struct cli_list input, passed, env;
-	unsigned run_count;
+	unsigned run_count; /* how often the program is run to learn */
 	bool allow_risky, no_verify, json;
 	char *const *program;
 	/* computed values */
@@ -30,7 +31,7 @@ struct learn {
 	char *base_profile_path;          /* absolute path of the profile, if base_profile is a file; owned */
 	char *runs_dir;                   /* temporary directory, in which each run has its own directory; owned */
 	char *draft_path;         /* path of the file to which drafts are written to be judged; owned */
-	unsigned next_run_number;
+	unsigned next_run_number; /* name of the next run's directory in runs_dir */
 	struct needs needs;
 	struct packages *packages; /* the packages of the distribution; owned; NULL: not read yet */
 	struct draft draft;

@@ -13,7 +13,7 @@ struct fold_item {
 	/* items with equal keys get one rule together in this step; owned; NULL: the item gets no rule with others */
 	char *group_key;
 	const char *package; /* name of the package to which the directory group_key belongs; NULL: none */
-	bool is_granted;
+	bool is_granted;     /* a rule for a group of items grants the file */
 };
 
 /* The folding of needs into the rules of a draft. */

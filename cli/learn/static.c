@@ -19,7 +19,7 @@
 /* A file and the name that leads to it. Both owned. */
 struct found_file {
 	char *path; /* canonical */
-	char *written;
+	char *written; /* the name that leads to the file */
 };
 
 static void found_file_release(struct found_file *name)

@@ -16,6 +16,7 @@ struct policy_case {
 	unsigned line;       /* its line in the file of cases */
 };
 
+/* The test cases of a file. */
 struct policy_cases {
 	struct policy_case *cases;
 	size_t count;

@@ -15,6 +15,7 @@
 
 #define _cleanup_diff_ __attribute__((cleanup(policy_diff_release)))
 
+/* Options of `callgate policy diff`. */
 struct diff_options {
 	struct cli_policy_options policy;
 	bool json, no_new_access;

@@ -14,6 +14,7 @@
 #define VERB_IN_MESSAGES "policy fmt"
 #define FMT_FILE_BYTES_MAX ((size_t)16 << 20)
 
+/* Options of `callgate policy fmt`. */
 struct fmt_options {
 	bool write, check;
 };

@@ -20,7 +20,7 @@ struct minimise_runs {
 
 /* The state of `callgate policy minimise`. */
 struct minimise {
-	struct cli_policy_options policy;
+	struct cli_policy_options policy; /* options with which the policy is loaded */
 	const char *policy_path; /* path of the policy, in main's argv */
 	const char *output_path; /* value of -o; NULL: stdout */
 	bool flatten, allow_damaged;

@@ -10,10 +10,11 @@
 
 #define VERB_IN_MESSAGES "policy test"
 
+/* Options of `callgate policy test`. */
 struct test_options {
 	struct cli_policy_options policy;
 	const char *format; /* format of the report: "tap" or "junit" */
-	bool reports_coverage;
+	bool reports_coverage; /* --coverage: how often each rule decided and matched */
 };
 
 /* A rule, and how many questions it decided and how many it matched. */
@@ -23,6 +24,7 @@ struct test_rule {
 	bool was_counted_for_question; /* the rule was counted for the current question */
 };
 
+/* The state of `callgate policy test`. */
 struct test_run {
 	const struct test_options *options;
 	const struct policy *policy;

@@ -7,6 +7,7 @@
 
 #include "base/buf.h"
 
+/* An access of a run as bytes, so that equal ones are kept once. */
 struct serialized_access {
 	size_t len;
 	char bytes[];
@@ -14,6 +15,7 @@ struct serialized_access {
 
 /* ---- serializing accesses into bytes, which a set can compare ---- */
 
+/* The part of a serialized access that has a fixed size. */
 struct serialized_access_head {
 	enum query_kind kind;
 	bool absent, there, redirected, public, unpublic, run_file, renames, udp, upgrade, any_port;
@@ -172,12 +174,13 @@ void used_accesses_release(struct used_accesses *used)
 	*used = (struct used_accesses){0};
 }
 
+/* The state of judging all kept accesses by a policy. */
 struct used_walk {
 	const struct used_accesses *accesses;
 	const struct query_judge *judge;
 	int (*each)(void *ctx, const struct query *query, const struct query_answer *answer);
 	void *ctx;
-	int first_error;
+	int first_error; /* not 0: what `each` returned, which ends the walk */
 };
 
 /* Callback of twalk_r(3): judges one access by another policy, and reports it if it is lost. */

@@ -18,7 +18,7 @@ struct logs_walk {
 	void *ctx;
 	const struct replay_accepted_logs *accepted_logs;
 	bool error_was_explained; /* a message says already why reading ended */
-	struct query query;
+	struct query query;       /* the question of the record that is read */
 };
 
 void replay_log_release(struct replay_log *log)

@@ -8,10 +8,11 @@
 #include "cli/replay/replay.h"
 #include "replay/label.h"
 
+/* Options of `callgate replay`. */
 struct replay_options {
 	struct cli_policy_options policy_options;
 	bool json;
-	bool lists_records;
+	bool lists_records; /* each changed record is printed, not only groups */
 	struct replay_accepted_logs accepted_logs;
 	unsigned
 		changes_that_fail_replay; /* set of 1 << enum replay_change: these make the exit status a failure */

@@ -22,7 +22,7 @@ struct replay_log {
 	char *policy_name; /* name of the policy that the run had; owned */
 	/* the run's program, and the workdir, for both of which the policy is compiled; owned; NULL: none */
 	char *program, *workdir;
-	char policy_sha256[SHA256_HEX_SIZE];
+	char policy_sha256[SHA256_HEX_SIZE]; /* digest of the policy that the run had; "": unknown */
 	bool run_had_same_policy;  /* the run had the policy that judges: their digests are equal */
 	bool lacks_read_records;  /* the run had "judge": "changes" */
 	struct replay_log_state state;

@@ -27,8 +27,9 @@ struct replay_group {
 	char key[];
 };
 
+/* The records that a policy judges otherwise than their runs did, counted and grouped. */
 struct replay_report {
-	uint64_t unchanged_count;
+	uint64_t unchanged_count; /* records on which both verdicts are the same */
 	uint64_t count_by_change[REPLAY_CHANGE_MAX];
 	void *tree; /* all groups, sorted by key: tsearch(3) */
 	size_t group_count;
@@ -36,7 +37,7 @@ struct replay_report {
 		*group_to_search_for; /* a group that is used as search key, with room for every key; owned */
 	/* the group of the last record, because most records belong to the same group as the one before */
 	struct replay_group *last_group;
-	bool prints_each_record;
+	bool prints_each_record; /* each changed record is printed when it is judged */
 };
 
 static const struct {
@@ -93,6 +94,7 @@ static int group_compare_keys(const void *a, const void *b)
 
 /* ---- making the key of a record's group ---- */
 
+/* What records of a group have in common, as bytes that are compared. */
 struct replay_group_key {
 	size_t len;
 	char text[GROUP_KEY_BYTES_MAX];

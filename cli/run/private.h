@@ -70,7 +70,7 @@ struct run {
 	char *workspace_path; /* --cow: canonical host path of the workspace; owned; NULL: none was made */
 	int workspace_fd;     /* holds the lock of the workspace; -1: none */
 	int workdir_fd; /* descriptor of the workdir, closed when the run has been prepared; else -1 */
-	int output_fd;
+	int output_fd;  /* the directory of --output; -1: none */
 	struct run_end_file metrics_file;     /* of --metrics */
 	struct run_end_file attestation_file; /* of --attest */
 	json_t *inputs;              /* with --attest: names and digests of the inputs; owned */
@@ -79,7 +79,7 @@ struct run {
 	int anchor_fd;               /* descriptor of the place of --anchor; -1: none */
 	char *anchor_path; /* canonical path of the file of --anchor; owned; NULL: --anchor names no file */
 	char *sign_key_path;             /* canonical path of the file of --sign-key; owned */
-	int system_log_fd;
+	int system_log_fd;               /* socket to the log of --audit-sink; -1: none */
 	struct custodian custodian;
 	struct layers *layers;
 	/* the session that this run serves; borrowed; NULL: a run of one program */

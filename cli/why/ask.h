@@ -12,6 +12,7 @@ enum why_kind { WHY_OPEN, WHY_EXEC, WHY_CONNECT, WHY_LISTEN, WHY_URL, WHY_KIND_M
 /* Returns the option of a kind, without its dashes: "open". Static. */
 const char *why_kind_get_name(enum why_kind kind);
 
+/* A policy's answer to a question of `callgate why` or of a test. */
 struct why_answer {
 	enum verdict verdict;
 	const char *rule;   /* label of the rule that decided; NULL: none */

@@ -17,7 +17,7 @@ struct net_known_address {
 	char address_text[NET_ADDRESS_TEXT_SIZE];
 	/* why the address is not public: its class, such as "private"; NULL: it is public */
 	const char *not_public_class;
-	bool is_refused;
+	bool is_refused; /* no connection to it is allowed */
 };
 
 /* What `callgate why` is asked about the network, and the answer. */

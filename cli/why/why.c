@@ -14,6 +14,7 @@
 #include "cli/why/path.h"
 #include "policy/paths/reads.h"
 
+/* Options of `callgate why`. */
 struct why_options {
 	const char *question; /* argument of the option; NULL: no question was given */
 	enum why_kind kind;

@@ -31,6 +31,7 @@ enum conn_mode_id {
 	CONN_MODE_MAX,
 };
 
+/* A mode of connections: what moves their bytes. */
 struct conn_mode {
 	const char *name;   /* name of the mode in audit records */
 	size_t state_size;  /* size of conn->state, which is zeroed before the first pump; 0: no state */
@@ -44,6 +45,7 @@ struct conn_mode {
 	void (*done)(struct conn *conn); /* frees what conn->state owns, if there is a state; may be NULL */
 };
 
+/* A connection of the program through egress, from its announcement by the supervisor to its close record. */
 struct conn {
 	struct egress *egress;
 	const struct conn_mode *const *modes; /* indexed by enum conn_mode_id; borrowed */

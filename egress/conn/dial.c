@@ -18,6 +18,7 @@
 #define DIAL_ATTEMPTS_MAX 8   /* addresses tried of up to 16 resolved ones; rarely more than three are needed */
 #define DIAL_NEXT_ATTEMPT_DELAY_MS 250      /* Connection Attempt Delay (RFC 8305, 5) */
 
+/* An attempt to connect to one address of a name. */
 struct dial_attempt {
 	struct dial *dial;
 	struct watch watch; /* fd is -1 while not connecting */

@@ -16,6 +16,7 @@
 struct control_record;
 struct egress;
 
+/* The result of dialling a name or address. */
 struct dial_result {
 	int error;            /* 0 or -errno for the program */
 	const char *reason;   /* static code: dns_fail, denied_addr, connect_failed, budget …; NULL: connected */

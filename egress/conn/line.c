@@ -10,6 +10,7 @@
 
 #define LINE_MESSAGES_PER_LOOP_ROUND_MAX 64 /* messages read in one round of the loop */
 
+/* A message that waits for room in the control socket. */
 struct line_queued_message {
 	struct line_queued_message *next;
 	struct control_message message; /* allocated only up to control_get_message_size() */
@@ -23,6 +24,7 @@ struct line_ack_callback {
 	void *ctx;
 };
 
+/* Egress's end of the control socket, with the messages that wait for room. */
 struct control_line {
 	struct egress *egress;
 	struct watch watch;

@@ -12,6 +12,7 @@
 
 #define LOOP_EVENTS_PER_EPOLL_WAIT_MAX 64
 
+/* The event loop of egress. */
 struct loop {
 	int fd;
 	bool is_stopped;

@@ -12,6 +12,7 @@
 /* An IPv6 address, or an IPv4 address mapped to IPv6, as a number. */
 typedef unsigned __int128 address_number;
 
+/* An address that DNS gave to the program for a name whose rule has "dns": "real". */
 struct pool_real_address {
 	address_number address;
 	char *host; /* the name that the address stands for; owned */

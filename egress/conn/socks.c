@@ -12,6 +12,7 @@
 /* Size of the buffer for greeting and request, which need less. Bytes after the request are application data. */
 #define SOCKS_BUFFER_BYTES 1024
 
+/* The state of a SOCKS connection until its request is read. */
 struct socks {
 	size_t at, len;
 	bool greeted, asked;

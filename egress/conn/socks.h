@@ -20,6 +20,7 @@
 /* Parses a greeting. Its length; 0: incomplete; -EPROTO. *ret_open: the client offers "no authentication". */
 ssize_t socks_parse_greeting(const uint8_t *data, size_t len, bool *ret_open);
 
+/* What a SOCKS request asks for. */
 struct socks_request {
 	char host[NET_HOST_SIZE]; /* canonical name, or address as text */
 	uint16_t port;

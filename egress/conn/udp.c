@@ -20,7 +20,7 @@
 struct udp_flow {
 	struct udp_flow *next_flow;
 	struct udp_relay *relay;
-	struct sockaddr_storage client;
+	struct sockaddr_storage client; /* address of the program's socket */
 	socklen_t client_len;
 	struct dial *running_dial;
 	struct watch upstream_watch;
@@ -38,7 +38,7 @@ struct udp_flow {
 struct udp_relay {
 	struct udp_relay *next;
 	struct egress *egress;
-	uint64_t conn_id;
+	uint64_t conn_id; /* number by which the supervisor knows the endpoint */
 	pid_t pid;
 	uint16_t port;
 	char host[NET_HOST_SIZE];

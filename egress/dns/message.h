@@ -28,6 +28,7 @@ enum dns_code {
 	DNS_BADVERS = 16, /* only in answers with EDNS */
 };
 
+/* A query of the program to egress's DNS. */
 struct dns_query {
 	uint16_t id, flags;
 	uint16_t type, klass;
@@ -40,6 +41,7 @@ struct dns_query {
 	size_t question_len;
 };
 
+/* What egress's DNS answers to a query. */
 struct dns_answer {
 	enum dns_code code;
 	uint32_t ttl;

@@ -15,6 +15,7 @@
 
 struct egress;
 
+/* Limits how many refused DNS queries a second get a record of their own. */
 struct dns_refusals {
 	struct egress *egress;
 	struct timer flush_timer;

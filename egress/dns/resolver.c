@@ -19,7 +19,7 @@
 struct resolver_question {
 	struct resolver *resolver;
 	struct resolver_question *next; /* next question in the list of the query */
-	uint64_t number;
+	uint64_t number;                /* by which resolver_cancel_question() finds it */
 	struct timer timer;
 	void (*answer)(void *ctx, const struct resolver_answer *answer);
 	void *ctx;
@@ -39,7 +39,7 @@ struct resolver {
 	struct watch watch; /* fd -1: the resolver process is gone */
 	struct resolver_pending_query *queries;
 	size_t queries_count, questions_count;
-	uint64_t last_question_number;
+	uint64_t last_question_number; /* the last number of a query or question */
 };
 
 /* Frees a question and its timer. Its owner is not told. */

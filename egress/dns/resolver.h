@@ -19,13 +19,14 @@
 
 /* Messages between egress and the resolver process on a SOCK_SEQPACKET pair. Each is one query or one reply. */
 struct resolver_query {
-	uint64_t number;
+	uint64_t number; /* the reply has the same number */
 	char host[NET_HOST_SIZE];
 };
 
+/* The resolver process's answer to a query. */
 struct resolver_reply {
-	uint64_t number;
-	int32_t error;
+	uint64_t number; /* of the query */
+	int32_t error;   /* 0 or -errno */
 	uint32_t address_count;
 	struct {
 		uint8_t family, byte[16];
@@ -43,6 +44,7 @@ struct resolver;
 int resolver_create(struct loop *loop, int fd, struct resolver **ret_resolver);
 void resolver_free(struct resolver *resolver);
 
+/* What a look-up of a name has found. */
 struct resolver_answer {
 	int error; /* 0; -ENOENT: no such name; -ETIMEDOUT; -EAGAIN: the servers failed; -EPIPE: the resolver is gone */
 	size_t address_count;

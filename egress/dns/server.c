@@ -43,12 +43,14 @@ struct dns_task {
 
 enum dns_announcement_state { DNS_UNANNOUNCED, DNS_QUEUED, DNS_ANNOUNCED };
 
+/* A socket of the DNS server, for datagrams or for connections. */
 struct dns_socket {
 	struct dns_server *server;
 	struct watch watch; /* fd -1: there is no such socket */
 	struct timer pause_timer; /* ends a pause of reading */
 };
 
+/* Egress's DNS server for the program. */
 struct dns_server {
 	struct egress *egress;
 	struct dns_socket udp, tcp;

@@ -13,6 +13,7 @@
 #define DNS_STREAM_IDLE_MS 10000
 #define DNS_TCP_LENGTH_FIELD_BYTES 2
 
+/* A connection of the program to DNS over TCP. */
 struct dns_stream {
 	struct dns_stream *next;
 	struct dns_streams *streams;

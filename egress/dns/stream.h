@@ -11,6 +11,7 @@
 struct dns_stream;
 struct egress;
 
+/* All connections of the program to DNS over TCP. */
 struct dns_streams {
 	struct egress *egress;
 	/* Called when a query was read. It is answered by dns_stream_send_answer or dns_stream_fail. */

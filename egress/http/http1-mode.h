@@ -27,17 +27,18 @@ enum http1_phase {
 
 #define HTTP1_DISCARD_AT_END_MS 3000 /* how long input is read and dropped before a connection is closed */
 
+/* The state of a connection whose HTTP/1 requests are judged, for one request after the other. */
 struct http1_state {
 	enum http1_phase phase;
-	bool conn_is_to_proxy;
+	bool conn_is_to_proxy;                 /* the program uses callgate as its proxy */
 	struct bytes from_client, from_server; /* bytes read and not parsed yet; at most CONN_BUFFER_BYTES */
 	struct bytes to_client, to_server;     /* bytes to be sent */
 	struct http1_head_scan client_scan, server_scan;
 	struct http1_head head;      /* head of the request; borrows from from_client until it is forwarded */
-	size_t head_len;
+	size_t head_len;             /* length of the request's head in from_client */
 	const char *origin_form_target;          /* the request's target in origin form */
 	size_t origin_form_target_len;
-	struct request request;
+	struct request request; /* the request as it is judged */
 	struct request_verdict verdict;
 	struct http1_body up, down;  /* framing of request body and response body as received */
 	enum http1_framing down_as;  /* framing of the response towards the client */

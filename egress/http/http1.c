@@ -140,7 +140,7 @@ static int read_fields(const char *data, size_t len, struct http1_head *head)
 
 /* What the header fields that were read so far say. */
 struct http1_seen_fields {
-	bool is_of_response;
+	bool is_of_response; /* the head is a response's */
 	bool chunked, close, keep_alive, wants_upgrade, websocket, upgrades;
 };
 

@@ -20,7 +20,7 @@
 /* State of the search for the end of a head; zeroed at the head's first byte. */
 struct http1_head_scan {
 	size_t at;
-	unsigned scanner_state;
+	unsigned scanner_state; /* of http1.c: what was read of the line so far */
 };
 
 /*
@@ -37,6 +37,7 @@ enum http1_framing {
 	HTTP1_UNTIL_CLOSE, /* only in responses: the body ends with the connection */
 };
 
+/* What the head of a request or response says. Texts are borrowed from the head. */
 struct http1_head {
 	unsigned minor_version; /* minor version of HTTP/1: 0 or 1 */
 	struct http_field field[HTTP_FIELDS_MAX];
@@ -74,11 +75,12 @@ struct http1_absolute_target {
 };
 bool http1_parse_absolute(const struct http1_head *head, struct http1_absolute_target *ret_parts);
 
+/* The state of reading a message's body to its end. */
 struct http1_body {
 	enum http1_framing framing;
 	bool is_of_request;     /* the body is a request's: chunk extensions are refused, not dropped */
 	bool has_ended;         /* the end of the body was read; for HTTP1_UNTIL_CLOSE the caller sets it */
-	unsigned parser_state;
+	unsigned parser_state;  /* of http1-body.c: what the next byte belongs to */
 	/* Digits of a chunk size, bytes of an extension, or bytes of trailers so far. */
 	unsigned framing_part_bytes_seen;
 	uint64_t unread_bytes;   /* unread bytes of the body or chunk */

@@ -20,7 +20,7 @@
 
 /* The body of one direction: bytes that are received and not sent yet. */
 struct http2_body {
-	struct bytes unsent_bytes;
+	struct bytes unsent_bytes; /* received and not sent yet */
 	bool has_ended;        /* no more bytes will be added */
 	bool waits_for_data;   /* nghttp2 waits until http2_resume_body() is called */
 	uint64_t bytes_moved;  /* number of bytes that were sent */
@@ -30,10 +30,10 @@ struct http2_body {
 struct http2_head {
 	/* owned, HTTP_HEAD_BYTES_MAX bytes: names and values, each NUL-terminated; NULL: there is no field */
 	char *field_text;
-	size_t field_text_len;
+	size_t field_text_len;                    /* bytes of field_text that are used */
 	struct http_field field[HTTP_FIELDS_MAX]; /* names and values point into `field_text` */
 	size_t field_count;
-	bool is_too_large;
+	bool is_too_large; /* there were more fields, or bytes, than fit */
 };
 
 enum http2_phase {
@@ -46,6 +46,7 @@ enum http2_phase {
 
 struct http2_state;
 
+/* A request of HTTP/2 and its response, with a stream in each of the two sessions. */
 struct http2_stream {
 	struct http2_state *http2;
 	struct http2_stream *next;
@@ -56,7 +57,7 @@ struct http2_stream {
 	struct http2_body up, down;
 	/* the program closed the stream while its record was awaited; freed when that is acknowledged */
 	bool closed_while_awaiting_ack;
-	struct request request_to_judge;
+	struct request request_to_judge; /* what of `request` is judged */
 	struct request_verdict verdict;
 	uint64_t record_id, start_ns;
 	unsigned response_status;   /* status of the response; 0: not received */
@@ -68,6 +69,7 @@ struct http2_output { /* output of nghttp2 that is not sent yet */
 	size_t len;
 };
 
+/* The state of a connection whose HTTP/2 requests are judged: the sessions with program and server. */
 struct http2_state {
 	struct conn *conn;
 	nghttp2_session *client, *upstream;

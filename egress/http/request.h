@@ -20,7 +20,7 @@ struct request {
 	char authority[NET_HOST_SIZE + 6]; /* Host or :authority, as received */
 	char scheme[8];                   /* only in HTTP/2; otherwise "" */
 	char path[NET_PATH_SIZE];         /* normalised; the query is appended when it is forwarded */
-	bool has_query;
+	bool has_query;                   /* the target has a query, after "?" */
 	bool asks_for_websocket;                     /* the request asks for an upgrade to a websocket */
 	bool has_body;                        /* the request has content, or may have */
 };
@@ -33,6 +33,7 @@ struct http_field {
 	size_t value_len;
 };
 
+/* The verdict on an HTTP request. */
 struct request_verdict {
 	bool is_allowed;
 	/* HTTP status of a refusal: 403; 421 (another host); 429 (budget); 400, 431 (malformed); 502, 503, 504 */

@@ -22,6 +22,7 @@
 #define PLACEHOLDER_PREFIX "callgate-secret-"
 #define PLACEHOLDER_RANDOM_BYTES 16
 
+/* A secret of the run, with its value and the placeholder that the program sees. */
 struct secret {
 	const struct net_secret *definition; /* the secret's definition in the policy */
 	char *value; /* a mapping of SECRET_VALUE_BYTES_MAX bytes; NULL: the value was forgotten */
@@ -30,6 +31,7 @@ struct secret {
 	size_t placeholder_len;
 };
 
+/* All secrets of a run. */
 struct secrets {
 	size_t count;
 	struct secret item[];

@@ -14,12 +14,13 @@
 #define TLS_WARM_UP_HOST "warm.invalid"     /* host of a handshake with itself, by which OpenSSL loads what it needs */
 #define TLS_WARM_UP_HANDSHAKE_ROUNDS_MAX 10 /* most turns of client and server in the handshake of the warm-up */
 
+/* What TLS interception needs for all connections. */
 struct tls {
 	struct ca *ca;
-	const char *roots;
+	const char *roots; /* certificates by which servers are verified, as PEM */
 	size_t roots_len;
 	SSL_CTX *server, *client;
-	bool has_roots;
+	bool has_roots; /* the certificates of `roots` were loaded */
 };
 
 /* Selects the ALPN protocol that the real server selected. A client that did not offer it gets none (RFC 7301, 3.2). */

@@ -13,6 +13,7 @@
 
 #define CLIENT_HELLO_BYTES_MAX 16384 /* bytes of a ClientHello, in any number of records */
 
+/* What the ClientHello of a program says. */
 struct client_hello {
 	char sni[NET_HOST_SIZE]; /* canonical server name; "": none */
 	bool has_bad_sni;       /* the SNI is malformed, or has several names */

@@ -24,9 +24,10 @@
 #define REFUSAL_HTTP_STATUS 502      /* answer to the program when TLS with the server cannot be set up */
 #define REFUSAL_DISCARDED_READS_MAX 64 /* most reads in one round of input that a refused program still sends */
 
+/* The state of telling a program by TLS that its connection is refused. */
 struct tls_refusal {
-	struct bytes response;
-	const char *alpn;
+	struct bytes response;   /* the HTTP response that tells of the refusal */
+	const char *alpn;        /* the protocols that the program is offered */
 	bool program_sent_bytes; /* the program has sent bytes, so that it expects a response */
 };
 

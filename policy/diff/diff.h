@@ -56,6 +56,7 @@ struct diff_setting {
 	enum diff_direction direction;
 };
 
+/* The differences of two policies. */
 struct policy_diff {
 	struct diff_witness *witness; /* at most DIFF_WITNESSES_PER_RULE_PAIR_MAX for one operation and pair of rules */
 	size_t witness_count;
@@ -78,6 +79,7 @@ bool diff_witnesses_agree(const struct diff_witness *a, const struct diff_witnes
 
 /* ---- within policy/diff/ ---- */
 
+/* The two policies that are compared, and where differences are added. */
 struct diff_search {
 	const struct policy *policy[2];
 	struct policy_diff *diff;

@@ -68,6 +68,7 @@ static const struct {
 /* Objects whose members are named by the user. */
 static const char *const named[] = {"secrets", "env.set", "network.resolve", "filesystem.provide", NULL};
 
+/* A setting of a policy. shape: its key without the names and indices that the user chose. */
 struct settings_row {
 	const char *key, *shape;
 	const json_t *value;

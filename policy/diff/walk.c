@@ -17,11 +17,12 @@ struct walk_position {
 	uint32_t pattern, part;
 };
 
+/* A path of the walk, and what patterns may still match below it. Paths with equal states are searched once. */
 struct pattern_walk_state {
-	uint64_t facts;
+	uint64_t facts; /* what is true of the path: struct walk_pattern */
 	size_t position_count;
 	struct pattern_walk_state *next; /* next state of the queue */
-	const char *path;
+	const char *path;                /* one path that leads to this state */
 	struct walk_position place[]; /* in ascending order */
 };
 
@@ -32,7 +33,7 @@ struct pattern_walk_search {
 	struct pattern_walk_state *last_queued; /* last state of the queue */
 	size_t state_count;
 	struct pattern_walk_state *draft_state; /* the state that is being made; has room for all positions */
-	const char *name_in_no_pattern;
+	const char *name_in_no_pattern;         /* stands for all names that no pattern has literally */
 	const char **name; /* the names to try at the current state */
 	size_t name_count;
 };

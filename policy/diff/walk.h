@@ -21,6 +21,7 @@
 #include "policy/arena.h"
 #include "policy/paths/glob.h"
 
+/* A pattern of a walk, and the facts that it sets for the paths that it matches. */
 struct walk_pattern {
 	struct glob glob; /* the glob from "/" on; ends in "**" when the pattern also matches everything below */
 	/*

@@ -11,11 +11,12 @@
  */
 enum lifted_by { BY_NOTHING, BY_NAME, BY_PRIVATE };
 
+/* A block of addresses that are not public, and which rules allow connections to it. */
 struct address_block {
 	unsigned char prefix[16];
-	unsigned prefix_bits;
+	unsigned prefix_bits; /* length of the prefix */
 	enum lifted_by lift;
-	const char *reason;
+	const char *reason; /* class of the addresses, such as "private"; static */
 };
 
 /*
@@ -66,8 +67,8 @@ static const struct address_block blocks_v6[] = {
 /* IPv6 prefixes whose addresses contain an IPv4 address at an offset. */
 struct embedded_ipv4_prefix {
 	unsigned char prefix[16];
-	unsigned prefix_bits;
-	unsigned ipv4_offset;
+	unsigned prefix_bits; /* length of the prefix */
+	unsigned ipv4_offset; /* index of the byte at which the IPv4 address begins */
 	unsigned char mask; /* XORed with each byte of the IPv4 address */
 };
 

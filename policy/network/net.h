@@ -34,7 +34,7 @@ struct net_budget {
 	uint64_t bytes_up, bytes_down;
 	uint64_t bytes_per_second; /* rate of all bytes, both directions together */
 	uint64_t requests_per_minute;
-	uint64_t requests_max;
+	uint64_t requests_max;         /* requests during the whole run */
 	uint64_t connections_max;      /* connections that are open at a time */
 };
 
@@ -51,11 +51,11 @@ struct net_rule {
 	const char *label;  /* "data.json: network.allow[0] api.github.com:443" */
 	const char *source_location;  /* "file:line: key", for messages while the policy is compiled */
 	const char *host;   /* a canonical name, "*.d", "**.d", an address as inet_ntop writes it, or NET_EVERY_HOST */
-	bool is_address;
+	bool is_address;    /* `host` is an address, not a name */
 	const uint16_t *port;
 	size_t port_count; /* 0: every port, in an observing policy only */
 	enum net_proto proto;
-	const struct net_http_rule *http_rule;
+	const struct net_http_rule *http_rule; /* the requests that are allowed */
 	size_t http_rule_count;        /* 0: any request */
 	const char *credential_header;       /* header of the credential, lower case; NULL: no credential */
 	const char *credential_value;  /* value of that header, such as "Bearer {GH_TOKEN}"; braces name a secret */
@@ -72,6 +72,7 @@ struct net_rule {
 bool policy_net_is_enabled(const struct policy *policy);
 const struct net_rule *policy_net_get_rules(const struct policy *policy, size_t *ret_count);
 
+/* The verdict on a use of the network. */
 struct net_verdict {
 	bool is_allowed;
 	const struct net_rule *rule; /* when allowed: the first rule that matches; exact names come before wildcards */
@@ -134,14 +135,15 @@ bool policy_net_sets_proxy_variables(const struct policy *policy);
 /* The networks that synthetic addresses of approved names are taken from. */
 struct net_pool_ranges {
 	struct in_addr v4;
-	unsigned v4_bits;
+	unsigned v4_bits; /* length of the IPv4 prefix; 0: not given */
 	struct in6_addr v6;
-	unsigned v6_bits;
+	unsigned v6_bits; /* length of the IPv6 prefix; 0: not given */
 };
 struct net_pool_ranges policy_net_get_pool(const struct policy *policy); /* default: 198.18.0.0/15 and fd00:5a::/32 */
 
 /* ---- secrets ---- */
 
+/* A secret of the policy: where its value comes from, and to which hosts it may go. */
 struct net_secret {
 	const char *name;         /* name of the environment variable that holds the placeholder */
 	const char *value_source;         /* the source: "env:NAME", "file:PATH" (absolute), "fd:N", "command:…" */

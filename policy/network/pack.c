@@ -13,9 +13,9 @@
 struct packer {
 	struct buf *out; /* buffer to pack into; NULL: unpacking from `in` */
 	const char *in;
-	size_t bytes_left;
+	size_t bytes_left; /* bytes of `in` that are not unpacked yet */
 	struct arena *arena;
-	int error;
+	int error; /* -errno: unpacking has failed */
 };
 
 static void pack_bytes(struct packer *packer, void *bytes, size_t len)

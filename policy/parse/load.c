@@ -19,7 +19,7 @@ struct loader {
 	size_t source_count;
 	const char *file_being_loaded
 		[EXTENDS_DEPTH_MAX]; /* files being loaded, each extended by the one before: detects circles */
-	size_t extends_depth;
+	size_t extends_depth;        /* number of files in file_being_loaded */
 	bool loads_network_only; /* the file is loaded for network.extends: source.is_network_only becomes true */
 	/* do not load provided files: "account:passwd" depends on the user, who is not known yet */
 	bool reads_only_user_key;

@@ -7,14 +7,16 @@
 /* How deep keys can be nested: no key of a policy is nested deeper. */
 #define JSON_PATH_DEPTH_MAX 8
 
+/* A step on the way to a JSON value: into an object or an array. */
 struct json_path_step {
 	const char *name; /* name of a member of an object; NULL: an item of an array */
 	size_t index;     /* index of the member or item; jansson keeps the order of the text */
 };
 
+/* The way from the root of a JSON text to one of its values. */
 struct json_path {
 	struct json_path_step steps[JSON_PATH_DEPTH_MAX];
-	size_t depth;
+	size_t depth; /* number of steps */
 };
 
 /*
@@ -22,9 +24,9 @@ struct json_path {
  * continues there. Starts zero-initialised.
  */
 struct json_last_line_search {
-	struct json_path container;
-	size_t found_index;
-	unsigned found_item_line;
+	struct json_path container; /* path of the object or array that was searched */
+	size_t found_index;         /* index of found_item in its container */
+	unsigned found_item_line;   /* line of found_item */
 	const char *found_item; /* start of the item that was found; NULL: nothing found yet */
 };
 

@@ -65,12 +65,13 @@ struct source_text {
 struct source_after_entry {
 	const char *label; /* name of the entry in records: "data.json: after_read[0]" */
 	const char *source_location;
-	const char *because_text;
+	const char *because_text; /* why the entry exists, for people; NULL: not said */
 	bool closes_network; /* "network": "none" */
 	bool closes_writing;   /* has "write" */
-	bool is_disabled;
+	bool is_disabled;      /* has "disabled": only checked for mistakes */
 };
 
+/* A rule about paths, as the source has it. */
 struct source_rule {
 	enum rule_kind kind;
 	const struct source_after_entry *after_entry; /* for a rule of after_read: the entry that has the rule */
@@ -85,6 +86,7 @@ struct source_rule {
 	bool decoy_read_ends_run; /* a decoy: reading it ends the run */
 };
 
+/* A variable that the source passes on or sets. */
 struct source_env_variable {
 	struct source_text name;
 	struct source_text value; /* the value; when its text is NULL, the user's value is passed on */
@@ -93,6 +95,7 @@ struct source_env_variable {
 
 enum source_flag { FLAG_UNSAID, FLAG_OFF, FLAG_ON };
 
+/* A source of a policy, as parsed: a file, one of its phases, or the command line. */
 struct policy_source {
 	const char *path;  /* path of the file, for messages */
 	const char *label; /* name of the file in records: the last component of path */

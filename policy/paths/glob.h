@@ -20,12 +20,14 @@ enum glob_kind {
 	GLOB_ANY_NAMES, /* "**" */
 };
 
+/* A component of a pattern, such as "*.txt" or "**". */
 struct glob_part {
 	enum glob_kind kind;
 	const char *text; /* not NUL-terminated */
 	size_t len;
 };
 
+/* A compiled pattern of paths, one part for each component. */
 struct glob {
 	const struct glob_part *part;
 	size_t part_count;

@@ -12,6 +12,7 @@ enum secret_certainty {
 	SECRET_POSSIBLE, /* other files have such a name, too: a directory called "private" */
 };
 
+/* A pattern of paths that are secrets. */
 struct secret_pattern {
 	enum secret_certainty certainty;
 	/*

@@ -11,6 +11,7 @@
 
 struct buf;
 
+/* What suggesting a grant needs to know of the host. */
 struct suggest_host {
 	const char *home; /* home directory of the user; NULL: unknown, only the usual places count */
 	/* Returns the file type (S_IFMT) of a host path, following links; 0: it does not exist. */

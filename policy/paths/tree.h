@@ -19,11 +19,12 @@ struct rule;
 #define PATH_TREE_NO_NODE UINT32_MAX       /* index returned when no node is found */
 #define PATH_TREE_ANY_DIR (UINT32_MAX - 1) /* parent of a name that is denied in every directory */
 
+/* A component of a path in a tree, and what rules say about the path up to it. */
 struct path_tree_node {
 	/* The fields that every look-up reads come first. */
 	uint64_t name_hash;               /* hash of the component */
 	uint32_t parent_index;
-	unsigned rights;
+	unsigned rights;             /* POLICY_ rights that rules grant here, for the subtree */
 	const char *name;            /* the component; not NUL-terminated */
 	size_t name_len;
 	const struct rule *deny_rule;
@@ -43,6 +44,7 @@ struct path_tree_node {
 	const char *alias_path[2];        /* remapped: other paths of the same object; deny rules for them apply here */
 };
 
+/* A tree of path components, with what rules say about each. */
 struct path_tree {
 	struct path_tree_node *node;
 	size_t node_count;

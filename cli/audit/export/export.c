@@ -12,10 +12,11 @@ static const struct export_format *const export_formats[] = {&export_jsonl, &exp
 							      &export_ocsf,  &export_otlp, &export_perfetto};
 #define EXPORT_FORMAT_COUNT (sizeof(export_formats) / sizeof(export_formats[0]))
 
+/* Options of `callgate audit export`. */
 struct export_options {
 	struct audit_filter filter;
 	const struct export_format *format;
-	const char *output_path;
+	const char *output_path; /* --output; NULL or "-": stdout */
 };
 
 /* One execution of `callgate audit export`. */

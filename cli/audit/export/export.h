@@ -13,7 +13,7 @@ struct export_state {
 	bool out_is_terminal;   /* out is a terminal, for which control characters are escaped */
 	bool has_several_logs;  /* several logs are exported, so pids need to be told apart by log */
 	struct buf line_buffer; /* buffer for the text that is written next */
-	uint64_t record_count;
+	uint64_t record_count;  /* records that were given to the format so far */
 	void *state; /* the state of the format; freed with free(3) */
 };
 

@@ -45,7 +45,7 @@ enum {
 /* The activity of all system calls whose names begin with a prefix. */
 struct ocsf_call {
 	const char *name_prefix;
-	int activity_id;
+	int activity_id; /* OCSF's number of the activity */
 };
 
 static const struct ocsf_call ocsf_file_calls[] = {

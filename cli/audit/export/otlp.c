@@ -14,6 +14,7 @@
 #define OTLP_RECORDS_PER_LINE_MAX 256u
 #define OTLP_BYTES_PER_LINE_MAX (1u << 20)
 
+/* The state of writing OTLP, OpenTelemetry's format: one line of JSON has several records. */
 struct otlp_state {
 	const struct audit_log *log; /* the input log whose records are in the output line that is being written */
 	bool line_is_open;           /* an output line was begun and is not ended */

@@ -14,6 +14,7 @@
 /* number of the first track of a connection; tracks with lower numbers are threads */
 #define PERFETTO_CONN_TRACK_FIRST (UINT64_C(1) << 30)
 
+/* The state of writing a trace for Perfetto. */
 struct perfetto_state {
 	/*
 	 * tally of tracks, named by pid and thread or connection; counts[0]: 1 once the track's name was written;
@@ -21,7 +22,7 @@ struct perfetto_state {
 	 */
 	struct tally track_of_thread;
 	struct tally programs; /* programs by pid; data: the program's name, owned */
-	uint64_t start_ns;
+	uint64_t start_ns;     /* time of the first record, from which all times are counted */
 	bool has_written_event; /* an event was written, so the next one needs a comma */
 };
 

@@ -15,6 +15,7 @@
 #define SQLITE_LEVELS_MAX 8u /* enough levels: each page of a higher level has at least 200 child pages */
 #define SQLITE_SCHEMA_OBJECTS_MAX 8u
 
+/* A page of a table's tree, with cells for rows or for child pages. */
 struct sqlite_page {
 	uint8_t bytes[SQLITE_PAGE_BYTES];
 	size_t cell_count;
@@ -31,18 +32,20 @@ struct sqlite_level {
 	int64_t last_cell_rowid;
 };
 
+/* A table or view, as a row of the database's schema. */
 struct sqlite_object {
 	const char *type, *name, *sql; /* borrowed until sqlite_file_end */
 	uint32_t root_page;                 /* 0: a view */
 };
 
+/* An SQLite database that is being written from its start to its end. */
 struct sqlite_file {
 	FILE *out; /* borrowed; seekable */
-	uint32_t page_count;
+	uint32_t page_count; /* pages so far */
 	struct sqlite_page leaf_page;
 	int64_t last_rowid; /* rowid of the last row of the table that is being written */
 	struct sqlite_level tree_levels[SQLITE_LEVELS_MAX];
-	size_t level_count;
+	size_t level_count; /* levels above the leaves */
 	struct sqlite_object schema_objects[SQLITE_SCHEMA_OBJECTS_MAX];
 	size_t schema_object_count;
 	struct sqlite_row row; /* the encoded row that was added last; its buffer is reused */

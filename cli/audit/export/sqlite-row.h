@@ -10,6 +10,7 @@
 
 enum sqlite_type { SQLITE_NULL, SQLITE_INTEGER, SQLITE_REAL, SQLITE_TEXT };
 
+/* A value of a row; `type` says which member is valid. */
 struct sqlite_value {
 	enum sqlite_type type;
 	int64_t integer;
@@ -18,6 +19,7 @@ struct sqlite_value {
 	size_t len;
 };
 
+/* A row in the database's format. */
 struct sqlite_row {
 	uint8_t *bytes; /* the encoded row; owned, freed with free(3) */
 	size_t cap;

@@ -11,11 +11,13 @@
 
 #define SQLITE_COLUMNS_MAX 64u
 
+/* A log that is exported, for the table "runs". */
 struct sqlite_run {
 	const char *path;
 	json_t *header, *trailer; /* owned, or NULL */
 };
 
+/* The state of exporting to an SQLite database. */
 struct sqlite_state {
 	struct sqlite_file file;
 	struct buf sql;          /* owned: creates "records" */

@@ -23,9 +23,10 @@ static const char usage[] =
 	"Logs of the same run are joined. Two runs are compared as well;\n"
 	"more runs are shown together.\n\n";
 
+/* Options of `callgate audit report`. */
 struct report_options {
 	const char *output_path;
-	uint64_t records_max;
+	uint64_t records_max; /* the most records that the page shows */
 	struct cli_list result_paths;
 };
 

@@ -102,6 +102,7 @@ struct report_run {
 	struct verify verify; /* the state of checking the chain of the run's logs */
 };
 
+/* The state of `callgate audit report` while it writes its page. */
 struct audit_report {
 	FILE *out;
 	struct report_texts *texts;

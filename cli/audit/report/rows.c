@@ -13,10 +13,10 @@
 /* The records of a report as columns, of which a block is collected and then written. */
 struct report_rows {
 	int64_t column[REPORT_COLUMN_COUNT][ROWS_PER_WRITTEN_BLOCK];
-	size_t buffered_row_count;
+	size_t buffered_row_count; /* rows of the block that is not written yet */
 	uint64_t record_count;
 	int64_t last_seq, last_time;
-	char start_time[TIME_TEXT_LEN_MAX];
+	char start_time[TIME_TEXT_LEN_MAX]; /* time of the first record */
 };
 
 static const char *const column_names[REPORT_COLUMN_COUNT] = {

@@ -8,11 +8,12 @@
 #define TEXTS_INITIAL_HASH_SLOTS 4096u
 #define TEXTS_PER_WRITTEN_BLOCK 8192u
 
+/* A text of the report, in text_bytes. */
 struct text_entry {
-	size_t offset;
+	size_t offset; /* in text_bytes */
 	uint32_t len;
 	uint32_t hash;
-	bool is_json;
+	bool is_json; /* the text is a JSON value, not a string's content */
 };
 
 /* The texts of a report, each stored once and known by its number. */
