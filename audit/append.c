@@ -23,6 +23,7 @@ static bool log_exceeds_rlimit_fsize(uint64_t end)
 	return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && end > limit.rlim_cur;
 }
 
+/* Allocates blocks of the log for a range of bytes. 0 or -errno. */
 static int log_allocate_range(int fd, uint64_t start, uint64_t end)
 {
 	if (log_exceeds_rlimit_fsize(end))

@@ -28,6 +28,7 @@ static void audit_free(struct audit *audit)
 	free(audit);
 }
 
+/* Makes the log's state, still without a file. 0 or -errno. */
 static int audit_create(const struct audit_header *header, struct audit **ret_audit)
 {
 	struct audit *audit = calloc(1, sizeof(*audit));
@@ -186,6 +187,7 @@ void audit_end_record(struct audit *audit, struct audit_outcome_location locatio
 		chain_end_record(audit, location, ret, ns);
 }
 
+/* Seals all lines, and appends the trailer with the last outcomes. 0 or -errno. */
 static int audit_write_trailer(struct audit *audit, const struct audit_trailer *trailer)
 {
 	struct line_chain_fields links = {.prev_hash = audit->chain.head_hash};

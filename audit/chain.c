@@ -83,6 +83,7 @@ static int chain_seal_oldest(struct audit *audit, bool finished)
 			    line->offset + hash_get_prev_offset(chain->sealed_line_count));
 }
 
+/* Seals lines from the oldest on, up to the first whose outcome is not known yet. 0 or -errno. */
 static int chain_seal_finished_lines(struct audit *audit)
 {
 	struct chain *chain = &audit->chain;

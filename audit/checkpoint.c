@@ -90,6 +90,7 @@ static size_t checkpoint_read_text(FILE *file, char text[CHECKPOINT_TEXT_SIZE])
 	return 0;
 }
 
+/* Parses the text of a checkpoint. 0 or -EBADMSG. */
 static int checkpoint_parse_text(const char *text, struct checkpoint *checkpoint)
 {
 	uint8_t hash[SHA256_DIGEST_SIZE + 4];

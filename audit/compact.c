@@ -11,6 +11,7 @@
 #include "audit/encode.h"
 #include "audit/expand.h"
 
+/* The slot of the process in the table, which another process may occupy. */
 static struct encoder_process *compact_find_process_slot(const struct encoder *encoder,
 							 const struct audit_record *record)
 {
@@ -23,6 +24,10 @@ static bool compact_may_shorten_record(const struct encoder *encoder, const stru
 	return encoder->processes && record->syscall && record->pid > 0;
 }
 
+/*
+ * Whether a compact record leaves out ppid, program and others, because the last record in the process's slot had the
+ * same.
+ */
 bool compact_omits_process(const struct encoder *encoder, const struct audit_record *record)
 {
 	const struct encoder_process *known;
@@ -35,6 +40,7 @@ bool compact_omits_process(const struct encoder *encoder, const struct audit_rec
 	       strcmp(known->exe, record->exe ? record->exe : "") == 0;
 }
 
+/* Whether a compact record leaves "effect" out, because its verdict tells it. */
 bool compact_omits_effect(const struct encoder *encoder, const struct audit_record *record)
 {
 	bool refused = record->verdict == VERDICT_DENY || record->verdict == VERDICT_KILL;

@@ -45,6 +45,7 @@ struct encoded_text_lengths {
 	size_t exe, syscall, host, rule, reason, loader_path, loader_resolved_path;
 };
 
+/* Writes an argument as "name":value. Modes are written in octal, other bits in hex. */
 static char *encode_arg(char *out, const struct audit_arg *arg)
 {
 	*out++ = '"';
@@ -100,6 +101,7 @@ static const struct encode_path_keys {
 	{",\"loader\":\"", ",\"loader_resolved\":\"", ",\"loader_resolved\":null"},
 };
 
+/* Writes a path as the program gave it and, if they differ, as it was resolved. */
 static char *encode_path(char *out, const struct encode_path_keys *keys, const char *path, size_t path_len,
 			 const char *resolved, size_t resolved_path_len)
 {
@@ -133,6 +135,7 @@ static char *encode_reason(char *out, const struct audit_record *record, size_t 
 	return put_field(out, ",\"reason\":\"", record->reason, len);
 }
 
+/* Writes parent, host pid, number in the session, and executable of the process. */
 static char *encode_process(char *out, const struct audit_record *record, size_t exe_len)
 {
 	if (record->pid > 0 || !record->net)
@@ -205,6 +208,7 @@ static char *net_put_ms(char *out, const char *key, uint64_t us)
 	return out;
 }
 
+/* Writes the fields of a network record, those that it has. */
 static char *encode_net(char *out, const struct audit_net *net)
 {
 	out = net_put_text(out, ",\"event\":\"", net->event_name);

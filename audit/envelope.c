@@ -64,6 +64,7 @@ static bool envelope_is_signed(const json_t *signatures, const uint8_t *public, 
 	return false;
 }
 
+/* Decodes the payload of a signed envelope. *ret_payload is owned and NUL-terminated. 0 or -errno. */
 static int envelope_read_payload(const json_t *envelope, char **ret_payload, size_t *ret_len)
 {
 	const char *type = json_string_value(json_object_get(envelope, "payloadType"));

@@ -107,6 +107,7 @@ char *put_text(char *out, const char *text, size_t len)
 	return out + (put_plain_text(out, text, len) ? len : text_escape_for_json(out, text, len));
 }
 
+/* Writes the text, escaped, and the closing quotation mark. */
 char *put_quoted(char *out, const char *text, size_t len)
 {
 	out = put_text(out, text, len);

@@ -119,6 +119,7 @@ static int reader_find_end_of_line(struct audit_reader *reader, size_t *ret_len)
 	}
 }
 
+/* Parses a line of a log. NULL: it is no JSON object with a number "seq". */
 static json_t *reader_parse_line(const char *text, size_t len)
 {
 	json_t *json = json_loadb(text, len, JSON_REJECT_DUPLICATES, NULL);

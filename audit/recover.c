@@ -29,6 +29,7 @@ struct recover_log {
 	size_t cap;
 };
 
+/* Reads the run's id from the header. 0, or -EBADMSG if the line is no header. */
 static int recover_read_header(struct recover_log *log, struct audit_reader *reader, struct audit_line *line)
 {
 	_cleanup_free_ char *run = NULL;
@@ -87,6 +88,7 @@ static int recover_seal_line(struct recover_log *log, const struct scan_record *
 													       : -EIO;
 }
 
+/* Reads one line: seals it if its hash is missing, counts denials, and notes whether it is a trailer. 0 or -errno. */
 static int recover_read_line(struct recover_log *log, struct audit_reader *reader, struct audit_line *line)
 {
 	struct scan_record record;

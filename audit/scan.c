@@ -250,6 +250,7 @@ static bool scan_store_arg(struct scan_cursor *cursor, const struct scan_text *n
 	return scan_skip_value(cursor);
 }
 
+/* Reads the object "args", and stores those of its members that the record has fields for. */
 static bool scan_read_args(struct scan_cursor *cursor, struct scan_record *record)
 {
 	const char *start = cursor->at;
@@ -270,12 +271,14 @@ static bool scan_read_args(struct scan_cursor *cursor, struct scan_record *recor
 	return false;
 }
 
+/* Reads a path, or "null" if the path could not be resolved. */
 static bool scan_read_resolved_path(struct scan_cursor *cursor, struct scan_path *path)
 {
 	path->is_unresolved = SCAN_ACCEPT_WORD(cursor, "null");
 	return path->is_unresolved || scan_read_text(cursor, &path->resolved_path);
 }
 
+/* Reads the call's return value. "null": it has none. */
 static bool scan_read_return_value(struct scan_cursor *cursor, struct scan_record *record)
 {
 	if (SCAN_ACCEPT_WORD(cursor, "null"))
@@ -284,6 +287,7 @@ static bool scan_read_return_value(struct scan_cursor *cursor, struct scan_recor
 	return scan_read_int(cursor, &record->ret);
 }
 
+/* Reads the call's duration. "null": its outcome is not on record. */
 static bool scan_read_ns(struct scan_cursor *cursor, struct scan_record *record)
 {
 	if (SCAN_ACCEPT_WORD(cursor, "null"))

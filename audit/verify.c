@@ -202,6 +202,7 @@ static void verify_parse_line(struct verify_line *line, const char *text, size_t
 
 /* ---- outcomes of records that were sealed before they had one ---- */
 
+/* Keeps the hash of the last line, whose outcome came too late for the next line's hash. 0 or -ENOMEM. */
 static int verify_add_late_outcome(struct verify *verify)
 {
 	if (verify->late_count == VERIFY_LATE_OUTCOMES_MAX)
@@ -384,6 +385,7 @@ static void verify_add_line_after_break(struct verify *verify, struct verify_lin
 		verify->skipped_seq_comes_later = true;
 }
 
+/* Keeps the text of the last line. 0 or -ENOMEM. */
 static int verify_copy_line_text(struct verify *verify, const char *text, size_t len)
 {
 	if (len > verify->text_cap) {

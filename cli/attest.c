@@ -25,6 +25,7 @@ struct attest_options {
 	bool json;
 };
 
+/* Reads a public key, which is named as base64 or as a file. -1 after a message. */
 static int attest_read_key(const char *named, uint8_t key[SIGNING_KEY_BYTES])
 {
 	_cleanup_free_ char *text = NULL;
@@ -118,6 +119,7 @@ static int attest_check_statement(const struct attest_options *options, const ch
 	return status;
 }
 
+/* Verifies the signature of an attestation, then checks what it says. Returns the exit status. */
 static int attest_verify_file(const char *path, const struct attest_options *options)
 {
 	_cleanup_free_ char *text = NULL, *payload = NULL;

@@ -32,6 +32,7 @@ static int key_fail(const char *path, int error)
 	return CLI_EXIT_ERROR;
 }
 
+/* Makes a signing key: writes the private one to `path`, and the public one beside it. Returns the exit status. */
 static int key_make_files(const char *path)
 {
 	_cleanup_free_ char *public_path = cli_format("%s.pub", path);

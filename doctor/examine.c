@@ -62,6 +62,7 @@ static const struct trial trials[] = {
 	{PROBE_LIBRARIES, PROBE_LIBRARIES, probe_libraries, true},
 };
 
+/* The child of a trial: examines, with or without privileges, and dies with its parent. */
 static _Noreturn void doctor_run_trial_child(struct doctor *doctor, const struct trial *trial, pid_t parent)
 {
 	sigset_t none;

@@ -82,6 +82,7 @@ struct trial_shared_page {
 
 /* ---- in the namespaces ---- */
 
+/* Makes a namespace, unless clone(2) has made it already. 0 or an errno. */
 static int probe_unshare_namespace(const struct trial_shared_page *page, int flag)
 {
 	if (page->clone_made_namespaces && flag & PROBED_NAMESPACE_FLAGS)

@@ -119,6 +119,7 @@ static _Noreturn void probe_run_listener_child(struct listener_shared_page *page
 	_exit(0);
 }
 
+/* Waits for a notification, and receives it. 0 or -errno. */
 static int probe_receive_notification(int listener, struct seccomp_notif *ret_notification)
 {
 	struct pollfd ready = {.fd = listener, .events = POLLIN};

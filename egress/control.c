@@ -80,6 +80,7 @@ static bool control_message_is_valid(const struct control_message *message, size
 	return message->type != CONTROL_RECORD || control_record_is_valid(&message->record);
 }
 
+/* Takes the descriptors of a message, and closes those beyond CONTROL_FDS_MAX. Returns how many were taken. */
 static size_t control_take_descriptors(struct msghdr *head, int ret_fds[CONTROL_FDS_MAX])
 {
 	struct cmsghdr *part;

@@ -156,6 +156,7 @@ static void listener_on_pause_due(struct timer *timer)
 	loop_set_interest(egress->loop, &egress->listener, EPOLLIN);
 }
 
+/* Watches the listener of the program's connections. 0 or -errno. */
 static int listener_start_accepting(struct egress *egress, int fd)
 {
 	struct sockaddr_in own = {0};
@@ -336,6 +337,7 @@ static size_t egress_raise_fd_limit(void)
 	return conns < CONNS_MAX ? conns : CONNS_MAX;
 }
 
+/* Creates what egress needs, then locks the process down. 0 or -errno. */
 static int egress_set_up(struct egress *egress)
 {
 	static const struct line_callbacks events = {.message = egress_on_message,

@@ -50,6 +50,10 @@ static bool after_record_is_about_entry(const struct scan_record *record, const 
 	return key && recorded && strcmp(key, recorded) == 0;
 }
 
+/*
+ * If the record tells that an entry of after_read fired, fires what it fires in this policy. false: it tells no such
+ * thing.
+ */
 bool query_fire_after_entry_of_event(const struct query_judge *judge, const struct scan_record *record)
 {
 	const struct policy *policy = query_judge_get_policy(judge);

@@ -132,6 +132,7 @@ static int log_pass_line_to_reader(struct replay_log_walk *walk, struct audit_li
 	return line->line_number == 1 ? log_pass_header_to_reader(walk, line) : log_pass_record_to_reader(walk, line);
 }
 
+/* Reads one file of the log, and passes its lines on. 0 or -errno. */
 static int log_read_file(struct replay_log_walk *walk, const char *path)
 {
 	struct audit_line line;

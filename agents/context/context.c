@@ -292,6 +292,7 @@ struct interpreter_stream {
 	enum sandbox_stream stream;
 };
 
+/* Reports output to the run that is in progress, or drops it between runs. Returns false if the parser must stop. */
 static bool stream_on_output(void *data, const char *bytes, size_t len)
 {
 	const struct interpreter_stream *origin = data;
@@ -409,6 +410,7 @@ static bool context_on_end_event(struct context *context, enum sandbox_stream st
 	return !context->is_freed && context->interpreter_generation == generation;
 }
 
+/* Handles a line of the interpreter's events. Returns false if the parser must stop. */
 static bool stream_on_event_line(void *data, const char *line, size_t len)
 {
 	const struct interpreter_stream *origin = data;

@@ -34,6 +34,7 @@ static const struct event_kind event_kinds[] = {
 	{"end", {{"run", FIELD_INTEGER}}},
 };
 
+/* Whether a member of an event has the type that its name demands. */
 static bool event_field_is_valid(enum field_type type, const json_t *value)
 {
 	switch (type) {

@@ -228,6 +228,7 @@ static int interpreter_make_nonce(struct context *context)
 	return 0;
 }
 
+/* Starts the interpreter in the sandbox. boot: source that it executes first, NULL for bash. 0 or -errno. */
 static int interpreter_start_program(struct context *context, const struct interpreter_callbacks *callbacks,
 				     const char *boot, size_t source_bytes)
 {

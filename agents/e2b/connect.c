@@ -80,6 +80,7 @@ const json_t *connect_get_member(const json_t *message, const char *camel_name, 
 	return json_is_null(value) ? NULL : value;
 }
 
+/* The text of a member that clients may write in camel case or in snake case. NULL: none. */
 const char *connect_get_text(const json_t *message, const char *camel_name, const char *snake_name)
 {
 	return json_string_value(connect_get_member(message, camel_name, snake_name));

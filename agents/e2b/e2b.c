@@ -52,6 +52,7 @@ static bool e2b_get_target_id_and_port(struct http_request *request, char id[HTT
 
 /* ---- requests for envd ---- */
 
+/* Whether the request has the sandbox's token, or the sandbox needs none. */
 static bool e2b_has_valid_token(const struct e2b_sandbox *box, struct http_request *request)
 {
 	const char *token = http_get_header(request, "X-Access-Token");
@@ -188,6 +189,7 @@ static int e2b_copy_options(struct e2b *e2b, const struct e2b_options *options)
 		       : -ENOMEM;
 }
 
+/* Takes over the options, the limit of sandboxes and the keys. 0, or -errno with *ret_why if the user can mend it. */
 static int e2b_load_options(struct e2b *e2b, const struct e2b_options *options, char **ret_why)
 {
 	const json_t *sandboxes = json_object_get(options->limits, "sandboxes");

@@ -25,6 +25,7 @@
 #define UPLOAD_METADATA_BYTES_MAX 4096u
 #define UPLOAD_METADATA_KEY_BYTES_MAX 246u
 
+/* The HTTP status for an errno of a file operation. */
 static unsigned files_get_http_status(int error)
 {
 	switch (error) {
@@ -416,6 +417,7 @@ static bool upload_take_bytes(struct upload *upload, const char *bytes, size_t l
 	return false;
 }
 
+/* Takes a part of an upload's body as far as its files take content. Returns how many bytes. */
 static size_t upload_on_body_bytes(void *data, const char *bytes, size_t len)
 {
 	struct upload *upload = data;

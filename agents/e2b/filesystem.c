@@ -299,6 +299,7 @@ static bool watcher_may_be_added(const struct e2b_sandbox *box, struct http_requ
 	return false;
 }
 
+/* Starts callgate-files to watch a path. 0 or -errno. */
 static int watcher_start_fileop(struct e2b_watcher *watcher, const char *path, const json_t *message)
 {
 	const struct fileop_handler handler = {

@@ -133,6 +133,7 @@ static json_t *e2b_context_describe(const struct e2b_context *context)
 	return json_pack("{s:s, s:s, s:s}", "id", context->id, "language", context->language, "cwd", context->cwd);
 }
 
+/* The context that a client gets without naming one, by language; it is made if there is none. NULL: no memory. */
 static struct e2b_context *e2b_context_get_default(struct e2b_sandbox *box, const char *language)
 {
 	struct e2b_context *context = box->contexts;
@@ -237,6 +238,7 @@ static void execution_on_cancel(void *data)
 	free(execution);
 }
 
+/* Starts the context's interpreter, unless it runs, and queues the code. 0 or -errno. */
 static int execution_run_code(struct execution *execution, const char *code, const json_t *env)
 {
 	const struct context_run_options options = {.code = code,

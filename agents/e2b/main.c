@@ -14,6 +14,7 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 
+/* Serves clients until a signal ends the loop. Returns the exit status. */
 static int main_serve(struct loop *loop, const char *callgate, const json_t *options_json)
 {
 	const struct e2b_options options = {

@@ -338,6 +338,7 @@ static bool list_query_matches(const struct e2b_sandbox *box, const struct manag
 	return !query->metadata_filter || list_sandbox_has_metadata(box, query->metadata_filter);
 }
 
+/* The time in ms since 1970. 0: no time, or a malformed one. */
 static int64_t list_parse_time(const char *text)
 {
 	struct tm parts = {0};
@@ -346,6 +347,7 @@ static int64_t list_parse_time(const char *text)
 	return end ? (int64_t)timegm(&parts) * 1000 : 0;
 }
 
+/* Reads which sandboxes are wanted, and which page. false: the request has been answered with an error. */
 static bool list_parse_query(const struct management_call *call, struct list_query *query)
 {
 	const char *limit = http_get_query_parameter(call->request, "limit"),
@@ -530,6 +532,7 @@ static struct e2b_key *management_find_key(struct e2b *e2b, struct http_request 
 	return keys_find_by_text(e2b, text);
 }
 
+/* Finds what serves the request's method and path. Keeps the variable parts of the path in call->path_parts. */
 static bool management_find_route(struct management_call *call, const struct management_route **ret_route)
 {
 	for (size_t i = 0; i < sizeof(routes) / sizeof(routes[0]); i++)

@@ -94,6 +94,7 @@ static int port_answer_end_headers(struct port_answer_parser *parser)
 	return 0;
 }
 
+/* Keeps the content length. -EBADMSG: it is malformed, or another was given before. */
 static int port_answer_parse_content_length(struct port_answer_parser *parser, const char *value)
 {
 	uint64_t length;
@@ -106,6 +107,7 @@ static int port_answer_parse_content_length(struct port_answer_parser *parser, c
 	return 0;
 }
 
+/* Parses a header line, and passes it on unless it is about the connection. 0 or -EBADMSG. */
 static int port_answer_parse_header(struct port_answer_parser *parser)
 {
 	char *name = parser->line, *value = strchr(name, ':'), *end = name + parser->line_len;
@@ -151,6 +153,7 @@ static int port_answer_parse_chunk_size(struct port_answer_parser *parser)
 	return 0;
 }
 
+/* Parses a line by the parser's state. 0 or -EBADMSG. */
 static int port_answer_parse_line(struct port_answer_parser *parser)
 {
 	switch (parser->state) {

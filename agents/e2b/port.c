@@ -131,6 +131,9 @@ static void port_on_program_room(void *data)
 		http_resume_body(forward->call->request);
 }
 
+/*
+ * Takes bytes of the request's body as far as callgate-files takes them, as chunks if they came so. Returns how many.
+ */
 static size_t port_on_request_body(void *data, const char *bytes, size_t len)
 {
 	struct port_request *forward = data;
@@ -161,6 +164,7 @@ static void port_on_request_body_end(void *data)
 
 /* ---- passing on another protocol ---- */
 
+/* Takes bytes of an upgraded connection as far as callgate-files takes them. Returns how many. */
 static size_t port_on_client_bytes(void *data, const char *bytes, size_t len)
 {
 	struct port_request *forward = data;
@@ -299,6 +303,7 @@ static void port_on_cancel(void *data)
 
 /* ---- start of a port request ---- */
 
+/* Starts callgate-files to connect to the port, sends the request's head, and streams the body. 0 or -errno. */
 static int port_request_start(struct port_request *forward)
 {
 	const struct fileop_handler handler = {.on_data = port_on_program_output,

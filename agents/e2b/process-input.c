@@ -280,6 +280,7 @@ static bool input_request_parse_envelopes(struct input_request *input)
 	return false;
 }
 
+/* Takes a part of StreamInput's body, or 0 bytes while the program has not taken the last message. */
 static size_t input_request_on_body_bytes(void *data, const char *bytes, size_t len)
 {
 	struct input_request *input = data;

@@ -75,6 +75,7 @@ static bool subscriber_may_be_added(const struct e2b_process *process, struct ht
 	return false;
 }
 
+/* Adds a client that listens to the program. NULL: the request has been answered with an error. */
 static struct process_subscriber *subscriber_add(struct e2b_process *process, struct http_request *request)
 {
 	struct process_subscriber *subscriber;
@@ -276,6 +277,7 @@ static json_t *process_copy_config(const json_t *config)
 	return copy;
 }
 
+/* Makes the state of a program that a client asks for, and puts it on the sandbox's list. NULL: no memory. */
 static struct e2b_process *process_create(struct e2b_sandbox *box, const json_t *message)
 {
 	struct e2b_process *process = calloc(1, sizeof(*process));
@@ -298,6 +300,7 @@ static struct e2b_process *process_create(struct e2b_sandbox *box, const json_t 
 	return process;
 }
 
+/* Starts the program that a client asks for. 0 or -errno. */
 static int process_start_program(struct e2b_process *process, struct http_request *request, const char *const *argv,
 				 const json_t *env)
 {

@@ -180,6 +180,7 @@ static int template_add_settings(struct e2b_template *template, size_t *count, c
 	return error;
 }
 
+/* Loads a template: its settings, and the arguments by which its sandboxes are made. 0, or -errno with *ret_why. */
 static int template_load(struct e2b_template *template, const char *directory, char **ret_why)
 {
 	_cleanup_free_ char *settings_path = template_format_text("%s/template.json", directory);

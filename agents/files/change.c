@@ -125,6 +125,7 @@ static int change_copy_symlink(const char *from, const char *to)
 	return symlink(text, to) < 0 ? -errno : 0;
 }
 
+/* nftw(3)'s callback that copies an entry. 0, or an errno, which ends the walk. */
 static int change_copy_tree_entry(const char *path, const struct stat *st, int type, struct FTW *walk)
 {
 	_cleanup_free_ char *to = NULL;

@@ -23,6 +23,7 @@ struct process_usage {
 	unsigned long cpu_ticks, rss_pages;
 };
 
+/* Sums processor time and resident memory of all processes in the sandbox's /proc. */
 static struct process_usage usage_sum_processes(void)
 {
 	_cleanup_closedir_ DIR *dir = opendir("/proc");

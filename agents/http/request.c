@@ -269,6 +269,7 @@ static size_t request_discard_body_bytes(struct http_request *request, size_t le
 	return len;
 }
 
+/* Passes a part of the body to who reads it, or drops it. *len: how much of it libmicrohttpd is to keep for later. */
 enum MHD_Result http_request_on_body_bytes(struct http_request *request, const char *bytes, size_t *len)
 {
 	size_t taken = *len;
@@ -302,6 +303,7 @@ static void request_end_body(struct http_request *request)
 		request->body_handler.on_end(request->body_handler.data);
 }
 
+/* The body has ended: queues the answer or, while there is none, suspends the connection. */
 enum MHD_Result http_request_on_body_end(struct http_request *request)
 {
 	if (!request->body_has_ended)
@@ -324,6 +326,7 @@ void http_add_header(struct http_request *request, const char *name, const char 
 		(void)MHD_add_response_header(request->pending_headers, name, value);
 }
 
+/* libmicrohttpd's callback that adds a header to the response `cls`. */
 static enum MHD_Result request_copy_header(void *cls, enum MHD_ValueKind kind, const char *name, const char *value)
 {
 	(void)kind;
@@ -476,6 +479,7 @@ struct http_header_visitor {
 	void *data;
 };
 
+/* libmicrohttpd's callback that passes a header to the visitor `cls`. */
 static enum MHD_Result request_visit_header(void *cls, enum MHD_ValueKind kind, const char *name, const char *value)
 {
 	const struct http_header_visitor *visitor = cls;

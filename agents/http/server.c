@@ -57,6 +57,7 @@ static void header_wait_end(struct http_header_wait *wait)
 	wait->timer = NULL;
 }
 
+/* The state of waiting for the headers of the connection's next request. NULL: none. */
 static struct http_header_wait *connection_get_header_wait(struct MHD_Connection *connection)
 {
 	const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
@@ -122,6 +123,7 @@ static enum MHD_Result request_begin(struct http_request *request, const char *p
 	return request->path ? http_request_on_headers(request) : MHD_NO;
 }
 
+/* libmicrohttpd's callback for a request: once for its headers, for each part of its body, and for its end. */
 static enum MHD_Result server_on_access(void *cls, struct MHD_Connection *connection, const char *url,
 					const char *method, const char *version, const char *bytes, size_t *len,
 					void **context)

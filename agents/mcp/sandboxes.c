@@ -138,6 +138,7 @@ static int mcp_sandbox_start_session(struct mcp_sandbox *sandbox)
 			      &sandbox->sandbox);
 }
 
+/* Makes a sandbox with a handle, and starts its session. 0; -EUSERS: there are too many; or -errno. */
 static int sandboxes_add(struct mcp *mcp, struct mcp_sandbox **ret_sandbox)
 {
 	struct mcp_sandbox *sandbox;

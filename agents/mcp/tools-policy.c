@@ -210,6 +210,7 @@ void tool_explain_denial(struct tool_call *call)
 
 /* ---- status ---- */
 
+/* What a client may know of its sandbox: state, age and calls. */
 static json_t *status_describe_sandbox(const struct mcp_sandbox *sandbox, uint64_t now_ms)
 {
 	return json_pack("{s:s, s:s?, s:I, s:I, s:i}", "state", sandbox->is_ready ? "ready" : "starting", "session",

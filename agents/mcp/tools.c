@@ -196,6 +196,7 @@ const struct tool *tools_find(const char *name)
 
 /* ---- schemas ---- */
 
+/* The JSON schema of a parameter. */
 static json_t *parameter_make_schema(const struct tool_parameter *parameter)
 {
 	json_t *schema = json_pack("{s:s}", "description", parameter->description), *values;

@@ -141,6 +141,7 @@ void sandbox_request_usage(struct sandbox *sandbox)
 		(void)session_client_send(sandbox->session_hold_fd, json_pack("{s:s}", "op", "usage"), NULL, 0);
 }
 
+/* Asks the session to pause or to go on; it answers later. 0 or -errno. */
 static int sandbox_send_pause(struct sandbox *sandbox, bool paused)
 {
 	int r = sandbox->id && sandbox->session_hold_fd >= 0
@@ -183,6 +184,7 @@ static void sandbox_on_launcher_exit(void *data, const char *text)
 		sandbox_report_start_failure(sandbox, text[0] ? text : "callgate session create has failed");
 }
 
+/* Starts a session, which ends when the connection that is made here is closed. 0 or -errno. */
 static int sandbox_start_session(struct sandbox *sandbox, const struct sandbox_options *options)
 {
 	_cleanup_close_ int session_fd = -1;

@@ -165,6 +165,7 @@ static void fileop_on_end(void *data, const json_t *result)
 
 /* ---- start ---- */
 
+/* Starts callgate-files in the sandbox. 0 or -errno. */
 static int fileop_start_program(struct fileop *fileop, struct sandbox *sandbox)
 {
 	char path[PATH_MAX];

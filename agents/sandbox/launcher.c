@@ -130,6 +130,7 @@ static int launcher_spawn_with_former_limit(pid_t *ret_pid, const char *path, co
 	return error;
 }
 
+/* Starts `callgate session create` with the holding connection as one of its descriptors. 0 or -errno. */
 static int launcher_spawn_command(struct launcher *launcher, const struct sandbox_options *options, int holder_fd,
 				  int stderr_fd)
 {

@@ -435,6 +435,7 @@ static void program_on_reconnect_timer(void *data)
 
 /* ---- start of a program ---- */
 
+/* The request to the session to start a program. NULL: no memory, or an argument is not UTF-8. */
 static json_t *program_make_request(const struct sandbox_program_options *options)
 {
 	json_t *argv = json_array(), *terminal = NULL;
@@ -466,6 +467,7 @@ static int program_make_pipe(bool for_input, int *ret_fd, int *ret_child_fd)
 	return fcntl(fd[own_end], F_SETFL, O_NONBLOCK) < 0 ? -errno : 0;
 }
 
+/* Makes the pipes to the program, unless it gets a terminal. 0 or -errno. */
 static int program_open_streams(struct sandbox_program *program, bool stdin_is_open)
 {
 	static loop_on_event *const on_output[] = {program_on_stdout_readable, program_on_stderr_readable};

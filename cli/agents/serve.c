@@ -257,6 +257,9 @@ static int serve_write_options_to_memfd(const json_t *options)
 	return steal_fd(&fd);
 }
 
+/*
+ * Executes callgate-agents, with the options and the listening socket at fixed descriptors. Returns only if it fails.
+ */
 static int serve_execute_agents(int options_fd, int listen_fd)
 {
 	const struct cli_list no_arguments = {0};

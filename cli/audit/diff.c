@@ -141,6 +141,7 @@ static bool diff_on_entry(void *ctx, const struct audit_entry *entry)
 
 /* ---- output ---- */
 
+/* Counts the objects that only this log names. */
 static size_t diff_count_objects(const struct tally *tally, size_t log)
 {
 	size_t count = 0;

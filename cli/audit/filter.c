@@ -31,6 +31,7 @@ static int audit_compile_glob(const struct cli_given_option *given, struct arena
 	return cli_refuse_value(given, "not a pattern: * stands for text within a name, ** for any directories");
 }
 
+/* Setter of --path: a pattern, anywhere in the tree unless it begins with "/". */
 int audit_filter_set_path(const struct cli_given_option *given, void *filter_pointer)
 {
 	struct audit_filter *filter = filter_pointer;
@@ -39,6 +40,7 @@ int audit_filter_set_path(const struct cli_given_option *given, void *filter_poi
 	return audit_compile_glob(given, &filter->arena, &filter->path_glob);
 }
 
+/* Setter of --program: a pattern, anywhere in the tree unless it begins with "/". */
 int audit_filter_set_program(const struct cli_given_option *given, void *filter_pointer)
 {
 	struct audit_filter *filter = filter_pointer;
@@ -47,6 +49,7 @@ int audit_filter_set_program(const struct cli_given_option *given, void *filter_
 	return audit_compile_glob(given, &filter->arena, &filter->program_glob);
 }
 
+/* Setter of --event: a kind of network event, or "any". */
 int audit_filter_set_event(const struct cli_given_option *given, void *event)
 {
 	static const char *const names[] = {"open", "request", "close", "dns", "any"};
@@ -101,6 +104,7 @@ static bool audit_is_time_prefix(const char *text)
 	return true;
 }
 
+/* Setter of --since and --until: a time, a prefix of one, or "+5s". */
 int audit_filter_set_time(const struct cli_given_option *given, void *filter_pointer)
 {
 	struct audit_filter *filter = filter_pointer;
@@ -119,6 +123,7 @@ int audit_filter_set_time(const struct cli_given_option *given, void *filter_poi
 	return cli_refuse_value(given, "not a time in UTC, such as 2026-11-21T02:28:18 or its beginning, nor +5s");
 }
 
+/* Setter of --slower-than, a duration that is kept in ns. */
 int audit_filter_set_slower_than(const struct cli_given_option *given, void *slower_ns)
 {
 	if (audit_parse_duration(given->value, slower_ns) == 0 && *(uint64_t *)slower_ns > 0)
@@ -133,6 +138,7 @@ void audit_filter_release(struct audit_filter *filter)
 
 /* ---- records ---- */
 
+/* Whether the text is one of the words in the list, which commas separate. */
 static bool filter_match_word_list(const char *list, const struct scan_text *text)
 {
 	if (!text->at)
@@ -147,6 +153,7 @@ static bool filter_match_word_list(const char *list, const struct scan_text *tex
 	return false;
 }
 
+/* Whether the glob matches the text, as a path without its leading slashes. */
 static bool filter_match_glob(const struct glob *glob, const struct scan_text *text)
 {
 	char path[PATH_MAX + 1];
@@ -181,6 +188,7 @@ static bool filter_match_host(const char *pattern, const struct scan_record *rec
 	       scan_copy_unescaped_bytes(&record->host, host, sizeof(host)) > 0 && net_host_matches(pattern, host);
 }
 
+/* Whether the text contains `wanted`. */
 static bool filter_match_text(const char *wanted, const struct scan_text *text)
 {
 	char bytes[4096];
@@ -193,6 +201,7 @@ static bool filter_match_pid(int64_t pid, const struct scan_record *record)
 	return record->pid == pid || record->host_pid == pid || record->tid == pid;
 }
 
+/* Whether the record is of the network event that --event names. */
 static bool filter_match_event(const char *event, const struct scan_record *record)
 {
 	return record->event.at && (strcmp(event, "any") == 0 || scan_text_equals(&record->event, event));

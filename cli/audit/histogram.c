@@ -4,6 +4,7 @@
 
 _Static_assert(HISTOGRAM_BUCKETS_PER_POWER_OF_2 == 1u << BUCKETS_PER_POWER_OF_2_BITS, "the bits of a part");
 
+/* The histogram's bucket for a value: each power of 2 has the same number of buckets. */
 static unsigned histogram_find_bucket(uint64_t value)
 {
 	unsigned shift;

@@ -24,6 +24,7 @@ static mode_t refusal_get_file_type(void *ctx, const char *path)
 	return strcmp(path, "/") == 0 ? S_IFDIR : S_IFREG;
 }
 
+/* The row of the record's system call. NULL: none, as for a network event. */
 static const struct syscall_row *refusal_find_syscall_row(const struct scan_record *record)
 {
 	size_t count;

@@ -46,6 +46,7 @@ static bool rules_collect_labels_without_position(const struct rule_usage *rules
 	return true;
 }
 
+/* The labels of rules that no log names, although the policy has them. */
 static json_t *rules_list_unused(const struct tally *stripped, const struct policy *policy)
 {
 	const struct policy_question question = {.kind = POLICY_QUESTION_PATH, .path = "/"};

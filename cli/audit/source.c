@@ -13,6 +13,7 @@
 
 #define DAMAGED_LINES_REPORTED_MAX 10
 
+/* Says what went wrong with reading a log. */
 static const char *source_get_error_text(int error)
 {
 	switch (error) {

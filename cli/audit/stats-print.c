@@ -169,6 +169,7 @@ static void stats_add_times(json_t *object, const struct histogram *times)
 			json_integer((json_int_t)histogram_get_percentile(times, percentiles[i].permille)));
 }
 
+/* The counts of an item, in the form of its table. */
 static json_t *stats_make_item_json(enum stats_table table, const struct tally_item *item)
 {
 	const uint64_t *count = item->counts;

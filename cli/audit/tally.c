@@ -5,6 +5,7 @@
 
 #include "base/array.h"
 
+/* The slot of the item with this name, or the free one where it belongs. */
 static uint32_t *tally_find_slot(const struct tally *tally, const char *name, size_t len)
 {
 	size_t at = texthash_compute(&tally->hash, 0, name, len) & (tally->slot_count - 1);

@@ -2,6 +2,7 @@
 
 #include <stdbool.h>
 
+/* Reads a number of fixed width. *valid becomes false if there is another byte than a digit. */
 static unsigned time_read_digits(const char *text, size_t digits, bool *valid)
 {
 	unsigned value = 0;

@@ -83,6 +83,7 @@ static void tree_link_to_parent(struct process_tree *tree, size_t index)
 	*last = index;
 }
 
+/* Adds a process below its parent. NULL: there are too many, or memory ran out. */
 static struct tree_process *tree_add_process(struct process_tree *tree, const struct audit_entry *entry,
 					     struct tally_item *latest)
 {

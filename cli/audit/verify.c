@@ -338,6 +338,7 @@ static int verify_read_log(struct verify_run *run, const char *path)
 	return r < 0 ? verify_report_error(path, r) : CLI_EXIT_OK;
 }
 
+/* Reads the key of --key, which is named as base64 or as a file. Returns the exit status. */
 static int verify_load_key(struct verify_run *run)
 {
 	const char *named = run->options->key;

@@ -139,6 +139,7 @@ static int trail_add_step(struct trail *trail, const json_t *line)
 	return 0;
 }
 
+/* Adds a record's step to the trail, or takes the working directory from the header. 0 or -errno. */
 static int trail_add_line(struct trail *trail, const json_t *line)
 {
 	const char *type = audit_line_get_type(line);

@@ -234,6 +234,7 @@ static json_int_t row_sum_bytes(const json_t *network, const char *key)
 	return sum;
 }
 
+/* The measured values of a run: times, memory and number of calls. */
 static json_t *row_make_measured_values(const json_t *result)
 {
 	const json_t *usage = json_object_get(result, "usage");

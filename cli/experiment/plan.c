@@ -97,6 +97,7 @@ static const char *plan_read_text(const struct plan_position *spot, json_t *obje
 	return NULL;
 }
 
+/* Reads a number from 0 to `most`. Returns `otherwise` if there is none, or after an error. */
 static uint64_t plan_read_number(const struct plan_position *spot, json_t *object, const char *name, uint64_t most,
 				 uint64_t otherwise)
 {

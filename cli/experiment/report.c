@@ -17,6 +17,7 @@ static const char *row_get_text(const json_t *row, const char *key)
 	return text ? text : "";
 }
 
+/* A number that was measured of a run. 0: it was not. */
 static double row_get_measured_value(const json_t *row, const char *key)
 {
 	return json_number_value(json_object_get(json_object_get(row, "measured"), key));

@@ -16,6 +16,7 @@
 /* The process that asks the name service: started by the first account_query(), ended by account_end_lookups(). */
 static struct helper account_helper = HELPER_INIT;
 
+/* Starts the helper process that looks up accounts. 0 or -errno. */
 static int account_start_lookups(void)
 {
 	static const char *const no_variables[] = {NULL};
@@ -25,6 +26,7 @@ static int account_start_lookups(void)
 	return error < 0 ? error : helper_await_equal_version(&account_helper, &why);
 }
 
+/* Asks the helper process about an account. -EPIPE: it cannot be started, or does not answer. */
 static int account_query(const struct account_query *query, struct account_reply *ret_reply)
 {
 	if ((account_helper.pid > 0 || account_start_lookups() == 0) &&

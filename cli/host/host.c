@@ -122,6 +122,7 @@ static int host_read_file(struct cli_host *host, const char *path, const struct 
 	return ret;
 }
 
+/* Reads NAME.json of a directory with profiles. 0 or -errno; -ENOENT also without a directory. */
 static int host_read_profile_in_dir(struct cli_host *host, const char *dir, const char *name,
 			const struct cli_host_note **ret_file)
 {
@@ -212,6 +213,7 @@ static const char *host_find_account_name(struct cli_host *host)
 	return host->login_name;
 }
 
+/* Makes the text of "account:passwd" or "account:group", with root, the user and nobody. 0 or -errno. */
 static int host_make_account_file(struct cli_host *host, const char *name, const struct cli_host_note **ret_file)
 {
 	const char *login = host->uid != 0 ? host_find_account_name(host) : NULL;
@@ -267,6 +269,7 @@ static int host_load_policy_text(void *ctx, const char *name, const char *from, 
 	return 0;
 }
 
+/* The policy's callback `realpath`, by a cache. */
 static char *host_resolve_path(void *ctx, const char *path)
 {
 	struct cli_host *host = ctx;

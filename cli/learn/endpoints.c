@@ -102,6 +102,7 @@ static const char *endpoints_find_proto(const struct needs *needs, const struct 
 	return port == 443 || port == 80 ? NULL : "tcp";
 }
 
+/* Makes the rule for an endpoint, with its requests if there are not too many. One that is risky has "disabled". */
 static json_t *endpoints_make_rule(const struct needs *needs, const struct network_need *endpoint, bool risky)
 {
 	_cleanup_json_ json_t *requests = endpoints_list_requests(needs, endpoint, false);

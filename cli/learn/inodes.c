@@ -74,6 +74,7 @@ static int secret_inodes_add_matches(struct secret_inodes *inodes, const char *d
 	return r;
 }
 
+/* Adds the files that a pattern of secrets matches in homes, in `places`, or at its absolute path. 0 or -errno. */
 static int secret_inodes_add_pattern(struct secret_inodes *inodes, const char *home, const char *const *places,
 				     const struct secret_pattern *secret)
 {

@@ -96,6 +96,7 @@ static int learn_parse_options(int argc, char **argv, struct learn *learn)
 	return mistake ? CLI_EXIT_ERROR : status;
 }
 
+/* Writes the learnt policy to the file of -o. 0, or -errno after a message. */
 static int learn_write_policy(struct learn *learn)
 {
 	int r = draft_write(&learn->draft, learn->output, !learn->replaces_merged_policy);

@@ -18,6 +18,7 @@ struct needs_entry {
 	char key[]; /* path, NUL, written */
 };
 
+/* Order for tsearch(3): by length, then by bytes. */
 static int needs_compare_entries(const void *a, const void *b)
 {
 	const struct needs_entry *left = a, *right = b;

@@ -87,6 +87,7 @@ static bool packages_path_is_in_merged_usr(const char *path)
 	return false;
 }
 
+/* Adds a path of a package. Paths in directories that are links into /usr are stored by their path there. */
 static int packages_add_file(struct packages *packages, const char *path, const char *owner)
 {
 	const char *prefix = packages_path_is_in_merged_usr(path) ? "/usr" : "";
@@ -107,6 +108,7 @@ static int packages_add_file(struct packages *packages, const char *path, const 
 
 /* ---- dpkg ---- */
 
+/* Reads one of dpkg's lists: the paths of a package. 0 or -ENOMEM. */
 static int packages_read_list(struct packages *packages, int dirfd, const char *name, const char *owner)
 {
 	_cleanup_fclose_ FILE *list = NULL;
@@ -126,6 +128,7 @@ static int packages_read_list(struct packages *packages, int dirfd, const char *
 	return r;
 }
 
+/* Reads dpkg's lists of files. 0, also without any, or -ENOMEM. */
 static int packages_read_dpkg(struct packages *packages, const char *path)
 {
 	_cleanup_closedir_ DIR *dir = opendir(path);
@@ -182,6 +185,7 @@ static int packages_add_rpm_line(struct packages *packages, char *line, const ch
 	return *owner ? packages_add_file(packages, path, *owner) : -ENOMEM;
 }
 
+/* Reads what rpm(8) prints of all packages. 0, also if it fails, or -ENOMEM. */
 static int packages_read_rpm(struct packages *packages, const char *rpm, const char *database)
 {
 	char *const argv[] = {(char *)(uintptr_t)rpm, "--dbpath", (char *)(uintptr_t)database, "-qa", "--qf",

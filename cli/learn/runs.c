@@ -294,6 +294,7 @@ bool learn_run_ends_differ(const struct learn *learn)
 	return learn->proof && !json_equal(learn->ends, learn->proof_ends);
 }
 
+/* Runs the program with one of the inputs, and observes what it needs. 0 or -errno. */
 static int runs_observe_once(struct learn *learn, size_t at)
 {
 	const char *input = learn->input.count ? learn->input.item[at] : NULL;
@@ -412,6 +413,7 @@ static int runs_collect_wrong_denials(struct learn *learn)
 	return 0;
 }
 
+/* Runs the program with one of the inputs under the learnt policy, and collects what is wrongly denied. 0 or -errno. */
 static int runs_verify_once(struct learn *learn, size_t at)
 {
 	const char *input = learn->input.count ? learn->input.item[at] : NULL;

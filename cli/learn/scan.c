@@ -100,6 +100,9 @@ static const char *scan_find_objection(const struct scan *scan, const struct sta
 	return !used && rank == RANK_NOT_PUBLIC ? "it holds files that not everybody may read" : NULL;
 }
 
+/*
+ * Counts a file, and keeps its name if it is among the most sensitive ones that the program did not use. 0 or -errno.
+ */
 static int scan_visit_file(struct scan *scan, const char *path, const struct stat *status)
 {
 	const unsigned rank = scan_rank_sensitivity(scan, path, status);
@@ -125,6 +128,7 @@ static void scan_visit_directory(struct scan *scan, const char *path, const stru
 		scan_set_first_objection(scan, "it holds a directory that not everybody may search");
 }
 
+/* Examines an entry. 1: there are too many entries; 0; or -errno. */
 static int scan_visit_entry(struct scan *scan, const FTSENT *entry)
 {
 	if (++scan->entry_count > SCAN_ENTRIES_MAX) {
@@ -148,6 +152,7 @@ static int scan_visit_entry(struct scan *scan, const FTSENT *entry)
 	}
 }
 
+/* Examines a directory tree that would be granted. 0 or -errno. */
 static int scan_tree(struct scan *scan, const char *path)
 {
 	char *const paths[] = {(char *)(uintptr_t)path, NULL};

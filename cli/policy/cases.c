@@ -58,6 +58,7 @@ static bool cases_find_kind(const char *name, enum why_kind *ret_kind)
 	return false;
 }
 
+/* Whether the text is a verdict that a question can have: not "kill". */
 static bool cases_is_verdict(const char *text)
 {
 	for (enum verdict verdict = 0; verdict < VERDICT_MAX; verdict++)

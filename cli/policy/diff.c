@@ -240,6 +240,7 @@ static int diff_compare_phase(struct diff_report *report, enum policy_phase phas
 	return CLI_EXIT_OK;
 }
 
+/* Compares the policies for the run and, if they have rules for it, for the setup. Returns the exit status. */
 static int diff_compare_policies(struct diff_report *report)
 {
 	const struct cli_policy_options *options = &report->options->policy;

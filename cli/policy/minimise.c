@@ -132,6 +132,7 @@ static int minimise_read_policy(struct minimise *all)
 	return CLI_EXIT_ERROR;
 }
 
+/* Formats the changed policy, and writes it to -o or stdout. Returns the exit status. */
 static int minimise_write_result(struct minimise *all)
 {
 	_cleanup_policy_errors_ struct policy_errors errors = {0};

@@ -100,6 +100,7 @@ static int logs_load_policy_by_header(void *ctx, const json_t *header)
 	return r < 0 ? r : logs_compare_policy_of_header(walk, header);
 }
 
+/* The reader's callback for a record: makes its question, and passes both to the replay. 0 or -errno. */
 static int logs_on_record(void *ctx, const struct scan_record *record)
 {
 	struct logs_walk *walk = ctx;

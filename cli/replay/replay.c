@@ -74,6 +74,7 @@ static bool replay_answer_has_recorded_rule(const struct scan_record *record, co
 
 /* ---- judging records ---- */
 
+/* Judges a record by the policy, and counts whether its verdict or rule changes. 0 or -errno. */
 static int replay_judge_record(void *ctx, const struct replay_log *log, const struct query_judge *judge,
 			       const struct scan_record *record, const struct query *query)
 {

@@ -143,6 +143,7 @@ static size_t group_key_get_object_prefix_len(const struct query *query, const c
 	return end ? end : 1;
 }
 
+/* The word for what the query, or its path `at`, wanted: "exec", "connect" … */
 static const char *query_get_operation_name(const struct query *query, size_t at)
 {
 	static const char *const names[] = {[QUERY_CONNECT] = "connect",

@@ -18,6 +18,7 @@
 
 #define ATTEST_STATEMENT_TYPE_URI "https://in-toto.io/Statement/v1"
 
+/* An input or output with its digest, as attestations name them. */
 static json_t *attest_make_resource(const char *name, const char *sha256)
 {
 	json_t *resource = json_pack("{s:o}", "name", report_make_text_json(name));
@@ -65,6 +66,7 @@ static json_t *attest_make_subjects(const json_t *result)
 	return subjects;
 }
 
+/* The program and its arguments, as the attestation has them. */
 static json_t *attest_make_command(const struct run *run)
 {
 	json_t *command = json_array();
@@ -74,6 +76,7 @@ static json_t *attest_make_command(const struct run *run)
 	return command;
 }
 
+/* The policy as the attestation has it, with its text. */
 static json_t *attest_make_policy(const struct run *run, const json_t *result)
 {
 	_cleanup_free_ char *text = policy_make_json(run->program_phase.policy);
@@ -83,6 +86,7 @@ static json_t *attest_make_policy(const struct run *run, const json_t *result)
 	return policy;
 }
 
+/* What an attestation says of the run. */
 static json_t *attest_make_predicate(const struct run *run, const json_t *result)
 {
 	static const char *const copied[] = {"run_id",    "mode",        "judge",       "dry_run",

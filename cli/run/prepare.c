@@ -19,6 +19,7 @@
 
 #define USER_DEFAULT_PATH "/usr/local/bin:/usr/bin:/bin" /* PATH for a run as another user, as in the profile minimal */
 
+/* Makes the scratch directory, or only its name if the keeper is to do the rest. 0, or the exit status. */
 static int prepare_scratch_directory(struct run *run)
 {
 	struct policy_error error = {""};
@@ -36,6 +37,7 @@ static int prepare_scratch_directory(struct run *run)
 	return run->workdir ? 0 : run_refuse_no_memory(run);
 }
 
+/* Opens the working directory, which the user must be able to read. 0, or the exit status after a report. */
 static int prepare_check_workdir(struct run *run)
 {
 	char who[64] = "you";
@@ -222,6 +224,7 @@ static int prepare_check_secrets(struct run *run)
 	return 0;
 }
 
+/* Loads the policy of the program and, with --setup, that of the setup. 0, or the exit status. */
 static int prepare_load_policies(struct run *run)
 {
 	const struct run_options *options = &run->options;
@@ -237,6 +240,7 @@ static int prepare_load_policies(struct run *run)
 
 /* ---- paths from the command line ---- */
 
+/* The places where the run's program or setup may write, so that what is there is not trusted. */
 static struct writable_places prepare_collect_places(struct run *run)
 {
 	return cli_collect_writable_places(&run->options.policy, &run->host, run->program_phase.policy,

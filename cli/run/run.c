@@ -169,6 +169,7 @@ int run_prepare_process(struct run *run)
 	return exit_code;
 }
 
+/* Prepares the run, performs the setup, and runs the program. Returns the exit status. */
 static int run_prepare_and_watch(struct run *run)
 {
 	struct run_options *options = &run->options;

@@ -52,6 +52,7 @@ static int session_detach(const struct run *run, int stderr_fd)
 	return 0;
 }
 
+/* The background process of `callgate session create`: serves clients until the session ends. */
 static _Noreturn void session_run_in_background(struct run *run, const struct process_session *session,
 						const char *socket_name, int stderr_fd)
 {

@@ -183,6 +183,7 @@ static json_t *setup_make_failed_result(const struct run *run, const struct setu
 	return result;
 }
 
+/* Reports that the program is not run, because its setup failed. Returns the exit status. */
 static int setup_report_failure(struct run *run, const struct setup_child *setup)
 {
 	const char *status = setup_get_result_status(run);

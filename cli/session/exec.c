@@ -114,6 +114,7 @@ static int exec_begin_terminal(struct exec_client *exec, int master_fd)
 	return error;
 }
 
+/* Sends the request to start the program, with its standard streams, to the session. Returns the exit status. */
 static int exec_ask_for_program(struct exec_client *exec, char *const *argv)
 {
 	json_t *wish = exec_make_request(&exec->options, argv);
@@ -254,6 +255,7 @@ static void exec_relay_until_end(struct exec_client *exec)
 	}
 }
 
+/* Blocks the signals that are passed on to the program. Returns a signalfd for them, or -1. */
 static int exec_block_and_open_signals(void)
 {
 	sigset_t set;
@@ -286,6 +288,7 @@ static void exec_add_output_to_result(json_t *result, const char *name, const st
 	(void)json_object_set_new(result, key, json_boolean(capture->is_truncated));
 }
 
+/* Reports how the program ended, in the way that the options ask for. Returns the exit status. */
 static int exec_report_result(struct exec_client *exec)
 {
 	const json_t *error = json_object_get(exec->result, "error");

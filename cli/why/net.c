@@ -87,6 +87,7 @@ static int why_parse_connect(struct net_question *asked, const char *text)
 	return why_parse_authority(asked, text, (size_t)(slash - text), 0);
 }
 
+/* Takes the scheme off a URL, and keeps what it says. 0 or -EINVAL. */
 static int why_parse_scheme(struct net_question *asked, const char **url)
 {
 	static const struct {
@@ -184,6 +185,7 @@ static const char *why_describe_interception(const struct net_question *asked)
 
 /* ---- judging the addresses of a host ---- */
 
+/* The addresses that are known without a look-up: of "resolve", or the host itself. Returns how many. */
 static size_t why_resolve_host(const struct net_question *asked, struct sockaddr_storage address[NET_ADDRESSES_MAX])
 {
 	size_t count = policy_net_get_fixed_addresses(asked->policy, asked->host, address, NET_ADDRESSES_MAX);

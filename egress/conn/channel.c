@@ -42,6 +42,7 @@ static ssize_t channel_send(int fd, const void *data, size_t len)
 	return sent < 0 ? -errno : sent;
 }
 
+/* Sends what TLS has encrypted. 0, or -errno such as -EAGAIN. */
 static int channel_flush_ciphertext(struct channel *channel)
 {
 	while (channel->out.data) {
@@ -113,6 +114,7 @@ static int bio_write(BIO *bio, const char *data, size_t len, size_t *ret_written
 	return 1;
 }
 
+/* OpenSSL's callback for queries about the BIO: only end of file, flush and duplication are known. */
 static long bio_ctrl(BIO *bio, int command, long number, void *pointer)
 {
 	(void)number;

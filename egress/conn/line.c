@@ -105,6 +105,7 @@ static void line_update_watch(struct control_line *line)
 				  (line->full ? 0 : (unsigned)EPOLLIN) | (line->first ? (unsigned)EPOLLOUT : 0));
 }
 
+/* Appends a message that the socket has no room for. 1, or -EPIPE if memory ran out, which ends egress. */
 static int line_queue_message(struct control_line *line, const struct control_message *message)
 {
 	size_t size = control_get_message_size((enum control_type)message->type);

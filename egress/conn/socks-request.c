@@ -42,6 +42,7 @@ static ssize_t socks_measure_address(const uint8_t *data, size_t len)
 	}
 }
 
+/* Reads the host of a SOCKS request, a name or an address. 0, or -errno if it is no valid host. */
 static int socks_read_address(const uint8_t *data, char ret_host[NET_HOST_SIZE])
 {
 	char text[INET6_ADDRSTRLEN];

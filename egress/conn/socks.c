@@ -42,6 +42,7 @@ static void socks_refuse_request(struct conn *conn, uint8_t code, const char *re
 		conn_close(conn, "refused", reason, false);
 }
 
+/* The code of the SOCKS reply for why a destination is not connected. */
 static uint8_t socks_get_reply_code(int error, const char *reason)
 {
 	if (strcmp(reason, "dns_fail") == 0)

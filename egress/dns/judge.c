@@ -12,6 +12,7 @@ static void verdict_refuse_name(struct dns_verdict *verdict, enum dns_code code,
 	verdict->rule_label = label;
 }
 
+/* Whether the query asks for addresses of the family. */
 static bool query_asks_for_family(const struct dns_query *query, int family)
 {
 	return query->type == DNS_ANY || query->type == (family == AF_INET ? DNS_A : DNS_AAAA);

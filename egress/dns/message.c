@@ -78,6 +78,7 @@ static bool read_query_name(struct dns_reader *reader, char text[NET_HOST_SIZE],
 	return true;
 }
 
+/* Reads name, type and class of the question, and keeps its bytes for the answer. */
 static bool read_question(struct dns_reader *reader, struct dns_query *query)
 {
 	size_t from = reader->at;
@@ -231,6 +232,7 @@ size_t dns_build_answer(const struct dns_query *query, const struct dns_answer *
 	return writer.is_full ? 0 : writer.len;
 }
 
+/* Reads the address of a name below "ip6.arpa", which has a label for each hex digit. */
 static bool parse_reverse_v6(const char *name, struct in6_addr *ret)
 {
 	static const char digits[] = "0123456789abcdef";
@@ -247,6 +249,7 @@ static bool parse_reverse_v6(const char *name, struct in6_addr *ret)
 	return strcmp(name, "ip6.arpa") == 0;
 }
 
+/* Reads the address of a name such as "4.3.2.1.in-addr.arpa". */
 static bool parse_reverse_v4(const char *name, struct in_addr *ret)
 {
 	size_t len = strspn(name, "0123456789.");

@@ -64,6 +64,7 @@ struct dns_server {
 
 /* ---- sending answers ---- */
 
+/* Tells the supervisor which name an address stands for. address: the real one, or NULL for one of the pool. */
 static int server_announce_name(struct dns_server *server, uint32_t index, const struct sockaddr_storage *address,
 			 const char *host)
 {

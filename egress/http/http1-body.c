@@ -108,6 +108,7 @@ static int parse_framing_byte(struct http1_body *body, char byte)
 	}
 }
 
+/* How many of the next `len` bytes are the body's or chunk's; these count as read. */
 static size_t body_consume_content_bytes(struct http1_body *body, size_t len)
 {
 	if (body->framing == HTTP1_UNTIL_CLOSE)
@@ -118,6 +119,7 @@ static size_t body_consume_content_bytes(struct http1_body *body, size_t len)
 	return len;
 }
 
+/* Reads chunked content up to its next part. Returns how many bytes were read, or -errno. */
 static ssize_t read_chunks(struct http1_body *body, const char *data, size_t len, const char **ret_part,
 			   size_t *ret_len)
 {

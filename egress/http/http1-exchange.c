@@ -88,6 +88,7 @@ static enum http1_step http1_read_client_ahead_of_response(struct conn *conn)
 	return fill > 0 ? HTTP1_STEP_PROGRESS : http1_close_after_error(conn, fill, true);
 }
 
+/* Passes a part of the request's body from the program to the server. */
 static enum http1_step forward_request_body(struct conn *conn)
 {
 	struct http1_state *http1 = conn->state;
@@ -128,6 +129,7 @@ enum http1_step http1_step_request(struct conn *conn)
 	return http1->up.has_ended ? http1_read_client_ahead_of_response(conn) : forward_request_body(conn);
 }
 
+/* Queues the response's head for the client. connection: value of the "Connection" field; NULL: none. */
 static int http1_queue_response(struct conn *conn, const struct http1_head *head, const char *connection)
 {
 	struct http1_state *http1 = conn->state;

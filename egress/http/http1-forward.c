@@ -89,6 +89,7 @@ static int forward_head(struct conn *conn, struct buf *out)
 	return error ? error : out->failed ? -ENOMEM : 0;
 }
 
+/* Queues the request's head for the server, and wipes other copies of it, because it may contain a secret. */
 static int http1_queue_request(struct conn *conn)
 {
 	struct http1_state *http1 = conn->state;

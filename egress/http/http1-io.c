@@ -136,6 +136,7 @@ static const char *http1_get_reason_phrase(unsigned status)
 	return "Service Unavailable";
 }
 
+/* Writes the response by which egress refuses a request. */
 static int http1_write_refusal(struct buf *out, const struct conn *conn, const struct request *request,
 			 const struct request_verdict *verdict, bool keep_alive)
 {

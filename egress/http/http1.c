@@ -144,6 +144,7 @@ struct http1_seen_fields {
 	bool chunked, close, keep_alive, wants_upgrade, websocket, upgrades;
 };
 
+/* Reads Content-Length. -EBADMSG: malformed, or repeated in a way that could smuggle a request. */
 static int read_content_length(struct http1_head *head, const struct http_field *field,
 			       const struct http1_seen_fields *seen)
 {
@@ -186,6 +187,7 @@ static void read_connection_field(const struct http_field *field, struct http1_s
 	}
 }
 
+/* Reads Host or Expect of a request. 0 or -errno. */
 static int read_request_only_field(struct http1_head *head, const struct http_field *field)
 {
 	if (http1_name_equals(field->name, field->name_len, "host")) {
@@ -203,6 +205,7 @@ static int read_request_only_field(struct http1_head *head, const struct http_fi
 	return 0;
 }
 
+/* Reads one header field, if it is of those that callgate knows. Returns -errno for a dangerous one. */
 static int read_known_field(struct http1_head *head, const struct http_field *field, struct http1_seen_fields *seen)
 {
 	if (request_field_disguises_framing(field->name, field->name_len))
@@ -311,6 +314,7 @@ static int read_status_line(const char *line, size_t len, struct http1_head *hea
 	return 0;
 }
 
+/* Parses a whole head and checks it. 0 or -errno. */
 static int read_message_head(const char *data, size_t len, bool response, struct http1_head *head)
 {
 	const char *end = len >= 4 ? memchr(data, '\r', len) : NULL;
@@ -356,6 +360,7 @@ int http1_parse_response(const char *data, size_t len, const char *method, struc
 	return 0;
 }
 
+/* Splits a target such as "http://host:port/path", as proxies get it, into authority and path. false: it is none. */
 bool http1_parse_absolute(const struct http1_head *head, struct http1_absolute_target *ret_parts)
 {
 	const char *end = head->target + head->target_len;

@@ -85,6 +85,7 @@ static int outgoing_add_received_fields(struct outgoing_fields *outgoing, const 
 	return 0;
 }
 
+/* Makes the fields of the request to the server: target, credential, and what is forwarded. 0 or -errno. */
 static int outgoing_build_fields(struct outgoing_fields *outgoing, const struct http2_stream *stream)
 {
 	const char *name = NULL;
@@ -235,6 +236,7 @@ static void http2_judge_when_body_known(struct http2_stream *stream)
 	http2_judge_request(stream);
 }
 
+/* nghttp2's callback for a new request of the program: creates its stream. */
 static int client_on_begin_headers(nghttp2_session *session, const nghttp2_frame *frame, void *user_data)
 {
 	struct http2_stream *stream;
@@ -268,6 +270,7 @@ static int client_on_header(nghttp2_session *session, const nghttp2_frame *frame
 	return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE; /* resets the stream, so that no more of it is read */
 }
 
+/* nghttp2's callback for a frame of the program: judges the head once it is complete, and passes data on. */
 static int client_on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *user_data)
 {
 	struct http2_stream *stream = http2_find_frame_stream(user_data, session, frame);
@@ -279,6 +282,7 @@ static int client_on_frame(nghttp2_session *session, const nghttp2_frame *frame,
 	return 0;
 }
 
+/* nghttp2's callback for the end of a stream with the program: records the outcome, and frees the stream. */
 static int client_on_close(nghttp2_session *session, int32_t id, uint32_t code, void *user_data)
 {
 	struct http2_stream *stream = http2_find_stream(session, id);
@@ -299,6 +303,7 @@ static int client_on_close(nghttp2_session *session, int32_t id, uint32_t code, 
 	return 0;
 }
 
+/* Creates the HTTP/2 session with the program, in which egress is the server. */
 int http2_client_create(struct http2_state *http2)
 {
 	static const struct http2_callbacks callbacks = {.begin_headers = client_on_begin_headers,

@@ -131,6 +131,7 @@ static bool submit_trailers(const struct http2_stream *stream)
 	       nghttp2_submit_trailer(stream->http2->client, stream->client_id, field, head->field_count) == 0;
 }
 
+/* nghttp2's source for a body that is passed on, in either direction, as fast as the budget allows. */
 static ssize_t read_body(nghttp2_session *session, int32_t id, uint8_t *out, size_t cap, uint32_t *flags,
 			 nghttp2_data_source *source, void *user_data)
 {
@@ -163,6 +164,7 @@ static ssize_t read_body(nghttp2_session *session, int32_t id, uint8_t *out, siz
 
 const nghttp2_data_provider http2_body_provider = {.read_callback = read_body};
 
+/* nghttp2's callback for a part of a body, from either side: keeps it to be passed on. */
 static int http2_on_data(nghttp2_session *session, uint8_t flags, int32_t id, const uint8_t *data, size_t len,
 		   void *user_data)
 {
@@ -322,6 +324,7 @@ void http2_send_refusal(struct http2_stream *stream)
 	stream->http2->conn->http_status = stream->verdict.refusal_status;
 }
 
+/* nghttp2's callback for a field of the server's response or trailers: keeps it. */
 static int upstream_on_header(nghttp2_session *session, const nghttp2_frame *frame, const uint8_t *name,
 			      size_t name_len, const uint8_t *value, size_t value_len, uint8_t flags, void *user_data)
 {
@@ -354,6 +357,7 @@ static void http2_handle_response_head(struct http2_stream *stream)
 	http2_head_release(&stream->response); /* emptied for the next response */
 }
 
+/* nghttp2's callback for a frame of the server: handles the response's head, and passes data on. */
 static int upstream_on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *user_data)
 {
 	struct http2_stream *stream = http2_find_frame_stream(user_data, session, frame);

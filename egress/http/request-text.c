@@ -74,6 +74,7 @@ bool request_field_equals_as_cgi_variable(const char *name, size_t len, const ch
 	return true;
 }
 
+/* Whether a header's name is one of the known ones for servers that take headers as CGI variables. */
 static bool request_name_is_one_of(const char *name, size_t len, const char *const *known, size_t count)
 {
 	for (size_t i = 0; i < count; i++)

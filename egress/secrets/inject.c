@@ -14,6 +14,7 @@
 #include "egress/http/request.h"
 #include "egress/state.h"
 
+/* The secrets that may be put into a request: only if TLS protects the connection to the server. */
 static const struct secrets *request_get_secrets(const struct conn *conn)
 {
 	return conn->upstream.ssl ? conn->egress->options->secrets : NULL;

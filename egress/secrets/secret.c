@@ -91,6 +91,7 @@ static const char *secret_read_all(struct secret *secret, int fd, const char *wh
 	}
 }
 
+/* Reads a secret from a variable. Returns why it cannot, with errno set, or NULL. */
 static const char *secret_read_env(struct secret *secret, const char *name)
 {
 	const char *value = getenv(name);
@@ -105,6 +106,7 @@ static const char *secret_read_env(struct secret *secret, const char *name)
 	return NULL;
 }
 
+/* Reads a secret from a file. Returns why it cannot, with errno set, or NULL. */
 static const char *secret_read_file(struct secret *secret, const char *path)
 {
 	/* The policy has the canonical name. With O_NONBLOCK the time limit holds for a FIFO, too. */
@@ -115,6 +117,7 @@ static const char *secret_read_file(struct secret *secret, const char *path)
 	return secret_read_all(secret, fd, "that file cannot be read");
 }
 
+/* Reads a secret from a descriptor, and closes it unless it is a standard one. Returns why it cannot, or NULL. */
 static const char *secret_read_fd(struct secret *secret, const char *number)
 {
 	_cleanup_close_ int taken = -1;
@@ -169,6 +172,7 @@ static const char *secret_wait_for_command(pid_t pid, uint64_t until_ns)
 	}
 }
 
+/* Reads a secret from the output of its command. Returns why it cannot, with errno set, or NULL. */
 static const char *secret_read_command(struct secret *secret, const char *command)
 {
 	uint64_t until = io_read_clock_ns() + (uint64_t)SECRET_SOURCE_TIMEOUT_MS * NS_PER_MS;
@@ -226,6 +230,7 @@ static const char *secret_check_value(struct secret *secret)
 	return NULL;
 }
 
+/* Reads a secret from the source that the policy names, and checks it. Returns why it cannot, or NULL. */
 static const char *secret_read_value(struct secret *secret)
 {
 	const char *from = secret->definition->value_source, *why;
@@ -298,6 +303,7 @@ static int secret_make_placeholder(struct secret *secret)
 _Static_assert(sizeof(PLACEHOLDER_PREFIX) + 40 + 1 + 2 * PLACEHOLDER_RANDOM_BYTES <= SECRET_PLACEHOLDER_SIZE,
 	       "a placeholder fits");
 
+/* Reads the secret's value, and makes its placeholder. 0, or -errno with a text in *ret_error. */
 static int secret_load(struct secret *secret, const struct net_secret *definition, struct policy_error *ret_error)
 {
 	const char *why = "no memory", *system = "";
@@ -403,6 +409,7 @@ int secrets_send(struct secrets *secrets, int fd)
 	return 0;
 }
 
+/* Receives value and placeholder from the process that has loaded the secret. 0 or -errno. */
 static int secret_receive(struct secret *secret, const struct net_secret *definition, int fd)
 {
 	struct iovec part[2];

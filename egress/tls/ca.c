@@ -39,6 +39,7 @@ struct ca {
 	struct leaf_certificate leaf[LEAF_CERTIFICATES_MAX]; /* entries in use come first */
 };
 
+/* Sets a random serial number. false: no random bytes, or no memory. */
 static bool certificate_set_serial(X509 *certificate)
 {
 	BIGNUM *number = BN_new();

@@ -37,6 +37,7 @@ static const uint8_t *span_take_bytes(struct byte_span *span, size_t len)
 	return bytes;
 }
 
+/* Takes a big-endian number of `size` bytes off the span. 0 if there are too few. */
 static unsigned span_take_number(struct byte_span *span, size_t size)
 {
 	const uint8_t *bytes = span_take_bytes(span, size);

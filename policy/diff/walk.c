@@ -130,6 +130,7 @@ static uint64_t walk_hash_state(const struct pattern_walk_state *state)
 	return hash ^ hash >> 29;
 }
 
+/* Whether two paths of the walk have the same facts and positions, so that what is below them is judged alike. */
 static bool walk_states_are_equal(const struct pattern_walk_state *a, const struct pattern_walk_state *b)
 {
 	return a->facts == b->facts && a->position_count == b->position_count &&

@@ -16,6 +16,7 @@ static json_t *net_show_ports(const uint16_t *port, size_t count)
 	return list;
 }
 
+/* The requests of a rule as texts, such as "GET /path". */
 static json_t *net_show_http(const struct net_rule *rule)
 {
 	json_t *list = json_array();

@@ -142,6 +142,7 @@ static json_t *format_order_list(const struct policy_key *key, const json_t *lis
 	return ordered;
 }
 
+/* Orders a policy's value for `callgate policy fmt`, and all values in it. New. */
 static json_t *format_order_value(const struct policy_key *key, const json_t *value)
 {
 	if (json_is_array(value))

@@ -6,6 +6,7 @@
 
 _Static_assert(KEY_ID_AFTER_WRITE - KEY_ID_READ == RULE_AFTER_WRITE, "rules and their keys have one order");
 
+/* Adds a rule about a path. NULL: there are too many, for which an error was added. */
 static struct source_rule *lists_add_rule(struct parser *parser, enum rule_kind kind, const char *path)
 {
 	struct source_rule *rule;

@@ -86,6 +86,7 @@ static bool net_rule_guess_proto(struct parser *parser, struct net_rule *rule)
 	return true;
 }
 
+/* Reads "port" and "proto" of a network rule, each of which may follow from the other. false: an error was added. */
 static bool net_rule_parse_endpoint(struct parser *parser, const json_t *object, struct net_rule *rule)
 {
 	static const uint16_t usual[NET_PROTO_MAX] = {[NET_HTTPS] = 443, [NET_HTTP] = 80};

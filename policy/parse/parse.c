@@ -205,6 +205,7 @@ static void parse_fail_syntax(struct parser *parser, const json_error_t *error)
 static struct arena *parse_arena;
 static bool parse_has_no_memory; /* an allocation failed, which jansson may report as another error */
 
+/* jansson's malloc(3): allocates in the arena of the policy that is parsed, which is freed as a whole. */
 static void *parse_malloc(size_t size)
 {
 	void *memory = arena_alloc(parse_arena, size);

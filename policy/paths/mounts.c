@@ -22,6 +22,7 @@ static const char *mounts_get_unresolved_name(struct compiler *compiler, const s
 	return arena_dupn(&compiler->policy->arena, rule->expanded_path.path, len);
 }
 
+/* The mount that a rule makes at its literal path. */
 static struct policy_mount mounts_make_from_rule(const struct rule *rule)
 {
 	bool provide = rule->kind == RULE_PROVIDE || rule->kind == RULE_DECOY;

@@ -2,6 +2,7 @@
 
 #include "policy/paths/tree.h"
 
+/* The slot at which the search for a node with this parent and name begins. */
 static size_t path_tree_get_first_slot(const struct path_tree *tree, uint32_t parent, uint64_t hash)
 {
 	uint64_t mixed = hash ^ (((uint64_t)parent + 1) * UINT64_C(0xff51afd7ed558ccd));

@@ -75,6 +75,7 @@ static int csv_write_row(struct export_state *export)
 	return 0;
 }
 
+/* Writes the row with the names of the columns. */
 static int csv_begin(struct export_state *export)
 {
 	export->state = malloc(sizeof(struct csv_state));
@@ -85,6 +86,7 @@ static int csv_begin(struct export_state *export)
 	return csv_write_row(export);
 }
 
+/* Writes a record as a row. */
 static int csv_add_entry(struct export_state *export, const struct audit_entry *entry)
 {
 	int r = 0;

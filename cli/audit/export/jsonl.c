@@ -4,6 +4,7 @@
  */
 #include "cli/audit/export/export.h"
 
+/* Copies a line of the log to the output. */
 static int jsonl_copy_line(struct export_state *export, const struct audit_entry *entry)
 {
 	audit_put_text(&export->line_buffer, &(struct scan_text){entry->json_text, entry->len});

@@ -353,6 +353,7 @@ static void ocsf_put_outcome(struct buf *out, const struct scan_record *record)
 		json_put_int(out, ",\"count\":", (int64_t)record->refusal_count);
 }
 
+/* Writes a record as an event of OCSF. */
 static int ocsf_write_event(struct export_state *export, const struct audit_entry *entry)
 {
 	const struct scan_record *record = &entry->record;

@@ -129,6 +129,7 @@ static int otlp_begin(struct export_state *export)
 	return export->state ? 0 : -ENOMEM;
 }
 
+/* Adds a record to the present line, or to a new one if the present one is full or of another run. */
 static int otlp_add_entry(struct export_state *export, const struct audit_entry *entry)
 {
 	struct otlp_state *state = export->state;

@@ -159,6 +159,7 @@ static void perfetto_put_call(struct export_state *export, const struct audit_en
 	perfetto_put_args(out, entry);
 }
 
+/* Writes a record as an event on the track of its thread or connection. */
 static int perfetto_add_entry(struct export_state *export, const struct audit_entry *entry)
 {
 	struct perfetto_state *state = export->state;

@@ -33,6 +33,7 @@ static uint32_t sqlite_get_next_page(uint32_t page)
 	return page + 1 == SQLITE_LOCK_PAGE ? page + 2 : page + 1;
 }
 
+/* Appends a page to the file, and leaves out the page that SQLite never uses. Returns the page's number. */
 static uint32_t sqlite_write_page(struct sqlite_file *file, const uint8_t bytes[SQLITE_PAGE_BYTES])
 {
 	static const uint8_t none[SQLITE_PAGE_BYTES];
@@ -85,6 +86,7 @@ static void sqlite_level_add_cell(struct sqlite_level *level, uint32_t child, in
 	memcpy(sqlite_page_add_cell(&level->page, SQLITE_INTERIOR_HEAD_BYTES, len), cell, len);
 }
 
+/* Writes the level's page, with `right` as its last child. Returns the page's number. */
 static uint32_t sqlite_write_interior_page(struct sqlite_file *file, struct sqlite_level *level, uint32_t right)
 {
 	sqlite_page_write_header(&level->page, 0, SQLITE_INTERIOR_PAGE);
@@ -137,6 +139,7 @@ static int sqlite_level_add_child(struct sqlite_file *file, size_t at, uint32_t 
 	}
 }
 
+/* Writes the full page of rows, and adds it to the level above. 0 or -errno. */
 static int sqlite_write_leaf_page(struct sqlite_file *file)
 {
 	uint32_t page;

@@ -65,6 +65,7 @@ static struct sqlite_run *sqlite_find_run(struct sqlite_state *state, const stru
 	return &state->run[state->runs++];
 }
 
+/* Keeps a header or trailer for the row of its run, which is written at the end. 0 or -ENOMEM. */
 static int sqlite_store_header_or_trailer(struct sqlite_state *state, const struct audit_entry *entry)
 {
 	struct sqlite_run *run = sqlite_find_run(state, entry->log);
@@ -140,6 +141,7 @@ static struct sqlite_value sqlite_make_json_value(const json_t *line, const char
 	return sqlite_make_text_value(json_string_value(field));
 }
 
+/* Adds a row to the table "runs". */
 static int sqlite_add_run(struct sqlite_state *state, const struct sqlite_run *run)
 {
 	const json_t *policy = json_object_get(run->header, "policy");

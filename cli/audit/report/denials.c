@@ -72,6 +72,7 @@ static unsigned denials_get_right(const json_t *line)
 	return !right ? 0 : *right == 'x' ? POLICY_EXEC : *right == 'w' ? POLICY_WRITE : POLICY_READ;
 }
 
+/* The row of the system call with this name. NULL: none. */
 static const struct syscall_row *denials_find_syscall_row(const char *name)
 {
 	size_t count;
@@ -187,6 +188,7 @@ static char *denials_describe_target(const json_t *line)
 	return path ? strdup(path) : NULL;
 }
 
+/* Finds the group of denials with this key, or adds it. NULL: there are too many. */
 static struct denial_group *denials_find_group(struct report_denials *denials, const struct denial_key *key)
 {
 	const uint32_t part[] = {key->run, key->call, key->target, key->reason, key->rule, key->error, key->exe};
