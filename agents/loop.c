@@ -105,6 +105,7 @@ void loop_stop(struct loop *loop)
 
 /* ---- descriptors ---- */
 
+/* Puts a source at the start of a list. */
 static void loop_link_source(struct loop_source *source, struct loop_source **list)
 {
 	source->next = *list;
@@ -164,6 +165,7 @@ void loop_remove_source(struct loop_source *source)
 
 /* ---- timers ---- */
 
+/* Puts a timer at a place of the heap, which the timer remembers. */
 static void timer_put_in_heap(struct loop *loop, struct loop_timer *timer, size_t heap_index)
 {
 	loop->timers[heap_index] = timer;

@@ -50,6 +50,7 @@ static int log_allocate_chunk(struct audit *audit, uint64_t start, uint64_t leas
 	}
 }
 
+/* Unmaps the part of the log in which lines were appended. */
 void log_munmap_window(struct audit *audit)
 {
 	if (audit->mmap_window)

@@ -39,6 +39,7 @@ static void clock_put_date(char *out, int64_t day)
 	clock_put_digits(out + 8, 2, in_year - (153 * march_month + 2) / 5 + 1);
 }
 
+/* Writes the text of this second, to which nanoseconds are added for each record. */
 static void clock_set_second(struct audit_clock *clock, int64_t second)
 {
 	int64_t in_day = second % 86400;

@@ -16,6 +16,7 @@
 
 #define HEADER_ARGV_BYTES_MAX (64u << 10) /* bytes of argv that the header shows at most */
 
+/* Adds a text as JSON. key: the JSON before it. Nothing is added for NULL. */
 static void lines_add_text(struct buf *buf, const char *key, const char *text)
 {
 	size_t len = text ? strlen(text) : 0;

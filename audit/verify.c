@@ -59,6 +59,7 @@ void verify_describe_finding(const struct verify_finding *finding, char out[VERI
 		(void)snprintf(out, VERIFY_FINDING_TEXT_SIZE, "%s", text);
 }
 
+/* Prepares to verify a log from its first line. */
 void verify_init(struct verify *verify)
 {
 	memset(verify, 0, sizeof(*verify));
@@ -124,6 +125,7 @@ static bool verify_is_hash_blank(const char digits[HASH_DIGITS])
 	return memchr(digits, '-', HASH_DIGITS) != NULL;
 }
 
+/* Computes the line's hash, and keeps the state before the outcome, to hash the line without it. */
 static void verify_hash_line(struct verify_line *line, const char *text, size_t len)
 {
 	const size_t end = AUDIT_OUTCOME_BYTES + 2;
@@ -252,6 +254,7 @@ static void verify_read_outcomes(struct verify *verify, struct verify_cursor res
 
 /* ---- header and trailer ---- */
 
+/* Copies a text of the line, cut to `cap`. A missing one is empty. */
 static void verify_copy_text(const json_t *object, const char *key, char *out, size_t cap)
 {
 	const char *text = json_string_value(json_object_get(object, key));
@@ -259,6 +262,7 @@ static void verify_copy_text(const json_t *object, const char *key, char *out, s
 	(void)snprintf(out, cap, "%s", text ? text : "");
 }
 
+/* Keeps run and key of the first header, and the place of a later one that differs. */
 static void verify_read_header(struct verify *verify, const struct verify_line *line, const json_t *json)
 {
 	char run[sizeof(verify->run)], key[sizeof(verify->header_key_text)];

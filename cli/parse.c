@@ -90,6 +90,7 @@ static int parse_refuse_option(const struct option_parser *parser, const char *v
 	return cli_fail_usage(verb);
 }
 
+/* Writes the lines of --help for a table of options. */
 static void parse_write_help(const struct cli_syntax *syntax, size_t table, const struct cli_option *row,
 			     struct buf *text)
 {

@@ -49,6 +49,7 @@ static void probe_find_host_traits(struct doctor *doctor, const struct utsname *
 		doctor->traits |= TRAIT_SYSTEMD_SERVICE;
 }
 
+/* Reports the kernel's version, and finds out in what environment it runs. */
 void probe_kernel(struct doctor *doctor)
 {
 	struct utsname kernel;
@@ -73,6 +74,7 @@ void probe_libraries(struct doctor *doctor)
 			  OPENSSL_VERSION_TEXT);
 }
 
+/* Tries whether openat2(2) keeps beneath a directory. */
 void probe_resolve_beneath(struct doctor *doctor)
 {
 	const struct open_how how = {.flags = O_PATH | O_CLOEXEC,
@@ -111,6 +113,7 @@ static int probe_get_mount_options(const char *point, char *out, size_t size)
 	return error;
 }
 
+/* Reports whether /proc shows processes. */
 void probe_procfs(struct doctor *doctor)
 {
 	char options[256] = "", stat[64], *hidden;
@@ -156,6 +159,7 @@ static struct filesystem_type probe_get_filesystem_of_type(long type)
 	return (struct filesystem_type){type, "another file system", false};
 }
 
+/* Makes a scratch directory, and reports its file system and free space. */
 void probe_scratch_base(struct doctor *doctor)
 {
 	struct policy_error error = {""};

@@ -40,6 +40,7 @@ static const char *probe_explain_landlock_errno(const struct doctor *doctor, int
 	}
 }
 
+/* Tries to enter a Landlock domain. */
 void probe_landlock(struct doctor *doctor)
 {
 	int abi = landlock_get_abi();

@@ -15,6 +15,7 @@
 #include "base/io.h"
 #include "base/text.h"
 
+/* Sets what a probe has found. error: errno, or 0. format: the explanation for the user. */
 void finding_set_state(struct doctor *doctor, enum probe probe, enum finding_state state, int error, const char *format,
 		       ...)
 {

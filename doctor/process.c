@@ -46,6 +46,7 @@ static void probe_report_ptrace_error(struct doctor *doctor, enum probe probe, i
 	}
 }
 
+/* Tries whether a child's memory can be read and written. */
 void probe_target_memory(struct doctor *doctor)
 {
 	static volatile char word = 'a'; /* after fork(2) the child has its copy at the same address */
@@ -91,6 +92,7 @@ static _Noreturn void probe_exec_child(const volatile int *go)
 	_exit(127);
 }
 
+/* Tries whether a child can be traced and stopped at its exec. */
 void probe_ptrace(struct doctor *doctor)
 {
 	volatile int *go = probe_map_shared(sizeof(*go));

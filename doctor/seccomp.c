@@ -70,6 +70,7 @@ static const char *probe_explain_seccomp_errno(int error)
 	}
 }
 
+/* Tries whether a seccomp filter refuses a call. */
 void probe_seccomp_filter(struct doctor *doctor)
 {
 	if (probe_install_filter(0, SECCOMP_RET_ERRNO | ENOTTY) < 0)
@@ -171,6 +172,7 @@ static bool probe_is_inside_callgate(void)
 	       errno == EOPNOTSUPP;
 }
 
+/* Reports that there is no listener, and why, such as that this is a run of callgate already. */
 static void probe_report_no_listener(struct doctor *doctor, int error)
 {
 	/* gVisor's name_to_handle_at(2) fails so, too */
@@ -186,6 +188,7 @@ static void probe_report_no_listener(struct doctor *doctor, int error)
 				  probe_explain_seccomp_errno(error), strerror(error));
 }
 
+/* Tries whether a child's notified call can be answered. */
 void probe_seccomp_listener(struct doctor *doctor)
 {
 	struct listener_shared_page *page = probe_map_shared(sizeof(*page));
@@ -260,6 +263,7 @@ static int probe_count_filters(void)
 	return at ? at[10] == '2' : -1;
 }
 
+/* Reports whether a seccomp filter is on this process already, and which calls it refuses. */
 void probe_outer_filter(struct doctor *doctor)
 {
 	bool taken = doctor->traits & TRAIT_SECCOMP_LISTENER, callgate = doctor->traits & TRAIT_IN_CALLGATE;

@@ -71,6 +71,7 @@ static bool egress_evict_idle_conn(struct egress *egress)
 	return oldest != NULL;
 }
 
+/* The supervisor announces a connection: dials its destination, or refuses it. */
 static void egress_on_connect(struct egress *egress, const struct control_connect *connect)
 {
 	const char *reason = egress->is_ending                ? "ending"
@@ -110,6 +111,7 @@ static struct conn *egress_find_conn_of_peer(struct egress *egress, const struct
 	return egress->expected[ntohs(peer->sin_port)];
 }
 
+/* Accepts up to `most` of the program's connections, and resets those that the supervisor has not announced. */
 static void accept_connections(struct egress *egress, int most)
 {
 	static const struct linger reset = {.l_onoff = 1, .l_linger = 0};
@@ -267,6 +269,7 @@ static void egress_start_ending(struct timer *timer)
 	egress_stop_when_finished(egress);
 }
 
+/* The supervisor cancels an announced connection. One that was accepted meanwhile goes on. */
 static void egress_on_cancel(struct egress *egress, uint64_t id)
 {
 	struct conn *conn = egress->conns;
@@ -277,6 +280,7 @@ static void egress_on_cancel(struct egress *egress, uint64_t id)
 		conn_close(conn, "cancelled", NULL, true);
 }
 
+/* Handles a message of the supervisor. One that may not come now ends egress. */
 static void egress_on_message(struct egress *egress, const struct control_message *message, int *fds, size_t fds_count)
 {
 	if (!control_admits_message(CONTROL_EGRESS, &egress->phase, message, fds_count)) {

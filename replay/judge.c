@@ -380,6 +380,7 @@ static void judge_add_parent_rule(const struct query_judge *judge, const struct 
 		answer_add_verdict(answer, false, at, parent.rule, parent.reason);
 }
 
+/* Judges the paths of a record. One that is denied makes the whole answer a denial. */
 static void judge_paths(const struct query_judge *judge, const struct query *query, struct query_answer *answer)
 {
 	bool unknown = false;

@@ -20,6 +20,7 @@ static int context_start_interpreter(struct context *context);
 
 /* ---- references to a context: held during a callback, which may free it ---- */
 
+/* Frees the context with its last reference, so that a callback may free it while it is used. */
 static void context_drop_reference(struct context *context)
 {
 	if (--context->reference_count > 0)
@@ -45,6 +46,7 @@ static void run_free(struct context_run *run)
 	free(run);
 }
 
+/* The run has ended, or its context is freed: its timers are stopped. */
 static void run_detach_from_context(struct context_run *run)
 {
 	run->context = NULL;
@@ -278,6 +280,7 @@ static void context_start_next_run(struct context *context)
 	}
 }
 
+/* Ends the first run with the error that the interpreter cannot be started. */
 static void context_on_interpreter_start_failed(struct context *context, int error)
 {
 	context_fail_run(context, context->first_run, "InterpreterFailed",
@@ -436,6 +439,7 @@ static bool stream_on_event_line(void *data, const char *line, size_t len)
 	return run_report_event(run, json_incref(event));
 }
 
+/* Parses output of the interpreter. Events in it may free the context. */
 static void context_on_interpreter_output(void *data, enum sandbox_stream stream, const char *bytes, size_t len)
 {
 	struct interpreter_stream origin = {.context = data, .stream = stream};
@@ -496,6 +500,7 @@ static void context_continue_after_death(struct context *context, bool was_ready
 	}
 }
 
+/* The interpreter has ended: its run fails, or is tried again if the interpreter died before the run began. */
 static void context_on_interpreter_end(void *data, const json_t *result)
 {
 	struct context *context = data;

@@ -112,6 +112,7 @@ static bool frames_match_mark_byte(struct frames_parser *frames, const struct fr
 	return frames_flush_partial_character(frames, handler);
 }
 
+/* Reads a byte of the frame's length. Anything malformed is taken for output. */
 static void frames_read_length_digit(struct frames_parser *frames, char byte)
 {
 	if (byte >= '0' && byte <= '9')

@@ -127,11 +127,13 @@ static void interpreter_write_pending_input(void *data)
 	}
 }
 
+/* Adds a field of a request to the runner, which ends with a NUL byte. */
 static void input_add_field(struct buf *input, const char *text)
 {
 	buf_add(input, text, strlen(text) + 1);
 }
 
+/* Adds a number as a field of a request to the runner. */
 static void input_add_number(struct buf *input, unsigned number)
 {
 	char text[16];
@@ -291,6 +293,7 @@ void interpreter_discard(struct context *context)
 	}
 }
 
+/* Sends a signal to the interpreter, if it runs. */
 void interpreter_signal(struct context *context, int number)
 {
 	if (context->interpreter_program)
@@ -300,6 +303,7 @@ void interpreter_signal(struct context *context, int number)
 
 /* ---- runs ---- */
 
+/* Queues a code run for bash, as commands of its own language. */
 static void input_add_bash_run(struct buf *input, const struct context_run *run)
 {
 	const char *name;

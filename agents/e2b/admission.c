@@ -41,6 +41,7 @@ static void waiting_request_free(struct e2b_waiting_request *waiting)
 	free(waiting);
 }
 
+/* Answers with 429 that the sandbox cannot be had now, and counts it for the key. */
 static void admission_refuse(struct e2b_key *key, struct http_request *request, const char *why)
 {
 	key->refused_request_count++;

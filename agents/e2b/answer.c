@@ -6,6 +6,7 @@
 
 #define ANSWER_MESSAGE_SIZE 4096
 
+/* Answers in the form of E2B's errors. A message that is not UTF-8 is replaced. */
 static void e2b_answer_error_message(struct http_request *request, unsigned status, const char *message)
 {
 	json_t *answer = json_pack("{s:i, s:s}", "code", (int)status, "message", message);

@@ -13,6 +13,7 @@ static void e2b_call_free(struct e2b_call *call)
 	free(call);
 }
 
+/* The client is gone: the call is cancelled. */
 static void e2b_call_on_request_done(void *data, bool complete)
 {
 	struct e2b_call *call = data;
@@ -56,6 +57,7 @@ void e2b_call_abort(struct e2b_call *call)
 		http_abort(request);
 }
 
+/* For calls that have nothing to stop. */
 static void e2b_call_ignore_cancel(void *data)
 {
 	(void)data;

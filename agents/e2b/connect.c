@@ -155,6 +155,7 @@ bool connect_request_is_stream(struct http_request *request)
 	return type && strncmp(type, "application/connect+", strlen("application/connect+")) == 0;
 }
 
+/* Sends a message of a Connect stream. *ret_has_room: false: the client reads too slowly. */
 static void connect_put_message(struct http_request *request, unsigned flags, const char *text, size_t len,
 				bool *ret_has_room)
 {
@@ -166,6 +167,7 @@ static void connect_put_message(struct http_request *request, unsigned flags, co
 	*ret_has_room = http_write_stream(request, text, len);
 }
 
+/* Sends the last message of a Connect stream, which tells of the error or of success. */
 static void connect_put_end_message(struct http_request *request, const json_t *error)
 {
 	_cleanup_json_ json_t *end = error ? json_pack("{s:O}", "error", error) : json_object();
@@ -215,6 +217,7 @@ static void connect_on_stream_room(void *data)
 		call->on_room(call->data);
 }
 
+/* Sends a ping to the client, and sets the timer for the next one. */
 static void connect_on_ping_timer(void *data)
 {
 	struct e2b_call *call = data;

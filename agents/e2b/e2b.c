@@ -60,6 +60,7 @@ static bool e2b_has_valid_token(const struct e2b_sandbox *box, struct http_reque
 	return !box->envd_token[0] || (token && keys_equal_in_constant_time(token, box->envd_token));
 }
 
+/* Answers with the variables that programs get: the template's, and the client's. */
 static void envd_answer_environment(const struct e2b_sandbox *box, struct http_request *request)
 {
 	json_t *env = json_object();
@@ -92,6 +93,7 @@ static void envd_on_init_body(void *data, struct http_request *request, const ch
 	http_answer(request, 204, NULL, "", 0);
 }
 
+/* Serves a request to a sandbox's envd, if it has the sandbox's token. */
 static void envd_handle_request(struct e2b_sandbox *box, struct http_request *request)
 {
 	const char *method = http_get_method(request), *path = http_get_path(request);

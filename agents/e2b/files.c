@@ -121,6 +121,7 @@ static void download_on_answer(void *data, int error, const char *message, const
 	download_free(download);
 }
 
+/* The client is gone, or the sandbox has ended. */
 static void download_on_cancel(void *data)
 {
 	struct download *download = data;
@@ -223,6 +224,7 @@ static void upload_fail(struct upload *upload, unsigned status, const char *mess
 	e2b_answer_error(request, status, "%s", message);
 }
 
+/* Ends the upload with the error that has occurred. */
 static void upload_fail_by_errno(struct upload *upload)
 {
 	upload_fail(upload, files_get_http_status(upload->failure_errno),
@@ -261,6 +263,7 @@ static bool upload_can_take_content(const struct upload *upload)
 	return count <= UPLOAD_OPEN_FILES_MAX;
 }
 
+/* Gives content to the program that writes the file, as far as it takes it. */
 static void upload_file_flush(struct upload_file *file)
 {
 	ssize_t taken;
@@ -352,6 +355,7 @@ static void upload_end_current_file(struct upload *upload)
 	upload_file_flush(upload->open_files);
 }
 
+/* Adds content to the file that is being uploaded. */
 static void upload_add_content(struct upload *upload, const char *bytes, size_t len)
 {
 	struct upload_file *file = upload->open_files;

@@ -14,6 +14,7 @@
 
 /* ---- data from a sandbox, which is hostile ---- */
 
+/* Copies a member if it is a text, because a process of the sandbox sent it. */
 static void entry_copy_text_member(json_t *to, const json_t *from, const char *name)
 {
 	const json_t *value = json_object_get(from, name);
@@ -53,6 +54,7 @@ struct file_call {
 	struct fileop *fileop;
 };
 
+/* callgate-files has answered: passes its entry, its entries or its error on to the client. */
 static void file_call_on_answer(void *data, int error, const char *message, const json_t *answer)
 {
 	struct file_call *file_call = data;
@@ -315,6 +317,7 @@ static int watcher_start_fileop(struct e2b_watcher *watcher, const char *path, c
 	return error;
 }
 
+/* Starts to watch a path for a client, by a stream or for later requests of events; or answers with an error. */
 static void watcher_start(struct e2b_sandbox *box, struct http_request *request, const json_t *message, bool is_stream)
 {
 	_cleanup_free_ char *path =

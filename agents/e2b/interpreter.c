@@ -251,6 +251,7 @@ static int execution_run_code(struct execution *execution, const char *code, con
 	return error < 0 ? error : context_run_code(execution->context->interpreter, &options, &execution->run);
 }
 
+/* Runs code in a context, and answers with its events as they come, or with an error. */
 static void execution_start(struct e2b_context *context, struct http_request *request, const char *code,
 			    const json_t *env)
 {

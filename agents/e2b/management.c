@@ -423,6 +423,7 @@ static void management_list_sandboxes(const struct management_call *call)
 
 /* ---- what this server does not support ---- */
 
+/* E2B's requests to fork or save a sandbox are not supported. */
 static void management_refuse_copy(const struct management_call *call)
 {
 	if (management_find_sandbox(call))
@@ -431,6 +432,7 @@ static void management_refuse_copy(const struct management_call *call)
 				 "machine");
 }
 
+/* E2B's requests to change a sandbox's network are not supported. */
 static void management_refuse_network(const struct management_call *call)
 {
 	if (management_find_sandbox(call))
@@ -439,12 +441,14 @@ static void management_refuse_network(const struct management_call *call)
 				 "change while it runs");
 }
 
+/* E2B's requests for a sandbox's logs are not supported. */
 static void management_refuse_logs(const struct management_call *call)
 {
 	if (management_find_sandbox(call))
 		e2b_answer_error(call->request, 501, "logs are files of the server: see --audit-dir of callgate serve");
 }
 
+/* E2B's requests to build templates are not supported. */
 static void management_refuse_templates(const struct management_call *call)
 {
 	e2b_answer_error(call->request, 501,
@@ -452,6 +456,7 @@ static void management_refuse_templates(const struct management_call *call)
 			 "callgate serve");
 }
 
+/* E2B's requests about volumes and secrets are not supported. */
 static void management_refuse_volumes(const struct management_call *call)
 {
 	e2b_answer_error(call->request, 501, "volumes and secrets are not kept by this server");

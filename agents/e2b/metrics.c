@@ -14,11 +14,13 @@ static void metrics_put_escaped_label(struct buf *text, const char *value)
 	}
 }
 
+/* Writes the lines that describe a metric, in Prometheus' format. */
 static void metrics_put_help_and_type(struct buf *text, const char *name, const char *type, const char *help)
 {
 	buf_printf(text, "# HELP callgate_%s %s\n# TYPE callgate_%s %s\n", name, help, name, type);
 }
 
+/* Writes a metric that has one value. */
 static void metrics_put_value(struct buf *text, const char *name, const char *type, const char *help, uint64_t value)
 {
 	metrics_put_help_and_type(text, name, type, help);

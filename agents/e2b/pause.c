@@ -36,6 +36,7 @@ static void pause_log_event(const struct e2b_sandbox *box, const char *event)
 				   sandbox_get_id(box->sandbox)));
 }
 
+/* The programs are stopped: the sandbox's time to live stops, too. */
 static void pause_on_paused(struct e2b_sandbox *box, struct http_request *request)
 {
 	loop_cancel_timer(box->end_timer);
@@ -45,6 +46,7 @@ static void pause_on_paused(struct e2b_sandbox *box, struct http_request *reques
 		http_answer(request, 204, NULL, "", 0);
 }
 
+/* The programs run again: the sandbox's time to live begins anew. */
 static void pause_on_resumed(struct e2b_sandbox *box, struct http_request *request)
 {
 	e2b_sandbox_set_end_time(box, e2b_get_real_time_ms() + box->timeout_ms);

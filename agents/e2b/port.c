@@ -200,6 +200,7 @@ static int port_begin_upgrade(struct port_request *forward)
 
 /* ---- passing on the server's answer ---- */
 
+/* Passes a header of the server's answer on to the client. */
 static void port_on_answer_header(void *data, const char *name, const char *value)
 {
 	const struct port_request *forward = data;
@@ -207,6 +208,7 @@ static void port_on_answer_header(void *data, const char *name, const char *valu
 	http_add_header(forward->call->request, name, value);
 }
 
+/* Begins the answer to the client. length: of the body, -1 if unknown. */
 static void port_on_answer_headers_end(void *data, unsigned status, int64_t length)
 {
 	struct port_request *forward = data;

@@ -47,6 +47,7 @@ static void process_update_output_pause(struct e2b_process *process)
 	sandbox_program_pause_output(process->program, is_paused);
 }
 
+/* The client reads again: the program's output may go on. */
 static void subscriber_on_room(void *data)
 {
 	struct process_subscriber *subscriber = data;
@@ -97,6 +98,7 @@ static struct process_subscriber *subscriber_add(struct e2b_process *process, st
 	return subscriber;
 }
 
+/* Begins the stream to a client that listens to the program. */
 static void subscriber_begin_stream(struct process_subscriber *subscriber)
 {
 	connect_begin_stream(subscriber->call, json_pack("{s:{s:{}}}", "event", "keepalive"), subscriber_on_room);
@@ -129,6 +131,7 @@ static void process_on_start(void *data, pid_t pid, unsigned number)
 		subscriber_begin_stream(subscriber);
 }
 
+/* Sends output of the program to all clients that listen to it. */
 static void process_on_output(void *data, enum sandbox_stream stream, const char *bytes, size_t len)
 {
 	struct e2b_process *process = data;

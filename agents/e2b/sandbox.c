@@ -88,6 +88,7 @@ void e2b_sandbox_end(struct e2b_sandbox *box, const char *reason)
 	e2b_sandbox_free(box);
 }
 
+/* The sandbox has lived its time: pauses or ends it. */
 static void e2b_sandbox_on_timeout(void *data)
 {
 	struct e2b_sandbox *box = data;
@@ -141,6 +142,7 @@ static void e2b_sandbox_on_made(struct e2b_sandbox *box, const char *error)
 	box->e2b->on_room(box->e2b);
 }
 
+/* The session of a client's sandbox has ended by itself. */
 static void e2b_sandbox_on_session_end(void *data)
 {
 	struct e2b_sandbox *box = data;
@@ -148,6 +150,7 @@ static void e2b_sandbox_on_session_end(void *data)
 	e2b_sandbox_end(box, "session_ended");
 }
 
+/* Charges the sandbox's processor time to its key, and ends the sandbox if the key has used up its quota. */
 static void e2b_sandbox_on_usage(void *data, uint64_t cpu_ms)
 {
 	struct e2b_sandbox *box = data;
@@ -211,6 +214,7 @@ static void setup_on_output(void *data, enum sandbox_stream stream, const char *
 	box->setup_stderr_len += len;
 }
 
+/* The template's setup command has ended: the sandbox is ready, or could not be made. */
 static void setup_on_end(void *data, const json_t *result)
 {
 	struct e2b_sandbox *box = data;

@@ -48,6 +48,7 @@ static int connect_to_port(uint16_t port)
 	return v6_fd < 0 ? fd : v6_fd;
 }
 
+/* Reads the next bytes from stdin, or notes its end. The former ones have all been sent. */
 static void connect_read_stdin(struct connect_unsent_input *unsent_input)
 {
 	ssize_t got = files_read_input(unsent_input->bytes, sizeof(unsent_input->bytes));
@@ -57,6 +58,7 @@ static void connect_read_stdin(struct connect_unsent_input *unsent_input)
 	unsent_input->read_bytes = got > 0 ? (size_t)got : 0;
 }
 
+/* Sends what the socket has room for. After an error nothing more is sent. */
 static void connect_send_unsent_input(int fd, struct connect_unsent_input *unsent_input)
 {
 	ssize_t sent = send(fd, unsent_input->bytes + unsent_input->sent_bytes,

@@ -82,6 +82,7 @@ static int watch_add_directory(struct files_watch *watch, const char *directory)
 	return 0;
 }
 
+/* Tells the client of a change. name: relative to the watched directory. */
 static void watch_report_change(struct files_watch *watch, uint32_t mask, const char *name)
 {
 	_cleanup_free_ char *path = files_join_path(watch->root_path, name);

@@ -18,6 +18,7 @@ static void server_on_timer(void *data)
 	server_run_daemon(server);
 }
 
+/* Lets libmicrohttpd do what is due, and sets the timer for the next time. */
 static void server_run_daemon(struct http_server *server)
 {
 	const unsigned connections = http_server_count_connections(server);

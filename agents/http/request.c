@@ -86,6 +86,7 @@ static void request_watch_hangup(struct http_request *request)
 			loop_add_source(request->server->loop, request->fd, EPOLLRDHUP, request_on_hangup, request);
 }
 
+/* Stops to watch for the client's hang-up; libmicrohttpd notices it. */
 static void request_unwatch_hangup(struct http_request *request)
 {
 	loop_remove_source(request->hangup_source);
@@ -139,6 +140,7 @@ static enum MHD_Result request_queue_response(struct http_request *request)
 	return MHD_queue_response(request->connection, request->answer_status, request->response);
 }
 
+/* Answers that the body is refused. The rest of it is dropped. */
 static void request_refuse_body(struct http_request *request, unsigned status, const char *message)
 {
 	http_answer_json(request, status, json_pack("{s:i, s:s}", "code", (int)status, "message", message));
@@ -288,6 +290,7 @@ enum MHD_Result http_request_on_body_bytes(struct http_request *request, const c
 	return MHD_YES;
 }
 
+/* The body has ended: gives it to the request's owner, unless the request is answered already. */
 static void request_end_body(struct http_request *request)
 {
 	request->body_has_ended = true;

@@ -41,12 +41,14 @@ static void header_wait_on_hangup(void *data, uint32_t events)
 	wait->timer = loop_add_timer(wait->loop, HTTP_HALF_CLOSED_TIMEOUT_MS, header_wait_on_timeout, wait);
 }
 
+/* Watches for a hang-up of the client while the headers of its request have not arrived. */
 static void header_wait_begin(struct http_header_wait *wait)
 {
 	if (wait && !wait->hangup_source)
 		wait->hangup_source = loop_add_source(wait->loop, wait->fd, EPOLLRDHUP, header_wait_on_hangup, wait);
 }
 
+/* The headers of the request have arrived, or the connection is closed: waits no more. */
 static void header_wait_end(struct http_header_wait *wait)
 {
 	if (!wait)

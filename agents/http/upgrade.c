@@ -17,6 +17,7 @@
 
 /* ---- the end ---- */
 
+/* Ends an upgraded connection. May be called again. */
 static void upgrade_close(struct http_request *request)
 {
 	if (!request->upgrade_operations)
@@ -56,6 +57,7 @@ static void upgrade_on_timer(void *data)
 		upgrade_set_timer(request, UPGRADE_IDLE_TIMEOUT_MS - idle_ms);
 }
 
+/* Sets the timer of the connection anew. */
 static void upgrade_set_timer(struct http_request *request, uint64_t delay_ms)
 {
 	loop_cancel_timer(request->upgrade_timer);
@@ -141,6 +143,7 @@ static void upgrade_receive(struct http_request *request)
 	request->upgrade_last_used_ms = loop_get_now_ms(request->server->loop);
 }
 
+/* Sends to the client as far as its socket has room. */
 static void upgrade_send(struct http_request *request)
 {
 	const struct buf *out = &request->stream_queue;
@@ -158,6 +161,7 @@ static void upgrade_send(struct http_request *request)
 	}
 }
 
+/* Waits for input unless it is paused, and for room while there is output. */
 static void upgrade_update_events(struct http_request *request)
 {
 	const bool has_output = request->stream_sent_bytes < request->stream_queue.len;

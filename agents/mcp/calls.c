@@ -111,6 +111,7 @@ static void call_start_tool(struct tool_call *call)
 	call->tool->start(call);
 }
 
+/* Finds or makes the call's sandbox, and starts the tool once the sandbox is ready. */
 static void call_assign_sandbox(struct tool_call *call)
 {
 	struct mcp *mcp = call->mcp;
@@ -286,6 +287,7 @@ void call_keep_output(struct tool_call *call, struct captured_output *stream, co
 	call_report_progress(call, bytes, len);
 }
 
+/* Adds what was kept of an output stream to the tool's result, and whether it was cut. */
 static void call_add_output_stream(struct tool_call *call, json_t *structured, const char *name,
 				   const struct captured_output *stream)
 {

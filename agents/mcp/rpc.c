@@ -50,6 +50,7 @@ bool rpc_is_flushed(const struct rpc *rpc)
 	return rpc->pending_output.len == rpc->pending_written_bytes;
 }
 
+/* Reads no further requests while too much output waits, and waits for room while any does. */
 static void rpc_update_watched_events(struct rpc *rpc)
 {
 	(void)loop_set_events(rpc->output_source, rpc_is_flushed(rpc) ? 0 : EPOLLOUT);
@@ -194,6 +195,7 @@ static void rpc_add_to_line(struct rpc *rpc, const char *bytes, size_t len)
 	rpc_send_error(rpc, NULL, RPC_INVALID_REQUEST, "a message is longer than 16 MiB", NULL);
 }
 
+/* Handles a line that is complete, unless it was too long. */
 static void rpc_finish_line(struct rpc *rpc)
 {
 	struct buf line = rpc->incomplete_line;

@@ -36,6 +36,7 @@ static void mcp_sandbox_free(struct mcp_sandbox *sandbox)
 	free(sandbox);
 }
 
+/* The sandbox was idle too long, or has ended: frees it. */
 static void mcp_sandbox_on_end_timer(void *data)
 {
 	struct mcp_sandbox *sandbox = data;
@@ -198,6 +199,7 @@ int sandboxes_acquire(struct mcp *mcp, const char *handle, bool is_of_revision_2
 	return 0;
 }
 
+/* A call ends its use of the sandbox. After the last one, the time begins after which an idle sandbox ends. */
 void sandboxes_release(struct mcp_sandbox *sandbox)
 {
 	sandbox->last_use_ms = loop_get_now_ms(sandbox->mcp->loop);

@@ -83,6 +83,7 @@ static void read_file_on_data(void *data, const char *bytes, size_t len)
 		buf_add(&call->reply_or_content, bytes, len);
 }
 
+/* Finishes the tool call with the file's content: as an image, as text, or as base64. */
 static void read_file_finish(struct tool_call *call)
 {
 	const struct buf *data = &call->reply_or_content;

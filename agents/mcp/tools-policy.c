@@ -65,6 +65,7 @@ static void explain_add_answer_text(struct tool_call *call, const json_t *answer
 		call_add_text(call, text.data, text.len);
 }
 
+/* Finishes the tool call with the answer of `callgate why`. */
 static void question_finish_call(struct tool_call *call)
 {
 	json_t *answer = json_loadb(call->reply_or_content.data ? call->reply_or_content.data : "",

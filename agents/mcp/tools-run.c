@@ -48,6 +48,7 @@ static void code_add_result(struct tool_call *call, const json_t *event)
 	(void)json_array_append_new(json_object_get(call->structured, "results"), copy);
 }
 
+/* Keeps an event of the code run for the tool's result. */
 static void code_on_event(void *data, const json_t *event)
 {
 	struct tool_call *call = data;
@@ -69,6 +70,7 @@ static void code_on_event(void *data, const json_t *event)
 					  json_deep_copy(json_object_get(event, "denials")));
 }
 
+/* The code run has ended: finishes the tool call with its outputs, results, error and denials. */
 static void code_on_end(void *data)
 {
 	static const char omitted[] = "[results past 16 MiB are left out]\n";
@@ -117,6 +119,7 @@ void tool_stop_code(struct tool_call *call)
 
 /* ---- run_command ---- */
 
+/* Keeps output of the command for the tool's result. */
 static void command_on_output(void *data, enum sandbox_stream stream, const char *bytes, size_t len)
 {
 	struct tool_call *call = data;
@@ -130,6 +133,7 @@ static const char *result_get_error_message(const json_t *result)
 	return json_string_value(json_object_get(json_object_get(result, "error"), "message"));
 }
 
+/* The command has ended: finishes the tool call with its status, outputs and denials. */
 static void command_on_end(void *data, const json_t *result)
 {
 	struct tool_call *call = data;

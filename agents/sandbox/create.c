@@ -36,6 +36,7 @@ static void sandbox_report_start_failure(struct sandbox *sandbox, const char *wh
 	sandbox->options.on_ready(sandbox->options.data, why);
 }
 
+/* Closes the connection that keeps the session alive. */
 static void sandbox_close_hold_connection(struct sandbox *sandbox)
 {
 	loop_remove_source(sandbox->hold_source);
@@ -70,6 +71,7 @@ static void sandbox_on_start_timeout(void *data)
 	sandbox_report_start_failure(sandbox, "callgate session create took too long");
 }
 
+/* Notes a pause or its end, for the time that does not count. */
 static void sandbox_set_paused(struct sandbox *sandbox, bool paused)
 {
 	const uint64_t now_ms = loop_get_now_ms(sandbox->loop);
@@ -104,6 +106,7 @@ static bool sandbox_on_usage_or_pause_answer(struct sandbox *sandbox, const json
 	return true;
 }
 
+/* The session has answered: it is ready with an id, reports usage or a pause, or has ended. */
 static void sandbox_on_session_message(void *data, uint32_t events)
 {
 	struct sandbox *sandbox = data;

@@ -17,6 +17,7 @@ void stdin_queue_init(struct stdin_queue *input, struct loop *loop, bool awaits_
 	*input = (struct stdin_queue){.loop = loop, .fd = -1, .awaits_fd = awaits_fd, .on_room = on_room, .data = data};
 }
 
+/* Closes the program's stdin. */
 void stdin_queue_close(struct stdin_queue *input)
 {
 	loop_remove_source(input->source);

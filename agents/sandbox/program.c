@@ -69,6 +69,7 @@ static void program_output_close(struct program_output *output)
 	close_fd(&output->fd);
 }
 
+/* Closes the program's ends of its pipes, which the session has got. */
 static void program_close_child_fds(struct sandbox_program *program)
 {
 	for (int i = 0; i < 3; i++)
@@ -93,6 +94,7 @@ static void program_cancel_quiet_timer(struct sandbox_program *program)
 	program->quiet_timer = NULL;
 }
 
+/* Frees the program with its last reference, so that a callback may free it while it is used. */
 static void program_drop_reference(struct sandbox_program *program)
 {
 	if (--program->reference_count > 0)
@@ -196,6 +198,7 @@ static void program_end_with_error(struct sandbox_program *program, const char *
 
 /* ---- output ---- */
 
+/* Reads output once, and passes it on. After the program's end, only what it had written by then is read. */
 static void program_read_output(struct sandbox_program *program, enum sandbox_stream stream)
 {
 	static char bytes[PROGRAM_READ_BUFFER_BYTES];

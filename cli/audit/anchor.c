@@ -76,6 +76,7 @@ void anchor_apply_to_finding(const struct anchor_check *anchor, const struct ver
 		*finding = (struct verify_finding){.kind = VERIFY_BAD_SIGNATURE, .place = nowhere};
 }
 
+/* Closes the file of checkpoints, and forgets what was compared. */
 void anchor_close(struct anchor_check *anchor)
 {
 	if (anchor->file)

@@ -55,6 +55,7 @@ static void diff_put_path(const struct log_diff *diff, struct buf *out, const st
 	out->failed = out->failed || text.failed;
 }
 
+/* Counts the record's paths, by the right that was used. */
 static void diff_count_paths(struct log_diff *diff, const struct scan_record *record, size_t log)
 {
 	bool exec = scan_text_equals(&record->right, "x"), write = scan_text_equals(&record->right, "w");
@@ -71,6 +72,7 @@ static void diff_count_paths(struct log_diff *diff, const struct scan_record *re
 	}
 }
 
+/* Counts a denial by call, object and reason. */
 static void diff_count_denial(struct log_diff *diff, const struct scan_record *record, size_t log)
 {
 	_cleanup_buf_ struct buf object = {0};
@@ -90,6 +92,7 @@ static void diff_count_denial(struct log_diff *diff, const struct scan_record *r
 	diff_count_object(diff, DIFF_DENIAL, &object, log);
 }
 
+/* Counts the program that the record's process runs. */
 static void diff_count_program(struct log_diff *diff, const struct scan_record *record, size_t log)
 {
 	_cleanup_buf_ struct buf object = {0};
@@ -100,6 +103,7 @@ static void diff_count_program(struct log_diff *diff, const struct scan_record *
 	diff_count_object(diff, DIFF_PROGRAM, &object, log);
 }
 
+/* Counts an endpoint or request that was allowed. */
 static void diff_count_endpoint(struct log_diff *diff, const struct scan_record *record, size_t log)
 {
 	_cleanup_buf_ struct buf object = {0};
@@ -161,6 +165,7 @@ static bool diff_found_no_difference(const struct log_diff *diff)
 	return true;
 }
 
+/* Prints the objects of a kind that only the first log ('-') or only the other ('+') names. */
 static void diff_print_kind(enum diff_kind kind, const struct tally *tally, char sign)
 {
 	_cleanup_free_ struct tally_item **sorted = tally_sort_items_by_count(tally, TALLY_COUNTS_PER_ITEM);
@@ -172,6 +177,7 @@ static void diff_print_kind(enum diff_kind kind, const struct tally *tally, char
 					  (unsigned long long)sorted[i]->counts[log], sorted[i]->name);
 }
 
+/* Prints what only one of the logs has, like diff -u. */
 static void diff_print(const struct log_diff *diff, const char *const *paths)
 {
 	if (diff_found_no_difference(diff))

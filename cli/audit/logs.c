@@ -37,6 +37,7 @@ static void merge_swap_sources(struct log_merge *merge, size_t a, size_t b)
 	merge->source_heap[b] = index;
 }
 
+/* Adds a log to the heap, whose first one has the next entry. */
 static void merge_push_source(struct log_merge *merge, size_t index)
 {
 	size_t at = merge->heap_count++;

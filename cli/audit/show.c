@@ -20,6 +20,7 @@ struct show_state {
 	struct buf line; /* owned */
 };
 
+/* Adds a field of a record, if it has it. before: the text before the value. */
 static void show_add_text(struct buf *out, const char *before, const struct scan_text *text)
 {
 	if (!text->at)
@@ -117,6 +118,7 @@ static void show_add_record(struct buf *out, const struct scan_record *record)
 	buf_puts(out, record->rule.at ? "]\n" : "\n");
 }
 
+/* Adds a field of a line about the log, if it has it. before: the text before the value. */
 static void show_add_json_field(struct buf *out, const json_t *line, const char *before, const char *key)
 {
 	_cleanup_free_ char *text = audit_get_field_for_display(line, key);

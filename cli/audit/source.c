@@ -46,6 +46,7 @@ static void source_report_damage(struct log_source *source)
 				source->file_path, (unsigned long long)source->line.line_number);
 }
 
+/* Keeps what the header says of the log and its run. */
 static void source_on_header(struct log_source *source, json_t *header)
 {
 	const json_t *run = json_object_get(header, "run");
@@ -93,6 +94,7 @@ static void source_on_trailer(struct log_source *source)
 		source_store_next_file_path(source, json_string_value(json_object_get(source->line.json, "next")));
 }
 
+/* Sets the text of the entry, as it is in the log or as it was expanded. */
 static void source_set_text(struct log_source *source, const char *text, size_t len)
 {
 	source->entry.json_text = text;

@@ -154,6 +154,7 @@ void stats_print(const struct stats *stats)
 
 /* ---- JSON ---- */
 
+/* Adds sum, maximum and percentiles of durations to the JSON. */
 static void stats_add_times(json_t *object, const struct histogram *times)
 {
 	static const struct {

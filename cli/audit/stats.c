@@ -66,6 +66,7 @@ static void stats_count_text(struct stats *stats, enum stats_table table, const 
 		item->counts[STATS_COUNT]++;
 }
 
+/* Keeps a header or trailer of a log. */
 static void stats_on_trailer(struct stats *stats, const struct audit_entry *entry)
 {
 	struct stats_log *log = &stats->log[entry->log->index];

@@ -77,6 +77,7 @@ static size_t top_get_screen_rows(void)
 	return rows > TOP_HEADING_ROWS + TOP_MAX ? (rows - TOP_HEADING_ROWS) / TOP_MAX : 1;
 }
 
+/* Draws the first rows of a table. screen: sorted by what happened lately, which then counts less. */
 static void top_draw_table(struct top_state *top, enum top_table table, size_t rows, bool screen)
 {
 	static const char *const titles[TOP_MAX] = {

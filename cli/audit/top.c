@@ -29,6 +29,7 @@ static void top_count_name(struct top_state *top, enum top_table table, const st
 	item->counts[TOP_DENIED] += denied;
 }
 
+/* Counts a call of the process, with the program that it runs. */
 static void top_count_process(struct top_state *top, const struct audit_entry *entry, bool denied)
 {
 	_cleanup_buf_ struct buf name = {0};
@@ -53,6 +54,7 @@ static void top_count_objects(struct top_state *top, const struct scan_record *r
 	}
 }
 
+/* Counts a denial by call, object and reason. */
 static void top_count_denial(struct top_state *top, const struct scan_record *record)
 {
 	_cleanup_buf_ struct buf name = {0};

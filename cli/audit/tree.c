@@ -163,6 +163,7 @@ static bool tree_on_entry(void *ctx, const struct audit_entry *entry)
 	return true;
 }
 
+/* Prints a process, indented by its depth. */
 static void process_print(const struct tree_process *process, size_t depth)
 {
 	(void)text_printf(stdout, "%*s%lld  %s",

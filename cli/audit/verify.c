@@ -76,6 +76,7 @@ static const int exit_statuses[VERIFY_KIND_MAX] = {
 	[VERIFY_UNSIGNED] = VERIFY_STATUS_END_UNKNOWN,
 };
 
+/* Prints as text what the check of a log has found. tail: lines at the end without a hash. */
 static void verify_print_for_people(const struct verify_run *run, const struct verify_finding *finding, uint64_t tail)
 {
 	const struct verify *verify = &run->verify;

@@ -27,6 +27,7 @@ __attribute__((noreturn)) static void batch_fail(const char *what, int error)
 	_exit(BATCH_STATUS_NOT_STARTED);
 }
 
+/* In the child: opens a file as descriptor `number`, or ends the child with an error. */
 static void batch_redirect_fd(const char *dir, const char *name, int flags, int number)
 {
 	char path[PATH_MAX];

@@ -49,6 +49,7 @@ static uint64_t steps_get_key(const void *items, size_t index)
 	return ((const struct trail_process *)items)->steps[index].key;
 }
 
+/* Callback of align_keys(): compares two aligned steps, or counts one without a partner. */
 static void comparison_compare_steps(void *ctx, size_t first, size_t second)
 {
 	struct comparison *comparison = ctx;
@@ -67,6 +68,7 @@ static void comparison_compare_steps(void *ctx, size_t first, size_t second)
 		difference_add_step(comparison, &comparison->outcome, step, other);
 }
 
+/* Compares the steps of a process with those of its partner in the other run. */
 static void comparison_align_steps(struct comparison *comparison, const struct trail_process *process,
 				   const struct trail_process *other)
 {
@@ -92,6 +94,7 @@ static uint64_t children_get_key(const void *items, size_t index)
 	return children->trail->processes[children->child_process[index]].first_steps_hash;
 }
 
+/* Callback of align_keys(): makes two children of a pair of processes partners. */
 static void comparison_pair_children(void *ctx, size_t first, size_t second)
 {
 	struct comparison *comparison = ctx;

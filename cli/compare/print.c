@@ -27,6 +27,7 @@ static void print_step(FILE *out, const char *policy, const json_t *step)
 			  (long long)json_integer_value(json_object_get(step, "seq")));
 }
 
+/* Prints a difference with its first example, or that there is none. */
 static void print_difference(FILE *out, const char *title, const json_t *differences, const char *key)
 {
 	const json_t *difference = json_object_get(differences, key);
@@ -43,6 +44,7 @@ static void print_difference(FILE *out, const char *title, const json_t *differe
 	print_step(out, print_get_text(differences, "other", "?"), json_object_get(difference, "other"));
 }
 
+/* Prints how many objects both runs have, and how many only one of them. */
 static void print_counts(FILE *out, const char *title, const json_t *counts)
 {
 	(void)text_printf(out, "  %s: %lld in both, %lld only in the first, %lld only in the other\n", title,
@@ -51,6 +53,7 @@ static void print_counts(FILE *out, const char *title, const json_t *counts)
 			  (long long)json_integer_value(json_object_get(counts, "only_other")));
 }
 
+/* Prints a text or a number; "none" for anything else. */
 static void print_value(FILE *out, const json_t *value)
 {
 	if (json_is_string(value))

@@ -37,6 +37,7 @@ void trail_put_path(struct buf *out, const char *workdir, const char *path)
 	buf_puts(out, path);
 }
 
+/* Adds a field of the line, with what differs from run to run left out. */
 static void trail_add_field(const struct trail *trail, struct buf *out, const json_t *line, const char *key)
 {
 	_cleanup_free_ char *text = audit_get_field_for_display(line, key);

@@ -135,6 +135,7 @@ static void doctor_write_layers(const struct diagnosis *diagnosis, struct buf *t
 				   doctor_get_layer_reason(diagnosis, layer));
 }
 
+/* Writes what the user can do for what does not work. */
 static void doctor_write_advice(const struct diagnosis *diagnosis, struct buf *text)
 {
 	json_t *advice;

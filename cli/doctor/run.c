@@ -94,6 +94,7 @@ static void doctor_explain_missing_result(struct doctor_run *run, int ended, int
 			       ended == 0 && WIFEXITED(status) ? WEXITSTATUS(status) : -1);
 }
 
+/* Takes from the run's result whether it succeeded, and which layers held it. */
 static void doctor_parse_run_result(struct doctor_run *run, const struct buf *output, int ended, int status)
 {
 	json_t *enforcement;

@@ -257,6 +257,7 @@ static size_t plan_read_items(struct plan *plan, const struct plan_position *spo
 	return count;
 }
 
+/* Prints an error if the plan's "timeout" is no time. */
 static void plan_check_timeout(const struct plan *plan, const struct plan_position *spot)
 {
 	struct plan_position at = plan_position_of_member(spot, plan->json, "timeout");

@@ -38,6 +38,7 @@ static void plot_add_text(struct buf *out, int x, int y, const char *style, cons
 	buf_puts(out, "</text>\n");
 }
 
+/* Draws a bar as long as value/most, and the value behind it. */
 static void plot_add_bar(struct buf *out, int x, int y, double value, double most, const char *color,
 			 int decimals)
 {
@@ -50,6 +51,7 @@ static void plot_add_bar(struct buf *out, int x, int y, double value, double mos
 	plot_add_text(out, x + width + 4, y + PLOT_ROW_HEIGHT_PX - 7, "fill=\"#555\"", number);
 }
 
+/* Draws a row of the plot: program and policy, denials, and slowdown. */
 static void plot_add_summary(struct buf *out, const struct report_summary *summary, int y, double most_denials,
 			     double most_slowdown)
 {

@@ -117,6 +117,7 @@ static const char *const csv_columns[] = {"cell", "index", "program", "input", "
 					  "bytes_up", "bytes_down", "stdout_bytes", "stderr_bytes"};
 static const char *const csv_measured[] = {"time_ms", "cpu_ms", "memory_bytes", "calls"};
 
+/* Adds a text as CSV has it: in quotation marks, if that is needed. */
 static void csv_add_text(struct buf *out, const char *text)
 {
 	bool quoted = strpbrk(text, ",\"\r\n") != NULL;
@@ -129,6 +130,7 @@ static void csv_add_text(struct buf *out, const char *text)
 		buf_puts(out, "\"");
 }
 
+/* Adds a JSON value as CSV has it. A missing one is empty. */
 static void csv_add_value(struct buf *out, const json_t *value)
 {
 	_cleanup_free_ char *text = NULL;
@@ -144,6 +146,7 @@ static void csv_add_value(struct buf *out, const json_t *value)
 		out->failed = true;
 }
 
+/* Adds the row's values in these columns or, with row NULL, the columns' names. last: ends the line. */
 static void csv_add_columns(struct buf *out, const json_t *row, const char *const *columns, size_t count, bool last)
 {
 	for (size_t i = 0; i < count; i++) {

@@ -209,6 +209,7 @@ static bool experiment_start_next(struct experiment *experiment, struct run_job 
 	return true;
 }
 
+/* Waits for a child, and handles the end of its cell. */
 static void experiment_wait_for_one_job(struct experiment *experiment)
 {
 	int status;

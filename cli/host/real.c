@@ -61,6 +61,7 @@ static const struct cli_path_lookup *real_find_lookup(struct cli_path_cache *rea
 	return name;
 }
 
+/* Shortens the resolved part of the path, as for "..". */
 static void real_truncate_path(struct real_walk *walk, size_t len)
 {
 	walk->len = len;

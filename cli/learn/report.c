@@ -13,6 +13,7 @@ static const char *report_get_text(const json_t *object, const char *key)
 	return text ? text : "?";
 }
 
+/* Prints what is never granted, and how many rules were left out. */
 static void report_print_refusals(const struct learn *learn)
 {
 	for (size_t i = 0; i < json_array_size(learn->draft.ungrantable); i++) {
@@ -27,6 +28,7 @@ static void report_print_refusals(const struct learn *learn)
 			 json_array_size(learn->draft.disabled_paths) == 1 ? " is" : "s are");
 }
 
+/* Prints the needs that no rule can grant. */
 static void report_print_unmet_needs(const struct learn *learn)
 {
 	for (size_t i = 0; i < json_array_size(learn->unmet_needs); i++) {
@@ -62,6 +64,7 @@ static void report_describe_end_of_run(const json_t *end, char *text, size_t roo
 		(void)snprintf(text, room, "exit status %" JSON_INTEGER_FORMAT, json_integer_value(code));
 }
 
+/* Prints for which inputs the program ended otherwise under the policy than before. */
 static void report_print_ends_of_runs(const struct learn *learn)
 {
 	for (size_t i = 0; learn->proof && i < json_array_size(learn->ends); i++) {

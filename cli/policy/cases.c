@@ -67,6 +67,7 @@ static bool cases_is_verdict(const char *text)
 	return false;
 }
 
+/* Reads a member of a test case, and prints what is wrong with it. */
 static void cases_read_member(struct cases_file *file, struct policy_case *one, const char *name, const json_t *value)
 {
 	static const char *const names[] = {"open", "exec", "connect", "listen", "url",
@@ -93,6 +94,7 @@ static void cases_read_member(struct cases_file *file, struct policy_case *one, 
 		one->verdict = text;
 }
 
+/* Reads a test case, and prints what is wrong with it. */
 static void cases_read_case(struct cases_file *file, const json_t *object, struct policy_case *one)
 {
 	json_t *members = (json_t *)(uintptr_t)object, *value;

@@ -93,6 +93,7 @@ static void diff_print_finding(struct buf *text, const struct diff_witness *witn
 		   denies->rule ? " by " : "", denies->rule ? denies->rule : "");
 }
 
+/* Prints a difference with examples: the questions that have the same two answers as witness `first`. */
 static void diff_print_group(struct buf *text, const struct policy_diff *diff, size_t first)
 {
 	unsigned shown = 0;

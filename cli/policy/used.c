@@ -26,6 +26,7 @@ struct serialized_access_head {
 	size_t path_count;
 };
 
+/* Adds a text and a NUL byte. */
 static void used_serialize_text(struct buf *buf, const char *text, size_t len)
 {
 	buf_add(buf, text, len);

@@ -49,6 +49,7 @@ static void metrics_put_sample(struct buf *out, const char *name, const char *la
 	buf_printf(out, " %.15g\n", json_number_value(number) * scale);
 }
 
+/* Writes what was run and how it ended, as labels of a metric. */
 static void metrics_put_info(struct buf *out, const json_t *result)
 {
 	static const char *const fields[] = {"run_id", "status", "mode", "judge"};
@@ -118,6 +119,7 @@ static void metrics_put_counts_by_field(struct buf *out, const char *sample, con
 	json_decref(sums);
 }
 
+/* Writes how many connections and requests were allowed or denied, and how many bytes were moved. */
 static void metrics_put_network(struct buf *out, const json_t *list)
 {
 	static const char *const directions[] = {"up", "down"};
@@ -138,6 +140,7 @@ static void metrics_put_network(struct buf *out, const json_t *list)
 	}
 }
 
+/* Writes for each limit whether it was reached, and how much of it was used. */
 static void metrics_put_limits(struct buf *out, json_t *limits)
 {
 	const char *name;
@@ -160,6 +163,7 @@ static void metrics_put_limits(struct buf *out, json_t *limits)
 	}
 }
 
+/* Writes for each sandbox layer whether it held the run. */
 static void metrics_put_layers(struct buf *out, json_t *layers)
 {
 	const char *name;
@@ -174,6 +178,7 @@ static void metrics_put_layers(struct buf *out, json_t *layers)
 	}
 }
 
+/* Writes processor time, memory, processes and output of the run. */
 static void metrics_put_usage(struct buf *out, const json_t *result)
 {
 	const json_t *usage = json_object_get(result, "usage");

@@ -475,6 +475,7 @@ static int prepare_open_end_file(struct run *run, const char *option, const char
 	return 0;
 }
 
+/* Prints which grants have no effect and, with --verbose, what policies warn of. */
 static void prepare_print_warnings(struct run *run)
 {
 	const struct run_options *options = &run->options;

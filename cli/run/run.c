@@ -16,6 +16,7 @@
 #include "policy/network/net.h"
 #include "workspace/store.h"
 
+/* Removes the run's scratch directory, and a workspace in which nothing has changed. */
 static void run_remove_scratch(struct run *run)
 {
 	_cleanup_free_ char *path = strdup(run->scratch.path); /* scratch_remove_run() frees the original */

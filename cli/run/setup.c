@@ -129,6 +129,7 @@ static void setup_stop_until_continued(const struct setup_child *setup)
 	(void)kill(setup->pid, SIGCONT);
 }
 
+/* Passes a signal on to the setup, and notes that the run is to end. SIGTSTP stops both. */
 static void setup_handle_signal(struct setup_child *setup, int number)
 {
 	if (number == SIGTSTP) {
@@ -139,6 +140,7 @@ static void setup_handle_signal(struct setup_child *setup, int number)
 	}
 }
 
+/* Waits until the setup has ended, and passes signals on to it meanwhile. */
 static void setup_wait_for_child(struct setup_child *setup)
 {
 	const struct timespec at_once = {0};

@@ -99,6 +99,7 @@ int run_refuse_no_memory(struct run *run)
 	return run_report_refusal(run, "out_of_memory", "out of memory");
 }
 
+/* Copies the files that match --artifact to the directory of --output. */
 static void watch_store_artifacts(struct run *run, json_t *result)
 {
 	const struct output_options options = {
@@ -121,6 +122,7 @@ static void watch_store_artifacts(struct run *run, json_t *result)
 	}
 }
 
+/* Prints that output was cut or lost. Lost output becomes an error of the result. */
 static void watch_report_stream(struct run *run, json_t *result, const char *name, const struct capture *capture)
 {
 	const char *path;
@@ -171,6 +173,7 @@ static void watch_format_limit_amount(char *text, size_t size, const char *name,
 	(void)snprintf(text, size, unit ? "%.4g%c" : "%.4g", shown, unit ? units[unit - 1] : 0);
 }
 
+/* Prints that the run reached a limit, and how much it used. */
 static void watch_report_limit_reached(const char *name, const json_t *meter)
 {
 	const json_t *used = json_object_get(meter, "peak"), *most = json_object_get(meter, "limit");
@@ -186,6 +189,7 @@ static void watch_report_limit_reached(const char *name, const json_t *meter)
 				: "");
 }
 
+/* Prints a note if the kernel is an old one that lacks something. */
 static void watch_report_old_kernel(const struct run *run)
 {
 	struct utsname kernel;

@@ -139,6 +139,7 @@ static int exec_ask_for_program(struct exec_client *exec, char *const *argv)
 
 /* ---- while the program runs ---- */
 
+/* The program runs: prints its number if it is detached, else connects the terminal if it has one. */
 static void exec_on_program_started(struct exec_client *exec, const json_t *answer, int master_fd)
 {
 	int error = 0;
@@ -188,6 +189,7 @@ static void exec_on_signal(struct exec_client *exec)
 		exec->stops_waiting_for_output = true;
 }
 
+/* Passes input on to the program. The escape sequence ends callgate instead. */
 static void exec_on_stdin_or_terminal_input(struct exec_client *exec)
 {
 	stdin_relay_move_bytes(&exec->stdin_relay);
@@ -221,6 +223,7 @@ static int exec_get_poll_timeout_ms(const struct exec_client *exec)
 		       : -1;
 }
 
+/* Passes input, signals and output between user and program until the program has ended. */
 static void exec_relay_until_end(struct exec_client *exec)
 {
 	enum { ANSWER, SIGNAL, INPUT, OUT, ERR, SOURCES };
@@ -273,6 +276,7 @@ static int exec_block_and_open_signals(void)
 
 /* ---- the end of the program ---- */
 
+/* Adds what was kept of an output stream to the result, with its length and whether it was cut. */
 static void exec_add_output_to_result(json_t *result, const char *name, const struct capture *capture)
 {
 	bool changed;

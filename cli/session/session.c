@@ -41,6 +41,7 @@ static void session_print_line(const char *id, const json_t *answer, bool json)
 	(void)text_printf(stdout, "\n");
 }
 
+/* Prints a line about a session, or removes the socket of one that was killed. */
 static void session_print_one(int dir_fd, const char *name, bool json)
 {
 	_cleanup_close_ int fd = session_client_connect(dir_fd, name, 0);

@@ -224,6 +224,7 @@ static void why_judge_addresses(struct net_question *asked)
 	}
 }
 
+/* Prints which addresses the connection may use. */
 static void why_print_addresses(struct buf *text, const struct net_question *asked)
 {
 	bool private = asked->verdict.rule && asked->verdict.rule->allows_private_addresses;

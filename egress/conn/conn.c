@@ -38,6 +38,7 @@ static void conn_on_upstream_ready(struct watch *watch)
 	conn_on_socket_ready(container_of(watch, struct conn, upstream.watch));
 }
 
+/* The phase's timer has expired: closes the connection, or waits on if the deadline has moved. */
 static void conn_on_phase_timeout(struct timer *timer)
 {
 	struct conn *conn = container_of(timer, struct conn, phase_timer);
@@ -91,6 +92,7 @@ ssize_t conn_read_bytes(struct conn *conn, bool up, void *data, size_t cap, uint
 	return got;
 }
 
+/* Releases the state of the mode, and stops its timers. */
 static void conn_leave_mode(struct conn *conn)
 {
 	if (conn->state && conn->mode->done)
@@ -204,6 +206,7 @@ void conn_drop_upstream(struct conn *conn, bool abort)
 	conn->upstream.bytes_out = conn->upstream.bytes_in = 0;
 }
 
+/* Records the end of the connection. cause, reason: static codes; reason NULL: no refusal. */
 static void conn_write_close_record(struct conn *conn, const char *cause, const char *reason)
 {
 	struct control_record record;
@@ -309,6 +312,7 @@ static void conn_on_open_recorded(void *ctx, int error)
 	conn_report_open_result(conn, 0, NULL);
 }
 
+/* The destination has been dialled: records the connection, which is used once that is acknowledged. */
 static void conn_on_dialled(void *ctx, const struct dial_result *result)
 {
 	struct conn *conn = ctx;

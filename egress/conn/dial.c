@@ -68,6 +68,7 @@ void dial_cancel(struct dial *dial)
 	free(dial);
 }
 
+/* Frees the dial, and gives its result to the caller. */
 static void dial_report_result(struct dial *dial, int error, const char *reason)
 {
 	void (*answer)(void *ctx, const struct dial_result *result) = dial->answer;
@@ -104,6 +105,7 @@ static bool dial_is_self_connect(int fd, const struct sockaddr_storage *peer)
 	return getsockname(fd, (struct sockaddr *)(void *)&own, &len) == 0 && memcmp(&own, peer, sizeof(own)) == 0;
 }
 
+/* The attempt has succeeded: its socket becomes the dial's result. */
 static void attempt_hand_over_socket(struct dial_attempt *attempt)
 {
 	struct dial *dial = attempt->dial;
@@ -123,6 +125,7 @@ static void attempt_hand_over_socket(struct dial_attempt *attempt)
 
 static void dial_start_next_attempt(struct dial *dial);
 
+/* The attempt has failed: keeps the error if it tells most, and tries the next address. */
 static void attempt_give_up(struct dial_attempt *attempt, int error)
 {
 	dial_keep_most_telling_error(attempt->dial, error);
@@ -182,6 +185,7 @@ static void dial_on_next_attempt_due(struct timer *timer)
 	dial_start_next_attempt(container_of(timer, struct dial, next_step_timer));
 }
 
+/* Starts to connect to the next address. Without any, and with none in progress, the dial has failed. */
 static void dial_start_next_attempt(struct dial *dial)
 {
 	loop_clear_timer(dial->egress->loop, &dial->next_step_timer);
@@ -241,6 +245,7 @@ static void dial_try_addresses(struct dial *dial, struct sockaddr_storage *list,
 	dial_start_next_attempt(dial);
 }
 
+/* The name has been looked up: tries its addresses, or fails. */
 static void dial_on_resolved(void *ctx, const struct resolver_answer *answer)
 {
 	struct dial *dial = ctx;
@@ -256,6 +261,7 @@ static void dial_on_resolved(void *ctx, const struct resolver_answer *answer)
 	dial_try_addresses(dial, list, answer->address_count, dial->lift_for_resolved_addresses);
 }
 
+/* Starts to dial, from the loop: an address, a name of "resolve", or a name that is looked up. */
 static void dial_on_start_due(struct timer *timer)
 {
 	struct dial *dial = container_of(timer, struct dial, next_step_timer);

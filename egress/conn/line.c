@@ -142,6 +142,7 @@ int line_send_message(struct control_line *line, const struct control_message *m
 	return -EPIPE;
 }
 
+/* Sends queued messages as far as the socket has room. Those who waited for room are told. */
 static void line_flush_queue(struct control_line *line)
 {
 	while (line->first) {
@@ -227,6 +228,7 @@ int line_send_record(struct control_line *line, struct control_record *record, v
 	return 0;
 }
 
+/* Removes a callback from the list of those that wait for an acknowledgement. */
 static void line_drop_ack_callback(struct control_line *line, struct line_ack_callback **slot)
 {
 	struct line_ack_callback *waiting = *slot;

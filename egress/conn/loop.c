@@ -173,6 +173,7 @@ static int loop_get_wait_ms(const struct loop *loop)
 	return ms < INT_MAX ? (int)ms : INT_MAX;
 }
 
+/* Calls the handlers of all timers that are due. */
 static void loop_fire_timers(struct loop *loop)
 {
 	/* At most as many as there are now: a timer that is set again for "at once" must not starve the others. */
@@ -185,6 +186,7 @@ static void loop_fire_timers(struct loop *loop)
 	}
 }
 
+/* Calls the handlers of all descriptors that epoll has reported. */
 static void loop_dispatch_events(struct loop *loop)
 {
 	while (loop->at < loop->events) {

@@ -36,6 +36,7 @@ static bool socks_send_reply(struct conn *conn, uint8_t code)
 	return socks_write_bytes(conn, bytes, sizeof(bytes));
 }
 
+/* Sends the reply to a request that is refused, and closes the connection. */
 static void socks_refuse_request(struct conn *conn, uint8_t code, const char *reason)
 {
 	if (socks_send_reply(conn, code))

@@ -56,6 +56,7 @@ static uint8_t datagram[DATAGRAM_BYTES_MAX];
 
 /* ---- records and closing ---- */
 
+/* Begins a record about the endpoint. */
 static void udp_init_record(const struct udp_relay *relay, enum control_event event, struct control_record *ret_record)
 {
 	*ret_record = (struct control_record){.conn_id = relay->conn_id,
@@ -69,6 +70,7 @@ static void udp_init_record(const struct udp_relay *relay, enum control_event ev
 		LINE_COPY_TEXT(ret_record->rule, relay->rule->label);
 }
 
+/* Records that datagrams to the endpoint are refused. dropped: addresses that may not be dialled. */
 static void udp_write_refusal_record(struct udp_relay *relay, const char *reason, const char *dropped)
 {
 	struct control_record record;
@@ -114,6 +116,7 @@ static void udp_on_relay_free_due(struct timer *timer)
 	free(container_of(timer, struct udp_relay, free_timer));
 }
 
+/* Closes an endpoint with its flows, and records its end. */
 static void udp_close_relay(struct udp_relay *relay, const char *cause, const char *reason)
 {
 	struct udp_relay **slot = &relay->egress->udp;
@@ -225,6 +228,7 @@ static void flow_send_waiting_datagrams(struct udp_flow *flow)
 	flow_drop_waiting_datagrams(flow);
 }
 
+/* Sends a datagram to the server or, until its socket is connected, keeps it. One that finds no room is lost. */
 static void flow_send_or_queue_datagram(struct udp_flow *flow, const uint8_t *data, size_t len)
 {
 	uint8_t *copy;
@@ -300,6 +304,7 @@ static void flow_on_dialled(void *ctx, const struct dial_result *result)
 		flow_send_waiting_datagrams(flow);
 }
 
+/* Closes the flow that has been idle longest. */
 static void flow_evict_oldest(struct udp_relay *relay)
 {
 	struct udp_flow *oldest = relay->flows;

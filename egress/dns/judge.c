@@ -5,6 +5,7 @@
 
 #include "egress/conn/sockaddr.h"
 
+/* Makes the verdict a refusal. label: of the rule; NULL: none. */
 static void verdict_refuse_name(struct dns_verdict *verdict, enum dns_code code, const char *reason, const char *label)
 {
 	verdict->answer.code = code;
@@ -18,6 +19,7 @@ static bool query_asks_for_family(const struct dns_query *query, int family)
 	return query->type == DNS_ANY || query->type == (family == AF_INET ? DNS_A : DNS_AAAA);
 }
 
+/* Adds an address to the answer, if the query asks for its family and there is room. */
 static void answer_add_address(const struct dns_query *query, struct dns_answer *answer,
 			       const struct sockaddr_storage *address)
 {
@@ -66,6 +68,7 @@ static void judge_synthetic_name(struct pool *pool, const struct dns_query *quer
 	answer_add_address(query, &verdict->answer, &address);
 }
 
+/* Judges a query for addresses of a name. */
 static void dns_judge_name(const struct policy *policy, struct pool *pool, const struct dns_query *query,
 		       struct dns_verdict *verdict)
 {

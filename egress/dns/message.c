@@ -197,6 +197,7 @@ static void write_ptr_record(struct dns_writer *writer, uint32_t ttl, const char
 	write_answer_record(writer, DNS_PTR, ttl, wire, len);
 }
 
+/* Writes the EDNS record of the answer, which a query with such a record gets. */
 static void write_opt_record(struct dns_writer *writer, const struct dns_query *query, enum dns_code code)
 {
 	write_bytes(writer, "", 1);

@@ -34,6 +34,7 @@ void dns_refusals_release(struct dns_refusals *refusals)
 	refusals_write_pending(refusals);
 }
 
+/* Fills in the record of a refused query. */
 static void refusal_fill_record(struct control_record *record, const struct dns_query *query, const char *reason,
 				const char *label)
 {

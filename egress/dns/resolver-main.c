@@ -13,6 +13,7 @@
 
 #define RESOLVER_THREADS 4
 
+/* Adds an address to the reply, if it is of IPv4 or IPv6 and there is room. */
 static void reply_add_address(const struct sockaddr *from, struct resolver_reply *reply)
 {
 	size_t len = sockaddr_get_address_len(from->sa_family);

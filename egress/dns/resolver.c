@@ -120,6 +120,7 @@ static bool resolver_reply_is_valid(const struct resolver_reply *reply, size_t l
 	return true;
 }
 
+/* Answers all questions that wait for the query. */
 static void resolver_on_reply(struct resolver *resolver, const struct resolver_reply *reply)
 {
 	struct resolver_pending_query **slot = &resolver->queries, *query;

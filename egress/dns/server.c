@@ -200,6 +200,7 @@ static void dns_task_answer_by_verdict(struct dns_task *task)
 	}
 }
 
+/* Makes the answer a refusal, by the rule that allowed the name. */
 static void dns_task_set_refusal(struct dns_task *task, enum dns_code code, const char *reason)
 {
 	task->verdict.answer.code = code;
@@ -222,6 +223,7 @@ static void dns_task_judge_addresses(struct dns_task *task, struct sockaddr_stor
 		dns_task_set_refusal(task, DNS_NOERROR, "denied_addr");
 }
 
+/* The name has been looked up: answers the query. */
 static void dns_task_on_resolved(void *ctx, const struct resolver_answer *answer)
 {
 	struct dns_task *task = ctx;
@@ -236,6 +238,7 @@ static void dns_task_on_resolved(void *ctx, const struct resolver_answer *answer
 	dns_task_answer_by_verdict(task);
 }
 
+/* Finds the addresses of a name with "dns": "real": from the policy, or by a look-up. */
 static void dns_task_look_up_name(struct dns_task *task)
 {
 	const struct egress *egress = task->server->egress;
@@ -307,6 +310,7 @@ static void server_on_stream_query(struct dns_streams *streams, struct dns_strea
 		dns_stream_fail(stream);
 }
 
+/* Drops the queries of a connection that is closed. */
 static void server_on_stream_closed(struct dns_streams *streams, struct dns_stream *stream)
 {
 	for (struct dns_task *task = container_of(streams, struct dns_server, streams)->tasks,
@@ -317,6 +321,7 @@ static void server_on_stream_closed(struct dns_streams *streams, struct dns_stre
 	}
 }
 
+/* Stops reading the socket for a moment, because a record or a descriptor finds no room. */
 static void server_pause_socket(struct dns_socket *socket)
 {
 	loop_set_timer(socket->server->egress->loop, &socket->pause_timer, DNS_SOCKET_READING_PAUSE_MS);

@@ -50,6 +50,7 @@ static size_t stream_get_query_len(const struct dns_stream *stream)
 	return len && stream->len - DNS_TCP_LENGTH_FIELD_BYTES >= len ? len : 0;
 }
 
+/* Reads what has arrived of queries, or notes the end of the connection. */
 static void stream_read_bytes(struct dns_stream *stream)
 {
 	ssize_t got = recv(stream->watch.fd, stream->data + stream->len, sizeof(stream->data) - stream->len,

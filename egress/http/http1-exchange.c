@@ -7,6 +7,7 @@
 #include "egress/http/http1-mode.h"
 #include "egress/state.h"
 
+/* Handles a complete head of the client: judges the request, or first connects to its destination. */
 static void handle_request_head(struct conn *conn, size_t len)
 {
 	struct http1_state *http1 = conn->state;

@@ -7,6 +7,7 @@
 
 #define HTTP1_STEPS_PER_LOOP_ROUND_MAX 64 /* most steps of a connection in one round of the loop */
 
+/* Makes the state ready for the next request on the same connection. */
 static void await_next_request(struct conn *conn)
 {
 	struct http1_state *http1 = conn->state;

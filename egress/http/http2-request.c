@@ -22,6 +22,7 @@ static void outgoing_free(struct outgoing_fields *outgoing)
 	free(outgoing);
 }
 
+/* Adds a field to the request. secret: the text is wiped afterwards. */
 static void outgoing_add_text(struct outgoing_fields *outgoing, const char *name, const char *value, bool secret)
 {
 	const struct http_field field = {name, strlen(name), value, strlen(value)};
@@ -100,6 +101,7 @@ static int outgoing_build_fields(struct outgoing_fields *outgoing, const struct 
 	return outgoing_add_received_fields(outgoing, stream, name);
 }
 
+/* Sends the request to the server, or refuses it if it cannot be made. */
 static void http2_forward_request(struct http2_stream *stream)
 {
 	struct http2_state *http2 = stream->http2;
@@ -126,6 +128,7 @@ static void http2_forward_request(struct http2_stream *stream)
 	http2_send_refusal(stream);
 }
 
+/* Cancels the request to the server, and drops what has come of the response. */
 static void http2_cancel_upstream(struct http2_stream *stream)
 {
 	nghttp2_session *session = stream->http2->upstream;
@@ -138,6 +141,7 @@ static void http2_cancel_upstream(struct http2_stream *stream)
 	stream->upstream_id = -1;
 }
 
+/* Refuses a request, and records that. reason: static code. */
 static void http2_refuse_request(struct http2_stream *stream, unsigned status, const char *reason)
 {
 	request_set_refusal(&stream->verdict, status, reason);
@@ -201,6 +205,7 @@ static const char *http2_read_request(struct http2_stream *stream)
 	return NULL;
 }
 
+/* Judges a request whose head is complete. An allowed one is forwarded once its record is acknowledged. */
 static void http2_judge_request(struct http2_stream *stream)
 {
 	struct conn *conn = stream->http2->conn;

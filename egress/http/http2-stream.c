@@ -341,6 +341,7 @@ static int upstream_on_header(nghttp2_session *session, const nghttp2_frame *fra
 	return 0;
 }
 
+/* Passes on the head of an interim or of the final response. */
 static void http2_handle_response_head(struct http2_stream *stream)
 {
 	const char *text = http2_head_find_field(&stream->response, ":status");

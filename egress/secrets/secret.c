@@ -275,6 +275,7 @@ static char *secret_allocate_value(void)
 	return value;
 }
 
+/* Wipes the value of a secret, and releases its memory. */
 static void secret_free_value(struct secret *secret)
 {
 	if (!secret->value)
@@ -493,6 +494,7 @@ struct secret_text_writer {
 	size_t len;
 };
 
+/* Adds to the text, or only to its length while the text is measured. */
 static void writer_put(struct secret_text_writer *writer, const char *text, size_t len)
 {
 	if (writer->out)

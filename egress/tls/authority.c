@@ -50,6 +50,7 @@ static size_t der_get_len(const struct der *der)
 	return sizeof(der->bytes) - der->content_start;
 }
 
+/* Writes bytes before those that are there, because DER is written from its end. */
 static void der_put(struct der *der, const void *bytes, size_t len)
 {
 	if (len > der->content_start) {
@@ -75,6 +76,7 @@ static void der_wrap(struct der *der, enum der_tag tag, size_t before)
 		der_put(der, head, sizeof(head));
 }
 
+/* Writes a value with its tag and length before those that are there. */
 static void der_put_value(struct der *der, enum der_tag tag, const void *bytes, size_t len)
 {
 	const size_t before = der_get_len(der);
@@ -114,6 +116,7 @@ static const uint8_t subject_id_start[] = {0x30, 0x1d, 0x06, 0x03, 0x55, 0x1d, 0
 static const uint8_t issuer_id_start[] = {0x30, 0x1f, 0x06, 0x03, 0x55, 0x1d, 0x23,
 					  0x04, 0x18, 0x30, 0x16, 0x80, 0x14};
 
+/* Writes a distinguished name that has only a common name. */
 static void certificate_put_name(struct der *der, const char *common_name)
 {
 	const size_t before = der_get_len(der);
@@ -138,6 +141,7 @@ static void certificate_put_time(struct der *der, time_t when)
 	der_put_value(der, left_out ? DER_UTC_TIME : DER_GENERALIZED_TIME, text + left_out, len - left_out);
 }
 
+/* Writes from when to when the certificate is valid. DER is written backwards, so the end comes first. */
 static void certificate_put_validity(struct der *der)
 {
 	const size_t before = der_get_len(der);
@@ -148,6 +152,7 @@ static void certificate_put_validity(struct der *der)
 	der_wrap(der, DER_SEQUENCE, before);
 }
 
+/* Writes the extensions of an authority's certificate. The key's id is the hash of its point. */
 static void certificate_put_extensions(struct der *der, const uint8_t point[EC_POINT_BYTES])
 {
 	const size_t before = der_get_len(der);
@@ -186,6 +191,7 @@ static void certificate_put_signed_part(struct der *der, const char *common_name
 	der_wrap(der, DER_SEQUENCE, before);
 }
 
+/* nettle's callback for random bytes; *ctx becomes true if there are none. */
 static void authority_get_random(void *ctx, size_t len, uint8_t *bytes)
 {
 	bool *failed = ctx;

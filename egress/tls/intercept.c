@@ -101,6 +101,7 @@ static bool client_continue_handshake(struct conn *conn)
 	return error == 0;
 }
 
+/* Writes the HTTP/1 response that tells of an error in TLS with the server. */
 static void write_http1_refusal(const struct conn *conn, const char *text, struct buf *ret_bytes)
 {
 	_cleanup_buf_ struct buf body = {0};
@@ -132,6 +133,7 @@ static void write_http2_refusal(const char *text, struct buf *ret_bytes)
 }
 _Static_assert(8 + TLS_ERROR_TEXT_SIZE < 256, "the length is in one byte");
 
+/* The mode's `done`: releases the response that was not sent. */
 static void refusal_release(struct conn *conn)
 {
 	struct tls_refusal *refusal = conn->state;
@@ -178,6 +180,7 @@ static void refusal_pump(struct conn *conn)
 		channel_set_events(&conn->client, true, refusal->program_sent_bytes && !conn->client.fin_was_sent);
 }
 
+/* Begins to refuse the program's connection by TLS: with a response in the protocol that the program offers. */
 static void refusal_start(struct conn *conn, const char *alpn_list, const char *text)
 {
 	bool http1 = !*alpn_list || alpn_find_protocol(alpn_list, "http/1.1");

@@ -51,6 +51,7 @@ static void endpoints_add_text(struct diff_search *search, struct endpoints_text
 	ARENA_APPEND(endpoints_get_arena(search), texts->text, texts->text_count, text);
 }
 
+/* Adds a port at which both policies are asked, once. */
 static void endpoints_add_port(struct diff_search *search, struct endpoints_ports *ports, unsigned port)
 {
 	for (size_t i = 0; i < ports->port_count; i++)
@@ -231,6 +232,7 @@ static uint64_t endpoints_visit_path(void *ctx, const char *path)
 	return 0;
 }
 
+/* Asks both policies about requests to the endpoint: to paths that their rules can tell apart. */
 static void endpoints_compare_requests(struct endpoints_question *at)
 {
 	struct pattern_walk walk = {.arena = endpoints_get_arena(at->search), .visit = endpoints_visit_path, .ctx = at};
@@ -265,6 +267,7 @@ static void endpoints_compare_host(struct diff_search *search, const char *host)
 	}
 }
 
+/* Asks both policies about listening at the port. */
 static void endpoints_ask_listen(struct diff_search *search, unsigned port)
 {
 	char text[16];
@@ -277,6 +280,7 @@ static void endpoints_ask_listen(struct diff_search *search, unsigned port)
 	diff_add_witness(search, &witness);
 }
 
+/* Asks both policies about listening at the ports where their answers can change. */
 static void endpoints_compare_listen(struct diff_search *search)
 {
 	for (unsigned side = 0; side < 2; side++) {

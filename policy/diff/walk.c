@@ -188,6 +188,7 @@ static void walk_compute_state_after_name(struct pattern_walk_search *search, co
 
 /* ---- names ---- */
 
+/* Adds a name to those to be tried at the present state, once. */
 static void walk_add_name(struct pattern_walk_search *search, const char *name, size_t len)
 {
 	struct arena *arena = search->walk->arena;

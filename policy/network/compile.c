@@ -122,6 +122,7 @@ static bool net_compile_rule_is_before(const struct net_rule *a, const struct ne
 	return rank_a > 0 && strlen(a->host) > strlen(b->host);
 }
 
+/* Sorts the rules by net_compile_rule_is_before(), the first match first, and numbers them. */
 static void net_compile_sort_rules(struct policy_network *network)
 {
 	for (size_t i = 1; i < network->rule_count; i++) {

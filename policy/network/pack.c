@@ -18,6 +18,7 @@ struct packer {
 	int error; /* -errno: unpacking has failed */
 };
 
+/* Packs bytes, or unpacks them into `bytes`. After an error they become zero. */
 static void pack_bytes(struct packer *packer, void *bytes, size_t len)
 {
 	if (packer->out) {
@@ -35,6 +36,7 @@ static void pack_bytes(struct packer *packer, void *bytes, size_t len)
 /* copies the bytes of a variable into the packed form, or back */
 #define PACK(packer, value) pack_bytes(packer, &(value), sizeof(value))
 
+/* Packs a text, or unpacks it into the arena. NULL stays NULL. */
 static void pack_text(struct packer *packer, const char **text)
 {
 	uint32_t len = packer->out && *text ? (uint32_t)strlen(*text) : PACK_LEN_OF_NULL_TEXT;

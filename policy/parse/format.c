@@ -158,6 +158,7 @@ static json_t *format_order_value(const struct policy_key *key, const json_t *va
 
 /* ---- layout ---- */
 
+/* Begins a line, indented for the depth. */
 static void format_begin_line(struct buf *out, unsigned depth)
 {
 	buf_printf(out, "\n%*s", (int)(depth * INDENT_COLUMNS), "");

@@ -212,6 +212,7 @@ void parser_read_provides(struct parser *parser, const struct policy_key *key, c
 		lists_add_provided(parser, key, item.name, item.value);
 }
 
+/* Adds a variable that is set or, with value NULL, passed on; or an error. */
 static void lists_add_env(struct parser *parser, const char *name, const char *value)
 {
 	const char *wrong = source_find_env_name_error(name, !value);

@@ -30,6 +30,7 @@ struct policy_draft {
 	struct loader loader;
 };
 
+/* Adds an error for a file or profile that cannot be loaded. error: -errno. */
 static void load_add_error(struct loader *loader, const char *source_location, const char *name, int error)
 {
 	struct compiler *compiler = &loader->compiler;
@@ -126,6 +127,7 @@ static bool load_name_is_profile(const char *name)
 	return !strchr(name, '/') && !(len > 5 && strcmp(name + len - 5, ".json") == 0);
 }
 
+/* Parses a file, loads what it extends before it, and appends it to the sources. */
 static void load_parse_file_text(struct loader *loader, const char *name, const char *path, const char *text)
 {
 	struct compiler *compiler = &loader->compiler;

@@ -113,6 +113,7 @@ static bool net_rule_parse_endpoint(struct parser *parser, const json_t *object,
 	return proto != NET_PROTO_MAX || net_rule_guess_proto(parser, rule);
 }
 
+/* Reads the requests that a rule allows. */
 static void net_rule_parse_http(struct parser *parser, const json_t *list, struct net_rule *rule)
 {
 	size_t count = json_array_size(list);
@@ -137,6 +138,7 @@ static void net_rule_parse_http(struct parser *parser, const json_t *list, struc
 	rule->http_rule_count = count;
 }
 
+/* Reads the credential of a rule. The header's name is kept in lower case. */
 static void net_rule_parse_credential(struct parser *parser, const json_t *object, struct net_rule *rule)
 {
 	const char *header = json_string_value(json_object_get(object, "header"));
@@ -172,6 +174,7 @@ static bool net_rule_parse_amount(const json_t *value, bool bytes, uint64_t *ret
 	       *ret > 0 && *ret <= UINT64_C(1) << 60;
 }
 
+/* Reads the limits of a rule, or adds errors. */
 static void net_rule_parse_budget(struct parser *parser, const json_t *object, struct net_budget *budget)
 {
 	const struct {
@@ -199,6 +202,7 @@ static void net_rule_parse_budget(struct parser *parser, const json_t *object, s
 	}
 }
 
+/* Reads the members of a rule but for its endpoint. */
 static void net_rule_parse_members(struct parser *parser, const json_t *object, struct net_rule *rule)
 {
 	const char *reason = json_string_value(json_object_get(object, "reason"));

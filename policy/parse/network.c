@@ -34,6 +34,7 @@ void parser_read_listen(struct parser *parser, const struct policy_key *key, con
 	}
 }
 
+/* Adds an address of a name in "resolve", or an error. */
 static void network_add_address(struct parser *parser, const json_t *value, struct net_fixed_host *fixed)
 {
 	const char *text = json_string_value(value);
@@ -112,6 +113,7 @@ static bool network_parse_prefix(const char *text, int family, unsigned least, u
 	return net_address_get_nonpublic_class(address) && !net_address_get_refusal_reason(address, NET_LIFT_PRIVATE);
 }
 
+/* Reads an IPv4 or IPv6 network of the pool. */
 static void network_parse_pool(struct parser *parser, const struct policy_key *key, const char *text)
 {
 	struct net_pool_ranges *pool = &parser->source->network.pool;

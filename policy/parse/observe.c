@@ -5,6 +5,7 @@
 #include "policy/parse/source.h"
 #include "policy/paths/secrets.h"
 
+/* Adds a rule to the policy that observes. */
 static void observe_add_rule(struct arena *arena, struct policy_source *source, enum rule_kind kind, const char *key,
 			     const char *path)
 {

@@ -4,6 +4,7 @@
 
 #include "policy/parse/parser.h"
 
+/* Reads "user", or adds an error. */
 static void parse_user(struct parser *parser, const char *text)
 {
 	const char *wrong = policy_find_user_error(text);
@@ -73,6 +74,7 @@ static enum policy_limit parse_find_limit(const struct policy_key *key)
 	return which;
 }
 
+/* Reads a limit, or adds an error. */
 static void parse_amount(struct parser *parser, const struct policy_key *key, const json_t *value)
 {
 	enum policy_limit which = parse_find_limit(key);
@@ -108,6 +110,7 @@ static void parse_number(struct parser *parser, const struct policy_key *key, co
 		parser_fail(parser, "must be %s", policy_key_type_describe_value(key->type));
 }
 
+/* Reads the members of a section such as "filesystem". */
 static void parse_section(struct parser *parser, const struct policy_key *key, const json_t *object)
 {
 	parser_read_section(parser, key, "", object);
@@ -183,6 +186,7 @@ static void parse_value(struct parser *parser, const struct policy_key *key, con
 		types[key->type].read(parser, key, value);
 }
 
+/* Adds an error for what is no JSON, or has a member twice. */
 static void parse_fail_syntax(struct parser *parser, const json_error_t *error)
 {
 	const char *path = parser->source->path;

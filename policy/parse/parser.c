@@ -154,6 +154,7 @@ const char *parser_make_rule_label(struct parser *parser, const char *detail)
 			    detail ? detail : "");
 }
 
+/* Adds an error for a key that the section does not have, with the nearest one that it has. */
 static void parser_fail_unknown(struct parser *parser, const char *section, const char *name)
 {
 	const char *names[SECTION_MEMBER_NAMES_MAX + 1] = {NULL}, *nearest;

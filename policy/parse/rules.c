@@ -48,6 +48,7 @@ static bool rules_check_path_for_kind(struct compiler *compiler, const struct so
 	return false;
 }
 
+/* Callback for an expanded path: sets the target of a redirect. */
 static void rules_set_target(struct compiler *compiler, void *ctx, const struct expanded_path *expanded)
 {
 	struct rule *rule = ctx;
@@ -68,6 +69,7 @@ static unsigned rules_find_after_entry_index(const struct policy *policy, const 
 	return index;
 }
 
+/* Callback for an expanded path: adds the rule to the policy. */
 static void rules_add_rule(struct compiler *compiler, void *ctx, const struct expanded_path *expanded)
 {
 	const struct rule_expansion *pending = ctx;

@@ -24,6 +24,7 @@ static void settings_set_env(struct compiler *compiler, const struct source_env_
 			     ((struct policy_env){from->name.text, value}));
 }
 
+/* Callback for the expanded path of the audit log: sets it, or adds an error if the program could write to it. */
 static void settings_set_audit_file(struct compiler *compiler, void *ctx, const struct expanded_path *expanded)
 {
 	const struct source_text *from = ctx;

@@ -77,6 +77,7 @@ void policy_fire_after_entries(const struct policy *policy, uint32_t entries)
 		*judged->fired_after_entries |= entries;
 }
 
+/* The entries of after_read that have fired, as bits; of the judged policy. */
 uint32_t policy_get_fired_after_entries(const struct policy *policy)
 {
 	const struct policy *judged = policy_get_judged_policy(policy);

@@ -186,6 +186,7 @@ static void decide_apply_alias_denies(const struct path_tree *tree, const char *
 	finding->after_write_entries |= other.after_write_entries;
 }
 
+/* Collects all that the rules say about a path. A denial takes all rights away. */
 struct path_rules policy_find_rules(const struct policy *policy, const char *path, size_t len)
 {
 	size_t end;

@@ -12,6 +12,7 @@ struct csv_state {
 	char text[AUDIT_LINE_MAX_BYTES * 2];
 };
 
+/* Adds a text in quotation marks, with those in it doubled. */
 static void csv_put_quoted(struct buf *line, const char *text, size_t len)
 {
 	const char *quote;

@@ -199,6 +199,7 @@ static void ocsf_put_file(struct buf *out, const char *key, const struct scan_pa
 	buf_puts(out, "}");
 }
 
+/* Writes name and file of a process's program. */
 static void ocsf_put_executable(struct buf *out, const struct scan_text *exe)
 {
 	const struct scan_path path = {.resolved_path = *exe};
@@ -210,6 +211,7 @@ static void ocsf_put_executable(struct buf *out, const struct scan_text *exe)
 	ocsf_put_file(out, ",\"file\":{\"name\":", &path, 8);
 }
 
+/* Writes OCSF's "actor": the process that made the call. */
 static void ocsf_put_actor(struct buf *out, const struct scan_record *record)
 {
 	/* records of DNS queries have no pid, because egress does not know which process asked for a name */
@@ -225,6 +227,7 @@ static void ocsf_put_actor(struct buf *out, const struct scan_record *record)
 	buf_puts(out, "}}");
 }
 
+/* Writes OCSF's "device": the sandbox, by the run's id. */
 static void ocsf_put_device(struct buf *out, const json_t *header)
 {
 	buf_puts(out, ",\"device\":{\"type_id\":99,\"type\":\"Sandbox\",\"name\":\"callgate\"");
@@ -234,6 +237,7 @@ static void ocsf_put_device(struct buf *out, const json_t *header)
 	buf_puts(out, "}}");
 }
 
+/* Writes OCSF's "metadata": product, version and number of the record. */
 static void ocsf_put_metadata(struct buf *out, const struct audit_entry *entry)
 {
 	const struct scan_record *record = &entry->record;
@@ -247,6 +251,7 @@ static void ocsf_put_metadata(struct buf *out, const struct audit_entry *entry)
 	buf_puts(out, "}");
 }
 
+/* Writes OCSF's "dst_endpoint": the host and port. */
 static void ocsf_put_endpoint(struct buf *out, const struct scan_record *record)
 {
 	char host[NET_HOST_SIZE], address[sizeof(struct in6_addr)];
@@ -263,6 +268,7 @@ static void ocsf_put_endpoint(struct buf *out, const struct scan_record *record)
 	buf_puts(out, "}");
 }
 
+/* Writes what OCSF has about a connection. */
 static void ocsf_put_network(struct buf *out, int class, const struct scan_record *record)
 {
 	bool serves = ocsf_get_activity(class, record) == OCSF_ACTIVITY_NETWORK_LISTEN && class == OCSF_CLASS_NETWORK;
@@ -277,6 +283,7 @@ static void ocsf_put_network(struct buf *out, int class, const struct scan_recor
 	json_put_text(out, ",\"app_protocol_name\":", &record->proto);
 }
 
+/* Writes OCSF's "http_request" and, if there is a status, "http_response". */
 static void ocsf_put_request(struct buf *out, const struct scan_record *record)
 {
 	json_put_text(out, ",\"http_request\":{\"http_method\":", &record->method);
@@ -292,6 +299,7 @@ static void ocsf_put_request(struct buf *out, const struct scan_record *record)
 	buf_puts(out, record->has_ret || record->status ? "}" : "");
 }
 
+/* Writes OCSF's "process": the program of an exec, else the process itself. */
 static void ocsf_put_process(struct buf *out, const struct scan_record *record)
 {
 	struct scan_text name = json_get_basename(&record->path[0].as_written);
@@ -331,6 +339,7 @@ static void ocsf_put_object(struct buf *out, int class, const struct scan_record
 
 /* ---- whole events: one for each record ---- */
 
+/* Writes OCSF's severity, status, action and disposition, and the rule. */
 static void ocsf_put_outcome(struct buf *out, const struct scan_record *record)
 {
 	bool denied = record_is_denied(record);

@@ -21,6 +21,7 @@ struct otlp_state {
 	unsigned records_in_line;    /* number of records in the output line that is being written */
 };
 
+/* Ends the output line that is open, if there is one. */
 static void otlp_close_line(struct export_state *export)
 {
 	struct otlp_state *state = export->state;
@@ -30,6 +31,7 @@ static void otlp_close_line(struct export_state *export)
 	state->line_is_open = false;
 }
 
+/* Writes an attribute of the run, unless it is NULL. */
 static void otlp_put_attribute(struct buf *out, const char *key, const char *text)
 {
 	if (!text)
@@ -39,6 +41,7 @@ static void otlp_put_attribute(struct buf *out, const char *key, const char *tex
 	buf_puts(out, "}}");
 }
 
+/* Begins an output line with the attributes of the run. */
 static void otlp_open_line(struct export_state *export, const struct audit_log *log)
 {
 	struct otlp_state *state = export->state;
@@ -75,6 +78,7 @@ static const char *otlp_get_name(const char *column)
 	return NULL;
 }
 
+/* Writes a column of a record as an attribute, under OpenTelemetry's name if it has one. */
 static void otlp_put_column(struct buf *out, size_t column, const struct column_value *value)
 {
 	const char *name = column_get_name(column), *known = otlp_get_name(name);
@@ -97,6 +101,7 @@ static void otlp_put_column(struct buf *out, size_t column, const struct column_
 	}
 }
 
+/* Writes a record as a "logRecord" of OpenTelemetry. */
 static void otlp_put_record(struct buf *out, const struct audit_entry *entry)
 {
 	const struct scan_record *record = &entry->record;

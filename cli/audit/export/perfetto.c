@@ -33,6 +33,7 @@ static int perfetto_begin(struct export_state *export)
 	return export->state ? export_flush_line(export) : -ENOMEM;
 }
 
+/* Begins an event. phase: Perfetto's letter for its kind. */
 static void perfetto_begin_event(struct export_state *export, const char *phase, uint64_t pid, uint64_t track)
 {
 	struct perfetto_state *state = export->state;

@@ -15,6 +15,7 @@
 #define SQLITE_ROW_BYTES_IN_PAGE_MAX (SQLITE_PAGE_BYTES - 35u) /* bytes of a payload that fit on a leaf */
 #define SQLITE_ROW_BYTES_IN_PAGE_MIN ((SQLITE_PAGE_BYTES - 12u) * 32u / 255u - 23u)
 
+/* Writes a number in big-endian order, as all numbers of the format. */
 static void sqlite_put_16_bits(uint8_t *out, size_t value)
 {
 	out[0] = (uint8_t)(value >> 8);
@@ -257,11 +258,13 @@ void sqlite_file_begin(struct sqlite_file *file, FILE *out)
 	(void)sqlite_write_page(file, none); /* page 1 is written at the end */
 }
 
+/* Adds a view to the schema. The texts are borrowed until the file is ended. */
 void sqlite_file_add_view(struct sqlite_file *file, const char *name, const char *sql)
 {
 	file->schema_objects[file->schema_object_count++] = (struct sqlite_object){"view", name, sql, 0};
 }
 
+/* Writes the first 100 bytes of the database. */
 static void sqlite_put_file_header(const struct sqlite_file *file, uint8_t *header)
 {
 	memcpy(header, "SQLite format 3", 16);

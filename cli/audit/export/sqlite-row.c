@@ -72,6 +72,7 @@ static uint64_t value_get_type_code(const struct sqlite_value *value, size_t *re
 	}
 }
 
+/* Writes a value in the row's format, in so many bytes. */
 static void value_write_bytes(uint8_t *out, const struct sqlite_value *value, size_t bytes)
 {
 	uint64_t bits;

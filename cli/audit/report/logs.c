@@ -168,6 +168,7 @@ static void logs_add_record(struct audit_report *report, struct report_run *run,
 		report_rows_add(report->rows, report->texts, index, line, report->out);
 }
 
+/* Adds a line of a log to the report. */
 static void logs_add_line(struct audit_report *report, struct report_run *run, const struct audit_line *line)
 {
 	const char *type = audit_line_get_type(line->json);

@@ -48,6 +48,7 @@ void report_write_json(FILE *out, const char *text, size_t len)
 			(void)fputc(text[i], out);
 }
 
+/* Writes the page's start, up to its body, with a policy that allows only the page's own script. */
 void report_write_page_start(FILE *out)
 {
 	char script[DIGEST_BASE64_SIZE], style[DIGEST_BASE64_SIZE];
@@ -68,6 +69,7 @@ void report_write_page_start(FILE *out)
 	page_write_template(out, "page.html");
 }
 
+/* Writes the page's end: what the report is about, and the script. */
 void report_write_page_end(FILE *out, const json_t *about)
 {
 	char *text = json_dumps(about, JSON_COMPACT | JSON_ENSURE_ASCII);

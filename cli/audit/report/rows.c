@@ -136,6 +136,7 @@ static uint32_t rows_add_other_fields(struct report_texts *texts, const json_t *
 	return text ? report_texts_add(texts, text, strlen(text), true) : REPORT_TEXT_NUMBER_OF_NO_TEXT;
 }
 
+/* Writes the rows that are collected, by columns. A column of zeros is left out. */
 static void rows_write_block(struct report_rows *rows, FILE *out)
 {
 	(void)fprintf(out, "<script type=\"application/json\" class=\"rows\">{\"rows\":%zu", rows->buffered_row_count);
