@@ -17,7 +17,7 @@ enum policy_question_kind {
 	POLICY_QUESTION_LISTEN,  /* may a port be listened on? */
 };
 
-/* An access, or a use of the network, of which is asked which rules match it. */
+/* What rules are matched with: an access to a path, or a use of the network. */
 struct policy_question {
 	enum policy_question_kind kind;
 	unsigned wanted_rights;            /* for PATH: POLICY_READ, WRITE or EXEC */

@@ -239,7 +239,7 @@ static void line_drop_ack_callback(struct control_line *line, struct line_ack_ca
 	free(waiting);
 }
 
-/* Drops the callbacks of this owner, which is about to be freed. */
+/* Drops the callbacks with this ctx, which must not be called any more. */
 void line_forget_ack_callbacks(struct control_line *line, const void *ctx)
 {
 	for (struct line_ack_callback **slot = &line->waiting; *slot;) {

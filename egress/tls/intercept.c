@@ -27,7 +27,7 @@
 /* The state of telling a program by TLS that its connection is refused. */
 struct tls_refusal {
 	struct bytes response;   /* the HTTP response that tells of the refusal */
-	const char *alpn;        /* the protocols that the program is offered */
+	const char *alpn;        /* ALPN protocol of the response; "": none */
 	bool program_sent_bytes; /* the program has sent bytes, so that it expects a response */
 };
 

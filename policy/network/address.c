@@ -11,7 +11,7 @@
  */
 enum lifted_by { BY_NOTHING, BY_NAME, BY_PRIVATE };
 
-/* A block of addresses that are not public, and which rules allow connections to it. */
+/* A block of addresses that are not public, and what allows connections to it, if anything does. */
 struct address_block {
 	unsigned char prefix[16];
 	unsigned prefix_bits; /* length of the prefix */

@@ -27,7 +27,7 @@ enum column_kind {
 
 #define MEMBER_OFFSET(member) offsetof(struct scan_record, member)
 
-/* The columns of exported records: where each is in struct scan_record. */
+/* The columns of exported records: name, kind, and where the value is in struct scan_record. */
 static const struct column {
 	const char *name;
 	enum column_kind kind;
