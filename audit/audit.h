@@ -27,7 +27,7 @@ struct audit_outcome_location {
  */
 struct audit_progress {
 	uint32_t request_state; /* AUDIT_PROGRESS_* */
-	uint64_t sealed_line_count;
+	uint64_t sealed_line_count; /* lines whose hash the next line has */
 	char head_hash[64]; /* hash of the last sealed line */
 };
 

@@ -42,7 +42,7 @@ struct chain {
 	/* how many lines of `late` have got their outcome; also read without the lock */
 	size_t finished_late_line_count;
 	char *line_buffer;    /* a line that is not in the window; owned */
-	size_t line_buffer_bytes;
+	size_t line_buffer_bytes; /* room in line_buffer */
 };
 
 int chain_init(struct chain *chain); /* returns 0 or -errno */

@@ -23,8 +23,8 @@ size_t checkpoint_write(const struct signing_key *key, const char *run, uint64_t
 /* What a checkpoint says of a log. */
 struct checkpoint {
 	char run[129];
-	uint64_t line_count;
-	char head_hash[HASH_DIGITS];
+	uint64_t line_count;         /* lines of the log that the checkpoint is about */
+	char head_hash[HASH_DIGITS]; /* hash of the last of them */
 	bool is_signed; /* by the key */
 };
 

@@ -19,7 +19,7 @@ struct audit {
 	unsigned file_number;            /* number of the current file */
 	uint64_t bytes_in_earlier_files; /* bytes of the files before; offsets of lines count from the first file */
 	uint64_t rotate_bytes;           /* size at which another file is begun; 0: the log is one file */
-	int rotation_error;
+	int rotation_error;              /* -errno: another file could not be begun; 0: none failed */
 	volatile unsigned *ret_file;
 	struct audit_progress *progress;
 	char *common_header_text; /* what all headers have in common; owned */
@@ -29,14 +29,14 @@ struct audit {
 		uint64_t bytes_before, bytes_up_to_end;
 	} * older_file; /* files before the current one; owned; chain.lock protects the array */
 	size_t older_file_count;
-	bool records_allowed_calls;
+	bool records_allowed_calls; /* allowed calls are recorded, too */
 	bool writes_by_pwrite; /* write by pwrite(2): the file system lacks fallocate(2) or shared mappings */
 	uint64_t file_length;  /* length of all complete lines of the file */
 	uint64_t seq;     /* number of the last line */
 	uint64_t record_count; /* number of records in all files of the run */
 	/* The mapped part of the file, where lines are appended. pwrite(2) writes outcomes of lines before it. */
 	char *mmap_window;
-	uint64_t mmap_window_start_offset;
+	uint64_t mmap_window_start_offset; /* offsets of the window in the file */
 	uint64_t mmap_window_end_offset;
 	size_t next_mmap_window_bytes; /* size of the next window in bytes */
 	pthread_t writer;   /* the thread that appends lines; no other thread may use the window */

@@ -19,8 +19,8 @@ struct audit_reader {
 	char *buffer; /* bytes read from the file; owned */
 	size_t cap, len, at;
 	uint64_t offset; /* offset of buffer[0] in the file */
-	uint64_t line_number;
-	uint64_t torn_bytes;
+	uint64_t line_number; /* of the line that was read last */
+	uint64_t torn_bytes;  /* length of an incomplete line at the end */
 	json_t *json; /* the JSON of the last line that was parsed */
 	struct compact_reader compact;
 };

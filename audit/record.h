@@ -28,7 +28,7 @@ enum audit_arg_kind {
 struct audit_arg {
 	const char *name;
 	enum audit_arg_kind kind;
-	uint64_t value;
+	uint64_t value;   /* for all kinds but AUDIT_ARG_TEXT */
 	const char *text; /* for AUDIT_ARG_TEXT */
 	size_t text_len;
 };
@@ -43,7 +43,7 @@ struct audit_net {
 	/* NULL or "" leaves the field out. The texts are not trusted. */
 	const char *host, *address, *proto, *real, *dropped, *sni, *alpn, *method, *path, *credential, *cause;
 	bool path_is_truncated; /* `path` is truncated */
-	bool has_byte_counts;
+	bool has_byte_counts;   /* bytes_up and bytes_down are written */
 	uint64_t bytes_up, bytes_down;
 	uint64_t dns_us, connect_us, duration_us; /* 0: left out */
 };

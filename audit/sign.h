@@ -42,7 +42,7 @@ size_t sign_write_subject(const struct sign_subject *subject, char out[SIGN_SUBJ
 /* Where the log ends: what the result of the run and the last checkpoint in the log tell of it. */
 struct signed_log_end {
 	uint64_t line_count; /* of all files */
-	uint64_t record_count;
+	uint64_t record_count;              /* of all files */
 	char trailer_hash[HASH_DIGITS + 1]; /* hash of the trailer, as it is on file */
 };
 

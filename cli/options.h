@@ -10,7 +10,7 @@
 
 /* An option that the user gave. */
 struct cli_given_option {
-	const char *verb;
+	const char *verb;   /* the verb that has the option, for messages */
 	const char *option; /* name of the option for messages: "-r", or "--cpu" if it has no letter */
 	char *value;        /* the option's argument, in main's argv; NULL: the option takes none */
 	unsigned setter_param; /* cli_option.setter_param of the option's row in its table */
@@ -86,7 +86,7 @@ struct cli_policy_options {
 	struct policy_cli cli; /* the options that are no lists, as the policy compiler takes them */
 	struct cli_list policy_names; /* -p and --profile, in the order given */
 	struct cli_list read, write, exec, env, allow_host, allow_private, listen, allow_request, secret;
-	bool phase_was_given;
+	bool phase_was_given;           /* --phase was given */
 	const char *workdir_as_written; /* value of -w as the user wrote it, in main's argv */
 	char *workdir;             /* -w: canonical host directory; NULL: not given; owned */
 	/* LAYER_BITs of the layers that --without names; not part of the policy, used by `callgate run` alone */

@@ -11,7 +11,7 @@
 
 /* A token bucket. `tokens` is negative when more was spent than the bucket held. */
 struct token_bucket {
-	int64_t tokens;
+	int64_t tokens;          /* what may be spent now, such as bytes */
 	uint64_t last_filled_ns; /* up to when tokens were added */
 };
 

@@ -16,7 +16,7 @@ struct budgets;
 /* A connection's use of its rule's budget. Zeroed: no budget. */
 struct budget_use {
 	struct budgets *budgets;
-	const struct net_rule *rule;
+	const struct net_rule *rule; /* the rule whose budget is used */
 };
 
 int budgets_create(const struct policy *policy, struct budgets **ret_budgets);

@@ -95,7 +95,7 @@ enum control_event {
 struct control_record {
 	uint64_t id;   /* number of this record, for ACK and DONE */
 	uint64_t conn_id; /* number of the connection; 0 for CONTROL_EVENT_DNS */
-	uint8_t event;
+	uint8_t event;    /* CONTROL_EVENT_*: what the record tells */
 	uint8_t wants_ack, allow;
 	uint8_t path_is_truncated; /* the path was longer than `path` has room for */
 	uint16_t port;
@@ -112,7 +112,7 @@ struct control_record {
 	char proto[16];     /* https, http, tcp, udp, h2, websocket, proxy, socks or dns */
 	char method[NET_METHOD_SIZE];
 	char path[NET_PATH_SIZE]; /* with "?…" in place of a query, which may hold secrets */
-	char rule[256];
+	char rule[256];           /* label of the rule that decided */
 	char reason[32];    /* code of the reason: granted, no_rule, denied_addr, sni_mismatch … */
 	char credential_names[64]; /* names of the credential's header and of its secrets */
 	char close_cause[32]; /* why the connection was closed: client, server, idle_timeout, cap_bytes, cancelled … */

@@ -9,7 +9,7 @@ struct arena_chunk;
 
 /* Starts zero-initialised. */
 struct arena {
-	struct arena_chunk *chunk;
+	struct arena_chunk *chunk; /* the chunks, the newest first */
 	jmp_buf *no_memory; /* where to longjmp(3) when out of memory; NULL: the functions below return NULL */
 };
 

@@ -25,7 +25,7 @@ struct policy_question {
 	bool udp;                 /* for CONNECT */
 	bool asks_for_websocket;  /* for REQUEST */
 	char host[NET_HOST_SIZE]; /* for CONNECT, REQUEST: canonical host */
-	char method[NET_METHOD_SIZE];
+	char method[NET_METHOD_SIZE]; /* for REQUEST */
 	char path[PATH_MAX];      /* for PATH: canonical virtual path; for REQUEST: normalised path */
 };
 

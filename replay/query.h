@@ -89,7 +89,7 @@ struct query_answer {
 	bool is_certain;     /* false: more than the rules decides, and only `why` counts */
 	const char *why;  /* without is_certain: a word for what decides besides the rules. Static */
 	bool is_allowed;
-	const char *reason;
+	const char *reason;         /* code of the reason; static */
 	size_t deciding_path_index; /* QUERY_PATHS: index in paths[] of the path that decided */
 	/* The labels of the rules that agree with the answer: of all denials, or of all grants. NULL: no rule */
 	const char *rules[QUERY_RULES_MAX];

@@ -16,11 +16,11 @@ struct context_run {
 	struct context_run_options options; /* only the callbacks and timeout_ms are kept */
 	char *code;  /* owned */
 	json_t *env; /* owned; NULL: none */
-	unsigned run_number;
+	unsigned run_number;         /* by which the interpreter's events name the run */
 	bool is_sent_to_interpreter; /* the request to run the code was queued for the interpreter */
 	bool has_begun;              /* the interpreter has reported that the code runs */
 	bool is_retry;               /* the run is sent again, because an interpreter died before the run began */
-	bool has_end_event_on[SANDBOX_STREAM_MAX];
+	bool has_end_event_on[SANDBOX_STREAM_MAX]; /* the interpreter has sent the run's end on this stream */
 	bool awaits_denials; /* the run has ended, but the answer about its denials has not come yet */
 	bool was_interrupted, has_timed_out;
 	bool has_failed;                  /* an event of type "error" was reported */
@@ -38,7 +38,7 @@ struct context {
 	const struct language *language;
 	char *cwd, *interpreter; /* owned; NULL: the default directory or interpreter */
 	json_t *env, *modules_to_import; /* owned */
-	bool forks_for_each_run;
+	bool forks_for_each_run;         /* see struct context_options */
 	struct sandbox_program *interpreter_program; /* NULL: no interpreter runs */
 	/* counts interpreters; a function compares it to see whether a callback has ended the interpreter */
 	unsigned interpreter_generation;
@@ -53,7 +53,7 @@ struct context {
 	struct context_run *first_run; /* the queue of runs; the first one is in progress */
 	unsigned run_count, last_run_number;
 	unsigned reference_count;
-	bool is_freed;
+	bool is_freed; /* the owner has freed it; callbacks still use it */
 };
 
 /* ---- interpreter.c: starts and ends the interpreter, sends it requests ---- */

@@ -62,7 +62,7 @@ struct download {
 	struct e2b_call *call;
 	struct fileop *fileop;
 	struct buf held_content; /* what was read before the answer begins */
-	bool answer_has_begun;
+	bool answer_has_begun;   /* the status was sent, so an error can only cut the content off */
 };
 
 static void download_free(struct download *download)

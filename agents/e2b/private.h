@@ -383,7 +383,7 @@ struct e2b {
 	unsigned starting_sandbox_count;              /* sandboxes that are being made; sandbox_count includes them */
 	struct e2b_waiting_request *waiting_requests; /* in the order in which they came */
 	uint64_t admitted_request_count;              /* number of requests for a sandbox that were admitted so far */
-	bool is_stopping;
+	bool is_stopping;                             /* the server ends: no sandbox is made any more */
 	void (*on_room)(struct e2b *e2b); /* called when there may be room for one more sandbox */
 	/* pause_begin() and pause_on_answer() */
 	void (*pause)(struct e2b_sandbox *box, struct http_request *request);

@@ -19,7 +19,7 @@ struct connect_unsent_input {
 	char bytes[FILES_CHUNK_BYTES];
 	size_t sent_bytes, read_bytes;
 	bool has_no_more_input; /* stdin has ended, or the server takes no more */
-	bool end_was_sent;
+	bool end_was_sent;      /* the connection is shut down for writing */
 };
 
 /* Connects to a TCP address. A descriptor owned by the caller, or -errno. */

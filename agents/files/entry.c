@@ -49,7 +49,7 @@ const char *entry_get_name(const char *path)
  * /etc/passwd or /etc/group, and the name that was found last in that file. An id without a name is shown as a number.
  */
 struct account_names {
-	const char *accounts_file;
+	const char *accounts_file; /* /etc/passwd or /etc/group */
 	bool has_cached_name;
 	unsigned cached_uid_or_gid;
 	char cached_name[ENTRY_ACCOUNT_NAME_SIZE];

@@ -12,7 +12,7 @@ struct mcp_options {
 	/* policy options, for `callgate session create` and `callgate why`; NULL-ended */
 	const char *const *policy_arguments;
 	const char *audit_dir;               /* where each sandbox writes its log; NULL: no logs */
-	unsigned sandboxes_max;
+	unsigned sandboxes_max;              /* the most sandboxes at a time */
 	uint64_t idle_timeout_ms; /* a sandbox without calls ends after this time */
 };
 

@@ -126,8 +126,8 @@ void tool_report_status(struct tool_call *call);
 
 /* One output stream of a program. Only its beginning is kept, at most MCP_OUTPUT_BYTES_MAX. */
 struct captured_output {
-	struct buf kept_output;
-	uint64_t total_bytes;
+	struct buf kept_output; /* what is kept */
+	uint64_t total_bytes;   /* length of all output, kept or not */
 };
 
 /* A client's call of a tool, until it is answered. */
@@ -142,7 +142,7 @@ struct tool_call {
 	bool is_of_revision_2026;
 	bool has_started;                         /* the tool's `start` was called */
 	uint64_t start_time_ms, last_progress_ms; /* times of the start, and of the last progress notification */
-	unsigned progress_notification_count;
+	unsigned progress_notification_count;     /* notifications that were sent so far */
 	struct loop_timer *question_timeout_timer;
 	struct captured_output stdout_output, stderr_output;
 	json_t *content;    /* the result's content items so far; owned */

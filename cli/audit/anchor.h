@@ -12,7 +12,7 @@ struct anchor_check {
 	const char *checkpoints_path; /* file with the checkpoints; NULL: there are no checkpoints */
 	FILE *file;       /* owned */
 	struct checkpoint next_checkpoint;
-	bool has_next_checkpoint;
+	bool has_next_checkpoint; /* next_checkpoint is valid: it is to be compared yet */
 	/* agreed_count: number of checkpoints that agree with the log; agreed_lines: lines up to the last of them */
 	uint64_t agreed_lines, agreed_count;
 	bool has_forged_checkpoint; /* a checkpoint is not signed with the key */

@@ -12,7 +12,7 @@
 
 /* Zero-initialise; audit_filter_release releases. Texts are borrowed from main's argv; NULL: no condition. */
 struct audit_filter {
-	bool only_denials;
+	bool only_denials;                  /* only records of denied calls */
 	const char *verdict, *call, *error; /* lists separated by commas */
 	const char *event_name; /* name of a network event; "any": any network event */
 	const char *host_pattern; /* host pattern, as in a network rule */

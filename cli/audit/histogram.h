@@ -11,7 +11,7 @@
 /* Zero-initialise. */
 struct histogram {
 	uint64_t count, total, max; /* exact */
-	uint64_t bucket_counts[HISTOGRAM_BUCKET_COUNT];
+	uint64_t bucket_counts[HISTOGRAM_BUCKET_COUNT]; /* values by their size: histogram_find_bucket() */
 };
 
 void histogram_add(struct histogram *histogram, uint64_t value);

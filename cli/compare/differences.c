@@ -11,7 +11,7 @@
 struct difference {
 	size_t differing_step_count;
 	const struct trail_step *step, *other_step;
-	const struct trail_process *process;
+	const struct trail_process *process; /* the process of `step` */
 };
 
 /* The comparison of the trails of two runs. */

@@ -12,7 +12,7 @@
 
 /* One piece of advice. It is given when a probe in `probes` found its feature missing and all conditions hold. */
 struct advice {
-	const char *title;
+	const char *title;    /* what to change, in a few words */
 	enum probe probes[5]; /* the list ends at PROBE_KERNEL, which needs no advice */
 	/* traits of the machine: it has one of required_traits (0: not required) and none of excluded_traits */
 	unsigned required_traits, excluded_traits;

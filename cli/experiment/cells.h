@@ -12,7 +12,7 @@ struct cell {
 	const struct plan_policy *policy;
 	unsigned repetition; /* number of the repetition, from 1 */
 	size_t index;        /* index of the cell in the plan, from 0 */
-	char digest[SHA256_HEX_SIZE];
+	char digest[SHA256_HEX_SIZE]; /* of all that the cell's result depends on; names its directory */
 };
 
 /*

@@ -30,7 +30,7 @@ bool program_is_executable(const char *path)
 
 /* A version manager like pyenv: versions in ROOT/versions, the chosen version in a variable or a file. */
 static const struct shim_manager {
-	const char *env_variable;
+	const char *env_variable;       /* variable with the chosen version */
 	const char *local_version_file; /* file with the chosen version, searched from the current directory upwards */
 	const char *marker_file;        /* a file that only this manager's root directory has */
 } shim_managers[] = {

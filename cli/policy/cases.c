@@ -19,7 +19,7 @@ struct cases_file {
 	const char *verb, *path, *text;
 	struct json_last_line_search last_search;
 	struct json_path at; /* place of the current value */
-	bool failed;
+	bool failed;         /* an error was printed */
 };
 
 /* Enters a member or element, for the place in messages. */

@@ -15,7 +15,7 @@ struct minimise_runs {
 	int (*load)(void *ctx, const char *name, const char *from, char **ret_text, char **ret_path);
 	const struct minimise *all;
 	char *program, *workdir; /* the runs' program and workdir; owned; NULL: none */
-	struct used_accesses used_accesses;
+	struct used_accesses used_accesses; /* what the runs were allowed, and the policy still grants */
 };
 
 /* The state of `callgate policy minimise`. */

@@ -30,7 +30,7 @@ struct replay_group {
 /* The records that a policy judges otherwise than their runs did, counted and grouped. */
 struct replay_report {
 	uint64_t unchanged_count; /* records on which both verdicts are the same */
-	uint64_t count_by_change[REPLAY_CHANGE_MAX];
+	uint64_t count_by_change[REPLAY_CHANGE_MAX]; /* records, by how their judgement changes */
 	void *tree; /* all groups, sorted by key: tsearch(3) */
 	size_t group_count;
 	struct replay_group

@@ -30,7 +30,7 @@ struct net_question {
 	bool is_request, wants_upgrade, uses_tls; /* asked about: a request, an upgrade to WebSocket, TLS */
 	char http_method[NET_METHOD_SIZE];
 	char url_path[NET_PATH_SIZE];
-	struct net_verdict verdict;
+	struct net_verdict verdict;  /* the answer */
 	const struct net_rule *rule; /* the rule that allows the endpoint, also if the request is refused; NULL: none */
 	bool callgate_sees_requests; /* callgate would see the requests: TLS interception, or plain HTTP */
 	struct net_known_address known_addresses[NET_ADDRESSES_MAX];

@@ -52,7 +52,7 @@ struct conn {
 	uint64_t id;
 	pid_t pid;
 	uint16_t source_port, port;
-	int address_family;
+	int address_family;          /* of the program's socket */
 	char host[NET_HOST_SIZE];    /* the endpoint's name; "" for a proxy that has read no destination yet */
 	const struct net_rule *rule; /* the rule that approves host; NULL for a proxy that has no destination yet */
 	struct channel client, upstream; /* watch.fd is -1 while not connected */
@@ -75,7 +75,7 @@ struct conn {
 	bool connected_was_sent;              /* the message CONNECTED was sent */
 	/* the mode is to go on when the queue of the control line has room again */
 	bool waits_for_control_line;
-	bool is_closed;
+	bool is_closed;            /* conn_close() was called: only the freeing is left */
 	struct conn *next, **slot; /* in the list egress->conns until freed; slot: the pointer to this one */
 	/* calls conn->answer for a refusal; once the connection is closed, frees it */
 	struct timer refuse_or_free_timer;

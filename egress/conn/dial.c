@@ -22,7 +22,7 @@
 struct dial_attempt {
 	struct dial *dial;
 	struct watch watch; /* fd is -1 while not connecting */
-	struct timer timeout_timer;
+	struct timer timeout_timer; /* gives the attempt up */
 	struct sockaddr_storage address;
 };
 
@@ -31,7 +31,7 @@ struct dial {
 	struct egress *egress;
 	char host[NET_HOST_SIZE];
 	uint16_t port;
-	int socket_type;
+	int socket_type; /* SOCK_STREAM or SOCK_DGRAM */
 	/* exceptions from the deny set: for addresses in the policy, and for addresses that a lookup found */
 	enum net_lifted_refusals lift_for_policy_addresses, lift_for_resolved_addresses;
 	enum net_lifted_refusals lift;         /* the exceptions for the addresses in `attempt` */
@@ -42,7 +42,7 @@ struct dial {
 	struct dial_attempt attempt[DIAL_ATTEMPTS_MAX];
 	size_t count, next, running;
 	struct timer next_step_timer;         /* fires when dialling starts, then for each further attempt */
-	struct dial_result result;
+	struct dial_result result;            /* what is known of the result so far */
 };
 
 static void attempt_close_socket(struct dial_attempt *attempt)

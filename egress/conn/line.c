@@ -30,9 +30,9 @@ struct control_line {
 	struct watch watch;
 	struct line_callbacks callbacks;
 	struct line_queued_message *first, **end;
-	size_t queued_count;
+	size_t queued_count; /* messages that wait for room in the socket */
 	bool full, gone;
-	uint64_t last_record_id;
+	uint64_t last_record_id;                          /* id of the last record that was sent or queued */
 	struct line_ack_callback *waiting, **waiting_end; /* sorted by id, as the supervisor acknowledges */
 };
 

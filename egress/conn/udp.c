@@ -42,7 +42,7 @@ struct udp_relay {
 	pid_t pid;
 	uint16_t port;
 	char host[NET_HOST_SIZE];
-	const struct net_rule *rule;
+	const struct net_rule *rule; /* the rule that allows the endpoint */
 	struct watch program_watch; /* socket for datagrams from and to the program */
 	struct udp_flow *flows;
 	size_t flow_count;

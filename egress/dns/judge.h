@@ -24,7 +24,7 @@ struct dns_verdict {
 	const struct net_rule *rule; /* the rule that allows the name */
 	/* the answer has the addresses of `pool_index`. The supervisor must know them before the program does. */
 	bool has_pool_addresses;
-	uint32_t pool_index;
+	uint32_t pool_index;      /* the name's index in the pool, if has_pool_addresses */
 	bool uses_real_addresses; /* there is no answer yet: the rule asks for real addresses (dns_judge_addresses) */
 };
 

@@ -18,7 +18,7 @@ struct egress;
 /* Limits how many refused DNS queries a second get a record of their own. */
 struct dns_refusals {
 	struct egress *egress;
-	struct timer flush_timer;
+	struct timer flush_timer;         /* writes unwritten_refusals_record */
 	uint64_t current_second_start_ns; /* start of the present second */
 	unsigned written_in_current_second;   /* number of records written in this second */
 	/* counts the refusals without a record of their own; count 0: none */

@@ -38,7 +38,7 @@ struct dns_task {
 	struct dns_verdict verdict;
 	uint64_t resolver_question_number;     /* number of the pending question to the resolver; 0: none */
 	struct timer poll_timer; /* fires at intervals until the control line is idle; then the answer is sent */
-	unsigned waited_for_announcement_ms;
+	unsigned waited_for_announcement_ms; /* so long the supervisor has been waited for */
 };
 
 enum dns_announcement_state { DNS_UNANNOUNCED, DNS_QUEUED, DNS_ANNOUNCED };

@@ -22,7 +22,7 @@ struct dns_stream {
 	bool query_awaits_answer; /* a query waits for its answer */
 	bool program_half_closed; /* the program has half-closed the stream */
 	bool must_be_freed;       /* to be freed by stream_serve_queries() */
-	bool is_being_served;
+	bool is_being_served;     /* stream_serve_queries() uses it */
 	size_t len;
 	uint8_t data[DNS_TCP_LENGTH_FIELD_BYTES + DNS_QUERY_BYTES_MAX];
 };

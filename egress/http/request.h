@@ -35,7 +35,7 @@ struct http_field {
 
 /* The verdict on an HTTP request. */
 struct request_verdict {
-	bool is_allowed;
+	bool is_allowed; /* false: refused, with refusal_status */
 	/* HTTP status of a refusal: 403; 421 (another host); 429 (budget); 400, 431 (malformed); 502, 503, 504 */
 	unsigned refusal_status;
 	const struct net_rule *rule; /* the rule that allows the request, with the credential to insert; NULL: none */

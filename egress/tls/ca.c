@@ -35,7 +35,7 @@ struct ca {
 	EVP_PKEY *leaf_key; /* the key of all leaves */
 	X509 *certificate;
 	char *pem;
-	uint64_t leaf_use_counter;
+	uint64_t leaf_use_counter; /* how often a leaf was used; orders them by their last use */
 	struct leaf_certificate leaf[LEAF_CERTIFICATES_MAX]; /* entries in use come first */
 };
 

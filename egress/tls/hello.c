@@ -19,7 +19,7 @@ enum {
 struct byte_span {
 	const uint8_t *at;
 	size_t bytes_left;
-	bool has_failed;
+	bool has_failed; /* more was asked for than there is */
 };
 
 /* Takes the next bytes off the span. NULL: there are too few, and all later calls fail. */

@@ -17,7 +17,7 @@ struct net_deny {
 	const uint16_t *port; /* NULL: all ports */
 	size_t port_count;
 	const char *reason;   /* "reason" in the policy; NULL: none */
-	const char *label;
+	const char *label;    /* name of the rule in records */
 	enum policy_on_deny on_deny;
 };
 
@@ -31,7 +31,7 @@ struct net_listen_range {
 struct net_fixed_host {
 	const char *source_location;
 	const char *host;
-	struct sockaddr_storage address[NET_ADDRESSES_MAX];
+	struct sockaddr_storage address[NET_ADDRESSES_MAX]; /* the addresses that the name is given */
 	size_t address_count;
 };
 

@@ -31,7 +31,7 @@ typedef unsigned __int128 move_positions;
 
 /* One of the two directories that are compared, with all paths that rules may have for it. */
 struct compared_dir {
-	const char *path_or_alias[PATHS_OF_ONE_DIR_MAX];
+	const char *path_or_alias[PATHS_OF_ONE_DIR_MAX]; /* the path, then aliases that deny rules may name */
 	size_t path_and_alias_count;
 	unsigned rights;  /* the rights from grants of whole trees */
 	/* length of the path of the innermost remapped mount: grants above it do not apply */
@@ -43,7 +43,7 @@ struct compared_dir {
 struct rule_match_below_dir {
 	move_positions positions;
 	const char *pending[RULE_PATHS_BELOW_DIR_MAX]; /* the rest of each literal part that lies below the directory */
-	size_t pending_count;
+	size_t pending_count;                          /* number of pending[] */
 };
 
 /* Epsilon closure: a "**" also matches no component, so the part after it may match next. */

@@ -12,7 +12,7 @@ enum column_type {
 
 /* A field of a record as a column. */
 struct column_value {
-	bool is_present;
+	bool is_present;       /* the record has the field */
 	int64_t integer_value; /* of COLUMN_INTEGER */
 	struct scan_text
 		text_value; /* the value of a COLUMN_TEXT, with its JSON escapes, or the digits of a COLUMN_REAL */
