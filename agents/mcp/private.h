@@ -126,7 +126,7 @@ void tool_report_status(struct tool_call *call);
 
 /* One output stream of a program. Only its beginning is kept, at most MCP_OUTPUT_BYTES_MAX. */
 struct captured_output {
-	struct buf kept_output; /* what is kept */
+	struct buf kept_output; /* the beginning of the output */
 	uint64_t total_bytes;   /* length of all output, kept or not */
 };
 
