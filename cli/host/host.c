@@ -269,7 +269,7 @@ static int host_load_policy_text(void *ctx, const char *name, const char *from, 
 	return 0;
 }
 
-/* The policy's callback `realpath`, by a cache. */
+/* The policy's callback `realpath`, with a cache. */
 static char *host_resolve_path(void *ctx, const char *path)
 {
 	struct cli_host *host = ctx;
