@@ -60,6 +60,7 @@ static void summary_print_denials(FILE *out, const json_t *result, size_t most)
 		summary_print_line(out, "callgate: … and %zu other denials; --events blocked shows all", count - most);
 }
 
+/* Prints a line for each object of a list: the words `verb`, its member `first`, the words `between`, and `second`. */
 static void summary_print_json_list(FILE *out, const json_t *list, const char *verb, const char *first,
 				    const char *between, const char *second)
 {

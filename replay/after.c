@@ -51,8 +51,8 @@ static bool after_record_is_about_entry(const struct scan_record *record, const 
 }
 
 /*
- * If the record tells that an entry of after_read fired, fires what it fires in this policy. false: it tells no such
- * thing.
+ * If the record tells that an entry of after_read fired, fires the entries of this policy that the same read fires.
+ * False: it tells no such thing.
  */
 bool query_fire_after_entry_of_event(const struct query_judge *judge, const struct scan_record *record)
 {

@@ -546,8 +546,8 @@ static void attach_make_nosymfollow_copy(struct attach_state *attach)
 		const struct attach_mount_state *mount_state = &attach->mount_state[i];
 
 		/*
-		 * Leaves out /proc and terminals, because /proc/self depends on the reader, and mounts with
-		 * has_no_virtual_path, because they have no path below the root, like the terminal of --tty.
+		 * Without /proc and /dev/pts, whose names depend on the process that reads them, and without mounts
+		 * that have no path below the root (has_no_virtual_path), such as the terminal of --tty.
 		 */
 		if ((mount_state->copy_fd >= 0 || mount_state->is_skeleton_file) && !mount_state->has_no_virtual_path &&
 		    !(mount_state->mount->flags & (MOUNT_PROC | MOUNT_DEV_PTS)))

@@ -28,7 +28,7 @@ struct context_run;
 
 /* How a context's interpreter is started. */
 struct context_options {
-	const char *language;          /* "python", "javascript", "typescript" (node 22.13) or "bash" */
+	const char *language;          /* "python", "javascript", "typescript" (takes node 22.13 or later) or "bash" */
 	const char *cwd;               /* NULL: the sandbox' workdir */
 	const char *interpreter;       /* name or path; NULL: python3, node or bash */
 	const json_t *env;             /* environment variables of the interpreter, an object of texts; or NULL */

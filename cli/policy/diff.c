@@ -127,7 +127,7 @@ static json_t *diff_make_answer_json(const struct diff_answer *answer)
 			 "reason", answer->reason);
 }
 
-/* One difference as JSON: all questions with the same two answers as witness `first`, up to a few examples. */
+/* One difference as JSON: the two answers of witness `first`, and the first questions that get the same two. */
 static json_t *diff_make_group_json(const struct policy_diff *diff, size_t first)
 {
 	const struct diff_witness *witness = &diff->witness[first];

@@ -82,7 +82,7 @@ bool diff_witnesses_agree(const struct diff_witness *a, const struct diff_witnes
 /* The two policies that are compared, and where differences are added. */
 struct diff_search {
 	const struct policy *policy[2];
-	struct policy_diff *diff;
+	struct policy_diff *diff; /* the differences that were found so far; borrowed */
 };
 
 /* Adds a witness if its answers differ. Copies witness->callgate_why_argument. */

@@ -8,8 +8,8 @@
 #define RLIMIT_DATA_SLACK_MIN_BYTES (UINT64_C(256) << 20)
 #define RLIMIT_DATA_SLACK_MAX_BYTES (UINT64_C(1) << 30) /* by how much RLIMIT_DATA exceeds the memory limit */
 /*
- * A page of page tables maps 512 pages. The limit of address space allows for at least 1 GiB of page tables, because
- * .NET reserves 256 GiB of addresses.
+ * A page of page tables maps 512 pages, so the limit of the address space also limits the memory of page tables. It is
+ * never lower than the addresses that 1 GiB of page tables maps, because .NET reserves 256 GiB of addresses.
  */
 #define MAPPED_PAGES_PER_PAGE_TABLE 512
 /* least limit of page tables, however small the memory limit is */

@@ -69,6 +69,7 @@ static int sample_list_processes(pid_t root, struct sample_list *ret_list)
 	return error;
 }
 
+/* Frees a list of processes of which memory and CPU time are measured. */
 static void sample_list_release(struct sample_list *list)
 {
 	free(list->process);

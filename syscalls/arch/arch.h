@@ -51,8 +51,9 @@ bool arch_last_call_was(const struct arch_regs *regs, int nr);
 /* Restores the argument registers, which programs expect to be preserved. Does not change the result. */
 void arch_restore_args(struct arch_regs *regs, const uint64_t arg[6]);
 
-/* The result of the system call. At a syscall-exit stop it can be set. */
+/* The result of the system call. */
 int64_t arch_get_result(const struct arch_regs *regs);
+/* Sets the result that the system call will have, at a syscall-exit stop. */
 void arch_set_result(struct arch_regs *regs, int64_t value);
 
 #endif

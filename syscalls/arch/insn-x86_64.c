@@ -89,7 +89,7 @@ static bool insn_describe_constant_load(struct decoder *decoder, struct instruct
 	return decode_skip_bytes(decoder, 0);
 }
 
-/* The instruction copies a register to another. */
+/* Notes that the instruction copies a register to another. Always true, so that a decoder can return it. */
 static bool insn_describe_register_copy(struct instruction *ret, unsigned to, unsigned from)
 {
 	ret->is_register_copy = true;

@@ -26,7 +26,7 @@ struct exec_image {
 	uint64_t maps_ino; /* inode number as /proc/PID/maps shows it */
 };
 
-/* The verified result of judging an exec: the files that the kernel must load. */
+/* What judging an exec has found: the files that the kernel must load. The tracer compares what it has loaded. */
 struct exec_plan {
 	struct exec_image image;  /* the ELF file that will run: the program, or the last interpreter of a "#!" chain */
 	struct exec_image loader_image; /* the program's dynamic loader (PT_INTERP) */

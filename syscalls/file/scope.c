@@ -19,7 +19,7 @@ struct openat2_path_walk {
 	bool follows_last_link; /* the path's last name may be a link to follow */
 	bool may_create;     /* the last name need not exist: O_CREAT */
 	char root[PATH_MAX]; /* canonical path of the start directory */
-	char *at;            /* canonical path so far; in text */
+	char *at;            /* canonical path so far; borrowed room of PATH_MAX bytes */
 	int link_count;      /* links followed so far */
 	bool path_is_relative; /* path[0] is relative */
 	bool has_last_device;  /* last_device is set */

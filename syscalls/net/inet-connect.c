@@ -144,7 +144,7 @@ static int inet_hold_listener(struct call *call, const struct inet_address *to, 
 	struct inet_address at = inet_make_loopback(inet, v6, to->port);
 	int held = inet_listeners_duplicate_socket_at(inet->listeners, call, &at);
 
-	if (held < 0 && v6) { /* an IPv4 listener that is dual-stack takes IPv6 connections as well */
+	if (held < 0 && v6) { /* an AF_INET6 socket that takes IPv4 as well is known by its IPv4 address */
 		at = inet_make_loopback(inet, false, to->port);
 		held = inet_listeners_duplicate_socket_at(inet->listeners, call, &at);
 		if (held >= 0 && (!inet_read_socket_kind(held, &kind) || kind.domain != AF_INET6))

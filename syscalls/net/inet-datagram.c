@@ -54,7 +54,7 @@ void inet_endpoint_release(struct inet_endpoint *endpoint)
 	endpoint->fd = endpoint->guard_fd = -1;
 }
 
-/* Finds or makes the endpoint's socket. Returns 0 with the address to send to, or -errno. */
+/* Finds or makes the socket of egress that stands for this host. 0 with its address, to send to, or -errno. */
 static int endpoint_find_or_make_socket(struct inet *inet, const char *host, const struct inet_address *address,
 					struct inet_address *ret_at)
 {
