@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -18,6 +17,7 @@
 #include "approval/remembered.h"
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "confine/descriptors.h"
 
 #define NS_PER_S UINT64_C(1000000000)
 
@@ -46,6 +46,14 @@ int approver_read_line(int fd, struct approver_line *line)
 
 /* ---- answers ---- */
 
+/* Closes a question. Its place can take another one. */
+static void approver_close(struct approver *approver, struct approver_question *question, const char *why)
+{
+	front_close_question(approver, question, why);
+	free(question->text);
+	*question = (struct approver_question){.answer_fd = -1};
+}
+
 void approver_answer(struct approver *approver, struct approver_question *question, enum approval_answer_word word,
 		     enum approval_way way, uid_t uid)
 {
@@ -54,9 +62,14 @@ void approver_answer(struct approver *approver, struct approver_question *questi
 	memcpy(answer.id, question->head.id, sizeof(answer.id));
 	/* The supervisor's end has room for more answers than there are questions; when it is gone, this process ends. */
 	(void)send(approver->channel_fd, &answer, sizeof(answer), MSG_NOSIGNAL | MSG_DONTWAIT);
-	front_close_question(approver, question, word == APPROVAL_GONE ? "gone" : "answered");
-	free(question->text);
-	*question = (struct approver_question){.answer_fd = -1};
+	approver_close(approver, question, word == APPROVAL_GONE ? "gone" : "answered");
+}
+
+void approver_answer_all_gone(struct approver *approver, enum approval_way way)
+{
+	for (size_t i = 0; i < APPROVAL_OPEN_QUESTIONS_MAX; i++)
+		if (approver->question[i].is_open)
+			approver_answer(approver, &approver->question[i], APPROVAL_GONE, way, 0);
 }
 
 static struct approver_question *approver_find(struct approver *approver, const char *id)
@@ -106,10 +119,9 @@ static enum approval_answer_word approver_read_word(const struct approver *appro
 	return word;
 }
 
-bool approver_take_answer(struct approver *approver, struct approver_question *only, const char *text, size_t len,
+bool approver_take_answer(struct approver *approver, struct approver_question *only, const json_t *object,
 			  enum approval_way way, uid_t uid)
 {
-	json_t *object = json_loadb(text, len, JSON_REJECT_DUPLICATES, NULL);
 	const char *id = json_string_value(json_object_get(object, "id"));
 	struct approver_question *question = id ? approver_find(approver, id) : NULL;
 
@@ -122,8 +134,17 @@ bool approver_take_answer(struct approver *approver, struct approver_question *o
 		(void)text_printf(stderr, "callgate: --approve: an answer is for no open question (late, a second one, "
 					  "or another question's); it has no effect\n");
 	}
-	json_decref(object);
 	return id != NULL;
+}
+
+bool approver_take_answer_line(struct approver *approver, struct approver_question *only,
+			       const struct approver_line *line, enum approval_way way, uid_t uid)
+{
+	json_t *object = json_loadb(line->text, line->len, JSON_REJECT_DUPLICATES, NULL);
+	bool is_answer = approver_take_answer(approver, only, object, way, uid);
+
+	json_decref(object);
+	return is_answer;
 }
 
 /* ---- the supervisor's messages ---- */
@@ -166,9 +187,7 @@ static bool approver_receive(struct approver *approver)
 	if (head.kind == APPROVAL_QUESTION) {
 		approver_open(approver, &head, text, (size_t)got - sizeof(head));
 	} else if ((question = approver_find(approver, head.id))) {
-		front_close_question(approver, question, "withdrawn");
-		free(question->text);
-		*question = (struct approver_question){.answer_fd = -1};
+		approver_close(approver, question, "withdrawn");
 		terminal_show_next(approver);
 	}
 	return true;
@@ -191,7 +210,7 @@ static void approver_run(struct approver *approver)
 		struct pollfd ready[COUNT] = {
 			[CHANNEL] = {.fd = approver->channel_fd, .events = POLLIN},
 			[SOCKET] = {.fd = approver->options.socket_fd,
-				    .events = (short)(POLLIN | (approver->output_len ? POLLOUT : 0))},
+				    .events = (short)(POLLIN | (approver->output.len ? POLLOUT : 0))},
 			/* Not read while nothing is asked, so that the shell after the run gets what is typed. */
 			[TERMINAL] = {.fd = approver->shown ? approver->options.terminal_fd : -1, .events = POLLIN},
 		};
@@ -223,29 +242,10 @@ static bool approver_detach_stdio(void)
 	return null >= 0 && dup2(null, STDIN_FILENO) == 0 && dup2(STDERR_FILENO, STDOUT_FILENO) >= 0;
 }
 
-/* Closes every descriptor above standard error but those to be kept: others may be secrets, locks, or pipes. */
-static void approver_close_other_fds(const int *keep, size_t count)
-{
-	unsigned next = STDERR_FILENO + 1;
-
-	for (;;) {
-		unsigned lowest = ~0U;
-
-		for (size_t i = 0; i < count; i++)
-			if (keep[i] >= 0 && (unsigned)keep[i] >= next && (unsigned)keep[i] < lowest)
-				lowest = (unsigned)keep[i];
-		if (lowest > next)
-			(void)syscall(SYS_close_range, next, lowest - 1, 0U);
-		if (lowest == ~0U)
-			return;
-		next = lowest + 1;
-	}
-}
-
 static _Noreturn void approver_main(const struct approver_options *options, int channel_fd)
 {
 	struct approver *approver = calloc(1, sizeof(*approver));
-	const int keep[] = {channel_fd, options->socket_fd, options->terminal_fd, options->remembered_fd};
+	int keep[] = {channel_fd, options->socket_fd, options->terminal_fd, options->remembered_fd};
 	static const int of_terminals[] = {SIGINT, SIGQUIT, SIGHUP, SIGTSTP, SIGTTIN, SIGTTOU};
 	sigset_t none;
 
@@ -260,7 +260,7 @@ static _Noreturn void approver_main(const struct approver_options *options, int 
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 	(void)signal(SIGCHLD, SIG_DFL);
 	(void)signal(SIGPIPE, SIG_IGN);
-	approver_close_other_fds(keep, sizeof(keep) / sizeof(keep[0]));
+	descriptors_close_all_but(keep, sizeof(keep) / sizeof(keep[0]));
 	approver->options = *options;
 	approver->channel_fd = channel_fd;
 	for (size_t i = 0; i < APPROVAL_OPEN_QUESTIONS_MAX; i++)

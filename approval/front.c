@@ -15,20 +15,18 @@
 
 /* ---- a Unix socket ---- */
 
-/* The socket is of no use any more: open questions are answered by nobody, and later ones at once. */
+/* Closes the socket. Open questions, and later ones at once, are answered with APPROVAL_GONE. */
 static void front_give_up_socket(struct approver *approver)
 {
 	close_fd(&approver->options.socket_fd);
-	approver->output_len = 0;
-	for (size_t i = 0; i < APPROVAL_OPEN_QUESTIONS_MAX; i++)
-		if (approver->question[i].is_open)
-			approver_answer(approver, &approver->question[i], APPROVAL_GONE, APPROVAL_BY_SOCKET, 0);
+	buf_release(&approver->output);
+	approver_answer_all_gone(approver, APPROVAL_BY_SOCKET);
 }
 
 void front_write_socket(struct approver *approver)
 {
-	ssize_t sent =
-		send(approver->options.socket_fd, approver->output, approver->output_len, MSG_NOSIGNAL | MSG_DONTWAIT);
+	struct buf *output = &approver->output;
+	ssize_t sent = send(approver->options.socket_fd, output->data, output->len, MSG_NOSIGNAL | MSG_DONTWAIT);
 
 	if (sent < 0 && errno != EAGAIN && errno != EINTR) {
 		front_give_up_socket(approver);
@@ -36,26 +34,20 @@ void front_write_socket(struct approver *approver)
 	}
 	if (sent <= 0)
 		return;
-	approver->output_len -= (size_t)sent;
-	memmove(approver->output, approver->output + sent, approver->output_len);
+	output->len -= (size_t)sent;
+	memmove(output->data, output->data + sent, output->len);
 }
 
 /* Sends a line. -errno: the reader is too slow, or there is no memory. */
 static int front_queue_line(struct approver *approver, const char *text)
 {
-	size_t len = strlen(text), wanted = approver->output_len + len + 1;
-	char *larger;
+	size_t len = strlen(text);
 
-	if (wanted > APPROVER_OUTPUT_BYTES_MAX)
+	if (approver->output.len + len + 1 > APPROVER_OUTPUT_BYTES_MAX)
 		return -ENOBUFS;
-	larger = realloc(approver->output, wanted);
-	if (!larger)
-		return -ENOMEM;
-	approver->output = larger;
-	memcpy(larger + approver->output_len, text, len);
-	larger[wanted - 1] = '\n';
-	approver->output_len = wanted;
-	return 0;
+	buf_add(&approver->output, text, len);
+	buf_add(&approver->output, "\n", 1);
+	return approver->output.failed ? -ENOMEM : 0;
 }
 
 static void front_tell_socket_of_end(struct approver *approver, const struct approver_question *question,
@@ -76,8 +68,8 @@ void front_read_socket(struct approver *approver)
 	int r;
 
 	while ((r = approver_read_line(fd, &approver->line)) == 1) {
-		bool is_answer = approver_take_answer(approver, NULL, approver->line.text, approver->line.len,
-						      APPROVAL_BY_SOCKET, approver->options.socket_uid);
+		bool is_answer = approver_take_answer_line(approver, NULL, &approver->line, APPROVAL_BY_SOCKET,
+							   approver->options.socket_uid);
 
 		approver->line.len = 0;
 		if (!is_answer) {
@@ -149,7 +141,7 @@ void front_read_command(struct approver *approver, struct approver_question *que
 	else if (r < 0 && r != -EPIPE)
 		approver_answer(approver, question, APPROVAL_MALFORMED, APPROVAL_BY_COMMAND, geteuid());
 	else if (r != 0)
-		(void)approver_take_answer(approver, question, line.text, line.len, APPROVAL_BY_COMMAND, geteuid());
+		(void)approver_take_answer_line(approver, question, &line, APPROVAL_BY_COMMAND, geteuid());
 }
 
 /* ---- both ---- */

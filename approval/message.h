@@ -21,7 +21,7 @@ enum approval_answer_word {
 	APPROVAL_NO,
 	APPROVAL_STOP,      /* refuse the call, and end the run */
 	APPROVAL_MALFORMED, /* there was an answer, but none of these, or one that was not offered */
-	APPROVAL_GONE,      /* nobody is there to answer */
+	APPROVAL_GONE,      /* the socket, command or terminal is gone, or cannot be asked */
 	APPROVAL_WORD_MAX,
 };
 
@@ -54,7 +54,7 @@ struct approval_answer {
 	char id[SHA256_HEX_SIZE];
 	uint32_t word; /* enum approval_answer_word */
 	uint32_t way;  /* enum approval_way */
-	int64_t uid;   /* who answered; -1: nobody */
+	int64_t uid;   /* user id of the process that answered; -1: there was no answer */
 };
 
 #endif

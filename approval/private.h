@@ -2,12 +2,14 @@
 #ifndef CALLGATE_APPROVAL_PRIVATE_H
 #define CALLGATE_APPROVAL_PRIVATE_H
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
 #include "approval/approver.h"
 #include "approval/message.h"
+#include "base/buf.h"
 
 #define APPROVER_LINE_BYTES_MAX 4096u        /* an answer's line; a longer one is none */
 #define APPROVER_OUTPUT_BYTES_MAX (1u << 20) /* what waits for a socket whose reader is slow; then it is given up */
@@ -34,8 +36,7 @@ struct approver {
 	int channel_fd;
 	struct approver_question question[APPROVAL_OPEN_QUESTIONS_MAX];
 	struct approver_line line; /* of the socket */
-	char *output;              /* what the socket has not taken yet; owned */
-	size_t output_len;
+	struct buf output;         /* what the socket has not taken yet */
 	bool has_reported_stray_answer;
 	uint64_t last_order;             /* of the newest question */
 	struct approver_question *shown; /* on the terminal now; NULL: none */
@@ -48,12 +49,17 @@ int approver_read_line(int fd, struct approver_line *line);
 /* Answers a question and closes it. */
 void approver_answer(struct approver *approver, struct approver_question *question, enum approval_answer_word word,
 		     enum approval_way way, uid_t uid);
+/* Answers all open questions with APPROVAL_GONE. */
+void approver_answer_all_gone(struct approver *approver, enum approval_way way);
 /*
- * Reads an answer and closes the question that it is for. only: the question that it must be for; NULL: any open one.
- * False: the text is no answer at all.
+ * Reads an answer, which may be NULL, and closes the question that it is for. only: the question that it must be for;
+ * NULL: any open one. False: the object is no answer at all.
  */
-bool approver_take_answer(struct approver *approver, struct approver_question *only, const char *text, size_t len,
+bool approver_take_answer(struct approver *approver, struct approver_question *only, const json_t *object,
 			  enum approval_way way, uid_t uid);
+/* As approver_take_answer(), with the JSON of a line. */
+bool approver_take_answer_line(struct approver *approver, struct approver_question *only,
+			       const struct approver_line *line, enum approval_way way, uid_t uid);
 
 /* ---- front.c ---- */
 

@@ -12,14 +12,12 @@
 
 #define TERMINAL_LINE_BYTES_MAX 255u /* a line of input; the rest of a longer one is another line */
 
-/* The terminal is of no use any more: nobody answers open questions, and later ones at once. */
+/* Closes the terminal. Open questions, and later ones at once, are answered with APPROVAL_GONE. */
 static void terminal_give_up(struct approver *approver)
 {
 	close_fd(&approver->options.terminal_fd);
 	approver->shown = NULL;
-	for (size_t i = 0; i < APPROVAL_OPEN_QUESTIONS_MAX; i++)
-		if (approver->question[i].is_open)
-			approver_answer(approver, &approver->question[i], APPROVAL_GONE, APPROVAL_BY_TERMINAL, 0);
+	approver_answer_all_gone(approver, APPROVAL_BY_TERMINAL);
 }
 
 /* Writes to the terminal, which does not block. -errno: it takes nothing, as when its output is stopped (Ctrl-S). */
@@ -125,17 +123,13 @@ static int terminal_handle_line(struct approver *approver, const char *line)
 	static const char again[] = "that is none of these answers; write one as it stands there: ";
 	const char *word;
 	json_t *answer;
-	char *text;
 	int r = 0;
 
 	if (object && terminal_read_answer(object, line, &word)) {
 		answer = json_pack("{s:s, s:s}", "id", question->head.id, "answer", word);
-		text = answer ? json_dumps(answer, JSON_COMPACT) : NULL;
-		r = text ? 0 : -ENOMEM;
-		if (text)
-			(void)approver_take_answer(approver, question, text, strlen(text), APPROVAL_BY_TERMINAL,
-						   geteuid());
-		free(text);
+		r = answer ? 0 : -ENOMEM;
+		if (answer)
+			(void)approver_take_answer(approver, question, answer, APPROVAL_BY_TERMINAL, geteuid());
 		json_decref(answer);
 	} else if (object) {
 		r = terminal_write(approver, again, sizeof(again) - 1);

@@ -57,6 +57,13 @@ int io_find_openat2_errno(void)
 	return syscall(SYS_openat2, -1, NULL, NULL, 0) < 0 && errno != EINVAL ? errno : 0;
 }
 
+int io_open_dir(int dirfd, const char *name)
+{
+	int fd = openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
 int io_open_without_links(const char *path, int flags)
 {
 	int fd;

@@ -26,6 +26,9 @@ int io_find_openat2_errno(void);
  */
 int io_open_without_links(const char *path, int flags);
 
+/* Opens a directory, following no link as the last component. A descriptor owned by the caller, or -errno. */
+int io_open_dir(int dirfd, const char *name);
+
 /* Reads a whole file, NUL-terminated, owned by the caller. 0, -EFBIG when it has more than `cap` bytes, or -errno. */
 int io_read_file(int dirfd, const char *path, size_t cap, char **ret_text, size_t *ret_len);
 int io_read_fd(int fd, size_t cap, char **ret_text, size_t *ret_len);

@@ -69,8 +69,8 @@ static const struct {
 
 /* Memory that the child which tries namespaces shares with its parent. */
 struct trial_shared_page {
-	volatile int
-		unshared; /* 1: the parent must write the id maps; 2: unsharing failed, or the child has written them */
+	/* 1: the parent must write the id maps; 2: unsharing failed, or the child has written them */
+	volatile int unshared;
 	volatile int mapped;
 	volatile int error[STEP_MAX]; /* errno of each step, 0: it worked; -1: not reached */
 	volatile bool proc_is_fresh;

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/io.h"
 #include "keeper/scratch-private.h"
 
 #define SCRATCH_BASE_SUFFIX_TEMPLATE "-XXXXXX"       /* template of mkdtemp(3) */
@@ -25,7 +26,7 @@
 /* Opens a directory that only this user can enter. A descriptor owned by the caller, -EPERM with `why`, or -errno. */
 static int scratch_open_dir_of_this_user(const char *path, char why[SCRATCH_REASON_SIZE])
 {
-	_cleanup_close_ int fd = scratch_open_dir(AT_FDCWD, path);
+	_cleanup_close_ int fd = io_open_dir(AT_FDCWD, path);
 	struct stat st;
 
 	(void)snprintf(why, SCRATCH_REASON_SIZE, "%s", fd < 0 ? strerror(-fd) : "");

@@ -35,13 +35,6 @@ int scratch_make_dir(int dirfd, const char *name, mode_t mode)
 	return mode != 0700 && fchmodat(dirfd, name, mode, 0) < 0 ? -errno : 0;
 }
 
-int scratch_open_dir(int dirfd, const char *name)
-{
-	int fd = openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-
-	return fd < 0 ? -errno : fd;
-}
-
 const char *scratch_get_run_name(const struct scratch *scratch)
 {
 	assert(scratch->base_path);
@@ -66,7 +59,7 @@ static void scratch_read_dir_state(int fd, struct scratch_dir_state *ret_mark)
 
 static int scratch_remember_subdir_state(struct scratch *scratch, size_t i)
 {
-	_cleanup_close_ int fd = scratch_open_dir(scratch->fd, scratch_dirs[i].name);
+	_cleanup_close_ int fd = io_open_dir(scratch->fd, scratch_dirs[i].name);
 
 	if (fd < 0)
 		return fd;
@@ -208,7 +201,7 @@ static bool scratch_subdir_is_unchanged(const struct scratch *scratch, const cha
 
 	if (i == SCRATCH_SUBDIRS_COUNT || !scratch->subdir_state[i].set)
 		return false;
-	fd = scratch_open_dir(scratch->fd, name);
+	fd = io_open_dir(scratch->fd, name);
 	if (fd < 0)
 		return false;
 	scratch_read_dir_state(fd, &now);
@@ -222,7 +215,7 @@ static bool scratch_subdir_is_unchanged(const struct scratch *scratch, const cha
 bool scratch_is_unchanged(const struct scratch *scratch)
 {
 	_cleanup_close_ int fd =
-		scratch->is_reusable && scratch->may_be_reused_after_run ? scratch_open_dir(scratch->fd, ".") : -1;
+		scratch->is_reusable && scratch->may_be_reused_after_run ? io_open_dir(scratch->fd, ".") : -1;
 
 	return fd >= 0 && scratch_dir_has_only_allowed(fd, scratch, scratch_subdir_is_unchanged);
 }
@@ -238,7 +231,7 @@ bool scratch_leave_as_spare(const struct scratch *scratch)
 static bool scratch_spare_subdir_is_valid(const struct scratch *scratch, const char *name)
 {
 	size_t i = scratch_find_dir_index(name);
-	_cleanup_close_ int fd = i < SCRATCH_SUBDIRS_COUNT ? scratch_open_dir(scratch->fd, name) : -1;
+	_cleanup_close_ int fd = i < SCRATCH_SUBDIRS_COUNT ? io_open_dir(scratch->fd, name) : -1;
 	struct scratch_dir_state now;
 
 	if (fd < 0)
@@ -256,8 +249,8 @@ bool scratch_reuse_spare_dir(struct scratch *scratch)
 
 	if (!scratch->is_reusable || renameat(scratch->base_fd, SCRATCH_SPARE_DIR_NAME, scratch->base_fd, name) < 0)
 		return false;
-	scratch->fd = scratch_open_dir(scratch->base_fd, name);
-	fd = scratch->fd < 0 ? -1 : scratch_open_dir(scratch->fd, ".");
+	scratch->fd = io_open_dir(scratch->base_fd, name);
+	fd = scratch->fd < 0 ? -1 : io_open_dir(scratch->fd, ".");
 	if (fd >= 0 && fstat(fd, &st) == 0 && st.st_uid == geteuid() && st.st_mode == (S_IFDIR | 0700) &&
 	    scratch_dir_has_only_allowed(fd, scratch, scratch_spare_subdir_is_valid))
 		return true;

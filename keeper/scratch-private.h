@@ -7,9 +7,6 @@
 /* Creates a directory with exactly this mode, which the umask does not change. 0 or -errno. */
 int scratch_make_dir(int dirfd, const char *name, mode_t mode);
 
-/* Opens a directory. A descriptor owned by the caller, or -errno. */
-int scratch_open_dir(int dirfd, const char *name);
-
 /*
  * Finds or creates the directory of all runs. 0 with base_path, base_fd and perhaps base_name_notice set; -ENOENT: the
  * caller tries again; or -errno with a message. scratch_remove_run releases what is set.

@@ -30,7 +30,7 @@
 static int scratch_lock_base(const struct scratch *scratch, int operation)
 {
 	/* A new file description, because all processes that inherit base_fd would share a lock on it. */
-	_cleanup_close_ int fd = scratch_open_dir(scratch->base_fd, ".");
+	_cleanup_close_ int fd = io_open_dir(scratch->base_fd, ".");
 
 	if (fd < 0)
 		return fd;
@@ -45,7 +45,7 @@ static int scratch_lock_base(const struct scratch *scratch, int operation)
 /* True when the run's lock is free. The caller holds the base's lock, so that no run is being created. */
 static bool scratch_run_is_dead(int base_fd, const char *name)
 {
-	_cleanup_close_ int dir = scratch_open_dir(base_fd, name);
+	_cleanup_close_ int dir = io_open_dir(base_fd, name);
 
 	return dir >= 0 && flock(dir, LOCK_EX | LOCK_NB) == 0;
 }
@@ -75,7 +75,7 @@ static void scratch_sweep_dead_runs(const struct scratch *scratch)
 	uint64_t end = io_read_clock_ns() + SCRATCH_SWEEP_TIME_MAX_NS;
 	char dead[sizeof(SCRATCH_DEAD_RUN_PREFIX) + NAME_MAX];
 	struct dirent *entry;
-	int fd = scratch_open_dir(scratch->base_fd, ".");
+	int fd = io_open_dir(scratch->base_fd, ".");
 
 	dir = fd < 0 ? NULL : fdopendir(fd);
 	if (lock < 0 || !dir)
@@ -115,7 +115,7 @@ static void scratch_sweep_old_results(const struct scratch *scratch)
 	const time_t now = time(NULL), oldest = now - SCRATCH_RESULTS_KEPT_SECONDS;
 	struct dirent *entry;
 	struct stat st;
-	_cleanup_close_ int results = scratch_open_dir(scratch->base_fd, SCRATCH_RESULTS_DIR);
+	_cleanup_close_ int results = io_open_dir(scratch->base_fd, SCRATCH_RESULTS_DIR);
 	int fd;
 
 	if (results < 0 || scratch_results_were_swept(results, now))
@@ -160,7 +160,7 @@ static int scratch_make_run_dir(struct scratch *scratch)
 		error = scratch_make_dir(scratch->base_fd, scratch_get_run_name(scratch), 0700);
 		if (error < 0)
 			return error;
-		scratch->fd = scratch_open_dir(scratch->base_fd, scratch_get_run_name(scratch));
+		scratch->fd = io_open_dir(scratch->base_fd, scratch_get_run_name(scratch));
 	}
 	if (scratch->fd < 0)
 		return scratch->fd;

@@ -6,7 +6,7 @@
 set -u
 
 cd "${top_srcdir:-$(dirname "$0")/..}" || exit 99
-set -- base policy audit approval egress view replay syscalls confine supervisor workspace keeper doctor agents cli
+set -- base policy audit egress view replay syscalls confine approval supervisor workspace keeper doctor agents cli
 
 # shellcheck disable=SC2046 # names without blanks
 LC_ALL=C awk -v order="$*" '

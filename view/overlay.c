@@ -22,12 +22,9 @@
 /* Makes a directory if it is missing, and opens it. A descriptor or -errno. */
 static int overlay_open_dir(int dirfd, const char *name, mode_t mode)
 {
-	int fd;
-
 	if (mkdirat(dirfd, name, mode) < 0 && errno != EEXIST)
 		return -errno;
-	fd = openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	return fd < 0 ? -errno : fd;
+	return io_open_dir(dirfd, name);
 }
 
 /*

@@ -30,13 +30,6 @@ bool workspace_is_id(const char *text)
 	return strspn(text, "0123456789abcdef") == WORKSPACE_ID_LEN && text[WORKSPACE_ID_LEN] == '\0';
 }
 
-static int store_open_dir(int dirfd, const char *name)
-{
-	int fd = openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-
-	return fd < 0 ? -errno : fd;
-}
-
 /* ---- creating ---- */
 
 /* Returns what is known of a workspace. Owned by the caller; NULL: no memory. */
@@ -65,12 +58,12 @@ static int store_make_dir(int base_fd, const char *id)
 
 	if (mkdirat(base_fd, WORKSPACE_DIR_NAME, 0700) < 0 && errno != EEXIST)
 		return -errno;
-	store = store_open_dir(base_fd, WORKSPACE_DIR_NAME);
+	store = io_open_dir(base_fd, WORKSPACE_DIR_NAME);
 	if (store < 0)
 		return store;
 	if (mkdirat(store, id, 0700) < 0)
 		return -errno;
-	fd = store_open_dir(store, id);
+	fd = io_open_dir(store, id);
 	if (fd < 0)
 		return fd;
 	return flock(fd, LOCK_EX | LOCK_NB) < 0 ? -errno : steal_fd(&fd);
@@ -97,12 +90,12 @@ int workspace_create(int base_fd, const char *id, const char *dir)
 
 bool workspace_is_empty(int workspace_fd)
 {
-	const int fd = openat(workspace_fd, "0/upper", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	const int fd = io_open_dir(workspace_fd, "0/upper");
 	_cleanup_closedir_ DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 	const struct dirent *entry;
 
 	if (fd < 0)
-		return errno == ENOENT;
+		return fd == -ENOENT;
 	while (dir && (entry = readdir(dir)))
 		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
 			return false;
@@ -112,7 +105,7 @@ bool workspace_is_empty(int workspace_fd)
 /* Removes what workspace_remove() has renamed, also in a process that was killed meanwhile. 0 or -errno. */
 static int store_remove_renamed(int store_fd)
 {
-	const int fd = store_open_dir(store_fd, ".");
+	const int fd = io_open_dir(store_fd, ".");
 	_cleanup_closedir_ DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 	const struct dirent *entry;
 	int r = 0, error;
@@ -131,7 +124,7 @@ static int store_remove_renamed(int store_fd)
 
 int workspace_remove(int base_fd, const char *id)
 {
-	_cleanup_close_ int store = store_open_dir(base_fd, WORKSPACE_DIR_NAME);
+	_cleanup_close_ int store = io_open_dir(base_fd, WORKSPACE_DIR_NAME);
 	char removed[sizeof(STORE_REMOVED_PREFIX) + WORKSPACE_ID_LEN];
 	int r;
 
@@ -147,11 +140,11 @@ int workspace_remove(int base_fd, const char *id)
 
 int workspace_discard(int base_fd, const char *id)
 {
-	_cleanup_close_ int store = store_open_dir(base_fd, WORKSPACE_DIR_NAME), fd = -1;
+	_cleanup_close_ int store = io_open_dir(base_fd, WORKSPACE_DIR_NAME), fd = -1;
 
 	if (store < 0)
 		return store;
-	fd = store_open_dir(store, id);
+	fd = io_open_dir(store, id);
 	if (fd < 0)
 		return fd;
 	if (flock(fd, LOCK_EX | LOCK_NB) < 0)
@@ -176,7 +169,7 @@ static bool store_parse_dir(const json_t *info, char ret_dir[PATH_MAX])
 /* Reads a workspace. False: it is none, or it is being made or removed. */
 static bool store_read_workspace(int store_fd, const char *id, struct workspace *ret_workspace)
 {
-	_cleanup_close_ int fd = store_open_dir(store_fd, id);
+	_cleanup_close_ int fd = io_open_dir(store_fd, id);
 	_cleanup_free_ char *text = NULL;
 	_cleanup_json_ json_t *info = NULL;
 	size_t len;
@@ -201,7 +194,7 @@ static int store_compare_times(const void *left, const void *right)
 
 int workspace_visit(int base_fd, int (*visit)(void *ctx, const struct workspace *workspace), void *ctx)
 {
-	_cleanup_close_ int store = store_open_dir(base_fd, WORKSPACE_DIR_NAME);
+	_cleanup_close_ int store = io_open_dir(base_fd, WORKSPACE_DIR_NAME);
 	_cleanup_free_ struct workspace *all = NULL;
 	_cleanup_closedir_ DIR *dir = NULL;
 	size_t count = 0, room = 0;
@@ -210,7 +203,7 @@ int workspace_visit(int base_fd, int (*visit)(void *ctx, const struct workspace 
 
 	if (store < 0)
 		return store == -ENOENT ? 0 : store;
-	fd = store_open_dir(store, ".");
+	fd = io_open_dir(store, ".");
 	dir = fd < 0 ? NULL : fdopendir(fd);
 	if (!dir)
 		return fd < 0 ? fd : -ENOMEM;

@@ -1,6 +1,6 @@
 /*
- * --approve WHERE, --approvals FILE: finds whom to ask about denied calls, and starts the approver (approval/), which
- * asks there.
+ * --approve WHERE, --approvals FILE: opens the socket, terminal or file, and starts the approver (approval/), which
+ * asks there about denied calls.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,29 +23,7 @@ static int approve_refuse(struct run *run, const char *option, const char *value
 	return run_report_refusal(run, "ask_failed", "%s %s: %s", option, value, why);
 }
 
-/* Judges a path that callgate trusts and that the program must not reach. Owned by the caller; NULL: it was refused. */
-static char *approve_find_path(struct run *run, const char *option, const char *named)
-{
-	const struct writable_places places = cli_collect_writable_places(
-		&run->options.policy, &run->host, run->program_phase.policy, run->setup_phase.policy);
-	struct places_refusal why = {""};
-	_cleanup_free_ char *real = NULL;
-	const char *grant;
-
-	if (places_judge_path(&places, PLACES_PATH_MUST_BE_TRUSTED, named, &real, &why) < 0)
-		return (void)approve_refuse(run, option, named, why.text), NULL;
-	if (!real)
-		return (void)approve_refuse(run, option, named, strerror(ENOENT)), NULL;
-	grant = run_find_grant_of_path(run->program_phase.policy, real);
-	if (!grant)
-		return steal_pointer(&real);
-	(void)run_report_refusal(run, "ask_failed",
-				 "%s %s: %s lets the program reach it; name a place that it cannot see", option, named,
-				 grant);
-	return NULL;
-}
-
-/* Who is at the other end decides what the program may do: nobody but the caller and root. */
+/* The process at the other end decides what the program may do, so its user must be the caller or root. */
 static int approve_check_peer(struct run *run, int fd, uid_t *ret_uid)
 {
 	struct ucred peer;
@@ -63,7 +41,7 @@ static int approve_check_peer(struct run *run, int fd, uid_t *ret_uid)
 static int approve_connect(struct run *run, const char *named, struct approver_options *ret_options)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	_cleanup_free_ char *real = approve_find_path(run, "--approve", named);
+	_cleanup_free_ char *real = run_find_unreachable_path(run, "--approve", named, "place");
 	_cleanup_close_ int fd = -1;
 
 	if (!real)
@@ -85,8 +63,7 @@ static int approve_connect(struct run *run, const char *named, struct approver_o
 /* Refuses the command of --approve if a program of the run could write to it: it would then answer for itself. */
 static int approve_judge_command(struct run *run, const char *command)
 {
-	const struct writable_places places = cli_collect_writable_places(
-		&run->options.policy, &run->host, run->program_phase.policy, run->setup_phase.policy);
+	const struct writable_places places = run_collect_writable_places(run);
 	struct places_refusal why = {""};
 
 	return places_judge_command(&places, command, &why) < 0
@@ -108,7 +85,7 @@ static int approve_open_file(struct run *run, struct approver_options *ret_optio
 	if (st.st_uid != geteuid() || st.st_mode & (S_IWGRP | S_IWOTH))
 		return approve_refuse(run, "--approvals", named,
 				      "others could write answers there; name a file of your own, with the mode 600");
-	run->ask.approvals_path = approve_find_path(run, "--approvals", named);
+	run->ask.approvals_path = run_find_unreachable_path(run, "--approvals", named, "place");
 	if (!run->ask.approvals_path)
 		return CLI_EXIT_ERROR;
 	ret_options->remembered_fd = steal_fd(&fd);

@@ -23,25 +23,8 @@ static int ask_refuse(struct run *run, const char *why)
 	return run_report_refusal(run, "ask_failed", "--ask %s: %s", run->options.ask_dir, why);
 }
 
-/* Makes the directory if it is missing, and resolves it. Owned by the caller; NULL: a refusal was reported. */
-static char *ask_find_directory(struct run *run)
-{
-	const struct writable_places places = cli_collect_writable_places(
-		&run->options.policy, &run->host, run->program_phase.policy, run->setup_phase.policy);
-	const char *named = run->options.ask_dir;
-	struct places_refusal why = {""};
-	char *real = NULL;
-
-	if (mkdir(named, 0700) < 0 && errno != EEXIST)
-		return (void)ask_refuse(run, strerror(errno)), NULL;
-	if (places_judge_path(&places, PLACES_PATH_MUST_BE_TRUSTED, named, &real, &why) < 0)
-		(void)ask_refuse(run, why.text);
-	else if (!real)
-		(void)ask_refuse(run, strerror(ENOENT));
-	return real;
-}
-
-const char *run_find_grant_of_path(const struct policy *policy, const char *real)
+/* The rule or path of a grant by which the program reaches the path. NULL: there is none. */
+static const char *ask_find_grant_of_path(const struct policy *policy, const char *real)
 {
 	size_t count;
 	const struct policy_mount *mount = policy ? policy_get_mounts(policy, &count) : NULL;
@@ -58,6 +41,33 @@ const char *run_find_grant_of_path(const struct policy *policy, const char *real
 			return mount[i].rule;
 	}
 	return NULL;
+}
+
+char *run_find_unreachable_path(struct run *run, const char *option, const char *named, const char *kind)
+{
+	const struct writable_places places = run_collect_writable_places(run);
+	struct places_refusal why = {""};
+	_cleanup_free_ char *real = NULL;
+	const char *grant;
+
+	if (places_judge_path(&places, PLACES_PATH_MUST_BE_TRUSTED, named, &real, &why) < 0)
+		return (void)run_report_refusal(run, "ask_failed", "%s %s: %s", option, named, why.text), NULL;
+	if (!real)
+		return (void)run_report_refusal(run, "ask_failed", "%s %s: %s", option, named, strerror(ENOENT)), NULL;
+	grant = ask_find_grant_of_path(run->program_phase.policy, real);
+	if (!grant)
+		return steal_pointer(&real);
+	(void)run_report_refusal(run, "ask_failed", "%s %s: %s lets the program reach it; name a %s that it cannot see",
+				 option, named, grant, kind);
+	return NULL;
+}
+
+/* Makes the directory if it is missing, and resolves it. Owned by the caller; NULL: a refusal was reported. */
+static char *ask_find_directory(struct run *run)
+{
+	if (mkdir(run->options.ask_dir, 0700) < 0 && errno != EEXIST)
+		return (void)ask_refuse(run, strerror(errno)), NULL;
+	return run_find_unreachable_path(run, "--ask", run->options.ask_dir, "directory");
 }
 
 /* Refuses the directory of --ask if another user could write answers there. 0, or the exit status. */
@@ -96,7 +106,7 @@ int run_open_ask_directory(struct run *run)
 
 	if (!real)
 		return CLI_EXIT_ERROR;
-	grant = run_find_grant_of_path(run->program_phase.policy, real);
+	grant = ask_find_grant_of_path(run->program_phase.policy, real);
 	if (grant)
 		return run_report_refusal(run, "ask_failed",
 					  "--ask %s: %s lets the program reach it; name a directory that it cannot see",
@@ -124,8 +134,7 @@ static void ask_note_what_is_not_asked(const struct run *run)
 			 "and no directory for questions is named: they are denied; add --ask DIR");
 	if (asks && !options->approve)
 		cli_note("callgate: the policy would ask about denied calls (\"on_deny\": \"ask\"), and nobody to ask "
-			 "is "
-			 "named: they are denied; add --approve");
+			 "is named: they are denied; add --approve");
 	if (options->ask_dir && !asks_files)
 		cli_note("callgate: --ask %s: no rule of the policy has \"on_deny\": \"ask-file\", so nothing is "
 			 "asked",

@@ -240,13 +240,6 @@ static int prepare_load_policies(struct run *run)
 
 /* ---- paths from the command line ---- */
 
-/* The places where the run's program or setup may write, so that what is there is not trusted. */
-static struct writable_places prepare_collect_places(struct run *run)
-{
-	return cli_collect_writable_places(&run->options.policy, &run->host, run->program_phase.policy,
-					   run->setup_phase.policy);
-}
-
 /*
  * Judges the directory of a file that callgate will create or open. *ret_path: the file's path with its directory made
  * canonical, owned; NULL: there is no such directory. The last component is not resolved, because it is opened without
@@ -254,7 +247,7 @@ static struct writable_places prepare_collect_places(struct run *run)
  */
 static int prepare_judge_parent_directory(struct run *run, const char *what, const char *path, char **ret_path)
 {
-	const struct writable_places places = prepare_collect_places(run);
+	const struct writable_places places = run_collect_writable_places(run);
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
 	_cleanup_free_ char *dir = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup("."), *real = NULL;
 	struct places_refusal why = {""};
@@ -268,7 +261,7 @@ static int prepare_judge_parent_directory(struct run *run, const char *what, con
 /* Judges the directory of --output, and opens it or creates it. */
 static int prepare_open_output_directory(struct run *run)
 {
-	const struct writable_places places = prepare_collect_places(run);
+	const struct writable_places places = run_collect_writable_places(run);
 	const char *named = run->options.output_dir;
 	size_t len = strlen(named);
 	_cleanup_free_ char *path = NULL, *trimmed = NULL;
@@ -308,7 +301,7 @@ static int prepare_judge_inputs(struct run *run, struct input_file *file, size_t
 	int exit_code = prepare_load_policies(run);
 
 	for (size_t i = 0; i < count && exit_code == 0; i++) {
-		const struct writable_places places = prepare_collect_places(run);
+		const struct writable_places places = run_collect_writable_places(run);
 
 		free(file[i].path);
 		file[i].path = NULL;

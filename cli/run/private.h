@@ -149,16 +149,23 @@ int run_prepare(struct run *run);
  */
 int run_load_policy(struct run *run, enum policy_phase phase, struct policy **ret_policy);
 
+/* The places where the run's program or setup may write, so that what is there is not trusted. */
+struct writable_places run_collect_writable_places(struct run *run);
+
 /*
  * With --ask: judges, makes, opens and locks the directory, with the ids of the run's user. Sets ask.dir_fd. 0, or an
  * exit status after run_report_refusal.
  */
 int run_open_ask_directory(struct run *run);
-/* Finds the rule by which the program could see a path, or something below it. Borrowed; NULL: there is none. */
-const char *run_find_grant_of_path(const struct policy *policy, const char *real);
 /*
- * With --approve: finds whom to ask, and starts the approver. Sets ask.approver_fd. 0, or an exit status after
- * run_report_refusal.
+ * Resolves the path that an option names, which callgate trusts: no other user may write there, and the program must
+ * not reach it or anything below. kind: what the option takes, for the refusal. Owned by the caller; NULL: a refusal
+ * was reported.
+ */
+char *run_find_unreachable_path(struct run *run, const char *option, const char *named, const char *kind);
+/*
+ * With --approve: connects to the socket, opens the terminal or judges the command, and starts the approver. Sets
+ * ask.approver_fd. 0, or an exit status after run_report_refusal.
  */
 int run_start_approver(struct run *run);
 /*

@@ -14,6 +14,7 @@
 #include "cli/host/account.h"
 #include "cli/host/home-path.h"
 #include "cli/run/metrics.h"
+#include "cli/load.h"
 #include "cli/run/private.h"
 #include "confine/layers.h"
 #include "keeper/run.h"
@@ -69,6 +70,12 @@ static void watch_write_metrics(const struct run *run, json_t *result)
 	(void)snprintf(message, sizeof(message), "--metrics %s: %s", run->options.metrics_path, strerror(-error));
 	cli_print_error("run", "%s", message);
 	result_set_error(result, "metrics_failed", message);
+}
+
+struct writable_places run_collect_writable_places(struct run *run)
+{
+	return cli_collect_writable_places(&run->options.policy, &run->host, run->program_phase.policy,
+					   run->setup_phase.policy);
 }
 
 int run_report_refusal(struct run *run, const char *code, const char *format, ...)
@@ -354,20 +361,13 @@ static bool watch_needs_status_line(const struct run_options *options)
 	       (options->shows_status_line || options->json || !isatty(STDOUT_FILENO));
 }
 
-int run_program_to_end(struct run *run)
+/* What the keeper is to do. */
+static struct keeper_options watch_make_keeper_options(struct run *run)
 {
 	const struct policy_limits *limits = &policy_get_settings(run->program_phase.policy)->limits;
 	const struct run_options *options = &run->options;
-	struct keeper_outcome outcome;
-	struct keeper_options keeper;
-	int exit_code;
 
-	account_end_lookups(); /* loading the policy again after a setup may have started the process */
-	run->layers = layers_create(options->policy.switched_off_layers,
-				    policy_get_settings(run->program_phase.policy)->required_layers);
-	if (!run->layers)
-		return run_refuse_no_memory(run);
-	keeper = (struct keeper_options){
+	return (struct keeper_options){
 		.policy = run->program_phase.policy,
 		.scratch = &run->scratch,
 		.scratch_dirs_are_not_made_yet = run->scratch_dirs_are_not_made_yet,
@@ -415,6 +415,20 @@ int run_program_to_end(struct run *run)
 		.stdout_limit_bytes = watch_get_capture_limit(run, limits->stdout_bytes),
 		.stderr_limit_bytes = watch_get_capture_limit(run, limits->stderr_bytes),
 	};
+}
+
+int run_program_to_end(struct run *run)
+{
+	struct keeper_outcome outcome;
+	struct keeper_options keeper;
+	int exit_code;
+
+	account_end_lookups(); /* loading the policy again after a setup may have started the process */
+	run->layers = layers_create(run->options.policy.switched_off_layers,
+				    policy_get_settings(run->program_phase.policy)->required_layers);
+	if (!run->layers)
+		return run_refuse_no_memory(run);
+	keeper = watch_make_keeper_options(run);
 	/* after a setup, run_perform_setup() has written this line already */
 	if (!run->setup_result && run_write_start_status(run) != 0)
 		return CLI_EXIT_ERROR;

@@ -1,4 +1,4 @@
-/* The supervisor's end of the channel to the approver (approval/), which puts questions to somebody outside. */
+/* The supervisor's end of the channel to the approver (approval/), which puts the questions. */
 #ifndef CALLGATE_SUPERVISOR_ASK_APPROVER_H
 #define CALLGATE_SUPERVISOR_ASK_APPROVER_H
 

@@ -101,12 +101,18 @@ static const char *details_find_list(const struct call *asked)
 	return asked->decision.wanted_rights & POLICY_WRITE ? "write" : "read";
 }
 
+/* Whether a rule denies the call, which no grant beats. */
+static bool details_is_denied_by_rule(const struct call *denied)
+{
+	return denied->decision.rule && strcmp(denied->decision.reason, "denied_by_rule") == 0;
+}
+
 /* The rule that would permit the call; null: a rule denies it, and no grant beats that. */
 static json_t *details_make_rule(const struct call *denied, const struct call *asked)
 {
 	json_t *paths;
 
-	if (denied->decision.rule && strcmp(denied->decision.reason, "denied_by_rule") == 0)
+	if (details_is_denied_by_rule(denied))
 		return json_null();
 	paths = json_array();
 	for (size_t i = 0; i < sizeof(asked->resolved_place) / sizeof(asked->resolved_place[0]); i++)
@@ -120,7 +126,7 @@ static const char *details_describe_opening(const struct call *denied, const str
 {
 	const bool writes = asked->decision.wanted_rights & POLICY_WRITE;
 
-	if (denied->decision.rule && strcmp(denied->decision.reason, "denied_by_rule") == 0)
+	if (details_is_denied_by_rule(denied))
 		return "no rule that is added permits it: the rule that denies it would have to be narrowed";
 	if (details_names_directory(asked))
 		return writes ? "everything at and below that directory, now and later, for every program of the run: "
