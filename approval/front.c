@@ -97,7 +97,7 @@ static _Noreturn void front_run_command(const char *command, int input_fd, int o
 	_exit(127);
 }
 
-/* The question in a file of memory, at its beginning: a pipe could be too small. A descriptor, or -1. */
+/* Makes a memfd with the question, to be read from offset 0: a pipe could be too small. Returns it, or -1. */
 static int front_make_input(const char *text)
 {
 	_cleanup_close_ int fd = memfd_create("question", MFD_CLOEXEC);

@@ -39,7 +39,7 @@ enum {
 	RECORD_PATH_IS_TERMINAL,    /* a path is a pseudoterminal's, about which rules do not decide */
 };
 
-/* Adds a canonical path to the question. */
+/* Adds a canonical path to the query. want: the rights that are asked for. */
 static int record_add_path(struct query *query, const struct scan_text *text, unsigned want)
 {
 	struct query_path *path = &query->paths[query->path_count];

@@ -18,7 +18,7 @@ struct supervisor {
 	struct dispatch dispatch;
 	struct watchdog *watchdog;
 	struct limits *limits;
-	struct stop_notices stop_notices;
+	struct stop_notices stop_notices; /* how the keeper is told that a denial stopped a process */
 	struct session *session; /* NULL: a run of one program */
 	struct pause *pause;     /* NULL: a run of one program */
 	struct launch launch;

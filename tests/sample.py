@@ -14,7 +14,7 @@ import random
 import re
 
 FOLDERS = ["base", "policy", "audit", "egress", "view", "replay", "syscalls", "confine", "supervisor", "keeper",
-           "doctor", "cli", "agents"]
+           "doctor", "cli", "agents", "approval", "workspace"]
 TOP = pathlib.Path(__file__).resolve().parent.parent
 # A comment, or a string or character constant, which is passed over: a "/*" in it begins no comment.
 COMMENT = re.compile(r"(/\*.*?\*/)|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])+'", re.S)

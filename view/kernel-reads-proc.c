@@ -48,7 +48,7 @@ static int proc_make_file(int dir_fd, const char *name, const void *text, size_t
 	return fd < 0 ? -errno : io_write_all(fd, text, len);
 }
 
-/* ---- covering what a judged /proc does not have ---- */
+/* ---- covering what /proc would not show if its reads were judged ---- */
 
 /* Covers an entry of /proc that the view does not show. */
 static int proc_cover_entry(struct kernel_reads *reads, int proc_fd, const struct dirent *entry)
@@ -138,8 +138,8 @@ static int proc_replace_vmstat(struct kernel_reads *reads, int proc_fd)
 }
 
 /*
- * If the run's memory is limited, replaces meminfo by a file with the limit, and with the usage at the start of the
- * run, which is 0.
+ * If the run's memory is limited, replaces meminfo by a file with the limit. The file never changes: it shows the usage
+ * that the run has at its start, none.
  */
 static int proc_replace_meminfo(struct kernel_reads *reads, int proc_fd)
 {

@@ -37,7 +37,8 @@ int job_fail(struct files_job *job, int error, const char *format, ...) __attrib
 int job_fail_with_path(struct files_job *job, int error, const char *path);
 /* Sets the request's answer. Takes the reference. 0 or -ENOMEM. */
 int job_set_answer(struct files_job *job, json_t *answer);
-const char *job_get_request_text(const struct files_job *job, const char *name); /* NULL: no such text */
+/* Returns a member of the request that is a text, borrowed; or NULL. */
+const char *job_get_request_text(const struct files_job *job, const char *name);
 /* Writes a message to stderr, as a line of JSON. Takes the reference. */
 void files_write_message(json_t *message);
 /* Reads content that follows the request on stdin. The number of bytes; 0: stdin has ended; or -errno. */

@@ -29,8 +29,8 @@ int rule_usage_count_record(struct rule_usage *rules, const struct scan_record *
 }
 
 /*
- * Collects the labels of the recorded rules without policy file and index, because the same rule has another index in
- * another policy.
+ * Collects the labels of the recorded rules. Policy file and index are cut off the labels, because the same rule has
+ * another index in another policy.
  */
 static bool rules_collect_labels_without_position(const struct rule_usage *rules, struct tally *stripped)
 {

@@ -129,7 +129,7 @@ static int source_parse_line(struct log_source *source)
 	return scan_parse_line_fast(entry->json_text, entry->len, &entry->record);
 }
 
-/* Makes `entry` from `line`. 0, or -EBADMSG: the text is no line of a log. */
+/* Parses `line` into `entry`. 0, or -EBADMSG: the text is no line of a log. */
 static int source_read_line(struct log_source *source)
 {
 	struct audit_entry *entry = &source->entry;

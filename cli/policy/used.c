@@ -19,7 +19,7 @@ struct serialized_access {
 struct serialized_access_head {
 	enum query_kind kind;
 	bool absent, there, redirected, public, unpublic, run_file, renames, udp, upgrade, any_port;
-	bool answer_is_certain; /* the policy to be minimised was certain of its answer */
+	bool answer_is_certain; /* false: more than the rules of the policy to be minimised decided (query.h) */
 	/* the program may have listed a directory whose listing was complete, not that of a stand-in directory */
 	bool may_have_listed_dir;
 	unsigned port;

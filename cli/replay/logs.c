@@ -16,7 +16,7 @@ struct logs_walk {
 	struct query_judge *judge;
 	replay_judge_fn *each;
 	void *ctx;
-	const struct replay_accepted_logs *accepted_logs;
+	const struct replay_accepted_logs *accepted_logs; /* --allow-damaged and others */
 	bool error_was_explained; /* a message says already why reading ended */
 	struct query query;       /* the question of the record that is read */
 };

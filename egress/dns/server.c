@@ -41,6 +41,7 @@ struct dns_task {
 	unsigned waited_for_announcement_ms; /* so long the supervisor has been waited for */
 };
 
+/* Whether the supervisor was told to which name the DNS server gave a pool address. */
 enum dns_announcement_state { DNS_UNANNOUNCED, DNS_QUEUED, DNS_ANNOUNCED };
 
 /* A socket of the DNS server, for datagrams or for connections. */
@@ -58,7 +59,7 @@ struct dns_server {
 	struct dns_task *tasks;
 	size_t tasks_count;
 	struct dns_streams streams;
-	/* enum dns_announcement_state of added names, by index - POOL_FIRST_NAME_INDEX */
+	/* enum dns_announcement_state of names that match a wildcard of a rule, by index - POOL_FIRST_NAME_INDEX */
 	uint8_t announcement_state[POOL_NAMES_MAX];
 };
 

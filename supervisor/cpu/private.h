@@ -24,7 +24,7 @@ struct affinity {
 	cpu_set_t run_mask;        /* the mask of all tasks of the run before they were pinned */
 	cpu_set_t ever_pinned_to;  /* CPUs to which the run has ever been pinned */
 	pid_t pid_max;    /* kernel.pid_max; 0: unknown */
-	/* pids may have been reused, so unpinning checks every pid, if pid_max is small */
+	/* pids may have been reused, so unpinning looks at every pid, unless pid_max makes that too many */
 	bool unpinning_scans_every_pid;
 	pid_t newest_pid_before_pinning;       /* tasks with higher pids may have inherited the pinned mask */
 	/* the value of newest_pid_before_pinning before the last scan, because a new task may become visible late */

@@ -1,7 +1,7 @@
 /*
  * connect(2) calls that wait for an upstream connection. The program's socket is connected to egress' listener only
- * when egress has the upstream connection, so that the program gets the true error. A nonblocking connect gets a
- * response in time in any case.
+ * when egress has the upstream connection, so that the program gets the true error. A nonblocking connect
+ * waits EGRESS_NONBLOCKING_CONNECT_MAX_MS at most, and then gets EINPROGRESS.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -11,7 +11,11 @@
 #include "supervisor/gateway/start.h"
 #include "syscalls/net/inet-fence.h"
 
-#define PORT_GUARD_ATTEMPTS_MAX 32 /* ports to try: each may be in use at another address */
+/*
+ * How many ports the DNS sockets try. The guard is a socket that holds their port at all other addresses. A port that
+ * is free on loopback may be in use at one of those.
+ */
+#define PORT_GUARD_ATTEMPTS_MAX 32
 
 /* Binds any unprivileged port. Without a network namespace, a guard keeps other processes from binding it. */
 static int program_sockets_bind_dns_any_port(struct egress_program_sockets *sockets)

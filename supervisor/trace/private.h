@@ -86,7 +86,7 @@ struct pending {
 struct delayed_call {
 	struct delayed_call *next;
 	struct call call; /* a copy that owns what the call's outcome owned */
-	struct task task; /* call.task points to this copy, which has no exe */
+	struct task task; /* call.task points to this copy; its `exe` is NULL, because it would be owned twice */
 };
 
 /* What holds target threads by ptrace(2): pending and delayed calls. */

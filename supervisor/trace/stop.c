@@ -63,7 +63,7 @@ static void stop_record_kill(struct tracer *tracer, const struct pending *pendin
 	_cleanup_free_ struct call *call = calloc(1, sizeof(*call));
 
 	if (!call)
-		return; /* the call's own record gets an errno all the same */
+		return; /* no memory: the kill has no record of its own; that of the call still has an errno */
 	call->sandbox = tracer->sandbox;
 	call->tid = pid;
 	call->task = task_table_find_task(tracer->sandbox->tree, pid);

@@ -10,7 +10,7 @@
 #include "syscalls/exec/execve.h"
 
 #define IMAGE_PAGE_BYTES 4096u
-#define IMAGE_CACHE_SLOTS 16u /* ELF files whose verified image is remembered */
+#define IMAGE_CACHE_SLOTS 16u /* ELF files whose image was checked, which are remembered */
 
 void exec_plan_free(struct exec_plan *plan)
 {

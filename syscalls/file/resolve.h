@@ -146,7 +146,7 @@ int file_refuse_moved_link_to_denied(struct call *call, const struct place *plac
  */
 int file_record_before_change(struct call *call, unsigned i);
 
-/* Ends the call with the result of a system call that the supervisor made; -1: with errno. */
+/* Ends the call with the result of a system call that the supervisor made; if that is -1, with errno. */
 void file_end_call(struct call *call, long result);
 
 /*

@@ -34,8 +34,7 @@ for header in seccomp.h seccomp-syscalls.h jansson.h jansson_config.h nettle ope
 done
 
 # shellcheck disable=SC2016 # expanded by the inner shell
-find agents audit base cli confine doctor egress keeper policy replay supervisor syscalls view -name '*.c' |
-	LC_ALL=C sort |
+tests/check/sources.sh |
 	out=$out cc=$cc builddir=$builddir xargs -P "$(nproc)" -n 8 sh -c '
 	for file in "$@"; do
 		mkdir -p "$out/${file%/*}"

@@ -125,12 +125,13 @@ cg audit show --json "$T/audit" | jq -cS 'select(.type == "header")' |
 	fail "audit show --json: not our own lines"
 
 # Nobody else writes to people: the one place is base/shown.c. (namespaces-unshare.c writes id maps, audit/export/ and
-# audit/report/ files for tools, top-screen.c the terminal's control sequences; audit-read.sh tests two of them on a
-# terminal.)
+# audit/report/ files for tools, top-screen.c the terminal's control sequences, e2b/log.c JSON of ASCII, agents/main.c a
+# constant; audit-read.sh tests two of them on a terminal.)
 (cd "$SRC" &&
-	find audit base cli confine doctor egress keeper policy supervisor syscalls view -name '*.c' -exec grep -nE \
-		'\b(v?fprintf|fputs|putc|perror|psignal|v?printf|puts|dprintf|fwrite|json_dumpf|json_dumpfd) ?\(' {} + |
-	grep -vE '^(base/shown|confine/namespaces-unshare|cli/audit/top-screen).c|^cli/audit/(export|report)/') \
+	top_srcdir=. tests/check/sources.sh | xargs grep -nE \
+		'\b(v?fprintf|fputs|putc|perror|psignal|v?printf|puts|dprintf|fwrite|json_dumpf|json_dumpfd) ?\(' |
+	grep -vE -e '^(base/shown|confine/namespaces-unshare|cli/audit/top-screen|agents/e2b/log|agents/main).c' \
+		-e '^cli/audit/(export|report)/') \
 	>"$T/writers" &&
 		fail "text that does not go through text_escape_for_display: $(cat "$T/writers")"
 exit $live_failed
