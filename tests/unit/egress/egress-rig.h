@@ -23,7 +23,7 @@
 #include "egress/tls/ca.h"
 #include "policy/policy.h"
 
-#define ERIG_WAIT_MS 20000
+#define ERIG_WAIT_MS 100000
 
 struct erig_options { /* zeroed: none of it */
 	struct ca *ca;            /* stays the test's */

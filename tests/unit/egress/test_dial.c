@@ -21,7 +21,7 @@
 #include "tests/unit/policy/policy-rig.h"
 #include "tests/unit/unit.h"
 
-#define PATIENCE_MS 40000
+#define PATIENCE_MS 100000
 
 #define POLICY                                                                                                     \
 	"{\"network\": {\"allow\": [{\"host\": \"one.test\", \"port\": 7, \"proto\": \"tcp\", \"private\": true}," \

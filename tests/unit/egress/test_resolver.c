@@ -15,7 +15,7 @@
 #include "egress/dns/resolver.h"
 #include "tests/unit/unit.h"
 
-#define PATIENCE_MS 20000
+#define PATIENCE_MS 100000
 
 static struct loop *loop;
 static struct resolver *resolver;

@@ -156,7 +156,7 @@ START_TEST(nobody_is_at_the_sink)
 	ck_assert_int_eq(connect(fd, (const struct sockaddr *)&to, sizeof(to)), 0);
 	ck_assert_int_eq(send(fd, "x", 1, 0), 1);
 	readable = (struct pollfd){.fd = fd, .events = POLLIN};
-	ck_assert_int_eq(poll(&readable, 1, 10000), 1);
+	ck_assert_int_eq(poll(&readable, 1, 100000), 1);
 	ck_assert_int_eq(recv(fd, &byte, 1, 0), -1);
 	ck_assert_int_eq(errno, ECONNREFUSED);
 	(void)close(fd);

@@ -600,10 +600,10 @@ START_TEST(test_quick)
 	for (unsigned round = 0; round < 20; round++) {
 		double ns;
 
-		clock_gettime(CLOCK_MONOTONIC, &begin);
+		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &begin);
 		for (unsigned i = 0; i < 10000; i++)
 			errors |= policy_decide_access(policy, path, sizeof(path) - 1, POLICY_READ).error;
-		clock_gettime(CLOCK_MONOTONIC, &end);
+		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &end);
 		ns = ((double)(end.tv_sec - begin.tv_sec) * 1e9 + (double)(end.tv_nsec - begin.tv_nsec)) / 10000;
 		best = ns < best ? ns : best;
 	}

@@ -165,7 +165,7 @@ START_TEST(test_no_blow_up)
 	for (unsigned i = 0; i + 1 < sizeof(path); i++)
 		path[i] = i % 2 ? '/' : 'a';
 	ck_assert_int_eq(glob_compile(&arena, pattern, false, &glob), 0);
-	clock_gettime(CLOCK_MONOTONIC, &begin);
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &begin);
 	ck_assert(!glob_matches(&glob, path, strlen(path)));
 	memset(pattern, 0, sizeof(pattern));
 	for (unsigned i = 0; i < 120; i++)
@@ -174,7 +174,7 @@ START_TEST(test_no_blow_up)
 	memset(path, 'a', sizeof(path) - 1);
 	ck_assert_int_eq(glob_compile(&arena, pattern, false, &glob), 0);
 	ck_assert(!glob_matches(&glob, path, strlen(path)));
-	clock_gettime(CLOCK_MONOTONIC, &end);
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &end);
 	ck_assert_int_lt((end.tv_sec - begin.tv_sec) * 1000 + (end.tv_nsec - begin.tv_nsec) / 1000000, 1000);
 	arena_release(&arena);
 }

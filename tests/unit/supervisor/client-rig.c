@@ -29,7 +29,7 @@
 #ifndef SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
 #define SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV (1UL << 5)
 #endif
-#define PATIENCE_MS 30000
+#define PATIENCE_MS 100000
 
 static const char policy_text[] =
 	"{\"version\": 1, \"network\": {\"allow\": [{\"host\": \"api.test\", \"max_bytes_down\": \"1K\", "

@@ -758,7 +758,7 @@ static void play_end(uint64_t conn, bool closes)
 	 * Else it is not there yet, and the rig would move the client on, which writes into the log that our parent
 	 * shares.
 	 */
-	(void)poll(&line, 1, 10000);
+	(void)poll(&line, 1, 100000);
 	client_rig_expect(&rig, CONTROL_END, &message);
 	if (closes) {
 		message = client_rig_record(&rig, CONTROL_EVENT_CLOSE, conn);

@@ -24,7 +24,7 @@ static pid_t start(bool runs)
 	ck_assert_int_ge(pid, 0);
 	if (pid)
 		return pid;
-	(void)alarm(30);
+	(void)alarm(300);
 	while (always)
 		if (!runs)
 			(void)pause();

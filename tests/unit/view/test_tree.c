@@ -41,7 +41,7 @@ static pid_t start_sleeper(void)
 	ck_assert_int_ge(pid, 0);
 	if (pid)
 		return pid;
-	(void)alarm(30);
+	(void)alarm(300);
 	for (;;)
 		(void)pause();
 }
