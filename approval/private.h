@@ -1,10 +1,12 @@
-/* What approver.c and front.c share: the open questions, and who answers them. */
+/* What the sources of the approver share: the open questions, and who answers them. */
 #ifndef CALLGATE_APPROVAL_PRIVATE_H
 #define CALLGATE_APPROVAL_PRIVATE_H
 
 #include <jansson.h>
+#include <poll.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "approval/approver.h"
@@ -22,17 +24,18 @@ struct approver_line {
 
 struct approver_question {
 	bool is_open;
-	bool was_asked; /* the front has it; false: its answer was remembered */
+	bool was_sent; /* by the socket; false: its answer was remembered */
 	struct approval_question head;
 	char *text;     /* the question's JSON, owned */
 	uint64_t order; /* questions that came later have a larger one */
-	pid_t command; /* the process that is asked, which leads its group; 0: none */
-	int answer_fd; /* its standard output; -1: none */
+	pid_t command;  /* the process that is asked, which leads its group; 0: none */
+	int answer_fd;  /* its standard output; -1: none */
 	struct approver_line line;
 };
 
 struct approver {
 	struct approver_options options;
+	const struct approver_front *front;
 	int channel_fd;
 	struct approver_question question[APPROVAL_OPEN_QUESTIONS_MAX];
 	struct approver_line line; /* of the socket */
@@ -42,44 +45,47 @@ struct approver {
 	struct approver_question *shown; /* on the terminal now; NULL: none */
 };
 
-/* ---- approver.c ---- */
+/* ---- questions.c: the open questions, and what an answer does to them ---- */
 
-/* Reads what a descriptor has into `line`. 1: the line is complete, without its '\n'; 0: not yet; -errno; -EPIPE: end. */
-int approver_read_line(int fd, struct approver_line *line);
-/* Answers a question and closes it. */
-void approver_answer(struct approver *approver, struct approver_question *question, enum approval_answer_word word,
-		     enum approval_way way, uid_t uid);
+/* The open question of this id, or NULL. */
+struct approver_question *questions_find(struct approver *approver, const char *id);
+/* Closes a question, and tells the front why. Its place can take another one. */
+void questions_close(struct approver *approver, struct approver_question *question, const char *why);
+/* Answers a question, and closes it. uid: who answered; nobody did with APPROVAL_GONE. */
+void questions_answer(struct approver *approver, struct approver_question *question, enum approval_answer_word word,
+		      enum approval_way way, uid_t uid);
 /* Answers all open questions with APPROVAL_GONE. */
-void approver_answer_all_gone(struct approver *approver, enum approval_way way);
+void questions_answer_all_gone(struct approver *approver);
 /*
- * Reads an answer, which may be NULL, and closes the question that it is for. only: the question that it must be for;
- * NULL: any open one. False: the object is no answer at all.
+ * Reads a front's answer, which may be NULL, and closes the question that it is for. only: the question that it must be
+ * for; NULL: any open one. False: the object is no answer at all.
  */
-bool approver_take_answer(struct approver *approver, struct approver_question *only, const json_t *object,
-			  enum approval_way way, uid_t uid);
-/* As approver_take_answer(), with the JSON of a line. */
-bool approver_take_answer_line(struct approver *approver, struct approver_question *only,
-			       const struct approver_line *line, enum approval_way way, uid_t uid);
+bool questions_take_answer(struct approver *approver, struct approver_question *only, const json_t *object, uid_t uid);
+/* As questions_take_answer(), with the JSON of a line. */
+bool questions_take_answer_line(struct approver *approver, struct approver_question *only,
+				const struct approver_line *line, uid_t uid);
+/* Reads what a descriptor has into `line`. 1: the line is complete, without '\n'; 0: not yet; -errno; -EPIPE: end. */
+int questions_read_line(int fd, struct approver_line *line);
 
-/* ---- front.c ---- */
+/* ---- fronts: who is asked, front-*.c ---- */
 
-void front_ask(struct approver *approver, struct approver_question *question);
-/* The question is closed: its command is ended, the socket is told. `why` is for the socket. */
-void front_close_question(struct approver *approver, struct approver_question *question, const char *why);
-/* The socket can be read. */
-void front_read_socket(struct approver *approver);
-/* The socket can be written. */
-void front_write_socket(struct approver *approver);
-/* The command of a question has written something. */
-void front_read_command(struct approver *approver, struct approver_question *question);
+#define FRONT_FDS_MAX APPROVAL_OPEN_QUESTIONS_MAX
 
-/* ---- terminal.c ---- */
+/* An approver has one front. Descriptors that are given up are -1 in the options; then nobody can be asked. */
+struct approver_front {
+	enum approval_way way; /* by which its answers come */
+	/* Asks a question that was opened. 0, or -1: it cannot be asked. */
+	int (*ask)(struct approver *approver, struct approver_question *question);
+	/* A question is being closed: ends what asks it, and tells who was asked. */
+	void (*close)(struct approver *approver, struct approver_question *question, const char *why);
+	/* Called before each wait. fds: what to wait for; all are {.fd = -1} before. */
+	void (*watch)(struct approver *approver, struct pollfd fds[FRONT_FDS_MAX]);
+	/* Called after each wait. Questions that had a descriptor in fds may be closed by now. */
+	void (*handle)(struct approver *approver, const struct pollfd fds[FRONT_FDS_MAX]);
+};
 
-/* Shows the oldest open question on the terminal, when there is one and none is shown. */
-void terminal_show_next(struct approver *approver);
-/* Says that a question is closed, if it is the one that is shown. */
-void terminal_close_question(struct approver *approver, const struct approver_question *question, const char *why);
-/* The terminal can be read. */
-void terminal_read(struct approver *approver);
+extern const struct approver_front front_socket;   /* a Unix socket, JSON lines */
+extern const struct approver_front front_command;  /* a command for each question */
+extern const struct approver_front front_terminal; /* the terminal of the caller: one question at a time */
 
 #endif

@@ -11,7 +11,8 @@ command -v nm >/dev/null || { echo "circles: skipped: nm is missing"; exit 77; }
 allowed='
 '
 
-folders='base policy audit egress view syscalls confine supervisor workspace keeper doctor agents cli'
+export top_srcdir
+folders=$("$top_srcdir/tests/check/product.sh" folders) || exit 99
 # shellcheck disable=SC2086 # a list of words
 objects=$(find $folders -name '*.o' 2>/dev/null | LC_ALL=C sort |
 	while read -r object; do

@@ -11,8 +11,9 @@ cd "${top_srcdir:-$(dirname "$0")/..}" || exit 99
 files()
 {
 	printf '%s\n' Makefile.am autogen.sh check configure.ac quickstart ./*.md
-	find base policy audit egress view syscalls confine supervisor workspace keeper doctor agents cli \
-		tests bench examples doc packaging -path tests/fuzz/corpus -prune -o -type f -print | sort
+	# shellcheck disable=SC2046 # a list of words
+	find $(top_srcdir=. tests/check/product.sh folders) tests bench examples doc packaging python \
+		-path tests/fuzz/corpus -prune -o -type f -print | sort
 }
 
 # limit FILE: sets most, the columns that its lines may have. False: it is not written by people, or holds data.

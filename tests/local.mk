@@ -12,7 +12,7 @@ EXTRA_DIST += tests/README.md
 dist_noinst_SCRIPTS += tests/branches.py tests/sample.py tests/mutants.py
 EXTRA_DIST += tests/mutants.txt
 dist_noinst_SCRIPTS += tests/check/coverage.sh tests/check/cross.sh tests/check/lint.sh \
-	tests/check/sources.sh tests/check/tally.sh \
+	tests/check/product.sh tests/check/tally.sh \
 	tests/vm/build.sh tests/vm/common.sh tests/vm/foreign.sh tests/vm/image.sh tests/vm/inside.sh \
 	tests/vm/kernel.sh tests/vm/matrix.py tests/vm/run.sh tests/vm/unit.sh
 EXTRA_DIST += tests/vm/kernels.json

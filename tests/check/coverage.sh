@@ -3,6 +3,7 @@
 set -eu
 
 builddir=$1
+folders=$("$(dirname "$0")/product.sh" folders)
 cd "$builddir"
 [ -n "$(find . -name '*.gcda' -print -quit)" ] || {
 	echo "coverage: no counts in $builddir; configure with --enable-coverage" >&2
@@ -12,11 +13,12 @@ command -v gcov >/dev/null || {
 	echo "coverage: gcov is not installed (package: gcc)" >&2
 	exit 1
 }
-for folder in base policy audit egress view syscalls confine supervisor workspace keeper doctor agents cli; do
+for folder in $folders; do
 	[ ! -d "$folder" ] || find "$folder" -name '*.gcno'
-done | xargs gcov --no-output 2>/dev/null | awk -v top="${top_srcdir:-}/" '
+done | xargs gcov --no-output 2>/dev/null | awk -v top="${top_srcdir:-}/" \
+	-v folders="$(echo "$folders" | tr '\n ' '||' | sed 's/|$//')" '
 	/^File / { file = $2; gsub("\047", "", file); sub(top, "", file); next }
-	BEGIN { ours = "^(base|policy|audit|egress|view|syscalls|confine|supervisor|keeper|doctor|cli)/.*[.]c$" }
+	BEGIN { ours = "^(" folders ")/.*[.]c$" }
 	/^Lines executed:/ && file ~ ours {
 		split($0, part, /[:% ]+/)
 		# "Lines executed:83.33% of 12"

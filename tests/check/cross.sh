@@ -34,7 +34,7 @@ for header in seccomp.h seccomp-syscalls.h jansson.h jansson_config.h nettle ope
 done
 
 # shellcheck disable=SC2016 # expanded by the inner shell
-tests/check/sources.sh |
+tests/check/product.sh sources |
 	out=$out cc=$cc builddir=$builddir xargs -P "$(nproc)" -n 8 sh -c '
 	for file in "$@"; do
 		mkdir -p "$out/${file%/*}"

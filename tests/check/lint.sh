@@ -4,7 +4,7 @@ set -u
 
 cd "${top_srcdir:-$(dirname "$0")/../..}" || exit 99
 builddir=${top_builddir:-build/check}
-sources=$(tests/check/sources.sh) || exit 99
+sources=$(tests/check/product.sh sources) || exit 99
 jobs=$(nproc)
 # shellcheck disable=SC2089 # the compiler shall see the quotes
 defines="-D_GNU_SOURCE -DPKGDATADIR=\"/usr/share/callgate\" -DPKGLIBDIR=\"/usr/lib/callgate\" -I. -I$builddir"

@@ -128,7 +128,7 @@ cg audit show --json "$T/audit" | jq -cS 'select(.type == "header")' |
 # audit/report/ files for tools, top-screen.c the terminal's control sequences, e2b/log.c JSON of ASCII, agents/main.c a
 # constant; audit-read.sh tests two of them on a terminal.)
 (cd "$SRC" &&
-	top_srcdir=. tests/check/sources.sh | xargs grep -nE \
+	top_srcdir=. tests/check/product.sh sources | xargs grep -nE \
 		'\b(v?fprintf|fputs|putc|perror|psignal|v?printf|puts|dprintf|fwrite|json_dumpf|json_dumpfd) ?\(' |
 	grep -vE -e '^(base/shown|confine/namespaces-unshare|cli/audit/top-screen|agents/e2b/log|agents/main).c' \
 		-e '^cli/audit/(export|report)/') \

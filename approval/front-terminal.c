@@ -17,7 +17,7 @@ static void terminal_give_up(struct approver *approver)
 {
 	close_fd(&approver->options.terminal_fd);
 	approver->shown = NULL;
-	approver_answer_all_gone(approver, APPROVAL_BY_TERMINAL);
+	questions_answer_all_gone(approver);
 }
 
 /* Writes to the terminal, which does not block. -errno: it takes nothing, as when its output is stopped (Ctrl-S). */
@@ -56,7 +56,8 @@ static void terminal_make_text(const json_t *object, struct buf *text)
 	buf_puts(text, ": ");
 }
 
-void terminal_show_next(struct approver *approver)
+/* Shows the oldest open question, when there is one and none is shown. */
+static void terminal_show_next(struct approver *approver)
 {
 	struct approver_question *oldest = NULL;
 	_cleanup_buf_ struct buf text = {0};
@@ -83,7 +84,8 @@ void terminal_show_next(struct approver *approver)
 		terminal_give_up(approver);
 }
 
-void terminal_close_question(struct approver *approver, const struct approver_question *question, const char *why)
+/* Says that a question is closed, if it is the one that is shown. */
+static void terminal_close_question(struct approver *approver, struct approver_question *question, const char *why)
 {
 	_cleanup_buf_ struct buf text = {0};
 
@@ -129,7 +131,7 @@ static int terminal_handle_line(struct approver *approver, const char *line)
 		answer = json_pack("{s:s, s:s}", "id", question->head.id, "answer", word);
 		r = answer ? 0 : -ENOMEM;
 		if (answer)
-			(void)approver_take_answer(approver, question, answer, APPROVAL_BY_TERMINAL, geteuid());
+			(void)questions_take_answer(approver, question, answer, geteuid());
 		json_decref(answer);
 	} else if (object) {
 		r = terminal_write(approver, again, sizeof(again) - 1);
@@ -138,7 +140,7 @@ static int terminal_handle_line(struct approver *approver, const char *line)
 	return r;
 }
 
-void terminal_read(struct approver *approver)
+static void terminal_read(struct approver *approver)
 {
 	char line[TERMINAL_LINE_BYTES_MAX + 1];
 	/* a line at most, as terminals give it; 0: end of input (Ctrl-D); EIO: callgate is in the background */
@@ -154,5 +156,33 @@ void terminal_read(struct approver *approver)
 	line[strcspn(line, "\r\n")] = '\0';
 	if (terminal_handle_line(approver, line) < 0)
 		terminal_give_up(approver);
-	terminal_show_next(approver);
 }
+
+/* watch() shows the question, when its turn comes. */
+static int terminal_ask(struct approver *approver, struct approver_question *question)
+{
+	(void)question;
+	return approver->options.terminal_fd >= 0 ? 0 : -1;
+}
+
+/* Nothing is read while nothing is asked, so that the shell after the run gets what is typed. */
+static void terminal_watch(struct approver *approver, struct pollfd fds[FRONT_FDS_MAX])
+{
+	terminal_show_next(approver);
+	if (approver->shown)
+		fds[0] = (struct pollfd){.fd = approver->options.terminal_fd, .events = POLLIN};
+}
+
+static void terminal_handle(struct approver *approver, const struct pollfd fds[FRONT_FDS_MAX])
+{
+	if (fds[0].revents && approver->shown)
+		terminal_read(approver);
+}
+
+const struct approver_front front_terminal = {
+	.way = APPROVAL_BY_TERMINAL,
+	.ask = terminal_ask,
+	.close = terminal_close_question,
+	.watch = terminal_watch,
+	.handle = terminal_handle,
+};

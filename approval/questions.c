@@ -1,0 +1,137 @@
+/* The open questions of an approver, and what an answer does to them. */
+#include <errno.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "approval/private.h"
+#include "approval/remembered.h"
+#include "base/text.h"
+
+#define NS_PER_S UINT64_C(1000000000)
+
+static const char *const answer_words[] = {
+	[APPROVAL_ONCE] = "once", [APPROVAL_RUN] = "run",   [APPROVAL_REMEMBER] = "remember",
+	[APPROVAL_NO] = "no",     [APPROVAL_STOP] = "stop",
+};
+
+int questions_read_line(int fd, struct approver_line *line)
+{
+	for (;;) {
+		char byte;
+		ssize_t got = read(fd, &byte, 1); /* answers are short, and a line's rest is the next answer's */
+
+		if (got < 0)
+			return errno == EAGAIN || errno == EINTR ? 0 : -errno;
+		if (got == 0)
+			return -EPIPE;
+		if (byte == '\n')
+			return 1;
+		if (line->len == sizeof(line->text))
+			return -EMSGSIZE;
+		line->text[line->len++] = byte;
+	}
+}
+
+void questions_close(struct approver *approver, struct approver_question *question, const char *why)
+{
+	approver->front->close(approver, question, why);
+	free(question->text);
+	*question = (struct approver_question){.answer_fd = -1};
+}
+
+void questions_answer(struct approver *approver, struct approver_question *question, enum approval_answer_word word,
+		      enum approval_way way, uid_t uid)
+{
+	struct approval_answer answer = {.word = word, .way = way, .uid = word == APPROVAL_GONE ? -1 : (int64_t)uid};
+
+	memcpy(answer.id, question->head.id, sizeof(answer.id));
+	/* The other end has room for more answers than there are questions. When it is gone, this process ends. */
+	(void)send(approver->channel_fd, &answer, sizeof(answer), MSG_NOSIGNAL | MSG_DONTWAIT);
+	questions_close(approver, question, word == APPROVAL_GONE ? "gone" : "answered");
+}
+
+void questions_answer_all_gone(struct approver *approver)
+{
+	for (size_t i = 0; i < APPROVAL_OPEN_QUESTIONS_MAX; i++)
+		if (approver->question[i].is_open)
+			questions_answer(approver, &approver->question[i], APPROVAL_GONE, approver->front->way, 0);
+}
+
+struct approver_question *questions_find(struct approver *approver, const char *id)
+{
+	for (size_t i = 0; i < APPROVAL_OPEN_QUESTIONS_MAX; i++)
+		if (approver->question[i].is_open && strcmp(approver->question[i].head.id, id) == 0)
+			return &approver->question[i];
+	return NULL;
+}
+
+/* Reads how long an answer is to be remembered. False: the text is no such time. */
+static bool questions_read_expiry(const json_t *expires, uint64_t *ret_seconds)
+{
+	uint64_t ns;
+
+	*ret_seconds = REMEMBERED_DEFAULT_S;
+	if (!expires)
+		return true;
+	if (!json_is_string(expires) || text_parse_duration(json_string_value(expires), &ns) < 0 || ns < NS_PER_S ||
+	    ns / NS_PER_S > REMEMBERED_LONGEST_S)
+		return false;
+	*ret_seconds = ns / NS_PER_S;
+	return true;
+}
+
+/* The answer that an object gives to a question. What cannot be held to is not taken for less: it is malformed. */
+static enum approval_answer_word questions_read_word(const struct approver *approver,
+						     const struct approver_question *question, const json_t *object)
+{
+	const char *text = json_string_value(json_object_get(object, "answer"));
+	const json_t *expires = json_object_get(object, "expires");
+	enum approval_answer_word word = APPROVAL_ONCE;
+	uint64_t seconds;
+
+	while (word <= APPROVAL_STOP && (!text || strcmp(text, answer_words[word]) != 0))
+		word++;
+	if (word > APPROVAL_STOP || json_object_size(object) != 2 + (expires != NULL) ||
+	    (expires && word != APPROVAL_REMEMBER) || !questions_read_expiry(expires, &seconds))
+		return APPROVAL_MALFORMED;
+	if ((word == APPROVAL_RUN || word == APPROVAL_REMEMBER) && !question->head.can_hold_for_run)
+		return APPROVAL_MALFORMED;
+	if (word != APPROVAL_REMEMBER)
+		return word;
+	if (approver->options.remembered_fd < 0 || remembered_add(approver->options.remembered_fd, &question->head,
+								  question->text, (uint64_t)time(NULL) + seconds) < 0)
+		return APPROVAL_MALFORMED;
+	return word;
+}
+
+bool questions_take_answer(struct approver *approver, struct approver_question *only, const json_t *object, uid_t uid)
+{
+	const enum approval_way way = approver->front->way;
+	const char *id = json_string_value(json_object_get(object, "id"));
+	struct approver_question *question = id ? questions_find(approver, id) : NULL;
+
+	if (only && question != only) {
+		questions_answer(approver, only, APPROVAL_MALFORMED, way, uid);
+	} else if (question) {
+		questions_answer(approver, question, questions_read_word(approver, question, object), way, uid);
+	} else if (id && !approver->has_reported_stray_answer) {
+		approver->has_reported_stray_answer = true;
+		(void)text_printf(stderr, "callgate: --approve: an answer is for no open question (late, a second one, "
+					  "or another question's); it has no effect\n");
+	}
+	return id != NULL;
+}
+
+bool questions_take_answer_line(struct approver *approver, struct approver_question *only,
+				const struct approver_line *line, uid_t uid)
+{
+	json_t *object = json_loadb(line->text, line->len, JSON_REJECT_DUPLICATES, NULL);
+	bool is_answer = questions_take_answer(approver, only, object, uid);
+
+	json_decref(object);
+	return is_answer;
+}
