@@ -2,7 +2,7 @@
 # Holds the include rules of the project: a folder includes only from folders to its left, <> includes come first and
 # sorted, the Makefile includes base/banned.h in every .c file, headers have guards, and no file but the syscall table
 # lists system call numbers. Every source is in its folder's local.mk, and one file responds to notifications. A
-# folder's README has at most 20 lines; files that Markdown names exist.
+# folder's README has at most 20 lines; files that Markdown and comments name exist.
 set -u
 
 cd "${top_srcdir:-$(dirname "$0")/..}" || exit 99
@@ -157,6 +157,51 @@ LC_ALL=C awk '
 		exit failed
 	}
 ' $(find "$@" tests bench doc examples packaging ./*.md -name '*.md' | LC_ALL=C sort) || status=1
+# Names of files without a folder, or below one of our folders, in comments. Names below a folder of the kernel's
+# sources or of a library are not looked up.
+# shellcheck disable=SC2046 # names without blanks
+LC_ALL=C awk '
+	function check_names(text, name) {
+		while (match(text, /[A-Za-z0-9_<*.\/-]+[.](c|h|def|sh|py|mk)([^A-Za-z0-9_(*.]|$)/)) {
+			name = substr(text, RSTART, RLENGTH)
+			text = substr(text, RSTART + RLENGTH)
+			sub(/[^A-Za-z0-9_]$/, "", name)
+			if (name !~ /^[a-z][a-z0-9_\/.-]*$/ || name in ends || name in foreign) continue
+			if (name !~ /\// || substr(name, 1, index(name, "/") - 1) in folders) {
+				print "layering: " FILENAME ":" FNR ": " name " does not exist"
+				failed = 1
+			}
+		}
+	}
+	BEGIN {
+		foreign["monitor.c"] # of OpenSSH
+		foreign["a.b.c"] # a host
+		while (("find '"$*"' tests bench examples -type f" | getline path) > 0) {
+			first = path
+			sub(/\/.*/, "", first)
+			folders[first]
+			for (ends[path]; sub(/^[^\/]*\//, "", path); ends[path]);
+		}
+	}
+	FNR == 1 { within = 0 }
+	{
+		line = $0
+		for (;;) {
+			if (!within) {
+				gsub(/"([^"\\]|\\.)*"/, "", line)
+				if (!(at = index(line, "/*"))) break
+				line = substr(line, at + 2)
+				within = 1
+			}
+			at = index(line, "*/")
+			check_names(at ? substr(line, 1, at - 1) : line)
+			if (!at) break
+			line = substr(line, at + 2)
+			within = 0
+		}
+	}
+	END { exit failed }
+' $(find "$@" tests bench examples -name '*.[ch]' -o -name '*.def' | LC_ALL=C sort) || status=1
 if ! grep -q -e '-include .*/base/banned[.]h' Makefile.am; then
 	echo "layering: Makefile.am must include base/banned.h in every .c file"
 	status=1

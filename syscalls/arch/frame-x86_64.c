@@ -1,8 +1,8 @@
 #if defined(__x86_64__)
 
 /*
- * When the handler has returned, the stack pointer is at the ucontext, which has the registers (signal_64.c in
- * arch/x86/kernel).
+ * When the handler has returned, the stack pointer is at the ucontext, which has the registers
+ * (arch/x86/kernel/signal_64.c).
  */
 #include <assert.h>
 #include <errno.h>

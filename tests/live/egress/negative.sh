@@ -1,5 +1,5 @@
 #!/bin/bash
-# Denied network operations of a program that has a network (network.md, "Negative"; threats 34-40). Each is denied in
+# Denied network operations of a program that has a network (threats 34-40). Each is denied in
 # time and with an error that the program understands, is on record with its reason, and reaches no server. Similar
 # operations that are granted work. With a network namespace and without.
 . "$(dirname "$0")/../lib.sh"
