@@ -19,7 +19,7 @@ libcallgate_policy_a_SOURCES += \
 	policy/network/check.c \
 	policy/network/cli.c \
 	policy/network/compile.c \
-	policy/network/http.c \
+	policy/network/http-parse.c \
 	policy/network/judge.c \
 	policy/network/net.h \
 	policy/network/network.h \

@@ -1,8 +1,8 @@
 #!/bin/sh
 # Holds the include rules of the project: a folder includes only from folders to its left, <> includes come first and
 # sorted, the Makefile includes base/banned.h in every .c file, headers have guards, and no file but the syscall table
-# lists system call numbers. Every source is in its folder's local.mk, and one file responds to notifications. A
-# folder's README has at most 20 lines; files that Markdown and comments name exist.
+# lists system call numbers. Every source is in its folder's local.mk, a folder has at most 45 of them, and one file
+# responds to notifications. A folder's README has at most 20 lines; files that Markdown and comments name exist.
 set -u
 
 cd "${top_srcdir:-$(dirname "$0")/..}" || exit 99
@@ -32,8 +32,12 @@ LC_ALL=C awk -v order="$*" '
 			complain(file ": no include guard named CALLGATE_" guard)
 		found++
 	}
-	function begin(file) {
+	function begin(file,    room) {
 		end_of(now)
+		room = file
+		sub(/\/[^\/]*$/, "", room)
+		if (++files_in[room] == 46)
+			complain(room ": more than 45 sources; a folder is for one component")
 		now = file
 		begun++
 		folder = file
