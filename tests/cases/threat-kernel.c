@@ -18,6 +18,68 @@
 #include "syscalls/table/table.h"
 #include "tests/cases/threat.h"
 
+/*
+ * A program of 32 bits, of i386 or 32-bit Arm: mkdir("by-foreign", 0700), and exit with whether that failed. On arm64
+ * only a process in which such a program was executed can make calls of that architecture.
+ */
+#define FOREIGN_BASE 0x10000u
+#define FOREIGN_BEGIN (sizeof(Elf32_Ehdr) + sizeof(Elf32_Phdr))
+#if defined(__x86_64__)
+#define FOREIGN_MACHINE EM_386
+#define FOREIGN_FLAGS 0
+static const char foreign_code[] = "\xb8\x27\0\0\0"     /* mov $39, %eax (mkdir) */
+				   "\xbb\x71\0\1\0"     /* mov $0x10071, %ebx, which is the text below */
+				   "\xb9\xc0\1\0\0"     /* mov $0700, %ecx */
+				   "\xcd\x80"           /* int $0x80 */
+				   "\x89\xc3\x83\xe3\1" /* mov %eax, %ebx; and $1, %ebx: 0, or 1 for most errors */
+				   "\xb8\1\0\0\0"       /* mov $1, %eax (exit) */
+				   "\xcd\x80"           /* int $0x80 */
+				   "by-foreign";
+#elif defined(__aarch64__)
+#define FOREIGN_MACHINE EM_ARM
+#define FOREIGN_FLAGS EF_ARM_EABI_VER5
+static const uint32_t foreign_code[] = {
+	0xe3a07027,                         /* mov r7, #39 (mkdir) */
+	0xe28f0014,                         /* add r0, pc, #20 */
+	0xe3a01d07,                         /* mov r1, #0700 */
+	0xef000000,                         /* svc #0 */
+	0xe3a07001,                         /* mov r7, #1 (exit) */
+	0xe2000001,                         /* and r0, r0, #1: 0, or 1 for most errors */
+	0xef000000,                         /* svc #0 */
+	0xe1a00000,                         /* nop */
+	0x662d7962, 0x6965726f, 0x00006e67, /* "by-foreign" */
+};
+#endif
+
+static int make_foreign_program(const char *name)
+{
+	const Elf32_Ehdr header = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS32, ELFDATA2LSB, EV_CURRENT},
+				   .e_type = ET_EXEC,
+				   .e_machine = FOREIGN_MACHINE,
+				   .e_version = EV_CURRENT,
+				   .e_entry = FOREIGN_BASE + FOREIGN_BEGIN,
+				   .e_phoff = sizeof(Elf32_Ehdr),
+				   .e_flags = FOREIGN_FLAGS,
+				   .e_ehsize = sizeof(Elf32_Ehdr),
+				   .e_phentsize = sizeof(Elf32_Phdr),
+				   .e_phnum = 1};
+	const Elf32_Phdr segment = {.p_type = PT_LOAD,
+				    .p_vaddr = FOREIGN_BASE,
+				    .p_paddr = FOREIGN_BASE,
+				    .p_filesz = FOREIGN_BEGIN + sizeof(foreign_code),
+				    .p_memsz = FOREIGN_BEGIN + sizeof(foreign_code),
+				    .p_flags = PF_R | PF_X,
+				    .p_align = 0x10000};
+	int fd = open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0755);
+	bool is_written = fd >= 0 && write(fd, &header, sizeof(header)) == (ssize_t)sizeof(header) &&
+			  write(fd, &segment, sizeof(segment)) == (ssize_t)sizeof(segment) &&
+			  write(fd, foreign_code, sizeof(foreign_code)) == (ssize_t)sizeof(foreign_code);
+
+	if (fd >= 0)
+		(void)close(fd);
+	return is_written ? 0 : 2;
+}
+
 #if defined(__x86_64__)
 static long int80(long nr, const void *a, long b)
 {
@@ -30,15 +92,14 @@ static long int80(long nr, const void *a, long b)
 	return ret;
 }
 
-/* arches OUTSIDE: mkdir under the numbers of i386 and x32. The path is below 4 GiB, as i386 needs it. */
-int threat_arches(char **arg)
+/* mkdir under the numbers of i386 and x32. The path is below 4 GiB, as i386 needs it. */
+static int try_foreign_numbers(void)
 {
 	char *low = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0);
 	pid_t pid;
 
 	if (low == MAP_FAILED)
 		return 2;
-	(void)arg; /* takes none */
 	memcpy(low, "by-int80", 9);
 	pid = fork(); /* may be killed for it, which is an answer as well */
 	if (pid == 0)
@@ -67,73 +128,24 @@ int threat_arches(char **arg)
 	return threat_result();
 }
 #elif defined(__aarch64__)
-/*
- * A program of 32-bit Arm: mkdir("by-arm", 0700), and exit with whether that worked. Only a process that such a program
- * was executed in can make calls of that architecture.
- */
-static const uint32_t arm_code[] = {
-	0xe3a07027,             /* mov r7, #39 (mkdir) */
-	0xe28f0014,             /* add r0, pc, #20 */
-	0xe3a01d07,             /* mov r1, #0700 */
-	0xef000000,             /* svc #0 */
-	0xe3a07001,             /* mov r7, #1 (exit) */
-	0xe2000001,             /* and r0, r0, #1: 0, or 1 for most errors */
-	0xef000000,             /* svc #0 */
-	0xe1a00000,             /* nop */
-	0x612d7962, 0x00006d72, /* "by-arm" */
-};
-
-static int make_arm_program(const char *name)
+/* A program of 64 bits can make no call of 32-bit Arm. */
+static int try_foreign_numbers(void)
 {
-	const uint32_t base = 0x10000, begin = sizeof(Elf32_Ehdr) + sizeof(Elf32_Phdr);
-	const Elf32_Ehdr header = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS32, ELFDATA2LSB, EV_CURRENT},
-				   .e_type = ET_EXEC,
-				   .e_machine = EM_ARM,
-				   .e_version = EV_CURRENT,
-				   .e_entry = base + begin,
-				   .e_phoff = sizeof(Elf32_Ehdr),
-				   .e_flags = EF_ARM_EABI_VER5,
-				   .e_ehsize = sizeof(Elf32_Ehdr),
-				   .e_phentsize = sizeof(Elf32_Phdr),
-				   .e_phnum = 1};
-	const Elf32_Phdr segment = {.p_type = PT_LOAD,
-				    .p_vaddr = base,
-				    .p_paddr = base,
-				    .p_filesz = begin + sizeof(arm_code),
-				    .p_memsz = begin + sizeof(arm_code),
-				    .p_flags = PF_R | PF_X,
-				    .p_align = 0x10000};
-	int fd = open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0755);
-	bool is_written = fd >= 0 && write(fd, &header, sizeof(header)) == (ssize_t)sizeof(header) &&
-			  write(fd, &segment, sizeof(segment)) == (ssize_t)sizeof(segment) &&
-			  write(fd, arm_code, sizeof(arm_code)) == (ssize_t)sizeof(arm_code);
-
-	if (fd >= 0)
-		(void)close(fd);
-	return is_written ? 0 : 2;
-}
-
-/* arches PROGRAM: makes a program of 32-bit Arm where there is none (outside, first), or else tries to run it. */
-int threat_arches(char **arg)
-{
-	pid_t pid;
-
-	if (access(arg[0], F_OK) < 0)
-		return make_arm_program(arg[0]);
-	pid = fork();
-	if (pid == 0) {
-		(void)execl(arg[0], arg[0], NULL);
-		_exit(errno == ENOEXEC || errno == EACCES ? 3 : 4);
-	}
-	waitpid(pid, NULL, 0);
-	if (access("by-arm", F_OK) == 0)
-		threat_got("mkdir by a program of 32-bit Arm");
 	threat_refused("a number of x32", syscall(0x40000000 | SYS_mkdirat, AT_FDCWD, "by-x32", 0755), ENOSYS);
 	/* the kernel drops them, so it is a mkdirat, judged as one */
 	threat_refused("a number with high bits", syscall((1L << 32) | SYS_mkdirat, AT_FDCWD, "/by-high", 0755), 0);
 	return threat_result();
 }
 #endif
+
+/* arches PROGRAM: makes a program of 32 bits where there is none (outside, first), or else tries to run it. */
+int threat_arches(char **arg)
+{
+	if (access(arg[0], F_OK) < 0)
+		return make_foreign_program(arg[0]);
+	threat_refused("a program of 32 bits", execl(arg[0], arg[0], NULL), ENOEXEC);
+	return try_foreign_numbers();
+}
 
 /* highbits: what the kernel ignores above bit 31, a filter must ignore as well. */
 int threat_highbits(char **arg)
