@@ -30,6 +30,7 @@ void dispatch_begin_call(struct dispatch *dispatch, const struct seccomp_notif *
 	call->tid = (pid_t)notification->pid;
 	call->row = row;
 	memcpy(call->arg, notification->data.args, sizeof(call->arg));
+	call->pc_after_call = notification->data.instruction_pointer;
 	call->start_ns = io_read_clock_ns();
 	call->resolved_place[0].mount = NULL;
 	call->resolved_place[1].mount = NULL;

@@ -156,12 +156,10 @@ int inject_prepare_after_own_call(const struct tracer *tracer, const struct pend
 		(struct injection){.tracer = tracer,
 				   .pending = pending,
 				   .stray_stops_deadline_ns = io_read_clock_ns() + INJECT_STRAY_STOPS_TOLERATED_NS};
-	r = arch_read_regs(pending->tid, &ret_injection->registers_after_call);
-	if (r < 0)
-		return r;
-	if (!arch_last_call_was(&ret_injection->registers_after_call, pending->row->nr))
-		return -EINTR; /* the thread was killed: nothing else makes it leave its call */
-	return inject_block_signals(ret_injection);
+	r = arch_read_regs_after_call(pending->tid, pending->row->nr, pending->pc_after_call,
+				      &ret_injection->registers_after_call);
+	/* -EINTR: the thread was killed, because nothing else makes it leave its call. */
+	return r < 0 ? r : inject_block_signals(ret_injection);
 }
 
 /* Finds a system call instruction in the vDSO, which every program has. The address behind it; 0: there is none. */

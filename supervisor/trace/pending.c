@@ -156,6 +156,7 @@ int pending_seize_and_interrupt(struct tracer *tracer, const struct call *call, 
 	pending->start_ns = call->start_ns;
 	memcpy(pending->arg, call->arg, sizeof(pending->arg));
 	memcpy(pending->restart_arg, call->arg, sizeof(pending->restart_arg));
+	pending->pc_after_call = call->pc_after_call;
 	if (ptrace(PTRACE_INTERRUPT, call->tid, 0, 0) < 0) {
 		r = -errno;
 		pending_remove_entry(tracer, pending);

@@ -56,6 +56,7 @@ struct pending {
 	int deferred_wait_status;      /* wait status of a stop that waits for another thread's exec; 0: none */
 	const struct syscall_row *row;
 	uint64_t arg[6];         /* arguments of the program's call */
+	uint64_t pc_after_call;  /* address behind the instruction of the call */
 	uint64_t restart_arg[6]; /* the arguments of the restarted call */
 	struct trace_blob blob;
 	uint64_t blob_addr;      /* address in target memory; 0: the blob is not written */
@@ -95,6 +96,8 @@ struct tracer {
 	struct pending *pending;            /* list of pending calls */
 	struct delayed_call *delayed_calls; /* list of calls that wait for a pending one */
 	size_t total_blob_bytes; /* number of bytes in all blobs, which is limited */
+	/* an interrupt does not end the wait of a thread whose notification was received (WAIT_KILLABLE_RECV) */
+	bool response_wait_is_killable;
 	/* number of pending entries that fetch a descriptor, or hold a fetched one */
 	unsigned fetched_descriptor_count;
 	/* maximum of fetched_descriptor_count, which leaves the supervisor descriptors for other uses */

@@ -12,9 +12,6 @@
 #include "syscalls/account/denials.h"
 
 #define STACK_ALIGN 16u
-/* Results for the kernel itself: it restarts the call, unless a signal handler runs (include/linux/errno.h). */
-#define KERNEL_ERESTART_FIRST 512
-#define KERNEL_ERESTART_LAST 516 /* ERESTART_RESTARTBLOCK: include/linux/errno.h of the kernel */
 
 /* ---- ptrace(2) on a stopped thread: fails with ESRCH if the thread was killed; its exit is reported later ---- */
 
@@ -172,12 +169,12 @@ static int stop_restart_call(struct tracer *tracer, struct pending *pending)
 	struct arch_regs regs;
 	int64_t result;
 	uint64_t addr;
-	int r = arch_read_regs(pending->tid, &regs);
+	int r = arch_read_regs_after_call(pending->tid, pending->row->nr, pending->pc_after_call, &regs);
 
 	if (r < 0)
 		return r;
 	result = arch_get_result(&regs);
-	if (!arch_last_call_was(&regs, pending->row->nr) || (result != -EINTR && result != -KERNEL_ERESTART_FIRST))
+	if (result != -EINTR && result != ARCH_RESULT_RESTARTS)
 		return -EINTR;
 	addr = arch_get_stack_pointer(&regs) - arch_get_red_zone_bytes() - pending->blob.len;
 	addr -= addr % STACK_ALIGN;
@@ -224,14 +221,16 @@ static void stop_after_continued_call(struct tracer *tracer, struct pending *pen
 	struct arch_regs regs;
 	int64_t result = -EINTR;
 
-	if (arch_read_regs(pending->tid, &regs) == 0) {
+	if (arch_read_regs_after_call(pending->tid, pending->row->nr, pending->pc_after_call, &regs) == 0) {
 		result = arch_get_result(&regs);
-		if (result <= -KERNEL_ERESTART_FIRST && result >= -KERNEL_ERESTART_LAST) {
+		if (result <= ARCH_RESULT_RESTARTS && result >= ARCH_RESULT_RESTARTS_LAST) {
 			/*
-			 * The kernel restarts the call. ERESTARTSYS: the interrupt ended the wait for our response
-			 * (Linux < 5.19). Others: it ended an exec's wait for a lock, which may be free next time.
+			 * The kernel restarts the call. Without WAIT_KILLABLE_RECV (Linux 5.19) the interrupt may have
+			 * ended the wait for our response. Otherwise it ended an exec's wait for a lock, which may be
+			 * free next time.
 			 */
-			pending->interrupt_would_end_response_wait = result == -KERNEL_ERESTART_FIRST;
+			pending->interrupt_would_end_response_wait =
+				result == ARCH_RESULT_RESTARTS && !tracer->response_wait_is_killable;
 			pending->state = PENDING_RESTARTED;
 			stop_resume_thread(pending->tid, signal, group_stop);
 			return;

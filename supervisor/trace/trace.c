@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 
 #include "base/cleanup.h"
+#include "confine/filter.h"
 #include "supervisor/answer.h"
 #include "supervisor/blocking.h"
 #include "supervisor/trace/private.h"
@@ -25,6 +26,7 @@ int tracer_create(struct sandbox *sandbox, struct tracer **ret_tracer)
 	if (!tracer)
 		return -ENOMEM;
 	tracer->sandbox = sandbox;
+	tracer->response_wait_is_killable = filter_can_wait_killable();
 	tracer->fetched_descriptors_max = blocking_get_share_of_fd_limit(FETCHED_FDS_MAX_NOFILE_DIVISOR);
 	*ret_tracer = tracer;
 	return 0;

@@ -73,9 +73,32 @@ void arch_set_pc(struct arch_regs *regs, uint64_t pc)
 		regs->word[arch_layout.last_call_number_index] = UINT64_MAX;
 }
 
-bool arch_last_call_was(const struct arch_regs *regs, int nr)
+int arch_find_end_of_call(struct arch_regs *regs, int nr, uint64_t pc_after_call)
 {
-	return regs->word[arch_layout.last_call_number_index] == (uint64_t)nr;
+	const uint64_t pc = arch_get_pc(regs);
+
+	/* The kernel takes the number as an int: it ignores bits 32 to 63 of the register. */
+	if ((int)regs->word[arch_layout.last_call_number_index] != nr)
+		return -EINTR;
+	if (pc == pc_after_call)
+		return 0;
+	if (!arch_layout.restart_is_prepared_before_stop || pc != pc_after_call - arch_layout.syscall_insn_bytes)
+		return -EINTR;
+	regs->word[arch_layout.pc] = pc_after_call;
+	arch_set_result(regs, ARCH_RESULT_RESTARTS);
+	return 0;
+}
+
+int arch_read_regs_after_call(pid_t tid, int nr, uint64_t pc_after_call, struct arch_regs *ret_regs)
+{
+	struct arch_regs regs;
+	int r = arch_read_regs(tid, &regs);
+
+	if (r == 0)
+		r = arch_find_end_of_call(&regs, nr, pc_after_call);
+	if (r == 0)
+		*ret_regs = regs;
+	return r;
 }
 
 void arch_restore_args(struct arch_regs *regs, const uint64_t arg[6])

@@ -43,11 +43,19 @@ size_t arch_find_syscall_instruction(const uint8_t *code, size_t len, bool end);
 /* Sets the instruction pointer. No system call counts as under way, so that the kernel restarts none. */
 void arch_set_pc(struct arch_regs *regs, uint64_t pc);
 
+/* The result of a call that the kernel restarts, unless a signal handler runs (include/linux/errno.h of the kernel). */
+#define ARCH_RESULT_RESTARTS (-512)      /* -ERESTARTSYS */
+#define ARCH_RESULT_RESTARTS_LAST (-516) /* -ERESTART_RESTARTBLOCK; between them: -ERESTARTNOINTR, -ERESTARTNOHAND */
+
 /*
- * Whether `nr` was the thread's last system call. If so, the thread has made no other call between the notification and
- * this ptrace stop.
+ * Reads the registers of a thread that has stopped at the end of a system call: the call's number, and the address
+ * behind its instruction, are those of its notification. -EINTR: the thread has stopped elsewhere.
+ *
+ * If the kernel will restart the call, its result is one of the above, and the instruction pointer is behind the
+ * instruction. arm64 has set both back before the stop (do_signal() in arch/arm64/kernel/signal.c), so *ret_regs, when
+ * it is written, cancels the restart. There the result is always ARCH_RESULT_RESTARTS.
  */
-bool arch_last_call_was(const struct arch_regs *regs, int nr);
+int arch_read_regs_after_call(pid_t tid, int nr, uint64_t pc_after_call, struct arch_regs *ret_regs);
 /* Restores the argument registers, which programs expect to be preserved. Does not change the result. */
 void arch_restore_args(struct arch_regs *regs, const uint64_t arg[6]);
 

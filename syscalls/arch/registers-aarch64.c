@@ -20,6 +20,7 @@ const struct arch_layout arch_layout = {
 	.syscall_insn_bytes = 4, /* of "svc #0" */
 	.syscall_insn = {0x01, 0x00, 0x00, 0xd4},
 	.red_zone_bytes = 0, /* AAPCS64 has none; Apple's does */
+	.restart_is_prepared_before_stop = true,
 };
 
 #endif

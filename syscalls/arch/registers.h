@@ -15,8 +15,13 @@ struct arch_layout {
 	unsigned syscall_insn_bytes; /* length of the system call instruction */
 	uint8_t syscall_insn[4];     /* the instruction */
 	size_t red_zone_bytes;       /* below the stack pointer, which signal handlers leave alone */
+	/* the kernel sets registers back to restart a call before the thread stops, not when the thread is resumed */
+	bool restart_is_prepared_before_stop;
 };
 
 extern const struct arch_layout arch_layout;
+
+/* The part of arch_read_regs_after_call() behind the reading; changes *regs only when it returns 0. */
+int arch_find_end_of_call(struct arch_regs *regs, int nr, uint64_t pc_after_call);
 
 #endif

@@ -165,6 +165,7 @@ struct call {
 	struct task *task;
 	const struct syscall_row *row;
 	uint64_t arg[6];
+	uint64_t pc_after_call; /* address behind the thread's system call instruction */
 	uint64_t start_ns;   /* when the notification was received */
 	size_t text_arg_len; /* length of text_arg */
 	int text_arg_error; /* -errno with which copying text_arg from target memory failed; 0: it was copied */

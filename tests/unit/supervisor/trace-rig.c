@@ -21,6 +21,7 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "confine/filter.h"
 #include "supervisor/trace/trace.h"
 #include "syscalls/account/denials.h"
 #include "syscalls/exec/elf.h"
@@ -249,6 +250,7 @@ static void dispatch(struct loop *loop, const struct seccomp_notif *notif)
 	call->sandbox = &loop->sandbox;
 	call->id = notif->id;
 	call->tid = (pid_t)notif->pid;
+	call->pc_after_call = notif->data.instruction_pointer;
 	call->task = task_table_find_task(loop->sandbox.tree, call->tid);
 	if (notif->data.nr == SYS_fchmod) {
 		memcpy(call->arg, notif->data.args, sizeof(call->arg));
@@ -304,6 +306,7 @@ static pid_t start(void (*guest)(void), int *ret_listener)
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};
 	struct sock_fprog program = {sizeof(code) / sizeof(*code), code};
+	unsigned long killable = filter_can_wait_killable() ? SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV : 0;
 	volatile int *shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	pid_t pid;
 
@@ -315,8 +318,7 @@ static pid_t start(void (*guest)(void), int *ret_listener)
 		if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 			_exit(99);
 		*shared = (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
-				       SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV,
-				       &program);
+				       SECCOMP_FILTER_FLAG_NEW_LISTENER | killable, &program);
 		if (*shared < 0 || unshare(CLONE_FILES) < 0)
 			_exit(98);
 		guest();
