@@ -134,19 +134,24 @@ static bool mounts_can_set_attributes(int upper_fd, const char *kind)
 	return fremovexattr(upper_fd, name) == 0;
 }
 
-int mounts_create_overlay(int lower_fd, int upper_fd, int work_fd, unsigned flags, bool plain_layer)
+int mounts_create_overlay(int lower_fd, int upper_fd, int work_fd, unsigned flags, bool plain_layer,
+			  bool *ret_user_xattr)
 {
 	_cleanup_close_ int mount_fd = mounts_can_set_attributes(upper_fd, "trusted.")
 					       ? mounts_open_overlay(lower_fd, upper_fd, work_fd, false, plain_layer)
 					       : -EPERM;
+	const bool user_xattr = mount_fd < 0;
 	int r;
 
-	if (mount_fd < 0 && plain_layer && !mounts_can_set_attributes(upper_fd, "user."))
+	if (user_xattr && plain_layer && !mounts_can_set_attributes(upper_fd, "user."))
 		return -EOPNOTSUPP;
-	if (mount_fd < 0)
+	if (user_xattr)
 		mount_fd = mounts_open_overlay(lower_fd, upper_fd, work_fd, true, plain_layer);
 	r = mount_fd < 0 ? mount_fd : mounts_restrict_copy(mount_fd, flags);
-	return r < 0 ? r : steal_fd(&mount_fd);
+	if (r < 0)
+		return r;
+	*ret_user_xattr = user_xattr;
+	return steal_fd(&mount_fd);
 }
 
 /* Makes a detached read-only overlay of two directories. */

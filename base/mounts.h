@@ -20,10 +20,12 @@ int mounts_create_fs(const char *type, const char *const *options, size_t count)
 /*
  * Makes a detached overlay of the directory upper_fd over the directory lower_fd. work_fd: an empty directory on the
  * file system of upper_fd. flags: MOUNTS_*. plain_layer: each name of the upper layer has its whole content, so that
- * others than the kernel can read it; renaming a directory of the lower layer is EXDEV then. A CLOEXEC descriptor owned
- * by the caller, or -errno.
+ * others than the kernel can read it; renaming a directory of the lower layer is EXDEV then. *ret_user_xattr: whether
+ * the attributes of the overlay in the upper layer are user.overlay.*, not trusted.overlay.*. A CLOEXEC descriptor
+ * owned by the caller, or -errno.
  */
-int mounts_create_overlay(int lower_fd, int upper_fd, int work_fd, unsigned flags, bool plain_layer);
+int mounts_create_overlay(int lower_fd, int upper_fd, int work_fd, unsigned flags, bool plain_layer,
+			  bool *ret_user_xattr);
 
 /*
  * Makes a detached, read-only overlay of two directories. Of two entries with one name, that of first_fd is seen, but

@@ -13,8 +13,7 @@ CALLGATE_SOURCES += \
 	cli/parse.c \
 	cli/show.c \
 	cli/verbs.c \
-	cli/verbs.h \
-	cli/ws.c
+	cli/verbs.h
 CALLGATE_SOURCES += \
 	cli/agents/agents.h \
 	cli/agents/execute.c \
@@ -232,4 +231,18 @@ CALLGATE_SOURCES += \
 	cli/why/path.c \
 	cli/why/path.h \
 	cli/why/why.c
+CALLGATE_SOURCES += \
+	cli/ws/diff.c \
+	cli/ws/diff.h \
+	cli/ws/hunks.c \
+	cli/ws/hunks.h \
+	cli/ws/open.c \
+	cli/ws/open.h \
+	cli/ws/patch.c \
+	cli/ws/patch.h \
+	cli/ws/select.c \
+	cli/ws/select.h \
+	cli/ws/show.c \
+	cli/ws/show.h \
+	cli/ws/ws.c
 EXTRA_DIST += cli/README.md

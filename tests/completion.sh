@@ -61,7 +61,9 @@ offers diff policy d
 offers --flatten policy minimise --fl
 offers denied replay --fail-on d
 offers new key n
-offers discard ws d
+offers discard ws dis
+offers diff ws d
+offers --patch ws diff --p
 offers --json ws list --j
 offers --cow run --co
 offers verify attest v

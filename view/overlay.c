@@ -42,11 +42,25 @@ static void overlay_copy_attributes(int upper_fd, int lower_fd)
 	(void)futimens(upper_fd, (const struct timespec[2]){lower.st_atim, lower.st_mtim});
 }
 
+/*
+ * Leaves in the directory of a layer that is kept the empty file "trusted" or "user": which attributes are the
+ * overlay's own. The program could set those of the other kind.
+ */
+static int overlay_mark_kind(int dir_fd, bool user_xattr)
+{
+	_cleanup_close_ int fd = openat(dir_fd, user_xattr ? "user" : "trusted",
+					O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+
+	return fd < 0 ? -errno : 0;
+}
+
 /* Makes an overlay whose upper layer is in overlays->dir_fd. */
 static int overlay_create_in_dir_fd(struct overlays *overlays, int lower_fd, unsigned restrictions)
 {
-	_cleanup_close_ int dir = -1, upper = -1, work = -1;
+	_cleanup_close_ int dir = -1, upper = -1, work = -1, mount_fd = -1;
+	bool user_xattr;
 	char name[24];
+	int r;
 
 	(void)snprintf(name, sizeof(name), "%zu", overlays->count++);
 	dir = overlay_open_dir(overlays->dir_fd, name, 0700);
@@ -55,7 +69,9 @@ static int overlay_create_in_dir_fd(struct overlays *overlays, int lower_fd, uns
 	if (work < 0)
 		return work;
 	overlay_copy_attributes(upper, lower_fd);
-	return mounts_create_overlay(lower_fd, upper, work, restrictions, overlays->kept_dir != NULL);
+	mount_fd = mounts_create_overlay(lower_fd, upper, work, restrictions, overlays->kept_dir != NULL, &user_xattr);
+	r = mount_fd >= 0 && overlays->kept_dir ? overlay_mark_kind(dir, user_xattr) : 0;
+	return r < 0 ? r : steal_fd(&mount_fd);
 }
 
 /* Uses a tmpfs for the upper layers: a scratch directory that is on an overlay itself (container) cannot hold them. */

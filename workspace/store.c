@@ -192,6 +192,24 @@ static int store_compare_times(const void *left, const void *right)
 	return a->time != b->time ? (a->time > b->time) - (a->time < b->time) : strcmp(a->id, b->id);
 }
 
+int workspace_open(int base_fd, const char *id, struct workspace *ret_workspace)
+{
+	_cleanup_close_ int store = io_open_dir(base_fd, WORKSPACE_DIR_NAME), fd = -1;
+	struct workspace workspace;
+
+	if (store < 0)
+		return store;
+	fd = io_open_dir(store, id);
+	if (fd < 0)
+		return fd;
+	if (flock(fd, LOCK_SH | LOCK_NB) < 0)
+		return errno == EWOULDBLOCK ? -EBUSY : -errno;
+	if (!store_read_workspace(store, id, &workspace))
+		return -ENOENT;
+	*ret_workspace = workspace;
+	return steal_fd(&fd);
+}
+
 int workspace_visit(int base_fd, int (*visit)(void *ctx, const struct workspace *workspace), void *ctx)
 {
 	_cleanup_close_ int store = io_open_dir(base_fd, WORKSPACE_DIR_NAME);

@@ -42,6 +42,13 @@ int workspace_remove(int base_fd, const char *id);
 /* Removes a workspace. 0; -ENOENT: there is none; -EBUSY: its run has not ended; or -errno. */
 int workspace_discard(int base_fd, const char *id);
 
+/*
+ * Opens a workspace whose run has ended. Until the descriptor is closed, workspace_discard() fails with -EBUSY. Returns
+ * the descriptor of its directory, owned by the caller; -ENOENT: there is none; -EBUSY: its run has not ended; or
+ * -errno.
+ */
+int workspace_open(int base_fd, const char *id, struct workspace *ret_workspace);
+
 /* Calls visit for each workspace, sorted by time, until it returns not 0. 0, that value, or -errno. */
 int workspace_visit(int base_fd, int (*visit)(void *ctx, const struct workspace *workspace), void *ctx);
 

@@ -213,6 +213,7 @@ LIVE_TESTS = \
 	tests/live/threats/43-log.sh \
 	tests/live/threats/44-ptrace.sh \
 	tests/live/cli/workspace.sh \
+	tests/live/cli/workspace-diff.sh \
 	tests/live/cli/user.sh \
 	tests/live/limits/weight.sh \
 	tests/live/with-judge-changes.sh \

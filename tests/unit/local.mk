@@ -46,6 +46,10 @@ tests_unit_supervisor_test_ask_directory_LDADD = libcallgate_supervisor.a libcal
 UNIT_TESTS += tests/unit/supervisor/test_scrub
 tests_unit_supervisor_test_scrub_LDADD = libcallgate_supervisor.a libcallgate_base.a $(UNIT_LIBS)
 
+UNIT_TESTS += tests/unit/workspace/test_changes
+tests_unit_workspace_test_changes_LDADD = libcallgate_workspace.a libcallgate_base.a $(NETTLE_LIBS) \
+	$(LIBCRYPTO_LIBS) $(UNIT_LIBS)
+
 UNIT_TESTS += tests/unit/supervisor/test_watchdog
 tests_unit_supervisor_test_watchdog_LDADD = libcallgate_keeper.a libcallgate_supervisor.a libcallgate_confine.a \
 	$(UNIT_LIBS)

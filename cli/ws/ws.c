@@ -1,4 +1,4 @@
-/* callgate ws: lists and removes workspaces, which have what runs with --cow have written. */
+/* callgate ws: lists, shows and removes workspaces, which have what runs with --cow have written. */
 #include <errno.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -10,22 +10,12 @@
 #include "base/text.h"
 #include "cli/options.h"
 #include "cli/verbs.h"
-#include "keeper/scratch.h"
+#include "cli/ws/diff.h"
+#include "cli/ws/open.h"
 #include "supervisor/report.h"
 #include "workspace/store.h"
 
 #define WS_TIME_TEXT_SIZE 40 /* room for the time of ws_format_time() */
-
-/* Opens the directory of all runs, which has the store. -1 after a message. */
-static int ws_open_base(const char *verb)
-{
-	struct policy_error error = {""};
-	int fd = scratch_open_directory_of_runs(&error);
-
-	if (fd < 0)
-		cli_print_error(verb, "%s", error.text[0] ? error.text : strerror(-fd));
-	return fd < 0 ? -1 : fd;
-}
 
 /* ---- list ---- */
 
@@ -80,7 +70,7 @@ static int ws_main_list(int argc, char **argv)
 		cli_print_error("ws list", "%s: no argument is taken", argv[optind]);
 		return cli_fail_usage("ws list");
 	}
-	base = ws_open_base("ws list");
+	base = ws_open_runs("ws list");
 	if (base < 0)
 		return CLI_EXIT_ERROR;
 	r = workspace_visit(base, ws_print_workspace, &options.json);
@@ -95,12 +85,8 @@ static int ws_discard(int base_fd, const char *id)
 {
 	int r = workspace_is_id(id) ? workspace_discard(base_fd, id) : -ENOENT;
 
-	if (r == -ENOENT)
-		cli_print_error("ws discard", "%s: no such workspace; see callgate ws list", id);
-	else if (r == -EBUSY)
-		cli_print_error("ws discard", "%s: its run has not ended; wait for that, or end it", id);
-	else if (r < 0)
-		cli_print_error("ws discard", "%s: cannot remove all of it: %s", id, strerror(-r));
+	if (r < 0)
+		ws_print_failure("ws discard", id, r);
 	return r < 0 ? CLI_EXIT_ERROR : CLI_EXIT_OK;
 }
 
@@ -125,7 +111,7 @@ static int ws_main_discard(int argc, char **argv)
 		cli_print_error("ws discard", "name a workspace; callgate ws list has their ids");
 		return cli_fail_usage("ws discard");
 	}
-	base = ws_open_base("ws discard");
+	base = ws_open_runs("ws discard");
 	if (base < 0)
 		return CLI_EXIT_ERROR;
 	status = CLI_EXIT_OK;
@@ -139,12 +125,13 @@ int cli_main_ws(int argc, char **argv)
 {
 	static const struct cli_verb verbs[] = {
 		{"list", ws_main_list, "list the workspaces"},
+		{"diff", cli_main_ws_diff, "show what a run has changed"},
 		{"discard", ws_main_discard, "remove workspaces"},
 	};
 	static const struct cli_verbs all = {
 		.parent = "ws",
 		.usage = "Usage: callgate ws VERB [OPTION...] [ID...]\n\n"
-			 "Lists and removes workspaces, which have what runs with --cow have written.\n\n",
+			 "Lists, shows and removes workspaces, which have what runs with --cow have written.\n\n",
 		.epilogue = "\nEach verb has --help.\n",
 		.verbs = verbs,
 		.verb_count = CLI_VERB_COUNT(verbs)};

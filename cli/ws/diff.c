@@ -1,0 +1,193 @@
+#include "cli/ws/diff.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "cli/options.h"
+#include "cli/ws/open.h"
+#include "cli/ws/patch.h"
+#include "cli/ws/select.h"
+#include "cli/ws/show.h"
+
+#define DIFF_VERB "ws diff"
+#define DIFF_PATH_COLUMNS_MAX 60 /* most columns of paths with --stat; a longer one moves its numbers to the right */
+
+/* Exit statuses of callgate ws diff, as those of diff(1). */
+enum { WS_DIFF_EQUAL = 0, WS_DIFF_DIFFERENT = 1 };
+
+struct diff_options {
+	bool stat, patch, json;
+};
+
+/* The changes that are shown. */
+struct diff_view {
+	const struct workspace_changes *changes;
+	const struct ws_selection *selection;
+	struct ws_patch patch;
+	size_t shown_count;
+};
+
+static void diff_tell_unread(const char *path, int error)
+{
+	if (error == -EUCLEAN)
+		cli_print_error(DIFF_VERB, "%s: the layer has not all of it: it was not written by --cow", path);
+	else
+		cli_print_error(DIFF_VERB, "%s: cannot be compared: %s", *path ? path : ".", strerror(-error));
+}
+
+/* ---- ways of showing ---- */
+
+/* Calls a function for each change that is shown. 0 or -errno. */
+static int diff_visit(const struct diff_view *view, int (*visit)(const struct workspace_change *change))
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < view->changes->count; i++)
+		if (ws_selection_has(view->selection, &view->changes->item[i]))
+			r = visit(&view->changes->item[i]);
+	return r;
+}
+
+static int diff_print_patch(struct diff_view *view)
+{
+	int r = 0;
+
+	view->patch.to_terminal = isatty(STDOUT_FILENO);
+	for (int part = 0; part < WS_PATCH_PART_MAX; part++)
+		for (size_t i = 0; r == 0 && i < view->changes->count; i++)
+			if (ws_selection_has(view->selection, &view->changes->item[i]))
+				r = patch_print_change(&view->patch, &view->changes->item[i], (enum ws_patch_part)part);
+	if (r == 0 && view->patch.left_out > 0)
+		cli_print_error(DIFF_VERB,
+				"the patch does not have %zu of the changes, or not wholly: directories, binary and "
+				"large files, owners, modes other than 644 and 755; without --patch all are listed",
+				view->patch.left_out);
+	return r;
+}
+
+/* The columns that the paths of --stat need. */
+static int diff_measure_paths(const struct diff_view *view)
+{
+	size_t columns = 0;
+
+	for (size_t i = 0; i < view->changes->count; i++) {
+		const struct workspace_change *change = &view->changes->item[i];
+		_cleanup_free_ char *path = ws_selection_has(view->selection, change) ? show_make_path(change) : NULL;
+
+		if (path && strlen(path) > columns)
+			columns = strlen(path);
+	}
+	return columns < DIFF_PATH_COLUMNS_MAX ? (int)columns : DIFF_PATH_COLUMNS_MAX;
+}
+
+static int diff_print_stat(struct diff_view *view)
+{
+	const int columns = diff_measure_paths(view);
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < view->changes->count; i++)
+		if (ws_selection_has(view->selection, &view->changes->item[i]))
+			r = patch_print_stat(&view->patch, &view->changes->item[i], columns);
+	if (r < 0 || view->shown_count == 0)
+		return r;
+	return printf(" %zu changed, %llu insertions(+), %llu deletions(-)\n", view->shown_count,
+		      (unsigned long long)view->patch.added, (unsigned long long)view->patch.removed) < 0
+		       ? -EIO
+		       : 0;
+}
+
+/* Shows the changes in the way that was asked for. 0 or -errno. */
+static int diff_show(const struct diff_options *options, struct diff_view *view)
+{
+	if (options->patch)
+		return diff_print_patch(view);
+	if (options->stat)
+		return diff_print_stat(view);
+	return diff_visit(view, options->json ? show_json : show_line);
+}
+
+/* ---- the verb ---- */
+
+/* Finds and shows the changes of an open workspace. Returns the exit status. */
+static int diff_run(const struct diff_options *options, const struct workspace_layer *layer,
+		    const struct ws_selection *selection)
+{
+	_cleanup_workspace_changes_ struct workspace_changes changes = {.on_unread = diff_tell_unread};
+	struct diff_view view = {.changes = &changes, .selection = selection, .patch = {.layer = layer}};
+	int r = workspace_changes_find(layer, &changes);
+
+	if (r < 0) {
+		cli_print_error(DIFF_VERB, "cannot compare: %s",
+				r == -E2BIG ? "more than 1,000,000 changes" : strerror(-r));
+		return CLI_EXIT_ERROR;
+	}
+	for (size_t i = 0; i < changes.count; i++)
+		view.shown_count += ws_selection_has(selection, &changes.item[i]);
+	r = diff_show(options, &view);
+	if (r == -ENOENT && (options->patch || options->stat))
+		cli_print_error(DIFF_VERB, "there is no /usr/bin/diff, or a file has gone meanwhile: install "
+					   "diffutils, or leave out --patch and --stat");
+	else if (r < 0)
+		cli_print_error(DIFF_VERB, "cannot show the changes: %s", strerror(-r));
+	if (cli_print_text(DIFF_VERB, "") != CLI_EXIT_OK || r < 0 || changes.is_incomplete)
+		return CLI_EXIT_ERROR;
+	return view.shown_count > 0 ? WS_DIFF_DIFFERENT : WS_DIFF_EQUAL;
+}
+
+/* Parses the options. CLI_OPTIONS_PARSED, or the exit status. */
+static int diff_parse(int argc, char **argv, struct diff_options *options)
+{
+	static const struct cli_option table[] = {
+		CLI_FLAG("stat", 0, "numbers of lines that were added and removed",
+			 offsetof(struct diff_options, stat)),
+		CLI_FLAG("patch", 0, "a patch, which git apply and patch -p1 take",
+			 offsetof(struct diff_options, patch)),
+		CLI_FLAG("json", 0, "one JSON object a change", offsetof(struct diff_options, json)),
+		{0},
+	};
+	const struct cli_syntax syntax = {
+		.verb = DIFF_VERB,
+		.usage = "Usage: callgate ws diff [OPTION] ID [PATH|GLOB...]\n\n"
+			 "Shows what a run with --cow has changed: A added, D deleted, M modified, R renamed, T "
+			 "replaced "
+			 "by\n"
+			 "another type; all of it, or what is at or below one of the paths. The exit status is 1 if "
+			 "there are\n"
+			 "changes, and 0 if there are none.\n\n",
+		.allows_mixed_order = true,
+		.table = {{NULL, table, options}},
+	};
+	const int status = cli_parse_options(argc, argv, &syntax);
+
+	if (status != CLI_OPTIONS_PARSED)
+		return status;
+	if (options->stat + options->patch + options->json > 1)
+		cli_print_error(DIFF_VERB, "--stat, --patch and --json are different forms: name one");
+	else if (optind == argc)
+		cli_print_error(DIFF_VERB, "name a workspace; callgate ws list has their ids");
+	else
+		return CLI_OPTIONS_PARSED;
+	return cli_fail_usage(DIFF_VERB);
+}
+
+int cli_main_ws_diff(int argc, char **argv)
+{
+	_cleanup_workspace_layer_ struct workspace_layer layer = WORKSPACE_LAYER_INIT;
+	_cleanup_ws_selection_ struct ws_selection selection = {0};
+	struct diff_options options = {false};
+	_cleanup_close_ int fd = -1; /* holds the lock */
+	struct workspace workspace;
+	int status = diff_parse(argc, argv, &options);
+
+	if (status != CLI_OPTIONS_PARSED)
+		return status;
+	fd = ws_open_workspace(DIFF_VERB, argv[optind], &workspace, &layer);
+	if (fd < 0)
+		return CLI_EXIT_ERROR;
+	if (ws_selection_init(&selection, DIFF_VERB, workspace.dir, argv + optind + 1, (size_t)(argc - optind - 1)) < 0)
+		return CLI_EXIT_ERROR;
+	return diff_run(&options, &layer, &selection);
+}

@@ -1,0 +1,50 @@
+#include "cli/ws/open.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "cli/cli.h"
+#include "keeper/scratch.h"
+
+int ws_open_runs(const char *verb)
+{
+	struct policy_error error = {""};
+	int fd = scratch_open_directory_of_runs(&error);
+
+	if (fd < 0)
+		cli_print_error(verb, "%s", error.text[0] ? error.text : strerror(-fd));
+	return fd < 0 ? -1 : fd;
+}
+
+void ws_print_failure(const char *verb, const char *id, int error)
+{
+	if (error == -ENOENT)
+		cli_print_error(verb, "%s: no such workspace; see callgate ws list", id);
+	else if (error == -EBUSY)
+		cli_print_error(verb, "%s: its run has not ended; wait for that, or end it", id);
+	else
+		cli_print_error(verb, "%s: cannot be opened or removed: %s", id, strerror(-error));
+}
+
+int ws_open_workspace(const char *verb, const char *id, struct workspace *ret_workspace,
+		      struct workspace_layer *ret_layer)
+{
+	_cleanup_close_ int runs = ws_open_runs(verb), fd = -1;
+	const char *why;
+	int r;
+
+	if (runs < 0)
+		return -1;
+	fd = workspace_is_id(id) ? workspace_open(runs, id, ret_workspace) : -ENOENT;
+	if (fd < 0) {
+		ws_print_failure(verb, id, fd);
+		return -1;
+	}
+	r = workspace_layer_open(fd, ret_workspace->dir, ret_layer, &why);
+	if (r < 0) {
+		cli_print_error(verb, "%s, of %s: %s: %s", id, ret_workspace->dir, why, strerror(-r));
+		return -1;
+	}
+	return steal_fd(&fd);
+}

@@ -1,0 +1,18 @@
+/* Opens what callgate ws works on, with messages. */
+#ifndef CALLGATE_CLI_WS_OPEN_H
+#define CALLGATE_CLI_WS_OPEN_H
+
+#include "workspace/layer.h"
+#include "workspace/store.h"
+
+/* Opens the directory of all runs, which has the store. -1 after a message. */
+int ws_open_runs(const char *verb);
+
+/* Prints why a workspace cannot be used: -ENOENT, -EBUSY or another -errno. */
+void ws_print_failure(const char *verb, const char *id, int error);
+
+/* Opens a workspace, as workspace_open(), and its layer. A descriptor owned by the caller; -1 after a message. */
+int ws_open_workspace(const char *verb, const char *id, struct workspace *ret_workspace,
+		      struct workspace_layer *ret_layer);
+
+#endif

@@ -1,0 +1,59 @@
+#include "cli/ws/select.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/path.h"
+#include "cli/cli.h"
+
+/* The part of a pattern that is below the directory, without "./" and a slash at the end. NULL: no memory, or none. */
+static char *selection_make_relative(struct arena *arena, const char *dir, const char *pattern)
+{
+	const char *below = pattern[0] == '/' ? path_get_rest_below(pattern, dir) : pattern;
+	size_t len;
+
+	while (below && strncmp(below, "./", 2) == 0)
+		below += 2;
+	if (!below)
+		return NULL;
+	len = strlen(below);
+	while (len > 0 && below[len - 1] == '/')
+		len--;
+	return len > 0 ? arena_dupn(arena, below, len) : arena_dup(arena, "**");
+}
+
+int ws_selection_init(struct ws_selection *selection, const char *verb, const char *dir, char *const *patterns,
+		      size_t count)
+{
+	selection->glob = arena_alloc(&selection->arena, (count + 1) * sizeof(*selection->glob));
+	for (size_t i = 0; selection->glob && i < count; i++) {
+		const char *text = selection_make_relative(&selection->arena, dir, patterns[i]);
+
+		if (!text || glob_compile(&selection->arena, text, true, &selection->glob[i]) < 0) {
+			cli_print_error(verb,
+					"%s: not a path or pattern below %s: * stands for text within a name, ** for "
+					"any directories",
+					patterns[i], dir);
+			return -EINVAL;
+		}
+	}
+	selection->count = count;
+	if (selection->glob)
+		return 0;
+	(void)cli_fail_no_memory(verb);
+	return -EINVAL;
+}
+
+void ws_selection_release(struct ws_selection *selection)
+{
+	arena_release(&selection->arena);
+}
+
+bool ws_selection_has(const struct ws_selection *selection, const struct workspace_change *change)
+{
+	for (size_t i = 0; i < selection->count; i++)
+		if (glob_matches(&selection->glob[i], change->path, strlen(change->path)) ||
+		    (change->old_path && glob_matches(&selection->glob[i], change->old_path, strlen(change->old_path))))
+			return true;
+	return selection->count == 0;
+}

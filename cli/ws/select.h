@@ -1,0 +1,29 @@
+/* Which changes of a workspace a command line means. */
+#ifndef CALLGATE_CLI_WS_SELECT_H
+#define CALLGATE_CLI_WS_SELECT_H
+
+#include <stdbool.h>
+
+#include "policy/paths/glob.h"
+#include "workspace/changes.h"
+
+/* Patterns of paths; without any, all changes are meant. */
+struct ws_selection {
+	struct arena arena;
+	struct glob *glob;
+	size_t count;
+};
+
+/*
+ * Compiles patterns: globs as in a policy, relative to the directory `dir` or below it; all below a match matches too.
+ * 0, or -EINVAL after a message. ws_selection_release() releases.
+ */
+int ws_selection_init(struct ws_selection *selection, const char *verb, const char *dir, char *const *patterns,
+		      size_t count);
+void ws_selection_release(struct ws_selection *selection);
+#define _cleanup_ws_selection_ __attribute__((cleanup(ws_selection_release)))
+
+/* True when a change is meant: by its path, or the one that it had before. */
+bool ws_selection_has(const struct ws_selection *selection, const struct workspace_change *change);
+
+#endif

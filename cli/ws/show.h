@@ -1,0 +1,21 @@
+/* Prints changes of a workspace: as lines, as JSON, as a patch, as numbers of lines. */
+#ifndef CALLGATE_CLI_WS_SHOW_H
+#define CALLGATE_CLI_WS_SHOW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "workspace/changes.h"
+
+/* One line: "M  path  content, mode 0644 -> 0755". Returns 0 or -errno. */
+int show_line(const struct workspace_change *change);
+/* One line of JSON: {"path", "change", "type", …}. Returns 0 or -errno. */
+int show_json(const struct workspace_change *change);
+
+/*
+ * The path of a change as people see it: escaped, behind "OLD -> " if it was renamed, with a slash behind a directory.
+ * Owned by the caller; NULL: no memory.
+ */
+char *show_make_path(const struct workspace_change *change);
+
+#endif

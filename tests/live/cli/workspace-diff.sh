@@ -1,0 +1,177 @@
+#!/bin/bash
+# callgate ws diff tells exactly what the program changed, as lines, JSON, numbers and a patch that git and patch(1)
+# take; nothing of names or contents moves the terminal; the directory and the workspace stay as they are.
+. "$(dirname "$0")/../lib.sh"
+need jq git patch "$PYTHON"
+W=$T/w
+
+cow() # PROGRAM…: the result in $T/result, the workspace in $id
+{
+	cg run --json --cow --profile minimal -w "$W" -r /usr -x /usr/bin -r "$T/program" -- "$@" \
+		>"$T/result" 2>"$T/err"
+	id=$(jq -r '.workspace.id // empty' "$T/result")
+}
+
+ws() # as callgate ws diff: stdout in $T/out, status in $status
+{
+	status=0
+	cg ws diff "$@" >"$T/out" 2>"$T/err2" || status=$?
+}
+
+picture()
+{
+	(cd "$1" && find . \( -type f -printf '%A@ ' -o -true \) -printf '%P\t%y %m %s %l %T@ %C@\n' | sort)
+}
+
+mkdir -p "$W/a/b" "$W/empty" "$W/hidden/sub"
+printf 'one\ntwo\nthree\n' >"$W/one"
+printf 'two\0\377' >"$W/a/two"
+echo three >"$W/a/b/three"
+echo x >"$W/hidden/x"
+echo y >"$W/hidden/sub/y"
+echo a text that moves >"$W/move me"
+echo t >"$W/type"
+: >"$W/nothing"
+echo s >"$W/run.sh"
+truncate -s 20G "$W/big"
+printf unended >"$W/unended"
+ln -s one "$W/link"
+cp -a "$W" "$T/git"
+cp -a "$W" "$T/patch"
+cat >"$T/program" <<'END'
+printf 'one\n2\nthree\nfour\n' >one
+printf 'two\0\376' >a/two
+rm -r hidden; mkdir hidden; echo z >hidden/z
+mv 'move me' 'a/moved there'
+rm type; ln -s one type
+rm nothing; : >void; chmod 755 run.sh
+printf 'escape \033[31m\302\233\342\200\256\n' >escape
+mkfifo fifo; mkdir new; chmod 700 empty; touch -d 2001-01-01 big
+printf ended >unended; ln -sf two link
+echo n >"new/$(printf 'n\t\n\\"\303\244\377\033[2J \342\200\256')"
+END
+find "$W" -type f -size -1M -exec cat {} + >/dev/null # sets access times
+picture "$W" >/dev/null
+picture "$W" >"$T/before"
+cow /bin/sh "$T/program"
+if [ "$(jq -r .error.code "$T/result")" = view_failed ]; then
+	layer mountns && layer userns && [ "$(stat -f -c %T "$TMPDIR")" != overlayfs ] &&
+		fail "refused, although there are namespaces: $(cat "$T/err")"
+	exit $live_failed
+fi
+[ -n "$id" ] || die "no workspace: $(cat "$T/result" "$T/err")"
+layer=$(echo "$TMPDIR"/callgate-*/workspaces/"$id"/0)
+picture "$layer" >/dev/null
+picture "$layer" >"$T/layer"
+
+ws "$id"
+[ $status = 1 ] || fail "status $status: $(cat "$T/err2")"
+cat >"$T/expected" <<'END'
+R  move me -> a/moved there
+M  a/two  content, time
+M  big  time
+M  empty/  mode 0755 -> 0700
+A  escape
+A  fifo  fifo
+D  hidden/sub/
+D  hidden/sub/y
+D  hidden/x
+A  hidden/z
+M  link  symlink, content, time
+A  new/
+A  new/n\u0009\u000a\"ä\xff\u001b[2J \u202e
+D  nothing
+M  one  content, time
+M  run.sh  mode 0644 -> 0755
+T  type  file -> symlink
+M  unended  content, time
+A  void
+END
+diff "$T/expected" "$T/out" >"$T/differs" || fail "lines: $(cat "$T/differs")"
+ws "$id" a "$W/hidden/" '*.sh'
+[ "$(cut -c1-9 "$T/out" | tr '\n' ,)" = 'R  move m,M  a/two ,D  hidden,D  hidden,D  hidden,A  hidden,M  run.sh,' ] ||
+	fail "selected: $(cat "$T/out")"
+ws "$id" none 'no/**'
+{ [ $status = 0 ] && [ ! -s "$T/out" ]; } || fail "nothing selected: $status $(cat "$T/out")"
+ws "$id" --json
+jq -se 'length == 19 and (map(select(.change == "renamed")) | .[0].old_path == "move me" and length == 1) and
+	any(.[]; .path == "run.sh" and .differences == ["mode"] and .old.mode == "0644" and .new.mode == "0755") and
+	any(.[]; .path == "type" and .old.type == "file" and .new.type == "symlink") and
+	any(.[]; .path == "new/n\t\n\\\\\"ä\\xff\u001b[2J \u202e" and .old == null)' "$T/out" >/dev/null ||
+	fail "JSON: $(cat "$T/out")"
+ws "$id" --stat
+grep -qE '^ one +\| +3 \+\+-$' "$T/out" || fail "numbers of lines: $(cat "$T/out")"
+grep -qE '^ a/two +\| +Bin 5 -> 5 bytes$' "$T/out" || fail "numbers of bytes: $(cat "$T/out")"
+grep -qx ' 19 changed, 8 insertions(+), 6 deletions(-)' "$T/out" || fail "sum: $(tail -n 1 "$T/out")"
+
+# The patch, on two copies.
+ws "$id" --patch
+cp "$T/out" "$T/the.patch"
+[ $status = 1 ] || fail "patch: status $status: $(cat "$T/err2")"
+grep -q 'does not have 5 of the changes' "$T/err2" || fail "not told: $(cat "$T/err2")"
+grep -qxF '# Binary files a/a/two and b/a/two differ' "$T/the.patch" || fail "binary: $(cat "$T/the.patch")"
+(cd "$T/git" && git apply --whitespace=nowarn "$T/the.patch") >"$T/said" 2>&1 || fail "git apply: $(cat "$T/said")"
+(cd "$T/patch" && patch -p1 --binary <"$T/the.patch") >"$T/said" 2>&1 || fail "patch: $(cat "$T/said")"
+view() # of a copy: content of what has a form in a patch
+{
+	(cd "$1" && rm -rf big a/two fifo &&
+		find . ! -type d -printf '%P %y %m %l\n' -type f -exec sha256sum {} \; | sort)
+}
+view "$T/git" >"$T/by-git"
+view "$T/patch" | diff "$T/by-git" - >"$T/differs" || fail "git and patch: $(cat "$T/differs")"
+cp -a "$W" "$T/native"
+(cd "$T/native" && sh "$T/program")
+view "$T/native" | diff "$T/by-git" - >"$T/differs" || fail "the program and the patch: $(cat "$T/differs")"
+
+# Nothing was changed by looking.
+picture "$layer" | cmp -s - "$T/layer" || fail "the layer changed: $(picture "$layer" | diff - "$T/layer")"
+picture "$W" | cmp -s - "$T/before" || fail "the directory changed: $(picture "$W" | diff - "$T/before")"
+
+# On a terminal, names and contents are escaped. A pipe gets the contents as they are.
+LC_ALL=C grep -q "$(printf '\033')" "$T/the.patch" || fail "the patch is not exact"
+id=$(basename "${layer%/0}")
+cat >"$T/pty.py" <<'END'
+import os, pty, sys
+pty.spawn(sys.argv[1:], lambda fd: os.read(fd, 65536))
+END
+for form in --patch --stat --json ''; do
+	# shellcheck disable=SC2086 # no form: no word
+	"$PYTHON" "$T/pty.py" "$CALLGATE" ws diff "$id" $form </dev/null >"$T/shown" 2>&1
+	"$PYTHON" - "$T/shown" <<'END' || fail "on a terminal, $form: $(cat -v "$T/shown")"
+import sys, unicodedata
+text = open(sys.argv[1], 'rb').read().decode().replace('\r\n', '\n')
+sys.exit(len(text) < 100 or any(c not in '\n\t' and unicodedata.category(c) in ('Cc', 'Cf') for c in text))
+END
+done
+
+# What cannot be compared is told, and is no "no changes".
+cow /bin/sh -c 'mkdir locked; echo x >locked/x; chmod 0 locked'
+[ "$(id -u)" = 0 ] || { ws "$id" && [ $status = 125 ] && grep -q 'locked: cannot be compared' "$T/err2"; } ||
+	fail "unreadable: $status $(cat "$T/err2")"
+ws "$id" --stat --patch
+[ $status = 125 ] || fail "two forms"
+for word in ../../w 0000000000000000 ''; do
+	ws "$word"
+	{ [ $status = 125 ] && grep -q 'no such workspace' "$T/err2"; } || fail "'$word': $status $(cat "$T/err2")"
+done
+ws
+[ $status = 125 ] || fail "no workspace named: $status"
+mv "$W" "$T/elsewhere"
+ws "$id"
+{ [ $status = 125 ] && grep -q 'its directory cannot be opened' "$T/err2"; } || fail "moved: $status $(cat "$T/err2")"
+mv "$T/elsewhere" "$W"
+
+# In use.
+mkfifo "$T/go"
+"$CALLGATE" run --cow -q --profile minimal -w "$W" -r /usr -x /usr/bin -i -- /bin/sh -c 'echo up; read x' \
+	<"$T/go" >"$T/up" 2>"$T/err" &
+runner=$!
+exec 9>"$T/go"
+until [ -s "$T/up" ]; do kill -0 $runner 2>/dev/null || break; done
+ws "$("$CALLGATE" ws list --json | jq -r 'select(.in_use).id')"
+{ [ $status = 125 ] && grep -q 'has not ended' "$T/err2"; } || fail "in use: $status $(cat "$T/err2")"
+exec 9>&-
+wait $runner
+for id in $("$CALLGATE" ws list --json | jq -r .id); do
+	"$CALLGATE" ws discard "$id" || fail "discard $id"
+done

@@ -1,0 +1,367 @@
+#include "workspace/changes.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "base/path.h"
+#include "workspace/content.h"
+#include "workspace/renames.h"
+
+/* A directory that is yet to be compared. */
+struct pending_dir {
+	char *path; /* owned */
+	bool in_base, in_upper;
+};
+
+/* The search for changes. It does not recurse: a hostile program can nest directories thousands deep. */
+struct search {
+	const struct workspace_layer *layer;
+	struct workspace_changes *changes;
+	struct pending_dir *pending;
+	size_t pending_count, pending_room;
+};
+
+/* The entries that a name has in both directories, open with O_PATH; -1: there is none. */
+struct entry_pair {
+	int base_fd, upper_fd;
+	struct stat base, upper;
+};
+
+/* ---- results ---- */
+
+/* Notes that an entry could not be read: what was found is incomplete then. */
+static void search_tell_unread(const struct search *search, const char *path, int error)
+{
+	search->changes->is_incomplete = true;
+	if (search->changes->on_unread)
+		search->changes->on_unread(path, error);
+}
+
+static struct workspace_entry search_make_entry(const struct stat *st)
+{
+	return (struct workspace_entry){true,        st->st_mode, st->st_uid, st->st_gid, (uint64_t)st->st_size,
+					st->st_rdev, st->st_mtim};
+}
+
+/* Adds a change. 0 or -errno. */
+static int search_add_change(const struct search *search, const char *path, const struct entry_pair *pair,
+			     enum workspace_change_kind kind, unsigned differences)
+{
+	struct workspace_changes *changes = search->changes;
+	struct workspace_change change = {.kind = kind, .differences = differences};
+
+	changes->path_bytes += strlen(path) + 1;
+	if (changes->count == WORKSPACE_CHANGES_MAX || changes->path_bytes > WORKSPACE_CHANGES_PATH_BYTES_MAX)
+		return -E2BIG;
+	if (pair->base_fd >= 0)
+		change.base = search_make_entry(&pair->base);
+	if (pair->upper_fd >= 0)
+		change.upper = search_make_entry(&pair->upper);
+	change.path = strdup(path);
+	if (!change.path || !array_reserve(&changes->item, changes->count, &changes->room)) {
+		free(change.path);
+		return -ENOMEM;
+	}
+	changes->item[changes->count++] = change;
+	return 0;
+}
+
+/* Adds a directory to those that are yet to be compared. 0 or -errno. */
+static int search_add_pending(struct search *search, const char *path, bool in_base, bool in_upper)
+{
+	struct pending_dir dir = {strdup(path), in_base, in_upper};
+
+	if (!dir.path || !array_reserve(&search->pending, search->pending_count, &search->pending_room)) {
+		free(dir.path);
+		return -ENOMEM;
+	}
+	search->pending[search->pending_count++] = dir;
+	return search->pending_count > WORKSPACE_CHANGES_MAX ? -E2BIG : 0;
+}
+
+/* ---- comparing two entries ---- */
+
+/* Whether two links have other targets. 1, 0, or -errno. */
+static int search_compare_links(const struct entry_pair *pair)
+{
+	char base[PATH_MAX], upper[PATH_MAX];
+	const ssize_t base_len = readlinkat(pair->base_fd, "", base, sizeof(base));
+	const ssize_t upper_len = base_len < 0 ? -1 : readlinkat(pair->upper_fd, "", upper, sizeof(upper));
+
+	if (upper_len < 0)
+		return -errno;
+	return base_len != upper_len || memcmp(base, upper, (size_t)base_len) != 0;
+}
+
+/* Whether two regular files have other contents. 1, 0, or -errno. */
+static int search_compare_files(const struct entry_pair *pair)
+{
+	_cleanup_close_ int base = -1, upper = -1;
+	int r;
+
+	if (pair->base.st_size != pair->upper.st_size)
+		return 1;
+	base = workspace_open_content(pair->base_fd);
+	upper = base < 0 ? base : workspace_open_content(pair->upper_fd);
+	if (upper < 0)
+		return upper;
+	r = content_is_equal(base, upper, (uint64_t)pair->upper.st_size);
+	return r < 0 ? r : !r;
+}
+
+/* Whether two entries of one type have other contents. 1, 0, or -errno. */
+static int search_compare_contents(const struct entry_pair *pair)
+{
+	switch (pair->upper.st_mode & S_IFMT) {
+	case S_IFREG:
+		return search_compare_files(pair);
+	case S_IFLNK:
+		return search_compare_links(pair);
+	case S_IFCHR:
+	case S_IFBLK:
+		return pair->base.st_rdev != pair->upper.st_rdev;
+	default: /* directories, FIFOs and sockets have none */
+		return 0;
+	}
+}
+
+/* What differs between two entries of one type. Bits of enum workspace_difference, or -errno. */
+static int search_compare_entries(const struct workspace_layer *layer, const struct entry_pair *pair)
+{
+	const struct stat *base = &pair->base, *upper = &pair->upper;
+	int differences = 0, content = search_compare_contents(pair), attributes;
+
+	if (content < 0)
+		return content;
+	attributes = workspace_compare_attributes(layer, pair->base_fd, pair->upper_fd);
+	if (attributes < 0)
+		return attributes;
+	differences |= content ? WORKSPACE_CONTENT_DIFFERS : 0;
+	differences |= attributes ? WORKSPACE_ATTRIBUTES_DIFFER : 0;
+	differences |= base->st_mode != upper->st_mode ? WORKSPACE_MODE_DIFFERS : 0;
+	if (base->st_uid != upper->st_uid || base->st_gid != upper->st_gid)
+		differences |= WORKSPACE_OWNER_DIFFERS;
+	if (!S_ISDIR(upper->st_mode) &&
+	    (base->st_mtim.tv_sec != upper->st_mtim.tv_sec || base->st_mtim.tv_nsec != upper->st_mtim.tv_nsec))
+		differences |= WORKSPACE_TIME_DIFFERS;
+	return differences;
+}
+
+/* ---- one name ---- */
+
+/* Opens one entry of a directory. -1: there is none, or it cannot be opened: then *ret_error is set. */
+static int search_open_entry(int dir_fd, const char *name, struct stat *ret_st, int *ret_error)
+{
+	_cleanup_close_ int fd = dir_fd < 0 ? -ENOENT : workspace_open_entry(dir_fd, name);
+
+	if (fd >= 0 && fstat(fd, ret_st) < 0)
+		*ret_error = -errno;
+	else if (fd < 0 && fd != -ENOENT)
+		*ret_error = fd;
+	return fd < 0 || *ret_error < 0 ? -1 : steal_fd(&fd);
+}
+
+/* Finds the kind of change. WORKSPACE_CHANGE_KIND_MAX: none. -errno: it could not be read. */
+static int search_judge_pair(const struct workspace_layer *layer, const struct entry_pair *pair,
+			     unsigned *ret_differences)
+{
+	int differences;
+
+	*ret_differences = 0;
+	if (pair->upper_fd < 0) /* without both, it was since removed from the directory as well */
+		return pair->base_fd < 0 ? WORKSPACE_CHANGE_KIND_MAX : WORKSPACE_DELETED;
+	if (pair->base_fd < 0 || ((pair->base.st_mode ^ pair->upper.st_mode) & S_IFMT) != 0) {
+		differences = workspace_compare_attributes(layer, -1, pair->upper_fd);
+		if (differences < 0)
+			return differences;
+		return pair->base_fd < 0 ? WORKSPACE_ADDED : WORKSPACE_REPLACED;
+	}
+	differences = search_compare_entries(layer, pair);
+	if (differences < 0)
+		return differences;
+	*ret_differences = (unsigned)differences;
+	return differences ? WORKSPACE_MODIFIED : WORKSPACE_CHANGE_KIND_MAX;
+}
+
+/* Adds what an entry pair tells: a change, a directory that is to be compared. 0 or -errno. */
+static int search_add_pair(struct search *search, const char *path, const struct entry_pair *pair)
+{
+	const bool base_dir = pair->base_fd >= 0 && S_ISDIR(pair->base.st_mode);
+	const bool upper_dir = pair->upper_fd >= 0 && S_ISDIR(pair->upper.st_mode);
+	unsigned differences;
+	int kind = search_judge_pair(search->layer, pair, &differences), r = 0;
+
+	if (kind < 0)
+		search_tell_unread(search, path, kind);
+	else if (kind != WORKSPACE_CHANGE_KIND_MAX)
+		r = search_add_change(search, path, pair, (enum workspace_change_kind)kind, differences);
+	if (r == 0 && (base_dir || upper_dir))
+		r = search_add_pending(search, path, base_dir, upper_dir);
+	return r;
+}
+
+/* Compares what a name has in both directories. 0 or -errno. */
+static int search_compare_name(struct search *search, const char *dir, const char *name, int base_dir_fd,
+			       int upper_dir_fd)
+{
+	_cleanup_close_ int base = -1, upper = -1;
+	char path[PATH_MAX];
+	struct entry_pair pair;
+	int error = 0;
+
+	if ((size_t)snprintf(path, sizeof(path), "%s%s%s", dir, *dir ? "/" : "", name) >= sizeof(path)) {
+		search_tell_unread(search, dir, -ENAMETOOLONG);
+		return 0;
+	}
+	upper = search_open_entry(upper_dir_fd, name, &pair.upper, &error);
+	if (upper >= 0 && workspace_is_whiteout(&pair.upper))
+		close_fd(&upper);
+	base = error < 0 ? -1 : search_open_entry(base_dir_fd, name, &pair.base, &error);
+	pair.base_fd = base;
+	pair.upper_fd = upper;
+	if (error == 0)
+		return search_add_pair(search, path, &pair);
+	search_tell_unread(search, path, error);
+	return 0;
+}
+
+/* ---- directories ---- */
+
+/* Opens a directory below a root for reading. -1: it cannot be opened, which is told. */
+static int search_open_dir(const struct search *search, int root_fd, const char *path)
+{
+	_cleanup_close_ int entry = workspace_open_entry(root_fd, path);
+	const int fd = entry < 0 ? entry : workspace_open_content(entry);
+
+	if (fd >= 0)
+		return fd;
+	search_tell_unread(search, path, fd);
+	return -1;
+}
+
+/* A stream of a directory's entries. The descriptor stays the caller's. NULL: no memory, no descriptor. */
+static DIR *search_open_stream(int dir_fd)
+{
+	_cleanup_close_ int copy = fcntl(dir_fd, F_DUPFD_CLOEXEC, 0);
+	DIR *dir = copy < 0 ? NULL : fdopendir(copy);
+
+	if (dir)
+		(void)steal_fd(&copy); /* now the stream's */
+	return dir;
+}
+
+/* Compares each name of a directory of the upper layer. 0 or -errno. */
+static int search_compare_upper_names(struct search *search, const char *path, int base_fd, int upper_fd)
+{
+	_cleanup_closedir_ DIR *dir = search_open_stream(upper_fd);
+	const struct dirent *entry;
+	int r = 0;
+
+	while (dir && r == 0 && (entry = readdir(dir)))
+		if (!path_is_dot_name(entry->d_name))
+			r = search_compare_name(search, path, entry->d_name, base_fd, upper_fd);
+	return dir ? r : -ENOMEM;
+}
+
+/* Adds the names of a directory that is hidden or deleted, unless the upper layer has them. 0 or -errno. */
+static int search_add_hidden_names(struct search *search, const char *path, int base_fd, int upper_fd)
+{
+	_cleanup_closedir_ DIR *dir = search_open_stream(base_fd);
+	const struct dirent *entry;
+	struct stat st;
+	int r = 0;
+
+	while (dir && r == 0 && (entry = readdir(dir)))
+		if (!path_is_dot_name(entry->d_name) &&
+		    (upper_fd < 0 || fstatat(upper_fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0))
+			r = search_compare_name(search, path, entry->d_name, base_fd, -1);
+	return dir ? r : -ENOMEM;
+}
+
+/* Compares two directories of one path. 0 or -errno. */
+static int search_compare_dirs(struct search *search, const struct pending_dir *dir)
+{
+	_cleanup_close_ int base = -1, upper = -1;
+	int opaque = 1, r = 0;
+
+	if (dir->in_upper) {
+		upper = search_open_dir(search, search->layer->upper_fd, dir->path);
+		opaque = upper < 0 ? 0 : workspace_is_opaque(search->layer, upper);
+		if (opaque < 0)
+			search_tell_unread(search, dir->path, opaque);
+		if (upper < 0 || opaque < 0)
+			return 0;
+	}
+	if (dir->in_base) {
+		base = search_open_dir(search, search->layer->base_fd, dir->path);
+		if (base < 0)
+			return 0;
+	}
+	if (upper >= 0)
+		r = search_compare_upper_names(search, dir->path, base, upper);
+	if (r == 0 && base >= 0 && opaque)
+		r = search_add_hidden_names(search, dir->path, base, upper);
+	return r;
+}
+
+/*
+ * Compares the two roots. Only their modes: --cow may not copy owner and extended attributes to that of the layer. 0 or
+ * -errno.
+ */
+static int search_compare_roots(const struct search *search)
+{
+	struct entry_pair pair = {.base_fd = search->layer->base_fd, .upper_fd = search->layer->upper_fd};
+
+	if (fstat(pair.base_fd, &pair.base) < 0 || fstat(pair.upper_fd, &pair.upper) < 0)
+		return -errno;
+	if (pair.base.st_mode == pair.upper.st_mode)
+		return 0;
+	return search_add_change(search, "", &pair, WORKSPACE_MODIFIED, WORKSPACE_MODE_DIFFERS);
+}
+
+static int search_compare_paths(const void *left, const void *right)
+{
+	const struct workspace_change *a = left, *b = right;
+
+	return strcmp(a->path, b->path);
+}
+
+int workspace_changes_find(const struct workspace_layer *layer, struct workspace_changes *changes)
+{
+	struct search search = {.layer = layer, .changes = changes};
+	int r = search_compare_roots(&search);
+
+	if (r == 0)
+		r = search_add_pending(&search, "", true, true);
+	while (search.pending_count > 0) {
+		struct pending_dir dir = search.pending[--search.pending_count];
+
+		if (r == 0)
+			r = search_compare_dirs(&search, &dir);
+		free(dir.path);
+	}
+	free(search.pending);
+	if (r == 0)
+		r = workspace_renames_find(layer, changes);
+	if (r == 0 && changes->count > 0)
+		qsort(changes->item, changes->count, sizeof(*changes->item), search_compare_paths);
+	return r;
+}
+
+void workspace_changes_release(struct workspace_changes *changes)
+{
+	for (size_t i = 0; i < changes->count; i++) {
+		free(changes->item[i].path);
+		free(changes->item[i].old_path);
+	}
+	free(changes->item);
+	*changes = (struct workspace_changes){.on_unread = changes->on_unread};
+}

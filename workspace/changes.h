@@ -1,0 +1,71 @@
+/*
+ * What a run with --cow has changed: compares the upper layer of its workspace with the directory, which is not
+ * scanned. Only what the layer has is looked at, and what it hides.
+ */
+#ifndef CALLGATE_WORKSPACE_CHANGES_H
+#define CALLGATE_WORKSPACE_CHANGES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/stat.h>
+
+#include "workspace/layer.h"
+
+#define WORKSPACE_CHANGES_MAX 1000000u                /* most changes of a workspace */
+#define WORKSPACE_CHANGES_PATH_BYTES_MAX (512u << 20) /* most bytes of all their paths */
+
+enum workspace_change_kind {
+	WORKSPACE_ADDED,
+	WORKSPACE_DELETED,
+	WORKSPACE_MODIFIED,
+	WORKSPACE_REPLACED, /* by what has another type, such as a link instead of a file */
+	WORKSPACE_RENAMED,  /* a regular file that was added, with the content of one that was deleted */
+	WORKSPACE_CHANGE_KIND_MAX,
+};
+
+/* How an entry differs from the one that it replaces. */
+enum workspace_difference {
+	WORKSPACE_CONTENT_DIFFERS = 1 << 0, /* content, target of a link, or number of a device */
+	WORKSPACE_MODE_DIFFERS = 1 << 1,
+	WORKSPACE_OWNER_DIFFERS = 1 << 2,
+	WORKSPACE_ATTRIBUTES_DIFFER = 1 << 3, /* extended attributes, which ACLs and capabilities are as well */
+	WORKSPACE_TIME_DIFFERS = 1 << 4, /* the time of modification; not of directories, which any entry changes */
+};
+
+/* An entry as it was or is. */
+struct workspace_entry {
+	bool exists;
+	mode_t mode;
+	uid_t uid;
+	gid_t gid;
+	uint64_t size;
+	dev_t rdev;
+	struct timespec mtime;
+};
+
+struct workspace_change {
+	char *path;     /* below the directory; "": the directory itself; owned */
+	char *old_path; /* WORKSPACE_RENAMED: what it was called; owned */
+	enum workspace_change_kind kind;
+	unsigned differences;               /* bits of enum workspace_difference; for MODIFIED and RENAMED */
+	struct workspace_entry base, upper; /* in the directory, in the layer */
+};
+
+struct workspace_changes {
+	struct workspace_change *item;
+	size_t count, room, path_bytes;
+	bool is_incomplete; /* something could not be read: on_unread was called */
+	/* called with the path and -errno for each thing that could not be read; NULL: nobody is told */
+	void (*on_unread)(const char *path, int error);
+};
+
+/*
+ * Finds all changes, sorted by path. Zero-initialise, except on_unread; workspace_changes_release() releases. 0;
+ * -E2BIG: more than the limits above; or -ENOMEM.
+ */
+int workspace_changes_find(const struct workspace_layer *layer, struct workspace_changes *changes);
+void workspace_changes_release(struct workspace_changes *changes);
+#define _cleanup_workspace_changes_ __attribute__((cleanup(workspace_changes_release)))
+
+#endif

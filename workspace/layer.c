@@ -1,0 +1,194 @@
+#include "workspace/layer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/io.h"
+
+#define LAYER_TRUSTED_PREFIX "trusted.overlay."
+#define LAYER_USER_PREFIX "user.overlay."
+
+/* ---- opening ---- */
+
+/* True when this process sees attributes whose names begin with "trusted.": the kernel hides them from others. */
+static bool layer_sees_trusted(int marker_fd)
+{
+	if (fsetxattr(marker_fd, "trusted.callgate", "", 0, 0) < 0)
+		return false;
+	return fremovexattr(marker_fd, "trusted.callgate") == 0;
+}
+
+/* Finds which attributes are the overlay's own, by the file that was left when it was mounted. 0 or -errno. */
+static int layer_read_kind(int dir_fd, const char **ret_prefix, const char **ret_why)
+{
+	_cleanup_close_ int trusted = openat(dir_fd, "trusted", O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	struct stat st;
+
+	if (trusted >= 0) {
+		*ret_why = "only root with CAP_SYS_ADMIN can read its attributes";
+		*ret_prefix = LAYER_TRUSTED_PREFIX;
+		return layer_sees_trusted(trusted) ? 0 : -EPERM;
+	}
+	*ret_why = "it does not say how it was mounted";
+	if (errno != ENOENT || fstatat(dir_fd, "user", &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return -errno;
+	*ret_prefix = LAYER_USER_PREFIX;
+	return 0;
+}
+
+int workspace_layer_open(int workspace_fd, const char *dir, struct workspace_layer *ret_layer, const char **ret_why)
+{
+	_cleanup_close_ int layer = -1, upper = -1, base = -1;
+	int r;
+
+	*ret_why = "its layer cannot be opened";
+	layer = io_open_dir(workspace_fd, "0");
+	upper = layer < 0 ? layer : io_open_dir(layer, "upper");
+	if (upper < 0)
+		return upper;
+	r = layer_read_kind(layer, &ret_layer->prefix, ret_why);
+	if (r < 0)
+		return r;
+	*ret_why = "its directory cannot be opened";
+	base = io_open_without_links(dir, O_RDONLY | O_DIRECTORY);
+	if (base < 0)
+		return base;
+	ret_layer->upper_fd = steal_fd(&upper);
+	ret_layer->base_fd = steal_fd(&base);
+	return 0;
+}
+
+void workspace_layer_release(struct workspace_layer *layer)
+{
+	close_fd(&layer->base_fd);
+	close_fd(&layer->upper_fd);
+}
+
+int workspace_open_entry(int root_fd, const char *path)
+{
+	return openat2_retry(root_fd, *path ? path : ".", O_PATH | O_NOFOLLOW, 0, IO_RESOLVE_BELOW | RESOLVE_NO_XDEV);
+}
+
+int workspace_open_content(int path_fd)
+{
+	const int flags = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+	const struct io_proc_fd_path link = io_proc_fd_path(path_fd);
+	struct stat st;
+	int fd;
+
+	if (fstat(path_fd, &st) < 0)
+		return -errno;
+	if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
+		return -EINVAL;
+	fd = open(link.path, flags | O_NOATIME);
+	if (fd < 0 && errno == EPERM) /* of files of other users */
+		fd = open(link.path, flags);
+	return fd < 0 ? -errno : fd;
+}
+
+/* ---- the overlay's own marks ---- */
+
+bool workspace_is_whiteout(const struct stat *upper)
+{
+	return S_ISCHR(upper->st_mode) && upper->st_rdev == makedev(0, 0);
+}
+
+int workspace_is_opaque(const struct workspace_layer *layer, int upper_fd)
+{
+	const struct io_proc_fd_path link = io_proc_fd_path(upper_fd);
+	char name[32], value = '\0';
+
+	(void)snprintf(name, sizeof(name), "%sopaque", layer->prefix);
+	if (getxattr(link.path, name, &value, 1) < 0)
+		return errno == ENODATA || errno == EOPNOTSUPP ? 0 : -errno;
+	return value == 'y';
+}
+
+/* ---- extended attributes ---- */
+
+/* Reads the names of all attributes: strings, each with its NUL. The length, or -errno; 0 where there are none. */
+static ssize_t layer_list_attributes(int path_fd, char ret_names[XATTR_LIST_MAX])
+{
+	const struct io_proc_fd_path link = io_proc_fd_path(path_fd);
+	ssize_t len = listxattr(link.path, ret_names, XATTR_LIST_MAX);
+
+	if (len < 0 && errno == EOPNOTSUPP)
+		return 0;
+	return len < 0 ? -errno : len;
+}
+
+/* True for a name of the overlay's. *unknown becomes true when the entry is one whose content is elsewhere. */
+static bool layer_is_own_attribute(const struct workspace_layer *layer, const char *name, bool *unknown)
+{
+	const size_t len = strlen(layer->prefix);
+
+	if (strncmp(name, layer->prefix, len) != 0)
+		return false;
+	if (strcmp(name + len, "redirect") == 0 || strcmp(name + len, "metacopy") == 0)
+		*unknown = true;
+	return true;
+}
+
+/* Whether an attribute has another value, or is missing. 1, 0, or -errno. values: room for two of XATTR_SIZE_MAX. */
+static int layer_compare_attribute(int base_fd, int upper_fd, const char *name, char *values)
+{
+	const struct io_proc_fd_path base = io_proc_fd_path(base_fd), upper = io_proc_fd_path(upper_fd);
+	const ssize_t base_len = getxattr(base.path, name, values, XATTR_SIZE_MAX);
+	ssize_t upper_len;
+
+	if (base_len < 0)
+		return errno == ENODATA || errno == EOPNOTSUPP ? 1 : -errno;
+	upper_len = getxattr(upper.path, name, values + XATTR_SIZE_MAX, XATTR_SIZE_MAX);
+	if (upper_len < 0)
+		return errno == ENODATA || errno == EOPNOTSUPP ? 1 : -errno;
+	return base_len != upper_len || memcmp(values, values + XATTR_SIZE_MAX, (size_t)base_len) != 0;
+}
+
+/* Counts the attributes that are not the overlay's. -EUCLEAN as workspace_compare_attributes(). */
+static int layer_count_attributes(const struct workspace_layer *layer, const char *names, size_t len, size_t *ret_count)
+{
+	bool unknown = false;
+	size_t count = 0;
+
+	for (size_t at = 0; at < len; at += strlen(names + at) + 1)
+		count += !layer_is_own_attribute(layer, names + at, &unknown);
+	*ret_count = count;
+	return unknown ? -EUCLEAN : 0;
+}
+
+int workspace_compare_attributes(const struct workspace_layer *layer, int base_fd, int upper_fd)
+{
+	_cleanup_free_ char *names = malloc(2 * XATTR_LIST_MAX), *values = NULL;
+	size_t base_count = 0, upper_count;
+	ssize_t len, base_len;
+	bool unknown;
+	int r;
+
+	if (!names)
+		return -ENOMEM;
+	len = layer_list_attributes(upper_fd, names);
+	r = len < 0 ? (int)len : layer_count_attributes(layer, names, (size_t)len, &upper_count);
+	if (r < 0 || base_fd < 0)
+		return r;
+	base_len = layer_list_attributes(base_fd, names + XATTR_LIST_MAX);
+	if (base_len < 0)
+		return (int)base_len;
+	/* The directory itself may have been an overlay's: what has the prefix there is not shown by this one. */
+	(void)layer_count_attributes(layer, names + XATTR_LIST_MAX, (size_t)base_len, &base_count);
+	if (base_count != upper_count || upper_count == 0)
+		return base_count != upper_count;
+	values = malloc(2 * (size_t)XATTR_SIZE_MAX);
+	if (!values)
+		return -ENOMEM;
+	for (ssize_t at = 0; r == 0 && at < len; at += (ssize_t)strlen(names + at) + 1)
+		if (!layer_is_own_attribute(layer, names + at, &unknown))
+			r = layer_compare_attribute(base_fd, upper_fd, names + at, values);
+	return r;
+}

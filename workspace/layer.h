@@ -1,0 +1,58 @@
+/*
+ * The layer of a workspace, and the directory below it: how callgate reads both after the run. The program wrote the
+ * upper layer, so that nothing in it is trusted: no link is followed, nothing but regular files is read, and
+ * attributes count only if the overlay alone could set them.
+ */
+#ifndef CALLGATE_WORKSPACE_LAYER_H
+#define CALLGATE_WORKSPACE_LAYER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/stat.h>
+
+/* Both directories of an overlay. */
+struct workspace_layer {
+	int base_fd;        /* the directory that the run was started in */
+	int upper_fd;       /* what was written */
+	const char *prefix; /* of the overlay's own attributes: "trusted.overlay." or "user.overlay." */
+};
+#define WORKSPACE_LAYER_INIT                  \
+	(struct workspace_layer)              \
+	{                                     \
+		.base_fd = -1, .upper_fd = -1 \
+	}
+
+/*
+ * Opens the layer of a workspace, an open directory, and the directory `dir`. 0, or -errno with *ret_why (static), why
+ * it cannot be read. workspace_layer_release() closes.
+ */
+int workspace_layer_open(int workspace_fd, const char *dir, struct workspace_layer *ret_layer, const char **ret_why);
+void workspace_layer_release(struct workspace_layer *layer);
+#define _cleanup_workspace_layer_ __attribute__((cleanup(workspace_layer_release)))
+
+/*
+ * Opens what a path below root_fd names, with O_PATH; "" is the directory itself. A final link is opened itself;
+ * -ELOOP: another part is a link; -EXDEV: something is mounted there. A descriptor owned by the caller, or -errno.
+ */
+int workspace_open_entry(int root_fd, const char *path);
+
+/*
+ * Opens for reading what is open with O_PATH: a regular file or a directory. -EINVAL: it is neither. Its access time
+ * stays as it is where this process may ask for that. A descriptor owned by the caller, or -errno.
+ */
+int workspace_open_content(int path_fd);
+
+/* True for an entry of the upper layer that says that its name was removed. */
+bool workspace_is_whiteout(const struct stat *upper);
+
+/* Whether a directory of the upper layer, open with O_PATH, hides the one below it. 1, 0, or -errno. */
+int workspace_is_opaque(const struct workspace_layer *layer, int upper_fd);
+
+/*
+ * Whether two entries, open with O_PATH, have other extended attributes; those of the overlay do not count. base_fd -1:
+ * only that upper_fd is one that this code understands. 1, 0, or -errno; -EUCLEAN: an entry of the upper layer has not
+ * its whole content (redirect, metacopy).
+ */
+int workspace_compare_attributes(const struct workspace_layer *layer, int base_fd, int upper_fd);
+
+#endif

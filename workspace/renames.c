@@ -1,0 +1,164 @@
+#include "workspace/renames.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "base/sha256.h"
+#include "workspace/changes.h"
+
+/* A file that was deleted or added. */
+struct renames_file {
+	struct workspace_change *change;
+	uint64_t size;
+	char hash[SHA256_HEX_SIZE]; /* "": not hashed, or not readable */
+};
+
+/* The files that can be two halves of a rename, and how much may still be hashed. */
+struct renames {
+	const struct workspace_layer *layer;
+	struct renames_file *deleted, *added; /* owned; sorted by size */
+	size_t deleted_count, added_count;
+	uint64_t bytes_left;
+};
+
+static int renames_compare(const void *left, const void *right)
+{
+	const struct renames_file *a = left, *b = right;
+
+	if (a->size != b->size)
+		return (a->size > b->size) - (a->size < b->size);
+	if (strcmp(a->hash, b->hash) != 0)
+		return strcmp(a->hash, b->hash);
+	return strcmp(a->change->path, b->change->path);
+}
+
+/* Lists the regular files of a kind that have content. Owned by the caller; NULL: no memory. */
+static struct renames_file *renames_list(struct workspace_changes *changes, enum workspace_change_kind kind,
+					 size_t *ret_count)
+{
+	struct renames_file *list = calloc(changes->count + 1, sizeof(*list));
+	size_t count = 0;
+
+	for (size_t i = 0; list && i < changes->count; i++) {
+		struct workspace_change *change = &changes->item[i];
+		const struct workspace_entry *entry = kind == WORKSPACE_ADDED ? &change->upper : &change->base;
+
+		if (change->kind == kind && S_ISREG(entry->mode) && entry->size > 0)
+			list[count++] = (struct renames_file){.change = change, .size = entry->size};
+	}
+	if (count > 0)
+		qsort(list, count, sizeof(*list), renames_compare);
+	*ret_count = count;
+	return list;
+}
+
+/* Hashes a file, unless too much was hashed already. */
+static void renames_hash(struct renames *renames, struct renames_file *file, int root_fd)
+{
+	_cleanup_close_ int entry = -1, fd = -1;
+	uint64_t bytes;
+
+	if (file->size > renames->bytes_left)
+		return;
+	renames->bytes_left -= file->size;
+	entry = workspace_open_entry(root_fd, file->change->path);
+	fd = entry < 0 ? entry : workspace_open_content(entry);
+	if (fd < 0 || sha256_hash_fd(fd, file->hash, &bytes) < 0 || bytes != file->size)
+		file->hash[0] = '\0';
+}
+
+/* Hashes the files of a list whose size is also in the other list. Both are sorted. */
+static void renames_hash_common_sizes(struct renames *renames, struct renames_file *list, size_t count,
+				      const struct renames_file *other, size_t other_count, int root_fd)
+{
+	size_t at = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		while (at < other_count && other[at].size < list[i].size)
+			at++;
+		if (at < other_count && other[at].size == list[i].size)
+			renames_hash(renames, &list[i], root_fd);
+	}
+}
+
+/* Hashes all files that can be half of a rename, and sorts the lists again. */
+static void renames_hash_lists(struct renames *renames)
+{
+	renames_hash_common_sizes(renames, renames->deleted, renames->deleted_count, renames->added,
+				  renames->added_count, renames->layer->base_fd);
+	renames_hash_common_sizes(renames, renames->added, renames->added_count, renames->deleted,
+				  renames->deleted_count, renames->layer->upper_fd);
+	qsort(renames->deleted, renames->deleted_count, sizeof(*renames->deleted), renames_compare);
+	qsort(renames->added, renames->added_count, sizeof(*renames->added), renames_compare);
+}
+
+/* What of a renamed file differs, besides its name; its extended attributes are not compared. */
+static unsigned renames_compare_entries(const struct workspace_entry *old, const struct workspace_entry *new)
+{
+	unsigned differences = old->mode != new->mode ? WORKSPACE_MODE_DIFFERS : 0;
+
+	if (old->uid != new->uid || old->gid != new->gid)
+		differences |= WORKSPACE_OWNER_DIFFERS;
+	if (old->mtime.tv_sec != new->mtime.tv_sec || old->mtime.tv_nsec != new->mtime.tv_nsec)
+		differences |= WORKSPACE_TIME_DIFFERS;
+	return differences;
+}
+
+/* Makes one change of two. The deletion is marked by its path, which becomes NULL. */
+static void renames_join(struct workspace_change *deleted, struct workspace_change *added)
+{
+	added->kind = WORKSPACE_RENAMED;
+	added->old_path = steal_pointer(&deleted->path);
+	added->base = deleted->base;
+	added->differences = renames_compare_entries(&added->base, &added->upper);
+}
+
+/* Joins the files with equal hashes. Both lists are sorted by size and hash. */
+static void renames_join_equal(struct renames *renames)
+{
+	size_t deleted = 0, added = 0;
+
+	while (deleted < renames->deleted_count && added < renames->added_count) {
+		struct renames_file *old = &renames->deleted[deleted], *new = &renames->added[added];
+		int order = (old->size > new->size) - (old->size < new->size);
+
+		if (order == 0)
+			order = strcmp(old->hash, new->hash);
+		if (order == 0 && old->hash[0])
+			renames_join(old->change, new->change);
+		deleted += order <= 0;
+		added += order >= 0;
+	}
+}
+
+/* Removes the changes that renames_join() has marked. */
+static void renames_drop_joined(struct workspace_changes *changes)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < changes->count; i++)
+		if (changes->item[i].path)
+			changes->item[count++] = changes->item[i];
+	changes->count = count;
+}
+
+int workspace_renames_find(const struct workspace_layer *layer, struct workspace_changes *changes)
+{
+	struct renames renames = {.layer = layer, .bytes_left = RENAMES_HASHED_BYTES_MAX};
+	bool has_memory;
+
+	renames.deleted = renames_list(changes, WORKSPACE_DELETED, &renames.deleted_count);
+	renames.added = renames_list(changes, WORKSPACE_ADDED, &renames.added_count);
+	has_memory = renames.deleted && renames.added;
+	if (has_memory && renames.deleted_count > 0 && renames.added_count > 0) {
+		renames_hash_lists(&renames);
+		renames_join_equal(&renames);
+		renames_drop_joined(changes);
+	}
+	free(renames.deleted);
+	free(renames.added);
+	return has_memory ? 0 : -ENOMEM;
+}
