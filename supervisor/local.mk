@@ -7,6 +7,8 @@ libcallgate_supervisor_a_SOURCES += \
 	supervisor/ask/approver.h \
 	supervisor/ask/ask.c \
 	supervisor/ask/ask.h \
+	supervisor/ask/by-approver.c \
+	supervisor/ask/by-directory.c \
 	supervisor/ask/details.c \
 	supervisor/ask/details.h \
 	supervisor/ask/directory.c \
@@ -15,6 +17,7 @@ libcallgate_supervisor_a_SOURCES += \
 	supervisor/ask/key.h \
 	supervisor/ask/question.c \
 	supervisor/ask/question.h \
+	supervisor/ask/way.h \
 	supervisor/blocking.c \
 	supervisor/blocking.h \
 	supervisor/cpu/affinity.c \

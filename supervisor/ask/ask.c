@@ -3,60 +3,16 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/types.h>
 
-#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "policy/policy.h"
 #include "supervisor/ask/again.h"
-#include "supervisor/ask/approver.h"
-#include "supervisor/ask/details.h"
-#include "supervisor/ask/directory.h"
-#include "supervisor/ask/question.h"
+#include "supervisor/ask/way.h"
 #include "supervisor/dispatch-call.h"
-#include "supervisor/on-deny.h"
 
 #define NS_PER_MS UINT64_C(1000000)
-
-/* A denied call that waits for an answer. */
-struct question {
-	struct question *next;
-	uint64_t number;   /* its files are NUMBER.json and NUMBER.answer */
-	uint64_t asked_ns; /* time of the question, by io_read_clock_ns() */
-	struct seccomp_notif notification; /* of the call, which has no response yet */
-	struct rejudge_keys keys;          /* identify the call, and calls that one answer holds for */
-	char equality[SHA256_HEX_SIZE]; /* with an approver: equal questions have one number, and are asked once */
-	struct approval_question sent;  /* with an approver: the head of the message that asked */
-	uint64_t deadline_ns;           /* when the question ends without an answer */
-	enum ask_result received; /* with an approver: the answer */
-	struct call *denied_call; /* the call as the policy denies it; owned; its task is `task` */
-	struct task task;    /* a copy, because the thread may die; exe is owned */
-	struct call_answer answer;
-};
-
-/* Asks about denied calls by files, and performs the calls that the answers allow: --ask. */
-struct asker {
-	struct asker_options options;
-	struct question *questions; /* in the order in which they were asked */
-	/* questions whose approved call turned out to be another call than the question was about */
-	struct question *questions_of_changed_calls;
-	unsigned open_question_count;  /* entries of `questions` */
-	uint64_t last_question_number; /* number of the newest question: its files are NUMBER.json and NUMBER.answer */
-	uint64_t next_poll_ns;         /* when ask_poll_open_questions is due */
-	struct call_answer answer_without_question; /* what the record says as the answer when no question was opened */
-	/* answers that hold for the run: "allow-always" for the key of a call; an approver's for a scope */
-	struct {
-		char key[SHA256_HEX_SIZE];
-		enum ask_result word;
-		const char *how;
-		int64_t uid;
-	} always[ASK_OPEN_QUESTIONS_MAX];
-	size_t always_answer_count; /* used entries of always[] */
-	struct approver_rate rate;  /* with an approver */
-	bool approver_is_gone;      /* the process that answers has closed its socket */
-};
 
 int asker_create(const struct asker_options *options, struct asker **ret_asker)
 {
@@ -65,6 +21,7 @@ int asker_create(const struct asker_options *options, struct asker **ret_asker)
 	if (!asker)
 		return -ENOMEM;
 	asker->options = *options;
+	asker->way = options->approver_fd >= 0 ? &ask_by_approver : &ask_by_directory;
 	*ret_asker = asker;
 	return 0;
 }
@@ -87,8 +44,8 @@ static bool ask_find_denial_of_outside_path(const struct dispatch *dispatch, str
 
 	if (denied->decision.verdict == VERDICT_DENY)
 		return true;
-	if (!observed->error || policy_find_on_deny(dispatch->sandbox->policy, observed->rule) !=
-					asker_options_get_mode(&dispatch->asker->options))
+	if (!observed->error ||
+	    policy_find_on_deny(dispatch->sandbox->policy, observed->rule) != dispatch->asker->way->mode)
 		return false;
 	(void)call_refuse(denied, -ENOENT, observed->rule, observed->reason);
 	denied->decision.wanted_rights = dispatch->call->decision.wanted_rights;
@@ -143,124 +100,11 @@ static struct question *question_create(const struct seccomp_notif *notification
 /* An answer, as the records of calls have it that were not asked about one by one. */
 static void ask_set_answer_without_question(struct asker *asker, enum ask_result word, const struct call *denied)
 {
-	asker->answer_without_question = (struct call_answer){.mode = asker_options_get_mode(&asker->options),
+	asker->answer_without_question = (struct call_answer){.mode = asker->way->mode,
 							      .answer_word = ask_result_get_name(word),
 							      .uid = -1,
 							      .rule = denied->decision.rule,
 							      .reason = denied->decision.reason};
-}
-
-/* Writes the question file. ASK_NO_ANSWER_YET, or the reason why it was not written. */
-static enum ask_result ask_write_question(struct asker *asker, uint64_t number, const struct call *denied,
-					  const struct call *asked)
-{
-	const struct question_origin origin = {asker->options.run_id, number, asker->options.timeout_ns / NS_PER_MS};
-	_cleanup_free_ char *text = NULL;
-
-	if (ask_directory_is_gone(asker->options.dir_fd))
-		return ASK_DIRECTORY_GONE;
-	text = question_make_text(&origin, denied, asked);
-	if (!text || ask_directory_write_question(asker->options.dir_fd, number, text, strlen(text)) < 0)
-		return ASK_QUESTION_UNWRITABLE;
-	return ASK_NO_ANSWER_YET;
-}
-
-/* ---- asking an approver ---- */
-
-/* Computes the id: nobody can know it who has not seen this very question, about this very call, under this policy. */
-static bool ask_make_id(struct approval_question *sent, const char *key, const char *text)
-{
-	_cleanup_buf_ struct buf bytes = {0};
-	unsigned char nonce[32];
-
-	if (getrandom(nonce, sizeof(nonce), GRND_NONBLOCK) != sizeof(nonce))
-		return false;
-	buf_add(&bytes, nonce, sizeof(nonce));
-	buf_add(&bytes, sent->policy_sha256, sizeof(sent->policy_sha256));
-	buf_add(&bytes, key, SHA256_HEX_SIZE);
-	buf_puts(&bytes, text);
-	if (bytes.failed)
-		return false;
-	sha256_hash_bytes(bytes.data, bytes.len, sent->id);
-	return true;
-}
-
-/* The text of a question to the approver, in one line; sets its id in `sent`. Owned by the caller; NULL: it failed. */
-static char *ask_make_line(const struct asker *asker, struct question *question, const struct call *denied,
-			   const struct call *asked)
-{
-	const struct question_origin origin = {asker->options.run_id, question->number,
-					       asker->options.timeout_ns / NS_PER_MS};
-	const struct details_options options = {policy_get_settings(denied->sandbox->policy)->name,
-						asker->options.policy_sha256, question->sent.can_hold_for_run,
-						asker->options.can_be_remembered};
-	json_t *object = question_make_object(&origin, denied, asked);
-	_cleanup_free_ char *text = NULL;
-	char *line = NULL;
-
-	if (object)
-		details_add(object, &options, denied, asked);
-	text = object ? json_dumps(object, JSON_COMPACT | JSON_ENSURE_ASCII) : NULL;
-	if (text && ask_make_id(&question->sent, question->keys.call, text) &&
-	    json_object_set_new(object, "id", json_string(question->sent.id)) == 0)
-		line = json_dumps(object, JSON_COMPACT | JSON_ENSURE_ASCII);
-	json_decref(object);
-	return line;
-}
-
-/* Finds an open question that is equal to this one, so that its answer is for both. */
-static const struct question *ask_find_equal_question(const struct asker *asker, const struct question *question)
-{
-	for (const struct question *each = asker->questions; each; each = each->next)
-		if (strcmp(each->equality, question->equality) == 0 && each->received == ASK_NO_ANSWER_YET)
-			return each;
-	return NULL;
-}
-
-/* The number of open questions; equal calls have one question with one number. */
-static unsigned ask_count_numbers(const struct asker *asker)
-{
-	unsigned count = 0;
-
-	for (const struct question *each = asker->questions; each; each = each->next) {
-		const struct question *before = asker->questions;
-
-		while (before != each && before->number != each->number)
-			before = before->next;
-		count += before == each;
-	}
-	return count;
-}
-
-/* Sends a question to the approver, or joins it to an equal one. ASK_NO_ANSWER_YET, or why it is not asked. */
-static enum ask_result ask_approver(struct asker *asker, struct question *question, const struct call *denied,
-				    const struct call *asked)
-{
-	const struct question *equal;
-	_cleanup_free_ char *line = NULL;
-
-	if (asker->approver_is_gone)
-		return ASK_APPROVER_GONE;
-	details_compute_equality(denied, question->keys.call, question->equality);
-	equal = ask_find_equal_question(asker, question);
-	if (equal) {
-		question->number = equal->number;
-		question->sent = equal->sent;
-		question->deadline_ns = equal->deadline_ns;
-		return ASK_NO_ANSWER_YET;
-	}
-	if (ask_count_numbers(asker) >= APPROVAL_OPEN_QUESTIONS_MAX ||
-	    !approver_rate_permits(&asker->rate, io_read_clock_ns()))
-		return ASK_TOO_MANY_OPEN_QUESTIONS;
-	question->sent = (struct approval_question){
-		.kind = APPROVAL_QUESTION,
-		.can_hold_for_run = question->keys.scope[0] &&
-				    asker->always_answer_count < sizeof(asker->always) / sizeof(asker->always[0])};
-	memcpy(question->sent.scope, question->keys.scope, sizeof(question->sent.scope));
-	(void)stpncpy(question->sent.policy_sha256, asker->options.policy_sha256, SHA256_HEX_SIZE - 1);
-	line = ask_make_line(asker, question, denied, asked);
-	return line ? approver_send_question(asker->options.approver_fd, &question->sent, line, strlen(line))
-		    : ASK_QUESTION_UNWRITABLE;
 }
 
 static void ask_append_question(struct asker *asker, struct question *question)
@@ -290,9 +134,8 @@ static enum ask_result ask_open_question(struct asker *asker, const struct secco
 		question->number = asker->last_question_number + 1;
 		question->asked_ns = io_read_clock_ns();
 		question->deadline_ns = question->asked_ns + asker->options.timeout_ns;
-		question->answer.mode = asker_options_get_mode(&asker->options);
-		word = asker->options.approver_fd >= 0 ? ask_approver(asker, question, denied, asked)
-						       : ask_write_question(asker, question->number, denied, asked);
+		question->answer.mode = asker->way->mode;
+		word = asker->way->ask(asker, question, denied, asked);
 	}
 	if (word != ASK_NO_ANSWER_YET) {
 		question_free(question);
@@ -307,19 +150,13 @@ static enum ask_result ask_open_question(struct asker *asker, const struct secco
 	return ASK_NO_ANSWER_YET;
 }
 
-/* What an answer for the run is kept by. "": it cannot be kept. */
-static const char *ask_get_lasting_key(const struct asker *asker, const struct rejudge_keys *keys)
-{
-	return asker->options.approver_fd >= 0 ? keys->scope : keys->call;
-}
-
 /* Performs a denied call without a question, if an earlier answer was "allow-always". False: ask. */
 static bool ask_perform_if_always_allowed(struct dispatch *dispatch, const struct seccomp_notif *notification,
 					  const struct rejudge_keys *keys, const struct call *denied)
 {
 	struct asker *asker = dispatch->asker;
 	struct call_answer *answer = &asker->answer_without_question;
-	const char *key = ask_get_lasting_key(asker, keys);
+	const char *key = asker->way->get_lasting_key(keys);
 	size_t at = 0;
 
 	while (at < asker->always_answer_count && strcmp(asker->always[at].key, key) != 0)
@@ -358,7 +195,7 @@ bool ask_about_denial(struct dispatch *dispatch, const struct seccomp_notif *not
 	struct rejudge_keys keys;
 	enum ask_result word;
 
-	if (!asker || !rejudge_can_question_be_asked(dispatch, asker_options_get_mode(&asker->options)) ||
+	if (!asker || !rejudge_can_question_be_asked(dispatch, asker->way->mode) ||
 	    !(other = calloc(1, sizeof(*other))))
 		return false;
 	dispatch->call = other;
@@ -389,88 +226,23 @@ static void ask_remember_always_answer(struct asker *asker, const struct questio
 
 	if (at == sizeof(asker->always) / sizeof(asker->always[0]))
 		return;
-	memcpy(asker->always[at].key, ask_get_lasting_key(asker, &question->keys), sizeof(asker->always[at].key));
+	memcpy(asker->always[at].key, asker->way->get_lasting_key(&question->keys), sizeof(asker->always[at].key));
 	asker->always[at].word = word;
 	asker->always[at].how = question->answer.how;
 	asker->always[at].uid = question->answer.uid;
 	asker->always_answer_count++;
 }
 
-/* Receives the approver's answers. An answer is for the open questions of its id; for none it has no effect. */
-static void ask_receive_answers(struct asker *asker)
-{
-	struct approval_answer answer;
-	int r;
-
-	while ((r = approver_receive_answer(asker->options.approver_fd, &answer)) > 0)
-		for (struct question *each = asker->questions; each; each = each->next) {
-			if (each->received != ASK_NO_ANSWER_YET || strcmp(each->sent.id, answer.id) != 0)
-				continue;
-			each->received = approver_read_answer(&answer, &each->answer.how);
-			if (ask_result_holds_for_run(each->received) && !each->sent.can_hold_for_run)
-				each->received = ASK_ANSWER_MALFORMED;
-			each->answer.uid = answer.uid;
-		}
-	if (r < 0)
-		asker->approver_is_gone = true;
-}
-
-/* Whether another open question waits for the same answer. */
-static bool ask_has_equal_question(const struct asker *asker, const struct question *question)
-{
-	for (const struct question *each = asker->questions; each; each = each->next)
-		if (each != question && each->number == question->number)
-			return true;
-	return false;
-}
-
-/* Takes a question back from where it was asked. */
-static void ask_remove_question(struct asker *asker, const struct question *question)
-{
-	if (asker->options.dir_fd >= 0)
-		ask_directory_remove_question(asker->options.dir_fd, question->number);
-	else if (question->received == ASK_NO_ANSWER_YET && !ask_has_equal_question(asker, question))
-		approver_send_withdrawal(asker->options.approver_fd, &question->sent);
-}
-
-/* Tells the user, by the keeper and once a run, that callgate may not read an answer. */
-static void ask_report_unreadable_answer(const struct dispatch *dispatch, uint64_t number)
-{
-	const struct stop_notices *notices = dispatch->sandbox->stop_notices;
-
-	if (!notices || notices->shared_page->unreadable_answer)
-		return;
-	notices->shared_page->unreadable_answer = number;
-	on_deny_send_byte_to_keeper(notices, RUN_BYTE_ANSWER_UNREADABLE);
-}
-
 /* Returns why a question ends: its answer, its deadline, or the end of its call. ASK_NO_ANSWER_YET: it stays open. */
 static enum ask_result ask_find_why_question_ends(const struct dispatch *dispatch, struct question *question,
-						  uint64_t now_ns, bool gone)
+						  uint64_t now_ns)
 {
-	const struct asker *asker = dispatch->asker;
 	enum ask_result word;
-	uid_t uid = 0;
 
 	if (!call_thread_still_waits(question->denied_call))
 		return ASK_QUESTION_WITHDRAWN;
-	if (asker->options.approver_fd >= 0)
-		return question->received != ASK_NO_ANSWER_YET ? question->received
-		       : gone                                  ? ASK_APPROVER_GONE
-		       : now_ns >= question->deadline_ns       ? ASK_ANSWER_TIMEOUT
-							       : ASK_NO_ANSWER_YET;
-	if (gone)
-		return ASK_DIRECTORY_GONE;
-	word = ask_directory_read_answer(asker->options.dir_fd, question->number, &uid);
-	if (word == ASK_ANSWER_NOT_READABLE_YET) {
-		ask_report_unreadable_answer(dispatch, question->number);
-		word = ASK_NO_ANSWER_YET;
-	}
-	if (word != ASK_NO_ANSWER_YET && word != ASK_ANSWER_UNREADABLE)
-		question->answer.uid = uid;
-	if (word == ASK_NO_ANSWER_YET && now_ns >= question->deadline_ns)
-		return ASK_ANSWER_TIMEOUT;
-	return word;
+	word = dispatch->asker->way->find_answer(dispatch, question);
+	return word == ASK_NO_ANSWER_YET && now_ns >= question->deadline_ns ? ASK_ANSWER_TIMEOUT : word;
 }
 
 /* Ends a question that was taken out of the list. */
@@ -480,7 +252,7 @@ static void ask_end_question(struct dispatch *dispatch, struct question *questio
 	struct asker *asker = dispatch->asker;
 	enum rejudge_result result = REJUDGE_THREAD_IS_DEAD;
 
-	ask_remove_question(asker, question);
+	asker->way->close(asker, question);
 	question->answer.answer_word = ask_result_get_name(word);
 	question->answer.kills_process = word == ASK_ANSWER_DENY_AND_KILL;
 	question->answer.ends_run = word == ASK_ANSWER_STOP;
@@ -501,35 +273,22 @@ static void ask_end_question(struct dispatch *dispatch, struct question *questio
 	question_free(question);
 }
 
-/* Whether an approver has answered a question, or has ended. */
-static bool ask_has_answer(const struct asker *asker)
-{
-	for (const struct question *each = asker->questions; each; each = each->next)
-		if (each->received != ASK_NO_ANSWER_YET || asker->approver_is_gone)
-			return true;
-	return false;
-}
-
 int ask_poll_open_questions(struct dispatch *dispatch)
 {
 	struct asker *asker = dispatch->asker;
 	struct question **link;
 	uint64_t now_ns;
-	bool gone;
 
 	if (!asker || !asker->questions)
 		return -1;
 	now_ns = io_read_clock_ns();
-	if (asker->options.approver_fd >= 0)
-		ask_receive_answers(asker);
-	if (now_ns < asker->next_poll_ns && !ask_has_answer(asker))
+	if (!asker->way->receive(asker) && now_ns < asker->next_poll_ns)
 		return (int)((asker->next_poll_ns - now_ns) / NS_PER_MS) + 1;
 	asker->next_poll_ns = now_ns + ASK_ANSWER_POLL_INTERVAL_MS * NS_PER_MS;
-	gone = asker->options.approver_fd >= 0 ? asker->approver_is_gone : ask_directory_is_gone(asker->options.dir_fd);
 	link = &asker->questions;
 	while (*link) {
 		struct question *question = *link;
-		enum ask_result word = ask_find_why_question_ends(dispatch, question, now_ns, gone);
+		enum ask_result word = ask_find_why_question_ends(dispatch, question, now_ns);
 
 		if (word == ASK_NO_ANSWER_YET) {
 			link = &question->next;

@@ -39,12 +39,6 @@ struct asker_options {
 	const char *policy_sha256; /* of the policy that denies; set before the program starts */
 };
 
-/* Whose denials are asked about: ON_DENY_ASK or ON_DENY_ASK_FILE. */
-static inline enum policy_on_deny asker_options_get_mode(const struct asker_options *options)
-{
-	return options->approver_fd >= 0 ? ON_DENY_ASK : ON_DENY_ASK_FILE;
-}
-
 /* Makes what asks the questions of a run. 0 with *ret_asker owned by the caller, or -ENOMEM. */
 int asker_create(const struct asker_options *options, struct asker **ret_asker);
 /* Frees the asker. ask_withdraw_all_questions() must have been called before. */

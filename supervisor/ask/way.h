@@ -1,0 +1,78 @@
+/*
+ * The ways in which questions are asked: by files in a directory (--ask), or by the approver (--approve). A run has
+ * one. ask.c has what they have in common.
+ */
+#ifndef CALLGATE_SUPERVISOR_ASK_WAY_H
+#define CALLGATE_SUPERVISOR_ASK_WAY_H
+
+#include <linux/seccomp.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/sha256.h"
+#include "supervisor/ask/again.h"
+#include "supervisor/ask/approver.h"
+#include "supervisor/ask/ask.h"
+#include "supervisor/ask/directory.h"
+
+/* A denied call that waits for an answer. */
+struct question {
+	struct question *next;
+	uint64_t number;                   /* its files are NUMBER.json and NUMBER.answer */
+	uint64_t asked_ns;                 /* time of the question, by io_read_clock_ns() */
+	struct seccomp_notif notification; /* of the call, which has no response yet */
+	struct rejudge_keys keys;          /* identify the call, and calls that one answer holds for */
+	char equality[SHA256_HEX_SIZE];    /* with an approver: equal questions have one number, and are asked once */
+	struct approval_question sent;     /* with an approver: the head of the message that asked */
+	uint64_t deadline_ns;              /* when the question ends without an answer */
+	enum ask_result received;          /* with an approver: the answer */
+	struct call *denied_call;          /* the call as the policy denies it; owned; its task is `task` */
+	struct task task;                  /* a copy, because the thread may die; exe is owned */
+	struct call_answer answer;
+};
+
+/* Asks about denied calls, and performs the calls that the answers allow: --ask, --approve. */
+struct asker {
+	struct asker_options options;
+	const struct ask_way *way;
+	struct question *questions; /* in the order in which they were asked */
+	/* questions whose approved call turned out to be another call than the question was about */
+	struct question *questions_of_changed_calls;
+	unsigned open_question_count;  /* entries of `questions` */
+	uint64_t last_question_number; /* number of the newest question: its files are NUMBER.json and NUMBER.answer */
+	uint64_t next_poll_ns;         /* when ask_poll_open_questions is due */
+	struct call_answer answer_without_question; /* what the record says as the answer when no question was opened */
+	/* answers that hold for the run: "allow-always" for the key of a call; an approver's for a scope */
+	struct {
+		char key[SHA256_HEX_SIZE];
+		enum ask_result word;
+		const char *how;
+		int64_t uid;
+	} always[ASK_OPEN_QUESTIONS_MAX];
+	size_t always_answer_count; /* used entries of always[] */
+	struct approver_rate rate;  /* with an approver */
+	bool approver_is_gone;      /* the process that answers has closed its socket */
+};
+
+struct ask_way {
+	enum policy_on_deny mode; /* whose denials are asked about in this way */
+	/*
+	 * Asks. May give the question the number of an equal one, which is asked already. denied, asked: as
+	 * question_make_object(). ASK_NO_ANSWER_YET, or why it was not asked.
+	 */
+	enum ask_result (*ask)(struct asker *asker, struct question *question, const struct call *denied,
+			       const struct call *asked);
+	/* Receives what has come. True: there may be an answer. False: the questions can wait until they are due. */
+	bool (*receive)(struct asker *asker);
+	/* The answer to a question, with who gave it in question->answer; or ASK_NO_ANSWER_YET. */
+	enum ask_result (*find_answer)(const struct dispatch *dispatch, struct question *question);
+	/* Takes a question back from where it was asked. It is not in the list of questions any more. */
+	void (*close)(struct asker *asker, const struct question *question);
+	/* What an answer for the run is kept by, one of the keys. "": it cannot be kept. */
+	const char *(*get_lasting_key)(const struct rejudge_keys *keys);
+};
+
+extern const struct ask_way ask_by_directory, ask_by_approver;
+
+#endif
