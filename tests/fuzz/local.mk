@@ -166,3 +166,16 @@ tests_fuzz_libfuzzer_session_LDFLAGS = $(libfuzzer_flags)
 tests_fuzz_libfuzzer_port_SOURCES = tests/fuzz/fuzz_port.c tests/fuzz/fuzz.h
 tests_fuzz_libfuzzer_port_LDADD = $(fuzz_port_libs)
 tests_fuzz_libfuzzer_port_LDFLAGS = $(libfuzzer_flags)
+
+# What a front answers to the approver.
+fuzz_approval_libs = libcallgate_approval.a libcallgate_base.a $(JANSSON_LIBS)
+FUZZ_TESTS += tests/fuzz/fuzz_approval
+tests_fuzz_fuzz_approval_SOURCES = tests/fuzz/fuzz_approval.c $(fuzz_main)
+tests_fuzz_fuzz_approval_LDADD = $(fuzz_approval_libs)
+
+if ENABLE_FUZZ
+noinst_PROGRAMS += tests/fuzz/libfuzzer_approval
+endif
+tests_fuzz_libfuzzer_approval_SOURCES = tests/fuzz/fuzz_approval.c tests/fuzz/fuzz.h
+tests_fuzz_libfuzzer_approval_LDADD = $(fuzz_approval_libs)
+tests_fuzz_libfuzzer_approval_LDFLAGS = $(libfuzzer_flags)
