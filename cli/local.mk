@@ -132,6 +132,8 @@ CALLGATE_SOURCES += \
 	cli/host/home-path.h \
 	cli/host/interpreter.c \
 	cli/host/interpreter.h \
+	cli/host/libraries.c \
+	cli/host/libraries.h \
 	cli/host/managers.c \
 	cli/host/managers.h \
 	cli/host/places.c \
@@ -140,6 +142,42 @@ CALLGATE_SOURCES += \
 	cli/host/program.h \
 	cli/host/real.c \
 	cli/host/real.h
+CALLGATE_SOURCES += \
+	cli/inspect/findings.c \
+	cli/inspect/findings.h \
+	cli/inspect/inspect.c \
+	cli/inspect/inspect.h \
+	cli/inspect/loader.c \
+	cli/inspect/loader.h \
+	cli/inspect/look.c \
+	cli/inspect/parser.c \
+	cli/inspect/parser.h \
+	cli/inspect/print.c \
+	cli/inspect/protocol.c \
+	cli/inspect/protocol.h \
+	cli/inspect/secrets.c \
+	cli/inspect/subject.c \
+	cli/inspect/subject.h \
+	cli/inspect/text.c \
+	cli/inspect/text.h
+callgate_elf_SOURCES += \
+	base/io.c \
+	base/io.h \
+	cli/inspect/elf/main.c \
+	cli/inspect/elf/read.c \
+	cli/inspect/elf/read.h
+# What reads hostile files, in sandboxes.
+dist_parsers_DATA = \
+	cli/inspect/parsers/findings.py \
+	cli/inspect/parsers/interpreter.json \
+	cli/inspect/parsers/javascript.js \
+	cli/inspect/parsers/patterns.json \
+	cli/inspect/parsers/policy.json \
+	cli/inspect/parsers/python.py \
+	cli/inspect/parsers/python_names.py \
+	cli/inspect/parsers/shell.py \
+	cli/inspect/parsers/shell_words.py
+EXTRA_DIST += cli/inspect/README.md
 CALLGATE_SOURCES += \
 	cli/learn/deny.c \
 	cli/learn/draft.c \

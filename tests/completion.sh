@@ -86,6 +86,9 @@ offers --run-option compare --run
 offers ls compare l
 offers --static learn --st
 offers --merge learn --me
+offers --json inspect --js
+offers warning inspect --fail-on w
+offers python inspect --type p
 offers python learn --profile py
 offers ls learn -o policy.json -- l
 offers report experiment rep

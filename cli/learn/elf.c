@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <gelf.h>
-#include <glob.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,10 +14,9 @@
 #include "base/cleanup.h"
 #include "base/elf-machine.h"
 #include "cli/cli.h"
+#include "cli/host/libraries.h"
 
 #define ELF_FILES_MAX 2000u
-#define ELF_LD_SO_CONF "/etc/ld.so.conf"
-#define ELF_LD_SO_CONF_DEPTH_MAX 4 /* how deep "include" lines of ld.so.conf may nest */
 
 /* The ELF file that is being inspected. */
 struct elf_file {
@@ -32,44 +30,6 @@ struct elf_file {
 	 */
 	char *rpath, *runpath;
 };
-
-/* ---- directories of libraries ---- */
-
-/* Adds the directories that a file such as /etc/ld.so.conf names, also by its "include" lines. 0 or -ENOMEM. */
-static int elf_read_conf(struct elf_search *search, const char *path, int depth)
-{
-	_cleanup_fclose_ FILE *file = fopen(path, "re");
-	_cleanup_free_ char *line = NULL;
-	size_t room = 0;
-	int r = 0;
-
-	while (r == 0 && file && getline(&line, &room, file) > 0) {
-		char *text = line + strspn(line, " \t");
-		glob_t matches = {0};
-
-		text[strcspn(text, "#\n")] = '\0';
-		if (*text == '/')
-			r = cli_list_add_owned(&search->dirs, strdup(text));
-		if (strncmp(text, "include ", 8) != 0 || depth == ELF_LD_SO_CONF_DEPTH_MAX ||
-		    glob(text + 8, 0, NULL, &matches) != 0)
-			continue;
-		for (size_t i = 0; r == 0 && i < matches.gl_pathc; i++)
-			r = elf_read_conf(search, matches.gl_pathv[i], depth + 1);
-		globfree(&matches);
-	}
-	return r;
-}
-
-/* Lists the directories in which ld.so(8) looks for libraries by default. 0 or -ENOMEM. */
-static int elf_list_directories(struct elf_search *search)
-{
-	static const char *const usual[] = {"/lib64", "/usr/lib64", "/lib", "/usr/lib"};
-	int r = elf_read_conf(search, ELF_LD_SO_CONF, 0);
-
-	for (size_t i = 0; r == 0 && i < sizeof(usual) / sizeof(usual[0]); i++)
-		r = cli_list_add_owned(&search->dirs, strdup(usual[i]));
-	return r;
-}
 
 /* ---- libraries ---- */
 
@@ -336,7 +296,7 @@ static int elf_inspect_path(struct elf_search *search, const char *path)
 int elf_search_init(struct elf_search *search, struct needs *needs)
 {
 	*search = (struct elf_search){.needs = needs};
-	return elf_version(EV_CURRENT) == EV_NONE ? -ENOTSUP : elf_list_directories(search);
+	return elf_version(EV_CURRENT) == EV_NONE ? -ENOTSUP : libraries_list_directories(&search->dirs);
 }
 
 void elf_search_release(struct elf_search *search)

@@ -10,9 +10,10 @@ here=$(cd "$(dirname "$0")" && pwd)
 if [ "${1:-}" = copy ]; then
 	set -e
 	: "${top_srcdir:?}" "${top_builddir:?}"
-	mkdir -p "$2/built/tests/cases/kept" "$2/built/agents"
+	mkdir -p "$2/built/tests/cases/kept" "$2/built/agents" "$2/built/cli/inspect"
 	ln -s ../../agents/runner ../../agents/templates "$2/built/agents"
-	cp "$top_builddir"/callgate{,-agents,-egress,-files} "$2/built/"
+	ln -s ../../../cli/inspect/parsers "$2/built/cli/inspect"
+	cp "$top_builddir"/callgate{,-agents,-egress,-elf,-files} "$2/built/"
 	cp "$top_builddir"/tests/cases/cases-* "$top_builddir"/tests/cases/{callgate-{failing,open},attack-fuzz} \
 		"$2/built/tests/cases/"
 	# Built here, once: there a user without a cache would build it anew.
@@ -26,7 +27,7 @@ if [ "${1:-}" = copy ]; then
 	for program in "$top_builddir"/tests/cases/kept/*; do
 		{ [ ! -f "$program" ] || [ ! -x "$program" ]; } || cp "$program" "$2/built/tests/cases/kept/"
 	done
-	for folder in agents/runner agents/templates base doc syscalls policy examples tests; do
+	for folder in agents/runner agents/templates cli/inspect/parsers base doc syscalls policy examples tests; do
 		(cd "$top_srcdir" && find "$folder" -type f ! -name '*.o' ! -name '*.log' -print0 |
 			tar --null -T - -cf -) |
 			tar -C "$2" --no-same-owner -xf -
@@ -83,6 +84,7 @@ attacks/proc-net.sh
 cli/audit-read.sh
 cli/bad-input.sh
 cli/examples.sh
+cli/inspect.sh
 cli/learn.sh
 cli/user.sh
 confine/least-privilege.sh

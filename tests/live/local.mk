@@ -73,6 +73,8 @@ LIVE_TESTS = \
 	tests/live/doctor/doctor-advice.sh \
 	tests/live/egress/egress-life.sh \
 	tests/live/cli/compare.sh \
+	tests/live/cli/inspect.sh \
+	tests/live/cli/inspect-corpus.sh \
 	tests/live/cli/examples.sh \
 	tests/live/cli/experiment.sh \
 	tests/live/cli/experiments-page.sh \

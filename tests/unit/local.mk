@@ -224,6 +224,10 @@ tests_unit_audit_test_scan_LDADD = libcallgate_audit.a libcallgate_policy.a libc
 UNIT_TESTS += tests/unit/cli/test_real
 tests_unit_cli_test_real_SOURCES = tests/unit/cli/test_real.c cli/host/real.c cli/host/real.h
 tests_unit_cli_test_real_LDADD = $(POLICY_TEST_LIBS)
+UNIT_TESTS += tests/unit/cli/test_inspect
+tests_unit_cli_test_inspect_SOURCES = tests/unit/cli/test_inspect.c cli/inspect/elf/read.c cli/inspect/findings.c \
+	cli/inspect/protocol.c cli/inspect/secrets.c cli/inspect/subject.c cli/inspect/text.c
+tests_unit_cli_test_inspect_LDADD = libcallgate_base.a $(LIBELF_LIBS) $(UNIT_LIBS)
 UNIT_TESTS += tests/unit/cli/test_places
 tests_unit_cli_test_places_SOURCES = tests/unit/cli/test_places.c cli/host/command.c cli/host/places.c \
 	cli/host/places.h cli/host/program.c cli/host/program.h \
@@ -234,6 +238,7 @@ if HAVE_CHECK
 check_LIBRARIES = tests/unit/cli/learn/libcallgate_learn.a
 endif
 tests_unit_cli_learn_libcallgate_learn_a_SOURCES = cli/message.c cli/parse.c cli/learn/deny.c cli/learn/draft.c \
+	cli/host/libraries.c \
 	cli/learn/elf.c cli/learn/endpoints.c cli/learn/fold.c cli/learn/groups.c cli/learn/inodes.c \
 	cli/learn/needs.c cli/learn/packages.c cli/learn/pattern.c cli/learn/rules.c cli/learn/scan.c \
 	cli/learn/singles.c cli/learn/static.c cli/learn/tier.c cli/learn/units.c

@@ -1,0 +1,190 @@
+#include "cli/inspect/loader.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "cli/host/libraries.h"
+
+/* Loaders of the distributions, of all architectures. */
+static const char *const loaders[] = {
+	"/lib64/ld-linux-x86-64.so.2", "/lib/ld-linux.so.2",        "/lib/ld-linux-aarch64.so.1",
+	"/lib/ld-musl-x86_64.so.1",    "/lib/ld-musl-aarch64.so.1", "/lib/ld-linux-armhf.so.3",
+};
+
+/* The file that is judged. */
+struct loading {
+	const struct inspect_subject *subject;
+	struct inspect_findings *findings;
+	struct cli_list dirs; /* where libraries are looked for: search paths of the file, then the system's */
+	unsigned char ident[EI_NIDENT + 4]; /* of the file: class, byte order and machine */
+};
+
+/* True if the file at `path` is of the same class, byte order and machine. */
+static bool loading_is_alike(const struct loading *loading, const char *path)
+{
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	unsigned char ident[sizeof(loading->ident)];
+
+	return fd >= 0 && pread(fd, ident, sizeof(ident), 0) == (ssize_t)sizeof(ident) &&
+	       memcmp(ident, loading->ident, EI_VERSION) == 0 &&                      /* magic, class, byte order */
+	       memcmp(ident + EI_NIDENT + 2, loading->ident + EI_NIDENT + 2, 2) == 0; /* e_machine */
+}
+
+/* ---- search paths ---- */
+
+/* Replaces "$ORIGIN" and "${ORIGIN}" by the directory of the file. Owned; NULL: no memory. */
+static char *loading_expand_origin(const struct loading *loading, const char *text, size_t len)
+{
+	static const char *const names[] = {"$ORIGIN", "${ORIGIN}"};
+	_cleanup_free_ char *real = realpath(loading->subject->path, NULL);
+	const char *slash = real ? strrchr(real, '/') : NULL;
+	_cleanup_buf_ struct buf out = {0};
+
+	buf_add(&out, "", 0);
+	for (size_t at = 0; at < len;) {
+		size_t skip = 0;
+
+		for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+			if (len - at >= strlen(names[i]) && memcmp(text + at, names[i], strlen(names[i])) == 0)
+				skip = strlen(names[i]);
+		if (skip && slash)
+			buf_add(&out, real, (size_t)(slash - real));
+		else
+			buf_add(&out, text + at, skip = 1);
+		at += skip;
+	}
+	return buf_take_text(&out);
+}
+
+/*
+ * Why nobody should look for libraries in a directory; is_own: it is named by where the file is, which may be anywhere.
+ * NULL: no reason.
+ */
+static const char *loading_find_danger(const char *dir, bool is_own)
+{
+	struct stat status;
+
+	if (*dir != '/')
+		return "is relative to the working directory";
+	if (is_own)
+		return NULL;
+	if (strncmp(dir, "/tmp/", 5) == 0 || strncmp(dir, "/var/tmp/", 9) == 0 || strncmp(dir, "/dev/shm/", 9) == 0)
+		return "is below a directory that all can write to";
+	return stat(dir, &status) == 0 && (status.st_mode & S_IWOTH) ? "can be written to by all" : NULL;
+}
+
+/* Takes the directories of DT_RPATH or DT_RUNPATH. 0 or -ENOMEM. */
+static int loading_take_path(struct loading *loading, const char *list)
+{
+	int r = 0;
+
+	for (const char *at = list;; at++) {
+		size_t len = strcspn(at, ":");
+		_cleanup_free_ char *dir = loading_expand_origin(loading, at, len), *what = NULL;
+		const char *danger = dir ? loading_find_danger(dir, *at == '$') : NULL;
+
+		if (!dir)
+			return -ENOMEM;
+		if (danger) {
+			what = cli_format("\"%.*s\" %s", (int)len, at, danger);
+			r = what ? inspect_findings_add(loading->findings, INSPECT_UNSAFE_RPATH, 0, what) : -ENOMEM;
+		} else {
+			r = cli_list_add_owned(&loading->dirs, steal_pointer(&dir));
+		}
+		at += len;
+		if (r < 0 || *at == '\0')
+			return r;
+	}
+}
+
+/* ---- libraries ---- */
+
+/* The path at which the loader finds a library. Owned; NULL: nowhere, or no memory. */
+static char *loading_find_library(const struct loading *loading, const char *name)
+{
+	if (strchr(name, '/'))
+		return loading_is_alike(loading, name) ? strdup(name) : NULL;
+	for (size_t i = 0; i < loading->dirs.count; i++) {
+		char *path = cli_format("%s/%s", loading->dirs.item[i], name);
+
+		if (path && loading_is_alike(loading, path))
+			return path;
+		free(path);
+	}
+	return NULL;
+}
+
+/* Completes the text of a finding about a needed library. 0 or -ENOMEM. */
+static int loading_judge_library(struct loading *loading, size_t at)
+{
+	struct inspect_finding *finding = &loading->findings->item[at];
+	_cleanup_free_ char *path = loading_find_library(loading, finding->what);
+	char *what;
+
+	if (!path)
+		return inspect_findings_add(loading->findings, INSPECT_MISSING_LIBRARY, 0, finding->what);
+	what = cli_format("%s from %s", finding->what, path);
+	if (!what)
+		return -ENOMEM;
+	free(finding->what);
+	finding->what = what;
+	return 0;
+}
+
+static int loading_judge_loader(struct loading *loading, const char *loader)
+{
+	for (size_t i = 0; i < sizeof(loaders) / sizeof(loaders[0]); i++)
+		if (strcmp(loaders[i], loader) == 0)
+			return 0;
+	return inspect_findings_add(loading->findings, INSPECT_ODD_LOADER, 0, loader);
+}
+
+static int loading_judge_mode(struct loading *loading)
+{
+	const mode_t mode = loading->subject->mode;
+	char what[64];
+
+	if (!(mode & (S_ISUID | S_ISGID)))
+		return 0;
+	(void)snprintf(what, sizeof(what), "mode %04o: runs with its owner's rights", (unsigned)(mode & 07777));
+	return inspect_findings_add(loading->findings, INSPECT_SET_ID, 0, what);
+}
+
+/* Judges the findings that the parser made; further ones are added behind them. */
+static int loading_judge(struct loading *loading)
+{
+	const size_t count = loading->findings->count;
+	int r = loading_judge_mode(loading);
+
+	for (size_t i = 0; r == 0 && i < count; i++)
+		if (loading->findings->item[i].kind == INSPECT_RPATH)
+			r = loading_take_path(loading, loading->findings->item[i].what);
+	if (r == 0)
+		r = libraries_list_directories(&loading->dirs);
+	for (size_t i = 0; r == 0 && i < count; i++) {
+		if (loading->findings->item[i].kind == INSPECT_NEEDS)
+			r = loading_judge_library(loading, i);
+		else if (loading->findings->item[i].kind == INSPECT_LOADER)
+			r = loading_judge_loader(loading, loading->findings->item[i].what);
+	}
+	return r;
+}
+
+int inspect_judge_loading(const struct inspect_subject *subject, struct inspect_findings *findings)
+{
+	struct loading loading = {.subject = subject, .findings = findings};
+	int r = 0;
+
+	if (pread(subject->fd, loading.ident, sizeof(loading.ident), 0) == (ssize_t)sizeof(loading.ident))
+		r = loading_judge(&loading);
+	cli_list_release(&loading.dirs);
+	return r;
+}

@@ -1,0 +1,62 @@
+"""Part of the parsers of callgate inspect: what they have found, and how they tell it.
+
+A parser prints a line "LINE KIND WHAT" for each finding, and "end COUNT" after the last one. cli/inspect/protocol.c
+takes nothing else.
+"""
+
+import json
+import os
+import re
+import sys
+
+OF_A_KIND_MAX = 300  # so that many harmless findings do not hide a bad one
+WHAT_CHARACTERS_MAX = 100
+
+
+def clean(text):
+    """One line of printable characters, shortened."""
+    text = re.sub(r"\s+", " ", text).strip()
+    if len(text) > WHAT_CHARACTERS_MAX:
+        text = text[:WHAT_CHARACTERS_MAX] + "..."
+    return "".join(c if c.isprintable() else c.encode("unicode_escape", "replace").decode("ascii") for c in text)
+
+
+def load_patterns():
+    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "patterns.json"), encoding="utf-8") as file:
+        patterns = json.load(file)
+    return {
+        where: [(kind, re.compile(text)) for kind, texts in kinds.items() for text in texts]
+        for where, kinds in patterns.items()
+    }
+
+
+class Findings:
+    """The findings of one file, each once a line."""
+
+    def __init__(self):
+        self.found = {}
+        self.count = {}
+        self.patterns = load_patterns()
+
+    def add(self, line, kind, what):
+        finding = (max(line, 1), kind, clean(what))
+        if finding not in self.found and self.count.get(kind, 0) < OF_A_KIND_MAX:
+            self.found[finding] = None
+            self.count[kind] = self.count.get(kind, 0) + 1
+
+    def look_at(self, line, text, *where):
+        """Looks for the patterns of these groups in a text of the program, such as a file's name."""
+        for group in where:
+            for kind, pattern in self.patterns[group]:
+                match = pattern.search(text[:100000])
+                if match:
+                    self.add(line, kind, match.group(0))
+
+    def print(self):
+        for line, kind, what in sorted(self.found):
+            sys.stdout.write("%d %s %s\n" % (line, kind, what or "-"))
+        sys.stdout.write("end %d\n" % len(self.found))
+
+
+def read_program():
+    return sys.stdin.buffer.read()

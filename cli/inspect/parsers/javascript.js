@@ -1,0 +1,391 @@
+/*
+ * Looks at a JavaScript program, which it reads from standard input, by acorn: the system's, or the one in node. Started
+ * by callgate inspect in a sandbox, as the program may be hostile. Nothing of it is run.
+ */
+"use strict";
+
+const fs = require("fs");
+const path = require("path");
+const { builtinModules } = require("module");
+
+const OF_A_KIND_MAX = 300; // so that many harmless findings do not hide a bad one
+const WHAT_CHARACTERS_MAX = 100;
+const NO_PARSER_STATUS = 3; // cli/inspect/parser.c
+const MODULES = {
+	network: new Set(["http", "https", "http2", "net", "dgram", "tls", "dns", "dns/promises", "axios", "node-fetch", "got",
+		"request", "ws", "undici", "superagent", "socket.io-client", "ssh2", "nodemailer"]),
+	process: new Set(["child_process", "cluster", "worker_threads", "execa", "shelljs", "cross-spawn", "node-pty"]),
+	native: new Set(["ffi-napi", "ffi", "koffi", "bindings", "node-gyp-build", "bun:ffi", "node:ffi", "wasi"]),
+	dynamic: new Set(["vm", "vm2", "repl", "inspector"]),
+};
+const CALLS = {
+	network: ["fetch", "XMLHttpRequest", "WebSocket", "EventSource", "navigator.sendBeacon"],
+	native: ["process.binding", "process._linkedBinding", "process.dlopen", "WebAssembly.instantiate",
+		"WebAssembly.compile", "WebAssembly.Module"],
+	dynamic: ["eval", "Function", "AsyncFunction", "vm.runInThisContext", "vm.runInNewContext", "vm.runInContext",
+		"vm.Script", "vm.compileFunction", "execScript", "module._compile"],
+};
+const DECODERS = ["atob", "unescape", "String.fromCharCode", "String.fromCodePoint", "decodeURIComponent", "Buffer.from",
+	"Buffer", "zlib.inflateSync", "zlib.gunzipSync", "zlib.brotliDecompressSync"];
+const FETCHERS = ["fetch", "http.get", "https.get", "http.request", "https.request", "axios.get", "axios", "got"];
+const RUNNERS = ["eval", "Function", "vm.runInThisContext", "vm.runInNewContext", "vm.Script", "module._compile",
+	"setTimeout", "setInterval", "execScript"];
+const STARTERS = ["exec", "execSync", "spawn", "spawnSync", "execFile", "execFileSync", "fork"];
+
+// ---- findings ----
+
+const found = new Map();
+const counts = {};
+const patterns = JSON.parse(fs.readFileSync(path.join(__dirname, "patterns.json"), "utf8"));
+
+function clean(text) {
+	let line = text.replace(/\s+/g, " ").trim();
+	if (line.length > WHAT_CHARACTERS_MAX)
+		line = line.slice(0, WHAT_CHARACTERS_MAX) + "...";
+	return line.replace(/[^\x20-\x7e]/g, (c) => "\\u" + c.charCodeAt(0).toString(16).padStart(4, "0")) || "-";
+}
+
+function add(line, kind, what) {
+	const finding = `${line} ${kind} ${clean(what)}`;
+	counts[kind] ??= 0;
+	if (!found.has(finding) && counts[kind]++ < OF_A_KIND_MAX)
+		found.set(finding, line);
+}
+
+function lookAtText(line, text, group) {
+	for (const [kind, list] of Object.entries(patterns[group]))
+		for (const pattern of list) {
+			const match = new RegExp(pattern).exec(text.slice(0, 100000));
+			if (match)
+				add(line, kind, match[0]);
+		}
+}
+
+function print() {
+	const lines = [...found].sort((a, b) => a[1] - b[1]).map(([text]) => text);
+	process.stdout.write(lines.concat(`end ${lines.length}`).join("\n") + "\n");
+}
+
+// ---- the parser ----
+
+function loadAcorn() {
+	for (const name of ["/usr/share/nodejs/acorn", "internal/deps/acorn/acorn/dist/acorn"])
+		try {
+			return require(name);
+		} catch {
+			// the next one
+		}
+	return null;
+}
+
+function parse(acorn, text) {
+	const options = { ecmaVersion: "latest", locations: true, allowHashBang: true, allowReturnOutsideFunction: true,
+		allowAwaitOutsideFunction: true, allowSuperOutsideMethod: true };
+	try {
+		return acorn.parse(text, { ...options, sourceType: "module" });
+	} catch (first) {
+		try {
+			return acorn.parse(text, { ...options, sourceType: "script" });
+		} catch (error) {
+			const worse = first.pos > error.pos ? first : error;
+			add(worse.loc ? worse.loc.line : 1, "syntax", worse.message);
+			return null;
+		}
+	}
+}
+
+/* All nodes of the tree, each once; no recursion, which a deep tree would make too much of. */
+function listNodes(root) {
+	const nodes = [];
+	const left = [root];
+	while (left.length) {
+		const node = left.pop();
+		nodes.push(node);
+		for (const key of Object.keys(node)) {
+			const value = node[key];
+			for (const item of Array.isArray(value) ? value : [value])
+				if (item && typeof item.type === "string" && key !== "loc")
+					left.push(item);
+		}
+	}
+	return nodes;
+}
+
+// ---- names ----
+
+const standsFor = new Map();
+const texts = new Map();
+const decoded = new Set();
+const fetched = new Set();
+
+function textOf(node, depth = 0) {
+	if (!node || depth > 40)
+		return null;
+	if (node.type === "Literal")
+		return typeof node.value === "string" ? node.value : null;
+	if (node.type === "Identifier")
+		return texts.get(node.name) ?? null;
+	if (node.type === "TemplateLiteral")
+		return node.quasis.map((part, at) => (part.value.cooked ?? "") +
+			(at < node.expressions.length ? textOf(node.expressions[at], depth + 1) ?? "{}" : "")).join("");
+	if (node.type === "BinaryExpression" && node.operator === "+") {
+		const left = textOf(node.left, depth + 1);
+		const right = left === null ? null : textOf(node.right, depth + 1);
+		return right === null ? null : left + right;
+	}
+	return node.type === "CallExpression" ? textOfCall(node, depth) : null;
+}
+
+function textOfCall(node, depth) {
+	const name = resolve(node.callee, depth + 1);
+	const first = textOf(node.arguments[0], depth + 1);
+	if (name === "atob" && first !== null)
+		return Buffer.from(first, "base64").toString();
+	if (name === "String.fromCharCode" && node.arguments.every((item) => Number.isInteger(item.value)))
+		return String.fromCharCode(...node.arguments.map((item) => item.value));
+	if (name === "Buffer.from().toString") {
+		const from = node.callee.object.arguments;
+		const encoding = textOf(from[1], depth + 1);
+		const value = textOf(from[0], depth + 1);
+		return value !== null && ["base64", "hex"].includes(encoding) ? Buffer.from(value, encoding).toString() : null;
+	}
+	if (node.callee.type === "MemberExpression" && node.callee.property.name === "join" &&
+			node.callee.object.type === "ArrayExpression") {
+		const parts = node.callee.object.elements.map((item) => textOf(item, depth + 1));
+		return parts.includes(null) ? null : parts.join(first ?? ",");
+	}
+	return null;
+}
+
+function moduleName(text) {
+	return text.replace(/^node:/, "");
+}
+
+/* The dotted name that an expression stands for, such as "child_process.exec". null: unknown. */
+function resolve(node, depth = 0) {
+	if (!node || depth > 40)
+		return null;
+	if (node.type === "Identifier")
+		return standsFor.get(node.name) ?? node.name;
+	if (node.type === "ThisExpression")
+		return "globalThis";
+	if (node.type === "ChainExpression" || node.type === "ParenthesizedExpression" || node.type === "AwaitExpression")
+		return resolve(node.expression ?? node.argument, depth + 1);
+	if (node.type === "SequenceExpression")
+		return resolve(node.expressions[node.expressions.length - 1], depth + 1);
+	if (node.type === "MemberExpression")
+		return resolveMember(node, depth);
+	if (node.type === "CallExpression" || node.type === "NewExpression") {
+		const name = resolve(node.callee, depth + 1);
+		const text = textOf(node.arguments[0], depth + 1);
+		if (["require", "module.require", "process.mainModule.require"].includes(name) && text !== null)
+			return moduleName(text);
+		return name ? name + "()" : null;
+	}
+	if (node.type === "ImportExpression")
+		return textOf(node.source, depth + 1);
+	return null;
+}
+
+function resolveMember(node, depth) {
+	const base = resolve(node.object, depth + 1);
+	const key = node.computed ? textOf(node.property, depth + 1) : node.property.name ?? null;
+	if (key === null)
+		return null;
+	if (["globalThis", "global", "window", "self"].includes(base))
+		return key;
+	return base ? `${base}.${key}` : key === "constructor" ? "constructor" : null;
+}
+
+function learnPattern(pattern, name) {
+	if (pattern.type === "Identifier" && name !== pattern.name && !standsFor.has(pattern.name))
+		standsFor.set(pattern.name, name);
+	if (pattern.type === "ObjectPattern")
+		for (const property of pattern.properties)
+			if (property.type === "Property" && property.value.type === "Identifier" && !property.computed)
+				standsFor.set(property.value.name, `${name}.${property.key.name ?? property.key.value}`);
+}
+
+function learnAssignment(target, value) {
+	const text = textOf(value);
+	if (text !== null && target.type === "Identifier")
+		texts.set(target.name, text);
+	const name = text === null ? resolve(value) : null;
+	if (name)
+		learnPattern(target, name);
+	const names = listNodes(target).filter((node) => node.type === "Identifier").map((node) => node.name);
+	if (comesFrom(value, DECODERS, decoded))
+		names.forEach((item) => decoded.add(item));
+	if (comesFrom(value, FETCHERS, fetched))
+		names.forEach((item) => fetched.add(item));
+}
+
+/* What the callbacks of a call that fetches get is what was fetched. */
+function learnCallbacks(call) {
+	for (const node of call.arguments.flatMap(listNodes))
+		if (/Function/.test(node.type))
+			for (const parameter of node.params)
+				if (parameter.type === "Identifier")
+					fetched.add(parameter.name);
+}
+
+function learn(node) {
+	if (node.type === "ImportDeclaration")
+		for (const item of node.specifiers)
+			standsFor.set(item.local.name, item.type === "ImportSpecifier" ?
+				`${moduleName(String(node.source.value))}.${item.imported.name}` : moduleName(String(node.source.value)));
+	else if (node.type === "VariableDeclarator" && node.init)
+		learnAssignment(node.id, node.init);
+	else if (node.type === "AssignmentExpression")
+		learnAssignment(node.left, node.right);
+	else if (node.type === "CallExpression" && FETCHERS.includes(resolve(node.callee)))
+		learnCallbacks(node);
+}
+
+function comesFrom(node, table, known) {
+	return listNodes(node).some((part) => {
+		if (part.type === "Identifier")
+			return known.has(part.name);
+		if (part.type !== "CallExpression" && part.type !== "NewExpression")
+			return false;
+		const name = resolve(part.callee);
+		if (name === "Buffer.from" || name === "Buffer")
+			return table === DECODERS && ["base64", "hex"].includes(textOf(part.arguments[1]));
+		return table.includes(name);
+	});
+}
+
+// ---- what is of note ----
+
+let source = "";
+let startsShell = false;
+let connects = false;
+
+function describe(node) {
+	return source.slice(node.start, Math.min(node.end, node.start + 200));
+}
+
+function lookAtModule(node, name) {
+	const line = node.loc.start.line;
+	const module = moduleName(name);
+	add(line, builtinModules.includes(module) ? "standard" : "import", module);
+	for (const [kind, modules] of Object.entries(MODULES))
+		if (modules.has(module))
+			add(line, kind, "import " + module);
+	if (/\.node$/.test(module))
+		add(line, "native", "import " + module);
+}
+
+function lookAtCall(node) {
+	const line = node.loc.start.line;
+	const name = resolve(node.callee);
+	const first = node.arguments[0];
+	if (!name)
+		return;
+	if (["require", "module.require", "process.mainModule.require"].includes(name) && first) {
+		const text = textOf(first);
+		if (text === null)
+			add(line, "dynamic", describe(node));
+		else
+			lookAtModule(node, text);
+		if (text !== null && first.type !== "Literal" && first.type !== "TemplateLiteral" && first.type !== "Identifier")
+			add(line, "obfuscated", `require of a name that is put together: ${text}`);
+	}
+	for (const [kind, calls] of Object.entries(CALLS))
+		if (calls.includes(name))
+			add(line, kind, describe(node));
+	if (/(^|\.)constructor(\.constructor)?$/.test(name) && name !== "constructor")
+		if (first && node.type === "CallExpression" && /constructor\.constructor$/.test(name))
+			add(line, "dynamic", describe(node));
+	lookAtRunner(node, name, first);
+	lookAtStarter(node, name, first);
+	lookAtFiles(node, name, first);
+}
+
+function lookAtRunner(node, name, first) {
+	const line = node.loc.start.line;
+	const isTimer = /^set(Timeout|Interval)$/.test(name);
+	if (!RUNNERS.includes(name) && !/constructor\.constructor$/.test(name))
+		return;
+	if (isTimer && textOf(first) !== null)
+		add(line, "dynamic", describe(node));
+	if (isTimer && first && /Function/.test(first.type))
+		return;
+	for (const value of node.arguments.slice(0, isTimer ? 1 : 5)) {
+		if (comesFrom(value, FETCHERS, fetched))
+			add(line, "download-run", describe(node));
+		else if (comesFrom(value, DECODERS, decoded))
+			add(line, "obfuscated", textOf(value) ?? describe(node));
+	}
+}
+
+function lookAtStarter(node, name, first) {
+	const line = node.loc.start.line;
+	const method = name.slice(name.lastIndexOf(".") + 1);
+	if (!STARTERS.includes(method) || !/child_process|shelljs|execa/.test(name))
+		return;
+	add(line, "process", describe(node));
+	const words = [textOf(first)];
+	if (node.arguments[1] && node.arguments[1].type === "ArrayExpression")
+		words.push(...node.arguments[1].elements.map((item) => textOf(item)));
+	const text = words.map((word) => word ?? "{}").join(" ");
+	startsShell ||= /^(\/bin\/|\/usr\/bin\/)?(ba|z|da)?sh$|^(cmd|powershell)(\.exe)?$/.test(words[0] ?? "");
+	lookAtText(line, text, "shell");
+	if (first && comesFrom(first, DECODERS, decoded))
+		add(line, "obfuscated", words[0] ?? describe(node));
+	if (first && comesFrom(first, FETCHERS, fetched))
+		add(line, "download-run", describe(node));
+}
+
+function lookAtFiles(node, name, first) {
+	const line = node.loc.start.line;
+	connects ||= /^(net|tls)\.(connect|createConnection|Socket)$|^net\.Socket\(\)\.connect$/.test(name);
+	if (/^fs(\.promises|\/promises)?\.(rm|rmdir|rmSync|rmdirSync)$/.test(name) &&
+			(/^(\/|\/home|\/etc|\/usr|~)$/.test(textOf(first) ?? "") || resolve(first) === "os.homedir()"))
+		add(line, "destructive", describe(node));
+	if (startsShell && connects && /\.pipe$/.test(name) && first && first.type === "MemberExpression" &&
+			first.property.name === "stdin")
+		add(line, "reverse-shell", describe(node));
+}
+
+function lookAt(node) {
+	const line = node.loc.start.line;
+	if (node.type === "ImportDeclaration" || (/^Export(Named|All)Declaration$/.test(node.type) && node.source))
+		lookAtModule(node, String(node.source.value));
+	else if (node.type === "ImportExpression" && textOf(node.source) !== null)
+		lookAtModule(node, textOf(node.source));
+	else if (node.type === "ImportExpression")
+		add(line, "dynamic", describe(node));
+	else if (node.type === "CallExpression" || node.type === "NewExpression")
+		lookAtCall(node);
+	else if (node.type === "Literal" && typeof node.value === "string" && node.value.length < 1000 &&
+			!node.value.includes("\n"))
+		lookAtText(line, node.value, "strings");
+}
+
+function lookAtNames(nodes) {
+	const made = new Set(nodes.filter((node) => node.type === "Identifier" && /^_0x[0-9a-f]{3,}$/.test(node.name))
+		.map((node) => node.name));
+	if (made.size >= 5)
+		add(1, "obfuscated", `${made.size} names such as ${[...made][0]}`);
+}
+
+function main() {
+	const acorn = loadAcorn();
+	if (!acorn)
+		process.exit(NO_PARSER_STATUS);
+	source = fs.readFileSync(0, "utf8").replace(/^\ufeff/, "");
+	const tree = parse(acorn, source);
+	if (tree) {
+		const nodes = listNodes(tree).sort((a, b) => a.start - b.start);
+		for (let round = 0; round < 3; round++)
+			nodes.forEach(learn);
+		nodes.forEach(lookAt);
+		nodes.filter((node) => node.type === "CallExpression").forEach((node) =>
+			lookAtFiles(node, resolve(node.callee) ?? "", node.arguments[0]));
+		lookAtNames(nodes);
+	}
+	print();
+}
+
+main();

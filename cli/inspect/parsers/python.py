@@ -1,0 +1,315 @@
+"""Looks at a Python program, which it reads from standard input, by Python's own ast. Started by callgate inspect in a
+sandbox: the program may be hostile, and Python's parser is not made for that.
+"""
+
+import ast
+import os
+import sys
+import warnings
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+import shell
+from findings import Findings, read_program
+from python_names import IMPORTERS, Names
+
+NETWORK = (
+    "socket", "ssl", "http.client", "http.server", "urllib.request", "urllib2", "urllib3", "requests", "httpx",
+    "aiohttp", "ftplib", "smtplib", "telnetlib", "poplib", "imaplib", "nntplib", "xmlrpc", "socketserver",
+    "websocket", "websockets", "paramiko", "asyncssh", "dns", "scapy", "pycurl", "grpc", "boto3",
+    "asyncio.open_connection", "asyncio.start_server", "webbrowser",
+)
+PROCESS = (
+    "subprocess", "os.system", "os.popen", "os.exec", "os.spawn", "os.posix_spawn", "os.fork", "os.startfile",
+    "pty", "multiprocessing", "popen2", "commands", "pexpect", "sh", "plumbum", "posix.system",
+    "asyncio.create_subprocess_exec", "asyncio.create_subprocess_shell",
+)
+NATIVE = (
+    "ctypes", "_ctypes", "cffi", "_cffi_backend", "importlib.machinery.ExtensionFileLoader", "imp.load_dynamic",
+    "numpy.ctypeslib", "_imp.create_dynamic", "distutils.ccompiler", "llvmlite", "keystone", "Cython",
+)
+RUNS_TEXT = (
+    "eval", "exec", "compile", "execfile", "code.InteractiveInterpreter", "code.interact", "runpy.run_path",
+    "runpy.run_module", "types.CodeType", "types.FunctionType", "timeit.timeit", "site.addsitedir",
+)
+UNPICKLES = (
+    "pickle.load", "pickle.loads", "cPickle.loads", "dill.loads", "cloudpickle.loads", "marshal.loads",
+    "marshal.load", "shelve.open", "jsonpickle.decode", "yaml.unsafe_load", "yaml.full_load", "joblib.load",
+)
+DECODES = (
+    "base64.b64decode", "base64.standard_b64decode", "base64.urlsafe_b64decode", "base64.b32decode",
+    "base64.b16decode", "base64.a85decode", "base64.b85decode", "base64.decodebytes", "base64.decodestring",
+    "binascii.unhexlify", "binascii.a2b_base64", "binascii.a2b_hex", "zlib.decompress", "lzma.decompress",
+    "bz2.decompress", "gzip.decompress", "codecs.decode", "bytes.fromhex", "bytearray.fromhex", "marshal.loads",
+    "marshal.load",
+)
+FETCHES = (
+    "urllib.request.", "urllib2.", "requests.", "httpx.", "urllib.urlopen", "urllib3.", "http.client.",
+    "aiohttp.", "socket.socket().recv",
+)
+SHELLS = (
+    "os.system", "os.popen", "subprocess.", "commands.", "popen2.", "posix.system",
+    "asyncio.create_subprocess_shell",
+)
+INNARDS = (
+    "__subclasses__", "__globals__", "__builtins__", "__code__", "__bases__", "__mro__", "__getattribute__",
+    "f_globals", "gi_frame", "co_code",
+)
+METHODS = ("connect", "connect_ex", "bind", "listen", "sendto")  # of the values that calls return
+STANDARD = getattr(sys, "stdlib_module_names", ())  # since Python 3.10
+WIPES = ("shutil.rmtree", "os.removedirs")
+
+
+def is_one_of(name, table):
+    """Whether a dotted name is in the table, or below a module of it. A row that ends with a "." is a prefix."""
+    return any(name == row or name.startswith(row if row.endswith(".") else row + ".") for row in table)
+
+
+def describe(node):
+    """The expression as source text; of a long one the beginning."""
+    try:
+        return ast.unparse(node)
+    except (ValueError, RecursionError):
+        return type(node).__name__
+
+
+class Inspector:
+    """Collects the findings of one module."""
+
+    def __init__(self, tree):
+        self.nodes = list(ast.walk(tree))
+        self.names = Names()
+        self.names.learn(self.nodes)
+        self.findings = Findings()
+        self.decoded, self.fetched, self.sockets = set(), set(), set()
+        self.imports_network = False
+        self.follow_values()
+
+    # ---- where values come from ----
+
+    def comes_from(self, node, table, known):
+        """Whether an expression calls a function of the table, or uses a name whose value comes from one."""
+        for part in ast.walk(node):
+            if isinstance(part, ast.Call):
+                name = self.names.resolve(part.func)
+                if name and is_one_of(name, table):
+                    return True
+                if table is FETCHES and isinstance(part.func, ast.Attribute) and part.func.attr in ("recv", "urlopen"):
+                    return True
+            if isinstance(part, ast.Name) and part.id in known:
+                return True
+        return False
+
+    def is_decoded(self, node):
+        if self.comes_from(node, DECODES, self.decoded):
+            return True
+        for part in ast.walk(node):
+            if isinstance(part, ast.Call) and self.names.resolve(part.func) == "chr":
+                return True
+            if isinstance(part, ast.Subscript) and self.names.text_of(part) is not None:
+                return True
+            if isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute) and part.func.attr == "decode":
+                if any(self.names.text_of(arg) in ("rot13", "rot_13", "hex", "base64") for arg in part.args):
+                    return True
+        return False
+
+    def follow_values(self):
+        for _ in range(3):
+            for node in self.nodes:
+                if isinstance(node, (ast.Assign, ast.AugAssign, ast.AnnAssign)) and node.value is not None:
+                    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+                    self.follow_value(targets, node.value)
+                elif isinstance(node, ast.withitem) and node.optional_vars is not None:
+                    self.follow_value([node.optional_vars], node.context_expr)
+                elif isinstance(node, ast.For):
+                    self.follow_value([node.target], node.iter)
+
+    def follow_value(self, targets, value):
+        names = {
+            part.id
+            for target in targets
+            for part in (target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target])
+            if isinstance(part, ast.Name)
+        }
+        if self.comes_from(value, DECODES, self.decoded):
+            self.decoded |= names
+        if self.comes_from(value, FETCHES, self.fetched):
+            self.fetched |= names
+        if isinstance(value, ast.Call) and self.names.resolve(value.func) in (
+            "socket.socket", "socket.create_connection"
+        ):
+            self.sockets |= names
+
+    # ---- statements ----
+
+    def look_at_import(self, node):
+        if isinstance(node, ast.Import):
+            modules = [alias.name for alias in node.names]
+        elif node.level or not node.module:
+            return
+        else:
+            modules = [node.module]
+            for alias in node.names:
+                self.classify_import(node.lineno, "%s.%s" % (node.module, alias.name), True)
+        for module in modules:
+            self.add_import(node.lineno, module)
+            self.classify_import(node.lineno, module, False)
+
+    def add_import(self, line, module):
+        is_standard = module.split(".")[0] in STANDARD
+        self.findings.add(line, "standard" if is_standard else "import", module)
+
+    def classify_import(self, line, name, is_member):
+        """is_member: the name may be a function; then it is of note only if the table has just that."""
+        for kind, table in (("network", NETWORK), ("process", PROCESS), ("native", NATIVE)):
+            if (name in table) if is_member else is_one_of(name, table):
+                self.findings.add(line, kind, "import " + name)
+                self.imports_network |= kind == "network"
+
+    def look_at_call(self, node):
+        name = self.names.resolve(node.func)
+        if isinstance(node.func, ast.Call) and self.names.resolve(node.func.func) == "getattr":
+            self.look_at_getattr(node.func)
+        if not name:
+            return
+        if name in IMPORTERS:
+            self.look_at_dynamic_import(node, name)
+        self.look_at_text_runner(node, name)
+        is_method_of_result = "()" in name and name.rsplit(".", 1)[-1] not in METHODS
+        for kind, table in (("network", NETWORK), ("process", PROCESS), ("native", NATIVE)):
+            # os.exec is a prefix of functions' names
+            if is_method_of_result:
+                break
+            if is_one_of(name, table) or (kind == "process" and name.startswith(("os.exec", "os.spawn", "os.posix_s"))):
+                self.findings.add(node.lineno, kind, describe(node))
+        if is_one_of(name, SHELLS):
+            self.look_at_command(node)
+        self.look_at_socket_use(node, name)
+        self.look_at_wiping(node, name)
+
+    def look_at_getattr(self, call):
+        base = self.names.resolve(call.args[0]) if call.args else None
+        if len(call.args) > 1 and self.names.text_of(call.args[1]) is None and base in (
+            "os", "subprocess", "builtins", "__builtins__", "sys", "ctypes", "socket", "importlib"
+        ):
+            self.findings.add(call.lineno, "dynamic", "calls " + describe(call))
+
+    def look_at_dynamic_import(self, node, name):
+        module = self.names.text_of(node.args[0]) if node.args else None
+        if module is None or "{}" in module:
+            self.findings.add(node.lineno, "dynamic", describe(node))
+            return
+        is_plain = isinstance(node.args[0], (ast.Constant, ast.Name))
+        self.add_import(node.lineno, module)
+        self.classify_import(node.lineno, module, False)
+        if not is_plain:
+            self.findings.add(node.lineno, "obfuscated", "%s of a name that is put together: %s" % (name, module))
+
+    def look_at_text_runner(self, node, name):
+        is_runner = is_one_of(name, RUNS_TEXT)
+        if name == "yaml.load" and not any(word.arg == "Loader" for word in node.keywords) and len(node.args) < 2:
+            self.findings.add(node.lineno, "dynamic", describe(node))
+        if not is_runner and not is_one_of(name, UNPICKLES):
+            return
+        self.findings.add(node.lineno, "dynamic", describe(node))
+        for value in node.args if is_runner else []:
+            text = self.names.text_of(value)
+            if self.comes_from(value, FETCHES, self.fetched):
+                self.findings.add(node.lineno, "download-run", describe(node))
+            elif self.is_decoded(value):
+                self.findings.add(node.lineno, "obfuscated", text or describe(node))
+            if text and name in ("eval", "exec"):
+                self.look_at_inner_program(node.lineno, text)
+
+    def look_at_inner_program(self, line, text):
+        """The text of an eval or exec is a program as well."""
+        try:
+            inner = Inspector(ast.parse(text))
+        except (SyntaxError, ValueError):
+            return
+        for node in inner.nodes:
+            inner.look_at_node(node)
+        for _, kind, what in inner.findings.found:
+            self.findings.add(line, kind, what)
+
+    def look_at_command(self, node):
+        """The arguments of a call that starts a program."""
+        for value in node.args[:1]:
+            items = value.elts if isinstance(value, (ast.List, ast.Tuple)) else [value]
+            texts = [self.names.text_of(item) for item in items]
+            if self.comes_from(value, FETCHES, self.fetched):
+                self.findings.add(node.lineno, "download-run", describe(node))
+            elif self.comes_from(value, DECODES, self.decoded):
+                self.findings.add(node.lineno, "obfuscated", describe(node))
+            if len(texts) == 1 and texts[0]:
+                shell.look_at_text(self.findings, texts[0], node.lineno)
+            elif texts and None not in texts:
+                shell.look_at_words(self.findings, texts, node.lineno)
+        for word in node.keywords:
+            if word.arg in ("stdin", "stdout") and self.uses_socket(word.value):
+                self.findings.add(node.lineno, "reverse-shell", describe(node))
+
+    def uses_socket(self, node):
+        return any(isinstance(part, ast.Name) and part.id in self.sockets for part in ast.walk(node))
+
+    def look_at_socket_use(self, node, name):
+        if name in ("os.dup2", "posix.dup2") and node.args:
+            value = node.args[0]
+            if self.uses_socket(value):
+                self.findings.add(node.lineno, "reverse-shell", describe(node))
+        if name == "pty.spawn" and self.imports_network:
+            self.findings.add(node.lineno, "reverse-shell", describe(node))
+
+    def look_at_wiping(self, node, name):
+        if name not in WIPES or not node.args:
+            return
+        value = node.args[0]
+        text = self.names.text_of(value)
+        is_home = isinstance(value, ast.Call) and self.names.resolve(value.func) in (
+            "os.path.expanduser", "pathlib.Path.home"
+        ) and (not value.args or self.names.text_of(value.args[0]) in ("~", "~/"))
+        if is_home or text in ("/", "/home", "/etc", "/usr", "/root", "~"):
+            self.findings.add(node.lineno, "destructive", describe(node))
+
+    def look_at_loop(self, node):
+        """while True: os.fork()"""
+        if not isinstance(node.test, ast.Constant) or not node.test.value or len(node.body) > 2:
+            return
+        for statement in node.body:
+            if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
+                if self.names.resolve(statement.value.func) in ("os.fork", "os.forkpty"):
+                    self.findings.add(node.lineno, "destructive", "an endless loop of os.fork()")
+
+    def look_at_node(self, node):
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            self.look_at_import(node)
+        elif isinstance(node, ast.Call):
+            self.look_at_call(node)
+        elif isinstance(node, ast.While):
+            self.look_at_loop(node)
+        elif isinstance(node, ast.Attribute) and node.attr in INNARDS:
+            self.findings.add(node.lineno, "dynamic", "uses " + node.attr)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, (str, bytes)):
+            text = node.value if isinstance(node.value, str) else node.value.decode("latin-1")
+            if len(text) < 1000 and "\n" not in text:
+                self.findings.look_at(node.lineno, text, "strings")
+
+
+def main():
+    warnings.simplefilter("ignore")
+    findings = Findings()
+    try:
+        tree = ast.parse(read_program())
+    except (SyntaxError, ValueError) as error:
+        line = getattr(error, "lineno", None) or 1
+        findings.add(line, "syntax", "%s" % getattr(error, "msg", error))
+        findings.print()
+        return
+    inspector = Inspector(tree)
+    for node in inspector.nodes:
+        inspector.look_at_node(node)
+    inspector.findings.print()
+
+
+if __name__ == "__main__":
+    main()

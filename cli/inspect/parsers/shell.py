@@ -1,0 +1,230 @@
+"""Looks at a shell script, which it reads from standard input: commands by a tokenizer, syntax by "bash -n". Started by
+callgate inspect in a sandbox, as the script may be hostile.
+"""
+
+import os
+import re
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+from findings import Findings, read_program
+from shell_words import split_commands
+
+NETWORK = {
+    "curl", "wget", "nc", "ncat", "netcat", "socat", "ssh", "scp", "sftp", "rsync", "telnet", "ftp", "tftp",
+    "nmap", "dig", "nslookup", "host", "openssl", "aria2c", "lynx", "pip", "pip3", "npm", "npx", "gem", "cargo",
+    "go",
+}
+FETCHES = {"curl", "wget", "fetch", "aria2c", "nc", "ncat", "lynx"}
+SHELLS = {"sh", "bash", "dash", "zsh", "ksh", "ash", "busybox"}
+INTERPRETERS = SHELLS | {"python", "python2", "python3", "perl", "ruby", "node", "php", "lua"}
+PREFIXES = {
+    "sudo", "doas", "env", "nohup", "exec", "command", "time", "builtin", "setsid", "nice", "ionice", "stdbuf",
+    "timeout", "then", "do", "else", "elif", "if", "while", "until", "!", "{", "(",
+}
+NATIVE = {"insmod", "modprobe", "ld.so"}
+DECODERS = {"base64", "base32", "xxd", "openssl", "gunzip", "zcat", "uudecode", "rev", "tr"}
+DISKS = re.compile(r"^(of=)?/dev/(sd|nvme|vd|hd|mmcblk)\w")
+ROOTS = re.compile(r"^(/|/\*|/\.|~|~/|~/\*|\$\{?HOME\}?/?\*?|/(usr|etc|home|root|var|bin|boot)/?\*?)$")
+DEPTH_MAX = 8
+
+
+def name_of(words):
+    """The command's own name without its directory, and its arguments; what only runs it is left out."""
+    words = list(words)
+    while words:
+        word = words[0]
+        base = word.rsplit("/", 1)[-1]
+        if re.match(r"^[A-Za-z_]\w*\+?=", word):
+            words.pop(0)
+        elif base in PREFIXES:
+            words.pop(0)
+            # options of the prefix, and the time that timeout(1) takes
+            while words and (words[0].startswith("-") or (base in ("timeout", "nice") and words[0][:1].isdigit())):
+                words.pop(0)
+        else:
+            return base, words[1:]
+    return "", []
+
+
+def is_decoding(name, words):
+    if name in ("gunzip", "zcat", "uudecode", "rev"):
+        return True
+    if name in ("base64", "base32"):
+        return any(word in ("-d", "-D", "--decode", "-di") for word in words)
+    return (name == "xxd" and any(word.startswith("-r") for word in words)) or (name == "openssl" and "-d" in words)
+
+
+def is_reading_program(name, words):
+    """Whether an interpreter takes its program from standard input."""
+    base = re.sub(r"[\d.]+$", "", name)
+    arguments = [word for word in words if not word.startswith("-") or word == "-"]
+    return (name in INTERPRETERS or base in INTERPRETERS) and (not arguments or arguments[0] == "-") and (
+        "-c" not in words and "-e" not in words
+    ) or (name in SHELLS and "-s" in words)
+
+
+class Looker:
+    """Looks at one script."""
+
+    def __init__(self, findings, base_line):
+        self.findings = findings
+        self.base_line = base_line  # of a text in another program: the line of each finding. None: the command's own
+
+    def line(self, command):
+        return self.base_line or command.line
+
+    def add(self, command, kind, what=None):
+        self.findings.add(self.line(command), kind, what or " ".join(command.words))
+
+    def look_at(self, text, depth=0):
+        commands = split_commands(text)
+        for at, command in enumerate(commands):
+            name, words = name_of(command.words)
+            self.look_at_command(command, name, words, depth)
+            for inner in command.inner:
+                self.look_at_inner(command, name, words, inner, depth)
+            if command.is_piped_from_previous and is_reading_program(name, words):
+                self.look_at_pipe(commands, at)
+        self.look_at_fork_bomb(text, commands)
+
+    # ---- one command ----
+
+    def look_at_command(self, command, name, words, depth):
+        line = self.line(command)
+        for word in command.words + command.targets:
+            self.findings.look_at(line, word, "strings")
+        if name in NETWORK and not (name == "openssl" and "s_client" not in words):
+            self.add(command, "network")
+        if name in NATIVE or any(word.startswith("LD_PRELOAD=") for word in command.words):
+            self.add(command, "native")
+        if name == "eval" or (name in ("source", ".") and words and words[0].startswith("$(")):
+            self.add(command, "dynamic")
+        if name == "crontab" and words and words[-1] != "-l":
+            self.add(command, "persistence")
+        if name in SHELLS and "-c" in words:
+            self.look_at_program(command, name, words, depth)
+        if name == "eval" and depth < DEPTH_MAX:
+            Looker(self.findings, line).look_at(" ".join(words), depth + 1)
+        self.look_at_hiding(command)
+        self.look_at_damage(command, name, words)
+        self.look_at_remote_shell(command, name, words)
+
+    def look_at_program(self, command, name, words, depth):
+        at = words.index("-c")
+        program = words[at + 1] if at + 1 < len(words) else ""
+        if program.startswith("$") or not program:
+            self.add(command, "dynamic")
+        elif depth < DEPTH_MAX:
+            Looker(self.findings, self.line(command)).look_at(program, depth + 1)
+
+    def look_at_hiding(self, command):
+        if command.words and (command.escapes >= 4 or re.search(r"\w\$\{?IFS\}?[\w/$]", command.words[0])):
+            self.add(command, "obfuscated")
+
+    def look_at_damage(self, command, name, words):
+        options = "".join(word for word in words if word.startswith("-") and not word.startswith("--"))
+        if name == "rm" and ("r" in options or "R" in options or "--recursive" in words):
+            if "--no-preserve-root" in words or any(ROOTS.match(word) for word in words):
+                self.add(command, "destructive")
+        if name.startswith("mkfs") and any(word.startswith("/dev/") for word in words):
+            self.add(command, "destructive")
+        if (name in ("dd", "shred", "wipefs") and any(DISKS.match(word) for word in words)) or any(
+            DISKS.match(target) for target in command.targets
+        ):
+            self.add(command, "destructive")
+        if name in ("chmod", "chown") and "R" in options and any(ROOTS.match(word) for word in words):
+            self.add(command, "destructive")
+        if name == "chmod" and any(re.match(r"^([0-7]?[4-7][0-7]{3}|[ua]*\+[rwx]*s.*)$", word) for word in words):
+            self.add(command, "set-id")
+
+    def look_at_remote_shell(self, command, name, words):
+        text = " ".join(words)
+        if name in ("nc", "ncat", "netcat") and re.search(r"(^|\s)-\w*[ec]\s*\S*sh(\s|$)", text):
+            self.add(command, "reverse-shell")
+        if name == "ncat" and "--sh-exec" in words or "--exec" in words and name == "ncat":
+            self.add(command, "reverse-shell")
+        if name == "socat" and re.search(r"(?i)\b(exec|system):", text):
+            self.add(command, "reverse-shell")
+        if re.match(r"^(python|perl|ruby|php|node|lua)", name) and re.search(r"(?i)socket", text):
+            if re.search(r"dup2|/bin/(ba|da)?sh|exec\s*\(|STDIN->fdopen|pty\.spawn", text):
+                self.add(command, "reverse-shell")
+
+    # ---- several commands ----
+
+    def look_at_inner(self, command, name, words, inner, depth):
+        """A command substitution or process substitution in a command."""
+        if depth < DEPTH_MAX:
+            Looker(self.findings, self.line(command)).look_at(inner, depth + 1)
+        runs = name in ("eval", "source", ".") or (
+            name in SHELLS and ("-c" in words or "<(" in " ".join(words) or "$(" in " ".join(command.targets))
+        )
+        if not runs and command.words and not command.words[0].startswith("$("):
+            return
+        names = [name_of(part.words) for part in split_commands(inner)]
+        if any(part in FETCHES for part, _ in names):
+            self.add(command, "download-run")
+        elif any(is_decoding(*part) for part in names):
+            self.add(command, "obfuscated")
+
+    def look_at_pipe(self, commands, at):
+        """The commands before an interpreter that reads its program from them."""
+        end = commands[at]
+        while at > 0 and commands[at].is_piped_from_previous:
+            at -= 1
+            name, words = name_of(commands[at].words)
+            if name in FETCHES:
+                self.add(end, "download-run", "%s | %s" % (" ".join(commands[at].words), " ".join(end.words)))
+            elif is_decoding(name, words):
+                self.add(end, "obfuscated", "%s | %s" % (" ".join(commands[at].words), " ".join(end.words)))
+            elif name in ("nc", "ncat", "netcat"):
+                self.add(end, "reverse-shell")
+
+    def look_at_fork_bomb(self, text, commands):
+        for match in re.finditer(r"(?:^|[\s;])([\w:.]{1,40})\s*\(\)\s*\{", text[:200000]):
+            name = re.escape(match.group(1))
+            if re.match(r"\s*%s\s*\|\s*%s\s*&" % (name, name), text[match.end() : match.end() + 200]):
+                line = self.base_line or text.count("\n", 0, match.start(1)) + 1
+                self.findings.add(line, "destructive", match.group(0).strip() + " starts itself twice")
+        fifo = any(name_of(command.words)[0] in ("mkfifo", "mknod") for command in commands)
+        for command in commands:
+            name, words = name_of(command.words)
+            if fifo and name in ("nc", "ncat", "netcat", "telnet", "openssl") and command.is_piped_from_previous:
+                self.add(command, "reverse-shell")
+
+
+def look_at_text(findings, text, line):
+    """Looks at a command line that a program of another language gives to a shell."""
+    Looker(findings, line).look_at(text)
+    findings.look_at(line, text, "shell")
+
+
+def look_at_words(findings, words, line):
+    """Looks at the arguments of a program that is started without a shell."""
+    name, rest = name_of(words)
+    if name in SHELLS and "-c" in rest and rest.index("-c") + 1 < len(rest):
+        look_at_text(findings, rest[rest.index("-c") + 1], line)
+    findings.look_at(line, " ".join(words), "shell")
+
+
+def check_syntax(findings, program, shell):
+    """Adds what "bash -n" says first. Nothing is run by that."""
+    checked = subprocess.run([shell, "--norc", "-n"], input=program, capture_output=True, check=False)
+    match = re.search(rb"line (\d+): (.*)", checked.stderr)
+    if checked.returncode and match:
+        findings.add(int(match.group(1)), "syntax", match.group(2).decode("utf-8", "replace"))
+
+
+def main():
+    program = read_program()
+    findings = Findings()
+    if len(sys.argv) > 1:
+        check_syntax(findings, program, sys.argv[1])
+    Looker(findings, None).look_at(program.decode("utf-8", "replace"))
+    findings.print()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,128 @@
+#include "cli/inspect/protocol.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/text.h"
+
+#define PROTOCOL_FINDINGS_MAX (INSPECT_OF_A_KIND_MAX * (INSPECT_KIND_MAX + 1)) /* lines of one parser */
+
+/* A line of a parser. */
+struct protocol_line {
+	bool is_end;
+	bool is_standard; /* an import of the language's own library */
+	uint32_t number;  /* of the line in the file; with is_end: how many findings there were */
+	enum inspect_kind kind;
+	const char *what; /* not NUL-terminated */
+	size_t what_len;
+};
+
+/* Reads decimal digits up to the end of the text or a blank. True: *ret_len is how many there are. */
+static bool protocol_read_number(const char *text, size_t len, uint32_t *ret_number, size_t *ret_len)
+{
+	uint32_t number = 0;
+	size_t at = 0;
+
+	for (; at < len && text[at] >= '0' && text[at] <= '9'; at++)
+		if (__builtin_mul_overflow(number, 10u, &number) ||
+		    __builtin_add_overflow(number, (uint32_t)(text[at] - '0'), &number))
+			return false;
+	if (at == 0)
+		return false;
+	*ret_number = number;
+	*ret_len = at;
+	return true;
+}
+
+/* True for UTF-8 without control characters. Invisible characters are escaped when they are printed. */
+static bool protocol_is_printable(const char *text, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		if ((unsigned char)text[i] < 0x20 || text[i] == 0x7f)
+			return false;
+	return text_is_utf8(text, len);
+}
+
+/* Reads one line, without its newline. */
+static bool protocol_read_line(const char *text, size_t len, struct protocol_line *ret_line)
+{
+	static const char standard[] = "standard", end[] = "end ";
+	const char *kind, *blank;
+	size_t used, kind_len;
+
+	*ret_line = (struct protocol_line){0};
+	if (len > strlen(end) && memcmp(text, end, strlen(end)) == 0) {
+		ret_line->is_end = true;
+		return protocol_read_number(text + strlen(end), len - strlen(end), &ret_line->number, &used) &&
+		       used == len - strlen(end);
+	}
+	if (!protocol_read_number(text, len, &ret_line->number, &used) || used >= len || text[used] != ' ')
+		return false;
+	kind = text + used + 1;
+	blank = memchr(kind, ' ', len - used - 1);
+	if (!blank)
+		return false;
+	kind_len = (size_t)(blank - kind);
+	ret_line->what = blank + 1;
+	ret_line->what_len = len - (size_t)(ret_line->what - text);
+	ret_line->is_standard = kind_len == strlen(standard) && memcmp(kind, standard, kind_len) == 0;
+	return ret_line->what_len > 0 && ret_line->what_len <= INSPECT_WHAT_BYTES_MAX * 2 &&
+	       protocol_is_printable(ret_line->what, ret_line->what_len) &&
+	       (ret_line->is_standard || inspect_kind_find(kind, kind_len, &ret_line->kind));
+}
+
+/* Calls `take`, unless it is NULL, for each line but the last. 0, -EBADMSG, or what `take` returns. */
+static int protocol_visit(const char *output, size_t len, uint32_t lines, void *data,
+			  int (*take)(void *data, const struct protocol_line *line))
+{
+	uint32_t count = 0;
+	size_t at = 0;
+
+	while (at < len) {
+		const char *end = memchr(output + at, '\n', len - at);
+		struct protocol_line line;
+		int r;
+
+		if (!end || !protocol_read_line(output + at, (size_t)(end - output) - at, &line))
+			return -EBADMSG;
+		at = (size_t)(end - output) + 1;
+		if (line.is_end)
+			return line.number == count && at == len ? 0 : -EBADMSG;
+		if (line.number > lines || ++count > PROTOCOL_FINDINGS_MAX)
+			return -EBADMSG;
+		r = take ? take(data, &line) : 0;
+		if (r < 0)
+			return r;
+	}
+	return -EBADMSG;
+}
+
+/* What protocol_take_line() adds findings to. */
+struct protocol_taking {
+	const struct cli_list *allowed;
+	struct inspect_findings *findings;
+};
+
+static int protocol_take_line(void *data, const struct protocol_line *line)
+{
+	struct protocol_taking *taking = data;
+	enum inspect_kind kind = line->is_standard ? INSPECT_IMPORT : line->kind;
+	_cleanup_free_ char *what = strndup(line->what, line->what_len);
+	int r = what ? inspect_findings_add(taking->findings, kind, line->number, what) : -ENOMEM;
+
+	if (r == 0 && kind == INSPECT_IMPORT && taking->allowed &&
+	    !inspect_module_is_allowed(taking->allowed, what, line->is_standard))
+		r = inspect_findings_add(taking->findings, INSPECT_MODULE, line->number, what);
+	return r;
+}
+
+int inspect_take_output(const char *output, size_t len, uint32_t lines, const struct cli_list *allowed,
+			struct inspect_findings *findings)
+{
+	struct protocol_taking taking = {allowed, findings};
+	int r = protocol_visit(output, len, lines, NULL, NULL);
+
+	return r == 0 ? protocol_visit(output, len, lines, &taking, protocol_take_line) : r;
+}

@@ -1,0 +1,18 @@
+/* Takes what a parser printed. A parser meets hostile text, and is believed nothing that it could not have found. */
+#ifndef CALLGATE_CLI_INSPECT_PROTOCOL_H
+#define CALLGATE_CLI_INSPECT_PROTOCOL_H
+
+#include <stdint.h>
+
+#include "cli/inspect/findings.h"
+
+/*
+ * Takes a parser's lines "LINE KIND WHAT", the last of which is "end COUNT". Each LINE is at most `lines`, how many the
+ * file has; 0 stands for the whole file. KIND may also be "standard", an import of the language's own library. WHAT is
+ * printable UTF-8. Imports outside of `allowed` become findings of their own; NULL: everything may be imported.
+ * 0; -EBADMSG, with no finding added: the output is not of this form; or -ENOMEM.
+ */
+int inspect_take_output(const char *output, size_t len, uint32_t lines, const struct cli_list *allowed,
+			struct inspect_findings *findings);
+
+#endif

@@ -1,0 +1,53 @@
+#!/bin/bash
+# callgate inspect on programs of the distribution: nearly none has an alarm. On hostile snippets of the usual kinds
+# (tests/cases/inspect-hostile.txt): what is obvious is named.
+. "$(dirname "$0")/../lib.sh"
+need jq python3 node
+benign_max=100
+
+# alarms FILE: the files of a JSON output with findings that make a default run of inspect fail.
+alarms()
+{
+	jq -r '.files[] | select(any(.findings[]; .level == "alarm")) |
+		"\(.file): \([.findings[] | select(.level == "alarm") | "\(.line) \(.kind) \(.what)"] |
+			join("; "))"' "$1"
+}
+
+mkdir "$T/hostile"
+awk -v dir="$T/hostile" '/^==== / {
+	file = sprintf("%s/%02d-%s.%s", dir, ++count, $2, $3)
+	printf "" >file
+	next
+} { print >file }' "$SRC/tests/cases/inspect-hostile.txt"
+snippets=("$T"/hostile/*)
+[ ${#snippets[@]} -ge 60 ] || fail "only ${#snippets[@]} snippets"
+cg inspect --json "${snippets[@]}" >"$T/hostile.json" &
+other=$!
+
+# Those that are most like what people run: commands, and modules that are large enough to be one.
+{
+	grep -lIm 1 '^#!.*\(python\|node\|bin/sh\|bash\)' /usr/bin/* /etc/init.d/* /usr/lib/git-core/* 2>/dev/null |
+		shuf -n 50 --random-source=/dev/zero
+	find /usr/lib/python3/dist-packages /usr/lib/python3.*/ /usr/share/nodejs /usr/lib/node_modules/npm/lib \
+		/usr/share/doc/*/examples \( -name '*.py' -o -name '*.js' \) -size +2k -size -60k -not -path '*/test*' \
+		2>/dev/null | sort | shuf -n 200 --random-source=/dev/zero
+} | head -n $benign_max >"$T/list"
+mapfile -t benign <"$T/list"
+cg inspect --json "${benign[@]}" >"$T/benign.json"
+status=$?
+[ $status -le 1 ] || fail "benign programs: status $status"
+alarms "$T/benign.json" >"$T/alarms"
+[ "$(wc -l <"$T/alarms")" -le 3 ] || fail "alarms on benign programs: $(cat "$T/alarms")"
+
+wait $other
+[ $? = 1 ] || fail "hostile snippets: no alarm"
+named=0
+while read -r file kinds; do
+	wanted=${file##*/[0-9][0-9]-}
+	wanted=${wanted%.*}
+	case " $kinds " in
+	*" $wanted "*) named=$((named + 1)) ;;
+	*) [ "$wanted" = contained ] || fail "${file##*/}: has only: $kinds" ;;
+	esac
+done < <(jq -r '.files[] | "\(.file) \([.findings[].kind] | join(" "))"' "$T/hostile.json")
+echo "${#benign[@]} benign programs, $(wc -l <"$T/alarms") with an alarm; ${#snippets[@]} snippets, $named named"

