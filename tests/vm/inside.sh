@@ -84,8 +84,9 @@ for surrounding in $surroundings; do
 	done
 	for test in $tests; do
 		SECONDS=0
-		[ "$test" = unit ] && script=$top_srcdir/tests/vm/unit.sh || script=$top_srcdir/tests/live/$test
-		inside "$surrounding" timeout -k 10 "$test_seconds" bash "$script" >/tmp/log 2>&1
+		script=("$top_srcdir/tests/live/$test")
+		[[ /$test != /unit* ]] || script=("$top_srcdir/tests/vm/unit.sh" "$test")
+		inside "$surrounding" timeout -k 10 "$test_seconds" bash "${script[@]}" >/tmp/log 2>&1
 		status=$?
 		case $status in
 		0) echo "vm: ok $surrounding $test $SECONDS" ;;

@@ -4,11 +4,12 @@
 #     tests/vm/run.sh KERNEL [TEST…]        such as: tests/vm/run.sh 6.1 doctor/doctor.sh
 #     tests/vm/run.sh KERNEL -c COMMAND…    lines for root's shell instead
 #
-# KERNEL is 5.10, 6.1, 6.12, 6.1-arm64 or so, ubuntu-5.15, ubuntu-6.8 or the .deb file of a kernel (kernel.sh). The TEST
-# "unit" is all unit tests. For an architecture that is not this machine's, callgate is compiled first (build.sh).
-# Kernel and root file system (image.sh) are kept (VM_DIR). Without a TEST, those of VM_TESTS. Each runs in the
-# surroundings VM_SURROUNDINGS: "root", "user" (an ordinary user), "delegated" (a user with a control group from
-# systemd), "scope" (a user in a delegated scope), "service" (that of examples/confined). There is no network.
+# KERNEL is 5.10, 6.1, 6.12, 6.1-arm64 or so, ubuntu-5.15, ubuntu-6.8 or the .deb file of a kernel (kernel.sh). The
+# TEST "unit" is all unit tests, "unit/FOLDER" or "unit/FOLDER/test_NAME" some of them. For an architecture that is
+# not this machine's, callgate is compiled first (build.sh). Kernel and root file system (image.sh) are kept (VM_DIR).
+# Without a TEST, those of VM_TESTS. Each runs in the surroundings VM_SURROUNDINGS: "root", "user" (an ordinary user),
+# "delegated" (a user with a control group from systemd), "scope" (a user in a delegated scope), "service" (that of
+# examples/confined). There is no network.
 # Output: a line for each test, and what callgate says of the machine, as inside.sh writes them. The file VM_OUTPUT has
 # the same.
 # Exit status: 0 all passed or were skipped, 1 not all, 77 something is not installed.
