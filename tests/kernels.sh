@@ -62,6 +62,7 @@ noticed 'no run works' "$user.doctor.works = false | $user.doctor.reason = \"why
 noticed 'a run works' '.machines["6.1, kernel.yama.ptrace_scope=3"] = .machines["6.1"]'
 noticed 'no machine any more' '.machines["2.4"] = .machines["6.1"]'
 noticed 'no answer' "del($user.doctor.works)"
+noticed 'no answer' "del($user.doctor)"
 sed 's/^| 6.1 /| 6.2 /' doc/kernels.md >"$T/document.md"
 "$matrix" --check tests/vm/kernels.json "$T/document.md" >"$T/said" && fail "another table is not noticed"
 grep -q 'matrix.py --table' "$T/said" || fail "another table: $(cat "$T/said")"
