@@ -270,6 +270,8 @@ CALLGATE_SOURCES += \
 	cli/why/path.h \
 	cli/why/why.c
 CALLGATE_SOURCES += \
+	cli/ws/apply.c \
+	cli/ws/apply.h \
 	cli/ws/diff.c \
 	cli/ws/diff.h \
 	cli/ws/hunks.c \
@@ -278,6 +280,10 @@ CALLGATE_SOURCES += \
 	cli/ws/open.h \
 	cli/ws/patch.c \
 	cli/ws/patch.h \
+	cli/ws/plan.c \
+	cli/ws/plan.h \
+	cli/ws/recover.c \
+	cli/ws/recover.h \
 	cli/ws/select.c \
 	cli/ws/select.h \
 	cli/ws/show.c \

@@ -22,7 +22,7 @@ static const struct cli_verb verbs[] = {
 	{"attest", cli_main_attest, "verify the attestation of a run"},
 	{"key", cli_main_key, "make the keys that sign logs"},
 	{"session", cli_main_session, "keep one sandbox, and run programs in it one after the other or at once"},
-	{"ws", cli_main_ws, "list, show and discard what runs with --cow have written"},
+	{"ws", cli_main_ws, "list, show, apply and discard what runs with --cow have written"},
 	{"mcp", cli_main_mcp, "serve the Model Context Protocol: an agent's code and commands run in sandboxes"},
 	{"serve", cli_main_serve, "make sandboxes for agents that speak the protocol of E2B"},
 	{"doctor", cli_main_doctor, "report what this machine offers a run, and how to get the rest"},

@@ -64,6 +64,8 @@ offers new key n
 offers discard ws dis
 offers diff ws d
 offers --patch ws diff --p
+offers --theirs ws apply --t
+offers recover ws r
 offers --json ws list --j
 offers --cow run --co
 offers verify attest v

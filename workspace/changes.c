@@ -47,8 +47,15 @@ static void search_tell_unread(const struct search *search, const char *path, in
 
 static struct workspace_entry search_make_entry(const struct stat *st)
 {
-	return (struct workspace_entry){true,        st->st_mode, st->st_uid, st->st_gid, (uint64_t)st->st_size,
-					st->st_rdev, st->st_mtim};
+	return (struct workspace_entry){.exists = true,
+					.mode = st->st_mode,
+					.uid = st->st_uid,
+					.gid = st->st_gid,
+					.size = (uint64_t)st->st_size,
+					.rdev = st->st_rdev,
+					.ino = st->st_ino,
+					.mtime = st->st_mtim,
+					.ctime = st->st_ctim};
 }
 
 /* Adds a change. 0 or -errno. */
@@ -361,6 +368,7 @@ void workspace_changes_release(struct workspace_changes *changes)
 	for (size_t i = 0; i < changes->count; i++) {
 		free(changes->item[i].path);
 		free(changes->item[i].old_path);
+		free(changes->item[i].new_path);
 	}
 	free(changes->item);
 	*changes = (struct workspace_changes){.on_unread = changes->on_unread};

@@ -41,12 +41,14 @@ struct workspace_entry {
 	gid_t gid;
 	uint64_t size;
 	dev_t rdev;
-	struct timespec mtime;
+	ino_t ino;
+	struct timespec mtime, ctime;
 };
 
 struct workspace_change {
 	char *path;     /* below the directory; "": the directory itself; owned */
-	char *old_path; /* WORKSPACE_RENAMED: what it was called; owned */
+	char *old_path; /* of a renamed file: what it was called; owned */
+	char *new_path; /* keeps_renames_apart: what the deleted file is called now; owned */
 	enum workspace_change_kind kind;
 	unsigned differences;               /* bits of enum workspace_difference; for MODIFIED and RENAMED */
 	struct workspace_entry base, upper; /* in the directory, in the layer */
@@ -55,14 +57,16 @@ struct workspace_change {
 struct workspace_changes {
 	struct workspace_change *item;
 	size_t count, room, path_bytes;
+	/* set by the caller: a renamed file stays a deleted and an added one, which name each other */
+	bool keeps_renames_apart;
 	bool is_incomplete; /* something could not be read: on_unread was called */
 	/* called with the path and -errno for each thing that could not be read; NULL: nobody is told */
 	void (*on_unread)(const char *path, int error);
 };
 
 /*
- * Finds all changes, sorted by path. Zero-initialise, except on_unread; workspace_changes_release() releases. 0;
- * -E2BIG: more than the limits above; or -ENOMEM.
+ * Finds all changes, sorted by path. Zero-initialise, except what the caller sets. workspace_changes_release() frees.
+ * 0; -E2BIG: more than the limits above; or -ENOMEM.
  */
 int workspace_changes_find(const struct workspace_layer *layer, struct workspace_changes *changes);
 void workspace_changes_release(struct workspace_changes *changes);

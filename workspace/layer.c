@@ -26,20 +26,24 @@ static bool layer_sees_trusted(int marker_fd)
 }
 
 /* Finds which attributes are the overlay's own, by the file that was left when it was mounted. 0 or -errno. */
-static int layer_read_kind(int dir_fd, const char **ret_prefix, const char **ret_why)
+static int layer_read_kind(int dir_fd, struct workspace_layer *ret_layer, const char **ret_why)
 {
 	_cleanup_close_ int trusted = openat(dir_fd, "trusted", O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	struct stat st;
 
+	if (trusted >= 0 && fstat(trusted, &st) < 0)
+		return -errno;
 	if (trusted >= 0) {
+		ret_layer->mounted = st.st_mtim;
 		*ret_why = "only root with CAP_SYS_ADMIN can read its attributes";
-		*ret_prefix = LAYER_TRUSTED_PREFIX;
+		ret_layer->prefix = LAYER_TRUSTED_PREFIX;
 		return layer_sees_trusted(trusted) ? 0 : -EPERM;
 	}
 	*ret_why = "it does not say how it was mounted";
 	if (errno != ENOENT || fstatat(dir_fd, "user", &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return -errno;
-	*ret_prefix = LAYER_USER_PREFIX;
+	ret_layer->mounted = st.st_mtim;
+	ret_layer->prefix = LAYER_USER_PREFIX;
 	return 0;
 }
 
@@ -53,7 +57,7 @@ int workspace_layer_open(int workspace_fd, const char *dir, struct workspace_lay
 	upper = layer < 0 ? layer : io_open_dir(layer, "upper");
 	if (upper < 0)
 		return upper;
-	r = layer_read_kind(layer, &ret_layer->prefix, ret_why);
+	r = layer_read_kind(layer, ret_layer, ret_why);
 	if (r < 0)
 		return r;
 	*ret_why = "its directory cannot be opened";
@@ -111,6 +115,21 @@ int workspace_is_opaque(const struct workspace_layer *layer, int upper_fd)
 	return value == 'y';
 }
 
+bool workspace_has_origin(const struct workspace_layer *layer, int upper_fd)
+{
+	const struct io_proc_fd_path link = io_proc_fd_path(upper_fd);
+	char name[32];
+
+	(void)snprintf(name, sizeof(name), "%sorigin", layer->prefix);
+	return getxattr(link.path, name, NULL, 0) >= 0;
+}
+
+bool workspace_is_own_attribute(const struct workspace_layer *layer, const char *name)
+{
+	/* SELinux labels files by where they are. */
+	return strncmp(name, layer->prefix, strlen(layer->prefix)) == 0 || strcmp(name, "security.selinux") == 0;
+}
+
 /* ---- extended attributes ---- */
 
 /* Reads the names of all attributes: strings, each with its NUL. The length, or -errno; 0 where there are none. */
@@ -129,11 +148,10 @@ static bool layer_is_own_attribute(const struct workspace_layer *layer, const ch
 {
 	const size_t len = strlen(layer->prefix);
 
-	if (strncmp(name, layer->prefix, len) != 0)
-		return false;
-	if (strcmp(name + len, "redirect") == 0 || strcmp(name + len, "metacopy") == 0)
+	if (strncmp(name, layer->prefix, len) == 0 &&
+	    (strcmp(name + len, "redirect") == 0 || strcmp(name + len, "metacopy") == 0))
 		*unknown = true;
-	return true;
+	return workspace_is_own_attribute(layer, name);
 }
 
 /* Whether an attribute has another value, or is missing. 1, 0, or -errno. values: room for two of XATTR_SIZE_MAX. */

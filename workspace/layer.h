@@ -14,6 +14,7 @@
 struct workspace_layer {
 	int base_fd;        /* the directory that the run was started in */
 	int upper_fd;       /* what was written */
+	struct timespec mounted; /* when the overlay was mounted, by the clock of files */
 	const char *prefix; /* of the overlay's own attributes: "trusted.overlay." or "user.overlay." */
 };
 #define WORKSPACE_LAYER_INIT                  \
@@ -47,6 +48,12 @@ bool workspace_is_whiteout(const struct stat *upper);
 
 /* Whether a directory of the upper layer, open with O_PATH, hides the one below it. 1, 0, or -errno. */
 int workspace_is_opaque(const struct workspace_layer *layer, int upper_fd);
+
+/* True when an entry of the upper layer, open with O_PATH, was copied from the directory, perhaps from another name. */
+bool workspace_has_origin(const struct workspace_layer *layer, int upper_fd);
+
+/* True for the name of an attribute that is the overlay's own, or SELinux': it is neither compared nor applied. */
+bool workspace_is_own_attribute(const struct workspace_layer *layer, const char *name);
 
 /*
  * Whether two entries, open with O_PATH, have other extended attributes; those of the overlay do not count. base_fd -1:

@@ -1,10 +1,18 @@
 libcallgate_workspace_a_SOURCES += \
 	workspace/changes.c \
 	workspace/changes.h \
+	workspace/conflict.c \
+	workspace/conflict.h \
 	workspace/content.c \
 	workspace/content.h \
+	workspace/executed.c \
+	workspace/executed.h \
+	workspace/journal.c \
+	workspace/journal.h \
 	workspace/layer.c \
 	workspace/layer.h \
+	workspace/place.c \
+	workspace/place.h \
 	workspace/renames.c \
 	workspace/renames.h \
 	workspace/store.c \

@@ -116,8 +116,16 @@ static void renames_join(struct workspace_change *deleted, struct workspace_chan
 	added->differences = renames_compare_entries(&added->base, &added->upper);
 }
 
-/* Joins the files with equal hashes. Both lists are sorted by size and hash. */
-static void renames_join_equal(struct renames *renames)
+/* Lets two changes name each other. False: no memory. */
+static bool renames_link(struct workspace_change *deleted, struct workspace_change *added)
+{
+	added->old_path = strdup(deleted->path);
+	deleted->new_path = strdup(added->path);
+	return added->old_path && deleted->new_path;
+}
+
+/* Joins or links the files with equal hashes. Both lists are sorted by size and hash. False: no memory. */
+static bool renames_join_equal(struct renames *renames, bool keeps_apart)
 {
 	size_t deleted = 0, added = 0;
 
@@ -127,11 +135,14 @@ static void renames_join_equal(struct renames *renames)
 
 		if (order == 0)
 			order = strcmp(old->hash, new->hash);
-		if (order == 0 && old->hash[0])
+		if (order == 0 && old->hash[0] && !keeps_apart)
 			renames_join(old->change, new->change);
+		else if (order == 0 && old->hash[0] && !renames_link(old->change, new->change))
+			return false;
 		deleted += order <= 0;
 		added += order >= 0;
 	}
+	return true;
 }
 
 /* Removes the changes that renames_join() has marked. */
@@ -155,7 +166,7 @@ int workspace_renames_find(const struct workspace_layer *layer, struct workspace
 	has_memory = renames.deleted && renames.added;
 	if (has_memory && renames.deleted_count > 0 && renames.added_count > 0) {
 		renames_hash_lists(&renames);
-		renames_join_equal(&renames);
+		has_memory = renames_join_equal(&renames, changes->keeps_renames_apart);
 		renames_drop_joined(changes);
 	}
 	free(renames.deleted);

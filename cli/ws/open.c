@@ -22,7 +22,8 @@ void ws_print_failure(const char *verb, const char *id, int error)
 	if (error == -ENOENT)
 		cli_print_error(verb, "%s: no such workspace; see callgate ws list", id);
 	else if (error == -EBUSY)
-		cli_print_error(verb, "%s: its run has not ended; wait for that, or end it", id);
+		cli_print_error(verb,
+				"%s: in use: its run has not ended, or another callgate ws goes on; wait for that", id);
 	else
 		cli_print_error(verb, "%s: cannot be opened or removed: %s", id, strerror(-error));
 }

@@ -51,9 +51,11 @@ void ws_selection_release(struct ws_selection *selection)
 
 bool ws_selection_has(const struct ws_selection *selection, const struct workspace_change *change)
 {
+	const char *const paths[] = {change->path, change->old_path, change->new_path};
+
 	for (size_t i = 0; i < selection->count; i++)
-		if (glob_matches(&selection->glob[i], change->path, strlen(change->path)) ||
-		    (change->old_path && glob_matches(&selection->glob[i], change->old_path, strlen(change->old_path))))
-			return true;
+		for (size_t j = 0; j < 3; j++)
+			if (paths[j] && glob_matches(&selection->glob[i], paths[j], strlen(paths[j])))
+				return true;
 	return selection->count == 0;
 }

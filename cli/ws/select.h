@@ -23,7 +23,7 @@ int ws_selection_init(struct ws_selection *selection, const char *verb, const ch
 void ws_selection_release(struct ws_selection *selection);
 #define _cleanup_ws_selection_ __attribute__((cleanup(ws_selection_release)))
 
-/* True when a change is meant: by its path, or the one that it had before. */
+/* True when a change is meant: by its path, or the one that it had before or has now. */
 bool ws_selection_has(const struct ws_selection *selection, const struct workspace_change *change);
 
 #endif

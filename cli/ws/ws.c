@@ -1,4 +1,4 @@
-/* callgate ws: lists, shows and removes workspaces, which have what runs with --cow have written. */
+/* callgate ws: lists, shows, applies and removes workspaces, which have what runs with --cow have written. */
 #include <errno.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -10,8 +10,10 @@
 #include "base/text.h"
 #include "cli/options.h"
 #include "cli/verbs.h"
+#include "cli/ws/apply.h"
 #include "cli/ws/diff.h"
 #include "cli/ws/open.h"
+#include "cli/ws/recover.h"
 #include "supervisor/report.h"
 #include "workspace/store.h"
 
@@ -126,15 +128,17 @@ int cli_main_ws(int argc, char **argv)
 	static const struct cli_verb verbs[] = {
 		{"list", ws_main_list, "list the workspaces"},
 		{"diff", cli_main_ws_diff, "show what a run has changed"},
+		{"apply", cli_main_ws_apply, "put what a run has changed into its directory"},
+		{"recover", cli_main_ws_recover, "end an apply that was interrupted"},
 		{"discard", ws_main_discard, "remove workspaces"},
 	};
-	static const struct cli_verbs all = {
-		.parent = "ws",
-		.usage = "Usage: callgate ws VERB [OPTION...] [ID...]\n\n"
-			 "Lists, shows and removes workspaces, which have what runs with --cow have written.\n\n",
-		.epilogue = "\nEach verb has --help.\n",
-		.verbs = verbs,
-		.verb_count = CLI_VERB_COUNT(verbs)};
+	static const struct cli_verbs all = {.parent = "ws",
+					     .usage = "Usage: callgate ws VERB [OPTION...] [ID...]\n\n"
+						      "Lists, shows, applies and removes workspaces, which have what "
+						      "runs with --cow have written.\n\n",
+					     .epilogue = "\nEach verb has --help.\n",
+					     .verbs = verbs,
+					     .verb_count = CLI_VERB_COUNT(verbs)};
 
 	return cli_run_verb(&all, argc, argv);
 }

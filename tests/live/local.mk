@@ -215,6 +215,7 @@ LIVE_TESTS = \
 	tests/live/threats/43-log.sh \
 	tests/live/threats/44-ptrace.sh \
 	tests/live/cli/workspace.sh \
+	tests/live/cli/workspace-apply.sh \
 	tests/live/cli/workspace-diff.sh \
 	tests/live/cli/user.sh \
 	tests/live/limits/weight.sh \
@@ -254,7 +255,7 @@ EXTRA_DIST += tests/live/supervisor/approve-lib.sh tests/live/supervisor/approve
 EXTRA_DIST += tests/live/bomb.sh tests/live/docker-profile.sh tests/live/lib.sh
 EXTRA_DIST += tests/live/doctor/examine.sh tests/live/doctor/filter.py
 EXTRA_DIST += tests/live/canary.py tests/live/canary.sh tests/live/watch.sh
-EXTRA_DIST += tests/live/agents/contexts.py
+EXTRA_DIST += tests/live/agents/contexts.py tests/live/cli/workspace-play.py
 EXTRA_DIST += tests/live/agents/packages.sh tests/live/agents/server.sh
 # On request: CALLGATE_SOAK=1800 tests/live/agents/soak.sh
 EXTRA_DIST += tests/live/agents/soak.sh tests/cases/e2b-soak.py

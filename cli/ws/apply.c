@@ -1,0 +1,248 @@
+#include "cli/ws/apply.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "cli/options.h"
+#include "cli/ws/open.h"
+#include "cli/ws/plan.h"
+#include "cli/ws/show.h"
+#include "workspace/journal.h"
+#include "workspace/place.h"
+
+#define APPLY_VERB "ws apply"
+
+/* An apply that goes on. */
+struct apply {
+	struct plan *plan;
+	int journal_fd;
+	char temporary[PLACE_NAME_SIZE];
+	bool failed; /* something went wrong that is no conflict */
+};
+
+/* ---- one change ---- */
+
+/* Tells why a change was not applied, and what its state is then. */
+static enum plan_state apply_tell_failure(const struct apply *apply, const struct workspace_change *change, int error)
+{
+	const char *why = NULL;
+
+	if (error == -ESTALE || error == -EEXIST)
+		why = "it was changed outside just now";
+	else if (error == -ENOTEMPTY)
+		why = "entries of it stay";
+	else if (error == -ENOENT || error == -ENOTDIR || error == -ELOOP)
+		why = "the directory that it belongs in is not there";
+	if (error == -ENOTEMPTY && apply->plan->words.ours)
+		return PLAN_KEEP;
+	if (why) {
+		ws_plan_tell_conflict(apply->plan, change, why);
+		return PLAN_CONFLICT;
+	}
+	cli_print_error(APPLY_VERB, "%s: not applied: %s", *change->path ? change->path : ".",
+			error == -EBUSY ? "an entry beside it has the name of ours, .callgate-ID" : strerror(-error));
+	return PLAN_FAILED;
+}
+
+/*
+ * The steps of an apply, in their order. What is deleted goes last, unless something else takes its place: when there
+ * is no room for new files, nothing is lost.
+ */
+enum apply_step { APPLY_MAKE_PLACE, APPLY_PUT, APPLY_REMOVE, APPLY_ATTRIBUTES };
+
+/* True when the old entry must have gone before new ones are put: a directory is replaced, or replaces a file. */
+static bool apply_must_go_first(const struct plan *plan, const struct workspace_change *change)
+{
+	if (change->kind == WORKSPACE_REPLACED)
+		return S_ISDIR(change->base.mode) || S_ISDIR(change->upper.mode);
+	return change->kind == WORKSPACE_DELETED && ws_plan_find_replaced_above(plan, change->path);
+}
+
+/* Whether a step has to do with a change. */
+static bool apply_has_step(const struct plan *plan, const struct workspace_change *change, enum apply_step step)
+{
+	const bool upper_dir = change->upper.exists && S_ISDIR(change->upper.mode);
+
+	switch (step) {
+	case APPLY_MAKE_PLACE:
+		return apply_must_go_first(plan, change);
+	case APPLY_PUT:
+		return change->upper.exists && !(upper_dir && change->kind == WORKSPACE_MODIFIED);
+	case APPLY_REMOVE:
+		return change->kind == WORKSPACE_DELETED && !apply_must_go_first(plan, change);
+	case APPLY_ATTRIBUTES:
+		return upper_dir;
+	}
+	return false;
+}
+
+/* True for a deleted file whose new name could not be put. */
+static bool apply_is_held(const struct plan *plan, const struct workspace_change *change)
+{
+	const struct workspace_change *other = change->new_path ? ws_plan_find(plan, change->new_path) : NULL;
+
+	return other && ws_plan_get_state(plan, other) > PLAN_APPLY;
+}
+
+static int apply_do_step(const struct apply *apply, const struct workspace_change *change, enum apply_step step)
+{
+	if (step == APPLY_MAKE_PLACE || step == APPLY_REMOVE)
+		return place_remove(apply->plan->layer, change);
+	if (step == APPLY_PUT)
+		return place_put(apply->plan->layer, change, apply->temporary);
+	return place_set_attributes(apply->plan->layer, change->path);
+}
+
+/* Makes one step of a change, if it has that step. */
+static void apply_change(struct apply *apply, size_t at, enum apply_step step)
+{
+	const struct workspace_change *change = &apply->plan->changes.item[at];
+	int r;
+
+	if (apply->failed || apply->plan->state[at] != PLAN_APPLY || !apply_has_step(apply->plan, change, step))
+		return;
+	if (apply_is_held(apply->plan, change)) {
+		apply->plan->state[at] = PLAN_CONFLICT;
+		return;
+	}
+	r = journal_begin(apply->journal_fd, change->path);
+	if (r < 0) {
+		cli_print_error(APPLY_VERB, "cannot write the journal: %s", strerror(-r));
+		apply->failed = true;
+		return;
+	}
+	r = apply_do_step(apply, change, step);
+	if (r < 0)
+		apply->plan->state[at] = (unsigned char)apply_tell_failure(apply, change, r);
+	r = journal_end(apply->journal_fd);
+	if (r < 0) {
+		cli_print_error(APPLY_VERB, "cannot write the journal: %s", strerror(-r));
+		apply->failed = true;
+	}
+}
+
+/* ---- all changes ---- */
+
+/* Applies what the plan says: removals and attributes of directories from below, new entries from above. */
+static void apply_plan(struct apply *apply)
+{
+	const size_t count = apply->plan->changes.count;
+
+	for (size_t i = count; i > 0; i--)
+		apply_change(apply, i - 1, APPLY_MAKE_PLACE);
+	for (size_t i = 0; i < count; i++)
+		apply_change(apply, i, APPLY_PUT);
+	for (size_t i = count; i > 0; i--)
+		apply_change(apply, i - 1, APPLY_REMOVE);
+	for (size_t i = count; i > 0; i--)
+		apply_change(apply, i - 1, APPLY_ATTRIBUTES);
+}
+
+/* Prints what was applied. Returns the exit status. */
+static int apply_print(const struct apply *apply)
+{
+	bool not_all = false, failed = apply->failed;
+
+	for (size_t i = 0; i < apply->plan->changes.count; i++) {
+		const unsigned char state = apply->plan->state[i];
+
+		if (state == PLAN_APPLY && !apply->failed && show_line(&apply->plan->changes.item[i]) < 0)
+			return cli_fail_no_memory(APPLY_VERB);
+		not_all |= state == PLAN_CONFLICT || state == PLAN_EXECUTED;
+		failed |= state == PLAN_FAILED;
+	}
+	if (cli_print_text(APPLY_VERB, "") != CLI_EXIT_OK || failed)
+		return CLI_EXIT_ERROR;
+	return not_all ? WS_EXIT_NOT_ALL : CLI_EXIT_OK;
+}
+
+/* Applies the plan under a journal. Returns the exit status. */
+static int apply_run(struct plan *plan, int workspace_fd, const char *id)
+{
+	_cleanup_close_ int journal = journal_create(workspace_fd);
+	struct apply apply = {.plan = plan, .journal_fd = journal};
+	int r;
+
+	if (journal < 0) {
+		cli_print_error(APPLY_VERB, "%s: %s", id,
+				journal == -EEXIST ? "an apply of it was interrupted; callgate ws recover ends that"
+						   : strerror(-journal));
+		return CLI_EXIT_ERROR;
+	}
+	place_format_name(id, apply.temporary);
+	apply_plan(&apply);
+	if (apply.failed) /* the journal says how far it came */
+		return CLI_EXIT_ERROR;
+	r = syncfs(plan->layer->base_fd) < 0 ? -errno
+					     : journal_remove(workspace_fd); /* renames are on the disk first */
+	if (r < 0)
+		cli_print_error(APPLY_VERB, "cannot remove the journal: %s", strerror(-r));
+	return apply_print(&apply);
+}
+
+/* ---- the verb ---- */
+
+/* Parses the options. CLI_OPTIONS_PARSED, or the exit status. */
+static int apply_parse(int argc, char **argv, struct plan_words *words)
+{
+	static const struct cli_option table[] = {
+		CLI_FLAG("theirs", 0, "conflicts: take what the run has made", offsetof(struct plan_words, theirs)),
+		CLI_FLAG("ours", 0, "conflicts: keep what the directory has, silently",
+			 offsetof(struct plan_words, ours)),
+		CLI_FLAG("allow-executed", 0, "also apply what runs later, outside of any sandbox",
+			 offsetof(struct plan_words, allow_executed)),
+		{0},
+	};
+	const struct cli_syntax syntax = {
+		.verb = APPLY_VERB,
+		.usage = "Usage: callgate ws apply [OPTION] ID [PATH|GLOB...]\n\n"
+			 "Puts what a run with --cow has changed into its directory: all of it, or what is at or below "
+			 "one of\n"
+			 "the paths. What was changed outside since the run began is a conflict, and is not touched. "
+			 "The exit\n"
+			 "status is 3 if something was left out. The workspace stays.\n\n",
+		.allows_mixed_order = true,
+		.table = {{NULL, table, words}},
+	};
+	const int status = cli_parse_options(argc, argv, &syntax);
+
+	if (status != CLI_OPTIONS_PARSED)
+		return status;
+	if (words->theirs && words->ours)
+		cli_print_error(APPLY_VERB, "--theirs and --ours are opposites: name one");
+	else if (optind == argc)
+		cli_print_error(APPLY_VERB, "name a workspace; callgate ws list has their ids");
+	else
+		return CLI_OPTIONS_PARSED;
+	return cli_fail_usage(APPLY_VERB);
+}
+
+int cli_main_ws_apply(int argc, char **argv)
+{
+	_cleanup_workspace_layer_ struct workspace_layer layer = WORKSPACE_LAYER_INIT;
+	_cleanup_ws_selection_ struct ws_selection selection = {0};
+	_cleanup_plan_ struct plan plan = {.layer = &layer};
+	_cleanup_close_ int fd = -1; /* holds the lock */
+	struct workspace workspace;
+	int status = apply_parse(argc, argv, &plan.words);
+
+	if (status != CLI_OPTIONS_PARSED)
+		return status;
+	fd = ws_open_workspace(APPLY_VERB, argv[optind], &workspace, &layer);
+	if (fd < 0)
+		return CLI_EXIT_ERROR;
+	if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+		cli_print_error(APPLY_VERB, "%s: another process uses it", argv[optind]);
+		return CLI_EXIT_ERROR;
+	}
+	if (ws_selection_init(&selection, APPLY_VERB, workspace.dir, argv + optind + 1, (size_t)(argc - optind - 1)) <
+		    0 ||
+	    ws_plan_make(&plan, &selection) < 0)
+		return CLI_EXIT_ERROR;
+	return apply_run(&plan, fd, workspace.id);
+}

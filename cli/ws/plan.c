@@ -1,0 +1,179 @@
+#include "cli/ws/plan.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "cli/cli.h"
+#include "workspace/conflict.h"
+
+#define PLAN_VERB "ws apply"
+
+static void ws_plan_tell_unread(const char *path, int error)
+{
+	cli_print_error(PLAN_VERB, "%s: cannot be compared: %s", *path ? path : ".", strerror(-error));
+}
+
+void ws_plan_tell_conflict(const struct plan *plan, const struct workspace_change *change, const char *why)
+{
+	char base[PATH_MAX] = "", upper[PATH_MAX] = "";
+
+	(void)io_read_fd_name(plan->layer->base_fd, base); /* without the names, the message is still right */
+	(void)io_read_fd_name(plan->layer->upper_fd, upper);
+	cli_print_error(PLAN_VERB, "%s: conflict, not applied: %s; ours: %s/%s; theirs: %s%s%s",
+			*change->path ? change->path : ".", why, base, change->path,
+			change->upper.exists ? upper : "deleted", change->upper.exists ? "/" : "",
+			change->upper.exists ? change->path : "");
+}
+
+/* ---- what is selected ---- */
+
+static int ws_plan_compare_path(const void *path, const void *change)
+{
+	return strcmp(path, ((const struct workspace_change *)change)->path);
+}
+
+const struct workspace_change *ws_plan_find(const struct plan *plan, const char *path)
+{
+	return bsearch(path, plan->changes.item, plan->changes.count, sizeof(*plan->changes.item),
+		       ws_plan_compare_path);
+}
+
+enum plan_state ws_plan_get_state(const struct plan *plan, const struct workspace_change *change)
+{
+	return (enum plan_state)plan->state[change - plan->changes.item];
+}
+
+/* Calls visit for the change of each directory above a path, until it returns true. Returns that change, or NULL. */
+static const struct workspace_change *ws_plan_visit_above(const struct plan *plan, const char *path,
+							  bool (*visit)(const struct plan *plan,
+									const struct workspace_change *change))
+{
+	const struct workspace_change *change;
+	char above[PATH_MAX];
+	char *slash;
+
+	if (strlen(path) >= sizeof(above))
+		return NULL;
+	memcpy(above, path, strlen(path) + 1);
+	while ((slash = strrchr(above, '/'))) {
+		*slash = '\0';
+		change = ws_plan_find(plan, above);
+		if (change && visit(plan, change))
+			return change;
+	}
+	return NULL;
+}
+
+static bool ws_plan_is_replaced(const struct plan *plan, const struct workspace_change *change)
+{
+	(void)plan;
+	return change->kind == WORKSPACE_REPLACED;
+}
+
+const struct workspace_change *ws_plan_find_replaced_above(const struct plan *plan, const char *path)
+{
+	return ws_plan_visit_above(plan, path, ws_plan_is_replaced);
+}
+
+/* Selects a directory that is new, and goes on. */
+static bool ws_plan_select_new_dir(const struct plan *plan, const struct workspace_change *change)
+{
+	if (change->kind == WORKSPACE_ADDED || change->kind == WORKSPACE_REPLACED)
+		plan->state[change - plan->changes.item] = PLAN_APPLY;
+	return false;
+}
+
+/* Selects changes, and the new directories that a new entry is in. */
+static void ws_plan_select(const struct plan *plan, const struct ws_selection *selection)
+{
+	for (size_t i = 0; i < plan->changes.count; i++)
+		if (ws_selection_has(selection, &plan->changes.item[i])) {
+			plan->state[i] = PLAN_APPLY;
+			if (plan->changes.item[i].upper.exists)
+				(void)ws_plan_visit_above(plan, plan->changes.item[i].path, ws_plan_select_new_dir);
+		}
+}
+
+/* ---- what is not applied ---- */
+
+/* Decides about one change that is selected. */
+static enum plan_state ws_plan_judge(const struct plan *plan, const struct workspace_change *change,
+				     const struct executed *executed)
+{
+	const struct plan_words *words = &plan->words;
+	const char *reason = words->allow_executed ? NULL : executed_find_reason(executed, plan->layer, change);
+	int conflict = words->theirs ? 0 : workspace_is_conflict(plan->layer, change);
+
+	if (conflict < 0) {
+		ws_plan_tell_unread(change->path, conflict);
+		return PLAN_FAILED;
+	}
+	if (conflict && words->ours)
+		return PLAN_KEEP;
+	if (conflict) {
+		ws_plan_tell_conflict(plan, change, "it was changed outside since the run began");
+		return PLAN_CONFLICT;
+	}
+	if (!reason)
+		return PLAN_APPLY;
+	cli_print_error(PLAN_VERB, "%s: not applied: %s; --allow-executed applies it", change->path, reason);
+	return PLAN_EXECUTED;
+}
+
+/*
+ * Holds back deletions that belong to what is not applied: of the entries of a directory that is not replaced, and of a
+ * renamed file whose new name is left out.
+ */
+static void ws_plan_hold_deletions(const struct plan *plan)
+{
+	for (size_t i = 0; i < plan->changes.count; i++) {
+		const struct workspace_change *change = &plan->changes.item[i], *other;
+
+		if (change->kind != WORKSPACE_DELETED || plan->state[i] != PLAN_APPLY)
+			continue;
+		other = ws_plan_find_replaced_above(plan, change->path);
+		if (other && ws_plan_get_state(plan, other) != PLAN_APPLY)
+			plan->state[i] = (unsigned char)ws_plan_get_state(plan, other);
+		other = change->new_path ? ws_plan_find(plan, change->new_path) : NULL;
+		if (other && ws_plan_get_state(plan, other) > PLAN_APPLY)
+			plan->state[i] = (unsigned char)ws_plan_get_state(plan, other);
+	}
+}
+
+int ws_plan_make(struct plan *plan, const struct ws_selection *selection)
+{
+	_cleanup_executed_ struct executed executed = {0};
+	int r;
+
+	plan->changes.on_unread = ws_plan_tell_unread;
+	plan->changes.keeps_renames_apart = true;
+	r = workspace_changes_find(plan->layer, &plan->changes);
+	if (r == 0)
+		r = executed_init(&executed);
+	if (r == 0)
+		plan->state = calloc(plan->changes.count + 1, 1);
+	if (r == 0 && !plan->state)
+		r = -ENOMEM;
+	if (r < 0)
+		cli_print_error(PLAN_VERB, "cannot compare: %s", r == -E2BIG ? "too many changes" : strerror(-r));
+	else if (plan->changes.is_incomplete)
+		cli_print_error(PLAN_VERB, "nothing is applied, because not all could be compared");
+	if (r < 0 || plan->changes.is_incomplete)
+		return -1;
+	ws_plan_select(plan, selection);
+	for (size_t i = 0; i < plan->changes.count; i++)
+		if (plan->state[i] == PLAN_APPLY)
+			plan->state[i] = (unsigned char)ws_plan_judge(plan, &plan->changes.item[i], &executed);
+	ws_plan_hold_deletions(plan);
+	return 0;
+}
+
+void ws_plan_release(struct plan *plan)
+{
+	workspace_changes_release(&plan->changes);
+	free(plan->state);
+}

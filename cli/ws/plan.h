@@ -1,0 +1,48 @@
+/* What of a workspace callgate ws apply puts into the directory: decided for all of it before anything is changed. */
+#ifndef CALLGATE_CLI_WS_PLAN_H
+#define CALLGATE_CLI_WS_PLAN_H
+
+#include "cli/ws/select.h"
+#include "workspace/changes.h"
+#include "workspace/executed.h"
+
+/* What happens with a change. */
+enum plan_state {
+	PLAN_UNSELECTED,
+	PLAN_APPLY,
+	PLAN_KEEP,     /* a conflict, and --ours */
+	PLAN_CONFLICT, /* a conflict, told */
+	PLAN_EXECUTED, /* it runs later outside, told */
+	PLAN_FAILED,   /* told */
+};
+
+/* How conflicts, and what runs later outside, are decided. */
+struct plan_words {
+	bool theirs, ours, allow_executed;
+};
+
+struct plan {
+	const struct workspace_layer *layer;
+	struct plan_words words;
+	struct workspace_changes changes; /* renames apart */
+	unsigned char *state;             /* enum plan_state of each change; owned */
+};
+
+/* Decides about each change, and tells what is not applied. 0, or -1 after a message. ws_plan_release() releases. */
+int ws_plan_make(struct plan *plan, const struct ws_selection *selection);
+void ws_plan_release(struct plan *plan);
+#define _cleanup_plan_ __attribute__((cleanup(ws_plan_release)))
+
+/* The change of a path. NULL: it has none. */
+const struct workspace_change *ws_plan_find(const struct plan *plan, const char *path);
+
+/* The change by which a directory above a path is replaced by something else or replaces it. NULL: there is none. */
+const struct workspace_change *ws_plan_find_replaced_above(const struct plan *plan, const char *path);
+
+/* What happens with a change of the plan. */
+enum plan_state ws_plan_get_state(const struct plan *plan, const struct workspace_change *change);
+
+/* Tells that a change is not applied because the directory was changed meanwhile. */
+void ws_plan_tell_conflict(const struct plan *plan, const struct workspace_change *change, const char *why);
+
+#endif

@@ -1,0 +1,94 @@
+#include "cli/ws/recover.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "cli/options.h"
+#include "cli/ws/open.h"
+#include "workspace/journal.h"
+#include "workspace/place.h"
+
+#define RECOVER_VERB "ws recover"
+
+/* What the journal is read for. */
+struct recovery {
+	struct workspace_layer layer;
+	char temporary[PLACE_NAME_SIZE];
+	size_t done;
+};
+
+/* Removes what an interrupted step has left beside its path. A step that was done is counted. */
+static int recover_step(void *ctx, const char *path, bool is_done)
+{
+	struct recovery *recovery = ctx;
+
+	recovery->done += is_done;
+	if (is_done)
+		return 0;
+	(void)text_printf(stdout, "interrupted at %s\n", *path ? path : ".");
+	return place_remove_temporary(&recovery->layer, path, recovery->temporary);
+}
+
+/* Ends an interrupted apply. Returns the exit status. */
+static int recover_run(struct recovery *recovery, int workspace_fd, const char *id)
+{
+	int r;
+
+	place_format_name(id, recovery->temporary);
+	r = journal_visit(workspace_fd, recover_step, recovery);
+	if (r == -ENOENT) {
+		cli_note("%s: no apply of it was interrupted", id);
+		return CLI_EXIT_OK;
+	}
+	if (r == 0)
+		r = journal_remove(workspace_fd);
+	if (r < 0) {
+		cli_print_error(RECOVER_VERB, "%s: %s", id, strerror(-r));
+		return CLI_EXIT_ERROR;
+	}
+	(void)text_printf(
+		stdout, "%zu steps were done; callgate ws diff %s has what is not applied, callgate ws apply goes on\n",
+		recovery->done, id);
+	return cli_print_text(RECOVER_VERB, "");
+}
+
+int cli_main_ws_recover(int argc, char **argv)
+{
+	static const struct cli_option table[] = {{0}};
+	const struct cli_syntax syntax = {
+		.verb = RECOVER_VERB,
+		.usage = "Usage: callgate ws recover ID\n\n"
+			 "Ends a callgate ws apply that was interrupted: removes what it has left half-made. Each file "
+			 "is then\n"
+			 "wholly the old or the new one. callgate ws diff shows which are not applied.\n\n",
+		.allows_mixed_order = true,
+		.table = {{NULL, table, NULL}},
+	};
+	struct recovery recovery = {.layer = WORKSPACE_LAYER_INIT};
+	_cleanup_close_ int fd = -1; /* holds the lock */
+	int status = cli_parse_options(argc, argv, &syntax);
+	struct workspace workspace;
+
+	if (status != CLI_OPTIONS_PARSED)
+		return status;
+	if (optind + 1 != argc) {
+		cli_print_error(RECOVER_VERB, "name one workspace; callgate ws list has their ids");
+		return cli_fail_usage(RECOVER_VERB);
+	}
+	fd = ws_open_workspace(RECOVER_VERB, argv[optind], &workspace, &recovery.layer);
+	if (fd < 0)
+		return CLI_EXIT_ERROR;
+	if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
+		status = recover_run(&recovery, fd, workspace.id);
+	} else {
+		cli_print_error(RECOVER_VERB, "%s: another process uses it", argv[optind]);
+		status = CLI_EXIT_ERROR;
+	}
+	workspace_layer_release(&recovery.layer);
+	return status;
+}

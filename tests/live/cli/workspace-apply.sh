@@ -1,0 +1,216 @@
+#!/bin/bash
+# callgate ws apply makes the directory what the program saw, wholly or in part; what was changed outside meanwhile is
+# not touched, nor is what runs later put there unasked; after a SIGKILL each file is wholly old or new.
+. "$(dirname "$0")/../lib.sh"
+need jq "$PYTHON"
+W=$T/w
+SEEDS=3 # random programs, each of 200 operations
+KILLS=3
+
+cow() # PROGRAM…: the result in $T/result, the workspace in $id
+{
+	cg run --json --cow --profile minimal -w "$W" -r /usr -x /usr/bin -r "$T/play.py" -- "$@" \
+		>"$T/result" 2>"$T/err"
+	id=$(jq -r '.workspace.id // empty' "$T/result")
+}
+
+ws() # STATUS VERB ARGUMENT…: stdout in $T/out, stderr in $T/said
+{
+	local expected=$1 status=0
+	shift
+	cg ws "$@" >"$T/out" 2>"$T/said" || status=$?
+	[ $status = "$expected" ] || fail "ws $*: status $status, not $expected: $(cat "$T/out" "$T/said")"
+}
+
+said() # TEXT
+{
+	grep -qF -- "$1" "$T/said" || fail "not said: $1: $(cat "$T/said")"
+}
+
+has() # FILE TEXT
+{
+	[ "$(cat "$W/$1" 2>/dev/null)" = "$2" ] || fail "$1 is: $(cat "$W/$1" 2>&1)"
+}
+
+see() # what a program sees in the directory
+{
+	(cd "$W" && "$PYTHON" "$T/play.py" 0 0)
+}
+
+later() # until a new file has another time than those that are there
+{
+	: >"$T/before"
+	until : >"$T/now" && [ "$T/now" -nt "$T/before" ]; do :; done
+}
+
+fresh() # makes the tree
+{
+	rm -rf "$W"
+	mkdir -p "$W/a/b/c" "$W/empty" "$W/d/e"
+	echo one >"$W/one"
+	printf 'two\0\377' >"$W/a/two"
+	echo three >"$W/a/b/three"
+	echo odd >"$W/$(printf 'odd\n\033\377')"
+	echo f >"$W/d/e/f"
+	ln -s ../one "$W/a/link"
+	truncate -s 1M "$W/a/sparse"
+	echo twice >"$W/twice"
+	ln "$W/twice" "$W/again"
+	touch -d '2001-01-01' "$W/one" "$W/a/two"
+	later
+}
+
+discard_all()
+{
+	local each
+	for each in $(cg ws list --json | jq -r .id); do
+		ws 0 discard "$each"
+	done
+}
+
+cp "$SRC/tests/live/cli/workspace-play.py" "$T/play.py" || die "no program"
+fresh
+cow /bin/sh -c 'echo 1 >new'
+if [ "$(jq -r .error.code "$T/result")" = view_failed ]; then
+	layer mountns && layer userns && [ "$(stat -f -c %T "$TMPDIR")" != overlayfs ] &&
+		fail "refused, although there are namespaces: $(cat "$T/err")"
+	exit $live_failed
+fi
+ws 0 apply "$id"
+has new 1
+ws 0 diff "$id"
+ws 0 apply "$id"
+discard_all
+
+# Random programs: all of it, and the same in two parts.
+for ((seed = 1; seed <= SEEDS; seed++)); do
+	fresh
+	rm -rf "$T/copy"
+	cow "$PYTHON" "$T/play.py" $seed
+	jq -j .stdout "$T/result" | grep '^[^0-9]' >"$T/seen"
+	ws 0 apply --allow-executed "$id"
+	see | diff "$T/seen" - >"$T/differs" || fail "seed $seed: $(head -n 6 "$T/differs")"
+	[ "$(wc -l <"$T/seen")" -gt 10 ] || fail "seed $seed: the random program did nothing"
+	ws 0 diff "$id"
+done
+discard_all
+
+# In parts. What is not named stays as it is.
+fresh
+cow /bin/sh -c 'echo A >a/b/three; mkdir -p x/y; echo B >x/y/z; echo C >x/other; rm -r d; echo D >d; rm again
+	rm a/two; ln -s b a/two; mv one a/uno; chmod 700 empty; mkfifo pipe; chmod g+s x; truncate -s 10G big'
+ws 0 apply "$id" x/y/z './d' 'a/**'
+has a/b/three A
+has x/y/z B
+has d D
+has a/uno one
+[ "$(readlink "$W/a/two")" = b ] || fail "no link: $(ls -l "$W/a")"
+[ "$(stat -c %a "$W/x")" = 2755 ] || fail "the mode of x: $(stat -c %a "$W/x")"
+ws 1 diff "$id"
+[ "$(cut -c4- "$T/out" | cut -d' ' -f1 | tr '\n' ,)" = 'again,big,empty/,pipe,x/other,' ] ||
+	fail "left: $(cat "$T/out")"
+ws 0 apply "$id" --theirs
+ws 0 diff "$id"
+[ "$(stat -c '%s %b' "$W/big")" = "$((10 << 30)) 0" ] || fail "no hole: $(stat -c '%s %b' "$W/big")"
+{ [ -p "$W/pipe" ] && [ ! -e "$W/again" ] && [ "$(stat -c %h "$W/twice")" = 1 ]; } || fail "rest: $(ls -lR "$W")"
+discard_all
+
+# Conflicts: changed, removed, and made outside.
+fresh
+cow /bin/sh -c 'echo program >one; rm a/two; echo program >made; echo program >twice; rm -r d'
+echo me >"$W/one"
+echo me >"$W/a/two"
+echo me >"$W/made"
+echo me >"$W/d/mine"
+rm "$W/twice"
+ws 3 apply "$id"
+said 'one: conflict'
+said "/0/upper/one"
+said 'a/two: conflict'
+said 'made: conflict'
+said 'd/mine: conflict'
+said 'd: conflict, not applied: entries of it stay'
+has one me
+has a/two me
+has made me
+has d/mine me
+[ ! -e "$W/d/e" ] || fail "not deleted: d/e"
+ws 0 apply "$id" --ours
+has one me
+has d/mine me
+ws 125 apply "$id" --ours --theirs
+ws 0 apply "$id" --theirs
+has one program
+has made program
+has twice program
+{ [ ! -e "$W/a/two" ] && [ ! -e "$W/d" ]; } || fail "not deleted: $(ls -R "$W")"
+discard_all
+
+# A file that was removed outside: what the program made of it is not put there again.
+fresh
+cow /bin/sh -c 'echo program >a/b/three'
+rm "$W/a/b/three"
+ws 3 apply "$id"
+[ ! -e "$W/a/b/three" ] || fail "put again"
+discard_all
+
+# What runs later outside. A directory is not removed for a link that is not put in its place.
+fresh
+cow /bin/sh -c 'mkdir -p .git/hooks x/.GIT; echo x >.git/hooks/post; echo x >x/.GIT/config; echo x >Makefile
+	echo x >a/.envrc; echo x >a/ok; ln -s / out; ln -s b/../../.. a/out; ln -s ../one a/in; rm -r d; ln -s .. d
+	mv one conftest.py; echo x >a/package.json; echo x >setid; echo "gitdir: /x" >a/.git'
+ws 3 apply "$id"
+for name in .git/hooks/post x/.GIT/config Makefile a/.envrc out a/out d conftest.py a/package.json a/.git; do
+	said "ws apply: $name: not applied: "
+	{ [ ! -L "$W/$name" ] && [ ! -f "$W/$name" ]; } || fail "applied: $name"
+done
+has d/e/f f
+has one one
+has a/ok x
+[ "$(readlink "$W/a/in")" = ../one ] || fail "not applied: a/in"
+ws 0 apply "$id" --allow-executed --theirs
+has Makefile x
+[ "$(readlink "$W/d")" = .. ] || fail "no link: d"
+[ ! -e "$W/one" ] || fail "not renamed"
+discard_all
+
+# A link in the directory, put there meanwhile, is not followed.
+fresh
+mkdir "$T/outside"
+cow /bin/sh -c 'echo x >a/b/new; mkdir n; echo x >n/f'
+mv "$W/a/b" "$W/kept"
+ln -s "$T/outside" "$W/a/b"
+ln -s "$T/outside" "$W/n"
+ws 3 apply "$id" || :
+[ -z "$(ls -A "$T/outside")" ] || fail "followed a link: $(ls -A "$T/outside")"
+discard_all
+
+# SIGKILL at any moment.
+for ((kill = 1; kill <= KILLS; kill++)); do
+	fresh
+	for i in {1..30}; do echo "old $i" >"$W/f$i"; done
+	later
+	# shellcheck disable=SC2016 # the program's shell expands it
+	cow /bin/sh -c 'for i in $(seq 30); do echo "new $i" >f$i; done; mkdir g; echo x >g/x; rm -r d'
+	"$CALLGATE" ws apply "$id" >/dev/null 2>&1 &
+	journal=$(echo "$TMPDIR"/callgate-*/workspaces/"$id")/journal
+	until [ -s "$journal" ] || ! kill -0 $! 2>/dev/null; do :; done
+	sleep "0.00$kill"
+	kill -KILL $! 2>/dev/null
+	wait $! 2>/dev/null
+	if [ -e "$journal" ]; then
+		interrupted=yes
+		ws 125 apply "$id"
+		said 'callgate ws recover'
+	fi
+	ws 0 recover "$id"
+	[ -z "$(find "$W" -name '.callgate-*')" ] || fail "left: $(find "$W" -name '.callgate-*')"
+	for i in {1..30}; do
+		case $(cat "$W/f$i") in "old $i" | "new $i") ;; *) fail "neither: $(cat "$W/f$i")" ;; esac
+	done
+	ws 0 apply "$id"
+	cat "$W"/f{1..30} | cmp -s - <(seq 30 | sed 's/^/new /') || fail "not all new"
+	ws 0 diff "$id"
+	discard_all
+done
+[ "${interrupted:-}" ] || echo "note: no apply was interrupted"

@@ -1,0 +1,228 @@
+#include "workspace/executed.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/io.h"
+
+/* Patterns of paths in lower case, at any depth, with all below a match. */
+static const struct {
+	const char *pattern, *reason;
+} executed_rows[] = {
+#define GIT "git runs or obeys it"
+	{".git/hooks", GIT},
+	{".git/config*", GIT},
+	{".git/modules", GIT},
+	{".git/worktrees", GIT},
+	{".git/info/attributes", GIT},
+	{".git/commondir", GIT},
+	{".gitmodules", GIT},
+	{".gitattributes", GIT},
+	{".gitconfig", GIT},
+	{".githooks", GIT},
+	{".husky", GIT},
+	{".pre-commit-config.y*ml", GIT},
+	{".hg/hgrc", "Mercurial obeys it"},
+#define BUILD "a build tool or package manager runs or obeys it"
+	{"package.json", BUILD},
+	{".npmrc", BUILD},
+	{".yarnrc*", BUILD},
+	{".yarn", BUILD},
+	{".pnp.*", BUILD},
+	{".pnpmfile.*", BUILD},
+	{"node_modules", BUILD},
+	{"makefile*", BUILD},
+	{"gnumakefile", BUILD},
+	{"*.mk", BUILD},
+	{"*.mak", BUILD},
+	{"cmakelists.txt", BUILD},
+	{"*.cmake", BUILD},
+	{"meson.build", BUILD},
+	{"configure*", BUILD},
+	{"*.gradle*", BUILD},
+	{"gradlew*", BUILD},
+	{"mvnw*", BUILD},
+	{".mvn", BUILD},
+	{"pom.xml", BUILD},
+	{"build.rs", BUILD},
+	{"build.xml", BUILD},
+	{"cargo.toml", BUILD},
+	{".cargo", BUILD},
+	{"rakefile", BUILD},
+	{"gemfile", BUILD},
+	{"justfile", BUILD},
+	{"taskfile.y*ml", BUILD},
+	{"dockerfile*", BUILD},
+	{"*compose*.y*ml", BUILD},
+	{"vagrantfile", BUILD},
+	{"composer.json", BUILD},
+#define PYTHON "Python or its tools run or obey it"
+	{"setup.py", PYTHON},
+	{"setup.cfg", PYTHON},
+	{"pyproject.toml", PYTHON},
+	{"tox.ini", PYTHON},
+	{"noxfile.py", PYTHON},
+	{"conftest.py", PYTHON},
+	{"pytest.ini", PYTHON},
+	{"sitecustomize*", PYTHON},
+	{"usercustomize*", PYTHON},
+	{"*.pth", PYTHON},
+	{"*.pyc", PYTHON},
+	{"__pycache__", PYTHON},
+	{"pyvenv.cfg", PYTHON},
+	{".venv", PYTHON},
+	{"venv", PYTHON},
+	{"site-packages", PYTHON},
+#define SHELL "a shell or the session runs it when it starts"
+	{".envrc", SHELL},
+	{".env", SHELL},
+	{".tool-versions", SHELL},
+	{"*mise.toml", SHELL},
+	{".profile", SHELL},
+	{".bash*", SHELL},
+	{".zsh*", SHELL},
+	{".zprofile", SHELL},
+	{".zlog*", SHELL},
+	{".kshrc", SHELL},
+	{".cshrc", SHELL},
+	{".tcshrc", SHELL},
+	{".login", SHELL},
+	{".inputrc", SHELL},
+	{".pam_environment", SHELL},
+	{".xsession*", SHELL},
+	{".xprofile", SHELL},
+	{".config", SHELL},
+	{".local/bin", SHELL},
+	{".local/share", SHELL},
+	{".ssh", SHELL},
+#define EDITOR "an editor, debugger or agent runs or obeys it"
+	{".vscode", EDITOR},
+	{".idea", EDITOR},
+	{".devcontainer*", EDITOR},
+	{"*.code-workspace", EDITOR},
+	{".vimrc", EDITOR},
+	{".nvim*", EDITOR},
+	{".exrc", EDITOR},
+	{".emacs*", EDITOR},
+	{".dir-locals*", EDITOR},
+	{".gdbinit", EDITOR},
+	{".lldbinit", EDITOR},
+	{".claude*", EDITOR},
+	{".cursor*", EDITOR},
+	{".mcp.json", EDITOR},
+	{"claude.md", EDITOR},
+	{"agents.md", EDITOR},
+#define CI "continuous integration runs it"
+	{".github", CI},
+	{".gitlab-ci*", CI},
+	{".travis.yml", CI},
+	{".circleci", CI},
+	{".forgejo", CI},
+	{".gitea", CI},
+	{"jenkinsfile*", CI},
+	{"azure-pipelines*", CI},
+};
+#define EXECUTED_ROWS (sizeof(executed_rows) / sizeof(executed_rows[0]))
+
+int executed_init(struct executed *executed)
+{
+	executed->glob = arena_alloc(&executed->arena, EXECUTED_ROWS * sizeof(*executed->glob));
+	if (!executed->glob)
+		return -ENOMEM;
+	for (size_t i = 0; i < EXECUTED_ROWS; i++) {
+		const char *pattern = arena_printf(&executed->arena, "**/%s", executed_rows[i].pattern);
+
+		if (!pattern || glob_compile(&executed->arena, pattern, true, &executed->glob[i]) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+void executed_release(struct executed *executed)
+{
+	arena_release(&executed->arena);
+}
+
+/* Why a path is one that a tool runs by itself; NULL: it is none. A file system may take .GIT for .git. */
+static const char *executed_find_name(const struct executed *executed, const char *path)
+{
+	char lower[PATH_MAX];
+	size_t len = strlen(path);
+
+	if (len >= sizeof(lower))
+		return "its path is too long";
+	for (size_t i = 0; i <= len; i++)
+		lower[i] = (char)tolower((unsigned char)path[i]);
+	for (size_t i = 0; i < EXECUTED_ROWS; i++)
+		if (glob_matches(&executed->glob[i], lower, len))
+			return executed_rows[i].reason;
+	if (len >= 4 && strcmp(lower + len - 4, ".git") == 0 && (len == 4 || lower[len - 5] == '/'))
+		return GIT; /* also a file or link that names another repository */
+	return NULL;
+}
+
+/* True when a link may lead out of the directory. Only leading ".." are counted: another one may follow a link. */
+static bool executed_leads_out(const char *path, const char *target)
+{
+	long depth = 0;
+
+	if (target[0] == '/')
+		return true;
+	for (; *path; path++)
+		depth += *path == '/';
+	while (strncmp(target, "../", 3) == 0 || strcmp(target, "..") == 0) {
+		if (--depth < 0)
+			return true;
+		target += target[2] ? 3 : 2;
+		target += strspn(target, "/");
+	}
+	for (const char *at = target; (at = strstr(at, "..")); at += 2)
+		if ((at == target || at[-1] == '/') && (at[2] == '/' || at[2] == '\0'))
+			return true;
+	return false;
+}
+
+static const char *executed_judge_link(const struct workspace_layer *layer, const char *path)
+{
+	_cleanup_close_ int fd = workspace_open_entry(layer->upper_fd, path);
+	char target[PATH_MAX];
+	const ssize_t len = fd < 0 ? -1 : readlinkat(fd, "", target, sizeof(target) - 1);
+
+	if (len < 0)
+		return "it cannot be read";
+	target[len] = '\0';
+	return executed_leads_out(path, target) ? "it is a link that may lead out of the directory" : NULL;
+}
+
+/* Whether a file gives rights to whoever executes it. */
+static const char *executed_judge_file(const struct workspace_layer *layer, const struct workspace_change *change)
+{
+	_cleanup_close_ int fd = -1;
+
+	if (change->upper.mode & (S_ISUID | S_ISGID))
+		return "it has a set-id bit";
+	fd = workspace_open_entry(layer->upper_fd, change->path);
+	if (fd < 0)
+		return "it cannot be read";
+	return getxattr(io_proc_fd_path(fd).path, "security.capability", NULL, 0) >= 0 ? "it has capabilities" : NULL;
+}
+
+const char *executed_find_reason(const struct executed *executed, const struct workspace_layer *layer,
+				 const struct workspace_change *change)
+{
+	const char *reason;
+
+	if (!change->upper.exists || !*change->path)
+		return NULL;
+	reason = S_ISDIR(change->upper.mode) ? NULL : executed_find_name(executed, change->path);
+	if (reason)
+		return reason;
+	if (S_ISLNK(change->upper.mode))
+		return executed_judge_link(layer, change->path);
+	return S_ISREG(change->upper.mode) ? executed_judge_file(layer, change) : NULL;
+}

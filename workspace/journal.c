@@ -1,0 +1,89 @@
+#include "workspace/journal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup-json.h"
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "base/text.h"
+#include "supervisor/report.h"
+
+#define JOURNAL_NAME "journal"
+#define JOURNAL_DONE "done\n"
+
+int journal_create(int workspace_fd)
+{
+	const int fd = openat(workspace_fd, JOURNAL_NAME,
+			      O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
+
+	return fd < 0 ? -errno : fd;
+}
+
+int journal_begin(int journal_fd, const char *path)
+{
+	_cleanup_json_ json_t *json = report_make_text_json(path);
+	_cleanup_free_ char *text = json ? json_dumps(json, JSON_ENCODE_ANY) : NULL;
+	_cleanup_free_ char *line = NULL;
+	int len = text ? asprintf(&line, "%s\n", text) : -1, r;
+
+	if (len < 0) {
+		line = NULL;
+		return -ENOMEM;
+	}
+	r = io_write_all(journal_fd, line, (size_t)len);
+	if (r < 0)
+		return r;
+	return fdatasync(journal_fd) < 0 ? -errno : 0;
+}
+
+int journal_end(int journal_fd)
+{
+	return io_write_all(journal_fd, JOURNAL_DONE, strlen(JOURNAL_DONE));
+}
+
+int journal_remove(int workspace_fd)
+{
+	return unlinkat(workspace_fd, JOURNAL_NAME, 0) < 0 ? -errno : 0;
+}
+
+/* Parses a line of journal_begin(). Owned by the caller; NULL: it was not wholly written. */
+static char *journal_parse_path(const char *line, size_t len)
+{
+	_cleanup_json_ json_t *json = json_loadb(line, len, JSON_DECODE_ANY, NULL);
+	char *path = json_is_string(json) ? strdup(json_string_value(json)) : NULL;
+
+	if (path)
+		path[text_unescape_backslashes(path, strlen(path))] = '\0';
+	return path;
+}
+
+int journal_visit(int workspace_fd, int (*visit)(void *ctx, const char *path, bool is_done), void *ctx)
+{
+	const int fd = openat(workspace_fd, JOURNAL_NAME, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	_cleanup_fclose_ FILE *file = fd < 0 ? NULL : fdopen(fd, "re");
+	_cleanup_free_ char *line = NULL, *path = NULL;
+	size_t cap = 0;
+	ssize_t len;
+	int r = 0;
+
+	if (!file)
+		return -errno;
+	while (r == 0 && (len = getline(&line, &cap, file)) > 0 && line[len - 1] == '\n') {
+		const bool is_done = strcmp(line, JOURNAL_DONE) == 0;
+
+		if (path)
+			r = visit(ctx, path, is_done);
+		free(path);
+		path = is_done ? NULL : journal_parse_path(line, (size_t)len);
+	}
+	if (r == 0 && path)
+		r = visit(ctx, path, false);
+	return r;
+}

@@ -1,0 +1,26 @@
+/*
+ * The journal of callgate ws apply, a file in the workspace while entries are put into the directory. A line says which
+ * path is begun, the next that it is done. What it says after a crash is for callgate ws recover.
+ */
+#ifndef CALLGATE_WORKSPACE_JOURNAL_H
+#define CALLGATE_WORKSPACE_JOURNAL_H
+
+#include <stdbool.h>
+
+/* Makes the journal. -EEXIST: there is one of an apply that did not end. A descriptor owned by the caller or -errno. */
+int journal_create(int workspace_fd);
+
+/* Notes, before anything is changed, that a path is begun, and that it is done. 0 or -errno. */
+int journal_begin(int journal_fd, const char *path);
+int journal_end(int journal_fd);
+
+/* Removes the journal: the apply has ended. 0 or -errno; -ENOENT: there is none. */
+int journal_remove(int workspace_fd);
+
+/*
+ * Calls visit for each path of the journal. 0; -ENOENT: there is none; or -errno. A last line that was not wholly
+ * written is left out: nothing was changed then.
+ */
+int journal_visit(int workspace_fd, int (*visit)(void *ctx, const char *path, bool is_done), void *ctx);
+
+#endif

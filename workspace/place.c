@@ -1,0 +1,293 @@
+#include "workspace/place.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/io.h"
+
+void place_format_name(const char *id, char ret_name[PLACE_NAME_SIZE])
+{
+	(void)snprintf(ret_name, PLACE_NAME_SIZE, ".callgate-%.*s", WORKSPACE_ID_LEN, id);
+}
+
+/* Opens the directory that has a path, for reading. *ret_name: the rest, borrowed. A descriptor or -errno. */
+static int place_open_parent(int root_fd, const char *path, const char **ret_name)
+{
+	const char *slash = strrchr(path, '/');
+	_cleanup_close_ int entry = -1;
+	char dir[PATH_MAX];
+	struct stat st;
+
+	(void)snprintf(dir, sizeof(dir), "%.*s", slash ? (int)(slash - path) : 0, path);
+	*ret_name = slash ? slash + 1 : path;
+	entry = workspace_open_entry(root_fd, dir);
+	if (entry < 0)
+		return entry;
+	if (fstat(entry, &st) < 0)
+		return -errno;
+	return S_ISDIR(st.st_mode) ? workspace_open_content(entry) : -ENOTDIR;
+}
+
+/* ---- attributes ---- */
+
+/* Sets one extended attribute as it is in the layer. value: room for XATTR_SIZE_MAX. 0 or -errno. */
+static int place_copy_attribute(const char *from, const char *to, const char *name, char *value)
+{
+	const ssize_t len = getxattr(from, name, value, XATTR_SIZE_MAX);
+
+	if (len < 0)
+		return -errno;
+	return setxattr(to, name, value, (size_t)len, 0) < 0 ? -errno : 0;
+}
+
+/* True when the attribute is in a list of names. */
+static bool place_has_name(const char *names, ssize_t len, const char *name)
+{
+	for (ssize_t at = 0; at < len; at += (ssize_t)strlen(names + at) + 1)
+		if (strcmp(names + at, name) == 0)
+			return true;
+	return false;
+}
+
+/* Reads the names of all attributes. The length, or -errno. */
+static ssize_t place_list_attributes(const char *link, char *names)
+{
+	const ssize_t len = listxattr(link, names, XATTR_LIST_MAX);
+
+	return len < 0 && errno != EOPNOTSUPP ? -errno : len < 0 ? 0 : len;
+}
+
+/* Makes the extended attributes of an entry those of another one. Names and values: room for two lists, one value. */
+static int place_copy_attributes(const struct workspace_layer *layer, const char *from, const char *to, char *buffer)
+{
+	char *const names = buffer, *const old = buffer + XATTR_LIST_MAX, *const value = buffer + 2 * XATTR_LIST_MAX;
+	const ssize_t len = place_list_attributes(from, names);
+	const ssize_t old_len = len < 0 ? len : place_list_attributes(to, old);
+	int r = 0;
+
+	if (old_len < 0)
+		return (int)old_len;
+	for (ssize_t at = 0; r == 0 && at < old_len; at += (ssize_t)strlen(old + at) + 1)
+		if (!workspace_is_own_attribute(layer, old + at) && !place_has_name(names, len, old + at) &&
+		    removexattr(to, old + at) < 0 && errno != ENODATA)
+			r = -errno;
+	for (ssize_t at = 0; r == 0 && at < len; at += (ssize_t)strlen(names + at) + 1)
+		if (!workspace_is_own_attribute(layer, names + at))
+			r = place_copy_attribute(from, to, names + at, value);
+	return r;
+}
+
+/*
+ * Makes owner, mode and extended attributes of an entry those of another one; both open with O_PATH. The owner first:
+ * chown(2) takes set-id bits and capabilities. 0 or -errno.
+ */
+static int place_copy_all(const struct workspace_layer *layer, int upper_fd, int fd)
+{
+	_cleanup_free_ char *buffer = malloc(2 * XATTR_LIST_MAX + XATTR_SIZE_MAX);
+	const struct io_proc_fd_path from = io_proc_fd_path(upper_fd), to = io_proc_fd_path(fd);
+	struct stat upper, st;
+	int r;
+
+	if (!buffer)
+		return -ENOMEM;
+	if (fstat(upper_fd, &upper) < 0 || fstat(fd, &st) < 0)
+		return -errno;
+	if ((upper.st_uid != st.st_uid || upper.st_gid != st.st_gid) &&
+	    fchownat(fd, "", upper.st_uid, upper.st_gid, AT_EMPTY_PATH) < 0)
+		return -errno;
+	r = place_copy_attributes(layer, from.path, to.path, buffer);
+	if (r < 0 || S_ISLNK(upper.st_mode))
+		return r;
+	return chmod(to.path, upper.st_mode & 07777) < 0 ? -errno : 0;
+}
+
+/* Sets the times of an entry as they are in the layer; both open with O_PATH. 0 or -errno. */
+static int place_copy_times(int upper_fd, int fd)
+{
+	struct stat st;
+
+	if (fstat(upper_fd, &st) < 0)
+		return -errno;
+	return utimensat(AT_FDCWD, io_proc_fd_path(fd).path, (const struct timespec[2]){st.st_atim, st.st_mtim}, 0) < 0
+		       ? -errno
+		       : 0;
+}
+
+/* ---- new entries ---- */
+
+/* Makes a regular file with the content of one in the layer, on the disk. A descriptor of it, or -errno. */
+static int place_make_file(int dir_fd, const char *name, int upper_fd)
+{
+	_cleanup_close_ int from = workspace_open_content(upper_fd), to = -1;
+	int r;
+
+	if (from < 0)
+		return from;
+	to = openat(dir_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (to < 0)
+		return -errno;
+	r = io_copy_sparse(from, to);
+	if (r == 0 && fsync(to) < 0)
+		r = -errno;
+	if (r == 0)
+		return steal_fd(&to);
+	(void)unlinkat(dir_fd, name, 0); /* as far as it was made */
+	return r;
+}
+
+static int place_make_link(int dir_fd, const char *name, int upper_fd)
+{
+	char target[PATH_MAX];
+	const ssize_t len = readlinkat(upper_fd, "", target, sizeof(target) - 1);
+
+	if (len < 0)
+		return -errno;
+	target[len] = '\0';
+	return symlinkat(target, dir_fd, name) < 0 ? -errno : 0;
+}
+
+/*
+ * Opens what was just made, with O_PATH. -EBUSY: another user has put something else there: what gets owner and mode
+ * would be that. A descriptor or -errno.
+ */
+static int place_open_made(int dir_fd, const char *name, mode_t mode)
+{
+	_cleanup_close_ int fd = workspace_open_entry(dir_fd, name);
+	struct stat st;
+
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	if (((st.st_mode ^ mode) & S_IFMT) != 0 || st.st_nlink != 1 || st.st_uid != geteuid())
+		return -EBUSY;
+	return steal_fd(&fd);
+}
+
+/* Makes an entry of the type that it has in the layer. -EPERM: a device. A descriptor of it, or -errno. */
+static int place_make(int dir_fd, const char *name, int upper_fd, mode_t mode)
+{
+	int r = -EPERM;
+
+	if (S_ISREG(mode))
+		return place_make_file(dir_fd, name, upper_fd);
+	if (S_ISLNK(mode))
+		r = place_make_link(dir_fd, name, upper_fd);
+	else if (S_ISFIFO(mode) || S_ISSOCK(mode))
+		r = mknodat(dir_fd, name, (mode & S_IFMT) | 0600, 0) < 0 ? -errno : 0;
+	return r < 0 ? r : place_open_made(dir_fd, name, mode);
+}
+
+/* Makes an entry, with all its attributes. 0 or -errno; then it is not there, unless it is another's. */
+static int place_make_whole(const struct workspace_layer *layer, int dir_fd, const char *name, int upper_fd,
+			    mode_t mode)
+{
+	_cleanup_close_ int fd = place_make(dir_fd, name, upper_fd, mode);
+	int r = fd < 0 ? fd : place_copy_all(layer, upper_fd, fd);
+
+	if (r == 0)
+		r = place_copy_times(upper_fd, fd);
+	if (fd >= 0 && r < 0)
+		(void)unlinkat(dir_fd, name, 0); /* as far as it was made */
+	return r;
+}
+
+/* ---- replacing ---- */
+
+/* Whether a name is still what was compared. 0, -ESTALE or -errno. */
+static int place_check_old(int dir_fd, const char *name, const struct workspace_entry *old)
+{
+	struct stat st;
+
+	if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return errno == ENOENT ? -ESTALE : -errno;
+	/* Not the change time: it is another one when another name of the file was replaced. */
+	if (st.st_ino != old->ino || ((st.st_mode ^ old->mode) & S_IFMT) != 0)
+		return -ESTALE;
+	if (!S_ISDIR(st.st_mode) && ((uint64_t)st.st_size != old->size || st.st_mtim.tv_sec != old->mtime.tv_sec ||
+				     st.st_mtim.tv_nsec != old->mtime.tv_nsec))
+		return -ESTALE;
+	return 0;
+}
+
+/* Gives an entry its name, instead of the old one. 0 or -errno. */
+static int place_rename(int dir_fd, const char *temporary, const char *name, const struct workspace_change *change)
+{
+	const bool replaces = change->base.exists && !S_ISDIR(change->base.mode);
+	const int r = replaces ? place_check_old(dir_fd, name, &change->base) : 0;
+
+	if (r < 0)
+		return r;
+	return renameat2(dir_fd, temporary, dir_fd, name, replaces ? 0 : RENAME_NOREPLACE) < 0 ? -errno : 0;
+}
+
+int place_put(const struct workspace_layer *layer, const struct workspace_change *change, const char *temporary)
+{
+	_cleanup_close_ int upper = workspace_open_entry(layer->upper_fd, change->path), dir = -1;
+	const char *name;
+	int r;
+
+	dir = upper < 0 ? upper : place_open_parent(layer->base_fd, change->path, &name);
+	if (dir < 0)
+		return dir;
+	if (S_ISDIR(change->upper.mode))
+		return mkdirat(dir, name, 0700) < 0 ? -errno : 0;
+	r = place_make_whole(layer, dir, temporary, upper, change->upper.mode);
+	if (r < 0)
+		return r == -EEXIST ? -EBUSY : r;
+	r = place_rename(dir, temporary, name, change);
+	if (r < 0)
+		(void)unlinkat(dir, temporary, 0);
+	return r;
+}
+
+int place_remove(const struct workspace_layer *layer, const struct workspace_change *change)
+{
+	const char *name;
+	_cleanup_close_ int dir = place_open_parent(layer->base_fd, change->path, &name);
+	const int r = dir < 0 ? dir : place_check_old(dir, name, &change->base);
+
+	if (r < 0)
+		return r;
+	return unlinkat(dir, name, S_ISDIR(change->base.mode) ? AT_REMOVEDIR : 0) < 0 ? -errno : 0;
+}
+
+int place_set_attributes(const struct workspace_layer *layer, const char *path)
+{
+	_cleanup_close_ int upper = workspace_open_entry(layer->upper_fd, path), fd = -1;
+	struct stat st;
+	int r;
+
+	if (upper < 0)
+		return upper;
+	fd = workspace_open_entry(layer->base_fd, path);
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	if (!S_ISDIR(st.st_mode))
+		return -ENOTDIR;
+	if (fstat(upper, &st) < 0)
+		return -errno;
+	if (!*path) /* of the directory itself only the mode is compared */
+		return chmod(io_proc_fd_path(fd).path, st.st_mode & 07777) < 0 ? -errno : 0;
+	r = place_copy_all(layer, upper, fd);
+	return r < 0 ? r : place_copy_times(upper, fd);
+}
+
+int place_remove_temporary(const struct workspace_layer *layer, const char *path, const char *temporary)
+{
+	const char *name;
+	_cleanup_close_ int dir = place_open_parent(layer->base_fd, path, &name);
+
+	if (dir < 0)
+		return dir == -ENOENT || dir == -ENOTDIR || dir == -ELOOP ? 0 : dir;
+	return unlinkat(dir, temporary, 0) < 0 && errno != ENOENT ? -errno : 0;
+}

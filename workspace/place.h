@@ -1,0 +1,32 @@
+/*
+ * Puts entries of a workspace's layer into its directory. Files are replaced in one step: at each moment, the old or
+ * the new one is there. No link is followed.
+ */
+#ifndef CALLGATE_WORKSPACE_PLACE_H
+#define CALLGATE_WORKSPACE_PLACE_H
+
+#include "workspace/changes.h"
+#include "workspace/store.h"
+
+#define PLACE_NAME_SIZE (sizeof(".callgate-") + WORKSPACE_ID_LEN)
+
+/* The name under which an entry is made, beside the one that it replaces. */
+void place_format_name(const char *id, char ret_name[PLACE_NAME_SIZE]);
+
+/*
+ * Puts the new entry of a change into the directory; of a directory, an empty one without its attributes. -ESTALE: what
+ * it replaces is not what was compared; -EEXIST: something else is there; -EBUSY: an entry is called `temporary`, which
+ * is of place_format_name(). 0 or -errno; then the directory is as it was.
+ */
+int place_put(const struct workspace_layer *layer, const struct workspace_change *change, const char *temporary);
+
+/* Removes the old entry of a change. Returns as place_put(); -ENOTEMPTY: a directory has entries. */
+int place_remove(const struct workspace_layer *layer, const struct workspace_change *change);
+
+/* Gives a directory the owner, mode, attributes and times that it has in the layer. 0 or -errno. */
+int place_set_attributes(const struct workspace_layer *layer, const char *path);
+
+/* Removes an entry that a crash has left beside a path. 0 or -errno. */
+int place_remove_temporary(const struct workspace_layer *layer, const char *path, const char *temporary);
+
+#endif
