@@ -143,6 +143,8 @@ CALLGATE_SOURCES += \
 	cli/host/real.c \
 	cli/host/real.h
 CALLGATE_SOURCES += \
+	cli/inspect/command.c \
+	cli/inspect/command.h \
 	cli/inspect/findings.c \
 	cli/inspect/findings.h \
 	cli/inspect/inspect.c \
@@ -243,6 +245,7 @@ CALLGATE_SOURCES += \
 	cli/run/attest.c \
 	cli/run/attest.h \
 	cli/run/end-file.c \
+	cli/run/inspect.c \
 	cli/run/metrics.c \
 	cli/run/metrics.h \
 	cli/run/options.c \

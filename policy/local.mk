@@ -9,6 +9,8 @@ libcallgate_policy_a_SOURCES += \
 	policy/diff/witness.c \
 	policy/diff/walk.c \
 	policy/diff/walk.h \
+	policy/findings.c \
+	policy/findings.h \
 	policy/limits.c \
 	policy/match.c \
 	policy/match.h \

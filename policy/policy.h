@@ -403,6 +403,7 @@ struct policy_settings {
 	struct policy_limits limits;
 	/* LAYER_BITs of policy/parse/layer-names.h: "require" of all files, and --require */
 	unsigned required_layers;
+	uint32_t refused_findings, warned_findings; /* "inspect" of all files: INSPECT_BITs of policy/findings.h */
 	const char *audit_file; /* NULL: not set */
 	bool audits_allowed_calls; /* record allowed calls as well as denied ones (default: true) */
 	bool audit_is_compact;     /* leave out of a record what earlier records have */

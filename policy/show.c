@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/sha256.h"
+#include "policy/findings.h"
 #include "policy/model.h"
 #include "policy/parse/layer-names.h"
 
@@ -241,6 +242,21 @@ static int show_required_layers(json_t *root, unsigned required)
 	return ret;
 }
 
+static int show_findings(json_t *root, const char *name, uint32_t bits)
+{
+	json_t *list = json_array();
+	int ret = 0;
+
+	for (enum inspect_kind kind = 0; kind < INSPECT_KIND_MAX; kind++)
+		if (bits & INSPECT_BIT(kind))
+			ret |= json_array_append_new(list, json_string(inspect_kind_get_name(kind)));
+	if (bits == 0)
+		json_decref(list);
+	else
+		ret |= json_object_set_new(show_get_or_make_member(root, "inspect", false), name, list);
+	return ret;
+}
+
 char *policy_make_json(const struct policy *policy)
 {
 	json_auto_t *root = json_object();
@@ -265,6 +281,8 @@ char *policy_make_json(const struct policy *policy)
 	ret |= show_limits(root, policy->settings.limits);
 	ret |= show_audit(root, policy) | show_process(root, policy);
 	ret |= show_required_layers(root, policy->settings.required_layers);
+	ret |= show_findings(root, "refuse", policy->settings.refused_findings);
+	ret |= show_findings(root, "warn", policy->settings.warned_findings);
 	ret |= policy_show_network(root, &policy->network);
 	if (ret)
 		return NULL;

@@ -6,9 +6,8 @@
 const char *run_status_get_name(enum run_status status)
 {
 	static const char *const names[] = {
-		[RUN_OK] = "ok",           [RUN_FAILED] = "failed", [RUN_DENIED] = "denied",
-		[RUN_TIMEOUT] = "timeout", [RUN_KILLED] = "killed", [RUN_ERROR] = "error",
-		[RUN_LIMIT] = "limit",
+		[RUN_OK] = "ok",         [RUN_FAILED] = "failed", [RUN_DENIED] = "denied", [RUN_TIMEOUT] = "timeout",
+		[RUN_KILLED] = "killed", [RUN_ERROR] = "error",   [RUN_LIMIT] = "limit",   [RUN_REFUSED] = "refused",
 	};
 	_Static_assert(sizeof(names) / sizeof(names[0]) == RUN_STATUS_MAX, "a name for each status");
 

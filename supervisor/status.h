@@ -13,6 +13,7 @@ enum run_status {
 	RUN_TIMEOUT, /* the wall-clock limit ended the run */
 	RUN_LIMIT,   /* another limit ended the run */
 	RUN_KILLED,  /* a signal to callgate ended the run */
+	RUN_REFUSED, /* not started: callgate inspect found in the program what the policy refuses */
 	RUN_ERROR,   /* an error of callgate, or no such program */
 	RUN_STATUS_MAX,
 };

@@ -89,6 +89,7 @@ offers ls compare l
 offers --static learn --st
 offers --merge learn --me
 offers --json inspect --js
+offers --inspect run --insp
 offers warning inspect --fail-on w
 offers python inspect --type p
 offers python learn --profile py

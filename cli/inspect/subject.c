@@ -56,14 +56,13 @@ bool inspect_type_find(const char *name, enum inspect_type *ret_type)
 	return false;
 }
 
-/* The type by the name of an interpreter; INSPECT_TYPE_TEXT: an interpreter without a parser here. */
-static enum inspect_type subject_find_by_interpreter(const char *name, size_t len)
+enum inspect_type inspect_find_interpreter(const char *name)
 {
 	for (size_t i = 0; i < COUNT(interpreters); i++) {
-		size_t own = strlen(interpreters[i].name);
+		size_t len = strlen(interpreters[i].name);
 
-		if (len >= own && memcmp(interpreters[i].name, name, own) == 0 &&
-		    strspn(name + own, "0123456789.") >= len - own)
+		if (strncmp(name, interpreters[i].name, len) == 0 &&
+		    name[len + strspn(name + len, "0123456789.")] == '\0')
 			return interpreters[i].type;
 	}
 	return INSPECT_TYPE_TEXT;
@@ -78,7 +77,7 @@ static enum inspect_type subject_find_by_line(char *line)
 		const char *slash = strrchr(word, '/'), *name = slash ? slash + 1 : word;
 
 		if (strcmp(name, "env") != 0 && *word != '-' && !strchr(word, '='))
-			return subject_find_by_interpreter(name, strlen(name));
+			return inspect_find_interpreter(name);
 	}
 	return INSPECT_TYPE_TEXT;
 }

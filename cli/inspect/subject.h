@@ -35,6 +35,9 @@ struct inspect_subject {
 const char *inspect_type_get_name(enum inspect_type type);
 bool inspect_type_find(const char *name, enum inspect_type *ret_type);
 
+/* The type that an interpreter of this name runs; INSPECT_TYPE_TEXT: no interpreter that has a parser here. */
+enum inspect_type inspect_find_interpreter(const char *name);
+
 /*
  * Tells the type by the first bytes (\177ELF, "#!") and then by the suffix of the path. What has NUL bytes at its start
  * is data, whatever its name.

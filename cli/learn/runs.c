@@ -268,7 +268,7 @@ static void runs_keep_refusals_by_callgate(struct learn *learn)
 /* Describes how a run ended: by a status, a signal, or a limit. Owned; NULL: no memory. */
 static json_t *runs_describe_end_of_run(const json_t *result)
 {
-	static const char *const stops[] = {"timeout", "limit", "killed", "error"};
+	static const char *const stops[] = {"timeout", "limit", "killed", "error", "refused"};
 	json_t *stop = json_object_get(result, "status");
 	bool stopped = false;
 

@@ -176,6 +176,10 @@ static const struct cli_option run_table[] = {
 	 run_set_status_fd, FIELD_OFFSET(status_fd), 0},
 	{"status-every", 0, "TIME", "how often --status-fd gets a line during the run (default 1s); 0: never",
 	 run_set_duration, FIELD_OFFSET(status_every_ns), 0},
+	CLI_FLAG("inspect", 0,
+		 "look at the program first (callgate inspect): warn of what is of note, refuse to start it\n"
+		 "for an alarm; or what \"inspect\" of the policy says",
+		 FIELD_OFFSET(inspects)),
 	CLI_TEXT("metrics", "FILE", "at the end, write the run's numbers to FILE in the OpenMetrics format",
 		 FIELD_OFFSET(metrics_path)),
 	CLI_FLAG("interactive", 'i', "the program reads callgate's standard input (default: empty input)",

@@ -33,6 +33,7 @@ struct run_options {
 	bool writes_outside_workdir;
 	bool is_dry_run;     /* --dry-run */
 	bool uses_workspace; /* --cow */
+	bool inspects;       /* --inspect */
 	bool json;
 	bool reads_stdin;     /* the program gets callgate's stdin */
 	bool tty;             /* --tty; sets reads_stdin, too */

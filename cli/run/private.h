@@ -120,6 +120,14 @@ int run_open_anchor(struct run *run);
 __attribute__((format(printf, 3, 4))) int run_report_refusal(struct run *run, const char *code, const char *format,
 							     ...);
 int run_refuse_no_memory(struct run *run);
+/* The same for a program that was looked at: the status is "refused". why: the finding. Returns the exit status. */
+int run_report_inspection(struct run *run, const char *why);
+
+/*
+ * Looks at the program, if --inspect or the policy says so. To be called after the setup, which may have changed it. 0,
+ * or an exit status after a report.
+ */
+int run_inspect_program(struct run *run);
 
 /*
  * Looks up "UID[:GID]", each a number or a name. Without a GID, the group is the account's, or the UID if there is no

@@ -182,7 +182,10 @@ static int run_prepare_and_watch(struct run *run)
 							  : SUMMARY_NO_EVENTS;
 	exit_code = run_prepare_process(run);
 	if (exit_code == 0 && (!options->setup_command || run_perform_setup(run, &exit_code)))
-		exit_code = run_program_to_end(run);
+		exit_code = run_inspect_program(run);
+	else
+		return exit_code;
+	return exit_code == 0 ? run_program_to_end(run) : exit_code;
 	return exit_code;
 }
 

@@ -78,18 +78,11 @@ struct writable_places run_collect_writable_places(struct run *run)
 					   run->setup_phase.policy);
 }
 
-int run_report_refusal(struct run *run, const char *code, const char *format, ...)
+/* Reports a run that does not begin by its result, which it takes. Returns the result's exit status. */
+static int watch_report_unstarted(struct run *run, json_t *result, const char *message)
 {
-	char message[1200];
-	va_list arguments;
-	_cleanup_json_ json_t *result = NULL;
+	const int exit_code = (int)json_integer_value(json_object_get(result, "exit_code"));
 
-	va_start(arguments, format);
-	(void)vsnprintf(message, sizeof(message), format, arguments); /* a longer message is truncated */
-	va_end(arguments);
-	result = result_make_error(run->scratch.path ? run->scratch.id : NULL, CLI_EXIT_ERROR, code, message);
-	if (run->mistakes)
-		(void)json_object_set(json_object_get(result, "error"), "mistakes", run->mistakes);
 	cli_print_error("run", "%s", message);
 	watch_write_metrics(run, result);
 	if (run->options.json || run->is_setup_process)
@@ -97,7 +90,36 @@ int run_report_refusal(struct run *run, const char *code, const char *format, ..
 	if (run->options.status_fd >= 0)
 		/* A failure is ignored, because the exit status is an error anyway. */
 		(void)result_write_end_line(run->options.status_fd, result);
-	return CLI_EXIT_ERROR;
+	json_decref(result);
+	return result ? exit_code : CLI_EXIT_ERROR;
+}
+
+int run_report_refusal(struct run *run, const char *code, const char *format, ...)
+{
+	char message[1200];
+	va_list arguments;
+	json_t *result;
+
+	va_start(arguments, format);
+	(void)vsnprintf(message, sizeof(message), format, arguments); /* a longer message is truncated */
+	va_end(arguments);
+	result = result_make_error(run->scratch.path ? run->scratch.id : NULL, CLI_EXIT_ERROR, code, message);
+	if (run->mistakes)
+		(void)json_object_set(json_object_get(result, "error"), "mistakes", run->mistakes);
+	return watch_report_unstarted(run, result, message);
+}
+
+int run_report_inspection(struct run *run, const char *why)
+{
+	char message[1200];
+	json_t *result;
+
+	(void)snprintf(message, sizeof(message), "not started, because of what was found in it: %s", why);
+	result = result_make_error(run->scratch.path ? run->scratch.id : NULL, CLI_EXIT_EXEC_REFUSED, "inspect",
+				   message);
+	if (result)
+		(void)json_object_set_new(result, "status", json_string(run_status_get_name(RUN_REFUSED)));
+	return watch_report_unstarted(run, result, message);
 }
 
 /* Reports that the run is refused because memory ran out. Returns CLI_EXIT_ERROR. */

@@ -50,6 +50,8 @@ static const struct {
 	{"limits.stderr", SETTING_NEUTRAL},
 	{"limits.", SETTING_UPPER_BOUND},
 	{"require[]", SETTING_RESTRICTS},
+	{"inspect.refuse[]", SETTING_RESTRICTS},
+	{"inspect.warn[]", SETTING_NEUTRAL},
 	{"secrets[].hosts[]", SETTING_GRANTS},
 	{"network.allow[].private", SETTING_GRANTS},
 	{"network.allow[].any_body", SETTING_GRANTS},

@@ -124,8 +124,8 @@ static json_t *format_order_path(const json_t *item)
 /* Copies a list for `callgate policy fmt`: sorted, where the order means nothing. */
 static json_t *format_order_list(const struct policy_key *key, const json_t *list)
 {
-	bool sorted = key->type == KEY_PATH_LIST || key->type == KEY_LAYER_LIST || key->type == KEY_PORT_RANGE_LIST ||
-		      key->id == KEY_ID_ENV_PASS;
+	bool sorted = key->type == KEY_PATH_LIST || key->type == KEY_LAYER_LIST || key->type == KEY_FINDING_LIST ||
+		      key->type == KEY_PORT_RANGE_LIST || key->id == KEY_ID_ENV_PASS;
 	json_t *ordered = json_array();
 
 	for (size_t i = 0; i < json_array_size(list); i++) {

@@ -122,6 +122,11 @@ static const struct policy_key keys[] = {
 	{"", "user", KEY_STRING, KEY_ID_USER, "user of the run when root starts callgate"},
 	{"", "require", KEY_LAYER_LIST, KEY_ID_REQUIRE, "layers without which nothing is run"},
 
+	{"", "inspect", KEY_OBJECT, KEY_ID_NONE, "looking at the program before callgate run starts it"},
+	{"inspect", "refuse", KEY_FINDING_LIST, KEY_ID_INSPECT_REFUSE,
+	 "kinds or levels of findings with which it is not started"},
+	{"inspect", "warn", KEY_FINDING_LIST, KEY_ID_INSPECT_WARN, "kinds or levels of findings that are printed"},
+
 	{"", "phases", KEY_OBJECT, KEY_ID_NONE, "further rules for one phase of a run"},
 	{"phases", "setup", KEY_PHASE_OBJECT, KEY_ID_PHASE_SETUP, "for the command of --setup, which runs first"},
 	{"phases", "run", KEY_PHASE_OBJECT, KEY_ID_PHASE_RUN, "for the program"},
@@ -206,6 +211,7 @@ const char *policy_key_type_describe_value(enum key_type type)
 		[KEY_OBJECT_LIST] = "a list of objects [{ ... }]",
 		[KEY_STRINGS_BY_NAME] = "an object of strings {\"NAME\": \"value\"}",
 		[KEY_FILES_BY_PATH] = "an object of files {\"/path\": \"content\"}",
+		[KEY_FINDING_LIST] = "a list of kinds or levels of findings [\"alarm\", \"secret\"]",
 		[KEY_LAYER_LIST] = "a list of layers [\"landlock\", \"namespaces\"]",
 		[KEY_NETWORK_OR_NONE] = "an object { ... } or \"none\"",
 		[KEY_PORT_OR_PORT_LIST] = "a port such as 443, or a list of ports",

@@ -24,6 +24,7 @@ enum key_type {
 	/* an object: its names are paths, its values strings or objects with the keys of section "NAME{}" */
 	KEY_FILES_BY_PATH,
 	KEY_LAYER_LIST,        /* a list of names of sandbox layers: layer-names.h */
+	KEY_FINDING_LIST,      /* a list of kinds and levels of policy/findings.h */
 	KEY_NETWORK_OR_NONE,   /* an object as for KEY_OBJECT, or the string "none" */
 	KEY_PORT_OR_PORT_LIST, /* a port or a list of ports */
 	KEY_PORT_RANGE_LIST,   /* a list of ports, "FIRST-LAST" and "*" */
@@ -65,6 +66,7 @@ enum key_id {
 	KEY_ID_AUDIT_FILE, KEY_ID_AUDIT_ALLOWED, KEY_ID_AUDIT_COMPACT, KEY_ID_AUDIT_FSTAT,
 	KEY_ID_PROCESS_DATAGRAMS, /* index in policy_source.flag: this id minus KEY_ID_AUDIT_ALLOWED */
 	KEY_ID_PHASE_SETUP, KEY_ID_PHASE_RUN,
+	KEY_ID_INSPECT_REFUSE, KEY_ID_INSPECT_WARN,
 	KEY_ID_NET_EXTENDS, KEY_ID_NET_ALLOW, KEY_ID_NET_DENY, KEY_ID_NET_UPSTREAM_CA, KEY_ID_NET_POOL_V4,
 	KEY_ID_NET_POOL_V6,
 	KEY_ID_MAX,

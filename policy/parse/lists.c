@@ -1,6 +1,7 @@
 /* Reads values that contain others: sections, file system rules, environment variables, names of files and layers. */
 #include <string.h>
 
+#include "policy/findings.h"
 #include "policy/parse/layer-names.h"
 #include "policy/parse/parser.h"
 
@@ -275,5 +276,23 @@ void parser_read_layers(struct parser *parser, const struct policy_key *key, con
 			parser_fail(parser, "there is no layer \"%s\"; did you mean \"%s\"?", name, nearest);
 		else if (name && !bits)
 			parser_fail(parser, "there is no layer \"%s\"; callgate doctor lists them", name);
+	}
+}
+
+/* Reads a list of "inspect": kinds and levels of findings. */
+void parser_read_findings(struct parser *parser, const struct policy_key *key, const json_t *list)
+{
+	uint32_t *all =
+		key->id == KEY_ID_INSPECT_REFUSE ? &parser->source->refused_findings : &parser->source->warned_findings;
+
+	PARSER_FOR_EACH_ITEM(parser, list, item)
+	{
+		const char *name = parser_get_nonempty_string(parser, KEY_STRING, item.value);
+		uint32_t bits = name ? inspect_parse_bits(name) : 0;
+
+		*all |= bits;
+		if (name && !bits)
+			parser_fail(parser, "there is no kind or level of findings \"%s\"; callgate(1) lists them",
+				    name);
 	}
 }

@@ -159,6 +159,7 @@ static void parse_value(struct parser *parser, const struct policy_key *key, con
 		[KEY_OBJECT_LIST] = {EXPECT_JSON_LIST, parser_read_objects},
 		[KEY_STRINGS_BY_NAME] = {EXPECT_JSON_OBJECT, parser_read_env},
 		[KEY_FILES_BY_PATH] = {EXPECT_JSON_OBJECT, parser_read_provides},
+		[KEY_FINDING_LIST] = {EXPECT_JSON_LIST, parser_read_findings},
 		[KEY_LAYER_LIST] = {EXPECT_JSON_LIST, parser_read_layers},
 		[KEY_NETWORK_OR_NONE] = {EXPECT_ANY_JSON, parser_read_network},
 		[KEY_PORT_OR_PORT_LIST] = {EXPECT_ANY_JSON, NULL},

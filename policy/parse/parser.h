@@ -84,7 +84,7 @@ void parser_read_section(struct parser *parser, const struct policy_key *key, co
 
 /* implemented in lists.c */
 parser_reader parser_read_paths, parser_read_objects, parser_read_provides, parser_read_env, parser_read_strings,
-	parser_read_layers;
+	parser_read_layers, parser_read_findings;
 /* implemented in network.c; parser_read_net_text reads a string of the section "network" */
 parser_reader parser_read_network, parser_read_listen, parser_read_addresses, parser_read_proxy;
 void parser_read_net_text(struct parser *parser, const struct policy_key *key, const char *text);

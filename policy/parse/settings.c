@@ -54,6 +54,8 @@ void compile_settings(struct compiler *compiler, struct policy_source *const *so
 				*policy_limit_get_field(&settings->limits, which) =
 					*policy_limit_get_field(&sources[i]->limits, which);
 		settings->required_layers |= sources[i]->required_layers;
+		settings->refused_findings |= sources[i]->refused_findings;
+		settings->warned_findings |= sources[i]->warned_findings;
 		for (size_t j = 0; j < sizeof(flag) / sizeof(flag[0]); j++)
 			if (sources[i]->flag[j] != FLAG_UNSAID)
 				*flag[j] = sources[i]->flag[j] == FLAG_ON;

@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "policy/arena.h"
 #include "policy/network/network.h"
@@ -125,6 +126,7 @@ struct policy_source {
 	/* the values of audit.allowed, audit.compact, audit.fstat and process.unix_datagrams */
 	enum source_flag flag[4];
 	unsigned required_layers; /* LAYER_BITs */
+	uint32_t refused_findings, warned_findings; /* "inspect": INSPECT_BITs of policy/findings.h */
 	struct policy_network network;
 };
 

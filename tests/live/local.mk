@@ -74,6 +74,7 @@ LIVE_TESTS = \
 	tests/live/egress/egress-life.sh \
 	tests/live/cli/compare.sh \
 	tests/live/cli/inspect.sh \
+	tests/live/cli/inspect-run.sh \
 	tests/live/cli/inspect-corpus.sh \
 	tests/live/cli/examples.sh \
 	tests/live/cli/experiment.sh \

@@ -225,8 +225,9 @@ UNIT_TESTS += tests/unit/cli/test_real
 tests_unit_cli_test_real_SOURCES = tests/unit/cli/test_real.c cli/host/real.c cli/host/real.h
 tests_unit_cli_test_real_LDADD = $(POLICY_TEST_LIBS)
 UNIT_TESTS += tests/unit/cli/test_inspect
-tests_unit_cli_test_inspect_SOURCES = tests/unit/cli/test_inspect.c cli/inspect/elf/read.c cli/inspect/findings.c \
-	cli/inspect/protocol.c cli/inspect/secrets.c cli/inspect/subject.c cli/inspect/text.c
+tests_unit_cli_test_inspect_SOURCES = tests/unit/cli/test_inspect.c cli/inspect/command.c cli/inspect/elf/read.c \
+	cli/inspect/findings.c cli/inspect/protocol.c cli/inspect/secrets.c cli/inspect/subject.c \
+	cli/inspect/text.c policy/findings.c
 tests_unit_cli_test_inspect_LDADD = libcallgate_base.a $(LIBELF_LIBS) $(UNIT_LIBS)
 UNIT_TESTS += tests/unit/cli/test_places
 tests_unit_cli_test_places_SOURCES = tests/unit/cli/test_places.c cli/host/command.c cli/host/places.c \

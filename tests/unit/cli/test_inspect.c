@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "cli/inspect/command.h"
 #include "cli/inspect/elf/read.h"
 #include "cli/inspect/findings.h"
 #include "cli/inspect/protocol.h"
@@ -150,6 +151,52 @@ START_TEST(test_types)
 		ck_assert_msg(inspect_find_type(files[i].path, files[i].start, strlen(files[i].start)) == files[i].type,
 			      "%s: %s", files[i].path, files[i].start);
 	ck_assert_int_eq(inspect_find_type("a.py", "a\0b", 3), INSPECT_TYPE_DATA);
+}
+END_TEST
+
+START_TEST(test_commands)
+{
+	static const struct {
+		const char *argv[8], *program, *script, *code;
+		enum inspect_type type;
+	} commands[] = {
+		{{"ls", "-l"}, "ls", NULL, NULL, INSPECT_TYPE_TEXT},
+		{{"/usr/bin/python3.11", "-I", "-X", "dev", "x.py", "-c"},
+		 "/usr/bin/python3.11",
+		 "x.py",
+		 NULL,
+		 INSPECT_TYPE_PYTHON},
+		{{"python3", "-Ic", "print(1)", "x.py"}, "python3", NULL, "print(1)", INSPECT_TYPE_PYTHON},
+		{{"python3", "-m", "x"}, "python3", NULL, NULL, INSPECT_TYPE_PYTHON},
+		{{"python3", "-c"}, "python3", NULL, NULL, INSPECT_TYPE_PYTHON},
+		{{"python3", "-", "x"}, "python3", NULL, NULL, INSPECT_TYPE_PYTHON},
+		{{"python3", "--", "x"}, "python3", "x", NULL, INSPECT_TYPE_PYTHON},
+		{{"env", "-i", "A=b", "sh", "-o", "errexit", "s"}, "sh", "s", NULL, INSPECT_TYPE_SHELL},
+		{{"bash", "-lc", "id"}, "bash", NULL, "id", INSPECT_TYPE_SHELL},
+		{{"node", "-r", "x", "--eval=1"}, "node", NULL, "1", INSPECT_TYPE_JAVASCRIPT},
+		{{"node", "-pe", "1"}, "node", NULL, "1", INSPECT_TYPE_JAVASCRIPT},
+		{{"env", "-i"}, "env", NULL, NULL, INSPECT_TYPE_MAX},
+	};
+
+	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+		struct inspect_command command = inspect_read_command((char *const *)(uintptr_t)commands[i].argv);
+
+		ck_assert_pstr_eq(command.program, commands[i].program);
+		ck_assert_pstr_eq(command.script, commands[i].script);
+		ck_assert_pstr_eq(command.code, commands[i].code);
+		ck_assert_int_eq(command.type, commands[i].type);
+	}
+}
+END_TEST
+
+START_TEST(test_bits)
+{
+	ck_assert_uint_eq(inspect_parse_bits("secret"), INSPECT_BIT(INSPECT_SECRET));
+	ck_assert_uint_eq(inspect_parse_bits("alarms"), 0);
+	ck_assert_uint_eq(inspect_parse_bits(""), 0);
+	ck_assert_uint_eq(inspect_parse_bits("note"), INSPECT_BIT(INSPECT_KIND_MAX) - 1);
+	ck_assert(inspect_parse_bits("alarm") & INSPECT_BIT(INSPECT_MODULE));
+	ck_assert(!(inspect_parse_bits("alarm") & INSPECT_BIT(INSPECT_SECRET)));
 }
 END_TEST
 
@@ -295,6 +342,8 @@ int main(void)
 	suite_add_tcase(suite, output);
 	tcase_add_checked_fixture(files, NULL, release);
 	tcase_add_test(files, test_types);
+	tcase_add_test(files, test_commands);
+	tcase_add_test(files, test_bits);
 	tcase_add_test(files, test_characters);
 	tcase_add_test(files, test_secrets);
 	tcase_add_test(files, test_elf_headers);

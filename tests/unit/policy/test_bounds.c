@@ -126,6 +126,9 @@ static const struct mistake mistakes[] = {
 	{"{'user': '#300#'}", "is not a user"}, {"{'user': 'a\\nb'}", "is not a user"},
 	{"{'user': ':1'}", "names no user"}, {"{'user': '1:'}", "names no group"}, {"{'user': '1:2:3'}", "one colon"},
 	{"{'version': 1.0}", "version: must be 1"}, {"{'require': [3]}", "require[0]: must be a string"},
+	{"{'inspect': {'refuse': 'alarm'}}", "inspect.refuse: must be a list"},
+	{"{'inspect': {'refuse': ['alarms']}}", "inspect.refuse[0]: there is no kind or level of findings \"alarms\""},
+	{"{'inspect': {'warn': [true]}}", "inspect.warn[0]: must be a string"},
 	{"{'process': {'unix_datagrams': 3}}", "process"},
 	{"{'audit': {'allowed': 'x'}}", "audit.allowed: must be"},
 	{"{'limits': {'wall': []}}", "limits.wall"}, {"{'limits': {'pids': '3x'}}", "limits.pids"},
@@ -241,7 +244,8 @@ END_TEST
 static const struct {
 	const char *text, *shown;
 } values[] = {
-	{NET("'proxy': true"), "\"proxy\": true"}, {NET("'proxy': 'env'"), "\"proxy\": \"env\""},
+	{NET("'proxy': true"), "\"proxy\": true"},
+	{NET("'proxy': 'env'"), "\"proxy\": \"env\""},
 	{NET("'pool': {'v4': '10.1.0.0/16'}"), "{\n      \"v4\": \"10.1.0.0/16\"\n    }"},
 	{NET("'pool': {'v6': 'fd00:1::/32'}"), "{\n      \"v6\": \"fd00:1::/32\"\n    }"},
 	{ALLOW("'host': 'a.internal', 'on_deny': 'kill'"), "\"on_deny\": \"kill\""},
@@ -250,6 +254,8 @@ static const struct {
 	{SECRET("'S': {'from': 'fd:3', 'hosts': ['a.test']}"), "fd:3"},
 	{SECRET("'S': {'from': 'file:/srv/s', 'hosts': ['a.test']}"), "file:/srv/s"},
 	{"{'process': {'unix_datagrams': true}}", "unix_datagrams"},
+	{"{'inspect': {'refuse': ['secret', 'module']}}", "\"refuse\": [\n      \"secret\",\n      \"module\"\n    ]"},
+	{"{'inspect': {'warn': ['alarm', 'note']}}", "\"warn\": [\n      \"import\","},
 	{"{'filesystem': {'read': ['/usr//lib/', '//srv']}}", "/usr/lib"},
 	{"{'filesystem': {'read': ['/']}}", "\"/\""},
 	{"{'filesystem': {'read': ['~']}}", "/home/u"},

@@ -72,6 +72,7 @@ static const char *const references[KEY_TYPE_MAX] = {
 	[KEY_PATH_LIST] = "#/$defs/paths",
 	[KEY_STRINGS_BY_NAME] = "#/$defs/texts",
 	[KEY_NUMBER] = "#/$defs/number",
+	[KEY_FINDING_LIST] = "#/$defs/findings",
 	[KEY_LAYER_LIST] = "#/$defs/layers",
 	[KEY_PORT_OR_PORT_LIST] = "#/$defs/ports",
 	[KEY_PORT_RANGE_LIST] = "#/$defs/listen",
