@@ -1,6 +1,6 @@
 #!/bin/bash
 # Fetches a kernel of Debian or Ubuntu and makes of it what run.sh boots: DIR/vmlinuz, DIR/release, DIR/modules (all of
-# Debian's, none of Ubuntu's, which has in the kernel itself what the machines need).
+# Debian's and of Ubuntu's 5.15; none of Ubuntu's 6.8, which has in the kernel itself what the machines need).
 #
 #     tests/vm/kernel.sh KERNEL DIR
 #
@@ -47,30 +47,34 @@ fetch()
 	file=$(echo "$dir"/linux-image-*.deb)
 }
 
-# fetch_from_ubuntu SHA256 NAME: the file of that name.
+# fetch_from_ubuntu SHA256 SOURCE-PACKAGE NAME: the file of that name.
 fetch_from_ubuntu()
 {
 	[ "$VM_ARCH" = amd64 ] || skip "no kernel of Ubuntu is known for $VM_ARCH"
 	need_tools curl
-	file=$dir/$2
+	file=$dir/$3
 	curl --silent --show-error --fail --location --max-time 600 --output "$file" \
-		"${VM_UBUNTU_MIRROR:-http://archive.ubuntu.com/ubuntu}/pool/main/l/linux-signed/$2" >&2 || {
+		"${VM_UBUNTU_MIRROR:-http://archive.ubuntu.com/ubuntu}/pool/main/l/$2/$3" >&2 || {
 		rm -rf "$dir"
 		skip "Ubuntu's archive of packages cannot be reached"
 	}
 	echo "$1  $file" | sha256sum --check --quiet >&2 || {
 		rm -rf "$dir"
-		die "$2 is not the package that is expected"
+		die "$3 is not the package that is expected"
 	}
 }
 
+modules_file=
 case $kernel in
 ubuntu-5.15)
-	fetch_from_ubuntu ad56f8c442a54d4f5ff2dff010d00321d53e32b543f3a92f3ba4e042d20a71da \
+	fetch_from_ubuntu d0ba4087d9e1d497925b3481d3531fba6c2a852855f8019d73b0b1385aa4da1f linux \
+		linux-modules-5.15.0-25-generic_5.15.0-25.25_amd64.deb
+	modules_file=$file
+	fetch_from_ubuntu ad56f8c442a54d4f5ff2dff010d00321d53e32b543f3a92f3ba4e042d20a71da linux-signed \
 		linux-image-5.15.0-25-generic_5.15.0-25.25_amd64.deb
 	;;
 ubuntu-6.8)
-	fetch_from_ubuntu fd2ed023c84163e62c73d3b7b613a9b004bd31e335641c23d42bd249e489fbe6 \
+	fetch_from_ubuntu fd2ed023c84163e62c73d3b7b613a9b004bd31e335641c23d42bd249e489fbe6 linux-signed \
 		linux-image-6.8.0-31-generic_6.8.0-31.31_amd64.deb
 	;;
 5.10) fetch bullseye "linux-image-cloud-$VM_ARCH" ;;
@@ -81,6 +85,7 @@ ubuntu-6.8)
 esac
 [ -r "$file" ] || die "there is no file $file"
 dpkg-deb -x "$file" "$dir/package"
+[ -z "$modules_file" ] || dpkg-deb -x "$modules_file" "$dir/package"
 release=$(basename "$dir"/package/boot/vmlinuz-*)
 release=${release#vmlinuz-}
 mv "$dir/package/boot/vmlinuz-$release" "$dir/vmlinuz"
@@ -88,7 +93,7 @@ mkdir -p "$dir/modules/$release"
 for modules in "$dir"/package/{,usr/}lib/modules/"$release"; do # in Debian 13 below usr
 	[ ! -d "$modules" ] || mv -T "$modules" "$dir/modules/$release"
 done
-rm -rf "$dir/package" "$dir"/linux-image-*.deb
+rm -rf "$dir/package" "$dir"/linux-*.deb
 # depmod looks for lib/modules below its base.
 mkdir "$dir/lib"
 ln -s ../modules "$dir/lib/modules"
