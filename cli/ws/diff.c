@@ -128,11 +128,13 @@ static int diff_run(const struct diff_options *options, const struct workspace_l
 		view.shown_count += ws_selection_has(selection, &changes.item[i]);
 	r = diff_show(options, &view);
 	if (r == -ENOENT && (options->patch || options->stat))
-		cli_print_error(DIFF_VERB, "there is no /usr/bin/diff, or a file has gone meanwhile: install "
-					   "diffutils, or leave out --patch and --stat");
+		cli_print_error(DIFF_VERB, "there is no /usr/bin/diff: install diffutils, or leave out --patch and "
+					   "--stat");
 	else if (r < 0)
 		cli_print_error(DIFF_VERB, "cannot show the changes: %s", strerror(-r));
-	if (cli_print_text(DIFF_VERB, "") != CLI_EXIT_OK || r < 0 || changes.is_incomplete)
+	if (view.patch.unread > 0)
+		cli_print_error(DIFF_VERB, "contents cannot be read of %zu of the changes", view.patch.unread);
+	if (cli_print_text(DIFF_VERB, "") != CLI_EXIT_OK || r < 0 || changes.is_incomplete || view.patch.unread > 0)
 		return CLI_EXIT_ERROR;
 	return view.shown_count > 0 ? WS_DIFF_DIFFERENT : WS_DIFF_EQUAL;
 }

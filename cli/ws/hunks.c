@@ -54,12 +54,15 @@ static int hunks_open_text(int root_fd, const char *path, const struct workspace
 	if (!entry)
 		return steal_fd(&copy);
 	at = workspace_open_entry(root_fd, path);
-	if (at < 0)
-		return at;
-	r = S_ISLNK(entry->mode) ? hunks_copy_target(at, copy) : hunks_copy_file(at, copy);
+	r = at;
+	if (r >= 0)
+		r = S_ISLNK(entry->mode) ? hunks_copy_target(at, copy) : hunks_copy_file(at, copy);
 	if (r == 0)
 		r = content_is_text(copy, HUNKS_FILE_BYTES_MAX);
-	if (r == 0)
+	if (r < 0 && r != -ENOMEM) { /* the program may have taken the right to read from one file of many */
+		*kind = HUNKS_UNREAD;
+		r = 0;
+	} else if (r == 0 && *kind != HUNKS_UNREAD)
 		*kind = entry->size > HUNKS_FILE_BYTES_MAX ? HUNKS_LARGE : HUNKS_BINARY;
 	return r < 0 ? r : steal_fd(&copy);
 }

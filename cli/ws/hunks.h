@@ -13,6 +13,7 @@ enum hunks_kind {
 	HUNKS_TEXT,   /* hunks, or none: the texts are equal */
 	HUNKS_BINARY, /* one of the files is not text */
 	HUNKS_LARGE,  /* one of the files is too large, or the texts differ in too much */
+	HUNKS_UNREAD, /* one of the files cannot be read, or has gone meanwhile */
 };
 
 /* What diff(1) makes of two files. */

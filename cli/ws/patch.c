@@ -10,6 +10,10 @@
 #include "cli/ws/hunks.h"
 #include "cli/ws/show.h"
 
+/* What files are called that have no hunks. */
+static const char *const patch_kinds[] = {
+	[HUNKS_BINARY] = "Binary", [HUNKS_LARGE] = "Large", [HUNKS_UNREAD] = "Unreadable"};
+
 #define PATCH_BAR_COLUMNS_MAX 40u /* longest bar of plus and minus signs */
 
 /* ---- names ---- */
@@ -122,7 +126,8 @@ static int patch_print_no_text(struct ws_patch *patch, const struct patch_file *
 	_cleanup_buf_ struct buf line = {0};
 
 	patch->left_out++;
-	buf_puts(&line, kind == HUNKS_BINARY ? "# Binary files " : "# Large files ");
+	patch->unread += kind == HUNKS_UNREAD;
+	buf_printf(&line, "# %s files ", patch_kinds[kind]);
 	patch_put_name(&line, "a/", file->old_path);
 	buf_puts(&line, " and ");
 	patch_put_name(&line, "b/", file->new_path);
@@ -194,11 +199,13 @@ static int patch_print_half(struct ws_patch *patch, const struct workspace_chang
 					.new_path = change->path,
 					.old = is_new ? NULL : &change->base,
 					.new = is_new ? &change->upper : NULL};
+	const unsigned git_mode = patch_get_mode(is_new ? &change->upper : &change->base);
+	const size_t left_out = patch->left_out;
+	int r = git_mode ? patch_print_file(patch, &file) : 0;
 
-	if (patch_get_mode(is_new ? &change->upper : &change->base))
-		return patch_print_file(patch, &file);
-	patch->left_out++;
-	return 0;
+	if (!git_mode || (is_new && S_ISREG(git_mode) && change->upper.mode != git_mode))
+		patch->left_out = left_out + 1; /* once, also when it has no text */
+	return r;
 }
 
 int patch_print_change(struct ws_patch *patch, const struct workspace_change *change, enum ws_patch_part part)
@@ -248,7 +255,7 @@ static int patch_print_numbers(const struct workspace_change *change, const stru
 
 	if (hunks->kind == HUNKS_TEXT && printf("%5llu ", (unsigned long long)lines) >= 0)
 		return patch_print_bar(hunks->added, hunks->removed);
-	return printf("%5s %llu -> %llu bytes\n", hunks->kind == HUNKS_BINARY ? "Bin" : "Large",
+	return printf("%5s %llu -> %llu bytes\n", hunks->kind == HUNKS_BINARY ? "Bin" : patch_kinds[hunks->kind],
 		      (unsigned long long)change->base.size, (unsigned long long)change->upper.size) < 0
 		       ? -EIO
 		       : 0;
@@ -275,6 +282,7 @@ int patch_print_stat(struct ws_patch *patch, const struct workspace_change *chan
 
 	if (r < 0)
 		return r;
+	patch->unread += hunks.kind == HUNKS_UNREAD;
 	patch->added += hunks.added;
 	patch->removed += hunks.removed;
 	r = printf(" %-*s | ", path_width, path) < 0 ? -EIO : patch_print_numbers(change, &hunks);

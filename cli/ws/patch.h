@@ -15,6 +15,7 @@ struct ws_patch {
 	const struct workspace_layer *layer;
 	bool to_terminal;        /* escape what could move or hide text: the patch is for eyes */
 	size_t left_out;         /* changes that the patch does not have, or not wholly */
+	size_t unread;           /* changes with a file whose content cannot be read */
 	uint64_t added, removed; /* lines, by patch_print_stat() */
 };
 

@@ -1,25 +1,23 @@
 #include "cli/ws/select.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <string.h>
 
 #include "base/path.h"
 #include "cli/cli.h"
 
-/* The part of a pattern that is below the directory, without "./" and a slash at the end. NULL: no memory, or none. */
+/* The part of a pattern that is below the directory, without "." and "..". NULL: no memory, or none. */
 static char *selection_make_relative(struct arena *arena, const char *dir, const char *pattern)
 {
-	const char *below = pattern[0] == '/' ? path_get_rest_below(pattern, dir) : pattern;
-	size_t len;
+	char path[PATH_MAX];
+	const char *below;
+	bool lexical;
 
-	while (below && strncmp(below, "./", 2) == 0)
-		below += 2;
-	if (!below)
+	if (path_join(dir, pattern, path, sizeof(path), &lexical) < 0 || !lexical)
 		return NULL;
-	len = strlen(below);
-	while (len > 0 && below[len - 1] == '/')
-		len--;
-	return len > 0 ? arena_dupn(arena, below, len) : arena_dup(arena, "**");
+	below = path_get_rest_below(path, dir);
+	return below ? arena_dup(arena, *below ? below : "**") : NULL;
 }
 
 int ws_selection_init(struct ws_selection *selection, const char *verb, const char *dir, char *const *patterns,

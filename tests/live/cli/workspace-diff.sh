@@ -91,6 +91,15 @@ diff "$T/expected" "$T/out" >"$T/differs" || fail "lines: $(cat "$T/differs")"
 ws "$id" a "$W/hidden/" '*.sh'
 [ "$(cut -c1-9 "$T/out" | tr '\n' ,)" = 'R  move m,M  a/two ,D  hidden,D  hidden,D  hidden,A  hidden,M  run.sh,' ] ||
 	fail "selected: $(cat "$T/out")"
+for all in . ./. "$W/." ../w "$W//" a/.. hidden/../..; do
+	ws "$id" "$all"
+	case $all in
+	a/.. | hidden/..*)
+		{ [ $status = 125 ] && grep -q 'not a path or pattern' "$T/err2"; } || fail "'$all': status $status"
+		;;
+	*) diff "$T/expected" "$T/out" >"$T/differs" || fail "all by '$all': $(cat "$T/differs")" ;;
+	esac
+done
 ws "$id" none 'no/**'
 { [ $status = 0 ] && [ ! -s "$T/out" ]; } || fail "nothing selected: $status $(cat "$T/out")"
 ws "$id" --json
@@ -148,6 +157,22 @@ done
 cow /bin/sh -c 'mkdir locked; echo x >locked/x; chmod 0 locked'
 [ "$(id -u)" = 0 ] || { ws "$id" && [ $status = 125 ] && grep -q 'locked: cannot be compared' "$T/err2"; } ||
 	fail "unreadable: $status $(cat "$T/err2")"
+# One file that cannot be read does not keep the others out of a patch; modes that it cannot say are counted.
+cow /bin/sh -c 'umask 022; echo x >a/before; echo x >a/locked; chmod 0 a/locked; echo x >a/own; chmod 600 a/own
+	echo x >a/text'
+ws "$id" --patch
+if [ "$(id -u)" = 0 ]; then
+	[ $status = 1 ] || fail "modes: $status $(cat "$T/err2")"
+else
+	{ [ $status = 125 ] && grep -q 'contents cannot be read of 1 of' "$T/err2" &&
+		grep -qx '# Unreadable files a/a/locked and b/a/locked differ' "$T/out"; } ||
+		fail "a patch with an unreadable file: $status $(cat "$T/err2" "$T/out")"
+fi
+grep -q 'does not have 2 of the changes' "$T/err2" || fail "modes of added files: $(cat "$T/err2")"
+[ "$(grep -c '^+x' "$T/out")" -ge 3 ] || fail "the patch ends early: $(cat "$T/out")"
+ws "$id" --stat
+{ { [ "$(id -u)" = 0 ] || [ $status = 125 ]; } && grep -q '^ 4 changed' "$T/out"; } ||
+	fail "numbers with an unreadable file: $status $(cat "$T/err2" "$T/out")"
 ws "$id" --stat --patch
 [ $status = 125 ] || fail "two forms"
 for word in ../../w 0000000000000000 ''; do
