@@ -69,6 +69,12 @@ inside()
 	esac
 }
 
+# What an installer would have made, and a modprobe(8) that reads what depmod of busybox has made (kernel.sh).
+[ -e /etc/hosts ] || printf '127.0.0.1 localhost\n::1 localhost\n' >/etc/hosts
+printf '#!/bin/sh\nexec /bin/busybox modprobe "$@"\n' >/usr/local/sbin/modprobe
+chmod +x /usr/local/sbin/modprobe
+echo /usr/local/sbin/modprobe >/proc/sys/kernel/modprobe
+
 echo "vm: kernel $(uname -r) $(uname -m), $(nproc) CPUs, $(free -m | awk '/^Mem/{print $2}') MiB, $(cat /proc/cmdline)"
 eval "$prepare" || {
 	echo "vm: FAIL prepare: status $? of: $prepare"

@@ -19,6 +19,12 @@
 
 #define POLICIES (SANITIZED ? 50 : 400)
 #define QUERIES 200
+/* The architecture's own loader, as the program writes it (base/elf-machine.h). */
+#if defined(__x86_64__)
+#define LOADER "/lib64/ld-linux-x86-64.so.2"
+#elif defined(__aarch64__)
+#define LOADER "/lib/ld-linux-aarch64.so.1"
+#endif
 
 static struct encoder encoder;
 static struct query query;
@@ -349,11 +355,11 @@ static const struct answer_case cases[] = {
 	 "\"syscall\":\"rename\",\"path\":\"/a/1\",\"path2\":\"/a/x\",\"right\":\"w\",\"verdict\":\"allow\",\"ret\":0",
 	 "moved_directory", NULL},
 	{"{\"filesystem\": {\"exec\": [\"/usr/bin\"]}}",
-	 "\"syscall\":\"execve\",\"path\":\"/usr/bin/x\",\"loader\":\"/lib64/ld-linux-x86-64.so.2\","
+	 "\"syscall\":\"execve\",\"path\":\"/usr/bin/x\",\"loader\":\"" LOADER "\","
 	 "\"loader_resolved\":\"/usr/lib/ld.so\",\"right\":\"x\",\"verdict\":\"allow\",\"ret\":0",
 	 "deny", NULL},
 	{"{\"filesystem\": {\"exec\": [\"/usr/bin\"], \"read\": [\"/usr/lib\", \"/usr/lib64\"]}}",
-	 "\"syscall\":\"execve\",\"path\":\"/usr/bin/x\",\"loader\":\"/lib64/ld-linux-x86-64.so.2\","
+	 "\"syscall\":\"execve\",\"path\":\"/usr/bin/x\",\"loader\":\"" LOADER "\","
 	 "\"loader_resolved\":\"/usr/lib/ld.so\",\"right\":\"x\",\"verdict\":\"allow\",\"ret\":0",
 	 "allow", "/usr/bin"},
 	{"{\"filesystem\": {\"exec\": [\"/usr/bin\"], \"read\": [\"/usr/lib\"]}}",
@@ -369,7 +375,7 @@ static const struct answer_case cases[] = {
 	 "\"loader_resolved\":\"/usr/lib/ld.so\",\"right\":\"x\",\"verdict\":\"allow\",\"ret\":0",
 	 "deny", "/usr/lib"},
 	{"{\"filesystem\": {\"read\": [\"/usr\"]}}",
-	 "\"syscall\":\"execve\",\"path\":\"/usr/bin/x\",\"loader\":\"/lib64/ld-linux-x86-64.so.2\","
+	 "\"syscall\":\"execve\",\"path\":\"/usr/bin/x\",\"loader\":\"" LOADER "\","
 	 "\"loader_resolved\":\"/usr/lib/ld.so\",\"right\":\"r\",\"verdict\":\"deny\",\"rule\":\"x\","
 	 "\"reason\":\"denied_by_rule\"",
 	 "deny", "/usr"},
