@@ -48,6 +48,11 @@ int journal_end(int journal_fd)
 	return io_write_all(journal_fd, JOURNAL_DONE, strlen(JOURNAL_DONE));
 }
 
+bool journal_exists(int workspace_fd)
+{
+	return faccessat(workspace_fd, JOURNAL_NAME, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
 int journal_remove(int workspace_fd)
 {
 	return unlinkat(workspace_fd, JOURNAL_NAME, 0) < 0 ? -errno : 0;

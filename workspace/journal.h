@@ -14,6 +14,9 @@ int journal_create(int workspace_fd);
 int journal_begin(int journal_fd, const char *path);
 int journal_end(int journal_fd);
 
+/* True when an apply of the workspace goes on, or was interrupted. */
+bool journal_exists(int workspace_fd);
+
 /* Removes the journal: the apply has ended. 0 or -errno; -ENOENT: there is none. */
 int journal_remove(int workspace_fd);
 

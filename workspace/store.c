@@ -18,6 +18,7 @@
 #include "base/io.h"
 #include "base/text.h"
 #include "supervisor/report.h"
+#include "workspace/journal.h"
 
 #define STORE_INFO_NAME "info.json"
 #define STORE_REMOVED_PREFIX "removed-" /* prefix of a workspace that is being removed */
@@ -149,6 +150,8 @@ int workspace_discard(int base_fd, const char *id)
 		return fd;
 	if (flock(fd, LOCK_EX | LOCK_NB) < 0)
 		return errno == EWOULDBLOCK ? -EBUSY : -errno;
+	if (journal_exists(fd)) /* without it, nobody would find what was left half-made */
+		return -EEXIST;
 	return workspace_remove(base_fd, id);
 }
 

@@ -39,7 +39,10 @@ bool workspace_is_empty(int workspace_fd);
  */
 int workspace_remove(int base_fd, const char *id);
 
-/* Removes a workspace. 0; -ENOENT: there is none; -EBUSY: its run has not ended; or -errno. */
+/*
+ * Removes a workspace. 0; -ENOENT: there is none; -EBUSY: its run has not ended; -EEXIST: an apply of it was
+ * interrupted; or -errno.
+ */
 int workspace_discard(int base_fd, const char *id);
 
 /*

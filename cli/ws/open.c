@@ -24,6 +24,8 @@ void ws_print_failure(const char *verb, const char *id, int error)
 	else if (error == -EBUSY)
 		cli_print_error(verb,
 				"%s: in use: its run has not ended, or another callgate ws goes on; wait for that", id);
+	else if (error == -EEXIST)
+		cli_print_error(verb, "%s: an apply of it was interrupted; callgate ws recover ends that", id);
 	else
 		cli_print_error(verb, "%s: cannot be opened or removed: %s", id, strerror(-error));
 }

@@ -46,6 +46,9 @@ tests_unit_supervisor_test_ask_directory_LDADD = libcallgate_supervisor.a libcal
 UNIT_TESTS += tests/unit/supervisor/test_scrub
 tests_unit_supervisor_test_scrub_LDADD = libcallgate_supervisor.a libcallgate_base.a $(UNIT_LIBS)
 
+UNIT_TESTS += tests/unit/workspace/test_apply
+tests_unit_workspace_test_apply_LDADD = $(CALLGATE_LIBS) $(POLICY_LIBS) $(LIBELF_LIBS) $(UNIT_LIBS)
+
 UNIT_TESTS += tests/unit/workspace/test_changes
 tests_unit_workspace_test_changes_LDADD = libcallgate_workspace.a libcallgate_base.a $(NETTLE_LIBS) \
 	$(LIBCRYPTO_LIBS) $(UNIT_LIBS)

@@ -202,6 +202,8 @@ for ((kill = 1; kill <= KILLS; kill++)); do
 		interrupted=yes
 		ws 125 apply "$id"
 		said 'callgate ws recover'
+		ws 125 discard "$id"
+		said 'callgate ws recover'
 	fi
 	ws 0 recover "$id"
 	[ -z "$(find "$W" -name '.callgate-*')" ] || fail "left: $(find "$W" -name '.callgate-*')"

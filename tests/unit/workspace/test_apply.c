@@ -1,0 +1,254 @@
+/* What is held back because it runs later outside; what a journal says after a crash; how entries are replaced. */
+#include <check.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "tests/unit/unit.h"
+#include "workspace/conflict.h"
+#include "workspace/executed.h"
+#include "workspace/journal.h"
+#include "workspace/place.h"
+
+static char top[64];
+static struct workspace_layer layer;
+
+static void start(void)
+{
+	(void)snprintf(top, sizeof(top), "/var/tmp/test_apply.XXXXXX");
+	ck_assert_ptr_nonnull(mkdtemp(top));
+	ck_assert_int_eq(chdir(top), 0);
+	ck_assert_int_eq(mkdir("base", 0755) | mkdir("upper", 0755), 0);
+	layer = (struct workspace_layer){.base_fd = io_open_dir(AT_FDCWD, "base"),
+					 .upper_fd = io_open_dir(AT_FDCWD, "upper"),
+					 .prefix = "user.overlay."};
+}
+
+static void end(void)
+{
+	workspace_layer_release(&layer);
+	ck_assert_int_eq(chdir("/"), 0);
+	ck_assert_int_eq(io_remove_tree(AT_FDCWD, top), 0);
+}
+
+static void put(const char *path, const char *text)
+{
+	FILE *file = fopen(path, "w");
+
+	ck_assert_ptr_nonnull(file);
+	ck_assert(fputs(text, file) >= 0 && fclose(file) == 0);
+}
+
+static struct workspace_entry entry(const char *path)
+{
+	struct stat st;
+
+	ck_assert_int_eq(lstat(path, &st), 0);
+	return (struct workspace_entry){.exists = true,
+					.mode = st.st_mode,
+					.size = (uint64_t)st.st_size,
+					.ino = st.st_ino,
+					.mtime = st.st_mtim,
+					.ctime = st.st_ctim};
+}
+
+/* ---- what runs later outside ---- */
+
+/* Whether a path is held back, as an empty file or, with a target, as a link. */
+static bool held(const char *path, const char *target)
+{
+	struct executed executed = {0};
+	char text[PATH_MAX], name[PATH_MAX];
+	struct workspace_change change = {.path = text, .kind = WORKSPACE_ADDED};
+	const char *reason;
+
+	(void)snprintf(text, sizeof(text), "%s", path);
+	(void)snprintf(name, sizeof(name), "upper/%s", path);
+	for (char *slash = name; (slash = strchr(slash + 1, '/'));) {
+		*slash = '\0';
+		ck_assert(mkdir(name, 0755) == 0 || errno == EEXIST);
+		*slash = '/';
+	}
+	(void)unlink(name);
+	if (target)
+		ck_assert_int_eq(symlink(target, name), 0);
+	else
+		put(name, "");
+	change.upper = entry(name);
+	ck_assert_int_eq(executed_init(&executed), 0);
+	reason = executed_find_reason(&executed, &layer, &change);
+	executed_release(&executed);
+	return reason != NULL;
+}
+
+START_TEST(test_executed_names)
+{
+	static const char *const yes[] = {".git/hooks/pre-commit",
+					  "a/b/.GIT/Config",
+					  "sub/.git",
+					  "Makefile",
+					  "a/package.json",
+					  "conftest.py",
+					  "a/__pycache__/x.cpython-311.pyc",
+					  "x.pth",
+					  "a/.envrc",
+					  ".bashrc",
+					  ".vscode/tasks.json",
+					  ".github/workflows/ci.yml",
+					  ".venv/bin/python",
+					  "SiteCustomize.py"};
+	static const char *const no[] = {"README.md", "src/main.c",    "git/config", ".git/objects/ab/cdef",
+					 "makefil",   "package.json5", "agit"};
+
+	for (size_t i = 0; i < sizeof(yes) / sizeof(yes[0]); i++)
+		ck_assert_msg(held(yes[i], NULL), "%s", yes[i]);
+	for (size_t i = 0; i < sizeof(no) / sizeof(no[0]); i++)
+		ck_assert_msg(!held(no[i], NULL), "%s", no[i]);
+}
+END_TEST
+
+START_TEST(test_executed_links)
+{
+	ck_assert(held("l", "/etc") && held("l", "..") && held("l", "../x") && held("d/l", "../../x"));
+	ck_assert(held("d/l", "x/../../.."));
+	ck_assert(held("d/l", "..//../x") && held("d/l", "x/.."));
+	ck_assert(!held("l", "x") && !held("d/l", "../x") && !held("d/e/l", "../../x") && !held("l", "..x/y..z"));
+}
+END_TEST
+
+START_TEST(test_executed_set_id)
+{
+	struct executed executed = {0};
+	struct workspace_change change = {.upper = {.exists = true, .mode = S_IFREG | 02755}};
+	char path[] = "x";
+
+	put("upper/x", "");
+	change.path = path;
+	ck_assert_int_eq(executed_init(&executed), 0);
+	ck_assert_ptr_nonnull(executed_find_reason(&executed, &layer, &change));
+	change.upper.mode = S_IFREG | 0755;
+	ck_assert_ptr_null(executed_find_reason(&executed, &layer, &change));
+	executed_release(&executed);
+}
+END_TEST
+
+/* ---- the journal ---- */
+
+static char visited[256];
+
+static int visit(void *ctx, const char *path, bool is_done)
+{
+	size_t len = strlen(visited);
+
+	(void)ctx;
+	(void)snprintf(visited + len, sizeof(visited) - len, "[%s%s]", path, is_done ? "" : "?");
+	return 0;
+}
+
+START_TEST(test_journal)
+{
+	int dir = io_open_dir(AT_FDCWD, "."), fd;
+
+	visited[0] = '\0';
+	ck_assert_int_eq(journal_visit(dir, visit, NULL), -ENOENT);
+	fd = journal_create(dir);
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(journal_create(dir), -EEXIST);
+	ck_assert_int_eq(journal_begin(fd, "a\n\\\xff\"done\n"), 0);
+	ck_assert_int_eq(journal_end(fd), 0);
+	ck_assert_int_eq(journal_begin(fd, "done"), 0);
+	ck_assert_int_eq(journal_visit(dir, visit, NULL), 0);
+	ck_assert_str_eq(visited, "[a\n\\\xff\"done\n][done?]");
+	ck_assert_int_eq(journal_end(fd), 0);
+	ck_assert_int_eq(io_write_all(fd, "\"tor", 4), 0); /* the crash was in the middle of a line */
+	visited[0] = '\0';
+	ck_assert_int_eq(journal_visit(dir, visit, NULL), 0);
+	ck_assert_str_eq(visited, "[a\n\\\xff\"done\n][done]");
+	ck_assert_int_eq(journal_remove(dir), 0);
+	(void)close(fd);
+	(void)close(dir);
+}
+END_TEST
+
+/* ---- putting ---- */
+
+START_TEST(test_place)
+{
+	char path[] = "f", name[PLACE_NAME_SIZE];
+	struct workspace_change change = {.path = path, .kind = WORKSPACE_MODIFIED};
+
+	place_format_name("0123456789abcdef", name);
+	put("base/f", "old");
+	put("upper/f", "new!");
+	ck_assert_int_eq(chmod("upper/f", 0640), 0);
+	change.base = entry("base/f");
+	change.upper = entry("upper/f");
+	put("base/f", "other");
+	ck_assert_int_eq(place_put(&layer, &change, name), -ESTALE);
+	ck_assert_int_eq(place_remove(&layer, &change), -ESTALE);
+	change.base = entry("base/f");
+	put("base/.callgate-0123456789abcdef", "");
+	ck_assert_int_eq(place_put(&layer, &change, name), -EBUSY);
+	ck_assert_int_eq(place_remove_temporary(&layer, path, name), 0);
+	ck_assert_int_eq(place_put(&layer, &change, name), 0);
+	ck_assert_int_eq(entry("base/f").mode, S_IFREG | 0640);
+	ck_assert_uint_eq(entry("base/f").size, 4);
+	ck_assert_int_lt(access("base/.callgate-0123456789abcdef", F_OK), 0);
+	change.base = (struct workspace_entry){.exists = false}; /* it was not there when it was compared */
+	ck_assert_int_eq(place_put(&layer, &change, name), -EEXIST);
+	ck_assert_int_lt(access("base/.callgate-0123456789abcdef", F_OK), 0);
+}
+END_TEST
+
+START_TEST(test_place_below_link)
+{
+	char path[] = "d/f", name[PLACE_NAME_SIZE];
+	struct workspace_change change = {.path = path, .kind = WORKSPACE_ADDED};
+
+	place_format_name("0123456789abcdef", name);
+	ck_assert_int_eq(mkdir("upper/d", 0755) | mkdir("outside", 0755) | symlink("../outside", "base/d"), 0);
+	put("upper/d/f", "x");
+	change.upper = entry("upper/d/f");
+	ck_assert_int_lt(place_put(&layer, &change, name), 0);
+	ck_assert_int_lt(place_set_attributes(&layer, "d"), 0);
+	ck_assert_int_eq(rmdir("outside"), 0); /* empty */
+}
+END_TEST
+
+START_TEST(test_conflict)
+{
+	char path[] = "f";
+	struct workspace_change change = {.path = path, .kind = WORKSPACE_MODIFIED};
+
+	layer.mounted = (struct timespec){1000, 500};
+	change.base = (struct workspace_entry){.exists = true, .mode = S_IFREG, .ctime = {1000, 499}};
+	ck_assert_int_eq(workspace_is_conflict(&layer, &change), 0);
+	change.base.ctime.tv_nsec = 500; /* within one tick */
+	ck_assert_int_eq(workspace_is_conflict(&layer, &change), 1);
+	change.base.ctime = (struct timespec){999, 999};
+	ck_assert_int_eq(workspace_is_conflict(&layer, &change), 0);
+	change.base.ctime = (struct timespec){1000, 0}; /* whole seconds: later within this one, perhaps */
+	ck_assert_int_eq(workspace_is_conflict(&layer, &change), 1);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("apply");
+	TCase *tests = tcase_create("all");
+
+	tcase_add_checked_fixture(tests, start, end);
+	tcase_add_test(tests, test_executed_names);
+	tcase_add_test(tests, test_executed_links);
+	tcase_add_test(tests, test_executed_set_id);
+	tcase_add_test(tests, test_journal);
+	tcase_add_test(tests, test_place);
+	tcase_add_test(tests, test_place_below_link);
+	tcase_add_test(tests, test_conflict);
+	suite_add_tcase(suite, tests);
+	return unit_run(suite);
+}
