@@ -5,9 +5,11 @@
 #include <limits.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -187,6 +189,75 @@ static void hunks_count_lines(struct hunks *hunks)
 	}
 }
 
+/* ---- one text ---- */
+
+/* Counts lines; the last one need not have an end. */
+static size_t hunks_count_text_lines(const char *text, size_t len)
+{
+	size_t lines = 0;
+	const char *at = text, *end = text + len;
+
+	for (; at < end; lines++) {
+		at = memchr(at, '\n', (size_t)(end - at));
+		at = at ? at + 1 : end;
+	}
+	return lines;
+}
+
+/*
+ * Makes of a text that is new (sign '+') or deleted ('-') what diff(1) would: a program can make 100,000 files, and a
+ * process for each takes long.
+ */
+static void hunks_put_text(const char *text, size_t len, char sign, struct buf *out)
+{
+	const size_t lines = hunks_count_text_lines(text, len);
+	char range[32] = "1";
+	const char *end;
+
+	if (lines > 1)
+		(void)snprintf(range, sizeof(range), "1,%zu", lines);
+	buf_reserve(out, len + lines + 64);
+	buf_printf(out, "@@ -%s +%s @@\n", sign == '-' ? range : "0,0", sign == '+' ? range : "0,0");
+	for (const char *at = text; at < text + len; at = end) {
+		end = memchr(at, '\n', (size_t)(text + len - at));
+		end = end ? end + 1 : text + len;
+		buf_add(out, &sign, 1);
+		buf_add(out, at, (size_t)(end - at));
+	}
+	if (text[len - 1] != '\n')
+		buf_puts(out, "\n\\ No newline at end of file\n");
+}
+
+/* Makes the hunk of a text, of which there is no other state. 1, 0: there is no text; or -errno. */
+static int hunks_make_half(int text_fd, char sign, struct buf *out)
+{
+	struct stat st;
+	char *text;
+	int r;
+
+	if (fstat(text_fd, &st) < 0)
+		return -errno;
+	if (st.st_size == 0)
+		return 0;
+	text = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, text_fd, 0); /* a copy that nobody changes */
+	if (text == MAP_FAILED)
+		return -errno;
+	hunks_put_text(text, (size_t)st.st_size, sign, out);
+	r = out->failed ? -ENOMEM : 1;
+	(void)munmap(text, (size_t)st.st_size);
+	return r;
+}
+
+/* Makes the hunks of two texts. As hunks_run_diff(). */
+static int hunks_make_text(int old_fd, int new_fd, struct buf *out)
+{
+	int r = hunks_run_diff(old_fd, new_fd, out);
+
+	if (r == 1 && out->data)
+		hunks_drop_header(out);
+	return r;
+}
+
 int hunks_make(const struct workspace_layer *layer, const char *old_path, const struct workspace_entry *old,
 	       const char *new_path, const struct workspace_entry *new, struct hunks *ret_hunks)
 {
@@ -197,9 +268,13 @@ int hunks_make(const struct workspace_layer *layer, const char *old_path, const 
 	new_fd = old_fd < 0 ? old_fd : hunks_open_text(layer->upper_fd, new_path, new, &hunks.kind);
 	if (new_fd < 0)
 		return new_fd;
-	r = hunks.kind == HUNKS_TEXT ? hunks_run_diff(old_fd, new_fd, &hunks.text) : 0;
+	if (hunks.kind != HUNKS_TEXT)
+		r = 0;
+	else if (!old || !new)
+		r = hunks_make_half(old ? old_fd : new_fd, old ? '-' : '+', &hunks.text);
+	else
+		r = hunks_make_text(old_fd, new_fd, &hunks.text);
 	if (r == 1 && hunks.text.data) {
-		hunks_drop_header(&hunks.text);
 		hunks_count_lines(&hunks);
 	} else {
 		buf_release(&hunks.text);

@@ -1,4 +1,4 @@
-/* The texts of two files as the hunks of a unified diff, made by diff(1). */
+/* The texts of two files as the hunks of a unified diff, made by diff(1) where there are two. */
 #ifndef CALLGATE_CLI_WS_HUNKS_H
 #define CALLGATE_CLI_WS_HUNKS_H
 

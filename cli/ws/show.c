@@ -143,7 +143,7 @@ int show_json(const struct workspace_change *change)
 			   show_kinds[change->kind].name, "old_path", report_make_text_json(change->old_path),
 			   "differences", differences, "old", show_make_entry(&change->base), "new",
 			   show_make_entry(&change->upper));
-	text = object ? json_dumps(object, JSON_COMPACT) : NULL;
+	text = object ? json_dumps(object, JSON_COMPACT | JSON_ENSURE_ASCII) : NULL; /* also for eyes */
 	if (!text)
 		return -ENOMEM;
 	return printf("%s\n", text) < 0 ? -EIO : 0;

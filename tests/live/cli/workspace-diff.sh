@@ -139,17 +139,17 @@ picture "$W" | cmp -s - "$T/before" || fail "the directory changed: $(picture "$
 # On a terminal, names and contents are escaped. A pipe gets the contents as they are.
 LC_ALL=C grep -q "$(printf '\033')" "$T/the.patch" || fail "the patch is not exact"
 id=$(basename "${layer%/0}")
-cat >"$T/pty.py" <<'END'
+cat >"$T/on-terminal.py" <<'END'
 import os, pty, sys
 pty.spawn(sys.argv[1:], lambda fd: os.read(fd, 65536))
 END
 for form in --patch --stat --json ''; do
 	# shellcheck disable=SC2086 # no form: no word
-	"$PYTHON" "$T/pty.py" "$CALLGATE" ws diff "$id" $form </dev/null >"$T/shown" 2>&1
+	"$PYTHON" "$T/on-terminal.py" "$CALLGATE" ws diff "$id" $form </dev/null >"$T/shown" 2>&1
 	"$PYTHON" - "$T/shown" <<'END' || fail "on a terminal, $form: $(cat -v "$T/shown")"
 import sys, unicodedata
 text = open(sys.argv[1], 'rb').read().decode().replace('\r\n', '\n')
-sys.exit(len(text) < 100 or any(c not in '\n\t' and unicodedata.category(c) in ('Cc', 'Cf') for c in text))
+sys.exit('run.sh' not in text or any(c not in '\n\t' and unicodedata.category(c) in ('Cc', 'Cf') for c in text))
 END
 done
 
@@ -173,6 +173,9 @@ grep -q 'does not have 2 of the changes' "$T/err2" || fail "modes of added files
 ws "$id" --stat
 { { [ "$(id -u)" = 0 ] || [ $status = 125 ]; } && grep -q '^ 4 changed' "$T/out"; } ||
 	fail "numbers with an unreadable file: $status $(cat "$T/err2" "$T/out")"
+# No process for a file that is new or deleted: there may be many.
+[ "$(id -u)" = 0 ] || { (ulimit -u 1 && exec "$CALLGATE" ws diff "$id" --patch a/text) >"$T/out" 2>"$T/err2"
+	grep -qx '+x' "$T/out"; } || fail "a new file needs diff(1): $(cat "$T/err2" "$T/out")"
 ws "$id" --stat --patch
 [ $status = 125 ] || fail "two forms"
 for word in ../../w 0000000000000000 ''; do
