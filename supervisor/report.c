@@ -165,7 +165,8 @@ static void report_set_changes(json_t *object, struct changes *changes, const st
 	if (!changes)
 		return;
 	if (changes_report(changes, view, report_add_change, list) < 0)
-		(void)json_array_clear(list); /* no memory: all changes count as unlisted */
+		(void)json_array_clear(
+			list); /* no memory: no changed file is listed, and "changes_unlisted" counts them all */
 	(void)json_object_set_new(object, "changes_unlisted",
 				  json_integer((json_int_t)changes_get_unlisted_count(changes)));
 }

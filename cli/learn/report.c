@@ -39,6 +39,7 @@ static void report_print_unmet_needs(const struct learn *learn)
 	}
 }
 
+/* Prints what the learnt policy denied in the verification run, though it was learnt from the same accesses. */
 static void report_print_wrong_denials(const struct learn *learn)
 {
 	for (size_t i = 0; i < json_array_size(learn->wrong_denials); i++) {

@@ -55,7 +55,7 @@ static bool unit_matches_pattern(const char *pattern, const char *home, const ch
 				return false;
 			at += 1 + strcspn(path + at + 1, "/");
 		}
-	if (path[at] != '/') /* the path is the matched directory itself, or above it */
+	if (path[at] != '/') /* nothing in the directory: the path has no further component */
 		return false;
 	(void)snprintf(ret_dir, PATH_MAX, "%.*s", (int)at, path);
 	return fnmatch(whole, ret_dir, FNM_PATHNAME | FNM_PERIOD) == 0;

@@ -40,7 +40,7 @@ struct udp_relay {
 	struct egress *egress;
 	uint64_t conn_id; /* number by which the supervisor knows the endpoint */
 	pid_t pid;
-	uint16_t port;
+	uint16_t port; /* of the endpoint, in host byte order */
 	char host[NET_HOST_SIZE];
 	const struct net_rule *rule; /* the rule that allows the endpoint */
 	struct watch program_watch; /* socket for datagrams from and to the program */
