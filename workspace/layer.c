@@ -126,8 +126,11 @@ bool workspace_has_origin(const struct workspace_layer *layer, int upper_fd)
 
 bool workspace_is_own_attribute(const struct workspace_layer *layer, const char *name)
 {
-	/* SELinux labels files by where they are. */
-	return strncmp(name, layer->prefix, strlen(layer->prefix)) == 0 || strcmp(name, "security.selinux") == 0;
+	const size_t len = strlen(layer->prefix);
+
+	if (strncmp(name, layer->prefix, len) == 0) /* "user.overlay.overlay.x": the program set "user.overlay.x" */
+		return strncmp(name + len, "overlay.", strlen("overlay.")) != 0;
+	return strcmp(name, "security.selinux") == 0; /* SELinux labels files by where they are */
 }
 
 /* ---- extended attributes ---- */

@@ -147,6 +147,9 @@ START_TEST(test_opaque)
 	ck_assert_str_eq(find(USER, false), "[D d/below 0][D d/below/x 0]");
 	/* The program set it: the overlay's own are of the other kind. */
 	ck_assert_str_eq(find(TRUSTED, false), "[M d 8]");
+	/* So does the overlay name what the program called user.overlay.opaque. */
+	ck_assert(attribute("0/upper/d", USER "overlay.opaque", "y"));
+	ck_assert_str_eq(find(USER, false), "[M d 8][D d/below 0][D d/below/x 0]");
 }
 END_TEST
 
