@@ -21,11 +21,14 @@ static const struct {
 	{".git/worktrees", GIT},
 	{".git/info/attributes", GIT},
 	{".git/commondir", GIT},
+	{".git/rebase*", GIT},
+	{".git/sequencer", GIT},
 	{".gitmodules", GIT},
 	{".gitattributes", GIT},
 	{".gitconfig", GIT},
 	{".githooks", GIT},
-	{".husky", GIT},
+	{".husky*", GIT},
+	{"*lefthook*.y*ml", GIT},
 	{".pre-commit-config.y*ml", GIT},
 	{".hg/hgrc", "Mercurial obeys it"},
 #define BUILD "a build tool or package manager runs or obeys it"
@@ -35,9 +38,19 @@ static const struct {
 	{".yarn", BUILD},
 	{".pnp.*", BUILD},
 	{".pnpmfile.*", BUILD},
+	{"package-lock.json", BUILD},
+	{"npm-shrinkwrap.json", BUILD},
+	{"yarn.lock", BUILD},
+	{"pnpm-*.yaml", BUILD},
+	{"bun.lock*", BUILD},
+	{"bunfig.toml", BUILD},
+	{"deno.json*", BUILD},
+	{"*.config.*js", BUILD},
+	{"*.config.*ts", BUILD},
 	{"node_modules", BUILD},
 	{"makefile*", BUILD},
 	{"gnumakefile", BUILD},
+	{"bsdmakefile", BUILD},
 	{"*.mk", BUILD},
 	{"*.mak", BUILD},
 	{"cmakelists.txt", BUILD},
@@ -53,6 +66,18 @@ static const struct {
 	{"build.xml", BUILD},
 	{"cargo.toml", BUILD},
 	{".cargo", BUILD},
+	{"rust-toolchain*", BUILD},
+	{"go.mod", BUILD},
+	{"go.work", BUILD},
+	{".bazel*", BUILD},
+	{"*.bazel", BUILD},
+	{"tools/bazel", BUILD},
+	{"build.sbt", BUILD},
+	{"*.nix", BUILD},
+	{"sconstruct", BUILD},
+	{"wscript", BUILD},
+	{".bundle", BUILD},
+	{"*.gemspec", BUILD},
 	{"rakefile", BUILD},
 	{"gemfile", BUILD},
 	{"justfile", BUILD},
@@ -67,6 +92,11 @@ static const struct {
 	{"pyproject.toml", PYTHON},
 	{"tox.ini", PYTHON},
 	{"noxfile.py", PYTHON},
+	{"requirements*.txt", PYTHON},
+	{"pipfile*", PYTHON},
+	{"poetry.*", PYTHON},
+	{"uv.lock", PYTHON},
+	{".pdbrc*", PYTHON},
 	{"conftest.py", PYTHON},
 	{"pytest.ini", PYTHON},
 	{"sitecustomize*", PYTHON},
@@ -94,6 +124,13 @@ static const struct {
 	{".login", SHELL},
 	{".inputrc", SHELL},
 	{".pam_environment", SHELL},
+	{".rprofile", SHELL},
+	{".renviron", SHELL},
+	{".irbrc", SHELL},
+	{".pryrc", SHELL},
+	{".tmux.conf", SHELL},
+	{".gnupg", SHELL},
+	{"*.desktop", SHELL},
 	{".xsession*", SHELL},
 	{".xprofile", SHELL},
 	{".config", SHELL},
@@ -105,7 +142,15 @@ static const struct {
 	{".idea", EDITOR},
 	{".devcontainer*", EDITOR},
 	{"*.code-workspace", EDITOR},
-	{".vimrc", EDITOR},
+	{"*vimrc", EDITOR},
+	{".vim", EDITOR},
+	{".gitpod.y*ml", EDITOR},
+	{"*.sublime-project", EDITOR},
+	{".eslintrc*", EDITOR},
+	{".prettierrc*", EDITOR},
+	{".babelrc*", EDITOR},
+	{"*-gdb.py", EDITOR},
+	{"*-gdb.gdb", EDITOR},
 	{".nvim*", EDITOR},
 	{".exrc", EDITOR},
 	{".emacs*", EDITOR},
@@ -117,11 +162,24 @@ static const struct {
 	{".mcp.json", EDITOR},
 	{"claude.md", EDITOR},
 	{"agents.md", EDITOR},
+	{"gemini.md", EDITOR},
+	{".gemini", EDITOR},
+	{".codex", EDITOR},
+	{".opencode", EDITOR},
+	{".windsurf*", EDITOR},
 #define CI "continuous integration runs it"
 	{".github", CI},
 	{".gitlab-ci*", CI},
 	{".travis.yml", CI},
 	{".circleci", CI},
+	{".buildkite", CI},
+	{".woodpecker*", CI},
+	{".drone.y*ml", CI},
+	{".build.yml", CI},
+	{".builds", CI},
+	{".cirrus.y*ml", CI},
+	{"*appveyor.y*ml", CI},
+	{"bitbucket-pipelines*", CI},
 	{".forgejo", CI},
 	{".gitea", CI},
 	{"jenkinsfile*", CI},
@@ -148,6 +206,15 @@ void executed_release(struct executed *executed)
 	arena_release(&executed->arena);
 }
 
+/* True when a path ends with these names. */
+static bool executed_ends_with(const char *path, const char *names)
+{
+	const size_t len = strlen(path), names_len = strlen(names);
+
+	return len >= names_len && strcmp(path + len - names_len, names) == 0 &&
+	       (len == names_len || path[len - names_len - 1] == '/');
+}
+
 /* Why a path is one that a tool runs by itself; NULL: it is none. A file system may take .GIT for .git. */
 static const char *executed_find_name(const struct executed *executed, const char *path)
 {
@@ -161,8 +228,10 @@ static const char *executed_find_name(const struct executed *executed, const cha
 	for (size_t i = 0; i < EXECUTED_ROWS; i++)
 		if (glob_matches(&executed->glob[i], lower, len))
 			return executed_rows[i].reason;
-	if (len >= 4 && strcmp(lower + len - 4, ".git") == 0 && (len == 4 || lower[len - 5] == '/'))
+	if (executed_ends_with(lower, ".git"))
 		return GIT; /* also a file or link that names another repository */
+	if (executed_ends_with(lower, "head") && !executed_ends_with(lower, ".git/head"))
+		return GIT; /* makes its directory a bare repository, with a "config" beside it that git obeys */
 	return NULL;
 }
 
