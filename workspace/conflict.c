@@ -7,6 +7,11 @@
 
 #include "base/cleanup.h"
 
+static bool conflict_is_equal(const struct timespec *left, const struct timespec *right)
+{
+	return left->tv_sec == right->tv_sec && left->tv_nsec == right->tv_nsec;
+}
+
 /* True unless the time is before that of the mount. Equal: within one tick of the clock, so it may be later. */
 static bool conflict_is_since(const struct workspace_layer *layer, const struct timespec *time)
 {
@@ -45,16 +50,62 @@ static int conflict_was_removed(const struct workspace_layer *layer, const struc
 	return workspace_has_origin(layer, fd) ? conflict_is_in_changed_dir(layer, change->path) : 0;
 }
 
+/*
+ * Whether a directory may be another one than during the run, which somebody has moved there with all that is in it:
+ * the entries in it are as old as they were. One that the program has removed must not have changed at all. In another
+ * one entries come and go, also by an apply; that sets both times, and an apply of its own times those of the layer.
+ * 1, 0, or -errno.
+ */
+static int conflict_is_moved_dir(const struct workspace_layer *layer, const char *dir)
+{
+	_cleanup_close_ int base = workspace_open_entry(layer->base_fd, dir), upper = -1;
+	struct stat st, layer_st;
+
+	if (base == -ENOENT || base == -ENOTDIR || base == -ELOOP)
+		return 0; /* it is added or replaced itself, and judged there */
+	if (base < 0)
+		return base;
+	if (fstat(base, &st) < 0)
+		return -errno;
+	if (!conflict_is_since(layer, &st.st_ctim))
+		return 0;
+	upper = workspace_open_entry(layer->upper_fd, dir);
+	if (upper < 0)
+		return 1;
+	if (fstat(upper, &layer_st) < 0)
+		return -errno;
+	if (!S_ISDIR(layer_st.st_mode))
+		return 1;
+	return !conflict_is_equal(&st.st_mtim, &st.st_ctim) && !conflict_is_equal(&st.st_mtim, &layer_st.st_mtim);
+}
+
+/* Whether one of the directories that an entry is in may be another one than during the run. 1, 0, or -errno. */
+static int conflict_is_in_moved_dir(const struct workspace_layer *layer, const struct workspace_change *change)
+{
+	char dir[PATH_MAX];
+	char *slash;
+	int r = 0;
+
+	(void)snprintf(dir, sizeof(dir), "%s", change->path);
+	while (r == 0 && (slash = strrchr(dir, '/'))) {
+		*slash = '\0';
+		r = conflict_is_moved_dir(layer, dir);
+	}
+	return r;
+}
+
 int workspace_is_conflict(const struct workspace_layer *layer, const struct workspace_change *change)
 {
 	const struct workspace_entry *base = &change->base;
+	int r;
 
+	/* Each entry of a directory that is removed is judged itself, and one that stays keeps it. */
+	if (base->exists && S_ISDIR(base->mode) && change->kind != WORKSPACE_MODIFIED)
+		return 0;
+	r = conflict_is_in_moved_dir(layer, change);
+	if (r != 0)
+		return r;
 	if (change->kind == WORKSPACE_ADDED && change->old_path)
 		return 0; /* renamed by the program: the directory has the old name */
-	if (!base->exists)
-		return conflict_was_removed(layer, change);
-	/* Each entry of a directory that is removed is judged itself, and one that stays keeps it. */
-	if (S_ISDIR(base->mode) && change->kind != WORKSPACE_MODIFIED)
-		return 0;
-	return conflict_is_since(layer, &base->ctime);
+	return base->exists ? conflict_is_since(layer, &base->ctime) : conflict_was_removed(layer, change);
 }

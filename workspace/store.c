@@ -36,8 +36,12 @@ bool workspace_is_id(const char *text)
 /* Returns what is known of a workspace. Owned by the caller; NULL: no memory. */
 static json_t *store_make_info(const char *dir)
 {
-	return json_pack("{s:i, s:o, s:I}", "version", 1, "dir", report_make_text_json(dir), "time",
-			 (json_int_t)time(NULL));
+	struct stat st;
+
+	if (stat(dir, &st) < 0)
+		st.st_ino = 0;
+	return json_pack("{s:i, s:o, s:I, s:I}", "version", 1, "dir", report_make_text_json(dir), "inode",
+			 (json_int_t)st.st_ino, "time", (json_int_t)time(NULL));
 }
 
 static int store_write_info(int workspace_fd, const char *dir)
@@ -183,6 +187,7 @@ static bool store_read_workspace(int store_fd, const char *id, struct workspace 
 	if (!info || !store_parse_dir(info, ret_workspace->dir))
 		return false;
 	(void)snprintf(ret_workspace->id, sizeof(ret_workspace->id), "%.*s", WORKSPACE_ID_LEN, id);
+	ret_workspace->inode = (uint64_t)json_integer_value(json_object_get(info, "inode"));
 	ret_workspace->time = json_integer_value(json_object_get(info, "time"));
 	ret_workspace->is_in_use = flock(fd, LOCK_SH | LOCK_NB) < 0;
 	return true;

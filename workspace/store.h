@@ -17,6 +17,7 @@
 struct workspace {
 	char id[WORKSPACE_ID_LEN + 1];
 	char dir[PATH_MAX]; /* canonical host path of the directory that the run was started in */
+	uint64_t inode;     /* of that directory; 0: not known */
 	int64_t time;       /* when it was made, in seconds of CLOCK_REALTIME */
 	bool is_in_use;     /* its run has not ended */
 };

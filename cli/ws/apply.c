@@ -222,6 +222,19 @@ static int apply_parse(int argc, char **argv, struct plan_words *words)
 	return cli_fail_usage(APPLY_VERB);
 }
 
+/* Whether the directory is the one that the run was started in. A message says that it is not. */
+static bool apply_is_same_dir(const struct workspace *workspace, const struct workspace_layer *layer)
+{
+	struct stat st;
+
+	if (workspace->inode == 0 || (fstat(layer->base_fd, &st) == 0 && st.st_ino == workspace->inode))
+		return true;
+	cli_print_error(APPLY_VERB,
+			"%s: another directory than that of the run: it was moved there since; --theirs applies to it",
+			workspace->dir);
+	return false;
+}
+
 int cli_main_ws_apply(int argc, char **argv)
 {
 	_cleanup_workspace_layer_ struct workspace_layer layer = WORKSPACE_LAYER_INIT;
@@ -240,6 +253,8 @@ int cli_main_ws_apply(int argc, char **argv)
 		cli_print_error(APPLY_VERB, "%s: another process uses it", argv[optind]);
 		return CLI_EXIT_ERROR;
 	}
+	if (!plan.words.theirs && !apply_is_same_dir(&workspace, &layer))
+		return WS_EXIT_NOT_ALL;
 	if (ws_selection_init(&selection, APPLY_VERB, workspace.dir, argv + optind + 1, (size_t)(argc - optind - 1)) <
 		    0 ||
 	    ws_plan_make(&plan, &selection) < 0)

@@ -129,12 +129,13 @@ said "/0/upper/one"
 said 'a/two: conflict'
 said 'made: conflict'
 said 'd/mine: conflict'
+said 'd/e/f: conflict'
 said 'd: conflict, not applied: entries of it stay'
 has one me
 has a/two me
 has made me
 has d/mine me
-[ ! -e "$W/d/e" ] || fail "not deleted: d/e"
+has d/e/f f # somebody has worked in d
 ws 0 apply "$id" --ours
 has one me
 has d/mine me
@@ -144,6 +145,37 @@ has one program
 has made program
 has twice program
 { [ ! -e "$W/a/two" ] && [ ! -e "$W/d" ]; } || fail "not deleted: $(ls -R "$W")"
+discard_all
+
+# A directory that was moved there: its files are not those that the program changed, although they are older.
+fresh
+mkdir -p "$T/kept/deep" "$T/other"
+echo mine >"$T/kept/deep/f"
+echo other >"$T/other/three"
+later
+cow /bin/sh -c 'echo program >a/b/three; rm -r d'
+later
+mv "$T/kept" "$W/d/kept"
+mv "$W/a/b" "$T/was"
+mv "$T/other" "$W/a/b"
+ws 3 apply "$id"
+said 'd/kept/deep/f: conflict'
+said 'a/b/three: conflict'
+has d/kept/deep/f mine
+has a/b/three other
+rm -rf "$T/was"
+fresh
+mkdir "$T/other"
+echo other >"$T/other/one"
+later
+cow /bin/sh -c 'echo program >one'
+mv "$W" "$T/was"
+mv "$T/other" "$W"
+ws 3 apply "$id"
+said 'another directory'
+has one other
+ws 0 apply --theirs "$id"
+has one program
 discard_all
 
 # A file that was removed outside: what the program made of it is not put there again.
@@ -158,9 +190,12 @@ discard_all
 fresh
 cow /bin/sh -c 'mkdir -p .git/hooks x/.GIT; echo x >.git/hooks/post; echo x >x/.GIT/config; echo x >Makefile
 	echo x >a/.envrc; echo x >a/ok; ln -s / out; ln -s b/../../.. a/out; ln -s ../one a/in; rm -r d; ln -s .. d
-	mv one conftest.py; echo x >a/package.json; echo x >setid; echo "gitdir: /x" >a/.git'
+	mv one conftest.py; echo x >a/package.json; echo x >setid; echo "gitdir: /x" >a/.git
+	mkdir -p bare/refs bare/objects .git/rebase-merge; echo "ref: refs/heads/x" >bare/HEAD; echo x >bare/config
+	echo x >.git/rebase-merge/git-rebase-todo; echo x >a/GNUmakefile; echo x >rust-toolchain.toml'
 ws 3 apply "$id"
-for name in .git/hooks/post x/.GIT/config Makefile a/.envrc out a/out d conftest.py a/package.json a/.git; do
+for name in .git/hooks/post x/.GIT/config Makefile a/.envrc out a/out d conftest.py a/package.json a/.git bare/HEAD \
+	.git/rebase-merge/git-rebase-todo a/GNUmakefile rust-toolchain.toml; do
 	said "ws apply: $name: not applied: "
 	{ [ ! -L "$W/$name" ] && [ ! -f "$W/$name" ]; } || fail "applied: $name"
 done
