@@ -128,6 +128,41 @@ static void apply_change(struct apply *apply, size_t at, enum apply_step step)
 
 /* ---- all changes ---- */
 
+/* True for a new file that was left out, and was made of an old one: the program has renamed and edited it. */
+static bool apply_misses_renamed(const struct plan *plan, const struct workspace_change *change)
+{
+	_cleanup_close_ int fd = -1;
+
+	if (change->kind != WORKSPACE_ADDED || ws_plan_get_state(plan, change) <= PLAN_APPLY)
+		return false;
+	fd = workspace_open_entry(plan->layer->upper_fd, change->path);
+	return fd < 0 || workspace_has_origin(plan->layer, fd);
+}
+
+/*
+ * Leaves out all deletions when a new entry could not be made, or is left out although it was made of an old one: that
+ * may be one of those that are deleted. Nothing says which.
+ */
+static void apply_hold_deletions(const struct apply *apply)
+{
+	const struct plan *plan = apply->plan;
+	enum plan_state state = PLAN_APPLY;
+	bool held = false;
+
+	for (size_t i = 0; state != PLAN_FAILED && i < plan->changes.count; i++)
+		if (plan->state[i] == PLAN_FAILED)
+			state = PLAN_FAILED;
+		else if (state == PLAN_APPLY && apply_misses_renamed(plan, &plan->changes.item[i]))
+			state = PLAN_CONFLICT;
+	for (size_t i = 0; state != PLAN_APPLY && i < plan->changes.count; i++)
+		if (plan->state[i] == PLAN_APPLY && apply_has_step(plan, &plan->changes.item[i], APPLY_REMOVE)) {
+			plan->state[i] = (unsigned char)state;
+			held = true;
+		}
+	if (held)
+		cli_print_error(APPLY_VERB, "nothing is deleted, because not all that is new was put");
+}
+
 /* Applies what the plan says: removals and attributes of directories from below, new entries from above. */
 static void apply_plan(struct apply *apply)
 {
@@ -137,6 +172,7 @@ static void apply_plan(struct apply *apply)
 		apply_change(apply, i - 1, APPLY_MAKE_PLACE);
 	for (size_t i = 0; i < count; i++)
 		apply_change(apply, i, APPLY_PUT);
+	apply_hold_deletions(apply);
 	for (size_t i = count; i > 0; i--)
 		apply_change(apply, i - 1, APPLY_REMOVE);
 	for (size_t i = count; i > 0; i--)

@@ -147,6 +147,27 @@ has twice program
 { [ ! -e "$W/a/two" ] && [ ! -e "$W/d" ]; } || fail "not deleted: $(ls -R "$W")"
 discard_all
 
+# When not all that is new is put, nothing is deleted: that may be the other name of it.
+fresh
+cow /bin/sh -c 'cp one a/uno; echo edited >>a/uno; rm one'
+mkdir "$W/a/.callgate-$id"
+ws 125 apply "$id"
+said 'nothing is deleted'
+has one one
+rmdir "$W/a/.callgate-$id"
+ws 0 apply "$id"
+[ ! -e "$W/one" ] || fail "not deleted: one"
+discard_all
+fresh
+cow /bin/sh -c 'mv one a/uno; echo edited >>a/uno'
+echo me >"$W/a/mine"
+ws 3 apply "$id"
+said 'nothing is deleted'
+has one one
+ws 0 apply --theirs "$id"
+[ ! -e "$W/one" ] || fail "not deleted: one"
+discard_all
+
 # A directory that was moved there: its files are not those that the program changed, although they are older.
 fresh
 mkdir -p "$T/kept/deep" "$T/other"
