@@ -189,7 +189,9 @@ int inject_prepare_after_own_call(const struct tracer *tracer, const struct pend
 				  struct injection *ret_injection);
 /*
  * Prepares a thread that is stopped anywhere, by a system call instruction of its own code. inject_restore_thread()
- * sets its registers back, so that the thread goes on as if nothing had happened. 0; -errno: the thread is unchanged.
+ * sets its registers back, so that the thread goes on as if nothing had happened. Except on arm64: what the kernel has
+ * kept there for the restart of a call is lost, so a sleep for a relative time begins anew (ERESTART_RESTARTBLOCK), and
+ * a signal handler does not end the call with EINTR. 0; -errno: the thread is unchanged.
  */
 int inject_prepare_at_any_instruction(const struct tracer *tracer, const struct pending *pending,
 				      struct injection *ret_injection);
