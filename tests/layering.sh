@@ -206,6 +206,11 @@ LC_ALL=C awk '
 	}
 	END { exit failed }
 ' $(find "$@" tests bench examples -name '*.[ch]' -o -name '*.def' | LC_ALL=C sort) || status=1
+while read -r test; do
+	[ -x "$test" ] || { echo "layering: $test: make cannot run it: chmod +x"; status=1; }
+done <<END
+$(sed -n '/^LIVE_TESTS = /,/[^\\]$/p' tests/live/local.mk | grep -o 'tests/live/[a-z0-9/-]*[.]sh')
+END
 if ! grep -q -e '-include .*/base/banned[.]h' Makefile.am; then
 	echo "layering: Makefile.am must include base/banned.h in every .c file"
 	status=1

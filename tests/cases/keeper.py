@@ -42,14 +42,14 @@ def err():
 
 def stat(pid):
     try:
-        return open("/proc/%d/stat" % pid).read().rsplit(")", 1)[1].split()
+        return open("/proc/%d/stat" % pid, errors="replace").read().rsplit(")", 1)[1].split()
     except OSError:
         return None
 
 
 def text(pid, name):
     try:
-        return open("/proc/%d/%s" % (pid, name)).read()
+        return open("/proc/%d/%s" % (pid, name), errors="replace").read()
     except OSError:
         return ""
 

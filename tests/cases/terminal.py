@@ -107,7 +107,8 @@ def descendants(pid):
     for name in os.listdir("/proc"):
         try:
             if name.isdigit():
-                parent[int(name)] = int(open("/proc/%s/stat" % name).read().rsplit(")", 1)[1].split()[1])
+                fields = open("/proc/%s/stat" % name, errors="replace").read().rsplit(")", 1)[1].split()
+                parent[int(name)] = int(fields[1])
         except OSError:
             pass
     below, grown = {pid}, True
@@ -121,14 +122,14 @@ def descendants(pid):
 def stat_field(pid, field):
     """None for a process that is gone."""
     try:
-        return open("/proc/%d/stat" % pid).read().rsplit(")", 1)[1].split()[field - 3]
+        return open("/proc/%d/stat" % pid, errors="replace").read().rsplit(")", 1)[1].split()[field - 3]
     except OSError:
         return None
 
 
 def is_callgate(pid):
     try:
-        return open("/proc/%d/comm" % pid).read().strip() == os.path.basename(CALLGATE)
+        return open("/proc/%d/comm" % pid, errors="replace").read().strip() == os.path.basename(CALLGATE)
     except OSError:
         return False
 
@@ -140,7 +141,7 @@ def supervisor_of(keeper):
 def of_run(keeper, name):
     for pid in descendants(keeper):
         try:
-            if open("/proc/%d/comm" % pid).read().strip() == name:
+            if open("/proc/%d/comm" % pid, errors="replace").read().strip() == name:
                 return pid
         except OSError:
             pass
@@ -426,9 +427,12 @@ def nobody_of_ours_has_it():
         device, ours = int(stat_field(pid, 7) or -1), is_callgate(pid)
         if device < 0:
             continue  # gone
-        if ours and device == (136 << 8 | number):
-            fail("%d of callgate's own processes has the run's terminal" % pid)
-        if not ours and open("/proc/%d/comm" % pid).read().strip() in ("sh", "sleep") and device != (136 << 8 | number):
+        if ours:
+            if device == (136 << 8 | number):
+                fail("%d of callgate's own processes has the run's terminal" % pid)
+            continue
+        name = open("/proc/%d/comm" % pid, errors="replace").read().strip()
+        if name in ("sh", "sleep") and device != (136 << 8 | number):
             fail("the program's terminal is %x" % device)
     keeper = [pid for pid in descendants(run.pid) if stat_field(pid, 4) == str(run.pid)] or [run.pid]
     os.kill(keeper[0], signal.SIGTERM)

@@ -96,7 +96,7 @@ root, needles = int(sys.argv[1]), [v.encode() for v in sys.stdin.read().split()]
 parents = {}
 for pid in filter(str.isdigit, os.listdir("/proc")):
     try:
-        parents[int(pid)] = int(open("/proc/%s/stat" % pid).read().rsplit(")", 1)[1].split()[1])
+        parents[int(pid)] = int(open("/proc/%s/stat" % pid, errors="replace").read().rsplit(")", 1)[1].split()[1])
     except OSError:
         pass
 
