@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/text.h"
 #include "cli/options.h"
 #include "cli/ws/open.h"
 #include "cli/ws/patch.h"
@@ -93,10 +94,8 @@ static int diff_print_stat(struct diff_view *view)
 			r = patch_print_stat(&view->patch, &view->changes->item[i], columns);
 	if (r < 0 || view->shown_count == 0)
 		return r;
-	return printf(" %zu changed, %llu insertions(+), %llu deletions(-)\n", view->shown_count,
-		      (unsigned long long)view->patch.added, (unsigned long long)view->patch.removed) < 0
-		       ? -EIO
-		       : 0;
+	return text_printf(stdout, " %zu changed, %llu insertions(+), %llu deletions(-)\n", view->shown_count,
+			   (unsigned long long)view->patch.added, (unsigned long long)view->patch.removed);
 }
 
 /* Shows the changes in the way that was asked for. 0 or -errno. */

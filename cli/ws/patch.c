@@ -253,12 +253,14 @@ static int patch_print_numbers(const struct workspace_change *change, const stru
 {
 	const uint64_t lines = hunks->added + hunks->removed;
 
-	if (hunks->kind == HUNKS_TEXT && printf("%5llu ", (unsigned long long)lines) >= 0)
-		return patch_print_bar(hunks->added, hunks->removed);
-	return printf("%5s %llu -> %llu bytes\n", hunks->kind == HUNKS_BINARY ? "Bin" : patch_kinds[hunks->kind],
-		      (unsigned long long)change->base.size, (unsigned long long)change->upper.size) < 0
-		       ? -EIO
-		       : 0;
+	int r;
+
+	if (hunks->kind != HUNKS_TEXT)
+		return text_printf(stdout, "%5s %llu -> %llu bytes\n",
+				   hunks->kind == HUNKS_BINARY ? "Bin" : patch_kinds[hunks->kind],
+				   (unsigned long long)change->base.size, (unsigned long long)change->upper.size);
+	r = text_printf(stdout, "%5llu ", (unsigned long long)lines);
+	return r < 0 ? r : patch_print_bar(hunks->added, hunks->removed);
 }
 
 /* Compares the texts of a change that has any. 0 or -errno. */
@@ -285,7 +287,9 @@ int patch_print_stat(struct ws_patch *patch, const struct workspace_change *chan
 	patch->unread += hunks.kind == HUNKS_UNREAD;
 	patch->added += hunks.added;
 	patch->removed += hunks.removed;
-	r = printf(" %-*s | ", path_width, path) < 0 ? -EIO : patch_print_numbers(change, &hunks);
+	r = text_printf(stdout, " %-*s | ", path_width, path);
+	if (r == 0)
+		r = patch_print_numbers(change, &hunks);
 	buf_release(&hunks.text);
 	return r;
 }

@@ -113,7 +113,7 @@ int show_line(const struct workspace_change *change)
 			show_put_difference(&more, change, i);
 	if (!path || more.failed)
 		return -ENOMEM;
-	return printf("%c  %s%s\n", show_kinds[change->kind].letter, path, more.data ? more.data : "") < 0 ? -EIO : 0;
+	return text_printf(stdout, "%c  %s%s\n", show_kinds[change->kind].letter, path, more.data ? more.data : "");
 }
 
 /* ---- JSON ---- */
@@ -146,5 +146,5 @@ int show_json(const struct workspace_change *change)
 	text = object ? json_dumps(object, JSON_COMPACT | JSON_ENSURE_ASCII) : NULL; /* also for eyes */
 	if (!text)
 		return -ENOMEM;
-	return printf("%s\n", text) < 0 ? -EIO : 0;
+	return text_printf(stdout, "%s\n", text);
 }

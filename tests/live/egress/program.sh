@@ -65,7 +65,7 @@ refused()
 mkdir "$T/bin"
 cp "$CALLGATE" "$T/bin/callgate"
 "$T/bin/callgate" run --profile minimal -x /usr/bin -- true || fail "without callgate-egress nothing runs"
-installed=$(strings -a "$CALLGATE" | grep -m 1 '^/[^ ]*/callgate$')
+installed=$(strings -a "$CALLGATE" | grep -m 1 '^/[^ ]*/lib[^ ]*/callgate$')
 if ! [ -e "$installed/callgate-egress" ]; then
 	refused "no callgate-egress" 'callgate-egress, which cannot be started' "${net_run[@]}"
 fi
