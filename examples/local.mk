@@ -80,7 +80,11 @@ EXTRA_DIST += \
 	examples/replay/README.md \
 	examples/replay/policy.json \
 	examples/replay/run.sh \
-	examples/replay/stricter.json
+	examples/replay/stricter.json \
+	examples/workspace/README.md \
+	examples/workspace/policy.json \
+	examples/workspace/refactor.sh \
+	examples/workspace/run.sh
 EXTRA_DIST += \
 	examples/agent/README.md \
 	examples/agent/agent.py \

@@ -48,6 +48,19 @@ says node '[0-9]+ kinds of files; /etc/shadow: ENOENT'
 kept node report.json
 jq -e '[.sums[].files] | add > 0' "$T/out-node/report.json" >/dev/null || fail "node: report.json counts nothing"
 
+mkdir "$T/cow-work"
+if "$CALLGATE" run --cow -p "$T/examples/workspace/policy.json" -w "$T/cow-work" -- /bin/sh -c : 2>"$T/cow"; then
+	"$CALLGATE" ws discard "$("$CALLGATE" ws list | cut -c 1-16)" || fail "ws discard"
+	example workspace
+	says workspace '.*refactor.sh:9: persistence: [.]git/hooks/'
+	says workspace '[+]new_name is called in two places: new_name[(][)]'
+	says workspace 'R  helper[.]txt -> lib/helper[.]txt'
+	says workspace 'not there: [.]git/hooks/pre-commit'
+	says workspace 'a helper'
+else
+	grep -q -e '--cow' "$T/cow" || fail "no --cow: $(cat "$T/cow")"
+fi
+
 mkdir "$T/dry-work"
 if "$CALLGATE" run --dry-run -p "$T/examples/denials/policy.json" -w "$T/dry-work" -- /bin/sh -c : 2>"$T/dry"; then
 	example denials
