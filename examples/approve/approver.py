@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 """Answers questions at a Unix socket: approver.py SOCKET DIRECTORY permits reading what is below DIRECTORY."""
 import json
+import os
 import socket
 import sys
 
 path, directory = sys.argv[1], sys.argv[2]
 listener = socket.socket(socket.AF_UNIX)
-listener.bind(path)
+listener.bind(path + ".new")
 listener.listen(1)
+os.rename(path + ".new", path)  # whoever waits for the name can connect now
 connection, _ = listener.accept()
 for line in connection.makefile("r", encoding="ascii"):
     question = json.loads(line)

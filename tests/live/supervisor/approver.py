@@ -8,8 +8,10 @@ import time
 
 path, log, deeds = sys.argv[1], sys.argv[2], sys.argv[3:]
 listener = socket.socket(socket.AF_UNIX)
-listener.bind(path)
+listener.bind(path + ".new")
 listener.listen(1)
+listener.settimeout(100)
+os.rename(path + ".new", path)  # the test waits for the name, and connects then
 connection, _ = listener.accept()
 lines = connection.makefile("r", encoding="utf-8", newline="\n")
 last = {"id": "0" * 64}
