@@ -51,7 +51,7 @@ struct approver {
 struct approver_question *questions_find(struct approver *approver, const char *id);
 /* Closes a question, and tells the front why. Its place can take another one. */
 void questions_close(struct approver *approver, struct approver_question *question, const char *why);
-/* Answers a question, and closes it. uid: who answered; nobody did with APPROVAL_GONE. */
+/* Answers a question, and closes it. uid: who answered; unused with APPROVAL_GONE, which is no answer. */
 void questions_answer(struct approver *approver, struct approver_question *question, enum approval_answer_word word,
 		      enum approval_way way, uid_t uid);
 /* Answers all open questions with APPROVAL_GONE. */
@@ -71,7 +71,7 @@ int questions_read_line(int fd, struct approver_line *line);
 
 #define FRONT_FDS_MAX APPROVAL_OPEN_QUESTIONS_MAX
 
-/* An approver has one front. Descriptors that are given up are -1 in the options; then nobody can be asked. */
+/* An approver has one front. A descriptor that was given up is -1 in the options; then no question can be asked. */
 struct approver_front {
 	enum approval_way way; /* by which its answers come */
 	/* Asks a question that was opened. 0, or -1: it cannot be asked. */

@@ -143,23 +143,16 @@ static int search_compare_contents(const struct entry_pair *pair)
 /* What differs between two entries of one type. Bits of enum workspace_difference, or -errno. */
 static int search_compare_entries(const struct workspace_layer *layer, const struct entry_pair *pair)
 {
-	const struct stat *base = &pair->base, *upper = &pair->upper;
-	int differences = 0, content = search_compare_contents(pair), attributes;
+	const struct workspace_entry base = search_make_entry(&pair->base), upper = search_make_entry(&pair->upper);
+	int content = search_compare_contents(pair), attributes;
 
 	if (content < 0)
 		return content;
 	attributes = workspace_compare_attributes(layer, pair->base_fd, pair->upper_fd);
 	if (attributes < 0)
 		return attributes;
-	differences |= content ? WORKSPACE_CONTENT_DIFFERS : 0;
-	differences |= attributes ? WORKSPACE_ATTRIBUTES_DIFFER : 0;
-	differences |= base->st_mode != upper->st_mode ? WORKSPACE_MODE_DIFFERS : 0;
-	if (base->st_uid != upper->st_uid || base->st_gid != upper->st_gid)
-		differences |= WORKSPACE_OWNER_DIFFERS;
-	if (!S_ISDIR(upper->st_mode) &&
-	    (base->st_mtim.tv_sec != upper->st_mtim.tv_sec || base->st_mtim.tv_nsec != upper->st_mtim.tv_nsec))
-		differences |= WORKSPACE_TIME_DIFFERS;
-	return differences;
+	return (int)workspace_compare_entries(&base, &upper) | (content ? WORKSPACE_CONTENT_DIFFERS : 0) |
+	       (attributes ? WORKSPACE_ATTRIBUTES_DIFFER : 0);
 }
 
 /* ---- one name ---- */
@@ -363,13 +356,17 @@ int workspace_changes_find(const struct workspace_layer *layer, struct workspace
 	return r;
 }
 
+void workspace_change_release(struct workspace_change *change)
+{
+	free(change->path);
+	free(change->old_path);
+	free(change->new_path);
+}
+
 void workspace_changes_release(struct workspace_changes *changes)
 {
-	for (size_t i = 0; i < changes->count; i++) {
-		free(changes->item[i].path);
-		free(changes->item[i].old_path);
-		free(changes->item[i].new_path);
-	}
+	for (size_t i = 0; i < changes->count; i++)
+		workspace_change_release(&changes->item[i]);
 	free(changes->item);
 	*changes = (struct workspace_changes){.on_unread = changes->on_unread};
 }

@@ -45,6 +45,18 @@ struct workspace_entry {
 	struct timespec mtime, ctime;
 };
 
+/* What differs between two entries besides content and extended attributes: bits of enum workspace_difference. */
+static inline unsigned workspace_compare_entries(const struct workspace_entry *old, const struct workspace_entry *new)
+{
+	unsigned differences = old->mode != new->mode ? WORKSPACE_MODE_DIFFERS : 0;
+
+	if (old->uid != new->uid || old->gid != new->gid)
+		differences |= WORKSPACE_OWNER_DIFFERS;
+	if (!S_ISDIR(new->mode) && (old->mtime.tv_sec != new->mtime.tv_sec || old->mtime.tv_nsec != new->mtime.tv_nsec))
+		differences |= WORKSPACE_TIME_DIFFERS;
+	return differences;
+}
+
 struct workspace_change {
 	char *path;     /* below the directory; "": the directory itself; owned */
 	char *old_path; /* of a renamed file: what it was called; owned */
@@ -70,6 +82,8 @@ struct workspace_changes {
  */
 int workspace_changes_find(const struct workspace_layer *layer, struct workspace_changes *changes);
 void workspace_changes_release(struct workspace_changes *changes);
+/* Frees the paths of one change. */
+void workspace_change_release(struct workspace_change *change);
 #define _cleanup_workspace_changes_ __attribute__((cleanup(workspace_changes_release)))
 
 #endif

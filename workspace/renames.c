@@ -95,25 +95,13 @@ static void renames_hash_lists(struct renames *renames)
 	qsort(renames->added, renames->added_count, sizeof(*renames->added), renames_compare);
 }
 
-/* What of a renamed file differs, besides its name; its extended attributes are not compared. */
-static unsigned renames_compare_entries(const struct workspace_entry *old, const struct workspace_entry *new)
-{
-	unsigned differences = old->mode != new->mode ? WORKSPACE_MODE_DIFFERS : 0;
-
-	if (old->uid != new->uid || old->gid != new->gid)
-		differences |= WORKSPACE_OWNER_DIFFERS;
-	if (old->mtime.tv_sec != new->mtime.tv_sec || old->mtime.tv_nsec != new->mtime.tv_nsec)
-		differences |= WORKSPACE_TIME_DIFFERS;
-	return differences;
-}
-
 /* Makes one change of two. The deletion is marked by its path, which becomes NULL. */
 static void renames_join(struct workspace_change *deleted, struct workspace_change *added)
 {
 	added->kind = WORKSPACE_RENAMED;
 	added->old_path = steal_pointer(&deleted->path);
 	added->base = deleted->base;
-	added->differences = renames_compare_entries(&added->base, &added->upper);
+	added->differences = workspace_compare_entries(&added->base, &added->upper); /* not its attributes */
 }
 
 /* Lets two changes name each other. False: no memory. */

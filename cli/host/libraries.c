@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
 
 #define LD_SO_CONF "/etc/ld.so.conf"
@@ -42,4 +43,25 @@ int libraries_list_directories(struct cli_list *dirs)
 	for (size_t i = 0; r == 0 && i < sizeof(usual) / sizeof(usual[0]); i++)
 		r = cli_list_add_owned(dirs, strdup(usual[i]));
 	return r;
+}
+
+char *libraries_expand_origin(const char *file, const char *text, size_t len)
+{
+	static const char *const names[] = {"$ORIGIN", "${ORIGIN}"};
+	const char *slash = file ? strrchr(file, '/') : NULL;
+	_cleanup_buf_ struct buf out = {0};
+
+	for (size_t at = 0; at < len;) {
+		size_t skip = 0;
+
+		for (size_t i = 0; slash && i < sizeof(names) / sizeof(names[0]); i++)
+			if (len - at >= strlen(names[i]) && memcmp(text + at, names[i], strlen(names[i])) == 0)
+				skip = strlen(names[i]);
+		if (skip)
+			buf_add(&out, file, (size_t)(slash - file));
+		else
+			buf_add(&out, text + at, 1);
+		at += skip ? skip : 1;
+	}
+	return buf_take_text(&out);
 }

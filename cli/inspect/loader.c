@@ -9,7 +9,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/buf.h"
 #include "base/cleanup.h"
 #include "cli/host/libraries.h"
 
@@ -22,6 +21,7 @@ static const char *const loaders[] = {
 /* The file that is judged. */
 struct loading {
 	const struct inspect_subject *subject;
+	const char *file; /* its canonical path; NULL: unknown */
 	struct inspect_findings *findings;
 	struct cli_list dirs; /* where libraries are looked for: search paths of the file, then the system's */
 	unsigned char ident[EI_NIDENT + 4]; /* of the file: class, byte order and machine */
@@ -40,33 +40,9 @@ static bool loading_is_alike(const struct loading *loading, const char *path)
 
 /* ---- search paths ---- */
 
-/* Replaces "$ORIGIN" and "${ORIGIN}" by the directory of the file. Owned; NULL: no memory. */
-static char *loading_expand_origin(const struct loading *loading, const char *text, size_t len)
-{
-	static const char *const names[] = {"$ORIGIN", "${ORIGIN}"};
-	_cleanup_free_ char *real = realpath(loading->subject->path, NULL);
-	const char *slash = real ? strrchr(real, '/') : NULL;
-	_cleanup_buf_ struct buf out = {0};
-
-	buf_add(&out, "", 0);
-	for (size_t at = 0; at < len;) {
-		size_t skip = 0;
-
-		for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-			if (len - at >= strlen(names[i]) && memcmp(text + at, names[i], strlen(names[i])) == 0)
-				skip = strlen(names[i]);
-		if (skip && slash)
-			buf_add(&out, real, (size_t)(slash - real));
-		else
-			buf_add(&out, text + at, skip = 1);
-		at += skip;
-	}
-	return buf_take_text(&out);
-}
-
 /*
- * Why nobody should look for libraries in a directory; is_own: it is named by where the file is, which may be anywhere.
- * NULL: no reason.
+ * Why it is dangerous to look for libraries in a directory; is_own: it is named by where the file is, which may be
+ * anywhere. NULL: no reason.
  */
 static const char *loading_find_danger(const char *dir, bool is_own)
 {
@@ -88,7 +64,7 @@ static int loading_take_path(struct loading *loading, const char *list)
 
 	for (const char *at = list;; at++) {
 		size_t len = strcspn(at, ":");
-		_cleanup_free_ char *dir = loading_expand_origin(loading, at, len), *what = NULL;
+		_cleanup_free_ char *dir = libraries_expand_origin(loading->file, at, len), *what = NULL;
 		const char *danger = dir ? loading_find_danger(dir, *at == '$') : NULL;
 
 		if (!dir)
@@ -180,7 +156,8 @@ static int loading_judge(struct loading *loading)
 
 int inspect_judge_loading(const struct inspect_subject *subject, struct inspect_findings *findings)
 {
-	struct loading loading = {.subject = subject, .findings = findings};
+	_cleanup_free_ char *file = realpath(subject->path, NULL);
+	struct loading loading = {.subject = subject, .file = file, .findings = findings};
 	int r = 0;
 
 	if (pread(subject->fd, loading.ident, sizeof(loading.ident), 0) == (ssize_t)sizeof(loading.ident))

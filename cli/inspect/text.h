@@ -1,4 +1,4 @@
-/* Looks at the bytes of any text: characters that deceive readers, and secrets that somebody left there. */
+/* Looks at the bytes of any text: characters that deceive readers, and secrets. */
 #ifndef CALLGATE_CLI_INSPECT_TEXT_H
 #define CALLGATE_CLI_INSPECT_TEXT_H
 

@@ -70,28 +70,6 @@ static bool elf_library_is_of_same_machine(const struct elf_file *file, const ch
 	return alike;
 }
 
-/* Replaces "$ORIGIN" and "${ORIGIN}" by the directory of the file. Owned; NULL: no memory. */
-static char *elf_expand_origin(const struct elf_file *file, const char *text)
-{
-	static const char *const names[] = {"$ORIGIN", "${ORIGIN}"};
-	const char *slash = strrchr(file->path, '/');
-	_cleanup_buf_ struct buf out = {0};
-
-	while (*text) {
-		size_t skip = 0;
-
-		for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-			if (strncmp(text, names[i], strlen(names[i])) == 0)
-				skip = strlen(names[i]);
-		if (skip)
-			buf_add(&out, file->path, (size_t)(slash - file->path));
-		else
-			buf_add(&out, text, 1);
-		text += skip ? skip : 1;
-	}
-	return buf_take_text(&out);
-}
-
 /*
  * Looks for a library in a directory or, if its name is an absolute path, at that path. 1: found and added; 0: there is
  * none for the same type of machine; or -errno.
@@ -190,7 +168,7 @@ static int elf_use_runpath(struct elf_search *search, struct elf_file *file, con
 {
 	(void)search;
 	free(file->runpath);
-	file->runpath = elf_expand_origin(file, text);
+	file->runpath = libraries_expand_origin(file->path, text, strlen(text));
 	return file->runpath ? 0 : -ENOMEM;
 }
 
@@ -199,7 +177,7 @@ static int elf_use_rpath(struct elf_search *search, struct elf_file *file, const
 {
 	(void)search;
 	free(file->rpath);
-	file->rpath = elf_expand_origin(file, text);
+	file->rpath = libraries_expand_origin(file->path, text, strlen(text));
 	return file->rpath ? 0 : -ENOMEM;
 }
 

@@ -4,7 +4,6 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -98,6 +97,16 @@ static int apply_do_step(const struct apply *apply, const struct workspace_chang
 	return place_set_attributes(apply->plan->layer, change->path);
 }
 
+/* True when the journal was written. Without it, the apply ends. */
+static bool apply_check_journal(struct apply *apply, int error)
+{
+	if (error == 0)
+		return true;
+	cli_print_error(APPLY_VERB, "cannot write the journal: %s", strerror(-error));
+	apply->failed = true;
+	return false;
+}
+
 /* Makes one step of a change, if it has that step. */
 static void apply_change(struct apply *apply, size_t at, enum apply_step step)
 {
@@ -110,20 +119,12 @@ static void apply_change(struct apply *apply, size_t at, enum apply_step step)
 		apply->plan->state[at] = PLAN_CONFLICT;
 		return;
 	}
-	r = journal_begin(apply->journal_fd, change->path);
-	if (r < 0) {
-		cli_print_error(APPLY_VERB, "cannot write the journal: %s", strerror(-r));
-		apply->failed = true;
+	if (!apply_check_journal(apply, journal_begin(apply->journal_fd, change->path)))
 		return;
-	}
 	r = apply_do_step(apply, change, step);
 	if (r < 0)
 		apply->plan->state[at] = (unsigned char)apply_tell_failure(apply, change, r);
-	r = journal_end(apply->journal_fd);
-	if (r < 0) {
-		cli_print_error(APPLY_VERB, "cannot write the journal: %s", strerror(-r));
-		apply->failed = true;
-	}
+	(void)apply_check_journal(apply, journal_end(apply->journal_fd));
 }
 
 /* ---- all changes ---- */
@@ -285,10 +286,8 @@ int cli_main_ws_apply(int argc, char **argv)
 	fd = ws_open_workspace(APPLY_VERB, argv[optind], &workspace, &layer);
 	if (fd < 0)
 		return CLI_EXIT_ERROR;
-	if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
-		cli_print_error(APPLY_VERB, "%s: another process uses it", argv[optind]);
+	if (ws_lock_workspace(APPLY_VERB, argv[optind], fd) < 0)
 		return CLI_EXIT_ERROR;
-	}
 	if (!plan.words.theirs && !apply_is_same_dir(&workspace, &layer))
 		return WS_EXIT_NOT_ALL;
 	if (ws_selection_init(&selection, APPLY_VERB, workspace.dir, argv + optind + 1, (size_t)(argc - optind - 1)) <

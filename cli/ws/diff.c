@@ -26,9 +26,7 @@ struct diff_options {
 /* The changes that are shown. */
 struct diff_view {
 	const struct workspace_changes *changes;
-	const struct ws_selection *selection;
 	struct ws_patch patch;
-	size_t shown_count;
 };
 
 static void diff_tell_unread(const char *path, int error)
@@ -47,8 +45,7 @@ static int diff_visit(const struct diff_view *view, int (*visit)(const struct wo
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < view->changes->count; i++)
-		if (ws_selection_has(view->selection, &view->changes->item[i]))
-			r = visit(&view->changes->item[i]);
+		r = visit(&view->changes->item[i]);
 	return r;
 }
 
@@ -59,8 +56,7 @@ static int diff_print_patch(struct diff_view *view)
 	view->patch.to_terminal = isatty(STDOUT_FILENO);
 	for (int part = 0; part < WS_PATCH_PART_MAX; part++)
 		for (size_t i = 0; r == 0 && i < view->changes->count; i++)
-			if (ws_selection_has(view->selection, &view->changes->item[i]))
-				r = patch_print_change(&view->patch, &view->changes->item[i], (enum ws_patch_part)part);
+			r = patch_print_change(&view->patch, &view->changes->item[i], (enum ws_patch_part)part);
 	if (r == 0 && view->patch.left_out > 0)
 		cli_print_error(DIFF_VERB,
 				"the patch does not have %zu of the changes, or not wholly: directories, binary and "
@@ -75,8 +71,7 @@ static int diff_measure_paths(const struct diff_view *view)
 	size_t columns = 0;
 
 	for (size_t i = 0; i < view->changes->count; i++) {
-		const struct workspace_change *change = &view->changes->item[i];
-		_cleanup_free_ char *path = ws_selection_has(view->selection, change) ? show_make_path(change) : NULL;
+		_cleanup_free_ char *path = show_make_path(&view->changes->item[i]);
 
 		if (path && strlen(path) > columns)
 			columns = strlen(path);
@@ -90,11 +85,10 @@ static int diff_print_stat(struct diff_view *view)
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < view->changes->count; i++)
-		if (ws_selection_has(view->selection, &view->changes->item[i]))
-			r = patch_print_stat(&view->patch, &view->changes->item[i], columns);
-	if (r < 0 || view->shown_count == 0)
+		r = patch_print_stat(&view->patch, &view->changes->item[i], columns);
+	if (r < 0 || view->changes->count == 0)
 		return r;
-	return text_printf(stdout, " %zu changed, %llu insertions(+), %llu deletions(-)\n", view->shown_count,
+	return text_printf(stdout, " %zu changed, %llu insertions(+), %llu deletions(-)\n", view->changes->count,
 			   (unsigned long long)view->patch.added, (unsigned long long)view->patch.removed);
 }
 
@@ -115,7 +109,7 @@ static int diff_run(const struct diff_options *options, const struct workspace_l
 		    const struct ws_selection *selection)
 {
 	_cleanup_workspace_changes_ struct workspace_changes changes = {.on_unread = diff_tell_unread};
-	struct diff_view view = {.changes = &changes, .selection = selection, .patch = {.layer = layer}};
+	struct diff_view view = {.changes = &changes, .patch = {.layer = layer}};
 	int r = workspace_changes_find(layer, &changes);
 
 	if (r < 0) {
@@ -123,8 +117,7 @@ static int diff_run(const struct diff_options *options, const struct workspace_l
 				r == -E2BIG ? "more than 1,000,000 changes" : strerror(-r));
 		return CLI_EXIT_ERROR;
 	}
-	for (size_t i = 0; i < changes.count; i++)
-		view.shown_count += ws_selection_has(selection, &changes.item[i]);
+	ws_selection_drop_others(selection, &changes);
 	r = diff_show(options, &view);
 	if (r == -ENOENT && (options->patch || options->stat))
 		cli_print_error(DIFF_VERB, "there is no /usr/bin/diff: install diffutils, or leave out --patch and "
@@ -135,7 +128,7 @@ static int diff_run(const struct diff_options *options, const struct workspace_l
 		cli_print_error(DIFF_VERB, "contents cannot be read of %zu of the changes", view.patch.unread);
 	if (cli_print_text(DIFF_VERB, "") != CLI_EXIT_OK || r < 0 || changes.is_incomplete || view.patch.unread > 0)
 		return CLI_EXIT_ERROR;
-	return view.shown_count > 0 ? WS_DIFF_DIFFERENT : WS_DIFF_EQUAL;
+	return changes.count > 0 ? WS_DIFF_DIFFERENT : WS_DIFF_EQUAL;
 }
 
 /* Parses the options. CLI_OPTIONS_PARSED, or the exit status. */

@@ -111,34 +111,16 @@ static void hunks_limit_diff(pid_t pid)
 	(void)prlimit(pid, RLIMIT_CPU, &cpu, NULL);
 }
 
-/* Reads what diff(1) prints, up to a limit. 0 or -errno. */
-static int hunks_read_output(int fd, struct buf *text)
-{
-	char piece[16384];
-	ssize_t got;
-
-	while ((got = read(fd, piece, sizeof(piece))) != 0) {
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got < 0)
-			return -errno;
-		buf_add(text, piece, (size_t)got);
-		if (text->failed)
-			return -ENOMEM;
-		if (text->len > HUNKS_TEXT_BYTES_MAX)
-			return -EFBIG;
-	}
-	return 0;
-}
-
-/* Runs diff(1). 1: the texts differ; 0: they are equal; -EFBIG: it gave up; or -errno. */
+/* Runs diff(1), and sets *text, which was empty. 1: the texts differ; 0: they are equal; -EFBIG: it gave up; -errno. */
 static int hunks_run_diff(int old_fd, int new_fd, struct buf *text)
 {
 	_cleanup_close_ int old = fcntl(old_fd, F_DUPFD_CLOEXEC, HUNKS_FIRST_FD);
 	_cleanup_close_ int new = fcntl(new_fd, F_DUPFD_CLOEXEC, HUNKS_FIRST_FD);
 	_cleanup_close_ int in = -1, out = -1;
 	int fds[2], r, status = 0;
+	char *output = NULL;
 	pid_t pid = -1;
+	size_t len;
 
 	if (old < 0 || new < 0 || pipe2(fds, O_CLOEXEC) < 0)
 		return -errno;
@@ -150,13 +132,14 @@ static int hunks_run_diff(int old_fd, int new_fd, struct buf *text)
 		return r;
 	hunks_limit_diff(pid);
 	close_fd(&out);
-	r = hunks_read_output(in, text);
+	r = io_read_fd(in, HUNKS_TEXT_BYTES_MAX, &output, &len);
 	if (r < 0)
 		(void)kill(pid, SIGKILL);
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
 	if (r < 0)
 		return r;
+	*text = (struct buf){.data = output, .len = len, .cap = len + 1};
 	return WIFEXITED(status) && WEXITSTATUS(status) < 2 ? WEXITSTATUS(status) : -EFBIG;
 }
 
@@ -239,7 +222,8 @@ static int hunks_make_half(int text_fd, char sign, struct buf *out)
 		return -errno;
 	if (st.st_size == 0)
 		return 0;
-	text = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, text_fd, 0); /* a copy that nobody changes */
+	text = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, text_fd,
+		    0); /* our own copy, which does not change */
 	if (text == MAP_FAILED)
 		return -errno;
 	hunks_put_text(text, (size_t)st.st_size, sign, out);

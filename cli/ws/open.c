@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/file.h>
 
 #include "base/cleanup.h"
 #include "cli/cli.h"
@@ -50,4 +51,12 @@ int ws_open_workspace(const char *verb, const char *id, struct workspace *ret_wo
 		return -1;
 	}
 	return steal_fd(&fd);
+}
+
+int ws_lock_workspace(const char *verb, const char *id, int workspace_fd)
+{
+	if (flock(workspace_fd, LOCK_EX | LOCK_NB) == 0)
+		return 0;
+	cli_print_error(verb, "%s: another process uses it", id);
+	return -1;
 }

@@ -11,6 +11,9 @@ int ws_open_runs(const char *verb);
 /* Prints why a workspace cannot be used: -ENOENT, -EBUSY or another -errno. */
 void ws_print_failure(const char *verb, const char *id, int error);
 
+/* Locks an open workspace, to change it. -1 after a message: another process uses it. */
+int ws_lock_workspace(const char *verb, const char *id, int workspace_fd);
+
 /* Opens a workspace, as workspace_open(), and its layer. A descriptor owned by the caller; -1 after a message. */
 int ws_open_workspace(const char *verb, const char *id, struct workspace *ret_workspace,
 		      struct workspace_layer *ret_layer);

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -83,12 +82,8 @@ int cli_main_ws_recover(int argc, char **argv)
 	fd = ws_open_workspace(RECOVER_VERB, argv[optind], &workspace, &recovery.layer);
 	if (fd < 0)
 		return CLI_EXIT_ERROR;
-	if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
-		status = recover_run(&recovery, fd, workspace.id);
-	} else {
-		cli_print_error(RECOVER_VERB, "%s: another process uses it", argv[optind]);
-		status = CLI_EXIT_ERROR;
-	}
+	status = ws_lock_workspace(RECOVER_VERB, argv[optind], fd) < 0 ? CLI_EXIT_ERROR
+								       : recover_run(&recovery, fd, workspace.id);
 	workspace_layer_release(&recovery.layer);
 	return status;
 }

@@ -57,3 +57,15 @@ bool ws_selection_has(const struct ws_selection *selection, const struct workspa
 				return true;
 	return selection->count == 0;
 }
+
+void ws_selection_drop_others(const struct ws_selection *selection, struct workspace_changes *changes)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < changes->count; i++)
+		if (ws_selection_has(selection, &changes->item[i]))
+			changes->item[count++] = changes->item[i];
+		else
+			workspace_change_release(&changes->item[i]);
+	changes->count = count;
+}

@@ -26,4 +26,7 @@ void ws_selection_release(struct ws_selection *selection);
 /* True when a change is meant: by its path, or the one that it had before or has now. */
 bool ws_selection_has(const struct ws_selection *selection, const struct workspace_change *change);
 
+/* Removes the changes that are not meant. */
+void ws_selection_drop_others(const struct ws_selection *selection, struct workspace_changes *changes);
+
 #endif

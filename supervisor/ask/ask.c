@@ -12,8 +12,6 @@
 #include "supervisor/ask/way.h"
 #include "supervisor/dispatch-call.h"
 
-#define NS_PER_MS UINT64_C(1000000)
-
 int asker_create(const struct asker_options *options, struct asker **ret_asker)
 {
 	struct asker *asker = calloc(1, sizeof(*asker));

@@ -8,11 +8,8 @@
 #include "base/io.h"
 #include "policy/policy.h"
 #include "supervisor/ask/details.h"
-#include "supervisor/ask/question.h"
 #include "supervisor/ask/way.h"
 #include "supervisor/dispatch-call.h"
-
-#define NS_PER_MS UINT64_C(1000000)
 
 /* Computes the id: nobody can know it who has not seen this very question, about this very call, under this policy. */
 static bool by_approver_make_id(struct approval_question *sent, const char *key, const char *text)
@@ -36,8 +33,7 @@ static bool by_approver_make_id(struct approval_question *sent, const char *key,
 static char *by_approver_make_line(const struct asker *asker, struct question *question, const struct call *denied,
 				   const struct call *asked)
 {
-	const struct question_origin origin = {asker->options.run_id, question->number,
-					       asker->options.timeout_ns / NS_PER_MS};
+	const struct question_origin origin = question_get_origin(asker, question);
 	const struct details_options options = {policy_get_settings(denied->sandbox->policy)->name,
 						asker->options.policy_sha256, question->sent.can_hold_for_run,
 						asker->options.can_be_remembered};

@@ -2,18 +2,14 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "supervisor/ask/question.h"
 #include "supervisor/ask/way.h"
 #include "supervisor/dispatch-call.h"
 #include "supervisor/on-deny.h"
 
-#define NS_PER_MS UINT64_C(1000000)
-
 static enum ask_result by_directory_ask(struct asker *asker, struct question *question, const struct call *denied,
 					const struct call *asked)
 {
-	const struct question_origin origin = {asker->options.run_id, question->number,
-					       asker->options.timeout_ns / NS_PER_MS};
+	const struct question_origin origin = question_get_origin(asker, question);
 	_cleanup_free_ char *text = NULL;
 
 	if (ask_directory_is_gone(asker->options.dir_fd))

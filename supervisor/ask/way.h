@@ -15,6 +15,9 @@
 #include "supervisor/ask/approver.h"
 #include "supervisor/ask/ask.h"
 #include "supervisor/ask/directory.h"
+#include "supervisor/ask/question.h"
+
+#define NS_PER_MS UINT64_C(1000000)
 
 /* A denied call that waits for an answer. */
 struct question {
@@ -54,6 +57,11 @@ struct asker {
 	struct approver_rate rate;  /* with an approver */
 	bool approver_is_gone;      /* the process that answers has closed its socket */
 };
+
+static inline struct question_origin question_get_origin(const struct asker *asker, const struct question *question)
+{
+	return (struct question_origin){asker->options.run_id, question->number, asker->options.timeout_ns / NS_PER_MS};
+}
 
 struct ask_way {
 	enum policy_on_deny mode; /* whose denials are asked about in this way */

@@ -2,6 +2,7 @@
 # callgate ws diff tells exactly what the program changed, as lines, JSON, numbers and a patch that git and patch(1)
 # take; nothing of names or contents moves the terminal; the directory and the workspace stay as they are.
 . "$(dirname "$0")/../lib.sh"
+. "$(dirname "$0")/workspace-lib.sh"
 need jq git patch "$PYTHON"
 W=$T/w
 
@@ -16,11 +17,6 @@ ws() # as callgate ws diff: stdout in $T/out, status in $status
 {
 	status=0
 	cg ws diff "$@" >"$T/out" 2>"$T/err2" || status=$?
-}
-
-picture()
-{
-	(cd "$1" && find . \( -type f -printf '%A@ ' -o -true \) -printf '%P\t%y %m %s %l %T@ %C@\n' | sort)
 }
 
 mkdir -p "$W/a/b" "$W/empty" "$W/hidden/sub"
@@ -190,16 +186,10 @@ ws "$id"
 mv "$T/elsewhere" "$W"
 
 # In use.
-mkfifo "$T/go"
-"$CALLGATE" run --cow -q --profile minimal -w "$W" -r /usr -x /usr/bin -i -- /bin/sh -c 'echo up; read x' \
-	<"$T/go" >"$T/up" 2>"$T/err" &
-runner=$!
-exec 9>"$T/go"
-until [ -s "$T/up" ]; do kill -0 $runner 2>/dev/null || break; done
-ws "$("$CALLGATE" ws list --json | jq -r 'select(.in_use).id')"
+begin_run
+ws "$id"
 { [ $status = 125 ] && grep -q 'has not ended' "$T/err2"; } || fail "in use: $status $(cat "$T/err2")"
-exec 9>&-
-wait $runner
+end_run
 for id in $("$CALLGATE" ws list --json | jq -r .id); do
 	"$CALLGATE" ws discard "$id" || fail "discard $id"
 done

@@ -2,6 +2,7 @@
 # --cow leaves the directory of -w byte-identical, times included; the program sees what a native one would see; its
 # result names the workspace, and callgate ws lists and discards it. Where it cannot be had, nothing is run.
 . "$(dirname "$0")/../lib.sh"
+. "$(dirname "$0")/workspace-lib.sh"
 need jq "$PYTHON"
 W=$T/w
 SEEDS=3 # random programs, each of 200 operations
@@ -20,13 +21,6 @@ ws()
 holds() # WHAT FILTER: of the result
 {
 	jq -e "$2" "$T/result" >/dev/null || fail "$1: $(jq -c . "$T/result" | head -c 1500) $(cat "$T/err")"
-}
-
-# Kind, mode, size, link target and times of everything in the directory, and of the directory itself. find(1) sets the
-# access times of directories.
-picture()
-{
-	(cd "$1" && find . \( -type f -printf '%A@ ' -o -true \) -printf '%P\t%y %m %s %l %T@ %C@\n' | sort)
 }
 
 content()
@@ -97,17 +91,10 @@ discard_all
 mv "$odd" "$W"
 
 # A run that goes on holds its workspace.
-mkfifo "$T/go"
-"$CALLGATE" run --cow -q --profile minimal -w "$W" -r /usr -x /usr/bin -i -- /bin/sh -c 'echo up; read x' \
-	<"$T/go" >"$T/up" 2>"$T/err" &
-runner=$!
-exec 9>"$T/go"
-until [ -s "$T/up" ]; do kill -0 $runner 2>/dev/null || break; done
-id=$(ws list --json | jq -r 'select(.in_use).id')
+begin_run
 ws discard "$id" 2>"$T/err2" && fail "discarded in use"
 grep -q 'has not ended' "$T/err2" || fail "in use: $(cat "$T/err2")"
-exec 9>&-
-wait $runner
+end_run
 discard_all
 
 # What would write to the directory past its layer is refused, and leaves no workspace.

@@ -1,0 +1,27 @@
+# shellcheck shell=bash disable=SC2034,SC2154 # variables of lib.sh, and of the tests
+# What the tests of workspaces share; sourced after lib.sh. $W is the directory of -w.
+
+# Kind, mode, size, link target and times of everything in the directory, and of the directory itself. find(1) sets the
+# access times of directories.
+picture()
+{
+	(cd "$1" && find . \( -type f -printf '%A@ ' -o -true \) -printf '%P\t%y %m %s %l %T@ %C@\n' | sort)
+}
+
+# Starts a run that goes on until end_run. Its workspace is $id.
+begin_run()
+{
+	mkfifo "$T/go"
+	"$CALLGATE" run --cow -q --profile minimal -w "$W" -r /usr -x /usr/bin -i -- /bin/sh -c 'echo up; read x' \
+		<"$T/go" >"$T/up" 2>"$T/err" &
+	runner=$!
+	exec 9>"$T/go"
+	until [ -s "$T/up" ]; do kill -0 "$runner" 2>/dev/null || break; done
+	id=$("$CALLGATE" ws list --json | jq -r 'select(.in_use).id')
+}
+
+end_run()
+{
+	exec 9>&-
+	wait "$runner"
+}
