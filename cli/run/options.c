@@ -117,6 +117,11 @@ static int run_set_approve(const struct cli_given_option *given, void *approve)
 #define INPUT_OPTION_ROW \
 	CLI_LIST("input", 0, "FILE", "copy FILE, or a directory with its tree, into the workdir first (repeatable)", \
 		 FIELD_OFFSET(input_paths))
+#define COW_OPTION_ROW \
+	CLI_FLAG("cow", 0, \
+		 "copy on write: leave the directory of -w as it is; what is written there goes to\n" \
+		 "a workspace, which callgate ws list shows and callgate ws discard removes", \
+		 FIELD_OFFSET(uses_workspace))
 #define QUIET_OPTION_ROW CLI_FLAG("quiet", 'q', "print only callgate's error messages", FIELD_OFFSET(is_quiet))
 
 static const struct cli_option run_table[] = {
@@ -136,10 +141,7 @@ static const struct cli_option run_table[] = {
 		 "change no file: all that is written goes to a scratch directory, and the\n"
 		 "result lists it",
 		 FIELD_OFFSET(is_dry_run)),
-	CLI_FLAG("cow", 0,
-		 "copy on write: leave the directory of -w as it is; what is written there goes to\n"
-		 "a workspace, which callgate ws list shows and callgate ws discard removes",
-		 FIELD_OFFSET(uses_workspace)),
+	COW_OPTION_ROW,
 	CLI_TEXT("ask", "DIR",
 		 "write a question to DIR for each call that the policy denies with \"on_deny\":\n"
 		 "\"ask-file\", and wait for its answer, a file of DIR: allow, deny or kill",
@@ -231,6 +233,7 @@ static const struct cli_option session_table[] = {
 		 FIELD_OFFSET(audit_path)),
 	SIGN_KEY_OPTION_ROW,
 	SINK_OPTION_ROW,
+	COW_OPTION_ROW,
 	INPUT_OPTION_ROW,
 	QUIET_OPTION_ROW,
 	{0},
@@ -355,14 +358,19 @@ int run_parse_session_options(int argc, char **argv, struct run_options *ret_opt
 		.table = {{"What is allowed:\n", cli_get_policy_table(), &options->policy},
 			  {"\nThe session:\n", session_table, options}},
 	};
+	const char *wrong;
 	int status;
 
 	*options = (struct run_options){.status_fd = -1, .session_idle_ns = SESSION_IDLE_DEFAULT_NS,
 					.session_holder_fd = -1};
 	status = cli_parse_options(argc, argv, &syntax);
-	if (status == CLI_OPTIONS_PARSED)
-		options->argv = optind < argc ? argv + optind : default_argv;
-	return status;
+	if (status != CLI_OPTIONS_PARSED)
+		return status;
+	options->argv = optind < argc ? argv + optind : default_argv;
+	wrong = run_find_conflict_with_workspace(options);
+	if (wrong)
+		cli_print_error("session create", "%s", wrong);
+	return wrong ? CLI_EXIT_ERROR : CLI_OPTIONS_PARSED;
 }
 
 void run_options_release(struct run_options *options)

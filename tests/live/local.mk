@@ -31,6 +31,7 @@ LIVE_TESTS = \
 	tests/live/supervisor/judge-changes.sh \
 	tests/live/supervisor/session.sh \
 	tests/live/supervisor/session-terminal.sh \
+	tests/live/supervisor/session-workspace.sh \
 	tests/live/supervisor/on-deny.sh \
 	tests/live/supervisor/one-of-each.sh \
 	tests/live/agents/contexts.sh \
