@@ -15,7 +15,7 @@ dist_noinst_SCRIPTS += tests/check/coverage.sh tests/check/cross.sh tests/check/
 	tests/check/product.sh tests/check/tally.sh \
 	tests/vm/build.sh tests/vm/common.sh tests/vm/foreign.sh tests/vm/image.sh tests/vm/inside.sh \
 	tests/vm/kernel.sh tests/vm/matrix.py tests/vm/run.sh tests/vm/unit.sh
-EXTRA_DIST += tests/vm/kernels.json
+EXTRA_DIST += tests/vm/docker-default.apparmor tests/vm/kernels.json
 TESTS += tests/kernels.sh
 dist_check_SCRIPTS += tests/kernels.sh
 EXTRA_DIST += tests/check/codespell.ignore tests/check/common.sh tests/check/outline.awk

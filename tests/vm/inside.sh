@@ -13,6 +13,10 @@ export CALLGATE=$top_builddir/callgate CALLGATE_PROFILES=$top_srcdir/policy/prof
 kept=(LIVE_TIMEOUT=600 PATH="$PATH" LC_ALL="$LC_ALL" top_srcdir="$top_srcdir" top_builddir="$top_builddir"
 	CALLGATE="$CALLGATE" CALLGATE_PROFILES="$CALLGATE_PROFILES")
 
+# Of Docker's containers, unless asked for otherwise.
+docker_capabilities="CAP_CHOWN CAP_DAC_OVERRIDE CAP_FSETID CAP_FOWNER CAP_MKNOD CAP_NET_RAW CAP_SETGID CAP_SETUID
+	CAP_SETFCAP CAP_SETPCAP CAP_NET_BIND_SERVICE CAP_SYS_CHROOT CAP_KILL CAP_AUDIT_WRITE"
+
 # Sets the array "properties" to what the example's unit says of its service, but for what it starts: -p, one, -p, …
 read_unit()
 {
@@ -39,8 +43,9 @@ start_user_manager()
 }
 
 # inside SURROUNDING COMMAND…: as root of the machine, as an ordinary user in a control group of root's, as a user
-# to whom systemd has delegated one, as a user in a delegated scope of his own systemd, or in the service of
-# examples/confined.
+# to whom systemd has delegated one, as a user in a delegated scope of his own systemd, in the service of
+# examples/confined, or as root or a user of a Docker container: with its AppArmor profile and its capabilities, and
+# without the calls that its filter refuses most programs.
 inside()
 {
 	local surrounding=$1
@@ -61,6 +66,14 @@ inside()
 			-p WorkingDirectory=/home/tester -- env -i "XDG_RUNTIME_DIR=/run/user/$(id -u tester)" \
 			systemd-run --user --scope --quiet --collect -p Delegate=yes -- env -i "${kept[@]}" \
 			HOME=/home/tester LIVE_TMP=/home/tester "$@"
+		;;
+	docker | docker-user)
+		local user=root
+		[ "$surrounding" = docker ] || user=tester
+		systemd-run --quiet --pipe --wait --collect -p User=$user -p AppArmorProfile=docker-default \
+			-p CapabilityBoundingSet="$docker_capabilities" -p RestrictNamespaces=yes -p ProtectControlGroups=yes \
+			-p SystemCallFilter='~@mount pidfd_getfd' -p SystemCallErrorNumber=EPERM \
+			-p WorkingDirectory=/tmp -- env -i "${kept[@]}" OUTER_FILTER=1 HOME=/tmp LIVE_TMP=/tmp "$@"
 		;;
 	service)
 		read_unit && systemd-run --quiet --pipe --wait --collect "${properties[@]}" -p WorkingDirectory=/tmp \

@@ -28,7 +28,8 @@ RESULTS = os.path.join(HERE, "kernels.json")
 DOCUMENT = os.path.join(SOURCE, "doc", "kernels.md")
 SCHEMA = "callgate-kernels/1"
 SURROUNDINGS = {"root": "root", "user": "a user", "delegated": "a user, delegated", "scope": "a user, in a scope",
-                "service": "a service"}
+                "service": "a service", "docker": "root, in Docker's confinement",
+                "docker-user": "a user, in Docker's confinement"}
 LAYERS = {  # in the order of the table, with their heads there
     "landlock": "Landlock", "userns": "user", "mountns": "mount", "pidns": "pid", "ipcns": "ipc", "utsns": "uts",
     "netns": "net", "cgroupns": "cgroup", "cgroups": "control groups", "seccomp_notify": "seccomp",
@@ -73,12 +74,15 @@ UNITS = ("scope", "service")  # of systemd
 RESTRICTED = "sysctl.kernel.apparmor_restrict_unprivileged_userns=1"
 LOAD_PROFILE = """echo 'profile unprivileged_userns { audit deny capability, file, network, unix, ptrace, signal, mount,
     umount, pivot_root, dbus, }' | apparmor_parser --replace"""
+LOAD_DOCKER = "apparmor_parser --replace /vm/tree/tests/vm/docker-default.apparmor"
 MACHINES = [
     Machine("5.10", "5.10", surroundings=ALL, lacking=frozenset(["landlock", "mountns", "pidns"])),
     Machine("6.1", "6.1", tests=tuple(CORE), surroundings=ALL),
     Machine("6.12", "6.12", tests=tuple(CORE), surroundings=ALL),
     Machine("6.1, units of systemd", "6.1", surroundings=UNITS),
     Machine("6.12, units of systemd", "6.12", surroundings=UNITS),
+    Machine("6.1, Docker's AppArmor profile", "6.1", tests=tuple(CORE[:-1]), prepare=LOAD_DOCKER,
+            surroundings=("docker", "docker-user"), lacking=NAMESPACES | {"cgroups"}),
     Machine("Ubuntu 22.04's 5.15", "ubuntu-5.15"),
     Machine("Ubuntu 24.04's 6.8", "ubuntu-6.8", options=RESTRICTED, prepare=LOAD_PROFILE, surroundings=("user",),
             lacking_for_users=NAMESPACES),  # root is not restricted
