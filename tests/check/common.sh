@@ -59,7 +59,7 @@ CHECK_PACKAGES="check clang=clang libclang-rt-dev clang-tidy=clang-tidy cppcheck
 	codespell=codespell
 	valgrind=valgrind mandoc=mandoc gcc-aarch64-linux-gnu=aarch64-linux-gnu-gcc libc6-dev-arm64-cross xz-utils=xz
 	bubblewrap=bwrap runsc=runsc systemd=systemd-analyze catatonit=catatonit
-	git=git nodejs=node podman=podman rsync=rsync zip=zip unzip=unzip sqlite3=sqlite3 vim=vim perl=perl
+	git=git nodejs=node npm=npm podman=podman rsync=rsync zip=zip unzip=unzip sqlite3=sqlite3 vim=vim perl=perl
 	python3-venv procps=ps nginx-light=nginx nghttp2-server=nghttpd openssh-server=sshd openssh-client=ssh
 	redis-server=redis-server golang-go=go musl-tools=musl-gcc python3-httpx python3-aiohttp python3-requests
 	python3-grpcio python3-websockets python3-h2 apache2-bin=apache2 lighttpd=lighttpd gunicorn=gunicorn

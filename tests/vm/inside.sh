@@ -71,9 +71,10 @@ inside()
 		local user=root
 		[ "$surrounding" = docker ] || user=tester
 		systemd-run --quiet --pipe --wait --collect -p User=$user -p AppArmorProfile=docker-default \
-			-p CapabilityBoundingSet="$docker_capabilities" -p RestrictNamespaces=yes -p ProtectControlGroups=yes \
-			-p SystemCallFilter='~@mount pidfd_getfd' -p SystemCallErrorNumber=EPERM \
-			-p WorkingDirectory=/tmp -- env -i "${kept[@]}" OUTER_FILTER=1 HOME=/tmp LIVE_TMP=/tmp "$@"
+			-p CapabilityBoundingSet="$docker_capabilities" -p RestrictNamespaces=yes \
+			-p ProtectControlGroups=yes -p SystemCallFilter="~@mount pidfd_getfd" \
+			-p SystemCallErrorNumber=EPERM -p WorkingDirectory=/tmp -- \
+			env -i "${kept[@]}" OUTER_FILTER=1 HOME=/tmp LIVE_TMP=/tmp "$@"
 		;;
 	service)
 		read_unit && systemd-run --quiet --pipe --wait --collect "${properties[@]}" -p WorkingDirectory=/tmp \

@@ -10,7 +10,7 @@ cp "$SRC"/examples/analysis/analyse.py "$T/dir"
 cp -r "$SRC"/examples/experiment/. "$T/dir"
 printf 'all:\n\t@echo made\n' >"$T/dir/Makefile"
 # joins continued lines, drops the prompt
-mandoc -T ascii "$SRC/doc/callgate.1" | col -bx | sed -n '/^EXAMPLES/,/^SEE/p' |
+mandoc -T ascii "$SRC/doc/callgate.1" | sed $'s/.\b//g' | sed -n '/^EXAMPLES/,/^SEE/p' |
 	sed -e :a -e '/\\$/N; s/\\\n *//; ta' | sed -n 's/^ *\$ //p' >"$T/examples"
 [ "$(wc -l <"$T/examples")" -ge 5 ] || die "found only: $(cat "$T/examples")"
 cd "$T/dir" || die cd
