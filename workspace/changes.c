@@ -19,6 +19,7 @@
 struct pending_dir {
 	char *path; /* owned */
 	bool in_base, in_upper;
+	bool is_opaque; /* it is in one that is: overlayfs marks only the highest */
 };
 
 /* The search for changes. It does not recurse: a hostile program can nest directories thousands deep. */
@@ -82,9 +83,9 @@ static int search_add_change(const struct search *search, const char *path, cons
 }
 
 /* Adds a directory to those that are yet to be compared. 0 or -errno. */
-static int search_add_pending(struct search *search, const char *path, bool in_base, bool in_upper)
+static int search_add_pending(struct search *search, const char *path, bool in_base, bool in_upper, bool is_opaque)
 {
-	struct pending_dir dir = {strdup(path), in_base, in_upper};
+	struct pending_dir dir = {strdup(path), in_base, in_upper, is_opaque};
 
 	if (!dir.path || !array_reserve(&search->pending, search->pending_count, &search->pending_room)) {
 		free(dir.path);
@@ -192,7 +193,7 @@ static int search_judge_pair(const struct workspace_layer *layer, const struct e
 }
 
 /* Adds what an entry pair tells: a change, a directory that is to be compared. 0 or -errno. */
-static int search_add_pair(struct search *search, const char *path, const struct entry_pair *pair)
+static int search_add_pair(struct search *search, const char *path, const struct entry_pair *pair, bool is_opaque)
 {
 	const bool base_dir = pair->base_fd >= 0 && S_ISDIR(pair->base.st_mode);
 	const bool upper_dir = pair->upper_fd >= 0 && S_ISDIR(pair->upper.st_mode);
@@ -204,13 +205,13 @@ static int search_add_pair(struct search *search, const char *path, const struct
 	else if (kind != WORKSPACE_CHANGE_KIND_MAX)
 		r = search_add_change(search, path, pair, (enum workspace_change_kind)kind, differences);
 	if (r == 0 && (base_dir || upper_dir))
-		r = search_add_pending(search, path, base_dir, upper_dir);
+		r = search_add_pending(search, path, base_dir, upper_dir, is_opaque);
 	return r;
 }
 
-/* Compares what a name has in both directories. 0 or -errno. */
+/* Compares what a name has in both directories. is_opaque: that of the layer hides the other. 0 or -errno. */
 static int search_compare_name(struct search *search, const char *dir, const char *name, int base_dir_fd,
-			       int upper_dir_fd)
+			       int upper_dir_fd, bool is_opaque)
 {
 	_cleanup_close_ int base = -1, upper = -1;
 	char path[PATH_MAX];
@@ -228,7 +229,7 @@ static int search_compare_name(struct search *search, const char *dir, const cha
 	pair.base_fd = base;
 	pair.upper_fd = upper;
 	if (error == 0)
-		return search_add_pair(search, path, &pair);
+		return search_add_pair(search, path, &pair, is_opaque);
 	search_tell_unread(search, path, error);
 	return 0;
 }
@@ -259,7 +260,8 @@ static DIR *search_open_stream(int dir_fd)
 }
 
 /* Compares each name of a directory of the upper layer. 0 or -errno. */
-static int search_compare_upper_names(struct search *search, const char *path, int base_fd, int upper_fd)
+static int search_compare_upper_names(struct search *search, const char *path, int base_fd, int upper_fd,
+				      bool is_opaque)
 {
 	_cleanup_closedir_ DIR *dir = search_open_stream(upper_fd);
 	const struct dirent *entry;
@@ -267,7 +269,7 @@ static int search_compare_upper_names(struct search *search, const char *path, i
 
 	while (dir && r == 0 && (entry = readdir(dir)))
 		if (!path_is_dot_name(entry->d_name))
-			r = search_compare_name(search, path, entry->d_name, base_fd, upper_fd);
+			r = search_compare_name(search, path, entry->d_name, base_fd, upper_fd, is_opaque);
 	return dir ? r : -ENOMEM;
 }
 
@@ -282,7 +284,7 @@ static int search_add_hidden_names(struct search *search, const char *path, int 
 	while (dir && r == 0 && (entry = readdir(dir)))
 		if (!path_is_dot_name(entry->d_name) &&
 		    (upper_fd < 0 || fstatat(upper_fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0))
-			r = search_compare_name(search, path, entry->d_name, base_fd, -1);
+			r = search_compare_name(search, path, entry->d_name, base_fd, -1, true);
 	return dir ? r : -ENOMEM;
 }
 
@@ -294,7 +296,7 @@ static int search_compare_dirs(struct search *search, const struct pending_dir *
 
 	if (dir->in_upper) {
 		upper = search_open_dir(search, search->layer->upper_fd, dir->path);
-		opaque = upper < 0 ? 0 : workspace_is_opaque(search->layer, upper);
+		opaque = upper < 0 ? 0 : dir->is_opaque ? 1 : workspace_is_opaque(search->layer, upper);
 		if (opaque < 0)
 			search_tell_unread(search, dir->path, opaque);
 		if (upper < 0 || opaque < 0)
@@ -306,7 +308,7 @@ static int search_compare_dirs(struct search *search, const struct pending_dir *
 			return 0;
 	}
 	if (upper >= 0)
-		r = search_compare_upper_names(search, dir->path, base, upper);
+		r = search_compare_upper_names(search, dir->path, base, upper, opaque);
 	if (r == 0 && base >= 0 && opaque)
 		r = search_add_hidden_names(search, dir->path, base, upper);
 	return r;
@@ -340,7 +342,7 @@ int workspace_changes_find(const struct workspace_layer *layer, struct workspace
 	int r = search_compare_roots(&search);
 
 	if (r == 0)
-		r = search_add_pending(&search, "", true, true);
+		r = search_add_pending(&search, "", true, true, false);
 	while (search.pending_count > 0) {
 		struct pending_dir dir = search.pending[--search.pending_count];
 

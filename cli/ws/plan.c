@@ -136,7 +136,7 @@ static void ws_plan_hold_deletions(const struct plan *plan)
 		if (change->kind != WORKSPACE_DELETED || plan->state[i] != PLAN_APPLY)
 			continue;
 		other = ws_plan_find_replaced_above(plan, change->path);
-		if (other && ws_plan_get_state(plan, other) != PLAN_APPLY)
+		if (other && ws_plan_get_state(plan, other) > PLAN_APPLY)
 			plan->state[i] = (unsigned char)ws_plan_get_state(plan, other);
 		other = change->new_path ? ws_plan_find(plan, change->new_path) : NULL;
 		if (other && ws_plan_get_state(plan, other) > PLAN_APPLY)

@@ -24,7 +24,6 @@ LIVE_TESTS = \
 	tests/live/attacks/traced-end.sh \
 	tests/live/supervisor/affinity.sh \
 	tests/live/supervisor/approve-hostile.sh \
-	tests/live/supervisor/approve-session.sh \
 	tests/live/supervisor/approve-tty.sh \
 	tests/live/supervisor/approve.sh \
 	tests/live/supervisor/ask-file.sh \
@@ -220,6 +219,7 @@ LIVE_TESTS = \
 	tests/live/cli/workspace.sh \
 	tests/live/cli/workspace-apply.sh \
 	tests/live/cli/workspace-diff.sh \
+	tests/live/cli/workspace-random.sh \
 	tests/live/cli/user.sh \
 	tests/live/limits/weight.sh \
 	tests/live/with-judge-changes.sh \
@@ -258,7 +258,8 @@ EXTRA_DIST += tests/live/cli/workspace-lib.sh tests/live/supervisor/approve-lib.
 EXTRA_DIST += tests/live/bomb.sh tests/live/docker-profile.sh tests/live/lib.sh
 EXTRA_DIST += tests/live/doctor/examine.sh tests/live/doctor/filter.py
 EXTRA_DIST += tests/live/canary.py tests/live/canary.sh tests/live/watch.sh
-EXTRA_DIST += tests/live/agents/contexts.py tests/live/cli/workspace-play.py
+EXTRA_DIST += tests/live/agents/contexts.py
+EXTRA_DIST += tests/live/cli/workspace-program.py tests/live/cli/workspace-random.py
 EXTRA_DIST += tests/live/agents/packages.sh tests/live/agents/server.sh
 # On request: CALLGATE_SOAK=1800 tests/live/agents/soak.sh
 EXTRA_DIST += tests/live/agents/soak.sh tests/cases/e2b-soak.py

@@ -153,6 +153,23 @@ START_TEST(test_opaque)
 }
 END_TEST
 
+/* overlayfs marks a directory that was made below an opaque one no more. */
+START_TEST(test_below_opaque)
+{
+	directory("base/d");
+	directory("base/d/sub");
+	directory("base/d/sub/deep");
+	put("base/d/sub/deep/hidden", "h");
+	put("base/d/sub/hidden", "h");
+	directory("0/upper/d");
+	directory("0/upper/d/sub");
+	directory("0/upper/d/sub/deep");
+	ck_assert_str_eq(find(USER, false), "");
+	if (attribute("0/upper/d", USER "opaque", "y"))
+		ck_assert_str_eq(find(USER, false), "[D d/sub/deep/hidden 0][D d/sub/hidden 0]");
+}
+END_TEST
+
 START_TEST(test_no_whole_content)
 {
 	put("base/file", "whole");
@@ -264,6 +281,7 @@ int main(void)
 	tcase_add_test(tests, test_kinds);
 	tcase_add_test(tests, test_renames);
 	tcase_add_test(tests, test_opaque);
+	tcase_add_test(tests, test_below_opaque);
 	tcase_add_test(tests, test_no_whole_content);
 	tcase_add_test(tests, test_links_are_not_followed);
 	tcase_add_test(tests, test_special_files);

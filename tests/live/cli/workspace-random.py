@@ -1,0 +1,300 @@
+# Random programs (workspace-program.py) in a workspace and natively on a copy, compared: what the program sees, what
+# callgate ws apply makes of the directory, wholly, in parts and killed at any moment; and all else leaves it alone.
+# FIRST_SEED SEEDS KILLS; in the environment: WORKSPACE_RUN and WORKSPACE_NATIVE, command lines as JSON, CALLGATE.
+import importlib.util, json, os, random, shutil, signal, socket, stat, subprocess, sys, time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+spec = importlib.util.spec_from_file_location('program', os.path.join(HERE, 'workspace-program.py'))
+program = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(program)
+
+CALLGATE = os.environ['CALLGATE']
+RUN = json.loads(os.environ['WORKSPACE_RUN'])
+NATIVE = json.loads(os.environ['WORKSPACE_NATIVE'])
+PLAY = [sys.executable, os.environ['WORKSPACE_PROGRAM']]
+T = os.environ['WORKSPACE_T']
+BASE, COPY = os.path.join(T, 'w'), os.path.join(T, 'copy')
+NOT_ALL = 3
+counts = dict(programs=0, differ=0, applied=0, parts=0, discarded=0, kills=0, interrupted=0, steps=0)
+failed = []
+
+
+def fail(seed, text):
+    failed.append(seed)
+    counts['differ'] += 1
+    print('FAIL: seed %d: %s' % (seed, text[:2000]), file=sys.stderr, flush=True)
+
+
+def build(root, seed):
+    """A tree with entries of all kinds. Without hard links: of those, one that is written to is a file of its own."""
+    draw = random.Random(seed)
+    shutil.rmtree(root, ignore_errors=True)
+    os.mkdir(root, 0o755)
+    root = os.fsencode(root)
+    names = program.names_of(draw)[:9] + [b'n1', b'lower']
+    dirs = [b'']
+    for i in range(30):
+        path = os.path.join(draw.choice(dirs[-4:]), draw.choice(names))
+        full, kind = os.path.join(root, path), draw.randrange(10)
+        if os.path.lexists(full) or len(full) > 2000:
+            continue
+        if kind < 3:
+            os.mkdir(full, 0o755)
+            dirs.append(path)
+        elif kind == 3:
+            os.symlink(draw.choice((b'n1', b'.', b'n2/n1', b'/none/n1')), full)
+        elif kind == 4:
+            os.mkfifo(full)
+        elif kind == 5:
+            os.mknod(full, stat.S_IFSOCK | 0o755)
+        else:
+            with open(full, 'wb') as file:
+                file.write(draw.randbytes(draw.choice((0, 10, 5000))))
+                if kind == 6:
+                    file.truncate(1 << 20)
+            os.setxattr(full, b'user.a', draw.randbytes(20))
+            os.chmod(full, draw.choice((0o644, 0o755, 0o600, 0o444)))
+    for path in sorted(program.walk(root), reverse=True):
+        at = draw.randrange(program.OLD * 10**9)
+        os.utime(path, ns=(at, at), follow_symlinks=False)
+    os.utime(root, ns=(10**18, 10**18))
+
+
+def picture(root):
+    """All that can tell that something was changed."""
+    found = {}
+    for path in [os.fsencode(root)] + list(program.walk(os.fsencode(root))):
+        at = os.lstat(path)
+        found[path] = at.st_ino, at.st_mtime_ns, at.st_ctime_ns, at.st_nlink, program.look(path)
+    return found
+
+
+def state(root):
+    """What an apply has to make of each path: not which names are of one file, nor the times of directories."""
+    found = {}
+    root = os.fsencode(root)
+    for path in program.walk(root):
+        mode, size, mtime, content, attributes = program.look(path)
+        is_dir = stat.S_ISDIR(os.lstat(path).st_mode)
+        found[os.path.relpath(path, root)] = mode, size, 0 if is_dir else mtime, content, attributes
+    return found
+
+
+def differences(left, right):
+    return ['%r: %s %s' % (path, left.get(path), right.get(path)) for path in sorted(set(left) | set(right))
+            if left.get(path) != right.get(path)]
+
+
+def ws(*words):
+    return subprocess.run([CALLGATE, 'ws', *words], capture_output=True, stdin=subprocess.DEVNULL)
+
+
+def path_of(text):
+    """A path of JSON, in which what is no UTF-8 is escaped."""
+    out, rest = b'', text.encode()
+    while rest:
+        if rest[:2] == b'\\x':
+            out, rest = out + bytes([int(rest[2:4], 16)]), rest[4:]
+        elif rest[:2] == b'\\\\':
+            out, rest = out + b'\\', rest[2:]
+        else:
+            out, rest = out + rest[:1], rest[1:]
+    return out
+
+
+def changes(workspace):
+    found = [json.loads(line) for line in ws('diff', '--json', workspace).stdout.splitlines()]
+    return [(path_of(each['path']), path_of(each['old_path']) if each.get('old_path') else None, each['change'])
+            for each in found]
+
+
+def must_be_native(seed, what, native):
+    left = differences(state(BASE), native)
+    if left:
+        fail(seed, '%s: the directory, the native copy: %s' % (what, left[:3]))
+
+
+def apply_all(seed, workspace, native, *words):
+    done = ws('apply', '--allow-executed', *words, workspace)
+    if done.returncode != 0:
+        fail(seed, 'apply: %d %r' % (done.returncode, done.stderr))
+    must_be_native(seed, 'apply', native)
+    left = ws('diff', workspace)
+    if left.returncode != 0:
+        fail(seed, 'diff after apply: %d %r' % (left.returncode, left.stdout + left.stderr))
+    counts['applied'] += 1
+
+
+def is_at_or_below(path, chosen):
+    return any(path == each or path.startswith(each + b'/') for each in chosen)
+
+
+def apply_part(seed, workspace, native):
+    """Applies a few paths. What is not at or below one of them stays as it is, unless it belongs to what is."""
+    draw = random.Random(seed)
+    found = changes(workspace)
+    paths = [path for path, _, _ in found if b'*' not in path and path != b'.']
+    chosen = draw.sample(paths, min(len(paths), draw.randrange(1, 6)))
+    if not chosen:
+        return
+    before = state(BASE)
+    done = ws('apply', '--allow-executed', workspace, *[b'./' + path for path in chosen])
+    after = state(BASE)
+    may, must = set(), set()
+    for path, old, change in found:
+        if is_at_or_below(path, chosen) or old and is_at_or_below(old, chosen):
+            must |= {path, old} - {None}
+    for path in must:
+        while path:
+            may.add(path)
+            path = os.path.dirname(path)
+    touched = {path for path in set(before) | set(after) if before.get(path) != after.get(path)}
+    made = {path for path in touched - must if path in may and path not in before or
+            path in before and path in native and before[path][0][:4] != native[path][0][:4]}
+    if touched - must - made:
+        fail(seed, 'a part, %r: also changed: %r' % (chosen, sorted(touched - must - made)[:3]))
+    if done.returncode not in (0, NOT_ALL):
+        fail(seed, 'a part, %r: %d %r' % (chosen, done.returncode, done.stderr))
+    left = [path for path in must if after.get(path) != native.get(path)]
+    if left and done.returncode == 0:
+        fail(seed, 'a part, %r: not applied: %r' % (chosen, left[:3]))
+    counts['parts'] += 1
+    counts['parts_not_all'] = counts.get('parts_not_all', 0) + (done.returncode == NOT_ALL)
+
+
+def read_journal(path):
+    """The paths of steps that were done, and that of the last if it was not."""
+    with open(path, 'rb') as file:
+        lines = file.read().split(b'\n')[:-1]
+    done, begun = [], None
+    for line in lines:
+        if line == b'done':
+            done.append(begun)
+            begun = None
+        else:
+            try:
+                begun = path_of(json.loads(line))
+            except ValueError:
+                begun = None
+    return done, begun
+
+
+def size_of(path):
+    try:
+        return os.stat(path).st_size
+    except FileNotFoundError:
+        return 0
+
+
+def kill_apply(seed, workspace, native, draw):
+    """Kills an apply, recovers. True: it had ended before."""
+    before = state(BASE)
+    kinds = {path: change for path, _, change in changes(workspace)}
+    size, pause = draw.randrange(1 + sum(len(path) + 12 for path in kinds)), draw.uniform(0, 0.0003)
+    store = '%s/callgate-%d/workspaces/%s' % (os.environ['TMPDIR'], os.getuid(), workspace)
+    apply = subprocess.Popen([CALLGATE, 'ws', 'apply', '--theirs', '--allow-executed', workspace],
+                             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while apply.poll() is None and size_of(store + '/journal') < size:
+        pass
+    end = time.monotonic() + pause
+    while time.monotonic() < end:
+        pass
+    apply.send_signal(signal.SIGKILL)
+    counts['kills'] += 1
+    if apply.wait() == 0:
+        return True
+    done, begun = read_journal(store + '/journal') if os.path.exists(store + '/journal') else ([], None)
+    counts['interrupted'] += os.path.exists(store + '/journal')
+    counts['steps'] += len(done)
+    recovered = ws('recover', workspace)
+    if recovered.returncode != 0:
+        fail(seed, 'recover: %d %r' % (recovered.returncode, recovered.stderr))
+    if begun is not None and b'interrupted at' not in recovered.stdout:
+        fail(seed, 'recover does not say where: %r' % recovered.stdout)
+    if begun is not None and b'%d steps were done' % len(done) not in recovered.stdout:
+        fail(seed, 'recover, after %d steps: %r' % (len(done), recovered.stdout))
+    begun = {*done, begun}
+    after = state(BASE)
+    for path in set(before) | set(after) | set(native):
+        was, now, will = before.get(path), after.get(path), native.get(path)
+        if now is not None and now[0].startswith('0o4'):  # a directory: its entries are judged themselves
+            if path not in begun and now != was and not kinds.get(path) in ('added', 'replaced'):
+                fail(seed, 'killed: a directory that is not in the journal: %r %s %s' % (path, was, now))
+        elif now not in (was, will) and not (now is None and kinds.get(path) == 'replaced'):
+            fail(seed, 'killed: neither old nor new: %r: %s, %s, %s' % (path, was, now, will))
+        elif now != was and path not in begun:
+            fail(seed, 'killed: changed, but not in the journal: %r: %s, %s' % (path, was, now))
+        elif path in done and now != will and kinds.get(path) != 'replaced':
+            fail(seed, 'killed: done by the journal, but not there: %r: %s, %s' % (path, now, will))
+    if any(path.split(b'/')[-1] == b'.callgate-' + workspace.encode() for path in after):
+        fail(seed, 'killed: left beside')
+    return False
+
+
+def play(seed, kills_wanted):
+    build(BASE, seed)
+    build(COPY, seed)
+    before = picture(BASE)
+    time.sleep(0.012)  # until a new file has another time
+    inside = subprocess.run([*RUN, '-w', BASE, '--', *PLAY, str(seed)], capture_output=True, stdin=subprocess.DEVNULL)
+    native = subprocess.run([*NATIVE, *PLAY, str(seed)], capture_output=True, stdin=subprocess.DEVNULL, cwd=COPY)
+    try:
+        result = json.loads(inside.stdout)
+        workspace = result['workspace']['id']
+    except (ValueError, KeyError, TypeError):
+        return fail(seed, 'not run: %r %r' % (inside.stdout[-300:], inside.stderr))
+    counts['programs'] += 1
+    seen, expected = result['stdout'].splitlines(), native.stdout.decode().splitlines()
+    if seen != expected or native.returncode != 0:
+        at = next((i for i, pair in enumerate(zip(seen, expected)) if pair[0] != pair[1]), -1)
+        fail(seed, 'inside: %s natively: %s %r' % (seen[at:at + 1], expected[at:at + 1], native.stderr))
+        ws('discard', workspace)
+        return
+    for line in expected[:200]:
+        word = ' '.join(line.split()[1:3]) if line.split()[-1].isupper() else line.split()[1]
+        outcomes[word] = outcomes.get(word, 0) + 1
+    if picture(BASE) != before:
+        fail(seed, 'changed by the run: %s' % differences(before, picture(BASE))[:3])
+    native = state(COPY)
+    what = 'kill' if kills_wanted else ('all', 'part', 'discard')[seed % 3]
+    if what == 'discard':
+        if ws('diff', '--stat', workspace).returncode not in (0, 1):
+            fail(seed, 'diff: %r' % ws('diff', '--stat', workspace).stderr)
+    elif what == 'all':
+        apply_all(seed, workspace, native)
+    elif what == 'part':
+        apply_part(seed, workspace, native)
+        apply_all(seed, workspace, native, '--theirs')
+    else:
+        draw = random.Random(seed)
+        for _ in range(kills_wanted):
+            if kill_apply(seed, workspace, native, draw):
+                break
+        apply_all(seed, workspace, native, '--theirs')
+    if ws('discard', workspace).returncode != 0:
+        fail(seed, 'not discarded')
+    if what == 'discard' and picture(BASE) != before:
+        fail(seed, 'changed by discard: %s' % differences(before, picture(BASE))[:3])
+    counts['discarded'] += 1
+
+
+outcomes = {}
+
+
+def main():
+    first, seeds, kills = map(int, sys.argv[1:4])
+    for seed in range(first, first + seeds):
+        play(seed, 0)
+    seed = first + seeds
+    while counts['interrupted'] < kills and seed < first + seeds + 4 * kills + 10:
+        play(seed, 5)
+        seed += 1
+    print(json.dumps(counts), 'failed seeds:', sorted(set(failed))[:20])
+    if os.environ.get('WORKSPACE_OUTCOMES'):
+        for word, count in sorted(outcomes.items()):
+            print(count, word)
+    sys.exit(bool(failed) or not counts['programs'])
+
+
+if __name__ == '__main__':
+    main()
