@@ -91,7 +91,10 @@ static void approver_run(struct approver *approver)
 
 static const struct approver_front *approver_choose_front(const struct approver_options *options)
 {
-	return options->command ? &front_command : options->terminal_fd >= 0 ? &front_terminal : &front_socket;
+	return options->command              ? &front_command
+	       : options->terminal_fd >= 0   ? &front_terminal
+	       : options->socket_is_starters ? &front_client
+					     : &front_socket;
 }
 
 /* Reads nothing from the caller's standard input, and writes messages, if any, to standard error. */

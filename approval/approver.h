@@ -5,12 +5,14 @@
 #ifndef CALLGATE_APPROVAL_APPROVER_H
 #define CALLGATE_APPROVAL_APPROVER_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 /* Descriptors are borrowed: they are those of the process that calls approver_start(). */
 struct approver_options {
 	int socket_fd;       /* connected to the front's Unix socket; -1: there is none */
 	uid_t socket_uid;    /* user id of the process at its other end */
+	bool socket_is_starters; /* the socket was inherited from the process that has started callgate */
 	int terminal_fd;     /* the caller's terminal, opened with O_NONBLOCK; -1: it is not the front */
 	const char *command; /* the front is this command, by a shell, once a question; NULL: it is another */
 	int remembered_fd;   /* the file of --approvals; -1: none, so nothing can be remembered */

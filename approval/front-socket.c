@@ -99,10 +99,8 @@ static void socket_handle(struct approver *approver, const struct pollfd fds[FRO
 		socket_read_answers(approver);
 }
 
-const struct approver_front front_socket = {
-	.way = APPROVAL_BY_SOCKET,
-	.ask = socket_ask,
-	.close = socket_close_question,
-	.watch = socket_watch,
-	.handle = socket_handle,
-};
+#define SOCKET_FUNCTIONS \
+	.ask = socket_ask, .close = socket_close_question, .watch = socket_watch, .handle = socket_handle
+
+const struct approver_front front_socket = {.way = APPROVAL_BY_SOCKET, SOCKET_FUNCTIONS};
+const struct approver_front front_client = {.way = APPROVAL_BY_CLIENT, SOCKET_FUNCTIONS};

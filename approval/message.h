@@ -19,9 +19,10 @@ enum approval_answer_word {
 	APPROVAL_RUN,      /* and what is the same scope, until the run ends */
 	APPROVAL_REMEMBER, /* and in later runs with the same policy, until it expires */
 	APPROVAL_NO,
-	APPROVAL_STOP,      /* refuse the call, and end the run */
-	APPROVAL_MALFORMED, /* there was an answer, but none of these, or one that was not offered */
-	APPROVAL_GONE,      /* the socket, command or terminal is gone, or cannot be asked */
+	APPROVAL_STOP,       /* refuse the call, and end the run */
+	APPROVAL_UNANSWERED, /* refuse the call: the question was put aside, or cannot be put just now */
+	APPROVAL_MALFORMED,  /* there was an answer, but none of these, or one that was not offered */
+	APPROVAL_GONE,       /* the socket, command or terminal is gone, or cannot be asked */
 	APPROVAL_WORD_MAX,
 };
 
@@ -30,6 +31,7 @@ enum approval_way {
 	APPROVAL_BY_SOCKET,
 	APPROVAL_BY_COMMAND,
 	APPROVAL_BY_TERMINAL,
+	APPROVAL_BY_CLIENT,   /* by the process that has started callgate, such as an MCP server: for its client */
 	APPROVAL_FROM_MEMORY, /* an answer of an earlier run, from the file of --approvals */
 	APPROVAL_WAY_MAX,
 };

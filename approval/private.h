@@ -85,6 +85,7 @@ struct approver_front {
 };
 
 extern const struct approver_front front_socket;   /* a Unix socket, JSON lines */
+extern const struct approver_front front_client;   /* the same, of the process that has started callgate */
 extern const struct approver_front front_command;  /* a command for each question */
 extern const struct approver_front front_terminal; /* the terminal of the caller: one question at a time */
 

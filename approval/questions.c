@@ -15,7 +15,7 @@
 
 static const char *const answer_words[] = {
 	[APPROVAL_ONCE] = "once", [APPROVAL_RUN] = "run",   [APPROVAL_REMEMBER] = "remember",
-	[APPROVAL_NO] = "no",     [APPROVAL_STOP] = "stop",
+	[APPROVAL_NO] = "no",     [APPROVAL_STOP] = "stop", [APPROVAL_UNANSWERED] = "none",
 };
 
 int questions_read_line(int fd, struct approver_line *line)
@@ -93,9 +93,9 @@ static enum approval_answer_word questions_read_word(const struct approver *appr
 	enum approval_answer_word word = APPROVAL_ONCE;
 	uint64_t seconds;
 
-	while (word <= APPROVAL_STOP && (!text || strcmp(text, answer_words[word]) != 0))
+	while (word <= APPROVAL_UNANSWERED && (!text || strcmp(text, answer_words[word]) != 0))
 		word++;
-	if (word > APPROVAL_STOP || json_object_size(object) != 2 + (expires != NULL) ||
+	if (word > APPROVAL_UNANSWERED || json_object_size(object) != 2 + (expires != NULL) ||
 	    (expires && word != APPROVAL_REMEMBER) || !questions_read_expiry(expires, &seconds))
 		return APPROVAL_MALFORMED;
 	if ((word == APPROVAL_RUN || word == APPROVAL_REMEMBER) && !question->head.can_hold_for_run)

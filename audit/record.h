@@ -81,7 +81,7 @@ struct audit_record {
 	const char *on_deny;     /* what the denial did to the process: "kill", "stop"; NULL: errno alone */
 	const char *answer;      /* to the question whether the call may be performed; NULL: no question was asked */
 	int64_t answered_by_uid; /* with `answer`: the uid that answered; -1: no answer came */
-	const char *answered_how;    /* with `answer`: "socket", "command", "terminal", "remembered"; NULL: not so */
+	const char *answered_how;    /* with `answer`: the way, such as "socket" (scan.h); NULL: not so */
 	uint64_t question_open_ns;   /* with `answer`: how long the question was open */
 	const char *rule;
 	const char *reason;

@@ -42,7 +42,7 @@ struct scan_record {
 	struct scan_text host, proto, method;
 	struct scan_text address, real, dropped, sni, alpn, credential, cause;
 	struct scan_text answer; /* the answer to the question whether the call may be performed */
-	struct scan_text answered_how; /* "socket", "command", "terminal" or "remembered" */
+	struct scan_text answered_how; /* "socket", "command", "terminal", "client" or "remembered" */
 	struct scan_text verdict, effect, on_deny, rule, reason, right, error;
 	struct scan_text exe; /* absent when a compact log leaves it out */
 	struct scan_text answered_by, dns_ms, connect_ms, duration_ms; /* numbers, as in the line */

@@ -13,19 +13,9 @@
 #include "base/mounts.h"
 #include "base/path.h"
 #include "policy/paths/below.h"
+#include "view/build.h"
 #include "view/fixed.h"
-#include "view/overlay.h"
 #include "view/private.h"
-
-/* The building of a view from a policy. */
-struct build_state {
-	struct view *view;
-	const struct view_options *options;
-	struct policy_error *error;
-	struct overlays overlays;          /* of grants whose writes go to the scratch directory */
-	const struct policy_mount **split; /* grants that have mounts below them: each part gets its own overlay */
-	size_t splits, split_room;
-};
 
 /* Writes the message of a failed view_create(): `what` failed for `path`. Returns error. */
 static int build_set_error(const struct build_state *build, int error, const char *what, const char *path)
@@ -395,54 +385,14 @@ static int build_mount_redirected(struct build_state *build, const struct policy
 	return build_mount_without_overlay(build, grant, (flags & ~(unsigned)MOUNT_OVERLAY) | MOUNT_LACKS_OVERLAY);
 }
 
-/* ---- the workdir with --cow ---- */
-
-/* Sets the error of --cow. Returns -EOPNOTSUPP. */
-static int build_refuse_workspace(const struct build_state *build, const char *why, const char *path)
-{
-	(void)snprintf(build->error->text, sizeof(build->error->text), "--cow: %s cannot be kept as it is: %s%s",
-		       build->options->workdir_host, why, path);
-	return -EOPNOTSUPP;
-}
-
-/* Mounts a writable grant in the workdir. One layer has to get all changes, so the only one can be the workdir. */
+/* With --cow: mounts a writable grant in the workdir. */
 static int build_mount_workspace(struct build_state *build, const struct policy_mount *grant, unsigned flags)
 {
-	const struct view_options *options = build->options;
-	int r;
+	int r = build_check_workspace_grant(build, grant);
 
-	if (strcmp(grant->host_path, options->workdir_host) != 0)
-		return build_refuse_workspace(build, "the policy also shows a part of it at ", grant->virt);
-	if (options->tmpfs_fd < 0)
-		return build_refuse_workspace(build, "that takes a mount namespace of the run's own (callgate doctor)",
-					      "");
-	if (overlays_has_mount_below(&build->overlays, grant->host_path))
-		return build_refuse_workspace(build, "something is mounted below it, which overlayfs cannot show", "");
-	if (build->overlays.made > 0)
-		return build_refuse_workspace(build, "the policy shows it a second time, at ", grant->virt);
-	r = build_mount_overlay(build, grant, flags);
-	return r != -EAGAIN ? r
-			    : build_refuse_workspace(
-				      build,
-				      "overlayfs cannot be mounted over it with a layer below TMPDIR; set that to a "
-				      "directory "
-				      "outside of it, on a local file system that is no overlayfs itself, instead of ",
-				      options->scratch_base);
-}
-
-/*
- * With --cow: refuses a grant by which the program could write to the workdir past its layer. A writable grant of a
- * directory above it shows the workdir in its own mount.
- */
-static int build_refuse_grant_above_workspace(const struct build_state *build, const struct policy_mount *grant)
-{
-	const struct view_options *options = build->options;
-
-	if (options->overlay != VIEW_OVERLAY_WORKDIR || strcmp(grant->host_path, options->workdir_host) == 0 ||
-	    !path_is_below(options->workdir_host, grant->host_path) ||
-	    !policy_may_write(build->view->policy, grant->virt))
-		return 0;
-	return build_refuse_workspace(build, "it would be written through the grant of ", grant->virt);
+	if (r == 0)
+		r = build_mount_overlay(build, grant, flags);
+	return r == -EAGAIN ? build_refuse_workspace_layer(build) : r;
 }
 
 /* Mounts the parts of split grants. Called after all grants: another grant may have the path of a part. */
@@ -730,8 +680,8 @@ int view_create(const struct policy *policy, const struct view_options *options,
 	build.overlays.kept_dir = cow ? options->workspace_host : NULL;
 	if (r == 0)
 		r = build_whole_view(&build, policy);
-	if (r == 0 && cow && build.overlays.made == 0)
-		r = build_refuse_workspace(&build, "the policy does not grant writing there", "");
+	if (r == 0 && cow)
+		r = build_check_workspace(&build);
 	(void)umask(old);
 	overlays_release(&build.overlays);
 	free(build.split);

@@ -2,7 +2,9 @@ libcallgate_view_a_SOURCES += \
 	view/attach-names.c \
 	view/attach-names.h \
 	view/attach.c \
+	view/build-workspace.c \
 	view/build.c \
+	view/build.h \
 	view/execs.c \
 	view/facts.c \
 	view/fixed.c \

@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -15,6 +16,7 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "base/path.h"
+#include "base/text.h"
 #include "cli/load.h"
 #include "cli/run/private.h"
 
@@ -56,6 +58,28 @@ static int approve_connect(struct run *run, const char *named, struct approver_o
 							    : strerror(errno));
 	if (approve_check_peer(run, fd, &ret_options->socket_uid) != 0)
 		return CLI_EXIT_ERROR;
+	ret_options->socket_fd = steal_fd(&fd);
+	return 0;
+}
+
+/* Takes a socket that was inherited from the process that has started callgate, which answers there. */
+static int approve_take_socket(struct run *run, const char *number, struct approver_options *ret_options)
+{
+	_cleanup_close_ int fd = -1;
+	int type = 0;
+	socklen_t len = sizeof(type);
+	uint64_t named;
+
+	if (text_parse_number(number, 3, INT_MAX, &named) < 0 ||
+	    getsockopt((int)named, SOL_SOCKET, SO_TYPE, &type, &len) < 0 || type != SOCK_STREAM)
+		return approve_refuse(run, "--approve", run->options.approve,
+				      "it is no number of a connected Unix socket (SOCK_STREAM), from 3");
+	fd = fcntl((int)named, F_DUPFD_CLOEXEC, 3); /* run_close_inherited_fds() closes the one that was inherited */
+	if (fd < 0 || fcntl(fd, F_SETFL, O_NONBLOCK) < 0)
+		return approve_refuse(run, "--approve", run->options.approve, strerror(errno));
+	if (approve_check_peer(run, fd, &ret_options->socket_uid) != 0)
+		return CLI_EXIT_ERROR;
+	ret_options->socket_is_starters = true;
 	ret_options->socket_fd = steal_fd(&fd);
 	return 0;
 }
@@ -132,6 +156,8 @@ int run_start_approver(struct run *run)
 		exit_code = approve_open_file(run, &options);
 	if (exit_code == 0 && strncmp(where, "socket:", 7) == 0) {
 		exit_code = approve_connect(run, where + 7, &options);
+	} else if (exit_code == 0 && strncmp(where, "fd:", 3) == 0) {
+		exit_code = approve_take_socket(run, where + 3, &options);
 	} else if (exit_code == 0 && strcmp(where, "tty") == 0) {
 		exit_code = approve_open_terminal(run, &options);
 	} else if (exit_code == 0) {

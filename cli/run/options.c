@@ -94,12 +94,19 @@ static int run_set_duration(const struct cli_given_option *given, void *time_ns)
 	return 0;
 }
 
-/* Sets whom to ask: "socket:PATH", "command:COMMAND" or "tty". */
+/* Sets where to ask: "socket:PATH", "command:COMMAND", "fd:N" or "tty". */
 static int run_set_approve(const struct cli_given_option *given, void *approve)
 {
-	if ((strncmp(given->value, "socket:", 7) != 0 || !given->value[7]) &&
-	    (strncmp(given->value, "command:", 8) != 0 || !given->value[8]) && strcmp(given->value, "tty") != 0)
-		return cli_refuse_value(given, "must be socket:PATH, command:COMMAND or tty");
+	static const char *const kinds[] = {"socket:", "command:", "fd:", NULL};
+	const char *const *kind = kinds;
+
+	while (*kind && (strncmp(given->value, *kind, strlen(*kind)) != 0 || !given->value[strlen(*kind)]))
+		kind++;
+	/* the parameter is 1 for a session, which goes on in the background */
+	if (!*kind && (given->setter_param == 1 || strcmp(given->value, "tty") != 0))
+		return cli_refuse_value(given, "must be socket:PATH, command:COMMAND%s",
+					given->setter_param == 1 ? " or fd:N; a session has no terminal"
+								 : ", fd:N or tty");
 	*(const char **)approve = given->value;
 	return 0;
 }
@@ -117,11 +124,14 @@ static int run_set_approve(const struct cli_given_option *given, void *approve)
 #define INPUT_OPTION_ROW \
 	CLI_LIST("input", 0, "FILE", "copy FILE, or a directory with its tree, into the workdir first (repeatable)", \
 		 FIELD_OFFSET(input_paths))
-#define COW_OPTION_ROW                                                                                \
-	CLI_FLAG("cow", 0,                                                                            \
+#define COW_OPTION_ROW \
+	CLI_FLAG("cow", 0, \
 		 "copy on write: leave the directory of -w as it is; what is written there goes to\n" \
-		 "a workspace, which callgate ws list shows and callgate ws discard removes",         \
+		 "a workspace, which callgate ws list shows and callgate ws discard removes", \
 		 FIELD_OFFSET(uses_workspace))
+#define APPROVALS_OPTION_ROW                                                                                           \
+	CLI_TEXT("approvals", "FILE", "with --approve: keep answers that are to be remembered for later runs in FILE", \
+		 FIELD_OFFSET(approvals_file))
 #define QUIET_OPTION_ROW CLI_FLAG("quiet", 'q', "print only callgate's error messages", FIELD_OFFSET(is_quiet))
 
 static const struct cli_option run_table[] = {
@@ -148,10 +158,10 @@ static const struct cli_option run_table[] = {
 		 FIELD_OFFSET(ask_dir)),
 	{"approve", 0, "WHERE",
 	 "ask there about each call that the policy denies with \"on_deny\": \"ask\":\n"
-	 "socket:PATH, command:COMMAND, which is run for each question, or tty",
+	 "socket:PATH, command:COMMAND, which is run for each question, fd:N, a socket that is\n"
+	 "open already, or tty",
 	 run_set_approve, FIELD_OFFSET(approve), 0},
-	CLI_TEXT("approvals", "FILE", "with --approve: keep answers that are to be remembered for later runs in FILE",
-		 FIELD_OFFSET(approvals_file)),
+	APPROVALS_OPTION_ROW,
 	{"ask-timeout", 0, "TIME", "with --ask, --approve: deny what is not answered after TIME (default 60s)",
 	 run_set_duration, FIELD_OFFSET(ask_timeout_ns), 0},
 	CLI_FLAG("json", 0, "print one JSON result on stdout instead of the program's output", FIELD_OFFSET(json)),
@@ -235,6 +245,13 @@ static const struct cli_option session_table[] = {
 	SINK_OPTION_ROW,
 	COW_OPTION_ROW,
 	INPUT_OPTION_ROW,
+	{"approve", 0, "WHERE",
+	 "ask there about each call that the policy denies with \"on_deny\": \"ask\":\n"
+	 "socket:PATH, command:COMMAND, or fd:N, a socket that is open already",
+	 run_set_approve, FIELD_OFFSET(approve), 1},
+	APPROVALS_OPTION_ROW,
+	{"ask-timeout", 0, "TIME", "with --approve: deny what is not answered after TIME (default 60s)",
+	 run_set_duration, FIELD_OFFSET(ask_timeout_ns), 0},
 	QUIET_OPTION_ROW,
 	{0},
 };
@@ -262,6 +279,16 @@ static const char *run_find_conflict_with_workspace(const struct run_options *op
 		return "what --ask or --approve allows would be written past the workspace of --cow; leave out one of "
 		       "them";
 	return NULL;
+}
+
+/* Returns what is wrong with the options of --approve and --ask, or NULL. */
+static const char *run_find_conflict_with_approval(const struct run_options *options)
+{
+	if (options->approvals_file && !options->approve)
+		return "--approvals keeps answers of --approve; add that";
+	return (options->ask_dir || options->approve) && options->ask_timeout_ns == 0
+		       ? "--ask-timeout 0 leaves no time for an answer; write one such as 60s"
+		       : NULL;
 }
 
 /*
@@ -304,9 +331,7 @@ static int run_check_options(const struct run_options *options, int left)
 			? "--dry-run changes no file, and what an answer allows would; leave out one of them"
 		: options->approve && options->setup_command
 			? "--approve is for the program, not for --setup; run the setup by itself"
-		: options->approvals_file && !options->approve ? "--approvals keeps answers of --approve; add that"
-		: (options->ask_dir || options->approve) && options->ask_timeout_ns == 0
-			? "--ask-timeout 0 leaves no time for an answer; write one such as 60s"
+		: run_find_conflict_with_approval(options) ? run_find_conflict_with_approval(options)
 		: options->setup_command && (options->is_dry_run || options->observes)
 			? "with --dry-run or --mode observe the program would not see what --setup has "
 			  "written; run one of the two, without --setup"
@@ -350,6 +375,7 @@ int run_parse_session_options(int argc, char **argv, struct run_options *ret_opt
 	static char interpreter[] = "python3";
 	static char *default_argv[] = {interpreter, NULL};
 	struct run_options *options = ret_options;
+	const char *wrong;
 	const struct cli_syntax syntax = {
 		.verb = "session create",
 		.usage = "Usage: callgate session create [OPTION...] [[--] PROGRAM]\n\n"
@@ -358,16 +384,19 @@ int run_parse_session_options(int argc, char **argv, struct run_options *ret_opt
 		.table = {{"What is allowed:\n", cli_get_policy_table(), &options->policy},
 			  {"\nThe session:\n", session_table, options}},
 	};
-	const char *wrong;
 	int status;
 
-	*options = (struct run_options){
-		.status_fd = -1, .session_idle_ns = SESSION_IDLE_DEFAULT_NS, .session_holder_fd = -1};
+	*options = (struct run_options){.status_fd = -1,
+					.session_idle_ns = SESSION_IDLE_DEFAULT_NS,
+					.session_holder_fd = -1,
+					.ask_timeout_ns = ASK_TIMEOUT_DEFAULT_NS};
 	status = cli_parse_options(argc, argv, &syntax);
 	if (status != CLI_OPTIONS_PARSED)
 		return status;
 	options->argv = optind < argc ? argv + optind : default_argv;
-	wrong = run_find_conflict_with_workspace(options);
+	wrong = run_find_conflict_with_approval(options);
+	if (!wrong)
+		wrong = run_find_conflict_with_workspace(options);
 	if (wrong)
 		cli_print_error("session create", "%s", wrong);
 	return wrong ? CLI_EXIT_ERROR : CLI_OPTIONS_PARSED;

@@ -61,15 +61,18 @@ int approver_receive_answer(int fd, struct approval_answer *ret_answer)
 enum ask_result approver_read_answer(const struct approval_answer *answer, const char **ret_how)
 {
 	static const enum ask_result results[APPROVAL_WORD_MAX] = {
-		[APPROVAL_ONCE] = ASK_ANSWER_ONCE,         [APPROVAL_RUN] = ASK_ANSWER_RUN,
-		[APPROVAL_REMEMBER] = ASK_ANSWER_REMEMBER, [APPROVAL_NO] = ASK_ANSWER_NO,
-		[APPROVAL_STOP] = ASK_ANSWER_STOP,         [APPROVAL_MALFORMED] = ASK_ANSWER_MALFORMED,
+		[APPROVAL_ONCE] = ASK_ANSWER_ONCE,
+		[APPROVAL_RUN] = ASK_ANSWER_RUN,
+		[APPROVAL_REMEMBER] = ASK_ANSWER_REMEMBER,
+		[APPROVAL_NO] = ASK_ANSWER_NO,
+		[APPROVAL_STOP] = ASK_ANSWER_STOP,
+		[APPROVAL_MALFORMED] = ASK_ANSWER_MALFORMED,
+		[APPROVAL_UNANSWERED] = ASK_ANSWER_UNANSWERED,
 		[APPROVAL_GONE] = ASK_APPROVER_GONE,
 	};
 	static const char *const ways[APPROVAL_WAY_MAX] = {
-		[APPROVAL_BY_SOCKET] = "socket",
-		[APPROVAL_BY_COMMAND] = "command",
-		[APPROVAL_BY_TERMINAL] = "terminal",
+		[APPROVAL_BY_SOCKET] = "socket",       [APPROVAL_BY_COMMAND] = "command",
+		[APPROVAL_BY_TERMINAL] = "terminal",   [APPROVAL_BY_CLIENT] = "client",
 		[APPROVAL_FROM_MEMORY] = "remembered",
 	};
 

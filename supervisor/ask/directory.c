@@ -35,6 +35,7 @@ static const char *const ask_words[ASK_RESULT_MAX] = {
 	[ASK_ANSWER_REMEMBER] = "remember",
 	[ASK_ANSWER_NO] = "no",
 	[ASK_ANSWER_STOP] = "stop",
+	[ASK_ANSWER_UNANSWERED] = "unanswered",
 	[ASK_APPROVER_GONE] = "approver_gone",
 };
 

@@ -31,6 +31,7 @@ enum ask_result {
 	ASK_ANSWER_REMEMBER,         /* likewise, and in later runs */
 	ASK_ANSWER_NO,               /* deny */
 	ASK_ANSWER_STOP,             /* deny, and end the run */
+	ASK_ANSWER_UNANSWERED,       /* of the approver: the question was put aside, or could not be put just now */
 	ASK_APPROVER_GONE,           /* the approver has ended, or what it asks: socket, command or terminal */
 	ASK_RESULT_MAX,
 };

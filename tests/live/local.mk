@@ -24,6 +24,7 @@ LIVE_TESTS = \
 	tests/live/attacks/traced-end.sh \
 	tests/live/supervisor/affinity.sh \
 	tests/live/supervisor/approve-hostile.sh \
+	tests/live/supervisor/approve-session.sh \
 	tests/live/supervisor/approve-tty.sh \
 	tests/live/supervisor/approve.sh \
 	tests/live/supervisor/ask-file.sh \

@@ -1,0 +1,115 @@
+#!/bin/bash
+# --approve of sessions: each program's denied calls wait for the approver; one socket for all programs of the session,
+# or one that the session inherits. What no approver decides is denied.
+# shellcheck disable=SC2154 # H of approve-lib.sh
+. "$(dirname "$0")/../lib.sh"
+need jq python3
+. "$(dirname "$0")/approve-lib.sh"
+
+session()
+{
+	timeout -k 5 "$LIVE_TIMEOUT" "$CALLGATE" session "$@"
+}
+
+# make WHERE [OPTION…]: a session; sets id.
+make()
+{
+	rm -f "$T/audit"
+	id=$(session create -p "$T/p.json" -e PATH=/usr/bin:/bin -w "$T/w" --audit "$T/audit" --approve "$@" \
+		2>"$T/err") || die "session create: $(cat "$T/err")"
+}
+
+# gets WHAT EXPECTED COMMAND…: output and errors of a program of the session
+gets()
+{
+	local what=$1 expected=$2 got
+	shift 2
+	got=$(session exec "$id" -- "$@" 2>&1) || :
+	[ "$got" = "$expected" ] || fail "$what: $got"
+}
+
+# ---- a socket: all programs of the session are asked about there ----
+approver once no run
+make "socket:$T/s"
+gets "once" "text a" cat "$H/a"
+gets "no" "cat: $H/a: No such file or directory" cat "$H/a"
+gets "for the run" "text b" cat "$H/b"
+gets "of another program" "text b" tail "$H/b"
+session stop "$id"
+wait "$approver" # the session's end of the socket is closed with it
+question 'length == 3 and all(.[]; .shown[0] == "program: \"/usr/bin/cat\"")'
+record '.answer == "no" and .answered_how == "socket" and .program == 2'
+record '.answer == "run" and .program == 4'
+
+# ---- one waits, the others go on; a program that is ended takes its question along; "stop" ends the session ----
+approver "file:$T/w/go=once" hang stop
+make "socket:$T/s"
+session exec "$id" -- cat "$H/a" >"$T/out" &
+waiting=$!
+for _ in $(seq 300); do
+	[ -s "$T/asked" ] && break
+	sleep 0.01
+done
+# shellcheck disable=SC2016 # the program expands it
+gets "another program" "6" sh -c 'echo $((2 * 3)); echo >go'
+wait $waiting
+[ "$(cat "$T/out")" = "text a" ] || fail "after waiting: $(cat "$T/out")"
+session exec -t 200ms "$id" -- cat "$H/b" >"$T/out"
+[ $? = 124 ] || fail "a time limit"
+session exec "$id" -- cat "$H/c" >"$T/out" 2>"$T/err" && fail "stop: it ended well"
+[ ! -s "$T/out" ] || fail "stop: $(cat "$T/out" "$T/err")"
+wait "$approver"
+record '.answer == "withdrawn"'
+record '.answer == "stop"'
+
+# ---- a socket that the session inherits, and an approver that puts questions aside ----
+cat >"$T/fd.py" <<'END'
+import json, os, socket, subprocess, sys
+ours, theirs = socket.socketpair()
+answers = sys.argv[1].split(",")
+create = subprocess.run(sys.argv[2:] + ["--approve", "fd:%d" % theirs.fileno()], pass_fds=[theirs.fileno()],
+                        stdout=subprocess.PIPE, check=True)
+theirs.close()
+print(create.stdout.decode(), end="", flush=True)
+for line in ours.makefile():
+    question = json.loads(line)
+    if question["type"] == "question":
+        ours.sendall((json.dumps({"id": question["id"], "answer": answers.pop(0)}) + "\n").encode())
+END
+rm -f "$T/audit" "$T/id"
+python3 "$T/fd.py" none,once "$CALLGATE" session create -p "$T/p.json" -e PATH=/usr/bin:/bin -w "$T/w" \
+	--audit "$T/audit" >"$T/id" 2>"$T/err" &
+waiting=$!
+for _ in $(seq 300); do
+	[ -s "$T/id" ] && break
+	sleep 0.01
+done
+id=$(cat "$T/id")
+gets "put aside" "cat: $H/a: No such file or directory" cat "$H/a"
+gets "asked anew" "text a" cat "$H/a"
+session exec "$id" -- sh -c 'ls /proc/self/fd/ | wc -l' >"$T/out"
+[ "$(cat "$T/out")" = 4 ] || fail "descriptors of the program: $(cat "$T/out")"
+session stop "$id"
+wait $waiting || fail "the approver: $(cat "$T/err")"
+record '.answer == "unanswered" and .answered_how == "client"'
+record '.answer == "once" and .answered_how == "client"'
+
+# ---- what goes wrong ----
+refused()
+{
+	local what=$1 text=$2
+	shift 2
+	if session create -p "$T/p.json" -w "$T/w" "$@" >"$T/out" 2>"$T/err"; then fail "$what"; fi
+	grep -q "$text" "$T/err" || fail "$what: $(cat "$T/err")"
+}
+refused "a terminal" "a session has no terminal" --approve tty
+refused "no socket" "No such file" --approve "socket:$T/nonesuch"
+refused "not open" "no number of a connected Unix socket" --approve fd:77
+refused "no socket but a file" "no number of a connected Unix socket" --approve fd:7 7<"$T/p.json"
+refused "nothing to keep" "add that" --approvals "$T/kept"
+refused "no time" "leaves no time" --approve command:true --ask-timeout 0
+make "command:false" --ask-timeout 5s
+gets "a command that fails" "cat: $H/a: No such file or directory" cat "$H/a"
+session stop "$id"
+record '.answer == "approver_gone"'
+exit 0

@@ -1,0 +1,38 @@
+/* What the files share that make a view: view_create() (build.c) and its parts. */
+#ifndef CALLGATE_VIEW_BUILD_H
+#define CALLGATE_VIEW_BUILD_H
+
+#include <stddef.h>
+
+#include "view/overlay.h"
+#include "view/private.h"
+
+/* The building of a view from a policy. */
+struct build_state {
+	struct view *view;
+	const struct view_options *options;
+	struct policy_error *error;
+	struct overlays overlays;          /* of grants whose writes go to the scratch directory */
+	const struct policy_mount **split; /* grants that have mounts below them: each part gets its own overlay */
+	size_t splits, split_room;
+};
+
+/*
+ * With --cow, before a writable grant in the workdir is mounted: 0, or -EOPNOTSUPP with its message. One layer has to
+ * get all changes, so the only such grant can be the workdir.
+ */
+int build_check_workspace_grant(const struct build_state *build, const struct policy_mount *grant);
+
+/* With --cow, when no overlay can be mounted over the workdir: -EOPNOTSUPP, with its message. */
+int build_refuse_workspace_layer(const struct build_state *build);
+
+/*
+ * With --cow: refuses a grant by which the program could write to the workdir past its layer. A writable grant of a
+ * directory above it shows the workdir in its own mount. 0, or -EOPNOTSUPP with its message.
+ */
+int build_refuse_grant_above_workspace(const struct build_state *build, const struct policy_mount *grant);
+
+/* With --cow, when all grants are mounted: 0, or -EOPNOTSUPP with its message when the workdir is not among them. */
+int build_check_workspace(const struct build_state *build);
+
+#endif
