@@ -11,6 +11,8 @@ import subprocess
 import sys
 import time
 
+sys.dont_write_bytecode = True
+
 import estimate
 
 SCHEMA = "callgate-bench/1"

@@ -57,6 +57,8 @@ printf '{"filesystem": {"read": ["%s/data"], "deny": ["**/.env"]}, "limits": {"w
 printf '{"filesystem": {"read": ["%s/data"]}, "limits": {"wall": "90s"}, "env": {"pass": ["LANG"]},
 	"network": {"allow": [{"host": "api.test", "http": ["GET /v1/**"]}], "listen": [8000]}}' "$dir" >b.json
 cp a.json same.json
+printf '{"filesystem": {"read": ["%s/data"], "deny": ["**/.env"]}, "limits": {"wall": "60s"},
+	"env": {"set": {"PATH": "/elsewhere"}}}' "$dir" >other-path.json
 expect 0 'no differences' diff a.json a.json
 expect 0 'no differences' diff a.json same.json
 expect 1 "+ read by b.json: filesystem.read[0] $dir/data; before: denied_by_rule by a.json: filesystem.deny[0] **/.env
@@ -71,7 +73,7 @@ expect 0 'PASS: new accesses: 0; settings that grant more, or may: 0' diff --no-
 expect 1 'FAIL: ' diff --no-new-access a.json b.json
 expect 1 '"new_access": true' diff --json a.json b.json
 expect 0 '"different": false' diff --json a.json a.json
-expect 1 'FAIL: new accesses: 0; settings' diff --no-new-access data minimal
+expect 1 'FAIL: new accesses: 0; settings' diff --no-new-access a.json other-path.json
 expect_no '+ '
 expect 1 '+ exec by extended.json' diff minimal extended
 expect 0 'no differences' diff extended extended

@@ -60,12 +60,14 @@ CHECK_PACKAGES="check clang=clang libclang-rt-dev clang-tidy=clang-tidy cppcheck
 	valgrind=valgrind mandoc=mandoc gcc-aarch64-linux-gnu=aarch64-linux-gnu-gcc libc6-dev-arm64-cross xz-utils=xz
 	bubblewrap=bwrap runsc=runsc systemd=systemd-analyze catatonit=catatonit
 	git=git nodejs=node npm=npm podman=podman rsync=rsync zip=zip unzip=unzip sqlite3=sqlite3 vim=vim perl=perl
-	python3-venv procps=ps nginx-light=nginx nghttp2-server=nghttpd openssh-server=sshd openssh-client=ssh
-	redis-server=redis-server golang-go=go musl-tools=musl-gcc python3-httpx python3-aiohttp python3-requests
+	python3-venv python3-pip procps=ps nginx-light=nginx nghttp2-server=nghttpd openssh-server=sshd
+	openssh-client=ssh redis-server=redis-server golang-go=go musl-tools=musl-gcc python3-httpx python3-aiohttp
+	python3-requests
 	python3-grpcio python3-websockets python3-h2 apache2-bin=apache2 lighttpd=lighttpd gunicorn=gunicorn
 	dnsmasq-base=dnsmasq acl=setfacl tcpdump=tcpdump curl=curl wget=wget default-jdk-headless=javac
 	slurm-wlm=slurmctld munge=munged
-	iproute2=ip expect=expect tmux=tmux screen=screen gdb=gdb strace=strace gpg=gpg libnss-wrapper"
+	iproute2=ip expect=expect tmux=tmux screen=screen gdb=gdb strace=strace gpg=gpg
+	gpg-agent=gpg-agent less=less patch=patch dbus-daemon=dbus-daemon postgresql libnss-wrapper"
 # Tools of make deb, make image and make check-packages.
 PACKAGING_PACKAGES="dpkg-dev=dpkg-buildpackage debhelper=dh dh-python=dh_python3 lintian=lintian mmdebstrap=mmdebstrap
 	buildah=buildah podman=podman catatonit=catatonit"

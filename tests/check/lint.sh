@@ -23,7 +23,8 @@ all_files()
 	if git rev-parse --is-inside-work-tree >/dev/null 2>&1; then
 		git ls-files
 	else
-		find . -name build -prune -o -name autom4te.cache -prune -o -name build-aux -prune -o -type f -print
+		find . -name build -prune -o -name autom4te.cache -prune -o -name build-aux -prune -o \
+			-type f -printf '%P\n'
 	fi
 }
 
