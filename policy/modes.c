@@ -1,6 +1,6 @@
 /*
  * What follows a denial, or the reading of a decoy, besides its record: the modes of "on_deny" and "on_read". And who
- * judges what only reads: "judge".
+ * judges what only reads: "judge"; and where writes go: "workspace.mode".
  */
 #include <string.h>
 
@@ -12,6 +12,10 @@ _Static_assert(sizeof(policy_on_deny_names) / sizeof(policy_on_deny_names[0]) ==
 
 const char *const policy_judge_names[] = {"all", "changes", NULL};
 _Static_assert(sizeof(policy_judge_names) / sizeof(policy_judge_names[0]) == POLICY_JUDGE_MAX, "each mode has a name");
+
+const char *const policy_workspace_names[] = {"direct", "cow", NULL};
+_Static_assert(sizeof(policy_workspace_names) / sizeof(policy_workspace_names[0]) == POLICY_WORKSPACE_MAX,
+	       "each mode has a name");
 
 const char *policy_judge_get_name(enum policy_judge judge)
 {

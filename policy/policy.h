@@ -87,6 +87,17 @@ const char *policy_judge_get_name(enum policy_judge judge);
 /* POLICY_JUDGE_ALL or POLICY_JUDGE_CHANGES, as the policy asks. */
 enum policy_judge policy_get_judge_mode(const struct policy *policy);
 
+/* Where what the program writes to the directory of -w goes: "workspace.mode". */
+enum policy_workspace {
+	POLICY_WORKSPACE_UNSET,  /* a file does not say; as POLICY_WORKSPACE_DIRECT */
+	POLICY_WORKSPACE_DIRECT, /* there */
+	POLICY_WORKSPACE_COW,    /* to a workspace; the directory stays as it is */
+	POLICY_WORKSPACE_MAX,
+};
+
+/* The words of "workspace.mode", NULL-ended: those of enum policy_workspace from POLICY_WORKSPACE_DIRECT on. */
+extern const char *const policy_workspace_names[];
+
 /* The words of the policy, NULL-ended: those of enum policy_on_deny from ON_DENY_ERRNO on; those of "on_read". */
 extern const char *const policy_on_deny_names[], *const policy_on_read_names[];
 const char *policy_on_deny_get_name(enum policy_on_deny mode);
@@ -408,6 +419,7 @@ struct policy_settings {
 	bool audits_allowed_calls; /* record allowed calls as well as denied ones (default: true) */
 	bool audit_is_compact;     /* leave out of a record what earlier records have */
 	enum policy_judge judge;   /* the key "judge"; POLICY_JUDGE_UNSET: no file has it */
+	enum policy_workspace workspace; /* the key "workspace.mode" of the last file that has it */
 	bool audits_fstat;       /* judge and record each newfstatat and statx used as fstat */
 	bool allows_unix_datagrams;   /* the run's processes may send datagrams to each other by unix sockets */
 	char sha256[SHA256_HEX_SIZE]; /* digest of the text of policy_make_json(); "" until policy_compute_sha256() */

@@ -271,6 +271,9 @@ char *policy_make_json(const struct policy *policy)
 					   json_string(policy_on_deny_get_name(policy->settings.on_deny)));
 	if (policy->settings.judge)
 		ret |= json_object_set_new(root, "judge", json_string(policy_judge_get_name(policy->settings.judge)));
+	if (policy->settings.workspace == POLICY_WORKSPACE_COW) /* "direct" is what holds without the key */
+		ret |= json_object_set_new(show_get_or_make_member(root, "workspace", false), "mode",
+					   json_string("cow"));
 	if (policy->settings.user)
 		ret |= json_object_set_new(root, "user", json_string(policy->settings.user));
 	ret |= show_after_entries(root, policy);

@@ -256,8 +256,7 @@ static const struct cli_option session_table[] = {
 	{0},
 };
 
-/* Returns why --cow does not go with the other options, or NULL. */
-static const char *run_find_conflict_with_workspace(const struct run_options *options)
+const char *run_find_conflict_with_workspace(const struct run_options *options)
 {
 	if (!options->uses_workspace)
 		return NULL;

@@ -32,7 +32,7 @@ struct run_options {
 	/* with --mode observe: writes outside the workdir are not kept in the scratch directory */
 	bool writes_outside_workdir;
 	bool is_dry_run;     /* --dry-run */
-	bool uses_workspace; /* --cow */
+	bool uses_workspace; /* --cow, or "workspace" of the policy once that is loaded */
 	bool inspects;       /* --inspect */
 	bool json;
 	bool reads_stdin;     /* the program gets callgate's stdin */
@@ -58,6 +58,8 @@ struct run_options {
 int run_parse_options(int argc, char **argv, struct run_options *ret_options);
 /* As run_parse_options(), for `callgate session create`. Options that this verb does not have stay unset. */
 int run_parse_session_options(int argc, char **argv, struct run_options *ret_options);
+/* Returns why --cow does not go with the other options, static, or NULL. */
+const char *run_find_conflict_with_workspace(const struct run_options *options);
 void run_options_release(struct run_options *options);
 
 #endif

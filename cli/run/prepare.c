@@ -76,14 +76,12 @@ static int prepare_workspace(struct run *run)
 	return 0;
 }
 
-/* Makes the scratch directory, checks the working directory, and prepares the workspace. 0, or the exit status. */
+/* Makes the scratch directory, and checks the working directory. 0, or the exit status. */
 static int prepare_user_directories(struct run *run)
 {
-	int exit_code = prepare_scratch_directory(run);
+	const int exit_code = prepare_scratch_directory(run);
 
-	if (exit_code == 0)
-		exit_code = prepare_check_workdir(run);
-	return exit_code ? exit_code : prepare_workspace(run);
+	return exit_code ? exit_code : prepare_check_workdir(run);
 }
 
 /* Calls `prepare` with the effective ids of the run's user, who shall own new files and whose rights are checked. */
@@ -238,6 +236,20 @@ static int prepare_load_policies(struct run *run)
 	return 0;
 }
 
+/* Does what "workspace" of the policy asks for, unless --cow asks for it already. 0, or the exit status. */
+static int prepare_heed_workspace_of_policy(struct run *run)
+{
+	const char *wrong;
+
+	if (policy_get_settings(run->program_phase.policy)->workspace != POLICY_WORKSPACE_COW ||
+	    run->options.uses_workspace)
+		return 0;
+	run->options.uses_workspace = true;
+	wrong = run_find_conflict_with_workspace(&run->options);
+	return wrong ? run_report_refusal(run, "workspace_failed", "\"workspace\" of the policy is as --cow: %s", wrong)
+		     : 0;
+}
+
 /* ---- paths from the command line ---- */
 
 /*
@@ -294,12 +306,17 @@ static void prepare_note_link_was_passed(void *ctx, const char *link)
 	*linked = true;
 }
 
-/* Judges inputs when a symbolic link leads to one. The policies tell which links a run may have created. */
+/*
+ * Judges inputs before they are copied: those that a symbolic link leads to, as the policies tell which links a run may
+ * have created. And refuses them when the policy's "workspace" leaves the directory as it is.
+ */
 static int prepare_judge_inputs(struct run *run, struct input_file *file, size_t count)
 {
 	struct places_refusal why = {""};
 	int exit_code = prepare_load_policies(run);
 
+	if (exit_code == 0)
+		exit_code = prepare_heed_workspace_of_policy(run);
 	for (size_t i = 0; i < count && exit_code == 0; i++) {
 		const struct writable_places places = run_collect_writable_places(run);
 
@@ -330,8 +347,8 @@ static int prepare_copy_inputs(struct run *run)
 		file[i].path = cli_resolve_real_path_noting_links(&run->host.path_cache, named->item[i],
 								  prepare_note_link_was_passed, &linked);
 	}
-	if (linked)
-		exit_code = prepare_judge_inputs(run, file, named->count);
+	if (linked || (run->options.policy.workdir && run->options.policy.policy_names.count > 0))
+		exit_code = prepare_judge_inputs(run, file, linked ? named->count : 0);
 	if (exit_code == 0 && input_copy_files(run->workdir_fd, file, named->count, &run->user, &error) < 0)
 		exit_code = run_report_refusal(run, "input_failed", "%s", error.text);
 	for (size_t i = 0; i < named->count; i++)
@@ -529,7 +546,8 @@ int run_prepare(struct run *run)
 	if (options->attest_path)
 		run_hash_inputs(run);
 	close_fd(&run->workdir_fd);
-	if (prepare_load_policies(run) != 0)
+	if (prepare_load_policies(run) != 0 || prepare_heed_workspace_of_policy(run) != 0 ||
+	    prepare_call_with_user_ids(run, prepare_workspace) != 0)
 		return CLI_EXIT_ERROR;
 	prepare_print_warnings(run);
 	/* Not with --setup, which may create the missing files. */

@@ -127,6 +127,10 @@ static const struct policy_key keys[] = {
 	 "kinds or levels of findings with which it is not started"},
 	{"inspect", "warn", KEY_FINDING_LIST, KEY_ID_INSPECT_WARN, "kinds or levels of findings that are printed"},
 
+	{"", "workspace", KEY_OBJECT, KEY_ID_NONE, "where what the program writes to the host's directories goes"},
+	{"workspace", "mode", KEY_WORKSPACE_WORD, KEY_ID_WORKSPACE_MODE,
+	 "cow: the directory of -w stays as it is, as with --cow; default: direct"},
+
 	{"", "phases", KEY_OBJECT, KEY_ID_NONE, "further rules for one phase of a run"},
 	{"phases", "setup", KEY_PHASE_OBJECT, KEY_ID_PHASE_SETUP, "for the command of --setup, which runs first"},
 	{"phases", "run", KEY_PHASE_OBJECT, KEY_ID_PHASE_RUN, "for the program"},
@@ -183,11 +187,15 @@ const char *const *policy_key_type_get_words(enum key_type type)
 	static const char *const without_ask[] = {"errno", "kill", "stop", NULL};
 	static const char *const closed[] = {"none", NULL};
 	static const char *const *const words[KEY_TYPE_MAX] = {
-		[KEY_NETWORK_DEFAULT_WORD] = defaults, [KEY_PROTOCOL_WORD] = protos, [KEY_DNS_ANSWER_WORD] = answers,
-		[KEY_ON_DENY_WORD] = policy_on_deny_names, [KEY_ON_DENY_WORD_OF_NETWORK] = without_ask,
+		[KEY_NETWORK_DEFAULT_WORD] = defaults,
+		[KEY_PROTOCOL_WORD] = protos,
+		[KEY_DNS_ANSWER_WORD] = answers,
+		[KEY_ON_DENY_WORD] = policy_on_deny_names,
+		[KEY_ON_DENY_WORD_OF_NETWORK] = without_ask,
 		[KEY_ON_READ_WORD] = policy_on_read_names,
 		[KEY_WORD_NONE] = closed,
 		[KEY_JUDGE_WORD] = policy_judge_names,
+		[KEY_WORKSPACE_WORD] = policy_workspace_names,
 	};
 
 	return words[type];
@@ -228,6 +236,7 @@ const char *policy_key_type_describe_value(enum key_type type)
 		[KEY_ON_READ_WORD] = "\"flag\" or \"kill\"",
 		[KEY_WORD_NONE] = "\"none\"",
 		[KEY_JUDGE_WORD] = "\"all\" or \"changes\"",
+		[KEY_WORKSPACE_WORD] = "\"direct\" or \"cow\"",
 	};
 
 	return words[type];

@@ -34,8 +34,8 @@ enum key_type {
 	KEY_SECRETS_BY_NAME,
 	KEY_PHASE_OBJECT, /* an object with those top keys for which policy_key_may_be_in_phase is true */
 	/*
-	 * KEY_NETWORK_DEFAULT_WORD, KEY_PROTOCOL_WORD, KEY_DNS_ANSWER_WORD, KEY_WORD_NONE, KEY_JUDGE_WORD: a word of
-	 * policy_key_type_get_words
+	 * KEY_NETWORK_DEFAULT_WORD, KEY_PROTOCOL_WORD, KEY_DNS_ANSWER_WORD, KEY_WORD_NONE, KEY_JUDGE_WORD,
+	 * KEY_WORKSPACE_WORD: a word of policy_key_type_get_words
 	 */
 	KEY_NETWORK_DEFAULT_WORD,
 	KEY_PROTOCOL_WORD,
@@ -44,8 +44,9 @@ enum key_type {
 	KEY_ON_DENY_WORD,
 	KEY_ON_DENY_WORD_OF_NETWORK, /* without "ask-file" and "ask": egress does not ask about denials */
 	KEY_ON_READ_WORD,
-	KEY_WORD_NONE,  /* "none" */
-	KEY_JUDGE_WORD, /* "all" or "changes" */
+	KEY_WORD_NONE,      /* "none" */
+	KEY_JUDGE_WORD,     /* "all" or "changes" */
+	KEY_WORKSPACE_WORD, /* "direct" or "cow" */
 	KEY_TYPE_MAX,
 };
 
@@ -67,6 +68,7 @@ enum key_id {
 	KEY_ID_PROCESS_DATAGRAMS, /* index in policy_source.flag: this id minus KEY_ID_AUDIT_ALLOWED */
 	KEY_ID_PHASE_SETUP, KEY_ID_PHASE_RUN,
 	KEY_ID_INSPECT_REFUSE, KEY_ID_INSPECT_WARN,
+	KEY_ID_WORKSPACE_MODE,
 	KEY_ID_NET_EXTENDS, KEY_ID_NET_ALLOW, KEY_ID_NET_DENY, KEY_ID_NET_UPSTREAM_CA, KEY_ID_NET_POOL_V4,
 	KEY_ID_NET_POOL_V6,
 	KEY_ID_MAX,
@@ -89,7 +91,7 @@ const struct policy_key *policy_key_find(const char *section, const char *name);
 /* True for a top key that is also allowed in a phase. */
 bool policy_key_may_be_in_phase(const struct policy_key *key);
 
-/* The words allowed for a type that has words (KEY_NETWORK_DEFAULT_WORD to KEY_JUDGE_WORD), NULL-ended. Else NULL. */
+/* The words of a type from KEY_NETWORK_DEFAULT_WORD to KEY_WORKSPACE_WORD, NULL-ended. Else NULL. */
 const char *const *policy_key_type_get_words(enum key_type type);
 
 /* Describes the values of a type, for messages: "a list of paths". */

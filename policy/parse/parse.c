@@ -52,6 +52,8 @@ static void parse_one_of_words(struct parser *parser, const struct policy_key *k
 			parser->source->judge = parser_find_judge_word(value);
 			parser->source->judge_source_location = parser_keep_text(parser, text).source_location;
 		}
+		if (key->id == KEY_ID_WORKSPACE_MODE)
+			parser->source->workspace = parser_find_workspace_word(value);
 		if (key->id == KEY_ID_AFTER_NETWORK)
 			parser->after_entry->closes_network = true;
 		return;
@@ -176,6 +178,7 @@ static void parse_value(struct parser *parser, const struct policy_key *key, con
 		[KEY_ON_READ_WORD] = {EXPECT_ANY_JSON, parse_one_of_words},
 		[KEY_WORD_NONE] = {EXPECT_ANY_JSON, parse_one_of_words},
 		[KEY_JUDGE_WORD] = {EXPECT_ANY_JSON, parse_one_of_words},
+		[KEY_WORKSPACE_WORD] = {EXPECT_ANY_JSON, parse_one_of_words},
 	};
 	enum expected_json_type wanted = types[key->type].form;
 

@@ -145,6 +145,11 @@ enum policy_judge parser_find_judge_word(const json_t *value)
 	return (enum policy_judge)parser_find_word(value, policy_judge_names);
 }
 
+enum policy_workspace parser_find_workspace_word(const json_t *value)
+{
+	return (enum policy_workspace)parser_find_word(value, policy_workspace_names);
+}
+
 const char *parser_make_rule_label(struct parser *parser, const char *detail)
 {
 	char key[PARSER_KEY_PATH_SIZE];

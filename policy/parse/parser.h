@@ -75,6 +75,8 @@ const char *parser_get_nonempty_string(struct parser *parser, enum key_type type
 enum policy_on_deny parser_find_on_deny_word(const json_t *value);
 /* The mode that the word stands for. POLICY_JUDGE_UNSET: another value. */
 enum policy_judge parser_find_judge_word(const json_t *value);
+/* The mode that the word stands for. POLICY_WORKSPACE_UNSET: another value. */
+enum policy_workspace parser_find_workspace_word(const json_t *value);
 
 /* Reads each member of an object by its row in keys.c. `section` names the rows of the object: "network.allow[]". */
 void parser_read_members(struct parser *parser, const char *section, const json_t *object);

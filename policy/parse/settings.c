@@ -65,6 +65,8 @@ void compile_settings(struct compiler *compiler, struct policy_source *const *so
 			settings->judge = sources[i]->judge;
 			policy->judge_source_location = sources[i]->judge_source_location;
 		}
+		if (sources[i]->workspace)
+			settings->workspace = sources[i]->workspace;
 		if (sources[i]->user)
 			settings->user = sources[i]->user;
 		if (sources[i]->audit_file.text)

@@ -106,6 +106,7 @@ struct policy_source {
 	const char *user; /* NULL: not set */
 	enum policy_on_deny on_deny;
 	enum policy_judge judge;
+	enum policy_workspace workspace;
 	const char *judge_source_location; /* the position of "judge", for messages; NULL: not set */
 	struct source_text *extends;
 	size_t extends_count;

@@ -219,6 +219,7 @@ LIVE_TESTS = \
 	tests/live/threats/44-ptrace.sh \
 	tests/live/cli/workspace.sh \
 	tests/live/cli/workspace-apply.sh \
+	tests/live/cli/workspace-policy.sh \
 	tests/live/cli/workspace-diff.sh \
 	tests/live/cli/workspace-random.sh \
 	tests/live/cli/user.sh \
