@@ -171,8 +171,10 @@ static int supervise_build_state(struct supervisor *supervisor)
 		r = supervise_prepare_netlink(supervisor);
 	if (r == 0)
 		r = dispatch_init(dispatch, sandbox);
-	if (r == 0 && options->ask)
+	if (r == 0 && options->ask) {
+		task_table_keep_commands(sandbox->tree);
 		r = asker_create(options->ask, &dispatch->asker);
+	}
 	if (r == 0)
 		r = tracer_create(sandbox, &dispatch->tracer);
 	if (r == 0)

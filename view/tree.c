@@ -18,6 +18,7 @@
 #include "view/view.h"
 
 #define TASK_TABLE_BUCKETS 256u     /* of the hash table of tasks by thread id */
+#define TASK_FORKS_FOLLOWED_MAX 16u /* forks without an exec, through which a process gets a command line */
 #define TASK_TABLE_FDS_LEFT_FREE 96 /* descriptors kept free for judging calls and for workers */
 
 /* The tasks of the run that have made calls, by thread id. */
@@ -31,6 +32,7 @@ struct task_table {
 	/* a pidfd of this number or above is not kept: many processes must not use up all descriptors */
 	int first_pidfd_not_kept;
 	unsigned processes_seen_count; /* processes of the run that were seen so far */
+	bool keeps_commands;           /* tasks have their command lines */
 	struct {
 		/* counts the changes of RLIMIT_NOFILE in the run, for task_table_get_nofile_limit_version(); never 0 */
 		unsigned changes;
@@ -79,6 +81,7 @@ static void task_free(struct task *task)
 {
 	cleanup_close(&task->pidfd);
 	free(task->exe);
+	free(task->command);
 	free(task);
 }
 
@@ -201,6 +204,25 @@ static int task_read_all_fields(const struct task_table *tree, struct task *task
 	return task->exe ? 0 : -ENOMEM;
 }
 
+/* Lets a process that has executed nothing have the arguments of the process that it was forked from. */
+static void task_inherit_command(const struct task_table *tree, struct task *task)
+{
+	const struct task *above = NULL;
+	pid_t pid = task->ppid;
+
+	/* A process without an entry has executed nothing either: an exec makes entries of it and of its children. */
+	for (unsigned i = 0; i < TASK_FORKS_FOLLOWED_MAX && pid > 1; i++) {
+		above = task_table_get_task(tree, pid);
+		if (above || pid == tree->root)
+			break;
+		pid = (pid_t)task_table_read_status_number(pid, "PPid", 10);
+	}
+	if (!above || !above->command || !(task->command = malloc(above->command_len)))
+		return;
+	memcpy(task->command, above->command, above->command_len);
+	task->command_len = above->command_len;
+}
+
 /* Opens a pidfd of the process, or of the thread if that is not the leader (EINVAL, since Linux 6.16 ENOENT). */
 static int task_open_pidfd(pid_t tid)
 {
@@ -288,6 +310,8 @@ struct task *task_table_find_task(struct task_table *tree, pid_t tid)
 	if (task->tid == task->tgid) {
 		tree->processes_seen_count++;
 		task->host_pid = task_table_get_host_pid(tree, task);
+		if (tree->keeps_commands)
+			task_inherit_command(tree, task);
 	} else {
 		/* Adds the leader, too, and so counts the process. */
 		const struct task *leader = task_table_find_task(tree, task->tgid);
@@ -325,6 +349,61 @@ void task_table_set_exe(struct task_table *tree, pid_t tgid, const char *exe)
 		return; /* out of memory: records keep the old path */
 	free(task->exe);
 	task->exe = copy;
+}
+
+void task_table_keep_commands(struct task_table *tree)
+{
+	tree->keeps_commands = true;
+}
+
+bool task_table_keeps_commands(const struct task_table *tree)
+{
+	return tree->keeps_commands;
+}
+
+/* Makes entries of the children that a process has forked, which get its command line. The process is stopped. */
+static void task_table_add_children(struct task_table *tree, pid_t tgid)
+{
+	struct proctree processes = {0};
+	char path[64], first[2];
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/task/%d/children", tgid, tgid);
+	if (io_read_once(AT_FDCWD, path, first, sizeof(first)) == 0)
+		return; /* as nearly always; an error: a kernel without CONFIG_PROC_CHILDREN */
+	if (proctree_read(&processes) == 0)
+		for (size_t i = 0; i < processes.entry_count; i++)
+			if (processes.entry[i].parent == tgid)
+				(void)task_table_find_task(tree, processes.entry[i].pid);
+	proctree_release(&processes);
+}
+
+void task_table_set_command(struct task_table *tree, pid_t tgid, const char *text, size_t len)
+{
+	struct task *task;
+	char *copy;
+
+	if (!tree->keeps_commands)
+		return;
+	task_table_add_children(tree, tgid);
+	task = task_table_find_task(tree, tgid);
+	if (!task)
+		return;
+	copy = len ? malloc(len) : NULL;
+	if (copy)
+		memcpy(copy, text, len);
+	free(task->command);
+	task->command = copy;
+	task->command_len = copy ? len : 0;
+}
+
+const char *task_table_find_command(struct task_table *tree, pid_t tgid, size_t *ret_len)
+{
+	const struct task *task = task_table_find_task(tree, tgid);
+
+	if (!task || !task->command || task->pidfd < 0)
+		return NULL;
+	*ret_len = task->command_len;
+	return task->command;
 }
 
 unsigned task_table_begin_rlimit_nofile_change(struct task_table *tree, struct task *task)

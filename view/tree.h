@@ -34,11 +34,16 @@ struct task {
 	unsigned session_program_number;
 	int pidfd; /* pidfd of the thread (PIDFD_THREAD) or of the process; -1: the entry is valid for this call only */
 	char *exe; /* virtual path of the executable; never NULL */
+	/* of a process: its arguments as its last exec got them, each with a NUL behind it; NULL: not known; owned */
+	char *command;
+	size_t command_len;
 	struct fd_table_room fd_table_room; /* whether its table of descriptors may be full */
 	/* counter that task_table_begin_rlimit_nofile_change() has raised for the task; NULL: none */
 	unsigned *ongoing_nofile_limit_changes;
 	struct task *next; /* next task of the same bucket: tree.c */
 };
+
+#define EXEC_COMMAND_BYTES_MAX 8192u /* bytes of a command line that are kept; with so many, it may be longer */
 
 struct view;
 
@@ -58,6 +63,22 @@ void task_table_forget_task(struct task_table *tree, struct task *task);
 
 /* Sets the executable of process tgid after an exec; `exe` is a virtual path. */
 void task_table_set_exe(struct task_table *tree, pid_t tgid, const char *exe);
+
+/* From now on the table keeps command lines: task_table_set_command(). */
+void task_table_keep_commands(struct task_table *tree);
+bool task_table_keeps_commands(const struct task_table *tree);
+
+/*
+ * Sets the arguments of process tgid, which is stopped at its exec, each with a NUL behind it. The program may rewrite
+ * what /proc/PID/cmdline shows, but not these. Children that it forked before keep the former ones.
+ */
+void task_table_set_command(struct task_table *tree, pid_t tgid, const char *text, size_t len);
+
+/*
+ * The arguments of process tgid: those of its last exec, or for a process that has executed nothing, those that its
+ * parent had at the fork. NULL: not known. Valid until the next call of a task_table_* function.
+ */
+const char *task_table_find_command(struct task_table *tree, pid_t tgid, size_t *ret_len);
 
 /*
  * Call this before a call is continued by which the task changes an RLIMIT_NOFILE of the run. The change is done when

@@ -85,6 +85,7 @@ static struct question *question_create(const struct seccomp_notif *notification
 	question->task = *denied->task;
 	question->task.pidfd = -1;
 	question->task.next = NULL;
+	question->task.command = NULL;
 	question->task.ongoing_nofile_limit_changes = NULL;
 	question->task.exe = strdup(denied->task->exe);
 	question->answer = (struct call_answer){

@@ -6,8 +6,10 @@
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/procstat.h"
 #include "supervisor/trace/private.h"
 #include "syscalls/account/denials.h"
 
@@ -123,6 +125,20 @@ static struct pending *stop_find_exec(struct tracer *tracer, pid_t pid)
 	return pending;
 }
 
+/* Keeps the new image's arguments for questions about its calls. It has not run yet: they are what exec was given. */
+static void stop_keep_command(struct task_table *tree, pid_t pid)
+{
+	_cleanup_free_ char *text = NULL;
+	_cleanup_close_ int fd = -1;
+	ssize_t got;
+
+	if (!task_table_keeps_commands(tree) || !(text = malloc(EXEC_COMMAND_BYTES_MAX)))
+		return;
+	fd = procstat_open_file(pid, "cmdline");
+	got = fd < 0 ? -1 : read(fd, text, EXEC_COMMAND_BYTES_MAX);
+	task_table_set_command(tree, pid, text, got > 0 ? (size_t)got : 0);
+}
+
 void stop_on_exec(struct tracer *tracer, pid_t pid)
 {
 	struct pending *pending = stop_find_exec(tracer, pid);
@@ -133,6 +149,7 @@ void stop_on_exec(struct tracer *tracer, pid_t pid)
 		reason = verify_exec_image(tracer->sandbox, pid, pending->plan);
 	if (!reason) {
 		task_table_set_exe(tracer->sandbox->tree, pid, pending->plan->virtual_path);
+		stop_keep_command(tracer->sandbox->tree, pid);
 		pending_end_record(tracer, pending, 0);
 		stop_detach_thread(pid, 0);
 		pending_remove_entry(tracer, pending);

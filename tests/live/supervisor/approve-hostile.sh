@@ -133,6 +133,41 @@ question '[.[].shown[] | select(startswith("path: "))] |
 	(.[1] == "path: \"'"$H"'/\\u{202e}gpj.exe\"") and (.[2] == "path: \"'"$H"'/p\\u{430}ypal\"") and
 	(.[-1] == "path: \"'"$H"'/\\xff\\xfe\"")'
 
+# ---- a program that rewrites its command line, and children of it: the one that exec got is shown ----
+cat >"$T/w/rewrite.py" <<END
+import ctypes, os, sys
+libc = ctypes.CDLL(None)
+start = ctypes.c_void_p.in_dll(libc, "program_invocation_name").value
+def ask():
+    try: open("$H/a")
+    except OSError: pass
+ctypes.memset(start, ord("x"), 20)
+if b"xxxx" not in open("/proc/self/cmdline", "rb").read(): print("not rewritten")
+ask()
+if os.fork() == 0: # has executed nothing: its parent's
+    ctypes.memset(start, ord("y"), 20)
+    open("$H/b", "a") if 0 else ask()
+    os._exit(0)
+os.wait()
+ready, go = os.pipe(), os.pipe()
+if os.fork() == 0: # its parent executes another program before the child makes its first call
+    os.close(go[1])
+    os.read(go[0], 1)
+    ctypes.memset(start, ord("z"), 20)
+    ask()
+    os._exit(0)
+os.dup2(go[1], 9)
+os.close(go[0])
+os.close(go[1])
+os.execvp("sh", ["sh", "-c", "exec 9>&-; wait; sleep 0.3; : harmless"])
+END
+approver no
+asks "socket:$T/s" -- python3 rewrite.py
+ended '.stdout == ""'
+question 'length == 3 and all(.[]; .command == ["python3", "rewrite.py"] and .command_recorded and
+	any(.shown[]; . == "started as: \"python3 rewrite.py\""))'
+question '.[1].processes_above[0] | .recorded and .shown == "\"python3 rewrite.py\""'
+
 # ---- what is never asked about, and what ends a question ----
 approver once
 asks "socket:$T/s" -- sh -c "cat '$H/id_rsa' /proc/1/environ; '$H/tool'; echo end"

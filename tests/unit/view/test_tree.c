@@ -155,6 +155,32 @@ START_TEST(knows_the_image_of_shared_memory)
 }
 END_TEST
 
+/* A child that was forked before an exec keeps the arguments of then; without keep_commands there are none. */
+START_TEST(keeps_commands)
+{
+	pid_t before = start_sleeper(), after;
+	const char *command;
+	size_t len = 0;
+
+	task_table_set_command(tree, getpid(), "not\0kept", 9);
+	ck_assert_ptr_null(task_table_find_command(tree, getpid(), &len));
+	task_table_keep_commands(tree);
+	task_table_set_command(tree, getpid(), "first\0a", 8);
+	task_table_set_command(tree, getpid(), "second", 7);
+	after = start_sleeper();
+	command = task_table_find_command(tree, before, &len);
+	ck_assert_uint_eq(len, 8);
+	ck_assert_mem_eq(command, "first\0a", 8);
+	command = task_table_find_command(tree, after, &len);
+	ck_assert_uint_eq(len, 7);
+	ck_assert_mem_eq(command, "second", 7);
+	task_table_set_command(tree, after, "", 0);
+	ck_assert_ptr_null(task_table_find_command(tree, after, &len));
+	end(before);
+	end(after);
+}
+END_TEST
+
 START_TEST(knows_no_dead)
 {
 	pid_t pid = start_sleeper();
@@ -255,6 +281,7 @@ int main(void)
 	tcase_add_loop_test(tcase, knows_the_host_number, 0, 3);
 	tcase_add_loop_test(tcase, knows_a_thread, 0, 2);
 	tcase_add_test(tcase, knows_the_image_of_shared_memory);
+	tcase_add_test(tcase, keeps_commands);
 	tcase_add_loop_test(tcase, knows_no_dead, 0, 2);
 	tcase_add_test(tcase, is_told_of_an_end);
 	tcase_add_test(tcase, finds_a_mapping);
