@@ -56,6 +56,7 @@ libcallgate_agents_a_SOURCES += \
 	agents/json-bounds.h \
 	agents/loop.c \
 	agents/loop.h \
+	agents/mcp/approvals.c \
 	agents/mcp/calls.c \
 	agents/mcp/main.c \
 	agents/mcp/mcp.h \

@@ -36,15 +36,28 @@ uint64_t call_get_timeout_ms(const struct tool_call *call)
 
 /* ---- end of a call ---- */
 
+/* Stops what the call does, with all that it has started in its sandbox. */
+static void call_stop(struct tool_call *call)
+{
+	struct mcp_sandbox *sandbox = call->sandbox;
+
+	if (call->has_started && call->tool->stop)
+		call->tool->stop(call);
+	call->has_started = false;
+	call->sandbox = NULL;
+	if (sandbox)
+		sandboxes_release(sandbox);
+}
+
 static void call_free(struct tool_call *call)
 {
 	slist_remove(call->mcp->calls, call, next);
 	call->mcp->call_count--;
-	if (call->has_started && call->tool->stop)
-		call->tool->stop(call);
-	if (call->sandbox)
-		sandboxes_release(call->sandbox);
+	approvals_forget_call(call->mcp, call);
+	call_stop(call);
 	loop_cancel_timer(call->question_timeout_timer);
+	loop_cancel_timer(call->retry_timer);
+	json_decref(call->kept_result);
 	json_decref(call->id);
 	json_decref(call->arguments);
 	json_decref(call->progress_token);
@@ -53,6 +66,29 @@ static void call_free(struct tool_call *call)
 	buf_release(&call->stderr_output.kept_output);
 	buf_release(&call->reply_or_content);
 	free(call);
+}
+
+/* No retry has come. */
+static void call_on_retry_timer(void *data)
+{
+	struct tool_call *call = data;
+
+	call->retry_timer = NULL;
+	call_free(call);
+}
+
+/* Keeps the result of a call for its retry, and nothing else. */
+static void call_keep_result(struct tool_call *call, json_t *result)
+{
+	struct mcp_sandbox *sandbox = call->sandbox;
+
+	call->kept_result = result;
+	call_stop(call);
+	if (sandbox)
+		approvals_put(sandbox); /* what was to be put at the retry */
+	call->retry_timer = loop_add_timer(call->mcp->loop, MCP_RETRY_WAIT_MS, call_on_retry_timer, call);
+	if (!call->retry_timer)
+		call_free(call);
 }
 
 void call_finish(struct tool_call *call, json_t *structured, bool is_error)
@@ -69,6 +105,10 @@ void call_finish(struct tool_call *call, json_t *structured, bool is_error)
 		(void)snprintf(note, sizeof(note), "sandbox: %s", call->sandbox->handle);
 		call_add_text(call, note, strlen(note));
 	}
+	if (!call->id) {
+		call_keep_result(call, result);
+		return;
+	}
 	respond_with_result(call->mcp->rpc, call->id, call->is_of_revision_2026, result);
 	call_free(call);
 }
@@ -84,6 +124,51 @@ void call_fail(struct tool_call *call, const char *format, ...)
 	va_end(args);
 	call_add_text(call, text, strlen(text));
 	call_finish(call, NULL, true);
+}
+
+/* ---- interim results ---- */
+
+void call_suspend(struct tool_call *call, json_t *requests)
+{
+	if (sandboxes_make_handle("st-", call->state) < 0)
+		call->state[0] = '\0'; /* no retry can name it: what it asks is not answered */
+	respond_with_result(call->mcp->rpc, call->id, true,
+			    json_pack("{s:s, s:o, s:s}", "resultType", "input_required", "inputRequests", requests,
+				      "requestState", call->state));
+	json_decref(call->id);
+	call->id = NULL;
+}
+
+static struct tool_call *calls_find_by_state(const struct mcp *mcp, const char *state)
+{
+	struct tool_call *call = mcp->calls;
+
+	while (call && (call->id || !call->state[0] || strcmp(call->state, state) != 0))
+		call = call->next;
+	return call;
+}
+
+bool calls_resume(struct mcp *mcp, const struct tool *tool, const json_t *id, const json_t *params)
+{
+	const char *state = json_string_value(json_object_get(params, "requestState"));
+	json_t *token = json_object_get(json_object_get(params, "_meta"), "progressToken");
+	struct tool_call *call = state ? calls_find_by_state(mcp, state) : NULL;
+
+	if (!call || call->tool != tool || !json_equal(call->arguments, json_object_get(params, "arguments")))
+		return false;
+	call->state[0] = '\0';
+	call->id = json_deep_copy(id);
+	json_decref(call->progress_token);
+	call->progress_token = json_is_string(token) || json_is_integer(token) ? json_incref(token) : NULL;
+	approvals_take_responses_of_retry(call, json_object_get(params, "inputResponses"));
+	if (call->kept_result) {
+		respond_with_result(mcp->rpc, call->id, true, call->kept_result);
+		call->kept_result = NULL;
+		call_free(call);
+	} else if (call->sandbox) {
+		approvals_put(call->sandbox);
+	}
+	return true;
 }
 
 void calls_cancel(struct mcp *mcp, const json_t *id)
@@ -132,24 +217,41 @@ static void call_assign_sandbox(struct tool_call *call)
 		call_start_tool(call);
 }
 
+/* Makes room for a call. If there are as many as there may be, the oldest result that waits for a retry is dropped. */
+static bool calls_make_room(struct mcp *mcp)
+{
+	struct tool_call *oldest = NULL;
+
+	if (mcp->call_count < MCP_CALLS_MAX)
+		return true;
+	for (struct tool_call *call = mcp->calls; call; call = call->next)
+		if (call->kept_result)
+			oldest = call; /* the list begins with the newest */
+	if (oldest)
+		call_free(oldest);
+	return oldest != NULL;
+}
+
 struct tool_call *calls_add(struct mcp *mcp, const struct tool *tool, const json_t *id, const json_t *params,
 			    bool is_of_revision_2026)
 {
-	const json_t *arguments = json_object_get(params, "arguments");
-	json_t *token = json_object_get(json_object_get(params, "_meta"), "progressToken");
-	struct tool_call *call = mcp->call_count < MCP_CALLS_MAX ? calloc(1, sizeof(*call)) : NULL;
+	const json_t *arguments = json_object_get(params, "arguments"), *meta = json_object_get(params, "_meta");
+	json_t *token = json_object_get(meta, "progressToken");
+	struct tool_call *call = calls_make_room(mcp) ? calloc(1, sizeof(*call)) : NULL;
 
 	if (!call)
 		return NULL;
-	*call = (struct tool_call){.mcp = mcp,
-				   .tool = tool,
-				   .is_of_revision_2026 = is_of_revision_2026,
-				   .next = mcp->calls,
-				   .id = json_deep_copy(id),
-				   .content = json_array(),
-				   .progress_token =
-					   json_is_string(token) || json_is_integer(token) ? json_incref(token) : NULL,
-				   .arguments = json_is_object(arguments) ? json_deep_copy(arguments) : json_object()};
+	*call = (struct tool_call){
+		.mcp = mcp,
+		.tool = tool,
+		.is_of_revision_2026 = is_of_revision_2026,
+		.client_takes_forms =
+			approvals_client_takes_forms(json_object_get(meta, MCP_META_KEY_CLIENT_CAPABILITIES)),
+		.next = mcp->calls,
+		.id = json_deep_copy(id),
+		.content = json_array(),
+		.progress_token = json_is_string(token) || json_is_integer(token) ? json_incref(token) : NULL,
+		.arguments = json_is_object(arguments) ? json_deep_copy(arguments) : json_object()};
 	mcp->calls = call;
 	mcp->call_count++;
 	return call;
@@ -219,7 +321,8 @@ static void denial_describe(struct buf *text, const json_t *denial)
 {
 	const json_int_t count = json_integer_value(json_object_get(denial, "count"));
 	const char *suggest = json_get_text_or_default(denial, "suggest", NULL),
-		   *reason = json_get_text_or_default(denial, "suggest_reason", NULL);
+		   *reason = json_get_text_or_default(denial, "suggest_reason", NULL),
+		   *answer = json_get_text_or_default(denial, "answer", NULL);
 
 	buf_printf(text, "- %s %s: %s (%s, %s)", json_get_text_or_default(denial, "op", "call"),
 		   json_get_text_or_default(denial, "target", json_get_text_or_default(denial, "syscall", "?")),
@@ -227,6 +330,8 @@ static void denial_describe(struct buf *text, const json_t *denial)
 		   json_get_text_or_default(denial, "syscall", "?"));
 	if (count > 1)
 		buf_printf(text, ", %lld times", (long long)count);
+	if (answer)
+		buf_printf(text, ", answer: %s", answer);
 	if (suggest)
 		buf_printf(text, "\n  to allow it, a person adds: %s", suggest);
 	else if (reason)

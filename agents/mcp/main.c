@@ -10,6 +10,27 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 
+static bool mcp_is_session_option(const char *name)
+{
+	static const char *const names[] = {"--approve", "--approvals", "--ask-timeout"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strcmp(names[i], name) == 0)
+			return true;
+	return false;
+}
+
+static bool mcp_add_session_argument(struct mcp_options *options, const char *argument)
+{
+	size_t count = 0;
+
+	while (options->session_arguments[count])
+		count++;
+	if (count < MCP_SESSION_ARGUMENTS_MAX)
+		options->session_arguments[count] = argument;
+	return count < MCP_SESSION_ARGUMENTS_MAX;
+}
+
 /* Sets one option. False: an unknown option, or an invalid value. */
 static bool mcp_set_option(struct mcp_options *options, const char *name, const char *value)
 {
@@ -19,6 +40,12 @@ static bool mcp_set_option(struct mcp_options *options, const char *name, const 
 		options->audit_dir = value;
 		return true;
 	}
+	if (strcmp(name, "--approve") == 0 && strcmp(value, "client") == 0) {
+		options->asks_client = true;
+		return true;
+	}
+	if (mcp_is_session_option(name))
+		return mcp_add_session_argument(options, name) && mcp_add_session_argument(options, value);
 	if (text_parse_number(value, 1, UINT32_MAX, &number) < 0)
 		return false;
 	if (strcmp(name, "--sandboxes") == 0)

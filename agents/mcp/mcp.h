@@ -2,15 +2,21 @@
 #ifndef CALLGATE_AGENTS_MCP_MCP_H
 #define CALLGATE_AGENTS_MCP_MCP_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "agents/loop.h"
+
+#define MCP_SESSION_ARGUMENTS_MAX 16
 
 /* What the server of `callgate mcp` is created with. */
 struct mcp_options {
 	const char *callgate_path; /* path of the executable callgate */
 	/* policy options, for `callgate session create` and `callgate why`; NULL-ended */
 	const char *const *policy_arguments;
+	/* further options, for `callgate session create` alone; NULL-ended */
+	const char *session_arguments[MCP_SESSION_ARGUMENTS_MAX + 1];
+	bool asks_client;                    /* --approve client: the client is asked about denied calls */
 	const char *audit_dir;               /* where each sandbox writes its log; NULL: no logs */
 	unsigned sandboxes_max;              /* the most sandboxes at a time */
 	uint64_t idle_timeout_ms; /* a sandbox without calls ends after this time */

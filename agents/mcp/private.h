@@ -18,8 +18,12 @@
 #define MCP_TIMEOUT_S_DEFAULT 60
 #define MCP_TIMEOUT_S_MAX 3600
 #define MCP_HANDLE_SIZE 40
+#define MCP_META_KEY_CLIENT_CAPABILITIES "io.modelcontextprotocol/clientCapabilities"
+
+#define MCP_RETRY_WAIT_MS 600000u /* how long the result of a call is kept for a retry that does not come */
 
 struct tool_call;
+struct mcp_approval;
 
 /* ---- the server ---- */
 
@@ -34,8 +38,12 @@ struct mcp {
 	unsigned sandbox_count;
 	struct tool_call *calls; /* list */
 	unsigned call_count;
+	struct mcp_approval *approvals; /* list of questions without an answer, in the order in which they came */
+	bool client_takes_forms;        /* a client of revision 2025-11-25 has the capability to be asked */
 	/* called when a sandbox has become ready, or has ended */
 	void (*on_sandbox_change)(struct mcp_sandbox *sandbox);
+	/* call_suspend(): approvals.c does not call calls.c, which calls it */
+	void (*suspend_call)(struct tool_call *call, json_t *requests);
 	bool is_initialized;       /* "initialize" came: requests without a version are of revision 2025-11-25 */
 	uint64_t exit_deadline_ms; /* the latest time to exit; 0: the client has not closed its end */
 };
@@ -57,6 +65,9 @@ struct mcp_sandbox {
 	bool is_ready;                                /* the sandbox was made; it may have ended since */
 	unsigned active_call_count;   /* calls that use the sandbox */
 	struct loop_timer *end_timer; /* ends the sandbox after too long without calls; after its end, frees it */
+	int approver_fd;              /* the socket to the session's approver; -1: nobody is asked */
+	struct loop_source *approver_source;
+	struct buf approver_line;     /* the beginning of its next line */
 	char *end_reason;             /* why the sandbox has ended or could not be made; owned; NULL: neither */
 	uint64_t creation_time_ms, last_use_ms;
 	struct mcp_sandbox *next;
@@ -74,6 +85,25 @@ struct mcp_sandbox *sandboxes_find(const struct mcp *mcp, const char *handle);
 /* Gets the sandbox' context for a language, which is made at the first use. 0 or -errno. */
 int sandboxes_get_context(struct mcp_sandbox *sandbox, const char *language, struct context **ret_context);
 void sandboxes_free_all(struct mcp *mcp);
+/* Writes a text that cannot be guessed: a prefix of 3 bytes, such as "sb-", and random digits. 0 or -errno. */
+int sandboxes_make_handle(const char *prefix, char ret_handle[MCP_HANDLE_SIZE]);
+
+/* ---- approvals.c: questions about denied calls, which the client answers ---- */
+
+/* Whether a client with these capabilities can be asked: elicitation, by a form. */
+bool approvals_client_takes_forms(const json_t *capabilities);
+/* Makes the socket to the approver of a session that is to be made. *ret_session_fd: its end, owned. 0 or -errno. */
+int approvals_open_channel(struct mcp_sandbox *sandbox, int *ret_session_fd);
+/* Puts the questions of the sandbox that nobody was asked yet, if there is a way; else they are not answered. */
+void approvals_put(struct mcp_sandbox *sandbox);
+/* The client's response to a request of this side. result: NULL: an error. */
+void approvals_take_response(struct mcp *mcp, const char *id, const json_t *result);
+/* The client's answers to the interim result of a call, by ids. What has no answer is to be put again. */
+void approvals_take_responses_of_retry(struct tool_call *call, const json_t *responses);
+/* A call ends: what its interim result has asked is not answered any more. */
+void approvals_forget_call(struct mcp *mcp, const struct tool_call *call);
+/* Closes the socket, and takes back what the client was asked. */
+void approvals_forget_sandbox(struct mcp_sandbox *sandbox);
 
 /* ---- tools.c: the list of tools ---- */
 
@@ -133,13 +163,17 @@ struct captured_output {
 /* A client's call of a tool, until it is answered. */
 struct tool_call {
 	struct mcp *mcp;
-	json_t *id;             /* owned */
+	json_t *id;             /* owned; NULL: answered with an interim result, and its retry has not come */
 	json_t *arguments;      /* owned; an object */
 	json_t *progress_token; /* owned; NULL: the client wants no progress notifications */
 	const struct tool *tool;
 	struct mcp_sandbox *sandbox; /* borrowed; NULL: the tool needs none */
 	/* the client's request is of revision 2026-07-28 of the protocol, not of 2025-11-25 */
 	bool is_of_revision_2026;
+	bool client_takes_forms;        /* the request, of revision 2026-07-28, says that the client can be asked */
+	char state[MCP_HANDLE_SIZE];    /* names the call in its retry; "": it has no interim result */
+	json_t *kept_result;            /* of a call that has ended before its retry came; owned */
+	struct loop_timer *retry_timer; /* until kept_result is dropped */
 	bool has_started;                         /* the tool's `start` was called */
 	uint64_t start_time_ms, last_progress_ms; /* times of the start, and of the last progress notification */
 	unsigned progress_notification_count;     /* notifications that were sent so far */
@@ -164,6 +198,13 @@ struct tool_call *calls_add(struct mcp *mcp, const struct tool *tool, const json
 			    bool is_of_revision_2026);
 /* Starts a call, at once or when its sandbox is ready. The call may end, and be freed, before this function returns. */
 void call_start(struct tool_call *call);
+/* Answers with an interim result, which asks the client. Takes the reference of `requests`. The call goes on. */
+void call_suspend(struct tool_call *call, json_t *requests);
+/*
+ * Goes on with the call that the retry names by params.requestState, which may be freed then. False: there is no such
+ * call, or the retry is for another one.
+ */
+bool calls_resume(struct mcp *mcp, const struct tool *tool, const json_t *id, const json_t *params);
 /* Stops the call with the id, and sends no response, as the protocol requires. */
 void calls_cancel(struct mcp *mcp, const json_t *id);
 /* Called when a sandbox has become ready, or has ended: starts its waiting calls, or makes its calls fail. */

@@ -13,7 +13,8 @@ json_t *respond_make_server_info(void)
 void respond_with_result(struct rpc *rpc, const json_t *id, bool is_of_revision_2026, json_t *result)
 {
 	if (is_of_revision_2026) {
-		(void)json_object_set_new(result, "resultType", json_string("complete"));
+		if (!json_object_get(result, "resultType"))
+			(void)json_object_set_new(result, "resultType", json_string("complete"));
 		(void)json_object_set_new(result, "_meta",
 					  json_pack("{s:o}", META_KEY_SERVER_INFO, respond_make_server_info()));
 	}

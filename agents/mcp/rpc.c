@@ -139,6 +139,12 @@ void rpc_send_notification(struct rpc *rpc, const char *method, json_t *params)
 	rpc_queue_message(rpc, json_pack("{s:s, s:s, s:o}", "jsonrpc", "2.0", "method", method, "params", params));
 }
 
+void rpc_send_request(struct rpc *rpc, const char *id, const char *method, json_t *params)
+{
+	rpc_queue_message(rpc, json_pack("{s:s, s:s, s:s, s:o}", "jsonrpc", "2.0", "id", id, "method", method, "params",
+					 params));
+}
+
 /* ---- input ---- */
 
 /* Checks the form of a message (JSON-RPC 2.0, section 4; MCP forbids a null id), and calls the handler. */
@@ -149,8 +155,13 @@ static void rpc_handle_message(struct rpc *rpc, const json_t *message)
 	const json_t *id = json_object_get(message, "id"), *params = json_object_get(message, "params");
 	const bool id_is_valid = json_is_string(id) || json_is_integer(id);
 
-	if (!method && id_is_valid && (json_object_get(message, "result") || json_object_get(message, "error")))
-		return; /* a response, which belongs to no request of this side */
+	if (!method && id_is_valid && (json_object_get(message, "result") || json_object_get(message, "error"))) {
+		if (json_is_string(id)) /* ids of requests of this side are texts */
+			rpc->handler.on_response(
+				rpc->handler.data, json_string_value(id),
+				json_object_get(message, "error") ? NULL : json_object_get(message, "result"));
+		return;
+	}
 	if (!version || strcmp(version, "2.0") != 0 || !method || (id && !id_is_valid))
 		rpc_send_error(
 			rpc, id_is_valid ? id : NULL, RPC_INVALID_REQUEST,

@@ -31,6 +31,8 @@ struct rpc_handler {
 	/* A request. `id` (string or integer) and `params` (object, or NULL) are borrowed. */
 	void (*on_request)(void *data, const json_t *id, const char *method, const json_t *params);
 	void (*on_notification)(void *data, const char *method, const json_t *params);
+	/* A response to rpc_send_request(), or to no request. result, borrowed: NULL: an error. */
+	void (*on_response)(void *data, const char *id, const json_t *result);
 	/* The peer has closed its end, or does not read any more. Called once. */
 	void (*on_end)(void *data);
 	void *data;
@@ -50,6 +52,8 @@ void rpc_free(struct rpc *rpc);
 void rpc_send_result(struct rpc *rpc, const json_t *id, json_t *result);
 void rpc_send_error(struct rpc *rpc, const json_t *id, enum rpc_error code, const char *message, json_t *data);
 void rpc_send_notification(struct rpc *rpc, const char *method, json_t *params);
+/* Sends a request of this side; on_response gets the answer to this id, if one comes. */
+void rpc_send_request(struct rpc *rpc, const char *id, const char *method, json_t *params);
 
 /* True when much output waits for the peer to read it. Notifications that may be left out should be left out then. */
 bool rpc_is_congested(const struct rpc *rpc);

@@ -29,6 +29,7 @@ static void mcp_sandbox_free(struct mcp_sandbox *sandbox)
 	if (mcp->connection_sandbox == sandbox)
 		mcp->connection_sandbox = NULL;
 	loop_cancel_timer(sandbox->end_timer);
+	approvals_forget_sandbox(sandbox);
 	for (size_t i = 0; i < MCP_LANGUAGE_COUNT; i++)
 		context_free(sandbox->contexts[i]);
 	sandbox_free(sandbox->sandbox);
@@ -96,15 +97,15 @@ void sandboxes_free_all(struct mcp *mcp)
 
 /* ---- start of a sandbox ---- */
 
-static int mcp_sandbox_make_handle(char handle[MCP_HANDLE_SIZE])
+int sandboxes_make_handle(const char *prefix, char ret_handle[MCP_HANDLE_SIZE])
 {
 	unsigned char bytes[MCP_HANDLE_RANDOM_BYTES];
 
 	if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
 		return -errno;
-	(void)snprintf(handle, MCP_HANDLE_SIZE, "sb-");
+	(void)snprintf(ret_handle, MCP_HANDLE_SIZE, "%.3s", prefix);
 	for (size_t i = 0; i < MCP_HANDLE_RANDOM_BYTES; i++)
-		(void)snprintf(handle + 3 + i * 2, 3, "%02x", bytes[i]);
+		(void)snprintf(ret_handle + 3 + i * 2, 3, "%02x", bytes[i]);
 	return 0;
 }
 
@@ -113,13 +114,20 @@ static int mcp_sandbox_start_session(struct mcp_sandbox *sandbox)
 {
 	const struct mcp_options *options = &sandbox->mcp->options;
 	_cleanup_free_ char *audit = NULL;
-	const char *arguments[MCP_POLICY_ARGUMENTS_MAX + 5];
+	_cleanup_close_ int approver_fd = -1;
+	const char *arguments[MCP_POLICY_ARGUMENTS_MAX + MCP_SESSION_ARGUMENTS_MAX + 5];
 	size_t count = 0;
+	int error = options->asks_client ? approvals_open_channel(sandbox, &approver_fd) : 0;
+
+	if (error < 0)
+		return error;
 
 	while (count < MCP_POLICY_ARGUMENTS_MAX && options->policy_arguments[count]) {
 		arguments[count] = options->policy_arguments[count];
 		count++;
 	}
+	for (const char *const *argument = options->session_arguments; *argument; argument++)
+		arguments[count++] = *argument;
 	if (options->audit_dir) {
 		/* The handle is a secret of the client, so the log's file name has only its beginning. */
 		if (asprintf(&audit, "%s/%.11s.jsonl", options->audit_dir, sandbox->handle) < 0)
@@ -133,6 +141,7 @@ static int mcp_sandbox_start_session(struct mcp_sandbox *sandbox)
 	return sandbox_create(sandbox->mcp->loop,
 			      &(struct sandbox_options){.callgate_path = options->callgate_path,
 							.arguments = arguments,
+							.approver_fd = approver_fd,
 							.on_ready = mcp_sandbox_on_ready,
 							.on_end = mcp_sandbox_on_session_end,
 							.data = sandbox},
@@ -151,13 +160,15 @@ static int sandboxes_add(struct mcp *mcp, struct mcp_sandbox **ret_sandbox)
 	if (!sandbox)
 		return -ENOMEM;
 	sandbox->mcp = mcp;
+	sandbox->approver_fd = -1;
 	sandbox->creation_time_ms = sandbox->last_use_ms = loop_get_now_ms(mcp->loop);
 	sandbox->end_timer = loop_add_timer(mcp->loop, UINT64_MAX, mcp_sandbox_on_end_timer, sandbox);
-	error = sandbox->end_timer ? mcp_sandbox_make_handle(sandbox->handle) : -ENOMEM;
+	error = sandbox->end_timer ? sandboxes_make_handle("sb-", sandbox->handle) : -ENOMEM;
 	if (error == 0)
 		error = mcp_sandbox_start_session(sandbox);
 	if (error < 0) {
 		loop_cancel_timer(sandbox->end_timer);
+		approvals_forget_sandbox(sandbox);
 		free(sandbox);
 		return error;
 	}

@@ -11,7 +11,6 @@
 
 #define PROTOCOL_VERSION_2026 "2026-07-28"
 #define META_KEY_PROTOCOL_VERSION "io.modelcontextprotocol/protocolVersion"
-#define META_KEY_CLIENT_CAPABILITIES "io.modelcontextprotocol/clientCapabilities"
 #define META_KEY_SUBSCRIPTION_ID "io.modelcontextprotocol/subscriptionId"
 /* After the end of the input, calls in progress get this time to end. Clients wait as long before they send SIGTERM. */
 #define MCP_EXIT_WAIT_FOR_CALLS_MS 2000
@@ -47,6 +46,7 @@ static void method_initialize(struct mcp *mcp, const struct mcp_request *request
 		if (strcmp(asked, versions_with_initialize[i]) == 0)
 			version = versions_with_initialize[i];
 	mcp->is_initialized = true;
+	mcp->client_takes_forms = approvals_client_takes_forms(json_object_get(request->params, "capabilities"));
 	rpc_send_result(mcp->rpc, request->id,
 			json_pack("{s:s, s:{s:{}}, s:o, s:s}", "protocolVersion", version, "capabilities", "tools",
 				  "serverInfo", respond_make_server_info(), "instructions", instructions));
@@ -86,6 +86,13 @@ static void method_call_tool(struct mcp *mcp, const struct mcp_request *request)
 
 	if (!tool) {
 		rpc_send_error(mcp->rpc, request->id, RPC_INVALID_PARAMS, "unknown tool; see tools/list", NULL);
+		return;
+	}
+	if (request->is_of_revision_2026 && json_object_get(request->params, "requestState")) {
+		if (!calls_resume(mcp, tool, request->id, request->params))
+			rpc_send_error(mcp->rpc, request->id, RPC_INVALID_PARAMS,
+				       "\"requestState\" is of no call with these arguments that waits for an answer",
+				       NULL);
 		return;
 	}
 	call = calls_add(mcp, tool, request->id, request->params, request->is_of_revision_2026);
@@ -148,16 +155,16 @@ static bool server_check_request(struct mcp *mcp, const struct mcp_request *requ
 	    strcmp(method, "ping") != 0) {
 		rpc_send_error(mcp->rpc, request->id, RPC_INVALID_PARAMS,
 			       "\"params\"._meta lacks \"" META_KEY_PROTOCOL_VERSION
-			       "\" and \"" META_KEY_CLIENT_CAPABILITIES "\" (revision " PROTOCOL_VERSION_2026
+			       "\" and \"" MCP_META_KEY_CLIENT_CAPABILITIES "\" (revision " PROTOCOL_VERSION_2026
 			       "); or begin with \"initialize\" (2025-11-25)",
 			       NULL);
 		return false;
 	}
 	if (request->is_of_revision_2026 &&
-	    (!json_is_string(version) || !json_is_object(json_object_get(meta, META_KEY_CLIENT_CAPABILITIES)))) {
+	    (!json_is_string(version) || !json_is_object(json_object_get(meta, MCP_META_KEY_CLIENT_CAPABILITIES)))) {
 		rpc_send_error(mcp->rpc, request->id, RPC_INVALID_PARAMS,
-			       "\"" META_KEY_PROTOCOL_VERSION "\" must be a string, and \"" META_KEY_CLIENT_CAPABILITIES
-			       "\" an object",
+			       "\"" META_KEY_PROTOCOL_VERSION
+			       "\" must be a string, and \"" MCP_META_KEY_CLIENT_CAPABILITIES "\" an object",
 			       NULL);
 		return false;
 	}
@@ -191,6 +198,11 @@ static void server_on_notification(void *data, const char *method, const json_t 
 		calls_cancel(data, json_object_get(params, "requestId"));
 }
 
+static void server_on_response(void *data, const char *id, const json_t *result)
+{
+	approvals_take_response(data, id, result);
+}
+
 /* ---- life ---- */
 
 /* Called after the end of the input: stops the loop once all calls are answered, at exit_deadline_ms at the latest. */
@@ -213,9 +225,13 @@ static void server_on_input_end(void *data)
 
 int mcp_serve(struct loop *loop, int input_fd, int output_fd, const struct mcp_options *options)
 {
-	struct mcp mcp = {.options = *options, .loop = loop, .on_sandbox_change = calls_continue_with_sandbox};
+	struct mcp mcp = {.options = *options,
+			  .loop = loop,
+			  .on_sandbox_change = calls_continue_with_sandbox,
+			  .suspend_call = call_suspend};
 	const struct rpc_handler handler = {.on_request = server_on_request,
 					    .on_notification = server_on_notification,
+					    .on_response = server_on_response,
 					    .on_end = server_on_input_end,
 					    .data = &mcp};
 	int error = rpc_create(loop, input_fd, output_fd, &handler, &mcp.rpc);

@@ -23,6 +23,8 @@
 #define LAUNCHER_OPEN_FILES 4u /* the process, its stderr (both ends), the session's end of the connection */
 #define LAUNCHER_HOLD_FD 3     /* the launcher's descriptor of the hold connection */
 #define LAUNCHER_HOLD_FD_TEXT "3" /* LAUNCHER_HOLD_FD as argument of --hold-fd */
+#define LAUNCHER_APPROVER_FD 4    /* the launcher's descriptor of the approver's socket */
+#define LAUNCHER_APPROVER_TEXT "fd:4" /* LAUNCHER_APPROVER_FD as argument of --approve */
 
 /* A process `callgate session create` and what it writes to stderr. */
 struct launcher {
@@ -130,28 +132,48 @@ static int launcher_spawn_with_former_limit(pid_t *ret_pid, const char *path, co
 	return error;
 }
 
+/* Makes the command line; file_program: the path of callgate-files. 0 or -E2BIG. */
+static int launcher_make_arguments(const struct sandbox_options *options, const char *file_program,
+				   const char *argv[LAUNCHER_ARGUMENTS_MAX + 1])
+{
+	static const char *const command[] = {"callgate", "session", "create", "--hold-fd", LAUNCHER_HOLD_FD_TEXT};
+	size_t count = sizeof(command) / sizeof(command[0]);
+
+	memcpy(argv, command, sizeof(command));
+	/* If callgate-files is missing, or others could have replaced it, it is not granted, and file requests fail. */
+	if (file_program) {
+		argv[count++] = "-x";
+		argv[count++] = file_program;
+	}
+	if (options->approver_fd > 0) {
+		argv[count++] = "--approve";
+		argv[count++] = LAUNCHER_APPROVER_TEXT;
+	}
+	for (size_t i = 0; options->arguments && options->arguments[i]; i++) {
+		if (count >= LAUNCHER_ARGUMENTS_MAX)
+			return -E2BIG;
+		argv[count++] = options->arguments[i];
+	}
+	argv[count] = NULL;
+	return 0;
+}
+
 /* Starts `callgate session create` with the holding connection as one of its descriptors. 0 or -errno. */
 static int launcher_spawn_command(struct launcher *launcher, const struct sandbox_options *options, int holder_fd,
 				  int stderr_fd)
 {
 	char fileop_path[PATH_MAX];
-	const char *const fixed_arguments[] = {"callgate", "session",  "create", "--hold-fd", LAUNCHER_HOLD_FD_TEXT,
-					       "-x",       fileop_path};
-	/* If callgate-files is missing, or others could have replaced it, it is not granted, and file requests fail. */
-	const size_t fixed_count =
-		sizeof(fixed_arguments) / sizeof(fixed_arguments[0]) - (fileop_find_program(fileop_path) < 0 ? 2 : 0);
-	const char *argv[LAUNCHER_ARGUMENTS_MAX + 1] = {NULL};
+	const char *argv[LAUNCHER_ARGUMENTS_MAX + 1];
+	/* a number that no other descriptor of the child gets */
+	_cleanup_close_ int approver_fd =
+		options->approver_fd > 0 ? fcntl(options->approver_fd, F_DUPFD_CLOEXEC, LAUNCHER_APPROVER_FD + 1) : -1;
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attributes;
 	sigset_t set;
-	int error;
+	int error = launcher_make_arguments(options, fileop_find_program(fileop_path) < 0 ? NULL : fileop_path, argv);
 
-	memcpy(argv, fixed_arguments, fixed_count * sizeof(fixed_arguments[0]));
-	for (size_t i = 0; options->arguments && options->arguments[i]; i++) {
-		if (fixed_count + i >= LAUNCHER_ARGUMENTS_MAX)
-			return -E2BIG;
-		argv[fixed_count + i] = options->arguments[i];
-	}
+	if (error < 0 || (options->approver_fd > 0 && approver_fd < 0))
+		return error < 0 ? error : -errno;
 	error = posix_spawn_file_actions_init(&actions);
 	if (error)
 		return -error;
@@ -172,6 +194,8 @@ static int launcher_spawn_command(struct launcher *launcher, const struct sandbo
 		error = posix_spawn_file_actions_adddup2(&actions, stderr_fd, 2);
 	if (error == 0)
 		error = posix_spawn_file_actions_adddup2(&actions, holder_fd, LAUNCHER_HOLD_FD);
+	if (error == 0 && approver_fd >= 0)
+		error = posix_spawn_file_actions_adddup2(&actions, approver_fd, LAUNCHER_APPROVER_FD);
 	if (error == 0)
 		error = launcher_spawn_with_former_limit(&launcher->pid, options->callgate_path, &actions, &attributes,
 							 argv);

@@ -23,6 +23,8 @@ struct sandbox_options {
 	const char *callgate_path; /* path of the executable callgate */
 	/* Options of `callgate session create`, NULL-ended: -p, --profile, -w, --audit … */
 	const char *const *arguments;
+	/* a socket for `--approve fd:N` of the session, borrowed while it is made; 0 or -1: none */
+	int approver_fd;
 	/* a sandbox that is not ready after this time has failed; 0: SANDBOX_START_TIMEOUT_MS_DEFAULT */
 	uint64_t start_timeout_ms;
 	/*

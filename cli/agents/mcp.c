@@ -18,7 +18,8 @@
 
 /* Options of `callgate mcp`. */
 struct mcp_command_line {
-	const char *audit_dir; /* borrowed from argv; NULL: no logs */
+	/* borrowed from argv; NULL: not given */
+	const char *audit_dir, *approve, *approvals_file, *ask_timeout;
 	uint64_t idle_timeout_ns, sandboxes_max;
 };
 
@@ -46,6 +47,25 @@ static int mcp_set_audit_dir(const struct cli_given_option *given, void *path)
 	return 0;
 }
 
+static int mcp_set_approve(const struct cli_given_option *given, void *approve)
+{
+	if (strcmp(given->value, "client") != 0 && strncmp(given->value, "socket:/", 8) != 0 &&
+	    strncmp(given->value, "command:", 8) != 0)
+		return cli_refuse_value(given, "must be client, socket:/PATH or command:COMMAND");
+	*(const char **)approve = given->value;
+	return 0;
+}
+
+static int mcp_set_ask_timeout(const struct cli_given_option *given, void *text)
+{
+	uint64_t time_ns;
+
+	if (text_parse_duration(given->value, &time_ns) < 0 || time_ns == 0)
+		return cli_refuse_value(given, "is no time; write one such as 30s or 5m");
+	*(const char **)text = given->value;
+	return 0;
+}
+
 #define FIELD_OFFSET(member) offsetof(struct mcp_command_line, member)
 
 static const struct cli_option mcp_table[] = {
@@ -55,6 +75,14 @@ static const struct cli_option mcp_table[] = {
 	 FIELD_OFFSET(idle_timeout_ns), 0},
 	{"audit-dir", 0, "DIR", "write the audit log of each sandbox into DIR", mcp_set_audit_dir,
 	 FIELD_OFFSET(audit_dir), 0},
+	{"approve", 0, "WHERE",
+	 "ask about each call that the policy denies with \"on_deny\": \"ask\": client, by the\n"
+	 "protocol's elicitation; or socket:/PATH or command:COMMAND",
+	 mcp_set_approve, FIELD_OFFSET(approve), 0},
+	CLI_TEXT("approvals", "FILE", "with --approve: keep answers that are to be remembered in FILE",
+		 FIELD_OFFSET(approvals_file)),
+	{"ask-timeout", 0, "TIME", "with --approve: deny what is not answered after TIME; default 60s",
+	 mcp_set_ask_timeout, FIELD_OFFSET(ask_timeout), 0},
 	{0},
 };
 
@@ -68,6 +96,14 @@ static const struct cli_option *mcp_find_own_option(const char *argument)
 		    strncmp(argument + 2, option->name, len - 2) == 0)
 			return option;
 	return NULL;
+}
+
+/* Adds an option with its value, unless that is NULL. 0, or not 0 when out of memory. */
+static int mcp_add_option(struct cli_list *list, const char *name, const char *value)
+{
+	int error = value ? cli_list_add_owned(list, strdup(name)) : 0;
+
+	return value && error == 0 ? cli_list_add_owned(list, strdup(value)) : error;
 }
 
 /*
@@ -85,10 +121,10 @@ static int mcp_make_agents_arguments(int argc, char *const *given, const struct 
 	error = error ? error
 		      : cli_list_add_owned(
 				list, cli_format("%llu", (unsigned long long)(options->idle_timeout_ns / NS_PER_MS)));
-	if (options->audit_dir) {
-		error = error ? error : cli_list_add_owned(list, strdup("--audit-dir"));
-		error = error ? error : cli_list_add_owned(list, strdup(options->audit_dir));
-	}
+	error = error ? error : mcp_add_option(list, "--audit-dir", options->audit_dir);
+	error = error ? error : mcp_add_option(list, "--approve", options->approve);
+	error = error ? error : mcp_add_option(list, "--approvals", options->approvals_file);
+	error = error ? error : mcp_add_option(list, "--ask-timeout", options->ask_timeout);
 	error = error ? error : cli_list_add_owned(list, strdup("--"));
 	if (names_no_policy) {
 		error = error ? error : cli_list_add_owned(list, strdup("--profile"));
@@ -141,6 +177,10 @@ int cli_main_mcp(int argc, char **argv)
 	if (optind < argc) {
 		cli_print_error("mcp", "unexpected argument: %s", argv[optind]);
 		return cli_fail_usage("mcp");
+	}
+	if (options.approvals_file && !options.approve) {
+		cli_print_error("mcp", "--approvals keeps answers of --approve; add that");
+		return CLI_EXIT_ERROR;
 	}
 	names_no_policy = policy.policy_names.count == 0;
 	if ((names_no_policy && cli_list_add_owned(&policy.policy_names, strdup(MCP_PROFILE_DEFAULT)) < 0) ||

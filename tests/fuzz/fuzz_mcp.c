@@ -1,6 +1,7 @@
 /*
  * callgate mcp: a script of what its client sends, and of what hostile programs say in return (stage.h).
- *     l n      the client sends data, and a newline; "@0"…: the handle of sandbox 0…; L n: without these
+ *     l n      the client sends data, and a newline; "@0"…: the handle of sandbox 0…; "@s": the state of the call that
+ *              was last suspended; L n: without these
  *     w/W n    it stops to read, reads again; k n: it closes its sending end
  */
 #include <stdint.h>
@@ -26,6 +27,16 @@ static struct {
 	struct loop *loop;
 } client;
 
+static void client_add_state(struct buf *out)
+{
+	const struct mcp_sandbox *sandbox = stage_get_sandbox_data(0);
+	const struct tool_call *call = sandbox ? sandbox->mcp->calls : NULL;
+
+	while (call && !call->state[0])
+		call = call->next;
+	buf_puts(out, call ? call->state : "none");
+}
+
 static void client_add_line(struct buf *out, const struct script_segment *segment)
 {
 	const char *end = segment->data + segment->len;
@@ -35,6 +46,11 @@ static void client_add_line(struct buf *out, const struct script_segment *segmen
 
 		if (*at != '@' || at + 1 == end) {
 			buf_add(out, at, 1);
+			continue;
+		}
+		if (at[1] == 's') {
+			at++;
+			client_add_state(out);
 			continue;
 		}
 		sandbox = stage_get_sandbox_data((unsigned)(unsigned char)*++at - '0');
@@ -87,6 +103,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	const struct mcp_options options = {.callgate_path = "/nonexistent/callgate",
 					    .policy_arguments = policy,
 					    .sandboxes_max = SANDBOXES,
+					    .asks_client = true,
 					    .idle_timeout_ms = 60000};
 	const char *top = getenv("top_srcdir");
 	static char runners[4096];

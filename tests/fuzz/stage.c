@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -17,6 +18,7 @@
 struct sandbox {
 	struct sandbox_options options;
 	unsigned number;
+	int approver_fd; /* -1: none */
 	bool is_ready, is_paused, awaits_pause_answer;
 	uint64_t paused_since_ms, ended_pauses_ms;
 };
@@ -77,7 +79,9 @@ int sandbox_create(struct loop *loop, const struct sandbox_options *options, str
 		return -EMFILE;
 	sandbox = calloc(1, sizeof(*sandbox));
 	promise(sandbox != NULL);
-	*sandbox = (struct sandbox){.options = *options, .number = stage.sandbox_count};
+	*sandbox = (struct sandbox){.options = *options, .number = stage.sandbox_count, .approver_fd = -1};
+	if (options->approver_fd > 0)
+		sandbox->approver_fd = dup(options->approver_fd);
 	stage.sandbox[stage.sandbox_count++] = sandbox;
 	*ret_sandbox = sandbox;
 	return 0;
@@ -91,6 +95,8 @@ void sandbox_free(struct sandbox *sandbox)
 		if (stage.program[i] && stage.program[i]->sandbox == sandbox)
 			sandbox_program_free(stage.program[i]);
 	stage.sandbox[sandbox->number] = NULL;
+	if (sandbox->approver_fd >= 0)
+		(void)close(sandbox->approver_fd);
 	free(sandbox);
 }
 
@@ -360,6 +366,22 @@ static void play_program(const struct script_segment *segment)
 		program_end(program, segment);
 }
 
+static void play_approver(const struct script_segment *segment)
+{
+	const struct sandbox *sandbox = segment->which < STAGE_SANDBOXES_MAX ? stage.sandbox[segment->which] : NULL;
+	struct buf line = {0};
+	char dropped[256];
+
+	if (!sandbox || sandbox->approver_fd < 0)
+		return;
+	buf_add(&line, segment->data, segment->len);
+	buf_puts(&line, "\n");
+	(void)send(sandbox->approver_fd, line.data, line.len, MSG_DONTWAIT | MSG_NOSIGNAL);
+	while (recv(sandbox->approver_fd, dropped, sizeof(dropped), MSG_DONTWAIT) > 0)
+		; /* what it was answered */
+	buf_release(&line);
+}
+
 bool stage_play(const struct script_segment *segment)
 {
 	if (segment->op == 'f')
@@ -370,6 +392,8 @@ bool stage_play(const struct script_segment *segment)
 		stage.passed_ms += (long)(segment->which % 100) * 1000;
 	else if (segment->op == 'r' || segment->op == 'z' || segment->op == 'p')
 		play_sandbox(segment);
+	else if (segment->op == 'q')
+		play_approver(segment);
 	else if (strchr("soeOimdx", segment->op))
 		play_program(segment);
 	else

@@ -23,6 +23,7 @@ void stage_end(void);
  *     f n      from now on, sandboxes cannot be made (n = 1), or can be (0)
  *     r n      sandbox n is ready; with data: could not be made
  *     z n      sandbox n ends
+ *     q n      the approver of sandbox n, if it has one, says data and a newline
  *     p n      what sandbox n was asked last, to pause or to go on, has left it paused; with data: running
  *     g n      from now on, programs cannot be started (n = 1), or can be (0)
  *     s n      program n has started, its pid is 100 + n

@@ -37,6 +37,7 @@ LIVE_TESTS = \
 	tests/live/supervisor/one-of-each.sh \
 	tests/live/agents/contexts.sh \
 	tests/live/agents/mcp.sh \
+	tests/live/agents/mcp-approval.sh \
 	tests/live/agents/mcp-sdk.sh \
 	tests/live/agents/pause.sh \
 	tests/live/agents/python.sh \
@@ -262,6 +263,8 @@ EXTRA_DIST += tests/live/doctor/examine.sh tests/live/doctor/filter.py
 EXTRA_DIST += tests/live/canary.py tests/live/canary.sh tests/live/watch.sh
 EXTRA_DIST += tests/live/agents/contexts.py
 EXTRA_DIST += tests/live/cli/workspace-program.py tests/live/cli/workspace-random.py
+EXTRA_DIST += tests/cases/mcp-approval.py tests/cases/mcp-sdk-approval.py tests/cases/mcp-sdk-approval.mjs
+EXTRA_DIST += tests/live/agents/mcp-approval-lib.sh
 EXTRA_DIST += tests/live/agents/packages.sh tests/live/agents/server.sh
 # On request: CALLGATE_SOAK=1800 tests/live/agents/soak.sh
 EXTRA_DIST += tests/live/agents/soak.sh tests/cases/e2b-soak.py

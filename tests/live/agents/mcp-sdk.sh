@@ -10,6 +10,13 @@ timeout -k 5 "$LIVE_TIMEOUT" node "$SRC/tests/cases/mcp-sdk.mjs" "$packages" "$C
 PYTHONPATH=$packages/python timeout -k 5 "$LIVE_TIMEOUT" python3 "$SRC/tests/cases/mcp-sdk.py" "$CALLGATE" mcp ||
 	fail "PyPI's client"
 
+# ---- questions, in which these clients are asked ----
+. "$(dirname "$0")/mcp-approval-lib.sh"
+timeout -k 5 "$LIVE_TIMEOUT" node "$SRC/tests/cases/mcp-sdk-approval.mjs" "$packages" "$T/host" "$CALLGATE" mcp \
+	"${asking[@]}" --approve client || fail "npm's clients are asked"
+PYTHONPATH=$packages/python timeout -k 5 "$LIVE_TIMEOUT" python3 "$SRC/tests/cases/mcp-sdk-approval.py" "$T/host" \
+	"$CALLGATE" mcp "${asking[@]}" --approve client || fail "PyPI's client is asked"
+
 # inspect ARGUMENT…: one request by the inspector, which hands its server only the variables that it is told.
 inspect()
 {
