@@ -45,6 +45,13 @@ static void disk_files_set_file_bytes(struct disk_files *files, struct disk_file
 		files->memory_bytes += disk_file_get_growth(file) - before;
 }
 
+void disk_files_count_whole(struct disk_files *files, struct disk_file *file, uint64_t bytes)
+{
+	disk_files_set_file_bytes(files, file, 0); /* takes what has counted so far out of the sums */
+	file->bytes_before_run = 0;
+	disk_files_set_file_bytes(files, file, bytes);
+}
+
 /* Compares for tsearch(3). */
 static int disk_files_compare(const void *a, const void *b)
 {

@@ -39,6 +39,9 @@ void disk_files_release(struct disk_files *files);
 /* The entry of the file with this device and inode, or NULL. */
 struct disk_file *disk_files_find(const struct disk_files *files, const struct stat *status);
 
+/* From now on all bytes of the file count, which are `bytes` now. */
+void disk_files_count_whole(struct disk_files *files, struct disk_file *file, uint64_t bytes);
+
 /*
  * Adds a file. bytes_before_run: those of its bytes on disk that the run has not added. in_memory: it is on tmpfs or
  * ramfs. 0 or -ENOMEM.

@@ -201,6 +201,54 @@ static bool disk_file_counts_for_limit(const struct disk *disk, int fd, struct s
 	return *ret_in_memory || !disk->counts_only_memory_files;
 }
 
+/*
+ * Lets the overlay copy a file of several names now: its number is then its own, and not that of the other names, which
+ * are yet to be copied. False: this process may not open it for writing.
+ */
+static bool disk_make_copy(int fd, struct stat *status)
+{
+	_cleanup_close_ int writer = open(io_proc_fd_path(fd).path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+
+	return writer >= 0 && fstat(fd, status) == 0;
+}
+
+/* Whether the file is one of an overlay of the run. */
+static bool disk_place_is_in_overlay(const struct place *place)
+{
+	return place->mount && !place->is_magic_link && place->mount->flags & MOUNT_OVERLAY;
+}
+
+int disk_count_copy(struct call *call, unsigned i, int fd, bool truncates)
+{
+	struct disk *disk = call->sandbox->disk;
+	struct disk_file *file;
+	struct stat status;
+	uint64_t bytes;
+	bool in_memory;
+
+	if (!disk_place_is_in_overlay(&call->resolved_place[i]) ||
+	    !disk_file_counts_for_limit(disk, fd, &status, &in_memory))
+		return 0;
+	file = disk_files_find(&disk->files, &status);
+	if (file && file->bytes_before_run == 0)
+		return 0; /* copied or made by the run */
+	if (truncates && status.st_nlink == 1)
+		status.st_blocks = 0;
+	bytes = (uint64_t)status.st_blocks * 512;
+	if (disk_admit_bytes(call, DISK_BYTES_PER_NAME + bytes) < 0)
+		return -1;
+	disk->names_bytes += DISK_BYTES_PER_NAME;
+	if (status.st_nlink > 1 && !disk_make_copy(fd, &status)) {
+		disk->names_bytes += bytes; /* no entry: another name of the file would count as copied by it */
+		return 0;
+	}
+	file = disk_find_or_add_file(call, &status, 0, in_memory);
+	if (!file)
+		return -1;
+	disk_files_count_whole(&disk->files, file, bytes);
+	return 0;
+}
+
 int disk_watch_file(struct call *call, int fd, bool made)
 {
 	struct disk *disk = call->sandbox->disk;
@@ -210,6 +258,8 @@ int disk_watch_file(struct call *call, int fd, bool made)
 	bool in_memory;
 	int r;
 
+	if (!made && disk_count_copy(call, 0, fd, false) < 0)
+		return -1;
 	if (!disk_file_counts_for_limit(disk, fd, &status, &in_memory))
 		return 0;
 	file = disk_find_or_add_file(call, &status, made ? 0 : (uint64_t)status.st_blocks * 512, in_memory);
@@ -234,6 +284,9 @@ int disk_pin_file_of_opath_fd(struct call *call, int fd)
 
 	if (!disk_file_counts_for_limit(call->sandbox->disk, fd, &status, &in_memory))
 		return 0;
+	/* A file of several names is copied first, because its entry would be that of all of them. */
+	if (status.st_nlink > 1 && (disk_count_copy(call, 0, fd, false) < 0 || fstat(fd, &status) < 0))
+		return -1;
 	file = disk_find_or_add_file(call, &status, (uint64_t)status.st_blocks * 512, in_memory);
 	if (!file)
 		return -1;

@@ -55,6 +55,14 @@ int disk_admit_bytes(struct call *call, uint64_t bytes);
 int disk_watch_file(struct call *call, int fd, bool made);
 
 /*
+ * To be called before a call changes the object of fd (which may be O_PATH), whose place is call->resolved_place[i],
+ * also if it changes no content. A file of an overlay counts whole: what is in the upper layer, the overlay has copied
+ * there, or the program has written. truncates: the call empties the file while it opens it, so nothing is copied. 0,
+ * or -1 with the call refused or failed.
+ */
+int disk_count_copy(struct call *call, unsigned i, int fd, bool truncates);
+
+/*
  * To be called before the target gets an O_PATH descriptor of the file of fd. Such a descriptor keeps the blocks of an
  * unlinked file, and no lease detects it. 0, or -1 with the call failed.
  */

@@ -8,6 +8,7 @@
 #include "base/path.h"
 #include "policy/paths/move.h"
 #include "syscalls/account/changes.h"
+#include "syscalls/account/disk.h"
 #include "syscalls/call/decode.h"
 #include "syscalls/file/resolve.h"
 
@@ -47,9 +48,18 @@ int file_refuse_foreign_object(struct call *call, int fd)
 	return steal_fd(&object);
 }
 
+/* Counts what an overlay copies when the object is changed. Takes fd, and returns it; -1: the outcome is set. */
+static int file_count_copy(struct call *call, int fd)
+{
+	_cleanup_close_ int object = fd;
+
+	return object < 0 || disk_count_copy(call, 0, object, false) < 0 ? -1 : steal_fd(&object);
+}
+
 int file_pin_for_metadata_change(struct call *call, unsigned at_flags)
 {
-	return file_refuse_foreign_object(call, file_pin_path_at(call, 0, POLICY_WRITE, at_flags));
+	return file_count_copy(call,
+			       file_refuse_foreign_object(call, file_pin_path_at(call, 0, POLICY_WRITE, at_flags)));
 }
 
 bool file_fd_is_opath(const struct call *call, int fd)
@@ -64,7 +74,7 @@ int file_pin_fd_for_metadata_change(struct call *call, int fd)
 	/* AT_FDCWD (negative) is not a descriptor for a call without a path. */
 	if (fd < 0 || file_fd_is_opath(call, fd))
 		return call_fail(call, -EBADF);
-	return file_refuse_foreign_object(call, file_pin_fd(call, fd, POLICY_WRITE));
+	return file_count_copy(call, file_refuse_foreign_object(call, file_pin_fd(call, fd, POLICY_WRITE)));
 }
 
 /* Whether a mount of the view shows the object, or an object below it, at another path, as a redirect does. */

@@ -150,7 +150,8 @@ static void names_link_path(struct call *call, unsigned flags)
 		return;
 	parent = file_pin_parent_of_new_name(call, 1, &name);
 	if (parent < 0 || names_check_link_source(call, object) < 0 ||
-	    disk_admit_bytes(call, DISK_BYTES_PER_NAME) < 0 || file_record_before_change(call, 1) < 0)
+	    disk_admit_bytes(call, DISK_BYTES_PER_NAME) < 0 || disk_count_copy(call, 0, object, false) < 0 ||
+	    file_record_before_change(call, 1) < 0)
 		return;
 	r = linkat(AT_FDCWD, io_proc_fd_path(object).path, parent, name, AT_SYMLINK_FOLLOW);
 	file_end_call(call, r < 0 && errno == EXDEV ? names_link_between_mounts(call, object, parent, name) : r);

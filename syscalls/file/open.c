@@ -273,8 +273,9 @@ static void open_pinned_object(struct call *call, int *pin, unsigned want, unsig
 		return;
 	} else if (memfds_opens_zero_device(call, &status, (int)flags)) {
 		call_refuse(call, -EACCES, NULL, "memory_limit");
-	} else if (want & POLICY_WRITE && (disk_admit_bytes(call, 0) < 0 || disk_watch_file(call, *pin, false) < 0 ||
-					   file_record_before_change(call, 0) < 0)) {
+	} else if (want & POLICY_WRITE &&
+		   (disk_admit_bytes(call, 0) < 0 || disk_count_copy(call, 0, *pin, flags & O_TRUNC) < 0 ||
+		    disk_watch_file(call, *pin, false) < 0 || file_record_before_change(call, 0) < 0)) {
 		return;
 	} else if (open_may_block(call, &status, flags)) {
 		call_return_fd(call, steal_fd(pin), flags & O_CLOEXEC);

@@ -187,6 +187,17 @@ static void rename_stat_object(struct rename_operand *end)
 	end->exists = fstatat(end->parent_fd, end->name_without_slashes, &end->status, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
+/* Counts what an overlay copies when the file gets another name. 0, or -1 with the outcome set. */
+static int rename_count_copy(struct call *call, const struct rename_operand *end, unsigned i)
+{
+	_cleanup_close_ int fd = -1;
+
+	if (!call->sandbox->disk || !S_ISREG(end->status.st_mode))
+		return 0;
+	fd = openat(end->parent_fd, end->name_without_slashes, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	return fd < 0 ? 0 : disk_count_copy(call, i, fd, false); /* a name that vanished is copied by nobody */
+}
+
 /* Judges both names, notes the change for `changes`, and commits the record. 0, or -1 with the outcome set. */
 static int rename_judge_and_record(struct call *call, struct rename_operand end[2], unsigned flags)
 {
@@ -201,6 +212,8 @@ static int rename_judge_and_record(struct call *call, struct rename_operand end[
 		return call_commit_record(call);
 	if (rename_refuse_unmovable_object(call, &end[0], 0, 1) < 0 ||
 	    (exchange && rename_refuse_unmovable_object(call, &end[1], 1, 0) < 0))
+		return -1;
+	if (rename_count_copy(call, &end[0], 0) < 0 || (exchange && rename_count_copy(call, &end[1], 1) < 0))
 		return -1;
 	for (unsigned i = 0; i < 2; i++) {
 		r = changes_add_touched_place(call->sandbox->changes, &call->resolved_place[i]);

@@ -116,6 +116,7 @@ LIVE_TESTS = \
 	tests/live/limits/cgroup.sh \
 	tests/live/limits/cpu.sh \
 	tests/live/limits/disk.sh \
+	tests/live/limits/disk-workspace.sh \
 	tests/live/limits/files.sh \
 	tests/live/limits/hoard.sh \
 	tests/live/limits/memory.sh \
