@@ -76,6 +76,8 @@ struct policy_rule_on_deny {
 struct policy {
 	struct arena arena;
 	struct policy *judged_policy; /* the judged policy of an observing one; owned; NULL: this policy is enforced */
+	/* the same without rules of exec.deny that ask: policy_get_with_asked_execs(); owned; NULL: there are none */
+	struct policy *with_asked_execs;
 	struct policy_settings settings;
 	const char *judge_source_location; /* the position of the "judge" that counts; NULL: there is none */
 	const char *workdir_host;          /* canonical host path of the working directory */
@@ -132,6 +134,8 @@ struct compiler {
 	const struct policy_host *host;
 	struct policy_errors *errors;
 	bool has_failed; /* a message was added to `errors` */
+	bool asks_about_execs;    /* set when a rule of exec.deny asks */
+	bool permits_asked_execs; /* such rules are left out */
 	/* A wrong part of the policy was left out. So nothing is reported as missing: it may be in that part. */
 	bool is_incomplete;
 };

@@ -20,6 +20,7 @@ void policy_free(struct policy *policy)
 	if (!policy)
 		return;
 	policy_free(policy->judged_policy);
+	policy_free(policy->with_asked_execs);
 	arena_release(&policy->arena);
 	free(policy);
 }
@@ -32,6 +33,11 @@ bool policy_is_observing(const struct policy *policy)
 const struct policy *policy_get_judged_policy(const struct policy *policy)
 {
 	return policy->judged_policy ? policy->judged_policy : policy;
+}
+
+const struct policy *policy_get_with_asked_execs(const struct policy *policy)
+{
+	return policy->with_asked_execs ? policy->with_asked_execs : policy;
 }
 
 const struct policy_mount *policy_get_mounts(const struct policy *policy, size_t *ret_count)

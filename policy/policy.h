@@ -277,6 +277,12 @@ void policy_draft_free(struct policy_draft *draft);
 /* Returns the policy of the user: for an observing policy the judged one, else the policy itself. */
 const struct policy *policy_get_judged_policy(const struct policy *policy);
 
+/*
+ * The policy that judges an exec which an answer permits: this one without the rules of exec.deny that ask. Without
+ * such rules, the policy itself.
+ */
+const struct policy *policy_get_with_asked_execs(const struct policy *policy);
+
 /* True for the observing policy of a run with --mode observe. */
 bool policy_is_observing(const struct policy *policy);
 

@@ -723,6 +723,11 @@ void view_free(struct view *view)
 	free(view);
 }
 
+void view_set_policy(struct view *view, const struct policy *policy)
+{
+	view->policy = policy;
+}
+
 void view_set_supervisor_pid(struct view *view, pid_t root)
 {
 	view->run_root = root;

@@ -15,9 +15,10 @@
 #define EXECS_FILES_PER_GLOB_MAX 64      /* executables that one glob may match */
 #define EXECS_GLOB_ENTRIES_READ_MAX 4096 /* directory entries compared with a glob */
 
-/* A visit of all files that the policy lets the program execute. */
+/* A visit of all files that the policy, or an answer to a question, lets the program execute. */
 struct exec_files_visit {
 	const struct view *view;
+	const struct policy *policy; /* in which what is asked about may be executed */
 	int (*visit)(void *ctx, int fd);
 	void *ctx;
 };
@@ -74,7 +75,7 @@ struct execs_glob_matches {
 /* Adds a file that matches the glob. -E2BIG: too many files match, or the program can make more of them. */
 static int execs_add_glob_match(struct execs_glob_matches *matches, const char *virt)
 {
-	const struct policy *policy = matches->execs->view->policy;
+	const struct policy *policy = matches->execs->policy;
 	_cleanup_close_ int fd = -1;
 	struct place place;
 	struct stat st;
@@ -198,7 +199,7 @@ static int execs_visit_redirects(const struct exec_files_visit *execs)
 
 	for (size_t i = 0; r == 0 && i < view->mount_count; i++)
 		if (view->mount[i]->flags & MOUNT_REDIRECT &&
-		    policy_get_rights(view->policy, view->mount[i]->virt, view->mount[i]->virt_len) & POLICY_EXEC &&
+		    policy_get_rights(execs->policy, view->mount[i]->virt, view->mount[i]->virt_len) & POLICY_EXEC &&
 		    execs_locate_path(view, view->mount[i]->virt, &place))
 			r = execs_visit_object(execs, &place);
 	return r;
@@ -225,7 +226,7 @@ static int execs_visit_system_loaders(const struct exec_files_visit *execs)
 
 int view_visit_executable_files(const struct view *view, int (*visit)(void *ctx, int fd), void *ctx)
 {
-	const struct exec_files_visit execs = {view, visit, ctx};
+	const struct exec_files_visit execs = {view, policy_get_with_asked_execs(view->policy), visit, ctx};
 	struct policy_exec exec;
 	size_t at = 0;
 	int r = 0;

@@ -115,6 +115,9 @@ int view_create(const struct policy *policy, const struct view_options *options,
 		struct policy_error *ret_error);
 void view_free(struct view *view);
 
+/* Judges by another policy (borrowed) from now on, which differs from that of the view in what may be executed only. */
+void view_set_policy(struct view *view, const struct policy *policy);
+
 /* Adds the terminal of --tty, the slave of a pseudoterminal (borrowed for the call), as /dev/tty and in /dev/pts. */
 int view_add_tty_terminal(struct view *view, int terminal_fd);
 

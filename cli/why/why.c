@@ -75,7 +75,7 @@ static const char *why_get_right_name(unsigned want)
 
 /*
  * Returns what a denial, or the reading of a decoy, does to the process, such as "kill" or "stop". NULL: the call only
- * fails. A denied exec never leads to a question.
+ * fails. A denied exec leads to a question only if a rule of exec.deny denies it.
  */
 static const char *why_get_effect_on_process(const struct policy *policy, const struct why_path_question *question)
 {
@@ -83,7 +83,8 @@ static const char *why_get_effect_on_process(const struct policy *policy, const 
 	enum policy_on_deny mode = policy_find_on_deny(policy, decision->rule);
 
 	if (decision->verdict == VERDICT_DENY)
-		return mode == ON_DENY_ERRNO || (policy_on_deny_asks(mode) && question->wanted_rights == POLICY_EXEC)
+		return mode == ON_DENY_ERRNO || (policy_on_deny_asks(mode) && question->wanted_rights == POLICY_EXEC &&
+						 strcmp(decision->reason, "exec_denied_by_rule") != 0)
 			       ? NULL
 			       : policy_on_deny_get_name(mode);
 	if (strcmp(decision->reason, "decoy") == 0)

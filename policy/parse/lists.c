@@ -60,11 +60,6 @@ static void lists_read_entry_members(struct parser *parser, const json_t *value,
 		rule->because_text = arena_dup(parser->arena, because);
 	rule->on_deny = parser_find_on_deny_word(json_object_get(value, "on_deny"));
 	rule->decoy_read_ends_run = on_read && strcmp(on_read, "kill") == 0;
-	if (policy_on_deny_asks(rule->on_deny) && rule->kind == RULE_EXEC_DENY) {
-		(void)parser_enter_member(parser, value, "on_deny");
-		parser_fail(parser, "exec calls cannot be asked about; write \"errno\", \"kill\" or \"stop\"");
-		parser_leave_member(parser);
-	}
 	if (rule->on_deny && kind_is_after(rule->kind)) {
 		(void)parser_enter_member(parser, value, "on_deny");
 		parser_fail(parser, "is for grants and denials; the paths of after_read deny nothing");

@@ -364,6 +364,25 @@ void policy_draft_free(struct policy_draft *draft)
 	free(draft);
 }
 
+/* Makes what policy_get_with_asked_execs() returns. Its messages are those that the policy itself had. */
+static int load_with_asked_execs(const char *const *names, const struct policy_cli *cli, const struct policy_host *host,
+				 struct policy **ret_policy)
+{
+	struct policy_errors same = {0};
+	struct loader loader = {.compiler = {.policy = calloc(1, sizeof(struct policy)),
+					     .host = host,
+					     .errors = &same,
+					     .permits_asked_execs = true}};
+	int ret = load_and_compile(&loader, names, cli, false);
+
+	policy_errors_release(&same);
+	if (ret < 0)
+		policy_free(loader.compiler.policy);
+	else
+		*ret_policy = loader.compiler.policy;
+	return ret;
+}
+
 int policy_load(const char *const *names, const struct policy_cli *cli, const struct policy_host *host,
 		struct policy **ret_policy, struct policy_errors *errors)
 {
@@ -382,6 +401,8 @@ int policy_load(const char *const *names, const struct policy_cli *cli, const st
 	if (cli && cli->observe && loader.compiler.policy)
 		loader.compiler.policy->judged_policy = cli->observe->judged_policy;
 	ret = load_and_compile(&loader, names, cli, false);
+	if (ret == 0 && loader.compiler.asks_about_execs && !policy_is_observing(loader.compiler.policy))
+		ret = load_with_asked_execs(names, cli, host, &loader.compiler.policy->with_asked_execs);
 	if (ret < 0 && loader.compiler.policy)
 		loader.compiler.policy->judged_policy = NULL; /* the caller still owns the judged policy */
 	if (ret < 0)

@@ -133,17 +133,45 @@ static void rules_override_earlier(struct policy *policy)
 	}
 }
 
+/* The mode of denials by rules that have none of their own. */
+static enum policy_on_deny rules_find_default_on_deny(struct policy_source *const *sources, size_t count)
+{
+	enum policy_on_deny mode = ON_DENY_ERRNO;
+
+	for (size_t i = 0; i < count; i++)
+		mode = sources[i]->on_deny ? sources[i]->on_deny : mode;
+	return mode;
+}
+
+/* Whether a rule forbids an exec that an answer would permit. */
+static bool rules_asks_about_exec(const struct source_rule *rule, enum policy_on_deny by_default)
+{
+	return rule->kind == RULE_EXEC_DENY && policy_on_deny_asks(rule->on_deny ? rule->on_deny : by_default);
+}
+
+/* Whether the policy that is compiled has this rule. */
+static bool rules_has_rule(const struct compiler *compiler, const struct policy_source *source,
+			   const struct source_rule *rule, bool asks_about_exec)
+{
+	if (rule->is_excluded_from_policy || (compiler->permits_asked_execs && asks_about_exec))
+		return false;
+	/* In an observing policy other deny rules do not apply: the judged policy has them. */
+	return !policy_is_observing(compiler->policy) || source->is_observing || !kind_is_deny(rule->kind);
+}
+
 void compile_rules(struct compiler *compiler, struct policy_source *const *sources, size_t count)
 {
+	const enum policy_on_deny by_default = rules_find_default_on_deny(sources, count);
+
 	for (size_t i = 0; i < count; i++) {
 		for (size_t j = 0; j < sources[i]->rule_count; j++) {
 			const struct source_rule *from = &sources[i]->rule[j];
 			struct rule_expansion pending = {sources[i], from, i};
+			const bool asks_about_exec = rules_asks_about_exec(from, by_default);
 
-			/* In an observing policy other deny rules do not apply: the judged policy has them. */
-			if (from->is_excluded_from_policy || (policy_is_observing(compiler->policy) &&
-						       !sources[i]->is_observing && kind_is_deny(from->kind)))
+			if (!rules_has_rule(compiler, sources[i], from, asks_about_exec))
 				continue;
+			compiler->asks_about_execs = compiler->asks_about_execs || asks_about_exec;
 			vars_expand_path(compiler, &from->path, rules_vars_flags[from->kind], rules_add_rule,
 					 &pending);
 		}

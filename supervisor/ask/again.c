@@ -54,14 +54,20 @@ struct rejudge_saved_first_view {
 	struct view *view;
 };
 
-/* Lets the sandbox judge by the second view. Returns what rejudge_leave_second_view() restores. */
+/*
+ * Lets the sandbox judge by the second view. An exec happens in the first one, whose names the kernel uses; so it is
+ * judged there, by the policy in which it may be executed. Returns what rejudge_leave_second_view() restores.
+ */
 static struct rejudge_saved_first_view rejudge_enter_second_view(const struct asker_options *second,
-								 struct sandbox *sandbox)
+								 struct sandbox *sandbox, int number)
 {
 	const struct rejudge_saved_first_view first = {sandbox->policy, sandbox->view};
+	const struct syscall_row *row = table_find_row(number);
+	const bool is_exec = row && row->basis == BASIS_EXEC;
 
-	sandbox->policy = second->policy;
-	sandbox->view = second->view;
+	sandbox->policy = is_exec ? policy_get_with_asked_execs(first.policy) : second->policy;
+	sandbox->view = is_exec ? first.view : second->view;
+	view_set_policy(sandbox->view, sandbox->policy);
 	view_note_name_change(sandbox->view); /* names of files may have changed through the first view */
 	return first;
 }
@@ -70,6 +76,7 @@ static void rejudge_leave_second_view(struct sandbox *sandbox, const struct reju
 {
 	sandbox->policy = first->policy;
 	sandbox->view = first->view;
+	view_set_policy(sandbox->view, sandbox->policy);
 	view_note_name_change(sandbox->view);
 }
 
@@ -113,11 +120,13 @@ bool rejudge_can_question_be_asked(const struct dispatch *dispatch, enum policy_
 	const struct call *call = dispatch->call;
 	const struct syscall_row *row = call->row;
 
-	if (call->outcome.kind != OUTCOME_ERROR || !table_get_handler(row) || row->basis == BASIS_EXEC ||
-	    row->intent == INTENT_SEND_OR_CONNECT || row->intent == INTENT_LISTEN || call->task->pidfd < 0)
+	if (call->outcome.kind != OUTCOME_ERROR || !table_get_handler(row) || row->intent == INTENT_SEND_OR_CONNECT ||
+	    row->intent == INTENT_LISTEN || call->task->pidfd < 0)
 		return false;
 	if (call->decision.verdict != VERDICT_DENY)
 		return rejudge_path_starts_outside_view(call);
+	if (row->basis == BASIS_EXEC && strcmp(call->decision.reason, "exec_denied_by_rule") != 0)
+		return false; /* what no rule grants cannot be executed: the Landlock domain was made before */
 	return policy_find_on_deny(call->sandbox->policy, call->decision.rule) == mode && !probe_is_refused_call(call);
 }
 
@@ -155,7 +164,10 @@ static bool rejudge_would_perform(const struct call *call, struct rejudge_gate *
 		return false;
 	if (gate->would_have_had_effect)
 		return kind == OUTCOME_ERROR;
-	if (kind == OUTCOME_FD || kind == OUTCOME_OPATH_FD || kind == OUTCOME_BLOCKING_OPEN || kind == OUTCOME_VALUE)
+	if (call->row->basis == BASIS_EXEC && kind != OUTCOME_EXEC)
+		return false;
+	if (kind == OUTCOME_EXEC || kind == OUTCOME_FD || kind == OUTCOME_OPATH_FD || kind == OUTCOME_BLOCKING_OPEN ||
+	    kind == OUTCOME_VALUE)
 		(void)rejudge_gate_permits_effect(&gate->effect_check, call);
 	return gate->would_have_had_effect;
 }
@@ -165,7 +177,7 @@ bool rejudge_without_performing(struct dispatch *dispatch, const struct asker_op
 {
 	struct rejudge_gate gate = {.effect_check.permits_effect = rejudge_gate_permits_effect};
 	struct sandbox *sandbox = dispatch->sandbox;
-	const struct rejudge_saved_first_view first = rejudge_enter_second_view(second, sandbox);
+	const struct rejudge_saved_first_view first = rejudge_enter_second_view(second, sandbox, notification->data.nr);
 	bool asks = rejudge_in_second_view(dispatch, notification, &gate, NULL) &&
 		    rejudge_would_perform(dispatch->call, &gate);
 
@@ -186,7 +198,7 @@ enum rejudge_result rejudge_and_perform(struct dispatch *dispatch, const struct 
 				    .start_ns = approval->start_ns,
 				    .approved_key = approval->key};
 	struct sandbox *sandbox = dispatch->sandbox;
-	const struct rejudge_saved_first_view first = rejudge_enter_second_view(second, sandbox);
+	const struct rejudge_saved_first_view first = rejudge_enter_second_view(second, sandbox, notification->data.nr);
 	bool alive = rejudge_in_second_view(dispatch, notification, &gate, approval->answer);
 	struct call *call = dispatch->call;
 

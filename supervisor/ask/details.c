@@ -10,6 +10,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "policy/paths/below.h"
 #include "supervisor/report.h"
 #include "view/tree.h"
 
@@ -121,7 +122,8 @@ static const char *details_find_list(const struct call *asked)
 /* Whether a rule denies the call, which no grant beats. */
 static bool details_is_denied_by_rule(const struct call *denied)
 {
-	return denied->decision.rule && strcmp(denied->decision.reason, "denied_by_rule") == 0;
+	return denied->decision.rule && (strcmp(denied->decision.reason, "denied_by_rule") == 0 ||
+					 strcmp(denied->decision.reason, "exec_denied_by_rule") == 0);
 }
 
 /* The rule that would permit the call; null: a rule denies it, and no grant beats that. */
@@ -172,21 +174,44 @@ static void details_add_shown(json_t *lines, const char *name, const char *text)
 	details_add_line(lines, name, shown);
 }
 
+/* Adds, of an exec, the arguments and what may be different when it happens. Nothing for other calls. */
+static void details_add_exec_lines(json_t *lines, const struct call *asked)
+{
+	const struct place *place = asked->resolved_place;
+	bool may_change = false;
+	char shown[SHOW_BYTES_MAX];
+
+	if (!(asked->decision.wanted_rights & POLICY_EXEC))
+		return;
+	show_text(shown, asked->text_arg, asked->text_arg_len);
+	details_add_line(lines, "with arguments", shown);
+	for (size_t i = 0; i < sizeof(asked->resolved_place) / sizeof(asked->resolved_place[0]); i++)
+		may_change = may_change || (place[i].mount && policy_may_write(asked->sandbox->policy, place[i].virt));
+	if (may_change)
+		details_add_line(lines, "note", "the program can change that file, also after an answer");
+}
+
+/* What a call wants to do, as people are told. */
+static const char *details_describe_right(unsigned rights)
+{
+	return rights & POLICY_EXEC ? "execute" : rights & POLICY_WRITE ? "write" : "read";
+}
+
 /* The lines by which people decide: printable ASCII, the program's text always within quotation marks. */
 static json_t *details_make_lines(const struct call *denied, const struct call *asked,
 				  const struct details_command *command)
 {
-	const unsigned rights = asked->decision.wanted_rights;
 	char shown[SHOW_BYTES_MAX];
 	json_t *lines = json_array();
 
 	details_add_shown(lines, "program", denied->task->exe);
 	details_show_command(shown, command, command->len);
 	details_add_line(lines, command->is_recorded ? "started as" : "which calls itself", shown);
-	details_add_line(lines, "wants to", rights & POLICY_WRITE ? "write" : "read");
+	details_add_line(lines, "wants to", details_describe_right(asked->decision.wanted_rights));
 	for (size_t i = 0; i < sizeof(asked->resolved_place) / sizeof(asked->resolved_place[0]); i++)
 		if (asked->resolved_place[i].mount)
 			details_add_shown(lines, "path", asked->resolved_place[i].virt);
+	details_add_exec_lines(lines, asked);
 	details_add_line(lines, "call", asked->row->name);
 	details_add_line(lines, "a rule for this would open", details_describe_opening(denied, asked));
 	return lines;

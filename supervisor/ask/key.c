@@ -27,7 +27,7 @@ static int key_get_opened_fd(const struct call *call, unsigned i)
 
 /*
  * Adds device and inode number of the object at path i: they tell whether the name still leads to the same object. A
- * name without an object has zeros.
+ * name without an object has zeros. What shall be executed must have the same contents, too: no program can set ctime.
  */
 static void key_add_object(struct buf *bytes, const struct call *call, unsigned i)
 {
@@ -36,13 +36,18 @@ static void key_add_object(struct buf *bytes, const struct call *call, unsigned 
 	_cleanup_close_ int fd = opened >= 0 ? -1 : view_open_place(place, O_PATH | O_NOFOLLOW | O_CLOEXEC, 0);
 	struct stat st = {0};
 	struct {
-		uint64_t dev, ino, type;
+		uint64_t dev, ino, type, size, ctime_s, ctime_ns;
 	} object = {0};
 
 	if (fstat(opened >= 0 ? opened : fd, &st) == 0) {
 		object.dev = st.st_dev;
 		object.ino = st.st_ino;
 		object.type = st.st_mode & S_IFMT;
+	}
+	if (call->row->basis == BASIS_EXEC && object.ino) {
+		object.size = (uint64_t)st.st_size;
+		object.ctime_s = (uint64_t)st.st_ctim.tv_sec;
+		object.ctime_ns = (uint64_t)st.st_ctim.tv_nsec;
 	}
 	key_add_bytes(bytes, &object, sizeof(object));
 }
@@ -135,10 +140,13 @@ bool ask_key_compute_scope(const struct call *call, char ret_key[SHA256_HEX_SIZE
 	_cleanup_buf_ struct buf bytes = {0};
 
 	ret_key[0] = '\0';
-	if (!call->resolved_place[0].mount || call->resolved_place[1].mount)
+	/* of an exec the second one is the interpreter of a script */
+	if (!call->resolved_place[0].mount || (call->resolved_place[1].mount && call->row->basis != BASIS_EXEC))
 		return true;
 	key_add_bytes(&bytes, &call->decision.wanted_rights, sizeof(call->decision.wanted_rights));
-	key_add_place(&bytes, call, 0);
+	for (unsigned i = 0; i < 2; i++)
+		if (call->resolved_place[i].mount)
+			key_add_place(&bytes, call, i);
 	if (bytes.failed)
 		return false;
 	sha256_hash_bytes(bytes.data, bytes.len, ret_key);

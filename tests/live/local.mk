@@ -23,6 +23,7 @@ LIVE_TESTS = \
 	tests/live/attacks/terminal.sh \
 	tests/live/attacks/traced-end.sh \
 	tests/live/supervisor/affinity.sh \
+	tests/live/supervisor/approve-exec.sh \
 	tests/live/supervisor/approve-hostile.sh \
 	tests/live/supervisor/approve-session.sh \
 	tests/live/supervisor/approve-tty.sh \

@@ -95,8 +95,6 @@ static const struct mistake mistakes[] = {
 	{"{\"phases\": {\"run\": {\"on_deny\": \"kill\"}}}", "phases.run.on_deny: is for the whole policy"},
 	{"{\"filesystem\": {\"deny\": [{\"path\": \"/a\", \"on_deny\": \"x\"}]}}",
 	 "filesystem.deny[0].on_deny: must be \"errno\", \"kill\", \"stop\", \"ask-file\" or \"ask\", not \"x\""},
-	{"{\"exec\": {\"deny\": [{\"path\": \"/a\", \"on_deny\": \"ask-file\"}]}}",
-	 "exec.deny[0].on_deny: exec calls cannot be asked about; write \"errno\""},
 	{"{\"network\": {\"deny\": [{\"host\": \"a.test\", \"on_deny\": \"ask-file\"}]}}",
 	 "network.deny[0].on_deny: must be \"errno\", \"kill\" or \"stop\", not \"ask-file\""},
 	{"{\"filesystem\": {\"read\": [{\"path\": \"/a\", \"on_read\": \"kill\"}]}}",

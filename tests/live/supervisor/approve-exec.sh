@@ -1,0 +1,76 @@
+#!/bin/bash
+# "on_deny": "ask" of exec.deny: what is executed is what was asked about, under names and with contents of that moment.
+. "$(dirname "$0")/../lib.sh"
+need jq python3
+. "$(dirname "$0")/approve-lib.sh"
+
+# What no rule asks about is denied by a rule of its own.
+cat >"$T/p.json" <<END
+{"version": 1, "name": "asks", "filesystem": {"write": ["@workdir"], "exec": ["@workdir/bin", "/usr/bin/id*"],
+"read": ["/usr", "/bin", "/lib", "/lib64", "/etc", "/run", "/sys/devices/system/cpu"]},
+"extends": ["extended"], "exec": {"deny": ["/usr/bin/tty", {"path": "/usr/bin/id*", "on_deny": "ask"},
+{"path": "@workdir/bin/*", "on_deny": "ask"}]}}
+END
+mkdir "$T/w/bin"
+for pair in id=ask tty=null cat=null; do
+	"$CALLGATE" why -p "$T/p.json" -w "$T/w" --exec "/usr/bin/${pair%=*}" --json >"$T/why"
+	[ "$(jq -r .then "$T/why")" = "${pair#*=}" ] || fail "why: ${pair%=*}: $(cat "$T/why")"
+done
+
+# The answers, whose arguments a person sees. "run" is for all arguments, and not for another program.
+approver once run no
+asks "socket:$T/s" -- sh -c 'id -u; id -g; id -u -n; tty; nice id -g'
+ended '(.stdout | split("\n") | length == 5) and .exit_code == 0 and (.stderr | test("tty: Permission denied"))'
+question 'length == 2 and .[0].args.argv == "id -u" and .[0].right == "x" and .[0].rule_to_add == null'
+question '.[0].shown | index("wants to: execute") and index("with arguments: \"id -u\"")'
+record '.answer == "once" and .path == "/usr/bin/id" and .effect == "continued"'
+[ "$(jq -c 'select(.answer == "run")' "$T/audit" | wc -l)" = 3 ] || fail "not three by run"
+
+# Nobody asked, nothing executed; "stop" ends the run.
+approver stop
+asks "socket:$T/s" -- sh -c 'id; echo later'
+ended '.stdout == "" and .status != "ok"'
+cg run -p "$T/p.json" -w "$T/w" -- sh -c id >"$T/out" 2>&1 && fail "executed without an approver: $(cat "$T/out")"
+grep -q 'nobody to ask is named' "$T/out" || fail "not said: $(cat "$T/out")"
+
+# A script: its first line, and that the program can change it. A later version of it is asked about anew.
+printf '#!/bin/sh\necho first\n' >"$T/w/bin/tool"
+chmod +x "$T/w/bin/tool"
+approver run no
+asks "socket:$T/s" -- sh -c 'bin/tool; bin/tool; sed -i s/first/second/ bin/tool; bin/tool; bin/tool'
+ended '.stdout == "first\nfirst\n" and .calls.approved == 2'
+question 'length == 3 and (.[0].shown | any(test("can change that file")))'
+
+# Contents, name and arguments that change while the question is open: not what was asked, so it is asked anew.
+cat >"$T/w/swap.py" <<'END'
+import ctypes, os, sys, threading, time
+libc = ctypes.CDLL(None)
+path = ctypes.create_string_buffer(b"bin/tool", 4096)
+one = ctypes.create_string_buffer(b"one", 64)
+argv = (ctypes.c_void_p * 3)(ctypes.addressof(path), ctypes.addressof(one), None)
+def swap():
+    time.sleep(0.3)
+    if sys.argv[1] == "name":
+        ctypes.memmove(path, b"bin/evil\0", 9)
+    elif sys.argv[1] == "arguments":
+        ctypes.memmove(one, b"two\0", 4)
+    elif sys.argv[1] == "contents":
+        open("bin/tool", "w").write("#!/bin/sh\necho evil\n")
+    else:
+        os.rename("bin/evil", "bin/tool")
+    open("swapped", "w").close()
+threading.Thread(target=swap, daemon=True).start()
+libc.execve(path, argv, None)
+print("denied")
+END
+for what in name arguments contents file; do
+	rm -f "$T/w/swapped"
+	printf '#!/bin/sh\necho good $1\n' >"$T/w/bin/tool"
+	printf '#!/bin/sh\necho evil $1\n' >"$T/w/bin/evil"
+	chmod +x "$T/w/bin/tool" "$T/w/bin/evil"
+	approver "file:$T/w/swapped=once" no
+	asks "socket:$T/s" -- python3 swap.py $what
+	ended '.stdout == "denied\n" and .calls.approved == 0'
+	question 'length == 2 and .[0].args.argv == "bin/tool one"'
+done
+echo "answers, scripts, names, arguments and contents that change"
