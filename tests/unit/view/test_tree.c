@@ -158,7 +158,7 @@ END_TEST
 /* A child that was forked before an exec keeps the arguments of then; without keep_commands there are none. */
 START_TEST(keeps_commands)
 {
-	pid_t before = start_sleeper(), after;
+	pid_t before, after;
 	const char *command;
 	size_t len = 0;
 
@@ -166,6 +166,7 @@ START_TEST(keeps_commands)
 	ck_assert_ptr_null(task_table_find_command(tree, getpid(), &len));
 	task_table_keep_commands(tree);
 	task_table_set_command(tree, getpid(), "first\0a", 8);
+	before = start_sleeper();
 	task_table_set_command(tree, getpid(), "second", 7);
 	after = start_sleeper();
 	command = task_table_find_command(tree, before, &len);
