@@ -23,7 +23,7 @@ all_files()
 	if git rev-parse --is-inside-work-tree >/dev/null 2>&1; then
 		git ls-files
 	else
-		find . -name build -prune -o -name autom4te.cache -prune -o -name build-aux -prune -o \
+		find . \( -name build -o -name autom4te.cache -o -name build-aux -o -name configure \) -prune -o \
 			-type f -printf '%P\n'
 	fi
 }
