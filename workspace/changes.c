@@ -204,6 +204,8 @@ static int search_add_pair(struct search *search, const char *path, const struct
 		search_tell_unread(search, path, kind);
 	else if (kind != WORKSPACE_CHANGE_KIND_MAX)
 		r = search_add_change(search, path, pair, (enum workspace_change_kind)kind, differences);
+	if (r == 0 && pair->upper_fd >= 0 && S_ISREG(pair->upper.st_mode) && pair->upper.st_nlink > 1)
+		r = workspace_links_add(&search->changes->links, pair->upper.st_ino, path);
 	if (r == 0 && (base_dir || upper_dir))
 		r = search_add_pending(search, path, base_dir, upper_dir, is_opaque);
 	return r;
@@ -355,6 +357,7 @@ int workspace_changes_find(const struct workspace_layer *layer, struct workspace
 		r = workspace_renames_find(layer, changes);
 	if (r == 0 && changes->count > 0)
 		qsort(changes->item, changes->count, sizeof(*changes->item), search_compare_paths);
+	workspace_links_sort(&changes->links);
 	return r;
 }
 
@@ -370,5 +373,6 @@ void workspace_changes_release(struct workspace_changes *changes)
 	for (size_t i = 0; i < changes->count; i++)
 		workspace_change_release(&changes->item[i]);
 	free(changes->item);
+	workspace_links_release(&changes->links);
 	*changes = (struct workspace_changes){.on_unread = changes->on_unread};
 }

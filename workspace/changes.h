@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 
 #include "workspace/layer.h"
+#include "workspace/links.h"
 
 #define WORKSPACE_CHANGES_MAX 1000000u                /* most changes of a workspace */
 #define WORKSPACE_CHANGES_PATH_BYTES_MAX (512u << 20) /* most bytes of all their paths */
@@ -69,6 +70,7 @@ struct workspace_change {
 struct workspace_changes {
 	struct workspace_change *item;
 	size_t count, room, path_bytes;
+	struct workspace_links links; /* files of the layer with several names, also of unchanged ones; sorted */
 	/* set by the caller: a renamed file stays a deleted and an added one, which name each other */
 	bool keeps_renames_apart;
 	bool is_incomplete; /* something could not be read: on_unread was called */

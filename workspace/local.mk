@@ -11,6 +11,8 @@ libcallgate_workspace_a_SOURCES += \
 	workspace/journal.h \
 	workspace/layer.c \
 	workspace/layer.h \
+	workspace/links.c \
+	workspace/links.h \
 	workspace/place.c \
 	workspace/place.h \
 	workspace/renames.c \

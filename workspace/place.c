@@ -248,6 +248,42 @@ int place_put(const struct workspace_layer *layer, const struct workspace_change
 	return r;
 }
 
+/* Whether a file is that of the layer, as far as its attributes tell. 0 or -ESTALE. */
+static int place_check_linked(int dir_fd, const char *name, const struct workspace_change *change)
+{
+	const struct workspace_entry *upper = &change->upper;
+	struct stat st;
+
+	if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return -errno;
+	if (st.st_mode != upper->mode || (uint64_t)st.st_size != upper->size || st.st_uid != upper->uid ||
+	    st.st_gid != upper->gid || st.st_mtim.tv_sec != upper->mtime.tv_sec ||
+	    st.st_mtim.tv_nsec != upper->mtime.tv_nsec || (change->base.exists && st.st_ino == change->base.ino))
+		return -ESTALE;
+	return 0;
+}
+
+int place_link(const struct workspace_layer *layer, const struct workspace_change *change, const char *other_path,
+	       const char *temporary)
+{
+	_cleanup_close_ int dir = -1, other_dir = -1;
+	const char *name, *other_name;
+	int r;
+
+	dir = place_open_parent(layer->base_fd, change->path, &name);
+	other_dir = dir < 0 ? dir : place_open_parent(layer->base_fd, other_path, &other_name);
+	if (other_dir < 0)
+		return other_dir;
+	if (linkat(other_dir, other_name, dir, temporary, 0) < 0)
+		return -errno;
+	r = place_check_linked(dir, temporary, change);
+	if (r == 0)
+		r = place_rename(dir, temporary, name, change);
+	if (r < 0)
+		(void)unlinkat(dir, temporary, 0);
+	return r;
+}
+
 int place_remove(const struct workspace_layer *layer, const struct workspace_change *change)
 {
 	const char *name;

@@ -20,6 +20,13 @@ void place_format_name(const char *id, char ret_name[PLACE_NAME_SIZE]);
  */
 int place_put(const struct workspace_layer *layer, const struct workspace_change *change, const char *temporary);
 
+/*
+ * Gives the new regular file of a change, which the directory already has at another path, its name as well (a hard
+ * link). -ESTALE: that is not what the layer has. Returns as place_put().
+ */
+int place_link(const struct workspace_layer *layer, const struct workspace_change *change, const char *other_path,
+	       const char *temporary);
+
 /* Removes the old entry of a change. Returns as place_put(); -ENOTEMPTY: a directory has entries. */
 int place_remove(const struct workspace_layer *layer, const struct workspace_change *change);
 

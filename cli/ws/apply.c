@@ -88,12 +88,37 @@ static bool apply_is_held(const struct plan *plan, const struct workspace_change
 	return other && ws_plan_get_state(plan, other) > PLAN_APPLY;
 }
 
+/* Gives a file that was put, or is unchanged, another name that it has in the layer. -ENOENT: there is none. */
+static int apply_link(const struct apply *apply, const struct workspace_change *change)
+{
+	const struct plan *plan = apply->plan;
+	size_t count;
+	const struct workspace_link *link = workspace_links_find(&plan->changes.links, change->upper.ino, &count);
+
+	for (size_t i = 0; link && i < count; i++) {
+		const struct workspace_change *other = ws_plan_find(plan, link[i].path);
+
+		/* Those before it were put. */
+		if (!other || (other < change && ws_plan_get_state(plan, other) == PLAN_APPLY))
+			return place_link(plan->layer, change, link[i].path, apply->temporary);
+	}
+	return -ENOENT;
+}
+
+static int apply_put(const struct apply *apply, const struct workspace_change *change)
+{
+	/* Where no link can be made, the file is copied. */
+	if (S_ISREG(change->upper.mode) && apply_link(apply, change) == 0)
+		return 0;
+	return place_put(apply->plan->layer, change, apply->temporary);
+}
+
 static int apply_do_step(const struct apply *apply, const struct workspace_change *change, enum apply_step step)
 {
 	if (step == APPLY_MAKE_PLACE || step == APPLY_REMOVE)
 		return place_remove(apply->plan->layer, change);
 	if (step == APPLY_PUT)
-		return place_put(apply->plan->layer, change, apply->temporary);
+		return apply_put(apply, change);
 	return place_set_attributes(apply->plan->layer, change->path);
 }
 

@@ -134,6 +134,24 @@ static int names_link_between_mounts(const struct call *call, int object, int pa
 	return from < 0 || to < 0 ? -1 : linkat(AT_FDCWD, io_proc_fd_path(from).path, to, name, AT_SYMLINK_FOLLOW);
 }
 
+/*
+ * Removes a new link in an overlay if its inode number is another one, and fails with EXDEV instead. The overlay of a
+ * user namespace cannot find out which file of the lower layer one was copied from: ovl_decode_real_fh() of the kernel
+ * wants CAP_DAC_READ_SEARCH. So both names would be inodes of their own: git clone fails then, chmod(2) of one is not
+ * seen at the other, and rename(2) says ESTALE. After EXDEV, git and others copy.
+ */
+static int names_check_linked(const struct call *call, int object, int parent, const char *name)
+{
+	struct stat from, to;
+
+	if (!(call->resolved_place[1].mount->flags & MOUNT_OVERLAY) || fstat(object, &from) < 0 ||
+	    fstatat(parent, name, &to, AT_SYMLINK_NOFOLLOW) < 0 || from.st_ino == to.st_ino)
+		return 0;
+	(void)unlinkat(parent, name, 0); /* fails only if the target has removed it */
+	errno = EXDEV;
+	return -1;
+}
+
 static void names_link_path(struct call *call, unsigned flags)
 {
 	_cleanup_close_ int object = -1, parent = -1;
@@ -154,7 +172,9 @@ static void names_link_path(struct call *call, unsigned flags)
 	    file_record_before_change(call, 1) < 0)
 		return;
 	r = linkat(AT_FDCWD, io_proc_fd_path(object).path, parent, name, AT_SYMLINK_FOLLOW);
-	file_end_call(call, r < 0 && errno == EXDEV ? names_link_between_mounts(call, object, parent, name) : r);
+	if (r < 0 && errno == EXDEV)
+		r = names_link_between_mounts(call, object, parent, name);
+	file_end_call(call, r < 0 ? r : names_check_linked(call, object, parent, name));
 	disk_count_new_name(call, S_IFREG);
 }
 

@@ -240,7 +240,8 @@ prepare() { :; }
 
 # same NAME COMMAND…: runs COMMAND natively in $T/w and then inside under `extended` in a fresh directory of the same
 # name; stdout, stderr (unless SAME_STDERR=no), exit status and the resulting tree must be equal. CG_OPTIONS: further
-# options of run. SAME_STATUS: the exit status both must have (default 0).
+# options of run. SAME_STATUS: the exit status both must have (default 0). LIVE_COW: inside, it is a workspace, which is
+# then applied.
 same()
 {
 	local name=$1 side status
@@ -254,11 +255,12 @@ same()
 		if [ $side = native ]; then
 			native "$@" >"$T/$side.out" 2>"$T/$side.err"
 		else
-			cg_run extended ${CG_OPTIONS[@]+"${CG_OPTIONS[@]}"} -w "$T/w" -- "$@" \
+			cg_run extended ${CG_OPTIONS[@]+"${CG_OPTIONS[@]}"} ${LIVE_COW:+--cow -q} -w "$T/w" -- "$@" \
 				>"$T/$side.out" 2>"$T/$side.err"
 		fi
 		status=$?
 		cd "$T" || die "cd"
+		[ $side = native ] || [ -z "${LIVE_COW:-}" ] || apply_workspace "$name"
 		echo "$status" >"$T/$side.status"
 		tree "$T/w" >"$T/$side.tree"
 	done
@@ -271,6 +273,20 @@ same()
 		fail "$name: natively it ends with $(cat "$T/native.status")"
 	}
 	return $live_failed
+}
+
+# before_apply DIR: a test redefines it to look at the layer of the workspace.
+before_apply() { :; }
+
+# apply_workspace NAME: all that the run of `same` has written to its workspace becomes what the directory has.
+apply_workspace()
+{
+	local id
+	id=$("$CALLGATE" ws list --json | jq -r .id)
+	before_apply "$TMPDIR/callgate-$(id -u)/workspaces/$id/0/upper"
+	cg ws apply --allow-executed "$id" >"$T/applied" 2>&1 || fail "$1: ws apply: $(tail -n 5 "$T/applied")"
+	cg ws diff "$id" >"$T/applied" 2>&1 || fail "$1: left after ws apply: $(tail -n 5 "$T/applied")"
+	cg ws discard "$id" || fail "$1: ws discard"
 }
 
 compare()

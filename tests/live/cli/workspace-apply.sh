@@ -104,6 +104,14 @@ ws 0 apply "$id" --theirs
 has d D
 discard_all
 
+# Names of one file are such in the directory, also when one of them is applied later.
+fresh
+cow /bin/sh -c 'echo L >l1; ln l1 a/l2; ln l1 l3'
+ws 0 apply "$id" a
+ws 0 apply "$id" --theirs
+{ [ "$W/a/l2" -ef "$W/l1" ] && [ "$W/l3" -ef "$W/l1" ]; } || fail "no hard links: $(ls -li "$W" "$W/a")"
+discard_all
+
 # Conflicts: changed, removed, and made outside.
 fresh
 cow /bin/sh -c 'echo program >one; rm a/two; echo program >made; echo program >twice; rm -r d'

@@ -215,7 +215,7 @@ class Program:
     def do_link(self):
         old, new = self.old(), self.new()
         if old in self.lower:
-            return 'was there before'  # then the kernel has two inodes of it (doc/workspaces.md)
+            return 'was there before'  # EXDEV (doc/workspaces.md)
         os.link(old, new, follow_symlinks=False)
         self.add(new)
 

@@ -15,7 +15,7 @@ PLAY = [sys.executable, os.environ['WORKSPACE_PROGRAM']]
 T = os.environ['WORKSPACE_T']
 BASE, COPY = os.path.join(T, 'w'), os.path.join(T, 'copy')
 NOT_ALL = 3
-counts = dict(programs=0, differ=0, applied=0, parts=0, discarded=0, kills=0, interrupted=0, steps=0)
+counts = dict(programs=0, differ=0, applied=0, parts=0, discarded=0, kills=0, interrupted=0, steps=0, links=0)
 failed = []
 
 
@@ -70,7 +70,7 @@ def picture(root):
 
 
 def state(root):
-    """What an apply has to make of each path: not which names are of one file, nor the times of directories."""
+    """What an apply has to make of each path: not the times of directories."""
     found = {}
     root = os.fsencode(root)
     for path in program.walk(root):
@@ -108,10 +108,23 @@ def changes(workspace):
             for each in found]
 
 
+def names_of_files(root):
+    """Which paths are names of one file."""
+    found = {}
+    for path in program.walk(os.fsencode(root)):
+        at = os.lstat(path)
+        if stat.S_ISREG(at.st_mode) and at.st_nlink > 1:
+            found.setdefault(at.st_ino, set()).add(os.path.relpath(path, os.fsencode(root)))
+    return sorted(sorted(names) for names in found.values())
+
+
 def must_be_native(seed, what, native):
     left = differences(state(BASE), native)
     if left:
         fail(seed, '%s: the directory, the native copy: %s' % (what, left[:3]))
+    if names_of_files(BASE) != names_of_files(COPY):
+        fail(seed, '%s: hard links: %s %s' % (what, names_of_files(BASE), names_of_files(COPY)))
+    counts['links'] += len(names_of_files(COPY))
 
 
 def apply_all(seed, workspace, native, *words):
@@ -202,6 +215,9 @@ def kill_apply(seed, workspace, native, draw):
     apply.send_signal(signal.SIGKILL)
     counts['kills'] += 1
     if apply.wait() == 0:
+        return True
+    if not os.path.exists(store + '/journal') and state(BASE) != before:
+        must_be_native(seed, 'killed at its end', native)
         return True
     done, begun = read_journal(store + '/journal') if os.path.exists(store + '/journal') else ([], None)
     counts['interrupted'] += os.path.exists(store + '/journal')

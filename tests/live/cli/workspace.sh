@@ -119,11 +119,10 @@ refuses 'not found' --env A=b -r "$T/none" -- /usr/bin/no-such-program
 cg run --cow -- /bin/true 2>"$T/err" && fail "no -w: not refused"
 grep -q 'name one with -w' "$T/err" || fail "no -w: $(cat "$T/err")"
 
-# A file that was there before, with a second name: the content is that of both, natively and after an apply.
-rm -rf "$T/copy"
-cp -a "$W" "$T/copy"
-link='ln one a/second; echo more >>one; cat a/second; stat -c %h one a/second'
-cow -- /bin/sh -c "$link"
-[ "$(jq -j .stdout "$T/result")" = "$(cd "$T/copy" && sh -c "$link")" ] || fail "a second name: $(jq . "$T/result")"
+# A file that was there before gets a second name that is the same file, or none.
+# shellcheck disable=SC2016 # the program's shell expands it
+cow -- /bin/sh -c 'ln one a/second 2>/dev/null || { [ ! -e a/second ] && cp one a/second && ln a/second a/third; }
+	ln a/second a/b/x; [ a/b/x -ef a/second ] && chmod 600 a/second && [ "$(stat -c %a a/b/x)" = 600 ]'
+holds "a second name" '.status == "ok"'
 content "$W" | cmp -s - "$T/content" || fail "changed by a second name: $(content "$W" | diff - "$T/content")"
 discard_all
