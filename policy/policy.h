@@ -421,6 +421,8 @@ struct policy_settings {
 	/* LAYER_BITs of policy/parse/layer-names.h: "require" of all files, and --require */
 	unsigned required_layers;
 	uint32_t refused_findings, warned_findings; /* "inspect" of all files: INSPECT_BITs of policy/findings.h */
+	const char **modules;                       /* "inspect.modules" of all files */
+	size_t module_count;                        /* 0: any module may be imported */
 	const char *audit_file; /* NULL: not set */
 	bool audits_allowed_calls; /* record allowed calls as well as denied ones (default: true) */
 	bool audit_is_compact;     /* leave out of a record what earlier records have */

@@ -257,6 +257,16 @@ static int show_findings(json_t *root, const char *name, uint32_t bits)
 	return ret;
 }
 
+static int show_modules(json_t *root, const struct policy_settings *settings)
+{
+	json_t *list = settings->module_count > 0 ? json_array() : NULL;
+	int ret = 0;
+
+	for (size_t i = 0; i < settings->module_count; i++)
+		ret |= json_array_append_new(list, json_string(settings->modules[i]));
+	return list ? ret | json_object_set_new(show_get_or_make_member(root, "inspect", false), "modules", list) : ret;
+}
+
 char *policy_make_json(const struct policy *policy)
 {
 	json_auto_t *root = json_object();
@@ -286,6 +296,7 @@ char *policy_make_json(const struct policy *policy)
 	ret |= show_required_layers(root, policy->settings.required_layers);
 	ret |= show_findings(root, "refuse", policy->settings.refused_findings);
 	ret |= show_findings(root, "warn", policy->settings.warned_findings);
+	ret |= show_modules(root, &policy->settings);
 	ret |= policy_show_network(root, &policy->network);
 	if (ret)
 		return NULL;

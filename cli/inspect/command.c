@@ -50,8 +50,12 @@ static void command_read_arguments(struct inspect_command *command, size_t gramm
 			command->script = word;
 			return;
 		}
-		if (strcmp(word, "-") == 0 || (strcmp(word, "-m") == 0 && command->type == INSPECT_TYPE_PYTHON))
-			return; /* the program comes on standard input, or is a module */
+		if (strcmp(word, "-") == 0 || (last == 's' && command->type == INSPECT_TYPE_SHELL))
+			break;
+		if (last == 'm' && command->type == INSPECT_TYPE_PYTHON) {
+			command->module = argv[1];
+			return;
+		}
 		if ((last && strchr(grammars[grammar].code, last)) || strcmp(word, "--eval") == 0 ||
 		    strcmp(word, "--print") == 0) {
 			command->code = argv[1];
@@ -66,6 +70,7 @@ static void command_read_arguments(struct inspect_command *command, size_t gramm
 		    argv[1])
 			argv++;
 	}
+	command->comes_on_stdin = true;
 }
 
 struct inspect_command inspect_read_command(char *const *argv)

@@ -9,7 +9,9 @@ struct inspect_command {
 	const char *program;    /* the program's name or path */
 	const char *script;     /* of an interpreter: the script's path; NULL: none */
 	const char *code;       /* of an interpreter: the argument that is a program (-c, -e); NULL: none */
-	enum inspect_type type; /* of script or code */
+	const char *module;     /* of Python: the module that is run (-m); NULL: none */
+	bool comes_on_stdin;    /* of an interpreter: the program is read from standard input */
+	enum inspect_type type; /* of script, code or what is read */
 };
 
 /* Reads a command line as env(1) and interpreters do: "env VAR=1 python3 -I x.py y". argv: NULL-ended, not empty. */

@@ -52,6 +52,7 @@ static const struct {
 	{"require[]", SETTING_RESTRICTS},
 	{"inspect.refuse[]", SETTING_RESTRICTS},
 	{"inspect.warn[]", SETTING_NEUTRAL},
+	{"inspect.modules[]", SETTING_NEUTRAL},
 	{"workspace.mode", SETTING_RESTRICTS}, /* shown only for "cow" */
 	{"secrets[].hosts[]", SETTING_GRANTS},
 	{"network.allow[].private", SETTING_GRANTS},

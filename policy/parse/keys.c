@@ -126,6 +126,8 @@ static const struct policy_key keys[] = {
 	{"inspect", "refuse", KEY_FINDING_LIST, KEY_ID_INSPECT_REFUSE,
 	 "kinds or levels of findings with which it is not started"},
 	{"inspect", "warn", KEY_FINDING_LIST, KEY_ID_INSPECT_WARN, "kinds or levels of findings that are printed"},
+	{"inspect", "modules", KEY_STRING_LIST, KEY_ID_INSPECT_MODULES,
+	 "what else than the language's library and files of its own may be imported; default: all"},
 
 	{"", "workspace", KEY_OBJECT, KEY_ID_NONE, "where what the program writes to the host's directories goes"},
 	{"workspace", "mode", KEY_WORKSPACE_WORD, KEY_ID_WORKSPACE_MODE,

@@ -251,6 +251,9 @@ void parser_read_strings(struct parser *parser, const struct policy_key *key, co
 		else if (text && key->id == KEY_ID_NET_EXTENDS)
 			ARENA_APPEND(parser->arena, source->net_extends, source->net_extends_count,
 				     parser_keep_text(parser, text));
+		else if (text && key->id == KEY_ID_INSPECT_MODULES)
+			ARENA_APPEND(parser->arena, source->modules, source->module_count,
+				     parser_keep_text(parser, text).text);
 		else if (text && key->id == KEY_ID_EXTENDS)
 			ARENA_APPEND(parser->arena, source->extends, source->extends_count,
 				     parser_keep_text(parser, text));

@@ -56,6 +56,9 @@ void compile_settings(struct compiler *compiler, struct policy_source *const *so
 		settings->required_layers |= sources[i]->required_layers;
 		settings->refused_findings |= sources[i]->refused_findings;
 		settings->warned_findings |= sources[i]->warned_findings;
+		for (size_t j = 0; j < sources[i]->module_count; j++)
+			ARENA_APPEND(&compiler->policy->arena, settings->modules, settings->module_count,
+				     sources[i]->modules[j]);
 		for (size_t j = 0; j < sizeof(flag) / sizeof(flag[0]); j++)
 			if (sources[i]->flag[j] != FLAG_UNSAID)
 				*flag[j] = sources[i]->flag[j] == FLAG_ON;

@@ -128,6 +128,8 @@ struct policy_source {
 	enum source_flag flag[4];
 	unsigned required_layers; /* LAYER_BITs */
 	uint32_t refused_findings, warned_findings; /* "inspect": INSPECT_BITs of policy/findings.h */
+	const char **modules;                       /* "inspect.modules" */
+	size_t module_count;
 	struct policy_network network;
 };
 

