@@ -156,6 +156,14 @@ START_TEST(without_a_record_there_is_no_connection)
 }
 END_TEST
 
+/* Whether a connection to the relay is reset: on a slow machine connect(2) is told so already. */
+static bool is_reset(int fd)
+{
+	int r = erig_join(rig, fd);
+
+	return r == -ECONNRESET || (r == 0 && wire_hear(fd) == -ECONNRESET);
+}
+
 START_TEST(a_stranger_is_reset)
 {
 	int fd;
@@ -167,8 +175,7 @@ START_TEST(a_stranger_is_reset)
 	(void)close(erig_accept(server));
 	/* Another source port: nobody's. */
 	int stranger = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	ck_assert_int_eq(erig_join(rig, stranger), 0);
-	ck_assert_int_eq(wire_hear(stranger), -ECONNRESET);
+	ck_assert(is_reset(stranger));
 	(void)close(stranger);
 	/* The announced port serves one. */
 	ck_assert_int_eq(erig_join(rig, fd), 0);
@@ -189,8 +196,7 @@ START_TEST(a_cancelled_one_is_closed_and_its_port_served_no_more)
 	erig_cancel(rig, conn);
 	ck_assert_str_eq(closed(conn).close_cause, "cancelled");
 	ck_assert_int_eq(wire_hear(erig_accept(server)), -ECONNRESET);
-	ck_assert_int_eq(erig_join(rig, fd), 0);
-	ck_assert_int_eq(wire_hear(fd), -ECONNRESET);
+	ck_assert(is_reset(fd));
 	(void)close(fd);
 	end();
 }
@@ -213,8 +219,7 @@ START_TEST(one_that_comes_before_its_upstream_waits)
 	(void)close(upstream);
 	/* And is reset when there is none. */
 	conn = erig_announce(rig, "b.test", port, &fd);
-	ck_assert_int_eq(erig_join(rig, fd), 0);
-	ck_assert_int_eq(wire_hear(fd), -ECONNRESET);
+	ck_assert(is_reset(fd));
 	ck_assert_int_eq(erig_connected(rig, conn), -ECONNREFUSED);
 	(void)close(fd);
 	end();
@@ -448,6 +453,10 @@ START_TEST(at_the_limit_the_longest_idle_one_goes)
 	begin_with("", &options);
 	for (int i = 0; i < 100; i++)
 		pair(&program[i], &upstream[i]);
+	for (int i = 0; i < 100; i++) { /* where making them takes seconds, none is idle for so long */
+		wire_say(program[i], "busy");
+		wire_hear_exactly(upstream[i], "busy");
+	}
 	ck_assert_int_eq(erig_connect(rig, "a.test", port), -ECONNREFUSED);
 	ck_assert_str_eq(closed(erig_last(rig)).reason, "too_many_connections");
 	(void)sleep(6);
