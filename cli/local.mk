@@ -258,6 +258,7 @@ CALLGATE_SOURCES += \
 	cli/run/user.c \
 	cli/run/watch.c
 CALLGATE_SOURCES += \
+	cli/session/checkpoint.c \
 	cli/session/connect.c \
 	cli/session/exec.c \
 	cli/session/request.c \

@@ -242,6 +242,14 @@ bool view_path_leads_to_object(const struct view *view, const char *virt, const 
 	return standin >= 0 && fstat(standin, &found) == 0 && view_is_same_object(&found, expected);
 }
 
+int view_open_overlay(const struct view *view)
+{
+	for (size_t i = 0; i < view->mount_count; i++)
+		if (view->mount[i]->flags & MOUNT_OVERLAY)
+			return openat2_retry(view->mount[i]->fd, ".", O_RDONLY | O_DIRECTORY, 0, IO_RESOLVE_BELOW);
+	return -ENOENT;
+}
+
 int view_open_host_object(const struct place *place, int fd, bool parent)
 {
 	_cleanup_close_ int twin = -1;

@@ -364,6 +364,12 @@ int view_get_supervisor_path(const struct place *place, char *out, size_t cap);
 int view_get_host_path(const struct place *place, char out[PATH_MAX]);
 
 /*
+ * Opens the directory whose writes go to a workspace, as the program sees it, for reading. A descriptor owned by the
+ * caller, which leads to the overlay in any mount namespace; -ENOENT: there is none; or -errno.
+ */
+int view_open_overlay(const struct view *view);
+
+/*
  * Opens the object of descriptor fd of a place (parent: of its parent directory) in the mounts of the host. There
  * rename(2) and link(2) work between two mounts of the view. An O_PATH descriptor owned by the caller, or -EXDEV, also
  * where the kernel judges reading and has covers that globs have made.

@@ -64,8 +64,16 @@ static ssize_t place_list_attributes(const char *link, char *names)
 	return len < 0 && errno != EOPNOTSUPP ? -errno : len < 0 ? 0 : len;
 }
 
+/* Whether an attribute is copied, by its name. flags: PLACE_* */
+static bool place_copies_attribute(const struct workspace_layer *layer, const char *name, unsigned flags)
+{
+	return !workspace_is_own_attribute(layer, name) ||
+	       (flags & PLACE_OWN_ATTRIBUTES && strncmp(name, layer->prefix, strlen(layer->prefix)) == 0);
+}
+
 /* Makes the extended attributes of an entry those of another one. Names and values: room for two lists, one value. */
-static int place_copy_attributes(const struct workspace_layer *layer, const char *from, const char *to, char *buffer)
+static int place_copy_attributes(const struct workspace_layer *layer, const char *from, const char *to, unsigned flags,
+				 char *buffer)
 {
 	char *const names = buffer, *const old = buffer + XATTR_LIST_MAX, *const value = buffer + 2 * XATTR_LIST_MAX;
 	const ssize_t len = place_list_attributes(from, names);
@@ -79,7 +87,7 @@ static int place_copy_attributes(const struct workspace_layer *layer, const char
 		    removexattr(to, old + at) < 0 && errno != ENODATA)
 			r = -errno;
 	for (ssize_t at = 0; r == 0 && at < len; at += (ssize_t)strlen(names + at) + 1)
-		if (!workspace_is_own_attribute(layer, names + at))
+		if (place_copies_attribute(layer, names + at, flags))
 			r = place_copy_attribute(from, to, names + at, value);
 	return r;
 }
@@ -88,7 +96,7 @@ static int place_copy_attributes(const struct workspace_layer *layer, const char
  * Makes owner, mode and extended attributes of an entry those of another one; both open with O_PATH. The owner first:
  * chown(2) takes set-id bits and capabilities. 0 or -errno.
  */
-static int place_copy_all(const struct workspace_layer *layer, int upper_fd, int fd)
+static int place_copy_all(const struct workspace_layer *layer, int upper_fd, int fd, unsigned flags)
 {
 	_cleanup_free_ char *buffer = malloc(2 * XATTR_LIST_MAX + XATTR_SIZE_MAX);
 	const struct io_proc_fd_path from = io_proc_fd_path(upper_fd), to = io_proc_fd_path(fd);
@@ -102,7 +110,7 @@ static int place_copy_all(const struct workspace_layer *layer, int upper_fd, int
 	if ((upper.st_uid != st.st_uid || upper.st_gid != st.st_gid) &&
 	    fchownat(fd, "", upper.st_uid, upper.st_gid, AT_EMPTY_PATH) < 0)
 		return -errno;
-	r = place_copy_attributes(layer, from.path, to.path, buffer);
+	r = place_copy_attributes(layer, from.path, to.path, flags, buffer);
 	if (r < 0 || S_ISLNK(upper.st_mode))
 		return r;
 	return chmod(to.path, upper.st_mode & 07777) < 0 ? -errno : 0;
@@ -122,8 +130,8 @@ static int place_copy_times(int upper_fd, int fd)
 
 /* ---- new entries ---- */
 
-/* Makes a regular file with the content of one in the layer, on the disk. A descriptor of it, or -errno. */
-static int place_make_file(int dir_fd, const char *name, int upper_fd)
+/* Makes a regular file with the content of one in the layer. A descriptor of it, or -errno. */
+static int place_make_file(int dir_fd, const char *name, int upper_fd, unsigned flags)
 {
 	_cleanup_close_ int from = workspace_open_content(upper_fd), to = -1;
 	int r;
@@ -134,7 +142,7 @@ static int place_make_file(int dir_fd, const char *name, int upper_fd)
 	if (to < 0)
 		return -errno;
 	r = io_copy_sparse(from, to);
-	if (r == 0 && fsync(to) < 0)
+	if (r == 0 && flags & PLACE_ON_DISK && fsync(to) < 0)
 		r = -errno;
 	if (r == 0)
 		return steal_fd(&to);
@@ -172,12 +180,12 @@ static int place_open_made(int dir_fd, const char *name, mode_t mode)
 }
 
 /* Makes an entry of the type that it has in the layer. -EPERM: a device. A descriptor of it, or -errno. */
-static int place_make(int dir_fd, const char *name, int upper_fd, mode_t mode)
+static int place_make(int dir_fd, const char *name, int upper_fd, mode_t mode, unsigned flags)
 {
 	int r = -EPERM;
 
 	if (S_ISREG(mode))
-		return place_make_file(dir_fd, name, upper_fd);
+		return place_make_file(dir_fd, name, upper_fd, flags);
 	if (S_ISLNK(mode))
 		r = place_make_link(dir_fd, name, upper_fd);
 	else if (S_ISFIFO(mode) || S_ISSOCK(mode))
@@ -185,15 +193,19 @@ static int place_make(int dir_fd, const char *name, int upper_fd, mode_t mode)
 	return r < 0 ? r : place_open_made(dir_fd, name, mode);
 }
 
-/* Makes an entry, with all its attributes. 0 or -errno; then it is not there, unless it is another's. */
-static int place_make_whole(const struct workspace_layer *layer, int dir_fd, const char *name, int upper_fd,
-			    mode_t mode)
+int place_copy_metadata(const struct workspace_layer *layer, int from_fd, int fd, unsigned flags)
 {
-	_cleanup_close_ int fd = place_make(dir_fd, name, upper_fd, mode);
-	int r = fd < 0 ? fd : place_copy_all(layer, upper_fd, fd);
+	int r = place_copy_all(layer, from_fd, fd, flags);
 
-	if (r == 0)
-		r = place_copy_times(upper_fd, fd);
+	return r < 0 ? r : place_copy_times(from_fd, fd);
+}
+
+int place_make_copy(const struct workspace_layer *layer, int dir_fd, const char *name, int from_fd, mode_t mode,
+		    unsigned flags)
+{
+	_cleanup_close_ int fd = place_make(dir_fd, name, from_fd, mode, flags);
+	int r = fd < 0 ? fd : place_copy_metadata(layer, from_fd, fd, flags);
+
 	if (fd >= 0 && r < 0)
 		(void)unlinkat(dir_fd, name, 0); /* as far as it was made */
 	return r;
@@ -239,7 +251,7 @@ int place_put(const struct workspace_layer *layer, const struct workspace_change
 		return dir;
 	if (S_ISDIR(change->upper.mode))
 		return mkdirat(dir, name, 0700) < 0 ? -errno : 0;
-	r = place_make_whole(layer, dir, temporary, upper, change->upper.mode);
+	r = place_make_copy(layer, dir, temporary, upper, change->upper.mode, PLACE_ON_DISK);
 	if (r < 0)
 		return r == -EEXIST ? -EBUSY : r;
 	r = place_rename(dir, temporary, name, change);
@@ -299,7 +311,6 @@ int place_set_attributes(const struct workspace_layer *layer, const char *path)
 {
 	_cleanup_close_ int upper = workspace_open_entry(layer->upper_fd, path), fd = -1;
 	struct stat st;
-	int r;
 
 	if (upper < 0)
 		return upper;
@@ -314,8 +325,7 @@ int place_set_attributes(const struct workspace_layer *layer, const char *path)
 		return -errno;
 	if (!*path) /* of the directory itself only the mode is compared */
 		return chmod(io_proc_fd_path(fd).path, st.st_mode & 07777) < 0 ? -errno : 0;
-	r = place_copy_all(layer, upper, fd);
-	return r < 0 ? r : place_copy_times(upper, fd);
+	return place_copy_metadata(layer, upper, fd, 0);
 }
 
 int place_remove_temporary(const struct workspace_layer *layer, const char *path, const char *temporary)

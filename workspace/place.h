@@ -10,6 +10,22 @@
 
 #define PLACE_NAME_SIZE (sizeof(".callgate-") + WORKSPACE_ID_LEN)
 
+enum place_flag {
+	PLACE_ON_DISK = 1 << 0,        /* the content of a regular file is on the disk first */
+	PLACE_OWN_ATTRIBUTES = 1 << 1, /* with the attributes of the overlay itself: the copy is in a layer, too */
+};
+
+/*
+ * Makes an entry that is no directory, with the content and all attributes of another one, open with O_PATH. layer: of
+ * which the attributes of an overlay are not copied. flags: PLACE_*. 0; -EPERM: a device; or -errno: then it is not
+ * there, unless it is another's.
+ */
+int place_make_copy(const struct workspace_layer *layer, int dir_fd, const char *name, int from_fd, mode_t mode,
+		    unsigned flags);
+
+/* Gives an entry owner, mode, attributes and times of another one; both open with O_PATH. 0 or -errno. */
+int place_copy_metadata(const struct workspace_layer *layer, int from_fd, int fd, unsigned flags);
+
 /* The name under which an entry is made, beside the one that it replaces. */
 void place_format_name(const char *id, char ret_name[PLACE_NAME_SIZE]);
 

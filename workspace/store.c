@@ -18,6 +18,7 @@
 #include "base/io.h"
 #include "base/text.h"
 #include "supervisor/report.h"
+#include "workspace/checkpoint.h"
 #include "workspace/journal.h"
 
 #define STORE_INFO_NAME "info.json"
@@ -154,6 +155,8 @@ int workspace_discard(int base_fd, const char *id)
 		return fd;
 	if (flock(fd, LOCK_EX | LOCK_NB) < 0)
 		return errno == EWOULDBLOCK ? -EBUSY : -errno;
+	if (checkpoint_is_being_used(fd)) /* by a client of the session, which has ended meanwhile */
+		return -EBUSY;
 	if (journal_exists(fd)) /* without it, nobody would find what was left half-made */
 		return -EEXIST;
 	return workspace_remove(base_fd, id);
@@ -200,6 +203,18 @@ static int store_compare_times(const void *left, const void *right)
 	return a->time != b->time ? (a->time > b->time) - (a->time < b->time) : strcmp(a->id, b->id);
 }
 
+int workspace_open_of_run(int base_fd, const char *id, struct workspace *ret_workspace)
+{
+	_cleanup_close_ int store = io_open_dir(base_fd, WORKSPACE_DIR_NAME), fd = -1;
+
+	if (store < 0)
+		return store;
+	fd = io_open_dir(store, id);
+	if (fd < 0)
+		return fd;
+	return store_read_workspace(store, id, ret_workspace) ? steal_fd(&fd) : -ENOENT;
+}
+
 int workspace_open(int base_fd, const char *id, struct workspace *ret_workspace)
 {
 	_cleanup_close_ int store = io_open_dir(base_fd, WORKSPACE_DIR_NAME), fd = -1;
@@ -212,6 +227,8 @@ int workspace_open(int base_fd, const char *id, struct workspace *ret_workspace)
 		return fd;
 	if (flock(fd, LOCK_SH | LOCK_NB) < 0)
 		return errno == EWOULDBLOCK ? -EBUSY : -errno;
+	if (checkpoint_is_being_used(fd))
+		return -EBUSY;
 	if (!store_read_workspace(store, id, &workspace))
 		return -ENOENT;
 	*ret_workspace = workspace;

@@ -53,6 +53,12 @@ int workspace_discard(int base_fd, const char *id);
  */
 int workspace_open(int base_fd, const char *id, struct workspace *ret_workspace);
 
+/*
+ * Opens the workspace of a run that goes on, without a lock. Returns the descriptor of its directory, owned by the
+ * caller, or -errno.
+ */
+int workspace_open_of_run(int base_fd, const char *id, struct workspace *ret_workspace);
+
 /* Calls visit for each workspace, sorted by time, until it returns not 0. 0, that value, or -errno. */
 int workspace_visit(int base_fd, int (*visit)(void *ctx, const struct workspace *workspace), void *ctx);
 

@@ -1,6 +1,7 @@
 /* Stops all programs of a session for a client, and lets them go on. */
 #include <errno.h>
 
+#include "base/cleanup.h"
 #include "base/io.h"
 #include "base/procstat.h"
 #include "supervisor/closing/pause.h"
@@ -9,9 +10,29 @@
 #define PAUSE_RETRY_INTERVAL_NS UINT64_C(10000000)     /* how often a pause is tried until all threads can be stopped */
 #define PAUSE_STOP_ALL_TIMEOUT_NS UINT64_C(1000000000) /* after this time the client is told that the pause failed */
 
-/* Tells a client whether the programs are stopped. why: NULL, or why not. */
-static void pausing_send_result(const struct session *session, struct client *client, const char *why)
+/* Tells the client that has asked for the workspace that the programs are stopped, and passes it the descriptor. */
+static void pausing_send_workspace(const struct session *session, struct client *client)
 {
+	_cleanup_close_ int fd = view_open_overlay(session->sandbox->view);
+
+	if (fd < 0)
+		clients_send_error(client, "no_workspace", "its directory cannot be opened");
+	else
+		clients_send_fd(client,
+				json_pack("{s:s, s:b, s:i}", "session", session->options->run_id, "paused", true,
+					  "programs", (int)session->running_program_count),
+				fd);
+}
+
+/* Tells a client whether the programs are stopped. why: NULL, or why not. */
+static void pausing_send_result(struct session *session, struct client *client, const char *why)
+{
+	if (client == session->workspace_client && pause_is_active(session->pause)) {
+		pausing_send_workspace(session, client);
+		return;
+	}
+	if (client == session->workspace_client)
+		session->workspace_client = NULL;
 	clients_send(client, json_pack("{s:s, s:b, s:s*}", "session", session->options->run_id, "paused",
 				       pause_is_active(session->pause), "why", why));
 }
@@ -42,6 +63,7 @@ static bool pausing_awaits_program_start(const struct session *session)
 uint64_t pausing_try_to_stop_programs(struct session *session, uint64_t now_ns)
 {
 	struct client *client = session->pausing_client;
+	const bool was_paused = pause_is_active(session->pause);
 	int r;
 
 	if (!client)
@@ -51,7 +73,8 @@ uint64_t pausing_try_to_stop_programs(struct session *session, uint64_t now_ns)
 	if (r < 0 && now_ns < session->pausing_deadline_ns)
 		return now_ns + PAUSE_RETRY_INTERVAL_NS;
 	session->pausing_client = NULL;
-	session->paused_since_ns = io_read_clock_ns();
+	if (!was_paused)
+		session->paused_since_ns = io_read_clock_ns();
 	pausing_send_result(session, client,
 			    r == 0 ? NULL : "a program traces another one, or does not stop where the kernel runs it");
 	return UINT64_MAX;
@@ -73,24 +96,64 @@ static void pausing_resume_programs(struct session *session)
 	pause_resume_threads(session->pause);
 }
 
+/* Begins to stop the programs for a client, which is told when they are, or that they cannot be. */
+static void pausing_begin(struct session *session, struct client *client)
+{
+	session->pausing_client = client;
+	session->pausing_deadline_ns = io_read_clock_ns() + PAUSE_STOP_ALL_TIMEOUT_NS;
+	(void)pausing_try_to_stop_programs(session, io_read_clock_ns());
+}
+
 void pausing_request(struct session *session, struct client *client, bool wants_pause)
 {
-	if (session->pausing_client) {
+	if (session->pausing_client || session->workspace_client) {
 		pausing_send_result(session, client, "another client has asked for it");
 		return;
 	}
 	if (wants_pause) {
-		session->pausing_client = client;
-		session->pausing_deadline_ns = io_read_clock_ns() + PAUSE_STOP_ALL_TIMEOUT_NS;
-		(void)pausing_try_to_stop_programs(session, io_read_clock_ns());
+		pausing_begin(session, client);
 		return;
 	}
 	pausing_resume_programs(session);
 	pausing_send_result(session, client, NULL);
 }
 
-void pausing_forget_client(struct session *session, const struct client *client)
+void pausing_request_workspace(struct session *session, struct client *client)
+{
+	_cleanup_close_ int fd = view_open_overlay(session->sandbox->view);
+
+	if (fd < 0) {
+		clients_send_error(client, "no_workspace", "the session was made without --cow");
+		return;
+	}
+	if (session->pausing_client || session->workspace_client) {
+		pausing_send_result(session, client, "another client has asked for it");
+		return;
+	}
+	session->workspace_client = client;
+	session->was_paused_before_workspace = pause_is_active(session->pause);
+	pausing_begin(session, client);
+}
+
+/* Lets the programs go on that were stopped for the client with the workspace. */
+static void pausing_end_workspace(struct session *session)
+{
+	session->workspace_client = NULL;
+	if (!session->was_paused_before_workspace)
+		pausing_resume_programs(session);
+}
+
+void pausing_release_workspace(struct session *session, struct client *client)
+{
+	if (session->workspace_client == client && session->pausing_client != client)
+		pausing_end_workspace(session);
+	pausing_send_result(session, client, NULL);
+}
+
+void pausing_forget_client(struct session *session, struct client *client)
 {
 	if (session->pausing_client == client)
 		session->pausing_client = NULL;
+	if (session->workspace_client == client)
+		pausing_end_workspace(session);
 }

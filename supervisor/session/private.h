@@ -59,6 +59,8 @@ struct session {
 	struct sandbox *sandbox; /* the run that the session is, as handlers of calls know it; borrowed */
 	struct pause *pause;
 	struct client *pausing_client; /* the client that has asked for a pause and has no answer yet; NULL: none */
+	struct client *workspace_client;  /* the client that has asked for the workspace; NULL: none */
+	bool was_paused_before_workspace; /* the programs were stopped when workspace_client asked */
 	uint64_t pausing_deadline_ns;  /* when pausing_client is told that the programs could not be stopped */
 	uint64_t paused_since_ns;      /* when all programs were last stopped */
 	struct spawner_page *spawner_page;
@@ -140,10 +142,13 @@ void clients_drop(struct client *client);
 bool pausing_is_requested(const struct session *session);
 /* Handles a client's request to stop all programs (wants_pause), or to let them go on. */
 void pausing_request(struct session *session, struct client *client, bool wants_pause);
+/* Handles a client's request to have the workspace for itself, and to give it back. */
+void pausing_request_workspace(struct session *session, struct client *client);
+void pausing_release_workspace(struct session *session, struct client *client);
 /* Tries again to stop the programs, if a client waits for that. Returns when to call it next; UINT64_MAX: never. */
 uint64_t pausing_try_to_stop_programs(struct session *session, uint64_t now_ns);
-/* Forgets a client that has hung up. */
-void pausing_forget_client(struct session *session, const struct client *client);
+/* Forgets a client that has hung up. If it had the workspace, the programs go on. */
+void pausing_forget_client(struct session *session, struct client *client);
 
 /* ---- requests.c ---- */
 

@@ -221,6 +221,10 @@ static void client_handle_message(struct session *session, struct client *client
 		client_tell_usage(session, client);
 	else if (op && !client->program && strcmp(op, "pause") == 0)
 		pausing_request(session, client, json_is_true(json_object_get(asked, "paused")));
+	else if (op && !client->program && strcmp(op, "workspace") == 0)
+		pausing_request_workspace(session, client);
+	else if (op && !client->program && strcmp(op, "release") == 0)
+		pausing_release_workspace(session, client);
 	else if (op && !client->program && strcmp(op, "hold") == 0)
 		client_hold_session(session, client);
 	else if (op && !client->program && strcmp(op, "stop") == 0)

@@ -23,6 +23,12 @@
  *       "wall_ms" is over does not go on
  *       answers: {"session": "…", "paused": BOOL}: whether they are stopped now; with "why" when they were to be
  *       stopped and could not be
+ *   {"op": "workspace"}
+ *       stops all programs as "pause" does, for a client that is to read or write the workspace of the session (--cow)
+ *       answers: {"session": "…", "paused": true, "programs": N}: how many programs are stopped, with a descriptor of
+ *       the directory as the programs see it; or {…, "paused": false, "why": "…"}
+ *       After {"op": "release"}, or when this client hangs up, they go on, unless they were stopped before.
+ *       answers: {"session": "…", "paused": BOOL}
  *   {"op": "stop"}
  *       answers: the end of the connection
  *

@@ -1,0 +1,424 @@
+#include "workspace/checkpoint.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "base/text.h"
+#include "workspace/content.h"
+#include "workspace/dirs.h"
+#include "workspace/copies.h"
+#include "workspace/place.h"
+
+#define CHECKPOINT_DIR_NAME "checkpoints"
+#define CHECKPOINT_NEW_NAME ".new"         /* one that is being made */
+#define CHECKPOINT_REMOVED_NAME ".removed" /* one that is being removed */
+
+/* ---- the directory of all checkpoints ---- */
+
+bool checkpoint_is_name(const char *text)
+{
+	const size_t len = strlen(text);
+
+	return len > 0 && len < CHECKPOINT_NAME_SIZE && text[0] != '.' && text[0] != '-' &&
+	       strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.") == len;
+}
+
+int checkpoint_open_all(int workspace_fd)
+{
+	_cleanup_close_ int fd = -1;
+
+	if (mkdirat(workspace_fd, CHECKPOINT_DIR_NAME, 0700) < 0 && errno != EEXIST)
+		return -errno;
+	fd = io_open_dir(workspace_fd, CHECKPOINT_DIR_NAME);
+	if (fd < 0)
+		return fd;
+	if (flock(fd, LOCK_EX | LOCK_NB) < 0)
+		return errno == EWOULDBLOCK ? -EBUSY : -errno;
+	return steal_fd(&fd);
+}
+
+bool checkpoint_is_being_used(int workspace_fd)
+{
+	_cleanup_close_ int fd = io_open_dir(workspace_fd, CHECKPOINT_DIR_NAME);
+
+	return fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) < 0;
+}
+
+int checkpoint_open(int workspace_fd, const char *name)
+{
+	_cleanup_close_ int all = -1;
+
+	if (!checkpoint_is_name(name))
+		return -ENOENT;
+	all = io_open_dir(workspace_fd, CHECKPOINT_DIR_NAME);
+	return all < 0 ? all : io_open_dir(all, name);
+}
+
+static int checkpoint_compare_times(const void *left, const void *right)
+{
+	const struct checkpoint *a = left, *b = right;
+
+	if (a->time.tv_sec != b->time.tv_sec)
+		return (a->time.tv_sec > b->time.tv_sec) - (a->time.tv_sec < b->time.tv_sec);
+	return a->time.tv_nsec != b->time.tv_nsec
+		       ? (a->time.tv_nsec > b->time.tv_nsec) - (a->time.tv_nsec < b->time.tv_nsec)
+		       : strcmp(a->name, b->name);
+}
+
+/* Reads what is told of a checkpoint. False: there is none of this name. */
+static bool checkpoint_read(int all_fd, const char *name, const struct known_files *known, struct checkpoint *ret)
+{
+	char path[CHECKPOINT_NAME_SIZE + sizeof("/0")];
+	struct stat st;
+
+	if (!checkpoint_is_name(name))
+		return false;
+	(void)snprintf(path, sizeof(path), "%s/0", name);
+	if (fstatat(all_fd, path, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return false;
+	(void)snprintf(ret->name, sizeof(ret->name), "%s", name);
+	ret->time = st.st_mtim; /* nothing is added to this directory later */
+	ret->is_latest = strcmp(name, known->checkpoint) == 0;
+	return true;
+}
+
+int checkpoint_visit(int workspace_fd, int (*visit)(void *ctx, const struct checkpoint *checkpoint), void *ctx)
+{
+	_cleanup_close_ int all_fd = io_open_dir(workspace_fd, CHECKPOINT_DIR_NAME);
+	_cleanup_name_list_ struct name_list names = {0};
+	_cleanup_known_files_ struct known_files known = {.checkpoint = ""};
+	_cleanup_free_ struct checkpoint *all = NULL;
+	size_t count = 0;
+	int r = all_fd < 0 ? all_fd : name_list_read(&names, all_fd);
+
+	if (r < 0)
+		return r == -ENOENT ? 0 : r;
+	all = calloc(names.count + 1, sizeof(*all));
+	if (!all)
+		return -ENOMEM;
+	known_files_read(&known, all_fd);
+	for (size_t i = 0; i < names.count; i++)
+		count += checkpoint_read(all_fd, names.name[i], &known, &all[count]);
+	qsort(all, count, sizeof(*all), checkpoint_compare_times);
+	for (size_t i = 0; r == 0 && i < count; i++)
+		r = visit(ctx, &all[i]);
+	return r;
+}
+
+int checkpoint_remove(int all_fd, const char *name)
+{
+	int r = io_remove_tree(all_fd, CHECKPOINT_REMOVED_NAME); /* of a process that was killed */
+
+	if (r < 0 && r != -ENOENT)
+		return r;
+	if (!checkpoint_is_name(name))
+		return -ENOENT;
+	if (renameat(all_fd, name, all_fd, CHECKPOINT_REMOVED_NAME) < 0)
+		return -errno;
+	return io_remove_tree(all_fd, CHECKPOINT_REMOVED_NAME);
+}
+
+/* Chooses the name of a new checkpoint, if it has none: one more than the highest number. 0 or -errno. */
+static int checkpoint_choose_name(int all_fd, char name[CHECKPOINT_NAME_SIZE])
+{
+	_cleanup_name_list_ struct name_list names = {0};
+	uint64_t highest = 0, number;
+	int r = name_list_read(&names, all_fd);
+
+	if (r < 0)
+		return r;
+	if (names.count >= CHECKPOINTS_MAX)
+		return -EDQUOT;
+	for (size_t i = 0; i < names.count; i++) {
+		if (*name && strcmp(names.name[i], name) == 0)
+			return -EEXIST;
+		if (text_parse_number(names.name[i], 0, UINT32_MAX, &number) == 0 && number > highest)
+			highest = number;
+	}
+	if (!*name)
+		(void)snprintf(name, CHECKPOINT_NAME_SIZE, "%llu", (unsigned long long)highest + 1);
+	return 0;
+}
+
+/* ---- copying the layer ---- */
+
+/* The upper layer, of which a copy is made. */
+struct copier {
+	const struct workspace_layer *layer;
+	int to_fd;                 /* the copy */
+	int previous_fd;           /* the copy of the latest checkpoint; -1: there is none */
+	struct known_files before; /* of which files previous_fd has copies */
+	struct known_files after;  /* of which files to_fd has copies */
+	struct copies copies;        /* paths in to_fd of files with several names */
+	struct dir_list dirs;      /* the directories that were found */
+	struct checkpoint_work *work;
+};
+
+/* One directory of the layer and of the copies; previous_fd may be -1. */
+struct copier_dirs {
+	const char *path;
+	int from_fd, to_fd, previous_fd;
+};
+
+/*
+ * True for a file of git's that is named by its content: an object or a pack. git sets the times of one that it would
+ * write again, and does not depend on them.
+ */
+static bool copier_is_git_object(const char *path)
+{
+	const char *name = strrchr(path, '/'), *dir;
+
+	for (dir = name; dir && dir > path && dir[-1] != '/'; dir--)
+		;
+	if (!dir || dir - path < (ptrdiff_t)strlen("objects/") || memcmp(dir - strlen("objects/"), "objects/", 8) != 0)
+		return false;
+	if (strncmp(dir, "pack/pack-", strlen("pack/pack-")) == 0)
+		return true;
+	return name - dir == 2 && strspn(dir, "0123456789abcdef") == 2 && strlen(name + 1) >= 38 &&
+	       strspn(name + 1, "0123456789abcdef") == strlen(name + 1);
+}
+
+/* Whether the copy of the latest checkpoint has the content of a file. */
+static bool copier_is_kept(const struct copier *copier, const struct copier_dirs *dirs, const char *path,
+			   const char *name, int from_fd, const struct stat *st)
+{
+	_cleanup_close_ int previous = -1, left = -1, right = -1;
+	const bool is_known = known_files_has(&copier->before, path, st);
+	struct stat old;
+
+	if (dirs->previous_fd < 0 || (!is_known && !copier_is_git_object(path)))
+		return false;
+	if (is_known && !copier->before.compares_contents)
+		return true;
+	previous = workspace_open_entry(dirs->previous_fd, name);
+	if (previous < 0 || fstat(previous, &old) < 0 || old.st_mode != st->st_mode || old.st_uid != st->st_uid ||
+	    old.st_gid != st->st_gid || old.st_size != st->st_size)
+		return false;
+	left = workspace_open_content(from_fd);
+	right = left < 0 ? left : workspace_open_content(previous);
+	return right >= 0 && content_is_equal(left, right, (uint64_t)st->st_size) == 1;
+}
+
+/* Makes the copy of a regular file. 0 or -errno. */
+static int copier_copy_file(struct copier *copier, const struct copier_dirs *dirs, const char *path, const char *name,
+			    const struct stat *st)
+{
+	_cleanup_close_ int from = workspace_open_entry(dirs->from_fd, name);
+	const char *other = st->st_nlink > 1 ? copies_find(&copier->copies, st->st_ino) : NULL;
+	int r;
+
+	if (from < 0)
+		return from;
+	if (other && copies_make(copier->to_fd, other, dirs->to_fd, name) == 0)
+		return known_files_add(&copier->after, path, st);
+	if (copier_is_kept(copier, dirs, path, name, from, st) &&
+	    linkat(dirs->previous_fd, name, dirs->to_fd, name, 0) == 0) { /* fails for the 65,001st, of ext4 */
+		copier->work->kept_files++;
+	} else {
+		r = place_make_copy(copier->layer, dirs->to_fd, name, from, st->st_mode, PLACE_OWN_ATTRIBUTES);
+		if (r < 0)
+			return r;
+		copier->work->copied_files++;
+		copier->work->copied_bytes += (uint64_t)st->st_size;
+	}
+	r = st->st_nlink > 1 ? copies_add(&copier->copies, st->st_ino, path) : 0;
+	return r < 0 ? r : known_files_add(&copier->after, path, st);
+}
+
+/* Copies what is neither a directory nor a regular file. 0 or -errno. */
+static int copier_copy_other(const struct copier *copier, const struct copier_dirs *dirs, const char *name,
+			     const struct stat *st)
+{
+	_cleanup_close_ int from = -1;
+
+	if (workspace_is_whiteout(st)) /* any user may make this device (Linux 5.8), which opens as nothing */
+		return mknodat(dirs->to_fd, name, S_IFCHR, 0) < 0 ? -errno : 0;
+	from = workspace_open_entry(dirs->from_fd, name);
+	return from < 0 ? from
+			: place_make_copy(copier->layer, dirs->to_fd, name, from, st->st_mode, PLACE_OWN_ATTRIBUTES);
+}
+
+static int copier_copy_entry(struct copier *copier, const struct copier_dirs *dirs, const char *name)
+{
+	char *path = copier->work->failed_path;
+	struct stat st;
+	int r = dirs_join(dirs->path, name, path);
+
+	if (r < 0)
+		return r;
+	if (fstatat(dirs->from_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return -errno;
+	if (S_ISREG(st.st_mode))
+		return copier_copy_file(copier, dirs, path, name, &st);
+	if (!S_ISDIR(st.st_mode))
+		return copier_copy_other(copier, dirs, name, &st);
+	if (mkdirat(dirs->to_fd, name, 0700) < 0)
+		return -errno;
+	return dir_list_add(&copier->dirs, path, false, false);
+}
+
+static int copier_copy_dir(struct copier *copier, const char *path)
+{
+	_cleanup_close_ int from = dirs_open(copier->layer->upper_fd, path), to = -1, previous = -1;
+	_cleanup_name_list_ struct name_list names = {0};
+	struct copier_dirs dirs;
+	int r = from < 0 ? from : name_list_read(&names, from);
+
+	(void)snprintf(copier->work->failed_path, PATH_MAX, "%s", path);
+	to = r < 0 ? r : dirs_open(copier->to_fd, path);
+	if (to < 0)
+		return to;
+	previous = copier->previous_fd < 0 ? -1 : dirs_open(copier->previous_fd, path);
+	dirs = (struct copier_dirs){path, from, to, previous};
+	for (size_t i = 0; r == 0 && i < names.count; i++)
+		r = copier_copy_entry(copier, &dirs, names.name[i]);
+	return r;
+}
+
+/* Gives the copy of a directory its attributes. 0 or -errno. */
+static int copier_finish_dir(const struct copier *copier, const char *path)
+{
+	_cleanup_close_ int from = workspace_open_entry(copier->layer->upper_fd, path);
+	_cleanup_close_ int to = from < 0 ? from : workspace_open_entry(copier->to_fd, path);
+
+	(void)snprintf(copier->work->failed_path, PATH_MAX, "%s", path);
+	return to < 0 ? to : place_copy_metadata(copier->layer, from, to, PLACE_OWN_ATTRIBUTES);
+}
+
+/* Copies the whole layer. 0 or -errno, with the path in copier->work. */
+static int copier_copy_layer(struct copier *copier)
+{
+	int r = dir_list_add(&copier->dirs, "", false, false);
+
+	for (size_t i = 0; r == 0 && i < copier->dirs.count; i++) {
+		_cleanup_free_ char *path = strdup(copier->dirs.item[i].path); /* the list may move */
+
+		r = path ? copier_copy_dir(copier, path) : -ENOMEM;
+	}
+	/* Afterwards, and the lower directories first: times and modes stay what they are set to. */
+	for (size_t i = copier->dirs.count; r == 0 && i-- > 0;)
+		r = copier_finish_dir(copier, copier->dirs.item[i].path);
+	if (r == 0)
+		copier->work->failed_path[0] = '\0';
+	return r;
+}
+
+/* ---- making ---- */
+
+void checkpoint_await_clock_tick(void)
+{
+	const struct timespec pause = {.tv_nsec = 500000};
+	struct timespec start, now;
+
+	(void)clock_gettime(CLOCK_REALTIME_COARSE, &start);
+	do {
+		(void)nanosleep(&pause, NULL);
+		(void)clock_gettime(CLOCK_REALTIME_COARSE, &now);
+	} while (now.tv_sec == start.tv_sec && now.tv_nsec == start.tv_nsec);
+}
+
+bool checkpoint_must_compare(int upper_fd, bool programs_live)
+{
+	struct statfs fs;
+
+	/* A write to a mapped file of a tmpfs does not change its time. */
+	return programs_live || fstatfs(upper_fd, &fs) < 0 || fs.f_type == TMPFS_MAGIC;
+}
+
+/* Makes the layer of a new checkpoint, in its directory. 0 or -errno. */
+static int checkpoint_make_layer(struct copier *copier, int workspace_fd, int new_fd)
+{
+	_cleanup_close_ int layer = -1, old = io_open_dir(workspace_fd, "0"), upper = -1;
+	int r;
+
+	if (old < 0)
+		return old;
+	if (mkdirat(new_fd, "0", 0700) < 0)
+		return -errno;
+	layer = io_open_dir(new_fd, "0");
+	if (layer < 0)
+		return layer;
+	/* A link, as its time counts: layer.h. */
+	if (linkat(old, "user", layer, "user", 0) < 0 && linkat(old, "trusted", layer, "trusted", 0) < 0)
+		return -errno;
+	if (mkdirat(layer, "upper", 0700) < 0)
+		return -errno;
+	upper = io_open_dir(layer, "upper");
+	if (upper < 0)
+		return upper;
+	copier->to_fd = upper;
+	r = copier_copy_layer(copier);
+	copier->to_fd = -1;
+	return r;
+}
+
+int checkpoint_open_upper(int all_fd, const char *name)
+{
+	_cleanup_close_ int fd = *name ? io_open_dir(all_fd, name) : -ENOENT;
+	const int upper = fd < 0 ? fd : io_open_dir(fd, "0/upper");
+
+	return upper < 0 ? -1 : upper;
+}
+
+/* Makes a checkpoint as CHECKPOINT_NEW_NAME. 0 or -errno. */
+static int checkpoint_make_new(struct copier *copier, int workspace_fd, int all_fd)
+{
+	_cleanup_close_ int fd = -1;
+
+	if (mkdirat(all_fd, CHECKPOINT_NEW_NAME, 0700) < 0)
+		return -errno;
+	fd = io_open_dir(all_fd, CHECKPOINT_NEW_NAME);
+	return fd < 0 ? fd : checkpoint_make_layer(copier, workspace_fd, fd);
+}
+
+/* Gives the new checkpoint its name, and notes of which files it has copies. 0 or -errno. */
+static int checkpoint_publish(struct copier *copier, int all_fd, const char *name, bool programs_live)
+{
+	(void)snprintf(copier->after.checkpoint, sizeof(copier->after.checkpoint), "%s", name);
+	copier->after.compares_contents = checkpoint_must_compare(copier->layer->upper_fd, programs_live);
+	if (renameat2(all_fd, CHECKPOINT_NEW_NAME, all_fd, name, RENAME_NOREPLACE) < 0)
+		return -errno;
+	/* Without the list, the next checkpoint copies all files. */
+	if (known_files_write(&copier->after, all_fd) < 0)
+		(void)known_files_remove(all_fd);
+	return 0;
+}
+
+int checkpoint_make(const struct workspace_layer *layer, int workspace_fd, int all_fd, char name[CHECKPOINT_NAME_SIZE],
+		    bool programs_live, struct checkpoint_work *ret_work)
+{
+	struct copier copier = {.layer = layer, .to_fd = -1, .previous_fd = -1, .work = ret_work};
+	int r = checkpoint_choose_name(all_fd, name);
+
+	*ret_work = (struct checkpoint_work){.failed_path = ""};
+	if (r == 0)
+		r = io_remove_tree(all_fd, CHECKPOINT_NEW_NAME); /* of a process that was killed */
+	if (r < 0 && r != -ENOENT)
+		return r;
+	checkpoint_await_clock_tick();
+	known_files_read(&copier.before, all_fd);
+	copier.previous_fd = checkpoint_open_upper(all_fd, copier.before.checkpoint);
+	r = checkpoint_make_new(&copier, workspace_fd, all_fd);
+	if (r == 0)
+		r = checkpoint_publish(&copier, all_fd, name, programs_live);
+	if (r < 0)
+		(void)io_remove_tree(all_fd, CHECKPOINT_NEW_NAME); /* on failure the next one removes it */
+	close_fd(&copier.previous_fd);
+	known_files_release(&copier.before);
+	known_files_release(&copier.after);
+	copies_release(&copier.copies);
+	dir_list_release(&copier.dirs);
+	return r;
+}

@@ -1,0 +1,91 @@
+/*
+ * Checkpoints of a workspace: what its upper layer was at a moment. A checkpoint is a directory "checkpoints/NAME" of
+ * the workspace with a layer of its own, which has the form of the workspace's ("0/upper"), so that it can be compared
+ * and applied like that. Regular files that are the same in several checkpoints are hard links of one copy. The upper
+ * layer itself has no link to a copy: programs change its files in place.
+ *
+ * Called in `callgate session checkpoint` and `restore`, while the programs of the session are stopped.
+ */
+#ifndef CALLGATE_WORKSPACE_CHECKPOINT_H
+#define CALLGATE_WORKSPACE_CHECKPOINT_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
+
+#include "workspace/known.h"
+#include "workspace/layer.h"
+
+#define CHECKPOINT_NAME_SIZE KNOWN_CHECKPOINT_SIZE /* of a name, with its NUL */
+#define CHECKPOINTS_MAX 10000u                     /* of a workspace */
+
+/* What making or restoring one took. */
+struct checkpoint_work {
+	uint64_t copied_files, copied_bytes, kept_files; /* regular files; kept: those that had not changed */
+	char failed_path[PATH_MAX];                      /* of the entry that an error is about; "": none */
+};
+
+/* True for text that can be the name of a checkpoint: up to 63 letters, digits, and "-", "_", "." not at the start. */
+bool checkpoint_is_name(const char *text);
+
+/*
+ * Opens the directory of a workspace's checkpoints, and locks it; makes it when it is missing. A descriptor that holds
+ * the lock, owned by the caller; -EBUSY: another process has it; or -errno.
+ */
+int checkpoint_open_all(int workspace_fd);
+
+/* True when a process has the lock of checkpoint_open_all(). */
+bool checkpoint_is_being_used(int workspace_fd);
+
+/*
+ * Opens a checkpoint; workspace_layer_open() takes it like the descriptor of a workspace. A descriptor owned by the
+ * caller; -ENOENT: there is none; or -errno.
+ */
+int checkpoint_open(int workspace_fd, const char *name);
+
+/*
+ * Makes a checkpoint of a layer. programs_live: programs are stopped, and go on afterwards. name: "": the next number,
+ * which is stored there. 0; -EEXIST: there is one of this name; -EDQUOT: there are too many; or -errno: then there is
+ * no new one.
+ */
+int checkpoint_make(const struct workspace_layer *layer, int workspace_fd, int all_fd, char name[CHECKPOINT_NAME_SIZE],
+		    bool programs_live, struct checkpoint_work *ret_work);
+
+/*
+ * Makes the directory what it was at a checkpoint, by changing it as a program would: the kernel does not say what
+ * happens if the layer of a mounted overlay is changed itself. view_fd: the directory as the programs see it. 0;
+ * -ENOENT: there is no such checkpoint; or -errno: then some of it may be restored, and the rest not; another restore
+ * goes on.
+ */
+int checkpoint_restore(const struct workspace_layer *layer, int all_fd, const char *name, int view_fd,
+		       bool programs_live, struct checkpoint_work *ret_work);
+
+/* Removes a checkpoint. 0; -ENOENT: there is none; or -errno. */
+int checkpoint_remove(int all_fd, const char *name);
+
+/* A checkpoint, as checkpoint_visit() tells it. */
+struct checkpoint {
+	char name[CHECKPOINT_NAME_SIZE];
+	struct timespec time; /* when it was made, CLOCK_REALTIME */
+	bool is_latest;       /* the one that was made or restored last */
+};
+
+/* Calls visit for each checkpoint, sorted by time, until it returns not 0. 0, that value, or -errno. */
+int checkpoint_visit(int workspace_fd, int (*visit)(void *ctx, const struct checkpoint *checkpoint), void *ctx);
+
+/* ---- for restore.c ---- */
+
+/*
+ * Waits until the clock of files goes on (10 ms at most): what is changed afterwards has another change time than what
+ * was changed before. Called while the programs are stopped.
+ */
+void checkpoint_await_clock_tick(void);
+
+/* Whether files of the layer may change without a change of their times: struct known_files. */
+bool checkpoint_must_compare(int upper_fd, bool programs_live);
+
+/* Opens the upper layer of a checkpoint. -1: there is none. */
+int checkpoint_open_upper(int all_fd, const char *name);
+
+#endif

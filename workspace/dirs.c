@@ -1,0 +1,80 @@
+#include "workspace/dirs.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "base/path.h"
+#include "workspace/layer.h"
+
+int dir_list_add(struct dir_list *list, const char *path, bool shows_base_now, bool shows_base_then)
+{
+	char *copy = array_reserve(&list->item, list->count, &list->room) ? strdup(path) : NULL;
+
+	if (!copy)
+		return -ENOMEM;
+	list->item[list->count++] = (struct dir_item){copy, shows_base_now, shows_base_then};
+	return 0;
+}
+
+void dir_list_release(struct dir_list *list)
+{
+	for (size_t i = 0; i < list->count; i++)
+		free(list->item[i].path);
+	free(list->item);
+	*list = (struct dir_list){0};
+}
+
+int name_list_read(struct name_list *list, int dir_fd)
+{
+	const int fd = io_open_dir(dir_fd, ".");
+	_cleanup_closedir_ DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	const struct dirent *entry;
+
+	if (!dir) {
+		cleanup_close(&fd);
+		return fd < 0 ? fd : -ENOMEM;
+	}
+	while (errno = 0, (entry = readdir(dir))) {
+		if (path_is_dot_name(entry->d_name))
+			continue;
+		if (!array_reserve(&list->name, list->count, &list->room) ||
+		    !(list->name[list->count] = strdup(entry->d_name)))
+			return -ENOMEM;
+		list->count++;
+	}
+	return -errno;
+}
+
+void name_list_release(struct name_list *list)
+{
+	for (size_t i = 0; i < list->count; i++)
+		free(list->name[i]);
+	free(list->name);
+	*list = (struct name_list){0};
+}
+
+int dirs_join(const char *dir, const char *name, char ret_path[PATH_MAX])
+{
+	return (size_t)snprintf(ret_path, PATH_MAX, "%s%s%s", dir, *dir ? "/" : "", name) < PATH_MAX ? 0
+												     : -ENAMETOOLONG;
+}
+
+int dirs_open(int root_fd, const char *path)
+{
+	_cleanup_close_ int entry = workspace_open_entry(root_fd, path);
+	struct stat st;
+
+	if (entry < 0)
+		return entry;
+	if (fstat(entry, &st) < 0)
+		return -errno;
+	return S_ISDIR(st.st_mode) ? workspace_open_content(entry) : -ENOTDIR;
+}

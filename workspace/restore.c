@@ -1,0 +1,439 @@
+/*
+ * Makes a workspace's directory what it was at a checkpoint. Three trees are compared: the directory itself (base), the
+ * upper layer of now, and that of the checkpoint. Only what is in one of the two layers can differ, and what they hide.
+ * What differs is changed through the mount of the overlay. See checkpoint.h.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "workspace/checkpoint.h"
+#include "workspace/content.h"
+#include "workspace/dirs.h"
+#include "workspace/copies.h"
+#include "workspace/place.h"
+
+#define RESTORE_TEMPORARY_SIZE sizeof(".callgate-restore-0123456789abcdef")
+
+struct restore {
+	const struct workspace_layer *layer;
+	int then_fd;              /* upper layer of the checkpoint */
+	int view_fd;              /* the directory as the programs see it */
+	int known_fd;             /* upper layer of the checkpoint that `known` is about; -1: there is none */
+	struct known_files known; /* of which files of the layer known_fd has copies */
+	struct known_files after; /* of which files of the layer then_fd has copies when it is restored */
+	struct copies copies;       /* paths in view_fd of what was restored, by inode of the checkpoint's copy */
+	struct dir_list dirs;     /* the directories that are to be compared */
+	char temporary[RESTORE_TEMPORARY_SIZE]; /* name of an entry that is being made */
+	struct checkpoint_work *work;
+};
+
+/* One directory in each of the trees. -1: it is not there, or hidden. */
+struct restore_dirs {
+	const char *path;
+	int base_fd, now_fd, then_fd, view_fd, known_fd;
+	/* names of the directory (base) are seen through the layer */
+	bool shows_base_now, shows_base_then;
+};
+
+/* One name in each of the trees. */
+struct restore_entry {
+	const char *name, *path;
+	int source_fd;         /* what is to be there, open with O_PATH; -1: nothing */
+	bool is_of_base;       /* source_fd is of the directory, not of the checkpoint */
+	struct stat source;    /* of source_fd */
+	bool is_now, is_shown; /* the name is in the layer of now; the programs see it */
+	struct stat now, shown;
+};
+
+/* ---- what is to be there ---- */
+
+/*
+ * Opens what is at a name, with O_PATH. -ENOENT: nothing, or a mark that the name was removed (*ret_marked). A
+ * descriptor or -errno.
+ */
+static int restore_open(int dir_fd, const char *name, struct stat *ret_st, bool *ret_marked)
+{
+	_cleanup_close_ int fd = dir_fd < 0 ? -ENOENT : workspace_open_entry(dir_fd, name);
+
+	*ret_marked = false;
+	if (fd == -ENOENT)
+		return -ENOENT;
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, ret_st) < 0)
+		return -errno;
+	*ret_marked = workspace_is_whiteout(ret_st);
+	return *ret_marked ? -ENOENT : steal_fd(&fd);
+}
+
+/* Finds what is to be at a name, and what is there. 0 or -errno. Closes nothing: entry->source_fd is the caller's. */
+static int restore_find(const struct restore_dirs *dirs, struct restore_entry *entry)
+{
+	bool marked;
+	int fd = restore_open(dirs->then_fd, entry->name, &entry->source, &marked);
+
+	if (fd == -ENOENT && !marked && dirs->shows_base_then) {
+		fd = restore_open(dirs->base_fd, entry->name, &entry->source, &marked);
+		entry->is_of_base = fd >= 0;
+	}
+	if (fd < 0 && fd != -ENOENT)
+		return fd;
+	entry->source_fd = fd < 0 ? -1 : fd;
+	entry->is_now = dirs->now_fd >= 0 && fstatat(dirs->now_fd, entry->name, &entry->now, AT_SYMLINK_NOFOLLOW) == 0;
+	entry->is_shown = fstatat(dirs->view_fd, entry->name, &entry->shown, AT_SYMLINK_NOFOLLOW) == 0;
+	return entry->is_shown || errno == ENOENT ? 0 : -errno;
+}
+
+/* ---- what need not be changed ---- */
+
+static bool restore_has_same_content(const struct restore_dirs *dirs, const struct restore_entry *entry)
+{
+	_cleanup_close_ int now = workspace_open_entry(dirs->now_fd, entry->name), left = -1, right = -1;
+
+	left = now < 0 ? now : workspace_open_content(now);
+	right = left < 0 ? left : workspace_open_content(entry->source_fd);
+	return right >= 0 && content_is_equal(left, right, (uint64_t)entry->source.st_size) == 1;
+}
+
+/* Whether a regular file of the layer is still the one of which the checkpoint has a copy. */
+static bool restore_is_same_file(const struct restore *restore, const struct restore_dirs *dirs,
+				 const struct restore_entry *entry)
+{
+	struct stat known;
+
+	if (!S_ISREG(entry->now.st_mode) || dirs->known_fd < 0 ||
+	    !known_files_has(&restore->known, entry->path, &entry->now) ||
+	    fstatat(dirs->known_fd, entry->name, &known, AT_SYMLINK_NOFOLLOW) < 0)
+		return false;
+	/* The latest checkpoint and this one have one copy. */
+	if (known.st_ino != entry->source.st_ino || known.st_dev != entry->source.st_dev)
+		return false;
+	return !restore->known.compares_contents || restore_has_same_content(dirs, entry);
+}
+
+/* Whether what is neither a directory nor a regular file is the same. */
+static bool restore_is_same_other(const struct restore_dirs *dirs, const struct restore_entry *entry)
+{
+	char left[PATH_MAX], right[PATH_MAX];
+	ssize_t left_len, right_len;
+
+	if (entry->now.st_mode != entry->source.st_mode || entry->now.st_uid != entry->source.st_uid ||
+	    entry->now.st_gid != entry->source.st_gid || entry->now.st_mtim.tv_sec != entry->source.st_mtim.tv_sec ||
+	    entry->now.st_mtim.tv_nsec != entry->source.st_mtim.tv_nsec)
+		return false;
+	if (!S_ISLNK(entry->source.st_mode))
+		return true;
+	left_len = readlinkat(dirs->now_fd, entry->name, left, sizeof(left));
+	right_len = readlinkat(entry->source_fd, "", right, sizeof(right));
+	return left_len == right_len && left_len >= 0 && memcmp(left, right, (size_t)left_len) == 0;
+}
+
+/* Whether a name that is to have something other than a directory has that. */
+static bool restore_is_same(const struct restore *restore, const struct restore_dirs *dirs,
+			    const struct restore_entry *entry)
+{
+	if (entry->is_of_base)
+		return !entry->is_now && dirs->shows_base_now;
+	if (!entry->is_now || !entry->is_shown)
+		return false;
+	return S_ISREG(entry->source.st_mode) ? restore_is_same_file(restore, dirs, entry)
+					      : restore_is_same_other(dirs, entry);
+}
+
+/* ---- changing ---- */
+
+/* Notes that the checkpoint has a copy of the file at a path; restore_note_status() adds the rest. 0 or -ENOMEM. */
+static int restore_note_file(struct restore *restore, const struct restore_entry *entry)
+{
+	if (entry->is_of_base || !S_ISREG(entry->source.st_mode))
+		return 0;
+	return known_files_add(&restore->after, entry->path, &entry->source);
+}
+
+/* Makes what is to be there, under a temporary name. 0 or -errno. */
+static int restore_make_temporary(struct restore *restore, const struct restore_dirs *dirs,
+				  const struct restore_entry *entry)
+{
+	const bool may_have_names = S_ISREG(entry->source.st_mode) && !entry->is_of_base && entry->source.st_nlink > 1;
+	const char *other = may_have_names ? copies_find(&restore->copies, entry->source.st_ino) : NULL;
+	int r;
+
+	if (other)
+		return copies_make(restore->view_fd, other, dirs->view_fd, restore->temporary);
+	r = place_make_copy(restore->layer, dirs->view_fd, restore->temporary, entry->source_fd, entry->source.st_mode,
+			    0);
+	if (r < 0 || !S_ISREG(entry->source.st_mode))
+		return r;
+	restore->work->copied_files++;
+	restore->work->copied_bytes += (uint64_t)entry->source.st_size;
+	return may_have_names ? copies_add(&restore->copies, entry->source.st_ino, entry->path) : 0;
+}
+
+/* Puts something other than a directory at a name. 0 or -errno. */
+static int restore_put(struct restore *restore, const struct restore_dirs *dirs, const struct restore_entry *entry)
+{
+	int r = entry->is_shown && S_ISDIR(entry->shown.st_mode) ? io_remove_tree(dirs->view_fd, entry->name) : 0;
+
+	if (r == 0)
+		r = restore_make_temporary(restore, dirs, entry);
+	if (r == 0 && renameat(dirs->view_fd, restore->temporary, dirs->view_fd, entry->name) < 0)
+		r = -errno;
+	if (r < 0)
+		(void)unlinkat(dirs->view_fd, restore->temporary, 0); /* as far as it was made */
+	/* Of two names of one file, rename(2) does nothing, and leaves the temporary one. */
+	else if (unlinkat(dirs->view_fd, restore->temporary, 0) < 0 && errno != ENOENT)
+		r = -errno;
+	return r < 0 ? r : restore_note_file(restore, entry);
+}
+
+/* Makes a name a directory, which is compared later. 0 or -errno. */
+static int restore_put_dir(struct restore *restore, const struct restore_dirs *dirs, const struct restore_entry *entry)
+{
+	const bool is_dir = entry->is_shown && S_ISDIR(entry->shown.st_mode);
+
+	if (entry->is_shown && !is_dir && unlinkat(dirs->view_fd, entry->name, 0) < 0)
+		return -errno;
+	if (!is_dir && mkdirat(dirs->view_fd, entry->name, 0700) < 0)
+		return -errno;
+	/* A new directory hides that of the base: restore_compare_dir() finds that out. */
+	return dir_list_add(&restore->dirs, entry->path, dirs->shows_base_now, dirs->shows_base_then);
+}
+
+/* Makes one name what it is to be. 0 or -errno. */
+static int restore_name(struct restore *restore, const struct restore_dirs *dirs, const char *name)
+{
+	struct restore_entry entry = {.name = name, .path = restore->work->failed_path, .source_fd = -1};
+	int r = dirs_join(dirs->path, name, restore->work->failed_path);
+
+	if (r == 0)
+		r = restore_find(dirs, &entry);
+	if (r < 0)
+		return r;
+	if (entry.source_fd < 0)
+		r = entry.is_shown ? io_remove_tree(dirs->view_fd, name) : 0;
+	else if (S_ISDIR(entry.source.st_mode))
+		r = restore_put_dir(restore, dirs, &entry);
+	else if (!restore_is_same(restore, dirs, &entry))
+		r = restore_put(restore, dirs, &entry);
+	else if ((r = restore_note_file(restore, &entry)) == 0 && entry.is_now && S_ISREG(entry.source.st_mode))
+		restore->work->kept_files++;
+	close_fd(&entry.source_fd);
+	return r;
+}
+
+/* ---- directories ---- */
+
+/* Whether a name is in a directory, which may be missing. */
+static bool restore_has_name(int dir_fd, const char *name)
+{
+	struct stat st;
+
+	return dir_fd >= 0 && fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+/* Visits the names of one tree's directory, unless `first_fd` or `second_fd` has them. 0 or -errno. */
+static int restore_visit_names(struct restore *restore, const struct restore_dirs *dirs, int dir_fd, int first_fd,
+			       int second_fd)
+{
+	_cleanup_name_list_ struct name_list names = {0};
+	int r = dir_fd < 0 ? 0 : name_list_read(&names, dir_fd); /* before anything in it is changed */
+
+	for (size_t i = 0; r == 0 && i < names.count; i++)
+		if (!restore_has_name(first_fd, names.name[i]) && !restore_has_name(second_fd, names.name[i]))
+			r = restore_name(restore, dirs, names.name[i]);
+	return r;
+}
+
+/* Visits all names that may differ. Names that are to be removed make room for what is made. 0 or -errno. */
+static int restore_visit_dir(struct restore *restore, const struct restore_dirs *dirs)
+{
+	int r = restore_visit_names(restore, dirs, dirs->now_fd, -1, -1);
+
+	if (r == 0) /* names that were just removed are in the layer, as marks, and are not visited again */
+		r = restore_visit_names(restore, dirs, dirs->then_fd, dirs->now_fd, -1);
+	if (r == 0 && dirs->shows_base_now != dirs->shows_base_then)
+		r = restore_visit_names(restore, dirs, dirs->base_fd, dirs->now_fd, dirs->then_fd);
+	return r;
+}
+
+/* Opens a directory of the programs' view for reading, and makes it writable for its owner. A descriptor or -errno. */
+static int restore_open_view(const struct restore *restore, const char *path)
+{
+	_cleanup_close_ int entry = workspace_open_entry(restore->view_fd, path);
+	struct stat st;
+
+	if (entry < 0)
+		return entry;
+	if (fstat(entry, &st) < 0)
+		return -errno;
+	if ((st.st_mode & 0700) != 0700 && chmod(io_proc_fd_path(entry).path, (st.st_mode & 07777) | 0700) < 0)
+		return -errno;
+	return workspace_open_content(entry);
+}
+
+/* Opens a directory that may be missing; then *ret_fd is -1. 0 or -errno. */
+static int restore_open_optional(int root_fd, const char *path, int *ret_fd)
+{
+	const int fd = root_fd < 0 ? -ENOENT : dirs_open(root_fd, path);
+
+	*ret_fd = fd < 0 ? -1 : fd;
+	return fd >= 0 || fd == -ENOENT || fd == -ENOTDIR || fd == -ELOOP ? 0 : fd;
+}
+
+/* Whether a layer's directory shows names of the base, if the one above does. 1, 0, or -errno. */
+static int restore_shows_base(const struct restore *restore, int dir_fd, bool above)
+{
+	const int opaque = dir_fd < 0 || !above ? 0 : workspace_is_opaque(restore->layer, dir_fd);
+
+	return opaque < 0 ? opaque : above && !opaque;
+}
+
+/* Opens the directory in all trees. 0 or -errno; the caller closes in any case. */
+static int restore_open_dirs(const struct restore *restore, const struct dir_item *item, struct restore_dirs *dirs)
+{
+	int r, now, then;
+
+	dirs->view_fd = restore_open_view(restore, dirs->path);
+	if (dirs->view_fd < 0)
+		return dirs->view_fd;
+	r = restore_open_optional(restore->layer->upper_fd, dirs->path, &dirs->now_fd);
+	if (r == 0)
+		r = restore_open_optional(restore->then_fd, dirs->path, &dirs->then_fd);
+	if (r == 0)
+		r = restore_open_optional(restore->layer->base_fd, dirs->path, &dirs->base_fd);
+	if (r == 0)
+		r = restore_open_optional(restore->known_fd, dirs->path, &dirs->known_fd);
+	if (r < 0)
+		return r;
+	now = restore_shows_base(restore, dirs->now_fd, item->shows_base_now && dirs->base_fd >= 0);
+	then = restore_shows_base(restore, dirs->then_fd, item->shows_base_then && dirs->base_fd >= 0);
+	dirs->shows_base_now = now > 0;
+	dirs->shows_base_then = then > 0;
+	return now < 0 ? now : then < 0 ? then : 0;
+}
+
+static int restore_compare_dir(struct restore *restore, const struct dir_item *item)
+{
+	struct restore_dirs dirs = {item->path, -1, -1, -1, -1, -1, false, false};
+	int r;
+
+	(void)snprintf(restore->work->failed_path, PATH_MAX, "%s", item->path);
+	r = restore_open_dirs(restore, item, &dirs);
+	if (r == 0)
+		r = restore_visit_dir(restore, &dirs);
+	cleanup_close(&dirs.base_fd);
+	cleanup_close(&dirs.now_fd);
+	cleanup_close(&dirs.then_fd);
+	cleanup_close(&dirs.view_fd);
+	cleanup_close(&dirs.known_fd);
+	return r;
+}
+
+/* Gives a directory the attributes that it had. 0 or -errno. */
+static int restore_finish_dir(const struct restore *restore, const char *path)
+{
+	_cleanup_close_ int from = workspace_open_entry(restore->then_fd, path), to = -1;
+
+	(void)snprintf(restore->work->failed_path, PATH_MAX, "%s", path);
+	if (from == -ENOENT || from == -ENOTDIR || from == -ELOOP)
+		from = workspace_open_entry(restore->layer->base_fd, path);
+	to = from < 0 ? from : workspace_open_entry(restore->view_fd, path);
+	return to < 0 ? to : place_copy_metadata(restore->layer, from, to, 0);
+}
+
+static int restore_all(struct restore *restore)
+{
+	int r = dir_list_add(&restore->dirs, "", true, true);
+
+	for (size_t i = 0; r == 0 && i < restore->dirs.count; i++) {
+		struct dir_item item = restore->dirs.item[i]; /* the list may move, and the paths stay */
+
+		r = restore_compare_dir(restore, &item);
+	}
+	/* Afterwards, and the lower directories first: times and modes stay what they are set to. */
+	for (size_t i = restore->dirs.count; r == 0 && i-- > 0;)
+		r = restore_finish_dir(restore, restore->dirs.item[i].path);
+	if (r == 0)
+		restore->work->failed_path[0] = '\0';
+	return r;
+}
+
+/* ---- the whole ---- */
+
+/* Chooses a name that the program cannot have foreseen. 0 or -errno. */
+static int restore_choose_temporary(struct restore *restore)
+{
+	unsigned long long number;
+
+	if (getrandom(&number, sizeof(number), 0) != (ssize_t)sizeof(number))
+		return -errno;
+	(void)snprintf(restore->temporary, sizeof(restore->temporary), ".callgate-restore-%016llx", number);
+	return 0;
+}
+
+/* Notes the status of the files of which the checkpoint has copies, at the end: a second name changes it. 0, -errno. */
+static int restore_note_status(struct restore *restore)
+{
+	for (size_t i = 0; i < restore->after.count; i++) {
+		struct known_file *file = &restore->after.item[i];
+		_cleanup_close_ int fd = workspace_open_entry(restore->layer->upper_fd, file->path);
+		struct stat st;
+
+		if (fd < 0 || fstat(fd, &st) < 0)
+			return fd < 0 ? fd : -errno;
+		known_file_set_status(file, &st);
+	}
+	return 0;
+}
+
+/* Restores, and notes what is known of the files then. 0 or -errno. */
+static int restore_and_note(struct restore *restore, int all_fd, const char *name, bool programs_live)
+{
+	/* Without the list, the next checkpoint copies all files: what is restored in part is not what it says. */
+	int r = known_files_remove(all_fd);
+
+	if (r == 0)
+		r = restore_choose_temporary(restore);
+	if (r == 0)
+		r = restore_all(restore);
+	if (r == 0)
+		r = restore_note_status(restore);
+	if (r < 0)
+		return r;
+	(void)snprintf(restore->after.checkpoint, sizeof(restore->after.checkpoint), "%s", name);
+	restore->after.compares_contents = checkpoint_must_compare(restore->layer->upper_fd, programs_live);
+	(void)known_files_write(&restore->after, all_fd); /* without it, the next checkpoint copies all files */
+	checkpoint_await_clock_tick();
+	return 0;
+}
+
+int checkpoint_restore(const struct workspace_layer *layer, int all_fd, const char *name, int view_fd,
+		       bool programs_live, struct checkpoint_work *ret_work)
+{
+	struct restore restore = {.layer = layer, .then_fd = -1, .view_fd = view_fd, .known_fd = -1, .work = ret_work};
+	int r = -ENOENT;
+
+	*ret_work = (struct checkpoint_work){.failed_path = ""};
+	if (checkpoint_is_name(name))
+		restore.then_fd = checkpoint_open_upper(all_fd, name);
+	if (restore.then_fd >= 0) {
+		known_files_read(&restore.known, all_fd);
+		restore.known_fd = checkpoint_open_upper(all_fd, restore.known.checkpoint);
+		r = restore_and_note(&restore, all_fd, name, programs_live);
+	}
+	close_fd(&restore.then_fd);
+	close_fd(&restore.known_fd);
+	known_files_release(&restore.known);
+	known_files_release(&restore.after);
+	copies_release(&restore.copies);
+	dir_list_release(&restore.dirs);
+	return r;
+}
