@@ -58,6 +58,8 @@ libcallgate_agents_a_SOURCES += \
 	agents/loop.h \
 	agents/mcp/approvals.c \
 	agents/mcp/calls.c \
+	agents/mcp/host-command.c \
+	agents/mcp/inspection.c \
 	agents/mcp/main.c \
 	agents/mcp/mcp.h \
 	agents/mcp/private.h \

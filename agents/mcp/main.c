@@ -20,15 +20,16 @@ static bool mcp_is_session_option(const char *name)
 	return false;
 }
 
-static bool mcp_add_session_argument(struct mcp_options *options, const char *argument)
+/* Adds an argument to a NULL-ended list of at most `max`. False: there is no room. */
+static bool mcp_add_argument(const char **list, size_t max, const char *argument)
 {
 	size_t count = 0;
 
-	while (options->session_arguments[count])
+	while (list[count])
 		count++;
-	if (count < MCP_SESSION_ARGUMENTS_MAX)
-		options->session_arguments[count] = argument;
-	return count < MCP_SESSION_ARGUMENTS_MAX;
+	if (count < max)
+		list[count] = argument;
+	return count < max;
 }
 
 /* Sets one option. False: an unknown option, or an invalid value. */
@@ -44,11 +45,20 @@ static bool mcp_set_option(struct mcp_options *options, const char *name, const 
 		options->asks_client = true;
 		return true;
 	}
+	if (strcmp(name, "--cow") == 0)
+		return mcp_add_argument(options->session_arguments, MCP_SESSION_ARGUMENTS_MAX, name);
 	if (mcp_is_session_option(name))
-		return mcp_add_session_argument(options, name) && mcp_add_session_argument(options, value);
+		return mcp_add_argument(options->session_arguments, MCP_SESSION_ARGUMENTS_MAX, name) &&
+		       mcp_add_argument(options->session_arguments, MCP_SESSION_ARGUMENTS_MAX, value);
+	if (strcmp(name, "--inspect-module") == 0)
+		return mcp_add_argument(options->inspect_modules, MCP_INSPECT_ARGUMENTS_MAX, value);
 	if (text_parse_number(value, 1, UINT32_MAX, &number) < 0)
 		return false;
-	if (strcmp(name, "--sandboxes") == 0)
+	if (strcmp(name, "--inspect-refuse") == 0)
+		options->refused_findings = (uint32_t)number;
+	else if (strcmp(name, "--inspect-warn") == 0)
+		options->warned_findings = (uint32_t)number;
+	else if (strcmp(name, "--sandboxes") == 0)
 		options->sandboxes_max = (unsigned)number;
 	else if (strcmp(name, "--idle-ms") == 0)
 		options->idle_timeout_ms = number;

@@ -149,7 +149,6 @@ void tool_write_file(struct tool_call *call);
 void tool_list_files(struct tool_call *call);
 void tool_stop_file_operation(struct tool_call *call);
 void tool_explain_denial(struct tool_call *call);
-void tool_stop_question(struct tool_call *call);
 void tool_report_status(struct tool_call *call);
 
 /* ---- calls.c: a tool call in progress ---- */
@@ -177,7 +176,7 @@ struct tool_call {
 	bool has_started;                         /* the tool's `start` was called */
 	uint64_t start_time_ms, last_progress_ms; /* times of the start, and of the last progress notification */
 	unsigned progress_notification_count;     /* notifications that were sent so far */
-	struct loop_timer *question_timeout_timer;
+	struct loop_timer *host_command_timer;    /* until host_command is given up */
 	struct captured_output stdout_output, stderr_output;
 	json_t *content;    /* the result's content items so far; owned */
 	json_t *structured; /* run_code: the result's structuredContent so far; owned */
@@ -189,7 +188,9 @@ struct tool_call {
 	struct sandbox_program *program;
 	size_t written_bytes;        /* bytes written of the input of a program, or of the content of a file */
 	struct buf reply_or_content; /* the reply of `callgate why`, or the content of a file */
-	struct policy_question_process *question;
+	struct host_command *host_command; /* NULL: none runs */
+	json_t *findings;                  /* what was found in the code before it ran; owned; NULL: not looked at */
+	void (*on_inspected)(struct tool_call *call);
 	struct tool_call *next;
 };
 
@@ -228,6 +229,27 @@ void call_add_denials(struct tool_call *call, json_t *structured, const json_t *
 void call_keep_output(struct tool_call *call, struct captured_output *stream, const char *bytes, size_t len);
 /* Adds stdout and stderr to the result: as texts, and in `structured` as NAME and NAME_truncated. */
 void call_add_output_streams(struct tool_call *call, json_t *structured);
+
+/* ---- host-command.c ---- */
+
+/*
+ * Starts a command of callgate's own. Its stdout and stderr come into call->reply_or_content; at its end on_reply is
+ * called. argv: NULL-ended; stdin_fd: borrowed, -1: empty. 0 or -errno.
+ */
+int host_command_start(struct tool_call *call, const char *const *argv, int stdin_fd,
+		       void (*on_reply)(struct tool_call *call));
+/* Ends the command, if one runs. The `stop` of tools. */
+void host_command_stop(struct tool_call *call);
+
+/* ---- inspection.c ---- */
+
+/* Whether code is looked at before it runs. */
+bool inspection_is_wanted(const struct mcp *mcp);
+/* Looks at code, and then calls on_inspected, or finishes the call, if what was found refuses it. */
+void inspection_start(struct tool_call *call, const char *code, const char *language,
+		      void (*on_inspected)(struct tool_call *call));
+/* Adds what was found to the result. */
+void call_add_findings(struct tool_call *call, json_t *structured);
 
 const char *call_get_text(const struct tool_call *call, const char *name); /* NULL: not given */
 json_int_t call_get_number(const struct tool_call *call, const char *name, json_int_t otherwise);

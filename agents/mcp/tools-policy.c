@@ -1,50 +1,14 @@
 /* The tools explain_denial and status. */
-#include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "agents/mcp/private.h"
 #include "base/cleanup.h"
 
 #define POLICY_QUESTION_ARGUMENTS_MAX 300 /* most policy options that are passed on to `callgate why` */
-#define POLICY_QUESTION_REPLY_BYTES_MAX (256u << 10)
-#define POLICY_QUESTION_TIMEOUT_MS 10000
-
-/* A process `callgate why`, which judges one access by the server's policy and changes nothing. */
-struct policy_question_process {
-	pid_t pid;
-	int fd; /* reading end of its stdout and stderr */
-	struct loop_source *source;
-};
 
 /* ---- explain_denial ---- */
-
-static void question_free(struct policy_question_process *question)
-{
-	if (!question)
-		return;
-	loop_remove_source(question->source);
-	if (question->pid > 0) {
-		(void)kill(question->pid, SIGKILL);
-		(void)waitpid(question->pid, NULL, 0);
-	}
-	close_fd(&question->fd);
-	free(question);
-}
-
-/* The tool's `stop`: ends the question of a call. */
-void tool_stop_question(struct tool_call *call)
-{
-	question_free(call->question);
-	call->question = NULL;
-}
 
 /* Adds the answer of `callgate why` to the tool's result, a line for each member that a model can use. */
 static void explain_add_answer_text(struct tool_call *call, const json_t *answer)
@@ -81,91 +45,19 @@ static void question_finish_call(struct tool_call *call)
 	call_finish(call, answer, false);
 }
 
-static void question_on_readable(void *data, uint32_t events)
-{
-	struct tool_call *call = data;
-	char bytes[4096];
-	ssize_t got = read(call->question->fd, bytes, sizeof(bytes));
-
-	(void)events;
-	if (got < 0 && (errno == EINTR || errno == EAGAIN))
-		return;
-	if (got > 0 && call->reply_or_content.len + (size_t)got <= POLICY_QUESTION_REPLY_BYTES_MAX)
-		buf_add(&call->reply_or_content, bytes, (size_t)got);
-	else
-		question_finish_call(call);
-}
-
-static void question_on_timeout(void *data)
-{
-	struct tool_call *call = data;
-
-	call->question_timeout_timer = NULL;
-	call_fail(call, "the policy gives no answer in time");
-}
-
-/* Starts a process. *ret_fd: the reading end of a pipe for its stdout and stderr. 0 or -errno. */
-static int question_spawn_process(const char *const *argv, pid_t *ret_pid, int *ret_fd)
-{
-	posix_spawn_file_actions_t actions;
-	posix_spawnattr_t attributes; /* the child neither blocks nor ignores signals, unlike this process */
-	sigset_t none, all;
-	int pipe_fd[2], error;
-
-	if (pipe2(pipe_fd, O_CLOEXEC) < 0)
-		return -errno;
-	(void)sigemptyset(&none);
-	(void)sigfillset(&all);
-	error = posix_spawnattr_init(&attributes);
-	if (error == 0) {
-		(void)posix_spawnattr_setsigmask(&attributes, &none);
-		(void)posix_spawnattr_setsigdefault(&attributes, &all);
-		(void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-		error = posix_spawn_file_actions_init(&actions);
-		if (error != 0)
-			(void)posix_spawnattr_destroy(&attributes);
-	}
-	if (error == 0) {
-		(void)posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-		(void)posix_spawn_file_actions_adddup2(&actions, pipe_fd[1], STDOUT_FILENO);
-		(void)posix_spawn_file_actions_adddup2(&actions, pipe_fd[1], STDERR_FILENO);
-		error = posix_spawn(ret_pid, argv[0], &actions, &attributes, (char *const *)(uintptr_t)argv, environ);
-		(void)posix_spawn_file_actions_destroy(&actions);
-		(void)posix_spawnattr_destroy(&attributes);
-	}
-	(void)close(pipe_fd[1]);
-	if (error == 0)
-		*ret_fd = steal_fd(&pipe_fd[0]);
-	cleanup_close(&pipe_fd[0]);
-	return -error;
-}
-
-/* Asks the policy by `callgate why OPTION TEXT --json`, and watches its output. 0 or -errno. */
+/* Asks the policy by `callgate why OPTION TEXT --json`. 0 or -errno. */
 static int question_start(struct tool_call *call, const char *question_option, const char *question_text)
 {
 	const struct mcp_options *options = &call->mcp->options;
 	const char *argv[POLICY_QUESTION_ARGUMENTS_MAX + 8] = {options->callgate_path, "why"};
-	struct policy_question_process *question = calloc(1, sizeof(*question));
 	size_t count = 2;
-	int error;
 
-	if (!question)
-		return -ENOMEM;
-	question->fd = -1;
-	call->question = question;
 	for (size_t i = 0; options->policy_arguments[i] && count < POLICY_QUESTION_ARGUMENTS_MAX; i++)
 		argv[count++] = options->policy_arguments[i];
 	argv[count++] = question_option;
 	argv[count++] = question_text;
 	argv[count++] = "--json";
-	argv[count] = NULL;
-	error = question_spawn_process(argv, &question->pid, &question->fd);
-	if (error < 0)
-		return error;
-	question->source = loop_add_source(call->mcp->loop, question->fd, EPOLLIN, question_on_readable, call);
-	call->question_timeout_timer =
-		loop_add_timer(call->mcp->loop, POLICY_QUESTION_TIMEOUT_MS, question_on_timeout, call);
-	return question->source && call->question_timeout_timer ? 0 : -ENOMEM;
+	return host_command_start(call, argv, -1, question_finish_call);
 }
 
 /*

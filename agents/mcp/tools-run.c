@@ -89,10 +89,12 @@ static void code_on_end(void *data)
 	(void)json_object_set_new(structured, "status", json_string(json_is_object(error) ? "error" : "ok"));
 	call_add_denials(call, structured, denials);
 	json_decref(denials);
+	call_add_findings(call, structured);
 	call_finish(call, structured, json_is_object(error));
 }
 
-void tool_run_code(struct tool_call *call)
+/* Runs the code, which was looked at if it is to be. */
+static void code_start(struct tool_call *call)
 {
 	const char *language = call_get_text(call, "language");
 	struct context *context = NULL;
@@ -110,9 +112,20 @@ void tool_run_code(struct tool_call *call)
 		call_fail(call, "cannot run the code: %s", sandbox_describe_error(-error));
 }
 
+void tool_run_code(struct tool_call *call)
+{
+	const char *language = call_get_text(call, "language");
+
+	if (inspection_is_wanted(call->mcp))
+		inspection_start(call, call_get_text(call, "code"), language ? language : "python", code_start);
+	else
+		code_start(call);
+}
+
 /* The tool's `stop`: ends the code run of a call. */
 void tool_stop_code(struct tool_call *call)
 {
+	host_command_stop(call);
 	context_run_free(call->code_run);
 	json_decref(call->structured);
 }
@@ -156,6 +169,7 @@ static void command_on_end(void *data, const json_t *result)
 		call_add_text(call, text.data ? text.data : "", text.len);
 	}
 	call_add_denials(call, structured, json_object_get(result, "denials"));
+	call_add_findings(call, structured);
 	call_finish(call, structured, false);
 }
 
@@ -175,7 +189,8 @@ static void command_on_room(void *data)
 		sandbox_program_close_stdin(call->program);
 }
 
-void tool_run_command(struct tool_call *call)
+/* Runs the command, which was looked at if it is to be. */
+static void command_start(struct tool_call *call)
 {
 	/* Executes bash, for which models write commands; uses sh where there is no bash. */
 	static const char shell[] = "if command -v bash >/dev/null 2>&1; then exec bash -c \"$1\"; fi; eval \"$1\"";
@@ -198,8 +213,17 @@ void tool_run_command(struct tool_call *call)
 		call_fail(call, "cannot run the command: %s", sandbox_describe_error(-error));
 }
 
+void tool_run_command(struct tool_call *call)
+{
+	if (inspection_is_wanted(call->mcp))
+		inspection_start(call, call_get_text(call, "command"), "bash", command_start);
+	else
+		command_start(call);
+}
+
 /* The tool's `stop`: ends the command of a call. */
 void tool_stop_command(struct tool_call *call)
 {
+	host_command_stop(call);
 	sandbox_program_free(call->program);
 }

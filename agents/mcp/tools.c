@@ -34,6 +34,9 @@
 	"," TEXT_PROPERTY("stderr") ",\"stdout_truncated\":{\"type\":\"boolean\"}," \
 				    "\"stderr_truncated\":{\"type\":\"boolean\"}"
 
+#define STATUS_PROPERTY "\"status\":{\"enum\":[\"ok\",\"error\",\"refused\"]}"
+#define DENIALS_AND_FINDINGS OBJECT_ARRAY_PROPERTY("denials") "," OBJECT_ARRAY_PROPERTY("findings")
+
 static const char *const language_values[] = {"python", "javascript", "bash", NULL};
 static const char *const encoding_values[] = {"utf-8", "base64", NULL};
 static const char *const access_values[] = {"read", "write", "execute", NULL};
@@ -56,10 +59,10 @@ static const struct tool tools[] = {
 				SANDBOX_PARAMETER,
 			},
 		.output_schema = OBJECT_SCHEMA(
-			TEXT_PROPERTY("sandbox") ",\"status\":{\"enum\":[\"ok\",\"error\"]}," OUTPUT_STREAM_PROPERTIES
+			TEXT_PROPERTY("sandbox") "," STATUS_PROPERTY "," OUTPUT_STREAM_PROPERTIES
 						 "," OBJECT_ARRAY_PROPERTY(
 							 "results") ",\"error\":{\"type\":[\"object\",\"null\"]}"
-								    "," OBJECT_ARRAY_PROPERTY("denials"),
+								    "," DENIALS_AND_FINDINGS,
 			"\"status\",\"stdout\",\"stderr\",\"results\",\"denials\""),
 		.start = tool_run_code,
 		.stop = tool_stop_code,
@@ -84,7 +87,7 @@ static const struct tool tools[] = {
 		.output_schema = OBJECT_SCHEMA(
 			TEXT_PROPERTY("sandbox") "," TEXT_PROPERTY("status") "," INTEGER_PROPERTY(
 				"exit_code") "," INTEGER_PROPERTY("duration_ms") "," OUTPUT_STREAM_PROPERTIES
-										 "," OBJECT_ARRAY_PROPERTY("denials"),
+										 "," DENIALS_AND_FINDINGS,
 			"\"status\",\"exit_code\",\"stdout\",\"stderr\",\"denials\""),
 		.start = tool_run_command,
 		.stop = tool_stop_command,
@@ -165,7 +168,7 @@ static const struct tool tools[] = {
 			"\"suggest\":{\"type\":[\"string\",\"null\"]}",
 			"\"verdict\""),
 		.start = tool_explain_denial,
-		.stop = tool_stop_question,
+		.stop = host_command_stop,
 	},
 	{
 		.name = "status",

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "cli/agents/agents.h"
 #include "cli/load.h"
+#include "policy/findings.h"
 
 #define MCP_SANDBOXES_DEFAULT 16
 #define MCP_SANDBOXES_MAX 256
@@ -21,6 +22,9 @@ struct mcp_command_line {
 	/* borrowed from argv; NULL: not given */
 	const char *audit_dir, *approve, *approvals_file, *ask_timeout;
 	uint64_t idle_timeout_ns, sandboxes_max;
+	bool inspects, uses_workspace;
+	uint32_t refused_findings, warned_findings; /* of --inspect or the policy; both 0: code is not looked at */
+	struct cli_list modules;                    /* what may be imported; empty: everything */
 };
 
 static int mcp_set_idle_timeout(const struct cli_given_option *given, void *idle_timeout_ns)
@@ -83,6 +87,14 @@ static const struct cli_option mcp_table[] = {
 		 FIELD_OFFSET(approvals_file)),
 	{"ask-timeout", 0, "TIME", "with --approve: deny what is not answered after TIME; default 60s",
 	 mcp_set_ask_timeout, FIELD_OFFSET(ask_timeout), 0},
+	CLI_FLAG("cow", 0,
+		 "copy on write: leave the directory of -w as it is; what a sandbox writes there goes to a\n"
+		 "workspace with the id of its session, for callgate ws",
+		 FIELD_OFFSET(uses_workspace)),
+	CLI_FLAG("inspect", 0,
+		 "look at code and commands first (callgate inspect), and refuse those with an alarm; or\n"
+		 "what \"inspect\" of the policy says",
+		 FIELD_OFFSET(inspects)),
 	{0},
 };
 
@@ -106,6 +118,24 @@ static int mcp_add_option(struct cli_list *list, const char *name, const char *v
 	return value && error == 0 ? cli_list_add_owned(list, strdup(value)) : error;
 }
 
+static int mcp_add_bits(struct cli_list *list, const char *name, uint32_t bits)
+{
+	_cleanup_free_ char *text = cli_format("%u", bits);
+
+	return bits && text ? mcp_add_option(list, name, text) : text ? 0 : -ENOMEM;
+}
+
+/* Adds what code is looked at for. 0, or not 0 when out of memory. */
+static int mcp_add_inspection(struct cli_list *list, const struct mcp_command_line *options)
+{
+	int error = mcp_add_bits(list, "--inspect-refuse", options->refused_findings);
+
+	error = error ? error : mcp_add_bits(list, "--inspect-warn", options->warned_findings);
+	for (size_t i = 0; error == 0 && i < options->modules.count; i++)
+		error = mcp_add_option(list, "--inspect-module", options->modules.item[i]);
+	return error;
+}
+
 /*
  * Makes the arguments of callgate-agents: the options of mcp_table as "--NAME VALUE", "--", and the policy's options as
  * they were given. 0, or not 0 when out of memory.
@@ -125,6 +155,8 @@ static int mcp_make_agents_arguments(int argc, char *const *given, const struct 
 	error = error ? error : mcp_add_option(list, "--approve", options->approve);
 	error = error ? error : mcp_add_option(list, "--approvals", options->approvals_file);
 	error = error ? error : mcp_add_option(list, "--ask-timeout", options->ask_timeout);
+	error = error ? error : mcp_add_option(list, "--cow", options->uses_workspace ? "yes" : NULL);
+	error = error ? error : mcp_add_inspection(list, options);
 	error = error ? error : cli_list_add_owned(list, strdup("--"));
 	if (names_no_policy) {
 		error = error ? error : cli_list_add_owned(list, strdup("--profile"));
@@ -133,19 +165,37 @@ static int mcp_make_agents_arguments(int argc, char *const *given, const struct 
 	for (int i = 1; i < argc && error == 0; i++) {
 		if (!mcp_find_own_option(given[i]))
 			error = cli_list_add_owned(list, strdup(given[i]));
-		else if (!strchr(given[i], '='))
+		else if (!strchr(given[i], '=') && mcp_find_own_option(given[i])->argument)
 			i++; /* its value */
 	}
 	return error;
 }
 
-/* True when the policy can be loaded. Otherwise prints what is wrong with it. */
-static bool mcp_policy_is_valid(const struct cli_policy_options *policy_options)
+/* Finds what code is looked at for, as callgate run does. 0, or not 0 when out of memory. */
+static int mcp_take_inspection(const struct policy_settings *settings, struct mcp_command_line *options)
+{
+	int error = settings->module_count > 0 ? cli_list_add_owned(&options->modules, strdup("@standard")) : 0;
+
+	options->refused_findings = settings->refused_findings;
+	options->warned_findings = settings->warned_findings;
+	if ((options->inspects || settings->module_count > 0) && !settings->refused_findings &&
+	    !settings->warned_findings) {
+		options->refused_findings = inspect_level_get_bits(INSPECT_ALARM);
+		options->warned_findings = inspect_level_get_bits(INSPECT_WARNING);
+	}
+	for (size_t i = 0; error == 0 && i < settings->module_count; i++)
+		error = cli_list_add_owned(&options->modules, strdup(settings->modules[i]));
+	return error;
+}
+
+/* Loads the policy, to find mistakes and what it says of inspecting. False: a message was printed. */
+static bool mcp_load_policy(const struct cli_policy_options *policy_options, struct mcp_command_line *options)
 {
 	_cleanup_host_ struct cli_host host = {0};
 	_cleanup_policy_ struct policy *policy = NULL;
 
-	return cli_load_policy_without_run(policy_options, "mcp", NULL, &host, &policy) == CLI_EXIT_OK;
+	return cli_load_policy_without_run(policy_options, "mcp", NULL, &host, &policy) == CLI_EXIT_OK &&
+	       mcp_take_inspection(policy_get_settings(policy), options) == 0;
 }
 
 int cli_main_mcp(int argc, char **argv)
@@ -184,9 +234,11 @@ int cli_main_mcp(int argc, char **argv)
 	}
 	names_no_policy = policy.policy_names.count == 0;
 	if ((names_no_policy && cli_list_add_owned(&policy.policy_names, strdup(MCP_PROFILE_DEFAULT)) < 0) ||
-	    !mcp_policy_is_valid(&policy))
+	    !mcp_load_policy(&policy, &options))
 		return CLI_EXIT_ERROR;
-	if (mcp_make_agents_arguments(argc, given, &options, names_no_policy, &arguments) < 0) {
+	status = mcp_make_agents_arguments(argc, given, &options, names_no_policy, &arguments);
+	cli_list_release(&options.modules);
+	if (status < 0) {
 		cli_print_error("mcp", "out of memory");
 		return CLI_EXIT_ERROR;
 	}

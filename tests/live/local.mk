@@ -40,6 +40,7 @@ LIVE_TESTS = \
 	tests/live/agents/contexts.sh \
 	tests/live/agents/mcp.sh \
 	tests/live/agents/mcp-approval.sh \
+	tests/live/agents/mcp-inspect.sh \
 	tests/live/agents/mcp-sdk.sh \
 	tests/live/agents/pause.sh \
 	tests/live/agents/python.sh \
@@ -268,7 +269,7 @@ EXTRA_DIST += tests/live/canary.py tests/live/canary.sh tests/live/watch.sh
 EXTRA_DIST += tests/live/agents/contexts.py
 EXTRA_DIST += tests/live/cli/workspace-program.py tests/live/cli/workspace-random.py
 EXTRA_DIST += tests/cases/mcp-approval.py tests/cases/mcp-sdk-approval.py tests/cases/mcp-sdk-approval.mjs
-EXTRA_DIST += tests/live/agents/mcp-approval-lib.sh
+EXTRA_DIST += tests/live/agents/mcp-approval-lib.sh tests/cases/mcp-inspect.py
 EXTRA_DIST += tests/live/agents/packages.sh tests/live/agents/server.sh
 # On request: CALLGATE_SOAK=1800 tests/live/agents/soak.sh
 EXTRA_DIST += tests/live/agents/soak.sh tests/cases/e2b-soak.py

@@ -1,0 +1,29 @@
+#!/bin/bash
+# callgate mcp --inspect, and "inspect" of its policy: code and commands are looked at before they run; what is found is
+# in the result, or refuses the call. And --cow, by which sandboxes write to workspaces.
+. "$(dirname "$0")/../lib.sh"
+need python3 jq
+export CALLGATE_PARSERS=$SRC/cli/inspect/parsers
+read -ra more <<<"${LIVE_OPTIONS:-}"
+[ -z "${LIVE_WITHOUT:-}" ] || more+=(--without "$LIVE_WITHOUT")
+echo '{"version": 1, "inspect": {"modules": ["numpy"]}}' >"$T/modules.json"
+timeout -k 5 170 "$PYTHON" "$SRC/tests/cases/mcp-inspect.py" "$T/modules.json" "$CALLGATE" mcp "${more[@]}" ||
+	fail "the protocol"
+
+# ---- a workspace ----
+mkdir "$T/w"
+echo old >"$T/w/file"
+call='"name": "run_command", "arguments": {"command": "echo new >file; echo more >added; cat file"}'
+printf '%s\n' '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}' \
+	'{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{'"$call"'}}' |
+	"$CALLGATE" mcp --cow -w "$T/w" "${more[@]}" | cat >"$T/out"
+await_sessions "the workspace"
+[ "$(cat "$T/w/file" && ls "$T/w")" = "$(printf 'old\nfile')" ] || fail "the directory was changed"
+if grep -q '"stdout":"new\\n"' "$T/out"; then
+	id=$("$CALLGATE" ws list | cut -d' ' -f1)
+	"$CALLGATE" ws diff "$id" >"$T/diff"
+	printf 'A  added\nM  file  content, time\n' | cmp -s - "$T/diff" || fail "diff: $(cat "$T/diff")"
+	"$CALLGATE" ws discard "$id" || fail "discard"
+else
+	grep -q -- '--cow: .* cannot be kept as it is' "$T/out" || fail "--cow: $(cat "$T/out")"
+fi
