@@ -181,6 +181,24 @@ dist_parsers_DATA = \
 	cli/inspect/parsers/shell_words.py
 EXTRA_DIST += cli/inspect/README.md
 CALLGATE_SOURCES += \
+	cli/libraries/choose.c \
+	cli/libraries/choose.h \
+	cli/libraries/dpkg.c \
+	cli/libraries/dpkg.h \
+	cli/libraries/find.c \
+	cli/libraries/find.h \
+	cli/libraries/hide.c \
+	cli/libraries/hide.h \
+	cli/libraries/metadata.c \
+	cli/libraries/metadata.h \
+	cli/libraries/package.c \
+	cli/libraries/package.h \
+	cli/libraries/python.c \
+	cli/libraries/python.h \
+	cli/libraries/read.c \
+	cli/libraries/read.h
+EXTRA_DIST += cli/libraries/README.md
+CALLGATE_SOURCES += \
 	cli/learn/deny.c \
 	cli/learn/draft.c \
 	cli/learn/draft.h \

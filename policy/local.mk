@@ -73,6 +73,7 @@ libcallgate_policy_a_SOURCES += \
 	policy/paths/glob.c \
 	policy/paths/glob.h \
 	policy/paths/index.c \
+	policy/paths/libraries.c \
 	policy/paths/mounts.c \
 	policy/paths/reads.c \
 	policy/paths/reads.h \

@@ -55,6 +55,8 @@ struct rule {
 	struct expanded_path to;  /* RULE_REDIRECT: the target. Other kinds: to.path is NULL */
 	const char *file_content; /* RULE_PROVIDE, RULE_DECOY: the content of the file */
 	bool is_overridden;  /* a rule of a later file replaces this rule */
+	bool hides_name; /* RULE_DENY, made by compile_libraries(): nothing exists at the path (ENOENT) */
+	bool is_listed;  /* hides_name: listings have the name all the same */
 	bool is_of_observing_policy;      /* the rule was made for an observing policy: parse/observe.c */
 	enum policy_on_deny on_deny;
 	bool decoy_read_ends_run;          /* RULE_DECOY: reading it ends the run */
@@ -91,6 +93,7 @@ struct policy {
 	struct policy_env *env;
 	size_t env_count;
 	struct policy_network network;
+	struct source_libraries libraries[POLICY_LANGUAGE_MAX]; /* "libraries" of all files together */
 	struct policy_host_path *host_path;
 	size_t host_path_count;
 	struct policy_rule_on_deny *rule_on_deny; /* rules with "on_deny" */
@@ -171,6 +174,8 @@ const char *vars_expand_value(struct compiler *compiler, const struct source_tex
 
 /* parse/rules.c: fills policy->rule from all sources. */
 void compile_rules(struct compiler *compiler, struct policy_source *const *sources, size_t count);
+/* paths/libraries.c: adds a rule for each path that "libraries" hides. */
+void compile_libraries(struct compiler *compiler, struct policy_source *const *sources, size_t count);
 /* paths/decoy.c: makes plausible but false content for a path. It depends only on the path. In the arena. */
 const char *decoy_make_text(struct arena *arena, const char *path);
 /* paths/canon.c: sets `literal_path`, `literal_alias`, `host_path` and `pattern` of each rule. */

@@ -74,7 +74,12 @@ enum policy_on_deny policy_find_on_deny(const struct policy *policy, const char 
 	for (size_t i = 0; rule && i < policy->rule_on_deny_count; i++)
 		if (strcmp(policy->rule_on_deny[i].label, rule) == 0)
 			return policy->rule_on_deny[i].on_deny;
-	return policy->settings.on_deny == ON_DENY_UNSET ? ON_DENY_ERRNO : policy->settings.on_deny;
+	if (policy->settings.on_deny <= ON_DENY_ERRNO)
+		return ON_DENY_ERRNO;
+	for (size_t i = 0; rule && i < policy->rule_count; i++)
+		if (policy->rule[i].hides_name && strcmp(policy->rule[i].label, rule) == 0)
+			return ON_DENY_ERRNO; /* programs look for packages that they can do without */
+	return policy->settings.on_deny;
 }
 
 bool policy_has_on_deny_actions(const struct policy *policy)

@@ -119,6 +119,33 @@ bool policy_asks_about_denials(const struct policy *policy);
 /* Whether reading the decoy of this rule, named as in a record, ends the run. */
 bool policy_decoy_read_ends_run(const struct policy *policy, const char *rule);
 
+/* Languages whose installed packages a policy can choose: the keys of "libraries". */
+enum policy_language {
+	POLICY_PYTHON,
+	POLICY_NODE,
+	POLICY_LANGUAGE_MAX,
+};
+
+/* The key of a language in "libraries". Static. */
+const char *policy_language_get_name(enum policy_language language);
+/* Whether a text can be the name of a package: letters, digits and "._-@/", so that messages need no quoting. */
+bool policy_library_name_is_valid(const char *name);
+
+/* A path that "libraries" hides. */
+struct policy_hidden_path_of_library {
+	const char *path;    /* host path of a file or directory of the package */
+	const char *library; /* the name for "libraries" that would show it; NULL: none would */
+	/* listings have the name all the same: Python asks for a module by its path only if a listing has it */
+	bool is_listed;
+};
+
+/* What "libraries" comes to on this host. Borrowed from the host. */
+struct policy_library_answer {
+	const struct policy_hidden_path_of_library *hidden;
+	size_t hidden_count;
+	const char *const *missing; /* names that nothing installed has, NULL-ended */
+};
+
 /* What the host supplies while a policy is loaded. Loading does no other I/O. */
 struct policy_host {
 	void *ctx;
@@ -139,6 +166,12 @@ struct policy_host {
 	bool (*refused)(void *ctx, const char *path);
 	/* What @interpreter expands to: the directories where the interpreter is installed. NULL-ended, borrowed. */
 	const char *const *(*interpreter)(void *ctx);
+	/*
+	 * Finds which installed packages of a language do not belong to `names` (NULL-ended) and what these need. 0 or
+	 * -errno. NULL: "libraries" hides nothing.
+	 */
+	int (*libraries)(void *ctx, enum policy_language language, const char *const *names,
+			 struct policy_library_answer *ret_answer);
 	/* getenv(3) in the environment of the user who started callgate, for ${NAME}. */
 	const char *(*env)(void *ctx, const char *name);
 	const char *home;         /* what "~" expands to */
@@ -347,6 +380,13 @@ uint32_t policy_get_entries_closing_writing(const struct policy *policy);
 uint32_t policy_get_entries_closing_network(const struct policy *policy);
 /* The name of the fired entry that closes the network; NULL: none has. */
 const char *policy_find_entry_that_closed_network(const struct policy *policy);
+
+/* True when "libraries" hides something. */
+bool policy_hides_names(const struct policy *policy);
+/* True when "libraries" hides names in this directory from listings. The path is NUL-terminated. */
+bool policy_hides_names_in(const struct policy *policy, const char *path);
+/* True for a name that listings have although nothing exists there: that of a module that "libraries" hides. */
+bool policy_lists_hidden_name(const struct policy *policy, const char *path, size_t len);
 
 /* True when a glob grants something at or below this directory, or could: then the directory must be visible. */
 bool policy_may_grant_below(const struct policy *policy, const char *path, size_t len);

@@ -57,12 +57,12 @@ static int show_append_if_absent(json_t *array, json_t *item)
  */
 static bool show_rule_has_no_effect(const struct policy *policy, const struct rule *rule)
 {
-	if (rule->is_overridden)
+	if (rule->is_overridden || rule->hides_name) /* show_libraries() shows what hides names */
 		return true;
 	if (!kind_is_grant(rule->kind))
 		return false;
 	for (size_t i = 0; i < policy->rule_count; i++)
-		if (policy->rule[i].kind == RULE_DENY &&
+		if (policy->rule[i].kind == RULE_DENY && !policy->rule[i].hides_name &&
 		    strcmp(policy->rule[i].expanded_path.path, rule->expanded_path.path) == 0)
 			return true;
 	return false;
@@ -267,6 +267,23 @@ static int show_modules(json_t *root, const struct policy_settings *settings)
 	return list ? ret | json_object_set_new(show_get_or_make_member(root, "inspect", false), "modules", list) : ret;
 }
 
+static int show_libraries(json_t *root, const struct policy *policy)
+{
+	int ret = 0;
+
+	for (enum policy_language language = 0; language < POLICY_LANGUAGE_MAX; language++) {
+		const struct source_libraries *libraries = &policy->libraries[language];
+		json_t *list = libraries->source_location
+				       ? show_get_or_make_member(show_get_or_make_member(root, "libraries", false),
+								 policy_language_get_name(language), true)
+				       : NULL;
+
+		for (size_t i = 0; i < libraries->count; i++)
+			ret |= show_append_if_absent(list, json_string(libraries->name[i]));
+	}
+	return ret;
+}
+
 char *policy_make_json(const struct policy *policy)
 {
 	json_auto_t *root = json_object();
@@ -297,6 +314,7 @@ char *policy_make_json(const struct policy *policy)
 	ret |= show_findings(root, "refuse", policy->settings.refused_findings);
 	ret |= show_findings(root, "warn", policy->settings.warned_findings);
 	ret |= show_modules(root, &policy->settings);
+	ret |= show_libraries(root, policy);
 	ret |= policy_show_network(root, &policy->network);
 	if (ret)
 		return NULL;

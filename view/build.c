@@ -50,6 +50,8 @@ static unsigned build_get_mount_flags(const struct build_state *build, const str
 		flags |= MOUNT_BY_GLOBS_ONLY;
 	if (grant->is_redirect)
 		flags |= MOUNT_REDIRECT;
+	if (policy_hides_names(build->view->policy))
+		flags |= MOUNT_MAY_HIDE_NAMES;
 	if (grant->is_interpreter)
 		flags |= MOUNT_BY_INTERPRETER_ONLY;
 	if (policy_get_rights(build->view->policy, grant->virt, strlen(grant->virt)) & POLICY_PUBLIC)

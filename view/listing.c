@@ -1,7 +1,7 @@
 /*
- * Stand-in directories, for readdir(3) where the listing of the host would show too much: /proc, and directories in
- * which only globs grant. The entries are empty files, directories and links; only their names and types matter. A
- * stand-in directory is brought up to date each time that it is opened.
+ * Stand-in directories, for readdir(3) where the listing of the host would show too much: /proc, directories in
+ * which only globs grant, and those in which "libraries" hides packages. The entries are empty files, directories and
+ * links; only their names and types matter. A stand-in directory is brought up to date each time that it is opened.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -56,7 +56,8 @@ static bool listing_shows_name(const struct listing *listing, const char *name, 
 
 	if (len < 0)
 		return false;
-	if (policy_get_rights(listing->view->policy, path, (size_t)len) != 0)
+	if (policy_get_rights(listing->view->policy, path, (size_t)len) != 0 ||
+	    policy_lists_hidden_name(listing->view->policy, path, (size_t)len))
 		return true;
 	return type == S_IFDIR && policy_may_grant_below(listing->view->policy, path, (size_t)len);
 }

@@ -348,7 +348,7 @@ bool view_has_standin(const struct place *place)
 {
 	const struct mount *mount = place->mount;
 
-	if (!(mount->flags & (MOUNT_PROC | MOUNT_DEV_PTS | MOUNT_BY_GLOBS_ONLY)) ||
+	if (!(mount->flags & MOUNT_HAS_STANDINS) ||
 	    mount->view->kernel_judges_reads) /* the program can list the directory itself */
 		return false;
 	if (mount->flags & MOUNT_PROC) /* ".." in the procfs of the supervisor would lead past the allowlist */
@@ -356,8 +356,11 @@ bool view_has_standin(const struct place *place)
 		       proc_path_is_net(view_get_path_below_proc(place));
 	if (mount->flags & MOUNT_DEV_PTS)
 		return terminals_place_is_dev_pts(place);
-	return mount->flags & MOUNT_BY_GLOBS_ONLY && !(mount->flags & MOUNT_OF_SINGLE_FILE) &&
-	       policy_get_rights(mount->view->policy, place->virt, place->virt_len) == 0;
+	if (mount->flags & MOUNT_OF_SINGLE_FILE)
+		return false;
+	return (mount->flags & MOUNT_BY_GLOBS_ONLY &&
+		policy_get_rights(mount->view->policy, place->virt, place->virt_len) == 0) ||
+	       (mount->flags & MOUNT_MAY_HIDE_NAMES && policy_hides_names_in(mount->view->policy, place->virt));
 }
 
 bool view_place_is_public_only(const struct place *place)

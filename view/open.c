@@ -120,7 +120,7 @@ int view_open_place(const struct place *place, int flags, mode_t mode)
 	 * caller that shows its entries to the program must check view_has_standin first: syscalls/file/watch.c is the
 	 * only one.
 	 */
-	if (place->mount->flags & (MOUNT_PROC | MOUNT_BY_GLOBS_ONLY | MOUNT_DEV_PTS) && view_has_standin(place) &&
+	if (place->mount->flags & MOUNT_HAS_STANDINS && view_has_standin(place) &&
 	    !(flags & O_PATH && view->is_attached && !view_object_has_no_path(place))) {
 		int fd = open_standin_dir(place, flags);
 

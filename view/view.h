@@ -39,8 +39,12 @@ enum mount_flag {
 	MOUNT_DEV_PTS = 1 << 13,             /* /dev/pts and /dev/ptmx: the pseudoterminals of the run, terminals.c */
 	MOUNT_OVERLAY = 1 << 15,             /* an overlay: writes go to the scratch directory of the run: overlay.h */
 	MOUNT_BY_INTERPRETER_ONLY = 1 << 17, /* granted by @interpreter alone: installed programs */
+	MOUNT_MAY_HIDE_NAMES = 1 << 18,      /* "libraries" hides names, perhaps here: policy_hides_names_in() */
 	MOUNT_LACKS_OVERLAY = 1 << 16,       /* an overlay was needed, but not possible: writing is refused */
 };
+
+/* mounts in which a directory may have a stand-in: view_has_standin() */
+#define MOUNT_HAS_STANDINS (MOUNT_PROC | MOUNT_DEV_PTS | MOUNT_BY_GLOBS_ONLY | MOUNT_MAY_HIDE_NAMES)
 
 /* A virtual path and the host directory or file that is shown there. */
 struct mount {

@@ -18,6 +18,7 @@
 #include "cli/host/interpreter.h"
 #include "cli/host/places.h"
 #include "cli/host/program.h"
+#include "cli/libraries/find.h"
 
 #define HOST_POLICY_BYTES_MAX (UINT64_C(1) << 20)
 
@@ -309,6 +310,55 @@ static const char *const *host_find_interpreter(void *ctx)
 	return host->interpreter ? host->interpreter->granted_path : NULL;
 }
 
+/* An answer about "libraries", which a run needs several times. */
+struct cli_host_libraries {
+	struct cli_host_libraries *next;
+	enum policy_language language;
+	const char *names; /* what was asked for, each name followed by a space */
+	struct policy_library_answer answer;
+};
+
+/* Finds out what "libraries" hides, and keeps the answer. */
+static int host_ask_for_libraries(struct cli_host *host, enum policy_language language, const char *key,
+				  const char *const *names, struct policy_library_answer *ret_answer)
+{
+	const char *const *granted = host_find_interpreter(host);
+	const struct library_places places = {granted, granted ? host->interpreter->prefix : NULL, host->policy.home,
+					      host->workdir};
+	struct cli_host_libraries *found = arena_alloc(&host->arena, sizeof(*found));
+	int ret;
+
+	if (!found)
+		return -ENOMEM;
+	*found = (struct cli_host_libraries){host->libraries, language, arena_dup(&host->arena, key), {0}};
+	ret = found->names ? libraries_find_hidden(&host->arena, &places, language, names, &found->answer) : -ENOMEM;
+	if (ret < 0)
+		return ret;
+	host->libraries = found;
+	*ret_answer = found->answer;
+	return 0;
+}
+
+/* The callback for "libraries". */
+static int host_find_hidden_libraries(void *ctx, enum policy_language language, const char *const *names,
+				      struct policy_library_answer *ret_answer)
+{
+	struct cli_host *host = ctx;
+	_cleanup_buf_ struct buf key = {0};
+
+	buf_puts(&key, "");
+	for (const char *const *name = names; *name; name++)
+		buf_printf(&key, "%s ", *name);
+	if (key.failed)
+		return -ENOMEM;
+	for (const struct cli_host_libraries *known = host->libraries; known; known = known->next)
+		if (known->language == language && strcmp(known->names, key.data ? key.data : "") == 0) {
+			*ret_answer = known->answer;
+			return 0;
+		}
+	return host_ask_for_libraries(host, language, key.data ? key.data : "", names, ret_answer);
+}
+
 /* Whether cli_host_add_void_grant() was told that a grant of this path has no effect. */
 static bool host_grant_is_void(void *ctx, const char *path)
 {
@@ -356,14 +406,16 @@ int cli_host_init(struct cli_host *host, const char *program)
 		.uid = geteuid(),
 		.gid = getegid(),
 		.program = program,
-		.policy = {
-			.ctx = host,
-			.load = host_load_policy_text,
-			.realpath = host_resolve_path,
-			.refused = host_grant_is_void,
-			.interpreter = host_find_interpreter,
-			.env = host_get_variable,
-		},
+		.policy =
+			{
+				.ctx = host,
+				.load = host_load_policy_text,
+				.realpath = host_resolve_path,
+				.refused = host_grant_is_void,
+				.interpreter = host_find_interpreter,
+				.libraries = host_find_hidden_libraries,
+				.env = host_get_variable,
+			},
 	};
 	host->policy.home = arena_dup(&host->arena, host_find_home());
 	return host->policy.home ? 0 : -ENOMEM;
@@ -374,6 +426,7 @@ int cli_host_set_workdir_and_scratch(struct cli_host *host, const char *workdir,
 	cli_path_cache_release(&host->path_cache); /* a setup may have made links since the policy was last loaded */
 	policy_free(host->other_phase_policy);
 	host->other_phase_policy = NULL;
+	host->libraries = NULL;
 	host->policy.scratch_path = arena_dup(&host->arena, scratch ? scratch : "/callgate-scratch");
 	host->workdir = workdir ? arena_dup(&host->arena, workdir)
 				: arena_printf(&host->arena, "%s/work", host->policy.scratch_path);

@@ -11,6 +11,7 @@
 
 struct cli_interpreter;
 struct cli_host_note;
+struct cli_host_libraries;
 
 /* The host as the policy compiler sees it, for one command line. Zero-initialise. */
 struct cli_host {
@@ -27,6 +28,7 @@ struct cli_host {
 	/* ids for which the user's entries in a generated passwd and group file are made: callgate's own or --user's */
 	uid_t uid;
 	gid_t gid;
+	struct cli_host_libraries *libraries; /* answers about "libraries", kept until the workdir is set again */
 	const char *login_name;    /* the account name of uid; NULL: not looked up yet */
 	const char *program;  /* the program as the command line names it, in main's argv; NULL: none */
 	const char *program_path; /* path of `program`; NULL: not looked for yet, or not found */

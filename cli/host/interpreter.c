@@ -84,6 +84,8 @@ static void interpreter_add_prefix(struct cli_interpreter *found, const char *pa
 {
 	_cleanup_free_ char *real = realpath(path, NULL), *place = NULL;
 
+	if (real && found->prefix_count < INTERPRETER_PREFIXES_MAX)
+		found->prefix[found->prefix_count++] = arena_dup(found->arena, real);
 	if (real && managers_may_grant_prefix(real, found->home, found->workdir, &place))
 		interpreter_add_granted_path(found, path, place);
 	else

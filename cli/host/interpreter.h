@@ -7,6 +7,7 @@
 #include "policy/arena.h"
 
 #define INTERPRETER_GRANTED_PATHS_MAX 64
+#define INTERPRETER_PREFIXES_MAX 16
 
 /*
  * The files and directories of the interpreter that @interpreter stands for in a run. Everything is allocated in the
@@ -21,6 +22,12 @@ struct cli_interpreter {
 	/* for each granted path, the directory of the version manager that it belongs to; NULL: none */
 	const char *manager_dirs[INTERPRETER_GRANTED_PATHS_MAX];
 	size_t granted_path_count;
+	/*
+	 * Prefixes of interpreters that were found, NULL-ended, whether @interpreter stands for them or not: where
+	 * packages may be installed.
+	 */
+	const char *prefix[INTERPRETER_PREFIXES_MAX + 1];
+	size_t prefix_count;
 	const char *why_left_out; /* why an interpreter that was found is left out, one line; NULL: nothing to report */
 	struct arena *arena;
 	const char *home, *workdir;

@@ -54,6 +54,7 @@ static const struct {
 	{"inspect.warn[]", SETTING_NEUTRAL},
 	{"inspect.modules[]", SETTING_NEUTRAL},
 	{"workspace.mode", SETTING_RESTRICTS}, /* shown only for "cow" */
+	{"libraries.", SETTING_NOT_COMPARED}, /* hides paths, for which there are witnesses */
 	{"secrets[].hosts[]", SETTING_GRANTS},
 	{"network.allow[].private", SETTING_GRANTS},
 	{"network.allow[].any_body", SETTING_GRANTS},

@@ -236,11 +236,32 @@ void parser_read_env(struct parser *parser, const struct policy_key *key, const 
 	}
 }
 
+/* Reads a list of "libraries". */
+static void lists_read_libraries(struct parser *parser, const struct policy_key *key, const json_t *list)
+{
+	struct source_libraries *libraries = &parser->source->libraries[key->id - KEY_ID_LIBRARIES_PYTHON];
+
+	libraries->source_location = parser_keep_text(parser, "").source_location;
+	PARSER_FOR_EACH_ITEM(parser, list, item)
+	{
+		const char *name = parser_get_nonempty_string(parser, KEY_STRING, item.value);
+
+		if (name && !policy_library_name_is_valid(name))
+			parser_fail(parser, "is no name of a package; write one such as \"numpy\" or \"@types/node\"");
+		else if (name)
+			ARENA_APPEND(parser->arena, libraries->name, libraries->count, arena_dup(parser->arena, name));
+	}
+}
+
 /* Reads a list of texts: "env.pass" or the names that are extended. */
 void parser_read_strings(struct parser *parser, const struct policy_key *key, const json_t *list)
 {
 	struct policy_source *source = parser->source;
 
+	if (key->id == KEY_ID_LIBRARIES_PYTHON || key->id == KEY_ID_LIBRARIES_NODE) {
+		lists_read_libraries(parser, key, list);
+		return;
+	}
 	if (key->id == KEY_ID_NONE)
 		return; /* net-rule.c or secrets.c reads this list with the object that has it */
 	PARSER_FOR_EACH_ITEM (parser, list, item) {

@@ -216,6 +216,7 @@ static void load_compile_files(struct loader *loader)
 
 	compile_after_entries(compiler, loader->source, loader->source_count);
 	compile_rules(compiler, loader->source, loader->source_count);
+	compile_libraries(compiler, loader->source, loader->source_count);
 	compile_rule_paths(compiler);
 	compiler->is_incomplete = compiler->has_failed;
 	compile_rule_tree(compiler);

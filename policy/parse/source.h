@@ -96,6 +96,13 @@ struct source_env_variable {
 
 enum source_flag { FLAG_UNSAID, FLAG_OFF, FLAG_ON };
 
+/* A list of "libraries". */
+struct source_libraries {
+	const char *source_location; /* for messages; NULL: there is no such list */
+	const char **name;
+	size_t count;
+};
+
 /* A source of a policy, as parsed: a file, one of its phases, or the command line. */
 struct policy_source {
 	const char *path;  /* path of the file, for messages */
@@ -130,6 +137,7 @@ struct policy_source {
 	uint32_t refused_findings, warned_findings; /* "inspect": INSPECT_BITs of policy/findings.h */
 	const char **modules;                       /* "inspect.modules" */
 	size_t module_count;
+	struct source_libraries libraries[POLICY_LANGUAGE_MAX];
 	struct policy_network network;
 };
 

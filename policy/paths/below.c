@@ -107,7 +107,8 @@ static bool rule_hides_name(const struct policy *policy, const struct rule *rule
 
 	if (rule->kind == RULE_PRIVATE)
 		return policy_get_rights(policy, path, len) == 0 && !policy_may_grant_below(policy, path, len);
-	return rule->kind == RULE_DENY;
+	/* what "libraries" hides is no secret, and can be thousands of names: the supervisor alone hides it */
+	return rule->kind == RULE_DENY && !rule->hides_name;
 }
 
 int policy_visit_denied_paths(const struct policy *policy, int (*visit)(void *ctx, const char *path), void *ctx)

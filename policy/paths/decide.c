@@ -243,6 +243,8 @@ static struct policy_decision decide_access(const struct policy *policy, const c
 			     : finding.grant_rules[0] && finding.grant_rules[0]->kind == RULE_DECOY ? "decoy"
 												    : "provided";
 
+	if (finding.deny_rule && finding.deny_rule->hides_name)
+		return decide_make_refusal(want, ENOENT, finding.deny_rule, "not_in_libraries");
 	if (finding.deny_rule)
 		return decide_make_refusal(want, EACCES, finding.deny_rule,
 					   finding.deny_rule->is_of_observing_policy ? "not_observed"

@@ -94,6 +94,8 @@ char *policy_suggest_grant(const struct policy_decision *decision, const struct 
 			*ret_why = NULL;
 		return NULL;
 	}
+	if (strcmp(decision->reason, "not_in_libraries") == 0)
+		return suggest_library(decision->rule);
 	if (strcmp(decision->reason, "after_read") == 0) {
 		if (asprintf(ret_why, "what was read before has closed it; add it to \"write\" of %s",
 			     decision->rule) < 0)

@@ -54,6 +54,8 @@ static struct path_tree_node *index_add_rule(struct policy *policy, const char *
 		index_set_deny(node, rule);
 	else
 		index_add_grant(node, rule);
+	if (rule->hides_name && !rule->is_listed && node->parent_index != PATH_TREE_NO_NODE)
+		policy->tree.node[node->parent_index].has_unlisted_names = true;
 	return node;
 }
 

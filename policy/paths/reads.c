@@ -44,6 +44,8 @@ static const char *reads_explain_obstacle_in_rule(const struct policy *policy, c
 {
 	if (rule->is_overridden)
 		return NULL;
+	if (rule->hides_name)
+		return "hides packages, whose names a mount would list";
 	if (rule->kind == RULE_DECOY)
 		return "is a decoy, and only a judged call tells that it is read";
 	if (rule->kind == RULE_AFTER_READ)

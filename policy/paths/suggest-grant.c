@@ -95,6 +95,20 @@ static void grant_choose_path(const struct suggest_denial *denial, char path[PAT
 		slash[slash == path] = '\0';
 }
 
+char *suggest_library(const char *rule)
+{
+	static const char key[] = ": libraries.", lacks[] = " lacks ";
+	const char *language = rule ? strstr(rule, key) : NULL, *name = language ? strstr(language, lacks) : NULL;
+	_cleanup_buf_ struct buf buf = {0};
+
+	if (!name)
+		return NULL;
+	language += sizeof(key) - 1;
+	buf_printf(&buf, "in the policy \"libraries\": {\"%.*s\": [\"%s\"]}", (int)(name - language), language,
+		   name + sizeof(lacks) - 1);
+	return buf_take_text(&buf);
+}
+
 char *suggest_make_grant(const struct suggest_host *host, const struct suggest_denial *denial, const char **ret_why)
 {
 	static const char *const by_path[] = {"not_granted", "read_only", "not_executable", "not_public", NULL};
@@ -110,6 +124,8 @@ char *suggest_make_grant(const struct suggest_host *host, const struct suggest_d
 		buf_printf(&buf, "drop or narrow the rule \"%s\"", denial->rule);
 		return buf_take_text(&buf);
 	}
+	if (strcmp(denial->reason, "not_in_libraries") == 0)
+		return suggest_library(denial->rule);
 	if (denial->host)
 		return grant_suggest_endpoint(denial);
 	if (!denial->resolved_path || !denial->wanted_right || !grant_text_is_listed(denial->reason, by_path))

@@ -48,6 +48,12 @@ struct suggest_denial {
  */
 char *suggest_make_grant(const struct suggest_host *host, const struct suggest_denial *denial, const char **ret_why);
 
+/*
+ * What would show a package that "libraries" hides, by the label of the hiding rule, such as "data.json:
+ * libraries.python lacks pandas". Owned by the caller. NULL: nothing would, or no memory.
+ */
+char *suggest_library(const char *rule);
+
 /* Adds a path, quoted for the shell if necessary: users paste suggestions there. */
 void suggest_put_shell_word(struct buf *buf, const char *word);
 

@@ -32,6 +32,7 @@ struct path_tree_node {
 	size_t glob_rule_count;
 	const struct rule *grant_rules[3]; /* rules that grant the whole subtree, for READ, WRITE, EXEC */
 	bool is_remapped;                  /* a remapped mount is here: rights granted above do not apply below */
+	bool has_unlisted_names;           /* "libraries" hides names in this directory from listings */
 	bool has_grant;              /* a rule grants something at this node or below */
 	const struct rule **glob;    /* rules with a glob that starts in this directory */
 	enum verdict verdict;        /* remapped: the verdict for what is allowed below */

@@ -25,7 +25,8 @@ static bool watch_events_name_only_visible_names(const struct call *call, int ob
 
 	if (place->is_magic_link)
 		return fstat(object, &status) == 0 && !S_ISDIR(status.st_mode);
-	return !(place->mount->flags & (MOUNT_BY_GLOBS_ONLY | MOUNT_DEV_PTS) && view_has_standin(place));
+	return !(place->mount->flags & (MOUNT_BY_GLOBS_ONLY | MOUNT_MAY_HIDE_NAMES | MOUNT_DEV_PTS) &&
+		 view_has_standin(place));
 }
 
 /*

@@ -82,6 +82,7 @@ LIVE_TESTS = \
 	tests/live/cli/inspect.sh \
 	tests/live/cli/inspect-run.sh \
 	tests/live/cli/inspect-corpus.sh \
+	tests/live/cli/libraries.sh \
 	tests/live/cli/examples.sh \
 	tests/live/cli/experiment.sh \
 	tests/live/cli/experiments-page.sh \

@@ -54,6 +54,27 @@ bool policy_may_grant_below(const struct policy *policy, const char *path, size_
 	return path_is_below(path, "/globs") && !memchr(path, '.', len);
 }
 
+bool policy_hides_names(const struct policy *policy)
+{
+	(void)policy;
+	return false;
+}
+
+bool policy_hides_names_in(const struct policy *policy, const char *path)
+{
+	(void)policy;
+	(void)path;
+	return false;
+}
+
+bool policy_lists_hidden_name(const struct policy *policy, const char *path, size_t len)
+{
+	(void)policy;
+	(void)path;
+	(void)len;
+	return false;
+}
+
 bool policy_may_write(const struct policy *policy, const char *path)
 {
 	return policy_get_rights(policy, path, strlen(path)) & POLICY_WRITE;

@@ -1,0 +1,163 @@
+#!/bin/bash
+# "libraries" of a policy: of the packages that are installed for Python, those exist that it names, with what they
+# need. The others do not, by whatever path they are looked for, and the result says what would show them.
+. "$(dirname "$0")/../lib.sh"
+need jq
+
+# put NAME NEEDS FILE…: a package of the virtual environment, version 1.
+put()
+{
+	local name=$1 needs=$2 file
+	shift 2
+	mkdir -p "$site/$name-1.dist-info"
+	printf 'Name: %s\nVersion: 1\n%s\n' "$name" "$needs" >"$site/$name-1.dist-info/METADATA"
+	for file in "$@"; do
+		mkdir -p "$(dirname "$site/$file")"
+		[ -e "$site/$file" ] || echo "NAME = '$name'" >"$site/$file"
+		echo "$file,," >>"$site/$name-1.dist-info/RECORD"
+	done
+	echo '../../../../../etc/passwd,,' >>"$site/$name-1.dist-info/RECORD"
+}
+# policy NAME JSON
+policy()
+{
+	echo '{"version": 1, "extends": ["python"], '"$2}" >"$T/$1.json"
+}
+# run POLICY ARGUMENT…: sets status; $T/out, $T/err and $T/result tell what happened.
+run()
+{
+	local policy=$1
+	shift
+	cg run --json -p "$T/$policy.json" -r "$T/venv" -x "$T/venv/bin" -w "$T/w" -- "$T/venv/bin/python3" "$@" \
+		>"$T/result" 2>"$T/notes"
+	status=$?
+	jq -r .stdout "$T/result" >"$T/out"
+	jq -r .stderr "$T/result" >"$T/err"
+}
+# suggested WORDS: denials of the last run name exactly these packages.
+suggested()
+{
+	jq -r '[.denials[] | select(.reason == "not_in_libraries") | .suggest] | unique | .[]' \
+		"$T/result" >"$T/suggested"
+	printf 'in the policy "libraries": {"python": ["%s"]}\n' "$@" >"$T/expected"
+	[ $# -gt 0 ] || : >"$T/expected"
+	cmp -s "$T/suggested" "$T/expected" || fail "suggested: $(cat "$T/suggested")"
+}
+
+"$PYTHON" -m venv --without-pip "$T/venv" || skip "python3 -m venv does not work"
+site=$(echo "$T"/venv/lib/python3*/site-packages)
+mkdir "$T/w"
+put app 'Requires-Dist: helper (>=1)
+Requires-Dist: gone
+Requires-Dist: other; extra == "test"' app/__init__.py space/app.py
+put helper 'Requires-Dist: app' helper.py
+put other '' other/__init__.py space/other.py other_single.py
+echo 'NAME = "loose"' >"$site/loose.py"
+echo 'import sys; sys.from_pth = True' >"$site/loose.pth"
+
+# What is chosen is there, and what it needs; importlib.metadata and pkgutil see no other.
+cat >"$T/w/chosen.py" <<'END'
+import importlib.metadata, json, pkgutil, sys
+import app, helper, space.app
+print(sorted(d.metadata["Name"] for d in importlib.metadata.distributions()), hasattr(sys, "from_pth"))
+END
+policy app '"libraries": {"python": ["App"]}'
+run app chosen.py
+{ [ "$status" = 0 ] && [ "$(cat "$T/out")" = "['app', 'helper'] False" ]; } ||
+	fail "chosen: $status $(cat "$T/out" "$T/err")"
+suggested
+grep -q 'not installed' "$T/err" && fail "a missing need is warned of: $(cat "$T/err")"
+
+# Another is absent, and the result and standard error say what would show it.
+echo 'import other' >"$T/w/import.py"
+run app import.py
+[ "$status" = 1 ] || fail "an import of what is hidden: status $status"
+grep -q "^ModuleNotFoundError: No module named 'other'" "$T/err" || fail "other: $(cat "$T/err")"
+suggested other
+[ "$(jq -r .status "$T/result")" = denied ] || fail "status $(jq -r .status "$T/result")"
+cg run --events summary -p "$T/app.json" -r "$T/venv" -x "$T/venv/bin" -w "$T/w" -- "$T/venv/bin/python3" import.py \
+	>/dev/null 2>"$T/err"
+grep -q 'ENOENT, app.json: libraries.python lacks other.*to allow: .*"libraries": {"python": \["other"\]}' "$T/err" ||
+	fail "nothing suggests it: $(cat "$T/err")"
+run app -c 'import loose'
+suggested loose
+
+# Lists of all files add up; a module without a package can be named; no list is no change; an empty one hides all.
+policy more '"libraries": {"python": ["other", "loose", "nothing-of-that-name"]}'
+echo '{"version": 1, "extends": ["./app.json", "./more.json"]}' >"$T/both.json"
+run both -c 'import app, other, loose, space.other, other_single; print("all")'
+[ "$(cat "$T/out")" = all ] || fail "both: $(cat "$T/err")"
+cg check "$T/both.json" 2>"$T/err" >&2
+grep -q '"nothing-of-that-name" is not installed' "$T/err" || fail "no warning of what is missing: $(cat "$T/err")"
+policy none '"name": "none"'
+run none -c 'import sys, app, other, loose; print(sys.from_pth)'
+[ "$(cat "$T/out")" = True ] || fail "none: $(cat "$T/err")"
+policy empty '"libraries": {"python": []}'
+run empty -c 'import json, sqlite3, app'
+grep -q "^ModuleNotFoundError: No module named 'app'" "$T/err" || fail "empty: $(cat "$T/err")"
+
+# No way leads to what is hidden, and nothing else than ENOENT tells of it.
+cat >"$T/w/attack.py" <<END
+import ctypes, importlib.util, os, sys
+S, bad = "$site", []
+def gone(what, *args):
+    try:
+        bad.append((what.__name__, args, what(*args)))
+    except FileNotFoundError:
+        pass
+    except Exception as error:
+        bad.append((what.__name__, args, error))
+for root in "", "/proc/self/root", "/proc/self/cwd/link", "/proc/thread-self/root":
+    if root.endswith("link") and not os.path.islink("link"):
+        os.symlink("/", "link")
+    for name in ("other/__init__.py", "other_single.py", "space/other.py", "other", "loose.py",
+                 "other-1.dist-info/RECORD"):
+        path = root + S + "/" + name
+        for what in open, os.stat, os.lstat, os.readlink, os.listdir, os.chdir:
+            gone(what, path)
+        gone(os.open, path, os.O_PATH)
+        gone(os.rename, path, "stolen")
+        gone(os.link, path, "stolen")
+        gone(os.execv, path, [path])
+directory, pinned = os.open(S, os.O_RDONLY), os.open(S, os.O_PATH)
+for fd in directory, pinned:
+    for name in "other_single.py", "app/../other_single.py", "other/__init__.py":
+        gone(lambda: os.open(name, os.O_RDONLY, dir_fd=fd))
+os.chdir(S)
+gone(open, "other_single.py")
+gone(open, "../site-packages/loose.py")
+def load(path):
+    spec = importlib.util.spec_from_file_location("other_single", path)
+    spec.loader.exec_module(importlib.util.module_from_spec(spec))
+gone(load, S + "/other_single.py")
+for path in "/proc/self/root" + S, "$T/venv/lib64/" + S.split("/")[-2] + "/site-packages", ".":
+    sys.path.insert(0, path)
+    for module in "other", "other_single", "loose", "space.other":
+        try:
+            __import__(module)
+            bad.append((path, module))
+        except ModuleNotFoundError:
+            pass
+print([n for n in os.listdir(S) if n.endswith(("-info", ".pth")) and "other" in n or "loose.p" in n and "pth" in n])
+for what in bad:
+    print("BAD", what)
+END
+run app attack.py
+[ "$(cat "$T/out")" = "[]" ] || fail "attacks: $(cat "$T/out" "$T/err")"
+
+# With "judge": "changes" a mount would list what is hidden, so that all is judged; --mode observe says what would be.
+policy kernel '"judge": "changes", "libraries": {"python": ["app"]}'
+run kernel attack.py
+[ "$(cat "$T/out")" = "[]" ] || fail "judge changes: $(cat "$T/out" "$T/err")"
+
+# The system's own packages, by dpkg's lists.
+if [ -e /usr/lib/python3/dist-packages/pip/__init__.py ]; then
+	cg why -p "$T/app.json" --open /usr/lib/python3/dist-packages/pip/__init__.py >"$T/out"
+	{ grep -q not_in_libraries "$T/out" && grep -qF '{"python": ["pip"]}' "$T/out"; } || fail "why: $(cat "$T/out")"
+fi
+if "$PYTHON" -c 'import numpy, pandas' 2>/dev/null; then
+	policy system '"libraries": {"python": ["pandas"]}'
+	cg run -p "$T/system.json" -w "$T/w" -- "$PYTHON" \
+		-c 'import numpy, pandas, dateutil; print(pandas.DataFrame({"a": [1]}).sum().a)' >"$T/out" 2>"$T/err"
+	[ "$(cat "$T/out")" = 1 ] || fail "pandas of the system: $(cat "$T/out" "$T/err")"
+fi
