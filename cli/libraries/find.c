@@ -31,19 +31,19 @@ int libraries_find_hidden(struct arena *arena, const struct library_places *plac
 {
 	struct packages packages = {.arena = arena};
 	jmp_buf no_memory;
-	int r = 0;
+	int r;
 
+	if (language != POLICY_PYTHON)
+		return -EOPNOTSUPP;
 	if (setjmp(no_memory) != 0) { /* leaks what was on the heap, and descriptors; the caller gives up */
 		arena->no_memory = NULL;
 		return -ENOMEM;
 	}
 	arena->no_memory = &no_memory;
-	if (language == POLICY_PYTHON) {
-		python_add_sites(&packages, places->prefixes, NULL);
-		python_add_sites(&packages, places->installations, places->home);
-		python_read_packages(&packages, DPKG_DIR);
-		r = libraries_hide(&packages, choose_python_packages(&packages, names), ret_answer);
-	}
+	python_add_sites(&packages, places->prefixes, NULL);
+	python_add_sites(&packages, places->installations, places->home);
+	python_read_packages(&packages, DPKG_DIR);
+	r = libraries_hide(&packages, choose_python_packages(&packages, names), ret_answer);
 	arena->no_memory = NULL;
 	return r;
 }

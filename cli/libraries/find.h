@@ -13,7 +13,10 @@ struct library_places {
 	const char *workdir;              /* host path of the working directory; NULL: none */
 };
 
-/* As policy_host.libraries. The answer is in the arena. 0, -ENOMEM, or -E2BIG: too many paths would be hidden. */
+/*
+ * As policy_host.libraries. The answer is in the arena. 0, -ENOMEM, -E2BIG: too many paths would be hidden; or
+ * -EOPNOTSUPP: of this language nothing can be found yet.
+ */
 int libraries_find_hidden(struct arena *arena, const struct library_places *places, enum policy_language language,
 			  const char *const *names, struct policy_library_answer *ret_answer);
 
