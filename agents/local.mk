@@ -71,6 +71,7 @@ libcallgate_agents_a_SOURCES += \
 	agents/mcp/tools-files.c \
 	agents/mcp/tools-policy.c \
 	agents/mcp/tools-run.c \
+	agents/mcp/tools-workspace.c \
 	agents/mcp/tools.c \
 	agents/role.c \
 	agents/role.h \

@@ -45,8 +45,10 @@ static bool mcp_set_option(struct mcp_options *options, const char *name, const 
 		options->asks_client = true;
 		return true;
 	}
-	if (strcmp(name, "--cow") == 0)
+	if (strcmp(name, "--cow") == 0) {
+		options->uses_workspace = true;
 		return mcp_add_argument(options->session_arguments, MCP_SESSION_ARGUMENTS_MAX, name);
+	}
 	if (mcp_is_session_option(name))
 		return mcp_add_argument(options->session_arguments, MCP_SESSION_ARGUMENTS_MAX, name) &&
 		       mcp_add_argument(options->session_arguments, MCP_SESSION_ARGUMENTS_MAX, value);

@@ -19,6 +19,7 @@ struct mcp_options {
 	const char *session_arguments[MCP_SESSION_ARGUMENTS_MAX + 1];
 	uint32_t refused_findings, warned_findings;                 /* INSPECT_BITs; both 0: code is not looked at */
 	const char *inspect_modules[MCP_INSPECT_ARGUMENTS_MAX + 1]; /* for --allow-module; NULL-ended; none: all */
+	bool uses_workspace; /* --cow: sandboxes have workspaces, and there are the tools for them */
 	bool asks_client;                    /* --approve client: the client is asked about denied calls */
 	const char *audit_dir;               /* where each sandbox writes its log; NULL: no logs */
 	unsigned sandboxes_max;              /* the most sandboxes at a time */

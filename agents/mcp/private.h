@@ -125,6 +125,8 @@ struct tool_parameter {
 struct tool {
 	const char *name, *title, *description;
 	bool needs_sandbox, is_read_only;
+	bool needs_workspace; /* only with --cow */
+	bool is_destructive;  /* what was written may be lost */
 	struct tool_parameter parameters[TOOL_PARAMETERS_MAX];
 	const char *output_schema; /* JSON */
 	/* Starts a call of the tool, which ends by call_finish() or call_fail(), at once or later. */
@@ -134,9 +136,9 @@ struct tool {
 };
 
 /* Finds a tool by its name. NULL: no such tool. */
-const struct tool *tools_find(const char *name);
+const struct tool *tools_find(const struct mcp *mcp, const char *name);
 /* Makes the answer to the method tools/list: all tools. A new reference. */
-json_t *tools_make_list(void);
+json_t *tools_make_list(const struct mcp *mcp);
 /* True when the arguments are valid for the tool; otherwise adds to `why` what is wrong. `arguments` NULL: none. */
 bool tools_check_arguments(const struct tool *tool, const json_t *arguments, struct buf *why);
 
@@ -148,6 +150,8 @@ void tool_read_file(struct tool_call *call);
 void tool_write_file(struct tool_call *call);
 void tool_list_files(struct tool_call *call);
 void tool_stop_file_operation(struct tool_call *call);
+void tool_make_checkpoint(struct tool_call *call);
+void tool_restore_checkpoint(struct tool_call *call);
 void tool_explain_denial(struct tool_call *call);
 void tool_report_status(struct tool_call *call);
 

@@ -67,7 +67,7 @@ static void method_describe_server(struct mcp *mcp, const struct mcp_request *re
 
 static void method_list_tools(struct mcp *mcp, const struct mcp_request *request)
 {
-	json_t *result = json_pack("{s:o}", "tools", tools_make_list());
+	json_t *result = json_pack("{s:o}", "tools", tools_make_list(mcp));
 
 	if (request->is_of_revision_2026) {
 		(void)json_object_set_new(result, "ttlMs", json_integer(TOOL_LIST_TTL_MS));
@@ -79,7 +79,7 @@ static void method_list_tools(struct mcp *mcp, const struct mcp_request *request
 static void method_call_tool(struct mcp *mcp, const struct mcp_request *request)
 {
 	const char *name = json_string_value(json_object_get(request->params, "name"));
-	const struct tool *tool = name ? tools_find(name) : NULL;
+	const struct tool *tool = name ? tools_find(mcp, name) : NULL;
 	const json_t *arguments = json_object_get(request->params, "arguments");
 	_cleanup_buf_ struct buf why = {0};
 	struct tool_call *call;

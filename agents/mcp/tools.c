@@ -144,6 +144,35 @@ static const struct tool tools[] = {
 		.stop = tool_stop_file_operation,
 	},
 	{
+		.name = "checkpoint",
+		.title = "Make a checkpoint",
+		.needs_sandbox = true,
+		.needs_workspace = true,
+		.description = "Keeps what the sandbox has written to its working directory, so that restore can undo "
+			       "what comes after it. Returns the checkpoint's name.",
+		.parameters = {{"name", PARAMETER_TEXT, false, "its name; default the next number", NULL, 0, 0},
+			       SANDBOX_PARAMETER},
+		.output_schema = OBJECT_SCHEMA(TEXT_PROPERTY("sandbox") "," TEXT_PROPERTY("checkpoint"),
+					       "\"checkpoint\""),
+		.start = tool_make_checkpoint,
+		.stop = host_command_stop,
+	},
+	{
+		.name = "restore",
+		.title = "Restore a checkpoint",
+		.needs_sandbox = true,
+		.needs_workspace = true,
+		.is_destructive = true,
+		.description =
+			"Makes the working directory what it was at a checkpoint. What was written since is lost.",
+		.parameters = {{"checkpoint", PARAMETER_TEXT, true, "the name of the checkpoint", NULL, 0, 0},
+			       SANDBOX_PARAMETER},
+		.output_schema = OBJECT_SCHEMA(TEXT_PROPERTY("sandbox") "," TEXT_PROPERTY("checkpoint"),
+					       "\"checkpoint\""),
+		.start = tool_restore_checkpoint,
+		.stop = host_command_stop,
+	},
+	{
 		.name = "explain_denial",
 		.title = "Explain a denial",
 		.is_read_only = true,
@@ -189,10 +218,16 @@ static const struct tool tools[] = {
 
 #define TOOL_COUNT (sizeof(tools) / sizeof(tools[0]))
 
-const struct tool *tools_find(const char *name)
+/* True for a tool that this server has. */
+static bool tool_is_there(const struct mcp *mcp, const struct tool *tool)
+{
+	return mcp->options.uses_workspace || !tool->needs_workspace;
+}
+
+const struct tool *tools_find(const struct mcp *mcp, const char *name)
 {
 	for (size_t i = 0; i < TOOL_COUNT; i++)
-		if (strcmp(tools[i].name, name) == 0)
+		if (strcmp(tools[i].name, name) == 0 && tool_is_there(mcp, &tools[i]))
 			return &tools[i];
 	return NULL;
 }
@@ -239,19 +274,24 @@ static json_t *tool_make_input_schema(const struct tool *tool)
 			 "additionalProperties", 0);
 }
 
-json_t *tools_make_list(void)
+json_t *tools_make_list(const struct mcp *mcp)
 {
 	json_t *list = json_array();
 
 	for (size_t i = 0; i < TOOL_COUNT; i++) {
 		const struct tool *tool = &tools[i];
+		json_t *hints;
 
-		(void)json_array_append_new(list,
-					    json_pack("{s:s, s:s, s:s, s:o, s:o, s:{s:b, s:b}}", "name", tool->name,
-						      "title", tool->title, "description", tool->description,
-						      "inputSchema", tool_make_input_schema(tool), "outputSchema",
-						      json_loads(tool->output_schema, 0, NULL), "annotations",
-						      "readOnlyHint", tool->is_read_only, "openWorldHint", 0));
+		if (!tool_is_there(mcp, tool))
+			continue;
+		hints = json_pack("{s:b, s:b}", "readOnlyHint", tool->is_read_only, "openWorldHint", 0);
+		if (tool->needs_workspace)
+			(void)json_object_set_new(hints, "destructiveHint", json_boolean(tool->is_destructive));
+		(void)json_array_append_new(
+			list, json_pack("{s:s, s:s, s:s, s:o, s:o, s:o}", "name", tool->name, "title", tool->title,
+					"description", tool->description, "inputSchema", tool_make_input_schema(tool),
+					"outputSchema", json_loads(tool->output_schema, 0, NULL), "annotations",
+					hints));
 	}
 	return list;
 }
