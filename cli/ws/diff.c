@@ -21,6 +21,7 @@ enum { WS_DIFF_EQUAL = 0, WS_DIFF_DIFFERENT = 1 };
 
 struct diff_options {
 	bool stat, patch, json;
+	const char *checkpoint; /* the name of a checkpoint; NULL: the workspace as it is */
 };
 
 /* The changes that are shown. */
@@ -140,6 +141,8 @@ static int diff_parse(int argc, char **argv, struct diff_options *options)
 		CLI_FLAG("patch", 0, "a patch, which git apply and patch -p1 take",
 			 offsetof(struct diff_options, patch)),
 		CLI_FLAG("json", 0, "one JSON object a change", offsetof(struct diff_options, json)),
+		CLI_TEXT("checkpoint", "NAME", "what had changed at this checkpoint; also while the session goes on",
+			 offsetof(struct diff_options, checkpoint)),
 		{0},
 	};
 	const struct cli_syntax syntax = {
@@ -171,14 +174,15 @@ int cli_main_ws_diff(int argc, char **argv)
 {
 	_cleanup_workspace_layer_ struct workspace_layer layer = WORKSPACE_LAYER_INIT;
 	_cleanup_ws_selection_ struct ws_selection selection = {0};
-	struct diff_options options = {false};
+	struct diff_options options = {.checkpoint = NULL};
 	_cleanup_close_ int fd = -1; /* holds the lock */
 	struct workspace workspace;
 	int status = diff_parse(argc, argv, &options);
 
 	if (status != CLI_OPTIONS_PARSED)
 		return status;
-	fd = ws_open_workspace(DIFF_VERB, argv[optind], &workspace, &layer);
+	fd = options.checkpoint ? ws_open_checkpoint(DIFF_VERB, argv[optind], options.checkpoint, &workspace, &layer)
+				: ws_open_workspace(DIFF_VERB, argv[optind], &workspace, &layer);
 	if (fd < 0)
 		return CLI_EXIT_ERROR;
 	if (ws_selection_init(&selection, DIFF_VERB, workspace.dir, argv + optind + 1, (size_t)(argc - optind - 1)) < 0)

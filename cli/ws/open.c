@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "cli/cli.h"
 #include "keeper/scratch.h"
+#include "workspace/checkpoint.h"
 
 int ws_open_runs(const char *verb)
 {
@@ -31,12 +32,41 @@ void ws_print_failure(const char *verb, const char *id, int error)
 		cli_print_error(verb, "%s: cannot be opened or removed: %s", id, strerror(-error));
 }
 
+/* Opens the layer of a workspace or of a checkpoint. 0, or -1 after a message. */
+static int ws_open_layer(const char *verb, int fd, const struct workspace *workspace, struct workspace_layer *ret_layer)
+{
+	const char *why;
+	int r = workspace_layer_open(fd, workspace->dir, ret_layer, &why);
+
+	if (r < 0)
+		cli_print_error(verb, "%s, of %s: %s: %s", workspace->id, workspace->dir, why, strerror(-r));
+	return r < 0 ? -1 : 0;
+}
+
+int ws_open_checkpoint(const char *verb, const char *id, const char *name, struct workspace *ret_workspace,
+		       struct workspace_layer *ret_layer)
+{
+	_cleanup_close_ int runs = ws_open_runs(verb), workspace = -1, fd = -1;
+
+	if (runs < 0)
+		return -1;
+	workspace = workspace_is_id(id) ? workspace_open_of_run(runs, id, ret_workspace) : -ENOENT;
+	if (workspace < 0) {
+		ws_print_failure(verb, id, workspace);
+		return -1;
+	}
+	fd = checkpoint_open(workspace, name);
+	if (fd < 0) {
+		cli_print_error(verb, "%s: no checkpoint %s: %s", id, name, strerror(-fd));
+		return -1;
+	}
+	return ws_open_layer(verb, fd, ret_workspace, ret_layer) < 0 ? -1 : steal_fd(&fd);
+}
+
 int ws_open_workspace(const char *verb, const char *id, struct workspace *ret_workspace,
 		      struct workspace_layer *ret_layer)
 {
 	_cleanup_close_ int runs = ws_open_runs(verb), fd = -1;
-	const char *why;
-	int r;
 
 	if (runs < 0)
 		return -1;
@@ -45,12 +75,7 @@ int ws_open_workspace(const char *verb, const char *id, struct workspace *ret_wo
 		ws_print_failure(verb, id, fd);
 		return -1;
 	}
-	r = workspace_layer_open(fd, ret_workspace->dir, ret_layer, &why);
-	if (r < 0) {
-		cli_print_error(verb, "%s, of %s: %s: %s", id, ret_workspace->dir, why, strerror(-r));
-		return -1;
-	}
-	return steal_fd(&fd);
+	return ws_open_layer(verb, fd, ret_workspace, ret_layer) < 0 ? -1 : steal_fd(&fd);
 }
 
 int ws_lock_workspace(const char *verb, const char *id, int workspace_fd)

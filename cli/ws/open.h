@@ -18,4 +18,11 @@ int ws_lock_workspace(const char *verb, const char *id, int workspace_fd);
 int ws_open_workspace(const char *verb, const char *id, struct workspace *ret_workspace,
 		      struct workspace_layer *ret_layer);
 
+/*
+ * Opens a checkpoint of a workspace, also of one whose session goes on, to read it. A descriptor owned by the caller;
+ * -1 after a message.
+ */
+int ws_open_checkpoint(const char *verb, const char *id, const char *name, struct workspace *ret_workspace,
+		       struct workspace_layer *ret_layer);
+
 #endif

@@ -93,6 +93,9 @@ stays "after restores"
 told=$(session checkpoint --list "$id")
 [ "$(wc -l <<<"$told")" = 3 ] || fail "list: $told"
 grep -q '^1  .*(made or restored last)$' <<<"$told" || fail "the latest: $told"
+"$CALLGATE" ws diff --checkpoint clean "$id" || fail "diff of the first one"
+"$CALLGATE" ws diff --checkpoint third "$id" >"$T/diff"
+grep -qx 'D  f1' "$T/diff" || fail "diff of the third one: $(cat "$T/diff")"
 restore clean
 [ -z "$(inside 'git status --short; git fsck')" ] || fail "git: $(inside 'git status; git fsck')"
 
