@@ -3,7 +3,7 @@ check_PROGRAMS += bench-floor bench-micro
 bench_floor_SOURCES = bench/floor.c
 bench_micro_SOURCES = bench/micro.c bench/micro-operations.c bench/micro.h
 dist_noinst_SCRIPTS += bench/bench.py bench/compare bench/fetch bench/figures bench/plot bench/report.py \
-	bench/scale.py bench/targets.py bench/soak.sh
+	bench/scale.py bench/targets.py bench/soak.sh bench/workspace.py
 EXTRA_DIST += bench/README.md bench/estimate.py bench/figures.json bench/place.py bench/rivals.py bench/sampling.py \
 	bench/sizes.py bench/trees.py bench/workloads.py
 CLEANFILES += $(EXTRA_PROGRAMS)

@@ -127,7 +127,10 @@ static bool apply_check_journal(struct apply *apply, int error)
 {
 	if (error == 0)
 		return true;
-	cli_print_error(APPLY_VERB, "cannot write the journal: %s", strerror(-error));
+	cli_print_error(APPLY_VERB,
+			"cannot write the journal: %s; not all was applied: free some room in the file system of "
+			"TMPDIR, and apply again",
+			strerror(-error));
 	apply->failed = true;
 	return false;
 }
@@ -238,8 +241,6 @@ static int apply_run(struct plan *plan, int workspace_fd, const char *id)
 	}
 	place_format_name(id, apply.temporary);
 	apply_plan(&apply);
-	if (apply.failed) /* the journal says how far it came */
-		return CLI_EXIT_ERROR;
 	r = syncfs(plan->layer->base_fd) < 0 ? -errno
 					     : journal_remove(workspace_fd); /* renames are on the disk first */
 	if (r < 0)

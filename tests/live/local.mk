@@ -227,6 +227,7 @@ LIVE_TESTS = \
 	tests/live/cli/workspace-apply.sh \
 	tests/live/cli/workspace-policy.sh \
 	tests/live/cli/workspace-diff.sh \
+	tests/live/cli/workspace-hostile.sh \
 	tests/live/cli/workspace-programs.sh \
 	tests/live/cli/workspace-random.sh \
 	tests/live/cli/user.sh \
