@@ -52,6 +52,8 @@ libcallgate_syscalls_a_SOURCES += \
 	syscalls/call/native.h \
 	syscalls/call/record.c \
 	syscalls/call/work.h \
+	syscalls/exec/asked.c \
+	syscalls/exec/asked.h \
 	syscalls/exec/cache.c \
 	syscalls/exec/cache.h \
 	syscalls/exec/elf.c \

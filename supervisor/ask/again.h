@@ -33,7 +33,10 @@ struct rejudge_keys {
  */
 bool rejudge_can_question_be_asked(const struct dispatch *dispatch, enum policy_on_deny mode);
 
-/* Judges the call without performing it. True: it would be performed; ret_keys are the question's. */
+/*
+ * Judges the call without performing it. True: it would be performed; ret_keys are the question's, and the plan of an
+ * exec, in dispatch->call, is the caller's.
+ */
 bool rejudge_without_performing(struct dispatch *dispatch, const struct asker_options *second,
 				const struct seccomp_notif *notification, struct rejudge_keys *ret_keys);
 

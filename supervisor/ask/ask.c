@@ -11,6 +11,7 @@
 #include "supervisor/ask/again.h"
 #include "supervisor/ask/way.h"
 #include "supervisor/dispatch-call.h"
+#include "syscalls/exec/execve.h"
 
 int asker_create(const struct asker_options *options, struct asker **ret_asker)
 {
@@ -28,6 +29,12 @@ void asker_free(struct asker *asker)
 {
 	free(asker);
 }
+
+static void cleanup_exec_plan(struct exec_plan **plan)
+{
+	exec_plan_free(*plan);
+}
+#define _cleanup_exec_plan_ __attribute__((cleanup(cleanup_exec_plan)))
 
 /* ---- asking ---- */
 
@@ -191,6 +198,7 @@ bool ask_about_denial(struct dispatch *dispatch, const struct seccomp_notif *not
 {
 	struct asker *asker = dispatch->asker;
 	struct call *denied = dispatch->call, *other;
+	_cleanup_exec_plan_ struct exec_plan *plan = NULL; /* of an exec; the question shows it */
 	struct rejudge_keys keys;
 	enum ask_result word;
 
@@ -203,11 +211,14 @@ bool ask_about_denial(struct dispatch *dispatch, const struct seccomp_notif *not
 		ask_restore_denied_call(dispatch, denied);
 		return false;
 	}
+	plan = steal_pointer(&other->outcome.exec_plan);
 	if (ask_perform_if_always_allowed(dispatch, notification, &keys, denied)) {
 		free(denied);
 		return true;
 	}
+	other->outcome.exec_plan = plan;
 	word = ask_open_question(asker, notification, &keys, denied, other);
+	other->outcome.exec_plan = NULL;
 	if (word == ASK_NO_ANSWER_YET)
 		return true;
 	ask_set_answer_without_question(asker, word, denied);

@@ -12,9 +12,12 @@
 #include "base/io.h"
 #include "policy/paths/below.h"
 #include "supervisor/report.h"
+#include "syscalls/exec/execve.h"
 #include "view/tree.h"
 
 #define ANCESTOR_COUNT_MAX 16u       /* ancestors of the asking process that a question shows */
+#define ARGUMENTS_OF_LINE_BYTES_MAX 256u /* arguments of an exec that people are shown in one line */
+#define ARGUMENT_LINES_MAX 32u           /* otherwise each has a line, as far as there are no more */
 #define ANCESTOR_BYTES_MAX 200u /* of the command line of a process above */
 
 /* ---- the program ---- */
@@ -174,6 +177,27 @@ static void details_add_shown(json_t *lines, const char *name, const char *text)
 	details_add_line(lines, name, shown);
 }
 
+/* What an exec was asked to run; NULL: the call is none. */
+static const struct exec_asked *details_get_executed(const struct call *asked)
+{
+	return asked->outcome.exec_plan ? asked->outcome.exec_plan->asked : NULL;
+}
+
+/* Adds a line for each argument of an exec whose arguments are too long for one line, of which none is left out. */
+static void details_add_arguments(json_t *lines, const struct exec_asked *executed)
+{
+	unsigned count = 0;
+
+	if (!executed || executed->argv_len <= ARGUMENTS_OF_LINE_BYTES_MAX)
+		return;
+	for (size_t at = 0; at < executed->argv_len; at += strlen(executed->argv + at) + 1, count++)
+		if (count < ARGUMENT_LINES_MAX)
+			details_add_shown(lines, "argument", executed->argv + at);
+	if (count > ARGUMENT_LINES_MAX)
+		(void)json_array_append_new(lines, json_sprintf("arguments that are not shown: %u",
+								count - ARGUMENT_LINES_MAX));
+}
+
 /* Adds, of an exec, the arguments and what may be different when it happens. Nothing for other calls. */
 static void details_add_exec_lines(json_t *lines, const struct call *asked)
 {
@@ -185,6 +209,7 @@ static void details_add_exec_lines(json_t *lines, const struct call *asked)
 		return;
 	show_text(shown, asked->text_arg, asked->text_arg_len);
 	details_add_line(lines, "with arguments", shown);
+	details_add_arguments(lines, details_get_executed(asked));
 	for (size_t i = 0; i < sizeof(asked->resolved_place) / sizeof(asked->resolved_place[0]); i++)
 		may_change = may_change || (place[i].mount && policy_may_write(asked->sandbox->policy, place[i].virt));
 	if (may_change)
@@ -245,6 +270,10 @@ void details_add(json_t *object, const struct details_options *options, const st
 	(void)json_object_set_new(object, "command_recorded", json_boolean(command.is_recorded));
 	if (command.len == EXEC_COMMAND_BYTES_MAX)
 		(void)json_object_set_new(object, "command_is_longer", json_true());
+	if (details_get_executed(asked))
+		(void)json_object_set_new(object, "execute",
+					  details_make_command(details_get_executed(asked)->argv,
+							       details_get_executed(asked)->argv_len));
 	(void)json_object_set_new(object, "processes_above", details_make_ancestors(tree, denied->task->ppid));
 	(void)json_object_set_new(object, "rule_to_add", details_make_rule(denied, asked));
 	(void)json_object_set_new(object, "rule_would_open", json_string(details_describe_opening(denied, asked)));

@@ -7,6 +7,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "syscalls/exec/execve.h"
 
 /* Adds bytes with their length to those that identify a call. */
 static void key_add_bytes(struct buf *bytes, const void *from, size_t len)
@@ -114,6 +115,18 @@ static void key_add_registers(struct buf *bytes, const struct call *call)
 	key_add_bytes(bytes, arg, sizeof(arg));
 }
 
+/* Adds all arguments that an exec was asked about. */
+static void key_add_exec_arguments(struct buf *bytes, const struct call *call)
+{
+	const struct exec_plan *plan = call->outcome.kind == OUTCOME_EXEC ? call->outcome.exec_plan : NULL;
+
+	if (!plan || !plan->asked)
+		return;
+	key_add_bytes(bytes, plan->asked->argv, plan->asked->argv_len);
+	key_add_bytes(bytes, plan->asked->command, plan->asked->command_len);
+	key_add_bytes(bytes, plan->asked->stamp, sizeof(plan->asked->stamp));
+}
+
 bool ask_key_compute(const struct call *call, const struct sha256_ctx *copied, char ret_key[SHA256_HEX_SIZE])
 {
 	_cleanup_buf_ struct buf bytes = {0};
@@ -124,6 +137,7 @@ bool ask_key_compute(const struct call *call, const struct sha256_ctx *copied, c
 	key_add_bytes(&bytes, &call->decision.wanted_rights, sizeof(call->decision.wanted_rights));
 	key_add_bytes(&bytes, call->text_arg, call->text_arg_len);
 	key_add_hash_of_copied_memory(&bytes, copied);
+	key_add_exec_arguments(&bytes, call);
 	for (unsigned i = 0; i < call->path_count; i++)
 		key_add_path(&bytes, call, i);
 	for (unsigned i = 0; i < sizeof(call->resolved_place) / sizeof(call->resolved_place[0]); i++)

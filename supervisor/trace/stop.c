@@ -147,6 +147,8 @@ void stop_on_exec(struct tracer *tracer, pid_t pid)
 
 	if (pending && pending_is_in_exec(pending))
 		reason = verify_exec_image(tracer->sandbox, pid, pending->plan);
+	if (!reason && pending->plan->asked && !exec_asked_is_what_runs(pending->plan->asked, pid))
+		reason = "exec_not_as_asked";
 	if (!reason) {
 		task_table_set_exe(tracer->sandbox->tree, pid, pending->plan->virtual_path);
 		stop_keep_command(tracer->sandbox->tree, pid);

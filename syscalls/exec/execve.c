@@ -12,6 +12,7 @@
 #include "base/fdinfo.h"
 #include "base/io.h"
 #include "syscalls/call/native.h"
+#include "syscalls/exec/asked.h"
 #include "syscalls/exec/cache.h"
 #include "syscalls/exec/elf.h"
 #include "syscalls/exec/execve.h"
@@ -201,6 +202,9 @@ static int exec_follow_shebang(struct exec_attempt *attempt, unsigned depth)
 	attempt->path_index = EXEC_INTERP_PATH_INDEX;
 	attempt->plan->needs_restart |=
 		!file->is_what_kernel_opens && !native_path_leads_to_file(call, AT_FDCWD, line.interp, 0, &file->st);
+	/* A question shows one interpreter. */
+	if (call->effect_check && depth > 0)
+		return call_refuse(call, EACCES, NULL, "exec_denied_by_rule");
 	if (depth < EXEC_SCRIPTS_PER_CHAIN_MAX)
 		return 1;
 	return call_fail(call, -ELOOP);
@@ -364,15 +368,21 @@ static int exec_plan_script_arguments(struct exec_attempt *attempt)
 /* Judges the file, and each interpreter that a "#!" names. 0, or -1 with the outcome set. */
 static int exec_judge_interpreter_chain(struct exec_attempt *attempt)
 {
-	struct policy_decision first = attempt->call->decision;
+	struct call *call = attempt->call;
+	struct policy_decision first = call->decision;
+	uint64_t argv = call->row->arg[0].kind == ARG_DIRFD ? call->arg[2] : call->arg[1];
 	int r;
 
 	for (unsigned depth = 0; (r = exec_follow_shebang(attempt, depth)) > 0; depth++)
 		;
-	if (r < 0 || exec_plan_file_names(attempt) < 0 || exec_judge_elf(attempt) < 0 ||
-	    exec_plan_script_arguments(attempt) < 0)
+	if (r < 0 || exec_plan_file_names(attempt) < 0 || exec_judge_elf(attempt) < 0)
 		return -1;
-	attempt->call->decision = first;
+	r = call->effect_check ? exec_asked_create(call, argv, &attempt->args, &attempt->plan->asked) : 0;
+	if (r < 0)
+		return call_fail(call, r);
+	if (exec_plan_script_arguments(attempt) < 0)
+		return -1;
+	call->decision = first;
 	return 0;
 }
 

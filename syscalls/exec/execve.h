@@ -6,11 +6,13 @@
 #ifndef CALLGATE_SYSCALLS_EXEC_EXECVE_H
 #define CALLGATE_SYSCALLS_EXEC_EXECVE_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/stat.h>
 #include <sys/types.h>
+#include <time.h>
 
 #include "syscalls/exec/elf.h"
 
@@ -50,9 +52,38 @@ struct exec_plan {
 	/* the kernel's path of the file to exec; for a script, of the last interpreter */
 	char *host_path;
 	char *execfn;             /* AT_EXECFN for the new image: the path that the program gave */
+	struct exec_asked *asked; /* owned; NULL: the exec was not asked about */
 	/* for a script: replaces argv[0], NULL-terminated; NULL: argv stays */
 	char **argv_head;
 };
+
+#define EXEC_ASKED_BYTES_MAX 16384u /* most bytes of arguments with which an exec is asked about */
+
+/* What identifies a file and its content, as far as the kernel notes changes. */
+struct exec_stamp {
+	dev_t dev;
+	ino_t ino;
+	off_t size;
+	struct timespec mtime, ctime;
+};
+
+/* Of an exec that an approver is asked about: what the question shows, and what the new image must agree with. */
+struct exec_asked {
+	char argv[EXEC_ASKED_BYTES_MAX]; /* the program's arguments, each with a NUL behind it */
+	size_t argv_len;
+	char command[2 * EXEC_ASKED_BYTES_MAX]; /* the arguments that the new image must have: for scripts, others */
+	size_t command_len;
+	/* the file that the program named, and for a script its interpreter: supervisor's paths, and what was there */
+	char path[2][PATH_MAX];
+	struct exec_stamp stamp[2];
+	unsigned path_count;
+};
+
+/* Fills in a stamp with what is at a path; zeros: nothing. Padding is zero, so that stamps compare by memcmp(3). */
+void exec_stamp_read(const char *path, struct exec_stamp *ret_stamp);
+
+/* Whether a process stopped at its exec has the arguments, and the files the content, that were asked about. */
+bool exec_asked_is_what_runs(const struct exec_asked *asked, pid_t pid);
 
 void exec_plan_free(struct exec_plan *plan);
 

@@ -21,6 +21,7 @@ void exec_plan_free(struct exec_plan *plan)
 	free(plan->virtual_path);
 	free(plan->host_path);
 	free(plan->execfn);
+	free(plan->asked);
 	for (char **text = plan->argv_head; text && *text; text++)
 		free(*text);
 	free(plan->argv_head);

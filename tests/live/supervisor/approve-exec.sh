@@ -1,5 +1,6 @@
 #!/bin/bash
 # "on_deny": "ask" of exec.deny: what is executed is what was asked about, under names and with contents of that moment.
+# shellcheck disable=SC2016 # $ is of the scripts that are written
 . "$(dirname "$0")/../lib.sh"
 need jq python3
 . "$(dirname "$0")/approve-lib.sh"
@@ -73,4 +74,74 @@ for what in name arguments contents file; do
 	ended '.stdout == "denied\n" and .calls.approved == 0'
 	question 'length == 2 and .[0].args.argv == "bin/tool one"'
 done
+
+# All arguments are shown and count, also behind the 4 KiB of a record: one that is added, or changes at its end.
+cat >"$T/w/long.py" <<'END'
+import ctypes, os, sys, threading, time
+libc = ctypes.CDLL(None)
+text = ctypes.create_string_buffer(b"x" * 6000 + b"end", 8000)
+name = ctypes.create_string_buffer(b"tool")
+argv = (ctypes.c_void_p * 4)(ctypes.addressof(name), ctypes.addressof(text), None, None)
+def change():
+    time.sleep(0.3)
+    if sys.argv[1] == "end":
+        ctypes.memmove(ctypes.addressof(text) + 6000, b"END", 3)
+    elif sys.argv[1] == "more":
+        argv[2] = ctypes.addressof(text)
+    elif sys.argv[1] == "fewer":
+        argv[1] = None
+    elif sys.argv[1] == "times":
+        os.utime("bin/tool", (0, 0))
+    open("swapped", "w").close()
+threading.Thread(target=change, daemon=True).start()
+libc.execve(b"bin/tool", argv, None)
+print("denied")
+END
+printf '#!/bin/sh\necho ${#1} $#\n' >"$T/w/bin/tool"
+for what in nothing end more fewer times; do
+	rm -f "$T/w/swapped"
+	approver "file:$T/w/swapped=once" no
+	asks "socket:$T/s" -- python3 long.py $what
+	if [ $what = nothing ]; then
+		ended '.stdout == "6003 1\n"'
+		question '.[0].execute[1] | length == 6003 and endswith("xend")'
+		question '[.[0].shown[] | select(startswith("argument: "))] | length == 2 and
+			(.[1] | endswith("xend\""))'
+	else
+		ended '.stdout == "denied\n" and .calls.approved == 0'
+		question 'length == 2'
+	fi
+done
+# More than a question can show is denied without one, and so is a script of a script.
+printf '#!%s/bin/tool\n' "$T/w" >"$T/w/bin/second" && chmod +x "$T/w/bin/second"
+approver once
+asks "socket:$T/s" -- python3 -c 'import os, subprocess
+for command in (["bin/tool", "x" * 17000], ["bin/second"]):
+    try: subprocess.run(command)
+    except OSError: print("denied")'
+ended '.stdout == "denied\ndenied\n" and .calls.approved == 0'
+[ ! -s "$T/asked" ] || fail "asked: $(cat "$T/asked")"
+
+# A thread goes on exchanging an argument: what was asked is what runs, or the process is killed before it runs.
+cat >"$T/w/flip.py" <<'END'
+import ctypes, os, threading
+libc = ctypes.CDLL(None)
+text = ctypes.create_string_buffer(b"good", 64)
+argv = (ctypes.c_void_p * 3)(ctypes.addressof(text), ctypes.addressof(text), None)
+def flip():
+    while True:
+        ctypes.memmove(text, b"evil", 4)
+        ctypes.memmove(text, b"good", 4)
+for i in range(20):
+    if os.fork() == 0:
+        threading.Thread(target=flip, daemon=True).start()
+        libc.execve(b"bin/tool", argv, None)
+        os._exit(0)
+    os.wait()
+END
+printf '#!/bin/sh\necho $1\n' >"$T/w/bin/tool"
+asks "command:jq -c '{id, answer: (if .execute[1] == \"good\" then \"once\" else \"no\" end)}'" -- python3 flip.py
+# shellcheck disable=SC2034 # of approve-lib.sh: none to wait for
+approver=
+ended '(.stdout | test("evil") | not)'
 echo "answers, scripts, names, arguments and contents that change"
