@@ -83,6 +83,17 @@ static int inspect_file(const struct inspect_options *options, const char *path,
 	return json_array_append_new(files, inspect_make_json(path, type, &findings, options->least)) < 0 ? -ENOMEM : 0;
 }
 
+/* In ASCII: names and texts of a hostile program do not reach a terminal, on which they could look like others. */
+static int inspect_print_json(json_t *files)
+{
+	json_t *all = json_pack("{s:s, s:O}", "schema", INSPECT_JSON_SCHEMA, "files", files);
+	_cleanup_free_ char *text = all ? json_dumps(all, JSON_INDENT(2) | JSON_ENSURE_ASCII) : NULL;
+	int printed = cli_print_text("inspect", text);
+
+	json_decref(all);
+	return printed == CLI_EXIT_OK ? cli_print_text("inspect", "\n") : printed;
+}
+
 /* Looks at all files; one that cannot be looked at does not keep it from the others. Returns the exit status. */
 static int inspect_files(const struct inspect_options *options, char **paths)
 {
@@ -97,9 +108,7 @@ static int inspect_files(const struct inspect_options *options, char **paths)
 		else if (fails && status == CLI_EXIT_OK)
 			status = INSPECT_EXIT_FOUND;
 	}
-	printed = options->json ? cli_print_json("inspect",
-						 json_pack("{s:s, s:O}", "schema", INSPECT_JSON_SCHEMA, "files", files))
-				: cli_print_text("inspect", "");
+	printed = options->json ? inspect_print_json(files) : cli_print_text("inspect", "");
 	json_decref(files);
 	return printed == CLI_EXIT_OK ? status : CLI_EXIT_ERROR;
 }

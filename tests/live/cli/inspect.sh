@@ -99,6 +99,10 @@ cg inspect "$name" >out
 grep -q '^evil\\u000aname\\u001b\[2J\\xff.py:3: download-run' out || fail "name is printed: $(cat out)"
 cg inspect --json "$name" plain.py >out
 [ $? = 1 ] || fail "--json: status"
+printf 'import \303\274ber\n' >umlaut.py
+cg inspect --json umlaut.py >ascii
+{ LC_ALL=C grep -q '[^ -~]' ascii || ! jq -e '.files[0].findings[0].what == "über"' ascii >/dev/null; } &&
+	fail "--json: not ASCII: $(cat ascii)"
 jq -e '.schema == "callgate-inspect/1" and (.files | length) == 2 and .files[1].type == "python" and
 	(.files[0].findings | any(.kind == "download-run" and .level == "alarm" and .line == 3)) and
 	(.files[1].findings | all(.level == "note"))' out >/dev/null || fail "--json: $(cat out)"
