@@ -12,7 +12,7 @@
 struct cli_given_option {
 	const char *verb;   /* the verb that has the option, for messages */
 	const char *option; /* name of the option for messages: "-r", or "--cpu" if it has no letter */
-	char *value;        /* the option's argument, in main's argv; NULL: the option takes none */
+	char *value;        /* the option's argument, in main's argv; NULL: there is none */
 	unsigned setter_param; /* cli_option.setter_param of the option's row in its table */
 };
 
@@ -20,7 +20,8 @@ struct cli_given_option {
 struct cli_option {
 	const char *name;     /* the long option without its dashes */
 	char letter;          /* the short option; 0: none */
-	const char *argument; /* the argument's name in --help; NULL: the option takes no argument */
+	/* the argument's name in --help; "[=NAME]": it may be left out, without a letter; NULL: there is none */
+	const char *argument;
 	const char *help;     /* text in --help: one or more lines */
 	/* sets the option's value in `field`; 0, -ENOMEM, or -EINVAL with a message printed */
 	int (*set)(const struct cli_given_option *given, void *field);

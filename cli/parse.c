@@ -54,8 +54,11 @@ static void parse_add_option_table(struct option_parser *parser, const struct cl
 		assert(i < PARSED_OPTIONS_MAX);
 		parser->row[i] = row;
 		parser->target_of_option[i] = fills;
-		parser->longs[i] = (struct option){row->name, row->argument ? required_argument : no_argument, NULL,
-						   LONG_OPTION_CODE_FIRST + (int)i};
+		parser->longs[i] = (struct option){row->name,
+						   !row->argument          ? no_argument
+						   : *row->argument == '[' ? optional_argument
+									   : required_argument,
+						   NULL, LONG_OPTION_CODE_FIRST + (int)i};
 		if (row->letter)
 			(void)snprintf(parser->shorts + len, sizeof(parser->shorts) - len, "%c%s", row->letter,
 				       row->argument ? ":" : "");
@@ -104,7 +107,7 @@ static void parse_write_help(const struct cli_syntax *syntax, size_t table, cons
 		else
 			buf_printf(text, "      --%s", row->name);
 		if (row->argument)
-			buf_printf(text, " %s", row->argument);
+			buf_printf(text, "%s%s", *row->argument == '[' ? "" : " ", row->argument);
 		column = text->len - start;
 		if (column >= HELP_TEXT_COLUMN) {
 			buf_puts(text, "\n");

@@ -69,6 +69,7 @@ int process_build_view(struct process *process)
 						  .workdir_host = options->workdir_host,
 						  .overlay = options->overlay,
 						  .workspace_host = options->workspace_host,
+						  .copies_workspace = options->copies_workspace,
 						  .provided_file = options->egress->provided_file,
 						  .provided_file_count = options->egress->provided_file_count,
 						  .root_fd = -1,

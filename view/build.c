@@ -387,14 +387,36 @@ static int build_mount_redirected(struct build_state *build, const struct policy
 	return build_mount_without_overlay(build, grant, (flags & ~(unsigned)MOUNT_OVERLAY) | MOUNT_LACKS_OVERLAY);
 }
 
+/* With --cow: shows a copy of the workdir. For records it is the workdir itself. */
+static int build_mount_workspace_copy(struct build_state *build, const struct policy_mount *grant, unsigned flags)
+{
+	_cleanup_free_ char *host = NULL;
+	struct policy_mount copy = *grant;
+	struct mount *mount;
+	int r = build_find_workspace_copy(build, grant, &host);
+
+	if (r < 0)
+		return r;
+	copy.host_path = host;
+	r = build_mount_without_overlay(build, &copy, (flags & ~(unsigned)MOUNT_OVERLAY) | MOUNT_WORKSPACE_COPY);
+	if (r < 0)
+		return r;
+	mount = build->view->mount[build->view->mount_count - 1];
+	if (strcmp(mount->host_path, host) != 0)
+		return -EIO; /* it was left out, as a grant is that cannot be opened */
+	free(mount->recorded_host_path);
+	mount->recorded_host_path = strdup(grant->host_path);
+	return mount->recorded_host_path ? 0 : -ENOMEM;
+}
+
 /* With --cow: mounts a writable grant in the workdir. */
 static int build_mount_workspace(struct build_state *build, const struct policy_mount *grant, unsigned flags)
 {
 	int r = build_check_workspace_grant(build, grant);
 
 	if (r == 0)
-		r = build_mount_overlay(build, grant, flags);
-	return r == -EAGAIN ? build_refuse_workspace_layer(build) : r;
+		r = build->options->copies_workspace ? -EAGAIN : build_mount_overlay(build, grant, flags);
+	return r == -EAGAIN ? build_mount_workspace_copy(build, grant, flags) : r;
 }
 
 /* Mounts the parts of split grants. Called after all grants: another grant may have the path of a part. */

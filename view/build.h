@@ -23,8 +23,11 @@ struct build_state {
  */
 int build_check_workspace_grant(const struct build_state *build, const struct policy_mount *grant);
 
-/* With --cow, when no overlay can be mounted over the workdir: -EOPNOTSUPP, with its message. */
-int build_refuse_workspace_layer(const struct build_state *build);
+/*
+ * With --cow, when no overlay is mounted over the workdir: copies it into the workspace. *ret_host: host path of the
+ * copy, owned by the caller. 0, -EOPNOTSUPP with its message, or -ENOMEM.
+ */
+int build_find_workspace_copy(struct build_state *build, const struct policy_mount *grant, char **ret_host);
 
 /*
  * With --cow: refuses a grant by which the program could write to the workdir past its layer. A writable grant of a

@@ -5,6 +5,9 @@ libcallgate_view_a_SOURCES += \
 	view/build-workspace.c \
 	view/build.c \
 	view/build.h \
+	view/copy-entry.c \
+	view/copy.c \
+	view/copy.h \
 	view/execs.c \
 	view/facts.c \
 	view/fixed.c \

@@ -41,6 +41,8 @@ enum mount_flag {
 	MOUNT_BY_INTERPRETER_ONLY = 1 << 17, /* granted by @interpreter alone: installed programs */
 	MOUNT_MAY_HIDE_NAMES = 1 << 18,      /* "libraries" hides names, perhaps here: policy_hides_names_in() */
 	MOUNT_LACKS_OVERLAY = 1 << 16,       /* an overlay was needed, but not possible: writing is refused */
+	/* the copy of a workspace: as an overlay, it shares no file with another mount */
+	MOUNT_WORKSPACE_COPY = 1 << 19,
 };
 
 /* mounts in which a directory may have a stand-in: view_has_standin() */
@@ -94,7 +96,8 @@ enum view_overlay {
 	VIEW_OVERLAY_NONE,            /* writes go to the host, as the policy grants them */
 	VIEW_OVERLAY_OUTSIDE_WORKDIR, /* all grants outside of the workdir: --mode observe */
 	VIEW_OVERLAY_ALL,             /* all grants: --dry-run */
-	VIEW_OVERLAY_WORKDIR,         /* the workdir alone, with a layer that outlives the run: --cow */
+	/* the workdir alone, with a layer that outlives the run, or with a copy where there can be none: --cow */
+	VIEW_OVERLAY_WORKDIR,
 };
 
 /* What a view is built with besides the policy. */
@@ -107,6 +110,7 @@ struct view_options {
 	size_t provided_file_count;                     /* entries of provided_file[] */
 	enum view_overlay overlay;
 	const char *workspace_host; /* with VIEW_OVERLAY_WORKDIR: canonical host path of the directory for the layer */
+	bool copies_workspace;      /* with VIEW_OVERLAY_WORKDIR: by a copy, also where an overlay can be mounted */
 	int root_fd;              /* "/" below which host paths are opened; borrowed. -1: the root of this process */
 	int tmpfs_fd;             /* a tmpfs for the skeleton and view_attach_mounts; borrowed. -1: scratch_fd serves */
 	int pts_fd;               /* a detached devpts for the run; borrowed. -1: the host's, if tmpfs_fd is -1, too */

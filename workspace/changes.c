@@ -225,7 +225,7 @@ static int search_compare_name(struct search *search, const char *dir, const cha
 		return 0;
 	}
 	upper = search_open_entry(upper_dir_fd, name, &pair.upper, &error);
-	if (upper >= 0 && workspace_is_whiteout(&pair.upper))
+	if (upper >= 0 && workspace_is_removed(search->layer, &pair.upper))
 		close_fd(&upper);
 	base = error < 0 ? -1 : search_open_entry(base_dir_fd, name, &pair.base, &error);
 	pair.base_fd = base;

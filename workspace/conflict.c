@@ -47,7 +47,7 @@ static int conflict_was_removed(const struct workspace_layer *layer, const struc
 	if (fd < 0)
 		return fd;
 	/* It has an origin also if the program renamed it; then the directory tells. */
-	return workspace_has_origin(layer, fd) ? conflict_is_in_changed_dir(layer, change->path) : 0;
+	return workspace_has_origin(layer, change->path, fd) ? conflict_is_in_changed_dir(layer, change->path) : 0;
 }
 
 /*

@@ -11,9 +11,11 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "workspace/records.h"
 
 #define LAYER_TRUSTED_PREFIX "trusted.overlay."
 #define LAYER_USER_PREFIX "user.overlay."
+#define LAYER_NO_PREFIX "callgate.none." /* no attribute can have such a name: the kernel knows no such kind */
 
 /* ---- opening ---- */
 
@@ -23,6 +25,19 @@ static bool layer_sees_trusted(int marker_fd)
 	if (fsetxattr(marker_fd, "trusted.callgate", "", 0, 0) < 0)
 		return false;
 	return fremovexattr(marker_fd, "trusted.callgate") == 0;
+}
+
+/* Reads what was copied. 0 or -errno. */
+static int layer_read_records(int dir_fd, struct workspace_layer *ret_layer)
+{
+	int r;
+
+	ret_layer->prefix = LAYER_NO_PREFIX;
+	ret_layer->records = calloc(1, sizeof(*ret_layer->records));
+	if (!ret_layer->records)
+		return -ENOMEM;
+	r = workspace_records_load(dir_fd, ret_layer->records);
+	return r == -ENOENT ? 0 : r; /* -ENOENT: the copy was not completed, so the program never ran */
 }
 
 /* Finds which attributes are the overlay's own, by the file that was left when it was mounted. 0 or -errno. */
@@ -38,6 +53,11 @@ static int layer_read_kind(int dir_fd, struct workspace_layer *ret_layer, const 
 		*ret_why = "only root with CAP_SYS_ADMIN can read its attributes";
 		ret_layer->prefix = LAYER_TRUSTED_PREFIX;
 		return layer_sees_trusted(trusted) ? 0 : -EPERM;
+	}
+	if (errno == ENOENT && fstatat(dir_fd, COPY_MARKER_NAME, &st, AT_SYMLINK_NOFOLLOW) == 0) {
+		ret_layer->mounted = st.st_mtim;
+		*ret_why = "it does not say what was copied";
+		return layer_read_records(dir_fd, ret_layer);
 	}
 	*ret_why = "it does not say how it was mounted";
 	if (errno != ENOENT || fstatat(dir_fd, "user", &st, AT_SYMLINK_NOFOLLOW) < 0)
@@ -58,12 +78,15 @@ int workspace_layer_open(int workspace_fd, const char *dir, struct workspace_lay
 	if (upper < 0)
 		return upper;
 	r = layer_read_kind(layer, ret_layer, ret_why);
-	if (r < 0)
+	if (r == 0) {
+		*ret_why = "its directory cannot be opened";
+		base = io_open_without_links(dir, O_RDONLY | O_DIRECTORY);
+		r = base < 0 ? base : 0;
+	}
+	if (r < 0) {
+		workspace_layer_release(ret_layer);
 		return r;
-	*ret_why = "its directory cannot be opened";
-	base = io_open_without_links(dir, O_RDONLY | O_DIRECTORY);
-	if (base < 0)
-		return base;
+	}
 	ret_layer->upper_fd = steal_fd(&upper);
 	ret_layer->base_fd = steal_fd(&base);
 	return 0;
@@ -73,6 +96,10 @@ void workspace_layer_release(struct workspace_layer *layer)
 {
 	close_fd(&layer->base_fd);
 	close_fd(&layer->upper_fd);
+	if (layer->records)
+		workspace_records_release(layer->records);
+	free(layer->records);
+	layer->records = NULL;
 }
 
 int workspace_open_entry(int root_fd, const char *path)
@@ -104,6 +131,14 @@ bool workspace_is_whiteout(const struct stat *upper)
 	return S_ISCHR(upper->st_mode) && upper->st_rdev == makedev(0, 0);
 }
 
+bool workspace_is_removed(const struct workspace_layer *layer, const struct stat *upper)
+{
+	if (!layer->records)
+		return workspace_is_whiteout(upper);
+	return upper->st_mode == WORKSPACE_WHITEOUT_MODE && upper->st_size == 0 &&
+	       upper->st_mtim.tv_sec == layer->mounted.tv_sec && upper->st_mtim.tv_nsec == layer->mounted.tv_nsec;
+}
+
 int workspace_is_opaque(const struct workspace_layer *layer, int upper_fd)
 {
 	const struct io_proc_fd_path link = io_proc_fd_path(upper_fd);
@@ -115,13 +150,29 @@ int workspace_is_opaque(const struct workspace_layer *layer, int upper_fd)
 	return value == 'y';
 }
 
-bool workspace_has_origin(const struct workspace_layer *layer, int upper_fd)
+bool workspace_has_origin(const struct workspace_layer *layer, const char *path, int upper_fd)
 {
 	const struct io_proc_fd_path link = io_proc_fd_path(upper_fd);
+	struct stat st;
 	char name[32];
 
+	if (layer->records) /* a directory is not the one of the copy, but a file is a link of it */
+		return workspace_records_find(layer->records, path) ||
+		       (fstat(upper_fd, &st) == 0 && workspace_records_have_inode(layer->records, st.st_ino));
 	(void)snprintf(name, sizeof(name), "%sorigin", layer->prefix);
 	return getxattr(link.path, name, NULL, 0) >= 0;
+}
+
+bool workspace_may_be_renamed(const struct workspace_layer *layer, const char *path, int upper_fd)
+{
+	const struct workspace_record *record = layer->records ? workspace_records_find(layer->records, path) : NULL;
+	struct stat st;
+
+	if (!layer->records)
+		return workspace_has_origin(layer, path, upper_fd);
+	if (fstat(upper_fd, &st) < 0)
+		return true;
+	return workspace_records_have_inode(layer->records, st.st_ino) && !(record && record->kept.inode == st.st_ino);
 }
 
 bool workspace_is_own_attribute(const struct workspace_layer *layer, const char *name)

@@ -16,6 +16,7 @@ struct workspace_layer {
 	int upper_fd;       /* what was written */
 	struct timespec mounted; /* when the overlay was mounted, by the clock of files */
 	const char *prefix; /* of the overlay's own attributes: "trusted.overlay." or "user.overlay." */
+	struct workspace_records *records; /* of a layer by copying: what was copied; owned; NULL: it is an overlay's */
 };
 #define WORKSPACE_LAYER_INIT                  \
 	(struct workspace_layer)              \
@@ -43,14 +44,27 @@ int workspace_open_entry(int root_fd, const char *path);
  */
 int workspace_open_content(int path_fd);
 
-/* True for an entry of the upper layer that says that its name was removed. */
+/* True for an entry of an overlay's upper layer that says that its name was removed. */
 bool workspace_is_whiteout(const struct stat *upper);
+
+/*
+ * The same, for any layer. In one by copying it is an empty file with the mode of WORKSPACE_WHITEOUT_MODE and the time
+ * of layer->mounted, because the overlay's device cannot be made on overlayfs. A program that makes one has removed the
+ * name.
+ */
+bool workspace_is_removed(const struct workspace_layer *layer, const struct stat *upper);
+#define WORKSPACE_WHITEOUT_MODE ((mode_t)(S_IFREG | S_ISVTX))
 
 /* Whether a directory of the upper layer, open with O_PATH, hides the one below it. 1, 0, or -errno. */
 int workspace_is_opaque(const struct workspace_layer *layer, int upper_fd);
 
-/* True when an entry of the upper layer, open with O_PATH, was copied from the directory, perhaps from another name. */
-bool workspace_has_origin(const struct workspace_layer *layer, int upper_fd);
+/*
+ * True when an entry of the upper layer, open with O_PATH, was copied from the directory, perhaps from another name.
+ */
+bool workspace_has_origin(const struct workspace_layer *layer, const char *path, int upper_fd);
+
+/* True when an entry of the upper layer, open with O_PATH, may be one of the directory that had another name there. */
+bool workspace_may_be_renamed(const struct workspace_layer *layer, const char *path, int upper_fd);
 
 /* True for the name of an attribute that is the overlay's own, or SELinux': it is neither compared nor applied. */
 bool workspace_is_own_attribute(const struct workspace_layer *layer, const char *name);

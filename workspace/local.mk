@@ -13,6 +13,8 @@ libcallgate_workspace_a_SOURCES += \
 	workspace/dirs.h \
 	workspace/executed.c \
 	workspace/executed.h \
+	workspace/fold.c \
+	workspace/fold.h \
 	workspace/journal.c \
 	workspace/journal.h \
 	workspace/known.c \
@@ -23,6 +25,8 @@ libcallgate_workspace_a_SOURCES += \
 	workspace/links.h \
 	workspace/place.c \
 	workspace/place.h \
+	workspace/records.c \
+	workspace/records.h \
 	workspace/renames.c \
 	workspace/renames.h \
 	workspace/restore.c \

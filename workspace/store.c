@@ -19,6 +19,7 @@
 #include "base/text.h"
 #include "supervisor/report.h"
 #include "workspace/checkpoint.h"
+#include "workspace/fold.h"
 #include "workspace/journal.h"
 
 #define STORE_INFO_NAME "info.json"
@@ -94,14 +95,14 @@ int workspace_create(int base_fd, const char *id, const char *dir)
 
 /* ---- removing ---- */
 
-bool workspace_is_empty(int workspace_fd)
+bool workspace_is_empty(int workspace_fd, const char *dir_path)
 {
 	const int fd = io_open_dir(workspace_fd, "0/upper");
 	_cleanup_closedir_ DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 	const struct dirent *entry;
 
 	if (fd < 0)
-		return fd == -ENOENT;
+		return fd == -ENOENT && workspace_copy_is_changed(workspace_fd, dir_path) == 0;
 	while (dir && (entry = readdir(dir)))
 		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
 			return false;
@@ -215,10 +216,24 @@ int workspace_open_of_run(int base_fd, const char *id, struct workspace *ret_wor
 	return store_read_workspace(store, id, ret_workspace) ? steal_fd(&fd) : -ENOENT;
 }
 
+/* Makes the layer of a copy. The workspace has a shared lock, also afterwards. 0 or -errno; -EBUSY: others read it. */
+static int store_fold(int workspace_fd, const char *dir)
+{
+	int r;
+
+	if (!workspace_is_copy(workspace_fd))
+		return 0;
+	if (flock(workspace_fd, LOCK_EX | LOCK_NB) < 0)
+		return errno == EWOULDBLOCK ? -EBUSY : -errno;
+	r = workspace_fold(workspace_fd, dir);
+	return flock(workspace_fd, LOCK_SH) < 0 && r == 0 ? -errno : r;
+}
+
 int workspace_open(int base_fd, const char *id, struct workspace *ret_workspace)
 {
 	_cleanup_close_ int store = io_open_dir(base_fd, WORKSPACE_DIR_NAME), fd = -1;
 	struct workspace workspace;
+	int r;
 
 	if (store < 0)
 		return store;
@@ -231,6 +246,9 @@ int workspace_open(int base_fd, const char *id, struct workspace *ret_workspace)
 		return -EBUSY;
 	if (!store_read_workspace(store, id, &workspace))
 		return -ENOENT;
+	r = store_fold(fd, workspace.dir);
+	if (r < 0)
+		return r;
 	*ret_workspace = workspace;
 	return steal_fd(&fd);
 }

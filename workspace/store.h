@@ -31,8 +31,8 @@ bool workspace_is_id(const char *text);
  */
 int workspace_create(int base_fd, const char *id, const char *dir);
 
-/* True when the layer of a workspace, an open directory, has no entry: the run has changed nothing. */
-bool workspace_is_empty(int workspace_fd);
+/* True when the layer of a workspace, an open directory, would have no entry: the run has changed nothing in `dir`. */
+bool workspace_is_empty(int workspace_fd, const char *dir);
 
 /*
  * Removes a workspace for good, whoever holds its lock; for workspace_discard() and the run itself. Ids are checked by

@@ -94,6 +94,18 @@ static int run_set_duration(const struct cli_given_option *given, void *time_ns)
 	return 0;
 }
 
+/* Setter of --cow, with or without "copy". */
+static int run_set_workspace(const struct cli_given_option *given, void *all)
+{
+	struct run_options *options = all;
+
+	if (given->value && strcmp(given->value, "copy") != 0)
+		return cli_refuse_value(given, "must be copy, or left out");
+	options->uses_workspace = true;
+	options->copies_workspace = given->value != NULL;
+	return 0;
+}
+
 /* Sets where to ask: "socket:PATH", "command:COMMAND", "fd:N" or "tty". */
 static int run_set_approve(const struct cli_given_option *given, void *approve)
 {
@@ -124,11 +136,14 @@ static int run_set_approve(const struct cli_given_option *given, void *approve)
 #define INPUT_OPTION_ROW \
 	CLI_LIST("input", 0, "FILE", "copy FILE, or a directory with its tree, into the workdir first (repeatable)", \
 		 FIELD_OFFSET(input_paths))
-#define COW_OPTION_ROW \
-	CLI_FLAG("cow", 0, \
-		 "copy on write: leave the directory of -w as it is; what is written there goes to\n" \
-		 "a workspace, which callgate ws list shows and callgate ws discard removes", \
-		 FIELD_OFFSET(uses_workspace))
+#define COW_OPTION_ROW                                                                                       \
+	{                                                                                                    \
+		"cow", 0, "[=copy]",                                                                         \
+			"copy on write: leave the directory of -w as it is; what is written there goes to\n" \
+			"a workspace, which callgate ws list shows and callgate ws discard removes;\n"       \
+			"copy: by a copy also where an overlay can be mounted",                              \
+			run_set_workspace, 0, 0                                                              \
+	}
 #define APPROVALS_OPTION_ROW                                                                                           \
 	CLI_TEXT("approvals", "FILE", "with --approve: keep answers that are to be remembered for later runs in FILE", \
 		 FIELD_OFFSET(approvals_file))

@@ -33,6 +33,7 @@ struct run_options {
 	bool writes_outside_workdir;
 	bool is_dry_run;     /* --dry-run */
 	bool uses_workspace; /* --cow, or "workspace" of the policy once that is loaded */
+	bool copies_workspace; /* --cow=copy; sets uses_workspace, too */
 	bool inspects;       /* --inspect */
 	bool json;
 	bool reads_stdin;     /* the program gets callgate's stdin */

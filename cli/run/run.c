@@ -26,7 +26,7 @@ static void run_remove_scratch(struct run *run)
 	if (geteuid() != run->user.uid)
 		(void)privs_become_user(&run->user); /* on failure the directory is removed as root */
 	/* An empty workspace is kept only for a run that went well: watch.c has closed the descriptor then. */
-	if (run->workspace_fd >= 0 && workspace_is_empty(run->workspace_fd))
+	if (run->workspace_fd >= 0 && workspace_is_empty(run->workspace_fd, run->workdir))
 		(void)workspace_remove(run->scratch.base_fd, run->scratch.id); /* on failure it stays in the list */
 	close_fd(&run->workspace_fd);
 	error = scratch_remove_run(&run->scratch);

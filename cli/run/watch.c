@@ -21,6 +21,7 @@
 #include "keeper/output.h"
 #include "keeper/result.h"
 #include "supervisor/report.h"
+#include "workspace/fold.h"
 #include "workspace/store.h"
 
 #define FDS_NEEDED_BESIDES_VIEW 64        /* descriptors that callgate needs besides those of the view */
@@ -316,11 +317,12 @@ static void watch_report_error(const struct run *run, json_t *result, const stru
 /* With --cow: tells of the workspace, unless the run has failed and changed nothing. Then run_release() removes it. */
 static void watch_report_workspace(struct run *run, const struct keeper_outcome *outcome, json_t *result)
 {
-	if (run->workspace_fd < 0 || (outcome->error_code && workspace_is_empty(run->workspace_fd)))
+	if (run->workspace_fd < 0 || (outcome->error_code && workspace_is_empty(run->workspace_fd, run->workdir)))
 		return;
 	(void)json_object_set_new(result, "workspace",
-				  json_pack("{s:s, s:o}", "id", run->scratch.id, "dir",
-					    report_make_text_json(run->workdir)));
+				  json_pack("{s:s, s:o, s:s}", "id", run->scratch.id, "dir",
+					    report_make_text_json(run->workdir), "by",
+					    workspace_is_copy(run->workspace_fd) ? "copy" : "overlay"));
 	if (!run->options.json && !run->options.is_quiet)
 		cli_note("callgate: what was written to %s is in the workspace %s (callgate ws list)", run->workdir,
 			 run->scratch.id);
@@ -426,6 +428,7 @@ static struct keeper_options watch_make_keeper_options(struct run *run)
 			   : options->observes && !options->writes_outside_workdir ? VIEW_OVERLAY_OUTSIDE_WORKDIR
 										   : VIEW_OVERLAY_NONE,
 		.workspace_host = run->workspace_path,
+		.copies_workspace = options->copies_workspace,
 		.parent_pid = options->dies_with_parent ? run->parent : 0,
 		.shows_status_line = watch_needs_status_line(options),
 		.stdout_is_terminal_too = options->shows_status_line && isatty(STDOUT_FILENO),

@@ -165,7 +165,7 @@ static bool apply_misses_renamed(const struct plan *plan, const struct workspace
 	if (change->kind != WORKSPACE_ADDED || ws_plan_get_state(plan, change) <= PLAN_APPLY)
 		return false;
 	fd = workspace_open_entry(plan->layer->upper_fd, change->path);
-	return fd < 0 || workspace_has_origin(plan->layer, fd);
+	return fd < 0 || workspace_may_be_renamed(plan->layer, change->path, fd);
 }
 
 /*

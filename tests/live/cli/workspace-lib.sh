@@ -12,8 +12,8 @@ picture()
 begin_run()
 {
 	mkfifo "$T/go"
-	"$CALLGATE" run --cow -q --profile minimal -w "$W" -r /usr -x /usr/bin -i -- /bin/sh -c 'echo up; read x' \
-		<"$T/go" >"$T/up" 2>"$T/err" &
+	"$CALLGATE" run "${WORKSPACE_COW:---cow}" -q --profile minimal -w "$W" -r /usr -x /usr/bin -i -- \
+		/bin/sh -c 'echo up; read x' <"$T/go" >"$T/up" 2>"$T/err" &
 	runner=$!
 	exec 9>"$T/go"
 	until [ -s "$T/up" ]; do kill -0 "$runner" 2>/dev/null || break; done

@@ -9,13 +9,8 @@ seeds=${WORKSPACE_SEEDS:-4} kills=${WORKSPACE_KILLS:-3} first=${WORKSPACE_FIRST:
 cp "$SRC/tests/live/cli/workspace-program.py" "$T/program.py" || die "no program"
 chmod 755 "$T"
 mkdir "$T/w"
-run=(run --json --cow --profile minimal -r /usr -x /usr/bin -r "$T/program.py" --output-limit 4M)
+run=(run --json "${WORKSPACE_COW:---cow}" --profile minimal -r /usr -x /usr/bin -r "$T/program.py" --output-limit 4M)
 cg "${run[@]}" -w "$T/w" -- /bin/true >"$T/result" 2>"$T/err"
-if [ "$(jq -r .error.code "$T/result")" = view_failed ]; then
-	layer mountns && layer userns && [ "$(stat -f -c %T "$TMPDIR")" != overlayfs ] &&
-		fail "refused, although there are namespaces: $(cat "$T/err")"
-	exit $live_failed
-fi
 jq -r .workspace.id "$T/result" | xargs "$CALLGATE" ws discard || fail "cannot be discarded"
 json() # WORD…: as a JSON array
 {

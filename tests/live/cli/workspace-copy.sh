@@ -1,0 +1,170 @@
+#!/bin/bash
+# --cow where no overlay can be mounted: the program gets a copy, which has all that the directory has, and whose
+# changes ws apply finds; a copy that cannot be made is refused in one sentence; SIGKILL while it is made, used or
+# compared loses nothing. All tests of workspaces are run with copies as well.
+. "$(dirname "$0")/../lib.sh"
+. "$(dirname "$0")/workspace-lib.sh"
+need jq "$PYTHON"
+W=$T/w
+kills=2
+[ -z "${CHECK_LONG:-}" ] || kills=150
+
+for test in cli/workspace cli/workspace-diff cli/workspace-apply cli/workspace-random supervisor/session-workspace; do
+	WORKSPACE_COW=--cow=copy WORKSPACE_SEEDS=${WORKSPACE_SEEDS:-1} WORKSPACE_KILLS=${WORKSPACE_KILLS:-1} \
+		bash "$SRC/tests/live/$test.sh" >"$T/log" 2>&1 || fail "$test: $(tail -n 5 "$T/log")"
+done
+
+cow() # OPTION… -- PROGRAM…: the result in $T/result, the workspace in $id
+{
+	cg run --json --profile minimal -w "$W" -r /usr -x /usr/bin "$@" >"$T/result" 2>"$T/err"
+	id=$(jq -r '.workspace.id // empty' "$T/result")
+}
+
+ws()
+{
+	"$CALLGATE" ws "$@"
+}
+
+discard_all()
+{
+	for id in $(ws list --json | jq -r .id); do
+		ws discard "$id" || fail "discard $id"
+	done
+}
+
+entries() # all that can be known of a tree, and which names are one file
+{
+	"$PYTHON" - "$1" <<'END'
+import os, stat, sys
+os.chdir(sys.argv[1])
+first = {}
+for top, dirs, files in os.walk(b'.'):
+    for name in sorted(dirs + files) + [b'.']:
+        path = os.path.join(top, name)
+        at = os.lstat(path)
+        is_dir, is_file = stat.S_ISDIR(at.st_mode), stat.S_ISREG(at.st_mode)
+        print(path, oct(at.st_mode), at.st_uid, at.st_gid, 0 if is_dir else at.st_size, at.st_mtime_ns,
+              at.st_atime_ns if is_file else 0, is_file and at.st_size > 8 * 2**20 and at.st_blocks < 1000,
+              0 if is_dir else first.setdefault(at.st_ino, path),
+              os.readlink(path) if stat.S_ISLNK(at.st_mode) else
+              [(each, os.getxattr(path, each)) for each in sorted(os.listxattr(path))])
+END
+}
+
+# All kinds of entries.
+mkdir -p "$W/a/b" "$W/closed/in" "$W/empty"
+echo one >"$W/one"
+ln "$W/one" "$W/a/one too"
+echo x >"$W/$(printf 'odd\n\033\377')"
+truncate -s 20G "$W/sparse"
+printf end | dd of="$W/sparse" bs=1 seek=5000000 conv=notrunc status=none
+ln -s ../none "$W/a/link"
+mkfifo -m 640 "$W/a/fifo"
+"$PYTHON" -c 'import socket, sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])' "$W/a/socket"
+setfattr -n user.note -v text "$W/one" "$W/a" 2>/dev/null
+chmod 4751 "$W/one"
+chmod 500 "$W/closed/in" "$W/closed"
+touch -hd '2001-02-03 04:05:06.123456789' "$W/a/link" "$W/a/b" "$W/a/fifo" "$W/one"
+entries "$W" >"$T/before"
+cow --cow=copy -- /usr/bin/true
+entries "$W" | diff - "$T/before" >"$T/differs" || fail "changed: $(cat "$T/differs")"
+jq -e '.workspace.by == "copy"' "$T/result" >/dev/null || fail "by: $(cat "$T/result" "$T/err")"
+entries "$TMPDIR"/callgate-*/workspaces/"$id"/0/copy | sed "s/ [0-9]* \(False\|True\) / 0 \1 /" >"$T/copied"
+sed "s/ [0-9]* \(False\|True\) / 0 \1 /" "$T/before" | diff - "$T/copied" >"$T/differs" ||
+	fail "the copy differs: $(cat "$T/differs")"
+[ -z "$(ws diff "$id")" ] || fail "nothing was changed: $(ws diff "$id")"
+[ ! -e "$(echo "$TMPDIR"/callgate-*/workspaces/"$id"/0/copy)" ] || fail "the copy is left"
+discard_all
+
+# Names do not lead to the directory, and none of the copy's is seen.
+cow --cow=copy --without namespaces -W "$T/tmp" -- /bin/sh -c 'cd -P a; exec 5<"one too"; pwd; /bin/pwd
+	readlink /proc/self/cwd /proc/self/fd/5; cd ..; /bin/pwd; echo past >/proc/self/cwd/past
+	ln one ../tmp/linked 2>/dev/null; mv one ../tmp/linked; ls ../tmp; cat /proc/self/mounts /proc/self/maps'
+jq -r .stdout "$T/result" | grep -qa workspaces && fail "a name of the copy: $(jq -r .stdout "$T/result")"
+[ "$(jq -r .stdout "$T/result" | head -n 5)" = "$(printf '%s\n' "$W/a" "$W/a" "$W/a" "$W/a/one too" "$W")" ] ||
+	fail "names: $(jq -r .stdout "$T/result")"
+[ "$(ws diff "$id")" = "$(printf 'D  one\nA  past')" ] || fail "names: $(ws diff "$id") $(cat "$T/result")"
+[ "$(stat -c %h "$TMPDIR/linked")" = 1 ] || fail "a file of the copy has a name outside"
+rm -f "$TMPDIR/linked"
+entries "$W" | diff - "$T/before" >"$T/differs" || fail "changed by names: $(cat "$T/differs")"
+discard_all
+
+# A directory is renamed as natively, and put there by apply.
+cow --cow=copy -- /bin/sh -c 'mv a c && mkdir a && echo new >a/new && mv c/b . && rmdir empty && echo f >empty'
+[ "$(jq -r .status "$T/result")" = ok ] || fail "mv: $(cat "$T/result")"
+ws apply --allow-executed "$id" >/dev/null || fail "apply"
+{ [ -S "$W/c/socket" ] && [ -p "$W/c/fifo" ] && [ "$(cat "$W/a/new" "$W/empty")" = "$(printf 'new\nf')" ] &&
+	[ -d "$W/b" ] && [ ! -e "$W/a/b" ]; } || fail "applied: $(ls -lR "$W")"
+[ -z "$(ws diff "$id")" ] || fail "left: $(ws diff "$id")"
+discard_all
+
+# What cannot be copied is refused in one sentence that names it, and nothing is left of it.
+refuses() # TEXT OPTION…
+{
+	local text=$1
+	shift
+	cow "$@" --cow=copy -- /bin/sh -c 'echo past >past'
+	[ "$(jq -r .error.code "$T/result")" = view_failed ] || fail "$text: $(cat "$T/result")"
+	grep -qF -- "$text" "$T/err" || fail "$text: not said: $(cat "$T/err")"
+	[ -z "$(ls "$TMPDIR"/callgate-*/workspaces 2>/dev/null)" ] || fail "$text: left: $(ls -R "$TMPDIR")"
+}
+if [ "$(id -u)" != 0 ]; then
+	chmod 0 "$W/a"
+	refuses "./a cannot be read: Permission denied"
+	chmod 755 "$W/a"
+fi
+TMPDIR=$W refuses "TMPDIR is in it"
+rm -rf "$W"/callgate-*
+if [ "$(id -u)" = 0 ] && mkdir "$T/small" && mount -t tmpfs -o size=4M small "$T/small" 2>/dev/null; then
+	trap 'umount "$T/small"; live_done' EXIT
+	head -c 6M /dev/zero | tr '\0' x >"$W/a/big"
+	TMPDIR=$T/small refuses "./a/big cannot be written to the copy in TMPDIR: No space left on device; free some"
+	rm "$W/a/big"
+	# tmpfs does not tell what a mapping changed, so contents are compared.
+	TMPDIR=$T/small cow --cow=copy -r "$PYTHON" -- "$PYTHON" -c 'import mmap
+with open("a/new", "r+b") as file:
+    area = mmap.mmap(file.fileno(), 0)
+    print(area[0])
+    area[0] = 77'
+	[ "$(TMPDIR=$T/small ws diff "$id" | cut -c1-8)" = "M  a/new" ] ||
+		fail "mapped: $(TMPDIR=$T/small ws diff "$id") $(cat "$T/result")"
+	mount -t tmpfs below "$W/b" && refuses "something is mounted below it" && umount "$W/b"
+	umount "$T/small"
+	trap live_done EXIT
+fi
+
+# SIGKILL of the run and of what compares it, at any moment: the directory stays, and no change is lost.
+for ((i = 0; i < 40; i++)); do mkdir -p "$W/many/$i" && touch "$W/many/$i/"{1..20}; done
+entries "$W" >"$T/before"
+work='echo changed >a/new; rm -r many/3; mv many/4 many/3; chmod 700 many/5; echo done >finished'
+cow --cow=copy -- /bin/sh -c "$work"
+ws diff "$id" >"$T/whole"
+[ "$(wc -l <"$T/whole")" = 44 ] || fail "whole: $(wc -l <"$T/whole") $(head -n 3 "$T/whole")"
+discard_all
+for ((kill = 0; kill < kills; kill++)); do
+	"$CALLGATE" run --cow=copy -q --profile minimal -w "$W" -r /usr -x /usr/bin -- /bin/sh -c "$work; sleep 100" \
+		>"$T/killed" 2>&1 &
+	runner=$!
+	sleep "0.0$((RANDOM % 10))$((RANDOM % 10))"
+	kill -KILL "$runner"
+	wait "$runner" 2>/dev/null
+	while [ -n "$(ws list --json | jq -r 'select(.in_use).id')" ]; do sleep 0.01; done
+	for id in $(ws list --json | jq -r .id); do
+		ws diff "$id" >"$T/killed" 2>&1
+		[ $? -lt 2 ] || fail "killed in a run: $(cat "$T/killed")"
+		grep -qa 'A  finished' "$T/killed" && ! cmp -s "$T/killed" "$T/whole" && fail "lost: $(cat "$T/killed")"
+		grep -avxFf "$T/whole" "$T/killed" >"$T/odd" && fail "no change of the program's: $(cat "$T/odd")"
+	done
+	discard_all
+	cow --cow=copy -- /bin/sh -c "$work"
+	for pause in 0 1 2 3 5 8; do
+		"$CALLGATE" ws diff "$id" >"$T/killed" 2>&1 &
+		runner=$!
+		sleep "0.00$pause"
+		kill -KILL "$runner" 2>/dev/null
+		wait "$runner" 2>/dev/null
+	done
+	ws diff "$id" | diff - "$T/whole" >"$T/differs" || fail "killed in ws diff: $(cat "$T/differs")"
+	discard_all
+done
+entries "$W" | diff - "$T/before" >"$T/differs" || fail "changed: $(cat "$T/differs")"

@@ -1,0 +1,188 @@
+/* Copies one entry of a directory, with its attributes. */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <linux/limits.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/statvfs.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "view/copy.h"
+
+#define COPY_BYTES_BETWEEN_CHECKS (UINT64_C(16) << 20) /* copied bytes after which the room on the disk is looked at */
+#define COPY_KEPT_FREE_PART 64                         /* 1/64 of a file system stays free for others */
+
+/* ---- attributes ---- */
+
+/*
+ * True for an attribute that need not be copied: security modules label files by where they are, and what only root
+ * sees is no program's.
+ */
+static bool copy_may_skip_attribute(const char *name)
+{
+	return strncmp(name, "user.", strlen("user.")) != 0 && strncmp(name, "system.", strlen("system.")) != 0;
+}
+
+/* Copies one extended attribute. value: room for XATTR_SIZE_MAX. 0 or -errno. */
+static int copy_attribute(const char *from, const char *to, const char *name, char *value)
+{
+	const ssize_t len = getxattr(from, name, value, XATTR_SIZE_MAX);
+
+	if (len >= 0 && setxattr(to, name, value, (size_t)len, 0) == 0)
+		return 0;
+	return copy_may_skip_attribute(name) || errno == ENODATA ? 0 : -errno;
+}
+
+static int copy_extended_attributes(const char *from, const char *to)
+{
+	_cleanup_free_ char *names = NULL;
+	ssize_t len = listxattr(from, NULL, 0);
+	int r = 0;
+
+	if (len <= 0)
+		return len < 0 && errno != EOPNOTSUPP ? -errno : 0;
+	names = malloc(XATTR_LIST_MAX + XATTR_SIZE_MAX);
+	if (!names)
+		return -ENOMEM;
+	len = listxattr(from, names, XATTR_LIST_MAX);
+	if (len < 0)
+		return -errno;
+	for (ssize_t at = 0; r == 0 && at < len; at += (ssize_t)strlen(names + at) + 1)
+		r = copy_attribute(from, to, names + at, names + XATTR_LIST_MAX);
+	return r;
+}
+
+int copy_attributes(int from_fd, int to_fd, const char **ret_what)
+{
+	const struct io_proc_fd_path from = io_proc_fd_path(from_fd), to = io_proc_fd_path(to_fd);
+	struct stat st, own;
+	int r;
+
+	*ret_what = "has attributes that cannot be copied";
+	if (fstat(from_fd, &st) < 0 || fstat(to_fd, &own) < 0)
+		return -errno;
+	/* What belongs to another user is the program's own in the copy, unless this process may change that. */
+	if (st.st_uid != own.st_uid || st.st_gid != own.st_gid)
+		(void)!fchownat(to_fd, "", st.st_uid, st.st_gid, AT_EMPTY_PATH);
+	r = copy_extended_attributes(from.path, to.path);
+	if (r == 0 && !S_ISLNK(st.st_mode) && chmod(to.path, st.st_mode & 07777) < 0)
+		r = -errno;
+	if (r == 0 && utimensat(AT_FDCWD, to.path, (const struct timespec[2]){st.st_atim, st.st_mtim}, 0) < 0)
+		r = -errno;
+	return r;
+}
+
+/* ---- files ---- */
+
+/* -ENOSPC unless the file system has room for so many bytes more, and some for others. */
+static int copy_check_room(int dir_fd, uint64_t bytes, struct copy_room *room)
+{
+	struct statvfs fs;
+
+	room->unchecked_bytes += bytes;
+	if (room->unchecked_bytes < COPY_BYTES_BETWEEN_CHECKS)
+		return 0;
+	room->unchecked_bytes = 0;
+	if (fstatvfs(dir_fd, &fs) < 0)
+		return 0; /* then writing tells */
+	return (uint64_t)fs.f_bavail * fs.f_frsize < bytes + (uint64_t)fs.f_blocks * fs.f_frsize / COPY_KEPT_FREE_PART
+		       ? -ENOSPC
+		       : 0;
+}
+
+/* Opens a regular file; its access time stays. -ENOENT: it has become something else. A descriptor or -errno. */
+static int copy_open_file(int dir_fd, const char *name)
+{
+	const int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
+	const uint64_t resolve = IO_RESOLVE_BELOW | RESOLVE_NO_XDEV;
+	_cleanup_close_ int fd = openat2_retry(dir_fd, name, flags | O_NOATIME, 0, resolve);
+	struct stat st;
+
+	if (fd == -EPERM) /* another user's */
+		fd = openat2_retry(dir_fd, name, flags, 0, resolve);
+	if (fd == -ELOOP || fd == -ENXIO)
+		return -ENOENT;
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	return S_ISREG(st.st_mode) ? steal_fd(&fd) : -ENOENT;
+}
+
+static int copy_content(int from_fd, int to_fd, uint64_t bytes, struct copy_room *room)
+{
+	int r;
+
+	if (bytes == 0 || ioctl(to_fd, FICLONE, from_fd) == 0)
+		return bytes == 0 ? io_copy_sparse(from_fd, to_fd) : 0;
+	r = copy_check_room(to_fd, bytes, room);
+	return r < 0 ? r : io_copy_sparse(from_fd, to_fd);
+}
+
+static int copy_file(int from_dir_fd, const char *name, int to_dir_fd, struct copy_room *room, const char **ret_what)
+{
+	_cleanup_close_ int from = copy_open_file(from_dir_fd, name), to = -1;
+	struct stat st;
+	int r;
+
+	*ret_what = from == -EXDEV ? "is a mount of its own" : "cannot be read";
+	if (from == -ENOENT)
+		return 0;
+	if (from < 0)
+		return from;
+	if (fstat(from, &st) < 0)
+		return -errno;
+	*ret_what = "cannot be written to the copy in TMPDIR";
+	to = openat(to_dir_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (to < 0)
+		return -errno;
+	r = copy_content(from, to, (uint64_t)st.st_blocks * 512, room);
+	return r < 0 ? r : copy_attributes(from, to, ret_what);
+}
+
+/* ---- other entries ---- */
+
+static int copy_make_link(int from_dir_fd, const char *name, int to_dir_fd)
+{
+	char target[PATH_MAX];
+	const ssize_t len = readlinkat(from_dir_fd, name, target, sizeof(target) - 1);
+
+	if (len < 0)
+		return -errno;
+	target[len] = '\0';
+	return symlinkat(target, to_dir_fd, name) < 0 ? -errno : 0;
+}
+
+/* Makes a link, FIFO, socket or device, and copies its attributes. */
+static int copy_node(int from_dir_fd, const char *name, const struct stat *st, int to_dir_fd, const char **ret_what)
+{
+	_cleanup_close_ int from = -1, to = -1;
+	int r;
+
+	*ret_what = S_ISCHR(st->st_mode) || S_ISBLK(st->st_mode) ? "is a device, which cannot be copied"
+								 : "cannot be copied";
+	if (S_ISLNK(st->st_mode))
+		r = copy_make_link(from_dir_fd, name, to_dir_fd);
+	else
+		r = mknodat(to_dir_fd, name, (st->st_mode & S_IFMT) | 0600, st->st_rdev) < 0 ? -errno : 0;
+	if (r < 0)
+		return r == -ENOENT || r == -EINVAL ? 0 : r; /* it is no link any more */
+	from = openat(from_dir_fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	to = openat(to_dir_fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	if (to < 0)
+		return -errno;
+	return from < 0 ? 0 : copy_attributes(from, to, ret_what);
+}
+
+int copy_entry(int from_dir_fd, const char *name, const struct stat *st, int to_dir_fd, struct copy_room *room,
+	       const char **ret_what)
+{
+	return S_ISREG(st->st_mode) ? copy_file(from_dir_fd, name, to_dir_fd, room, ret_what)
+				    : copy_node(from_dir_fd, name, st, to_dir_fd, ret_what);
+}

@@ -1,0 +1,58 @@
+/*
+ * Copies the directory of -w for --cow where no overlay can be mounted. The program gets the copy; workspace/fold.h
+ * compares it afterwards with the records that are made here. Runs in the supervisor, before the program starts.
+ */
+#ifndef CALLGATE_VIEW_COPY_H
+#define CALLGATE_VIEW_COPY_H
+
+#include <limits.h>
+#include <stdint.h>
+#include <sys/stat.h>
+
+#define COPY_MARKER_NAME "copied"   /* empty file: the layer is a copy, begun at its time */
+#define COPY_DIR_NAME "copy"        /* directory that has the copy */
+#define COPY_RECORDS_NAME "records" /* file of struct copy_record; missing: the copy is not complete */
+#define COPY_ENTRIES_MAX 1000000u   /* most entries that are copied */
+
+/*
+ * How an entry of the copy was when the program started. The file has one for each entry, followed by the path and
+ * NUL; the last one is that of the directory itself, with the path "".
+ */
+struct copy_record {
+	uint64_t inode;
+	int64_t ctime_sec;
+	uint32_t ctime_nsec;
+	uint32_t mode;
+	uint32_t path_len;
+	/* of the last one: 1: a shared mapping changes files of this file system without setting their times */
+	uint32_t must_compare_contents;
+};
+
+/* Why a directory cannot be copied. */
+struct copy_failure {
+	char path[PATH_MAX]; /* below the directory; "" is it itself */
+	const char *what;    /* static; "cannot be read" */
+};
+
+/*
+ * Copies the directory from_fd into dir_fd, with all attributes, holes and hard links among its entries, following no
+ * link. Access times of the original stay where the caller may ask for that. 0; or -errno with *ret_failure set.
+ */
+int copy_tree(int from_fd, int dir_fd, struct copy_failure *ret_failure);
+
+/* What is known of the room on the disk while files are copied. Zero-initialise. */
+struct copy_room {
+	uint64_t unchecked_bytes;
+};
+
+/*
+ * Copies one entry, which is no directory. st: of lstat(2). 0, also when it has become something else meanwhile; or
+ * -errno with *ret_what set as copy_failure.what.
+ */
+int copy_entry(int from_dir_fd, const char *name, const struct stat *st, int to_dir_fd, struct copy_room *room,
+	       const char **ret_what);
+
+/* Gives an entry the owner, attributes, mode and times of another one; both O_PATH. Returns as copy_entry(). */
+int copy_attributes(int from_fd, int to_fd, const char **ret_what);
+
+#endif

@@ -1,0 +1,420 @@
+#include "workspace/fold.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "base/path.h"
+#include "view/copy.h"
+#include "workspace/content.h"
+#include "workspace/layer.h"
+#include "workspace/records.h"
+
+#define FOLD_NEW_NAME "fold" /* the layer while it is made */
+#define FOLD_UPPER_NAME "upper"
+
+/* A list of paths. */
+struct fold_paths {
+	char **item; /* owned, and each of them */
+	size_t count, room;
+};
+
+struct fold {
+	int copy_fd, base_fd;
+	int new_fd; /* the layer; -1: it is only looked whether it would have anything */
+	bool is_changed;
+	struct workspace_records records;
+	struct fold_paths pending; /* directories of the copy that are yet to be read */
+	struct fold_paths made;    /* directories of the layer, those above first */
+	char last_made[PATH_MAX];  /* the directory that was needed last */
+	struct timespec begun;     /* when the copy was */
+	struct fold_paths closed;  /* directories that the program has closed, for which its user lacks rights */
+	mode_t *closed_mode;       /* their modes */
+	size_t closed_room;
+};
+
+static int fold_add_path(struct fold_paths *paths, const char *path)
+{
+	if (!array_reserve(&paths->item, paths->count, &paths->room))
+		return -ENOMEM;
+	paths->item[paths->count] = strdup(path);
+	return paths->item[paths->count++] ? 0 : -ENOMEM;
+}
+
+static void fold_release_paths(struct fold_paths *paths)
+{
+	for (size_t i = 0; i < paths->count; i++)
+		free(paths->item[i]);
+	free(paths->item);
+}
+
+/* ---- the layer ---- */
+
+/* Makes a directory of the layer, with those above it. Their attributes are set in the end. 0 or -errno. */
+static int fold_make_dir(struct fold *fold, const char *path)
+{
+	int r = 0;
+
+	fold->is_changed = true;
+	if (fold->new_fd < 0 || strcmp(path, fold->last_made) == 0)
+		return 0;
+	(void)snprintf(fold->last_made, sizeof(fold->last_made), "%s", path);
+	for (char *slash = fold->last_made; r == 0 && slash;) {
+		slash = strchr(slash + 1, '/');
+		if (slash)
+			*slash = '\0';
+		if (mkdirat(fold->new_fd, fold->last_made, 0700) == 0)
+			r = fold_add_path(&fold->made, fold->last_made);
+		else if (errno != EEXIST)
+			r = -errno;
+		if (slash)
+			*slash = '/';
+	}
+	return r;
+}
+
+/* Makes the directory of the layer that an entry is in. */
+static int fold_make_parent(struct fold *fold, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	char dir[PATH_MAX];
+
+	fold->is_changed = true;
+	if (!slash)
+		return 0;
+	(void)snprintf(dir, sizeof(dir), "%.*s", (int)(slash - path), path);
+	return fold_make_dir(fold, dir);
+}
+
+/* Copies an entry into the layer, where it cannot be linked. 0 or -errno. */
+static int fold_copy(const struct fold *fold, int copy_dir_fd, const char *name, const char *path,
+		     const struct stat *st)
+{
+	const char *slash = strrchr(path, '/'), *what;
+	struct copy_room room = {0};
+	_cleanup_close_ int to = -1;
+	char dir[PATH_MAX];
+
+	(void)snprintf(dir, sizeof(dir), "%.*s", slash ? (int)(slash - path) : 1, slash ? path : ".");
+	to = openat2_retry(fold->new_fd, dir, O_RDONLY | O_DIRECTORY, 0, IO_RESOLVE_BELOW);
+	return to < 0 ? to : copy_entry(copy_dir_fd, name, st, to, &room, &what);
+}
+
+/* Puts an entry, which is no directory, into the layer. 0 or -errno. */
+static int fold_put(struct fold *fold, int copy_dir_fd, const char *name, const char *path, const struct stat *st)
+{
+	int r = fold_make_parent(fold, path);
+
+	if (r < 0 || fold->new_fd < 0)
+		return r;
+	if (linkat(copy_dir_fd, name, fold->new_fd, path, 0) == 0)
+		return 0;
+	/* EPERM: no links there, or of others' files; EMLINK: it has too many */
+	return errno == EPERM || errno == EMLINK || errno == EOPNOTSUPP || errno == EXDEV
+		       ? fold_copy(fold, copy_dir_fd, name, path, st)
+		       : -errno;
+}
+
+/* Notes in the layer that a name was removed. 0 or -errno. */
+static int fold_put_whiteout(struct fold *fold, const char *path)
+{
+	_cleanup_close_ int fd = -1;
+	int r = fold_make_parent(fold, path);
+
+	if (r < 0 || fold->new_fd < 0)
+		return r;
+	fd = openat(fold->new_fd, path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0);
+	if (fd < 0 || fchmod(fd, WORKSPACE_WHITEOUT_MODE & 07777) < 0 ||
+	    futimens(fd, (const struct timespec[2]){fold->begun, fold->begun}) < 0)
+		return -errno;
+	return 0;
+}
+
+/* ---- what was changed ---- */
+
+/*
+ * Whether a file has another content than the one of the directory, where times do not tell. One that was changed there
+ * since is taken for changed: it is compared later. 1, 0 or -errno.
+ */
+static int fold_compare_contents(const struct fold *fold, int copy_dir_fd, const char *name, const char *path,
+				 const struct stat *st)
+{
+	_cleanup_close_ int base =
+		openat2_retry(fold->base_fd, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0, IO_RESOLVE_BELOW);
+	_cleanup_close_ int copy = openat(copy_dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	struct stat base_st;
+	int r;
+
+	if (base < 0 || copy < 0 || fstat(base, &base_st) < 0 || !S_ISREG(base_st.st_mode) ||
+	    base_st.st_size != st->st_size || base_st.st_ctim.tv_sec >= fold->begun.tv_sec)
+		return 1;
+	r = content_is_equal(base, copy, (uint64_t)st->st_size);
+	return r < 0 ? r : !r;
+}
+
+/* Whether an entry is to be in the layer. 1, 0 or -errno. */
+static int fold_is_changed(const struct fold *fold, int copy_dir_fd, const char *name, const char *path,
+			   const struct stat *st, struct workspace_record *record)
+{
+	if (!record)
+		return 1;
+	record->is_there = true;
+	record->is_directory = S_ISDIR(st->st_mode);
+	if (!workspace_record_is_kept(record, st))
+		return 1;
+	return fold->records.must_compare_contents && S_ISREG(st->st_mode)
+		       ? fold_compare_contents(fold, copy_dir_fd, name, path, st)
+		       : 0;
+}
+
+/* Puts what a name of the copy leads to into the layer, if it was changed. 0 or -errno. */
+static int fold_name(struct fold *fold, int copy_dir_fd, const char *dir, const char *name)
+{
+	char path[PATH_MAX];
+	struct stat st;
+	int r;
+
+	if ((size_t)snprintf(path, sizeof(path), "%s%s%s", dir, *dir ? "/" : "", name) >= sizeof(path))
+		return -ENAMETOOLONG;
+	if (fstatat(copy_dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return -errno;
+	r = fold_is_changed(fold, copy_dir_fd, name, path, &st, workspace_records_find(&fold->records, path));
+	if (r < 0)
+		return r;
+	if (!S_ISDIR(st.st_mode))
+		return r == 1 ? fold_put(fold, copy_dir_fd, name, path, &st) : 0;
+	r = r == 1 ? fold_make_dir(fold, path) : 0;
+	return r < 0 ? r : fold_add_path(&fold->pending, path);
+}
+
+/* Reads a directory of the copy. Takes fd, which may be -errno. 0 or -errno. */
+static int fold_stream(struct fold *fold, const char *path, int fd)
+{
+	_cleanup_closedir_ DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	const struct dirent *entry;
+	int r = 0;
+
+	if (!dir)
+		return fd < 0 ? fd : -ENOMEM;
+	while (r == 0 && (errno = 0, entry = readdir(dir)))
+		if (!path_is_dot_name(entry->d_name))
+			r = fold_name(fold, fd, path, entry->d_name);
+	return r == 0 && errno ? -errno : r;
+}
+
+/* Opens a directory of the copy for reading. A descriptor or -errno. */
+static int fold_open_dir(const struct fold *fold, const char *path)
+{
+	return openat2_retry(fold->copy_fd, *path ? path : ".", O_RDONLY | O_DIRECTORY, 0, IO_RESOLVE_BELOW);
+}
+
+/*
+ * Opens a directory of the copy that its owner may not read. Its mode is changed for that, and set in the layer in the
+ * end. When this process is killed between, the layer has it as one that its owner may read. A descriptor or -errno.
+ */
+static int fold_open_closed_dir(struct fold *fold, const char *path)
+{
+	_cleanup_close_ int entry = workspace_open_entry(fold->copy_fd, path);
+	struct stat st;
+	int r;
+
+	if (entry < 0)
+		return entry;
+	if (fstat(entry, &st) < 0)
+		return -errno;
+	if (!array_reserve(&fold->closed_mode, fold->closed.count, &fold->closed_room))
+		return -ENOMEM;
+	fold->closed_mode[fold->closed.count] = st.st_mode & 07777;
+	r = fold_add_path(&fold->closed, path);
+	if (r == 0)
+		r = fold_make_dir(fold, path);
+	if (r == 0 && chmod(io_proc_fd_path(entry).path, (st.st_mode & 07777) | 0700) < 0)
+		r = -errno;
+	return r < 0 ? r : fold_open_dir(fold, path);
+}
+
+/* Reads one directory of the copy. 0 or -errno. */
+static int fold_dir(struct fold *fold, const char *path)
+{
+	int fd = fold_open_dir(fold, path);
+
+	if (fd == -EACCES && fold->new_fd < 0) {
+		fold->is_changed = true;
+		return 0;
+	}
+	return fold_stream(fold, path, fd == -EACCES ? fold_open_closed_dir(fold, path) : fd);
+}
+
+/* True when the entry was in a directory that is one still: then its name was removed from it. */
+static bool fold_is_removed(const struct fold *fold, const struct workspace_record *record)
+{
+	const char *slash = strrchr(record->path, '/');
+	const struct workspace_record *parent;
+	char dir[PATH_MAX];
+
+	if (record->is_there || !slash)
+		return !record->is_there;
+	(void)snprintf(dir, sizeof(dir), "%.*s", (int)(slash - record->path), record->path);
+	parent = workspace_records_find(&fold->records, dir);
+	return parent && parent->is_there && parent->is_directory;
+}
+
+/* Finds all changes. 0 or -errno. */
+static int fold_find_changes(struct fold *fold)
+{
+	int r = fold_add_path(&fold->pending, "");
+
+	for (size_t i = 0; r == 0 && i < fold->pending.count; i++)
+		r = fold_dir(fold, fold->pending.item[i]);
+	for (size_t i = 0; r == 0 && i < fold->records.count; i++)
+		if (fold_is_removed(fold, &fold->records.item[i]))
+			r = fold_put_whiteout(fold, fold->records.item[i].path);
+	return r;
+}
+
+/* Gives the directories of the layer the attributes that they have in the copy, the deepest first. 0 or -errno. */
+static int fold_set_attributes(const struct fold *fold)
+{
+	const char *what;
+	int r = 0;
+
+	for (size_t i = fold->made.count; r == 0 && i-- > 0;) {
+		_cleanup_close_ int from = workspace_open_entry(fold->copy_fd, fold->made.item[i]);
+		_cleanup_close_ int to = workspace_open_entry(fold->new_fd, fold->made.item[i]);
+
+		r = from < 0 ? from : to < 0 ? to : copy_attributes(from, to, &what);
+	}
+	for (size_t i = fold->closed.count; r == 0 && i-- > 0;) {
+		_cleanup_close_ int to = workspace_open_entry(fold->new_fd, fold->closed.item[i]);
+
+		r = to < 0 ? to : chmod(io_proc_fd_path(to).path, fold->closed_mode[i]) < 0 ? -errno : 0;
+	}
+	return r < 0 ? r : copy_attributes(fold->copy_fd, fold->new_fd, &what);
+}
+
+/* ---- the workspace ---- */
+
+/* Opens what is to be folded. 0 or -errno. */
+static int fold_open(struct fold *fold, int layer_fd, const char *dir)
+{
+	struct stat st;
+	int r = workspace_records_load(layer_fd, &fold->records);
+
+	if (r < 0)
+		return r;
+	if (fstatat(layer_fd, COPY_MARKER_NAME, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return -errno;
+	fold->begun = st.st_mtim;
+	fold->copy_fd = io_open_dir(layer_fd, COPY_DIR_NAME);
+	fold->base_fd = io_open_without_links(dir, O_RDONLY | O_DIRECTORY); /* only to compare contents */
+	return fold->copy_fd < 0 ? fold->copy_fd : 0;
+}
+
+static void fold_release(struct fold *fold)
+{
+	fold_release_paths(&fold->pending);
+	fold_release_paths(&fold->made);
+	fold_release_paths(&fold->closed);
+	free(fold->closed_mode);
+	workspace_records_release(&fold->records);
+	cleanup_close(&fold->copy_fd);
+	cleanup_close(&fold->base_fd);
+	cleanup_close(&fold->new_fd);
+}
+
+#define FOLD_NONE                                          \
+	(struct fold)                                      \
+	{                                                  \
+		.copy_fd = -1, .base_fd = -1, .new_fd = -1 \
+	}
+
+static bool fold_has(int layer_fd, const char *name)
+{
+	return faccessat(layer_fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+bool workspace_is_copy(int workspace_fd)
+{
+	return fold_has(workspace_fd, "0/" COPY_MARKER_NAME);
+}
+
+/* Removes a directory of the workspace if it is there. 0 or -errno. */
+static int fold_remove(int layer_fd, const char *name)
+{
+	const int r = io_remove_tree(layer_fd, name);
+
+	return r == -ENOENT ? 0 : r;
+}
+
+/* The copy was not completed, so that the program never ran: gives the layer the directory's mode. 0 or -errno. */
+static int fold_make_empty_layer(int layer_fd, const char *dir)
+{
+	struct stat st;
+
+	if (stat(dir, &st) < 0)
+		return errno == ENOENT ? 0 : -errno;
+	return fchmodat(layer_fd, FOLD_NEW_NAME, st.st_mode & 07777, 0) < 0 ? -errno : 0;
+}
+
+/* Makes the layer under its temporary name. 0 or -errno. */
+static int fold_make_layer(int layer_fd, const char *dir)
+{
+	struct fold fold = FOLD_NONE;
+	int r = fold_remove(layer_fd, FOLD_NEW_NAME); /* of one that was interrupted */
+
+	if (r == 0 && mkdirat(layer_fd, FOLD_NEW_NAME, 0700) < 0)
+		r = -errno;
+	if (r == 0)
+		r = fold_open(&fold, layer_fd, dir);
+	if (r == 0)
+		fold.new_fd = io_open_dir(layer_fd, FOLD_NEW_NAME);
+	if (r == 0 && fold.new_fd < 0)
+		r = fold.new_fd;
+	if (r == 0)
+		r = fold_find_changes(&fold);
+	if (r == 0)
+		r = fold_set_attributes(&fold);
+	fold_release(&fold);
+	return r == -ENOENT && !fold_has(layer_fd, COPY_RECORDS_NAME) ? fold_make_empty_layer(layer_fd, dir) : r;
+}
+
+int workspace_fold(int workspace_fd, const char *dir)
+{
+	_cleanup_close_ int layer = workspace_is_copy(workspace_fd) ? io_open_dir(workspace_fd, "0") : -ENOENT;
+	int r = 0;
+
+	if (layer < 0)
+		return layer == -ENOENT ? 0 : layer;
+	if (!fold_has(layer, FOLD_UPPER_NAME)) {
+		r = fold_make_layer(layer, dir);
+		if (r == 0 && renameat(layer, FOLD_NEW_NAME, layer, FOLD_UPPER_NAME) < 0)
+			r = -errno;
+	}
+	return r < 0 ? r : fold_remove(layer, COPY_DIR_NAME);
+}
+
+int workspace_copy_is_changed(int workspace_fd, const char *dir)
+{
+	_cleanup_close_ int layer = workspace_is_copy(workspace_fd) ? io_open_dir(workspace_fd, "0") : -ENOENT;
+	struct fold fold = FOLD_NONE;
+	int r;
+
+	if (layer < 0 || fold_has(layer, FOLD_UPPER_NAME) || !fold_has(layer, COPY_RECORDS_NAME))
+		return layer < 0 && layer != -ENOENT ? layer : 0;
+	r = fold_open(&fold, layer, dir);
+	if (r == 0)
+		r = fold_find_changes(&fold);
+	if (r == 0)
+		r = fold.is_changed;
+	fold_release(&fold);
+	return r;
+}

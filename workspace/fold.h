@@ -1,0 +1,23 @@
+/*
+ * Makes a layer of a workspace by copying (view/copy.h): what is in it as in the upper layer of an overlay, besides
+ * opaque directories, which it does not need. Files are hard links of those of the copy. The copy stays as it is until
+ * the layer is complete, so that this may be interrupted at any moment, and begins anew then.
+ */
+#ifndef CALLGATE_WORKSPACE_FOLD_H
+#define CALLGATE_WORKSPACE_FOLD_H
+
+#include <stdbool.h>
+
+/* True when the workspace, an open directory, is one by copying. */
+bool workspace_is_copy(int workspace_fd);
+
+/*
+ * Makes the layer unless it is there, and removes the copy. dir: the directory. Only with an exclusive lock of the
+ * workspace. 0, also for one by an overlay; -EACCES: a directory of the copy cannot be read; or -errno.
+ */
+int workspace_fold(int workspace_fd, const char *dir);
+
+/* Whether the program has changed a copy that has no layer yet. Only reads. 1, 0, also without a copy, or -errno. */
+int workspace_copy_is_changed(int workspace_fd, const char *dir);
+
+#endif

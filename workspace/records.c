@@ -1,0 +1,112 @@
+#include "workspace/records.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/io.h"
+
+#define RECORDS_BYTES_MAX (1u << 30) /* most bytes of the file */
+
+static int records_compare(const void *left, const void *right)
+{
+	const struct workspace_record *a = left, *b = right;
+
+	return strcmp(a->path, b->path);
+}
+
+static int records_compare_inodes(const void *left, const void *right)
+{
+	const uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+
+	return (a > b) - (a < b);
+}
+
+/* Parses the record at `at`, and moves it behind that. 0 or -errno. */
+static int records_parse(const char *text, size_t len, size_t *at, struct workspace_record *ret_record)
+{
+	struct copy_record *kept = &ret_record->kept;
+
+	*ret_record = (struct workspace_record){0};
+	if (len - *at < sizeof(*kept))
+		return -EBADMSG;
+	memcpy(kept, text + *at, sizeof(*kept));
+	*at += sizeof(*kept);
+	if (len - *at <= kept->path_len || text[*at + kept->path_len] != '\0')
+		return -EBADMSG;
+	ret_record->path = text + *at;
+	*at += kept->path_len + 1;
+	return 0;
+}
+
+/* Parses all of them. The last one is that of the directory itself. */
+static int records_parse_all(struct workspace_records *records, size_t len)
+{
+	struct workspace_record record = {.path = "?"};
+	size_t at = 0;
+	int r = 0;
+
+	while (r == 0 && at < len && *record.path) {
+		r = records_parse(records->text, len, &at, &record);
+		if (r < 0 || !*record.path)
+			break;
+		if (!array_reserve(&records->item, records->count, &records->room))
+			return -ENOMEM;
+		records->item[records->count++] = record;
+	}
+	if (r == 0 && (*record.path || at != len))
+		r = -EBADMSG;
+	records->must_compare_contents = record.kept.must_compare_contents;
+	return r;
+}
+
+int workspace_records_load(int layer_fd, struct workspace_records *records)
+{
+	size_t len;
+	int r = io_read_file(layer_fd, COPY_RECORDS_NAME, RECORDS_BYTES_MAX, &records->text, &len);
+
+	if (r == 0)
+		r = records_parse_all(records, len);
+	if (r < 0 || records->count == 0)
+		return r;
+	records->inode = malloc(records->count * sizeof(*records->inode));
+	if (!records->inode)
+		return -ENOMEM;
+	for (size_t i = 0; i < records->count; i++)
+		records->inode[i] = records->item[i].kept.inode;
+	qsort(records->inode, records->count, sizeof(*records->inode), records_compare_inodes);
+	qsort(records->item, records->count, sizeof(*records->item), records_compare);
+	return 0;
+}
+
+void workspace_records_release(struct workspace_records *records)
+{
+	free(records->item);
+	free(records->inode);
+	free(records->text);
+	*records = (struct workspace_records){0};
+}
+
+struct workspace_record *workspace_records_find(const struct workspace_records *records, const char *path)
+{
+	const struct workspace_record wanted = {.path = path};
+
+	return records->count > 0
+		       ? bsearch(&wanted, records->item, records->count, sizeof(*records->item), records_compare)
+		       : NULL;
+}
+
+bool workspace_records_have_inode(const struct workspace_records *records, uint64_t inode)
+{
+	return records->count > 0 &&
+	       bsearch(&inode, records->inode, records->count, sizeof(inode), records_compare_inodes);
+}
+
+bool workspace_record_is_kept(const struct workspace_record *record, const struct stat *st)
+{
+	const struct copy_record *kept = &record->kept;
+
+	return kept->inode == st->st_ino && kept->mode == st->st_mode && kept->ctime_sec == st->st_ctim.tv_sec &&
+	       kept->ctime_nsec == (uint32_t)st->st_ctim.tv_nsec;
+}

@@ -1,0 +1,44 @@
+/* The records of a workspace by copying: which entries the directory had when it was copied (view/copy.h). */
+#ifndef CALLGATE_WORKSPACE_RECORDS_H
+#define CALLGATE_WORKSPACE_RECORDS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/stat.h>
+
+#include "view/copy.h"
+
+struct workspace_record {
+	const char *path; /* in workspace_records.text */
+	struct copy_record kept;
+	bool is_there;     /* set by fold.c: the copy has an entry of this path */
+	bool is_directory; /* set by fold.c: it is a directory now */
+};
+
+struct workspace_records {
+	char *text;
+	struct workspace_record *item; /* sorted by path; not of the directory itself */
+	uint64_t *inode;               /* of all of them, sorted */
+	size_t count, room;
+	bool must_compare_contents;
+};
+
+/*
+ * Reads the records of a layer, the open directory "0". Zero-initialise; workspace_records_release() frees. 0; -ENOENT:
+ * there are none, as the copy was not completed; -EBADMSG: they are damaged; or -errno.
+ */
+int workspace_records_load(int layer_fd, struct workspace_records *records);
+void workspace_records_release(struct workspace_records *records);
+#define _cleanup_workspace_records_ __attribute__((cleanup(workspace_records_release)))
+
+/* The record of a path; NULL: it was not copied. */
+struct workspace_record *workspace_records_find(const struct workspace_records *records, const char *path);
+
+/* True when a file of the copy with this inode number was copied, perhaps under another name. */
+bool workspace_records_have_inode(const struct workspace_records *records, uint64_t inode);
+
+/* True when an entry of the copy is as it was recorded: nothing has changed it since. */
+bool workspace_record_is_kept(const struct workspace_record *record, const struct stat *st);
+
+#endif
