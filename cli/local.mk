@@ -191,6 +191,8 @@ CALLGATE_SOURCES += \
 	cli/libraries/hide.h \
 	cli/libraries/metadata.c \
 	cli/libraries/metadata.h \
+	cli/libraries/node.c \
+	cli/libraries/node.h \
 	cli/libraries/package.c \
 	cli/libraries/package.h \
 	cli/libraries/python.c \

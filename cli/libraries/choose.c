@@ -73,3 +73,16 @@ const char **choose_python_packages(struct packages *packages, const char *const
 	ARENA_APPEND(packages->arena, missing, count, NULL);
 	return missing;
 }
+
+const char **choose_node_packages(struct packages *packages, const char *const *names)
+{
+	const char **missing = NULL;
+	size_t count = 0;
+
+	for (; *names; names++)
+		if (!choose_by_key(packages, *names))
+			ARENA_APPEND(packages->arena, missing, count, *names);
+	choose_needs(packages);
+	ARENA_APPEND(packages->arena, missing, count, NULL);
+	return missing;
+}

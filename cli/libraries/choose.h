@@ -11,4 +11,7 @@
  */
 const char **choose_python_packages(struct packages *packages, const char *const *names);
 
+/* The same of node: a name is that of a package. */
+const char **choose_node_packages(struct packages *packages, const char *const *names);
+
 #endif

@@ -14,8 +14,7 @@ struct library_places {
 };
 
 /*
- * As policy_host.libraries. The answer is in the arena. 0, -ENOMEM, -E2BIG: too many paths would be hidden; or
- * -EOPNOTSUPP: of this language nothing can be found yet.
+ * As policy_host.libraries. The answer is in the arena. 0, -ENOMEM, or -E2BIG: too many paths would be hidden.
  */
 int libraries_find_hidden(struct arena *arena, const struct library_places *places, enum policy_language language,
 			  const char *const *names, struct policy_library_answer *ret_answer);

@@ -23,6 +23,7 @@ struct hide_files {
 	struct packages *packages;
 	struct hidden_paths *hidden;
 	const char *site;
+	bool lists_modules;
 	struct hide_file *file;
 	size_t count;
 };
@@ -39,9 +40,10 @@ static int hide_compare_files(const void *left, const void *right)
 	return (*a == '/' ? 1 : (unsigned char)*a * 2) - (*b == '/' ? 1 : (unsigned char)*b * 2);
 }
 
-static struct hide_files hide_collect_files(struct packages *packages, size_t site, struct hidden_paths *hidden)
+static struct hide_files hide_collect_files(struct packages *packages, size_t site, bool lists_modules,
+					    struct hidden_paths *hidden)
 {
-	struct hide_files files = {packages, hidden, packages->site[site].path, NULL, 0};
+	struct hide_files files = {packages, hidden, packages->site[site].path, lists_modules, NULL, 0};
 	size_t count = 1;
 
 	for (size_t i = 0; i < packages->package_count; i++)
@@ -83,7 +85,8 @@ static void hide_path(const struct hide_files *files, const char *below, size_t 
 	if (library && !policy_library_name_is_valid(library))
 		library = NULL;
 	ARENA_APPEND(files->packages->arena, hidden->path, hidden->count,
-		     ((struct policy_hidden_path_of_library){path, library, hide_is_module(below, len)}));
+		     ((struct policy_hidden_path_of_library){
+			     path, library, files->lists_modules && hide_is_module(below, len)}));
 }
 
 /* Whether a name of the files from `at` on is the one that path has in front of `len`. */
@@ -195,10 +198,12 @@ static void hide_compiled_modules(const struct hide_files *files, size_t first)
 
 void hide_packages_of_site(struct packages *packages, size_t site, const char *const *kept, struct hidden_paths *hidden)
 {
-	const struct hide_files files = hide_collect_files(packages, site, hidden);
+	const struct hide_files files = hide_collect_files(packages, site, kept != NULL, hidden);
 	const size_t first = hidden->count;
 
 	hide_in_directory(&files, 0, files.count, 0, 0);
+	if (!kept)
+		return;
 	hide_what_has_no_package(&files, kept);
 	hide_compiled_modules(&files, first);
 }

@@ -16,8 +16,8 @@ struct hidden_paths {
 /*
  * Adds what is to be hidden in a site: files of packages that are not chosen, unless a chosen one has them, too, and
  * entries that belong to no package. A directory of chosen and other packages is looked into. `kept`: names of such
- * entries (modules of Python) that stay, NULL-ended. A hidden path's library is the name of its package or, without
- * one, of its module.
+ * entries (modules of Python) that stay, NULL-ended; NULL: all of them stay, and listings have no hidden name (node). A
+ * hidden path's library is the name of its package or, without one, of its module.
  */
 void hide_packages_of_site(struct packages *packages, size_t site, const char *const *kept,
 			   struct hidden_paths *hidden);

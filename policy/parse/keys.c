@@ -137,7 +137,7 @@ static const struct policy_key keys[] = {
 	{"libraries", "python", KEY_STRING_LIST, KEY_ID_LIBRARIES_PYTHON,
 	 "distributions or modules of Python, and what they need"},
 	{"libraries", "node", KEY_STRING_LIST, KEY_ID_LIBRARIES_NODE,
-	 "packages of node_modules, and what they need; not possible yet"},
+	 "packages of node_modules, and what they need"},
 
 	{"", "phases", KEY_OBJECT, KEY_ID_NONE, "further rules for one phase of a run"},
 	{"phases", "setup", KEY_PHASE_OBJECT, KEY_ID_PHASE_SETUP, "for the command of --setup, which runs first"},

@@ -72,9 +72,7 @@ static void libraries_compile_language(struct compiler *compiler, enum policy_la
 		(void)arena_fail_no_memory(&compiler->policy->arena);
 	if (ret < 0)
 		compiler_add_error(compiler, chosen->source_location, "cannot find what is installed: %s",
-				   ret == -E2BIG        ? "there are too many files"
-				   : ret == -EOPNOTSUPP ? "this is not possible yet for this language"
-							: strerror(-ret));
+				   ret == -E2BIG ? "there are too many files" : strerror(-ret));
 	for (size_t i = 0; ret == 0 && i < answer.hidden_count; i++)
 		libraries_hide_path(compiler, language, source_label, &answer.hidden[i]);
 	for (const char *const *name = answer.missing; ret == 0 && name && *name; name++)

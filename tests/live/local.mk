@@ -83,6 +83,7 @@ LIVE_TESTS = \
 	tests/live/cli/inspect-run.sh \
 	tests/live/cli/inspect-corpus.sh \
 	tests/live/cli/libraries.sh \
+	tests/live/cli/libraries-node.sh \
 	tests/live/cli/examples.sh \
 	tests/live/cli/experiment.sh \
 	tests/live/cli/experiments-page.sh \

@@ -234,7 +234,8 @@ tests_unit_cli_test_inspect_SOURCES = tests/unit/cli/test_inspect.c cli/inspect/
 tests_unit_cli_test_inspect_LDADD = libcallgate_base.a $(LIBELF_LIBS) $(UNIT_LIBS)
 UNIT_TESTS += tests/unit/cli/test_libraries
 tests_unit_cli_test_libraries_SOURCES = tests/unit/cli/test_libraries.c cli/libraries/choose.c cli/libraries/dpkg.c \
-	cli/libraries/find.c cli/libraries/hide.c cli/libraries/metadata.c cli/libraries/package.c \
+	cli/libraries/find.c cli/libraries/hide.c cli/libraries/metadata.c cli/libraries/node.c \
+	cli/libraries/package.c \
 	cli/libraries/python.c cli/libraries/read.c
 tests_unit_cli_test_libraries_LDADD = $(POLICY_TEST_LIBS)
 UNIT_TESTS += tests/unit/cli/test_places

@@ -18,6 +18,7 @@
 #include "cli/libraries/dpkg.h"
 #include "cli/libraries/hide.h"
 #include "cli/libraries/metadata.h"
+#include "cli/libraries/node.h"
 #include "cli/libraries/python.h"
 #include "tests/unit/unit.h"
 
@@ -295,6 +296,37 @@ START_TEST(test_many_files)
 }
 END_TEST
 
+/* node_modules with a scope, packages within packages, a loop of needs, and package.json that is none. */
+START_TEST(test_node)
+{
+	struct hidden_paths hidden = {0};
+	const char **missing;
+	char workdir[200];
+
+	(void)snprintf(workdir, sizeof(workdir), "%s/w", root);
+	put("w/node_modules/a/package.json",
+	    "{\"version\": \"1\", \"dependencies\": {\"@s/b\": \"1\", \"../x\": \"\"}}");
+	put("w/node_modules/a/node_modules/n/package.json", "{\"peerDependencies\": {\"c\": 1}}");
+	put("w/node_modules/@s/b/package.json", "{\"optionalDependencies\": {\"a\": null}}");
+	put("w/node_modules/@s/d/package.json", "[1]");
+	put("w/node_modules/c/package.json", "{");
+	put("w/node_modules/e/package.json", "");
+	put("w/node_modules/.bin/e", "");
+	node_add_sites(&packages, NULL, workdir);
+	ck_assert_ptr_nonnull(strstr(packages.site[0].path, "/w/node_modules"));
+	packages.site_count = 1;
+	node_read_packages(&packages);
+	missing = choose_node_packages(&packages, (const char *const[]){"a", "e/", NULL});
+	ck_assert_str_eq(missing[0], "e/");
+	ck_assert_ptr_null(missing[1]);
+	hide_packages_of_site(&packages, 0, NULL, &hidden);
+	ck_assert_uint_eq(hidden.count, 2);
+	ck_assert_str_eq(hidden.path[0].library, "@s/d");
+	ck_assert_str_eq(hidden.path[1].library, "e");
+	ck_assert(!hidden.path[0].is_listed && !hidden.path[1].is_listed);
+}
+END_TEST
+
 START_TEST(test_sites)
 {
 	char prefix[PATH_MAX], part[PATH_MAX];
@@ -328,6 +360,7 @@ int main(void)
 	tcase_add_test(tests, test_hostile_site);
 	tcase_add_test(tests, test_dpkg);
 	tcase_add_test(tests, test_many_files);
+	tcase_add_test(tests, test_node);
 	tcase_add_test(tests, test_sites);
 	suite_add_tcase(suite, tests);
 	return unit_run(suite);
