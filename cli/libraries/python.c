@@ -173,7 +173,7 @@ static void python_guess_files(struct packages *packages, size_t site, int site_
 		package->source = text ? "top_level.txt" : "name";
 		if (!text)
 			text = strdup(package->name);
-		for (char *at = text; at && !strchr(text, '\n') && (at = strchr(at, '-'));)
+		for (char *at = text && !strchr(text, '\n') ? strchr(text, '-') : NULL; at; at = strchr(at, '-'))
 			*at = '_';
 		if (text)
 			python_add_modules(packages, package, site_fd, text);
