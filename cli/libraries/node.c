@@ -53,9 +53,11 @@ static void node_read_json(struct packages *packages, struct package *package, i
 
 	if (is_itself && version)
 		package->version = arena_dup(packages->arena, version);
-	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
-		json_object_foreach(json_object_get(root, lists[i]), name, value)
+	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
+		json_object_foreach(json_object_get(root, lists[i]), name, value) {
 			package_add_need(packages, package, arena_dup(packages->arena, name));
+		}
+	}
 }
 
 /* Adds what the packages in a directory node_modules need, and those in their own. */
