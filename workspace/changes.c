@@ -261,6 +261,19 @@ static DIR *search_open_stream(int dir_fd)
 	return dir;
 }
 
+/* Reads the next name but "." and "..". NULL: there is no further one or, with *error, it cannot be read. */
+static const struct dirent *search_read_name(DIR *dir, int *error)
+{
+	const struct dirent *entry;
+
+	do {
+		errno = 0;
+		entry = readdir(dir);
+	} while (entry && path_is_dot_name(entry->d_name));
+	*error = entry ? 0 : -errno;
+	return entry;
+}
+
 /* Compares each name of a directory of the upper layer. 0 or -errno. */
 static int search_compare_upper_names(struct search *search, const char *path, int base_fd, int upper_fd,
 				      bool is_opaque)
@@ -269,9 +282,8 @@ static int search_compare_upper_names(struct search *search, const char *path, i
 	const struct dirent *entry;
 	int r = 0;
 
-	while (dir && r == 0 && (entry = readdir(dir)))
-		if (!path_is_dot_name(entry->d_name))
-			r = search_compare_name(search, path, entry->d_name, base_fd, upper_fd, is_opaque);
+	while (dir && r == 0 && (entry = search_read_name(dir, &r)))
+		r = search_compare_name(search, path, entry->d_name, base_fd, upper_fd, is_opaque);
 	return dir ? r : -ENOMEM;
 }
 
@@ -283,9 +295,8 @@ static int search_add_hidden_names(struct search *search, const char *path, int 
 	struct stat st;
 	int r = 0;
 
-	while (dir && r == 0 && (entry = readdir(dir)))
-		if (!path_is_dot_name(entry->d_name) &&
-		    (upper_fd < 0 || fstatat(upper_fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0))
+	while (dir && r == 0 && (entry = search_read_name(dir, &r)))
+		if (upper_fd < 0 || fstatat(upper_fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 			r = search_compare_name(search, path, entry->d_name, base_fd, -1, true);
 	return dir ? r : -ENOMEM;
 }

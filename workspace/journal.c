@@ -20,10 +20,13 @@
 
 int journal_create(int workspace_fd)
 {
-	const int fd = openat(workspace_fd, JOURNAL_NAME,
-			      O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
+	_cleanup_close_ int fd = openat(workspace_fd, JOURNAL_NAME,
+					O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
 
-	return fd < 0 ? -errno : fd;
+	if (fd < 0)
+		return -errno;
+	/* The name has to be on the disk before anything is changed: without it, nothing would be recovered. */
+	return fsync(workspace_fd) < 0 ? -errno : steal_fd(&fd);
 }
 
 int journal_begin(int journal_fd, const char *path)
