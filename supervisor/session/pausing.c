@@ -123,7 +123,9 @@ void pausing_request_workspace(struct session *session, struct client *client)
 	_cleanup_close_ int fd = view_open_overlay(session->sandbox->view);
 
 	if (fd < 0) {
-		clients_send_error(client, "no_workspace", "the session was made without --cow");
+		clients_send_error(client, "no_workspace",
+				   "the session was made without --cow, or has no overlay: of a copy there are no "
+				   "checkpoints");
 		return;
 	}
 	if (session->pausing_client || session->workspace_client) {

@@ -48,8 +48,10 @@ mv "$W/other" "$T/other" # a second name outside
 rm "$T/other"
 
 with 100M "print('ran')"
-[ "$(jq -r .error.code "$T/result")" != view_failed ] || skip "no overlay here: $(cat "$T/err")"
+[ "$(jq -r .error.code "$T/result")" != view_failed ] || fail "refused: $(cat "$T/err")"
+by=$(jq -r .workspace.by "$T/result")
 discard
+[ "$by" = overlay ] || skip "no overlay here: nothing is copied when a file is first changed"
 for code in 'open("large", "r+b")' 'os.chmod("large", 0o600)' 'os.utime("large", (1, 1))' 'os.link("large", "l2")' \
 	'os.rename("large", "l2")' 'os.truncate("large", 10)' 'os.setxattr("large", "user.a", b"b")' \
 	'os.chown("large", os.getuid(), os.getgid())' 'os.fchmod(os.open("large", os.O_RDONLY), 0o600)' \

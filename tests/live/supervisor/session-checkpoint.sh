@@ -72,7 +72,15 @@ git -C "$W" add -A && git -C "$W" commit -qm base
 cp "$SRC/tests/live/cli/workspace-program.py" "$T/program.py" || die "no program"
 picture "$W" >/dev/null
 picture "$W" >"$T/before"
-create || skip "no workspace here: $(cat "$T/err")"
+create || die "no session: $(cat "$T/err")"
+if ! session checkpoint "$id" none >"$T/work" 2>"$T/err"; then
+	grep -q 'of a copy there are no checkpoints' "$T/err" || fail "refused: $(cat "$T/err")"
+	session stop "$id" || fail "stop"
+	"$CALLGATE" ws discard "$id" || fail "discard"
+	live_done
+fi
+{ session stop "$id" && "$CALLGATE" ws discard "$id"; } || die "the first session cannot be ended"
+create || die "no session: $(cat "$T/err")"
 
 # ---- what was done, and undone ----
 checkpoint clean
