@@ -174,7 +174,7 @@ struct copier_dirs {
 
 /*
  * True for a file of git's that is named by its content: an object or a pack. git sets the times of one that it would
- * write again, and does not depend on them.
+ * write again, and does not depend on them. Another name of it may be no such file: then it is copied.
  */
 static bool copier_is_git_object(const char *path)
 {
@@ -198,7 +198,7 @@ static bool copier_is_kept(const struct copier *copier, const struct copier_dirs
 	const bool is_known = known_files_has(&copier->before, path, st);
 	struct stat old;
 
-	if (dirs->previous_fd < 0 || (!is_known && !copier_is_git_object(path)))
+	if (dirs->previous_fd < 0 || (!is_known && (st->st_nlink > 1 || !copier_is_git_object(path))))
 		return false;
 	if (is_known && !copier->before.compares_contents)
 		return true;

@@ -53,7 +53,7 @@ stays() # WHEN: the directory of -w
 
 # Sizes of directories depend on the file system, and number of links on its kind. git sets the times of objects that it
 # would write again: these are kept once.
-seen='find . -type d -printf "%y %m %T@ %P\n" -o -path "*/objects/*" -printf "%y %m %s %P\n" -o \
+seen='find . -type d -printf "%y %m %T@ %P\n" -o -path "*/objects/*" -printf "%y %m %s %n %P\n" -o \
 		-printf "%y %m %s %n %T@ %l %P\n" | sort
 	find . -type f -perm -400 -exec sha256sum {} + | sort'
 
@@ -118,6 +118,11 @@ checkpoint bad
 restore commit
 [ "$(inside 'git fsck --no-dangling; git status --short; git log --oneline | wc -l')" = 2 ] ||
 	fail "git: $(inside 'git fsck; git status --short; git log --oneline')"
+inside 'mkdir -p l/i/n/k; set -- .git/objects/[0-9a-f][0-9a-f]/*; ln "$1" l/i/n/k/ed'
+checkpoint linked # an object with another name, which is looked at later
+restore commit
+restore linked
+restore commit
 checkpoint after
 checkpoint again
 holds "nothing has changed" '.copied_files == 0 and .kept_files > 40'
