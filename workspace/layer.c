@@ -153,12 +153,11 @@ int workspace_is_opaque(const struct workspace_layer *layer, int upper_fd)
 bool workspace_has_origin(const struct workspace_layer *layer, const char *path, int upper_fd)
 {
 	const struct io_proc_fd_path link = io_proc_fd_path(upper_fd);
-	struct stat st;
 	char name[32];
 
-	if (layer->records) /* a directory is not the one of the copy, but a file is a link of it */
+	if (layer->records)
 		return workspace_records_find(layer->records, path) ||
-		       (fstat(upper_fd, &st) == 0 && workspace_records_have_inode(layer->records, st.st_ino));
+		       workspace_records_have_file(layer->records, upper_fd);
 	(void)snprintf(name, sizeof(name), "%sorigin", layer->prefix);
 	return getxattr(link.path, name, NULL, 0) >= 0;
 }
@@ -172,7 +171,7 @@ bool workspace_may_be_renamed(const struct workspace_layer *layer, const char *p
 		return workspace_has_origin(layer, path, upper_fd);
 	if (fstat(upper_fd, &st) < 0)
 		return true;
-	return workspace_records_have_inode(layer->records, st.st_ino) && !(record && record->kept.inode == st.st_ino);
+	return workspace_records_have_file(layer->records, upper_fd) && !(record && record->kept.inode == st.st_ino);
 }
 
 bool workspace_is_own_attribute(const struct workspace_layer *layer, const char *name)

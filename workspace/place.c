@@ -240,6 +240,19 @@ static int place_rename(int dir_fd, const char *temporary, const char *name, con
 	return renameat2(dir_fd, temporary, dir_fd, name, replaces ? 0 : RENAME_NOREPLACE) < 0 ? -errno : 0;
 }
 
+/*
+ * Makes a directory. Owner, times and the rest of the mode come last, when all is in it; the mode comes now as well as
+ * can be, so that an apply which goes on after an interruption does not take it for somebody else's.
+ */
+static int place_make_dir(int dir_fd, const char *name, mode_t mode)
+{
+	_cleanup_close_ int fd = mkdirat(dir_fd, name, 0700) < 0 ? -errno : io_open_dir(dir_fd, name);
+
+	if (fd < 0)
+		return fd;
+	return fchmod(fd, (mode & 0777) | S_IRWXU) < 0 ? -errno : 0;
+}
+
 int place_put(const struct workspace_layer *layer, const struct workspace_change *change, const char *temporary)
 {
 	_cleanup_close_ int upper = workspace_open_entry(layer->upper_fd, change->path), dir = -1;
@@ -250,7 +263,7 @@ int place_put(const struct workspace_layer *layer, const struct workspace_change
 	if (dir < 0)
 		return dir;
 	if (S_ISDIR(change->upper.mode))
-		return mkdirat(dir, name, 0700) < 0 ? -errno : 0;
+		return place_make_dir(dir, name, change->upper.mode);
 	r = place_make_copy(layer, dir, temporary, upper, change->upper.mode, PLACE_ON_DISK);
 	if (r < 0)
 		return r == -EEXIST ? -EBUSY : r;

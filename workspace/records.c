@@ -1,6 +1,7 @@
 #include "workspace/records.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,6 +62,11 @@ static int records_parse_all(struct workspace_records *records, size_t len)
 	return r;
 }
 
+static bool records_is_later(const struct timespec *time, const struct timespec *than)
+{
+	return time->tv_sec > than->tv_sec || (time->tv_sec == than->tv_sec && time->tv_nsec > than->tv_nsec);
+}
+
 int workspace_records_load(int layer_fd, struct workspace_records *records)
 {
 	size_t len;
@@ -73,8 +79,14 @@ int workspace_records_load(int layer_fd, struct workspace_records *records)
 	records->inode = malloc(records->count * sizeof(*records->inode));
 	if (!records->inode)
 		return -ENOMEM;
-	for (size_t i = 0; i < records->count; i++)
-		records->inode[i] = records->item[i].kept.inode;
+	for (size_t i = 0; i < records->count; i++) {
+		const struct copy_record *kept = &records->item[i].kept;
+		const struct timespec ctime = {kept->ctime_sec, kept->ctime_nsec};
+
+		records->inode[i] = kept->inode;
+		if (records_is_later(&ctime, &records->last_ctime))
+			records->last_ctime = ctime;
+	}
 	qsort(records->inode, records->count, sizeof(*records->inode), records_compare_inodes);
 	qsort(records->item, records->count, sizeof(*records->item), records_compare);
 	return 0;
@@ -97,10 +109,21 @@ struct workspace_record *workspace_records_find(const struct workspace_records *
 		       : NULL;
 }
 
-bool workspace_records_have_inode(const struct workspace_records *records, uint64_t inode)
+bool workspace_records_have_file(const struct workspace_records *records, int fd)
 {
-	return records->count > 0 &&
-	       bsearch(&inode, records->inode, records->count, sizeof(inode), records_compare_inodes);
+	const struct timespec *last = &records->last_ctime;
+	struct statx stx;
+	uint64_t inode;
+
+	if (statx(fd, "", AT_EMPTY_PATH, STATX_TYPE | STATX_INO | STATX_BTIME, &stx) < 0)
+		return true;
+	inode = stx.stx_ino;
+	if (S_ISDIR(stx.stx_mode) || records->count == 0 ||
+	    !bsearch(&inode, records->inode, records->count, sizeof(inode), records_compare_inodes))
+		return false;
+	if (!(stx.stx_mask & STATX_BTIME) || stx.stx_btime.tv_sec != last->tv_sec)
+		return !(stx.stx_mask & STATX_BTIME) || stx.stx_btime.tv_sec < last->tv_sec;
+	return stx.stx_btime.tv_nsec <= last->tv_nsec;
 }
 
 bool workspace_record_is_kept(const struct workspace_record *record, const struct stat *st)

@@ -21,6 +21,7 @@ struct workspace_records {
 	struct workspace_record *item; /* sorted by path; not of the directory itself */
 	uint64_t *inode;               /* of all of them, sorted */
 	size_t count, room;
+	struct timespec last_ctime; /* the latest of all: the program began later */
 	bool must_compare_contents;
 };
 
@@ -35,8 +36,12 @@ void workspace_records_release(struct workspace_records *records);
 /* The record of a path; NULL: it was not copied. */
 struct workspace_record *workspace_records_find(const struct workspace_records *records, const char *path);
 
-/* True when a file of the copy with this inode number was copied, perhaps under another name. */
-bool workspace_records_have_inode(const struct workspace_records *records, uint64_t inode);
+/*
+ * True when this file of the copy, which is open, was copied, perhaps under another name. The inode number alone does
+ * not tell: that of a removed file may be given to a new one, which was made after the copy. True also where the file
+ * system does not tell when a file was made. False for directories, which are not those of the copy.
+ */
+bool workspace_records_have_file(const struct workspace_records *records, int fd);
 
 /* True when an entry of the copy is as it was recorded: nothing has changed it since. */
 bool workspace_record_is_kept(const struct workspace_record *record, const struct stat *st);

@@ -4,7 +4,7 @@
 . "$(dirname "$0")/../lib.sh"
 need jq
 W=$T/w
-KILLS=3
+KILLS=${KILLS:-3}
 
 cow() # PROGRAM…: the result in $T/result, the workspace in $id
 {

@@ -231,8 +231,8 @@ END_TEST
 /* Links, pipes and long lines where metadata is expected; a link to a directory above. */
 START_TEST(test_hostile_site)
 {
-	char path[300], *line = malloc(100001);
-	_cleanup_free_ char *many = line;
+	_cleanup_free_ char *line = malloc(100001);
+	char path[300];
 
 	memset(line, 'x', 100000);
 	line[100000] = '\0';
@@ -283,8 +283,7 @@ END_TEST
 START_TEST(test_many_files)
 {
 	const size_t count = 0xf000, len = strlen("big/f0000.py,,\n");
-	char *record = malloc(count * len + 1);
-	_cleanup_free_ char *owned = record;
+	_cleanup_free_ char *record = malloc(count * len + 1);
 
 	for (size_t i = 0; i < count; i++)
 		(void)snprintf(record + i * len, len + 1, "big/f%04zx.py,,\n", i);
