@@ -148,7 +148,7 @@ def check_answers():
         client.say(client.question(), **answer)
         result = client.wait(number)["result"]
         expect(what, out(result) == "" and denied(result) == [word], result)
-        time.sleep(0.1)
+        time.sleep(0.15)
     number = client.start(f"cat {host}/a")
     client.send(id=client.question()["id"], error={"code": -32603, "message": "no window"})
     result = client.wait(number)["result"]
@@ -256,7 +256,7 @@ def check_interim_results():
         _, requests, state = ask(f"cat {host}/a")
         result = retry(f"cat {host}/a", state, {next(iter(requests)): bad}).get("result", {})
         expect(f"response {bad}", denied(result) == ["malformed"], result)
-        time.sleep(0.1)
+        time.sleep(0.15)
     # no retry: the time is over, and the result waits
     _, requests, state = ask(f"cat {host}/b; echo end")
     client.close()
@@ -270,7 +270,7 @@ def check_interim_results():
         for i in range(70):
             result, requests, _ = ask(f"cat {host}/many-{i % 40 + 1}")
             expect("asked", requests, result)
-            time.sleep(0.1)
+            time.sleep(0.15)
         time.sleep(0.5)
         expect("there is room", out(client.run("echo room")) == "room\n")
     client.close()
