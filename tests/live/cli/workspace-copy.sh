@@ -110,7 +110,13 @@ refuses() # TEXT OPTION…
 }
 if [ "$(id -u)" != 0 ]; then
 	chmod 0 "$W/a"
-	refuses "./a cannot be read: Permission denied"
+	cow --cow=copy -- /bin/sh -c 'ls a'
+	if jq -e .workspace "$T/result" >/dev/null; then # in a user namespace the supervisor may read the user's own
+		[ "$(jq -r .exit_code "$T/result")" != 0 ] || fail "a directory of mode 0 was read: $(cat "$T/result")"
+		discard_all
+	else
+		refuses "./a cannot be read: Permission denied"
+	fi
 	chmod 755 "$W/a"
 fi
 TMPDIR=$W refuses "TMPDIR is in it"
@@ -172,6 +178,7 @@ entries "$W" | diff - "$T/before" >"$T/differs" || fail "changed: $(cat "$T/diff
 # A new file that got the inode number of a removed one has not been there before: it is no conflict.
 mkdir "$W/reused" && touch "$W"/reused/{1..20}
 sleep 0.1
+# shellcheck disable=SC2016 # the program's shell expands it
 cow --cow=copy -- /bin/sh -c 'cd reused; rm *; for i in a b c d e f g h i j; do echo >$i; mkdir d$i; done'
 touch "$W/reused/somebody's"
 ws apply "$id" >"$T/out" 2>&1 || fail "inode numbers: $(cat "$T/out")"
