@@ -28,7 +28,7 @@ static int key_get_opened_fd(const struct call *call, unsigned i)
 
 /*
  * Adds device and inode number of the object at path i: they tell whether the name still leads to the same object. A
- * name without an object has zeros. What shall be executed must have the same contents, too: no program can set ctime.
+ * name without an object has zeros.
  */
 static void key_add_object(struct buf *bytes, const struct call *call, unsigned i)
 {
@@ -37,18 +37,13 @@ static void key_add_object(struct buf *bytes, const struct call *call, unsigned 
 	_cleanup_close_ int fd = opened >= 0 ? -1 : view_open_place(place, O_PATH | O_NOFOLLOW | O_CLOEXEC, 0);
 	struct stat st = {0};
 	struct {
-		uint64_t dev, ino, type, size, ctime_s, ctime_ns;
+		uint64_t dev, ino, type;
 	} object = {0};
 
 	if (fstat(opened >= 0 ? opened : fd, &st) == 0) {
 		object.dev = st.st_dev;
 		object.ino = st.st_ino;
 		object.type = st.st_mode & S_IFMT;
-	}
-	if (call->row->basis == BASIS_EXEC && object.ino) {
-		object.size = (uint64_t)st.st_size;
-		object.ctime_s = (uint64_t)st.st_ctim.tv_sec;
-		object.ctime_ns = (uint64_t)st.st_ctim.tv_nsec;
 	}
 	key_add_bytes(bytes, &object, sizeof(object));
 }
@@ -115,20 +110,30 @@ static void key_add_registers(struct buf *bytes, const struct call *call)
 	key_add_bytes(bytes, arg, sizeof(arg));
 }
 
-/* Adds all arguments that an exec was asked about. */
-static void key_add_exec_arguments(struct buf *bytes, const struct call *call)
+/* What an exec would run, for the question; NULL: the call is none, or it is refused. */
+static const struct exec_asked *key_get_executed(const struct call *call)
 {
 	const struct exec_plan *plan = call->outcome.kind == OUTCOME_EXEC ? call->outcome.exec_plan : NULL;
 
-	if (!plan || !plan->asked)
-		return;
-	key_add_bytes(bytes, plan->asked->argv, plan->asked->argv_len);
-	key_add_bytes(bytes, plan->asked->command, plan->asked->command_len);
-	key_add_bytes(bytes, plan->asked->stamp, sizeof(plan->asked->stamp));
+	return plan ? plan->asked : NULL;
+}
+
+/* Adds the state of the files that an exec runs: they must have the same contents, too. No program can set ctime. */
+static void key_add_exec_files(struct buf *bytes, const struct exec_asked *executed)
+{
+	key_add_bytes(bytes, executed->stamp, sizeof(executed->stamp));
+}
+
+/* Adds all arguments of an exec. */
+static void key_add_exec_arguments(struct buf *bytes, const struct exec_asked *executed)
+{
+	key_add_bytes(bytes, executed->argv, executed->argv_len);
+	key_add_bytes(bytes, executed->command, executed->command_len);
 }
 
 bool ask_key_compute(const struct call *call, const struct sha256_ctx *copied, char ret_key[SHA256_HEX_SIZE])
 {
+	const struct exec_asked *executed = key_get_executed(call);
 	_cleanup_buf_ struct buf bytes = {0};
 
 	key_add_bytes(&bytes, call->row->name, strlen(call->row->name));
@@ -137,7 +142,10 @@ bool ask_key_compute(const struct call *call, const struct sha256_ctx *copied, c
 	key_add_bytes(&bytes, &call->decision.wanted_rights, sizeof(call->decision.wanted_rights));
 	key_add_bytes(&bytes, call->text_arg, call->text_arg_len);
 	key_add_hash_of_copied_memory(&bytes, copied);
-	key_add_exec_arguments(&bytes, call);
+	if (executed) {
+		key_add_exec_arguments(&bytes, executed);
+		key_add_exec_files(&bytes, executed);
+	}
 	for (unsigned i = 0; i < call->path_count; i++)
 		key_add_path(&bytes, call, i);
 	for (unsigned i = 0; i < sizeof(call->resolved_place) / sizeof(call->resolved_place[0]); i++)
@@ -151,16 +159,20 @@ bool ask_key_compute(const struct call *call, const struct sha256_ctx *copied, c
 
 bool ask_key_compute_scope(const struct call *call, char ret_key[SHA256_HEX_SIZE])
 {
+	const bool is_exec = call->row->basis == BASIS_EXEC;
+	const struct exec_asked *executed = key_get_executed(call);
 	_cleanup_buf_ struct buf bytes = {0};
 
 	ret_key[0] = '\0';
 	/* of an exec the second one is the interpreter of a script */
-	if (!call->resolved_place[0].mount || (call->resolved_place[1].mount && call->row->basis != BASIS_EXEC))
+	if (!call->resolved_place[0].mount || (call->resolved_place[1].mount && !is_exec) || (is_exec && !executed))
 		return true;
 	key_add_bytes(&bytes, &call->decision.wanted_rights, sizeof(call->decision.wanted_rights));
 	for (unsigned i = 0; i < 2; i++)
 		if (call->resolved_place[i].mount)
 			key_add_place(&bytes, call, i);
+	if (executed)
+		key_add_exec_files(&bytes, executed);
 	if (bytes.failed)
 		return false;
 	sha256_hash_bytes(bytes.data, bytes.len, ret_key);
