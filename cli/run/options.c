@@ -305,6 +305,25 @@ static const char *run_find_conflict_with_approval(const struct run_options *opt
 		       : NULL;
 }
 
+/* Prints what is wrong, if anything is. CLI_OPTIONS_PARSED or CLI_EXIT_ERROR. */
+static int run_refuse_options(const char *verb, const char *wrong)
+{
+	if (wrong)
+		cli_print_error(verb, "%s", wrong);
+	return wrong ? CLI_EXIT_ERROR : CLI_OPTIONS_PARSED;
+}
+
+/*
+ * Refuses options of --approve, --ask and --cow that exclude each other, or that need an option which is missing.
+ * CLI_OPTIONS_PARSED, or CLI_EXIT_ERROR with a message.
+ */
+static int run_check_common_options(const char *verb, const struct run_options *options)
+{
+	const char *wrong = run_find_conflict_with_approval(options);
+
+	return run_refuse_options(verb, wrong ? wrong : run_find_conflict_with_workspace(options));
+}
+
 /*
  * Refuses options that exclude each other, or that need an option which is missing. CLI_OPTIONS_PARSED, or
  * CLI_EXIT_ERROR with a message.
@@ -345,15 +364,12 @@ static int run_check_options(const struct run_options *options, int left)
 			? "--dry-run changes no file, and what an answer allows would; leave out one of them"
 		: options->approve && options->setup_command
 			? "--approve is for the program, not for --setup; run the setup by itself"
-		: run_find_conflict_with_approval(options) ? run_find_conflict_with_approval(options)
 		: options->setup_command && (options->is_dry_run || options->observes)
 			? "with --dry-run or --mode observe the program would not see what --setup has "
 			  "written; run one of the two, without --setup"
-			: run_find_conflict_with_workspace(options);
+			: NULL;
 
-	if (wrong)
-		cli_print_error("run", "%s", wrong);
-	return wrong ? CLI_EXIT_ERROR : CLI_OPTIONS_PARSED;
+	return wrong ? run_refuse_options("run", wrong) : run_check_common_options("run", options);
 }
 
 int run_parse_options(int argc, char **argv, struct run_options *ret_options)
@@ -389,7 +405,6 @@ int run_parse_session_options(int argc, char **argv, struct run_options *ret_opt
 	static char interpreter[] = "python3";
 	static char *default_argv[] = {interpreter, NULL};
 	struct run_options *options = ret_options;
-	const char *wrong;
 	const struct cli_syntax syntax = {
 		.verb = "session create",
 		.usage = "Usage: callgate session create [OPTION...] [[--] PROGRAM]\n\n"
@@ -408,12 +423,7 @@ int run_parse_session_options(int argc, char **argv, struct run_options *ret_opt
 	if (status != CLI_OPTIONS_PARSED)
 		return status;
 	options->argv = optind < argc ? argv + optind : default_argv;
-	wrong = run_find_conflict_with_approval(options);
-	if (!wrong)
-		wrong = run_find_conflict_with_workspace(options);
-	if (wrong)
-		cli_print_error("session create", "%s", wrong);
-	return wrong ? CLI_EXIT_ERROR : CLI_OPTIONS_PARSED;
+	return run_check_common_options("session create", options);
 }
 
 void run_options_release(struct run_options *options)
