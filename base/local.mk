@@ -38,5 +38,6 @@ libcallgate_base_a_SOURCES += \
 	base/text.c \
 	base/text.h \
 	base/texthash.h \
+	base/times.h \
 	base/units.c
 EXTRA_DIST += base/README.md

@@ -1,5 +1,6 @@
 #include <errno.h>
 #include <limits.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/path.h"
@@ -65,6 +66,12 @@ const char *path_get_rest_below(const char *path, const char *dir)
 	if (path[len] == '\0')
 		return path + len;
 	return path[len] == '/' ? path + len + 1 : NULL;
+}
+
+int path_append_name(const char *dir, const char *name, char ret_path[PATH_MAX])
+{
+	return (size_t)snprintf(ret_path, PATH_MAX, "%s%s%s", dir, *dir ? "/" : "", name) < PATH_MAX ? 0
+												     : -ENAMETOOLONG;
 }
 
 bool path_is_below(const char *path, const char *dir)

@@ -2,6 +2,7 @@
 #ifndef CALLGATE_BASE_PATH_H
 #define CALLGATE_BASE_PATH_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -12,6 +13,9 @@
  * kernel can resolve the path (path_resolution(7)).
  */
 int path_join(const char *base, const char *path, char *out, size_t cap, bool *ret_lexical);
+
+/* Writes the path of `name` in the directory `dir`, "" being where relative paths begin. 0 or -ENAMETOOLONG. */
+int path_append_name(const char *dir, const char *name, char ret_path[PATH_MAX]);
 
 /* True when `path` is `dir` or below it. Both are canonical. Every path is below "/". */
 bool path_is_below(const char *path, const char *dir);

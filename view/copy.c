@@ -16,6 +16,7 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "base/path.h"
+#include "base/times.h"
 
 #define COPY_NEW_RECORDS_NAME COPY_RECORDS_NAME ".new"
 #define COPY_TICK_WAITS_MAX 3000 /* 1 ms each: some file systems have times of 2 s */
@@ -128,12 +129,6 @@ static int copy_name(struct copy *copy, int from_dir_fd, int to_dir_fd, const ch
 	return r < 0 ? copy_fail(copy, r, path, what) : 0;
 }
 
-/* Writes the path of an entry. 0 or -ENAMETOOLONG. */
-static int copy_join(char path[PATH_MAX], const char *dir, const char *name)
-{
-	return (size_t)snprintf(path, PATH_MAX, "%s%s%s", dir, *dir ? "/" : "", name) < PATH_MAX ? 0 : -ENAMETOOLONG;
-}
-
 /* Copies the entries of one directory. 0 or -errno. */
 static int copy_dir(struct copy *copy, const char *path)
 {
@@ -155,7 +150,7 @@ static int copy_dir(struct copy *copy, const char *path)
 	while (r == 0 && (errno = 0, entry = readdir(dir))) {
 		if (path_is_dot_name(entry->d_name))
 			continue;
-		r = copy_join(name, path, entry->d_name);
+		r = path_append_name(path, entry->d_name, name);
 		r = r < 0 ? copy_fail(copy, r, path, "has a path that is too long")
 			  : copy_name(copy, fd, to, entry->d_name, name);
 	}
@@ -181,11 +176,6 @@ static int copy_dir_attributes(struct copy *copy)
 
 /* ---- records ---- */
 
-static bool copy_is_later(const struct timespec *time, const struct timespec *than)
-{
-	return time->tv_sec != than->tv_sec ? time->tv_sec > than->tv_sec : time->tv_nsec > than->tv_nsec;
-}
-
 /* Writes one record. 0 or -errno. */
 static int copy_write_record(struct copy *copy, FILE *file, const struct stat *st, const char *path, bool must_compare)
 {
@@ -196,7 +186,7 @@ static int copy_write_record(struct copy *copy, FILE *file, const struct stat *s
 					   .path_len = (uint32_t)strlen(path),
 					   .must_compare_contents = must_compare};
 
-	if (copy_is_later(&st->st_ctim, &copy->last_ctime))
+	if (times_compare(&st->st_ctim, &copy->last_ctime) > 0)
 		copy->last_ctime = st->st_ctim;
 	if (fwrite(&record, sizeof(record), 1, file) != 1 || fwrite(path, record.path_len + 1, 1, file) != 1)
 		return errno ? -errno : -EIO;
@@ -218,7 +208,7 @@ static int copy_write_records(struct copy *copy, FILE *file, const char *path)
 	while (r == 0 && (errno = 0, entry = readdir(dir))) {
 		if (path_is_dot_name(entry->d_name))
 			continue;
-		r = copy_join(name, path, entry->d_name);
+		r = path_append_name(path, entry->d_name, name);
 		if (r == 0 && fstatat(fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 			r = -errno;
 		if (r == 0)
@@ -236,7 +226,7 @@ static int copy_await_tick(const struct copy *copy, int fd)
 	for (int i = 0; i < COPY_TICK_WAITS_MAX; i++) {
 		if (futimens(fd, NULL) < 0 || fstat(fd, &st) < 0)
 			return -errno;
-		if (copy_is_later(&st.st_ctim, &copy->last_ctime))
+		if (times_compare(&st.st_ctim, &copy->last_ctime) > 0)
 			return 0;
 		(void)nanosleep(&pause, NULL);
 	}
@@ -251,7 +241,7 @@ static int copy_change_by_mapping(struct copy *copy, int fd, int clock_fd, struc
 
 	if (r < 0)
 		return r;
-	if (copy_is_later(&ret_before->st_ctim, &copy->last_ctime))
+	if (times_compare(&ret_before->st_ctim, &copy->last_ctime) > 0)
 		copy->last_ctime = ret_before->st_ctim;
 	(void)*page;
 	r = copy_await_tick(copy, clock_fd);
@@ -275,7 +265,7 @@ static int copy_misses_mapped_changes(struct copy *copy, int dir_fd, int clock_f
 	r = copy_change_by_mapping(copy, fd, clock_fd, &before);
 	if (r < 0)
 		return r;
-	return fstat(fd, &after) < 0 || !copy_is_later(&after.st_ctim, &before.st_ctim);
+	return fstat(fd, &after) < 0 || times_compare(&after.st_ctim, &before.st_ctim) <= 0;
 }
 
 /* Writes the records of all entries into an open file. 0 or -errno. */

@@ -220,7 +220,7 @@ static int search_compare_name(struct search *search, const char *dir, const cha
 	struct entry_pair pair;
 	int error = 0;
 
-	if ((size_t)snprintf(path, sizeof(path), "%s%s%s", dir, *dir ? "/" : "", name) >= sizeof(path)) {
+	if (path_append_name(dir, name, path) < 0) {
 		search_tell_unread(search, dir, -ENAMETOOLONG);
 		return 0;
 	}

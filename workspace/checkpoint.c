@@ -15,7 +15,9 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "base/path.h"
 #include "base/text.h"
+#include "base/times.h"
 #include "workspace/content.h"
 #include "workspace/dirs.h"
 #include "workspace/copies.h"
@@ -69,12 +71,9 @@ int checkpoint_open(int workspace_fd, const char *name)
 static int checkpoint_compare_times(const void *left, const void *right)
 {
 	const struct checkpoint *a = left, *b = right;
+	const int order = times_compare(&a->time, &b->time);
 
-	if (a->time.tv_sec != b->time.tv_sec)
-		return (a->time.tv_sec > b->time.tv_sec) - (a->time.tv_sec < b->time.tv_sec);
-	return a->time.tv_nsec != b->time.tv_nsec
-		       ? (a->time.tv_nsec > b->time.tv_nsec) - (a->time.tv_nsec < b->time.tv_nsec)
-		       : strcmp(a->name, b->name);
+	return order ? order : strcmp(a->name, b->name);
 }
 
 /* Reads what is told of a checkpoint. False: there is none of this name. */
@@ -254,7 +253,7 @@ static int copier_copy_entry(struct copier *copier, const struct copier_dirs *di
 {
 	char *path = copier->work->failed_path;
 	struct stat st;
-	int r = dirs_join(dirs->path, name, path);
+	int r = path_append_name(dirs->path, name, path);
 
 	if (r < 0)
 		return r;
@@ -326,7 +325,7 @@ void checkpoint_await_clock_tick(void)
 	do {
 		(void)nanosleep(&pause, NULL);
 		(void)clock_gettime(CLOCK_REALTIME_COARSE, &now);
-	} while (now.tv_sec == start.tv_sec && now.tv_nsec == start.tv_nsec);
+	} while (times_compare(&now, &start) == 0);
 }
 
 bool checkpoint_must_compare(int upper_fd, bool programs_live)

@@ -6,11 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-
-static bool conflict_is_equal(const struct timespec *left, const struct timespec *right)
-{
-	return left->tv_sec == right->tv_sec && left->tv_nsec == right->tv_nsec;
-}
+#include "base/times.h"
 
 /* True unless the time is before that of the mount. Equal: within one tick of the clock, so it may be later. */
 static bool conflict_is_since(const struct workspace_layer *layer, const struct timespec *time)
@@ -76,7 +72,7 @@ static int conflict_is_moved_dir(const struct workspace_layer *layer, const char
 		return -errno;
 	if (!S_ISDIR(layer_st.st_mode))
 		return 1;
-	return !conflict_is_equal(&st.st_mtim, &st.st_ctim) && !conflict_is_equal(&st.st_mtim, &layer_st.st_mtim);
+	return times_compare(&st.st_mtim, &st.st_ctim) != 0 && times_compare(&st.st_mtim, &layer_st.st_mtim) != 0;
 }
 
 /* Whether one of the directories that an entry is in may be another one than during the run. 1, 0, or -errno. */

@@ -3,7 +3,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -32,6 +31,14 @@ void dir_list_release(struct dir_list *list)
 	*list = (struct dir_list){0};
 }
 
+int name_list_add(struct name_list *list, const char *name)
+{
+	if (!array_reserve(&list->name, list->count, &list->room))
+		return -ENOMEM;
+	list->name[list->count] = strdup(name);
+	return list->name[list->count++] ? 0 : -ENOMEM;
+}
+
 int name_list_read(struct name_list *list, int dir_fd)
 {
 	const int fd = io_open_dir(dir_fd, ".");
@@ -45,10 +52,8 @@ int name_list_read(struct name_list *list, int dir_fd)
 	while (errno = 0, (entry = readdir(dir))) {
 		if (path_is_dot_name(entry->d_name))
 			continue;
-		if (!array_reserve(&list->name, list->count, &list->room) ||
-		    !(list->name[list->count] = strdup(entry->d_name)))
+		if (name_list_add(list, entry->d_name) < 0)
 			return -ENOMEM;
-		list->count++;
 	}
 	return -errno;
 }
@@ -59,12 +64,6 @@ void name_list_release(struct name_list *list)
 		free(list->name[i]);
 	free(list->name);
 	*list = (struct name_list){0};
-}
-
-int dirs_join(const char *dir, const char *name, char ret_path[PATH_MAX])
-{
-	return (size_t)snprintf(ret_path, PATH_MAX, "%s%s%s", dir, *dir ? "/" : "", name) < PATH_MAX ? 0
-												     : -ENAMETOOLONG;
 }
 
 int dirs_open(int root_fd, const char *path)

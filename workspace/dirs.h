@@ -2,7 +2,6 @@
 #ifndef CALLGATE_WORKSPACE_DIRS_H
 #define CALLGATE_WORKSPACE_DIRS_H
 
-#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -22,18 +21,19 @@ int dir_list_add(struct dir_list *list, const char *path, bool shows_base_now, b
 void dir_list_release(struct dir_list *list);
 #define _cleanup_dir_list_ __attribute__((cleanup(dir_list_release)))
 
+/* Names, or paths. */
 struct name_list {
-	char **name; /* owned */
+	char **name; /* owned, and each of them */
 	size_t count, room;
 };
+
+/* 0 or -ENOMEM. */
+int name_list_add(struct name_list *list, const char *name);
 
 /* Adds the names in a directory, which is open for reading, except "." and "..". 0 or -errno. */
 int name_list_read(struct name_list *list, int dir_fd);
 void name_list_release(struct name_list *list);
 #define _cleanup_name_list_ __attribute__((cleanup(name_list_release)))
-
-/* Writes the path of `name` in the directory `dir`, "" being the root. 0 or -ENAMETOOLONG. */
-int dirs_join(const char *dir, const char *name, char ret_path[PATH_MAX]);
 
 /* Opens a directory below root_fd for reading. -ENOTDIR: it is none. A descriptor owned by the caller, or -errno. */
 int dirs_open(int root_fd, const char *path);

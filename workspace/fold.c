@@ -16,46 +16,26 @@
 #include "base/path.h"
 #include "view/copy.h"
 #include "workspace/content.h"
+#include "workspace/dirs.h"
 #include "workspace/layer.h"
 #include "workspace/records.h"
 
 #define FOLD_NEW_NAME "fold" /* the layer while it is made */
 #define FOLD_UPPER_NAME "upper"
 
-/* A list of paths. */
-struct fold_paths {
-	char **item; /* owned, and each of them */
-	size_t count, room;
-};
-
 struct fold {
 	int copy_fd, base_fd;
 	int new_fd; /* the layer; -1: it is only looked whether it would have anything */
 	bool is_changed;
 	struct workspace_records records;
-	struct fold_paths pending; /* directories of the copy that are yet to be read */
-	struct fold_paths made;    /* directories of the layer, those above first */
+	struct name_list pending;  /* directories of the copy that are yet to be read */
+	struct name_list made;     /* directories of the layer, those above first */
 	char last_made[PATH_MAX];  /* the directory that was needed last */
 	struct timespec begun;     /* when the copy was */
-	struct fold_paths closed;  /* directories that the program has closed, for which its user lacks rights */
+	struct name_list closed;   /* directories that the program has closed, for which its user lacks rights */
 	mode_t *closed_mode;       /* their modes */
 	size_t closed_room;
 };
-
-static int fold_add_path(struct fold_paths *paths, const char *path)
-{
-	if (!array_reserve(&paths->item, paths->count, &paths->room))
-		return -ENOMEM;
-	paths->item[paths->count] = strdup(path);
-	return paths->item[paths->count++] ? 0 : -ENOMEM;
-}
-
-static void fold_release_paths(struct fold_paths *paths)
-{
-	for (size_t i = 0; i < paths->count; i++)
-		free(paths->item[i]);
-	free(paths->item);
-}
 
 /* ---- the layer ---- */
 
@@ -73,7 +53,7 @@ static int fold_make_dir(struct fold *fold, const char *path)
 		if (slash)
 			*slash = '\0';
 		if (mkdirat(fold->new_fd, fold->last_made, 0700) == 0)
-			r = fold_add_path(&fold->made, fold->last_made);
+			r = name_list_add(&fold->made, fold->last_made);
 		else if (errno != EEXIST)
 			r = -errno;
 		if (slash)
@@ -183,7 +163,7 @@ static int fold_name(struct fold *fold, int copy_dir_fd, const char *dir, const 
 	struct stat st;
 	int r;
 
-	if ((size_t)snprintf(path, sizeof(path), "%s%s%s", dir, *dir ? "/" : "", name) >= sizeof(path))
+	if (path_append_name(dir, name, path) < 0)
 		return -ENAMETOOLONG;
 	if (fstatat(copy_dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return -errno;
@@ -193,7 +173,7 @@ static int fold_name(struct fold *fold, int copy_dir_fd, const char *dir, const 
 	if (!S_ISDIR(st.st_mode))
 		return r == 1 ? fold_put(fold, copy_dir_fd, name, path, &st) : 0;
 	r = r == 1 ? fold_make_dir(fold, path) : 0;
-	return r < 0 ? r : fold_add_path(&fold->pending, path);
+	return r < 0 ? r : name_list_add(&fold->pending, path);
 }
 
 /* Reads a directory of the copy. Takes fd, which may be -errno. 0 or -errno. */
@@ -234,7 +214,7 @@ static int fold_open_closed_dir(struct fold *fold, const char *path)
 	if (!array_reserve(&fold->closed_mode, fold->closed.count, &fold->closed_room))
 		return -ENOMEM;
 	fold->closed_mode[fold->closed.count] = st.st_mode & 07777;
-	r = fold_add_path(&fold->closed, path);
+	r = name_list_add(&fold->closed, path);
 	if (r == 0)
 		r = fold_make_dir(fold, path);
 	if (r == 0 && chmod(io_proc_fd_path(entry).path, (st.st_mode & 07777) | 0700) < 0)
@@ -271,10 +251,10 @@ static bool fold_is_removed(const struct fold *fold, const struct workspace_reco
 /* Finds all changes. 0 or -errno. */
 static int fold_find_changes(struct fold *fold)
 {
-	int r = fold_add_path(&fold->pending, "");
+	int r = name_list_add(&fold->pending, "");
 
 	for (size_t i = 0; r == 0 && i < fold->pending.count; i++)
-		r = fold_dir(fold, fold->pending.item[i]);
+		r = fold_dir(fold, fold->pending.name[i]);
 	for (size_t i = 0; r == 0 && i < fold->records.count; i++)
 		if (fold_is_removed(fold, &fold->records.item[i]))
 			r = fold_put_whiteout(fold, fold->records.item[i].path);
@@ -288,13 +268,13 @@ static int fold_set_attributes(const struct fold *fold)
 	int r = 0;
 
 	for (size_t i = fold->made.count; r == 0 && i-- > 0;) {
-		_cleanup_close_ int from = workspace_open_entry(fold->copy_fd, fold->made.item[i]);
-		_cleanup_close_ int to = workspace_open_entry(fold->new_fd, fold->made.item[i]);
+		_cleanup_close_ int from = workspace_open_entry(fold->copy_fd, fold->made.name[i]);
+		_cleanup_close_ int to = workspace_open_entry(fold->new_fd, fold->made.name[i]);
 
 		r = from < 0 ? from : to < 0 ? to : copy_attributes(from, to, &what);
 	}
 	for (size_t i = fold->closed.count; r == 0 && i-- > 0;) {
-		_cleanup_close_ int to = workspace_open_entry(fold->new_fd, fold->closed.item[i]);
+		_cleanup_close_ int to = workspace_open_entry(fold->new_fd, fold->closed.name[i]);
 
 		r = to < 0 ? to : chmod(io_proc_fd_path(to).path, fold->closed_mode[i]) < 0 ? -errno : 0;
 	}
@@ -321,9 +301,9 @@ static int fold_open(struct fold *fold, int layer_fd, const char *dir)
 
 static void fold_release(struct fold *fold)
 {
-	fold_release_paths(&fold->pending);
-	fold_release_paths(&fold->made);
-	fold_release_paths(&fold->closed);
+	name_list_release(&fold->pending);
+	name_list_release(&fold->made);
+	name_list_release(&fold->closed);
 	free(fold->closed_mode);
 	workspace_records_release(&fold->records);
 	cleanup_close(&fold->copy_fd);

@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "base/times.h"
 #include "workspace/records.h"
 
 #define LAYER_TRUSTED_PREFIX "trusted.overlay."
@@ -136,7 +137,7 @@ bool workspace_is_removed(const struct workspace_layer *layer, const struct stat
 	if (!layer->records)
 		return workspace_is_whiteout(upper);
 	return upper->st_mode == WORKSPACE_WHITEOUT_MODE && upper->st_size == 0 &&
-	       upper->st_mtim.tv_sec == layer->mounted.tv_sec && upper->st_mtim.tv_nsec == layer->mounted.tv_nsec;
+	       times_compare(&upper->st_mtim, &layer->mounted) == 0;
 }
 
 int workspace_is_opaque(const struct workspace_layer *layer, int upper_fd)

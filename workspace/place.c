@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "base/times.h"
 
 void place_format_name(const char *id, char ret_name[PLACE_NAME_SIZE])
 {
@@ -223,8 +224,7 @@ static int place_check_old(int dir_fd, const char *name, const struct workspace_
 	/* Not the change time: it is another one when another name of the file was replaced. */
 	if (st.st_ino != old->ino || ((st.st_mode ^ old->mode) & S_IFMT) != 0)
 		return -ESTALE;
-	if (!S_ISDIR(st.st_mode) && ((uint64_t)st.st_size != old->size || st.st_mtim.tv_sec != old->mtime.tv_sec ||
-				     st.st_mtim.tv_nsec != old->mtime.tv_nsec))
+	if (!S_ISDIR(st.st_mode) && ((uint64_t)st.st_size != old->size || times_compare(&st.st_mtim, &old->mtime) != 0))
 		return -ESTALE;
 	return 0;
 }
@@ -282,8 +282,8 @@ static int place_check_linked(int dir_fd, const char *name, const struct workspa
 	if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return -errno;
 	if (st.st_mode != upper->mode || (uint64_t)st.st_size != upper->size || st.st_uid != upper->uid ||
-	    st.st_gid != upper->gid || st.st_mtim.tv_sec != upper->mtime.tv_sec ||
-	    st.st_mtim.tv_nsec != upper->mtime.tv_nsec || (change->base.exists && st.st_ino == change->base.ino))
+	    st.st_gid != upper->gid || times_compare(&st.st_mtim, &upper->mtime) != 0 ||
+	    (change->base.exists && st.st_ino == change->base.ino))
 		return -ESTALE;
 	return 0;
 }

@@ -7,6 +7,7 @@
 
 #include "base/array.h"
 #include "base/io.h"
+#include "base/times.h"
 
 #define RECORDS_BYTES_MAX (1u << 30) /* most bytes of the file */
 
@@ -62,11 +63,6 @@ static int records_parse_all(struct workspace_records *records, size_t len)
 	return r;
 }
 
-static bool records_is_later(const struct timespec *time, const struct timespec *than)
-{
-	return time->tv_sec > than->tv_sec || (time->tv_sec == than->tv_sec && time->tv_nsec > than->tv_nsec);
-}
-
 int workspace_records_load(int layer_fd, struct workspace_records *records)
 {
 	size_t len;
@@ -84,7 +80,7 @@ int workspace_records_load(int layer_fd, struct workspace_records *records)
 		const struct timespec ctime = {kept->ctime_sec, kept->ctime_nsec};
 
 		records->inode[i] = kept->inode;
-		if (records_is_later(&ctime, &records->last_ctime))
+		if (times_compare(&ctime, &records->last_ctime) > 0)
 			records->last_ctime = ctime;
 	}
 	qsort(records->inode, records->count, sizeof(*records->inode), records_compare_inodes);
@@ -111,7 +107,7 @@ struct workspace_record *workspace_records_find(const struct workspace_records *
 
 bool workspace_records_have_file(const struct workspace_records *records, int fd)
 {
-	const struct timespec *last = &records->last_ctime;
+	struct timespec born;
 	struct statx stx;
 	uint64_t inode;
 
@@ -121,9 +117,8 @@ bool workspace_records_have_file(const struct workspace_records *records, int fd
 	if (S_ISDIR(stx.stx_mode) || records->count == 0 ||
 	    !bsearch(&inode, records->inode, records->count, sizeof(inode), records_compare_inodes))
 		return false;
-	if (!(stx.stx_mask & STATX_BTIME) || stx.stx_btime.tv_sec != last->tv_sec)
-		return !(stx.stx_mask & STATX_BTIME) || stx.stx_btime.tv_sec < last->tv_sec;
-	return stx.stx_btime.tv_nsec <= last->tv_nsec;
+	born = (struct timespec){stx.stx_btime.tv_sec, stx.stx_btime.tv_nsec};
+	return !(stx.stx_mask & STATX_BTIME) || times_compare(&born, &records->last_ctime) <= 0;
 }
 
 bool workspace_record_is_kept(const struct workspace_record *record, const struct stat *st)

@@ -14,6 +14,8 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "base/path.h"
+#include "base/times.h"
 #include "workspace/checkpoint.h"
 #include "workspace/content.h"
 #include "workspace/dirs.h"
@@ -126,8 +128,8 @@ static bool restore_is_same_other(const struct restore_dirs *dirs, const struct 
 	ssize_t left_len, right_len;
 
 	if (entry->now.st_mode != entry->source.st_mode || entry->now.st_uid != entry->source.st_uid ||
-	    entry->now.st_gid != entry->source.st_gid || entry->now.st_mtim.tv_sec != entry->source.st_mtim.tv_sec ||
-	    entry->now.st_mtim.tv_nsec != entry->source.st_mtim.tv_nsec)
+	    entry->now.st_gid != entry->source.st_gid ||
+	    times_compare(&entry->now.st_mtim, &entry->source.st_mtim) != 0)
 		return false;
 	if (!S_ISLNK(entry->source.st_mode))
 		return true;
@@ -211,7 +213,7 @@ static int restore_put_dir(struct restore *restore, const struct restore_dirs *d
 static int restore_name(struct restore *restore, const struct restore_dirs *dirs, const char *name)
 {
 	struct restore_entry entry = {.name = name, .path = restore->work->failed_path, .source_fd = -1};
-	int r = dirs_join(dirs->path, name, restore->work->failed_path);
+	int r = path_append_name(dirs->path, name, restore->work->failed_path);
 
 	if (r == 0)
 		r = restore_find(dirs, &entry);
