@@ -198,7 +198,9 @@ CALLGATE_SOURCES += \
 	cli/libraries/python.c \
 	cli/libraries/python.h \
 	cli/libraries/read.c \
-	cli/libraries/read.h
+	cli/libraries/read.h \
+	cli/libraries/sets.c \
+	cli/libraries/sets.h
 EXTRA_DIST += cli/libraries/README.md
 CALLGATE_SOURCES += \
 	cli/learn/deny.c \

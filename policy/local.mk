@@ -94,4 +94,5 @@ dist_profiles_DATA += policy/profiles/data.json policy/profiles/extended.json po
 	policy/profiles/python.json
 dist_profiles_DATA += policy/profiles/debian.json policy/profiles/github-read.json policy/profiles/npm.json \
 	policy/profiles/pypi.json
+dist_library_sets_DATA += policy/profiles/libraries/sets.json
 dist_pkgdata_DATA += policy/schema.json

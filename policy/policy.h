@@ -143,7 +143,8 @@ struct policy_hidden_path_of_library {
 struct policy_library_answer {
 	const struct policy_hidden_path_of_library *hidden;
 	size_t hidden_count;
-	const char *const *missing; /* names that nothing installed has, NULL-ended */
+	const char *const *missing;      /* names that nothing installed has, NULL-ended */
+	const char *const *unknown_sets; /* names of sets that do not exist, such as "@analysys", NULL-ended */
 };
 
 /* What the host supplies while a policy is loaded. Loading does no other I/O. */

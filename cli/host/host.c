@@ -19,6 +19,7 @@
 #include "cli/host/places.h"
 #include "cli/host/program.h"
 #include "cli/libraries/find.h"
+#include "cli/libraries/sets.h"
 
 #define HOST_POLICY_BYTES_MAX (UINT64_C(1) << 20)
 
@@ -318,18 +319,31 @@ struct cli_host_libraries {
 	struct policy_library_answer answer;
 };
 
+/* Sets where packages are looked for. names: what was asked for, NULL-ended, for which the sets may be read. */
+static void host_get_library_places(struct cli_host *host, const char *const *names, struct library_places *ret_places)
+{
+	const char *const *granted = host_find_interpreter(host);
+	const struct cli_host_note *sets = NULL;
+
+	while (*names && !sets_is_name(*names))
+		names++;
+	if (*names && host_load_profile(host, SETS_PROFILE, &sets) < 0)
+		sets = NULL;
+	*ret_places = (struct library_places){granted, granted ? host->interpreter->prefix : NULL, host->policy.home,
+					      host->workdir, sets ? sets->text : NULL};
+}
+
 /* Finds out what "libraries" hides, and keeps the answer. */
 static int host_ask_for_libraries(struct cli_host *host, enum policy_language language, const char *key,
 				  const char *const *names, struct policy_library_answer *ret_answer)
 {
-	const char *const *granted = host_find_interpreter(host);
-	const struct library_places places = {granted, granted ? host->interpreter->prefix : NULL, host->policy.home,
-					      host->workdir};
+	struct library_places places;
 	struct cli_host_libraries *found = arena_alloc(&host->arena, sizeof(*found));
 	int ret;
 
 	if (!found)
 		return -ENOMEM;
+	host_get_library_places(host, names, &places);
 	*found = (struct cli_host_libraries){host->libraries, language, arena_dup(&host->arena, key), {0}};
 	ret = found->names ? libraries_find_hidden(&host->arena, &places, language, names, &found->answer) : -ENOMEM;
 	if (ret < 0)

@@ -5,14 +5,27 @@
 #include "cli/libraries/metadata.h"
 #include "cli/libraries/python.h"
 
-/* Marks packages as chosen that have this key. False: there are none. */
-static bool choose_by_key(struct packages *packages, const char *key)
+/* Chooses a package, unless it is chosen already. by: the choice that means it; NULL: `needed_by` needs it. */
+static void choose_package(struct package *package, const struct library_choice *by, const struct package *needed_by)
+{
+	if (package->is_chosen)
+		return;
+	package->is_chosen = true;
+	package->chosen_by = by;
+	package->needed_by = needed_by;
+}
+
+/* Chooses the packages that have this key. False: there are none. */
+static bool choose_by_key(struct packages *packages, const char *key, const struct library_choice *by,
+			  const struct package *needed_by)
 {
 	bool found = false;
 
 	for (size_t i = 0; i < packages->package_count; i++)
-		if (strcmp(packages->package[i].key, key) == 0)
-			found = packages->package[i].is_chosen = true;
+		if (strcmp(packages->package[i].key, key) == 0) {
+			choose_package(&packages->package[i], by, needed_by);
+			found = true;
+		}
 	return found;
 }
 
@@ -31,13 +44,15 @@ static bool choose_package_has_module(const struct package *package, const char 
 	return false;
 }
 
-static bool choose_by_module(struct packages *packages, const char *name)
+static bool choose_by_module(struct packages *packages, const struct library_choice *by)
 {
 	bool found = false;
 
 	for (size_t i = 0; i < packages->package_count; i++)
-		if (choose_package_has_module(&packages->package[i], name))
-			found = packages->package[i].is_chosen = true;
+		if (choose_package_has_module(&packages->package[i], by->name)) {
+			choose_package(&packages->package[i], by, NULL);
+			found = true;
+		}
 	return found;
 }
 
@@ -55,34 +70,29 @@ static void choose_needs(struct packages *packages)
 				continue;
 			more = done[i] = true;
 			for (size_t j = 0; j < package->need_count; j++)
-				(void)choose_by_key(packages, package->need[j]);
+				(void)choose_by_key(packages, package->need[j], NULL, package);
 		}
 	}
 }
 
-const char **choose_python_packages(struct packages *packages, const char *const *names)
+void choose_packages(struct packages *packages, enum policy_language language, struct library_choices *choices)
 {
-	const char **missing = NULL;
-	size_t count = 0;
+	for (size_t i = 0; i < choices->count; i++) {
+		struct library_choice *choice = &choices->choice[i];
+		const char *key = language == POLICY_PYTHON
+					  ? metadata_normalise_name(packages->arena, choice->name, strlen(choice->name))
+					  : choice->name;
 
-	for (; *names; names++)
-		if (!choose_by_key(packages, metadata_normalise_name(packages->arena, *names, strlen(*names))) &&
-		    !choose_by_module(packages, *names))
-			ARENA_APPEND(packages->arena, missing, count, *names);
+		choice->is_missing = !choose_by_key(packages, key, choice, NULL) &&
+				     (language != POLICY_PYTHON || !choose_by_module(packages, choice));
+	}
 	choose_needs(packages);
-	ARENA_APPEND(packages->arena, missing, count, NULL);
-	return missing;
 }
 
-const char **choose_node_packages(struct packages *packages, const char *const *names)
+const struct package *choose_find_needed(const struct packages *packages, const char *key)
 {
-	const char **missing = NULL;
-	size_t count = 0;
-
-	for (; *names; names++)
-		if (!choose_by_key(packages, *names))
-			ARENA_APPEND(packages->arena, missing, count, *names);
-	choose_needs(packages);
-	ARENA_APPEND(packages->arena, missing, count, NULL);
-	return missing;
+	for (size_t i = 0; i < packages->package_count; i++)
+		if (strcmp(packages->package[i].key, key) == 0)
+			return &packages->package[i];
+	return NULL;
 }

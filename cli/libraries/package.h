@@ -14,6 +14,8 @@
 #define PACKAGES_MAX 20000u        /* packages that are read */
 #define PACKAGE_FILES_MAX 2000000u /* names of files, of all packages together */
 
+struct library_choice;
+
 /* A directory in which packages are installed: site-packages, dist-packages, node_modules. */
 struct package_site {
 	const char *path;    /* canonical */
@@ -32,6 +34,8 @@ struct package {
 	const char **need; /* keys of the packages that it needs */
 	size_t need_count;
 	bool is_chosen;
+	const struct library_choice *chosen_by; /* the choice that means it; NULL: another package needs it */
+	const struct package *needed_by; /* the first package found that needs it; NULL: chosen_by has chosen it */
 };
 
 /* The packages of one language. */

@@ -135,7 +135,7 @@ static const struct policy_key keys[] = {
 	{"", "libraries", KEY_OBJECT, KEY_ID_NONE,
 	 "the installed packages that exist for the program; the others do not"},
 	{"libraries", "python", KEY_STRING_LIST, KEY_ID_LIBRARIES_PYTHON,
-	 "distributions or modules of Python, and what they need"},
+	 "distributions, modules or sets (@analysis) of Python, and what they need"},
 	{"libraries", "node", KEY_STRING_LIST, KEY_ID_LIBRARIES_NODE,
 	 "packages of node_modules, and what they need"},
 

@@ -75,6 +75,9 @@ static void libraries_compile_language(struct compiler *compiler, enum policy_la
 				   ret == -E2BIG ? "there are too many files" : strerror(-ret));
 	for (size_t i = 0; ret == 0 && i < answer.hidden_count; i++)
 		libraries_hide_path(compiler, language, source_label, &answer.hidden[i]);
+	for (const char *const *name = answer.unknown_sets; ret == 0 && name && *name; name++)
+		compiler_add_error(compiler, chosen->source_location,
+				   "there is no set \"%s\"; those that exist: callgate libraries", *name);
 	for (const char *const *name = answer.missing; ret == 0 && name && *name; name++)
 		compiler_add_warning(compiler, "%s: warning: \"%s\" is not installed", chosen->source_location, *name);
 }

@@ -236,7 +236,7 @@ UNIT_TESTS += tests/unit/cli/test_libraries
 tests_unit_cli_test_libraries_SOURCES = tests/unit/cli/test_libraries.c cli/libraries/choose.c cli/libraries/dpkg.c \
 	cli/libraries/find.c cli/libraries/hide.c cli/libraries/metadata.c cli/libraries/node.c \
 	cli/libraries/package.c \
-	cli/libraries/python.c cli/libraries/read.c
+	cli/libraries/python.c cli/libraries/read.c cli/libraries/sets.c
 tests_unit_cli_test_libraries_LDADD = $(POLICY_TEST_LIBS)
 UNIT_TESTS += tests/unit/cli/test_places
 tests_unit_cli_test_places_SOURCES = tests/unit/cli/test_places.c cli/host/command.c cli/host/places.c \

@@ -96,6 +96,17 @@ policy empty '"libraries": {"python": []}'
 run empty -c 'import json, sqlite3, app'
 grep -q "^ModuleNotFoundError: No module named 'app'" "$T/err" || fail "empty: $(cat "$T/err")"
 
+# A set stands for what is installed of it; an unknown one is an error, also where a member would be called so.
+policy set '"libraries": {"python": ["@plotting"]}'
+put plotly '' plotly/__init__.py
+run set -c 'import plotly; print(plotly.NAME); import app'
+{ [ "$(cat "$T/out")" = plotly ] && grep -q "No module named 'app'" "$T/err"; } || fail "set: $(cat "$T/out" "$T/err")"
+cg check "$T/set.json" 2>"$T/err" >&2 || fail "a set is refused: $(cat "$T/err")"
+grep -q 'not installed' "$T/err" && fail "a member of a set is missed: $(cat "$T/err")"
+policy unknown '"libraries": {"python": ["@plots"]}'
+cg check "$T/unknown.json" 2>"$T/err" && fail "an unknown set passes"
+grep -q 'unknown.json:1: libraries.python: there is no set "@plots"' "$T/err" || fail "unknown: $(cat "$T/err")"
+
 # No way leads to what is hidden, and nothing else than ENOENT tells of it.
 cat >"$T/w/attack.py" <<END
 import ctypes, importlib.util, os, sys

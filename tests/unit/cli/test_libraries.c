@@ -20,6 +20,7 @@
 #include "cli/libraries/metadata.h"
 #include "cli/libraries/node.h"
 #include "cli/libraries/python.h"
+#include "cli/libraries/sets.h"
 #include "tests/unit/unit.h"
 
 static struct arena arena;
@@ -74,6 +75,25 @@ static int compare_paths(const void *a, const void *b)
 		      ((const struct policy_hidden_path_of_library *)b)->path);
 }
 
+static const char sets_text[] = "{\"python\": {\"two\": {\"packages\": [\"a\", 3, \"absent\", \"b\"]}, \"bad\": 3}}";
+static const char *const *unknown_sets; /* of the last choice */
+
+/* Chooses packages. The names that were not found and are no members of a set, NULL-ended. */
+static const char **choose(enum policy_language language, const char *const *names)
+{
+	struct library_choices choices;
+	const char **missing = NULL;
+	size_t count = 0;
+
+	sets_expand(&arena, sets_text, language, names, &choices, &unknown_sets);
+	choose_packages(&packages, language, &choices);
+	for (size_t i = 0; i < choices.count; i++)
+		if (choices.choice[i].is_missing && !choices.choice[i].set)
+			ARENA_APPEND(&arena, missing, count, choices.choice[i].name);
+	ARENA_APPEND(&arena, missing, count, NULL);
+	return missing;
+}
+
 /* What is hidden when these names are chosen: paths below the site in order, and "(library)", in one line. */
 static const char *hide(const char *const *names, const char **ret_missing)
 {
@@ -87,7 +107,7 @@ static const char *hide(const char *const *names, const char **ret_missing)
 	(void)snprintf(dpkg, sizeof(dpkg), "%s/dpkg", root);
 	packages_add_site(&packages, site, "3.11");
 	python_read_packages(&packages, dpkg);
-	missing = choose_python_packages(&packages, names);
+	missing = choose(POLICY_PYTHON, names);
 	hide_packages_of_site(&packages, 0, missing, &hidden);
 	if (ret_missing)
 		*ret_missing = missing[0];
@@ -228,6 +248,42 @@ START_TEST(test_namespace_packages)
 }
 END_TEST
 
+/* A set stands for those of its members that are installed. What is called like one and is none is told. */
+START_TEST(test_sets)
+{
+	const char *missing = "";
+
+	put_dist("a", "Requires-Dist: c", "a.py,,\n");
+	put_dist("b", "", "b.py,,\n");
+	put_dist("c", "Requires-Dist: b\nRequires-Dist: gone", "c.py,,\n");
+	put_dist("d", "", "d.py,,\n");
+	put(SITE "d.py", "");
+	ck_assert_str_eq(hide((const char *const[]){"@two", "d", NULL}, &missing), "");
+	ck_assert_ptr_null(missing);
+	ck_assert_ptr_null(unknown_sets[0]);
+	ck_assert_str_eq(packages.package[0].key, packages.package[0].name);
+	for (size_t i = 0; i < packages.package_count; i++) {
+		const struct package *found = &packages.package[i];
+
+		ck_assert_str_eq(found->chosen_by && found->chosen_by->set ? found->chosen_by->set
+				 : found->chosen_by                        ? found->chosen_by->name
+									   : found->needed_by->name,
+				 strcmp(found->key, "c") == 0   ? "a"
+				 : strcmp(found->key, "d") == 0 ? "d"
+								: "@two");
+	}
+	ck_assert_ptr_null(choose_find_needed(&packages, "gone"));
+	ck_assert_str_eq(HIDE("@two"), "d-1.0.dist-info(d) d.py(d)");
+	HIDE("@three", "@", "@bad", "@two", "@scope/name");
+	ck_assert_str_eq(unknown_sets[0], "@three");
+	ck_assert_str_eq(unknown_sets[1], "@");
+	ck_assert_str_eq(unknown_sets[2], "@bad");
+	ck_assert_ptr_null(unknown_sets[3]);
+	choose(POLICY_NODE, (const char *const[]){"@two", NULL});
+	ck_assert_str_eq(unknown_sets[0], "@two");
+}
+END_TEST
+
 /* Links, pipes and long lines where metadata is expected; a link to a directory above. */
 START_TEST(test_hostile_site)
 {
@@ -315,7 +371,7 @@ START_TEST(test_node)
 	ck_assert_ptr_nonnull(strstr(packages.site[0].path, "/w/node_modules"));
 	packages.site_count = 1;
 	node_read_packages(&packages);
-	missing = choose_node_packages(&packages, (const char *const[]){"a", "e/", NULL});
+	missing = choose(POLICY_NODE, (const char *const[]){"a", "e/", NULL});
 	ck_assert_str_eq(missing[0], "e/");
 	ck_assert_ptr_null(missing[1]);
 	hide_packages_of_site(&packages, 0, NULL, &hidden);
@@ -356,6 +412,7 @@ int main(void)
 	tcase_add_test(tests, test_hostile_record);
 	tcase_add_test(tests, test_chosen_and_needed);
 	tcase_add_test(tests, test_namespace_packages);
+	tcase_add_test(tests, test_sets);
 	tcase_add_test(tests, test_hostile_site);
 	tcase_add_test(tests, test_dpkg);
 	tcase_add_test(tests, test_many_files);
