@@ -58,6 +58,7 @@ static _Noreturn void keeper_run_supervisor(struct keeper *keeper, const struct 
 		.overlay = options->overlay,
 		.workspace_host = options->workspace_host,
 		.copies_workspace = options->copies_workspace,
+		.workspace_dirs = options->workspace_dirs,
 		.stdio_fd = {ends->stdio_fd[0], ends->stdio_fd[1], ends->stdio_fd[2]},
 		.control_fd = ends->control_fd,
 		.report_fd = keeper->report_fd,

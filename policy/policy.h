@@ -277,6 +277,7 @@ struct policy_cli {
 	const char *const *env;   /* the arguments of option -e: NAME or NAME=VALUE */
 	struct policy_limits limits; /* values of the options -t, -m, --cpu, --pids, … */
 	unsigned given_limits_mask;  /* POLICY_LIMIT_BITs of the limits that were given */
+	const char *const *workspace_dirs; /* the directories of --cow-dir */
 	const char *user;            /* value of --user; NULL: not given */
 	enum policy_judge judge;  /* --judge */
 	unsigned required_layers;        /* --require: LAYER_BITs of policy/parse/layer-names.h */
@@ -468,6 +469,8 @@ struct policy_settings {
 	bool audits_allowed_calls; /* record allowed calls as well as denied ones (default: true) */
 	bool audit_is_compact;     /* leave out of a record what earlier records have */
 	enum policy_judge judge;   /* the key "judge"; POLICY_JUDGE_UNSET: no file has it */
+	const char **workspace_dir; /* "workspace.directories" and --cow-dir of all files; canonical host paths */
+	size_t workspace_dir_count;
 	enum policy_workspace workspace; /* the key "workspace.mode" of the last file that has it */
 	bool audits_fstat;       /* judge and record each newfstatat and statx used as fstat */
 	bool allows_unix_datagrams;   /* the run's processes may send datagrams to each other by unix sockets */

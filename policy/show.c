@@ -301,6 +301,10 @@ char *policy_make_json(const struct policy *policy)
 	if (policy->settings.workspace == POLICY_WORKSPACE_COW) /* "direct" is what holds without the key */
 		ret |= json_object_set_new(show_get_or_make_member(root, "workspace", false), "mode",
 					   json_string("cow"));
+	for (size_t i = 0; i < policy->settings.workspace_dir_count; i++)
+		ret |= json_array_append_new(show_get_or_make_member(show_get_or_make_member(root, "workspace", false),
+								     "directories", true),
+					     show_make_escaped_string(policy->settings.workspace_dir[i]));
 	if (policy->settings.user)
 		ret |= json_object_set_new(root, "user", json_string(policy->settings.user));
 	ret |= show_after_entries(root, policy);

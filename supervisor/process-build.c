@@ -70,6 +70,7 @@ int process_build_view(struct process *process)
 						  .overlay = options->overlay,
 						  .workspace_host = options->workspace_host,
 						  .copies_workspace = options->copies_workspace,
+						  .workspace_dirs = options->workspace_dirs,
 						  .provided_file = options->egress->provided_file,
 						  .provided_file_count = options->egress->provided_file_count,
 						  .root_fd = -1,

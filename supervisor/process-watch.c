@@ -121,7 +121,7 @@ static const char *process_find_cwd(const struct process *process, char path[PAT
 	const struct process_options *options = process->options;
 	struct place place;
 
-	if (!view_is_attached(process->view) && options->overlay != VIEW_OVERLAY_WORKDIR)
+	if (!view_is_attached(process->view) && options->overlay != VIEW_OVERLAY_WORKSPACE)
 		return options->workdir_host;
 	if (view_locate_path(process->view, NULL, "/", policy_get_settings(options->policy)->workdir, 0, &place) == 0 &&
 	    view_get_supervisor_path(&place, path, PATH_MAX) > 0)

@@ -1,6 +1,7 @@
-/* Shows the workdir with --cow: by one overlay, or by a copy where none can be mounted. */
+/* Shows the directories of --cow: each by one overlay, or by a copy where none can be mounted. */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,89 +16,125 @@
 #include "view/build.h"
 #include "view/copy.h"
 
-/* Sets the error of --cow. Returns -EOPNOTSUPP. */
-static int build_refuse_workspace(const struct build_state *build, const char *why, const char *path)
+/* Sets the error of --cow about a directory. Returns -EOPNOTSUPP. */
+static int build_refuse_workspace(const struct build_state *build, int at, const char *why, const char *path)
 {
 	(void)snprintf(build->error->text, sizeof(build->error->text), "--cow: %s cannot be kept as it is: %s%s",
-		       build->options->workdir_host, why, path);
+		       build->options->workspace_dirs[at], why, path);
 	return -EOPNOTSUPP;
 }
 
-int build_check_workspace_grant(const struct build_state *build, const struct policy_mount *grant)
+int build_find_workspace_dir(const struct build_state *build, const char *host)
 {
-	if (strcmp(grant->host_path, build->options->workdir_host) != 0)
-		return build_refuse_workspace(build, "the policy also shows a part of it at ", grant->virt);
+	const char *const *dirs = build->options->workspace_dirs;
+
+	for (int i = 0; dirs[i]; i++)
+		if (path_is_below(host, dirs[i]))
+			return i;
+	return -ENOENT;
+}
+
+int build_check_workspace_grant(const struct build_state *build, const struct policy_mount *grant, int at)
+{
+	if (strcmp(grant->host_path, build->options->workspace_dirs[at]) != 0)
+		return build_refuse_workspace(build, at, "the policy also shows a part of it at ", grant->virt);
 	if (overlays_has_mount_below(&build->overlays, grant->host_path))
-		return build_refuse_workspace(build, "something is mounted below it, which is not in its layer", "");
-	if (build->overlays.made > 0)
-		return build_refuse_workspace(build, "the policy shows it a second time, at ", grant->virt);
+		return build_refuse_workspace(build, at, "something is mounted below it, which is not in its layer",
+					      "");
+	if (build->workspace_dirs_mounted & UINT64_C(1) << at)
+		return build_refuse_workspace(build, at, "the policy shows it a second time, at ", grant->virt);
 	return 0;
 }
 
 /* ---- by a copy ---- */
 
-/* Refuses a run whose directory cannot be copied. Returns -EOPNOTSUPP. */
-static int build_refuse_copy(const struct build_state *build, int error, const struct copy_failure *failure)
+/* Refuses a run of which directory `at` cannot be copied. Returns -EOPNOTSUPP. */
+static int build_refuse_copy(const struct build_state *build, int at, int error, const struct copy_failure *failure)
 {
 	char why[480];
 
 	(void)snprintf(why, sizeof(why), "%s%.300s %s: %s", *failure->path ? "./" : "the directory", failure->path,
 		       failure->what, strerror(-error));
 	return build_refuse_workspace(
-		build, why,
+		build, at, why,
 		error == -ENOSPC || error == -EDQUOT ? "; free some room or set TMPDIR to another directory" : "");
 }
 
-/* Makes the directory of the layer, without what an overlay has left that was not mounted. A descriptor or -errno. */
-static int build_open_layer(const char *workspace_host)
+/* Makes directory `name` for a layer, without what an overlay has left that was not mounted. A descriptor or -errno. */
+static int build_open_layer(const char *workspace_host, const char *name)
 {
 	_cleanup_close_ int workspace = io_open_without_links(workspace_host, O_RDONLY | O_DIRECTORY);
 
 	if (workspace < 0)
 		return workspace;
-	if (mkdirat(workspace, "0", 0700) < 0 &&
-	    (errno != EEXIST || io_remove_tree(workspace, "0") < 0 || mkdirat(workspace, "0", 0700) < 0))
+	if (mkdirat(workspace, name, 0700) < 0 &&
+	    (errno != EEXIST || io_remove_tree(workspace, name) < 0 || mkdirat(workspace, name, 0700) < 0))
 		return -errno;
-	return io_open_dir(workspace, "0");
+	return io_open_dir(workspace, name);
 }
 
-/* Copies the workdir. 0, or -EOPNOTSUPP with its message. */
-static int build_copy_workdir(const struct build_state *build, const char *host)
+/* Copies directory `at`. 0, or -EOPNOTSUPP with its message. */
+static int build_copy_dir(const struct build_state *build, const char *host, int at)
 {
 	_cleanup_close_ int from = io_open_without_links(host, O_RDONLY | O_DIRECTORY), layer = -1;
 	struct copy_failure failure = {.path = "", .what = "cannot be opened"};
+	char name[16];
 	int r;
 
 	if (path_is_below(build->options->workspace_host, host))
-		return build_refuse_workspace(build, "TMPDIR is in it, so that it would be copied into itself", "");
-	layer = from < 0 ? from : build_open_layer(build->options->workspace_host);
+		return build_refuse_workspace(build, at, "TMPDIR is in it, so that it would be copied into itself", "");
+	(void)snprintf(name, sizeof(name), "%d", at);
+	layer = from < 0 ? from : build_open_layer(build->options->workspace_host, name);
 	r = layer < 0 ? layer : copy_tree(from, layer, &failure);
-	return r < 0 ? build_refuse_copy(build, r, &failure) : 0;
+	return r < 0 ? build_refuse_copy(build, at, r, &failure) : 0;
 }
 
-int build_find_workspace_copy(struct build_state *build, const struct policy_mount *grant, char **ret_host)
+int build_find_workspace_copy(struct build_state *build, const struct policy_mount *grant, int at, char **ret_host)
 {
-	int r = build_copy_workdir(build, grant->host_path);
+	int r = build_copy_dir(build, grant->host_path, at);
 
 	build->overlays.made += r == 0;
-	if (r == 0 && asprintf(ret_host, "%s/0/" COPY_DIR_NAME, build->options->workspace_host) < 0)
+	if (r == 0 && asprintf(ret_host, "%s/%d/" COPY_DIR_NAME, build->options->workspace_host, at) < 0)
 		r = -ENOMEM;
 	return r;
+}
+
+/* Whether the policy has a mount of this host directory at this virtual path. */
+static bool build_has_mount(const struct build_state *build, const char *virt, const char *host)
+{
+	size_t count;
+	const struct policy_mount *mount = policy_get_mounts(build->view->policy, &count);
+
+	for (size_t i = 0; i < count; i++)
+		if (mount[i].host_path && strcmp(mount[i].virt, virt) == 0 && strcmp(mount[i].host_path, host) == 0)
+			return true;
+	return false;
 }
 
 int build_refuse_grant_above_workspace(const struct build_state *build, const struct policy_mount *grant)
 {
 	const struct view_options *options = build->options;
+	char virt[PATH_MAX];
 
-	if (options->overlay != VIEW_OVERLAY_WORKDIR || strcmp(grant->host_path, options->workdir_host) == 0 ||
-	    !path_is_below(options->workdir_host, grant->host_path) ||
-	    !policy_may_write(build->view->policy, grant->virt))
-		return 0;
-	return build_refuse_workspace(build, "it would be written through the grant of ", grant->virt);
+	for (int i = 0; options->overlay == VIEW_OVERLAY_WORKSPACE && options->workspace_dirs[i]; i++) {
+		const char *dir = options->workspace_dirs[i], *rest = path_get_rest_below(dir, grant->host_path);
+
+		if (!rest || !*rest || !policy_may_write(build->view->policy, grant->virt))
+			continue;
+		/* The overlay is mounted over the name that the grant gives the directory; unless it has another. */
+		if ((size_t)snprintf(virt, sizeof(virt), "%s/%s", strcmp(grant->virt, "/") == 0 ? "" : grant->virt,
+				     rest) < sizeof(virt) &&
+		    (build_has_mount(build, virt, dir) || !policy_may_write(build->view->policy, virt)))
+			continue;
+		return build_refuse_workspace(build, i, "it would be written through the grant of ", grant->virt);
+	}
+	return 0;
 }
 
 int build_check_workspace(const struct build_state *build)
 {
-	return build->overlays.made > 0 ? 0
-					: build_refuse_workspace(build, "the policy does not grant writing there", "");
+	for (int i = 0; build->options->workspace_dirs[i]; i++)
+		if (!(build->workspace_dirs_mounted & UINT64_C(1) << i))
+			return build_refuse_workspace(build, i, "the policy does not grant writing there", "");
+	return 0;
 }

@@ -32,8 +32,8 @@ static bool build_wants_overlay(const struct build_state *build, const struct po
 	const struct view_options *options = build->options;
 	bool own = path_is_below(grant->host_path, options->scratch_host) || path_is_below(grant->host_path, "/dev");
 
-	if (options->overlay == VIEW_OVERLAY_WORKDIR)
-		own = own || !path_is_below(grant->host_path, options->workdir_host);
+	if (options->overlay == VIEW_OVERLAY_WORKSPACE)
+		own = own || build_find_workspace_dir(build, grant->host_path) < 0;
 	if (options->overlay == VIEW_OVERLAY_OUTSIDE_WORKDIR && options->workdir_host)
 		own = own || path_is_below(grant->host_path, options->workdir_host);
 	return options->overlay != VIEW_OVERLAY_NONE && !own && policy_may_write(build->view->policy, grant->virt);
@@ -387,13 +387,14 @@ static int build_mount_redirected(struct build_state *build, const struct policy
 	return build_mount_without_overlay(build, grant, (flags & ~(unsigned)MOUNT_OVERLAY) | MOUNT_LACKS_OVERLAY);
 }
 
-/* With --cow: shows a copy of the workdir. For records it is the workdir itself. */
-static int build_mount_workspace_copy(struct build_state *build, const struct policy_mount *grant, unsigned flags)
+/* With --cow: shows a copy of directory `at`. For records it is the directory itself. */
+static int build_mount_workspace_copy(struct build_state *build, const struct policy_mount *grant, unsigned flags,
+				      int at)
 {
 	_cleanup_free_ char *host = NULL;
 	struct policy_mount copy = *grant;
 	struct mount *mount;
-	int r = build_find_workspace_copy(build, grant, &host);
+	int r = build_find_workspace_copy(build, grant, at, &host);
 
 	if (r < 0)
 		return r;
@@ -409,14 +410,21 @@ static int build_mount_workspace_copy(struct build_state *build, const struct po
 	return mount->recorded_host_path ? 0 : -ENOMEM;
 }
 
-/* With --cow: mounts a writable grant in the workdir. */
+/* With --cow: mounts a writable grant in a directory that stays as it is. */
 static int build_mount_workspace(struct build_state *build, const struct policy_mount *grant, unsigned flags)
 {
-	int r = build_check_workspace_grant(build, grant);
+	const int at = build_find_workspace_dir(build, grant->host_path);
+	int r = build_check_workspace_grant(build, grant, at);
 
+	if (r < 0)
+		return r;
+	build->overlays.count = (size_t)at; /* the layer has the number of the directory */
+	r = build->options->copies_workspace ? -EAGAIN : build_mount_overlay(build, grant, flags);
+	if (r == -EAGAIN)
+		r = build_mount_workspace_copy(build, grant, flags, at);
 	if (r == 0)
-		r = build->options->copies_workspace ? -EAGAIN : build_mount_overlay(build, grant, flags);
-	return r == -EAGAIN ? build_mount_workspace_copy(build, grant, flags) : r;
+		build->workspace_dirs_mounted |= UINT64_C(1) << at;
+	return r;
 }
 
 /* Mounts the parts of split grants. Called after all grants: another grant may have the path of a part. */
@@ -439,8 +447,8 @@ static int build_mount_grant(struct build_state *build, const struct policy_moun
 		return r;
 	if (!(flags & MOUNT_OVERLAY))
 		return build_mount_without_overlay(build, grant, flags);
-	return build->options->overlay == VIEW_OVERLAY_WORKDIR ? build_mount_workspace(build, grant, flags)
-							       : build_mount_redirected(build, grant, flags);
+	return build->options->overlay == VIEW_OVERLAY_WORKSPACE ? build_mount_workspace(build, grant, flags)
+								 : build_mount_redirected(build, grant, flags);
 }
 
 /* ---- provided files ---- */
@@ -682,7 +690,7 @@ int view_create(const struct policy *policy, const struct view_options *options,
 	struct view *view = calloc(1, sizeof(*view));
 	struct build_state build = {.view = view, .options = options, .error = ret_error,
 				    .overlays = OVERLAYS_NONE};
-	const bool cow = options->overlay == VIEW_OVERLAY_WORKDIR;
+	const bool cow = options->overlay == VIEW_OVERLAY_WORKSPACE;
 	mode_t old;
 	int r;
 

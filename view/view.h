@@ -75,6 +75,12 @@ struct place {
 	char virt[PATH_MAX]; /* canonical virtual path */
 };
 
+/* True when an entry cannot move from one mount to the other as one of them is the copy of a workspace. */
+static inline bool view_is_between_workspaces(const struct mount *from, const struct mount *to)
+{
+	return from != to && ((from->flags | to->flags) & MOUNT_WORKSPACE_COPY);
+}
+
 /* To be called after `*copy = *from`: a path_below_mount_fd that points into from->virt then points into copy->virt. */
 void place_fix_path_after_assignment(struct place *copy, const struct place *from);
 
@@ -96,8 +102,8 @@ enum view_overlay {
 	VIEW_OVERLAY_NONE,            /* writes go to the host, as the policy grants them */
 	VIEW_OVERLAY_OUTSIDE_WORKDIR, /* all grants outside of the workdir: --mode observe */
 	VIEW_OVERLAY_ALL,             /* all grants: --dry-run */
-	/* the workdir alone, with a layer that outlives the run, or with a copy where there can be none: --cow */
-	VIEW_OVERLAY_WORKDIR,
+	/* directories that stay as they are, with layers that outlive the run, or copies instead: --cow */
+	VIEW_OVERLAY_WORKSPACE,
 };
 
 /* What a view is built with besides the policy. */
@@ -109,8 +115,10 @@ struct view_options {
 	const struct view_provided_file *provided_file; /* borrowed for the call */
 	size_t provided_file_count;                     /* entries of provided_file[] */
 	enum view_overlay overlay;
-	const char *workspace_host; /* with VIEW_OVERLAY_WORKDIR: canonical host path of the directory for the layer */
-	bool copies_workspace;      /* with VIEW_OVERLAY_WORKDIR: by a copy, also where an overlay can be mounted */
+	/* with VIEW_OVERLAY_WORKSPACE: */
+	const char *workspace_host;        /* canonical host path of the directory for the layers, or the copies */
+	const char *const *workspace_dirs; /* canonical host paths of the directories, NULL-ended */
+	bool copies_workspace;             /* by copies, also where overlays can be mounted */
 	int root_fd;              /* "/" below which host paths are opened; borrowed. -1: the root of this process */
 	int tmpfs_fd;             /* a tmpfs for the skeleton and view_attach_mounts; borrowed. -1: scratch_fd serves */
 	int pts_fd;               /* a detached devpts for the run; borrowed. -1: the host's, if tmpfs_fd is -1, too */

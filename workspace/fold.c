@@ -322,9 +322,11 @@ static bool fold_has(int layer_fd, const char *name)
 	return faccessat(layer_fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-bool workspace_is_copy(int workspace_fd)
+bool workspace_is_copy(int workspace_fd, size_t at)
 {
-	return fold_has(workspace_fd, "0/" COPY_MARKER_NAME);
+	_cleanup_close_ int layer = workspace_open_layer_dir(workspace_fd, at);
+
+	return layer >= 0 && fold_has(layer, COPY_MARKER_NAME);
 }
 
 /* Removes a directory of the workspace if it is there. 0 or -errno. */
@@ -367,9 +369,10 @@ static int fold_make_layer(int layer_fd, const char *dir)
 	return r == -ENOENT && !fold_has(layer_fd, COPY_RECORDS_NAME) ? fold_make_empty_layer(layer_fd, dir) : r;
 }
 
-int workspace_fold(int workspace_fd, const char *dir)
+int workspace_fold(int workspace_fd, size_t at, const char *dir)
 {
-	_cleanup_close_ int layer = workspace_is_copy(workspace_fd) ? io_open_dir(workspace_fd, "0") : -ENOENT;
+	_cleanup_close_ int layer =
+		workspace_is_copy(workspace_fd, at) ? workspace_open_layer_dir(workspace_fd, at) : -ENOENT;
 	int r = 0;
 
 	if (layer < 0)
@@ -382,9 +385,10 @@ int workspace_fold(int workspace_fd, const char *dir)
 	return r < 0 ? r : fold_remove(layer, COPY_DIR_NAME);
 }
 
-int workspace_copy_is_changed(int workspace_fd, const char *dir)
+int workspace_copy_is_changed(int workspace_fd, size_t at, const char *dir)
 {
-	_cleanup_close_ int layer = workspace_is_copy(workspace_fd) ? io_open_dir(workspace_fd, "0") : -ENOENT;
+	_cleanup_close_ int layer =
+		workspace_is_copy(workspace_fd, at) ? workspace_open_layer_dir(workspace_fd, at) : -ENOENT;
 	struct fold fold = FOLD_NONE;
 	int r;
 

@@ -7,17 +7,18 @@
 #define CALLGATE_WORKSPACE_FOLD_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
-/* True when the workspace, an open directory, is one by copying. */
-bool workspace_is_copy(int workspace_fd);
+/* True when directory `at` of the workspace, an open directory, was copied. */
+bool workspace_is_copy(int workspace_fd, size_t at);
 
 /*
- * Makes the layer unless it is there, and removes the copy. dir: the directory. Only with an exclusive lock of the
+ * Makes layer `at` unless it is there, and removes the copy. dir: the directory. Only with an exclusive lock of the
  * workspace. 0, also for one by an overlay; -EACCES: a directory of the copy cannot be read; or -errno.
  */
-int workspace_fold(int workspace_fd, const char *dir);
+int workspace_fold(int workspace_fd, size_t at, const char *dir);
 
 /* Whether the program has changed a copy that has no layer yet. Only reads. 1, 0, also without a copy, or -errno. */
-int workspace_copy_is_changed(int workspace_fd, const char *dir);
+int workspace_copy_is_changed(int workspace_fd, size_t at, const char *dir);
 
 #endif

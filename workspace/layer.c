@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/sysmacros.h>
@@ -68,13 +69,33 @@ static int layer_read_kind(int dir_fd, struct workspace_layer *ret_layer, const 
 	return 0;
 }
 
-int workspace_layer_open(int workspace_fd, const char *dir, struct workspace_layer *ret_layer, const char **ret_why)
+int workspace_open_layer_dir(int workspace_fd, size_t at)
+{
+	char name[24];
+
+	(void)snprintf(name, sizeof(name), "%zu", at);
+	return io_open_dir(workspace_fd, name);
+}
+
+bool workspace_layer_exists(int workspace_fd, size_t at)
+{
+	static const char *const markers[] = {"trusted", "user", COPY_MARKER_NAME};
+	_cleanup_close_ int layer = workspace_open_layer_dir(workspace_fd, at);
+
+	for (size_t i = 0; layer >= 0 && i < sizeof(markers) / sizeof(markers[0]); i++)
+		if (faccessat(layer, markers[i], F_OK, AT_SYMLINK_NOFOLLOW) == 0 || errno != ENOENT)
+			return true;
+	return layer < 0 && layer != -ENOENT;
+}
+
+int workspace_layer_open(int workspace_fd, size_t at, const char *dir, struct workspace_layer *ret_layer,
+			 const char **ret_why)
 {
 	_cleanup_close_ int layer = -1, upper = -1, base = -1;
 	int r;
 
 	*ret_why = "its layer cannot be opened";
-	layer = io_open_dir(workspace_fd, "0");
+	layer = workspace_open_layer_dir(workspace_fd, at);
 	upper = layer < 0 ? layer : io_open_dir(layer, "upper");
 	if (upper < 0)
 		return upper;

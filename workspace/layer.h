@@ -7,6 +7,7 @@
 #define CALLGATE_WORKSPACE_LAYER_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/stat.h>
 
@@ -24,11 +25,18 @@ struct workspace_layer {
 		.base_fd = -1, .upper_fd = -1 \
 	}
 
+/* Opens the directory of a workspace that has layer `at`. A descriptor or -errno. */
+int workspace_open_layer_dir(int workspace_fd, size_t at);
+
+/* False when a run was ended before its program could write to layer `at`. */
+bool workspace_layer_exists(int workspace_fd, size_t at);
+
 /*
- * Opens the layer of a workspace, an open directory, and the directory `dir`. 0, or -errno with *ret_why (static), why
+ * Opens layer `at` of a workspace, an open directory, and its directory `dir`. 0, or -errno with *ret_why (static), why
  * it cannot be read. workspace_layer_release() closes.
  */
-int workspace_layer_open(int workspace_fd, const char *dir, struct workspace_layer *ret_layer, const char **ret_why);
+int workspace_layer_open(int workspace_fd, size_t at, const char *dir, struct workspace_layer *ret_layer,
+			 const char **ret_why);
 void workspace_layer_release(struct workspace_layer *layer);
 #define _cleanup_workspace_layer_ __attribute__((cleanup(workspace_layer_release)))
 

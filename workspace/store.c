@@ -16,15 +16,17 @@
 #include "base/cleanup-json.h"
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "base/path.h"
 #include "base/text.h"
 #include "supervisor/report.h"
 #include "workspace/checkpoint.h"
 #include "workspace/fold.h"
 #include "workspace/journal.h"
+#include "workspace/layer.h"
 
 #define STORE_INFO_NAME "info.json"
 #define STORE_REMOVED_PREFIX "removed-" /* prefix of a workspace that is being removed */
-#define STORE_INFO_BYTES_MAX 65536
+#define STORE_INFO_BYTES_MAX 524288     /* a path takes four bytes a byte at most */
 #define STORE_CREATE_ATTEMPTS_MAX 100
 #define STORE_WORKSPACES_MAX 100000u /* most workspaces that are listed */
 
@@ -36,19 +38,23 @@ bool workspace_is_id(const char *text)
 /* ---- creating ---- */
 
 /* Returns what is known of a workspace. Owned by the caller; NULL: no memory. */
-static json_t *store_make_info(const char *dir)
+static json_t *store_make_info(const char *const *dirs, size_t count)
 {
+	json_t *list = json_array();
 	struct stat st;
 
-	if (stat(dir, &st) < 0)
-		st.st_ino = 0;
-	return json_pack("{s:i, s:o, s:I, s:I}", "version", 1, "dir", report_make_text_json(dir), "inode",
-			 (json_int_t)st.st_ino, "time", (json_int_t)time(NULL));
+	for (size_t i = 0; i < count; i++) {
+		if (stat(dirs[i], &st) < 0)
+			st.st_ino = 0;
+		(void)json_array_append_new(list, json_pack("{s:o, s:I}", "dir", report_make_text_json(dirs[i]),
+							    "inode", (json_int_t)st.st_ino));
+	}
+	return json_pack("{s:i, s:o, s:I}", "version", 2, "dirs", list, "time", (json_int_t)time(NULL));
 }
 
-static int store_write_info(int workspace_fd, const char *dir)
+static int store_write_info(int workspace_fd, const char *const *dirs, size_t count)
 {
-	_cleanup_json_ json_t *info = store_make_info(dir);
+	_cleanup_json_ json_t *info = store_make_info(dirs, count);
 	_cleanup_free_ char *text = info ? json_dumps(info, JSON_COMPACT) : NULL;
 	_cleanup_close_ int fd = -1;
 
@@ -76,7 +82,7 @@ static int store_make_dir(int base_fd, const char *id)
 	return flock(fd, LOCK_EX | LOCK_NB) < 0 ? -errno : steal_fd(&fd);
 }
 
-int workspace_create(int base_fd, const char *id, const char *dir)
+int workspace_create(int base_fd, const char *id, const char *const *dirs, size_t count)
 {
 	_cleanup_close_ int fd = -ENOENT;
 	int r;
@@ -86,7 +92,7 @@ int workspace_create(int base_fd, const char *id, const char *dir)
 		fd = store_make_dir(base_fd, id);
 	if (fd < 0)
 		return fd;
-	r = store_write_info(fd, dir);
+	r = store_write_info(fd, dirs, count);
 	if (r == 0)
 		return steal_fd(&fd);
 	(void)workspace_remove(base_fd, id); /* the first error is the one to report */
@@ -95,18 +101,31 @@ int workspace_create(int base_fd, const char *id, const char *dir)
 
 /* ---- removing ---- */
 
-bool workspace_is_empty(int workspace_fd, const char *dir_path)
+/* True when the layer of a directory has no entry, or would have none once it is made. */
+static bool store_layer_is_empty(int workspace_fd, size_t at, const char *dir_path)
 {
-	const int fd = io_open_dir(workspace_fd, "0/upper");
+	_cleanup_close_ int layer = workspace_open_layer_dir(workspace_fd, at);
+	const int fd = layer < 0 ? layer : io_open_dir(layer, "upper");
 	_cleanup_closedir_ DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 	const struct dirent *entry;
 
 	if (fd < 0)
-		return fd == -ENOENT && workspace_copy_is_changed(workspace_fd, dir_path) == 0;
+		return fd == -ENOENT && workspace_copy_is_changed(workspace_fd, at, dir_path) == 0;
+	errno = 0;
 	while (dir && (entry = readdir(dir)))
-		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+		if (!path_is_dot_name(entry->d_name))
 			return false;
-	return dir != NULL;
+	return dir != NULL && errno == 0; /* what cannot be read is kept */
+}
+
+bool workspace_is_empty(int workspace_fd)
+{
+	struct workspace workspace;
+
+	for (size_t i = 0; workspace_read_dir(workspace_fd, i, &workspace) == 0; i++)
+		if (!store_layer_is_empty(workspace_fd, i, workspace.dir))
+			return false;
+	return true;
 }
 
 /* Removes what workspace_remove() has renamed, also in a process that was killed meanwhile. 0 or -errno. */
@@ -145,6 +164,23 @@ int workspace_remove(int base_fd, const char *id)
 	return r;
 }
 
+/* Whether an apply of one of the directories was interrupted. */
+static bool store_has_journal(int workspace_fd)
+{
+	for (size_t i = 0; i < WORKSPACE_DIRS_MAX; i++) {
+		_cleanup_close_ int fd = workspace_open_journal_dir(workspace_fd, i);
+
+		if (fd >= 0 && journal_exists(fd))
+			return true;
+	}
+	return false;
+}
+
+int workspace_open_journal_dir(int workspace_fd, size_t at)
+{
+	return at == 0 ? io_open_dir(workspace_fd, ".") : workspace_open_layer_dir(workspace_fd, at);
+}
+
 int workspace_discard(int base_fd, const char *id)
 {
 	_cleanup_close_ int store = io_open_dir(base_fd, WORKSPACE_DIR_NAME), fd = -1;
@@ -158,43 +194,58 @@ int workspace_discard(int base_fd, const char *id)
 		return errno == EWOULDBLOCK ? -EBUSY : -errno;
 	if (checkpoint_is_being_used(fd)) /* by a client of the session, which has ended meanwhile */
 		return -EBUSY;
-	if (journal_exists(fd)) /* without it, nobody would find what was left half-made */
+	if (store_has_journal(fd)) /* without it, nobody would find what was left half-made */
 		return -EEXIST;
 	return workspace_remove(base_fd, id);
 }
 
 /* ---- listing ---- */
 
-/* Gets the directory of store_make_info(). False: there is none. */
-static bool store_parse_dir(const json_t *info, char ret_dir[PATH_MAX])
+/* Gets directory `at` of store_make_info(). False: there is none. */
+static bool store_parse_dir(const json_t *info, size_t at, struct workspace *ret_workspace)
 {
-	const char *text = json_string_value(json_object_get(info, "dir"));
+	const json_t *one = json_array_get(json_object_get(info, "dirs"), at);
+	const char *text = json_string_value(json_object_get(one, "dir"));
 	_cleanup_free_ char *path = text ? strdup(text) : NULL;
 
 	if (!path || path[0] != '/')
 		return false;
 	path[text_unescape_backslashes(path, strlen(path))] = '\0';
-	return (size_t)snprintf(ret_dir, PATH_MAX, "%s", path) < PATH_MAX;
+	ret_workspace->inode = (uint64_t)json_integer_value(json_object_get(one, "inode"));
+	return (size_t)snprintf(ret_workspace->dir, PATH_MAX, "%s", path) < PATH_MAX;
+}
+
+/* Reads info.json. Owned by the caller; NULL: there is none, or it is no JSON. */
+static json_t *store_read_info(int workspace_fd)
+{
+	_cleanup_free_ char *text = NULL;
+	size_t len;
+
+	if (io_read_file(workspace_fd, STORE_INFO_NAME, STORE_INFO_BYTES_MAX, &text, &len) < 0)
+		return NULL;
+	return json_loadb(text, len, JSON_REJECT_DUPLICATES, NULL);
 }
 
 /* Reads a workspace. False: it is none, or it is being made or removed. */
 static bool store_read_workspace(int store_fd, const char *id, struct workspace *ret_workspace)
 {
 	_cleanup_close_ int fd = io_open_dir(store_fd, id);
-	_cleanup_free_ char *text = NULL;
-	_cleanup_json_ json_t *info = NULL;
-	size_t len;
+	_cleanup_json_ json_t *info = fd < 0 ? NULL : store_read_info(fd);
 
-	if (fd < 0 || io_read_file(fd, STORE_INFO_NAME, STORE_INFO_BYTES_MAX, &text, &len) < 0)
-		return false;
-	info = json_loadb(text, len, JSON_REJECT_DUPLICATES, NULL);
-	if (!info || !store_parse_dir(info, ret_workspace->dir))
+	if (!info || !store_parse_dir(info, 0, ret_workspace))
 		return false;
 	(void)snprintf(ret_workspace->id, sizeof(ret_workspace->id), "%.*s", WORKSPACE_ID_LEN, id);
-	ret_workspace->inode = (uint64_t)json_integer_value(json_object_get(info, "inode"));
+	ret_workspace->dir_count = json_array_size(json_object_get(info, "dirs"));
 	ret_workspace->time = json_integer_value(json_object_get(info, "time"));
 	ret_workspace->is_in_use = flock(fd, LOCK_SH | LOCK_NB) < 0;
 	return true;
+}
+
+int workspace_read_dir(int workspace_fd, size_t at, struct workspace *workspace)
+{
+	_cleanup_json_ json_t *info = store_read_info(workspace_fd);
+
+	return info && store_parse_dir(info, at, workspace) ? 0 : -EIO;
 }
 
 static int store_compare_times(const void *left, const void *right)
@@ -216,16 +267,28 @@ int workspace_open_of_run(int base_fd, const char *id, struct workspace *ret_wor
 	return store_read_workspace(store, id, ret_workspace) ? steal_fd(&fd) : -ENOENT;
 }
 
-/* Makes the layer of a copy. The workspace has a shared lock, also afterwards. 0 or -errno; -EBUSY: others read it. */
-static int store_fold(int workspace_fd, const char *dir)
+/* True when one of the directories was copied. */
+static bool store_has_copy(int workspace_fd)
 {
-	int r;
+	bool found = false;
 
-	if (!workspace_is_copy(workspace_fd))
+	for (size_t i = 0; !found && i < WORKSPACE_DIRS_MAX; i++)
+		found = workspace_is_copy(workspace_fd, i);
+	return found;
+}
+
+/* Makes the layers of copies. The workspace has a shared lock, also afterwards. 0 or -errno; -EBUSY: others read it. */
+static int store_fold(int workspace_fd)
+{
+	struct workspace workspace;
+	int r = 0;
+
+	if (!store_has_copy(workspace_fd))
 		return 0;
 	if (flock(workspace_fd, LOCK_EX | LOCK_NB) < 0)
 		return errno == EWOULDBLOCK ? -EBUSY : -errno;
-	r = workspace_fold(workspace_fd, dir);
+	for (size_t i = 0; r == 0 && workspace_read_dir(workspace_fd, i, &workspace) == 0; i++)
+		r = workspace_fold(workspace_fd, i, workspace.dir);
 	return flock(workspace_fd, LOCK_SH) < 0 && r == 0 ? -errno : r;
 }
 
@@ -246,14 +309,15 @@ int workspace_open(int base_fd, const char *id, struct workspace *ret_workspace)
 		return -EBUSY;
 	if (!store_read_workspace(store, id, &workspace))
 		return -ENOENT;
-	r = store_fold(fd, workspace.dir);
+	r = store_fold(fd);
 	if (r < 0)
 		return r;
 	*ret_workspace = workspace;
 	return steal_fd(&fd);
 }
 
-int workspace_visit(int base_fd, int (*visit)(void *ctx, const struct workspace *workspace), void *ctx)
+int workspace_visit(int base_fd, int (*visit)(void *ctx, const struct workspace *workspace, int workspace_fd),
+		    void *ctx)
 {
 	_cleanup_close_ int store = io_open_dir(base_fd, WORKSPACE_DIR_NAME);
 	_cleanup_free_ struct workspace *all = NULL;
@@ -277,7 +341,10 @@ int workspace_visit(int base_fd, int (*visit)(void *ctx, const struct workspace 
 	}
 	if (count > 0)
 		qsort(all, count, sizeof(*all), store_compare_times);
-	for (size_t i = 0; r == 0 && i < count; i++)
-		r = visit(ctx, &all[i]);
+	for (size_t i = 0; r == 0 && i < count; i++) {
+		_cleanup_close_ int one = io_open_dir(store, all[i].id);
+
+		r = one < 0 ? 0 : visit(ctx, &all[i], one); /* removed meanwhile */
+	}
 	return r;
 }

@@ -1,7 +1,8 @@
 /*
  * The store of workspaces: the directory "workspaces" in the directory of all runs of a user. A workspace is a
- * directory named by the id of its run. It has info.json, which says of which directory it is, and "0", in which the
- * overlay of the run has its layer: "0/upper". The run holds an flock(2) lock on it.
+ * directory named by the id of its run. It has info.json, which says of which directories it is, and for each of
+ * them, counted from 0, a directory in which the overlay has its layer: "0/upper". The run holds an flock(2)
+ * lock on it.
  */
 #ifndef CALLGATE_WORKSPACE_STORE_H
 #define CALLGATE_WORKSPACE_STORE_H
@@ -12,11 +13,13 @@
 
 #define WORKSPACE_ID_LEN 16 /* hexadecimal digits, those of the run's id */
 #define WORKSPACE_DIR_NAME "workspaces"
+#define WORKSPACE_DIRS_MAX 16 /* most directories of one workspace */
 
 /* A workspace of the store, as workspace_visit() tells it. */
 struct workspace {
 	char id[WORKSPACE_ID_LEN + 1];
-	char dir[PATH_MAX]; /* canonical host path of the directory that the run was started in */
+	char dir[PATH_MAX]; /* canonical host path of its first directory, or that of workspace_read_dir() */
+	size_t dir_count;
 	uint64_t inode;     /* of that directory; 0: not known */
 	int64_t time;       /* when it was made, in seconds of CLOCK_REALTIME */
 	bool is_in_use;     /* its run has not ended */
@@ -26,13 +29,13 @@ struct workspace {
 bool workspace_is_id(const char *text);
 
 /*
- * Makes the workspace of a run. base_fd: the directory of all runs. dir: of which directory it is, canonical. Returns a
+ * Makes the workspace of a run. base_fd: the directory of all runs. dirs: its directories, canonical. Returns a
  * descriptor that holds the lock, owned by the caller, or -errno; then there is no such workspace.
  */
-int workspace_create(int base_fd, const char *id, const char *dir);
+int workspace_create(int base_fd, const char *id, const char *const *dirs, size_t count);
 
-/* True when the layer of a workspace, an open directory, would have no entry: the run has changed nothing in `dir`. */
-bool workspace_is_empty(int workspace_fd, const char *dir);
+/* True when no layer of a workspace, an open directory, has or would have an entry: the run has changed nothing. */
+bool workspace_is_empty(int workspace_fd);
 
 /*
  * Removes a workspace for good, whoever holds its lock; for workspace_discard() and the run itself. Ids are checked by
@@ -59,7 +62,14 @@ int workspace_open(int base_fd, const char *id, struct workspace *ret_workspace)
  */
 int workspace_open_of_run(int base_fd, const char *id, struct workspace *ret_workspace);
 
+/* Reads directory `at` of an open workspace into its dir and inode. 0 or -errno. */
+int workspace_read_dir(int workspace_fd, size_t at, struct workspace *workspace);
+
+/* Opens the directory of a workspace that has the journal of directory `at`. A descriptor or -errno. */
+int workspace_open_journal_dir(int workspace_fd, size_t at);
+
 /* Calls visit for each workspace, sorted by time, until it returns not 0. 0, that value, or -errno. */
-int workspace_visit(int base_fd, int (*visit)(void *ctx, const struct workspace *workspace), void *ctx);
+int workspace_visit(int base_fd, int (*visit)(void *ctx, const struct workspace *workspace, int workspace_fd),
+		    void *ctx);
 
 #endif

@@ -1,7 +1,9 @@
 #include "cli/run/options.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -106,6 +108,14 @@ static int run_set_workspace(const struct cli_given_option *given, void *all)
 	return 0;
 }
 
+/* Adds a directory of --cow-dir, which becomes canonical here. */
+static int run_add_workspace_dir(const struct cli_given_option *given, void *dirs)
+{
+	char *path = realpath(given->value, NULL);
+
+	return path ? cli_list_add_owned(dirs, path) : cli_refuse_value(given, "cannot be used: %s", strerror(errno));
+}
+
 /* Sets where to ask: "socket:PATH", "command:COMMAND", "fd:N" or "tty". */
 static int run_set_approve(const struct cli_given_option *given, void *approve)
 {
@@ -144,6 +154,13 @@ static int run_set_approve(const struct cli_given_option *given, void *approve)
 			"copy: by a copy also where an overlay can be mounted",                              \
 			run_set_workspace, 0, 0                                                              \
 	}
+#define COW_DIR_OPTION_ROW                                                                                       \
+	{                                                                                                        \
+		"cow-dir", 0, "DIR",                                                                             \
+			"leave DIR as it is, too: as --cow does for the directory of -w, with which or alone;\n" \
+			"grants nothing (repeatable)",                                                           \
+			run_add_workspace_dir, FIELD_OFFSET(workspace_dirs), 0                                   \
+	}
 #define APPROVALS_OPTION_ROW                                                                                           \
 	CLI_TEXT("approvals", "FILE", "with --approve: keep answers that are to be remembered for later runs in FILE", \
 		 FIELD_OFFSET(approvals_file))
@@ -167,6 +184,7 @@ static const struct cli_option run_table[] = {
 		 "result lists it",
 		 FIELD_OFFSET(is_dry_run)),
 	COW_OPTION_ROW,
+	COW_DIR_OPTION_ROW,
 	CLI_TEXT("ask", "DIR",
 		 "write a question to DIR for each call that the policy denies with \"on_deny\":\n"
 		 "\"ask-file\", and wait for its answer, a file of DIR: allow, deny or kill",
@@ -259,6 +277,7 @@ static const struct cli_option session_table[] = {
 	SIGN_KEY_OPTION_ROW,
 	SINK_OPTION_ROW,
 	COW_OPTION_ROW,
+	COW_DIR_OPTION_ROW,
 	INPUT_OPTION_ROW,
 	{"approve", 0, "WHERE",
 	 "ask there about each call that the policy denies with \"on_deny\": \"ask\":\n"
@@ -271,11 +290,13 @@ static const struct cli_option session_table[] = {
 	{0},
 };
 
-const char *run_find_conflict_with_workspace(const struct run_options *options)
+const char *run_find_conflict_with_workspace(const struct run_options *options, bool has_dirs)
 {
-	if (!options->uses_workspace)
+	const bool keeps_workdir = options->uses_workspace && options->policy.workdir;
+
+	if (!options->uses_workspace && !has_dirs)
 		return NULL;
-	if (!options->policy.workdir)
+	if (!keeps_workdir && !has_dirs)
 		return "--cow is for a directory of yours; name one with -w";
 	if (options->is_dry_run)
 		return "--cow keeps what is written and --dry-run does not; leave out one of them";
@@ -284,9 +305,9 @@ const char *run_find_conflict_with_workspace(const struct run_options *options)
 		       "them";
 	if (options->setup_command)
 		return "--setup would write to the directory of -w, which --cow leaves as it is; leave out one of them";
-	if (options->input_paths.count > 0)
+	if (options->input_paths.count > 0 && keeps_workdir)
 		return "--input would write to the directory of -w, which --cow leaves as it is; leave out one of them";
-	if (options->output_dir)
+	if (options->output_dir && keeps_workdir)
 		return "--output keeps what is written to the directory of -w, and with --cow nothing is; leave out "
 		       "one of them";
 	if (options->ask_dir || options->approve)
@@ -321,7 +342,9 @@ static int run_check_common_options(const char *verb, const struct run_options *
 {
 	const char *wrong = run_find_conflict_with_approval(options);
 
-	return run_refuse_options(verb, wrong ? wrong : run_find_conflict_with_workspace(options));
+	if (!wrong)
+		wrong = run_find_conflict_with_workspace(options, options->workspace_dirs.count > 0);
+	return run_refuse_options(verb, wrong);
 }
 
 /*
@@ -397,6 +420,7 @@ int run_parse_options(int argc, char **argv, struct run_options *ret_options)
 		return status;
 	options->reads_stdin = options->reads_stdin || options->tty;
 	options->argv = argv + optind;
+	options->policy.cli.workspace_dirs = (const char *const *)options->workspace_dirs.item;
 	return run_check_options(options, argc - optind);
 }
 
@@ -423,12 +447,14 @@ int run_parse_session_options(int argc, char **argv, struct run_options *ret_opt
 	if (status != CLI_OPTIONS_PARSED)
 		return status;
 	options->argv = optind < argc ? argv + optind : default_argv;
+	options->policy.cli.workspace_dirs = (const char *const *)options->workspace_dirs.item;
 	return run_check_common_options("session create", options);
 }
 
 void run_options_release(struct run_options *options)
 {
 	cli_policy_options_release(&options->policy);
+	cli_list_release(&options->workspace_dirs);
 	cli_list_release(&options->input_paths);
 	cli_list_release(&options->artifact_globs);
 }

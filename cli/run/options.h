@@ -34,6 +34,7 @@ struct run_options {
 	bool is_dry_run;     /* --dry-run */
 	bool uses_workspace; /* --cow, or "workspace" of the policy once that is loaded */
 	bool copies_workspace; /* --cow=copy; sets uses_workspace, too */
+	struct cli_list workspace_dirs; /* --cow-dir: canonical */
 	bool inspects;       /* --inspect */
 	bool json;
 	bool reads_stdin;     /* the program gets callgate's stdin */
@@ -59,8 +60,8 @@ struct run_options {
 int run_parse_options(int argc, char **argv, struct run_options *ret_options);
 /* As run_parse_options(), for `callgate session create`. Options that this verb does not have stay unset. */
 int run_parse_session_options(int argc, char **argv, struct run_options *ret_options);
-/* Returns why --cow does not go with the other options, static, or NULL. */
-const char *run_find_conflict_with_workspace(const struct run_options *options);
+/* Returns why --cow does not go with the other options, static, or NULL. has_dirs: it is for further directories. */
+const char *run_find_conflict_with_workspace(const struct run_options *options, bool has_dirs);
 void run_options_release(struct run_options *options);
 
 #endif

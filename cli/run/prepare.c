@@ -9,6 +9,7 @@
 #include "audit/audit.h"
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "base/path.h"
 #include "cli/host/account.h"
 #include "cli/load.h"
 #include "cli/run/private.h"
@@ -56,17 +57,56 @@ static int prepare_check_workdir(struct run *run)
 	return 0;
 }
 
+/* Refuses a directory of a policy that is in the directory of -w, or has it in it. 0, or the exit status. */
+static int prepare_check_workspace_dir(struct run *run, const char *path)
+{
+	if (!path_is_below(path, run->workdir) && !path_is_below(run->workdir, path))
+		return 0;
+	return run_report_refusal(run, "workspace_failed",
+				  "--cow: %s and the directory of -w, %s, are in one another; name one", path,
+				  run->workdir);
+}
+
+/* Collects the directories that stay as they are. 0, or the exit status. */
+static int prepare_collect_workspace_dirs(struct run *run)
+{
+	const struct policy_settings *settings = policy_get_settings(run->program_phase.policy);
+	const bool keeps_workdir = run->options.uses_workspace && run->options.policy.workdir;
+	const char **dirs = calloc(settings->workspace_dir_count + 2, sizeof(*dirs));
+	size_t count = 0;
+	int exit_code = 0;
+
+	if (!dirs)
+		return run_refuse_no_memory(run);
+	run->workspace_dirs = dirs;
+	if (keeps_workdir)
+		dirs[count++] = run->workdir;
+	for (size_t i = 0; exit_code == 0 && i < settings->workspace_dir_count; i++) {
+		if (keeps_workdir && strcmp(settings->workspace_dir[i], run->workdir) == 0)
+			continue;
+		if (keeps_workdir)
+			exit_code = prepare_check_workspace_dir(run, settings->workspace_dir[i]);
+		dirs[count++] = settings->workspace_dir[i];
+	}
+	run->workspace_dir_count = count;
+	if (exit_code == 0 && count > WORKSPACE_DIRS_MAX)
+		exit_code = run_report_refusal(run, "workspace_failed", "--cow: more than %d directories",
+					       WORKSPACE_DIRS_MAX);
+	return exit_code;
+}
+
 static int prepare_workspace(struct run *run)
 {
 	const struct scratch *scratch = &run->scratch;
+	const int exit_code = prepare_collect_workspace_dirs(run);
 	int fd;
 
-	if (!run->options.uses_workspace)
-		return 0;
+	if (exit_code || run->workspace_dir_count == 0)
+		return exit_code;
 	run->workspace_path = cli_format("%s/" WORKSPACE_DIR_NAME "/%s", scratch->base_path, scratch->id);
 	if (!run->workspace_path)
 		return run_refuse_no_memory(run);
-	fd = workspace_create(scratch->base_fd, scratch->id, run->workdir);
+	fd = workspace_create(scratch->base_fd, scratch->id, run->workspace_dirs, run->workspace_dir_count);
 	if (fd < 0)
 		return run_report_refusal(run, "workspace_failed",
 					  "--cow: cannot make the workspace %s: %s; free some room or set TMPDIR to "
@@ -236,17 +276,18 @@ static int prepare_load_policies(struct run *run)
 	return 0;
 }
 
-/* Does what "workspace" of the policy asks for, unless --cow asks for it already. 0, or the exit status. */
+/* Does what "workspace" of the policy asks for, besides what --cow asks for. 0, or the exit status. */
 static int prepare_heed_workspace_of_policy(struct run *run)
 {
+	const struct policy_settings *settings = policy_get_settings(run->program_phase.policy);
+	const bool by_option = run->options.uses_workspace || run->options.workspace_dirs.count > 0;
 	const char *wrong;
 
-	if (policy_get_settings(run->program_phase.policy)->workspace != POLICY_WORKSPACE_COW ||
-	    run->options.uses_workspace)
-		return 0;
-	run->options.uses_workspace = true;
-	wrong = run_find_conflict_with_workspace(&run->options);
-	return wrong ? run_report_refusal(run, "workspace_failed", "\"workspace\" of the policy is as --cow: %s", wrong)
+	if (settings->workspace == POLICY_WORKSPACE_COW)
+		run->options.uses_workspace = true;
+	wrong = run_find_conflict_with_workspace(&run->options, settings->workspace_dir_count > 0);
+	return wrong ? run_report_refusal(run, "workspace_failed", "%s%s",
+					  by_option ? "" : "\"workspace\" of the policy is as --cow: ", wrong)
 		     : 0;
 }
 

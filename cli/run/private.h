@@ -67,6 +67,9 @@ struct run {
 	json_t *setup_result;        /* the setup's result; NULL: none */
 	json_t *mistakes;            /* mistakes of the policy as JSON, for the result; NULL: none */
 	char *workdir; /* host path of the workdir */
+	const char *
+		*workspace_dirs; /* directories that stay as they are, NULL-ended; their texts are borrowed; owned */
+	size_t workspace_dir_count;
 	char *workspace_path; /* --cow: canonical host path of the workspace; owned; NULL: none was made */
 	int workspace_fd;     /* holds the lock of the workspace; -1: none */
 	int workdir_fd; /* descriptor of the workdir, closed when the run has been prepared; else -1 */

@@ -26,7 +26,7 @@ static void run_remove_scratch(struct run *run)
 	if (geteuid() != run->user.uid)
 		(void)privs_become_user(&run->user); /* on failure the directory is removed as root */
 	/* An empty workspace is kept only for a run that went well: watch.c has closed the descriptor then. */
-	if (run->workspace_fd >= 0 && workspace_is_empty(run->workspace_fd, run->workdir))
+	if (run->workspace_fd >= 0 && workspace_is_empty(run->workspace_fd))
 		(void)workspace_remove(run->scratch.base_fd, run->scratch.id); /* on failure it stays in the list */
 	close_fd(&run->workspace_fd);
 	error = scratch_remove_run(&run->scratch);
@@ -59,6 +59,7 @@ void run_release(struct run *run)
 	run_end_file_release(&run->attestation_file);
 	json_decref(run->inputs);
 	free(run->workdir);
+	free(run->workspace_dirs);
 	free(run->workspace_path);
 	free(run->path_variable_at_start);
 	cleanup_close(&run->workdir_fd);

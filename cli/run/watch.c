@@ -314,18 +314,29 @@ static void watch_report_error(const struct run *run, json_t *result, const stru
 		(void)json_object_set_new(json_object_get(result, "error"), "message", json_string(message));
 }
 
+/* What the result says of the workspace. Owned by the caller; NULL: no memory. */
+static json_t *watch_make_workspace(const struct run *run)
+{
+	json_t *dirs = json_array();
+
+	for (size_t i = 0; i < run->workspace_dir_count; i++)
+		(void)json_array_append_new(
+			dirs, json_pack("{s:o, s:s}", "dir", report_make_text_json(run->workspace_dirs[i]), "by",
+					workspace_is_copy(run->workspace_fd, i) ? "copy" : "overlay"));
+	return json_pack("{s:s, s:O, s:O, s:o}", "id", run->scratch.id, "dir",
+			 json_object_get(json_array_get(dirs, 0), "dir"), "by",
+			 json_object_get(json_array_get(dirs, 0), "by"), "directories", dirs);
+}
+
 /* With --cow: tells of the workspace, unless the run has failed and changed nothing. Then run_release() removes it. */
 static void watch_report_workspace(struct run *run, const struct keeper_outcome *outcome, json_t *result)
 {
-	if (run->workspace_fd < 0 || (outcome->error_code && workspace_is_empty(run->workspace_fd, run->workdir)))
+	if (run->workspace_fd < 0 || (outcome->error_code && workspace_is_empty(run->workspace_fd)))
 		return;
-	(void)json_object_set_new(result, "workspace",
-				  json_pack("{s:s, s:o, s:s}", "id", run->scratch.id, "dir",
-					    report_make_text_json(run->workdir), "by",
-					    workspace_is_copy(run->workspace_fd) ? "copy" : "overlay"));
-	if (!run->options.json && !run->options.is_quiet)
-		cli_note("callgate: what was written to %s is in the workspace %s (callgate ws list)", run->workdir,
-			 run->scratch.id);
+	(void)json_object_set_new(result, "workspace", watch_make_workspace(run));
+	for (size_t i = 0; i < run->workspace_dir_count && !run->options.json && !run->options.is_quiet; i++)
+		cli_note("callgate: what was written to %s is in the workspace %s (callgate ws list)",
+			 run->workspace_dirs[i], run->scratch.id);
 	close_fd(&run->workspace_fd);
 }
 
@@ -424,11 +435,12 @@ static struct keeper_options watch_make_keeper_options(struct run *run)
 		.keeps_output_files = run->output_fd >= 0,
 		.uses_terminal = options->tty,
 		.overlay = options->is_dry_run                                     ? VIEW_OVERLAY_ALL
-			   : options->uses_workspace                               ? VIEW_OVERLAY_WORKDIR
+			   : run->workspace_dir_count > 0                          ? VIEW_OVERLAY_WORKSPACE
 			   : options->observes && !options->writes_outside_workdir ? VIEW_OVERLAY_OUTSIDE_WORKDIR
 										   : VIEW_OVERLAY_NONE,
 		.workspace_host = run->workspace_path,
 		.copies_workspace = options->copies_workspace,
+		.workspace_dirs = run->workspace_dirs,
 		.parent_pid = options->dies_with_parent ? run->parent : 0,
 		.shows_status_line = watch_needs_status_line(options),
 		.stdout_is_terminal_too = options->shows_status_line && isatty(STDOUT_FILENO),

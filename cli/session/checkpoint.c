@@ -61,6 +61,11 @@ static int held_workspace_find(struct held_workspace *held, const char *id)
 		return CLI_EXIT_ERROR;
 	held->id = held->socket_name + strlen(SESSION_SOCKET_PREFIX);
 	held->workspace_fd = workspace_open_of_run(dir_fd, held->id, &held->workspace);
+	if (held->workspace_fd >= 0 && held->workspace.dir_count > 1) {
+		cli_print_error(held->verb,
+				"%s: has a workspace of several directories, of which there are no checkpoints", id);
+		return CLI_EXIT_ERROR;
+	}
 	if (held->workspace_fd >= 0)
 		return CLI_EXIT_OK;
 	cli_print_error(held->verb, "%s: has no workspace; callgate session create --cow makes one with it", id);
@@ -107,7 +112,7 @@ static int held_workspace_take(struct held_workspace *held, const char *id)
 	}
 	if (held_workspace_stop_programs(held) != CLI_EXIT_OK)
 		return CLI_EXIT_ERROR;
-	r = workspace_layer_open(held->workspace_fd, held->workspace.dir, &held->layer, &why);
+	r = workspace_layer_open(held->workspace_fd, 0, held->workspace.dir, &held->layer, &why);
 	if (r < 0)
 		cli_print_error(held->verb, "%s, of %s: %s: %s", id, held->workspace.dir, why, strerror(-r));
 	return r < 0 ? CLI_EXIT_ERROR : CLI_EXIT_OK;

@@ -1,6 +1,7 @@
 #include "cli/ws/apply.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -30,6 +31,7 @@ struct apply {
 static enum plan_state apply_tell_failure(const struct apply *apply, const struct workspace_change *change, int error)
 {
 	const char *why = NULL;
+	char name[2 * PATH_MAX];
 
 	if (error == -ESTALE || error == -EEXIST)
 		why = "it was changed outside just now";
@@ -43,7 +45,7 @@ static enum plan_state apply_tell_failure(const struct apply *apply, const struc
 		ws_plan_tell_conflict(apply->plan, change, why);
 		return PLAN_CONFLICT;
 	}
-	cli_print_error(APPLY_VERB, "%s: not applied: %s", *change->path ? change->path : ".",
+	cli_print_error(APPLY_VERB, "%s: not applied: %s", ws_plan_get_name(apply->plan, change, name),
 			error == -EBUSY ? "an entry beside it has the name of ours, .callgate-ID" : strerror(-error));
 	return PLAN_FAILED;
 }
@@ -216,7 +218,8 @@ static int apply_print(const struct apply *apply)
 	for (size_t i = 0; i < apply->plan->changes.count; i++) {
 		const unsigned char state = apply->plan->state[i];
 
-		if (state == PLAN_APPLY && !apply->failed && show_line(&apply->plan->changes.item[i]) < 0)
+		if (state == PLAN_APPLY && !apply->failed &&
+		    show_line(apply->plan->dir, &apply->plan->changes.item[i]) < 0)
 			return cli_fail_no_memory(APPLY_VERB);
 		not_all |= state == PLAN_CONFLICT || state == PLAN_EXECUTED;
 		failed |= state == PLAN_FAILED;
@@ -227,9 +230,9 @@ static int apply_print(const struct apply *apply)
 }
 
 /* Applies the plan under a journal. Returns the exit status. */
-static int apply_run(struct plan *plan, int workspace_fd, const char *id)
+static int apply_run(struct plan *plan, int journal_dir_fd, const char *id)
 {
-	_cleanup_close_ int journal = journal_create(workspace_fd);
+	_cleanup_close_ int journal = journal_create(journal_dir_fd);
 	struct apply apply = {.plan = plan, .journal_fd = journal};
 	int r;
 
@@ -242,7 +245,7 @@ static int apply_run(struct plan *plan, int workspace_fd, const char *id)
 	place_format_name(id, apply.temporary);
 	apply_plan(&apply);
 	r = syncfs(plan->layer->base_fd) < 0 ? -errno
-					     : journal_remove(workspace_fd); /* renames are on the disk first */
+					     : journal_remove(journal_dir_fd); /* renames are on the disk first */
 	if (r < 0)
 		cli_print_error(APPLY_VERB, "cannot remove the journal: %s", strerror(-r));
 	return apply_print(&apply);
@@ -298,27 +301,49 @@ static bool apply_is_same_dir(const struct workspace *workspace, const struct wo
 	return false;
 }
 
-int cli_main_ws_apply(int argc, char **argv)
+/* Applies the changes of directory `at`. Returns the exit status. */
+static int apply_dir(const struct plan_words *words, int fd, size_t at, struct workspace *workspace,
+		     char *const *patterns, size_t count)
 {
 	_cleanup_workspace_layer_ struct workspace_layer layer = WORKSPACE_LAYER_INIT;
 	_cleanup_ws_selection_ struct ws_selection selection = {0};
-	_cleanup_plan_ struct plan plan = {.layer = &layer};
+	_cleanup_plan_ struct plan plan = {.layer = &layer, .words = *words};
+	_cleanup_close_ int journal_dir = workspace_open_journal_dir(fd, at);
+
+	int r = ws_open_layer(APPLY_VERB, fd, at, workspace, &layer);
+
+	if (r == 1)
+		return CLI_EXIT_OK;
+	if (r < 0 || ws_selection_init(&selection, APPLY_VERB, workspace, patterns, count) < 0)
+		return CLI_EXIT_ERROR;
+	if (selection.is_empty)
+		return CLI_EXIT_OK;
+	if (!words->theirs && !apply_is_same_dir(workspace, &layer))
+		return WS_EXIT_NOT_ALL;
+	plan.dir = workspace->dir_count > 1 ? workspace->dir : NULL;
+	if (ws_plan_make(&plan, &selection) < 0)
+		return CLI_EXIT_ERROR;
+	return apply_run(&plan, journal_dir, workspace->id);
+}
+
+int cli_main_ws_apply(int argc, char **argv)
+{
+	struct plan_words words = {false};
 	_cleanup_close_ int fd = -1; /* holds the lock */
 	struct workspace workspace;
-	int status = apply_parse(argc, argv, &plan.words);
+	int status = apply_parse(argc, argv, &words), worst = CLI_EXIT_OK;
+	char *const *patterns = argv + optind + 1;
+	const size_t count = (size_t)(argc - optind - 1);
 
 	if (status != CLI_OPTIONS_PARSED)
 		return status;
-	fd = ws_open_workspace(APPLY_VERB, argv[optind], &workspace, &layer);
-	if (fd < 0)
+	fd = ws_open_workspace(APPLY_VERB, argv[optind], &workspace);
+	if (fd < 0 || ws_lock_workspace(APPLY_VERB, argv[optind], fd) < 0 ||
+	    ws_selection_check(APPLY_VERB, fd, &workspace, patterns, count) < 0)
 		return CLI_EXIT_ERROR;
-	if (ws_lock_workspace(APPLY_VERB, argv[optind], fd) < 0)
-		return CLI_EXIT_ERROR;
-	if (!plan.words.theirs && !apply_is_same_dir(&workspace, &layer))
-		return WS_EXIT_NOT_ALL;
-	if (ws_selection_init(&selection, APPLY_VERB, workspace.dir, argv + optind + 1, (size_t)(argc - optind - 1)) <
-		    0 ||
-	    ws_plan_make(&plan, &selection) < 0)
-		return CLI_EXIT_ERROR;
-	return apply_run(&plan, fd, workspace.id);
+	for (size_t at = 0; worst != CLI_EXIT_ERROR && at < workspace.dir_count; at++) {
+		status = apply_dir(&words, fd, at, &workspace, patterns, count);
+		worst = status > worst ? status : worst;
+	}
+	return worst;
 }

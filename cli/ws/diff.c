@@ -27,7 +27,7 @@ struct diff_options {
 /* The changes that are shown. */
 struct diff_view {
 	const struct workspace_changes *changes;
-	struct ws_patch patch;
+	struct ws_patch patch; /* also has the directory that is shown with paths */
 };
 
 static void diff_tell_unread(const char *path, int error)
@@ -41,12 +41,13 @@ static void diff_tell_unread(const char *path, int error)
 /* ---- ways of showing ---- */
 
 /* Calls a function for each change that is shown. 0 or -errno. */
-static int diff_visit(const struct diff_view *view, int (*visit)(const struct workspace_change *change))
+static int diff_visit(const struct diff_view *view,
+		      int (*visit)(const char *dir, const struct workspace_change *change))
 {
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < view->changes->count; i++)
-		r = visit(&view->changes->item[i]);
+		r = visit(view->patch.dir, &view->changes->item[i]);
 	return r;
 }
 
@@ -72,7 +73,7 @@ static int diff_measure_paths(const struct diff_view *view)
 	size_t columns = 0;
 
 	for (size_t i = 0; i < view->changes->count; i++) {
-		_cleanup_free_ char *path = show_make_path(&view->changes->item[i]);
+		_cleanup_free_ char *path = show_make_path(view->patch.dir, &view->changes->item[i]);
 
 		if (path && strlen(path) > columns)
 			columns = strlen(path);
@@ -105,12 +106,12 @@ static int diff_show(const struct diff_options *options, struct diff_view *view)
 
 /* ---- the verb ---- */
 
-/* Finds and shows the changes of an open workspace. Returns the exit status. */
-static int diff_run(const struct diff_options *options, const struct workspace_layer *layer,
+/* Finds and shows the changes of one directory. dir: shown with their paths; NULL: not. Returns the exit status. */
+static int diff_run(const struct diff_options *options, const char *dir, const struct workspace_layer *layer,
 		    const struct ws_selection *selection)
 {
 	_cleanup_workspace_changes_ struct workspace_changes changes = {.on_unread = diff_tell_unread};
-	struct diff_view view = {.changes = &changes, .patch = {.layer = layer}};
+	struct diff_view view = {.changes = &changes, .patch = {.layer = layer, .dir = dir}};
 	int r = workspace_changes_find(layer, &changes);
 
 	if (r < 0) {
@@ -170,22 +171,60 @@ static int diff_parse(int argc, char **argv, struct diff_options *options)
 	return cli_fail_usage(DIFF_VERB);
 }
 
-int cli_main_ws_diff(int argc, char **argv)
+/* Shows the changes of directory `at`. Returns the exit status. */
+static int diff_run_dir(const struct diff_options *options, int fd, size_t at, struct workspace *workspace,
+			char *const *patterns, size_t count)
 {
 	_cleanup_workspace_layer_ struct workspace_layer layer = WORKSPACE_LAYER_INIT;
 	_cleanup_ws_selection_ struct ws_selection selection = {0};
+
+	int r = ws_open_layer(DIFF_VERB, fd, at, workspace, &layer);
+
+	if (r == 1)
+		return WS_DIFF_EQUAL;
+	if (r < 0 || ws_selection_init(&selection, DIFF_VERB, workspace, patterns, count) < 0)
+		return CLI_EXIT_ERROR;
+	if (selection.is_empty)
+		return WS_DIFF_EQUAL;
+	return diff_run(options, workspace->dir_count > 1 ? workspace->dir : NULL, &layer, &selection);
+}
+
+/* Shows what a checkpoint of a session has changed. Returns the exit status. */
+static int diff_run_checkpoint(const struct diff_options *options, const char *id, char *const *patterns, size_t count)
+{
+	_cleanup_workspace_layer_ struct workspace_layer layer = WORKSPACE_LAYER_INIT;
+	_cleanup_ws_selection_ struct ws_selection selection = {0};
+	struct workspace workspace;
+	_cleanup_close_ int fd = ws_open_checkpoint(DIFF_VERB, id, options->checkpoint, &workspace, &layer);
+
+	if (fd < 0 || ws_selection_init(&selection, DIFF_VERB, &workspace, patterns, count) < 0)
+		return CLI_EXIT_ERROR;
+	if (selection.count < count) {
+		cli_print_error(DIFF_VERB, "a path is not below %s", workspace.dir);
+		return CLI_EXIT_ERROR;
+	}
+	return diff_run(options, NULL, &layer, &selection);
+}
+
+int cli_main_ws_diff(int argc, char **argv)
+{
 	struct diff_options options = {.checkpoint = NULL};
 	_cleanup_close_ int fd = -1; /* holds the lock */
 	struct workspace workspace;
-	int status = diff_parse(argc, argv, &options);
+	int status = diff_parse(argc, argv, &options), worst = WS_DIFF_EQUAL;
+	char *const *patterns = argv + optind + 1;
+	const size_t count = (size_t)(argc - optind - 1);
 
 	if (status != CLI_OPTIONS_PARSED)
 		return status;
-	fd = options.checkpoint ? ws_open_checkpoint(DIFF_VERB, argv[optind], options.checkpoint, &workspace, &layer)
-				: ws_open_workspace(DIFF_VERB, argv[optind], &workspace, &layer);
-	if (fd < 0)
+	if (options.checkpoint)
+		return diff_run_checkpoint(&options, argv[optind], patterns, count);
+	fd = ws_open_workspace(DIFF_VERB, argv[optind], &workspace);
+	if (fd < 0 || ws_selection_check(DIFF_VERB, fd, &workspace, patterns, count) < 0)
 		return CLI_EXIT_ERROR;
-	if (ws_selection_init(&selection, DIFF_VERB, workspace.dir, argv + optind + 1, (size_t)(argc - optind - 1)) < 0)
-		return CLI_EXIT_ERROR;
-	return diff_run(&options, &layer, &selection);
+	for (size_t at = 0; at < workspace.dir_count; at++) {
+		status = diff_run_dir(&options, fd, at, &workspace, patterns, count);
+		worst = status > worst ? status : worst;
+	}
+	return worst;
 }

@@ -32,21 +32,18 @@ void ws_print_failure(const char *verb, const char *id, int error)
 		cli_print_error(verb, "%s: cannot be opened or removed: %s", id, strerror(-error));
 }
 
-/* Opens the layer of a workspace or of a checkpoint. 0, or -1 after a message. */
-static int ws_open_layer(const char *verb, int fd, const struct workspace *workspace, struct workspace_layer *ret_layer)
+/* Prints why the layer of a directory cannot be read. */
+static void ws_print_layer_failure(const char *verb, const struct workspace *workspace, const char *why, int error)
 {
-	const char *why;
-	int r = workspace_layer_open(fd, workspace->dir, ret_layer, &why);
-
-	if (r < 0)
-		cli_print_error(verb, "%s, of %s: %s: %s", workspace->id, workspace->dir, why, strerror(-r));
-	return r < 0 ? -1 : 0;
+	cli_print_error(verb, "%s, of %s: %s: %s", workspace->id, workspace->dir, why, strerror(-error));
 }
 
 int ws_open_checkpoint(const char *verb, const char *id, const char *name, struct workspace *ret_workspace,
 		       struct workspace_layer *ret_layer)
 {
 	_cleanup_close_ int runs = ws_open_runs(verb), workspace = -1, fd = -1;
+	const char *why;
+	int r;
 
 	if (runs < 0)
 		return -1;
@@ -60,22 +57,38 @@ int ws_open_checkpoint(const char *verb, const char *id, const char *name, struc
 		cli_print_error(verb, "%s: no checkpoint %s: %s", id, name, strerror(-fd));
 		return -1;
 	}
-	return ws_open_layer(verb, fd, ret_workspace, ret_layer) < 0 ? -1 : steal_fd(&fd);
+	r = workspace_layer_open(fd, 0, ret_workspace->dir, ret_layer, &why); /* the only directory */
+	if (r < 0)
+		ws_print_layer_failure(verb, ret_workspace, why, r);
+	return r < 0 ? -1 : steal_fd(&fd);
 }
 
-int ws_open_workspace(const char *verb, const char *id, struct workspace *ret_workspace,
-		      struct workspace_layer *ret_layer)
+int ws_open_workspace(const char *verb, const char *id, struct workspace *ret_workspace)
 {
 	_cleanup_close_ int runs = ws_open_runs(verb), fd = -1;
 
 	if (runs < 0)
 		return -1;
 	fd = workspace_is_id(id) ? workspace_open(runs, id, ret_workspace) : -ENOENT;
-	if (fd < 0) {
-		ws_print_failure(verb, id, fd);
-		return -1;
-	}
-	return ws_open_layer(verb, fd, ret_workspace, ret_layer) < 0 ? -1 : steal_fd(&fd);
+	if (fd >= 0)
+		return steal_fd(&fd);
+	ws_print_failure(verb, id, fd);
+	return -1;
+}
+
+int ws_open_layer(const char *verb, int workspace_fd, size_t at, struct workspace *workspace,
+		  struct workspace_layer *ret_layer)
+{
+	const char *why = "what it is of cannot be read";
+	int r = workspace_read_dir(workspace_fd, at, workspace);
+
+	if (r == 0 && !workspace_layer_exists(workspace_fd, at))
+		return 1;
+	if (r == 0)
+		r = workspace_layer_open(workspace_fd, at, workspace->dir, ret_layer, &why);
+	if (r < 0)
+		ws_print_layer_failure(verb, workspace, why, r);
+	return r < 0 ? -1 : 0;
 }
 
 int ws_lock_workspace(const char *verb, const char *id, int workspace_fd)

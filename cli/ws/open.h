@@ -14,9 +14,15 @@ void ws_print_failure(const char *verb, const char *id, int error);
 /* Locks an open workspace, to change it. -1 after a message: another process uses it. */
 int ws_lock_workspace(const char *verb, const char *id, int workspace_fd);
 
-/* Opens a workspace, as workspace_open(), and its layer. A descriptor owned by the caller; -1 after a message. */
-int ws_open_workspace(const char *verb, const char *id, struct workspace *ret_workspace,
-		      struct workspace_layer *ret_layer);
+/* Opens a workspace, as workspace_open(). A descriptor owned by the caller; -1 after a message. */
+int ws_open_workspace(const char *verb, const char *id, struct workspace *ret_workspace);
+
+/*
+ * Opens the layer of directory `at`, and reads that directory into the workspace. 0; 1: there is no layer, as the run
+ * was ended before its program began; or -1 after a message.
+ */
+int ws_open_layer(const char *verb, int workspace_fd, size_t at, struct workspace *workspace,
+		  struct workspace_layer *ret_layer);
 
 /*
  * Opens a checkpoint of a workspace, also of one whose session goes on, to read it. A descriptor owned by the caller;

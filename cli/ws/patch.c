@@ -62,7 +62,8 @@ static void patch_put_file_line(struct buf *out, const char *mark, const char *p
 
 /* Two states of a file; NULL: it does not exist. */
 struct patch_file {
-	const char *old_path, *new_path;
+	const char *old_path, *new_path; /* in their directory */
+	const char *old_name, *new_name; /* in the patch */
 	const struct workspace_entry *old, *new;
 	bool is_same_content;
 };
@@ -81,9 +82,9 @@ static unsigned patch_get_mode(const struct workspace_entry *entry)
 static void patch_put_header(struct buf *out, const struct patch_file *file)
 {
 	buf_puts(out, "diff --git ");
-	patch_put_name(out, "a/", file->old_path);
+	patch_put_name(out, "a/", file->old_name);
 	buf_puts(out, " ");
-	patch_put_name(out, "b/", file->new_path);
+	patch_put_name(out, "b/", file->new_name);
 	if (!file->old)
 		buf_printf(out, "\nnew file mode %06o\n%s", patch_get_mode(file->new),
 			   file->new->size == 0 ? "index 0000000..e69de29\n" : "");
@@ -96,11 +97,11 @@ static void patch_put_header(struct buf *out, const struct patch_file *file)
 			   patch_get_mode(file->new));
 	else
 		buf_puts(out, "\n");
-	if (file->old && file->new &&strcmp(file->old_path, file->new_path) != 0) {
+	if (file->old && file->new &&strcmp(file->old_name, file->new_name) != 0) {
 		buf_puts(out, "similarity index 100%\nrename from ");
-		patch_put_name(out, "", file->old_path);
+		patch_put_name(out, "", file->old_name);
 		buf_puts(out, "\nrename to ");
-		patch_put_name(out, "", file->new_path);
+		patch_put_name(out, "", file->new_name);
 		buf_puts(out, "\n");
 	}
 }
@@ -128,9 +129,9 @@ static int patch_print_no_text(struct ws_patch *patch, const struct patch_file *
 	patch->left_out++;
 	patch->unread += kind == HUNKS_UNREAD;
 	buf_printf(&line, "# %s files ", patch_kinds[kind]);
-	patch_put_name(&line, "a/", file->old_path);
+	patch_put_name(&line, "a/", file->old_name);
 	buf_puts(&line, " and ");
-	patch_put_name(&line, "b/", file->new_path);
+	patch_put_name(&line, "b/", file->new_name);
 	buf_puts(&line, " differ\n");
 	return patch_write(patch, &line);
 }
@@ -150,8 +151,8 @@ static int patch_print_file(struct ws_patch *patch, const struct patch_file *fil
 		return patch_print_no_text(patch, file, hunks.kind);
 	patch_put_header(&header, file);
 	if (hunks.text.len > 0) {
-		patch_put_file_line(&header, "---", "a/", file->old_path, file->old);
-		patch_put_file_line(&header, "+++", "b/", file->new_path, file->new);
+		patch_put_file_line(&header, "---", "a/", file->old_name, file->old);
+		patch_put_file_line(&header, "+++", "b/", file->new_name, file->new);
 	}
 	r = patch_write(patch, &header);
 	if (r == 0)
@@ -172,16 +173,32 @@ static bool patch_can_say_differences(const struct workspace_change *change)
 	return !(change->differences & WORKSPACE_MODE_DIFFERS) || (changed_bits & ~0111u) == 0;
 }
 
+/* The name of a path in the patch. Owned by the caller; NULL: no memory. */
+static char *patch_make_name(const struct ws_patch *patch, const char *path)
+{
+	char *name;
+
+	if (!patch->dir)
+		return strdup(path);
+	return asprintf(&name, "%s/%s", patch->dir + 1, path) < 0 ? NULL : name;
+}
+
 /* Prints a file that was and is one, such as a modified one. */
 static int patch_print_pair(struct ws_patch *patch, const struct workspace_change *change)
 {
 	const unsigned said = WORKSPACE_CONTENT_DIFFERS | WORKSPACE_MODE_DIFFERS;
-	const struct patch_file file = {.old_path = change->old_path ? change->old_path : change->path,
+	const char *const old_path = change->old_path ? change->old_path : change->path;
+	_cleanup_free_ char *old_name = patch_make_name(patch, old_path), *name = patch_make_name(patch, change->path);
+	const struct patch_file file = {.old_path = old_path,
 					.new_path = change->path,
+					.old_name = old_name,
+					.new_name = name,
 					.old = &change->base,
 					.new = &change->upper,
 					.is_same_content = !(change->differences & WORKSPACE_CONTENT_DIFFERS)};
 
+	if (!old_name || !name)
+		return -ENOMEM;
 	if (!patch_get_mode(&change->upper) || !patch_can_say_differences(change))
 		patch->left_out++;
 	if (!patch_get_mode(&change->upper))
@@ -195,13 +212,16 @@ static int patch_print_pair(struct ws_patch *patch, const struct workspace_chang
 /* Prints that an entry was deleted (is_new false) or added. */
 static int patch_print_half(struct ws_patch *patch, const struct workspace_change *change, bool is_new)
 {
+	_cleanup_free_ char *name = patch_make_name(patch, change->path);
 	const struct patch_file file = {.old_path = change->path,
 					.new_path = change->path,
+					.old_name = name,
+					.new_name = name,
 					.old = is_new ? NULL : &change->base,
 					.new = is_new ? &change->upper : NULL};
 	const unsigned git_mode = patch_get_mode(is_new ? &change->upper : &change->base);
 	const size_t left_out = patch->left_out;
-	int r = git_mode ? patch_print_file(patch, &file) : 0;
+	int r = !name ? -ENOMEM : git_mode ? patch_print_file(patch, &file) : 0;
 
 	if (!git_mode || (is_new && S_ISREG(git_mode) && change->upper.mode != git_mode))
 		patch->left_out = left_out + 1; /* once, also when it has no text */
@@ -278,7 +298,7 @@ static int patch_make_hunks(const struct ws_patch *patch, const struct workspace
 
 int patch_print_stat(struct ws_patch *patch, const struct workspace_change *change, int path_width)
 {
-	_cleanup_free_ char *path = show_make_path(change);
+	_cleanup_free_ char *path = show_make_path(patch->dir, change);
 	struct hunks hunks = {.kind = HUNKS_TEXT};
 	int r = path ? patch_make_hunks(patch, change, &hunks) : -ENOMEM;
 

@@ -13,6 +13,7 @@
 /* How a patch is printed, and what it cannot say. */
 struct ws_patch {
 	const struct workspace_layer *layer;
+	const char *dir;         /* the directory, which names begin with; NULL: they are relative to it */
 	bool to_terminal;        /* escape what could move or hide text: the patch is for eyes */
 	size_t left_out;         /* changes that the patch does not have, or not wholly */
 	size_t unread;           /* changes with a file whose content cannot be read */

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,14 +18,22 @@ static void ws_plan_tell_unread(const char *path, int error)
 	cli_print_error(PLAN_VERB, "%s: cannot be compared: %s", *path ? path : ".", strerror(-error));
 }
 
+const char *ws_plan_get_name(const struct plan *plan, const struct workspace_change *change, char text[2 * PATH_MAX])
+{
+	if (!plan->dir)
+		return *change->path ? change->path : ".";
+	(void)snprintf(text, 2 * (size_t)PATH_MAX, "%s%s%s", plan->dir, *change->path ? "/" : "", change->path);
+	return text;
+}
+
 void ws_plan_tell_conflict(const struct plan *plan, const struct workspace_change *change, const char *why)
 {
-	char base[PATH_MAX] = "", upper[PATH_MAX] = "";
+	char base[PATH_MAX] = "", upper[PATH_MAX] = "", name[2 * PATH_MAX];
 
 	(void)io_read_fd_name(plan->layer->base_fd, base); /* without the names, the message is still right */
 	(void)io_read_fd_name(plan->layer->upper_fd, upper);
 	cli_print_error(PLAN_VERB, "%s: conflict, not applied: %s; ours: %s/%s; theirs: %s%s%s",
-			*change->path ? change->path : ".", why, base, change->path,
+			ws_plan_get_name(plan, change, name), why, base, change->path,
 			change->upper.exists ? upper : "deleted", change->upper.exists ? "/" : "",
 			change->upper.exists ? change->path : "");
 }
@@ -106,6 +115,7 @@ static enum plan_state ws_plan_judge(const struct plan *plan, const struct works
 {
 	const struct plan_words *words = &plan->words;
 	const char *reason = words->allow_executed ? NULL : executed_find_reason(executed, plan->layer, change);
+	char name[2 * PATH_MAX];
 	int conflict = words->theirs ? 0 : workspace_is_conflict(plan->layer, change);
 
 	if (conflict < 0) {
@@ -120,7 +130,8 @@ static enum plan_state ws_plan_judge(const struct plan *plan, const struct works
 	}
 	if (!reason)
 		return PLAN_APPLY;
-	cli_print_error(PLAN_VERB, "%s: not applied: %s; --allow-executed applies it", change->path, reason);
+	cli_print_error(PLAN_VERB, "%s: not applied: %s; --allow-executed applies it",
+			ws_plan_get_name(plan, change, name), reason);
 	return PLAN_EXECUTED;
 }
 

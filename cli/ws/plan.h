@@ -2,6 +2,8 @@
 #ifndef CALLGATE_CLI_WS_PLAN_H
 #define CALLGATE_CLI_WS_PLAN_H
 
+#include <limits.h>
+
 #include "cli/ws/select.h"
 #include "workspace/changes.h"
 #include "workspace/executed.h"
@@ -23,6 +25,7 @@ struct plan_words {
 
 struct plan {
 	const struct workspace_layer *layer;
+	const char *dir; /* the directory, which messages have paths with; NULL: they have them relative to it */
 	struct plan_words words;
 	struct workspace_changes changes; /* renames apart */
 	unsigned char *state;             /* enum plan_state of each change; owned */
@@ -32,6 +35,9 @@ struct plan {
 int ws_plan_make(struct plan *plan, const struct ws_selection *selection);
 void ws_plan_release(struct plan *plan);
 #define _cleanup_plan_ __attribute__((cleanup(ws_plan_release)))
+
+/* The path of a change for messages, in `text`. */
+const char *ws_plan_get_name(const struct plan *plan, const struct workspace_change *change, char text[2 * PATH_MAX]);
 
 /* The change of a path. NULL: it has none. */
 const struct workspace_change *ws_plan_find(const struct plan *plan, const char *path);

@@ -1,6 +1,7 @@
 #include "cli/ws/recover.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -19,6 +20,7 @@ struct recovery {
 	struct workspace_layer layer;
 	char temporary[PLACE_NAME_SIZE];
 	size_t done;
+	bool was_interrupted; /* there was a journal */
 };
 
 /* Removes what an interrupted step has left beside its path. A step that was done is counted. */
@@ -33,19 +35,18 @@ static int recover_step(void *ctx, const char *path, bool is_done)
 	return place_remove_temporary(&recovery->layer, path, recovery->temporary);
 }
 
-/* Ends an interrupted apply. Returns the exit status. */
-static int recover_run(struct recovery *recovery, int workspace_fd, const char *id)
+/* Ends an interrupted apply of one directory. Returns the exit status. */
+static int recover_run(struct recovery *recovery, int journal_dir_fd, const char *id)
 {
 	int r;
 
 	place_format_name(id, recovery->temporary);
-	r = journal_visit(workspace_fd, recover_step, recovery);
-	if (r == -ENOENT) {
-		cli_note("%s: no apply of it was interrupted", id);
+	r = journal_visit(journal_dir_fd, recover_step, recovery);
+	if (r == -ENOENT)
 		return CLI_EXIT_OK;
-	}
+	recovery->was_interrupted = true;
 	if (r == 0)
-		r = journal_remove(workspace_fd);
+		r = journal_remove(journal_dir_fd);
 	if (r < 0) {
 		cli_print_error(RECOVER_VERB, "%s: %s", id, strerror(-r));
 		return CLI_EXIT_ERROR;
@@ -54,6 +55,33 @@ static int recover_run(struct recovery *recovery, int workspace_fd, const char *
 		stdout, "%zu steps were done; callgate ws diff %s has what is not applied, callgate ws apply goes on\n",
 		recovery->done, id);
 	return cli_print_text(RECOVER_VERB, "");
+}
+
+/* Ends an interrupted apply of directory `at`. Returns the exit status. */
+static int recover_dir(int fd, size_t at, struct workspace *workspace, bool *was_interrupted)
+{
+	struct recovery recovery = {.layer = WORKSPACE_LAYER_INIT};
+	_cleanup_close_ int journal_dir = workspace_open_journal_dir(fd, at);
+	int status = CLI_EXIT_OK, r = ws_open_layer(RECOVER_VERB, fd, at, workspace, &recovery.layer);
+
+	if (r != 1) /* without a layer nothing was applied */
+		status = r < 0 ? CLI_EXIT_ERROR : recover_run(&recovery, journal_dir, workspace->id);
+	*was_interrupted |= recovery.was_interrupted;
+	workspace_layer_release(&recovery.layer);
+	return status;
+}
+
+/* Ends an interrupted apply. Returns the exit status. */
+static int recover_all(int fd, struct workspace *workspace)
+{
+	bool was_interrupted = false;
+	int status = CLI_EXIT_OK;
+
+	for (size_t at = 0; status == CLI_EXIT_OK && at < workspace->dir_count; at++)
+		status = recover_dir(fd, at, workspace, &was_interrupted);
+	if (status == CLI_EXIT_OK && !was_interrupted)
+		cli_note("%s: no apply of it was interrupted", workspace->id);
+	return status;
 }
 
 int cli_main_ws_recover(int argc, char **argv)
@@ -68,7 +96,6 @@ int cli_main_ws_recover(int argc, char **argv)
 		.allows_mixed_order = true,
 		.table = {{NULL, table, NULL}},
 	};
-	struct recovery recovery = {.layer = WORKSPACE_LAYER_INIT};
 	_cleanup_close_ int fd = -1; /* holds the lock */
 	int status = cli_parse_options(argc, argv, &syntax);
 	struct workspace workspace;
@@ -79,11 +106,8 @@ int cli_main_ws_recover(int argc, char **argv)
 		cli_print_error(RECOVER_VERB, "name one workspace; callgate ws list has their ids");
 		return cli_fail_usage(RECOVER_VERB);
 	}
-	fd = ws_open_workspace(RECOVER_VERB, argv[optind], &workspace, &recovery.layer);
-	if (fd < 0)
+	fd = ws_open_workspace(RECOVER_VERB, argv[optind], &workspace);
+	if (fd < 0 || ws_lock_workspace(RECOVER_VERB, argv[optind], fd) < 0)
 		return CLI_EXIT_ERROR;
-	status = ws_lock_workspace(RECOVER_VERB, argv[optind], fd) < 0 ? CLI_EXIT_ERROR
-								       : recover_run(&recovery, fd, workspace.id);
-	workspace_layer_release(&recovery.layer);
-	return status;
+	return recover_all(fd, &workspace);
 }

@@ -6,20 +6,27 @@
 
 #include "policy/paths/glob.h"
 #include "workspace/changes.h"
+#include "workspace/store.h"
 
 /* Patterns of paths; without any, all changes are meant. */
 struct ws_selection {
 	struct arena arena;
 	struct glob *glob;
 	size_t count;
+	bool is_empty; /* all patterns are of other directories: nothing is meant */
 };
 
+/* Checks that each pattern is of a directory of the workspace. 0, or -EINVAL after a message. */
+int ws_selection_check(const char *verb, int workspace_fd, const struct workspace *workspace, char *const *patterns,
+		       size_t count);
+
 /*
- * Compiles patterns: globs as in a policy, relative to the directory `dir` or below it; all below a match matches too.
- * 0, or -EINVAL after a message. ws_selection_release() releases.
+ * Compiles the patterns of the directory workspace->dir: globs as in a policy, relative to it or below it, and with
+ * several directories absolute; all below a match matches too. 0, or -EINVAL after a message. ws_selection_release()
+ * releases.
  */
-int ws_selection_init(struct ws_selection *selection, const char *verb, const char *dir, char *const *patterns,
-		      size_t count);
+int ws_selection_init(struct ws_selection *selection, const char *verb, const struct workspace *workspace,
+		      char *const *patterns, size_t count);
 void ws_selection_release(struct ws_selection *selection);
 #define _cleanup_ws_selection_ __attribute__((cleanup(ws_selection_release)))
 

@@ -70,15 +70,25 @@ static void show_put_escaped(struct buf *out, const char *text)
 	out->failed |= !escaped;
 }
 
-char *show_make_path(const struct workspace_change *change)
+/* Adds a path as people see it. */
+static void show_put_path(struct buf *out, const char *dir, const char *path)
+{
+	if (dir)
+		show_put_escaped(out, dir);
+	if (dir && *path)
+		buf_puts(out, "/");
+	show_put_escaped(out, *path || dir ? path : ".");
+}
+
+char *show_make_path(const char *dir, const struct workspace_change *change)
 {
 	_cleanup_buf_ struct buf out = {0};
 
 	if (change->old_path) {
-		show_put_escaped(&out, change->old_path);
+		show_put_path(&out, dir, change->old_path);
 		buf_puts(&out, " -> ");
 	}
-	show_put_escaped(&out, *change->path ? change->path : ".");
+	show_put_path(&out, dir, change->path);
 	if (S_ISDIR(show_get_entry(change)->mode))
 		buf_puts(&out, "/");
 	return buf_take_text(&out);
@@ -98,10 +108,10 @@ static void show_put_difference(struct buf *out, const struct workspace_change *
 		buf_printf(out, " %u:%u -> %u:%u", old->uid, old->gid, new->uid, new->gid);
 }
 
-int show_line(const struct workspace_change *change)
+int show_line(const char *dir, const struct workspace_change *change)
 {
 	const struct workspace_entry *entry = show_get_entry(change);
-	_cleanup_free_ char *path = show_make_path(change);
+	_cleanup_free_ char *path = show_make_path(dir, change);
 	_cleanup_buf_ struct buf more = {0};
 
 	if (change->kind == WORKSPACE_REPLACED)
@@ -130,7 +140,7 @@ static json_t *show_make_entry(const struct workspace_entry *entry)
 			 (json_int_t)entry->uid, "gid", (json_int_t)entry->gid, "size", (json_int_t)entry->size);
 }
 
-int show_json(const struct workspace_change *change)
+int show_json(const char *dir, const struct workspace_change *change)
 {
 	json_t *differences = json_array();
 	_cleanup_json_ json_t *object = NULL;
@@ -139,10 +149,10 @@ int show_json(const struct workspace_change *change)
 	for (size_t i = 0; i < SHOW_DIFFERENCES; i++)
 		if (change->differences & show_differences[i].bit)
 			(void)json_array_append_new(differences, json_string(show_differences[i].name));
-	object = json_pack("{s:o, s:s, s:o, s:o, s:o, s:o}", "path", report_make_text_json(change->path), "change",
-			   show_kinds[change->kind].name, "old_path", report_make_text_json(change->old_path),
-			   "differences", differences, "old", show_make_entry(&change->base), "new",
-			   show_make_entry(&change->upper));
+	object = json_pack("{s:o*, s:o, s:s, s:o, s:o, s:o, s:o}", "dir", dir ? report_make_text_json(dir) : NULL,
+			   "path", report_make_text_json(change->path), "change", show_kinds[change->kind].name,
+			   "old_path", report_make_text_json(change->old_path), "differences", differences, "old",
+			   show_make_entry(&change->base), "new", show_make_entry(&change->upper));
 	text = object ? json_dumps(object, JSON_COMPACT | JSON_ENSURE_ASCII) : NULL; /* also for eyes */
 	if (!text)
 		return -ENOMEM;

@@ -7,15 +7,17 @@
 
 #include "workspace/changes.h"
 
+/* dir: the directory, which paths are shown with; NULL: they are shown relative to it. */
+
 /* One line: "M  path  content, mode 0644 -> 0755". Returns 0 or -errno. */
-int show_line(const struct workspace_change *change);
-/* One line of JSON: {"path", "change", "type", …}. Returns 0 or -errno. */
-int show_json(const struct workspace_change *change);
+int show_line(const char *dir, const struct workspace_change *change);
+/* One line of JSON: {"path", "change", "type", …}, with "dir" if that is given. Returns 0 or -errno. */
+int show_json(const char *dir, const struct workspace_change *change);
 
 /*
  * The path of a change as people see it: escaped, behind "OLD -> " if it was renamed, with a slash behind a directory.
  * Owned by the caller; NULL: no memory.
  */
-char *show_make_path(const struct workspace_change *change);
+char *show_make_path(const char *dir, const struct workspace_change *change);
 
 #endif

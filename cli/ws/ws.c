@@ -15,6 +15,7 @@
 #include "cli/ws/open.h"
 #include "cli/ws/recover.h"
 #include "supervisor/report.h"
+#include "workspace/fold.h"
 #include "workspace/store.h"
 
 #define WS_TIME_TEXT_SIZE 40 /* room for the time of ws_format_time() */
@@ -32,19 +33,32 @@ static void ws_format_time(int64_t seconds, char out[WS_TIME_TEXT_SIZE])
 }
 
 /* Prints one line about a workspace. ctx: bool, whether as JSON. */
-static int ws_print_workspace(void *ctx, const struct workspace *workspace)
+static int ws_print_workspace(void *ctx, const struct workspace *workspace, int workspace_fd)
 {
+	struct workspace one = *workspace;
 	char time_text[WS_TIME_TEXT_SIZE];
+	json_t *dirs = json_array();
+	int r = CLI_EXIT_OK;
 
 	ws_format_time(workspace->time, time_text);
+	if (!*(const bool *)ctx)
+		(void)text_printf(stdout, "%s  %s", workspace->id, time_text);
+	for (size_t at = 0; at < workspace->dir_count && workspace_read_dir(workspace_fd, at, &one) == 0; at++) {
+		(void)json_array_append_new(dirs, json_pack("{s:o, s:s}", "dir", report_make_text_json(one.dir), "by",
+							    workspace_is_copy(workspace_fd, at) ? "copy" : "overlay"));
+		if (*(const bool *)ctx)
+			continue;
+		(void)text_printf(stdout, "  ");
+		(void)text_print(stdout, one.dir, false);
+	}
 	if (*(const bool *)ctx)
-		return cli_print_json("ws list", json_pack("{s:s, s:o, s:s, s:b}", "id", workspace->id, "dir",
-							   report_make_text_json(workspace->dir), "time", time_text,
-							   "in_use", workspace->is_in_use));
-	(void)text_printf(stdout, "%s  %s  ", workspace->id, time_text);
-	(void)text_print(stdout, workspace->dir, false);
-	(void)text_printf(stdout, "%s\n", workspace->is_in_use ? "  (its run has not ended)" : "");
-	return CLI_EXIT_OK;
+		r = cli_print_json("ws list", json_pack("{s:s, s:o, s:O, s:s, s:b}", "id", workspace->id, "dir",
+							report_make_text_json(workspace->dir), "directories", dirs,
+							"time", time_text, "in_use", workspace->is_in_use));
+	else
+		(void)text_printf(stdout, "%s\n", workspace->is_in_use ? "  (its run has not ended)" : "");
+	json_decref(dirs);
+	return r;
 }
 
 static int ws_main_list(int argc, char **argv)

@@ -53,7 +53,7 @@ static const struct {
 	{"inspect.refuse[]", SETTING_RESTRICTS},
 	{"inspect.warn[]", SETTING_NEUTRAL},
 	{"inspect.modules[]", SETTING_NEUTRAL},
-	{"workspace.mode", SETTING_RESTRICTS}, /* shown only for "cow" */
+	{"workspace.", SETTING_RESTRICTS},    /* "mode" is shown only for "cow" */
 	{"libraries.", SETTING_NOT_COMPARED}, /* hides paths, for which there are witnesses */
 	{"secrets[].hosts[]", SETTING_GRANTS},
 	{"network.allow[].private", SETTING_GRANTS},

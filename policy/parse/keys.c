@@ -132,6 +132,8 @@ static const struct policy_key keys[] = {
 	{"", "workspace", KEY_OBJECT, KEY_ID_NONE, "where what the program writes to the host's directories goes"},
 	{"workspace", "mode", KEY_WORKSPACE_WORD, KEY_ID_WORKSPACE_MODE,
 	 "cow: the directory of -w stays as it is, as with --cow; default: direct"},
+	{"workspace", "directories", KEY_STRING_LIST, KEY_ID_WORKSPACE_DIRECTORIES,
+	 "further directories that stay as they are, as with --cow-dir; they grant nothing"},
 	{"", "libraries", KEY_OBJECT, KEY_ID_NONE,
 	 "the installed packages that exist for the program; the others do not"},
 	{"libraries", "python", KEY_STRING_LIST, KEY_ID_LIBRARIES_PYTHON,

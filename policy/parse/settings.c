@@ -2,6 +2,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/cleanup.h"
+#include "base/path.h"
 #include "policy/model.h"
 
 static void settings_set_env(struct compiler *compiler, const struct source_env_variable *from)
@@ -35,6 +37,60 @@ static void settings_set_audit_file(struct compiler *compiler, void *ctx, const 
 			      "%s is where the program may write, so it could change its own record; "
 			      "put it elsewhere",
 			      expanded->path);
+}
+
+/* Why a directory cannot stay as it is while the program writes there; NULL: it can. */
+static const char *settings_refuse_workspace_dir(const char *path)
+{
+	static const char *const machine[] = {"/proc", "/sys", "/dev"};
+
+	if (strcmp(path, "/") == 0)
+		return "it has the machine's own directories in it; name those that the program is to change, such as "
+		       "/usr";
+	for (size_t i = 0; i < sizeof(machine) / sizeof(machine[0]); i++)
+		if (path_is_below(path, machine[i]))
+			return "what is written there is for the kernel";
+	return NULL;
+}
+
+/* Adds a directory of "workspace.directories". One in another one is an error: both would have its changes. */
+static void settings_add_workspace_dir(struct compiler *compiler, void *ctx, const struct expanded_path *expanded)
+{
+	const struct source_text *from = ctx;
+	struct policy *policy = compiler->policy;
+	struct policy_settings *settings = &policy->settings;
+	_cleanup_free_ char *real = compiler->host->realpath(compiler->host->ctx, expanded->path);
+	const char *path = real ? arena_dup(&policy->arena, real) : NULL, *wrong;
+
+	if (!path) {
+		compiler_add_error(compiler, from->source_location, "%s: there is no such directory", expanded->path);
+		return;
+	}
+	wrong = settings_refuse_workspace_dir(path);
+	if (wrong) {
+		compiler_add_error(compiler, from->source_location, "%s cannot be kept as it is: %s", path, wrong);
+		return;
+	}
+	for (size_t i = 0; i < settings->workspace_dir_count; i++) {
+		const char *other = settings->workspace_dir[i];
+
+		if (strcmp(other, path) == 0)
+			return;
+		if (path_is_below(path, other) || path_is_below(other, path)) {
+			compiler_add_error(compiler, from->source_location, "%s and %s are in one another; name one",
+					   path, other);
+			return;
+		}
+	}
+	ARENA_APPEND(&policy->arena, settings->workspace_dir, settings->workspace_dir_count, path);
+}
+
+void compile_workspace_dirs(struct compiler *compiler, struct policy_source *const *sources, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		for (size_t j = 0; j < sources[i]->workspace_dir_count; j++)
+			vars_expand_path(compiler, &sources[i]->workspace_dir[j], 0, settings_add_workspace_dir,
+					 &sources[i]->workspace_dir[j]);
 }
 
 void compile_settings(struct compiler *compiler, struct policy_source *const *sources, size_t count)

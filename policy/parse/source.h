@@ -114,6 +114,8 @@ struct policy_source {
 	enum policy_on_deny on_deny;
 	enum policy_judge judge;
 	enum policy_workspace workspace;
+	struct source_text *workspace_dir; /* workspace.directories */
+	size_t workspace_dir_count;
 	const char *judge_source_location; /* the position of "judge", for messages; NULL: not set */
 	struct source_text *extends;
 	size_t extends_count;

@@ -122,6 +122,14 @@ static size_t mounts_find_parent(const struct policy_mount *mounts, const size_t
 	return count;
 }
 
+static bool mounts_is_workspace(const struct policy *policy, const struct policy_mount *mount)
+{
+	for (size_t i = 0; mount->host_path && i < policy->settings.workspace_dir_count; i++)
+		if (strcmp(mount->host_path, policy->settings.workspace_dir[i]) == 0)
+			return true;
+	return false;
+}
+
 /* Removes redundant mounts, and fills outer[] for mounts_find_parent(). */
 static void mounts_drop_redundant(struct policy *policy, size_t *outer)
 {
@@ -137,6 +145,9 @@ static void mounts_drop_redundant(struct policy *policy, size_t *outer)
 		 * the scratch directory: the workdir keeps its own mount.
 		 */
 		if (policy_is_observing(policy) && strcmp(mount->virt, policy->settings.workdir) == 0)
+			holder = NULL;
+		/* A directory that stays as it is has a layer, and so a mount of its own. */
+		if (mounts_is_workspace(policy, mount))
 			holder = NULL;
 		if (holder && !holder->is_granted_by_globs_only && !mount->is_redirect &&
 		    mounts_have_same_content(holder, mount))

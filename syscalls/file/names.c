@@ -119,8 +119,7 @@ static int names_check_link_source(struct call *call, int object)
 	 * A link to a device or a file of /proc fails with EXDEV natively, too, because these are on mounts of their
 	 * own. So would an overlay be, whose place the copy of a workspace takes.
 	 */
-	if (from->mount->flags & (MOUNT_DEVICE | MOUNT_PROC) ||
-	    (from->mount->flags ^ to->mount->flags) & MOUNT_WORKSPACE_COPY)
+	if (from->mount->flags & (MOUNT_DEVICE | MOUNT_PROC) || view_is_between_workspaces(from->mount, to->mount))
 		return call_fail(call, -EXDEV);
 	return S_ISLNK(status.st_mode) ? file_refuse_moved_link_to_denied(call, to, object, "") : 0;
 }

@@ -211,7 +211,7 @@ static int rename_judge_and_record(struct call *call, struct rename_operand end[
 		/* the call cannot succeed; the supervisor's renameat2 will fail with the kernel's errno */
 		return call_commit_record(call);
 	/* as from an overlay, whose place the copy of a workspace takes */
-	if ((call->resolved_place[0].mount->flags ^ call->resolved_place[1].mount->flags) & MOUNT_WORKSPACE_COPY)
+	if (view_is_between_workspaces(call->resolved_place[0].mount, call->resolved_place[1].mount))
 		return call_fail(call, -EXDEV);
 	if (rename_refuse_unmovable_object(call, &end[0], 0, 1) < 0 ||
 	    (exchange && rename_refuse_unmovable_object(call, &end[1], 1, 0) < 0))

@@ -140,7 +140,7 @@ with open("a/new", "r+b") as file:
 fi
 
 # SIGKILL of the run and of what compares it, at any moment: the directory stays, and no change is lost.
-for ((i = 0; i < 40; i++)); do mkdir -p "$W/many/$i" && touch "$W/many/$i/"{1..20}; done
+for ((i = 0; i < 40; i++)); do mkdir -p "$W/many/$i" && touch -d "@$i" "$W/many/$i/"{1..20}; done
 entries "$W" >"$T/before"
 work='echo changed >a/new; rm -r many/3; mv many/4 many/3; chmod 700 many/5; echo done >finished'
 cow --cow=copy -- /bin/sh -c "$work"

@@ -261,13 +261,13 @@ START_TEST(test_unmarked)
 	int fd = io_open_dir(AT_FDCWD, ".");
 
 	(void)snprintf(base, sizeof(base), "%s/base", top);
-	ck_assert_int_eq(workspace_layer_open(fd, base, &layer, &why), -ENOENT);
+	ck_assert_int_eq(workspace_layer_open(fd, 0, base, &layer, &why), -ENOENT);
 	put("0/user", "");
-	ck_assert_int_eq(workspace_layer_open(fd, base, &layer, &why), 0);
+	ck_assert_int_eq(workspace_layer_open(fd, 0, base, &layer, &why), 0);
 	ck_assert_str_eq(layer.prefix, USER);
 	workspace_layer_release(&layer);
 	ck_assert_int_eq(rename("base", "moved") | symlink("moved", "base"), 0);
-	ck_assert_int_eq(workspace_layer_open(fd, base, &layer, &why), -ELOOP);
+	ck_assert_int_eq(workspace_layer_open(fd, 0, base, &layer, &why), -ELOOP);
 	(void)close(fd);
 }
 END_TEST

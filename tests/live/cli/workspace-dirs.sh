@@ -1,0 +1,108 @@
+#!/bin/bash
+# --cow-dir leaves several directories as they are, each with a layer of its own: callgate ws lists, shows, applies,
+# recovers and discards all of them, paths are absolute, and a path of one is of that one alone. Also /usr/local, into
+# which a program installs. What would write past a layer is refused.
+. "$(dirname "$0")/../lib.sh"
+need jq
+D=$T/d
+mkdir -p "$D/w" "$D/a/sub" "$D/b" "$D/.run"
+export TMPDIR=$D/.run
+echo w >"$D/w/w"
+echo one >"$D/a/one"
+echo two >"$D/b/two"
+picture() { (cd "$D" && find w a b /usr/local -printf '%p %y %m %s %T@ %C@ %l\n' | sort); }
+
+# cow OPTION… -- PROGRAM…
+cow()
+{
+	cg run -q --json --profile minimal -r /usr -x /usr/bin "$@" >"$T/result" 2>"$T/err"
+}
+
+ws() { "$CALLGATE" ws "$@"; }
+
+picture >"$T/before"
+cow --cow --cow-dir="$D/a" --cow-dir="$D/b" -W "$D/a" -W "$D/b" -w "$D/w" -- /bin/sh -c "echo n >new
+	echo more >>$D/a/one; rm $D/b/two; mv $D/a/one $D/a/sub/; echo b >$D/b/b; cat $D/a/sub/one"
+if [ "$(jq -r .error.code "$T/result")" = view_failed ]; then
+	grep -q 'cannot be kept as it is' "$T/err" || fail "$(cat "$T/err")"
+	picture | cmp -s - "$T/before" || fail "changed"
+	live_done
+fi
+picture | cmp -s - "$T/before" || fail "changed: $(picture | diff - "$T/before")"
+jq -e --arg d "$D" '.stdout == "one\nmore\n" and
+	(.workspace.directories | map(.dir)) == [$d + "/w", $d + "/a", $d + "/b"]' "$T/result" >/dev/null ||
+	fail "$(head -c 500 "$T/result") $(cat "$T/err")"
+id=$(jq -r .workspace.id "$T/result")
+[ "$(ws list --json | jq -c '.directories | map(.dir)')" = "[\"$D/w\",\"$D/a\",\"$D/b\"]" ] ||
+	fail "list: $(ws list --json)"
+ws diff "$id" >"$T/diff"
+[ $? = 1 ] || fail "the status of diff"
+printf '%s\n' "A  $D/w/new" "D  $D/a/one" "A  $D/a/sub/one" "A  $D/b/b" "D  $D/b/two" | cmp -s - "$T/diff" ||
+	fail "diff: $(cat "$T/diff")"
+ws diff --json "$id" | jq -es --arg d "$D" 'map(.dir) | unique == [$d + "/a", $d + "/b", $d + "/w"]' >/dev/null ||
+	fail "json: $(ws diff --json "$id")"
+[ "$(ws diff "$id" "$D/b" | wc -l)" = 2 ] || fail "diff of one: $(ws diff "$id" "$D/b")"
+ws diff "$id" sub/one >"$T/out" 2>&1
+grep -q 'not an absolute path' "$T/out" || fail "relative: $(cat "$T/out")"
+ws diff "$id" /usr >"$T/out" 2>&1
+[ $? = 125 ] || fail "a path of none: $(cat "$T/out")"
+
+# A conflict in one directory leaves the others to be applied. Then what is left is applied.
+echo outside >"$D/b/b"
+ws apply "$id" >"$T/out" 2>"$T/err"
+[ $? = 3 ] || fail "apply: $(cat "$T/out" "$T/err")"
+grep -qF "$D/b/b: conflict" "$T/err" || fail "conflict: $(cat "$T/err")"
+[ "$(cat "$D/b/b")" = outside ] || fail "a conflict was applied"
+[ "$(cat "$D/a/sub/one" "$D/w/new")" = "$(printf 'one\nmore\nn')" ] || fail "not applied: $(ls -R "$D")"
+ws apply --theirs "$id" "$D/b" >"$T/out" 2>&1 || fail "apply --theirs: $(cat "$T/out")"
+[ "$(ls "$D/b")" = b ] || fail "not applied: $(ls "$D/b")"
+
+# A journal of any directory is recovered, and asked for before a discard.
+place=$(find "$TMPDIR" -type d -path "*/$id/2" 2>/dev/null)
+printf '"x"\n' >"$place/journal"
+: >"$D/b/.callgate-$id"
+ws discard "$id" 2>"$T/err" && fail "discarded, though interrupted"
+ws recover "$id" >"$T/out" || fail "recover"
+grep -q 'interrupted at x' "$T/out" || fail "recover: $(cat "$T/out")"
+[ ! -e "$D/b/.callgate-$id" ] || fail "half-made, and left"
+ws discard "$id" || fail "discard"
+[ -z "$(ws list)" ] || fail "left: $(ws list)"
+
+# A program installs into /usr/local, below a /usr that it may only read; then all is as it was.
+mkdir "$D/src"
+printf 'install:\n\tinstall -D -m 755 tool /usr/local/bin/cg-tool\n' >"$D/src/Makefile"
+printf '#!/bin/sh\necho installed\n' >"$D/src/tool"
+picture >"$T/before"
+cow --cow-dir=/usr/local -W /usr/local -x /usr/local -w "$D/src" -- /bin/sh -c 'make -s install && cg-tool'
+picture | cmp -s - "$T/before" || fail "/usr/local: changed: $(picture | diff - "$T/before")"
+if [ -w /usr/local/bin ] && command -v make >/dev/null; then
+	[ "$(jq -r .stdout "$T/result")" = installed ] || fail "not installed: $(cat "$T/result" "$T/err")"
+	id=$(jq -r .workspace.id "$T/result")
+	ws diff "$id" >"$T/diff"
+	grep -qx 'A  bin/cg-tool' "$T/diff" || fail "/usr/local: $(cat "$T/diff")"
+fi
+for id in $(ws list --json | jq -r .id); do ws discard "$id" || fail "discard"; done
+picture | cmp -s - "$T/before" || fail "/usr/local: changed by discard"
+
+# The same by a policy; its directories add up with those of the command line.
+printf '{"version": 1, "extends": ["minimal"], "filesystem": {"read": ["/usr"], "exec": ["/usr/bin"],
+	"write": ["%s", "%s"]}, "workspace": {"directories": ["%s"]}}' "$D/a" "$D/b" "$D/a" >"$T/p.json"
+cow -p "$T/p.json" --cow-dir="$D/b" -- /bin/sh -c "echo p >$D/a/p; echo p >$D/b/p" || fail "policy: $(cat "$T/err")"
+{ [ ! -e "$D/a/p" ] && [ ! -e "$D/b/p" ]; } || fail "policy: written"
+for id in $(ws list --json | jq -r .id); do ws discard "$id" || fail "discard"; done
+
+refuses() # TEXT OPTION…
+{
+	local text=$1
+	shift
+	cow "$@" -- /bin/sh -c "echo past >$D/a/past" && fail "$*: not refused"
+	grep -qF -- "$text" "$T/err" || fail "$*: $(cat "$T/err")"
+	[ ! -e "$D/a/past" ] || fail "$*: wrote"
+	[ -z "$(ws list)" ] || fail "$*: left $(ws list)"
+}
+refuses 'are in one another' --cow-dir="$D/a" --cow-dir="$D/a/sub" -W "$D"
+refuses 'are in one another' --cow --cow-dir="$D/a/sub" -w "$D/a"
+refuses 'does not grant writing there' --cow-dir="$D/a" -r "$D/a"
+refuses 'it would be written through the grant of' --cow-dir="$D/a" -W "$D"
+refuses 'cannot be used' --cow-dir="$D/none"
+refuses 'leave out one of them' --cow-dir="$D/a" -W "$D/a" --dry-run
