@@ -34,6 +34,10 @@ tests_unit_base_test_text_LDADD = libcallgate_base.a $(JANSSON_LIBS) $(UNIT_LIBS
 UNIT_TESTS += tests/unit/supervisor/test_notify
 tests_unit_supervisor_test_notify_LDADD = $(tests_unit_supervisor_test_trace_LDADD) -lpthread
 
+UNIT_TESTS += tests/unit/approval/test_attempts
+tests_unit_approval_test_attempts_LDADD = libcallgate_supervisor.a libcallgate_approval.a libcallgate_base.a \
+	$(JANSSON_LIBS) $(UNIT_LIBS)
+
 UNIT_TESTS += tests/unit/approval/test_remembered
 tests_unit_approval_test_remembered_LDADD = libcallgate_approval.a libcallgate_base.a $(JANSSON_LIBS) $(UNIT_LIBS)
 
