@@ -64,6 +64,10 @@ bool text_is_utf8(const char *text, size_t len);
 /* Parses a size such as "64K", "10M" or "123" (units of 1024) into bytes. 0, or -EINVAL: *ret_bytes is unchanged. */
 int text_parse_size(const char *text, uint64_t *ret_bytes);
 
+#define TEXT_SIZE_SIZE 16 /* of a text of text_format_size(), with its NUL */
+/* Formats bytes as text_parse_size() reads them, with up to four digits: "512M", "1.5G", "300". */
+void text_format_size(uint64_t bytes, char ret_text[TEXT_SIZE_SIZE]);
+
 /* Parses a time such as "500ms", "10s", "2m", "1h", "1.5s" or "30" (seconds) into nanoseconds. 0, or -EINVAL. */
 int text_parse_duration(const char *text, uint64_t *ret_ns);
 

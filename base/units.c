@@ -1,6 +1,7 @@
-/* Parses what users type: numbers with units. Finds the word that a mistyped word is closest to. */
+/* Parses what users type, and formats it: numbers with units. Finds the word that a mistyped word is closest to. */
 #include <errno.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/param.h>
 
@@ -53,6 +54,16 @@ static const struct text_unit *text_find_unit(const char *name, const struct tex
 		if (strcmp(name, units[i].name) == 0)
 			return &units[i];
 	return NULL;
+}
+
+void text_format_size(uint64_t bytes, char ret_text[TEXT_SIZE_SIZE])
+{
+	double shown = (double)bytes;
+	size_t unit = 0;
+
+	for (; shown >= 1024 && unit < sizeof(sizes) / sizeof(sizes[0]) - 1; unit++)
+		shown /= 1024;
+	(void)snprintf(ret_text, TEXT_SIZE_SIZE, "%.4g%s", shown, sizes[unit].name);
 }
 
 int text_parse_number(const char *text, uint64_t min, uint64_t max, uint64_t *ret_value)

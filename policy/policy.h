@@ -202,6 +202,9 @@ void policy_errors_release(struct policy_errors *errors);
 
 /* ---- limits ---- */
 
+#define POLICY_DISK_BYTES_PER_NAME 1024      /* limits.disk: counted for an inode and its name */
+#define POLICY_DISK_BYTES_PER_DIRECTORY 4096 /* counted for a directory's first block, in addition to its name */
+
 /* The limits of a run. 0: no limit; for stdout_bytes and stderr_bytes 0 means that the policy does not set them. */
 struct policy_limits {
 	uint64_t wall_ns;      /* time that the run may take */

@@ -71,6 +71,8 @@ int process_build_view(struct process *process)
 						  .workspace_host = options->workspace_host,
 						  .copies_workspace = options->copies_workspace,
 						  .workspace_dirs = options->workspace_dirs,
+						  .copy_limit_bytes =
+							  policy_get_settings(options->policy)->limits.disk_bytes,
 						  .provided_file = options->egress->provided_file,
 						  .provided_file_count = options->egress->provided_file_count,
 						  .root_fd = -1,

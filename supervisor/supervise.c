@@ -80,6 +80,8 @@ static int supervise_prepare_limits(struct supervisor *supervisor)
 
 	if (policy->disk_bytes || traits & RUN_SAMPLES_MEMORY)
 		r = disk_create(policy->disk_bytes, &options->shared_page->spilled_bytes, &sandbox->disk);
+	if (r == 0 && sandbox->disk)
+		disk_add_copy(sandbox->disk, view_get_copy_size(sandbox->view));
 	if (r == 0 && traits & RUN_LIMITS_TASKS)
 		r = forks_create(policy->pids, getpid(), &sandbox->forks);
 	if (r == 0 && traits & RUN_SAMPLES_MEMORY)

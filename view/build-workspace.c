@@ -51,8 +51,14 @@ int build_check_workspace_grant(const struct build_state *build, const struct po
 /* Refuses a run of which directory `at` cannot be copied. Returns -EOPNOTSUPP. */
 static int build_refuse_copy(const struct build_state *build, int at, int error, const struct copy_failure *failure)
 {
-	char why[480];
+	char why[480], needed[TEXT_SIZE_SIZE], limit[TEXT_SIZE_SIZE];
 
+	if (failure->needed_bytes > 0) {
+		text_format_size(failure->needed_bytes, needed);
+		text_format_size(build->options->copy_limit_bytes, limit);
+		(void)snprintf(why, sizeof(why), "copying takes %s, and limits.disk is %s", needed, limit);
+		return build_refuse_workspace(build, at, why, "; raise that, or write --disk none");
+	}
 	(void)snprintf(why, sizeof(why), "%s%.300s %s: %s", *failure->path ? "./" : "the directory", failure->path,
 		       failure->what, strerror(-error));
 	return build_refuse_workspace(
@@ -85,7 +91,8 @@ static int build_copy_dir(const struct build_state *build, const char *host, int
 		return build_refuse_workspace(build, at, "TMPDIR is in it, so that it would be copied into itself", "");
 	(void)snprintf(name, sizeof(name), "%d", at);
 	layer = from < 0 ? from : build_open_layer(build->options->workspace_host, name);
-	r = layer < 0 ? layer : copy_tree(from, layer, &failure);
+	r = layer < 0 ? layer
+		      : copy_tree(from, layer, build->options->copy_limit_bytes, &build->view->copy_size, &failure);
 	return r < 0 ? build_refuse_copy(build, at, r, &failure) : 0;
 }
 

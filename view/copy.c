@@ -17,6 +17,7 @@
 #include "base/io.h"
 #include "base/path.h"
 #include "base/times.h"
+#include "policy/policy.h"
 
 #define COPY_NEW_RECORDS_NAME COPY_RECORDS_NAME ".new"
 #define COPY_TICK_WAITS_MAX 3000 /* 1 ms each: some file systems have times of 2 s */
@@ -35,6 +36,9 @@ struct copy {
 	void *links; /* struct copy_link, for tsearch(3) */
 	struct copy_room room;
 	struct timespec last_ctime; /* the latest of the copy */
+	uint64_t limit_bytes;       /* most that the copy may take; 0: any */
+	struct copy_size before;    /* of other trees that were copied */
+	struct copy_size size;      /* of these, and of what was found until now */
 	struct copy_failure *failure;
 };
 
@@ -63,6 +67,34 @@ static DIR *copy_open_stream(int dir_fd)
 	if (!dir)
 		(void)close(dir_fd);
 	return dir;
+}
+
+/* ---- the size ---- */
+
+uint64_t copy_size_get_bytes(const struct copy_size *size)
+{
+	return size->content_bytes + size->names * POLICY_DISK_BYTES_PER_NAME +
+	       size->directories * POLICY_DISK_BYTES_PER_DIRECTORY;
+}
+
+static void copy_size_add(struct copy_size *size, const struct stat *st)
+{
+	size->names++;
+	if (S_ISDIR(st->st_mode))
+		size->directories++;
+	else if (S_ISREG(st->st_mode)) /* each name of a file has its part of it */
+		size->content_bytes += (uint64_t)st->st_blocks * 512 / (st->st_nlink > 0 ? st->st_nlink : 1);
+}
+
+/* -EDQUOT when what was found takes more than the limit. */
+static int copy_compare_with_limit(const struct copy *copy)
+{
+	const uint64_t bytes = copy_size_get_bytes(&copy->size);
+
+	if (copy->limit_bytes == 0 || bytes <= copy->limit_bytes)
+		return 0;
+	copy->failure->needed_bytes = bytes;
+	return copy_fail(copy, -EDQUOT, "", "is too large");
 }
 
 /* ---- hard links ---- */
@@ -121,6 +153,10 @@ static int copy_name(struct copy *copy, int from_dir_fd, int to_dir_fd, const ch
 		return copy_fail(copy, -E2BIG, path, "is one entry more than the 1,000,000 that are copied");
 	if (fstatat(from_dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return errno == ENOENT ? 0 : copy_fail(copy, -errno, path, "cannot be read");
+	copy_size_add(&copy->size, &st);
+	r = copy_compare_with_limit(copy);
+	if (r < 0)
+		return r;
 	r = copy_link_name(copy, &st, path);
 	if (r == 0 && S_ISDIR(st.st_mode))
 		r = mkdirat(to_dir_fd, name, 0700) < 0 ? -errno : copy_add_dir(copy, path);
@@ -155,6 +191,41 @@ static int copy_dir(struct copy *copy, const char *path)
 			  : copy_name(copy, fd, to, entry->d_name, name);
 	}
 	return r == 0 && errno ? copy_fail(copy, -errno, path, "cannot be read") : r;
+}
+
+/* Adds the size of a directory's entries. What cannot be read is told when it is copied. 0 or -ENOMEM. */
+static int copy_measure_dir(struct copy *copy, const char *path)
+{
+	const int fd = copy_open_dir(copy->from_fd, path);
+	_cleanup_closedir_ DIR *dir = fd < 0 ? NULL : copy_open_stream(fd);
+	const struct dirent *entry;
+	char name[PATH_MAX];
+	struct stat st;
+	int r = 0;
+
+	while (r == 0 && dir && copy->size.names - copy->before.names <= COPY_ENTRIES_MAX && (entry = readdir(dir))) {
+		if (path_is_dot_name(entry->d_name) || fstatat(fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+			continue;
+		copy_size_add(&copy->size, &st);
+		if (S_ISDIR(st.st_mode) && path_append_name(path, entry->d_name, name) == 0)
+			r = copy_add_dir(copy, name);
+	}
+	return r;
+}
+
+/* Compares the size of the whole tree with the limit, before anything is copied. 0 or -errno. */
+static int copy_check_size(struct copy *copy)
+{
+	int r = copy->limit_bytes > 0 ? copy_add_dir(copy, "") : 0;
+
+	for (size_t i = 0; r == 0 && i < copy->dirs; i++)
+		r = copy_measure_dir(copy, copy->dir[i]);
+	if (r == 0)
+		r = copy_compare_with_limit(copy);
+	while (copy->dirs > 0)
+		free(copy->dir[--copy->dirs]);
+	copy->size = copy->before;
+	return r;
 }
 
 /* Gives the directories their attributes, the deepest first: what is copied into one sets its times. 0 or -errno. */
@@ -213,6 +284,8 @@ static int copy_write_records(struct copy *copy, FILE *file, const char *path)
 			r = -errno;
 		if (r == 0)
 			r = copy_write_record(copy, file, &st, name, false);
+		if (r == 0)
+			copy_size_add(&copy->size, &st);
 	}
 	return r == 0 && errno ? -errno : r;
 }
@@ -274,6 +347,7 @@ static int copy_write_all_records(struct copy *copy, int dir_fd, FILE *file)
 	struct stat st;
 	int r = 0;
 
+	copy->size = copy->before; /* now as it is in the copy */
 	for (size_t i = 0; r == 0 && i < copy->dirs; i++)
 		r = copy_write_records(copy, file, copy->dir[i]);
 	if (r == 0)
@@ -323,12 +397,19 @@ static void copy_release(struct copy *copy)
 	cleanup_close(&copy->to_fd);
 }
 
-int copy_tree(int from_fd, int dir_fd, struct copy_failure *ret_failure)
+int copy_tree(int from_fd, int dir_fd, uint64_t limit_bytes, struct copy_size *size, struct copy_failure *ret_failure)
 {
-	struct copy copy = {.from_fd = from_fd, .to_fd = copy_begin(dir_fd), .failure = ret_failure};
+	struct copy copy = {.from_fd = from_fd,
+			    .to_fd = copy_begin(dir_fd),
+			    .failure = ret_failure,
+			    .limit_bytes = limit_bytes,
+			    .before = *size,
+			    .size = *size};
 	int r = copy.to_fd < 0 ? copy_fail(&copy, copy.to_fd, "", "cannot be written to the copy in TMPDIR")
-			       : copy_add_dir(&copy, "");
+			       : copy_check_size(&copy);
 
+	if (r == 0)
+		r = copy_add_dir(&copy, "");
 	/* Directories are added while they are copied. No recursion: a program may have nested them thousands deep. */
 	for (size_t i = 0; r == 0 && i < copy.dirs; i++)
 		r = copy_dir(&copy, copy.dir[i]);
@@ -336,6 +417,8 @@ int copy_tree(int from_fd, int dir_fd, struct copy_failure *ret_failure)
 		r = copy_dir_attributes(&copy);
 	if (r == 0)
 		r = copy_make_records(&copy, dir_fd);
+	if (r == 0)
+		*size = copy.size;
 	copy_release(&copy);
 	return r;
 }

@@ -28,17 +28,28 @@ struct copy_record {
 	uint32_t must_compare_contents;
 };
 
+/* What a copy takes, as limits.disk counts it. */
+struct copy_size {
+	uint64_t names, directories; /* entries; those of them that are directories */
+	uint64_t content_bytes;      /* bytes on the disk of its files */
+};
+
+uint64_t copy_size_get_bytes(const struct copy_size *size);
+
 /* Why a directory cannot be copied. */
 struct copy_failure {
+	uint64_t needed_bytes; /* copying takes so many bytes, more than the limit; 0: the rest says why */
 	char path[PATH_MAX]; /* below the directory; "" is it itself */
 	const char *what;    /* static; "cannot be read" */
 };
 
 /*
  * Copies the directory from_fd into dir_fd, with all attributes, holes and hard links among its entries, following no
- * link. Access times of the original stay where the caller may ask for that. 0; or -errno with *ret_failure set.
+ * link. Access times of the original stay where the caller may ask for that. limit_bytes: most that *size may
+ * take, what was copied before and this; 0: any. 0, and *size has it, too; or -errno with *ret_failure set; -EDQUOT: it
+ * is larger, and was not copied.
  */
-int copy_tree(int from_fd, int dir_fd, struct copy_failure *ret_failure);
+int copy_tree(int from_fd, int dir_fd, uint64_t limit_bytes, struct copy_size *size, struct copy_failure *ret_failure);
 
 /* What is known of the room on the disk while files are copied. Zero-initialise. */
 struct copy_room {

@@ -250,6 +250,11 @@ int view_open_overlay(const struct view *view)
 	return -ENOENT;
 }
 
+const struct copy_size *view_get_copy_size(const struct view *view)
+{
+	return &view->copy_size;
+}
+
 int view_open_host_object(const struct place *place, int fd, bool parent)
 {
 	_cleanup_close_ int twin = -1;

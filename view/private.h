@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/io.h"
+#include "view/copy.h"
 #include "view/view.h"
 
 #define VIEW_NODE_BUCKETS 512u     /* of the hash table of nodes by virtual path */
@@ -78,6 +79,7 @@ struct view {
 	size_t held_dir_count;        /* entries of held[] */
 	void *plain;              /* used while building: a tsearch(3) tree of host paths that are no links */
 	struct mount *skeleton_mount;       /* the mount of the skeleton */
+	struct copy_size copy_size;         /* of a workspace by copying */
 	struct mount *top;        /* the mount of "/": the skeleton, or the host's "/" if the policy grants that */
 	char *skeleton_host;      /* host path of the skeleton */
 	int standin_fd;           /* has the stand-in directories; before view_attach_mounts the skeleton */

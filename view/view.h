@@ -15,6 +15,7 @@
 #include <sys/types.h>
 
 #include "policy/policy.h"
+#include "view/copy.h"
 
 struct view;
 struct task;
@@ -119,6 +120,7 @@ struct view_options {
 	const char *workspace_host;        /* canonical host path of the directory for the layers, or the copies */
 	const char *const *workspace_dirs; /* canonical host paths of the directories, NULL-ended */
 	bool copies_workspace;             /* by copies, also where overlays can be mounted */
+	uint64_t copy_limit_bytes;         /* most that the copies may take; 0: any */
 	int root_fd;              /* "/" below which host paths are opened; borrowed. -1: the root of this process */
 	int tmpfs_fd;             /* a tmpfs for the skeleton and view_attach_mounts; borrowed. -1: scratch_fd serves */
 	int pts_fd;               /* a detached devpts for the run; borrowed. -1: the host's, if tmpfs_fd is -1, too */
@@ -384,6 +386,9 @@ int view_get_host_path(const struct place *place, char out[PATH_MAX]);
  * caller, which leads to the overlay in any mount namespace; -ENOENT: there is none; or -errno.
  */
 int view_open_overlay(const struct view *view);
+
+/* What the copy of a workspace has, before the program starts; all 0 without one. Borrowed. */
+const struct copy_size *view_get_copy_size(const struct view *view);
 
 /*
  * Opens the object of descriptor fd of a place (parent: of its parent directory) in the mounts of the host. There

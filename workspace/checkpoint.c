@@ -116,8 +116,9 @@ int checkpoint_visit(int workspace_fd, int (*visit)(void *ctx, const struct chec
 	return r;
 }
 
-int checkpoint_remove(int all_fd, const char *name)
+int checkpoint_remove(int all_fd, const char *name, uint64_t *ret_freed_bytes)
 {
+	_cleanup_close_ int fd = -1;
 	int r = io_remove_tree(all_fd, CHECKPOINT_REMOVED_NAME); /* of a process that was killed */
 
 	if (r < 0 && r != -ENOENT)
@@ -126,6 +127,8 @@ int checkpoint_remove(int all_fd, const char *name)
 		return -ENOENT;
 	if (renameat(all_fd, name, all_fd, CHECKPOINT_REMOVED_NAME) < 0)
 		return -errno;
+	fd = io_open_dir(all_fd, CHECKPOINT_REMOVED_NAME);
+	*ret_freed_bytes = fd < 0 ? 0 : checkpoint_measure_removal(fd);
 	return io_remove_tree(all_fd, CHECKPOINT_REMOVED_NAME);
 }
 
@@ -139,7 +142,7 @@ static int checkpoint_choose_name(int all_fd, char name[CHECKPOINT_NAME_SIZE])
 	if (r < 0)
 		return r;
 	if (names.count >= CHECKPOINTS_MAX)
-		return -EDQUOT;
+		return -E2BIG;
 	for (size_t i = 0; i < names.count; i++) {
 		if (*name && strcmp(names.name[i], name) == 0)
 			return -EEXIST;
@@ -162,6 +165,7 @@ struct copier {
 	struct known_files after;  /* of which files to_fd has copies */
 	struct copies copies;        /* paths in to_fd of files with several names */
 	struct dir_list dirs;      /* the directories that were found */
+	uint64_t max_bytes;        /* most that the copy may take */
 	struct checkpoint_work *work;
 };
 
@@ -210,6 +214,14 @@ static bool copier_is_kept(const struct copier *copier, const struct copier_dirs
 	return right >= 0 && content_is_equal(left, right, (uint64_t)st->st_size) == 1;
 }
 
+/* Counts what the copy of an entry takes, which is like `st`. 0, or -EDQUOT. */
+static int copier_count(const struct copier *copier, const struct stat *st)
+{
+	copier->work->held_bytes += checkpoint_get_entry_bytes(st);
+	copier->work->is_too_large = copier->work->held_bytes > copier->max_bytes;
+	return copier->work->is_too_large ? -EDQUOT : 0;
+}
+
 /* Makes the copy of a regular file. 0 or -errno. */
 static int copier_copy_file(struct copier *copier, const struct copier_dirs *dirs, const char *path, const char *name,
 			    const struct stat *st)
@@ -226,7 +238,9 @@ static int copier_copy_file(struct copier *copier, const struct copier_dirs *dir
 	    linkat(dirs->previous_fd, name, dirs->to_fd, name, 0) == 0) { /* fails for the 65,001st, of ext4 */
 		copier->work->kept_files++;
 	} else {
-		r = place_make_copy(copier->layer, dirs->to_fd, name, from, st->st_mode, PLACE_OWN_ATTRIBUTES);
+		r = copier_count(copier, st);
+		if (r == 0)
+			r = place_make_copy(copier->layer, dirs->to_fd, name, from, st->st_mode, PLACE_OWN_ATTRIBUTES);
 		if (r < 0)
 			return r;
 		copier->work->copied_files++;
@@ -261,8 +275,10 @@ static int copier_copy_entry(struct copier *copier, const struct copier_dirs *di
 		return -errno;
 	if (S_ISREG(st.st_mode))
 		return copier_copy_file(copier, dirs, path, name, &st);
-	if (!S_ISDIR(st.st_mode))
-		return copier_copy_other(copier, dirs, name, &st);
+	if (!S_ISDIR(st.st_mode)) {
+		r = copier_count(copier, &st);
+		return r < 0 ? r : copier_copy_other(copier, dirs, name, &st);
+	}
 	if (mkdirat(dirs->to_fd, name, 0700) < 0)
 		return -errno;
 	return dir_list_add(&copier->dirs, path, false, false);
@@ -292,8 +308,14 @@ static int copier_finish_dir(const struct copier *copier, const char *path)
 	_cleanup_close_ int from = workspace_open_entry(copier->layer->upper_fd, path);
 	_cleanup_close_ int to = from < 0 ? from : workspace_open_entry(copier->to_fd, path);
 
+	struct stat st;
+	int r;
+
 	(void)snprintf(copier->work->failed_path, PATH_MAX, "%s", path);
-	return to < 0 ? to : place_copy_metadata(copier->layer, from, to, PLACE_OWN_ATTRIBUTES);
+	if (to < 0 || fstat(to, &st) < 0)
+		return to < 0 ? to : -errno;
+	r = copier_count(copier, &st);
+	return r < 0 ? r : place_copy_metadata(copier->layer, from, to, PLACE_OWN_ATTRIBUTES);
 }
 
 /* Copies the whole layer. 0 or -errno, with the path in copier->work. */
@@ -396,9 +418,10 @@ static int checkpoint_publish(struct copier *copier, int all_fd, const char *nam
 }
 
 int checkpoint_make(const struct workspace_layer *layer, int workspace_fd, int all_fd, char name[CHECKPOINT_NAME_SIZE],
-		    bool programs_live, struct checkpoint_work *ret_work)
+		    bool programs_live, uint64_t max_bytes, struct checkpoint_work *ret_work)
 {
-	struct copier copier = {.layer = layer, .to_fd = -1, .previous_fd = -1, .work = ret_work};
+	struct copier copier = {
+		.layer = layer, .to_fd = -1, .previous_fd = -1, .max_bytes = max_bytes, .work = ret_work};
 	int r = checkpoint_choose_name(all_fd, name);
 
 	*ret_work = (struct checkpoint_work){.failed_path = ""};

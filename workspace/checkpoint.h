@@ -23,7 +23,9 @@
 /* What making or restoring one took. */
 struct checkpoint_work {
 	uint64_t copied_files, copied_bytes, kept_files; /* regular files; kept: those that had not changed */
-	char failed_path[PATH_MAX];                      /* of the entry that an error is about; "": none */
+	uint64_t held_bytes;        /* what a new one takes, as limits.disk counts it: files that it shares with none */
+	bool is_too_large;          /* -EDQUOT, because it takes more than it may */
+	char failed_path[PATH_MAX]; /* of the entry that an error is about; "": none */
 };
 
 /* True for text that can be the name of a checkpoint: up to 63 letters, digits, and "-", "_", "." not at the start. */
@@ -46,11 +48,11 @@ int checkpoint_open(int workspace_fd, const char *name);
 
 /*
  * Makes a checkpoint of a layer. programs_live: programs are stopped, and go on afterwards. name: "": the next number,
- * which is stored there. 0; -EEXIST: there is one of this name; -EDQUOT: there are too many; or -errno: then there is
- * no new one.
+ * which is stored there. max_bytes: most that it may take. 0; -EEXIST: there is one of this name; -E2BIG: there are too
+ * many; -EDQUOT with ret_work->is_too_large; or -errno: then there is no new one.
  */
 int checkpoint_make(const struct workspace_layer *layer, int workspace_fd, int all_fd, char name[CHECKPOINT_NAME_SIZE],
-		    bool programs_live, struct checkpoint_work *ret_work);
+		    bool programs_live, uint64_t max_bytes, struct checkpoint_work *ret_work);
 
 /*
  * Makes the directory what it was at a checkpoint, by changing it as a program would: the kernel does not say what
@@ -61,8 +63,8 @@ int checkpoint_make(const struct workspace_layer *layer, int workspace_fd, int a
 int checkpoint_restore(const struct workspace_layer *layer, int all_fd, const char *name, int view_fd,
 		       bool programs_live, struct checkpoint_work *ret_work);
 
-/* Removes a checkpoint. 0; -ENOENT: there is none; or -errno. */
-int checkpoint_remove(int all_fd, const char *name);
+/* Removes a checkpoint. *ret_freed_bytes as checkpoint_work.held_bytes. 0; -ENOENT: there is none; or -errno. */
+int checkpoint_remove(int all_fd, const char *name, uint64_t *ret_freed_bytes);
 
 /* A checkpoint, as checkpoint_visit() tells it. */
 struct checkpoint {
@@ -73,6 +75,14 @@ struct checkpoint {
 
 /* Calls visit for each checkpoint, sorted by time, until it returns not 0. 0, that value, or -errno. */
 int checkpoint_visit(int workspace_fd, int (*visit)(void *ctx, const struct checkpoint *checkpoint), void *ctx);
+
+/* ---- checkpoint-size.c ---- */
+
+/* What an entry takes, as limits.disk counts it. */
+uint64_t checkpoint_get_entry_bytes(const struct stat *st);
+
+/* What the removal of a checkpoint frees: what has no links elsewhere. What cannot be read is left out. */
+uint64_t checkpoint_measure_removal(int checkpoint_fd);
 
 /* ---- for restore.c ---- */
 

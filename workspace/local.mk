@@ -1,6 +1,7 @@
 libcallgate_workspace_a_SOURCES += \
 	workspace/changes.c \
 	workspace/changes.h \
+	workspace/checkpoint-size.c \
 	workspace/checkpoint.c \
 	workspace/checkpoint.h \
 	workspace/conflict.c \

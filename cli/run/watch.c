@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "base/text.h"
 #include "cli/host/account.h"
 #include "cli/host/home-path.h"
 #include "cli/run/metrics.h"
@@ -180,38 +181,35 @@ static bool watch_was_killed_after_sigterm(const json_t *result)
 	       json_is_integer(json_object_get(termination, "sent"));
 }
 
+#define WATCH_AMOUNT_SIZE 32 /* of a text of watch_format_limit_amount(); at least TEXT_SIZE_SIZE */
+
 /* Formats a limit, or an amount used, as the command line writes it: "512M", "1.5 s", "64". */
-static void watch_format_limit_amount(char *text, size_t size, const char *name, const json_t *amount)
+static void watch_format_limit_amount(char text[WATCH_AMOUNT_SIZE], const char *name, const json_t *amount)
 {
 	static const char *const counts[] = {"pids", "open_files"};
-	static const char units[] = "KMGT";
 	json_int_t value = json_integer_value(amount);
-	double shown = (double)value;
-	size_t unit = 0;
 
 	if (strcmp(name, "cpu") == 0) {
-		(void)snprintf(text, size, "%g s", (double)value / 1000);
+		(void)snprintf(text, WATCH_AMOUNT_SIZE, "%g s", (double)value / 1000);
 		return;
 	}
 	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
 		if (strcmp(name, counts[i]) == 0) {
-			(void)snprintf(text, size, "%" JSON_INTEGER_FORMAT, value);
+			(void)snprintf(text, WATCH_AMOUNT_SIZE, "%" JSON_INTEGER_FORMAT, value);
 			return;
 		}
-	for (; shown >= 1024 && unit < sizeof(units) - 1; unit++)
-		shown /= 1024;
-	(void)snprintf(text, size, unit ? "%.4g%c" : "%.4g", shown, unit ? units[unit - 1] : 0);
+	text_format_size((uint64_t)value, text);
 }
 
 /* Prints that the run reached a limit, and how much it used. */
 static void watch_report_limit_reached(const char *name, const json_t *meter)
 {
 	const json_t *used = json_object_get(meter, "peak"), *most = json_object_get(meter, "limit");
-	char limit[32], amount[32] = "";
+	char limit[WATCH_AMOUNT_SIZE], amount[WATCH_AMOUNT_SIZE] = "";
 
-	watch_format_limit_amount(limit, sizeof(limit), name, most);
+	watch_format_limit_amount(limit, name, most);
 	if (json_is_integer(used))
-		watch_format_limit_amount(amount, sizeof(amount), name, used);
+		watch_format_limit_amount(amount, name, used);
 	cli_print_error("run", "the run reached its limit: %s %s%s%s%s", name, limit, amount[0] ? ", used " : "",
 			amount,
 			strcmp(name, "memory") == 0 && json_integer_value(most) < START_MEMORY_BYTES_MIN

@@ -29,6 +29,7 @@ struct held_workspace {
 	const char *id;    /* of the session, in socket_name */
 	int socket_fd, workspace_fd, all_fd, view_fd;
 	bool programs_live;
+	uint64_t disk_left, disk_limit; /* of limits.disk; UINT64_MAX: none */
 	struct workspace workspace;
 	struct workspace_layer layer;
 };
@@ -86,6 +87,11 @@ static int held_workspace_stop_programs(struct held_workspace *held)
 		return CLI_EXIT_ERROR;
 	}
 	held->programs_live = json_integer_value(json_object_get(answer, "programs")) > 0;
+	held->disk_left = held->disk_limit = UINT64_MAX;
+	if (json_is_integer(json_object_get(answer, "disk_left"))) {
+		held->disk_left = (uint64_t)json_integer_value(json_object_get(answer, "disk_left"));
+		held->disk_limit = (uint64_t)json_integer_value(json_object_get(answer, "disk_limit"));
+	}
 	if (json_is_true(json_object_get(answer, "paused")) && held->view_fd >= 0)
 		return CLI_EXIT_OK;
 	why = json_string_value(json_object_get(json_object_get(answer, "error"), "message"));
@@ -118,13 +124,17 @@ static int held_workspace_take(struct held_workspace *held, const char *id)
 	return r < 0 ? CLI_EXIT_ERROR : CLI_EXIT_OK;
 }
 
-/* Lets the programs go on, and waits until they do: a program can be started in the session then. */
-static void held_workspace_give_back(struct held_workspace *held)
+/*
+ * Lets the programs go on, and waits until they do: a program can be started in the session then. checkpoint_bytes: by
+ * how much checkpoints take more than before.
+ */
+static void held_workspace_give_back(struct held_workspace *held, int64_t checkpoint_bytes)
 {
 	_cleanup_json_ json_t *answer = NULL;
+	json_t *request = json_pack("{s:s, s:I}", "op", "release", "checkpoint_bytes", (json_int_t)checkpoint_bytes);
 
 	close_fd(&held->view_fd);
-	if (session_client_send(held->socket_fd, json_pack("{s:s}", "op", "release"), NULL, 0) == 0)
+	if (session_client_send(held->socket_fd, request, NULL, 0) == 0)
 		(void)session_client_receive(held->socket_fd, &answer, NULL); /* fails when the session has ended */
 }
 
@@ -135,13 +145,21 @@ static int checkpoint_print_failure(const struct held_workspace *held, const cha
 				    const struct checkpoint_work *work)
 {
 	const char *path = work->failed_path[0] ? work->failed_path : NULL;
+	char left[TEXT_SIZE_SIZE], limit[TEXT_SIZE_SIZE];
 
-	if (error == -EEXIST)
+	text_format_size(held->disk_left, left);
+	text_format_size(held->disk_limit, limit);
+	if (work->is_too_large)
+		cli_print_error(held->verb,
+				"%s: the checkpoint takes more than the %s that are left of limits.disk, which is %s; "
+				"remove some with --remove",
+				held->id, left, limit);
+	else if (error == -EEXIST)
 		cli_print_error(held->verb, "%s: has a checkpoint %s already; choose another name", held->id, name);
 	else if (error == -ENOENT && !path)
 		cli_print_error(held->verb, "%s: no checkpoint %s; see callgate session checkpoint --list", held->id,
 				name);
-	else if (error == -EDQUOT)
+	else if (error == -E2BIG)
 		cli_print_error(held->verb, "%s: has %u checkpoints, which is the most; remove some with --remove",
 				held->id, CHECKPOINTS_MAX);
 	else
@@ -217,8 +235,9 @@ static int checkpoint_make_and_print(struct held_workspace *held, const char *id
 	if (held_workspace_take(held, id) != CLI_EXIT_OK)
 		return CLI_EXIT_ERROR;
 	(void)snprintf(name, sizeof(name), "%s", wanted ? wanted : "");
-	r = checkpoint_make(&held->layer, held->workspace_fd, held->all_fd, name, held->programs_live, &work);
-	held_workspace_give_back(held);
+	r = checkpoint_make(&held->layer, held->workspace_fd, held->all_fd, name, held->programs_live, held->disk_left,
+			    &work);
+	held_workspace_give_back(held, r < 0 ? 0 : (int64_t)work.held_bytes);
 	if (r < 0)
 		return checkpoint_print_failure(held, name, r, &work);
 	if (!json && text_printf(stdout, "%s\n", name) < 0)
@@ -229,12 +248,15 @@ static int checkpoint_make_and_print(struct held_workspace *held, const char *id
 static int checkpoint_remove_one(struct held_workspace *held, const char *id, const char *name)
 {
 	const struct checkpoint_work work = {.failed_path = ""};
+	uint64_t freed = 0;
 	int r;
 
 	if (held_workspace_find(held, id) != CLI_EXIT_OK)
 		return CLI_EXIT_ERROR;
 	held->all_fd = checkpoint_open_all(held->workspace_fd);
-	r = held->all_fd < 0 ? held->all_fd : checkpoint_remove(held->all_fd, name);
+	r = held->all_fd < 0 ? held->all_fd : checkpoint_remove(held->all_fd, name, &freed);
+	if (freed > 0)
+		held_workspace_give_back(held, -(int64_t)freed);
 	return r < 0 ? checkpoint_print_failure(held, name, r, &work) : CLI_EXIT_OK;
 }
 
@@ -305,7 +327,7 @@ int session_main_restore(int argc, char **argv)
 	if (held_workspace_take(&held, argv[0]) != CLI_EXIT_OK)
 		return CLI_EXIT_ERROR;
 	r = checkpoint_restore(&held.layer, held.all_fd, argv[1], held.view_fd, held.programs_live, &work);
-	held_workspace_give_back(&held);
+	held_workspace_give_back(&held, 0);
 	if (r < 0 && (r != -ENOENT || work.failed_path[0]))
 		cli_print_error(syntax.verb, "%s: only a part was restored; do it again when the cause is mended",
 				held.id);

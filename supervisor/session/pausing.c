@@ -6,6 +6,7 @@
 #include "base/procstat.h"
 #include "supervisor/closing/pause.h"
 #include "supervisor/session/private.h"
+#include "syscalls/account/disk.h"
 
 #define PAUSE_RETRY_INTERVAL_NS UINT64_C(10000000)     /* how often a pause is tried until all threads can be stopped */
 #define PAUSE_STOP_ALL_TIMEOUT_NS UINT64_C(1000000000) /* after this time the client is told that the pause failed */
@@ -14,14 +15,19 @@
 static void pausing_send_workspace(const struct session *session, struct client *client)
 {
 	_cleanup_close_ int fd = view_open_overlay(session->sandbox->view);
+	const struct disk *disk = session->sandbox->disk;
+	uint64_t limit = 0, left = disk ? disk_get_left_bytes(disk, &limit) : UINT64_MAX;
 
-	if (fd < 0)
+	if (fd < 0) {
 		clients_send_error(client, "no_workspace", "its directory cannot be opened");
-	else
-		clients_send_fd(client,
-				json_pack("{s:s, s:b, s:i}", "session", session->options->run_id, "paused", true,
-					  "programs", (int)session->running_program_count),
-				fd);
+		return;
+	}
+	clients_send_fd(client,
+			json_pack("{s:s, s:b, s:i, s:o*, s:o*}", "session", session->options->run_id, "paused", true,
+				  "programs", (int)session->running_program_count, "disk_left",
+				  left < UINT64_MAX ? json_integer((json_int_t)left) : NULL, "disk_limit",
+				  left < UINT64_MAX ? json_integer((json_int_t)limit) : NULL),
+			fd);
 }
 
 /* Tells a client whether the programs are stopped. why: NULL, or why not. */
@@ -145,8 +151,10 @@ static void pausing_end_workspace(struct session *session)
 		pausing_resume_programs(session);
 }
 
-void pausing_release_workspace(struct session *session, struct client *client)
+void pausing_release_workspace(struct session *session, struct client *client, int64_t checkpoint_bytes)
 {
+	if (session->sandbox->disk)
+		disk_add_checkpoint_bytes(session->sandbox->disk, checkpoint_bytes);
 	if (session->workspace_client == client && session->pausing_client != client)
 		pausing_end_workspace(session);
 	pausing_send_result(session, client, NULL);

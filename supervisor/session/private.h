@@ -144,7 +144,8 @@ bool pausing_is_requested(const struct session *session);
 void pausing_request(struct session *session, struct client *client, bool wants_pause);
 /* Handles a client's request to have the workspace for itself, and to give it back. */
 void pausing_request_workspace(struct session *session, struct client *client);
-void pausing_release_workspace(struct session *session, struct client *client);
+/* checkpoint_bytes: by how much checkpoints take more than before, as the client tells */
+void pausing_release_workspace(struct session *session, struct client *client, int64_t checkpoint_bytes);
 /* Tries again to stop the programs, if a client waits for that. Returns when to call it next; UINT64_MAX: never. */
 uint64_t pausing_try_to_stop_programs(struct session *session, uint64_t now_ns);
 /* Forgets a client that has hung up. If it had the workspace, the programs go on. */

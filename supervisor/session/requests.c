@@ -224,7 +224,8 @@ static void client_handle_message(struct session *session, struct client *client
 	else if (op && !client->program && strcmp(op, "workspace") == 0)
 		pausing_request_workspace(session, client);
 	else if (op && !client->program && strcmp(op, "release") == 0)
-		pausing_release_workspace(session, client);
+		pausing_release_workspace(session, client,
+					  json_integer_value(json_object_get(asked, "checkpoint_bytes")));
 	else if (op && !client->program && strcmp(op, "hold") == 0)
 		client_hold_session(session, client);
 	else if (op && !client->program && strcmp(op, "stop") == 0)

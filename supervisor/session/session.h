@@ -26,8 +26,10 @@
  *   {"op": "workspace"}
  *       stops all programs as "pause" does, for a client that is to read or write the workspace of the session (--cow)
  *       answers: {"session": "…", "paused": true, "programs": N}: how many programs are stopped, with a descriptor of
- *       the directory as the programs see it; or {…, "paused": false, "why": "…"}
- *       After {"op": "release"}, or when this client hangs up, they go on, unless they were stopped before.
+ *       the directory as the programs see it, and with "disk_left": N, "disk_limit": N if limits.disk is set; or
+ *       {…, "paused": false, "why": "…"}
+ *       After {"op": "release"}, or when this client hangs up, they go on, unless they were stopped before. With
+ *       "checkpoint_bytes": N, checkpoints count so many bytes more in limits.disk, or less if it is negative.
  *       answers: {"session": "…", "paused": BOOL}
  *   {"op": "stop"}
  *       answers: the end of the connection

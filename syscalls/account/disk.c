@@ -28,6 +28,9 @@ struct disk {
 	/* the disk is not limited: only files on tmpfs and ramfs are counted, for the limit of memory */
 	bool counts_only_memory_files;
 	uint64_t names_bytes; /* bytes counted for names that were made, less those for removed names */
+	/* bytes of files of a workspace by copying that have no entry in `files`, as the run has not opened them yet */
+	uint64_t copied_bytes;
+	uint64_t checkpoints_bytes; /* bytes that checkpoints of the session have taken */
 	uint64_t xattrs_bytes; /* bytes counted for extended attributes */
 	uint64_t peak_bytes;   /* highest disk use so far */
 	uint64_t next_measure_ns;  /* when files are measured next, if one can grow */
@@ -65,7 +68,8 @@ void disk_free(struct disk *disk)
 
 uint64_t disk_get_bytes_without_spilled_output(const struct disk *disk)
 {
-	return disk->files.total_bytes + disk->names_bytes + disk->xattrs_bytes;
+	return disk->files.total_bytes + disk->names_bytes + disk->copied_bytes + disk->checkpoints_bytes +
+	       disk->xattrs_bytes;
 }
 
 uint64_t disk_measure_memory_bytes(struct disk *disk)
@@ -91,6 +95,36 @@ uint64_t disk_get_peak_bytes(const struct disk *disk)
 const char *disk_get_end_reason(const struct disk *disk)
 {
 	return disk->has_too_many_files ? "disk_files" : disk->limit_was_exceeded ? "disk_limit" : NULL;
+}
+
+uint64_t disk_get_left_bytes(const struct disk *disk, uint64_t *ret_limit)
+{
+	const uint64_t used = disk_get_used_bytes(disk);
+
+	*ret_limit = disk->limit_bytes;
+	if (disk->counts_only_memory_files)
+		return UINT64_MAX;
+	return used < disk->limit_bytes ? disk->limit_bytes - used : 0;
+}
+
+void disk_add_copy(struct disk *disk, const struct copy_size *size)
+{
+	if (disk->counts_only_memory_files)
+		return;
+	disk->names_bytes += copy_size_get_bytes(size) - size->content_bytes;
+	disk->copied_bytes += size->content_bytes;
+}
+
+void disk_add_checkpoint_bytes(struct disk *disk, int64_t bytes)
+{
+	const uint64_t freed = bytes < 0 ? -(uint64_t)bytes : 0;
+
+	if (disk->counts_only_memory_files)
+		return;
+	if (bytes < 0)
+		disk->checkpoints_bytes -= freed < disk->checkpoints_bytes ? freed : disk->checkpoints_bytes;
+	else if ((uint64_t)bytes <= UINT64_MAX / 4 - disk->checkpoints_bytes)
+		disk->checkpoints_bytes += (uint64_t)bytes;
 }
 
 /* Compares the sum with the limit. If it is exceeded, files that were just closed are settled first. */
@@ -192,6 +226,31 @@ static struct disk_file *disk_find_or_add_file(struct call *call, const struct s
 	return r < 0 ? NULL : file;
 }
 
+/* Whether a place is in a workspace by copying. */
+static bool disk_place_is_in_copy(const struct place *place)
+{
+	return place->mount && !place->is_magic_link && place->mount->flags & MOUNT_WORKSPACE_COPY;
+}
+
+/*
+ * Finds the entry of a file that the run has not made, or adds one. Of a file of the copy, which has counted since the
+ * start, all bytes count in its entry from now on. NULL as disk_find_or_add_file().
+ */
+static struct disk_file *disk_find_or_add_old_file(struct call *call, const struct stat *status, bool in_memory,
+						   bool is_of_copy)
+{
+	struct disk *disk = call->sandbox->disk;
+	const uint64_t bytes = (uint64_t)status->st_blocks * 512;
+	const bool is_new = is_of_copy && disk->copied_bytes > 0 && !disk_files_find(&disk->files, status);
+	struct disk_file *file = disk_find_or_add_file(call, status, bytes, in_memory);
+
+	if (file && is_new) {
+		disk->copied_bytes -= bytes < disk->copied_bytes ? bytes : disk->copied_bytes;
+		disk_files_count_whole(&disk->files, file, bytes);
+	}
+	return file;
+}
+
 /* Whether the file of fd counts. Also returns its status, and whether it is on tmpfs or ramfs. */
 static bool disk_file_counts_for_limit(const struct disk *disk, int fd, struct stat *ret_status, bool *ret_in_memory)
 {
@@ -235,9 +294,9 @@ int disk_count_copy(struct call *call, unsigned i, int fd, bool truncates)
 	if (truncates && status.st_nlink == 1)
 		status.st_blocks = 0;
 	bytes = (uint64_t)status.st_blocks * 512;
-	if (disk_admit_bytes(call, DISK_BYTES_PER_NAME + bytes) < 0)
+	if (disk_admit_bytes(call, POLICY_DISK_BYTES_PER_NAME + bytes) < 0)
 		return -1;
-	disk->names_bytes += DISK_BYTES_PER_NAME;
+	disk->names_bytes += POLICY_DISK_BYTES_PER_NAME;
 	if (status.st_nlink > 1 && !disk_make_copy(fd, &status)) {
 		disk->names_bytes += bytes; /* no entry: another name of the file would count as copied by it */
 		return 0;
@@ -262,7 +321,9 @@ int disk_watch_file(struct call *call, int fd, bool made)
 		return -1;
 	if (!disk_file_counts_for_limit(disk, fd, &status, &in_memory))
 		return 0;
-	file = disk_find_or_add_file(call, &status, made ? 0 : (uint64_t)status.st_blocks * 512, in_memory);
+	file = made ? disk_find_or_add_file(call, &status, 0, in_memory)
+		    : disk_find_or_add_old_file(call, &status, in_memory,
+						disk_place_is_in_copy(&call->resolved_place[0]));
 	if (!file)
 		return -1;
 	if (made)
@@ -287,7 +348,7 @@ int disk_pin_file_of_opath_fd(struct call *call, int fd)
 	/* A file of several names is copied first, because its entry would be that of all of them. */
 	if (status.st_nlink > 1 && (disk_count_copy(call, 0, fd, false) < 0 || fstat(fd, &status) < 0))
 		return -1;
-	file = disk_find_or_add_file(call, &status, (uint64_t)status.st_blocks * 512, in_memory);
+	file = disk_find_or_add_old_file(call, &status, in_memory, disk_place_is_in_copy(&call->resolved_place[0]));
 	if (!file)
 		return -1;
 	file->is_pinned = true;
@@ -325,7 +386,7 @@ void disk_set_xattr_bytes(struct call *call, uint64_t bytes)
 /* What a name is counted with, besides its file's content. */
 static uint64_t disk_estimate_bytes_of_name(bool directory)
 {
-	return DISK_BYTES_PER_NAME + (directory ? DISK_BYTES_PER_DIRECTORY : 0);
+	return POLICY_DISK_BYTES_PER_NAME + (directory ? POLICY_DISK_BYTES_PER_DIRECTORY : 0);
 }
 
 static bool disk_call_has_succeeded(const struct call *call)
@@ -343,7 +404,7 @@ void disk_count_new_name(struct call *call, mode_t type)
 }
 
 /* Holds the object of a name that a call is about to remove, to count what becomes free. */
-struct disk_removal disk_begin_removal(const struct call *call, int dirfd, const char *name)
+struct disk_removal disk_begin_removal(const struct call *call, unsigned i, int dirfd, const char *name)
 {
 	struct disk_removal removal = {.fd = -1};
 	struct stat status;
@@ -353,6 +414,7 @@ struct disk_removal disk_begin_removal(const struct call *call, int dirfd, const
 	if (removal.fd >= 0 && fstat(removal.fd, &status) == 0) {
 		removal.is_directory = S_ISDIR(status.st_mode);
 		removal.link_bytes = S_ISLNK(status.st_mode) ? (uint64_t)status.st_size : 0;
+		removal.is_of_copy = disk_place_is_in_copy(&call->resolved_place[i]);
 		removal.names = status.st_nlink;
 	}
 	return removal;
@@ -366,6 +428,21 @@ static void disk_hold_unlinked_file(struct disk *disk, int fd, const struct stat
 	/* A file that cannot be held counts until the run ends. */
 	if (file && disk_files_keep_descriptor(&disk->files, file, fd, 0) == 0)
 		(void)disk_files_measure_growing_file(&disk->files, file, io_read_clock_ns());
+}
+
+/*
+ * Gives a removed file of the copy its entry, so that it counts as long as a process has it open. A file that gets none
+ * counts until the run ends.
+ */
+static void disk_take_file_of_copy(struct disk *disk, int fd, const struct stat *status)
+{
+	const uint64_t bytes = (uint64_t)status->st_blocks * 512;
+	struct disk_file *file;
+
+	if (disk->files.count >= DISK_MEASURED_FILES_MAX || disk_files_find(&disk->files, status) ||
+	    disk_files_add(&disk->files, status, 0, disk_file_is_in_memory(fd), &file) < 0)
+		return;
+	disk->copied_bytes -= bytes < disk->copied_bytes ? bytes : disk->copied_bytes;
 }
 
 /* Takes the removed name and its file off the disk use, if the call has succeeded. */
@@ -386,5 +463,7 @@ void disk_end_removal(struct call *call, struct disk_removal *removal)
 	if (!removal->is_directory && status.st_nlink >= removal->names)
 		return;
 	disk->names_bytes -= bytes < disk->names_bytes ? bytes : disk->names_bytes;
+	if (removal->is_of_copy && disk->copied_bytes > 0 && S_ISREG(status.st_mode) && status.st_nlink == 0)
+		disk_take_file_of_copy(disk, fd, &status);
 	disk_hold_unlinked_file(disk, fd, &status);
 }

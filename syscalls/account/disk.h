@@ -1,16 +1,16 @@
 /*
  * Measures the disk space that the run adds in all granted trees and its scratch space, without quotas. Each file that
  * the run opens for writing is kept by (dev, inode) with its former blocks, and measured while any process can make it
- * grow. Each name and directory counts a fixed sum. Removals are subtracted, up to what was added. Called by handlers
- * and supervisor/limits/, in the supervisor thread. Owns a descriptor of each file that can grow.
+ * grow. Each name and directory counts a fixed sum. Removals are subtracted, up to what was added. What a workspace by
+ * copying has counts from the start, and what checkpoints of a session have. Called by handlers, supervisor/limits/ and
+ * supervisor/session/, in the supervisor thread. Owns a descriptor of each file that can grow.
  */
 #ifndef CALLGATE_SYSCALLS_ACCOUNT_DISK_H
 #define CALLGATE_SYSCALLS_ACCOUNT_DISK_H
 
 #include "syscalls/call/call.h"
+#include "view/copy.h"
 
-#define DISK_BYTES_PER_NAME 1024      /* counted for an inode and its name */
-#define DISK_BYTES_PER_DIRECTORY 4096 /* counted for a directory's first block, in addition to its name */
 #define DISK_MEASURED_FILES_MAX 500000 /* most files that are kept; a further file ends the run */
 
 struct disk;
@@ -40,6 +40,14 @@ uint64_t disk_measure_memory_bytes(struct disk *disk);
 uint64_t disk_get_bytes_without_spilled_output(const struct disk *disk);
 /* The maximum of disk_get_used_bytes() so far. */
 uint64_t disk_get_peak_bytes(const struct disk *disk);
+/*
+ * The bytes that may still be added, UINT64_MAX without a limit. *ret_limit: the limit.
+ */
+uint64_t disk_get_left_bytes(const struct disk *disk, uint64_t *ret_limit);
+/* Counts what a workspace by copying has before the program starts. Without effect if only memory is limited. */
+void disk_add_copy(struct disk *disk, const struct copy_size *size);
+/* Counts what checkpoints of the session have taken, or freed. Without effect if only memory is limited. */
+void disk_add_checkpoint_bytes(struct disk *disk, int64_t bytes);
 /* Why the run must end: "disk_limit", "disk_files" (more than DISK_MEASURED_FILES_MAX), or NULL. Static. */
 const char *disk_get_end_reason(const struct disk *disk);
 
@@ -91,10 +99,12 @@ void disk_set_xattr_bytes(struct call *call, uint64_t bytes);
 struct disk_removal {
 	int fd; /* O_PATH descriptor of the object; -1: no limit, or no such object */
 	bool is_directory;   /* the removed name is a directory's */
+	bool is_of_copy;     /* it is in a workspace by copying */
 	uint64_t link_bytes; /* length of a symbolic link's target */
 	nlink_t names; /* st_nlink before the call */
 };
-struct disk_removal disk_begin_removal(const struct call *call, int dirfd, const char *name);
+/* i: the name's directory is, or the name is in, call->resolved_place[i] */
+struct disk_removal disk_begin_removal(const struct call *call, unsigned i, int dirfd, const char *name);
 void disk_end_removal(struct call *call, struct disk_removal *removal);
 
 #endif

@@ -16,7 +16,7 @@ static void names_make_dir(struct call *call, mode_t mode)
 	const char *name;
 
 	parent = file_pin_parent_of_new_name(call, 0, &name);
-	if (parent < 0 || disk_admit_bytes(call, DISK_BYTES_PER_NAME + DISK_BYTES_PER_DIRECTORY) < 0 ||
+	if (parent < 0 || disk_admit_bytes(call, POLICY_DISK_BYTES_PER_NAME + POLICY_DISK_BYTES_PER_DIRECTORY) < 0 ||
 	    file_set_umask_of_target(call) < 0 || file_record_before_change(call, 0) < 0)
 		return;
 	/*
@@ -54,8 +54,8 @@ static void names_make_node(struct call *call, unsigned given_mode, dev_t device
 	mode_t mode = (uint16_t)given_mode; /* umode_t: the kernel reads a 16-bit value */
 	_cleanup_close_ int parent = names_pin_parent_for_mknod(call, mode, &name);
 
-	if (parent < 0 || disk_admit_bytes(call, DISK_BYTES_PER_NAME) < 0 || file_set_umask_of_target(call) < 0 ||
-	    file_record_before_change(call, 0) < 0)
+	if (parent < 0 || disk_admit_bytes(call, POLICY_DISK_BYTES_PER_NAME) < 0 ||
+	    file_set_umask_of_target(call) < 0 || file_record_before_change(call, 0) < 0)
 		return;
 	file_end_call(call, mknodat(parent, name, mode, device));
 	disk_count_new_name(call, mode);
@@ -77,7 +77,7 @@ void sys_symlink(struct call *call)
 	if (parent < 0 ||
 	    (!file_name_is_refused(name) &&
 	     file_refuse_link_to_denied_name(call, &call->resolved_place[0], call->text_arg) < 0) ||
-	    disk_admit_bytes(call, DISK_BYTES_PER_NAME + call->text_arg_len) < 0 ||
+	    disk_admit_bytes(call, POLICY_DISK_BYTES_PER_NAME + call->text_arg_len) < 0 ||
 	    file_record_before_change(call, 0) < 0)
 		return;
 	file_end_call(call, symlinkat(call->text_arg, parent, name));
@@ -168,7 +168,7 @@ static void names_link_path(struct call *call, unsigned flags)
 		return;
 	parent = file_pin_parent_of_new_name(call, 1, &name);
 	if (parent < 0 || names_check_link_source(call, object) < 0 ||
-	    disk_admit_bytes(call, DISK_BYTES_PER_NAME) < 0 || disk_count_copy(call, 0, object, false) < 0 ||
+	    disk_admit_bytes(call, POLICY_DISK_BYTES_PER_NAME) < 0 || disk_count_copy(call, 0, object, false) < 0 ||
 	    file_record_before_change(call, 1) < 0)
 		return;
 	r = linkat(AT_FDCWD, io_proc_fd_path(object).path, parent, name, AT_SYMLINK_FOLLOW);
@@ -198,7 +198,7 @@ static void names_remove_name(struct call *call, unsigned flags)
 		call_fail(call, -EBUSY);
 	if (parent < 0 || busy || file_record_before_change(call, 0) < 0)
 		return;
-	removal = disk_begin_removal(call, parent, name);
+	removal = disk_begin_removal(call, 0, parent, name);
 	if (flags & AT_REMOVEDIR && call->path[0].text[strspn(call->path[0].text, "/")] == '\0')
 		call_fail(call, -EBUSY); /* "/", whose name is "." here */
 	else

@@ -101,7 +101,7 @@ static void open_tmpfile(struct call *call, const struct open_request *request)
 	dir = file_pin_path(call, 0, POLICY_WRITE, open_get_follow_flag(request->flags),
 			    O_PATH | O_DIRECTORY | O_CLOEXEC);
 	dir = file_restore_path_after_openat2(call, &resolved, dir);
-	if (dir < 0 || disk_admit_bytes(call, DISK_BYTES_PER_NAME) < 0 || file_set_umask_of_target(call) < 0 ||
+	if (dir < 0 || disk_admit_bytes(call, POLICY_DISK_BYTES_PER_NAME) < 0 || file_set_umask_of_target(call) < 0 ||
 	    call_commit_record(call) < 0)
 		return;
 	fd = openat(dir, ".", open_get_supervisor_open_flags(request->flags) | (int)(request->flags & O_EXCL),
@@ -141,7 +141,7 @@ static bool open_create_file(struct call *call, const struct open_request *reque
 
 	if (parent < 0)
 		return true;
-	if (file_refuse_setid(call, request->mode) || disk_admit_bytes(call, DISK_BYTES_PER_NAME) < 0 ||
+	if (file_refuse_setid(call, request->mode) || disk_admit_bytes(call, POLICY_DISK_BYTES_PER_NAME) < 0 ||
 	    file_set_umask_of_target(call) < 0 || file_record_before_change(call, 0) < 0)
 		return true;
 	fd = openat(parent, name, open_get_supervisor_open_flags(flags) | O_CREAT | O_EXCL | (int)(flags & O_NOFOLLOW),

@@ -271,7 +271,7 @@ static void rename_path(struct call *call, unsigned flags)
 	if (to < 0 || rename_refuse_dot_names(call, end, flags) < 0 || rename_judge_and_record(call, end, flags) < 0)
 		return;
 	if (!(flags & RENAME_EXCHANGE) && end[1].exists)
-		replaced = disk_begin_removal(call, to, end[1].name_without_slashes);
+		replaced = disk_begin_removal(call, 1, to, end[1].name_without_slashes);
 	r = syscall(SYS_renameat2, from, end[0].name, to, end[1].name, flags);
 	if (r < 0 && errno == EXDEV)
 		r = rename_between_mounts(call, end, flags);

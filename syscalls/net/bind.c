@@ -48,7 +48,7 @@ static void bind_unix_path(struct call *call)
 	r = sockets_has_name(copy) ? -EINVAL : sockets_make_room(sockets);
 	if (r < 0)
 		call_fail(call, r);
-	if (r < 0 || disk_admit_bytes(call, DISK_BYTES_PER_NAME) < 0 || file_set_umask_of_target(call) < 0 ||
+	if (r < 0 || disk_admit_bytes(call, POLICY_DISK_BYTES_PER_NAME) < 0 || file_set_umask_of_target(call) < 0 ||
 	    file_record_before_change(call, 0) < 0)
 		return;
 	r = node = bind_make_socket_file(parent, name, copy);

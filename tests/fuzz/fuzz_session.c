@@ -36,6 +36,7 @@
 #include "supervisor/report.h"
 #include "supervisor/session/private.h"
 #include "syscalls/account/denials.h"
+#include "syscalls/account/disk.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/script.h"
 
@@ -135,6 +136,19 @@ int view_open_overlay(const struct view *view)
 {
 	(void)view;
 	return stage.hiding_fails ? -ENOENT : open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+uint64_t disk_get_left_bytes(const struct disk *disk, uint64_t *ret_limit)
+{
+	promise(disk != NULL);
+	*ret_limit = 1000;
+	return stage.hiding_fails ? UINT64_MAX : 500;
+}
+
+void disk_add_checkpoint_bytes(struct disk *disk, int64_t bytes)
+{
+	promise(disk != NULL);
+	(void)bytes;
 }
 
 int view_make_terminal(struct view *view, int *ret_master_fd, int *ret_slave_fd)
@@ -382,6 +396,7 @@ static void session_begin_played(const struct session_options *options)
 {
 	struct launch_options launch = {0};
 
+	stage.sandbox.disk = (struct disk *)&stage; /* only its address is seen */
 	promise(session_create(options, &launch, &stage.session) == 0);
 	stage.spawner_fd = dup(launch.spawner.socket_fd);
 	promise(stage.spawner_fd >= 0 && session_begin(stage.session, &stage.sandbox, NULL, FIRST_PID) == 0);

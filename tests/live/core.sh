@@ -132,7 +132,7 @@ for name in $names; do
 	workloads/git.sh | workloads/python-data.sh | workloads/shell.sh | workloads/sqlite.sh) chosen+=("$name") ;;
 	# The list of refusals of one has callgate's errnos. What the others show depends on whose process it is, or on
 	# what is read and written, and not on layers or on another filter.
-	attacks/host-names.sh | cli/audit-read.sh | cli/learn.sh | syscalls/diff-deviate.sh | \
+	attacks/host-names.sh | cli/audit-read.sh | cli/learn.sh | limits/disk-copy.sh | syscalls/diff-deviate.sh | \
 		syscalls/rename-trees.sh | workloads/debuggers.sh)
 		[ -n "${OUTER_FILTER:-}" ] || chosen+=("$name")
 		;;

@@ -121,6 +121,7 @@ LIVE_TESTS = \
 	tests/live/limits/cgroup.sh \
 	tests/live/limits/cpu.sh \
 	tests/live/limits/disk.sh \
+	tests/live/limits/disk-copy.sh \
 	tests/live/limits/disk-workspace.sh \
 	tests/live/limits/files.sh \
 	tests/live/limits/hoard.sh \

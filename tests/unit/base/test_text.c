@@ -72,6 +72,27 @@ START_TEST(test_show)
 }
 END_TEST
 
+START_TEST(test_format_size)
+{
+	static const struct {
+		uint64_t bytes;
+		const char *text;
+	} sizes[] = {{0, "0"},
+		     {1023, "1023"},
+		     {1024, "1K"},
+		     {1536, "1.5K"},
+		     {UINT64_C(5) << 20, "5M"},
+		     {UINT64_C(1536) << 30, "1.5T"},
+		     {UINT64_MAX, "1.678e+07T"}};
+	char text[TEXT_SIZE_SIZE];
+
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		text_format_size(sizes[i].bytes, text);
+		ck_assert_str_eq(text, sizes[i].text);
+	}
+}
+END_TEST
+
 /* The result does not depend on where the pieces end. */
 START_TEST(test_print)
 {
@@ -235,6 +256,7 @@ int main(void)
 	suite_add_tcase(suite, tcase);
 	tcase_add_loop_test(tcase, test_show, 0, (int)(sizeof(shown) / sizeof(shown[0])));
 	tcase_add_loop_test(tcase, test_print, 0, 4);
+	tcase_add_test(tcase, test_format_size);
 	tcase_add_loop_test(tcase, test_escape, 0, sizeof(escapes) / sizeof(escapes[0]));
 	tcase_add_test(tcase, test_round_trip);
 	tcase_add_test(tcase, test_utf8);

@@ -80,7 +80,7 @@ static void expect_used(uint64_t least, uint64_t most)
 
 static void drop(const char *name)
 {
-	struct disk_removal removal = disk_begin_removal(&call, dir_fd, name);
+	struct disk_removal removal = disk_begin_removal(&call, 0, dir_fd, name);
 
 	ck_assert_int_eq(unlinkat(dir_fd, name, 0), 0);
 	disk_end_removal(&call, &removal);
@@ -203,7 +203,7 @@ START_TEST(test_second_name_counts_once)
 	(void)close(fd);
 	ck_assert_int_eq(linkat(dir_fd, "a", dir_fd, "b", 0), 0);
 	disk_count_new_name(&call, S_IFLNK);
-	expect_used(MIB + DISK_BYTES_PER_NAME, MIB + 64 * KIB);
+	expect_used(MIB + POLICY_DISK_BYTES_PER_NAME, MIB + 64 * KIB);
 	drop("a");
 	expect_used(MIB, MIB + 64 * KIB);
 	drop("b");
@@ -217,23 +217,27 @@ START_TEST(test_names)
 
 	for (int i = 0; i < 3; i++)
 		disk_count_new_name(&call, S_IFDIR);
-	ck_assert_uint_eq(disk_get_used_bytes(disk), 3 * (DISK_BYTES_PER_NAME + DISK_BYTES_PER_DIRECTORY));
+	ck_assert_uint_eq(disk_get_used_bytes(disk),
+			  3 * (POLICY_DISK_BYTES_PER_NAME + POLICY_DISK_BYTES_PER_DIRECTORY));
 	call.outcome = (struct outcome){.kind = OUTCOME_ERROR, .value = -EEXIST};
 	disk_count_new_name(&call, S_IFDIR); /* it failed */
-	ck_assert_uint_eq(disk_get_used_bytes(disk), 3 * (DISK_BYTES_PER_NAME + DISK_BYTES_PER_DIRECTORY));
+	ck_assert_uint_eq(disk_get_used_bytes(disk),
+			  3 * (POLICY_DISK_BYTES_PER_NAME + POLICY_DISK_BYTES_PER_DIRECTORY));
 	call.outcome = (struct outcome){.kind = OUTCOME_VALUE};
 	ck_assert_int_eq(mkdirat(dir_fd, "d", 0755), 0);
-	removal = disk_begin_removal(&call, dir_fd, "d");
+	removal = disk_begin_removal(&call, 0, dir_fd, "d");
 	ck_assert_int_eq(unlinkat(dir_fd, "d", AT_REMOVEDIR), 0);
 	disk_end_removal(&call, &removal);
-	ck_assert_uint_eq(disk_get_used_bytes(disk), 2 * (DISK_BYTES_PER_NAME + DISK_BYTES_PER_DIRECTORY));
+	ck_assert_uint_eq(disk_get_used_bytes(disk),
+			  2 * (POLICY_DISK_BYTES_PER_NAME + POLICY_DISK_BYTES_PER_DIRECTORY));
 	/* rename(2) over another name of the same file removes none */
 	(void)close(make("a", true));
 	ck_assert_int_eq(linkat(dir_fd, "a", dir_fd, "b", 0), 0);
-	removal = disk_begin_removal(&call, dir_fd, "b");
+	removal = disk_begin_removal(&call, 0, dir_fd, "b");
 	ck_assert_int_eq(renameat(dir_fd, "a", dir_fd, "b"), 0);
 	disk_end_removal(&call, &removal);
-	ck_assert_uint_eq(disk_get_used_bytes(disk), 2 * (DISK_BYTES_PER_NAME + DISK_BYTES_PER_DIRECTORY));
+	ck_assert_uint_eq(disk_get_used_bytes(disk),
+			  2 * (POLICY_DISK_BYTES_PER_NAME + POLICY_DISK_BYTES_PER_DIRECTORY));
 }
 END_TEST
 

@@ -1,0 +1,131 @@
+#!/bin/bash
+# limits.disk counts what a workspace by copying has, and what checkpoints of a session have: what would be too large is
+# refused with both sizes, before much was copied, and leaves nothing. So does a full disk.
+. "$(dirname "$0")/../lib.sh"
+need jq "$PYTHON"
+W=$T/w
+mkdir -p "$W/a"
+head -c 5M /dev/urandom >"$W/large"
+ln "$W/large" "$W/a/link"
+for i in 1 2 3; do head -c 300K /dev/urandom >"$W/a/$i"; done
+
+with() # LIMIT CODE: runs Python code in a copy; the result in $T/result
+{
+	cg run --json --cow=copy --profile minimal --disk "$1" -w "$W" -r /usr -x /usr/bin -- "$PYTHON" -c "import os
+$2" >"$T/result" 2>"$T/err"
+}
+
+discard()
+{
+	local id
+	id=$(jq -r '.workspace.id // empty' "$T/result")
+	[ -z "$id" ] || "$CALLGATE" ws discard "$id"
+}
+
+ends() # STATUS LIMIT CODE
+{
+	with "$2" "$3"
+	[ "$(jq -r .status "$T/result")" = "$1" ] ||
+		fail "not $1 with $2: $3: $(head -c 700 "$T/result") $(cat "$T/err")"
+	discard
+}
+
+used() # FILTER: of what was used in the last run
+{
+	jq -e ".limits.disk | $1" "$T/result" >/dev/null || fail "used: $(jq -c .limits.disk "$T/result")"
+}
+
+# The copy takes 5.9 MB and 7 names: refused with both sizes, and nothing is left.
+with 2M 'print(1)'
+grep -Eq 'copying takes 5\.[0-9]+M, and limits\.disk is 2M' "$T/err" ||
+	fail "sizes: $(cat "$T/err")"
+[ "$(jq -r .error.code "$T/result")" = view_failed ] || fail "not refused: $(cat "$T/result")"
+[ -z "$(ls "$TMPDIR"/callgate-*/workspaces 2>/dev/null)" ] || fail "left: $(ls -R "$TMPDIR")"
+# What is left of the limit can be written, and no more.
+write='open("new", "wb").write(b"x" * (1 << 20))'
+ends ok 7500K "$write"
+used '.peak > 6900000 and .limit == 7680000'
+ends limit 6500K "$write"
+# What is removed, also what a file was, does not count any more: both names of a file, or none.
+ends ok 8500K 'for i in range(8):
+	open("new", "wb").write(b"x" * (1 << 20))
+	os.rename("new", "a/1")'
+ends limit 7500K "os.unlink('large')
+open('new', 'wb').write(b'x' * (3 << 20))"
+ends ok 7500K "os.unlink('large'); os.unlink('a/link')
+open('new', 'wb').write(b'x' * (6 << 20))"
+ends limit 7500K "f = open('large'); os.unlink('large'); os.unlink('a/link') # it is open
+open('new', 'wb').write(b'x' * (3 << 20))
+import time
+time.sleep(1)"
+ends ok 7500K "open('large', 'wb').close()
+open('new', 'wb').write(b'x' * (6 << 20))"
+
+# ---- checkpoints of a session ----
+session()
+{
+	timeout -k 5 "$LIVE_TIMEOUT" "$CALLGATE" session "$@"
+}
+
+refuses() # TEXT COMMAND…
+{
+	local text=$1
+	shift
+	"$@" >/dev/null 2>"$T/err" && fail "$*: not refused"
+	grep -qE -- "$text" "$T/err" || fail "$*: $(cat "$T/err")"
+}
+
+inside() # COMMAND: in the session
+{
+	session exec "$id" -- /bin/sh -c "$1"
+}
+
+checkpoints() # the names of all entries of the directory of checkpoints, which are none of a checkpoint that failed
+{
+	(cd "$TMPDIR/callgate-$(id -u)/workspaces/$id/checkpoints" && echo .[a-z]* *)
+}
+
+id=$(session create --cow --disk 6M --profile minimal -w "$W" -r /usr -x /usr/bin -- /bin/sh 2>"$T/err") ||
+	die "create: $(cat "$T/err")"
+if session checkpoint "$id" none >/dev/null 2>"$T/err"; then
+	inside 'head -c 2M /dev/zero | tr "\0" x >new'
+	session checkpoint "$id" first >/dev/null || fail "first"
+	session checkpoint "$id" again >/dev/null || fail "again: it shares all files"
+	inside 'echo 2 >>new'
+	refuses "takes more than the 1\.[0-9]+M that are left of limits\.disk, which is 6M" \
+		session checkpoint "$id" second
+	[ "$(checkpoints)" = ".latest again first none" ] || fail "left: $(checkpoints)"
+	session checkpoint --remove "$id" first
+	refuses "that are left" session checkpoint "$id" second # the other one has the file still
+	session checkpoint --remove "$id" again
+	session checkpoint "$id" second >/dev/null || fail "second"
+	# What the programs write counts together with the checkpoints.
+	inside 'head -c 3M /dev/zero | tr "\0" x >more' 2>/dev/null && fail "not ended"
+	while [ -n "$("$CALLGATE" session list --json | jq -r .session)" ]; do sleep 0.05; done
+else
+	grep -q 'of a copy there are no checkpoints' "$T/err" || fail "refused: $(cat "$T/err")"
+	session stop "$id"
+fi
+"$CALLGATE" ws discard "$id" || fail "discard"
+
+# ---- a full disk ----
+if [ "$(id -u)" = 0 ] && mkdir "$T/small" && mount -t tmpfs -o size=11M small "$T/small" 2>/dev/null; then
+	trap 'umount "$T/small"; live_done' EXIT
+	rm "$W/large" "$W/a/link"
+	TMPDIR=$T/small
+	id=$(session create --cow --profile minimal -w "$W" -r /usr -x /usr/bin -- /bin/sh) || die "create"
+	inside 'head -c 3M /dev/zero | tr "\0" x >new'
+	if session checkpoint "$id" first >/dev/null 2>"$T/err"; then
+		inside 'echo 2 >>new; rm a/1; head -c 11M /dev/zero >fill' 2>/dev/null && fail "not full"
+		refuses "No space left on device" session checkpoint "$id" second
+		[ "$(checkpoints)" = ".latest first" ] || fail "left: $(checkpoints)"
+		inside 'tail -c 2 new' | grep -qx 2 || fail "the program's file"
+		session restore "$id" first 2>"$T/err" || session restore "$id" first || fail "restore: $(cat "$T/err")"
+		[ "$(inside 'wc -c <new; ls fill a/1' 2>/dev/null)" = "$(printf '%s\na/1' $((3 << 20)))" ] ||
+			fail "restored"
+	fi
+	session stop "$id"
+	"$CALLGATE" ws discard "$id" || fail "discard"
+	umount "$T/small"
+	trap live_done EXIT
+fi
