@@ -59,6 +59,7 @@ static int approve_connect(struct run *run, const char *named, struct approver_o
 	if (approve_check_peer(run, fd, &ret_options->socket_uid) != 0)
 		return CLI_EXIT_ERROR;
 	ret_options->socket_fd = steal_fd(&fd);
+	run->ask.socket_path = steal_pointer(&real);
 	return 0;
 }
 

@@ -146,8 +146,9 @@ static void ask_note_what_is_not_asked(const struct run *run)
 
 int run_load_ask_policy(struct run *run)
 {
-	const char *hidden[4] = {NULL};
-	const char *const own[] = {run->ask.dir, run->ask.approvals_path, run->program_phase.log_path};
+	const char *hidden[5] = {NULL};
+	const char *const own[] = {run->ask.dir, run->ask.approvals_path, run->ask.socket_path,
+				   run->program_phase.log_path};
 	const struct policy_observe observe = {.judged_policy = run->program_phase.policy, .hidden_paths = hidden};
 
 	if (!run->options.is_quiet && !run->options.observes)
@@ -170,6 +171,7 @@ void run_release_ask(struct run *run)
 	cleanup_close(&run->ask.approver_fd);
 	free(run->ask.dir);
 	free(run->ask.approvals_path);
+	free(run->ask.socket_path);
 	if (!run->ask.policy)
 		return;
 	policy_free(run->ask.policy);

@@ -63,6 +63,7 @@ struct run {
 		int approver_fd;       /* the channel to the approver; -1: no --approve */
 		bool can_be_remembered; /* the approver can remember answers */
 		char *approvals_path;   /* canonical path of the file of --approvals; NULL: none */
+		char *socket_path;      /* canonical path of the socket of --approve; NULL: none */
 	} ask;
 	json_t *setup_result;        /* the setup's result; NULL: none */
 	json_t *mistakes;            /* mistakes of the policy as JSON, for the result; NULL: none */
