@@ -13,6 +13,8 @@ else
 TESTS += tests/unit/no-check.sh
 endif
 
+# This one waits for 30 s, so that it is begun first.
+UNIT_TESTS += tests/unit/egress/test_relay
 UNIT_TESTS += tests/unit/base/test_buf
 tests_unit_base_test_buf_LDADD = libcallgate_base.a $(UNIT_LIBS)
 
@@ -325,7 +327,7 @@ tests_unit_view_test_meminfo_LDADD = libcallgate_view.a libcallgate_base.a $(UNI
 EGRESS_LIBS = libcallgate_egress.a libcallgate_policy.a libcallgate_base.a $(POLICY_LIBS) $(EGRESS_NEEDS) $(UNIT_LIBS)
 EGRESS_RIG = tests/unit/egress/egress-rig.c tests/unit/egress/egress-rig.h $(POLICY_RIG)
 EGRESS_WIRE = tests/unit/egress/egress-wire.c tests/unit/egress/egress-wire.h $(EGRESS_RIG)
-UNIT_TESTS += tests/unit/egress/test_relay tests/unit/egress/test_budget tests/unit/egress/test_udp
+UNIT_TESTS += tests/unit/egress/test_budget tests/unit/egress/test_udp
 tests_unit_egress_test_relay_SOURCES = tests/unit/egress/test_relay.c $(EGRESS_WIRE)
 tests_unit_egress_test_relay_LDADD = $(EGRESS_LIBS)
 tests_unit_egress_test_budget_SOURCES = tests/unit/egress/test_budget.c $(EGRESS_WIRE)
