@@ -191,15 +191,21 @@ static int fold_stream(struct fold *fold, const char *path, int fd)
 	return r == 0 && errno ? -errno : r;
 }
 
-/* Opens a directory of the copy for reading. A descriptor or -errno. */
+/* Opens a directory of the copy for reading. A descriptor or -errno; -EACCES: it may not be read or searched. */
 static int fold_open_dir(const struct fold *fold, const char *path)
 {
-	return openat2_retry(fold->copy_fd, *path ? path : ".", O_RDONLY | O_DIRECTORY, 0, IO_RESOLVE_BELOW);
+	_cleanup_close_ int fd =
+		openat2_retry(fold->copy_fd, *path ? path : ".", O_RDONLY | O_DIRECTORY, 0, IO_RESOLVE_BELOW);
+
+	if (fd < 0)
+		return fd;
+	return faccessat(fd, ".", F_OK, AT_EACCESS) < 0 ? -errno : steal_fd(&fd);
 }
 
 /*
- * Opens a directory of the copy that its owner may not read. Its mode is changed for that, and set in the layer in the
- * end. When this process is killed between, the layer has it as one that its owner may read. A descriptor or -errno.
+ * Opens a directory of the copy that its owner may not read or search. Its mode is changed for that, and set in the
+ * layer in the end. When this process is killed between, the layer has it as one that its owner may read. A descriptor
+ * or -errno.
  */
 static int fold_open_closed_dir(struct fold *fold, const char *path)
 {

@@ -119,6 +119,11 @@ if [ "$(id -u)" != 0 ]; then
 	fi
 	chmod 755 "$W/a"
 fi
+# A directory that its owner may list, but not search: only what is in it cannot be compared.
+cow --cow=copy -- /bin/sh -c 'echo new >new; mkdir listed; echo >listed/f; chmod 400 listed'
+ws diff "$id" >"$T/out" 2>"$T/err"
+{ grep -qxF 'A  new' "$T/out" && grep -qxF 'A  listed/' "$T/out"; } || fail "not searched: $(cat "$T/out" "$T/err")"
+discard_all
 TMPDIR=$W refuses "TMPDIR is in it"
 rm -rf "$W"/callgate-*
 if [ "$(id -u)" = 0 ] && mkdir "$T/small" && mount -t tmpfs -o size=4M small "$T/small" 2>/dev/null; then
