@@ -16,12 +16,14 @@
 #include "base/path.h"
 #include "view/copy.h"
 #include "workspace/content.h"
+#include "workspace/copies.h"
 #include "workspace/dirs.h"
 #include "workspace/layer.h"
 #include "workspace/records.h"
 
 #define FOLD_NEW_NAME "fold" /* the layer while it is made */
 #define FOLD_UPPER_NAME "upper"
+#define FOLD_KEEPS_COPY_NAME "keeps-copy" /* empty file: entries of the copy have paths that the layer cannot have */
 
 struct fold {
 	int copy_fd, base_fd;
@@ -32,6 +34,8 @@ struct fold {
 	struct name_list made;     /* directories of the layer, those above first */
 	char last_made[PATH_MAX];  /* the directory that was needed last */
 	struct timespec begun;     /* when the copy was */
+	struct copies copies;      /* paths in the layer of what could not be linked, by inode of the copy */
+	bool has_too_long_path;
 	struct name_list closed;   /* directories that the program has closed, for which its user lacks rights */
 	mode_t *closed_mode;       /* their modes */
 	size_t closed_room;
@@ -75,18 +79,22 @@ static int fold_make_parent(struct fold *fold, const char *path)
 	return fold_make_dir(fold, dir);
 }
 
-/* Copies an entry into the layer, where it cannot be linked. 0 or -errno. */
-static int fold_copy(const struct fold *fold, int copy_dir_fd, const char *name, const char *path,
-		     const struct stat *st)
+/* Copies an entry into the layer, where it cannot be linked; further names of it are links. 0 or -errno. */
+static int fold_copy(struct fold *fold, int copy_dir_fd, const char *name, const char *path, const struct stat *st)
 {
-	const char *slash = strrchr(path, '/'), *what;
+	const char *other = copies_find(&fold->copies, st->st_ino), *slash = strrchr(path, '/'), *what;
 	struct copy_room room = {0};
 	_cleanup_close_ int to = -1;
 	char dir[PATH_MAX];
+	int r;
+
+	if (other && linkat(fold->new_fd, other, fold->new_fd, path, 0) == 0)
+		return 0;
 
 	(void)snprintf(dir, sizeof(dir), "%.*s", slash ? (int)(slash - path) : 1, slash ? path : ".");
 	to = openat2_retry(fold->new_fd, dir, O_RDONLY | O_DIRECTORY, 0, IO_RESOLVE_BELOW);
-	return to < 0 ? to : copy_entry(copy_dir_fd, name, st, to, &room, &what);
+	r = to < 0 ? to : copy_entry(copy_dir_fd, name, st, to, &room, &what);
+	return r == 0 && st->st_nlink > 1 ? copies_add(&fold->copies, st->st_ino, path) : r;
 }
 
 /* Puts an entry, which is no directory, into the layer. 0 or -errno. */
@@ -156,6 +164,24 @@ static int fold_is_changed(const struct fold *fold, int copy_dir_fd, const char 
 		       : 0;
 }
 
+/*
+ * Makes a directory in the layer for an entry whose path is too long: the program has moved it deeper. It cannot be
+ * compared, which ws diff says of this one. 0 or -errno.
+ */
+static int fold_put_too_long(struct fold *fold, const char *dir, const char *name)
+{
+	_cleanup_close_ int parent = -1;
+	int r = fold_make_dir(fold, dir);
+
+	if (r < 0 || fold->new_fd < 0)
+		return r;
+	fold->has_too_long_path = true;
+	parent = openat2_retry(fold->new_fd, dir, O_RDONLY | O_DIRECTORY, 0, IO_RESOLVE_BELOW);
+	if (parent < 0)
+		return parent;
+	return mkdirat(parent, name, 0700) < 0 ? -errno : 0;
+}
+
 /* Puts what a name of the copy leads to into the layer, if it was changed. 0 or -errno. */
 static int fold_name(struct fold *fold, int copy_dir_fd, const char *dir, const char *name)
 {
@@ -164,7 +190,7 @@ static int fold_name(struct fold *fold, int copy_dir_fd, const char *dir, const 
 	int r;
 
 	if (path_append_name(dir, name, path) < 0)
-		return -ENAMETOOLONG;
+		return fold_put_too_long(fold, dir, name);
 	if (fstatat(copy_dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return -errno;
 	r = fold_is_changed(fold, copy_dir_fd, name, path, &st, workspace_records_find(&fold->records, path));
@@ -311,6 +337,7 @@ static void fold_release(struct fold *fold)
 	name_list_release(&fold->made);
 	name_list_release(&fold->closed);
 	free(fold->closed_mode);
+	copies_release(&fold->copies);
 	workspace_records_release(&fold->records);
 	cleanup_close(&fold->copy_fd);
 	cleanup_close(&fold->base_fd);
@@ -353,6 +380,15 @@ static int fold_make_empty_layer(int layer_fd, const char *dir)
 	return fchmodat(layer_fd, FOLD_NEW_NAME, st.st_mode & 07777, 0) < 0 ? -errno : 0;
 }
 
+/* Notes that the copy has what the layer cannot have. 0 or -errno. */
+static int fold_keep_copy(int layer_fd)
+{
+	_cleanup_close_ int fd =
+		openat(layer_fd, FOLD_KEEPS_COPY_NAME, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+
+	return fd < 0 ? -errno : 0;
+}
+
 /* Makes the layer under its temporary name. 0 or -errno. */
 static int fold_make_layer(int layer_fd, const char *dir)
 {
@@ -371,6 +407,8 @@ static int fold_make_layer(int layer_fd, const char *dir)
 		r = fold_find_changes(&fold);
 	if (r == 0)
 		r = fold_set_attributes(&fold);
+	if (r == 0 && fold.has_too_long_path)
+		r = fold_keep_copy(layer_fd);
 	fold_release(&fold);
 	return r == -ENOENT && !fold_has(layer_fd, COPY_RECORDS_NAME) ? fold_make_empty_layer(layer_fd, dir) : r;
 }
@@ -388,7 +426,7 @@ int workspace_fold(int workspace_fd, size_t at, const char *dir)
 		if (r == 0 && renameat(layer, FOLD_NEW_NAME, layer, FOLD_UPPER_NAME) < 0)
 			r = -errno;
 	}
-	return r < 0 ? r : fold_remove(layer, COPY_DIR_NAME);
+	return r < 0 || fold_has(layer, FOLD_KEEPS_COPY_NAME) ? r : fold_remove(layer, COPY_DIR_NAME);
 }
 
 int workspace_copy_is_changed(int workspace_fd, size_t at, const char *dir)

@@ -119,10 +119,16 @@ if [ "$(id -u)" != 0 ]; then
 	fi
 	chmod 755 "$W/a"
 fi
-# A directory that its owner may list, but not search: only what is in it cannot be compared.
-cow --cow=copy -- /bin/sh -c 'echo new >new; mkdir listed; echo >listed/f; chmod 400 listed'
+# A directory that its owner may list, but not search, and paths that moving has made too long: only they cannot be
+# compared, and are not lost.
+# shellcheck disable=SC2016 # the program's shell expands it
+cow --cow=copy -- /bin/sh -c 'echo new >new; mkdir listed; echo >listed/f; chmod 400 listed
+	path=$(printf %0200d/ 0 0 0 0 0 0 0 0 0 0 0 0)
+	mkdir -p "top/$path" "moved/$path" && echo kept >"moved/${path}kept" && mv moved "top/$path"'
 ws diff "$id" >"$T/out" 2>"$T/err"
 { grep -qxF 'A  new' "$T/out" && grep -qxF 'A  listed/' "$T/out"; } || fail "not searched: $(cat "$T/out" "$T/err")"
+grep -q 'top/0.*: cannot be compared: File name too long' "$T/err" || fail "too long: $(cat "$T/out" "$T/err")"
+[ -n "$(find "$TMPDIR" -name kept)" ] || fail "too long, and lost"
 discard_all
 TMPDIR=$W refuses "TMPDIR is in it"
 rm -rf "$W"/callgate-*
