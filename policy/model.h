@@ -187,8 +187,9 @@ void compile_rule_paths(struct compiler *compiler);
 const char *rule_get_denied_path(const struct rule *rule);
 /* paths/index.c: fills policy->tree, except what depends on mounts. */
 void compile_rule_tree(struct compiler *compiler);
+/* parse/settings.c: sets which directories stay as they are. */
+void compile_workspace(struct compiler *compiler, struct policy_source *const *sources, size_t count);
 /* paths/mounts.c: makes the mounts and links of the view, and marks the remapped mounts in the tree. */
-void compile_workspace_dirs(struct compiler *compiler, struct policy_source *const *sources, size_t count);
 void compile_mounts(struct compiler *compiler);
 /* paths/remaps.c: sets the rights and aliases of remapped mounts. */
 void compile_remaps(struct compiler *compiler);

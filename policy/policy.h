@@ -281,6 +281,7 @@ struct policy_cli {
 	struct policy_limits limits; /* values of the options -t, -m, --cpu, --pids, … */
 	unsigned given_limits_mask;  /* POLICY_LIMIT_BITs of the limits that were given */
 	const char *const *workspace_dirs; /* the directories of --cow-dir */
+	enum policy_workspace workspace;   /* --cow; POLICY_WORKSPACE_UNSET: not given */
 	const char *user;            /* value of --user; NULL: not given */
 	enum policy_judge judge;  /* --judge */
 	unsigned required_layers;        /* --require: LAYER_BITs of policy/parse/layer-names.h */

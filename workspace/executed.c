@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "base/path.h"
 
 /* Patterns of paths in lower case, at any depth, with all below a match. */
 static const struct {
@@ -294,4 +295,26 @@ const char *executed_find_reason(const struct executed *executed, const struct w
 	if (S_ISLNK(change->upper.mode))
 		return executed_judge_link(layer, change->path);
 	return S_ISREG(change->upper.mode) ? executed_judge_file(layer, change) : NULL;
+}
+
+const char *executed_find_reason_of_dir(const struct executed *executed, const char *dir)
+{
+	static const char *const system_dirs[] = {
+		"/usr",    "/etc",  "/bin", "/sbin",           "/lib",         "/lib32", "/lib64",
+		"/libx32", "/boot", "/opt", "/var/spool/cron", "/var/lib/dpkg"};
+	char lower[PATH_MAX];
+	size_t len = strlen(dir);
+
+	for (size_t i = 0; i < sizeof(system_dirs) / sizeof(system_dirs[0]); i++)
+		if (path_is_below(dir, system_dirs[i]) || path_is_below(system_dirs[i], dir))
+			return "the system runs or obeys what is there";
+	if (len >= sizeof(lower))
+		return "its path is too long";
+	for (size_t i = 0; i <= len; i++)
+		lower[i] = (char)tolower((unsigned char)dir[i]);
+	/* Patterns of directories have no "*": one such as configure* is also of what a project may be called. */
+	for (size_t i = 0; i < EXECUTED_ROWS; i++)
+		if (!strchr(executed_rows[i].pattern, '*') && glob_matches(&executed->glob[i], lower, len))
+			return executed_rows[i].reason;
+	return NULL;
 }

@@ -25,4 +25,10 @@ void executed_release(struct executed *executed);
 const char *executed_find_reason(const struct executed *executed, const struct workspace_layer *layer,
 				 const struct workspace_change *change);
 
+/*
+ * Why all changes of a workspace of this directory, a canonical path, make something run later (static): the system
+ * runs or obeys what is there, or one of the patterns is of it. NULL: not all do.
+ */
+const char *executed_find_reason_of_dir(const struct executed *executed, const char *dir);
+
 #endif

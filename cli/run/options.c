@@ -104,6 +104,7 @@ static int run_set_workspace(const struct cli_given_option *given, void *all)
 	if (given->value && strcmp(given->value, "copy") != 0)
 		return cli_refuse_value(given, "must be copy, or left out");
 	options->uses_workspace = true;
+	options->policy.cli.workspace = POLICY_WORKSPACE_COW;
 	options->copies_workspace = given->value != NULL;
 	return 0;
 }

@@ -221,6 +221,21 @@ static int prepare_warn_of_unwritable_workdir(struct run *run)
 	return 0;
 }
 
+/* With the ids of the run's user: warns of directories of --cow-dir in which that user may not write. */
+static int prepare_warn_of_unwritable_dirs(struct run *run)
+{
+	const struct policy_settings *settings = policy_get_settings(run->program_phase.policy);
+
+	if (run->options.is_quiet || run->options.copies_workspace)
+		return 0; /* the copies are the user's own */
+	for (size_t i = 0; i < settings->workspace_dir_count; i++)
+		if (faccessat(AT_FDCWD, settings->workspace_dir[i], W_OK, AT_EACCESS) < 0)
+			cli_note("callgate: --cow-dir %s: user %u may not write there (%s), nor may the program in an "
+				 "overlay; --cow=copy gives it a copy of its own",
+				 settings->workspace_dir[i], geteuid(), strerror(errno));
+	return 0;
+}
+
 void run_phase_release(struct run_phase *part)
 {
 	egress_data_from_host_release(&part->egress_data_from_host);
@@ -595,7 +610,8 @@ int run_prepare(struct run *run)
 	if (!options->is_quiet && !options->setup_command)
 		cli_warn_missing_grants("run", &run->host, run->program_phase.policy, !options->is_verbose);
 	if (prepare_confirm_user(run) != 0 ||
-	    prepare_call_with_user_ids(run, prepare_warn_of_unwritable_workdir) != 0 || prepare_make_logs(run) != 0)
+	    prepare_call_with_user_ids(run, prepare_warn_of_unwritable_workdir) != 0 ||
+	    prepare_call_with_user_ids(run, prepare_warn_of_unwritable_dirs) != 0 || prepare_make_logs(run) != 0)
 		return CLI_EXIT_ERROR;
 	if (options->output_dir && prepare_open_output_directory(run) != 0)
 		return CLI_EXIT_ERROR;

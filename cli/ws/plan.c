@@ -109,12 +109,38 @@ static void ws_plan_select(const struct plan *plan, const struct ws_selection *s
 
 /* ---- what is not applied ---- */
 
-/* Decides about one change that is selected. */
+/* Why no change of the directory is applied without --allow-executed. NULL: some are. */
+static const char *ws_plan_find_reason_of_dir(const struct plan *plan, const struct executed *executed)
+{
+	char dir[PATH_MAX];
+
+	if (plan->words.allow_executed)
+		return NULL;
+	return io_read_fd_name(plan->layer->base_fd, dir) < 0 ? "its path cannot be read"
+							      : executed_find_reason_of_dir(executed, dir);
+}
+
+/* Tells once why changes are left out, of which there may be thousands. */
+static void ws_plan_tell_executed_dir(const struct plan *plan, const char *reason)
+{
+	char dir[PATH_MAX] = "the directory";
+	size_t count = 0;
+
+	for (size_t i = 0; i < plan->changes.count; i++)
+		count += plan->state[i] == PLAN_EXECUTED;
+	(void)io_read_fd_name(plan->layer->base_fd, dir); /* without the name, the message is still right */
+	if (count > 0)
+		cli_print_error(PLAN_VERB, "%s: %zu changes not applied: %s; --allow-executed applies them", dir, count,
+				reason);
+}
+
+/* Decides about one change that is selected. dir_reason: of ws_plan_find_reason_of_dir(). */
 static enum plan_state ws_plan_judge(const struct plan *plan, const struct workspace_change *change,
-				     const struct executed *executed)
+				     const struct executed *executed, const char *dir_reason)
 {
 	const struct plan_words *words = &plan->words;
-	const char *reason = words->allow_executed ? NULL : executed_find_reason(executed, plan->layer, change);
+	const char *reason =
+		words->allow_executed || dir_reason ? NULL : executed_find_reason(executed, plan->layer, change);
 	char name[2 * PATH_MAX];
 	int conflict = words->theirs ? 0 : workspace_is_conflict(plan->layer, change);
 
@@ -129,7 +155,7 @@ static enum plan_state ws_plan_judge(const struct plan *plan, const struct works
 		return PLAN_CONFLICT;
 	}
 	if (!reason)
-		return PLAN_APPLY;
+		return dir_reason ? PLAN_EXECUTED : PLAN_APPLY;
 	cli_print_error(PLAN_VERB, "%s: not applied: %s; --allow-executed applies it",
 			ws_plan_get_name(plan, change, name), reason);
 	return PLAN_EXECUTED;
@@ -158,6 +184,7 @@ static void ws_plan_hold_deletions(const struct plan *plan)
 int ws_plan_make(struct plan *plan, const struct ws_selection *selection)
 {
 	_cleanup_executed_ struct executed executed = {0};
+	const char *reason;
 	int r;
 
 	plan->changes.on_unread = ws_plan_tell_unread;
@@ -176,9 +203,12 @@ int ws_plan_make(struct plan *plan, const struct ws_selection *selection)
 	if (r < 0 || plan->changes.is_incomplete)
 		return -1;
 	ws_plan_select(plan, selection);
+	reason = ws_plan_find_reason_of_dir(plan, &executed);
 	for (size_t i = 0; i < plan->changes.count; i++)
 		if (plan->state[i] == PLAN_APPLY)
-			plan->state[i] = (unsigned char)ws_plan_judge(plan, &plan->changes.item[i], &executed);
+			plan->state[i] = (unsigned char)ws_plan_judge(plan, &plan->changes.item[i], &executed, reason);
+	if (reason)
+		ws_plan_tell_executed_dir(plan, reason);
 	ws_plan_hold_deletions(plan);
 	return 0;
 }

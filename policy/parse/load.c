@@ -220,7 +220,7 @@ static void load_compile_files(struct loader *loader)
 	compile_rule_paths(compiler);
 	compiler->is_incomplete = compiler->has_failed;
 	compile_rule_tree(compiler);
-	compile_workspace_dirs(compiler, loader->source, loader->source_count);
+	compile_workspace(compiler, loader->source, loader->source_count);
 	compile_mounts(compiler);
 	compile_remaps(compiler);
 	compile_paths_of_after_entries(compiler);

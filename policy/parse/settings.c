@@ -85,12 +85,15 @@ static void settings_add_workspace_dir(struct compiler *compiler, void *ctx, con
 	ARENA_APPEND(&policy->arena, settings->workspace_dir, settings->workspace_dir_count, path);
 }
 
-void compile_workspace_dirs(struct compiler *compiler, struct policy_source *const *sources, size_t count)
+void compile_workspace(struct compiler *compiler, struct policy_source *const *sources, size_t count)
 {
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++) {
+		if (sources[i]->workspace)
+			compiler->policy->settings.workspace = sources[i]->workspace;
 		for (size_t j = 0; j < sources[i]->workspace_dir_count; j++)
 			vars_expand_path(compiler, &sources[i]->workspace_dir[j], 0, settings_add_workspace_dir,
 					 &sources[i]->workspace_dir[j]);
+	}
 }
 
 void compile_settings(struct compiler *compiler, struct policy_source *const *sources, size_t count)
@@ -124,8 +127,6 @@ void compile_settings(struct compiler *compiler, struct policy_source *const *so
 			settings->judge = sources[i]->judge;
 			policy->judge_source_location = sources[i]->judge_source_location;
 		}
-		if (sources[i]->workspace)
-			settings->workspace = sources[i]->workspace;
 		if (sources[i]->user)
 			settings->user = sources[i]->user;
 		if (sources[i]->audit_file.text)

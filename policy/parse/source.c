@@ -92,6 +92,7 @@ bool source_make_from_cli(struct arena *arena, const struct policy_cli *cli, str
 	source->user = cli->user;
 	source->judge = cli->judge;
 	source->judge_source_location = "command line: --judge";
+	source->workspace = cli->workspace;
 	for (const char *const *path = cli->workspace_dirs; path && *path; path++)
 		ARENA_APPEND(arena, source->workspace_dir, source->workspace_dir_count,
 			     ((struct source_text){arena_dup(arena, *path), "command line: --cow-dir"}));

@@ -122,8 +122,11 @@ static size_t mounts_find_parent(const struct policy_mount *mounts, const size_t
 	return count;
 }
 
+/* True for a directory that stays as it is, as with --cow. */
 static bool mounts_is_workspace(const struct policy *policy, const struct policy_mount *mount)
 {
+	if (policy->settings.workspace == POLICY_WORKSPACE_COW && strcmp(mount->virt, policy->settings.workdir) == 0)
+		return true;
 	for (size_t i = 0; mount->host_path && i < policy->settings.workspace_dir_count; i++)
 		if (strcmp(mount->host_path, policy->settings.workspace_dir[i]) == 0)
 			return true;

@@ -229,6 +229,7 @@ LIVE_TESTS = \
 	tests/live/cli/workspace.sh \
 	tests/live/cli/workspace-apply.sh \
 	tests/live/cli/workspace-dirs.sh \
+	tests/live/cli/workspace-dirs-hostile.sh \
 	tests/live/cli/workspace-policy.sh \
 	tests/live/cli/workspace-copy.sh \
 	tests/live/cli/workspace-diff.sh \

@@ -20,6 +20,11 @@ cow()
 
 ws() { "$CALLGATE" ws "$@"; }
 
+discard_all()
+{
+	for id in $(ws list --json | jq -r .id); do ws discard "$id" || fail "discard"; done
+}
+
 picture >"$T/before"
 cow --cow --cow-dir="$D/a" --cow-dir="$D/b" -W "$D/a" -W "$D/b" -w "$D/w" -- /bin/sh -c "echo n >new
 	echo more >>$D/a/one; rm $D/b/two; mv $D/a/one $D/a/sub/; echo b >$D/b/b; cat $D/a/sub/one"
@@ -33,6 +38,7 @@ jq -e --arg d "$D" '.stdout == "one\nmore\n" and
 	(.workspace.directories | map(.dir)) == [$d + "/w", $d + "/a", $d + "/b"]' "$T/result" >/dev/null ||
 	fail "$(head -c 500 "$T/result") $(cat "$T/err")"
 id=$(jq -r .workspace.id "$T/result")
+by=$(jq -r .workspace.by "$T/result")
 [ "$(ws list --json | jq -c '.directories | map(.dir)')" = "[\"$D/w\",\"$D/a\",\"$D/b\"]" ] ||
 	fail "list: $(ws list --json)"
 ws diff "$id" >"$T/diff"
@@ -73,23 +79,62 @@ mkdir "$D/src"
 printf 'install:\n\tinstall -D -m 755 tool /usr/local/bin/cg-tool\n' >"$D/src/Makefile"
 printf '#!/bin/sh\necho installed\n' >"$D/src/tool"
 picture >"$T/before"
-cow --cow-dir=/usr/local -W /usr/local -x /usr/local -w "$D/src" -- /bin/sh -c 'make -s install && cg-tool'
-picture | cmp -s - "$T/before" || fail "/usr/local: changed: $(picture | diff - "$T/before")"
-if [ -w /usr/local/bin ] && command -v make >/dev/null; then
-	[ "$(jq -r .stdout "$T/result")" = installed ] || fail "not installed: $(cat "$T/result" "$T/err")"
+if [ "$by" = overlay ] && command -v make >/dev/null; then
+	cow --cow-dir=/usr/local -W /usr/local -x /usr/local -w "$D/src" -- /bin/sh -c 'make -s install && cg-tool'
+	if [ -w /usr/local/bin ]; then
+		[ "$(jq -r .stdout "$T/result")" = installed ] || fail "not installed: $(cat "$T/result" "$T/err")"
+		id=$(jq -r .workspace.id "$T/result")
+		ws diff "$id" >"$T/diff"
+		grep -qx 'A  bin/cg-tool' "$T/diff" || fail "/usr/local: $(cat "$T/diff")"
+		ws apply "$id" >"$T/out" 2>"$T/err"
+		[ $? = 3 ] || fail "applied to /usr/local, where all is run outside: $(cat "$T/out" "$T/err")"
+		grep -q '^callgate ws apply: /usr/local: .* the system runs or obeys' "$T/err" || fail "$(cat "$T/err")"
+	else
+		jq -e '.stdout == "" and (.stderr | test("Permission denied"))' "$T/result" >/dev/null ||
+			fail "without permission: $(cat "$T/result" "$T/err")"
+	fi
+	discard_all
+fi
+
+# A package: dpkg(1), whose database is in a directory that stays as it is not.
+if [ "$by" = overlay ] && [ -w /usr/bin ] && command -v dpkg-deb >/dev/null; then
+	mkdir -p "$D/deb/DEBIAN" "$D/deb/usr/bin" "$D/db/info" "$D/db/updates" "$D/db/triggers"
+	cp "$D/src/tool" "$D/deb/usr/bin/cg-tool"
+	chmod 755 "$D/deb/usr/bin/cg-tool"
+	printf 'Package: cg-tool\nVersion: 1\nArchitecture: all\nMaintainer: x <x@x.test>\nDescription: x\n' \
+		>"$D/deb/DEBIAN/control"
+	touch "$D/db/status" "$D/db/available"
+	dpkg-deb --root-owner-group -b "$D/deb" "$D/tool.deb" >"$T/log" 2>&1 || fail "$(cat "$T/log")"
+	cow --cow-dir=/usr -W /usr -w "$D/db" -r "$D/tool.deb" -e PATH=/usr/sbin:/usr/bin:/sbin:/bin -- \
+		/bin/sh -c "dpkg --admindir=. --log=log -i $D/tool.deb && cg-tool && dpkg --admindir=. -L cg-tool"
+	jq -r .stdout "$T/result" | grep -qx installed || fail "dpkg: $(cat "$T/result" "$T/err")"
 	id=$(jq -r .workspace.id "$T/result")
 	ws diff "$id" >"$T/diff"
-	grep -qx 'A  bin/cg-tool' "$T/diff" || fail "/usr/local: $(cat "$T/diff")"
+	[ "$(cat "$T/diff")" = 'A  bin/cg-tool' ] || fail "/usr: $(cat "$T/diff")"
+	discard_all
+	[ ! -e /usr/bin/cg-tool ] || fail "/usr was written"
 fi
-for id in $(ws list --json | jq -r .id); do ws discard "$id" || fail "discard"; done
-picture | cmp -s - "$T/before" || fail "/usr/local: changed by discard"
+picture | cmp -s - "$T/before" || fail "/usr/local: changed: $(picture | diff - "$T/before")"
+
+# With a copy a user writes also where that takes root; natively and in an overlay it is denied, with a warning.
+if [ "$(id -u)" != 0 ] && [ -r /usr/local/sbin ] && [ ! -w /usr/local/sbin ]; then
+	run=(cg run --profile minimal -r /usr -x /usr/bin --cow-dir /usr/local/sbin -W /usr/local/sbin)
+	"${run[@]}" --cow=copy -- /bin/sh -c "echo b >/usr/local/sbin/copied" >"$T/out" 2>"$T/err" ||
+		fail "by a copy: $(cat "$T/err")"
+	ws diff "$(ws list --json | jq -r .id)" | grep -qx 'A  copied' || fail "by a copy: $(ws list)"
+	ws apply --allow-executed "$(ws list --json | jq -r .id)" >"$T/out" 2>&1 && fail "applied without permission"
+	discard_all
+	"${run[@]}" -- /bin/sh -c "echo b >/usr/local/sbin/copied" >"$T/out" 2>"$T/err"
+	grep -q '/usr/local/sbin: user .* may not write there' "$T/err" || fail "no warning: $(cat "$T/err")"
+	discard_all
+fi
 
 # The same by a policy; its directories add up with those of the command line.
 printf '{"version": 1, "extends": ["minimal"], "filesystem": {"read": ["/usr"], "exec": ["/usr/bin"],
 	"write": ["%s", "%s"]}, "workspace": {"directories": ["%s"]}}' "$D/a" "$D/b" "$D/a" >"$T/p.json"
 cow -p "$T/p.json" --cow-dir="$D/b" -- /bin/sh -c "echo p >$D/a/p; echo p >$D/b/p" || fail "policy: $(cat "$T/err")"
 { [ ! -e "$D/a/p" ] && [ ! -e "$D/b/p" ]; } || fail "policy: written"
-for id in $(ws list --json | jq -r .id); do ws discard "$id" || fail "discard"; done
+discard_all
 
 refuses() # TEXT OPTION…
 {

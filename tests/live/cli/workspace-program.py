@@ -1,5 +1,6 @@
-# A random program of file operations in the current directory, then what it sees there: SEED [OPERATIONS].
-# Prints one line an operation, with what came of it, and one line an entry. For workspace-random.py.
+# Random programs of file operations in the current directory, then in others, and what they see there:
+# SEED [OPERATIONS [DIR...]]. Prints one line an operation, with what came of it, and one line an entry. For
+# workspace-random.py.
 import ctypes, errno, hashlib, mmap, os, random, shutil, socket, stat, sys
 
 AT_FDCWD, AT_SYMLINK_FOLLOW = -100, 0x400
@@ -297,9 +298,8 @@ def view(root):
         yield path, *look(path), 0 if stat.S_ISDIR(at.st_mode) else at.st_nlink
 
 
-def main():
-    os.umask(0o022)
-    program = Program(int(sys.argv[1]))
+def play(seed):
+    program = Program(seed)
     for step in range(int(sys.argv[2]) if len(sys.argv) > 2 else 200):
         print(step, *program.step())
     if os.getuid() != 0:  # callgate ws apply of a user's has to read them
@@ -309,6 +309,13 @@ def main():
                 os.chmod(path, 0o600)
     for line in view(b'.'):
         print(*line)
+
+
+def main():
+    os.umask(0o022)
+    for i, where in enumerate(['.'] + sys.argv[3:]):
+        os.chdir(where)
+        play(int(sys.argv[1]) + i)
 
 
 if __name__ == '__main__':

@@ -1,6 +1,7 @@
 # Random programs (workspace-program.py) in a workspace and natively on a copy, compared: what the program sees, what
 # callgate ws apply makes of the directory, wholly, in parts and killed at any moment; and all else leaves it alone.
-# FIRST_SEED SEEDS KILLS; in the environment: WORKSPACE_RUN and WORKSPACE_NATIVE, command lines as JSON, CALLGATE.
+# FIRST_SEED SEEDS KILLS; in the environment: WORKSPACE_RUN and WORKSPACE_NATIVE, command lines as JSON, CALLGATE;
+# WORKSPACE_DIRS: how many directories the workspace has.
 import importlib.util, json, os, random, shutil, signal, socket, stat, subprocess, sys, time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -14,6 +15,9 @@ NATIVE = json.loads(os.environ['WORKSPACE_NATIVE'])
 PLAY = [sys.executable, os.environ['WORKSPACE_PROGRAM']]
 T = os.environ['WORKSPACE_T']
 BASE, COPY = os.path.join(T, 'w'), os.path.join(T, 'copy')
+# the directories of the workspace, below BASE
+COUNT = int(os.environ.get('WORKSPACE_DIRS', '1'))
+DIRS = [''] if COUNT == 1 else ['d%d' % i for i in range(COUNT)]
 NOT_ALL = 3
 counts = dict(programs=0, differ=0, applied=0, parts=0, discarded=0, kills=0, interrupted=0, steps=0, links=0)
 failed = []
@@ -26,10 +30,16 @@ def fail(seed, text):
 
 
 def build(root, seed):
+    """The directories, each with a tree of its own."""
+    shutil.rmtree(root, ignore_errors=True)
+    for i, where in enumerate(DIRS):
+        os.makedirs(os.path.join(root, where), 0o755)
+        build_tree(os.path.join(root, where), seed + i)
+
+
+def build_tree(root, seed):
     """A tree with entries of all kinds. Without hard links: of those, one that is written to is a file of its own."""
     draw = random.Random(seed)
-    shutil.rmtree(root, ignore_errors=True)
-    os.mkdir(root, 0o755)
     root = os.fsencode(root)
     names = program.names_of(draw)[:9] + [b'n1', b'lower']
     dirs = [b'']
@@ -104,7 +114,13 @@ def path_of(text):
 
 def changes(workspace):
     found = [json.loads(line) for line in ws('diff', '--json', workspace).stdout.splitlines()]
-    return [(path_of(each['path']), path_of(each['old_path']) if each.get('old_path') else None, each['change'])
+
+    def below(each, key):
+        """The path of a change below BASE."""
+        path = path_of(each[key])
+        at = os.path.relpath(each.get('dir', BASE), BASE)
+        return path if at == '.' else os.path.normpath(os.path.join(os.fsencode(at), path))
+    return [(below(each, 'path'), below(each, 'old_path') if each.get('old_path') else None, each['change'])
             for each in found]
 
 
@@ -151,7 +167,8 @@ def apply_part(seed, workspace, native):
     if not chosen:
         return
     before = state(BASE)
-    done = ws('apply', '--allow-executed', workspace, *[b'./' + path for path in chosen])
+    where = b'./' if COUNT == 1 else os.fsencode(BASE) + b'/'
+    done = ws('apply', '--allow-executed', workspace, *[where + path for path in chosen])
     after = state(BASE)
     may, must = set(), set()
     for path, old, change in found:
@@ -175,21 +192,28 @@ def apply_part(seed, workspace, native):
     counts['parts_not_all'] = counts.get('parts_not_all', 0) + (done.returncode == NOT_ALL)
 
 
-def read_journal(path):
-    """The paths of steps that were done, and that of the last if it was not."""
-    with open(path, 'rb') as file:
-        lines = file.read().split(b'\n')[:-1]
+def read_journal(store):
+    """The paths of steps that were done, that of the last if it was not, and of which directory; None: of none."""
+    at = [where for i, where in enumerate(DIRS) if os.path.exists(journal_of(store, i))]
     done, begun = [], None
+    if not at:
+        return done, begun, None
+    with open(journal_of(store, DIRS.index(at[0])), 'rb') as file:
+        lines = file.read().split(b'\n')[:-1]
     for line in lines:
         if line == b'done':
             done.append(begun)
             begun = None
         else:
             try:
-                begun = path_of(json.loads(line))
+                begun = os.path.normpath(os.path.join(os.fsencode(at[0]), path_of(json.loads(line))))
             except ValueError:
                 begun = None
-    return done, begun
+    return done, begun, DIRS.index(at[0])
+
+
+def journal_of(store, i):
+    return store + ('/%d/journal' % i if i else '/journal')
 
 
 def size_of(path):
@@ -207,7 +231,7 @@ def kill_apply(seed, workspace, native, draw):
     store = '%s/callgate-%d/workspaces/%s' % (os.environ['TMPDIR'], os.getuid(), workspace)
     apply = subprocess.Popen([CALLGATE, 'ws', 'apply', '--theirs', '--allow-executed', workspace],
                              stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    while apply.poll() is None and size_of(store + '/journal') < size:
+    while apply.poll() is None and sum(size_of(journal_of(store, i)) for i in range(len(DIRS))) < size:
         pass
     end = time.monotonic() + pause
     while time.monotonic() < end:
@@ -216,11 +240,12 @@ def kill_apply(seed, workspace, native, draw):
     counts['kills'] += 1
     if apply.wait() == 0:
         return True
-    if not os.path.exists(store + '/journal') and state(BASE) != before:
+    done, begun, at = read_journal(store)
+    was_interrupted = at is not None
+    if not was_interrupted and COUNT == 1 and state(BASE) != before:
         must_be_native(seed, 'killed at its end', native)
         return True
-    done, begun = read_journal(store + '/journal') if os.path.exists(store + '/journal') else ([], None)
-    counts['interrupted'] += os.path.exists(store + '/journal')
+    counts['interrupted'] += was_interrupted
     counts['steps'] += len(done)
     recovered = ws('recover', workspace)
     if recovered.returncode != 0:
@@ -231,9 +256,12 @@ def kill_apply(seed, workspace, native, draw):
         fail(seed, 'recover, after %d steps: %r' % (len(done), recovered.stdout))
     begun = {*done, begun}
     after = state(BASE)
-    for path in set(before) | set(after) | set(native):
+    for path in (set(before) | set(after) | set(native)) if was_interrupted else ():
         was, now, will = before.get(path), after.get(path), native.get(path)
-        if now is not None and now[0].startswith('0o4'):  # a directory: its entries are judged themselves
+        if is_at_or_below(path, [os.fsencode(where) for where in DIRS[:at]]):
+            if now != will:
+                fail(seed, 'killed: in a directory that was done: %r: %s, %s' % (path, now, will))
+        elif now is not None and now[0].startswith('0o4'):  # a directory: its entries are judged themselves
             if path not in begun and now != was and not kinds.get(path) in ('added', 'replaced'):
                 fail(seed, 'killed: a directory that is not in the journal: %r %s %s' % (path, was, now))
         elif now not in (was, will) and not (now is None and kinds.get(path) == 'replaced'):
@@ -252,8 +280,13 @@ def play(seed, kills_wanted):
     build(COPY, seed)
     before = picture(BASE)
     time.sleep(0.012)  # until a new file has another time
-    inside = subprocess.run([*RUN, '-w', BASE, '--', *PLAY, str(seed)], capture_output=True, stdin=subprocess.DEVNULL)
-    native = subprocess.run([*NATIVE, *PLAY, str(seed)], capture_output=True, stdin=subprocess.DEVNULL, cwd=COPY)
+    dirs = [os.path.join(BASE, where).rstrip('/') for where in DIRS]
+    further = [word for each in dirs[1:] for word in ('--cow-dir', each, '-W', each)]
+    words = [*PLAY, str(seed), '200', *['../' + where for where in DIRS[1:]]]
+    inside = subprocess.run([*RUN, '-w', dirs[0], *further, '--', *words], capture_output=True,
+                            stdin=subprocess.DEVNULL)
+    native = subprocess.run([*NATIVE, *words], capture_output=True, stdin=subprocess.DEVNULL,
+                            cwd=os.path.join(COPY, DIRS[0]))
     try:
         result = json.loads(inside.stdout)
         workspace = result['workspace']['id']

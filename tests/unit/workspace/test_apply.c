@@ -111,6 +111,34 @@ START_TEST(test_executed_names)
 }
 END_TEST
 
+START_TEST(test_executed_dirs)
+{
+	static const struct {
+		const char *dir;
+		bool is_executed;
+	} cases[] = {
+		{"/usr/local", true},
+		{"/etc", true},
+		{"/var", true},
+		{"/home/a/.config/foo", true},
+		{"/", true},
+		{"/home/a/.local/bin", true},
+		{"/srv/p/.git/hooks", true},
+		{"/var/www", false},
+		{"/usrx", false},
+		{"/home/a/project", false},
+		{"/home/a/configure-it", false},
+		{"/var/tmp/x", false},
+	};
+	_cleanup_executed_ struct executed executed = {0};
+
+	ck_assert_int_eq(executed_init(&executed), 0);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		ck_assert_msg(!!executed_find_reason_of_dir(&executed, cases[i].dir) == cases[i].is_executed, "%s",
+			      cases[i].dir);
+}
+END_TEST
+
 START_TEST(test_executed_links)
 {
 	ck_assert(held("l", "/etc") && held("l", "..") && held("l", "../x") && held("d/l", "../../x"));
@@ -243,6 +271,7 @@ int main(void)
 
 	tcase_add_checked_fixture(tests, start, end);
 	tcase_add_test(tests, test_executed_names);
+	tcase_add_test(tests, test_executed_dirs);
 	tcase_add_test(tests, test_executed_links);
 	tcase_add_test(tests, test_executed_set_id);
 	tcase_add_test(tests, test_journal);
