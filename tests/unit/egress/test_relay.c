@@ -319,7 +319,7 @@ START_TEST(a_thousand_connections_have_one_close_each)
 }
 END_TEST
 
-/* Resident kibibytes of the egress process. */
+/* Resident kibibytes of the egress process, without those of files: code is paged in at any time. */
 static size_t resident(void)
 {
 	char path[64], line[256];
@@ -330,8 +330,8 @@ static size_t resident(void)
 	file = fopen(path, "re");
 	ck_assert_ptr_nonnull(file);
 	while (fgets(line, sizeof(line), file))
-		if (strncmp(line, "VmRSS:", 6) == 0)
-			kib = strtoul(line + 6, NULL, 10);
+		if (strncmp(line, "RssAnon:", 8) == 0)
+			kib = strtoul(line + 8, NULL, 10);
 	(void)fclose(file);
 	return kib;
 }
@@ -360,12 +360,11 @@ START_TEST(idle_connections_cost_little_and_stop_nobody)
 END_TEST
 
 #define STALLED 32
-/* The address sanitizer keeps what was freed. */
-#ifdef __SANITIZE_ADDRESS__
-#define STALLED_KIB 1024
-#else
-#define STALLED_KIB 160
-#endif
+/*
+ * Kept is what one read found and the other socket did not take: CONN_BUFFER_BYTES in each direction, and more where
+ * that socket had promised more room (173 KiB in all on an emulated arm64). A relay that read on would keep megabytes.
+ */
+#define STALLED_KIB 512
 
 START_TEST(stalled_connections_stay_within_their_memory)
 {
