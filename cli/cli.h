@@ -38,6 +38,7 @@ int cli_main_compare(int argc, char **argv);
 int cli_main_experiment(int argc, char **argv);
 int cli_main_replay(int argc, char **argv);
 int cli_main_inspect(int argc, char **argv);
+int cli_main_libraries(int argc, char **argv);
 int cli_main_learn(int argc, char **argv);
 int cli_main_attest(int argc, char **argv);
 int cli_main_key(int argc, char **argv);

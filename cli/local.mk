@@ -189,6 +189,9 @@ CALLGATE_SOURCES += \
 	cli/libraries/find.h \
 	cli/libraries/hide.c \
 	cli/libraries/hide.h \
+	cli/libraries/libraries.c \
+	cli/libraries/list.c \
+	cli/libraries/list.h \
 	cli/libraries/metadata.c \
 	cli/libraries/metadata.h \
 	cli/libraries/node.c \

@@ -18,6 +18,7 @@ static const struct cli_verb verbs[] = {
 	{"experiment", cli_main_experiment, "run programs, inputs and policies by a plan, and report"},
 	{"replay", cli_main_replay, "judge a recorded run by another policy, and list what changes"},
 	{"inspect", cli_main_inspect, "look at programs without running them"},
+	{"libraries", cli_main_libraries, "list the installed packages of Python or node, and what a choice comes to"},
 	{"learn", cli_main_learn, "run a program, and write the policy that it needs"},
 	{"attest", cli_main_attest, "verify the attestation of a run"},
 	{"key", cli_main_key, "make the keys that sign logs"},

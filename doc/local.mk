@@ -15,4 +15,4 @@ MAN_PAGES =
 doc/callgate: doc/callgate.bash-completion
 	$(AM_V_GEN)$(MKDIR_P) doc && cp $(srcdir)/doc/callgate.bash-completion $@
 MAN_PAGES += doc/callgate.1 doc/callgate-audit.5 doc/callgate-serve.1
-MAN_PAGES += doc/callgate-policy.5
+MAN_PAGES += doc/callgate-libraries.1 doc/callgate-policy.5

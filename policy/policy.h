@@ -131,6 +131,9 @@ const char *policy_language_get_name(enum policy_language language);
 /* Whether a text can be the name of a package: letters, digits and "._-@/", so that messages need no quoting. */
 bool policy_library_name_is_valid(const char *name);
 
+/* What "libraries" names for a language: NULL-ended, of all files together. NULL: it says nothing of this language. */
+const char *const *policy_get_libraries(const struct policy *policy, enum policy_language language);
+
 /* A path that "libraries" hides. */
 struct policy_hidden_path_of_library {
 	const char *path;    /* host path of a file or directory of the package */

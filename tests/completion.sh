@@ -29,7 +29,7 @@ offers()
 	echo "FAIL: '$*' does not offer $wanted but: ${COMPREPLY[*]}" >&2
 }
 
-for verb in run check show why policy audit replay compare experiment learn serve doctor; do
+for verb in run check show why policy audit replay compare experiment libraries learn serve doctor; do
 	offers "$verb" ''
 	offers --help "$verb" --h
 done
@@ -88,6 +88,8 @@ offers --run-option compare --run
 offers ls compare l
 offers --static learn --st
 offers --merge learn --me
+offers --node libraries --no
+offers @analysis libraries @a
 offers --json inspect --js
 offers --inspect run --insp
 offers warning inspect --fail-on w

@@ -319,15 +319,13 @@ struct cli_host_libraries {
 	struct policy_library_answer answer;
 };
 
-/* Sets where packages are looked for. names: what was asked for, NULL-ended, for which the sets may be read. */
-static void host_get_library_places(struct cli_host *host, const char *const *names, struct library_places *ret_places)
+/* Sets where packages are looked for. */
+static void host_get_library_places(struct cli_host *host, bool needs_sets, struct library_places *ret_places)
 {
 	const char *const *granted = host_find_interpreter(host);
 	const struct cli_host_note *sets = NULL;
 
-	while (*names && !sets_is_name(*names))
-		names++;
-	if (*names && host_load_profile(host, SETS_PROFILE, &sets) < 0)
+	if (needs_sets && host_load_profile(host, SETS_PROFILE, &sets) < 0)
 		sets = NULL;
 	*ret_places = (struct library_places){granted, granted ? host->interpreter->prefix : NULL, host->policy.home,
 					      host->workdir, sets ? sets->text : NULL};
@@ -337,13 +335,16 @@ static void host_get_library_places(struct cli_host *host, const char *const *na
 static int host_ask_for_libraries(struct cli_host *host, enum policy_language language, const char *key,
 				  const char *const *names, struct policy_library_answer *ret_answer)
 {
+	bool has_sets = false;
 	struct library_places places;
 	struct cli_host_libraries *found = arena_alloc(&host->arena, sizeof(*found));
 	int ret;
 
 	if (!found)
 		return -ENOMEM;
-	host_get_library_places(host, names, &places);
+	for (const char *const *name = names; *name; name++)
+		has_sets = has_sets || sets_is_name(*name);
+	host_get_library_places(host, has_sets, &places);
 	*found = (struct cli_host_libraries){host->libraries, language, arena_dup(&host->arena, key), {0}};
 	ret = found->names ? libraries_find_hidden(&host->arena, &places, language, names, &found->answer) : -ENOMEM;
 	if (ret < 0)
@@ -351,6 +352,15 @@ static int host_ask_for_libraries(struct cli_host *host, enum policy_language la
 	host->libraries = found;
 	*ret_answer = found->answer;
 	return 0;
+}
+
+int cli_host_find_libraries(struct cli_host *host, enum policy_language language, const char *const *names,
+			    struct library_finding *ret_finding)
+{
+	struct library_places places;
+
+	host_get_library_places(host, true, &places);
+	return libraries_find(&host->arena, &places, language, names, ret_finding);
 }
 
 /* The callback for "libraries". */

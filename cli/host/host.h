@@ -12,6 +12,7 @@
 struct cli_interpreter;
 struct cli_host_note;
 struct cli_host_libraries;
+struct library_finding;
 
 /* The host as the policy compiler sees it, for one command line. Zero-initialise. */
 struct cli_host {
@@ -71,6 +72,13 @@ int cli_host_judge_files(const struct cli_host *host, const struct writable_plac
  * resolved: a virtual environment's bin/python3 stays what it is. Borrows from host; NULL: not found.
  */
 const char *cli_host_find_program(struct cli_host *host);
+
+/*
+ * Finds the installed packages of a language, as "libraries" of a policy does, and those that the names (NULL-ended)
+ * mean. names NULL: all sets. The finding borrows from host and names. 0 or -ENOMEM.
+ */
+int cli_host_find_libraries(struct cli_host *host, enum policy_language language, const char *const *names,
+			    struct library_finding *ret_finding);
 
 /* Sets what "~" stands for with --user: the home directory of the account; NULL: "/". 0 or -ENOMEM. */
 int cli_host_set_home(struct cli_host *host, const char *home);

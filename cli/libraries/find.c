@@ -24,7 +24,8 @@ static void libraries_read(struct arena *arena, const struct library_places *pla
 		python_add_sites(packages, places->installations, places->home);
 		python_read_packages(packages, DPKG_DIR);
 	}
-	sets_expand(arena, places->sets, language, names, &finding->choices, &finding->unknown_sets);
+	sets_expand(arena, places->sets, language, names ? names : sets_list(arena, places->sets, language),
+		    &finding->choices, &finding->unknown_sets);
 	choose_packages(packages, language, &finding->choices);
 }
 

@@ -22,7 +22,7 @@ struct library_finding {
 	const char *const *unknown_sets; /* names of no set, NULL-ended */
 };
 
-/* Finds the packages, and chooses those that the names (NULL-ended) mean. 0 or -ENOMEM. */
+/* Finds the packages, and chooses those that the names (NULL-ended) mean. names NULL: all sets. 0 or -ENOMEM. */
 int libraries_find(struct arena *arena, const struct library_places *places, enum policy_language language,
 		   const char *const *names, struct library_finding *ret_finding);
 

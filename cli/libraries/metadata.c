@@ -6,6 +6,9 @@
 #include <string.h>
 #include <strings.h>
 
+#define METADATA_MARKER_BYTES_MAX 512u
+#define METADATA_PARENTHESES_MAX 16u /* in each other, around a part of a marker */
+
 /* A part of a text. */
 struct metadata_word {
 	const char *at;
@@ -91,30 +94,66 @@ static bool metadata_comparison_is_false(const char *variable, const char *opera
 					     : false;
 }
 
+/* Whether one comparison is plainly false. What cannot be read as one is not. */
+static bool metadata_clause_is_false(struct metadata_word clause, const char *python)
+{
+	char text[256], variable[32], operator[3], value[64];
+
+	if (clause.len >= sizeof(text))
+		return false;
+	(void)snprintf(text, sizeof(text), "%.*s", (int)clause.len, clause.at);
+	return sscanf(text, " %31[a-z_] %2[=!<>] %*1[\"']%63[^\"']", variable, operator, value) == 3 &&
+	       metadata_comparison_is_false(variable, operator, value, python);
+}
+
+/* The length of the text up to the first of these words outside of parentheses and quotes, or of all of it. */
+static size_t metadata_find_word(struct metadata_word text, const char *word)
+{
+	const size_t len = strlen(word);
+	unsigned open = 0;
+	char quote = '\0';
+
+	for (size_t i = 0; i < text.len; i++) {
+		const char c = text.at[i];
+
+		if (quote)
+			quote = c == quote ? '\0' : quote;
+		else if (c == '"' || c == '\'')
+			quote = c;
+		else if (c == '(')
+			open++;
+		else if (c == ')' && open > 0)
+			open--;
+		else if (open == 0 && text.len - i >= len && memcmp(text.at + i, word, len) == 0)
+			return i;
+	}
+	return text.len;
+}
+
+/* Whether a marker is false: of "or" all, of "and" one of its parts. depth: parentheses around it. */
+static bool metadata_word_is_false(struct metadata_word text, const char *python, unsigned depth)
+{
+	static const char *const words[] = {" or ", " and "};
+
+	text = metadata_trim(text.at, text.len);
+	for (size_t i = 0; i < 2; i++) {
+		const size_t len = metadata_find_word(text, words[i]), next = len + strlen(words[i]);
+
+		if (len == text.len)
+			continue;
+		if (metadata_word_is_false((struct metadata_word){text.at, len}, python, depth) != (i == 0))
+			return i == 1;
+		return metadata_word_is_false((struct metadata_word){text.at + next, text.len - next}, python, depth);
+	}
+	if (text.len > 1 && text.at[0] == '(' && text.at[text.len - 1] == ')' && depth < METADATA_PARENTHESES_MAX)
+		return metadata_word_is_false((struct metadata_word){text.at + 1, text.len - 2}, python, depth + 1);
+	return metadata_clause_is_false(text, python);
+}
+
 bool metadata_marker_is_false(const char *marker, size_t len, const char *python)
 {
-	char text[512], variable[32], operator[3], value[64];
-
-	if (len >= sizeof(text))
-		return false;
-	(void)snprintf(text, sizeof(text), "%.*s", (int)len, marker);
-	if (strstr(text, " or ") || strchr(text, '(')) {
-		/* `extra == "a" or extra == "b"` is the one such form that tools write for extras */
-		return strstr(text, "extra ") && !strstr(text, " and ") && !strstr(text, "python_") &&
-		       !strstr(text, "platform") && !strstr(text, "os_name");
-	}
-	for (char *clause = text; clause;) {
-		char *next = strstr(clause, " and ");
-		int got;
-
-		if (next)
-			*next = '\0';
-		got = sscanf(clause, " %31[a-z_] %2[=!<>] %*1[\"']%63[^\"']", variable, operator, value);
-		if (got == 3 && metadata_comparison_is_false(variable, operator, value, python))
-			return true;
-		clause = next ? next + 5 : NULL;
-	}
-	return false;
+	return len < METADATA_MARKER_BYTES_MAX &&
+	       metadata_word_is_false((struct metadata_word){marker, len}, python, 0);
 }
 
 /* ---- what a package needs ---- */

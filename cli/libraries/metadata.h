@@ -24,7 +24,7 @@ void metadata_read_top_level(struct packages *packages, struct package *package,
 
 /*
  * Whether a marker such as 'extra == "test"' or 'python_version < "3.8"' is plainly false here: it asks for an extra,
- * for another system, or for another version of Python. One with "or" or parentheses never is.
+ * for another system, or for another version of Python. Comparisons with anything else never are.
  */
 bool metadata_marker_is_false(const char *marker, size_t len, const char *python);
 

@@ -9,11 +9,27 @@ bool sets_is_name(const char *name)
 	return name[0] == '@' && !strchr(name, '/');
 }
 
-json_t *sets_load(const char *text, enum policy_language language)
+/* The sets of a language: an object with "packages" for each name without its "@". Owned by the caller, or NULL. */
+static json_t *sets_load(const char *text, enum policy_language language)
 {
 	_cleanup_json_ json_t *root = text ? json_loads(text, JSON_REJECT_DUPLICATES, NULL) : NULL;
 
 	return json_incref(json_object_get(root, policy_language_get_name(language)));
+}
+
+const char **sets_list(struct arena *arena, const char *text, enum policy_language language)
+{
+	_cleanup_json_ json_t *sets = sets_load(text, language);
+	const char **names = NULL, *name;
+	size_t count = 0;
+	json_t *set;
+
+	json_object_foreach(sets, name, set)
+	{
+		ARENA_APPEND(arena, names, count, arena_concat_texts(arena, "@", name, (char *)NULL));
+	}
+	ARENA_APPEND(arena, names, count, NULL);
+	return names;
 }
 
 /* Adds the members of a set. False: there is no such set. */

@@ -2,8 +2,6 @@
 #ifndef CALLGATE_CLI_LIBRARIES_SETS_H
 #define CALLGATE_CLI_LIBRARIES_SETS_H
 
-#include <jansson.h>
-
 #include "cli/libraries/choose.h"
 
 #define SETS_PROFILE "libraries/sets" /* name of the file of the sets among the profiles, without its suffix */
@@ -22,10 +20,7 @@ bool sets_is_name(const char *name);
 void sets_expand(struct arena *arena, const char *text, enum policy_language language, const char *const *names,
 		 struct library_choices *ret_choices, const char *const **ret_unknown);
 
-/*
- * The sets of a language: an object with {"description", "packages"} for each name without its "@". Owned by the
- * caller; NULL: there are none.
- */
-json_t *sets_load(const char *text, enum policy_language language);
+/* The names of all sets of a language, NULL-ended, in the arena. */
+const char **sets_list(struct arena *arena, const char *text, enum policy_language language);
 
 #endif

@@ -19,6 +19,13 @@ bool policy_library_name_is_valid(const char *name)
 	return *name && !name[strspn(name, allowed)];
 }
 
+const char *const *policy_get_libraries(const struct policy *policy, enum policy_language language)
+{
+	const struct source_libraries *chosen = &policy->libraries[language];
+
+	return chosen->source_location ? chosen->name : NULL;
+}
+
 /* Adds the list of one source to that of the policy. *ret_label: the name of the source, if it has a list. */
 static void libraries_add_list(struct compiler *compiler, enum policy_language language,
 			       const struct policy_source *source, const char **ret_label)

@@ -36,6 +36,14 @@ echo '{"version": 1, "extends": ["./app.json"], "libraries": {"node": ["@scope/o
 chosen='require("app"); require("@scope/needed"); require("deep"); console.log(fs.readdirSync("node_modules").join())'
 run app "$chosen"
 [ "$(cat "$T/out")" = .bin,@scope,app,deep,up ] || fail "chosen: $(cat "$T/out" "$T/err" "$T/notes")"
+mkdir "$T/w/node_modules/two"$'\n'"lines"
+cg libraries --node "$T/w" >"$T/out" || fail "libraries: status $?"
+{ grep -qx "  @scope/needed 1.0.0, node_modules, 2 files" "$T/out" && grep -qx '  two.u000alines ?, .*' "$T/out"; } ||
+	fail "libraries: $(cat "$T/out")"
+cg libraries --node "$T/w" -p "$T/more.json" >"$T/out"
+{ [ $? = 1 ] && grep -qx '  @scope/needed .*: app needs it' "$T/out" && grep -qx '  none: named' "$T/out" &&
+	! grep -q '  other' "$T/out"; } || fail "libraries -p: $(cat "$T/out")"
+rmdir "$T/w/node_modules/two"$'\n'"lines"
 for name in other @scope/other; do
 	run app "require('$name')"
 	{ [ "$status" != 0 ] && grep -q "code: 'MODULE_NOT_FOUND'" "$T/err"; } || fail "$name: $(cat "$T/err")"

@@ -96,7 +96,12 @@ policy empty '"libraries": {"python": []}'
 run empty -c 'import json, sqlite3, app'
 grep -q "^ModuleNotFoundError: No module named 'app'" "$T/err" || fail "empty: $(cat "$T/err")"
 
-# A set stands for what is installed of it; an unknown one is an error, also where a member would be called so.
+# A set stands for what is installed of it; an unknown one is an error. This one is not the built-in one, whose members
+# may be installed here.
+mkdir -p "$T/profiles/libraries"
+echo '{"python": {"plotting": {"packages": ["plotly", "cg-none"]}}}' >"$T/profiles/libraries/sets.json"
+cp "$CALLGATE_PROFILES"/*.json "$T/profiles"
+export CALLGATE_PROFILES="$T/profiles"
 policy set '"libraries": {"python": ["@plotting"]}'
 put plotly '' plotly/__init__.py
 run set -c 'import plotly; print(plotly.NAME); import app'
@@ -106,6 +111,43 @@ grep -q 'not installed' "$T/err" && fail "a member of a set is missed: $(cat "$T
 policy unknown '"libraries": {"python": ["@plots"]}'
 cg check "$T/unknown.json" 2>"$T/err" && fail "an unknown set passes"
 grep -q 'unknown.json:1: libraries.python: there is no set "@plots"' "$T/err" || fail "unknown: $(cat "$T/err")"
+
+# callgate libraries: what is installed; what a choice comes to, and why; 1 when a name is missing.
+list() { cg libraries --python "$T/venv/bin/python3" "$@" >"$T/out" 2>"$T/err"; }
+list || fail "libraries: status $? $(cat "$T/err")"
+for line in "$site:" '  app 1, dist-info, 2 files; needs helper, gone' '  other 1, dist-info, 3 files' \
+	'@plotting: plotly; not installed: cg-none'; do
+	grep -qxF -- "$line" "$T/out" || fail "libraries: no line \"$line\" in: $(head -n 20 "$T/out")"
+done
+list App loose @plotting || fail "libraries App: status $? $(cat "$T/err")"
+diff - "$T/out" >&2 <<END || fail "libraries App"
+$site:
+  app 1, dist-info, 2 files: named
+  helper 1, dist-info, 1 files: app needs it
+  plotly 1, dist-info, 1 files: @plotting has it
+modules that belong to no package: loose
+not installed:
+  cg-none: @plotting has it
+  gone: app needs it
+python: 3 packages, 4 files
+END
+list -p "$T/set.json" absent
+{ [ $? = 1 ] && grep -qx '  plotly 1, dist-info, 1 files: @plotting has it' "$T/out" &&
+	grep -qx '  absent: named' "$T/out"; } || fail "libraries -p: $(cat "$T/out" "$T/err")"
+list --json -p "$T/app.json"
+jq -e --arg site "$site" '.schema == "callgate-libraries/1" and (.languages[0] | .language == "python" and
+	.packages[0] == {name: "app", version: "1", from: "dist-info", debian_package: null, site: $site, files: 2,
+		needs: ["helper", "gone"], chosen_by: "App", set: null, needed_by: null} and
+	.packages[1].needed_by == "app" and .modules == [] and
+	.missing == [{name: "gone", chosen_by: null, set: null, needed_by: "app"}])' "$T/out" >/dev/null ||
+	fail "libraries --json: $(cat "$T/out")"
+list @plots
+{ [ $? = 125 ] && grep -q 'there is no set "@plots"' "$T/err"; } || fail "libraries @plots: $(cat "$T/err")"
+for wrong in '--python nothing' '--node nothing' '-p nothing'; do
+	# shellcheck disable=SC2086 # an option and its value
+	list $wrong
+	[ $? = 125 ] || fail "libraries $wrong: no error"
+done
 
 # No way leads to what is hidden, and nothing else than ENOENT tells of it.
 cat >"$T/w/attack.py" <<END
