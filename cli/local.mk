@@ -155,6 +155,8 @@ CALLGATE_SOURCES += \
 	cli/inspect/parser.c \
 	cli/inspect/parser.h \
 	cli/inspect/print.c \
+	cli/inspect/program.c \
+	cli/inspect/program.h \
 	cli/inspect/protocol.c \
 	cli/inspect/protocol.h \
 	cli/inspect/secrets.c \
@@ -286,6 +288,7 @@ CALLGATE_SOURCES += \
 	cli/session/checkpoint.c \
 	cli/session/connect.c \
 	cli/session/exec.c \
+	cli/session/inspect.c \
 	cli/session/request.c \
 	cli/session/request.h \
 	cli/session/session.c \

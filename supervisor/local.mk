@@ -100,6 +100,7 @@ libcallgate_supervisor_a_SOURCES += \
 	supervisor/report.c \
 	supervisor/report.h \
 	supervisor/session/clients.c \
+	supervisor/session/looking.c \
 	supervisor/session/pausing.c \
 	supervisor/session/private.h \
 	supervisor/session/programs.c \

@@ -142,6 +142,7 @@ static int mcp_sandbox_start_session(struct mcp_sandbox *sandbox)
 			      &(struct sandbox_options){.callgate_path = options->callgate_path,
 							.arguments = arguments,
 							.approver_fd = approver_fd,
+							.looks_at_programs = true,
 							.on_ready = mcp_sandbox_on_ready,
 							.on_end = mcp_sandbox_on_session_end,
 							.data = sandbox},

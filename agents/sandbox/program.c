@@ -439,7 +439,7 @@ static void program_on_reconnect_timer(void *data)
 /* ---- start of a program ---- */
 
 /* The request to the session to start a program. NULL: no memory, or an argument is not UTF-8. */
-static json_t *program_make_request(const struct sandbox_program_options *options)
+static json_t *program_make_request(const struct sandbox *sandbox, const struct sandbox_program_options *options)
 {
 	json_t *argv = json_array(), *terminal = NULL;
 
@@ -452,8 +452,9 @@ static json_t *program_make_request(const struct sandbox_program_options *option
 		terminal = json_pack("{s:i, s:i}", "columns", (int)(options->columns & USHRT_MAX), "rows",
 				     (int)(options->rows & USHRT_MAX));
 	/* "O" takes a reference to env, which is not changed. */
-	return json_pack("{s:s, s:o, s:O*, s:s*, s:I, s:o*}", "op", "exec", "argv", argv, "env",
-			 (json_t *)(uintptr_t)options->env, "cwd", options->cwd, "wall_ms",
+	return json_pack("{s:s, s:b, s:o, s:O*, s:s*, s:I, s:o*}", "op", "exec", "inspected",
+			 sandbox->options.looks_at_programs, "argv", argv, "env", (json_t *)(uintptr_t)options->env,
+			 "cwd", options->cwd, "wall_ms",
 			 (json_int_t)(options->time_limit_ms < INT64_MAX ? options->time_limit_ms : 0), "terminal",
 			 terminal);
 }
@@ -539,7 +540,7 @@ int sandbox_start_program(struct sandbox *sandbox, const struct sandbox_program_
 	stdin_queue_init(&program->stdin_queue, sandbox->loop, options->has_terminal, program_on_stdin_room, program);
 	program->terminal_size =
 		(struct winsize){.ws_col = (unsigned short)options->columns, .ws_row = (unsigned short)options->rows};
-	program->request = program_make_request(options);
+	program->request = program_make_request(sandbox, options);
 	r = program->request ? program_open_streams(program, options->stdin_is_open) : -EILSEQ;
 	if (r == 0)
 		r = program_connect(program);

@@ -23,6 +23,7 @@ struct sandbox_options {
 	const char *callgate_path; /* path of the executable callgate */
 	/* Options of `callgate session create`, NULL-ended: -p, --profile, -w, --audit … */
 	const char *const *arguments;
+	bool looks_at_programs; /* what its programs run is looked at before, as "inspect" of the policy says */
 	/* a socket for `--approve fd:N` of the session, borrowed while it is made; 0 or -1: none */
 	int approver_fd;
 	/* a sandbox that is not ready after this time has failed; 0: SANDBOX_START_TIMEOUT_MS_DEFAULT */

@@ -61,6 +61,10 @@ static const struct cli_option exec_table[] = {
 		 "output is lost unless it writes a file",
 		 FIELD_OFFSET(detach)),
 	CLI_FLAG("json", 0, "print one JSON result on stdout instead of the program's output", FIELD_OFFSET(json)),
+	CLI_FLAG("inspect", 0,
+		 "look at the program first (callgate inspect): warn of what is of note, refuse to start it\n"
+		 "for an alarm; or what \"inspect\" of the session's policy says",
+		 FIELD_OFFSET(inspects)),
 	CLI_FLAG("quiet", 'q', "print only callgate's error messages", FIELD_OFFSET(quiet)),
 	{0},
 };
@@ -123,6 +127,11 @@ static int exec_ask_for_program(struct exec_client *exec, char *const *argv)
 	if (!wish) {
 		cli_print_error("session", "arguments must be UTF-8 text");
 		return CLI_EXIT_ERROR;
+	}
+	error = session_inspect_program(exec->socket_fd, &exec->options, json_object_get(wish, "env"), argv);
+	if (error != CLI_EXIT_OK) {
+		json_decref(wish);
+		return error;
 	}
 	error = exec_make_standard_streams(exec, fd);
 	if (error == 0)

@@ -33,7 +33,7 @@ json_t *exec_make_request(const struct exec_options *options, char *const *argv)
 			json_decref(list);
 			return NULL;
 		}
-	return json_pack("{s:s, s:o, s:o, s:s*, s:I, s:b, s:o*}", "op", "exec", "env", env, "argv", list, "cwd",
-			 options->cwd, "wall_ms", (json_int_t)(options->wall_ns / 1000000), "detached",
-			 options->detach, "terminal", options->tty ? json_object() : NULL);
+	return json_pack("{s:s, s:b, s:o, s:o, s:s*, s:I, s:b, s:o*}", "op", "exec", "inspected", true, "env", env,
+			 "argv", list, "cwd", options->cwd, "wall_ms", (json_int_t)(options->wall_ns / 1000000),
+			 "detached", options->detach, "terminal", options->tty ? json_object() : NULL);
 }

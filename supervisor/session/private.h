@@ -151,6 +151,13 @@ uint64_t pausing_try_to_stop_programs(struct session *session, uint64_t now_ns);
 /* Forgets a client that has hung up. If it had the workspace, the programs go on. */
 void pausing_forget_client(struct session *session, struct client *client);
 
+/* ---- looking.c: what clients look at before they start a program ---- */
+
+/* Whether the policy has "inspect": clients must say that they have looked at what they start. */
+bool looking_is_wanted(const struct session *session);
+/* Answers with what is to be looked for, and with the file that the client asks for. */
+void looking_answer(const struct session *session, struct client *client, const json_t *asked);
+
 /* ---- requests.c ---- */
 
 /* Reads and serves a client's next message. */

@@ -124,7 +124,11 @@ static void client_request_program(struct session *session, struct client *clien
 
 	if (wall_ms > 0 && (uint64_t)wall_ms < UINT64_MAX / NS_PER_MS)
 		wanted.time_limit_ns = (uint64_t)wall_ms * NS_PER_MS;
-	if (!program_request_is_valid(&wanted))
+	if (looking_is_wanted(session) && !json_is_true(json_object_get(asked, "inspected")))
+		clients_send_error(client, "not_inspected",
+				   "the policy says \"inspect\", and this client starts programs without looking at "
+				   "them; callgate session exec and callgate mcp look");
+	else if (!program_request_is_valid(&wanted))
 		clients_send_error(client, "bad_request",
 				   "\"argv\" must be an array of texts, and \"env\" an object of texts");
 	else if (terminal && (!json_is_object(terminal) || wanted.is_detached))
@@ -217,6 +221,8 @@ static void client_handle_message(struct session *session, struct client *client
 		client_request_program(session, client, asked, stdio_fd);
 	else if (op && !client->program && strcmp(op, "list") == 0)
 		client_list_programs(session, client);
+	else if (op && !client->program && strcmp(op, "look") == 0)
+		looking_answer(session, client, asked);
 	else if (op && !client->program && strcmp(op, "usage") == 0)
 		client_tell_usage(session, client);
 	else if (op && !client->program && strcmp(op, "pause") == 0)

@@ -12,6 +12,11 @@
  *       meanwhile: {"op": "signal", "signal": N}. A client that hangs up ends its program, unless "detached": true.
  *       {"op": "denials"}: what was denied since the last such request; the result has only what comes after it
  *       answers: {"program": N, "denials": [...], "denials_unlisted": N}
+ *       With "inspect" in the policy, "inspected": true says that the client has looked at what it starts.
+ *   {"op": "look", "path": "…", "cwd": "/…", "program": BOOL, "PATH": "…"}
+ *       answers: {"session": "…", "inspect": {"refuse": BITS, "warn": BITS, "modules": [...]}, "path": "/…"}: what the
+ *       policy says of inspecting, if it does, and, with a descriptor to read, the file that a program would find by
+ *       this path, or as a program along PATH; without "path": none, or none that programs may read or execute
  *   {"op": "hold"}
  *       answers: {"session": "…", "workdir": "/…"}. The session ends when this client hangs up, and is not idle before.
  *   {"op": "list"}

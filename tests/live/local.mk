@@ -32,6 +32,7 @@ LIVE_TESTS = \
 	tests/live/supervisor/ask-file.sh \
 	tests/live/supervisor/after-read.sh \
 	tests/live/supervisor/judge-changes.sh \
+	tests/live/supervisor/session-inspect.sh \
 	tests/live/supervisor/session.sh \
 	tests/live/supervisor/session-checkpoint.sh \
 	tests/live/supervisor/session-terminal.sh \

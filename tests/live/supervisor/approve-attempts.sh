@@ -4,7 +4,7 @@
 . "$(dirname "$0")/../lib.sh"
 need python3
 mkdir "$T/attempts"
-cd "$T/attempts" && python3 "$SRC/tests/cases/approval-attempts.py" outside "$T/attempts" "$CALLGATE" >"$T/out" 2>&1 ||
+python3 "$SRC/tests/cases/approval-attempts.py" outside "$T/attempts" "$CALLGATE" >"$T/out" 2>&1 ||
 	fail "attempts: $(head -n 40 "$T/out")"
 count=$(sed -n 's/ attempts$//p' "$T/out")
 fronts=$BUILD/tests/unit/approval/test_attempts

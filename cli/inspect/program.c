@@ -1,0 +1,187 @@
+#include "cli/inspect/program.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "cli/inspect/command.h"
+#include "cli/inspect/inspect.h"
+
+#define PROGRAM_PRINTED_FINDINGS_MAX 20 /* findings that are printed of a file */
+
+/* "FILE:LINE: KIND: WHAT". Owned; NULL: no memory. */
+static char *program_describe_finding(const char *name, const struct inspect_finding *finding)
+{
+	const char *kind = inspect_kind_get_name(finding->kind);
+
+	return finding->line > 0 ? cli_format("%s:%u: %s: %s", name, finding->line, kind, finding->what)
+				 : cli_format("%s: %s: %s", name, kind, finding->what);
+}
+
+static bool program_has_file(const struct inspect_program *inspection, const char *name)
+{
+	_cleanup_free_ char *path = name ? inspection->find_file(inspection->data, name, false, NULL) : NULL;
+
+	return path && access(path, F_OK) == 0;
+}
+
+/* Whether a module of Python is a file of the program: beside the script, as Python looks for it first. */
+static bool program_has_module(const struct inspect_program *inspection, const char *module, const char *dir)
+{
+	const int len = (int)strcspn(module, "./");
+	_cleanup_free_ char *file = cli_format("%s/%.*s.py", dir, len, module),
+			    *package = cli_format("%s/%.*s/__init__.py", dir, len, module);
+
+	return program_has_file(inspection, file) || program_has_file(inspection, package);
+}
+
+/* Prints what is to be warned of, and keeps the first finding that refuses the program. 0 or -ENOMEM. */
+static int program_judge_findings(struct inspect_program *inspection, const char *name, const char *dir,
+				  const struct inspect_findings *findings)
+{
+	unsigned printed = 0;
+
+	for (size_t i = 0; i < findings->count; i++) {
+		const uint32_t bit = INSPECT_BIT(findings->item[i].kind);
+		_cleanup_free_ char *text = program_describe_finding(name, &findings->item[i]);
+
+		if (!text)
+			return -ENOMEM;
+		if (findings->item[i].kind == INSPECT_MODULE &&
+		    program_has_module(inspection, findings->item[i].what, dir))
+			continue;
+		if (!inspection->is_quiet && (bit & (inspection->refused | inspection->warned)) &&
+		    printed++ < PROGRAM_PRINTED_FINDINGS_MAX)
+			cli_print_error(inspection->verb, "inspect: %s", text);
+		if ((bit & inspection->refused) && !inspection->why)
+			inspection->why = steal_pointer(&text);
+	}
+	return 0;
+}
+
+/*
+ * Looks at a file. What is no regular file is left to the start, which tells what is wrong with it. name: in messages;
+ * dir: where its own modules are. 0 or -errno; a message was printed, unless it is -ENOMEM.
+ */
+static int program_look_at_file(struct inspect_program *inspection, const char *name, const char *path, const char *dir,
+				enum inspect_type type)
+{
+	_cleanup_findings_ struct inspect_findings findings = {0};
+	struct stat status;
+	int r;
+
+	if (!path || stat(path, &status) < 0 || !S_ISREG(status.st_mode))
+		return 0;
+	r = inspect_look_at_file(path, type, inspection->modules.count > 0 ? &inspection->modules : NULL, &findings,
+				 &type);
+	return r == 0 ? program_judge_findings(inspection, name, dir, &findings) : r;
+}
+
+/* As program_look_at_file(), of the program or a script, beside which its own modules are. */
+static int program_look_at_script(struct inspect_program *inspection, const char *name, bool is_program,
+				  enum inspect_type type)
+{
+	_cleanup_free_ char *found = NULL, *path = inspection->find_file(inspection->data, name, is_program, &found);
+	const char *slash = found ? strrchr(found, '/') : NULL;
+	_cleanup_free_ char *dir = slash ? strndup(found, (size_t)(slash - found)) : strdup(".");
+
+	if (!path)
+		return 0;
+	return dir ? program_look_at_file(inspection, name, path, dir, type) : -ENOMEM;
+}
+
+/* Looks at code of the command line, which becomes a file in memory. 0 or -errno. */
+static int program_look_at_code(struct inspect_program *inspection, const char *code, enum inspect_type type)
+{
+	_cleanup_close_ int fd = memfd_create("callgate-code", MFD_CLOEXEC);
+	struct io_proc_fd_path path = io_proc_fd_path(fd);
+
+	if (fd < 0 || io_write_all(fd, code, strlen(code)) < 0)
+		return -ENOMEM;
+	return program_look_at_file(inspection, "command line", path.path, ".", type);
+}
+
+/* Says what is not looked at. */
+static void program_note_not_inspected(const struct inspect_program *inspection, const char *what)
+{
+	if (!inspection->is_quiet)
+		cli_note("callgate: inspect: %s, so it is not looked at", what);
+}
+
+/* Looks at a module of Python (-m), if it is in the working directory, where Python looks first. 0 or -errno. */
+static int program_look_at_module(struct inspect_program *inspection, const char *module)
+{
+	_cleanup_free_ char *name = strdup(module), *file = NULL, *package = NULL, *path = NULL;
+
+	for (char *dot = name; dot && *dot; dot++)
+		if (*dot == '.')
+			*dot = '/';
+	file = name ? cli_format("./%s.py", name) : NULL;
+	package = name ? cli_format("./%s/__main__.py", name) : NULL;
+	if (!file || !package)
+		return -ENOMEM;
+	if (!program_has_file(inspection, file) && !program_has_file(inspection, package)) {
+		program_note_not_inspected(inspection, "the module is not in the working directory");
+		return 0;
+	}
+	path = inspection->find_file(inspection->data, program_has_file(inspection, file) ? file : package, false,
+				     NULL);
+	return program_look_at_file(inspection, module, path, ".", INSPECT_TYPE_PYTHON);
+}
+
+/* Looks at a program that an interpreter reads from standard input, if that is a file. 0 or -errno. */
+static int program_look_at_stdin(struct inspect_program *inspection, enum inspect_type type)
+{
+	struct stat status;
+
+	if (!inspection->reads_stdin)
+		return 0;
+	if (fstat(STDIN_FILENO, &status) == 0 && S_ISREG(status.st_mode))
+		return program_look_at_file(inspection, "standard input", io_proc_fd_path(STDIN_FILENO).path, ".",
+					    type);
+	program_note_not_inspected(inspection, "the program is read from standard input, which is no file");
+	return 0;
+}
+
+int inspect_program_look(struct inspect_program *inspection)
+{
+	const struct inspect_command command = inspect_read_command(inspection->argv);
+	const uint32_t warned = inspection->warned;
+	int r;
+
+	if (!inspection->refused && !inspection->warned)
+		return 0;
+	/* of an interpreter only what refuses it: its own calls are for its scripts */
+	if (command.script || command.code || command.module || command.comes_on_stdin)
+		inspection->warned = 0;
+	r = program_look_at_script(inspection, command.program, true, INSPECT_TYPE_MAX);
+	inspection->warned = warned;
+	if (r == 0 && command.script)
+		r = program_look_at_script(inspection, command.script, false, command.type);
+	if (r == 0 && command.code)
+		r = program_look_at_code(inspection, command.code, command.type);
+	if (r == 0 && command.module)
+		r = program_look_at_module(inspection, command.module);
+	if (r == 0 && command.comes_on_stdin)
+		r = program_look_at_stdin(inspection, command.type);
+	return r;
+}
+
+void inspect_program_set_default(struct inspect_program *inspection, bool is_wanted)
+{
+	if ((!is_wanted && inspection->modules.count == 0) || inspection->refused || inspection->warned)
+		return;
+	inspection->refused = inspect_level_get_bits(INSPECT_ALARM);
+	inspection->warned = inspect_level_get_bits(INSPECT_WARNING);
+}
+
+void inspect_program_release(struct inspect_program *inspection)
+{
+	free(inspection->why);
+	cli_list_release(&inspection->modules);
+}

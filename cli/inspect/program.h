@@ -1,0 +1,34 @@
+/* Looks at what a command line is about to run: program, script, code. For callgate run and callgate session exec. */
+#ifndef CALLGATE_CLI_INSPECT_PROGRAM_H
+#define CALLGATE_CLI_INSPECT_PROGRAM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cli/options.h"
+
+/* What is looked at, and for what. */
+struct inspect_program {
+	const char *verb;         /* for messages */
+	char *const *argv;        /* NULL-ended, not empty */
+	uint32_t refused, warned; /* INSPECT_BITs; both 0: nothing is looked at */
+	struct cli_list modules;  /* what may be imported; empty: everything */
+	bool is_quiet;
+	bool reads_stdin; /* the program reads this process's standard input; false: its input is empty */
+	/*
+	 * Finds a file as the program would: a name is relative to its working directory, or, of a program without a
+	 * slash, looked for along PATH. Returns a path by which this process can open it, owned by the caller; NULL:
+	 * there is none. ret_name: the name by which it was found, likewise.
+	 */
+	char *(*find_file)(void *data, const char *name, bool is_program, char **ret_name);
+	void *data;
+	char *why; /* the first finding that refuses the program; owned; NULL: none */
+};
+
+/* With --inspect, or a list of modules, and without "inspect" in the policy: what is looked for then. */
+void inspect_program_set_default(struct inspect_program *inspection, bool is_wanted);
+/* Prints what is to be warned of, and sets `why`. 0 or -errno; a message was printed, unless it is -ENOMEM. */
+int inspect_program_look(struct inspect_program *inspection);
+void inspect_program_release(struct inspect_program *inspection);
+
+#endif

@@ -1,0 +1,79 @@
+/* "inspect" of the policy: clients look at files before they start a program, and then say that they have. */
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "policy/policy.h"
+#include "supervisor/environment.h"
+#include "supervisor/lookup.h"
+#include "supervisor/session/private.h"
+
+bool looking_is_wanted(const struct session *session)
+{
+	const struct policy_settings *settings = policy_get_settings(session->sandbox->policy);
+
+	return settings->refused_findings || settings->warned_findings || settings->module_count > 0;
+}
+
+/* What the policy says of inspecting. A new reference; NULL: nothing. */
+static json_t *looking_make_settings(const struct session *session)
+{
+	const struct policy_settings *settings = policy_get_settings(session->sandbox->policy);
+	json_t *modules;
+
+	if (!looking_is_wanted(session))
+		return NULL;
+	modules = json_array();
+	for (size_t i = 0; i < settings->module_count; i++)
+		(void)json_array_append_new(modules, json_string(settings->modules[i]));
+	return json_pack("{s:I, s:I, s:o}", "refuse", (json_int_t)settings->refused_findings, "warn",
+			 (json_int_t)settings->warned_findings, "modules", modules);
+}
+
+/*
+ * Opens a file as a program of the session would find it, if the policy lets programs read or execute it. A descriptor
+ * owned by the caller, or -errno.
+ */
+static int looking_open(const struct session *session, const char *cwd, const char *path)
+{
+	const struct policy *policy = session->sandbox->policy;
+	_cleanup_close_ int fd = -1;
+	struct place place;
+	struct stat st;
+	int r = view_walk_path(session->sandbox->view, NULL, cwd ? cwd : policy_get_settings(policy)->workdir, path,
+			       VIEW_FOLLOW_LAST_LINK, &place);
+
+	if (r < 0)
+		return r;
+	if (place.mount->flags & (MOUNT_PROC | MOUNT_DEV_PTS | MOUNT_TTY | MOUNT_DEVICE) ||
+	    (view_judge_place(session->sandbox->view, NULL, &place, POLICY_READ).verdict == VERDICT_DENY &&
+	     view_judge_place(session->sandbox->view, NULL, &place, POLICY_EXEC).verdict == VERDICT_DENY))
+		return -EACCES;
+	fd = view_open_place(&place, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0);
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return fd < 0 ? fd : -errno;
+	return S_ISREG(st.st_mode) ? steal_fd(&fd) : -EACCES;
+}
+
+void looking_answer(const struct session *session, struct client *client, const json_t *asked)
+{
+	const json_t *name = json_object_get(asked, "path");
+	const char *path_env = json_string_value(json_object_get(asked, "PATH"));
+	const char *path = json_string_value(name), *cwd = json_string_value(json_object_get(asked, "cwd"));
+	struct lookup lookup = {.view = session->sandbox->view,
+				.policy = session->sandbox->policy,
+				.wanted_name = path,
+				.path_env =
+					path_env ? path_env : environment_get_value(session->options->envp, "PATH")};
+	_cleanup_close_ int fd = -1;
+
+	if (path && json_is_true(json_object_get(asked, "program")))
+		path = lookup_find_program(&lookup) == LOOKUP_FOUND ? lookup.found_path : NULL;
+	if (path)
+		fd = looking_open(session, cwd, path);
+	clients_send_fd(client,
+			json_pack("{s:s, s:o*, s:s*}", "session", session->options->run_id, "inspect",
+				  looking_make_settings(session), "path", fd >= 0 ? path : NULL),
+			fd);
+}

@@ -1,0 +1,100 @@
+#!/bin/bash
+# session exec --inspect, and "inspect" of a session's policy: programs are looked at as the session has them, before
+# they start; a client that does not look is refused.
+. "$(dirname "$0")/../lib.sh"
+need python3 jq
+export CALLGATE_PARSERS=$SRC/cli/inspect/parsers
+mkdir "$T/w" "$T/w/sub"
+cat >"$T/w/bad.py" <<'END2'
+import base64
+exec(base64.b64decode("cHJpbnQoMSk="))
+END2
+echo 'print("harmless")' >"$T/w/good.py"
+echo 'import helper; print(helper.text)' >"$T/w/own.py"
+echo 'text = "own"' >"$T/w/helper.py"
+cp "$T/w/bad.py" "$T/w/sub/good.py"
+policy='"version": 1, "name": "looked", "extends": ["python"], "filesystem": {"write": ["@workdir"],
+	"exec": ["/usr", "/bin"]}'
+echo "{$policy}" >"$T/plain.json"
+echo "{$policy, \"inspect\": {\"refuse\": [\"alarm\"]}}" >"$T/inspect.json"
+echo "{$policy, \"inspect\": {\"modules\": [\"numpy\"]}}" >"$T/modules.json"
+
+session()
+{
+	timeout -k 5 "$LIVE_TIMEOUT" "$CALLGATE" session "$@"
+}
+
+# make POLICY [OPTION…]: a session; sets id.
+make()
+{
+	id=$(session create -p "$T/$1.json" -w "$T/w" "${@:2}" 2>"$T/err") || die "session create: $(cat "$T/err")"
+}
+
+# runs EXPECTED ARGUMENT…; refused ARGUMENT…: what a program of the session prints; that it is not started.
+runs()
+{
+	session exec "${@:2}" >"$T/out" 2>"$T/err" || fail "exec ${*:2}: $(cat "$T/err")"
+	[ "$(cat "$T/out")" = "$1" ] || fail "exec ${*:2}: $(cat "$T/out" "$T/err")"
+}
+refused()
+{
+	session exec "$@" >"$T/out" 2>"$T/err"
+	[ $? = 126 ] || fail "started: exec $*: $(cat "$T/out" "$T/err")"
+	grep -q 'not started, because of what was found in it: ' "$T/err" || fail "exec $*: $(cat "$T/err")"
+	[ ! -s "$T/out" ] || fail "started: exec $*: $(cat "$T/out")"
+}
+
+# ---- without "inspect" in the policy: when the client wants it ----
+make plain
+runs 1 "$id" -- python3 bad.py
+refused --inspect "$id" -- python3 bad.py
+grep -q 'bad.py:2: ' "$T/err" || fail "no line: $(cat "$T/err")"
+refused --inspect -q --cwd "$T/w/sub" "$id" -- python3 good.py # as the program would find it
+runs harmless --inspect "$id" -- python3 good.py
+refused --inspect "$id" -- python3 -c "$(cat "$T/w/bad.py")"
+refused --inspect -i "$id" -- python3 - <"$T/w/bad.py"
+refused --inspect "$id" -- python3 -m bad
+session stop "$id"
+
+# ---- with it: always, and a client that does not look is told ----
+make inspect
+refused "$id" -- python3 bad.py
+runs harmless "$id" -- python3 good.py
+cat >"$T/client.py" <<'END2'
+import json, os, socket, sys
+def ask(**request):
+    client = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    client.connect(sys.argv[1])
+    null = [os.open("/dev/null", os.O_RDWR)] * 3
+    socket.send_fds(client, [json.dumps(request).encode()], null if request["op"] == "exec" else [])
+    data, fds, _, _ = socket.recv_fds(client, 1 << 20, 4)
+    return json.loads(data), [os.read(fd, 99) for fd in fds]
+for said in ({}, {"inspected": False}, {"inspected": "yes"}, {"inspected": 1}):
+    print(ask(op="exec", argv=["true"], **said)[0]["error"]["code"])
+for path in ("/etc/shadow", "/proc/self/environ", "/dev/null", "sub", "none", "../p", "", 7, None):
+    answer, fds = ask(op="look", path=path)
+    print("path" in answer, fds, answer["inspect"]["refuse"] > 0)
+print(ask(op="look", path="good.py")[1], ask(op="look", path="good.py", cwd=sys.argv[2])[1])
+END2
+"$PYTHON" "$T/client.py" "$(echo "$T"/tmp/callgate-*/session-"$id")" "$T/w/sub" >"$T/out" 2>&1
+{
+	for _ in 1 2 3 4; do echo not_inspected; done
+	for _ in 1 2 3 4 5 6 7 8 9; do echo "False [] True"; done
+	printf '%s\n' "[b'print(\"harmless\")\\n'] [b'import base64\\nexec(base64.b64decode(\"cHJpbnQoMSk=\"))\\n']"
+} | cmp -s - "$T/out" || fail "other clients: $(cat "$T/out")"
+session stop "$id"
+make modules
+runs own "$id" -- python3 own.py
+refused "$id" -- python3 -c 'import ctypes_not_there'
+session stop "$id"
+
+# ---- what a program of the session has written, where the directory stays as it is ----
+if id=$(session create -p "$T/inspect.json" -w "$T/w" --cow 2>"$T/err"); then
+	runs "" "$id" -- sh -c 'cp bad.py good.py'
+	refused "$id" -- python3 good.py
+	runs "" "$id" -- sh -c "echo 'print(7)' >bad.py"
+	runs 7 "$id" -- python3 bad.py
+	session stop "$id"
+	"$CALLGATE" ws discard "$id" || fail "discard"
+fi
+exit 0
