@@ -243,7 +243,7 @@ START_TEST(arguments_are_compared_as_the_terms_say)
 	for (size_t i = 0; i < count; i++) {
 		if ((rows[i].class != ROW_FILTER && !rows[i].more_terms) || rows[i].nr < 0)
 			continue;
-		for (unsigned seed = 0; seed < (SANITIZED ? 2000 : 20000); seed++) {
+		for (unsigned seed = 0; seed < (SANITIZED ? 2000 : (unsigned)few_of(20000)); seed++) {
 			uint32_t nr = (uint32_t)rows[i].nr;
 			uint64_t arg[6];
 

@@ -21,7 +21,7 @@
 #include "tests/unit/unit.h"
 
 /* Under the sanitizers, which look for other mistakes, a seed takes 25 times as long. */
-#define SEEDS (SANITIZED ? 60 : 400)
+#define SEEDS (SANITIZED ? 60 : few_of(400))
 
 /* An answer to a question in the words of callgate why, by nothing but the functions that judge. */
 static struct diff_answer judge_path(const struct policy *policy, const char *path, size_t len, unsigned want)

@@ -17,7 +17,7 @@
 #include "tests/unit/sanitized.h"
 #include "tests/unit/unit.h"
 
-#define POLICIES (SANITIZED ? 50 : 400)
+#define POLICIES (SANITIZED ? 50 : few_of(400))
 #define QUERIES 200
 /* The architecture's own loader, as the program writes it (base/elf-machine.h). */
 #if defined(__x86_64__)
@@ -148,7 +148,7 @@ START_TEST(test_broken_lines)
 
 	encode(&written, -ENOENT);
 	srandom(2);
-	for (int i = 0; i < (SANITIZED ? 40000 : 200000); i++) {
+	for (int i = 0; i < (SANITIZED ? 40000 : few_of(200000)); i++) {
 		size_t len = random() % 4 ? line_len : (size_t)random() % line_len;
 		char *copy = malloc(len ? len : 1);
 		struct scan_record record;

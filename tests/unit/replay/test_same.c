@@ -18,7 +18,7 @@
 #include "tests/unit/sanitized.h"
 #include "tests/unit/unit.h"
 
-#define SEEDS (SANITIZED ? 40 : 300)
+#define SEEDS (SANITIZED ? 40 : few_of(300))
 #define QUESTIONS 60
 #define LINE_MAX_BYTES 1024
 

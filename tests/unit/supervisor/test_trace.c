@@ -288,7 +288,7 @@ static void target_threads(void)
 {
 	const uint64_t begin_ns = io_read_clock_ns();
 
-	for (int i = 0; i < (SANITIZED ? 100 : 1000) && has_time(begin_ns, i); i++) {
+	for (int i = 0; i < (SANITIZED ? 100 : few_of(1000)) && has_time(begin_ns, i); i++) {
 		pid_t pid = fork();
 		int status;
 
@@ -358,7 +358,7 @@ static void target_spawn(void)
 	char *plain[] = {rig.self, "exit", "7", NULL};
 	char *restarted[] = {"/virt/self", "exit", "8", NULL};
 
-	for (int i = 0; i < (SANITIZED ? 60 : 300); i++) {
+	for (int i = 0; i < (SANITIZED ? 60 : few_of(300)); i++) {
 		char **argv = i % 2 ? plain : restarted;
 		int status;
 		pid_t pid;

@@ -75,7 +75,7 @@ START_TEST(what_is_absent_is_no_need)
 
 	query = (struct query){.kind = QUERY_PATHS, .path_count = 1, .was_found_absent = true};
 	(void)snprintf(query.paths[0].canonical_path, PATH_MAX, "/none");
-	for (int i = 0; i < (SANITIZED ? 100000 : 1000000); i++)
+	for (int i = 0; i < (SANITIZED ? 100000 : few_of(1000000)); i++)
 		ck_assert_int_eq(needs_add_query(&needs, &query, 1, "openat", "/bin/x"), 0);
 	ck_assert_uint_eq(needs.count, 0);
 	/* What is there is not made again. */
