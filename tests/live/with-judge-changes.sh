@@ -37,7 +37,7 @@ if [ "${JUDGE_CHANGES:-}" = all ]; then
 	export LIVE_USER_TIMEOUT
 else
 	# Races were run at length in judged runs.
-	export FLIP_SECONDS=1 SWAP_SECONDS=1 KILL_SECONDS=1 RENAME_ROUNDS=6 DIFF_PART=1/6
+	export FLIP_SECONDS=1 SWAP_SECONDS=1 KILL_SECONDS=1 STORM_SECONDS=1 RENAME_ROUNDS=6 DIFF_PART=1/6
 fi
 export top_srcdir=$SRC top_builddir=$BUILD
 if [ "$(id -u)" = 0 ]; then

@@ -136,7 +136,7 @@ chmod 600 "$T/race/private"
 live_kept+=($!)
 cat >"$T/w/race.py" <<'END'
 import os, sys, time
-seen, end = {}, time.monotonic() + 3
+seen, end = {}, time.monotonic() + float(sys.argv[2])
 while time.monotonic() < end:
     for flags in (os.O_RDONLY, os.O_RDONLY | os.O_NOFOLLOW, os.O_RDONLY | os.O_CREAT):
         try:
@@ -148,7 +148,7 @@ while time.monotonic() < end:
         seen[text] = seen.get(text, 0) + 1
 print(sorted(seen))
 END
-cg run -p "$T/p.json" -w "$T/w" -- "$PYTHON" race.py "$T/pub/race/file" >"$T/out" 2>&1
+cg run -p "$T/p.json" -w "$T/w" -- "$PYTHON" race.py "$T/pub/race/file" "${FLIP_SECONDS:-3}" >"$T/out" 2>&1
 kill "${live_kept[@]}" && live_kept=()
 grep -q HIDDEN "$T/out" && fail "read while it was swapped: $(cat "$T/out")"
 grep -q open "$T/out" || fail "never read: $(cat "$T/out")"
