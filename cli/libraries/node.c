@@ -79,6 +79,8 @@ static void node_read_nested(struct packages *packages, struct package *package,
 		fd = openat2_retry(dirfd(dir), entry->d_name, O_PATH | O_DIRECTORY, 0, IO_RESOLVE_BELOW);
 		if (fd < 0)
 			continue;
+		if (packages->nested_count++ >= PACKAGES_MAX)
+			return;
 		node_read_json(packages, package, fd, false);
 		node_read_nested(packages, package, fd, "node_modules", depth + 1);
 	}

@@ -47,9 +47,12 @@ void package_add_file(struct packages *packages, struct package *package, const 
 
 void package_add_need(struct packages *packages, struct package *package, const char *key)
 {
+	if (package->need_count == PACKAGE_NEEDS_MAX || packages->need_count == PACKAGES_NEEDS_MAX)
+		return;
 	for (size_t i = 0; i < package->need_count; i++)
 		if (strcmp(package->need[i], key) == 0)
 			return;
+	packages->need_count++;
 	ARENA_APPEND(packages->arena, package->need, package->need_count, key);
 }
 

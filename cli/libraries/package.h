@@ -13,6 +13,8 @@
 
 #define PACKAGES_MAX 20000u        /* packages that are read */
 #define PACKAGE_FILES_MAX 2000000u /* names of files, of all packages together */
+#define PACKAGE_NEEDS_MAX 2000u    /* packages that one needs; each new one is compared with all before */
+#define PACKAGES_NEEDS_MAX 200000u /* the same, of all packages together */
 
 struct library_choice;
 
@@ -46,6 +48,8 @@ struct packages {
 	struct package *package;
 	size_t package_count;
 	size_t file_count; /* of all packages together */
+	size_t need_count; /* of all packages together */
+	size_t nested_count; /* of node: directories of packages in packages */
 };
 
 /* Adds a site, unless it is there already; `path` need not be canonical or exist. */
@@ -53,6 +57,7 @@ void packages_add_site(struct packages *packages, const char *path, const char *
 
 /* Adds a path below the site to the package's files. One that leaves the site, or is none, is ignored. */
 void package_add_file(struct packages *packages, struct package *package, const char *path, size_t len);
+/* Adds the key of a package that another one needs, unless it has too many. */
 void package_add_need(struct packages *packages, struct package *package, const char *key);
 
 /* Adds a package to the list and returns it; NULL: there are too many. */

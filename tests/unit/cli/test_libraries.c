@@ -392,6 +392,20 @@ START_TEST(test_node)
 }
 END_TEST
 
+/* 130,000 needs in 1 MB, which would be compared with each other: as many as there can be are taken. */
+START_TEST(test_many_needs)
+{
+	static char text[1 << 20];
+	size_t len = 0;
+
+	for (unsigned i = 0; len < sizeof(text) - 16; i++)
+		len += (size_t)snprintf(text + len, sizeof(text) - len, "%x\n", i);
+	packages_add_site(&packages, root, NULL);
+	metadata_read_requires(&packages, &package, text, NULL);
+	ck_assert_uint_eq(package.need_count, PACKAGE_NEEDS_MAX);
+}
+END_TEST
+
 START_TEST(test_sites)
 {
 	char prefix[PATH_MAX], part[PATH_MAX];
@@ -427,6 +441,7 @@ int main(void)
 	tcase_add_test(tests, test_dpkg);
 	tcase_add_test(tests, test_many_files);
 	tcase_add_test(tests, test_node);
+	tcase_add_test(tests, test_many_needs);
 	tcase_add_test(tests, test_sites);
 	suite_add_tcase(suite, tests);
 	return unit_run(suite);
