@@ -56,6 +56,7 @@ struct control_connect {
 	uint16_t port;       /* destination port, host order */
 	uint16_t source_port; /* source port of the program's socket, host order; 0 for CONTROL_UDP_ENDPOINT */
 	uint8_t family;      /* AF_INET or AF_INET6, as the program sees the connection */
+	uint8_t was_answered;     /* the answer to a question permits the connection, although the policy denies it */
 	char host[NET_HOST_SIZE]; /* name that the address stands for; "" for a proxy: see CONTROL_PORT_* */
 	char exe[256];
 };

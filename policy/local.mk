@@ -18,6 +18,7 @@ libcallgate_policy_a_SOURCES += \
 	policy/model.h \
 	policy/network/address.c \
 	policy/network/agree.c \
+	policy/network/asked.c \
 	policy/network/check.c \
 	policy/network/cli.c \
 	policy/network/compile.c \

@@ -67,6 +67,7 @@ void compile_on_deny(struct compiler *compiler)
 		on_deny_add_rule(policy, policy->network.rule[i].label, policy->network.rule[i].on_deny);
 	for (size_t i = 0; i < policy->network.deny_count; i++)
 		on_deny_add_rule(policy, policy->network.deny[i].label, policy->network.deny[i].on_deny);
+	policy->network.asks_about_denials = policy->settings.on_deny == ON_DENY_ASK;
 }
 
 enum policy_on_deny policy_find_on_deny(const struct policy *policy, const char *rule)

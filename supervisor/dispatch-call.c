@@ -236,6 +236,16 @@ static bool dispatch_fire_after_entries(struct dispatch *dispatch)
 	return true;
 }
 
+/* Adds the denial of an endpoint to the network's part of the result. */
+static void dispatch_report_refused_endpoint(const struct dispatch *dispatch)
+{
+	const struct call *call = dispatch->call;
+
+	if (dispatch->egress && call->net.host[0] && call->decision.verdict == VERDICT_DENY)
+		egress_client_add_refusal(dispatch->egress, call->net.host, call->net.audit_net.port,
+					  call->decision.rule, call->decision.reason);
+}
+
 /* Records the verdict, then performs the outcome. A call that cannot be recorded fails and is not performed. */
 void dispatch_finish_call(struct dispatch *dispatch, const struct seccomp_notif *notification)
 {
@@ -247,6 +257,7 @@ void dispatch_finish_call(struct dispatch *dispatch, const struct seccomp_notif 
 	decoy = dispatch_call_reads_decoy(dispatch);
 
 	dispatch_count_call(dispatch);
+	dispatch_report_refused_endpoint(dispatch);
 	if (call->outcome.kind == OUTCOME_BLOCKING_OPEN)
 		interrupted_note_waiting_open(&dispatch->interrupted_calls, notification);
 	if (call->outcome.kind != OUTCOME_TARGET_GONE)

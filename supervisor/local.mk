@@ -13,6 +13,8 @@ libcallgate_supervisor_a_SOURCES += \
 	supervisor/ask/details.h \
 	supervisor/ask/directory.c \
 	supervisor/ask/directory.h \
+	supervisor/ask/endpoint.c \
+	supervisor/ask/endpoint.h \
 	supervisor/ask/key.c \
 	supervisor/ask/key.h \
 	supervisor/ask/question.c \

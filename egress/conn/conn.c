@@ -145,6 +145,7 @@ struct conn *conn_create(struct egress *egress, const struct control_connect *co
 	conn->port = connect->port;
 	conn->source_port = connect->source_port;
 	conn->address_family = connect->family;
+	conn->was_answered = connect->was_answered && connect->host[0];
 	LINE_COPY_TEXT(conn->host, connect->host);
 	conn->client.watch.fd = conn->upstream.watch.fd = conn->upstream_dial_result.fd = -1;
 	conn->client.loop = conn->upstream.loop = egress->loop;
@@ -336,7 +337,9 @@ static void conn_on_dialled(void *ctx, const struct dial_result *result)
 void conn_open_upstream(struct conn *conn, const char *host, uint16_t port,
 			void (*answer)(struct conn *conn, int error, const char *reason))
 {
-	struct net_verdict verdict = policy_net_judge_connect(conn->egress->policy, host, port, false);
+	const struct policy *policy = conn->egress->policy;
+	struct net_verdict verdict = conn->was_answered ? policy_net_judge_answered_connect(policy, host, port)
+							: policy_net_judge_connect(policy, host, port, false);
 
 	if (conn->upstream.watch.fd >= 0)
 		conn_drop_upstream(conn, false);

@@ -53,6 +53,7 @@ struct conn {
 	pid_t pid;
 	uint16_t source_port, port;
 	int address_family;          /* of the program's socket */
+	bool was_answered;           /* the answer to a question permits the endpoint it was announced with */
 	char host[NET_HOST_SIZE];    /* the endpoint's name; "" for a proxy that has read no destination yet */
 	const struct net_rule *rule; /* the rule that approves host; NULL for a proxy that has no destination yet */
 	struct channel client, upstream; /* watch.fd is -1 while not connected */

@@ -58,7 +58,8 @@ static void judge_synthetic_name(struct pool *pool, const struct dns_query *quer
 	struct sockaddr_storage address;
 
 	if (pool_add_name(pool, verdict->host, &verdict->pool_index) < 0) {
-		verdict_refuse_name(verdict, DNS_SERVFAIL, "pool_exhausted", verdict->rule->label);
+		verdict_refuse_name(verdict, DNS_SERVFAIL, "pool_exhausted",
+				    verdict->rule ? verdict->rule->label : NULL);
 		return;
 	}
 	verdict->has_pool_addresses = true;
@@ -83,11 +84,11 @@ static void dns_judge_name(const struct policy *policy, struct pool *pool, const
 	}
 	name = policy_net_judge_name(policy, verdict->host);
 	verdict->rule = name.rule;
-	if (!name.is_allowed)
+	if (!name.is_allowed && !policy_net_may_ask_about_name(policy, verdict->host))
 		verdict_refuse_name(verdict, DNS_NXDOMAIN, name.reason, name.label);
 	else if (!query_asks_for_family(query, AF_INET) && !query_asks_for_family(query, AF_INET6))
 		return; /* NODATA; also for type HTTPS, whose answer could carry keys for Encrypted ClientHello */
-	else if (name.rule->uses_real_dns)
+	else if (name.is_allowed && name.rule->uses_real_dns)
 		verdict->uses_real_addresses = true;
 	else
 		judge_synthetic_name(pool, query, verdict);

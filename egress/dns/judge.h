@@ -21,7 +21,7 @@ struct dns_verdict {
 	const char *refusal_reason;          /* static code for the record of a refusal; NULL: no record */
 	const char *rule_label;           /* label of the deciding rule; may be NULL */
 	char host[NET_HOST_SIZE];         /* canonical name; "": none */
-	const struct net_rule *rule; /* the rule that allows the name */
+	const struct net_rule *rule;      /* the rule that allows the name; NULL: a connection to it is asked about */
 	/* the answer has the addresses of `pool_index`. The supervisor must know them before the program does. */
 	bool has_pool_addresses;
 	uint32_t pool_index;      /* the name's index in the pool, if has_pool_addresses */

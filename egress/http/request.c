@@ -40,6 +40,17 @@ static bool request_method_is_valid(const char *method)
 	       strcasecmp(method, "TRACE") != 0;
 }
 
+/* What the policy says, or the policy with the answer that permits the connection. */
+static struct net_verdict request_judge_by_policy(const struct conn *conn, const struct request *request)
+{
+	const struct policy *policy = conn->egress->policy;
+
+	return conn->was_answered ? policy_net_judge_answered_request(policy, conn->host, conn->port, request->method,
+								      request->path, request->asks_for_websocket)
+				  : policy_net_judge_request(policy, conn->host, conn->port, request->method,
+							     request->path, request->asks_for_websocket);
+}
+
 void request_judge(struct conn *conn, const struct request *request, const struct http_field *fields, size_t count,
 		   struct request_verdict *ret_verdict)
 {
@@ -60,8 +71,7 @@ void request_judge(struct conn *conn, const struct request *request, const struc
 		request_set_refusal(ret_verdict, 403, "proto_not_granted");
 		return;
 	}
-	verdict = policy_net_judge_request(egress->policy, conn->host, conn->port, request->method, request->path,
-				     request->asks_for_websocket);
+	verdict = request_judge_by_policy(conn, request);
 	ret_verdict->label = verdict.label;
 	if (!verdict.is_allowed) {
 		request_set_refusal(ret_verdict, 403, verdict.reason);

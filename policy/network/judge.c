@@ -97,6 +97,12 @@ static bool judge_port_is_listed(const uint16_t *ports, size_t count, unsigned p
 	return false;
 }
 
+bool net_deny_matches(const struct net_deny *deny, const char *host, unsigned port)
+{
+	return (!deny->port_count || judge_port_is_listed(deny->port, deny->port_count, port)) &&
+	       net_host_matches(deny->host, host);
+}
+
 /* Finds the deny rule for a host and port or, with `all_ports`, one for all ports of the host. NULL: none. */
 static const struct net_deny *judge_find_deny(const struct policy *policy, const char *host, unsigned port,
 					      bool all_ports)
@@ -104,9 +110,7 @@ static const struct net_deny *judge_find_deny(const struct policy *policy, const
 	for (size_t i = 0; i < policy->network.deny_count; i++) {
 		const struct net_deny *deny = &policy->network.deny[i];
 
-		if (deny->port_count && (all_ports || !judge_port_is_listed(deny->port, deny->port_count, port)))
-			continue;
-		if (net_host_matches(deny->host, host))
+		if (!(all_ports && deny->port_count) && net_deny_matches(deny, host, port))
 			return deny;
 	}
 	return NULL;
@@ -130,9 +134,8 @@ struct net_verdict policy_net_judge_name(const struct policy *policy, const char
 	return judge_make_refusal("no_rule");
 }
 
-/* Finds the next rule from *at on for host, port and transport. NULL: no more. *reason: what the closest rule lacks. */
-static const struct net_rule *judge_find_next_match(const struct policy *policy, size_t *at, const char *host,
-						    unsigned port, bool udp, const char **reason)
+const struct net_rule *net_find_next_rule(const struct policy *policy, size_t *at, const char *host, unsigned port,
+					  bool udp, const char **reason)
 {
 	while (*at < policy->network.rule_count) {
 		const struct net_rule *rule = &policy->network.rule[(*at)++];
@@ -182,7 +185,7 @@ static struct net_verdict judge_connect(const struct policy *policy, const char 
 					    .reason = "after_read"};
 	if (deny)
 		return judge_make_denial(deny);
-	rule = judge_find_next_match(policy, &at, host, port, udp, &reason);
+	rule = net_find_next_rule(policy, &at, host, port, udp, &reason);
 	return rule ? judge_make_grant(rule) : judge_make_refusal(reason);
 }
 
@@ -214,7 +217,7 @@ bool policy_net_intercepts_tls(const struct policy *policy, const char *host, un
 	bool some = false, all = true;
 	size_t at = 0;
 
-	while ((rule = judge_find_next_match(policy, &at, host, port, false, &reason))) {
+	while ((rule = net_find_next_rule(policy, &at, host, port, false, &reason))) {
 		if (rule->proto != NET_HTTPS)
 			continue;
 		some = true;
@@ -272,25 +275,18 @@ bool net_rule_allows_request(const struct net_rule *rule, const char *method, co
 	return rule->http_rule_count == 0 || judge_http_allows(rule, method, path, upgrade, &reason);
 }
 
-/* Judges an HTTP request. Of the endpoint's rules, one that names such requests comes before one that allows any. */
-static struct net_verdict judge_request(const struct policy *policy, const char *host, unsigned port,
-					const char *method, const char *path, bool upgrade)
+struct net_verdict net_judge_request_by_rules(const struct policy *policy, const char *host, unsigned port,
+					      const char *method, const char *path, bool upgrade)
 {
-	const struct net_deny *deny = judge_find_deny(policy, host, port, false);
 	const struct net_rule *rule, *any = NULL;
 	const char *reason = "no_rule";
 	const char *closest = "path_not_granted";
 	bool some = false;
 	size_t at = 0;
 
-	if (judge_find_entry_that_closed_network(policy))
-		return (struct net_verdict){.label = judge_find_entry_that_closed_network(policy),
-					    .reason = "after_read"};
-	if (deny)
-		return judge_make_denial(deny);
 	if (strcmp(method, "CONNECT") == 0 || strcmp(method, "TRACE") == 0)
 		return judge_make_refusal("method_not_granted");
-	while ((rule = judge_find_next_match(policy, &at, host, port, false, &reason))) {
+	while ((rule = net_find_next_rule(policy, &at, host, port, false, &reason))) {
 		if (rule->proto != NET_HTTPS && rule->proto != NET_HTTP) {
 			reason = "proto_not_granted";
 			continue;
@@ -304,6 +300,18 @@ static struct net_verdict judge_request(const struct policy *policy, const char 
 	if (any)
 		return judge_make_grant(any);
 	return judge_make_refusal(some ? closest : reason);
+}
+
+/* Judges an HTTP request: a fired after_read entry, then rules of "deny", then rules of "allow". */
+static struct net_verdict judge_request(const struct policy *policy, const char *host, unsigned port,
+					const char *method, const char *path, bool upgrade)
+{
+	const struct net_deny *deny = judge_find_deny(policy, host, port, false);
+
+	if (judge_find_entry_that_closed_network(policy))
+		return (struct net_verdict){.label = judge_find_entry_that_closed_network(policy),
+					    .reason = "after_read"};
+	return deny ? judge_make_denial(deny) : net_judge_request_by_rules(policy, host, port, method, path, upgrade);
 }
 
 struct net_verdict policy_net_judge_request(const struct policy *policy, const char *host, unsigned port,

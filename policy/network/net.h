@@ -93,6 +93,17 @@ struct net_verdict policy_net_judge_connect(const struct policy *policy, const c
 /* Judges an address that an approved name resolved to: only a deny rule for the address denies it. */
 struct net_verdict policy_net_judge_address(const struct policy *policy, const struct sockaddr *address, unsigned port);
 /*
+ * Judges a TCP connection that an answer permits ("on_deny": "ask"): by the rule of "allow" that names the endpoint,
+ * else by a rule for this endpoint alone. Denied is what a rule of "deny" denies without asking, what is not asked
+ * about, and an address that "private" would not permit: loopback, link-local, metadata, multicast and the like.
+ */
+struct net_verdict policy_net_judge_answered_connect(const struct policy *policy, const char *host, unsigned port);
+/* Judges an HTTP request on a connection that an answer permitted: by the rules of "allow". */
+struct net_verdict policy_net_judge_answered_request(const struct policy *policy, const char *host, unsigned port,
+						     const char *method, const char *path, bool upgrade);
+/* Whether a connection to some port of the name would be asked about. Then the name is given a synthetic address. */
+bool policy_net_may_ask_about_name(const struct policy *policy, const char *host);
+/*
  * True when TLS to this endpoint is intercepted, false when it passes through. It is intercepted when all rules for the
  * endpoint have "http", when one has a credential or counts requests, or when a secret may be sent to the host.
  */

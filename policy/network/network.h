@@ -1,6 +1,6 @@
 /*
  * The data structures behind net.h, private to policy/. parse/ and cli.c fill them, compile.c merges them, agree.c and
- * check.c check them, judge.c judges by them, show.c prints them, and pack.c sends them to egress.
+ * check.c check them, judge.c and asked.c judge by them, show.c prints them, and pack.c sends them to egress.
  */
 #ifndef CALLGATE_POLICY_NETWORK_NETWORK_H
 #define CALLGATE_POLICY_NETWORK_NETWORK_H
@@ -64,6 +64,7 @@ struct policy_network {
 	const char *upstream_ca, *upstream_ca_source_location; /* NULL: not set */
 	enum net_proxy proxy;
 	struct net_pool_ranges pool; /* 0 bits: not set, so the default is used */
+	bool asks_about_denials;     /* "on_deny" of the policy is "ask" */
 };
 
 #define NET_RULES_MAX 1024 /* limited, because every pair of rules is compared */
@@ -89,6 +90,18 @@ int net_port_parse(const char *text, uint16_t *ret_port);
 int net_range_parse(const char *text, struct net_listen_range *ret_range);
 /* Parses "HOST[:PORT]"; the default port is 443. 0, or -EINVAL with *ret_why, static. */
 int net_endpoint_parse(const char *text, char ret_pattern[NET_HOST_SIZE], uint16_t *ret_port, const char **ret_why);
+
+/* Whether a rule of "deny" names a canonical host and this port. */
+bool net_deny_matches(const struct net_deny *deny, const char *host, unsigned port);
+/* Finds the next rule from *at on for host, port and transport. NULL: no more. *reason: what the closest rule lacks. */
+const struct net_rule *net_find_next_rule(const struct policy *policy, size_t *at, const char *host, unsigned port,
+					  bool udp, const char **reason);
+/*
+ * Judges an HTTP request by the rules of "allow" alone. Of the endpoint's rules, one that names such requests comes
+ * before one that allows any.
+ */
+struct net_verdict net_judge_request_by_rules(const struct policy *policy, const char *host, unsigned port,
+					      const char *method, const char *path, bool upgrade);
 
 struct arena;
 /* Parses an item of "http": "GET,POST /path", "* /path", "WEBSOCKET /path". 0, or -EINVAL with a message in why. */

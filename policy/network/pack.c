@@ -178,7 +178,7 @@ static void pack_secret(struct packer *packer, struct net_secret *secret)
 
 static void pack_network(struct packer *packer, struct policy_network *network)
 {
-	_Static_assert(sizeof(*network) == 136, "every field of a network is packed");
+	_Static_assert(sizeof(*network) == 144, "every field of a network is packed");
 	PACK(packer, network->said);
 	PACK_ITEMS(packer, network->rule, &network->rule_count, pack_rule);
 	PACK_ITEMS(packer, network->deny, &network->deny_count, pack_deny);
@@ -189,6 +189,7 @@ static void pack_network(struct packer *packer, struct policy_network *network)
 	pack_text(packer, &network->upstream_ca_source_location);
 	PACK(packer, network->proxy);
 	PACK(packer, network->pool);
+	PACK(packer, network->asks_about_denials);
 }
 
 int net_pack_policy(const struct policy *policy, struct buf *buf)

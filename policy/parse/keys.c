@@ -194,14 +194,14 @@ const char *const *policy_key_type_get_words(enum key_type type)
 	static const char *const defaults[] = {"deny", NULL};
 	static const char *const protos[] = {"https", "http", "tcp", "udp", NULL};
 	static const char *const answers[] = {"synthetic", "real", NULL};
-	static const char *const without_ask[] = {"errno", "kill", "stop", NULL};
+	static const char *const of_network[] = {"errno", "kill", "stop", "ask", NULL};
 	static const char *const closed[] = {"none", NULL};
 	static const char *const *const words[KEY_TYPE_MAX] = {
 		[KEY_NETWORK_DEFAULT_WORD] = defaults,
 		[KEY_PROTOCOL_WORD] = protos,
 		[KEY_DNS_ANSWER_WORD] = answers,
 		[KEY_ON_DENY_WORD] = policy_on_deny_names,
-		[KEY_ON_DENY_WORD_OF_NETWORK] = without_ask,
+		[KEY_ON_DENY_WORD_OF_NETWORK] = of_network,
 		[KEY_ON_READ_WORD] = policy_on_read_names,
 		[KEY_WORD_NONE] = closed,
 		[KEY_JUDGE_WORD] = policy_judge_names,
@@ -242,7 +242,7 @@ const char *policy_key_type_describe_value(enum key_type type)
 		[KEY_PROTOCOL_WORD] = "\"https\", \"http\", \"tcp\" or \"udp\"",
 		[KEY_DNS_ANSWER_WORD] = "\"synthetic\" or \"real\"",
 		[KEY_ON_DENY_WORD] = "\"errno\", \"kill\", \"stop\", \"ask-file\" or \"ask\"",
-		[KEY_ON_DENY_WORD_OF_NETWORK] = "\"errno\", \"kill\" or \"stop\"",
+		[KEY_ON_DENY_WORD_OF_NETWORK] = "\"errno\", \"kill\", \"stop\" or \"ask\"",
 		[KEY_ON_READ_WORD] = "\"flag\" or \"kill\"",
 		[KEY_WORD_NONE] = "\"none\"",
 		[KEY_JUDGE_WORD] = "\"all\" or \"changes\"",

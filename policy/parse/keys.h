@@ -42,7 +42,7 @@ enum key_type {
 	KEY_DNS_ANSWER_WORD,
 	/* KEY_ON_DENY_WORD, KEY_ON_DENY_WORD_OF_NETWORK and KEY_ON_READ_WORD: a word for what happens to the process */
 	KEY_ON_DENY_WORD,
-	KEY_ON_DENY_WORD_OF_NETWORK, /* without "ask-file" and "ask": egress does not ask about denials */
+	KEY_ON_DENY_WORD_OF_NETWORK, /* without "ask-file": only an approver is asked about the network */
 	KEY_ON_READ_WORD,
 	KEY_WORD_NONE,      /* "none" */
 	KEY_JUDGE_WORD,     /* "all" or "changes" */

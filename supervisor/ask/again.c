@@ -3,11 +3,13 @@
 #include <errno.h>
 #include <nettle/sha2.h>
 #include <string.h>
+#include <sys/syscall.h>
 
 #include "supervisor/ask/key.h"
 #include "supervisor/dispatch-call.h"
 #include "supervisor/outcome.h"
 #include "syscalls/account/probes.h"
+#include "syscalls/net/inet.h"
 #include "syscalls/table/handlers.h"
 
 /*
@@ -48,11 +50,24 @@ static bool rejudge_gate_permits_effect(struct call_effect_check *gate, const st
 
 /* ---- judging a call in the second view ---- */
 
+/* Whether the calls of a row are connect(2). Those that send datagrams are not asked about. */
+static bool rejudge_row_connects(const struct syscall_row *row)
+{
+	return row && row->nr == SYS_connect;
+}
+
 /* What the sandbox has again after a call was judged by the second view. */
 struct rejudge_saved_first_view {
 	const struct policy *policy;
 	struct view *view;
 };
+
+/* The policy by which the sandbox judges again. A connection is judged by the first one, as if it was answered. */
+static const struct policy *rejudge_find_policy(const struct asker_options *second, const struct policy *first,
+						bool is_exec, bool is_connect)
+{
+	return is_exec ? policy_get_with_asked_execs(first) : is_connect ? first : second->policy;
+}
 
 /*
  * Lets the sandbox judge by the second view. An exec happens in the first one, whose names the kernel uses; so it is
@@ -63,10 +78,11 @@ static struct rejudge_saved_first_view rejudge_enter_second_view(const struct as
 {
 	const struct rejudge_saved_first_view first = {sandbox->policy, sandbox->view};
 	const struct syscall_row *row = table_find_row(number);
-	const bool is_exec = row && row->basis == BASIS_EXEC;
+	const bool is_exec = row && row->basis == BASIS_EXEC, is_connect = rejudge_row_connects(row);
 
-	sandbox->policy = is_exec ? policy_get_with_asked_execs(first.policy) : second->policy;
-	sandbox->view = is_exec ? first.view : second->view;
+	sandbox->policy = rejudge_find_policy(second, first.policy, is_exec, is_connect);
+	sandbox->view = is_exec || is_connect ? first.view : second->view;
+	inet_judge_as_answered(sandbox->inet, is_connect);
 	view_set_policy(sandbox->view, sandbox->policy);
 	view_note_name_change(sandbox->view); /* names of files may have changed through the first view */
 	return first;
@@ -76,6 +92,7 @@ static void rejudge_leave_second_view(struct sandbox *sandbox, const struct reju
 {
 	sandbox->policy = first->policy;
 	sandbox->view = first->view;
+	inet_judge_as_answered(sandbox->inet, false);
 	view_set_policy(sandbox->view, sandbox->policy);
 	view_note_name_change(sandbox->view);
 }
@@ -115,13 +132,21 @@ static bool rejudge_path_starts_outside_view(const struct call *call)
 	return false;
 }
 
+/* Only an approver is asked about connections: the answers of a directory have no scopes that would be enforced. */
+static bool rejudge_call_connects_by_tcp(const struct call *call)
+{
+	return rejudge_row_connects(call->row) && call->net.host[0] && strcmp(call->net.audit_net.proto, "tcp") == 0;
+}
+
 bool rejudge_can_question_be_asked(const struct dispatch *dispatch, enum policy_on_deny mode)
 {
 	const struct call *call = dispatch->call;
 	const struct syscall_row *row = call->row;
 
-	if (call->outcome.kind != OUTCOME_ERROR || !table_get_handler(row) || row->intent == INTENT_SEND_OR_CONNECT ||
-	    row->intent == INTENT_LISTEN || call->task->pidfd < 0)
+	if (call->outcome.kind != OUTCOME_ERROR || !table_get_handler(row) || row->intent == INTENT_LISTEN ||
+	    call->task->pidfd < 0)
+		return false;
+	if (row->intent == INTENT_SEND_OR_CONNECT && !rejudge_call_connects_by_tcp(call))
 		return false;
 	if (call->decision.verdict != VERDICT_DENY)
 		return rejudge_path_starts_outside_view(call);
@@ -160,7 +185,8 @@ static bool rejudge_would_perform(const struct call *call, struct rejudge_gate *
 {
 	enum outcome_kind kind = call->outcome.kind;
 
-	if (call->decision.verdict == VERDICT_DENY || !rejudge_call_names_files(call))
+	if (call->decision.verdict == VERDICT_DENY ||
+	    !(rejudge_call_names_files(call) || rejudge_call_connects_by_tcp(call)))
 		return false;
 	if (gate->would_have_had_effect)
 		return kind == OUTCOME_ERROR;

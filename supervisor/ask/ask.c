@@ -177,6 +177,28 @@ static bool ask_perform_if_always_allowed(struct dispatch *dispatch, const struc
 	       REJUDGE_PERFORMED;
 }
 
+/* Whether "no" has just refused the same process this endpoint: the denial has the same answer then. */
+static bool ask_was_connection_just_refused(struct asker *asker, const struct call *denied, const char *scope)
+{
+	if (!denied->net.host[0] || denied->task->tgid != asker->refused_connection.pid ||
+	    strcmp(scope, asker->refused_connection.scope) != 0 ||
+	    io_read_clock_ns() >= asker->refused_connection.until_ns)
+		return false;
+	asker->answer_without_question = asker->refused_connection.answer;
+	return true;
+}
+
+static void ask_note_refused_connection(struct asker *asker, const struct question *question, uint64_t now_ns)
+{
+	if (!question->denied_call->net.host[0])
+		return;
+	memcpy(asker->refused_connection.scope, question->keys.scope, sizeof(asker->refused_connection.scope));
+	asker->refused_connection.pid = question->task.tgid;
+	asker->refused_connection.until_ns = now_ns + ASK_REFUSED_CONNECTION_HOLDS_MS * NS_PER_MS;
+	asker->refused_connection.answer = question->answer;
+	asker->refused_connection.answer.question_open_ns = 0;
+}
+
 /*
  * Makes the denied call dispatch->call again. Looks its task up again, because the pointer was valid only until the
  * second judgement looked the task up.
@@ -216,12 +238,14 @@ bool ask_about_denial(struct dispatch *dispatch, const struct seccomp_notif *not
 		free(denied);
 		return true;
 	}
-	other->outcome.exec_plan = plan;
-	word = ask_open_question(asker, notification, &keys, denied, other);
-	other->outcome.exec_plan = NULL;
-	if (word == ASK_NO_ANSWER_YET)
-		return true;
-	ask_set_answer_without_question(asker, word, denied);
+	if (!ask_was_connection_just_refused(asker, denied, keys.scope)) {
+		other->outcome.exec_plan = plan;
+		word = ask_open_question(asker, notification, &keys, denied, other);
+		other->outcome.exec_plan = NULL;
+		if (word == ASK_NO_ANSWER_YET)
+			return true;
+		ask_set_answer_without_question(asker, word, denied);
+	}
 	denied->answer = &asker->answer_without_question;
 	ask_restore_denied_call(dispatch, denied);
 	return false;
@@ -269,6 +293,8 @@ static void ask_end_question(struct dispatch *dispatch, struct question *questio
 	question->answer.question_open_ns = now_ns - question->asked_ns;
 	if (ask_result_holds_for_run(word))
 		ask_remember_always_answer(asker, question, word);
+	if (word == ASK_ANSWER_NO)
+		ask_note_refused_connection(asker, question, now_ns);
 	if (ask_result_allows(word))
 		result = rejudge_and_perform(dispatch, &asker->options, &question->notification,
 					     &(struct rejudge_approval){question->keys.call, &question->answer,

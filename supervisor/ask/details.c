@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "policy/paths/below.h"
+#include "supervisor/ask/endpoint.h"
 #include "supervisor/report.h"
 #include "syscalls/exec/execve.h"
 #include "view/tree.h"
@@ -136,6 +137,8 @@ static json_t *details_make_rule(const struct call *denied, const struct call *a
 
 	if (details_is_denied_by_rule(denied))
 		return json_null();
+	if (asked->net.host[0])
+		return endpoint_make_rule(asked);
 	paths = json_array();
 	for (size_t i = 0; i < sizeof(asked->resolved_place) / sizeof(asked->resolved_place[0]); i++)
 		if (asked->resolved_place[i].mount)
@@ -150,6 +153,8 @@ static const char *details_describe_opening(const struct call *denied, const str
 
 	if (details_is_denied_by_rule(denied))
 		return "no rule that is added permits it: the rule that denies it would have to be narrowed";
+	if (asked->net.host[0])
+		return endpoint_describe_opening(asked);
 	if (details_names_directory(asked))
 		return writes ? "everything at and below that directory, now and later, for every program of the run: "
 				"to read, create, change, rename and remove"
@@ -217,8 +222,12 @@ static void details_add_exec_lines(json_t *lines, const struct call *asked)
 }
 
 /* What a call wants to do, as people are told. */
-static const char *details_describe_right(unsigned rights)
+static const char *details_describe_right(const struct call *asked)
 {
+	const unsigned rights = asked->decision.wanted_rights;
+
+	if (asked->net.host[0])
+		return "connect";
 	return rights & POLICY_EXEC ? "execute" : rights & POLICY_WRITE ? "write" : "read";
 }
 
@@ -232,11 +241,13 @@ static json_t *details_make_lines(const struct call *denied, const struct call *
 	details_add_shown(lines, "program", denied->task->exe);
 	details_show_command(shown, command, command->len);
 	details_add_line(lines, command->is_recorded ? "started as" : "which calls itself", shown);
-	details_add_line(lines, "wants to", details_describe_right(asked->decision.wanted_rights));
+	details_add_line(lines, "wants to", details_describe_right(asked));
 	for (size_t i = 0; i < sizeof(asked->resolved_place) / sizeof(asked->resolved_place[0]); i++)
 		if (asked->resolved_place[i].mount)
 			details_add_shown(lines, "path", asked->resolved_place[i].virt);
 	details_add_exec_lines(lines, asked);
+	if (asked->net.host[0])
+		endpoint_add_lines(lines, asked);
 	details_add_line(lines, "call", asked->row->name);
 	details_add_line(lines, "a rule for this would open", details_describe_opening(denied, asked));
 	return lines;

@@ -131,6 +131,18 @@ static void key_add_exec_arguments(struct buf *bytes, const struct exec_asked *e
 	key_add_bytes(bytes, executed->command, executed->command_len);
 }
 
+/* Adds the endpoint of a connection. */
+static void key_add_endpoint(struct buf *bytes, const struct call *call)
+{
+	const struct call_net *net = &call->net;
+
+	if (!net->host[0])
+		return;
+	key_add_bytes(bytes, net->host, strlen(net->host));
+	key_add_bytes(bytes, &net->audit_net.port, sizeof(net->audit_net.port));
+	key_add_bytes(bytes, net->audit_net.proto, strlen(net->audit_net.proto));
+}
+
 bool ask_key_compute(const struct call *call, const struct sha256_ctx *copied, char ret_key[SHA256_HEX_SIZE])
 {
 	const struct exec_asked *executed = key_get_executed(call);
@@ -142,6 +154,7 @@ bool ask_key_compute(const struct call *call, const struct sha256_ctx *copied, c
 	key_add_bytes(&bytes, &call->decision.wanted_rights, sizeof(call->decision.wanted_rights));
 	key_add_bytes(&bytes, call->text_arg, call->text_arg_len);
 	key_add_hash_of_copied_memory(&bytes, copied);
+	key_add_endpoint(&bytes, call);
 	if (executed) {
 		key_add_exec_arguments(&bytes, executed);
 		key_add_exec_files(&bytes, executed);
@@ -165,9 +178,12 @@ bool ask_key_compute_scope(const struct call *call, char ret_key[SHA256_HEX_SIZE
 
 	ret_key[0] = '\0';
 	/* of an exec the second one is the interpreter of a script */
-	if (!call->resolved_place[0].mount || (call->resolved_place[1].mount && !is_exec) || (is_exec && !executed))
+	if (!call->net.host[0] && !call->resolved_place[0].mount)
+		return true;
+	if ((call->resolved_place[1].mount && !is_exec) || (is_exec && !executed))
 		return true;
 	key_add_bytes(&bytes, &call->decision.wanted_rights, sizeof(call->decision.wanted_rights));
+	key_add_endpoint(&bytes, call);
 	for (unsigned i = 0; i < 2; i++)
 		if (call->resolved_place[i].mount)
 			key_add_place(&bytes, call, i);

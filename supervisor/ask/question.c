@@ -7,6 +7,7 @@
 
 #include "audit/clock.h"
 #include "base/cleanup.h"
+#include "supervisor/ask/endpoint.h"
 #include "supervisor/report.h"
 
 static json_t *question_make_time(void)
@@ -56,15 +57,16 @@ static json_t *question_make_how_to_answer(uint64_t number)
 
 json_t *question_make_object(const struct question_origin *origin, const struct call *denied, const struct call *asked)
 {
-	const char right[] = {asked->decision.wanted_rights & POLICY_EXEC    ? 'x'
+	const char right[] = {asked->net.host[0]                             ? 'c'
+			      : asked->decision.wanted_rights & POLICY_EXEC  ? 'x'
 			      : asked->decision.wanted_rights & POLICY_WRITE ? 'w'
-								    : 'r',
+									     : 'r',
 			      '\0'};
 	struct audit_record record;
 
 	call_fill_record(asked, &record); /* all texts of the record end with NUL */
-	return json_pack("{s:I, s:o, s:s, s:i, s:i, s:o*, s:o, s:s, s:o, s:o, s:o, s:o*, s:o*, s:s, s:o, s:s, s:s?, "
-			 "s:I}",
+	return json_pack("{s:I, s:o, s:s, s:i, s:i, s:o*, s:o, s:s, s:o, s:o, s:o, s:o*, s:o*, s:o*, s:s, s:o, s:s, "
+			 "s:s?, s:I}",
 			 "seq", (json_int_t)origin->number, "time", question_make_time(), "run", origin->run_id, "pid",
 			 (int)record.pid, "tid", (int)record.tid, "host_pid",
 			 record.host_pid > 0 ? json_integer(record.host_pid) : NULL, "exe",
@@ -73,8 +75,8 @@ json_t *question_make_object(const struct question_origin *origin, const struct 
 			 report_make_text_json(record.resolved_path), "path2",
 			 record.second_path ? report_make_text_json(record.second_path) : NULL, "resolved2",
 			 record.second_resolved_path ? report_make_text_json(record.second_resolved_path) : NULL,
-			 "right", right, "rule", report_make_text_json(denied->decision.rule), "reason",
-			 denied->decision.reason, "errno",
+			 "endpoint", endpoint_make_object(asked), "right", right, "rule",
+			 report_make_text_json(denied->decision.rule), "reason", denied->decision.reason, "errno",
 			 denied->decision.error > 0 ? strerrorname_np(denied->decision.error) : NULL, "timeout_ms",
 			 (json_int_t)origin->timeout_ms);
 }

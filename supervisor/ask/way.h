@@ -18,6 +18,7 @@
 #include "supervisor/ask/question.h"
 
 #define NS_PER_MS UINT64_C(1000000)
+#define ASK_REFUSED_CONNECTION_HOLDS_MS 1000u /* how long "no" holds for the same endpoint, in the same process */
 
 /* A denied call that waits for an answer. */
 struct question {
@@ -55,6 +56,16 @@ struct asker {
 	} always[ASK_OPEN_QUESTIONS_MAX];
 	size_t always_answer_count; /* used entries of always[] */
 	struct approver_rate rate;  /* with an approver */
+	/*
+	 * with an approver: the last connection that "no" refused. Programs try each address of a name, one after the
+	 * other, and that is one question
+	 */
+	struct {
+		char scope[SHA256_HEX_SIZE];
+		pid_t pid;
+		uint64_t until_ns;
+		struct call_answer answer;
+	} refused_connection;
 	bool approver_is_gone;      /* the process that answers has closed its socket */
 };
 

@@ -47,8 +47,7 @@ int egress_client_start(struct sandbox *sandbox, struct egress_process *egress,
 				       .sink_port = sockets->sink_port,
 				       .catch_up = egress_client_exchange_messages,
 				       .udp = egress_client_send_udp_socket,
-				       .alive = egress_client_is_alive,
-				       .refused = egress_client_add_refusal};
+				       .alive = egress_client_is_alive};
 	struct pool *pool = NULL;
 	int r = pool_create(sandbox->policy, &pool);
 
@@ -154,7 +153,8 @@ static int client_on_name_approved_message(struct egress_client *client, const s
 	char host[NET_HOST_SIZE];
 
 	if (net_host_canonicalise(name->host, strlen(name->host), host) < 0 || strcmp(host, name->host) != 0 ||
-	    !policy_net_judge_name(client->sandbox->policy, host).is_allowed)
+	    !(policy_net_judge_name(client->sandbox->policy, host).is_allowed ||
+	      policy_net_may_ask_about_name(client->sandbox->policy, host)))
 		return -EBADMSG;
 	if (name->pool_index == UINT32_MAX)
 		return client_note_name_of_real_address(client, name);
@@ -345,9 +345,9 @@ bool egress_client_end_network(struct egress_client *client)
 
 /* ---- the network part of the result ---- */
 
-void egress_client_add_refusal(void *context, const char *host, unsigned port, const char *rule, const char *reason)
+void egress_client_add_refusal(struct egress_client *client, const char *host, unsigned port, const char *rule,
+			       const char *reason)
 {
-	struct egress_client *client = context;
 	const struct summary_item item = {.host = host, .port = port, .rule = rule, .reason = reason, .count = 1};
 
 	summary_add_entry(&client->summary, &item);

@@ -60,8 +60,9 @@ bool egress_client_end_network(struct egress_client *client);
 bool egress_client_serves_thread(const struct egress_client *client, pid_t tid);
 /* For inet.h. False: egress has died or broken the protocol; every connect is refused (ENETDOWN, "egress_failed"). */
 bool egress_client_is_alive(const void *client);
-/* For inet.h: adds a refusal that egress does not know of to the result. */
-void egress_client_add_refusal(void *client, const char *host, unsigned port, const char *rule, const char *reason);
+/* Adds a refusal that egress does not know of to the result. Texts are copied; rule may be NULL. */
+void egress_client_add_refusal(struct egress_client *client, const char *host, unsigned port, const char *rule,
+			       const char *reason);
 
 /* How many connections are open now, and how often egress has refused something so far. */
 void egress_client_get_counts(const struct egress_client *client, volatile uint64_t *ret_open,

@@ -69,7 +69,7 @@ static bool bind_apply_verdict(struct call *call, const struct net_verdict *verd
 	if (verdict->is_allowed)
 		inet_allow_call(call, verdict);
 	else
-		inet_refuse_call(call, -EACCES, verdict->label, verdict->reason);
+		call_refuse(call, -EACCES, verdict->label, verdict->reason);
 	return verdict->is_allowed;
 }
 

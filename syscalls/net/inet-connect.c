@@ -49,6 +49,7 @@ static struct inet_egress_connect *inet_make_egress_connect(const struct inet *i
 	dial->request.family = (uint8_t)to->family;
 	dial->request.port = to->port;
 	dial->request.source_port = source_port;
+	dial->request.was_answered = inet->judges_as_answered;
 	if (route->kind == INET_TO_ENDPOINT)
 		(void)snprintf(dial->request.host, sizeof(dial->request.host), "%s", route->host);
 	dial->egress_listener = inet_make_v4(inet->options.loopback, inet->options.listener_port);
@@ -70,10 +71,14 @@ static void inet_connect_by_egress(struct call *call, struct inet_socket *socket
 	int r;
 
 	if (inet->options.alive && !inet->options.alive(inet->options.egress)) {
-		inet_refuse_call(call, -ENETDOWN, route->verdict.label, "egress_failed");
+		call_refuse(call, -ENETDOWN, route->verdict.label, "egress_failed");
 		return;
 	}
 	inet_allow_call(call, &route->verdict);
+	if (!call_may_take_effect(call)) {
+		call_fail(call, -ECANCELED);
+		return;
+	}
 	r = inet_bind_to_run_loopback(inet, socket, &port);
 	if (r == 0)
 		dial = inet_make_egress_connect(inet, socket, to, route, port);
@@ -243,7 +248,7 @@ static void inet_connect_stream(struct call *call, struct inet_socket *socket, c
 		break;
 	case INET_TO_NOWHERE:
 	default:
-		inet_refuse_call(call, -ECONNREFUSED, route.verdict.label, route.verdict.reason);
+		call_refuse(call, -ECONNREFUSED, route.verdict.label, route.verdict.reason);
 		break;
 	}
 }

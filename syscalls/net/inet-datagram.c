@@ -201,11 +201,11 @@ int inet_route_datagram(struct call *call, const struct inet_socket *socket, con
 	if (inet_refuse_if_network_was_closed(call, -ECONNREFUSED))
 		return -ECONNREFUSED;
 	if (r == -ENOENT) {
-		inet_refuse_call(call, -ECONNREFUSED, route.verdict.label, route.verdict.reason);
+		call_refuse(call, -ECONNREFUSED, route.verdict.label, route.verdict.reason);
 		return -ECONNREFUSED;
 	}
 	if (r < 0 || (inet->options.alive && !inet->options.alive(inet->options.egress))) {
-		inet_refuse_call(call, -ENETDOWN, route.verdict.label, "egress_failed");
+		call_refuse(call, -ENETDOWN, route.verdict.label, "egress_failed");
 		return -ENETDOWN;
 	}
 	inet_allow_call(call, route.kind == INET_TO_ENDPOINT ? &route.verdict : NULL);
@@ -243,7 +243,7 @@ void inet_connect_datagram(struct call *call, const struct inet_socket *socket, 
 	if (inet_refuse_if_network_was_closed(call, -ECONNREFUSED))
 		return;
 	if (r == -ENOENT && !inet_denied_connect_is_harmless(inet, to, &route)) {
-		inet_refuse_call(call, -ECONNREFUSED, route.verdict.label, route.verdict.reason);
+		call_refuse(call, -ECONNREFUSED, route.verdict.label, route.verdict.reason);
 		return;
 	}
 	inet_allow_call(call, route.kind == INET_TO_ENDPOINT ? &route.verdict : NULL);

@@ -20,6 +20,7 @@ struct inet_endpoint {
 /* The state of the run's internet sockets. */
 struct inet {
 	struct inet_options options;
+	bool judges_as_answered; /* inet_judge_as_answered() */
 	/* without a network namespace: the run's loopback address that stands for ::1 and serves IPV6_V6ONLY sockets */
 	struct in_addr loopback_of_v6_sockets;
 	struct inet_names *names;
@@ -93,8 +94,6 @@ void inet_judge_address(struct inet *inet, const struct inet_address *address, b
 void inet_record_endpoint(struct call *call, const struct inet_address *address, const char *host, bool udp);
 /* Allows the call. verdict: the policy's; NULL: the call needs no rule. */
 void inet_allow_call(struct call *call, const struct net_verdict *verdict);
-/* Refuses the call, and reports the denial for the result. error is -errno. */
-void inet_refuse_call(struct call *call, int error, const char *rule, const char *reason);
 
 /* Refuses the call if an entry of after_read has closed the network. error is -errno. True: refused. */
 bool inet_refuse_if_network_was_closed(struct call *call, int error);

@@ -36,6 +36,18 @@ static const char *inet_find_host_of_address(const struct inet *inet, const stru
 	return pool_find_name(inet->options.pool, address);
 }
 
+void inet_judge_as_answered(struct inet *inet, bool answered)
+{
+	if (inet)
+		inet->judges_as_answered = answered;
+}
+
+static struct net_verdict inet_judge_endpoint(const struct inet *inet, const char *host, unsigned port, bool udp)
+{
+	return inet->judges_as_answered && !udp ? policy_net_judge_answered_connect(inet->options.policy, host, port)
+						: policy_net_judge_connect(inet->options.policy, host, port, udp);
+}
+
 /* Judges an address that the policy lists literally. */
 static void inet_judge_literal_address(struct inet *inet, const struct inet_address *address, bool udp,
 				       struct inet_route *route)
@@ -45,7 +57,7 @@ static void inet_judge_literal_address(struct inet *inet, const struct inet_addr
 	(void)inet_write_sockaddr(address->family, address, &storage);
 	net_address_format((const struct sockaddr *)&storage, route->host_text);
 	route->host = route->host_text;
-	route->verdict = policy_net_judge_connect(inet->options.policy, route->host_text, address->port, udp);
+	route->verdict = inet_judge_endpoint(inet, route->host_text, address->port, udp);
 	if (route->verdict.is_allowed)
 		route->kind = INET_TO_ENDPOINT;
 }
@@ -82,7 +94,6 @@ static bool inet_route_address_of_run(const struct inet *inet, const struct inet
 
 void inet_judge_address(struct inet *inet, const struct inet_address *address, bool udp, struct inet_route *ret_route)
 {
-	const struct policy *policy = inet->options.policy;
 	const struct pool *pool = inet->options.pool;
 	struct sockaddr_storage storage;
 	const struct sockaddr *at = (const struct sockaddr *)&storage;
@@ -102,7 +113,7 @@ void inet_judge_address(struct inet *inet, const struct inet_address *address, b
 		return;
 	ret_route->host = inet_find_host_of_address(inet, at);
 	if (ret_route->host) {
-		ret_route->verdict = policy_net_judge_connect(policy, ret_route->host, address->port, udp);
+		ret_route->verdict = inet_judge_endpoint(inet, ret_route->host, address->port, udp);
 		ret_route->kind = ret_route->verdict.is_allowed ? INET_TO_ENDPOINT : INET_TO_NOWHERE;
 	} else {
 		ret_route->host = ret_route->host_text;
@@ -142,15 +153,6 @@ bool inet_refuse_if_network_was_closed(struct call *call, int error)
 	const char *label = policy_is_observing(policy) ? NULL : policy_find_entry_that_closed_network(policy);
 
 	if (label)
-		inet_refuse_call(call, error, label, "after_read");
+		call_refuse(call, error, label, "after_read");
 	return label != NULL;
-}
-
-void inet_refuse_call(struct call *call, int error, const char *rule, const char *reason)
-{
-	const struct inet_options *options = &call->sandbox->inet->options;
-
-	call_refuse(call, error, rule, reason);
-	if (options->refused)
-		options->refused(options->egress, call->net.host, call->net.audit_net.port, rule, reason);
 }

@@ -24,13 +24,11 @@ struct inet_options {
 	bool has_own_netns;
 	struct in_addr loopback; /* see struct egress_program_sockets */
 	uint16_t listener_port, dns_port, sink_port;
-	void *egress; /* the first argument of catch_up() and refused() */
+	void *egress;                   /* the first argument of catch_up() */
 	void (*catch_up)(void *egress); /* reads what egress has sent, so that `pool` is up to date; may be NULL */
 	/* sends egress the socket of a UDP endpoint */
 	int (*udp)(void *egress, const struct control_connect *endpoint, int fd);
 	bool (*alive)(const void *egress); /* false: every call is refused with ENETDOWN, reason "egress_failed" */
-	/* Reports a refusal for the result. Texts are copied; rule may be NULL. */
-	void (*refused)(void *egress, const char *host, unsigned port, const char *rule, const char *reason);
 };
 
 /* 0 or -errno. The caller owns the result. */
@@ -57,6 +55,9 @@ bool inet_close_ended_connects(struct inet *inet, uint64_t now_ns);
 /* Replaces a socket's name by the one that the target knows. peer: getpeername(2). True: it was replaced. */
 bool inet_translate_name_for_target(const struct inet *inet, int socket_fd, bool peer, struct sockaddr_storage *address,
 		    socklen_t *len);
+
+/* While set, TCP connections are judged as if an answer had permitted them, for supervisor/ask/. inet may be NULL. */
+void inet_judge_as_answered(struct inet *inet, bool answered);
 
 /* What a connect through egress needs (OUTCOME_CONNECT_BY_EGRESS). */
 struct inet_egress_connect {

@@ -98,7 +98,7 @@ question 'length == 1 and (.[0] | .rule_to_add == null and .reason == "denied_by
 	(.rule_would_open | test("narrowed")))'
 [ "$("$CALLGATE" why -p "$T/p.json" -w "$T/w" --open "$T/w/x.rule" --json | jq -r .then)" = ask ] || fail "why"
 mv "$T/p1.json" "$T/p.json"
-for wrong in '"network": {"deny": [{"host": "a.test", "on_deny": "ask"}]}' \
+for wrong in '"network": {"deny": [{"host": "a.test", "on_deny": "ask-file"}]}' \
 	'"on_deny": "ask", "after_read": [{"paths": ["/a"], "then": {"network": "none"}}]'; do
 	echo "{\"version\": 1, $wrong}" >"$T/wrong.json"
 	"$CALLGATE" check "$T/wrong.json" >"$T/out" 2>&1 && fail "$wrong is no error"

@@ -197,6 +197,64 @@ START_TEST(test_world)
 }
 END_TEST
 
+/* What an answer may permit: the endpoint's own rule, else any public endpoint; never what a rule denies for good. */
+START_TEST(test_answered)
+{
+	static const char asking[] =
+		"{'on_deny': 'ask', 'network': {'allow': [{'host': 'a.test', 'port': 5432, 'proto': 'tcp', 'private': "
+		"true},"
+		" {'host': 'h.test', 'port': 80, 'http': ['GET /ok']}], 'deny': [{'host': 'a.test'},"
+		" {'host': '**.evil.test', 'on_deny': 'errno'}, {'host': 'some.test', 'port': 22, 'on_deny': "
+		"'errno'}]}}";
+	static const struct {
+		const char *host;
+		unsigned port;
+		int proto;
+		const char *reason;
+		bool allows_private;
+	} cases[] = {
+		{"a.test", 5432, NET_TCP, "granted", true},
+		{"a.test", 443, NET_HTTPS, "granted", false},
+		{"other.test", 443, NET_HTTPS, "granted", false},
+		{"other.test", 25, NET_TCP, "granted", false},
+		{"x.evil.test", 443, -1, "denied_by_rule", false},
+		{"some.test", 22, -1, "denied_by_rule", false},
+		{"some.test", 23, NET_TCP, "granted", false},
+		{"8.8.8.8", 53, NET_TCP, "granted", false},
+		{"10.0.0.1", 53, NET_TCP, "granted", true},
+		{"127.0.0.1", 53, -1, "no_rule", false},
+		{"169.254.169.254", 80, -1, "no_rule", false},
+		{"::1", 80, -1, "no_rule", false},
+		{"fe80::1", 80, -1, "no_rule", false},
+		{"224.0.0.1", 80, -1, "no_rule", false},
+		{"0.0.0.0", 80, -1, "no_rule", false},
+		{"fd00:ec2::254", 80, -1, "no_rule", false},
+	};
+	struct policy *policy = load_with(asking, NULL);
+
+	for (unsigned again = 0; again < 2; again++, policy = reload(policy)) {
+		for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+			const struct net_verdict verdict =
+				policy_net_judge_answered_connect(policy, cases[i].host, cases[i].port);
+
+			check_verdict(verdict, cases[i].reason, cases[i].host);
+			ck_assert_int_eq(verdict.rule ? (int)verdict.rule->proto : -1, cases[i].proto);
+			ck_assert(!verdict.rule || verdict.rule->allows_private_addresses == cases[i].allows_private);
+		}
+		ck_assert(policy_net_may_ask_about_name(policy, "other.test"));
+		ck_assert(policy_net_may_ask_about_name(policy, "some.test"));
+		ck_assert(!policy_net_may_ask_about_name(policy, "x.evil.test"));
+		check_verdict(policy_net_judge_answered_request(policy, "h.test", 80, "GET", "/ok", false), "granted",
+			      "ok");
+		check_verdict(policy_net_judge_answered_request(policy, "h.test", 80, "GET", "/no", false),
+			      "path_not_granted", "no");
+		check_verdict(policy_net_judge_answered_request(policy, "x.evil.test", 80, "GET", "/ok", false),
+			      "denied_by_rule", "evil");
+	}
+	policy_free(policy);
+}
+END_TEST
+
 /* The verdict's rule: exact names before wildcards, and among equals the one whose "http" allows the request. */
 START_TEST(test_rules)
 {
@@ -913,6 +971,7 @@ int main(void)
 
 	tcase_add_test(tcase, test_world);
 	tcase_add_test(tcase, test_rules);
+	tcase_add_test(tcase, test_answered);
 	tcase_add_test(tcase, test_secrets);
 	tcase_add_test(tcase, test_denied_address);
 	tcase_add_test(tcase, test_values);

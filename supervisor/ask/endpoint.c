@@ -1,0 +1,85 @@
+#include "supervisor/ask/endpoint.h"
+
+#include <string.h>
+
+#include "approval/show.h"
+#include "policy/network/net.h"
+#include "supervisor/report.h"
+
+/* The rule by which the answer would permit the connection; NULL: the policy has no such rule any more. */
+static const struct net_rule *endpoint_find_rule(const struct call *asked)
+{
+	return policy_net_judge_answered_connect(asked->sandbox->policy, asked->net.host, asked->net.audit_net.port)
+		.rule;
+}
+
+static const char *endpoint_get_protocol(const struct call *asked)
+{
+	const struct net_rule *rule = endpoint_find_rule(asked);
+
+	return net_proto_get_name(rule ? rule->proto : NET_TCP);
+}
+
+json_t *endpoint_make_object(const struct call *asked)
+{
+	const struct call_net *net = &asked->net;
+
+	return net->host[0] ? json_pack("{s:o, s:o, s:i, s:s}", "host", report_make_text_json(net->host), "address",
+					report_make_text_json(net->address), "port", (int)net->audit_net.port, "proto",
+					endpoint_get_protocol(asked))
+			    : NULL;
+}
+
+json_t *endpoint_make_rule(const struct call *asked)
+{
+	return json_pack("{s:{s:[{s:o, s:i, s:s}]}}", "network", "allow", "host",
+			 report_make_text_json(asked->net.host), "port", (int)asked->net.audit_net.port, "proto",
+			 endpoint_get_protocol(asked));
+}
+
+const char *endpoint_describe_opening(const struct call *asked)
+{
+	const struct net_rule *rule = endpoint_find_rule(asked);
+
+	return rule && rule->proto == NET_HTTPS
+		       ? "every TLS connection to that host and port, whose contents callgate does not see, at any "
+			 "time, for every program of the run"
+		       : "every connection to that host and port, with any contents, at any time, for every program of "
+			 "the run";
+}
+
+/* Whether a label of a canonical name is an A-label (RFC 5890): characters that are not ASCII, which may look alike. */
+static bool endpoint_name_is_internationalised(const char *host)
+{
+	for (const char *label = host; label; label = strchr(label, '.') ? strchr(label, '.') + 1 : NULL)
+		if (strncmp(label, "xn--", 4) == 0)
+			return true;
+	return false;
+}
+
+/* The class of an address that is not public. NULL: it is public, or the host is a name. */
+static const char *endpoint_get_nonpublic_class(const char *host)
+{
+	struct sockaddr_storage address;
+
+	return net_address_parse(host, &address) ? net_address_get_nonpublic_class((const struct sockaddr *)&address)
+						 : NULL;
+}
+
+void endpoint_add_lines(json_t *lines, const struct call *asked)
+{
+	const char *host = asked->net.host, *class = endpoint_get_nonpublic_class(host);
+	struct sockaddr_storage address;
+	char shown[SHOW_BYTES_MAX];
+
+	show_text(shown, host, strlen(host));
+	(void)json_array_append_new(lines, json_sprintf(net_address_parse(host, &address) ? "address: %s" : "host: %s",
+							shown));
+	(void)json_array_append_new(lines, json_sprintf("port: %u", asked->net.audit_net.port));
+	(void)json_array_append_new(lines, json_sprintf("protocol: %s", endpoint_get_protocol(asked)));
+	if (endpoint_name_is_internationalised(host))
+		(void)json_array_append_new(lines, json_string("note: the name has characters that are not ASCII "
+							       "(\"xn--\"), and may look like another name"));
+	if (class)
+		(void)json_array_append_new(lines, json_sprintf("note: the address is not public: %s", class));
+}
