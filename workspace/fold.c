@@ -425,8 +425,12 @@ int workspace_fold(int workspace_fd, size_t at, const char *dir)
 		r = fold_make_layer(layer, dir);
 		if (r == 0 && renameat(layer, FOLD_NEW_NAME, layer, FOLD_UPPER_NAME) < 0)
 			r = -errno;
+		if (r < 0)
+			(void)fold_remove(layer, FOLD_NEW_NAME); /* else the next one removes it */
 	}
-	return r < 0 || fold_has(layer, FOLD_KEEPS_COPY_NAME) ? r : fold_remove(layer, COPY_DIR_NAME);
+	if (r < 0 || fold_has(layer, FOLD_KEEPS_COPY_NAME) || !fold_has(layer, COPY_DIR_NAME))
+		return r;
+	return fold_remove(layer, COPY_DIR_NAME);
 }
 
 int workspace_copy_is_changed(int workspace_fd, size_t at, const char *dir)

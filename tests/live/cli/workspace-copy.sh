@@ -145,6 +145,10 @@ with open("a/new", "r+b") as file:
     area[0] = 77'
 	[ "$(TMPDIR=$T/small ws diff "$id" | cut -c1-8)" = "M  a/new" ] ||
 		fail "mapped: $(TMPDIR=$T/small ws diff "$id") $(cat "$T/result")"
+	mount -o remount,ro "$T/small"
+	[ "$(TMPDIR=$T/small ws diff "$id" 2>&1 | cut -c1-8)" = "M  a/new" ] ||
+		fail "read-only: $(TMPDIR=$T/small ws diff "$id" 2>&1)"
+	mount -o remount,rw "$T/small"
 	mount -t tmpfs below "$W/b" && refuses "something is mounted below it" && umount "$W/b"
 	umount "$T/small"
 	trap live_done EXIT
