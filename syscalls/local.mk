@@ -1,6 +1,8 @@
 libcallgate_syscalls_a_SOURCES += \
 	syscalls/account/after.c \
 	syscalls/account/after.h \
+	syscalls/account/bases.c \
+	syscalls/account/bases.h \
 	syscalls/account/changes-private.h \
 	syscalls/account/changes-report.c \
 	syscalls/account/changes.c \

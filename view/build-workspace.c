@@ -118,6 +118,35 @@ static bool build_has_mount(const struct build_state *build, const char *virt, c
 	return false;
 }
 
+/* ---- what is kept beside the layer ---- */
+
+static int build_open_kept_layer(const struct build_state *build, int at)
+{
+	_cleanup_free_ char *path = NULL;
+
+	if (asprintf(&path, "%s/%d", build->options->workspace_host, at) < 0) {
+		path = NULL;
+		return -ENOMEM;
+	}
+	return io_open_without_links(path, O_RDONLY | O_DIRECTORY);
+}
+
+int build_add_workspace_layer(const struct build_state *build, const struct policy_mount *grant, int at)
+{
+	struct mount *mount = build->view->mount[build->view->mount_count - 1];
+	struct view_layer *layer = mount->layer = malloc(sizeof(*layer));
+
+	if (!layer)
+		return -ENOMEM;
+	*layer = (struct view_layer){.dir_fd = build_open_kept_layer(build, at), .lower_fd = -1, .bases_fd = -1};
+	if (layer->dir_fd >= 0 && mount->flags & MOUNT_OVERLAY)
+		layer->lower_fd = io_open_without_links(grant->host_path, O_PATH | O_DIRECTORY);
+	if (layer->dir_fd < 0 || (mount->flags & MOUNT_OVERLAY && layer->lower_fd < 0))
+		return build_refuse_workspace(build, at, "its layer cannot be opened: ",
+					      strerror(layer->dir_fd < 0 ? -layer->dir_fd : -layer->lower_fd));
+	return 0;
+}
+
 int build_refuse_grant_above_workspace(const struct build_state *build, const struct policy_mount *grant)
 {
 	const struct view_options *options = build->options;

@@ -424,7 +424,7 @@ static int build_mount_workspace(struct build_state *build, const struct policy_
 		r = build_mount_workspace_copy(build, grant, flags, at);
 	if (r == 0)
 		build->workspace_dirs_mounted |= UINT64_C(1) << at;
-	return r;
+	return r < 0 ? r : build_add_workspace_layer(build, grant, at);
 }
 
 /* Mounts the parts of split grants. Called after all grants: another grant may have the path of a part. */

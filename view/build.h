@@ -35,6 +35,12 @@ int build_check_workspace_grant(const struct build_state *build, const struct po
 int build_find_workspace_copy(struct build_state *build, const struct policy_mount *grant, int at, char **ret_host);
 
 /*
+ * With --cow, when the overlay or copy of directory `at` is the last mount: opens its layer, for what is kept of the
+ * run. 0, or -EOPNOTSUPP with its message, or -ENOMEM.
+ */
+int build_add_workspace_layer(const struct build_state *build, const struct policy_mount *grant, int at);
+
+/*
  * With --cow: refuses a grant by which the program could write to a directory past its layer. A writable grant of a
  * directory above it shows it in its own mount. 0, or -EOPNOTSUPP with its message.
  */

@@ -54,6 +54,12 @@ void view_replace_mount_fd(struct mount *mount, int fd, struct held_dir *held)
 
 static void mount_free(struct mount *mount)
 {
+	if (mount->layer) {
+		cleanup_close(&mount->layer->dir_fd);
+		cleanup_close(&mount->layer->lower_fd);
+		cleanup_close(&mount->layer->bases_fd);
+		free(mount->layer);
+	}
 	if (!mount->held_dir)
 		cleanup_close(&mount->fd);
 	cleanup_close(&mount->copy_fd);

@@ -49,6 +49,13 @@ enum mount_flag {
 /* mounts in which a directory may have a stand-in: view_has_standin() */
 #define MOUNT_HAS_STANDINS (MOUNT_PROC | MOUNT_DEV_PTS | MOUNT_BY_GLOBS_ONLY | MOUNT_MAY_HIDE_NAMES)
 
+/* With --cow: where what a run writes to a mount is kept, open for as long as the view. */
+struct view_layer {
+	int dir_fd;   /* the directory of the layer in the workspace */
+	int lower_fd; /* of an overlay: the directory below the layer, O_PATH; -1: the mount is a copy */
+	int bases_fd; /* the file of syscalls/account/bases.h; -1: not made yet */
+};
+
 /* A virtual path and the host directory or file that is shown there. */
 struct mount {
 	const struct view *view;
@@ -63,6 +70,7 @@ struct mount {
 	/* a detached copy without the covers of view_prepare_kernel_reads(), for view_open_uncovered(); -1: none */
 	int uncovered_fd;
 	struct held_dir *held_dir; /* the held directory that fd belongs to; NULL: the mount owns fd */
+	struct view_layer *layer;  /* owned; NULL: it has none that outlives the run */
 	unsigned flags;            /* enum mount_flag */
 	const char *rule; /* the rule that made the mount, borrowed from the policy; NULL for the skeleton */
 };

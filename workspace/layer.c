@@ -111,6 +111,7 @@ int workspace_layer_open(int workspace_fd, size_t at, const char *dir, struct wo
 	}
 	ret_layer->upper_fd = steal_fd(&upper);
 	ret_layer->base_fd = steal_fd(&base);
+	ret_layer->dir_fd = steal_fd(&layer);
 	return 0;
 }
 
@@ -118,6 +119,7 @@ void workspace_layer_release(struct workspace_layer *layer)
 {
 	close_fd(&layer->base_fd);
 	close_fd(&layer->upper_fd);
+	close_fd(&layer->dir_fd);
 	if (layer->records)
 		workspace_records_release(layer->records);
 	free(layer->records);

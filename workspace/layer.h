@@ -15,14 +15,15 @@
 struct workspace_layer {
 	int base_fd;        /* the directory that the run was started in */
 	int upper_fd;       /* what was written */
+	int dir_fd;         /* the directory of the layer */
 	struct timespec mounted; /* when the overlay was mounted, by the clock of files */
 	const char *prefix; /* of the overlay's own attributes: "trusted.overlay." or "user.overlay." */
 	struct workspace_records *records; /* of a layer by copying: what was copied; owned; NULL: it is an overlay's */
 };
-#define WORKSPACE_LAYER_INIT                  \
-	(struct workspace_layer)              \
-	{                                     \
-		.base_fd = -1, .upper_fd = -1 \
+#define WORKSPACE_LAYER_INIT                                \
+	(struct workspace_layer)                            \
+	{                                                   \
+		.base_fd = -1, .upper_fd = -1, .dir_fd = -1 \
 	}
 
 /* Opens the directory of a workspace that has layer `at`. A descriptor or -errno. */

@@ -1,4 +1,6 @@
 libcallgate_workspace_a_SOURCES += \
+	workspace/bases.c \
+	workspace/bases.h \
 	workspace/changes.c \
 	workspace/changes.h \
 	workspace/checkpoint-size.c \

@@ -28,14 +28,18 @@ const char *ws_plan_get_name(const struct plan *plan, const struct workspace_cha
 
 void ws_plan_tell_conflict(const struct plan *plan, const struct workspace_change *change, const char *why)
 {
-	char base[PATH_MAX] = "", upper[PATH_MAX] = "", name[2 * PATH_MAX];
+	char ours[PATH_MAX] = "", upper[PATH_MAX] = "", layer[PATH_MAX] = "", base[PATH_MAX];
+	char name[2 * PATH_MAX];
+	const bool has_base = workspace_bases_find(&plan->bases, plan->layer, change, base);
 
-	(void)io_read_fd_name(plan->layer->base_fd, base); /* without the names, the message is still right */
+	(void)io_read_fd_name(plan->layer->base_fd, ours); /* without the names, the message is still right */
 	(void)io_read_fd_name(plan->layer->upper_fd, upper);
-	cli_print_error(PLAN_VERB, "%s: conflict, not applied: %s; ours: %s/%s; theirs: %s%s%s",
-			ws_plan_get_name(plan, change, name), why, base, change->path,
-			change->upper.exists ? upper : "deleted", change->upper.exists ? "/" : "",
-			change->upper.exists ? change->path : "");
+	if (has_base)
+		(void)io_read_fd_name(plan->layer->dir_fd, layer);
+	cli_print_error(PLAN_VERB, "%s: conflict, not applied: %s; base: %s%s%s; ours: %s/%s; theirs: %s%s%s",
+			ws_plan_get_name(plan, change, name), why, has_base ? layer : "none, ", has_base ? "/" : "",
+			base, ours, change->path, change->upper.exists ? upper : "deleted",
+			change->upper.exists ? "/" : "", change->upper.exists ? change->path : "");
 }
 
 /* ---- what is selected ---- */
@@ -191,6 +195,8 @@ int ws_plan_make(struct plan *plan, const struct ws_selection *selection)
 	plan->changes.keeps_renames_apart = true;
 	r = workspace_changes_find(plan->layer, &plan->changes);
 	if (r == 0)
+		r = workspace_bases_load(plan->layer, &plan->bases);
+	if (r == 0)
 		r = executed_init(&executed);
 	if (r == 0)
 		plan->state = calloc(plan->changes.count + 1, 1);
@@ -216,5 +222,6 @@ int ws_plan_make(struct plan *plan, const struct ws_selection *selection)
 void ws_plan_release(struct plan *plan)
 {
 	workspace_changes_release(&plan->changes);
+	workspace_bases_release(&plan->bases);
 	free(plan->state);
 }

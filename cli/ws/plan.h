@@ -5,6 +5,7 @@
 #include <limits.h>
 
 #include "cli/ws/select.h"
+#include "workspace/bases.h"
 #include "workspace/changes.h"
 #include "workspace/executed.h"
 
@@ -28,6 +29,7 @@ struct plan {
 	const char *dir; /* the directory, which messages have paths with; NULL: they have them relative to it */
 	struct plan_words words;
 	struct workspace_changes changes; /* renames apart */
+	struct workspace_bases bases;
 	unsigned char *state;             /* enum plan_state of each change; owned */
 };
 

@@ -256,6 +256,11 @@ int changes_add_touched_place(struct changes *changes, const struct place *place
 		       : 0;
 }
 
+bool changes_has_touched_place(const struct changes *changes, const struct place *place)
+{
+	return tfind(place->virt, &changes->tree, changes_compare_path_with_touched);
+}
+
 /* ---- recording the rename of a directory ---- */
 
 static void changes_free_rename_paths(struct directory_rename *move)

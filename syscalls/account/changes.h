@@ -42,6 +42,8 @@ void changes_free(struct changes *changes);
  * -ENOMEM.
  */
 int changes_add_touched_place(struct changes *changes, const struct place *place);
+/* True when changes_add_touched_place() has kept this place. */
+bool changes_has_touched_place(const struct changes *changes, const struct place *place);
 /*
  * To be called right after a successful rename of two touched places. from_dir: the object that was at `from` is a
  * directory. to_dir: with RENAME_EXCHANGE, the object that was at `to` is a directory. A failure is counted as

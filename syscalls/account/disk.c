@@ -32,6 +32,7 @@ struct disk {
 	uint64_t copied_bytes;
 	uint64_t checkpoints_bytes; /* bytes that checkpoints of the session have taken */
 	uint64_t xattrs_bytes; /* bytes counted for extended attributes */
+	uint64_t kept_bytes;   /* bytes of disk_take_bytes(), at most 1/DISK_KEPT_PART of limit_bytes */
 	uint64_t peak_bytes;   /* highest disk use so far */
 	uint64_t next_measure_ns;  /* when files are measured next, if one can grow */
 	uint64_t last_growth_ns; /* when a file was last found to have grown */
@@ -69,7 +70,7 @@ void disk_free(struct disk *disk)
 uint64_t disk_get_bytes_without_spilled_output(const struct disk *disk)
 {
 	return disk->files.total_bytes + disk->names_bytes + disk->copied_bytes + disk->checkpoints_bytes +
-	       disk->xattrs_bytes;
+	       disk->xattrs_bytes + disk->kept_bytes;
 }
 
 uint64_t disk_measure_memory_bytes(struct disk *disk)
@@ -200,6 +201,28 @@ int disk_admit_bytes(struct call *call, uint64_t bytes)
 		return 0;
 	disk->limit_was_exceeded = true;
 	return call_refuse(call, -EDQUOT, NULL, "disk_limit");
+}
+
+bool disk_take_bytes(const struct call *call, uint64_t bytes)
+{
+	struct disk *disk = call->sandbox->disk;
+	uint64_t used = disk ? disk_get_used_bytes(disk) : 0;
+
+	if (!disk)
+		return true;
+	if (used > disk->limit_bytes || bytes > disk->limit_bytes - used ||
+	    bytes > disk->limit_bytes / DISK_KEPT_PART - disk->kept_bytes)
+		return false;
+	disk->kept_bytes += bytes;
+	return true;
+}
+
+void disk_give_back_bytes(const struct call *call, uint64_t bytes)
+{
+	struct disk *disk = call->sandbox->disk;
+
+	if (disk)
+		disk->kept_bytes -= bytes;
 }
 
 /*

@@ -11,6 +11,7 @@
 #include "syscalls/call/call.h"
 #include "view/copy.h"
 
+#define DISK_KEPT_PART 8               /* 1/8 of the limit is for what callgate keeps for the run */
 #define DISK_MEASURED_FILES_MAX 500000 /* most files that are kept; a further file ends the run */
 
 struct disk;
@@ -55,6 +56,13 @@ const char *disk_get_end_reason(const struct disk *disk);
 
 /* To be called before anything that takes `bytes` is made. 0, or -1: refused with EDQUOT "disk_limit". */
 int disk_admit_bytes(struct call *call, uint64_t bytes);
+
+/*
+ * Counts bytes that callgate itself keeps for the run, at most DISK_KEPT_PART of the limit, so that most is left to the
+ * program. False: there is no room for them, and they do not count. disk_give_back_bytes(): they were not kept.
+ */
+bool disk_take_bytes(const struct call *call, uint64_t bytes);
+void disk_give_back_bytes(const struct call *call, uint64_t bytes);
 
 /*
  * To be called before the target can write to the file of fd (which may be O_PATH), and before it is truncated. made:

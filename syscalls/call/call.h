@@ -41,6 +41,7 @@ struct sandbox {
 	struct task_table *tree;   /* view/tree.h: the run's tasks */
 	struct audit *audit;       /* the log */
 	struct changes *changes;   /* changes.h: files that the run changed in granted trees */
+	uint64_t bases_bytes;      /* bases.h: bytes of files of workspaces that were kept as they were */
 	struct denials *denials;   /* denials.h: denied attempts, for the result */
 	struct decoys *decoys;     /* decoys.h: decoys that were read, for the result */
 	struct after_entries *after_entries;       /* after.h: what after_read has done; NULL: the policy has none */

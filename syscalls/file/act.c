@@ -7,6 +7,7 @@
 #include "base/fdinfo.h"
 #include "base/path.h"
 #include "policy/paths/move.h"
+#include "syscalls/account/bases.h"
 #include "syscalls/account/changes.h"
 #include "syscalls/account/disk.h"
 #include "syscalls/call/decode.h"
@@ -133,6 +134,7 @@ int file_record_before_change(struct call *call, unsigned i)
 	int r = 0;
 
 	view_note_name_change(call->sandbox->view);
+	bases_keep(call, i);
 	if (place->mount && !place->is_magic_link && !(place->mount->flags & (MOUNT_DEVICE | MOUNT_PROC)))
 		r = changes_add_touched_place(call->sandbox->changes, place);
 	if (r < 0)

@@ -13,6 +13,7 @@
 #include "base/path.h"
 #include "policy/paths/below.h"
 #include "policy/paths/move.h"
+#include "syscalls/account/bases.h"
 #include "syscalls/account/changes.h"
 #include "syscalls/account/disk.h"
 #include "syscalls/file/resolve.h"
@@ -219,6 +220,7 @@ static int rename_judge_and_record(struct call *call, struct rename_operand end[
 	if (rename_count_copy(call, &end[0], 0) < 0 || (exchange && rename_count_copy(call, &end[1], 1) < 0))
 		return -1;
 	for (unsigned i = 0; i < 2; i++) {
+		bases_keep(call, i);
 		r = changes_add_touched_place(call->sandbox->changes, &call->resolved_place[i]);
 		if (r < 0)
 			return call_fail(call, r);

@@ -230,6 +230,7 @@ LIVE_TESTS = \
 	tests/live/threats/44-ptrace.sh \
 	tests/live/cli/workspace.sh \
 	tests/live/cli/workspace-apply.sh \
+	tests/live/cli/workspace-base.sh \
 	tests/live/cli/workspace-dirs.sh \
 	tests/live/cli/workspace-dirs-hostile.sh \
 	tests/live/cli/workspace-policy.sh \

@@ -1,0 +1,198 @@
+#include "syscalls/account/bases.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "base/times.h"
+#include "syscalls/account/changes.h"
+#include "syscalls/account/disk.h"
+
+/* What must be free in the file system of TMPDIR, for the program: so many times the file, and 1/64 of all. */
+#define BASES_FREE_TIMES 4
+#define BASES_FREE_PART 64
+
+/* A file that is to be kept. */
+struct base {
+	struct view_layer *layer;
+	const char *path; /* below the directory */
+	struct stat status;
+};
+
+/* Opens what is at the place before the call: O_PATH, in the directory itself or in the copy. -1: nothing is there. */
+static int base_find(const struct place *place, struct base *ret_base)
+{
+	struct view_layer *layer = place->mount->layer;
+	_cleanup_close_ int fd = openat2_retry(layer->lower_fd < 0 ? place->mount->fd : layer->lower_fd,
+					       place->path_below_mount_fd, O_PATH | O_NOFOLLOW, 0,
+					       IO_RESOLVE_BELOW | RESOLVE_NO_XDEV);
+
+	if (fd < 0 || fstat(fd, &ret_base->status) < 0 || S_ISDIR(ret_base->status.st_mode))
+		return -1;
+	ret_base->layer = layer;
+	ret_base->path = place->path_below_mount_fd;
+	return steal_fd(&fd);
+}
+
+/* Opens the file of records. A descriptor, borrowed, or -errno. */
+static int base_open_records(struct view_layer *layer)
+{
+	if (layer->bases_fd >= 0)
+		return layer->bases_fd;
+	layer->bases_fd = openat(layer->dir_fd, BASES_NAME, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (layer->bases_fd >= 0)
+		(void)fchmod(layer->bases_fd, 0600); /* the umask may be that of the target */
+	return layer->bases_fd < 0 ? -errno : layer->bases_fd;
+}
+
+/* Whether the file is as it was when it was found. */
+static bool base_is_unchanged(const struct base *base, int fd)
+{
+	struct stat now;
+
+	return fstat(fd, &now) == 0 && now.st_size == base->status.st_size &&
+	       times_compare(&now.st_mtim, &base->status.st_mtim) == 0 &&
+	       times_compare(&now.st_ctim, &base->status.st_ctim) == 0;
+}
+
+/* Writes the head of a record, of which `len` bytes will follow. False: not wholly. */
+static bool base_write_head(const struct base *base, int to_fd, enum base_kind kind, size_t len)
+{
+	struct base_record record = {.inode = base->status.st_ino,
+				     .kind = kind,
+				     .path_len = (uint32_t)strlen(base->path),
+				     .content_len = (uint32_t)len};
+	struct iovec part[] = {{&record, sizeof(record)}, {(void *)(uintptr_t)base->path, record.path_len}};
+
+	return writev(to_fd, part, sizeof(part) / sizeof(part[0])) == (ssize_t)(sizeof(record) + record.path_len);
+}
+
+/* Removes a record that was not completed. */
+static void base_remove_record(int fd, off_t at)
+{
+	(void)!ftruncate(fd, at);
+	(void)lseek(fd, at, SEEK_SET);
+}
+
+/* Writes a record with a text. If that is not possible, it can be seen of the file, which takes no room. */
+static void base_write_text(const struct base *base, enum base_kind kind, const char *text)
+{
+	const int fd = base_open_records(base->layer);
+	const off_t at = fd < 0 ? -1 : lseek(fd, 0, SEEK_CUR);
+
+	if (fd < 0 || (base_write_head(base, fd, kind, strlen(text)) && io_write_all(fd, text, strlen(text)) == 0))
+		return;
+	base_remove_record(fd, at);
+	(void)fchmod(fd, 0600 | S_ISVTX);
+}
+
+/* Writes a record with the content of a file, which must not change meanwhile. NULL, or why that was not possible. */
+static const char *base_write_content(const struct base *base, int from_fd)
+{
+	const int fd = base_open_records(base->layer);
+	const off_t at = fd < 0 ? -1 : lseek(fd, 0, SEEK_CUR);
+	const uint64_t len = (uint64_t)base->status.st_size;
+	uint64_t copied = 0;
+	const char *why = NULL;
+
+	if (fd < 0 || !base_write_head(base, fd, BASE_CONTENT, len) || io_copy_bytes(from_fd, fd, len, &copied) < 0)
+		why = "it could not be copied";
+	else if (copied != len || !base_is_unchanged(base, from_fd))
+		why = "it was changed outside at that time";
+	if (why && fd >= 0)
+		base_remove_record(fd, at);
+	return why;
+}
+
+/* Whether the file system of TMPDIR has room for so many bytes more, for the overlay's copy, and for the program. */
+static bool base_has_room(const struct base *base, uint64_t bytes)
+{
+	struct statvfs fs;
+
+	return fstatvfs(base->layer->dir_fd, &fs) < 0 ||
+	       (uint64_t)fs.f_bavail * fs.f_frsize >=
+		       bytes * BASES_FREE_TIMES + (uint64_t)fs.f_blocks * fs.f_frsize / BASES_FREE_PART;
+}
+
+/* Clones a large file. NULL, or why that was not possible. */
+static const char *base_clone(const struct base *base, int fd)
+{
+	_cleanup_close_ int clone = -1;
+	char name[32];
+
+	(void)snprintf(name, sizeof(name), BASES_CLONE_FORMAT, (unsigned long long)base->status.st_ino);
+	clone = openat(base->layer->dir_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (clone >= 0 && ioctl(clone, FICLONE, fd) == 0 && fchmod(clone, 0600) == 0 && base_is_unchanged(base, fd)) {
+		base_write_text(base, BASE_CLONE, name);
+		return NULL;
+	}
+	if (clone >= 0) /* else it has another name, which was changed before */
+		(void)unlinkat(base->layer->dir_fd, name, 0);
+	return "it has more than 1 MiB, and the file system of TMPDIR cannot clone it";
+}
+
+/* Opens the file for reading. A descriptor or -errno. */
+static int base_open(int path_fd)
+{
+	const int flags = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+	const struct io_proc_fd_path link = io_proc_fd_path(path_fd);
+	int fd = open(link.path, flags | O_NOATIME);
+
+	if (fd < 0 && errno == EPERM) /* another user's */
+		fd = open(link.path, flags);
+	return fd < 0 ? -errno : fd;
+}
+
+/* Keeps a file. NULL, or why that was not possible. */
+static const char *base_keep(struct call *call, const struct base *base, int path_fd)
+{
+	const bool is_large = base->status.st_size > BASES_FILE_BYTES_MAX;
+	const uint64_t bytes = is_large ? (uint64_t)base->status.st_blocks * 512 : (uint64_t)base->status.st_size;
+	_cleanup_close_ int fd = -1;
+	const char *why;
+
+	if (!S_ISREG(base->status.st_mode))
+		return "it was no regular file";
+	if (!is_large && bytes > BASES_BYTES_MAX - call->sandbox->bases_bytes)
+		return "the run had changed 256 MiB of files before";
+	fd = base_open(path_fd);
+	if (fd < 0)
+		return "it could not be read";
+	if (!base_has_room(base, is_large ? 0 : bytes))
+		return "the file system of TMPDIR was full";
+	if (!disk_take_bytes(call, bytes + sizeof(struct base_record)))
+		return "limits.disk had no room for it";
+	why = is_large ? base_clone(base, fd) : base_write_content(base, fd);
+	if (why)
+		disk_give_back_bytes(call, bytes + sizeof(struct base_record));
+	else if (!is_large)
+		call->sandbox->bases_bytes += bytes;
+	return why;
+}
+
+void bases_keep(struct call *call, unsigned i)
+{
+	const struct place *place = &call->resolved_place[i];
+	_cleanup_close_ int path_fd = -1;
+	struct base base = {.layer = NULL};
+	const char *why;
+
+	if (!place->mount || !place->mount->layer || place->is_magic_link ||
+	    changes_has_touched_place(call->sandbox->changes, place))
+		return;
+	path_fd = base_find(place, &base);
+	if (path_fd < 0)
+		return;
+	why = base_keep(call, &base, path_fd);
+	if (why)
+		base_write_text(&base, BASE_NONE, why);
+}

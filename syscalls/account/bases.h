@@ -1,0 +1,43 @@
+/*
+ * The bases of workspaces (--cow): files of the directory as they were before the program changed them. "callgate ws
+ * apply" shows the base of a conflict. Called by handlers, in the supervisor thread.
+ *
+ * They are records in one file of the layer, "bases": a file of its own for each would take a hundred times as long to
+ * make on a disk. If a record could not be written, the file has the sticky bit.
+ */
+#ifndef CALLGATE_SYSCALLS_ACCOUNT_BASES_H
+#define CALLGATE_SYSCALLS_ACCOUNT_BASES_H
+
+#include <stdint.h>
+
+#include "syscalls/call/call.h"
+
+#define BASES_NAME "bases"
+#define BASES_CLONE_FORMAT "base-%llu"  /* name of a clone, with its inode number in the directory */
+#define BASES_FILE_BYTES_MAX (1u << 20) /* a larger file is kept only where the file system can clone it */
+#define BASES_BYTES_MAX (256u << 20)    /* most bytes that a run keeps */
+
+enum base_kind {
+	BASE_CONTENT, /* the content follows */
+	BASE_CLONE,   /* the name of a clone in the directory of the layer follows */
+	BASE_NONE,    /* why the file could not be kept follows: "it was no regular file" */
+};
+
+/*
+ * A base. After it come path and content. Of several for one file, the first counts: by their path, or in the layer of
+ * a copy, where directories can be renamed, by their inode number.
+ */
+struct base_record {
+	uint64_t inode;
+	uint32_t kind; /* enum base_kind */
+	uint32_t path_len, content_len;
+	uint32_t unused; /* 0 */
+};
+
+/*
+ * To be called before the first effect on call->resolved_place[i], which is not yet in call->sandbox->changes. Keeps
+ * the file there if a workspace has it. That cannot fail: the call goes on without a base.
+ */
+void bases_keep(struct call *call, unsigned i);
+
+#endif

@@ -1,0 +1,126 @@
+#!/bin/bash
+# callgate ws apply shows the base of each conflict: the file as it was before the program first changed it, whatever
+# the program did with its names; or it says why there is none. Without a base, the program's own write goes on.
+. "$(dirname "$0")/../lib.sh"
+need jq "$PYTHON"
+W=$T/w
+
+cow() # OPTION… -- PROGRAM…: the workspace in $id
+{
+	cg run --json "${WORKSPACE_COW:---cow}" --profile minimal -w "$W" -r /usr -x /usr/bin "$@" \
+		>"$T/result" 2>"$T/err"
+	id=$(jq -r '.workspace.id // empty' "$T/result")
+}
+
+conflicts() # applies, and puts what is told of each conflict into $T/said
+{
+	local status=0
+	cg ws apply "$id" >"$T/out" 2>"$T/said" || status=$?
+	[ $status = 3 ] || fail "status $status: $(cat "$T/out" "$T/said")"
+}
+
+base() # FILE TEXT: the base of a conflict is a file with this text
+{
+	local path
+	path=$(sed -n "s|^callgate ws apply: $1: conflict.*; base: \(/[^;]*\);.*|\1|p" "$T/said")
+	[ "$(cat "$path")" = "$2" ] || fail "the base of $1 is not '$2': $(cat "$T/said")"
+}
+
+none() # FILE WHY
+{
+	grep -q "^callgate ws apply: $1: conflict.*; base: none, $2;" "$T/said" || fail "$1: not '$2': $(cat "$T/said")"
+}
+
+fresh()
+{
+	cg ws list --json | jq -r .id | while read -r each; do cg ws discard "$each"; done
+	rm -rf "$W"
+	mkdir -p "$W/d/sub"
+	for name in one two three four five six d/f d/sub/g; do echo "old $name" >"$W/$name"; done
+	head -c 2M /dev/zero >"$W/large"
+	: >"$W/empty"
+	ln -s one "$W/link"
+	mkfifo "$W/fifo"
+	: >"$T/before"
+	until : >"$T/now" && [ "$T/now" -nt "$T/before" ]; do :; done
+}
+
+all='one two three four five six d/f d/sub/g large empty link fifo made'
+outside()
+{
+	rm "$W/link" "$W/fifo"
+	for name in $all; do echo outside >"$W/$name"; done
+}
+
+# Each way of changing a file, and what is no regular file. The workspace has more than one conflict of one base.
+fresh
+cow -- /bin/sh -c 'umask 777; echo x >>one; : >two; mv three 3; rm four; chmod 600 five; echo x >n; mv n six
+	touch empty; echo x >>d/f; rm -r d/sub; echo x >large; rm link fifo; echo x >made; umask 0'
+outside
+conflicts
+for name in one two three four five six d/f d/sub/g; do base "$name" "old $name"; done
+base empty ''
+grep -q '; base: [^;]*/base-[0-9]*;' "$T/said" || # a clone
+	none large 'it has more than 1 MiB, and the file system of TMPDIR cannot clone it'
+none link 'it was no regular file'
+none fifo 'it was no regular file'
+none made 'there was nothing when the program first changed it'
+conflicts
+base one 'old one'
+
+# Which file is kept does not depend on what the program does with names.
+fresh
+cow -r "$PYTHON" -- "$PYTHON" -c 'import os
+os.rename("one", "x"); open("one", "w").write("program"); os.rename("one", "y"); os.rename("x", "one")
+open("one", "a").write("more")
+os.rename("d/f", "two")
+os.mkdir("e"); open("e/three", "w").write("evil"); os.remove("three"); os.rename("e/three", "three")
+os.remove("d/sub/g"); os.rmdir("d/sub"); os.symlink("/etc", "d/sub"); os.remove("d/sub"); os.mkdir("d/sub")
+open("d/sub/g", "w").write("evil")
+os.remove("link"); os.mkdir("link"); open("link/made", "w").write("x")
+os.symlink("four", "s"); open("s", "a").write("through a link")'
+for name in one two three four d/f d/sub/g; do echo outside >"$W/$name"; done
+conflicts
+for name in one two three four d/f d/sub/g; do base "$name" "old $name"; done
+
+# The program cannot read bases, also where it may read TMPDIR.
+fresh
+cow -r "$TMPDIR" -- /bin/sh -c 'echo x >>one; cat '"$TMPDIR/callgate-*/workspaces/*/0/bases" || :
+outside
+conflicts
+base one 'old one'
+! jq -r .stdout "$T/result" | grep -q old || fail "read: $(jq -r .stdout "$T/result")"
+
+# A limit of the disk is the program's first of all.
+fresh
+rm "$W/large"
+cow --disk 1M -r "$PYTHON" -- "$PYTHON" -c 'import os
+for i in range(90): open("one", "w").write("x" * 9000)
+open("big", "w").write("x" * 700000)'
+[ "$(stat -c %s "$TMPDIR"/callgate-*/workspaces/"$id"/0/*/big)" = 700000 ] || fail "not written: $(cat "$T/result")"
+head -c 200000 /dev/zero >"$W/two"
+cow --disk 1M -- /bin/sh -c 'echo x >one; echo x >two'
+outside
+[ "$(jq -r .exit_code "$T/result")" = 0 ] || fail "not written: $(cat "$T/result")"
+conflicts
+base one 'old one'
+none two 'limits.disk had no room for it'
+
+# On a full file system the program's write goes on as without a base.
+if [ "$(id -u)" = 0 ] && mkdir "$T/small" && mount -t tmpfs -o size=4M small "$T/small" 2>/dev/null; then
+	trap 'umount "$T/small"; live_done' EXIT
+	fresh
+	rm "$W/large"
+	head -c 900000 /dev/zero >"$W/two"
+	head -c 900000 /dev/zero >"$W/three"
+	export TMPDIR=$T/small
+	cow -r "$PYTHON" -- "$PYTHON" -c '
+for name in "two", "three":
+    with open(name, "r+") as file: file.write("x")'
+	[ "$(jq -r .exit_code "$T/result")" = 0 ] || fail "not written: $(cat "$T/result" "$T/err")"
+	echo outside >"$W/three"
+	conflicts
+	none three 'the file system of TMPDIR was full'
+	umount "$T/small"
+	trap live_done EXIT
+fi

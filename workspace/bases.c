@@ -1,0 +1,198 @@
+#include "workspace/bases.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "syscalls/account/bases.h"
+#include "workspace/records.h"
+
+#define BASES_DIR_NAME "base" /* directory of the layer that gets the bases of conflicts */
+
+struct workspace_base {
+	struct base_record record;
+	const char *path, *content; /* in workspace_bases.text, without NUL */
+	size_t number;              /* in the file */
+	bool is_of_copy;            /* the inode number tells of which file it is */
+};
+
+/* ---- reading the records ---- */
+
+/* Parses the record at `at`, and moves it behind that. False: it is the end, or a record that was not completed. */
+static bool bases_parse(const struct workspace_bases *bases, size_t *at, struct workspace_base *ret_base)
+{
+	struct base_record *record = &ret_base->record;
+
+	if (bases->len - *at < sizeof(*record))
+		return false;
+	memcpy(record, bases->text + *at, sizeof(*record));
+	*at += sizeof(*record);
+	if (bases->len - *at < (size_t)record->path_len + record->content_len)
+		return false;
+	ret_base->path = bases->text + *at;
+	ret_base->content = ret_base->path + record->path_len;
+	*at += (size_t)record->path_len + record->content_len;
+	return true;
+}
+
+static int bases_compare_keys(const struct workspace_base *a, const struct workspace_base *b)
+{
+	const size_t shorter = a->record.path_len < b->record.path_len ? a->record.path_len : b->record.path_len;
+	int r;
+
+	if (a->is_of_copy)
+		return (a->record.inode > b->record.inode) - (a->record.inode < b->record.inode);
+	r = memcmp(a->path, b->path, shorter);
+	return r ? r : (a->record.path_len > b->record.path_len) - (a->record.path_len < b->record.path_len);
+}
+
+/* Sorts by key, and those of one key by their number. */
+static int bases_compare(const void *left, const void *right)
+{
+	const struct workspace_base *a = left, *b = right;
+	const int r = bases_compare_keys(a, b);
+
+	return r ? r : (a->number > b->number) - (a->number < b->number);
+}
+
+static int bases_parse_all(struct workspace_bases *bases, bool is_of_copy)
+{
+	struct workspace_base base = {.is_of_copy = is_of_copy};
+	size_t at = 0;
+
+	for (; bases_parse(bases, &at, &base); base.number++) {
+		if (!array_reserve(&bases->item, bases->count, &bases->room))
+			return -ENOMEM;
+		bases->item[bases->count++] = base;
+	}
+	if (bases->count > 0)
+		qsort(bases->item, bases->count, sizeof(*bases->item), bases_compare);
+	return 0;
+}
+
+int workspace_bases_load(const struct workspace_layer *layer, struct workspace_bases *bases)
+{
+	_cleanup_close_ int fd = openat(layer->dir_fd, BASES_NAME, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0)
+		return errno == ENOENT ? 0 : -errno;
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	bases->were_kept = true;
+	bases->is_incomplete = st.st_mode & S_ISVTX;
+	if (st.st_size == 0)
+		return 0;
+	bases->text = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (bases->text == MAP_FAILED) {
+		bases->text = NULL;
+		return -errno;
+	}
+	bases->len = (size_t)st.st_size;
+	return bases_parse_all(bases, layer->records != NULL);
+}
+
+void workspace_bases_release(struct workspace_bases *bases)
+{
+	if (bases->text)
+		(void)munmap(bases->text, bases->len);
+	free(bases->item);
+}
+
+/* ---- one base ---- */
+
+static int bases_compare_with_key(const void *key, const void *base)
+{
+	return bases_compare_keys(key, base);
+}
+
+/* The first base of a path. NULL: there is none. */
+static const struct workspace_base *bases_find_record(const struct workspace_bases *bases,
+						      const struct workspace_layer *layer, const char *path)
+{
+	const struct workspace_record *record = layer->records ? workspace_records_find(layer->records, path) : NULL;
+	struct workspace_base key = {.path = path, .is_of_copy = layer->records != NULL};
+	const struct workspace_base *base;
+
+	if ((layer->records && !record) || bases->count == 0)
+		return NULL;
+	key.record.path_len = (uint32_t)strlen(path);
+	key.record.inode = record ? record->kept.inode : 0;
+	base = bsearch(&key, bases->item, bases->count, sizeof(*bases->item), bases_compare_with_key);
+	while (base && base > bases->item && bases_compare_keys(base - 1, base) == 0)
+		base--;
+	return base;
+}
+
+/* Makes a directory if it is missing, and opens it. A descriptor or -errno. */
+static int bases_open_dir(int dir_fd, const char *name)
+{
+	return mkdirat(dir_fd, name, 0700) < 0 && errno != EEXIST ? -errno : io_open_dir(dir_fd, name);
+}
+
+/* Writes a base to a file, as an earlier apply has perhaps done. 0 or -errno. */
+static int bases_write(int dir_fd, const char *name, const struct workspace_base *base)
+{
+	_cleanup_close_ int fd = -1;
+	struct stat st;
+
+	if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_size == (off_t)base->record.content_len)
+		return 0;
+	(void)unlinkat(dir_fd, name, 0); /* of an apply that was killed */
+	fd = openat(dir_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	return fd < 0 ? -errno : io_write_all(fd, base->content, base->record.content_len);
+}
+
+/* Gives a base its file, in a directory of its own, so that it has its name. 0 or -errno. */
+static int bases_make_file(const struct workspace_base *base, const struct workspace_layer *layer, const char *path,
+			   char ret_path[PATH_MAX])
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	_cleanup_close_ int all = bases_open_dir(layer->dir_fd, BASES_DIR_NAME), dir = -1;
+	char number[24];
+
+	if (base->record.kind == BASE_CLONE)
+		return snprintf(ret_path, PATH_MAX, "%.*s", (int)base->record.content_len, base->content) < PATH_MAX
+			       ? 0
+			       : -ENAMETOOLONG;
+	(void)snprintf(number, sizeof(number), "%zu", base->number);
+	(void)snprintf(ret_path, PATH_MAX, BASES_DIR_NAME "/%s/%.*s", number, NAME_MAX, name);
+	dir = all < 0 ? all : bases_open_dir(all, number);
+	return dir < 0 ? dir : bases_write(dir, name, base);
+}
+
+/* Why there is no record. */
+static const char *bases_explain_absence(const struct workspace_bases *bases, const struct workspace_change *change)
+{
+	if (change->base.exists && S_ISDIR(change->base.mode))
+		return "it is a directory";
+	if (bases->is_incomplete)
+		return "the file system of TMPDIR was full";
+	return bases->were_kept ? "there was nothing when the program first changed it" : "none was kept";
+}
+
+bool workspace_bases_find(const struct workspace_bases *bases, const struct workspace_layer *layer,
+			  const struct workspace_change *change, char ret_text[PATH_MAX])
+{
+	const struct workspace_base *base = bases_find_record(bases, layer, change->path);
+	int r;
+
+	if (!base)
+		(void)snprintf(ret_text, PATH_MAX, "%s", bases_explain_absence(bases, change));
+	if (base && base->record.kind == BASE_NONE)
+		(void)snprintf(ret_text, PATH_MAX, "%.*s", (int)base->record.content_len, base->content);
+	if (!base || base->record.kind == BASE_NONE)
+		return false;
+	r = bases_make_file(base, layer, change->path, ret_text);
+	if (r < 0)
+		(void)snprintf(ret_text, PATH_MAX, "it cannot be written: %s", strerror(-r));
+	return r == 0;
+}

@@ -1,0 +1,34 @@
+/* Finds the files of a workspace's directory as they were before the program changed them: syscalls/account/bases.h. */
+#ifndef CALLGATE_WORKSPACE_BASES_H
+#define CALLGATE_WORKSPACE_BASES_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "workspace/changes.h"
+
+struct workspace_base;
+
+struct workspace_bases {
+	char *text; /* all records, mapped; owned */
+	size_t len;
+	struct workspace_base *item; /* sorted */
+	size_t count, room;
+	bool were_kept;     /* there is a file of records */
+	bool is_incomplete; /* some record could not be written */
+};
+
+/* Reads the bases of a layer. Zero-initialise; workspace_bases_release() frees. 0 or -errno. */
+int workspace_bases_load(const struct workspace_layer *layer, struct workspace_bases *bases);
+void workspace_bases_release(struct workspace_bases *bases);
+
+/*
+ * Finds the base of what a change has changed, removed or replaced, and writes it to a file of the workspace. True:
+ * ret_text is its path below layer->dir_fd. False: ret_text says why there is none ("it was no regular file").
+ */
+bool workspace_bases_find(const struct workspace_bases *bases, const struct workspace_layer *layer,
+			  const struct workspace_change *change, char ret_text[PATH_MAX]);
+
+#endif
