@@ -176,6 +176,17 @@ START_TEST(test_commands)
 		{{"node", "-r", "x", "--eval=1"}, "node", NULL, "1", INSPECT_TYPE_JAVASCRIPT},
 		{{"node", "-pe", "1"}, "node", NULL, "1", INSPECT_TYPE_JAVASCRIPT},
 		{{"env", "-i"}, "env", NULL, NULL, INSPECT_TYPE_MAX},
+		{{"python3", "-cprint(2)", "x.py"}, "python3", NULL, "print(2)", INSPECT_TYPE_PYTHON},
+		{{"python3", "-Xdev", "-Wignore", "-IW", "error", "x.py"},
+		 "python3",
+		 "x.py",
+		 NULL,
+		 INSPECT_TYPE_PYTHON},
+		{{"bash", "-ce", "id", "s"}, "bash", NULL, "id", INSPECT_TYPE_SHELL},
+		{{"bash", "-c", "-o", "pipefail", "+x", "id"}, "bash", NULL, "id", INSPECT_TYPE_SHELL},
+		{{"bash", "+e", "-eo", "pipefail", "s"}, "bash", "s", NULL, INSPECT_TYPE_SHELL},
+		{{"sh", "-", "s"}, "sh", "s", NULL, INSPECT_TYPE_SHELL},
+		{{"env", "-u", "A", "-C", "/", "sh", "s"}, "sh", "s", NULL, INSPECT_TYPE_SHELL},
 	};
 
 	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
@@ -197,6 +208,7 @@ START_TEST(test_commands_without_file)
 	} commands[] = {
 		{{"python3", "-m", "a.b", "-x"}, "a.b", false},
 		{{"python3", "-Im", "a"}, "a", false},
+		{{"python3", "-Ima", "b"}, "a", false},
 		{{"python3", "-m"}, NULL, false},
 		{{"python3", "-", "x"}, NULL, true},
 		{{"env", "A=1", "node"}, NULL, true},
