@@ -59,6 +59,7 @@ static void call_free(struct tool_call *call)
 	loop_cancel_timer(call->retry_timer);
 	json_decref(call->kept_result);
 	json_decref(call->findings);
+	json_decref(call->structured);
 	json_decref(call->id);
 	json_decref(call->arguments);
 	json_decref(call->progress_token);

@@ -45,6 +45,10 @@ static bool mcp_set_option(struct mcp_options *options, const char *name, const 
 		options->asks_client = true;
 		return true;
 	}
+	if (strcmp(name, "--allow-apply") == 0) {
+		options->allows_apply = true;
+		return true;
+	}
 	if (strcmp(name, "--cow") == 0) {
 		options->uses_workspace = true;
 		return mcp_add_argument(options->session_arguments, MCP_SESSION_ARGUMENTS_MAX, name);

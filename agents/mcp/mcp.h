@@ -20,6 +20,7 @@ struct mcp_options {
 	uint32_t refused_findings, warned_findings;                 /* INSPECT_BITs; both 0: code is not looked at */
 	const char *inspect_modules[MCP_INSPECT_ARGUMENTS_MAX + 1]; /* for --allow-module; NULL-ended; none: all */
 	bool uses_workspace; /* --cow: sandboxes have workspaces, and there are the tools for them */
+	bool allows_apply;   /* --allow-apply: the client may apply what its sandboxes have written */
 	bool asks_client;                    /* --approve client: the client is asked about denied calls */
 	const char *audit_dir;               /* where each sandbox writes its log; NULL: no logs */
 	unsigned sandboxes_max;              /* the most sandboxes at a time */

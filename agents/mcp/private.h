@@ -152,6 +152,9 @@ void tool_list_files(struct tool_call *call);
 void tool_stop_file_operation(struct tool_call *call);
 void tool_make_checkpoint(struct tool_call *call);
 void tool_restore_checkpoint(struct tool_call *call);
+void tool_show_changes(struct tool_call *call);
+void tool_apply_workspace(struct tool_call *call);
+void tool_discard_workspace(struct tool_call *call);
 void tool_explain_denial(struct tool_call *call);
 void tool_report_status(struct tool_call *call);
 
@@ -183,7 +186,7 @@ struct tool_call {
 	struct loop_timer *host_command_timer;    /* until host_command is given up */
 	struct captured_output stdout_output, stderr_output;
 	json_t *content;    /* the result's content items so far; owned */
-	json_t *structured; /* run_code: the result's structuredContent so far; owned */
+	json_t *structured; /* run_code, workspaces: the result's structuredContent so far; owned */
 	struct context_run *code_run;
 	/* run_code: size of the values shown, and the number of values left out */
 	size_t result_bytes, omitted_result_count;

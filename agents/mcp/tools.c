@@ -35,6 +35,8 @@
 				    "\"stderr_truncated\":{\"type\":\"boolean\"}"
 
 #define STATUS_PROPERTY "\"status\":{\"enum\":[\"ok\",\"error\",\"refused\"]}"
+#define WORKSPACE_PROPERTIES \
+	TEXT_PROPERTY("workspace") "," OBJECT_ARRAY_PROPERTY("changes") ",\"truncated\":{\"type\":\"boolean\"}"
 #define DENIALS_AND_FINDINGS OBJECT_ARRAY_PROPERTY("denials") "," OBJECT_ARRAY_PROPERTY("findings")
 
 static const char *const language_values[] = {"python", "javascript", "bash", NULL};
@@ -152,8 +154,8 @@ static const struct tool tools[] = {
 			       "what comes after it. Returns the checkpoint's name.",
 		.parameters = {{"name", PARAMETER_TEXT, false, "its name; default the next number", NULL, 0, 0},
 			       SANDBOX_PARAMETER},
-		.output_schema = OBJECT_SCHEMA(TEXT_PROPERTY("sandbox") "," TEXT_PROPERTY("checkpoint"),
-					       "\"checkpoint\""),
+		.output_schema =
+			OBJECT_SCHEMA(TEXT_PROPERTY("sandbox") "," TEXT_PROPERTY("checkpoint"), "\"checkpoint\""),
 		.start = tool_make_checkpoint,
 		.stop = host_command_stop,
 	},
@@ -167,9 +169,56 @@ static const struct tool tools[] = {
 			"Makes the working directory what it was at a checkpoint. What was written since is lost.",
 		.parameters = {{"checkpoint", PARAMETER_TEXT, true, "the name of the checkpoint", NULL, 0, 0},
 			       SANDBOX_PARAMETER},
-		.output_schema = OBJECT_SCHEMA(TEXT_PROPERTY("sandbox") "," TEXT_PROPERTY("checkpoint"),
-					       "\"checkpoint\""),
+		.output_schema =
+			OBJECT_SCHEMA(TEXT_PROPERTY("sandbox") "," TEXT_PROPERTY("checkpoint"), "\"checkpoint\""),
 		.start = tool_restore_checkpoint,
+		.stop = host_command_stop,
+	},
+	{
+		.name = "workspace_diff",
+		.title = "Show changes",
+		.needs_sandbox = true,
+		.needs_workspace = true,
+		.is_read_only = true,
+		.description = "Shows what the sandbox has changed in its working directory, compared with the "
+			       "directory outside.",
+		.parameters = {{"checkpoint", PARAMETER_TEXT, false, "what it was at this checkpoint; default now",
+				NULL, 0, 0},
+			       SANDBOX_PARAMETER},
+		.output_schema =
+			OBJECT_SCHEMA(TEXT_PROPERTY("sandbox") "," WORKSPACE_PROPERTIES, "\"workspace\",\"changes\""),
+		.start = tool_show_changes,
+		.stop = host_command_stop,
+	},
+	{
+		.name = "workspace_apply",
+		.title = "Apply changes",
+		.needs_sandbox = true,
+		.needs_workspace = true,
+		.is_destructive = true,
+		.description =
+			"Puts what the sandbox has changed into the directory outside, if the person who started "
+			"this server permits it, and ends the sandbox; otherwise only shows it. Conflicts, and "
+			"what would be executed outside of a sandbox, are left to the person.",
+		.parameters = {SANDBOX_PARAMETER},
+		.output_schema = OBJECT_SCHEMA(TEXT_PROPERTY("sandbox") "," WORKSPACE_PROPERTIES
+									",\"applied\":{\"type\":\"boolean\"}",
+					       "\"workspace\",\"changes\",\"applied\""),
+		.start = tool_apply_workspace,
+		.stop = host_command_stop,
+	},
+	{
+		.name = "workspace_discard",
+		.title = "Discard changes",
+		.needs_sandbox = true,
+		.needs_workspace = true,
+		.is_destructive = true,
+		.description = "Ends the sandbox, and removes all that it has written to its working directory, with "
+			       "its checkpoints. The directory outside stays as it is.",
+		.parameters = {SANDBOX_PARAMETER},
+		.output_schema = OBJECT_SCHEMA(TEXT_PROPERTY("workspace") ",\"discarded\":{\"type\":\"boolean\"}",
+					       "\"workspace\",\"discarded\""),
+		.start = tool_discard_workspace,
 		.stop = host_command_stop,
 	},
 	{

@@ -22,7 +22,7 @@ struct mcp_command_line {
 	/* borrowed from argv; NULL: not given */
 	const char *audit_dir, *approve, *approvals_file, *ask_timeout;
 	uint64_t idle_timeout_ns, sandboxes_max;
-	bool inspects, uses_workspace;
+	bool inspects, uses_workspace, allows_apply;
 	uint32_t refused_findings, warned_findings; /* of --inspect or the policy; both 0: code is not looked at */
 	struct cli_list modules;                    /* what may be imported; empty: everything */
 };
@@ -91,6 +91,10 @@ static const struct cli_option mcp_table[] = {
 		 "copy on write: leave the directory of -w as it is; what a sandbox writes there goes to a\n"
 		 "workspace with the id of its session, for callgate ws",
 		 FIELD_OFFSET(uses_workspace)),
+	CLI_FLAG("allow-apply", 0,
+		 "with --cow: let the client apply what a sandbox has written to the directory of -w, by\n"
+		 "the tool workspace_apply; without this the tool only shows it",
+		 FIELD_OFFSET(allows_apply)),
 	CLI_FLAG("inspect", 0,
 		 "look at code and commands first (callgate inspect), and refuse those with an alarm; or\n"
 		 "what \"inspect\" of the policy says",
@@ -156,6 +160,7 @@ static int mcp_make_agents_arguments(int argc, char *const *given, const struct 
 	error = error ? error : mcp_add_option(list, "--approvals", options->approvals_file);
 	error = error ? error : mcp_add_option(list, "--ask-timeout", options->ask_timeout);
 	error = error ? error : mcp_add_option(list, "--cow", options->uses_workspace ? "yes" : NULL);
+	error = error ? error : mcp_add_option(list, "--allow-apply", options->allows_apply ? "yes" : NULL);
 	error = error ? error : mcp_add_inspection(list, options);
 	error = error ? error : cli_list_add_owned(list, strdup("--"));
 	if (names_no_policy) {
@@ -230,6 +235,10 @@ int cli_main_mcp(int argc, char **argv)
 	}
 	if (options.approvals_file && !options.approve) {
 		cli_print_error("mcp", "--approvals keeps answers of --approve; add that");
+		return CLI_EXIT_ERROR;
+	}
+	if (options.allows_apply && !options.uses_workspace) {
+		cli_print_error("mcp", "--allow-apply is for what sandboxes write with --cow; add that");
 		return CLI_EXIT_ERROR;
 	}
 	names_no_policy = policy.policy_names.count == 0;

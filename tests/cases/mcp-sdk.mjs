@@ -47,6 +47,16 @@ async function use(what, client, transport, wanted) {
     ...(what === "sdk" ? [undefined] : []), { signal: abort.signal });
   setTimeout(() => abort.abort(), 300);
   expect(`${what}: cancellation`, await waiting.then(() => false, () => true), "");
+  if (args.includes("--cow")) {
+    await client.callTool({ name: "run_command", arguments: { command: "echo text >added", sandbox } });
+    for (const tool of ["workspace_diff", "workspace_apply"]) { // without --allow-apply both only show
+      const shown = await client.callTool({ name: tool, arguments: { sandbox } });
+      expect(`${what}: ${tool}`, shown.structuredContent.changes.some((change) => change.path === "added") &&
+        !shown.structuredContent.applied, shown);
+    }
+    const gone = await client.callTool({ name: "workspace_discard", arguments: { sandbox } });
+    expect(`${what}: discarded`, gone.structuredContent.discarded === true, gone);
+  }
   await client.close();
 }
 

@@ -28,6 +28,18 @@ async def main():
         expect("code", code.structured_content["results"][0]["text"].startswith("3.14"), code)
         second = await session.call_tool("run_command", {"command": "cat /etc/shadow"})
         expect("a denial", second.structured_content["denials"][0]["target"] == "/etc/shadow", second)
+        if "--cow" in sys.argv:
+            await check_workspace(session)
+
+
+async def check_workspace(session):
+    await session.call_tool("run_command", {"command": "echo text >added"})
+    for tool in ("workspace_diff", "workspace_apply"):  # without --allow-apply both only show
+        result = await session.call_tool(tool, {})
+        changes = [change["path"] for change in result.structured_content["changes"]]
+        expect(tool, changes == ["added"] and not result.structured_content.get("applied"), result)
+    result = await session.call_tool("workspace_discard", {})
+    expect("discarded", result.structured_content["discarded"] is True, result)
 
 
 asyncio.run(main())

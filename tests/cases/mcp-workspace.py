@@ -1,11 +1,13 @@
-"""Checkpoints of `callgate mcp --cow`, by its tools. Arguments: the command line of the server; the directory of -w has
-a file "file". Prints what is wrong, and exits with 1 then."""
+"""The tools of `callgate mcp --cow` for workspaces. Arguments: the directory of -w, which has a file "file" with the
+text "old", and the command line of the server; --allow-apply is added. Prints what is wrong, and exits with 1 then."""
 import json
+import os
 import subprocess
 import sys
 
 failed = False
-process = subprocess.Popen(sys.argv[1:], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+directory, command = sys.argv[1], sys.argv[2:]
+process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 last_id = 0
 
 
@@ -50,6 +52,64 @@ for name in ("nonesuch", "../later", "", "--list", "later"):
     result = call("checkpoint" if name == "later" else "restore", **{"name" if name == "later" else "checkpoint": name})
     expect(f"refused: {name}", result["isError"] and "structuredContent" not in result, result)
 expect("it goes on", run("cat file") == "two\n")
+
+
+def changes(result):
+    return [(change["change"], change["path"]) for change in result.get("structuredContent", {}).get("changes", [])]
+
+
+def outside():
+    return {name: open(os.path.join(directory, name), encoding="ascii").read() for name in os.listdir(directory)}
+
+
+def text_of(result):
+    return "\n".join(item["text"] for item in result["content"])
+
+
+# ---- shown, and not applied: the server was started without --allow-apply ----
+expect("hints", [hints["workspace_" + name] for name in ("diff", "apply", "discard")] == [False, True, True], hints)
+before = outside()
+result = call("workspace_diff")
+both = [("modified", "file"), ("added", "new")]
+expect("changes", changes(result) == both and "added new" in text_of(result), result)
+expect("at a checkpoint", changes(call("workspace_diff", checkpoint=first["structuredContent"]["checkpoint"])) ==
+       [("modified", "file"), ("added", "kept")])
+for name in ("nonesuch", "--json", ""):
+    result = call("workspace_diff", checkpoint=name)
+    expect(f"no checkpoint: {name}", result["isError"] and "structuredContent" not in result, result)
+result = call("workspace_apply")
+expect("only shown", result["structuredContent"]["applied"] is False and not result["isError"] and
+       changes(result) == both and "a person" in text_of(result), result)
+expect("nothing was applied", outside() == before, outside())
+expect("the sandbox goes on", run("cat file") == "two\n")
+result = call("workspace_discard")
+expect("discarded", result["structuredContent"]["discarded"] is True and outside() == before, result)
+expect("another sandbox", run("cat file; ls") == "old\nfile\n")
+expect("without changes", changes(call("workspace_diff")) == [])
+expect("discarded, too", call("workspace_discard")["structuredContent"]["discarded"] is True)
+process.stdin.close()
+expect("the end", process.wait(20) == 0)
+
+# ---- applied, where the person permits it; what runs outside of the sandbox is left to the person ----
+process = subprocess.Popen(command + ["--allow-apply"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+ask("initialize", {"protocolVersion": "2025-11-25", "capabilities": {}})
+expect("a program", run("echo mine >file; echo x >added; mkdir .git; echo evil >.git/config; cat file") == "mine\n")
+expect("outside", outside() == before)
+result = call("workspace_apply")
+left = changes(result)
+expect("applied, but for what git obeys", result["isError"] and result["structuredContent"]["applied"] is True and
+       left and all(path.startswith(".git") for _, path in left) and "callgate ws apply" in text_of(result), result)
+expect("outside, applied", open(os.path.join(directory, "file"), encoding="ascii").read() == "mine\n" and
+       os.path.exists(os.path.join(directory, "added")) and not os.path.exists(os.path.join(directory, ".git/config")))
+expect("a new sandbox", run("cat file; echo again >file") == "mine\n")
+with open(os.path.join(directory, "file"), "w", encoding="ascii") as file:
+    file.write("theirs\n")
+result = call("workspace_apply")
+expect("a conflict", result["isError"] and changes(result) == [("modified", "file")], result)
+expect("is not applied", open(os.path.join(directory, "file"), encoding="ascii").read() == "theirs\n")
+expect("another program", run("echo more >more") == "")
+result = call("workspace_apply")
+expect("all of it", not result["isError"] and changes(result) == [] and "more" in text_of(result), result)
 process.stdin.close()
 expect("the end", process.wait(20) == 0)
 sys.exit(failed)

@@ -6,9 +6,14 @@
 need node npm python3 jq
 install_packages mcp-sdk "@modelcontextprotocol/sdk@1.32.2 @modelcontextprotocol/client@2.4.0 \
 	@modelcontextprotocol/inspector-cli@0.15.0" mcp==2.3.0
-timeout -k 5 "$LIVE_TIMEOUT" node "$SRC/tests/cases/mcp-sdk.mjs" "$packages" "$CALLGATE" mcp || fail "npm's clients"
-PYTHONPATH=$packages/python timeout -k 5 "$LIVE_TIMEOUT" python3 "$SRC/tests/cases/mcp-sdk.py" "$CALLGATE" mcp ||
-	fail "PyPI's client"
+mkdir "$T/w"
+timeout -k 5 "$LIVE_TIMEOUT" node "$SRC/tests/cases/mcp-sdk.mjs" "$packages" "$CALLGATE" mcp --cow -w "$T/w" ||
+	fail "npm's clients"
+PYTHONPATH=$packages/python timeout -k 5 "$LIVE_TIMEOUT" python3 "$SRC/tests/cases/mcp-sdk.py" "$CALLGATE" mcp \
+	--cow -w "$T/w" || fail "PyPI's client"
+[ -z "$(ls "$T/w")" ] || fail "the directory was changed"
+await_sessions "the clients"
+"$CALLGATE" ws list | cut -d' ' -f1 | xargs -r "$CALLGATE" ws discard || fail "discard"
 
 # ---- questions, in which these clients are asked ----
 . "$(dirname "$0")/mcp-approval-lib.sh"
