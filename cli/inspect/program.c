@@ -82,6 +82,14 @@ static int program_look_at_file(struct inspect_program *inspection, const char *
 	return r == 0 ? program_judge_findings(inspection, name, dir, &findings) : r;
 }
 
+/* Looks at what Python runs when the script is a directory. 0 or -errno. */
+static int program_look_at_directory(struct inspect_program *inspection, const char *name, const char *path)
+{
+	_cleanup_free_ char *file = cli_format("%s/__main__.py", path), *shown = cli_format("%s/__main__.py", name);
+
+	return file && shown ? program_look_at_file(inspection, shown, file, name, INSPECT_TYPE_PYTHON) : -ENOMEM;
+}
+
 /* As program_look_at_file(), of the program or a script, beside which its own modules are. */
 static int program_look_at_script(struct inspect_program *inspection, const char *name, bool is_program,
 				  enum inspect_type type)
@@ -89,9 +97,12 @@ static int program_look_at_script(struct inspect_program *inspection, const char
 	_cleanup_free_ char *found = NULL, *path = inspection->find_file(inspection->data, name, is_program, &found);
 	const char *slash = found ? strrchr(found, '/') : NULL;
 	_cleanup_free_ char *dir = slash ? strndup(found, (size_t)(slash - found)) : strdup(".");
+	struct stat status;
 
 	if (!path)
 		return 0;
+	if (type == INSPECT_TYPE_PYTHON && stat(path, &status) == 0 && S_ISDIR(status.st_mode))
+		return program_look_at_directory(inspection, name, path);
 	return dir ? program_look_at_file(inspection, name, path, dir, type) : -ENOMEM;
 }
 
@@ -113,25 +124,38 @@ static void program_note_not_inspected(const struct inspect_program *inspection,
 		cli_note("callgate: inspect: %s, so it is not looked at", what);
 }
 
-/* Looks at a module of Python (-m), if it is in the working directory, where Python looks first. 0 or -errno. */
+/* Looks at a file of Python's in the working directory, if it is there. 0 or -errno. */
+static int program_look_at_part(struct inspect_program *inspection, const char *part, const char *end, bool *ret_found)
+{
+	_cleanup_free_ char *name = cli_format("./%s%s", part, end), *path = NULL;
+
+	*ret_found = program_has_file(inspection, name);
+	path = *ret_found ? inspection->find_file(inspection->data, name, false, NULL) : NULL;
+	return path ? program_look_at_file(inspection, name + strlen("./"), path, ".", INSPECT_TYPE_PYTHON) : 0;
+}
+
+/*
+ * Looks at a module of Python (-m), if it is in the working directory, where Python looks first: at all files that
+ * Python may run for it, packages before it included. 0 or -errno.
+ */
 static int program_look_at_module(struct inspect_program *inspection, const char *module)
 {
-	_cleanup_free_ char *name = strdup(module), *file = NULL, *package = NULL, *path = NULL;
+	static const char *const ends[] = {".py", "/__init__.py", "/__main__.py"};
+	_cleanup_free_ char *path = strdup(module);
+	bool found = false, any = false;
+	int r = path ? 0 : -ENOMEM;
 
-	for (char *dot = name; dot && *dot; dot++)
-		if (*dot == '.')
-			*dot = '/';
-	file = name ? cli_format("./%s.py", name) : NULL;
-	package = name ? cli_format("./%s/__main__.py", name) : NULL;
-	if (!file || !package)
-		return -ENOMEM;
-	if (!program_has_file(inspection, file) && !program_has_file(inspection, package)) {
-		program_note_not_inspected(inspection, "the module is not in the working directory");
-		return 0;
+	for (char *dot = path; r == 0 && (dot = strchr(dot, '.')); *dot++ = '/') {
+		*dot = '\0';
+		r = program_look_at_part(inspection, path, "/__init__.py", &found);
 	}
-	path = inspection->find_file(inspection->data, program_has_file(inspection, file) ? file : package, false,
-				     NULL);
-	return program_look_at_file(inspection, module, path, ".", INSPECT_TYPE_PYTHON);
+	for (size_t i = 0; r == 0 && i < sizeof(ends) / sizeof(ends[0]); i++) {
+		r = program_look_at_part(inspection, path, ends[i], &found);
+		any = any || found;
+	}
+	if (r == 0 && !any)
+		program_note_not_inspected(inspection, "the module is not in the working directory");
+	return r;
 }
 
 /* Looks at a program that an interpreter reads from standard input, if that is a file. 0 or -errno. */

@@ -92,10 +92,22 @@ jq -e '.inspect.modules == ["numpy", "yaml"]' "$T/out" >/dev/null || fail "show:
 
 # Modules, and programs that come on standard input. What cannot be looked at is told.
 run --inspect -- python3 -m bad
-refused 'bad:2: download-run'
+refused 'bad.py:2: download-run'
 mkdir "$T/w/package/sub" && cp "$T/w/bad.py" "$T/w/package/sub/__main__.py"
 run --inspect -- python3 -Im package.sub
-refused 'package.sub:2: download-run'
+refused 'package/sub/__main__.py:2: download-run'
+# A package of that name comes before the file, and a directory is a script, too.
+mkdir -p "$T/w/good/sub"
+cp "$T/w/bad.py" "$T/w/good/__main__.py"
+cp "$T/w/good.py" "$T/w/good/sub/__init__.py"
+run --inspect -- python3 -m good
+refused 'good/__main__.py:2: download-run'
+run --inspect -- python3 good
+refused 'good/__main__.py:2: download-run'
+mv "$T/w/good/__main__.py" "$T/w/good/__init__.py"
+run --inspect -- python3 -m good.sub
+refused 'good/__init__.py:2: download-run'
+rm -r "$T/w/good"
 run --inspect -- python3 -m this
 grep -qx 'callgate: inspect: the module is not in the working directory, so it is not looked at' "$T/err" ||
 	fail "a module: $(cat "$T/err")"
