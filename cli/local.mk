@@ -16,6 +16,7 @@ CALLGATE_SOURCES += \
 	cli/verbs.h
 CALLGATE_SOURCES += \
 	cli/agents/agents.h \
+	cli/agents/approve.c \
 	cli/agents/execute.c \
 	cli/agents/mcp.c \
 	cli/agents/serve.c

@@ -184,6 +184,7 @@ static int e2b_copy_options(struct e2b *e2b, const struct e2b_options *options)
 	copy->builtin_templates_dir = strdup(options->builtin_templates_dir);
 	copy->user_templates_dir = options->user_templates_dir ? strdup(options->user_templates_dir) : NULL;
 	copy->audit_log_dir = options->audit_log_dir ? strdup(options->audit_log_dir) : NULL;
+	copy->approval = json_incref(options->approval);
 	return copy->callgate_path && copy->builtin_templates_dir &&
 			       (copy->user_templates_dir || !options->user_templates_dir) &&
 			       (copy->audit_log_dir || !options->audit_log_dir)
@@ -276,5 +277,6 @@ void e2b_free(struct e2b *e2b)
 	free((char *)(uintptr_t)e2b->options.builtin_templates_dir);
 	free((char *)(uintptr_t)e2b->options.user_templates_dir);
 	free((char *)(uintptr_t)e2b->options.audit_log_dir);
+	json_decref(e2b->options.approval);
 	free(e2b);
 }

@@ -19,6 +19,7 @@ struct e2b_options {
 	const char *builtin_templates_dir; /* directory of the built-in templates */
 	const char *user_templates_dir;    /* the user's templates, which hide built-in ones; NULL: none */
 	const char *audit_log_dir;         /* gets an audit log of each sandbox; NULL: no logs are kept */
+	json_t *approval; /* options of `callgate session create` that say who is asked about denied calls; or NULL */
 	/*
 	 * The API keys and their quotas: {"sandboxes": N, "keys": [{"name": text, "key": text, "sandboxes": N,
 	 * "memory": bytes, "disk": bytes, "cpu": seconds, "operator": bool}]}. See KEYS in callgate-serve(1).

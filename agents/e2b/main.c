@@ -23,6 +23,7 @@ static int main_serve(struct loop *loop, const char *callgate, const json_t *opt
 		.builtin_templates_dir = json_string_value(json_object_get(options_json, "templates")),
 		.user_templates_dir = json_string_value(json_object_get(options_json, "own_templates")),
 		.audit_log_dir = json_string_value(json_object_get(options_json, "audit_dir")),
+		.approval = json_object_get(options_json, "approval"),
 		.limits = json_object_get(options_json, "limits")};
 	_cleanup_free_ char *why = NULL;
 	struct e2b *e2b = NULL;

@@ -177,12 +177,15 @@ static void e2b_sandbox_on_create_request_gone(void *data, bool complete)
 static const char **e2b_sandbox_make_arguments(const struct e2b_sandbox *box, char **ret_log_path)
 {
 	const char **arguments = calloc(SANDBOX_ARGUMENTS_MAX + 1, sizeof(*arguments));
+	const json_t *approval = box->e2b->options.approval;
 	size_t count = 0;
 
-	for (; arguments && box->template->create_arguments[count] && count < SANDBOX_ARGUMENTS_MAX - 8; count++)
+	for (; arguments && box->template->create_arguments[count] && count < SANDBOX_ARGUMENTS_MAX - 14; count++)
 		arguments[count] = box->template->create_arguments[count];
 	if (!arguments)
 		return NULL;
+	for (size_t i = 0; i < json_array_size(approval) && i < 6; i++)
+		arguments[count++] = json_string_value(json_array_get(approval, i));
 	arguments[count++] = "--idle";
 	arguments[count++] = "0"; /* no idle timeout: this server ends the sandbox */
 	if (json_is_false(box->allow_internet_access))

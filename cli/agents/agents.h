@@ -12,4 +12,11 @@
  */
 int agents_execute(const char *role, const struct cli_list *arguments);
 
+/* Setter parameter of agents_set_approve(): "client" is allowed, too. */
+#define AGENTS_APPROVE_BY_CLIENT 1
+
+/* Setters of --approve and --ask-timeout, which keep the text for `callgate session create`. */
+int agents_set_approve(const struct cli_given_option *given, void *approve);
+int agents_set_ask_timeout(const struct cli_given_option *given, void *text);
+
 #endif

@@ -51,25 +51,6 @@ static int mcp_set_audit_dir(const struct cli_given_option *given, void *path)
 	return 0;
 }
 
-static int mcp_set_approve(const struct cli_given_option *given, void *approve)
-{
-	if (strcmp(given->value, "client") != 0 && strncmp(given->value, "socket:/", 8) != 0 &&
-	    strncmp(given->value, "command:", 8) != 0)
-		return cli_refuse_value(given, "must be client, socket:/PATH or command:COMMAND");
-	*(const char **)approve = given->value;
-	return 0;
-}
-
-static int mcp_set_ask_timeout(const struct cli_given_option *given, void *text)
-{
-	uint64_t time_ns;
-
-	if (text_parse_duration(given->value, &time_ns) < 0 || time_ns == 0)
-		return cli_refuse_value(given, "is no time; write one such as 30s or 5m");
-	*(const char **)text = given->value;
-	return 0;
-}
-
 #define FIELD_OFFSET(member) offsetof(struct mcp_command_line, member)
 
 static const struct cli_option mcp_table[] = {
@@ -82,11 +63,11 @@ static const struct cli_option mcp_table[] = {
 	{"approve", 0, "WHERE",
 	 "ask about each call that the policy denies with \"on_deny\": \"ask\": client, by the\n"
 	 "protocol's elicitation; or socket:/PATH or command:COMMAND",
-	 mcp_set_approve, FIELD_OFFSET(approve), 0},
+	 agents_set_approve, FIELD_OFFSET(approve), AGENTS_APPROVE_BY_CLIENT},
 	CLI_TEXT("approvals", "FILE", "with --approve: keep answers that are to be remembered in FILE",
 		 FIELD_OFFSET(approvals_file)),
 	{"ask-timeout", 0, "TIME", "with --approve: deny what is not answered after TIME; default 60s",
-	 mcp_set_ask_timeout, FIELD_OFFSET(ask_timeout), 0},
+	 agents_set_ask_timeout, FIELD_OFFSET(ask_timeout), 0},
 	CLI_FLAG("cow", 0,
 		 "copy on write: leave the directory of -w as it is; what a sandbox writes there goes to a\n"
 		 "workspace with the id of its session, for callgate ws",

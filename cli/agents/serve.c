@@ -28,6 +28,7 @@
 /* Options of `callgate serve`. */
 struct serve_options {
 	const char *listen, *api_key, *key_file, *port_file, *templates, *audit_dir, *sandboxes;
+	const char *approve, *approvals_file, *ask_timeout;
 };
 
 #define FIELD_OFFSET(member) offsetof(struct serve_options, member)
@@ -48,6 +49,14 @@ static const struct cli_option serve_table[] = {
 	CLI_TEXT("templates", "DIR", "directory of templates, beside base and code-interpreter-v1",
 		 FIELD_OFFSET(templates)),
 	CLI_TEXT("audit-dir", "DIR", "keep the audit log of each sandbox in DIR, as ID.jsonl", FIELD_OFFSET(audit_dir)),
+	{"approve", 0, "WHERE",
+	 "ask there about each call that a template's policy denies with \"on_deny\": \"ask\":\n"
+	 "socket:/PATH or command:COMMAND",
+	 agents_set_approve, FIELD_OFFSET(approve), 0},
+	CLI_TEXT("approvals", "FILE", "with --approve: keep answers that are to be remembered in FILE",
+		 FIELD_OFFSET(approvals_file)),
+	{"ask-timeout", 0, "TIME", "with --approve: deny what is not answered after TIME (default 60s)",
+	 agents_set_ask_timeout, FIELD_OFFSET(ask_timeout), 0},
 	CLI_TEXT("sandboxes", "N", "at most N sandboxes at a time (default 200)", FIELD_OFFSET(sandboxes)),
 	{0},
 };
@@ -216,6 +225,20 @@ static json_t *serve_read_keys(const char *path)
 
 /* ---- options of callgate-agents ---- */
 
+/* The options of approval, for `callgate session create`. A new reference. */
+static json_t *serve_make_approval(const struct serve_options *options)
+{
+	const char *const given[][2] = {{"--approve", options->approve},
+					{"--approvals", options->approvals_file},
+					{"--ask-timeout", options->ask_timeout}};
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < sizeof(given) / sizeof(given[0]); i++)
+		for (size_t part = 0; given[i][1] && part < 2; part++)
+			(void)json_array_append_new(list, json_string(given[i][part]));
+	return list;
+}
+
 /* Makes the options of callgate-agents. A new reference; NULL: failed, and an error was printed. */
 static json_t *serve_make_options(const struct serve_options *options)
 {
@@ -237,8 +260,9 @@ static json_t *serve_make_options(const struct serve_options *options)
 	}
 	if (installed_get_sibling_path("agents/templates", tree) && access(tree, F_OK) == 0)
 		templates = tree; /* callgate runs from a build directory, where configure has made this link */
-	return json_pack("{s:s, s:s*, s:s*, s:o}", "templates", templates, "own_templates", options->templates,
-			 "audit_dir", options->audit_dir, "limits", keys_and_limits);
+	return json_pack("{s:s, s:s*, s:s*, s:o, s:o}", "templates", templates, "own_templates", options->templates,
+			 "audit_dir", options->audit_dir, "approval", serve_make_approval(options), "limits",
+			 keys_and_limits);
 }
 
 /* Writes the options to a memfd, since they have API keys. A descriptor owned by the caller, or -errno. */
@@ -317,6 +341,10 @@ int cli_main_serve(int argc, char **argv)
 	if (!options.key_file == !options.api_key) {
 		cli_print_error("serve", "name the keys of the clients: --key-file FILE, or --api-key KEY");
 		return cli_fail_usage("serve");
+	}
+	if ((options.approvals_file || options.ask_timeout) && !options.approve) {
+		cli_print_error("serve", "--approvals and --ask-timeout are for --approve; add that");
+		return CLI_EXIT_ERROR;
 	}
 	return serve_start(&options);
 }

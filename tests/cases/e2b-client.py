@@ -980,6 +980,32 @@ time.sleep(60)
 """
 
 
+def approval(template: str, host: str) -> None:
+    """The approver permits a, and not b; both calls wait for it."""
+    box = Box(templateID=template)
+    code, out, err = box.run(f"cat {host}/a; cat {host}/b; cat {host}/a")
+    assert (code, out) == (0, b"text a\ntext a\n") and b"/b: No such file" in err, (code, out, err)
+    box.kill()
+
+
+def nobody(template: str, host: str) -> None:
+    """Without an approver such calls are denied."""
+    box = Box(templateID=template)
+    code, out, _ = box.run(f"cat {host}/a")
+    assert (code, out) == (1, b""), (code, out)
+    box.kill()
+
+
+def looks(template: str) -> None:
+    """A policy with "inspect": no program is started, and it is said why."""
+    box = Box(templateID=template)
+    try:
+        assert not box.run("true"), "started"
+    except RuntimeError as error:
+        assert "inspect" in str(error), error
+    box.kill()
+
+
 def hold() -> None:
     """Leaves a sandbox with a program that makes files, and prints its id and the name of each file that is there."""
     box = Box(timeout=300)

@@ -48,6 +48,7 @@ LIVE_TESTS = \
 	tests/live/agents/pause.sh \
 	tests/live/agents/python.sh \
 	tests/live/agents/sandbox.sh \
+	tests/live/agents/serve-approval.sh \
 	tests/live/agents/serve.sh \
 	tests/live/agents/e2b-sdk.sh \
 	tests/live/as-user.sh \
