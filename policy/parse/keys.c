@@ -25,6 +25,7 @@ static const struct policy_key keys[] = {
 	{"filesystem", "write", KEY_PATH_LIST, KEY_ID_WRITE, "may be changed as well"},
 	{"filesystem", "exec", KEY_PATH_LIST, KEY_ID_EXEC, "may be executed as well"},
 	{"filesystem", "deny", KEY_PATH_LIST, KEY_ID_DENY, "EACCES at and below a match, whatever else is granted"},
+	{"filesystem", "ask", KEY_PATH_LIST, KEY_ID_ASK, "denied, unless an approver permits the call"},
 	{"filesystem", "public", KEY_PATH_LIST, KEY_ID_PUBLIC,
 	 "may be seen, read and listed as far as everybody on the host may; no globs"},
 	{"filesystem", "private", KEY_PATH_LIST, KEY_ID_PRIVATE, "not granted by public; other grants still apply"},
@@ -41,6 +42,7 @@ static const struct policy_key keys[] = {
 
 	{"", "exec", KEY_OBJECT, KEY_ID_NONE, "limits on execution"},
 	{"exec", "deny", KEY_PATH_LIST, KEY_ID_EXEC_DENY, "never executed, though it may be read"},
+	{"exec", "ask", KEY_PATH_LIST, KEY_ID_EXEC_ASK, "not executed, unless an approver permits it"},
 
 	{"", "env", KEY_OBJECT, KEY_ID_NONE, "the program's environment"},
 	{"env", "pass", KEY_STRING_LIST, KEY_ID_ENV_PASS, "variables passed on when set; a name may end in *"},
@@ -93,6 +95,11 @@ static const struct policy_key keys[] = {
 	{"network.deny[]", "disabled", KEY_STRING, KEY_ID_NONE, "why the rule is not applied"},
 	{"network.deny[]", "on_deny", KEY_ON_DENY_WORD_OF_NETWORK, KEY_ID_NONE,
 	 "what a denial by this rule does to the process"},
+	{"network", "ask", KEY_OBJECT_LIST, KEY_ID_NET_ASK, "endpoints that are denied, unless an approver permits it"},
+	{"network.ask[]", "host", KEY_STRING, KEY_ID_NONE, "name, wildcard or address"},
+	{"network.ask[]", "port", KEY_PORT_OR_PORT_LIST, KEY_ID_NONE, "port or ports; default: all"},
+	{"network.ask[]", "reason", KEY_STRING, KEY_ID_NONE, "for people: why it is asked about"},
+	{"network.ask[]", "disabled", KEY_STRING, KEY_ID_NONE, "why the rule is not applied"},
 	{"network", "listen", KEY_PORT_RANGE_LIST, KEY_ID_NONE,
 	 "ports of the run's loopback that the program may listen on"},
 	{"network", "resolve", KEY_ADDRESSES_BY_HOST, KEY_ID_NONE, "fixed addresses of names"},

@@ -60,6 +60,7 @@ enum key_id {
 	/* rules of "filesystem", in the order of enum rule_kind */
 	KEY_ID_READ, KEY_ID_WRITE, KEY_ID_EXEC, KEY_ID_DENY, KEY_ID_REDIRECT, KEY_ID_PROVIDE, KEY_ID_DECOY,
 	KEY_ID_EXEC_DENY, KEY_ID_PUBLIC, KEY_ID_PRIVATE, KEY_ID_AFTER_READ, KEY_ID_AFTER_WRITE,
+	KEY_ID_ASK, KEY_ID_EXEC_ASK, KEY_ID_NET_ASK, /* rules of "deny" with "on_deny": "ask" */
 	KEY_ID_AFTER, KEY_ID_AFTER_NETWORK, /* an entry of "after_read"; its "network" */
 	KEY_ID_ENV_PASS, KEY_ID_ENV_SET,
 	KEY_ID_LIMIT, /* the limit that has the name of the key */

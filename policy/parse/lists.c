@@ -33,6 +33,27 @@ static bool lists_entry_is_disabled(const json_t *object)
 	return json_object_get(object, "disabled");
 }
 
+/* The kind of the rules in the list of a key. */
+static enum rule_kind lists_get_rule_kind(const struct policy_key *key)
+{
+	return key->id == KEY_ID_ASK        ? RULE_DENY
+	       : key->id == KEY_ID_EXEC_ASK ? RULE_EXEC_DENY
+					    : (enum rule_kind)(key->id - KEY_ID_READ);
+}
+
+/* Makes a rule of a list "ask" ask. Such a rule is one of "deny" in every other respect. */
+static void lists_let_rule_ask(struct parser *parser, const json_t *value, struct source_rule *rule)
+{
+	if (!rule)
+		return;
+	if (rule->on_deny) {
+		(void)parser_enter_member(parser, value, "on_deny");
+		parser_fail(parser, "is \"ask\" in this list; write the path to \"deny\" for another one");
+		parser_leave_member(parser);
+	}
+	rule->on_deny = ON_DENY_ASK;
+}
+
 /* Returns PATH of {"path": PATH, "because": ...}. NULL when the entry is disabled, or wrong (with a message). */
 static const char *lists_get_path_of_entry(struct parser *parser, const json_t *object)
 {
@@ -82,9 +103,11 @@ void parser_read_paths(struct parser *parser, const struct policy_key *key, cons
 					   ? lists_get_path_of_entry(parser, item.value)
 					   : parser_get_nonempty_string(parser, KEY_PATH, item.value);
 
-		if (text)
-			lists_read_entry_members(parser, item.value,
-					   lists_add_rule(parser, (enum rule_kind)(key->id - KEY_ID_READ), text));
+		struct source_rule *rule = text ? lists_add_rule(parser, lists_get_rule_kind(key), text) : NULL;
+
+		lists_read_entry_members(parser, item.value, rule);
+		if (key->id == KEY_ID_ASK || key->id == KEY_ID_EXEC_ASK)
+			lists_let_rule_ask(parser, item.value, rule);
 	}
 }
 

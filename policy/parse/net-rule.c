@@ -245,7 +245,7 @@ static void net_rule_add_allow(struct parser *parser, const json_t *object)
 	ARENA_APPEND(parser->arena, network->rule, network->rule_count, rule);
 }
 
-static void net_rule_add_deny(struct parser *parser, const json_t *object)
+static void net_rule_add_deny(struct parser *parser, const json_t *object, bool asks)
 {
 	struct policy_network *network = &parser->source->network;
 	struct net_deny deny = {.host = net_rule_parse_host(parser, object)};
@@ -261,16 +261,16 @@ static void net_rule_add_deny(struct parser *parser, const json_t *object)
 		deny.reason = arena_dup(parser->arena, reason);
 	if (!deny.host || net_rule_has_member(object, "disabled"))
 		return;
-	deny.on_deny = parser_find_on_deny_word(json_object_get(object, "on_deny"));
+	deny.on_deny = asks ? ON_DENY_ASK : parser_find_on_deny_word(json_object_get(object, "on_deny"));
 	deny.label = parser_make_rule_label(parser, deny.host);
 	ARENA_APPEND(parser->arena, network->deny, network->deny_count, deny);
 }
 
-/* Reads an entry of "network.allow" or "network.deny". */
+/* Reads an entry of "network.allow", "network.deny" or "network.ask". */
 void parser_read_net_rule(struct parser *parser, const struct policy_key *key, const json_t *object)
 {
 	if (key->id == KEY_ID_NET_ALLOW)
 		net_rule_add_allow(parser, object);
 	else
-		net_rule_add_deny(parser, object);
+		net_rule_add_deny(parser, object, key->id == KEY_ID_NET_ASK);
 }

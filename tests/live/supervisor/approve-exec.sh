@@ -9,8 +9,8 @@ need jq python3
 cat >"$T/p.json" <<END
 {"version": 1, "name": "asks", "filesystem": {"write": ["@workdir"], "exec": ["@workdir/bin", "/usr/bin/id*"],
 "read": ["/usr", "/bin", "/lib", "/lib64", "/etc", "/run", "/sys/devices/system/cpu"]},
-"extends": ["extended"], "exec": {"deny": ["/usr/bin/tty", {"path": "/usr/bin/id*", "on_deny": "ask"},
-{"path": "@workdir/bin/*", "on_deny": "ask"}]}}
+"extends": ["extended"], "exec": {"deny": ["/usr/bin/tty",
+{"path": "@workdir/bin/*", "on_deny": "ask"}], "ask": ["/usr/bin/id*"]}}
 END
 mkdir "$T/w/bin"
 for pair in id=ask tty=null cat=null; do

@@ -16,7 +16,7 @@ cat >"$T/p.json" <<END
 {"host": "xn--80ak6aa92e.test", "port": $echo, "proto": "tcp", "private": true},
 {"host": "h.test", "port": $http, "proto": "http", "private": true, "http": ["GET /ok"]},
 {"host": "n.test", "port": $echo, "proto": "tcp", "private": true}],
-"deny": [{"host": "*.test", "on_deny": "ask"}, {"host": "n.test"}, {"host": "203.0.113.7", "on_deny": "ask"},
+"ask": [{"host": "*.test"}], "deny": [{"host": "n.test"}, {"host": "203.0.113.7", "on_deny": "ask"},
 {"host": "169.254.169.254", "on_deny": "ask"},
 {"host": "198.51.100.9", "port": 80}]}}
 END
@@ -149,7 +149,7 @@ ended '.calls.approved == 0'
 	fail "$(jq -r 'select(.answer) | .answer' "$T/audit" | sort | uniq -c)"
 
 # The policy asks about what no rule names: a public address, a name; why says so.
-jq '.on_deny = "ask" | del(.network.deny)' "$T/p.json" >"$T/p2.json" && mv "$T/p2.json" "$T/p.json"
+jq '.on_deny = "ask" | del(.network.deny, .network.ask)' "$T/p.json" >"$T/p2.json" && mv "$T/p2.json" "$T/p.json"
 approver no
 asks "socket:$T/s" -- /usr/bin/python3 -ISB talk.py "203.0.113.7:443" "other.test:25" "a.test:1" "224.0.0.1:9"
 ended '.stdout == "ConnectionRefusedError\n" * 3 + "OSError\n"'

@@ -20,6 +20,8 @@ static const struct rig_file files[] = {
 		      "\"deny\": [{\"path\": \"/usr/x\", \"on_deny\": \"errno\"}]}}"},
 	{"asks.json", "{\"filesystem\": {\"deny\": [{\"path\": \"**/.env\", \"on_deny\": \"ask-file\"}]}}"},
 	{"asks-always.json", "{\"on_deny\": \"ask-file\"}"},
+	{"lists.json", "{\"filesystem\": {\"read\": [\"/usr\"], \"ask\": [\"/usr/a\"]}, "
+		       "\"exec\": {\"ask\": [\"/usr/b\"]}, \"network\": {\"ask\": [{\"host\": \"b.test\"}]}}"},
 	{"plain.json", "{\"filesystem\": {\"read\": [\"/usr\"]}}"},
 	{"rule.json", "{\"exec\": {\"deny\": [{\"path\": \"/x\", \"on_deny\": \"kill\"}]}}"},
 	{NULL, NULL},
@@ -85,6 +87,24 @@ START_TEST(test_later_file_decides)
 }
 END_TEST
 
+/* The lists "ask": rules of "deny" that ask, whatever the policy's "on_deny" is; shown as such. */
+START_TEST(test_ask_lists)
+{
+	struct policy *policy = load_with(files, "lists.json");
+	char *shown = policy_make_json(policy);
+
+	ck_assert(policy_asks_in_mode(policy, ON_DENY_ASK));
+	ck_assert_int_eq(mode_of(policy, "/usr/a/x", POLICY_READ), ON_DENY_ASK);
+	ck_assert_int_eq(mode_of(policy, "/usr/b", POLICY_EXEC), ON_DENY_ASK);
+	ck_assert_int_eq(mode_of(policy, "/none", POLICY_READ), ON_DENY_ERRNO);
+	ck_assert_int_eq(policy_find_on_deny(policy, policy_net_judge_name(policy, "b.test").label), ON_DENY_ASK);
+	ck_assert(policy_net_may_ask_about_name(policy, "b.test") && !policy_net_may_ask_about_name(policy, "c.test"));
+	ck_assert_ptr_nonnull(strstr(shown, "\"on_deny\": \"ask\""));
+	free(shown);
+	policy_free(policy);
+}
+END_TEST
+
 START_TEST(test_asking)
 {
 	struct policy *policy = load_with(files, "asks.json");
@@ -146,6 +166,7 @@ int main(void)
 	tcase_add_test(all, test_rules_and_default);
 	tcase_add_test(all, test_later_file_decides);
 	tcase_add_test(all, test_asking);
+	tcase_add_test(all, test_ask_lists);
 	tcase_add_test(all, test_decoys);
 	tcase_add_test(all, test_show_keeps_modes);
 	suite_add_tcase(suite, all);

@@ -29,6 +29,8 @@ static json_t *network_section(const char *section)
 		return at(allow, "properties", "credential");
 	if (strcmp(section, "network.deny[]") == 0)
 		return at(at(network, "properties", "deny"), "items", NULL);
+	if (strcmp(section, "network.ask[]") == 0)
+		return at(at(network, "properties", "ask"), "items", NULL);
 	return strcmp(section, "network.pool") == 0 ? at(network, "properties", "pool") : network;
 }
 
@@ -157,6 +159,7 @@ START_TEST(test_every_property_is_a_key)
 	check_section("network.allow[]");
 	check_section("network.allow[].credential");
 	check_section("network.deny[]");
+	check_section("network.ask[]");
 	check_section("network.pool");
 	check_section("secrets{}");
 	check_section("after_read[]");
