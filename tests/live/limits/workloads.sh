@@ -4,7 +4,7 @@
 . "$(dirname "$0")/../lib.sh"
 
 export LIVE_OPTIONS="-t 10m --cpu 10m -m 8G --disk 4G --file-size 2G --pids 2000 --audit-limit 4G"
-export DIFF_PART=${DIFF_PART:-2/3}
+export DIFF_PART=${DIFF_PART:-2/6}
 # In a surrounding where core.sh runs all of these already, the three that write most are enough.
 usual="workloads/git workloads/sqlite workloads/files workloads/python-sqlite workloads/shell syscalls/diff-open"
 for name in ${LIMITED_TESTS:-$usual syscalls/diff-path}; do
