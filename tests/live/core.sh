@@ -137,7 +137,9 @@ for name in $names; do
 		[ -n "${OUTER_FILTER:-}" ] || chosen+=("$name")
 		;;
 	# What shows most where least is there: the other surrounding is between that and root's.
-	cli/examples.sh | egress/git.sh | supervisor/affinity.sh | supervisor/ask-file.sh)
+	agents/contexts.sh | cli/bad-input.sh | cli/examples.sh | cli/inspect.sh | egress/git.sh | \
+		egress/loopback.sh | egress/secrets.sh | supervisor/affinity.sh | supervisor/ask-file.sh | \
+		threats/33-flood.sh)
 		[ -z "${OUTER_FILTER:-}" ] || chosen+=("$name")
 		;;
 	limits/bombs.sh | limits/crowd-200.sh | limits/weight.sh | workloads/build.sh | workloads/python-venv.sh) ;;

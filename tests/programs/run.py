@@ -219,6 +219,7 @@ def main():
     parser.add_argument("--repeat", type=int, default=1)
     parser.add_argument("--table", help="write the results to this file, as Markdown")
     parser.add_argument("--with", dest="options", default="", help="further options of every run")
+    parser.add_argument("--part", default="0/1", help="K/N: every Nth program, from the Kth on")
     parser.add_argument("names", nargs="*")
     args = parser.parse_args()
     WITH.extend(args.options.split())
@@ -227,6 +228,8 @@ def main():
     unknown = set(args.names) - {case.name for case in cases}
     if unknown:
         sys.exit(f"no such case: {' '.join(sorted(unknown))}")
+    first, step = map(int, args.part.split("/"))
+    cases = cases[first::step]
     base, rows = tempfile.mkdtemp(prefix="callgate-programs.", dir="/var/tmp"), []
     os.chmod(base, 0o711)
     for case in cases:
