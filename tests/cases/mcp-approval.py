@@ -1,68 +1,23 @@
 """Answers questions of `callgate mcp --approve client`, in both revisions of the protocol, as clients do and as none
 should. Arguments: a directory with files a, b and many-N that the policy denies and asks about, and the command line of
 the server. Prints what is wrong, and exits with 1 then."""
-import json
 import os
-import subprocess
 import sys
-import threading
 import time
 
+sys.dont_write_bytecode = True  # the module is in the source tree
+from mcp_client import WAIT, Connection, end, expect  # noqa: E402 pylint: disable=wrong-import-position
+
 host, command = sys.argv[1], sys.argv[2:]
-META = "io.modelcontextprotocol/"
 FORM = {"elicitation": {"form": {}}}
-WAIT = 30
-failed = False
 
 
-def expect(what, condition, got=None):
-    global failed
-    if not condition:
-        failed = True
-        print(f"FAIL: {what}: {str(got)[:1500]}")
-
-
-class Client:
-    """A server process, a thread that reads its messages, and requests to it."""
+class Client(Connection):
+    """The server, and the questions that it asks."""
 
     def __init__(self, *more, capabilities=None, version="2025-06-18"):
-        self.process = subprocess.Popen(command + list(more), stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        self.modern, self.capabilities = version == "2026-07-28", {} if capabilities is None else capabilities
-        self.last_id, self.answers, self.questions, self.notes, self.handle = 0, {}, [], [], None
-        self.arrived = threading.Condition()
-        threading.Thread(target=self.read, daemon=True).start()
-        if not self.modern:
-            self.wait(self.begin("initialize", {"protocolVersion": version, "capabilities": self.capabilities,
-                                                "clientInfo": {"name": "check", "version": "1"}}))
-
-    def read(self):
-        for line in self.process.stdout:
-            message = json.loads(line)
-            with self.arrived:
-                if "method" not in message:
-                    self.answers[message.get("id")] = message
-                elif "id" in message:
-                    self.questions.append(message)
-                else:
-                    self.notes.append(message)
-                self.arrived.notify_all()
-
-    def send(self, **message):
-        self.process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
-        self.process.stdin.flush()
-
-    def begin(self, method, params):
-        self.last_id += 1
-        if self.modern:
-            params = {**params, "_meta": {META + "protocolVersion": "2026-07-28",
-                                          META + "clientCapabilities": self.capabilities}}
-        self.send(id=self.last_id, method=method, params=params)
-        return self.last_id
-
-    def wait(self, number):
-        with self.arrived:
-            self.arrived.wait_for(lambda: number in self.answers, WAIT)
-            return self.answers.pop(number, {})
+        super().__init__(command + list(more), version, capabilities)
+        self.handle = None
 
     def wait_for(self, condition):
         with self.arrived:
@@ -81,7 +36,7 @@ class Client:
         return self.begin("tools/call", {"name": "run_command", "arguments": arguments, **more})
 
     def run(self, text):
-        return self.wait(self.start(text)).get("result", {})
+        return self.result(self.start(text))
 
     def say(self, question, **result):
         self.send(id=question["id"], result=result)
@@ -92,9 +47,11 @@ class Client:
     def accept(self, question, word):
         self.say(question, action="accept", content={"answer": word})
 
+    def result(self, number):
+        return (self.wait(number) or {}).get("result", {})
+
     def close(self):
-        self.process.stdin.close()
-        expect("the end", self.process.wait(20) == 0)
+        expect("the end", super().close() == 0)
 
 
 def out(result):
@@ -280,4 +237,4 @@ check_answers()
 check_waiting()
 check_nobody()
 check_interim_results()
-sys.exit(failed)
+end()

@@ -3,83 +3,24 @@
 Arguments: the command line of the server. Prints what is wrong, and exits with 1 then.
 """
 import base64
-import json
 import os
-import queue
 import signal
-import subprocess
 import sys
-import threading
 import time
 
-MODERN = "2026-07-28"
-WAIT = 60
-failed = False
+sys.dont_write_bytecode = True  # the module is in the source tree
+from mcp_client import MODERN, Connection, end, expect  # noqa: E402 pylint: disable=wrong-import-position
 
 
-def expect(what, condition, got=None):
-    global failed
-    if not condition:
-        failed = True
-        print(f"FAIL: {what}: {str(got)[:1500]}")
-
-
-class Server:
-    """A server process, a thread that reads its answers, and requests to it."""
+class Server(Connection):
+    """The server, by requests to its tools."""
 
     def __init__(self, *more, modern=True):
-        self.process = subprocess.Popen(sys.argv[1:] + list(more), stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        self.modern, self.last_id, self.notes = modern, 0, []
-        self.answers, self.arrived = {}, threading.Condition()
-        threading.Thread(target=self.read, daemon=True).start()
-        if not modern:
-            self.hello = self.ask("initialize", {"protocolVersion": "2025-11-25", "capabilities": {},
-                                                 "clientInfo": {"name": "check", "version": "1"}})
-            self.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
-
-    def read(self):
-        for line in self.process.stdout:
-            message = json.loads(line)
-            with self.arrived:
-                if "method" in message:
-                    self.notes.append(message)
-                else:
-                    self.answers[message.get("id")] = message
-                self.arrived.notify_all()
-
-    def send_bytes(self, data):
-        self.process.stdin.write(data)
-        self.process.stdin.flush()
-
-    def send(self, message):
-        self.send_bytes(json.dumps(message).encode() + b"\n")
-
-    def begin(self, method, params=None, meta=None):
-        self.last_id += 1
-        params = dict(params or {})
-        if self.modern:
-            params["_meta"] = {"io.modelcontextprotocol/protocolVersion": MODERN,
-                               "io.modelcontextprotocol/clientCapabilities": {}, **(meta or {})}
-        elif meta:
-            params["_meta"] = meta
-        self.send({"jsonrpc": "2.0", "id": self.last_id, "method": method, "params": params})
-        return self.last_id
-
-    def wait(self, number, seconds=WAIT):
-        with self.arrived:
-            self.arrived.wait_for(lambda: number in self.answers, seconds)
-            return self.answers.pop(number, None)
-
-    def ask(self, method, params=None, meta=None):
-        return self.wait(self.begin(method, params, meta))
+        super().__init__(sys.argv[1:] + list(more), *([] if modern else ["2025-11-25"]))
 
     def call(self, tool, meta=None, **arguments):
         answer = self.ask("tools/call", {"name": tool, "arguments": arguments}, meta)
         return (answer or {}).get("result", {"content": [], "isError": None, "structuredContent": {}, "got": answer})
-
-    def close(self):
-        self.process.stdin.close()
-        return self.process.wait(20)
 
 
 def text_of(result):
@@ -120,7 +61,7 @@ def check_protocol():
             ("no capabilities", {"_meta": {"io.modelcontextprotocol/protocolVersion": MODERN}}, -32602),
             ("no version", {}, -32602)):
         server.last_id += 1
-        server.send({"jsonrpc": "2.0", "id": server.last_id, "method": "tools/list", "params": params})
+        server.send(id=server.last_id, method="tools/list", params=params)
         answer = server.wait(server.last_id)
         expect(what, answer and answer["error"]["code"] == code, answer)
     for what, method, code in (("ping is gone", "ping", -32601), ("unknown method", "nonesuch", -32601)):
@@ -153,7 +94,7 @@ def check_hostile_lines():
         answer = server.wait(None)
         expect(f"line {line[:30]}", answer and answer["error"]["code"] == code, answer)
     server.send_bytes(b'\n\r\n{"jsonrpc":"2.0","result":{},"id":5}\n{"jsonrpc":"2.0","method":"notifications/x"}\n')
-    server.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 12345}})
+    server.send(method="notifications/cancelled", params={"requestId": 12345})
     expect("it goes on", "result" in server.ask("tools/list"))
     expect("the end", server.close() == 0)
 
@@ -254,7 +195,7 @@ def check_progress_and_cancel(server, handle):
                             ("run_code", {"code": "import time; time.sleep(300)"})):
         number = server.begin("tools/call", {"name": tool, "arguments": {**arguments, **handle}})
         time.sleep(0.5)
-        server.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": number}})
+        server.send(method="notifications/cancelled", params={"requestId": number})
         expect(f"{tool}: cancelled without an answer", server.wait(number, 1) is None)
     result = server.call("run_command", command="grep -l 'slee[p]' /proc/[0-9]*/cmdline; true", **handle)
     expect("nothing of it runs on", result["structuredContent"]["stdout"] == "", result)
@@ -316,4 +257,4 @@ check_progress_and_cancel(legacy, check_tools(legacy))
 expect("the end", legacy.close() == 0)
 check_limits()
 check_kill()
-sys.exit(failed)
+end()

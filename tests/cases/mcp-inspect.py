@@ -4,14 +4,8 @@ import json
 import subprocess
 import sys
 
-failed = False
-
-
-def expect(what, condition, got=None):
-    global failed
-    if not condition:
-        failed = True
-        print(f"FAIL: {what}: {str(got)[:1500]}")
+sys.dont_write_bytecode = True  # the module is in the source tree
+from mcp_client import end, expect  # noqa: E402 pylint: disable=wrong-import-position
 
 
 class Client:
@@ -69,4 +63,4 @@ server = Client()
 result = server.call("run_code", code="eval('6 * 7')")
 expect("not looked at", "findings" not in result["structuredContent"], result)
 server.close()
-sys.exit(failed)
+end()

@@ -5,17 +5,12 @@ import os
 import subprocess
 import sys
 
-failed = False
+sys.dont_write_bytecode = True  # the module is in the source tree
+from mcp_client import end, expect  # noqa: E402 pylint: disable=wrong-import-position
+
 directory, command = sys.argv[1], sys.argv[2:]
 process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 last_id = 0
-
-
-def expect(what, condition, got=None):
-    global failed
-    if not condition:
-        failed = True
-        print(f"FAIL: {what}: {str(got)[:1500]}")
 
 
 def ask(method, params):
@@ -112,4 +107,4 @@ result = call("workspace_apply")
 expect("all of it", not result["isError"] and changes(result) == [] and "more" in text_of(result), result)
 process.stdin.close()
 expect("the end", process.wait(20) == 0)
-sys.exit(failed)
+end()

@@ -281,6 +281,7 @@ EXTRA_DIST += tests/live/canary.py tests/live/canary.sh tests/live/watch.sh
 EXTRA_DIST += tests/live/agents/contexts.py
 EXTRA_DIST += tests/live/cli/workspace-program.py tests/live/cli/workspace-random.py
 EXTRA_DIST += tests/cases/approval-attempts.py
+EXTRA_DIST += tests/cases/mcp_client.py
 EXTRA_DIST += tests/cases/mcp-approval.py tests/cases/mcp-sdk-approval.py tests/cases/mcp-sdk-approval.mjs
 EXTRA_DIST += tests/live/agents/mcp-approval-lib.sh tests/cases/mcp-inspect.py tests/cases/mcp-workspace.py
 EXTRA_DIST += tests/live/agents/packages.sh tests/live/agents/server.sh
