@@ -321,5 +321,7 @@ CALLGATE_SOURCES += \
 	cli/ws/select.h \
 	cli/ws/show.c \
 	cli/ws/show.h \
+	cli/ws/stale.c \
+	cli/ws/stale.h \
 	cli/ws/ws.c
 EXTRA_DIST += cli/README.md

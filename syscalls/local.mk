@@ -10,6 +10,8 @@ libcallgate_syscalls_a_SOURCES += \
 	syscalls/account/denial-text.c \
 	syscalls/account/probes.c \
 	syscalls/account/probes.h \
+	syscalls/account/reads.c \
+	syscalls/account/reads.h \
 	syscalls/account/sink.c \
 	syscalls/account/sink.h \
 	syscalls/account/denial-text.h \

@@ -138,7 +138,8 @@ int build_add_workspace_layer(const struct build_state *build, const struct poli
 
 	if (!layer)
 		return -ENOMEM;
-	*layer = (struct view_layer){.dir_fd = build_open_kept_layer(build, at), .lower_fd = -1, .bases_fd = -1};
+	*layer = (struct view_layer){
+		.dir_fd = build_open_kept_layer(build, at), .lower_fd = -1, .bases_fd = -1, .reads_fd = -1};
 	if (layer->dir_fd >= 0 && mount->flags & MOUNT_OVERLAY)
 		layer->lower_fd = io_open_without_links(grant->host_path, O_PATH | O_DIRECTORY);
 	if (layer->dir_fd < 0 || (mount->flags & MOUNT_OVERLAY && layer->lower_fd < 0))

@@ -58,6 +58,7 @@ static void mount_free(struct mount *mount)
 		cleanup_close(&mount->layer->dir_fd);
 		cleanup_close(&mount->layer->lower_fd);
 		cleanup_close(&mount->layer->bases_fd);
+		cleanup_close(&mount->layer->reads_fd);
 		free(mount->layer);
 	}
 	if (!mount->held_dir)

@@ -8,8 +8,7 @@
 #include "base/cleanup.h"
 #include "base/times.h"
 
-/* True unless the time is before that of the mount. Equal: within one tick of the clock, so it may be later. */
-static bool conflict_is_since(const struct workspace_layer *layer, const struct timespec *time)
+bool conflict_is_since(const struct workspace_layer *layer, const struct timespec *time)
 {
 	if (time->tv_sec != layer->mounted.tv_sec || time->tv_nsec == 0) /* 0: a file system that has whole seconds */
 		return time->tv_sec > layer->mounted.tv_sec - (time->tv_nsec == 0);

@@ -4,6 +4,9 @@
 
 #include "workspace/changes.h"
 
+/* True unless a time is before that of the mount. Equal: within one tick of the clock, so it may be later. */
+bool conflict_is_since(const struct workspace_layer *layer, const struct timespec *time);
+
 /*
  * Whether a change may not be applied, because what it replaces was changed since the overlay was mounted: its change
  * time (ctime, which no program can set) is not before that, or a directory that it is in may have been moved there.

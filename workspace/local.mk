@@ -28,6 +28,8 @@ libcallgate_workspace_a_SOURCES += \
 	workspace/links.h \
 	workspace/place.c \
 	workspace/place.h \
+	workspace/reads.c \
+	workspace/reads.h \
 	workspace/records.c \
 	workspace/records.h \
 	workspace/renames.c \

@@ -126,6 +126,9 @@ static bool workspace_take_changes(struct tool_call *call)
 		const size_t len = (size_t)((newline ? newline : end) - at);
 		_cleanup_json_ json_t *change = json_loadb(at, len, 0, NULL);
 
+		at += len + 1;
+		if (json_is_string(json_object_get(change, "warning")))
+			continue; /* of what was read, which is for the person who applies */
 		if (!json_is_string(json_object_get(change, "path")) ||
 		    !json_is_string(json_object_get(change, "change"))) {
 			json_decref(changes);
@@ -136,7 +139,6 @@ static bool workspace_take_changes(struct tool_call *call)
 			(void)json_array_append(changes, change);
 			workspace_describe_change(call, change);
 		}
-		at += len + 1;
 	}
 	(void)json_object_set_new(call->structured, "changes", changes);
 	(void)json_object_set_new(call->structured, "truncated", json_boolean(is_truncated));

@@ -12,6 +12,7 @@
 #include "cli/ws/open.h"
 #include "cli/ws/plan.h"
 #include "cli/ws/show.h"
+#include "cli/ws/stale.h"
 #include "workspace/journal.h"
 #include "workspace/place.h"
 
@@ -323,6 +324,7 @@ static int apply_dir(const struct plan_words *words, int fd, size_t at, struct w
 	plan.dir = workspace->dir_count > 1 ? workspace->dir : NULL;
 	if (ws_plan_make(&plan, &selection) < 0)
 		return CLI_EXIT_ERROR;
+	ws_tell_stale_reads(APPLY_VERB, plan.dir, &layer, false);
 	return apply_run(&plan, journal_dir, workspace->id);
 }
 

@@ -12,6 +12,7 @@
 #include "cli/ws/patch.h"
 #include "cli/ws/select.h"
 #include "cli/ws/show.h"
+#include "cli/ws/stale.h"
 
 #define DIFF_VERB "ws diff"
 #define DIFF_PATH_COLUMNS_MAX 60 /* most columns of paths with --stat; a longer one moves its numbers to the right */
@@ -126,6 +127,8 @@ static int diff_run(const struct diff_options *options, const char *dir, const s
 					   "--stat");
 	else if (r < 0)
 		cli_print_error(DIFF_VERB, "cannot show the changes: %s", strerror(-r));
+	if (!options->checkpoint)
+		ws_tell_stale_reads(DIFF_VERB, dir, layer, options->json);
 	if (view.patch.unread > 0)
 		cli_print_error(DIFF_VERB, "contents cannot be read of %zu of the changes", view.patch.unread);
 	if (cli_print_text(DIFF_VERB, "") != CLI_EXIT_OK || r < 0 || changes.is_incomplete || view.patch.unread > 0)

@@ -7,6 +7,7 @@
 #include "supervisor/closing/pause.h"
 #include "supervisor/session/private.h"
 #include "syscalls/account/disk.h"
+#include "syscalls/account/reads.h"
 
 #define PAUSE_RETRY_INTERVAL_NS UINT64_C(10000000)     /* how often a pause is tried until all threads can be stopped */
 #define PAUSE_STOP_ALL_TIMEOUT_NS UINT64_C(1000000000) /* after this time the client is told that the pause failed */
@@ -18,6 +19,7 @@ static void pausing_send_workspace(const struct session *session, struct client 
 	const struct disk *disk = session->sandbox->disk;
 	uint64_t limit = 0, left = disk ? disk_get_left_bytes(disk, &limit) : UINT64_MAX;
 
+	reads_flush(session->sandbox->reads);
 	if (fd < 0) {
 		clients_send_error(client, "no_workspace", "its directory cannot be opened");
 		return;

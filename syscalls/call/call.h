@@ -41,6 +41,7 @@ struct sandbox {
 	struct task_table *tree;   /* view/tree.h: the run's tasks */
 	struct audit *audit;       /* the log */
 	struct changes *changes;   /* changes.h: files that the run changed in granted trees */
+	struct reads *reads;       /* reads.h: what was read of workspaces; NULL: nothing */
 	uint64_t bases_bytes;      /* bases.h: bytes of files of workspaces that were kept as they were */
 	struct denials *denials;   /* denials.h: denied attempts, for the result */
 	struct decoys *decoys;     /* decoys.h: decoys that were read, for the result */

@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/fdinfo.h"
 #include "base/io.h"
+#include "syscalls/account/reads.h"
 #include "syscalls/call/native.h"
 #include "syscalls/exec/asked.h"
 #include "syscalls/exec/cache.h"
@@ -152,11 +153,14 @@ static int exec_find_file_by_path(struct call *call, unsigned i, unsigned at_fla
 {
 	int pin, r = at_flags & AT_EXECVE_CHECK ? 0 : exec_find_cached_file(call, i, at_flags, ret_file);
 
-	if (r != 0)
-		return r > 0 ? 0 : r;
-	pin = file_pin_path(call, i, POLICY_EXEC, at_flags & AT_SYMLINK_NOFOLLOW ? 0 : VIEW_FOLLOW_LAST_LINK,
-			    O_PATH | O_CLOEXEC);
-	return pin < 0 ? -1 : exec_open_file(call, i, pin, ret_file);
+	if (r == 0) {
+		pin = file_pin_path(call, i, POLICY_EXEC, at_flags & AT_SYMLINK_NOFOLLOW ? 0 : VIEW_FOLLOW_LAST_LINK,
+				    O_PATH | O_CLOEXEC);
+		r = pin < 0 ? -1 : exec_open_file(call, i, pin, ret_file);
+	}
+	if (r >= 0)
+		reads_note(call, i);
+	return r < 0 ? r : 0;
 }
 
 /* Sets `text`, the path of an interpreter, as the call's second path. 0, or -1 with the outcome set. */

@@ -13,6 +13,7 @@
 #include "syscalls/account/disk.h"
 #include "syscalls/account/memfds.h"
 #include "syscalls/account/meminfo.h"
+#include "syscalls/account/reads.h"
 #include "syscalls/call/decode.h"
 #include "syscalls/file/resolve.h"
 #include "syscalls/file/terminal.h"
@@ -71,6 +72,8 @@ static int open_get_supervisor_open_flags(unsigned flags)
 /* Ends the call with a descriptor of an existing object, or with -errno. */
 static void open_end_call(struct call *call, int fd, unsigned flags)
 {
+	if (fd >= 0 && (flags & O_ACCMODE) != O_WRONLY)
+		reads_note(call, 0);
 	call_return_fd(call, fd, flags & O_CLOEXEC);
 	if (fd >= 0 && call->resolved_place[0].mount->flags & MOUNT_DEV_PTS &&
 	    terminal_becomes_controlling(call, flags)) {

@@ -124,3 +124,35 @@ for name in "two", "three":
 	umount "$T/small"
 	trap live_done EXIT
 fi
+
+# What the run has read, and what was changed outside since, is a warning. What it has changed itself is not, nor what
+# it only looked at; an apply makes no warning.
+stale() # FILE…: of which there are warnings, in their order
+{
+	[ "$(cg ws diff "$id" --json | jq -r 'select(.warning == "stale_read").path' | sort | xargs)" = "$*" ] ||
+		fail "stale: $(cg ws diff "$id" --json) not $*"
+}
+fresh
+cp /usr/bin/true "$W/d/sub/run"
+cow -x "$W/d/sub/run" -- /bin/sh -c 'cat one two three four d/f >/dev/null; ls -l five d/sub; echo x >>four
+	echo x >made; cat made; mkdir e; mv made e/made; cat e/made; d/sub/run
+	rm -r d/sub; mkdir d/sub; cat six; echo x >six' || :
+stale
+cg ws apply "$id" >/dev/null || fail "not applied"
+stale
+fresh
+cp /usr/bin/true "$W/run"
+cow -x "$W/run" -- /bin/sh -c 'cat one two three four d/f link >/dev/null; ls -l five d/sub; echo x >>four; ./run' || :
+for name in one four five d/sub/g run; do echo outside >>"$W/$name"; done
+rm "$W/d/f"
+mv "$W/five" "$W/two"
+stale d/f one run two
+status=0
+cg ws diff "$id" >"$T/out" 2>"$T/said" || status=$?
+[ $status = 1 ] || fail "status $status"
+for text in 'one: changed' 'd/f: removed'; do
+	grep -qx "callgate ws diff: warning: $text outside after the run had read it" "$T/said" ||
+		fail "not said: $text: $(cat "$T/said")"
+done
+conflicts
+grep -q 'ws apply: warning: two: changed' "$T/said" || fail "not said: $(cat "$T/said")"
