@@ -1,7 +1,7 @@
 dist_man_MANS += $(MAN_PAGES)
 bashcompletion_DATA = doc/callgate
 EXTRA_DIST += doc/approval.md doc/architecture.md doc/e2b.md doc/experiments.md doc/glossary.md \
-	doc/learnt.md doc/mcp.md doc/performance.md doc/programs.md doc/python.md doc/performance.svg \
+	doc/learnt.md doc/libraries.md doc/mcp.md doc/performance.md doc/programs.md doc/python.md doc/performance.svg \
 	doc/report.md doc/security.md
 EXTRA_DIST += doc/kernels.md doc/mutants.md doc/workspaces.md
 EXTRA_DIST += $(addprefix doc/report/,summary.png denials.png trees.png records.png compare.png)

@@ -62,6 +62,10 @@ EXTRA_DIST += \
 	examples/learn/run.sh \
 	examples/learn/work/fruit.txt \
 	examples/learn/work/words.py \
+	examples/libraries/README.md \
+	examples/libraries/imports.py \
+	examples/libraries/policy.json \
+	examples/libraries/run.sh \
 	examples/node/README.md \
 	examples/node/policy.json \
 	examples/node/run.sh \

@@ -10,6 +10,8 @@ libcallgate_keeper_a_SOURCES += \
 	keeper/fork.c \
 	keeper/input.c \
 	keeper/input.h \
+	keeper/libraries.c \
+	keeper/libraries.h \
 	keeper/loop.c \
 	keeper/outcome.c \
 	keeper/output.c \

@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "keeper/libraries.h"
 #include "keeper/utf8.h"
 #include "supervisor/limits/limits.h"
 #include "supervisor/report.h"
@@ -169,6 +170,7 @@ json_t *result_make_json(const struct keeper_options *options, struct keeper_out
 	(void)json_object_set_new(result, "denials", result_get_field(report, "denials", json_array));
 	(void)json_object_set_new(result, "denials_unlisted",
 				  json_integer(json_integer_value(json_object_get(report, "denials_unlisted"))));
+	(void)json_object_set_new(result, "libraries", libraries_make_missing(json_object_get(report, "denials")));
 	(void)json_object_set_new(result, "decoys", result_get_field(report, "decoys", json_array));
 	(void)json_object_set_new(result, "after_read", result_get_field(report, "after_read", json_array));
 	(void)json_object_set_new(result, "redirects", result_get_field(report, "redirects", json_array));

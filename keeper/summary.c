@@ -3,7 +3,10 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
+#include "base/buf.h"
+#include "base/cleanup.h"
 #include "base/text.h"
 
 #define SUMMARY_DENIALS_MAX 5 /* denials printed with SUMMARY_FIRST_DENIALS */
@@ -47,13 +50,40 @@ static void summary_print_denial(FILE *out, const json_t *denial)
 			   suggest ? "; to allow: " : "", suggest ? suggest : "");
 }
 
+/* Whether a denial is summed up in "libraries" of the result. */
+static bool summary_is_of_libraries(const json_t *denial)
+{
+	return strcmp(summary_get_text(denial, "reason", ""), "not_in_libraries") == 0 &&
+	       !json_is_null(json_object_get(denial, "suggest"));
+}
+
+/* Prints what was looked for in vain because "libraries" lacks it. */
+static void summary_print_libraries(FILE *out, const json_t *result)
+{
+	const json_t *list = json_object_get(result, "libraries"), *entry, *missing, *item;
+	size_t i, j;
+
+	json_array_foreach(list, i, entry)
+	{
+		_cleanup_buf_ struct buf names = {0};
+
+		missing = json_object_get(entry, "missing");
+		json_array_foreach(missing, j, item)
+			buf_printf(&names, "%s%s", j > 0 ? ", " : "", json_string_value(item));
+		summary_print_line(out, "callgate: not in \"libraries\": %s; to allow: %s",
+				   names.data ? names.data : "?", summary_get_text(entry, "suggest", "?"));
+	}
+}
+
 static void summary_print_denials(FILE *out, const json_t *result, size_t most)
 {
 	json_t *denials = json_object_get(result, "denials"), *denial;
-	size_t count = json_array_size(denials), i;
+	size_t count = 0, i;
 
 	json_array_foreach(denials, i, denial) {
-		if (i < most)
+		if (most != SIZE_MAX && summary_is_of_libraries(denial))
+			continue;
+		if (count++ < most)
 			summary_print_denial(out, denial);
 	}
 	if (count > most)
@@ -81,6 +111,7 @@ void summary_print_result(FILE *out, const json_t *result, enum summary_events e
 
 	if (events == SUMMARY_NO_EVENTS)
 		return;
+	summary_print_libraries(out, result);
 	summary_print_denials(out, result, events == SUMMARY_FIRST_DENIALS ? SUMMARY_DENIALS_MAX : SIZE_MAX);
 	summary_print_json_list(out, json_object_get(result, "network_advice"), "", "host", ": ", "advice");
 	if (events == SUMMARY_ALL_EVENTS) {

@@ -130,9 +130,9 @@ static int libraries_prepare(struct libraries_options *options, struct cli_host 
 {
 	int status = CLI_EXIT_OK;
 
-	options->policy.workdir_as_written = options->node ? options->node : ".";
-	options->policy.workdir = realpath(options->policy.workdir_as_written, NULL);
-	if (!options->policy.workdir && options->node) {
+	options->policy.workdir_as_written = options->node;
+	options->policy.workdir = options->node ? realpath(options->node, NULL) : NULL;
+	if (options->node && !options->policy.workdir) {
 		cli_print_error("libraries", "--node %s: %s; name a directory that exists", options->node,
 				strerror(errno));
 		return CLI_EXIT_ERROR;

@@ -66,7 +66,7 @@ static const char *list_get_origin(const struct package *package, enum policy_la
 	const size_t len = strlen(package->own_name);
 
 	if (language == POLICY_NODE)
-		return "node_modules";
+		return package->own_name[0] == '.' ? "store" : "node_modules";
 	if (package->debian_package)
 		return "dpkg";
 	return len > 9 && strcmp(package->own_name + len - 9, "dist-info") == 0 ? "dist-info" : "egg-info";

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/cleanup-json.h"
 #include "base/cleanup.h"
@@ -99,14 +100,15 @@ static int node_open_package(const struct packages *packages, size_t site, const
 	return real && path_is_below(real, above) ? io_open_without_links(real, O_PATH | O_DIRECTORY) : -1;
 }
 
-static void node_read_package(struct packages *packages, size_t site, const char *own_name)
+/* Reads a package. own_name: its path below the site, which ends in `name`. */
+static void node_read_package(struct packages *packages, size_t site, const char *own_name, const char *name)
 {
 	_cleanup_close_ int fd = node_open_package(packages, site, own_name);
 	struct package *package = packages_add(packages, site, own_name);
 
 	if (!package)
 		return;
-	package->name = package->key = package->own_name;
+	package->name = package->key = arena_dup(packages->arena, name);
 	package->source = "package.json";
 	package_add_file(packages, package, own_name, strlen(own_name));
 	if (fd < 0)
@@ -115,21 +117,55 @@ static void node_read_package(struct packages *packages, size_t site, const char
 	node_read_nested(packages, package, fd, "node_modules", 0);
 }
 
-/* Reads the packages of a site or, with a scope such as "@types", of its directory of that name. */
-static void node_read_site(struct packages *packages, size_t site, int dir_fd, const char *scope)
+/*
+ * Reads the packages of a directory of a site or, with a scope such as "@types", of its directory of that name. prefix:
+ * "" for the site itself; of a store, what comes before names, and links there lead to other directories of the store.
+ */
+static void node_read_dir(struct packages *packages, size_t site, int dir_fd, const char *prefix, const char *scope)
 {
 	_cleanup_closedir_ DIR *dir = package_open_dir(dir_fd, scope ? scope : ".");
 	struct dirent *entry;
-	char name[2 * NAME_MAX + 2];
+	char name[2 * NAME_MAX + 2], own_name[PATH_MAX];
 
 	while (dir && (entry = readdir(dir))) {
-		if (entry->d_name[0] == '.')
+		struct stat status;
+
+		if (entry->d_name[0] == '.' ||
+		    (*prefix &&
+		     (fstatat(dirfd(dir), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) < 0 || S_ISLNK(status.st_mode))))
 			continue;
 		(void)snprintf(name, sizeof(name), "%s%s%s", scope ? scope : "", scope ? "/" : "", entry->d_name);
+		(void)snprintf(own_name, sizeof(own_name), "%s%s", prefix, name);
 		if (!scope && entry->d_name[0] == '@')
-			node_read_site(packages, site, dir_fd, entry->d_name);
+			node_read_dir(packages, site, dir_fd, prefix, entry->d_name);
 		else
-			node_read_package(packages, site, name);
+			node_read_package(packages, site, own_name, name);
+	}
+}
+
+/*
+ * Reads the stores of pnpm, and of npm and bun when they make such ones. A store has a directory for each version of a
+ * package, such as "a@1.0.0", whose node_modules has the package and links to those that it needs.
+ */
+static void node_read_stores(struct packages *packages, size_t site, int site_fd)
+{
+	static const char *const stores[] = {".pnpm", ".store", ".bun"};
+
+	for (size_t i = 0; i < sizeof(stores) / sizeof(stores[0]); i++) {
+		_cleanup_closedir_ DIR *dir = package_open_dir(site_fd, stores[i]);
+		struct dirent *entry;
+
+		while (dir && (entry = readdir(dir))) {
+			char path[NAME_MAX + 20], prefix[NAME_MAX + 30];
+			_cleanup_close_ int fd = -1;
+
+			(void)snprintf(path, sizeof(path), "%s/node_modules", entry->d_name);
+			(void)snprintf(prefix, sizeof(prefix), "%s/%s/", stores[i], path);
+			if (!path_is_dot_name(entry->d_name))
+				fd = openat2_retry(dirfd(dir), path, O_PATH | O_DIRECTORY, 0, IO_RESOLVE_BELOW);
+			if (fd >= 0)
+				node_read_dir(packages, site, fd, prefix, NULL);
+		}
 	}
 }
 
@@ -138,7 +174,9 @@ void node_read_packages(struct packages *packages)
 	for (size_t i = 0; i < packages->site_count; i++) {
 		_cleanup_close_ int fd = io_open_without_links(packages->site[i].path, O_PATH | O_DIRECTORY);
 
-		if (fd >= 0)
-			node_read_site(packages, i, fd, NULL);
+		if (fd < 0)
+			continue;
+		node_read_dir(packages, i, fd, "", NULL);
+		node_read_stores(packages, i, fd);
 	}
 }

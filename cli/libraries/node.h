@@ -10,7 +10,10 @@
  */
 void node_add_sites(struct packages *packages, const char *const *installations, const char *workdir);
 
-/* Reads the packages of all sites. A package also has what lies in its own node_modules. */
+/*
+ * Reads the packages of all sites, and of the stores in them, such as pnpm's. A package also has what lies in its own
+ * node_modules.
+ */
 void node_read_packages(struct packages *packages);
 
 #endif

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/cleanup.h"
 #include "base/path.h"
 #include "policy/paths/suggest.h"
 #include "policy/policy.h"
@@ -95,18 +96,39 @@ static void grant_choose_path(const struct suggest_denial *denial, char path[PAT
 		slash[slash == path] = '\0';
 }
 
-char *suggest_library(const char *rule)
+bool suggest_find_library(const char *rule, char **ret_language, char **ret_name)
 {
 	static const char key[] = ": libraries.", lacks[] = " lacks ";
-	const char *language = rule ? strstr(rule, key) : NULL, *name = language ? strstr(language, lacks) : NULL;
-	_cleanup_buf_ struct buf buf = {0};
+	const char *language = strstr(rule, key), *name = language ? strstr(language, lacks) : NULL;
+	_cleanup_free_ char *language_text = NULL, *name_text = NULL;
 
 	if (!name)
-		return NULL;
+		return false;
 	language += sizeof(key) - 1;
-	buf_printf(&buf, "in the policy \"libraries\": {\"%.*s\": [\"%s\"]}", (int)(name - language), language,
-		   name + sizeof(lacks) - 1);
+	language_text = strndup(language, (size_t)(name - language));
+	name_text = strdup(name + sizeof(lacks) - 1);
+	if (!language_text || !name_text)
+		return false;
+	*ret_language = steal_pointer(&language_text);
+	*ret_name = steal_pointer(&name_text);
+	return true;
+}
+
+char *suggest_libraries(const char *language, const char *names)
+{
+	_cleanup_buf_ struct buf buf = {0};
+
+	buf_printf(&buf, "in the policy \"libraries\": {\"%s\": [%s]}", language, names);
 	return buf_take_text(&buf);
+}
+
+char *suggest_library(const char *rule)
+{
+	_cleanup_free_ char *language = NULL, *name = NULL, *quoted = NULL;
+
+	if (!rule || !suggest_find_library(rule, &language, &name) || asprintf(&quoted, "\"%s\"", name) < 0)
+		return NULL;
+	return suggest_libraries(language, quoted);
 }
 
 char *suggest_make_grant(const struct suggest_host *host, const struct suggest_denial *denial, const char **ret_why)

@@ -54,6 +54,15 @@ char *suggest_make_grant(const struct suggest_host *host, const struct suggest_d
  */
 char *suggest_library(const char *rule);
 
+/*
+ * Takes such a label apart: "python" and "pandas", owned by the caller. False: it is another label, or there is no
+ * memory.
+ */
+bool suggest_find_library(const char *rule, char **ret_language, char **ret_name);
+
+/* What would show packages of a language. names: with quotes and commas. Owned by the caller; NULL: no memory. */
+char *suggest_libraries(const char *language, const char *names);
+
 /* Adds a path, quoted for the shell if necessary: users paste suggestions there. */
 void suggest_put_shell_word(struct buf *buf, const char *word);
 

@@ -43,6 +43,12 @@ example git-session out-git-session
 says git-session 'clean, 4 commits'
 kept git-session log.txt
 
+example libraries
+says libraries 'json: here'
+says libraries 'pip: not here'
+says libraries 'python: [0-9]+ packages, [0-9]+ files'
+[ ! -e /usr/lib/python3/dist-packages/pip/__init__.py ] || says libraries 'looked for in vain: .*pip.*"libraries": .*'
+
 example node out-node
 says node '[0-9]+ kinds of files; /etc/shadow: ENOENT'
 kept node report.json

@@ -50,6 +50,10 @@ for name in other @scope/other; do
 	jq -e --arg words "in the policy \"libraries\": {\"node\": [\"$name\"]}" \
 		'[.denials[].suggest] | unique == [$words]' "$T/result" >/dev/null ||
 		fail "$name: $(jq -c .denials "$T/result")"
+	run app "import('$name').catch(error => { console.log(error.code); process.exit(1) })"
+	{ [ "$(cat "$T/out")" = ERR_MODULE_NOT_FOUND ] &&
+		jq -e --arg name "$name" '.libraries[0].missing == [$name]' "$T/result" >/dev/null; } ||
+		fail "import $name: $(cat "$T/out" "$T/err"; jq -c .libraries "$T/result")"
 	for path in "$T/w/node_modules/$name" "/proc/self/root$T/w/node_modules/$name" \
 		"./node_modules/up/node_modules/$name"; do
 		run app "try { require('$path') } catch (error) { console.log(error.code) }

@@ -75,9 +75,24 @@ run app import.py
 grep -q "^ModuleNotFoundError: No module named 'other'" "$T/err" || fail "other: $(cat "$T/err")"
 suggested other
 [ "$(jq -r .status "$T/result")" = denied ] || fail "status $(jq -r .status "$T/result")"
+# Several imports, also of modules within packages and of those that nothing has: once each, and together.
+cat >"$T/w/several.py" <<'END'
+for name in "other", "app.none", "space.other", "other_single", "loose", "nothing", "other.part.one", "helper":
+    try:
+        __import__(name)
+    except ModuleNotFoundError as error:
+        print(error)
+END
+run app several.py
+jq -e '.libraries == [{language: "python", missing: ["other", "loose"],
+	suggest: "in the policy \"libraries\": {\"python\": [\"other\", \"loose\"]}"}]' "$T/result" >/dev/null ||
+	fail "libraries of the result: $(jq -c .libraries "$T/result")"
+[ "$(grep -c '^No module named' "$T/out")" = 7 ] || fail "several: $(cat "$T/out")"
+run app chosen.py
+[ "$(jq -c .libraries "$T/result")" = "[]" ] || fail "libraries of a good run: $(jq -c .libraries "$T/result")"
 cg run --events summary -p "$T/app.json" -r "$T/venv" -x "$T/venv/bin" -w "$T/w" -- "$T/venv/bin/python3" import.py \
 	>/dev/null 2>"$T/err"
-grep -q 'ENOENT, app.json: libraries.python lacks other.*to allow: .*"libraries": {"python": \["other"\]}' "$T/err" ||
+grep -qxF 'callgate: not in "libraries": other; to allow: in the policy "libraries": {"python": ["other"]}' "$T/err" ||
 	fail "nothing suggests it: $(cat "$T/err")"
 run app -c 'import loose'
 suggested loose
@@ -141,6 +156,7 @@ jq -e --arg site "$site" '.schema == "callgate-libraries/1" and (.languages[0] |
 	.packages[1].needed_by == "app" and .modules == [] and
 	.missing == [{name: "gone", chosen_by: null, set: null, needed_by: "app"}])' "$T/out" >/dev/null ||
 	fail "libraries --json: $(cat "$T/out")"
+(cd "$T" && list -p app.json) || fail "libraries -p where the policy lies: $(cat "$T/err")"
 list @plots
 { [ $? = 125 ] && grep -q 'there is no set "@plots"' "$T/err"; } || fail "libraries @plots: $(cat "$T/err")"
 for wrong in '--python nothing' '--node nothing' '-p nothing'; do

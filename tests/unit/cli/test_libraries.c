@@ -366,7 +366,7 @@ START_TEST(test_node)
 {
 	struct hidden_paths hidden = {0};
 	const char **missing;
-	char workdir[200];
+	char workdir[200], link[PATH_MAX];
 
 	(void)snprintf(workdir, sizeof(workdir), "%s/w", root);
 	put("w/node_modules/a/package.json",
@@ -377,6 +377,13 @@ START_TEST(test_node)
 	put("w/node_modules/c/package.json", "{");
 	put("w/node_modules/e/package.json", "");
 	put("w/node_modules/.bin/e", "");
+	put("w/node_modules/.pnpm/f@1/node_modules/f/package.json", "");
+	put("w/node_modules/.pnpm/c@2/node_modules/c/package.json", "{\"version\": \"2\"}");
+	put("w/node_modules/.pnpm/@s+b@1/node_modules/@s/b/package.json", "");
+	put("w/node_modules/.pnpm/lock.yaml", "");
+	put("w/node_modules/.store/g-1/node_modules/g/package.json", "");
+	(void)snprintf(link, sizeof(link), "%s/w/node_modules/.pnpm/f@1/node_modules/c", root);
+	ck_assert_int_eq(symlink("../../c@2/node_modules/c", link), 0);
 	node_add_sites(&packages, NULL, workdir);
 	ck_assert_ptr_nonnull(strstr(packages.site[0].path, "/w/node_modules"));
 	packages.site_count = 1;
@@ -385,10 +392,13 @@ START_TEST(test_node)
 	ck_assert_str_eq(missing[0], "e/");
 	ck_assert_ptr_null(missing[1]);
 	hide_packages_of_site(&packages, 0, NULL, &hidden);
-	ck_assert_uint_eq(hidden.count, 2);
-	ck_assert_str_eq(hidden.path[0].library, "@s/d");
-	ck_assert_str_eq(hidden.path[1].library, "e");
-	ck_assert(!hidden.path[0].is_listed && !hidden.path[1].is_listed);
+	ck_assert_uint_eq(hidden.count, 4);
+	ck_assert_ptr_nonnull(strstr(hidden.path[0].path, "/w/node_modules/.pnpm/f@1"));
+	ck_assert_str_eq(hidden.path[0].library, "f");
+	ck_assert_ptr_nonnull(strstr(hidden.path[1].path, "/w/node_modules/.store"));
+	ck_assert_str_eq(hidden.path[2].library, "@s/d");
+	ck_assert_str_eq(hidden.path[3].library, "e");
+	ck_assert(!hidden.path[0].is_listed && !hidden.path[3].is_listed);
 }
 END_TEST
 
