@@ -69,14 +69,29 @@ static bool hide_is_module(const char *below, size_t len)
 	return true;
 }
 
-/* Hides a path of the site. A link to above the site would hide the site itself, so that such a link stays. */
+/*
+ * Whether what a name of the site leads to may be hidden. A rule for a link is one for what it leads to, and an
+ * attacker may have made the link: what is not installed stays visible, such as /etc, and so does the site itself.
+ */
+static bool hide_may_hide(const struct hide_files *files, const char *real)
+{
+	const struct packages *packages = files->packages;
+	const char *above = arena_dupn(packages->arena, files->site, (size_t)(strrchr(files->site, '/') - files->site));
+	bool is_installed = *above && path_is_below(real, above);
+
+	for (size_t i = 0; i < packages->site_count && !is_installed; i++)
+		is_installed = path_is_below(real, packages->site[i].path);
+	return is_installed && !path_is_below(files->site, real);
+}
+
+/* Hides a path of the site. */
 static void hide_path(const struct hide_files *files, const char *below, size_t len, const char *library)
 {
 	struct hidden_paths *hidden = files->hidden;
 	const char *path = arena_printf(files->packages->arena, "%s/%.*s", files->site, (int)len, below);
 	_cleanup_free_ char *real = realpath(path, NULL);
 
-	if (!real || path_is_below(files->site, real))
+	if (!real || !hide_may_hide(files, real))
 		return;
 	if (hidden->count == HIDDEN_PATHS_MAX) {
 		hidden->is_full = true;

@@ -316,7 +316,7 @@ START_TEST(test_hostile_site)
 	ck_assert_int_eq(symlink("/etc", path), 0);
 	(void)snprintf(path, sizeof(path), "%s/up", site);
 	ck_assert_int_eq(symlink("../..", path), 0);
-	ck_assert_str_eq(HIDE("good"), "evil-1.0.dist-info(evil) link-1.0.dist-info(link) pipe-1.0.dist-info(pipe)");
+	ck_assert_str_eq(HIDE("good"), "evil-1.0.dist-info(evil) pipe-1.0.dist-info(pipe)");
 }
 END_TEST
 
