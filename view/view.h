@@ -392,9 +392,9 @@ int view_get_host_path(const struct place *place, char out[PATH_MAX]);
 
 /*
  * Opens the directory whose writes go to a workspace, as the program sees it, for reading. A descriptor owned by the
- * caller, which leads to the overlay in any mount namespace; -ENOENT: there is none; or -errno.
+ * caller, which leads to it in any mount namespace; -ENOENT: there is none; or -errno.
  */
-int view_open_overlay(const struct view *view);
+int view_open_workspace(const struct view *view);
 
 /* What the copy of a workspace has, before the program starts; all 0 without one. Borrowed. */
 const struct copy_size *view_get_copy_size(const struct view *view);

@@ -18,9 +18,11 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "base/times.h"
+#include "view/copy.h"
 #include "workspace/content.h"
 #include "workspace/dirs.h"
 #include "workspace/copies.h"
+#include "workspace/fold.h"
 #include "workspace/place.h"
 
 #define CHECKPOINT_DIR_NAME "checkpoints"
@@ -154,7 +156,7 @@ static int checkpoint_choose_name(int all_fd, char name[CHECKPOINT_NAME_SIZE])
 	return 0;
 }
 
-/* ---- copying the layer ---- */
+/* ---- copying entries ---- */
 
 /* The upper layer, of which a copy is made. */
 struct copier {
@@ -166,6 +168,9 @@ struct copier {
 	struct copies copies;        /* paths in to_fd of files with several names */
 	struct dir_list dirs;      /* the directories that were found */
 	uint64_t max_bytes;        /* most that the copy may take */
+	/* of a layer by copying: the directory of the entries that were copied last, -1: none */
+	char last_path[PATH_MAX];
+	int last_to_fd, last_previous_fd;
 	struct checkpoint_work *work;
 };
 
@@ -251,16 +256,23 @@ static int copier_copy_file(struct copier *copier, const struct copier_dirs *dir
 }
 
 /* Copies what is neither a directory nor a regular file. 0 or -errno. */
-static int copier_copy_other(const struct copier *copier, const struct copier_dirs *dirs, const char *name,
+static int copier_copy_other(struct copier *copier, const struct copier_dirs *dirs, const char *path, const char *name,
 			     const struct stat *st)
 {
+	const char *other = st->st_nlink > 1 ? copies_find(&copier->copies, st->st_ino) : NULL;
 	_cleanup_close_ int from = -1;
+	int r = copier_count(copier, st);
 
+	if (r < 0)
+		return r;
+	if (other && copies_make(copier->to_fd, other, dirs->to_fd, name) == 0)
+		return 0;
 	if (workspace_is_whiteout(st)) /* any user may make this device (Linux 5.8), which opens as nothing */
 		return mknodat(dirs->to_fd, name, S_IFCHR, 0) < 0 ? -errno : 0;
 	from = workspace_open_entry(dirs->from_fd, name);
-	return from < 0 ? from
-			: place_make_copy(copier->layer, dirs->to_fd, name, from, st->st_mode, PLACE_OWN_ATTRIBUTES);
+	r = from < 0 ? from
+		     : place_make_copy(copier->layer, dirs->to_fd, name, from, st->st_mode, PLACE_OWN_ATTRIBUTES);
+	return r == 0 && st->st_nlink > 1 ? copies_add(&copier->copies, st->st_ino, path) : r;
 }
 
 static int copier_copy_entry(struct copier *copier, const struct copier_dirs *dirs, const char *name)
@@ -275,10 +287,8 @@ static int copier_copy_entry(struct copier *copier, const struct copier_dirs *di
 		return -errno;
 	if (S_ISREG(st.st_mode))
 		return copier_copy_file(copier, dirs, path, name, &st);
-	if (!S_ISDIR(st.st_mode)) {
-		r = copier_count(copier, &st);
-		return r < 0 ? r : copier_copy_other(copier, dirs, name, &st);
-	}
+	if (!S_ISDIR(st.st_mode))
+		return copier_copy_other(copier, dirs, path, name, &st);
 	if (mkdirat(dirs->to_fd, name, 0700) < 0)
 		return -errno;
 	return dir_list_add(&copier->dirs, path, false, false);
@@ -308,15 +318,60 @@ static int copier_finish_dir(const struct copier *copier, const char *path)
 	_cleanup_close_ int from = workspace_open_entry(copier->layer->upper_fd, path);
 	_cleanup_close_ int to = from < 0 ? from : workspace_open_entry(copier->to_fd, path);
 
-	struct stat st;
+	(void)snprintf(copier->work->failed_path, PATH_MAX, "%s", path);
+	return to < 0 ? to : place_copy_metadata(copier->layer, from, to, PLACE_OWN_ATTRIBUTES);
+}
+
+/* ---- copying what differs in a copy of the directory ---- */
+
+/* Opens the directory of the checkpoint, and of the latest one, that an entry is in. 0 or -errno. */
+static int copier_open_last_dir(struct copier *copier, const char *dir)
+{
+	if (copier->last_to_fd >= 0 && strcmp(dir, copier->last_path) == 0)
+		return 0;
+	close_fd(&copier->last_to_fd);
+	close_fd(&copier->last_previous_fd);
+	(void)snprintf(copier->last_path, sizeof(copier->last_path), "%s", dir);
+	copier->last_to_fd = dirs_open(copier->to_fd, dir);
+	if (copier->last_to_fd < 0)
+		return copier->last_to_fd;
+	if (copier->previous_fd >= 0)
+		copier->last_previous_fd = dirs_open(copier->previous_fd, dir);
+	return 0;
+}
+
+/* fold_target.put */
+static int copier_put(void *ctx, int copy_dir_fd, const char *name, const char *path, const struct stat *st)
+{
+	struct copier *copier = ctx;
+	const char *slash = strrchr(path, '/');
+	struct copier_dirs dirs = {.from_fd = copy_dir_fd};
+	char dir[PATH_MAX];
 	int r;
 
+	(void)snprintf(dir, sizeof(dir), "%.*s", slash ? (int)(slash - path) : 0, path);
 	(void)snprintf(copier->work->failed_path, PATH_MAX, "%s", path);
-	if (to < 0 || fstat(to, &st) < 0)
-		return to < 0 ? to : -errno;
-	r = copier_count(copier, &st);
-	return r < 0 ? r : place_copy_metadata(copier->layer, from, to, PLACE_OWN_ATTRIBUTES);
+	r = copier_open_last_dir(copier, dir);
+	if (r < 0)
+		return r;
+	dirs.path = copier->last_path;
+	dirs.to_fd = copier->last_to_fd;
+	dirs.previous_fd = copier->last_previous_fd;
+	return S_ISREG(st->st_mode) ? copier_copy_file(copier, &dirs, path, name, st)
+				    : copier_copy_other(copier, &dirs, path, name, st);
 }
+
+static int copier_copy_changes(struct copier *copier, int layer_fd, const char *dir)
+{
+	const struct fold_target target = {copier->to_fd, copier->work->failed_path, copier_put, copier};
+	int r = workspace_fold_into(layer_fd, dir, &target);
+
+	close_fd(&copier->last_to_fd);
+	close_fd(&copier->last_previous_fd);
+	return r;
+}
+
+/* ---- copying a layer ---- */
 
 /* Copies the whole layer. 0 or -errno, with the path in copier->work. */
 static int copier_copy_layer(struct copier *copier)
@@ -358,8 +413,19 @@ bool checkpoint_must_compare(int upper_fd, bool programs_live)
 	return programs_live || fstatfs(upper_fd, &fs) < 0 || fs.f_type == TMPFS_MAGIC;
 }
 
-/* Makes the layer of a new checkpoint, in its directory. 0 or -errno. */
-static int checkpoint_make_layer(struct copier *copier, int workspace_fd, int new_fd)
+/* Links what says of which kind the layer is: its time counts (layer.h). 0 or -errno. */
+static int checkpoint_link_marks(int old_fd, int new_fd)
+{
+	static const char *const marks[] = {"user", "trusted", COPY_MARKER_NAME, COPY_RECORDS_NAME};
+
+	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++)
+		if (linkat(old_fd, marks[i], new_fd, marks[i], 0) < 0 && errno != ENOENT)
+			return -errno;
+	return 0;
+}
+
+/* Makes the layer of a new checkpoint, in its directory. dir: of the workspace. 0 or -errno. */
+static int checkpoint_make_layer(struct copier *copier, int workspace_fd, int new_fd, const char *dir)
 {
 	_cleanup_close_ int layer = -1, old = io_open_dir(workspace_fd, "0"), upper = -1;
 	int r;
@@ -371,18 +437,22 @@ static int checkpoint_make_layer(struct copier *copier, int workspace_fd, int ne
 	layer = io_open_dir(new_fd, "0");
 	if (layer < 0)
 		return layer;
-	/* A link, as its time counts: layer.h. */
-	if (linkat(old, "user", layer, "user", 0) < 0 && linkat(old, "trusted", layer, "trusted", 0) < 0)
-		return -errno;
+	r = checkpoint_link_marks(old, layer);
+	if (r < 0)
+		return r;
 	if (mkdirat(layer, "upper", 0700) < 0)
 		return -errno;
 	upper = io_open_dir(layer, "upper");
 	if (upper < 0)
 		return upper;
 	copier->to_fd = upper;
-	r = copier_copy_layer(copier);
+	r = copier->layer->is_live_copy ? copier_copy_changes(copier, old, dir) : copier_copy_layer(copier);
 	copier->to_fd = -1;
-	return r;
+	if (r < 0)
+		return r;
+	copier->work->held_bytes = checkpoint_measure_removal(new_fd); /* now with directories, and as it was written */
+	copier->work->is_too_large = copier->work->held_bytes > copier->max_bytes;
+	return copier->work->is_too_large ? -EDQUOT : 0;
 }
 
 int checkpoint_open_upper(int all_fd, const char *name)
@@ -394,14 +464,14 @@ int checkpoint_open_upper(int all_fd, const char *name)
 }
 
 /* Makes a checkpoint as CHECKPOINT_NEW_NAME. 0 or -errno. */
-static int checkpoint_make_new(struct copier *copier, int workspace_fd, int all_fd)
+static int checkpoint_make_new(struct copier *copier, int workspace_fd, int all_fd, const char *dir)
 {
 	_cleanup_close_ int fd = -1;
 
 	if (mkdirat(all_fd, CHECKPOINT_NEW_NAME, 0700) < 0)
 		return -errno;
 	fd = io_open_dir(all_fd, CHECKPOINT_NEW_NAME);
-	return fd < 0 ? fd : checkpoint_make_layer(copier, workspace_fd, fd);
+	return fd < 0 ? fd : checkpoint_make_layer(copier, workspace_fd, fd, dir);
 }
 
 /* Gives the new checkpoint its name, and notes of which files it has copies. 0 or -errno. */
@@ -417,11 +487,17 @@ static int checkpoint_publish(struct copier *copier, int all_fd, const char *nam
 	return 0;
 }
 
-int checkpoint_make(const struct workspace_layer *layer, int workspace_fd, int all_fd, char name[CHECKPOINT_NAME_SIZE],
-		    bool programs_live, uint64_t max_bytes, struct checkpoint_work *ret_work)
+int checkpoint_make(const struct workspace_layer *layer, int workspace_fd, const char *dir, int all_fd,
+		    char name[CHECKPOINT_NAME_SIZE], bool programs_live, uint64_t max_bytes,
+		    struct checkpoint_work *ret_work)
 {
-	struct copier copier = {
-		.layer = layer, .to_fd = -1, .previous_fd = -1, .max_bytes = max_bytes, .work = ret_work};
+	struct copier copier = {.layer = layer,
+				.to_fd = -1,
+				.previous_fd = -1,
+				.last_to_fd = -1,
+				.last_previous_fd = -1,
+				.max_bytes = max_bytes,
+				.work = ret_work};
 	int r = checkpoint_choose_name(all_fd, name);
 
 	*ret_work = (struct checkpoint_work){.failed_path = ""};
@@ -432,7 +508,7 @@ int checkpoint_make(const struct workspace_layer *layer, int workspace_fd, int a
 	checkpoint_await_clock_tick();
 	known_files_read(&copier.before, all_fd);
 	copier.previous_fd = checkpoint_open_upper(all_fd, copier.before.checkpoint);
-	r = checkpoint_make_new(&copier, workspace_fd, all_fd);
+	r = checkpoint_make_new(&copier, workspace_fd, all_fd, dir);
 	if (r == 0)
 		r = checkpoint_publish(&copier, all_fd, name, programs_live);
 	if (r < 0)

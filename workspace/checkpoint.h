@@ -2,7 +2,8 @@
  * Checkpoints of a workspace: what its upper layer was at a moment. A checkpoint is a directory "checkpoints/NAME" of
  * the workspace with a layer of its own, which has the form of the workspace's ("0/upper"), so that it can be compared
  * and applied like that. Regular files that are the same in several checkpoints are hard links of one copy. The upper
- * layer itself has no link to a copy: programs change its files in place.
+ * layer itself has no link to a copy: programs change its files in place. Of a workspace by copying, which has no such
+ * layer yet, a checkpoint has what the layer would have.
  *
  * Called in `callgate session checkpoint` and `restore`, while the programs of the session are stopped.
  */
@@ -47,12 +48,14 @@ bool checkpoint_is_being_used(int workspace_fd);
 int checkpoint_open(int workspace_fd, const char *name);
 
 /*
- * Makes a checkpoint of a layer. programs_live: programs are stopped, and go on afterwards. name: "": the next number,
- * which is stored there. max_bytes: most that it may take. 0; -EEXIST: there is one of this name; -E2BIG: there are too
- * many; -EDQUOT with ret_work->is_too_large; or -errno: then there is no new one.
+ * Makes a checkpoint of a layer of workspace_layer_open_live(), whose directory is `dir`. programs_live: programs are
+ * stopped, and go on afterwards. name: "": the next number, which is stored there. max_bytes: most that it may take. 0;
+ * -EEXIST: there is one of this name; -E2BIG: there are too many; -EDQUOT with ret_work->is_too_large; or -errno: then
+ * there is no new one.
  */
-int checkpoint_make(const struct workspace_layer *layer, int workspace_fd, int all_fd, char name[CHECKPOINT_NAME_SIZE],
-		    bool programs_live, uint64_t max_bytes, struct checkpoint_work *ret_work);
+int checkpoint_make(const struct workspace_layer *layer, int workspace_fd, const char *dir, int all_fd,
+		    char name[CHECKPOINT_NAME_SIZE], bool programs_live, uint64_t max_bytes,
+		    struct checkpoint_work *ret_work);
 
 /*
  * Makes the directory what it was at a checkpoint, by changing it as a program would: the kernel does not say what

@@ -28,6 +28,7 @@
 struct fold {
 	int copy_fd, base_fd;
 	int new_fd; /* the layer; -1: it is only looked whether it would have anything */
+	const struct fold_target *target; /* NULL: the layer is made of links */
 	bool is_changed;
 	struct workspace_records records;
 	struct name_list pending;  /* directories of the copy that are yet to be read */
@@ -104,6 +105,8 @@ static int fold_put(struct fold *fold, int copy_dir_fd, const char *name, const 
 
 	if (r < 0 || fold->new_fd < 0)
 		return r;
+	if (fold->target)
+		return fold->target->put(fold->target->ctx, copy_dir_fd, name, path, st);
 	if (linkat(copy_dir_fd, name, fold->new_fd, path, 0) == 0)
 		return 0;
 	/* EPERM: no links there, or of others' files; EMLINK: it has too many */
@@ -190,7 +193,7 @@ static int fold_name(struct fold *fold, int copy_dir_fd, const char *dir, const 
 	int r;
 
 	if (path_append_name(dir, name, path) < 0)
-		return fold_put_too_long(fold, dir, name);
+		return fold->target ? -ENAMETOOLONG : fold_put_too_long(fold, dir, name);
 	if (fstatat(copy_dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return -errno;
 	r = fold_is_changed(fold, copy_dir_fd, name, path, &st, workspace_records_find(&fold->records, path));
@@ -259,6 +262,10 @@ static int fold_dir(struct fold *fold, const char *path)
 {
 	int fd = fold_open_dir(fold, path);
 
+	if (fold->target)
+		(void)snprintf(fold->target->failed_path, PATH_MAX, "%s", path);
+	if (fd == -EACCES && fold->target)
+		return fd;
 	if (fd == -EACCES && fold->new_fd < 0) {
 		fold->is_changed = true;
 		return 0;
@@ -431,6 +438,24 @@ int workspace_fold(int workspace_fd, size_t at, const char *dir)
 	if (r < 0 || fold_has(layer, FOLD_KEEPS_COPY_NAME) || !fold_has(layer, COPY_DIR_NAME))
 		return r;
 	return fold_remove(layer, COPY_DIR_NAME);
+}
+
+int workspace_fold_into(int layer_fd, const char *dir, const struct fold_target *target)
+{
+	struct fold fold = FOLD_NONE;
+	int r = fold_open(&fold, layer_fd, dir);
+
+	fold.target = target;
+	fold.new_fd = target->dir_fd;
+	if (r == 0)
+		r = fold_find_changes(&fold);
+	if (r == 0)
+		r = fold_set_attributes(&fold);
+	if (r == 0)
+		target->failed_path[0] = '\0';
+	fold.new_fd = -1;
+	fold_release(&fold);
+	return r;
 }
 
 int workspace_copy_is_changed(int workspace_fd, size_t at, const char *dir)

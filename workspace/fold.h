@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/stat.h>
 
 /* True when directory `at` of the workspace, an open directory, was copied. */
 bool workspace_is_copy(int workspace_fd, size_t at);
@@ -17,6 +18,21 @@ bool workspace_is_copy(int workspace_fd, size_t at);
  * workspace. 0, also for one by an overlay; -EACCES: a directory of the copy cannot be read; or -errno.
  */
 int workspace_fold(int workspace_fd, size_t at, const char *dir);
+
+/* Where the changes of a copy go that programs go on to write to. */
+struct fold_target {
+	int dir_fd;        /* an empty directory */
+	char *failed_path; /* PATH_MAX bytes: of the entry that an error is about */
+	/* puts an entry, which is no directory, at its path below dir_fd. 0 or -errno */
+	int (*put)(void *ctx, int copy_dir_fd, const char *name, const char *path, const struct stat *st);
+	void *ctx;
+};
+
+/*
+ * Makes a layer of a copy that stays as it is. layer_fd: the directory of the layer (workspace_open_layer_dir()). dir:
+ * the directory. 0; -EACCES: a directory of the copy cannot be read; or -errno.
+ */
+int workspace_fold_into(int layer_fd, const char *dir, const struct fold_target *target);
 
 /* Whether the program has changed a copy that has no layer yet. Only reads. 1, 0, also without a copy, or -errno. */
 int workspace_copy_is_changed(int workspace_fd, size_t at, const char *dir);

@@ -88,15 +88,16 @@ bool workspace_layer_exists(int workspace_fd, size_t at)
 	return layer < 0 && layer != -ENOENT;
 }
 
-int workspace_layer_open(int workspace_fd, size_t at, const char *dir, struct workspace_layer *ret_layer,
-			 const char **ret_why)
+/* Opens a layer whose entries are in directory `upper_name`. Returns as workspace_layer_open(). */
+static int layer_open(int workspace_fd, size_t at, const char *upper_name, const char *dir,
+		      struct workspace_layer *ret_layer, const char **ret_why)
 {
 	_cleanup_close_ int layer = -1, upper = -1, base = -1;
 	int r;
 
 	*ret_why = "its layer cannot be opened";
 	layer = workspace_open_layer_dir(workspace_fd, at);
-	upper = layer < 0 ? layer : io_open_dir(layer, "upper");
+	upper = layer < 0 ? layer : io_open_dir(layer, upper_name);
 	if (upper < 0)
 		return upper;
 	r = layer_read_kind(layer, ret_layer, ret_why);
@@ -113,6 +114,22 @@ int workspace_layer_open(int workspace_fd, size_t at, const char *dir, struct wo
 	ret_layer->base_fd = steal_fd(&base);
 	ret_layer->dir_fd = steal_fd(&layer);
 	return 0;
+}
+
+int workspace_layer_open(int workspace_fd, size_t at, const char *dir, struct workspace_layer *ret_layer,
+			 const char **ret_why)
+{
+	return layer_open(workspace_fd, at, "upper", dir, ret_layer, ret_why);
+}
+
+int workspace_layer_open_live(int workspace_fd, const char *dir, struct workspace_layer *ret_layer,
+			      const char **ret_why)
+{
+	const bool is_copy = faccessat(workspace_fd, "0/" COPY_DIR_NAME, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+	int r = layer_open(workspace_fd, 0, is_copy ? COPY_DIR_NAME : "upper", dir, ret_layer, ret_why);
+
+	ret_layer->is_live_copy = is_copy;
+	return r;
 }
 
 void workspace_layer_release(struct workspace_layer *layer)

@@ -18,6 +18,7 @@ struct workspace_layer {
 	int dir_fd;         /* the directory of the layer */
 	struct timespec mounted; /* when the overlay was mounted, by the clock of files */
 	const char *prefix; /* of the overlay's own attributes: "trusted.overlay." or "user.overlay." */
+	bool is_live_copy;  /* upper_fd is a copy that programs go on to write to, and not what differs from records */
 	struct workspace_records *records; /* of a layer by copying: what was copied; owned; NULL: it is an overlay's */
 };
 #define WORKSPACE_LAYER_INIT                                \
@@ -38,6 +39,13 @@ bool workspace_layer_exists(int workspace_fd, size_t at);
  */
 int workspace_layer_open(int workspace_fd, size_t at, const char *dir, struct workspace_layer *ret_layer,
 			 const char **ret_why);
+
+/*
+ * Opens layer 0 of a session that goes on. Of one by copying there is no layer yet: upper_fd is the copy then. Returns
+ * as workspace_layer_open().
+ */
+int workspace_layer_open_live(int workspace_fd, const char *dir, struct workspace_layer *ret_layer,
+			      const char **ret_why);
 void workspace_layer_release(struct workspace_layer *layer);
 #define _cleanup_workspace_layer_ __attribute__((cleanup(workspace_layer_release)))
 

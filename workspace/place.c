@@ -109,7 +109,7 @@ static int place_copy_all(const struct workspace_layer *layer, int upper_fd, int
 	if (fstat(upper_fd, &upper) < 0 || fstat(fd, &st) < 0)
 		return -errno;
 	if ((upper.st_uid != st.st_uid || upper.st_gid != st.st_gid) &&
-	    fchownat(fd, "", upper.st_uid, upper.st_gid, AT_EMPTY_PATH) < 0)
+	    fchownat(fd, "", upper.st_uid, upper.st_gid, AT_EMPTY_PATH) < 0 && !(flags & PLACE_AS_OWN))
 		return -errno;
 	r = place_copy_attributes(layer, from.path, to.path, flags, buffer);
 	if (r < 0 || S_ISLNK(upper.st_mode))

@@ -1,7 +1,8 @@
 /*
  * Makes a workspace's directory what it was at a checkpoint. Three trees are compared: the directory itself (base), the
  * upper layer of now, and that of the checkpoint. Only what is in one of the two layers can differ, and what they hide.
- * What differs is changed through the mount of the overlay. See checkpoint.h.
+ * What differs is changed through the mount of the overlay. A workspace by copying has no layer of now: it has the
+ * copy, and the records tell what differs from the directory. See checkpoint.h.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -21,6 +22,7 @@
 #include "workspace/dirs.h"
 #include "workspace/copies.h"
 #include "workspace/place.h"
+#include "workspace/records.h"
 
 #define RESTORE_TEMPORARY_SIZE sizeof(".callgate-restore-0123456789abcdef")
 
@@ -31,7 +33,8 @@ struct restore {
 	int known_fd;             /* upper layer of the checkpoint that `known` is about; -1: there is none */
 	struct known_files known; /* of which files of the layer known_fd has copies */
 	struct known_files after; /* of which files of the layer then_fd has copies when it is restored */
-	struct copies copies;       /* paths in view_fd of what was restored, by inode of the checkpoint's copy */
+	/* paths in view_fd of what was restored: of the checkpoint, and of the directory */
+	struct copies copies, base_copies;
 	struct dir_list dirs;     /* the directories that are to be compared */
 	char temporary[RESTORE_TEMPORARY_SIZE]; /* name of an entry that is being made */
 	struct checkpoint_work *work;
@@ -50,6 +53,8 @@ struct restore_entry {
 	const char *name, *path;
 	int source_fd;         /* what is to be there, open with O_PATH; -1: nothing */
 	bool is_of_base;       /* source_fd is of the directory, not of the checkpoint */
+	const struct workspace_record *record; /* of a workspace by copying: how it was copied; NULL: it was not */
+	bool is_kept;                          /* it is as it was copied, and was so then */
 	struct stat source;    /* of source_fd */
 	bool is_now, is_shown; /* the name is in the layer of now; the programs see it */
 	struct stat now, shown;
@@ -61,7 +66,8 @@ struct restore_entry {
  * Opens what is at a name, with O_PATH. -ENOENT: nothing, or a mark that the name was removed (*ret_marked). A
  * descriptor or -errno.
  */
-static int restore_open(int dir_fd, const char *name, struct stat *ret_st, bool *ret_marked)
+static int restore_open(const struct restore *restore, int dir_fd, const char *name, struct stat *ret_st,
+			bool *ret_marked)
 {
 	_cleanup_close_ int fd = dir_fd < 0 ? -ENOENT : workspace_open_entry(dir_fd, name);
 
@@ -72,26 +78,68 @@ static int restore_open(int dir_fd, const char *name, struct stat *ret_st, bool 
 		return fd;
 	if (fstat(fd, ret_st) < 0)
 		return -errno;
-	*ret_marked = workspace_is_whiteout(ret_st);
+	*ret_marked = workspace_is_removed(restore->layer, ret_st);
 	return *ret_marked ? -ENOENT : steal_fd(&fd);
 }
 
+/*
+ * Opens what a workspace by copying had at a name that was not changed then. What has changed since is taken from the
+ * directory as it is now; but directories that are there only get their attributes from it. A descriptor or -errno.
+ */
+static int restore_open_recorded(const struct restore *restore, const struct restore_dirs *dirs,
+				 struct restore_entry *entry)
+{
+	const bool is_dir = entry->is_shown && S_ISDIR(entry->shown.st_mode);
+	const bool is_kept = entry->is_shown && entry->record && workspace_record_is_kept(entry->record, &entry->shown);
+	const bool must_compare = restore->layer->records->must_compare_contents && S_ISREG(entry->shown.st_mode);
+	int fd = -ENOENT;
+	bool marked;
+
+	if (!entry->record)
+		return -ENOENT;
+	if (is_dir && S_ISDIR(entry->record->kept.mode))
+		return restore_open(restore, dirs->view_fd, entry->name, &entry->source, &marked);
+	if (!is_kept || must_compare)
+		fd = restore_open(restore, dirs->base_fd, entry->name, &entry->source, &marked);
+	entry->is_kept = is_kept && fd == -ENOENT;
+	return fd;
+}
+
+/* Finds what is there at a name, by what the programs see and what is in the layer. 0 or -errno. */
+static int restore_find_present(const struct restore *restore, const struct restore_dirs *dirs,
+				struct restore_entry *entry)
+{
+	const int dir_fd = restore->layer->is_live_copy ? dirs->view_fd : dirs->now_fd;
+
+	entry->is_shown = fstatat(dirs->view_fd, entry->name, &entry->shown, AT_SYMLINK_NOFOLLOW) == 0;
+	if (!entry->is_shown && errno != ENOENT)
+		return -errno;
+	entry->is_now = dir_fd >= 0 && fstatat(dir_fd, entry->name, &entry->now, AT_SYMLINK_NOFOLLOW) == 0;
+	if (restore->layer->is_live_copy)
+		entry->record = workspace_records_find(restore->layer->records, entry->path);
+	return 0;
+}
+
 /* Finds what is to be at a name, and what is there. 0 or -errno. Closes nothing: entry->source_fd is the caller's. */
-static int restore_find(const struct restore_dirs *dirs, struct restore_entry *entry)
+static int restore_find(const struct restore *restore, const struct restore_dirs *dirs, struct restore_entry *entry)
 {
 	bool marked;
-	int fd = restore_open(dirs->then_fd, entry->name, &entry->source, &marked);
+	int r = restore_find_present(restore, dirs, entry), fd;
 
-	if (fd == -ENOENT && !marked && dirs->shows_base_then) {
-		fd = restore_open(dirs->base_fd, entry->name, &entry->source, &marked);
+	if (r < 0)
+		return r;
+	fd = restore_open(restore, dirs->then_fd, entry->name, &entry->source, &marked);
+	if (fd == -ENOENT && !marked && restore->layer->is_live_copy) {
+		fd = restore_open_recorded(restore, dirs, entry);
+		entry->is_of_base = fd >= 0;
+	} else if (fd == -ENOENT && !marked && dirs->shows_base_then) {
+		fd = restore_open(restore, dirs->base_fd, entry->name, &entry->source, &marked);
 		entry->is_of_base = fd >= 0;
 	}
 	if (fd < 0 && fd != -ENOENT)
 		return fd;
 	entry->source_fd = fd < 0 ? -1 : fd;
-	entry->is_now = dirs->now_fd >= 0 && fstatat(dirs->now_fd, entry->name, &entry->now, AT_SYMLINK_NOFOLLOW) == 0;
-	entry->is_shown = fstatat(dirs->view_fd, entry->name, &entry->shown, AT_SYMLINK_NOFOLLOW) == 0;
-	return entry->is_shown || errno == ENOENT ? 0 : -errno;
+	return 0;
 }
 
 /* ---- what need not be changed ---- */
@@ -127,8 +175,9 @@ static bool restore_is_same_other(const struct restore_dirs *dirs, const struct 
 	char left[PATH_MAX], right[PATH_MAX];
 	ssize_t left_len, right_len;
 
-	if (entry->now.st_mode != entry->source.st_mode || entry->now.st_uid != entry->source.st_uid ||
-	    entry->now.st_gid != entry->source.st_gid ||
+	/* One of several names is made anew, so that it is a name of the same as the others. */
+	if (entry->now.st_nlink > 1 || entry->source.st_nlink > 1 || entry->now.st_mode != entry->source.st_mode ||
+	    entry->now.st_uid != entry->source.st_uid || entry->now.st_gid != entry->source.st_gid ||
 	    times_compare(&entry->now.st_mtim, &entry->source.st_mtim) != 0)
 		return false;
 	if (!S_ISLNK(entry->source.st_mode))
@@ -138,12 +187,21 @@ static bool restore_is_same_other(const struct restore_dirs *dirs, const struct 
 	return left_len == right_len && left_len >= 0 && memcmp(left, right, (size_t)left_len) == 0;
 }
 
+/* Whether an entry of a copy, where times do not tell it, has the content of the directory. */
+static bool restore_is_same_as_recorded(const struct restore_dirs *dirs, const struct restore_entry *entry)
+{
+	return entry->is_shown && S_ISREG(entry->source.st_mode) && entry->shown.st_size == entry->source.st_size &&
+	       workspace_record_is_kept(entry->record, &entry->shown) && restore_has_same_content(dirs, entry);
+}
+
 /* Whether a name that is to have something other than a directory has that. */
 static bool restore_is_same(const struct restore *restore, const struct restore_dirs *dirs,
 			    const struct restore_entry *entry)
 {
-	if (entry->is_of_base)
+	if (entry->is_of_base && !restore->layer->is_live_copy)
 		return !entry->is_now && dirs->shows_base_now;
+	if (entry->is_of_base && entry->record)
+		return restore_is_same_as_recorded(dirs, entry);
 	if (!entry->is_now || !entry->is_shown)
 		return false;
 	return S_ISREG(entry->source.st_mode) ? restore_is_same_file(restore, dirs, entry)
@@ -164,19 +222,22 @@ static int restore_note_file(struct restore *restore, const struct restore_entry
 static int restore_make_temporary(struct restore *restore, const struct restore_dirs *dirs,
 				  const struct restore_entry *entry)
 {
-	const bool may_have_names = S_ISREG(entry->source.st_mode) && !entry->is_of_base && entry->source.st_nlink > 1;
-	const char *other = may_have_names ? copies_find(&restore->copies, entry->source.st_ino) : NULL;
+	const bool may_have_names = entry->source.st_nlink > 1 && (!entry->is_of_base || restore->layer->is_live_copy);
+	struct copies *copies = entry->is_of_base ? &restore->base_copies : &restore->copies;
+	const char *other = may_have_names ? copies_find(copies, entry->source.st_ino) : NULL;
 	int r;
 
 	if (other)
 		return copies_make(restore->view_fd, other, dirs->view_fd, restore->temporary);
 	r = place_make_copy(restore->layer, dirs->view_fd, restore->temporary, entry->source_fd, entry->source.st_mode,
-			    0);
-	if (r < 0 || !S_ISREG(entry->source.st_mode))
+			    restore->layer->is_live_copy ? PLACE_AS_OWN : 0);
+	if (r < 0)
 		return r;
-	restore->work->copied_files++;
-	restore->work->copied_bytes += (uint64_t)entry->source.st_size;
-	return may_have_names ? copies_add(&restore->copies, entry->source.st_ino, entry->path) : 0;
+	if (S_ISREG(entry->source.st_mode)) {
+		restore->work->copied_files++;
+		restore->work->copied_bytes += (uint64_t)entry->source.st_size;
+	}
+	return may_have_names ? copies_add(copies, entry->source.st_ino, entry->path) : 0;
 }
 
 /* Puts something other than a directory at a name. 0 or -errno. */
@@ -216,8 +277,8 @@ static int restore_name(struct restore *restore, const struct restore_dirs *dirs
 	int r = path_append_name(dirs->path, name, restore->work->failed_path);
 
 	if (r == 0)
-		r = restore_find(dirs, &entry);
-	if (r < 0)
+		r = restore_find(restore, dirs, &entry);
+	if (r < 0 || entry.is_kept)
 		return r;
 	if (entry.source_fd < 0)
 		r = entry.is_shown ? io_remove_tree(dirs->view_fd, name) : 0;
@@ -225,7 +286,8 @@ static int restore_name(struct restore *restore, const struct restore_dirs *dirs
 		r = restore_put_dir(restore, dirs, &entry);
 	else if (!restore_is_same(restore, dirs, &entry))
 		r = restore_put(restore, dirs, &entry);
-	else if ((r = restore_note_file(restore, &entry)) == 0 && entry.is_now && S_ISREG(entry.source.st_mode))
+	else if ((r = restore_note_file(restore, &entry)) == 0 && entry.is_now && !entry.is_of_base &&
+		 S_ISREG(entry.source.st_mode))
 		restore->work->kept_files++;
 	close_fd(&entry.source_fd);
 	return r;
@@ -261,7 +323,7 @@ static int restore_visit_dir(struct restore *restore, const struct restore_dirs 
 
 	if (r == 0) /* names that were just removed are in the layer, as marks, and are not visited again */
 		r = restore_visit_names(restore, dirs, dirs->then_fd, dirs->now_fd, -1);
-	if (r == 0 && dirs->shows_base_now != dirs->shows_base_then)
+	if (r == 0 && (restore->layer->is_live_copy || dirs->shows_base_now != dirs->shows_base_then))
 		r = restore_visit_names(restore, dirs, dirs->base_fd, dirs->now_fd, dirs->then_fd);
 	return r;
 }
@@ -293,7 +355,8 @@ static int restore_open_optional(int root_fd, const char *path, int *ret_fd)
 /* Whether a layer's directory shows names of the base, if the one above does. 1, 0, or -errno. */
 static int restore_shows_base(const struct restore *restore, int dir_fd, bool above)
 {
-	const int opaque = dir_fd < 0 || !above ? 0 : workspace_is_opaque(restore->layer, dir_fd);
+	const bool can_hide = dir_fd >= 0 && above && !restore->layer->is_live_copy;
+	const int opaque = can_hide ? workspace_is_opaque(restore->layer, dir_fd) : 0;
 
 	return opaque < 0 ? opaque : above && !opaque;
 }
@@ -339,16 +402,35 @@ static int restore_compare_dir(struct restore *restore, const struct dir_item *i
 	return r;
 }
 
+/* Whether a directory of a copy, open with O_PATH, is still as it was copied. */
+static bool restore_has_recorded_dir(const struct restore *restore, const char *path, int fd)
+{
+	const struct workspace_record *record =
+		restore->layer->is_live_copy ? workspace_records_find(restore->layer->records, path) : NULL;
+	struct stat st;
+
+	return record && fstat(fd, &st) == 0 && workspace_record_is_kept(record, &st);
+}
+
 /* Gives a directory the attributes that it had. 0 or -errno. */
 static int restore_finish_dir(const struct restore *restore, const char *path)
 {
-	_cleanup_close_ int from = workspace_open_entry(restore->then_fd, path), to = -1;
+	_cleanup_close_ int from = workspace_open_entry(restore->then_fd, path);
+	_cleanup_close_ int to = workspace_open_entry(restore->view_fd, path);
 
 	(void)snprintf(restore->work->failed_path, PATH_MAX, "%s", path);
-	if (from == -ENOENT || from == -ENOTDIR || from == -ELOOP)
+	if (to < 0)
+		return to;
+	if (from == -ENOENT || from == -ENOTDIR || from == -ELOOP) {
+		if (restore_has_recorded_dir(restore, path, to))
+			return 0;
 		from = workspace_open_entry(restore->layer->base_fd, path);
-	to = from < 0 ? from : workspace_open_entry(restore->view_fd, path);
-	return to < 0 ? to : place_copy_metadata(restore->layer, from, to, 0);
+	}
+	if (from < 0 && restore->layer->is_live_copy)
+		return from == -ENOENT || from == -ENOTDIR || from == -ELOOP ? 0 : from; /* removed there since */
+	return from < 0
+		       ? from
+		       : place_copy_metadata(restore->layer, from, to, restore->layer->is_live_copy ? PLACE_AS_OWN : 0);
 }
 
 static int restore_all(struct restore *restore)
@@ -436,6 +518,7 @@ int checkpoint_restore(const struct workspace_layer *layer, int all_fd, const ch
 	known_files_release(&restore.known);
 	known_files_release(&restore.after);
 	copies_release(&restore.copies);
+	copies_release(&restore.base_copies);
 	dir_list_release(&restore.dirs);
 	return r;
 }

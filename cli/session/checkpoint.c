@@ -118,7 +118,7 @@ static int held_workspace_take(struct held_workspace *held, const char *id)
 	}
 	if (held_workspace_stop_programs(held) != CLI_EXIT_OK)
 		return CLI_EXIT_ERROR;
-	r = workspace_layer_open(held->workspace_fd, 0, held->workspace.dir, &held->layer, &why);
+	r = workspace_layer_open_live(held->workspace_fd, held->workspace.dir, &held->layer, &why);
 	if (r < 0)
 		cli_print_error(held->verb, "%s, of %s: %s: %s", id, held->workspace.dir, why, strerror(-r));
 	return r < 0 ? CLI_EXIT_ERROR : CLI_EXIT_OK;
@@ -235,8 +235,8 @@ static int checkpoint_make_and_print(struct held_workspace *held, const char *id
 	if (held_workspace_take(held, id) != CLI_EXIT_OK)
 		return CLI_EXIT_ERROR;
 	(void)snprintf(name, sizeof(name), "%s", wanted ? wanted : "");
-	r = checkpoint_make(&held->layer, held->workspace_fd, held->all_fd, name, held->programs_live, held->disk_left,
-			    &work);
+	r = checkpoint_make(&held->layer, held->workspace_fd, held->workspace.dir, held->all_fd, name,
+			    held->programs_live, held->disk_left, &work);
 	held_workspace_give_back(held, r < 0 ? 0 : (int64_t)work.held_bytes);
 	if (r < 0)
 		return checkpoint_print_failure(held, name, r, &work);

@@ -15,7 +15,7 @@
 /* Tells the client that has asked for the workspace that the programs are stopped, and passes it the descriptor. */
 static void pausing_send_workspace(const struct session *session, struct client *client)
 {
-	_cleanup_close_ int fd = view_open_overlay(session->sandbox->view);
+	_cleanup_close_ int fd = view_open_workspace(session->sandbox->view);
 	const struct disk *disk = session->sandbox->disk;
 	uint64_t limit = 0, left = disk ? disk_get_left_bytes(disk, &limit) : UINT64_MAX;
 
@@ -128,12 +128,10 @@ void pausing_request(struct session *session, struct client *client, bool wants_
 
 void pausing_request_workspace(struct session *session, struct client *client)
 {
-	_cleanup_close_ int fd = view_open_overlay(session->sandbox->view);
+	_cleanup_close_ int fd = view_open_workspace(session->sandbox->view);
 
 	if (fd < 0) {
-		clients_send_error(client, "no_workspace",
-				   "the session was made without --cow, or has no overlay: of a copy there are no "
-				   "checkpoints");
+		clients_send_error(client, "no_workspace", "the session was made without --cow");
 		return;
 	}
 	if (session->pausing_client || session->workspace_client) {

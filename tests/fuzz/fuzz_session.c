@@ -132,7 +132,7 @@ void view_unhide_process(struct view *view, pid_t pid)
 	promise(pid > 0);
 }
 
-int view_open_overlay(const struct view *view)
+int view_open_workspace(const struct view *view)
 {
 	(void)view;
 	return stage.hiding_fails ? -ENOENT : open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -10,8 +10,9 @@ kills=2
 [ -z "${CHECK_LONG:-}" ] || kills=150
 
 for test in cli/workspace cli/workspace-base cli/workspace-diff cli/workspace-apply cli/workspace-random \
-	supervisor/session-workspace; do
-	WORKSPACE_COW=--cow=copy WORKSPACE_SEEDS=${WORKSPACE_SEEDS:-1} WORKSPACE_KILLS=${WORKSPACE_KILLS:-1} \
+	supervisor/session-workspace supervisor/session-checkpoint; do
+	WORKSPACE_BRIEF=y WORKSPACE_COW=--cow=copy \
+		WORKSPACE_SEEDS=${WORKSPACE_SEEDS:-1} WORKSPACE_KILLS=${WORKSPACE_KILLS:-1} \
 		bash "$SRC/tests/live/$test.sh" >"$T/log" 2>&1 || fail "$test: $(tail -n 5 "$T/log")"
 done
 
@@ -190,6 +191,23 @@ for ((kill = 0; kill < kills; kill++)); do
 	discard_all
 done
 entries "$W" | diff - "$T/before" >"$T/differs" || fail "changed: $(cat "$T/differs")"
+
+# A checkpoint has what differs only. What had not been changed then is taken from the directory as it is when it is
+# restored, so that what somebody has changed there is seen; what the program has not changed stays.
+mkdir -p "$W/twice/in" && echo 1 >"$W/twice/in/gone" && echo 2 >"$W/twice/changed" && echo 3 >"$W/twice/kept"
+ln "$W/twice/kept" "$W/twice/kept2"
+id=$("$CALLGATE" session create --cow=copy --profile minimal -w "$W" -r /usr -x /usr/bin -- /bin/sh) || die "create"
+inside() { timeout "$LIVE_TIMEOUT" "$CALLGATE" session exec "$id" -- /bin/sh -c "$1"; }
+"$CALLGATE" session checkpoint --json "$id" one | jq -e '.copied_files == 0' >/dev/null ||
+	fail "copied what is the same"
+inside 'cd twice; rm -r in changed kept kept2; mkdir changed; echo 4 >new'
+rm -r "$W/twice/in" && echo other >"$W/twice/changed" && echo 5 >"$W/twice/somebody's"
+"$CALLGATE" session restore "$id" one || fail "restore"
+[ "$(inside 'cd twice; ls; cat changed; stat -c %h kept; [ kept -ef kept2 ] && echo same')" = \
+	"$(printf '%s\n' changed kept kept2 other 2 same)" ] || fail "restored: $(inside 'ls -lR twice; cat twice/*')"
+"$CALLGATE" session stop "$id"
+ws diff "$id" | grep -v "^D  twice/in\|^D  twice/somebody's" && fail "differs: $(ws diff "$id")"
+discard_all
 
 # A new file that got the inode number of a removed one has not been there before: it is no conflict.
 mkdir "$W/reused" && touch "$W"/reused/{1..20}

@@ -85,9 +85,10 @@ checkpoints() # the names of all entries of the directory of checkpoints, which 
 	(cd "$TMPDIR/callgate-$(id -u)/workspaces/$id/checkpoints" && echo .[a-z]* *)
 }
 
-id=$(session create --cow --disk 6M --profile minimal -w "$W" -r /usr -x /usr/bin -- /bin/sh 2>"$T/err") ||
-	die "create: $(cat "$T/err")"
-if session checkpoint "$id" none >/dev/null 2>"$T/err"; then
+rm "$W/large" "$W/a/link" "$W"/a/[23]
+for cow in --cow --cow=copy; do
+	id=$(session create $cow --disk 6M --profile minimal -w "$W" -r /usr -x /usr/bin -- /bin/sh) || die "create"
+	session checkpoint "$id" none >/dev/null || fail "none"
 	inside 'head -c 2M /dev/zero | tr "\0" x >new'
 	session checkpoint "$id" first >/dev/null || fail "first"
 	session checkpoint "$id" again >/dev/null || fail "again: it shares all files"
@@ -102,20 +103,17 @@ if session checkpoint "$id" none >/dev/null 2>"$T/err"; then
 	# What the programs write counts together with the checkpoints.
 	inside 'head -c 3M /dev/zero | tr "\0" x >more' 2>/dev/null && fail "not ended"
 	while [ -n "$("$CALLGATE" session list --json | jq -r .session)" ]; do sleep 0.05; done
-else
-	grep -q 'of a copy there are no checkpoints' "$T/err" || fail "refused: $(cat "$T/err")"
-	session stop "$id"
-fi
-"$CALLGATE" ws discard "$id" || fail "discard"
+	"$CALLGATE" ws discard "$id" || fail "discard"
+done
 
 # ---- a full disk ----
 if [ "$(id -u)" = 0 ] && mkdir "$T/small" && mount -t tmpfs -o size=11M small "$T/small" 2>/dev/null; then
 	trap 'umount "$T/small"; live_done' EXIT
-	rm "$W/large" "$W/a/link"
 	TMPDIR=$T/small
-	id=$(session create --cow --profile minimal -w "$W" -r /usr -x /usr/bin -- /bin/sh) || die "create"
-	inside 'head -c 3M /dev/zero | tr "\0" x >new'
-	if session checkpoint "$id" first >/dev/null 2>"$T/err"; then
+	for cow in --cow --cow=copy; do
+		id=$(session create $cow --profile minimal -w "$W" -r /usr -x /usr/bin -- /bin/sh) || die "create"
+		inside 'head -c 3M /dev/zero | tr "\0" x >new'
+		session checkpoint "$id" first >/dev/null || fail "first"
 		inside 'echo 2 >>new; rm a/1; head -c 11M /dev/zero >fill' 2>/dev/null && fail "not full"
 		refuses "No space left on device" session checkpoint "$id" second
 		[ "$(checkpoints)" = ".latest first" ] || fail "left: $(checkpoints)"
@@ -123,9 +121,9 @@ if [ "$(id -u)" = 0 ] && mkdir "$T/small" && mount -t tmpfs -o size=11M small "$
 		session restore "$id" first 2>"$T/err" || session restore "$id" first || fail "restore: $(cat "$T/err")"
 		[ "$(inside 'wc -c <new; ls fill a/1' 2>/dev/null)" = "$(printf '%s\na/1' $((3 << 20)))" ] ||
 			fail "restored"
-	fi
-	session stop "$id"
-	"$CALLGATE" ws discard "$id" || fail "discard"
+		session stop "$id"
+		"$CALLGATE" ws discard "$id" || fail "discard"
+	done
 	umount "$T/small"
 	trap live_done EXIT
 fi

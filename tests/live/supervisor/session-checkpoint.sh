@@ -8,8 +8,10 @@
 . "$(dirname "$0")/../cli/workspace-lib.sh"
 need jq git "$PYTHON"
 W=$T/w
-PLAYS=2 STEPS=60 KILLS=1 MANY=8
-[ -z "${CHECK_LONG:-}" ] || PLAYS=40 STEPS=200 KILLS=60 MANY=50
+PLAYS=${WORKSPACE_SEEDS:-2} STEPS=60 KILLS=${WORKSPACE_KILLS:-1} MANY=8 RACES=2 brief=
+# In another test, with copies: without what is the same both ways.
+[ -z "${WORKSPACE_BRIEF:-}" ] || brief=y MANY=0 RACES=1 STEPS=200
+[ -z "${CHECK_LONG:-}" ] || PLAYS=40 STEPS=200 KILLS=60 MANY=50 RACES=60 brief=
 
 session()
 {
@@ -18,8 +20,8 @@ session()
 
 create() # sets $id
 {
-	id=$(session create --cow --profile minimal -w "$W" -r "$T/program.py" -r /usr -r /etc -x /usr/bin \
-		-e GIT_CONFIG_NOSYSTEM=1 -x /usr/lib/git-core -e HOME=/nonesuch -- /bin/sh 2>"$T/err")
+	id=$(session create "${WORKSPACE_COW:---cow}" --profile minimal -w "$W" -r "$T/program.py" -r /usr -r /etc \
+		-x /usr/bin -e GIT_CONFIG_NOSYSTEM=1 -x /usr/lib/git-core -e HOME=/nonesuch -- /bin/sh 2>"$T/err")
 }
 
 inside() # COMMAND: in the session
@@ -73,14 +75,6 @@ cp "$SRC/tests/live/cli/workspace-program.py" "$T/program.py" || die "no program
 picture "$W" >/dev/null
 picture "$W" >"$T/before"
 create || die "no session: $(cat "$T/err")"
-if ! session checkpoint "$id" none >"$T/work" 2>"$T/err"; then
-	grep -q 'of a copy there are no checkpoints' "$T/err" || fail "refused: $(cat "$T/err")"
-	session stop "$id" || fail "stop"
-	"$CALLGATE" ws discard "$id" || fail "discard"
-	live_done
-fi
-{ session stop "$id" && "$CALLGATE" ws discard "$id"; } || die "the first session cannot be ended"
-create || die "no session: $(cat "$T/err")"
 
 # ---- what was done, and undone ----
 checkpoint clean
@@ -108,31 +102,35 @@ restore clean
 [ -z "$(inside 'git status --short; git fsck')" ] || fail "git: $(inside 'git status; git fsck')"
 
 # ---- git: its objects are copied once ----
-inside 'for i in $(seq 40); do echo change >>f$i; done; git commit -qam one' || fail "commit"
-checkpoint commit
-inside 'echo two >>f1; git commit -qam two' || fail "commit two"
-checkpoint two
-holds "git's objects were copied again" '.copied_files < 12 and .kept_files > 75'
-inside 'for i in $(seq 20); do echo bad >f$i; done; git commit -qam bad; rm -rf .git/objects/??; rm f2*'
-checkpoint bad
-restore commit
-[ "$(inside 'git fsck --no-dangling; git status --short; git log --oneline | wc -l')" = 2 ] ||
-	fail "git: $(inside 'git fsck; git status --short; git log --oneline')"
-inside 'mkdir -p l/i/n/k; set -- .git/objects/[0-9a-f][0-9a-f]/*; ln "$1" l/i/n/k/ed'
-checkpoint linked # an object with another name, which is looked at later
-restore commit
-restore linked
-restore commit
-checkpoint after
-checkpoint again
-holds "nothing has changed" '.copied_files == 0 and .kept_files > 40'
-all=$TMPDIR/callgate-$(id -u)/workspaces/$id/checkpoints
-of_commit=$(du -s --apparent-size -B1 "$all/commit" | cut -f1)
-both=$(du -sc --apparent-size -B1 "$all/after" "$all/again" | tail -n 1 | cut -f1)
-((both < of_commit * 3 / 2 + 100000)) || fail "two equal checkpoints have $both bytes, the first one $of_commit"
+git_objects()
+{
+	inside 'for i in $(seq 40); do echo change >>f$i; done; git commit -qam one' || fail "commit"
+	checkpoint commit
+	inside 'echo two >>f1; git commit -qam two' || fail "commit two"
+	checkpoint two
+	holds "git's objects were copied again" '.copied_files < 12 and .kept_files > 75'
+	inside 'for i in $(seq 20); do echo bad >f$i; done; git commit -qam bad; rm -rf .git/objects/??; rm f2*'
+	checkpoint bad
+	restore commit
+	[ "$(inside 'git fsck --no-dangling; git status --short; git log --oneline | wc -l')" = 2 ] ||
+		fail "git: $(inside 'git fsck; git status --short; git log --oneline')"
+	inside 'mkdir -p l/i/n/k; set -- .git/objects/[0-9a-f][0-9a-f]/*; ln "$1" l/i/n/k/ed'
+	checkpoint linked # an object with another name, which is looked at later
+	restore commit
+	restore linked
+	restore commit
+	checkpoint after
+	checkpoint again
+	holds "nothing has changed" '.copied_files == 0 and .kept_files > 40'
+	all=$TMPDIR/callgate-$(id -u)/workspaces/$id/checkpoints
+	of_commit=$(du -s --apparent-size -B1 "$all/commit" | cut -f1)
+	both=$(du -sc --apparent-size -B1 "$all/after" "$all/again" | tail -n 1 | cut -f1)
+	((both < of_commit * 3 / 2 + 100000)) || fail "two equal checkpoints have $both bytes, the first one $of_commit"
+}
+[ -n "$brief" ] || git_objects
 
 # ---- sqlite, in the middle of its life ----
-if command -v sqlite3 >/dev/null; then
+if [ -z "$brief" ] && command -v sqlite3 >/dev/null; then
 	inside 'sqlite3 db "create table t(x); insert into t values(1)"'
 	checkpoint sqlite
 	inside 'sqlite3 db "delete from t; vacuum"; rm -f db; echo no >db'
@@ -183,18 +181,64 @@ restore later
 [ "$(inside 'cat said')" = "$W/atwo" ] || fail "what lives said $(inside 'cat said')"
 inside 'touch end'
 
-# ---- many ----
+# ---- names of every byte, and the longest ----
 restore clean
-for ((i = 1; i <= MANY; i++)); do
-	inside "echo $i >count; echo $i >n$i"
-	session checkpoint "$id" "many$i" >/dev/null || fail "checkpoint $i"
+names='import os, sys
+names = [bytes([b]) for b in range(1, 256) if b not in b"/."] + [b"\xff" * 255, b"-rf", b"...", b"a\nb"]
+os.makedirs("names/" + "d" * 255, exist_ok=True)
+for name in names:
+    if sys.argv[1] == "make":
+        open(b"names/" + name, "wb").write(name)
+    elif os.path.lexists(b"names/" + name):
+        os.unlink(b"names/" + name)
+        os.mkdir(b"names/" + name)'
+inside "$PYTHON -c '$names' make"
+checkpoint names
+inside "$PYTHON -c '$names' break"
+restore names
+"$CALLGATE" ws diff --checkpoint names --json "$id" | jq -r .path | wc -l >"$T/count"
+[ "$(cat "$T/count")" -ge 257 ] || fail "names: $(cat "$T/count")"
+
+# ---- a program exchanges directories and files all the time: each checkpoint has one state of it ----
+inside 'mkdir -p race/1 race/2; for i in 1 2; do echo $i >race/$i/who; echo $i >race/f$i; done'
+session exec -d "$id" -- "$PYTHON" -c '
+import ctypes, os
+swap = lambda a, b: ctypes.CDLL(None).renameat2(-100, a.encode(), -100, b.encode(), 2)
+open("racing", "w").close()
+while not os.path.exists("halt"):
+    swap("race/1", "race/2")
+    swap("race/f1", "race/f2")
+    os.rename("race/1/who", "race/who")
+    os.rename("race/who", "race/2/who2")
+    os.rename("race/2/who2", "race/1/who")' >"$T/number"
+until [ -n "$(inside 'ls racing 2>/dev/null')" ]; do sleep 0.05; done
+for ((i = 1; i <= RACES; i++)); do
+	session checkpoint "$id" "race$i" >/dev/null || fail "a racing checkpoint"
+	((i % 3)) || session restore "$id" "race$((RANDOM % i + 1))" || fail "a racing restore"
 done
-session restore "$id" many7 || fail "restore 7 of $MANY"
-[ "$(inside 'cat count; ls | grep -c "^n[0-9]"' | tr '\n' ' ')" = "7 7 " ] || fail "7 of $MANY"
-session restore "$id" "many$MANY" || fail "restore $MANY"
-[ "$(inside 'cat count; ls | grep -c "^n[0-9]"' | tr '\n' ' ')" = "$MANY $MANY " ] || fail "$MANY of $MANY"
-session checkpoint --remove "$id" many7 || fail "remove"
-session restore "$id" many7 2>/dev/null && fail "restored a removed one"
+inside 'touch halt'
+for ((i = 1; i <= RACES; i++)); do
+	session restore "$id" "race$i" || fail "a raced checkpoint"
+	[ "$(inside 'cat race/f? | sort; find race -name "who*" -exec cat {} + | sort' | tr '\n' ' ')" = "1 2 1 2 " ] ||
+		fail "raced $i: $(inside 'find race -type f -exec grep . {} +')"
+done
+
+# ---- many ----
+many()
+{
+	restore clean
+	for ((i = 1; i <= MANY; i++)); do
+		inside "echo $i >count; echo $i >n$i"
+		session checkpoint "$id" "many$i" >/dev/null || fail "checkpoint $i"
+	done
+	session restore "$id" many7 || fail "restore 7 of $MANY"
+	[ "$(inside 'cat count; ls | grep -c "^n[0-9]"' | tr '\n' ' ')" = "7 7 " ] || fail "7 of $MANY"
+	session restore "$id" "many$MANY" || fail "restore $MANY"
+	[ "$(inside 'cat count; ls | grep -c "^n[0-9]"' | tr '\n' ' ')" = "$MANY $MANY " ] || fail "$MANY of $MANY"
+	session checkpoint --remove "$id" many7 || fail "remove"
+	session restore "$id" many7 2>/dev/null && fail "restored a removed one"
+}
+((MANY == 0)) || many
 
 # ---- killed in the middle: the session goes on, and another restore mends it ----
 inside 'for i in $(seq 100); do mkdir -p k$i; echo $i >k$i/x; done'
@@ -235,7 +279,7 @@ refuses "no such session" session checkpoint 0000
 stays "at the end"
 
 # ---- the session is killed while a client restores ----
-keeper=$(pgrep -f "session create --cow --profile minimal -w $W " | head -n 1)
+keeper=$(pgrep -f "session create ${WORKSPACE_COW:---cow} --profile minimal -w $W " | head -n 1)
 session restore "$id" clean &
 sleep 0.02
 kill -KILL "$keeper"
