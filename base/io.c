@@ -216,7 +216,7 @@ int io_copy_bytes(int from_fd, int to_fd, uint64_t max, uint64_t *ret_copied)
 
 int io_copy_sparse(int from_fd, int to_fd)
 {
-	off_t size = lseek(from_fd, 0, SEEK_END), data = 0, hole = 0;
+	off_t size = lseek(from_fd, 0, SEEK_END), data = 0, hole = 0, end = 0;
 	uint64_t copied;
 	int r = size < 0 ? -errno : 0;
 
@@ -227,10 +227,11 @@ int io_copy_sparse(int from_fd, int to_fd)
 		r = io_copy_bytes(from_fd, to_fd, (uint64_t)(hole - data), &copied);
 		if (r == 0 && copied == 0)
 			break; /* the file was truncated meanwhile */
+		end = data + (off_t)copied;
 	}
 	if (r == 0 && data < 0 && errno != ENXIO) /* ENXIO: no data follows, only a hole up to the end of the file */
 		return -errno;
-	if (r == 0 && ftruncate(to_fd, size) < 0)
+	if (r == 0 && end != size && ftruncate(to_fd, size) < 0) /* some file systems write a journal for that */
 		return -errno;
 	return r;
 }

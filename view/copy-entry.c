@@ -39,11 +39,14 @@ static int copy_attribute(const char *from, const char *to, const char *name, ch
 	return copy_may_skip_attribute(name) || errno == ENODATA ? 0 : -errno;
 }
 
-static int copy_extended_attributes(const char *from, const char *to)
+static int copy_extended_attributes(int from_fd, const char *from, const char *to)
 {
 	_cleanup_free_ char *names = NULL;
-	ssize_t len = listxattr(from, NULL, 0);
+	ssize_t len = flistxattr(from_fd, NULL, 0);
 	int r = 0;
+
+	if (len < 0 && errno == EBADF) /* O_PATH */
+		len = listxattr(from, NULL, 0);
 
 	if (len <= 0)
 		return len < 0 && errno != EOPNOTSUPP ? -errno : 0;
@@ -58,6 +61,23 @@ static int copy_extended_attributes(const char *from, const char *to)
 	return r;
 }
 
+/* Sets the mode of what is open, perhaps with O_PATH. 0 or -errno. */
+static int copy_mode(int fd, const char *link, mode_t mode)
+{
+	if (fchmod(fd, mode) == 0)
+		return 0;
+	return errno != EBADF || chmod(link, mode) < 0 ? -errno : 0;
+}
+
+static int copy_times(int fd, const char *link, const struct stat *st)
+{
+	const struct timespec times[2] = {st->st_atim, st->st_mtim};
+
+	if (futimens(fd, times) == 0)
+		return 0;
+	return errno != EBADF || utimensat(AT_FDCWD, link, times, 0) < 0 ? -errno : 0;
+}
+
 int copy_attributes(int from_fd, int to_fd, const char **ret_what)
 {
 	const struct io_proc_fd_path from = io_proc_fd_path(from_fd), to = io_proc_fd_path(to_fd);
@@ -70,12 +90,10 @@ int copy_attributes(int from_fd, int to_fd, const char **ret_what)
 	/* What belongs to another user is the program's own in the copy, unless this process may change that. */
 	if (st.st_uid != own.st_uid || st.st_gid != own.st_gid)
 		(void)!fchownat(to_fd, "", st.st_uid, st.st_gid, AT_EMPTY_PATH);
-	r = copy_extended_attributes(from.path, to.path);
-	if (r == 0 && !S_ISLNK(st.st_mode) && chmod(to.path, st.st_mode & 07777) < 0)
-		r = -errno;
-	if (r == 0 && utimensat(AT_FDCWD, to.path, (const struct timespec[2]){st.st_atim, st.st_mtim}, 0) < 0)
-		r = -errno;
-	return r;
+	r = copy_extended_attributes(from_fd, from.path, to.path);
+	if (r == 0 && !S_ISLNK(st.st_mode))
+		r = copy_mode(to_fd, to.path, st.st_mode & 07777);
+	return r < 0 ? r : copy_times(to_fd, to.path, &st);
 }
 
 /* ---- files ---- */
@@ -97,12 +115,11 @@ static int copy_check_room(int dir_fd, uint64_t bytes, struct copy_room *room)
 }
 
 /* Opens a regular file; its access time stays. -ENOENT: it has become something else. A descriptor or -errno. */
-static int copy_open_file(int dir_fd, const char *name)
+static int copy_open_file(int dir_fd, const char *name, struct stat *ret_st)
 {
 	const int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
 	const uint64_t resolve = IO_RESOLVE_BELOW | RESOLVE_NO_XDEV;
 	_cleanup_close_ int fd = openat2_retry(dir_fd, name, flags | O_NOATIME, 0, resolve);
-	struct stat st;
 
 	if (fd == -EPERM) /* another user's */
 		fd = openat2_retry(dir_fd, name, flags, 0, resolve);
@@ -110,25 +127,27 @@ static int copy_open_file(int dir_fd, const char *name)
 		return -ENOENT;
 	if (fd < 0)
 		return fd;
-	if (fstat(fd, &st) < 0)
+	if (fstat(fd, ret_st) < 0)
 		return -errno;
-	return S_ISREG(st.st_mode) ? steal_fd(&fd) : -ENOENT;
+	return S_ISREG(ret_st->st_mode) ? steal_fd(&fd) : -ENOENT;
 }
 
 static int copy_content(int from_fd, int to_fd, uint64_t bytes, struct copy_room *room)
 {
 	int r;
 
-	if (bytes == 0 || ioctl(to_fd, FICLONE, from_fd) == 0)
-		return bytes == 0 ? io_copy_sparse(from_fd, to_fd) : 0;
+	if (bytes == 0)
+		return io_copy_sparse(from_fd, to_fd);
+	if (ioctl(to_fd, FICLONE, from_fd) == 0)
+		return 0;
 	r = copy_check_room(to_fd, bytes, room);
 	return r < 0 ? r : io_copy_sparse(from_fd, to_fd);
 }
 
 static int copy_file(int from_dir_fd, const char *name, int to_dir_fd, struct copy_room *room, const char **ret_what)
 {
-	_cleanup_close_ int from = copy_open_file(from_dir_fd, name), to = -1;
 	struct stat st;
+	_cleanup_close_ int from = copy_open_file(from_dir_fd, name, &st), to = -1;
 	int r;
 
 	*ret_what = from == -EXDEV ? "is a mount of its own" : "cannot be read";
@@ -136,8 +155,6 @@ static int copy_file(int from_dir_fd, const char *name, int to_dir_fd, struct co
 		return 0;
 	if (from < 0)
 		return from;
-	if (fstat(from, &st) < 0)
-		return -errno;
 	*ret_what = "cannot be written to the copy in TMPDIR";
 	to = openat(to_dir_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (to < 0)
