@@ -54,7 +54,7 @@ static const struct trial trials[] = {
 	{PROBE_TRACE, PROBE_TRACE, probe_ptrace, true},
 	{PROBE_BENEATH, PROBE_BENEATH, probe_resolve_beneath, true},
 	{PROBE_LANDLOCK, PROBE_LANDLOCK, probe_landlock, true},
-	{PROBE_USERNS, PROBE_CGROUPNS, probe_namespaces, false},
+	{PROBE_USERNS, PROBE_COW, probe_namespaces, false},
 	{PROBE_CGROUPS, PROBE_CGROUPS, probe_cgroups, false},
 	{PROBE_PROC, PROBE_PROC, probe_procfs, true},
 	{PROBE_SCRATCH, PROBE_SCRATCH, probe_scratch_base, false},

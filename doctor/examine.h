@@ -27,6 +27,7 @@
 	PROBE(UTSNS, "utsns") \
 	PROBE(NETNS, "netns") \
 	PROBE(CGROUPNS, "cgroupns") \
+	PROBE(COW, "cow")                 /* whether --cow mounts an overlay, or copies the directory */ \
 	PROBE(CGROUPS, "cgroups") \
 	PROBE(PROC, "proc")               /* /proc of this process */ \
 	PROBE(SCRATCH, "scratch")         /* the place for scratch directories, in $TMPDIR */ \

@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/capability.h>
 #include <sched.h>
 #include <signal.h>
@@ -18,10 +19,12 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/io.h"
 #include "base/mounts.h"
 #include "confine/namespaces.h"
 #include "confine/privs.h"
 #include "doctor/probe.h"
+#include "keeper/scratch.h"
 
 #define TRIAL_STEP_TIMEOUT_MS 1000 /* wait for one step of the trial's child */
 #define PROBED_NAMESPACE_FLAGS \
@@ -41,6 +44,7 @@ enum namespaces_step {
 	STEP_NET_NAMESPACE,
 	STEP_LOOPBACK, /* setting the loopback interface up */
 	STEP_CGROUP_NAMESPACE,
+	STEP_OVERLAY, /* mounting an overlay whose layer is in a scratch directory */
 	STEP_MAX,
 };
 
@@ -65,6 +69,8 @@ static const struct {
 	[STEP_NET_NAMESPACE] = {PROBE_NETNS, "cannot be made", NULL},
 	[STEP_LOOPBACK] = {PROBE_NETNS, "made, but its loopback stays down", "made, with its loopback up"},
 	[STEP_CGROUP_NAMESPACE] = {PROBE_CGROUPNS, "cannot be made", "made"},
+	[STEP_OVERLAY] = {PROBE_COW, "overlayfs cannot be mounted with a layer in TMPDIR",
+			  "an overlay is mounted over the directory"},
 };
 
 /* Memory that the child which tries namespaces shares with its parent. */
@@ -78,6 +84,7 @@ struct trial_shared_page {
 	bool child_writes_id_maps;  /* if so: without privileges the child does, as in a run */
 	uid_t uid;                  /* of the parent */
 	gid_t gid;                  /* of the parent */
+	char scratch_path[PATH_MAX]; /* a directory in which an overlay can be tried; "": there is none */
 };
 
 /* ---- in the namespaces ---- */
@@ -159,6 +166,29 @@ static int probe_change_root(int tmpfs)
 	return umount2(".", MNT_DETACH) < 0 ? errno : 0;
 }
 
+/* Mounts an overlay as --cow does, in the scratch directory. 0 or a positive errno. */
+static int probe_mount_overlay(const struct trial_shared_page *page)
+{
+	_cleanup_close_ int scratch = -1, dir = -1, lower = -1, upper = -1, work = -1, overlay = -1;
+	bool user_xattr;
+
+	if (!*page->scratch_path)
+		return ENOENT;
+	scratch = io_open_without_links(page->scratch_path, O_RDONLY | O_DIRECTORY);
+	if (scratch >= 0 && mkdirat(scratch, "overlay", 0700) < 0)
+		return errno;
+	dir = scratch < 0 ? scratch : io_open_dir(scratch, "overlay");
+	if (dir < 0)
+		return -dir;
+	if (mkdirat(dir, "lower", 0700) < 0 || mkdirat(dir, "upper", 0700) < 0 || mkdirat(dir, "work", 0700) < 0)
+		return errno;
+	lower = io_open_dir(dir, "lower");
+	upper = lower < 0 ? lower : io_open_dir(dir, "upper");
+	work = upper < 0 ? upper : io_open_dir(dir, "work");
+	overlay = work < 0 ? work : mounts_create_overlay(lower, upper, work, 0, true, &user_xattr);
+	return overlay < 0 ? -overlay : 0;
+}
+
 /*
  * Writes the id maps from within the namespace. AppArmor may let user namespaces be made and give no capability in
  * them: then a process within cannot write them, though one outside can.
@@ -220,6 +250,8 @@ static _Noreturn void probe_run_namespaces_child(struct trial_shared_page *page)
 	page->error[STEP_MOUNT_NAMESPACE] = probe_unshare_namespace(page, CLONE_NEWNS);
 	if (page->error[STEP_MOUNT_NAMESPACE] == 0)
 		tmpfs = probe_make_mount_tree(page);
+	if (page->error[STEP_COPY_MOUNTS] == 0)
+		page->error[STEP_OVERLAY] = probe_mount_overlay(page);
 	probe_make_pidns(page, tmpfs);
 	if (page->error[STEP_COPY_MOUNTS] == 0)
 		page->error[STEP_CHANGE_ROOT] = probe_change_root(tmpfs);
@@ -269,11 +301,25 @@ static const char *probe_explain_errno(const struct doctor *doctor, enum namespa
 	return "refused, perhaps by a security module";
 }
 
+/* Reports which way --cow takes. Copying works, too. */
+static void probe_report_cow(struct doctor *doctor, int error)
+{
+	if (error == 0)
+		finding_set_state(doctor, PROBE_COW, FINDING_WORKS, 0, "%s", steps[STEP_OVERLAY].works);
+	else if (error > 0)
+		finding_set_state(doctor, PROBE_COW, FINDING_WORKS_WITH_CAVEAT, error,
+				  "the directory is copied: %s (%s)", steps[STEP_OVERLAY].fails, strerror(error));
+	else
+		finding_set_state(doctor, PROBE_COW, FINDING_WORKS_WITH_CAVEAT, 0,
+				  "the directory is copied: an overlay takes a mount namespace");
+}
+
 static void probe_report_namespaces(struct doctor *doctor, const struct trial_shared_page *page)
 {
 	int user =
 		page->error[STEP_USER_NAMESPACE] ? page->error[STEP_USER_NAMESPACE] : page->error[STEP_WRITE_ID_MAPS];
 
+	probe_report_cow(doctor, page->error[STEP_OVERLAY]);
 	for (enum namespaces_step step = 0; step < STEP_MAX; step++) {
 		enum probe probe = steps[step].probe;
 		int error = page->error[step];
@@ -295,14 +341,12 @@ static void probe_report_namespaces(struct doctor *doctor, const struct trial_sh
 	}
 }
 
-void probe_namespaces(struct doctor *doctor)
+/* Tries all namespaces in a child, and reports. */
+static void probe_try_namespaces(struct doctor *doctor, struct trial_shared_page *page)
 {
-	struct trial_shared_page *page = probe_map_shared(sizeof(*page));
 	pid_t pid;
 	int status;
 
-	if (!page)
-		return;
 	for (enum namespaces_step step = 0; step < STEP_MAX; step++)
 		page->error[step] = -1;
 	probe_find_userns_traits(doctor);
@@ -324,4 +368,21 @@ void probe_namespaces(struct doctor *doctor)
 	page->mapped = 1;
 	if (probe_wait_for_child(pid, TRIAL_STEP_TIMEOUT_MS, &status) == 0 && page->unshared)
 		probe_report_namespaces(doctor, page);
+}
+
+void probe_namespaces(struct doctor *doctor)
+{
+	struct trial_shared_page *page = probe_map_shared(sizeof(*page));
+	struct policy_error error = {""};
+	struct scratch scratch;
+	bool has_scratch;
+
+	if (!page)
+		return;
+	has_scratch = scratch_create(&scratch, &error) == 0;
+	if (has_scratch)
+		(void)snprintf(page->scratch_path, sizeof(page->scratch_path), "%s", scratch.path);
+	probe_try_namespaces(doctor, page);
+	if (has_scratch)
+		(void)scratch_remove_run(&scratch); /* the trial of scratch directories tells when that fails */
 }

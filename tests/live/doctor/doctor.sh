@@ -27,6 +27,7 @@ examine 0
 says '.works and .reason == null and .run.status == "ok"' here
 says '[.checks[].state | . == "works" or . == "lacks" or . == "warns"] | all' here
 agrees
+cow_agrees
 cg doctor >"$T/text" || fail "as text it ends with $?"
 for layer in $(jq -r '.layers | keys[]' "$D"); do
 	grep -q "^.*[ :]$layer\b" "$T/text" || fail "the text does not tell about $layer"
@@ -76,6 +77,8 @@ says '[.advice[].title] == ["one listener only"]' nested
 	says 'state("userns") == "lacks" and (text("outer_filter") | contains("unshare"))' no-unshare
 	says 'advice("\"unshare\"") and advice("SCMP_ACT_ALLOW")' no-unshare
 	agrees $(refusing unshare:1,namespaces:1)
+	says 'state("cow") == "warns" and (text("cow") | startswith("the directory is copied: "))' no-unshare
+	cow_agrees $(refusing unshare:1,namespaces:1)
 	examine 1 $(refusing ptrace:1)
 	says 'state("exec_tracing") == "lacks" and advice("\"ptrace\"") and .run.status != "ok"' no-ptrace
 	examine 1 $(refusing process_vm_readv:38)

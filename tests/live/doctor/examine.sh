@@ -39,6 +39,17 @@ agrees()
 	says '.run.tried and .run.contradictions == [] and ([.layers[] | .active == .expected] | all)' "$*"
 }
 
+# cow_agrees COMMAND…: a run with --cow below COMMAND takes the way that doctor tells.
+cow_agrees()
+{
+	local by id
+	mkdir -p "$T/cow"
+	timeout 20 "$@" "$CALLGATE" run --json --cow -w "$T/cow" -- /bin/true </dev/null >"$T/cow.json" 2>"$T/err"
+	by=$(jq -r .workspace.by "$T/cow.json") id=$(jq -r .workspace.id "$T/cow.json")
+	says "state(\"cow\") == {\"overlay\": \"works\", \"copy\": \"warns\"}[\"$by\"]" "$* cow by $by"
+	"$CALLGATE" ws discard "$id" || fail "$*: no workspace: $(cat "$T/cow.json" "$T/err")"
+}
+
 # refusing SPEC,…: words of a command that puts filter.py around what follows. Names of system calls become numbers.
 refusing()
 {
