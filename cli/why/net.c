@@ -275,6 +275,20 @@ static char *why_suggest_rule(const struct net_question *asked)
 			  asked->endpoint, asked->host, asked->port);
 }
 
+/* What a denial leads to, besides the errno: "ask", "kill" …; NULL: nothing. Datagrams are not asked about. */
+static const char *why_get_effect_of_denial(const struct net_question *asked)
+{
+	const enum policy_on_deny mode = policy_find_on_deny(asked->policy, asked->verdict.label);
+
+	if (asked->verdict.is_allowed || mode == ON_DENY_ERRNO || !policy_net_is_enabled(asked->policy))
+		return NULL;
+	if (policy_on_deny_asks(mode) &&
+	    (mode == ON_DENY_ASK_FILE || asked->uses_udp || asked->callgate_sees_requests ||
+	     !policy_net_judge_answered_connect(asked->policy, asked->host, asked->port).is_allowed))
+		return NULL;
+	return policy_on_deny_get_name(mode);
+}
+
 static int why_print_text(const struct net_question *asked)
 {
 	const struct net_verdict *verdict = &asked->verdict;
@@ -291,6 +305,8 @@ static int why_print_text(const struct net_question *asked)
 	else
 		buf_printf(&text, "  answer    %s\n",
 			   asked->callgate_sees_requests ? "status 403 to the request" : "ECONNREFUSED to the connect");
+	if (why_get_effect_of_denial(asked))
+		buf_printf(&text, "  then      %s\n", why_get_effect_of_denial(asked));
 	if (verdict->rule && verdict->rule->credential_header)
 		buf_printf(&text, "  header    %s: %s\n", verdict->rule->credential_header,
 			   verdict->rule->credential_value);
@@ -317,16 +333,15 @@ static int why_print_json(const struct net_question *asked)
 	const struct net_verdict *verdict = &asked->verdict;
 	const struct net_rule *rule = verdict->rule;
 	_cleanup_free_ char *suggestion = why_suggest_rule(asked);
-	json_t *object =
-		json_pack("{s:s, s:s, s:s, s:i, s:s, s:s?, s:s?, s:s?, s:s, s:s?, s:b, s:s?, s:o, s:s?}", "verdict",
-			  verdict_get_name(verdict->is_allowed ? VERDICT_ALLOW : VERDICT_DENY), "op",
-			  asked->is_request ? "request" : "connect", "host", asked->host, "port", (int)asked->port,
-			  "proto", why_get_proto_name(asked), "method", asked->is_request ? asked->http_method : NULL,
-			  "path", asked->is_request ? asked->url_path : NULL, "rule", verdict->label, "reason",
-			  verdict->reason, "errno",
-			  verdict->is_allowed || asked->callgate_sees_requests ? NULL : "ECONNREFUSED", "opened",
-			  asked->callgate_sees_requests, "header", rule ? rule->credential_header : NULL, "addresses",
-			  why_make_addresses_json(asked), "suggest", suggestion);
+	json_t *object = json_pack(
+		"{s:s, s:s, s:s, s:i, s:s, s:s?, s:s?, s:s?, s:s, s:s?, s:b, s:s?, s:o, s:s?, s:s?}", "verdict",
+		verdict_get_name(verdict->is_allowed ? VERDICT_ALLOW : VERDICT_DENY), "op",
+		asked->is_request ? "request" : "connect", "host", asked->host, "port", (int)asked->port, "proto",
+		why_get_proto_name(asked), "method", asked->is_request ? asked->http_method : NULL, "path",
+		asked->is_request ? asked->url_path : NULL, "rule", verdict->label, "reason", verdict->reason, "errno",
+		verdict->is_allowed || asked->callgate_sees_requests ? NULL : "ECONNREFUSED", "opened",
+		asked->callgate_sees_requests, "header", rule ? rule->credential_header : NULL, "addresses",
+		why_make_addresses_json(asked), "suggest", suggestion, "then", why_get_effect_of_denial(asked));
 
 	return cli_print_json("why", object);
 }

@@ -268,6 +268,7 @@ int egress_client_start_connect(struct egress_client *client, struct call *call)
 			return -EAGAIN;
 		}
 	}
+	conn->answer = call->answer ? call->answer->answer_word : NULL;
 	memcpy(conn->address, what->address, sizeof(conn->address));
 	conn->address[sizeof(conn->address) - 1] = '\0';
 	r = connects_add_waiting(client, call, steal_fd(&fd), what, conn);

@@ -337,6 +337,8 @@ static int record_write_to_log(const struct egress_client *client, const struct 
 				    .host_pid = conn ? conn->host_pid : 0,
 				    .session_program_number = conn ? conn->program_number : 0,
 				    .exe = conn && conn->exe[0] ? conn->exe : NULL,
+				    .answer = conn ? conn->answer : NULL,
+				    .answered_by_uid = -1, /* the record of the connect(2) tells */
 				    .verdict = record_is_denied(record) ? VERDICT_DENY : VERDICT_ALLOW,
 				    .effect = record_is_denied(record) ? AUDIT_EFFECT_REFUSED : AUDIT_EFFECT_PERFORMED,
 				    .on_deny = mode > ON_DENY_ERRNO ? policy_on_deny_get_name(mode) : NULL,

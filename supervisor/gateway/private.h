@@ -98,6 +98,7 @@ struct connection {
 	struct request *requests; /* list of its requests without an outcome */
 	char *exe;
 	char *rule; /* the rule of the "open" record; NULL: not opened yet */
+	const char *answer; /* the answer that permits the connection, which the policy denies; static; NULL: none */
 	pid_t pid, ppid, host_pid;
 	unsigned program_number; /* in a session: the number of the program that the connection belongs to; 0: none */
 	int pidfd; /* a pidfd of the process `pid`, owned; opened only where a rule has "on_deny"; -1: not open */

@@ -47,6 +47,13 @@ record '.answer == "no" and .verdict == "deny" and .errno == "ECONNREFUSED" and 
 [ "$(jq -c '[.network[] | select(.decision == "deny")] | length' "$T/result")" = 1 ] ||
 	fail "not one denial in the result: $(jq -c .network "$T/result")"
 "$CALLGATE" replay "$T/audit" -p "$T/p.json" --json >"$T/replay" || fail "replay: $(cat "$T/replay")"
+jq -e '.newly_denied.count == 0 and .newly_allowed.count == 0 and
+	(.not_replayable.groups | any(.class == "answered"))' "$T/replay" >/dev/null ||
+	fail "replay: $(cat "$T/replay")"
+for pair in "a.test:$echo=ask" "n.test:$echo=null" 169.254.169.254:80=null "198.51.100.9:80=null"; do
+	"$CALLGATE" why -p "$T/p.json" -w "$T/w" --connect "${pair%=*}" --json >"$T/why"
+	[ "$(jq -r .then "$T/why")" = "${pair#*=}" ] || fail "why: ${pair%=*}: $(cat "$T/why")"
+done
 echo "talked"
 
 # Never asked about, or permitted: what a rule denies that does not ask, loopback, metadata; a name whose address is not
