@@ -31,9 +31,14 @@ none() # FILE WHY
 	grep -q "^callgate ws apply: $1: conflict.*; base: none, $2;" "$T/said" || fail "$1: not '$2': $(cat "$T/said")"
 }
 
-fresh()
+discard_all()
 {
 	cg ws list --json | jq -r .id | while read -r each; do cg ws discard "$each"; done
+}
+
+fresh()
+{
+	discard_all
 	rm -rf "$W"
 	mkdir -p "$W/d/sub"
 	for name in one two three four five six d/f d/sub/g; do echo "old $name" >"$W/$name"; done
@@ -113,6 +118,8 @@ if [ "$(id -u)" = 0 ] && mkdir "$T/small" && mount -t tmpfs -o size=4M small "$T
 	rm "$W/large"
 	head -c 900000 /dev/zero >"$W/two"
 	head -c 900000 /dev/zero >"$W/three"
+	discard_all
+	was=$TMPDIR
 	export TMPDIR=$T/small
 	cow -r "$PYTHON" -- "$PYTHON" -c '
 for name in "two", "three":
@@ -122,6 +129,7 @@ for name in "two", "three":
 	conflicts
 	none three 'the file system of TMPDIR was full'
 	umount "$T/small"
+	export TMPDIR=$was
 	trap live_done EXIT
 fi
 
@@ -156,3 +164,7 @@ for text in 'one: changed' 'd/f: removed'; do
 done
 conflicts
 grep -q 'ws apply: warning: two: changed' "$T/said" || fail "not said: $(cat "$T/said")"
+cg ws diff "$id" --json >"$T/out" || :
+jq -e 'select(.path == "four").conflict.base | test("/base/[0-9]+/four$")' "$T/out" >/dev/null ||
+	fail "no base: $(cat "$T/out")"
+discard_all
