@@ -80,11 +80,11 @@ static int bases_parse_all(struct workspace_bases *bases, bool is_of_copy)
 
 int workspace_bases_load(const struct workspace_layer *layer, struct workspace_bases *bases)
 {
-	_cleanup_close_ int fd = openat(layer->dir_fd, BASES_NAME, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	_cleanup_close_ int fd = openat2_retry(layer->dir_fd, BASES_NAME, O_RDONLY | O_NOFOLLOW | O_NOATIME, 0, 0);
 	struct stat st;
 
 	if (fd < 0)
-		return errno == ENOENT ? 0 : -errno;
+		return fd == -ENOENT ? 0 : fd;
 	if (fstat(fd, &st) < 0)
 		return -errno;
 	bases->were_kept = true;

@@ -23,6 +23,7 @@ struct workspace_bases {
 /* Reads the bases of a layer. Zero-initialise; workspace_bases_release() frees. 0 or -errno. */
 int workspace_bases_load(const struct workspace_layer *layer, struct workspace_bases *bases);
 void workspace_bases_release(struct workspace_bases *bases);
+#define _cleanup_workspace_bases_ __attribute__((cleanup(workspace_bases_release)))
 
 /*
  * Finds the base of what a change has changed, removed or replaced, and writes it to a file of the workspace. True:

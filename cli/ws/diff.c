@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/io.h"
 #include "base/text.h"
 #include "cli/options.h"
 #include "cli/ws/open.h"
@@ -13,6 +14,8 @@
 #include "cli/ws/select.h"
 #include "cli/ws/show.h"
 #include "cli/ws/stale.h"
+#include "workspace/bases.h"
+#include "workspace/conflict.h"
 
 #define DIFF_VERB "ws diff"
 #define DIFF_PATH_COLUMNS_MAX 60 /* most columns of paths with --stat; a longer one moves its numbers to the right */
@@ -49,6 +52,42 @@ static int diff_visit(const struct diff_view *view,
 
 	for (size_t i = 0; r == 0 && i < view->changes->count; i++)
 		r = visit(view->patch.dir, &view->changes->item[i]);
+	return r;
+}
+
+/* Prints a change as JSON, and of a conflict its base. 0 or -errno. */
+static int diff_print_change_json(const struct diff_view *view, const struct workspace_bases *bases,
+				  const struct workspace_change *change)
+{
+	const struct workspace_layer *layer = view->patch.layer;
+	struct workspace_change of_old = *change;
+	char text[PATH_MAX], path[2 * PATH_MAX] = "";
+	struct show_conflict conflict = {.no_base = text};
+	int r;
+
+	if (change->kind == WORKSPACE_RENAMED) { /* what was changed outside is the old name */
+		of_old.path = of_old.old_path;
+		of_old.old_path = NULL;
+	}
+	r = workspace_is_conflict(layer, &of_old);
+	if (r <= 0)
+		return r < 0 ? r : show_json(view->patch.dir, change, NULL);
+	if (workspace_bases_find(bases, layer, &of_old, text) && io_read_fd_name(layer->dir_fd, path) > 0) {
+		(void)strncat(path, "/", sizeof(path) - strlen(path) - 1);
+		(void)strncat(path, text, sizeof(path) - strlen(path) - 1);
+		conflict = (struct show_conflict){.base = path};
+	}
+	return show_json(view->patch.dir, change, &conflict);
+}
+
+static int diff_print_json(const struct diff_view *view, bool is_checkpoint)
+{
+	_cleanup_workspace_bases_ struct workspace_bases bases = {.text = NULL};
+	int r = is_checkpoint ? 0 : workspace_bases_load(view->patch.layer, &bases);
+
+	for (size_t i = 0; r == 0 && i < view->changes->count; i++)
+		r = is_checkpoint ? show_json(view->patch.dir, &view->changes->item[i], NULL)
+				  : diff_print_change_json(view, &bases, &view->changes->item[i]);
 	return r;
 }
 
@@ -102,7 +141,7 @@ static int diff_show(const struct diff_options *options, struct diff_view *view)
 		return diff_print_patch(view);
 	if (options->stat)
 		return diff_print_stat(view);
-	return diff_visit(view, options->json ? show_json : show_line);
+	return options->json ? diff_print_json(view, options->checkpoint != NULL) : diff_visit(view, show_line);
 }
 
 /* ---- the verb ---- */
