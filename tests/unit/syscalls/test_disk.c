@@ -286,7 +286,8 @@ START_TEST(test_pace)
 
 	(void)disk_measure_due_files(disk, NEVER);
 	now = io_read_clock_ns();
-	took_ms = (int)((now - before) / 1000000); /* where looking takes long, the pause is a multiple of that */
+	/* Where looking takes long, the pause is a multiple of that. */
+	took_ms = (int)((now - before + 999999) / 1000000);
 	ck_assert_int_ge(disk_get_next_measure_ms(disk, now), 0);
 	ck_assert_int_le(disk_get_next_measure_ms(disk, now), 5 + 100 * took_ms);
 	(void)usleep(1100000);
