@@ -2,6 +2,7 @@
 # "on_deny": "ask" of the network: a TCP connection waits for an answer, and reaches the endpoint that was asked about.
 . "$(dirname "$0")/../lib.sh"
 need jq python3
+[ -z "${OUTER_FILTER:-}" ] || skip "no pidfd_getfd(2) here: connections are not asked about"
 . "$(dirname "$0")/../net.sh"
 . "$(dirname "$0")/approve-lib.sh"
 net_servers echo banner http
