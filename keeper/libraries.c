@@ -43,7 +43,10 @@ static void libraries_set_suggestion(json_t *entry)
 	_cleanup_free_ char *text = NULL;
 	size_t i;
 
-	json_array_foreach(missing, i, item) buf_printf(&names, "%s\"%s\"", i > 0 ? ", " : "", json_string_value(item));
+	json_array_foreach(missing, i, item)
+	{
+		buf_printf(&names, "%s\"%s\"", i > 0 ? ", " : "", json_string_value(item));
+	}
 	if (!names.failed)
 		text = suggest_libraries(json_string_value(json_object_get(entry, "language")), names.data);
 	(void)json_object_set_new(entry, "suggest", text ? json_string(text) : json_null());

@@ -69,7 +69,9 @@ static void summary_print_libraries(FILE *out, const json_t *result)
 
 		missing = json_object_get(entry, "missing");
 		json_array_foreach(missing, j, item)
+		{
 			buf_printf(&names, "%s%s", j > 0 ? ", " : "", json_string_value(item));
+		}
 		summary_print_line(out, "callgate: not in \"libraries\": %s; to allow: %s",
 				   names.data ? names.data : "?", summary_get_text(entry, "suggest", "?"));
 	}

@@ -84,14 +84,17 @@ static bool hide_may_hide(const struct hide_files *files, const char *real)
 	return is_installed && !path_is_below(files->site, real);
 }
 
-/* Hides a path of the site. */
+/*
+ * Hides a path of the site. A link to elsewhere in the site stays: what it leads to may be chosen, or else is hidden
+ * itself.
+ */
 static void hide_path(const struct hide_files *files, const char *below, size_t len, const char *library)
 {
 	struct hidden_paths *hidden = files->hidden;
 	const char *path = arena_printf(files->packages->arena, "%s/%.*s", files->site, (int)len, below);
 	_cleanup_free_ char *real = realpath(path, NULL);
 
-	if (!real || !hide_may_hide(files, real))
+	if (!real || !hide_may_hide(files, real) || (strcmp(real, path) != 0 && path_is_below(real, files->site)))
 		return;
 	if (hidden->count == HIDDEN_PATHS_MAX) {
 		hidden->is_full = true;

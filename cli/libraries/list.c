@@ -308,7 +308,10 @@ int list_print_text(const json_t *object)
 		buf_puts(&text, ": ");
 		list_put_reason(&text, item);
 	}
-	json_array_foreach(packages, i, item) files += json_integer_value(json_object_get(item, "files"));
+	json_array_foreach(packages, i, item)
+	{
+		files += json_integer_value(json_object_get(item, "files"));
+	}
 	list_put_sets(&text, sets);
 	buf_printf(&text, "%s: %zu packages, %lld files\n", list_get_text(object, "language"),
 		   json_array_size(packages), (long long)files);

@@ -66,6 +66,34 @@ for name in other @scope/other; do
 		[ ! -d "$T/w/moved" ] || mv "$T/w/moved" "$T/w/node_modules"
 	done
 done
+# A store as pnpm makes it: what is needed exists there only, and nothing leads to the rest.
+store=$T/p/node_modules/.pnpm
+mkdir -p "$store/node_modules" "$T/p/node_modules"
+for name in app needed other; do
+	mkdir -p "$store/$name@1.0.0/node_modules/$name"
+	echo "module.exports = '$name'" >"$store/$name@1.0.0/node_modules/$name/index.js"
+	echo '{"version": "1.0.0"}' >"$store/$name@1.0.0/node_modules/$name/package.json"
+	ln -s "../$name@1.0.0/node_modules/$name" "$store/node_modules/$name"
+done
+echo '{"version": "1.0.0", "dependencies": {"needed": "1"}}' >"$store/app@1.0.0/node_modules/app/package.json"
+echo 'module.exports = require("needed")' >"$store/app@1.0.0/node_modules/app/index.js"
+ln -s ../../needed@1.0.0/node_modules/needed "$store/app@1.0.0/node_modules/needed"
+ln -s .pnpm/app@1.0.0/node_modules/app .pnpm/other@1.0.0/node_modules/other "$T/p/node_modules"
+cat >"$T/p/try.js" <<'END'
+const s = process.cwd() + "/node_modules/.pnpm", got = [require("app")]
+for (const path of ["other", s + "/node_modules/other", s + "/other@1.0.0/node_modules/other", "./node_modules/other",
+	"/proc/self/root" + s + "/other@1.0.0/node_modules/other", s + "/app@1.0.0/../other@1.0.0/node_modules/other"])
+	try { got.push(path + require(path)) } catch (error) { if (error.code != "MODULE_NOT_FOUND") got.push(error) }
+console.log(got.join())
+END
+for option in '' --preserve-symlinks; do
+	# shellcheck disable=SC2086 # no option, or one
+	NODE_PATH=$store/node_modules cg run -e NODE_PATH -p "$T/app.json" -w "$T/p" -- "$(command -v node)" $option \
+		try.js >"$T/out" 2>"$T/err"
+	[ "$(cat "$T/out")" = needed ] || fail "pnpm $option: $(cat "$T/out" "$T/err")"
+done
+cg libraries --node "$T/p" app >"$T/out" || fail "libraries of a store: $?"
+grep -qx '  needed 1.0.0, store, 2 files: app needs it' "$T/out" || fail "libraries of a store: $(cat "$T/out")"
 run more 'require("@scope/other"); console.log("more")'
 [ "$(cat "$T/out")" = more ] || fail "more: $(cat "$T/err")"
 cg check "$T/more.json" 2>"$T/err" >&2

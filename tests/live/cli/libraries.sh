@@ -61,6 +61,22 @@ import importlib.metadata, json, pkgutil, sys
 import app, helper, space.app
 print(sorted(d.metadata["Name"] for d in importlib.metadata.distributions()), hasattr(sys, "from_pth"))
 END
+# What an old installer leaves: an egg that is a file, one that is a directory, a link to a directory of sources, and
+# compiled forms of what is hidden. Second names that were made before, in the site.
+"$PYTHON" - "$site" <<'END' || die "eggs"
+import os, py_compile, sys, zipfile
+site = sys.argv[1]
+with zipfile.ZipFile(site + "/zipped-1.egg", "w") as egg:
+    egg.writestr("zipped.py", "NAME = 'zipped'")
+os.makedirs(site + "/dir-1.egg/dir")
+open(site + "/dir-1.egg/dir/__init__.py", "w").close()
+open(site + "/linked.egg-link", "w").write("/usr/share")
+py_compile.compile(site + "/other_single.py")
+py_compile.compile(site + "/other/__init__.py")
+os.link(site + "/other_single.py", site + "/second.py")
+os.symlink("other_single.py", site + "/third.py")
+os.symlink("other", site + "/fourth")
+END
 policy app '"libraries": {"python": ["App"]}'
 run app chosen.py
 { [ "$status" = 0 ] && [ "$(cat "$T/out")" = "['app', 'helper'] False" ]; } ||
@@ -169,6 +185,7 @@ done
 cat >"$T/w/attack.py" <<END
 import ctypes, importlib.util, os, sys
 S, bad = "$site", []
+compiled = "__pycache__/other_single." + sys.implementation.cache_tag + ".pyc"
 def gone(what, *args):
     try:
         bad.append((what.__name__, args, what(*args)))
@@ -180,7 +197,9 @@ for root in "", "/proc/self/root", "/proc/self/cwd/link", "/proc/thread-self/roo
     if root.endswith("link") and not os.path.islink("link"):
         os.symlink("/", "link")
     for name in ("other/__init__.py", "other_single.py", "space/other.py", "other", "loose.py",
-                 "other-1.dist-info/RECORD"):
+                 "other-1.dist-info/RECORD", "zipped-1.egg", "dir-1.egg/dir/__init__.py", "linked.egg-link",
+                 "second.py", "fourth/__init__.py", "app/../other/__init__.py",
+                 "other/__pycache__", compiled):
         path = root + S + "/" + name
         for what in open, os.stat, os.lstat, os.readlink, os.listdir, os.chdir:
             gone(what, path)
@@ -199,6 +218,18 @@ def load(path):
     spec = importlib.util.spec_from_file_location("other_single", path)
     spec.loader.exec_module(importlib.util.module_from_spec(spec))
 gone(load, S + "/other_single.py")
+import subprocess, zipimport
+for path in S + "/zipped-1.egg", "/proc/self/root" + S + "/zipped-1.egg":
+    try:
+        bad.append(zipimport.zipimporter(path))
+    except zipimport.ZipImportError:
+        pass
+for path in S, "/proc/self/root" + S, S + "/zipped-1.egg", S + "/dir-1.egg", S + "/../site-packages":
+    code = "import app\nfor m in 'other', 'other_single', 'second', 'third', 'fourth', 'zipped', 'dir':\n" \
+        "  try: __import__(m); print(m)\n  except ImportError: pass"
+    got = subprocess.run([sys.executable, "-c", code], env={"PYTHONPATH": path}, capture_output=True, text=True)
+    if got.stdout or got.returncode:
+        bad.append((path, got))
 for path in "/proc/self/root" + S, "$T/venv/lib64/" + S.split("/")[-2] + "/site-packages", ".":
     sys.path.insert(0, path)
     for module in "other", "other_single", "loose", "space.other":
