@@ -34,11 +34,11 @@ int session_client_send(int socket_fd, json_t *message, const int *fds, size_t c
 	return text ? fdpass_send(socket_fd, text, strlen(text), fds, count, 0) : -ENOMEM;
 }
 
-int session_client_receive(int socket_fd, json_t **ret_message, int *ret_fd)
+int session_client_receive_fds(int socket_fd, json_t **ret_message, int *ret_fds, size_t count)
 {
 	_cleanup_free_ char *text = malloc(SESSION_ANSWER_BYTES_MAX);
-	_cleanup_close_ int fd = -1;
-	ssize_t got = text ? fdpass_receive(socket_fd, text, SESSION_ANSWER_BYTES_MAX, &fd, 1, MSG_TRUNC) : -ENOMEM;
+	int fds[FDPASS_FDS_MAX];
+	ssize_t got = text ? fdpass_receive(socket_fd, text, SESSION_ANSWER_BYTES_MAX, fds, count, MSG_TRUNC) : -ENOMEM;
 	json_t *message;
 
 	if (got <= 0)
@@ -46,10 +46,22 @@ int session_client_receive(int socket_fd, json_t **ret_message, int *ret_fd)
 	message = (size_t)got <= SESSION_ANSWER_BYTES_MAX ? json_loadb(text, (size_t)got, 0, NULL) : NULL;
 	if (!json_is_object(message)) {
 		json_decref(message);
+		for (size_t i = 0; i < count; i++)
+			close_fd(&fds[i]);
 		return -EBADMSG;
 	}
 	*ret_message = message;
-	if (ret_fd)
-		*ret_fd = steal_fd(&fd);
+	memcpy(ret_fds, fds, count * sizeof(*fds));
 	return 0;
+}
+
+int session_client_receive(int socket_fd, json_t **ret_message, int *ret_fd)
+{
+	int fd = -1, r = session_client_receive_fds(socket_fd, ret_message, &fd, 1);
+
+	if (r == 0 && ret_fd)
+		*ret_fd = fd;
+	else
+		cleanup_close(&fd);
+	return r;
 }

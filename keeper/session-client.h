@@ -27,4 +27,7 @@ int session_client_send(int socket_fd, json_t *message, const int *fds, size_t c
  */
 int session_client_receive(int socket_fd, json_t **ret_message, int *ret_fd);
 
+/* The same with up to `count` descriptors, at most FDPASS_FDS_MAX; those that did not come are -1. */
+int session_client_receive_fds(int socket_fd, json_t **ret_message, int *ret_fds, size_t count);
+
 #endif

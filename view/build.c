@@ -422,9 +422,11 @@ static int build_mount_workspace(struct build_state *build, const struct policy_
 	r = build->options->copies_workspace ? -EAGAIN : build_mount_overlay(build, grant, flags);
 	if (r == -EAGAIN)
 		r = build_mount_workspace_copy(build, grant, flags, at);
-	if (r == 0)
-		build->workspace_dirs_mounted |= UINT64_C(1) << at;
-	return r < 0 ? r : build_add_workspace_layer(build, grant, at);
+	if (r < 0)
+		return r;
+	build->workspace_dirs_mounted |= UINT64_C(1) << at;
+	build->view->mount[build->view->mount_count - 1]->workspace_dir = at;
+	return build_add_workspace_layer(build, grant, at);
 }
 
 /* Mounts the parts of split grants. Called after all grants: another grant may have the path of a part. */

@@ -242,10 +242,11 @@ bool view_path_leads_to_object(const struct view *view, const char *virt, const 
 	return standin >= 0 && fstat(standin, &found) == 0 && view_is_same_object(&found, expected);
 }
 
-int view_open_workspace(const struct view *view)
+int view_open_workspace(const struct view *view, int at)
 {
 	for (size_t i = 0; i < view->mount_count; i++)
-		if (view->mount[i]->flags & (MOUNT_OVERLAY | MOUNT_WORKSPACE_COPY))
+		if (view->mount[i]->flags & (MOUNT_OVERLAY | MOUNT_WORKSPACE_COPY) &&
+		    view->mount[i]->workspace_dir == at)
 			return openat2_retry(view->mount[i]->fd, ".", O_RDONLY | O_DIRECTORY, 0, IO_RESOLVE_BELOW);
 	return -ENOENT;
 }

@@ -64,6 +64,7 @@ struct mount {
 	size_t virt_len; /* length of virt */
 	char *host_path; /* canonical path of the shown object in the mount namespace of this process */
 	size_t host_path_len;     /* length of host_path */
+	int workspace_dir;        /* with --cow: the number of the directory that it shows; else 0 */
 	char *recorded_host_path; /* path of the shown object on the host, for records */
 	char *path_below_fd; /* path of the object below fd: "." for a tree */
 	int fd;     /* O_PATH directory */
@@ -391,10 +392,10 @@ int view_get_supervisor_path(const struct place *place, char *out, size_t cap);
 int view_get_host_path(const struct place *place, char out[PATH_MAX]);
 
 /*
- * Opens the directory whose writes go to a workspace, as the program sees it, for reading. A descriptor owned by the
- * caller, which leads to it in any mount namespace; -ENOENT: there is none; or -errno.
+ * Opens directory `at` of those whose writes go to a workspace, as the program sees it, for reading. A descriptor owned
+ * by the caller, which leads to it in any mount namespace; -ENOENT: there is none; or -errno.
  */
-int view_open_workspace(const struct view *view);
+int view_open_workspace(const struct view *view, int at);
 
 /* What the copy of a workspace has, before the program starts; all 0 without one. Borrowed. */
 const struct copy_size *view_get_copy_size(const struct view *view);

@@ -424,20 +424,18 @@ static int checkpoint_link_marks(int old_fd, int new_fd)
 	return 0;
 }
 
-/* Makes the layer of a new checkpoint, in its directory. dir: of the workspace. 0 or -errno. */
-static int checkpoint_make_layer(struct copier *copier, int workspace_fd, int new_fd, const char *dir)
+/* Makes directory `name` of a new checkpoint, for the layer of a directory. 0 or -errno. */
+static int checkpoint_make_layer(struct copier *copier, const struct checkpoint_dir *dir, int new_fd, const char *name)
 {
-	_cleanup_close_ int layer = -1, old = io_open_dir(workspace_fd, "0"), upper = -1;
+	_cleanup_close_ int layer = -1, upper = -1;
 	int r;
 
-	if (old < 0)
-		return old;
-	if (mkdirat(new_fd, "0", 0700) < 0)
+	if (mkdirat(new_fd, name, 0700) < 0)
 		return -errno;
-	layer = io_open_dir(new_fd, "0");
+	layer = io_open_dir(new_fd, name);
 	if (layer < 0)
 		return layer;
-	r = checkpoint_link_marks(old, layer);
+	r = checkpoint_link_marks(dir->dir_fd, layer);
 	if (r < 0)
 		return r;
 	if (mkdirat(layer, "upper", 0700) < 0)
@@ -446,7 +444,8 @@ static int checkpoint_make_layer(struct copier *copier, int workspace_fd, int ne
 	if (upper < 0)
 		return upper;
 	copier->to_fd = upper;
-	r = copier->layer->is_live_copy ? copier_copy_changes(copier, old, dir) : copier_copy_layer(copier);
+	r = copier->layer->is_live_copy ? copier_copy_changes(copier, dir->dir_fd, dir->path)
+					: copier_copy_layer(copier);
 	copier->to_fd = -1;
 	if (r < 0)
 		return r;
@@ -455,68 +454,97 @@ static int checkpoint_make_layer(struct copier *copier, int workspace_fd, int ne
 	return copier->work->is_too_large ? -EDQUOT : 0;
 }
 
-int checkpoint_open_upper(int all_fd, const char *name)
+int checkpoint_open_upper(int all_fd, const char *name, size_t at)
 {
 	_cleanup_close_ int fd = *name ? io_open_dir(all_fd, name) : -ENOENT;
-	const int upper = fd < 0 ? fd : io_open_dir(fd, "0/upper");
+	_cleanup_close_ int layer = fd < 0 ? fd : workspace_open_layer_dir(fd, at);
+	const int upper = layer < 0 ? layer : io_open_dir(layer, "upper");
 
 	return upper < 0 ? -1 : upper;
 }
 
-/* Makes a checkpoint as CHECKPOINT_NEW_NAME. 0 or -errno. */
-static int checkpoint_make_new(struct copier *copier, int workspace_fd, int all_fd, const char *dir)
+int checkpoint_get_known_fd(const struct checkpoint_dir *dir, size_t at, int all_fd)
+{
+	return at == 0 ? all_fd : dir->dir_fd;
+}
+
+/* Makes a checkpoint of all directories as CHECKPOINT_NEW_NAME. 0 or -errno. */
+static int checkpoint_make_new(struct copier *copier, const struct checkpoint_dir *dirs, size_t count, int all_fd)
 {
 	_cleanup_close_ int fd = -1;
+	char name[24];
+	int r = 0;
 
 	if (mkdirat(all_fd, CHECKPOINT_NEW_NAME, 0700) < 0)
 		return -errno;
 	fd = io_open_dir(all_fd, CHECKPOINT_NEW_NAME);
-	return fd < 0 ? fd : checkpoint_make_layer(copier, workspace_fd, fd, dir);
+	if (fd < 0)
+		return fd;
+	for (size_t at = 0; r == 0 && at < count; at++) {
+		copier->work->failed_at = at;
+		known_files_read(&copier[at].before, checkpoint_get_known_fd(&dirs[at], at, all_fd));
+		copier[at].previous_fd = checkpoint_open_upper(all_fd, copier[at].before.checkpoint, at);
+		(void)snprintf(name, sizeof(name), "%zu", at);
+		r = checkpoint_make_layer(&copier[at], &dirs[at], fd, name);
+	}
+	return r;
 }
 
 /* Gives the new checkpoint its name, and notes of which files it has copies. 0 or -errno. */
-static int checkpoint_publish(struct copier *copier, int all_fd, const char *name, bool programs_live)
+static int checkpoint_publish(struct copier *copier, const struct checkpoint_dir *dirs, size_t count, int all_fd,
+			      const char *name, bool programs_live)
 {
-	(void)snprintf(copier->after.checkpoint, sizeof(copier->after.checkpoint), "%s", name);
-	copier->after.compares_contents = checkpoint_must_compare(copier->layer->upper_fd, programs_live);
+	/* Without the list, the next checkpoint copies all files. An old list may be of an older one of this name. */
+	for (size_t at = 0; at < count; at++)
+		if (known_files_remove(checkpoint_get_known_fd(&dirs[at], at, all_fd)) < 0)
+			return -EIO;
 	if (renameat2(all_fd, CHECKPOINT_NEW_NAME, all_fd, name, RENAME_NOREPLACE) < 0)
 		return -errno;
-	/* Without the list, the next checkpoint copies all files. */
-	if (known_files_write(&copier->after, all_fd) < 0)
-		(void)known_files_remove(all_fd);
+	for (size_t at = 0; at < count; at++) {
+		struct known_files *after = &copier[at].after;
+
+		(void)snprintf(after->checkpoint, sizeof(after->checkpoint), "%s", name);
+		after->compares_contents = checkpoint_must_compare(copier[at].layer->upper_fd, programs_live);
+		(void)known_files_write(after, checkpoint_get_known_fd(&dirs[at], at, all_fd));
+	}
 	return 0;
 }
 
-int checkpoint_make(const struct workspace_layer *layer, int workspace_fd, const char *dir, int all_fd,
-		    char name[CHECKPOINT_NAME_SIZE], bool programs_live, uint64_t max_bytes,
-		    struct checkpoint_work *ret_work)
+static void copier_release(struct copier *copier)
 {
-	struct copier copier = {.layer = layer,
-				.to_fd = -1,
-				.previous_fd = -1,
-				.last_to_fd = -1,
-				.last_previous_fd = -1,
-				.max_bytes = max_bytes,
-				.work = ret_work};
-	int r = checkpoint_choose_name(all_fd, name);
+	close_fd(&copier->previous_fd);
+	known_files_release(&copier->before);
+	known_files_release(&copier->after);
+	copies_release(&copier->copies);
+	dir_list_release(&copier->dirs);
+}
+
+int checkpoint_make(const struct checkpoint_dir *dirs, size_t count, int all_fd, char name[CHECKPOINT_NAME_SIZE],
+		    bool programs_live, uint64_t max_bytes, struct checkpoint_work *ret_work)
+{
+	_cleanup_free_ struct copier *copier = calloc(count, sizeof(*copier)); /* one a directory */
+	int r = copier ? checkpoint_choose_name(all_fd, name) : -ENOMEM;
 
 	*ret_work = (struct checkpoint_work){.failed_path = ""};
 	if (r == 0)
 		r = io_remove_tree(all_fd, CHECKPOINT_NEW_NAME); /* of a process that was killed */
 	if (r < 0 && r != -ENOENT)
 		return r;
+	for (size_t at = 0; at < count; at++)
+		copier[at] = (struct copier){.layer = &dirs[at].layer,
+					     .to_fd = -1,
+					     .previous_fd = -1,
+					     .last_to_fd = -1,
+					     .last_previous_fd = -1,
+					     .max_bytes = max_bytes,
+					     .work = ret_work};
 	checkpoint_await_clock_tick();
-	known_files_read(&copier.before, all_fd);
-	copier.previous_fd = checkpoint_open_upper(all_fd, copier.before.checkpoint);
-	r = checkpoint_make_new(&copier, workspace_fd, all_fd, dir);
+	r = checkpoint_make_new(copier, dirs, count, all_fd);
 	if (r == 0)
-		r = checkpoint_publish(&copier, all_fd, name, programs_live);
+		r = checkpoint_publish(copier, dirs, count, all_fd, name, programs_live);
 	if (r < 0)
 		(void)io_remove_tree(all_fd, CHECKPOINT_NEW_NAME); /* on failure the next one removes it */
-	close_fd(&copier.previous_fd);
-	known_files_release(&copier.before);
-	known_files_release(&copier.after);
-	copies_release(&copier.copies);
-	dir_list_release(&copier.dirs);
+	for (size_t at = 0; at < count; at++)
+		copier_release(&copier[at]);
 	return r;
 }

@@ -1,6 +1,6 @@
 /*
  * Checkpoints of a workspace: what its upper layer was at a moment. A checkpoint is a directory "checkpoints/NAME" of
- * the workspace with a layer of its own, which has the form of the workspace's ("0/upper"), so that it can be compared
+ * the workspace with layers of its own, which have the form of the workspace's ("0/upper"), so that it can be compared
  * and applied like that. Regular files that are the same in several checkpoints are hard links of one copy. The upper
  * layer itself has no link to a copy: programs change its files in place. Of a workspace by copying, which has no such
  * layer yet, a checkpoint has what the layer would have.
@@ -26,6 +26,7 @@ struct checkpoint_work {
 	uint64_t copied_files, copied_bytes, kept_files; /* regular files; kept: those that had not changed */
 	uint64_t held_bytes;        /* what a new one takes, as limits.disk counts it: files that it shares with none */
 	bool is_too_large;          /* -EDQUOT, because it takes more than it may */
+	size_t failed_at;           /* of the directory that an error is about */
 	char failed_path[PATH_MAX]; /* of the entry that an error is about; "": none */
 };
 
@@ -47,23 +48,35 @@ bool checkpoint_is_being_used(int workspace_fd);
  */
 int checkpoint_open(int workspace_fd, const char *name);
 
-/*
- * Makes a checkpoint of a layer of workspace_layer_open_live(), whose directory is `dir`. programs_live: programs are
- * stopped, and go on afterwards. name: "": the next number, which is stored there. max_bytes: most that it may take. 0;
- * -EEXIST: there is one of this name; -E2BIG: there are too many; -EDQUOT with ret_work->is_too_large; or -errno: then
- * there is no new one.
- */
-int checkpoint_make(const struct workspace_layer *layer, int workspace_fd, const char *dir, int all_fd,
-		    char name[CHECKPOINT_NAME_SIZE], bool programs_live, uint64_t max_bytes,
-		    struct checkpoint_work *ret_work);
+/* One directory of a workspace, while a checkpoint is made or restored. */
+struct checkpoint_dir {
+	struct workspace_layer layer;
+	char *path;  /* canonical host path; owned by the caller */
+	int dir_fd;  /* the directory of the workspace that has the layer */
+	int view_fd; /* the directory as the programs see it */
+};
+#define CHECKPOINT_DIR_INIT                                                \
+	(struct checkpoint_dir)                                            \
+	{                                                                  \
+		.layer = WORKSPACE_LAYER_INIT, .dir_fd = -1, .view_fd = -1 \
+	}
 
 /*
- * Makes the directory what it was at a checkpoint, by changing it as a program would: the kernel does not say what
- * happens if the layer of a mounted overlay is changed itself. view_fd: the directory as the programs see it. 0;
+ * Makes a checkpoint of `count` directories, those of the workspace, with layers of workspace_layer_open_live().
+ * programs_live: programs are stopped, and go on afterwards. name: "": the next number, which is stored there.
+ * max_bytes: most that it may take. 0; -EEXIST: there is one of this name; -E2BIG: there are too many; -EDQUOT with
+ * ret_work->is_too_large; or -errno: then there is no new one.
+ */
+int checkpoint_make(const struct checkpoint_dir *dirs, size_t count, int all_fd, char name[CHECKPOINT_NAME_SIZE],
+		    bool programs_live, uint64_t max_bytes, struct checkpoint_work *ret_work);
+
+/*
+ * Makes the directories what they were at a checkpoint, one after the other, by changing them as a program would: the
+ * kernel does not say what happens if the layer of a mounted overlay is changed itself. 0;
  * -ENOENT: there is no such checkpoint; or -errno: then some of it may be restored, and the rest not; another restore
  * goes on.
  */
-int checkpoint_restore(const struct workspace_layer *layer, int all_fd, const char *name, int view_fd,
+int checkpoint_restore(const struct checkpoint_dir *dirs, size_t count, int all_fd, const char *name,
 		       bool programs_live, struct checkpoint_work *ret_work);
 
 /* Removes a checkpoint. *ret_freed_bytes as checkpoint_work.held_bytes. 0; -ENOENT: there is none; or -errno. */
@@ -98,7 +111,10 @@ void checkpoint_await_clock_tick(void);
 /* Whether files of the layer may change without a change of their times: struct known_files. */
 bool checkpoint_must_compare(int upper_fd, bool programs_live);
 
-/* Opens the upper layer of a checkpoint. -1: there is none. */
-int checkpoint_open_upper(int all_fd, const char *name);
+/* Opens upper layer `at` of a checkpoint. -1: there is none. */
+int checkpoint_open_upper(int all_fd, const char *name, size_t at);
+
+/* The directory that has the list of struct known_files of directory `at`. Borrowed. */
+int checkpoint_get_known_fd(const struct checkpoint_dir *dir, size_t at, int all_fd);
 
 #endif

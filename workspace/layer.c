@@ -122,11 +122,12 @@ int workspace_layer_open(int workspace_fd, size_t at, const char *dir, struct wo
 	return layer_open(workspace_fd, at, "upper", dir, ret_layer, ret_why);
 }
 
-int workspace_layer_open_live(int workspace_fd, const char *dir, struct workspace_layer *ret_layer,
+int workspace_layer_open_live(int workspace_fd, size_t at, const char *dir, struct workspace_layer *ret_layer,
 			      const char **ret_why)
 {
-	const bool is_copy = faccessat(workspace_fd, "0/" COPY_DIR_NAME, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
-	int r = layer_open(workspace_fd, 0, is_copy ? COPY_DIR_NAME : "upper", dir, ret_layer, ret_why);
+	_cleanup_close_ int layer = workspace_open_layer_dir(workspace_fd, at);
+	const bool is_copy = layer >= 0 && faccessat(layer, COPY_DIR_NAME, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+	int r = layer_open(workspace_fd, at, is_copy ? COPY_DIR_NAME : "upper", dir, ret_layer, ret_why);
 
 	ret_layer->is_live_copy = is_copy;
 	return r;

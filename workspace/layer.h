@@ -41,10 +41,10 @@ int workspace_layer_open(int workspace_fd, size_t at, const char *dir, struct wo
 			 const char **ret_why);
 
 /*
- * Opens layer 0 of a session that goes on. Of one by copying there is no layer yet: upper_fd is the copy then. Returns
- * as workspace_layer_open().
+ * Opens layer `at` of a session that goes on. Of one by copying there is no layer yet: upper_fd is the copy then.
+ * Returns as workspace_layer_open().
  */
-int workspace_layer_open_live(int workspace_fd, const char *dir, struct workspace_layer *ret_layer,
+int workspace_layer_open_live(int workspace_fd, size_t at, const char *dir, struct workspace_layer *ret_layer,
 			      const char **ret_why);
 void workspace_layer_release(struct workspace_layer *layer);
 #define _cleanup_workspace_layer_ __attribute__((cleanup(workspace_layer_release)))

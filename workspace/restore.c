@@ -479,10 +479,10 @@ static int restore_note_status(struct restore *restore)
 }
 
 /* Restores, and notes what is known of the files then. 0 or -errno. */
-static int restore_and_note(struct restore *restore, int all_fd, const char *name, bool programs_live)
+static int restore_and_note(struct restore *restore, int known_dir_fd, const char *name, bool programs_live)
 {
 	/* Without the list, the next checkpoint copies all files: what is restored in part is not what it says. */
-	int r = known_files_remove(all_fd);
+	int r = known_files_remove(known_dir_fd);
 
 	if (r == 0)
 		r = restore_choose_temporary(restore);
@@ -494,24 +494,26 @@ static int restore_and_note(struct restore *restore, int all_fd, const char *nam
 		return r;
 	(void)snprintf(restore->after.checkpoint, sizeof(restore->after.checkpoint), "%s", name);
 	restore->after.compares_contents = checkpoint_must_compare(restore->layer->upper_fd, programs_live);
-	(void)known_files_write(&restore->after, all_fd); /* without it, the next checkpoint copies all files */
+	(void)known_files_write(&restore->after, known_dir_fd); /* without it, the next checkpoint copies all files */
 	checkpoint_await_clock_tick();
 	return 0;
 }
 
-int checkpoint_restore(const struct workspace_layer *layer, int all_fd, const char *name, int view_fd,
-		       bool programs_live, struct checkpoint_work *ret_work)
+/* Restores directory `at`. Returns as checkpoint_restore(). */
+static int restore_dir(const struct checkpoint_dir *dir, size_t at, int all_fd, const char *name, bool programs_live,
+		       struct checkpoint_work *work)
 {
-	struct restore restore = {.layer = layer, .then_fd = -1, .view_fd = view_fd, .known_fd = -1, .work = ret_work};
+	const int known_dir_fd = checkpoint_get_known_fd(dir, at, all_fd);
+	struct restore restore = {
+		.layer = &dir->layer, .then_fd = -1, .view_fd = dir->view_fd, .known_fd = -1, .work = work};
 	int r = -ENOENT;
 
-	*ret_work = (struct checkpoint_work){.failed_path = ""};
 	if (checkpoint_is_name(name))
-		restore.then_fd = checkpoint_open_upper(all_fd, name);
+		restore.then_fd = checkpoint_open_upper(all_fd, name, at);
 	if (restore.then_fd >= 0) {
-		known_files_read(&restore.known, all_fd);
-		restore.known_fd = checkpoint_open_upper(all_fd, restore.known.checkpoint);
-		r = restore_and_note(&restore, all_fd, name, programs_live);
+		known_files_read(&restore.known, known_dir_fd);
+		restore.known_fd = checkpoint_open_upper(all_fd, restore.known.checkpoint, at);
+		r = restore_and_note(&restore, known_dir_fd, name, programs_live);
 	}
 	close_fd(&restore.then_fd);
 	close_fd(&restore.known_fd);
@@ -520,5 +522,18 @@ int checkpoint_restore(const struct workspace_layer *layer, int all_fd, const ch
 	copies_release(&restore.copies);
 	copies_release(&restore.base_copies);
 	dir_list_release(&restore.dirs);
+	return r;
+}
+
+int checkpoint_restore(const struct checkpoint_dir *dirs, size_t count, int all_fd, const char *name,
+		       bool programs_live, struct checkpoint_work *ret_work)
+{
+	int r = 0;
+
+	*ret_work = (struct checkpoint_work){.failed_path = ""};
+	for (size_t at = 0; r == 0 && at < count; at++) {
+		ret_work->failed_at = at;
+		r = restore_dir(&dirs[at], at, all_fd, name, programs_live, ret_work);
+	}
 	return r;
 }

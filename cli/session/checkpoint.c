@@ -27,22 +27,27 @@ struct held_workspace {
 	const char *verb;  /* for messages */
 	char *socket_name; /* owned */
 	const char *id;    /* of the session, in socket_name */
-	int socket_fd, workspace_fd, all_fd, view_fd;
+	int socket_fd, workspace_fd, all_fd;
 	bool programs_live;
 	uint64_t disk_left, disk_limit; /* of limits.disk; UINT64_MAX: none */
 	struct workspace workspace;
-	struct workspace_layer layer;
+	struct checkpoint_dir dir[WORKSPACE_DIRS_MAX];
+	size_t dirs; /* entries of dir[] that were set */
 };
-#define HELD_WORKSPACE_INIT                                                                                     \
-	(struct held_workspace)                                                                                 \
-	{                                                                                                       \
-		.socket_fd = -1, .workspace_fd = -1, .all_fd = -1, .view_fd = -1, .layer = WORKSPACE_LAYER_INIT \
+#define HELD_WORKSPACE_INIT                                       \
+	(struct held_workspace)                                   \
+	{                                                         \
+		.socket_fd = -1, .workspace_fd = -1, .all_fd = -1 \
 	}
 
 static void held_workspace_release(struct held_workspace *held)
 {
-	workspace_layer_release(&held->layer);
-	close_fd(&held->view_fd);
+	for (size_t i = 0; i < held->dirs; i++) {
+		workspace_layer_release(&held->dir[i].layer);
+		cleanup_close(&held->dir[i].dir_fd);
+		cleanup_close(&held->dir[i].view_fd);
+		free(held->dir[i].path);
+	}
 	close_fd(&held->all_fd);
 	close_fd(&held->workspace_fd);
 	close_fd(&held->socket_fd);
@@ -62,11 +67,6 @@ static int held_workspace_find(struct held_workspace *held, const char *id)
 		return CLI_EXIT_ERROR;
 	held->id = held->socket_name + strlen(SESSION_SOCKET_PREFIX);
 	held->workspace_fd = workspace_open_of_run(dir_fd, held->id, &held->workspace);
-	if (held->workspace_fd >= 0 && held->workspace.dir_count > 1) {
-		cli_print_error(held->verb,
-				"%s: has a workspace of several directories, of which there are no checkpoints", id);
-		return CLI_EXIT_ERROR;
-	}
 	if (held->workspace_fd >= 0)
 		return CLI_EXIT_OK;
 	cli_print_error(held->verb, "%s: has no workspace; callgate session create --cow makes one with it", id);
@@ -77,11 +77,17 @@ static int held_workspace_find(struct held_workspace *held, const char *id)
 static int held_workspace_stop_programs(struct held_workspace *held)
 {
 	_cleanup_json_ json_t *answer = NULL;
+	int view_fds[WORKSPACE_DIRS_MAX];
 	const char *why;
+	bool has_all = true;
 	int r = session_client_send(held->socket_fd, json_pack("{s:s}", "op", "workspace"), NULL, 0);
 
 	if (r == 0)
-		r = session_client_receive(held->socket_fd, &answer, &held->view_fd);
+		r = session_client_receive_fds(held->socket_fd, &answer, view_fds, held->dirs);
+	for (size_t i = 0; r == 0 && i < held->dirs; i++) {
+		held->dir[i].view_fd = view_fds[i];
+		has_all &= view_fds[i] >= 0;
+	}
 	if (r < 0) {
 		cli_print_error(held->verb, "%s: the session does not answer: %s", held->id, strerror(-r));
 		return CLI_EXIT_ERROR;
@@ -92,7 +98,7 @@ static int held_workspace_stop_programs(struct held_workspace *held)
 		held->disk_left = (uint64_t)json_integer_value(json_object_get(answer, "disk_left"));
 		held->disk_limit = (uint64_t)json_integer_value(json_object_get(answer, "disk_limit"));
 	}
-	if (json_is_true(json_object_get(answer, "paused")) && held->view_fd >= 0)
+	if (json_is_true(json_object_get(answer, "paused")) && has_all)
 		return CLI_EXIT_OK;
 	why = json_string_value(json_object_get(json_object_get(answer, "error"), "message"));
 	why = why ? why : json_string_value(json_object_get(answer, "why"));
@@ -101,14 +107,34 @@ static int held_workspace_stop_programs(struct held_workspace *held)
 	return CLI_EXIT_ERROR;
 }
 
+/* Opens the layer of directory `at`. CLI_EXIT_OK, or CLI_EXIT_ERROR with a message. */
+static int held_workspace_open_layer(struct held_workspace *held, size_t at)
+{
+	struct checkpoint_dir *dir = &held->dir[at];
+	const char *why = "its layer cannot be opened";
+	int r = workspace_read_dir(held->workspace_fd, at, &held->workspace);
+
+	dir->dir_fd = r < 0 ? r : workspace_open_layer_dir(held->workspace_fd, at);
+	r = dir->dir_fd < 0 ? dir->dir_fd
+			    : workspace_layer_open_live(held->workspace_fd, at, held->workspace.dir, &dir->layer, &why);
+	if (r == 0)
+		dir->path = strdup(held->workspace.dir);
+	if (r == 0 && !dir->path)
+		r = -ENOMEM;
+	if (r < 0)
+		cli_print_error(held->verb, "%s, of %s: %s: %s", held->id, held->workspace.dir, why, strerror(-r));
+	return r < 0 ? CLI_EXIT_ERROR : CLI_EXIT_OK;
+}
+
 /* Takes the workspace of a session. CLI_EXIT_OK, or CLI_EXIT_ERROR with a message. */
 static int held_workspace_take(struct held_workspace *held, const char *id)
 {
-	const char *why;
-	int r;
+	int status = CLI_EXIT_OK;
 
 	if (held_workspace_find(held, id) != CLI_EXIT_OK)
 		return CLI_EXIT_ERROR;
+	for (; held->dirs < held->workspace.dir_count && held->dirs < WORKSPACE_DIRS_MAX; held->dirs++)
+		held->dir[held->dirs] = CHECKPOINT_DIR_INIT;
 	held->all_fd = checkpoint_open_all(held->workspace_fd);
 	if (held->all_fd < 0) {
 		cli_print_error(held->verb, "%s: its checkpoints cannot be opened: %s", id,
@@ -118,10 +144,9 @@ static int held_workspace_take(struct held_workspace *held, const char *id)
 	}
 	if (held_workspace_stop_programs(held) != CLI_EXIT_OK)
 		return CLI_EXIT_ERROR;
-	r = workspace_layer_open_live(held->workspace_fd, held->workspace.dir, &held->layer, &why);
-	if (r < 0)
-		cli_print_error(held->verb, "%s, of %s: %s: %s", id, held->workspace.dir, why, strerror(-r));
-	return r < 0 ? CLI_EXIT_ERROR : CLI_EXIT_OK;
+	for (size_t at = 0; status == CLI_EXIT_OK && at < held->dirs; at++)
+		status = held_workspace_open_layer(held, at);
+	return status;
 }
 
 /*
@@ -133,7 +158,8 @@ static void held_workspace_give_back(struct held_workspace *held, int64_t checkp
 	_cleanup_json_ json_t *answer = NULL;
 	json_t *request = json_pack("{s:s, s:I}", "op", "release", "checkpoint_bytes", (json_int_t)checkpoint_bytes);
 
-	close_fd(&held->view_fd);
+	for (size_t i = 0; i < held->dirs; i++)
+		close_fd(&held->dir[i].view_fd);
 	if (session_client_send(held->socket_fd, request, NULL, 0) == 0)
 		(void)session_client_receive(held->socket_fd, &answer, NULL); /* fails when the session has ended */
 }
@@ -141,10 +167,12 @@ static void held_workspace_give_back(struct held_workspace *held, int64_t checkp
 /* ---- messages ---- */
 
 /* Prints why nothing, or not all, was done. Returns CLI_EXIT_ERROR. */
-static int checkpoint_print_failure(const struct held_workspace *held, const char *name, int error,
+static int checkpoint_print_failure(struct held_workspace *held, const char *name, int error,
 				    const struct checkpoint_work *work)
 {
 	const char *path = work->failed_path[0] ? work->failed_path : NULL;
+	const bool names_dir = path && held->dirs > 1 &&
+			       workspace_read_dir(held->workspace_fd, work->failed_at, &held->workspace) == 0;
 	char left[TEXT_SIZE_SIZE], limit[TEXT_SIZE_SIZE];
 
 	text_format_size(held->disk_left, left);
@@ -163,8 +191,8 @@ static int checkpoint_print_failure(const struct held_workspace *held, const cha
 		cli_print_error(held->verb, "%s: has %u checkpoints, which is the most; remove some with --remove",
 				held->id, CHECKPOINTS_MAX);
 	else
-		cli_print_error(held->verb, "%s: %s%s%s", held->id, path ? path : "", path ? ": " : "",
-				strerror(-error));
+		cli_print_error(held->verb, "%s: %s%s%s%s%s", held->id, names_dir ? held->workspace.dir : "",
+				names_dir ? "/" : "", path ? path : "", path ? ": " : "", strerror(-error));
 	return CLI_EXIT_ERROR;
 }
 
@@ -235,8 +263,7 @@ static int checkpoint_make_and_print(struct held_workspace *held, const char *id
 	if (held_workspace_take(held, id) != CLI_EXIT_OK)
 		return CLI_EXIT_ERROR;
 	(void)snprintf(name, sizeof(name), "%s", wanted ? wanted : "");
-	r = checkpoint_make(&held->layer, held->workspace_fd, held->workspace.dir, held->all_fd, name,
-			    held->programs_live, held->disk_left, &work);
+	r = checkpoint_make(held->dir, held->dirs, held->all_fd, name, held->programs_live, held->disk_left, &work);
 	held_workspace_give_back(held, r < 0 ? 0 : (int64_t)work.held_bytes);
 	if (r < 0)
 		return checkpoint_print_failure(held, name, r, &work);
@@ -326,7 +353,7 @@ int session_main_restore(int argc, char **argv)
 	argv += optind;
 	if (held_workspace_take(&held, argv[0]) != CLI_EXIT_OK)
 		return CLI_EXIT_ERROR;
-	r = checkpoint_restore(&held.layer, held.all_fd, argv[1], held.view_fd, held.programs_live, &work);
+	r = checkpoint_restore(held.dir, held.dirs, held.all_fd, argv[1], held.programs_live, &work);
 	held_workspace_give_back(&held, 0);
 	if (r < 0 && (r != -ENOENT || work.failed_path[0]))
 		cli_print_error(syntax.verb, "%s: only a part was restored; do it again when the cause is mended",

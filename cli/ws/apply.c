@@ -311,7 +311,7 @@ static int apply_dir(const struct plan_words *words, int fd, size_t at, struct w
 	_cleanup_plan_ struct plan plan = {.layer = &layer, .words = *words};
 	_cleanup_close_ int journal_dir = workspace_open_journal_dir(fd, at);
 
-	int r = ws_open_layer(APPLY_VERB, fd, at, workspace, &layer);
+	int r = ws_open_layer(APPLY_VERB, fd, fd, at, workspace, &layer);
 
 	if (r == 1)
 		return CLI_EXIT_OK;

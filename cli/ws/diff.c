@@ -213,14 +213,13 @@ static int diff_parse(int argc, char **argv, struct diff_options *options)
 	return cli_fail_usage(DIFF_VERB);
 }
 
-/* Shows the changes of directory `at`. Returns the exit status. */
-static int diff_run_dir(const struct diff_options *options, int fd, size_t at, struct workspace *workspace,
-			char *const *patterns, size_t count)
+/* Shows the changes of directory `at`, whose layer is in layers_fd. Returns the exit status. */
+static int diff_run_dir(const struct diff_options *options, int workspace_fd, int layers_fd, size_t at,
+			struct workspace *workspace, char *const *patterns, size_t count)
 {
 	_cleanup_workspace_layer_ struct workspace_layer layer = WORKSPACE_LAYER_INIT;
 	_cleanup_ws_selection_ struct ws_selection selection = {0};
-
-	int r = ws_open_layer(DIFF_VERB, fd, at, workspace, &layer);
+	int r = ws_open_layer(DIFF_VERB, workspace_fd, layers_fd, at, workspace, &layer);
 
 	if (r == 1)
 		return WS_DIFF_EQUAL;
@@ -231,27 +230,10 @@ static int diff_run_dir(const struct diff_options *options, int fd, size_t at, s
 	return diff_run(options, workspace->dir_count > 1 ? workspace->dir : NULL, &layer, &selection);
 }
 
-/* Shows what a checkpoint of a session has changed. Returns the exit status. */
-static int diff_run_checkpoint(const struct diff_options *options, const char *id, char *const *patterns, size_t count)
-{
-	_cleanup_workspace_layer_ struct workspace_layer layer = WORKSPACE_LAYER_INIT;
-	_cleanup_ws_selection_ struct ws_selection selection = {0};
-	struct workspace workspace;
-	_cleanup_close_ int fd = ws_open_checkpoint(DIFF_VERB, id, options->checkpoint, &workspace, &layer);
-
-	if (fd < 0 || ws_selection_init(&selection, DIFF_VERB, &workspace, patterns, count) < 0)
-		return CLI_EXIT_ERROR;
-	if (selection.count < count) {
-		cli_print_error(DIFF_VERB, "a path is not below %s", workspace.dir);
-		return CLI_EXIT_ERROR;
-	}
-	return diff_run(options, NULL, &layer, &selection);
-}
-
 int cli_main_ws_diff(int argc, char **argv)
 {
 	struct diff_options options = {.checkpoint = NULL};
-	_cleanup_close_ int fd = -1; /* holds the lock */
+	_cleanup_close_ int fd = -1, checkpoint_fd = -1; /* fd holds the lock, unless it is of a session that goes on */
 	struct workspace workspace;
 	int status = diff_parse(argc, argv, &options), worst = WS_DIFF_EQUAL;
 	char *const *patterns = argv + optind + 1;
@@ -260,12 +242,14 @@ int cli_main_ws_diff(int argc, char **argv)
 	if (status != CLI_OPTIONS_PARSED)
 		return status;
 	if (options.checkpoint)
-		return diff_run_checkpoint(&options, argv[optind], patterns, count);
-	fd = ws_open_workspace(DIFF_VERB, argv[optind], &workspace);
+		checkpoint_fd = ws_open_checkpoint(DIFF_VERB, argv[optind], options.checkpoint, &workspace, &fd);
+	else
+		fd = ws_open_workspace(DIFF_VERB, argv[optind], &workspace);
 	if (fd < 0 || ws_selection_check(DIFF_VERB, fd, &workspace, patterns, count) < 0)
 		return CLI_EXIT_ERROR;
 	for (size_t at = 0; at < workspace.dir_count; at++) {
-		status = diff_run_dir(&options, fd, at, &workspace, patterns, count);
+		status = diff_run_dir(&options, fd, options.checkpoint ? checkpoint_fd : fd, at, &workspace, patterns,
+				      count);
 		worst = status > worst ? status : worst;
 	}
 	return worst;

@@ -44,11 +44,9 @@ static void ws_print_layer_failure(const char *verb, const struct workspace *wor
 }
 
 int ws_open_checkpoint(const char *verb, const char *id, const char *name, struct workspace *ret_workspace,
-		       struct workspace_layer *ret_layer)
+		       int *ret_workspace_fd)
 {
 	_cleanup_close_ int runs = ws_open_runs(verb), workspace = -1, fd = -1;
-	const char *why;
-	int r;
 
 	if (runs < 0)
 		return -1;
@@ -62,10 +60,8 @@ int ws_open_checkpoint(const char *verb, const char *id, const char *name, struc
 		cli_print_error(verb, "%s: no checkpoint %s: %s", id, name, strerror(-fd));
 		return -1;
 	}
-	r = workspace_layer_open(fd, 0, ret_workspace->dir, ret_layer, &why); /* the only directory */
-	if (r < 0)
-		ws_print_layer_failure(verb, ret_workspace, why, r);
-	return r < 0 ? -1 : steal_fd(&fd);
+	*ret_workspace_fd = steal_fd(&workspace);
+	return steal_fd(&fd);
 }
 
 int ws_open_workspace(const char *verb, const char *id, struct workspace *ret_workspace)
@@ -81,16 +77,16 @@ int ws_open_workspace(const char *verb, const char *id, struct workspace *ret_wo
 	return -1;
 }
 
-int ws_open_layer(const char *verb, int workspace_fd, size_t at, struct workspace *workspace,
+int ws_open_layer(const char *verb, int workspace_fd, int layers_fd, size_t at, struct workspace *workspace,
 		  struct workspace_layer *ret_layer)
 {
 	const char *why = "what it is of cannot be read";
 	int r = workspace_read_dir(workspace_fd, at, workspace);
 
-	if (r == 0 && !workspace_layer_exists(workspace_fd, at))
+	if (r == 0 && !workspace_layer_exists(layers_fd, at))
 		return 1;
 	if (r == 0)
-		r = workspace_layer_open(workspace_fd, at, workspace->dir, ret_layer, &why);
+		r = workspace_layer_open(layers_fd, at, workspace->dir, ret_layer, &why);
 	if (r < 0)
 		ws_print_layer_failure(verb, workspace, why, r);
 	return r < 0 ? -1 : 0;

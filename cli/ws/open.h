@@ -18,17 +18,18 @@ int ws_lock_workspace(const char *verb, const char *id, int workspace_fd);
 int ws_open_workspace(const char *verb, const char *id, struct workspace *ret_workspace);
 
 /*
- * Opens the layer of directory `at`, and reads that directory into the workspace. 0; 1: there is no layer, as the run
+ * Opens the layer of directory `at`, which is in layers_fd, the workspace or a checkpoint of it, and reads that
+ * directory into the workspace. 0; 1: there is no layer, as the run
  * was ended before its program began; or -1 after a message.
  */
-int ws_open_layer(const char *verb, int workspace_fd, size_t at, struct workspace *workspace,
+int ws_open_layer(const char *verb, int workspace_fd, int layers_fd, size_t at, struct workspace *workspace,
 		  struct workspace_layer *ret_layer);
 
 /*
- * Opens a checkpoint of a workspace, also of one whose session goes on, to read it. A descriptor owned by the caller;
- * -1 after a message.
+ * Opens a checkpoint of a workspace, also of one whose session goes on, to read it. A descriptor owned by the caller,
+ * as is *ret_workspace_fd; -1 after a message.
  */
 int ws_open_checkpoint(const char *verb, const char *id, const char *name, struct workspace *ret_workspace,
-		       struct workspace_layer *ret_layer);
+		       int *ret_workspace_fd);
 
 #endif

@@ -62,7 +62,7 @@ static int recover_dir(int fd, size_t at, struct workspace *workspace, bool *was
 {
 	struct recovery recovery = {.layer = WORKSPACE_LAYER_INIT};
 	_cleanup_close_ int journal_dir = workspace_open_journal_dir(fd, at);
-	int status = CLI_EXIT_OK, r = ws_open_layer(RECOVER_VERB, fd, at, workspace, &recovery.layer);
+	int status = CLI_EXIT_OK, r = ws_open_layer(RECOVER_VERB, fd, fd, at, workspace, &recovery.layer);
 
 	if (r != 1) /* without a layer nothing was applied */
 		status = r < 0 ? CLI_EXIT_ERROR : recover_run(&recovery, journal_dir, workspace->id);

@@ -51,20 +51,25 @@ void clients_drop(struct client *client)
 	close_fd(&client->fd);
 }
 
-void clients_send_fd(struct client *client, json_t *message, int fd)
+void clients_send_fds(struct client *client, json_t *message, const int *fds, size_t count)
 {
 	_cleanup_free_ char *text = message ? json_dumps(message, JSON_COMPACT) : NULL;
 
 	json_decref(message);
 	if (client->fd < 0)
 		return;
-	if (!text || fdpass_send(client->fd, text, strlen(text), &fd, fd >= 0, MSG_DONTWAIT) < 0)
+	if (!text || fdpass_send(client->fd, text, strlen(text), fds, count, MSG_DONTWAIT) < 0)
 		clients_drop(client);
+}
+
+void clients_send_fd(struct client *client, json_t *message, int fd)
+{
+	clients_send_fds(client, message, &fd, fd >= 0);
 }
 
 void clients_send(struct client *client, json_t *message)
 {
-	clients_send_fd(client, message, -1);
+	clients_send_fds(client, message, NULL, 0);
 }
 
 void clients_send_error(struct client *client, const char *code, const char *message)

@@ -1,7 +1,9 @@
 /* Stops all programs of a session for a client, and lets them go on. */
 #include <errno.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/fdpass.h"
 #include "base/io.h"
 #include "base/procstat.h"
 #include "supervisor/closing/pause.h"
@@ -12,24 +14,40 @@
 #define PAUSE_RETRY_INTERVAL_NS UINT64_C(10000000)     /* how often a pause is tried until all threads can be stopped */
 #define PAUSE_STOP_ALL_TIMEOUT_NS UINT64_C(1000000000) /* after this time the client is told that the pause failed */
 
-/* Tells the client that has asked for the workspace that the programs are stopped, and passes it the descriptor. */
+/* Opens the directories of the workspace. How many there are, or -errno. */
+static int pausing_open_workspace(const struct session *session, int ret_fds[FDPASS_FDS_MAX])
+{
+	int count = 0, fd = 0;
+
+	while (count < FDPASS_FDS_MAX && (fd = view_open_workspace(session->sandbox->view, count)) >= 0)
+		ret_fds[count++] = fd;
+	if (fd >= 0 || (fd == -ENOENT && count > 0))
+		return count;
+	while (count > 0)
+		(void)close(ret_fds[--count]);
+	return fd;
+}
+
+/* Tells the client that has asked for the workspace that the programs are stopped, and passes it the descriptors. */
 static void pausing_send_workspace(const struct session *session, struct client *client)
 {
-	_cleanup_close_ int fd = view_open_workspace(session->sandbox->view);
 	const struct disk *disk = session->sandbox->disk;
 	uint64_t limit = 0, left = disk ? disk_get_left_bytes(disk, &limit) : UINT64_MAX;
+	int fds[FDPASS_FDS_MAX], count = pausing_open_workspace(session, fds);
 
 	reads_flush(session->sandbox->reads);
-	if (fd < 0) {
+	if (count < 0) {
 		clients_send_error(client, "no_workspace", "its directory cannot be opened");
 		return;
 	}
-	clients_send_fd(client,
-			json_pack("{s:s, s:b, s:i, s:o*, s:o*}", "session", session->options->run_id, "paused", true,
-				  "programs", (int)session->running_program_count, "disk_left",
-				  left < UINT64_MAX ? json_integer((json_int_t)left) : NULL, "disk_limit",
-				  left < UINT64_MAX ? json_integer((json_int_t)limit) : NULL),
-			fd);
+	clients_send_fds(client,
+			 json_pack("{s:s, s:b, s:i, s:o*, s:o*}", "session", session->options->run_id, "paused", true,
+				   "programs", (int)session->running_program_count, "disk_left",
+				   left < UINT64_MAX ? json_integer((json_int_t)left) : NULL, "disk_limit",
+				   left < UINT64_MAX ? json_integer((json_int_t)limit) : NULL),
+			 fds, (size_t)count);
+	while (count > 0)
+		(void)close(fds[--count]);
 }
 
 /* Tells a client whether the programs are stopped. why: NULL, or why not. */
@@ -128,7 +146,7 @@ void pausing_request(struct session *session, struct client *client, bool wants_
 
 void pausing_request_workspace(struct session *session, struct client *client)
 {
-	_cleanup_close_ int fd = view_open_workspace(session->sandbox->view);
+	_cleanup_close_ int fd = view_open_workspace(session->sandbox->view, 0);
 
 	if (fd < 0) {
 		clients_send_error(client, "no_workspace", "the session was made without --cow");

@@ -131,6 +131,8 @@ int clients_add(struct session *session, int fd);
 void clients_send(struct client *client, json_t *message);
 /* As clients_send(), with a descriptor, borrowed. */
 void clients_send_fd(struct client *client, json_t *message, int fd);
+/* The same with `count` descriptors, at most FDPASS_FDS_MAX. */
+void clients_send_fds(struct client *client, json_t *message, const int *fds, size_t count);
 /* Sends an error, and closes the connection. */
 void clients_send_error(struct client *client, const char *code, const char *message);
 /* Closes a connection. session_handle_deadlines() ends its program, if it still has one, and frees the client. */

@@ -136,6 +136,34 @@ cow -p "$T/p.json" --cow-dir="$D/b" -- /bin/sh -c "echo p >$D/a/p; echo p >$D/b/
 { [ ! -e "$D/a/p" ] && [ ! -e "$D/b/p" ]; } || fail "policy: written"
 discard_all
 
+# A checkpoint of a session is of all directories, and so are its diff, and a restore. What cannot be kept is named.
+for how in --cow --cow=copy; do
+	# shellcheck disable=SC2016 # the inner shell expands it
+	look='for each in . '"$D/a $D/b"'; do find "$each" -type f -printf "%P %s %T@\n" | sort; done'
+	inside() { cg session exec "$id" -- /bin/sh -c "$1"; }
+	id=$(cg session create "$how" --cow-dir "$D/a" --cow-dir "$D/b" -W "$D/a" -W "$D/b" \
+		-w "$D/w" --profile minimal -r /usr -x /usr/bin -- /bin/sh)
+	inside "echo 1 >s1; echo 1 >$D/a/s1; rm $D/b/b; echo 1 >$D/b/s1"
+	[ "$(cg session checkpoint "$id")" = 1 ] || fail "$how: checkpoint"
+	inside "$look" >"$T/seen"
+	inside "echo 2 >s1; rm $D/a/s1; mkdir $D/b/new; echo 2 >$D/b/new/s2; echo b >$D/b/b"
+	[ "$(cg session checkpoint "$id")" = 2 ] || fail "checkpoint 2"
+	ws diff --checkpoint 1 "$id" >"$T/diff"
+	printf '%s\n' "A  $D/w/s1" "A  $D/a/s1" "D  $D/b/b" "A  $D/b/s1" | cmp -s - "$T/diff" ||
+		fail "$how: diff --checkpoint: $(cat "$T/diff")"
+	[ "$(ws diff --checkpoint 1 "$id" "$D/a")" = "A  $D/a/s1" ] || fail "diff --checkpoint of one"
+	cg session restore "$id" 1 || fail "restore"
+	inside "$look" | diff - "$T/seen" || fail "$how: restored"
+	cg session restore "$id" 2 || fail "restore 2"
+	[ "$(inside "cat s1 $D/b/new/s2 $D/b/b; ls $D/a")" = "$(printf '2\n2\nb\nsub')" ] ||
+		fail "restored: $(inside "$look")"
+	cg session checkpoint --json "$id" three | jq -e '.copied_files == 0 and .kept_files > 3' >/dev/null ||
+		fail "$how: copied again"
+	cg session restore "$id" 1 && cg session stop "$id" >/dev/null || fail "stop"
+	ws diff "$id" | diff - "$T/diff" || fail "after the session"
+	discard_all
+done
+
 refuses() # TEXT OPTION…
 {
 	local text=$1
