@@ -159,7 +159,8 @@ for how in --cow --cow=copy; do
 		fail "restored: $(inside "$look")"
 	cg session checkpoint --json "$id" three | jq -e '.copied_files == 0 and .kept_files > 3' >/dev/null ||
 		fail "$how: copied again"
-	cg session restore "$id" 1 && cg session stop "$id" >/dev/null || fail "stop"
+	cg session restore "$id" 1 || fail "restore again"
+	cg session stop "$id" >/dev/null || fail "stop"
 	ws diff "$id" | diff - "$T/diff" || fail "after the session"
 	discard_all
 done
