@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Tries callgate on the kernels and settings of MACHINES, in QEMU, and makes the table of doc/kernels.md from that.
 
-    matrix.py [--json FILE] [MACHINE…]   boot them, or all but those that take an hour, and put the results into FILE
+    matrix.py [--json FILE] [MACHINE…]   boot them, or all but the longest, and put the results into FILE
     matrix.py --smoke                    boot one for a minute and keep no results
     matrix.py --list                     name the machines
     matrix.py --table [FILE [DOCUMENT]]  put FILE's table into the document
@@ -64,7 +64,7 @@ class Machine:
     lacking_for_users: frozenset = frozenset()
     no_run: tuple = ()  # surroundings in which no run works
     may_skip: frozenset = frozenset()  # tests that may be skipped there
-    only_by_name: bool = False  # because it takes an hour
+    only_by_name: bool = False  # because it takes a quarter of an hour
 
 
 ALL = ("root", "user", "delegated")
