@@ -117,6 +117,19 @@ static void node_read_package(struct packages *packages, size_t site, const char
 	node_read_nested(packages, package, fd, "node_modules", 0);
 }
 
+/* Debian's node loads some of its own modules from there, and does not start without. */
+static bool node_is_own(const struct packages *packages, size_t site, const char *name)
+{
+	static const char *const own[] = {"acorn", "acorn-walk", "cjs-module-lexer", "undici"};
+
+	if (strcmp(packages->site[site].path, "/usr/share/nodejs") != 0)
+		return false;
+	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
+		if (strcmp(name, own[i]) == 0)
+			return true;
+	return false;
+}
+
 /*
  * Reads the packages of a directory of a site or, with a scope such as "@types", of its directory of that name. prefix:
  * "" for the site itself; of a store, what comes before names, and links there lead to other directories of the store.
@@ -138,7 +151,7 @@ static void node_read_dir(struct packages *packages, size_t site, int dir_fd, co
 		(void)snprintf(own_name, sizeof(own_name), "%s%s", prefix, name);
 		if (!scope && entry->d_name[0] == '@')
 			node_read_dir(packages, site, dir_fd, prefix, entry->d_name);
-		else
+		else if (!node_is_own(packages, site, name))
 			node_read_package(packages, site, own_name, name);
 	}
 }

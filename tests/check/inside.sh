@@ -1,5 +1,5 @@
 #!/bin/sh
-# inside.sh [-n] ROOT DIR COMMAND…: runs COMMAND as root with ROOT as "/" and DIR as /srv/given, with processes of its
+# inside.sh [-n] ROOT DIR COMMAND…: runs COMMAND as root with ROOT as "/" and DIR as /given, with processes of its
 # own and, without -n, no network. Not by chroot: the kernel refuses user namespaces to processes in one.
 set -eu
 
@@ -18,8 +18,8 @@ exec unshare --mount --pid $net --fork --kill-child sh -ec '
 	mount --rbind /sys "$root/sys"
 	mount -t proc proc "$root/proc"
 	mount -t tmpfs tmpfs "$root/tmp"
-	mkdir -p "$root/tmp/old" "$root/srv/given" # not below /tmp, of which runs have their own
-	mount --bind "$dir" "$root/srv/given"
+	mkdir -p "$root/tmp/old" "$root/given" # not where a run has its own directory, or an example writes
+	mount --bind "$dir" "$root/given"
 	cd "$root"
 	pivot_root . tmp/old
 	cd /

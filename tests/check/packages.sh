@@ -58,7 +58,7 @@ needs()
 	done | grep -vx callgate
 }
 
-# inside ROOT COMMAND…: without a network, the packages in /srv/given.
+# inside ROOT COMMAND…: without a network, the packages in /given.
 inside()
 {
 	timeout -k 5 300 "$here/inside.sh" "$1" "$dir" "${@:2}"
@@ -137,7 +137,7 @@ try_root()
 	cp "$tmp/use.sh" "$root/usr/local/bin/use.sh"
 	inside "$root" useradd -m tester || fail "$suite: useradd"
 	listing "$root" >"$tmp/before"
-	inside "$root" apt-get -qy install --no-install-recommends "${debs[@]/#$dir//srv/given}" \
+	inside "$root" apt-get -qy install --no-install-recommends "${debs[@]/#$dir//given}" \
 		>"$tmp/install.log" 2>&1 || {
 		fail "$suite: apt-get install: $(tail -n 5 "$tmp/install.log")"
 		return
