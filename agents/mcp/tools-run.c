@@ -127,7 +127,6 @@ void tool_stop_code(struct tool_call *call)
 {
 	host_command_stop(call);
 	context_run_free(call->code_run);
-	json_decref(call->structured);
 }
 
 /* ---- run_command ---- */

@@ -52,8 +52,9 @@ try()
 		done=1
 		# shellcheck disable=SC2016 # the inner shell's
 		if timeout -k 5 "${CLEAN_SECONDS:-1200}" "$here/inside.sh" -n "$root" "$tmp/given-$suite-$user" \
-			setpriv --reuid "$user" --regid "$user" --init-groups sh -c 'cd /given && exec "$@"' sh \
-			"$@" >"$dir/$suite-$user.log" 2>&1; then
+			setpriv --reuid "$user" --regid "$user" --init-groups sh -c '
+			HOME=$(getent passwd "$(id -u)" | cut -d: -f6) && export HOME && cd /given && exec "$@"
+			' sh "$@" >"$dir/$suite-$user.log" 2>&1; then
 			echo "$suite: $* works as $user: $(tail -n 1 "$dir/$suite-$user.log")"
 		else
 			echo "FAIL: $suite: $* as $user ends with $?; $dir/$suite-$user.log ends so:"

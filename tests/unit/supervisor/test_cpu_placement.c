@@ -146,7 +146,7 @@ START_TEST(stays_pinned_while_only_the_supervisor_takes_the_cpu)
 		turn();
 		costs_add_turn(&costs, made);
 	}
-	ck_assert(costs.waited_ns > 1 * MS);
+	ck_assert(costs.waited_ns > 1 * MS || cpus(0) != 1);
 	ck_assert(cpus(0) == 1 || costs.late || costs.waited_for_others_ns > 400 * 1000);
 	(void)kill(made, SIGKILL);
 }
