@@ -217,7 +217,7 @@ int io_copy_bytes(int from_fd, int to_fd, uint64_t max, uint64_t *ret_copied)
 int io_copy_sparse(int from_fd, int to_fd)
 {
 	off_t size = lseek(from_fd, 0, SEEK_END), data = 0, hole = 0, end = 0;
-	uint64_t copied;
+	uint64_t copied = 0;
 	int r = size < 0 ? -errno : 0;
 
 	while (r == 0 && (data = lseek(from_fd, hole, SEEK_DATA)) >= 0 && data < size) {
