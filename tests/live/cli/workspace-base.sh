@@ -36,6 +36,13 @@ discard_all()
 	cg ws list --json | jq -r .id | while read -r each; do cg ws discard "$each"; done
 }
 
+# What was written before is older than the run that is started next, by the clock of files.
+await_tick()
+{
+	: >"$T/before"
+	until : >"$T/now" && [ "$T/now" -nt "$T/before" ]; do :; done
+}
+
 fresh()
 {
 	discard_all
@@ -46,8 +53,7 @@ fresh()
 	: >"$W/empty"
 	ln -s one "$W/link"
 	mkfifo "$W/fifo"
-	: >"$T/before"
-	until : >"$T/now" && [ "$T/now" -nt "$T/before" ]; do :; done
+	await_tick
 }
 
 all='one two three four five six d/f d/sub/g large empty link fifo made'
@@ -142,6 +148,7 @@ stale() # FILE…: of which there are warnings, in their order
 }
 fresh
 cp /usr/bin/true "$W/d/sub/run"
+await_tick
 cow -x "$W/d/sub/run" -- /bin/sh -c 'cat one two three four d/f >/dev/null; ls -l five d/sub; echo x >>four
 	echo x >made; cat made; mkdir e; mv made e/made; cat e/made; d/sub/run
 	rm -r d/sub; mkdir d/sub; cat six; echo x >six' || :
