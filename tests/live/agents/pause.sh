@@ -3,11 +3,8 @@
 # that of a running one.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/server.sh"
-need jq
-[ -x "$PYTHON" ] || skip "no $PYTHON"
-[ -x "$BUILD/callgate-agents" ] || skip "callgate-agents is not built"
-SERVE_KEY=e2b_$(printf %040d 7)
-export SERVE_KEY CALLGATE SERVE_LOG=$T/log
+need_server
+export CALLGATE SERVE_LOG=$T/log
 
 start_server --api-key "$SERVE_KEY" --audit-dir "$T"
 timeout -k 5 "$LIVE_TIMEOUT" "$PYTHON" "$SRC/tests/cases/e2b-pause.py" || fail "pauses"

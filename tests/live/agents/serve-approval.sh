@@ -3,11 +3,7 @@
 # which the server does not do, runs nothing.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/server.sh"
-need jq
-[ -x "$PYTHON" ] || skip "no $PYTHON"
-[ -x "$BUILD/callgate-agents" ] || skip "callgate-agents is not built"
-SERVE_KEY=e2b_$(printf %040d 7)
-export SERVE_KEY
+need_server
 H=$T/host
 mkdir -p "$H" "$T/templates/asks" "$T/templates/looks"
 for name in a b; do

@@ -4,13 +4,10 @@
 # a callgate-agents of configure --enable-sanitizers beside a callgate without.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/server.sh"
-need jq
-[ -x "$PYTHON" ] || skip "no $PYTHON"
-[ -x "$BUILD/callgate-agents" ] || skip "callgate-agents is not built"
+need_server
 seconds=${CALLGATE_SOAK:-10} seed=${CALLGATE_SOAK_SEED:-$RANDOM}
 growth_kb=$((64 << 10))
-SERVE_KEY=e2b_$(printf %040d 7)
-export SERVE_KEY ASAN_OPTIONS=quarantine_size_mb=8:${ASAN_OPTIONS:-}
+export ASAN_OPTIONS=quarantine_size_mb=8:${ASAN_OPTIONS:-}
 
 start_server --api-key "$SERVE_KEY" --audit-dir "$T"
 

@@ -3,6 +3,7 @@
 # recovers and discards all of them, paths are absolute, and a path of one is of that one alone. Also /usr/local, into
 # which a program installs. What would write past a layer is refused.
 . "$(dirname "$0")/../lib.sh"
+. "$(dirname "$0")/workspace-lib.sh"
 need jq
 D=$T/d
 mkdir -p "$D/w" "$D/a/sub" "$D/b" "$D/.run"
@@ -10,7 +11,7 @@ export TMPDIR=$D/.run
 echo w >"$D/w/w"
 echo one >"$D/a/one"
 echo two >"$D/b/two"
-picture() { (cd "$D" && find w a b /usr/local -printf '%p %y %m %s %T@ %C@ %l\n' | sort); }
+pictures() { (cd "$D" && find w a b /usr/local -printf '%p %y %m %s %T@ %C@ %l\n' | sort); }
 
 # cow OPTION… -- PROGRAM…
 cow()
@@ -25,15 +26,15 @@ discard_all()
 	for id in $(ws list --json | jq -r .id); do ws discard "$id" || fail "discard"; done
 }
 
-picture >"$T/before"
+pictures >"$T/before"
 cow --cow --cow-dir="$D/a" --cow-dir="$D/b" -W "$D/a" -W "$D/b" -w "$D/w" -- /bin/sh -c "echo n >new
 	echo more >>$D/a/one; rm $D/b/two; mv $D/a/one $D/a/sub/; echo b >$D/b/b; cat $D/a/sub/one"
 if [ "$(jq -r .error.code "$T/result")" = view_failed ]; then
 	grep -q 'cannot be kept as it is' "$T/err" || fail "$(cat "$T/err")"
-	picture | cmp -s - "$T/before" || fail "changed"
+	pictures | cmp -s - "$T/before" || fail "changed"
 	live_done
 fi
-picture | cmp -s - "$T/before" || fail "changed: $(picture | diff - "$T/before")"
+pictures | cmp -s - "$T/before" || fail "changed: $(pictures | diff - "$T/before")"
 jq -e --arg d "$D" '.stdout == "one\nmore\n" and
 	(.workspace.directories | map(.dir)) == [$d + "/w", $d + "/a", $d + "/b"]' "$T/result" >/dev/null ||
 	fail "$(head -c 500 "$T/result") $(cat "$T/err")"
@@ -78,7 +79,7 @@ ws discard "$id" || fail "discard"
 mkdir "$D/src"
 printf 'install:\n\tinstall -D -m 755 tool /usr/local/bin/cg-tool\n' >"$D/src/Makefile"
 printf '#!/bin/sh\necho installed\n' >"$D/src/tool"
-picture >"$T/before"
+pictures >"$T/before"
 if [ "$by" = overlay ] && command -v make >/dev/null; then
 	cow --cow-dir=/usr/local -W /usr/local -x /usr/local -w "$D/src" -- /bin/sh -c 'make -s install && cg-tool'
 	if [ -w /usr/local/bin ]; then
@@ -114,7 +115,7 @@ if [ "$by" = overlay ] && [ -w /usr/bin ] && command -v dpkg-deb >/dev/null; the
 	discard_all
 	[ ! -e /usr/bin/cg-tool ] || fail "/usr was written"
 fi
-picture | cmp -s - "$T/before" || fail "/usr/local: changed: $(picture | diff - "$T/before")"
+pictures | cmp -s - "$T/before" || fail "/usr/local: changed: $(pictures | diff - "$T/before")"
 
 # With a copy a user writes also where that takes root; natively and in an overlay it is denied, with a warning.
 if [ "$(id -u)" != 0 ] && [ -r /usr/local/sbin ] && [ ! -w /usr/local/sbin ]; then
@@ -165,18 +166,9 @@ for how in --cow --cow=copy; do
 	discard_all
 done
 
-refuses() # TEXT OPTION…
-{
-	local text=$1
-	shift
-	cow "$@" -- /bin/sh -c "echo past >$D/a/past" && fail "$*: not refused"
-	grep -qF -- "$text" "$T/err" || fail "$*: $(cat "$T/err")"
-	[ ! -e "$D/a/past" ] || fail "$*: wrote"
-	[ -z "$(ws list)" ] || fail "$*: left $(ws list)"
-}
-refuses 'are in one another' --cow-dir="$D/a" --cow-dir="$D/a/sub" -W "$D"
-refuses 'are in one another' --cow --cow-dir="$D/a/sub" -w "$D/a"
-refuses 'does not grant writing there' --cow-dir="$D/a" -r "$D/a"
-refuses 'it would be written through the grant of' --cow-dir="$D/a" -W "$D"
-refuses 'cannot be used' --cow-dir="$D/none"
-refuses 'leave out one of them' --cow-dir="$D/a" -W "$D/a" --dry-run
+refuses "$D/a/past" 'are in one another' --cow-dir="$D/a" --cow-dir="$D/a/sub" -W "$D"
+refuses "$D/a/past" 'are in one another' --cow --cow-dir="$D/a/sub" -w "$D/a"
+refuses "$D/a/past" 'does not grant writing there' --cow-dir="$D/a" -r "$D/a"
+refuses "$D/a/past" 'it would be written through the grant of' --cow-dir="$D/a" -W "$D"
+refuses "$D/a/past" 'cannot be used' --cow-dir="$D/none"
+refuses "$D/a/past" 'leave out one of them' --cow-dir="$D/a" -W "$D/a" --dry-run

@@ -25,3 +25,15 @@ end_run()
 	exec 9>&-
 	wait "$runner"
 }
+
+# refuses FILE TEXT OPTION…: a run with these options of the test's cow(), whose program would write to FILE past the
+# workspace, is refused with the text, and leaves none.
+refuses()
+{
+	local file=$1 text=$2
+	shift 2
+	cow "$@" -- /bin/sh -c "echo past >$file" && fail "$*: not refused"
+	grep -qF -- "$text" "$T/err" || fail "$*: $(cat "$T/err")"
+	[ ! -e "$file" ] || fail "$*: wrote"
+	[ -z "$("$CALLGATE" ws list)" ] || fail "$*: left $("$CALLGATE" ws list)"
+}

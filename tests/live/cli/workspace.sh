@@ -91,24 +91,15 @@ end_run
 discard_all
 
 # What would write to the directory past its layer is refused, and leaves no workspace.
-refuses() # TEXT OPTION…
-{
-	local text=$1
-	shift
-	cow "$@" -- /bin/sh -c 'echo past >past' && fail "$*: not refused"
-	grep -qF -- "$text" "$T/err" || fail "$*: $(cat "$T/err")"
-	[ -e "$W/past" ] && fail "$*: wrote"
-	[ -z "$(ws list)" ] || fail "$*: left $(ws list)"
-}
 printf '%s' '{"version": 1, "name": "again", "filesystem": {"redirect": [{"from": "/again", "to": "@workdir/a"}],
 	"read": ["/usr"]}}' >"$T/again.json"
-refuses 'the policy also shows a part of it at /again' -p "$T/again.json"
-refuses 'leave out one of them' --dry-run
-refuses 'leave out one of them' --mode observe
-refuses 'leave out one of them' --input "$T/again.json"
-refuses 'leave out one of them' --setup true
-refuses 'leave out one of them' --ask "$T/questions"
-refuses 'not found' --env A=b -r "$T/none" -- /usr/bin/no-such-program
+refuses "$W/past" 'the policy also shows a part of it at /again' -p "$T/again.json"
+refuses "$W/past" 'leave out one of them' --dry-run
+refuses "$W/past" 'leave out one of them' --mode observe
+refuses "$W/past" 'leave out one of them' --input "$T/again.json"
+refuses "$W/past" 'leave out one of them' --setup true
+refuses "$W/past" 'leave out one of them' --ask "$T/questions"
+refuses "$W/past" 'not found' --env A=b -r "$T/none" -- /usr/bin/no-such-program
 cg run --cow -- /bin/true 2>"$T/err" && fail "no -w: not refused"
 grep -q 'name one with -w' "$T/err" || fail "no -w: $(cat "$T/err")"
 
