@@ -51,6 +51,13 @@ int openat2_retry(int dirfd, const char *path, int flags, mode_t mode, uint64_t 
 	return fd < 0 ? -errno : fd;
 }
 
+int io_open_keeping_atime(int dirfd, const char *path, int flags, uint64_t resolve)
+{
+	int fd = openat2_retry(dirfd, path, flags | O_NOATIME, 0, resolve);
+
+	return fd == -EPERM ? openat2_retry(dirfd, path, flags, 0, resolve) : fd;
+}
+
 int io_find_openat2_errno(void)
 {
 	/* The kernel checks the size of the structure first: EINVAL for none. */

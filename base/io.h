@@ -17,6 +17,9 @@ int io_write_all(int fd, const void *bytes, size_t len);
 /* openat2(2) with O_CLOEXEC. A descriptor owned by the caller, or -errno. */
 int openat2_retry(int dirfd, const char *path, int flags, mode_t mode, uint64_t resolve);
 
+/* Likewise with O_NOATIME, or without it where that is for the owner of the file alone. */
+int io_open_keeping_atime(int dirfd, const char *path, int flags, uint64_t resolve);
+
 /* 0, or the errno with which the kernel, or a filter on this process, refuses openat2(2). */
 int io_find_openat2_errno(void);
 

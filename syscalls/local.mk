@@ -8,6 +8,7 @@ libcallgate_syscalls_a_SOURCES += \
 	syscalls/account/changes.c \
 	syscalls/account/changes.h \
 	syscalls/account/denial-text.c \
+	syscalls/account/layer-file.h \
 	syscalls/account/probes.c \
 	syscalls/account/probes.h \
 	syscalls/account/reads.c \

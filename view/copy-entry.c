@@ -117,12 +117,9 @@ static int copy_check_room(int dir_fd, uint64_t bytes, struct copy_room *room)
 /* Opens a regular file; its access time stays. -ENOENT: it has become something else. A descriptor or -errno. */
 static int copy_open_file(int dir_fd, const char *name, struct stat *ret_st)
 {
-	const int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
-	const uint64_t resolve = IO_RESOLVE_BELOW | RESOLVE_NO_XDEV;
-	_cleanup_close_ int fd = openat2_retry(dir_fd, name, flags | O_NOATIME, 0, resolve);
+	_cleanup_close_ int fd = io_open_keeping_atime(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY,
+						       IO_RESOLVE_BELOW | RESOLVE_NO_XDEV);
 
-	if (fd == -EPERM) /* another user's */
-		fd = openat2_retry(dir_fd, name, flags, 0, resolve);
 	if (fd == -ELOOP || fd == -ENXIO)
 		return -ENOENT;
 	if (fd < 0)

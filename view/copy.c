@@ -52,11 +52,8 @@ static int copy_fail(const struct copy *copy, int error, const char *path, const
 /* Opens a directory of one of both trees. A descriptor or -errno. */
 static int copy_open_dir(int root_fd, const char *path)
 {
-	const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW;
-	const uint64_t resolve = IO_RESOLVE_BELOW | RESOLVE_NO_XDEV;
-	int fd = openat2_retry(root_fd, *path ? path : ".", flags | O_NOATIME, 0, resolve);
-
-	return fd == -EPERM ? openat2_retry(root_fd, *path ? path : ".", flags, 0, resolve) : fd;
+	return io_open_keeping_atime(root_fd, *path ? path : ".", O_RDONLY | O_DIRECTORY | O_NOFOLLOW,
+				     IO_RESOLVE_BELOW | RESOLVE_NO_XDEV);
 }
 
 /* A stream of a directory's entries. Takes fd. NULL: no memory. */

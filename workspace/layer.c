@@ -151,19 +151,13 @@ int workspace_open_entry(int root_fd, const char *path)
 
 int workspace_open_content(int path_fd)
 {
-	const int flags = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
-	const struct io_proc_fd_path link = io_proc_fd_path(path_fd);
 	struct stat st;
-	int fd;
 
 	if (fstat(path_fd, &st) < 0)
 		return -errno;
 	if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
 		return -EINVAL;
-	fd = open(link.path, flags | O_NOATIME);
-	if (fd < 0 && errno == EPERM) /* of files of other users */
-		fd = open(link.path, flags);
-	return fd < 0 ? -errno : fd;
+	return io_open_keeping_atime(AT_FDCWD, io_proc_fd_path(path_fd).path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
 }
 
 /* ---- the overlay's own marks ---- */

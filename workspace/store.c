@@ -194,7 +194,7 @@ int workspace_discard(int base_fd, const char *id)
 		return errno == EWOULDBLOCK ? -EBUSY : -errno;
 	if (checkpoint_is_being_used(fd)) /* by a client of the session, which has ended meanwhile */
 		return -EBUSY;
-	if (store_has_journal(fd)) /* without it, nobody would find what was left half-made */
+	if (store_has_journal(fd)) /* callgate ws recover needs it */
 		return -EEXIST;
 	return workspace_remove(base_fd, id);
 }

@@ -162,17 +162,12 @@ static void workspace_finish_diff(struct tool_call *call)
 	workspace_finish(call, false);
 }
 
-static void workspace_on_checkpoint_removed(struct tool_call *call)
-{
-	workspace_finish_diff(call);
-}
-
 static void workspace_on_diff(struct tool_call *call)
 {
 	if (!workspace_take_changes(call))
 		workspace_fail(call);
 	else if (workspace_get_text(call, "checkpoint"))
-		WORKSPACE_RUN(call, workspace_on_checkpoint_removed, "session", "checkpoint", "--remove", "--",
+		WORKSPACE_RUN(call, workspace_finish_diff, "session", "checkpoint", "--remove", "--",
 			      workspace_get_text(call, "workspace"), workspace_get_text(call, "checkpoint"));
 	else
 		workspace_finish_diff(call);

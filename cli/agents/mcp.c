@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "cli/agents/agents.h"
+#include "cli/inspect/program.h"
 #include "cli/load.h"
 #include "policy/findings.h"
 
@@ -160,17 +161,14 @@ static int mcp_make_agents_arguments(int argc, char *const *given, const struct 
 /* Finds what code is looked at for, as callgate run does. 0, or not 0 when out of memory. */
 static int mcp_take_inspection(const struct policy_settings *settings, struct mcp_command_line *options)
 {
-	int error = settings->module_count > 0 ? cli_list_add_owned(&options->modules, strdup("@standard")) : 0;
+	int error = 0;
 
+	for (size_t i = 0; error == 0 && i < settings->module_count; i++)
+		error = inspect_allow_module(&options->modules, settings->modules[i]);
 	options->refused_findings = settings->refused_findings;
 	options->warned_findings = settings->warned_findings;
-	if ((options->inspects || settings->module_count > 0) && !settings->refused_findings &&
-	    !settings->warned_findings) {
-		options->refused_findings = inspect_level_get_bits(INSPECT_ALARM);
-		options->warned_findings = inspect_level_get_bits(INSPECT_WARNING);
-	}
-	for (size_t i = 0; error == 0 && i < settings->module_count; i++)
-		error = cli_list_add_owned(&options->modules, strdup(settings->modules[i]));
+	inspect_set_default(options->inspects, &options->modules, &options->refused_findings,
+			    &options->warned_findings);
 	return error;
 }
 

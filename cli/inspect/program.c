@@ -196,12 +196,19 @@ int inspect_program_look(struct inspect_program *inspection)
 	return r;
 }
 
-void inspect_program_set_default(struct inspect_program *inspection, bool is_wanted)
+int inspect_allow_module(struct cli_list *modules, const char *module)
 {
-	if ((!is_wanted && inspection->modules.count == 0) || inspection->refused || inspection->warned)
+	int r = modules->count == 0 ? cli_list_add_owned(modules, strdup("@standard")) : 0;
+
+	return r == 0 ? cli_list_add_owned(modules, strdup(module)) : r;
+}
+
+void inspect_set_default(bool is_wanted, const struct cli_list *modules, uint32_t *refused, uint32_t *warned)
+{
+	if ((!is_wanted && modules->count == 0) || *refused || *warned)
 		return;
-	inspection->refused = inspect_level_get_bits(INSPECT_ALARM);
-	inspection->warned = inspect_level_get_bits(INSPECT_WARNING);
+	*refused = inspect_level_get_bits(INSPECT_ALARM);
+	*warned = inspect_level_get_bits(INSPECT_WARNING);
 }
 
 void inspect_program_release(struct inspect_program *inspection)

@@ -1,4 +1,7 @@
-/* Looks at what a command line is about to run: program, script, code. For callgate run and callgate session exec. */
+/*
+ * Looks at what a command line is about to run: program, script, code. For callgate run and callgate session exec, and
+ * what callgate mcp looks for.
+ */
 #ifndef CALLGATE_CLI_INSPECT_PROGRAM_H
 #define CALLGATE_CLI_INSPECT_PROGRAM_H
 
@@ -25,8 +28,10 @@ struct inspect_program {
 	char *why; /* the first finding that refuses the program; owned; NULL: none */
 };
 
+/* Adds a module to those that may be imported. The first brings the language's own library. 0 or -ENOMEM. */
+int inspect_allow_module(struct cli_list *modules, const char *module);
 /* With --inspect, or a list of modules, and without "inspect" in the policy: what is looked for then. */
-void inspect_program_set_default(struct inspect_program *inspection, bool is_wanted);
+void inspect_set_default(bool is_wanted, const struct cli_list *modules, uint32_t *refused, uint32_t *warned);
 /* Prints what is to be warned of, and sets `why`. 0 or -errno; a message was printed, unless it is -ENOMEM. */
 int inspect_program_look(struct inspect_program *inspection);
 void inspect_program_release(struct inspect_program *inspection);

@@ -25,16 +25,6 @@ static char *run_find_inspected_file(void *data, const char *name, bool is_progr
 	return path;
 }
 
-/* The list of what may be imported, with the language's own library. 0 or -ENOMEM. */
-static int run_list_modules(const struct policy_settings *settings, struct cli_list *list)
-{
-	int r = settings->module_count > 0 ? cli_list_add_owned(list, strdup("@standard")) : 0;
-
-	for (size_t i = 0; r == 0 && i < settings->module_count; i++)
-		r = cli_list_add_owned(list, strdup(settings->modules[i]));
-	return r;
-}
-
 int run_inspect_program(struct run *run)
 {
 	const struct policy_settings *settings = policy_get_settings(run->program_phase.policy);
@@ -46,9 +36,11 @@ int run_inspect_program(struct run *run)
 					     .reads_stdin = run->options.reads_stdin,
 					     .find_file = run_find_inspected_file,
 					     .data = run};
-	int r = run_list_modules(settings, &inspection.modules), exit_code = 0;
+	int r = 0, exit_code = 0;
 
-	inspect_program_set_default(&inspection, run->options.inspects);
+	for (size_t i = 0; r == 0 && i < settings->module_count; i++)
+		r = inspect_allow_module(&inspection.modules, settings->modules[i]);
+	inspect_set_default(run->options.inspects, &inspection.modules, &inspection.refused, &inspection.warned);
 	if (r == 0)
 		r = inspect_program_look(&inspection);
 	if (r < 0)

@@ -57,13 +57,13 @@ static char *look_find_file(void *data, const char *name, bool is_program, char 
 static int look_take_settings(const json_t *settings, struct inspect_program *inspection)
 {
 	const json_t *module, *modules = json_object_get(settings, "modules");
-	int error = json_array_size(modules) > 0 ? cli_list_add_owned(&inspection->modules, strdup("@standard")) : 0;
+	int error = 0;
 	size_t i;
 
 	inspection->refused = (uint32_t)json_integer_value(json_object_get(settings, "refuse"));
 	inspection->warned = (uint32_t)json_integer_value(json_object_get(settings, "warn"));
 	json_array_foreach(modules, i, module) error =
-		error ? error : cli_list_add_owned(&inspection->modules, strdup(json_string_value(module)));
+		error ? error : inspect_allow_module(&inspection->modules, json_string_value(module));
 	return error;
 }
 
@@ -86,7 +86,7 @@ int session_inspect_program(int socket_fd, const struct exec_options *options, c
 	int r = answer ? look_take_settings(json_object_get(answer, "inspect"), &inspection) : -ECONNRESET;
 	int exit_code = CLI_EXIT_OK;
 
-	inspect_program_set_default(&inspection, options->inspects);
+	inspect_set_default(options->inspects, &inspection.modules, &inspection.refused, &inspection.warned);
 	if (r == 0)
 		r = inspect_program_look(&inspection);
 	if (r < 0) {

@@ -85,7 +85,7 @@ static enum ask_result by_approver_ask(struct asker *asker, struct question *que
 
 	if (asker->approver_is_gone)
 		return ASK_APPROVER_GONE;
-	/* the addresses of one name, and descriptors, make no difference to whoever is asked about a connection */
+	/* connections to several addresses of one name, or on several descriptors, are one question */
 	details_compute_equality(denied, denied->net.host[0] ? question->keys.scope : question->keys.call,
 				 question->equality);
 	equal = by_approver_find_equal_question(asker, question);

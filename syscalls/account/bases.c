@@ -16,6 +16,7 @@
 #include "base/times.h"
 #include "syscalls/account/changes.h"
 #include "syscalls/account/disk.h"
+#include "syscalls/account/layer-file.h"
 
 /* What must be free in the file system of TMPDIR, for the program: so many times the file, and 1/64 of all. */
 #define BASES_FREE_TIMES 4
@@ -46,12 +47,9 @@ static int base_find(const struct place *place, struct base *ret_base)
 /* Opens the file of records. A descriptor, borrowed, or -errno. */
 static int base_open_records(struct view_layer *layer)
 {
-	if (layer->bases_fd >= 0)
-		return layer->bases_fd;
-	layer->bases_fd = openat(layer->dir_fd, BASES_NAME, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (layer->bases_fd >= 0)
-		(void)fchmod(layer->bases_fd, 0600); /* the umask may be that of the target */
-	return layer->bases_fd < 0 ? -errno : layer->bases_fd;
+	if (layer->bases_fd < 0)
+		layer->bases_fd = layer_create_file(layer, BASES_NAME, 0);
+	return layer->bases_fd;
 }
 
 /* Whether the file is as it was when it was found. */
@@ -130,26 +128,14 @@ static const char *base_clone(const struct base *base, int fd)
 	char name[32];
 
 	(void)snprintf(name, sizeof(name), BASES_CLONE_FORMAT, (unsigned long long)base->status.st_ino);
-	clone = openat(base->layer->dir_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (clone >= 0 && ioctl(clone, FICLONE, fd) == 0 && fchmod(clone, 0600) == 0 && base_is_unchanged(base, fd)) {
+	clone = layer_create_file(base->layer, name, 0);
+	if (clone >= 0 && ioctl(clone, FICLONE, fd) == 0 && base_is_unchanged(base, fd)) {
 		base_write_text(base, BASE_CLONE, name);
 		return NULL;
 	}
 	if (clone >= 0) /* else it has another name, which was changed before */
 		(void)unlinkat(base->layer->dir_fd, name, 0);
 	return "it has more than 1 MiB, and the file system of TMPDIR cannot clone it";
-}
-
-/* Opens the file for reading. A descriptor or -errno. */
-static int base_open(int path_fd)
-{
-	const int flags = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
-	const struct io_proc_fd_path link = io_proc_fd_path(path_fd);
-	int fd = open(link.path, flags | O_NOATIME);
-
-	if (fd < 0 && errno == EPERM) /* another user's */
-		fd = open(link.path, flags);
-	return fd < 0 ? -errno : fd;
 }
 
 /* Keeps a file. NULL, or why that was not possible. */
@@ -164,7 +150,7 @@ static const char *base_keep(struct call *call, const struct base *base, int pat
 		return "it was no regular file";
 	if (!is_large && bytes > BASES_BYTES_MAX - call->sandbox->bases_bytes)
 		return "the run had changed 256 MiB of files before";
-	fd = base_open(path_fd);
+	fd = io_open_keeping_atime(AT_FDCWD, io_proc_fd_path(path_fd).path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
 	if (fd < 0)
 		return "it could not be read";
 	if (!base_has_room(base, is_large ? 0 : bytes))

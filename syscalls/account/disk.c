@@ -98,6 +98,12 @@ const char *disk_get_end_reason(const struct disk *disk)
 	return disk->has_too_many_files ? "disk_files" : disk->limit_was_exceeded ? "disk_limit" : NULL;
 }
 
+/* Takes bytes off a count, which is never below 0. */
+static void disk_subtract(uint64_t *count, uint64_t bytes)
+{
+	*count -= bytes < *count ? bytes : *count;
+}
+
 uint64_t disk_get_left_bytes(const struct disk *disk, uint64_t *ret_limit)
 {
 	const uint64_t used = disk_get_used_bytes(disk);
@@ -123,7 +129,7 @@ void disk_add_checkpoint_bytes(struct disk *disk, int64_t bytes)
 	if (disk->counts_only_memory_files)
 		return;
 	if (bytes < 0)
-		disk->checkpoints_bytes -= freed < disk->checkpoints_bytes ? freed : disk->checkpoints_bytes;
+		disk_subtract(&disk->checkpoints_bytes, freed);
 	else if ((uint64_t)bytes <= UINT64_MAX / 4 - disk->checkpoints_bytes)
 		disk->checkpoints_bytes += (uint64_t)bytes;
 }
@@ -268,7 +274,7 @@ static struct disk_file *disk_find_or_add_old_file(struct call *call, const stru
 	struct disk_file *file = disk_find_or_add_file(call, status, bytes, in_memory);
 
 	if (file && is_new) {
-		disk->copied_bytes -= bytes < disk->copied_bytes ? bytes : disk->copied_bytes;
+		disk_subtract(&disk->copied_bytes, bytes);
 		disk_files_count_whole(&disk->files, file, bytes);
 	}
 	return file;
@@ -465,7 +471,7 @@ static void disk_take_file_of_copy(struct disk *disk, int fd, const struct stat 
 	if (disk->files.count >= DISK_MEASURED_FILES_MAX || disk_files_find(&disk->files, status) ||
 	    disk_files_add(&disk->files, status, 0, disk_file_is_in_memory(fd), &file) < 0)
 		return;
-	disk->copied_bytes -= bytes < disk->copied_bytes ? bytes : disk->copied_bytes;
+	disk_subtract(&disk->copied_bytes, bytes);
 }
 
 /* Takes the removed name and its file off the disk use, if the call has succeeded. */
@@ -485,7 +491,7 @@ void disk_end_removal(struct call *call, struct disk_removal *removal)
 	 */
 	if (!removal->is_directory && status.st_nlink >= removal->names)
 		return;
-	disk->names_bytes -= bytes < disk->names_bytes ? bytes : disk->names_bytes;
+	disk_subtract(&disk->names_bytes, bytes);
 	if (removal->is_of_copy && disk->copied_bytes > 0 && S_ISREG(status.st_mode) && status.st_nlink == 0)
 		disk_take_file_of_copy(disk, fd, &status);
 	disk_hold_unlinked_file(disk, fd, &status);

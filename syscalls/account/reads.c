@@ -11,6 +11,7 @@
 #include "base/texthash.h"
 #include "syscalls/account/changes.h"
 #include "syscalls/account/disk.h"
+#include "syscalls/account/layer-file.h"
 
 #define READS_SLOTS_FIRST 1024u
 #define READS_BUFFER_BYTES 65536u /* so much is written at a time */
@@ -72,12 +73,8 @@ void reads_flush(struct reads *reads)
 
 	if (!layer || reads->pending.len == 0)
 		return;
-	if (layer->reads_fd < 0) {
-		layer->reads_fd = openat(layer->dir_fd, READS_NAME,
-					 O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
-		if (layer->reads_fd >= 0)
-			(void)fchmod(layer->reads_fd, 0600); /* the umask may be that of the target */
-	}
+	if (layer->reads_fd < 0)
+		layer->reads_fd = layer_create_file(layer, READS_NAME, O_APPEND);
 	if (layer->reads_fd < 0 || fstat(layer->reads_fd, &before) < 0 || reads->pending.failed)
 		reads->is_full = true;
 	else if (io_write_all(layer->reads_fd, reads->pending.data, reads->pending.len) < 0) {

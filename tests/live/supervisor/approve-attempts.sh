@@ -1,6 +1,6 @@
 #!/bin/bash
-# More than 200 attempts at an answer that nobody gave: those of programs, and those of test_attempts, which are at the
-# approver's own fronts. Prints how many there were.
+# More than 200 attempts at a permission without an answer of the approver: those of programs, and those of
+# test_attempts, which are at the approver's own fronts. Prints how many there were.
 . "$(dirname "$0")/../lib.sh"
 need python3
 mkdir "$T/attempts"
