@@ -91,10 +91,11 @@ for command, pattern in ((b"tty", rb"[\r\n]/dev/pts/[0-9]+\r"), (b"stty size", r
 
 # ---- job control and keys ----
 # A key must not come before the job is in the foreground, which its own words tell (the echo of the line has quotes in
-# them). No shell: dash would vfork, and a child that Ctrl-Z stops before its exec keeps its parent from stopping.
+# them). No shell: dash would vfork, and a child that Ctrl-Z stops before its exec keeps its parent from stopping. Short
+# sleeps, because Python runs no handler of a signal that comes just before the call.
 shell_one.type(b"""python3 -Sc "import os, signal, time\n"""
                b"""signal.signal(18, lambda *_: os.write(1, b'cont' b'inued\\n'))\n"""
-               b"""print('start' 'ed', flush=True); time.sleep(100)"\n""")
+               b"""print('start' 'ed', flush=True); [time.sleep(0.1) for _ in range(1000)]"\n""")
 shell_one.until(rb"started\r")
 shell_one.type(b"\x1a")  # Ctrl-Z
 shell_one.until(rb"Stopped")
