@@ -1,7 +1,7 @@
 """The official packages e2b and e2b-code-interpreter, sync and async, against callgate serve: see e2b-sdk.sh."""
 
 import asyncio
-import sys
+import os
 import time
 from typing import Any, List
 
@@ -85,4 +85,6 @@ if __name__ == "__main__":
     interpreter()
     asyncio.run(quick_start())
     asyncio.run(asynchronous())
-    sys.exit(0)
+    # Not by the end of main: a thread of pyqwest, the transport of the async client, may still wake the event loop's
+    # socket. Where it meets an interpreter that ends, Python 3.11 ends the thread through frames of Rust: abort().
+    os._exit(0)
