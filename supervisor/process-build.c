@@ -127,13 +127,22 @@ int process_build_second_view(struct process *process)
 	return 0;
 }
 
-int process_share_proc_with_second_view(struct process *process)
+int process_join_second_view(struct process *process)
 {
-	int r = process->ask.view ? view_share_proc_of_first_view(process->ask.view, process->view) : 0;
+	const char *const option = process->options->ask.dir_fd < 0 ? "--approve" : "--ask", *name = "";
+	int r;
 
-	if (r < 0)
-		return process_fail(process, "view_failed", "--ask: cannot join the views: %s", strerror(-r));
-	return 0;
+	if (!process->ask.view)
+		return 0;
+	r = view_share_proc_of_first_view(process->ask.view, process->view);
+	if (r == 0)
+		r = view_share_layers_of_first_view(process->ask.view, process->view, &name);
+	if (r == -EXDEV)
+		return process_fail(process, "view_failed",
+				    "%s: what it allows could be written past the workspace of --cow, by the name %s; "
+				    "leave out that grant or one of the options",
+				    option, name);
+	return r < 0 ? process_fail(process, "view_failed", "%s: cannot join the views: %s", option, strerror(-r)) : 0;
 }
 
 /*

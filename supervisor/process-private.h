@@ -49,9 +49,10 @@ int process_build_view(struct process *process);
 /* With --ask: builds the view of calls that an answer allows. Called after the program's view was built. */
 int process_build_second_view(struct process *process);
 /*
- * Called when the program's view is mounted: lets the second view find the run's processes as the program's view does.
+ * Called when the program's view is mounted: lets the second view find the run's processes, and write to the workspace
+ * of --cow, as the program's view does.
  */
-int process_share_proc_with_second_view(struct process *process);
+int process_join_second_view(struct process *process);
 /*
  * Builds Landlock's ruleset from the view as it is now. Its rules hold for inodes, whatever names these get later.
  * *ret_retry: set when this supervisor must exit, because another one starts that judges every call.

@@ -134,7 +134,7 @@ int process_main(const struct process_options *options)
 	ready = ready && !retry && process_open_program_sockets_in_netns(&process) == 0;
 	if (ready)
 		retry = namespaces_drop_caps(options->namespaces) < 0;
-	ready = ready && !retry && process_share_proc_with_second_view(&process) == 0 &&
+	ready = ready && !retry && process_join_second_view(&process) == 0 &&
 		process_build_landlock(&process, &retry) == 0;
 	ready = ready && !retry && process_send_program_sockets(&process) == 0;
 	if (ready)

@@ -54,7 +54,7 @@ void view_replace_mount_fd(struct mount *mount, int fd, struct held_dir *held)
 
 static void mount_free(struct mount *mount)
 {
-	if (mount->layer) {
+	if (mount->layer && !mount->borrows_layer) {
 		cleanup_close(&mount->layer->dir_fd);
 		cleanup_close(&mount->layer->lower_fd);
 		cleanup_close(&mount->layer->bases_fd);

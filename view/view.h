@@ -72,7 +72,8 @@ struct mount {
 	/* a detached copy without the covers of view_prepare_kernel_reads(), for view_open_uncovered(); -1: none */
 	int uncovered_fd;
 	struct held_dir *held_dir; /* the held directory that fd belongs to; NULL: the mount owns fd */
-	struct view_layer *layer;  /* owned; NULL: it has none that outlives the run */
+	struct view_layer *layer;  /* owned unless borrows_layer; NULL: it has none that outlives the run */
+	bool borrows_layer;        /* the layer is that of a mount of another view: view_share_layers_of_first_view() */
 	unsigned flags;            /* enum mount_flag */
 	const char *rule; /* the rule that made the mount, borrowed from the policy; NULL for the skeleton */
 };
@@ -249,6 +250,13 @@ int view_visit_readable(const struct view *view, view_visit_readable_object visi
  * the first one does. After view_attach_mounts(first). Borrows `first`. 0 or -errno.
  */
 int view_share_proc_of_first_view(struct view *view, const struct view *first);
+
+/*
+ * Makes a second view of the same run write to the directories of --cow as the first one does: to their layers. After
+ * view_attach_mounts(first). Borrows the layers of `first`. 0 or -errno; -EXDEV: the second view shows one of them also
+ * at *ret_name (borrowed from it), by which the directory itself would be written.
+ */
+int view_share_layers_of_first_view(struct view *view, const struct view *first, const char **ret_name);
 
 /* Sets the pid of the supervisor: /proc shows its descendants. 0: the program does not run. */
 void view_set_supervisor_pid(struct view *view, pid_t root);

@@ -311,9 +311,6 @@ const char *run_find_conflict_with_workspace(const struct run_options *options, 
 	if (options->output_dir && keeps_workdir)
 		return "--output keeps what is written to the directory of -w, and with --cow nothing is; leave out "
 		       "one of them";
-	if (options->ask_dir || options->approve)
-		return "what --ask or --approve allows would be written past the workspace of --cow; leave out one of "
-		       "them";
 	return NULL;
 }
 

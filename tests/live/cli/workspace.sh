@@ -98,7 +98,6 @@ refuses "$W/past" 'leave out one of them' --dry-run
 refuses "$W/past" 'leave out one of them' --mode observe
 refuses "$W/past" 'leave out one of them' --input "$T/again.json"
 refuses "$W/past" 'leave out one of them' --setup true
-refuses "$W/past" 'leave out one of them' --ask "$T/questions"
 refuses "$W/past" 'not found' --env A=b -r "$T/none" -- /usr/bin/no-such-program
 cg run --cow -- /bin/true 2>"$T/err" && fail "no -w: not refused"
 grep -q 'name one with -w' "$T/err" || fail "no -w: $(cat "$T/err")"
