@@ -37,7 +37,7 @@ for cow in --cow --cow=copy; do
 	diff_is "M  .git/config" "M  sub/.git/config"
 
 	# Other names of what is there: by links, by /proc, by ".." from outside. An object keeps its answer under all
-	# of them, since paths are resolved first. Moving out of a layer, or in, could only be EXDEV, so nobody is asked.
+	# of them, since paths are resolved first. Moving out of a layer, or in, could only be EXDEV, so none is asked.
 	approver run run run
 	asks "socket:$T/s" "$cow" -- /usr/bin/python3 -c "
 import os
