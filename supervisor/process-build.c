@@ -67,6 +67,7 @@ int process_build_view(struct process *process)
 						  .scratch_host = options->scratch.path,
 						  .scratch_base = options->scratch.base_path,
 						  .workdir_host = options->workdir_host,
+						  .home_host = policy_get_settings(options->policy)->home,
 						  .overlay = options->overlay,
 						  .workspace_host = options->workspace_host,
 						  .copies_workspace = options->copies_workspace,

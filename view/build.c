@@ -265,7 +265,7 @@ static int build_mount_overlay(struct build_state *build, const struct policy_mo
 	lower = build_open_dir(build, grant->host_path);
 	if (lower < 0)
 		return lower == -EPERM ? lower : -EAGAIN;
-	fd = overlay_create(&build->overlays, build->options->scratch_host, lower, restrictions);
+	fd = overlay_create(&build->overlays, build->options->scratch_host, lower, grant->host_path, restrictions);
 	return fd < 0 ? -EAGAIN : build_mount_dir(build, grant, fd, flags | MOUNT_DETACHED);
 }
 
@@ -692,6 +692,8 @@ int view_create(const struct policy *policy, const struct view_options *options,
 	struct view *view = calloc(1, sizeof(*view));
 	struct build_state build = {.view = view, .options = options, .error = ret_error,
 				    .overlays = OVERLAYS_NONE};
+	const char *written_dir[OVERLAYS_WRITTEN_DIRS] = {options->workdir_host, options->home_host,
+							  options->scratch_base, "/var/tmp"};
 	const bool cow = options->overlay == VIEW_OVERLAY_WORKSPACE;
 	mode_t old;
 	int r;
@@ -711,6 +713,7 @@ int view_create(const struct policy *policy, const struct view_options *options,
 	}
 	if (r == 0 && options->overlay != VIEW_OVERLAY_NONE && options->tmpfs_fd >= 0)
 		r = overlays_read_mount_points(&build.overlays);
+	memcpy(build.overlays.written_dir, written_dir, sizeof(written_dir));
 	build.overlays.kept_dir = cow ? options->workspace_host : NULL;
 	if (r == 0)
 		r = build_whole_view(&build, policy);

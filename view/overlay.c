@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -18,6 +19,7 @@
 #include "view/overlay.h"
 
 #define OVERLAY_UPPER_DIR_NAME "upper" /* directory in the scratch directory that has the upper layers */
+#define OVERLAY_UNMAPPED_ID 65534u /* what stat(2) shows for an id that has no number here: default of overflowuid */
 
 /* Makes a directory if it is missing, and opens it. A descriptor or -errno. */
 static int overlay_open_dir(int dirfd, const char *name, mode_t mode)
@@ -54,8 +56,89 @@ static int overlay_mark_kind(int dir_fd, bool user_xattr)
 	return fd < 0 ? -errno : 0;
 }
 
+/*
+ * True for a directory that the user can enter and overlayfs cannot copy up, because this user namespace has no number
+ * for its owner or group.
+ */
+static bool overlay_dir_is_unmapped(int dirfd, const char *path, const struct stat *st)
+{
+	return (st->st_uid == OVERLAY_UNMAPPED_ID || st->st_gid == OVERLAY_UNMAPPED_ID) &&
+	       faccessat(dirfd, path, X_OK, AT_EACCESS) == 0;
+}
+
+/* The length of the path down to the last such directory on it; 0: there is none. */
+static size_t overlay_find_last_unmapped(int lower_fd, const char *path)
+{
+	char prefix[PATH_MAX];
+	struct stat st;
+	size_t last = 0;
+
+	for (size_t end = strcspn(path, "/"); end < sizeof(prefix); end += 1 + strcspn(path + end + 1, "/")) {
+		memcpy(prefix, path, end);
+		prefix[end] = '\0';
+		if (fstatat(lower_fd, prefix, &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) < 0 || !S_ISDIR(st.st_mode))
+			break;
+		if (overlay_dir_is_unmapped(lower_fd, prefix, &st))
+			last = end;
+		if (!path[end])
+			break;
+	}
+	return last;
+}
+
+/* Gives a directory of the upper layer the attributes that it has in the lower one. */
+static void overlay_copy_attributes_of(int upper_fd, int lower_fd, const char *path)
+{
+	_cleanup_close_ int upper = openat(upper_fd, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	_cleanup_close_ int lower = openat(lower_fd, path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (upper >= 0 && lower >= 0)
+		overlay_copy_attributes(upper, lower);
+}
+
+/* Makes the directories of the path in the upper layer. Modifies the path. */
+static void overlay_make_dirs(int upper_fd, int lower_fd, char *path)
+{
+	char *slash;
+
+	for (slash = strchr(path, '/'); slash; slash = strchr(slash + 1, '/')) {
+		*slash = '\0';
+		(void)mkdirat(upper_fd, path, 0700);
+		*slash = '/';
+	}
+	(void)mkdirat(upper_fd, path, 0700);
+	/* the deepest first, because making a directory changes the times of the one above */
+	overlay_copy_attributes_of(upper_fd, lower_fd, path);
+	while ((slash = strrchr(path, '/'))) {
+		*slash = '\0';
+		overlay_copy_attributes_of(upper_fd, lower_fd, path);
+	}
+}
+
+/*
+ * Before overlayfs changes an entry, it copies the directories above it into the upper layer, with their owners. In a
+ * user namespace that has no number for an owner, this fails with EOVERFLOW (Linux 6.2, commit 4f11ada10d0a; before,
+ * with EPERM). The namespace of an unprivileged user has a number for that user only. So the directories of others on
+ * the way to where programs write are made here, as the user's own. overlayfs joins them with those of the lower layer.
+ * When this fails, the program's write fails as it would have.
+ */
+static void overlay_make_unmapped_dirs(const struct overlays *overlays, int upper_fd, int lower_fd,
+				       const char *lower_host)
+{
+	for (size_t i = 0; i < OVERLAYS_WRITTEN_DIRS; i++) {
+		const char *dir = overlays->written_dir[i];
+		const char *rest = dir ? path_get_rest_below(dir, lower_host) : NULL;
+		const size_t len = rest && *rest ? overlay_find_last_unmapped(lower_fd, rest) : 0;
+		_cleanup_free_ char *path = len ? strndup(rest, len) : NULL;
+
+		if (path)
+			overlay_make_dirs(upper_fd, lower_fd, path);
+	}
+}
+
 /* Makes an overlay whose upper layer is in overlays->dir_fd. */
-static int overlay_create_in_dir_fd(struct overlays *overlays, int lower_fd, unsigned restrictions)
+static int overlay_create_in_dir_fd(struct overlays *overlays, int lower_fd, const char *lower_host,
+				    unsigned restrictions)
 {
 	_cleanup_close_ int dir = -1, upper = -1, work = -1, mount_fd = -1;
 	bool user_xattr;
@@ -68,6 +151,8 @@ static int overlay_create_in_dir_fd(struct overlays *overlays, int lower_fd, uns
 	work = upper < 0 ? upper : overlay_open_dir(dir, "work", 0700);
 	if (work < 0)
 		return work;
+	if (!overlays->kept_dir) /* a layer that is kept has the program's changes only */
+		overlay_make_unmapped_dirs(overlays, upper, lower_fd, lower_host);
 	overlay_copy_attributes(upper, lower_fd);
 	mount_fd = mounts_create_overlay(lower_fd, upper, work, restrictions, overlays->kept_dir != NULL, &user_xattr);
 	r = mount_fd >= 0 && overlays->kept_dir ? overlay_mark_kind(dir, user_xattr) : 0;
@@ -100,7 +185,8 @@ static int overlay_open_upper(const char *scratch)
 	return fd < 0 ? fd : overlay_open_dir(fd, OVERLAY_UPPER_DIR_NAME, 0700);
 }
 
-int overlay_create(struct overlays *overlays, const char *scratch, int lower_fd, unsigned restrictions)
+int overlay_create(struct overlays *overlays, const char *scratch, int lower_fd, const char *lower_host,
+		   unsigned restrictions)
 {
 	int r;
 
@@ -108,10 +194,11 @@ int overlay_create(struct overlays *overlays, const char *scratch, int lower_fd,
 		overlays->dir_fd = overlays->kept_dir
 					   ? io_open_without_links(overlays->kept_dir, O_RDONLY | O_DIRECTORY)
 					   : overlay_open_upper(scratch);
-	r = overlays->dir_fd < 0 ? overlays->dir_fd : overlay_create_in_dir_fd(overlays, lower_fd, restrictions);
+	r = overlays->dir_fd < 0 ? overlays->dir_fd
+				 : overlay_create_in_dir_fd(overlays, lower_fd, lower_host, restrictions);
 	if (r < 0 && overlays->dir_fd >= 0 && !overlays->is_on_tmpfs && overlays->made == 0 && !overlays->kept_dir &&
 	    overlay_use_tmpfs(overlays) == 0)
-		r = overlay_create_in_dir_fd(overlays, lower_fd, restrictions);
+		r = overlay_create_in_dir_fd(overlays, lower_fd, lower_host, restrictions);
 	overlays->made += r >= 0;
 	return r;
 }

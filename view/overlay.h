@@ -8,6 +8,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#define OVERLAYS_WRITTEN_DIRS 4 /* workdir, home, TMPDIR and /var/tmp */
+
 /* The overlays of a view, and the directory that has their upper layers. */
 struct overlays {
 	int dir_fd;    /* directory that has the upper layers; -1: not made yet */
@@ -18,6 +20,8 @@ struct overlays {
 	 * the upper layers are in the scratch directory
 	 */
 	const char *kept_dir;
+	/* canonical host paths where programs write, also below directories of other users; borrowed; NULL: none */
+	const char *written_dir[OVERLAYS_WRITTEN_DIRS];
 	char **point;  /* mount points in the namespace of this process; owned */
 	size_t points, room;
 };
@@ -25,11 +29,12 @@ struct overlays {
 #define OVERLAYS_NONE (struct overlays){.dir_fd = -1}
 
 /*
- * Makes a detached overlay over the directory lower_fd, with MOUNTS_* restrictions. scratch: path of the scratch
- * directory, for layers that are not in overlays->kept_dir. A CLOEXEC descriptor owned by the caller, or -errno. Needs
- * a mount namespace of its own and CAP_SYS_ADMIN.
+ * Makes a detached overlay over the directory lower_fd, whose canonical host path is lower_host, with MOUNTS_*
+ * restrictions. scratch: path of the scratch directory, for layers that are not in overlays->kept_dir. A CLOEXEC
+ * descriptor owned by the caller, or -errno. Needs a mount namespace of its own and CAP_SYS_ADMIN.
  */
-int overlay_create(struct overlays *overlays, const char *scratch, int lower_fd, unsigned restrictions);
+int overlay_create(struct overlays *overlays, const char *scratch, int lower_fd, const char *lower_host,
+		   unsigned restrictions);
 
 /* Reads the mount points, for overlays_has_mount_below(). 0 or -errno. */
 int overlays_read_mount_points(struct overlays *overlays);

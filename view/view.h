@@ -124,6 +124,7 @@ struct view_options {
 	const char *scratch_host; /* canonical host path of the scratch directory */
 	const char *scratch_base; /* host path of the scratch directories of all runs, which becomes a covered name */
 	const char *workdir_host; /* workdir on the host: its changes are reported, even in the scratch directory */
+	const char *home_host;    /* the user's home directory; NULL: unknown */
 	const struct view_provided_file *provided_file; /* borrowed for the call */
 	size_t provided_file_count;                     /* entries of provided_file[] */
 	enum view_overlay overlay;

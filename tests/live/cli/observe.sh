@@ -62,6 +62,14 @@ if [ $overlay = yes ]; then
 		[.kind, (.path | ltrimstr(\"$T/outside/\"))]] == [[\"added\", \"d\"], [\"added\", \"d/e\"],
 		[\"added\", \"d/g\"], [\"added\", \"d/l\"], [\"modified\", \"file\"], [\"deleted\", \"gone\"]]"
 	recorded "the write" '.path == "file" and .observed and .effect == "performed" and .reason == "not_granted"'
+	# For a user, directories of others on the way to the home directory are replaced; a closed one stays closed.
+	closed=/var/cache/ldconfig
+	if [ -d $closed ] && [ ! -x $closed ]; then
+		(HOME=$closed/home cg run --json --mode observe -p "$T/nothing.json" -w "$T/w" -- \
+			/bin/sh -c "ls $closed; echo x >$closed/x; [ ! -e $closed/aux-cache ] || echo found") \
+			>"$T/result" 2>"$T/err"
+		holds "a closed directory" '.stdout == "" and (.stderr | contains("Permission denied"))'
+	fi
 else
 	observe -- /bin/sh -c "echo after >$T/outside/file"
 	holds "no overlay" 'any(.denials[]; .observed == null and .op == "write")'
