@@ -86,6 +86,7 @@ EXTRA_DIST += \
 	examples/replay/run.sh \
 	examples/replay/stricter.json \
 	examples/workspace/README.md \
+	examples/workspace/answer.sh \
 	examples/workspace/policy.json \
 	examples/workspace/refactor.sh \
 	examples/workspace/run.sh

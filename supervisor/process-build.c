@@ -60,6 +60,12 @@ int process_await_policy_digest(struct process *process)
 	return 0;
 }
 
+/* Whether denied calls may be performed, in a second view, when an answer allows them. */
+static bool process_has_second_view(const struct process_options *options)
+{
+	return options->ask.dir_fd >= 0 || options->ask.approver_fd >= 0;
+}
+
 int process_build_view(struct process *process)
 {
 	const struct process_options *options = process->options;
@@ -71,6 +77,7 @@ int process_build_view(struct process *process)
 						  .overlay = options->overlay,
 						  .workspace_host = options->workspace_host,
 						  .copies_workspace = options->copies_workspace,
+						  .second_view_shares_layers = process_has_second_view(options),
 						  .workspace_dirs = options->workspace_dirs,
 						  .copy_limit_bytes =
 							  policy_get_settings(options->policy)->limits.disk_bytes,
@@ -104,7 +111,7 @@ int process_build_second_view(struct process *process)
 				      .root_fd = options->namespaces->host_root_fd, .tmpfs_fd = -1, .pts_fd = -1};
 	int r;
 
-	if (options->ask.dir_fd < 0 && options->ask.approver_fd < 0)
+	if (!process_has_second_view(options))
 		return 0;
 	if (mkdirat(options->scratch.fd, SECOND_VIEW_SUBDIR_NAME, 0700) < 0 && errno != EEXIST)
 		return process_fail(process, "view_failed", "cannot make a directory in %s: %s", options->scratch.path,

@@ -501,6 +501,18 @@ static int attach_cover_path(void *ctx, const char *path)
 	return copy < 0 ? copy : mounts_attach_copy(copy, point, "");
 }
 
+/* Covers a path that the policy denies, unless an answer may permit it there: view_share_layers_of_first_view(). */
+static int attach_cover_denied_path(void *ctx, const char *path)
+{
+	struct attach_state *attach = ctx;
+	struct place place;
+
+	if (attach->view->shares_layers_with_second_view &&
+	    view_locate_path(attach->view, NULL, "/", path, 0, &place) == 0 && place.mount->layer)
+		return 0;
+	return attach_cover_path(attach, path);
+}
+
 /*
  * Mounts an empty object over each covered or denied name. Names that only globs deny, and names that are made later,
  * get no such mount: the supervisor alone refuses them.
@@ -519,7 +531,7 @@ static int attach_cover_names(struct attach_state *attach)
 			if (node_is_covered(node) && strcmp(node->virt, VIEW_PATHLESS_MOUNTS_DIR_PATH) != 0)
 				r = attach_cover_path(attach, node->virt);
 	if (r == 0)
-		r = policy_visit_denied_paths(view->policy, attach_cover_path, attach);
+		r = policy_visit_denied_paths(view->policy, attach_cover_denied_path, attach);
 	return r < 0 ? attach_note_failure(attach, r, "cover what is denied") : 0;
 }
 

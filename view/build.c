@@ -704,6 +704,7 @@ int view_create(const struct policy *policy, const struct view_options *options,
 		return -ENOMEM;
 	}
 	view->policy = policy;
+	view->shares_layers_with_second_view = options->second_view_shares_layers;
 	view->proc_fd = view->standin_fd = view->host_root_fd = view->nosymfollow_root_fd = -1;
 	old = umask(022);
 	r = facts_create(view, options->scratch_fd);

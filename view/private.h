@@ -87,6 +87,8 @@ struct view {
 	int host_root_fd;         /* the host's "/", O_PATH; -1: use this process's root */
 	const struct view *first_view; /* view_share_proc_of_first_view(); NULL: this is the first view of the run */
 	bool is_attached;              /* view_attach_mounts is done: the kernel resolves virtual paths */
+	/* no name in a mount with a layer gets a cover, which would be in the way of the second view as well */
+	bool shares_layers_with_second_view;
 	int nosymfollow_root_fd;             /* a copy of the program's root, mounted with nosymfollow; -1: none */
 	bool some_mount_is_unattached;          /* some mount is not at its virtual path in the kernel */
 	const struct mount *first_unattached_mount; /* the first mount that is not at its virtual path in the kernel */

@@ -132,6 +132,7 @@ struct view_options {
 	const char *workspace_host;        /* canonical host path of the directory for the layers, or the copies */
 	const char *const *workspace_dirs; /* canonical host paths of the directories, NULL-ended */
 	bool copies_workspace;             /* by copies, also where overlays can be mounted */
+	bool second_view_shares_layers;    /* view_share_layers_of_first_view() will be called */
 	uint64_t copy_limit_bytes;         /* most that the copies may take; 0: any */
 	int root_fd;              /* "/" below which host paths are opened; borrowed. -1: the root of this process */
 	int tmpfs_fd;             /* a tmpfs for the skeleton and view_attach_mounts; borrowed. -1: scratch_fd serves */

@@ -11,14 +11,17 @@ mkdir "$results/work"
 cp refactor.sh "$results/work/"
 echo "old_name is called in two places: old_name()" >"$results/work/names.txt"
 echo "a helper" >"$results/work/helper.txt"
+echo 1 >"$results/work/VERSION"
 
 echo "== what is of note in the program, before it runs?"
 "$callgate" inspect "$results/work/refactor.sh" && echo "no alarm"
 
-echo "== it runs, and the directory stays as it is"
-"$callgate" run --cow --json -p policy.json -w "$results/work" -- /bin/sh refactor.sh >"$results/json"
+echo "== it runs, is asked about one file, and the directory stays as it is"
+"$callgate" run --cow --json -p policy.json --approve "command:$PWD/answer.sh" -w "$results/work" -- \
+	/bin/sh refactor.sh >"$results/json"
 id=$(jq -r .workspace.id "$results/json")
 grep -c old_name "$results/work/names.txt"
+cat "$results/work/VERSION"
 
 echo "== what would it change?"
 "$callgate" ws diff "$id" || [ $? = 1 ]

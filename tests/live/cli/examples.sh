@@ -60,6 +60,7 @@ if "$CALLGATE" run --cow -p "$T/examples/workspace/policy.json" -w "$T/cow-work"
 	example workspace
 	says workspace '.*refactor.sh:9: persistence: [.]git/hooks/'
 	says workspace '[+]new_name is called in two places: new_name[(][)]'
+	says workspace 'M  VERSION  .*'
 	says workspace 'R  helper[.]txt -> lib/helper[.]txt'
 	says workspace 'not there: [.]git/hooks/pre-commit'
 	says workspace 'a helper'

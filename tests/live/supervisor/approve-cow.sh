@@ -4,11 +4,14 @@
 need jq python3
 . "$(dirname "$0")/approve-lib.sh"
 W=$T/w
-mkdir "$W/.git" "$W/sub" "$W/sub/.git"
+mkdir "$W/.git" "$W/sub" "$W/sub/.git" "$W/dir"
 echo old >"$W/.git/config"
 echo old >"$W/sub/.git/config"
-echo free >"$W/free"
-jq '.filesystem.deny += ["@workdir/**/.git/**"]' "$T/p.json" >"$T/p.new" && mv "$T/p.new" "$T/p.json"
+echo old >"$W/file"
+echo old >"$W/dir/in"
+# What a pattern denies has no cover in the kernel's view, and what is named has one, if no answer may permit it.
+jq '.filesystem.deny += ["@workdir/**/.git/**", "@workdir/file", "@workdir/dir"]' "$T/p.json" >"$T/p.new" &&
+	mv "$T/p.new" "$T/p.json"
 ln -s "$W" "$H/alias"
 host=$(ls "$H")
 before=$(find "$W" -printf '%P %y %m %s %T@ %C@\n' | sort)
@@ -27,9 +30,21 @@ diff_is()
 }
 
 for cow in --cow --cow=copy; do
+	approver run run run run run
+	asks "socket:$T/s" "$cow" -- /usr/bin/python3 -c "
+import os
+open('file', 'a').write('more')
+dir = os.open('dir', os.O_RDONLY)
+open(os.open('in', os.O_RDWR | os.O_APPEND, dir_fd=dir), 'a').write('more')
+os.chdir(dir)
+print(os.listdir(dir), os.readlink('/proc/self/fd/%d' % dir), os.getcwd(), open('in').read().split())"
+	ended ".stdout == \"['in'] $W/dir $W/dir ['old', 'more']\\n\" and .exit_code == 0"
+	unchanged
+	diff_is "M  dir/in" "M  file"
+
 	approver run run run run
-	asks "socket:$T/s" "$cow" -- sh -c "echo new >>.git/config && cat .git/config && cd sub/.git && cat config &&
-		echo rel >config && echo host >$H/out"
+	asks "socket:$T/s" "$cow" --judge changes -- sh -c "echo new >>.git/config && cat .git/config && cd sub/.git &&
+		cat config && echo rel >config && echo host >$H/out"
 	ended '.exit_code == 0 and .stdout == "old\nnew\nold\n" and .calls.approved >= 5'
 	unchanged
 	[ "$(cat "$H/out")" = host ] || fail "what is outside was not written"
