@@ -305,6 +305,8 @@ CALLGATE_SOURCES += \
 CALLGATE_SOURCES += \
 	cli/ws/apply.c \
 	cli/ws/apply.h \
+	cli/ws/conflict.c \
+	cli/ws/conflict.h \
 	cli/ws/diff.c \
 	cli/ws/diff.h \
 	cli/ws/hunks.c \

@@ -1,6 +1,8 @@
 libcallgate_workspace_a_SOURCES += \
 	workspace/bases.c \
 	workspace/bases.h \
+	workspace/beside.c \
+	workspace/beside.h \
 	workspace/changes.c \
 	workspace/changes.h \
 	workspace/checkpoint-size.c \

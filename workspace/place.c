@@ -18,8 +18,7 @@ void place_format_name(const char *id, char ret_name[PLACE_NAME_SIZE])
 	(void)snprintf(ret_name, PLACE_NAME_SIZE, ".callgate-%.*s", WORKSPACE_ID_LEN, id);
 }
 
-/* Opens the directory that has a path, for reading. *ret_name: the rest, borrowed. A descriptor or -errno. */
-static int place_open_parent(int root_fd, const char *path, const char **ret_name)
+int place_open_parent(int root_fd, const char *path, const char **ret_name)
 {
 	const char *slash = strrchr(path, '/');
 	_cleanup_close_ int entry = -1;

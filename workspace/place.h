@@ -27,6 +27,9 @@ int place_make_copy(const struct workspace_layer *layer, int dir_fd, const char 
 /* Gives an entry owner, mode, attributes and times of another one; both open with O_PATH. 0 or -errno. */
 int place_copy_metadata(const struct workspace_layer *layer, int from_fd, int fd, unsigned flags);
 
+/* Opens the directory that has a path, for reading. *ret_name: the rest, borrowed. A descriptor or -errno. */
+int place_open_parent(int root_fd, const char *path, const char **ret_name);
+
 /* The name under which an entry is made, beside the one that it replaces. */
 void place_format_name(const char *id, char ret_name[PLACE_NAME_SIZE]);
 

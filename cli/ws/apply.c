@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "cli/options.h"
+#include "cli/ws/conflict.h"
 #include "cli/ws/open.h"
 #include "cli/ws/plan.h"
 #include "cli/ws/show.h"
@@ -43,7 +44,7 @@ static enum plan_state apply_tell_failure(const struct apply *apply, const struc
 	if (error == -ENOTEMPTY && apply->plan->words.ours)
 		return PLAN_KEEP;
 	if (why) {
-		ws_plan_tell_conflict(apply->plan, change, why);
+		ws_plan_set_conflict(apply->plan, change, why);
 		return PLAN_CONFLICT;
 	}
 	cli_print_error(APPLY_VERB, "%s: not applied: %s", ws_plan_get_name(apply->plan, change, name),
@@ -147,7 +148,7 @@ static void apply_change(struct apply *apply, size_t at, enum apply_step step)
 	if (apply->failed || apply->plan->state[at] != PLAN_APPLY || !apply_has_step(apply->plan, change, step))
 		return;
 	if (apply_is_held(apply->plan, change)) {
-		apply->plan->state[at] = PLAN_CONFLICT;
+		ws_plan_set_conflict(apply->plan, change, NULL);
 		return;
 	}
 	if (!apply_check_journal(apply, journal_begin(apply->journal_fd, change->path)))
@@ -211,6 +212,39 @@ static void apply_plan(struct apply *apply)
 		apply_change(apply, i - 1, APPLY_ATTRIBUTES);
 }
 
+/* Writes the versions of a conflict beside its file. */
+static void apply_write_conflict(struct apply *apply, const struct workspace_change *change,
+				 struct ws_conflict *conflict)
+{
+	if (!apply_check_journal(apply, journal_begin(apply->journal_fd, change->path)))
+		return;
+	ws_conflict_write(apply->plan, change, apply->temporary, conflict);
+	(void)apply_check_journal(apply, journal_end(apply->journal_fd));
+}
+
+/* Tells of all conflicts, whose versions are written beside their files: last, when no name is needed any more. */
+static void apply_tell_conflicts(struct apply *apply)
+{
+	const struct plan *plan = apply->plan;
+	size_t written = 0;
+
+	for (size_t i = 0; i < plan->changes.count; i++) {
+		const struct workspace_change *change = &plan->changes.item[i];
+		struct ws_conflict conflict;
+
+		if (plan->state[i] != PLAN_CONFLICT || !plan->note[i].why)
+			continue;
+		ws_conflict_find(plan, change, &conflict);
+		if (!apply->failed && ws_conflict_is_beside(plan, change, &conflict)) {
+			if (++written <= WS_CONFLICTS_BESIDE_MAX)
+				apply_write_conflict(apply, change, &conflict);
+			else
+				conflict.not_beside = "there are more than 1,000 conflicts";
+		}
+		ws_conflict_tell(plan, change, &conflict);
+	}
+}
+
 /* Prints what was applied. Returns the exit status. */
 static int apply_print(const struct apply *apply)
 {
@@ -245,6 +279,7 @@ static int apply_run(struct plan *plan, int journal_dir_fd, const char *id)
 	}
 	place_format_name(id, apply.temporary);
 	apply_plan(&apply);
+	apply_tell_conflicts(&apply);
 	r = syncfs(plan->layer->base_fd) < 0 ? -errno
 					     : journal_remove(journal_dir_fd); /* renames are on the disk first */
 	if (r < 0)

@@ -26,20 +26,12 @@ const char *ws_plan_get_name(const struct plan *plan, const struct workspace_cha
 	return text;
 }
 
-void ws_plan_tell_conflict(const struct plan *plan, const struct workspace_change *change, const char *why)
+void ws_plan_set_conflict(const struct plan *plan, const struct workspace_change *change, const char *why)
 {
-	char ours[PATH_MAX] = "", upper[PATH_MAX] = "", layer[PATH_MAX] = "", base[PATH_MAX];
-	char name[2 * PATH_MAX];
-	const bool has_base = workspace_bases_find(&plan->bases, plan->layer, change, base);
+	const size_t at = (size_t)(change - plan->changes.item);
 
-	(void)io_read_fd_name(plan->layer->base_fd, ours); /* without the names, the message is still right */
-	(void)io_read_fd_name(plan->layer->upper_fd, upper);
-	if (has_base)
-		(void)io_read_fd_name(plan->layer->dir_fd, layer);
-	cli_print_error(PLAN_VERB, "%s: conflict, not applied: %s; base: %s%s%s; ours: %s/%s; theirs: %s%s%s",
-			ws_plan_get_name(plan, change, name), why, has_base ? layer : "none, ", has_base ? "/" : "",
-			base, ours, change->path, change->upper.exists ? upper : "deleted",
-			change->upper.exists ? "/" : "", change->upper.exists ? change->path : "");
+	plan->state[at] = PLAN_CONFLICT;
+	plan->note[at].why = why;
 }
 
 /* ---- what is selected ---- */
@@ -143,6 +135,7 @@ static enum plan_state ws_plan_judge(const struct plan *plan, const struct works
 				     const struct executed *executed, const char *dir_reason)
 {
 	const struct plan_words *words = &plan->words;
+	struct plan_note *note = &plan->note[change - plan->changes.item];
 	const char *reason =
 		words->allow_executed || dir_reason ? NULL : executed_find_reason(executed, plan->layer, change);
 	char name[2 * PATH_MAX];
@@ -154,10 +147,10 @@ static enum plan_state ws_plan_judge(const struct plan *plan, const struct works
 	}
 	if (conflict && words->ours)
 		return PLAN_KEEP;
-	if (conflict) {
-		ws_plan_tell_conflict(plan, change, "it was changed outside since the run began");
+	note->runs_later = reason ? reason : dir_reason;
+	note->why = conflict ? "it was changed outside since the run began" : note->runs_later;
+	if (conflict)
 		return PLAN_CONFLICT;
-	}
 	if (!reason)
 		return dir_reason ? PLAN_EXECUTED : PLAN_APPLY;
 	cli_print_error(PLAN_VERB, "%s: not applied: %s; --allow-executed applies it",
@@ -200,7 +193,9 @@ int ws_plan_make(struct plan *plan, const struct ws_selection *selection)
 		r = executed_init(&executed);
 	if (r == 0)
 		plan->state = calloc(plan->changes.count + 1, 1);
-	if (r == 0 && !plan->state)
+	if (r == 0)
+		plan->note = calloc(plan->changes.count + 1, sizeof(*plan->note));
+	if (r == 0 && (!plan->state || !plan->note))
 		r = -ENOMEM;
 	if (r < 0)
 		cli_print_error(PLAN_VERB, "cannot compare: %s", r == -E2BIG ? "too many changes" : strerror(-r));
@@ -224,4 +219,5 @@ void ws_plan_release(struct plan *plan)
 	workspace_changes_release(&plan->changes);
 	workspace_bases_release(&plan->bases);
 	free(plan->state);
+	free(plan->note);
 }

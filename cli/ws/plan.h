@@ -24,6 +24,12 @@ struct plan_words {
 	bool theirs, ours, allow_executed;
 };
 
+/* What is known of a change besides its state; all static. */
+struct plan_note {
+	const char *why;        /* why it is a conflict, or runs later; NULL: nothing is told */
+	const char *runs_later; /* why it runs later outside, and that was not allowed; NULL: it does not */
+};
+
 struct plan {
 	const struct workspace_layer *layer;
 	const char *dir; /* the directory, which messages have paths with; NULL: they have them relative to it */
@@ -31,9 +37,13 @@ struct plan {
 	struct workspace_changes changes; /* renames apart */
 	struct workspace_bases bases;
 	unsigned char *state;             /* enum plan_state of each change; owned */
+	struct plan_note *note;           /* of each change; owned */
 };
 
-/* Decides about each change, and tells what is not applied. 0, or -1 after a message. ws_plan_release() releases. */
+/*
+ * Decides about each change, and tells what runs later; conflicts are told by cli/ws/conflict.h, when they are written
+ * beside their files. 0, or -1 after a message. ws_plan_release() releases.
+ */
 int ws_plan_make(struct plan *plan, const struct ws_selection *selection);
 void ws_plan_release(struct plan *plan);
 #define _cleanup_plan_ __attribute__((cleanup(ws_plan_release)))
@@ -50,7 +60,7 @@ const struct workspace_change *ws_plan_find_replaced_above(const struct plan *pl
 /* What happens with a change of the plan. */
 enum plan_state ws_plan_get_state(const struct plan *plan, const struct workspace_change *change);
 
-/* Tells that a change is not applied because the directory was changed meanwhile. */
-void ws_plan_tell_conflict(const struct plan *plan, const struct workspace_change *change, const char *why);
+/* Makes a change a conflict. why: static; NULL: it is not told, as it belongs to another one. */
+void ws_plan_set_conflict(const struct plan *plan, const struct workspace_change *change, const char *why);
 
 #endif

@@ -117,7 +117,7 @@ echo me >"$W/d/mine"
 rm "$W/twice"
 ws 3 apply "$id"
 said 'one: conflict'
-said "/0/upper/one"
+said "ours: $W/one.ours; theirs: $W/one.theirs"
 said 'a/two: conflict'
 said 'made: conflict'
 said 'd/mine: conflict'
@@ -138,6 +138,104 @@ has made program
 has twice program
 { [ ! -e "$W/a/two" ] && [ ! -e "$W/d" ]; } || fail "not deleted: $(ls -R "$W")"
 discard_all
+
+# The versions of a conflict are beside its file, also after further applies once each, with a mode that both files
+# have, and never in the place of anything else.
+versions() # NAME…: all versions in the directory
+{
+	local found
+	found=$(cd "$W" && find . -regex '.*\.\(base\|ours\|theirs\)\(\.[0-9]\)?' -printf '%P\n' | sort | xargs)
+	[ "$found" = "$(echo "$*" | xargs)" ] || fail "versions: $found, not $*"
+}
+fresh
+long=$(printf '%0253d' 0)
+echo long >"$W/$long"
+chmod 6754 "$W/one"
+mkdir -p "$W/.git/hooks"
+echo hook >"$W/.git/hooks/post"
+later
+# shellcheck disable=SC2016 # the program's shell expands it
+cow /bin/sh -c 'for name in .git/hooks/post one a/two a/b/three 0*; do echo program >>"$name"; done
+	echo p >a/two.base; chmod 777 one; rm -r d; echo x >Makefile; echo x >fifo; rm a/link; ln -s program a/link
+	chmod 600 twice'
+echo me >"$W/Makefile"
+for name in .git/hooks/post one a/two a/b/three d/e/f "$long"; do echo me >>"$W/$name"; done
+ln -sfn me "$W/a/link"
+chmod 640 "$W/twice"
+mkfifo "$W/a/b/three.base"
+ln -s /etc "$W/a/b/three.ours"
+echo kept >"$W/one.theirs"
+all='.git/hooks/post.base .git/hooks/post.ours a/b/three.base a/b/three.base.2 a/b/three.ours a/b/three.ours.2
+	a/b/three.theirs a/two.base a/two.base.2 a/two.ours a/two.theirs d/e/f.base d/e/f.ours one.base one.ours
+	one.theirs one.theirs.2'
+for turn in 1 2; do
+	[ $turn = 1 ] || [ "$(id -u)" = 0 ] || chmod 555 "$W/a"
+	ws 3 apply "$id"
+	# shellcheck disable=SC2086 # words
+	versions $all
+	said "; base: $W/one.base; ours: $W/one.ours; theirs: $W/one.theirs.2"
+	for text in "$long: .*; not all are written beside it: the name would be too long" \
+		'Makefile: .*/0/upper/Makefile' "a/link: .*; ours: $W/a/link; theirs: /.*/0/upper/a/link" \
+		'.*/post.ours; theirs: .*/0/upper/.git/hooks/post; not .* beside it: git runs or obeys it'; do
+		grep -q "^callgate ws apply: $text\$" "$T/said" || fail "not said: $text: $(cat "$T/said")"
+	done
+done
+chmod 755 "$W/a"
+has one.base one
+has one.ours $'one\nme'
+has one.theirs kept
+has one.theirs.2 $'one\nprogram'
+has a/two.base p
+has a/b/three.base.2 three
+has d/e/f.base f
+has Makefile me
+[ "$(stat -c %a "$W/one.theirs.2" "$W/one.base" | xargs)" = '754 754' ] || fail "modes: $(ls -l "$W")"
+echo more >>"$W/one"
+ws 3 apply "$id" one
+has one.ours.2 $'one\nme\nmore'
+ws 0 apply "$id" --theirs --allow-executed
+has one.base one # whoever has merged removes them
+[ ! -e "$W/d" ] || fail "not removed: d"
+discard_all
+if [ "$(id -u)" != 0 ]; then
+	fresh
+	cow /bin/sh -c 'echo program >a/b/three'
+	echo me >"$W/a/b/three"
+	chmod 555 "$W/a/b"
+	ws 3 apply "$id"
+	said '; not all are written beside it: Permission denied'
+	chmod 755 "$W/a/b"
+	versions
+	discard_all
+fi
+
+# SIGKILL while they are written: each is whole, and another apply writes the rest.
+for ((kill = 1; kill <= KILLS; kill++)); do
+	fresh
+	for i in {1..20}; do echo "old $i" >"$W/f$i"; done
+	later
+	# shellcheck disable=SC2016 # the program's shell expands it
+	cow /bin/sh -c 'for i in $(seq 20); do echo "new $i" >f$i; done'
+	for i in {1..20}; do echo "me $i" >"$W/f$i"; done
+	"$CALLGATE" ws apply "$id" >/dev/null 2>&1 &
+	journal=$(echo "$TMPDIR"/callgate-*/workspaces/"$id")/journal
+	until [ "$(stat -c %s "$journal" 2>/dev/null || echo 0)" -ge $((RANDOM % 240)) ] || ! kill -0 $! 2>/dev/null; do
+		:
+	done
+	kill -KILL $! 2>/dev/null
+	wait $! 2>/dev/null
+	ws 0 recover "$id"
+	[ -z "$(find "$W" -name '.callgate-*')" ] || fail "left: $(find "$W" -name '.callgate-*')"
+	for word in base=old ours=me theirs=new; do
+		for file in "$W"/*."${word%=*}"; do
+			i=${file##*/f}
+			[ ! -e "$file" ] || [ "$(cat "$file")" = "${word#*=} ${i%%.*}" ] || fail "half: $file"
+		done
+	done
+	ws 3 apply "$id"
+	[ "$(find "$W" -name 'f*.*' | wc -l)" = 60 ] || fail "not all, or more: $(ls "$W")"
+	discard_all
+done
 
 # When not all that is new is put, nothing is deleted: that may be the other name of it.
 fresh

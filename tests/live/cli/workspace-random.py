@@ -2,7 +2,7 @@
 # callgate ws apply makes of the directory, wholly, in parts and killed at any moment; and all else leaves it alone.
 # FIRST_SEED SEEDS KILLS; in the environment: WORKSPACE_RUN and WORKSPACE_NATIVE, command lines as JSON, CALLGATE;
 # WORKSPACE_DIRS: how many directories the workspace has.
-import importlib.util, json, os, random, shutil, signal, socket, stat, subprocess, sys, time
+import importlib.util, json, os, random, re, shutil, signal, socket, stat, subprocess, sys, time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 spec = importlib.util.spec_from_file_location('program', os.path.join(HERE, 'workspace-program.py'))
@@ -19,6 +19,7 @@ BASE, COPY = os.path.join(T, 'w'), os.path.join(T, 'copy')
 COUNT = int(os.environ.get('WORKSPACE_DIRS', '1'))
 DIRS = [''] if COUNT == 1 else ['d%d' % i for i in range(COUNT)]
 NOT_ALL = 3
+VERSION = re.compile(rb'(?s)(.*)\.(?:base|ours|theirs)(?:\.[2-9])?')  # of a conflict, beside its file
 counts = dict(programs=0, differ=0, applied=0, parts=0, discarded=0, kills=0, interrupted=0, steps=0, links=0)
 failed = []
 
@@ -178,7 +179,9 @@ def apply_part(seed, workspace, native):
         while path:
             may.add(path)
             path = os.path.dirname(path)
-    touched = {path for path in set(before) | set(after) if before.get(path) != after.get(path)}
+    versions = {path for path in set(after) - set(before) if VERSION.fullmatch(path)
+                and VERSION.fullmatch(path)[1] in must}
+    touched = {path for path in set(before) | set(after) if before.get(path) != after.get(path)} - versions
     made = {path for path in touched - must if path in may and path not in before or
             path in before and path in native and before[path][0][:4] != native[path][0][:4]}
     if touched - must - made:
@@ -188,6 +191,8 @@ def apply_part(seed, workspace, native):
     left = [path for path in must if after.get(path) != native.get(path)]
     if left and done.returncode == 0:
         fail(seed, 'a part, %r: not applied: %r' % (chosen, left[:3]))
+    for path in versions:  # of conflicts
+        os.remove(os.path.join(os.fsencode(BASE), path))
     counts['parts'] += 1
     counts['parts_not_all'] = counts.get('parts_not_all', 0) + (done.returncode == NOT_ALL)
 

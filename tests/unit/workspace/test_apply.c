@@ -7,8 +7,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/io.h"
 #include "tests/unit/unit.h"
+#include "workspace/beside.h"
 #include "workspace/conflict.h"
 #include "workspace/executed.h"
 #include "workspace/journal.h"
@@ -247,6 +249,39 @@ START_TEST(test_place_below_link)
 }
 END_TEST
 
+START_TEST(test_beside)
+{
+	char path[] = "f", found[NAME_MAX + 1], name[NAME_MAX + 1], temporary[PLACE_NAME_SIZE];
+	struct workspace_change change = {.path = path, .kind = WORKSPACE_MODIFIED};
+	_cleanup_close_ int from = -1;
+
+	place_format_name("0123456789abcdef", temporary);
+	put("base/f", "x");
+	put("upper/f", "new");
+	put("upper/f.theirs.3", ""); /* another apply may put it there */
+	ck_assert_int_eq(chmod("base/f", 06711) | chmod("upper/f", 0777), 0);
+	change.base = entry("base/f");
+	change.upper = entry("upper/f");
+	from = workspace_open_entry(layer.upper_fd, "f");
+	ck_assert_int_eq(symlink("f", "base/f.theirs"), 0);
+	ck_assert_int_eq(workspace_write_beside(&layer, &change, "theirs", from, temporary, found), 0);
+	ck_assert_str_eq(found, "f.theirs.2");
+	ck_assert_int_eq(entry("base/f.theirs.2").mode & 07777, 0711);
+	ck_assert_int_eq(workspace_write_beside(&layer, &change, "theirs", from, temporary, found), 0);
+	ck_assert_str_eq(found, "f.theirs.2");
+	ck_assert_int_eq(truncate("base/f.theirs.2", 1), 0);
+	for (int i = 4; i <= BESIDE_NUMBERS_MAX; i++) {
+		(void)snprintf(name, sizeof(name), "base/f.theirs.%d", i);
+		ck_assert_int_eq(mkdir(name, 0755), 0);
+	}
+	ck_assert_int_eq(workspace_write_beside(&layer, &change, "theirs", from, temporary, found), -EEXIST);
+	put("base/.callgate-0123456789abcdef", "another's");
+	ck_assert_int_eq(workspace_write_beside(&layer, &change, "theirs", from, temporary, found), -EBUSY);
+	ck_assert_int_eq((int)entry("base/.callgate-0123456789abcdef").size, 9);
+	ck_assert_int_eq((int)entry("base/f").size, 1);
+}
+END_TEST
+
 START_TEST(test_conflict)
 {
 	char path[] = "f";
@@ -277,6 +312,7 @@ int main(void)
 	tcase_add_test(tests, test_journal);
 	tcase_add_test(tests, test_place);
 	tcase_add_test(tests, test_place_below_link);
+	tcase_add_test(tests, test_beside);
 	tcase_add_test(tests, test_conflict);
 	suite_add_tcase(suite, tests);
 	return unit_run(suite);

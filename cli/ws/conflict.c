@@ -1,0 +1,162 @@
+#include "cli/ws/conflict.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "cli/cli.h"
+#include "workspace/beside.h"
+
+#define CONFLICT_VERB "ws apply"
+
+/* ---- where the versions are ---- */
+
+/* Sets a path below an open directory. Without the directory's name, it is relative. */
+static void ws_conflict_set_path(char out[2 * PATH_MAX], int dir_fd, const char *path)
+{
+	char dir[PATH_MAX] = "";
+
+	(void)io_read_fd_name(dir_fd, dir);
+	(void)snprintf(out, 2 * (size_t)PATH_MAX, "%s/%s", dir, path);
+}
+
+void ws_conflict_find(const struct plan *plan, const struct workspace_change *change, struct ws_conflict *ret_conflict)
+{
+	char text[PATH_MAX];
+
+	*ret_conflict = (struct ws_conflict){.base = ""};
+	if (workspace_bases_find(&plan->bases, plan->layer, change, text))
+		ws_conflict_set_path(ret_conflict->base, plan->layer->dir_fd, text);
+	else
+		memcpy(ret_conflict->no_base, text, sizeof(text));
+	if (change->base.exists)
+		ws_conflict_set_path(ret_conflict->ours, plan->layer->base_fd, change->path);
+	if (change->upper.exists)
+		ws_conflict_set_path(ret_conflict->theirs, plan->layer->upper_fd, change->path);
+}
+
+/* ---- beside the file ---- */
+
+/* The length of a name without what workspace_write_beside() adds; 0: it has none of that. */
+static size_t ws_conflict_get_stem(const char *path)
+{
+	static const char *const words[] = {".base", ".ours", ".theirs"};
+	size_t len = strlen(path);
+
+	if (len > 2 && path[len - 2] == '.' && path[len - 1] >= '2' && path[len - 1] <= '0' + BESIDE_NUMBERS_MAX)
+		len -= 2;
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		const size_t word_len = strlen(words[i]);
+
+		if (len > word_len && strncmp(path + len - word_len, words[i], word_len) == 0)
+			return len - word_len;
+	}
+	return 0;
+}
+
+/*
+ * True for a file that an earlier apply has written beside a conflict, in a directory that the program has removed:
+ * that it is still there is a conflict of its own.
+ */
+static bool ws_conflict_is_version(const struct plan *plan, const struct workspace_change *change)
+{
+	const size_t len = ws_conflict_get_stem(change->path);
+	const struct workspace_change *other;
+	char stem[PATH_MAX];
+
+	if (len == 0 || len >= sizeof(stem) || change->kind != WORKSPACE_DELETED)
+		return false;
+	memcpy(stem, change->path, len);
+	stem[len] = '\0';
+	other = ws_plan_find(plan, stem);
+	return other && ws_plan_get_state(plan, other) == PLAN_CONFLICT;
+}
+
+bool ws_conflict_is_beside(const struct plan *plan, const struct workspace_change *change,
+			   const struct ws_conflict *conflict)
+{
+	const bool runs_later = plan->note[change - plan->changes.item].runs_later;
+
+	if (!*conflict->base && (!*conflict->theirs || runs_later)) /* the only version would be the file itself */
+		return false;
+	if (!(change->base.exists && S_ISREG(change->base.mode)) &&
+	    !(change->upper.exists && S_ISREG(change->upper.mode)))
+		return false;
+	if (change->kind == WORKSPACE_MODIFIED && !(change->differences & WORKSPACE_CONTENT_DIFFERS))
+		return false;
+	return !ws_conflict_is_version(plan, change);
+}
+
+/* Why a version was not written (static). */
+static const char *ws_conflict_explain(int error)
+{
+	switch (error) {
+	case -EFBIG:
+		return "larger than 64 MiB, and the file system cannot clone it";
+	case -ENAMETOOLONG:
+		return "the name would be too long";
+	case -EEXIST:
+		return "all names for it are taken";
+	case -EBUSY:
+		return "an entry there has the name of ours, .callgate-ID";
+	case -ENOENT:
+	case -ENOTDIR:
+	case -ELOOP:
+		return "its directory is not there";
+	default:
+		return strerror(-error);
+	}
+}
+
+/* Writes one version, whose path is below root_fd. Sets its path to that of the copy. */
+static void ws_conflict_write_version(const struct plan *plan, const struct workspace_change *change, const char *word,
+				      int root_fd, const char *path, const char *temporary,
+				      char inout_path[2 * PATH_MAX], const char **why)
+{
+	_cleanup_close_ int from = workspace_open_entry(root_fd, path);
+	const char *slash = strrchr(change->path, '/');
+	char name[NAME_MAX + 1], copy[PATH_MAX + NAME_MAX];
+	int r = from < 0 ? from : workspace_write_beside(plan->layer, change, word, from, temporary, name);
+
+	if (r < 0 && r != -EINVAL) /* what is no regular file stays where it is */
+		*why = ws_conflict_explain(r);
+	if (r < 0)
+		return;
+	(void)snprintf(copy, sizeof(copy), "%.*s%s", slash ? (int)(slash - change->path) + 1 : 0, change->path, name);
+	ws_conflict_set_path(inout_path, plan->layer->base_fd, copy);
+}
+
+void ws_conflict_write(const struct plan *plan, const struct workspace_change *change, const char *temporary,
+		       struct ws_conflict *conflict)
+{
+	const struct workspace_layer *layer = plan->layer;
+	const char *runs_later = plan->note[change - plan->changes.item].runs_later;
+	char base[PATH_MAX];
+
+	if (*conflict->base && workspace_bases_find(&plan->bases, layer, change, base))
+		ws_conflict_write_version(plan, change, "base", layer->dir_fd, base, temporary, conflict->base,
+					  &conflict->not_beside);
+	if (*conflict->ours)
+		ws_conflict_write_version(plan, change, "ours", layer->base_fd, change->path, temporary, conflict->ours,
+					  &conflict->not_beside);
+	if (*conflict->theirs && runs_later)
+		conflict->not_beside = runs_later;
+	else if (*conflict->theirs)
+		ws_conflict_write_version(plan, change, "theirs", layer->upper_fd, change->path, temporary,
+					  conflict->theirs, &conflict->not_beside);
+}
+
+void ws_conflict_tell(const struct plan *plan, const struct workspace_change *change,
+		      const struct ws_conflict *conflict)
+{
+	char name[2 * PATH_MAX];
+
+	cli_print_error(CONFLICT_VERB, "%s: conflict, not applied: %s; base: %s%s; ours: %s; theirs: %s%s%s",
+			ws_plan_get_name(plan, change, name), plan->note[change - plan->changes.item].why,
+			*conflict->base ? "" : "none, ", *conflict->base ? conflict->base : conflict->no_base,
+			*conflict->ours ? conflict->ours : "deleted", *conflict->theirs ? conflict->theirs : "deleted",
+			conflict->not_beside ? "; not all are written beside it: " : "",
+			conflict->not_beside ? conflict->not_beside : "");
+}
