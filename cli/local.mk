@@ -311,6 +311,8 @@ CALLGATE_SOURCES += \
 	cli/ws/diff.h \
 	cli/ws/hunks.c \
 	cli/ws/hunks.h \
+	cli/ws/keep.c \
+	cli/ws/keep.h \
 	cli/ws/open.c \
 	cli/ws/open.h \
 	cli/ws/patch.c \

@@ -66,6 +66,8 @@ offers diff ws d
 offers --patch ws diff --p
 offers --theirs ws apply --t
 offers recover ws r
+offers --label ws keep --l
+offers --all ws discard --a
 offers --json ws list --j
 offers --cow run --co
 offers verify attest v

@@ -25,6 +25,7 @@
 #include "workspace/layer.h"
 
 #define STORE_INFO_NAME "info.json"
+#define STORE_KEPT_NAME "kept"          /* file in a workspace that is kept; its content is the label */
 #define STORE_REMOVED_PREFIX "removed-" /* prefix of a workspace that is being removed */
 #define STORE_INFO_BYTES_MAX 524288     /* a path takes four bytes a byte at most */
 #define STORE_CREATE_ATTEMPTS_MAX 100
@@ -118,10 +119,17 @@ static bool store_layer_is_empty(int workspace_fd, size_t at, const char *dir_pa
 	return dir != NULL && errno == 0; /* what cannot be read is kept */
 }
 
+static bool store_is_kept(int workspace_fd)
+{
+	return faccessat(workspace_fd, STORE_KEPT_NAME, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
 bool workspace_is_empty(int workspace_fd)
 {
 	struct workspace workspace;
 
+	if (store_is_kept(workspace_fd))
+		return false;
 	for (size_t i = 0; workspace_read_dir(workspace_fd, i, &workspace) == 0; i++)
 		if (!store_layer_is_empty(workspace_fd, i, workspace.dir))
 			return false;
@@ -196,7 +204,46 @@ int workspace_discard(int base_fd, const char *id)
 		return -EBUSY;
 	if (store_has_journal(fd)) /* callgate ws recover needs it */
 		return -EEXIST;
-	return workspace_remove(base_fd, id);
+	if (flock(store, LOCK_EX) < 0) /* against workspace_keep() */
+		return -errno;
+	return store_is_kept(fd) ? -EPERM : workspace_remove(base_fd, id);
+}
+
+/* ---- keeping ---- */
+
+/* Writes the file that marks a workspace, in one step. 0 or -errno. */
+static int store_write_kept(int workspace_fd, const char *label)
+{
+	static const char new_name[] = STORE_KEPT_NAME ".new";
+	_cleanup_close_ int fd = -1;
+	int r;
+
+	(void)unlinkat(workspace_fd, new_name, 0); /* of a process that was killed */
+	fd = openat(workspace_fd, new_name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return -errno;
+	r = io_write_all(fd, label, strlen(label));
+	if (r == 0 && renameat(workspace_fd, new_name, workspace_fd, STORE_KEPT_NAME) < 0)
+		r = -errno;
+	if (r < 0)
+		(void)unlinkat(workspace_fd, new_name, 0);
+	return r;
+}
+
+int workspace_keep(int base_fd, const char *id, const char *label)
+{
+	_cleanup_close_ int store = io_open_dir(base_fd, WORKSPACE_DIR_NAME), fd = -1;
+
+	if (store < 0)
+		return store;
+	if (flock(store, LOCK_EX) < 0) /* against workspace_discard() */
+		return -errno;
+	fd = io_open_dir(store, id);
+	if (fd < 0)
+		return fd;
+	if (label)
+		return store_write_kept(fd, label);
+	return unlinkat(fd, STORE_KEPT_NAME, 0) < 0 && errno != ENOENT ? -errno : 0;
 }
 
 /* ---- listing ---- */
@@ -226,6 +273,18 @@ static json_t *store_read_info(int workspace_fd)
 	return json_loadb(text, len, JSON_REJECT_DUPLICATES, NULL);
 }
 
+/* Reads whether a workspace is kept, and why. */
+static void store_read_kept(int workspace_fd, struct workspace *ret_workspace)
+{
+	_cleanup_free_ char *label = NULL;
+	size_t len;
+
+	ret_workspace->is_kept = store_is_kept(workspace_fd);
+	ret_workspace->label[0] = '\0';
+	if (io_read_file(workspace_fd, STORE_KEPT_NAME, WORKSPACE_LABEL_BYTES_MAX, &label, &len) == 0)
+		(void)snprintf(ret_workspace->label, sizeof(ret_workspace->label), "%s", label);
+}
+
 /* Reads a workspace. False: it is none, or it is being made or removed. */
 static bool store_read_workspace(int store_fd, const char *id, struct workspace *ret_workspace)
 {
@@ -238,6 +297,7 @@ static bool store_read_workspace(int store_fd, const char *id, struct workspace 
 	ret_workspace->dir_count = json_array_size(json_object_get(info, "dirs"));
 	ret_workspace->time = json_integer_value(json_object_get(info, "time"));
 	ret_workspace->is_in_use = flock(fd, LOCK_SH | LOCK_NB) < 0;
+	store_read_kept(fd, ret_workspace);
 	return true;
 }
 

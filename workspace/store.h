@@ -13,6 +13,7 @@
 
 #define WORKSPACE_ID_LEN 16 /* hexadecimal digits, those of the run's id */
 #define WORKSPACE_DIR_NAME "workspaces"
+#define WORKSPACE_LABEL_BYTES_MAX 200
 #define WORKSPACE_DIRS_MAX 16 /* most directories of one workspace */
 
 /* A workspace of the store, as workspace_visit() tells it. */
@@ -23,6 +24,8 @@ struct workspace {
 	uint64_t inode;     /* of that directory; 0: not known */
 	int64_t time;       /* when it was made, in seconds of CLOCK_REALTIME */
 	bool is_in_use;     /* its run has not ended */
+	bool is_kept;       /* workspace_discard() does not remove it */
+	char label[WORKSPACE_LABEL_BYTES_MAX + 1]; /* why it is kept; "": that is not said */
 };
 
 /* True for text that can be the id of a workspace. */
@@ -34,7 +37,10 @@ bool workspace_is_id(const char *text);
  */
 int workspace_create(int base_fd, const char *id, const char *const *dirs, size_t count);
 
-/* True when no layer of a workspace, an open directory, has or would have an entry: the run has changed nothing. */
+/*
+ * True when no layer of a workspace, an open directory, has or would have an entry: the run has changed nothing. False
+ * for one that is kept.
+ */
 bool workspace_is_empty(int workspace_fd);
 
 /*
@@ -45,9 +51,16 @@ int workspace_remove(int base_fd, const char *id);
 
 /*
  * Removes a workspace. 0; -ENOENT: there is none; -EBUSY: its run has not ended; -EEXIST: an apply of it was
- * interrupted; or -errno.
+ * interrupted; -EPERM: it is kept; or -errno.
  */
 int workspace_discard(int base_fd, const char *id);
+
+/*
+ * Marks a workspace, also of a run that goes on, as one that workspace_discard() does not remove, nor the run if it
+ * changes nothing. label: at most WORKSPACE_LABEL_BYTES_MAX bytes; NULL: takes the mark back. 0, also if it was so
+ * before; -ENOENT: there is no such workspace; or -errno, and nothing has changed.
+ */
+int workspace_keep(int base_fd, const char *id, const char *label);
 
 /*
  * Opens a workspace whose run has ended. Until the descriptor is closed, workspace_discard() fails with -EBUSY. Returns

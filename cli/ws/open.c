@@ -28,6 +28,8 @@ void ws_print_failure(const char *verb, const char *id, int error)
 				"%s: in use: its run has not ended, or another callgate ws goes on; wait for that", id);
 	else if (error == -EEXIST)
 		cli_print_error(verb, "%s: an apply of it was interrupted; callgate ws recover ends that", id);
+	else if (error == -EPERM)
+		cli_print_error(verb, "%s: kept; callgate ws keep --undo lets it be discarded", id);
 	else if (error == -ENOSPC || error == -EDQUOT)
 		cli_print_error(verb,
 				"%s: no room in the file system of TMPDIR for what compares it: %s; free some, and do "

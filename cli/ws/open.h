@@ -8,7 +8,7 @@
 /* Opens the directory of all runs, which has the store. -1 after a message. */
 int ws_open_runs(const char *verb);
 
-/* Prints why a workspace cannot be used: -ENOENT, -EBUSY or another -errno. */
+/* Prints why a workspace cannot be used: -ENOENT, -EBUSY, -EPERM (kept) or another -errno. */
 void ws_print_failure(const char *verb, const char *id, int error);
 
 /* Locks an open workspace, to change it. -1 after a message: another process uses it. */

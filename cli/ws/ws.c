@@ -12,6 +12,7 @@
 #include "cli/verbs.h"
 #include "cli/ws/apply.h"
 #include "cli/ws/diff.h"
+#include "cli/ws/keep.h"
 #include "cli/ws/open.h"
 #include "cli/ws/recover.h"
 #include "supervisor/report.h"
@@ -30,6 +31,16 @@ static void ws_format_time(int64_t seconds, char out[WS_TIME_TEXT_SIZE])
 
 	if (!gmtime_r(&at, &parts) || strftime(out, WS_TIME_TEXT_SIZE, "%Y-%m-%dT%H:%M:%SZ", &parts) == 0)
 		(void)snprintf(out, WS_TIME_TEXT_SIZE, "-");
+}
+
+/* Prints the end of a line about a workspace. */
+static void ws_print_state(const struct workspace *workspace)
+{
+	(void)text_printf(stdout, "%s", workspace->is_in_use ? "  (its run has not ended)" : "");
+	(void)text_printf(stdout, "%s", workspace->is_kept ? "  (kept" : "");
+	(void)text_printf(stdout, "%s", *workspace->label ? ": " : "");
+	(void)text_print(stdout, workspace->label, false);
+	(void)text_printf(stdout, "%s\n", workspace->is_kept ? ")" : "");
 }
 
 /* Prints one line about a workspace. ctx: bool, whether as JSON. */
@@ -52,11 +63,14 @@ static int ws_print_workspace(void *ctx, const struct workspace *workspace, int 
 		(void)text_print(stdout, one.dir, false);
 	}
 	if (*(const bool *)ctx)
-		r = cli_print_json("ws list", json_pack("{s:s, s:o, s:O, s:s, s:b}", "id", workspace->id, "dir",
-							report_make_text_json(workspace->dir), "directories", dirs,
-							"time", time_text, "in_use", workspace->is_in_use));
+		r = cli_print_json("ws list",
+				   json_pack("{s:s, s:o, s:O, s:s, s:b, s:b, s:o}", "id", workspace->id, "dir",
+					     report_make_text_json(workspace->dir), "directories", dirs, "time",
+					     time_text, "in_use", workspace->is_in_use, "kept", workspace->is_kept,
+					     "label",
+					     report_make_text_json(*workspace->label ? workspace->label : NULL)));
 	else
-		(void)text_printf(stdout, "%s\n", workspace->is_in_use ? "  (its run has not ended)" : "");
+		ws_print_state(workspace);
 	json_decref(dirs);
 	return r;
 }
@@ -106,31 +120,74 @@ static int ws_discard(int base_fd, const char *id)
 	return r < 0 ? CLI_EXIT_ERROR : CLI_EXIT_OK;
 }
 
-static int ws_main_discard(int argc, char **argv)
+struct ws_discarding {
+	int base_fd;
+	int status; /* exit status */
+};
+
+/* Discards a workspace unless it is kept or in use. */
+static int ws_discard_unkept(void *ctx, const struct workspace *workspace, int workspace_fd)
 {
-	static const struct cli_option table[] = {{0}};
+	struct ws_discarding *discarding = ctx;
+	int r = 0;
+
+	(void)workspace_fd;
+	if (!workspace->is_kept && !workspace->is_in_use)
+		r = workspace_discard(discarding->base_fd, workspace->id);
+	if (r < 0 && r != -EBUSY && r != -EPERM && r != -ENOENT) { /* of these it has become one meanwhile */
+		ws_print_failure("ws discard", workspace->id, r);
+		discarding->status = CLI_EXIT_ERROR;
+	}
+	return 0;
+}
+
+static int ws_discard_all(int base_fd)
+{
+	struct ws_discarding discarding = {base_fd, CLI_EXIT_OK};
+	int r = workspace_visit(base_fd, ws_discard_unkept, &discarding);
+
+	if (r < 0)
+		cli_print_error("ws discard", "cannot read the workspaces: %s", strerror(-r));
+	return r < 0 ? CLI_EXIT_ERROR : discarding.status;
+}
+
+/* Parses the options. CLI_OPTIONS_PARSED, or the exit status. */
+static int ws_parse_discard(int argc, char **argv, bool *all)
+{
+	static const struct cli_option table[] = {
+		CLI_FLAG("all", 0, "all that are neither kept nor of a run that goes on", 0),
+		{0},
+	};
 	const struct cli_syntax syntax = {
 		.verb = "ws discard",
-		.usage = "Usage: callgate ws discard ID...\n\n"
+		.usage = "Usage: callgate ws discard ID...\n       callgate ws discard --all\n\n"
 			 "Removes workspaces with all that is in them. The directories that the runs were started in "
 			 "stay\n"
-			 "as they are.\n\n",
+			 "as they are. What callgate ws keep has marked stays.\n\n",
 		.allows_mixed_order = true,
-		.table = {{NULL, table, NULL}},
+		.table = {{NULL, table, all}},
 	};
-	int status = cli_parse_options(argc, argv, &syntax);
+	const int status = cli_parse_options(argc, argv, &syntax);
+
+	if (status != CLI_OPTIONS_PARSED || *all == (optind == argc))
+		return status;
+	cli_print_error("ws discard",
+			*all ? "--all takes no ids" : "name a workspace; callgate ws list has their ids; or --all");
+	return cli_fail_usage("ws discard");
+}
+
+static int ws_main_discard(int argc, char **argv)
+{
+	bool all = false;
+	int status = ws_parse_discard(argc, argv, &all);
 	_cleanup_close_ int base = -1;
 
 	if (status != CLI_OPTIONS_PARSED)
 		return status;
-	if (optind == argc) {
-		cli_print_error("ws discard", "name a workspace; callgate ws list has their ids");
-		return cli_fail_usage("ws discard");
-	}
 	base = ws_open_runs("ws discard");
 	if (base < 0)
 		return CLI_EXIT_ERROR;
-	status = CLI_EXIT_OK;
+	status = all ? ws_discard_all(base) : CLI_EXIT_OK;
 	for (int i = optind; i < argc; i++)
 		if (ws_discard(base, argv[i]) != CLI_EXIT_OK)
 			status = CLI_EXIT_ERROR;
@@ -144,6 +201,7 @@ int cli_main_ws(int argc, char **argv)
 		{"diff", cli_main_ws_diff, "show what a run has changed"},
 		{"apply", cli_main_ws_apply, "put what a run has changed into its directory"},
 		{"recover", cli_main_ws_recover, "end an apply that was interrupted"},
+		{"keep", cli_main_ws_keep, "mark workspaces that are not to be discarded"},
 		{"discard", ws_main_discard, "remove workspaces"},
 	};
 	static const struct cli_verbs all = {.parent = "ws",

@@ -72,6 +72,38 @@ ws discard "$id" 2>/dev/null && fail "discarded twice"
 ws discard ../../w 2>/dev/null && fail "discarded a path"
 ws discard 2>/dev/null && fail "discarded nothing"
 
+# ws keep: what is marked is not discarded, by name or with all, until that is taken back.
+cow -- /bin/sh -c 'echo 1 >new'
+id=$(jq -r .workspace.id "$T/result")
+cow -- /bin/sh -c 'echo 2 >new'
+ws keep --label $'be\033fore' "$id" || fail "keep"
+ws list --json | jq -es --arg id "$id" 'map(select(.kept)) | length == 1 and .[0].id == $id and
+	(.[0].label | startswith("be") and endswith("fore"))' >/dev/null || fail "kept: $(ws list --json)"
+ws list | grep -q "^$id .*  (kept: be.*fore)$" || fail "kept: $(ws list)"
+ws list | grep -q $'\033' && fail "a label reaches the terminal"
+ws discard "$id" 2>"$T/said" && fail "discarded, though kept"
+grep -q "$id: kept; callgate ws keep --undo" "$T/said" || fail "not said: $(cat "$T/said")"
+ws discard --all || fail "discard --all"
+[ "$(ws list --json | jq -r .id)" = "$id" ] || fail "left: $(ws list)"
+ws discard --all "$id" 2>/dev/null && fail "--all and an id"
+ws keep "$id" || fail "kept again"
+ws list | grep -q '  (kept)$' || fail "the label stays: $(ws list)"
+for wrong in "--undo --label x $id" "--label $(printf '%0201d' 0) $id" 0123456789abcdef '' .; do
+	# shellcheck disable=SC2086 # words
+	ws keep $wrong 2>/dev/null && fail "taken: $wrong"
+done
+ws keep --undo "$id" || fail "not undone"
+discard_all
+begin_run
+ws keep "$id" || fail "a run that goes on cannot be kept"
+kill "$runner"
+end_run
+rm "$T/go"
+[ "$(ws list --json | jq -r .id)" = "$id" ] || fail "a run that was ended leaves no workspace: $(ws list)"
+ws keep --undo "$id"
+discard_all
+picture "$W" | cmp -s - "$T/before" || fail "changed by runs"
+
 # A directory's name with controls: nothing of it reaches the terminal as it is.
 odd=$T/$(printf 'n\n\033[31m\134')
 mv "$W" "$odd"

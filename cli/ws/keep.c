@@ -1,0 +1,78 @@
+#include "cli/ws/keep.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "cli/options.h"
+#include "cli/ws/open.h"
+#include "workspace/store.h"
+
+#define KEEP_VERB "ws keep"
+
+struct keep_options {
+	const char *label; /* NULL: none was given */
+	bool undo;
+};
+
+/* Parses the options. CLI_OPTIONS_PARSED, or the exit status. */
+static int keep_parse(int argc, char **argv, struct keep_options *options)
+{
+	static const struct cli_option table[] = {
+		CLI_TEXT("label", "TEXT", "why, for callgate ws list; at most 200 bytes",
+			 offsetof(struct keep_options, label)),
+		CLI_FLAG("undo", 0, "they may be discarded again", offsetof(struct keep_options, undo)),
+		{0},
+	};
+	const struct cli_syntax syntax = {
+		.verb = KEEP_VERB,
+		.usage = "Usage: callgate ws keep [OPTION] ID...\n\n"
+			 "Marks workspaces, also of runs that go on, so that callgate ws discard does not remove them, "
+			 "by name\n"
+			 "or with --all, nor the run itself if it changes nothing.\n\n",
+		.allows_mixed_order = true,
+		.table = {{NULL, table, options}},
+	};
+	const int status = cli_parse_options(argc, argv, &syntax);
+
+	if (status != CLI_OPTIONS_PARSED)
+		return status;
+	if (options->undo && options->label)
+		cli_print_error(KEEP_VERB, "--undo takes the label back, too: leave out --label");
+	else if (options->label && strlen(options->label) > WORKSPACE_LABEL_BYTES_MAX)
+		cli_print_error(KEEP_VERB, "--label: more than %d bytes", WORKSPACE_LABEL_BYTES_MAX);
+	else if (optind == argc)
+		cli_print_error(KEEP_VERB, "name a workspace; callgate ws list has their ids");
+	else
+		return CLI_OPTIONS_PARSED;
+	return cli_fail_usage(KEEP_VERB);
+}
+
+int cli_main_ws_keep(int argc, char **argv)
+{
+	struct keep_options options = {.label = NULL};
+	int status = keep_parse(argc, argv, &options), r;
+	_cleanup_close_ int base = -1;
+
+	if (status != CLI_OPTIONS_PARSED)
+		return status;
+	base = ws_open_runs(KEEP_VERB);
+	if (base < 0)
+		return CLI_EXIT_ERROR;
+	status = CLI_EXIT_OK;
+	for (int i = optind; i < argc; i++) {
+		r = workspace_is_id(argv[i]) ? workspace_keep(base, argv[i],
+							      options.undo    ? NULL
+							      : options.label ? options.label
+									      : "")
+					     : -ENOENT;
+		if (r < 0) {
+			ws_print_failure(KEEP_VERB, argv[i], r);
+			status = CLI_EXIT_ERROR;
+		}
+	}
+	return status;
+}
