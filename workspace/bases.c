@@ -175,7 +175,7 @@ static const char *bases_explain_absence(const struct workspace_bases *bases, co
 	if (change->base.exists && S_ISDIR(change->base.mode))
 		return "it is a directory";
 	if (bases->is_incomplete)
-		return "the file system of TMPDIR was full";
+		return "no room was left for a record of it";
 	return bases->were_kept ? "there was nothing when the program first changed it" : "none was kept";
 }
 

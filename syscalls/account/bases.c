@@ -81,15 +81,45 @@ static void base_remove_record(int fd, off_t at)
 	(void)lseek(fd, at, SEEK_SET);
 }
 
-/* Writes a record with a text. If that is not possible, it can be seen of the file, which takes no room. */
-static void base_write_text(const struct base *base, enum base_kind kind, const char *text)
+/* What the record of a base takes, with `len` bytes of content or text. */
+static uint64_t base_get_record_bytes(const struct base *base, uint64_t len)
 {
+	return sizeof(struct base_record) + strlen(base->path) + len;
+}
+
+/*
+ * Counts the bytes of a record: a program may touch one file without end, under ever new names. False: no record may
+ * take so many.
+ */
+static bool base_take_bytes(struct call *call, uint64_t bytes)
+{
+	if (bytes > BASES_BYTES_MAX - call->sandbox->bases_bytes || !disk_take_bytes(call, bytes))
+		return false;
+	call->sandbox->bases_bytes += bytes;
+	return true;
+}
+
+static void base_give_back_bytes(struct call *call, uint64_t bytes)
+{
+	disk_give_back_bytes(call, bytes);
+	call->sandbox->bases_bytes -= bytes;
+}
+
+/* Writes a record with a text. If that is not possible, it can be seen of the file, which takes no room. */
+static void base_write_text(struct call *call, const struct base *base, enum base_kind kind, const char *text)
+{
+	const uint64_t bytes = base_get_record_bytes(base, strlen(text));
 	const int fd = base_open_records(base->layer);
 	const off_t at = fd < 0 ? -1 : lseek(fd, 0, SEEK_CUR);
 
-	if (fd < 0 || (base_write_head(base, fd, kind, strlen(text)) && io_write_all(fd, text, strlen(text)) == 0))
+	if (fd < 0)
 		return;
-	base_remove_record(fd, at);
+	if (base_take_bytes(call, bytes)) {
+		if (base_write_head(base, fd, kind, strlen(text)) && io_write_all(fd, text, strlen(text)) == 0)
+			return;
+		base_remove_record(fd, at);
+		base_give_back_bytes(call, bytes);
+	}
 	(void)fchmod(fd, 0600 | S_ISVTX);
 }
 
@@ -122,7 +152,7 @@ static bool base_has_room(const struct base *base, uint64_t bytes)
 }
 
 /* Clones a large file. NULL, or why that was not possible. */
-static const char *base_clone(const struct base *base, int fd)
+static const char *base_clone(struct call *call, const struct base *base, int fd)
 {
 	_cleanup_close_ int clone = -1;
 	char name[32];
@@ -130,7 +160,7 @@ static const char *base_clone(const struct base *base, int fd)
 	(void)snprintf(name, sizeof(name), BASES_CLONE_FORMAT, (unsigned long long)base->status.st_ino);
 	clone = layer_create_file(base->layer, name, 0);
 	if (clone >= 0 && ioctl(clone, FICLONE, fd) == 0 && base_is_unchanged(base, fd)) {
-		base_write_text(base, BASE_CLONE, name);
+		base_write_text(call, base, BASE_CLONE, name);
 		return NULL;
 	}
 	if (clone >= 0) /* else it has another name, which was changed before */
@@ -138,31 +168,52 @@ static const char *base_clone(const struct base *base, int fd)
 	return "it has more than 1 MiB, and the file system of TMPDIR cannot clone it";
 }
 
+/* Keeps a small file. NULL, or why that was not possible. */
+static const char *base_keep_content(struct call *call, const struct base *base, int fd)
+{
+	const uint64_t bytes = base_get_record_bytes(base, (uint64_t)base->status.st_size);
+	const char *why;
+
+	if (bytes > BASES_CONTENTS_BYTES_MAX || call->sandbox->bases_bytes > BASES_CONTENTS_BYTES_MAX - bytes)
+		return "the run had changed 256 MiB of files before";
+	if (!base_has_room(base, bytes))
+		return "the file system of TMPDIR was full";
+	if (!base_take_bytes(call, bytes))
+		return "limits.disk had no room for it";
+	why = base_write_content(base, fd);
+	if (why)
+		base_give_back_bytes(call, bytes);
+	return why;
+}
+
+/* Keeps a large file. NULL, or why that was not possible. */
+static const char *base_keep_clone(struct call *call, const struct base *base, int fd)
+{
+	const uint64_t bytes = (uint64_t)base->status.st_blocks * 512;
+	const char *why;
+
+	if (!base_has_room(base, 0))
+		return "the file system of TMPDIR was full";
+	if (!disk_take_bytes(call, bytes))
+		return "limits.disk had no room for it";
+	why = base_clone(call, base, fd);
+	if (why)
+		disk_give_back_bytes(call, bytes);
+	return why;
+}
+
 /* Keeps a file. NULL, or why that was not possible. */
 static const char *base_keep(struct call *call, const struct base *base, int path_fd)
 {
-	const bool is_large = base->status.st_size > BASES_FILE_BYTES_MAX;
-	const uint64_t bytes = is_large ? (uint64_t)base->status.st_blocks * 512 : (uint64_t)base->status.st_size;
 	_cleanup_close_ int fd = -1;
-	const char *why;
 
 	if (!S_ISREG(base->status.st_mode))
 		return "it was no regular file";
-	if (!is_large && bytes > BASES_BYTES_MAX - call->sandbox->bases_bytes)
-		return "the run had changed 256 MiB of files before";
 	fd = io_open_keeping_atime(AT_FDCWD, io_proc_fd_path(path_fd).path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
 	if (fd < 0)
 		return "it could not be read";
-	if (!base_has_room(base, is_large ? 0 : bytes))
-		return "the file system of TMPDIR was full";
-	if (!disk_take_bytes(call, bytes + sizeof(struct base_record)))
-		return "limits.disk had no room for it";
-	why = is_large ? base_clone(base, fd) : base_write_content(base, fd);
-	if (why)
-		disk_give_back_bytes(call, bytes + sizeof(struct base_record));
-	else if (!is_large)
-		call->sandbox->bases_bytes += bytes;
-	return why;
+	return base->status.st_size > BASES_FILE_BYTES_MAX ? base_keep_clone(call, base, fd)
+							   : base_keep_content(call, base, fd);
 }
 
 void bases_keep(struct call *call, unsigned i)
@@ -180,5 +231,5 @@ void bases_keep(struct call *call, unsigned i)
 		return;
 	why = base_keep(call, &base, path_fd);
 	if (why)
-		base_write_text(&base, BASE_NONE, why);
+		base_write_text(call, &base, BASE_NONE, why);
 }

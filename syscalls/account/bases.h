@@ -3,7 +3,7 @@
  * apply" shows the base of a conflict. Called by handlers, in the supervisor thread.
  *
  * They are records in one file of the layer, "bases": a file of its own for each would take a hundred times as long to
- * make on a disk. If a record could not be written, the file has the sticky bit.
+ * make on a disk. If a record could not be written, or there were too many, the file has the sticky bit.
  */
 #ifndef CALLGATE_SYSCALLS_ACCOUNT_BASES_H
 #define CALLGATE_SYSCALLS_ACCOUNT_BASES_H
@@ -15,7 +15,8 @@
 #define BASES_NAME "bases"
 #define BASES_CLONE_FORMAT "base-%llu"  /* name of a clone, with its inode number in the directory */
 #define BASES_FILE_BYTES_MAX (1u << 20) /* a larger file is kept only where the file system can clone it */
-#define BASES_BYTES_MAX (256u << 20)    /* most bytes that a run keeps */
+#define BASES_CONTENTS_BYTES_MAX (256u << 20) /* no content is kept once the records of a run have so many bytes */
+#define BASES_BYTES_MAX (272u << 20)          /* most bytes of the records of a run, as limits.disk counts them */
 
 enum base_kind {
 	BASE_CONTENT, /* the content follows */

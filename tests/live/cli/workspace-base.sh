@@ -117,6 +117,20 @@ conflicts
 base one 'old one'
 none two 'limits.disk had no room for it'
 
+# What is kept counts with the paths and texts of its records: new names for one file do not make a disk full.
+fresh
+rm "$W/large"
+cow --disk 1M -r "$PYTHON" -- "$PYTHON" -c 'import os
+below = "/".join(["x" * 200] * 10)
+os.makedirs("m0/" + below)
+open("m0/" + below + "/file", "w").close()
+for i in range(400):
+    os.rename("m%d" % i, "m%d" % (i + 1))
+    os.chmod("m%d/%s/file" % (i + 1, below), 0o600 + i % 8)'
+[ "$(jq -r .exit_code "$T/result")" = 0 ] || fail "not changed: $(tail -n 5 "$T/result")"
+kept=$(stat -c %s "$TMPDIR"/callgate-*/workspaces/"$id"/0/bases 2>/dev/null || echo 0)
+[ "$kept" -le 131072 ] || fail "1/8 of limits.disk is 131072 bytes, and bases take $kept"
+
 # On a full file system the program's write goes on as without a base.
 if [ "$(id -u)" = 0 ] && mkdir "$T/small" && mount -t tmpfs -o size=4M small "$T/small" 2>/dev/null; then
 	trap 'umount "$T/small"; live_done' EXIT
