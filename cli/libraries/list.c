@@ -17,35 +17,49 @@
 #include "supervisor/report.h"
 
 #define LIST_DEPTH_MAX 32u /* directories, one in the other, in which files are counted */
+#define LIST_ENTRIES_MAX 2000000u /* entries of directories that are looked at for that; links may lead to one often */
 
 /* ---- JSON ---- */
 
-/* Counts the files below a directory. */
-static size_t list_count_in_dir(int dir_fd, const char *path, unsigned depth)
+/* Counts the files below a directory, at most *left entries. */
+static size_t list_count_in_dir(int dir_fd, const char *path, unsigned depth, size_t *left)
 {
 	_cleanup_closedir_ DIR *dir = depth < LIST_DEPTH_MAX ? package_open_dir(dir_fd, path) : NULL;
 	struct dirent *entry;
 	size_t count = 0;
 
-	while (dir && (entry = readdir(dir))) {
+	while (dir && *left > 0 && (entry = readdir(dir))) {
 		struct stat status;
 
 		if (path_is_dot_name(entry->d_name) ||
 		    fstatat(dirfd(dir), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) < 0)
 			continue;
-		count += S_ISDIR(status.st_mode) ? list_count_in_dir(dirfd(dir), entry->d_name, depth + 1) : 1;
+		*left -= 1;
+		count += S_ISDIR(status.st_mode) ? list_count_in_dir(dirfd(dir), entry->d_name, depth + 1, left) : 1;
 	}
 	return count;
 }
 
-/* Counts the files of a package that exist. RECORD and dpkg list each; other sources name directories for all in it. */
-static size_t list_count_files(const struct packages *packages, const struct package *package)
+/* Whether a directory that a name of a site leads to is of packages: a link may lead anywhere. */
+static bool list_is_of_packages(const char *site, const char *real)
+{
+	const size_t above = (size_t)(strrchr(site, '/') - site);
+
+	return above > 0 && strncmp(real, site, above) == 0 && real[above] == '/';
+}
+
+/*
+ * Counts the files of a package that exist. RECORD and dpkg list each; other sources name directories for all in it.
+ * left: entries of directories that may be looked at; 0 afterwards: not all were.
+ */
+static size_t list_count_files(const struct packages *packages, const struct package *package, size_t *left)
 {
 	const bool lists_all = strcmp(package->source, "RECORD") == 0 || strcmp(package->source, "dpkg") == 0;
+	const char *site = packages->site[package->site].path;
 	size_t count = 0;
 
 	for (size_t i = 0; i < package->file_count; i++) {
-		_cleanup_free_ char *path = cli_format("%s/%s", packages->site[package->site].path, package->file[i]);
+		_cleanup_free_ char *path = cli_format("%s/%s", site, package->file[i]);
 		_cleanup_free_ char *real = path ? realpath(path, NULL) : NULL;
 		_cleanup_close_ int fd = real ? io_open_without_links(real, O_PATH) : -1;
 		struct stat status;
@@ -54,8 +68,8 @@ static size_t list_count_files(const struct packages *packages, const struct pac
 			continue;
 		if (!S_ISDIR(status.st_mode))
 			count++;
-		else if (!lists_all)
-			count += list_count_in_dir(fd, ".", 0);
+		else if (!lists_all && list_is_of_packages(site, real))
+			count += list_count_in_dir(fd, ".", 0, left);
 	}
 	return count;
 }
@@ -95,15 +109,15 @@ static int list_add_reason(json_t *object, const struct library_choice *choice, 
 }
 
 static json_t *list_make_package(const struct packages *packages, const struct package *package,
-				 enum policy_language language, bool with_reason)
+				 enum policy_language language, bool with_reason, size_t *left)
 {
-	json_t *object =
-		json_pack("{s:o, s:o, s:s, s:o, s:o, s:I, s:o}", "name", report_make_text_json(package->name),
-			  "version", report_make_text_json(package->version), "from",
-			  list_get_origin(package, language), "debian_package",
-			  report_make_text_json(package->debian_package), "site",
-			  report_make_text_json(packages->site[package->site].path), "files",
-			  (json_int_t)list_count_files(packages, package), "needs", list_make_needs(packages, package));
+	json_t *object = json_pack("{s:o, s:o, s:s, s:o, s:o, s:I, s:o}", "name", report_make_text_json(package->name),
+				   "version", report_make_text_json(package->version), "from",
+				   list_get_origin(package, language), "debian_package",
+				   report_make_text_json(package->debian_package), "site",
+				   report_make_text_json(packages->site[package->site].path), "files",
+				   (json_int_t)list_count_files(packages, package, left), "needs",
+				   list_make_needs(packages, package));
 
 	if (with_reason && object)
 		(void)list_add_reason(object, package->chosen_by, package->needed_by);
@@ -122,7 +136,7 @@ static json_t *list_make_packages(const struct packages *packages, enum policy_l
 {
 	_cleanup_free_ const struct package **sorted = calloc(packages->package_count + 1, sizeof(*sorted));
 	json_t *list = sorted ? json_array() : NULL;
-	size_t count = 0;
+	size_t count = 0, left = LIST_ENTRIES_MAX;
 
 	for (size_t i = 0; list && i < packages->package_count; i++)
 		if (packages->package[i].is_chosen || !chosen_only)
@@ -130,7 +144,7 @@ static json_t *list_make_packages(const struct packages *packages, enum policy_l
 	if (list)
 		qsort(sorted, count, sizeof(struct package *), list_compare_packages);
 	for (size_t i = 0; i < count; i++)
-		(void)json_array_append_new(list, list_make_package(packages, sorted[i], language, chosen_only));
+		(void)json_array_append_new(list, list_make_package(packages, sorted[i], language, chosen_only, &left));
 	return list;
 }
 

@@ -50,6 +50,7 @@ struct packages {
 	size_t file_count; /* of all packages together */
 	size_t need_count; /* of all packages together */
 	size_t nested_count; /* of node: directories of packages in packages */
+	const struct package **by_key; /* all packages, sorted by key; those of one key in their order: choose.c */
 };
 
 /* Adds a site, unless it is there already; `path` need not be canonical or exist. */

@@ -40,6 +40,7 @@ mkdir "$T/w/node_modules/two"$'\n'"lines"
 cg libraries --node "$T/w" >"$T/out" || fail "libraries: status $?"
 { grep -qx "  @scope/needed 1.0.0, node_modules, 2 files" "$T/out" && grep -qx '  two.u000alines ?, .*' "$T/out"; } ||
 	fail "libraries: $(cat "$T/out")"
+grep -qx '  up ?, node_modules, 0 files' "$T/out" || fail "counted elsewhere, where a link leads: $(cat "$T/out")"
 cg libraries --node "$T/w" -p "$T/more.json" >"$T/out"
 { [ $? = 1 ] && grep -qx '  @scope/needed .*: app needs it' "$T/out" && grep -qx '  none: named' "$T/out" &&
 	! grep -q '  other' "$T/out"; } || fail "libraries -p: $(cat "$T/out")"
