@@ -410,6 +410,15 @@ static int build_mount_workspace_copy(struct build_state *build, const struct po
 	return mount->recorded_host_path ? 0 : -ENOMEM;
 }
 
+/*
+ * Whether a directory of --cow is copied without trying an overlay: by option, or because it is one of another user or
+ * group in which the user may write. What it contains is most likely like it.
+ */
+static bool build_wants_workspace_copy(const struct build_state *build, const struct policy_mount *grant)
+{
+	return build->options->copies_workspace || overlay_dir_is_unmapped(AT_FDCWD, grant->host_path, W_OK | X_OK);
+}
+
 /* With --cow: mounts a writable grant in a directory that stays as it is. */
 static int build_mount_workspace(struct build_state *build, const struct policy_mount *grant, unsigned flags)
 {
@@ -419,7 +428,7 @@ static int build_mount_workspace(struct build_state *build, const struct policy_
 	if (r < 0)
 		return r;
 	build->overlays.count = (size_t)at; /* the layer has the number of the directory */
-	r = build->options->copies_workspace ? -EAGAIN : build_mount_overlay(build, grant, flags);
+	r = build_wants_workspace_copy(build, grant) ? -EAGAIN : build_mount_overlay(build, grant, flags);
 	if (r == -EAGAIN)
 		r = build_mount_workspace_copy(build, grant, flags, at);
 	if (r < 0)

@@ -56,17 +56,30 @@ static int overlay_mark_kind(int dir_fd, bool user_xattr)
 	return fd < 0 ? -errno : 0;
 }
 
-/*
- * True for a directory that the user can enter and overlayfs cannot copy up, because this user namespace has no number
- * for its owner or group.
- */
-static bool overlay_dir_is_unmapped(int dirfd, const char *path, const struct stat *st)
+/* True when this user namespace has a number for OVERLAY_UNMAPPED_ID itself, by /proc/self/uid_map or gid_map. */
+static bool overlay_map_has_unmapped_id(const char *map_path)
 {
-	return (st->st_uid == OVERLAY_UNMAPPED_ID || st->st_gid == OVERLAY_UNMAPPED_ID) &&
-	       faccessat(dirfd, path, X_OK, AT_EACCESS) == 0;
+	_cleanup_fclose_ FILE *map = fopen(map_path, "re");
+	unsigned first, outer, count;
+
+	while (map && fscanf(map, "%u %u %u", &first, &outer, &count) == 3)
+		if (first <= OVERLAY_UNMAPPED_ID && OVERLAY_UNMAPPED_ID - first < count)
+			return true;
+	return false;
 }
 
-/* The length of the path down to the last such directory on it; 0: there is none. */
+bool overlay_dir_is_unmapped(int dirfd, const char *path, int access_mode)
+{
+	struct stat st;
+
+	if (fstatat(dirfd, path, &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) < 0 || !S_ISDIR(st.st_mode) ||
+	    faccessat(dirfd, path, access_mode, AT_EACCESS) < 0)
+		return false;
+	return (st.st_uid == OVERLAY_UNMAPPED_ID && !overlay_map_has_unmapped_id("/proc/self/uid_map")) ||
+	       (st.st_gid == OVERLAY_UNMAPPED_ID && !overlay_map_has_unmapped_id("/proc/self/gid_map"));
+}
+
+/* The length of the path down to the last directory on it that overlay_dir_is_unmapped(); 0: there is none. */
 static size_t overlay_find_last_unmapped(int lower_fd, const char *path)
 {
 	char prefix[PATH_MAX];
@@ -77,8 +90,8 @@ static size_t overlay_find_last_unmapped(int lower_fd, const char *path)
 		memcpy(prefix, path, end);
 		prefix[end] = '\0';
 		if (fstatat(lower_fd, prefix, &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) < 0 || !S_ISDIR(st.st_mode))
-			break;
-		if (overlay_dir_is_unmapped(lower_fd, prefix, &st))
+			break; /* a directory in place of a link would hide it */
+		if (overlay_dir_is_unmapped(lower_fd, prefix, X_OK))
 			last = end;
 		if (!path[end])
 			break;

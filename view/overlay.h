@@ -36,6 +36,12 @@ struct overlays {
 int overlay_create(struct overlays *overlays, const char *scratch, int lower_fd, const char *lower_host,
 		   unsigned restrictions);
 
+/*
+ * True for a directory, not a link to one, whose owner or group has no number in this user namespace, so that overlayfs
+ * can change nothing that is like it (EOVERFLOW), and to which the user has this access (access(2)).
+ */
+bool overlay_dir_is_unmapped(int dirfd, const char *path, int access_mode);
+
 /* Reads the mount points, for overlays_has_mount_below(). 0 or -errno. */
 int overlays_read_mount_points(struct overlays *overlays);
 

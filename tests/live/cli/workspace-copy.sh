@@ -217,4 +217,28 @@ cow --cow=copy -- /bin/sh -c 'cd reused; rm *; for i in a b c d e f g h i j; do 
 touch "$W/reused/somebody's"
 ws apply "$id" >"$T/out" 2>&1 || fail "inode numbers: $(cat "$T/out")"
 discard_all
+
+# A user's directory of a further group: the user namespace has no number for it, so an overlay could change nothing.
+other=54321
+if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null && chmod 711 "$T" &&
+	setpriv --reuid=$other --regid=$other --clear-groups test -x "$CALLGATE"; then
+	"$CALLGATE" show --profile minimal -r /usr -x /usr/bin >"$T/policy.json" || fail "show"
+	mkdir -p "$T/user/tmp" "$T/user/w/d"
+	echo a | tee "$T/user/w/f" >"$T/user/w/d/f"
+	chown -R $other:$other "$T/user"
+	chown -R $other:$((other + 1)) "$T/user/w"
+	as=(env "TMPDIR=$T/user/tmp" setpriv --reuid=$other --regid=$other --groups=$other,$((other + 1)))
+	"${as[@]}" "$CALLGATE" run --json --cow -p "$T/policy.json" -w "$T/user/w" -- \
+		/bin/sh -c 'echo b >>f && echo b >>d/f && echo c >d/n && rm f && cat d/f d/n' >"$T/result" 2>"$T/err"
+	[ "$(jq -rj '.workspace.by, .stdout' "$T/result")" = "$(printf 'copya\nb\nc')" ] ||
+		fail "a further group: $(cat "$T/result" "$T/err")"
+	id=$(jq -r .workspace.id "$T/result")
+	"${as[@]}" "$CALLGATE" ws diff "$id" >"$T/out" 2>&1
+	grep -q "^M  d/f .*owner $other:$((other + 1)) -> $other:$other" "$T/out" ||
+		fail "the group is not told: $(cat "$T/out")"
+	"${as[@]}" "$CALLGATE" ws apply "$id" >"$T/out" 2>&1 || fail "a further group: $(cat "$T/out")"
+	{ [ ! -e "$T/user/w/f" ] && [ "$(cat "$T/user/w/d/f")" = "$(printf 'a\nb')" ]; } ||
+		fail "applied: $(ls -lR "$T/user/w")"
+	"${as[@]}" "$CALLGATE" ws discard "$id" || fail "discard"
+fi
 exit $live_failed
