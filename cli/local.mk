@@ -4,6 +4,7 @@ CALLGATE_SOURCES += \
 	cli/check.c \
 	cli/cli.h \
 	cli/key.c \
+	cli/list.c \
 	cli/load.c \
 	cli/load.h \
 	cli/main.c \
@@ -155,6 +156,8 @@ CALLGATE_SOURCES += \
 	cli/inspect/look.c \
 	cli/inspect/parser.c \
 	cli/inspect/parser.h \
+	cli/inspect/parts.c \
+	cli/inspect/parts.h \
 	cli/inspect/print.c \
 	cli/inspect/program.c \
 	cli/inspect/program.h \
@@ -164,7 +167,11 @@ CALLGATE_SOURCES += \
 	cli/inspect/subject.c \
 	cli/inspect/subject.h \
 	cli/inspect/text.c \
-	cli/inspect/text.h
+	cli/inspect/text.h \
+	cli/inspect/words.c \
+	cli/inspect/words.h \
+	cli/inspect/wrappers.c \
+	cli/inspect/wrappers.h
 callgate_elf_SOURCES += \
 	base/io.c \
 	base/io.h \

@@ -21,6 +21,7 @@ static const struct {
 	[INSPECT_RPATH] = {"rpath", INSPECT_NOTE},
 	[INSPECT_STATIC] = {"static", INSPECT_NOTE},
 	[INSPECT_NOT_PARSED] = {"not-parsed", INSPECT_WARNING},
+	[INSPECT_NOT_LOOKED_AT] = {"not-looked-at", INSPECT_WARNING},
 	[INSPECT_SYNTAX] = {"syntax", INSPECT_WARNING},
 	[INSPECT_NATIVE] = {"native", INSPECT_WARNING},
 	[INSPECT_DYNAMIC] = {"dynamic", INSPECT_WARNING},

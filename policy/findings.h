@@ -27,7 +27,8 @@ enum inspect_kind {
 	INSPECT_RPATH,
 	INSPECT_STATIC,
 	/* warnings */
-	INSPECT_NOT_PARSED, /* no parser for it here */
+	INSPECT_NOT_PARSED,    /* no parser for it here */
+	INSPECT_NOT_LOOKED_AT, /* a part of what is run that cannot be found, or read */
 	INSPECT_SYNTAX,
 	INSPECT_NATIVE,
 	INSPECT_DYNAMIC,

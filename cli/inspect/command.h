@@ -1,20 +1,36 @@
-/* Finds what a command line is about to run: its program and, if that is an interpreter, the script or the code. */
+/*
+ * Reads command lines: the program, and if that is an interpreter, the script or the code; of programs that only start
+ * another one (env, timeout, nice), the command line of that.
+ */
 #ifndef CALLGATE_CLI_INSPECT_COMMAND_H
 #define CALLGATE_CLI_INSPECT_COMMAND_H
 
 #include "cli/inspect/subject.h"
 
-/* What a command line runs. Texts are borrowed from it. */
+#define COMMAND_LOADED_MAX 8 /* files that options and variables of one command load first */
+
+/* What one command line runs. Texts are borrowed from it. */
 struct inspect_command {
 	const char *program;    /* the program's name or path */
 	const char *script;     /* of an interpreter: the script's path; NULL: none */
 	const char *code;       /* of an interpreter: the argument that is a program (-c, -e); NULL: none */
 	const char *module;     /* of Python: the module that is run (-m); NULL: none */
 	bool comes_on_stdin;    /* of an interpreter: the program is read from standard input */
-	enum inspect_type type; /* of script, code or what is read */
+	enum inspect_type type; /* of script, code or what is read; INSPECT_TYPE_MAX: no interpreter that is known */
+
+	char *const *inner;     /* the command line that it starts; NULL: none */
+	const char *inner_text; /* the same as one text, before the words of `inner` (env -S); NULL: none */
+	bool adds_arguments;    /* it starts it with further arguments, which are not known (xargs) */
+
+	const char *loaded[COMMAND_LOADED_MAX]; /* files that run before the program: node -r, LD_PRELOAD */
+	size_t loaded_count;
+	const char *unseen; /* an option or a variable whose effect cannot be looked at; NULL: none */
 };
 
-/* Reads a command line as env(1) and interpreters do: "env VAR=1 python3 -I x.py y". argv: NULL-ended, not empty. */
-struct inspect_command inspect_read_command(char *const *argv);
+/*
+ * Reads a command line as interpreters, env(1), timeout(1) and others do. name: the program's name without its
+ * directory, if it is to be taken for another one than argv[0] says. argv: NULL-ended, not empty.
+ */
+struct inspect_command inspect_read_command(const char *name, char *const *argv);
 
 #endif

@@ -1,12 +1,25 @@
 /* --inspect, and "inspect" of the policy: looks at the program before it starts. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/io.h"
 #include "cli/host/program.h"
 #include "cli/inspect/program.h"
 #include "cli/run/private.h"
+
+/* Whether a path leads through /proc/PID/fd or the like: there the program has other files than this process. */
+static bool run_is_of_process(const char *path)
+{
+	const int fd = openat2_retry(AT_FDCWD, path, O_PATH, 0, RESOLVE_NO_MAGICLINKS);
+
+	if (fd >= 0)
+		(void)close(fd);
+	return fd == -ELOOP;
+}
 
 /* The host path of a name in the view that the program is started by. */
 static char *run_find_inspected_file(void *data, const char *name, bool is_program, char **ret_name)
@@ -20,6 +33,10 @@ static char *run_find_inspected_file(void *data, const char *name, bool is_progr
 			     ? cli_format("%s%s", run->workdir, name + len)
 			     : strdup(name);
 
+	if (path && run_is_of_process(path)) {
+		free(path);
+		return NULL;
+	}
 	if (ret_name)
 		*ret_name = is_program && path ? strdup(path) : strdup(name);
 	return path;

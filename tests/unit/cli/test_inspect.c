@@ -18,6 +18,7 @@
 #include "cli/inspect/protocol.h"
 #include "cli/inspect/subject.h"
 #include "cli/inspect/text.h"
+#include "cli/inspect/words.h"
 #include "tests/unit/unit.h"
 
 #define LINES 10u
@@ -154,49 +155,73 @@ START_TEST(test_types)
 }
 END_TEST
 
+/* The innermost command line: that of what env, timeout and others start. */
+static struct inspect_command read_innermost(const char *const *argv)
+{
+	struct inspect_command command = inspect_read_command(NULL, (char *const *)(uintptr_t)argv);
+
+	while (command.inner && *command.inner && !command.inner_text)
+		command = inspect_read_command(NULL, command.inner);
+	return command;
+}
+
+static const struct {
+	const char *argv[10], *program, *script, *code;
+	enum inspect_type type;
+} commands[] = {
+	{{"ls", "-l"}, "ls", NULL, NULL, INSPECT_TYPE_TEXT},
+	{{"/usr/bin/python3.11", "-I", "-X", "dev", "x.py", "-c"},
+	 "/usr/bin/python3.11",
+	 "x.py",
+	 NULL,
+	 INSPECT_TYPE_PYTHON},
+	{{"python3", "-Ic", "print(1)", "x.py"}, "python3", NULL, "print(1)", INSPECT_TYPE_PYTHON},
+	{{"python3", "-m", "x"}, "python3", NULL, NULL, INSPECT_TYPE_PYTHON},
+	{{"python3", "-c"}, "python3", NULL, NULL, INSPECT_TYPE_PYTHON},
+	{{"python3", "-", "x"}, "python3", NULL, NULL, INSPECT_TYPE_PYTHON},
+	{{"python3", "--", "x"}, "python3", "x", NULL, INSPECT_TYPE_PYTHON},
+	{{"env", "-i", "A=b", "sh", "-o", "errexit", "s"}, "sh", "s", NULL, INSPECT_TYPE_SHELL},
+	{{"bash", "-lc", "id"}, "bash", NULL, "id", INSPECT_TYPE_SHELL},
+	{{"node", "-r", "x", "--eval=1"}, "node", NULL, "1", INSPECT_TYPE_JAVASCRIPT},
+	{{"node", "-pe", "1"}, "node", NULL, "1", INSPECT_TYPE_JAVASCRIPT},
+	{{"node", "-p", "-e", "1"}, "node", NULL, "1", INSPECT_TYPE_JAVASCRIPT},
+	{{"node", "--title", "t", "-C", "c", "x.js", "-e", "1"}, "node", "x.js", NULL, INSPECT_TYPE_JAVASCRIPT},
+	{{"env", "-i"}, "env", NULL, NULL, INSPECT_TYPE_MAX},
+	{{"python3", "-cprint(2)", "x.py"}, "python3", NULL, "print(2)", INSPECT_TYPE_PYTHON},
+	{{"python3", "-Xdev", "-Wignore", "-IW", "error", "x.py"}, "python3", "x.py", NULL, INSPECT_TYPE_PYTHON},
+	{{"bash", "-ce", "id", "s"}, "bash", NULL, "id", INSPECT_TYPE_SHELL},
+	{{"bash", "-c", "-o", "pipefail", "+x", "id"}, "bash", NULL, "id", INSPECT_TYPE_SHELL},
+	{{"bash", "+e", "-eo", "pipefail", "s"}, "bash", "s", NULL, INSPECT_TYPE_SHELL},
+	{{"sh", "-", "s"}, "sh", "s", NULL, INSPECT_TYPE_SHELL},
+	{{"env", "-u", "A", "-C", "/", "sh", "s"}, "sh", "s", NULL, INSPECT_TYPE_SHELL},
+	/* programs that start another one */
+	{{"timeout", "-k", "1", "--sig", "KILL", "5s", "sh", "s"}, "sh", "s", NULL, INSPECT_TYPE_SHELL},
+	{{"timeout", "-sKILL", "--", "5", "env", "-", "A=1", "sh", "s"}, "sh", "s", NULL, INSPECT_TYPE_SHELL},
+	{{"nice", "-n", "5", "nohup", "setsid", "-w", "stdbuf", "-oL", "sh", "s"}, "sh", "s", NULL, INSPECT_TYPE_SHELL},
+	{{"nice", "-5", "ionice", "-c", "3", "taskset", "1", "sh", "s"}, "sh", "s", NULL, INSPECT_TYPE_SHELL},
+	{{"xargs", "-I{}", "-n", "1", "sh", "-c", "id"}, "sh", NULL, "id", INSPECT_TYPE_SHELL},
+	{{"find", ".", "-name", "x", "-exec", "sh", "s", "{}", "+"}, "sh", "s", NULL, INSPECT_TYPE_SHELL},
+	{{"find", ".", "-name", "sh"}, "find", NULL, NULL, INSPECT_TYPE_MAX},
+	{{"flock", "-w", "1", "lock", "-c", "id"}, "flock", NULL, "id", INSPECT_TYPE_SHELL},
+	{{"/lib64/ld-linux-x86-64.so.2", "--argv0", "x", "/bin/sh", "s"}, "/bin/sh", "s", NULL, INSPECT_TYPE_SHELL},
+	{{"busybox", "timeout", "5", "sh", "s"}, "sh", "s", NULL, INSPECT_TYPE_SHELL},
+	{{"timeout"}, "timeout", NULL, NULL, INSPECT_TYPE_MAX},
+	{{"timeout", "-s"}, "timeout", NULL, NULL, INSPECT_TYPE_MAX},
+	/* interpreters without a parser */
+	{{"perl", "-w", "-Ilib", "-MFile::Spec", "x.pl", "-e"}, "perl", "x.pl", NULL, INSPECT_TYPE_TEXT},
+	{{"perl", "-i.bak", "-ne", "print"}, "perl", NULL, "print", INSPECT_TYPE_TEXT},
+	{{"gawk", "-F", ":", "{print}", "x"}, "gawk", NULL, "{print}", INSPECT_TYPE_TEXT},
+	{{"awk", "-f", "x.awk", "y"}, "awk", "x.awk", NULL, INSPECT_TYPE_TEXT},
+};
+
 START_TEST(test_commands)
 {
-	static const struct {
-		const char *argv[8], *program, *script, *code;
-		enum inspect_type type;
-	} commands[] = {
-		{{"ls", "-l"}, "ls", NULL, NULL, INSPECT_TYPE_TEXT},
-		{{"/usr/bin/python3.11", "-I", "-X", "dev", "x.py", "-c"},
-		 "/usr/bin/python3.11",
-		 "x.py",
-		 NULL,
-		 INSPECT_TYPE_PYTHON},
-		{{"python3", "-Ic", "print(1)", "x.py"}, "python3", NULL, "print(1)", INSPECT_TYPE_PYTHON},
-		{{"python3", "-m", "x"}, "python3", NULL, NULL, INSPECT_TYPE_PYTHON},
-		{{"python3", "-c"}, "python3", NULL, NULL, INSPECT_TYPE_PYTHON},
-		{{"python3", "-", "x"}, "python3", NULL, NULL, INSPECT_TYPE_PYTHON},
-		{{"python3", "--", "x"}, "python3", "x", NULL, INSPECT_TYPE_PYTHON},
-		{{"env", "-i", "A=b", "sh", "-o", "errexit", "s"}, "sh", "s", NULL, INSPECT_TYPE_SHELL},
-		{{"bash", "-lc", "id"}, "bash", NULL, "id", INSPECT_TYPE_SHELL},
-		{{"node", "-r", "x", "--eval=1"}, "node", NULL, "1", INSPECT_TYPE_JAVASCRIPT},
-		{{"node", "-pe", "1"}, "node", NULL, "1", INSPECT_TYPE_JAVASCRIPT},
-		{{"env", "-i"}, "env", NULL, NULL, INSPECT_TYPE_MAX},
-		{{"python3", "-cprint(2)", "x.py"}, "python3", NULL, "print(2)", INSPECT_TYPE_PYTHON},
-		{{"python3", "-Xdev", "-Wignore", "-IW", "error", "x.py"},
-		 "python3",
-		 "x.py",
-		 NULL,
-		 INSPECT_TYPE_PYTHON},
-		{{"bash", "-ce", "id", "s"}, "bash", NULL, "id", INSPECT_TYPE_SHELL},
-		{{"bash", "-c", "-o", "pipefail", "+x", "id"}, "bash", NULL, "id", INSPECT_TYPE_SHELL},
-		{{"bash", "+e", "-eo", "pipefail", "s"}, "bash", "s", NULL, INSPECT_TYPE_SHELL},
-		{{"sh", "-", "s"}, "sh", "s", NULL, INSPECT_TYPE_SHELL},
-		{{"env", "-u", "A", "-C", "/", "sh", "s"}, "sh", "s", NULL, INSPECT_TYPE_SHELL},
-	};
+	struct inspect_command command = read_innermost(commands[_i].argv);
 
-	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
-		struct inspect_command command = inspect_read_command((char *const *)(uintptr_t)commands[i].argv);
-
-		ck_assert_pstr_eq(command.program, commands[i].program);
-		ck_assert_pstr_eq(command.script, commands[i].script);
-		ck_assert_pstr_eq(command.code, commands[i].code);
-		ck_assert_int_eq(command.type, commands[i].type);
-	}
+	ck_assert_pstr_eq(command.program, commands[_i].program);
+	ck_assert_pstr_eq(command.script, commands[_i].script);
+	ck_assert_pstr_eq(command.code, commands[_i].code);
+	ck_assert_int_eq(command.type, commands[_i].type);
 }
 END_TEST
 
@@ -205,7 +230,7 @@ START_TEST(test_commands_without_file)
 	static const struct {
 		const char *argv[6], *module;
 		bool comes_on_stdin;
-	} commands[] = {
+	} without_file[] = {
 		{{"python3", "-m", "a.b", "-x"}, "a.b", false},
 		{{"python3", "-Im", "a"}, "a", false},
 		{{"python3", "-Ima", "b"}, "a", false},
@@ -219,12 +244,62 @@ START_TEST(test_commands_without_file)
 		{{"cat"}, NULL, false},
 	};
 
-	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
-		struct inspect_command command = inspect_read_command((char *const *)(uintptr_t)commands[i].argv);
+	for (size_t i = 0; i < sizeof(without_file) / sizeof(without_file[0]); i++) {
+		struct inspect_command command = read_innermost(without_file[i].argv);
 
-		ck_assert_pstr_eq(command.module, commands[i].module);
-		ck_assert_int_eq(command.comes_on_stdin, commands[i].comes_on_stdin);
+		ck_assert_pstr_eq(command.module, without_file[i].module);
+		ck_assert_int_eq(command.comes_on_stdin, without_file[i].comes_on_stdin);
 	}
+}
+END_TEST
+
+/* What runs before the program, and what cannot be known. */
+START_TEST(test_commands_with_more)
+{
+	static const struct {
+		const char *argv[7], *loaded, *unseen, *text;
+		bool adds_arguments;
+	} more[] = {
+		{{"node", "-r", "./a.js", "x.js"}, "./a.js", NULL, NULL, false},
+		{{"node", "--require=./a.js", "x.js"}, "./a.js", NULL, NULL, false},
+		{{"node", "-e", "1", "--import", "./a.js"}, "./a.js", NULL, NULL, false},
+		{{"node", "--test"}, NULL, "--test", NULL, false},
+		{{"bash", "--rcfile", "rc", "-i"}, "rc", NULL, NULL, false},
+		{{"env", "LD_PRELOAD=./x.so", "ls"}, "./x.so", NULL, NULL, false},
+		{{"env", "LD_PRELOAD=a.so:b.so", "ls"}, NULL, "LD_PRELOAD", NULL, false},
+		{{"env", "A=1", "NODE_OPTIONS=-r x", "ls"}, NULL, "NODE_OPTIONS", NULL, false},
+		{{"env", "LD_PRELOAD=", "PATHS=x", "ls"}, NULL, NULL, NULL, false},
+		{{"/lib/ld-linux.so.2", "--preload", "./x.so", "ls"}, "./x.so", NULL, NULL, false},
+		{{"env", "-i", "-S", "sh s", "x"}, NULL, NULL, "sh s", false},
+		{{"env", "-iSsh s"}, NULL, NULL, "sh s", false},
+		{{"env", "--split=sh s"}, NULL, NULL, "sh s", false},
+		{{"xargs", "sh"}, NULL, NULL, NULL, true},
+		{{"make", "-f", "x"}, NULL, "make", NULL, false},
+	};
+
+	for (size_t i = 0; i < sizeof(more) / sizeof(more[0]); i++) {
+		struct inspect_command command = inspect_read_command(NULL, (char *const *)(uintptr_t)more[i].argv);
+
+		ck_assert_pstr_eq(command.loaded[0], more[i].loaded);
+		ck_assert_pstr_eq(command.unseen, more[i].unseen);
+		ck_assert_pstr_eq(command.inner_text, more[i].text);
+		ck_assert_int_eq(command.adds_arguments, more[i].adds_arguments);
+	}
+}
+END_TEST
+
+START_TEST(test_words)
+{
+	struct cli_list words = {0};
+
+	ck_assert_int_eq(inspect_split_words(" A=1\tpython3 'a  b'c\"'\" \"\" ", &words), 0);
+	ck_assert_uint_eq(words.count, 4);
+	ck_assert_str_eq(words.item[0], "A=1");
+	ck_assert_str_eq(words.item[2], "a  bc'");
+	ck_assert_str_eq(words.item[3], "");
+	ck_assert_int_eq(inspect_split_words("python3 'a", &words), -EINVAL);
+	ck_assert_int_eq(inspect_split_words("python3 ${X}", &words), -EINVAL);
+	cli_list_release(&words);
 }
 END_TEST
 
@@ -381,8 +456,10 @@ int main(void)
 	suite_add_tcase(suite, output);
 	tcase_add_checked_fixture(files, NULL, release);
 	tcase_add_test(files, test_types);
-	tcase_add_test(files, test_commands);
+	tcase_add_loop_test(files, test_commands, 0, (int)(sizeof(commands) / sizeof(commands[0])));
 	tcase_add_test(files, test_commands_without_file);
+	tcase_add_test(files, test_commands_with_more);
+	tcase_add_test(files, test_words);
 	tcase_add_test(files, test_bits);
 	tcase_add_test(files, test_characters);
 	tcase_add_test(files, test_secrets);

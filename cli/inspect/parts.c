@@ -1,0 +1,207 @@
+#include "cli/inspect/parts.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "cli/inspect/inspect.h"
+
+#define PARTS_PRINTED_FINDINGS_MAX 20 /* findings that are printed of a file */
+
+/* "FILE:LINE: KIND: WHAT". Owned; NULL: no memory. */
+static char *parts_describe_finding(const char *name, const struct inspect_finding *finding)
+{
+	const char *kind = inspect_kind_get_name(finding->kind);
+
+	return finding->line > 0 ? cli_format("%s:%u: %s: %s", name, finding->line, kind, finding->what)
+				 : cli_format("%s: %s: %s", name, kind, finding->what);
+}
+
+static bool parts_has_file(const struct inspect_program *inspection, const char *name)
+{
+	_cleanup_free_ char *path = name ? inspection->find_file(inspection->data, name, false, NULL) : NULL;
+
+	return path && access(path, F_OK) == 0;
+}
+
+/* Whether a module of Python is a file of the program: beside the script, as Python looks for it first. */
+static bool parts_has_module(const struct inspect_program *inspection, const char *module, const char *dir)
+{
+	const int len = (int)strcspn(module, "./");
+	_cleanup_free_ char *file = cli_format("%s/%.*s.py", dir, len, module),
+			    *package = cli_format("%s/%.*s/__init__.py", dir, len, module);
+
+	return parts_has_file(inspection, file) || parts_has_file(inspection, package);
+}
+
+/* Prints what is to be warned of, and keeps the first finding that refuses the program. 0 or -ENOMEM. */
+static int parts_judge_findings(struct inspect_program *inspection, const char *name, const char *dir,
+				const struct inspect_findings *findings)
+{
+	unsigned printed = 0;
+
+	for (size_t i = 0; i < findings->count; i++) {
+		const uint32_t bit = INSPECT_BIT(findings->item[i].kind);
+		_cleanup_free_ char *text = parts_describe_finding(name, &findings->item[i]);
+
+		if (!text)
+			return -ENOMEM;
+		if (findings->item[i].kind == INSPECT_MODULE &&
+		    parts_has_module(inspection, findings->item[i].what, dir))
+			continue;
+		if (!inspection->is_quiet && (bit & (inspection->refused | inspection->warned)) &&
+		    printed++ < PARTS_PRINTED_FINDINGS_MAX)
+			cli_print_error(inspection->verb, "inspect: %s", text);
+		if ((bit & inspection->refused) && !inspection->why)
+			inspection->why = steal_pointer(&text);
+	}
+	return 0;
+}
+
+int inspect_parts_tell(struct inspect_program *inspection, const char *format, ...)
+{
+	_cleanup_findings_ struct inspect_findings findings = {0};
+	_cleanup_free_ char *what = NULL;
+	va_list args;
+	int len, r;
+
+	va_start(args, format);
+	len = vasprintf(&what, format, args);
+	va_end(args);
+	if (len < 0) {
+		what = NULL;
+		return -ENOMEM;
+	}
+	r = inspect_findings_add(&findings, INSPECT_NOT_LOOKED_AT, 0, what);
+	return r == 0 ? parts_judge_findings(inspection, "command line", ".", &findings) : r;
+}
+
+static bool parts_is_file(const char *path)
+{
+	struct stat status;
+
+	return path && stat(path, &status) == 0 && S_ISREG(status.st_mode);
+}
+
+/*
+ * Looks at a regular file. name: in messages; dir: where its own modules are. 0 or -errno; a message was printed,
+ * unless it is -ENOMEM.
+ */
+static int parts_look_at_file(struct inspect_program *inspection, const char *name, const char *path, const char *dir,
+			      enum inspect_type type)
+{
+	_cleanup_findings_ struct inspect_findings findings = {0};
+	int r = inspect_look_at_file(path, type, inspection->modules.count > 0 ? &inspection->modules : NULL, &findings,
+				     &type);
+
+	return r == 0 ? parts_judge_findings(inspection, name, dir, &findings) : r;
+}
+
+/* The directory of a file. Owned; NULL: no memory. */
+static char *parts_get_directory(const char *found)
+{
+	const char *slash = found ? strrchr(found, '/') : NULL;
+
+	return slash ? strndup(found, (size_t)(slash - found)) : strdup(".");
+}
+
+/* Looks at a file that is found by a name, if it is there. 0 or -errno. */
+static int parts_look_at_name(struct inspect_program *inspection, const char *name, enum inspect_type type,
+			      bool *ret_is_found)
+{
+	_cleanup_free_ char *found = NULL,
+			    *path = name ? inspection->find_file(inspection->data, name, false, &found) : NULL,
+			    *dir = parts_get_directory(found);
+
+	if (!name || !dir)
+		return -ENOMEM;
+	*ret_is_found = parts_is_file(path);
+	return *ret_is_found ? parts_look_at_file(inspection, name, path, dir, type) : 0;
+}
+
+int inspect_parts_look_at_program(struct inspect_program *inspection, const char *name, const char *path,
+				  const char *found)
+{
+	_cleanup_free_ char *dir = parts_get_directory(found);
+
+	if (!dir)
+		return -ENOMEM;
+	/* what is no regular file is left to the start, which tells what is wrong with it */
+	return parts_is_file(path) ? parts_look_at_file(inspection, name, path, dir, INSPECT_TYPE_MAX) : 0;
+}
+
+/* What an interpreter runs instead of a script that is no file: the part that is behind the script's name. */
+static const char *parts_get_other_end(enum inspect_type type)
+{
+	return type == INSPECT_TYPE_PYTHON ? "/__main__.py" : type == INSPECT_TYPE_JAVASCRIPT ? ".js" : NULL;
+}
+
+int inspect_parts_look_at_script(struct inspect_program *inspection, const char *name, enum inspect_type type)
+{
+	const char *end = parts_get_other_end(type);
+	bool is_found;
+	int r = parts_look_at_name(inspection, name, type, &is_found);
+
+	if (r == 0 && !is_found && end) {
+		_cleanup_free_ char *other = cli_format("%s%s", name, end);
+
+		r = parts_look_at_name(inspection, other, type, &is_found);
+	}
+	return r == 0 && !is_found ? inspect_parts_tell(inspection, "%s: no regular file that can be read", name) : r;
+}
+
+int inspect_parts_look_at_code(struct inspect_program *inspection, const char *code, enum inspect_type type)
+{
+	_cleanup_close_ int fd = memfd_create("callgate-code", MFD_CLOEXEC);
+	struct io_proc_fd_path path = io_proc_fd_path(fd);
+
+	if (fd < 0 || io_write_all(fd, code, strlen(code)) < 0)
+		return -ENOMEM;
+	return parts_look_at_file(inspection, "command line", path.path, ".", type);
+}
+
+/* Looks at a file of Python's in the working directory, if it is there. 0 or -errno. */
+static int parts_look_at_part(struct inspect_program *inspection, const char *part, const char *end, bool *ret_found)
+{
+	_cleanup_free_ char *name = cli_format("%s%s", part, end);
+
+	return parts_look_at_name(inspection, name, INSPECT_TYPE_PYTHON, ret_found);
+}
+
+int inspect_parts_look_at_module(struct inspect_program *inspection, const char *module)
+{
+	static const char *const ends[] = {".py", "/__init__.py", "/__main__.py"};
+	_cleanup_free_ char *path = strdup(module);
+	bool found = false, any = false;
+	int r = path ? 0 : -ENOMEM;
+
+	for (char *dot = path; r == 0 && (dot = strchr(dot, '.')); *dot++ = '/') {
+		*dot = '\0';
+		r = parts_look_at_part(inspection, path, "/__init__.py", &found);
+	}
+	for (size_t i = 0; r == 0 && i < sizeof(ends) / sizeof(ends[0]); i++) {
+		r = parts_look_at_part(inspection, path, ends[i], &found);
+		any = any || found;
+	}
+	if (r == 0 && !any)
+		r = inspect_parts_tell(inspection, "module %s: not in the working directory", module);
+	return r;
+}
+
+int inspect_parts_look_at_stdin(struct inspect_program *inspection, enum inspect_type type)
+{
+	struct stat status;
+
+	if (!inspection->reads_stdin)
+		return 0;
+	if (fstat(STDIN_FILENO, &status) == 0 && S_ISREG(status.st_mode))
+		return parts_look_at_file(inspection, "standard input", io_proc_fd_path(STDIN_FILENO).path, ".", type);
+	return inspect_parts_tell(inspection, "the program is read from standard input, which is no file");
+}

@@ -1,0 +1,31 @@
+/* Looks at the parts of what a command line runs, and judges what is found as struct inspect_program says. */
+#ifndef CALLGATE_CLI_INSPECT_PARTS_H
+#define CALLGATE_CLI_INSPECT_PARTS_H
+
+#include "cli/inspect/program.h"
+#include "cli/inspect/subject.h"
+
+/*
+ * All of these print what is to be warned of, and set `why` of the inspection. They return 0 or -errno; a message was
+ * printed, unless it is -ENOMEM. What cannot be looked at is a finding, too.
+ */
+
+/* Tells of something that is not looked at. */
+int inspect_parts_tell(struct inspect_program *inspection, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+/* Looks at a program. path: where this process can open it; found: its path for the program. Both may be NULL. */
+int inspect_parts_look_at_program(struct inspect_program *inspection, const char *name, const char *path,
+				  const char *found);
+/* Looks at a script, of an interpreter of this type. A directory stands for the file in it that Python runs. */
+int inspect_parts_look_at_script(struct inspect_program *inspection, const char *name, enum inspect_type type);
+/* Looks at code of the command line, which becomes a file in memory. */
+int inspect_parts_look_at_code(struct inspect_program *inspection, const char *code, enum inspect_type type);
+/*
+ * Looks at a module of Python (-m), if it is in the working directory, where Python looks first: at all files that
+ * Python may run for it, packages before it included.
+ */
+int inspect_parts_look_at_module(struct inspect_program *inspection, const char *module);
+/* Looks at a program that an interpreter reads from standard input, if that is a file. */
+int inspect_parts_look_at_stdin(struct inspect_program *inspection, enum inspect_type type);
+
+#endif

@@ -1,0 +1,267 @@
+#include "cli/inspect/wrappers.h"
+
+#include <ctype.h>
+#include <fnmatch.h>
+#include <string.h>
+
+#define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
+#define LOADER_WORDS                                                                                            \
+	WORDS("--library-path", "--preload", "--audit", "--inhibit-rpath", "--argv0", "--glibc-hwcaps-prepend", \
+	      "--glibc-hwcaps-mask")
+
+/* How such a program reads its arguments: options, operands, and then the command. */
+struct wrapper {
+	const char *name;         /* a pattern of fnmatch(3) */
+	const char *letters;      /* letters of options with an argument; NULL: none */
+	const char *const *words; /* long options with an argument; NULL-ended; NULL: none */
+	unsigned operands;        /* words before the command that are no options */
+	const char *const
+		*after; /* the command follows one of these words; NULL-ended; NULL: it follows the operands */
+	const char *const *loads; /* long options, of `words`, whose argument is a library that is loaded; or NULL */
+	bool takes_variables;     /* NAME=VALUE before the command; "-S TEXT" */
+	bool adds_arguments;      /* the command gets further arguments */
+	bool takes_code;          /* "-c CODE" for a shell in the place of the command */
+	bool is_unread;           /* it starts programs in ways that are not read here */
+};
+
+/* Of coreutils, util-linux, findutils, glibc and others; the last ones are built into shells. */
+static const struct wrapper wrappers[] = {
+	{.name = "env",
+	 .letters = "CSau",
+	 .words = WORDS("--unset", "--chdir", "--split-string", "--argv0"),
+	 .takes_variables = true},
+	{.name = "timeout", .letters = "ks", .words = WORDS("--kill-after", "--signal"), .operands = 1},
+	{.name = "nice", .letters = "n", .words = WORDS("--adjustment")},
+	{.name = "nohup"},
+	{.name = "setsid"},
+	{.name = "stdbuf", .letters = "ioe", .words = WORDS("--input", "--output", "--error")},
+	{.name = "time", .letters = "of", .words = WORDS("--format", "--output")},
+	{.name = "ionice", .letters = "cnpPu", .words = WORDS("--class", "--classdata", "--pid", "--pgid", "--uid")},
+	{.name = "chrt",
+	 .letters = "TPD",
+	 .words = WORDS("--sched-runtime", "--sched-period", "--sched-deadline"),
+	 .operands = 1},
+	{.name = "taskset", .operands = 1},
+	{.name = "chroot", .words = WORDS("--groups", "--userspec"), .operands = 1},
+	{.name = "setarch"},
+	{.name = "linux32"},
+	{.name = "linux64"},
+	{.name = "x86_64"},
+	{.name = "i386"},
+	{.name = "prlimit", .letters = "po", .words = WORDS("--pid", "--output")},
+	{.name = "setpriv",
+	 .words = WORDS("--ambient-caps", "--inh-caps", "--bounding-set", "--ruid", "--euid", "--rgid", "--egid",
+			"--reuid", "--regid", "--groups", "--securebits", "--pdeathsig", "--selinux-label",
+			"--apparmor-profile")},
+	{.name = "unshare",
+	 .letters = "RwSG",
+	 .words = WORDS("--root", "--wd", "--setuid", "--setgid", "--map-user", "--map-group", "--propagation",
+			"--setgroups")},
+	{.name = "flock",
+	 .letters = "wE",
+	 .words = WORDS("--timeout", "--wait", "--conflict-exit-code"),
+	 .operands = 1,
+	 .takes_code = true},
+	{.name = "sudo",
+	 .letters = "CDghpRrTtUu",
+	 .words = WORDS("--user", "--group", "--host", "--prompt", "--chdir", "--chroot"),
+	 .takes_variables = true},
+	{.name = "doas", .letters = "Cu"},
+	{.name = "strace", .letters = "abeEIoOpPsSuUX"},
+	{.name = "ltrace", .letters = "aAeDFlnopsux"},
+	{.name = "valgrind"},
+	{.name = "fakeroot", .letters = "lsib", .words = WORDS("--lib", "--faked")},
+	{.name = "faketime", .operands = 1},
+	{.name = "unbuffer"},
+	{.name = "busybox"},
+	{.name = "xargs",
+	 .letters = "adEILnPs",
+	 .words = WORDS("--arg-file", "--delimiter", "--max-args", "--max-procs", "--max-chars", "--process-slot-var"),
+	 .adds_arguments = true},
+	{.name = "find", .after = WORDS("-exec", "-execdir", "-ok", "-okdir"), .adds_arguments = true},
+	{.name = "ld-linux*.so*", .words = LOADER_WORDS, .loads = WORDS("--preload", "--audit")},
+	{.name = "ld-musl-*", .words = LOADER_WORDS, .loads = WORDS("--preload", "--audit")},
+	{.name = "ld.so", .words = LOADER_WORDS, .loads = WORDS("--preload", "--audit")},
+	{.name = "parallel", .is_unread = true},
+	{.name = "script", .is_unread = true},
+	{.name = "watch", .is_unread = true},
+	{.name = "entr", .is_unread = true},
+	{.name = "make", .is_unread = true},
+	{.name = "npm", .is_unread = true},
+	{.name = "npx", .is_unread = true},
+	{.name = "uv", .is_unread = true},
+	{.name = "exec", .letters = "a"},
+	{.name = "command"},
+	{.name = "builtin"},
+};
+
+/* Variables that make a program run further files. */
+static const struct {
+	const char *name;
+	bool has_files; /* the value names the files */
+} variables[] = {
+	{"LD_PRELOAD", true}, {"LD_AUDIT", true},    {"BASH_ENV", true},    {"LD_LIBRARY_PATH", false},
+	{"PATH", false},      {"PYTHONPATH", false}, {"PYTHONHOME", false}, {"NODE_OPTIONS", false},
+	{"NODE_PATH", false}, {"PERL5OPT", false},   {"PERL5LIB", false},   {"RUBYOPT", false},
+	{"RUBYLIB", false},
+};
+
+#define COUNT(table) (sizeof(table) / sizeof((table)[0]))
+
+bool inspect_command_load(struct inspect_command *command, const char *file)
+{
+	if (!file || !*file)
+		return true;
+	if (strpbrk(file, " :") || command->loaded_count == COMMAND_LOADED_MAX)
+		return false;
+	command->loaded[command->loaded_count++] = file;
+	return true;
+}
+
+static const struct wrapper *wrapper_find(const char *name)
+{
+	for (size_t i = 0; i < COUNT(wrappers); i++)
+		if (fnmatch(wrappers[i].name, name, 0) == 0)
+			return &wrappers[i];
+	return NULL;
+}
+
+/* Whether a word is one of these options, or the beginning of one: getopt_long(3) takes it for the option. */
+static bool wrapper_is_one_of(const char *word, size_t len, const char *const *words)
+{
+	for (; words && *words; words++)
+		if (strncmp(*words, word, len) == 0)
+			return true;
+	return false;
+}
+
+/* Notes what the argument of an option does. */
+static void wrapper_take_argument(struct inspect_command *command, const struct wrapper *wrapper, bool is_text,
+				  bool loads, const char *argument)
+{
+	if (argument && is_text && wrapper->takes_variables)
+		command->inner_text = argument;
+	if (argument && loads && !inspect_command_load(command, argument))
+		command->unseen = argument;
+}
+
+/* Reads "--word", "--word=argument" or "--word argument". The number of further words that it takes. */
+static size_t wrapper_read_word(struct inspect_command *command, const struct wrapper *wrapper, char *const *argv)
+{
+	const char *equals = strchr(*argv, '=');
+	const size_t len = equals ? (size_t)(equals - *argv) : strlen(*argv);
+	const bool has_argument = wrapper_is_one_of(*argv, len, wrapper->words);
+
+	if (has_argument)
+		wrapper_take_argument(command, wrapper, wrapper_is_one_of(*argv, len, WORDS("--split-string")),
+				      wrapper_is_one_of(*argv, len, wrapper->loads), equals ? equals + 1 : argv[1]);
+	return has_argument && !equals;
+}
+
+/* Reads "-abc", where "c" may have an argument, attached or not. The number of further words that it takes. */
+static size_t wrapper_read_letters(struct inspect_command *command, const struct wrapper *wrapper, char *const *argv)
+{
+	for (const char *letter = *argv + 1; *letter; letter++)
+		if (wrapper->letters && strchr(wrapper->letters, *letter)) {
+			wrapper_take_argument(command, wrapper, *letter == 'S' && strcmp(wrapper->name, "env") == 0,
+					      false, letter[1] ? letter + 1 : argv[1]);
+			return letter[1] == '\0';
+		}
+	return 0;
+}
+
+/* Goes behind the options. With "env -S TEXT" what follows is not read: the text comes before it. */
+static char *const *wrapper_skip_options(struct inspect_command *command, const struct wrapper *wrapper,
+					 char *const *argv)
+{
+	size_t taken;
+
+	for (; *argv && **argv == '-' && !command->inner_text; argv++) {
+		if (strcmp(*argv, "--") == 0)
+			return argv + 1;
+		taken = (*argv)[1] == '-' ? wrapper_read_word(command, wrapper, argv)
+					  : wrapper_read_letters(command, wrapper, argv);
+		if (taken > 0 && argv[1])
+			argv++;
+	}
+	return argv;
+}
+
+/* The value of "NAME=VALUE", if the word is that. */
+static const char *wrapper_find_value(const char *word)
+{
+	const char *equals = strchr(word, '=');
+
+	for (const char *at = word; equals && at < equals; at++)
+		if (!isalnum((unsigned char)*at) && *at != '_')
+			return NULL;
+	return equals && equals > word ? equals + 1 : NULL;
+}
+
+/* Notes what a variable does. */
+static void wrapper_read_variable(struct inspect_command *command, const char *variable)
+{
+	const size_t len = strcspn(variable, "=");
+
+	for (size_t i = 0; i < COUNT(variables); i++)
+		if (strlen(variables[i].name) == len && memcmp(variables[i].name, variable, len) == 0 &&
+		    (!variables[i].has_files || !inspect_command_load(command, variable + len + 1)))
+			command->unseen = variables[i].name;
+}
+
+static char *const *wrapper_skip_variables(struct inspect_command *command, char *const *argv)
+{
+	for (; *argv && strchr(*argv, '='); argv++)
+		wrapper_read_variable(command, *argv);
+	return argv;
+}
+
+/* Where the command begins that follows one of these words. NULL: nowhere. */
+static char *const *wrapper_find_after(char *const *argv, const char *const *words)
+{
+	for (; *argv; argv++)
+		for (const char *const *word = words; *word; word++)
+			if (strcmp(*argv, *word) == 0)
+				return argv + 1;
+	return NULL;
+}
+
+static void wrapper_find_inner(struct inspect_command *command, const struct wrapper *wrapper, char *const *argv)
+{
+	if (wrapper->after) {
+		command->inner = wrapper_find_after(argv, wrapper->after);
+		return;
+	}
+	argv = wrapper_skip_options(command, wrapper, argv);
+	for (unsigned i = 0; i < wrapper->operands && *argv; i++)
+		argv++;
+	if (wrapper->takes_variables && !command->inner_text)
+		argv = wrapper_skip_variables(command, argv);
+	if (wrapper->takes_code && argv[0] && (strcmp(argv[0], "-c") == 0 || strcmp(argv[0], "--command") == 0)) {
+		command->code = argv[1];
+		command->type = INSPECT_TYPE_SHELL;
+		return;
+	}
+	command->inner = argv;
+}
+
+bool inspect_read_wrapper(struct inspect_command *command, const char *name, char *const *argv)
+{
+	const struct wrapper *wrapper = wrapper_find(name);
+
+	if (!wrapper) {
+		/* a shell has assignments before a command, without env */
+		if (!wrapper_find_value(*argv))
+			return false;
+		command->inner = wrapper_skip_variables(command, argv);
+		return true;
+	}
+	command->adds_arguments = wrapper->adds_arguments;
+	if (wrapper->is_unread)
+		command->unseen = wrapper->name;
+	else
+		wrapper_find_inner(command, wrapper, argv + 1);
+	if (command->inner && !*command->inner && !command->inner_text && !wrapper->adds_arguments)
+		command->inner = NULL;
+	return true;
+}
