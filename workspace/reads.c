@@ -62,14 +62,14 @@ static int reads_visit_file(const struct workspace_layer *layer, const struct re
 	return reads_is_hidden(layer, path) ? 0 : visit(ctx, path, fd < 0);
 }
 
-int workspace_reads_visit_stale(const struct workspace_layer *layer,
+int workspace_reads_visit_stale(const struct workspace_layer *layer, int reads_dir_fd,
 				int (*visit)(void *ctx, const char *path, bool is_removed), void *ctx, bool *ret_more)
 {
 	_cleanup_free_ char *text = NULL;
 	struct read_record record;
 	char path[PATH_MAX];
 	size_t len = 0, at = 0;
-	int r = io_read_file(layer->dir_fd, READS_NAME, READS_BYTES_MAX, &text, &len);
+	int r = io_read_file(reads_dir_fd, READS_NAME, READS_BYTES_MAX, &text, &len);
 
 	*ret_more = false;
 	if (r < 0)

@@ -102,47 +102,102 @@ void tool_restore_checkpoint(struct tool_call *call)
 
 /* ---- what was changed ---- */
 
-static void workspace_describe_change(struct tool_call *call, const json_t *change)
+/* What the lines of `callgate ws diff --json` and `callgate ws apply --json` say. */
+struct workspace_lines {
+	struct tool_call *call;
+	json_t *changes, *stale_reads; /* owned, as far as there is room in a result */
+	size_t applied;                /* changes that were applied; they are not in `changes` */
+	bool is_truncated;
+	bool has_error; /* a line is no JSON: the command tells of a failure */
+};
+
+/* Adds a text: "what path, why". */
+static void workspace_add_text(struct tool_call *call, const char *what, const char *path, const char *why)
 {
-	const char *old = json_string_value(json_object_get(change, "old_path"));
-	json_t *text = json_sprintf("%s %s%s%s", json_string_value(json_object_get(change, "change")),
-				    json_string_value(json_object_get(change, "path")), old ? ", it was " : "",
-				    old ? old : "");
+	json_t *text = json_sprintf("%s %s%s%s", what, path, why ? ", " : "", why ? why : "");
 
 	if (text)
 		call_add_text(call, json_string_value(text), json_string_length(text));
 	json_decref(text);
 }
 
-/* Takes the changes that `callgate ws diff --json` has printed, one a line. False: it has failed. */
-static bool workspace_take_changes(struct tool_call *call)
+/* True when a result has room for one more element of a list. */
+static bool workspace_has_room(struct workspace_lines *lines, const json_t *list)
 {
-	json_t *changes = json_array();
-	const char *at = workspace_get_reply(call), *end = at + call->reply_or_content.len;
-	bool is_truncated = false;
+	const bool has_room = json_array_size(list) < WORKSPACE_CHANGES_MAX;
 
-	while (at < end) {
-		const char *newline = memchr(at, '\n', (size_t)(end - at));
-		const size_t len = (size_t)((newline ? newline : end) - at);
-		_cleanup_json_ json_t *change = json_loadb(at, len, 0, NULL);
+	lines->is_truncated |= !has_room;
+	return has_room;
+}
 
-		at += len + 1;
-		if (json_is_string(json_object_get(change, "warning")))
-			continue; /* of what was read, which is for the person who applies */
-		if (!json_is_string(json_object_get(change, "path")) ||
-		    !json_is_string(json_object_get(change, "change"))) {
-			json_decref(changes);
-			return false;
-		}
-		is_truncated = json_array_size(changes) >= WORKSPACE_CHANGES_MAX;
-		if (!is_truncated) {
-			(void)json_array_append(changes, change);
-			workspace_describe_change(call, change);
-		}
+static void workspace_take_stale_read(struct workspace_lines *lines, const json_t *line)
+{
+	const char *path = json_string_value(json_object_get(line, "path"));
+	const bool is_removed = json_is_true(json_object_get(line, "removed"));
+
+	if (!path || !workspace_has_room(lines, lines->stale_reads))
+		return;
+	(void)json_array_append_new(lines->stale_reads, json_pack("{s:s, s:b}", "path", path, "removed", is_removed));
+	workspace_add_text(lines->call, "warning:", path,
+			   is_removed ? "which the sandbox has read, was removed outside since"
+				      : "which the sandbox has read, was changed outside since");
+}
+
+static void workspace_take_change(struct workspace_lines *lines, json_t *line)
+{
+	const char *path = json_string_value(json_object_get(line, "path"));
+	const char *change = json_string_value(json_object_get(line, "change"));
+	const char *old = json_string_value(json_object_get(line, "old_path"));
+	const char *result = json_string_value(json_object_get(line, "result"));
+	const bool is_applied = result && strcmp(result, "applied") == 0;
+	json_t *was = old ? json_sprintf("it was %s", old) : NULL;
+
+	lines->applied += is_applied;
+	if (is_applied ? lines->applied <= WORKSPACE_CHANGES_MAX : workspace_has_room(lines, lines->changes)) {
+		if (!is_applied)
+			(void)json_array_append(lines->changes, line);
+		workspace_add_text(lines->call, change, path,
+				   result && !is_applied ? json_string_value(json_object_get(line, "why"))
+							 : json_string_value(was));
 	}
-	(void)json_object_set_new(call->structured, "changes", changes);
-	(void)json_object_set_new(call->structured, "truncated", json_boolean(is_truncated));
-	return true;
+	json_decref(was);
+}
+
+static void workspace_take_line(struct workspace_lines *lines, const char *text, size_t len)
+{
+	_cleanup_json_ json_t *line = json_loadb(text, len, 0, NULL);
+	const char *warning = json_string_value(json_object_get(line, "warning"));
+
+	if (warning && strcmp(warning, "stale_read") == 0)
+		workspace_take_stale_read(lines, line);
+	else if (json_is_string(json_object_get(line, "path")) && json_is_string(json_object_get(line, "change")))
+		workspace_take_change(lines, line);
+	else if (len > 0) {
+		lines->has_error |= !line;
+		call_add_text(lines->call, text, len);
+	}
+}
+
+/* Takes what the command has printed into the result. *ret_applied: the changes that were applied. False: it failed. */
+static bool workspace_take_changes(struct tool_call *call, size_t *ret_applied)
+{
+	struct workspace_lines lines = {.call = call, .changes = json_array(), .stale_reads = json_array()};
+	const char *at = workspace_get_reply(call), *end = at + call->reply_or_content.len;
+
+	for (const char *newline; at < end; at = newline + 1) {
+		newline = memchr(at, '\n', (size_t)(end - at));
+		if (!newline && *at == '{') { /* a longer reply is cut off */
+			lines.is_truncated = true;
+			break;
+		}
+		newline = newline ? newline : end;
+		workspace_take_line(&lines, at, (size_t)(newline - at));
+	}
+	(void)json_object_set_new(call->structured, "changes", lines.changes);
+	(void)json_object_set_new(call->structured, "stale_reads", lines.stale_reads);
+	(void)json_object_set_new(call->structured, "truncated", json_boolean(lines.is_truncated));
+	*ret_applied = lines.applied;
+	return !lines.has_error;
 }
 
 /* Finishes a call that shows what was changed. */
@@ -164,8 +219,10 @@ static void workspace_finish_diff(struct tool_call *call)
 
 static void workspace_on_diff(struct tool_call *call)
 {
-	if (!workspace_take_changes(call))
-		workspace_fail(call);
+	size_t applied;
+
+	if (!workspace_take_changes(call, &applied))
+		call_finish(call, NULL, true);
 	else if (workspace_get_text(call, "checkpoint"))
 		WORKSPACE_RUN(call, workspace_finish_diff, "session", "checkpoint", "--remove", "--",
 			      workspace_get_text(call, "workspace"), workspace_get_text(call, "checkpoint"));
@@ -213,31 +270,26 @@ static void workspace_end_sandbox(struct tool_call *call, workspace_handler *on_
 }
 
 /* What is left was not applied: conflicts, and what would be executed outside of any sandbox. */
-static void workspace_on_left(struct tool_call *call)
-{
-	static const char note[] = "These were not applied; a person decides: callgate ws apply.";
-	const bool failed = !workspace_take_changes(call);
-
-	if (failed) {
-		workspace_fail(call);
-	} else if (json_array_size(json_object_get(call->structured, "changes")) > 0) {
-		call_add_text(call, note, sizeof(note) - 1);
-		workspace_finish(call, true);
-	} else {
-		workspace_finish(call, false);
-	}
-}
-
 static void workspace_on_applied(struct tool_call *call)
 {
-	call_add_text(call, workspace_get_reply(call), call->reply_or_content.len);
-	(void)json_object_set_new(call->structured, "applied", json_true());
-	WORKSPACE_RUN(call, workspace_on_left, "ws", "diff", "--json", "--", workspace_get_text(call, "workspace"));
+	static const char note[] = "These were not applied; a person decides: callgate ws apply.";
+	size_t applied;
+	const bool failed = !workspace_take_changes(call, &applied);
+	const bool is_left = json_array_size(json_object_get(call->structured, "changes")) > 0;
+
+	(void)json_object_set_new(call->structured, "applied", json_boolean(!failed || applied > 0));
+	(void)json_object_set_new(call->structured, "applied_count", json_integer((json_int_t)applied));
+	if (is_left)
+		call_add_text(call, note, sizeof(note) - 1);
+	if (failed && !is_left && applied == 0)
+		call_finish(call, NULL, true);
+	else
+		workspace_finish(call, failed || is_left);
 }
 
 static void workspace_on_ended_to_apply(struct tool_call *call)
 {
-	WORKSPACE_RUN(call, workspace_on_applied, "ws", "apply", "--", workspace_get_text(call, "workspace"));
+	WORKSPACE_RUN(call, workspace_on_applied, "ws", "apply", "--json", "--", workspace_get_text(call, "workspace"));
 }
 
 void tool_apply_workspace(struct tool_call *call)

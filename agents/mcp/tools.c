@@ -35,8 +35,10 @@
 				    "\"stderr_truncated\":{\"type\":\"boolean\"}"
 
 #define STATUS_PROPERTY "\"status\":{\"enum\":[\"ok\",\"error\",\"refused\"]}"
-#define WORKSPACE_PROPERTIES \
-	TEXT_PROPERTY("workspace") "," OBJECT_ARRAY_PROPERTY("changes") ",\"truncated\":{\"type\":\"boolean\"}"
+#define WORKSPACE_PROPERTIES                                            \
+	TEXT_PROPERTY("workspace")                                      \
+	"," OBJECT_ARRAY_PROPERTY("changes") "," OBJECT_ARRAY_PROPERTY( \
+		"stale_reads") ",\"truncated\":{\"type\":\"boolean\"}"
 #define DENIALS_AND_FINDINGS OBJECT_ARRAY_PROPERTY("denials") "," OBJECT_ARRAY_PROPERTY("findings")
 
 static const char *const language_values[] = {"python", "javascript", "bash", NULL};
@@ -202,7 +204,8 @@ static const struct tool tools[] = {
 			"what would be executed outside of a sandbox, are left to the person.",
 		.parameters = {SANDBOX_PARAMETER},
 		.output_schema = OBJECT_SCHEMA(TEXT_PROPERTY("sandbox") "," WORKSPACE_PROPERTIES
-									",\"applied\":{\"type\":\"boolean\"}",
+									",\"applied\":{\"type\":\"boolean\"}"
+									",\"applied_count\":{\"type\":\"integer\"}",
 					       "\"workspace\",\"changes\",\"applied\""),
 		.start = tool_apply_workspace,
 		.stop = host_command_stop,

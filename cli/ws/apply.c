@@ -1,9 +1,11 @@
 #include "cli/ws/apply.h"
 
 #include <errno.h>
+#include <jansson.h>
 #include <limits.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -14,6 +16,7 @@
 #include "cli/ws/plan.h"
 #include "cli/ws/show.h"
 #include "cli/ws/stale.h"
+#include "supervisor/report.h"
 #include "workspace/journal.h"
 #include "workspace/place.h"
 
@@ -22,6 +25,7 @@
 /* An apply that goes on. */
 struct apply {
 	struct plan *plan;
+	json_t **conflict; /* json: of each change, its conflict; owned */
 	int journal_fd;
 	char temporary[PLACE_NAME_SIZE];
 	bool failed; /* something went wrong that is no conflict */
@@ -47,6 +51,7 @@ static enum plan_state apply_tell_failure(const struct apply *apply, const struc
 		ws_plan_set_conflict(apply->plan, change, why);
 		return PLAN_CONFLICT;
 	}
+	apply->plan->note[change - apply->plan->changes.item].why = strerror(-error);
 	cli_print_error(APPLY_VERB, "%s: not applied: %s", ws_plan_get_name(apply->plan, change, name),
 			error == -EBUSY ? "an entry beside it has the name of ours, .callgate-ID" : strerror(-error));
 	return PLAN_FAILED;
@@ -192,7 +197,7 @@ static void apply_hold_deletions(const struct apply *apply)
 			plan->state[i] = (unsigned char)state;
 			held = true;
 		}
-	if (held)
+	if (held && !plan->words.json)
 		cli_print_error(APPLY_VERB, "nothing is deleted, because not all that is new was put");
 }
 
@@ -241,8 +246,43 @@ static void apply_tell_conflicts(struct apply *apply)
 			else
 				conflict.not_beside = "there are more than 1,000 conflicts";
 		}
-		ws_conflict_tell(plan, change, &conflict);
+		if (apply->conflict)
+			apply->conflict[i] = ws_conflict_make_json(&conflict);
+		else
+			ws_conflict_tell(plan, change, &conflict);
 	}
+}
+
+/* Prints what became of a change as JSON. 0 or -errno. */
+static int apply_print_json(const struct apply *apply, size_t at)
+{
+	static const char *const words[] = {
+		[PLAN_APPLY] = "applied",       [PLAN_KEEP] = "kept",     [PLAN_CONFLICT] = "conflict",
+		[PLAN_EXECUTED] = "runs_later", [PLAN_FAILED] = "failed",
+	};
+	const struct plan *plan = apply->plan;
+	const unsigned char state = plan->state[at];
+	const bool is_held = state >= PLAN_CONFLICT && !plan->note[at].why;
+	struct show_result result = {
+		.word = state == PLAN_APPLY && apply->failed ? "unknown" : words[state],
+		.why = is_held               ? "what it belongs to was not applied"
+		       : state == PLAN_APPLY ? NULL
+					     : plan->note[at].why,
+	};
+	json_t *conflict = apply->conflict[at];
+
+	apply->conflict[at] = NULL;
+	return show_json(plan->dir, &plan->changes.item[at], conflict, &result);
+}
+
+/* Prints what became of a change, if it is selected; as a line, only what was applied. 0 or -errno. */
+static int apply_print_change(const struct apply *apply, size_t at)
+{
+	const unsigned char state = apply->plan->state[at];
+
+	if (apply->conflict)
+		return state == PLAN_UNSELECTED ? 0 : apply_print_json(apply, at);
+	return state == PLAN_APPLY && !apply->failed ? show_line(apply->plan->dir, &apply->plan->changes.item[at]) : 0;
 }
 
 /* Prints what was applied. Returns the exit status. */
@@ -253,8 +293,7 @@ static int apply_print(const struct apply *apply)
 	for (size_t i = 0; i < apply->plan->changes.count; i++) {
 		const unsigned char state = apply->plan->state[i];
 
-		if (state == PLAN_APPLY && !apply->failed &&
-		    show_line(apply->plan->dir, &apply->plan->changes.item[i]) < 0)
+		if (apply_print_change(apply, i) < 0)
 			return cli_fail_no_memory(APPLY_VERB);
 		not_all |= state == PLAN_CONFLICT || state == PLAN_EXECUTED;
 		failed |= state == PLAN_FAILED;
@@ -264,11 +303,10 @@ static int apply_print(const struct apply *apply)
 	return not_all ? WS_EXIT_NOT_ALL : CLI_EXIT_OK;
 }
 
-/* Applies the plan under a journal. Returns the exit status. */
-static int apply_run(struct plan *plan, int journal_dir_fd, const char *id)
+/* Applies the plan under a journal, and prints the result. Returns the exit status. */
+static int apply_run(struct apply *apply, int journal_dir_fd, const char *id)
 {
 	_cleanup_close_ int journal = journal_create(journal_dir_fd);
-	struct apply apply = {.plan = plan, .journal_fd = journal};
 	int r;
 
 	if (journal < 0) {
@@ -277,14 +315,31 @@ static int apply_run(struct plan *plan, int journal_dir_fd, const char *id)
 						   : strerror(-journal));
 		return CLI_EXIT_ERROR;
 	}
-	place_format_name(id, apply.temporary);
-	apply_plan(&apply);
-	apply_tell_conflicts(&apply);
-	r = syncfs(plan->layer->base_fd) < 0 ? -errno
-					     : journal_remove(journal_dir_fd); /* renames are on the disk first */
+	apply->journal_fd = journal;
+	place_format_name(id, apply->temporary);
+	apply_plan(apply);
+	apply_tell_conflicts(apply);
+	r = syncfs(apply->plan->layer->base_fd) < 0 ? -errno : journal_remove(journal_dir_fd); /* renames first */
 	if (r < 0)
 		cli_print_error(APPLY_VERB, "cannot remove the journal: %s", strerror(-r));
-	return apply_print(&apply);
+	return apply_print(apply);
+}
+
+/* Makes the room for what is printed, and applies the plan. Returns the exit status. */
+static int apply_start(struct plan *plan, int journal_dir_fd, const char *id)
+{
+	struct apply apply = {.plan = plan};
+	int status;
+
+	if (plan->words.json)
+		apply.conflict = calloc(plan->changes.count + 1, sizeof(json_t *));
+	if (plan->words.json && !apply.conflict)
+		return cli_fail_no_memory(APPLY_VERB);
+	status = apply_run(&apply, journal_dir_fd, id);
+	for (size_t i = 0; apply.conflict && i < plan->changes.count; i++)
+		json_decref(apply.conflict[i]); /* those that were not printed */
+	free(apply.conflict);
+	return status;
 }
 
 /* ---- the verb ---- */
@@ -298,6 +353,8 @@ static int apply_parse(int argc, char **argv, struct plan_words *words)
 			 offsetof(struct plan_words, ours)),
 		CLI_FLAG("allow-executed", 0, "also apply what runs later, outside of any sandbox",
 			 offsetof(struct plan_words, allow_executed)),
+		CLI_FLAG("json", 0, "one JSON object a change, with what became of it",
+			 offsetof(struct plan_words, json)),
 		{0},
 	};
 	const struct cli_syntax syntax = {
@@ -324,13 +381,16 @@ static int apply_parse(int argc, char **argv, struct plan_words *words)
 	return cli_fail_usage(APPLY_VERB);
 }
 
-/* Whether the directory is the one that the run was started in. A message says that it is not. */
-static bool apply_is_same_dir(const struct workspace *workspace, const struct workspace_layer *layer)
+/* Whether the directory is the one that the run was started in. A message says that it is not, and as_json a line. */
+static bool apply_is_same_dir(const struct workspace *workspace, const struct workspace_layer *layer, bool as_json)
 {
 	struct stat st;
 
 	if (workspace->inode == 0 || (fstat(layer->base_fd, &st) == 0 && st.st_ino == workspace->inode))
 		return true;
+	if (as_json)
+		(void)cli_print_json(APPLY_VERB, json_pack("{s:s, s:o}", "warning", "another_directory", "dir",
+							   report_make_text_json(workspace->dir)));
 	cli_print_error(APPLY_VERB,
 			"%s: another directory than that of the run: it was moved there since; --theirs applies to it",
 			workspace->dir);
@@ -345,8 +405,7 @@ static int apply_dir(const struct plan_words *words, int fd, size_t at, struct w
 	_cleanup_ws_selection_ struct ws_selection selection = {0};
 	_cleanup_plan_ struct plan plan = {.layer = &layer, .words = *words};
 	_cleanup_close_ int journal_dir = workspace_open_journal_dir(fd, at);
-
-	int r = ws_open_layer(APPLY_VERB, fd, fd, at, workspace, &layer);
+	int status, r = ws_open_layer(APPLY_VERB, fd, fd, at, workspace, &layer);
 
 	if (r == 1)
 		return CLI_EXIT_OK;
@@ -354,13 +413,17 @@ static int apply_dir(const struct plan_words *words, int fd, size_t at, struct w
 		return CLI_EXIT_ERROR;
 	if (selection.is_empty)
 		return CLI_EXIT_OK;
-	if (!words->theirs && !apply_is_same_dir(workspace, &layer))
+	if (!words->theirs && !apply_is_same_dir(workspace, &layer, words->json))
 		return WS_EXIT_NOT_ALL;
 	plan.dir = workspace->dir_count > 1 ? workspace->dir : NULL;
 	if (ws_plan_make(&plan, &selection) < 0)
 		return CLI_EXIT_ERROR;
-	ws_tell_stale_reads(APPLY_VERB, plan.dir, &layer, false);
-	return apply_run(&plan, journal_dir, workspace->id);
+	if (!words->json)
+		ws_tell_stale_reads(APPLY_VERB, plan.dir, &layer, layer.dir_fd, false);
+	status = apply_start(&plan, journal_dir, workspace->id);
+	if (words->json) /* all output comes at the end: whoever stops reading it does not interrupt the apply */
+		ws_tell_stale_reads(APPLY_VERB, plan.dir, &layer, layer.dir_fd, true);
+	return status;
 }
 
 int cli_main_ws_apply(int argc, char **argv)

@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "cli/cli.h"
+#include "supervisor/report.h"
 #include "workspace/beside.h"
 
 #define CONFLICT_VERB "ws apply"
@@ -146,6 +147,20 @@ void ws_conflict_write(const struct plan *plan, const struct workspace_change *c
 	else if (*conflict->theirs)
 		ws_conflict_write_version(plan, change, "theirs", layer->upper_fd, change->path, temporary,
 					  conflict->theirs, &conflict->not_beside);
+}
+
+/* Text as JSON; null: it is empty. */
+static json_t *ws_conflict_make_text(const char *text)
+{
+	return report_make_text_json(*text ? text : NULL);
+}
+
+json_t *ws_conflict_make_json(const struct ws_conflict *conflict)
+{
+	return json_pack("{s:o, s:o, s:o, s:o, s:o}", "base", ws_conflict_make_text(conflict->base), "no_base",
+			 ws_conflict_make_text(conflict->no_base), "ours", ws_conflict_make_text(conflict->ours),
+			 "theirs", ws_conflict_make_text(conflict->theirs), "not_beside",
+			 report_make_text_json(conflict->not_beside));
 }
 
 void ws_conflict_tell(const struct plan *plan, const struct workspace_change *change,

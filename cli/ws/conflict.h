@@ -2,6 +2,7 @@
 #ifndef CALLGATE_CLI_WS_CONFLICT_H
 #define CALLGATE_CLI_WS_CONFLICT_H
 
+#include <jansson.h>
 #include <limits.h>
 
 #include "cli/ws/plan.h"
@@ -30,6 +31,9 @@ bool ws_conflict_is_beside(const struct plan *plan, const struct workspace_chang
  */
 void ws_conflict_write(const struct plan *plan, const struct workspace_change *change, const char *temporary,
 		       struct ws_conflict *conflict);
+
+/* A found conflict as JSON: {"base", "no_base", "ours", "theirs", "not_beside"}. Owned by the caller. */
+json_t *ws_conflict_make_json(const struct ws_conflict *conflict);
 
 /* Tells that a change is not applied because the directory was changed meanwhile. */
 void ws_conflict_tell(const struct plan *plan, const struct workspace_change *change,

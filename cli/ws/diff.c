@@ -14,6 +14,7 @@
 #include "cli/ws/select.h"
 #include "cli/ws/show.h"
 #include "cli/ws/stale.h"
+#include "supervisor/report.h"
 #include "workspace/bases.h"
 #include "workspace/conflict.h"
 
@@ -62,7 +63,7 @@ static int diff_print_change_json(const struct diff_view *view, const struct wor
 	const struct workspace_layer *layer = view->patch.layer;
 	struct workspace_change of_old = *change;
 	char text[PATH_MAX], path[2 * PATH_MAX] = "";
-	struct show_conflict conflict = {.no_base = text};
+	bool has_base;
 	int r;
 
 	if (change->kind == WORKSPACE_RENAMED) { /* what was changed outside is the old name */
@@ -71,13 +72,16 @@ static int diff_print_change_json(const struct diff_view *view, const struct wor
 	}
 	r = workspace_is_conflict(layer, &of_old);
 	if (r <= 0)
-		return r < 0 ? r : show_json(view->patch.dir, change, NULL);
-	if (workspace_bases_find(bases, layer, &of_old, text) && io_read_fd_name(layer->dir_fd, path) > 0) {
+		return r < 0 ? r : show_json(view->patch.dir, change, NULL, NULL);
+	has_base = workspace_bases_find(bases, layer, &of_old, text) && io_read_fd_name(layer->dir_fd, path) > 0;
+	if (has_base) {
 		(void)strncat(path, "/", sizeof(path) - strlen(path) - 1);
 		(void)strncat(path, text, sizeof(path) - strlen(path) - 1);
-		conflict = (struct show_conflict){.base = path};
 	}
-	return show_json(view->patch.dir, change, &conflict);
+	return show_json(view->patch.dir, change,
+			 json_pack("{s:o, s:o}", "base", report_make_text_json(has_base ? path : NULL), "no_base",
+				   report_make_text_json(has_base ? NULL : text)),
+			 NULL);
 }
 
 static int diff_print_json(const struct diff_view *view, bool is_checkpoint)
@@ -86,7 +90,7 @@ static int diff_print_json(const struct diff_view *view, bool is_checkpoint)
 	int r = is_checkpoint ? 0 : workspace_bases_load(view->patch.layer, &bases);
 
 	for (size_t i = 0; r == 0 && i < view->changes->count; i++)
-		r = is_checkpoint ? show_json(view->patch.dir, &view->changes->item[i], NULL)
+		r = is_checkpoint ? show_json(view->patch.dir, &view->changes->item[i], NULL, NULL)
 				  : diff_print_change_json(view, &bases, &view->changes->item[i]);
 	return r;
 }
@@ -148,7 +152,7 @@ static int diff_show(const struct diff_options *options, struct diff_view *view)
 
 /* Finds and shows the changes of one directory. dir: shown with their paths; NULL: not. Returns the exit status. */
 static int diff_run(const struct diff_options *options, const char *dir, const struct workspace_layer *layer,
-		    const struct ws_selection *selection)
+		    int reads_dir_fd, const struct ws_selection *selection)
 {
 	_cleanup_workspace_changes_ struct workspace_changes changes = {.on_unread = diff_tell_unread};
 	struct diff_view view = {.changes = &changes, .patch = {.layer = layer, .dir = dir}};
@@ -166,8 +170,7 @@ static int diff_run(const struct diff_options *options, const char *dir, const s
 					   "--stat");
 	else if (r < 0)
 		cli_print_error(DIFF_VERB, "cannot show the changes: %s", strerror(-r));
-	if (!options->checkpoint)
-		ws_tell_stale_reads(DIFF_VERB, dir, layer, options->json);
+	ws_tell_stale_reads(DIFF_VERB, dir, layer, reads_dir_fd, options->json);
 	if (view.patch.unread > 0)
 		cli_print_error(DIFF_VERB, "contents cannot be read of %zu of the changes", view.patch.unread);
 	if (cli_print_text(DIFF_VERB, "") != CLI_EXIT_OK || r < 0 || changes.is_incomplete || view.patch.unread > 0)
@@ -219,6 +222,7 @@ static int diff_run_dir(const struct diff_options *options, int workspace_fd, in
 {
 	_cleanup_workspace_layer_ struct workspace_layer layer = WORKSPACE_LAYER_INIT;
 	_cleanup_ws_selection_ struct ws_selection selection = {0};
+	_cleanup_close_ int reads_dir = -1;
 	int r = ws_open_layer(DIFF_VERB, workspace_fd, layers_fd, at, workspace, &layer);
 
 	if (r == 1)
@@ -227,7 +231,10 @@ static int diff_run_dir(const struct diff_options *options, int workspace_fd, in
 		return CLI_EXIT_ERROR;
 	if (selection.is_empty)
 		return WS_DIFF_EQUAL;
-	return diff_run(options, workspace->dir_count > 1 ? workspace->dir : NULL, &layer, &selection);
+	if (options->checkpoint)
+		reads_dir = workspace_open_layer_dir(workspace_fd, at);
+	return diff_run(options, workspace->dir_count > 1 ? workspace->dir : NULL, &layer,
+			options->checkpoint ? reads_dir : layer.dir_fd, &selection);
 }
 
 int cli_main_ws_diff(int argc, char **argv)

@@ -142,6 +142,7 @@ static enum plan_state ws_plan_judge(const struct plan *plan, const struct works
 	int conflict = words->theirs ? 0 : workspace_is_conflict(plan->layer, change);
 
 	if (conflict < 0) {
+		note->why = strerror(-conflict);
 		ws_plan_tell_unread(change->path, conflict);
 		return PLAN_FAILED;
 	}
@@ -153,8 +154,9 @@ static enum plan_state ws_plan_judge(const struct plan *plan, const struct works
 		return PLAN_CONFLICT;
 	if (!reason)
 		return dir_reason ? PLAN_EXECUTED : PLAN_APPLY;
-	cli_print_error(PLAN_VERB, "%s: not applied: %s; --allow-executed applies it",
-			ws_plan_get_name(plan, change, name), reason);
+	if (!words->json)
+		cli_print_error(PLAN_VERB, "%s: not applied: %s; --allow-executed applies it",
+				ws_plan_get_name(plan, change, name), reason);
 	return PLAN_EXECUTED;
 }
 
@@ -208,7 +210,7 @@ int ws_plan_make(struct plan *plan, const struct ws_selection *selection)
 	for (size_t i = 0; i < plan->changes.count; i++)
 		if (plan->state[i] == PLAN_APPLY)
 			plan->state[i] = (unsigned char)ws_plan_judge(plan, &plan->changes.item[i], &executed, reason);
-	if (reason)
+	if (reason && !plan->words.json)
 		ws_plan_tell_executed_dir(plan, reason);
 	ws_plan_hold_deletions(plan);
 	return 0;

@@ -19,14 +19,14 @@ enum plan_state {
 	PLAN_FAILED,   /* told */
 };
 
-/* How conflicts, and what runs later outside, are decided. */
+/* How conflicts, and what runs later outside, are decided. json: they are not told, because the result has them. */
 struct plan_words {
-	bool theirs, ours, allow_executed;
+	bool theirs, ours, allow_executed, json;
 };
 
 /* What is known of a change besides its state; all static. */
 struct plan_note {
-	const char *why;        /* why it is a conflict, or runs later; NULL: nothing is told */
+	const char *why;        /* why it is a conflict, runs later or failed; NULL: nothing is told */
 	const char *runs_later; /* why it runs later outside, and that was not allowed; NULL: it does not */
 };
 

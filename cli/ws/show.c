@@ -140,22 +140,25 @@ static json_t *show_make_entry(const struct workspace_entry *entry)
 			 (json_int_t)entry->uid, "gid", (json_int_t)entry->gid, "size", (json_int_t)entry->size);
 }
 
-int show_json(const char *dir, const struct workspace_change *change, const struct show_conflict *conflict)
+int show_json(const char *dir, const struct workspace_change *change, json_t *conflict,
+	      const struct show_result *result)
 {
-	json_t *differences = json_array(), *about = json_null();
+	json_t *differences = json_array();
 	_cleanup_json_ json_t *object = NULL;
 	_cleanup_free_ char *text = NULL;
 
 	for (size_t i = 0; i < SHOW_DIFFERENCES; i++)
 		if (change->differences & show_differences[i].bit)
 			(void)json_array_append_new(differences, json_string(show_differences[i].name));
-	if (conflict)
-		about = json_pack("{s:o, s:o}", "base", report_make_text_json(conflict->base), "no_base",
-				  report_make_text_json(conflict->no_base));
 	object = json_pack("{s:o*, s:o, s:s, s:o, s:o, s:o, s:o, s:o}", "dir", dir ? report_make_text_json(dir) : NULL,
 			   "path", report_make_text_json(change->path), "change", show_kinds[change->kind].name,
 			   "old_path", report_make_text_json(change->old_path), "differences", differences, "old",
-			   show_make_entry(&change->base), "new", show_make_entry(&change->upper), "conflict", about);
+			   show_make_entry(&change->base), "new", show_make_entry(&change->upper), "conflict",
+			   conflict ? conflict : json_null());
+	if (object && result) {
+		(void)json_object_set_new(object, "result", json_string(result->word));
+		(void)json_object_set_new(object, "why", report_make_text_json(result->why));
+	}
 	text = object ? json_dumps(object, JSON_COMPACT | JSON_ENSURE_ASCII) : NULL; /* also for eyes */
 	if (!text)
 		return -ENOMEM;

@@ -2,6 +2,7 @@
 #ifndef CALLGATE_CLI_WS_SHOW_H
 #define CALLGATE_CLI_WS_SHOW_H
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -11,17 +12,18 @@
 
 /* One line: "M  path  content, mode 0644 -> 0755". Returns 0 or -errno. */
 int show_line(const char *dir, const struct workspace_change *change);
-/* What a line of JSON says of a conflict. */
-struct show_conflict {
-	const char *base;    /* path of the base; NULL: there is none */
-	const char *no_base; /* why not */
+/* What a line of JSON says of what an apply did with a change. */
+struct show_result {
+	const char *word; /* "applied", "conflict", … */
+	const char *why;  /* NULL: there is no reason */
 };
 
 /*
- * One line of JSON: {"path", "change", …}, with "dir" if that is given. conflict: NULL: it is none. Returns 0 or
- * -errno.
+ * One line of JSON: {"path", "change", …}, with "dir" if that is given. conflict: the object that describes it, taken;
+ * NULL: it is none. result: NULL: there was no apply. Returns 0 or -errno.
  */
-int show_json(const char *dir, const struct workspace_change *change, const struct show_conflict *conflict);
+int show_json(const char *dir, const struct workspace_change *change, json_t *conflict,
+	      const struct show_result *result);
 
 /*
  * The path of a change as people see it: escaped, behind "OLD -> " if it was renamed, with a slash behind a directory.

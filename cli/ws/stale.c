@@ -44,11 +44,12 @@ static int stale_tell(void *ctx, const char *path, bool is_removed)
 	return 0;
 }
 
-void ws_tell_stale_reads(const char *verb, const char *dir, const struct workspace_layer *layer, bool as_json)
+void ws_tell_stale_reads(const char *verb, const char *dir, const struct workspace_layer *layer, int reads_dir_fd,
+			 bool as_json)
 {
 	struct stale stale = {.verb = verb, .dir = dir, .as_json = as_json};
 	bool more;
-	int r = workspace_reads_visit_stale(layer, stale_tell, &stale, &more);
+	int r = workspace_reads_visit_stale(layer, reads_dir_fd, stale_tell, &stale, &more);
 
 	if (r < 0)
 		cli_print_error(verb, "warning: what the run has read is not known: %s", strerror(-r));

@@ -8,8 +8,9 @@
 
 /*
  * Warns on standard error, or with as_json by lines of JSON on standard output. dir: what paths are shown below; NULL:
- * nothing. The exit status of the verb does not depend on it.
+ * nothing. reads_dir_fd: as in workspace/reads.h. The exit status of the verb does not depend on it.
  */
-void ws_tell_stale_reads(const char *verb, const char *dir, const struct workspace_layer *layer, bool as_json);
+void ws_tell_stale_reads(const char *verb, const char *dir, const struct workspace_layer *layer, int reads_dir_fd,
+			 bool as_json);
 
 #endif

@@ -99,11 +99,26 @@ expect("outside, applied", open(os.path.join(directory, "file"), encoding="ascii
 expect("a new sandbox", run("cat file; echo again >file") == "mine\n")
 with open(os.path.join(directory, "file"), "w", encoding="ascii") as file:
     file.write("theirs\n")
+result = call("workspace_diff")
+expect("a stale read", "stale_reads" in result["structuredContent"] and
+       "changed outside since" not in text_of(result), result)
 result = call("workspace_apply")
 expect("a conflict", result["isError"] and changes(result) == [("modified", "file")], result)
+conflict = result["structuredContent"]["changes"][0]
+expect("its versions", conflict["result"] == "conflict" and
+       open(conflict["conflict"]["base"], encoding="ascii").read() == "mine\n" and
+       open(conflict["conflict"]["theirs"], encoding="ascii").read() == "again\n", result)
 expect("is not applied", open(os.path.join(directory, "file"), encoding="ascii").read() == "theirs\n")
-expect("another program", run("echo more >more") == "")
+expect("another program", run("cat added; echo more >more") == "x\n")
+with open(os.path.join(directory, "added"), "w", encoding="ascii") as file:
+    file.write("changed\n")
+stale = [{"path": "added", "removed": False}]
+result = call("workspace_diff")
+expect("a stale read", result["structuredContent"]["stale_reads"] == stale and
+       "added, which the sandbox has read, was changed outside since" in text_of(result), result)
 result = call("workspace_apply")
+expect("a stale read is told", result["structuredContent"]["stale_reads"] == stale and
+       result["structuredContent"]["applied_count"] == 1, result)
 expect("all of it", not result["isError"] and changes(result) == [] and "more" in text_of(result), result)
 process.stdin.close()
 expect("the end", process.wait(20) == 0)

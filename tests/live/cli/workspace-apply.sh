@@ -209,6 +209,25 @@ if [ "$(id -u)" != 0 ]; then
 	discard_all
 fi
 
+# As JSON: one object a change, with what became of it, and nothing on standard error.
+fresh
+cow /bin/sh -c 'cat one >/dev/null; echo p >a/two; echo x >Makefile; echo x >new; rm d/e/f; echo p >a/b/three'
+echo me >"$W/a/two"
+echo me >>"$W/one"
+echo me >"$W/d/e/f"
+ws 3 apply --json "$id" a/two Makefile new d
+[ ! -s "$T/said" ] || fail "said: $(cat "$T/said")"
+jq -es --arg w "$W" 'length == 5 and (map(select(.result)) | map({(.path): .}) | add |
+	(map_values(.result) == {"a/two": "conflict", Makefile: "runs_later", new: "applied", "d/e/f": "conflict"}) and
+	.["a/two"].conflict == {base: ($w + "/a/two.base"), no_base: null, ours: ($w + "/a/two.ours"),
+		theirs: ($w + "/a/two.theirs"), not_beside: null} and .["d/e/f"].conflict.theirs == null and
+	.new.why == null and (.Makefile.why | test("runs or obeys it"))) and
+	(map(select(.warning)) == [{warning: "stale_read", path: "one", removed: false}])' "$T/out" >/dev/null ||
+	fail "json: $(cat "$T/out")"
+ws 0 apply --json --ours --allow-executed "$id"
+[ "$(jq -r 'select(.result).result' "$T/out" | sort | xargs)" = 'applied applied kept kept' ] || fail "$(cat "$T/out")"
+discard_all
+
 # SIGKILL while they are written: each is whole, and another apply writes the rest.
 for ((kill = 1; kill <= KILLS; kill++)); do
 	fresh
