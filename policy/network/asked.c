@@ -1,5 +1,5 @@
 /*
- * What an answer to a question may permit: "on_deny": "ask" at the policy or at a rule of "deny". Pure, as judge.c. An
+ * What an answer to a question may permit: "on_deny": "ask" at the policy or at a rule. Pure, as judge.c. An
  * answer never beats a rule of "deny" that does not ask, nor reaches addresses that no rule can grant.
  */
 #include <string.h>
@@ -100,6 +100,33 @@ struct net_verdict policy_net_judge_answered_request(const struct policy *policy
 	if (!asked_judge_denials(policy, host, port, &deny, &verdict))
 		return verdict;
 	return net_judge_request_by_rules(policy, host, port, method, path, upgrade);
+}
+
+/* Whether requests to the rule's endpoint that it does not permit are asked about. */
+static bool asked_rule_asks_about_requests(const struct policy *policy, const struct net_rule *rule)
+{
+	if (rule->proto != NET_HTTPS && rule->proto != NET_HTTP)
+		return false;
+	return rule->on_deny != ON_DENY_UNSET ? rule->on_deny == ON_DENY_ASK : policy->network.asks_about_denials;
+}
+
+struct net_verdict policy_net_judge_asked_request(const struct policy *policy, const char *host, unsigned port,
+						  const char *method, const char *path, bool upgrade)
+{
+	struct net_verdict verdict = policy_net_judge_answered_request(policy, host, port, method, path, upgrade);
+	const char *reason = "no_rule";
+	const struct net_deny *deny;
+	const struct net_rule *rule;
+	size_t at = 0;
+
+	if (verdict.is_allowed || strcmp(method, "CONNECT") == 0 || strcmp(method, "TRACE") == 0 ||
+	    !asked_judge_denials(policy, host, port, &deny, &verdict))
+		return verdict;
+	while ((rule = net_find_next_rule(policy, &at, host, port, false, &reason)))
+		if (asked_rule_asks_about_requests(policy, rule))
+			return (struct net_verdict){
+				.is_allowed = true, .rule = rule, .label = rule->label, .reason = "granted"};
+	return verdict;
 }
 
 bool policy_net_may_ask_about_name(const struct policy *policy, const char *host)

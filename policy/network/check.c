@@ -124,8 +124,9 @@ static const char *check_field_combinations(const struct net_rule *rule)
 		return "has a credential without TLS to protect it; write \"proto\": \"https\" or remove it";
 	if (!requests && (rule->budget.requests_max || rule->budget.requests_per_minute))
 		return "counts requests where none can be seen; remove the limit, or write \"proto\": \"https\"";
-	if (rule->on_deny == ON_DENY_ASK)
-		return "asks about what a rule of \"allow\" denies; write a rule of \"deny\" with \"on_deny\": \"ask\"";
+	if (rule->on_deny == ON_DENY_ASK && !rule->http_rule_count)
+		return "asks about requests, but has no \"http\" that denies some; add it, or write a rule of \"deny\" "
+		       "with \"on_deny\": \"ask\"";
 	if (rule->is_address && rule->uses_real_dns)
 		return "has \"dns\" for an address, which is not looked up; remove it";
 	return rule->credential_header ? check_credential_header(rule) : NULL;

@@ -101,6 +101,13 @@ struct net_verdict policy_net_judge_answered_connect(const struct policy *policy
 /* Judges an HTTP request on a connection that an answer permitted: by the rules of "allow". */
 struct net_verdict policy_net_judge_answered_request(const struct policy *policy, const char *host, unsigned port,
 						     const char *method, const char *path, bool upgrade);
+/*
+ * Judges an HTTP request that an answer permits: by the rule of "allow" that permits it; else by the first rule of its
+ * endpoint whose denials are asked about, because the rule or the policy has "on_deny": "ask". Denied: an answer does
+ * not permit it, so it is not asked about. CONNECT and TRACE are always denied.
+ */
+struct net_verdict policy_net_judge_asked_request(const struct policy *policy, const char *host, unsigned port,
+						  const char *method, const char *path, bool upgrade);
 /* Whether a connection to some port of the name would be asked about. Then the name is given a synthetic address. */
 bool policy_net_may_ask_about_name(const struct policy *policy, const char *host);
 /*

@@ -255,6 +255,46 @@ START_TEST(test_answered)
 }
 END_TEST
 
+/* What an answer to a question about a request permits: by which rule, and why not. */
+START_TEST(test_asked_request)
+{
+	static const char asking[] =
+		"{%s'network': {'allow': [{'host': 'a.test', 'port': 80, 'http': ['GET /ok', 'POST /form']%s},"
+		" {'host': 'any.test', 'port': 80, 'any_body': true}, {'host': 'raw.test', 'port': 80, 'proto': 'tcp'},"
+		" {'host': '*.wild.test', 'http': ['GET /ok'], 'on_deny': '%s'}],"
+		" 'deny': [{'host': 'x.wild.test', 'on_deny': 'errno'}]}}";
+	static const struct {
+		const char *host, *method, *path;
+		unsigned port;
+		const char *reason[3]; /* the policy asks; the rule asks; another rule asks */
+	} cases[] = {
+		{"a.test", "GET", "/ok", 80, {"granted", "granted", "granted"}},
+		{"a.test", "PUT", "/ok", 80, {"granted", "granted", "method_not_granted"}},
+		{"a.test", "GET", "/no", 80, {"granted", "granted", "path_not_granted"}},
+		{"a.test", "CONNECT", "/ok", 80, {"method_not_granted", "method_not_granted", "method_not_granted"}},
+		{"a.test", "TRACE", "/ok", 80, {"method_not_granted", "method_not_granted", "method_not_granted"}},
+		{"a.test", "GET", "/no", 81, {"port_not_granted", "port_not_granted", "port_not_granted"}},
+		{"any.test", "PUT", "/no", 80, {"granted", "granted", "granted"}},
+		{"raw.test", "PUT", "/no", 80, {"proto_not_granted", "proto_not_granted", "proto_not_granted"}},
+		{"b.wild.test", "PUT", "/no", 443, {"path_not_granted", "path_not_granted", "granted"}},
+		{"x.wild.test", "PUT", "/no", 443, {"denied_by_rule", "denied_by_rule", "denied_by_rule"}},
+		{"other.test", "GET", "/no", 80, {"no_rule", "no_rule", "no_rule"}},
+	};
+	char text[1024];
+	struct policy *policy;
+
+	(void)snprintf(text, sizeof(text), asking, _i == 0 ? "'on_deny': 'ask', " : "",
+		       _i == 1 ? ", 'on_deny': 'ask'" : "", _i == 2 ? "ask" : "errno");
+	policy = load_with(text, NULL);
+	for (unsigned again = 0; again < 2; again++, policy = reload(policy))
+		for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+			check_verdict(policy_net_judge_asked_request(policy, cases[i].host, cases[i].port,
+								     cases[i].method, cases[i].path, false),
+				      cases[i].reason[_i], cases[i].host);
+	policy_free(policy);
+}
+END_TEST
+
 /* The verdict's rule: exact names before wildcards, and among equals the one whose "http" allows the request. */
 START_TEST(test_rules)
 {
@@ -972,6 +1012,7 @@ int main(void)
 	tcase_add_test(tcase, test_world);
 	tcase_add_test(tcase, test_rules);
 	tcase_add_test(tcase, test_answered);
+	tcase_add_loop_test(tcase, test_asked_request, 0, 3);
 	tcase_add_test(tcase, test_secrets);
 	tcase_add_test(tcase, test_denied_address);
 	tcase_add_test(tcase, test_values);
