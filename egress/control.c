@@ -31,6 +31,7 @@ static const struct control_message_rule {
 	[CONTROL_NAME_APPROVED] = {sizeof(struct control_name_approved), 0, CONTROL_SUPERVISOR, IN_PHASE(RUNNING), 0},
 	[CONTROL_CONNECTED] = {sizeof(struct control_connected), 0, CONTROL_SUPERVISOR, IN_PHASE(RUNNING), 0},
 	[CONTROL_RECORD] = {sizeof(struct control_record), 0, CONTROL_SUPERVISOR, IN_PHASE(RUNNING), 0},
+	[CONTROL_QUESTION] = {sizeof(struct control_question), 0, CONTROL_SUPERVISOR, IN_PHASE(RUNNING), 0},
 	[CONTROL_REQUEST_DONE] = {sizeof(struct control_request_done), 0, CONTROL_SUPERVISOR, IN_PHASE(RUNNING), 0},
 };
 _Static_assert(sizeof(rules) / sizeof(rules[0]) == CONTROL_TYPE_MAX, "each message has its rule");
@@ -68,6 +69,12 @@ static bool control_record_is_valid(const struct control_record *record)
 	       HAS_NUL(record->reason) && HAS_NUL(record->credential_names) && HAS_NUL(record->close_cause);
 }
 
+static bool control_question_is_valid(const struct control_question *question)
+{
+	return HAS_NUL(question->host) && HAS_NUL(question->method) && HAS_NUL(question->path) &&
+	       HAS_NUL(question->query);
+}
+
 static bool control_message_is_valid(const struct control_message *message, size_t len)
 {
 	if (len < CONTROL_MESSAGE_HEAD_BYTES || message->version != CONTROL_VERSION ||
@@ -77,6 +84,8 @@ static bool control_message_is_valid(const struct control_message *message, size
 		return HAS_NUL(message->connect.host) && HAS_NUL(message->connect.exe);
 	if (message->type == CONTROL_NAME_APPROVED)
 		return HAS_NUL(message->name.host);
+	if (message->type == CONTROL_QUESTION)
+		return control_question_is_valid(&message->question);
 	return message->type != CONTROL_RECORD || control_record_is_valid(&message->record);
 }
 

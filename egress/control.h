@@ -9,6 +9,11 @@
  * acknowledged (ACK), egress answers (CONNECTED). Then the supervisor connects the program's socket to egress'
  * listener, which serves announced source ports only. If this takes too long for a socket that must not block, the
  * supervisor connects first. After the last byte egress sends the "close" record.
+ *
+ * A request that the policy denies and asks about: egress holds the request back and sends QUESTION. The supervisor
+ * asks, and answers by RECORD_ACK. Exactly one record of the request follows in any case, with `question_id`. If it
+ * comes before the answer, the question is withdrawn. Egress has at most CONTROL_QUESTIONS_MAX questions whose records
+ * are not sent.
  */
 #ifndef CALLGATE_EGRESS_CONTROL_H
 #define CALLGATE_EGRESS_CONTROL_H
@@ -38,8 +43,10 @@ enum control_type {
 	CONTROL_READY, /* egress has the descriptors of CONTROL_PROGRAM_SOCKETS and is ready */
 	/* struct control_name_approved: a name got an address. Sent before the DNS answer */
 	CONTROL_NAME_APPROVED,
-	CONTROL_CONNECTED,    /* struct control_connected: the upstream is connected, or not */
-	CONTROL_RECORD,       /* struct control_record: to be written to the audit log */
+	CONTROL_CONNECTED, /* struct control_connected: the upstream is connected, or not */
+	CONTROL_RECORD,    /* struct control_record: to be written to the audit log */
+	/* struct control_question: may a request that the policy denies be forwarded? Answered by CONTROL_RECORD_ACK */
+	CONTROL_QUESTION,
 	CONTROL_REQUEST_DONE, /* struct control_request_done: the outcome of a recorded request */
 	CONTROL_TYPE_MAX,
 };
@@ -96,6 +103,7 @@ enum control_event {
 struct control_record {
 	uint64_t id;   /* number of this record, for ACK and DONE */
 	uint64_t conn_id; /* number of the connection; 0 for CONTROL_EVENT_DNS */
+	uint64_t question_id; /* number of the question about the request; 0: none; or CONTROL_TOO_MANY_QUESTIONS */
 	uint8_t event;    /* CONTROL_EVENT_*: what the record tells */
 	uint8_t wants_ack, allow;
 	uint8_t path_is_truncated; /* the path was longer than `path` has room for */
@@ -119,10 +127,32 @@ struct control_record {
 	char close_cause[32]; /* why the connection was closed: client, server, idle_timeout, cap_bytes, cancelled … */
 };
 
-/* The supervisor's answer to a record: it is in the log, or could not be written. */
+#define CONTROL_QUESTIONS_MAX 256u            /* questions without a record */
+#define CONTROL_TOO_MANY_QUESTIONS UINT64_MAX /* `question_id`: not asked, because there are so many */
+#define CONTROL_QUERY_SIZE 2048               /* a request with a longer query is not asked about */
+#define CONTROL_BODY_OF_UNKNOWN_LENGTH (-1)
+
+/* A request that egress holds back. All texts end in NUL. */
+struct control_question {
+	uint64_t id; /* from the same sequence as those of records */
+	uint64_t conn_id;
+	int64_t body_bytes; /* 0: the request has no body; or CONTROL_BODY_OF_UNKNOWN_LENGTH */
+	uint16_t port;
+	uint8_t asks_for_websocket;
+	char host[NET_HOST_SIZE];
+	char method[NET_METHOD_SIZE];
+	char path[NET_PATH_SIZE];       /* normalised, as it would be forwarded */
+	char query[CONTROL_QUERY_SIZE]; /* "?…", as it would be forwarded; "": none */
+};
+
+/* The supervisor's answer to a record or a question. */
 struct control_ack {
 	uint64_t id;
-	int32_t error; /* 0: on record; -errno: it could not be recorded, so the action must not happen */
+	/*
+	 * 0: on record, or the request may be forwarded; -errno: it could not be recorded, or is not permitted, so the
+	 * action must not happen
+	 */
+	int32_t error;
 };
 
 /* Egress tells how an HTTP request ended whose record was acknowledged. */
@@ -141,6 +171,7 @@ struct control_message {
 		struct control_connected connected;
 		struct control_name_approved name;
 		struct control_record record;
+		struct control_question question;
 		struct control_ack ack;
 		struct control_request_done done;
 	};

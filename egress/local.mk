@@ -52,6 +52,7 @@ libcallgate_egress_a_SOURCES += \
 	egress/http/http2-request.c \
 	egress/http/http2-stream.c \
 	egress/http/http2.h \
+	egress/http/question.c \
 	egress/http/request-text.c \
 	egress/http/request.c \
 	egress/http/request.h \

@@ -61,7 +61,7 @@ static bool egress_evict_idle_conn(struct egress *egress)
 	if (egress->conns_count < egress->conns_max)
 		return true;
 	for (struct conn *conn = egress->conns; conn; conn = conn->next) {
-		if (!conn->client_was_accepted || conn->active_ns >= oldest_ns)
+		if (!conn->client_was_accepted || conn->waiting_request_count || conn->active_ns >= oldest_ns)
 			continue;
 		oldest = conn;
 		oldest_ns = conn->active_ns;

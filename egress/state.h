@@ -30,6 +30,7 @@ struct egress {
 	struct control_line *line;
 	struct conn *conns;      /* list of all connections */
 	size_t conns_count, conns_max;
+	unsigned question_count; /* questions about requests whose records are not sent */
 	struct conn **expected;  /* the connections whose sockets have not arrived, by source port; owned */
 	struct resolver *resolver;
 	struct dns_server *dns;

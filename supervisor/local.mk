@@ -17,8 +17,12 @@ libcallgate_supervisor_a_SOURCES += \
 	supervisor/ask/endpoint.h \
 	supervisor/ask/key.c \
 	supervisor/ask/key.h \
+	supervisor/ask/process.c \
+	supervisor/ask/process.h \
 	supervisor/ask/question.c \
 	supervisor/ask/question.h \
+	supervisor/ask/request.c \
+	supervisor/ask/request.h \
 	supervisor/ask/way.h \
 	supervisor/blocking.c \
 	supervisor/blocking.h \
@@ -48,6 +52,8 @@ libcallgate_supervisor_a_SOURCES += \
 	supervisor/gateway/provide-java.c \
 	supervisor/gateway/provide.c \
 	supervisor/gateway/provide.h \
+	supervisor/gateway/questions.c \
+	supervisor/gateway/questions.h \
 	supervisor/gateway/routes.c \
 	supervisor/gateway/side.c \
 	supervisor/gateway/start.c \

@@ -13,6 +13,7 @@
 #include "confine/selffilter.h"
 #include "supervisor/blocking.h"
 #include "supervisor/cpu/cpu.h"
+#include "supervisor/gateway/questions.h"
 #include "supervisor/limits/killtree.h"
 #include "supervisor/limits/limits.h"
 #include "supervisor/notify.h"
@@ -184,6 +185,9 @@ static int supervise_build_state(struct supervisor *supervisor)
 		r = blocking_create(&dispatch->blocking);
 	if (r == 0 && process->egress->has_network)
 		r = egress_client_start(sandbox, process->egress, options->program_sockets, &dispatch->egress);
+	if (r == 0 && dispatch->egress && dispatch->asker)
+		egress_client_set_asker(dispatch->egress, &(const struct egress_asker){dispatch, ask_about_request,
+										       ask_withdraw_request});
 	if (r == 0 && sandbox->after_entries && !policy_is_observing(process->policy))
 		r = closing_create(&(const struct closing_options){sandbox, dispatch->tracer, dispatch->blocking,
 								    dispatch->egress},

@@ -9,6 +9,7 @@
 #include <limits.h>
 #include <openssl/bio.h>
 #include <openssl/err.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -384,4 +385,20 @@ void channel_set_events(struct channel *channel, bool read, bool write)
 	interest = (read && !channel->peer_has_ended ? (unsigned)EPOLLIN : 0) |
 		   (write || channel->out.data ? (unsigned)EPOLLOUT : 0);
 	loop_set_interest(channel->loop, &channel->watch, interest);
+}
+
+void channel_await_hangup(struct channel *channel)
+{
+	if (channel->watch.fd < 0)
+		return;
+	(void)channel_flush_ciphertext(channel); /* as in channel_set_events() */
+	loop_set_interest(channel->loop, &channel->watch,
+			  (unsigned)EPOLLRDHUP | (channel->out.data ? (unsigned)EPOLLOUT : 0));
+}
+
+bool channel_peer_has_hung_up(const struct channel *channel)
+{
+	struct pollfd end = {.fd = channel->watch.fd, .events = POLLRDHUP};
+
+	return channel->peer_has_ended || (poll(&end, 1, 0) > 0 && end.revents);
 }

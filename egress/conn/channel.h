@@ -69,4 +69,9 @@ bool channel_has_bytes(const struct channel *channel);
  */
 void channel_set_events(struct channel *channel, bool read, bool write);
 
+/* Waits for the peer's end alone: also while there are bytes that are not read. */
+void channel_await_hangup(struct channel *channel);
+/* Whether the peer has closed or half-closed, or the connection is broken, although bytes may be left to read. */
+bool channel_peer_has_hung_up(const struct channel *channel);
+
 #endif

@@ -55,10 +55,17 @@ static void conn_on_phase_timeout(struct timer *timer)
  */
 void conn_set_phase_timeout(struct conn *conn, uint64_t ms, const char *cause)
 {
+	if (conn->waiting_request_count)
+		return;
 	conn->phase_deadline_ns = loop_get_now_ns(conn->egress->loop) + ms * NS_PER_MS;
 	conn->timeout_cause = cause;
 	if (!conn->phase_timer.due_ns || conn->phase_timer.due_ns > conn->phase_deadline_ns)
 		loop_set_timer(conn->egress->loop, &conn->phase_timer, ms);
+}
+
+void conn_stop_phase_timeout(struct conn *conn)
+{
+	loop_clear_timer(conn->egress->loop, &conn->phase_timer);
 }
 
 static void conn_on_pump_due(struct timer *timer)

@@ -76,6 +76,7 @@ struct conn {
 	bool connected_was_sent;              /* the message CONNECTED was sent */
 	/* the mode is to go on when the queue of the control line has room again */
 	bool waits_for_control_line;
+	unsigned waiting_request_count; /* requests that wait for the approver's answer */
 	bool is_closed;            /* conn_close() was called: only the freeing is left */
 	struct conn *next, **slot; /* in the list egress->conns until freed; slot: the pointer to this one */
 	/* calls conn->answer for a refusal; once the connection is closed, frees it */
@@ -119,8 +120,13 @@ void conn_pump_mode_after(struct conn *conn, uint64_t ms);
  * all.
  */
 ssize_t conn_read_bytes(struct conn *conn, bool up, void *data, size_t cap, uint64_t *ret_wait_ms);
-/* Restarts the phase's time limit. If it expires, `cause` (static) goes into the close record. */
+/*
+ * Restarts the phase's time limit. If it expires, `cause` (static) goes into the close record. No effect while a
+ * request waits for the approver.
+ */
 void conn_set_phase_timeout(struct conn *conn, uint64_t ms, const char *cause);
+/* Takes the time limit away, until another one is set: the approver's time is limited by the supervisor. */
+void conn_stop_phase_timeout(struct conn *conn);
 
 /*
  * Writes the close record with `cause` (static; see control.h) and `reason` (static code; may be NULL), closes both

@@ -200,31 +200,58 @@ void line_copy_text(char *field, size_t size, const char *text)
 	(void)snprintf(field, size, "%s", text ? text : "");
 }
 
+/* Lets `answer` be called for the record or question of this id. 0 or -ENOMEM, which ends egress. */
+static int line_add_ack_callback(struct control_line *line, uint64_t id, void (*answer)(void *ctx, int error),
+				 void *ctx)
+{
+	struct line_ack_callback *waiting = malloc(sizeof(*waiting));
+
+	if (!waiting) {
+		line_report_supervisor_gone(line);
+		return -ENOMEM;
+	}
+	*waiting = (struct line_ack_callback){.id = id, .answer = answer, .ctx = ctx};
+	*line->waiting_end = waiting;
+	line->waiting_end = &waiting->next;
+	return 0;
+}
+
 int line_send_record(struct control_line *line, struct control_record *record, void (*answer)(void *ctx, int error),
 		     void *ctx, uint64_t *ret_id)
 {
 	struct control_message message = {.version = CONTROL_VERSION, .type = CONTROL_RECORD};
-	int error;
+	int error = 0;
 
 	record->id = ++line->last_record_id;
 	record->wants_ack = answer != NULL;
-	if (answer) {
-		struct line_ack_callback *waiting = malloc(sizeof(*waiting));
-
-		if (!waiting) {
-			line_report_supervisor_gone(line);
-			return -ENOMEM;
-		}
-		*waiting = (struct line_ack_callback){.id = record->id, .answer = answer, .ctx = ctx};
-		*line->waiting_end = waiting;
-		line->waiting_end = &waiting->next;
-	}
+	if (answer)
+		error = line_add_ack_callback(line, record->id, answer, ctx);
+	if (error < 0)
+		return error;
 	message.record = *record;
 	error = line_send_message(line, &message);
 	if (error < 0)
 		return error;
 	if (ret_id)
 		*ret_id = record->id;
+	return 0;
+}
+
+int line_send_question(struct control_line *line, struct control_question *question,
+		       void (*answer)(void *ctx, int error), void *ctx, uint64_t *ret_id)
+{
+	struct control_message message = {.version = CONTROL_VERSION, .type = CONTROL_QUESTION};
+	int error;
+
+	question->id = ++line->last_record_id;
+	error = line_add_ack_callback(line, question->id, answer, ctx);
+	if (error < 0)
+		return error;
+	message.question = *question;
+	error = line_send_message(line, &message);
+	if (error < 0)
+		return error;
+	*ret_id = question->id;
 	return 0;
 }
 

@@ -55,8 +55,14 @@ void line_read_messages(struct control_line *line);
  */
 int line_send_record(struct control_line *line, struct control_record *record, void (*answer)(void *ctx, int error),
 		     void *ctx, uint64_t *ret_id);
+/*
+ * Numbers a question and sends it. `answer` is called as that of line_send_record(): with 0 if the request may be
+ * forwarded. 0 with *ret_id, or -errno.
+ */
+int line_send_question(struct control_line *line, struct control_question *question,
+		       void (*answer)(void *ctx, int error), void *ctx, uint64_t *ret_id);
 void line_forget_ack_callbacks(struct control_line *line, const void *ctx);
-/* Handles CONTROL_RECORD_ACK: calls the answer of the acknowledged record. */
+/* Handles CONTROL_RECORD_ACK: calls the answer of the acknowledged record or question. */
 void line_acknowledge_record(struct control_line *line, const struct control_ack *ack);
 
 #endif

@@ -151,12 +151,67 @@ static void http1_on_record_acknowledged(void *ctx, int error)
 	conn_pump_mode(conn);
 }
 
+/* The approver has answered. The server may have closed meanwhile: then it is connected again. */
+static void http1_on_question_answered(void *ctx, int error)
+{
+	struct conn *conn = ctx;
+	struct http1_state *http1 = conn->state;
+
+	if (channel_peer_has_hung_up(&conn->client)) { /* then the answer is for nobody any more */
+		conn_close(conn, "client", NULL, false);
+		return;
+	}
+	request_take_answer(conn, &http1->request, error);
+	if (error == 0 && conn->upstream.watch.fd < 0)
+		http1_reopen_upstream(conn);
+	else
+		http1_judge_request(conn);
+	conn_pump_mode(conn);
+}
+
+/* Asks about the request. False: it is to be refused. */
+static bool http1_ask_about_request(struct conn *conn)
+{
+	struct http1_state *http1 = conn->state;
+	const struct http1_head *head = &http1->head;
+	const char *target = http1->origin_form_target;
+	const char *query = memchr(target, '?', http1->origin_form_target_len);
+	const struct request_details details = {
+		.query = query,
+		.query_len = query ? http1->origin_form_target_len - (size_t)(query - target) : 0,
+		.body_bytes = head->framing == HTTP1_NO_BODY          ? 0
+			      : head->framing == HTTP1_CONTENT_LENGTH ? (int64_t)head->content_length
+								      : CONTROL_BODY_OF_UNKNOWN_LENGTH};
+
+	if (!request_ask(conn, &http1->request, &details, http1_on_question_answered, conn))
+		return false;
+	http1->phase = HTTP1_AWAITING_ANSWER;
+	return true;
+}
+
+enum http1_step http1_watch_while_asked(struct conn *conn)
+{
+	struct http1_state *http1 = conn->state;
+	int fill;
+
+	if (channel_peer_has_hung_up(&conn->client))
+		return http1_close_conn(conn, "client", NULL, false);
+	fill = http1_read_into_input_buffer(conn, false);
+	if (fill < 0 && conn->upstream.watch.fd >= 0) {
+		conn_drop_upstream(conn, false);
+		bytes_release(&http1->from_server);
+	}
+	return fill > 0 ? HTTP1_STEP_PROGRESS : HTTP1_STEP_NO_PROGRESS;
+}
+
 void http1_judge_request(struct conn *conn)
 {
 	struct http1_state *http1 = conn->state;
 	struct request_verdict *verdict = &http1->verdict;
 
 	request_judge(conn, &http1->request, http1->head.field, http1->head.field_count, verdict);
+	if (verdict->can_be_asked_about && http1_ask_about_request(conn))
+		return;
 	if (!verdict->is_allowed) {
 		request_write_record(conn, &http1->request, verdict, NULL, NULL, NULL);
 		http1_refuse_request(conn);

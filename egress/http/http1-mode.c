@@ -133,6 +133,8 @@ static enum http1_step http1_step_once(struct conn *conn)
 		return http1_start_tunnel(conn);
 	case HTTP1_UPSTREAM_HANDSHAKE:
 		return http1_continue_handshake(conn);
+	case HTTP1_AWAITING_ANSWER:
+		return http1_watch_while_asked(conn);
 	case HTTP1_OPENING_UPSTREAM:
 	case HTTP1_AWAITING_RECORD_ACK:
 	default:
@@ -154,7 +156,10 @@ static void http1_pump(struct conn *conn)
 		return;
 	if (did == HTTP1_STEP_PROGRESS || http1->budget_wait_ms)
 		conn_pump_mode_after(conn, did == HTTP1_STEP_PROGRESS ? 0 : http1->budget_wait_ms);
-	channel_set_events(&conn->client, http1->client_waits, http1->to_client.data != NULL);
+	if (http1->phase == HTTP1_AWAITING_ANSWER)
+		channel_await_hangup(&conn->client);
+	else
+		channel_set_events(&conn->client, http1->client_waits, http1->to_client.data != NULL);
 	channel_set_events(&conn->upstream, http1->server_waits, http1->to_server.data != NULL);
 }
 
@@ -162,6 +167,7 @@ static void http1_free_buffers(struct conn *conn)
 {
 	struct http1_state *http1 = conn->state;
 
+	request_withdraw(conn, &http1->request);
 	http1_record_outcome(conn, -ECONNABORTED); /* no effect if the outcome is recorded already */
 	bytes_release(&http1->from_client);
 	bytes_release(&http1->from_server);

@@ -14,13 +14,14 @@
 #include "egress/http/request.h"
 
 enum http1_phase {
-	HTTP1_IDLE,     /* reads the head of a request */
-	HTTP1_OPENING_UPSTREAM,  /* connects upstream: for a proxy, or again after a request with a body */
+	HTTP1_IDLE,                /* reads the head of a request */
+	HTTP1_OPENING_UPSTREAM,    /* connects upstream: for a proxy, or again after a request with a body */
 	HTTP1_UPSTREAM_HANDSHAKE,  /* TLS handshake with a new upstream */
-	HTTP1_TUNNEL,   /* sends the answer to CONNECT, then leaves HTTP */
-	HTTP1_AWAITING_RECORD_ACK,    /* waits for the acknowledgement of the request's record */
-	HTTP1_EXCHANGE, /* forwards the body, returns the response */
-	HTTP1_SENDING_REFUSAL,  /* sends a refusal to the client */
+	HTTP1_TUNNEL,              /* sends the answer to CONNECT, then leaves HTTP */
+	HTTP1_AWAITING_ANSWER,     /* waits for the approver's answer to the question about the request */
+	HTTP1_AWAITING_RECORD_ACK, /* waits for the acknowledgement of the request's record */
+	HTTP1_EXCHANGE,            /* forwards the body, returns the response */
+	HTTP1_SENDING_REFUSAL,     /* sends a refusal to the client */
 	/* half-closed, waits for the client to close: closing with unread bytes sends a reset */
 	HTTP1_DISCARDING_INPUT_AT_END,
 };
@@ -102,8 +103,13 @@ void http1_record_outcome(struct conn *conn, int64_t result);
 
 /* Fills http1->request from the head. absolute: target of a proxied request; may be NULL. 0, -EPROTO or -EMSGSIZE. */
 int http1_fill_request_from_head(struct http1_state *http1, const struct http1_absolute_target *absolute);
-/* Judges and records http1->request. Then refuses or forwards it. */
+/* Judges and records http1->request. Then refuses or forwards it, or first asks about it. */
 void http1_judge_request(struct conn *conn);
+/*
+ * In the phase HTTP1_AWAITING_ANSWER: closes the connection if the client does so. Does not read from the client, whose
+ * next bytes would move the head of the request. Notices the end of the server, too.
+ */
+enum http1_step http1_watch_while_asked(struct conn *conn);
 
 /*
  * Dials the same endpoint again for a request, because the upstream connection ended, as it does after every request

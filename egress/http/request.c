@@ -1,5 +1,6 @@
 #include "egress/http/request.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,15 +41,39 @@ static bool request_method_is_valid(const char *method)
 	       strcasecmp(method, "TRACE") != 0;
 }
 
-/* What the policy says, or the policy with the answer that permits the connection. */
+/* What the policy says, or the policy with the answer that permits the connection, or the request. */
 static struct net_verdict request_judge_by_policy(const struct conn *conn, const struct request *request)
 {
 	const struct policy *policy = conn->egress->policy;
 
+	if (request->is_permitted_by_answer)
+		return policy_net_judge_asked_request(policy, conn->host, conn->port, request->method, request->path,
+						      request->asks_for_websocket);
 	return conn->was_answered ? policy_net_judge_answered_request(policy, conn->host, conn->port, request->method,
 								      request->path, request->asks_for_websocket)
 				  : policy_net_judge_request(policy, conn->host, conn->port, request->method,
 							     request->path, request->asks_for_websocket);
+}
+
+/* Why a request must be refused that the rule permits: for its content or its fields. NULL: it need not. */
+static const char *request_find_wrong_content(const struct request *request, const struct net_rule *rule,
+					      const struct http_field *fields, size_t count)
+{
+	if (request->has_body && request_method_has_no_body(request->method) && !rule->allows_any_body)
+		return "body_not_granted";
+	return request_has_override_field(rule, fields, count) ? "override_not_granted" : NULL;
+}
+
+/* Whether an answer would permit a request that the policy denies. */
+static bool request_can_be_asked_about(const struct conn *conn, const struct request *request,
+				       const struct http_field *fields, size_t count)
+{
+	const struct net_verdict asked =
+		policy_net_judge_asked_request(conn->egress->policy, conn->host, conn->port, request->method,
+					       request->path, request->asks_for_websocket);
+
+	return !request->was_asked_about && asked.is_allowed &&
+	       !request_find_wrong_content(request, asked.rule, fields, count);
 }
 
 void request_judge(struct conn *conn, const struct request *request, const struct http_field *fields, size_t count,
@@ -75,14 +100,12 @@ void request_judge(struct conn *conn, const struct request *request, const struc
 	ret_verdict->label = verdict.label;
 	if (!verdict.is_allowed) {
 		request_set_refusal(ret_verdict, 403, verdict.reason);
+		ret_verdict->can_be_asked_about = request_can_be_asked_about(conn, request, fields, count);
 		return;
 	}
-	if (request->has_body && request_method_has_no_body(request->method) && !verdict.rule->allows_any_body) {
-		request_set_refusal(ret_verdict, 403, "body_not_granted");
-		return;
-	}
-	if (request_has_override_field(verdict.rule, fields, count)) {
-		request_set_refusal(ret_verdict, 403, "override_not_granted");
+	reason = request_find_wrong_content(request, verdict.rule, fields, count);
+	if (reason) {
+		request_set_refusal(ret_verdict, 403, reason);
 		return;
 	}
 	reason = budget_count_request(egress->budgets, verdict.rule, loop_get_now_ns(egress->loop));
@@ -123,7 +146,15 @@ static void request_set_recorded_path(const struct request *request, struct cont
 		       request->has_query ? hidden : "");
 }
 
-void request_write_record(struct conn *conn, const struct request *request, const struct request_verdict *verdict,
+/* The record of the request has the number of the question about it, which is over. */
+static void request_close_question(struct conn *conn, struct request *request)
+{
+	if (request->question_id && request->question_id != CONTROL_TOO_MANY_QUESTIONS)
+		conn->egress->question_count--;
+	request->question_id = 0;
+}
+
+void request_write_record(struct conn *conn, struct request *request, const struct request_verdict *verdict,
 			  void (*answer)(void *ctx, int error), void *ctx, uint64_t *ret_id)
 {
 	struct control_record record;
@@ -131,6 +162,9 @@ void request_write_record(struct conn *conn, const struct request *request, cons
 	conn_init_record(conn, CONTROL_EVENT_REQUEST, &record);
 	record.allow = verdict->is_allowed;
 	record.http_status = verdict->is_allowed ? 0 : verdict->refusal_status;
+	record.question_id = request->question_id;
+	if (!verdict->is_allowed && !verdict->refusal_status)
+		record.error = -ECANCELED; /* nobody waits for a response */
 	LINE_COPY_TEXT(record.method, request->method);
 	request_set_recorded_path(request, &record);
 	LINE_COPY_TEXT(record.rule, verdict->label);
@@ -141,6 +175,7 @@ void request_write_record(struct conn *conn, const struct request *request, cons
 		describe_credential(verdict->rule, record.credential_names, sizeof(record.credential_names));
 	if (line_send_record(conn->egress->line, &record, answer, ctx, ret_id) < 0 && ret_id)
 		*ret_id = 0; /* the control socket has failed, which ends the process */
+	request_close_question(conn, request);
 }
 
 void request_put_json_text(struct buf *out, const char *key, const char *text)

@@ -23,6 +23,11 @@ struct request {
 	bool has_query;                   /* the target has a query, after "?" */
 	bool asks_for_websocket;                     /* the request asks for an upgrade to a websocket */
 	bool has_body;                        /* the request has content, or may have */
+	/* the question about the request, until its record is sent; 0: none; or CONTROL_TOO_MANY_QUESTIONS */
+	uint64_t question_id;
+	bool was_asked_about; /* by request_ask() */
+	bool awaits_answer;
+	bool is_permitted_by_answer; /* the approver permits the request, which the policy denies */
 };
 
 /* A header field. The texts are borrowed. */
@@ -40,6 +45,7 @@ struct request_verdict {
 	unsigned refusal_status;
 	const struct net_rule *rule; /* the rule that allows the request, with the credential to insert; NULL: none */
 	const char *label, *reason;
+	bool can_be_asked_about; /* refused, but an answer would permit it: request_ask() */
 };
 
 /* The bytes that methods and field names may have (token: RFC 9110, 5.6.2). */
@@ -58,9 +64,32 @@ void request_judge(struct conn *conn, const struct request *request, const struc
 /* Changes a verdict to a refusal; the label of the rule stays. reason: static. */
 void request_set_refusal(struct request_verdict *verdict, unsigned status, const char *reason);
 
-/* Records a request. answer: see line_send_record; NULL for a refused one, which does not wait. ret_id: may be NULL. */
-void request_write_record(struct conn *conn, const struct request *request, const struct request_verdict *verdict,
+/*
+ * Records a request, which closes the question about it. answer: see line_send_record; NULL for a refused one, which
+ * does not wait. ret_id: may be NULL.
+ */
+void request_write_record(struct conn *conn, struct request *request, const struct request_verdict *verdict,
 			  void (*answer)(void *ctx, int error), void *ctx, uint64_t *ret_id);
+
+/* ---- question.c: requests that wait for the approver's answer ---- */
+
+/* What a question tells besides struct request. */
+struct request_details {
+	const char *query; /* with its "?"; borrowed; NULL: none */
+	size_t query_len;
+	int64_t body_bytes; /* as in struct control_question */
+};
+/*
+ * Asks whether a request may be forwarded that can be asked about. True: `answer` is called once from the loop, with 0
+ * if it may, unless line_forget_ack_callbacks() is called with that ctx before; it must call request_take_answer().
+ * Until then the connection has no time limit and is not evicted. False: it is not asked about, and to be refused.
+ */
+bool request_ask(struct conn *conn, struct request *request, const struct request_details *details,
+		 void (*answer)(void *ctx, int error), void *ctx);
+/* Notes the answer; then the request is to be judged again. */
+void request_take_answer(struct conn *conn, struct request *request, int error);
+/* The client does not want the request any more: records that, if there was a question about it. */
+void request_withdraw(struct conn *conn, struct request *request);
 
 /*
  * The JSON body of a refusal: {"error": "refused_by_policy" (or another text for the status), "host", "port", "method",

@@ -50,6 +50,14 @@ void asker_free(struct asker *asker);
  */
 bool ask_about_denial(struct dispatch *dispatch, const struct seccomp_notif *notification);
 
+struct egress_question;
+/*
+ * For supervisor/gateway/questions.h: asks about a request of egress, and ends the question about one. context: struct
+ * dispatch, with an asker.
+ */
+void ask_about_request(void *dispatch, struct egress_question *request);
+void ask_withdraw_request(void *dispatch, struct egress_question *request);
+
 /* Handles answers, deadlines and calls that have ended. Returns the milliseconds until it is due again; -1: never. */
 int ask_poll_open_questions(struct dispatch *dispatch);
 

@@ -8,6 +8,7 @@
 #include "base/io.h"
 #include "policy/policy.h"
 #include "supervisor/ask/details.h"
+#include "supervisor/ask/request.h"
 #include "supervisor/ask/way.h"
 #include "supervisor/dispatch-call.h"
 
@@ -29,20 +30,33 @@ static bool by_approver_make_id(struct approval_question *sent, const char *key,
 	return true;
 }
 
+/* The object of a question, without its id. NULL: out of memory. */
+static json_t *by_approver_make_object(const struct asker *asker, const struct question *question,
+				       const struct call *denied, const struct call *asked)
+{
+	const struct question_origin origin = question_get_origin(asker, question);
+	const struct sandbox *sandbox = question->request ? question->sandbox : denied->sandbox;
+	const struct details_options options = {policy_get_settings(sandbox->policy)->name,
+						asker->options.policy_sha256, question->sent.can_hold_for_run,
+						asker->options.can_be_remembered};
+	json_t *object;
+
+	if (question->request)
+		return ask_request_make_object(&origin, &options, sandbox, question->request);
+	object = question_make_object(&origin, denied, asked);
+	if (object)
+		details_add(object, &options, denied, asked);
+	return object;
+}
+
 /* The text of a question to the approver, in one line; sets its id in `sent`. Owned by the caller; NULL: it failed. */
 static char *by_approver_make_line(const struct asker *asker, struct question *question, const struct call *denied,
 				   const struct call *asked)
 {
-	const struct question_origin origin = question_get_origin(asker, question);
-	const struct details_options options = {policy_get_settings(denied->sandbox->policy)->name,
-						asker->options.policy_sha256, question->sent.can_hold_for_run,
-						asker->options.can_be_remembered};
-	json_t *object = question_make_object(&origin, denied, asked);
+	json_t *object = by_approver_make_object(asker, question, denied, asked);
 	_cleanup_free_ char *text = NULL;
 	char *line = NULL;
 
-	if (object)
-		details_add(object, &options, denied, asked);
 	text = object ? json_dumps(object, JSON_COMPACT | JSON_ENSURE_ASCII) : NULL;
 	if (text && by_approver_make_id(&question->sent, question->keys.call, text) &&
 	    json_object_set_new(object, "id", json_string(question->sent.id)) == 0)
@@ -76,6 +90,21 @@ static unsigned by_approver_count_numbers(const struct asker *asker)
 	return count;
 }
 
+/* Computes what makes questions equal. */
+static void by_approver_compute_equality(struct question *question, const struct call *denied)
+{
+	struct asking_process process;
+
+	if (question->request)
+		process = ask_request_get_process(question->sandbox, question->request);
+	else
+		process = details_get_process(denied);
+	/* connections to several addresses of one name, or on several descriptors, are one question */
+	process_compute_equality(&process,
+				 !question->request && denied->net.host[0] ? question->keys.scope : question->keys.call,
+				 question->equality);
+}
+
 /* Sends a question to the approver, or joins it to an equal one. ASK_NO_ANSWER_YET, or why it is not asked. */
 static enum ask_result by_approver_ask(struct asker *asker, struct question *question, const struct call *denied,
 				       const struct call *asked)
@@ -85,9 +114,7 @@ static enum ask_result by_approver_ask(struct asker *asker, struct question *que
 
 	if (asker->approver_is_gone)
 		return ASK_APPROVER_GONE;
-	/* connections to several addresses of one name, or on several descriptors, are one question */
-	details_compute_equality(denied, denied->net.host[0] ? question->keys.scope : question->keys.call,
-				 question->equality);
+	by_approver_compute_equality(question, denied);
 	equal = by_approver_find_equal_question(asker, question);
 	if (equal) {
 		question->number = equal->number;

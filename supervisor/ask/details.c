@@ -1,110 +1,19 @@
 #include "supervisor/ask/details.h"
 
 #include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "approval/show.h"
-#include "base/buf.h"
 #include "base/cleanup.h"
-#include "base/io.h"
 #include "policy/paths/below.h"
 #include "supervisor/ask/endpoint.h"
 #include "supervisor/report.h"
 #include "syscalls/exec/execve.h"
 #include "view/tree.h"
 
-#define ANCESTOR_COUNT_MAX 16u       /* ancestors of the asking process that a question shows */
 #define ARGUMENTS_OF_LINE_BYTES_MAX 256u /* arguments of an exec that people are shown in one line */
 #define ARGUMENT_LINES_MAX 32u           /* otherwise each has a line, as far as there are no more */
-#define ANCESTOR_BYTES_MAX 200u /* of the command line of a process above */
-
-/* ---- the program ---- */
-
-/* A command line: arguments, each with a NUL behind it. */
-struct details_command {
-	char text[EXEC_COMMAND_BYTES_MAX + 1];
-	size_t len;       /* 0: unreadable */
-	bool is_recorded; /* as exec was given it; false: as the process has it now, which may have changed it */
-};
-
-/* Finds a process's command line: the recorded one, else what it shows. */
-static void details_find_command(struct task_table *tree, pid_t pid, struct details_command *ret)
-{
-	const char *recorded = task_table_find_command(tree, pid, &ret->len);
-	char path[32];
-	ssize_t got;
-
-	ret->is_recorded = recorded;
-	if (recorded) {
-		memcpy(ret->text, recorded, ret->len);
-	} else {
-		(void)snprintf(path, sizeof(path), "/proc/%d/cmdline", pid);
-		got = io_read_once(AT_FDCWD, path, ret->text, sizeof(ret->text));
-		ret->len = got > 0 ? (size_t)got : 0;
-	}
-	ret->text[ret->len] = '\0';
-}
-
-/* A list of the texts of /proc/PID/cmdline, which NULs separate. */
-static json_t *details_make_command(const char *text, size_t len)
-{
-	json_t *list = json_array();
-
-	for (size_t at = 0; at < len; at += strlen(text + at) + 1)
-		(void)json_array_append_new(list, report_make_text_json(text + at));
-	return list;
-}
-
-/* Shows a command line of at most `max` bytes in one line, with blanks between arguments. */
-static void details_show_command(char out[SHOW_BYTES_MAX], const struct details_command *command, size_t max)
-{
-	struct details_command joined = *command;
-
-	if (joined.len > 0 && joined.text[joined.len - 1] == '\0')
-		joined.len--;
-	if (joined.len > max)
-		joined.len = max;
-	for (size_t i = 0; i < joined.len; i++)
-		joined.text[i] = joined.text[i] == '\0' ? ' ' : joined.text[i];
-	show_text(out, joined.text, joined.len);
-}
-
-/* The processes above, up to callgate, the nearest first. */
-static json_t *details_make_ancestors(struct task_table *tree, pid_t first_pid)
-{
-	json_t *list = json_array();
-	pid_t pid = first_pid;
-
-	for (unsigned i = 0; i < ANCESTOR_COUNT_MAX && pid > 1 && pid != getpid(); i++) {
-		struct details_command command;
-		char shown[SHOW_BYTES_MAX];
-
-		details_find_command(tree, pid, &command);
-		details_show_command(shown, &command, ANCESTOR_BYTES_MAX);
-		(void)json_array_append_new(list, json_pack("{s:i, s:s, s:b}", "pid", (int)pid, "shown", shown,
-							    "recorded", command.is_recorded));
-		pid = (pid_t)task_table_read_status_number(pid, "PPid", 10);
-	}
-	return list;
-}
-
-void details_compute_equality(const struct call *denied, const char *key, char ret_equality[SHA256_HEX_SIZE])
-{
-	_cleanup_buf_ struct buf bytes = {0};
-	struct details_command command;
-
-	details_find_command(denied->sandbox->tree, denied->task->tgid, &command);
-	buf_add(&bytes, key, strlen(key) + 1);
-	buf_add(&bytes, denied->task->exe, strlen(denied->task->exe) + 1);
-	buf_add(&bytes, command.text, command.len);
-	if (bytes.failed)
-		memcpy(ret_equality, key, SHA256_HEX_SIZE);
-	else
-		sha256_hash_bytes(bytes.data, bytes.len, ret_equality);
-}
 
 /* ---- the rule ---- */
 
@@ -233,14 +142,11 @@ static const char *details_describe_right(const struct call *asked)
 
 /* The lines by which people decide: printable ASCII, the program's text always within quotation marks. */
 static json_t *details_make_lines(const struct call *denied, const struct call *asked,
-				  const struct details_command *command)
+				  const struct asking_process *process)
 {
-	char shown[SHOW_BYTES_MAX];
 	json_t *lines = json_array();
 
-	details_add_shown(lines, "program", denied->task->exe);
-	details_show_command(shown, command, command->len);
-	details_add_line(lines, command->is_recorded ? "started as" : "which calls itself", shown);
+	process_add_lines(lines, process);
 	details_add_line(lines, "wants to", details_describe_right(asked));
 	for (size_t i = 0; i < sizeof(asked->resolved_place) / sizeof(asked->resolved_place[0]); i++)
 		if (asked->resolved_place[i].mount)
@@ -267,27 +173,32 @@ static json_t *details_make_answers(const struct details_options *options)
 	return answers;
 }
 
-void details_add(json_t *object, const struct details_options *options, const struct call *denied,
-		 const struct call *asked)
+void details_add_policy(json_t *object, const struct details_options *options)
 {
-	struct task_table *tree = denied->sandbox->tree;
-	struct details_command command;
-
-	details_find_command(tree, denied->task->tgid, &command);
 	(void)json_object_set_new(object, "type", json_string("question"));
 	(void)json_object_set_new(object, "policy", report_make_text_json(options->policy_name));
 	(void)json_object_set_new(object, "policy_sha256", json_string(options->policy_sha256));
-	(void)json_object_set_new(object, "command", details_make_command(command.text, command.len));
-	(void)json_object_set_new(object, "command_recorded", json_boolean(command.is_recorded));
-	if (command.len == EXEC_COMMAND_BYTES_MAX)
-		(void)json_object_set_new(object, "command_is_longer", json_true());
+	(void)json_object_set_new(object, "answers", details_make_answers(options));
+}
+
+struct asking_process details_get_process(const struct call *denied)
+{
+	return (struct asking_process){denied->sandbox->tree, denied->task->tgid, denied->task->ppid, denied->task->exe,
+				       false};
+}
+
+void details_add(json_t *object, const struct details_options *options, const struct call *denied,
+		 const struct call *asked)
+{
+	const struct asking_process process = details_get_process(denied);
+
+	details_add_policy(object, options);
+	process_add_members(object, &process);
 	if (details_get_executed(asked))
 		(void)json_object_set_new(object, "execute",
-					  details_make_command(details_get_executed(asked)->argv,
+					  process_make_command(details_get_executed(asked)->argv,
 							       details_get_executed(asked)->argv_len));
-	(void)json_object_set_new(object, "processes_above", details_make_ancestors(tree, denied->task->ppid));
 	(void)json_object_set_new(object, "rule_to_add", details_make_rule(denied, asked));
 	(void)json_object_set_new(object, "rule_would_open", json_string(details_describe_opening(denied, asked)));
-	(void)json_object_set_new(object, "answers", details_make_answers(options));
-	(void)json_object_set_new(object, "shown", details_make_lines(denied, asked, &command));
+	(void)json_object_set_new(object, "shown", details_make_lines(denied, asked, &process));
 }

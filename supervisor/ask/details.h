@@ -5,7 +5,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-#include "base/sha256.h"
+#include "supervisor/ask/process.h"
 #include "syscalls/call/call.h"
 
 /* What the details of a question need besides its call. */
@@ -23,10 +23,10 @@ struct details_options {
 void details_add(json_t *object, const struct details_options *options, const struct call *denied,
 		 const struct call *asked);
 
-/*
- * Computes what makes two questions equal, so that they are asked once: the key of the call, the program, and its
- * command line.
- */
-void details_compute_equality(const struct call *denied, const char *key, char ret_equality[SHA256_HEX_SIZE]);
+/* Adds the members that a question about a request has, too: type, policy and the answers that are offered. */
+void details_add_policy(json_t *object, const struct details_options *options);
+
+/* The process that makes the call. */
+struct asking_process details_get_process(const struct call *denied);
 
 #endif

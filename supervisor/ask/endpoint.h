@@ -17,5 +17,7 @@ const char *endpoint_describe_opening(const struct call *asked);
 
 /* Adds the lines by which people decide. */
 void endpoint_add_lines(json_t *lines, const struct call *asked);
+/* The same, of a host, port and protocol. */
+void endpoint_add_host_lines(json_t *lines, const char *host, unsigned port, const char *protocol);
 
 #endif

@@ -10,7 +10,7 @@
 #include "supervisor/ask/endpoint.h"
 #include "supervisor/report.h"
 
-static json_t *question_make_time(void)
+json_t *question_make_time(void)
 {
 	struct audit_clock clock = {.text_second = -1};
 	const char *time;

@@ -21,6 +21,9 @@ struct question_origin {
  */
 json_t *question_make_object(const struct question_origin *origin, const struct call *denied, const struct call *asked);
 
+/* The time of a question, which is now. */
+json_t *question_make_time(void);
+
 /* The text of a question file. Owned by the caller; NULL: out of memory. */
 char *question_make_text(const struct question_origin *origin, const struct call *denied, const struct call *asked);
 

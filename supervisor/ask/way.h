@@ -20,7 +20,7 @@
 #define NS_PER_MS UINT64_C(1000000)
 #define ASK_REFUSED_CONNECTION_HOLDS_MS 1000u /* how long "no" holds for the same endpoint, in the same process */
 
-/* A denied call that waits for an answer. */
+/* A denied call, or HTTP request, that waits for an answer. */
 struct question {
 	struct question *next;
 	uint64_t number;                   /* its files are NUMBER.json and NUMBER.answer */
@@ -31,7 +31,9 @@ struct question {
 	struct approval_question sent;     /* with an approver: the head of the message that asked */
 	uint64_t deadline_ns;              /* when the question ends without an answer */
 	enum ask_result received;          /* with an approver: the answer */
-	struct call *denied_call;          /* the call as the policy denies it; owned; its task is `task` */
+	struct call *denied_call;          /* the call as the policy denies it; owned; its task is `task`. NULL: */
+	struct egress_question *request;   /* the question is about a request; borrowed, with `sandbox` */
+	const struct sandbox *sandbox;
 	struct task task;                  /* a copy, because the thread may die; exe is owned */
 	struct call_answer answer;
 };
@@ -78,7 +80,7 @@ struct ask_way {
 	enum policy_on_deny mode; /* whose denials are asked about in this way */
 	/*
 	 * Asks. May give the question the number of an equal one, which is asked already. denied, asked: as
-	 * question_make_object(). ASK_NO_ANSWER_YET, or why it was not asked.
+	 * question_make_object(); NULL for a request. ASK_NO_ANSWER_YET, or why it was not asked.
 	 */
 	enum ask_result (*ask)(struct asker *asker, struct question *question, const struct call *denied,
 			       const struct call *asked);

@@ -186,6 +186,8 @@ static int client_on_message(struct egress_client *client, const struct control_
 		return client_on_connected(client, &message->connected);
 	if (message->type == CONTROL_RECORD)
 		return connections_handle_record(client, &message->record);
+	if (message->type == CONTROL_QUESTION)
+		return connections_handle_question(client, &message->question);
 	if (message->type == CONTROL_REQUEST_DONE)
 		return connections_end_request(client, &message->done);
 	return message->type == CONTROL_READY ? 0 : -EBADMSG;

@@ -136,7 +136,7 @@ enum connection_state {
 	CONNECTION_UNKNOWN,         /* the connection was never announced, or is closed */
 	CONNECTION_ANNOUNCED,       /* the call's record: egress was asked to connect */
 	CONNECTION_OPENED,          /* egress has reported that it got through to the destination */
-	CONNECTION_OPENED_AND_USED, /* opened, and a request or a refusal is recorded as well */
+	CONNECTION_OPENED_AND_USED, /* opened, and a request or refusal is recorded as well, or a request asked about */
 	CONNECTION_PROXY_ANNOUNCED, /* the program has connected to egress' proxy */
 	CONNECTION_PROXY_OPENED,    /* and the proxy has reached a destination */
 };
@@ -149,7 +149,7 @@ static enum connection_state connection_get_state(const struct connection *conn)
 		return conn->is_opened ? CONNECTION_PROXY_OPENED : CONNECTION_PROXY_ANNOUNCED;
 	if (!conn->is_opened)
 		return CONNECTION_ANNOUNCED;
-	return conn->is_listed_in_result ? CONNECTION_OPENED_AND_USED : CONNECTION_OPENED;
+	return conn->is_listed_in_result || conn->has_asked ? CONNECTION_OPENED_AND_USED : CONNECTION_OPENED;
 }
 
 #define IN(state) (1u << (state))
@@ -169,6 +169,9 @@ static const struct connection_step_rule {
 	/* A second upstream connection is possible only after a request. */
 	[STEP_UPSTREAM_GRANTED] = {.allowed_states = CONNECTION_STATES_SINCE_ANNOUNCED & ~IN(CONNECTION_OPENED),
 				   .record_names_destination = true},
+	[STEP_REQUEST_ASKED] = {.allowed_states = IN(CONNECTION_OPENED) | IN(CONNECTION_OPENED_AND_USED) |
+						  IN(CONNECTION_PROXY_OPENED),
+				.record_names_destination = true},
 	[STEP_REQUEST_GRANTED] = {.allowed_states = IN(CONNECTION_OPENED) | IN(CONNECTION_OPENED_AND_USED) |
 						    IN(CONNECTION_PROXY_OPENED),
 				  .record_names_destination = true},
@@ -216,13 +219,13 @@ static bool record_is_denied(const struct control_record *record)
 	return !record->allow && !record_has_failed(record);
 }
 
-/* Whether egress' record names the destination that its connection was announced with. */
-static bool record_is_for_announced_destination(const struct egress_client *client, const struct connection *conn,
-			   const struct control_record *record)
+/* Whether egress names the destination that its connection was announced with. */
+static bool connection_is_to(const struct egress_client *client, const struct connection *conn, const char *host,
+			     unsigned port)
 {
 	if (connection_is_proxy(conn))
-		return policy_net_judge_connect(client->sandbox->policy, record->host, record->port, false).is_allowed;
-	return strcmp(record->host, conn->host) == 0 && record->port == conn->port;
+		return policy_net_judge_connect(client->sandbox->policy, host, port, false).is_allowed;
+	return strcmp(host, conn->host) == 0 && port == conn->port;
 }
 
 /* Which step of a connection egress reports by a record. */
@@ -252,7 +255,7 @@ static bool record_is_permitted_now(const struct egress_client *client, const st
 		return false;
 	return connection_permits_step(conn, step) &&
 	       (!rules[step].record_names_destination ||
-		(conn && record_is_for_announced_destination(client, conn, record)));
+		(conn && connection_is_to(client, conn, record->host, record->port)));
 }
 
 static struct audit_net record_make_audit_net(const struct connection *conn, const struct control_record *record)
@@ -324,9 +327,37 @@ static enum policy_on_deny record_find_on_deny(const struct egress_client *clien
 	return policy_on_deny_asks(mode) ? ON_DENY_ERRNO : mode; /* denials of connections are not asked about */
 }
 
+/* The answer to the question about a request. Static; NULL: nobody was asked. */
+static const char *record_get_answer(const struct control_record *record, const struct egress_question *question)
+{
+	if (record->question_id == CONTROL_TOO_MANY_QUESTIONS)
+		return "too_many";
+	return question ? question->answer.answer_word : NULL;
+}
+
+/* Adds the answer to the question about a request, and what was denied if it permits the request. */
+static void record_add_answer(struct audit_record *line, const struct control_record *record,
+			      const struct egress_question *question)
+{
+	if (record_get_answer(record, question))
+		line->answer = record_get_answer(record, question);
+	if (!question || !question->answer.answer_word)
+		return;
+	line->answered_how = question->answer.how;
+	line->answered_by_uid = question->answer.uid;
+	line->question_open_ns = question->answer.question_open_ns;
+	line->on_deny = policy_on_deny_get_name(ON_DENY_ASK);
+	if (!record->allow)
+		return;
+	line->verdict = VERDICT_ASK;
+	line->rule = question->denial.label;
+	line->reason = question->denial.reason;
+}
+
 /* Writes egress' record to the log, with the process of its connection. */
 static int record_write_to_log(const struct egress_client *client, const struct connection *conn,
-			       const struct control_record *record, struct audit_outcome_location *ret_location)
+			       const struct control_record *record, const struct egress_question *question,
+			       struct audit_outcome_location *ret_location)
 {
 	const struct policy_observed_denial observed = record_judge_by_judged_policy(client, record);
 	const struct audit_net net = record_make_audit_net(conn, record);
@@ -346,6 +377,7 @@ static int record_write_to_log(const struct egress_client *client, const struct 
 				    .reason = record->reason[0] ? record->reason : NULL,
 				    .net = &net};
 
+	record_add_answer(&line, record, question);
 	line.was_observed = observed.error != 0;
 	if (line.was_observed) {
 		line.verdict = VERDICT_DENY;
@@ -412,10 +444,10 @@ static char *record_suggest_grant(const struct control_record *record, const cha
 	return suggest_make_grant(&none, &denial, &why);
 }
 
-/* Adds what egress has denied to the denials of the result. */
+/* Adds what egress has denied to the denials of the result. question: about the request; NULL: there is none. */
 static void record_add_denial(struct egress_client *client, const struct connection *conn,
-			      const struct control_record *record, bool observed,
-			      struct audit_outcome_location location)
+			      const struct control_record *record, const struct egress_question *question,
+			      bool observed, struct audit_outcome_location location)
 {
 	enum policy_on_deny mode = record_find_on_deny(client, conn, record);
 	char target[NET_METHOD_SIZE + NET_HOST_SIZE + NET_PATH_SIZE + 16];
@@ -431,7 +463,8 @@ static void record_add_denial(struct egress_client *client, const struct connect
 			      .was_observed = observed,
 			      .program_number = conn ? conn->program_number : 0,
 			      .count = record->refusal_count ? record->refusal_count : 1,
-			      .on_deny = mode};
+			      .on_deny = mode,
+			      .answer = record_get_answer(record, question)};
 
 	record_put_target(target, sizeof(target), record);
 	memcpy(rule, record->rule, sizeof(rule));
@@ -462,7 +495,7 @@ static void record_list_observed_denial(struct egress_client *client, const stru
 	denied = *record;
 	(void)snprintf(denied.rule, sizeof(denied.rule), "%s", observed.rule ? observed.rule : "");
 	(void)snprintf(denied.reason, sizeof(denied.reason), "%s", observed.reason);
-	record_add_denial(client, conn, &denied, true, location);
+	record_add_denial(client, conn, &denied, NULL, true, location);
 }
 
 /* ---- steps ---- */
@@ -553,7 +586,8 @@ static int record_apply_connection_opened(struct egress_client *client, struct c
 
 /* Handles a record after it was written. -errno: egress must not do what it asked for. */
 static int record_apply_after_writing(struct egress_client *client, struct connection *conn,
-				      const struct control_record *record, struct audit_outcome_location location)
+				      const struct control_record *record, const struct egress_question *question,
+				      struct audit_outcome_location location)
 {
 	bool opens = record->event == CONTROL_EVENT_OPEN;
 	uint64_t took_us = opens ? record->dns_us + record->connect_us : record->duration_us;
@@ -576,7 +610,7 @@ static int record_apply_after_writing(struct egress_client *client, struct conne
 		r = record_apply_connection_opened(client, conn, record);
 	} else if (!record->allow && !repeats) {
 		if (record_is_denied(record)) {
-			record_add_denial(client, conn, record, false, location);
+			record_add_denial(client, conn, record, question, false, location);
 			usage_mark_hit_budget(client->usage,
 					      record->rule[0] || !conn || !conn->rule ? record->rule : conn->rule,
 					      record);
@@ -592,25 +626,85 @@ static int record_apply_after_writing(struct egress_client *client, struct conne
 	return r;
 }
 
+/* Writes a record to the log, and applies it. -errno: egress must not do what it asked for. */
+static int record_write_and_apply(struct egress_client *client, struct connection *conn,
+				  const struct control_record *record, const struct egress_question *question)
+{
+	struct audit_outcome_location location = {0};
+	int r = record_write_to_log(client, conn, record, question, &location);
+
+	return r == 0 ? record_apply_after_writing(client, conn, record, question, location) : r;
+}
+
+/* Records the requests that were asked about and have no record, because their connection ends. */
+static void connection_end_questions(struct egress_client *client, struct connection *conn)
+{
+	while (conn->questions) {
+		const struct control_question *asked = &conn->questions->asked;
+		struct control_record record = {.conn_id = conn->id,
+						.question_id = asked->id,
+						.event = CONTROL_EVENT_REQUEST,
+						.port = asked->port,
+						.error = -ECONNABORTED,
+						.refusal_count = 1,
+						.reason = "cancelled"};
+		struct egress_question *question;
+		int r;
+
+		memcpy(record.host, asked->host, sizeof(record.host));
+		memcpy(record.method, asked->method, sizeof(record.method));
+		record.path_is_truncated = (size_t)snprintf(record.path, sizeof(record.path), "%s%s", asked->path,
+							    asked->query[0] ? "?…" : "") >= sizeof(record.path);
+		(void)snprintf(record.proto, sizeof(record.proto), "%s",
+			       asked->asks_for_websocket ? "websocket"
+			       : conn->questions->permission.rule
+				       ? net_proto_get_name(conn->questions->permission.rule->proto)
+				       : "");
+		question = conn->questions;
+		if (question->is_open)
+			client->asker.withdraw(client->asker.context, question);
+		question->is_open = false;
+		r = record_write_and_apply(client, conn, &record, question);
+		(void)r; /* the log has failed, which ends the run */
+		questions_remove(conn, question);
+	}
+}
+
+int connections_handle_question(struct egress_client *client, const struct control_question *asked)
+{
+	struct connection *conn = connections_find_by_id(&client->connections, asked->conn_id);
+
+	if (!conn || !connection_permits_step(conn, STEP_REQUEST_ASKED) ||
+	    !connection_is_to(client, conn, asked->host, asked->port))
+		return -EBADMSG;
+	return questions_open(client, conn, asked);
+}
+
 int connections_handle_record(struct egress_client *client, const struct control_record *record)
 {
 	struct connection *conn =
 		record->conn_id ? connections_find_by_id(&client->connections, record->conn_id) : NULL;
-	struct audit_outcome_location location = {0};
+	struct egress_question *question;
 	int r;
 
 	if (!record_is_permitted_now(client, conn, record))
 		return -EBADMSG;
 	client->last_record_id = record->id;
+	question = questions_find_of_record(conn, record, &r);
+	if (r < 0)
+		return r;
 	if (client->is_ending && record->wants_ack)
-		return record_send_acknowledgement(client, record, -ESHUTDOWN);
-	r = record_write_to_log(client, conn, record, &location);
-	if (r == 0)
-		r = record_apply_after_writing(client, conn, record, location);
+		r = -ESHUTDOWN;
+	else
+		r = record_write_and_apply(client, conn, record, question);
+	if (question)
+		questions_remove(conn, question);
 	if (strcmp(record->reason, "client_rejected_ca") == 0 || strcmp(record->close_cause, "client_rejected_ca") == 0)
 		summary_add_certificate_advice(&client->summary, record->host, "client_rejected_ca");
-	if (conn && record->event == CONTROL_EVENT_CLOSE)
+	if (conn && record->event == CONTROL_EVENT_CLOSE) {
+		connection_end_questions(client, conn);
 		connection_list_and_remove(client, conn, record);
+	}
 	return record_send_acknowledgement(client, record, r);
 }
 
@@ -621,9 +715,10 @@ static void connection_write_close_record(struct egress_client *client, struct c
 		.conn_id = conn->id, .event = CONTROL_EVENT_CLOSE, .allow = 1, .port = conn->port, .refusal_count = 1};
 	struct audit_outcome_location location;
 
+	connection_end_questions(client, conn);
 	memcpy(record.host, conn->host, sizeof(record.host));
 	(void)snprintf(record.close_cause, sizeof(record.close_cause), "%s", cause);
-	if (record_write_to_log(client, conn, &record, &location) == 0)
+	if (record_write_to_log(client, conn, &record, NULL, &location) == 0)
 		audit_end_record(client->sandbox->audit, location, 0, 0);
 	connection_list_and_remove(client, conn, &record);
 }

@@ -5,6 +5,7 @@
 #include "egress/conn/pool.h"
 #include "egress/control.h"
 #include "supervisor/gateway/client.h"
+#include "supervisor/gateway/questions.h"
 #include "syscalls/net/inet.h"
 
 /* ---- line.c: the control socket to egress ---- */
@@ -96,6 +97,7 @@ struct request {
 struct connection {
 	uint64_t id;
 	struct request *requests; /* list of its requests without an outcome */
+	struct egress_question *questions; /* list of questions about its requests, which are not recorded yet */
 	char *exe;
 	char *rule; /* the rule of the "open" record; NULL: not opened yet */
 	const char *answer; /* the answer that permits the connection, which the policy denies; static; NULL: none */
@@ -105,6 +107,7 @@ struct connection {
 	uint16_t port;
 	bool is_opened;              /* egress has reported that the destination is reached */
 	bool connect_was_answered;   /* the program's connect(2) got its response; always true for datagrams */
+	bool has_asked;              /* egress has asked about a request */
 	bool is_listed_in_result;     /* the result has an entry about this connection */
 	char last_denial_reason[32];  /* the reason of the connection's last denial; "": none */
 	char address[NET_ADDRESS_TEXT_SIZE];
@@ -121,11 +124,12 @@ struct connections {
 
 /* What egress reports about a connection, or about a name without one. */
 enum connection_step {
-	STEP_NAME_REFUSED,      /* a record: a name was refused */
-	STEP_UPSTREAM_GRANTED,      /* a record: an upstream connection was granted */
-	STEP_REQUEST_GRANTED,   /* a record: a request was granted */
-	STEP_CONNECTION_REFUSED,   /* a record: a connection or a request was refused */
-	STEP_LAST_RECORD,     /* the last record */
+	STEP_NAME_REFUSED,       /* a record: a name was refused */
+	STEP_UPSTREAM_GRANTED,   /* a record: an upstream connection was granted */
+	STEP_REQUEST_ASKED,      /* CONTROL_QUESTION: a request is asked about */
+	STEP_REQUEST_GRANTED,    /* a record: a request was granted */
+	STEP_CONNECTION_REFUSED, /* a record: a connection or a request was refused */
+	STEP_LAST_RECORD,        /* the last record */
 	STEP_UPSTREAM_CONNECTED, /* CONTROL_CONNECTED without an error */
 	STEP_UPSTREAM_FAILED,    /* CONTROL_CONNECTED with an error */
 	STEP_MAX,
@@ -141,6 +145,7 @@ void connections_remove(struct connections *connections, struct connection *conn
 bool connection_permits_step(const struct connection *conn, enum connection_step step);
 
 /* Handle messages of egress. 0, or -errno: client.c must close the line. */
+int connections_handle_question(struct egress_client *client, const struct control_question *asked);
 int connections_handle_record(struct egress_client *client, const struct control_record *record);
 int connections_end_request(struct egress_client *client, const struct control_request_done *done);
 /* Closes all connections, and writes the close records that egress has not sent. */
@@ -183,6 +188,8 @@ struct egress_client {
 	struct summary summary;
 	struct network_usage *usage;
 	uint64_t last_record_id; /* id of the last record that egress has sent: the next one must be higher */
+	struct egress_asker asker; /* zeroed: no request is asked about */
+	unsigned question_count;   /* questions about requests that are not recorded yet */
 	uint64_t denied_count;   /* connections and requests that egress has refused */
 };
 

@@ -27,6 +27,7 @@ LIVE_TESTS = \
 	tests/live/supervisor/approve-exec.sh \
 	tests/live/supervisor/approve-hostile.sh \
 	tests/live/supervisor/approve-cow.sh \
+	tests/live/supervisor/approve-http.sh \
 	tests/live/supervisor/approve-network.sh \
 	tests/live/supervisor/approve-session.sh \
 	tests/live/supervisor/approve-tty.sh \

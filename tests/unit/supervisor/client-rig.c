@@ -33,7 +33,8 @@
 
 static const char policy_text[] =
 	"{\"version\": 1, \"network\": {\"allow\": [{\"host\": \"api.test\", \"max_bytes_down\": \"1K\", "
-	"\"requests_per_minute\": 60}, {\"host\": \"*.wild.test\", \"dns\": \"real\"}]}}";
+	"\"requests_per_minute\": 60, \"http\": [\"GET /a\"], \"on_deny\": \"ask\"}, {\"host\": \"*.wild.test\", "
+	"\"dns\": \"real\"}]}}";
 
 uint64_t client_rig_now_ms(void)
 {

@@ -1,0 +1,138 @@
+#include "supervisor/ask/process.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "approval/show.h"
+#include "base/buf.h"
+#include "base/io.h"
+#include "supervisor/report.h"
+
+#define ANCESTOR_COUNT_MAX 16u  /* ancestors of the asking process that a question shows */
+#define ANCESTOR_BYTES_MAX 200u /* of the command line of a process above */
+
+/* A command line: arguments, each with a NUL behind it. */
+struct process_command {
+	char text[EXEC_COMMAND_BYTES_MAX + 1];
+	size_t len;       /* 0: unreadable */
+	bool is_recorded; /* as exec was given it; false: as the process has it now, which may have changed it */
+};
+
+/* Finds a process's command line: the recorded one, else what it shows. */
+static void process_find_command(struct task_table *tree, pid_t pid, struct process_command *ret)
+{
+	const char *recorded = task_table_find_command(tree, pid, &ret->len);
+	char path[32];
+	ssize_t got;
+
+	ret->is_recorded = recorded;
+	if (recorded) {
+		memcpy(ret->text, recorded, ret->len);
+	} else {
+		(void)snprintf(path, sizeof(path), "/proc/%d/cmdline", pid);
+		got = io_read_once(AT_FDCWD, path, ret->text, sizeof(ret->text));
+		ret->len = got > 0 ? (size_t)got : 0;
+	}
+	ret->text[ret->len] = '\0';
+}
+
+/* As process_find_command(), of the asking process. Nothing where that has ended, or executes another program. */
+static void process_find_own_command(const struct asking_process *process, struct process_command *ret)
+{
+	const struct task *task = NULL;
+
+	ret->len = 0;
+	ret->is_recorded = false;
+	ret->text[0] = '\0';
+	if (process->may_be_another && process->pid)
+		task = task_table_find_task(process->tree, process->pid);
+	if (!process->may_be_another || (task && strcmp(task->exe, process->exe) == 0))
+		process_find_command(process->tree, process->pid, ret);
+}
+
+json_t *process_make_command(const char *text, size_t len)
+{
+	json_t *list = json_array();
+
+	for (size_t at = 0; at < len; at += strlen(text + at) + 1)
+		(void)json_array_append_new(list, report_make_text_json(text + at));
+	return list;
+}
+
+/* Shows a command line of at most `max` bytes in one line, with blanks between arguments. */
+static void process_show_command(char out[SHOW_BYTES_MAX], const struct process_command *command, size_t max)
+{
+	struct process_command joined = *command;
+
+	if (joined.len > 0 && joined.text[joined.len - 1] == '\0')
+		joined.len--;
+	if (joined.len > max)
+		joined.len = max;
+	for (size_t i = 0; i < joined.len; i++)
+		joined.text[i] = joined.text[i] == '\0' ? ' ' : joined.text[i];
+	show_text(out, joined.text, joined.len);
+}
+
+/* The processes above, up to callgate, the nearest first. */
+static json_t *process_make_ancestors(struct task_table *tree, pid_t first_pid)
+{
+	json_t *list = json_array();
+	pid_t pid = first_pid;
+
+	for (unsigned i = 0; i < ANCESTOR_COUNT_MAX && pid > 1 && pid != getpid(); i++) {
+		struct process_command command;
+		char shown[SHOW_BYTES_MAX];
+
+		process_find_command(tree, pid, &command);
+		process_show_command(shown, &command, ANCESTOR_BYTES_MAX);
+		(void)json_array_append_new(list, json_pack("{s:i, s:s, s:b}", "pid", (int)pid, "shown", shown,
+							    "recorded", command.is_recorded));
+		pid = (pid_t)task_table_read_status_number(pid, "PPid", 10);
+	}
+	return list;
+}
+
+void process_compute_equality(const struct asking_process *process, const char *key,
+			      char ret_equality[SHA256_HEX_SIZE])
+{
+	_cleanup_buf_ struct buf bytes = {0};
+	struct process_command command;
+
+	process_find_own_command(process, &command);
+	buf_add(&bytes, key, strlen(key) + 1);
+	buf_add(&bytes, process->exe, strlen(process->exe) + 1);
+	buf_add(&bytes, command.text, command.len);
+	if (bytes.failed)
+		memcpy(ret_equality, key, SHA256_HEX_SIZE);
+	else
+		sha256_hash_bytes(bytes.data, bytes.len, ret_equality);
+}
+
+void process_add_members(json_t *object, const struct asking_process *process)
+{
+	struct process_command command;
+
+	process_find_own_command(process, &command);
+	(void)json_object_set_new(object, "command", process_make_command(command.text, command.len));
+	(void)json_object_set_new(object, "command_recorded", json_boolean(command.is_recorded));
+	if (command.len == EXEC_COMMAND_BYTES_MAX)
+		(void)json_object_set_new(object, "command_is_longer", json_true());
+	(void)json_object_set_new(object, "processes_above", process_make_ancestors(process->tree, process->ppid));
+}
+
+void process_add_lines(json_t *lines, const struct asking_process *process)
+{
+	struct process_command command;
+	char shown[SHOW_BYTES_MAX];
+
+	show_text(shown, process->exe, strlen(process->exe));
+	(void)json_array_append_new(lines, json_sprintf("program: %s", shown));
+	process_find_own_command(process, &command);
+	if (process->may_be_another && !command.len)
+		return;
+	process_show_command(shown, &command, command.len);
+	(void)json_array_append_new(
+		lines, json_sprintf("%s: %s", command.is_recorded ? "started as" : "which calls itself", shown));
+}

@@ -1,0 +1,181 @@
+#include "supervisor/ask/request.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "approval/show.h"
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "policy/policy.h"
+#include "supervisor/ask/endpoint.h"
+#include "supervisor/report.h"
+
+static void request_add_text(struct buf *bytes, const char *text)
+{
+	buf_add(bytes, text, strlen(text) + 1);
+}
+
+/* Adds what an answer for the run holds for. */
+static void request_add_scope(struct buf *bytes, const struct egress_question *request)
+{
+	const struct control_question *asked = &request->asked;
+
+	request_add_text(bytes, "request");
+	request_add_text(bytes, net_proto_get_name(request->permission.rule->proto));
+	request_add_text(bytes, asked->host);
+	buf_add(bytes, &asked->port, sizeof(asked->port));
+	request_add_text(bytes, asked->method);
+	request_add_text(bytes, asked->path);
+	buf_add(bytes, &asked->asks_for_websocket, sizeof(asked->asks_for_websocket));
+	/* which credential is sent, and which budget counts */
+	request_add_text(bytes, request->permission.label);
+}
+
+bool ask_request_compute_keys(const struct egress_question *request, struct rejudge_keys *ret_keys)
+{
+	_cleanup_buf_ struct buf bytes = {0};
+
+	request_add_scope(&bytes, request);
+	if (bytes.failed)
+		return false;
+	sha256_hash_bytes(bytes.data, bytes.len, ret_keys->scope);
+	request_add_text(&bytes, request->asked.query);
+	buf_add(&bytes, &request->asked.body_bytes, sizeof(request->asked.body_bytes));
+	buf_add(&bytes, &request->pid, sizeof(request->pid));
+	if (bytes.failed)
+		return false;
+	sha256_hash_bytes(bytes.data, bytes.len, ret_keys->call);
+	return true;
+}
+
+struct asking_process ask_request_get_process(const struct sandbox *sandbox, const struct egress_question *request)
+{
+	const bool is_there = egress_question_process_is_there(request);
+
+	return (struct asking_process){sandbox->tree, is_there ? request->pid : 0, is_there ? request->ppid : 0,
+				       request->exe, true};
+}
+
+/* ---- the text ---- */
+
+/* Writes the request as a rule's "http" would permit it: "POST /x", "WEBSOCKET /chat". */
+static json_t *request_make_http_rule(const struct control_question *asked)
+{
+	_cleanup_buf_ struct buf text = {0};
+
+	buf_printf(&text, "%s %s", asked->asks_for_websocket ? "WEBSOCKET" : asked->method, asked->path);
+	return text.failed ? NULL : report_make_text_json(text.data);
+}
+
+/* Whether the rule of "http" can be written: "*" in a path is a wildcard there. */
+static bool request_rule_can_be_written(const struct control_question *asked)
+{
+	return !strchr(asked->path, '*');
+}
+
+static json_t *request_make_rule(const struct egress_question *request)
+{
+	const struct control_question *asked = &request->asked;
+
+	if (!request_rule_can_be_written(asked))
+		return json_null();
+	return json_pack("{s:{s:[{s:o, s:i, s:s, s:[o]}]}}", "network", "allow", "host",
+			 report_make_text_json(asked->host), "port", (int)asked->port, "proto",
+			 net_proto_get_name(request->permission.rule->proto), "http", request_make_http_rule(asked));
+}
+
+static const char *request_describe_opening(const struct egress_question *request)
+{
+	if (!request_rule_can_be_written(&request->asked))
+		return "no rule that is added permits just this: \"*\" in the path is a wildcard in a rule";
+	if (request->asked.asks_for_websocket)
+		return "every websocket to that path, with any query, header fields and messages, at any time, for "
+		       "every program of the run";
+	return "every request of that method to that path, with any query, header fields and body, at any time, for "
+	       "every program of the run";
+}
+
+static json_t *request_make_members(const struct control_question *asked)
+{
+	return json_pack("{s:s, s:o, s:o*, s:b, s:I}", "method", asked->method, "path",
+			 report_make_text_json(asked->path), "query",
+			 asked->query[0] ? report_make_text_json(asked->query) : NULL, "websocket",
+			 (int)asked->asks_for_websocket, "body_bytes", (json_int_t)asked->body_bytes);
+}
+
+/* Adds a line with text of the program, which is shown as printable ASCII within quotation marks. */
+static void request_add_shown(json_t *lines, const char *name, const char *text)
+{
+	char shown[SHOW_BYTES_MAX];
+
+	show_text(shown, text, strlen(text));
+	(void)json_array_append_new(lines, json_sprintf("%s: %s", name, shown));
+}
+
+/* Adds what of the request no line can show: the body, and a secret that callgate would add. */
+static void request_add_body_lines(json_t *lines, const struct egress_question *request)
+{
+	const struct net_rule *rule = request->permission.rule;
+	const int64_t bytes = request->asked.body_bytes;
+
+	if (bytes == CONTROL_BODY_OF_UNKNOWN_LENGTH)
+		(void)json_array_append_new(lines, json_string("body: of any length, which is not shown"));
+	else if (bytes > 0)
+		(void)json_array_append_new(lines, json_sprintf("body: %" PRId64 " bytes, which are not shown", bytes));
+	if (rule->credential_header)
+		(void)json_array_append_new(lines, json_sprintf("credential: callgate adds the rule's, \"%s\"",
+								rule->credential_header));
+}
+
+static json_t *request_make_lines(const struct egress_question *request, const struct asking_process *process)
+{
+	const struct control_question *asked = &request->asked;
+	json_t *lines = json_array();
+
+	process_add_lines(lines, process);
+	(void)json_array_append_new(lines, json_string(asked->asks_for_websocket ? "wants to: open a websocket"
+										 : "wants to: send an HTTP request"));
+	endpoint_add_host_lines(lines, asked->host, asked->port, net_proto_get_name(request->permission.rule->proto));
+	request_add_shown(lines, "method", asked->method);
+	request_add_shown(lines, "path", asked->path);
+	if (asked->query[0])
+		request_add_shown(lines, "query", asked->query);
+	request_add_body_lines(lines, request);
+	(void)json_array_append_new(lines, json_sprintf("a rule for this would open: %s",
+							request_describe_opening(request)));
+	return lines;
+}
+
+/* The members that a question about a call has, too. NULL: out of memory. */
+static json_t *request_make_common_members(const struct question_origin *origin, const struct egress_question *request)
+{
+	return json_pack("{s:I, s:o, s:s, s:i, s:o*, s:o, s:s, s:o, s:s, s:I}", "seq", (json_int_t)origin->number,
+			 "time", question_make_time(), "run", origin->run_id, "pid", (int)request->pid, "host_pid",
+			 request->host_pid > 0 ? json_integer(request->host_pid) : NULL, "exe",
+			 report_make_text_json(request->exe), "right", "h", "rule",
+			 report_make_text_json(request->permission.label), "reason", request->denial.reason,
+			 "timeout_ms", (json_int_t)origin->timeout_ms);
+}
+
+json_t *ask_request_make_object(const struct question_origin *origin, const struct details_options *options,
+				const struct sandbox *sandbox, const struct egress_question *request)
+{
+	const struct asking_process process = ask_request_get_process(sandbox, request);
+	const struct control_question *asked = &request->asked;
+	json_t *object = request_make_common_members(origin, request);
+
+	if (!object)
+		return NULL;
+	details_add_policy(object, options);
+	process_add_members(object, &process);
+	(void)json_object_set_new(object, "endpoint",
+				  json_pack("{s:o, s:i, s:s}", "host", report_make_text_json(asked->host), "port",
+					    (int)asked->port, "proto",
+					    net_proto_get_name(request->permission.rule->proto)));
+	(void)json_object_set_new(object, "request", request_make_members(asked));
+	(void)json_object_set_new(object, "rule_to_add", request_make_rule(request));
+	(void)json_object_set_new(object, "rule_would_open", json_string(request_describe_opening(request)));
+	(void)json_object_set_new(object, "shown", request_make_lines(request, &process));
+	return object;
+}
