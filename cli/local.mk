@@ -188,6 +188,7 @@ dist_parsers_DATA = \
 	cli/inspect/parsers/python.py \
 	cli/inspect/parsers/python_names.py \
 	cli/inspect/parsers/shell.py \
+	cli/inspect/parsers/shell_commands.py \
 	cli/inspect/parsers/shell_words.py
 EXTRA_DIST += cli/inspect/README.md
 CALLGATE_SOURCES += \

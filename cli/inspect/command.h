@@ -20,6 +20,8 @@ struct inspect_command {
 
 	char *const *inner;     /* the command line that it starts; NULL: none */
 	const char *inner_text; /* the same as one text, before the words of `inner` (env -S); NULL: none */
+	const char *directory;  /* in which it starts it; NULL: its own */
+	bool starts_none;       /* an option says that nothing is started */
 	bool adds_arguments;    /* it starts it with further arguments, which are not known (xargs) */
 
 	const char *loaded[COMMAND_LOADED_MAX]; /* files that run before the program: node -r, LD_PRELOAD */

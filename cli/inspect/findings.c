@@ -82,5 +82,6 @@ void inspect_findings_release(struct inspect_findings *findings)
 	for (size_t i = 0; i < findings->count; i++)
 		free(findings->item[i].what);
 	free(findings->item);
+	cli_list_release(&findings->commands);
 	*findings = (struct inspect_findings){0};
 }

@@ -25,6 +25,7 @@ struct inspect_findings {
 	size_t count, room;
 	size_t unlisted; /* findings that were left out because there were too many of their kind */
 	size_t count_of_kind[INSPECT_KIND_MAX];
+	struct cli_list commands; /* of a shell script: what it runs, as JSON (parsers/shell_commands.py) */
 };
 
 /* Adds a finding; the text is copied, and shortened to INSPECT_WHAT_BYTES_MAX. 0 or -ENOMEM. */

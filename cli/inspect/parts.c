@@ -101,6 +101,9 @@ static int parts_look_at_file(struct inspect_program *inspection, const char *na
 	int r = inspect_look_at_file(path, type, inspection->modules.count > 0 ? &inspection->modules : NULL, &findings,
 				     &type);
 
+	cli_list_release(&inspection->commands);
+	inspection->commands = findings.commands;
+	findings.commands = (struct cli_list){0};
 	return r == 0 ? parts_judge_findings(inspection, name, dir, &findings) : r;
 }
 
@@ -112,18 +115,37 @@ static char *parts_get_directory(const char *found)
 	return slash ? strndup(found, (size_t)(slash - found)) : strdup(".");
 }
 
-/* Looks at a file that is found by a name, if it is there. 0 or -errno. */
+char *inspect_parts_join(const struct inspect_program *inspection, size_t i, const char *name)
+{
+	const char *directory = i < inspection->directories.count ? inspection->directories.item[i] : "";
+
+	if (i > 0 && (i >= inspection->directories.count || *name == '/'))
+		return NULL;
+	if (!*name)
+		return strdup(directory);
+	return *directory && *name != '/' ? cli_format("%s/%s", directory, name) : strdup(name);
+}
+
+/* Looks at a file that is found by a name, wherever that may be. 0 or -errno. */
 static int parts_look_at_name(struct inspect_program *inspection, const char *name, enum inspect_type type,
 			      bool *ret_is_found)
 {
-	_cleanup_free_ char *found = NULL,
-			    *path = name ? inspection->find_file(inspection->data, name, false, &found) : NULL,
-			    *dir = parts_get_directory(found);
+	char *joined;
+	int r = 0;
 
-	if (!name || !dir)
-		return -ENOMEM;
-	*ret_is_found = parts_is_file(path);
-	return *ret_is_found ? parts_look_at_file(inspection, name, path, dir, type) : 0;
+	*ret_is_found = false;
+	for (size_t i = 0; r == 0 && (joined = inspect_parts_join(inspection, i, name)); i++) {
+		_cleanup_free_ char *shown = joined, *found = NULL,
+				    *path = inspection->find_file(inspection->data, shown, false, &found),
+				    *dir = parts_get_directory(found);
+		const bool is_file = parts_is_file(path);
+
+		*ret_is_found = *ret_is_found || is_file;
+		r = !dir ? -ENOMEM : is_file ? parts_look_at_file(inspection, shown, path, dir, type) : 0;
+	}
+	if (inspection->is_lost && *name != '/')
+		*ret_is_found = false;
+	return r;
 }
 
 int inspect_parts_look_at_program(struct inspect_program *inspection, const char *name, const char *path,
@@ -152,9 +174,11 @@ int inspect_parts_look_at_script(struct inspect_program *inspection, const char 
 	if (r == 0 && !is_found && end) {
 		_cleanup_free_ char *other = cli_format("%s%s", name, end);
 
-		r = parts_look_at_name(inspection, other, type, &is_found);
+		r = other ? parts_look_at_name(inspection, other, type, &is_found) : -ENOMEM;
 	}
-	return r == 0 && !is_found ? inspect_parts_tell(inspection, "%s: no regular file that can be read", name) : r;
+	return r == 0 && !is_found ? inspect_parts_tell(inspection, "%s: no regular file that can be read",
+							*name ? name : "what the shell puts together")
+				   : r;
 }
 
 int inspect_parts_look_at_code(struct inspect_program *inspection, const char *code, enum inspect_type type)
@@ -172,6 +196,8 @@ static int parts_look_at_part(struct inspect_program *inspection, const char *pa
 {
 	_cleanup_free_ char *name = cli_format("%s%s", part, end);
 
+	if (!name)
+		return -ENOMEM;
 	return parts_look_at_name(inspection, name, INSPECT_TYPE_PYTHON, ret_found);
 }
 

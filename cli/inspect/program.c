@@ -1,10 +1,12 @@
 #include "cli/inspect/program.h"
 
 #include <errno.h>
+#include <jansson.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup-json.h"
 #include "base/cleanup.h"
 #include "cli/host/program.h"
 #include "cli/inspect/command.h"
@@ -12,6 +14,7 @@
 #include "cli/inspect/words.h"
 #include "policy/findings.h"
 
+#define PROGRAM_DIRECTORIES_MAX 8 /* in which a name may be */
 #define PROGRAM_DEPTH_MAX 8 /* programs that start one another by their command lines */
 
 /* A command line that is being looked at. */
@@ -20,6 +23,9 @@ struct program_line {
 	unsigned depth;
 	bool adds_arguments;        /* what starts it adds arguments (xargs) */
 	const char *already_looked; /* a script that was looked at; NULL: none */
+	bool is_of_shell;           /* a word that is empty may be any text; names without a slash may be built in */
+	bool has_own_input;         /* it does not read what this process reads */
+	const char *document;       /* but this text; NULL: something that is not known */
 };
 
 static int program_look_at_line(struct inspect_program *inspection, const struct program_line *line);
@@ -59,26 +65,48 @@ static int program_look_at_interpreter(struct inspect_program *inspection, const
 }
 
 /*
- * Looks at the program itself, and at the interpreter of its "#!" line. Of an interpreter only what refuses it is told:
- * its own calls are for its scripts. *command is read anew if the program is a link to one of another name.
+ * Looks at the program itself, by one of its names, and at the interpreter of its "#!" line. Of an interpreter only
+ * what refuses it is told: its own calls are for its scripts. *command is read anew if the program is a link to one of
+ * another name.
  */
 static int program_look_at_program(struct inspect_program *inspection, const struct program_line *line,
-				   struct inspect_command *command)
+				   const char *name, struct inspect_command *command)
 {
-	_cleanup_free_ char *found = NULL,
-			    *path = inspection->find_file(inspection->data, command->program, true, &found);
+	_cleanup_free_ char *found = NULL, *path = inspection->find_file(inspection->data, name, true, &found);
 	char first[SCRIPT_FIRST_LINE_BYTES_MAX + 1], real[PATH_MAX];
 	const uint32_t warned = inspection->warned;
-	int r;
+	int r = 0;
 
 	if (path && !program_starts_other(command) && realpath(path, real))
 		*command = inspect_read_command(strrchr(real, '/') + 1, line->argv);
 	if (program_starts_other(command))
 		inspection->warned = 0;
-	r = inspect_parts_look_at_program(inspection, command->program, path, found);
+	if (!line->is_of_shell || strchr(name, '/'))
+		r = inspect_parts_look_at_program(inspection, name, path, found);
 	inspection->warned = warned;
 	if (r == 0 && path && found && !program_starts_other(command) && program_read_script_line(path, first))
 		r = program_look_at_interpreter(inspection, line, found, first + 2);
+	return r;
+}
+
+/* Looks at the program in all directories where it may be. 0 or -errno. */
+static int program_look_at_programs(struct inspect_program *inspection, const struct program_line *line,
+				    struct inspect_command *command)
+{
+	const bool is_relative = strchr(command->program, '/') && *command->program != '/';
+	char *joined;
+	int r = 0;
+
+	if (line->is_of_shell && (!*command->program || (inspection->is_lost && is_relative)))
+		return inspect_parts_tell(inspection, "%s: a command that the shell puts together or looks for",
+					  command->program);
+	if (!is_relative)
+		return program_look_at_program(inspection, line, command->program, command);
+	for (size_t i = 0; r == 0 && (joined = inspect_parts_join(inspection, i, command->program)); i++) {
+		_cleanup_free_ char *name = joined;
+
+		r = program_look_at_program(inspection, line, name, command);
+	}
 	return r;
 }
 
@@ -98,6 +126,120 @@ static int program_look_at_loaded(struct inspect_program *inspection, const stru
 					 : r;
 }
 
+/* ---- what a shell runs ---- */
+
+/* Reads an array of texts. 0, -EBADMSG or -ENOMEM. */
+static int program_read_texts(const json_t *array, struct cli_list *texts)
+{
+	const json_t *item;
+	size_t i;
+
+	if (!json_is_array(array))
+		return -EBADMSG;
+	json_array_foreach(array, i, item)
+	{
+		if (!json_is_string(item))
+			return -EBADMSG;
+		if (cli_list_add_owned(texts, strdup(json_string_value(item))) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* Adds to a list of directories what `below` is in each of the inspection's. 0 or -ENOMEM. */
+static int program_add_directories(struct inspect_program *inspection, const struct cli_list *below,
+				   struct cli_list *directories)
+{
+	char *joined;
+	int r = 0;
+
+	for (size_t k = 0; r == 0 && k < below->count; k++)
+		for (size_t i = 0; r == 0 && (joined = inspect_parts_join(inspection, i, below->item[k])); i++)
+			if (directories->count < PROGRAM_DIRECTORIES_MAX) {
+				r = cli_list_add_owned(directories, joined);
+			} else {
+				free(joined);
+				inspection->is_lost = true;
+			}
+	return r;
+}
+
+/* Looks at a command line that runs in one of these directories, below those of the inspection. 0 or -errno. */
+static int program_look_below(struct inspect_program *inspection, const struct cli_list *below,
+			      const struct program_line *line)
+{
+	const struct cli_list before = inspection->directories;
+	const bool was_lost = inspection->is_lost;
+	struct cli_list directories = {0};
+	int r = program_add_directories(inspection, below, &directories);
+
+	inspection->directories = directories;
+	if (r == 0)
+		r = program_look_at_line(inspection, line);
+	inspection->is_lost = was_lost;
+	inspection->directories = before;
+	cli_list_release(&directories);
+	return r;
+}
+
+/* Looks at a command that a shell runs, as its parser tells it. 0 or -errno. */
+static int program_look_at_command(struct inspect_program *inspection, const struct program_line *line,
+				   const json_t *told)
+{
+	_cleanup_list_ struct cli_list words = {0}, below = {0};
+	const bool was_lost = inspection->is_lost;
+	struct program_line inner = {.depth = line->depth + 1,
+				     .is_of_shell = true,
+				     .has_own_input =
+					     line->has_own_input || json_is_true(json_object_get(told, "input")),
+				     .document = json_string_value(json_object_get(told, "document"))};
+	int r = program_read_texts(json_object_get(told, "words"), &words);
+
+	if (r == 0)
+		r = program_read_texts(json_object_get(told, "directories"), &below);
+	if (r == -EBADMSG || (r == 0 && words.count == 0))
+		return inspect_parts_tell(inspection, "further commands");
+	inspection->is_lost = inspection->is_lost || json_is_true(json_object_get(told, "lost"));
+	inner.argv = words.item;
+	if (r == 0)
+		r = program_look_below(inspection, &below, &inner);
+	inspection->is_lost = was_lost;
+	return r;
+}
+
+/* Looks at code, and, if a shell runs it, at the commands in it. 0 or -errno. */
+static int program_look_at_code(struct inspect_program *inspection, const struct program_line *line, const char *code,
+				enum inspect_type type)
+{
+	_cleanup_list_ struct cli_list commands = {0};
+	int r;
+
+	if (line->is_of_shell && !*code)
+		return inspect_parts_tell(inspection, "code that the shell puts together");
+	r = inspect_parts_look_at_code(inspection, code, type);
+	commands = inspection->commands;
+	inspection->commands = (struct cli_list){0};
+	for (size_t i = 0; r == 0 && type == INSPECT_TYPE_SHELL && i < commands.count; i++) {
+		_cleanup_json_ json_t *told = json_loads(commands.item[i], 0, NULL);
+
+		r = program_look_at_command(inspection, line, told);
+	}
+	return r;
+}
+
+/* Looks at what an interpreter reads from its standard input. 0 or -errno. */
+static int program_look_at_stdin(struct inspect_program *inspection, const struct program_line *line,
+				 enum inspect_type type)
+{
+	if (!line->has_own_input)
+		return inspect_parts_look_at_stdin(inspection, type);
+	if (line->document)
+		return program_look_at_code(inspection, line, line->document, type);
+	return inspect_parts_tell(inspection, "a program that is read from standard input");
+}
+
+/* ---- one command line ---- */
+
 /* Looks at script, code, module or standard input of an interpreter. 0 or -errno. */
 static int program_look_at_parts(struct inspect_program *inspection, const struct program_line *line,
 				 const struct inspect_command *command)
@@ -109,12 +251,12 @@ static int program_look_at_parts(struct inspect_program *inspection, const struc
 	if (command->script && !is_looked)
 		r = inspect_parts_look_at_script(inspection, command->script, command->type);
 	if (r == 0 && command->code)
-		r = inspect_parts_look_at_code(inspection, command->code, command->type);
+		r = program_look_at_code(inspection, line, command->code, command->type);
 	if (r == 0 && command->module)
 		r = inspect_parts_look_at_module(inspection, command->module);
 	if (r == 0 && command->comes_on_stdin && !line->adds_arguments)
-		r = inspect_parts_look_at_stdin(inspection, command->type);
-	if (r == 0 && line->adds_arguments &&
+		r = program_look_at_stdin(inspection, line, command->type);
+	if (r == 0 && line->adds_arguments && !command->starts_none &&
 	    (command->comes_on_stdin || (command->type == INSPECT_TYPE_MAX && !program_starts_other(command))))
 		r = inspect_parts_tell(inspection, "the arguments that %s gets", command->program);
 	return r;
@@ -124,16 +266,16 @@ static int program_look_at_parts(struct inspect_program *inspection, const struc
 static int program_look_at_inner(struct inspect_program *inspection, const struct program_line *line,
 				 const struct inspect_command *command)
 {
-	_cleanup_list_ struct cli_list words = {0};
+	_cleanup_list_ struct cli_list words = {0}, below = {0};
 	struct program_line inner = *line;
-	int r = 0;
+	int r = cli_list_add_owned(&below, strdup(command->directory ? command->directory : ""));
 
 	inner.depth++;
 	inner.argv = command->inner;
 	inner.adds_arguments = line->adds_arguments || command->adds_arguments;
 	if (command->inner_text) {
 		/* "env -S TEXT": the words stand in the place of the option */
-		r = cli_list_add_owned(&words, strdup(command->program));
+		r = r < 0 ? r : cli_list_add_owned(&words, strdup(command->program));
 		if (r == 0)
 			r = inspect_split_words(command->inner_text, &words);
 		for (char *const *word = command->inner; r == 0 && word && *word; word++)
@@ -142,7 +284,7 @@ static int program_look_at_inner(struct inspect_program *inspection, const struc
 	}
 	if (r == -EINVAL)
 		return inspect_parts_tell(inspection, "%s", command->inner_text);
-	return r == 0 && inner.argv && *inner.argv ? program_look_at_line(inspection, &inner) : r;
+	return r == 0 && inner.argv && *inner.argv ? program_look_below(inspection, &below, &inner) : r;
 }
 
 static int program_look_at_line(struct inspect_program *inspection, const struct program_line *line)
@@ -153,7 +295,7 @@ static int program_look_at_line(struct inspect_program *inspection, const struct
 	if (line->depth > PROGRAM_DEPTH_MAX)
 		return inspect_parts_tell(inspection, "%s: more than %d programs that start one another",
 					  command.program, PROGRAM_DEPTH_MAX);
-	r = program_look_at_program(inspection, line, &command);
+	r = program_look_at_programs(inspection, line, &command);
 	if (r == 0)
 		r = program_look_at_loaded(inspection, &command);
 	if (r == 0)
@@ -187,4 +329,5 @@ void inspect_program_release(struct inspect_program *inspection)
 {
 	free(inspection->why);
 	cli_list_release(&inspection->modules);
+	cli_list_release(&inspection->commands);
 }

@@ -26,6 +26,11 @@ struct inspect_program {
 	char *(*find_file)(void *data, const char *name, bool is_program, char **ret_name);
 	void *data;
 	char *why; /* the first finding that refuses the program; owned; NULL: none */
+
+	/* while it is looked at: */
+	struct cli_list commands;    /* of the shell code that was looked at last: what it runs, as JSON */
+	struct cli_list directories; /* in which relative names may be; empty: only the working directory */
+	bool is_lost;                /* and others, which are not known */
 };
 
 /* Adds a module to those that may be imported. The first brings the language's own library. 0 or -ENOMEM. */

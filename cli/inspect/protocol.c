@@ -9,9 +9,12 @@
 
 #define PROTOCOL_FINDINGS_MAX (INSPECT_OF_A_KIND_MAX * (INSPECT_KIND_MAX + 1)) /* lines of one parser */
 
+#define PROTOCOL_COMMAND_BYTES_MAX 32768u /* of a line with a command */
+
 /* A line of a parser. */
 struct protocol_line {
 	bool is_end;
+	bool is_command;  /* what a shell script runs */
 	bool is_standard; /* an import of the language's own library */
 	uint32_t number;  /* of the line in the file; with is_end: how many findings there were */
 	enum inspect_kind kind;
@@ -48,7 +51,7 @@ static bool protocol_is_printable(const char *text, size_t len)
 /* Reads one line, without its newline. */
 static bool protocol_read_line(const char *text, size_t len, struct protocol_line *ret_line)
 {
-	static const char standard[] = "standard", end[] = "end ";
+	static const char standard[] = "standard", command[] = "command", end[] = "end ";
 	const char *kind, *blank;
 	size_t used, kind_len;
 
@@ -68,9 +71,11 @@ static bool protocol_read_line(const char *text, size_t len, struct protocol_lin
 	ret_line->what = blank + 1;
 	ret_line->what_len = len - (size_t)(ret_line->what - text);
 	ret_line->is_standard = kind_len == strlen(standard) && memcmp(kind, standard, kind_len) == 0;
-	return ret_line->what_len > 0 && ret_line->what_len <= INSPECT_WHAT_BYTES_MAX * 2 &&
+	ret_line->is_command = kind_len == strlen(command) && memcmp(kind, command, kind_len) == 0;
+	return ret_line->what_len > 0 &&
+	       ret_line->what_len <= (ret_line->is_command ? PROTOCOL_COMMAND_BYTES_MAX : INSPECT_WHAT_BYTES_MAX * 2) &&
 	       protocol_is_printable(ret_line->what, ret_line->what_len) &&
-	       (ret_line->is_standard || inspect_kind_find(kind, kind_len, &ret_line->kind));
+	       (ret_line->is_standard || ret_line->is_command || inspect_kind_find(kind, kind_len, &ret_line->kind));
 }
 
 /* Calls `take`, unless it is NULL, for each line but the last. 0, -EBADMSG, or what `take` returns. */
@@ -110,7 +115,11 @@ static int protocol_take_line(void *data, const struct protocol_line *line)
 	struct protocol_taking *taking = data;
 	enum inspect_kind kind = line->is_standard ? INSPECT_IMPORT : line->kind;
 	_cleanup_free_ char *what = strndup(line->what, line->what_len);
-	int r = what ? inspect_findings_add(taking->findings, kind, line->number, what) : -ENOMEM;
+	int r;
+
+	if (line->is_command)
+		return cli_list_add_owned(&taking->findings->commands, steal_pointer(&what));
+	r = what ? inspect_findings_add(taking->findings, kind, line->number, what) : -ENOMEM;
 
 	if (r == 0 && kind == INSPECT_IMPORT && taking->allowed &&
 	    !inspect_module_is_allowed(taking->allowed, what, line->is_standard))

@@ -15,8 +15,8 @@ struct wrapper {
 	const char *letters;      /* letters of options with an argument; NULL: none */
 	const char *const *words; /* long options with an argument; NULL-ended; NULL: none */
 	unsigned operands;        /* words before the command that are no options */
-	const char *const
-		*after; /* the command follows one of these words; NULL-ended; NULL: it follows the operands */
+	const char *const *after; /* the command follows one of these words; NULL-ended; NULL: the operands */
+	const char *without;      /* letters of options with which nothing is started; NULL: none */
 	const char *const *loads; /* long options, of `words`, whose argument is a library that is loaded; or NULL */
 	bool takes_variables;     /* NAME=VALUE before the command; "-S TEXT" */
 	bool adds_arguments;      /* the command gets further arguments */
@@ -42,7 +42,6 @@ static const struct wrapper wrappers[] = {
 	 .words = WORDS("--sched-runtime", "--sched-period", "--sched-deadline"),
 	 .operands = 1},
 	{.name = "taskset", .operands = 1},
-	{.name = "chroot", .words = WORDS("--groups", "--userspec"), .operands = 1},
 	{.name = "setarch"},
 	{.name = "linux32"},
 	{.name = "linux64"},
@@ -53,20 +52,11 @@ static const struct wrapper wrappers[] = {
 	 .words = WORDS("--ambient-caps", "--inh-caps", "--bounding-set", "--ruid", "--euid", "--rgid", "--egid",
 			"--reuid", "--regid", "--groups", "--securebits", "--pdeathsig", "--selinux-label",
 			"--apparmor-profile")},
-	{.name = "unshare",
-	 .letters = "RwSG",
-	 .words = WORDS("--root", "--wd", "--setuid", "--setgid", "--map-user", "--map-group", "--propagation",
-			"--setgroups")},
 	{.name = "flock",
 	 .letters = "wE",
 	 .words = WORDS("--timeout", "--wait", "--conflict-exit-code"),
 	 .operands = 1,
 	 .takes_code = true},
-	{.name = "sudo",
-	 .letters = "CDghpRrTtUu",
-	 .words = WORDS("--user", "--group", "--host", "--prompt", "--chdir", "--chroot"),
-	 .takes_variables = true},
-	{.name = "doas", .letters = "Cu"},
 	{.name = "strace", .letters = "abeEIoOpPsSuUX"},
 	{.name = "ltrace", .letters = "aAeDFlnopsux"},
 	{.name = "valgrind"},
@@ -82,6 +72,10 @@ static const struct wrapper wrappers[] = {
 	{.name = "ld-linux*.so*", .words = LOADER_WORDS, .loads = WORDS("--preload", "--audit")},
 	{.name = "ld-musl-*", .words = LOADER_WORDS, .loads = WORDS("--preload", "--audit")},
 	{.name = "ld.so", .words = LOADER_WORDS, .loads = WORDS("--preload", "--audit")},
+	{.name = "chroot", .is_unread = true},
+	{.name = "unshare", .is_unread = true},
+	{.name = "sudo", .is_unread = true},
+	{.name = "doas", .is_unread = true},
 	{.name = "parallel", .is_unread = true},
 	{.name = "script", .is_unread = true},
 	{.name = "watch", .is_unread = true},
@@ -91,7 +85,7 @@ static const struct wrapper wrappers[] = {
 	{.name = "npx", .is_unread = true},
 	{.name = "uv", .is_unread = true},
 	{.name = "exec", .letters = "a"},
-	{.name = "command"},
+	{.name = "command", .without = "vV"},
 	{.name = "builtin"},
 };
 
@@ -135,14 +129,18 @@ static bool wrapper_is_one_of(const char *word, size_t len, const char *const *w
 	return false;
 }
 
-/* Notes what the argument of an option does. */
-static void wrapper_take_argument(struct inspect_command *command, const struct wrapper *wrapper, bool is_text,
-				  bool loads, const char *argument)
+/* Notes what the argument of an option does. letter: of env, 'S' and 'C' are read; 'L': a library that is loaded. */
+static void wrapper_take_argument(struct inspect_command *command, const struct wrapper *wrapper, char letter,
+				  const char *argument)
 {
-	if (argument && is_text && wrapper->takes_variables)
-		command->inner_text = argument;
-	if (argument && loads && !inspect_command_load(command, argument))
+	if (!argument)
+		return;
+	if (letter == 'L' && !inspect_command_load(command, argument))
 		command->unseen = argument;
+	if (letter == 'S' && wrapper->takes_variables)
+		command->inner_text = argument;
+	if (letter == 'C' && wrapper->takes_variables)
+		command->directory = argument;
 }
 
 /* Reads "--word", "--word=argument" or "--word argument". The number of further words that it takes. */
@@ -153,20 +151,26 @@ static size_t wrapper_read_word(struct inspect_command *command, const struct wr
 	const bool has_argument = wrapper_is_one_of(*argv, len, wrapper->words);
 
 	if (has_argument)
-		wrapper_take_argument(command, wrapper, wrapper_is_one_of(*argv, len, WORDS("--split-string")),
-				      wrapper_is_one_of(*argv, len, wrapper->loads), equals ? equals + 1 : argv[1]);
+		wrapper_take_argument(command, wrapper,
+				      wrapper_is_one_of(*argv, len, wrapper->loads)            ? 'L'
+				      : wrapper_is_one_of(*argv, len, WORDS("--split-string")) ? 'S'
+				      : wrapper_is_one_of(*argv, len, WORDS("--chdir"))        ? 'C'
+											       : 0,
+				      equals ? equals + 1 : argv[1]);
 	return has_argument && !equals;
 }
 
 /* Reads "-abc", where "c" may have an argument, attached or not. The number of further words that it takes. */
 static size_t wrapper_read_letters(struct inspect_command *command, const struct wrapper *wrapper, char *const *argv)
 {
-	for (const char *letter = *argv + 1; *letter; letter++)
+	for (const char *letter = *argv + 1; *letter; letter++) {
+		command->starts_none = command->starts_none || (wrapper->without && strchr(wrapper->without, *letter));
 		if (wrapper->letters && strchr(wrapper->letters, *letter)) {
-			wrapper_take_argument(command, wrapper, *letter == 'S' && strcmp(wrapper->name, "env") == 0,
-					      false, letter[1] ? letter + 1 : argv[1]);
+			wrapper_take_argument(command, wrapper, *letter == 'L' ? 0 : *letter,
+					      letter[1] ? letter + 1 : argv[1]);
 			return letter[1] == '\0';
 		}
+	}
 	return 0;
 }
 
@@ -261,7 +265,8 @@ bool inspect_read_wrapper(struct inspect_command *command, const char *name, cha
 		command->unseen = wrapper->name;
 	else
 		wrapper_find_inner(command, wrapper, argv + 1);
-	if (command->inner && !*command->inner && !command->inner_text && !wrapper->adds_arguments)
+	if ((command->inner && !*command->inner && !command->inner_text && !wrapper->adds_arguments) ||
+	    command->starts_none)
 		command->inner = NULL;
 	return true;
 }

@@ -37,6 +37,7 @@ class Findings:
         self.found = {}
         self.count = {}
         self.patterns = load_patterns()
+        self.commands = []  # of a shell script: pairs of a line and a command (shell_commands.py)
 
     def add(self, line, kind, what):
         finding = (max(line, 1), kind, clean(what))
@@ -55,7 +56,9 @@ class Findings:
     def print(self):
         for line, kind, what in sorted(self.found):
             sys.stdout.write("%d %s %s\n" % (line, kind, what or "-"))
-        sys.stdout.write("end %d\n" % len(self.found))
+        for line, text in self.commands:
+            sys.stdout.write("%d command %s\n" % (line, text))
+        sys.stdout.write("end %d\n" % (len(self.found) + len(self.commands)))
 
 
 def read_program():

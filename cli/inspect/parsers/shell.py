@@ -10,6 +10,7 @@ import sys
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from findings import Findings, read_program
+from shell_commands import Commands
 from shell_words import split_commands
 
 NETWORK = {
@@ -69,8 +70,9 @@ def is_reading_program(name, words):
 class Looker:
     """Looks at one script."""
 
-    def __init__(self, findings, base_line):
+    def __init__(self, findings, base_line, commands=None):
         self.findings = findings
+        self.commands = commands  # is told of all commands; None: nothing is
         self.base_line = base_line  # of a text in another program: the line of each finding. None: the command's own
 
     def line(self, command):
@@ -83,6 +85,8 @@ class Looker:
         commands = split_commands(text)
         for at, command in enumerate(commands):
             name, words = name_of(command.words)
+            if self.commands:
+                self.commands.add(self.line(command), command)
             self.look_at_command(command, name, words, depth)
             for inner in command.inner:
                 self.look_at_inner(command, name, words, inner, depth)
@@ -106,8 +110,8 @@ class Looker:
             self.add(command, "persistence")
         if name in SHELLS and "-c" in words:
             self.look_at_program(command, name, words, depth)
-        if name == "eval":
-            self.look_deeper(command, " ".join(words), depth)
+        if name == "eval" or (name == "trap" and words):
+            self.look_deeper(command, " ".join(words) if name == "eval" else words[0], depth, self.commands)
         self.look_at_hiding(command)
         self.look_at_damage(command, name, words)
         self.look_at_remote_shell(command, name, words)
@@ -120,10 +124,10 @@ class Looker:
         else:
             self.look_deeper(command, program, depth)
 
-    def look_deeper(self, command, text, depth):
-        """Looks at a program in a command."""
+    def look_deeper(self, command, text, depth, commands=None):
+        """Looks at a program in a command. commands: if that is told what the program runs."""
         if depth < DEPTH_MAX:
-            Looker(self.findings, self.line(command)).look_at(text, depth + 1)
+            Looker(self.findings, self.line(command), commands).look_at(text, depth + 1)
         else:
             self.add(command, "obfuscated", "programs in programs, more than %d deep" % DEPTH_MAX)
 
@@ -163,7 +167,7 @@ class Looker:
 
     def look_at_inner(self, command, name, words, inner, depth):
         """A command substitution or process substitution in a command."""
-        self.look_deeper(command, inner, depth)
+        self.look_deeper(command, inner, depth, self.commands)
         runs = name in ("eval", "source", ".") or (
             name in SHELLS and ("-c" in words or "<(" in " ".join(words) or "$(" in " ".join(command.targets))
         )
@@ -228,7 +232,9 @@ def main():
     findings = Findings()
     if len(sys.argv) > 1:
         check_syntax(findings, program, sys.argv[1])
-    Looker(findings, None).look_at(program.decode("utf-8", "replace"))
+    commands = Commands()
+    Looker(findings, None, commands).look_at(program.decode("utf-8", "replace"))
+    findings.commands = commands.lines
     findings.print()
 
 

@@ -18,6 +18,9 @@ class Command:
         self.line = line
         self.is_piped_from_previous = is_piped_from_previous
         self.words = []
+        self.known = []  # for each word: whether it is what the program gets. False: the shell expands it
+        self.reads_other = is_piped_from_previous  # its standard input is not that of the shell
+        self.document = None  # the text that it reads, of a here-document without expansions
         self.targets = []
         self.inner = []
         self.escapes = 0  # characters written as \x.. or \ooo in $'...'
@@ -53,6 +56,7 @@ class Splitter:
         self.counted = 0  # up to where lines are counted
         self.commands = []
         self.word = None
+        self.is_expanded = False  # the word
         self.takes_target = False
         self.heredocs = []
         self.command = Command(1, False)
@@ -70,7 +74,10 @@ class Splitter:
         if not self.command.words:
             self.command.line = self.current_line()
         (self.command.targets if self.takes_target else self.command.words).append(self.word)
+        if not self.takes_target:
+            self.command.known.append(not self.is_expanded)
         self.word = None
+        self.is_expanded = False
         self.takes_target = False
 
     def end_command(self, is_pipe):
@@ -93,6 +100,7 @@ class Splitter:
         else:
             end = find_end_of_substitution(self.text, start, opening, closing)
         inner = self.text[start:end]
+        self.is_expanded = True
         if self.text[self.at : self.at + 3] != "$((":
             self.command.inner.append(inner)
         self.add("$(" if closing == "`" else self.text[self.at : start])
@@ -101,6 +109,7 @@ class Splitter:
 
     def take_dollar(self):
         text, at = self.text, self.at
+        self.is_expanded = True
         if text.startswith("$(", at):
             self.take_substitution(at + 2, "(", ")")
         elif text.startswith("${", at):
@@ -160,15 +169,18 @@ class Splitter:
         self.at = match.end()
         if match.group(3):
             is_quoted = match.group(2) != "" or "\\" in match.group(0)
-            self.heredocs.append((match.group(1) == "-", match.group(3), is_quoted))
+            self.heredocs.append((match.group(1) == "-", match.group(3), is_quoted, self.command))
+        self.command.reads_other = True
 
     def skip_heredocs(self):
         """Goes on behind the texts of the here-documents of the line that has ended."""
-        for strips, end, is_quoted in self.heredocs:
+        for strips, end, is_quoted, command in self.heredocs:
             pattern = re.compile(r"^%s%s$" % (r"\t*" if strips else "", re.escape(end)), re.MULTILINE)
             match = pattern.search(self.text, self.at)
             start, self.at = self.at, match.end() if match else len(self.text)
             text = self.text[start : match.start() if match else len(self.text)]
+            if is_quoted or not re.search(r"[$`\\]", text):
+                command.document = re.sub(r"(?m)^\t+", "", text) if strips else text
             if not is_quoted and self.commands:
                 self.commands[-1].inner += find_substitutions(text)
             name = self.commands[-1].words[0] if self.commands and self.commands[-1].words else ""
@@ -220,12 +232,20 @@ class Splitter:
             self.end_word()
             self.at = redirection.end()
             self.takes_target = True
+            self.command.reads_other = self.command.reads_other or "<" in redirection.group(2)
         elif operator:
             self.take_operator(operator.group(0))
         else:
             end = re.compile(r"[^\\\s'\"$`<>;|&()#]+|.", re.DOTALL).match(self.text, self.at).end()
+            self.is_expanded = self.is_expanded or self.is_pattern(self.text[self.at : end])
             self.add(self.text[self.at : end])
             self.at = end
+
+    def is_pattern(self, text):
+        """Whether a shell makes other words of this one. "{" and "[" alone are commands."""
+        return bool(re.search(r"[*?]", text)) or (text[0] == "~" and self.word is None) or (
+            bool(re.search(r"[\[{].", text)) and text not in ("[[", "{}")
+        )
 
     def split(self):
         while self.at < len(self.text):

