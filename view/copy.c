@@ -33,6 +33,7 @@ struct copy {
 	int from_fd, to_fd;
 	char **dir; /* paths of all directories, those above first; owned */
 	size_t dirs, dir_room, entries;
+	uint64_t record_bytes; /* what the records of all entries that were found take */
 	void *links; /* struct copy_link, for tsearch(3) */
 	struct copy_room room;
 	struct timespec last_ctime; /* the latest of the copy */
@@ -139,15 +140,27 @@ static int copy_add_dir(struct copy *copy, const char *path)
 	return copy->dir[copy->dirs++] ? 0 : -ENOMEM;
 }
 
+/* Counts an entry that was found. 0; -E2BIG or -EFBIG: there are too many, or their paths are too long. */
+static int copy_count_entry(struct copy *copy, const char *path)
+{
+	if (++copy->entries > COPY_ENTRIES_MAX)
+		return copy_fail(copy, -E2BIG, path, "is one entry more than the 1,000,000 that are copied");
+	copy->record_bytes += sizeof(struct copy_record) + strlen(path) + 1;
+	/* The last record is that of the directory itself. */
+	if (copy->record_bytes + sizeof(struct copy_record) + 1 > COPY_RECORDS_BYTES_MAX)
+		return copy_fail(copy, -EFBIG, "", "has more than 1 GiB of paths, which is the most that is recorded");
+	return 0;
+}
+
 /* Copies what a name leads to; of a directory, it is made and noted. 0 or -errno. */
 static int copy_name(struct copy *copy, int from_dir_fd, int to_dir_fd, const char *name, const char *path)
 {
 	const char *what = "cannot be written to the copy in TMPDIR";
 	struct stat st;
-	int r;
+	int r = copy_count_entry(copy, path);
 
-	if (++copy->entries > COPY_ENTRIES_MAX)
-		return copy_fail(copy, -E2BIG, path, "is one entry more than the 1,000,000 that are copied");
+	if (r < 0)
+		return r;
 	if (fstatat(from_dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return errno == ENOENT ? 0 : copy_fail(copy, -errno, path, "cannot be read");
 	copy_size_add(&copy->size, &st);

@@ -13,6 +13,7 @@
 #define COPY_DIR_NAME "copy"        /* directory that has the copy */
 #define COPY_RECORDS_NAME "records" /* file of struct copy_record; missing: the copy is not complete */
 #define COPY_ENTRIES_MAX 1000000u   /* most entries that are copied */
+#define COPY_RECORDS_BYTES_MAX (1u << 30) /* most bytes of the file of records, which is read as a whole */
 
 /*
  * How an entry of the copy was when the program started. The file has one for each entry, followed by the path and

@@ -9,8 +9,6 @@
 #include "base/io.h"
 #include "base/times.h"
 
-#define RECORDS_BYTES_MAX (1u << 30) /* most bytes of the file */
-
 static int records_compare(const void *left, const void *right)
 {
 	const struct workspace_record *a = left, *b = right;
@@ -66,7 +64,7 @@ static int records_parse_all(struct workspace_records *records, size_t len)
 int workspace_records_load(int layer_fd, struct workspace_records *records)
 {
 	size_t len;
-	int r = io_read_file(layer_fd, COPY_RECORDS_NAME, RECORDS_BYTES_MAX, &records->text, &len);
+	int r = io_read_file(layer_fd, COPY_RECORDS_NAME, COPY_RECORDS_BYTES_MAX, &records->text, &len);
 
 	if (r == 0)
 		r = records_parse_all(records, len);

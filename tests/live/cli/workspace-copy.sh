@@ -241,4 +241,23 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null && chmod 711 "$T" &&
 		fail "applied: $(ls -lR "$T/user/w")"
 	"${as[@]}" "$CALLGATE" ws discard "$id" || fail "discard"
 fi
+
+# The records of a copy are read as a whole, so more than 1 GiB of paths is refused before the program starts.
+if [ -n "${CHECK_LONG:-}" ]; then
+	W=$T/deep
+	"$PYTHON" - "$W" <<'END' || die "no deep tree"
+import os, sys
+os.mkdir(sys.argv[1])
+os.chdir(sys.argv[1])
+for _ in range(14):
+    os.mkdir('d' * 250)
+    os.chdir('d' * 250)
+for i in range(290000):
+    if i % 60000 == 0:
+        open('of%d' % i, 'w').close()
+        of = 'of%d' % i
+    os.link(of, '%0205d' % i)
+END
+	refuses "the directory has more than 1 GiB of paths"
+fi
 exit $live_failed
