@@ -98,7 +98,7 @@ begin_run
 ws keep "$id" || fail "a run that goes on cannot be kept"
 kill "$runner"
 end_run
-rm "$T/go"
+rm "$T/go" "$T/up"
 [ "$(ws list --json | jq -r .id)" = "$id" ] || fail "a run that was ended leaves no workspace: $(ws list)"
 ws keep --undo "$id"
 discard_all
