@@ -29,7 +29,7 @@ int journal_create(int workspace_fd)
 	return fsync(workspace_fd) < 0 ? -errno : steal_fd(&fd);
 }
 
-int journal_begin(int journal_fd, const char *path)
+int journal_begin(int journal_fd, const char *path, bool on_disk)
 {
 	_cleanup_json_ json_t *json = report_make_text_json(path);
 	_cleanup_free_ char *text = json ? json_dumps(json, JSON_ENCODE_ANY) : NULL;
@@ -43,7 +43,7 @@ int journal_begin(int journal_fd, const char *path)
 	r = io_write_all(journal_fd, line, (size_t)len);
 	if (r < 0)
 		return r;
-	return fdatasync(journal_fd) < 0 ? -errno : 0;
+	return on_disk && fdatasync(journal_fd) < 0 ? -errno : 0;
 }
 
 int journal_end(int journal_fd)

@@ -10,8 +10,11 @@
 /* Makes the journal. -EEXIST: there is one of an apply that did not end. A descriptor owned by the caller or -errno. */
 int journal_create(int workspace_fd);
 
-/* Notes, before anything is changed, that a path is begun, and that it is done. 0 or -errno. */
-int journal_begin(int journal_fd, const char *path);
+/*
+ * Notes, before anything is changed, that a path is begun, and that it is done. on_disk: also for after a crash of the
+ * machine, which takes milliseconds: needed when a crash may leave something half-made there. 0 or -errno.
+ */
+int journal_begin(int journal_fd, const char *path, bool on_disk);
 int journal_end(int journal_fd);
 
 /* True when an apply of the workspace goes on, or was interrupted. */

@@ -148,6 +148,8 @@ static bool apply_check_journal(struct apply *apply, int error)
 static void apply_change(struct apply *apply, size_t at, enum apply_step step)
 {
 	const struct workspace_change *change = &apply->plan->changes.item[at];
+	/* Of a removal nothing is half-made. Thousands of them would wait for the disk one by one. */
+	const bool on_disk = step != APPLY_MAKE_PLACE && step != APPLY_REMOVE;
 	int r;
 
 	if (apply->failed || apply->plan->state[at] != PLAN_APPLY || !apply_has_step(apply->plan, change, step))
@@ -156,7 +158,7 @@ static void apply_change(struct apply *apply, size_t at, enum apply_step step)
 		ws_plan_set_conflict(apply->plan, change, NULL);
 		return;
 	}
-	if (!apply_check_journal(apply, journal_begin(apply->journal_fd, change->path)))
+	if (!apply_check_journal(apply, journal_begin(apply->journal_fd, change->path, on_disk)))
 		return;
 	r = apply_do_step(apply, change, step);
 	if (r < 0)
@@ -201,6 +203,21 @@ static void apply_hold_deletions(const struct apply *apply)
 		cli_print_error(APPLY_VERB, "nothing is deleted, because not all that is new was put");
 }
 
+/* Forces to the disk what was put, before old names of it are removed: their removals do not wait for the disk. */
+static void apply_sync_puts(struct apply *apply)
+{
+	const struct plan *plan = apply->plan;
+	bool removes = false;
+
+	for (size_t i = 0; !removes && i < plan->changes.count; i++)
+		removes = plan->state[i] == PLAN_APPLY && apply_has_step(plan, &plan->changes.item[i], APPLY_REMOVE);
+	if (!removes || apply->failed || syncfs(plan->layer->base_fd) == 0)
+		return;
+	cli_print_error(APPLY_VERB, "nothing is deleted: what was put cannot be written to the disk: %s",
+			strerror(errno));
+	apply->failed = true;
+}
+
 /* Applies what the plan says: removals and attributes of directories from below, new entries from above. */
 static void apply_plan(struct apply *apply)
 {
@@ -211,6 +228,7 @@ static void apply_plan(struct apply *apply)
 	for (size_t i = 0; i < count; i++)
 		apply_change(apply, i, APPLY_PUT);
 	apply_hold_deletions(apply);
+	apply_sync_puts(apply);
 	for (size_t i = count; i > 0; i--)
 		apply_change(apply, i - 1, APPLY_REMOVE);
 	for (size_t i = count; i > 0; i--)
@@ -221,7 +239,7 @@ static void apply_plan(struct apply *apply)
 static void apply_write_conflict(struct apply *apply, const struct workspace_change *change,
 				 struct ws_conflict *conflict)
 {
-	if (!apply_check_journal(apply, journal_begin(apply->journal_fd, change->path)))
+	if (!apply_check_journal(apply, journal_begin(apply->journal_fd, change->path, true)))
 		return;
 	ws_conflict_write(apply->plan, change, apply->temporary, conflict);
 	(void)apply_check_journal(apply, journal_end(apply->journal_fd));

@@ -188,9 +188,9 @@ START_TEST(test_journal)
 	fd = journal_create(dir);
 	ck_assert_int_ge(fd, 0);
 	ck_assert_int_eq(journal_create(dir), -EEXIST);
-	ck_assert_int_eq(journal_begin(fd, "a\n\\\xff\"done\n"), 0);
+	ck_assert_int_eq(journal_begin(fd, "a\n\\\xff\"done\n", false), 0);
 	ck_assert_int_eq(journal_end(fd), 0);
-	ck_assert_int_eq(journal_begin(fd, "done"), 0);
+	ck_assert_int_eq(journal_begin(fd, "done", true), 0);
 	ck_assert_int_eq(journal_visit(dir, visit, NULL), 0);
 	ck_assert_str_eq(visited, "[a\n\\\xff\"done\n][done?]");
 	ck_assert_int_eq(journal_end(fd), 0);
