@@ -124,18 +124,6 @@ static bool store_is_kept(int workspace_fd)
 	return faccessat(workspace_fd, STORE_KEPT_NAME, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-bool workspace_is_empty(int workspace_fd)
-{
-	struct workspace workspace;
-
-	if (store_is_kept(workspace_fd))
-		return false;
-	for (size_t i = 0; workspace_read_dir(workspace_fd, i, &workspace) == 0; i++)
-		if (!store_layer_is_empty(workspace_fd, i, workspace.dir))
-			return false;
-	return true;
-}
-
 /* Removes what workspace_remove() has renamed, also in a process that was killed meanwhile. 0 or -errno. */
 static int store_remove_renamed(int store_fd)
 {
@@ -306,6 +294,20 @@ int workspace_read_dir(int workspace_fd, size_t at, struct workspace *workspace)
 	_cleanup_json_ json_t *info = store_read_info(workspace_fd);
 
 	return info && store_parse_dir(info, at, workspace) ? 0 : -EIO;
+}
+
+bool workspace_is_empty(int workspace_fd)
+{
+	_cleanup_json_ json_t *info = store_read_info(workspace_fd);
+	const size_t count = json_array_size(json_object_get(info, "dirs"));
+	struct workspace workspace;
+
+	if (store_is_kept(workspace_fd))
+		return false;
+	for (size_t i = 0; i < count; i++)
+		if (!store_parse_dir(info, i, &workspace) || !store_layer_is_empty(workspace_fd, i, workspace.dir))
+			return false;
+	return count > 0; /* what does not say its directories is kept */
 }
 
 static int store_compare_times(const void *left, const void *right)

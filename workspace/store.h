@@ -39,7 +39,7 @@ int workspace_create(int base_fd, const char *id, const char *const *dirs, size_
 
 /*
  * True when no layer of a workspace, an open directory, has or would have an entry: the run has changed nothing. False
- * for one that is kept.
+ * for one that is kept, and when that cannot be read.
  */
 bool workspace_is_empty(int workspace_fd);
 

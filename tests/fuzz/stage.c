@@ -358,7 +358,7 @@ static void play_program(const struct script_segment *segment)
 		program_flood(program);
 	else if (segment->op == 'i')
 		program->input = segment->len > 0 && strchr("01e", segment->data[0]) ? segment->data[0] : '1';
-	else if (segment->op == 'm' && program->options.on_room)
+	else if (segment->op == 'm' && program->options.on_room && program->options.stdin_is_open)
 		program->options.on_room(program->options.data);
 	else if (segment->op == 'd')
 		program_say_denials(program, segment);

@@ -11,6 +11,7 @@ picture()
 # Starts a run that goes on until end_run. Its workspace is $id.
 begin_run()
 {
+	rm -f "$T/go" "$T/up" # of an earlier one
 	mkfifo "$T/go"
 	"$CALLGATE" run "${WORKSPACE_COW:---cow}" -q --profile minimal -w "$W" -r /usr -x /usr/bin -i -- \
 		/bin/sh -c 'echo up; read x' <"$T/go" >"$T/up" 2>"$T/err" &

@@ -122,6 +122,19 @@ grep -q 'has not ended' "$T/err2" || fail "in use: $(cat "$T/err2")"
 end_run
 discard_all
 
+# What was written is kept when the supervisor dies, also if info.json cannot be read.
+mkfifo "$T/never"
+"$CALLGATE" run "${WORKSPACE_COW:---cow}" -q --profile minimal -w "$W" -r /usr -x /usr/bin -i -- \
+	/bin/sh -c 'echo x >last; echo up; read x' <>"$T/never" >"$T/wrote" 2>"$T/err" &
+runner=$!
+until [ -s "$T/wrote" ]; do kill -0 "$runner" 2>/dev/null || break; done
+echo junk >"$(echo "$TMPDIR"/callgate-*/workspaces/*/info.json)"
+read -r supervisor _ <"/proc/$runner/task/$runner/children"
+kill -KILL "$supervisor"
+wait "$runner"
+[ "$(cat "$TMPDIR"/callgate-*/workspaces/*/0/*/last)" = x ] || fail "lost what was written: $(cat "$T/err")"
+rm -rf "$TMPDIR"/callgate-*/workspaces
+
 # What would write to the directory past its layer is refused, and leaves no workspace.
 printf '%s' '{"version": 1, "name": "again", "filesystem": {"redirect": [{"from": "/again", "to": "@workdir/a"}],
 	"read": ["/usr"]}}' >"$T/again.json"
