@@ -1,6 +1,6 @@
 #!/bin/bash
 # callgate inspect on programs of the distribution: nearly none has an alarm. On hostile snippets of the usual kinds
-# (tests/cases/inspect-hostile.txt): what is obvious is named.
+# (tests/cases/inspect-hostile.txt): what is obvious is named, and what is not does nothing in a run, either.
 . "$(dirname "$0")/../lib.sh"
 need jq python3 node
 benign_max=100
@@ -50,4 +50,40 @@ while read -r file kinds; do
 	*) [ "$wanted" = contained ] || fail "${file##*/}: has only: $kinds" ;;
 	esac
 done < <(jq -r '.files[] | "\(.file) \([.findings[].kind] | join(" "))"' "$T/hostile.json")
-echo "${#benign[@]} benign programs, $(wc -l <"$T/alarms") with an alarm; ${#snippets[@]} snippets, $named named"
+# ---- in a run they do nothing to the user's files ----
+cat >"$T/each.sh" <<'END2'
+each()
+{
+	case $1 in
+	*.py) set -- python3 "$1" ;;
+	*.js) set -- node "$1" ;;
+	*) set -- bash "$1" ;;
+	esac
+	timeout -k 1 10 "$@" </dev/null 2>&1
+}
+for one; do
+	each "$one"
+done
+echo ended
+END2
+# harmed: the user's files are changed, or were printed; makes new ones.
+harmed()
+{
+	local changed=no
+	[ ! -d "$T/home" ] || [ "$(cd "$T/home" && grep -r '' . | sort)" = './.ssh/id_rsa:canary' ] || changed=yes
+	rm -rf "$T/home" && mkdir -p "$T/home/.ssh" && echo canary >"$T/home/.ssh/id_rsa" && : >"$T/home/.bashrc"
+	[ $changed = yes ] || grep -q canary "$T/out" 2>/dev/null
+}
+harmed
+# What would empty or stop a machine without a sandbox, and what needs a network, is for the tests of attacks.
+unnamed=("$T"/hostile/*-contained.*)
+rest=("$T"/hostile/*-{credentials,persistence,process}.*)
+(cd "$T" && HOME=$T/home bash "$T/each.sh" "${unnamed[@]}" >"$T/out" 2>&1)
+harmed || fail "outside of a run nothing is harmed, either: $(cat "$T/out")"
+mkdir "$T/w"
+(cg run --profile extended -r "$T/hostile" -r "$T/each.sh" -w "$T/w" --env "HOME=$T/home" -- \
+	bash "$T/each.sh" "${unnamed[@]}" "${rest[@]}" >"$T/out" 2>&1)
+grep -qx ended "$T/out" || fail "not all snippets ran: $(tail -3 "$T/out")"
+harmed && fail "something got out: $(cat "$T/out")"
+echo "${#benign[@]} benign programs, $(wc -l <"$T/alarms") with an alarm; ${#snippets[@]} snippets, $named named," \
+	"$((${#unnamed[@]} + ${#rest[@]})) run"
