@@ -95,10 +95,16 @@ def swap():
     ctypes.memmove(address, evil, 16)
     open("swapped", "w").close()
 threading.Thread(target=swap, daemon=True).start()
-for i in range(1 if sys.argv[4] == "once" else 15):
+# one of four that is flipped is connected: when both looks at the address see the good one
+least, most = (1, 1) if sys.argv[4] == "once" else (15, 100)
+reached = tries = 0
+while tries < least or (tries < most and not reached):
     s = socket.socket()
     s.settimeout(15)
-    print("connected" if libc.connect(s.fileno(), address, 16) == 0 else "denied")
+    connected = libc.connect(s.fileno(), address, 16) == 0
+    print("connected" if connected else "denied")
+    reached += connected
+    tries += 1
 END
 approver "file:$T/w/swapped=once" no
 asks "socket:$T/s" -- python3 swap.py "$echo" "$banner" a.test once
