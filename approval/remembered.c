@@ -51,10 +51,11 @@ bool remembered_find(int fd, const struct approval_question *question, uint64_t 
 int remembered_add(int fd, const struct approval_question *question, const char *text, uint64_t expires_s)
 {
 	json_t *asked = json_loads(text, 0, NULL);
-	json_t *entry = json_pack("{s:s, s:s, s:I, s:O?, s:O*, s:O?}", "scope", question->scope, "policy_sha256",
-				  question->policy_sha256, "expires", (json_int_t)expires_s, "path",
-				  json_object_get(asked, "resolved"), "endpoint", json_object_get(asked, "endpoint"),
-				  "right", json_object_get(asked, "right"));
+	json_t *entry =
+		json_pack("{s:s, s:s, s:I, s:O?, s:O*, s:O*, s:O?}", "scope", question->scope, "policy_sha256",
+			  question->policy_sha256, "expires", (json_int_t)expires_s, "path",
+			  json_object_get(asked, "resolved"), "endpoint", json_object_get(asked, "endpoint"), "request",
+			  json_object_get(asked, "request"), "right", json_object_get(asked, "right"));
 	_cleanup_free_ char *json = entry ? json_dumps(entry, JSON_COMPACT | JSON_ENSURE_ASCII) : NULL;
 	struct stat st;
 	int r = -ENOMEM;

@@ -151,23 +151,7 @@ static void http1_on_record_acknowledged(void *ctx, int error)
 	conn_pump_mode(conn);
 }
 
-/* The approver has answered. The server may have closed meanwhile: then it is connected again. */
-static void http1_on_question_answered(void *ctx, int error)
-{
-	struct conn *conn = ctx;
-	struct http1_state *http1 = conn->state;
-
-	if (channel_peer_has_hung_up(&conn->client)) { /* then the answer is for nobody any more */
-		conn_close(conn, "client", NULL, false);
-		return;
-	}
-	request_take_answer(conn, &http1->request, error);
-	if (error == 0 && conn->upstream.watch.fd < 0)
-		http1_reopen_upstream(conn);
-	else
-		http1_judge_request(conn);
-	conn_pump_mode(conn);
-}
+static void http1_on_question_answered(void *ctx, int error);
 
 /* Asks about the request. False: it is to be refused. */
 static bool http1_ask_about_request(struct conn *conn)
@@ -202,6 +186,26 @@ enum http1_step http1_watch_while_asked(struct conn *conn)
 		bytes_release(&http1->from_server);
 	}
 	return fill > 0 ? HTTP1_STEP_PROGRESS : HTTP1_STEP_NO_PROGRESS;
+}
+
+/*
+ * The approver has answered. A client that has closed meanwhile is answered no more. A server that has is connected to
+ * again.
+ */
+static void http1_on_question_answered(void *ctx, int error)
+{
+	struct conn *conn = ctx;
+	struct http1_state *http1 = conn->state;
+
+	http1->server_waits = false; /* what has come since the last pump counts, too */
+	if (http1_watch_while_asked(conn) == HTTP1_STEP_CONN_ENDED)
+		return;
+	request_take_answer(conn, &http1->request, error);
+	if (error == 0 && conn->upstream.watch.fd < 0)
+		http1_reopen_upstream(conn);
+	else
+		http1_judge_request(conn);
+	conn_pump_mode(conn);
 }
 
 void http1_judge_request(struct conn *conn)

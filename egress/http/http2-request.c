@@ -205,18 +205,48 @@ static const char *http2_read_request(struct http2_stream *stream)
 	return NULL;
 }
 
-/* Judges a request whose head is complete. An allowed one is forwarded once its record is acknowledged. */
-static void http2_judge_request(struct http2_stream *stream)
+static void http2_on_question_answered(void *ctx, int error);
+
+/* The length of a request's body, as a question tells it. */
+static int64_t http2_get_body_bytes(const struct http2_stream *stream)
+{
+	const char *length = http2_head_find_field(&stream->request, "content-length");
+	int64_t bytes = 0;
+
+	if (stream->up.has_ended)
+		return (int64_t)bytes_count_left(&stream->up.unsent_bytes);
+	if (!length || !*length)
+		return CONTROL_BODY_OF_UNKNOWN_LENGTH;
+	for (; *length; length++) /* nghttp2 has checked it, and resets a stream whose body has another length */
+		if (*length < '0' || *length > '9' || __builtin_mul_overflow(bytes, 10, &bytes) ||
+		    __builtin_add_overflow(bytes, *length - '0', &bytes))
+			return CONTROL_BODY_OF_UNKNOWN_LENGTH;
+	return bytes;
+}
+
+/* Asks about a request. False: it is to be refused. */
+static bool http2_ask_about_request(struct http2_stream *stream)
+{
+	const char *path = http2_head_find_field(&stream->request, ":path"), *query = path ? strchr(path, '?') : NULL;
+	const struct request_details details = {
+		.query = query, .query_len = query ? strlen(query) : 0, .body_bytes = http2_get_body_bytes(stream)};
+
+	if (!request_ask(stream->http2->conn, &stream->request_to_judge, &details, http2_on_question_answered, stream))
+		return false;
+	stream->phase = HTTP2_AWAITING_ANSWER;
+	http2_lend_window(stream);
+	return true;
+}
+
+/* Judges a request that was read. An allowed one is forwarded once its record is acknowledged. */
+static void http2_judge_read_request(struct http2_stream *stream)
 {
 	struct conn *conn = stream->http2->conn;
-	const char *wrong = http2_read_request(stream);
 
-	if (wrong) {
-		http2_refuse_request(stream, 400, wrong);
-		return;
-	}
 	request_judge(conn, &stream->request_to_judge, stream->request.field, stream->request.field_count,
 		      &stream->verdict);
+	if (stream->verdict.can_be_asked_about && http2_ask_about_request(stream))
+		return;
 	stream->phase = HTTP2_AWAITING_RECORD_ACK;
 	if (!stream->verdict.is_allowed) {
 		request_write_record(conn, &stream->request_to_judge, &stream->verdict, NULL, NULL, &stream->record_id);
@@ -225,6 +255,28 @@ static void http2_judge_request(struct http2_stream *stream)
 	}
 	request_write_record(conn, &stream->request_to_judge, &stream->verdict, http2_on_record_acknowledged, stream,
 			     &stream->record_id);
+}
+
+/* The approver has answered. */
+static void http2_on_question_answered(void *ctx, int error)
+{
+	struct http2_stream *stream = ctx;
+	struct conn *conn = stream->http2->conn;
+
+	request_take_answer(conn, &stream->request_to_judge, error);
+	http2_judge_read_request(stream);
+	conn_pump_mode(conn);
+}
+
+/* Judges a request whose head is complete. */
+static void http2_judge_request(struct http2_stream *stream)
+{
+	const char *wrong = http2_read_request(stream);
+
+	if (wrong)
+		http2_refuse_request(stream, 400, wrong);
+	else
+		http2_judge_read_request(stream);
 }
 
 /*

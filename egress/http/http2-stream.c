@@ -36,6 +36,7 @@ void http2_stream_free(struct http2_stream *stream)
 	while (*at != stream)
 		at = &(*at)->next;
 	*at = stream->next;
+	request_withdraw(stream->http2->conn, &stream->request_to_judge);
 	line_forget_ack_callbacks(stream->http2->conn->egress->line, stream);
 	http2_head_release(&stream->request);
 	http2_head_release(&stream->response);
@@ -79,17 +80,36 @@ const char *http2_head_find_field(const struct http2_head *head, const char *nam
 /* Reopens a session's flow-control window by the bytes that are handled. id -1: the stream is closed. */
 static void http2_consume_bytes(nghttp2_session *session, int32_t id, size_t len)
 {
-	/* Both calls fail only for a closed stream. */
+	/* All of these calls fail only for a closed stream. */
 	if (id >= 0)
 		(void)nghttp2_session_consume(session, id, len);
 	else
 		(void)nghttp2_session_consume_connection(session, len);
 }
 
+/* As http2_consume_bytes(), of bytes of a body: the connection's window may be open again by some of them. */
+static void http2_consume_body_bytes(struct http2_body *body, nghttp2_session *session, int32_t id, size_t len)
+{
+	const size_t lent = len < body->bytes_lent ? len : body->bytes_lent;
+
+	body->bytes_lent -= lent;
+	if (lent && id >= 0)
+		(void)nghttp2_session_consume_stream(session, id, lent);
+	http2_consume_bytes(session, id, len - lent);
+}
+
+void http2_lend_window(struct http2_stream *stream)
+{
+	const size_t len = bytes_count_left(&stream->up.unsent_bytes);
+
+	(void)nghttp2_session_consume_connection(stream->http2->client, len - stream->up.bytes_lent);
+	stream->up.bytes_lent = len;
+}
+
 void http2_drop_body(struct http2_body *body, nghttp2_session *session, int32_t id)
 {
 	if (body->unsent_bytes.data)
-		http2_consume_bytes(session, id, bytes_count_left(&body->unsent_bytes));
+		http2_consume_body_bytes(body, session, id, bytes_count_left(&body->unsent_bytes));
 	bytes_release(&body->unsent_bytes);
 }
 
@@ -154,7 +174,8 @@ static ssize_t read_body(nghttp2_session *session, int32_t id, uint8_t *out, siz
 	(void)bytes_take(&body->unsent_bytes, out, len);
 	budget_spend_bytes(&http2->conn->use, up, len);
 	body->bytes_moved += len;
-	http2_consume_bytes(up ? http2->client : http2->upstream, up ? stream->client_id : stream->upstream_id, len);
+	http2_consume_body_bytes(body, up ? http2->client : http2->upstream,
+				 up ? stream->client_id : stream->upstream_id, len);
 	if (body->has_ended && !body->unsent_bytes.data)
 		*flags |= NGHTTP2_DATA_FLAG_EOF;
 	if (body->has_ended && !body->unsent_bytes.data && !up && submit_trailers(stream))
@@ -179,6 +200,8 @@ static int http2_on_data(nghttp2_session *session, uint8_t flags, int32_t id, co
 	}
 	if (bytes_add(up ? &stream->up.unsent_bytes : &stream->down.unsent_bytes, data, len) < 0)
 		return NGHTTP2_ERR_CALLBACK_FAILURE;
+	if (up && stream->phase == HTTP2_AWAITING_ANSWER)
+		http2_lend_window(stream);
 	http2_resume_body(stream, up);
 	return 0;
 }

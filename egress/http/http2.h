@@ -24,6 +24,8 @@ struct http2_body {
 	bool has_ended;        /* no more bytes will be added */
 	bool waits_for_data;   /* nghttp2 waits until http2_resume_body() is called */
 	uint64_t bytes_moved;  /* number of bytes that were sent */
+	/* of unsent_bytes: bytes by which the connection's window is open again, and the stream's is not */
+	size_t bytes_lent;
 };
 
 /* The header fields of one message. */
@@ -38,6 +40,7 @@ struct http2_head {
 
 enum http2_phase {
 	HTTP2_RECEIVING_HEAD,      /* the request is arriving */
+	HTTP2_AWAITING_ANSWER,     /* waits for the approver's answer to the question about the request */
 	HTTP2_AWAITING_RECORD_ACK, /* waits until the request's record is acknowledged */
 	HTTP2_FORWARDED,           /* allowed and on record; sending was tried; the record lacks its outcome */
 	HTTP2_REFUSED_BY_EGRESS,   /* egress has answered with a refusal */
@@ -83,7 +86,7 @@ struct http2_state {
 
 /* Creates a stream and adds it to http2->streams. NULL: no memory. */
 struct http2_stream *http2_stream_create(struct http2_state *http2, int32_t client_id);
-/* Removes a stream from http2->streams, no longer waits for its record, and frees the stream. */
+/* Removes a stream from http2->streams, no longer waits for its record or answer, and frees the stream. */
 void http2_stream_free(struct http2_stream *stream);
 /* Adds a header field. 0 or -ENOMEM; beyond HTTP_HEAD_BYTES_MAX or HTTP_FIELDS_MAX only sets is_too_large. */
 int http2_head_add_field(struct http2_head *head, const uint8_t *name, size_t name_len, const uint8_t *value,
@@ -95,6 +98,11 @@ const char *http2_head_find_field(const struct http2_head *head, const char *nam
 extern const nghttp2_data_provider http2_body_provider;
 /* Continues to send a body: to be called when it has more bytes or its end, or when the budget allows more. */
 void http2_resume_body(struct http2_stream *stream, bool up);
+/*
+ * Opens the connection's window by the bytes of a request that waits for the approver: only its own stream may stand
+ * still. The window of the stream bounds them.
+ */
+void http2_lend_window(struct http2_stream *stream);
 /* Drops a body's bytes that are not sent yet, which reopens the flow-control window. id -1: the stream is closed. */
 void http2_drop_body(struct http2_body *body, nghttp2_session *session, int32_t id);
 

@@ -86,3 +86,40 @@ for without in "" netns; do
 	EOF
 	audit_has '.event == "request" and .path == "/other.Service/Method" and .verdict == "deny"'
 done
+
+# Requests that are asked about: while a stream waits with its body, others of the connection go on, also with bodies.
+# One that the program cancels withdraws its question; an answer that comes then has no effect.
+. "$SRC/tests/live/supervisor/approve-lib.sh"
+jq '.on_deny = "ask" | .filesystem.write += ["@workdir"] |
+	.network.allow[1].http = ["POST /demo.Greeter/Upper"]' "$NET/policy.json" >"$T/p.json"
+cat >"$T/w/ask.py" <<'END'
+import sys
+import grpc
+
+with grpc.secure_channel(sys.argv[1], grpc.ssl_channel_credentials()) as channel:
+    upper, gather = channel.unary_unary("/demo.Greeter/Upper"), channel.stream_unary("/demo.Greeter/Gather")
+    print(upper(b"first", timeout=30))
+    waits = gather.future(iter([b"y" * 50000] * 20), timeout=60)
+    print(len(upper(b"x" * 1000000, timeout=30)))
+    open("went-on", "w", encoding="ascii").close()
+    print(len(waits.result()))
+    gone = channel.unary_unary("/demo.Greeter/Gather").future(b"gone", timeout=30)
+    print(upper(b"second", timeout=30))
+    gone.cancel()
+    print(upper(b"third", timeout=30))
+    try:
+        gather(iter([b"no"]), timeout=30)
+    except grpc.RpcError as error:
+        print(error.code().name)
+END
+export LIVE_WITHOUT=
+approver "file:$T/w/went-on=once" late:once no
+asks "socket:$T/s" -- "$PYTHON" ask.py "grpc.test:$grpc"
+ended '.calls.approved == 1 and
+	.stdout == "b'\''FIRST'\''\n1000000\n1000000\nb'\''SECOND'\''\nb'\''THIRD'\''\nPERMISSION_DENIED\n"'
+question 'map(.request.path) == ["/demo.Greeter/Gather", "/demo.Greeter/Gather", "/demo.Greeter/Gather"] and
+	.[0].endpoint.proto == "https"'
+record '.answer == "once" and .verdict == "ask" and .alpn == "h2" and .ret == 200'
+record '.answer == "withdrawn" and .verdict == "deny" and .event == "request"'
+record '.answer == "no" and .verdict == "deny" and .event == "request"'
+[ "$(jq -s '[.[] | select(.event == "open")] | length' "$T/audit")" = 1 ] || fail "not one connection"

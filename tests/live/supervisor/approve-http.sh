@@ -78,7 +78,7 @@ echo "once, no, run"
 cat >"$T/w/leave.py" <<'END'
 from t import *
 gone, stays = Connection(), Connection()
-gone.socket.sendall(text(b"POST", b"/echo?gone", b"x" * 300000)[:200000])
+gone.socket.sendall(text(b"POST", b"/echo?gone", b"x" * 300000)[:100000])
 Connection().ask(b"GET", b"/ok")
 gone.reader.close()
 gone.socket.close()
@@ -87,28 +87,32 @@ print([Connection().ask(b"GET", b"/ok")[0] for i in range(20)])
 open("go", "w").close()
 print(stays.take())
 END
-approver late:once "file:$T/w/go=once"
-asks "socket:$T/s" -- python3 leave.py
+approver late:once "file:$T/w/go=remember"
+asks "socket:$T/s" --approvals "$T/approvals" -- python3 leave.py
 ended '.stdout == "[" + ([range(20)] | map("200") | join(", ")) + "]\n(200, '"'stays'"')\n" and .calls.approved == 1'
 record '.answer == "withdrawn" and .verdict == "deny" and .path == "/echo?…"'
+jq -e '.endpoint.host == "h.test" and .request.path == "/echo"' "$T/approvals" >/dev/null ||
+	fail "$(cat "$T/approvals")"
 ! grep -q gone "$NET/access" || fail "forwarded: $(grep gone "$NET/access")"
 
-# Equal questions are one; a flood is refused without questions. Silence is a timeout.
+# What is remembered is not asked again. Equal questions are one, and a flood is refused without. Silence is a timeout.
 cat >"$T/w/flood.py" <<'END'
 from t import *
+print(Connection().ask(b"POST", b"/echo", b"again"))
 all_ = [Connection() for i in range(43)]
 for i, c in enumerate(all_):
     c.socket.sendall(text(b"PUT", b"/flood/%d" % (i - 2 if i > 2 else 0)))
-print(Connection().ask(b"GET", b"/ok")[0])
+Connection().ask(b"GET", b"/ok")
 open("asked", "w").close()
 print({c.take()[0] for c in all_})
 END
 approver "file:$T/w/asked=no"
-asks "socket:$T/s" -- python3 flood.py
-ended '.stdout == "200\n{403}\n" and .calls.approved == 0'
+asks "socket:$T/s" --approvals "$T/approvals" -- python3 flood.py
+ended '.stdout == "(200, '"'again'"')\n{403}\n" and .calls.approved == 1'
+record '.answer == "remember" and .answered_how == "remembered" and .verdict == "ask" and .ret == 200'
 question 'length == 5'
 jq -rs '[.[] | select(.answer) | .answer] | group_by(.) | map("\(.[0])=\(length)") | join(" ")' "$T/audit" >"$T/counts"
-grep -qx 'no=7 too_many=36' "$T/counts" || fail "answers: $(cat "$T/counts")"
+grep -qx 'no=7 remember=1 too_many=36' "$T/counts" || fail "answers: $(cat "$T/counts")"
 approver hang stop
 asks "socket:$T/s" --ask-timeout 100ms -- python3 -c 'from t import *
 print(Connection().ask(b"PUT", b"/late")[0], flush=True)

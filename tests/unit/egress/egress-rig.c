@@ -214,6 +214,25 @@ size_t erig_records(struct egress_rig *rig, uint64_t conn, enum control_event ev
 	return count;
 }
 
+static bool is_question(const struct control_message *message, const void *ctx)
+{
+	(void)ctx;
+	return message->type == CONTROL_QUESTION;
+}
+
+struct control_question erig_question(struct egress_rig *rig, size_t index)
+{
+	return await(rig, is_question, NULL, index)->question;
+}
+
+void erig_answer_question(struct egress_rig *rig, uint64_t id, int error)
+{
+	const struct control_message ack = {
+		.version = CONTROL_VERSION, .type = CONTROL_RECORD_ACK, .ack = {.id = id, .error = error}};
+
+	ck_assert_int_eq(control_send_message(rig->control, &ack, NULL, 0), 0);
+}
+
 static bool is_done(const struct control_message *message, const void *ctx)
 {
 	(void)ctx;

@@ -68,6 +68,9 @@ uint64_t erig_udp(struct egress_rig *rig, const char *host, uint16_t port, struc
 struct control_record erig_record(struct egress_rig *rig, uint64_t conn, enum control_event event, size_t index);
 /* How many have come by now. */
 size_t erig_records(struct egress_rig *rig, uint64_t conn, enum control_event event);
+/* The index-th question about a request, waited for; and its answer. */
+struct control_question erig_question(struct egress_rig *rig, size_t index);
+void erig_answer_question(struct egress_rig *rig, uint64_t id, int error);
 /* The index-th DONE, waited for. */
 struct control_request_done erig_done(struct egress_rig *rig, size_t index);
 /* The name an index was given to (CONTROL_NAME_APPROVED), or "" when it has not come. */

@@ -1040,6 +1040,140 @@ START_TEST(an_answer_before_the_request_is_none)
 }
 END_TEST
 
+/* ---- requests that are asked about ---- */
+
+#define ASKING ", \"http\": [\"GET /again\"], \"on_deny\": \"ask\""
+
+START_TEST(a_request_waits_for_its_answer)
+{
+	struct control_question question;
+
+	begin(ASKING);
+	say(program, "POST /a/../b?q=1 HTTP/1.1\r\nHost: @\r\nContent-Length: 2\r\n\r\nhi"
+		     "GET /again HTTP/1.1\r\nHost: @\r\n\r\n");
+	question = erig_question(rig, 0);
+	ck_assert_uint_eq(question.conn_id, erig_last(rig));
+	ck_assert_uint_eq(question.port, port);
+	ck_assert_str_eq(question.host, "a.test");
+	ck_assert_str_eq(question.method, "POST");
+	ck_assert_str_eq(question.path, "/b");
+	ck_assert_str_eq(question.query, "?q=1");
+	ck_assert_int_eq(question.body_bytes, 2);
+	silent(upstream);
+	erig_answer_question(rig, question.id, 0);
+	hear(upstream, "POST /b?q=1 HTTP/1.1\r\nHost: @\r\nContent-Length: 2\r\nConnection: close\r\n\r\nhi");
+	say(upstream, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
+	hear(program, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
+	ck_assert_int_eq(request(0).allow, 1);
+	ck_assert_uint_eq(request(0).question_id, question.id);
+	(void)close(upstream);
+	upstream = erig_accept(server);
+	hear(upstream, "GET /again HTTP/1.1\r\nHost: @\r\n\r\n"); /* the pipelined one, of which nobody was asked */
+	say(upstream, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
+	hear(program, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
+	ck_assert_uint_eq(request(1).question_id, 0);
+	say(program, "DELETE /c HTTP/1.1\r\nHost: @\r\n\r\n");
+	question = erig_question(rig, 1);
+	erig_answer_question(rig, question.id, -EACCES);
+	hear(program, "HTTP/1.1 403 Forbidden\r\n");
+	ck_assert_int_eq(request(2).allow, 0);
+	ck_assert_str_eq(request(2).reason, "path_not_granted");
+	ck_assert_uint_eq(request(2).question_id, question.id);
+	end();
+}
+END_TEST
+
+/* Of the request: asked about is only what an answer would permit. */
+START_TEST(not_every_refusal_is_asked_about)
+{
+	static char query[3000];
+	static const struct {
+		const char *text, *reason;
+	} cases[] = {
+		{"GET /x HTTP/1.1\r\nHost: b.test\r\n\r\n", "host_mismatch"},
+		{"GET /x HTTP/1.1\r\nHost: @\r\nX-Original-URL: /y\r\n\r\n", "path_not_granted"},
+		{"GET /x HTTP/1.1\r\nHost: @\r\nContent-Length: 2\r\n\r\nhi", "path_not_granted"},
+		{"TRACE /x HTTP/1.1\r\nHost: @\r\n\r\n", "method_not_granted"},
+		{query, "path_not_granted"},
+	};
+
+	(void)snprintf(query, sizeof(query), "GET /x?%02500d HTTP/1.1\r\nHost: @\r\n\r\n", 1);
+	begin(ASKING);
+	say(program, cases[_i].text);
+	hear(program, "HTTP/1.1 4");
+	ck_assert_str_eq(request(0).reason, cases[_i].reason);
+	ck_assert_uint_eq(request(0).question_id, 0);
+	end();
+}
+END_TEST
+
+/* The server may close, or speak unasked, while a request waits. */
+START_TEST(a_server_may_end_while_a_request_waits)
+{
+	begin(ASKING);
+	say(program, "PUT /x HTTP/1.1\r\nHost: @\r\n\r\n");
+	(void)erig_question(rig, 0);
+	if (_i == 0)
+		say(upstream, "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nspoof");
+	else
+		(void)close(upstream);
+	erig_answer_question(rig, erig_question(rig, 0).id, 0);
+	if (_i == 0) {
+		hear(program, "HTTP/1.1 502 Bad Gateway\r\n");
+	} else {
+		upstream = erig_accept(server);
+		hear(upstream, "PUT /x HTTP/1.1\r\nHost: @\r\n\r\n");
+		say(upstream, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
+		hear(program, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
+	}
+	ck_assert_uint_eq(request(0).question_id, erig_question(rig, 0).id);
+	end();
+}
+END_TEST
+
+/* A client that closes while its request waits, also behind bytes that nobody has read. */
+START_TEST(a_client_that_goes_withdraws_its_question)
+{
+	static char body[100000];
+
+	begin(ASKING);
+	memset(body, 'x', sizeof(body) - 1);
+	say(program, "PUT /x HTTP/1.1\r\nHost: @\r\nContent-Length: 400000\r\n\r\n");
+	if (_i > 0)
+		put(program, body);
+	(void)erig_question(rig, 0);
+	if (_i == 2)
+		(void)shutdown(program, SHUT_WR);
+	else
+		(void)close(program);
+	ck_assert_str_eq(closed().close_cause, "client");
+	ck_assert_int_eq(hear_all(upstream), 0);
+	ck_assert_str_eq(heard, "");
+	ck_assert_int_eq(request(0).allow, 0);
+	ck_assert_str_eq(request(0).reason, "cancelled");
+	ck_assert_uint_eq(request(0).question_id, erig_question(rig, 0).id);
+	erig_answer_question(rig, erig_question(rig, 0).id, 0); /* too late */
+	if (_i != 2)
+		program = -1;
+	end();
+}
+END_TEST
+
+START_TEST(a_websocket_is_asked_about)
+{
+	struct control_question question;
+
+	begin(ASKING);
+	say(program, "GET /again HTTP/1.1\r\nHost: @\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n");
+	question = erig_question(rig, 0);
+	ck_assert_uint_eq(question.asks_for_websocket, 1);
+	erig_answer_question(rig, question.id, 0);
+	hear(upstream, "GET /again HTTP/1.1\r\nHost: @\r\n");
+	ck_assert_str_eq(request(0).proto, "websocket");
+	end();
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *suite = suite_create("egress-http1");
@@ -1080,6 +1214,11 @@ static Suite *suite(void)
 	tcase_add_test(tcase, honest_fields_pass);
 	tcase_add_test(tcase, budgets_outlive_an_upstream_connection);
 	tcase_add_test(tcase, an_answer_before_the_request_is_none);
+	tcase_add_test(tcase, a_request_waits_for_its_answer);
+	tcase_add_loop_test(tcase, not_every_refusal_is_asked_about, 0, 5);
+	tcase_add_loop_test(tcase, a_server_may_end_while_a_request_waits, 0, 2);
+	tcase_add_loop_test(tcase, a_client_that_goes_withdraws_its_question, 0, 3);
+	tcase_add_test(tcase, a_websocket_is_asked_about);
 	tcase_add_loop_test(tcase, nothing_that_is_said_brings_it_down, 0, 10);
 	suite_add_tcase(suite, tcase);
 	return suite;
