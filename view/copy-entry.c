@@ -96,6 +96,92 @@ int copy_attributes(int from_fd, int to_fd, const char **ret_what)
 	return r < 0 ? r : copy_times(to_fd, to.path, &st);
 }
 
+/* ---- attributes of the directory itself ---- */
+
+/* Lists the extended attributes of a directory. Returns the length or -errno. */
+static ssize_t copy_list_attributes(int fd, char ret_names[XATTR_LIST_MAX])
+{
+	const ssize_t len = flistxattr(fd, ret_names, XATTR_LIST_MAX);
+
+	return len < 0 && errno != EOPNOTSUPP ? -errno : len < 0 ? 0 : len;
+}
+
+/* True when one of the names is an overlay's. */
+static bool copy_has_overlay_attribute(const char *names, ssize_t len)
+{
+	for (ssize_t at = 0; at < len; at += (ssize_t)strlen(names + at) + 1)
+		if (strncmp(names + at, "trusted.overlay.", 16) == 0 || strncmp(names + at, "user.overlay.", 13) == 0)
+			return true;
+	return false;
+}
+
+/* True for an attribute by which a security module labels files by where they are. */
+static bool copy_is_label(const char *name)
+{
+	return strncmp(name, "security.", strlen("security.")) == 0;
+}
+
+/* Counts the attributes, and whether each has the value that it has in another directory. -1: one has another one. */
+static int copy_count_equal(int fd, int other_fd, const char *names, ssize_t len, char *values)
+{
+	int count = 0;
+
+	for (ssize_t at = 0; at < len; at += (ssize_t)strlen(names + at) + 1) {
+		const char *name = names + at;
+		ssize_t size, other;
+
+		if (copy_is_label(name))
+			continue;
+		size = fgetxattr(fd, name, values, XATTR_SIZE_MAX);
+		other = fgetxattr(other_fd, name, values + XATTR_SIZE_MAX, XATTR_SIZE_MAX);
+		if (size < 0 || size != other || memcmp(values, values + XATTR_SIZE_MAX, (size_t)size) != 0)
+			return -1;
+		count++;
+	}
+	return count;
+}
+
+/* Whether a directory has owner, mode and extended attributes of another one. buffer: a list and two values. */
+static bool copy_is_equal(int from_fd, int to_fd, char *buffer)
+{
+	char *const names = buffer, *const values = buffer + XATTR_LIST_MAX;
+	struct stat from, to;
+	ssize_t len;
+	int count;
+
+	if (fstat(from_fd, &from) < 0 || fstat(to_fd, &to) < 0 || from.st_mode != to.st_mode ||
+	    from.st_uid != to.st_uid || from.st_gid != to.st_gid)
+		return false;
+	len = copy_list_attributes(from_fd, names);
+	count = len < 0 ? -1 : copy_count_equal(from_fd, to_fd, names, len, values);
+	if (count < 0)
+		return false;
+	len = copy_list_attributes(to_fd, names);
+	return len >= 0 && copy_count_equal(to_fd, from_fd, names, len, values) == count;
+}
+
+int copy_root_attributes(int from_fd, int to_fd, int layer_fd)
+{
+	_cleanup_free_ char *buffer = malloc(XATTR_LIST_MAX + 2 * XATTR_SIZE_MAX);
+	_cleanup_close_ int marker = -1;
+	const char *what;
+	ssize_t len;
+	int r;
+
+	if (!buffer)
+		return -ENOMEM;
+	len = copy_list_attributes(from_fd, buffer);
+	if (len < 0)
+		return (int)len;
+	if (copy_has_overlay_attribute(buffer, len))
+		return -EOPNOTSUPP;
+	r = copy_attributes(from_fd, to_fd, &what);
+	if (r < 0 || !copy_is_equal(from_fd, to_fd, buffer))
+		return r;
+	marker = openat(layer_fd, COPY_ROOT_NAME, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	return marker < 0 ? -errno : 0;
+}
+
 /* ---- files ---- */
 
 /* -ENOSPC unless the file system has room for so many bytes more, and some for others. */

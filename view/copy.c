@@ -398,6 +398,14 @@ static int copy_begin(int dir_fd)
 	return io_open_dir(dir_fd, COPY_DIR_NAME);
 }
 
+/* Notes whether the copy itself has all attributes of the directory. 0 or -errno. */
+static int copy_make_root_mark(const struct copy *copy, int dir_fd)
+{
+	_cleanup_close_ int from = copy_open_dir(copy->from_fd, "");
+
+	return from < 0 ? from : copy_root_attributes(from, copy->to_fd, dir_fd);
+}
+
 static void copy_release(struct copy *copy)
 {
 	for (size_t i = 0; i < copy->dirs; i++)
@@ -425,6 +433,8 @@ int copy_tree(int from_fd, int dir_fd, uint64_t limit_bytes, struct copy_size *s
 		r = copy_dir(&copy, copy.dir[i]);
 	if (r == 0)
 		r = copy_dir_attributes(&copy);
+	if (r == 0) /* where it is not made, only the mode is compared */
+		(void)copy_make_root_mark(&copy, dir_fd);
 	if (r == 0)
 		r = copy_make_records(&copy, dir_fd);
 	if (r == 0)

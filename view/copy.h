@@ -12,6 +12,7 @@
 #define COPY_MARKER_NAME "copied"   /* empty file: the layer is a copy, begun at its time */
 #define COPY_DIR_NAME "copy"        /* directory that has the copy */
 #define COPY_RECORDS_NAME "records" /* file of struct copy_record; missing: the copy is not complete */
+#define COPY_ROOT_NAME "root"       /* empty file: the layer itself began with all attributes of the directory */
 #define COPY_ENTRIES_MAX 1000000u   /* most entries that are copied */
 #define COPY_RECORDS_BYTES_MAX (1u << 30) /* most bytes of the file of records, which is read as a whole */
 
@@ -66,5 +67,12 @@ int copy_entry(int from_dir_fd, const char *name, const struct stat *st, int to_
 
 /* Gives an entry the owner, attributes, mode and times of another one; both O_PATH. Returns as copy_entry(). */
 int copy_attributes(int from_fd, int to_fd, const char **ret_what);
+
+/*
+ * Gives the directory of a layer the attributes of the one that it is of, and makes COPY_ROOT_NAME in layer_fd if it
+ * has all of them then: what differs later was changed since. No descriptor may be of O_PATH. 0, also when it has not
+ * all; -EOPNOTSUPP: some would be the overlay's own; or -errno: the caller copies what is necessary.
+ */
+int copy_root_attributes(int from_fd, int to_fd, int layer_fd);
 
 #endif

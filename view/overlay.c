@@ -16,6 +16,7 @@
 #include "base/io.h"
 #include "base/mounts.h"
 #include "base/path.h"
+#include "view/copy.h"
 #include "view/overlay.h"
 
 #define OVERLAY_UPPER_DIR_NAME "upper" /* directory in the scratch directory that has the upper layers */
@@ -42,6 +43,17 @@ static void overlay_copy_attributes(int upper_fd, int lower_fd)
 	(void)!fchown(upper_fd, lower.st_uid, lower.st_gid);
 	(void)fchmod(upper_fd, lower.st_mode & 07777);
 	(void)futimens(upper_fd, (const struct timespec[2]){lower.st_atim, lower.st_mtim});
+}
+
+/*
+ * Gives the upper layer of a workspace all attributes of the lower: what differs in the end was changed by the program.
+ * 0, or -errno: not all could be copied.
+ */
+static int overlay_copy_all_attributes(int layer_fd, int upper_fd, int lower_fd)
+{
+	_cleanup_close_ int lower = openat(lower_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC); /* it may be O_PATH */
+
+	return lower < 0 ? -errno : copy_root_attributes(lower, upper_fd, layer_fd);
 }
 
 /*
@@ -166,7 +178,8 @@ static int overlay_create_in_dir_fd(struct overlays *overlays, int lower_fd, con
 		return work;
 	if (!overlays->kept_dir) /* a layer that is kept has the program's changes only */
 		overlay_make_unmapped_dirs(overlays, upper, lower_fd, lower_host);
-	overlay_copy_attributes(upper, lower_fd);
+	if (!overlays->kept_dir || overlay_copy_all_attributes(dir, upper, lower_fd) < 0)
+		overlay_copy_attributes(upper, lower_fd);
 	mount_fd = mounts_create_overlay(lower_fd, upper, work, restrictions, overlays->kept_dir != NULL, &user_xattr);
 	r = mount_fd >= 0 && overlays->kept_dir ? overlay_mark_kind(dir, user_xattr) : 0;
 	return r < 0 ? r : steal_fd(&mount_fd);

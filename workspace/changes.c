@@ -328,18 +328,22 @@ static int search_compare_dirs(struct search *search, const struct pending_dir *
 }
 
 /*
- * Compares the two roots. Only their modes: --cow may not copy owner and extended attributes to that of the layer. 0 or
- * -errno.
+ * Compares the two roots: only their modes where --cow could not copy owner and extended attributes to that of the
+ * layer. 0 or -errno.
  */
 static int search_compare_roots(const struct search *search)
 {
 	struct entry_pair pair = {.base_fd = search->layer->base_fd, .upper_fd = search->layer->upper_fd};
+	int differences;
 
 	if (fstat(pair.base_fd, &pair.base) < 0 || fstat(pair.upper_fd, &pair.upper) < 0)
 		return -errno;
-	if (pair.base.st_mode == pair.upper.st_mode)
-		return 0;
-	return search_add_change(search, "", &pair, WORKSPACE_MODIFIED, WORKSPACE_MODE_DIFFERS);
+	differences = pair.base.st_mode != pair.upper.st_mode ? WORKSPACE_MODE_DIFFERS : 0;
+	if (search->layer->has_root_attributes)
+		differences = search_compare_entries(search->layer, &pair);
+	if (differences < 0)
+		search_tell_unread(search, "", differences);
+	return differences <= 0 ? 0 : search_add_change(search, "", &pair, WORKSPACE_MODIFIED, (unsigned)differences);
 }
 
 static int search_compare_paths(const void *left, const void *right)

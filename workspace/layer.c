@@ -110,6 +110,7 @@ static int layer_open(int workspace_fd, size_t at, const char *upper_name, const
 		workspace_layer_release(ret_layer);
 		return r;
 	}
+	ret_layer->has_root_attributes = faccessat(layer, COPY_ROOT_NAME, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 	ret_layer->upper_fd = steal_fd(&upper);
 	ret_layer->base_fd = steal_fd(&base);
 	ret_layer->dir_fd = steal_fd(&layer);

@@ -18,6 +18,7 @@ struct workspace_layer {
 	int dir_fd;         /* the directory of the layer */
 	struct timespec mounted; /* when the overlay was mounted, by the clock of files */
 	const char *prefix; /* of the overlay's own attributes: "trusted.overlay." or "user.overlay." */
+	bool has_root_attributes; /* upper_fd itself began with all attributes of base_fd */
 	bool is_live_copy;  /* upper_fd is a copy that programs go on to write to, and not what differs from records */
 	struct workspace_records *records; /* of a layer by copying: what was copied; owned; NULL: it is an overlay's */
 };

@@ -335,7 +335,7 @@ int place_set_attributes(const struct workspace_layer *layer, const char *path)
 		return -ENOTDIR;
 	if (fstat(upper, &st) < 0)
 		return -errno;
-	if (!*path) /* of the directory itself only the mode is compared */
+	if (!*path && !layer->has_root_attributes) /* only the mode is compared */
 		return chmod(io_proc_fd_path(fd).path, st.st_mode & 07777) < 0 ? -errno : 0;
 	return place_copy_metadata(layer, upper, fd, 0);
 }

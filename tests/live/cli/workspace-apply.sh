@@ -228,6 +228,38 @@ ws 0 apply --json --ours --allow-executed "$id"
 [ "$(jq -r 'select(.result).result' "$T/out" | sort | xargs)" = 'applied applied kept kept' ] || fail "$(cat "$T/out")"
 discard_all
 
+# The directory itself: mode, attributes, and its group where the user may change that; a conflict when it was changed.
+fresh
+later
+change='chmod 750 .; python3 -c "import os; os.setxattr(b\".\", b\"user.x\", b\"y\")"'
+python=(-r /usr/bin/python3 -x /usr/bin/python3)
+as=(env)
+[ "$(id -u)" != 0 ] || as=(setpriv --groups 0,77)
+setfattr -n user.kept -v k "$W" 2>/dev/null || change='chmod 750 .' # no such attributes there
+later
+[ "$(id -u)" != 0 ] || change="$change; chgrp 77 ."
+"${as[@]}" "$CALLGATE" run --json "${WORKSPACE_COW:---cow}" --profile minimal -w "$W" -r /usr -x /usr/bin \
+	"${python[@]}" -- /bin/sh -c "$change" >"$T/result" 2>"$T/err"
+id=$(jq -r .workspace.id "$T/result")
+ws 1 diff "$id"
+expected='M  ./  mode 0755 -> 0750'
+[ "$(id -u)" != 0 ] || expected="$expected, owner 0:0 -> 0:77"
+[[ $change != *python3* ]] || expected="$expected, attributes"
+[ "$(cat "$T/out")" = "$expected" ] || fail "not '$expected': $(cat "$T/out" "$T/err")"
+ws 0 apply "$id" one
+[ "$(stat -c %a "$W")" = 755 ] || fail "applied, though not selected"
+chmod 711 "$W"
+ws 3 apply "$id"
+said '.: conflict, not applied: it was changed outside since the run began; base: none, it is a directory'
+[ "$(stat -c %a "$W")" = 711 ] || fail "a conflict is applied"
+ws 0 apply --theirs "$id"
+[ "$(stat -c %a "$W")" = 750 ] || fail "the mode: $(stat -c %a "$W")"
+[ "$(id -u)" != 0 ] || [ "$(stat -c %u:%g "$W")" = 0:77 ] || fail "the owner: $(stat -c %u:%g "$W")"
+[[ $change != *python3* ]] || [ "$(getfattr --only-values -n user.x "$W" 2>&1)" = y ] || fail "the attributes"
+[[ $change != *python3* ]] || [ "$(getfattr --only-values -n user.kept "$W" 2>&1)" = k ] || fail "attributes are lost"
+ws 0 diff "$id"
+discard_all
+
 # SIGKILL while they are written: each is whole, and another apply writes the rest.
 for ((kill = 1; kill <= KILLS; kill++)); do
 	fresh
