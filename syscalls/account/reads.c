@@ -55,9 +55,14 @@ static bool reads_grow(struct reads *reads)
 	return true;
 }
 
-/* True for a path that was not looked at before. */
+/*
+ * True for a path that was not looked at before, and for all when there were too many: a program may make and read
+ * files of ever new names, for days.
+ */
 static bool reads_is_new(struct reads *reads, const struct place *place)
 {
+	if (reads->count > READS_FILES_MAX)
+		return true;
 	if (reads->count * 2 >= reads->slots && !reads_grow(reads))
 		return false;
 	if (!reads_put_hash(reads, texthash_compute(&reads->hash, 0, place->virt, place->virt_len) | 1))
