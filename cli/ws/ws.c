@@ -1,6 +1,7 @@
 /* callgate ws: lists, shows, applies and removes workspaces, which have what runs with --cow have written. */
 #include <errno.h>
 #include <jansson.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -111,39 +112,60 @@ static int ws_main_list(int argc, char **argv)
 
 /* ---- discard ---- */
 
-static int ws_discard(int base_fd, const char *id)
-{
-	int r = workspace_is_id(id) ? workspace_discard(base_fd, id) : -ENOENT;
+struct ws_discard_options {
+	bool all, json;
+};
 
-	if (r < 0)
-		ws_print_failure("ws discard", id, r);
-	return r < 0 ? CLI_EXIT_ERROR : CLI_EXIT_OK;
-}
-
+/* A discard of all workspaces. */
 struct ws_discarding {
 	int base_fd;
+	bool as_json;
 	int status; /* exit status */
 };
+
+/* Tells what became of a workspace: 0, or -errno as of workspace_discard(). Returns the exit status. */
+static int ws_tell_discarded(const char *id, int error, bool as_json)
+{
+	const char *why = error == 0         ? NULL
+			  : error == -ENOENT ? "no_such_workspace"
+			  : error == -EBUSY  ? "in_use"
+			  : error == -EEXIST ? "interrupted"
+			  : error == -EPERM  ? "kept"
+					     : "failed";
+
+	if (error < 0)
+		ws_print_failure("ws discard", id, error);
+	if (as_json && cli_print_json("ws discard", json_pack("{s:s, s:b, s:s?}", "id", id, "discarded", error == 0,
+							      "why", why)) != CLI_EXIT_OK)
+		return CLI_EXIT_ERROR;
+	return error < 0 ? CLI_EXIT_ERROR : CLI_EXIT_OK;
+}
+
+static int ws_discard(int base_fd, const char *id, bool as_json)
+{
+	return ws_tell_discarded(id, workspace_is_id(id) ? workspace_discard(base_fd, id) : -ENOENT, as_json);
+}
 
 /* Discards a workspace unless it is kept or in use. */
 static int ws_discard_unkept(void *ctx, const struct workspace *workspace, int workspace_fd)
 {
 	struct ws_discarding *discarding = ctx;
-	int r = 0;
+	int r;
 
 	(void)workspace_fd;
-	if (!workspace->is_kept && !workspace->is_in_use)
-		r = workspace_discard(discarding->base_fd, workspace->id);
-	if (r < 0 && r != -EBUSY && r != -EPERM && r != -ENOENT) { /* of these it has become one meanwhile */
-		ws_print_failure("ws discard", workspace->id, r);
+	if (workspace->is_kept || workspace->is_in_use)
+		return 0;
+	r = workspace_discard(discarding->base_fd, workspace->id);
+	if (r == -EBUSY || r == -EPERM || r == -ENOENT) /* it has become one meanwhile, or was removed */
+		return 0;
+	if (ws_tell_discarded(workspace->id, r, discarding->as_json) != CLI_EXIT_OK)
 		discarding->status = CLI_EXIT_ERROR;
-	}
 	return 0;
 }
 
-static int ws_discard_all(int base_fd)
+static int ws_discard_all(int base_fd, bool as_json)
 {
-	struct ws_discarding discarding = {base_fd, CLI_EXIT_OK};
+	struct ws_discarding discarding = {base_fd, as_json, CLI_EXIT_OK};
 	int r = workspace_visit(base_fd, ws_discard_unkept, &discarding);
 
 	if (r < 0)
@@ -152,34 +174,36 @@ static int ws_discard_all(int base_fd)
 }
 
 /* Parses the options. CLI_OPTIONS_PARSED, or the exit status. */
-static int ws_parse_discard(int argc, char **argv, bool *all)
+static int ws_parse_discard(int argc, char **argv, struct ws_discard_options *options)
 {
 	static const struct cli_option table[] = {
-		CLI_FLAG("all", 0, "all that are neither kept nor of a run that goes on", 0),
+		CLI_FLAG("all", 0, "all that are neither kept nor of a run that goes on",
+			 offsetof(struct ws_discard_options, all)),
+		CLI_FLAG("json", 0, "print one JSON object a workspace", offsetof(struct ws_discard_options, json)),
 		{0},
 	};
 	const struct cli_syntax syntax = {
 		.verb = "ws discard",
-		.usage = "Usage: callgate ws discard ID...\n       callgate ws discard --all\n\n"
+		.usage = "Usage: callgate ws discard [OPTION] ID...\n       callgate ws discard [OPTION] --all\n\n"
 			 "Removes workspaces with all that is in them. The directories that the runs were started in "
 			 "stay\n"
 			 "as they are. What callgate ws keep has marked stays.\n\n",
 		.allows_mixed_order = true,
-		.table = {{NULL, table, all}},
+		.table = {{NULL, table, options}},
 	};
 	const int status = cli_parse_options(argc, argv, &syntax);
 
-	if (status != CLI_OPTIONS_PARSED || *all == (optind == argc))
+	if (status != CLI_OPTIONS_PARSED || options->all == (optind == argc))
 		return status;
-	cli_print_error("ws discard",
-			*all ? "--all takes no ids" : "name a workspace; callgate ws list has their ids; or --all");
+	cli_print_error("ws discard", options->all ? "--all takes no ids"
+						   : "name a workspace; callgate ws list has their ids; or --all");
 	return cli_fail_usage("ws discard");
 }
 
 static int ws_main_discard(int argc, char **argv)
 {
-	bool all = false;
-	int status = ws_parse_discard(argc, argv, &all);
+	struct ws_discard_options options = {false, false};
+	int status = ws_parse_discard(argc, argv, &options);
 	_cleanup_close_ int base = -1;
 
 	if (status != CLI_OPTIONS_PARSED)
@@ -187,9 +211,9 @@ static int ws_main_discard(int argc, char **argv)
 	base = ws_open_runs("ws discard");
 	if (base < 0)
 		return CLI_EXIT_ERROR;
-	status = all ? ws_discard_all(base) : CLI_EXIT_OK;
+	status = options.all ? ws_discard_all(base, options.json) : CLI_EXIT_OK;
 	for (int i = optind; i < argc; i++)
-		if (ws_discard(base, argv[i]) != CLI_EXIT_OK)
+		if (ws_discard(base, argv[i], options.json) != CLI_EXIT_OK)
 			status = CLI_EXIT_ERROR;
 	return status;
 }

@@ -83,7 +83,10 @@ ws list | grep -q "^$id .*  (kept: be.*fore)$" || fail "kept: $(ws list)"
 ws list | grep -q $'\033' && fail "a label reaches the terminal"
 ws discard "$id" 2>"$T/said" && fail "discarded, though kept"
 grep -q "$id: kept; callgate ws keep --undo" "$T/said" || fail "not said: $(cat "$T/said")"
-ws discard --all || fail "discard --all"
+ws discard --json "$id" 0123456789abcdef 2>/dev/null | jq -es 'map([.discarded, .why]) ==
+	[[false, "kept"], [false, "no_such_workspace"]]' >/dev/null || fail "discard --json"
+ws discard --all --json | jq -es --arg id "$id" 'length == 1 and .[0].id != $id and .[0].discarded and
+	.[0].why == null' >/dev/null || fail "discard --all"
 [ "$(ws list --json | jq -r .id)" = "$id" ] || fail "left: $(ws list)"
 ws discard --all "$id" 2>/dev/null && fail "--all and an id"
 ws keep "$id" || fail "kept again"
