@@ -50,7 +50,8 @@ path = ctypes.create_string_buffer(b"bin/tool", 4096)
 one = ctypes.create_string_buffer(b"one", 64)
 argv = (ctypes.c_void_p * 3)(ctypes.addressof(path), ctypes.addressof(one), None)
 def swap():
-    time.sleep(0.3)
+    while not os.path.exists("swapped.asked"):
+        time.sleep(0.01)
     if sys.argv[1] == "name":
         ctypes.memmove(path, b"bin/evil\0", 9)
     elif sys.argv[1] == "arguments":
@@ -65,7 +66,7 @@ libc.execve(path, argv, None)
 print("denied")
 END
 for what in name arguments contents file; do
-	rm -f "$T/w/swapped"
+	rm -f "$T/w/swapped" "$T/w/swapped.asked"
 	printf '#!/bin/sh\necho good $1\n' >"$T/w/bin/tool"
 	printf '#!/bin/sh\necho evil $1\n' >"$T/w/bin/evil"
 	chmod +x "$T/w/bin/tool" "$T/w/bin/evil"
@@ -83,7 +84,8 @@ text = ctypes.create_string_buffer(b"x" * 6000 + b"end", 8000)
 name = ctypes.create_string_buffer(b"tool")
 argv = (ctypes.c_void_p * 4)(ctypes.addressof(name), ctypes.addressof(text), None, None)
 def change():
-    time.sleep(0.3)
+    while not os.path.exists("swapped.asked"):
+        time.sleep(0.01)
     if sys.argv[1] == "end":
         ctypes.memmove(ctypes.addressof(text) + 6000, b"END", 3)
     elif sys.argv[1] == "more":
@@ -99,7 +101,7 @@ print("denied")
 END
 printf '#!/bin/sh\necho ${#1} $#\n' >"$T/w/bin/tool"
 for what in nothing end more fewer times; do
-	rm -f "$T/w/swapped"
+	rm -f "$T/w/swapped" "$T/w/swapped.asked"
 	approver "file:$T/w/swapped=once" no
 	asks "socket:$T/s" -- python3 long.py $what
 	if [ $what = nothing ]; then

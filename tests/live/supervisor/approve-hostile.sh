@@ -37,7 +37,7 @@ import ctypes, os, threading, time
 libc = ctypes.CDLL(None)
 path = ctypes.create_string_buffer(b"$H/a", 4096)
 def swap():
-    while not os.path.exists("swap"):
+    while not os.path.exists("swapped.asked"):
         time.sleep(0.01)
     ctypes.memmove(path, b"$H/b\0", len(b"$H/b") + 1)
     open("swapped", "w").close()
@@ -46,15 +46,10 @@ fd = libc.open(path, os.O_RDONLY)
 print(os.read(fd, 99) if fd >= 0 else "denied")
 END
 approver "file:$T/w/swapped=once" no
-asks "socket:$T/s" -- python3 -c "
-import os, subprocess, time
-child = subprocess.Popen(['python3', 'swap.py'])
-time.sleep(0.2)
-open('swap', 'w').close()
-child.wait()"
+asks "socket:$T/s" -- python3 swap.py
 ended '.stdout == "denied\n" and .calls.approved == 0'
 question 'map(.resolved) == ["'"$H/a"'", "'"$H/b"'"]'
-rm -f "$T/w/swap" "$T/w/swapped"
+rm -f "$T/w/swapped" "$T/w/swapped.asked"
 
 # A thread that goes on swapping, while every read of a is permitted and none of b.
 cat >"$T/w/flip.py" <<END

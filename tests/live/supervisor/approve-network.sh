@@ -91,20 +91,23 @@ def swap():
         while True:
             ctypes.memmove(address, evil, 16)
             ctypes.memmove(address, good, 16)
-    time.sleep(0.3)
+    while not os.path.exists("swapped.asked"):
+        time.sleep(0.01)
     ctypes.memmove(address, evil, 16)
     open("swapped", "w").close()
 threading.Thread(target=swap, daemon=True).start()
-# one of four that is flipped is connected: when both looks at the address see the good one
-least, most = (1, 1) if sys.argv[4] == "once" else (15, 100)
-reached = tries = 0
-while tries < least or (tries < most and not reached):
+# With "flip", at least until one is permitted: that takes the same address when it is asked about and when it is judged
+# again, and ten questions a second are asked.
+tries, connected, deadline = 0, 0, time.monotonic() + 15
+while tries < (1 if sys.argv[4] == "once" else 15) or \
+        (sys.argv[4] == "flip" and not connected and time.monotonic() < deadline):
     s = socket.socket()
     s.settimeout(15)
     connected = libc.connect(s.fileno(), address, 16) == 0
     print("connected" if connected else "denied")
-    reached += connected
     tries += 1
+    if tries > 15:
+        time.sleep(0.05)
 END
 approver "file:$T/w/swapped=once" no
 asks "socket:$T/s" -- python3 swap.py "$echo" "$banner" a.test once

@@ -56,8 +56,9 @@ for line in read_lines():
         say(question["id"], "once", path="/")
     elif deed.startswith("late:"):  # the answer, when the question is closed
         late[question["id"]] = deed[5:]
-    elif deed.startswith("file:"):  # the answer, when the file is there
+    elif deed.startswith("file:"):  # the answer, when the file is there; FILE.asked tells that the question is
         name, word = deed[5:].split("=")
+        open(name + ".asked", "w", encoding="utf-8").close()
         while not os.path.exists(name):
             time.sleep(0.01)
         say(question["id"], word)
