@@ -86,6 +86,7 @@ struct run {
 	int system_log_fd;               /* socket to the log of --audit-sink; -1: none */
 	struct custodian custodian;
 	struct layers *layers;
+	bool is_session; /* callgate session create; before it starts, too */
 	/* the session that this run serves; borrowed; NULL: a run of one program */
 	const struct process_session *session;
 	char *path_variable_at_start; /* PATH at the start, because the run wipes its environment; NULL: not set */

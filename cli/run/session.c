@@ -140,6 +140,7 @@ int session_main_create(int argc, char **argv)
 	struct run run = RUN_INIT;
 	int exit_code = run_parse_session_options(argc, argv, &run.options);
 
+	run.is_session = true;
 	if (exit_code == CLI_OPTIONS_PARSED) {
 		exit_code = run_prepare_process(&run);
 		if (exit_code == 0)

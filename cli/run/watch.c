@@ -85,7 +85,7 @@ static int watch_report_unstarted(struct run *run, json_t *result, const char *m
 {
 	const int exit_code = (int)json_integer_value(json_object_get(result, "exit_code"));
 
-	cli_print_error("run", "%s", message);
+	cli_print_error(run->is_session ? "session create" : "run", "%s", message);
 	watch_write_metrics(run, result);
 	if (run->options.json || run->is_setup_process)
 		(void)run_print_result(run, result); /* a failure adds nothing: the exit status is an error already */

@@ -104,7 +104,8 @@ refused()
 }
 refused "a terminal" "a session has no terminal" --approve tty
 refused "no socket" "No such file" --approve "socket:$T/nonesuch"
-refused "not open" "no number of a connected Unix socket" --approve fd:77
+refused "not open" "callgate session create: --approve fd:77: it is no number of a connected Unix socket" \
+	--approve fd:77
 refused "no socket but a file" "no number of a connected Unix socket" --approve fd:7 7<"$T/p.json"
 refused "nothing to keep" "add that" --approvals "$T/kept"
 refused "no time" "leaves no time" --approve command:true --ask-timeout 0
