@@ -275,11 +275,23 @@ static char *why_suggest_rule(const struct net_question *asked)
 			  asked->endpoint, asked->host, asked->port);
 }
 
+/* Whether a denied request is asked about. */
+static bool why_request_is_asked_about(const struct net_question *asked)
+{
+	return asked->is_request && asked->callgate_sees_requests &&
+	       strcmp(asked->verdict.reason, "proto_not_granted") != 0 &&
+	       policy_net_judge_asked_request(asked->policy, asked->host, asked->port, asked->http_method,
+					      asked->url_path, asked->wants_upgrade)
+		       .is_allowed;
+}
+
 /* What a denial leads to, besides the errno: "ask", "kill" …; NULL: nothing. Datagrams are not asked about. */
 static const char *why_get_effect_of_denial(const struct net_question *asked)
 {
 	const enum policy_on_deny mode = policy_find_on_deny(asked->policy, asked->verdict.label);
 
+	if (!asked->verdict.is_allowed && why_request_is_asked_about(asked))
+		return policy_on_deny_get_name(ON_DENY_ASK);
 	if (asked->verdict.is_allowed || mode == ON_DENY_ERRNO || !policy_net_is_enabled(asked->policy))
 		return NULL;
 	if (policy_on_deny_asks(mode) &&

@@ -72,6 +72,10 @@ jq -e '.denials | any(.answer == "no")' "$T/result" >/dev/null ||
 [ "$(jq -r .path "$NET/access" | grep -c '^/echo')" = 3 ] || fail "reached: $(cat "$NET/access")"
 "$CALLGATE" replay "$T/audit" -p "$T/p.json" --json >"$T/replay" || fail "replay: $(cat "$T/replay")"
 jq -e '.not_replayable.groups | any(.class == "answered")' "$T/replay" >/dev/null || fail "replay: $(cat "$T/replay")"
+for pair in "POST http://h.test:$http/x=ask" "GET http://h.test:$http/ok=null" "TRACE http://h.test:$http/x=null"; do
+	"$CALLGATE" why -p "$T/p.json" -w "$T/w" --url "${pair%=*}" --json >"$T/why"
+	[ "$(jq -r .then "$T/why")" = "${pair#*=}" ] || fail "why: ${pair%=*}: $(cat "$T/why")"
+done
 echo "once, no, run"
 
 # A client that closes withdraws its question: an answer that comes then has no effect. Meanwhile all else goes on.
