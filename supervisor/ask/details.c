@@ -115,6 +115,7 @@ static void details_add_arguments(json_t *lines, const struct exec_asked *execut
 /* Adds, of an exec, the arguments and what may be different when it happens. Nothing for other calls. */
 static void details_add_exec_lines(json_t *lines, const struct call *asked)
 {
+	const struct exec_asked *executed = details_get_executed(asked);
 	const struct place *place = asked->resolved_place;
 	bool may_change = false;
 	char shown[SHOW_BYTES_MAX];
@@ -123,7 +124,9 @@ static void details_add_exec_lines(json_t *lines, const struct call *asked)
 		return;
 	show_text(shown, asked->text_arg, asked->text_arg_len);
 	details_add_line(lines, "with arguments", shown);
-	details_add_arguments(lines, details_get_executed(asked));
+	details_add_arguments(lines, executed);
+	if (executed && executed->cwd[0])
+		details_add_shown(lines, "in directory", executed->cwd);
 	for (size_t i = 0; i < sizeof(asked->resolved_place) / sizeof(asked->resolved_place[0]); i++)
 		may_change = may_change || (place[i].mount && policy_may_write(asked->sandbox->policy, place[i].virt));
 	if (may_change)
@@ -191,13 +194,15 @@ void details_add(json_t *object, const struct details_options *options, const st
 		 const struct call *asked)
 {
 	const struct asking_process process = details_get_process(denied);
+	const struct exec_asked *executed = details_get_executed(asked);
 
 	details_add_policy(object, options);
 	process_add_members(object, &process);
-	if (details_get_executed(asked))
-		(void)json_object_set_new(object, "execute",
-					  process_make_command(details_get_executed(asked)->argv,
-							       details_get_executed(asked)->argv_len));
+	if (executed) {
+		(void)json_object_set_new(object, "execute", process_make_command(executed->argv, executed->argv_len));
+		(void)json_object_set_new(object, "cwd",
+					  executed->cwd[0] ? report_make_text_json(executed->cwd) : json_null());
+	}
 	(void)json_object_set_new(object, "rule_to_add", details_make_rule(denied, asked));
 	(void)json_object_set_new(object, "rule_would_open", json_string(details_describe_opening(denied, asked)));
 	(void)json_object_set_new(object, "shown", details_make_lines(denied, asked, &process));

@@ -124,9 +124,12 @@ static void key_add_exec_files(struct buf *bytes, const struct exec_asked *execu
 	key_add_bytes(bytes, executed->stamp, sizeof(executed->stamp));
 }
 
-/* Adds all arguments of an exec. */
+/* Adds all arguments of an exec, and the directory in which it happens. */
 static void key_add_exec_arguments(struct buf *bytes, const struct exec_asked *executed)
 {
+	key_add_bytes(bytes, executed->cwd, strlen(executed->cwd));
+	key_add_bytes(bytes, &executed->cwd_dev, sizeof(executed->cwd_dev));
+	key_add_bytes(bytes, &executed->cwd_ino, sizeof(executed->cwd_ino));
 	key_add_bytes(bytes, executed->argv, executed->argv_len);
 	key_add_bytes(bytes, executed->command, executed->command_len);
 }

@@ -1,8 +1,10 @@
 /* Execs that an approver is asked about: what was asked is what runs. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -83,6 +85,30 @@ static int asked_stamp_files(const struct call *call, struct exec_asked *asked)
 	return 0;
 }
 
+/* Finds which directory is the current one of a thread. Zeros: not known. */
+static void asked_identify_cwd(pid_t tid, dev_t *ret_dev, ino_t *ret_ino)
+{
+	char link[32];
+	struct stat st = {0};
+
+	(void)snprintf(link, sizeof(link), "/proc/%d/cwd", tid);
+	if (stat(link, &st) < 0)
+		st = (struct stat){0};
+	*ret_dev = st.st_dev;
+	*ret_ino = st.st_ino;
+}
+
+/* Notes the current directory: relative paths, and the files that programs find by themselves, depend on it. */
+static void asked_note_cwd(const struct call *call, struct exec_asked *asked)
+{
+	bool held;
+	int len = view_get_start_dir(call->sandbox->view, call->task, AT_FDCWD, asked->cwd, sizeof(asked->cwd), &held);
+
+	if (len < 0) /* removed, or outside of the view */
+		asked->cwd[0] = '\0';
+	asked_identify_cwd(call->tid, &asked->cwd_dev, &asked->cwd_ino);
+}
+
 int exec_asked_create(const struct call *call, uint64_t argv, const struct exec_args *args,
 		      struct exec_asked **ret_asked)
 {
@@ -93,8 +119,10 @@ int exec_asked_create(const struct call *call, uint64_t argv, const struct exec_
 		r = asked_make_command(args, asked);
 	if (r == 0)
 		r = asked_stamp_files(call, asked);
-	if (r == 0)
-		*ret_asked = steal_pointer(&asked);
+	if (r < 0)
+		return r;
+	asked_note_cwd(call, asked);
+	*ret_asked = steal_pointer(&asked);
 	return r;
 }
 
@@ -118,6 +146,12 @@ static bool asked_process_has_command(pid_t pid, const char *text, size_t len)
 
 bool exec_asked_is_what_runs(const struct exec_asked *asked, pid_t pid)
 {
+	dev_t cwd_dev;
+	ino_t cwd_ino;
+
+	asked_identify_cwd(pid, &cwd_dev, &cwd_ino);
+	if (cwd_dev != asked->cwd_dev || cwd_ino != asked->cwd_ino)
+		return false;
 	for (unsigned i = 0; i < asked->path_count; i++) {
 		struct exec_stamp now;
 

@@ -77,6 +77,9 @@ struct exec_asked {
 	char path[2][PATH_MAX];
 	struct exec_stamp stamp[2];
 	unsigned path_count;
+	char cwd[PATH_MAX]; /* the directory in which the program would run, as it sees it; "": not known */
+	dev_t cwd_dev;      /* and which one it is; zeros: not known */
+	ino_t cwd_ino;
 };
 
 /* Fills in a stamp with what is at a path; zeros: nothing. Padding is zero, so that stamps compare by memcmp(3). */

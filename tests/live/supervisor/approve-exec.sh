@@ -23,7 +23,9 @@ approver once run no
 asks "socket:$T/s" -- sh -c 'id -u; id -g; id -u -n; tty; nice id -g'
 ended '(.stdout | split("\n") | length == 5) and .exit_code == 0 and (.stderr | test("tty: Permission denied"))'
 question 'length == 2 and .[0].args.argv == "id -u" and .[0].right == "x" and .[0].rule_to_add == null'
-question '.[0].shown | index("wants to: execute") and index("with arguments: \"id -u\"")'
+question '.[0].shown | index("wants to: execute") and index("with arguments: \"id -u\"")
+	and index("in directory: \"'"$T/w"'\"")'
+question '.[0].cwd == "'"$T/w"'"'
 record '.answer == "once" and .path == "/usr/bin/id" and .effect == "continued"'
 [ "$(jq -c 'select(.answer == "run")' "$T/audit" | wc -l)" = 3 ] || fail "not three by run"
 
@@ -76,13 +78,15 @@ for what in name arguments contents file; do
 	question 'length == 2 and .[0].args.argv == "bin/tool one"'
 done
 
-# All arguments are shown and count, also behind the 4 KiB of a record: one that is added, or changes at its end.
+# All arguments are shown and count, also behind the 4 KiB of a record: one that is added, or changes at its end. So
+# does the directory.
 cat >"$T/w/long.py" <<'END'
 import ctypes, os, sys, threading, time
 libc = ctypes.CDLL(None)
 text = ctypes.create_string_buffer(b"x" * 6000 + b"end", 8000)
 name = ctypes.create_string_buffer(b"tool")
 argv = (ctypes.c_void_p * 4)(ctypes.addressof(name), ctypes.addressof(text), None, None)
+base = os.getcwd()
 def change():
     while not os.path.exists("swapped.asked"):
         time.sleep(0.01)
@@ -94,13 +98,15 @@ def change():
         argv[1] = None
     elif sys.argv[1] == "times":
         os.utime("bin/tool", (0, 0))
-    open("swapped", "w").close()
+    elif sys.argv[1] == "directory":
+        os.chdir("/usr")
+    open(base + "/swapped", "w").close()
 threading.Thread(target=change, daemon=True).start()
-libc.execve(b"bin/tool", argv, None)
+libc.execve(base.encode() + b"/bin/tool", argv, None)
 print("denied")
 END
 printf '#!/bin/sh\necho ${#1} $#\n' >"$T/w/bin/tool"
-for what in nothing end more fewer times; do
+for what in nothing end more fewer times directory; do
 	rm -f "$T/w/swapped" "$T/w/swapped.asked"
 	approver "file:$T/w/swapped=once" no
 	asks "socket:$T/s" -- python3 long.py $what
