@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fs.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -20,6 +21,9 @@ struct beside {
 	int dir_fd;  /* the directory that it is written into */
 	int from_fd; /* open for reading */
 	uint64_t size, bytes_on_disk;
+	bool is_ours; /* it is the directory's file, */
+	uid_t uid;    /* of this owner */
+	gid_t gid;
 };
 
 /* ---- names ---- */
@@ -71,13 +75,27 @@ static mode_t beside_get_mode(const struct workspace_change *change)
 	return 0600 | (has_base || has_upper ? base & upper & 0777 : 0);
 }
 
-/* Sets owner and mode of a file. Where the owner cannot be set, it is the user's own alone. 0 or -errno. */
-static int beside_set_mode(const struct workspace_change *change, int fd)
+/*
+ * True when all files that are known have one owner, which the version may have then, too: else it would show what one
+ * user has to another one. The directory's file may be another one than what was compared.
+ */
+static bool beside_has_one_owner(const struct beside *beside)
 {
+	const struct workspace_entry *base = &beside->change->base, *upper = &beside->change->upper;
+
+	if (base->exists && upper->exists && (base->uid != upper->uid || base->gid != upper->gid))
+		return false;
+	return !beside->is_ours || (beside->uid == base->uid && beside->gid == base->gid);
+}
+
+/* Sets owner and mode of a file. Where the owner is not set, it is the user's own alone. 0 or -errno. */
+static int beside_set_mode(const struct beside *beside, int fd)
+{
+	const struct workspace_change *change = beside->change;
 	const struct workspace_entry *of = change->base.exists ? &change->base : &change->upper;
 	mode_t mode = beside_get_mode(change);
 
-	if (fchown(fd, of->uid, of->gid) < 0)
+	if (!beside_has_one_owner(beside) || fchown(fd, of->uid, of->gid) < 0)
 		mode &= 0700;
 	return fchmod(fd, mode) < 0 ? -errno : 0;
 }
@@ -94,7 +112,7 @@ static int beside_make_file(const struct beside *beside, const char *temporary)
 	if (ioctl(fd, FICLONE, beside->from_fd) < 0)
 		r = beside->bytes_on_disk > BESIDE_FILE_BYTES_MAX ? -EFBIG : io_copy_sparse(beside->from_fd, fd);
 	if (r == 0)
-		r = beside_set_mode(beside->change, fd);
+		r = beside_set_mode(beside, fd);
 	if (r == 0 && fsync(fd) < 0)
 		r = -errno;
 	if (r < 0)
@@ -152,6 +170,9 @@ int workspace_write_beside(const struct workspace_layer *layer, const struct wor
 	if (from < 0)
 		return from;
 	beside.size = (uint64_t)st.st_size;
+	beside.is_ours = strcmp(word, "ours") == 0;
+	beside.uid = st.st_uid;
+	beside.gid = st.st_gid;
 	beside.bytes_on_disk = (uint64_t)st.st_blocks * 512;
 	if (!beside_find(&beside, name, word, found)) {
 		r = beside_make_file(&beside, temporary);

@@ -15,8 +15,10 @@
 /*
  * Copies the regular file from_fd, open with O_PATH, beside the path of a change, as NAME.WORD; if something else has
  * that name there or in the layer, as NAME.WORD.2 and so on. A file with the same content, which an earlier apply has
- * made, is taken as it is. Its mode has what both files of the change allow, without set-id bits; its owner is that of
- * the directory's file. temporary: of place_format_name(), what place_remove_temporary() removes after a crash.
+ * made, is taken as it is. Its mode has what both files of the change allow, without set-id bits. Its owner is that of
+ * both files; if they have not one, it is the caller's, and nobody else may read it. word: "base", "ours" (the
+ * directory's file) or "theirs". temporary: of place_format_name(), what place_remove_temporary() removes after a
+ * crash.
  *
  * 0, and ret_name is its name; -EINVAL: it is no regular file; -EFBIG: it is too large; -ENAMETOOLONG: the name would
  * be; -EEXIST: all names are taken; -EBUSY: an entry is called `temporary`; or -errno. Then nothing was written.

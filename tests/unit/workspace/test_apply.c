@@ -282,6 +282,35 @@ START_TEST(test_beside)
 }
 END_TEST
 
+/* Root copies what one user has beside another user's file: it stays root's. */
+START_TEST(test_beside_owner)
+{
+	char path[] = "f", found[NAME_MAX + 1], temporary[PLACE_NAME_SIZE];
+	struct workspace_change change = {.path = path, .kind = WORKSPACE_MODIFIED};
+	_cleanup_close_ int from = -1;
+	struct stat st;
+
+	if (geteuid() != 0)
+		return;
+	place_format_name("0123456789abcdef", temporary);
+	put("base/f", "mine");
+	put("upper/f", "new");
+	ck_assert_int_eq(chmod("base/f", 0644) | chmod("upper/f", 0644), 0);
+	change.base = entry("base/f");
+	change.upper = entry("upper/f");
+	change.base.uid = change.upper.uid = 12345; /* it was another user's when it was compared */
+	from = workspace_open_entry(layer.base_fd, "f");
+	ck_assert_int_eq(workspace_write_beside(&layer, &change, "ours", from, temporary, found), 0);
+	ck_assert_int_eq(stat("base/f.ours", &st), 0);
+	ck_assert_int_eq(st.st_uid, 0);
+	ck_assert_int_eq(st.st_mode & 07777, 0600);
+	ck_assert_int_eq(workspace_write_beside(&layer, &change, "base", from, temporary, found), 0);
+	ck_assert_int_eq(stat("base/f.base", &st), 0);
+	ck_assert_int_eq(st.st_uid, 12345);
+	ck_assert_int_eq(st.st_mode & 07777, 0644);
+}
+END_TEST
+
 START_TEST(test_conflict)
 {
 	char path[] = "f";
@@ -313,6 +342,7 @@ int main(void)
 	tcase_add_test(tests, test_place);
 	tcase_add_test(tests, test_place_below_link);
 	tcase_add_test(tests, test_beside);
+	tcase_add_test(tests, test_beside_owner);
 	tcase_add_test(tests, test_conflict);
 	suite_add_tcase(suite, tests);
 	return unit_run(suite);
