@@ -8,6 +8,7 @@ ln -s "$CALLGATE" "$T/bin/callgate"
 cp "$SRC"/examples/analysis/sales.csv "$T/dir"
 cp "$SRC"/examples/analysis/analyse.py "$T/dir"
 cp -r "$SRC"/examples/experiment/. "$T/dir"
+chmod -R u+w "$T/dir" # make distcheck has a read-only source tree
 printf 'all:\n\t@echo made\n' >"$T/dir/Makefile"
 # joins continued lines, drops the prompt
 mandoc -T ascii "$SRC/doc/callgate.1" | sed $'s/.\b//g' | sed -n '/^EXAMPLES/,/^SEE/p' |
