@@ -95,11 +95,11 @@ static bool parts_is_file(const char *path)
  * unless it is -ENOMEM.
  */
 static int parts_look_at_file(struct inspect_program *inspection, const char *name, const char *path, const char *dir,
-			      enum inspect_type type)
+			      enum inspect_type type, enum inspect_type *ret_type)
 {
 	_cleanup_findings_ struct inspect_findings findings = {0};
 	int r = inspect_look_at_file(path, type, inspection->modules.count > 0 ? &inspection->modules : NULL, &findings,
-				     &type);
+				     ret_type ? ret_type : &type);
 
 	cli_list_release(&inspection->commands);
 	inspection->commands = findings.commands;
@@ -141,7 +141,7 @@ static int parts_look_at_name(struct inspect_program *inspection, const char *na
 		const bool is_file = parts_is_file(path);
 
 		*ret_is_found = *ret_is_found || is_file;
-		r = !dir ? -ENOMEM : is_file ? parts_look_at_file(inspection, shown, path, dir, type) : 0;
+		r = !dir ? -ENOMEM : is_file ? parts_look_at_file(inspection, shown, path, dir, type, NULL) : 0;
 	}
 	if (inspection->is_lost && *name != '/')
 		*ret_is_found = false;
@@ -149,14 +149,15 @@ static int parts_look_at_name(struct inspect_program *inspection, const char *na
 }
 
 int inspect_parts_look_at_program(struct inspect_program *inspection, const char *name, const char *path,
-				  const char *found)
+				  const char *found, enum inspect_type *ret_type)
 {
 	_cleanup_free_ char *dir = parts_get_directory(found);
 
+	*ret_type = INSPECT_TYPE_MAX;
 	if (!dir)
 		return -ENOMEM;
 	/* what is no regular file is left to the start, which tells what is wrong with it */
-	return parts_is_file(path) ? parts_look_at_file(inspection, name, path, dir, INSPECT_TYPE_MAX) : 0;
+	return parts_is_file(path) ? parts_look_at_file(inspection, name, path, dir, INSPECT_TYPE_MAX, ret_type) : 0;
 }
 
 /* What an interpreter runs instead of a script that is no file: the part that is behind the script's name. */
@@ -188,7 +189,7 @@ int inspect_parts_look_at_code(struct inspect_program *inspection, const char *c
 
 	if (fd < 0 || io_write_all(fd, code, strlen(code)) < 0)
 		return -ENOMEM;
-	return parts_look_at_file(inspection, "command line", path.path, ".", type);
+	return parts_look_at_file(inspection, "command line", path.path, ".", type, NULL);
 }
 
 /* Looks at a file of Python's in the working directory, if it is there. 0 or -errno. */
@@ -228,6 +229,7 @@ int inspect_parts_look_at_stdin(struct inspect_program *inspection, enum inspect
 	if (!inspection->reads_stdin)
 		return 0;
 	if (fstat(STDIN_FILENO, &status) == 0 && S_ISREG(status.st_mode))
-		return parts_look_at_file(inspection, "standard input", io_proc_fd_path(STDIN_FILENO).path, ".", type);
+		return parts_look_at_file(inspection, "standard input", io_proc_fd_path(STDIN_FILENO).path, ".", type,
+					  NULL);
 	return inspect_parts_tell(inspection, "the program is read from standard input, which is no file");
 }

@@ -15,9 +15,12 @@ int inspect_parts_tell(struct inspect_program *inspection, const char *format, .
 	__attribute__((format(printf, 2, 3)));
 /* A name in the i-th directory where it may be found. Owned; NULL: there are no further ones, or no memory. */
 char *inspect_parts_join(const struct inspect_program *inspection, size_t i, const char *name);
-/* Looks at a program. path: where this process can open it; found: its path for the program. Both may be NULL. */
+/*
+ * Looks at a program. path: where this process can open it; found: its path for the program. Both may be NULL.
+ * ret_type: what it was taken for; INSPECT_TYPE_MAX: it was not looked at.
+ */
 int inspect_parts_look_at_program(struct inspect_program *inspection, const char *name, const char *path,
-				  const char *found);
+				  const char *found, enum inspect_type *ret_type);
 /* Looks at a script, of an interpreter of this type. A directory stands for the file in it that Python runs. */
 int inspect_parts_look_at_script(struct inspect_program *inspection, const char *name, enum inspect_type type);
 /* Looks at code of the command line, which becomes a file in memory. Of a shell, what it runs becomes `commands`. */

@@ -23,6 +23,7 @@ struct program_line {
 	unsigned depth;
 	bool adds_arguments;        /* what starts it adds arguments (xargs) */
 	const char *already_looked; /* a script that was looked at; NULL: none */
+	enum inspect_type already_type; /* as which */
 	bool is_of_shell;           /* a word that is empty may be any text; names without a slash may be built in */
 	bool has_own_input;         /* it does not read what this process reads */
 	const char *document;       /* but this text; NULL: something that is not known */
@@ -39,11 +40,11 @@ static bool program_starts_other(const struct inspect_command *command)
 
 /* "#!INTERPRETER ARGUMENT": looks at the command line that the kernel makes of it. 0 or -errno. */
 static int program_look_at_interpreter(struct inspect_program *inspection, const struct program_line *line,
-				       const char *script, char *text)
+				       const char *script, enum inspect_type type, char *text)
 {
 	char *name = text + strspn(text, " \t"), *argument = name + strcspn(name, " \t");
 	_cleanup_list_ struct cli_list words = {0};
-	struct program_line inner = {.depth = line->depth + 1, .already_looked = script};
+	struct program_line inner = {.depth = line->depth + 1, .already_looked = script, .already_type = type};
 	int r;
 
 	for (size_t len = strlen(text); len > 0 && strchr(" \t", text[len - 1]); len--)
@@ -75,6 +76,7 @@ static int program_look_at_program(struct inspect_program *inspection, const str
 	_cleanup_free_ char *found = NULL, *path = inspection->find_file(inspection->data, name, true, &found);
 	char first[SCRIPT_FIRST_LINE_BYTES_MAX + 1], real[PATH_MAX];
 	const uint32_t warned = inspection->warned;
+	enum inspect_type type = INSPECT_TYPE_MAX;
 	int r = 0;
 
 	if (path && !program_starts_other(command) && realpath(path, real))
@@ -82,10 +84,10 @@ static int program_look_at_program(struct inspect_program *inspection, const str
 	if (program_starts_other(command))
 		inspection->warned = 0;
 	if (!line->is_of_shell || strchr(name, '/'))
-		r = inspect_parts_look_at_program(inspection, name, path, found);
+		r = inspect_parts_look_at_program(inspection, name, path, found, &type);
 	inspection->warned = warned;
 	if (r == 0 && path && found && !program_starts_other(command) && program_read_script_line(path, first))
-		r = program_look_at_interpreter(inspection, line, found, first + 2);
+		r = program_look_at_interpreter(inspection, line, found, type, first + 2);
 	return r;
 }
 

@@ -89,8 +89,6 @@ enum inspect_type inspect_find_type(const char *path, const char *start, size_t 
 
 	if (len >= SELFMAG && memcmp(start, ELFMAG, SELFMAG) == 0)
 		return INSPECT_TYPE_ELF;
-	if (memchr(start, '\0', len))
-		return INSPECT_TYPE_DATA;
 	if (len > 2 && start[0] == '#' && start[1] == '!') {
 		size_t line_len = len - 2 < sizeof(line) ? len - 2 : sizeof(line) - 1;
 
@@ -99,6 +97,8 @@ enum inspect_type inspect_find_type(const char *path, const char *start, size_t 
 		line[strcspn(line, "\n")] = '\0';
 		return subject_find_by_line(line);
 	}
+	if (memchr(start, '\0', len))
+		return INSPECT_TYPE_DATA;
 	for (size_t i = 0; i < COUNT(suffixes); i++) {
 		size_t own = strlen(suffixes[i].suffix);
 

@@ -40,7 +40,7 @@ enum inspect_type inspect_find_interpreter(const char *name);
 
 /*
  * Tells the type by the first bytes (\177ELF, "#!") and then by the suffix of the path. What has NUL bytes at its start
- * is data, whatever its name.
+ * is data, whatever its name, unless it begins with "#!": such a file can be executed.
  */
 enum inspect_type inspect_find_type(const char *path, const char *start, size_t len);
 

@@ -53,6 +53,11 @@ class Findings:
                 if match:
                     self.add(line, kind, match.group(0))
 
+    def look_at_lines(self, text):
+        """Looks for patterns in the lines of a text that could not be parsed; perhaps another version could."""
+        for number, line in enumerate(text.splitlines(), 1):
+            self.look_at(number, line, "strings", "shell")
+
     def print(self):
         for line, kind, what in sorted(self.found):
             sys.stdout.write("%d %s %s\n" % (line, kind, what or "-"))

@@ -91,6 +91,8 @@ function parse(acorn, text) {
 				throw error; // too deep for the parser: the file is one that could not be parsed
 			const worse = first.pos > error.pos ? first : error;
 			add(worse.loc ? worse.loc.line : 1, "syntax", worse.message);
+			/* another version of node may run it */
+			text.split("\n").forEach((line, i) => ["strings", "shell"].forEach((group) => lookAtText(i + 1, line, group)));
 			return null;
 		}
 	}

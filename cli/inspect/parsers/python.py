@@ -4,6 +4,7 @@ sandbox: the program may be hostile, and Python's parser is not made for that.
 
 import ast
 import os
+import re
 import sys
 import warnings
 
@@ -76,11 +77,11 @@ def describe(node):
 class Inspector:
     """Collects the findings of one module."""
 
-    def __init__(self, tree):
+    def __init__(self, tree, findings=None):
         self.nodes = list(ast.walk(tree))
         self.names = Names()
         self.names.learn(self.nodes)
-        self.findings = Findings()
+        self.findings = findings or Findings()
         self.decoded, self.fetched, self.sockets = set(), set(), set()
         self.imports_network = False
         self.follow_values()
@@ -295,20 +296,29 @@ class Inspector:
                 self.findings.look_at(node.lineno, text, "strings")
 
 
-def main():
-    warnings.simplefilter("ignore")
-    findings = Findings()
+def parse(program, findings):
+    """The tree of a program; None: it is none in this version of Python, which may not be the one that runs it."""
     try:
-        tree = ast.parse(read_program())
+        return ast.parse(program)
     except (SyntaxError, ValueError) as error:
         line = getattr(error, "lineno", None) or 1
         findings.add(line, "syntax", "%s" % getattr(error, "msg", error))
-        findings.print()
-        return
-    inspector = Inspector(tree)
-    for node in inspector.nodes:
-        inspector.look_at_node(node)
-    inspector.findings.print()
+        findings.look_at_lines(program.decode("latin-1"))
+    if b"\0" not in program:
+        return None
+    # before Python 3.12, lines end at a zero byte
+    return parse(re.sub(rb"\0[^\n]*", b"", program), findings)
+
+
+def main():
+    warnings.simplefilter("ignore")
+    findings = Findings()
+    tree = parse(read_program(), findings)
+    if tree:
+        inspector = Inspector(tree, findings)
+        for node in inspector.nodes:
+            inspector.look_at_node(node)
+    findings.print()
 
 
 if __name__ == "__main__":

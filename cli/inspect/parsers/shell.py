@@ -112,6 +112,9 @@ class Looker:
             self.look_at_program(command, name, words, depth)
         if name == "eval" or (name == "trap" and words):
             self.look_deeper(command, " ".join(words) if name == "eval" else words[0], depth, self.commands)
+        if name == "alias":
+            for word in words:
+                self.look_deeper(command, word.partition("=")[2], depth, self.commands)
         self.look_at_hiding(command)
         self.look_at_damage(command, name, words)
         self.look_at_remote_shell(command, name, words)
@@ -225,10 +228,11 @@ def check_syntax(findings, program, shell):
     match = re.search(rb"line (\d+): (.*)", checked.stderr)
     if checked.returncode and match:
         findings.add(int(match.group(1)), "syntax", match.group(2).decode("utf-8", "replace"))
+        findings.look_at_lines(program.decode("utf-8", "replace"))
 
 
 def main():
-    program = read_program()
+    program = read_program().replace(b"\0", b"")  # as shells do
     findings = Findings()
     if len(sys.argv) > 1:
         check_syntax(findings, program, sys.argv[1])

