@@ -38,10 +38,12 @@ static void begin(uint16_t proxy_port)
 		       "{\"host\": \"b.test\", \"port\": %u, \"proto\": \"http\", \"private\": true}, "
 		       "{\"host\": \"c.test\", \"port\": %u, \"proto\": \"tcp\", \"private\": true}, "
 		       "{\"host\": \"c.test\", \"port\": %u, \"proto\": \"tcp\", \"private\": true}, "
-		       "{\"host\": \"d.test\", \"port\": %u, \"proto\": \"https\", \"private\": true}], "
+		       "{\"host\": \"d.test\", \"port\": %u, \"proto\": \"https\", \"private\": true}, "
+		       "{\"host\": \"asks.test\", \"port\": %u, \"proto\": \"http\", \"private\": true, "
+		       "\"http\": [\"GET /ok\"], \"on_deny\": \"ask\"}], "
 		       "\"resolve\": {\"a.test\": \"127.0.0.1\", \"b.test\": \"127.0.0.1\", \"c.test\": \"127.0.0.1\", "
-		       "\"d.test\": \"127.0.0.1\"}}}",
-		       port, other_port, port, closed_port, port);
+		       "\"d.test\": \"127.0.0.1\", \"asks.test\": \"127.0.0.1\"}}}",
+		       port, other_port, port, closed_port, port, other_port);
 	rig = erig_start_with(policy, &none);
 	program = erig_connect(rig, "", proxy_port);
 	ck_assert_int_ge(program, 0);
@@ -263,6 +265,37 @@ static const struct refused refused[] = {
 	{"GET http://e.test/ HTTP/1.1\r\nHost: e.test\r\nConnection: close\r\n\r\n", 403, "no_rule", true},
 };
 
+/* Each request to the proxy is one of its destination, also when the server closes while one waits. */
+START_TEST(requests_are_asked_about)
+{
+	struct control_question question;
+	int e;
+
+	begin(CONTROL_PORT_HTTP_PROXY);
+	say(program, "PUT http://asks.test:$/x?y HTTP/1.1\r\nHost: asks.test:$\r\n\r\n"
+		     "PUT http://asks.test:$/z HTTP/1.1\r\nHost: asks.test:$\r\n\r\n");
+	e = erig_accept(other);
+	question = erig_question(rig, 0);
+	ck_assert_str_eq(question.host, "asks.test");
+	ck_assert_uint_eq(question.port, other_port);
+	ck_assert_str_eq(question.path, "/x");
+	ck_assert_str_eq(question.query, "?y");
+	(void)close(e);
+	erig_answer_question(rig, question.id, 0);
+	e = erig_accept(other);
+	hear(e, "PUT /x?y HTTP/1.1\r\nHost: asks.test:$\r\n\r\n");
+	say(e, "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\ne");
+	hear(program, "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\ne");
+	question = erig_question(rig, 1);
+	ck_assert_str_eq(question.path, "/z");
+	erig_answer_question(rig, question.id, -EACCES);
+	hear(program, "HTTP/1.1 403 Forbidden\r\n");
+	ck_assert_uint_eq(record(CONTROL_EVENT_REQUEST, 1).question_id, question.id);
+	(void)close(e);
+	end();
+}
+END_TEST
+
 START_TEST(what_is_not_granted_is_refused)
 {
 	const struct refused *one = &refused[_i];
@@ -460,6 +493,7 @@ static Suite *suite(void)
 	tcase_add_test(tcase, requests_in_a_tunnel_are_judged);
 	tcase_add_test(tcase, a_tunnel_for_tls_is_for_that_name_only);
 	tcase_add_test(tcase, absolute_targets_go_where_they_say);
+	tcase_add_test(tcase, requests_are_asked_about);
 	tcase_add_loop_test(tcase, what_is_not_granted_is_refused, 0, COUNT(refused));
 	tcase_add_test(tcase, a_refused_tunnel_leaves_the_connection);
 	tcase_add_loop_test(tcase, socks_connects_to_names, 0, 2);
