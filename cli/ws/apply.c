@@ -51,7 +51,7 @@ static enum plan_state apply_tell_failure(const struct apply *apply, const struc
 		ws_plan_set_conflict(apply->plan, change, why);
 		return PLAN_CONFLICT;
 	}
-	apply->plan->note[change - apply->plan->changes.item].why = strerror(-error);
+	apply->plan->why[change - apply->plan->changes.item] = strerror(-error);
 	cli_print_error(APPLY_VERB, "%s: not applied: %s", ws_plan_get_name(apply->plan, change, name),
 			error == -EBUSY ? "an entry beside it has the name of ours, .callgate-ID" : strerror(-error));
 	return PLAN_FAILED;
@@ -255,7 +255,7 @@ static void apply_tell_conflicts(struct apply *apply)
 		const struct workspace_change *change = &plan->changes.item[i];
 		struct ws_conflict conflict;
 
-		if (plan->state[i] != PLAN_CONFLICT || !plan->note[i].why)
+		if (plan->state[i] != PLAN_CONFLICT || !plan->why[i])
 			continue;
 		ws_conflict_find(plan, change, &conflict);
 		if (!apply->failed && ws_conflict_is_beside(plan, change, &conflict)) {
@@ -280,12 +280,12 @@ static int apply_print_json(const struct apply *apply, size_t at)
 	};
 	const struct plan *plan = apply->plan;
 	const unsigned char state = plan->state[at];
-	const bool is_held = state >= PLAN_CONFLICT && !plan->note[at].why;
+	const bool is_held = state >= PLAN_CONFLICT && !plan->why[at];
 	struct show_result result = {
 		.word = state == PLAN_APPLY && apply->failed ? "unknown" : words[state],
 		.why = is_held               ? "what it belongs to was not applied"
 		       : state == PLAN_APPLY ? NULL
-					     : plan->note[at].why,
+					     : plan->why[at],
 	};
 	json_t *conflict = apply->conflict[at];
 

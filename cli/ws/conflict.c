@@ -78,9 +78,7 @@ static bool ws_conflict_is_version(const struct plan *plan, const struct workspa
 bool ws_conflict_is_beside(const struct plan *plan, const struct workspace_change *change,
 			   const struct ws_conflict *conflict)
 {
-	const bool runs_later = plan->note[change - plan->changes.item].runs_later;
-
-	if (!*conflict->base && (!*conflict->theirs || runs_later)) /* the only version would be the file itself */
+	if (!*conflict->base && !*conflict->theirs) /* the only version would be the file itself */
 		return false;
 	if (!(change->base.exists && S_ISREG(change->base.mode)) &&
 	    !(change->upper.exists && S_ISREG(change->upper.mode)))
@@ -133,18 +131,18 @@ void ws_conflict_write(const struct plan *plan, const struct workspace_change *c
 		       struct ws_conflict *conflict)
 {
 	const struct workspace_layer *layer = plan->layer;
-	const char *runs_later = plan->note[change - plan->changes.item].runs_later;
 	char base[PATH_MAX];
 
+	conflict->not_beside = ws_plan_find_runs_later(plan, change);
+	if (conflict->not_beside) /* a program that reads all files of a directory would obey the versions as well */
+		return;
 	if (*conflict->base && workspace_bases_find(&plan->bases, layer, change, base))
 		ws_conflict_write_version(plan, change, "base", layer->dir_fd, base, temporary, conflict->base,
 					  &conflict->not_beside);
 	if (*conflict->ours)
 		ws_conflict_write_version(plan, change, "ours", layer->base_fd, change->path, temporary, conflict->ours,
 					  &conflict->not_beside);
-	if (*conflict->theirs && runs_later)
-		conflict->not_beside = runs_later;
-	else if (*conflict->theirs)
+	if (*conflict->theirs)
 		ws_conflict_write_version(plan, change, "theirs", layer->upper_fd, change->path, temporary,
 					  conflict->theirs, &conflict->not_beside);
 }
@@ -169,7 +167,7 @@ void ws_conflict_tell(const struct plan *plan, const struct workspace_change *ch
 	char name[2 * PATH_MAX];
 
 	cli_print_error(CONFLICT_VERB, "%s: conflict, not applied: %s; base: %s%s; ours: %s; theirs: %s%s%s",
-			ws_plan_get_name(plan, change, name), plan->note[change - plan->changes.item].why,
+			ws_plan_get_name(plan, change, name), plan->why[change - plan->changes.item],
 			*conflict->base ? "" : "none, ", *conflict->base ? conflict->base : conflict->no_base,
 			*conflict->ours ? conflict->ours : "deleted", *conflict->theirs ? conflict->theirs : "deleted",
 			conflict->not_beside ? "; not all are written beside it: " : "",

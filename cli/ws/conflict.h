@@ -26,8 +26,8 @@ bool ws_conflict_is_beside(const struct plan *plan, const struct workspace_chang
 			   const struct ws_conflict *conflict);
 
 /*
- * Writes the versions of a found conflict beside its file, and changes their paths to those. Of what runs later
- * outside, theirs stays in the layer. The caller has begun the path in the journal. temporary: of place_format_name().
+ * Writes the versions of a found conflict beside its file, and changes their paths to those. What runs later outside
+ * has none there. The caller has begun the path in the journal. temporary: of place_format_name().
  */
 void ws_conflict_write(const struct plan *plan, const struct workspace_change *change, const char *temporary,
 		       struct ws_conflict *conflict);

@@ -31,7 +31,7 @@ void ws_plan_set_conflict(const struct plan *plan, const struct workspace_change
 	const size_t at = (size_t)(change - plan->changes.item);
 
 	plan->state[at] = PLAN_CONFLICT;
-	plan->note[at].why = why;
+	plan->why[at] = why;
 }
 
 /* ---- what is selected ---- */
@@ -105,15 +105,13 @@ static void ws_plan_select(const struct plan *plan, const struct ws_selection *s
 
 /* ---- what is not applied ---- */
 
-/* Why no change of the directory is applied without --allow-executed. NULL: some are. */
-static const char *ws_plan_find_reason_of_dir(const struct plan *plan, const struct executed *executed)
+/* Why all of the directory runs later outside. NULL: not all does. */
+static const char *ws_plan_find_reason_of_dir(const struct plan *plan)
 {
 	char dir[PATH_MAX];
 
-	if (plan->words.allow_executed)
-		return NULL;
 	return io_read_fd_name(plan->layer->base_fd, dir) < 0 ? "its path cannot be read"
-							      : executed_find_reason_of_dir(executed, dir);
+							      : executed_find_reason_of_dir(&plan->executed, dir);
 }
 
 /* Tells once why changes are left out, of which there may be thousands. */
@@ -130,31 +128,33 @@ static void ws_plan_tell_executed_dir(const struct plan *plan, const char *reaso
 				reason);
 }
 
-/* Decides about one change that is selected. dir_reason: of ws_plan_find_reason_of_dir(). */
-static enum plan_state ws_plan_judge(const struct plan *plan, const struct workspace_change *change,
-				     const struct executed *executed, const char *dir_reason)
+const char *ws_plan_find_runs_later(const struct plan *plan, const struct workspace_change *change)
+{
+	return plan->dir_runs_later ? plan->dir_runs_later : executed_find_reason(&plan->executed, plan->layer, change);
+}
+
+/* Decides about one change that is selected. */
+static enum plan_state ws_plan_judge(const struct plan *plan, const struct workspace_change *change)
 {
 	const struct plan_words *words = &plan->words;
-	struct plan_note *note = &plan->note[change - plan->changes.item];
-	const char *reason =
-		words->allow_executed || dir_reason ? NULL : executed_find_reason(executed, plan->layer, change);
+	const char **why = &plan->why[change - plan->changes.item];
+	const char *reason = words->allow_executed ? NULL : ws_plan_find_runs_later(plan, change);
 	char name[2 * PATH_MAX];
 	int conflict = words->theirs ? 0 : workspace_is_conflict(plan->layer, change);
 
 	if (conflict < 0) {
-		note->why = strerror(-conflict);
+		*why = strerror(-conflict);
 		ws_plan_tell_unread(change->path, conflict);
 		return PLAN_FAILED;
 	}
 	if (conflict && words->ours)
 		return PLAN_KEEP;
-	note->runs_later = reason ? reason : dir_reason;
-	note->why = conflict ? "it was changed outside since the run began" : note->runs_later;
+	*why = conflict ? "it was changed outside since the run began" : reason;
 	if (conflict)
 		return PLAN_CONFLICT;
 	if (!reason)
-		return dir_reason ? PLAN_EXECUTED : PLAN_APPLY;
-	if (!words->json)
+		return PLAN_APPLY;
+	if (!words->json && !plan->dir_runs_later)
 		cli_print_error(PLAN_VERB, "%s: not applied: %s; --allow-executed applies it",
 				ws_plan_get_name(plan, change, name), reason);
 	return PLAN_EXECUTED;
@@ -182,8 +182,6 @@ static void ws_plan_hold_deletions(const struct plan *plan)
 
 int ws_plan_make(struct plan *plan, const struct ws_selection *selection)
 {
-	_cleanup_executed_ struct executed executed = {0};
-	const char *reason;
 	int r;
 
 	plan->changes.on_unread = ws_plan_tell_unread;
@@ -192,12 +190,12 @@ int ws_plan_make(struct plan *plan, const struct ws_selection *selection)
 	if (r == 0)
 		r = workspace_bases_load(plan->layer, &plan->bases);
 	if (r == 0)
-		r = executed_init(&executed);
+		r = executed_init(&plan->executed);
 	if (r == 0)
 		plan->state = calloc(plan->changes.count + 1, 1);
 	if (r == 0)
-		plan->note = calloc(plan->changes.count + 1, sizeof(*plan->note));
-	if (r == 0 && (!plan->state || !plan->note))
+		plan->why = calloc(plan->changes.count + 1, sizeof(*plan->why));
+	if (r == 0 && (!plan->state || !plan->why))
 		r = -ENOMEM;
 	if (r < 0)
 		cli_print_error(PLAN_VERB, "cannot compare: %s", r == -E2BIG ? "too many changes" : strerror(-r));
@@ -206,12 +204,12 @@ int ws_plan_make(struct plan *plan, const struct ws_selection *selection)
 	if (r < 0 || plan->changes.is_incomplete)
 		return -1;
 	ws_plan_select(plan, selection);
-	reason = ws_plan_find_reason_of_dir(plan, &executed);
+	plan->dir_runs_later = ws_plan_find_reason_of_dir(plan);
 	for (size_t i = 0; i < plan->changes.count; i++)
 		if (plan->state[i] == PLAN_APPLY)
-			plan->state[i] = (unsigned char)ws_plan_judge(plan, &plan->changes.item[i], &executed, reason);
-	if (reason && !plan->words.json)
-		ws_plan_tell_executed_dir(plan, reason);
+			plan->state[i] = (unsigned char)ws_plan_judge(plan, &plan->changes.item[i]);
+	if (plan->dir_runs_later && !plan->words.json && !plan->words.allow_executed)
+		ws_plan_tell_executed_dir(plan, plan->dir_runs_later);
 	ws_plan_hold_deletions(plan);
 	return 0;
 }
@@ -221,5 +219,6 @@ void ws_plan_release(struct plan *plan)
 	workspace_changes_release(&plan->changes);
 	workspace_bases_release(&plan->bases);
 	free(plan->state);
-	free(plan->note);
+	free((void *)plan->why);
+	executed_release(&plan->executed);
 }

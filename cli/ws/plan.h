@@ -24,12 +24,6 @@ struct plan_words {
 	bool theirs, ours, allow_executed, json;
 };
 
-/* What is known of a change besides its state; all static. */
-struct plan_note {
-	const char *why;        /* why it is a conflict, runs later or failed; NULL: nothing is told */
-	const char *runs_later; /* why it runs later outside, and that was not allowed; NULL: it does not */
-};
-
 struct plan {
 	const struct workspace_layer *layer;
 	const char *dir; /* the directory, which messages have paths with; NULL: they have them relative to it */
@@ -37,7 +31,9 @@ struct plan {
 	struct workspace_changes changes; /* renames apart */
 	struct workspace_bases bases;
 	unsigned char *state;             /* enum plan_state of each change; owned */
-	struct plan_note *note;           /* of each change; owned */
+	const char **why; /* of each change, why it is a conflict, runs later or failed; NULL: not told; array owned */
+	struct executed executed;
+	const char *dir_runs_later; /* why all of the directory runs later outside; NULL: not all does */
 };
 
 /*
@@ -59,6 +55,9 @@ const struct workspace_change *ws_plan_find_replaced_above(const struct plan *pl
 
 /* What happens with a change of the plan. */
 enum plan_state ws_plan_get_state(const struct plan *plan, const struct workspace_change *change);
+
+/* Why a change runs later outside, whether that was allowed or not (static). NULL: it does not. */
+const char *ws_plan_find_runs_later(const struct plan *plan, const struct workspace_change *change);
 
 /* Makes a change a conflict. why: static; NULL: it is not told, as it belongs to another one. */
 void ws_plan_set_conflict(const struct plan *plan, const struct workspace_change *change, const char *why);
