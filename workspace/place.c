@@ -37,13 +37,32 @@ int place_open_parent(int root_fd, const char *path, const char **ret_name)
 
 /* ---- attributes ---- */
 
+/*
+ * The name by which an overlay shows an attribute of its layers: "user.overlay.x" for "user.overlay.overlay.x". out:
+ * room for XATTR_NAME_MAX + 1.
+ */
+static const char *place_get_shown_name(const struct workspace_layer *layer, const char *name, char *out)
+{
+	static const char escape[] = "overlay.";
+	const size_t len = strlen(layer->prefix);
+
+	if (strncmp(name, layer->prefix, len) != 0 || strncmp(name + len, escape, strlen(escape)) != 0)
+		return name;
+	(void)snprintf(out, XATTR_NAME_MAX + 1, "%s%s", layer->prefix, name + len + strlen(escape));
+	return out;
+}
+
 /* Sets one extended attribute as it is in the layer. value: room for XATTR_SIZE_MAX. 0 or -errno. */
-static int place_copy_attribute(const char *from, const char *to, const char *name, char *value)
+static int place_copy_attribute(const struct workspace_layer *layer, const char *from, const char *to, const char *name,
+				unsigned flags, char *value)
 {
 	const ssize_t len = getxattr(from, name, value, XATTR_SIZE_MAX);
+	char shown[XATTR_NAME_MAX + 1];
 
 	if (len < 0)
 		return -errno;
+	if (flags & PLACE_IN_OVERLAY)
+		name = place_get_shown_name(layer, name, shown);
 	return setxattr(to, name, value, (size_t)len, 0) < 0 ? -errno : 0;
 }
 
@@ -71,6 +90,13 @@ static bool place_copies_attribute(const struct workspace_layer *layer, const ch
 	       (flags & PLACE_OWN_ATTRIBUTES && strncmp(name, layer->prefix, strlen(layer->prefix)) == 0);
 }
 
+/* Whether an attribute that the other entry lacks is removed, by its name. flags: PLACE_* */
+static bool place_removes_attribute(const struct workspace_layer *layer, const char *name, unsigned flags)
+{
+	return !workspace_is_own_attribute(layer, name) ||
+	       (flags & PLACE_IN_OVERLAY && strncmp(name, layer->prefix, strlen(layer->prefix)) == 0);
+}
+
 /* Makes the extended attributes of an entry those of another one. Names and values: room for two lists, one value. */
 static int place_copy_attributes(const struct workspace_layer *layer, const char *from, const char *to, unsigned flags,
 				 char *buffer)
@@ -83,12 +109,12 @@ static int place_copy_attributes(const struct workspace_layer *layer, const char
 	if (old_len < 0)
 		return (int)old_len;
 	for (ssize_t at = 0; r == 0 && at < old_len; at += (ssize_t)strlen(old + at) + 1)
-		if (!workspace_is_own_attribute(layer, old + at) && !place_has_name(names, len, old + at) &&
+		if (place_removes_attribute(layer, old + at, flags) && !place_has_name(names, len, old + at) &&
 		    removexattr(to, old + at) < 0 && errno != ENODATA)
 			r = -errno;
 	for (ssize_t at = 0; r == 0 && at < len; at += (ssize_t)strlen(names + at) + 1)
 		if (place_copies_attribute(layer, names + at, flags))
-			r = place_copy_attribute(from, to, names + at, value);
+			r = place_copy_attribute(layer, from, to, names + at, flags, value);
 	return r;
 }
 

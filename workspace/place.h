@@ -14,6 +14,8 @@ enum place_flag {
 	PLACE_ON_DISK = 1 << 0,        /* the content of a regular file is on the disk first */
 	PLACE_OWN_ATTRIBUTES = 1 << 1, /* with the attributes of the overlay itself: the copy is in a layer, too */
 	PLACE_AS_OWN = 1 << 2,         /* what belongs to others is the caller's own, unless it may change that */
+	/* seen through the overlay, which hides its own attributes: those with its prefix are a program's */
+	PLACE_IN_OVERLAY = 1 << 3,
 };
 
 /*

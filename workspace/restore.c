@@ -210,6 +210,12 @@ static bool restore_is_same(const struct restore *restore, const struct restore_
 
 /* ---- changing ---- */
 
+/* PLACE_* of what is put into the directory as the programs see it. */
+static unsigned restore_get_flags(const struct restore *restore)
+{
+	return restore->layer->is_live_copy ? PLACE_AS_OWN : PLACE_IN_OVERLAY;
+}
+
 /* Notes that the checkpoint has a copy of the file at a path; restore_note_status() adds the rest. 0 or -ENOMEM. */
 static int restore_note_file(struct restore *restore, const struct restore_entry *entry)
 {
@@ -230,7 +236,7 @@ static int restore_make_temporary(struct restore *restore, const struct restore_
 	if (other)
 		return copies_make(restore->view_fd, other, dirs->view_fd, restore->temporary);
 	r = place_make_copy(restore->layer, dirs->view_fd, restore->temporary, entry->source_fd, entry->source.st_mode,
-			    restore->layer->is_live_copy ? PLACE_AS_OWN : 0);
+			    restore_get_flags(restore));
 	if (r < 0)
 		return r;
 	if (S_ISREG(entry->source.st_mode)) {
@@ -428,9 +434,7 @@ static int restore_finish_dir(const struct restore *restore, const char *path)
 	}
 	if (from < 0 && restore->layer->is_live_copy)
 		return from == -ENOENT || from == -ENOTDIR || from == -ELOOP ? 0 : from; /* removed there since */
-	return from < 0
-		       ? from
-		       : place_copy_metadata(restore->layer, from, to, restore->layer->is_live_copy ? PLACE_AS_OWN : 0);
+	return from < 0 ? from : place_copy_metadata(restore->layer, from, to, restore_get_flags(restore));
 }
 
 static int restore_all(struct restore *restore)

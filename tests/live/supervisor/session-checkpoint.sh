@@ -101,6 +101,26 @@ grep -qx 'D  f1' "$T/diff" || fail "diff of the third one: $(cat "$T/diff")"
 restore clean
 [ -z "$(inside 'git status --short; git fsck')" ] || fail "git: $(inside 'git status; git fsck')"
 
+# ---- attributes that a program names as the overlay names its own ----
+attributes()
+{
+	inside "$PYTHON -c 'import os
+print({p: sorted(os.listxattr(p)) for p in (\"a\", \"one\")})'"
+}
+had=$(attributes)
+inside "$PYTHON -c 'import os
+for path in \"a\", \"one\":
+    for name in \"opaque\", \"overlay.x\":
+        try: os.setxattr(path, \"user.overlay.\" + name, b\"y\")
+        except OSError: pass'" # an old kernel lets no program set them
+named=$(attributes)
+checkpoint named
+restore clean
+[ "$(attributes)" = "$had" ] || fail "restored: $(attributes), not $had"
+restore named
+[ "$(attributes)" = "$named" ] || fail "restored: $(attributes), not $named"
+restore clean
+
 # ---- git: its objects are copied once ----
 git_objects()
 {
