@@ -9,6 +9,7 @@
 #include "agents/slist.h"
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "keeper/libraries.h"
 #include "keeper/utf8.h"
 
 #define CALL_ERROR_MESSAGE_SIZE 2048
@@ -341,6 +342,26 @@ static void denial_describe(struct buf *text, const json_t *denial)
 	buf_puts(text, "\n");
 }
 
+/* Sums up which packages were missing, beside the denials, which have each of them several times. */
+static void call_add_missing_libraries(json_t *structured, struct buf *text, const json_t *denials)
+{
+	json_t *libraries = libraries_make_missing(denials), *entry, *name;
+	size_t i, k;
+
+	json_array_foreach(libraries, i, entry)
+	{
+		buf_printf(text, "Packages of %s that the policy does not show:",
+			   json_get_text_or_default(entry, "language", "?"));
+		json_array_foreach(json_object_get(entry, "missing"), k, name)
+		{
+			buf_printf(text, "%s %s", k > 0 ? "," : "", json_string_value(name));
+		}
+		buf_printf(text, "\n  to allow it, a person adds: %s\n",
+			   json_get_text_or_default(entry, "suggest", "?"));
+	}
+	(void)json_object_set_new(structured, "libraries", libraries);
+}
+
 void call_add_denials(struct tool_call *call, json_t *structured, const json_t *denials)
 {
 	_cleanup_buf_ struct buf text = {0};
@@ -356,6 +377,7 @@ void call_add_denials(struct tool_call *call, json_t *structured, const json_t *
 	{
 		denial_describe(&text, denial);
 	}
+	call_add_missing_libraries(structured, &text, denials);
 	if (!text.failed)
 		call_add_text(call, text.data, text.len);
 }

@@ -15,6 +15,7 @@
 #include "cli/session/request.h"
 #include "cli/session/session.h"
 #include "keeper/capture.h"
+#include "keeper/libraries.h"
 #include "keeper/session-client.h"
 #include "keeper/stdin-relay.h"
 #include "keeper/summary.h"
@@ -314,6 +315,8 @@ static int exec_report_result(struct exec_client *exec)
 		cli_print_error("session", "the session has ended, and with it the program");
 		return CLI_EXIT_ERROR;
 	}
+	(void)json_object_set_new(exec->result, "libraries",
+				  libraries_make_missing(json_object_get(exec->result, "denials")));
 	if (json_is_integer(json_object_get(exec->result, "exit_code")))
 		exit_code = (int)json_integer_value(json_object_get(exec->result, "exit_code"));
 	else if (code && strcmp(code, "not_found") == 0)

@@ -112,6 +112,22 @@ grep -qxF 'callgate: not in "libraries": other; to allow: in the policy "librari
 	fail "nothing suggests it: $(cat "$T/err")"
 run app -c 'import loose'
 suggested loose
+# The results of a session's programs and of tools of MCP have it, too.
+wanted='[{"language":"python","missing":["other"],"suggest":"in the policy \"libraries\": {\"python\": [\"other\"]}"}]'
+grants=(-p "$T/app.json" -r "$T/venv" -x "$T/venv/bin" -x /usr/bin -x /bin -w "$T/w")
+id=$(PATH=$T/venv/bin:$PATH cg session create "${grants[@]}") || fail "session create"
+cg session exec --json "$id" -- "$T/venv/bin/python3" import.py >"$T/out" 2>"$T/err"
+[ "$(jq -c .libraries "$T/out")" = "$wanted" ] || fail "a session: $(cat "$T/out" "$T/err")"
+cg session stop "$id"
+if [ -x "$BUILD/callgate-agents" ]; then
+	call='"name": "run_command", "arguments": {"command": "'$T'/venv/bin/python3 -c '"'import other'"'"}'
+	printf '%s\n' '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}' \
+		'{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{'"$call"'}}' |
+		PATH=$T/venv/bin:$PATH timeout -k 5 "$LIVE_TIMEOUT" "$CALLGATE" mcp "${grants[@]}" 2>"$T/err" |
+		cat >"$T/out"
+	[ "$(jq -c 'select(.id == 2).result.structuredContent.libraries' "$T/out")" = "$wanted" ] ||
+		fail "MCP: $(cat "$T/out" "$T/err")"
+fi
 
 # Lists of all files add up; a module without a package can be named; no list is no change; an empty one hides all.
 policy more '"libraries": {"python": ["other", "loose", "nothing-of-that-name"]}'
