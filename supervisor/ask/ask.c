@@ -40,14 +40,39 @@ static void cleanup_exec_plan(struct exec_plan **plan)
 /* ---- asking ---- */
 
 /*
+ * Whether each rule that denies an object of the call, as the second view finds it, is asked about. The denial may name
+ * a rule that asks, of a directory above the object or of the other one of two paths. No answer beats the object's own.
+ */
+static bool ask_rules_of_objects_ask(const struct dispatch *dispatch)
+{
+	const struct call *call = dispatch->call;
+	const struct policy *policy = dispatch->sandbox->policy;
+
+	for (size_t i = 0; i < sizeof(call->resolved_place) / sizeof(call->resolved_place[0]); i++) {
+		const struct place *place = &call->resolved_place[i];
+		struct policy_decision decision;
+
+		if (!place->mount || place->is_magic_link)
+			continue;
+		decision = policy_decide_access(policy, place->virt, place->virt_len, POLICY_READ);
+		if (decision.verdict == VERDICT_DENY && decision.rule &&
+		    policy_find_on_deny(policy, decision.rule) != dispatch->asker->way->mode)
+			return false;
+	}
+	return true;
+}
+
+/*
  * If the directory where a path starts is not in the first view, the call fails with ENOENT, which is no denial. Makes
  * `denied` the denial of the object that the path leads to in the second view. False: the policy grants that object, or
  * its denial is not asked about.
  */
-static bool ask_find_denial_of_outside_path(const struct dispatch *dispatch, struct call *denied)
+static bool ask_find_denial_of_object(const struct dispatch *dispatch, struct call *denied)
 {
 	const struct policy_observed_denial *observed = &dispatch->call->decision.observed_denial;
 
+	if (!ask_rules_of_objects_ask(dispatch))
+		return false;
 	if (denied->decision.verdict == VERDICT_DENY)
 		return true;
 	if (!observed->error ||
@@ -249,7 +274,7 @@ bool ask_about_denial(struct dispatch *dispatch, const struct seccomp_notif *not
 		return false;
 	dispatch->call = other;
 	if (!rejudge_without_performing(dispatch, &asker->options, notification, &keys) ||
-	    !ask_find_denial_of_outside_path(dispatch, denied)) {
+	    !ask_find_denial_of_object(dispatch, denied)) {
 		ask_restore_denied_call(dispatch, denied);
 		return false;
 	}
