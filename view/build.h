@@ -19,6 +19,81 @@ struct build_state {
 	uint64_t workspace_dirs_mounted; /* with --cow: bits of the directories that are mounted */
 };
 
+/* ---- build-grant.c: an int result is 0 or -errno ---- */
+
+/* Writes the message of a failed view_create(): `what` failed for `path`. Returns error. */
+int build_set_error(const struct build_state *build, int error, const char *what, const char *path);
+
+/* Returns the MOUNT_* flags of the mount that shows a grant. */
+unsigned build_get_mount_flags(const struct build_state *build, const struct policy_mount *grant);
+
+/* Makes a directory of the scratch directory, with its ancestors, with the mode of /tmp. */
+int build_make_private_dir(const char *host);
+
+/* Opens a directory of the host, O_PATH. A descriptor owned by the caller; or -errno, sometimes with a message. */
+int build_open_dir(const struct build_state *build, const char *host);
+
+/*
+ * Clones the mount of a host path, for view_attach_mounts. A descriptor owned by the caller, and the object's mode;
+ * -errno: the caller opens the path instead.
+ */
+int build_clone_mount(const struct build_state *build, const char *virt, const char *host, unsigned flags,
+		      mode_t *ret_mode);
+
+/*
+ * Finds or makes the held directory of a file. virt: the virtual path of a file in the skeleton, for which the
+ * directory is opened, because `host` may not exist yet; else NULL.
+ */
+int build_find_or_make_held_dir(const struct build_state *build, const char *host, const char *virt,
+				struct held_dir **ret_held);
+
+/*
+ * Mounts a file. It is opened through its directory: if the host replaces it, the new file is seen. Takes copy_fd (-1:
+ * none).
+ */
+int build_mount_file(struct build_state *build, const char *virt, const char *host, int copy_fd, unsigned flags,
+		     const char *rule);
+
+/* Adds the mount of a granted directory. Takes dir_fd, also on failure. */
+int build_mount_dir(struct build_state *build, const struct policy_mount *grant, int dir_fd, unsigned flags);
+
+/* Shows a grant whose writes go to the host. */
+int build_mount_without_overlay(struct build_state *build, const struct policy_mount *grant, unsigned flags);
+
+/* ---- build-overlay.c: grants whose writes go elsewhere; an int result is 0 or -errno ---- */
+
+/* Mounts an overlay over the granted directory. -EAGAIN: that is impossible. */
+int build_mount_overlay(struct build_state *build, const struct policy_mount *grant, unsigned flags);
+
+/*
+ * Mounts a grant whose writes go to the scratch directory. What cannot have an overlay is mounted read-only. With
+ * --dry-run this is an error, if it concerns the whole grant.
+ */
+int build_mount_redirected(struct build_state *build, const struct policy_mount *grant, unsigned flags);
+
+/* Mounts the parts of split grants. Called after all grants: another grant may have the path of a part. */
+int build_mount_split_grants(struct build_state *build);
+
+/* ---- build-provided.c: provided files, /dev, /proc and the root; an int result is 0 or -errno ---- */
+
+/* Makes the skeleton, and shows it as "/". */
+int build_mount_root(struct build_state *build);
+
+/* Whether callgate itself provides a file at this path: view_options.provided_file. */
+bool build_path_is_provided_file(const struct build_state *build, const char *virt);
+
+/* Adds a file with this content: in the skeleton or, in a granted tree, as the provided file `name`. */
+int build_mount_file_with_text(struct build_state *build, const char *name, const char *virt, const void *text,
+			       size_t len, unsigned flags, const char *rule);
+
+/* Adds the files of view_options.provide, after the grants that they may lie in. 0, or -errno with a message. */
+int build_mount_provided_files(struct build_state *build);
+
+/* Makes /proc and a /dev with the devices and links that every run has. */
+int build_mount_proc_and_devices(struct build_state *build);
+
+/* ---- build-workspace.c: directories of --cow ---- */
+
 /* With --cow: the number of the directory that stays as it is and has this host path in it. -ENOENT: none has. */
 int build_find_workspace_dir(const struct build_state *build, const char *host);
 

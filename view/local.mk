@@ -2,6 +2,9 @@ libcallgate_view_a_SOURCES += \
 	view/attach-names.c \
 	view/attach-names.h \
 	view/attach.c \
+	view/build-grant.c \
+	view/build-overlay.c \
+	view/build-provided.c \
 	view/build-workspace.c \
 	view/build.c \
 	view/build.h \
