@@ -83,6 +83,23 @@ int inspect_parts_tell(struct inspect_program *inspection, const char *format, .
 	return r == 0 ? parts_judge_findings(inspection, "command line", ".", &findings) : r;
 }
 
+/* Keeps which file is looked at, before it is read. Files without a name on a disk cannot change. 0 or -ENOMEM. */
+static int parts_keep_seen(struct inspect_program *inspection, const char *name, const char *path)
+{
+	struct inspect_seen *grown, seen = {.path = NULL};
+
+	if (strncmp(path, "/proc/", strlen("/proc/")) == 0 || stat(path, &seen.status) < 0)
+		return 0;
+	grown = realloc(inspection->seen, (inspection->seen_count + 1) * sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	inspection->seen = grown;
+	seen.path = strdup(path);
+	seen.name = strdup(name);
+	grown[inspection->seen_count++] = seen;
+	return seen.path && seen.name ? 0 : -ENOMEM;
+}
+
 static bool parts_is_file(const char *path)
 {
 	struct stat status;
@@ -98,8 +115,12 @@ static int parts_look_at_file(struct inspect_program *inspection, const char *na
 			      enum inspect_type type, enum inspect_type *ret_type)
 {
 	_cleanup_findings_ struct inspect_findings findings = {0};
-	int r = inspect_look_at_file(path, type, inspection->modules.count > 0 ? &inspection->modules : NULL, &findings,
-				     ret_type ? ret_type : &type);
+	int r = parts_keep_seen(inspection, name, path);
+
+	if (r < 0)
+		return r;
+	r = inspect_look_at_file(path, type, inspection->modules.count > 0 ? &inspection->modules : NULL, &findings,
+				 ret_type ? ret_type : &type);
 
 	cli_list_release(&inspection->commands);
 	inspection->commands = findings.commands;

@@ -327,8 +327,41 @@ void inspect_set_default(bool is_wanted, const struct cli_list *modules, uint32_
 	*warned = inspect_level_get_bits(INSPECT_WARNING);
 }
 
+/* Whether the path leads to another file, or to one whose content or attributes were changed since. */
+static bool program_has_changed(const struct inspect_seen *seen)
+{
+	_cleanup_free_ char *dir = seen->path ? strdup(seen->path) : NULL;
+	const struct stat *then = &seen->status;
+	struct stat now;
+	char *slash;
+
+	if (!dir)
+		return true;
+	if (stat(seen->path, &now) == 0)
+		return now.st_dev != then->st_dev || now.st_ino != then->st_ino || now.st_size != then->st_size ||
+		       now.st_ctim.tv_sec != then->st_ctim.tv_sec || now.st_ctim.tv_nsec != then->st_ctim.tv_nsec;
+	/* a scratch directory is gone by now, with all files in it */
+	slash = strrchr(dir, '/');
+	if (slash)
+		*slash = '\0';
+	return stat(dir, &now) == 0;
+}
+
+void inspect_program_tell_changes(const struct inspect_program *inspection)
+{
+	for (size_t i = 0; !inspection->is_quiet && i < inspection->seen_count; i++)
+		if (program_has_changed(&inspection->seen[i]))
+			cli_print_error(inspection->verb, "inspect: %s: was changed after it was looked at",
+					inspection->seen[i].name);
+}
+
 void inspect_program_release(struct inspect_program *inspection)
 {
+	for (size_t i = 0; i < inspection->seen_count; i++) {
+		free(inspection->seen[i].path);
+		free(inspection->seen[i].name);
+	}
+	free(inspection->seen);
 	free(inspection->why);
 	cli_list_release(&inspection->modules);
 	cli_list_release(&inspection->commands);

@@ -7,8 +7,15 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/stat.h>
 
 #include "cli/options.h"
+
+/* A file that was looked at, and which one that was. */
+struct inspect_seen {
+	char *path, *name; /* owned */
+	struct stat status;
+};
 
 /* What is looked at, and for what. */
 struct inspect_program {
@@ -31,6 +38,9 @@ struct inspect_program {
 	struct cli_list commands;    /* of the shell code that was looked at last: what it runs, as JSON */
 	struct cli_list directories; /* in which relative names may be; empty: only the working directory */
 	bool is_lost;                /* and others, which are not known */
+
+	struct inspect_seen *seen; /* the files that were looked at */
+	size_t seen_count;
 };
 
 /* Adds a module to those that may be imported. The first brings the language's own library. 0 or -ENOMEM. */
@@ -39,6 +49,8 @@ int inspect_allow_module(struct cli_list *modules, const char *module);
 void inspect_set_default(bool is_wanted, const struct cli_list *modules, uint32_t *refused, uint32_t *warned);
 /* Prints what is to be warned of, and sets `why`. 0 or -errno; a message was printed, unless it is -ENOMEM. */
 int inspect_program_look(struct inspect_program *inspection);
+/* Tells which files are other ones than when they were looked at. To be called when what is run has read them. */
+void inspect_program_tell_changes(const struct inspect_program *inspection);
 void inspect_program_release(struct inspect_program *inspection);
 
 #endif

@@ -42,7 +42,7 @@ static char *run_find_inspected_file(void *data, const char *name, bool is_progr
 	return path;
 }
 
-int run_inspect_program(struct run *run)
+int run_inspect_program(struct run *run, struct inspect_program *ret_inspection)
 {
 	const struct policy_settings *settings = policy_get_settings(run->program_phase.policy);
 	struct inspect_program inspection = {.verb = "run",
@@ -65,6 +65,6 @@ int run_inspect_program(struct run *run)
 			run_report_refusal(run, "inspect_failed", "the program cannot be looked at: %s", strerror(-r));
 	else if (inspection.why)
 		exit_code = run_report_inspection(run, inspection.why);
-	inspect_program_release(&inspection);
+	*ret_inspection = inspection;
 	return exit_code;
 }

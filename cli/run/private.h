@@ -130,9 +130,10 @@ int run_report_inspection(struct run *run, const char *why);
 
 /*
  * Looks at the program, if --inspect or the policy says so. To be called after the setup, which may have changed it. 0,
- * or an exit status after a report.
+ * or an exit status after a report. The caller releases the inspection, by inspect_program_release().
  */
-int run_inspect_program(struct run *run);
+struct inspect_program;
+int run_inspect_program(struct run *run, struct inspect_program *ret_inspection);
 
 /*
  * Looks up "UID[:GID]", each a number or a name. Without a GID, the group is the account's, or the UID if there is no

@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/ending.h"
 #include "base/io.h"
+#include "cli/inspect/program.h"
 #include "cli/run/private.h"
 #include "confine/filter.h"
 #include "keeper/result.h"
@@ -175,6 +176,7 @@ int run_prepare_process(struct run *run)
 static int run_prepare_and_watch(struct run *run)
 {
 	struct run_options *options = &run->options;
+	struct inspect_program inspection = {.verb = "run"};
 	int exit_code;
 
 	if (!options->events_were_given && !options->is_quiet)
@@ -183,10 +185,14 @@ static int run_prepare_and_watch(struct run *run)
 							  : SUMMARY_NO_EVENTS;
 	exit_code = run_prepare_process(run);
 	if (exit_code == 0 && (!options->setup_command || run_perform_setup(run, &exit_code)))
-		exit_code = run_inspect_program(run);
+		exit_code = run_inspect_program(run, &inspection);
 	else
 		return exit_code;
-	return exit_code == 0 ? run_program_to_end(run) : exit_code;
+	if (exit_code == 0) {
+		exit_code = run_program_to_end(run);
+		inspect_program_tell_changes(&inspection);
+	}
+	inspect_program_release(&inspection);
 	return exit_code;
 }
 

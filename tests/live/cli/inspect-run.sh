@@ -112,6 +112,18 @@ ran
 run --inspect -- python3 absent.py
 [ $status = 2 ] || fail "a script that is not there: status $status: $(cat "$T/err")"
 
+# A file that is another one when it runs is told, also if its size and times are the same.
+cat >"$T/w/changes.py" <<'END2'
+import os
+then = os.stat("good.py")
+open("new.py", "w").write(open("good.py").read())
+os.utime("new.py", ns=(then.st_atime_ns, then.st_mtime_ns))
+os.rename("new.py", "good.py")
+END2
+run --inspect -- sh -c 'python3 changes.py; exec python3 good.py'
+[ "$(grep 'was changed' "$T/err")" = 'callgate run: inspect: good.py: was changed after it was looked at' ] ||
+	fail "changed: $(cat "$T/err")"
+
 # What the setup has made is looked at after it.
 run --inspect --setup 'cp bad.py made.py' -- python3 made.py
 refused 'made.py:2: download-run'
