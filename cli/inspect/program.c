@@ -15,6 +15,7 @@
 #include "policy/findings.h"
 
 #define PROGRAM_DIRECTORIES_MAX 8 /* in which a name may be */
+#define PROGRAM_LINES_MAX 100u    /* command lines, each of which starts parsers */
 #define PROGRAM_DEPTH_MAX 8 /* programs that start one another by their command lines */
 
 /* A command line that is being looked at. */
@@ -294,6 +295,10 @@ static int program_look_at_line(struct inspect_program *inspection, const struct
 	struct inspect_command command = inspect_read_command(NULL, line->argv);
 	int r;
 
+	if (inspection->line_count++ >= PROGRAM_LINES_MAX)
+		return inspection->line_count == PROGRAM_LINES_MAX + 1
+			       ? inspect_parts_tell(inspection, "more than %u commands", PROGRAM_LINES_MAX)
+			       : 0;
 	if (line->depth > PROGRAM_DEPTH_MAX)
 		return inspect_parts_tell(inspection, "%s: more than %d programs that start one another",
 					  command.program, PROGRAM_DEPTH_MAX);

@@ -39,6 +39,7 @@ struct inspect_program {
 	struct cli_list directories; /* in which relative names may be; empty: only the working directory */
 	bool is_lost;                /* and others, which are not known */
 
+	unsigned line_count;       /* command lines that were looked at */
 	struct inspect_seen *seen; /* the files that were looked at */
 	size_t seen_count;
 };

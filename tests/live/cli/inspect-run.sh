@@ -71,7 +71,8 @@ echo '{"version": 1, "inspect": {"refuse": ["not-looked-at"]}}' >"$T/n.json"
 mkfifo "$T/w/fifo.py"
 ln -s /proc/self/fd/0 "$T/w/link.py"
 # shellcheck disable=SC2016
-for command in 'python3 $A' 'cd $A; python3 good.py' 'cat good.py | python3' '$A'; do
+many=$(printf ':\n%.0s' {1..100})
+for command in "$many" 'python3 $A' 'cd $A; python3 good.py' 'cat good.py | python3' '$A'; do
 	run -p "$T/n.json" -- sh -c "$command"
 	refused 'command line: not-looked-at: '
 done
