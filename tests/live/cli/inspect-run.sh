@@ -70,8 +70,8 @@ fi
 echo '{"version": 1, "inspect": {"refuse": ["not-looked-at"]}}' >"$T/n.json"
 mkfifo "$T/w/fifo.py"
 ln -s /proc/self/fd/0 "$T/w/link.py"
-# shellcheck disable=SC2016
 many=$(printf ':\n%.0s' {1..100})
+# shellcheck disable=SC2016
 for command in "$many" 'python3 $A' 'cd $A; python3 good.py' 'cat good.py | python3' '$A'; do
 	run -p "$T/n.json" -- sh -c "$command"
 	refused 'command line: not-looked-at: '
