@@ -227,7 +227,7 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null && chmod 711 "$T" &&
 	echo a | tee "$T/user/w/f" >"$T/user/w/d/f"
 	chown -R $other:$other "$T/user"
 	chown -R $other:$((other + 1)) "$T/user/w"
-	as=(env "TMPDIR=$T/user/tmp" setpriv --reuid=$other --regid=$other --groups=$other,$((other + 1)))
+	as=(env "TMPDIR=$T/user/tmp" setpriv "--reuid=$other" "--regid=$other" "--groups=$other,$((other + 1))")
 	"${as[@]}" "$CALLGATE" run --json --cow -p "$T/policy.json" -w "$T/user/w" -- \
 		/bin/sh -c 'echo b >>f && echo b >>d/f && echo c >d/n && rm f && cat d/f d/n' >"$T/result" 2>"$T/err"
 	[ "$(jq -rj '.workspace.by, .stdout' "$T/result")" = "$(printf 'copya\nb\nc')" ] ||
