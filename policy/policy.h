@@ -108,6 +108,12 @@ const char *policy_on_deny_get_name(enum policy_on_deny mode);
  */
 enum policy_on_deny policy_find_on_deny(const struct policy *policy, const char *rule);
 
+/*
+ * Whether a rule of filesystem.deny whose denials do not have this mode names a path below a canonical virtual
+ * directory, or may match one there. Not what begins with "**": that follows what it matches to another directory.
+ */
+bool policy_has_deny_below(const struct policy *policy, const char *dir, enum policy_on_deny mode);
+
 /* Whether some denial does more to the process than the errno. */
 bool policy_has_on_deny_actions(const struct policy *policy);
 

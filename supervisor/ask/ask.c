@@ -39,6 +39,17 @@ static void cleanup_exec_plan(struct exec_plan **plan)
 
 /* ---- asking ---- */
 
+/* Whether the call, of two paths, may give another name to the directory at a place. */
+static bool ask_directory_may_move(const struct call *call, const struct place *place)
+{
+	_cleanup_close_ int fd = -1;
+
+	if (!call->resolved_place[1].mount)
+		return false;
+	fd = view_open_place(place, O_PATH | O_DIRECTORY | O_NOFOLLOW, 0);
+	return fd >= 0;
+}
+
 /*
  * Whether each rule that denies an object of the call, as the second view finds it, is asked about. The denial may name
  * a rule that asks, of a directory above the object or of the other one of two paths. No answer beats the object's own.
@@ -54,6 +65,9 @@ static bool ask_rules_of_objects_ask(const struct dispatch *dispatch)
 
 		if (!place->mount || place->is_magic_link)
 			continue;
+		if (ask_directory_may_move(call, place) &&
+		    policy_has_deny_below(policy, place->virt, dispatch->asker->way->mode))
+			return false; /* under another name, the rule would not deny what is in it */
 		decision = policy_decide_access(policy, place->virt, place->virt_len, POLICY_READ);
 		if (decision.verdict == VERDICT_DENY && decision.rule &&
 		    policy_find_on_deny(policy, decision.rule) != dispatch->asker->way->mode)
