@@ -1,5 +1,6 @@
 /* Stops all programs of a session for a client, and lets them go on. */
 #include <errno.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -130,9 +131,26 @@ static void pausing_begin(struct session *session, struct client *client)
 	(void)pausing_try_to_stop_programs(session, io_read_clock_ns());
 }
 
+/*
+ * Whether another client has asked for a pause or the workspace. One that has hung up is forgotten first: that it did
+ * may come out of the loop after the request of the next client.
+ */
+static bool pausing_is_another_clients(struct session *session)
+{
+	struct client *const asking[] = {session->pausing_client, session->workspace_client};
+
+	for (size_t i = 0; i < sizeof(asking) / sizeof(asking[0]); i++) {
+		struct pollfd end = {.fd = asking[i] ? asking[i]->fd : -1}; /* -1: dropped, too */
+
+		if (asking[i] && (end.fd < 0 || (poll(&end, 1, 0) > 0 && end.revents & (POLLHUP | POLLERR))))
+			pausing_forget_client(session, asking[i]);
+	}
+	return session->pausing_client || session->workspace_client;
+}
+
 void pausing_request(struct session *session, struct client *client, bool wants_pause)
 {
-	if (session->pausing_client || session->workspace_client) {
+	if (pausing_is_another_clients(session)) {
 		pausing_send_result(session, client, "another client has asked for it");
 		return;
 	}
@@ -152,7 +170,7 @@ void pausing_request_workspace(struct session *session, struct client *client)
 		clients_send_error(client, "no_workspace", "the session was made without --cow");
 		return;
 	}
-	if (session->pausing_client || session->workspace_client) {
+	if (pausing_is_another_clients(session)) {
 		pausing_send_result(session, client, "another client has asked for it");
 		return;
 	}
