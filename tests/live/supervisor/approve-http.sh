@@ -108,21 +108,23 @@ for i, c in enumerate(all_):
     c.socket.sendall(text(b"PUT", b"/flood/%d" % (i - 2 if i > 2 else 0)))
 Connection().ask(b"GET", b"/ok")
 open("asked", "w").close()
-print({c.take()[0] for c in all_})
-END
-approver "file:$T/w/asked=no"
-asks "socket:$T/s" --approvals "$T/approvals" -- python3 flood.py
-ended '.stdout == "(200, '"'again'"')\n{403}\n" and .calls.approved == 1'
-record '.answer == "remember" and .answered_how == "remembered" and .verdict == "ask" and .ret == 200'
-question 'length == 5'
-jq -rs '[.[] | select(.answer) | .answer] | group_by(.) | map("\(.[0])=\(length)") | join(" ")' "$T/audit" >"$T/counts"
-grep -qx 'no=7 remember=1 too_many=36' "$T/counts" || fail "answers: $(cat "$T/counts")"
-approver hang stop
-asks "socket:$T/s" --ask-timeout 100ms -- python3 -c 'from t import *
-print(Connection().ask(b"PUT", b"/late")[0], flush=True)
+print({c.take()[0] for c in all_}, flush=True)
 Connection().ask(b"PUT", b"/stop")
-print("went on")'
-ended '.status == "killed" and .termination.cause == "answer" and .stdout == "403\n"'
+print("went on")
+END
+no=file:$T/w/asked=no
+approver "$no" "$no" "$no" "$no" "$no" stop
+asks "socket:$T/s" --approvals "$T/approvals" -- python3 flood.py
+ended '.stdout == "(200, '"'again'"')\n{403}\n" and .calls.approved == 1 and
+	.status == "killed" and .termination.cause == "answer"'
+record '.answer == "remember" and .answered_how == "remembered" and .verdict == "ask" and .ret == 200'
+question 'length == 6'
+jq -rs '[.[] | select(.answer) | .answer] | group_by(.) | map("\(.[0])=\(length)") | join(" ")' "$T/audit" >"$T/counts"
+grep -qx 'no=7 remember=1 stop=1 too_many=36' "$T/counts" || fail "answers: $(cat "$T/counts")"
+approver hang
+asks "socket:$T/s" --ask-timeout 100ms -- python3 -c 'from t import *
+print(Connection().ask(b"PUT", b"/late")[0])'
+ended '.stdout == "403\n"'
 record '.answer == "timeout" and .verdict == "deny" and .path == "/late"'
 cg run -p "$T/p.json" -w "$T/w" -- python3 flood.py >"$T/out" 2>&1
 grep -qx '{403}' "$T/out" || fail "without an approver: $(cat "$T/out")"
