@@ -24,6 +24,7 @@ int handover_receive(int fd, void *bytes, size_t len, int *ret_fds, size_t count
 	for (size_t i = 0; i < count; i++)
 		if (fds[i] < 0)
 			return -EBADMSG;
-	memcpy(ret_fds, fds, sizeof(int) * count);
+	if (count) /* ret_fds may be NULL otherwise */
+		memcpy(ret_fds, fds, sizeof(int) * count);
 	return 0;
 }
