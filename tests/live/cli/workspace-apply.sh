@@ -238,7 +238,7 @@ later
 change='chmod 750 .; python3 -c "import os; os.setxattr(b\".\", b\"user.x\", b\"y\")"'
 python=(-r /usr/bin/python3 -x /usr/bin/python3)
 as=(env)
-[ "$(id -u)" != 0 ] || as=(setpriv --groups 0,77)
+[ "$(id -u)" != 0 ] || as=(setpriv --groups "0,77")
 setfattr -n user.kept -v k "$W" 2>/dev/null || change='chmod 750 .' # no such attributes there
 later
 [ "$(id -u)" != 0 ] || change="$change; chgrp 77 ."

@@ -52,6 +52,8 @@ static struct workspace_entry entry(const char *path)
 	ck_assert_int_eq(lstat(path, &st), 0);
 	return (struct workspace_entry){.exists = true,
 					.mode = st.st_mode,
+					.uid = st.st_uid,
+					.gid = st.st_gid,
 					.size = (uint64_t)st.st_size,
 					.ino = st.st_ino,
 					.mtime = st.st_mtim,
