@@ -14,8 +14,8 @@
 #include "doctor/probe.h"
 #include "supervisor/limits/killtree.h"
 
-#define TRIAL_TIMEOUT_MS 2000
-#define TRIAL_KILL_TIMEOUT_MS 2000
+#define TRIAL_TIMEOUT_MS 12000 /* more than two steps may take */
+#define TRIAL_KILL_TIMEOUT_MS 5000
 
 #define PROBE_NAME_OF_LIST(name, text) text, /* makes the name in reports of an entry of FOR_EACH_PROBE */
 

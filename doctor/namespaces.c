@@ -26,7 +26,7 @@
 #include "doctor/probe.h"
 #include "keeper/scratch.h"
 
-#define TRIAL_STEP_TIMEOUT_MS 1000 /* wait for one step of the trial's child */
+#define TRIAL_STEP_TIMEOUT_MS 5000 /* wait for one step of the trial's child; busy machines take seconds */
 #define PROBED_NAMESPACE_FLAGS \
 	(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP)
 

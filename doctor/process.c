@@ -11,7 +11,7 @@
 #include "doctor/probe.h"
 
 #define YAMA_SCOPE_FILE "/proc/sys/kernel/yama/ptrace_scope"
-#define TRIAL_STEP_TIMEOUT_MS 1000 /* wait for one step of the trial's child */
+#define TRIAL_STEP_TIMEOUT_MS 5000 /* wait for one step of the trial's child; busy machines take seconds */
 
 /* Forks a child that sleeps until it is killed. Makes the child dumpable, as a program is, after privs_drop_all(). */
 static pid_t probe_fork_idle_child(void)

@@ -34,7 +34,7 @@
 #define SECCOMP_IOCTL_NOTIF_SET_FLAGS SECCOMP_IOW(4, __u64)
 #endif
 
-#define TRIAL_STEP_TIMEOUT_MS 500 /* wait for one step of the trial's child */
+#define TRIAL_STEP_TIMEOUT_MS 5000 /* wait for one step of the trial's child; busy machines take seconds */
 #define PROBE_SYSCALL_RETURN_VALUE 424242
 
 /* Installs a filter: `action` for getppid(2), allow for other calls. Does not check arch: only callgate's code runs. */
