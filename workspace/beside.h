@@ -16,7 +16,7 @@
  * Copies the regular file from_fd, open with O_PATH, beside the path of a change, as NAME.WORD; if something else has
  * that name there or in the layer, as NAME.WORD.2 and so on. A file with the same content, which an earlier apply has
  * made, is taken as it is. Its mode has what both files of the change allow, without set-id bits. Its owner is that of
- * both files; if they have not one, it is the caller's, and nobody else may read it. word: "base", "ours" (the
+ * both files; if they have not one, it is the caller's, and no other user may read it. word: "base", "ours" (the
  * directory's file) or "theirs". temporary: of place_format_name(), what place_remove_temporary() removes after a
  * crash.
  *

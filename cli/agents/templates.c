@@ -7,7 +7,7 @@
 #include "cli/agents/agents.h"
 #include "cli/load.h"
 
-/* Whether the composed policy says "inspect". A policy that cannot be loaded is for whoever asks for its template. */
+/* Whether the composed policy says "inspect". A policy that cannot be loaded fails the request for its template. */
 static bool template_wants_inspection(const char *policy_path)
 {
 	_cleanup_policy_options_ struct cli_policy_options options = {0};

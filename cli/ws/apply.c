@@ -439,7 +439,7 @@ static int apply_dir(const struct plan_words *words, int fd, size_t at, struct w
 	if (!words->json)
 		ws_tell_stale_reads(APPLY_VERB, plan.dir, &layer, layer.dir_fd, false);
 	status = apply_start(&plan, journal_dir, workspace->id);
-	if (words->json) /* all output comes at the end: whoever stops reading it does not interrupt the apply */
+	if (words->json) /* all output comes at the end: a reader that stops does not interrupt the apply */
 		ws_tell_stale_reads(APPLY_VERB, plan.dir, &layer, layer.dir_fd, true);
 	return status;
 }

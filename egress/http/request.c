@@ -164,7 +164,7 @@ void request_write_record(struct conn *conn, struct request *request, const stru
 	record.http_status = verdict->is_allowed ? 0 : verdict->refusal_status;
 	record.question_id = request->question_id;
 	if (!verdict->is_allowed && !verdict->refusal_status)
-		record.error = -ECANCELED; /* nobody waits for a response */
+		record.error = -ECANCELED; /* no client waits for a response */
 	LINE_COPY_TEXT(record.method, request->method);
 	request_set_recorded_path(request, &record);
 	LINE_COPY_TEXT(record.rule, verdict->label);

@@ -327,7 +327,7 @@ static enum policy_on_deny record_find_on_deny(const struct egress_client *clien
 	return policy_on_deny_asks(mode) ? ON_DENY_ERRNO : mode; /* denials of connections are not asked about */
 }
 
-/* The answer to the question about a request. Static; NULL: nobody was asked. */
+/* The answer to the question about a request. Static; NULL: the approver was not asked. */
 static const char *record_get_answer(const struct control_record *record, const struct egress_question *question)
 {
 	if (record->question_id == CONTROL_TOO_MANY_QUESTIONS)

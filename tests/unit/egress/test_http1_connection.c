@@ -1068,7 +1068,7 @@ START_TEST(a_request_waits_for_its_answer)
 	ck_assert_uint_eq(request(0).question_id, question.id);
 	(void)close(upstream);
 	upstream = erig_accept(server);
-	hear(upstream, "GET /again HTTP/1.1\r\nHost: @\r\n\r\n"); /* the pipelined one, of which nobody was asked */
+	hear(upstream, "GET /again HTTP/1.1\r\nHost: @\r\n\r\n"); /* the pipelined one, which was not asked about */
 	say(upstream, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
 	hear(program, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
 	ck_assert_uint_eq(request(1).question_id, 0);
@@ -1131,7 +1131,7 @@ START_TEST(a_server_may_end_while_a_request_waits)
 }
 END_TEST
 
-/* A client that closes while its request waits, also behind bytes that nobody has read. */
+/* A client that closes while its request waits, also behind bytes that were not read. */
 START_TEST(a_client_that_goes_withdraws_its_question)
 {
 	static char body[100000];
