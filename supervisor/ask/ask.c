@@ -391,10 +391,30 @@ static void ask_end_question(struct dispatch *dispatch, struct question *questio
 	question_free(question);
 }
 
+/* Takes the first question that ends out of the list. NULL: none does. */
+static struct question *ask_take_ended_question(const struct dispatch *dispatch, uint64_t now_ns,
+						enum ask_result *ret_word)
+{
+	struct asker *asker = dispatch->asker;
+
+	for (struct question **link = &asker->questions; *link; link = &(*link)->next) {
+		struct question *question = *link;
+
+		*ret_word = ask_find_why_question_ends(dispatch, question, now_ns);
+		if (*ret_word == ASK_NO_ANSWER_YET)
+			continue;
+		*link = question->next;
+		asker->open_question_count--;
+		return question;
+	}
+	return NULL;
+}
+
 int ask_poll_open_questions(struct dispatch *dispatch)
 {
 	struct asker *asker = dispatch->asker;
-	struct question **link;
+	struct question *question;
+	enum ask_result word;
 	uint64_t now_ns;
 
 	if (!asker || !asker->questions)
@@ -403,19 +423,12 @@ int ask_poll_open_questions(struct dispatch *dispatch)
 	if (!asker->way->receive(asker) && now_ns < asker->next_poll_ns)
 		return (int)((asker->next_poll_ns - now_ns) / NS_PER_MS) + 1;
 	asker->next_poll_ns = now_ns + ASK_ANSWER_POLL_INTERVAL_MS * NS_PER_MS;
-	link = &asker->questions;
-	while (*link) {
-		struct question *question = *link;
-		enum ask_result word = ask_find_why_question_ends(dispatch, question, now_ns);
-
-		if (word == ASK_NO_ANSWER_YET) {
-			link = &question->next;
-			continue;
-		}
-		*link = question->next;
-		asker->open_question_count--;
+	/*
+	 * From the first one again each time: an approved connect(2) reads what egress has sent, which may withdraw any
+	 * other question, or open one.
+	 */
+	while ((question = ask_take_ended_question(dispatch, now_ns, &word)))
 		ask_end_question(dispatch, question, word, now_ns);
-	}
 	return asker->questions ? ASK_ANSWER_POLL_INTERVAL_MS : -1;
 }
 

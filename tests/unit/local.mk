@@ -370,6 +370,8 @@ tests_unit_supervisor_test_egress_client_LDADD = libcallgate_keeper.a libcallgat
 	libcallgate_syscalls.a libcallgate_view.a libcallgate_egress.a \
 	libcallgate_audit.a libcallgate_policy.a libcallgate_base.a $(LIBSECCOMP_LIBS) $(POLICY_LIBS) \
 	$(EGRESS_NEEDS) $(UNIT_LIBS)
+UNIT_TESTS += tests/unit/supervisor/test_ask
+tests_unit_supervisor_test_ask_LDADD = $(CALLGATE_LIBS) $(POLICY_LIBS) $(EGRESS_NEEDS) $(UNIT_LIBS)
 UNIT_TESTS += tests/unit/supervisor/test_answer tests/unit/egress/test_control
 tests_unit_supervisor_test_answer_LDADD = $(tests_unit_supervisor_test_egress_client_LDADD)
 tests_unit_egress_test_control_LDADD = $(EGRESS_LIBS)
