@@ -4,7 +4,6 @@
  */
 #include <string.h>
 
-#include "base/path.h"
 #include "policy/model.h"
 
 const char *const policy_on_deny_names[] = {"errno", "kill", "stop", "ask-file", "ask", NULL};
@@ -82,21 +81,6 @@ enum policy_on_deny policy_find_on_deny(const struct policy *policy, const char 
 		if (policy->rule[i].hides_name && strcmp(policy->rule[i].label, rule) == 0)
 			return ON_DENY_ERRNO; /* programs look for packages that they can do without */
 	return policy->settings.on_deny;
-}
-
-bool policy_has_deny_below(const struct policy *policy, const char *dir, enum policy_on_deny mode)
-{
-	for (size_t i = 0; i < policy->rule_count; i++) {
-		const struct rule *rule = &policy->rule[i];
-		const char *path = rule->literal_path;
-
-		if (rule->kind != RULE_DENY || rule->hides_name || rule->is_overridden || !path ||
-		    policy_find_on_deny(policy, rule->label) == mode)
-			continue;
-		if ((path_is_below(path, dir) && strcmp(path, dir) != 0) || (rule->pattern && path_is_below(dir, path)))
-			return true;
-	}
-	return false;
 }
 
 bool policy_has_on_deny_actions(const struct policy *policy)

@@ -109,8 +109,9 @@ const char *policy_on_deny_get_name(enum policy_on_deny mode);
 enum policy_on_deny policy_find_on_deny(const struct policy *policy, const char *rule);
 
 /*
- * Whether a rule of filesystem.deny whose denials do not have this mode names a path below a canonical virtual
- * directory, or may match one there. Not what begins with "**": that follows what it matches to another directory.
+ * Whether a rule of filesystem.deny whose denials do not have this mode denies something below a canonical virtual
+ * directory that it would not deny if the directory had another name. What "**" alone leads to is denied in every
+ * directory.
  */
 bool policy_has_deny_below(const struct policy *policy, const char *dir, enum policy_on_deny mode);
 

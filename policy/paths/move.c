@@ -302,6 +302,22 @@ static enum denial_basis move_find_denial_basis(const struct rule *rule, const s
 	return basis;
 }
 
+bool policy_has_deny_below(const struct policy *policy, const char *dir, enum policy_on_deny mode)
+{
+	struct compared_dir side;
+
+	move_describe_directory(policy, dir, &side);
+	for (size_t i = 0; i < policy->rule_count; i++) {
+		const struct rule *rule = &policy->rule[i];
+
+		if (rule->kind == RULE_DENY && !rule->hides_name && !rule->is_overridden &&
+		    policy_find_on_deny(policy, rule->label) != mode &&
+		    move_find_denial_basis(rule, &side) != DENIAL_NOT_BY_THIS_PATH)
+			return true;
+	}
+	return false;
+}
+
 /* True when the run can write at or below this host path, where a program outside the run would follow the link. */
 static bool move_run_can_write_host_path(const struct policy *policy, const char *path)
 {

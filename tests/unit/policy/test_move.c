@@ -207,6 +207,44 @@ START_TEST(test_overridden)
 }
 END_TEST
 
+/* What an answer may not permit: that a directory leaves a rule which denies something in it. */
+START_TEST(test_deny_below)
+{
+	static const struct {
+		const char *rule, *dir;
+		bool denies, denies_asked_by_file;
+	} question[] = {
+		{"\"/data/a/b\"", "/data", true, true},
+		{"\"/data/a/b\"", "/data/a/b", false, false}, /* it is denied itself */
+		{"\"/data/a/b\"", "/data/ab", false, false},
+		{"\"/data/*/b\"", "/data/x", true, true},
+		{"\"/data/*/b\"", "/data/x/y", false, false},
+		{"\"/data/**/b\"", "/data/x/y", true, true},
+		{"\"**/.git/hooks\"", "/data/.git", true, true},
+		{"\"**/.git/hooks\"", "/data/git", false, false},
+		{"\"**/.env\"", "/data/a", false, false},
+		{"{\"path\": \"**/.git/hooks\", \"on_deny\": \"ask\"}", "/data/.git", false, true},
+	};
+
+	for (size_t i = 0; i < sizeof(question) / sizeof(question[0]); i++) {
+		struct rig rig = {.workdir = "/home/u/proj"};
+		struct policy *policy;
+		char text[512];
+
+		(void)snprintf(text, sizeof(text), "{\"filesystem\": {\"write\": [\"/data\"], \"deny\": [%s]}}",
+			       question[i].rule);
+		policy = load(&rig, text);
+		ck_assert_msg(policy_has_deny_below(policy, question[i].dir, ON_DENY_ASK) == question[i].denies, "%zu",
+			      i);
+		ck_assert_msg(policy_has_deny_below(policy, question[i].dir, ON_DENY_ASK_FILE) ==
+				      question[i].denies_asked_by_file,
+			      "%zu: another way to ask", i);
+		policy_free(policy);
+		rig_done(&rig);
+	}
+}
+END_TEST
+
 /* ---- random policies ---- */
 
 static uint32_t seed = 20261123;
@@ -373,6 +411,7 @@ int main(void)
 	tcase_add_test(all, test_link_below_root_mount);
 	tcase_add_test(all, test_many_names);
 	tcase_add_test(all, test_overridden);
+	tcase_add_test(all, test_deny_below);
 	tcase_add_test(all, test_oracle);
 	tcase_set_timeout(all, 60);
 	suite_add_tcase(suite, all);
