@@ -311,18 +311,28 @@ static struct policy_observed_denial record_judge_by_judged_policy(const struct 
 		.observed_denial;
 }
 
+/* Whether the denial of a request is one that the approver is asked about: "ask" is what the denial does, then. */
+static bool record_is_asked_about(const struct control_record *record, const struct egress_question *question)
+{
+	return record->question_id == CONTROL_TOO_MANY_QUESTIONS ||
+	       (question && !question->denial.is_allowed && question->permission.is_allowed);
+}
+
 /*
  * What the denial does to the process of the connection. ON_DENY_UNSET for names and datagrams, whose process is not
- * known.
+ * known. question: about the request; NULL: there is none.
  */
 static enum policy_on_deny record_find_on_deny(const struct egress_client *client, const struct connection *conn,
-					       const struct control_record *record)
+					       const struct control_record *record,
+					       const struct egress_question *question)
 {
 	enum policy_on_deny mode;
 
 	/* The close record repeats a denial. */
 	if (!conn || conn->pidfd < 0 || !record_is_denied(record) || record->event == CONTROL_EVENT_CLOSE)
 		return ON_DENY_UNSET;
+	if (record_is_asked_about(record, question))
+		return ON_DENY_ERRNO;
 	mode = policy_find_on_deny(client->sandbox->policy, record->rule[0] ? record->rule : NULL);
 	return policy_on_deny_asks(mode) ? ON_DENY_ERRNO : mode; /* denials of connections are not asked about */
 }
@@ -361,7 +371,7 @@ static int record_write_to_log(const struct egress_client *client, const struct 
 {
 	const struct policy_observed_denial observed = record_judge_by_judged_policy(client, record);
 	const struct audit_net net = record_make_audit_net(conn, record);
-	const enum policy_on_deny mode = record_find_on_deny(client, conn, record);
+	const enum policy_on_deny mode = record_find_on_deny(client, conn, record, question);
 	struct audit_record line = {.pid = conn ? conn->pid : 0,
 				    .tid = conn ? conn->pid : 0,
 				    .ppid = conn ? conn->ppid : 0,
@@ -449,7 +459,7 @@ static void record_add_denial(struct egress_client *client, const struct connect
 			      const struct control_record *record, const struct egress_question *question,
 			      bool observed, struct audit_outcome_location location)
 {
-	enum policy_on_deny mode = record_find_on_deny(client, conn, record);
+	enum policy_on_deny mode = record_find_on_deny(client, conn, record, question);
 	char target[NET_METHOD_SIZE + NET_HOST_SIZE + NET_PATH_SIZE + 16];
 	char rule[sizeof(record->rule)], reason[sizeof(record->reason)], op[] = "";
 	_cleanup_free_ char *suggestion = NULL;

@@ -121,12 +121,25 @@ record '.answer == "remember" and .answered_how == "remembered" and .verdict == 
 question 'length == 6'
 jq -rs '[.[] | select(.answer) | .answer] | group_by(.) | map("\(.[0])=\(length)") | join(" ")' "$T/audit" >"$T/counts"
 grep -qx 'no=7 remember=1 stop=1 too_many=36' "$T/counts" || fail "answers: $(cat "$T/counts")"
+# Where the policy kills for other denials, one that is asked about does nothing to the process, whatever is answered.
+echo '{"version": 1, "on_deny": "kill"}' >"$T/kill.json"
+approver late:once no
+asks "socket:$T/s" -p "$T/kill.json" -- python3 -c 'from t import *
+gone = Connection()
+gone.socket.sendall(text(b"PUT", b"/gone"))
+Connection().ask(b"GET", b"/ok")
+gone.reader.close()
+gone.socket.close()
+print(Connection().ask(b"PUT", b"/late")[0], Connection().ask(b"GET", b"/ok")[0])'
+ended '.status == "ok" and .stdout == "403 200\n"'
+record '.answer == "withdrawn" and .verdict == "deny" and .reason == "cancelled" and .path == "/gone"'
+record '.answer == "no" and .verdict == "deny" and .path == "/late"'
 approver hang
-asks "socket:$T/s" --ask-timeout 100ms -- python3 -c 'from t import *
+asks "socket:$T/s" --ask-timeout 100ms -p "$T/kill.json" -- python3 -c 'from t import *
 print(Connection().ask(b"PUT", b"/late")[0])'
 ended '.stdout == "403\n"'
 record '.answer == "timeout" and .verdict == "deny" and .path == "/late"'
 cg run -p "$T/p.json" -w "$T/w" -- python3 flood.py >"$T/out" 2>&1
 grep -qx '{403}' "$T/out" || fail "without an approver: $(cat "$T/out")"
-! grep -qE "flood|late|stop" "$NET/access" || fail "forwarded: $(grep -E "flood|late|stop" "$NET/access")"
+! grep -qE "flood|gone|late|stop" "$NET/access" || fail "forwarded: $(grep -E "flood|gone|late|stop" "$NET/access")"
 echo "clients that leave, floods"
