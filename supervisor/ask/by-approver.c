@@ -65,10 +65,12 @@ static char *by_approver_make_line(const struct asker *asker, struct question *q
 	return line;
 }
 
-/* Finds an open question that is equal to this one, so that its answer is for both. */
+/* Finds an open question that is equal to this one, so that its answer is for both. NULL: there is none. */
 static const struct question *by_approver_find_equal_question(const struct asker *asker,
 							      const struct question *question)
 {
+	if (question->request && !ask_request_may_share_question(question->request))
+		return NULL;
 	for (const struct question *each = asker->questions; each; each = each->next)
 		if (strcmp(each->equality, question->equality) == 0 && each->received == ASK_NO_ANSWER_YET)
 			return each;

@@ -49,6 +49,17 @@ bool ask_request_compute_keys(const struct egress_question *request, struct reju
 	return true;
 }
 
+bool ask_request_may_share_question(const struct egress_question *request)
+{
+	static const char *const safe[] = {"GET", "HEAD", "OPTIONS"}; /* RFC 9110, 9.2.1 */
+	const struct control_question *asked = &request->asked;
+
+	for (size_t i = 0; i < sizeof(safe) / sizeof(safe[0]); i++)
+		if (strcmp(asked->method, safe[i]) == 0)
+			return asked->body_bytes == 0 && !asked->asks_for_websocket;
+	return false;
+}
+
 struct asking_process ask_request_get_process(const struct sandbox *sandbox, const struct egress_question *request)
 {
 	const bool is_there = egress_question_process_is_there(request);

@@ -18,6 +18,12 @@
  */
 bool ask_request_compute_keys(const struct egress_question *request, struct rejudge_keys *ret_keys);
 
+/*
+ * Whether equal requests may have one question: each of them is sent, so "once" must not permit any number of those
+ * that change something, or whose content no question shows.
+ */
+bool ask_request_may_share_question(const struct egress_question *request);
+
 /* The process that made the connection of the request. */
 struct asking_process ask_request_get_process(const struct sandbox *sandbox, const struct egress_question *request);
 
