@@ -312,14 +312,15 @@ bool ask_about_denial(struct dispatch *dispatch, const struct seccomp_notif *not
 
 /* ---- answers ---- */
 
-/* Keeps an answer that holds for the run. When there is no room, only this question is allowed. */
+/* Keeps an answer that holds for the run, once. When there is no room, only this question is allowed. */
 static void ask_remember_always_answer(struct asker *asker, const struct question *question, enum ask_result word)
 {
+	const char *key = asker->way->get_lasting_key(&question->keys);
 	const size_t at = asker->always_answer_count;
 
-	if (at == sizeof(asker->always) / sizeof(asker->always[0]))
+	if (at == sizeof(asker->always) / sizeof(asker->always[0]) || ask_find_lasting_answer(asker, key) < at)
 		return;
-	memcpy(asker->always[at].key, asker->way->get_lasting_key(&question->keys), sizeof(asker->always[at].key));
+	memcpy(asker->always[at].key, key, sizeof(asker->always[at].key));
 	asker->always[at].word = word;
 	asker->always[at].how = question->answer.how;
 	asker->always[at].uid = question->answer.uid;
