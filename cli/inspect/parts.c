@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,7 @@
 #include "cli/inspect/inspect.h"
 
 #define PARTS_PRINTED_FINDINGS_MAX 20 /* findings that are printed of a file */
+#define PARTS_FILES_MAX 64u           /* files that are looked at: each costs the start of a parser */
 
 /* "FILE:LINE: KIND: WHAT". Owned; NULL: no memory. */
 static char *parts_describe_finding(const char *name, const struct inspect_finding *finding)
@@ -79,8 +81,11 @@ int inspect_parts_tell(struct inspect_program *inspection, const char *format, .
 		what = NULL;
 		return -ENOMEM;
 	}
-	r = inspect_findings_add(&findings, INSPECT_NOT_LOOKED_AT, 0, what);
-	return r == 0 ? parts_judge_findings(inspection, "command line", ".", &findings) : r;
+	r = inspect_findings_add(&findings, INSPECT_NOT_LOOKED_AT, inspection->script ? inspection->script_line : 0,
+				 what);
+	return r == 0 ? parts_judge_findings(inspection, inspection->script ? inspection->script : "command line", ".",
+					     &findings)
+		      : r;
 }
 
 /* Keeps which file is looked at, before it is read. Files without a name on a disk cannot change. 0 or -ENOMEM. */
@@ -107,25 +112,87 @@ static bool parts_is_file(const char *path)
 	return path && stat(path, &status) == 0 && S_ISREG(status.st_mode);
 }
 
+/* A text for a file that is looked at as this, for commands in these directories. Owned; NULL: no memory. */
+static char *parts_make_key(const struct inspect_program *inspection, const struct stat *status, enum inspect_type type)
+{
+	const struct cli_list *directories = &inspection->directories;
+	const bool is_in_workdir = directories->count == 1 && *directories->item[0] == '\0'; /* as without any */
+	char *key = cli_format("%ju:%ju %d %d %d", (uintmax_t)status->st_dev, (uintmax_t)status->st_ino, (int)type,
+			       inspection->warned == 0, inspection->is_lost);
+
+	for (size_t i = 0; key && !is_in_workdir && i < directories->count; i++) {
+		_cleanup_free_ char *shorter = key;
+
+		key = cli_format("%s:%s", shorter, directories->item[i]);
+	}
+	return key;
+}
+
+/*
+ * Whether a file was looked at before, as the same and for commands in the same directories: scripts may start one
+ * another in a circle. 1: it was; 0: not, but is on the list now; or -ENOMEM.
+ */
+static int parts_was_visited(struct inspect_program *inspection, const char *path, enum inspect_type type)
+{
+	struct stat status;
+	char *key;
+
+	if (stat(path, &status) < 0)
+		return 0; /* to be told when it is opened */
+	key = parts_make_key(inspection, &status, type);
+	for (size_t i = 0; key && i < inspection->visited.count; i++)
+		if (strcmp(inspection->visited.item[i], key) == 0) {
+			free(key);
+			return 1;
+		}
+	return key ? cli_list_add_owned(&inspection->visited, key) : -ENOMEM;
+}
+
+/* Whether a further file may be looked at. False: there were too many, and that is told once. */
+static bool parts_may_look(struct inspect_program *inspection, int *ret_error)
+{
+	*ret_error = 0;
+	if (inspection->file_count++ < PARTS_FILES_MAX)
+		return true;
+	if (inspection->file_count == PARTS_FILES_MAX + 1)
+		*ret_error = inspect_parts_tell(inspection, "more than %u files", PARTS_FILES_MAX);
+	return false;
+}
+
+/* Adds what a shell program runs to what is to be looked at. 0 or -ENOMEM. */
+static int parts_take_commands(struct inspect_program *inspection, struct cli_list *commands)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < commands->count; i++) {
+		char *taken = steal_pointer(&commands->item[i]);
+
+		r = cli_list_add_owned(&inspection->commands, taken);
+	}
+	return r;
+}
+
 /*
  * Looks at a regular file. name: in messages; dir: where its own modules are. 0 or -errno; a message was printed,
  * unless it is -ENOMEM.
  */
 static int parts_look_at_file(struct inspect_program *inspection, const char *name, const char *path, const char *dir,
-			      enum inspect_type type, enum inspect_type *ret_type)
+			      enum inspect_type type)
 {
 	_cleanup_findings_ struct inspect_findings findings = {0};
-	int r = parts_keep_seen(inspection, name, path);
+	int r = parts_was_visited(inspection, path, type);
 
-	if (r < 0)
+	if (r != 0)
+		return r < 0 ? r : 0;
+	if (!parts_may_look(inspection, &r))
 		return r;
-	r = inspect_look_at_file(path, type, inspection->modules.count > 0 ? &inspection->modules : NULL, &findings,
-				 ret_type ? ret_type : &type);
-
-	cli_list_release(&inspection->commands);
-	inspection->commands = findings.commands;
-	findings.commands = (struct cli_list){0};
-	return r == 0 ? parts_judge_findings(inspection, name, dir, &findings) : r;
+	r = parts_keep_seen(inspection, name, path);
+	if (r == 0)
+		r = inspect_look_at_file(path, type, inspection->modules.count > 0 ? &inspection->modules : NULL,
+					 &findings, &type);
+	if (r == 0)
+		r = parts_judge_findings(inspection, name, dir, &findings);
+	return r == 0 ? parts_take_commands(inspection, &findings.commands) : r;
 }
 
 /* The directory of a file. Owned; NULL: no memory. */
@@ -162,7 +229,7 @@ static int parts_look_at_name(struct inspect_program *inspection, const char *na
 		const bool is_file = parts_is_file(path);
 
 		*ret_is_found = *ret_is_found || is_file;
-		r = !dir ? -ENOMEM : is_file ? parts_look_at_file(inspection, shown, path, dir, type, NULL) : 0;
+		r = !dir ? -ENOMEM : is_file ? parts_look_at_file(inspection, shown, path, dir, type) : 0;
 	}
 	if (inspection->is_lost && *name != '/')
 		*ret_is_found = false;
@@ -170,15 +237,14 @@ static int parts_look_at_name(struct inspect_program *inspection, const char *na
 }
 
 int inspect_parts_look_at_program(struct inspect_program *inspection, const char *name, const char *path,
-				  const char *found, enum inspect_type *ret_type)
+				  const char *found)
 {
 	_cleanup_free_ char *dir = parts_get_directory(found);
 
-	*ret_type = INSPECT_TYPE_MAX;
 	if (!dir)
 		return -ENOMEM;
 	/* what is no regular file is left to the start, which tells what is wrong with it */
-	return parts_is_file(path) ? parts_look_at_file(inspection, name, path, dir, INSPECT_TYPE_MAX, ret_type) : 0;
+	return parts_is_file(path) ? parts_look_at_file(inspection, name, path, dir, INSPECT_TYPE_MAX) : 0;
 }
 
 /* What an interpreter runs instead of a script that is no file: the part that is behind the script's name. */
@@ -207,10 +273,12 @@ int inspect_parts_look_at_code(struct inspect_program *inspection, const char *c
 {
 	_cleanup_close_ int fd = memfd_create("callgate-code", MFD_CLOEXEC);
 	struct io_proc_fd_path path = io_proc_fd_path(fd);
+	_cleanup_free_ char *name =
+		inspection->script ? cli_format("code in %s", inspection->script) : strdup("command line");
 
-	if (fd < 0 || io_write_all(fd, code, strlen(code)) < 0)
+	if (fd < 0 || !name || io_write_all(fd, code, strlen(code)) < 0)
 		return -ENOMEM;
-	return parts_look_at_file(inspection, "command line", path.path, ".", type, NULL);
+	return parts_look_at_file(inspection, name, path.path, ".", type);
 }
 
 /* Looks at a file of Python's in the working directory, if it is there. 0 or -errno. */
@@ -250,7 +318,6 @@ int inspect_parts_look_at_stdin(struct inspect_program *inspection, enum inspect
 	if (!inspection->reads_stdin)
 		return 0;
 	if (fstat(STDIN_FILENO, &status) == 0 && S_ISREG(status.st_mode))
-		return parts_look_at_file(inspection, "standard input", io_proc_fd_path(STDIN_FILENO).path, ".", type,
-					  NULL);
+		return parts_look_at_file(inspection, "standard input", io_proc_fd_path(STDIN_FILENO).path, ".", type);
 	return inspect_parts_tell(inspection, "the program is read from standard input, which is no file");
 }

@@ -7,7 +7,8 @@
 
 /*
  * All of these print what is to be warned of, and set `why` of the inspection. They return 0 or -errno; a message was
- * printed, unless it is -ENOMEM. What cannot be looked at is a finding, too.
+ * printed, unless it is -ENOMEM. What cannot be looked at is a finding, too. What shell programs run is added to
+ * `commands`.
  */
 
 /* Tells of something that is not looked at. */
@@ -15,15 +16,12 @@ int inspect_parts_tell(struct inspect_program *inspection, const char *format, .
 	__attribute__((format(printf, 2, 3)));
 /* A name in the i-th directory where it may be found. Owned; NULL: there are no further ones, or no memory. */
 char *inspect_parts_join(const struct inspect_program *inspection, size_t i, const char *name);
-/*
- * Looks at a program. path: where this process can open it; found: its path for the program. Both may be NULL.
- * ret_type: what it was taken for; INSPECT_TYPE_MAX: it was not looked at.
- */
+/* Looks at a program. path: where this process can open it; found: its path for the program. Both may be NULL. */
 int inspect_parts_look_at_program(struct inspect_program *inspection, const char *name, const char *path,
-				  const char *found, enum inspect_type *ret_type);
+				  const char *found);
 /* Looks at a script, of an interpreter of this type. A directory stands for the file in it that Python runs. */
 int inspect_parts_look_at_script(struct inspect_program *inspection, const char *name, enum inspect_type type);
-/* Looks at code of the command line, which becomes a file in memory. Of a shell, what it runs becomes `commands`. */
+/* Looks at code of the command line, which becomes a file in memory. */
 int inspect_parts_look_at_code(struct inspect_program *inspection, const char *code, enum inspect_type type);
 /*
  * Looks at a module of Python (-m), if it is in the working directory, where Python looks first: at all files that

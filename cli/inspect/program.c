@@ -15,7 +15,7 @@
 #include "policy/findings.h"
 
 #define PROGRAM_DIRECTORIES_MAX 8 /* in which a name may be */
-#define PROGRAM_LINES_MAX 100u    /* command lines, each of which starts parsers */
+#define PROGRAM_LINES_MAX 1000u   /* command lines; parts.c limits how many files are looked at */
 #define PROGRAM_DEPTH_MAX 8 /* programs that start one another by their command lines */
 
 /* A command line that is being looked at. */
@@ -24,13 +24,14 @@ struct program_line {
 	unsigned depth;
 	bool adds_arguments;        /* what starts it adds arguments (xargs) */
 	const char *already_looked; /* a script that was looked at; NULL: none */
-	enum inspect_type already_type; /* as which */
 	bool is_of_shell;           /* a word that is empty may be any text; names without a slash may be built in */
 	bool has_own_input;         /* it does not read what this process reads */
 	const char *document;       /* but this text; NULL: something that is not known */
 };
 
 static int program_look_at_line(struct inspect_program *inspection, const struct program_line *line);
+static int program_follow_commands(struct inspect_program *inspection, const struct program_line *line,
+				   const char *script);
 
 /* Whether the command line starts something that is looked at by itself. */
 static bool program_starts_other(const struct inspect_command *command)
@@ -41,11 +42,11 @@ static bool program_starts_other(const struct inspect_command *command)
 
 /* "#!INTERPRETER ARGUMENT": looks at the command line that the kernel makes of it. 0 or -errno. */
 static int program_look_at_interpreter(struct inspect_program *inspection, const struct program_line *line,
-				       const char *script, enum inspect_type type, char *text)
+				       const char *script, char *text)
 {
 	char *name = text + strspn(text, " \t"), *argument = name + strcspn(name, " \t");
 	_cleanup_list_ struct cli_list words = {0};
-	struct program_line inner = {.depth = line->depth + 1, .already_looked = script, .already_type = type};
+	struct program_line inner = {.depth = line->depth + 1, .already_looked = script};
 	int r;
 
 	for (size_t len = strlen(text); len > 0 && strchr(" \t", text[len - 1]); len--)
@@ -67,9 +68,9 @@ static int program_look_at_interpreter(struct inspect_program *inspection, const
 }
 
 /*
- * Looks at the program itself, by one of its names, and at the interpreter of its "#!" line. Of an interpreter only
- * what refuses it is told: its own calls are for its scripts. *command is read anew if the program is a link to one of
- * another name.
+ * Looks at the program itself, by one of its names, at the interpreter of its "#!" line, and, if it is a shell script,
+ * at what it runs. Of an interpreter only what refuses it is told: its own calls are for its scripts. *command is read
+ * anew if the program is a link to one of another name.
  */
 static int program_look_at_program(struct inspect_program *inspection, const struct program_line *line,
 				   const char *name, struct inspect_command *command)
@@ -77,7 +78,6 @@ static int program_look_at_program(struct inspect_program *inspection, const str
 	_cleanup_free_ char *found = NULL, *path = inspection->find_file(inspection->data, name, true, &found);
 	char first[SCRIPT_FIRST_LINE_BYTES_MAX + 1], real[PATH_MAX];
 	const uint32_t warned = inspection->warned;
-	enum inspect_type type = INSPECT_TYPE_MAX;
 	int r = 0;
 
 	if (path && !program_starts_other(command) && realpath(path, real))
@@ -85,10 +85,12 @@ static int program_look_at_program(struct inspect_program *inspection, const str
 	if (program_starts_other(command))
 		inspection->warned = 0;
 	if (!line->is_of_shell || strchr(name, '/'))
-		r = inspect_parts_look_at_program(inspection, name, path, found, &type);
+		r = inspect_parts_look_at_program(inspection, name, path, found);
+	if (r == 0)
+		r = program_follow_commands(inspection, line, name);
+	if (r == 0 && path && found && program_read_script_line(path, first))
+		r = program_look_at_interpreter(inspection, line, found, first + 2);
 	inspection->warned = warned;
-	if (r == 0 && path && found && !program_starts_other(command) && program_read_script_line(path, first))
-		r = program_look_at_interpreter(inspection, line, found, type, first + 2);
 	return r;
 }
 
@@ -113,8 +115,18 @@ static int program_look_at_programs(struct inspect_program *inspection, const st
 	return r;
 }
 
+/* Looks at a script of an interpreter, and, if it is one of a shell, at what it runs. 0 or -errno. */
+static int program_look_at_script(struct inspect_program *inspection, const struct program_line *line, const char *name,
+				  enum inspect_type type)
+{
+	const int r = inspect_parts_look_at_script(inspection, name, type);
+
+	return r == 0 ? program_follow_commands(inspection, line, name) : r;
+}
+
 /* Looks at what runs before the program: libraries, modules. 0 or -errno. */
-static int program_look_at_loaded(struct inspect_program *inspection, const struct inspect_command *command)
+static int program_look_at_loaded(struct inspect_program *inspection, const struct program_line *line,
+				  const struct inspect_command *command)
 {
 	const bool is_node = command->type == INSPECT_TYPE_JAVASCRIPT;
 	int r = 0;
@@ -123,8 +135,8 @@ static int program_look_at_loaded(struct inspect_program *inspection, const stru
 		if (is_node && !strchr("./", command->loaded[i][0]))
 			r = inspect_parts_tell(inspection, "%s: no file that is named by a path", command->loaded[i]);
 		else
-			r = inspect_parts_look_at_script(inspection, command->loaded[i],
-							 is_node ? command->type : INSPECT_TYPE_MAX);
+			r = program_look_at_script(inspection, line, command->loaded[i],
+						   is_node ? command->type : INSPECT_TYPE_MAX);
 	return r == 0 && command->unseen ? inspect_parts_tell(inspection, "what %s starts or loads", command->unseen)
 					 : r;
 }
@@ -210,32 +222,57 @@ static int program_look_at_command(struct inspect_program *inspection, const str
 	return r;
 }
 
+/*
+ * Looks at what the shell programs run that were looked at since the last time. script: which one that is, for
+ * messages; NULL: what is looked at already. 0 or -errno.
+ */
+static int program_follow_commands(struct inspect_program *inspection, const struct program_line *line,
+				   const char *script)
+{
+	_cleanup_list_ struct cli_list commands = inspection->commands;
+	const char *const script_before = inspection->script;
+	const unsigned line_before = inspection->script_line;
+	int r = 0;
+
+	inspection->commands = (struct cli_list){0};
+	inspection->script = script ? script : script_before;
+	for (size_t i = 0; r == 0 && i < commands.count; i++) {
+		_cleanup_json_ json_t *told = json_loads(commands.item[i], 0, NULL);
+
+		if (script)
+			inspection->script_line = (unsigned)json_integer_value(json_object_get(told, "line"));
+		r = program_look_at_command(inspection, line, told);
+	}
+	inspection->script = script_before;
+	inspection->script_line = line_before;
+	return r;
+}
+
 /* Looks at code, and, if a shell runs it, at the commands in it. 0 or -errno. */
 static int program_look_at_code(struct inspect_program *inspection, const struct program_line *line, const char *code,
 				enum inspect_type type)
 {
-	_cleanup_list_ struct cli_list commands = {0};
 	int r;
 
 	if (line->is_of_shell && !*code)
 		return inspect_parts_tell(inspection, "code that the shell puts together");
 	r = inspect_parts_look_at_code(inspection, code, type);
-	commands = inspection->commands;
-	inspection->commands = (struct cli_list){0};
-	for (size_t i = 0; r == 0 && type == INSPECT_TYPE_SHELL && i < commands.count; i++) {
-		_cleanup_json_ json_t *told = json_loads(commands.item[i], 0, NULL);
-
-		r = program_look_at_command(inspection, line, told);
-	}
-	return r;
+	return r == 0 ? program_follow_commands(inspection, line, NULL) : r;
 }
 
 /* Looks at what an interpreter reads from its standard input. 0 or -errno. */
 static int program_look_at_stdin(struct inspect_program *inspection, const struct program_line *line,
 				 enum inspect_type type)
 {
-	if (!line->has_own_input)
-		return inspect_parts_look_at_stdin(inspection, type);
+	struct program_line reader = *line;
+	int r;
+
+	if (!line->has_own_input) {
+		r = inspect_parts_look_at_stdin(inspection, type);
+		reader.has_own_input = true; /* what it runs reads what it has left of its input */
+		reader.document = NULL;
+		return r == 0 ? program_follow_commands(inspection, &reader, "standard input") : r;
+	}
 	if (line->document)
 		return program_look_at_code(inspection, line, line->document, type);
 	return inspect_parts_tell(inspection, "a program that is read from standard input");
@@ -252,7 +289,7 @@ static int program_look_at_parts(struct inspect_program *inspection, const struc
 	int r = 0;
 
 	if (command->script && !is_looked)
-		r = inspect_parts_look_at_script(inspection, command->script, command->type);
+		r = program_look_at_script(inspection, line, command->script, command->type);
 	if (r == 0 && command->code)
 		r = program_look_at_code(inspection, line, command->code, command->type);
 	if (r == 0 && command->module)
@@ -304,7 +341,7 @@ static int program_look_at_line(struct inspect_program *inspection, const struct
 					  command.program, PROGRAM_DEPTH_MAX);
 	r = program_look_at_programs(inspection, line, &command);
 	if (r == 0)
-		r = program_look_at_loaded(inspection, &command);
+		r = program_look_at_loaded(inspection, line, &command);
 	if (r == 0)
 		r = program_look_at_parts(inspection, line, &command);
 	return r == 0 ? program_look_at_inner(inspection, line, &command) : r;
@@ -313,8 +350,12 @@ static int program_look_at_line(struct inspect_program *inspection, const struct
 int inspect_program_look(struct inspect_program *inspection)
 {
 	const struct program_line line = {.argv = inspection->argv};
+	int r;
 
-	return inspection->refused || inspection->warned ? program_look_at_line(inspection, &line) : 0;
+	if (!inspection->refused && !inspection->warned)
+		return 0;
+	r = program_look_at_line(inspection, &line);
+	return r == 0 && inspection->lacks_files ? inspect_parts_tell(inspection, "further files") : r;
 }
 
 int inspect_allow_module(struct cli_list *modules, const char *module)
@@ -370,4 +411,5 @@ void inspect_program_release(struct inspect_program *inspection)
 	free(inspection->why);
 	cli_list_release(&inspection->modules);
 	cli_list_release(&inspection->commands);
+	cli_list_release(&inspection->visited);
 }

@@ -28,18 +28,23 @@ struct inspect_program {
 	/*
 	 * Finds a file as the program would: a name is relative to its working directory, or, of a program without a
 	 * slash, looked for along PATH. Returns a path by which this process can open it, owned by the caller; NULL:
-	 * there is none. ret_name: the name by which it was found, likewise.
+	 * there is none. ret_name: the name by which it was found, likewise. Sets lacks_files if it does not look.
 	 */
 	char *(*find_file)(void *data, const char *name, bool is_program, char **ret_name);
 	void *data;
+	bool lacks_files; /* some files were not looked for, because there were too many */
 	char *why; /* the first finding that refuses the program; owned; NULL: none */
 
 	/* while it is looked at: */
-	struct cli_list commands;    /* of the shell code that was looked at last: what it runs, as JSON */
+	struct cli_list commands;    /* what the shell programs that were looked at last run, as JSON */
 	struct cli_list directories; /* in which relative names may be; empty: only the working directory */
 	bool is_lost;                /* and others, which are not known */
+	const char *script;          /* the shell script whose commands are looked at; NULL: the command line */
+	unsigned script_line;        /* in which line the command is; 0: none */
 
 	unsigned line_count;       /* command lines that were looked at */
+	unsigned file_count;       /* files and texts that were looked at, each by a parser */
+	struct cli_list visited;   /* which files those are, as what, and in which directories */
 	struct inspect_seen *seen; /* the files that were looked at */
 	size_t seen_count;
 };

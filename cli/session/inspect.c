@@ -12,7 +12,7 @@
 #include "cli/session/session.h"
 #include "keeper/session-client.h"
 
-#define LOOK_FILES_MAX 256 /* files of a session that are looked for; the rest counts as missing */
+#define LOOK_FILES_MAX 256 /* files of a session that are found; that there were more is told */
 
 /* The files of a session that are being looked at. */
 struct session_look {

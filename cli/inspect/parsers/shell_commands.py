@@ -7,7 +7,7 @@ import json
 import os
 import re
 
-COMMANDS_MAX = 200
+COMMANDS_MAX = 500
 BYTES_MAX = 30000  # of one command; cli/inspect/protocol.c takes no more
 ALL_BYTES_MAX = 400000
 WORD_BYTES_MAX = 4000  # of one of many words
@@ -55,7 +55,8 @@ class Commands:
         self.append(line, words, command)
 
     def append(self, line, words, command):
-        told = {"words": words, "directories": self.directories, "lost": self.is_lost, "input": command.reads_other}
+        told = {"line": line, "words": words, "directories": self.directories, "lost": self.is_lost}
+        told["input"] = command.reads_other
         if command.document is not None:
             told["document"] = command.document
         text = json.dumps(told)
@@ -66,4 +67,5 @@ class Commands:
         self.lines.append((line, text))
         self.bytes += len(text)
         if self.bytes > ALL_BYTES_MAX:
-            self.lines.append((line, json.dumps({"words": [], "directories": [], "lost": True, "input": False})))
+            told = {"line": line, "words": [], "directories": [], "lost": True, "input": False}
+            self.lines.append((line, json.dumps(told)))

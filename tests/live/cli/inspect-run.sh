@@ -70,7 +70,7 @@ fi
 echo '{"version": 1, "inspect": {"refuse": ["not-looked-at"]}}' >"$T/n.json"
 mkfifo "$T/w/fifo.py"
 ln -s /proc/self/fd/0 "$T/w/link.py"
-many=$(printf ':\n%.0s' {1..100})
+many=$(printf ':\n%.0s' {1..501})
 # shellcheck disable=SC2016
 for command in "$many" 'python3 $A' 'cd $A; python3 good.py' 'cat good.py | python3' '$A'; do
 	run -p "$T/n.json" -- sh -c "$command"
@@ -103,6 +103,39 @@ E'
 refused 'command line:1: download-run'
 run --inspect -- bash -c 'python3 good.py; ls *.py | wc -l'
 ran
+# What script files start, in the directories where it may be; scripts in a circle; what cannot be looked at.
+mkdir "$T/w/s"
+echo 'python3 bad.py' >"$T/w/s/plain.sh"
+printf '#!/bin/sh\n\ncd below && python3 b.py\n' >"$T/w/s/first" && chmod +x "$T/w/s/first"
+# shellcheck disable=SC2016
+echo 'if :; then ../s/first; fi; sh "$0"' >"$T/w/s/second.sh"
+printf '. s/circle.sh\nsh s/circle.sh\ns/circle.sh\ncd .; sh ./s/circle.sh\npython3 bad.py' >"$T/w/s/circle.sh"
+chmod +x "$T/w/s/circle.sh"
+# shellcheck disable=SC2016
+printf ':\npython3 "$1"\n' >"$T/w/s/arg.sh"
+echo 'env env env env env env env env sh s/plain.sh' >"$T/w/s/deep.sh"
+for i in {1..65}; do
+	echo "$i" >"$T/w/s/$i"
+	echo "perl s/$i"
+done >"$T/w/s/many.sh"
+for command in 'sh s/plain.sh' '. s/plain.sh' 'bash --rcfile s/plain.sh -ic :'; do
+	# shellcheck disable=SC2086
+	run --inspect -- bash -c "$command"
+	refused 'bad.py:2: download-run'
+done
+run --inspect -- s/first
+refused 'below/b.py:2: download-run'
+run --inspect -- env -C below sh ../s/second.sh
+refused 'b.py:2: download-run'
+run --inspect -- s/circle.sh
+refused 'bad.py:2: download-run'
+grep -q not-looked-at "$T/err" && fail "a circle: $(cat "$T/err")"
+run -p "$T/n.json" -- sh s/arg.sh bad.py
+refused 's/arg.sh:2: not-looked-at: '
+run -p "$T/n.json" -- sh s/deep.sh
+refused 's/deep.sh:1: not-looked-at: sh: more than 8 programs that start one another'
+run -p "$T/n.json" -- sh s/many.sh
+refused 'not-looked-at: more than 64 files'
 run --inspect -- python3 good.py
 ran
 [ "$(cat "$T/out")" = ran ] || fail "printed: $(cat "$T/out")"
