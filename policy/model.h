@@ -59,6 +59,8 @@ struct rule {
 	bool is_listed;  /* hides_name: listings have the name all the same */
 	bool is_of_observing_policy;      /* the rule was made for an observing policy: parse/observe.c */
 	enum policy_on_deny on_deny;
+	/* RULE_DENY, RULE_EXEC_DENY: a denial by this rule is a question. One that asks yields to one that does not. */
+	bool denial_asks;
 	bool decoy_read_ends_run;          /* RULE_DECOY: reading it ends the run */
 	unsigned after_entry_index;      /* RULE_AFTER_READ, RULE_AFTER_WRITE: index of the entry */
 };

@@ -32,17 +32,34 @@ const char *policy_on_deny_get_name(enum policy_on_deny mode)
 	return policy_on_deny_names[mode == ON_DENY_UNSET ? 0 : mode - ON_DENY_ERRNO];
 }
 
+/* Whether two rules are of one kind and for one path. */
+static bool on_deny_rules_are_for_one_path(const struct rule *a, const struct rule *b)
+{
+	return a->kind == b->kind && strcmp(a->expanded_path.path, b->expanded_path.path) == 0;
+}
+
 /*
  * Rules of one kind for one path decide alike, and a record may name any of them. So all of them get the "on_deny" of
- * the last one that has it.
+ * the last one that has it. Denials that ask are an exception: they yield to rules of "deny" that do not.
  */
 static void on_deny_set_for_path(struct policy *policy, const struct rule *rule)
 {
 	for (size_t i = 0; i < policy->rule_count; i++) {
 		struct rule *same = &policy->rule[i];
 
-		if (same->kind == rule->kind && strcmp(same->expanded_path.path, rule->expanded_path.path) == 0)
+		if (on_deny_rules_are_for_one_path(same, rule))
 			same->on_deny = rule->on_deny;
+	}
+}
+
+/* Takes the question from a rule that asks, if another one for its path has no "on_deny" and does not ask. */
+static void on_deny_yield(const struct policy *policy, struct rule *asking)
+{
+	for (size_t i = 0; i < policy->rule_count; i++) {
+		const struct rule *same = &policy->rule[i];
+
+		if (!same->denial_asks && !same->hides_name && on_deny_rules_are_for_one_path(same, asking))
+			asking->on_deny = same->on_deny;
 	}
 }
 
@@ -59,8 +76,11 @@ void compile_on_deny(struct compiler *compiler)
 	struct policy *policy = compiler->policy;
 
 	for (size_t i = policy->rule_count; i-- > 0;) /* backwards, so that what later rules say is kept */
-		if (policy->rule[i].on_deny != ON_DENY_UNSET)
+		if (policy->rule[i].on_deny != ON_DENY_UNSET && !policy->rule[i].denial_asks)
 			on_deny_set_for_path(policy, &policy->rule[i]);
+	for (size_t i = 0; i < policy->rule_count; i++)
+		if (policy->rule[i].denial_asks && policy_on_deny_asks(policy->rule[i].on_deny))
+			on_deny_yield(policy, &policy->rule[i]);
 	for (size_t i = 0; i < policy->rule_count; i++)
 		on_deny_add_rule(policy, policy->rule[i].label, policy->rule[i].on_deny);
 	for (size_t i = 0; i < policy->network.rule_count; i++)

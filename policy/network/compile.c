@@ -41,16 +41,27 @@ static void net_compile_add_fixed_host(struct compiler *compiler, const struct n
 	network->fixed_host[at] = *fixed;
 }
 
-/* Adds the lists of a source's "network". In an observing policy, "deny" is not enforced. */
-static void net_compile_add_lists(struct compiler *compiler, const struct policy_network *from)
+/* Adds a rule of "deny" with the mode that counts for its source. */
+static void net_compile_add_deny(struct compiler *compiler, const struct policy_source *source, struct net_deny deny)
 {
+	struct policy_network *network = &compiler->policy->network;
+
+	if (!deny.on_deny)
+		deny.on_deny = source_find_on_deny_of_denies(source, compiler->policy->settings.on_deny);
+	ARENA_APPEND(&compiler->policy->arena, network->deny, network->deny_count, deny);
+}
+
+/* Adds the lists of a source's "network". In an observing policy, "deny" is not enforced. */
+static void net_compile_add_lists(struct compiler *compiler, const struct policy_source *source)
+{
+	const struct policy_network *from = &source->network;
 	struct policy_network *network = &compiler->policy->network;
 	struct arena *arena = &compiler->policy->arena;
 
 	for (size_t i = 0; i < from->rule_count; i++)
 		ARENA_APPEND(arena, network->rule, network->rule_count, from->rule[i]);
 	for (size_t i = 0; i < from->deny_count && !policy_is_observing(compiler->policy); i++)
-		ARENA_APPEND(arena, network->deny, network->deny_count, from->deny[i]);
+		net_compile_add_deny(compiler, source, from->deny[i]);
 	for (size_t i = 0; i < from->listen_range_count; i++)
 		ARENA_APPEND(arena, network->listen_range, network->listen_range_count, from->listen_range[i]);
 	for (size_t i = 0; i < from->fixed_host_count; i++)
@@ -179,7 +190,7 @@ void compile_network(struct compiler *compiler, struct policy_source *const *sou
 							   .secret_count = network->secret_count};
 		if (from->said != NET_SECTION_ABSENT)
 			network->said = from->said;
-		net_compile_add_lists(compiler, from);
+		net_compile_add_lists(compiler, sources[i]);
 		net_compile_copy_single_values(compiler, sources[i]);
 		for (size_t j = 0; j < from->secret_count; j++)
 			net_compile_add_secret(compiler, sources[i], from->secret[j]);

@@ -51,6 +51,11 @@ static void load_add_error(struct loader *loader, const char *source_location, c
 /* Appends a source to those of which the policy is compiled. */
 static void load_add_source(struct loader *loader, struct policy_source *source)
 {
+	enum policy_on_deny mode = source->on_deny;
+
+	for (size_t i = loader->source_count; i > 0 && !mode; i--)
+		mode = loader->source[i - 1]->on_deny;
+	source->on_deny_so_far = mode;
 	ARENA_APPEND(&loader->compiler.policy->arena, loader->source, loader->source_count, source);
 }
 
@@ -271,6 +276,7 @@ static bool load_add_sources_of_phase(struct loader *loader, enum policy_phase p
 		if (source->network.said != NET_SECTION_ABSENT)
 			closed = source->network.said == NET_SECTION_NONE;
 		load_add_source(loader, source);
+		source->on_deny_so_far = loader->source[i]->on_deny_so_far;
 	}
 	return closed;
 }

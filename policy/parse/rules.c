@@ -24,6 +24,8 @@ struct rule_expansion {
 	const struct policy_source *source;
 	const struct source_rule *source_rule;
 	size_t source_index; /* index of the source that has the rule */
+	enum policy_on_deny on_deny;
+	bool denial_asks;
 };
 
 /* False with a message when a rule of this kind may not change the path: "/", /proc, /dev or the workdir. */
@@ -86,7 +88,8 @@ static void rules_add_rule(struct compiler *compiler, void *ctx, const struct ex
 	rule->is_of_observing_policy = pending->source->is_observing;
 	rule->source_location = from->path.source_location;
 	rule->because_text = from->because_text;
-	rule->on_deny = from->on_deny;
+	rule->on_deny = pending->on_deny;
+	rule->denial_asks = pending->denial_asks && (from->kind == RULE_DENY || from->kind == RULE_EXEC_DENY);
 	rule->decoy_read_ends_run = from->decoy_read_ends_run;
 	rule->after_entry_index = from->after_entry ? rules_find_after_entry_index(policy, from->after_entry) : 0;
 	rule->expanded_path = *expanded;
@@ -133,20 +136,13 @@ static void rules_override_earlier(struct policy *policy)
 	}
 }
 
-/* The mode of denials by rules that have none of their own. */
-static enum policy_on_deny rules_find_default_on_deny(struct policy_source *const *sources, size_t count)
+/* The mode of a rule; ON_DENY_UNSET: that of the policy. */
+static enum policy_on_deny rules_find_on_deny(const struct policy_source *source, const struct source_rule *rule,
+					      enum policy_on_deny of_policy)
 {
-	enum policy_on_deny mode = ON_DENY_ERRNO;
-
-	for (size_t i = 0; i < count; i++)
-		mode = sources[i]->on_deny ? sources[i]->on_deny : mode;
-	return mode;
-}
-
-/* Whether a rule forbids an exec that an answer would permit. */
-static bool rules_asks_about_exec(const struct source_rule *rule, enum policy_on_deny by_default)
-{
-	return rule->kind == RULE_EXEC_DENY && policy_on_deny_asks(rule->on_deny ? rule->on_deny : by_default);
+	if (rule->on_deny || (rule->kind != RULE_DENY && rule->kind != RULE_EXEC_DENY))
+		return rule->on_deny;
+	return source_find_on_deny_of_denies(source, of_policy);
 }
 
 /* Whether the policy that is compiled has this rule. */
@@ -161,13 +157,15 @@ static bool rules_has_rule(const struct compiler *compiler, const struct policy_
 
 void compile_rules(struct compiler *compiler, struct policy_source *const *sources, size_t count)
 {
-	const enum policy_on_deny by_default = rules_find_default_on_deny(sources, count);
+	const enum policy_on_deny of_policy = source_find_on_deny(sources, count);
 
 	for (size_t i = 0; i < count; i++) {
 		for (size_t j = 0; j < sources[i]->rule_count; j++) {
 			const struct source_rule *from = &sources[i]->rule[j];
-			struct rule_expansion pending = {sources[i], from, i};
-			const bool asks_about_exec = rules_asks_about_exec(from, by_default);
+			const enum policy_on_deny mode = rules_find_on_deny(sources[i], from, of_policy);
+			const bool asks = policy_on_deny_asks(mode ? mode : of_policy);
+			const bool asks_about_exec = from->kind == RULE_EXEC_DENY && asks;
+			struct rule_expansion pending = {sources[i], from, i, mode, asks};
 
 			if (!rules_has_rule(compiler, sources[i], from, asks_about_exec))
 				continue;

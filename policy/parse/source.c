@@ -16,6 +16,22 @@ struct source_env_variable *source_add_env(struct arena *arena, struct policy_so
 	return &source->env[source->env_count - 1];
 }
 
+enum policy_on_deny source_find_on_deny(struct policy_source *const *sources, size_t count)
+{
+	enum policy_on_deny mode = ON_DENY_ERRNO;
+
+	for (size_t i = 0; i < count; i++)
+		mode = sources[i]->on_deny ? sources[i]->on_deny : mode;
+	return mode;
+}
+
+enum policy_on_deny source_find_on_deny_of_denies(const struct policy_source *source, enum policy_on_deny of_policy)
+{
+	const enum policy_on_deny mode = source->on_deny_so_far ? source->on_deny_so_far : ON_DENY_ERRNO;
+
+	return policy_on_deny_asks(of_policy) && !policy_on_deny_asks(mode) ? mode : ON_DENY_UNSET;
+}
+
 const char *source_find_env_name_error(const char *name, bool pass)
 {
 	const char *star = strchr(name, '*');

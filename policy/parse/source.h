@@ -112,6 +112,8 @@ struct policy_source {
 	struct source_text audit_file;
 	const char *user; /* NULL: not set */
 	enum policy_on_deny on_deny;
+	/* the "on_deny" of this file, or else of the last file before it; ON_DENY_UNSET: none has it. Set by load.c */
+	enum policy_on_deny on_deny_so_far;
 	enum policy_judge judge;
 	enum policy_workspace workspace;
 	struct source_text *workspace_dir; /* workspace.directories */
@@ -165,6 +167,14 @@ int source_add_network_from_cli(struct arena *arena, const struct policy_cli *cl
 /* Append an empty rule or variable to a source, and return it for the caller to fill. */
 struct source_rule *source_add_rule(struct arena *arena, struct policy_source *source, enum rule_kind kind);
 struct source_env_variable *source_add_env(struct arena *arena, struct policy_source *source);
+
+/* The "on_deny" of the policy that the sources make: that of the last one with it. */
+enum policy_on_deny source_find_on_deny(struct policy_source *const *sources, size_t count);
+/*
+ * The mode of the rules of "deny" of a source that have no "on_deny". ON_DENY_UNSET: that of the policy. A later source
+ * cannot make them ask: an answer would beat what the earlier one denies.
+ */
+enum policy_on_deny source_find_on_deny_of_denies(const struct policy_source *source, enum policy_on_deny of_policy);
 
 /* Checks the name of a variable; `pass` allows a trailing "*". Returns the end of a message, static; NULL: valid. */
 const char *source_find_env_name_error(const char *name, bool pass);

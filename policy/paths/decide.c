@@ -6,11 +6,19 @@
 #include "policy/model.h"
 #include "policy/paths/shown.h"
 
-/* Sets the deny rules of a finding; NULL keeps the one it has. */
-static void decide_set_denies(struct path_rules *finding, const struct rule *deny, const struct rule *exec_deny)
+/* The rule that counts of two that deny, each of which may be NULL: one that does not ask, else the later one. */
+static const struct rule *decide_choose_deny(const struct rule *earlier, const struct rule *later)
 {
-	finding->deny_rule = deny ? deny : finding->deny_rule;
-	finding->exec_deny_rule = exec_deny ? exec_deny : finding->exec_deny_rule;
+	if (!later || (earlier && later->denial_asks && !earlier->denial_asks))
+		return earlier;
+	return later;
+}
+
+/* Adds deny rules to those of a finding; NULL: there is none. */
+static void decide_add_denies(struct path_rules *finding, const struct rule *deny, const struct rule *exec_deny)
+{
+	finding->deny_rule = decide_choose_deny(finding->deny_rule, deny);
+	finding->exec_deny_rule = decide_choose_deny(finding->exec_deny_rule, exec_deny);
 }
 
 /*
@@ -78,7 +86,7 @@ static void decide_apply_node(const struct path_tree_node *node, const char *res
 	for (unsigned i = 0; i < 3; i++)
 		if (node->grant_rules[i])
 			finding->grant_rules[i] = node->grant_rules[i];
-	decide_set_denies(finding, decide_shows_substitute(node) ? NULL : node->deny_rule, node->exec_deny_rule);
+	decide_add_denies(finding, decide_shows_substitute(node) ? NULL : node->deny_rule, node->exec_deny_rule);
 	if (node->public_rule)
 		decide_apply_public_rule(finding, node->public_rule);
 	if (node->private_rule)
@@ -91,9 +99,9 @@ static void decide_apply_node(const struct path_tree_node *node, const char *res
 		if (kind_is_after(rule->kind)) {
 			decide_add_after_entry_of_rule(finding, rule);
 		} else if (rule->kind == RULE_DENY) {
-			finding->deny_rule = rule;
+			decide_add_denies(finding, rule, NULL);
 		} else if (rule->kind == RULE_EXEC_DENY) {
-			finding->exec_deny_rule = rule;
+			decide_add_denies(finding, NULL, rule);
 		} else if (rule->kind == RULE_PRIVATE) {
 			decide_apply_private_rule(finding, rule);
 		} else {
@@ -113,7 +121,7 @@ static void decide_apply_name_denies(const struct path_tree *tree, uint64_t hash
 
 	if (index == PATH_TREE_NO_NODE)
 		return;
-	decide_set_denies(finding, tree->node[index].deny_rule, tree->node[index].exec_deny_rule);
+	decide_add_denies(finding, tree->node[index].deny_rule, tree->node[index].exec_deny_rule);
 	if (tree->node[index].private_rule)
 		decide_apply_private_rule(finding, tree->node[index].private_rule);
 	finding->after_read_entries |= tree->node[index].after_read_entries;
@@ -179,7 +187,7 @@ static void decide_apply_alias_denies(const struct path_tree *tree, const char *
 	if (alias_len + rest_len == 0)
 		name[alias_len++] = '/';
 	other = decide_collect_rules_of_path(tree, name, alias_len + rest_len, &unused);
-	decide_set_denies(finding, other.deny_rule, other.exec_deny_rule);
+	decide_add_denies(finding, other.deny_rule, other.exec_deny_rule);
 	if (other.private_rule)
 		decide_apply_private_rule(finding, other.private_rule);
 	finding->after_read_entries |= other.after_read_entries;

@@ -3,7 +3,7 @@
 
 #include "policy/model.h"
 
-/* Adds a denying rule to the node of its path. Of several of a kind, the first one counts. */
+/* Adds a denying rule to the node of its path. Of several of a kind, the first that does not ask counts. */
 static void index_set_deny(struct path_tree_node *node, const struct rule *rule)
 {
 	const struct rule **slot = rule->kind == RULE_DENY      ? &node->deny_rule
@@ -14,7 +14,7 @@ static void index_set_deny(struct path_tree_node *node, const struct rule *rule)
 		node->after_read_entries |= UINT32_C(1) << rule->after_entry_index;
 	else if (rule->kind == RULE_AFTER_WRITE)
 		node->after_write_entries |= UINT32_C(1) << rule->after_entry_index;
-	else if (!*slot)
+	else if (!*slot || ((*slot)->denial_asks && !rule->denial_asks))
 		*slot = rule;
 }
 

@@ -161,15 +161,19 @@ refused 'lets the program reach it\|may write' --approve "command:true" --approv
 chmod 666 "$T/kept"
 refused 'others could write' --approve "command:true" --approvals "$T/kept"
 
-# No answer beats a rule that does not ask, also where one that asks names the directory above, or the other path.
+# No answer beats a rule that does not ask, also where one that asks names the directory above, or the other path; and
+# where a policy asks about what the one that it extends denies.
+echo '{"version": 1, "filesystem": {"deny": ["'"$H"'/c"]}, "exec": {"deny": ["/usr/bin/id"]}}' >"$T/never.json"
 mkdir "$H/d"
 echo plain >"$H/d/plain"
 mkdir -p "$H/g/x" "$H/p/.git"
 echo HARD | tee "$H/d/hard" "$H/p/.git/config" >"$H/g/x/hard"
-jq --arg h "$H" '.on_deny = "errno" | .filesystem.read += [$h] | .filesystem.ask = [$h + "/**"] |
+jq --arg h "$H" '.on_deny = "errno" | .extends = ["./never.json"] | .exec.ask = ["/usr/bin/id"] |
+	.filesystem.read += [$h] | .filesystem.ask = [$h + "/**", $h + "/c"] |
 	.filesystem.deny += [$h + "/d/hard", $h + "/g/*/hard", "**/.git/config"]' "$T/p.json" >"$T/p2.json" &&
 	mv "$T/p2.json" "$T/p.json"
-asks "command:jq -c '{id, answer: \"once\"}'" -- /bin/sh -c "cat $H/d/plain; cat $H/d/hard; ln $H/d/hard l; cat l
+asks "command:jq -c '{id, answer: \"once\"}'" -- /bin/sh -c "cat $H/d/plain; cat $H/c; id -u; cat $H/d/hard
+	ln $H/d/hard l; cat l
 	ln -s $H/d/hard s; cat s $H/d/../d/hard /proc/self/root$H/d/hard; mv $H/d/hard m; mv $H/d/plain $H/d/hard
 	mv $H/d $H/e; cat $H/e/hard; mv $H/g $H/f; cat $H/f/x/hard; mv $H/p/.git $H/p/x; cat $H/p/x/config"
 approver=

@@ -23,6 +23,19 @@ static const struct rig_file files[] = {
 	{"lists.json", "{\"filesystem\": {\"read\": [\"/usr\"], \"ask\": [\"/usr/a\"]}, "
 		       "\"exec\": {\"ask\": [\"/usr/b\"]}, \"network\": {\"ask\": [{\"host\": \"b.test\"}]}}"},
 	{"plain.json", "{\"filesystem\": {\"read\": [\"/usr\"]}}"},
+	{"never.json",
+	 "{\"filesystem\": {\"read\": [\"/usr\"], \"deny\": [\"/usr/a\", \"**/.env\", {\"path\": \"/usr/k\", "
+	 "\"on_deny\": \"kill\"}]}, \"exec\": {\"deny\": [\"/usr/b\", \"/usr/bin/*\"]}, "
+	 "\"network\": {\"deny\": [{\"host\": \"b.test\"}]}, \"phases\": {\"run\": {\"filesystem\": "
+	 "{\"deny\": [\"/usr/p\"]}}}}"},
+	{"child.json",
+	 "{\"extends\": [\"never.json\"], \"filesystem\": {\"ask\": [\"/usr/a\", \"/usr/a/x\", "
+	 "\"/usr/w/.env\", \"/usr/*.env\", \"/usr/k\", \"/usr/own\"]}, \"exec\": {\"ask\": [\"/usr/b\", "
+	 "\"/usr/bin/git\"]}, \"network\": {\"ask\": [{\"host\": \"b.test\"}, {\"host\": \"own.test\"}]}}"},
+	{"child-always.json", "{\"extends\": [\"never.json\"], \"on_deny\": \"ask\", \"filesystem\": {\"deny\": "
+			      "[\"/usr/own\"]}, \"network\": {\"deny\": [{\"host\": \"own.test\"}]}}"},
+	{"strict.json", "{\"extends\": [\"lists.json\"], \"filesystem\": {\"deny\": [\"/usr/a\"]}, "
+			"\"exec\": {\"deny\": [\"/usr/b\"]}, \"network\": {\"deny\": [{\"host\": \"b.test\"}]}}"},
 	{"rule.json", "{\"exec\": {\"deny\": [{\"path\": \"/x\", \"on_deny\": \"kill\"}]}}"},
 	{NULL, NULL},
 };
@@ -105,6 +118,50 @@ START_TEST(test_ask_lists)
 }
 END_TEST
 
+static bool connection_may_be_permitted(const struct policy *policy, const char *host)
+{
+	return policy_net_judge_answered_connect(policy, host, 443).is_allowed;
+}
+
+/* What one file denies, an "ask" or "on_deny" of another one does not turn into a question. */
+static void check_that_denials_hold(const struct policy *policy)
+{
+	static const char *const denied[] = {"/usr/a", "/usr/a/x", "/usr/a/y"};
+
+	for (size_t i = 0; i < sizeof(denied) / sizeof(denied[0]); i++)
+		ck_assert_int_eq(mode_of(policy, denied[i], POLICY_READ), ON_DENY_ERRNO);
+	ck_assert_int_eq(mode_of(policy, "/usr/b", POLICY_EXEC), ON_DENY_ERRNO);
+	ck_assert_int_eq(mode_of(policy_get_with_asked_execs(policy), "/usr/b", POLICY_EXEC), ON_DENY_ERRNO);
+	ck_assert(!connection_may_be_permitted(policy, "b.test"));
+	ck_assert(!policy_net_may_ask_about_name(policy, "b.test"));
+}
+
+START_TEST(test_denials_of_other_files)
+{
+	static const char *const names[] = {"child.json", "child-always.json", "strict.json"};
+	struct policy *policy = load_with(files, names[_i]), *again;
+	char *shown = policy_make_json(policy);
+	const struct rig_file files_again[] = {{"shown.json", shown}, {NULL, NULL}};
+
+	again = load_with(files_again, "shown.json");
+	check_that_denials_hold(policy);
+	check_that_denials_hold(again);
+	if (_i < 2) {
+		ck_assert_int_eq(mode_of(policy, "/usr/own", POLICY_READ), ON_DENY_ASK);
+		ck_assert(connection_may_be_permitted(policy, "own.test"));
+		ck_assert_int_eq(mode_of(policy, "/usr/k", POLICY_READ), ON_DENY_KILL);
+		ck_assert_int_eq(mode_of(policy, "/usr/p", POLICY_READ), ON_DENY_ERRNO);
+		ck_assert_int_eq(mode_of(policy, "/usr/w/.env", POLICY_READ), ON_DENY_ERRNO);
+		ck_assert_int_eq(mode_of(policy, "/usr/.env", POLICY_READ), ON_DENY_ERRNO);
+		ck_assert_int_eq(mode_of(policy, "/usr/bin/git", POLICY_EXEC), ON_DENY_ERRNO);
+	}
+	ck_assert_int_eq(mode_of(policy, "/none", POLICY_READ), _i == 1 ? ON_DENY_ASK : ON_DENY_ERRNO);
+	free(shown);
+	policy_free(again);
+	policy_free(policy);
+}
+END_TEST
+
 START_TEST(test_asking)
 {
 	struct policy *policy = load_with(files, "asks.json");
@@ -167,6 +224,7 @@ int main(void)
 	tcase_add_test(all, test_later_file_decides);
 	tcase_add_test(all, test_asking);
 	tcase_add_test(all, test_ask_lists);
+	tcase_add_loop_test(all, test_denials_of_other_files, 0, 3);
 	tcase_add_test(all, test_decoys);
 	tcase_add_test(all, test_show_keeps_modes);
 	suite_add_tcase(suite, all);
