@@ -46,7 +46,8 @@ static bool beside_is_in_layer(const struct beside *beside, const char *name)
 
 	(void)snprintf(other, sizeof(other), "%.*s%s", slash ? (int)(slash - path) + 1 : 0, path, name);
 	fd = workspace_open_entry(beside->layer->upper_fd, other);
-	return fd != -ENOENT && fd != -ENOTDIR;
+	return fd != -ENOENT && fd != -ENOTDIR &&
+	       fd != -ELOOP; /* ELOOP: the layer has a link in place of a directory */
 }
 
 /* Whether a name has the content already. 1; 0: it has something else; or -ENOENT: it has nothing. */

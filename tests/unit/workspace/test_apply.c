@@ -284,6 +284,24 @@ START_TEST(test_beside)
 }
 END_TEST
 
+/* The program has replaced the directory by a link: no name in it is taken. */
+START_TEST(test_beside_in_replaced_dir)
+{
+	char path[] = "d/f", found[NAME_MAX + 1], temporary[PLACE_NAME_SIZE];
+	struct workspace_change change = {.path = path, .kind = WORKSPACE_DELETED};
+	_cleanup_close_ int from = -1;
+
+	place_format_name("0123456789abcdef", temporary);
+	ck_assert_int_eq(mkdir("base/d", 0755) | symlink("..", "upper/d"), 0);
+	put("base/d/f", "ours");
+	change.base = entry("base/d/f");
+	from = workspace_open_entry(layer.base_fd, "d/f");
+	ck_assert_int_eq(workspace_write_beside(&layer, &change, "ours", from, temporary, found), 0);
+	ck_assert_str_eq(found, "f.ours");
+	ck_assert_int_eq((int)entry("base/d/f.ours").size, 4);
+}
+END_TEST
+
 /* Root copies what one user has beside another user's file: it stays root's. */
 START_TEST(test_beside_owner)
 {
@@ -344,6 +362,7 @@ int main(void)
 	tcase_add_test(tests, test_place);
 	tcase_add_test(tests, test_place_below_link);
 	tcase_add_test(tests, test_beside);
+	tcase_add_test(tests, test_beside_in_replaced_dir);
 	tcase_add_test(tests, test_beside_owner);
 	tcase_add_test(tests, test_conflict);
 	suite_add_tcase(suite, tests);
