@@ -234,6 +234,8 @@ static void wrapper_find_inner(struct inspect_command *command, const struct wra
 {
 	if (wrapper->after) {
 		command->inner = wrapper_find_after(argv, wrapper->after);
+		if (command->inner && wrapper_find_after(command->inner, wrapper->after))
+			command->unseen = wrapper->name; /* it starts further ones */
 		return;
 	}
 	argv = wrapper_skip_options(command, wrapper, argv);

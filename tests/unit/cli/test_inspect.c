@@ -283,6 +283,7 @@ START_TEST(test_commands_with_more)
 		{{"env", "--split=sh s"}, NULL, NULL, "sh s", false},
 		{{"xargs", "sh"}, NULL, NULL, NULL, true},
 		{{"make", "-f", "x"}, NULL, "make", NULL, false},
+		{{"find", "-exec", "ls", ";", "-ok", "sh"}, NULL, "find", NULL, true},
 	};
 
 	for (size_t i = 0; i < sizeof(more) / sizeof(more[0]); i++) {
