@@ -142,11 +142,11 @@ static const char *const overriding_host[] = {
 	"proxy",
 };
 
-bool request_has_override_field(const struct net_rule *rule, const struct http_field *fields, size_t count)
+bool request_has_override_field(const struct http_field *fields, size_t count, bool requests_are_told_apart)
 {
 	for (size_t i = 0; i < count; i++)
 		if (IS_ONE_OF(fields[i].name, fields[i].name_len, overriding_host) ||
-		    (rule->http_rule_count > 0 && IS_ONE_OF(fields[i].name, fields[i].name_len, overriding)))
+		    (requests_are_told_apart && IS_ONE_OF(fields[i].name, fields[i].name_len, overriding)))
 			return true;
 	return false;
 }

@@ -56,12 +56,17 @@ static struct net_verdict request_judge_by_policy(const struct conn *conn, const
 }
 
 /* Why a request must be refused that the rule permits: for its content or its fields. NULL: it need not. */
-static const char *request_find_wrong_content(const struct request *request, const struct net_rule *rule,
-					      const struct http_field *fields, size_t count)
+static const char *request_find_wrong_content(const struct conn *conn, const struct request *request,
+					      const struct net_rule *rule, const struct http_field *fields,
+					      size_t count)
 {
+	const bool requests_are_told_apart =
+		rule->http_rule_count > 0 ||
+		policy_net_asks_about_requests(conn->egress->policy, conn->host, conn->port);
+
 	if (request->has_body && request_method_has_no_body(request->method) && !rule->allows_any_body)
 		return "body_not_granted";
-	return request_has_override_field(rule, fields, count) ? "override_not_granted" : NULL;
+	return request_has_override_field(fields, count, requests_are_told_apart) ? "override_not_granted" : NULL;
 }
 
 /* Whether an answer would permit a request that the policy denies. */
@@ -73,7 +78,7 @@ static bool request_can_be_asked_about(const struct conn *conn, const struct req
 					       request->path, request->asks_for_websocket);
 
 	return !request->was_asked_about && asked.is_allowed &&
-	       !request_find_wrong_content(request, asked.rule, fields, count);
+	       !request_find_wrong_content(conn, request, asked.rule, fields, count);
 }
 
 void request_judge(struct conn *conn, const struct request *request, const struct http_field *fields, size_t count,
@@ -103,7 +108,7 @@ void request_judge(struct conn *conn, const struct request *request, const struc
 		ret_verdict->can_be_asked_about = request_can_be_asked_about(conn, request, fields, count);
 		return;
 	}
-	reason = request_find_wrong_content(request, verdict.rule, fields, count);
+	reason = request_find_wrong_content(conn, request, verdict.rule, fields, count);
 	if (reason) {
 		request_set_refusal(ret_verdict, 403, reason);
 		return;

@@ -130,9 +130,10 @@ bool request_field_disguises_framing(const char *name, size_t len);
 
 /*
  * Whether a request must be refused for one of its fields although the rule allows it (403 override_not_granted): some
- * servers take method, path or host from that field. This is the only list of those fields.
+ * servers take method, path or host from that field. Method and path count if the rules tell requests apart. This is
+ * the only list of those fields.
  */
-bool request_has_override_field(const struct net_rule *rule, const struct http_field *fields, size_t count);
+bool request_has_override_field(const struct http_field *fields, size_t count, bool requests_are_told_apart);
 
 /*
  * Makes the rule's credential header. It is sent inside TLS only, to its host only, after the request is recorded.

@@ -95,38 +95,44 @@ struct net_verdict policy_net_judge_answered_request(const struct policy *policy
 						     const char *method, const char *path, bool upgrade)
 {
 	struct net_verdict verdict = {0};
+	const struct net_rule *asking;
 	const struct net_deny *deny;
 
 	if (!asked_judge_denials(policy, host, port, &deny, &verdict))
 		return verdict;
-	return net_judge_request_by_rules(policy, host, port, method, path, upgrade);
+	verdict = net_judge_request_by_rules(policy, host, port, method, path, upgrade, &asking);
+	return asking ? net_make_denial_by_asking_rule(asking) : verdict;
 }
 
-/* Whether requests to the rule's endpoint that it does not permit are asked about. */
+/* Whether requests to the rule's endpoint are asked about that no rule permits. */
 static bool asked_rule_asks_about_requests(const struct policy *policy, const struct net_rule *rule)
 {
 	if (rule->proto != NET_HTTPS && rule->proto != NET_HTTP)
 		return false;
-	return rule->on_deny != ON_DENY_UNSET ? rule->on_deny == ON_DENY_ASK : policy->network.asks_about_denials;
+	if (rule->asks_about_requests || rule->on_deny == ON_DENY_UNSET)
+		return policy->network.asks_about_denials;
+	return rule->on_deny == ON_DENY_ASK;
 }
 
 struct net_verdict policy_net_judge_asked_request(const struct policy *policy, const char *host, unsigned port,
 						  const char *method, const char *path, bool upgrade)
 {
-	struct net_verdict verdict = policy_net_judge_answered_request(policy, host, port, method, path, upgrade);
+	const struct net_rule *rule, *asking;
+	struct net_verdict verdict = {0};
 	const char *reason = "no_rule";
 	const struct net_deny *deny;
-	const struct net_rule *rule;
 	size_t at = 0;
 
-	if (verdict.is_allowed || strcmp(method, "CONNECT") == 0 || strcmp(method, "TRACE") == 0 ||
-	    !asked_judge_denials(policy, host, port, &deny, &verdict))
+	if (!asked_judge_denials(policy, host, port, &deny, &verdict))
 		return verdict;
-	while ((rule = net_find_next_rule(policy, &at, host, port, false, &reason)))
-		if (asked_rule_asks_about_requests(policy, rule))
-			return (struct net_verdict){
-				.is_allowed = true, .rule = rule, .label = rule->label, .reason = "granted"};
-	return verdict;
+	verdict = net_judge_request_by_rules(policy, host, port, method, path, upgrade, &asking);
+	if (verdict.is_allowed || strcmp(method, "CONNECT") == 0 || strcmp(method, "TRACE") == 0)
+		return verdict;
+	while (!asking && (rule = net_find_next_rule(policy, &at, host, port, false, &reason)))
+		asking = asked_rule_asks_about_requests(policy, rule) ? rule : NULL;
+	if (!asking)
+		return verdict;
+	return (struct net_verdict){.is_allowed = true, .rule = asking, .label = asking->label, .reason = "granted"};
 }
 
 bool policy_net_may_ask_about_name(const struct policy *policy, const char *host)

@@ -41,6 +41,16 @@ static void net_compile_add_fixed_host(struct compiler *compiler, const struct n
 	network->fixed_host[at] = *fixed;
 }
 
+/* Adds a rule for an endpoint. In an observing policy it allows the requests that it asks about. */
+static void net_compile_add_rule(struct compiler *compiler, struct net_rule rule)
+{
+	struct policy_network *network = &compiler->policy->network;
+
+	if (policy_is_observing(compiler->policy))
+		rule.asks_about_requests = false;
+	ARENA_APPEND(&compiler->policy->arena, network->rule, network->rule_count, rule);
+}
+
 /* Adds a rule of "deny" with the mode that counts for its source. */
 static void net_compile_add_deny(struct compiler *compiler, const struct policy_source *source, struct net_deny deny)
 {
@@ -59,7 +69,7 @@ static void net_compile_add_lists(struct compiler *compiler, const struct policy
 	struct arena *arena = &compiler->policy->arena;
 
 	for (size_t i = 0; i < from->rule_count; i++)
-		ARENA_APPEND(arena, network->rule, network->rule_count, from->rule[i]);
+		net_compile_add_rule(compiler, from->rule[i]);
 	for (size_t i = 0; i < from->deny_count && !policy_is_observing(compiler->policy); i++)
 		net_compile_add_deny(compiler, source, from->deny[i]);
 	for (size_t i = 0; i < from->listen_range_count; i++)
@@ -123,11 +133,16 @@ static unsigned net_compile_rank_host(const char *host)
 	return !net_is_wildcard(host) ? 0 : host[1] != '*' ? 1 : 2;
 }
 
-/* True when a comes before b: exact names, then "*.", then "**."; longer wildcards first; then the order of files. */
+/*
+ * True when a comes before b: rules of "allow", then of "ask", because the first one counts for a connection; exact
+ * names, then "*.", then "**."; longer wildcards first; then the order of files.
+ */
 static bool net_compile_rule_is_before(const struct net_rule *a, const struct net_rule *b)
 {
 	unsigned rank_a = net_compile_rank_host(a->host), rank_b = net_compile_rank_host(b->host);
 
+	if (a->asks_about_requests != b->asks_about_requests)
+		return b->asks_about_requests;
 	if (rank_a != rank_b)
 		return rank_a < rank_b;
 	return rank_a > 0 && strlen(a->host) > strlen(b->host);

@@ -122,6 +122,11 @@ static struct net_verdict judge_make_denial(const struct net_deny *deny)
 	return (struct net_verdict){.label = deny->label, .reason = "denied_by_rule"};
 }
 
+struct net_verdict net_make_denial_by_asking_rule(const struct net_rule *rule)
+{
+	return (struct net_verdict){.label = rule->label, .reason = "denied_by_rule"};
+}
+
 struct net_verdict policy_net_judge_name(const struct policy *policy, const char *host)
 {
 	const struct net_deny *deny = judge_find_deny(policy, host, 0, true);
@@ -210,6 +215,18 @@ struct net_verdict policy_net_judge_address(const struct policy *policy, const s
 	return deny ? judge_make_denial(deny) : (struct net_verdict){.is_allowed = true, .reason = "granted"};
 }
 
+bool policy_net_asks_about_requests(const struct policy *policy, const char *host, unsigned port)
+{
+	const char *reason = "no_rule";
+	const struct net_rule *rule;
+	size_t at = 0;
+
+	while ((rule = net_find_next_rule(policy, &at, host, port, false, &reason)))
+		if (rule->asks_about_requests)
+			return true;
+	return false;
+}
+
 bool policy_net_intercepts_tls(const struct policy *policy, const char *host, unsigned port)
 {
 	const char *reason = "no_rule";
@@ -217,6 +234,8 @@ bool policy_net_intercepts_tls(const struct policy *policy, const char *host, un
 	bool some = false, all = true;
 	size_t at = 0;
 
+	if (policy_net_asks_about_requests(policy, host, port))
+		return true; /* also where another rule permits any request */
 	while ((rule = net_find_next_rule(policy, &at, host, port, false, &reason))) {
 		if (rule->proto != NET_HTTPS)
 			continue;
@@ -247,9 +266,9 @@ static bool judge_method_is_listed(const char *methods, const char *method)
 	return false;
 }
 
-/* True when "http" of a rule allows the request. Else *reason may become what the closest item of "http" lacks. */
-static bool judge_http_allows(const struct net_rule *rule, const char *method, const char *path, bool upgrade,
-			      const char **reason)
+/* True when "http" of a rule names the request. Else *reason may become what the closest item of "http" lacks. */
+static bool judge_http_names(const struct net_rule *rule, const char *method, const char *path, bool upgrade,
+			     const char **reason)
 {
 	for (size_t i = 0; i < rule->http_rule_count; i++) {
 		const struct net_http_rule *http = &rule->http_rule[i];
@@ -268,50 +287,71 @@ static bool judge_http_allows(const struct net_rule *rule, const char *method, c
 	return false;
 }
 
+/*
+ * As judge_http_names(), for a rule of "allow" or "ask". In "ask", GET means websockets, too, which begin with it: else
+ * a rule of "allow" without "http" would permit them.
+ */
+static bool judge_rule_names_request(const struct net_rule *rule, const char *method, const char *path, bool upgrade,
+				     const char **reason)
+{
+	return judge_http_names(rule, method, path, upgrade, reason) ||
+	       (rule->asks_about_requests && upgrade && judge_http_names(rule, method, path, false, reason));
+}
+
 bool net_rule_allows_request(const struct net_rule *rule, const char *method, const char *path, bool upgrade)
 {
 	const char *reason = "";
 
-	return rule->http_rule_count == 0 || judge_http_allows(rule, method, path, upgrade, &reason);
+	return rule->http_rule_count == 0 || judge_rule_names_request(rule, method, path, upgrade, &reason);
 }
 
 struct net_verdict net_judge_request_by_rules(const struct policy *policy, const char *host, unsigned port,
-					      const char *method, const char *path, bool upgrade)
+					      const char *method, const char *path, bool upgrade,
+					      const struct net_rule **ret_asking)
 {
-	const struct net_rule *rule, *any = NULL;
+	const struct net_rule *rule, *named = NULL, *any = NULL;
 	const char *reason = "no_rule";
 	const char *closest = "path_not_granted";
 	bool some = false;
 	size_t at = 0;
 
+	*ret_asking = NULL;
 	if (strcmp(method, "CONNECT") == 0 || strcmp(method, "TRACE") == 0)
 		return judge_make_refusal("method_not_granted");
 	while ((rule = net_find_next_rule(policy, &at, host, port, false, &reason))) {
+		const struct net_rule **first = rule->asks_about_requests   ? ret_asking
+						: rule->http_rule_count > 0 ? &named
+									    : &any;
+
 		if (rule->proto != NET_HTTPS && rule->proto != NET_HTTP) {
 			reason = "proto_not_granted";
 			continue;
 		}
 		some = true;
-		if (judge_http_allows(rule, method, path, upgrade, &closest))
-			return judge_make_grant(rule); /* takes precedence over `any`, which allows every request */
-		if (rule->http_rule_count == 0 && !any)
-			any = rule;
+		if (!*first &&
+		    (first == &any || judge_rule_names_request(rule, method, path, upgrade, &closest)))
+			*first = rule;
 	}
-	if (any)
-		return judge_make_grant(any);
+	if (named || any)
+		return judge_make_grant(named ? named : any);
 	return judge_make_refusal(some ? closest : reason);
 }
 
-/* Judges an HTTP request: a fired after_read entry, then rules of "deny", then rules of "allow". */
+/* Judges an HTTP request: a fired after_read entry, then rules of "deny", of "ask", and of "allow". */
 static struct net_verdict judge_request(const struct policy *policy, const char *host, unsigned port,
 					const char *method, const char *path, bool upgrade)
 {
 	const struct net_deny *deny = judge_find_deny(policy, host, port, false);
+	const struct net_rule *asking;
+	struct net_verdict verdict;
 
 	if (judge_find_entry_that_closed_network(policy))
 		return (struct net_verdict){.label = judge_find_entry_that_closed_network(policy),
 					    .reason = "after_read"};
-	return deny ? judge_make_denial(deny) : net_judge_request_by_rules(policy, host, port, method, path, upgrade);
+	if (deny)
+		return judge_make_denial(deny);
+	verdict = net_judge_request_by_rules(policy, host, port, method, path, upgrade, &asking);
+	return asking ? net_make_denial_by_asking_rule(asking) : verdict;
 }
 
 struct net_verdict policy_net_judge_request(const struct policy *policy, const char *host, unsigned port,

@@ -45,7 +45,7 @@ struct net_http_rule {
 	bool is_websocket;   /* "WEBSOCKET /chat": GET with an upgrade to websocket */
 };
 
-/* A rule of network.allow. It does not change and lives as long as the policy. */
+/* A rule of network.allow, or one of network.ask with "http". It does not change and lives as long as the policy. */
 struct net_rule {
 	size_t index;       /* index in policy_net_get_rules(): egress keeps the budget of a rule by it */
 	const char *label;  /* "data.json: network.allow[0] api.github.com:443" */
@@ -55,7 +55,7 @@ struct net_rule {
 	const uint16_t *port;
 	size_t port_count; /* 0: every port, in an observing policy only */
 	enum net_proto proto;
-	const struct net_http_rule *http_rule; /* the requests that are allowed */
+	const struct net_http_rule *http_rule; /* the requests that are allowed, or asked about */
 	size_t http_rule_count;        /* 0: any request */
 	const char *credential_header;       /* header of the credential, lower case; NULL: no credential */
 	const char *credential_value;  /* value of that header, such as "Bearer {GH_TOKEN}"; braces name a secret */
@@ -63,6 +63,7 @@ struct net_rule {
 	bool allows_private_addresses; /* "private" in the policy: addresses that are not public may be connected to */
 	bool uses_real_dns;       /* "dns" is "real": DNS answers with the real addresses of the name */
 	bool allows_any_body;     /* "any_body" in the policy: GET, HEAD, DELETE and OPTIONS may have a body, too */
+	bool asks_about_requests; /* of network.ask: what `http_rule` names is denied, unless an answer permits it */
 	struct net_budget budget;
 	const char *reason;       /* "reason" in the policy; NULL: none */
 	enum policy_on_deny on_deny;
@@ -98,13 +99,13 @@ struct net_verdict policy_net_judge_address(const struct policy *policy, const s
  * about, and an address that "private" would not permit: loopback, link-local, metadata, multicast and the like.
  */
 struct net_verdict policy_net_judge_answered_connect(const struct policy *policy, const char *host, unsigned port);
-/* Judges an HTTP request on a connection that an answer permitted: by the rules of "allow". */
+/* Judges an HTTP request on a connection that an answer permitted: by the rules of "ask" and "allow". */
 struct net_verdict policy_net_judge_answered_request(const struct policy *policy, const char *host, unsigned port,
 						     const char *method, const char *path, bool upgrade);
 /*
- * Judges an HTTP request that an answer permits: by the rule of "allow" that permits it; else by the first rule of its
- * endpoint whose denials are asked about, because the rule or the policy has "on_deny": "ask". Denied: an answer does
- * not permit it, so it is not asked about. CONNECT and TRACE are always denied.
+ * Judges an HTTP request that an answer permits: by the rule of "allow" that permits it; else by that of "ask" that
+ * names it; else by the first rule of its endpoint whose denials are asked about, because the rule or the policy has
+ * "on_deny": "ask". Denied: an answer does not permit it, so it is not asked about. So are CONNECT and TRACE always.
  */
 struct net_verdict policy_net_judge_asked_request(const struct policy *policy, const char *host, unsigned port,
 						  const char *method, const char *path, bool upgrade);
@@ -112,7 +113,8 @@ struct net_verdict policy_net_judge_asked_request(const struct policy *policy, c
 bool policy_net_may_ask_about_name(const struct policy *policy, const char *host);
 /*
  * True when TLS to this endpoint is intercepted, false when it passes through. It is intercepted when all rules for the
- * endpoint have "http", when one has a credential or counts requests, or when a secret may be sent to the host.
+ * endpoint have "http", when one asks about requests, has a credential or counts requests, or when a secret may be sent
+ * to the host.
  */
 bool policy_net_intercepts_tls(const struct policy *policy, const char *host, unsigned port);
 /*
@@ -121,6 +123,8 @@ bool policy_net_intercepts_tls(const struct policy *policy, const char *host, un
  */
 struct net_verdict policy_net_judge_request(const struct policy *policy, const char *host, unsigned port,
 					    const char *method, const char *path, bool upgrade);
+/* True when a rule of "ask" names requests to the endpoint, so that methods and paths matter under any rule. */
+bool policy_net_asks_about_requests(const struct policy *policy, const char *host, unsigned port);
 /* True when the "http" of a rule allows a request, or the rule has none. `path` is net_path_normalise()'s. */
 bool net_rule_allows_request(const struct net_rule *rule, const char *method, const char *path, bool upgrade);
 /* True when callgate judges each request to this endpoint of a rule: plain HTTP, or TLS is intercepted. */

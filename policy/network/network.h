@@ -96,12 +96,15 @@ bool net_deny_matches(const struct net_deny *deny, const char *host, unsigned po
 /* Finds the next rule from *at on for host, port and transport. NULL: no more. *reason: what the closest rule lacks. */
 const struct net_rule *net_find_next_rule(const struct policy *policy, size_t *at, const char *host, unsigned port,
 					  bool udp, const char **reason);
+/* The denial of a request that a rule of "ask" names. */
+struct net_verdict net_make_denial_by_asking_rule(const struct net_rule *rule);
 /*
  * Judges an HTTP request by the rules of "allow" alone. Of the endpoint's rules, one that names such requests comes
- * before one that allows any.
+ * before one that allows any. *ret_asking: the rule of "ask" that names such requests; NULL: none.
  */
 struct net_verdict net_judge_request_by_rules(const struct policy *policy, const char *host, unsigned port,
-					      const char *method, const char *path, bool upgrade);
+					      const char *method, const char *path, bool upgrade,
+					      const struct net_rule **ret_asking);
 
 struct arena;
 /* Parses an item of "http": "GET,POST /path", "* /path", "WEBSOCKET /path". 0, or -EINVAL with a message in why. */

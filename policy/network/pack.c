@@ -121,6 +121,7 @@ static void pack_rule(struct packer *packer, struct net_rule *rule)
 	rule->http_rule = http;
 	pack_text(packer, &rule->credential_header);
 	pack_text(packer, &rule->credential_value);
+	PACK(packer, rule->asks_about_requests);
 	PACK(packer, rule->allows_private_addresses);
 	PACK(packer, rule->uses_real_dns);
 	PACK(packer, rule->allows_any_body);

@@ -52,7 +52,7 @@ static int net_show_budget(json_t *object, const struct net_budget *budget)
 	return ret;
 }
 
-/* Appends an allowing rule as JSON to the list. Not 0: out of memory. */
+/* Appends a rule for an endpoint as JSON to the list. Not 0: out of memory. */
 static int net_show_rule(json_t *list, const struct net_rule *rule)
 {
 	json_t *object = json_object();
@@ -75,7 +75,7 @@ static int net_show_rule(json_t *list, const struct net_rule *rule)
 	ret |= net_show_budget(object, &rule->budget);
 	if (rule->reason)
 		ret |= json_object_set_new(object, "reason", json_string(rule->reason));
-	if (rule->on_deny)
+	if (rule->on_deny && !rule->asks_about_requests)
 		ret |= json_object_set_new(object, "on_deny", json_string(policy_on_deny_get_name(rule->on_deny)));
 	return json_array_append_new(list, object) | ret;
 }
@@ -140,10 +140,11 @@ static int net_show_pool(json_t *object, const struct policy_network *network)
 static int net_show_lists(json_t *object, const struct policy_network *network)
 {
 	json_t *allow = json_array(), *deny = json_array(), *listen = json_array(), *resolve = json_object();
+	json_t *ask = json_array();
 	int ret = 0;
 
 	for (size_t i = 0; i < network->rule_count; i++)
-		ret |= net_show_rule(allow, &network->rule[i]);
+		ret |= net_show_rule(network->rule[i].asks_about_requests ? ask : allow, &network->rule[i]);
 	for (size_t i = 0; i < network->deny_count; i++)
 		ret |= net_show_deny(deny, &network->deny[i]);
 	for (size_t i = 0; i < network->listen_range_count; i++)
@@ -153,6 +154,9 @@ static int net_show_lists(json_t *object, const struct policy_network *network)
 					   net_show_fixed_host(&network->fixed_host[i]));
 	ret |= json_object_set_new(object, "allow", allow);
 	ret |= json_object_set_new(object, "deny", deny);
+	if (json_array_size(ask) > 0)
+		ret |= json_object_set(object, "ask", ask);
+	json_decref(ask);
 	ret |= json_object_set_new(object, "listen", listen);
 	return ret | json_object_set_new(object, "resolve", resolve);
 }

@@ -1,4 +1,4 @@
-/* Reads network.allow and network.deny. parser_read_members has checked the types of the members of each rule. */
+/* Reads network.allow, deny and ask. parser_read_members has checked the types of the members of each rule. */
 #include <stdio.h>
 #include <string.h>
 
@@ -221,10 +221,11 @@ static void net_rule_parse_members(struct parser *parser, const json_t *object, 
 		rule->reason = arena_dup(parser->arena, reason);
 }
 
-static void net_rule_add_allow(struct parser *parser, const json_t *object)
+/* Adds a rule for an endpoint. asks: its "http" has the requests that are asked about, not those that are allowed. */
+static void net_rule_add_endpoint(struct parser *parser, const json_t *object, bool asks)
 {
 	struct policy_network *network = &parser->source->network;
-	struct net_rule rule = {.host = net_rule_parse_host(parser, object)};
+	struct net_rule rule = {.host = net_rule_parse_host(parser, object), .asks_about_requests = asks};
 	bool good = net_rule_parse_endpoint(parser, object, &rule), failed = parser->has_failed;
 	char why[256], detail[NET_HOST_SIZE + 8];
 
@@ -235,6 +236,7 @@ static void net_rule_add_allow(struct parser *parser, const json_t *object)
 	if (!rule.host || !good)
 		return;
 	rule.is_address = net_is_address(rule.host);
+	rule.on_deny = asks ? ON_DENY_ASK : rule.on_deny;
 	if (net_rule_check_fields(&rule, why, sizeof(why)) < 0)
 		parser_fail(parser, "%s", why);
 	if (net_rule_has_member(object, "disabled"))
@@ -266,11 +268,32 @@ static void net_rule_add_deny(struct parser *parser, const json_t *object, bool 
 	ARENA_APPEND(parser->arena, network->deny, network->deny_count, deny);
 }
 
+/* Adds an entry of "ask": with "http" requests are asked about, else each connection. */
+static void net_rule_add_ask(struct parser *parser, const json_t *object)
+{
+	static const char *const of_requests[] = {"proto", "any_body", "private"};
+
+	if (net_rule_has_member(object, "http")) {
+		net_rule_add_endpoint(parser, object, true);
+		return;
+	}
+	for (size_t i = 0; i < sizeof(of_requests) / sizeof(of_requests[0]); i++) {
+		if (!net_rule_has_member(object, of_requests[i]))
+			continue;
+		(void)parser_enter_member(parser, object, of_requests[i]);
+		parser_fail(parser, "is for requests; add \"http\", or remove it to ask about each connection");
+		parser_leave_member(parser);
+	}
+	net_rule_add_deny(parser, object, true);
+}
+
 /* Reads an entry of "network.allow", "network.deny" or "network.ask". */
 void parser_read_net_rule(struct parser *parser, const struct policy_key *key, const json_t *object)
 {
 	if (key->id == KEY_ID_NET_ALLOW)
-		net_rule_add_allow(parser, object);
+		net_rule_add_endpoint(parser, object, false);
+	else if (key->id == KEY_ID_NET_ASK)
+		net_rule_add_ask(parser, object);
 	else
-		net_rule_add_deny(parser, object, key->id == KEY_ID_NET_ASK);
+		net_rule_add_deny(parser, object, false);
 }

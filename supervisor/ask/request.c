@@ -79,17 +79,21 @@ static json_t *request_make_http_rule(const struct control_question *asked)
 	return text.failed ? NULL : report_make_text_json(text.data);
 }
 
-/* Whether the rule of "http" can be written: "*" in a path is a wildcard there. */
-static bool request_rule_can_be_written(const struct control_question *asked)
+/* Why no rule that is added permits just this request. NULL: the rule of request_make_http_rule() does. */
+static const char *request_find_why_no_rule(const struct egress_question *request)
 {
-	return !strchr(asked->path, '*');
+	if (strcmp(request->denial.reason, "denied_by_rule") == 0)
+		return "no rule that is added permits it: the rule that denies it would have to be narrowed";
+	if (strchr(request->asked.path, '*'))
+		return "no rule that is added permits just this: \"*\" in the path is a wildcard in a rule";
+	return NULL;
 }
 
 static json_t *request_make_rule(const struct egress_question *request)
 {
 	const struct control_question *asked = &request->asked;
 
-	if (!request_rule_can_be_written(asked))
+	if (request_find_why_no_rule(request))
 		return json_null();
 	return json_pack("{s:{s:[{s:o, s:i, s:s, s:[o]}]}}", "network", "allow", "host",
 			 report_make_text_json(asked->host), "port", (int)asked->port, "proto",
@@ -98,8 +102,8 @@ static json_t *request_make_rule(const struct egress_question *request)
 
 static const char *request_describe_opening(const struct egress_question *request)
 {
-	if (!request_rule_can_be_written(&request->asked))
-		return "no rule that is added permits just this: \"*\" in the path is a wildcard in a rule";
+	if (request_find_why_no_rule(request))
+		return request_find_why_no_rule(request);
 	if (request->asked.asks_for_websocket)
 		return "every websocket to that path, with any query, header fields and messages, at any time, for "
 		       "every program of the run";

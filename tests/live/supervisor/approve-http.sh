@@ -9,16 +9,19 @@ net_servers http
 http=$(net_port http)
 cat >"$T/p.json" <<END
 {"version": 1, "name": "asks", "extends": ["extended"], "filesystem": {"write": ["@workdir"]}, "network": {
-"resolve": {"h.test": "127.0.0.1"}, "allow": [{"host": "h.test", "port": $http, "proto": "http", "private": true,
-"http": ["GET /ok"], "on_deny": "ask"}]}}
+"resolve": {"h.test": "127.0.0.1", "all.test": "127.0.0.1", "only.test": "127.0.0.1"},
+"allow": [{"host": "h.test", "port": $http, "proto": "http", "private": true, "http": ["GET /ok"], "on_deny": "ask"},
+{"host": "all.test", "port": $http, "proto": "http", "private": true}],
+"ask": [{"host": "all.test", "port": $http, "proto": "http", "private": true, "http": ["DELETE /**", "* /echo"]},
+{"host": "only.test", "port": $http, "proto": "http", "private": true, "http": ["GET /ok"]}]}}
 END
 
 # The program: text() writes a request, take() reads a response's status and body, ask() does both on a connection.
 cat >"$T/w/t.py" <<END
 import os, socket, threading
 class Connection:
-    def __init__(self):
-        self.socket = socket.create_connection(("h.test", $http), timeout=15)
+    def __init__(self, host="h.test"):
+        self.socket = socket.create_connection((host, $http), timeout=15)
         self.reader = self.socket.makefile("rb")
     def take(self):
         status, length = int(self.reader.readline().split()[1]), 0
@@ -144,3 +147,25 @@ cg run -p "$T/p.json" -w "$T/w" -- python3 flood.py >"$T/out" 2>&1
 grep -qx '{403}' "$T/out" || fail "without an approver: $(cat "$T/out")"
 ! grep -qE "flood|gone|late|stop" "$NET/access" || fail "forwarded: $(grep -E "flood|gone|late|stop" "$NET/access")"
 echo "clients that leave, floods"
+
+# "ask" with "http" asks about what a rule of "allow" permits, by whatever spelling, and about nothing else.
+cat >"$T/w/asked.py" <<'END'
+from t import *
+def ask(c, host, *request):
+    return c.ask(*request, *([b""] if len(request) == 2 else []), host + b":$http")[0]
+c, only = Connection("all.test"), Connection("only.test")
+print(*[ask(c, b"all.test", *request) for request in (
+    (b"GET", b"/ok"), (b"POST", b"/echo", b"x"), (b"PUT", b"/status/204", b"x"), (b"DELETE", b"/ok"),
+    (b"GET", b"/x/../%65cho"), (b"GET", b"/ok"),
+    (b"POST", b"/ok HTTP/1.1\r\nX-HTTP-Method-Override: DELETE\r\nX:", b"x"))],
+    ask(only, b"only.test", b"GET", b"/ok"), ask(only, b"only.test", b"GET", b"/status/204"))
+END
+sed -i "s/\$http/$http/" "$T/w/asked.py"
+approver once no no once
+asks "socket:$T/s" -- python3 asked.py
+ended '.stdout == "200 200 204 403 403 200 403 200 403\n" and .calls.approved == 2'
+question 'map(.request.method + " " + .endpoint.host + .request.path) == ["POST all.test/echo", "DELETE all.test/ok",
+	"GET all.test/echo", "GET only.test/ok"] and all(.rule_to_add == null and .reason == "denied_by_rule")'
+record '.answer == "once" and .path == "/echo" and .verdict == "ask"'
+"$CALLGATE" why -p "$T/p.json" -w "$T/w" --url "DELETE http://all.test:$http/x" --json >"$T/why"
+[ "$(jq -r .then "$T/why")" = ask ] || fail "why: $(cat "$T/why")"

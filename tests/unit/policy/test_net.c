@@ -295,6 +295,57 @@ START_TEST(test_asked_request)
 }
 END_TEST
 
+/* Rules of "ask" with "http": they beat those of "allow", under which a request is forwarded once it is answered. */
+START_TEST(test_ask_about_requests)
+{
+	static const char asking[] =
+		"{'network': {'ask': [{'host': 'a.test', 'http': ['DELETE /**', 'POST /form', '* /admin/**']}, "
+		"{'host': "
+		"'only.test', 'port': 8080, 'proto': 'http', 'http': ['GET /x'], 'any_body': true}, {'host': "
+		"'no.test', "
+		"'http': ['* /**']}], 'allow': [{'host': '*.test'}, {'host': 'a.test', 'http': ['POST /form'], "
+		"'max_requests': 3}], 'deny': [{'host': 'no.test'}]}}";
+	static const struct {
+		const char *host;
+		unsigned port;
+		const char *method, *path;
+		bool upgrade;
+		const char *reason, *answered, *by; /* the verdict, that if an answer permits it, and by which rule */
+	} cases[] = {
+		{"a.test", 443, "GET", "/x", false, "granted", "granted", "allow[0]"},
+		{"a.test", 443, "DELETE", "/x", false, "denied_by_rule", "granted", "allow[0]"},
+		{"a.test", 443, "POST", "/form", false, "denied_by_rule", "granted", "allow[1]"},
+		{"a.test", 443, "GET", "/admin/x", true, "denied_by_rule", "granted", "allow[0]"},
+		{"a.test", 443, "GET", "/x", true, "granted", "granted", "allow[0]"},
+		{"a.test", 443, "CONNECT", "/admin/x", false, "method_not_granted", "method_not_granted", NULL},
+		{"only.test", 8080, "GET", "/x", false, "denied_by_rule", "granted", "ask[1]"},
+		{"only.test", 8080, "GET", "/x", true, "denied_by_rule", "granted", "ask[1]"},
+		{"only.test", 8080, "PUT", "/x", false, "method_not_granted", "method_not_granted", NULL},
+		{"only.test", 8080, "GET", "/y", false, "path_not_granted", "path_not_granted", NULL},
+		{"no.test", 443, "GET", "/x", false, "denied_by_rule", "denied_by_rule", NULL},
+	};
+	struct policy *policy = load_with(asking, NULL);
+
+	for (unsigned again = 0; again < 2; again++, policy = reload(policy)) {
+		for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+			const struct net_verdict asked = policy_net_judge_asked_request(
+				policy, cases[i].host, cases[i].port, cases[i].method, cases[i].path, cases[i].upgrade);
+
+			check_verdict(policy_net_judge_request(policy, cases[i].host, cases[i].port, cases[i].method,
+							       cases[i].path, cases[i].upgrade),
+				      cases[i].reason, cases[i].path);
+			check_verdict(asked, cases[i].answered, cases[i].path);
+			ck_assert(!cases[i].by || again || strstr(asked.label, cases[i].by));
+		}
+		ck_assert(policy_net_intercepts_tls(policy, "a.test", 443));
+		ck_assert(!policy_net_intercepts_tls(policy, "b.test", 443));
+		ck_assert(policy_net_judge_connect(policy, "only.test", 8080, false).is_allowed);
+		ck_assert(policy_asks_in_mode(policy, ON_DENY_ASK));
+	}
+	policy_free(policy);
+}
+END_TEST
+
 /* The verdict's rule: exact names before wildcards, and among equals the one whose "http" allows the request. */
 START_TEST(test_rules)
 {
@@ -1013,6 +1064,8 @@ int main(void)
 	tcase_add_test(tcase, test_rules);
 	tcase_add_test(tcase, test_answered);
 	tcase_add_loop_test(tcase, test_asked_request, 0, 3);
+	tcase_add_test(tcase, test_ask_about_requests);
+	tcase_add_test(tcase, test_ask_about_requests);
 	tcase_add_test(tcase, test_secrets);
 	tcase_add_test(tcase, test_denied_address);
 	tcase_add_test(tcase, test_values);
