@@ -98,6 +98,8 @@ static enum approval_answer_word questions_read_word(const struct approver *appr
 	if (word > APPROVAL_UNANSWERED || json_object_size(object) != 2 + (expires != NULL) ||
 	    (expires && word != APPROVAL_REMEMBER) || !questions_read_expiry(expires, &seconds))
 		return APPROVAL_MALFORMED;
+	if (word == APPROVAL_ONCE && question->head.cannot_be_once)
+		return APPROVAL_MALFORMED;
 	if ((word == APPROVAL_RUN || word == APPROVAL_REMEMBER) && !question->head.can_hold_for_run)
 		return APPROVAL_MALFORMED;
 	if (word != APPROVAL_REMEMBER)

@@ -285,7 +285,7 @@ static bool why_request_is_asked_about(const struct net_question *asked)
 		       .is_allowed;
 }
 
-/* What a denial leads to, besides the errno: "ask", "kill" …; NULL: nothing. Datagrams are not asked about. */
+/* What a denial leads to, besides the errno: "ask", "kill" …; NULL: nothing. */
 static const char *why_get_effect_of_denial(const struct net_question *asked)
 {
 	const enum policy_on_deny mode = policy_find_on_deny(asked->policy, asked->verdict.label);
@@ -295,8 +295,8 @@ static const char *why_get_effect_of_denial(const struct net_question *asked)
 	if (asked->verdict.is_allowed || mode == ON_DENY_ERRNO || !policy_net_is_enabled(asked->policy))
 		return NULL;
 	if (policy_on_deny_asks(mode) &&
-	    (mode == ON_DENY_ASK_FILE || asked->uses_udp || asked->callgate_sees_requests ||
-	     !policy_net_judge_answered_connect(asked->policy, asked->host, asked->port).is_allowed))
+	    (mode == ON_DENY_ASK_FILE || asked->callgate_sees_requests ||
+	     !policy_net_judge_answered_connect(asked->policy, asked->host, asked->port, asked->uses_udp).is_allowed))
 		return NULL;
 	return policy_on_deny_get_name(mode);
 }

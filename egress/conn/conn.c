@@ -345,7 +345,7 @@ void conn_open_upstream(struct conn *conn, const char *host, uint16_t port,
 			void (*answer)(struct conn *conn, int error, const char *reason))
 {
 	const struct policy *policy = conn->egress->policy;
-	struct net_verdict verdict = conn->was_answered ? policy_net_judge_answered_connect(policy, host, port)
+	struct net_verdict verdict = conn->was_answered ? policy_net_judge_answered_connect(policy, host, port, false)
 							: policy_net_judge_connect(policy, host, port, false);
 
 	if (conn->upstream.watch.fd >= 0)

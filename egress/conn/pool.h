@@ -13,6 +13,7 @@
 
 #define POOL_FIRST_NAME_INDEX 16u        /* index n is address n of the pool; the addresses below are the run's own */
 #define POOL_INDEX_OF_PROXIES 1u           /* index of the run's own address, where the proxies listen */
+#define POOL_INDEX_OF_ANSWERED 2u          /* index of the address that stands for endpoints without one in the run */
 #define POOL_NAMES_MAX 4096u  /* most names; then pool_add_name fails with -ENOSPC */
 
 struct pool;

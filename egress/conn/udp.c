@@ -393,7 +393,10 @@ static void udp_on_program_ready(struct watch *watch)
 
 void udp_open_endpoint(struct egress *egress, const struct control_connect *endpoint, int fd)
 {
-	struct net_verdict verdict = policy_net_judge_connect(egress->policy, endpoint->host, endpoint->port, true);
+	const struct net_verdict verdict =
+		endpoint->was_answered
+			? policy_net_judge_answered_connect(egress->policy, endpoint->host, endpoint->port, true)
+			: policy_net_judge_connect(egress->policy, endpoint->host, endpoint->port, true);
 	const char *reason = verdict.is_allowed ? NULL : verdict.reason;
 	struct udp_relay *relay = malloc(sizeof(*relay));
 	size_t count = 0;

@@ -14,19 +14,18 @@
  * The rules for endpoints that no rule of the policy names. They have no budget, no credential and no "http": no secret
  * goes there. Behind port 443 the server's name must be the one that was asked about, as with a rule of the policy.
  */
-static const struct net_rule asked_rules[2][2] = {
-	{{.index = SIZE_MAX, .label = ASKED_RULE_LABEL, .host = NET_EVERY_HOST, .proto = NET_TCP},
-	 {.index = SIZE_MAX, .label = ASKED_RULE_LABEL, .host = NET_EVERY_HOST, .proto = NET_HTTPS}},
-	{{.index = SIZE_MAX,
-	  .label = ASKED_RULE_LABEL,
-	  .host = NET_EVERY_HOST,
-	  .proto = NET_TCP,
-	  .allows_private_addresses = true},
-	 {.index = SIZE_MAX,
-	  .label = ASKED_RULE_LABEL,
-	  .host = NET_EVERY_HOST,
-	  .proto = NET_HTTPS,
-	  .allows_private_addresses = true}},
+#define ASKED_RULE(protocol, private)                                                                      \
+	{                                                                                                  \
+		.index = SIZE_MAX, .label = ASKED_RULE_LABEL, .host = NET_EVERY_HOST, .proto = (protocol), \
+		.allows_private_addresses = (private)                                                      \
+	}
+static const struct net_rule asked_rules[2][NET_PROTO_MAX] = {
+	{[NET_TCP] = ASKED_RULE(NET_TCP, false),
+	 [NET_HTTPS] = ASKED_RULE(NET_HTTPS, false),
+	 [NET_UDP] = ASKED_RULE(NET_UDP, false)},
+	{[NET_TCP] = ASKED_RULE(NET_TCP, true),
+	 [NET_HTTPS] = ASKED_RULE(NET_HTTPS, true),
+	 [NET_UDP] = ASKED_RULE(NET_UDP, true)},
 };
 
 /* Whether a denial by this rule is asked about; deny NULL: a denial without a rule. */
@@ -70,8 +69,10 @@ static bool asked_address_may_be_granted(const char *host, bool *ret_private)
 	return !net_address_get_refusal_reason((const struct sockaddr *)&address, NET_LIFT_PRIVATE);
 }
 
-struct net_verdict policy_net_judge_answered_connect(const struct policy *policy, const char *host, unsigned port)
+struct net_verdict policy_net_judge_answered_connect(const struct policy *policy, const char *host, unsigned port,
+						     bool udp)
 {
+	const enum net_proto proto = udp ? NET_UDP : port == HTTPS_PORT ? NET_HTTPS : NET_TCP;
 	struct net_verdict verdict = {.reason = "no_rule"};
 	const struct net_deny *deny;
 	const struct net_rule *rule;
@@ -80,9 +81,9 @@ struct net_verdict policy_net_judge_answered_connect(const struct policy *policy
 
 	if (!asked_judge_denials(policy, host, port, &deny, &verdict))
 		return verdict;
-	rule = net_find_next_rule(policy, &at, host, port, false, &verdict.reason);
+	rule = net_find_next_rule(policy, &at, host, port, udp, &verdict.reason);
 	if (!rule && (deny || asked_denial_asks(policy, NULL)) && asked_address_may_be_granted(host, &is_private))
-		rule = &asked_rules[is_private][port == HTTPS_PORT];
+		rule = &asked_rules[is_private][proto];
 	if (rule)
 		return (struct net_verdict){
 			.is_allowed = true, .rule = rule, .label = rule->label, .reason = "granted"};

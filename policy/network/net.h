@@ -94,11 +94,12 @@ struct net_verdict policy_net_judge_connect(const struct policy *policy, const c
 /* Judges an address that an approved name resolved to: only a deny rule for the address denies it. */
 struct net_verdict policy_net_judge_address(const struct policy *policy, const struct sockaddr *address, unsigned port);
 /*
- * Judges a TCP connection that an answer permits ("on_deny": "ask"): by the rule of "allow" that names the endpoint,
- * else by a rule for this endpoint alone. Denied is what a rule of "deny" denies without asking, what is not asked
- * about, and an address that "private" would not permit: loopback, link-local, metadata, multicast and the like.
+ * Judges a TCP connection, or datagrams, that an answer permits ("on_deny": "ask"): by the rule of "allow" that names
+ * the endpoint, else by a rule for this endpoint alone. Denied is what a rule of "deny" denies without asking, what is
+ * not asked about, and an address that "private" would not permit: loopback, link-local, metadata, multicast and such.
  */
-struct net_verdict policy_net_judge_answered_connect(const struct policy *policy, const char *host, unsigned port);
+struct net_verdict policy_net_judge_answered_connect(const struct policy *policy, const char *host, unsigned port,
+						     bool udp);
 /* Judges an HTTP request on a connection that an answer permitted: by the rules of "ask" and "allow". */
 struct net_verdict policy_net_judge_answered_request(const struct policy *policy, const char *host, unsigned port,
 						     const char *method, const char *path, bool upgrade);

@@ -50,10 +50,11 @@ static bool rejudge_gate_permits_effect(struct call_effect_check *gate, const st
 
 /* ---- judging a call in the second view ---- */
 
-/* Whether the calls of a row are connect(2). Those that send datagrams are not asked about. */
-static bool rejudge_row_connects(const struct syscall_row *row)
+/* Whether the calls of a row connect or send to an address. */
+static bool rejudge_row_connects_or_sends(const struct syscall_row *row)
 {
-	return row && row->nr == SYS_connect;
+	return row &&
+	       (row->nr == SYS_connect || row->nr == SYS_sendto || row->nr == SYS_sendmsg || row->nr == SYS_sendmmsg);
 }
 
 /* What the sandbox has again after a call was judged by the second view. */
@@ -62,11 +63,11 @@ struct rejudge_saved_first_view {
 	struct view *view;
 };
 
-/* The policy by which the sandbox judges again. A connection is judged by the first one, as if it was answered. */
+/* The policy by which the sandbox judges again. The network is judged by the first one, as if it was answered. */
 static const struct policy *rejudge_find_policy(const struct asker_options *second, const struct policy *first,
-						bool is_exec, bool is_connect)
+						bool is_exec, bool is_net)
 {
-	return is_exec ? policy_get_with_asked_execs(first) : is_connect ? first : second->policy;
+	return is_exec ? policy_get_with_asked_execs(first) : is_net ? first : second->policy;
 }
 
 /*
@@ -78,11 +79,11 @@ static struct rejudge_saved_first_view rejudge_enter_second_view(const struct as
 {
 	const struct rejudge_saved_first_view first = {sandbox->policy, sandbox->view};
 	const struct syscall_row *row = table_find_row(number);
-	const bool is_exec = row && row->basis == BASIS_EXEC, is_connect = rejudge_row_connects(row);
+	const bool is_exec = row && row->basis == BASIS_EXEC, is_net = rejudge_row_connects_or_sends(row);
 
-	sandbox->policy = rejudge_find_policy(second, first.policy, is_exec, is_connect);
-	sandbox->view = is_exec || is_connect ? first.view : second->view;
-	inet_judge_as_answered(sandbox->inet, is_connect);
+	sandbox->policy = rejudge_find_policy(second, first.policy, is_exec, is_net);
+	sandbox->view = is_exec || is_net ? first.view : second->view;
+	inet_judge_as_answered(sandbox->inet, is_net);
 	view_set_policy(sandbox->view, sandbox->policy);
 	view_note_name_change(sandbox->view); /* names of files may have changed through the first view */
 	return first;
@@ -132,10 +133,10 @@ static bool rejudge_path_starts_outside_view(const struct call *call)
 	return false;
 }
 
-/* Only an approver is asked about connections: the answers of a directory have no scopes that would be enforced. */
-static bool rejudge_call_connects_by_tcp(const struct call *call)
+/* Whether the call names an internet endpoint. Unix sockets are not asked about. */
+static bool rejudge_call_names_endpoint(const struct call *call)
 {
-	return rejudge_row_connects(call->row) && call->net.host[0] && strcmp(call->net.audit_net.proto, "tcp") == 0;
+	return rejudge_row_connects_or_sends(call->row) && call->net.host[0];
 }
 
 bool rejudge_can_question_be_asked(const struct dispatch *dispatch, enum policy_on_deny mode)
@@ -146,7 +147,7 @@ bool rejudge_can_question_be_asked(const struct dispatch *dispatch, enum policy_
 	if (call->outcome.kind != OUTCOME_ERROR || !table_get_handler(row) || row->intent == INTENT_LISTEN ||
 	    call->task->pidfd < 0)
 		return false;
-	if (row->intent == INTENT_SEND_OR_CONNECT && !rejudge_call_connects_by_tcp(call))
+	if (row->intent == INTENT_SEND_OR_CONNECT && !rejudge_call_names_endpoint(call))
 		return false;
 	if (call->decision.verdict != VERDICT_DENY)
 		return rejudge_path_starts_outside_view(call);
@@ -186,7 +187,7 @@ static bool rejudge_would_perform(const struct call *call, struct rejudge_gate *
 	enum outcome_kind kind = call->outcome.kind;
 
 	if (call->decision.verdict == VERDICT_DENY ||
-	    !(rejudge_call_names_files(call) || rejudge_call_connects_by_tcp(call)))
+	    !(rejudge_call_names_files(call) || rejudge_call_names_endpoint(call)))
 		return false;
 	if (gate->would_have_had_effect)
 		return kind == OUTCOME_ERROR;

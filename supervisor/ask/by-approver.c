@@ -8,6 +8,7 @@
 #include "base/io.h"
 #include "policy/policy.h"
 #include "supervisor/ask/details.h"
+#include "supervisor/ask/endpoint.h"
 #include "supervisor/ask/request.h"
 #include "supervisor/ask/way.h"
 #include "supervisor/dispatch-call.h"
@@ -38,7 +39,7 @@ static json_t *by_approver_make_object(const struct asker *asker, const struct q
 	const struct sandbox *sandbox = question->request ? question->sandbox : denied->sandbox;
 	const struct details_options options = {policy_get_settings(sandbox->policy)->name,
 						asker->options.policy_sha256, question->sent.can_hold_for_run,
-						asker->options.can_be_remembered};
+						asker->options.can_be_remembered, question->sent.cannot_be_once};
 	json_t *object;
 
 	if (question->request)
@@ -130,7 +131,11 @@ static enum ask_result by_approver_ask(struct asker *asker, struct question *que
 	question->sent = (struct approval_question){
 		.kind = APPROVAL_QUESTION,
 		.can_hold_for_run = question->keys.scope[0] &&
-				    asker->always_answer_count < sizeof(asker->always) / sizeof(asker->always[0])};
+				    asker->always_answer_count < sizeof(asker->always) / sizeof(asker->always[0]),
+		/* a socket that is connected sends any number, by calls that are not judged */
+		.cannot_be_once = !question->request && endpoint_is_of_datagrams(asked)};
+	if (question->sent.cannot_be_once && !question->sent.can_hold_for_run)
+		return ASK_TOO_MANY_OPEN_QUESTIONS;
 	memcpy(question->sent.scope, question->keys.scope, sizeof(question->sent.scope));
 	(void)stpncpy(question->sent.policy_sha256, asker->options.policy_sha256, SHA256_HEX_SIZE - 1);
 	line = by_approver_make_line(asker, question, denied, asked);
@@ -158,7 +163,8 @@ static bool by_approver_receive(struct asker *asker)
 			if (each->received != ASK_NO_ANSWER_YET || strcmp(each->sent.id, answer.id) != 0)
 				continue;
 			each->received = approver_read_answer(&answer, &each->answer.how);
-			if (ask_result_holds_for_run(each->received) && !each->sent.can_hold_for_run)
+			if ((ask_result_holds_for_run(each->received) && !each->sent.can_hold_for_run) ||
+			    (each->received == ASK_ANSWER_ONCE && each->sent.cannot_be_once))
 				each->received = ASK_ANSWER_MALFORMED;
 			each->answer.uid = answer.uid;
 		}

@@ -139,7 +139,7 @@ static const char *details_describe_right(const struct call *asked)
 	const unsigned rights = asked->decision.wanted_rights;
 
 	if (asked->net.host[0])
-		return "connect";
+		return endpoint_is_of_datagrams(asked) ? "send datagrams" : "connect";
 	return rights & POLICY_EXEC ? "execute" : rights & POLICY_WRITE ? "write" : "read";
 }
 
@@ -165,8 +165,10 @@ static json_t *details_make_lines(const struct call *denied, const struct call *
 /* The words that may be answered: "once", "no" … */
 static json_t *details_make_answers(const struct details_options *options)
 {
-	json_t *answers = json_pack("[s]", "once");
+	json_t *answers = json_array();
 
+	if (!options->cannot_be_once)
+		(void)json_array_append_new(answers, json_string("once"));
 	if (options->can_hold_for_run)
 		(void)json_array_append_new(answers, json_string("run"));
 	if (options->can_hold_for_run && options->can_be_remembered)

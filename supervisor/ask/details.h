@@ -13,6 +13,7 @@ struct details_options {
 	const char *policy_name, *policy_sha256;
 	bool can_hold_for_run;  /* the answer "run" is offered */
 	bool can_be_remembered; /* and "remember" */
+	bool cannot_be_once;    /* "once" is not offered */
 };
 
 /*

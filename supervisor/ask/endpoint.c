@@ -6,10 +6,18 @@
 #include "policy/network/net.h"
 #include "supervisor/report.h"
 
+bool endpoint_is_of_datagrams(const struct call *asked)
+{
+	return asked->net.host[0] && strcmp(asked->net.audit_net.proto, "udp") == 0;
+}
+
 /* The rule by which the answer would permit the connection; NULL: the policy has no such rule any more. */
 static const struct net_rule *endpoint_find_rule(const struct call *asked)
 {
-	return policy_net_judge_answered_connect(asked->sandbox->policy, asked->net.host, asked->net.audit_net.port)
+	const struct call_net *net = &asked->net;
+
+	return policy_net_judge_answered_connect(asked->sandbox->policy, net->host, net->audit_net.port,
+						 endpoint_is_of_datagrams(asked))
 		.rule;
 }
 
@@ -17,7 +25,7 @@ static const char *endpoint_get_protocol(const struct call *asked)
 {
 	const struct net_rule *rule = endpoint_find_rule(asked);
 
-	return net_proto_get_name(rule ? rule->proto : NET_TCP);
+	return net_proto_get_name(rule ? rule->proto : endpoint_is_of_datagrams(asked) ? NET_UDP : NET_TCP);
 }
 
 json_t *endpoint_make_object(const struct call *asked)
@@ -41,6 +49,9 @@ const char *endpoint_describe_opening(const struct call *asked)
 {
 	const struct net_rule *rule = endpoint_find_rule(asked);
 
+	if (endpoint_is_of_datagrams(asked))
+		return "every datagram to that host and port, and its replies, with any contents, at any time, for "
+		       "every program of the run";
 	return rule && rule->proto == NET_HTTPS
 		       ? "every TLS connection to that host and port, whose contents callgate does not see, at any "
 			 "time, for every program of the run"

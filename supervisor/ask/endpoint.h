@@ -9,6 +9,9 @@
 /* The object "endpoint" of a question: host, address, port and protocol. NULL: the call names no endpoint. */
 json_t *endpoint_make_object(const struct call *asked);
 
+/* Whether the call connects a datagram socket, or sends datagrams. */
+bool endpoint_is_of_datagrams(const struct call *asked);
+
 /* The rule that would permit the connection. */
 json_t *endpoint_make_rule(const struct call *asked);
 

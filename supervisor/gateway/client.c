@@ -295,6 +295,7 @@ int egress_client_send_udp_socket(void *context, const struct control_connect *e
 	if (r < 0)
 		return r;
 	conn->connect_was_answered = true; /* no connect(2) waits for a response */
+	conn->answer = endpoint->was_answered ? "run" : NULL;
 	r = client_send_connection_to_egress(client, CONTROL_UDP_ENDPOINT, endpoint, conn, fd);
 	if (r < 0) {
 		connections_remove(&client->connections, conn);

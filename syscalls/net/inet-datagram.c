@@ -9,11 +9,16 @@
 /* attempts to bind a port that is free at all addresses: one that is free at one address may be in use at another */
 #define ENDPOINT_BIND_ATTEMPTS_MAX 32
 
-/* Binds an endpoint's socket: in a network namespace to the synthetic address, the source address of replies. */
+/*
+ * Binds an endpoint's socket: in a network namespace to the synthetic address, the source address of replies. An
+ * address that no rule names, but an answer permits, is none of the namespace's. Its datagrams go to an address of the
+ * pool to which no program can send by itself.
+ */
 static int endpoint_bind_socket(const struct inet *inet, const struct inet_address *address,
 				struct inet_address *ret_at)
 {
 	struct inet_address at = inet->options.has_own_netns ? *address : inet_make_loopback(inet, false, 0);
+	struct sockaddr_storage storage;
 	struct inet_socket made = {.kind = {.domain = at.family}};
 	_cleanup_close_ int fd = socket(at.family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	int r;
@@ -22,6 +27,10 @@ static int endpoint_bind_socket(const struct inet *inet, const struct inet_addre
 		return -errno;
 	made.fd = fd;
 	r = inet_bind_to_address(&made, &at);
+	if (r == -EADDRNOTAVAIL && inet->options.has_own_netns) {
+		pool_make_address(inet->options.pool, POOL_INDEX_OF_ANSWERED, at.family, 0, &storage);
+		r = inet_read_socket_name(&storage, &at) ? inet_bind_to_address(&made, &at) : -EAFNOSUPPORT;
+	}
 	if (r == 0)
 		r = inet_read_bound(&made, &at);
 	if (r < 0)
@@ -58,7 +67,8 @@ void inet_endpoint_release(struct inet_endpoint *endpoint)
 static int endpoint_find_or_make_socket(struct inet *inet, const char *host, const struct inet_address *address,
 					struct inet_address *ret_at)
 {
-	struct control_connect message = {.port = address->port, .family = (uint8_t)address->family};
+	struct control_connect message = {
+		.port = address->port, .family = (uint8_t)address->family, .was_answered = inet->judges_as_answered};
 	struct inet_endpoint *endpoint;
 	int r;
 
@@ -66,7 +76,7 @@ static int endpoint_find_or_make_socket(struct inet *inet, const char *host, con
 		endpoint = &inet->endpoint[i];
 		if (endpoint->port != address->port || strcmp(endpoint->host, host) != 0)
 			continue;
-		if (!inet->options.has_own_netns || inet_address_equals(&endpoint->at, address)) {
+		if (!inet->options.has_own_netns || inet_address_equals(&endpoint->to, address)) {
 			*ret_at = endpoint->at;
 			return 0;
 		}
@@ -74,7 +84,7 @@ static int endpoint_find_or_make_socket(struct inet *inet, const char *host, con
 	if (inet->endpoint_count == INET_ENDPOINTS_MAX)
 		return -ENOBUFS;
 	endpoint = &inet->endpoint[inet->endpoint_count];
-	*endpoint = (struct inet_endpoint){.port = address->port, .fd = -1, .guard_fd = -1};
+	*endpoint = (struct inet_endpoint){.port = address->port, .fd = -1, .guard_fd = -1, .to = *address};
 	(void)snprintf(endpoint->host, sizeof(endpoint->host), "%s", host);
 	r = endpoint_make_socket(inet, address, endpoint);
 	if (r < 0)
@@ -117,16 +127,24 @@ void inet_make_endpoints_in_advance(struct inet *inet)
 }
 
 /*
- * Judges the destination `to`. 0 with the real address to send to; -ENOENT: the policy denies it, and *route says why;
- * another -errno: the socket of the endpoint could not be made.
+ * Judges the destination `to`, and records it. 0 with the real address to send to; -ENOENT: the policy denies it, and
+ * *route says why; -ECANCELED: the call must have no effect; another -errno: the socket of the endpoint could not be
+ * made.
  */
-static int inet_judge_datagram_destination(struct inet *inet, const struct inet_address *to, struct inet_route *route,
-			  struct inet_address *ret_at)
+static int inet_judge_datagram_destination(struct call *call, const struct inet_address *to, struct inet_route *route,
+					   struct inet_address *ret_at)
 {
+	struct inet *inet = call->sandbox->inet;
+
 	inet_judge_address(inet, to, true, route);
+	inet_record_endpoint(call, to, route->host, true);
 	switch (route->kind) {
 	case INET_TO_ENDPOINT:
-		return endpoint_find_or_make_socket(inet, route->host, to, ret_at);
+		if (inet->judges_as_answered)
+			inet_allow_call(call, &route->verdict);
+		/* egress gets a new endpoint only if the call is the one that was asked about */
+		return call_may_take_effect(call) ? endpoint_find_or_make_socket(inet, route->host, to, ret_at)
+						  : -ECANCELED;
 	case INET_TO_DNS:
 		*ret_at = inet_make_v4(inet->options.loopback, inet->options.dns_port);
 		return 0;
@@ -196,10 +214,11 @@ int inet_route_datagram(struct call *call, const struct inet_socket *socket, con
 		call_fail(call, r);
 		return r;
 	}
-	r = inet_judge_datagram_destination(inet, &to, &route, &at);
-	inet_record_endpoint(call, &to, route.host, true);
+	r = inet_judge_datagram_destination(call, &to, &route, &at);
 	if (inet_refuse_if_network_was_closed(call, -ECONNREFUSED))
 		return -ECONNREFUSED;
+	if (r == -ECANCELED)
+		return call_fail(call, r);
 	if (r == -ENOENT) {
 		call_refuse(call, -ECONNREFUSED, route.verdict.label, route.verdict.reason);
 		return -ECONNREFUSED;
@@ -237,11 +256,14 @@ void inet_connect_datagram(struct call *call, const struct inet_socket *socket, 
 	struct sockaddr_storage storage;
 	struct inet_route route;
 	socklen_t len;
-	int r = inet_judge_datagram_destination(inet, to, &route, &at);
+	int r = inet_judge_datagram_destination(call, to, &route, &at);
 
-	inet_record_endpoint(call, to, route.host, true);
 	if (inet_refuse_if_network_was_closed(call, -ECONNREFUSED))
 		return;
+	if (r == -ECANCELED) {
+		call_fail(call, r);
+		return;
+	}
 	if (r == -ENOENT && !inet_denied_connect_is_harmless(inet, to, &route)) {
 		call_refuse(call, -ECONNREFUSED, route.verdict.label, route.verdict.reason);
 		return;

@@ -14,6 +14,7 @@ struct inet_endpoint {
 	int fd;                 /* the endpoint's UDP socket, owned; egress has a duplicate */
 	/* reserves the port at all other addresses of a shared loopback (inet-fence.h); owned */
 	int guard_fd;
+	struct inet_address to; /* the address that the program sends to */
 	struct inet_address at; /* where datagrams for the endpoint are sent */
 };
 

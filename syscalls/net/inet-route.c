@@ -44,8 +44,8 @@ void inet_judge_as_answered(struct inet *inet, bool answered)
 
 static struct net_verdict inet_judge_endpoint(const struct inet *inet, const char *host, unsigned port, bool udp)
 {
-	return inet->judges_as_answered && !udp ? policy_net_judge_answered_connect(inet->options.policy, host, port)
-						: policy_net_judge_connect(inet->options.policy, host, port, udp);
+	return inet->judges_as_answered ? policy_net_judge_answered_connect(inet->options.policy, host, port, udp)
+					: policy_net_judge_connect(inet->options.policy, host, port, udp);
 }
 
 /* Judges an address that the policy lists literally. */

@@ -56,7 +56,10 @@ bool inet_close_ended_connects(struct inet *inet, uint64_t now_ns);
 bool inet_translate_name_for_target(const struct inet *inet, int socket_fd, bool peer, struct sockaddr_storage *address,
 		    socklen_t *len);
 
-/* While set, TCP connections are judged as if an answer had permitted them, for supervisor/ask/. inet may be NULL. */
+/*
+ * While set, TCP connections and destinations of datagrams are judged as if an answer had permitted them, for
+ * supervisor/ask/. inet may be NULL.
+ */
 void inet_judge_as_answered(struct inet *inet, bool answered);
 
 /* What a connect through egress needs (OUTCOME_CONNECT_BY_EGRESS). */

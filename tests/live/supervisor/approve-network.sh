@@ -5,17 +5,18 @@ need jq python3
 [ -z "${OUTER_FILTER:-}" ] || skip "no pidfd_getfd(2) here: connections are not asked about"
 . "$(dirname "$0")/../net.sh"
 . "$(dirname "$0")/approve-lib.sh"
-net_servers echo banner http
-echo=$(net_port echo) banner=$(net_port banner) http=$(net_port http)
+net_servers echo banner http udp
+echo=$(net_port echo) banner=$(net_port banner) http=$(net_port http) udp=$(net_port udp)
 
 # The endpoints of a.test and xn--… are granted if the answer permits it. b.test has an address that no answer opens.
 cat >"$T/p.json" <<END
 {"version": 1, "name": "asks", "extends": ["extended"], "filesystem": {"write": ["@workdir"]}, "network": {
 "resolve": {"a.test": "127.0.0.1", "b.test": "127.0.0.1", "n.test": "127.0.0.1", "xn--80ak6aa92e.test": "127.0.0.1",
-"h.test": "127.0.0.1"},
+"h.test": "127.0.0.1", "u.test": "127.0.0.1"},
 "allow": [{"host": "a.test", "port": [$echo, $banner], "proto": "tcp", "private": true},
 {"host": "xn--80ak6aa92e.test", "port": $echo, "proto": "tcp", "private": true},
 {"host": "h.test", "port": $http, "proto": "http", "private": true, "http": ["GET /ok"]},
+{"host": "u.test", "port": $udp, "proto": "udp", "private": true},
 {"host": "n.test", "port": $echo, "proto": "tcp", "private": true}],
 "ask": [{"host": "*.test"}], "deny": [{"host": "n.test"}, {"host": "203.0.113.7", "on_deny": "ask"},
 {"host": "169.254.169.254", "on_deny": "ask"},
@@ -101,9 +102,10 @@ threading.Thread(target=swap, daemon=True).start()
 tries, connected, deadline = 0, 0, time.monotonic() + 15
 while tries < (1 if sys.argv[4] == "once" else 15) or \
         (sys.argv[4] == "flip" and not connected and time.monotonic() < deadline):
-    s = socket.socket()
+    s = socket.socket(type=socket.SOCK_DGRAM if sys.argv[5:] else socket.SOCK_STREAM)
     s.settimeout(15)
-    connected = libc.connect(s.fileno(), address, 16) == 0
+    connected = libc.sendto(s.fileno(), b"x", 1, 0, address, 16) == 1 if sys.argv[5:] else \
+        libc.connect(s.fileno(), address, 16) == 0
     print("connected" if connected else "denied")
     tries += 1
     if tries > 15:
@@ -113,12 +115,45 @@ approver "file:$T/w/swapped=once" no
 asks "socket:$T/s" -- python3 swap.py "$echo" "$banner" a.test once
 ended '.stdout == "denied\n" and .calls.approved == 0'
 question 'length == 2 and .[0].endpoint.port == '"$echo"' and .[1].endpoint.port == '"$banner"
+rm -f "$T/w/swapped" "$T/w/swapped.asked"
+approver "file:$T/w/swapped=run" no
+asks "socket:$T/s" -- python3 swap.py "$udp" "$banner" u.test once udp
+ended '.stdout == "denied\n" and .calls.approved == 0'
+question 'map(.endpoint.port) == ['"$udp, $banner"'] and .[0].endpoint.proto == "udp"'
 asks "command:jq -c '{id, answer: (if .endpoint.port == $echo then \"run\" else \"no\" end)}'" -- \
 	python3 swap.py "$echo" "$banner" a.test flip
 approver=
 ended '.status == "ok"'
 jq -se "[.[] | select(.event == \"open\" and .verdict == \"allow\")] | length > 0 and all(.port == $echo)" "$T/audit" \
 	>/dev/null || fail "reached: $(grep -F '"open"' "$T/audit" | head -n 3)"
+
+# Datagrams: sends to an address, and connects to an address that is none of a name, as resolvers connect to the latter.
+# They are permitted until the run ends: "once" is not offered.
+cat >"$T/w/datagrams.py" <<'END'
+import socket, sys
+def attempt(call, *arguments):
+    try:
+        return call(*arguments)
+    except OSError as e:
+        return type(e).__name__
+u = socket.gethostbyname("u.test"), int(sys.argv[1])
+s = socket.socket(type=socket.SOCK_DGRAM)
+s.settimeout(15)
+print(attempt(s.sendto, b"one", u), attempt(s.sendto, b"two", u), attempt(s.sendmsg, [b"th", b"ree"], [], 0, u),
+      sorted(s.recv(100) for i in range(2)))
+other = socket.socket(type=socket.SOCK_DGRAM)
+print(attempt(other.connect, ("203.0.113.7", 9)), attempt(other.connect, ("203.0.113.7", 10)), other.getpeername())
+print(attempt(other.connect, (u[0], 9)), attempt(other.send, b"x"), attempt(s.sendto, b"x", ("127.0.0.1", u[1])),
+      attempt(s.sendto, b"x", ("169.254.169.254", 53)))
+END
+approver once run no run
+asks "socket:$T/s" -- python3 datagrams.py "$udp"
+ended '.calls.approved == 3 and (.denials | any(.answer == "malformed"))'
+jq -r .stdout "$T/result" >"$T/out"
+question 'length == 4 and all(.answers == ["run", "no", "stop"] and .right == "c" and .endpoint.proto == "udp") and
+	map(.endpoint.host) == ["u.test", "u.test", "203.0.113.7", "203.0.113.7"] and
+	(.[1].shown | index("wants to: send datagrams") and index("call: sendto")) and .[2].syscall == "connect"'
+cat "$T/out"
 
 # An approver that dies, answers for another question, or twice; nobody to ask: denied.
 for deed in die other; do

@@ -120,7 +120,7 @@ END_TEST
 
 static bool connection_may_be_permitted(const struct policy *policy, const char *host)
 {
-	return policy_net_judge_answered_connect(policy, host, 443).is_allowed;
+	return policy_net_judge_answered_connect(policy, host, 443, false).is_allowed;
 }
 
 /* What one file denies, an "ask" or "on_deny" of another one does not turn into a question. */

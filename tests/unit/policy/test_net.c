@@ -235,7 +235,7 @@ START_TEST(test_answered)
 	for (unsigned again = 0; again < 2; again++, policy = reload(policy)) {
 		for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 			const struct net_verdict verdict =
-				policy_net_judge_answered_connect(policy, cases[i].host, cases[i].port);
+				policy_net_judge_answered_connect(policy, cases[i].host, cases[i].port, false);
 
 			check_verdict(verdict, cases[i].reason, cases[i].host);
 			ck_assert_int_eq(verdict.rule ? (int)verdict.rule->proto : -1, cases[i].proto);
