@@ -59,6 +59,8 @@ libcallgate_syscalls_a_SOURCES += \
 	syscalls/call/work.h \
 	syscalls/exec/asked.c \
 	syscalls/exec/asked.h \
+	syscalls/exec/environment.c \
+	syscalls/exec/environment.h \
 	syscalls/exec/cache.c \
 	syscalls/exec/cache.h \
 	syscalls/exec/elf.c \

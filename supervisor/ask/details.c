@@ -112,6 +112,15 @@ static void details_add_arguments(json_t *lines, const struct exec_asked *execut
 								count - ARGUMENT_LINES_MAX));
 }
 
+/* Adds a line for each variable that may change which code an exec runs, and how many others there are. */
+static void details_add_environment(json_t *lines, const struct exec_environment *environment)
+{
+	for (size_t at = 0; at < environment->deciding_len; at += strlen(environment->deciding + at) + 1)
+		details_add_shown(lines, "with variable", environment->deciding + at);
+	(void)json_array_append_new(lines, json_sprintf("other variables: %u",
+							environment->variable_count - environment->deciding_count));
+}
+
 /* Adds, of an exec, the arguments and what may be different when it happens. Nothing for other calls. */
 static void details_add_exec_lines(json_t *lines, const struct call *asked)
 {
@@ -127,6 +136,8 @@ static void details_add_exec_lines(json_t *lines, const struct call *asked)
 	details_add_arguments(lines, executed);
 	if (executed && executed->cwd[0])
 		details_add_shown(lines, "in directory", executed->cwd);
+	if (executed)
+		details_add_environment(lines, &executed->environment);
 	for (size_t i = 0; i < sizeof(asked->resolved_place) / sizeof(asked->resolved_place[0]); i++)
 		may_change = may_change || (place[i].mount && policy_may_write(asked->sandbox->policy, place[i].virt));
 	if (may_change)
@@ -160,6 +171,15 @@ static json_t *details_make_lines(const struct call *denied, const struct call *
 	details_add_line(lines, "call", asked->row->name);
 	details_add_line(lines, "a rule for this would open", details_describe_opening(denied, asked));
 	return lines;
+}
+
+/* The member "environment" of a question about an exec. */
+static json_t *details_make_environment(const struct exec_environment *environment)
+{
+	return json_pack("{s:o, s:i, s:I, s:s}", "deciding",
+			 process_make_command(environment->deciding, environment->deciding_len), "count",
+			 (int)environment->variable_count, "bytes", (json_int_t)environment->bytes, "sha256",
+			 environment->sha256);
 }
 
 /* The words that may be answered: "once", "no" … */
@@ -204,6 +224,7 @@ void details_add(json_t *object, const struct details_options *options, const st
 		(void)json_object_set_new(object, "execute", process_make_command(executed->argv, executed->argv_len));
 		(void)json_object_set_new(object, "cwd",
 					  executed->cwd[0] ? report_make_text_json(executed->cwd) : json_null());
+		(void)json_object_set_new(object, "environment", details_make_environment(&executed->environment));
 	}
 	(void)json_object_set_new(object, "rule_to_add", details_make_rule(denied, asked));
 	(void)json_object_set_new(object, "rule_would_open", json_string(details_describe_opening(denied, asked)));

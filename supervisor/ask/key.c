@@ -124,7 +124,7 @@ static void key_add_exec_files(struct buf *bytes, const struct exec_asked *execu
 	key_add_bytes(bytes, executed->stamp, sizeof(executed->stamp));
 }
 
-/* Adds all arguments of an exec, and the directory in which it happens. */
+/* Adds all arguments of an exec, its environment, and the directory in which it happens. */
 static void key_add_exec_arguments(struct buf *bytes, const struct exec_asked *executed)
 {
 	key_add_bytes(bytes, executed->cwd, strlen(executed->cwd));
@@ -132,6 +132,7 @@ static void key_add_exec_arguments(struct buf *bytes, const struct exec_asked *e
 	key_add_bytes(bytes, &executed->cwd_ino, sizeof(executed->cwd_ino));
 	key_add_bytes(bytes, executed->argv, executed->argv_len);
 	key_add_bytes(bytes, executed->command, executed->command_len);
+	key_add_bytes(bytes, executed->environment.sha256, SHA256_HEX_SIZE);
 }
 
 /* Adds the endpoint of a connection. */
@@ -190,8 +191,10 @@ bool ask_key_compute_scope(const struct call *call, char ret_key[SHA256_HEX_SIZE
 	for (unsigned i = 0; i < 2; i++)
 		if (call->resolved_place[i].mount)
 			key_add_place(&bytes, call, i);
-	if (executed)
+	if (executed) {
 		key_add_exec_files(&bytes, executed);
+		key_add_bytes(&bytes, executed->environment.deciding, executed->environment.deciding_len);
+	}
 	if (bytes.failed)
 		return false;
 	sha256_hash_bytes(bytes.data, bytes.len, ret_key);

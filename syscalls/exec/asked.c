@@ -109,7 +109,7 @@ static void asked_note_cwd(const struct call *call, struct exec_asked *asked)
 	asked_identify_cwd(call->tid, &asked->cwd_dev, &asked->cwd_ino);
 }
 
-int exec_asked_create(const struct call *call, uint64_t argv, const struct exec_args *args,
+int exec_asked_create(const struct call *call, uint64_t argv, uint64_t envp, const struct exec_args *args,
 		      struct exec_asked **ret_asked)
 {
 	_cleanup_free_ struct exec_asked *asked = calloc(1, sizeof(*asked));
@@ -117,6 +117,8 @@ int exec_asked_create(const struct call *call, uint64_t argv, const struct exec_
 
 	if (r == 0)
 		r = asked_make_command(args, asked);
+	if (r == 0)
+		r = exec_environment_read(call, envp, &asked->environment);
 	if (r == 0)
 		r = asked_stamp_files(call, asked);
 	if (r < 0)
@@ -159,5 +161,6 @@ bool exec_asked_is_what_runs(const struct exec_asked *asked, pid_t pid)
 		if (memcmp(&now, &asked->stamp[i], sizeof(now)) != 0)
 			return false;
 	}
-	return asked_process_has_command(pid, asked->command, asked->command_len);
+	return asked_process_has_command(pid, asked->command, asked->command_len) &&
+	       exec_environment_is_of_process(&asked->environment, pid);
 }

@@ -9,10 +9,11 @@
 #include "syscalls/exec/shebang.h"
 
 /*
- * Copies what a judged exec would run: the arguments at argv, in target memory, and the state of the files at its
- * resolved places. args: what a script's arguments begin with. 0 with an owned *ret_asked, or -errno: do not ask.
+ * Copies what a judged exec would run: the arguments at argv and the environment at envp, in target memory, and the
+ * state of the files at its resolved places. args: what a script's arguments begin with. 0 with an owned *ret_asked, or
+ * -errno: do not ask.
  */
-int exec_asked_create(const struct call *call, uint64_t argv, const struct exec_args *args,
+int exec_asked_create(const struct call *call, uint64_t argv, uint64_t envp, const struct exec_args *args,
 		      struct exec_asked **ret_asked);
 
 #endif

@@ -374,14 +374,16 @@ static int exec_judge_interpreter_chain(struct exec_attempt *attempt)
 {
 	struct call *call = attempt->call;
 	struct policy_decision first = call->decision;
-	uint64_t argv = call->row->arg[0].kind == ARG_DIRFD ? call->arg[2] : call->arg[1];
+	const unsigned argv = call->row->arg[0].kind == ARG_DIRFD ? 2 : 1; /* which argument */
 	int r;
 
 	for (unsigned depth = 0; (r = exec_follow_shebang(attempt, depth)) > 0; depth++)
 		;
 	if (r < 0 || exec_plan_file_names(attempt) < 0 || exec_judge_elf(attempt) < 0)
 		return -1;
-	r = call->effect_check ? exec_asked_create(call, argv, &attempt->args, &attempt->plan->asked) : 0;
+	if (call->effect_check)
+		r = exec_asked_create(call, call->arg[argv], call->arg[argv + 1], &attempt->args,
+				      &attempt->plan->asked);
 	if (r < 0)
 		return call_fail(call, r);
 	if (exec_plan_script_arguments(attempt) < 0)

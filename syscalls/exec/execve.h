@@ -15,6 +15,7 @@
 #include <time.h>
 
 #include "syscalls/exec/elf.h"
+#include "syscalls/exec/environment.h"
 
 /* Identifies the approved file, by which the image that the kernel has loaded is verified. */
 struct exec_image {
@@ -78,6 +79,7 @@ struct exec_asked {
 	struct exec_stamp stamp[2];
 	unsigned path_count;
 	char cwd[PATH_MAX]; /* the directory in which the program would run, as it sees it; "": not known */
+	struct exec_environment environment;
 	dev_t cwd_dev;      /* and which one it is; zeros: not known */
 	ino_t cwd_ino;
 };
@@ -85,7 +87,7 @@ struct exec_asked {
 /* Fills in a stamp with what is at a path; zeros: nothing. Padding is zero, so that stamps compare by memcmp(3). */
 void exec_stamp_read(const char *path, struct exec_stamp *ret_stamp);
 
-/* Whether a process stopped at its exec has the arguments, and the files the content, that were asked about. */
+/* Whether a process stopped at its exec has the arguments and environment, and the files the content, asked about. */
 bool exec_asked_is_what_runs(const struct exec_asked *asked, pid_t pid);
 
 void exec_plan_free(struct exec_plan *plan);

@@ -20,11 +20,13 @@ done
 
 # The answers, whose arguments a person sees. "run" is for all arguments, and not for another program.
 approver once run no
-asks "socket:$T/s" -- sh -c 'id -u; id -g; id -u -n; tty; nice id -g'
+asks "socket:$T/s" -- sh -c 'id -u; id -g; id -u -n; tty; PATH=/usr/bin LD_x="$(printf "a\nanswer:")" id -g; nice id -g'
 ended '(.stdout | split("\n") | length == 5) and .exit_code == 0 and (.stderr | test("tty: Permission denied"))'
-question 'length == 2 and .[0].args.argv == "id -u" and .[0].right == "x" and .[0].rule_to_add == null'
+question 'length == 3 and .[0].args.argv == "id -u" and .[0].right == "x" and .[0].rule_to_add == null'
 question '.[0].shown | index("wants to: execute") and index("with arguments: \"id -u\"")
-	and index("in directory: \"'"$T/w"'\"")'
+	and index("in directory: \"'"$T/w"'\"") and index("with variable: \"PATH=/usr/bin:/bin\"")'
+question '.[2].environment.deciding | index("LD_x=a\nanswer:") and index("PATH=/usr/bin")'
+question '.[2].shown | index("with variable: \"LD_x=a\\u{a}answer:\"")'
 question '.[0].cwd == "'"$T/w"'"'
 record '.answer == "once" and .path == "/usr/bin/id" and .effect == "continued"'
 [ "$(jq -c 'select(.answer == "run")' "$T/audit" | wc -l)" = 3 ] || fail "not three by run"
@@ -86,6 +88,8 @@ libc = ctypes.CDLL(None)
 text = ctypes.create_string_buffer(b"x" * 6000 + b"end", 8000)
 name = ctypes.create_string_buffer(b"tool")
 argv = (ctypes.c_void_p * 4)(ctypes.addressof(name), ctypes.addressof(text), None, None)
+variable = ctypes.create_string_buffer(b"any=good")
+envp = (ctypes.c_void_p * 2)(ctypes.addressof(variable), None)
 base = os.getcwd()
 def change():
     while not os.path.exists("swapped.asked"):
@@ -94,6 +98,8 @@ def change():
         ctypes.memmove(ctypes.addressof(text) + 6000, b"END", 3)
     elif sys.argv[1] == "more":
         argv[2] = ctypes.addressof(text)
+    elif sys.argv[1] == "environment":
+        ctypes.memmove(variable, b"any=evil", 8)
     elif sys.argv[1] == "fewer":
         argv[1] = None
     elif sys.argv[1] == "times":
@@ -102,11 +108,11 @@ def change():
         os.chdir("/usr")
     open(base + "/swapped", "w").close()
 threading.Thread(target=change, daemon=True).start()
-libc.execve(base.encode() + b"/bin/tool", argv, None)
+libc.execve(base.encode() + b"/bin/tool", argv, envp)
 print("denied")
 END
 printf '#!/bin/sh\necho ${#1} $#\n' >"$T/w/bin/tool"
-for what in nothing end more fewer times directory; do
+for what in nothing end more fewer environment times directory; do
 	rm -f "$T/w/swapped" "$T/w/swapped.asked"
 	approver "file:$T/w/swapped=once" no
 	asks "socket:$T/s" -- python3 long.py $what
@@ -130,26 +136,31 @@ for command in (["bin/tool", "x" * 17000], ["bin/second"]):
 ended '.stdout == "denied\ndenied\n" and .calls.approved == 0'
 [ ! -s "$T/asked" ] || fail "asked: $(cat "$T/asked")"
 
-# A thread goes on exchanging an argument: what was asked is what runs, or the process is killed before it runs.
+# A thread goes on exchanging an argument or a variable: what was asked is what runs, or the process is killed before.
 cat >"$T/w/flip.py" <<'END'
-import ctypes, os, threading
+import ctypes, os, sys, threading
 libc = ctypes.CDLL(None)
-text = ctypes.create_string_buffer(b"good", 64)
-argv = (ctypes.c_void_p * 3)(ctypes.addressof(text), ctypes.addressof(text), None)
+text, variable, good = (ctypes.create_string_buffer(b, 64) for b in (b"good", b"PYTHONx=good", b"good"))
+argv = (ctypes.c_void_p * 3)(ctypes.addressof(good), ctypes.addressof(text), None)
+envp = (ctypes.c_void_p * 2)(ctypes.addressof(variable), None)
+at = ctypes.addressof(variable) + 8 if sys.argv[1] == "variable" else ctypes.addressof(text)
 def flip():
     while True:
-        ctypes.memmove(text, b"evil", 4)
-        ctypes.memmove(text, b"good", 4)
-for i in range(20):
+        ctypes.memmove(at, b"evil", 4)
+        ctypes.memmove(at, b"good", 4)
+for i in range(12):
     if os.fork() == 0:
         threading.Thread(target=flip, daemon=True).start()
-        libc.execve(b"bin/tool", argv, None)
+        libc.execve(b"bin/tool", argv, envp)
         os._exit(0)
     os.wait()
 END
-printf '#!/bin/sh\necho $1\n' >"$T/w/bin/tool"
-asks "command:jq -c '{id, answer: (if .execute[1] == \"good\" then \"once\" else \"no\" end)}'" -- python3 flip.py
-# shellcheck disable=SC2034 # of approve-lib.sh: none to wait for
-approver=
-ended '(.stdout | test("evil") | not)'
+printf '#!/bin/sh\necho $1$PYTHONx\n' >"$T/w/bin/tool"
+for what in argument variable; do
+	asks "command:jq -c '{id, answer: (if .execute[1] + .environment.deciding[0] == \"goodPYTHONx=good\"
+		then \"once\" else \"no\" end)}'" -- python3 flip.py $what
+	# shellcheck disable=SC2034 # of approve-lib.sh: none to wait for
+	approver=
+	ended '(.stdout | test("evil") | not)'
+done
 echo "answers, scripts, names, arguments and contents that change"
