@@ -21,6 +21,9 @@ libcallgate_supervisor_a_SOURCES += \
 	supervisor/ask/process.h \
 	supervisor/ask/question.c \
 	supervisor/ask/question.h \
+	supervisor/ask/question-list.c \
+	supervisor/ask/question-list.h \
+	supervisor/ask/requests.c \
 	supervisor/ask/request.c \
 	supervisor/ask/request.h \
 	supervisor/ask/way.h \
@@ -41,6 +44,8 @@ libcallgate_supervisor_a_SOURCES += \
 	supervisor/gateway/client.c \
 	supervisor/gateway/client.h \
 	supervisor/gateway/connections.c \
+	supervisor/gateway/records.c \
+	supervisor/gateway/requests.c \
 	supervisor/gateway/connects.c \
 	supervisor/gateway/guest.c \
 	supervisor/gateway/handover.c \

@@ -9,8 +9,8 @@
 #include "base/io.h"
 #include "policy/policy.h"
 #include "supervisor/ask/again.h"
+#include "supervisor/ask/question-list.h"
 #include "supervisor/ask/request.h"
-#include "supervisor/ask/way.h"
 #include "supervisor/dispatch-call.h"
 #include "syscalls/exec/execve.h"
 
@@ -111,15 +111,6 @@ static void ask_deny_call_of_question(struct dispatch *dispatch, const struct qu
 	dispatch->call = own;
 }
 
-static void question_free(struct question *question)
-{
-	if (!question)
-		return;
-	free(question->denied_call);
-	free(question->task.exe);
-	free(question);
-}
-
 static struct question *question_create(const struct seccomp_notif *notification, const struct rejudge_keys *keys,
 					const struct call *denied)
 {
@@ -153,41 +144,6 @@ static void ask_set_answer_without_question(struct asker *asker, enum ask_result
 							      .reason = denied->decision.reason};
 }
 
-static void ask_append_question(struct asker *asker, struct question *question)
-{
-	struct question **last = &asker->questions;
-
-	while (*last)
-		last = &(*last)->next;
-	*last = question;
-	if (asker->open_question_count++ == 0)
-		asker->next_poll_ns = 0;
-}
-
-/*
- * Gives a question its number and times, and asks it. denied, asked: as question_make_object(); NULL for a request.
- * ASK_NO_ANSWER_YET, or the reason why it is not asked.
- */
-static enum ask_result ask_question(struct asker *asker, struct question *question, const struct call *denied,
-				    const struct call *asked)
-{
-	enum ask_result word;
-
-	if (asker->open_question_count >= ASK_OPEN_QUESTIONS_MAX)
-		return ASK_TOO_MANY_OPEN_QUESTIONS;
-	question->number = asker->last_question_number + 1;
-	question->asked_ns = io_read_clock_ns();
-	question->deadline_ns = question->asked_ns + asker->options.timeout_ns;
-	question->answer.mode = asker->way->mode;
-	word = asker->way->ask(asker, question, denied, asked);
-	if (word != ASK_NO_ANSWER_YET)
-		return word;
-	if (question->number > asker->last_question_number)
-		asker->last_question_number = question->number;
-	ask_append_question(asker, question);
-	return ASK_NO_ANSWER_YET;
-}
-
 /*
  * Opens a question about the call `denied`, and then owns that call. ASK_NO_ANSWER_YET, or the reason why no question
  * was opened.
@@ -196,7 +152,7 @@ static enum ask_result ask_open_question(struct asker *asker, const struct secco
 					 const struct rejudge_keys *keys, struct call *denied, const struct call *asked)
 {
 	struct question *question = question_create(notification, keys, denied);
-	enum ask_result word = question ? ask_question(asker, question, denied, asked) : ASK_QUESTION_UNWRITABLE;
+	enum ask_result word = question ? question_list_ask(asker, question, denied, asked) : ASK_QUESTION_UNWRITABLE;
 
 	if (word != ASK_NO_ANSWER_YET) {
 		question_free(question);
@@ -208,23 +164,13 @@ static enum ask_result ask_open_question(struct asker *asker, const struct secco
 	return ASK_NO_ANSWER_YET;
 }
 
-/* The place of the answer that holds for the run, and for what has this key. asker->always_answer_count: none. */
-static size_t ask_find_lasting_answer(const struct asker *asker, const char *key)
-{
-	size_t at = 0;
-
-	while (at < asker->always_answer_count && (key[0] == '\0' || strcmp(asker->always[at].key, key) != 0))
-		at++;
-	return at;
-}
-
 /* Performs a denied call without a question, if an earlier answer was "allow-always". False: ask. */
 static bool ask_perform_if_always_allowed(struct dispatch *dispatch, const struct seccomp_notif *notification,
 					  const struct rejudge_keys *keys, const struct call *denied)
 {
 	struct asker *asker = dispatch->asker;
 	struct call_answer *answer = &asker->answer_without_question;
-	const size_t at = ask_find_lasting_answer(asker, asker->way->get_lasting_key(keys));
+	const size_t at = question_list_find_lasting_answer(asker, asker->way->get_lasting_key(keys));
 
 	if (at == asker->always_answer_count)
 		return false;
@@ -245,17 +191,6 @@ static bool ask_was_connection_just_refused(struct asker *asker, const struct ca
 		return false;
 	asker->answer_without_question = asker->refused_connection.answer;
 	return true;
-}
-
-static void ask_note_refused_connection(struct asker *asker, const struct question *question, uint64_t now_ns)
-{
-	if (question->request || !question->denied_call->net.host[0])
-		return;
-	memcpy(asker->refused_connection.scope, question->keys.scope, sizeof(asker->refused_connection.scope));
-	asker->refused_connection.pid = question->task.tgid;
-	asker->refused_connection.until_ns = now_ns + ASK_REFUSED_CONNECTION_HOLDS_MS * NS_PER_MS;
-	asker->refused_connection.answer = question->answer;
-	asker->refused_connection.answer.question_open_ns = 0;
 }
 
 /*
@@ -312,21 +247,6 @@ bool ask_about_denial(struct dispatch *dispatch, const struct seccomp_notif *not
 
 /* ---- answers ---- */
 
-/* Keeps an answer that holds for the run, once. When there is no room, only this question is allowed. */
-static void ask_remember_always_answer(struct asker *asker, const struct question *question, enum ask_result word)
-{
-	const char *key = asker->way->get_lasting_key(&question->keys);
-	const size_t at = asker->always_answer_count;
-
-	if (at == sizeof(asker->always) / sizeof(asker->always[0]) || ask_find_lasting_answer(asker, key) < at)
-		return;
-	memcpy(asker->always[at].key, key, sizeof(asker->always[at].key));
-	asker->always[at].word = word;
-	asker->always[at].how = question->answer.how;
-	asker->always[at].uid = question->answer.uid;
-	asker->always_answer_count++;
-}
-
 /* Returns why a question ends: its answer, its deadline, or the end of its call. ASK_NO_ANSWER_YET: it stays open. */
 static enum ask_result ask_find_why_question_ends(const struct dispatch *dispatch, struct question *question,
 						  uint64_t now_ns)
@@ -339,32 +259,6 @@ static enum ask_result ask_find_why_question_ends(const struct dispatch *dispatc
 	return word == ASK_NO_ANSWER_YET && now_ns >= question->deadline_ns ? ASK_ANSWER_TIMEOUT : word;
 }
 
-/* Closes a question that was taken out of the list: notes its answer, also for what it holds for. */
-static void ask_close_question(struct asker *asker, struct question *question, enum ask_result word, uint64_t now_ns)
-{
-	asker->way->close(asker, question);
-	question->answer.answer_word = ask_result_get_name(word);
-	question->answer.kills_process = word == ASK_ANSWER_DENY_AND_KILL;
-	question->answer.ends_run = word == ASK_ANSWER_STOP;
-	question->answer.question_open_ns = now_ns - question->asked_ns;
-	if (ask_result_holds_for_run(word))
-		ask_remember_always_answer(asker, question, word);
-	if (word == ASK_ANSWER_NO)
-		ask_note_refused_connection(asker, question, now_ns);
-}
-
-/* Answers a request. It is judged again by egress, which has its head in its own memory. */
-static void ask_answer_request(struct dispatch *dispatch, struct egress_question *request,
-			       const struct call_answer *answer, bool permits)
-{
-	request->answer = *answer;
-	request->answer.rule = request->denial.label;
-	request->answer.reason = request->denial.reason;
-	dispatch->counts.allowed_by_answer_count += permits;
-	dispatch->answer_ends_run = dispatch->answer_ends_run || answer->ends_run;
-	egress_question_answer(request, permits);
-}
-
 /* Ends a question that was taken out of the list. */
 static void ask_end_question(struct dispatch *dispatch, struct question *question, enum ask_result word,
 			     uint64_t now_ns)
@@ -372,7 +266,7 @@ static void ask_end_question(struct dispatch *dispatch, struct question *questio
 	struct asker *asker = dispatch->asker;
 	enum rejudge_result result = REJUDGE_THREAD_IS_DEAD;
 
-	ask_close_question(asker, question, word, now_ns);
+	question_list_close(asker, question, word, now_ns);
 	if (question->request) {
 		ask_answer_request(dispatch, question->request, &question->answer, ask_result_allows(word));
 		question_free(question);
@@ -456,71 +350,5 @@ void ask_withdraw_all_questions(struct dispatch *dispatch)
 		asker->questions = question->next;
 		asker->open_question_count--;
 		ask_end_question(dispatch, question, ASK_QUESTION_WITHDRAWN, now_ns);
-	}
-}
-
-/* ---- requests ---- */
-
-/* Asks about a request. ASK_NO_ANSWER_YET, or why it is not asked about. */
-static enum ask_result ask_open_request_question(struct dispatch *dispatch, struct egress_question *request,
-						 const struct rejudge_keys *keys)
-{
-	struct question *question = calloc(1, sizeof(*question));
-	enum ask_result word = ASK_QUESTION_UNWRITABLE;
-
-	if (question) {
-		question->keys = *keys;
-		question->request = request;
-		question->sandbox = dispatch->sandbox;
-		question->answer.uid = -1;
-		word = ask_question(dispatch->asker, question, NULL, NULL);
-	}
-	if (word != ASK_NO_ANSWER_YET)
-		question_free(question);
-	return word;
-}
-
-void ask_about_request(void *context, struct egress_question *request)
-{
-	struct dispatch *dispatch = context;
-	struct asker *asker = dispatch->asker;
-	struct call_answer answer = {.mode = ON_DENY_ASK, .uid = -1};
-	struct rejudge_keys keys;
-	size_t at;
-	enum ask_result word;
-
-	if (asker->way != &ask_by_approver || !ask_request_compute_keys(request, &keys)) {
-		egress_question_answer(request, false);
-		return;
-	}
-	at = ask_find_lasting_answer(asker, keys.scope);
-	word = at < asker->always_answer_count ? asker->always[at].word
-					       : ask_open_request_question(dispatch, request, &keys);
-	if (word == ASK_NO_ANSWER_YET)
-		return;
-	if (ask_result_holds_for_run(word)) {
-		answer.uid = asker->always[at].uid;
-		answer.how = asker->always[at].how;
-	}
-	answer.answer_word = ask_result_get_name(word);
-	ask_answer_request(dispatch, request, &answer, ask_result_allows(word));
-}
-
-void ask_withdraw_request(void *context, struct egress_question *request)
-{
-	struct dispatch *dispatch = context;
-	struct asker *asker = dispatch->asker;
-
-	for (struct question **link = &asker->questions; *link; link = &(*link)->next) {
-		struct question *question = *link;
-
-		if (question->request != request)
-			continue;
-		*link = question->next;
-		asker->open_question_count--;
-		ask_close_question(asker, question, ASK_QUESTION_WITHDRAWN, io_read_clock_ns());
-		request->answer = question->answer;
-		question_free(question);
-		return;
 	}
 }

@@ -31,4 +31,9 @@ struct asking_process ask_request_get_process(const struct sandbox *sandbox, con
 json_t *ask_request_make_object(const struct question_origin *origin, const struct details_options *options,
 				const struct sandbox *sandbox, const struct egress_question *request);
 
+struct dispatch;
+/* Answers a request. It is judged again by egress, which has its head in its own memory. */
+void ask_answer_request(struct dispatch *dispatch, struct egress_question *request, const struct call_answer *answer,
+			bool permits);
+
 #endif

@@ -67,7 +67,7 @@ static void client_close_control_line(struct egress_client *client, const char *
 		return;
 	egress_line_close(&client->line);
 	connects_fail_all_pending(client, -ENETDOWN);
-	connections_close_all(client, cause);
+	records_close_all(client, cause);
 }
 
 void egress_client_free(struct egress_client *client)
@@ -185,11 +185,11 @@ static int client_on_message(struct egress_client *client, const struct control_
 	if (message->type == CONTROL_CONNECTED)
 		return client_on_connected(client, &message->connected);
 	if (message->type == CONTROL_RECORD)
-		return connections_handle_record(client, &message->record);
+		return records_handle_record(client, &message->record);
 	if (message->type == CONTROL_QUESTION)
-		return connections_handle_question(client, &message->question);
+		return records_handle_question(client, &message->question);
 	if (message->type == CONTROL_REQUEST_DONE)
-		return connections_end_request(client, &message->done);
+		return requests_end(client, &message->done);
 	return message->type == CONTROL_READY ? 0 : -EBADMSG;
 }
 

@@ -141,15 +141,33 @@ int connections_add(struct connections *connections, const struct task *task, co
 struct connection *connections_find_by_id(const struct connections *connections, uint64_t id);
 /* Removes and frees a connection, which must have no requests. */
 void connections_remove(struct connections *connections, struct connection *conn);
+/* Compares ids, which are the first members of the items of both trees. For tsearch(3). */
+int connections_compare_ids(const void *a, const void *b);
 /* Whether egress may report this step now. conn NULL: the connection is unknown. */
 bool connection_permits_step(const struct connection *conn, enum connection_step step);
+/* Whether the record of this step names the connection's destination. */
+bool connection_step_names_destination(enum connection_step step);
+/* Whether the connection is to the proxy. Then only its records tell its destinations. */
+bool connection_is_proxy(const struct connection *conn);
+
+/* ---- requests.c: requests without an outcome ---- */
+
+/* Adds a request whose outcome egress will report. The table owns it. 0; -EAGAIN: too many; -ENOMEM. */
+int requests_add(struct connections *connections, struct connection *conn, const struct control_record *record,
+		 struct request **ret_request);
+/* Ends the record of a request, lists the request in the result, and frees it. */
+void requests_end_with_outcome(struct egress_client *client, struct request *request,
+			       const struct control_request_done *done);
+/* Handles egress' message about an outcome. 0, or -errno: client.c must close the line. */
+int requests_end(struct egress_client *client, const struct control_request_done *done);
+
+/* ---- records.c: records and questions of egress ---- */
 
 /* Handle messages of egress. 0, or -errno: client.c must close the line. */
-int connections_handle_question(struct egress_client *client, const struct control_question *asked);
-int connections_handle_record(struct egress_client *client, const struct control_record *record);
-int connections_end_request(struct egress_client *client, const struct control_request_done *done);
+int records_handle_question(struct egress_client *client, const struct control_question *asked);
+int records_handle_record(struct egress_client *client, const struct control_record *record);
 /* Closes all connections, and writes the close records that egress has not sent. */
-void connections_close_all(struct egress_client *client, const char *cause);
+void records_close_all(struct egress_client *client, const char *cause);
 
 /* ---- connects.c: connect(2) calls that wait for an upstream ---- */
 

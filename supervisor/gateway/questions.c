@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -141,4 +142,51 @@ void questions_remove(struct connection *conn, struct egress_question *question)
 	*at = question->next;
 	question->client->question_count--;
 	free(question);
+}
+
+const char *question_get_answer_word(const struct control_record *record, const struct egress_question *question)
+{
+	if (record->question_id == CONTROL_TOO_MANY_QUESTIONS)
+		return "too_many";
+	return question ? question->answer.answer_word : NULL;
+}
+
+void question_add_answer(struct audit_record *line, const struct control_record *record,
+			 const struct egress_question *question)
+{
+	if (question_get_answer_word(record, question))
+		line->answer = question_get_answer_word(record, question);
+	if (!question || !question->answer.answer_word)
+		return;
+	line->answered_how = question->answer.how;
+	line->answered_by_uid = question->answer.uid;
+	line->question_open_ns = question->answer.question_open_ns;
+	line->on_deny = policy_on_deny_get_name(ON_DENY_ASK);
+	if (!record->allow)
+		return;
+	line->verdict = VERDICT_ASK;
+	line->rule = question->denial.label;
+	line->reason = question->denial.reason;
+}
+
+struct control_record question_make_cancelled_record(const struct connection *conn,
+						     const struct egress_question *question)
+{
+	const struct control_question *asked = &question->asked;
+	const struct net_rule *rule = question->permission.rule;
+	const char *proto = rule ? net_proto_get_name(rule->proto) : "";
+	struct control_record record = {.conn_id = conn->id,
+					.question_id = asked->id,
+					.event = CONTROL_EVENT_REQUEST,
+					.port = asked->port,
+					.error = -ECONNABORTED,
+					.refusal_count = 1,
+					.reason = "cancelled"};
+
+	memcpy(record.host, asked->host, sizeof(record.host));
+	memcpy(record.method, asked->method, sizeof(record.method));
+	record.path_is_truncated = (size_t)snprintf(record.path, sizeof(record.path), "%s%s", asked->path,
+						    asked->query[0] ? "?…" : "") >= sizeof(record.path);
+	(void)snprintf(record.proto, sizeof(record.proto), "%s", asked->asks_for_websocket ? "websocket" : proto);
+	return record;
 }

@@ -46,7 +46,7 @@ void egress_question_answer(struct egress_question *question, bool permits);
 /* Whether the process is still there that has connected, so that its pid is its own. */
 bool egress_question_process_is_there(const struct egress_question *question);
 
-/* ---- for client.c and connections.c ---- */
+/* ---- for client.c and records.c ---- */
 
 /* Opens a question of egress about a connection, which permits it. 0; -EBADMSG: egress lies; -ENOMEM. */
 int questions_open(struct egress_client *client, struct connection *conn, const struct control_question *asked);
@@ -57,6 +57,15 @@ int questions_open(struct egress_client *client, struct connection *conn, const 
  */
 struct egress_question *questions_find_of_record(struct connection *conn, const struct control_record *record,
 						 int *ret_error);
+struct audit_record;
+/* The answer to the question that a record is about, or NULL. Static; NULL: the approver was not asked. */
+const char *question_get_answer_word(const struct control_record *record, const struct egress_question *question);
+/* Adds the answer, and what was denied if it permits the request, to a line of the log. question may be NULL. */
+void question_add_answer(struct audit_record *line, const struct control_record *record,
+			 const struct egress_question *question);
+/* The record of a request that was asked about and has none, because its connection ends. */
+struct control_record question_make_cancelled_record(const struct connection *conn,
+						     const struct egress_question *question);
 /* Removes and frees a question of a connection, which is not open. */
 void questions_remove(struct connection *conn, struct egress_question *question);
 
