@@ -151,6 +151,13 @@ bool dispatch_find_task(struct call *call)
 	return true;
 }
 
+void dispatch_close_fetched_fd(struct call *call)
+{
+	if (call->has_fetched_fd && call->fetched_fd >= 0)
+		(void)close(call->fetched_fd);
+	call->has_fetched_fd = false;
+}
+
 /* Refuses a call for which the supervisor would have to seize a thread that another process of the run traces. */
 void dispatch_refuse_traced_call(struct call *call)
 {

@@ -23,6 +23,8 @@ bool dispatch_find_task(struct call *call);
 
 /* Copies the arguments, and calls the row's handler, which judges the call and sets the outcome. */
 void dispatch_judge_call(struct call *call);
+/* Closes the fetched descriptor, unless the handler took it. */
+void dispatch_close_fetched_fd(struct call *call);
 /* Refuses a call for which the supervisor would have to seize a thread that another process of the run traces. */
 void dispatch_refuse_traced_call(struct call *call);
 

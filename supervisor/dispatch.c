@@ -28,14 +28,6 @@ void dispatch_release(struct dispatch *dispatch)
 	free(steal_pointer(&dispatch->counts.call_count_by_row));
 }
 
-/* Closes the fetched descriptor, unless the handler took it. */
-static void dispatch_close_fetched_fd(struct call *call)
-{
-	if (call->has_fetched_fd && call->fetched_fd >= 0)
-		(void)close(call->fetched_fd);
-	call->has_fetched_fd = false;
-}
-
 /* Runs the row's hook. True: the call needs neither a verdict nor a record. */
 static bool dispatch_run_hook(struct dispatch *dispatch, const struct syscall_row *row,
 			      const struct seccomp_notif *notification)
@@ -75,7 +67,9 @@ void dispatch_notification(struct dispatch *dispatch, const struct seccomp_notif
 		(void)answer_continue_after_hook(sandbox->listener_fd, notification, row);
 		return;
 	}
-	again = trace_take_fetched_fd(dispatch->tracer, tid, data->nr, data->args, &fetched);
+	/* the latter for a call whose question was about another one */
+	again = trace_take_fetched_fd(dispatch->tracer, tid, data->nr, data->args, &fetched) ||
+		trace_copy_fetched_fd(dispatch->tracer, tid, data->nr, data->args, &fetched);
 	if (!again && trace_is_restarted_exec(dispatch->tracer, tid, data->nr, data->args)) {
 		(void)answer_continue(sandbox->listener_fd, notification->id, row, CONTINUE_EXEC_VERIFIED);
 		return;

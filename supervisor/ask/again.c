@@ -8,6 +8,7 @@
 #include "supervisor/ask/key.h"
 #include "supervisor/dispatch-call.h"
 #include "supervisor/outcome.h"
+#include "supervisor/trace/trace.h"
 #include "syscalls/account/probes.h"
 #include "syscalls/net/inet.h"
 #include "syscalls/table/handlers.h"
@@ -112,8 +113,12 @@ static bool rejudge_in_second_view(struct dispatch *dispatch, const struct secco
 	call->answer = answer;
 	if (!dispatch_find_task(call))
 		return false;
+	/* where pidfd_getfd(2) is refused, the target has sent its descriptor for the first judgement */
+	call->has_fetched_fd = trace_copy_fetched_fd(dispatch->tracer, call->tid, notification->data.nr,
+						     notification->data.args, &call->fetched_fd);
 	if (call->decision.verdict != VERDICT_DENY)
 		dispatch_judge_call(call);
+	dispatch_close_fetched_fd(call);
 	dispatch_refuse_traced_call(call);
 	return call->outcome.kind != OUTCOME_TARGET_GONE;
 }

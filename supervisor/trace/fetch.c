@@ -91,6 +91,27 @@ int fetch_start_for_call(struct tracer *tracer, const struct call *call)
 	return 0;
 }
 
+/* A duplicate of the entry's descriptor, or -errno. */
+static int fetch_copy_fd(const struct pending *pending)
+{
+	const int copy = pending->fetched_fd < 0 ? -1 : fcntl(pending->fetched_fd, F_DUPFD_CLOEXEC, 0);
+
+	if (pending->fetched_fd < 0)
+		return pending->fetched_fd;
+	return copy < 0 ? -errno : copy;
+}
+
+bool trace_copy_fetched_fd(const struct tracer *tracer, pid_t tid, int nr, const __u64 *args, int *ret_fd)
+{
+	const struct pending *pending = pending_find_newest(tracer, tid);
+
+	if (!pending || pending->kind != PENDING_SEND_FD_TO_SUPERVISOR || pending->state != PENDING_RUNNING ||
+	    pending->row->nr != nr || memcmp(args, pending->restart_arg, sizeof(pending->restart_arg)) != 0)
+		return false;
+	*ret_fd = fetch_copy_fd(pending);
+	return true;
+}
+
 bool trace_take_fetched_fd(struct tracer *tracer, pid_t tid, int nr, const __u64 *args, int *ret_fd)
 {
 	struct pending *pending = tracer->pending ? pending_find_entry_of_restart(tracer, tid, nr, args) : NULL;
@@ -98,9 +119,7 @@ bool trace_take_fetched_fd(struct tracer *tracer, pid_t tid, int nr, const __u64
 	if (!pending || pending->kind != PENDING_SEND_FD_TO_SUPERVISOR)
 		return false;
 	/* A duplicate, because an older kernel may restart the call once more (interrupt_would_end_response_wait). */
-	*ret_fd = pending->fetched_fd < 0 ? pending->fetched_fd : fcntl(pending->fetched_fd, F_DUPFD_CLOEXEC, 0);
-	if (*ret_fd < 0 && pending->fetched_fd >= 0)
-		*ret_fd = -errno;
+	*ret_fd = fetch_copy_fd(pending);
 	if (!pending->interrupt_would_end_response_wait)
 		(void)ptrace(PTRACE_INTERRUPT, tid, 0, 0); /* fails for a dead thread, which needs no stop */
 	pending->state = PENDING_RUNNING;

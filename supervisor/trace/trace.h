@@ -37,6 +37,12 @@ int trace_start_call(struct tracer *tracer, struct call *call);
 bool trace_take_fetched_fd(struct tracer *tracer, pid_t tid, int nr, const __u64 *args, int *ret_fd);
 
 /*
+ * While a restarted call, of which trace_take_fetched_fd() was told, has got no response. True: *ret_fd is a further
+ * duplicate of the fetched descriptor, owned by the caller, or -errno.
+ */
+bool trace_copy_fetched_fd(const struct tracer *tracer, pid_t tid, int nr, const __u64 *args, int *ret_fd);
+
+/*
  * To be called before decoding, for every notification for which trace_take_fetched_fd() returned false. True: it is a
  * restarted exec that was approved, and is to be continued with CONTINUE_EXEC_VERIFIED. False: the call is to be
  * judged.

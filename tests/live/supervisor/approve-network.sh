@@ -2,7 +2,6 @@
 # "on_deny": "ask" of the network: a TCP connection waits for an answer, and reaches the endpoint that was asked about.
 . "$(dirname "$0")/../lib.sh"
 need jq python3
-[ -z "${OUTER_FILTER:-}" ] || skip "no pidfd_getfd(2) here: connections are not asked about"
 . "$(dirname "$0")/../net.sh"
 . "$(dirname "$0")/approve-lib.sh"
 net_servers echo banner http udp
@@ -115,11 +114,6 @@ approver "file:$T/w/swapped=once" no
 asks "socket:$T/s" -- python3 swap.py "$echo" "$banner" a.test once
 ended '.stdout == "denied\n" and .calls.approved == 0'
 question 'length == 2 and .[0].endpoint.port == '"$echo"' and .[1].endpoint.port == '"$banner"
-rm -f "$T/w/swapped" "$T/w/swapped.asked"
-approver "file:$T/w/swapped=run" no
-asks "socket:$T/s" -- python3 swap.py "$udp" "$banner" u.test once udp
-ended '.stdout == "denied\n" and .calls.approved == 0'
-question 'map(.endpoint.port) == ['"$udp, $banner"'] and .[0].endpoint.proto == "udp"'
 asks "command:jq -c '{id, answer: (if .endpoint.port == $echo then \"run\" else \"no\" end)}'" -- \
 	python3 swap.py "$echo" "$banner" a.test flip
 approver=
@@ -128,7 +122,7 @@ jq -se "[.[] | select(.event == \"open\" and .verdict == \"allow\")] | length > 
 	>/dev/null || fail "reached: $(grep -F '"open"' "$T/audit" | head -n 3)"
 
 # Datagrams: sends to an address, and connects to an address that is none of a name, as resolvers connect to the latter.
-# They are permitted until the run ends: "once" is not offered.
+# They are permitted until the run ends: "once" is not offered. In a container there may be no UDP.
 cat >"$T/w/datagrams.py" <<'END'
 import socket, sys
 def attempt(call, *arguments):
@@ -146,14 +140,21 @@ print(attempt(other.connect, ("203.0.113.7", 9)), attempt(other.connect, ("203.0
 print(attempt(other.connect, (u[0], 9)), attempt(other.send, b"x"), attempt(s.sendto, b"x", ("127.0.0.1", u[1])),
       attempt(s.sendto, b"x", ("169.254.169.254", 53)))
 END
-approver once run no run
-asks "socket:$T/s" -- python3 datagrams.py "$udp"
-ended '.calls.approved == 3 and (.denials | any(.answer == "malformed"))'
-jq -r .stdout "$T/result" >"$T/out"
-question 'length == 4 and all(.answers == ["run", "no", "stop"] and .right == "c" and .endpoint.proto == "udp") and
-	map(.endpoint.host) == ["u.test", "u.test", "203.0.113.7", "203.0.113.7"] and
-	(.[1].shown | index("wants to: send datagrams") and index("call: sendto")) and .[2].syscall == "connect"'
-cat "$T/out"
+if [ -z "${OUTER_FILTER:-}" ]; then
+	approver once run no run
+	asks "socket:$T/s" -- python3 datagrams.py "$udp"
+	ended '.calls.approved == 3 and (.denials | any(.answer == "malformed")) and
+		(.stdout | startswith("ConnectionRefusedError 3 5 [b'"'three', b'two'"']\nConnection"))'
+	question 'all(.answers == ["run", "no", "stop"] and .right == "c" and .endpoint.proto == "udp")'
+	question 'map(.endpoint.host) == ["u.test", "u.test", "203.0.113.7", "203.0.113.7"] and
+		.[2].syscall == "connect" and
+		(.[1].shown | index("wants to: send datagrams") and index("call: sendto"))'
+	rm -f "$T/w/swapped" "$T/w/swapped.asked"
+	approver "file:$T/w/swapped=run" no
+	asks "socket:$T/s" -- python3 swap.py "$udp" "$banner" u.test once udp
+	ended '.stdout == "denied\n" and .calls.approved == 0'
+	question 'map(.endpoint.port) == ['"$udp, $banner"'] and .[0].endpoint.proto == "udp"'
+fi
 
 # An approver that dies, answers for another question, or twice; nobody to ask: denied.
 for deed in die other; do
