@@ -39,6 +39,16 @@ void ws_print_failure(const char *verb, const char *id, int error)
 		cli_print_error(verb, "%s: cannot be opened or removed: %s", id, strerror(-error));
 }
 
+const char *ws_get_failure_word(int error)
+{
+	return error == 0         ? NULL
+	       : error == -ENOENT ? "no_such_workspace"
+	       : error == -EBUSY  ? "in_use"
+	       : error == -EEXIST ? "interrupted"
+	       : error == -EPERM  ? "kept"
+				  : "failed";
+}
+
 /* Prints why the layer of a directory cannot be read. */
 static void ws_print_layer_failure(const char *verb, const struct workspace *workspace, const char *why, int error)
 {

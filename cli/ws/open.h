@@ -11,6 +11,9 @@ int ws_open_runs(const char *verb);
 /* Prints why a workspace cannot be used: -ENOENT, -EBUSY, -EPERM (kept) or another -errno. */
 void ws_print_failure(const char *verb, const char *id, int error);
 
+/* The same for JSON, static: "kept"; NULL: 0. */
+const char *ws_get_failure_word(int error);
+
 /* Locks an open workspace, to change it. -1 after a message: another process uses it. */
 int ws_lock_workspace(const char *verb, const char *id, int workspace_fd);
 

@@ -126,17 +126,11 @@ struct ws_discarding {
 /* Tells what became of a workspace: 0, or -errno as of workspace_discard(). Returns the exit status. */
 static int ws_tell_discarded(const char *id, int error, bool as_json)
 {
-	const char *why = error == 0         ? NULL
-			  : error == -ENOENT ? "no_such_workspace"
-			  : error == -EBUSY  ? "in_use"
-			  : error == -EEXIST ? "interrupted"
-			  : error == -EPERM  ? "kept"
-					     : "failed";
-
 	if (error < 0)
 		ws_print_failure("ws discard", id, error);
-	if (as_json && cli_print_json("ws discard", json_pack("{s:s, s:b, s:s?}", "id", id, "discarded", error == 0,
-							      "why", why)) != CLI_EXIT_OK)
+	if (as_json &&
+	    cli_print_json("ws discard", json_pack("{s:o, s:b, s:s?}", "id", report_make_text_json(id), "discarded",
+						   error == 0, "why", ws_get_failure_word(error))) != CLI_EXIT_OK)
 		return CLI_EXIT_ERROR;
 	return error < 0 ? CLI_EXIT_ERROR : CLI_EXIT_OK;
 }
