@@ -20,8 +20,19 @@ struct host_command {
 	pid_t pid;
 	int fd; /* reading end of its stdout and stderr */
 	struct loop_source *source;
+	bool is_cut_off; /* the reply was too long, and has only the beginning of it */
 	void (*on_reply)(struct tool_call *call);
 };
+
+/* Waits for the end of a process that has closed its output, and notes its exit status. */
+static void host_command_reap(struct tool_call *call)
+{
+	int status;
+
+	if (waitpid(call->host_command->pid, &status, 0) > 0 && WIFEXITED(status))
+		call->host_command_status = WEXITSTATUS(status);
+	call->host_command->pid = -1;
+}
 
 void host_command_stop(struct tool_call *call)
 {
@@ -44,17 +55,22 @@ void host_command_stop(struct tool_call *call)
 static void host_command_on_readable(void *data, uint32_t events)
 {
 	struct tool_call *call = data;
-	void (*on_reply)(struct tool_call * call) = call->host_command->on_reply;
+	struct host_command *command = call->host_command;
+	void (*on_reply)(struct tool_call * call) = command->on_reply;
 	char bytes[4096];
-	ssize_t got = read(call->host_command->fd, bytes, sizeof(bytes));
+	ssize_t got = read(command->fd, bytes, sizeof(bytes));
 
 	(void)events;
 	if (got < 0 && (errno == EINTR || errno == EAGAIN))
 		return;
-	if (got > 0 && call->reply_or_content.len + (size_t)got <= HOST_COMMAND_REPLY_BYTES_MAX) {
-		buf_add(&call->reply_or_content, bytes, (size_t)got);
+	if (got > 0) {
+		/* What is too much is read nevertheless: the command is to end by itself. */
+		command->is_cut_off |= call->reply_or_content.len + (size_t)got > HOST_COMMAND_REPLY_BYTES_MAX;
+		if (!command->is_cut_off)
+			buf_add(&call->reply_or_content, bytes, (size_t)got);
 		return;
 	}
+	host_command_reap(call);
 	host_command_stop(call);
 	on_reply(call);
 }
@@ -121,6 +137,7 @@ int host_command_start(struct tool_call *call, const char *const *argv, int stdi
 	*command = (struct host_command){.fd = -1, .on_reply = on_reply};
 	call->host_command = command;
 	call->reply_or_content.len = 0;
+	call->host_command_status = -1;
 	error = host_command_spawn(argv, stdin_fd, &command->pid, &command->fd);
 	if (error < 0)
 		return error;

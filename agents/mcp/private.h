@@ -196,6 +196,7 @@ struct tool_call {
 	size_t written_bytes;        /* bytes written of the input of a program, or of the content of a file */
 	struct buf reply_or_content; /* the reply of `callgate why`, or the content of a file */
 	struct host_command *host_command; /* NULL: none runs */
+	int host_command_status;           /* exit status of the last one; -1: it has not ended by itself */
 	json_t *findings;                  /* what was found in the code before it ran; owned; NULL: not looked at */
 	void (*on_inspected)(struct tool_call *call);
 	struct tool_call *next;
@@ -241,7 +242,7 @@ void call_add_output_streams(struct tool_call *call, json_t *structured);
 
 /*
  * Starts a command of callgate's own. Its stdout and stderr come into call->reply_or_content; at its end on_reply is
- * called. argv: NULL-ended; stdin_fd: borrowed, -1: empty. 0 or -errno.
+ * called, with call->host_command_status. argv: NULL-ended; stdin_fd: borrowed, -1: empty. 0 or -errno.
  */
 int host_command_start(struct tool_call *call, const char *const *argv, int stdin_fd,
 		       void (*on_reply)(struct tool_call *call));

@@ -10,6 +10,7 @@
 #include "base/cleanup-json.h"
 
 #define WORKSPACE_CHANGES_MAX 500 /* changes in a result */
+#define APPLY_EXIT_NOT_ALL 3      /* exit status of `callgate ws apply`: something was left out */
 
 typedef void workspace_handler(struct tool_call *call);
 
@@ -273,14 +274,19 @@ static void workspace_end_sandbox(struct tool_call *call, workspace_handler *on_
 static void workspace_on_applied(struct tool_call *call)
 {
 	static const char note[] = "These were not applied; a person decides: callgate ws apply.";
+	static const char unsuccessful[] = "callgate ws apply has not ended successfully";
+	const int status = call->host_command_status;
 	size_t applied;
-	const bool failed = !workspace_take_changes(call, &applied);
-	const bool is_left = json_array_size(json_object_get(call->structured, "changes")) > 0;
+	const bool failed = !workspace_take_changes(call, &applied) || (status != 0 && status != APPLY_EXIT_NOT_ALL);
+	const bool is_left =
+		status == APPLY_EXIT_NOT_ALL || json_array_size(json_object_get(call->structured, "changes")) > 0;
 
-	(void)json_object_set_new(call->structured, "applied", json_boolean(!failed || applied > 0));
+	(void)json_object_set_new(call->structured, "applied", json_boolean(status == 0 || applied > 0));
 	(void)json_object_set_new(call->structured, "applied_count", json_integer((json_int_t)applied));
 	if (is_left)
 		call_add_text(call, note, sizeof(note) - 1);
+	if (failed)
+		call_add_text(call, unsuccessful, sizeof(unsuccessful) - 1);
 	if (failed && !is_left && applied == 0)
 		call_finish(call, NULL, true);
 	else

@@ -1,5 +1,6 @@
 """The tools of `callgate mcp --cow` for workspaces. Arguments: the directory of -w, which has a file "file" with the
-text "old", and the command line of the server; --allow-apply is added. Prints what is wrong, and exits with 1 then."""
+text "old", and the command line of the server; --allow-apply is added. MCP_APPLY_IS_KILLED: the command line of a
+server whose `callgate ws apply` is killed. Prints what is wrong, and exits with 1 then."""
 import json
 import os
 import subprocess
@@ -120,6 +121,15 @@ result = call("workspace_apply")
 expect("a stale read is told", result["structuredContent"]["stale_reads"] == stale and
        result["structuredContent"]["applied_count"] == 1, result)
 expect("all of it", not result["isError"] and changes(result) == [] and "more" in text_of(result), result)
+process.stdin.close()
+expect("the end", process.wait(20) == 0)
+# ---- `callgate ws apply` is killed: nothing says that it was applied ----
+process = subprocess.Popen(os.environ["MCP_APPLY_IS_KILLED"].split(), stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+ask("initialize", {"protocolVersion": "2025-11-25", "capabilities": {}})
+expect("a program", run("echo never >never; cat never") == "never\n")
+result = call("workspace_apply")
+expect("not applied", result["isError"] and not result.get("structuredContent", {}).get("applied") and
+       "has not ended" in text_of(result) and not os.path.exists(os.path.join(directory, "never")), result)
 process.stdin.close()
 expect("the end", process.wait(20) == 0)
 end()

@@ -24,6 +24,11 @@ if grep -q '"stdout":"new\\n"' "$T/out"; then
 	"$CALLGATE" ws diff "$id" >"$T/diff"
 	printf 'A  added\nM  file  content, time\n' | cmp -s - "$T/diff" || fail "diff: $(cat "$T/diff")"
 	"$CALLGATE" ws discard "$id" || fail "discard"
+	# shellcheck disable=SC2016 # the script's shell expands it
+	printf '#!/bin/sh\n[ "$1 $2" != "ws apply" ] || kill -KILL $$\nexec %s "$@"\n' "$CALLGATE" >"$T/killed"
+	chmod 755 "$T/killed"
+	export MCP_APPLY_IS_KILLED="$BUILD/callgate-agents mcp $T/killed --sandboxes 1 --idle-ms 60000 --cow yes \
+		--allow-apply yes -- -w $T/w --profile extended ${more[*]}"
 	timeout -k 5 100 "$PYTHON" "$SRC/tests/cases/mcp-workspace.py" "$T/w" "$CALLGATE" mcp --cow -w "$T/w" \
 		"${more[@]}" || fail "the tools of workspaces"
 	await_sessions "the tools of workspaces"
