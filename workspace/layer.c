@@ -88,6 +88,11 @@ bool workspace_layer_exists(int workspace_fd, size_t at)
 	return layer < 0 && layer != -ENOENT;
 }
 
+static bool layer_has(int dir_fd, const char *name)
+{
+	return faccessat(dir_fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
 /* Opens a layer whose entries are in directory `upper_name`. Returns as workspace_layer_open(). */
 static int layer_open(int workspace_fd, size_t at, const char *upper_name, const char *dir,
 		      struct workspace_layer *ret_layer, const char **ret_why)
@@ -110,7 +115,7 @@ static int layer_open(int workspace_fd, size_t at, const char *upper_name, const
 		workspace_layer_release(ret_layer);
 		return r;
 	}
-	ret_layer->has_root_attributes = faccessat(layer, COPY_ROOT_NAME, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+	ret_layer->has_root_attributes = layer_has(layer, COPY_ROOT_NAME);
 	ret_layer->upper_fd = steal_fd(&upper);
 	ret_layer->base_fd = steal_fd(&base);
 	ret_layer->dir_fd = steal_fd(&layer);
@@ -127,7 +132,7 @@ int workspace_layer_open_live(int workspace_fd, size_t at, const char *dir, stru
 			      const char **ret_why)
 {
 	_cleanup_close_ int layer = workspace_open_layer_dir(workspace_fd, at);
-	const bool is_copy = layer >= 0 && faccessat(layer, COPY_DIR_NAME, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+	const bool is_copy = layer >= 0 && layer_has(layer, COPY_DIR_NAME);
 	int r = layer_open(workspace_fd, at, is_copy ? COPY_DIR_NAME : "upper", dir, ret_layer, ret_why);
 
 	ret_layer->is_live_copy = is_copy;
@@ -222,12 +227,17 @@ bool workspace_is_own_attribute(const struct workspace_layer *layer, const char 
 
 /* ---- extended attributes ---- */
 
-/* Reads the names of all attributes: strings, each with its NUL. The length, or -errno; 0 where there are none. */
-static ssize_t layer_list_attributes(int path_fd, char ret_names[XATTR_LIST_MAX])
+/*
+ * Reads the names of all attributes: strings, each with its NUL. By the descriptor itself unless that is of O_PATH: the
+ * keeper's own filter allows no more. The length, or -errno; 0 where there are none.
+ */
+static ssize_t layer_list_attributes(int fd, char ret_names[XATTR_LIST_MAX])
 {
-	const struct io_proc_fd_path link = io_proc_fd_path(path_fd);
-	ssize_t len = listxattr(link.path, ret_names, XATTR_LIST_MAX);
+	const struct io_proc_fd_path link = io_proc_fd_path(fd);
+	ssize_t len = flistxattr(fd, ret_names, XATTR_LIST_MAX);
 
+	if (len < 0 && errno == EBADF)
+		len = listxattr(link.path, ret_names, XATTR_LIST_MAX);
 	if (len < 0 && errno == EOPNOTSUPP)
 		return 0;
 	return len < 0 ? -errno : len;
@@ -274,7 +284,7 @@ static int layer_count_attributes(const struct workspace_layer *layer, const cha
 int workspace_compare_attributes(const struct workspace_layer *layer, int base_fd, int upper_fd)
 {
 	_cleanup_free_ char *names = malloc(2 * XATTR_LIST_MAX), *values = NULL;
-	size_t base_count = 0, upper_count;
+	size_t base_count = 0, upper_count = 0;
 	ssize_t len, base_len;
 	bool unknown;
 	int r;
@@ -299,4 +309,45 @@ int workspace_compare_attributes(const struct workspace_layer *layer, int base_f
 		if (!layer_is_own_attribute(layer, names + at, &unknown))
 			r = layer_compare_attribute(base_fd, upper_fd, names + at, values);
 	return r;
+}
+
+/* ---- the directory itself ---- */
+
+/* Whether the roots differ in mode or, with has_root_attributes, in owner or attributes. 1, 0 or -errno. */
+static int layer_compare_roots(const struct workspace_layer *layer)
+{
+	struct stat base, upper;
+	int r;
+
+	if (fstat(layer->base_fd, &base) < 0 || fstat(layer->upper_fd, &upper) < 0)
+		return -errno;
+	if (base.st_mode != upper.st_mode)
+		return 1;
+	if (!layer->has_root_attributes)
+		return 0;
+	if (base.st_uid != upper.st_uid || base.st_gid != upper.st_gid)
+		return 1;
+	r = workspace_compare_attributes(layer, layer->base_fd, layer->upper_fd);
+	return r == -ENOSYS ? 0 : r; /* the keeper may compare their names only */
+}
+
+int workspace_layer_root_is_changed(int workspace_fd, size_t at, const char *dir)
+{
+	_cleanup_workspace_layer_ struct workspace_layer layer = WORKSPACE_LAYER_INIT;
+	bool is_trusted;
+
+	layer.dir_fd = workspace_open_layer_dir(workspace_fd, at);
+	if (layer.dir_fd < 0)
+		return layer.dir_fd == -ENOENT ? 0 : layer.dir_fd;
+	is_trusted = layer_has(layer.dir_fd, "trusted");
+	layer.prefix = is_trusted ? LAYER_TRUSTED_PREFIX : LAYER_USER_PREFIX;
+	layer.has_root_attributes = layer_has(layer.dir_fd, COPY_ROOT_NAME);
+	if (is_trusted || layer_has(layer.dir_fd, "user"))
+		layer.upper_fd = io_open_dir(layer.dir_fd, "upper");
+	else if (layer_has(layer.dir_fd, COPY_RECORDS_NAME) && layer_has(layer.dir_fd, COPY_DIR_NAME))
+		layer.upper_fd = io_open_dir(layer.dir_fd, COPY_DIR_NAME);
+	else
+		return 0; /* it was never mounted, or the copy was not completed */
+	layer.base_fd = io_open_without_links(dir, O_RDONLY | O_DIRECTORY);
+	return layer.upper_fd < 0 ? layer.upper_fd : layer.base_fd < 0 ? layer.base_fd : layer_compare_roots(&layer);
 }

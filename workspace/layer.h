@@ -35,6 +35,12 @@ int workspace_open_layer_dir(int workspace_fd, size_t at);
 bool workspace_layer_exists(int workspace_fd, size_t at);
 
 /*
+ * Whether the run has changed the directory `dir` itself, of layer `at`: its mode, owner or extended attributes. Of
+ * these, a process that may not read them compares the names. 1, 0, also when its program never ran, or -errno.
+ */
+int workspace_layer_root_is_changed(int workspace_fd, size_t at, const char *dir);
+
+/*
  * Opens layer `at` of a workspace, an open directory, and its directory `dir`. 0, or -errno with *ret_why (static), why
  * it cannot be read. workspace_layer_release() closes.
  */

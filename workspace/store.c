@@ -102,7 +102,10 @@ int workspace_create(int base_fd, const char *id, const char *const *dirs, size_
 
 /* ---- removing ---- */
 
-/* True when the layer of a directory has no entry, or would have none once it is made. */
+/*
+ * True when the layer of a directory has no entry, or would have none once it is made, and the directory itself was
+ * not changed.
+ */
 static bool store_layer_is_empty(int workspace_fd, size_t at, const char *dir_path)
 {
 	_cleanup_close_ int layer = workspace_open_layer_dir(workspace_fd, at);
@@ -110,6 +113,8 @@ static bool store_layer_is_empty(int workspace_fd, size_t at, const char *dir_pa
 	_cleanup_closedir_ DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 	const struct dirent *entry;
 
+	if (workspace_layer_root_is_changed(workspace_fd, at, dir_path) != 0)
+		return false;
 	if (fd < 0)
 		return fd == -ENOENT && workspace_copy_is_changed(workspace_fd, at, dir_path) == 0;
 	errno = 0;
