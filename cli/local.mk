@@ -336,5 +336,7 @@ CALLGATE_SOURCES += \
 	cli/ws/show.h \
 	cli/ws/stale.c \
 	cli/ws/stale.h \
+	cli/ws/times.c \
+	cli/ws/times.h \
 	cli/ws/ws.c
 EXTRA_DIST += cli/README.md

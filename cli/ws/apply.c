@@ -16,6 +16,7 @@
 #include "cli/ws/plan.h"
 #include "cli/ws/show.h"
 #include "cli/ws/stale.h"
+#include "cli/ws/times.h"
 #include "supervisor/report.h"
 #include "workspace/journal.h"
 #include "workspace/place.h"
@@ -29,6 +30,7 @@ struct apply {
 	int journal_fd;
 	char temporary[PLACE_NAME_SIZE];
 	bool failed; /* something went wrong that is no conflict */
+	struct ws_times times;
 };
 
 /* ---- one change ---- */
@@ -336,6 +338,8 @@ static int apply_run(struct apply *apply, int journal_dir_fd, const char *id)
 	apply->journal_fd = journal;
 	place_format_name(id, apply->temporary);
 	apply_plan(apply);
+	ws_times_set(&apply->times,
+		     apply->plan->layer); /* before versions of conflicts, which no program has written */
 	apply_tell_conflicts(apply);
 	r = syncfs(apply->plan->layer->base_fd) < 0 ? -errno : journal_remove(journal_dir_fd); /* renames first */
 	if (r < 0)
@@ -351,9 +355,10 @@ static int apply_start(struct plan *plan, int journal_dir_fd, const char *id)
 
 	if (plan->words.json)
 		apply.conflict = calloc(plan->changes.count + 1, sizeof(json_t *));
-	if (plan->words.json && !apply.conflict)
-		return cli_fail_no_memory(APPLY_VERB);
-	status = apply_run(&apply, journal_dir_fd, id);
+	status = (plan->words.json && !apply.conflict) || ws_times_note(&apply.times, plan) < 0
+			 ? cli_fail_no_memory(APPLY_VERB)
+			 : apply_run(&apply, journal_dir_fd, id);
+	ws_times_release(&apply.times);
 	for (size_t i = 0; apply.conflict && i < plan->changes.count; i++)
 		json_decref(apply.conflict[i]); /* those that were not printed */
 	free(apply.conflict);

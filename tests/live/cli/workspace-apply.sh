@@ -62,10 +62,15 @@ discard_all()
 	done
 }
 
+# Directories have the times that the program left, unless they were changed outside.
 fresh
-cow /bin/sh -c 'echo 1 >new'
+cow /bin/sh -c 'echo 1 >new; echo 1 >d/new; echo 1 >a/b/new; touch -d 2003-03-03 d a/b; touch -d 2004-04-04 .'
+: >"$W/a/b/outside"
+ws 0 apply "$id" new a
 ws 0 apply "$id"
 has new 1
+[ "$(date -r "$W" +%Y) $(date -r "$W/d" +%Y)" = '2004 2003' ] || fail "times: $(ls -ld "$W" "$W/d")"
+[ "$(date -r "$W/a/b" +%Y)" != 2003 ] || fail "the time of a directory that was changed outside: $(ls -ld "$W/a/b")"
 ws 0 diff "$id"
 ws 0 apply "$id"
 discard_all
