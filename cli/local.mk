@@ -282,7 +282,9 @@ CALLGATE_SOURCES += \
 	cli/run/attest.c \
 	cli/run/attest.h \
 	cli/run/end-file.c \
+	cli/run/inputs.c \
 	cli/run/inspect.c \
+	cli/run/load.c \
 	cli/run/metrics.c \
 	cli/run/metrics.h \
 	cli/run/options.c \
@@ -293,7 +295,9 @@ CALLGATE_SOURCES += \
 	cli/run/session.c \
 	cli/run/setup.c \
 	cli/run/user.c \
-	cli/run/watch.c
+	cli/run/watch.c \
+	cli/run/workspace-result.c \
+	cli/run/workspace.c
 CALLGATE_SOURCES += \
 	cli/session/checkpoint.c \
 	cli/session/connect.c \

@@ -207,15 +207,21 @@ static const char *input_get_name(const struct input_file *file)
 	return slash ? slash + 1 : path;
 }
 
-static int input_copy_file(int workdir_fd, const struct input_file *file, const struct privs_user *user,
-			  struct policy_error *ret_error)
+static bool input_name_is_taken(int workdir_fd, int to_fd, const char *name)
+{
+	return faccessat(workdir_fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0 ||
+	       faccessat(to_fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+static int input_copy_file(int workdir_fd, int to_fd, const struct input_file *file, const struct privs_user *user,
+			   struct policy_error *ret_error)
 {
 	struct input_copy_state input = {.user = user,
 					 .path_as_given = file->path_as_given,
 					 .remaining_bytes = UINT64_MAX,
 					 .ret_error = ret_error};
 	const char *path = file->path_as_given;
-	const char *slash = strrchr(path, '/');
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
 	_cleanup_close_ int from = input_open_file(file);
 	struct stat st;
 	int error;
@@ -232,22 +238,24 @@ static int input_copy_file(int workdir_fd, const struct input_file *file, const 
 	if (S_ISDIR(st.st_mode)) {
 		if (*input_get_name(file) == '\0')
 			return input_set_error(ret_error, path, -EINVAL, "is the root; name a directory below it");
-		if (faccessat(workdir_fd, input_get_name(file), F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+		if (input_name_is_taken(workdir_fd, to_fd, input_get_name(file)))
 			return input_set_error(ret_error, path, -EEXIST, INPUT_NAME_TAKEN_MESSAGE);
 		input.remaining_bytes = INPUT_BYTES_MAX;
-		return input_copy_tree(&input, from, &st, workdir_fd, input_get_name(file));
+		return input_copy_tree(&input, from, &st, to_fd, input_get_name(file));
 	}
-	error = input_copy_regular(&input, from, &st, workdir_fd, slash ? slash + 1 : path);
+	error = to_fd != workdir_fd && input_name_is_taken(workdir_fd, to_fd, name)
+			? -EEXIST
+			: input_copy_regular(&input, from, &st, to_fd, name);
 	return error < 0 ? input_set_error(ret_error, path, error, error == -EEXIST ? INPUT_NAME_TAKEN_MESSAGE : NULL)
 			 : 0;
 }
 
-int input_copy_files(int workdir_fd, const struct input_file *files, size_t count, const struct privs_user *user,
-	       struct policy_error *ret_error)
+int input_copy_files(int workdir_fd, int to_fd, const struct input_file *files, size_t count,
+		     const struct privs_user *user, struct policy_error *ret_error)
 {
 	int error = 0;
 
 	for (size_t i = 0; i < count && error == 0; i++)
-		error = input_copy_file(workdir_fd, &files[i], user, ret_error);
+		error = input_copy_file(workdir_fd, to_fd, &files[i], user, ret_error);
 	return error;
 }

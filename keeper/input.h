@@ -17,9 +17,10 @@ struct input_file {
  * Copies each regular file, and each directory with its tree, into the workdir under its own name, with permissions and
  * times. No symbolic link is followed. A link in a tree is copied if it leads to a name in that tree. Any other link, a
  * special file, and a file whose name exists in the workdir already are errors. The copies belong to `user` if it is
- * set. 0, or -errno with a message.
+ * set. to_fd: where the copies are made, the workdir or a directory beside it whose entries will be put into it. 0, or
+ * -errno with a message.
  */
-int input_copy_files(int workdir_fd, const struct input_file *files, size_t count, const struct privs_user *user,
-	       struct policy_error *ret_error);
+int input_copy_files(int workdir_fd, int to_fd, const struct input_file *files, size_t count,
+		     const struct privs_user *user, struct policy_error *ret_error);
 
 #endif

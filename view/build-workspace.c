@@ -15,6 +15,7 @@
 #include "policy/paths/below.h"
 #include "view/build.h"
 #include "view/copy.h"
+#include "view/measure.h"
 
 /* Sets the error of --cow about a directory. Returns -EOPNOTSUPP. */
 static int build_refuse_workspace(const struct build_state *build, int at, const char *why, const char *path)
@@ -44,6 +45,36 @@ int build_check_workspace_grant(const struct build_state *build, const struct po
 	if (build->workspace_dirs_mounted & UINT64_C(1) << at)
 		return build_refuse_workspace(build, at, "the policy shows it a second time, at ", grant->virt);
 	return 0;
+}
+
+/* ---- what the setup of a run has left ---- */
+
+/* Opens the directory of layer `at`. A descriptor or -errno. */
+static int build_open_kept_layer(const struct build_state *build, int at)
+{
+	_cleanup_free_ char *path = NULL;
+
+	if (asprintf(&path, "%s/%d", build->options->workspace_host, at) < 0) {
+		path = NULL;
+		return -ENOMEM;
+	}
+	return io_open_without_links(path, O_RDONLY | O_DIRECTORY);
+}
+
+enum build_layer build_find_layer(const struct build_state *build, int at)
+{
+	_cleanup_close_ int layer = build_open_kept_layer(build, at);
+
+	if (layer >= 0 && overlay_layer_has_begun(layer))
+		return BUILD_LAYER_OVERLAY;
+	return layer >= 0 && faccessat(layer, COPY_RECORDS_NAME, F_OK, AT_SYMLINK_NOFOLLOW) == 0 ? BUILD_LAYER_COPY
+												 : BUILD_LAYER_NEW;
+}
+
+int build_refuse_mounting_again(const struct build_state *build, int at)
+{
+	return build_refuse_workspace(build, at, "its overlay, which the setup has written to, cannot be mounted again",
+				      "");
 }
 
 /* ---- by a copy ---- */
@@ -96,10 +127,25 @@ static int build_copy_dir(const struct build_state *build, const char *host, int
 	return r < 0 ? build_refuse_copy(build, at, r, &failure) : 0;
 }
 
+/* Takes the copy of directory `at` that the setup has written to. 0, or -EOPNOTSUPP with its message. */
+static int build_take_copy(const struct build_state *build, int at)
+{
+	_cleanup_close_ int layer = build_open_kept_layer(build, at);
+	_cleanup_close_ int copy = layer < 0 ? layer : io_open_dir(layer, COPY_DIR_NAME);
+	const int r = copy < 0                                ? copy
+		      : build->options->copy_limit_bytes == 0 ? 0
+							      : measure_tree(copy, &build->view->copy_size);
+
+	return r < 0 ? build_refuse_workspace(build, at, "its copy cannot be read: ", strerror(-r)) : 0;
+}
+
 int build_find_workspace_copy(struct build_state *build, const struct policy_mount *grant, int at, char **ret_host)
 {
-	int r = build_copy_dir(build, grant->host_path, at);
+	int r = build_find_layer(build, at) == BUILD_LAYER_COPY ? build_take_copy(build, at)
+								: build_copy_dir(build, grant->host_path, at);
 
+	if (r == 0 && build_put_inputs(build, at, COPY_DIR_NAME, &build->view->copy_size) < 0)
+		r = build_refuse_workspace(build, at, "the inputs cannot be put into its copy", "");
 	build->overlays.made += r == 0;
 	if (r == 0 && asprintf(ret_host, "%s/%d/" COPY_DIR_NAME, build->options->workspace_host, at) < 0)
 		r = -ENOMEM;
@@ -119,17 +165,6 @@ static bool build_has_mount(const struct build_state *build, const char *virt, c
 }
 
 /* ---- what is kept beside the layer ---- */
-
-static int build_open_kept_layer(const struct build_state *build, int at)
-{
-	_cleanup_free_ char *path = NULL;
-
-	if (asprintf(&path, "%s/%d", build->options->workspace_host, at) < 0) {
-		path = NULL;
-		return -ENOMEM;
-	}
-	return io_open_without_links(path, O_RDONLY | O_DIRECTORY);
-}
 
 int build_add_workspace_layer(const struct build_state *build, const struct policy_mount *grant, int at)
 {

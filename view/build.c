@@ -45,16 +45,34 @@ static bool build_wants_workspace_copy(const struct build_state *build, const st
 	return build->options->copies_workspace || overlay_dir_is_unmapped(AT_FDCWD, grant->host_path, W_OK | X_OK);
 }
 
-/* With --cow: mounts a writable grant in a directory that stays as it is. */
-static int build_mount_workspace(struct build_state *build, const struct policy_mount *grant, unsigned flags)
+/* With --cow: mounts an overlay over directory `at`, with the inputs in its layer. Returns as build_mount_overlay(). */
+static int build_mount_workspace_overlay(struct build_state *build, const struct policy_mount *grant, unsigned flags,
+					 int at)
 {
-	const int at = build_find_workspace_dir(build, grant->host_path);
-	int r = build_check_workspace_grant(build, grant, at);
+	int back, r = build_put_inputs(build, at, OVERLAY_LAYER_NAME, NULL);
 
 	if (r < 0)
 		return r;
 	build->overlays.count = (size_t)at; /* the layer has the number of the directory */
-	r = build_wants_workspace_copy(build, grant) ? -EAGAIN : build_mount_overlay(build, grant, flags);
+	r = build_mount_overlay(build, grant, flags);
+	back = r == -EAGAIN ? build_take_inputs_back(build, at, OVERLAY_LAYER_NAME) : 0;
+	return back < 0 ? back : r;
+}
+
+/* With --cow: mounts a writable grant in a directory that stays as it is. */
+static int build_mount_workspace(struct build_state *build, const struct policy_mount *grant, unsigned flags)
+{
+	const int at = build_find_workspace_dir(build, grant->host_path);
+	const enum build_layer layer = build_find_layer(build, at);
+	int r = build_check_workspace_grant(build, grant, at);
+
+	if (r < 0)
+		return r;
+	r = layer == BUILD_LAYER_COPY || (layer == BUILD_LAYER_NEW && build_wants_workspace_copy(build, grant))
+		    ? -EAGAIN
+		    : build_mount_workspace_overlay(build, grant, flags, at);
+	if (r == -EAGAIN && layer == BUILD_LAYER_OVERLAY)
+		return build_refuse_mounting_again(build, at);
 	if (r == -EAGAIN)
 		r = build_mount_workspace_copy(build, grant, flags, at);
 	if (r < 0)
@@ -176,6 +194,8 @@ int view_create(const struct policy *policy, const struct view_options *options,
 		r = build_whole_view(&build, policy);
 	if (r == 0 && cow)
 		r = build_check_workspace(&build);
+	if (r == 0 && cow)
+		build_end_inputs(&build);
 	(void)umask(old);
 	overlays_release(&build.overlays);
 	free(build.split);

@@ -103,6 +103,18 @@ int build_find_workspace_dir(const struct build_state *build, const char *host);
  */
 int build_check_workspace_grant(const struct build_state *build, const struct policy_mount *grant, int at);
 
+/* What is in the workspace for a directory before it is mounted. */
+enum build_layer {
+	BUILD_LAYER_NEW,     /* nothing */
+	BUILD_LAYER_OVERLAY, /* the run's setup had an overlay of it */
+	BUILD_LAYER_COPY,    /* the run's setup had a copy of it */
+};
+
+enum build_layer build_find_layer(const struct build_state *build, int at);
+
+/* Sets the error of an overlay that cannot be mounted for the program as it was for the setup. Returns -EOPNOTSUPP. */
+int build_refuse_mounting_again(const struct build_state *build, int at);
+
 /*
  * With --cow, when no overlay is mounted over directory `at`: copies it into the workspace. *ret_host: host path of the
  * copy, owned by the caller. 0, -EOPNOTSUPP with its message, or -ENOMEM.
@@ -123,5 +135,17 @@ int build_refuse_grant_above_workspace(const struct build_state *build, const st
 
 /* With --cow, when all grants are mounted: 0, or -EOPNOTSUPP with its message when a directory is not among them. */
 int build_check_workspace(const struct build_state *build);
+
+/* ---- build-inputs.c: inputs of a run with --cow, which are in VIEW_INPUTS_DIR_NAME of the workspace ---- */
+
+/*
+ * Moves the inputs into directory `name` of the layer of directory `at`, if that is the one that they are for. What
+ * they take is added to *size; NULL: it is not needed. 0, also if there are none, or -errno.
+ */
+int build_put_inputs(const struct build_state *build, int at, const char *name, struct copy_size *size);
+/* Moves them back from a layer that has nothing else. 0 or -errno. */
+int build_take_inputs_back(const struct build_state *build, int at, const char *name);
+/* Removes the directory of inputs, which is empty now. */
+void build_end_inputs(const struct build_state *build);
 
 #endif

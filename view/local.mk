@@ -3,6 +3,7 @@ libcallgate_view_a_SOURCES += \
 	view/attach-names.h \
 	view/attach.c \
 	view/build-grant.c \
+	view/build-inputs.c \
 	view/build-overlay.c \
 	view/build-provided.c \
 	view/build-workspace.c \
@@ -24,6 +25,8 @@ libcallgate_view_a_SOURCES += \
 	view/kernel-reads.h \
 	view/listing.c \
 	view/locate.c \
+	view/measure.c \
+	view/measure.h \
 	view/meminfo.c \
 	view/meminfo.h \
 	view/nodes.c \

@@ -68,6 +68,17 @@ static int overlay_mark_kind(int dir_fd, bool user_xattr)
 	return fd < 0 ? -errno : 0;
 }
 
+/* True when the layer was mounted before, with attributes of this kind. */
+static bool overlay_has_kind(int dir_fd, bool user_xattr)
+{
+	return faccessat(dir_fd, user_xattr ? "user" : "trusted", F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+bool overlay_layer_has_begun(int dir_fd)
+{
+	return overlay_has_kind(dir_fd, true) || overlay_has_kind(dir_fd, false);
+}
+
 /* True when this user namespace has a number for OVERLAY_UNMAPPED_ID itself, by /proc/self/uid_map or gid_map. */
 static bool overlay_map_has_unmapped_id(const char *map_path)
 {
@@ -166,22 +177,27 @@ static int overlay_create_in_dir_fd(struct overlays *overlays, int lower_fd, con
 				    unsigned restrictions)
 {
 	_cleanup_close_ int dir = -1, upper = -1, work = -1, mount_fd = -1;
-	bool user_xattr;
+	bool user_xattr, goes_on;
 	char name[24];
 	int r;
 
 	(void)snprintf(name, sizeof(name), "%zu", overlays->count++);
 	dir = overlay_open_dir(overlays->dir_fd, name, 0700);
-	upper = dir < 0 ? dir : overlay_open_dir(dir, "upper", 0700);
+	upper = dir < 0 ? dir : overlay_open_dir(dir, OVERLAY_LAYER_NAME, 0700);
 	work = upper < 0 ? upper : overlay_open_dir(dir, "work", 0700);
 	if (work < 0)
 		return work;
+	goes_on = overlays->kept_dir && overlay_layer_has_begun(dir);
 	if (!overlays->kept_dir) /* a layer that is kept has the program's changes only */
 		overlay_make_unmapped_dirs(overlays, upper, lower_fd, lower_host);
-	if (!overlays->kept_dir || overlay_copy_all_attributes(dir, upper, lower_fd) < 0)
+	if (!goes_on && (!overlays->kept_dir || overlay_copy_all_attributes(dir, upper, lower_fd) < 0))
 		overlay_copy_attributes(upper, lower_fd);
 	mount_fd = mounts_create_overlay(lower_fd, upper, work, restrictions, overlays->kept_dir != NULL, &user_xattr);
-	r = mount_fd >= 0 && overlays->kept_dir ? overlay_mark_kind(dir, user_xattr) : 0;
+	if (mount_fd < 0)
+		return mount_fd;
+	if (goes_on) /* the setup's marks would not count with attributes of the other kind */
+		return overlay_has_kind(dir, user_xattr) ? steal_fd(&mount_fd) : -EINVAL;
+	r = overlays->kept_dir ? overlay_mark_kind(dir, user_xattr) : 0;
 	return r < 0 ? r : steal_fd(&mount_fd);
 }
 

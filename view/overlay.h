@@ -10,6 +10,8 @@
 
 #define OVERLAYS_WRITTEN_DIRS 4 /* workdir, home, TMPDIR and /var/tmp */
 
+#define OVERLAY_LAYER_NAME "upper" /* directory of a layer that has the entries of the overlay */
+
 /* The overlays of a view, and the directory that has their upper layers. */
 struct overlays {
 	int dir_fd;    /* directory that has the upper layers; -1: not made yet */
@@ -35,6 +37,9 @@ struct overlays {
  */
 int overlay_create(struct overlays *overlays, const char *scratch, int lower_fd, const char *lower_host,
 		   unsigned restrictions);
+
+/* True when an overlay with this directory of a layer that is kept was mounted before: by the run's setup. */
+bool overlay_layer_has_begun(int dir_fd);
 
 /*
  * True for a directory, not a link to one, whose owner or group has no number in this user namespace, so that overlayfs

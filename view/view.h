@@ -49,6 +49,12 @@ enum mount_flag {
 /* mounts in which a directory may have a stand-in: view_has_standin() */
 #define MOUNT_HAS_STANDINS (MOUNT_PROC | MOUNT_DEV_PTS | MOUNT_BY_GLOBS_ONLY | MOUNT_MAY_HIDE_NAMES)
 
+/*
+ * Directory of a workspace with the inputs of the run: its entries, whose names are free in the first directory, become
+ * entries of that one's layer.
+ */
+#define VIEW_INPUTS_DIR_NAME "inputs"
+
 /* With --cow: where what a run writes to a mount is kept, open for as long as the view. */
 struct view_layer {
 	int dir_fd;   /* the directory of the layer in the workspace */

@@ -28,14 +28,14 @@ static json_t *attest_make_resource(const char *name, const char *sha256)
 	return resource;
 }
 
-void run_hash_inputs(struct run *run)
+void run_hash_inputs(struct run *run, int dir_fd)
 {
 	run->inputs = json_array();
 	for (size_t i = 0; i < run->options.input_paths.count; i++) {
 		const char *path = run->options.input_paths.item[i], *slash = strrchr(path, '/');
 		const char *name = slash && slash[1] ? slash + 1 : path;
 		_cleanup_close_ int fd =
-			openat(run->workdir_fd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+			openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 		char sha256[SHA256_HEX_SIZE];
 		struct stat file;
 		uint64_t bytes;

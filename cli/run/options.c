@@ -304,10 +304,6 @@ const char *run_find_conflict_with_workspace(const struct run_options *options, 
 	if (options->observes)
 		return "--mode observe writes to the directory of -w, which --cow leaves as it is; leave out one of "
 		       "them";
-	if (options->setup_command)
-		return "--setup would write to the directory of -w, which --cow leaves as it is; leave out one of them";
-	if (options->input_paths.count > 0 && keeps_workdir)
-		return "--input would write to the directory of -w, which --cow leaves as it is; leave out one of them";
 	if (options->output_dir && keeps_workdir)
 		return "--output keeps what is written to the directory of -w, and with --cow nothing is; leave out "
 		       "one of them";

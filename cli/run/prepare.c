@@ -14,9 +14,7 @@
 #include "cli/load.h"
 #include "cli/run/private.h"
 #include "confine/selffilter.h"
-#include "keeper/input.h"
 #include "keeper/output.h"
-#include "workspace/store.h"
 
 #define USER_DEFAULT_PATH "/usr/local/bin:/usr/bin:/bin" /* PATH for a run as another user, as in the profile minimal */
 
@@ -57,88 +55,12 @@ static int prepare_check_workdir(struct run *run)
 	return 0;
 }
 
-/* Refuses a directory of a policy that is in the directory of -w, or has it in it. 0, or the exit status. */
-static int prepare_check_workspace_dir(struct run *run, const char *path)
-{
-	if (!path_is_below(path, run->workdir) && !path_is_below(run->workdir, path))
-		return 0;
-	return run_report_refusal(run, "workspace_failed",
-				  "--cow: %s and the directory of -w, %s, are in one another; name one", path,
-				  run->workdir);
-}
-
-/* Collects the directories that stay as they are. 0, or the exit status. */
-static int prepare_collect_workspace_dirs(struct run *run)
-{
-	const struct policy_settings *settings = policy_get_settings(run->program_phase.policy);
-	const bool keeps_workdir = run->options.uses_workspace && run->options.policy.workdir;
-	const char **dirs = calloc(settings->workspace_dir_count + 2, sizeof(*dirs));
-	size_t count = 0;
-	int exit_code = 0;
-
-	if (!dirs)
-		return run_refuse_no_memory(run);
-	run->workspace_dirs = dirs;
-	if (keeps_workdir)
-		dirs[count++] = run->workdir;
-	for (size_t i = 0; exit_code == 0 && i < settings->workspace_dir_count; i++) {
-		if (keeps_workdir && strcmp(settings->workspace_dir[i], run->workdir) == 0)
-			continue;
-		if (keeps_workdir)
-			exit_code = prepare_check_workspace_dir(run, settings->workspace_dir[i]);
-		dirs[count++] = settings->workspace_dir[i];
-	}
-	run->workspace_dir_count = count;
-	if (exit_code == 0 && count > WORKSPACE_DIRS_MAX)
-		exit_code = run_report_refusal(run, "workspace_failed", "--cow: more than %d directories",
-					       WORKSPACE_DIRS_MAX);
-	return exit_code;
-}
-
-static int prepare_workspace(struct run *run)
-{
-	const struct scratch *scratch = &run->scratch;
-	const int exit_code = prepare_collect_workspace_dirs(run);
-	int fd;
-
-	if (exit_code || run->workspace_dir_count == 0)
-		return exit_code;
-	run->workspace_path = cli_format("%s/" WORKSPACE_DIR_NAME "/%s", scratch->base_path, scratch->id);
-	if (!run->workspace_path)
-		return run_refuse_no_memory(run);
-	fd = workspace_create(scratch->base_fd, scratch->id, run->workspace_dirs, run->workspace_dir_count);
-	if (fd < 0)
-		return run_report_refusal(run, "workspace_failed",
-					  "--cow: cannot make the workspace %s: %s; free some room or set TMPDIR to "
-					  "another directory",
-					  run->workspace_path, strerror(-fd));
-	run->workspace_fd = fd;
-	return 0;
-}
-
 /* Makes the scratch directory, and checks the working directory. 0, or the exit status. */
 static int prepare_user_directories(struct run *run)
 {
 	const int exit_code = prepare_scratch_directory(run);
 
 	return exit_code ? exit_code : prepare_check_workdir(run);
-}
-
-/* Calls `prepare` with the effective ids of the run's user, who shall own new files and whose rights are checked. */
-static int prepare_call_with_user_ids(struct run *run, int (*prepare)(struct run *run))
-{
-	struct privs_saved_ids before;
-	int exit_code, error = privs_set_effective_user(&run->user, &before);
-
-	if (error < 0)
-		return run_report_refusal(run, "user_failed", "cannot become user %u: %s", run->user.uid,
-					  strerror(-error));
-	exit_code = prepare(run);
-	error = privs_restore_effective_user(&before);
-	if (error < 0 && exit_code == 0)
-		exit_code = run_report_refusal(run, "user_failed", "cannot return from user %u: %s", run->user.uid,
-					       strerror(-error));
-	return exit_code;
 }
 
 /*
@@ -245,67 +167,6 @@ void run_phase_release(struct run_phase *part)
 	*part = RUN_PHASE_INIT;
 }
 
-int run_load_policy(struct run *run, enum policy_phase phase, struct policy **ret_policy)
-{
-	struct cli_policy_options options = run->options.policy; /* a copy that borrows the lists */
-	json_t *mistakes = NULL;
-	int error;
-
-	options.cli.phase = phase;
-	/* policy_load() takes the files, which prepare_find_user() has parsed, out of the draft at the first load */
-	options.cli.draft = run->policy_draft;
-	error = cli_load_policy(&options, "run", &run->host, run->scratch.path, ret_policy, &mistakes);
-	if (error == 0)
-		return 0;
-	json_decref(run->mistakes);
-	run->mistakes = mistakes;
-	return run_report_refusal(run, "policy_invalid", "the policy cannot be used: nothing was run");
-}
-
-/* Refuses --secret for an unset variable, because a run without a network would not notice a misspelt name. */
-static int prepare_check_secrets(struct run *run)
-{
-	const struct cli_list *secrets = &run->options.policy.secret;
-
-	for (size_t i = 0; i < secrets->count; i++) {
-		_cleanup_free_ char *name = strndup(secrets->item[i], strcspn(secrets->item[i], "@"));
-
-		if (name && !getenv(name))
-			return run_report_refusal(run, "secret_missing",
-						  "--secret %s: that variable is not set; export it first", name);
-	}
-	return 0;
-}
-
-/* Loads the policy of the program and, with --setup, that of the setup. 0, or the exit status. */
-static int prepare_load_policies(struct run *run)
-{
-	const struct run_options *options = &run->options;
-
-	if (prepare_check_secrets(run) != 0)
-		return CLI_EXIT_ERROR;
-	if (run_load_policy(run, options->policy.cli.phase, &run->program_phase.policy) != 0)
-		return CLI_EXIT_ERROR;
-	if (options->setup_command && run_load_policy(run, POLICY_PHASE_SETUP, &run->setup_phase.policy) != 0)
-		return CLI_EXIT_ERROR;
-	return 0;
-}
-
-/* Does what "workspace" of the policy asks for, besides what --cow asks for. 0, or the exit status. */
-static int prepare_heed_workspace_of_policy(struct run *run)
-{
-	const struct policy_settings *settings = policy_get_settings(run->program_phase.policy);
-	const bool by_option = run->options.uses_workspace || run->options.workspace_dirs.count > 0;
-	const char *wrong;
-
-	if (settings->workspace == POLICY_WORKSPACE_COW)
-		run->options.uses_workspace = true;
-	wrong = run_find_conflict_with_workspace(&run->options, settings->workspace_dir_count > 0);
-	return wrong ? run_report_refusal(run, "workspace_failed", "%s%s",
-					  by_option ? "" : "\"workspace\" of the policy is as --cow: ", wrong)
-		     : 0;
-}
-
 /* ---- paths from the command line ---- */
 
 /*
@@ -351,65 +212,6 @@ static int prepare_open_output_directory(struct run *run)
 					  strerror(ENOENT));
 	run->output_fd = output_open_directory(path, &error);
 	return run->output_fd < 0 ? run_report_refusal(run, "output_failed", "%s", error.text) : 0;
-}
-
-/* Callback that notes that the path leads through a link. */
-static void prepare_note_link_was_passed(void *ctx, const char *link)
-{
-	bool *linked = ctx;
-
-	(void)link;
-	*linked = true;
-}
-
-/*
- * Judges inputs before they are copied: those that a symbolic link leads to, as the policies tell which links a run may
- * have created. And refuses them when the policy's "workspace" leaves the directory as it is.
- */
-static int prepare_judge_inputs(struct run *run, struct input_file *file, size_t count)
-{
-	struct places_refusal why = {""};
-	int exit_code = prepare_load_policies(run);
-
-	if (exit_code == 0)
-		exit_code = prepare_heed_workspace_of_policy(run);
-	for (size_t i = 0; i < count && exit_code == 0; i++) {
-		const struct writable_places places = run_collect_writable_places(run);
-
-		free(file[i].path);
-		file[i].path = NULL;
-		if (places_judge_path(&places, PLACES_PATH_IS_GRANTED, file[i].path_as_given, &file[i].path, &why) < 0)
-			exit_code = run_report_refusal(run, "path_refused", "--input %s %s", file[i].path_as_given,
-						       why.text);
-	}
-	policy_free(run->program_phase.policy);
-	policy_free(run->setup_phase.policy);
-	run->program_phase.policy = run->setup_phase.policy = NULL;
-	return exit_code;
-}
-
-static int prepare_copy_inputs(struct run *run)
-{
-	const struct cli_list *named = &run->options.input_paths;
-	_cleanup_free_ struct input_file *file = calloc(named->count + 1, sizeof(*file));
-	struct policy_error error = {""};
-	bool linked = false;
-	int exit_code = 0;
-
-	if (!file)
-		return run_refuse_no_memory(run);
-	for (size_t i = 0; i < named->count; i++) {
-		file[i].path_as_given = named->item[i];
-		file[i].path = cli_resolve_real_path_noting_links(&run->host.path_cache, named->item[i],
-								  prepare_note_link_was_passed, &linked);
-	}
-	if (linked || (run->options.policy.workdir && run->options.policy.policy_names.count > 0))
-		exit_code = prepare_judge_inputs(run, file, linked ? named->count : 0);
-	if (exit_code == 0 && input_copy_files(run->workdir_fd, file, named->count, &run->user, &error) < 0)
-		exit_code = run_report_refusal(run, "input_failed", "%s", error.text);
-	for (size_t i = 0; i < named->count; i++)
-		free(file[i].path);
-	return exit_code;
 }
 
 /* ---- creating the log ---- */
@@ -594,24 +396,21 @@ int run_prepare(struct run *run)
 
 	if (cli_host_init(&run->host, options->argv[0]) < 0)
 		return run_refuse_no_memory(run);
-	if (prepare_find_user(run) != 0 || prepare_call_with_user_ids(run, prepare_user_directories) != 0)
+	if (prepare_find_user(run) != 0 || run_call_with_user_ids(run, prepare_user_directories) != 0)
 		return CLI_EXIT_ERROR;
 	/* Inputs are copied before the policy is loaded: its rules may name the copies (-x @workdir/tool). */
-	if (options->input_paths.count && prepare_copy_inputs(run) != 0)
+	if (run_copy_inputs(run) != 0)
 		return CLI_EXIT_ERROR;
-	if (options->attest_path)
-		run_hash_inputs(run);
+	if (run_load_policies(run) != 0 || run_heed_workspace_of_policy(run) != 0 ||
+	    run_call_with_user_ids(run, run_make_workspace) != 0 || run_copy_inputs_to_workspace(run) != 0)
+		return CLI_EXIT_ERROR;
 	close_fd(&run->workdir_fd);
-	if (prepare_load_policies(run) != 0 || prepare_heed_workspace_of_policy(run) != 0 ||
-	    prepare_call_with_user_ids(run, prepare_workspace) != 0)
-		return CLI_EXIT_ERROR;
 	prepare_print_warnings(run);
 	/* Not with --setup, which may create the missing files. */
 	if (!options->is_quiet && !options->setup_command)
 		cli_warn_missing_grants("run", &run->host, run->program_phase.policy, !options->is_verbose);
-	if (prepare_confirm_user(run) != 0 ||
-	    prepare_call_with_user_ids(run, prepare_warn_of_unwritable_workdir) != 0 ||
-	    prepare_call_with_user_ids(run, prepare_warn_of_unwritable_dirs) != 0 || prepare_make_logs(run) != 0)
+	if (prepare_confirm_user(run) != 0 || run_call_with_user_ids(run, prepare_warn_of_unwritable_workdir) != 0 ||
+	    run_call_with_user_ids(run, prepare_warn_of_unwritable_dirs) != 0 || prepare_make_logs(run) != 0)
 		return CLI_EXIT_ERROR;
 	if (options->output_dir && prepare_open_output_directory(run) != 0)
 		return CLI_EXIT_ERROR;
@@ -623,7 +422,7 @@ int run_prepare(struct run *run)
 	if (options->attest_path &&
 	    prepare_open_end_file(run, "--attest", options->attest_path, "attest_failed", &run->attestation_file) != 0)
 		return CLI_EXIT_ERROR;
-	if (options->ask_dir && prepare_call_with_user_ids(run, run_open_ask_directory) != 0)
+	if (options->ask_dir && run_call_with_user_ids(run, run_open_ask_directory) != 0)
 		return CLI_EXIT_ERROR;
 	if (options->approve && run_start_approver(run) != 0)
 		return CLI_EXIT_ERROR;

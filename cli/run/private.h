@@ -68,15 +68,14 @@ struct run {
 	json_t *setup_result;        /* the setup's result; NULL: none */
 	json_t *mistakes;            /* mistakes of the policy as JSON, for the result; NULL: none */
 	char *workdir; /* host path of the workdir */
-	const char *
-		*workspace_dirs; /* directories that stay as they are, NULL-ended; their texts are borrowed; owned */
-	size_t workspace_dir_count;
+	struct cli_list workspace_dirs; /* directories that stay as they are */
 	char *workspace_path; /* --cow: canonical host path of the workspace; owned; NULL: none was made */
 	int workspace_fd;     /* holds the lock of the workspace; -1: none */
 	int workdir_fd; /* descriptor of the workdir, closed when the run has been prepared; else -1 */
 	int output_fd;  /* the directory of --output; -1: none */
 	struct run_end_file metrics_file;     /* of --metrics */
 	struct run_end_file attestation_file; /* of --attest */
+	struct input_file *input_file;        /* of --input, until they are copied; owned */
 	json_t *inputs;              /* with --attest: names and digests of the inputs; owned */
 	enum sink_kind sink_kind;    /* of --audit-sink */
 	int sign_key_fd;                 /* descriptor of the file of --sign-key; -1: none */
@@ -108,8 +107,28 @@ struct run {
 int run_prepare_process(struct run *run);
 void run_release(struct run *run);
 
-/* --attest: hashes the copies of the inputs, before the program runs. */
-void run_hash_inputs(struct run *run);
+/*
+ * --input: copies the inputs into the workdir. With --cow, and "workspace" of the policy, they are only judged here. 0,
+ * or an exit status after run_report_refusal.
+ */
+int run_copy_inputs(struct run *run);
+/* Copies inputs that were only judged into the workspace, which the view puts into its layer. Returns the same. */
+int run_copy_inputs_to_workspace(struct run *run);
+void run_release_inputs(struct run *run);
+/* --attest: hashes the copies of the inputs in a directory, before the program runs. */
+void run_hash_inputs(struct run *run, int dir_fd);
+
+/* Does what "workspace" of the policy asks for, besides what --cow asks for. 0, or the exit status after a report. */
+int run_heed_workspace_of_policy(struct run *run);
+/* With --cow: makes the workspace, with the ids of the run's user. 0, or the exit status after a report. */
+int run_make_workspace(struct run *run);
+/* Refuses a policy of this run that leaves other directories as they are. 0, or the exit status after a report. */
+int run_check_workspace_again(struct run *run, const struct policy *policy);
+/*
+ * With --cow: tells of the workspace, and adds it to the result; not in the setup's process. One of a run that has
+ * failed and changed nothing is left to run_release(), which removes it.
+ */
+void run_report_workspace(struct run *run, bool has_failed, json_t *result);
 /* --attest: writes the attestation. A failure becomes the result's error. */
 void run_write_attestation(struct run *run, const struct keeper_outcome *outcome, json_t *result);
 
@@ -162,6 +181,11 @@ int run_prepare(struct run *run);
  * run_report_refusal.
  */
 int run_load_policy(struct run *run, enum policy_phase phase, struct policy **ret_policy);
+
+/* Loads the policy of the program and, with --setup, that of the setup. Returns the same. */
+int run_load_policies(struct run *run);
+/* Calls `prepare` with the effective ids of the run's user, who shall own new files and whose rights are checked. */
+int run_call_with_user_ids(struct run *run, int (*prepare)(struct run *run));
 
 /* The places where the run's program or setup may write, so that what is there is not trusted. */
 struct writable_places run_collect_writable_places(struct run *run);

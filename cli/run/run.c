@@ -60,7 +60,8 @@ void run_release(struct run *run)
 	run_end_file_release(&run->attestation_file);
 	json_decref(run->inputs);
 	free(run->workdir);
-	free(run->workspace_dirs);
+	run_release_inputs(run);
+	cli_list_release(&run->workspace_dirs);
 	free(run->workspace_path);
 	free(run->path_variable_at_start);
 	cleanup_close(&run->workdir_fd);

@@ -201,6 +201,7 @@ static int setup_report_failure(struct run *run, const struct setup_child *setup
 		       telling ? " (" : "", telling ? status : "", telling ? ")" : "");
 	cli_print_error("run", "%s", message);
 	result = setup_make_failed_result(run, setup, exit_code, message);
+	run_report_workspace(run, true, result);
 	if (run->options.json && run_print_result(run, result) != CLI_EXIT_OK)
 		exit_code = CLI_EXIT_ERROR;
 	run_write_end_status(run, result);
@@ -213,6 +214,9 @@ static int setup_reload_policy(struct run *run)
 	_cleanup_policy_ struct policy *policy = NULL;
 	int exit_code = run_load_policy(run, run->options.policy.cli.phase, &policy);
 
+	if (exit_code != 0)
+		return exit_code;
+	exit_code = run_check_workspace_again(run, policy); /* the setup may have changed what paths lead to */
 	if (exit_code != 0)
 		return exit_code;
 	if (setup_bind_secrets(&run->program_phase.egress_data_from_host, policy) < 0)

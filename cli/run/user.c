@@ -77,3 +77,19 @@ int run_find_user(const char *option, const char *text, struct privs_user *ret_u
 	*ret_user = user;
 	return 0;
 }
+
+int run_call_with_user_ids(struct run *run, int (*prepare)(struct run *run))
+{
+	struct privs_saved_ids before;
+	int exit_code, error = privs_set_effective_user(&run->user, &before);
+
+	if (error < 0)
+		return run_report_refusal(run, "user_failed", "cannot become user %u: %s", run->user.uid,
+					  strerror(-error));
+	exit_code = prepare(run);
+	error = privs_restore_effective_user(&before);
+	if (error < 0 && exit_code == 0)
+		exit_code = run_report_refusal(run, "user_failed", "cannot return from user %u: %s", run->user.uid,
+					       strerror(-error));
+	return exit_code;
+}

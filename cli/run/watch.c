@@ -86,6 +86,7 @@ static int watch_report_unstarted(struct run *run, json_t *result, const char *m
 	const int exit_code = (int)json_integer_value(json_object_get(result, "exit_code"));
 
 	cli_print_error(run->is_session ? "session create" : "run", "%s", message);
+	run_report_workspace(run, true, result); /* the setup may have written to it */
 	watch_write_metrics(run, result);
 	if (run->options.json || run->is_setup_process)
 		(void)run_print_result(run, result); /* a failure adds nothing: the exit status is an error already */
@@ -312,32 +313,6 @@ static void watch_report_error(const struct run *run, json_t *result, const stru
 		(void)json_object_set_new(json_object_get(result, "error"), "message", json_string(message));
 }
 
-/* What the result says of the workspace. Owned by the caller; NULL: no memory. */
-static json_t *watch_make_workspace(const struct run *run)
-{
-	json_t *dirs = json_array();
-
-	for (size_t i = 0; i < run->workspace_dir_count; i++)
-		(void)json_array_append_new(
-			dirs, json_pack("{s:o, s:s}", "dir", report_make_text_json(run->workspace_dirs[i]), "by",
-					workspace_is_copy(run->workspace_fd, i) ? "copy" : "overlay"));
-	return json_pack("{s:s, s:O, s:O, s:o}", "id", run->scratch.id, "dir",
-			 json_object_get(json_array_get(dirs, 0), "dir"), "by",
-			 json_object_get(json_array_get(dirs, 0), "by"), "directories", dirs);
-}
-
-/* With --cow: tells of the workspace, unless the run has failed and changed nothing. Then run_release() removes it. */
-static void watch_report_workspace(struct run *run, const struct keeper_outcome *outcome, json_t *result)
-{
-	if (run->workspace_fd < 0 || (outcome->error_code && workspace_is_empty(run->workspace_fd)))
-		return;
-	(void)json_object_set_new(result, "workspace", watch_make_workspace(run));
-	for (size_t i = 0; i < run->workspace_dir_count && !run->options.json && !run->options.is_quiet; i++)
-		cli_note("callgate: what was written to %s is in the workspace %s (callgate ws list)",
-			 run->workspace_dirs[i], run->scratch.id);
-	close_fd(&run->workspace_fd);
-}
-
 /* Makes the result of a run, and reports it in all the ways that the options ask for. Returns the exit status. */
 static int watch_report_end(struct run *run, const struct keeper_options *keeper, struct keeper_outcome *outcome)
 {
@@ -348,7 +323,7 @@ static int watch_report_end(struct run *run, const struct keeper_options *keeper
 		watch_add_fd_hint(run, outcome->error_message, sizeof(outcome->error_message));
 	result = result_make_json(keeper, outcome);
 	watch_report_error(run, result, outcome);
-	watch_report_workspace(run, outcome, result);
+	run_report_workspace(run, outcome->error_code != NULL, result);
 	if (!run->options.is_quiet) {
 		watch_report_limit(result);
 		watch_report_log(run, result);
@@ -433,12 +408,12 @@ static struct keeper_options watch_make_keeper_options(struct run *run)
 		.keeps_output_files = run->output_fd >= 0,
 		.uses_terminal = options->tty,
 		.overlay = options->is_dry_run                                     ? VIEW_OVERLAY_ALL
-			   : run->workspace_dir_count > 0                          ? VIEW_OVERLAY_WORKSPACE
+			   : run->workspace_dirs.count > 0                         ? VIEW_OVERLAY_WORKSPACE
 			   : options->observes && !options->writes_outside_workdir ? VIEW_OVERLAY_OUTSIDE_WORKDIR
 										   : VIEW_OVERLAY_NONE,
 		.workspace_host = run->workspace_path,
 		.copies_workspace = options->copies_workspace,
-		.workspace_dirs = run->workspace_dirs,
+		.workspace_dirs = (const char *const *)run->workspace_dirs.item,
 		.parent_pid = options->dies_with_parent ? run->parent : 0,
 		.shows_status_line = watch_needs_status_line(options),
 		.stdout_is_terminal_too = options->shows_status_line && isatty(STDOUT_FILENO),

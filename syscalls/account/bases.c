@@ -48,7 +48,7 @@ static int base_find(const struct place *place, struct base *ret_base)
 static int base_open_records(struct view_layer *layer)
 {
 	if (layer->bases_fd < 0)
-		layer->bases_fd = layer_create_file(layer, BASES_NAME, 0);
+		layer->bases_fd = layer_open_records(layer, BASES_NAME);
 	return layer->bases_fd;
 }
 
@@ -158,7 +158,7 @@ static const char *base_clone(struct call *call, const struct base *base, int fd
 	char name[32];
 
 	(void)snprintf(name, sizeof(name), BASES_CLONE_FORMAT, (unsigned long long)base->status.st_ino);
-	clone = layer_create_file(base->layer, name, 0);
+	clone = layer_create_file(base->layer, name);
 	if (clone >= 0 && ioctl(clone, FICLONE, fd) == 0 && base_is_unchanged(base, fd)) {
 		base_write_text(call, base, BASE_CLONE, name);
 		return NULL;

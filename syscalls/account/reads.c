@@ -79,7 +79,7 @@ void reads_flush(struct reads *reads)
 	if (!layer || reads->pending.len == 0)
 		return;
 	if (layer->reads_fd < 0)
-		layer->reads_fd = layer_create_file(layer, READS_NAME, O_APPEND);
+		layer->reads_fd = layer_open_records(layer, READS_NAME);
 	if (layer->reads_fd < 0 || fstat(layer->reads_fd, &before) < 0 || reads->pending.failed)
 		reads->is_full = true;
 	else if (io_write_all(layer->reads_fd, reads->pending.data, reads->pending.len) < 0) {

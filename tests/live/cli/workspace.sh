@@ -91,6 +91,11 @@ ws discard --all --json | jq -es --arg id "$id" 'length == 1 and .[0].id != $id 
 ws discard --all "$id" 2>/dev/null && fail "--all and an id"
 ws keep "$id" || fail "kept again"
 ws list | grep -q '  (kept)$' || fail "the label stays: $(ws list)"
+ws keep --json --label $'a\033' "$id" $'no\377' 2>/dev/null >"$T/out" && fail "no such workspace: kept"
+jq -es --arg id "$id" 'map([.kept, .why]) == [[true, null], [null, "no_such_workspace"]] and .[0].id == $id and
+	(.[0].label | startswith("a"))' <"$T/out" >/dev/null || fail "keep --json: $(cat "$T/out")"
+ws keep --json --undo "$id" | jq -e '.kept == false and .label == null' >/dev/null || fail "keep --json --undo"
+ws keep "$id" || fail "kept once more"
 for wrong in "--undo --label x $id" "--label $(printf '%0201d' 0) $id" 0123456789abcdef '' .; do
 	# shellcheck disable=SC2086 # words
 	ws keep $wrong 2>/dev/null && fail "taken: $wrong"
@@ -125,18 +130,30 @@ grep -q 'has not ended' "$T/err2" || fail "in use: $(cat "$T/err2")"
 end_run
 discard_all
 
-# What was written is kept when the supervisor dies, also if info.json cannot be read.
-mkfifo "$T/never"
-"$CALLGATE" run "${WORKSPACE_COW:---cow}" -q --profile minimal -w "$W" -r /usr -x /usr/bin -i -- \
-	/bin/sh -c 'echo x >last; echo up; read x' <>"$T/never" >"$T/wrote" 2>"$T/err" &
-runner=$!
-until [ -s "$T/wrote" ]; do kill -0 "$runner" 2>/dev/null || break; done
-echo junk >"$(echo "$TMPDIR"/callgate-*/workspaces/*/info.json)"
-read -r supervisor _ <"/proc/$runner/task/$runner/children"
-kill -KILL "$supervisor"
-wait "$runner"
+# What was written is kept when the supervisor dies, also if info.json cannot be read. A change of the directory itself
+# is one; a run that changed nothing leaves no workspace.
+dies() # COMMAND [FILE]: the supervisor dies when the program has run the command; before, FILE of the workspace is junk
+{
+	mkfifo "$T/never"
+	: >"$T/wrote"
+	"$CALLGATE" run "${WORKSPACE_COW:---cow}" -q --profile minimal -w "$W" -r /usr -x /usr/bin -i -- \
+		/bin/sh -c "$1; echo up; read x" <>"$T/never" >"$T/wrote" 2>"$T/err" &
+	runner=$!
+	until [ -s "$T/wrote" ]; do kill -0 "$runner" 2>/dev/null || break; done
+	[ -z "${2:-}" ] || echo junk >"$(echo "$TMPDIR"/callgate-*/workspaces/*/"$2")"
+	read -r supervisor _ <"/proc/$runner/task/$runner/children"
+	kill -KILL "$supervisor"
+	wait "$runner"
+	rm "$T/never"
+}
+dies 'echo x >last' info.json
 [ "$(cat "$TMPDIR"/callgate-*/workspaces/*/0/*/last)" = x ] || fail "lost what was written: $(cat "$T/err")"
 rm -rf "$TMPDIR"/callgate-*/workspaces
+dies :
+[ -z "$(ws list)" ] || fail "nothing was changed, and $(ws list) is left"
+dies 'chmod 711 .'
+[ "$(ws diff "$(ws list --json | jq -r .id)")" = 'M  ./  mode 0755 -> 0711' ] || fail "the directory itself: $(ws list)"
+discard_all
 
 # What would write to the directory past its layer is refused, and leaves no workspace.
 printf '%s' '{"version": 1, "name": "again", "filesystem": {"redirect": [{"from": "/again", "to": "@workdir/a"}],
@@ -144,8 +161,6 @@ printf '%s' '{"version": 1, "name": "again", "filesystem": {"redirect": [{"from"
 refuses "$W/past" 'the policy also shows a part of it at /again' -p "$T/again.json"
 refuses "$W/past" 'leave out one of them' --dry-run
 refuses "$W/past" 'leave out one of them' --mode observe
-refuses "$W/past" 'leave out one of them' --input "$T/again.json"
-refuses "$W/past" 'leave out one of them' --setup true
 refuses "$W/past" 'not found' --env A=b -r "$T/none" -- /usr/bin/no-such-program
 cg run --cow -- /bin/true 2>"$T/err" && fail "no -w: not refused"
 grep -q 'name one with -w' "$T/err" || fail "no -w: $(cat "$T/err")"
