@@ -105,8 +105,10 @@ bool trace_copy_fetched_fd(const struct tracer *tracer, pid_t tid, int nr, const
 {
 	const struct pending *pending = pending_find_newest(tracer, tid);
 
+	/* on Linux before 5.19 the entry may outlast the call: the thread was not interrupted */
 	if (!pending || pending->kind != PENDING_SEND_FD_TO_SUPERVISOR || pending->state != PENDING_RUNNING ||
-	    pending->row->nr != nr || memcmp(args, pending->restart_arg, sizeof(pending->restart_arg)) != 0)
+	    pending->interrupt_would_end_response_wait || pending->row->nr != nr ||
+	    memcmp(args, pending->restart_arg, sizeof(pending->restart_arg)) != 0)
 		return false;
 	*ret_fd = fetch_copy_fd(pending);
 	return true;
