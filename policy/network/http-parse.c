@@ -89,6 +89,14 @@ static const char *http_rule_check_path(const char *path, char *text, size_t cap
 	return text;
 }
 
+bool net_http_rule_can_name(const char *method, const char *path)
+{
+	char never[NET_PATH_SIZE + 128];
+
+	return !(method && http_rule_check_method(method, strlen(method))) && !strchr(path, '*') &&
+	       !http_rule_check_path(path, never, sizeof(never));
+}
+
 int net_http_parse_rule(struct arena *arena, const char *text, struct net_http_rule *ret_rule, char *why, size_t cap)
 {
 	size_t len = strcspn(text, " ");

@@ -128,6 +128,11 @@ struct net_verdict policy_net_judge_request(const struct policy *policy, const c
 bool policy_net_asks_about_requests(const struct policy *policy, const char *host, unsigned port);
 /* True when the "http" of a rule allows a request, or the rule has none. `path` is net_path_normalise()'s. */
 bool net_rule_allows_request(const struct net_rule *rule, const char *method, const char *path, bool upgrade);
+/*
+ * Whether an item of "http" can name just the requests of a method (NULL: websockets) to a path, which is normalised.
+ * There "*" is a wildcard, and WEBSOCKET is no method.
+ */
+bool net_http_rule_can_name(const char *method, const char *path);
 /* True when callgate judges each request to this endpoint of a rule: plain HTTP, or TLS is intercepted. */
 bool policy_net_judges_requests(const struct policy *policy, const struct net_rule *rule, const char *host,
 			      unsigned port);

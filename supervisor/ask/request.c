@@ -84,8 +84,9 @@ static const char *request_find_why_no_rule(const struct egress_question *reques
 {
 	if (strcmp(request->denial.reason, "denied_by_rule") == 0)
 		return "no rule that is added permits it: the rule that denies it would have to be narrowed";
-	if (strchr(request->asked.path, '*'))
-		return "no rule that is added permits just this: \"*\" in the path is a wildcard in a rule";
+	if (!net_http_rule_can_name(request->asked.asks_for_websocket ? NULL : request->asked.method,
+				    request->asked.path))
+		return "no rule that is added permits just this: its method or path would mean something else there";
 	return NULL;
 }
 

@@ -140,7 +140,9 @@ record '.answer == "withdrawn" and .verdict == "deny" and .reason == "cancelled"
 record '.answer == "no" and .verdict == "deny" and .path == "/late"'
 approver hang
 asks "socket:$T/s" --ask-timeout 100ms -p "$T/kill.json" -- python3 -c 'from t import *
-print(Connection().ask(b"PUT", b"/late")[0])'
+print(Connection().ask(b"*", b"/late")[0])'
+# In a rule that method would be a wildcard.
+question '.[0] | .request.method == "*" and .rule_to_add == null and (.rule_would_open | test("mean something else"))'
 ended '.stdout == "403\n"'
 record '.answer == "timeout" and .verdict == "deny" and .path == "/late"'
 cg run -p "$T/p.json" -w "$T/w" -- python3 flood.py >"$T/out" 2>&1

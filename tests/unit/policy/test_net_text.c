@@ -240,6 +240,24 @@ START_TEST(test_match_is_quick)
 }
 END_TEST
 
+/* Requests for which a rule can be suggested that permits no others. */
+START_TEST(test_rule_can_name)
+{
+	static const struct {
+		const char *method, *path;
+		bool can;
+	} requests[] = {
+		{"PUT", "/a", true},   {NULL, "/a", true},         {"VERSION-CONTROL", "/", true}, {"*", "/a", false},
+		{"put", "/a", false},  {"WEBSOCKET", "/a", false}, {"A.B", "/a", false},           {"PUT", "/*", false},
+		{"PUT", "/%2A", true}, {NULL, "/*", false},
+	};
+
+	for (size_t i = 0; i < sizeof(requests) / sizeof(requests[0]); i++)
+		ck_assert_msg(net_http_rule_can_name(requests[i].method, requests[i].path) == requests[i].can, "%zu",
+			      i);
+}
+END_TEST
+
 START_TEST(test_name)
 {
 	ck_assert_msg(net_host_matches(names[_i].pattern, names[_i].host) == names[_i].match, "%s %s",
@@ -309,6 +327,7 @@ int main(void)
 	tcase_add_test(tcase, test_path_bounds);
 	tcase_add_loop_test(tcase, test_match, 0, COUNT(matches));
 	tcase_add_test(tcase, test_match_is_quick);
+	tcase_add_test(tcase, test_rule_can_name);
 	tcase_add_loop_test(tcase, test_name, 0, COUNT(names));
 	tcase_add_loop_test(tcase, test_address, 0, COUNT(addresses));
 	tcase_add_test(tcase, test_address_text);
