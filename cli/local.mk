@@ -146,6 +146,7 @@ CALLGATE_SOURCES += \
 	cli/host/real.c \
 	cli/host/real.h
 CALLGATE_SOURCES += \
+	cli/inspect/changes.c \
 	cli/inspect/command.c \
 	cli/inspect/command.h \
 	cli/inspect/findings.c \
@@ -303,6 +304,8 @@ CALLGATE_SOURCES += \
 	cli/session/connect.c \
 	cli/session/exec.c \
 	cli/session/inspect.c \
+	cli/session/looking.c \
+	cli/session/looking.h \
 	cli/session/request.c \
 	cli/session/request.h \
 	cli/session/session.c \

@@ -107,7 +107,7 @@ struct command_options {
 /* Notes a file that an option loads. */
 static void command_load(struct inspect_command *command, const char *file)
 {
-	if (!inspect_command_load(command, file))
+	if (!inspect_command_load(command, file, command->type))
 		command->unseen = file;
 }
 

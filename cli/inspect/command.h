@@ -25,6 +25,7 @@ struct inspect_command {
 	bool adds_arguments;    /* it starts it with further arguments, which are not known (xargs) */
 
 	const char *loaded[COMMAND_LOADED_MAX]; /* files that run before the program: node -r, LD_PRELOAD */
+	enum inspect_type loaded_type[COMMAND_LOADED_MAX]; /* as which; INSPECT_TYPE_MAX: what they are */
 	size_t loaded_count;
 	const char *unseen; /* an option or a variable whose effect cannot be looked at; NULL: none */
 };

@@ -17,6 +17,9 @@ int inspect_look_at_file(const char *path, enum inspect_type type, const struct 
 /* Prints findings from a level on: "FILE:LINE: KIND: WHAT", a line each. 0 or -errno. */
 int inspect_print_text(const char *path, const struct inspect_findings *findings, enum inspect_level least);
 
+/* A finding as a JSON object: line, kind, level, what. Owned; NULL: no memory. */
+json_t *inspect_make_finding_json(const struct inspect_finding *finding);
+
 /* The findings of a file, from a level on, as the JSON object that the man page describes. Owned; NULL: no memory. */
 json_t *inspect_make_json(const char *path, enum inspect_type type, const struct inspect_findings *findings,
 			  enum inspect_level least);

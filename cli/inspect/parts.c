@@ -1,6 +1,7 @@
 #include "cli/inspect/parts.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -13,8 +14,10 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "cli/inspect/inspect.h"
+#include "supervisor/report.h"
 
 #define PARTS_PRINTED_FINDINGS_MAX 20 /* findings that are printed of a file */
+#define PARTS_JSON_FINDINGS_MAX 200u  /* of all files */
 #define PARTS_FILES_MAX 64u           /* files that are looked at: each costs the start of a parser */
 
 /* "FILE:LINE: KIND: WHAT". Owned; NULL: no memory. */
@@ -43,6 +46,24 @@ static bool parts_has_module(const struct inspect_program *inspection, const cha
 	return parts_has_file(inspection, file) || parts_has_file(inspection, package);
 }
 
+/* Prints a finding, or adds it as JSON. printed: how many of the file were printed before. */
+static void parts_tell_finding(struct inspect_program *inspection, const char *name,
+			       const struct inspect_finding *finding, const char *text, unsigned printed)
+{
+	json_t *object;
+
+	if (!inspection->findings) {
+		if (!inspection->is_quiet && printed < PARTS_PRINTED_FINDINGS_MAX)
+			cli_print_error(inspection->verb, "inspect: %s", text);
+		return;
+	}
+	if (json_array_size(inspection->findings) >= PARTS_JSON_FINDINGS_MAX && inspection->why)
+		return;
+	object = inspect_make_finding_json(finding);
+	(void)json_object_set_new(object, "file", report_make_text_json(name));
+	(void)json_array_append_new(inspection->findings, object);
+}
+
 /* Prints what is to be warned of, and keeps the first finding that refuses the program. 0 or -ENOMEM. */
 static int parts_judge_findings(struct inspect_program *inspection, const char *name, const char *dir,
 				const struct inspect_findings *findings)
@@ -58,9 +79,8 @@ static int parts_judge_findings(struct inspect_program *inspection, const char *
 		if (findings->item[i].kind == INSPECT_MODULE &&
 		    parts_has_module(inspection, findings->item[i].what, dir))
 			continue;
-		if (!inspection->is_quiet && (bit & (inspection->refused | inspection->warned)) &&
-		    printed++ < PARTS_PRINTED_FINDINGS_MAX)
-			cli_print_error(inspection->verb, "inspect: %s", text);
+		if (bit & (inspection->refused | inspection->warned))
+			parts_tell_finding(inspection, name, &findings->item[i], text, printed++);
 		if ((bit & inspection->refused) && !inspection->why)
 			inspection->why = steal_pointer(&text);
 	}
@@ -83,26 +103,29 @@ int inspect_parts_tell(struct inspect_program *inspection, const char *format, .
 	}
 	r = inspect_findings_add(&findings, INSPECT_NOT_LOOKED_AT, inspection->script ? inspection->script_line : 0,
 				 what);
-	return r == 0 ? parts_judge_findings(inspection, inspection->script ? inspection->script : "command line", ".",
-					     &findings)
+	return r == 0 ? parts_judge_findings(inspection, inspection->script ? inspection->script : inspection->source,
+					     ".", &findings)
 		      : r;
 }
 
-/* Keeps which file is looked at, before it is read. Files without a name on a disk cannot change. 0 or -ENOMEM. */
-static int parts_keep_seen(struct inspect_program *inspection, const char *name, const char *path)
+/*
+ * Keeps which file is looked at, before it is read. found: its name for find_file; NULL: it has none, and cannot
+ * change. 0 or -ENOMEM.
+ */
+static int parts_keep_seen(struct inspect_program *inspection, const char *name, const char *path, const char *found)
 {
-	struct inspect_seen *grown, seen = {.path = NULL};
+	struct inspect_seen *grown, seen = {.name = NULL};
 
-	if (strncmp(path, "/proc/", strlen("/proc/")) == 0 || stat(path, &seen.status) < 0)
+	if (!found || strncmp(found, "/proc/", strlen("/proc/")) == 0 || stat(path, &seen.status) < 0)
 		return 0;
 	grown = realloc(inspection->seen, (inspection->seen_count + 1) * sizeof(*grown));
 	if (!grown)
 		return -ENOMEM;
 	inspection->seen = grown;
-	seen.path = strdup(path);
 	seen.name = strdup(name);
+	seen.found = strdup(found);
 	grown[inspection->seen_count++] = seen;
-	return seen.path && seen.name ? 0 : -ENOMEM;
+	return seen.name && seen.found ? 0 : -ENOMEM;
 }
 
 static bool parts_is_file(const char *path)
@@ -172,35 +195,36 @@ static int parts_take_commands(struct inspect_program *inspection, struct cli_li
 	return r;
 }
 
-/*
- * Looks at a regular file. name: in messages; dir: where its own modules are. 0 or -errno; a message was printed,
- * unless it is -ENOMEM.
- */
-static int parts_look_at_file(struct inspect_program *inspection, const char *name, const char *path, const char *dir,
-			      enum inspect_type type)
-{
-	_cleanup_findings_ struct inspect_findings findings = {0};
-	int r = parts_was_visited(inspection, path, type);
-
-	if (r != 0)
-		return r < 0 ? r : 0;
-	if (!parts_may_look(inspection, &r))
-		return r;
-	r = parts_keep_seen(inspection, name, path);
-	if (r == 0)
-		r = inspect_look_at_file(path, type, inspection->modules.count > 0 ? &inspection->modules : NULL,
-					 &findings, &type);
-	if (r == 0)
-		r = parts_judge_findings(inspection, name, dir, &findings);
-	return r == 0 ? parts_take_commands(inspection, &findings.commands) : r;
-}
-
 /* The directory of a file. Owned; NULL: no memory. */
 static char *parts_get_directory(const char *found)
 {
 	const char *slash = found ? strrchr(found, '/') : NULL;
 
 	return slash ? strndup(found, (size_t)(slash - found)) : strdup(".");
+}
+
+/*
+ * Looks at a regular file. name: in messages; found: its name for find_file, beside which its own modules are; NULL: it
+ * has none. 0 or -errno; a message was printed, unless it is -ENOMEM.
+ */
+static int parts_look_at_file(struct inspect_program *inspection, const char *name, const char *path, const char *found,
+			      enum inspect_type type)
+{
+	_cleanup_findings_ struct inspect_findings findings = {0};
+	_cleanup_free_ char *dir = parts_get_directory(found);
+	int r = dir ? parts_was_visited(inspection, path, type) : -ENOMEM;
+
+	if (r != 0)
+		return r < 0 ? r : 0;
+	if (!parts_may_look(inspection, &r))
+		return r;
+	r = parts_keep_seen(inspection, name, path, found);
+	if (r == 0)
+		r = inspect_look_at_file(path, type, inspection->modules.count > 0 ? &inspection->modules : NULL,
+					 &findings, &type);
+	if (r == 0)
+		r = parts_judge_findings(inspection, name, dir, &findings);
+	return r == 0 ? parts_take_commands(inspection, &findings.commands) : r;
 }
 
 char *inspect_parts_join(const struct inspect_program *inspection, size_t i, const char *name)
@@ -224,27 +248,35 @@ static int parts_look_at_name(struct inspect_program *inspection, const char *na
 	*ret_is_found = false;
 	for (size_t i = 0; r == 0 && (joined = inspect_parts_join(inspection, i, name)); i++) {
 		_cleanup_free_ char *shown = joined, *found = NULL,
-				    *path = inspection->find_file(inspection->data, shown, false, &found),
-				    *dir = parts_get_directory(found);
+				    *path = inspection->find_file(inspection->data, shown, false, &found);
 		const bool is_file = parts_is_file(path);
 
 		*ret_is_found = *ret_is_found || is_file;
-		r = !dir ? -ENOMEM : is_file ? parts_look_at_file(inspection, shown, path, dir, type) : 0;
+		r = is_file ? parts_look_at_file(inspection, shown, path, found, type) : 0;
 	}
 	if (inspection->is_lost && *name != '/')
 		*ret_is_found = false;
 	return r;
 }
 
+/* What a program is looked at as: shells and execvp(3) have a shell run texts that do not name an interpreter. */
+static enum inspect_type parts_get_program_type(const char *path)
+{
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	char start[256];
+	const ssize_t len = fd < 0 ? -1 : pread(fd, start, sizeof(start), 0);
+	const bool is_text = len > 1 && strncmp(start, "#!", 2) != 0 &&
+			     inspect_find_type("", start, (size_t)len) == INSPECT_TYPE_TEXT;
+
+	return is_text ? INSPECT_TYPE_SHELL : INSPECT_TYPE_MAX;
+}
+
 int inspect_parts_look_at_program(struct inspect_program *inspection, const char *name, const char *path,
 				  const char *found)
 {
-	_cleanup_free_ char *dir = parts_get_directory(found);
-
-	if (!dir)
-		return -ENOMEM;
 	/* what is no regular file is left to the start, which tells what is wrong with it */
-	return parts_is_file(path) ? parts_look_at_file(inspection, name, path, dir, INSPECT_TYPE_MAX) : 0;
+	return parts_is_file(path) ? parts_look_at_file(inspection, name, path, found, parts_get_program_type(path))
+				   : 0;
 }
 
 /* What an interpreter runs instead of a script that is no file: the part that is behind the script's name. */
@@ -274,11 +306,11 @@ int inspect_parts_look_at_code(struct inspect_program *inspection, const char *c
 	_cleanup_close_ int fd = memfd_create("callgate-code", MFD_CLOEXEC);
 	struct io_proc_fd_path path = io_proc_fd_path(fd);
 	_cleanup_free_ char *name =
-		inspection->script ? cli_format("code in %s", inspection->script) : strdup("command line");
+		inspection->script ? cli_format("code in %s", inspection->script) : strdup(inspection->source);
 
 	if (fd < 0 || !name || io_write_all(fd, code, strlen(code)) < 0)
 		return -ENOMEM;
-	return parts_look_at_file(inspection, name, path.path, ".", type);
+	return parts_look_at_file(inspection, name, path.path, NULL, type);
 }
 
 /* Looks at a file of Python's in the working directory, if it is there. 0 or -errno. */
@@ -318,6 +350,6 @@ int inspect_parts_look_at_stdin(struct inspect_program *inspection, enum inspect
 	if (!inspection->reads_stdin)
 		return 0;
 	if (fstat(STDIN_FILENO, &status) == 0 && S_ISREG(status.st_mode))
-		return parts_look_at_file(inspection, "standard input", io_proc_fd_path(STDIN_FILENO).path, ".", type);
+		return parts_look_at_file(inspection, "standard input", io_proc_fd_path(STDIN_FILENO).path, NULL, type);
 	return inspect_parts_tell(inspection, "the program is read from standard input, which is no file");
 }

@@ -39,23 +39,22 @@ int inspect_print_text(const char *path, const struct inspect_findings *findings
 	return r;
 }
 
+json_t *inspect_make_finding_json(const struct inspect_finding *finding)
+{
+	return json_pack("{s:o, s:s, s:s, s:o}", "line", finding->line > 0 ? json_integer(finding->line) : json_null(),
+			 "kind", inspect_kind_get_name(finding->kind), "level",
+			 inspect_level_get_name(inspect_kind_get_level(finding->kind)), "what",
+			 report_make_text_json(finding->what));
+}
+
 json_t *inspect_make_json(const char *path, enum inspect_type type, const struct inspect_findings *findings,
 			  enum inspect_level least)
 {
 	json_t *list = json_array();
 
-	for (size_t i = 0; i < findings->count; i++) {
-		const struct inspect_finding *finding = &findings->item[i];
-		enum inspect_level level = inspect_kind_get_level(finding->kind);
-
-		if (level < least)
-			continue;
-		(void)json_array_append_new(
-			list, json_pack("{s:o, s:s, s:s, s:o}", "line",
-					finding->line > 0 ? json_integer(finding->line) : json_null(), "kind",
-					inspect_kind_get_name(finding->kind), "level", inspect_level_get_name(level),
-					"what", report_make_text_json(finding->what)));
-	}
+	for (size_t i = 0; i < findings->count; i++)
+		if (inspect_kind_get_level(findings->item[i].kind) >= least)
+			(void)json_array_append_new(list, inspect_make_finding_json(&findings->item[i]));
 	return json_pack("{s:o, s:s, s:o, s:I}", "file", report_make_text_json(path), "type",
 			 inspect_type_get_name(type), "findings", list, "unlisted", (json_int_t)findings->unlisted);
 }

@@ -12,6 +12,7 @@
 #include "cli/inspect/command.h"
 #include "cli/inspect/parts.h"
 #include "cli/inspect/words.h"
+#include "cli/inspect/wrappers.h"
 #include "policy/findings.h"
 
 #define PROGRAM_DIRECTORIES_MAX 8 /* in which a name may be */
@@ -135,8 +136,7 @@ static int program_look_at_loaded(struct inspect_program *inspection, const stru
 		if (is_node && !strchr("./", command->loaded[i][0]))
 			r = inspect_parts_tell(inspection, "%s: no file that is named by a path", command->loaded[i]);
 		else
-			r = program_look_at_script(inspection, line, command->loaded[i],
-						   is_node ? command->type : INSPECT_TYPE_MAX);
+			r = program_look_at_script(inspection, line, command->loaded[i], command->loaded_type[i]);
 	return r == 0 && command->unseen ? inspect_parts_tell(inspection, "what %s starts or loads", command->unseen)
 					 : r;
 }
@@ -347,15 +347,39 @@ static int program_look_at_line(struct inspect_program *inspection, const struct
 	return r == 0 ? program_look_at_inner(inspection, line, &command) : r;
 }
 
-int inspect_program_look(struct inspect_program *inspection)
+/* Looks at what the environment makes each program load. 0 or -errno. */
+static int program_look_at_variables(struct inspect_program *inspection, const struct program_line *line)
+{
+	struct inspect_command command = {.program = "", .type = INSPECT_TYPE_MAX};
+
+	for (size_t i = 0; i < inspection->variables.count; i++)
+		inspect_read_variable(&command, inspection->variables.item[i]);
+	return program_look_at_loaded(inspection, line, &command);
+}
+
+/* Looks at the command line or, if there is some, at code, unless nothing is looked for. 0 or -errno. */
+static int program_look(struct inspect_program *inspection, const char *code, enum inspect_type type)
 {
 	const struct program_line line = {.argv = inspection->argv};
-	int r;
+	int r = 0;
 
 	if (!inspection->refused && !inspection->warned)
 		return 0;
-	r = program_look_at_line(inspection, &line);
+	r = program_look_at_variables(inspection, &line);
+	if (r == 0)
+		r = code ? program_look_at_code(inspection, &line, code, type)
+			 : program_look_at_line(inspection, &line);
 	return r == 0 && inspection->lacks_files ? inspect_parts_tell(inspection, "further files") : r;
+}
+
+int inspect_program_look(struct inspect_program *inspection)
+{
+	return program_look(inspection, NULL, INSPECT_TYPE_MAX);
+}
+
+int inspect_program_look_at_code(struct inspect_program *inspection, const char *code, enum inspect_type type)
+{
+	return program_look(inspection, code, type);
 }
 
 int inspect_allow_module(struct cli_list *modules, const char *module)
@@ -373,43 +397,17 @@ void inspect_set_default(bool is_wanted, const struct cli_list *modules, uint32_
 	*warned = inspect_level_get_bits(INSPECT_WARNING);
 }
 
-/* Whether the path leads to another file, or to one whose content or attributes were changed since. */
-static bool program_has_changed(const struct inspect_seen *seen)
-{
-	_cleanup_free_ char *dir = seen->path ? strdup(seen->path) : NULL;
-	const struct stat *then = &seen->status;
-	struct stat now;
-	char *slash;
-
-	if (!dir)
-		return true;
-	if (stat(seen->path, &now) == 0)
-		return now.st_dev != then->st_dev || now.st_ino != then->st_ino || now.st_size != then->st_size ||
-		       now.st_ctim.tv_sec != then->st_ctim.tv_sec || now.st_ctim.tv_nsec != then->st_ctim.tv_nsec;
-	/* a scratch directory is gone by now, with all files in it */
-	slash = strrchr(dir, '/');
-	if (slash)
-		*slash = '\0';
-	return stat(dir, &now) == 0;
-}
-
-void inspect_program_tell_changes(const struct inspect_program *inspection)
-{
-	for (size_t i = 0; !inspection->is_quiet && i < inspection->seen_count; i++)
-		if (program_has_changed(&inspection->seen[i]))
-			cli_print_error(inspection->verb, "inspect: %s: was changed after it was looked at",
-					inspection->seen[i].name);
-}
-
 void inspect_program_release(struct inspect_program *inspection)
 {
 	for (size_t i = 0; i < inspection->seen_count; i++) {
-		free(inspection->seen[i].path);
 		free(inspection->seen[i].name);
+		free(inspection->seen[i].found);
 	}
 	free(inspection->seen);
 	free(inspection->why);
 	cli_list_release(&inspection->modules);
+	cli_list_release(&inspection->variables);
 	cli_list_release(&inspection->commands);
 	cli_list_release(&inspection->visited);
+	json_decref(inspection->findings);
 }

@@ -5,22 +5,28 @@
 #ifndef CALLGATE_CLI_INSPECT_PROGRAM_H
 #define CALLGATE_CLI_INSPECT_PROGRAM_H
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/stat.h>
 
+#include "cli/inspect/subject.h"
 #include "cli/options.h"
 
 /* A file that was looked at, and which one that was. */
 struct inspect_seen {
-	char *path, *name; /* owned */
+	char *name;  /* in messages; owned */
+	char *found; /* by which find_file finds it again; owned */
 	struct stat status;
 };
 
 /* What is looked at, and for what. */
 struct inspect_program {
 	const char *verb;         /* for messages */
+	const char *source;       /* what the command line is called in messages */
 	char *const *argv;        /* NULL-ended, not empty */
+	/* variables of its environment, "NAME=VALUE", which may make it run further files */
+	struct cli_list variables;
 	uint32_t refused, warned; /* INSPECT_BITs; both 0: nothing is looked at */
 	struct cli_list modules;  /* what may be imported; empty: everything */
 	bool is_quiet;
@@ -34,6 +40,11 @@ struct inspect_program {
 	void *data;
 	bool lacks_files; /* some files were not looked for, because there were too many */
 	char *why; /* the first finding that refuses the program; owned; NULL: none */
+	/*
+	 * Takes findings that refuse or are warned of as JSON objects, in place of printing them: "file", and as
+	 * inspect_make_finding_json(). Owned; NULL: they are printed.
+	 */
+	json_t *findings;
 
 	/* while it is looked at: */
 	struct cli_list commands;    /* what the shell programs that were looked at last run, as JSON */
@@ -55,8 +66,20 @@ int inspect_allow_module(struct cli_list *modules, const char *module);
 void inspect_set_default(bool is_wanted, const struct cli_list *modules, uint32_t *refused, uint32_t *warned);
 /* Prints what is to be warned of, and sets `why`. 0 or -errno; a message was printed, unless it is -ENOMEM. */
 int inspect_program_look(struct inspect_program *inspection);
-/* Tells which files are other ones than when they were looked at. To be called when what is run has read them. */
+/* The same for code that an interpreter is given, such as a cell of a notebook. argv is not used. */
+int inspect_program_look_at_code(struct inspect_program *inspection, const char *code, enum inspect_type type);
+/*
+ * Calls `tell` with the name of each file that is another one than when it was looked at. To be called when what is run
+ * has read them.
+ */
+void inspect_program_visit_changes(const struct inspect_program *inspection, void *data,
+				   void (*tell)(void *data, const char *name));
+/* Prints them, unless is_quiet. */
 void inspect_program_tell_changes(const struct inspect_program *inspection);
+/* The files that were looked at as JSON, for inspect_program_take_seen() of another process. NULL: no memory. */
+json_t *inspect_program_make_seen(const struct inspect_program *inspection);
+/* 0, -EBADMSG: they are not of this form; or -ENOMEM. */
+int inspect_program_take_seen(struct inspect_program *inspection, const json_t *seen);
 void inspect_program_release(struct inspect_program *inspection);
 
 #endif

@@ -92,22 +92,33 @@ static const struct wrapper wrappers[] = {
 /* Variables that make a program run further files. */
 static const struct {
 	const char *name;
-	bool has_files; /* the value names the files */
+	bool has_files;         /* the value names the files */
+	enum inspect_type type; /* of these; INSPECT_TYPE_MAX: what they are */
 } variables[] = {
-	{"LD_PRELOAD", true}, {"LD_AUDIT", true},    {"BASH_ENV", true},    {"LD_LIBRARY_PATH", false},
-	{"PATH", false},      {"PYTHONPATH", false}, {"PYTHONHOME", false}, {"NODE_OPTIONS", false},
-	{"NODE_PATH", false}, {"PERL5OPT", false},   {"PERL5LIB", false},   {"RUBYOPT", false},
-	{"RUBYLIB", false},
+	{"LD_PRELOAD", true, INSPECT_TYPE_MAX},
+	{"LD_AUDIT", true, INSPECT_TYPE_MAX},
+	{"BASH_ENV", true, INSPECT_TYPE_SHELL},
+	{.name = "LD_LIBRARY_PATH"},
+	{.name = "PATH"},
+	{.name = "PYTHONPATH"},
+	{.name = "PYTHONHOME"},
+	{.name = "NODE_OPTIONS"},
+	{.name = "NODE_PATH"},
+	{.name = "PERL5OPT"},
+	{.name = "PERL5LIB"},
+	{.name = "RUBYOPT"},
+	{.name = "RUBYLIB"},
 };
 
 #define COUNT(table) (sizeof(table) / sizeof((table)[0]))
 
-bool inspect_command_load(struct inspect_command *command, const char *file)
+bool inspect_command_load(struct inspect_command *command, const char *file, enum inspect_type type)
 {
 	if (!file || !*file)
 		return true;
-	if (strpbrk(file, " :") || command->loaded_count == COMMAND_LOADED_MAX)
+	if (strpbrk(file, " :$`") || command->loaded_count == COMMAND_LOADED_MAX)
 		return false;
+	command->loaded_type[command->loaded_count] = type;
 	command->loaded[command->loaded_count++] = file;
 	return true;
 }
@@ -135,7 +146,7 @@ static void wrapper_take_argument(struct inspect_command *command, const struct 
 {
 	if (!argument)
 		return;
-	if (letter == 'L' && !inspect_command_load(command, argument))
+	if (letter == 'L' && !inspect_command_load(command, argument, INSPECT_TYPE_MAX))
 		command->unseen = argument;
 	if (letter == 'S' && wrapper->takes_variables)
 		command->inner_text = argument;
@@ -202,21 +213,20 @@ static const char *wrapper_find_value(const char *word)
 	return equals && equals > word ? equals + 1 : NULL;
 }
 
-/* Notes what a variable does. */
-static void wrapper_read_variable(struct inspect_command *command, const char *variable)
+void inspect_read_variable(struct inspect_command *command, const char *variable)
 {
 	const size_t len = strcspn(variable, "=");
 
 	for (size_t i = 0; i < COUNT(variables); i++)
 		if (strlen(variables[i].name) == len && memcmp(variables[i].name, variable, len) == 0 &&
-		    (!variables[i].has_files || !inspect_command_load(command, variable + len + 1)))
+		    (!variables[i].has_files || !inspect_command_load(command, variable + len + 1, variables[i].type)))
 			command->unseen = variables[i].name;
 }
 
 static char *const *wrapper_skip_variables(struct inspect_command *command, char *const *argv)
 {
 	for (; *argv && strchr(*argv, '='); argv++)
-		wrapper_read_variable(command, *argv);
+		inspect_read_variable(command, *argv);
 	return argv;
 }
 

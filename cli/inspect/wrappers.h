@@ -10,7 +10,13 @@
  */
 bool inspect_read_wrapper(struct inspect_command *command, const char *name, char *const *argv);
 
-/* Adds a file to those that run first; the empty text is none. False: the text lists several, or there is no room. */
-bool inspect_command_load(struct inspect_command *command, const char *file);
+/* Notes what a variable of the environment does, "NAME=VALUE": sets loaded and unseen. */
+void inspect_read_variable(struct inspect_command *command, const char *variable);
+
+/*
+ * Adds a file to those that run first; the empty text is none. type: as which; INSPECT_TYPE_MAX: what it is. False: the
+ * text lists several, or is one that a shell or the loader expands, or there is no room.
+ */
+bool inspect_command_load(struct inspect_command *command, const char *file, enum inspect_type type);
 
 #endif

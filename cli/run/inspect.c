@@ -46,6 +46,7 @@ int run_inspect_program(struct run *run, struct inspect_program *ret_inspection)
 {
 	const struct policy_settings *settings = policy_get_settings(run->program_phase.policy);
 	struct inspect_program inspection = {.verb = "run",
+					     .source = "command line",
 					     .argv = run->options.argv,
 					     .refused = settings->refused_findings,
 					     .warned = settings->warned_findings,

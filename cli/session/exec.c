@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "cli/options.h"
+#include "cli/session/looking.h"
 #include "cli/session/request.h"
 #include "cli/session/session.h"
 #include "keeper/capture.h"
@@ -32,7 +33,9 @@ struct exec_client {
 	int socket_fd, signal_fd;
 	struct stdin_relay stdin_relay;
 	struct capture out, err;
+	struct session_inspection inspection;
 	struct terminal terminal; /* callgate's terminal; used with --tty after the program's start */
+	json_t *environment;      /* of the request; owned */
 	json_t *result;           /* the result of the program; owned; NULL: the program has not ended */
 	bool no_answer_will_come;      /* the program ended or was left, or its session is gone */
 	bool stops_waiting_for_output; /* do not wait for the ended program's last output */
@@ -119,6 +122,18 @@ static int exec_begin_terminal(struct exec_client *exec, int master_fd)
 	return error;
 }
 
+/* Looks at the program first, if the session's policy or --inspect wants that. Returns the exit status. */
+static int exec_look_at_program(struct exec_client *exec, char *const *argv)
+{
+	const int error =
+		session_inspection_init(&exec->inspection, exec->socket_fd, &exec->options, exec->environment);
+
+	if (error == 0)
+		return session_inspection_look(&exec->inspection, argv);
+	cli_print_error("session", "the program cannot be looked at: %s", strerror(-error));
+	return CLI_EXIT_ERROR;
+}
+
 /* Sends the request to start the program, with its standard streams, to the session. Returns the exit status. */
 static int exec_ask_for_program(struct exec_client *exec, char *const *argv)
 {
@@ -129,7 +144,8 @@ static int exec_ask_for_program(struct exec_client *exec, char *const *argv)
 		cli_print_error("session", "arguments must be UTF-8 text");
 		return CLI_EXIT_ERROR;
 	}
-	error = session_inspect_program(exec->socket_fd, &exec->options, json_object_get(wish, "env"), argv);
+	exec->environment = json_incref(json_object_get(wish, "env"));
+	error = exec_look_at_program(exec, argv);
 	if (error != CLI_EXIT_OK) {
 		json_decref(wish);
 		return error;
@@ -343,6 +359,8 @@ static void exec_release(struct exec_client *exec)
 	capture_release(&exec->out);
 	capture_release(&exec->err);
 	json_decref(exec->result);
+	session_inspection_release(&exec->inspection);
+	json_decref(exec->environment);
 	cli_list_release(&exec->options.env);
 }
 
@@ -364,6 +382,14 @@ static int exec_check_arguments(const struct exec_options *options, int argc, ch
 		return CLI_EXIT_ERROR;
 	}
 	return CLI_OPTIONS_PARSED;
+}
+
+/* Tells which files were changed after they were looked at, unless the program goes on. */
+static void exec_tell_changes(struct exec_client *exec, int dir_fd, const char *name)
+{
+	_cleanup_close_ int fd = exec->exits_before_program_ends ? -1 : session_client_connect(dir_fd, name, 0);
+
+	session_inspection_tell_changes(&exec->inspection, fd);
 }
 
 int session_main_exec(int argc, char **argv)
@@ -395,6 +421,7 @@ int session_main_exec(int argc, char **argv)
 		if (status == CLI_EXIT_OK) {
 			exec_relay_until_end(&exec);
 			terminal_leave_raw_mode(&exec.terminal);
+			exec_tell_changes(&exec, dir_fd, name);
 			status = exec_report_result(&exec);
 		}
 	}

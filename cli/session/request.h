@@ -19,10 +19,4 @@ struct exec_options {
 /* Makes the request "exec" (supervisor/session/session.h), owned by the caller. NULL: an argument is not UTF-8. */
 json_t *exec_make_request(const struct exec_options *options, char *const *argv);
 
-/*
- * Looks at the program, if the session's policy or --inspect wants that, through the connection by which it is then
- * asked for. env: of the request. CLI_EXIT_OK, or the exit status with a message.
- */
-int session_inspect_program(int socket_fd, const struct exec_options *options, const json_t *env, char *const *argv);
-
 #endif

@@ -163,6 +163,7 @@ int cli_main_session(int argc, char **argv)
 	static const struct cli_verb verbs[] = {
 		{"create", session_main_create, "make a session and print its id"},
 		{"exec", session_main_exec, "run a program in it"},
+		{"inspect", session_main_inspect, "look at what a program of it would run"},
 		{"checkpoint", session_main_checkpoint, "keep what its workspace is"},
 		{"restore", session_main_restore, "make its workspace what it was at a checkpoint"},
 		{"list", session_main_list, "list this user's sessions and what runs in them"},

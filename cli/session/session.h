@@ -15,6 +15,7 @@ int session_connect(int dir_fd, const char *id, char **ret_name);
 
 int session_main_create(int argc, char **argv);
 int session_main_exec(int argc, char **argv);
+int session_main_inspect(int argc, char **argv);
 int session_main_checkpoint(int argc, char **argv);
 int session_main_restore(int argc, char **argv);
 int session_main_list(int argc, char **argv);

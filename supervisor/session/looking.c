@@ -1,19 +1,52 @@
 /* "inspect" of the policy: clients look at files before they start a program, and then say that they have. */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include "audit/audit.h"
 #include "base/cleanup.h"
 #include "policy/policy.h"
 #include "supervisor/environment.h"
 #include "supervisor/lookup.h"
 #include "supervisor/session/private.h"
 
+#define LOOKING_RECORDED_BYTES_MAX 1000 /* of each text of a client that is put on record */
+
 bool looking_is_wanted(const struct session *session)
 {
 	const struct policy_settings *settings = policy_get_settings(session->sandbox->policy);
 
 	return settings->refused_findings || settings->warned_findings || settings->module_count > 0;
+}
+
+/* A text of a request, shortened. Owned; NULL: there is none, or no memory. */
+static char *looking_copy_text(const json_t *asked, const char *key)
+{
+	const char *text = json_string_value(json_object_get(asked, key));
+
+	return text ? strndup(text, LOOKING_RECORDED_BYTES_MAX) : NULL;
+}
+
+void looking_record_refusal(const struct session *session, const json_t *asked)
+{
+	_cleanup_free_ char *path = looking_copy_text(asked, "path"), *why = looking_copy_text(asked, "why");
+	const struct audit_net event = {.event_name = "inspect", .cause = why};
+	const struct audit_record record = {.pid = getpid(),
+					    .tid = getpid(),
+					    .net = &event,
+					    .path = path,
+					    .path_len = path ? strlen(path) : 0,
+					    .verdict = VERDICT_DENY,
+					    .effect = AUDIT_EFFECT_REFUSED,
+					    .rule = "inspect",
+					    .reason = "inspect"};
+	struct audit_outcome_location location = {0};
+
+	if (audit_begin_record(session->sandbox->audit, &record, &location) == 0)
+		audit_end_record(session->sandbox->audit, location, -EACCES, 0);
 }
 
 /* What the policy says of inspecting. A new reference; NULL: nothing. */

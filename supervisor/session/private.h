@@ -159,6 +159,8 @@ void pausing_forget_client(struct session *session, struct client *client);
 bool looking_is_wanted(const struct session *session);
 /* Answers with what is to be looked for, and with the file that the client asks for. */
 void looking_answer(const struct session *session, struct client *client, const json_t *asked);
+/* Records that a client has not asked for a program because of what was found in it. */
+void looking_record_refusal(const struct session *session, const json_t *asked);
 
 /* ---- requests.c ---- */
 

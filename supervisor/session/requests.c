@@ -175,7 +175,8 @@ static void client_hold_session(struct session *session, struct client *client)
 	session->holding_client_count += !client->holds_session;
 	client->holds_session = true;
 	/* A path that is not UTF-8 is left out. */
-	clients_send(client, json_pack("{s:s, s:o*}", "session", session->options->run_id, "workdir",
+	clients_send(client, json_pack("{s:s, s:b, s:o*}", "session", session->options->run_id, "inspects",
+				       looking_is_wanted(session), "workdir",
 				       json_string(policy_get_settings(session->sandbox->policy)->workdir)));
 }
 
@@ -223,6 +224,8 @@ static void client_handle_message(struct session *session, struct client *client
 		client_list_programs(session, client);
 	else if (op && !client->program && strcmp(op, "look") == 0)
 		looking_answer(session, client, asked);
+	else if (op && !client->program && strcmp(op, "refused") == 0)
+		looking_record_refusal(session, asked);
 	else if (op && !client->program && strcmp(op, "usage") == 0)
 		client_tell_usage(session, client);
 	else if (op && !client->program && strcmp(op, "pause") == 0)

@@ -17,8 +17,11 @@
  *       answers: {"session": "…", "inspect": {"refuse": BITS, "warn": BITS, "modules": [...]}, "path": "/…"}: what the
  *       policy says of inspecting, if it does, and, with a descriptor to read, the file that a program would find by
  *       this path, or as a program along PATH; without "path": none, or none that programs may read or execute
+ *   {"op": "refused", "path": "…", "why": "…"}
+ *       puts on record that the client does not ask for a program because of what it has found; no answer
  *   {"op": "hold"}
- *       answers: {"session": "…", "workdir": "/…"}. The session ends when this client hangs up, and is not idle before.
+ *       answers: {"session": "…", "inspects": BOOL, "workdir": "/…"}: whether the policy says "inspect". The session
+ *       ends when this client hangs up, and is not idle before.
  *   {"op": "list"}
  *       answers: {"session": "…", "started": N, "programs": [...], "unlisted": N}: how many more run than are listed
  *   {"op": "usage"}

@@ -54,11 +54,44 @@ runs harmless --inspect "$id" -- python3 good.py
 refused --inspect "$id" -- python3 -c "$(cat "$T/w/bad.py")"
 refused --inspect -i "$id" -- python3 - <"$T/w/bad.py"
 refused --inspect "$id" -- python3 -m bad
+echo 'python3 bad.py' >"$T/w/bad.sh"
+refused --inspect "$id" -- sh bad.sh
+refused --inspect -e BASH_ENV=bad.sh "$id" -- bash -c :
+# What was changed between the look and the end: replaced, removed; not what is as it was.
+cp "$T/w/good.py" "$T/w/gone.py"
+runs harmless --inspect "$id" -- sh -c \
+	'cp -p good.py n; mv n good.py; python3 good.py; python3 own.py >n; rm gone.py; python3 gone.py 2>n; :'
+[ "$(sort "$T/err")" = 'callgate session: inspect: gone.py: was changed after it was looked at
+callgate session: inspect: good.py: was changed after it was looked at' ] || fail "changed: $(cat "$T/err")"
+runs harmless --inspect -q "$id" -- sh -c 'cp -p good.py n; mv n good.py; python3 good.py'
+[ ! -s "$T/err" ] || fail "changed, quietly: $(cat "$T/err")"
+session inspect "$id" python3 bad.py >"$T/out" 2>"$T/err"
+if [ $? != 126 ] || [ -s "$T/out" ] || ! grep -q 'would not be started: bad.py:2: ' "$T/err"; then
+	fail "session inspect: $(cat "$T/out" "$T/err")"
+fi
+session inspect --json -q "$id" -- python3 good.py >"$T/seen" || fail "session inspect: $?"
+jq -e '.refused == false and .findings == [] and [.seen[].name] == ["python3", "good.py"]' "$T/seen" >/dev/null ||
+	fail "session inspect --json: $(cat "$T/seen")"
+for request in '' '[]' '{}' '{"argv": []}' '{"argv": [1]}' '{"code": "x"}' '{"code": "x", "type": "y"}' \
+	'{"argv": ["true"], "cwd": 1}' '{"argv": ["true"], "env": []}' '{"seen": [{}]}' '{"seen": 1}'; do
+	echo "$request" | session inspect --request "$id" >"$T/out" 2>"$T/err"
+	if [ $? != 125 ] || [ -s "$T/out" ] || ! grep -q 'standard input: ' "$T/err"; then
+		fail "$request: $(cat "$T/out" "$T/err")"
+	fi
+done
+echo '{"code": "eval(x)", "type": "python"}' | session inspect --request "$id" >"$T/out" || fail "code: $?"
+jq -e '.findings[0] | .file == "code" and .kind == "dynamic"' "$T/out" >/dev/null || fail "code: $(cat "$T/out")"
+session inspect --request "$id" <"$T/seen" >"$T/out" && touch "$T/w/good.py"
+jq -e '.changed == []' "$T/out" >/dev/null || fail "unchanged: $(cat "$T/out")"
+session inspect --request "$id" <"$T/seen" >"$T/out"
+jq -e '.changed == ["good.py"]' "$T/out" >/dev/null || fail "changed: $(cat "$T/out")"
 session stop "$id"
 
 # ---- with it: always, and a client that does not look is told ----
-make inspect
+make inspect --audit "$T/audit"
 refused "$id" -- python3 bad.py
+grep -q '"event":"inspect","cause":"bad.py:2: .*"path":"python3".*"verdict":"deny"' "$T/audit" ||
+	fail "no record: $(grep inspect "$T/audit")"
 runs harmless "$id" -- python3 good.py
 cat >"$T/client.py" <<'END2'
 import json, os, socket, sys

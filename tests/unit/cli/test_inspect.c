@@ -276,6 +276,8 @@ START_TEST(test_commands_with_more)
 		{{"env", "LD_PRELOAD=./x.so", "ls"}, "./x.so", NULL, NULL, false},
 		{{"env", "LD_PRELOAD=a.so:b.so", "ls"}, NULL, "LD_PRELOAD", NULL, false},
 		{{"env", "A=1", "NODE_OPTIONS=-r x", "ls"}, NULL, "NODE_OPTIONS", NULL, false},
+		{{"env", "BASH_ENV=rc", "ls"}, "rc", NULL, NULL, false},
+		{{"env", "BASH_ENV=`x`", "ls"}, NULL, "BASH_ENV", NULL, false},
 		{{"env", "LD_PRELOAD=", "PATHS=x", "ls"}, NULL, NULL, NULL, false},
 		{{"/lib/ld-linux.so.2", "--preload", "./x.so", "ls"}, "./x.so", NULL, NULL, false},
 		{{"env", "-i", "-S", "sh s", "x"}, NULL, NULL, "sh s", false},

@@ -1,0 +1,156 @@
+/* Looks at a program of a session before it is asked for, and which files were changed by its end. */
+#include "cli/session/looking.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup-json.h"
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "keeper/session-client.h"
+
+/* Asks the session for a file, or, with a NULL name, what is looked for. The answer is owned; NULL: none. */
+static json_t *look_ask(const struct session_inspection *look, const char *name, bool is_program, int *ret_fd)
+{
+	json_t *asked = json_pack("{s:s, s:s*, s:b, s:s*, s:s*}", "op", "look", "path", name, "program", is_program,
+				  "cwd", look->cwd, "PATH", json_string_value(json_object_get(look->env, "PATH")));
+	json_t *answer = NULL;
+
+	if (!asked || session_client_send(look->socket_fd, asked, NULL, 0) < 0 ||
+	    session_client_receive(look->socket_fd, &answer, ret_fd) < 0)
+		return NULL;
+	return answer;
+}
+
+/* Finds a file in the session, which opens it. The path is that of the descriptor, which session_look keeps. */
+static char *look_find_file(void *data, const char *name, bool is_program, char **ret_name)
+{
+	struct session_inspection *look = data;
+	_cleanup_close_ int fd = -1;
+	_cleanup_json_ json_t *answer =
+		look->file_count < LOOK_FILES_MAX ? look_ask(look, name, is_program, &fd) : NULL;
+	const char *found = json_string_value(json_object_get(answer, "path"));
+
+	look->program.lacks_files = look->program.lacks_files || look->file_count == LOOK_FILES_MAX;
+
+	if (fd < 0 || !found)
+		return NULL;
+	look->file_fd[look->file_count++] = fd;
+	if (ret_name)
+		*ret_name = strdup(found);
+	return strdup(io_proc_fd_path(steal_fd(&fd)).path);
+}
+
+/* Takes what the session's policy says. 0, or not 0 when out of memory. */
+static int look_take_settings(const json_t *settings, struct inspect_program *inspection)
+{
+	const json_t *module, *modules = json_object_get(settings, "modules");
+	int error = 0;
+	size_t i;
+
+	inspection->refused = (uint32_t)json_integer_value(json_object_get(settings, "refuse"));
+	inspection->warned = (uint32_t)json_integer_value(json_object_get(settings, "warn"));
+	json_array_foreach(modules, i, module) error =
+		error ? error : inspect_allow_module(&inspection->modules, json_string_value(module));
+	return error;
+}
+
+/* Takes the variables of the request. PATH is for the session, which looks for programs. 0 or -ENOMEM. */
+static int look_take_variables(const json_t *env, struct inspect_program *inspection)
+{
+	const char *name;
+	const json_t *value;
+	int r = 0;
+
+	json_object_foreach((json_t *)(uintptr_t)env, name, value)
+	{ /* cppcheck does not know the macro */
+		if (r == 0 && strcmp(name, "PATH") != 0 && json_is_string(value))
+			r = cli_list_add_owned(&inspection->variables,
+					       cli_format("%s=%s", name, json_string_value(value)));
+	}
+	return r;
+}
+
+/* Closes the files that were found. */
+static void look_close_files(struct session_inspection *look)
+{
+	while (look->file_count > 0)
+		close_fd(&look->file_fd[--look->file_count]);
+}
+
+int session_inspection_init(struct session_inspection *look, int socket_fd, const struct exec_options *options,
+			    const json_t *env)
+{
+	_cleanup_json_ json_t *answer = NULL;
+	int r;
+
+	*look = (struct session_inspection){
+		.socket_fd = socket_fd,
+		.cwd = options->cwd,
+		.env = env,
+		.program = {.verb = "session",
+			    .source = "command line",
+			    .is_quiet = options->quiet,
+			    .reads_stdin = options->interactive,
+			    .find_file = look_find_file,
+			    .data = look},
+	};
+	answer = look_ask(look, NULL, false, NULL);
+	r = answer ? look_take_settings(json_object_get(answer, "inspect"), &look->program) : -ECONNRESET;
+	r = r < 0 ? r : look_take_variables(env, &look->program);
+	inspect_set_default(options->inspects, &look->program.modules, &look->program.refused, &look->program.warned);
+	return r;
+}
+
+/* Has the session put on record that the program is not asked for. */
+static void look_record_refusal(const struct session_inspection *look)
+{
+	json_t *told = json_pack("{s:s, s:s*, s:s}", "op", "refused", "path",
+				 look->program.argv ? *look->program.argv : NULL, "why", look->program.why);
+
+	/* without memory, or when the session has ended, nothing is started, either */
+	if (told)
+		(void)session_client_send(look->socket_fd, told, NULL, 0);
+}
+
+int session_inspection_find(struct session_inspection *look, char *const *argv)
+{
+	int r;
+
+	look->program.argv = argv;
+	r = inspect_program_look(&look->program);
+	look_close_files(look);
+	return r;
+}
+
+int session_inspection_look(struct session_inspection *look, char *const *argv)
+{
+	const int r = session_inspection_find(look, argv);
+
+	if (r < 0) {
+		cli_print_error("session", "the program cannot be looked at: %s", strerror(-r));
+		return CLI_EXIT_ERROR;
+	}
+	if (!look->program.why)
+		return CLI_EXIT_OK;
+	look_record_refusal(look);
+	cli_print_error("session", "not started, because of what was found in it: %s", look->program.why);
+	return CLI_EXIT_EXEC_REFUSED;
+}
+
+void session_inspection_tell_changes(struct session_inspection *look, int socket_fd)
+{
+	if (socket_fd < 0 || look->program.seen_count == 0)
+		return;
+	look->socket_fd = socket_fd;
+	inspect_program_tell_changes(&look->program);
+	look_close_files(look);
+}
+
+void session_inspection_release(struct session_inspection *look)
+{
+	look_close_files(look);
+	inspect_program_release(&look->program);
+}
