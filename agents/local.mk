@@ -30,6 +30,7 @@ libcallgate_agents_a_SOURCES += \
 	agents/e2b/interpreter.c \
 	agents/e2b/keys.c \
 	agents/e2b/log.c \
+	agents/e2b/looking.c \
 	agents/e2b/main.c \
 	agents/e2b/management.c \
 	agents/e2b/metrics.c \
@@ -79,9 +80,13 @@ libcallgate_agents_a_SOURCES += \
 	agents/sandbox/create.c \
 	agents/sandbox/fileop.c \
 	agents/sandbox/fileop.h \
+	agents/sandbox/host-command.c \
+	agents/sandbox/host-command.h \
 	agents/sandbox/input.c \
 	agents/sandbox/input.h \
 	agents/sandbox/launcher.c \
+	agents/sandbox/look.c \
+	agents/sandbox/look.h \
 	agents/sandbox/open-files.c \
 	agents/sandbox/private.h \
 	agents/sandbox/program.c \

@@ -20,8 +20,7 @@ CALLGATE_SOURCES += \
 	cli/agents/approve.c \
 	cli/agents/execute.c \
 	cli/agents/mcp.c \
-	cli/agents/serve.c \
-	cli/agents/templates.c
+	cli/agents/serve.c
 CALLGATE_SOURCES += \
 	cli/audit/anchor.c \
 	cli/audit/anchor.h \

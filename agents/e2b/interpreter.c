@@ -30,6 +30,10 @@ struct execution {
 	struct e2b_context *context;
 	struct e2b_call *call;
 	struct context_run *run;
+	struct sandbox_look *look; /* at the code, before it runs; NULL: none, or ended */
+	char *code;                /* owned; NULL once it runs */
+	json_t *env, *looked;      /* owned; the answer of the look, NULL: none */
+	char *refusal;             /* why the code is not run; owned; NULL: it is */
 };
 
 /* ---- contexts ---- */
@@ -62,6 +66,18 @@ static void interpreter_answer_not_found(struct http_request *request, const cha
 	interpreter_answer_error(request, 404, text);
 }
 
+static void execution_free(struct execution *execution)
+{
+	sandbox_look_free(execution->look);
+	if (execution->run)
+		context_run_free(execution->run);
+	json_decref(execution->env);
+	json_decref(execution->looked);
+	free(execution->code);
+	free(execution->refusal);
+	free(execution);
+}
+
 static void e2b_context_free(struct e2b_context *context)
 {
 	slist_remove(context->box->contexts, context, next);
@@ -69,9 +85,8 @@ static void e2b_context_free(struct e2b_context *context)
 		struct execution *execution = context->executions;
 
 		context->executions = execution->next;
-		context_run_free(execution->run);
 		e2b_call_abort(execution->call);
-		free(execution);
+		execution_free(execution);
 	}
 	if (context->interpreter)
 		context_free(context->interpreter);
@@ -166,6 +181,8 @@ void contexts_start_default_python(struct e2b_sandbox *box)
 
 /* ---- running code in a context ---- */
 
+static void executions_start_next(struct e2b_context *context);
+
 static void execution_unlink(struct execution *execution)
 {
 	slist_remove(execution->context->executions, execution, next);
@@ -215,34 +232,42 @@ static void execution_on_event(void *data, const json_t *event)
 	execution_write_event(data, sent_event);
 }
 
-static void execution_on_end(void *data)
+/* Ends the answer, and frees the execution. */
+static void execution_end(struct execution *execution)
 {
-	struct execution *execution = data;
 	_cleanup_json_ json_t *end = json_pack("{s:s}", "type", "end_of_execution");
 
 	execution_write_event(execution, end);
 	http_end_stream(execution->call->request);
 	execution_unlink(execution);
 	e2b_call_finish(execution->call);
-	context_run_free(execution->run);
-	free(execution);
+	execution_free(execution);
+}
+
+static void execution_on_end(void *data)
+{
+	struct execution *execution = data;
+
+	e2b_tell_changes(execution->context->box, execution->looked, execution->context->cwd);
+	execution_end(execution);
 }
 
 /* The client has hung up, or the sandbox ends: interrupts the code, so that the context is free for other code. */
 static void execution_on_cancel(void *data)
 {
 	struct execution *execution = data;
+	struct e2b_context *context = execution->context;
 
 	execution_unlink(execution);
-	context_run_free(execution->run);
-	free(execution);
+	execution_free(execution);
+	executions_start_next(context);
 }
 
 /* Starts the context's interpreter, unless it runs, and queues the code. 0 or -errno. */
-static int execution_run_code(struct execution *execution, const char *code, const json_t *env)
+static int execution_run_code(struct execution *execution)
 {
-	const struct context_run_options options = {.code = code,
-						    .env = env,
+	const struct context_run_options options = {.code = execution->code,
+						    .env = execution->env,
 						    .on_event = execution_on_event,
 						    .on_end = execution_on_end,
 						    .data = execution};
@@ -251,31 +276,14 @@ static int execution_run_code(struct execution *execution, const char *code, con
 	return error < 0 ? error : context_run_code(execution->context->interpreter, &options, &execution->run);
 }
 
-/* Runs code in a context, and answers with its events as they come, or with an error. */
-static void execution_start(struct e2b_context *context, struct http_request *request, const char *code,
-			    const json_t *env)
+/* Answers that the code cannot be run, and frees the execution. */
+static void execution_answer_error(struct execution *execution, int error)
 {
-	struct execution *execution = calloc(1, sizeof(*execution));
-	int error = -ENOMEM;
+	struct http_request *request = execution->call->request;
 
-	if (execution) {
-		execution->context = context;
-		execution->call = e2b_call_create(context->box, request, execution_on_cancel, execution);
-		execution->next = context->executions;
-		context->executions = execution;
-	}
-	if (execution && execution->call)
-		error = execution_run_code(execution, code, env);
-	if (error == 0) { /* the code runs now; its events are sent as they come */
-		http_begin_stream(request, 200, "application/x-ndjson", -1, execution_on_room, execution);
-		return;
-	}
-	if (execution) {
-		execution_unlink(execution);
-		if (execution->call)
-			e2b_call_finish(execution->call);
-	}
-	free(execution);
+	execution_unlink(execution);
+	e2b_call_finish(execution->call);
+	execution_free(execution);
 	interpreter_answer_error(request,
 				 error == -EAGAIN   ? 429
 				 : error == -EINVAL ? 422
@@ -283,6 +291,115 @@ static void execution_start(struct e2b_context *context, struct http_request *re
 				 error == -EAGAIN   ? "too many runs wait in this context"
 				 : error == -EINVAL ? "\"env_vars\" has a name or value that is no variable's"
 						    : "the code could not be started");
+}
+
+/* Answers with an error, as code does that fails. Frees the execution. */
+static void execution_refuse(struct execution *execution)
+{
+	_cleanup_json_ json_t *event = json_pack("{s:s, s:s, s:s, s:s}", "type", "error", "name", "Refused", "value",
+						 execution->refusal, "traceback", execution->refusal);
+
+	http_begin_stream(execution->call->request, 200, "application/x-ndjson", -1, execution_on_room, execution);
+	execution_write_event(execution, event);
+	execution_end(execution);
+}
+
+/* Runs the code, or answers with an error. */
+static void execution_start(struct execution *execution)
+{
+	const int error = execution->refusal ? 0 : execution_run_code(execution);
+
+	if (error < 0) {
+		execution_answer_error(execution, error);
+	} else if (execution->refusal) {
+		execution_refuse(execution);
+	} else { /* the code runs now; its events are sent as they come */
+		free(steal_pointer(&execution->code));
+		http_begin_stream(execution->call->request, 200, "application/x-ndjson", -1, execution_on_room,
+				  execution);
+	}
+}
+
+/* Starts what was looked at, in the order in which it came: until what is still being looked at. */
+static void executions_start_next(struct e2b_context *context)
+{
+	struct execution *execution = context->executions;
+
+	while (execution && !execution->look) {
+		const bool is_new = execution->code != NULL;
+
+		if (is_new)
+			execution_start(execution); /* which may end it */
+		execution = is_new ? context->executions : execution->next;
+	}
+}
+
+static void execution_on_looked(void *data, const json_t *answer, const char *why)
+{
+	struct execution *execution = data;
+	struct e2b_context *context = execution->context;
+
+	execution->look = NULL;
+	execution->looked = json_incref((json_t *)(uintptr_t)answer);
+	execution->refusal = e2b_judge_look(context->box, context->language, answer, why);
+	executions_start_next(context);
+}
+
+/* Looks at the code first. 0 or -errno. */
+static int execution_start_look(struct execution *execution)
+{
+	const struct e2b_context *context = execution->context;
+	const struct sandbox_look_options options = {.callgate_path = context->box->e2b->options.callgate_path,
+						     .code = execution->code,
+						     .language = context->language,
+						     .env = execution->env,
+						     .cwd = context->cwd,
+						     .on_end = execution_on_looked,
+						     .data = execution};
+
+	return sandbox_look_start(context->box->sandbox, &options, &execution->look);
+}
+
+/* Adds a request to run code to the context's. NULL: no memory. */
+static struct execution *execution_add(struct e2b_context *context, struct http_request *request, const char *code,
+				       json_t *env)
+{
+	struct execution *execution = calloc(1, sizeof(*execution));
+
+	if (!execution)
+		return NULL;
+	execution->context = context;
+	execution->code = strdup(code);
+	execution->env = json_incref(env);
+	execution->call =
+		execution->code ? e2b_call_create(context->box, request, execution_on_cancel, execution) : NULL;
+	if (!execution->call) {
+		execution_free(execution);
+		return NULL;
+	}
+	slist_append(context->executions, execution, next);
+	return execution;
+}
+
+/* Runs code in a context, and answers with its events as they come, or with an error. */
+static void execution_begin(struct e2b_context *context, struct http_request *request, const char *code, json_t *env)
+{
+	struct execution *execution = NULL;
+	int error = slist_count(context->executions, next) < CONTEXT_RUNS_MAX ? -ENOMEM : -EAGAIN;
+
+	if (error == -ENOMEM)
+		execution = execution_add(context, request, code, env);
+	if (!execution) {
+		interpreter_answer_error(request, error == -EAGAIN ? 429 : 500,
+					 error == -EAGAIN ? "too many runs wait in this context"
+							  : "the code could not be started");
+		return;
+	}
+	error = sandbox_wants_looks(context->box->sandbox) ? execution_start_look(execution) : 0;
+	if (error < 0)
+		execution_answer_error(execution, error);
+	else
+		executions_start_next(context);
 }
 
 static const char unknown_language_message[] =
@@ -329,7 +446,7 @@ static void interpreter_execute_code(struct e2b_sandbox *box, struct http_reques
 	}
 	context = execution_find_context(box, request, body);
 	if (context)
-		execution_start(context, request, code, env);
+		execution_begin(context, request, code, env);
 }
 
 /* ---- requests ---- */

@@ -4,6 +4,7 @@
 
 #include "agents/e2b/e2b.h"
 #include "agents/http/http.h"
+#include "agents/sandbox/look.h"
 #include "agents/sandbox/sandbox.h"
 #include "base/cleanup-json.h"
 #include "base/sha256.h"
@@ -146,6 +147,7 @@ struct e2b_sandbox {
 	size_t unfetched_event_bytes;   /* JSON length of the file events that clients have not fetched yet */
 	unsigned port_request_count;    /* requests for ports of the sandbox that are in progress */
 	struct e2b_context *contexts;
+	struct e2b_changes *changes; /* files that were looked at, and are looked at again now */
 	struct e2b_call *calls; /* requests of clients that wait for something in the sandbox */
 };
 
@@ -330,6 +332,18 @@ json_t *e2b_make_environment(const struct e2b_sandbox *box, const json_t *reques
 char *e2b_make_path_absolute(const char *path);
 /* Ends all programs of the sandbox, and cuts the connections of their subscribers. */
 void processes_end_all(struct e2b_sandbox *box);
+
+/* ---- looking.c: what is looked at before it runs ---- */
+
+/*
+ * Judges what a look (agents/sandbox/look.h) has found in a program, or in code. A refusal is put on record, and the
+ * findings are in the server's log. program: for these. Owned: why it is not to be started; NULL: it may be.
+ */
+char *e2b_judge_look(const struct e2b_sandbox *box, const char *program, const json_t *answer, const char *why);
+/* Has the server's log tell which files of the look were changed since. looked NULL: there was no look. */
+void e2b_tell_changes(struct e2b_sandbox *box, const json_t *looked, const char *cwd);
+/* Forgets the changes that are still looked for. */
+void e2b_changes_free_all(struct e2b_sandbox *box);
 
 /* ---- files: filesystem.c, files.c ---- */
 

@@ -28,9 +28,12 @@ struct process_subscriber {
 static void process_free(struct e2b_process *process)
 {
 	slist_remove(process->box->processes, process, next);
+	sandbox_look_free(process->look);
 	sandbox_program_free(process->program);
+	json_decref(process->looked);
 	json_decref(process->config);
 	free(process->tag);
+	free(process->cwd);
 	free(process);
 }
 
@@ -41,6 +44,8 @@ static void process_update_output_pause(struct e2b_process *process)
 {
 	bool is_paused = false;
 
+	if (!process->program) /* it has no output yet */
+		return;
 	for (const struct process_subscriber *subscriber = process->subscribers; subscriber;
 	     subscriber = subscriber->next)
 		is_paused |= subscriber->is_slow;
@@ -192,6 +197,7 @@ static void process_on_end(void *data, const json_t *result)
 	slist_remove(process->box->processes, process, next);
 	process->box->ended_programs_cpu_ms += (uint64_t)json_integer_value(json_object_get(result, "cpu_ms"));
 	keys_charge_cpu(process->box, process->box->ended_programs_cpu_ms);
+	e2b_tell_changes(process->box, process->looked, process->cwd);
 	if (!error && !is_late)
 		process_send_to_subscribers(process, process_describe_end(result));
 	while (process->subscribers) {
@@ -286,12 +292,15 @@ static struct e2b_process *process_create(struct e2b_sandbox *box, const json_t 
 	struct e2b_process *process = calloc(1, sizeof(*process));
 	const char *tag = connect_get_text(message, "tag", NULL);
 	const json_t *stdin_wish = connect_get_member(message, "stdin", NULL);
+	const json_t *config = connect_get_member(message, "process", NULL);
+	const char *cwd = connect_get_text(config, "cwd", NULL);
 
 	if (!process)
 		return NULL;
 	process->box = box;
-	process->config = process_copy_config(connect_get_member(message, "process", NULL));
+	process->config = process_copy_config(config);
 	process->tag = tag ? strdup(tag) : NULL;
+	process->cwd = cwd && *cwd ? e2b_make_path_absolute(cwd) : NULL;
 	process->has_terminal = connect_get_member(message, "pty", NULL) != NULL;
 	process->columns = TERMINAL_COLUMNS_DEFAULT;
 	process->rows = TERMINAL_ROWS_DEFAULT;
@@ -304,15 +313,14 @@ static struct e2b_process *process_create(struct e2b_sandbox *box, const json_t 
 }
 
 /* Starts the program that a client asks for. 0 or -errno. */
-static int process_start_program(struct e2b_process *process, struct http_request *request, const char *const *argv,
-				 const json_t *env)
+static int process_start_program(struct e2b_process *process)
 {
-	const char *cwd = connect_get_text(process->config, "cwd", NULL);
-	_cleanup_free_ char *path = cwd && *cwd ? e2b_make_path_absolute(cwd) : NULL;
+	_cleanup_free_ const char **argv = process_get_argv(process->config);
+	_cleanup_json_ json_t *env = e2b_make_environment(process->box, json_object_get(process->config, "envs"));
 	const struct sandbox_program_options options = {.argv = argv,
 							.env = env,
-							.cwd = path,
-							.time_limit_ms = connect_get_timeout_ms(request),
+							.cwd = process->cwd,
+							.time_limit_ms = process->time_limit_ms,
 							.stdin_is_open = process->has_stdin,
 							.has_terminal = process->has_terminal,
 							.columns = process->columns,
@@ -323,7 +331,66 @@ static int process_start_program(struct e2b_process *process, struct http_reques
 							.on_end = process_on_end,
 							.data = process};
 
-	return sandbox_start_program(process->box->sandbox, &options, &process->program);
+	return argv && env ? sandbox_start_program(process->box->sandbox, &options, &process->program) : -ENOMEM;
+}
+
+/* Answers all requests for a program that is not started, and frees it. */
+static void process_answer_not_started(struct e2b_process *process, enum connect_code code, const char *why)
+{
+	while (process->subscribers) {
+		struct process_subscriber *subscriber = process->subscribers;
+		struct http_request *request = subscriber->call->request;
+
+		process->subscribers = subscriber->next;
+		e2b_call_finish(subscriber->call);
+		free(subscriber);
+		connect_answer_error(request, code, "%s", why);
+	}
+	process_free(process);
+}
+
+/* Starts the program, or answers why that fails. */
+static void process_start_or_answer(struct e2b_process *process)
+{
+	_cleanup_free_ char *why = NULL;
+	const int error = process_start_program(process);
+
+	if (error == 0)
+		return;
+	if (asprintf(&why, "the program cannot be started: %s", sandbox_describe_error(-error)) < 0)
+		why = NULL;
+	process_answer_not_started(process, connect_code_from_errno(-error), why ? why : "no memory");
+}
+
+/* The program was looked at: starts it, unless what was found refuses it. */
+static void process_on_looked(void *data, const json_t *answer, const char *why)
+{
+	struct e2b_process *process = data;
+	const char *program = connect_get_text(process->config, "cmd", NULL);
+	_cleanup_free_ char *refusal = e2b_judge_look(process->box, program, answer, why);
+
+	process->look = NULL;
+	process->looked = json_incref((json_t *)(uintptr_t)answer);
+	if (refusal)
+		process_answer_not_started(process, answer ? CONNECT_PERMISSION_DENIED : CONNECT_INTERNAL, refusal);
+	else
+		process_start_or_answer(process);
+}
+
+/* Looks at the program first. 0 or -errno. */
+static int process_start_look(struct e2b_process *process)
+{
+	_cleanup_free_ const char **argv = process_get_argv(process->config);
+	_cleanup_json_ json_t *env = e2b_make_environment(process->box, json_object_get(process->config, "envs"));
+	const struct sandbox_look_options options = {.callgate_path = process->box->e2b->options.callgate_path,
+						     .argv = argv,
+						     .env = env,
+						     .cwd = process->cwd,
+						     .reads_stdin = process->has_stdin,
+						     .on_end = process_on_looked,
+						     .data = process};
+
+	return argv && env ? sandbox_look_start(process->box->sandbox, &options, &process->look) : -ENOMEM;
 }
 
 static void process_start(struct e2b_sandbox *box, struct http_request *request, const json_t *message)
@@ -333,8 +400,6 @@ static void process_start(struct e2b_sandbox *box, struct http_request *request,
 	_cleanup_json_ json_t *env = argv ? e2b_make_environment(box, connect_get_member(config, "envs", NULL)) : NULL;
 	const char *tag = connect_get_text(message, "tag", NULL);
 	struct e2b_process *process;
-	struct process_subscriber *subscriber;
-	int error;
 
 	if (!connect_check_basic_auth_user(request))
 		return;
@@ -353,17 +418,17 @@ static void process_start(struct e2b_sandbox *box, struct http_request *request,
 		return;
 	}
 	process = process_create(box, message);
-	subscriber = process ? subscriber_add(process, request) : NULL;
-	error = subscriber ? process_start_program(process, request, argv, env) : -ENOMEM;
-	if (error < 0 && subscriber) {
-		slist_remove(subscriber->process->subscribers, subscriber, next);
-		e2b_call_finish(subscriber->call);
-		free(subscriber);
-		connect_answer_error(request, connect_code_from_errno(-error), "the program cannot be started: %s",
-				     sandbox_describe_error(-error));
-	}
-	if (error < 0 && process)
+	if (!process) {
+		connect_answer_error(request, CONNECT_INTERNAL, "the server has no memory");
+	} else if (!subscriber_add(process, request)) {
 		process_free(process);
+	} else {
+		process->time_limit_ms = connect_get_timeout_ms(request);
+		if (!sandbox_wants_looks(box->sandbox))
+			process_start_or_answer(process);
+		else if (process_start_look(process) < 0)
+			process_answer_not_started(process, CONNECT_INTERNAL, "the program cannot be looked at");
+	}
 }
 
 /* ---- other methods of process.Process ---- */

@@ -17,10 +17,14 @@ struct process_subscriber;
 struct e2b_process {
 	struct e2b_process *next;
 	struct e2b_sandbox *box;
-	struct sandbox_program *program;
+	struct sandbox_look *look;       /* at what it runs, before it starts; NULL: none, or ended */
+	json_t *looked;                  /* the answer of that; owned; NULL: none */
+	struct sandbox_program *program; /* NULL: not started yet */
 	json_t *config; /* the client's ProcessConfig: cmd, args, envs, cwd */
+	char *cwd;      /* absolute; NULL: the workdir */
 	char *tag;      /* the client's name for the program; NULL: none */
 	pid_t pid;      /* in the sandbox; 0: not started yet */
+	uint64_t time_limit_ms; /* 0: none */
 	bool has_terminal, has_stdin;
 	unsigned columns, rows;        /* of the terminal */
 	bool closes_stdin_after_input; /* CloseStdin was called: stdin is closed when waiting_inputs is empty */

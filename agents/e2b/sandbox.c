@@ -49,6 +49,7 @@ static void e2b_sandbox_free(struct e2b_sandbox *box)
 	contexts_free_all(box);
 	watchers_free_all(box);
 	processes_end_all(box);
+	e2b_changes_free_all(box);
 	e2b_calls_abort_all(box);
 	sandbox_free(box->sandbox);
 	json_decref(box->metadata);
@@ -271,6 +272,7 @@ static int e2b_sandbox_start_session(struct e2b_sandbox *box,
 	_cleanup_free_ const char **arguments = e2b_sandbox_make_arguments(box, &log_path);
 	const struct sandbox_options options = {.callgate_path = box->e2b->options.callgate_path,
 						.arguments = arguments,
+						.looks_at_programs = true,
 						.on_ready = e2b_sandbox_on_session_ready,
 						.on_end = on_end,
 						.on_usage = e2b_sandbox_on_usage,

@@ -56,10 +56,10 @@ static void call_free(struct tool_call *call)
 	call->mcp->call_count--;
 	approvals_forget_call(call->mcp, call);
 	call_stop(call);
-	host_command_stop(call);
+	call_stop_host_command(call);
 	loop_cancel_timer(call->retry_timer);
 	json_decref(call->kept_result);
-	json_decref(call->findings);
+	json_decref(call->looked);
 	json_decref(call->structured);
 	json_decref(call->id);
 	json_decref(call->arguments);

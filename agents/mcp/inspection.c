@@ -1,67 +1,58 @@
-/* Code is looked at before it runs in a sandbox: by `callgate inspect`, as callgate run --inspect does. */
+/* Code and commands are looked at before they run in a sandbox, and the files that they run once more afterwards. */
 #include <errno.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "agents/mcp/private.h"
-#include "base/cleanup-json.h"
-#include "base/cleanup.h"
-#include "base/io.h"
-#include "policy/findings.h"
 
 #define INSPECTION_FINDINGS_MAX 50 /* in a result */
-#define INSPECTION_ARGUMENTS_MAX (MCP_INSPECT_ARGUMENTS_MAX + 16)
 
-static const char *const type_of_language[][2] = {{"javascript", "javascript"}, {"bash", "shell"}};
-
-/* The bit of a finding's kind. 0: a kind that is not known here. */
-static uint32_t finding_get_bit(const json_t *finding)
-{
-	const json_t *name = json_object_get(finding, "kind");
-	enum inspect_kind kind;
-
-	return json_is_string(name) && inspect_kind_find(json_string_value(name), json_string_length(name), &kind)
-		       ? INSPECT_BIT(kind)
-		       : 0;
-}
-
-/* "- line 2: KIND: WHAT", below a heading. */
+/* "- FILE: line 2: KIND: WHAT", below a heading. */
 static void inspection_describe(struct buf *text, const json_t *finding)
 {
 	const char *kind = json_string_value(json_object_get(finding, "kind"));
 	const char *what = json_string_value(json_object_get(finding, "what"));
+	const char *file = json_string_value(json_object_get(finding, "file"));
+	const json_int_t line = json_integer_value(json_object_get(finding, "line"));
 
 	if (text->len == 0)
 		buf_puts(text, "Before it ran, this was found in it:\n");
-	buf_printf(text, "- line %lld: %s: %s\n", (long long)json_integer_value(json_object_get(finding, "line")),
-		   kind ? kind : "?", what ? what : "?");
+	buf_puts(text, "- ");
+	if (file && strcmp(file, "code") != 0 && strcmp(file, "command line") != 0)
+		buf_printf(text, "%s: ", file);
+	if (line > 0)
+		buf_printf(text, "line %lld: ", (long long)line);
+	buf_printf(text, "%s: %s\n", kind ? kind : "?", what ? what : "?");
 }
 
-/* Keeps what is to be told, for the result, and as text. True: something of it refuses the call. */
-static bool inspection_take_findings(struct tool_call *call, const json_t *list)
+/* Adds what was found to the result, and as text. */
+static void inspection_add_findings(struct tool_call *call, json_t *structured)
 {
-	const struct mcp_options *options = &call->mcp->options;
-	_cleanup_buf_ struct buf text = {0};
-	const json_t *finding;
-	bool refuses = false;
+	json_t *findings = json_array(), *finding;
 	size_t i;
 
-	call->findings = json_array();
-	json_array_foreach(list, i, finding)
+	json_array_foreach(json_object_get(call->looked, "findings"), i, finding)
 	{
-		const uint32_t bit = finding_get_bit(finding);
+		if (i < INSPECTION_FINDINGS_MAX)
+			(void)json_array_append(findings, finding);
+	}
+	if (call->looked)
+		(void)json_object_set(structured, "findings", findings);
+	json_decref(findings);
+}
 
-		if (!(bit & (options->refused_findings | options->warned_findings)) ||
-		    json_array_size(call->findings) >= INSPECTION_FINDINGS_MAX)
-			continue;
-		refuses = refuses || bit & options->refused_findings;
-		(void)json_array_append_new(call->findings, json_deep_copy(finding));
-		inspection_describe(&text, finding);
+static void inspection_add_text(struct tool_call *call)
+{
+	_cleanup_buf_ struct buf text = {0};
+	const json_t *finding;
+	size_t i;
+
+	json_array_foreach(json_object_get(call->looked, "findings"), i, finding)
+	{
+		if (i < INSPECTION_FINDINGS_MAX)
+			inspection_describe(&text, finding);
 	}
 	if (text.len > 0 && !text.failed)
 		call_add_text(call, text.data, text.len);
-	return refuses;
 }
 
 /* The result of a call that is refused: nothing was run. */
@@ -69,74 +60,117 @@ static void inspection_refuse(struct tool_call *call)
 {
 	static const char note[] = "status: refused. Nothing was run. Trying again does not help.";
 	json_t *structured = json_pack("{s:s, s:i, s:[]}", "status", "refused", "exit_code", 126, "results");
+	const char *why = json_string_value(json_object_get(call->looked, "why"));
 
+	sandbox_record_refusal(call->sandbox->sandbox, call->tool->name, why ? why : "?");
 	call_add_output_streams(call, structured);
 	call_add_denials(call, structured, NULL);
-	call_add_findings(call, structured);
+	inspection_add_findings(call, structured);
 	call_add_text(call, note, sizeof(note) - 1);
 	call_finish(call, structured, true);
 }
 
-static void inspection_on_reply(struct tool_call *call)
+static void inspection_on_looked(void *data, const json_t *answer, const char *why)
 {
-	_cleanup_json_ json_t *reply = json_loadb(call->reply_or_content.data ? call->reply_or_content.data : "",
-						  call->reply_or_content.len, 0, NULL);
-	const json_t *file = json_array_get(json_object_get(reply, "files"), 0);
+	struct tool_call *call = data;
 
-	if (!json_is_array(json_object_get(file, "findings"))) {
-		call_fail(call, "the code cannot be looked at, so it was not run: %.*s",
-			  (int)call->reply_or_content.len,
-			  call->reply_or_content.data ? call->reply_or_content.data : "");
+	call->look = NULL;
+	call->looked = json_incref((json_t *)(uintptr_t)answer);
+	if (!answer) {
+		call_fail(call, "the code cannot be looked at, so it was not run: %s", why);
 		return;
 	}
-	if (inspection_take_findings(call, json_object_get(file, "findings")))
-		inspection_refuse(call);
-	else
+	inspection_add_text(call);
+	if (json_is_false(json_object_get(answer, "refused")))
 		call->on_inspected(call);
+	else
+		inspection_refuse(call);
 }
 
-bool inspection_is_wanted(const struct mcp *mcp)
+/* Looks, if that is wanted, and then starts. */
+static void inspection_start(struct tool_call *call, struct sandbox_look_options *options,
+			     void (*start)(struct tool_call *call))
 {
-	return mcp->options.refused_findings || mcp->options.warned_findings;
-}
-
-/* Starts `callgate inspect` with the code as its standard input. 0 or -errno. */
-static int inspection_spawn(struct tool_call *call, const char *code, const char *type)
-{
-	_cleanup_close_ int fd = memfd_create("callgate-code", MFD_CLOEXEC);
-	const struct mcp_options *options = &call->mcp->options;
-	const char *argv[INSPECTION_ARGUMENTS_MAX] = {
-		options->callgate_path, "inspect", "--json", "--fail-on", "none", "--type", type};
-	size_t count = 7;
-
-	if (fd < 0 || io_write_all(fd, code, strlen(code)) < 0)
-		return -ENOMEM;
-	for (const char *const *module = options->inspect_modules; *module; module++)
-		if (count + 4 < INSPECTION_ARGUMENTS_MAX) {
-			argv[count++] = "--allow-module";
-			argv[count++] = *module;
-		}
-	argv[count++] = "/proc/self/fd/0";
-	return host_command_start(call, argv, fd, inspection_on_reply);
-}
-
-void inspection_start(struct tool_call *call, const char *code, const char *language,
-		      void (*on_inspected)(struct tool_call *call))
-{
-	const char *type = "python";
 	int error;
 
-	for (size_t i = 0; i < sizeof(type_of_language) / sizeof(type_of_language[0]); i++)
-		if (strcmp(type_of_language[i][0], language) == 0)
-			type = type_of_language[i][1];
-	call->on_inspected = on_inspected;
-	error = inspection_spawn(call, code, type);
+	if (!call->mcp->options.inspects && !sandbox_wants_looks(call->sandbox->sandbox)) {
+		start(call);
+		return;
+	}
+	options->callgate_path = call->mcp->options.callgate_path;
+	options->on_end = inspection_on_looked;
+	options->data = call;
+	call->on_inspected = start;
+	error = sandbox_look_start(call->sandbox->sandbox, options, &call->look);
 	if (error < 0)
-		call_fail(call, "the code cannot be looked at, so it was not run: %s", strerror(-error));
+		call_fail(call, "the code cannot be looked at, so it was not run: %s", sandbox_describe_error(-error));
 }
 
-void call_add_findings(struct tool_call *call, json_t *structured)
+void inspection_start_code(struct tool_call *call, const char *language, void (*start)(struct tool_call *call))
 {
-	if (call->findings)
-		(void)json_object_set(structured, "findings", call->findings);
+	struct sandbox_look_options options = {.code = call_get_text(call, "code"), .language = language};
+
+	inspection_start(call, &options, start);
+}
+
+void inspection_start_command(struct tool_call *call, void (*start)(struct tool_call *call))
+{
+	const char *const argv[] = {"bash", "-c", call_get_text(call, "command"), NULL};
+	struct sandbox_look_options options = {.argv = argv,
+					       .env = json_object_get(call->arguments, "env"),
+					       .cwd = call_get_text(call, "cwd"),
+					       .reads_stdin = call_get_text(call, "stdin") != NULL};
+
+	inspection_start(call, &options, start);
+}
+
+void inspection_stop(struct tool_call *call)
+{
+	sandbox_look_free(call->look);
+	call->look = NULL;
+}
+
+/* ---- afterwards ---- */
+
+/* Finishes the call, whose result is call->structured. */
+static void inspection_finish(struct tool_call *call)
+{
+	json_t *structured = call->structured;
+
+	call->structured = NULL;
+	inspection_add_findings(call, structured);
+	call_finish(call, structured, call->is_error);
+}
+
+static void inspection_on_looked_again(void *data, const json_t *answer, const char *why)
+{
+	struct tool_call *call = data;
+	json_t *changed = json_object_get(answer, "changed");
+	const json_t *name;
+	_cleanup_buf_ struct buf text = {0};
+	size_t i;
+
+	(void)why; /* the sandbox has ended: nothing is known of its files */
+	call->look = NULL;
+	json_array_foreach(changed, i, name)
+		buf_printf(&text, "%s: was changed after it was looked at\n", json_string_value(name));
+	if (text.len > 0 && !text.failed)
+		call_add_text(call, text.data, text.len);
+	if (text.len > 0)
+		(void)json_object_set(call->structured, "changed", changed);
+	inspection_finish(call);
+}
+
+void inspection_finish_call(struct tool_call *call, json_t *structured, bool is_error)
+{
+	const struct sandbox_look_options options = {.callgate_path = call->mcp->options.callgate_path,
+						     .cwd = call_get_text(call, "cwd"),
+						     .on_end = inspection_on_looked_again,
+						     .data = call};
+
+	call->structured = structured;
+	call->is_error = is_error;
+	if (json_array_size(json_object_get(call->looked, "seen")) == 0 ||
+	    sandbox_look_for_changes(call->sandbox->sandbox, &options, call->looked, &call->look) < 0)
+		inspection_finish(call);
 }

@@ -56,15 +56,13 @@ static bool mcp_set_option(struct mcp_options *options, const char *name, const 
 	if (mcp_is_session_option(name))
 		return mcp_add_argument(options->session_arguments, MCP_SESSION_ARGUMENTS_MAX, name) &&
 		       mcp_add_argument(options->session_arguments, MCP_SESSION_ARGUMENTS_MAX, value);
-	if (strcmp(name, "--inspect-module") == 0)
-		return mcp_add_argument(options->inspect_modules, MCP_INSPECT_ARGUMENTS_MAX, value);
+	if (strcmp(name, "--inspect") == 0) {
+		options->inspects = true;
+		return true;
+	}
 	if (text_parse_number(value, 1, UINT32_MAX, &number) < 0)
 		return false;
-	if (strcmp(name, "--inspect-refuse") == 0)
-		options->refused_findings = (uint32_t)number;
-	else if (strcmp(name, "--inspect-warn") == 0)
-		options->warned_findings = (uint32_t)number;
-	else if (strcmp(name, "--sandboxes") == 0)
+	if (strcmp(name, "--sandboxes") == 0)
 		options->sandboxes_max = (unsigned)number;
 	else if (strcmp(name, "--idle-ms") == 0)
 		options->idle_timeout_ms = number;

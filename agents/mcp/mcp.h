@@ -8,7 +8,6 @@
 #include "agents/loop.h"
 
 #define MCP_SESSION_ARGUMENTS_MAX 16
-#define MCP_INSPECT_ARGUMENTS_MAX 256
 
 /* What the server of `callgate mcp` is created with. */
 struct mcp_options {
@@ -17,8 +16,7 @@ struct mcp_options {
 	const char *const *policy_arguments;
 	/* further options, for `callgate session create` alone; NULL-ended */
 	const char *session_arguments[MCP_SESSION_ARGUMENTS_MAX + 1];
-	uint32_t refused_findings, warned_findings;                 /* INSPECT_BITs; both 0: code is not looked at */
-	const char *inspect_modules[MCP_INSPECT_ARGUMENTS_MAX + 1]; /* for --allow-module; NULL-ended; none: all */
+	bool inspects;       /* --inspect: code is looked at, also if the policy does not say so */
 	bool uses_workspace; /* --cow: sandboxes have workspaces, and there are the tools for them */
 	bool allows_apply;   /* --allow-apply: the client may apply what its sandboxes have written */
 	bool asks_client;                    /* --approve client: the client is asked about denied calls */

@@ -6,6 +6,7 @@
 #include "agents/mcp/mcp.h"
 #include "agents/mcp/rpc.h"
 #include "agents/sandbox/fileop.h"
+#include "agents/sandbox/look.h"
 #include "agents/sandbox/sandbox.h"
 #include "base/buf.h"
 
@@ -183,7 +184,6 @@ struct tool_call {
 	bool has_started;                         /* the tool's `start` was called */
 	uint64_t start_time_ms, last_progress_ms; /* times of the start, and of the last progress notification */
 	unsigned progress_notification_count;     /* notifications that were sent so far */
-	struct loop_timer *host_command_timer;    /* until host_command is given up */
 	struct captured_output stdout_output, stderr_output;
 	json_t *content;    /* the result's content items so far; owned */
 	json_t *structured; /* run_code, workspaces: the result's structuredContent so far; owned */
@@ -197,8 +197,11 @@ struct tool_call {
 	struct buf reply_or_content; /* the reply of `callgate why`, or the content of a file */
 	struct host_command *host_command; /* NULL: none runs */
 	int host_command_status;           /* exit status of the last one; -1: it has not ended by itself */
-	json_t *findings;                  /* what was found in the code before it ran; owned; NULL: not looked at */
+	void (*on_reply)(struct tool_call *call);
+	struct sandbox_look *look; /* NULL: none goes on */
+	json_t *looked;            /* what the look before the start has said; owned; NULL: there was none */
 	void (*on_inspected)(struct tool_call *call);
+	bool is_error; /* while it is looked which files were changed: for call_finish(), as structured */
 	struct tool_call *next;
 };
 
@@ -241,23 +244,27 @@ void call_add_output_streams(struct tool_call *call, json_t *structured);
 /* ---- host-command.c ---- */
 
 /*
- * Starts a command of callgate's own. Its stdout and stderr come into call->reply_or_content; at its end on_reply is
- * called, with call->host_command_status. argv: NULL-ended; stdin_fd: borrowed, -1: empty. 0 or -errno.
+ * Starts a command of callgate's own (agents/sandbox/host-command.h). Its stdout and stderr come into
+ * call->reply_or_content; at its end on_reply is called, with call->host_command_status. 0 or -errno.
  */
-int host_command_start(struct tool_call *call, const char *const *argv, int stdin_fd,
-		       void (*on_reply)(struct tool_call *call));
+int call_start_host_command(struct tool_call *call, const char *const *argv, int stdin_fd,
+			    void (*on_reply)(struct tool_call *call));
 /* Ends the command, if one runs. The `stop` of tools. */
-void host_command_stop(struct tool_call *call);
+void call_stop_host_command(struct tool_call *call);
 
 /* ---- inspection.c ---- */
 
-/* Whether code is looked at before it runs. */
-bool inspection_is_wanted(const struct mcp *mcp);
-/* Looks at code, and then calls on_inspected, or finishes the call, if what was found refuses it. */
-void inspection_start(struct tool_call *call, const char *code, const char *language,
-		      void (*on_inspected)(struct tool_call *call));
-/* Adds what was found to the result. */
-void call_add_findings(struct tool_call *call, json_t *structured);
+/* Looks at the call's code, if that is wanted, and then calls `start`, or finishes the call that is refused. */
+void inspection_start_code(struct tool_call *call, const char *language, void (*start)(struct tool_call *call));
+/* The same for a command of bash. */
+void inspection_start_command(struct tool_call *call, void (*start)(struct tool_call *call));
+/*
+ * Adds what was found to the result, and finishes the call, when it is known which of the files were changed since.
+ * Takes the reference.
+ */
+void inspection_finish_call(struct tool_call *call, json_t *structured, bool is_error);
+/* Stops to look. */
+void inspection_stop(struct tool_call *call);
 
 const char *call_get_text(const struct tool_call *call, const char *name); /* NULL: not given */
 json_int_t call_get_number(const struct tool_call *call, const char *name, json_int_t otherwise);

@@ -89,8 +89,7 @@ static void code_on_end(void *data)
 	(void)json_object_set_new(structured, "status", json_string(json_is_object(error) ? "error" : "ok"));
 	call_add_denials(call, structured, denials);
 	json_decref(denials);
-	call_add_findings(call, structured);
-	call_finish(call, structured, json_is_object(error));
+	inspection_finish_call(call, structured, json_is_object(error));
 }
 
 /* Runs the code, which was looked at if it is to be. */
@@ -116,16 +115,13 @@ void tool_run_code(struct tool_call *call)
 {
 	const char *language = call_get_text(call, "language");
 
-	if (inspection_is_wanted(call->mcp))
-		inspection_start(call, call_get_text(call, "code"), language ? language : "python", code_start);
-	else
-		code_start(call);
+	inspection_start_code(call, language ? language : "python", code_start);
 }
 
 /* The tool's `stop`: ends the code run of a call. */
 void tool_stop_code(struct tool_call *call)
 {
-	host_command_stop(call);
+	inspection_stop(call);
 	context_run_free(call->code_run);
 }
 
@@ -168,8 +164,7 @@ static void command_on_end(void *data, const json_t *result)
 		call_add_text(call, text.data ? text.data : "", text.len);
 	}
 	call_add_denials(call, structured, json_object_get(result, "denials"));
-	call_add_findings(call, structured);
-	call_finish(call, structured, false);
+	inspection_finish_call(call, structured, false);
 }
 
 /* Writes the program's input as far as there is room, and then closes stdin. Called again when there is more room. */
@@ -214,15 +209,12 @@ static void command_start(struct tool_call *call)
 
 void tool_run_command(struct tool_call *call)
 {
-	if (inspection_is_wanted(call->mcp))
-		inspection_start(call, call_get_text(call, "command"), "bash", command_start);
-	else
-		command_start(call);
+	inspection_start_command(call, command_start);
 }
 
 /* The tool's `stop`: ends the command of a call. */
 void tool_stop_command(struct tool_call *call)
 {
-	host_command_stop(call);
+	inspection_stop(call);
 	sandbox_program_free(call->program);
 }

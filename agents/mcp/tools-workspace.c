@@ -22,7 +22,7 @@ static void workspace_run(struct tool_call *call, const char *const *arguments, 
 
 	for (size_t i = 0; i + 2 < sizeof(argv) / sizeof(argv[0]) && arguments[i]; i++)
 		argv[i + 1] = arguments[i];
-	error = host_command_start(call, argv, -1, on_reply);
+	error = call_start_host_command(call, argv, -1, on_reply);
 	if (error < 0)
 		call_fail(call, "the workspace cannot be reached: %s", strerror(-error));
 }

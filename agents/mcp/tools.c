@@ -39,9 +39,10 @@
 	TEXT_PROPERTY("workspace")                                      \
 	"," OBJECT_ARRAY_PROPERTY("changes") "," OBJECT_ARRAY_PROPERTY( \
 		"stale_reads") ",\"truncated\":{\"type\":\"boolean\"}"
-#define DENIALS_AND_FINDINGS             \
-	OBJECT_ARRAY_PROPERTY("denials") \
-	"," OBJECT_ARRAY_PROPERTY("libraries") "," OBJECT_ARRAY_PROPERTY("findings")
+#define DENIALS_AND_FINDINGS                                              \
+	OBJECT_ARRAY_PROPERTY("denials")                                  \
+	"," OBJECT_ARRAY_PROPERTY("libraries") "," OBJECT_ARRAY_PROPERTY( \
+		"findings") ",\"changed\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}}"
 
 static const char *const language_values[] = {"python", "javascript", "bash", NULL};
 static const char *const encoding_values[] = {"utf-8", "base64", NULL};
@@ -161,7 +162,7 @@ static const struct tool tools[] = {
 		.output_schema =
 			OBJECT_SCHEMA(TEXT_PROPERTY("sandbox") "," TEXT_PROPERTY("checkpoint"), "\"checkpoint\""),
 		.start = tool_make_checkpoint,
-		.stop = host_command_stop,
+		.stop = call_stop_host_command,
 	},
 	{
 		.name = "restore",
@@ -176,7 +177,7 @@ static const struct tool tools[] = {
 		.output_schema =
 			OBJECT_SCHEMA(TEXT_PROPERTY("sandbox") "," TEXT_PROPERTY("checkpoint"), "\"checkpoint\""),
 		.start = tool_restore_checkpoint,
-		.stop = host_command_stop,
+		.stop = call_stop_host_command,
 	},
 	{
 		.name = "workspace_diff",
@@ -192,7 +193,7 @@ static const struct tool tools[] = {
 		.output_schema =
 			OBJECT_SCHEMA(TEXT_PROPERTY("sandbox") "," WORKSPACE_PROPERTIES, "\"workspace\",\"changes\""),
 		.start = tool_show_changes,
-		.stop = host_command_stop,
+		.stop = call_stop_host_command,
 	},
 	{
 		.name = "workspace_apply",
@@ -210,7 +211,7 @@ static const struct tool tools[] = {
 									",\"applied_count\":{\"type\":\"integer\"}",
 					       "\"workspace\",\"changes\",\"applied\""),
 		.start = tool_apply_workspace,
-		.stop = host_command_stop,
+		.stop = call_stop_host_command,
 	},
 	{
 		.name = "workspace_discard",
@@ -224,7 +225,7 @@ static const struct tool tools[] = {
 		.output_schema = OBJECT_SCHEMA(TEXT_PROPERTY("workspace") ",\"discarded\":{\"type\":\"boolean\"}",
 					       "\"workspace\",\"discarded\""),
 		.start = tool_discard_workspace,
-		.stop = host_command_stop,
+		.stop = call_stop_host_command,
 	},
 	{
 		.name = "explain_denial",
@@ -251,7 +252,7 @@ static const struct tool tools[] = {
 			"\"suggest\":{\"type\":[\"string\",\"null\"]}",
 			"\"verdict\""),
 		.start = tool_explain_denial,
-		.stop = host_command_stop,
+		.stop = call_stop_host_command,
 	},
 	{
 		.name = "status",

@@ -125,6 +125,7 @@ static void sandbox_on_session_message(void *data, uint32_t events)
 		sandbox_on_session_end(sandbox);
 		return;
 	}
+	sandbox->wants_looks = json_is_true(json_object_get(answer, "inspects"));
 	sandbox->id = strdup(id);
 	sandbox->workdir = strdup(workdir ? workdir : "/");
 	if (!sandbox->id || !sandbox->workdir) {

@@ -19,6 +19,7 @@ struct sandbox {
 	struct launcher *launcher;              /* NULL: the launcher has exited */
 	struct loop_timer *start_timeout_timer; /* NULL: the sandbox is ready, or could not be made */
 	char *id, *workdir;                     /* owned; NULL: the sandbox is not ready */
+	bool wants_looks;                       /* as sandbox_wants_looks() says */
 	bool is_paused;                         /* as sandbox_is_paused() says */
 	uint64_t paused_since_ms;               /* when the pause of the sandbox began; valid if is_paused */
 	uint64_t ended_pauses_ms;               /* total duration of the pauses that have ended */

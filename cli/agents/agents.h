@@ -19,10 +19,4 @@ int agents_execute(const char *role, const struct cli_list *arguments);
 int agents_set_approve(const struct cli_given_option *given, void *approve);
 int agents_set_ask_timeout(const struct cli_given_option *given, void *text);
 
-/*
- * False, after a message: a template in a directory has a policy with "inspect", which serve does not do: its sandboxes
- * would start no program.
- */
-bool agents_check_templates(const char *dir_path);
-
 #endif

@@ -8,9 +8,7 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "cli/agents/agents.h"
-#include "cli/inspect/program.h"
 #include "cli/load.h"
-#include "policy/findings.h"
 
 #define MCP_SANDBOXES_DEFAULT 16
 #define MCP_SANDBOXES_MAX 256
@@ -24,8 +22,6 @@ struct mcp_command_line {
 	const char *audit_dir, *approve, *approvals_file, *ask_timeout;
 	uint64_t idle_timeout_ns, sandboxes_max;
 	bool inspects, uses_workspace, allows_apply;
-	uint32_t refused_findings, warned_findings; /* of --inspect or the policy; both 0: code is not looked at */
-	struct cli_list modules;                    /* what may be imported; empty: everything */
 };
 
 static int mcp_set_idle_timeout(const struct cli_given_option *given, void *idle_timeout_ns)
@@ -104,24 +100,6 @@ static int mcp_add_option(struct cli_list *list, const char *name, const char *v
 	return value && error == 0 ? cli_list_add_owned(list, strdup(value)) : error;
 }
 
-static int mcp_add_bits(struct cli_list *list, const char *name, uint32_t bits)
-{
-	_cleanup_free_ char *text = cli_format("%u", bits);
-
-	return bits && text ? mcp_add_option(list, name, text) : text ? 0 : -ENOMEM;
-}
-
-/* Adds what code is looked at for. 0, or not 0 when out of memory. */
-static int mcp_add_inspection(struct cli_list *list, const struct mcp_command_line *options)
-{
-	int error = mcp_add_bits(list, "--inspect-refuse", options->refused_findings);
-
-	error = error ? error : mcp_add_bits(list, "--inspect-warn", options->warned_findings);
-	for (size_t i = 0; error == 0 && i < options->modules.count; i++)
-		error = mcp_add_option(list, "--inspect-module", options->modules.item[i]);
-	return error;
-}
-
 /*
  * Makes the arguments of callgate-agents: the options of mcp_table as "--NAME VALUE", "--", and the policy's options as
  * they were given. 0, or not 0 when out of memory.
@@ -143,7 +121,7 @@ static int mcp_make_agents_arguments(int argc, char *const *given, const struct 
 	error = error ? error : mcp_add_option(list, "--ask-timeout", options->ask_timeout);
 	error = error ? error : mcp_add_option(list, "--cow", options->uses_workspace ? "yes" : NULL);
 	error = error ? error : mcp_add_option(list, "--allow-apply", options->allows_apply ? "yes" : NULL);
-	error = error ? error : mcp_add_inspection(list, options);
+	error = error ? error : mcp_add_option(list, "--inspect", options->inspects ? "yes" : NULL);
 	error = error ? error : cli_list_add_owned(list, strdup("--"));
 	if (names_no_policy) {
 		error = error ? error : cli_list_add_owned(list, strdup("--profile"));
@@ -158,28 +136,13 @@ static int mcp_make_agents_arguments(int argc, char *const *given, const struct 
 	return error;
 }
 
-/* Finds what code is looked at for, as callgate run does. 0, or not 0 when out of memory. */
-static int mcp_take_inspection(const struct policy_settings *settings, struct mcp_command_line *options)
-{
-	int error = 0;
-
-	for (size_t i = 0; error == 0 && i < settings->module_count; i++)
-		error = inspect_allow_module(&options->modules, settings->modules[i]);
-	options->refused_findings = settings->refused_findings;
-	options->warned_findings = settings->warned_findings;
-	inspect_set_default(options->inspects, &options->modules, &options->refused_findings,
-			    &options->warned_findings);
-	return error;
-}
-
-/* Loads the policy, to find mistakes and what it says of inspecting. False: a message was printed. */
-static bool mcp_load_policy(const struct cli_policy_options *policy_options, struct mcp_command_line *options)
+/* Loads the policy, to find mistakes. False: a message was printed. */
+static bool mcp_check_policy(const struct cli_policy_options *policy_options)
 {
 	_cleanup_host_ struct cli_host host = {0};
 	_cleanup_policy_ struct policy *policy = NULL;
 
-	return cli_load_policy_without_run(policy_options, "mcp", NULL, &host, &policy) == CLI_EXIT_OK &&
-	       mcp_take_inspection(policy_get_settings(policy), options) == 0;
+	return cli_load_policy_without_run(policy_options, "mcp", NULL, &host, &policy) == CLI_EXIT_OK;
 }
 
 int cli_main_mcp(int argc, char **argv)
@@ -222,10 +185,9 @@ int cli_main_mcp(int argc, char **argv)
 	}
 	names_no_policy = policy.policy_names.count == 0;
 	if ((names_no_policy && cli_list_add_owned(&policy.policy_names, strdup(MCP_PROFILE_DEFAULT)) < 0) ||
-	    !mcp_load_policy(&policy, &options))
+	    !mcp_check_policy(&policy))
 		return CLI_EXIT_ERROR;
 	status = mcp_make_agents_arguments(argc, given, &options, names_no_policy, &arguments);
-	cli_list_release(&options.modules);
 	if (status < 0) {
 		cli_print_error("mcp", "out of memory");
 		return CLI_EXIT_ERROR;

@@ -346,7 +346,5 @@ int cli_main_serve(int argc, char **argv)
 		cli_print_error("serve", "--approvals and --ask-timeout are for --approve; add that");
 		return CLI_EXIT_ERROR;
 	}
-	if (options.templates && !agents_check_templates(options.templates))
-		return CLI_EXIT_ERROR;
 	return serve_start(&options);
 }

