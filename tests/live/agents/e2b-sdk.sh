@@ -9,7 +9,12 @@ need node npm python3
 install_packages e2b-sdk "e2b@2.51.0 @e2b/code-interpreter@2.8.0" "e2b==2.63.0 e2b-code-interpreter==2.11.5"
 key=e2b_$(printf %040d 7)
 (umask 077 && echo "$key" >"$T/key")
-start_server --key-file "$T/key"
+mkdir -p "$T/templates/looks"
+cat >"$T/templates/looks/policy.json" <<END
+{"version": 1, "extends": ["$SRC/agents/templates/code-interpreter-v1/policy.json"], "inspect": {"refuse": ["alarm"]}}
+END
+export CALLGATE_PARSERS=$SRC/cli/inspect/parsers
+start_server --key-file "$T/key" --templates "$T/templates"
 export E2B_API_KEY=$key E2B_API_URL=http://$SERVE_ADDRESS E2B_SANDBOX_URL=http://$SERVE_ADDRESS
 PYTHONPATH=$packages/python timeout -k 5 "$LIVE_TIMEOUT" python3 "$SRC/tests/cases/e2b-sdk.py" || fail "the Python SDK"
 cp "$SRC/tests/cases/e2b-sdk.mjs" "$packages" # node looks for packages beside the program
