@@ -81,6 +81,8 @@ libcallgate_syscalls_a_SOURCES += \
 	syscalls/file/open.c \
 	syscalls/file/owner.c \
 	syscalls/file/owner.h \
+	syscalls/file/raise.c \
+	syscalls/file/raise.h \
 	syscalls/file/readlink.c \
 	syscalls/file/rename.c \
 	syscalls/file/resolve.c \

@@ -97,23 +97,44 @@ if [ "$by" = overlay ] && command -v make >/dev/null; then
 	discard_all
 fi
 
-# A package: dpkg(1), whose database is in a directory that stays as it is not.
+# A package, by dpkg(1): into a database of its own and, where nothing is mounted there, into the system's. dpkg keeps
+# its database, and each file that it replaces, by a second name.
 if [ "$by" = overlay ] && [ -w /usr/bin ] && command -v dpkg-deb >/dev/null; then
-	mkdir -p "$D/deb/DEBIAN" "$D/deb/usr/bin" "$D/db/info" "$D/db/updates" "$D/db/triggers"
+	mkdir -p "$D/deb/DEBIAN" "$D/deb/usr/bin" "$D/deb/etc/cg-tool" "$D/db/info" "$D/db/updates" "$D/db/triggers"
 	cp "$D/src/tool" "$D/deb/usr/bin/cg-tool"
 	chmod 755 "$D/deb/usr/bin/cg-tool"
 	printf 'Package: cg-tool\nVersion: 1\nArchitecture: all\nMaintainer: x <x@x.test>\nDescription: x\n' \
 		>"$D/deb/DEBIAN/control"
+	printf '#!/bin/sh\necho ran >/etc/cg-tool/made\n' >"$D/deb/DEBIAN/postinst"
+	echo conf >"$D/deb/etc/cg-tool/conf"
+	echo /etc/cg-tool/conf >"$D/deb/DEBIAN/conffiles"
+	chmod 755 "$D/deb/DEBIAN/postinst"
 	touch "$D/db/status" "$D/db/available"
 	dpkg-deb --root-owner-group -b "$D/deb" "$D/tool.deb" >"$T/log" 2>&1 || fail "$(cat "$T/log")"
-	cow --cow-dir=/usr -W /usr -w "$D/db" -r "$D/tool.deb" -e PATH=/usr/sbin:/usr/bin:/sbin:/bin -- \
-		/bin/sh -c "dpkg --admindir=. --log=log -i $D/tool.deb && cg-tool && dpkg --admindir=. -L cg-tool"
+	cat >"$T/dpkg.json" <<-END
+		{"version": 1, "workspace": {"directories": ["/usr", "/etc", "/var"]}, "filesystem": {
+			"write": ["@workdir", "/usr", "/etc", "/var"], "read": ["$D/*.deb"],
+			"exec": ["/usr", "/var/lib/dpkg"], "deny": ["$T/dpkg.json"],
+			"redirect": [{"from": "/tmp", "to": "@scratch/tmp"}]},
+		"env": {"set": {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"}}}
+	END
+	admin=/var/lib/dpkg
+	if grep -qE '^([^ ]+ ){4}/(usr|etc|var)/' /proc/self/mountinfo || [ ! -w $admin/status ]; then
+		admin=$D/db
+		sed -i "s:\"/var\":\"$D/db\":g; s:/var/lib/dpkg:$D/db:" "$T/dpkg.json"
+	fi
+	database=$(stat -c '%i %s %y %z' "$admin/status")
+	cg run -q --json -p "$T/dpkg.json" -- /bin/sh -c "dpkg --admindir=$admin -i $D/tool.deb && cg-tool &&
+		dpkg --admindir=$admin -i $D/tool.deb && dpkg --admindir=$admin -L cg-tool" >"$T/result" 2>"$T/err"
 	jq -r .stdout "$T/result" | grep -qx installed || fail "dpkg: $(cat "$T/result" "$T/err")"
 	id=$(jq -r .workspace.id "$T/result")
-	ws diff "$id" >"$T/diff"
-	[ "$(cat "$T/diff")" = 'A  bin/cg-tool' ] || fail "/usr: $(cat "$T/diff")"
+	ws diff "$id" /usr/bin /etc/cg-tool >"$T/diff"
+	printf 'A  %s\n' /usr/bin/cg-tool /etc/cg-tool/ /etc/cg-tool/conf /etc/cg-tool/made | cmp -s - "$T/diff" ||
+		fail "a package: $(cat "$T/diff")"
+	ws diff "$id" | grep -q "^M  $admin/status  content" || fail "a package: $(ws diff "$id")"
 	discard_all
-	[ ! -e /usr/bin/cg-tool ] || fail "/usr was written"
+	{ [ ! -e /usr/bin/cg-tool ] && [ ! -e /etc/cg-tool ]; } || fail "/usr or /etc was written"
+	[ "$(stat -c '%i %s %y %z' "$admin/status")" = "$database" ] || fail "the database of packages was written"
 fi
 pictures | cmp -s - "$T/before" || fail "/usr/local: changed: $(pictures | diff - "$T/before")"
 

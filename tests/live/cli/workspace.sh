@@ -165,10 +165,34 @@ refuses "$W/past" 'not found' --env A=b -r "$T/none" -- /usr/bin/no-such-program
 cg run --cow -- /bin/true 2>"$T/err" && fail "no -w: not refused"
 grep -q 'name one with -w' "$T/err" || fail "no -w: $(cat "$T/err")"
 
-# A file that was there before gets a second name that is the same file, or none.
+# A file that was there before gets a second name that is the same file; another name that it had is another one then.
+# What is open keeps the old one; what was opened for writing, or gets a name in another directory, is linked as it is,
+# or not at all.
+ln "$W/one" "$W/a/twin"
+content "$W" >"$T/content"
 # shellcheck disable=SC2016 # the program's shell expands it
-cow -- /bin/sh -c 'ln one a/second 2>/dev/null || { [ ! -e a/second ] && cp one a/second && ln a/second a/third; }
-	ln a/second a/b/x; [ a/b/x -ef a/second ] && chmod 600 a/second && [ "$(stat -c %a a/b/x)" = 600 ]'
-holds "a second name" '.status == "ok"'
+cow -- /bin/sh -c 'set -e; exec 3<one; ln one second; [ one -ef second ]; mv second a; ln a/second a/b/x
+	echo more >>a/b/x; chmod 600 a/second; cat a/b/x one; stat -c "%a %h" one; cat <&3; mv one a/b
+	[ a/b/one -ef a/second ]; cat a/twin; ln a/b/three three 2>/dev/null || [ ! -e three ]
+	ln a/link a/link2 || true; exec 4>>a/two; ln a/two t2 2>/dev/null || cp a/two t2; echo end >&4; ls -A . a'
+then='600 3\none\none'
+[ "$(jq -r .workspace.by "$T/result")" = overlay ] || then='600 4\none\nmore\none\nmore'
+holds "a second name" '.status == "ok" and (.stdout | startswith("one\nmore\none\nmore\n'"$then"'\n")) and
+	(.stdout | contains("callgate") | not)'
 content "$W" | cmp -s - "$T/content" || fail "changed by a second name: $(content "$W" | diff - "$T/content")"
+id=$(jq -r .workspace.id "$T/result")
+ws diff "$id" >"$T/diff"
+grep -q '^D  a/twin' "$T/diff" && fail "a second name: $(cat "$T/diff")"
+ws apply "$id" >/dev/null || fail "a second name is not applied: $(ws diff "$id")"
+{ [ "$W/a/b/one" -ef "$W/a/second" ] && [ "$W/a/b/x" -ef "$W/a/second" ]; } ||
+	fail "applied: $(ls -li "$W/a" "$W/a/b")"
+discard_all
+
+# While names are made and removed, nothing that another process writes is lost.
+fresh
+# shellcheck disable=SC2016 # the program's shell expands it
+cow -- /bin/sh -c '(i=0; while [ $i -lt 300 ]; do echo $i >>one; i=$((i + 1)); done) &
+	i=0; while [ $i -lt 300 ]; do ln one l$i 2>/dev/null; [ $((i % 3)) = 0 ] && mv -f l$i a/b/m 2>/dev/null
+	i=$((i + 1)); done; wait; wc -l <one; rm -f l* a/b/m; tail -n 1 one'
+holds "a race" '.stdout == "301\n299\n"'
 discard_all

@@ -1,0 +1,109 @@
+#include "syscalls/file/raise.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "view/copy.h"
+
+#define RAISE_DIR_NAME ".callgate-link" /* directory beside the file, in which the copy is made */
+
+/* True when the upper layer has nothing at the place, so that the file is as it was. */
+static bool raise_is_in_lower_only(const struct place *place)
+{
+	const struct view_layer *layer = place->mount->layer;
+	char path[PATH_MAX];
+	int fd;
+
+	if ((size_t)snprintf(path, sizeof(path), "upper/%s", place->path_below_mount_fd) >= sizeof(path))
+		return false;
+	fd = openat2_retry(layer->dir_fd, path, O_PATH | O_NOFOLLOW, 0, IO_RESOLVE_BELOW);
+	if (fd >= 0)
+		(void)close(fd);
+	return fd == -ENOENT;
+}
+
+/* Opens the directory that a place is in, in the overlay. A descriptor or -errno. */
+static int raise_open_parent(const struct place *place, const char **ret_name)
+{
+	const char *path = place->path_below_mount_fd, *slash = strrchr(path, '/');
+	char dir[PATH_MAX];
+
+	*ret_name = slash ? slash + 1 : path;
+	if ((size_t)snprintf(dir, sizeof(dir), "%.*s", slash ? (int)(slash - path) : 1, slash ? path : ".") >=
+	    sizeof(dir))
+		return -ENAMETOOLONG;
+	return openat2_retry(place->mount->fd, dir, O_RDONLY | O_DIRECTORY, 0, IO_RESOLVE_BELOW | RESOLVE_NO_XDEV);
+}
+
+/* Copies the file into a directory, with all attributes, and puts it into its place. 0 or -errno. */
+static int raise_by_copy(int parent_fd, const char *name, const struct stat *st, int dir_fd)
+{
+	struct copy_room room = {0};
+	struct stat copied;
+	const char *what;
+	int r = copy_entry(parent_fd, name, st, dir_fd, &room, &what);
+
+	if (r == 0 && fstatat(dir_fd, name, &copied, AT_SYMLINK_NOFOLLOW) < 0)
+		r = -errno;
+	if (r == 0 && (copied.st_uid != st->st_uid || copied.st_gid != st->st_gid || copied.st_mode != st->st_mode))
+		r = -EPERM;
+	if (r == 0 && renameat(dir_fd, name, parent_fd, name) < 0)
+		r = -errno;
+	if (r < 0)
+		(void)unlinkat(dir_fd, name, 0); /* as far as it was made */
+	return r;
+}
+
+/* Makes the directory for the copy, and removes it again. The times of the one above stay. 0 or -errno. */
+static int raise_in_dir(int parent_fd, const char *name, const struct stat *st)
+{
+	_cleanup_close_ int dir = -1;
+	struct stat parent;
+	int r;
+
+	if (fstat(parent_fd, &parent) < 0 || mkdirat(parent_fd, RAISE_DIR_NAME, 0700) < 0)
+		return -errno;
+	dir = io_open_dir(parent_fd, RAISE_DIR_NAME);
+	r = dir < 0 ? dir : raise_by_copy(parent_fd, name, st, dir);
+	(void)unlinkat(parent_fd, RAISE_DIR_NAME, AT_REMOVEDIR);
+	(void)futimens(parent_fd, (const struct timespec[2]){parent.st_atim, parent.st_mtim});
+	return r;
+}
+
+static bool raise_is_same_dir(int dir_fd, int other_fd)
+{
+	struct stat dir, other;
+
+	return fstat(dir_fd, &dir) == 0 && fstat(other_fd, &other) == 0 && dir.st_ino == other.st_ino &&
+	       dir.st_dev == other.st_dev;
+}
+
+void raise_file(struct call *call, unsigned i, int parent_fd, int *object_fd)
+{
+	const struct place *place = &call->resolved_place[i];
+	_cleanup_close_ int parent = -1;
+	struct stat st, named;
+	const char *name;
+	int fd;
+
+	if (!place->mount || !place->mount->layer || !(place->mount->flags & MOUNT_OVERLAY) || place->is_magic_link ||
+	    fstat(*object_fd, &st) < 0 || !S_ISREG(st.st_mode) || !raise_is_in_lower_only(place))
+		return;
+	parent = raise_open_parent(place, &name);
+	if (parent < 0 || !raise_is_same_dir(parent, parent_fd) ||
+	    fstatat(parent, name, &named, AT_SYMLINK_NOFOLLOW) < 0 || named.st_ino != st.st_ino ||
+	    named.st_dev != st.st_dev || raise_in_dir(parent, name, &st) < 0)
+		return;
+	fd = openat(parent, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	(void)close(*object_fd);
+	*object_fd = fd;
+}

@@ -1,0 +1,20 @@
+/* Link(2) of a file that an overlay has in its lower layer only. Called by handlers, in the supervisor thread. */
+#ifndef CALLGATE_SYSCALLS_FILE_RAISE_H
+#define CALLGATE_SYSCALLS_FILE_RAISE_H
+
+#include "syscalls/call/call.h"
+
+/*
+ * Puts a copy into the place of resolved_place[i], a regular file of a workspace's overlay that the run has not
+ * changed yet: a new file of the upper layer, of which link(2) makes further names that are the same file. The overlay
+ * of a user namespace makes files of their own of the names of one that was copied up, because it cannot find out from
+ * which file of the lower layer that was: ovl_decode_real_fh() of the kernel wants CAP_DAC_READ_SEARCH. Nothing can
+ * have the file open for writing, as that would have copied it up. What has it open for reading keeps the old one, as
+ * always with overlayfs. Only for a new name in the same directory, parent_fd, as of programs that keep what they are
+ * about to replace, such as dpkg(1). git(1) links objects to other directories, and fails when the inode number is
+ * another one than that of the file before; after EXDEV it copies. *object_fd: the file, open with O_PATH; it becomes
+ * the new one. When this is not possible, nothing has changed, and link(2) fails with EXDEV.
+ */
+void raise_file(struct call *call, unsigned i, int parent_fd, int *object_fd);
+
+#endif
