@@ -82,16 +82,19 @@ def put(buffer, text):
 
 def swapping(call, swap):
     """Makes a call, and exchanges something in another thread when the call is asked about."""
+    was_asked = threading.Event()
+
     def wait():
         if os.read(go_fd, 1) == b"x":
             swap()
+            was_asked.set()  # before the answer, which comes after the next line
             os.write(done_fd, b"x")
     thread = threading.Thread(target=wait, daemon=True)
     thread.start()
     ctypes.set_errno(0)
     result, number = call(), ctypes.get_errno()
-    if thread.is_alive():
-        os.write(go_fd, b"-")  # it was not asked about
+    if not was_asked.is_set():
+        os.write(go_fd, b"-")
     thread.join()
     ctypes.set_errno(number)
     return result
