@@ -138,8 +138,9 @@ for name in $names; do
 		;;
 	# What shows most where least is there: the other surrounding is between that and root's.
 	agents/contexts.sh | cli/bad-input.sh | cli/examples.sh | cli/inspect.sh | egress/git.sh | \
-		egress/loopback.sh | egress/secrets.sh | supervisor/affinity.sh | supervisor/ask-file.sh | \
-		threats/33-flood.sh)
+		egress/loopback.sh | egress/secrets.sh | keeper/*.sh | limits/cpu.sh | supervisor/affinity.sh | \
+		supervisor/after-read.sh | supervisor/ask-file.sh | syscalls/exec-again.sh | \
+		syscalls/interrupted.sh | threats/33-flood.sh | threats/34-38-network.sh | threats/39-datagrams.sh)
 		[ -z "${OUTER_FILTER:-}" ] || chosen+=("$name")
 		;;
 	limits/bombs.sh | limits/crowd-200.sh | limits/weight.sh | workloads/build.sh | workloads/python-venv.sh) ;;
