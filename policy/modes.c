@@ -52,14 +52,19 @@ static void on_deny_set_for_path(struct policy *policy, const struct rule *rule)
 	}
 }
 
-/* Takes the question from a rule that asks, if another one for its path has no "on_deny" and does not ask. */
-static void on_deny_yield(const struct policy *policy, struct rule *asking)
+/* Takes the question from a rule that asks, with a warning, if another one for its path does not ask. */
+static void on_deny_yield(struct compiler *compiler, struct rule *asking)
 {
-	for (size_t i = 0; i < policy->rule_count; i++) {
+	const struct policy *policy = compiler->policy;
+
+	for (size_t i = 0; i < policy->rule_count && policy_on_deny_asks(asking->on_deny); i++) {
 		const struct rule *same = &policy->rule[i];
 
-		if (!same->denial_asks && !same->hides_name && on_deny_rules_are_for_one_path(same, asking))
-			asking->on_deny = same->on_deny;
+		if (same->denial_asks || same->hides_name || !on_deny_rules_are_for_one_path(same, asking))
+			continue;
+		asking->on_deny = same->on_deny;
+		compiler_add_warning(compiler, "%s: warning: asks about nothing: no answer beats %s",
+				     asking->source_location, same->label);
 	}
 }
 
@@ -75,12 +80,12 @@ void compile_on_deny(struct compiler *compiler)
 {
 	struct policy *policy = compiler->policy;
 
+	for (size_t i = 0; i < policy->rule_count; i++)
+		if (policy->rule[i].denial_asks)
+			on_deny_yield(compiler, &policy->rule[i]);
 	for (size_t i = policy->rule_count; i-- > 0;) /* backwards, so that what later rules say is kept */
 		if (policy->rule[i].on_deny != ON_DENY_UNSET && !policy->rule[i].denial_asks)
 			on_deny_set_for_path(policy, &policy->rule[i]);
-	for (size_t i = 0; i < policy->rule_count; i++)
-		if (policy->rule[i].denial_asks && policy_on_deny_asks(policy->rule[i].on_deny))
-			on_deny_yield(policy, &policy->rule[i]);
 	for (size_t i = 0; i < policy->rule_count; i++)
 		on_deny_add_rule(policy, policy->rule[i].label, policy->rule[i].on_deny);
 	for (size_t i = 0; i < policy->network.rule_count; i++)

@@ -175,6 +175,21 @@ cat >net.json <<'EOF'
  "secrets": {"T": {"from": "env:T", "hosts": ["api.test.example"]}}}
 EOF
 expect 0 'net.json:3: network.allow[1]: warning: d1.cloudfront.net is served' check ./net.json
+
+# ---- questions that no answer can permit, because a file before denies what they are about ----
+cat >never.json <<'EOT'
+{ "version": 1, "filesystem": {"read": ["/usr"], "deny": ["**/.env"]}, "exec": {"deny": ["/usr/bin/id"]},
+  "network": {"deny": [{"host": "**.test"}, {"host": "a.example", "port": 1}]} }
+EOT
+cat >asks.json <<'EOT'
+{ "version": 1, "extends": ["./never.json"], "filesystem": {"ask": ["**/.env", "/usr/x"]},
+  "exec": {"ask": ["/usr/bin/id"]}, "network": {"ask": [{"host": "b.test"}, {"host": "a.example"}]} }
+EOT
+expect 0 'asks.json:1: filesystem.ask[0]: warning: asks about nothing: no answer beats never.json: filesystem.deny[0]' \
+	check ./asks.json
+expect 0 'asks.json:2: exec.ask[0]: warning: asks about nothing' check ./asks.json
+expect 0 'asks.json: network.ask[0] b.test: warning: asks about nothing' check ./asks.json
+expect_no 'ask[1]'
 expect 0 './net.json: good' check ./net.json
 expect 0 'allow connect db.test:5432' why -p net.json --connect db.test:5432
 expect 0 '127.0.0.1: loopback, permitted by "private"' why -p net.json --connect db.test:5432

@@ -33,6 +33,28 @@ static bool net_warn_rule_is_denied(const struct policy_network *network, const 
 	return false;
 }
 
+/* Warns of rules of "ask" without effect: another rule denies every endpoint of theirs without asking. */
+static void net_warn_of_questions_never_asked(struct compiler *compiler)
+{
+	const struct policy_network *network = &compiler->policy->network;
+	const bool others_ask = compiler->policy->settings.on_deny == ON_DENY_ASK;
+
+	for (size_t i = 0; i < network->deny_count; i++) {
+		const struct net_deny *asking = &network->deny[i];
+
+		for (size_t j = 0; asking->on_deny == ON_DENY_ASK && j < network->deny_count; j++) {
+			const struct net_deny *other = &network->deny[j];
+			const bool asks = other->on_deny ? other->on_deny == ON_DENY_ASK : others_ask;
+
+			if (asks || other->port_count || !net_pattern_covers(other->host, asking->host))
+				continue;
+			compiler_add_warning(compiler, "%s: warning: asks about nothing: no answer beats %s",
+					     asking->label, other->label);
+			break;
+		}
+	}
+}
+
 /* Whether an allowing rule could match a host that the pattern matches, too. */
 static bool net_warn_has_rule(const struct policy_network *network, const char *pattern)
 {
@@ -59,6 +81,7 @@ void net_warn_of_mistakes(struct compiler *compiler)
 			compiler_add_warning(compiler, "%s: warning: allows nothing: a deny rule beats it",
 					     rule->source_location);
 	}
+	net_warn_of_questions_never_asked(compiler);
 	for (size_t i = 0; i < network->fixed_host_count && network->said == NET_SECTION_GIVEN; i++)
 		if (!net_warn_has_rule(network, network->fixed_host[i].host))
 			compiler_add_warning(compiler, "%s: warning: no rule allows %s",

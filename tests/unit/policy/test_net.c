@@ -231,16 +231,21 @@ START_TEST(test_answered)
 		{"fd00:ec2::254", 80, -1, "no_rule", false},
 	};
 	struct policy *policy = load_with(asking, NULL);
+	struct net_verdict verdict;
 
 	for (unsigned again = 0; again < 2; again++, policy = reload(policy)) {
 		for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-			const struct net_verdict verdict =
-				policy_net_judge_answered_connect(policy, cases[i].host, cases[i].port, false);
+			verdict = policy_net_judge_answered_connect(policy, cases[i].host, cases[i].port, false);
 
 			check_verdict(verdict, cases[i].reason, cases[i].host);
 			ck_assert_int_eq(verdict.rule ? (int)verdict.rule->proto : -1, cases[i].proto);
 			ck_assert(!verdict.rule || verdict.rule->allows_private_addresses == cases[i].allows_private);
 		}
+		verdict = policy_net_judge_answered_connect(policy, "8.8.8.8", 53, true);
+		ck_assert(verdict.is_allowed && verdict.rule->proto == NET_UDP);
+		check_verdict(policy_net_judge_answered_connect(policy, "x.evil.test", 53, true), "denied_by_rule",
+			      "evil");
+		check_verdict(policy_net_judge_answered_connect(policy, "127.0.0.1", 53, true), "no_rule", "loopback");
 		ck_assert(policy_net_may_ask_about_name(policy, "other.test"));
 		ck_assert(policy_net_may_ask_about_name(policy, "some.test"));
 		ck_assert(!policy_net_may_ask_about_name(policy, "x.evil.test"));
