@@ -55,7 +55,8 @@ refuses()
 }
 refuses '"workspace" of the policy is as --cow: ' -p "$T/cow.json"
 refuses 'name one with -w' -p "$T/inherits.json"
-for option in --dry-run "--mode observe" "--setup true" "--input $T/later.json" "--output $T/kept"; do
+for option in --dry-run "--mode observe" "--inspect --setup true" "--inspect --input $T/later.json" \
+	"--output $T/kept"; do
 	# shellcheck disable=SC2086 # an option and its value
 	refuses 'leave out one of them' -p "$T/cow.json" -w "$W" $option
 done
