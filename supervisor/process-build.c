@@ -66,6 +66,12 @@ static bool process_has_second_view(const struct process_options *options)
 	return options->ask.dir_fd >= 0 || options->ask.approver_fd >= 0;
 }
 
+/* Whether the kernel opens no file for the program by itself, which takes mounts that are attached. */
+static bool process_gets_all_opens(const struct process_options *options)
+{
+	return policy_get_judge_mode(options->policy) == POLICY_JUDGE_ALL || options->namespaces->tmpfs_fd < 0;
+}
+
 int process_build_view(struct process *process)
 {
 	const struct process_options *options = process->options;
@@ -77,6 +83,7 @@ int process_build_view(struct process *process)
 						  .overlay = options->overlay,
 						  .workspace_host = options->workspace_host,
 						  .copies_workspace = options->copies_workspace,
+						  .fills_copies_later = process_gets_all_opens(options),
 						  .second_view_shares_layers = process_has_second_view(options),
 						  .workspace_dirs = options->workspace_dirs,
 						  .copy_limit_bytes =

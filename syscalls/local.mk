@@ -25,6 +25,8 @@ libcallgate_syscalls_a_SOURCES += \
 	syscalls/account/disk-private.h \
 	syscalls/account/disk.c \
 	syscalls/account/disk.h \
+	syscalls/account/filling.c \
+	syscalls/account/filling.h \
 	syscalls/account/forks.c \
 	syscalls/account/forks.h \
 	syscalls/account/locks.c \

@@ -14,7 +14,8 @@
 #include "base/text.h"
 #include "policy/paths/below.h"
 #include "view/build.h"
-#include "view/copy.h"
+#include "view/copy/copy.h"
+#include "view/copy/fill.h"
 #include "view/measure.h"
 
 /* Sets the error of --cow about a directory. Returns -EOPNOTSUPP. */
@@ -123,7 +124,8 @@ static int build_copy_dir(const struct build_state *build, const char *host, int
 	(void)snprintf(name, sizeof(name), "%d", at);
 	layer = from < 0 ? from : build_open_layer(build->options->workspace_host, name);
 	r = layer < 0 ? layer
-		      : copy_tree(from, layer, build->options->copy_limit_bytes, &build->view->copy_size, &failure);
+		      : copy_tree(from, layer, build->options->fills_copies_later, build->options->copy_limit_bytes,
+				  &build->view->copy_size, &failure);
 	return r < 0 ? build_refuse_copy(build, at, r, &failure) : 0;
 }
 
@@ -166,17 +168,34 @@ static bool build_has_mount(const struct build_state *build, const char *virt, c
 
 /* ---- what is kept beside the layer ---- */
 
+/* Opens what is known of the placeholders of a copy. 0, or -EOPNOTSUPP with its message. */
+static int build_open_fills(const struct build_state *build, const struct policy_mount *grant, struct view_layer *layer,
+			    int at)
+{
+	_cleanup_close_ int base = io_open_without_links(grant->host_path, O_PATH | O_DIRECTORY);
+	int r = base < 0 ? base : fills_open(layer->dir_fd, base, true, &layer->fills);
+
+	if (r < 0 && r != -ENOENT)
+		return build_refuse_workspace(build, at, "its layer cannot be opened: ", strerror(-r));
+	return 0;
+}
+
 int build_add_workspace_layer(const struct build_state *build, const struct policy_mount *grant, int at)
 {
 	struct mount *mount = build->view->mount[build->view->mount_count - 1];
 	struct view_layer *layer = mount->layer = malloc(sizeof(*layer));
+	int r = 0;
 
 	if (!layer)
 		return -ENOMEM;
 	*layer = (struct view_layer){
 		.dir_fd = build_open_kept_layer(build, at), .lower_fd = -1, .bases_fd = -1, .reads_fd = -1};
+	if (layer->dir_fd >= 0 && !(mount->flags & MOUNT_OVERLAY))
+		r = build_open_fills(build, grant, layer, at);
 	if (layer->dir_fd >= 0 && mount->flags & MOUNT_OVERLAY)
 		layer->lower_fd = io_open_without_links(grant->host_path, O_PATH | O_DIRECTORY);
+	if (r < 0)
+		return r;
 	if (layer->dir_fd < 0 || (mount->flags & MOUNT_OVERLAY && layer->lower_fd < 0))
 		return build_refuse_workspace(build, at, "its layer cannot be opened: ",
 					      strerror(layer->dir_fd < 0 ? -layer->dir_fd : -layer->lower_fd));

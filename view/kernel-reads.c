@@ -27,6 +27,9 @@ static int reads_find_obstacle_in_mount(struct kernel_reads *reads, const struct
 			mount->rule);
 	if (mount->flags & (MOUNT_OVERLAY | MOUNT_LACKS_OVERLAY))
 		return reads_set_reason_to_judge_all(reads, "what is written to %s goes elsewhere", mount->virt);
+	if (mount->layer && mount->layer->fills)
+		return reads_set_reason_to_judge_all(reads, "files of %s get their content when they are opened",
+						     mount->virt);
 	if (mount->layer && reads->view->shares_layers_with_second_view)
 		return reads_set_reason_to_judge_all(reads, "an answer may permit what a cover in %s would hide",
 						     mount->virt);

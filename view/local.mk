@@ -9,9 +9,15 @@ libcallgate_view_a_SOURCES += \
 	view/build-workspace.c \
 	view/build.c \
 	view/build.h \
-	view/copy-entry.c \
-	view/copy.c \
-	view/copy.h \
+	view/copy/copy.c \
+	view/copy/copy.h \
+	view/copy/entry.c \
+	view/copy/fill-content.c \
+	view/copy/fill-private.h \
+	view/copy/fill.c \
+	view/copy/fill.h \
+	view/copy/private.h \
+	view/copy/records.c \
 	view/execs.c \
 	view/facts.c \
 	view/fixed.c \

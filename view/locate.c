@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/path.h"
+#include "view/copy/fill.h"
 #include "view/private.h"
 #include "view/tree.h"
 
@@ -59,6 +60,7 @@ static void mount_free(struct mount *mount)
 		cleanup_close(&mount->layer->lower_fd);
 		cleanup_close(&mount->layer->bases_fd);
 		cleanup_close(&mount->layer->reads_fd);
+		fills_free(mount->layer->fills);
 		free(mount->layer);
 	}
 	if (!mount->held_dir)

@@ -2,7 +2,7 @@
 #ifndef CALLGATE_VIEW_MEASURE_H
 #define CALLGATE_VIEW_MEASURE_H
 
-#include "view/copy.h"
+#include "view/copy/copy.h"
 
 /*
  * Adds what the entries below an open directory take. What the caller may not read, and what is below a path of more

@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/path.h"
+#include "view/copy/fill.h"
 #include "view/private.h"
 
 /* Opens the stand-in directory of a place, and brings it up to date. */
@@ -249,6 +250,31 @@ int view_open_workspace(const struct view *view, int at)
 		    view->mount[i]->workspace_dir == at)
 			return openat2_retry(view->mount[i]->fd, ".", O_RDONLY | O_DIRECTORY, 0, IO_RESOLVE_BELOW);
 	return -ENOENT;
+}
+
+struct fill_file *view_find_placeholder(const struct view *view, int dir_fd, const char *name, const struct stat *st,
+					struct fills **ret_fills)
+{
+	struct fill_file *file = NULL;
+
+	for (size_t i = 0; !file && i < view->mount_count; i++) {
+		*ret_fills = view->mount[i]->layer ? view->mount[i]->layer->fills : NULL;
+		if (*ret_fills)
+			file = fills_find(*ret_fills, dir_fd, name, st);
+	}
+	return file;
+}
+
+int view_fill_file(const struct view *view, int fd)
+{
+	struct fills *fills;
+	struct fill_file *file;
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	file = view_find_placeholder(view, fd, "", &st, &fills);
+	return file ? fills_fill(fills, file, fd, 0) : 0;
 }
 
 const struct copy_size *view_get_copy_size(const struct view *view)

@@ -16,7 +16,7 @@
 #include "base/io.h"
 #include "base/mounts.h"
 #include "base/path.h"
-#include "view/copy.h"
+#include "view/copy/copy.h"
 #include "view/overlay.h"
 
 #define OVERLAY_UPPER_DIR_NAME "upper" /* directory in the scratch directory that has the upper layers */

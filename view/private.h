@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/io.h"
-#include "view/copy.h"
+#include "view/copy/copy.h"
 #include "view/view.h"
 
 #define VIEW_NODE_BUCKETS 512u     /* of the hash table of nodes by virtual path */

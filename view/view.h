@@ -15,8 +15,10 @@
 #include <sys/types.h>
 
 #include "policy/policy.h"
-#include "view/copy.h"
+#include "view/copy/copy.h"
 
+struct fill_file; /* fill.h */
+struct fills;
 struct view;
 struct task;
 struct held_dir; /* a directory through which files are opened: private.h */
@@ -61,6 +63,7 @@ struct view_layer {
 	int lower_fd; /* of an overlay: the directory below the layer, O_PATH; -1: the mount is a copy */
 	int bases_fd; /* the file of syscalls/account/bases.h; -1: not made yet */
 	int reads_fd; /* that of syscalls/account/reads.h */
+	struct fills *fills; /* of a copy: its files without content; owned; NULL: all have theirs */
 };
 
 /* A virtual path and the host directory or file that is shown there. */
@@ -138,6 +141,7 @@ struct view_options {
 	const char *workspace_host;        /* canonical host path of the directory for the layers, or the copies */
 	const char *const *workspace_dirs; /* canonical host paths of the directories, NULL-ended */
 	bool copies_workspace;             /* by copies, also where overlays can be mounted */
+	bool fills_copies_later;           /* files of copies get their content when they are opened: fill.h */
 	bool second_view_shares_layers;    /* view_share_layers_of_first_view() will be called */
 	uint64_t copy_limit_bytes;         /* most that the copies may take; 0: any */
 	int root_fd;              /* "/" below which host paths are opened; borrowed. -1: the root of this process */
@@ -412,6 +416,16 @@ int view_get_host_path(const struct place *place, char out[PATH_MAX]);
  * by the caller, which leads to it in any mount namespace; -ENOENT: there is none; or -errno.
  */
 int view_open_workspace(const struct view *view, int at);
+
+/* Finds a placeholder of a copy of the view: fills_find(). Borrowed. NULL: it is none. */
+struct fill_file *view_find_placeholder(const struct view *view, int dir_fd, const char *name, const struct stat *st,
+					struct fills **ret_fills);
+
+/*
+ * Gives a regular file its content, if it is a placeholder: to be called before anything reads it but the program,
+ * whose calls do it by syscalls/account/filling.h. fd: the file, perhaps with O_PATH. 0, or -errno as fills_fill().
+ */
+int view_fill_file(const struct view *view, int fd);
 
 /* What the copy of a workspace has, before the program starts; all 0 without one. Borrowed. */
 const struct copy_size *view_get_copy_size(const struct view *view);

@@ -346,6 +346,16 @@ static int search_compare_roots(const struct search *search)
 	return differences <= 0 ? 0 : search_add_change(search, "", &pair, WORKSPACE_MODIFIED, (unsigned)differences);
 }
 
+/* Tells of lost files, which are left out. What was found of others is complete. */
+static void search_tell_lost(const struct search *search)
+{
+	struct workspace_changes *changes = search->changes;
+
+	for (size_t i = 0; changes->on_unread && i < search->layer->lost_count; i++)
+		changes->on_unread(search->layer->lost[i], -ESTALE);
+	changes->has_lost = search->layer->lost_count > 0;
+}
+
 static int search_compare_paths(const void *left, const void *right)
 {
 	const struct workspace_change *a = left, *b = right;
@@ -358,6 +368,7 @@ int workspace_changes_find(const struct workspace_layer *layer, struct workspace
 	struct search search = {.layer = layer, .changes = changes};
 	int r = search_compare_roots(&search);
 
+	search_tell_lost(&search);
 	if (r == 0)
 		r = search_add_pending(&search, "", true, true, false);
 	while (search.pending_count > 0) {

@@ -74,6 +74,7 @@ struct workspace_changes {
 	/* set by the caller: a renamed file stays a deleted and an added one, which name each other */
 	bool keeps_renames_apart;
 	bool is_incomplete; /* something could not be read: on_unread was called */
+	bool has_lost;      /* workspace_is_lost() is true of some paths: on_unread was called with -ESTALE */
 	/* called with the path and -errno for each thing that could not be read; NULL: nobody is told */
 	void (*on_unread)(const char *path, int error);
 };

@@ -18,7 +18,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "base/times.h"
-#include "view/copy.h"
+#include "view/copy/copy.h"
 #include "workspace/content.h"
 #include "workspace/dirs.h"
 #include "workspace/copies.h"

@@ -14,7 +14,8 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "base/path.h"
-#include "view/copy.h"
+#include "view/copy/copy.h"
+#include "view/copy/fill.h"
 #include "workspace/content.h"
 #include "workspace/copies.h"
 #include "workspace/dirs.h"
@@ -31,6 +32,9 @@ struct fold {
 	const struct fold_target *target; /* NULL: the layer is made of links */
 	bool is_changed;
 	struct workspace_records records;
+	struct fills *fills;        /* files of the copy without content; owned; NULL: all have theirs */
+	struct copies lost;         /* paths that files were copied from that cannot be filled, by inode of the copy */
+	struct name_list lost_path; /* of what the layer cannot have because of them */
 	struct name_list pending;  /* directories of the copy that are yet to be read */
 	struct name_list made;     /* directories of the layer, those above first */
 	char last_made[PATH_MAX];  /* the directory that was needed last */
@@ -94,7 +98,7 @@ static int fold_copy(struct fold *fold, int copy_dir_fd, const char *name, const
 
 	(void)snprintf(dir, sizeof(dir), "%.*s", slash ? (int)(slash - path) : 1, slash ? path : ".");
 	to = openat2_retry(fold->new_fd, dir, O_RDONLY | O_DIRECTORY, 0, IO_RESOLVE_BELOW);
-	r = to < 0 ? to : copy_entry(copy_dir_fd, name, st, to, &room, &what);
+	r = to < 0 ? to : copy_entry(copy_dir_fd, name, st, to, &room, NULL, &what);
 	return r == 0 && st->st_nlink > 1 ? copies_add(&fold->copies, st->st_ino, path) : r;
 }
 
@@ -130,6 +134,77 @@ static int fold_put_whiteout(struct fold *fold, const char *path)
 	return 0;
 }
 
+/* ---- files without content ---- */
+
+/* Whether a file of the copy has not its content. */
+static struct fill_file *fold_find_placeholder(const struct fold *fold, int copy_dir_fd, const char *name,
+					       const struct stat *st)
+{
+	return fold->fills ? fills_find(fold->fills, copy_dir_fd, name, st) : NULL;
+}
+
+/* Notes that the layer cannot have what the program has made of a file. 0 or -errno. */
+static int fold_put_lost(struct fold *fold, const char *path, const struct stat *st)
+{
+	int r = copies_find(&fold->lost, st->st_ino) ? 0 : copies_add(&fold->lost, st->st_ino, path);
+
+	fold->is_changed = true;
+	return r < 0 ? r : name_list_add(&fold->lost_path, path);
+}
+
+/* Gives a file that is to be in the layer its content. 1: that is lost, which is noted; 0, with the new *st; -errno. */
+static int fold_fill(struct fold *fold, int copy_dir_fd, const char *name, const char *path, struct stat *st)
+{
+	struct fill_file *file = fold->new_fd < 0 ? NULL : fold_find_placeholder(fold, copy_dir_fd, name, st);
+	_cleanup_close_ int fd = file ? openat(copy_dir_fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC) : -1;
+	int r;
+
+	if (!file)
+		return 0;
+	r = fd < 0 ? -errno : fills_fill(fold->fills, file, fd, FILL_AS_COPIED | FILL_FOR_CHANGE);
+	if (r == -ESTALE && !fold->target) {
+		r = fold_put_lost(fold, path, st);
+		return r < 0 ? r : 1;
+	}
+	if (r == 0 && fstat(fd, st) < 0)
+		r = -errno;
+	return r;
+}
+
+/* Whether this record is of a file that is lost: the directory may have its content, by that name. */
+static bool fold_is_of_lost(const struct fold *fold, const struct workspace_record *record)
+{
+	return S_ISREG(record->kept.mode) && copies_find(&fold->lost, record->kept.inode);
+}
+
+static int fold_compare_names(const void *left, const void *right)
+{
+	return strcmp(*(const char *const *)left, *(const char *const *)right);
+}
+
+/* Writes the sorted list of what is lost: the names that files have now, and those that they had. 0 or -errno. */
+static int fold_write_lost(struct fold *fold, int layer_fd)
+{
+	_cleanup_close_ int fd = -1;
+	struct name_list *lost = &fold->lost_path;
+	int r = unlinkat(layer_fd, WORKSPACE_LOST_NAME, 0) < 0 && errno != ENOENT ? -errno
+										  : 0; /* of one that was killed */
+
+	for (size_t i = 0; r == 0 && lost->count > 0 && i < fold->records.count; i++)
+		if (fold_is_of_lost(fold, &fold->records.item[i]))
+			r = name_list_add(lost, fold->records.item[i].path);
+	if (r < 0 || lost->count == 0)
+		return r;
+	qsort(lost->name, lost->count, sizeof(*lost->name), fold_compare_names);
+	fd = openat(layer_fd, WORKSPACE_LOST_NAME, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return -errno;
+	for (size_t i = 0; r == 0 && i < lost->count; i++)
+		if (i == 0 || strcmp(lost->name[i - 1], lost->name[i]) != 0)
+			r = io_write_all(fd, lost->name[i], strlen(lost->name[i]) + 1);
+	return r;
+}
+
 /* ---- what was changed ---- */
 
 /*
@@ -162,7 +237,8 @@ static int fold_is_changed(const struct fold *fold, int copy_dir_fd, const char 
 	record->is_directory = S_ISDIR(st->st_mode);
 	if (!workspace_record_is_kept(record, st))
 		return 1;
-	return fold->records.must_compare_contents && S_ISREG(st->st_mode)
+	return fold->records.must_compare_contents && S_ISREG(st->st_mode) &&
+			       !fold_find_placeholder(fold, copy_dir_fd, name, st)
 		       ? fold_compare_contents(fold, copy_dir_fd, name, path, st)
 		       : 0;
 }
@@ -199,8 +275,12 @@ static int fold_name(struct fold *fold, int copy_dir_fd, const char *dir, const 
 	r = fold_is_changed(fold, copy_dir_fd, name, path, &st, workspace_records_find(&fold->records, path));
 	if (r < 0)
 		return r;
-	if (!S_ISDIR(st.st_mode))
-		return r == 1 ? fold_put(fold, copy_dir_fd, name, path, &st) : 0;
+	if (!S_ISDIR(st.st_mode)) {
+		const bool is_changed = r == 1;
+
+		r = is_changed ? fold_fill(fold, copy_dir_fd, name, path, &st) : 0;
+		return is_changed && r == 0 ? fold_put(fold, copy_dir_fd, name, path, &st) : r < 0 ? r : 0;
+	}
 	r = r == 1 ? fold_make_dir(fold, path) : 0;
 	return r < 0 ? r : name_list_add(&fold->pending, path);
 }
@@ -295,7 +375,7 @@ static int fold_find_changes(struct fold *fold)
 	for (size_t i = 0; r == 0 && i < fold->pending.count; i++)
 		r = fold_dir(fold, fold->pending.name[i]);
 	for (size_t i = 0; r == 0 && i < fold->records.count; i++)
-		if (fold_is_removed(fold, &fold->records.item[i]))
+		if (fold_is_removed(fold, &fold->records.item[i]) && !fold_is_of_lost(fold, &fold->records.item[i]))
 			r = fold_put_whiteout(fold, fold->records.item[i].path);
 	return r;
 }
@@ -334,8 +414,12 @@ static int fold_open(struct fold *fold, int layer_fd, const char *dir)
 		return -errno;
 	fold->begun = st.st_mtim;
 	fold->copy_fd = io_open_dir(layer_fd, COPY_DIR_NAME);
-	fold->base_fd = io_open_without_links(dir, O_RDONLY | O_DIRECTORY); /* only to compare contents */
-	return fold->copy_fd < 0 ? fold->copy_fd : 0;
+	fold->base_fd = io_open_without_links(dir, O_RDONLY | O_DIRECTORY); /* only for contents */
+	if (fold->copy_fd < 0)
+		return fold->copy_fd;
+	/* Without the directory, its files cannot be found, as if each of them was removed. */
+	r = fills_open(layer_fd, fold->base_fd < 0 ? layer_fd : fold->base_fd, false, &fold->fills);
+	return r == -ENOENT ? 0 : r;
 }
 
 static void fold_release(struct fold *fold)
@@ -345,6 +429,9 @@ static void fold_release(struct fold *fold)
 	name_list_release(&fold->closed);
 	free(fold->closed_mode);
 	copies_release(&fold->copies);
+	copies_release(&fold->lost);
+	name_list_release(&fold->lost_path);
+	fills_free(fold->fills);
 	workspace_records_release(&fold->records);
 	cleanup_close(&fold->copy_fd);
 	cleanup_close(&fold->base_fd);
@@ -414,6 +501,8 @@ static int fold_make_layer(int layer_fd, const char *dir)
 		r = fold_find_changes(&fold);
 	if (r == 0)
 		r = fold_set_attributes(&fold);
+	if (r == 0)
+		r = fold_write_lost(&fold, layer_fd);
 	if (r == 0 && fold.has_too_long_path)
 		r = fold_keep_copy(layer_fd);
 	fold_release(&fold);

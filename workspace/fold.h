@@ -1,7 +1,10 @@
 /*
- * Makes a layer of a workspace by copying (view/copy.h): what is in it as in the upper layer of an overlay, besides
- * opaque directories, which it does not need. Files are hard links of those of the copy. The copy stays as it is until
- * the layer is complete, so that this may be interrupted at any moment, and begins anew then.
+ * Makes a layer of a workspace by copying (view/copy/copy.h): what is in it as in the upper layer of an overlay,
+ * besides opaque directories, which it does not need. Files are hard links of those of the copy. Those that the program
+ * has moved with their directory, or linked, without opening them get their content now (view/copy/fill.h). If the
+ * directory has not the file any more that was copied, the layer has only its path, in the list WORKSPACE_LOST_NAME: it
+ * can be told, but not applied. Names and files of the copy stay as they are until the layer is complete, so that this
+ * may be interrupted at any moment, and begins anew then.
  */
 #ifndef CALLGATE_WORKSPACE_FOLD_H
 #define CALLGATE_WORKSPACE_FOLD_H
@@ -30,7 +33,8 @@ struct fold_target {
 
 /*
  * Makes a layer of a copy that stays as it is. layer_fd: the directory of the layer (workspace_open_layer_dir()). dir:
- * the directory. 0; -EACCES: a directory of the copy cannot be read; or -errno.
+ * the directory. 0; -EACCES: a directory of the copy cannot be read; -ESTALE: a file has its content neither in the
+ * copy nor in the directory; or -errno.
  */
 int workspace_fold_into(int layer_fd, const char *dir, const struct fold_target *target);
 

@@ -10,9 +10,11 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "base/times.h"
+#include "view/copy/fill.h"
 #include "workspace/records.h"
 
 #define LAYER_TRUSTED_PREFIX "trusted.overlay."
@@ -29,6 +31,20 @@ static bool layer_sees_trusted(int marker_fd)
 	return fremovexattr(marker_fd, "trusted.callgate") == 0;
 }
 
+/* Reads what the layer cannot have. 0 or -errno. */
+static int layer_read_lost(int dir_fd, struct workspace_layer *ret_layer)
+{
+	size_t len = 0, room = 0;
+	int r = io_read_file(dir_fd, WORKSPACE_LOST_NAME, COPY_RECORDS_BYTES_MAX, &ret_layer->lost_text, &len);
+
+	for (size_t at = 0; r == 0 && at < len; at += strlen(ret_layer->lost_text + at) + 1) {
+		if (!array_reserve(&ret_layer->lost, ret_layer->lost_count, &room))
+			return -ENOMEM;
+		ret_layer->lost[ret_layer->lost_count++] = ret_layer->lost_text + at;
+	}
+	return r == -ENOENT ? 0 : r;
+}
+
 /* Reads what was copied. 0 or -errno. */
 static int layer_read_records(int dir_fd, struct workspace_layer *ret_layer)
 {
@@ -39,7 +55,9 @@ static int layer_read_records(int dir_fd, struct workspace_layer *ret_layer)
 	if (!ret_layer->records)
 		return -ENOMEM;
 	r = workspace_records_load(dir_fd, ret_layer->records);
-	return r == -ENOENT ? 0 : r; /* -ENOENT: the copy was not completed, so the program never ran */
+	if (r < 0)
+		return r == -ENOENT ? 0 : r; /* -ENOENT: the copy was not completed, so the program never ran */
+	return layer_read_lost(dir_fd, ret_layer);
 }
 
 /* Finds which attributes are the overlay's own, by the file that was left when it was mounted. 0 or -errno. */
@@ -136,7 +154,13 @@ int workspace_layer_open_live(int workspace_fd, size_t at, const char *dir, stru
 	int r = layer_open(workspace_fd, at, is_copy ? COPY_DIR_NAME : "upper", dir, ret_layer, ret_why);
 
 	ret_layer->is_live_copy = is_copy;
-	return r;
+	if (r < 0 || !is_copy)
+		return r;
+	*ret_why = "it does not say which files have their content";
+	r = fills_open(layer, ret_layer->base_fd, false, &ret_layer->fills);
+	if (r < 0 && r != -ENOENT)
+		workspace_layer_release(ret_layer);
+	return r == -ENOENT ? 0 : r;
 }
 
 void workspace_layer_release(struct workspace_layer *layer)
@@ -147,7 +171,14 @@ void workspace_layer_release(struct workspace_layer *layer)
 	if (layer->records)
 		workspace_records_release(layer->records);
 	free(layer->records);
+	fills_free(layer->fills);
+	free(layer->lost);
+	free(layer->lost_text);
 	layer->records = NULL;
+	layer->fills = NULL;
+	layer->lost = NULL;
+	layer->lost_text = NULL;
+	layer->lost_count = 0;
 }
 
 int workspace_open_entry(int root_fd, const char *path)
@@ -202,6 +233,17 @@ bool workspace_has_origin(const struct workspace_layer *layer, const char *path,
 		       workspace_records_have_file(layer->records, upper_fd);
 	(void)snprintf(name, sizeof(name), "%sorigin", layer->prefix);
 	return getxattr(link.path, name, NULL, 0) >= 0;
+}
+
+static int layer_compare_lost(const void *path, const void *lost)
+{
+	return strcmp(path, *(const char *const *)lost);
+}
+
+bool workspace_is_lost(const struct workspace_layer *layer, const char *path)
+{
+	return layer->lost_count > 0 &&
+	       bsearch(path, layer->lost, layer->lost_count, sizeof(*layer->lost), layer_compare_lost);
 }
 
 bool workspace_may_be_renamed(const struct workspace_layer *layer, const char *path, int upper_fd)

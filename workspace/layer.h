@@ -11,6 +11,9 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
+/* File of a layer by copying: paths of lost files, sorted, each with its NUL (fold.h); missing: there are none. */
+#define WORKSPACE_LOST_NAME "lost"
+
 /* Both directories of an overlay. */
 struct workspace_layer {
 	int base_fd;        /* the directory that the run was started in */
@@ -20,6 +23,10 @@ struct workspace_layer {
 	const char *prefix; /* of the overlay's own attributes: "trusted.overlay." or "user.overlay." */
 	bool has_root_attributes; /* upper_fd itself began with all attributes of base_fd */
 	bool is_live_copy;  /* upper_fd is a copy that programs go on to write to, and not what differs from records */
+	struct fills *fills; /* of a live copy: its files without content; owned; NULL: all have theirs */
+	char *lost_text;     /* of a layer by copying: what is in WORKSPACE_LOST_NAME; owned; NULL: nothing */
+	char **lost;         /* the paths in it, sorted; owned */
+	size_t lost_count;
 	struct workspace_records *records; /* of a layer by copying: what was copied; owned; NULL: it is an overlay's */
 };
 #define WORKSPACE_LAYER_INIT                                \
@@ -89,6 +96,12 @@ bool workspace_has_origin(const struct workspace_layer *layer, const char *path,
 
 /* True when an entry of the upper layer, open with O_PATH, may be one of the directory that had another name there. */
 bool workspace_may_be_renamed(const struct workspace_layer *layer, const char *path, int upper_fd);
+
+/*
+ * True for a path of a file whose content is lost, of which only attributes or the name were changed: one that it had
+ * in the directory, or that the program gave it.
+ */
+bool workspace_is_lost(const struct workspace_layer *layer, const char *path);
 
 /* True for the name of an attribute that is the overlay's own, or SELinux': it is neither compared nor applied. */
 bool workspace_is_own_attribute(const struct workspace_layer *layer, const char *name);

@@ -6,8 +6,10 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/cleanup.h"
 #include "base/io.h"
 #include "base/times.h"
+#include "view/copy/fill.h"
 
 static int records_compare(const void *left, const void *right)
 {
@@ -61,6 +63,40 @@ static int records_parse_all(struct workspace_records *records, size_t len)
 	return r;
 }
 
+static int records_compare_fills(const void *left, const void *right)
+{
+	const struct fill_record *a = left, *b = right;
+
+	return (a->inode > b->inode) - (a->inode < b->inode);
+}
+
+/*
+ * Puts the time of each file that has got its content since into its record. One that was begun has not the time of its
+ * record any more, so it counts as changed. 0 or -errno.
+ */
+static int records_apply_fills(struct workspace_records *records, int layer_fd)
+{
+	_cleanup_free_ struct fill_record *fill = NULL;
+	size_t count = 0;
+	int r = fills_read_records(layer_fd, &fill, &count);
+
+	if (r < 0 || count == 0)
+		return r;
+	/* Several of one file differ only when two processes have filled it: then none of the times need be right. */
+	qsort(fill, count, sizeof(*fill), records_compare_fills);
+	for (size_t i = 0; i < records->count; i++) {
+		struct copy_record *kept = &records->item[i].kept;
+		const struct fill_record key = {.inode = kept->inode};
+		const struct fill_record *found = bsearch(&key, fill, count, sizeof(*fill), records_compare_fills);
+
+		if (found && S_ISREG(kept->mode)) {
+			kept->ctime_sec = found->kept.sec;
+			kept->ctime_nsec = (uint32_t)found->kept.nsec;
+		}
+	}
+	return 0;
+}
+
 int workspace_records_load(int layer_fd, struct workspace_records *records)
 {
 	size_t len;
@@ -83,7 +119,7 @@ int workspace_records_load(int layer_fd, struct workspace_records *records)
 	}
 	qsort(records->inode, records->count, sizeof(*records->inode), records_compare_inodes);
 	qsort(records->item, records->count, sizeof(*records->item), records_compare);
-	return 0;
+	return records_apply_fills(records, layer_fd);
 }
 
 void workspace_records_release(struct workspace_records *records)

@@ -1,4 +1,4 @@
-/* The records of a workspace by copying: which entries the directory had when it was copied (view/copy.h). */
+/* The records of a workspace by copying: which entries the directory had when it was copied (view/copy/copy.h). */
 #ifndef CALLGATE_WORKSPACE_RECORDS_H
 #define CALLGATE_WORKSPACE_RECORDS_H
 
@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
-#include "view/copy.h"
+#include "view/copy/copy.h"
 
 struct workspace_record {
 	const char *path; /* in workspace_records.text */

@@ -17,6 +17,7 @@
 #include "base/io.h"
 #include "base/path.h"
 #include "base/times.h"
+#include "view/copy/fill.h"
 #include "workspace/checkpoint.h"
 #include "workspace/content.h"
 #include "workspace/dirs.h"
@@ -188,10 +189,16 @@ static bool restore_is_same_other(const struct restore_dirs *dirs, const struct 
 }
 
 /* Whether an entry of a copy, where times do not tell it, has the content of the directory. */
-static bool restore_is_same_as_recorded(const struct restore_dirs *dirs, const struct restore_entry *entry)
+static bool restore_is_same_as_recorded(const struct restore *restore, const struct restore_dirs *dirs,
+					const struct restore_entry *entry)
 {
-	return entry->is_shown && S_ISREG(entry->source.st_mode) && entry->shown.st_size == entry->source.st_size &&
-	       workspace_record_is_kept(entry->record, &entry->shown) && restore_has_same_content(dirs, entry);
+	if (!entry->is_shown || !S_ISREG(entry->source.st_mode) || entry->shown.st_size != entry->source.st_size ||
+	    !workspace_record_is_kept(entry->record, &entry->shown))
+		return false;
+	/* A placeholder gets the content of the directory when it is opened. */
+	if (restore->layer->fills && fills_find(restore->layer->fills, dirs->view_fd, entry->name, &entry->shown))
+		return true;
+	return restore_has_same_content(dirs, entry);
 }
 
 /* Whether a name that is to have something other than a directory has that. */
@@ -201,7 +208,7 @@ static bool restore_is_same(const struct restore *restore, const struct restore_
 	if (entry->is_of_base && !restore->layer->is_live_copy)
 		return !entry->is_now && dirs->shows_base_now;
 	if (entry->is_of_base && entry->record)
-		return restore_is_same_as_recorded(dirs, entry);
+		return restore_is_same_as_recorded(restore, dirs, entry);
 	if (!entry->is_now || !entry->is_shown)
 		return false;
 	return S_ISREG(entry->source.st_mode) ? restore_is_same_file(restore, dirs, entry)

@@ -308,7 +308,7 @@ static int apply_print_change(const struct apply *apply, size_t at)
 /* Prints what was applied. Returns the exit status. */
 static int apply_print(const struct apply *apply)
 {
-	bool not_all = false, failed = apply->failed;
+	bool not_all = apply->plan->changes.has_lost, failed = apply->failed;
 
 	for (size_t i = 0; i < apply->plan->changes.count; i++) {
 		const unsigned char state = apply->plan->state[i];

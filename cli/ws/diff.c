@@ -39,6 +39,8 @@ static void diff_tell_unread(const char *path, int error)
 {
 	if (error == -EUCLEAN)
 		cli_print_error(DIFF_VERB, "%s: the layer has not all of it: it was not written by --cow", path);
+	else if (error == -ESTALE)
+		cli_print_error(DIFF_VERB, "%s: " WS_LOST_TEXT, path);
 	else
 		cli_print_error(DIFF_VERB, "%s: cannot be compared: %s", *path ? path : ".", strerror(-error));
 }
@@ -173,7 +175,8 @@ static int diff_run(const struct diff_options *options, const char *dir, const s
 	ws_tell_stale_reads(DIFF_VERB, dir, layer, reads_dir_fd, options->json);
 	if (view.patch.unread > 0)
 		cli_print_error(DIFF_VERB, "contents cannot be read of %zu of the changes", view.patch.unread);
-	if (cli_print_text(DIFF_VERB, "") != CLI_EXIT_OK || r < 0 || changes.is_incomplete || view.patch.unread > 0)
+	if (cli_print_text(DIFF_VERB, "") != CLI_EXIT_OK || r < 0 || changes.is_incomplete || changes.has_lost ||
+	    view.patch.unread > 0)
 		return CLI_EXIT_ERROR;
 	return changes.count > 0 ? WS_DIFF_DIFFERENT : WS_DIFF_EQUAL;
 }

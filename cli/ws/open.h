@@ -5,6 +5,9 @@
 #include "workspace/layer.h"
 #include "workspace/store.h"
 
+/* Of what the layer cannot have: WORKSPACE_LOST_NAME. */
+#define WS_LOST_TEXT "the program has not opened the file, which was changed or removed outside since; left out"
+
 /* Opens the directory of all runs, which has the store. -1 after a message. */
 int ws_open_runs(const char *verb);
 

@@ -9,13 +9,17 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "cli/cli.h"
+#include "cli/ws/open.h"
 #include "workspace/conflict.h"
 
 #define PLAN_VERB "ws apply"
 
 static void ws_plan_tell_unread(const char *path, int error)
 {
-	cli_print_error(PLAN_VERB, "%s: cannot be compared: %s", *path ? path : ".", strerror(-error));
+	if (error == -ESTALE)
+		cli_print_error(PLAN_VERB, "%s: " WS_LOST_TEXT, path);
+	else
+		cli_print_error(PLAN_VERB, "%s: cannot be compared: %s", *path ? path : ".", strerror(-error));
 }
 
 const char *ws_plan_get_name(const struct plan *plan, const struct workspace_change *change, char text[2 * PATH_MAX])
@@ -160,6 +164,14 @@ static enum plan_state ws_plan_judge(const struct plan *plan, const struct works
 	return PLAN_EXECUTED;
 }
 
+/* Holds back what changes a lost file, as its only content may be in the directory. */
+static void ws_plan_hold_lost(const struct plan *plan)
+{
+	for (size_t i = 0; i < plan->changes.count; i++)
+		if (plan->state[i] == PLAN_APPLY && workspace_is_lost(plan->layer, plan->changes.item[i].path))
+			plan->state[i] = PLAN_CONFLICT;
+}
+
 /*
  * Holds back deletions that belong to what is not applied: of the entries of a directory that is not replaced, and of a
  * renamed file whose new name is left out.
@@ -210,6 +222,7 @@ int ws_plan_make(struct plan *plan, const struct ws_selection *selection)
 			plan->state[i] = (unsigned char)ws_plan_judge(plan, &plan->changes.item[i]);
 	if (plan->dir_runs_later && !plan->words.json && !plan->words.allow_executed)
 		ws_plan_tell_executed_dir(plan, plan->dir_runs_later);
+	ws_plan_hold_lost(plan);
 	ws_plan_hold_deletions(plan);
 	return 0;
 }

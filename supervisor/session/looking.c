@@ -86,7 +86,10 @@ static int looking_open(const struct session *session, const char *cwd, const ch
 	fd = view_open_place(&place, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0);
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return fd < 0 ? fd : -errno;
-	return S_ISREG(st.st_mode) ? steal_fd(&fd) : -EACCES;
+	if (!S_ISREG(st.st_mode))
+		return -EACCES;
+	r = view_fill_file(session->sandbox->view, fd);
+	return r < 0 ? r : steal_fd(&fd);
 }
 
 void looking_answer(const struct session *session, struct client *client, const json_t *asked)

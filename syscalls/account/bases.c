@@ -17,6 +17,7 @@
 #include "syscalls/account/changes.h"
 #include "syscalls/account/disk.h"
 #include "syscalls/account/layer-file.h"
+#include "view/copy/fill.h"
 
 /* What must be free in the file system of TMPDIR, for the program: so many times the file, and 1/64 of all. */
 #define BASES_FREE_TIMES 4
@@ -202,14 +203,37 @@ static const char *base_keep_clone(struct call *call, const struct base *base, i
 	return why;
 }
 
+/*
+ * Opens the content of a file: that of a placeholder is in the directory, and then base->status is of the file there,
+ * but for its inode number. A descriptor owned by the caller, or -errno.
+ */
+static int base_open_content(const struct call *call, struct base *base, int path_fd)
+{
+	_cleanup_close_ int fd = -1;
+	const uint64_t inode = base->status.st_ino;
+	struct fills *fills;
+	const struct fill_file *file = view_find_placeholder(call->sandbox->view, path_fd, "", &base->status, &fills);
+
+	if (!file)
+		return io_open_keeping_atime(AT_FDCWD, io_proc_fd_path(path_fd).path, O_RDONLY | O_NONBLOCK | O_NOCTTY,
+					     0);
+	fd = fills_open_source(fills, file, FILL_AS_COPIED);
+	if (fd < 0 || fstat(fd, &base->status) < 0)
+		return fd < 0 ? fd : -errno;
+	base->status.st_ino = inode;
+	return steal_fd(&fd);
+}
+
 /* Keeps a file. NULL, or why that was not possible. */
-static const char *base_keep(struct call *call, const struct base *base, int path_fd)
+static const char *base_keep(struct call *call, struct base *base, int path_fd)
 {
 	_cleanup_close_ int fd = -1;
 
 	if (!S_ISREG(base->status.st_mode))
 		return "it was no regular file";
-	fd = io_open_keeping_atime(AT_FDCWD, io_proc_fd_path(path_fd).path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
+	fd = base_open_content(call, base, path_fd);
+	if (fd == -ESTALE)
+		return "it was changed outside before the program opened it";
 	if (fd < 0)
 		return "it could not be read";
 	return base->status.st_size > BASES_FILE_BYTES_MAX ? base_keep_clone(call, base, fd)

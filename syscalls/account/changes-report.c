@@ -6,6 +6,7 @@
 #include "base/io.h"
 #include "base/sha256.h"
 #include "syscalls/account/changes-private.h"
+#include "view/copy/fill.h"
 
 _Static_assert(sizeof(((struct change *)0)->sha256) == SHA256_HEX_SIZE, "a hash must fit");
 
@@ -39,12 +40,21 @@ struct changes_report {
 static void changes_add_hash(const struct place *place, struct change *change, struct changes_report *report)
 {
 	_cleanup_close_ int fd = -1;
+	const struct fill_file *placeholder;
+	struct fills *fills;
 	struct stat file;
 	uint64_t bytes;
 
 	fd = view_open_uncovered(place, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0 || fstat(fd, &file) < 0 || !S_ISREG(file.st_mode))
 		return;
+	placeholder = view_find_placeholder(place->mount->view, fd, "", &file, &fills);
+	if (placeholder) { /* only its attributes were changed */
+		cleanup_close(&fd);
+		fd = fills_open_source(fills, placeholder, 0);
+		if (fd < 0 || fstat(fd, &file) < 0)
+			return;
+	}
 	bytes = (uint64_t)file.st_size;
 	if (bytes > CHANGES_HASHED_FILE_BYTES_MAX || bytes > report->hash_bytes ||
 	    io_read_clock_ns() > report->hash_end_ns)

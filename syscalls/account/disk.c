@@ -366,6 +366,20 @@ int disk_watch_file(struct call *call, int fd, bool made)
 	return 0;
 }
 
+void disk_count_filled_file(struct call *call, int fd)
+{
+	struct disk *disk = call->sandbox->disk;
+	struct stat status;
+	bool in_memory;
+
+	if (!disk_file_counts_for_limit(disk, fd, &status, &in_memory))
+		return;
+	if (disk_files_find(&disk->files, &status))
+		disk_files_measure_by_status(&disk->files, &status);
+	else if (!disk->counts_only_memory_files)
+		disk->copied_bytes += (uint64_t)status.st_blocks * 512;
+}
+
 int disk_pin_file_of_opath_fd(struct call *call, int fd)
 {
 	struct disk_file *file;

@@ -9,7 +9,7 @@
 #define CALLGATE_SYSCALLS_ACCOUNT_DISK_H
 
 #include "syscalls/call/call.h"
-#include "view/copy.h"
+#include "view/copy/copy.h"
 
 #define DISK_KEPT_PART 8               /* 1/8 of the limit is for what callgate keeps for the run */
 #define DISK_MEASURED_FILES_MAX 500000 /* most files that are kept; a further file ends the run */
@@ -77,6 +77,9 @@ int disk_watch_file(struct call *call, int fd, bool made);
  * or -1 with the call refused or failed.
  */
 int disk_count_copy(struct call *call, unsigned i, int fd, bool truncates);
+
+/* To be called when a file of a workspace by copying has got its content: it counts from now on. */
+void disk_count_filled_file(struct call *call, int fd);
 
 /*
  * To be called before the target gets an O_PATH descriptor of the file of fd. Such a descriptor keeps the blocks of an

@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/fdinfo.h"
 #include "base/io.h"
+#include "syscalls/account/filling.h"
 #include "syscalls/account/reads.h"
 #include "syscalls/call/native.h"
 #include "syscalls/exec/asked.h"
@@ -77,6 +78,8 @@ static int exec_open_pinned(struct call *call, int pin)
 	/* Checks noexec too. The system call itself is used, because glibc emulates flags of faccessat(3) by uid. */
 	if (syscall(SYS_faccessat2, pin, "", X_OK, AT_EMPTY_PATH | AT_EACCESS) < 0)
 		return call_fail(call, -errno);
+	if (filling_complete_file(call, pin, false) < 0)
+		return -1;
 	/* O_NONBLOCK: a lease on the file must not block the supervisor thread. */
 	fd = open(io_proc_fd_path(pin).path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	if (fd < 0 && errno == EACCES)

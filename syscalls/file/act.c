@@ -10,6 +10,7 @@
 #include "syscalls/account/bases.h"
 #include "syscalls/account/changes.h"
 #include "syscalls/account/disk.h"
+#include "syscalls/account/filling.h"
 #include "syscalls/call/decode.h"
 #include "syscalls/file/resolve.h"
 
@@ -49,12 +50,18 @@ int file_refuse_foreign_object(struct call *call, int fd)
 	return steal_fd(&object);
 }
 
-/* Counts what an overlay copies when the object is changed. Takes fd, and returns it; -1: the outcome is set. */
+/*
+ * Counts what an overlay copies when the object is changed; a copy fills it. Takes fd, and returns it; -1: the outcome
+ * is set.
+ */
 static int file_count_copy(struct call *call, int fd)
 {
 	_cleanup_close_ int object = fd;
 
-	return object < 0 || disk_count_copy(call, 0, object, false) < 0 ? -1 : steal_fd(&object);
+	return object < 0 || filling_complete_file(call, object, true) < 0 ||
+			       disk_count_copy(call, 0, object, false) < 0
+		       ? -1
+		       : steal_fd(&object);
 }
 
 int file_pin_for_metadata_change(struct call *call, unsigned at_flags)
@@ -134,6 +141,7 @@ int file_record_before_change(struct call *call, unsigned i)
 	int r = 0;
 
 	view_note_name_change(call->sandbox->view);
+	filling_await_change(call, i);
 	bases_keep(call, i);
 	if (place->mount && !place->is_magic_link && !(place->mount->flags & (MOUNT_DEVICE | MOUNT_PROC)))
 		r = changes_add_touched_place(call->sandbox->changes, place);

@@ -11,6 +11,7 @@
 #include "base/io.h"
 #include "base/path.h"
 #include "syscalls/account/disk.h"
+#include "syscalls/account/filling.h"
 #include "syscalls/account/memfds.h"
 #include "syscalls/account/meminfo.h"
 #include "syscalls/account/reads.h"
@@ -72,6 +73,11 @@ static int open_get_supervisor_open_flags(unsigned flags)
 /* Ends the call with a descriptor of an existing object, or with -errno. */
 static void open_end_call(struct call *call, int fd, unsigned flags)
 {
+	_cleanup_close_ int opened = fd;
+
+	if (fd >= 0 && filling_complete_file(call, fd, (flags & O_ACCMODE) != O_RDONLY) < 0)
+		return;
+	(void)steal_fd(&opened);
 	if (fd >= 0 && (flags & O_ACCMODE) != O_WRONLY)
 		reads_note(call, 0);
 	call_return_fd(call, fd, flags & O_CLOEXEC);
@@ -230,6 +236,8 @@ static void open_nameless_object(struct call *call, unsigned want, unsigned flag
 
 	if (fd < 0)
 		return;
+	if (filling_complete_file(call, fd, want & POLICY_WRITE) < 0)
+		return;
 	if (flags & O_TRUNC && fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && ftruncate(fd, 0) < 0)
 		call_refuse(call, -EACCES, NULL, "not_granted"); /* O_RDONLY|O_TRUNC by a program that may only read */
 	else
@@ -245,7 +253,8 @@ static void open_end_with_opath_fd(struct call *call, int *pin, unsigned flags)
 	const int kept = (int)(flags & (O_DIRECTORY | O_NOFOLLOW)); /* allowed with O_PATH */
 	int fd;
 
-	if (disk_pin_file_of_opath_fd(call, *pin) < 0)
+	/* The program may pass the descriptor to a process outside, which could open the file by it. */
+	if (filling_complete_file(call, *pin, false) < 0 || disk_pin_file_of_opath_fd(call, *pin) < 0)
 		return;
 	/* Opens again, because F_GETFL must show the flags, and stand-in directories must be updated. */
 	fd = call->resolved_place[0].is_magic_link ? steal_fd(pin)
@@ -276,6 +285,8 @@ static void open_pinned_object(struct call *call, int *pin, unsigned want, unsig
 		return;
 	} else if (memfds_opens_zero_device(call, &status, (int)flags)) {
 		call_refuse(call, -EACCES, NULL, "memory_limit");
+	} else if (filling_complete_file(call, *pin, want & POLICY_WRITE) < 0) {
+		return;
 	} else if (want & POLICY_WRITE &&
 		   (disk_admit_bytes(call, 0) < 0 || disk_count_copy(call, 0, *pin, flags & O_TRUNC) < 0 ||
 		    disk_watch_file(call, *pin, false) < 0 || file_record_before_change(call, 0) < 0)) {

@@ -10,7 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
-#include "view/copy.h"
+#include "view/copy/copy.h"
 
 #define RAISE_DIR_NAME ".callgate-link" /* directory beside the file, in which the copy is made */
 
@@ -48,7 +48,7 @@ static int raise_by_copy(int parent_fd, const char *name, const struct stat *st,
 	struct copy_room room = {0};
 	struct stat copied;
 	const char *what;
-	int r = copy_entry(parent_fd, name, st, dir_fd, &room, &what);
+	int r = copy_entry(parent_fd, name, st, dir_fd, &room, NULL, &what);
 
 	if (r == 0 && fstatat(dir_fd, name, &copied, AT_SYMLINK_NOFOLLOW) < 0)
 		r = -errno;

@@ -16,6 +16,7 @@
 #include "syscalls/account/bases.h"
 #include "syscalls/account/changes.h"
 #include "syscalls/account/disk.h"
+#include "syscalls/account/filling.h"
 #include "syscalls/file/resolve.h"
 #include "syscalls/table/handlers.h"
 
@@ -188,15 +189,17 @@ static void rename_stat_object(struct rename_operand *end)
 	end->exists = fstatat(end->parent_fd, end->name_without_slashes, &end->status, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-/* Counts what an overlay copies when the file gets another name. 0, or -1 with the outcome set. */
+/* Counts what an overlay copies when the file gets another name; a copy fills it. 0, or -1 with the outcome set. */
 static int rename_count_copy(struct call *call, const struct rename_operand *end, unsigned i)
 {
 	_cleanup_close_ int fd = -1;
 
-	if (!call->sandbox->disk || !S_ISREG(end->status.st_mode))
+	if (!S_ISREG(end->status.st_mode) || (!call->sandbox->disk && !filling_is_possible(call)))
 		return 0;
 	fd = openat(end->parent_fd, end->name_without_slashes, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-	return fd < 0 ? 0 : disk_count_copy(call, i, fd, false); /* a name that vanished is copied by nobody */
+	if (fd < 0)
+		return 0; /* a name that vanished is copied by nobody */
+	return filling_complete_file(call, fd, false) < 0 ? -1 : disk_count_copy(call, i, fd, false);
 }
 
 /* Judges both names, notes the change for `changes`, and commits the record. 0, or -1 with the outcome set. */

@@ -3,9 +3,11 @@
 #include <fcntl.h>
 #include <sys/statfs.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "syscalls/account/filling.h"
 #include "syscalls/file/resolve.h"
 #include "syscalls/table/handlers.h"
 
@@ -79,8 +81,10 @@ static void stat_object(struct call *call, unsigned flags, uint64_t buffer)
 	struct stat status;
 	const struct file_query question = {.ask = stat_by_name, .ctx = &status};
 
-	if (stat_judge_and_query_object(call, flags, false, &question) == 0)
-		file_end_call_with_output(call, buffer, &status, sizeof(status), 0);
+	if (stat_judge_and_query_object(call, flags, false, &question) < 0)
+		return;
+	status.st_blocks = (blkcnt_t)filling_get_blocks(call, &status);
+	file_end_call_with_output(call, buffer, &status, sizeof(status), 0);
 }
 
 HANDLER(sys_stat, stat_object(call, 0, call->arg[1]))
@@ -107,6 +111,20 @@ static bool statx_set_mount_id(struct call *call, unsigned flags, const struct f
 	return true;
 }
 
+/* Sets the blocks of a file without its content. */
+static void statx_set_blocks(const struct call *call, struct statx *statx)
+{
+	const struct stat status = {.st_dev = makedev(statx->stx_dev_major, statx->stx_dev_minor),
+				    .st_ino = statx->stx_ino,
+				    .st_mode = statx->stx_mode,
+				    .st_size = (off_t)statx->stx_size,
+				    .st_blocks = (blkcnt_t)statx->stx_blocks};
+
+	if ((statx->stx_mask & (STATX_TYPE | STATX_INO | STATX_SIZE | STATX_BLOCKS)) ==
+	    (STATX_TYPE | STATX_INO | STATX_SIZE | STATX_BLOCKS))
+		statx->stx_blocks = filling_get_blocks(call, &status);
+}
+
 void sys_statx(struct call *call)
 {
 	unsigned flags = call_get_uint(call, 2);
@@ -120,8 +138,10 @@ void sys_statx(struct call *call)
 		return;
 	}
 	if (stat_judge_and_query_object(call, flags, statx.mask & STATX_MNT_ID_UNIQUE, &question) == 0 &&
-	    (!statx.is_by_name || statx_set_mount_id(call, flags, &question)))
+	    (!statx.is_by_name || statx_set_mount_id(call, flags, &question))) {
+		statx_set_blocks(call, &statx.status.known);
 		file_end_call_with_output(call, call->arg[4], &statx.status, sizeof(statx.status), 0);
+	}
 }
 
 void sys_statfs(struct call *call)

@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "syscalls/account/disk.h"
+#include "syscalls/account/filling.h"
 #include "syscalls/file/resolve.h"
 #include "syscalls/table/handlers.h"
 
@@ -55,7 +56,8 @@ void sys_truncate(struct call *call)
 	int64_t length = (int64_t)call->arg[1];
 	_cleanup_close_ int fd = truncate_pin_file(call, length);
 
-	if (fd < 0 || disk_watch_file(call, fd, false) < 0 || file_record_before_change(call, 0) < 0)
+	if (fd < 0 || filling_complete_file(call, fd, true) < 0 || disk_watch_file(call, fd, false) < 0 ||
+	    file_record_before_change(call, 0) < 0)
 		return;
 	file_end_call(call, truncate(io_proc_fd_path(fd).path, length));
 	disk_measure_changed_file(call, fd);

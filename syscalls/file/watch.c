@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "syscalls/account/filling.h"
 #include "syscalls/account/memfds.h"
 #include "syscalls/call/descriptor.h"
 #include "syscalls/file/resolve.h"
@@ -60,6 +61,8 @@ void sys_inotify_add_watch(struct call *call)
 		return;
 	if (!watch_events_name_only_visible_names(call, object)) {
 		call_refuse(call, -EACCES, NULL, "names_not_granted");
+	} else if (filling_complete_file(call, object, false) < 0 || filling_complete_directory(call, object) < 0) {
+		return;
 	} else if (call_commit_record(call) == 0) {
 		memfds_note_kernel_queues(call->sandbox->memfds);
 		/* Added without IN_DONT_FOLLOW, because the link in /proc to the pinned object must be followed. */

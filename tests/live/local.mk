@@ -236,6 +236,7 @@ LIVE_TESTS = \
 	tests/live/cli/workspace-base.sh \
 	tests/live/cli/workspace-dirs.sh \
 	tests/live/cli/workspace-dirs-hostile.sh \
+	tests/live/cli/workspace-placeholders.sh \
 	tests/live/cli/workspace-policy.sh \
 	tests/live/cli/workspace-copy.sh \
 	tests/live/cli/workspace-diff.sh \

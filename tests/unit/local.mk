@@ -56,7 +56,7 @@ UNIT_TESTS += tests/unit/workspace/test_apply
 tests_unit_workspace_test_apply_LDADD = $(CALLGATE_LIBS) $(POLICY_LIBS) $(LIBELF_LIBS) $(UNIT_LIBS)
 
 UNIT_TESTS += tests/unit/workspace/test_changes
-tests_unit_workspace_test_changes_LDADD = libcallgate_workspace.a libcallgate_base.a $(NETTLE_LIBS) \
+tests_unit_workspace_test_changes_LDADD = libcallgate_workspace.a libcallgate_view.a libcallgate_base.a $(NETTLE_LIBS) \
 	$(LIBCRYPTO_LIBS) $(UNIT_LIBS)
 
 UNIT_TESTS += tests/unit/supervisor/test_watchdog
@@ -320,6 +320,9 @@ tests_unit_confine_test_layers_LDADD = libcallgate_confine.a libcallgate_policy.
 UNIT_TESTS += tests/unit/confine/test_cgroup
 tests_unit_confine_test_cgroup_LDADD = libcallgate_keeper.a libcallgate_supervisor.a libcallgate_confine.a \
 	libcallgate_policy.a libcallgate_base.a $(POLICY_LIBS) $(UNIT_LIBS)
+
+UNIT_TESTS += tests/unit/view/test_fill
+tests_unit_view_test_fill_LDADD = libcallgate_view.a libcallgate_base.a $(UNIT_LIBS)
 
 UNIT_TESTS += tests/unit/view/test_meminfo
 tests_unit_view_test_meminfo_LDADD = libcallgate_view.a libcallgate_base.a $(UNIT_LIBS)

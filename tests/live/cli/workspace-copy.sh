@@ -137,6 +137,8 @@ rm -rf "$W"/callgate-*
 if [ "$(id -u)" = 0 ] && mkdir "$T/small" && mount -t tmpfs -o size=4M small "$T/small" 2>/dev/null; then
 	trap 'umount "$T/small"; live_done' EXIT
 	head -c 6M /dev/zero | tr '\0' x >"$W/a/big"
+	chown 12345:12345 "$W/a/big" # of another user, and not for the group: it is not filled later
+	chmod 604 "$W/a/big"
 	TMPDIR=$T/small refuses "./a/big cannot be written to the copy in TMPDIR: No space left on device; free some"
 	rm "$W/a/big"
 	# tmpfs does not tell what a mapping changed, so contents are compared.

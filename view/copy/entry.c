@@ -13,7 +13,7 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
-#include "view/copy.h"
+#include "view/copy/copy.h"
 
 #define COPY_BYTES_BETWEEN_CHECKS (UINT64_C(16) << 20) /* copied bytes after which the room on the disk is looked at */
 #define COPY_KEPT_FREE_PART 64                         /* 1/64 of a file system stays free for others */
@@ -227,7 +227,52 @@ static int copy_content(int from_fd, int to_fd, uint64_t bytes, struct copy_room
 	return r < 0 ? r : io_copy_sparse(from_fd, to_fd);
 }
 
-static int copy_file(int from_dir_fd, const char *name, int to_dir_fd, struct copy_room *room, const char **ret_what)
+bool copy_may_read_later(const struct stat *st)
+{
+	const mode_t want = S_ISDIR(st->st_mode) ? S_IXOTH : S_IROTH;
+
+	/* Of a user who is neither the owner nor in the group, the group's bits may count as well, by an ACL. */
+	if (st->st_uid != geteuid())
+		return st->st_mode & want && st->st_mode & want << 3;
+	return st->st_mode & want << 6;
+}
+
+/* Whether the copy of a file can be filled later. An empty one, or one hole, is simply copied. */
+static bool copy_can_be_placeholder(const struct stat *st)
+{
+	return st->st_size > 0 && st->st_blocks > 0 && copy_may_read_later(st);
+}
+
+/*
+ * Makes an empty file a placeholder. 1; 0: it has to be copied, since without capabilities this process could not write
+ * to it, as it has given it to another user; or -errno.
+ */
+static int copy_make_placeholder(int from_fd, int to_fd, struct copy_placeholder *placeholder, const char **ret_what)
+{
+	struct stat from, to;
+	int r;
+
+	if (fstat(from_fd, &from) < 0 || ftruncate(to_fd, from.st_size) < 0)
+		return -errno;
+	r = copy_attributes(from_fd, to_fd, ret_what);
+	if (r < 0)
+		return r;
+	if (fstat(to_fd, &to) < 0)
+		return -errno;
+	if (to.st_uid != geteuid())
+		return 0;
+	*placeholder = (struct copy_placeholder){.inode = to.st_ino,
+						 .device = to.st_dev,
+						 .source_inode = from.st_ino,
+						 .size = (uint64_t)from.st_size,
+						 .source_bytes = (uint64_t)from.st_blocks * 512,
+						 .source_mtime = {from.st_mtim.tv_sec, from.st_mtim.tv_nsec},
+						 .source_ctime = {from.st_ctim.tv_sec, from.st_ctim.tv_nsec}};
+	return 1;
+}
+
+static int copy_file(int from_dir_fd, const char *name, int to_dir_fd, struct copy_room *room,
+		     struct copy_placeholder *placeholder, const char **ret_what)
 {
 	struct stat st;
 	_cleanup_close_ int from = copy_open_file(from_dir_fd, name, &st), to = -1;
@@ -242,6 +287,12 @@ static int copy_file(int from_dir_fd, const char *name, int to_dir_fd, struct co
 	to = openat(to_dir_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (to < 0)
 		return -errno;
+	if (placeholder && copy_can_be_placeholder(&st)) {
+		r = copy_make_placeholder(from, to, placeholder, ret_what);
+		if (r != 0)
+			return r < 0 ? r : 0;
+		*ret_what = "cannot be written to the copy in TMPDIR";
+	}
 	r = copy_content(from, to, (uint64_t)st.st_blocks * 512, room);
 	return r < 0 ? r : copy_attributes(from, to, ret_what);
 }
@@ -281,8 +332,10 @@ static int copy_node(int from_dir_fd, const char *name, const struct stat *st, i
 }
 
 int copy_entry(int from_dir_fd, const char *name, const struct stat *st, int to_dir_fd, struct copy_room *room,
-	       const char **ret_what)
+	       struct copy_placeholder *placeholder, const char **ret_what)
 {
-	return S_ISREG(st->st_mode) ? copy_file(from_dir_fd, name, to_dir_fd, room, ret_what)
+	if (placeholder)
+		placeholder->inode = 0;
+	return S_ISREG(st->st_mode) ? copy_file(from_dir_fd, name, to_dir_fd, room, placeholder, ret_what)
 				    : copy_node(from_dir_fd, name, st, to_dir_fd, ret_what);
 }

@@ -2,18 +2,21 @@
  * Copies the directory of -w for --cow where no overlay can be mounted. The program gets the copy; workspace/fold.h
  * compares it afterwards with the records that are made here. Runs in the supervisor, before the program starts.
  */
-#ifndef CALLGATE_VIEW_COPY_H
-#define CALLGATE_VIEW_COPY_H
+#ifndef CALLGATE_VIEW_COPY_COPY_H
+#define CALLGATE_VIEW_COPY_COPY_H
 
 #include <limits.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/stat.h>
 
 #define COPY_MARKER_NAME "copied"   /* empty file: the layer is a copy, begun at its time */
 #define COPY_DIR_NAME "copy"        /* directory that has the copy */
 #define COPY_RECORDS_NAME "records" /* file of struct copy_record; missing: the copy is not complete */
-#define COPY_ROOT_NAME "root"       /* empty file: the layer itself began with all attributes of the directory */
-#define COPY_ENTRIES_MAX 1000000u   /* most entries that are copied */
+#define COPY_PLACEHOLDERS_NAME \
+	"unfilled"                /* file of struct copy_placeholder, by inode number; missing: there are none */
+#define COPY_ROOT_NAME "root"     /* empty file: the layer itself began with all attributes of the directory */
+#define COPY_ENTRIES_MAX 1000000u /* most entries that are copied */
 #define COPY_RECORDS_BYTES_MAX (1u << 30) /* most bytes of the file of records, which is read as a whole */
 
 /*
@@ -30,6 +33,23 @@ struct copy_record {
 	uint32_t must_compare_contents;
 };
 
+struct copy_time {
+	int64_t sec;
+	int64_t nsec;
+};
+
+/* A file of the copy that gets its content later: fill.h. */
+struct copy_placeholder {
+	uint64_t inode, device;
+	struct copy_time born,
+		changed;  /* when it was made, and last changed: both tell the file, as numbers are reused */
+	uint64_t path_at; /* where COPY_RECORDS_NAME has its path */
+	uint32_t path_len, mode;
+	/* the file of the directory that has the content */
+	uint64_t source_inode, size, source_bytes; /* source_bytes: on the disk */
+	struct copy_time source_mtime, source_ctime;
+};
+
 /* What a copy takes, as limits.disk counts it. */
 struct copy_size {
 	uint64_t names, directories; /* entries; those of them that are directories */
@@ -41,17 +61,19 @@ uint64_t copy_size_get_bytes(const struct copy_size *size);
 /* Why a directory cannot be copied. */
 struct copy_failure {
 	uint64_t needed_bytes; /* copying takes so many bytes, more than the limit; 0: the rest says why */
-	char path[PATH_MAX]; /* below the directory; "" is it itself */
-	const char *what;    /* static; "cannot be read" */
+	char path[PATH_MAX];   /* below the directory; "" is it itself */
+	const char *what;      /* static; "cannot be read" */
 };
 
 /*
  * Copies the directory from_fd into dir_fd, with all attributes, holes and hard links among its entries, following no
- * link. Access times of the original stay where the caller may ask for that. limit_bytes: most that *size may
- * take, what was copied before and this; 0: any. 0, and *size has it, too; or -errno with *ret_failure set; -EDQUOT: it
- * is larger, and was not copied.
+ * link. Access times of the original stay where the caller may ask for that. makes_placeholders: of files, where that
+ * is possible, only placeholders are made, for which the program has to get its descriptors from the supervisor.
+ * limit_bytes: most that *size may take, what was copied before and this; 0: any. 0, and *size has it, too; or -errno
+ * with *ret_failure set; -EDQUOT: it is larger, and was not copied.
  */
-int copy_tree(int from_fd, int dir_fd, uint64_t limit_bytes, struct copy_size *size, struct copy_failure *ret_failure);
+int copy_tree(int from_fd, int dir_fd, bool makes_placeholders, uint64_t limit_bytes, struct copy_size *size,
+	      struct copy_failure *ret_failure);
 
 /* What is known of the room on the disk while files are copied. Zero-initialise. */
 struct copy_room {
@@ -59,11 +81,18 @@ struct copy_room {
 };
 
 /*
- * Copies one entry, which is no directory. st: of lstat(2). 0, also when it has become something else meanwhile; or
- * -errno with *ret_what set as copy_failure.what.
+ * Copies one entry, which is no directory. st: of lstat(2). placeholder: NULL, or a file may be made without its
+ * content: then its inode, device, size and source_* are set; else placeholder->inode is 0. 0, also when the entry has
+ * become something else meanwhile; or -errno with *ret_what set as copy_failure.what.
  */
 int copy_entry(int from_dir_fd, const char *name, const struct stat *st, int to_dir_fd, struct copy_room *room,
-	       const char **ret_what);
+	       struct copy_placeholder *placeholder, const char **ret_what);
+
+/*
+ * True when this process may read or search what has this status also without capabilities, as far as mode and owner
+ * tell: when a file is filled, the supervisor has dropped its own.
+ */
+bool copy_may_read_later(const struct stat *st);
 
 /* Gives an entry the owner, attributes, mode and times of another one; both O_PATH. Returns as copy_entry(). */
 int copy_attributes(int from_fd, int to_fd, const char **ret_what);

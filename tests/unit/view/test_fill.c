@@ -1,0 +1,287 @@
+/* Files of a copy that get their content later: what is recorded of them, and what a process that was killed leaves. */
+#include <check.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "tests/unit/unit.h"
+#include "view/copy/fill.h"
+
+#define CONTENT_BYTES 65536
+#define OLD_SEC 1000000000
+
+static char top[64];
+static char content[CONTENT_BYTES], got[2 * CONTENT_BYTES];
+static int top_fd, base_fd, layer_fd, copy_fd;
+static struct fills *fills;
+
+/* Writes a file of the directory, with an old time. */
+static void write_base(const char *name, const char *text, size_t len, mode_t mode)
+{
+	const struct timespec times[2] = {{OLD_SEC, 1}, {OLD_SEC, 2}};
+	int fd = openat(base_fd, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+	ck_assert_int_eq(io_write_all(fd, text, len), 0);
+	ck_assert_int_eq(fchmod(fd, mode), 0);
+	ck_assert_int_eq(futimens(fd, times), 0);
+	(void)close(fd);
+}
+
+static void reopen(void)
+{
+	fills_free(fills);
+	fills = NULL;
+	ck_assert_int_eq(fills_open(layer_fd, base_fd, false, &fills), 0);
+}
+
+static void setup(void)
+{
+	struct copy_size size = {0};
+	struct copy_failure failure = {.path = ""};
+
+	(void)snprintf(top, sizeof(top), "/var/tmp/test_fill.XXXXXX");
+	memset(content, 'x', sizeof(content));
+	top_fd = open(mkdtemp(top), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	ck_assert_int_eq(mkdirat(top_fd, "base", 0700), 0);
+	ck_assert_int_eq(mkdirat(top_fd, "layer", 0700), 0);
+	base_fd = io_open_dir(top_fd, "base");
+	layer_fd = io_open_dir(top_fd, "layer");
+	write_base("f", content, sizeof(content), 0444);
+	write_base("small", "small", 5, 0644);
+	ck_assert_int_eq(copy_tree(base_fd, layer_fd, true, 0, &size, &failure), 0);
+	copy_fd = io_open_dir(layer_fd, COPY_DIR_NAME);
+	if (faccessat(layer_fd, COPY_PLACEHOLDERS_NAME, F_OK, 0) < 0)
+		exit(0); /* the file system does not tell when a file was made */
+	reopen();
+}
+
+static void teardown(void)
+{
+	fills_free(fills);
+	fills = NULL;
+	ck_assert_int_eq(io_remove_tree(AT_FDCWD, top), 0);
+}
+
+static struct stat status(const char *name)
+{
+	struct stat st;
+
+	ck_assert_int_eq(fstatat(copy_fd, name, &st, AT_SYMLINK_NOFOLLOW), 0);
+	return st;
+}
+
+static struct fill_file *find(const char *name)
+{
+	const struct stat st = status(name);
+
+	return fills_find(fills, copy_fd, name, &st);
+}
+
+static int fill(const char *name, unsigned flags)
+{
+	int fd = openat(copy_fd, name, O_PATH | O_CLOEXEC), r;
+
+	ck_assert_ptr_nonnull(find(name));
+	r = fills_fill(fills, find(name), fd, flags);
+	(void)close(fd);
+	return r;
+}
+
+/* Fails unless the file of the copy has this content, and mode and time of the file that it is of. */
+static void check_has(const char *name, const char *text, size_t len, mode_t mode)
+{
+	const struct stat st = status(name);
+	int fd = openat(copy_fd, name, O_RDONLY | O_CLOEXEC);
+
+	ck_assert_int_eq(read(fd, got, sizeof(got)), (ssize_t)len);
+	ck_assert_int_eq(memcmp(got, text, len), 0);
+	(void)close(fd);
+	ck_assert_uint_eq(st.st_mode & 07777, mode);
+	ck_assert_int_eq(st.st_mtim.tv_sec, OLD_SEC);
+	ck_assert_int_eq(st.st_mtim.tv_nsec, 2);
+}
+
+static void check_is_placeholder(const char *name, off_t size)
+{
+	const struct stat st = status(name);
+
+	ck_assert_ptr_nonnull(find(name));
+	ck_assert_int_eq(st.st_blocks, 0);
+	ck_assert_int_eq(st.st_size, size);
+	ck_assert_int_eq(st.st_mtim.tv_sec, OLD_SEC);
+}
+
+/* The record of a file; there must be one. */
+static struct fill_record read_record(const char *name)
+{
+	const struct stat st = status(name);
+	struct fill_record *record = NULL, found = {0};
+	size_t count = 0;
+
+	ck_assert_int_eq(fills_read_records(layer_fd, &record, &count), 0);
+	for (size_t i = 0; i < count; i++)
+		if (record[i].inode == st.st_ino)
+			found = record[i];
+	free(record);
+	ck_assert_uint_eq(found.inode, st.st_ino);
+	return found;
+}
+
+START_TEST(filled)
+{
+	struct fill_record record;
+
+	check_is_placeholder("f", CONTENT_BYTES);
+	ck_assert_int_eq(fill("f", 0), 0);
+	check_has("f", content, sizeof(content), 0444);
+	ck_assert_ptr_null(find("f"));
+	record = read_record("f");
+	ck_assert_uint_eq(record.state, FILL_DONE);
+	ck_assert_int_eq(record.kept.sec, status("f").st_ctim.tv_sec);
+	ck_assert_int_eq(record.kept.nsec, status("f").st_ctim.tv_nsec);
+	check_is_placeholder("small", 5);
+	reopen();
+	ck_assert_ptr_null(find("f"));
+	ck_assert_int_eq(fill("small", FILL_FOR_CHANGE), 0);
+	check_has("small", "small", 5, 0644);
+	ck_assert_int_eq(read_record("small").kept.sec, 0);
+}
+END_TEST
+
+/* A process was killed: the file has a part of something, a later time, and may be written. */
+START_TEST(killed)
+{
+	const struct stat st = status("f");
+	const struct fill_record begun = {.inode = st.st_ino,
+					  .state = FILL_BEGUN,
+					  .mode = st.st_mode,
+					  .mtime = {st.st_mtim.tv_sec, st.st_mtim.tv_nsec},
+					  .atime = {st.st_atim.tv_sec, st.st_atim.tv_nsec}};
+	int fd = openat(layer_fd, FILLS_NAME, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+
+	ck_assert_int_eq(io_write_all(fd, &begun, sizeof(begun)), 0);
+	ck_assert_int_eq(io_write_all(fd, &begun, sizeof(begun) / 2), 0); /* of another file, not wholly written */
+	(void)close(fd);
+	ck_assert_int_eq(fchmodat(copy_fd, "f", 0644, 0), 0);
+	fd = openat(copy_fd, "f", O_WRONLY | O_CLOEXEC);
+	ck_assert_int_eq(pwrite(fd, "half", 4, CONTENT_BYTES + 1000), 4);
+	(void)close(fd);
+	reopen();
+	ck_assert_int_eq(fill("f", 0), 0);
+	check_has("f", content, sizeof(content), 0444);
+	/* Whether the program had changed its attributes before is not known. */
+	ck_assert_int_eq(read_record("f").kept.sec, 0);
+	reopen();
+	ck_assert_ptr_null(find("f"));
+	ck_assert_int_eq(fill("small", 0), 0); /* takes the place of the other record */
+	ck_assert_uint_eq(read_record("small").state, FILL_DONE);
+}
+END_TEST
+
+START_TEST(changed_outside)
+{
+	int fd;
+
+	write_base("f", "other", 5, 0444);
+	write_base("small", content, sizeof(content), 0644);
+	ck_assert_int_eq(fill("f", FILL_AS_COPIED), -ESTALE);
+	check_is_placeholder("f", CONTENT_BYTES);
+	ck_assert_int_eq(fill("f", 0), 0);
+	check_has("f", "other", 5, 0444);
+	ck_assert_int_eq(fill("small", 0), 0);
+	check_has("small", content, sizeof(content), 0644);
+	fd = openat(layer_fd, FILLS_NAME, O_RDONLY | O_CLOEXEC);
+	ck_assert_int_eq(lseek(fd, 0, SEEK_END), 2 * (off_t)sizeof(struct fill_record));
+	(void)close(fd);
+}
+END_TEST
+
+START_TEST(gone)
+{
+	ck_assert_int_eq(unlinkat(base_fd, "f", 0), 0);
+	ck_assert_int_eq(unlinkat(base_fd, "small", 0), 0);
+	ck_assert_int_eq(mkdirat(base_fd, "small", 0700), 0);
+	ck_assert_int_eq(fill("f", 0), -ESTALE);
+	ck_assert_int_eq(fill("small", 0), -ESTALE);
+	check_is_placeholder("f", CONTENT_BYTES);
+	check_is_placeholder("small", 5);
+	ck_assert_int_lt(faccessat(layer_fd, FILLS_NAME, F_OK, 0), 0);
+}
+END_TEST
+
+/* What cannot be recorded is not done. */
+START_TEST(no_records)
+{
+	const struct stat before = status("f");
+
+	ck_assert_int_eq(mkdirat(layer_fd, FILLS_NAME, 0700), 0);
+	ck_assert_int_lt(fill("f", 0), 0);
+	check_is_placeholder("f", CONTENT_BYTES);
+	ck_assert_int_eq(status("f").st_ctim.tv_nsec, before.st_ctim.tv_nsec);
+}
+END_TEST
+
+/* The content cannot be written: the file is a placeholder again, and counts as unchanged. */
+START_TEST(undone)
+{
+	struct rlimit limit = {0}, low;
+	struct fill_record record;
+
+	(void)signal(SIGXFSZ, SIG_IGN);
+	ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &limit), 0);
+	low = limit;
+	low.rlim_cur = CONTENT_BYTES / 2;
+	ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &low), 0);
+	ck_assert_int_lt(fill("f", 0), 0);
+	ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	record = read_record("f");
+	ck_assert_uint_ne(record.state, FILL_DONE);
+	ck_assert_uint_eq(status("f").st_mode & 07777, 0444);
+	if (record.state == FILL_UNDONE) { /* else it could not be made as large again, below the limit */
+		check_is_placeholder("f", CONTENT_BYTES);
+		ck_assert_int_eq(record.kept.nsec, status("f").st_ctim.tv_nsec);
+	}
+	reopen();
+	ck_assert_int_eq(fill("f", 0), 0);
+	check_has("f", content, sizeof(content), 0444);
+}
+END_TEST
+
+/* A newer file with the number of a placeholder is none. */
+START_TEST(reused)
+{
+	struct stat st;
+	int fd = openat(copy_fd, "new", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+
+	(void)close(fd);
+	st = status("new");
+	ck_assert_ptr_null(fills_find(fills, copy_fd, "new", &st));
+	st.st_ino = status("f").st_ino;
+	ck_assert_ptr_null(fills_find(fills, copy_fd, "new", &st));
+	ck_assert_ptr_nonnull(fills_find(fills, copy_fd, "f", &st));
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("fill");
+	TCase *tcase = tcase_create("files");
+
+	tcase_add_checked_fixture(tcase, setup, teardown);
+	suite_add_tcase(suite, tcase);
+	tcase_add_test(tcase, filled);
+	tcase_add_test(tcase, killed);
+	tcase_add_test(tcase, changed_outside);
+	tcase_add_test(tcase, gone);
+	tcase_add_test(tcase, no_records);
+	tcase_add_test(tcase, undone);
+	tcase_add_test(tcase, reused);
+	return unit_run(suite);
+}

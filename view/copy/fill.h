@@ -1,0 +1,92 @@
+/*
+ * Files of a workspace by copying are placeholders at first: they have size and attributes of the file that they are
+ * of, and a hole for its content. A file gets its content when it is first opened; the inode tells which one it is, as
+ * names may change. The program reaches neither of the two files of the layer that say which files have theirs:
+ *
+ *     unfilled  the placeholders as they were made, sorted by inode number (struct copy_placeholder)
+ *     fills     what became of them (struct fill_record): written before a file is changed, and again afterwards
+ *
+ * The supervisor fills what the program opens, in its thread; callgate ws and checkpoints fill what the program has
+ * moved or linked without opening it.
+ */
+#ifndef CALLGATE_VIEW_COPY_FILL_H
+#define CALLGATE_VIEW_COPY_FILL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/stat.h>
+
+#include "view/copy/copy.h"
+
+#define FILLS_NAME "fills"
+#define FILLS_RECORDS_MAX (4 * COPY_ENTRIES_MAX) /* most records that are read */
+
+enum fill_state {
+	FILL_NONE,   /* in memory only: it is a placeholder, and nothing was tried */
+	FILL_BEGUN,  /* it may have a part of its content; the program has not got it */
+	FILL_DONE,   /* it has its content */
+	FILL_UNDONE, /* it is a placeholder again, since filling it has failed */
+};
+
+/* What became of a placeholder. Of several for one file the last counts, but FILL_BEGUN before any other. */
+struct fill_record {
+	uint64_t inode;
+	uint32_t state; /* enum fill_state */
+	uint32_t mode;  /* mode and times before it was filled, as of one that the program may have changed */
+	struct copy_time mtime, atime;
+	struct copy_time
+		kept; /* time of change at which it is still as it was copied; 0: the program may have changed it */
+};
+
+struct fills;
+struct fill_file; /* a placeholder of `fills` */
+
+/*
+ * Opens what is known of the placeholders of a layer. base_fd: the directory that was copied; duplicated.
+ * compares_devices: the copy was made since the machine was started, so that the numbers of its devices still count. 0
+ * with owned *ret_fills; -ENOENT: it has no placeholders, and never had; -EBADMSG: the files are damaged; or -errno.
+ */
+int fills_open(int layer_fd, int base_fd, bool compares_devices, struct fills **ret_fills);
+void fills_free(struct fills *fills);
+
+/* Reads all records of a layer, owned by the caller, without the placeholders. 0, also with none, or -errno. */
+int fills_read_records(int layer_fd, struct fill_record **ret_records, size_t *ret_count);
+
+/*
+ * Finds a file that has not its content. (dir_fd, name) leads to it, "" is dir_fd itself; st is its status. NULL: it
+ * has its content, or is another file, which may have the number of a removed one.
+ */
+struct fill_file *fills_find(const struct fills *fills, int dir_fd, const char *name, const struct stat *st);
+
+/* The bytes that the content takes on the disk. */
+uint64_t fill_file_get_bytes(const struct fill_file *file);
+
+/* The same by the status of a file; 0: it is no placeholder. A newer one with its number may be taken for it. */
+uint64_t fills_get_bytes_by_status(const struct fills *fills, const struct stat *st);
+
+enum fill_flag {
+	FILL_FOR_CHANGE = 1 << 0, /* the program gets it for writing: from now on it counts as changed */
+	FILL_AS_COPIED = 1 << 1,  /* fail with -ESTALE if the file of the directory is not the one that was copied */
+};
+
+/*
+ * Opens the file of the directory that has the content, for reading. -ESTALE: it is gone, is no regular file any more
+ * or, with FILL_AS_COPIED, was changed. A descriptor owned by the caller, or -errno.
+ */
+int fills_open_source(const struct fills *fills, const struct fill_file *file, unsigned flags);
+
+/*
+ * Gives a file its content. fd: it, perhaps with O_PATH. Its mode and times stay, also where it may not be written. If
+ * the file of the directory was changed since, the content is that of now, with its size and time. 0, or -errno, and it
+ * is a placeholder as before: -ESTALE as fills_open_source(); -ENOSPC; -EIO: it cannot be told what it has.
+ */
+int fills_fill(struct fills *fills, struct fill_file *file, int fd, unsigned flags);
+
+/*
+ * To be called before a file is changed that was filled for reading: waits, most often not at all, until the file
+ * system's clock has gone on, so that the change can be told by its time. Takes (dir_fd, name) as fills_find().
+ */
+void fills_await_change(const struct fills *fills, int dir_fd, const char *name);
+
+#endif
