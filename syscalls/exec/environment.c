@@ -23,9 +23,12 @@ static const char *const deciding_names[] = {
 	"PYTHON*", "PERL5*", "PERLLIB", "RUBYOPT", "RUBYLIB", "NODE_OPTIONS", "NODE_PATH", "LUA_INIT*", "LUA_PATH*",
 	"LUA_CPATH*", "PHPRC", "PHP_INI_SCAN_DIR", "R_PROFILE*", "CLASSPATH", "JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS",
 	"_JAVA_OPTIONS",
+	/* where tools find their settings, which may name commands */
+	"HOME", "XDG_CONFIG_*",
 	/* tools */
 	"GIT_*", "SSH_ASKPASS", "EDITOR", "VISUAL", "PAGER", "MANPAGER", "LESSOPEN", "LESSCLOSE", "BROWSER",
-	"MAKEFLAGS", "MAKEFILES", "OPENSSL_CONF", "OPENSSL_MODULES", "OPENSSL_ENGINES",
+	"MAKEFLAGS", "MAKEFILES", "CC", "CXX", "GOFLAGS", "CARGO_*", "RUSTC_WRAPPER", "PIP_*", "OPENSSL_CONF",
+	"OPENSSL_MODULES", "OPENSSL_ENGINES",
 };
 
 /* Whether a string of an environment, "NAME=VALUE", sets such a variable. */
