@@ -16,6 +16,7 @@
 #include "view/build.h"
 #include "view/copy/copy.h"
 #include "view/copy/fill.h"
+#include "view/copy/groups.h"
 #include "view/measure.h"
 
 /* Sets the error of --cow about a directory. Returns -EOPNOTSUPP. */
@@ -111,6 +112,19 @@ static int build_open_layer(const char *workspace_host, const char *name)
 	return io_open_dir(workspace, name);
 }
 
+/* Notes which groups the copy can have. What fails is told as a change of the owner by ws diff. */
+static void build_note_groups(int layer_fd)
+{
+	_cleanup_close_ int from = open("/proc/self/gid_map", O_RDONLY | O_CLOEXEC), to = -1;
+	char map[4096];
+	const ssize_t len = from < 0 ? -1 : read(from, map, sizeof(map));
+
+	to = len < 0 ? -1
+		     : openat(layer_fd, VIEW_GROUPS_NAME, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (to >= 0)
+		(void)io_write_all(to, map, (size_t)len);
+}
+
 /* Copies directory `at`. 0, or -EOPNOTSUPP with its message. */
 static int build_copy_dir(const struct build_state *build, const char *host, int at)
 {
@@ -126,7 +140,10 @@ static int build_copy_dir(const struct build_state *build, const char *host, int
 	r = layer < 0 ? layer
 		      : copy_tree(from, layer, build->options->fills_copies_later, build->options->copy_limit_bytes,
 				  &build->view->copy_size, &failure);
-	return r < 0 ? build_refuse_copy(build, at, r, &failure) : 0;
+	if (r < 0)
+		return build_refuse_copy(build, at, r, &failure);
+	build_note_groups(layer);
+	return 0;
 }
 
 /* Takes the copy of directory `at` that the setup has written to. 0, or -EOPNOTSUPP with its message. */

@@ -16,6 +16,7 @@ libcallgate_view_a_SOURCES += \
 	view/copy/fill-private.h \
 	view/copy/fill.c \
 	view/copy/fill.h \
+	view/copy/groups.h \
 	view/copy/private.h \
 	view/copy/records.c \
 	view/execs.c \

@@ -20,6 +20,8 @@ struct pending_dir {
 	char *path; /* owned */
 	bool in_base, in_upper;
 	bool is_opaque; /* it is in one that is: overlayfs marks only the highest */
+	bool gives_group; /* what is new in it gets `group`, as its set-group-ID bit says */
+	gid_t group;
 };
 
 /* The search for changes. It does not recurse: a hostile program can nest directories thousands deep. */
@@ -82,10 +84,19 @@ static int search_add_change(const struct search *search, const char *path, cons
 	return 0;
 }
 
-/* Adds a directory to those that are yet to be compared. 0 or -errno. */
-static int search_add_pending(struct search *search, const char *path, bool in_base, bool in_upper, bool is_opaque)
+/*
+ * Adds a directory to those that are yet to be compared. pair: its entries, as far as there are. 0 or -errno.
+ */
+static int search_add_pending(struct search *search, const char *path, const struct entry_pair *pair, bool is_opaque)
 {
-	struct pending_dir dir = {strdup(path), in_base, in_upper, is_opaque};
+	struct pending_dir dir = {.path = strdup(path),
+				  .in_base = pair->base_fd >= 0 && S_ISDIR(pair->base.st_mode),
+				  .in_upper = pair->upper_fd >= 0 && S_ISDIR(pair->upper.st_mode),
+				  .is_opaque = is_opaque};
+
+	dir.gives_group = dir.in_upper && pair->upper.st_mode & S_ISGID &&
+			  workspace_keeps_group(search->layer, pair->upper.st_gid);
+	dir.group = pair->upper.st_gid;
 
 	if (!dir.path || !array_reserve(&search->pending, search->pending_count, &search->pending_room)) {
 		free(dir.path);
@@ -207,12 +218,23 @@ static int search_add_pair(struct search *search, const char *path, const struct
 	if (r == 0 && pair->upper_fd >= 0 && S_ISREG(pair->upper.st_mode) && pair->upper.st_nlink > 1)
 		r = workspace_links_add(&search->changes->links, pair->upper.st_ino, path);
 	if (r == 0 && (base_dir || upper_dir))
-		r = search_add_pending(search, path, base_dir, upper_dir, is_opaque);
+		r = search_add_pending(search, path, pair, is_opaque);
 	return r;
 }
 
+/* Sets the group that the entry of the layer would have if the copy could have had it. dir: that it is in, or NULL. */
+static void search_set_group(const struct search *search, const struct pending_dir *dir, struct entry_pair *pair)
+{
+	if (pair->upper_fd < 0)
+		return;
+	if (pair->base_fd >= 0 && workspace_keeps_group(search->layer, pair->base.st_gid))
+		pair->upper.st_gid = pair->base.st_gid;
+	else if (pair->base_fd < 0 && dir && dir->gives_group)
+		pair->upper.st_gid = dir->group;
+}
+
 /* Compares what a name has in both directories. is_opaque: that of the layer hides the other. 0 or -errno. */
-static int search_compare_name(struct search *search, const char *dir, const char *name, int base_dir_fd,
+static int search_compare_name(struct search *search, const struct pending_dir *in, const char *name, int base_dir_fd,
 			       int upper_dir_fd, bool is_opaque)
 {
 	_cleanup_close_ int base = -1, upper = -1;
@@ -220,8 +242,8 @@ static int search_compare_name(struct search *search, const char *dir, const cha
 	struct entry_pair pair;
 	int error = 0;
 
-	if (path_append_name(dir, name, path) < 0) {
-		search_tell_unread(search, dir, -ENAMETOOLONG);
+	if (path_append_name(in->path, name, path) < 0) {
+		search_tell_unread(search, in->path, -ENAMETOOLONG);
 		return 0;
 	}
 	upper = search_open_entry(upper_dir_fd, name, &pair.upper, &error);
@@ -230,6 +252,7 @@ static int search_compare_name(struct search *search, const char *dir, const cha
 	base = error < 0 ? -1 : search_open_entry(base_dir_fd, name, &pair.base, &error);
 	pair.base_fd = base;
 	pair.upper_fd = upper;
+	search_set_group(search, in, &pair);
 	if (error == 0)
 		return search_add_pair(search, path, &pair, is_opaque);
 	search_tell_unread(search, path, error);
@@ -275,7 +298,7 @@ static const struct dirent *search_read_name(DIR *dir, int *error)
 }
 
 /* Compares each name of a directory of the upper layer. 0 or -errno. */
-static int search_compare_upper_names(struct search *search, const char *path, int base_fd, int upper_fd,
+static int search_compare_upper_names(struct search *search, const struct pending_dir *in, int base_fd, int upper_fd,
 				      bool is_opaque)
 {
 	_cleanup_closedir_ DIR *dir = search_open_stream(upper_fd);
@@ -283,12 +306,12 @@ static int search_compare_upper_names(struct search *search, const char *path, i
 	int r = 0;
 
 	while (dir && r == 0 && (entry = search_read_name(dir, &r)))
-		r = search_compare_name(search, path, entry->d_name, base_fd, upper_fd, is_opaque);
+		r = search_compare_name(search, in, entry->d_name, base_fd, upper_fd, is_opaque);
 	return dir ? r : -ENOMEM;
 }
 
 /* Adds the names of a directory that is hidden or deleted, unless the upper layer has them. 0 or -errno. */
-static int search_add_hidden_names(struct search *search, const char *path, int base_fd, int upper_fd)
+static int search_add_hidden_names(struct search *search, const struct pending_dir *in, int base_fd, int upper_fd)
 {
 	_cleanup_closedir_ DIR *dir = search_open_stream(base_fd);
 	const struct dirent *entry;
@@ -297,7 +320,7 @@ static int search_add_hidden_names(struct search *search, const char *path, int 
 
 	while (dir && r == 0 && (entry = search_read_name(dir, &r)))
 		if (upper_fd < 0 || fstatat(upper_fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-			r = search_compare_name(search, path, entry->d_name, base_fd, -1, true);
+			r = search_compare_name(search, in, entry->d_name, base_fd, -1, true);
 	return dir ? r : -ENOMEM;
 }
 
@@ -321,29 +344,33 @@ static int search_compare_dirs(struct search *search, const struct pending_dir *
 			return 0;
 	}
 	if (upper >= 0)
-		r = search_compare_upper_names(search, dir->path, base, upper, opaque);
+		r = search_compare_upper_names(search, dir, base, upper, opaque);
 	if (r == 0 && base >= 0 && opaque)
-		r = search_add_hidden_names(search, dir->path, base, upper);
+		r = search_add_hidden_names(search, dir, base, upper);
 	return r;
+}
+
+/* Sets the pair of the two directories themselves; the descriptors stay the layer's. 0 or -errno. */
+static int search_open_roots(const struct workspace_layer *layer, struct entry_pair *ret_roots)
+{
+	*ret_roots = (struct entry_pair){.base_fd = layer->base_fd, .upper_fd = layer->upper_fd};
+	return fstat(layer->base_fd, &ret_roots->base) < 0 || fstat(layer->upper_fd, &ret_roots->upper) < 0 ? -errno
+													    : 0;
 }
 
 /*
  * Compares the two roots: only their modes where --cow could not copy owner and extended attributes to that of the
  * layer. 0 or -errno.
  */
-static int search_compare_roots(const struct search *search)
+static int search_compare_roots(const struct search *search, const struct entry_pair *roots)
 {
-	struct entry_pair pair = {.base_fd = search->layer->base_fd, .upper_fd = search->layer->upper_fd};
-	int differences;
+	int differences = roots->base.st_mode != roots->upper.st_mode ? WORKSPACE_MODE_DIFFERS : 0;
 
-	if (fstat(pair.base_fd, &pair.base) < 0 || fstat(pair.upper_fd, &pair.upper) < 0)
-		return -errno;
-	differences = pair.base.st_mode != pair.upper.st_mode ? WORKSPACE_MODE_DIFFERS : 0;
 	if (search->layer->has_root_attributes)
-		differences = search_compare_entries(search->layer, &pair);
+		differences = search_compare_entries(search->layer, roots);
 	if (differences < 0)
 		search_tell_unread(search, "", differences);
-	return differences <= 0 ? 0 : search_add_change(search, "", &pair, WORKSPACE_MODIFIED, (unsigned)differences);
+	return differences <= 0 ? 0 : search_add_change(search, "", roots, WORKSPACE_MODIFIED, (unsigned)differences);
 }
 
 /* Tells of lost files, which are left out. What was found of others is complete. */
@@ -366,11 +393,15 @@ static int search_compare_paths(const void *left, const void *right)
 int workspace_changes_find(const struct workspace_layer *layer, struct workspace_changes *changes)
 {
 	struct search search = {.layer = layer, .changes = changes};
-	int r = search_compare_roots(&search);
+	struct entry_pair roots;
+	int r = search_open_roots(layer, &roots);
 
 	search_tell_lost(&search);
 	if (r == 0)
-		r = search_add_pending(&search, "", true, true, false);
+		r = search_compare_roots(&search, &roots);
+	search_set_group(&search, NULL, &roots); /* what is new there gets the group of the directory */
+	if (r == 0)
+		r = search_add_pending(&search, "", &roots, false);
 	while (search.pending_count > 0) {
 		struct pending_dir dir = search.pending[--search.pending_count];
 

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <linux/limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,10 +16,13 @@
 #include "base/io.h"
 #include "base/times.h"
 #include "view/copy/fill.h"
+#include "view/copy/groups.h"
 #include "workspace/records.h"
 
 #define LAYER_TRUSTED_PREFIX "trusted.overlay."
 #define LAYER_USER_PREFIX "user.overlay."
+#define LAYER_GID_MAP_BYTES_MAX 4096
+#define LAYER_GROUPS_MAX 65536           /* NGROUPS_MAX of the kernel */
 #define LAYER_NO_PREFIX "callgate.none." /* no attribute can have such a name: the kernel knows no such kind */
 
 /* ---- opening ---- */
@@ -48,9 +52,11 @@ static int layer_read_lost(int dir_fd, struct workspace_layer *ret_layer)
 /* Reads what was copied. 0 or -errno. */
 static int layer_read_records(int dir_fd, struct workspace_layer *ret_layer)
 {
+	size_t len;
 	int r;
 
 	ret_layer->prefix = LAYER_NO_PREFIX;
+	(void)io_read_file(dir_fd, VIEW_GROUPS_NAME, LAYER_GID_MAP_BYTES_MAX, &ret_layer->gid_map, &len); /* or none */
 	ret_layer->records = calloc(1, sizeof(*ret_layer->records));
 	if (!ret_layer->records)
 		return -ENOMEM;
@@ -179,6 +185,41 @@ void workspace_layer_release(struct workspace_layer *layer)
 	layer->lost = NULL;
 	layer->lost_text = NULL;
 	layer->lost_count = 0;
+	free(layer->gid_map);
+	layer->gid_map = NULL;
+}
+
+/* ---- groups ---- */
+
+/* True when the map, a text as of /proc/PID/gid_map, has a number for this group. */
+static bool layer_map_has_group(const char *map, gid_t gid)
+{
+	unsigned inside, outside, count;
+	int len = 0;
+
+	for (; sscanf(map, "%u %u %u %n", &inside, &outside, &count, &len) == 3; map += len)
+		if (gid >= outside && gid - outside < count)
+			return true;
+	return false;
+}
+
+/* True when this process may give the group to its files. */
+static bool layer_is_own_group(gid_t gid)
+{
+	gid_t group[LAYER_GROUPS_MAX];
+	const int count = getgroups(LAYER_GROUPS_MAX, group);
+
+	if (geteuid() == 0 || getegid() == gid)
+		return true;
+	for (int i = 0; i < count; i++)
+		if (group[i] == gid)
+			return true;
+	return false;
+}
+
+bool workspace_keeps_group(const struct workspace_layer *layer, gid_t gid)
+{
+	return layer->gid_map && !layer_map_has_group(layer->gid_map, gid) && layer_is_own_group(gid);
 }
 
 int workspace_open_entry(int root_fd, const char *path)

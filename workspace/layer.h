@@ -27,6 +27,7 @@ struct workspace_layer {
 	char *lost_text;     /* of a layer by copying: what is in WORKSPACE_LOST_NAME; owned; NULL: nothing */
 	char **lost;         /* the paths in it, sorted; owned */
 	size_t lost_count;
+	char *gid_map;      /* of a layer by copying: the groups that its entries could have; owned; NULL: any */
 	struct workspace_records *records; /* of a layer by copying: what was copied; owned; NULL: it is an overlay's */
 };
 #define WORKSPACE_LAYER_INIT                                \
@@ -34,6 +35,12 @@ struct workspace_layer {
 	{                                                   \
 		.base_fd = -1, .upper_fd = -1, .dir_fd = -1 \
 	}
+
+/*
+ * True for a group of the directory that entries of the copy could not have, and which this process can give to files:
+ * what the program changed keeps it.
+ */
+bool workspace_keeps_group(const struct workspace_layer *layer, gid_t gid);
 
 /* Opens the directory of a workspace that has layer `at`. A descriptor or -errno. */
 int workspace_open_layer_dir(int workspace_fd, size_t at);

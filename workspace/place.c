@@ -278,6 +278,43 @@ static int place_make_dir(int dir_fd, const char *name, mode_t mode)
 	return fchmod(fd, (mode & 0777) | S_IRWXU) < 0 ? -errno : 0;
 }
 
+/* True for a change whose entry is to have another group than in the layer. */
+static bool place_has_other_group(int upper_fd, const struct workspace_change *change)
+{
+	struct stat upper;
+
+	return fstat(upper_fd, &upper) == 0 && upper.st_gid != change->upper.gid;
+}
+
+/*
+ * Gives an entry, open with O_PATH, the group of a change, and its mode after that, as chown(2) takes set-id bits. 0 or
+ * -errno.
+ */
+static int place_set_group(int fd, const struct workspace_change *change)
+{
+	if (fchownat(fd, "", (uid_t)-1, change->upper.gid, AT_EMPTY_PATH) < 0)
+		return -errno;
+	if (S_ISLNK(change->upper.mode))
+		return 0;
+	return chmod(io_proc_fd_path(fd).path, change->upper.mode & 07777) < 0 ? -errno : 0;
+}
+
+/* Makes an entry under a temporary name, as the change has it. 0 or -errno. */
+static int place_make_changed(const struct workspace_layer *layer, const struct workspace_change *change, int dir_fd,
+			      const char *temporary, int upper_fd)
+{
+	_cleanup_close_ int fd = -1;
+	int r = place_make_copy(layer, dir_fd, temporary, upper_fd, change->upper.mode, PLACE_ON_DISK);
+
+	if (r < 0 || !place_has_other_group(upper_fd, change))
+		return r;
+	fd = place_open_made(dir_fd, temporary, change->upper.mode);
+	r = fd < 0 ? fd : place_set_group(fd, change);
+	if (r < 0)
+		(void)unlinkat(dir_fd, temporary, 0);
+	return r;
+}
+
 int place_put(const struct workspace_layer *layer, const struct workspace_change *change, const char *temporary)
 {
 	_cleanup_close_ int upper = workspace_open_entry(layer->upper_fd, change->path), dir = -1;
@@ -289,7 +326,7 @@ int place_put(const struct workspace_layer *layer, const struct workspace_change
 		return dir;
 	if (S_ISDIR(change->upper.mode))
 		return place_make_dir(dir, name, change->upper.mode);
-	r = place_make_copy(layer, dir, temporary, upper, change->upper.mode, PLACE_ON_DISK);
+	r = place_make_changed(layer, change, dir, temporary, upper);
 	if (r < 0)
 		return r == -EEXIST ? -EBUSY : r;
 	r = place_rename(dir, temporary, name, change);
@@ -345,10 +382,12 @@ int place_remove(const struct workspace_layer *layer, const struct workspace_cha
 	return unlinkat(dir, name, S_ISDIR(change->base.mode) ? AT_REMOVEDIR : 0) < 0 ? -errno : 0;
 }
 
-int place_set_attributes(const struct workspace_layer *layer, const char *path)
+int place_set_attributes(const struct workspace_layer *layer, const struct workspace_change *change)
 {
+	const char *path = change->path;
 	_cleanup_close_ int upper = workspace_open_entry(layer->upper_fd, path), fd = -1;
 	struct stat st;
+	int r;
 
 	if (upper < 0)
 		return upper;
@@ -363,7 +402,8 @@ int place_set_attributes(const struct workspace_layer *layer, const char *path)
 		return -errno;
 	if (!*path && !layer->has_root_attributes) /* only the mode is compared */
 		return chmod(io_proc_fd_path(fd).path, st.st_mode & 07777) < 0 ? -errno : 0;
-	return place_copy_metadata(layer, upper, fd, 0);
+	r = place_copy_metadata(layer, upper, fd, 0);
+	return r < 0 || !place_has_other_group(upper, change) ? r : place_set_group(fd, change);
 }
 
 int place_remove_temporary(const struct workspace_layer *layer, const char *path, const char *temporary)

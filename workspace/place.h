@@ -53,7 +53,7 @@ int place_link(const struct workspace_layer *layer, const struct workspace_chang
 int place_remove(const struct workspace_layer *layer, const struct workspace_change *change);
 
 /* Gives a directory the owner, mode, attributes and times that it has in the layer. 0 or -errno. */
-int place_set_attributes(const struct workspace_layer *layer, const char *path);
+int place_set_attributes(const struct workspace_layer *layer, const struct workspace_change *change);
 
 /* Removes an entry that a crash has left beside a path. 0 or -errno. */
 int place_remove_temporary(const struct workspace_layer *layer, const char *path, const char *temporary);

@@ -130,7 +130,7 @@ static int apply_do_step(const struct apply *apply, const struct workspace_chang
 		return place_remove(apply->plan->layer, change);
 	if (step == APPLY_PUT)
 		return apply_put(apply, change);
-	return place_set_attributes(apply->plan->layer, change->path);
+	return place_set_attributes(apply->plan->layer, change);
 }
 
 /* True when the journal was written. Without it, the apply ends. */

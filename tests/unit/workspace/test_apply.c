@@ -246,7 +246,8 @@ START_TEST(test_place_below_link)
 	put("upper/d/f", "x");
 	change.upper = entry("upper/d/f");
 	ck_assert_int_lt(place_put(&layer, &change, name), 0);
-	ck_assert_int_lt(place_set_attributes(&layer, "d"), 0);
+	change.path[1] = '\0'; /* "d" */
+	ck_assert_int_lt(place_set_attributes(&layer, &change), 0);
 	ck_assert_int_eq(rmdir("outside"), 0); /* empty */
 }
 END_TEST
