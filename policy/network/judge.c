@@ -266,6 +266,21 @@ static bool judge_method_is_listed(const char *methods, const char *method)
 	return false;
 }
 
+/*
+ * As judge_method_is_listed(), of a rule of "ask": some servers take "delete" for DELETE (RFC 9110, 9.1, tells methods
+ * apart by case).
+ */
+static bool judge_method_may_be_listed(const char *methods, const char *method)
+{
+	char upper[NET_METHOD_SIZE];
+	size_t len = 0;
+
+	for (; method[len] && len < sizeof(upper) - 1; len++)
+		upper[len] = method[len] >= 'a' && method[len] <= 'z' ? (char)(method[len] & ~0x20) : method[len];
+	upper[len] = '\0';
+	return judge_method_is_listed(methods, upper);
+}
+
 /* True when "http" of a rule names the request. Else *reason may become what the closest item of "http" lacks. */
 static bool judge_http_names(const struct net_rule *rule, const char *method, const char *path, bool upgrade,
 			     const char **reason)
@@ -273,14 +288,15 @@ static bool judge_http_names(const struct net_rule *rule, const char *method, co
 	for (size_t i = 0; i < rule->http_rule_count; i++) {
 		const struct net_http_rule *http = &rule->http_rule[i];
 
-		if (!net_path_matches(http->path, path))
+		if (!(rule->asks_about_requests ? net_path_may_match : net_path_matches)(http->path, path))
 			continue;
 		if (http->is_websocket != upgrade) {
 			if (upgrade && strcmp(*reason, "method_not_granted") != 0)
 				*reason = "upgrade_not_granted";
 			continue;
 		}
-		if (judge_method_is_listed(http->methods, method))
+		if ((rule->asks_about_requests ? judge_method_may_be_listed : judge_method_is_listed)(http->methods,
+												      method))
 			return true;
 		*reason = "method_not_granted";
 	}

@@ -76,6 +76,11 @@ struct policy_network {
  * least one character. A segment "**" matches any number of segments, also none.
  */
 bool net_path_matches(const char *pattern, const char *path);
+/*
+ * Whether some server may take the path for one that the pattern matches: servers differ about case, encoded slashes,
+ * parameters and empty segments. For rules that withhold something. Those that grant use net_path_matches().
+ */
+bool net_path_may_match(const char *pattern, const char *path);
 
 /* Parses a host pattern such as "*.test" into its canonical form. 0, or -EINVAL with *ret_why, static. */
 int net_pattern_parse(const char *text, char ret_pattern[NET_HOST_SIZE], const char **ret_why);

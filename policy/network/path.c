@@ -321,3 +321,43 @@ bool net_path_matches(const char *pattern, const char *path)
 			return false;
 	return true;
 }
+
+/*
+ * Writes a path, or a pattern, as the most lenient servers read it: decoded as often as it is encoded, in lower case,
+ * without parameters (";x"), empty segments and a slash at the end, and cut off at a NUL. False: it is too long.
+ */
+static bool net_path_fold(const char *path, char out[NET_PATH_SIZE])
+{
+	size_t len = strlen(path), to = 0;
+	char text[NET_PATH_SIZE];
+	bool in_parameter = false;
+
+	if (len >= sizeof(text)) /* no path of a request or rule is so long */
+		return false;
+	memcpy(text, path, len + 1);
+	for (unsigned rounds = 0; rounds < PERCENT_DECODE_ROUNDS_MAX && net_path_decode(text, &len); rounds++)
+		;
+	for (size_t at = 0; at < len && text[at]; at++) {
+		const char c = text[at] == '\\'                     ? '/'
+			       : text[at] >= 'A' && text[at] <= 'Z' ? (char)(text[at] | 0x20)
+								    : text[at];
+
+		in_parameter = c != '/' && (in_parameter || c == ';');
+		if (!in_parameter && !(c == '/' && to > 0 && out[to - 1] == '/'))
+			out[to++] = c;
+	}
+	if (to > 1 && out[to - 1] == '/')
+		to--;
+	out[to] = '\0';
+	return true;
+}
+
+bool net_path_may_match(const char *pattern, const char *path)
+{
+	char folded_pattern[NET_PATH_SIZE], folded[NET_PATH_SIZE];
+
+	if (net_path_matches(pattern, path))
+		return true;
+	return !net_path_fold(pattern, folded_pattern) || !net_path_fold(path, folded) ||
+	       net_path_matches(folded_pattern, folded);
+}

@@ -322,6 +322,13 @@ START_TEST(test_ask_about_requests)
 		{"a.test", 443, "POST", "/form", false, "denied_by_rule", "granted", "allow[1]"},
 		{"a.test", 443, "GET", "/admin/x", true, "denied_by_rule", "granted", "allow[0]"},
 		{"a.test", 443, "GET", "/x", true, "granted", "granted", "allow[0]"},
+		/* as some servers read them */
+		{"a.test", 443, "delete", "/x", false, "denied_by_rule", "granted", "allow[0]"},
+		{"a.test", 443, "GET", "/admin%2Fx", false, "denied_by_rule", "granted", "allow[0]"},
+		{"a.test", 443, "GET", "/%252Fadmin%252Fx", false, "denied_by_rule", "granted", "allow[0]"},
+		{"a.test", 443, "GET", "//Admin;v=1//x", false, "denied_by_rule", "granted", "allow[0]"},
+		{"a.test", 443, "POST", "/form/", false, "denied_by_rule", "granted", "allow[0]"},
+		{"a.test", 443, "GET", "/administrator", false, "granted", "granted", "allow[0]"},
 		{"a.test", 443, "CONNECT", "/admin/x", false, "method_not_granted", "method_not_granted", NULL},
 		{"only.test", 8080, "GET", "/x", false, "denied_by_rule", "granted", "ask[1]"},
 		{"only.test", 8080, "GET", "/x", true, "denied_by_rule", "granted", "ask[1]"},
