@@ -268,7 +268,7 @@ static bool judge_method_is_listed(const char *methods, const char *method)
 
 /*
  * As judge_method_is_listed(), of a rule of "ask": some servers take "delete" for DELETE (RFC 9110, 9.1, tells methods
- * apart by case).
+ * apart by case), and most do for HEAD what they do for GET, but for the content.
  */
 static bool judge_method_may_be_listed(const char *methods, const char *method)
 {
@@ -278,7 +278,8 @@ static bool judge_method_may_be_listed(const char *methods, const char *method)
 	for (; method[len] && len < sizeof(upper) - 1; len++)
 		upper[len] = method[len] >= 'a' && method[len] <= 'z' ? (char)(method[len] & ~0x20) : method[len];
 	upper[len] = '\0';
-	return judge_method_is_listed(methods, upper);
+	return judge_method_is_listed(methods, upper) ||
+	       (strcmp(upper, "HEAD") == 0 && judge_method_is_listed(methods, "GET"));
 }
 
 /* True when "http" of a rule names the request. Else *reason may become what the closest item of "http" lacks. */

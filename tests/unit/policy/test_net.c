@@ -332,6 +332,7 @@ START_TEST(test_ask_about_requests)
 		{"a.test", 443, "CONNECT", "/admin/x", false, "method_not_granted", "method_not_granted", NULL},
 		{"only.test", 8080, "GET", "/x", false, "denied_by_rule", "granted", "ask[1]"},
 		{"only.test", 8080, "GET", "/x", true, "denied_by_rule", "granted", "ask[1]"},
+		{"only.test", 8080, "HEAD", "/x", false, "denied_by_rule", "granted", "ask[1]"},
 		{"only.test", 8080, "PUT", "/x", false, "method_not_granted", "method_not_granted", NULL},
 		{"only.test", 8080, "GET", "/y", false, "path_not_granted", "path_not_granted", NULL},
 		{"no.test", 443, "GET", "/x", false, "denied_by_rule", "denied_by_rule", NULL},
