@@ -125,6 +125,17 @@ static int libraries_show_all(const struct libraries_options *options, struct cl
 	return status;
 }
 
+/*
+ * The path of --python, which is relative to where callgate is called, as an absolute one; links stay, since they make
+ * a virtual environment. Owned; NULL: it is a name, or absolute, or there is no such directory.
+ */
+static char *libraries_make_absolute(const char *python)
+{
+	_cleanup_free_ char *here = python && *python != '/' && strchr(python, '/') ? realpath(".", NULL) : NULL;
+
+	return here ? cli_format("%s/%s", here, python) : NULL;
+}
+
 /* Makes the host, with the policy if there is one. Returns CLI_EXIT_OK or CLI_EXIT_ERROR. */
 static int libraries_prepare(struct libraries_options *options, struct cli_host *host, struct policy **ret_policy)
 {
@@ -169,9 +180,12 @@ int cli_main_libraries(int argc, char **argv)
 	};
 	_cleanup_policy_ struct policy *policy = NULL;
 	_cleanup_host_ struct cli_host host = {0};
+	_cleanup_free_ char *python = NULL;
 	int status = cli_parse_options(argc, argv, &syntax);
 
 	if (status == CLI_OPTIONS_PARSED) {
+		python = libraries_make_absolute(options.python);
+		options.python = python ? python : options.python;
 		status = libraries_prepare(&options, &host, &policy);
 		if (status == CLI_EXIT_OK)
 			status = libraries_show_all(&options, &host, policy, argv + optind);

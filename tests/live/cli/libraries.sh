@@ -189,6 +189,8 @@ jq -e --arg site "$site" '.schema == "callgate-libraries/1" and (.languages[0] |
 	.missing == [{name: "gone", chosen_by: null, set: null, needed_by: "app"}])' "$T/out" >/dev/null ||
 	fail "libraries --json: $(cat "$T/out")"
 (cd "$T" && list -p app.json) || fail "libraries -p where the policy lies: $(cat "$T/err")"
+(cd "$T/venv/lib" && cg libraries --python ../bin/python3 app >"$T/out" 2>"$T/err") ||
+	fail "libraries --python with a relative path: $(cat "$T/err")"
 list @plots
 { [ $? = 125 ] && grep -q 'there is no set "@plots"' "$T/err"; } || fail "libraries @plots: $(cat "$T/err")"
 for wrong in '--python nothing' '--node nothing' '-p nothing'; do
