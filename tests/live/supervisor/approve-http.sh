@@ -126,9 +126,12 @@ question 'length == 6'
 jq -rs '[.[] | select(.answer) | .answer] | group_by(.) | map("\(.[0])=\(length)") | join(" ")' "$T/audit" >"$T/counts"
 grep -qx 'no=7 remember=1 stop=1 too_many=36' "$T/counts" || fail "answers: $(cat "$T/counts")"
 # Where the policy kills for other denials, one that is asked about does nothing to the process, whatever is answered.
+# In a container there may be no UDP: then it kills for the resolver's socket.
 echo '{"version": 1, "on_deny": "kill"}' >"$T/kill.json"
+kill=(-p "$T/kill.json")
+[ -z "${OUTER_FILTER:-}" ] || kill=()
 approver late:once no
-asks "socket:$T/s" -p "$T/kill.json" -- python3 -c 'from t import *
+asks "socket:$T/s" "${kill[@]}" -- python3 -c 'from t import *
 gone = Connection()
 gone.socket.sendall(text(b"PUT", b"/gone"))
 Connection().ask(b"GET", b"/ok")
@@ -139,7 +142,7 @@ ended '.status == "ok" and .stdout == "403 200\n"'
 record '.answer == "withdrawn" and .verdict == "deny" and .reason == "cancelled" and .path == "/gone"'
 record '.answer == "no" and .verdict == "deny" and .path == "/late"'
 approver hang
-asks "socket:$T/s" --ask-timeout 100ms -p "$T/kill.json" -- python3 -c 'from t import *
+asks "socket:$T/s" --ask-timeout 100ms "${kill[@]}" -- python3 -c 'from t import *
 print(Connection().ask(b"*", b"/late")[0])'
 # In a rule that method would be a wildcard.
 question '.[0] | .request.method == "*" and .rule_to_add == null and (.rule_would_open | test("mean something else"))'
