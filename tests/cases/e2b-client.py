@@ -2,6 +2,7 @@
 """Speaks the protocol of E2B to callgate serve, without any library of others. Usage: e2b-client.py CASE [ARGUMENT]."""
 
 import base64
+import concurrent.futures
 import glob
 import gzip
 import hashlib
@@ -1030,6 +1031,11 @@ def looks(template: str) -> None:
     # what came later does not overtake what is looked at
     seen = [run_code(box, "x = 1"), run_code(box, "x + 1")]
     assert [e["text"] for e in seen[1] if e["type"] == "result"] == ["2"], seen
+    # more at once than are looked at at a time
+    with concurrent.futures.ThreadPoolExecutor(24) as pool:
+        ends = list(pool.map(lambda _: list(box.stream("process.Process/Start", {"process": {"cmd": "/bin/true"}})),
+                             range(24)))
+    assert all(any("end" in event.get("event", {}) for event in events) for events in ends), ends
     # a program whose input is not known is only warned of; one that its client leaves is no harm
     events = box.start("exec python3 -", stdin=True)
     assert "start" in next(events)["event"]
