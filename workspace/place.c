@@ -339,13 +339,15 @@ int place_put(const struct workspace_layer *layer, const struct workspace_change
 static int place_check_linked(int dir_fd, const char *name, const struct workspace_change *change)
 {
 	const struct workspace_entry *upper = &change->upper;
+	/* A directory was removed before; the file may have its inode number. */
+	const bool replaces = change->base.exists && !S_ISDIR(change->base.mode);
 	struct stat st;
 
 	if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return -errno;
 	if (st.st_mode != upper->mode || (uint64_t)st.st_size != upper->size || st.st_uid != upper->uid ||
 	    st.st_gid != upper->gid || times_compare(&st.st_mtim, &upper->mtime) != 0 ||
-	    (change->base.exists && st.st_ino == change->base.ino))
+	    (replaces && st.st_ino == change->base.ino))
 		return -ESTALE;
 	return 0;
 }

@@ -112,6 +112,16 @@ ws 0 apply "$id" --theirs
 { [ "$W/a/l2" -ef "$W/l1" ] && [ "$W/l3" -ef "$W/l1" ]; } || fail "no hard links: $(ls -li "$W" "$W/a")"
 discard_all
 
+# Also if one takes the place of a directory, whose inode number the file has got.
+fresh
+mkdir "$W"/e{1..5}
+later
+# shellcheck disable=SC2016 # the program's shell expands it
+cow /bin/sh -c 'for i in 1 2 3 4 5; do rmdir e$i; echo $i >a$i; ln a$i e$i; done'
+ws 0 apply "$id"
+for i in {1..5}; do [ "$W/a$i" -ef "$W/e$i" ] || fail "no hard link instead of a directory: $(ls -li "$W")"; done
+discard_all
+
 # Conflicts: changed, removed, and made outside.
 fresh
 cow /bin/sh -c 'echo program >one; rm a/two; echo program >made; echo program >twice; rm -r d'
