@@ -1,6 +1,7 @@
 #!/bin/bash
-# limits.disk counts what a workspace by copying has, and what checkpoints of a session have: what would be too large is
-# refused with both sizes, before much was copied, and leaves nothing. So does a full disk.
+# limits.disk counts what a workspace by copying has: names from the start, files when they are opened; and what
+# checkpoints of a session have: what would be too large is refused with both sizes, before much was copied, and leaves
+# nothing. So does a full disk.
 . "$(dirname "$0")/../lib.sh"
 need jq "$PYTHON"
 W=$T/w
@@ -9,10 +10,18 @@ head -c 5M /dev/urandom >"$W/large"
 ln "$W/large" "$W/a/link"
 for i in 1 2 3; do head -c 300K /dev/urandom >"$W/a/$i"; done
 
-with() # LIMIT CODE: runs Python code in a copy; the result in $T/result
+all='import os
+for top, _, names in os.walk("."):
+	for name in names:
+		open(os.path.join(top, name), "rb").close()
+'
+with() # LIMIT CODE [UNOPENED]: runs Python code in a copy, in which all files were opened; the result in $T/result
 {
-	cg run --json --cow=copy --profile minimal --disk "$1" -w "$W" -r /usr -x /usr/bin -- "$PYTHON" -c "import os
-$2" >"$T/result" 2>"$T/err"
+	local before=$all
+	[ -z "${3:-}" ] || before='import os
+'
+	cg run --json --cow=copy --profile minimal --disk "$1" -w "$W" -r /usr -x /usr/bin -- \
+		"$PYTHON" -c "$before$2" >"$T/result" 2>"$T/err"
 }
 
 discard()
@@ -35,9 +44,17 @@ used() # FILTER: of what was used in the last run
 	jq -e ".limits.disk | $1" "$T/result" >/dev/null || fail "used: $(jq -c .limits.disk "$T/result")"
 }
 
-# The copy takes 5.9 MB and 7 names: refused with both sizes, and nothing is left.
-with 2M 'print(1)'
-grep -Eq 'copying takes 5\.[0-9]+M, and limits\.disk is 2M' "$T/err" ||
+# The copy takes 5.9 MB and 7 names. What is not opened does not count.
+ends limit 2M 'print(1)'
+with 2M 'open("a/1").close(); print(1)' unopened
+[ "$(jq -r .status "$T/result")" = ok ] || fail "unopened: $(head -c 700 "$T/result") $(cat "$T/err")"
+used '.peak > 300000 and .peak < 500000'
+discard
+# Too many names: refused with both sizes, and nothing is left.
+mkdir "$W/names" && touch "$W/names/"{1..80}
+with 64K 'print(1)'
+rm -r "$W/names"
+grep -Eq 'copying takes [0-9.]+K, and limits\.disk is 64K' "$T/err" ||
 	fail "sizes: $(cat "$T/err")"
 [ "$(jq -r .error.code "$T/result")" = view_failed ] || fail "not refused: $(cat "$T/result")"
 [ -z "$(ls "$TMPDIR"/callgate-*/workspaces 2>/dev/null)" ] || fail "left: $(ls -R "$TMPDIR")"
