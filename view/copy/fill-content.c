@@ -227,10 +227,10 @@ static int filling_end(struct filling *filling, bool is_filled, unsigned flags)
 	struct stat now;
 	int r = filling_restore_attributes(filling, is_filled);
 
-	if (r == 0 && fstat(filling->fd, &now) < 0)
-		r = -errno;
 	if (r < 0)
 		return r;
+	if (fstat(filling->fd, &now) < 0)
+		return -errno;
 	file->kept = filling->is_kept && !(is_filled && flags & FILL_FOR_CHANGE) ? now.st_ctim : (struct timespec){0};
 	filling->record.state = is_filled ? FILL_DONE : FILL_UNDONE;
 	filling->record.kept = fill_make_time(&file->kept);
