@@ -29,7 +29,8 @@ static int fill_compare_inode(const void *inode, const void *placeholder)
 static struct fill_file *fills_find_inode(const struct fills *fills, uint64_t inode)
 {
 	const struct copy_placeholder *made =
-		bsearch(&inode, fills->made, fills->count, sizeof(*fills->made), fill_compare_inode);
+		fills->made ? bsearch(&inode, fills->made, fills->count, sizeof(*fills->made), fill_compare_inode)
+			    : NULL;
 
 	return made ? &fills->file[made - fills->made] : NULL;
 }
