@@ -88,6 +88,8 @@ static int copy_write_records(struct copy *copy, FILE *file, const char *path)
 			r = copy_write_record(copy, file, &st, name, false);
 		if (r == 0)
 			r = copy_complete_placeholder(copy, fd, entry->d_name, &st, strlen(name));
+		if (r != 0)
+			break;
 		copy_size_add_name(&copy->size, &st);
 		copy_size_add_content(&copy->size, &st);
 	}
