@@ -385,7 +385,8 @@ static struct execution *execution_add(struct e2b_context *context, struct http_
 static void execution_begin(struct e2b_context *context, struct http_request *request, const char *code, json_t *env)
 {
 	struct execution *execution = NULL;
-	int error = slist_count(context->executions, next) < CONTEXT_RUNS_MAX ? -ENOMEM : -EAGAIN;
+	const size_t running = slist_count(context->executions, next);
+	int error = running < CONTEXT_RUNS_MAX ? -ENOMEM : -EAGAIN;
 
 	if (error == -ENOMEM)
 		execution = execution_add(context, request, code, env);

@@ -152,8 +152,9 @@ static void inspection_on_looked_again(void *data, const json_t *answer, const c
 
 	(void)why; /* the sandbox has ended: nothing is known of its files */
 	call->look = NULL;
-	json_array_foreach(changed, i, name)
+	json_array_foreach(changed, i, name) {
 		buf_printf(&text, "%s: was changed after it was looked at\n", json_string_value(name));
+	}
 	if (text.len > 0 && !text.failed)
 		call_add_text(call, text.data, text.len);
 	if (text.len > 0)

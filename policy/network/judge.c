@@ -275,7 +275,7 @@ static bool judge_method_may_be_listed(const char *methods, const char *method)
 	char upper[NET_METHOD_SIZE];
 	size_t len = 0;
 
-	for (; method[len] && len < sizeof(upper) - 1; len++)
+	for (; len < sizeof(upper) - 1 && method[len]; len++)
 		upper[len] = method[len] >= 'a' && method[len] <= 'z' ? (char)(method[len] & ~0x20) : method[len];
 	upper[len] = '\0';
 	return judge_method_is_listed(methods, upper) ||
