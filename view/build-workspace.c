@@ -194,6 +194,7 @@ static int build_open_fills(const struct build_state *build, const struct policy
 
 	if (r < 0 && r != -ENOENT)
 		return build_refuse_workspace(build, at, "its layer cannot be opened: ", strerror(-r));
+	build->view->has_placeholders |= r == 0;
 	return 0;
 }
 

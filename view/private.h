@@ -89,6 +89,7 @@ struct view {
 	bool is_attached;              /* view_attach_mounts is done: the kernel resolves virtual paths */
 	/* no name in a mount with a layer gets a cover, which would be in the way of the second view as well */
 	bool shares_layers_with_second_view;
+	bool has_placeholders; /* a copy of it had some when it was opened: fill.h */
 	int nosymfollow_root_fd;             /* a copy of the program's root, mounted with nosymfollow; -1: none */
 	bool some_mount_is_unattached;          /* some mount is not at its virtual path in the kernel */
 	const struct mount *first_unattached_mount; /* the first mount that is not at its virtual path in the kernel */

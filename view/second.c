@@ -106,6 +106,7 @@ int view_share_layers_of_first_view(struct view *view, const struct view *first,
 {
 	int r = 0;
 
+	view->has_placeholders = first->has_placeholders;
 	for (size_t i = 0; r == 0 && i < first->mount_count; i++)
 		if (first->mount[i]->layer)
 			r = second_view_share_layer(view, first->mount[i], ret_name);

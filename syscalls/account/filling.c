@@ -14,12 +14,7 @@
 
 bool filling_is_possible(const struct call *call)
 {
-	const struct view *view = call->sandbox->view;
-
-	for (size_t i = 0; i < view->mount_count; i++)
-		if (view->mount[i]->layer && view->mount[i]->layer->fills)
-			return true;
-	return false;
+	return call->sandbox->view->has_placeholders;
 }
 
 /* Ends the call that would have needed the content. Returns -1. */
@@ -91,7 +86,7 @@ uint64_t filling_get_blocks(const struct call *call, const struct stat *st)
 	const struct view *view = call->sandbox->view;
 	uint64_t bytes = 0;
 
-	if (S_ISREG(st->st_mode) && (uint64_t)st->st_blocks * 512 < (uint64_t)st->st_size)
+	if (view->has_placeholders && S_ISREG(st->st_mode) && (uint64_t)st->st_blocks * 512 < (uint64_t)st->st_size)
 		for (size_t i = 0; bytes == 0 && i < view->mount_count; i++)
 			if (view->mount[i]->layer && view->mount[i]->layer->fills)
 				bytes = fills_get_bytes_by_status(view->mount[i]->layer->fills, st);

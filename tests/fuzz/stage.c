@@ -1,6 +1,7 @@
 #include "tests/fuzz/stage.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/socket.h>
@@ -8,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "agents/sandbox/look.h"
 #include "agents/sandbox/sandbox.h"
 
 #define TURNS 6 /* libmicrohttpd accepts, reads, serves, writes */
@@ -113,6 +115,43 @@ const char *sandbox_get_workdir(const struct sandbox *sandbox)
 void sandbox_request_usage(struct sandbox *sandbox)
 {
 	(void)sandbox; /* never answered */
+}
+
+/* Policies on the stage have no "inspect". */
+bool sandbox_wants_looks(const struct sandbox *sandbox)
+{
+	(void)sandbox;
+	return false;
+}
+
+int sandbox_look_start(const struct sandbox *sandbox, const struct sandbox_look_options *options,
+		       struct sandbox_look **ret_look)
+{
+	(void)sandbox;
+	(void)options;
+	(void)ret_look;
+	abort();
+}
+
+int sandbox_look_for_changes(const struct sandbox *sandbox, const struct sandbox_look_options *options,
+			     const json_t *answer, struct sandbox_look **ret_look)
+{
+	(void)answer;
+	return sandbox_look_start(sandbox, options, ret_look);
+}
+
+void sandbox_look_free(struct sandbox_look *look)
+{
+	if (look)
+		abort();
+}
+
+void sandbox_record_refusal(const struct sandbox *sandbox, const char *program, const char *why)
+{
+	(void)sandbox;
+	(void)program;
+	(void)why;
+	abort();
 }
 
 static void sandbox_set_paused(struct sandbox *sandbox, bool paused)

@@ -11,9 +11,11 @@
 #include "base/io.h"
 #include "syscalls/account/changes.h"
 #include "tests/unit/unit.h"
+#include "view/private.h"
 
 static char dir[] = "/tmp/callgate-test-changes-XXXXXX";
 static int root = -1;
+static struct view view; /* without placeholders */
 static struct mount mount;
 
 static void set_up(void)
@@ -23,7 +25,8 @@ static void set_up(void)
 	(void)io_remove_tree(AT_FDCWD, dir);
 	ck_assert_int_eq(mkdir(dir, 0700), 0);
 	root = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	mount = (struct mount){.virt = virt,
+	mount = (struct mount){.view = &view,
+			       .virt = virt,
 			       .virt_len = 5,
 			       .host_path = dir,
 			       .host_path_len = strlen(dir),
