@@ -67,7 +67,8 @@ CHECK_PACKAGES="check clang=clang libclang-rt-dev clang-tidy=clang-tidy cppcheck
 	dnsmasq-base=dnsmasq acl=setfacl tcpdump=tcpdump curl=curl wget=wget default-jdk-headless=javac
 	slurm-wlm=slurmctld munge=munged
 	iproute2=ip expect=expect tmux=tmux screen=screen gdb=gdb strace=strace gpg=gpg
-	gpg-agent=gpg-agent less=less patch=patch dbus-daemon=dbus-daemon postgresql libnss-wrapper"
+	gpg-agent=gpg-agent gojq=gojq less=less patch=patch dbus-daemon=dbus-daemon postgresql
+	libnss-wrapper"
 # Tools of make deb, make image and make check-packages.
 PACKAGING_PACKAGES="dpkg-dev=dpkg-buildpackage debhelper=dh dh-python=dh_python3 lintian=lintian mmdebstrap=mmdebstrap
 	buildah=buildah podman=podman catatonit=catatonit"

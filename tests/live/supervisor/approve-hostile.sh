@@ -111,7 +111,7 @@ approver once
 asks "socket:$T/s" -- sh -c "for n in \$(seq 0 29); do
 	read -r line <'$H'/many-\$n && echo \$line
 done 2>/dev/null | wc -l"
-ended '(.stdout | tonumber) == 10 and ([.denials[] | select(.answer == "too_many")] | length == 20)'
+ended '.stdout == "10\n" and ([.denials[] | select(.answer == "too_many")] | length == 20)'
 
 # ---- what a program can write into a question ----
 approver no

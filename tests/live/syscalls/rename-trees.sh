@@ -205,7 +205,8 @@ for number in range(1030):
     os.rename("d%d" % number, "e%d" % number)
     longest = max(longest, time.monotonic() - begin)
 print(int(longest))' >"$T/result"
-jq -e '.exit_code == 0 and (.stdout | tonumber) < 8 and .changes_unlisted > 0' "$T/result" >"$T/said" ||
+jq -e '.exit_code == 0 and (.stdout | rtrimstr("\n") | tonumber) < 8 and .changes_unlisted > 0' \
+	"$T/result" >"$T/said" ||
 	fail "a rename that lists what was moved: $(jq -c '[.exit_code, .stdout, .stderr,
 	.changes_unlisted]' "$T/result")"
 exit $live_failed
