@@ -265,6 +265,13 @@ struct fill_file *view_find_placeholder(const struct view *view, int dir_fd, con
 	return file;
 }
 
+void view_reload_fills(const struct view *view)
+{
+	for (size_t i = 0; i < view->mount_count; i++)
+		if (view->mount[i]->layer && view->mount[i]->layer->fills)
+			fills_reload(view->mount[i]->layer->fills);
+}
+
 int view_fill_file(const struct view *view, int fd)
 {
 	struct fills *fills;

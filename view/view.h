@@ -427,6 +427,9 @@ struct fill_file *view_find_placeholder(const struct view *view, int dir_fd, con
  */
 int view_fill_file(const struct view *view, int fd);
 
+/* To be called when another process, such as that of a checkpoint, may have filled files of a copy: fills_reload(). */
+void view_reload_fills(const struct view *view);
+
 /* What the copy of a workspace has, before the program starts; all 0 without one. Borrowed. */
 const struct copy_size *view_get_copy_size(const struct view *view);
 

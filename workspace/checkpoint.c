@@ -19,6 +19,7 @@
 #include "base/text.h"
 #include "base/times.h"
 #include "view/copy/copy.h"
+#include "view/copy/groups.h"
 #include "workspace/content.h"
 #include "workspace/dirs.h"
 #include "workspace/copies.h"
@@ -416,7 +417,8 @@ bool checkpoint_must_compare(int upper_fd, bool programs_live)
 /* Links what says of which kind the layer is: its time counts (layer.h). 0 or -errno. */
 static int checkpoint_link_marks(int old_fd, int new_fd)
 {
-	static const char *const marks[] = {"user", "trusted", COPY_MARKER_NAME, COPY_RECORDS_NAME, COPY_ROOT_NAME};
+	static const char *const marks[] = {"user",         "trusted",       COPY_MARKER_NAME, COPY_RECORDS_NAME,
+					    COPY_ROOT_NAME, VIEW_GROUPS_NAME};
 
 	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++)
 		if (linkat(old_fd, marks[i], new_fd, marks[i], 0) < 0 && errno != ENOENT)

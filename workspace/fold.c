@@ -417,8 +417,9 @@ static int fold_open(struct fold *fold, int layer_fd, const char *dir)
 	fold->base_fd = io_open_without_links(dir, O_RDONLY | O_DIRECTORY); /* only for contents */
 	if (fold->copy_fd < 0)
 		return fold->copy_fd;
-	/* Without the directory, its files cannot be found, as if each of them was removed. */
 	r = fills_open(layer_fd, fold->base_fd < 0 ? layer_fd : fold->base_fd, false, &fold->fills);
+	if (r == 0 && fold->base_fd < 0) /* it may come back: else each of its files would count as removed */
+		return fold->base_fd == -ENOENT ? -ENOTDIR : fold->base_fd;
 	return r == -ENOENT ? 0 : r;
 }
 

@@ -126,6 +126,7 @@ static void parser_compose(const struct parser *parser, struct parser_command *c
 	parser_add_pair(command, "callgate", "run");
 	parser_add(command, "--json");
 	parser_add(command, "--quiet");
+	parser_add(command, "--die-with-parent"); /* also of a look that is given up, by SIGKILL */
 	parser_add(command, "-i");
 	parser_add_pair(command, "-p", command->policy);
 	parser_add_pair(command, "-x", program);

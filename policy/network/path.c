@@ -1,6 +1,7 @@
 /* Normalises paths of HTTP requests, and matches them against patterns. */
 #include <errno.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/text.h"
 #include "policy/network/network.h"
@@ -322,11 +323,24 @@ bool net_path_matches(const char *pattern, const char *path)
 	return true;
 }
 
+/* Decodes a path as often as it is encoded. keeps_slashes: makes an encoded slash a character that no path has. */
+static void net_path_decode_all(char *text, size_t *len, bool keeps_slashes)
+{
+	for (unsigned rounds = 0; rounds < PERCENT_DECODE_ROUNDS_MAX; rounds++) {
+		for (size_t at = 0; keeps_slashes && at + 2 < *len; at++)
+			if (strncasecmp(text + at, "%2F", 3) == 0)
+				memset(text + at, '\1', 3);
+		if (!net_path_decode(text, len))
+			return;
+	}
+}
+
 /*
  * Writes a path, or a pattern, as the most lenient servers read it: decoded as often as it is encoded, in lower case,
- * without parameters (";x"), empty segments and a slash at the end, and cut off at a NUL. False: it is too long.
+ * without parameters (";x"), empty segments and a slash at the end, and cut off at a NUL. keeps_slashes: an encoded
+ * slash does not end a segment, as in GitLab's "group%2Fproject". False: it is too long.
  */
-static bool net_path_fold(const char *path, char out[NET_PATH_SIZE])
+static bool net_path_fold(const char *path, bool keeps_slashes, char out[NET_PATH_SIZE])
 {
 	size_t len = strlen(path), to = 0;
 	char text[NET_PATH_SIZE];
@@ -335,8 +349,7 @@ static bool net_path_fold(const char *path, char out[NET_PATH_SIZE])
 	if (len >= sizeof(text)) /* no path of a request or rule is so long */
 		return false;
 	memcpy(text, path, len + 1);
-	for (unsigned rounds = 0; rounds < PERCENT_DECODE_ROUNDS_MAX && net_path_decode(text, &len); rounds++)
-		;
+	net_path_decode_all(text, &len, keeps_slashes);
 	for (size_t at = 0; at < len && text[at]; at++) {
 		const char c = text[at] == '\\'                     ? '/'
 			       : text[at] >= 'A' && text[at] <= 'Z' ? (char)(text[at] | 0x20)
@@ -358,6 +371,9 @@ bool net_path_may_match(const char *pattern, const char *path)
 
 	if (net_path_matches(pattern, path))
 		return true;
-	return !net_path_fold(pattern, folded_pattern) || !net_path_fold(path, folded) ||
-	       net_path_matches(folded_pattern, folded);
+	for (int keeps = 0; keeps < 2; keeps++)
+		if (!net_path_fold(pattern, keeps, folded_pattern) || !net_path_fold(path, keeps, folded) ||
+		    net_path_matches(folded_pattern, folded))
+			return true;
+	return false;
 }

@@ -88,6 +88,8 @@ static int looking_open(const struct session *session, const char *cwd, const ch
 		return fd < 0 ? fd : -errno;
 	if (!S_ISREG(st.st_mode))
 		return -EACCES;
+	if (session->workspace_client)
+		return -EAGAIN; /* which may be filling it as well */
 	r = view_fill_file(session->sandbox->view, fd);
 	return r < 0 ? r : steal_fd(&fd);
 }

@@ -183,6 +183,7 @@ void pausing_request_workspace(struct session *session, struct client *client)
 static void pausing_end_workspace(struct session *session)
 {
 	session->workspace_client = NULL;
+	view_reload_fills(session->sandbox->view); /* a checkpoint fills what was moved */
 	if (!session->was_paused_before_workspace)
 		pausing_resume_programs(session);
 }

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -71,6 +72,8 @@ static int raise_in_dir(int parent_fd, const char *name, const struct stat *st)
 	if (fstat(parent_fd, &parent) < 0 || mkdirat(parent_fd, RAISE_DIR_NAME, 0700) < 0)
 		return -errno;
 	dir = io_open_dir(parent_fd, RAISE_DIR_NAME);
+	if (dir >= 0)
+		(void)fremovexattr(dir, "system.posix_acl_default"); /* which the copy would inherit */
 	r = dir < 0 ? dir : raise_by_copy(parent_fd, name, st, dir);
 	(void)unlinkat(parent_fd, RAISE_DIR_NAME, AT_REMOVEDIR);
 	(void)futimens(parent_fd, (const struct timespec[2]){parent.st_atim, parent.st_mtim});
@@ -96,6 +99,8 @@ void raise_file(struct call *call, unsigned i, int parent_fd, int *object_fd)
 	if (!place->mount || !place->mount->layer || !(place->mount->flags & MOUNT_OVERLAY) || place->is_magic_link ||
 	    fstat(*object_fd, &st) < 0 || !S_ISREG(st.st_mode) || !raise_is_in_lower_only(place))
 		return;
+	if (getxattr(io_proc_fd_path(*object_fd).path, "security.capability", NULL, 0) >= 0)
+		return; /* this process may not give it to the copy */
 	parent = raise_open_parent(place, &name);
 	if (parent < 0 || !raise_is_same_dir(parent, parent_fd) ||
 	    fstatat(parent, name, &named, AT_SYMLINK_NOFOLLOW) < 0 || named.st_ino != st.st_ino ||

@@ -223,6 +223,8 @@ static int rename_judge_and_record(struct call *call, struct rename_operand end[
 	if (rename_count_copy(call, &end[0], 0) < 0 || (exchange && rename_count_copy(call, &end[1], 1) < 0))
 		return -1;
 	for (unsigned i = 0; i < 2; i++) {
+		if (i == 1 && end[1].exists)
+			filling_await_change(call, i); /* a new file may get its inode number at once */
 		bases_keep(call, i);
 		r = changes_add_touched_place(call->sandbox->changes, &call->resolved_place[i]);
 		if (r < 0)

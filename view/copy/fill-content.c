@@ -84,6 +84,7 @@ struct filling {
 	int fd;                     /* it, perhaps with O_PATH */
 	int to_fd, from_fd;         /* it, for writing; the file of the directory */
 	struct stat before, source; /* of fd before; of from_fd */
+	unsigned flags;             /* enum fill_flag */
 	bool is_kept;               /* the program has not changed it */
 	bool may_have_content;      /* another process had begun to fill it */
 	struct fill_record record;
@@ -184,6 +185,9 @@ static int filling_copy(struct filling *filling)
 		r = filling_copy_once(filling);
 	if (r < 0)
 		return r;
+	if (filling->flags & FILL_AS_COPIED &&
+	    (r == 1 || !fill_is_time(&filling->file->made->source_ctime, &filling->source.st_ctim)))
+		return -ESTALE; /* it was changed while it was read */
 	if (fstat(filling->to_fd, &now) < 0)
 		return -errno;
 	/* The placeholder was larger: the file became shorter since. */
@@ -244,10 +248,10 @@ static int filling_end(struct filling *filling, bool is_filled, unsigned flags)
 
 int fills_fill(struct fills *fills, struct fill_file *file, int fd, unsigned flags)
 {
-	struct filling filling = {.fills = fills, .file = file, .fd = fd, .to_fd = -1, .from_fd = -1};
+	struct filling filling = {.fills = fills, .file = file, .fd = fd, .to_fd = -1, .from_fd = -1, .flags = flags};
 	int r, end;
 
-	if (file->is_in_doubt)
+	if (file->is_in_doubt || fills->is_unknown)
 		return -EIO;
 	filling.from_fd = fills_open_source(fills, file, flags);
 	if (filling.from_fd < 0)

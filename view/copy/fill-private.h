@@ -21,6 +21,7 @@ struct fills {
 	struct fill_file *file;        /* one for each of them; owned */
 	size_t count;
 	bool compares_devices;
+	bool is_unknown; /* fills_reload() has failed: nothing is filled any more */
 	char *paths; /* COPY_RECORDS_NAME, which has the paths, mapped; NULL: not yet */
 	size_t paths_len;
 	uint64_t last_filled_ns; /* when a file was filled for reading, at the latest; 0: never */

@@ -70,9 +70,29 @@ static int fills_load_records(struct fills *fills)
 	}
 	if (count > 0) { /* perhaps just now, by the setup of this run */
 		fills->last_filled_ns = io_read_clock_ns();
-		fills->fd = openat(fills->layer_fd, FILLS_NAME, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+		if (fills->fd < 0)
+			fills->fd = openat(fills->layer_fd, FILLS_NAME, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
 	}
 	return 0;
+}
+
+void fills_reload(struct fills *fills)
+{
+	fills->is_unknown = fills_load_records(fills) < 0;
+}
+
+/*
+ * False: the layer is a copy of one, as by cp(1). All inode numbers are others there, and each placeholder would pass
+ * for a file with content. The last record, of the directory, has the number of the file of records.
+ */
+static bool fills_are_in_place(const struct fills *fills, const struct stat *records)
+{
+	struct copy_record last;
+
+	if (fills->paths_len < sizeof(last) + 1)
+		return false;
+	memcpy(&last, fills->paths + fills->paths_len - 1 - sizeof(last), sizeof(last));
+	return last.inode == records->st_ino;
 }
 
 /* Maps the file that has the paths, which is not changed any more. 0 or -errno. */
@@ -91,7 +111,7 @@ static int fills_map_paths(struct fills *fills)
 		return -errno;
 	fills->paths = paths;
 	fills->paths_len = (size_t)st.st_size;
-	return 0;
+	return fills_are_in_place(fills, &st) ? 0 : -EBADMSG;
 }
 
 /* Whether the path of a placeholder is where it says. */

@@ -50,6 +50,9 @@ struct fill_file; /* a placeholder of `fills` */
 int fills_open(int layer_fd, int base_fd, bool compares_devices, struct fills **ret_fills);
 void fills_free(struct fills *fills);
 
+/* To be called when another process may have filled some. If its records cannot be read, no file is filled any more. */
+void fills_reload(struct fills *fills);
+
 /* Reads all records of a layer, owned by the caller, without the placeholders. 0, also with none, or -errno. */
 int fills_read_records(int layer_fd, struct fill_record **ret_records, size_t *ret_count);
 

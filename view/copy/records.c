@@ -150,7 +150,7 @@ static int copy_misses_mapped_changes(struct copy *copy, int dir_fd, int clock_f
 /* Writes the records of all entries into an open file. 0 or -errno. */
 static int copy_write_all_records(struct copy *copy, int dir_fd, FILE *file)
 {
-	struct stat st;
+	struct stat st, own;
 	int r = 0;
 
 	copy->size = copy->before; /* now as it is in the copy */
@@ -162,8 +162,9 @@ static int copy_write_all_records(struct copy *copy, int dir_fd, FILE *file)
 		r = copy_misses_mapped_changes(copy, dir_fd, fileno(file));
 	if (r < 0)
 		return r;
-	if (fstat(copy->to_fd, &st) < 0)
+	if (fstat(copy->to_fd, &st) < 0 || fstat(fileno(file), &own) < 0)
 		return -errno;
+	st.st_ino = own.st_ino; /* by which fill.c tells a copy of the layer, in which no inode number counts */
 	r = copy_write_record(copy, file, &st, "", r);
 	return r == 0 && fflush(file) != 0 ? -errno : r;
 }

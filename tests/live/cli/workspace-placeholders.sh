@@ -206,6 +206,27 @@ cow --disk 2M -- /bin/sh -c 'cat closed; cat unread'
 	'["closed\n","limit",true,"EDQUOT"]' ] || fail "limits.disk: $(told)"
 discard_all
 
+# A directory that is away for a moment: what was moved in the workspace is not lost.
+mkdir "$W/moved"
+echo content >"$W/moved/file"
+cow -- /usr/bin/mv moved elsewhere
+mv "$W" "$W.away"
+ws diff "$id" >"$T/out" 2>&1 && fail "away: $(cat "$T/out")"
+mv "$W.away" "$W"
+ws diff "$id" >"$T/out" 2>&1
+grep -q '^R  moved/file -> elsewhere/file$' "$T/out" || fail "back again: $(cat "$T/out")"
+
+# A copy of the workspace, whose files have other inode numbers: none of them counts as content.
+cow -- /usr/bin/mv moved elsewhere
+kept=$(dirname "$(dirname "$(copy)")")
+mv "$kept" "$T/kept" && cp -a "$T/kept" "$kept"
+ws diff "$id" >"$T/out" 2>&1 && fail "copied: $(cat "$T/out")"
+ws apply "$id" >"$T/out" 2>&1
+[ "$(cat "$W/moved/file")" = content ] || fail "copied: $(cat "$T/out")"
+grep -q cannot "$T/out" || fail "copied: $(cat "$T/out")"
+rm -r "$W/moved"
+discard_all
+
 # A full disk: the file stays what it was, and can be opened when there is room.
 if [ "$(id -u)" = 0 ] && mkdir "$T/small" && mount -t tmpfs -o size=4M small "$T/small" 2>/dev/null; then
 	trap 'umount "$T/small"; live_done' EXIT

@@ -304,7 +304,8 @@ END_TEST
 START_TEST(test_ask_about_requests)
 {
 	static const char asking[] =
-		"{'network': {'ask': [{'host': 'a.test', 'http': ['DELETE /**', 'POST /form', '* /admin/**']}, "
+		"{'network': {'ask': [{'host': 'a.test', 'http': ['DELETE /**', 'POST /form', '* /admin/**', 'PUT "
+		"/p/*']}, "
 		"{'host': "
 		"'only.test', 'port': 8080, 'proto': 'http', 'http': ['GET /x'], 'any_body': true}, {'host': "
 		"'no.test', "
@@ -328,6 +329,9 @@ START_TEST(test_ask_about_requests)
 		{"a.test", 443, "GET", "/%252Fadmin%252Fx", false, "denied_by_rule", "granted", "allow[0]"},
 		{"a.test", 443, "GET", "//Admin;v=1//x", false, "denied_by_rule", "granted", "allow[0]"},
 		{"a.test", 443, "POST", "/form/", false, "denied_by_rule", "granted", "allow[0]"},
+		{"a.test", 443, "PUT", "/p/a%2Fb", false, "denied_by_rule", "granted", "allow[0]"},
+		{"a.test", 443, "PUT", "/p/a%252fb", false, "denied_by_rule", "granted", "allow[0]"},
+		{"a.test", 443, "PUT", "/p/a/b", false, "granted", "granted", "allow[0]"},
 		{"a.test", 443, "GET", "/administrator", false, "granted", "granted", "allow[0]"},
 		{"a.test", 443, "CONNECT", "/admin/x", false, "method_not_granted", "method_not_granted", NULL},
 		{"only.test", 8080, "GET", "/x", false, "denied_by_rule", "granted", "ask[1]"},
