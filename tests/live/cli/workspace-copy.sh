@@ -22,18 +22,6 @@ cow() # OPTION… -- PROGRAM…: the result in $T/result, the workspace in $id
 	id=$(jq -r '.workspace.id // empty' "$T/result")
 }
 
-ws()
-{
-	"$CALLGATE" ws "$@"
-}
-
-discard_all()
-{
-	for id in $(ws list --json | jq -r .id); do
-		ws discard "$id" || fail "discard $id"
-	done
-}
-
 entries() # all that can be known of a tree, and which names are one file
 {
 	"$PYTHON" - "$1" <<'END'

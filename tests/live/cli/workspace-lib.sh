@@ -8,6 +8,18 @@ picture()
 	(cd "$1" && find . \( -type f -printf '%A@ ' -o -true \) -printf '%P\t%y %m %s %l %T@ %C@\n' | sort)
 }
 
+ws()
+{
+	"$CALLGATE" ws "$@"
+}
+
+discard_all()
+{
+	for id in $(ws list --json | jq -r .id); do
+		ws discard "$id" || fail "discard $id"
+	done
+}
+
 # Starts a run that goes on until end_run. Its workspace is $id.
 begin_run()
 {

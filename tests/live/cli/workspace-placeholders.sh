@@ -19,18 +19,6 @@ told()
 	cat "$T/err"
 }
 
-ws()
-{
-	"$CALLGATE" ws "$@"
-}
-
-discard_all()
-{
-	for id in $(ws list --json | jq -r .id); do
-		ws discard "$id" || fail "discard $id"
-	done
-}
-
 copy() # the copy of workspace $id
 {
 	echo "$TMPDIR"/callgate-*/workspaces/"$id"/0/copy

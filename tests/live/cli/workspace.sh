@@ -13,11 +13,6 @@ cow()
 		>"$T/result" 2>"$T/err"
 }
 
-ws()
-{
-	"$CALLGATE" ws "$@"
-}
-
 holds() # WHAT FILTER: of the result
 {
 	jq -e "$2" "$T/result" >/dev/null || fail "$1: $(jq -c . "$T/result" | head -c 1500) $(cat "$T/err")"
