@@ -71,6 +71,17 @@ int io_open_dir(int dirfd, const char *name)
 	return fd < 0 ? -errno : fd;
 }
 
+DIR *io_take_dir_stream(int fd)
+{
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+
+	if (fd < 0)
+		errno = -fd;
+	else if (!dir)
+		cleanup_close(&fd);
+	return dir;
+}
+
 int io_open_without_links(const char *path, int flags)
 {
 	int fd;

@@ -2,6 +2,7 @@
 #ifndef CALLGATE_BASE_IO_H
 #define CALLGATE_BASE_IO_H
 
+#include <dirent.h>
 #include <limits.h>
 #include <linux/openat2.h>
 #include <stddef.h>
@@ -31,6 +32,11 @@ int io_open_without_links(const char *path, int flags);
 
 /* Opens a directory, following no link as the last component. A descriptor owned by the caller, or -errno. */
 int io_open_dir(int dirfd, const char *name);
+
+/*
+ * As fdopendir(3), but takes fd in any case, also on failure. fd may be -errno, which becomes errno. NULL: with errno.
+ */
+DIR *io_take_dir_stream(int fd);
 
 /* Reads a whole file, NUL-terminated, owned by the caller. 0, -EFBIG when it has more than `cap` bytes, or -errno. */
 int io_read_file(int dirfd, const char *path, size_t cap, char **ret_text, size_t *ret_len);

@@ -50,18 +50,6 @@ static int removal_open_dir(int dirfd, const char *name)
 	return steal_fd(&fd);
 }
 
-/* As fdopendir(3), but takes fd in any case, also on failure. fd may be -errno, which becomes errno. */
-static DIR *removal_fdopendir(int fd)
-{
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-
-	if (fd < 0)
-		errno = -fd;
-	else if (!dir)
-		cleanup_close(&fd);
-	return dir;
-}
-
 /* Removes a non-directory or an empty directory. 0, -ENOTEMPTY for a directory with entries, or -errno. */
 static int removal_remove_entry(int dirfd, const char *name)
 {
@@ -137,7 +125,7 @@ static int descent_open_parent(struct dir_descent *descent, int fd)
 /* Removes all entries except non-empty directories. ret_child names one of these, or is "". 0 or the first error. */
 static int removal_remove_entries(int fd, char ret_child[NAME_MAX + 1])
 {
-	_cleanup_closedir_ DIR *dir = removal_fdopendir(removal_open_dir(fd, "."));
+	_cleanup_closedir_ DIR *dir = io_take_dir_stream(removal_open_dir(fd, "."));
 	const struct dirent *entry;
 	int first = 0, err;
 
@@ -183,7 +171,7 @@ static int removal_remove_nested(int dirfd, const char *name)
 /* Empties one subdirectory of the top directory and removes it. */
 static void removal_empty_subdir(struct removal *removal, const char *name)
 {
-	_cleanup_closedir_ DIR *dir = removal_fdopendir(removal_open_dir(removal->top_fd, name));
+	_cleanup_closedir_ DIR *dir = io_take_dir_stream(removal_open_dir(removal->top_fd, name));
 	const struct dirent *entry;
 	int err;
 
@@ -236,7 +224,7 @@ int io_remove_tree(int dirfd, const char *name)
 	if (err != -ENOTEMPTY && err != -EACCES)
 		return err;
 	removal.top_fd = removal_open_dir(dirfd, name);
-	top = removal_fdopendir(removal.top_fd);
+	top = io_take_dir_stream(removal.top_fd);
 	if (!top)
 		return -errno;
 	do {

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/io.h"
@@ -44,20 +43,12 @@ int filling_complete_file(struct call *call, int fd, bool for_change)
 	return 0;
 }
 
-/* Opens a directory for reading. A stream; NULL: it is none, or may not be read. */
-static DIR *filling_open_stream(int fd)
-{
-	const int dir_fd = openat2_retry(fd, ".", O_RDONLY | O_DIRECTORY, 0, IO_RESOLVE_BELOW);
-	DIR *dir = dir_fd < 0 ? NULL : fdopendir(dir_fd);
-
-	if (dir_fd >= 0 && !dir)
-		(void)close(dir_fd);
-	return dir;
-}
-
 int filling_complete_directory(struct call *call, int fd)
 {
-	_cleanup_closedir_ DIR *dir = filling_is_possible(call) ? filling_open_stream(fd) : NULL;
+	_cleanup_closedir_ DIR *dir =
+		filling_is_possible(call)
+			? io_take_dir_stream(openat2_retry(fd, ".", O_RDONLY | O_DIRECTORY, 0, IO_RESOLVE_BELOW))
+			: NULL; /* also of what is no directory, or may not be read */
 	const struct dirent *entry;
 	int r = 0;
 

@@ -198,7 +198,7 @@ static int rename_count_copy(struct call *call, const struct rename_operand *end
 		return 0;
 	fd = openat(end->parent_fd, end->name_without_slashes, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
-		return 0; /* a name that vanished is copied by nobody */
+		return 0; /* a name that has vanished is not copied */
 	return filling_complete_file(call, fd, false) < 0 ? -1 : disk_count_copy(call, i, fd, false);
 }
 

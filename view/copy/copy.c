@@ -161,7 +161,7 @@ static int copy_dir(struct copy *copy, size_t at)
 	const struct copy_dir self = copy->dir[at]; /* the array may move */
 	const char *path = self.path;
 	const int fd = copy_open_dir(copy->from_fd, path);
-	_cleanup_closedir_ DIR *dir = fd < 0 ? NULL : copy_open_stream(fd);
+	_cleanup_closedir_ DIR *dir = io_take_dir_stream(fd);
 	_cleanup_close_ int to = copy_open_dir(copy->to_fd, path);
 	const struct dirent *entry;
 	char name[PATH_MAX];
@@ -189,7 +189,7 @@ static int copy_dir(struct copy *copy, size_t at)
 static int copy_measure_dir(struct copy *copy, const char *path)
 {
 	const int fd = copy_open_dir(copy->from_fd, path);
-	_cleanup_closedir_ DIR *dir = fd < 0 ? NULL : copy_open_stream(fd);
+	_cleanup_closedir_ DIR *dir = io_take_dir_stream(fd);
 	const struct dirent *entry;
 	char name[PATH_MAX];
 	struct stat st;

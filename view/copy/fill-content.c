@@ -266,7 +266,8 @@ int fills_fill(struct fills *fills, struct fill_file *file, int fd, unsigned fla
 			end = filling_end(&filling, r == 0, flags);
 		file->is_in_doubt = end < 0;
 		if (end < 0)
-			(void)filling_restore_attributes(&filling, false); /* else whoever fills it next does it */
+			(void)filling_restore_attributes(
+				&filling, false); /* if this fails, it is done when the file is filled again */
 		r = end < 0 ? -EIO : r;
 	}
 	cleanup_close(&filling.to_fd);

@@ -49,16 +49,6 @@ static inline int copy_open_dir(int root_fd, const char *path)
 				     IO_RESOLVE_BELOW | RESOLVE_NO_XDEV);
 }
 
-/* A stream of a directory's entries. Takes fd. NULL: no memory. */
-static inline DIR *copy_open_stream(int dir_fd)
-{
-	DIR *dir = fdopendir(dir_fd);
-
-	if (!dir)
-		(void)close(dir_fd);
-	return dir;
-}
-
 static inline void copy_size_add_name(struct copy_size *size, const struct stat *st)
 {
 	size->names++;

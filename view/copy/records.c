@@ -70,7 +70,7 @@ static int copy_complete_placeholder(struct copy *copy, int dir_fd, const char *
 static int copy_write_records(struct copy *copy, FILE *file, const char *path)
 {
 	const int fd = copy_open_dir(copy->to_fd, path);
-	_cleanup_closedir_ DIR *dir = fd < 0 ? NULL : copy_open_stream(fd);
+	_cleanup_closedir_ DIR *dir = io_take_dir_stream(fd);
 	const struct dirent *entry;
 	char name[PATH_MAX];
 	struct stat st;
