@@ -100,9 +100,14 @@ static int endpoint_find_or_make_socket(struct inet *inet, const char *host, con
 	return 0;
 }
 
-/* Makes an endpoint's sockets when its name is resolved, before the first datagram. */
+/*
+ * Makes an endpoint's sockets when its name is resolved, before the first datagram. None for an endpoint that a rule
+ * denies: if an answer permits it, its sockets are made then, and egress is told of the answer.
+ */
 static void inet_endpoint_make_in_advance(struct inet *inet, const char *host, uint32_t index, uint16_t port)
 {
+	if (!policy_net_judge_connect(inet->options.policy, host, port, true).is_allowed)
+		return;
 	for (unsigned v6 = 0; v6 < 2; v6++) {
 		struct inet_address address, at;
 		struct sockaddr_storage storage;

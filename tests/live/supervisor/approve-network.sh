@@ -155,6 +155,15 @@ if [ -z "${OUTER_FILTER:-}" ]; then
 	ended '.stdout == "denied\n" and .calls.approved == 0'
 	question 'map(.endpoint.port) == ['"$udp, $banner"'] and .[0].endpoint.proto == "udp"'
 fi
+# The same where pidfd_getfd is refused, so that sockets of endpoints are made in advance: in a namespace there is UDP.
+printf '#!/bin/sh\nexec "%s" "%s" "$@"\n' "$CASES/cases-without" "$CALLGATE" >"$T/callgate"
+chmod +x "$T/callgate"
+if [ "$(jq .enforcement.netns.active "$T/result")" = true ]; then
+	approver run
+	CALLGATE=$T/callgate asks "socket:$T/s" -- python3 datagrams.py "$udp"
+	ended '.calls.approved == 4 and (.stdout | startswith("3 3 5 [b'"'one', b'two'"']\nNone None "))'
+	question 'map(.endpoint.host) == ["u.test", "203.0.113.7", "203.0.113.7"]'
+fi
 
 # An approver that dies, answers for another question, or twice; nobody to ask: denied.
 for deed in die other; do
