@@ -72,23 +72,6 @@ static char *refusal_copy_bytes(const struct scan_text *text)
 	return bytes;
 }
 
-/*
- * Returns an HTTP request in the form that --allow takes, without the query of the URL. Owned; NULL: the record is not
- * about a request.
- */
-static char *refusal_describe_request(const struct scan_record *record)
-{
-	_cleanup_free_ char *host = refusal_copy_bytes(&record->host), *path = NULL, *method = NULL;
-	bool v6 = host && strchr(host, ':');
-
-	path = refusal_copy_bytes(&record->path[0].as_written);
-	method = refusal_copy_bytes(&record->method);
-	if (!scan_text_equals(&record->event, "request") || !host || !path || !method)
-		return NULL;
-	return cli_format("%s %s%s%s:%llu%.*s", method, v6 ? "[" : "", host, v6 ? "]" : "",
-			  (unsigned long long)record->port, (int)strcspn(path, "?"), path);
-}
-
 /* Sets group->suggested_option or group->why_no_suggestion, as the supervisor does in the result of a run. */
 static void refusal_set_suggestion(struct refusal_group *group, const struct scan_record *record)
 {
@@ -98,8 +81,9 @@ static void refusal_set_suggestion(struct refusal_group *group, const struct sca
 	bool known;
 	const struct scan_text *canonical = record_get_path_argument(path, &known);
 	_cleanup_free_ char *host = refusal_copy_bytes(&record->host), *resolved = NULL, *written = NULL;
-	_cleanup_free_ char *reason = refusal_copy_bytes(&record->reason), *rule = NULL, *request = NULL;
+	_cleanup_free_ char *reason = refusal_copy_bytes(&record->reason), *rule = NULL;
 	_cleanup_free_ char *dropped = refusal_copy_bytes(&record->dropped);
+	_cleanup_free_ char *method = refusal_copy_bytes(&record->method);
 	struct suggest_denial denial = {.reason = reason,
 					.wanted_right = refusal_get_right(record),
 					.changes_names = refusal_call_changes_name(record)};
@@ -108,7 +92,9 @@ static void refusal_set_suggestion(struct refusal_group *group, const struct sca
 	if (record_names_network(record)) {
 		denial.host = host;
 		denial.accepts_connections = row && row->intent == INTENT_LISTEN;
-		denial.http_request = request = refusal_describe_request(record);
+		denial.http_path = written = refusal_copy_bytes(&path->as_written);
+		denial.http_method = written && scan_text_equals(&record->event, "request") ? method : NULL;
+		denial.is_websocket = scan_text_equals(&record->proto, "websocket");
 		denial.addresses_not_dialled = dropped;
 		/* bind(2) judges ports that the program names, so for listen(2) the kernel chose the port */
 		denial.port = scan_text_equals(&record->syscall, "listen") ? 0 : (unsigned)record->port;

@@ -45,6 +45,13 @@ static char *endpoints_make_request(const struct network_need *net, bool every)
 	return cli_format("%s %s", net->upgrade ? "WEBSOCKET" : net->method, path);
 }
 
+/* Whether a need is a request that a rule can name: "*", as a method or in a path, would mean something else there. */
+static bool endpoints_can_name_request(const struct network_need *net)
+{
+	return net->kind == QUERY_HTTP_REQUEST &&
+	       net_http_rule_can_name(net->upgrade ? NULL : net->method, net->request);
+}
+
 /* Adds "METHOD /path" to a rule's requests, unless they allow it already. 0 or -ENOMEM. */
 static int endpoints_add_request_text(json_t *list, const char *text)
 {
@@ -75,7 +82,7 @@ static json_t *endpoints_list_requests(const struct needs *needs, const struct n
 		const struct network_need *net = &needs->net[i];
 		_cleanup_free_ char *text = NULL;
 
-		if (net->kind != QUERY_HTTP_REQUEST || !endpoint_is_same(net, endpoint) || strchr(net->request, '*'))
+		if (!endpoints_can_name_request(net) || !endpoint_is_same(net, endpoint))
 			continue;
 		text = endpoints_make_request(net, every);
 		if (!text || endpoints_add_request_text(list, text) < 0)
@@ -102,13 +109,23 @@ static const char *endpoints_find_proto(const struct needs *needs, const struct 
 	return port == 443 || port == 80 ? NULL : "tcp";
 }
 
+/* Why a rule for an endpoint with these requests, perhaps none, needs --allow-risky; NULL: it does not. Static. */
+static const char *endpoints_find_objection_to_rule(const struct needs *needs, const struct network_need *endpoint,
+						    const json_t *requests)
+{
+	for (size_t i = 0; i < needs->nets && json_array_size(requests) == 0; i++)
+		if (needs->net[i].kind == QUERY_HTTP_REQUEST && endpoint_is_same(&needs->net[i], endpoint))
+			return "it permits every request: no rule can name just those that were made";
+	return endpoints_find_objection(endpoint->host);
+}
+
 /* Makes the rule for an endpoint, with its requests if there are not too many. One that is risky has "disabled". */
 static json_t *endpoints_make_rule(const struct needs *needs, const struct network_need *endpoint, bool risky)
 {
 	_cleanup_json_ json_t *requests = endpoints_list_requests(needs, endpoint, false);
 	_cleanup_free_ char *because = need_origin_describe(&endpoint->origin);
 	json_t *rule = json_pack("{s:s, s:i}", "host", endpoint->host, "port", (int)endpoint->port);
-	const char *proto = endpoints_find_proto(needs, endpoint);
+	const char *proto = endpoints_find_proto(needs, endpoint), *objection;
 
 	if (json_array_size(requests) > ENDPOINT_RULE_REQUESTS_MAX) {
 		json_decref(requests);
@@ -122,8 +139,9 @@ static json_t *endpoints_make_rule(const struct needs *needs, const struct netwo
 		(void)json_object_set_new(rule, "reason", report_make_text_json(because));
 	if (endpoints_find_objection(endpoint->host))
 		(void)json_object_set_new(rule, "private", json_true());
-	if (!risky && endpoints_find_objection(endpoint->host))
-		(void)json_object_set_new(rule, "disabled", json_string(endpoints_find_objection(endpoint->host)));
+	objection = endpoints_find_objection_to_rule(needs, endpoint, requests);
+	if (!risky && objection)
+		(void)json_object_set_new(rule, "disabled", json_string(objection));
 	return rule;
 }
 
@@ -162,7 +180,7 @@ static int endpoints_add_request(json_t *rule, const struct network_need *net)
 	json_t *requests = json_object_get(rule, "http");
 	_cleanup_free_ char *text = NULL;
 
-	if (!requests || net->kind != QUERY_HTTP_REQUEST || strchr(net->request, '*'))
+	if (!requests || !endpoints_can_name_request(net))
 		return 0;
 	text = endpoints_make_request(net, json_array_size(requests) > ENDPOINT_RULE_REQUESTS_MAX);
 	return text ? endpoints_add_request_text(requests, text) : -ENOMEM;

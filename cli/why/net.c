@@ -259,6 +259,9 @@ static char *why_suggest_rule(const struct net_question *asked)
 		return cli_format("no rule can: the address is never connected to (%s)", asked->why_never_allowed);
 	if (strcmp(asked->verdict.reason, "proto_not_granted") == 0)
 		return strdup("one endpoint has one protocol; change the rule's \"proto\"");
+	if (asked->is_request &&
+	    !net_http_rule_can_name(asked->wants_upgrade ? NULL : asked->http_method, asked->url_path))
+		return strdup("no rule permits just this: its method or path would mean something else there");
 	if (asked->is_request)
 		return cli_format("--allow '%s %s://%s%s'", asked->wants_upgrade ? "WEBSOCKET" : asked->http_method,
 				  asked->uses_tls ? "https" : "http", asked->endpoint, asked->url_path);

@@ -5,6 +5,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/path.h"
+#include "policy/network/net.h"
 #include "policy/paths/suggest.h"
 #include "policy/policy.h"
 
@@ -50,25 +51,42 @@ static bool grant_private_admits_dropped_address(const char *dropped)
 }
 
 /*
+ * Makes the option that would allow a request. NULL: none would allow just that. A method that a rule cannot name, such
+ * as "*", would mean something else there.
+ */
+static char *grant_suggest_request(const struct suggest_denial *denial, const char *open, const char *shut)
+{
+	const char *method = denial->is_websocket ? NULL : denial->http_method;
+	_cleanup_free_ char *path = strndup(denial->http_path, strcspn(denial->http_path, "?"));
+	_cleanup_buf_ struct buf buf = {0};
+
+	if (!path || strpbrk(path, "'\n") || !net_http_rule_can_name(method, path))
+		return NULL;
+	buf_printf(&buf, "--allow '%s %s%s%s:%u%s'", method ? method : "WEBSOCKET", open, denial->host, shut,
+		   denial->port, path);
+	return buf_take_text(&buf);
+}
+
+/*
  * Makes the option of `callgate run` that would allow the endpoint, request or port. Owned; NULL: no such option would,
  * because the access was refused for another reason than a missing rule; or no memory.
  */
 static char *grant_suggest_endpoint(const struct suggest_denial *denial)
 {
-	static const char *const by_rule[] = {"no_rule", "port_not_granted", "method_not_granted", "path_not_granted",
-					      NULL};
+	static const char *const by_rule[] = {"no_rule",          "port_not_granted",    "method_not_granted",
+					      "path_not_granted", "upgrade_not_granted", NULL};
 	const char *open = strchr(denial->host, ':') ? "[" : "", *shut = *open ? "]" : "";
 	bool private = strcmp(denial->reason, "denied_addr") == 0 &&
 		       grant_private_admits_dropped_address(denial->addresses_not_dialled);
 	_cleanup_buf_ struct buf buf = {0};
 
 	if ((!private && !grant_text_is_listed(denial->reason, by_rule)) || strpbrk(denial->host, "'\n* (") ||
-	    (denial->http_request && (private || strpbrk(denial->http_request, "'\n*"))))
+	    (denial->http_method && private))
 		return NULL;
+	if (denial->http_method)
+		return grant_suggest_request(denial, open, shut);
 	if (denial->accepts_connections)
 		buf_printf(&buf, "--listen %u", denial->port);
-	else if (denial->http_request)
-		buf_printf(&buf, "--allow '%s'", denial->http_request);
 	else if (private && denial->port == 0)
 		buf_printf(&buf, "--allow-private %s%s%s", open, denial->host, shut);
 	else

@@ -37,7 +37,9 @@ struct suggest_denial {
 	const char *host;             /* host of a denied connection or request; NULL: no network access was denied */
 	unsigned port;        /* 0: unknown or, with `accepts_connections`, any */
 	bool accepts_connections; /* the port is one to listen on */
-	const char *http_request; /* a denied HTTP request, "METHOD host:port/path"; NULL: none */
+	const char *http_method;  /* of a denied HTTP request, with `http_path`; NULL: none was denied */
+	const char *http_path;    /* its path, normalised; a query behind it is ignored */
+	bool is_websocket;        /* the request would open a websocket */
 	const char
 		*addresses_not_dialled; /* addresses of the host that may not be dialled, as in the log; NULL: none */
 };

@@ -236,14 +236,17 @@ static void record_put_target(char *text, size_t size, const struct control_reco
 }
 
 /* The option that would grant the target, owned by the caller. NULL: there is no such option. */
-static char *record_suggest_grant(const struct control_record *record, const char *target)
+static char *record_suggest_grant(const struct control_record *record)
 {
+	const bool is_request = record->event == CONTROL_EVENT_REQUEST;
 	const struct suggest_host none = {0}; /* suggest_make_grant() uses it for paths only */
 	const struct suggest_denial denial = {.reason = record->reason,
 					      .host = record_is_for_many_refused_names(record) ? NULL : record->host,
 					      .port = record->port,
 					      .addresses_not_dialled = record->addresses_not_dialled,
-					      .http_request = record->event == CONTROL_EVENT_REQUEST ? target : NULL};
+					      .http_method = is_request ? record->method : NULL,
+					      .http_path = record->path,
+					      .is_websocket = strcmp(record->proto, "websocket") == 0};
 	const char *why = NULL;
 
 	return suggest_make_grant(&none, &denial, &why);
@@ -276,7 +279,7 @@ static void record_add_denial(struct egress_client *client, const struct connect
 	memcpy(reason, record->reason, sizeof(reason));
 	item.rule = rule[0] ? rule : NULL;
 	item.reason = reason;
-	suggestion = record_suggest_grant(record, target);
+	suggestion = record_suggest_grant(record);
 	item.suggested_option = suggestion;
 	denials_add_event(client->sandbox->denials, &item);
 	if (conn && mode > ON_DENY_ERRNO)

@@ -107,20 +107,16 @@ static bool denials_text_is_misleading(const char *text)
 	return false;
 }
 
-/*
- * Returns an HTTP request in the form that --allow takes, without the query of the URL. Owned; NULL: the event is not
- * about a request.
- */
-static char *denials_describe_request(const json_t *line)
+/* Sets what a line about a request tells of it. The texts are the line's. */
+static void denials_set_request(struct suggest_denial *denial, const json_t *line)
 {
-	const char *event = denials_get_text(line, "event"), *host = denials_get_text(line, "host");
-	const char *method = denials_get_text(line, "method"), *path = denials_get_text(line, "path");
-	bool v6 = host && strchr(host, ':');
+	const char *event = denials_get_text(line, "event"), *proto = denials_get_text(line, "proto");
 
-	if (!event || strcmp(event, "request") != 0 || !host || !method || !path)
-		return NULL;
-	return cli_format("%s %s%s%s:%lld%.*s", method, v6 ? "[" : "", host, v6 ? "]" : "",
-			  (long long)json_integer_value(json_object_get(line, "port")), (int)strcspn(path, "?"), path);
+	if (!event || strcmp(event, "request") != 0 || !denials_get_text(line, "path"))
+		return;
+	denial->http_method = denials_get_text(line, "method");
+	denial->http_path = denials_get_text(line, "path");
+	denial->is_websocket = proto && strcmp(proto, "websocket") == 0;
 }
 
 /* Sets group->suggested_option or group->why_no_suggestion. */
@@ -131,7 +127,7 @@ static void denials_set_suggestion(struct denial_group *group, const json_t *lin
 	bool second = json_object_get(line, "path2") != NULL;
 	bool network = json_object_get(line, "port") || json_object_get(line, "event");
 	const char *host = denials_get_text(line, "host");
-	_cleanup_free_ char *rule = NULL, *written = NULL, *resolved = NULL, *request = NULL;
+	_cleanup_free_ char *rule = NULL, *written = NULL, *resolved = NULL;
 	struct suggest_denial denial = {.reason = denials_get_text(line, "reason"),
 					.wanted_right = denials_get_right(line)};
 	size_t len;
@@ -145,8 +141,7 @@ static void denials_set_suggestion(struct denial_group *group, const json_t *lin
 	if (network && host) {
 		denial.host = host;
 		denial.accepts_connections = row && row->intent == INTENT_LISTEN;
-		request = denials_describe_request(line);
-		denial.http_request = request;
+		denials_set_request(&denial, line);
 		denial.addresses_not_dialled = denials_get_text(line, "dropped");
 		denial.port = row && strcmp(row->name, "listen") == 0
 				      ? 0

@@ -143,11 +143,14 @@ record '.answer == "withdrawn" and .verdict == "deny" and .reason == "cancelled"
 record '.answer == "no" and .verdict == "deny" and .path == "/late"'
 approver hang
 asks "socket:$T/s" --ask-timeout 100ms "${kill[@]}" -- python3 -c 'from t import *
-print(Connection().ask(b"*", b"/late")[0])'
-# In a rule that method would be a wildcard.
-question '.[0] | .request.method == "*" and .rule_to_add == null and (.rule_would_open | test("mean something else"))'
-ended '.stdout == "403\n"'
-record '.answer == "timeout" and .verdict == "deny" and .path == "/late"'
+print(*(Connection().ask(method, b"/late")[0] for method in (b"*", b"WEBSOCKET")))'
+# In a rule these methods would be a wildcard, and websockets: no rule is suggested.
+question 'map(.request.method) == ["*", "WEBSOCKET"] and
+	all(.rule_to_add == null and (.rule_would_open | test("mean something else")))'
+ended '.stdout == "403 403\n" and ([.denials[] | select(.event == "request") | .suggest] == [null, null])'
+record '.answer == "timeout" and .verdict == "deny" and .path == "/late" and .method == "*"'
+"$CALLGATE" why -p "$T/p.json" -w "$T/w" --url "* http://h.test:$http/late" >"$T/why"
+grep -q "no rule permits just this" "$T/why" || fail "why: $(cat "$T/why")"
 cg run -p "$T/p.json" -w "$T/w" -- python3 flood.py >"$T/out" 2>&1
 grep -qx '{403}' "$T/out" || fail "without an approver: $(cat "$T/out")"
 ! grep -qE "flood|gone|late|stop" "$NET/access" || fail "forwarded: $(grep -E "flood|gone|late|stop" "$NET/access")"

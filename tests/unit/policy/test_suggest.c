@@ -14,6 +14,8 @@ static mode_t everything_is_a_file(void *ctx, const char *path)
 	return strcmp(path, "/") == 0 ? S_IFDIR : S_IFREG;
 }
 
+#define REQUEST(method, path) .reason = "path_not_granted", .port = 80, .http_method = (method), .http_path = (path)
+
 static const struct {
 	struct suggest_denial denial;
 	const char *suggest;
@@ -24,15 +26,18 @@ static const struct {
 	{{.reason = "port_not_granted", .host = "a.test", .port = 81}, "--allow-host a.test:81"},
 	{{.reason = "no_rule", .host = "0.0.0.0", .port = 8000, .accepts_connections = true}, "--listen 8000"},
 	{{.reason = "no_rule", .host = "0.0.0.0", .accepts_connections = true}, "--listen 0"},
-	{{.reason = "path_not_granted", .host = "a.test", .port = 80, .http_request = "GET a.test:80/x"},
-	 "--allow 'GET a.test:80/x'"},
+	{{REQUEST("GET", "/x"), .host = "a.test"}, "--allow 'GET a.test:80/x'"},
+	{{REQUEST("GET", "/x?…"), .host = "::1"}, "--allow 'GET [::1]:80/x'"},
+	{{REQUEST("GET", "/x"), .host = "a.test", .is_websocket = true}, "--allow 'WEBSOCKET a.test:80/x'"},
+	{{REQUEST("WEBSOCKET", "/x"), .host = "a.test"}, NULL}, /* in a rule it means websockets */
+	{{REQUEST("*", "/x"), .host = "a.test"}, NULL},
+	{{REQUEST("GET", "/'x"), .host = "a.test"}, NULL},
+	{{REQUEST("GET", "/**"), .host = "a.test"}, NULL},
 	{{.reason = "denied_addr", .host = "a.test", .port = 80, .addresses_not_dialled = "10.0.0.1 private"},
 	 "--allow-private a.test:80"},
 	{{.reason = "denied_addr", .host = "a.test", .port = 80, .addresses_not_dialled = "169.254.1.1 metadata"},
 	 NULL},
 	{{.reason = "cap_rate", .host = "a.test", .port = 80}, NULL},
-	{{.reason = "path_not_granted", .host = "a.test", .port = 80, .http_request = "GET a.test:80/'x"}, NULL},
-	{{.reason = "path_not_granted", .host = "a.test", .port = 80, .http_request = "GET a.test:80/**"}, NULL},
 	{{.reason = "no_rule", .host = "a'; id #", .port = 80}, NULL},
 	{{.reason = "no_rule", .host = "*.test", .port = 80}, NULL},
 	{{.reason = "denied_by_rule", .rule = "p.json: network.deny[0]", .host = "a.test", .port = 80},
