@@ -26,6 +26,7 @@ struct rejudge_gate {
 	struct sha256_ctx copied_hash; /* hash of what was copied from the target */
 	bool would_have_had_effect;       /* the call would have had an effect; `keys` is set */
 	bool effect_was_permitted;        /* the call was still the approved one */
+	bool effect_was_refused;          /* it was not, or its key could not be computed: its handler did nothing */
 	struct rejudge_keys keys; /* of the call */
 };
 
@@ -40,12 +41,14 @@ static bool rejudge_gate_permits_effect(struct call_effect_check *gate, const st
 {
 	struct rejudge_gate *own = (struct rejudge_gate *)gate;
 
-	if (own->effect_was_permitted)
-		return true;
+	if (own->effect_was_permitted || own->effect_was_refused)
+		return own->effect_was_permitted;
+	own->effect_was_refused = true;
 	if (!ask_key_compute(call, &own->copied_hash, own->keys.call) || !ask_key_compute_scope(call, own->keys.scope))
 		return false;
 	own->would_have_had_effect = true;
 	own->effect_was_permitted = own->approved_key && strcmp(own->keys.call, own->approved_key) == 0;
+	own->effect_was_refused = !own->effect_was_permitted;
 	return own->effect_was_permitted;
 }
 

@@ -47,7 +47,7 @@ static bool ask_directory_may_move(const struct call *call, const struct place *
 	if (!call->resolved_place[1].mount)
 		return false;
 	fd = view_open_place(place, O_PATH | O_DIRECTORY | O_NOFOLLOW, 0);
-	return fd >= 0;
+	return fd != -ENOTDIR && fd != -ENOENT; /* another error, such as EMFILE, does not tell that it is none */
 }
 
 /*

@@ -1,5 +1,6 @@
 #include "supervisor/ask/key.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -28,18 +29,20 @@ static int key_get_opened_fd(const struct call *call, unsigned i)
 
 /*
  * Adds device and inode number of the object at path i: they tell whether the name still leads to the same object. A
- * name without an object has zeros.
+ * name without an object has zeros. When an object cannot be opened, as when no descriptor is left, there is no key.
  */
 static void key_add_object(struct buf *bytes, const struct call *call, unsigned i)
 {
 	const struct place *place = &call->resolved_place[i];
 	int opened = key_get_opened_fd(call, i);
-	_cleanup_close_ int fd = opened >= 0 ? -1 : view_open_place(place, O_PATH | O_NOFOLLOW | O_CLOEXEC, 0);
+	_cleanup_close_ int fd = opened >= 0 ? -EBADF : view_open_place(place, O_PATH | O_NOFOLLOW | O_CLOEXEC, 0);
 	struct stat st = {0};
 	struct {
 		uint64_t dev, ino, type;
 	} object = {0};
 
+	if (fd < 0 && opened < 0 && fd != -ENOENT)
+		bytes->failed = true;
 	if (fstat(opened >= 0 ? opened : fd, &st) == 0) {
 		object.dev = st.st_dev;
 		object.ino = st.st_ino;

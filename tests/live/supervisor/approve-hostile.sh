@@ -172,4 +172,28 @@ approver hang
 asks "socket:$T/s" -- sh -c "cat '$H/a' & sleep 0.3; kill -9 \$!; wait \$!; echo status \$?"
 ended '.stdout == "status 137\n" and .denials[0].answer == "withdrawn"'
 
+# ---- few descriptors: what the supervisor has none left for is refused, and the run goes on ----
+cat >"$T/w/processes.py" <<END
+import os, time
+r, w = os.pipe()
+for n in range(60):
+    if os.fork() == 0:
+        try:
+            os.unlink("$H/many-%d" % (n % 30))
+        except FileNotFoundError:
+            os.write(w, b"-")
+        os.read(r, 0)
+        time.sleep(1)
+        os._exit(0)
+os.close(w)
+print(len(os.fdopen(r).read()), len(os.listdir("/usr")) > 0)
+END
+approver hang
+(ulimit -n 128 && asks "socket:$T/s" --ask-timeout 300ms -- python3 processes.py)
+ended '.stdout == "60 True\n" and .calls.approved == 0 and .calls.denied == 60'
+question 'length <= 5'
+jq -se 'any(.answer == "timeout") and
+	any(.syscall == "unlink" and .verdict == "deny" and .answer == null)' "$T/audit" \
+	>/dev/null || fail "denied otherwise: $(jq -r '.answer // empty' "$T/audit" | sort | uniq -c)"
+
 exit 0
