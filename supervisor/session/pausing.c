@@ -132,10 +132,10 @@ static void pausing_begin(struct session *session, struct client *client)
 }
 
 /*
- * Whether another client has asked for a pause or the workspace. One that has hung up is forgotten first: that it did
- * may come out of the loop after the request of the next client.
+ * Refuses a request if another client has asked for a pause or the workspace. True: the client is told so. One that has
+ * hung up is forgotten first: that it did may come out of the loop after the request of the next client.
  */
-static bool pausing_is_another_clients(struct session *session)
+static bool pausing_refuse_if_another_clients(struct session *session, struct client *client)
 {
 	struct client *const asking[] = {session->pausing_client, session->workspace_client};
 
@@ -145,15 +145,16 @@ static bool pausing_is_another_clients(struct session *session)
 		if (asking[i] && (end.fd < 0 || (poll(&end, 1, 0) > 0 && end.revents & (POLLHUP | POLLERR))))
 			pausing_forget_client(session, asking[i]);
 	}
-	return session->pausing_client || session->workspace_client;
+	if (!session->pausing_client && !session->workspace_client)
+		return false;
+	pausing_send_result(session, client, "another client has asked for it");
+	return true;
 }
 
 void pausing_request(struct session *session, struct client *client, bool wants_pause)
 {
-	if (pausing_is_another_clients(session)) {
-		pausing_send_result(session, client, "another client has asked for it");
+	if (pausing_refuse_if_another_clients(session, client))
 		return;
-	}
 	if (wants_pause) {
 		pausing_begin(session, client);
 		return;
@@ -170,10 +171,8 @@ void pausing_request_workspace(struct session *session, struct client *client)
 		clients_send_error(client, "no_workspace", "the session was made without --cow");
 		return;
 	}
-	if (pausing_is_another_clients(session)) {
-		pausing_send_result(session, client, "another client has asked for it");
+	if (pausing_refuse_if_another_clients(session, client))
 		return;
-	}
 	session->workspace_client = client;
 	session->was_paused_before_workspace = pause_is_active(session->pause);
 	pausing_begin(session, client);
