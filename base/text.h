@@ -61,6 +61,12 @@ int text_parse_hex_digit(char digit);
 /* True when all `len` bytes are UTF-8. */
 bool text_is_utf8(const char *text, size_t len);
 
+/*
+ * Copies a text. Of one that is longer than bytes_max, at least 64, only the beginning is copied, up to the end of a
+ * character, and "… [N bytes]" takes the place of the rest: together at most bytes_max. Owned; NULL: out of memory.
+ */
+char *text_copy_shortened(const char *text, size_t bytes_max);
+
 /* Parses a size such as "64K", "10M" or "123" (units of 1024) into bytes. 0, or -EINVAL: *ret_bytes is unchanged. */
 int text_parse_size(const char *text, uint64_t *ret_bytes);
 

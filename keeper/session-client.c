@@ -9,6 +9,8 @@
 
 #include "base/cleanup.h"
 #include "base/fdpass.h"
+#include "base/text.h"
+#include "keeper/utf8.h"
 
 int session_client_connect(int dir_fd, const char *name, int flags)
 {
@@ -32,6 +34,27 @@ int session_client_send(int socket_fd, json_t *message, const int *fds, size_t c
 
 	json_decref(message);
 	return text ? fdpass_send(socket_fd, text, strlen(text), fds, count, 0) : -ENOMEM;
+}
+
+/* A text as a record can have it. A new reference; NULL: there is none, or no memory. */
+static json_t *inspection_make_text(const char *text)
+{
+	_cleanup_free_ char *shortened = text ? text_copy_shortened(text, SESSION_INSPECT_TEXT_BYTES_MAX) : NULL;
+	_cleanup_free_ char *repaired = NULL;
+	bool is_changed;
+	size_t len;
+
+	if (shortened)
+		repaired = utf8_copy_repaired(shortened, strlen(shortened), &len, &is_changed);
+	return repaired ? json_string(repaired) : NULL;
+}
+
+int session_client_record_inspection(int socket_fd, const char *op, const char *program, const char *why)
+{
+	return session_client_send(socket_fd,
+				   json_pack("{s:s, s:o*, s:o}", "op", op, "path", inspection_make_text(program), "why",
+					     inspection_make_text(why)),
+				   NULL, 0);
 }
 
 int session_client_receive_fds(int socket_fd, json_t **ret_message, int *ret_fds, size_t count)

@@ -20,6 +20,17 @@ int session_client_connect(int dir_fd, const char *name, int flags);
 /* Sends one message, with `count` descriptors, borrowed. Takes the reference. 0 or -errno. */
 int session_client_send(int socket_fd, json_t *message, const int *fds, size_t count);
 
+/* What inspecting has led to; "op" of a message (supervisor/session/session.h). */
+#define SESSION_INSPECT_REFUSED "refused"
+#define SESSION_INSPECT_CHANGED "changed"
+#define SESSION_INSPECT_CHANGES_UNKNOWN "changes_unknown"
+#define SESSION_INSPECT_TEXT_BYTES_MAX 1000 /* of each text on record */
+/*
+ * Has the session put on record what inspecting a program (NULL: not known) has led to, and why or which files. Longer
+ * texts are cut, with a mark, so that the message always fits; what is not UTF-8 is replaced. 0 or -errno.
+ */
+int session_client_record_inspection(int socket_fd, const char *op, const char *program, const char *why);
+
 /*
  * Receives one message, owned by the caller, and the descriptor that came with it (CLOEXEC, owned by the caller; -1:
  * none), unless ret_fd is NULL. 0; -EAGAIN: none is there (O_NONBLOCK); -ECONNRESET: the session has hung

@@ -37,11 +37,15 @@ void inspect_program_visit_changes(const struct inspect_program *inspection, voi
 			tell(data, inspection->seen[i].name);
 }
 
+void inspect_program_print_change(const struct inspect_program *inspection, const char *name)
+{
+	if (!inspection->is_quiet)
+		cli_print_error(inspection->verb, "inspect: %s: was changed after it was looked at", name);
+}
+
 static void changes_print(void *data, const char *name)
 {
-	const struct inspect_program *inspection = data;
-
-	cli_print_error(inspection->verb, "inspect: %s: was changed after it was looked at", name);
+	inspect_program_print_change(data, name);
 }
 
 void inspect_program_tell_changes(const struct inspect_program *inspection)

@@ -76,6 +76,8 @@ void inspect_program_visit_changes(const struct inspect_program *inspection, voi
 				   void (*tell)(void *data, const char *name));
 /* Prints them, unless is_quiet. */
 void inspect_program_tell_changes(const struct inspect_program *inspection);
+/* Prints that one was changed, unless it is to be quiet. */
+void inspect_program_print_change(const struct inspect_program *inspection, const char *name);
 /* The files that were looked at as JSON, for inspect_program_take_seen() of another process. NULL: no memory. */
 json_t *inspect_program_make_seen(const struct inspect_program *inspection);
 /* 0, -EBADMSG: they are not of this form; or -ENOMEM. */

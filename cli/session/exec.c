@@ -389,7 +389,8 @@ static void exec_tell_changes(struct exec_client *exec, int dir_fd, const char *
 {
 	_cleanup_close_ int fd = exec->exits_before_program_ends ? -1 : session_client_connect(dir_fd, name, 0);
 
-	session_inspection_tell_changes(&exec->inspection, fd);
+	if (!exec->exits_before_program_ends)
+		session_inspection_tell_changes(&exec->inspection, fd);
 }
 
 int session_main_exec(int argc, char **argv)

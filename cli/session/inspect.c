@@ -102,7 +102,7 @@ static int inspect_look(const struct inspect_verb *options, struct session_inspe
 	if (!options->code)
 		return session_inspection_find(look, options->argv);
 	look->program.source = "code";
-	return inspect_program_look_at_code(&look->program, options->code, options->type);
+	return session_inspection_find_in_code(look, options->code, options->type);
 }
 
 /* Prints what was found. Returns the exit status. */
@@ -137,6 +137,11 @@ static int inspect_print_changes(const struct inspect_verb *options, struct sess
 	}
 	changed = json_array();
 	inspect_program_visit_changes(&look->program, changed, inspect_add_changed);
+	if (look->is_lost) {
+		json_decref(changed);
+		cli_print_error("session inspect", "the session does not answer");
+		return CLI_EXIT_ERROR;
+	}
 	return cli_print_json("session inspect", json_pack("{s:o}", "changed", changed));
 }
 

@@ -2,26 +2,32 @@
 #include "cli/session/looking.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/cleanup-json.h"
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "keeper/session-client.h"
 
 /* Asks the session for a file, or, with a NULL name, what is looked for. The answer is owned; NULL: none. */
-static json_t *look_ask(const struct session_inspection *look, const char *name, bool is_program, int *ret_fd)
+static json_t *look_ask(struct session_inspection *look, const char *name, bool is_program, int *ret_fd)
 {
 	json_t *asked = json_pack("{s:s, s:s*, s:b, s:s*, s:s*}", "op", "look", "path", name, "program", is_program,
 				  "cwd", look->cwd, "PATH", json_string_value(json_object_get(look->env, "PATH")));
 	json_t *answer = NULL;
 
-	if (!asked || session_client_send(look->socket_fd, asked, NULL, 0) < 0 ||
-	    session_client_receive(look->socket_fd, &answer, ret_fd) < 0)
+	if (!asked) /* a name that is not UTF-8, by which a session finds nothing */
 		return NULL;
-	return answer;
+	if (session_client_send(look->socket_fd, asked, NULL, 0) == 0 &&
+	    session_client_receive(look->socket_fd, &answer, ret_fd) == 0 && !json_object_get(answer, "error"))
+		return answer;
+	look->is_lost = true;
+	json_decref(answer);
+	return NULL;
 }
 
 /* Finds a file in the session, which opens it. The path is that of the descriptor, which session_look keeps. */
@@ -29,8 +35,9 @@ static char *look_find_file(void *data, const char *name, bool is_program, char 
 {
 	struct session_inspection *look = data;
 	_cleanup_close_ int fd = -1;
+	const bool can_exist = strlen(name) < PATH_MAX; /* the session takes no message that is too long */
 	_cleanup_json_ json_t *answer =
-		look->file_count < LOOK_FILES_MAX ? look_ask(look, name, is_program, &fd) : NULL;
+		look->file_count < LOOK_FILES_MAX && can_exist ? look_ask(look, name, is_program, &fd) : NULL;
 	const char *found = json_string_value(json_object_get(answer, "path"));
 
 	look->program.lacks_files = look->program.lacks_files || look->file_count == LOOK_FILES_MAX;
@@ -104,17 +111,6 @@ int session_inspection_init(struct session_inspection *look, int socket_fd, cons
 	return r;
 }
 
-/* Has the session put on record that the program is not asked for. */
-static void look_record_refusal(const struct session_inspection *look)
-{
-	json_t *told = json_pack("{s:s, s:s*, s:s}", "op", "refused", "path",
-				 look->program.argv ? *look->program.argv : NULL, "why", look->program.why);
-
-	/* without memory, or when the session has ended, nothing is started, either */
-	if (told)
-		(void)session_client_send(look->socket_fd, told, NULL, 0);
-}
-
 int session_inspection_find(struct session_inspection *look, char *const *argv)
 {
 	int r;
@@ -122,7 +118,15 @@ int session_inspection_find(struct session_inspection *look, char *const *argv)
 	look->program.argv = argv;
 	r = inspect_program_look(&look->program);
 	look_close_files(look);
-	return r;
+	return r == 0 && look->is_lost ? -ECONNRESET : r;
+}
+
+int session_inspection_find_in_code(struct session_inspection *look, const char *code, enum inspect_type type)
+{
+	const int r = inspect_program_look_at_code(&look->program, code, type);
+
+	look_close_files(look);
+	return r == 0 && look->is_lost ? -ECONNRESET : r;
 }
 
 int session_inspection_look(struct session_inspection *look, char *const *argv)
@@ -135,17 +139,43 @@ int session_inspection_look(struct session_inspection *look, char *const *argv)
 	}
 	if (!look->program.why)
 		return CLI_EXIT_OK;
-	look_record_refusal(look);
+	/* without memory, or when the session has ended, nothing is started, either */
+	(void)session_client_record_inspection(look->socket_fd, SESSION_INSPECT_REFUSED, argv[0], look->program.why);
 	cli_print_error("session", "not started, because of what was found in it: %s", look->program.why);
 	return CLI_EXIT_EXEC_REFUSED;
 }
 
+/* Files that were changed. */
+struct look_changes {
+	const struct session_inspection *look;
+	struct buf names;
+};
+
+static void look_note_change(void *data, const char *name)
+{
+	struct look_changes *changes = data;
+
+	inspect_program_print_change(&changes->look->program, name);
+	buf_printf(&changes->names, "%s%s", changes->names.len > 0 ? ", " : "", name);
+}
+
 void session_inspection_tell_changes(struct session_inspection *look, int socket_fd)
 {
-	if (socket_fd < 0 || look->program.seen_count == 0)
+	struct look_changes changes = {.look = look};
+
+	if (look->program.seen_count == 0)
 		return;
 	look->socket_fd = socket_fd;
-	inspect_program_tell_changes(&look->program);
+	look->is_lost = socket_fd < 0;
+	if (!look->is_lost)
+		inspect_program_visit_changes(&look->program, &changes, look_note_change);
+	if (look->is_lost && !look->program.is_quiet)
+		cli_print_error(look->program.verb, "inspect: it is not known whether files were changed after they "
+						    "were looked at: the session has ended");
+	else if (!look->is_lost && changes.names.len > 0)
+		(void)session_client_record_inspection(socket_fd, SESSION_INSPECT_CHANGED, look->program.argv[0],
+						       changes.names.failed ? "?" : changes.names.data);
+	buf_release(&changes.names);
 	look_close_files(look);
 }
 

@@ -5,6 +5,8 @@
 #ifndef CALLGATE_CLI_SESSION_LOOKING_H
 #define CALLGATE_CLI_SESSION_LOOKING_H
 
+#include <stdbool.h>
+
 #include "cli/inspect/program.h"
 #include "cli/session/request.h"
 #include "cli/session/session.h"
@@ -18,6 +20,7 @@ struct session_inspection {
 	const json_t *env;
 	int file_fd[LOOK_FILES_MAX];
 	size_t file_count;
+	bool is_lost; /* the session has not answered: what there was to look at is not known */
 	struct inspect_program program;
 };
 
@@ -34,13 +37,19 @@ int session_inspection_init(struct session_inspection *look, int socket_fd, cons
  */
 int session_inspection_find(struct session_inspection *look, char *const *argv);
 
+/* The same for code of a type, which an interpreter gets. */
+int session_inspection_find_in_code(struct session_inspection *look, const char *code, enum inspect_type type);
+
 /*
  * The same before the program is started, through the connection by which it is then asked for. A refusal is put on
  * record by the session. CLI_EXIT_OK, or the exit status with a message.
  */
 int session_inspection_look(struct session_inspection *look, char *const *argv);
 
-/* Tells which files were changed since. socket_fd: a new connection to the session; -1: it has ended. */
+/*
+ * Tells which files were changed since, which the session puts on record. socket_fd: a new connection to the session;
+ * -1: it has ended, so that it is not known.
+ */
 void session_inspection_tell_changes(struct session_inspection *look, int socket_fd);
 
 void session_inspection_release(struct session_inspection *look);

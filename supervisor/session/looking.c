@@ -8,6 +8,7 @@
 
 #include "audit/audit.h"
 #include "base/cleanup.h"
+#include "base/text.h"
 #include "policy/policy.h"
 #include "supervisor/environment.h"
 #include "supervisor/lookup.h"
@@ -22,34 +23,58 @@ bool looking_is_wanted(const struct session *session)
 	return settings->refused_findings || settings->warned_findings || settings->module_count > 0;
 }
 
-/* A text of a request, shortened. Owned; NULL: there is none, or no memory. */
+/* A text of a request, shortened, with a mark. Owned; NULL: there is none, or no memory. */
 static char *looking_copy_text(const json_t *asked, const char *key)
 {
 	const char *text = json_string_value(json_object_get(asked, key));
 
-	return text ? strndup(text, LOOKING_RECORDED_BYTES_MAX) : NULL;
+	return text ? text_copy_shortened(text, LOOKING_RECORDED_BYTES_MAX) : NULL;
 }
 
-void looking_record_refusal(const struct session *session, const json_t *asked)
+/* What clients tell. A program whose files were changed has run. */
+static const struct looking_event {
+	const char *op, *reason;
+	enum verdict verdict;
+	enum audit_effect effect;
+	int result;
+} looking_events[] = {
+	{"refused", "inspect", VERDICT_DENY, AUDIT_EFFECT_REFUSED, -EACCES},
+	{"changed", "changed_after_look", VERDICT_ALLOW, AUDIT_EFFECT_PERFORMED, 0},
+	{"changes_unknown", "changes_unknown", VERDICT_ALLOW, AUDIT_EFFECT_PERFORMED, 0},
+};
+
+static const struct looking_event *looking_find_event(const char *op)
 {
+	for (size_t i = 0; i < sizeof(looking_events) / sizeof(looking_events[0]); i++)
+		if (strcmp(looking_events[i].op, op) == 0)
+			return &looking_events[i];
+	return NULL;
+}
+
+bool looking_record(const struct session *session, const char *op, const json_t *asked)
+{
+	const struct looking_event *told = looking_find_event(op);
 	_cleanup_free_ char *path = looking_copy_text(asked, "path"), *why = looking_copy_text(asked, "why");
 	const struct audit_net event = {.event_name = "inspect", .cause = why};
-	const struct audit_record record = {.pid = getpid(),
-					    .tid = getpid(),
-					    .net = &event,
-					    .path = path,
-					    .path_len = path ? strlen(path) : 0,
-					    .verdict = VERDICT_DENY,
-					    .effect = AUDIT_EFFECT_REFUSED,
-					    .rule = "inspect",
-					    .reason = "inspect"};
+	struct audit_record record = {.pid = getpid(),
+				      .tid = getpid(),
+				      .net = &event,
+				      .path = path,
+				      .path_len = path ? strlen(path) : 0,
+				      .rule = "inspect"};
 	struct audit_outcome_location location = {0};
 
+	if (!told)
+		return false;
+	record.verdict = told->verdict;
+	record.effect = told->effect;
+	record.reason = told->reason;
 	if (audit_begin_record(session->sandbox->audit, &record, &location) == 0)
-		audit_end_record(session->sandbox->audit, location, -EACCES, 0);
+		audit_end_record(session->sandbox->audit, location, told->result, 0);
+	return true;
 }
 
-/* What the policy says of inspecting. A new reference; NULL: nothing. */
+/* What the policy says of inspecting. A new reference; NULL: nothing, or no memory. */
 static json_t *looking_make_settings(const struct session *session)
 {
 	const struct policy_settings *settings = policy_get_settings(session->sandbox->policy);
@@ -59,7 +84,10 @@ static json_t *looking_make_settings(const struct session *session)
 		return NULL;
 	modules = json_array();
 	for (size_t i = 0; i < settings->module_count; i++)
-		(void)json_array_append_new(modules, json_string(settings->modules[i]));
+		if (json_array_append_new(modules, json_string(settings->modules[i])) < 0) {
+			json_decref(modules);
+			return NULL;
+		}
 	return json_pack("{s:I, s:I, s:o}", "refuse", (json_int_t)settings->refused_findings, "warn",
 			 (json_int_t)settings->warned_findings, "modules", modules);
 }
@@ -104,14 +132,19 @@ void looking_answer(const struct session *session, struct client *client, const 
 				.wanted_name = path,
 				.path_env =
 					path_env ? path_env : environment_get_value(session->options->envp, "PATH")};
+	json_t *settings = looking_make_settings(session);
 	_cleanup_close_ int fd = -1;
 
+	if (!settings && looking_is_wanted(session)) { /* a client would take it that nothing is refused */
+		clients_send_error(client, "internal", "no memory");
+		return;
+	}
 	if (path && json_is_true(json_object_get(asked, "program")))
 		path = lookup_find_program(&lookup) == LOOKUP_FOUND ? lookup.found_path : NULL;
 	if (path)
 		fd = looking_open(session, cwd, path);
 	clients_send_fd(client,
-			json_pack("{s:s, s:o*, s:s*}", "session", session->options->run_id, "inspect",
-				  looking_make_settings(session), "path", fd >= 0 ? path : NULL),
+			json_pack("{s:s, s:o*, s:s*}", "session", session->options->run_id, "inspect", settings, "path",
+				  fd >= 0 ? path : NULL),
 			fd);
 }

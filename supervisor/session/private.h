@@ -159,8 +159,11 @@ void pausing_forget_client(struct session *session, struct client *client);
 bool looking_is_wanted(const struct session *session);
 /* Answers with what is to be looked for, and with the file that the client asks for. */
 void looking_answer(const struct session *session, struct client *client, const json_t *asked);
-/* Records that a client has not asked for a program because of what was found in it. */
-void looking_record_refusal(const struct session *session, const json_t *asked);
+/*
+ * Records what a client tells of a program: that it was not asked for because of what was found in it, or that files
+ * were changed after they were looked at, or may have been. False: `op` is none of these.
+ */
+bool looking_record(const struct session *session, const char *op, const json_t *asked);
 
 /* ---- requests.c ---- */
 

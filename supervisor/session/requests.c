@@ -224,8 +224,8 @@ static void client_handle_message(struct session *session, struct client *client
 		client_list_programs(session, client);
 	else if (op && !client->program && strcmp(op, "look") == 0)
 		looking_answer(session, client, asked);
-	else if (op && !client->program && strcmp(op, "refused") == 0)
-		looking_record_refusal(session, asked);
+	else if (op && !client->program && looking_record(session, op, asked))
+		; /* no answer */
 	else if (op && !client->program && strcmp(op, "usage") == 0)
 		client_tell_usage(session, client);
 	else if (op && !client->program && strcmp(op, "pause") == 0)

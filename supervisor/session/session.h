@@ -18,7 +18,9 @@
  *       policy says of inspecting, if it does, and, with a descriptor to read, the file that a program would find by
  *       this path, or as a program along PATH; without "path": none, or none that programs may read or execute
  *   {"op": "refused", "path": "…", "why": "…"}
- *       puts on record that the client does not ask for a program because of what it has found; no answer
+ *       puts on record that the client does not ask for a program because of what it has found; no answer.
+ *       With "changed": which files the program, which has ended, had looked at and were changed meanwhile; with
+ *       "changes_unknown": that the client could not look at them again
  *   {"op": "hold"}
  *       answers: {"session": "…", "inspects": BOOL, "workdir": "/…"}: whether the policy says "inspect". The session
  *       ends when this client hangs up, and is not idle before.

@@ -93,6 +93,9 @@ refused "$id" -- python3 bad.py
 grep -q '"event":"inspect","cause":"bad.py:2: .*"path":"python3".*"verdict":"deny"' "$T/audit" ||
 	fail "no record: $(grep inspect "$T/audit")"
 runs harmless "$id" -- python3 good.py
+runs harmless "$id" -- sh -c 'cp -p good.py n; mv n good.py; python3 good.py'
+grep -q '"event":"inspect","cause":"good.py","path":"sh".*"verdict":"allow".*"reason":"changed_after_look"' \
+	"$T/audit" || fail "no record of a change: $(grep inspect "$T/audit")"
 cat >"$T/client.py" <<'END2'
 import json, os, socket, sys
 def ask(**request):
