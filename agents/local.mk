@@ -85,6 +85,8 @@ libcallgate_agents_a_SOURCES += \
 	agents/sandbox/input.c \
 	agents/sandbox/input.h \
 	agents/sandbox/launcher.c \
+	agents/sandbox/look-queue.c \
+	agents/sandbox/look-queue.h \
 	agents/sandbox/look.c \
 	agents/sandbox/look.h \
 	agents/sandbox/open-files.c \

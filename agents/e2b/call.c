@@ -84,21 +84,30 @@ void e2b_calls_abort_all(struct e2b_sandbox *box)
 	}
 }
 
-json_t *e2b_make_environment(const struct e2b_sandbox *box, const json_t *request_env)
+/* Adds a request's variables. False: one is none, or there is no memory. */
+static bool environment_add(json_t *env, const json_t *request_env)
 {
-	json_t *env = json_object();
 	const json_t *value;
 	const char *name;
 
-	(void)json_object_update(env, box->template->env);
-	(void)json_object_update(env, box->env);
 	json_object_foreach((json_t *)(uintptr_t)request_env, name, value)
 	{
-		if (!json_is_string(value) || !*name || strchr(name, '=')) {
-			json_decref(env);
-			return NULL;
-		}
-		(void)json_object_set(env, name, (json_t *)(uintptr_t)value);
+		if (!json_is_string(value) || !*name || strchr(name, '=') ||
+		    json_object_set(env, name, (json_t *)(uintptr_t)value) < 0)
+			return false;
+	}
+	return true;
+}
+
+/* A variable that is left out for lack of memory would make what was looked at differ from what is started. */
+json_t *e2b_make_environment(const struct e2b_sandbox *box, const json_t *request_env)
+{
+	json_t *env = json_object();
+
+	if ((box->template->env && json_object_update(env, box->template->env) < 0) ||
+	    (box->env && json_object_update(env, box->env) < 0) || !environment_add(env, request_env)) {
+		json_decref(env);
+		return NULL;
 	}
 	return env;
 }

@@ -50,6 +50,7 @@ enum connect_code connect_code_from_errno(int error)
 		return CONNECT_PERMISSION_DENIED;
 	case ENOSPC:
 	case EDQUOT:
+	case EUSERS: /* as sandbox_look_start() says it */
 	case EMFILE:
 	case ENFILE:
 	case EAGAIN:

@@ -33,7 +33,8 @@ struct execution {
 	struct sandbox_look *look; /* at the code, before it runs; NULL: none, or ended */
 	char *code;                /* owned; NULL once it runs */
 	json_t *env, *looked;      /* owned; the answer of the look, NULL: none */
-	char *refusal;             /* why the code is not run; owned; NULL: it is */
+	bool is_refused;           /* what was found in the code refuses it */
+	char *refusal;             /* if it is_refused, why; owned; NULL: no memory for that */
 };
 
 /* ---- contexts ---- */
@@ -247,8 +248,9 @@ static void execution_end(struct execution *execution)
 static void execution_on_end(void *data)
 {
 	struct execution *execution = data;
+	const struct e2b_context *context = execution->context;
 
-	e2b_tell_changes(execution->context->box, execution->looked, execution->context->cwd);
+	e2b_tell_changes(context->box, context->language, execution->looked, context->cwd);
 	execution_end(execution);
 }
 
@@ -285,10 +287,11 @@ static void execution_answer_error(struct execution *execution, int error)
 	e2b_call_finish(execution->call);
 	execution_free(execution);
 	interpreter_answer_error(request,
-				 error == -EAGAIN   ? 429
-				 : error == -EINVAL ? 422
-						    : 500,
+				 error == -EAGAIN || error == -EUSERS ? 429
+				 : error == -EINVAL                   ? 422
+								      : 500,
 				 error == -EAGAIN   ? "too many runs wait in this context"
+				 : error == -EUSERS ? sandbox_describe_error(-error)
 				 : error == -EINVAL ? "\"env_vars\" has a name or value that is no variable's"
 						    : "the code could not be started");
 }
@@ -296,8 +299,9 @@ static void execution_answer_error(struct execution *execution, int error)
 /* Answers with an error, as code does that fails. Frees the execution. */
 static void execution_refuse(struct execution *execution)
 {
-	_cleanup_json_ json_t *event = json_pack("{s:s, s:s, s:s, s:s}", "type", "error", "name", "Refused", "value",
-						 execution->refusal, "traceback", execution->refusal);
+	const char *why = execution->refusal ? execution->refusal : E2B_REFUSAL_WITHOUT_MEMORY;
+	_cleanup_json_ json_t *event =
+		json_pack("{s:s, s:s, s:s, s:s}", "type", "error", "name", "Refused", "value", why, "traceback", why);
 
 	http_begin_stream(execution->call->request, 200, "application/x-ndjson", -1, execution_on_room, execution);
 	execution_write_event(execution, event);
@@ -307,11 +311,11 @@ static void execution_refuse(struct execution *execution)
 /* Runs the code, or answers with an error. */
 static void execution_start(struct execution *execution)
 {
-	const int error = execution->refusal ? 0 : execution_run_code(execution);
+	const int error = execution->is_refused ? 0 : execution_run_code(execution);
 
 	if (error < 0) {
 		execution_answer_error(execution, error);
-	} else if (execution->refusal) {
+	} else if (execution->is_refused) {
 		execution_refuse(execution);
 	} else { /* the code runs now; its events are sent as they come */
 		free(steal_pointer(&execution->code));
@@ -341,7 +345,7 @@ static void execution_on_looked(void *data, const json_t *answer, const char *wh
 
 	execution->look = NULL;
 	execution->looked = json_incref((json_t *)(uintptr_t)answer);
-	execution->refusal = e2b_judge_look(context->box, context->language, answer, why);
+	execution->is_refused = !e2b_judge_look(context->box, context->language, answer, why, &execution->refusal);
 	executions_start_next(context);
 }
 
@@ -350,6 +354,7 @@ static int execution_start_look(struct execution *execution)
 {
 	const struct e2b_context *context = execution->context;
 	const struct sandbox_look_options options = {.callgate_path = context->box->e2b->options.callgate_path,
+						     .owner = context->box->key,
 						     .code = execution->code,
 						     .language = context->language,
 						     .env = execution->env,

@@ -1,4 +1,5 @@
 /* "inspect" of a template's policy: programs and code are looked at before they run; what was found is in the log. */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,23 +7,28 @@
 #include "agents/e2b/private.h"
 #include "agents/slist.h"
 #include "base/cleanup.h"
+#include "base/text.h"
 
 #define LOOKING_LOGGED_FINDINGS_MAX 50 /* of one program */
+#define LOOKING_LOGGED_NAME_BYTES_MAX 1000 /* of a program's name, which the client chooses */
 
 /* Files that were looked at before a program started, and are looked at again, as it has ended. */
 struct e2b_changes {
 	struct e2b_changes *next;
 	struct e2b_sandbox *box;
 	struct sandbox_look *look;
+	char *program; /* for the log; owned; NULL: not known */
 };
 
 /* Writes a line of the log about a sandbox. Takes the value. */
 static void looking_log(const struct e2b_sandbox *box, const char *event, const char *program, const char *name,
 			json_t *value)
 {
+	_cleanup_free_ char *shown = program ? text_copy_shortened(program, LOOKING_LOGGED_NAME_BYTES_MAX) : NULL;
+
 	log_event(event,
 		  json_pack("{s:s, s:s, s:s, s:s*, s:o}", "sandbox", box->id, "key", box->key ? box->key->name : "",
-			    "session", sandbox_get_id(box->sandbox), "program", program, name, value));
+			    "session", sandbox_get_id(box->sandbox), "program", shown, name, value));
 }
 
 /* Logs what is to be warned of. */
@@ -42,63 +48,94 @@ static void looking_log_findings(const struct e2b_sandbox *box, const char *prog
 		json_decref(logged);
 }
 
-char *e2b_judge_look(const struct e2b_sandbox *box, const char *program, const json_t *answer, const char *why)
+bool e2b_judge_look(const struct e2b_sandbox *box, const char *program, const json_t *answer, const char *why,
+		    char **ret_refusal)
 {
 	const char *found = json_string_value(json_object_get(answer, "why"));
 	const bool is_refused = !answer || !json_is_false(json_object_get(answer, "refused"));
 	const char *reason = answer ? "not started, because of what was found in it" : "not started, not looked at";
 	char *text;
+	int r;
 
 	looking_log_findings(box, program, json_object_get(answer, "findings"));
 	if (!is_refused)
-		return NULL;
+		return true;
 	if (asprintf(&text, "%s: %s", reason, answer ? (found ? found : "?") : why) < 0)
 		text = NULL;
 	looking_log(box, "program_refused", program, "why", json_string(text ? text : reason));
-	sandbox_record_refusal(box->sandbox, program, found ? found : why ? why : reason);
-	return text ? text : strdup(reason);
+	r = sandbox_record_refusal(box->sandbox, program, found ? found : why ? why : reason);
+	if (r < 0)
+		looking_log(box, "refusal_not_recorded", program, "why", json_string(strerror(-r)));
+	*ret_refusal = text;
+	return false;
 }
 
 static void changes_free(struct e2b_changes *changes)
 {
 	slist_remove(changes->box->changes, changes, next);
 	sandbox_look_free(changes->look);
+	free(changes->program);
 	free(changes);
+}
+
+/* Logs and records which files were changed. answer NULL: it is not known, and `why` says why. */
+static void changes_tell(const struct e2b_sandbox *box, const char *program, const json_t *answer, const char *why)
+{
+	json_t *names = json_object_get(answer, "changed");
+
+	if (!answer)
+		looking_log(box, "changes_unknown", program, "why", json_string(why));
+	else if (json_array_size(names) > 0)
+		looking_log(box, "changed_after_look", program, "files", json_incref(names));
+	(void)sandbox_record_changes(box->sandbox, program, answer, why); /* the log has it in any case */
 }
 
 static void changes_on_looked(void *data, const json_t *answer, const char *why)
 {
 	struct e2b_changes *changes = data;
-	json_t *names = json_object_get(answer, "changed");
 
-	(void)why; /* the session has ended, or there is no memory: nothing is known of the files */
 	changes->look = NULL;
-	if (json_array_size(names) > 0)
-		looking_log(changes->box, "changed_after_look", NULL, "files", json_incref(names));
+	changes_tell(changes->box, changes->program, answer, why);
 	changes_free(changes);
 }
 
-void e2b_tell_changes(struct e2b_sandbox *box, const json_t *looked, const char *cwd)
+/* Starts to look again. 0 or -errno. */
+static int changes_start(struct e2b_sandbox *box, const char *program, const json_t *looked, const char *cwd)
 {
-	struct sandbox_look_options options = {
-		.callgate_path = box->e2b->options.callgate_path, .cwd = cwd, .on_end = changes_on_looked};
-	struct e2b_changes *changes;
+	struct sandbox_look_options options = {.callgate_path = box->e2b->options.callgate_path,
+					       .owner = box->key,
+					       .cwd = cwd,
+					       .on_end = changes_on_looked};
+	struct e2b_changes *changes = calloc(1, sizeof(*changes));
+	int r;
 
-	if (json_array_size(json_object_get(looked, "seen")) == 0)
-		return;
-	changes = calloc(1, sizeof(*changes));
 	if (!changes)
-		return;
+		return -ENOMEM;
 	changes->box = box;
+	changes->program = program ? strdup(program) : NULL;
 	changes->next = box->changes;
 	box->changes = changes;
 	options.data = changes;
-	if (sandbox_look_for_changes(box->sandbox, &options, looked, &changes->look) < 0)
+	r = sandbox_look_for_changes(box->sandbox, &options, looked, &changes->look);
+	if (r < 0)
 		changes_free(changes);
+	return r;
+}
+
+void e2b_tell_changes(struct e2b_sandbox *box, const char *program, const json_t *looked, const char *cwd)
+{
+	int r = 0;
+
+	if (json_array_size(json_object_get(looked, "seen")) > 0)
+		r = changes_start(box, program, looked, cwd);
+	if (r < 0)
+		changes_tell(box, program, NULL, sandbox_describe_error(-r));
 }
 
 void e2b_changes_free_all(struct e2b_sandbox *box)
 {
-	while (box->changes)
+	while (box->changes) {
+		changes_tell(box, box->changes->program, NULL, "the sandbox has ended");
 		changes_free(box->changes);
+	}
 }

@@ -324,7 +324,7 @@ uint64_t connect_get_timeout_ms(struct http_request *request);
 
 /*
  * Merges the environment variables of the template, of the sandbox and of a request; the later ones win. Owned by the
- * caller. NULL: request_env has a value that is no text, or a name that no environment variable can have.
+ * caller. NULL: request_env has a value that is no text, or a name that no environment variable can have; or no memory.
  */
 json_t *e2b_make_environment(const struct e2b_sandbox *box, const json_t *request_env);
 
@@ -337,12 +337,18 @@ void processes_end_all(struct e2b_sandbox *box);
 
 /*
  * Judges what a look (agents/sandbox/look.h) has found in a program, or in code. A refusal is put on record, and the
- * findings are in the server's log. program: for these. Owned: why it is not to be started; NULL: it may be.
+ * findings are in the server's log. program: for these. True: it may be started. False: *ret_refusal, owned by the
+ * caller, says why not; NULL: no memory for that.
  */
-char *e2b_judge_look(const struct e2b_sandbox *box, const char *program, const json_t *answer, const char *why);
-/* Has the server's log tell which files of the look were changed since. looked NULL: there was no look. */
-void e2b_tell_changes(struct e2b_sandbox *box, const json_t *looked, const char *cwd);
-/* Forgets the changes that are still looked for. */
+bool e2b_judge_look(const struct e2b_sandbox *box, const char *program, const json_t *answer, const char *why,
+		    char **ret_refusal);
+#define E2B_REFUSAL_WITHOUT_MEMORY "not started; there is no memory to say why"
+/*
+ * Looks which files of the look were changed since. The server's log and the record tell, also that it is not known.
+ * program: for these. looked NULL: there was no look.
+ */
+void e2b_tell_changes(struct e2b_sandbox *box, const char *program, const json_t *looked, const char *cwd);
+/* The sandbox ends: it is told that what was looked for is not known. */
 void e2b_changes_free_all(struct e2b_sandbox *box);
 
 /* ---- files: filesystem.c, files.c ---- */

@@ -197,7 +197,7 @@ static void process_on_end(void *data, const json_t *result)
 	slist_remove(process->box->processes, process, next);
 	process->box->ended_programs_cpu_ms += (uint64_t)json_integer_value(json_object_get(result, "cpu_ms"));
 	keys_charge_cpu(process->box, process->box->ended_programs_cpu_ms);
-	e2b_tell_changes(process->box, process->looked, process->cwd);
+	e2b_tell_changes(process->box, connect_get_text(process->config, "cmd", NULL), process->looked, process->cwd);
 	if (!error && !is_late)
 		process_send_to_subscribers(process, process_describe_end(result));
 	while (process->subscribers) {
@@ -274,16 +274,21 @@ static bool process_get_terminal_size(const json_t *message, unsigned *ret_colum
 	return true;
 }
 
-/* Copies the members that List answers with. Others, which could have megabytes, are not kept. */
+/* Copies the members that List answers with. Others, which could have megabytes, are not kept. NULL: no memory. */
 static json_t *process_copy_config(const json_t *config)
 {
 	static const char *const names[] = {"cmd", "args", "envs", "cwd"};
 	json_t *copy = json_object();
+	bool is_whole = copy != NULL;
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (json_object_get(config, names[i]))
-			(void)json_object_set_new(copy, names[i], json_deep_copy(json_object_get(config, names[i])));
-	return copy;
+			is_whole &= json_object_set_new(copy, names[i],
+							json_deep_copy(json_object_get(config, names[i]))) == 0;
+	if (is_whole)
+		return copy;
+	json_decref(copy);
+	return NULL;
 }
 
 /* Makes the state of a program that a client asks for, and puts it on the sandbox's list. NULL: no memory. */
@@ -307,6 +312,10 @@ static struct e2b_process *process_create(struct e2b_sandbox *box, const json_t 
 	if (process->has_terminal)
 		(void)process_get_terminal_size(message, &process->columns, &process->rows);
 	process->has_stdin = process->has_terminal || !stdin_wish || json_is_true(stdin_wish);
+	if (!process->config || (cwd && *cwd && !process->cwd)) { /* it would be another program, or start elsewhere */
+		process_free(process);
+		return NULL;
+	}
 	process->next = box->processes;
 	box->processes = process;
 	return process;
@@ -367,22 +376,24 @@ static void process_on_looked(void *data, const json_t *answer, const char *why)
 {
 	struct e2b_process *process = data;
 	const char *program = connect_get_text(process->config, "cmd", NULL);
-	_cleanup_free_ char *refusal = e2b_judge_look(process->box, program, answer, why);
+	_cleanup_free_ char *refusal = NULL;
 
 	process->look = NULL;
 	process->looked = json_incref((json_t *)(uintptr_t)answer);
-	if (refusal)
-		process_answer_not_started(process, answer ? CONNECT_PERMISSION_DENIED : CONNECT_INTERNAL, refusal);
-	else
+	if (e2b_judge_look(process->box, program, answer, why, &refusal))
 		process_start_or_answer(process);
+	else
+		process_answer_not_started(process, answer ? CONNECT_PERMISSION_DENIED : CONNECT_INTERNAL,
+					   refusal ? refusal : E2B_REFUSAL_WITHOUT_MEMORY);
 }
 
-/* Looks at the program first. 0 or -errno. */
-static int process_start_look(struct e2b_process *process)
+/* Looks at the program first, or answers why that fails. */
+static void process_look_or_answer(struct e2b_process *process)
 {
 	_cleanup_free_ const char **argv = process_get_argv(process->config);
 	_cleanup_json_ json_t *env = e2b_make_environment(process->box, json_object_get(process->config, "envs"));
 	const struct sandbox_look_options options = {.callgate_path = process->box->e2b->options.callgate_path,
+						     .owner = process->box->key,
 						     .argv = argv,
 						     .env = env,
 						     .cwd = process->cwd,
@@ -390,7 +401,10 @@ static int process_start_look(struct e2b_process *process)
 						     .on_end = process_on_looked,
 						     .data = process};
 
-	return argv && env ? sandbox_look_start(process->box->sandbox, &options, &process->look) : -ENOMEM;
+	const int error = argv && env ? sandbox_look_start(process->box->sandbox, &options, &process->look) : -ENOMEM;
+
+	if (error < 0)
+		process_answer_not_started(process, connect_code_from_errno(-error), sandbox_describe_error(-error));
 }
 
 static void process_start(struct e2b_sandbox *box, struct http_request *request, const json_t *message)
@@ -424,10 +438,10 @@ static void process_start(struct e2b_sandbox *box, struct http_request *request,
 		process_free(process);
 	} else {
 		process->time_limit_ms = connect_get_timeout_ms(request);
-		if (!sandbox_wants_looks(box->sandbox))
+		if (sandbox_wants_looks(box->sandbox))
+			process_look_or_answer(process);
+		else
 			process_start_or_answer(process);
-		else if (process_start_look(process) < 0)
-			process_answer_not_started(process, CONNECT_INTERNAL, "the program cannot be looked at");
 	}
 }
 

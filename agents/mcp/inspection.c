@@ -55,6 +55,15 @@ static void inspection_add_text(struct tool_call *call)
 		call_add_text(call, text.data, text.len);
 }
 
+/* Puts it on record that nothing is run. The result says so when that fails. */
+static void inspection_record_refusal(struct tool_call *call, const char *why)
+{
+	static const char note[] = "This refusal is not in the audit log of the sandbox.";
+
+	if (sandbox_record_refusal(call->sandbox->sandbox, call->tool->name, why) < 0)
+		call_add_text(call, note, sizeof(note) - 1);
+}
+
 /* The result of a call that is refused: nothing was run. */
 static void inspection_refuse(struct tool_call *call)
 {
@@ -62,7 +71,7 @@ static void inspection_refuse(struct tool_call *call)
 	json_t *structured = json_pack("{s:s, s:i, s:[]}", "status", "refused", "exit_code", 126, "results");
 	const char *why = json_string_value(json_object_get(call->looked, "why"));
 
-	sandbox_record_refusal(call->sandbox->sandbox, call->tool->name, why ? why : "?");
+	inspection_record_refusal(call, why ? why : "?");
 	call_add_output_streams(call, structured);
 	call_add_denials(call, structured, NULL);
 	inspection_add_findings(call, structured);
@@ -77,6 +86,7 @@ static void inspection_on_looked(void *data, const json_t *answer, const char *w
 	call->look = NULL;
 	call->looked = json_incref((json_t *)(uintptr_t)answer);
 	if (!answer) {
+		inspection_record_refusal(call, why);
 		call_fail(call, "the code cannot be looked at, so it was not run: %s", why);
 		return;
 	}
@@ -142,23 +152,35 @@ static void inspection_finish(struct tool_call *call)
 	call_finish(call, structured, call->is_error);
 }
 
-static void inspection_on_looked_again(void *data, const json_t *answer, const char *why)
+/* Adds which files were changed to the result. answer NULL: it is not known, and `why` says why. */
+static void inspection_add_changes(struct tool_call *call, const json_t *answer, const char *why)
 {
-	struct tool_call *call = data;
 	json_t *changed = json_object_get(answer, "changed");
 	const json_t *name;
 	_cleanup_buf_ struct buf text = {0};
 	size_t i;
 
-	(void)why; /* the sandbox has ended: nothing is known of its files */
-	call->look = NULL;
-	json_array_foreach(changed, i, name) {
+	json_array_foreach(changed, i, name)
+	{
 		buf_printf(&text, "%s: was changed after it was looked at\n", json_string_value(name));
 	}
+	if (!answer)
+		buf_printf(&text, "It is not known whether a file was changed after it was looked at: %s\n", why);
 	if (text.len > 0 && !text.failed)
 		call_add_text(call, text.data, text.len);
-	if (text.len > 0)
+	if (json_array_size(changed) > 0)
 		(void)json_object_set(call->structured, "changed", changed);
+	if (!answer)
+		(void)json_object_set_new(call->structured, "changes_unknown", json_true());
+	(void)sandbox_record_changes(call->sandbox->sandbox, call->tool->name, answer, why); /* the result has it */
+}
+
+static void inspection_on_looked_again(void *data, const json_t *answer, const char *why)
+{
+	struct tool_call *call = data;
+
+	call->look = NULL;
+	inspection_add_changes(call, answer, why);
 	inspection_finish(call);
 }
 
@@ -168,10 +190,17 @@ void inspection_finish_call(struct tool_call *call, json_t *structured, bool is_
 						     .cwd = call_get_text(call, "cwd"),
 						     .on_end = inspection_on_looked_again,
 						     .data = call};
+	int error;
 
 	call->structured = structured;
 	call->is_error = is_error;
-	if (json_array_size(json_object_get(call->looked, "seen")) == 0 ||
-	    sandbox_look_for_changes(call->sandbox->sandbox, &options, call->looked, &call->look) < 0)
+	if (json_array_size(json_object_get(call->looked, "seen")) == 0) {
 		inspection_finish(call);
+		return;
+	}
+	error = sandbox_look_for_changes(call->sandbox->sandbox, &options, call->looked, &call->look);
+	if (error < 0) {
+		inspection_add_changes(call, NULL, sandbox_describe_error(-error));
+		inspection_finish(call);
+	}
 }

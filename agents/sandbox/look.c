@@ -7,18 +7,17 @@
 #include <unistd.h>
 
 #include "agents/sandbox/host-command.h"
+#include "agents/sandbox/look-queue.h"
 #include "agents/sandbox/private.h"
-#include "agents/slist.h"
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "keeper/session-client.h"
 
 #define LOOK_WHY_BYTES_MAX 500 /* of what the command says instead of an answer */
-/* Looks at a time; others wait. Each runs parsers, whose processor time and memory are not those of the sandbox. */
-#define LOOKS_RUNNING_MAX 16u
 
 struct sandbox_look {
-	struct sandbox_look *next; /* in looks.waiting */
+	struct look_turn turn; /* in looks.queue */
 	struct loop *loop;
 	const char *callgate_path;    /* borrowed */
 	char *session_id, *request;   /* owned */
@@ -29,8 +28,7 @@ struct sandbox_look {
 
 /* All looks of this process. */
 static struct {
-	struct sandbox_look *waiting; /* in the order in which they came */
-	unsigned running_count;
+	struct look_queue queue;
 	struct loop_timer *timer; /* starts those that wait; NULL: not set */
 } looks;
 
@@ -41,20 +39,24 @@ bool sandbox_wants_looks(const struct sandbox *sandbox)
 
 static void look_release(struct sandbox_look *look)
 {
+	look_queue_remove(&looks.queue, &look->turn);
 	free(look->session_id);
 	free(look->request);
 	free(look);
 }
 
-static void looks_set_timer(struct loop *loop);
+static bool looks_set_timer(struct loop *loop);
 
 /* Ends a look that does not run any more, and passes on what it says. */
 static void look_end(struct sandbox_look *look, const json_t *answer, const char *why)
 {
 	void (*on_end)(void *data, const json_t *answer, const char *why) = look->on_end;
+	struct loop *loop = look->loop;
 	void *data = look->data;
 
 	look_release(look);
+	if (looks.queue.owners)
+		(void)looks_set_timer(loop); /* without memory, the end of the next look tries again */
 	on_end(data, answer, why);
 }
 
@@ -66,8 +68,6 @@ static void look_on_reply(void *data, const char *reply, size_t len, int status)
 	const bool is_answer = json_object_get(answer, "refused") || json_object_get(answer, "changed");
 
 	(void)status; /* the answer says as much */
-	looks.running_count--;
-	looks_set_timer(look->loop);
 	if (why)
 		why[strcspn(why, "\n")] = '\0';
 	look_end(look, is_answer ? answer : NULL, is_answer ? NULL : why && *why ? why : "callgate gives no answer");
@@ -83,38 +83,36 @@ static int look_run(struct sandbox_look *look)
 
 	if (r == 0 && lseek(fd, 0, SEEK_SET) < 0)
 		r = -errno;
-	if (r == 0)
-		r = host_command_start(look->loop, argv, fd, look_on_reply, look, &look->command);
-	looks.running_count += r == 0;
-	return r;
+	return r < 0 ? r : host_command_start(look->loop, argv, fd, look_on_reply, look, &look->command);
 }
 
 /* Starts looks that wait, as far as there is room. */
 static void looks_on_timer(void *data)
 {
+	struct look_turn *turn;
+
 	(void)data;
 	looks.timer = NULL;
-	while (looks.waiting && looks.running_count < LOOKS_RUNNING_MAX) {
-		struct sandbox_look *look = looks.waiting;
-		int r;
+	while ((turn = look_queue_take(&looks.queue))) {
+		struct sandbox_look *look = (struct sandbox_look *)((char *)turn - offsetof(struct sandbox_look, turn));
+		const int r = look_run(look);
 
-		looks.waiting = look->next;
-		r = look_run(look);
 		if (r < 0)
 			look_end(look, NULL, strerror(-r));
 	}
 }
 
-/* Has waiting looks started soon: not now, in the middle of what the caller does. */
-static void looks_set_timer(struct loop *loop)
+/* Has waiting looks started soon: not now, in the middle of what the caller does. False: no memory. */
+static bool looks_set_timer(struct loop *loop)
 {
-	if (looks.waiting && !looks.timer) /* without memory, the end of the next look tries again */
+	if (!looks.timer)
 		looks.timer = loop_add_timer(loop, 0, looks_on_timer, NULL);
+	return looks.timer != NULL;
 }
 
-/* Starts a look with a request, which is taken, or lets it wait. 0 or -errno. */
+/* Lets a look with a request, which is taken, wait for its turn. 0 or -errno. */
 static int look_start(const struct sandbox *sandbox, const struct sandbox_look_options *options, json_t *request,
-		      struct sandbox_look **ret_look)
+		      bool is_again, struct sandbox_look **ret_look)
 {
 	struct sandbox_look *look = calloc(1, sizeof(*look));
 	int r = 0;
@@ -131,10 +129,10 @@ static int look_start(const struct sandbox *sandbox, const struct sandbox_look_o
 	json_decref(request);
 	if (!look)
 		return -ENOMEM;
-	if (r == 0 && looks.running_count >= LOOKS_RUNNING_MAX)
-		slist_append(looks.waiting, look, next);
-	else if (r == 0)
-		r = look_run(look);
+	if (r == 0)
+		r = look_queue_add(&looks.queue, options->owner, sandbox, is_again, &look->turn);
+	if (r == 0 && !looks_set_timer(look->loop))
+		r = -ENOMEM;
 	if (r < 0)
 		look_release(look);
 	else
@@ -153,26 +151,40 @@ static const char *look_get_type(const char *language)
 	return "text"; /* without a parser: TypeScript */
 }
 
+/* Makes an array of texts. A new reference; NULL: no memory, or one is not UTF-8. */
+static json_t *look_make_argv(const char *const *argv)
+{
+	json_t *list = json_array();
+
+	for (; list && *argv; argv++)
+		if (json_array_append_new(list, json_string(*argv)) <
+		    0) { /* without it, another program would be looked at */
+			json_decref(list);
+			return NULL;
+		}
+	return list;
+}
+
 int sandbox_look_start(const struct sandbox *sandbox, const struct sandbox_look_options *options,
 		       struct sandbox_look **ret_look)
 {
-	json_t *argv = options->argv ? json_array() : NULL;
+	json_t *argv = options->argv ? look_make_argv(options->argv) : NULL;
 
-	for (const char *const *argument = options->argv; argument && *argument; argument++)
-		(void)json_array_append_new(argv, json_string(*argument));
+	if (options->argv && !argv)
+		return -ENOMEM;
 	return look_start(sandbox, options,
 			  json_pack("{s:o*, s:s*, s:s*, s:O*, s:s*, s:b}", "argv", argv, "code", options->code, "type",
 				    options->code ? look_get_type(options->language) : NULL, "env",
 				    (json_t *)(uintptr_t)options->env, "cwd", options->cwd, "interactive",
 				    options->reads_stdin),
-			  ret_look);
+			  false, ret_look);
 }
 
 int sandbox_look_for_changes(const struct sandbox *sandbox, const struct sandbox_look_options *options,
 			     const json_t *answer, struct sandbox_look **ret_look)
 {
 	return look_start(sandbox, options,
-			  json_pack("{s:O, s:s*}", "seen", json_object_get(answer, "seen"), "cwd", options->cwd),
+			  json_pack("{s:O, s:s*}", "seen", json_object_get(answer, "seen"), "cwd", options->cwd), true,
 			  ret_look);
 }
 
@@ -180,23 +192,48 @@ void sandbox_look_free(struct sandbox_look *look)
 {
 	if (!look)
 		return;
-	if (look->command)
-		looks.running_count--;
-	else
-		slist_remove(looks.waiting, look, next);
 	host_command_free(look->command);
-	looks_set_timer(look->loop);
-	if (!looks.waiting && looks.timer) {
+	if (look->turn.is_running)
+		(void)looks_set_timer(look->loop);
+	look_release(look);
+	if (!looks.queue.owners) {
 		loop_cancel_timer(looks.timer);
 		looks.timer = NULL;
 	}
-	look_release(look);
 }
 
-void sandbox_record_refusal(const struct sandbox *sandbox, const char *program, const char *why)
+/* Has the session put something on record (keeper/session-client.h). 0 or -errno. */
+static int look_record(const struct sandbox *sandbox, const char *op, const char *program, const char *why)
 {
-	if (sandbox->session_hold_fd >= 0) /* or the session has ended, with its log */
-		(void)session_client_send(sandbox->session_hold_fd,
-					  json_pack("{s:s, s:s*, s:s}", "op", "refused", "path", program, "why", why),
-					  NULL, 0);
+	_cleanup_close_ int fd = -1;
+	int r = sandbox->session_hold_fd >= 0
+			? session_client_record_inspection(sandbox->session_hold_fd, op, program, why)
+			: -ENOTCONN; /* the session has ended, with its log */
+
+	if (r != -EAGAIN)
+		return r;
+	fd = sandbox_connect(sandbox); /* which has a queue of its own */
+	return fd < 0 ? fd : session_client_record_inspection(fd, op, program, why);
+}
+
+int sandbox_record_refusal(const struct sandbox *sandbox, const char *program, const char *why)
+{
+	return look_record(sandbox, SESSION_INSPECT_REFUSED, program, why);
+}
+
+int sandbox_record_changes(const struct sandbox *sandbox, const char *program, const json_t *answer, const char *why)
+{
+	const json_t *name, *changed = json_object_get(answer, "changed");
+	_cleanup_buf_ struct buf names = {0};
+	size_t i;
+
+	if (!answer)
+		return look_record(sandbox, SESSION_INSPECT_CHANGES_UNKNOWN, program, why);
+	if (json_array_size(changed) == 0)
+		return 0;
+	json_array_foreach(changed, i, name)
+	{
+		buf_printf(&names, "%s%s", i > 0 ? ", " : "", json_string_value(name));
+	}
+	return look_record(sandbox, SESSION_INSPECT_CHANGED, program, names.failed ? "?" : names.data);
 }

@@ -12,6 +12,7 @@ struct sandbox_look;
 /* What is looked at. Borrowed during the call. */
 struct sandbox_look_options {
 	const char *callgate_path;
+	const void *owner; /* whose sandboxes share its turns and maximum of looks (look-queue.h); only compared */
 	const char *const *argv; /* the program, NULL-ended; NULL: code */
 	const char *code;        /* which an interpreter gets */
 	const char *language;    /* of the code: "python", "javascript", "typescript" or "bash" */
@@ -28,7 +29,7 @@ struct sandbox_look_options {
 
 /* Whether what runs in the sandbox is to be looked at first: its policy says "inspect". */
 bool sandbox_wants_looks(const struct sandbox *sandbox);
-/* Starts to look. 0 or -errno. */
+/* Starts to look. 0 or -errno: -EUSERS: as many looks of the sandbox, or of its owner, wait as may. */
 int sandbox_look_start(const struct sandbox *sandbox, const struct sandbox_look_options *options,
 		       struct sandbox_look **ret_look);
 /*
@@ -39,7 +40,15 @@ int sandbox_look_for_changes(const struct sandbox *sandbox, const struct sandbox
 			     const json_t *answer, struct sandbox_look **ret_look);
 /* Stops to look. on_end is not called. NULL is fine. */
 void sandbox_look_free(struct sandbox_look *look);
-/* Has the session put on record that a program is not started because of what was found in it. */
-void sandbox_record_refusal(const struct sandbox *sandbox, const char *program, const char *why);
+/*
+ * Has the session put on record that a program is not started because of what was found in it. Long texts are cut, with
+ * a mark. 0 or -errno: it is not on record.
+ */
+int sandbox_record_refusal(const struct sandbox *sandbox, const char *program, const char *why);
+/*
+ * The same for files that were changed since they were looked at, as the answer says; without any, nothing is recorded.
+ * answer NULL: it is not known, and `why` says why.
+ */
+int sandbox_record_changes(const struct sandbox *sandbox, const char *program, const json_t *answer, const char *why);
 
 #endif

@@ -41,6 +41,8 @@ const char *sandbox_describe_error(int error)
 		return "too many programs run: the server's limit of open files (ulimit -Hn) is reached";
 	if (error == ENFILE)
 		return "the machine has as many open files as it may have (fs.file-max)";
+	if (error == EUSERS)
+		return "too much of this sandbox, or of this client, waits to be looked at; try again later";
 	return strerror(error);
 }
 

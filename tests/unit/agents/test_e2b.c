@@ -1,10 +1,47 @@
 /* What callgate serve decides without a sandbox: path patterns, base64, ids, keys and quotas. */
 #include <check.h>
 #include <errno.h>
+#include <stdarg.h>
 #include <string.h>
 
 #include "agents/e2b/private.h"
+#include "agents/sandbox/private.h"
 #include "tests/unit/unit.h"
+
+/* What looking.c calls, which the linker leads here; asprintf(3) with _FORTIFY_SOURCE, too. */
+static bool is_out_of_memory;
+char *__real_strdup(const char *text);
+char *__wrap_strdup(const char *text);
+int __wrap_asprintf(char **ret_text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+int __wrap___asprintf_chk(char **ret_text, int flag, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+char *__wrap_strdup(const char *text)
+{
+	return is_out_of_memory ? NULL : __real_strdup(text);
+}
+
+int __wrap_asprintf(char **ret_text, const char *format, ...)
+{
+	va_list args;
+	int r;
+
+	va_start(args, format);
+	r = is_out_of_memory ? -1 : vasprintf(ret_text, format, args);
+	va_end(args);
+	return r;
+}
+
+int __wrap___asprintf_chk(char **ret_text, int flag, const char *format, ...)
+{
+	va_list args;
+	int r;
+
+	(void)flag;
+	va_start(args, format);
+	r = is_out_of_memory ? -1 : vasprintf(ret_text, format, args);
+	va_end(args);
+	return r;
+}
 
 START_TEST(paths_match_their_pattern)
 {
@@ -124,6 +161,29 @@ START_TEST(wrong_keys_are_refused_with_a_reason)
 }
 END_TEST
 
+START_TEST(what_is_refused_is_refused_without_memory)
+{
+	struct sandbox sandbox = {.session_hold_fd = -1};
+	const struct e2b_sandbox box = {.sandbox = &sandbox};
+	json_t *refused = json_pack("{s:b, s:s}", "refused", 1, "why", "reason"),
+	       *fine = json_pack("{s:b}", "refused", 0);
+	char *why = NULL;
+
+	ck_assert(e2b_judge_look(&box, "program", fine, NULL, &why));
+	ck_assert_ptr_null(why);
+	ck_assert(!e2b_judge_look(&box, "program", refused, NULL, &why));
+	ck_assert_ptr_nonnull(strstr(why, "reason"));
+	free(why);
+	is_out_of_memory = true;
+	ck_assert(!e2b_judge_look(&box, "program", refused, NULL, &why));
+	ck_assert_ptr_null(why);
+	ck_assert(!e2b_judge_look(&box, "program", NULL, "no answer", &why));
+	is_out_of_memory = false;
+	json_decref(refused);
+	json_decref(fine);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("e2b");
@@ -135,6 +195,7 @@ int main(void)
 	tcase_add_test(all, ids_are_different_and_compared_whole);
 	tcase_add_test(all, keys_have_what_their_quota_leaves);
 	tcase_add_test(all, wrong_keys_are_refused_with_a_reason);
+	tcase_add_test(all, what_is_refused_is_refused_without_memory);
 	suite_add_tcase(suite, all);
 	return unit_run(suite);
 }
