@@ -24,7 +24,7 @@ static const struct escape_case escapes[] = {
 	{"\xc2\x85", "\\u0085"},		      /* a C1 control */
 	{"\xc2\xa0", "\xc2\xa0"},		      /* the first character after them */
 	{"\xe2\x80\xa8\xe2\x80\xa9", "\\u2028\\u2029"}, /* line ends for some readers */
-	{"a\xe2\x80\xae" "b", "a\\u202eb"},	     /* right-to-left override */
+	{"a\xe2\x80\xae" "b", "a\\u202eb"},	     /* right-to-left override; NOLINT(misc-misleading-bidirectional) */
 	{"\xf3\xa0\x81\x81", "\\udb40\\udc41"}, /* a tag character, invisible */
 	{"\xff", "\\\\xff"},
 	{"\x80", "\\\\x80"},
@@ -54,6 +54,7 @@ static const struct escape_case shown[] = {
 	{"gr\xc3\xbc\xc3\x9f\xf0\x9f\x98\x80", "gr\xc3\xbc\xc3\x9f\xf0\x9f\x98\x80"},
 	{"\x1b[2J\r\n\t\x7f", "\\u001b[2J\\u000d\\u000a\\u0009\\u007f"},
 	{"\xc2\x9b" "2J\xc2\xa0", "\\u009b2J\xc2\xa0"},
+	/* NOLINTNEXTLINE(misc-misleading-bidirectional) */
 	{"a\xe2\x80\xae" "b\xe2\x81\xa6\xd8\x9c", "a\\u202eb\\u2066\\u061c"},
 	{"\xc2\xad\xe2\x80\x8b\xef\xbb\xbf\xe3\x85\xa4", "\\u00ad\\u200b\\ufeff\\u3164"},
 	{"\xf3\xa0\x81\x81\xff\xe2\x80", "\\udb40\\udc41\\xff\\xe2\\x80"},
@@ -165,6 +166,28 @@ START_TEST(test_utf8)
 }
 END_TEST
 
+START_TEST(test_shorten)
+{
+	char text[201], *copy = text_copy_shortened("short", 64);
+
+	ck_assert_str_eq(copy, "short");
+	free(copy);
+	for (size_t i = 0; i < 200; i += 4)
+		memcpy(text + i, "\xf0\x9f\x98\x80", 5); /* a character of 4 bytes */
+	for (size_t max = 64; max < 200; max++) {
+		copy = text_copy_shortened(text, max);
+		ck_assert_uint_le(strlen(copy), max);
+		ck_assert_uint_gt(strlen(copy), max - 4);
+		ck_assert(text_is_utf8(copy, strlen(copy)));
+		ck_assert_ptr_nonnull(strstr(copy, "… [200 bytes]"));
+		free(copy);
+	}
+	copy = text_copy_shortened(text, 200);
+	ck_assert_str_eq(copy, text);
+	free(copy);
+}
+END_TEST
+
 START_TEST(test_unescape_foreign)
 {
 	char text[] = "a\\b\\x4\\xg0\\x41\\";
@@ -260,6 +283,7 @@ int main(void)
 	tcase_add_loop_test(tcase, test_escape, 0, sizeof(escapes) / sizeof(escapes[0]));
 	tcase_add_test(tcase, test_round_trip);
 	tcase_add_test(tcase, test_utf8);
+	tcase_add_test(tcase, test_shorten);
 	tcase_add_test(tcase, test_unescape_foreign);
 	tcase_add_test(tcase, test_size);
 	tcase_add_test(tcase, test_duration);
