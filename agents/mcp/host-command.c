@@ -19,10 +19,17 @@ static void call_on_host_command_reply(void *data, const char *reply, size_t len
 	call->on_reply(call);
 }
 
-int call_start_host_command(struct tool_call *call, const char *const *argv, int stdin_fd,
+int call_start_host_command(struct tool_call *call, const char *const *argv, bool may_take_long,
 			    void (*on_reply)(struct tool_call *call))
 {
+	const struct host_command_options options = {.argv = argv,
+						     .stdin_fd = -1,
+						     .limit_ms = may_take_long ? HOST_COMMAND_STALL_LIMIT_MS
+									       : HOST_COMMAND_LIMIT_MS,
+						     .waits_while_it_progresses = may_take_long,
+						     .on_reply = call_on_host_command_reply,
+						     .data = call};
+
 	call->on_reply = on_reply;
-	return host_command_start(call->mcp->loop, argv, stdin_fd, call_on_host_command_reply, call,
-				  &call->host_command);
+	return host_command_start(call->mcp->loop, &options, &call->host_command);
 }

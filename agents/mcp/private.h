@@ -245,9 +245,10 @@ void call_add_output_streams(struct tool_call *call, json_t *structured);
 
 /*
  * Starts a command of callgate's own (agents/sandbox/host-command.h). Its stdout and stderr come into
- * call->reply_or_content; at its end on_reply is called, with call->host_command_status. 0 or -errno.
+ * call->reply_or_content; at its end on_reply is called, with call->host_command_status. may_take_long: it is not ended
+ * as long as it progresses. 0 or -errno.
  */
-int call_start_host_command(struct tool_call *call, const char *const *argv, int stdin_fd,
+int call_start_host_command(struct tool_call *call, const char *const *argv, bool may_take_long,
 			    void (*on_reply)(struct tool_call *call));
 /* Ends the command, if one runs. The `stop` of tools. */
 void call_stop_host_command(struct tool_call *call);

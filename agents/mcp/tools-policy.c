@@ -57,7 +57,7 @@ static int question_start(struct tool_call *call, const char *question_option, c
 	argv[count++] = question_option;
 	argv[count++] = question_text;
 	argv[count++] = "--json";
-	return call_start_host_command(call, argv, -1, question_finish_call);
+	return call_start_host_command(call, argv, false, question_finish_call);
 }
 
 /*

@@ -22,7 +22,7 @@ static void workspace_run(struct tool_call *call, const char *const *arguments, 
 
 	for (size_t i = 0; i + 2 < sizeof(argv) / sizeof(argv[0]) && arguments[i]; i++)
 		argv[i + 1] = arguments[i];
-	error = call_start_host_command(call, argv, -1, on_reply);
+	error = call_start_host_command(call, argv, true, on_reply);
 	if (error < 0)
 		call_fail(call, "the workspace cannot be reached: %s", strerror(-error));
 }
@@ -270,12 +270,30 @@ static void workspace_end_sandbox(struct tool_call *call, workspace_handler *on_
 	WORKSPACE_RUN(call, on_ended, "session", "stop", "--", id);
 }
 
+/* Says what to do after an apply that was ended in the middle. */
+static void workspace_add_way_out(struct tool_call *call, const char *id)
+{
+	json_t *text = json_sprintf(
+		"It was ended in the middle. Each file outside is wholly the old or the new one, but for one that may "
+		"be "
+		"half-made beside its place. A person ends the apply by `callgate ws recover %s`, which removes that "
+		"one "
+		"and keeps what was applied; then `callgate ws diff %s` shows what is left, and `callgate ws apply %s` "
+		"goes on.",
+		id, id, id);
+
+	if (text)
+		call_add_text(call, json_string_value(text), json_string_length(text));
+	json_decref(text);
+}
+
 /* What is left was not applied: conflicts, and what would be executed outside of any sandbox. */
 static void workspace_on_applied(struct tool_call *call)
 {
 	static const char note[] = "These were not applied; a person decides: callgate ws apply.";
 	static const char unsuccessful[] = "callgate ws apply has not ended successfully";
 	const int status = call->host_command_status;
+	const char *id = workspace_get_text(call, "workspace");
 	size_t applied;
 	const bool failed = !workspace_take_changes(call, &applied) || (status != 0 && status != APPLY_EXIT_NOT_ALL);
 	const bool is_left =
@@ -287,6 +305,8 @@ static void workspace_on_applied(struct tool_call *call)
 		call_add_text(call, note, sizeof(note) - 1);
 	if (failed)
 		call_add_text(call, unsuccessful, sizeof(unsuccessful) - 1);
+	if (status < 0)
+		workspace_add_way_out(call, id);
 	if (failed && !is_left && applied == 0)
 		call_finish(call, NULL, true);
 	else

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -12,16 +13,21 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/io.h"
 
 #define HOST_COMMAND_REPLY_BYTES_MAX (1u << 20)
-#define HOST_COMMAND_TIMEOUT_MS 30000
+#define HOST_COMMAND_CHECKS 8 /* in the time limit, of how far the command has come */
 
 /* A process, whose output is collected. */
 struct host_command {
 	pid_t pid;
 	int fd; /* reading end of its stdout and stderr */
+	struct loop *loop;
 	struct loop_source *source;
-	struct loop_timer *timer; /* until it is given up */
+	struct loop_timer *timer; /* until it is looked at how far it has come */
+	uint64_t limit_ms, deadline_ms;
+	bool waits_while_it_progresses;
+	uint64_t progress; /* as of host_command_measure_progress(), at the last check */
 	struct buf reply;
 	bool is_cut_off; /* the reply was too long, and has only the beginning of it */
 	host_command_on_reply *on_reply;
@@ -85,11 +91,60 @@ static void host_command_on_readable(void *data, uint32_t events)
 	host_command_end(command, host_command_reap(command));
 }
 
-static void host_command_on_timeout(void *data)
+/* Adds up the numbers of a file of /proc/PID that begin after a text. Adds nothing when it cannot be read. */
+static uint64_t host_command_add_numbers(pid_t pid, const char *name, const char *after, unsigned first, unsigned count)
+{
+	char path[64];
+	_cleanup_free_ char *text = NULL;
+	const char *at;
+	uint64_t sum = 0;
+	size_t len;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
+	if (io_read_file(AT_FDCWD, path, 4096, &text, &len) < 0 || !(at = strstr(text, after)))
+		return 0;
+	at += strlen(after);
+	for (unsigned i = 0; i < first + count && at; i++, at = strpbrk(at + 1, " \n"))
+		sum += i < first ? 0 : strtoull(at, NULL, 10);
+	return sum;
+}
+
+/*
+ * A number that grows as long as the command does something. Its output does not tell: `callgate ws apply` prints all
+ * of it at the end.
+ */
+static uint64_t host_command_measure_progress(const struct host_command *command)
+{
+	/* proc_pid_stat(5): "PID (NAME) STATE PPID …", with utime and stime as 14th and 15th; proc_pid_io(5) */
+	return command->reply.len + host_command_add_numbers(command->pid, "stat", ") ", 11, 2) +
+	       host_command_add_numbers(command->pid, "io", "rchar: ", 0, 1) +
+	       host_command_add_numbers(command->pid, "io", "wchar: ", 0, 1);
+}
+
+static void host_command_on_timer(void *data);
+
+/* Sets the next check. It gets the memory of the last timer, and so cannot fail, but for the first one. */
+static void host_command_set_timer(struct host_command *command)
+{
+	const uint64_t delay_ms = command->limit_ms / HOST_COMMAND_CHECKS;
+
+	command->timer = loop_add_timer(command->loop, delay_ms > 0 ? delay_ms : 1, host_command_on_timer, command);
+}
+
+static void host_command_on_timer(void *data)
 {
 	struct host_command *command = data;
+	const uint64_t now_ms = loop_get_now_ms(command->loop);
+	const uint64_t progress = command->waits_while_it_progresses ? host_command_measure_progress(command) : 0;
 
 	command->timer = NULL;
+	if (progress != command->progress)
+		command->deadline_ms = now_ms + command->limit_ms;
+	command->progress = progress;
+	if (now_ms < command->deadline_ms) {
+		host_command_set_timer(command);
+		return;
+	}
 	command->reply.len = 0;
 	buf_puts(&command->reply, "callgate gives no answer in time"); /* which is no answer, either */
 	host_command_end(command, -1);
@@ -134,19 +189,24 @@ static int host_command_spawn(const char *const *argv, int stdin_fd, pid_t *ret_
 	return -error;
 }
 
-int host_command_start(struct loop *loop, const char *const *argv, int stdin_fd, host_command_on_reply *on_reply,
-		       void *data, struct host_command **ret_command)
+int host_command_start(struct loop *loop, const struct host_command_options *options, struct host_command **ret_command)
 {
 	struct host_command *command = calloc(1, sizeof(*command));
 	int error;
 
 	if (!command)
 		return -ENOMEM;
-	*command = (struct host_command){.fd = -1, .on_reply = on_reply, .data = data};
-	error = host_command_spawn(argv, stdin_fd, &command->pid, &command->fd);
+	*command = (struct host_command){.fd = -1,
+					 .loop = loop,
+					 .limit_ms = options->limit_ms,
+					 .deadline_ms = loop_get_now_ms(loop) + options->limit_ms,
+					 .waits_while_it_progresses = options->waits_while_it_progresses,
+					 .on_reply = options->on_reply,
+					 .data = options->data};
+	error = host_command_spawn(options->argv, options->stdin_fd, &command->pid, &command->fd);
 	if (error == 0) {
 		command->source = loop_add_source(loop, command->fd, EPOLLIN, host_command_on_readable, command);
-		command->timer = loop_add_timer(loop, HOST_COMMAND_TIMEOUT_MS, host_command_on_timeout, command);
+		host_command_set_timer(command);
 		error = command->source && command->timer ? 0 : -ENOMEM;
 	}
 	if (error < 0)

@@ -2,7 +2,9 @@
 #ifndef CALLGATE_AGENTS_SANDBOX_HOST_COMMAND_H
 #define CALLGATE_AGENTS_SANDBOX_HOST_COMMAND_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "agents/loop.h"
 
@@ -14,9 +16,22 @@ struct host_command;
  */
 typedef void host_command_on_reply(void *data, const char *reply, size_t len, int status);
 
-/* Starts a command. argv: NULL-ended; stdin_fd: borrowed, -1: empty. on_reply is called once. 0 or -errno. */
-int host_command_start(struct loop *loop, const char *const *argv, int stdin_fd, host_command_on_reply *on_reply,
-		       void *data, struct host_command **ret_command);
+#define HOST_COMMAND_LIMIT_MS 30000u
+#define HOST_COMMAND_STALL_LIMIT_MS 120000u /* for commands that may take long: time without progress */
+
+struct host_command_options {
+	const char *const *argv; /* NULL-ended; borrowed during the call */
+	int stdin_fd;            /* borrowed during the call; -1: empty */
+	uint64_t limit_ms;       /* the command is ended after this time */
+	/* limit_ms counts from the last progress: processor time, bytes that were read or written */
+	bool waits_while_it_progresses;
+	host_command_on_reply *on_reply; /* called once */
+	void *data;
+};
+
+/* Starts a command. 0 or -errno. */
+int host_command_start(struct loop *loop, const struct host_command_options *options,
+		       struct host_command **ret_command);
 /* Ends the command, whose reply is not passed on then. NULL is fine. */
 void host_command_free(struct host_command *command);
 

@@ -79,11 +79,16 @@ static int look_run(struct sandbox_look *look)
 	const char *const argv[] = {look->callgate_path, "session", "inspect", "--request", "--",
 				    look->session_id,    NULL};
 	_cleanup_close_ int fd = memfd_create("callgate-request", MFD_CLOEXEC);
+	const struct host_command_options options = {.argv = argv,
+						     .stdin_fd = fd,
+						     .limit_ms = HOST_COMMAND_LIMIT_MS,
+						     .on_reply = look_on_reply,
+						     .data = look};
 	int r = fd < 0 ? -errno : io_write_all(fd, look->request, strlen(look->request));
 
 	if (r == 0 && lseek(fd, 0, SEEK_SET) < 0)
 		r = -errno;
-	return r < 0 ? r : host_command_start(look->loop, argv, fd, look_on_reply, look, &look->command);
+	return r < 0 ? r : host_command_start(look->loop, &options, &look->command);
 }
 
 /* Starts looks that wait, as far as there is room. */

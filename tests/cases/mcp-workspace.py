@@ -129,7 +129,8 @@ ask("initialize", {"protocolVersion": "2025-11-25", "capabilities": {}})
 expect("a program", run("echo never >never; cat never") == "never\n")
 result = call("workspace_apply")
 expect("not applied", result["isError"] and not result.get("structuredContent", {}).get("applied") and
-       "has not ended" in text_of(result) and not os.path.exists(os.path.join(directory, "never")), result)
+       "has not ended" in text_of(result) and "callgate ws recover " in text_of(result) and
+       not os.path.exists(os.path.join(directory, "never")), result)
 process.stdin.close()
 expect("the end", process.wait(20) == 0)
 end()

@@ -449,6 +449,8 @@ tests_unit_agents_test_loop_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=calloc -Wl,--wrap
 UNIT_TESTS += tests/unit/agents/test_e2b
 tests_unit_agents_test_e2b_LDADD = $(AGENTS_LIBS) $(UNIT_LIBS)
 tests_unit_agents_test_e2b_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=strdup,--wrap=asprintf,--wrap=__asprintf_chk
+UNIT_TESTS += tests/unit/agents/test_host_command
+tests_unit_agents_test_host_command_LDADD = $(AGENTS_LIBS) $(UNIT_LIBS)
 UNIT_TESTS += tests/unit/agents/test_look_queue
 tests_unit_agents_test_look_queue_LDADD = $(AGENTS_LIBS) $(UNIT_LIBS)
 UNIT_TESTS += tests/unit/agents/test_context
