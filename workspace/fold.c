@@ -24,7 +24,7 @@
 
 #define FOLD_NEW_NAME "fold" /* the layer while it is made */
 #define FOLD_UPPER_NAME "upper"
-#define FOLD_KEEPS_COPY_NAME "keeps-copy" /* empty file: entries of the copy have paths that the layer cannot have */
+#define FOLD_KEEPS_COPY_NAME "keeps-copy" /* empty file: the copy has entries that the layer cannot have */
 
 struct fold {
 	int copy_fd, base_fd;
@@ -40,7 +40,7 @@ struct fold {
 	char last_made[PATH_MAX];  /* the directory that was needed last */
 	struct timespec begun;     /* when the copy was */
 	struct copies copies;      /* paths in the layer of what could not be linked, by inode of the copy */
-	bool has_too_long_path;
+	bool keeps_copy;           /* for what the layer cannot have */
 	struct name_list closed;   /* directories that the program has closed, for which its user lacks rights */
 	mode_t *closed_mode;       /* their modes */
 	size_t closed_room;
@@ -152,7 +152,10 @@ static int fold_put_lost(struct fold *fold, const char *path, const struct stat 
 	return r < 0 ? r : name_list_add(&fold->lost_path, path);
 }
 
-/* Gives a file that is to be in the layer its content. 1: that is lost, which is noted; 0, with the new *st; -errno. */
+/*
+ * Gives a file that is to be in the layer its content. 1: that is lost, or a crash of the machine has left it in doubt,
+ * which is noted; 0, with the new *st; or -errno.
+ */
 static int fold_fill(struct fold *fold, int copy_dir_fd, const char *name, const char *path, struct stat *st)
 {
 	struct fill_file *file = fold->new_fd < 0 ? NULL : fold_find_placeholder(fold, copy_dir_fd, name, st);
@@ -162,7 +165,8 @@ static int fold_fill(struct fold *fold, int copy_dir_fd, const char *name, const
 	if (!file)
 		return 0;
 	r = fd < 0 ? -errno : fills_fill(fold->fills, file, fd, FILL_AS_COPIED | FILL_FOR_CHANGE);
-	if (r == -ESTALE && !fold->target) {
+	fold->keeps_copy |= r == -EUCLEAN;
+	if ((r == -ESTALE || r == -EUCLEAN) && !fold->target) {
 		r = fold_put_lost(fold, path, st);
 		return r < 0 ? r : 1;
 	}
@@ -254,7 +258,7 @@ static int fold_put_too_long(struct fold *fold, const char *dir, const char *nam
 
 	if (r < 0 || fold->new_fd < 0)
 		return r;
-	fold->has_too_long_path = true;
+	fold->keeps_copy = true;
 	parent = openat2_retry(fold->new_fd, dir, O_RDONLY | O_DIRECTORY, 0, IO_RESOLVE_BELOW);
 	if (parent < 0)
 		return parent;
@@ -420,7 +424,7 @@ static int fold_open(struct fold *fold, int layer_fd, const char *dir)
 	r = fills_open(layer_fd, fold->base_fd < 0 ? layer_fd : fold->base_fd, false, &fold->fills);
 	if (r == 0 && fold->base_fd < 0) /* it may come back: else each of its files would count as removed */
 		return fold->base_fd == -ENOENT ? -ENOTDIR : fold->base_fd;
-	return r == -ENOENT ? 0 : r;
+	return r != -ENOENT ? r : fold->records.has_placeholders ? -EBADMSG : 0;
 }
 
 static void fold_release(struct fold *fold)
@@ -504,7 +508,7 @@ static int fold_make_layer(int layer_fd, const char *dir)
 		r = fold_set_attributes(&fold);
 	if (r == 0)
 		r = fold_write_lost(&fold, layer_fd);
-	if (r == 0 && fold.has_too_long_path)
+	if (r == 0 && fold.keeps_copy)
 		r = fold_keep_copy(layer_fd);
 	fold_release(&fold);
 	return r == -ENOENT && !fold_has(layer_fd, COPY_RECORDS_NAME) ? fold_make_empty_layer(layer_fd, dir) : r;

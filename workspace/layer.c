@@ -164,9 +164,11 @@ int workspace_layer_open_live(int workspace_fd, size_t at, const char *dir, stru
 		return r;
 	*ret_why = "it does not say which files have their content";
 	r = fills_open(layer, ret_layer->base_fd, false, &ret_layer->fills);
-	if (r < 0 && r != -ENOENT)
+	if (r == -ENOENT && !ret_layer->records->has_placeholders)
+		r = 0;
+	if (r < 0)
 		workspace_layer_release(ret_layer);
-	return r == -ENOENT ? 0 : r;
+	return r;
 }
 
 void workspace_layer_release(struct workspace_layer *layer)

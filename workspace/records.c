@@ -59,7 +59,8 @@ static int records_parse_all(struct workspace_records *records, size_t len)
 	}
 	if (r == 0 && (*record.path || at != len))
 		r = -EBADMSG;
-	records->must_compare_contents = record.kept.must_compare_contents;
+	records->must_compare_contents = record.kept.flags & COPY_MUST_COMPARE_CONTENTS;
+	records->has_placeholders = record.kept.flags & COPY_HAS_PLACEHOLDERS;
 	return r;
 }
 

@@ -22,7 +22,8 @@ struct workspace_records {
 	uint64_t *inode;               /* of all of them, sorted */
 	size_t count, room;
 	struct timespec last_ctime; /* the latest of all: the program began later */
-	bool must_compare_contents;
+	bool must_compare_contents; /* COPY_MUST_COMPARE_CONTENTS */
+	bool has_placeholders;      /* COPY_HAS_PLACEHOLDERS */
 };
 
 /*

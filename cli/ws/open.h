@@ -6,7 +6,9 @@
 #include "workspace/store.h"
 
 /* Of what the layer cannot have: WORKSPACE_LOST_NAME. */
-#define WS_LOST_TEXT "the program has not opened the file, which was changed or removed outside since; left out"
+#define WS_LOST_TEXT                                                                                                  \
+	"the program has not opened the file, which was changed or removed outside since, or a crash of the machine " \
+	"has left it in doubt; left out"
 
 /* Opens the directory of all runs, which has the store. -1 after a message. */
 int ws_open_runs(const char *verb);

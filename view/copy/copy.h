@@ -13,8 +13,10 @@
 #define COPY_MARKER_NAME "copied"   /* empty file: the layer is a copy, begun at its time */
 #define COPY_DIR_NAME "copy"        /* directory that has the copy */
 #define COPY_RECORDS_NAME "records" /* file of struct copy_record; missing: the copy is not complete */
-#define COPY_PLACEHOLDERS_NAME \
-	"unfilled"                /* file of struct copy_placeholder, by inode number; missing: there are none */
+/* file of struct copy_placeholders_head and struct copy_placeholder, by inode number; missing: there are none */
+#define COPY_PLACEHOLDERS_NAME "unfilled"
+#define COPY_PLACEHOLDERS_MAGIC "cgfill2" /* a file that begins otherwise is of another form, and is not read */
+#define COPY_BOOT_ID_SIZE 40              /* of /proc/sys/kernel/random/boot_id, with NUL */
 #define COPY_ROOT_NAME "root"     /* empty file: the layer itself began with all attributes of the directory */
 #define COPY_ENTRIES_MAX 1000000u /* most entries that are copied */
 #define COPY_RECORDS_BYTES_MAX (1u << 30) /* most bytes of the file of records, which is read as a whole */
@@ -29,8 +31,12 @@ struct copy_record {
 	uint32_t ctime_nsec;
 	uint32_t mode;
 	uint32_t path_len;
-	/* of the last one: 1: a shared mapping changes files of this file system without setting their times */
-	uint32_t must_compare_contents;
+	uint32_t flags; /* of the last one: enum copy_record_flag */
+};
+
+enum copy_record_flag {
+	COPY_MUST_COMPARE_CONTENTS = 1 << 0, /* a shared mapping changes files there without setting their times */
+	COPY_HAS_PLACEHOLDERS = 1 << 1,      /* there is COPY_PLACEHOLDERS_NAME: after a crash it may be missing */
 };
 
 struct copy_time {
@@ -38,11 +44,23 @@ struct copy_time {
 	int64_t nsec;
 };
 
+/* Begins COPY_PLACEHOLDERS_NAME. */
+struct copy_placeholders_head {
+	char magic[8]; /* COPY_PLACEHOLDERS_MAGIC */
+	uint64_t count;
+	/* the file of records, when it was made: in a copy of the layer, as by cp(1), no inode number counts */
+	uint64_t records_inode;
+	struct copy_time records_born;
+	char boot_id[COPY_BOOT_ID_SIZE]; /* of the machine then: later, what was written may be lost; "": not known */
+};
+
 /* A file of the copy that gets its content later: fill.h. */
 struct copy_placeholder {
 	uint64_t inode, device;
 	struct copy_time born,
 		changed;  /* when it was made, and last changed: both tell the file, as numbers are reused */
+	struct copy_time mtime; /* of it as long as it is a placeholder, with `mode`, `size` and `blocks` */
+	uint64_t blocks;        /* its st_blocks: those of extended attributes */
 	uint64_t path_at; /* where COPY_RECORDS_NAME has its path */
 	uint32_t path_len, mode;
 	/* the file of the directory that has the content */
@@ -57,6 +75,9 @@ struct copy_size {
 };
 
 uint64_t copy_size_get_bytes(const struct copy_size *size);
+
+/* Reads which start of the machine this is. "": not known. */
+void copy_read_boot_id(char ret_id[COPY_BOOT_ID_SIZE]);
 
 /* Why a directory cannot be copied. */
 struct copy_failure {

@@ -101,10 +101,11 @@ static int filling_begin(struct filling *filling)
 
 	if (fstat(filling->fd, &filling->before) < 0)
 		return -errno;
-	filling->may_have_content = file->state == FILL_BEGUN;
-	filling->is_kept = !filling->may_have_content && filling->before.st_mode == file->made->mode &&
+	filling->may_have_content =
+		file->state == FILL_BEGUN || (uint64_t)filling->before.st_blocks != file->made->blocks;
+	filling->is_kept = file->state != FILL_BEGUN && filling->before.st_mode == file->made->mode &&
 			   times_compare(&filling->before.st_ctim, &file->kept) == 0;
-	if (filling->may_have_content)
+	if (file->state == FILL_BEGUN)
 		r = fills_read_begun(filling->fills, file, &filling->record);
 	else
 		filling->record = (struct fill_record){.inode = file->made->inode,
@@ -147,6 +148,22 @@ static int filling_check_room(const struct filling *filling)
 		       : 0;
 }
 
+/*
+ * Makes a file one hole of a size. 0 or -errno. Not by ftruncate(2) to 0 if possible: a file that is empty after a
+ * crash of the machine is one that the program has emptied.
+ */
+static int filling_make_hole(int fd, off_t size)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	if (st.st_size > 0 && fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, st.st_size) < 0 &&
+	    ftruncate(fd, 0) < 0)
+		return -errno;
+	return ftruncate(fd, size) < 0 ? -errno : 0;
+}
+
 /* Copies the content once. 1: it was changed meanwhile; 0; or -errno. */
 static int filling_copy_once(struct filling *filling)
 {
@@ -155,9 +172,11 @@ static int filling_copy_once(struct filling *filling)
 
 	if (fstat(filling->from_fd, &filling->source) < 0)
 		return -errno;
-	/* Not of each: ext4 writes a file that was truncated to the disk when it is closed. */
-	if (filling->may_have_content && ftruncate(filling->to_fd, 0) < 0)
-		return -errno;
+	if (filling->may_have_content) {
+		r = filling_make_hole(filling->to_fd, filling->before.st_size);
+		if (r < 0)
+			return r;
+	}
 	filling->may_have_content = true;
 	if (ioctl(filling->to_fd, FICLONE, filling->from_fd) != 0) {
 		r = filling_check_room(filling);
@@ -198,10 +217,7 @@ static int filling_copy(struct filling *filling)
 /* Makes the file a placeholder again. 0 or -errno. */
 static int filling_empty(const struct filling *filling)
 {
-	return filling->to_fd >= 0 && (ftruncate(filling->to_fd, 0) < 0 ||
-				       ftruncate(filling->to_fd, filling->before.st_size) < 0)
-		       ? -errno
-		       : 0;
+	return filling->to_fd >= 0 ? filling_make_hole(filling->to_fd, filling->before.st_size) : 0;
 }
 
 /* Gives the file the attributes that it had, and the time of the content that it got. 0 or -errno. */
@@ -251,6 +267,8 @@ int fills_fill(struct fills *fills, struct fill_file *file, int fd, unsigned fla
 	struct filling filling = {.fills = fills, .file = file, .fd = fd, .to_fd = -1, .from_fd = -1, .flags = flags};
 	int r, end;
 
+	if (file->is_torn)
+		return -EUCLEAN;
 	if (file->is_in_doubt || fills->is_unknown)
 		return -EIO;
 	filling.from_fd = fills_open_source(fills, file, flags);

@@ -10,6 +10,7 @@ struct fill_file {
 	const struct copy_placeholder *made;
 	enum fill_state state;
 	bool is_in_doubt;     /* what was done could not be recorded: it is not opened in this run any more */
+	bool is_torn;         /* after a crash of the machine, it cannot be told whether it has its content */
 	struct timespec kept; /* as fill_record.kept */
 	off_t record_at;      /* where its record is in the file; -1: it has none */
 };
@@ -17,10 +18,12 @@ struct fill_file {
 struct fills {
 	int base_fd, layer_fd;
 	int fd;                        /* FILLS_NAME; -1: not made yet */
-	struct copy_placeholder *made; /* sorted by inode number; owned */
+	char *text;                    /* COPY_PLACEHOLDERS_NAME; owned */
+	const struct copy_placeholder *made; /* sorted by inode number; in `text` */
 	struct fill_file *file;        /* one for each of them; owned */
 	size_t count;
 	bool compares_devices;
+	bool is_after_restart; /* the machine was started since the copy was made: what was written may be lost */
 	bool is_unknown; /* fills_reload() has failed: nothing is filled any more */
 	char *paths; /* COPY_RECORDS_NAME, which has the paths, mapped; NULL: not yet */
 	size_t paths_len;

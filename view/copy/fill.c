@@ -60,6 +60,8 @@ static int fills_load_records(struct fills *fills)
 	for (size_t i = 0; i < count; i++) {
 		struct fill_file *file = fills_find_inode(fills, record[i].inode);
 
+		if (record[i].inode == 0)
+			continue; /* zeros, which a crash of the machine has left */
 		if (!file)
 			return -EBADMSG;
 		if (file->state == FILL_BEGUN)
@@ -83,20 +85,19 @@ void fills_reload(struct fills *fills)
 
 /*
  * False: the layer is a copy of one, as by cp(1). All inode numbers are others there, and each placeholder would pass
- * for a file with content. The last record, of the directory, has the number of the file of records.
+ * for a file with content.
  */
-static bool fills_are_in_place(const struct fills *fills, const struct stat *records)
+static bool fills_are_in_place(const struct copy_placeholders_head *head, int records_fd)
 {
-	struct copy_record last;
+	struct statx stx;
 
-	if (fills->paths_len < sizeof(last) + 1)
-		return false;
-	memcpy(&last, fills->paths + fills->paths_len - 1 - sizeof(last), sizeof(last));
-	return last.inode == records->st_ino;
+	return statx(records_fd, "", AT_EMPTY_PATH, STATX_INO | STATX_BTIME, &stx) == 0 && stx.stx_mask & STATX_BTIME &&
+	       stx.stx_ino == head->records_inode && stx.stx_btime.tv_sec == head->records_born.sec &&
+	       stx.stx_btime.tv_nsec == head->records_born.nsec;
 }
 
 /* Maps the file that has the paths, which is not changed any more. 0 or -errno. */
-static int fills_map_paths(struct fills *fills)
+static int fills_map_paths(struct fills *fills, const struct copy_placeholders_head *head)
 {
 	_cleanup_close_ int fd = openat(fills->layer_fd, COPY_RECORDS_NAME, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	struct stat st;
@@ -111,7 +112,7 @@ static int fills_map_paths(struct fills *fills)
 		return -errno;
 	fills->paths = paths;
 	fills->paths_len = (size_t)st.st_size;
-	return fills_are_in_place(fills, &st) ? 0 : -EBADMSG;
+	return fills_are_in_place(head, fd) ? 0 : -EBADMSG;
 }
 
 /* Whether the path of a placeholder is where it says. */
@@ -121,19 +122,46 @@ static bool fills_has_path(const struct fills *fills, const struct copy_placehol
 	       made->path_len > 0 && fills->paths[made->path_at + made->path_len] == '\0';
 }
 
+/* Checks the form of what was read of COPY_PLACEHOLDERS_NAME. 0 or -EBADMSG. */
+static int fills_parse_placeholders(struct fills *fills, size_t len)
+{
+	const struct copy_placeholders_head *head = (const void *)fills->text; /* from malloc(), so it is aligned */
+
+	if (len < sizeof(*head) || memcmp(head->magic, COPY_PLACEHOLDERS_MAGIC, sizeof(head->magic)) != 0 ||
+	    head->count > COPY_ENTRIES_MAX || len != sizeof(*head) + head->count * sizeof(*fills->made))
+		return -EBADMSG;
+	fills->made = (const void *)(fills->text + sizeof(*head));
+	fills->count = head->count;
+	for (size_t i = 0; i < fills->count; i++) /* a crash of the machine may have left zeros */
+		if (fills->made[i].inode <= (i > 0 ? fills->made[i - 1].inode : 0))
+			return -EBADMSG;
+	return 0;
+}
+
+/* Whether the machine was started since the copy was made, or that cannot be told. */
+static bool fills_are_after_restart(const struct copy_placeholders_head *head)
+{
+	char boot_id[COPY_BOOT_ID_SIZE];
+
+	copy_read_boot_id(boot_id);
+	return !*boot_id || strncmp(boot_id, head->boot_id, sizeof(boot_id)) != 0;
+}
+
 /* Reads which placeholders were made. 0 or -errno. */
 static int fills_load_placeholders(struct fills *fills)
 {
-	char *text = NULL;
+	const struct copy_placeholders_head *head;
 	size_t len;
-	int r = io_read_file(fills->layer_fd, COPY_PLACEHOLDERS_NAME, COPY_ENTRIES_MAX * sizeof(*fills->made), &text,
-			     &len);
+	int r = io_read_file(fills->layer_fd, COPY_PLACEHOLDERS_NAME,
+			     sizeof(*head) + COPY_ENTRIES_MAX * sizeof(*fills->made), &fills->text, &len);
 
+	if (r == 0)
+		r = fills_parse_placeholders(fills, len);
 	if (r < 0)
 		return r;
-	fills->made = (struct copy_placeholder *)(void *)text; /* from malloc(), so it is aligned */
-	fills->count = len / sizeof(*fills->made);
-	r = len % sizeof(*fills->made) != 0 ? -EBADMSG : fills_map_paths(fills);
+	head = (const void *)fills->text;
+	fills->is_after_restart = fills_are_after_restart(head);
+	r = fills_map_paths(fills, head);
 	if (r < 0)
 		return r;
 	fills->file = calloc(fills->count + 1, sizeof(*fills->file));
@@ -178,7 +206,7 @@ void fills_free(struct fills *fills)
 	cleanup_close(&fills->base_fd);
 	cleanup_close(&fills->layer_fd);
 	cleanup_close(&fills->fd);
-	free(fills->made);
+	free(fills->text);
 	free(fills->file);
 	if (fills->paths)
 		(void)munmap(fills->paths, fills->paths_len);
@@ -198,13 +226,58 @@ static bool fill_file_is_born_then(const struct fill_file *file, int dir_fd, con
 	       stx.stx_btime.tv_nsec == file->made->born.nsec;
 }
 
+/* Whether a file has no hole. False also where that cannot be told. */
+static bool fill_is_without_hole(int dir_fd, const char *name, const struct stat *st)
+{
+	const int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+	_cleanup_close_ int fd = -1;
+
+	if (st->st_size == 0)
+		return true;
+	if ((uint64_t)st->st_blocks * 512 < (uint64_t)st->st_size)
+		return false; /* also where SEEK_HOLE finds none */
+	fd = *name ? openat(dir_fd, name, flags) : open(io_proc_fd_path(dir_fd).path, flags & ~O_NOFOLLOW);
+	return fd >= 0 && lseek(fd, 0, SEEK_HOLE) == st->st_size;
+}
+
+/* Whether a file has the attributes of its placeholder still. */
+static bool fill_has_attributes_as_made(const struct copy_placeholder *made, const struct stat *st)
+{
+	return (uint64_t)st->st_size == made->size && st->st_mode == made->mode &&
+	       fill_is_time(&made->mtime, &st->st_mtim);
+}
+
+/*
+ * Whether a file has not its content, or that cannot be told (is_torn). On the disk, its record may be older than the
+ * file, or newer, when the machine has crashed.
+ */
+static bool fill_file_is_without_content(const struct fills *fills, struct fill_file *file, int dir_fd,
+					 const char *name, const struct stat *st)
+{
+	const bool is_as_made = fill_has_attributes_as_made(file->made, st);
+
+	if (file->state == FILL_BEGUN && !fills->is_after_restart)
+		return true;
+	if (file->state != FILL_DONE && is_as_made && (uint64_t)st->st_blocks == file->made->blocks)
+		return true;
+	/* One that was begun and has other attributes may have been left half-way by a run that was killed. */
+	if ((file->state != FILL_BEGUN || is_as_made) && fill_is_without_hole(dir_fd, name, st))
+		return false;
+	/* One that is filled has the time of its placeholder as long as the program has not written to it. */
+	file->is_torn = !is_as_made;
+	return true;
+}
+
 struct fill_file *fills_find(const struct fills *fills, int dir_fd, const char *name, const struct stat *st)
 {
 	struct fill_file *file = S_ISREG(st->st_mode) ? fills_find_inode(fills, st->st_ino) : NULL;
 
-	if (!file || file->state == FILL_DONE || (fills->compares_devices && file->made->device != st->st_dev))
+	if (!file || (file->state == FILL_DONE && !fills->is_after_restart) ||
+	    (fills->compares_devices && file->made->device != st->st_dev))
 		return NULL;
-	return fill_file_is_born_then(file, dir_fd, name) ? file : NULL;
+	return fill_file_is_born_then(file, dir_fd, name) && fill_file_is_without_content(fills, file, dir_fd, name, st)
+		       ? file
+		       : NULL;
 }
 
 uint64_t fills_get_bytes_by_status(const struct fills *fills, const struct stat *st)

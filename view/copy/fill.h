@@ -45,7 +45,8 @@ struct fill_file; /* a placeholder of `fills` */
 /*
  * Opens what is known of the placeholders of a layer. base_fd: the directory that was copied; duplicated.
  * compares_devices: the copy was made since the machine was started, so that the numbers of its devices still count. 0
- * with owned *ret_fills; -ENOENT: it has no placeholders, and never had; -EBADMSG: the files are damaged; or -errno.
+ * with owned *ret_fills; -ENOENT: it has no placeholders, and never had, or a crash of the machine has lost its files
+ * (COPY_HAS_PLACEHOLDERS); -EBADMSG: the files are damaged, of another form, or not those that were made; or -errno.
  */
 int fills_open(int layer_fd, int base_fd, bool compares_devices, struct fills **ret_fills);
 void fills_free(struct fills *fills);
@@ -59,6 +60,10 @@ int fills_read_records(int layer_fd, struct fill_record **ret_records, size_t *r
 /*
  * Finds a file that has not its content. (dir_fd, name) leads to it, "" is dir_fd itself; st is its status. NULL: it
  * has its content, or is another file, which may have the number of a removed one.
+ *
+ * When the machine has crashed, records and files on the disk may be of different moments. A file that has not the
+ * attributes of its placeholder any more, and no hole, has its content, whatever the records say: the program has
+ * written it. One that has holes may have lost what was written: it is found, and cannot be filled (-EUCLEAN).
  */
 struct fill_file *fills_find(const struct fills *fills, int dir_fd, const char *name, const struct stat *st);
 
@@ -82,7 +87,8 @@ int fills_open_source(const struct fills *fills, const struct fill_file *file, u
 /*
  * Gives a file its content. fd: it, perhaps with O_PATH. Its mode and times stay, also where it may not be written. If
  * the file of the directory was changed since, the content is that of now, with its size and time. 0, or -errno, and it
- * is a placeholder as before: -ESTALE as fills_open_source(); -ENOSPC; -EIO: it cannot be told what it has.
+ * is a placeholder as before: -ESTALE as fills_open_source(); -ENOSPC; -EUCLEAN: a crash of the machine has left it so
+ * that it cannot be told what it has; -EIO: that could not be recorded.
  */
 int fills_fill(struct fills *fills, struct fill_file *file, int fd, unsigned flags);
 

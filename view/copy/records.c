@@ -14,14 +14,14 @@
 #define COPY_TICK_WAITS_MAX 3000 /* 1 ms each: some file systems have times of 2 s */
 
 /* Writes one record. 0 or -errno. */
-static int copy_write_record(struct copy *copy, FILE *file, const struct stat *st, const char *path, bool must_compare)
+static int copy_write_record(struct copy *copy, FILE *file, const struct stat *st, const char *path, unsigned flags)
 {
 	const struct copy_record record = {.inode = st->st_ino,
 					   .ctime_sec = st->st_ctim.tv_sec,
 					   .ctime_nsec = (uint32_t)st->st_ctim.tv_nsec,
 					   .mode = st->st_mode,
 					   .path_len = (uint32_t)strlen(path),
-					   .must_compare_contents = must_compare};
+					   .flags = flags};
 
 	if (times_compare(&st->st_ctim, &copy->last_ctime) > 0)
 		copy->last_ctime = st->st_ctim;
@@ -60,6 +60,8 @@ static int copy_complete_placeholder(struct copy *copy, int dir_fd, const char *
 		return -EUCLEAN;
 	found->born = (struct copy_time){stx.stx_btime.tv_sec, stx.stx_btime.tv_nsec};
 	found->changed = (struct copy_time){st->st_ctim.tv_sec, st->st_ctim.tv_nsec};
+	found->mtime = (struct copy_time){st->st_mtim.tv_sec, st->st_mtim.tv_nsec};
+	found->blocks = (uint64_t)st->st_blocks;
 	found->mode = st->st_mode;
 	found->path_len = (uint32_t)path_len;
 	found->path_at = copy->written_bytes - path_len - 1;
@@ -85,7 +87,7 @@ static int copy_write_records(struct copy *copy, FILE *file, const char *path)
 		if (r == 0 && fstatat(fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 			r = -errno;
 		if (r == 0)
-			r = copy_write_record(copy, file, &st, name, false);
+			r = copy_write_record(copy, file, &st, name, 0);
 		if (r == 0)
 			r = copy_complete_placeholder(copy, fd, entry->d_name, &st, strlen(name));
 		if (r != 0)
@@ -150,7 +152,7 @@ static int copy_misses_mapped_changes(struct copy *copy, int dir_fd, int clock_f
 /* Writes the records of all entries into an open file. 0 or -errno. */
 static int copy_write_all_records(struct copy *copy, int dir_fd, FILE *file)
 {
-	struct stat st, own;
+	struct stat st;
 	int r = 0;
 
 	copy->size = copy->before; /* now as it is in the copy */
@@ -162,25 +164,43 @@ static int copy_write_all_records(struct copy *copy, int dir_fd, FILE *file)
 		r = copy_misses_mapped_changes(copy, dir_fd, fileno(file));
 	if (r < 0)
 		return r;
-	if (fstat(copy->to_fd, &st) < 0 || fstat(fileno(file), &own) < 0)
+	if (fstat(copy->to_fd, &st) < 0)
 		return -errno;
-	st.st_ino = own.st_ino; /* by which fill.c tells a copy of the layer, in which no inode number counts */
-	r = copy_write_record(copy, file, &st, "", r);
+	r = copy_write_record(copy, file, &st, "",
+			      (r ? COPY_MUST_COMPARE_CONTENTS : 0U) |
+				      (copy->placeholders > 0 ? COPY_HAS_PLACEHOLDERS : 0U));
 	return r == 0 && fflush(file) != 0 ? -errno : r;
 }
 
-/* Writes which files are placeholders. 0 or -errno. */
-static int copy_write_placeholders(const struct copy *copy, int dir_fd)
+void copy_read_boot_id(char ret_id[COPY_BOOT_ID_SIZE])
 {
+	if (io_read_once(AT_FDCWD, "/proc/sys/kernel/random/boot_id", ret_id, COPY_BOOT_ID_SIZE) < 0)
+		*ret_id = '\0';
+}
+
+/* Writes which files are placeholders. records_fd: the file of records. 0 or -errno. */
+static int copy_write_placeholders(const struct copy *copy, int dir_fd, int records_fd)
+{
+	struct copy_placeholders_head head = {.magic = COPY_PLACEHOLDERS_MAGIC, .count = copy->placeholders};
 	_cleanup_close_ int fd = -1;
+	struct statx stx;
+	int r;
 
 	for (size_t i = 0; i < copy->placeholders; i++)
 		if (copy->placeholder[i].path_len == 0)
 			return -EUCLEAN; /* something else has changed the copy */
 	if (copy->placeholders == 0)
 		return 0;
+	if (statx(records_fd, "", AT_EMPTY_PATH, STATX_INO | STATX_BTIME, &stx) < 0)
+		return -errno;
+	head.records_inode = stx.stx_ino;
+	head.records_born = (struct copy_time){stx.stx_btime.tv_sec, stx.stx_btime.tv_nsec};
+	copy_read_boot_id(head.boot_id);
 	fd = openat(dir_fd, COPY_PLACEHOLDERS_NAME, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	return fd < 0 ? -errno : io_write_all(fd, copy->placeholder, copy->placeholders * sizeof(*copy->placeholder));
+	if (fd < 0)
+		return -errno;
+	r = io_write_all(fd, &head, sizeof(head));
+	return r < 0 ? r : io_write_all(fd, copy->placeholder, copy->placeholders * sizeof(*copy->placeholder));
 }
 
 int copy_make_records(struct copy *copy, int dir_fd)
@@ -191,7 +211,7 @@ int copy_make_records(struct copy *copy, int dir_fd)
 	int r = file ? copy_write_all_records(copy, dir_fd, file) : -errno;
 
 	if (r == 0)
-		r = copy_write_placeholders(copy, dir_fd);
+		r = copy_write_placeholders(copy, dir_fd, fileno(file));
 	if (r == 0 && renameat(dir_fd, COPY_NEW_RECORDS_NAME, dir_fd, COPY_RECORDS_NAME) < 0)
 		r = -errno;
 	return r < 0 ? copy_fail(copy, r, "",

@@ -215,6 +215,32 @@ grep -q cannot "$T/out" || fail "copied: $(cat "$T/out")"
 rm -r "$W/moved"
 discard_all
 
+# A crash of the machine has lost which files have their content. What the program has written is applied; a file that
+# may have lost its blocks is told, and stays in the workspace; without the list of placeholders, nothing is.
+cow -- /bin/sh -c 'echo more >>appended; echo more >>written; cat closed'
+rm "$(copy)/../fills"
+truncate -s 0 "$(copy)/written" && truncate -s 15000 "$(copy)/written"
+kept=$(copy)/written
+ws diff "$id" >"$T/out" 2>"$T/err"
+[ $? = 125 ] || fail "crashed: $(cat "$T/out" "$T/err")"
+[ "$(cat "$T/out")" = 'M  appended  content, time' ] || fail "crashed: $(cat "$T/out")"
+grep -q '^callgate ws diff: written: .*a crash of the machine' "$T/err" || fail "crashed: $(cat "$T/err")"
+cp -a "$W" "$T/before"
+ws apply "$id" >"$T/out" 2>&1
+[ $? = 3 ] || fail "crashed: $(cat "$T/out")"
+[ "$(tail -n 1 "$W/appended")" = more ] || fail "what was synced is lost: $(cat "$T/out")"
+cmp "$W/written" "$T/before/written" || fail "zeros were applied"
+[ -f "$kept" ] || fail "what is in doubt was removed"
+discard_all
+mkdir "$W/moved"
+echo content >"$W/moved/file"
+cow -- /usr/bin/mv moved elsewhere
+rm "$(copy)/../unfilled"
+ws apply "$id" >"$T/out" 2>&1 && fail "without the list: $(cat "$T/out")"
+[ "$(cat "$W/moved/file")" = content ] || fail "without the list: $(cat "$T/out")"
+rm -r "$W/moved"
+discard_all
+
 # A full disk: the file stays what it was, and can be opened when there is room.
 if [ "$(id -u)" = 0 ] && mkdir "$T/small" && mount -t tmpfs -o size=4M small "$T/small" 2>/dev/null; then
 	trap 'umount "$T/small"; live_done' EXIT

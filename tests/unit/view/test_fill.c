@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -265,7 +266,173 @@ START_TEST(reused)
 	ck_assert_ptr_null(fills_find(fills, copy_fd, "new", &st));
 	st.st_ino = status("f").st_ino;
 	ck_assert_ptr_null(fills_find(fills, copy_fd, "new", &st));
-	ck_assert_ptr_nonnull(fills_find(fills, copy_fd, "f", &st));
+	ck_assert_ptr_nonnull(find("f"));
+}
+END_TEST
+
+/* Replaces a file of the layer by a copy of it, in which a text is put at a place. */
+static void rewrite(const char *name, size_t at, const void *bytes, size_t count)
+{
+	char *text = NULL;
+	size_t len = 0;
+	int fd;
+
+	ck_assert_int_eq(io_read_file(layer_fd, name, 1 << 20, &text, &len), 0);
+	ck_assert_uint_le(at + count, len);
+	memcpy(text + at, bytes, count);
+	fd = openat(layer_fd, "new", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	ck_assert_int_eq(io_write_all(fd, text, len), 0);
+	(void)close(fd);
+	free(text);
+	ck_assert_int_eq(renameat(layer_fd, "new", layer_fd, name), 0);
+}
+
+static int open_again(void)
+{
+	fills_free(fills);
+	fills = NULL;
+	return fills_open(layer_fd, base_fd, false, &fills);
+}
+
+/* The placeholders of a copy of the layer, of another form, or damaged are not read. */
+START_TEST(not_those_that_were_made)
+{
+	struct stat st;
+
+	rewrite(COPY_RECORDS_NAME, 0, "", 0);
+	ck_assert_int_eq(open_again(), -EBADMSG);
+	/* The same number, by chance, but made later. */
+	ck_assert_int_eq(fstatat(layer_fd, COPY_RECORDS_NAME, &st, 0), 0);
+	rewrite(COPY_PLACEHOLDERS_NAME, offsetof(struct copy_placeholders_head, records_inode), &st.st_ino,
+		sizeof(st.st_ino));
+	ck_assert_int_eq(open_again(), -EBADMSG);
+}
+END_TEST
+
+START_TEST(of_another_form)
+{
+	const struct copy_placeholder zeros = {0};
+
+	rewrite(COPY_PLACEHOLDERS_NAME, sizeof(struct copy_placeholders_head), &zeros, sizeof(zeros));
+	ck_assert_int_eq(open_again(), -EBADMSG);
+	rewrite(COPY_PLACEHOLDERS_NAME, 0, "other", 5);
+	ck_assert_int_eq(open_again(), -EBADMSG);
+	ck_assert_int_eq(unlinkat(layer_fd, COPY_PLACEHOLDERS_NAME, 0), 0);
+	ck_assert_int_eq(open_again(), -ENOENT);
+}
+END_TEST
+
+/* As after a crash of the machine: the copy was made before it was started. */
+static void restart(void)
+{
+	rewrite(COPY_PLACEHOLDERS_NAME, offsetof(struct copy_placeholders_head, boot_id), "other", sizeof("other"));
+	reopen();
+}
+
+/* Changes a file as the program does, without a record. size: -1: as large as it is; hole: it has no content. */
+static void change(const char *name, off_t size, bool hole)
+{
+	const struct timespec times[2] = {{OLD_SEC, 1}, {OLD_SEC + 1, 2}};
+	struct stat st = status(name);
+	int fd;
+
+	ck_assert_int_eq(fchmodat(copy_fd, name, st.st_mode | 0200, 0), 0);
+	fd = openat(copy_fd, name, O_WRONLY | O_CLOEXEC);
+	ck_assert_int_eq(ftruncate(fd, 0), 0);
+	memset(got, 'n', sizeof(got));
+	if (!hole)
+		ck_assert_int_eq(io_write_all(fd, got, (size_t)(size < 0 ? st.st_size : size)), 0);
+	ck_assert_int_eq(ftruncate(fd, size < 0 ? st.st_size : size), 0);
+	ck_assert_int_eq(futimens(fd, times), 0);
+	(void)close(fd);
+	ck_assert_int_eq(fchmodat(copy_fd, name, st.st_mode & 07777, 0), 0);
+}
+
+static void remove_records(void)
+{
+	ck_assert_int_eq(unlinkat(layer_fd, FILLS_NAME, 0), 0);
+	restart();
+}
+
+/* The machine has crashed: what the program has written and synced is there, but not the record of the content. */
+START_TEST(crashed_without_record)
+{
+	ck_assert_int_eq(fill("f", FILL_FOR_CHANGE), 0);
+	ck_assert_int_eq(fill("small", FILL_FOR_CHANGE), 0);
+	change("f", -1, false);
+	remove_records();
+	ck_assert_ptr_null(find("f"));
+	/* Filled, and not changed. */
+	ck_assert_ptr_null(find("small"));
+	change("f", 10, false);
+	ck_assert_ptr_null(find("f"));
+	change("f", 0, false);
+	ck_assert_ptr_null(find("f"));
+	/* Its blocks are not there: they may never be shown. */
+	change("f", CONTENT_BYTES, true);
+	ck_assert_ptr_nonnull(find("f"));
+	ck_assert_int_eq(fill("f", 0), -EUCLEAN);
+	change("f", CONTENT_BYTES * 2, true);
+	ck_assert_int_eq(fill("f", FILL_AS_COPIED), -EUCLEAN);
+}
+END_TEST
+
+/* A part of the content came to the disk, and the time, but not the record. */
+START_TEST(crashed_before_content)
+{
+	const struct timespec times[2] = {{OLD_SEC, 1}, {OLD_SEC, 2}};
+	int fd;
+
+	ck_assert_int_eq(fill("small", 0), 0); /* so that there is the file of records */
+	ck_assert_int_eq(fchmodat(copy_fd, "f", 0600, 0), 0);
+	fd = openat(copy_fd, "f", O_WRONLY | O_CLOEXEC);
+	ck_assert_int_eq(io_write_all(fd, "part", 4), 0);
+	ck_assert_int_eq(futimens(fd, times), 0);
+	(void)close(fd);
+	ck_assert_int_eq(fchmodat(copy_fd, "f", 0444, 0), 0);
+	remove_records();
+	ck_assert_int_eq(fill("f", FILL_AS_COPIED), 0);
+	check_has("f", content, sizeof(content), 0444);
+}
+END_TEST
+
+/* The record came to the disk, but not what it tells. */
+START_TEST(crashed_with_record)
+{
+	const struct timespec times[2] = {{OLD_SEC, 1}, {OLD_SEC, 2}};
+
+	ck_assert_int_eq(fill("f", FILL_FOR_CHANGE), 0);
+	ck_assert_int_eq(fill("small", 0), 0);
+	change("f", -1, true);
+	change("small", -1, true);
+	ck_assert_int_eq(utimensat(copy_fd, "small", times, 0), 0);
+	ck_assert_ptr_null(find("f")); /* without a crash, the program has made the hole */
+	restart();
+	ck_assert_int_eq(fill("f", 0), -EUCLEAN);
+	ck_assert_int_eq(fill("small", FILL_AS_COPIED), 0);
+	check_has("small", "small", 5, 0644);
+	change("small", 3, false);
+	ck_assert_ptr_null(find("small"));
+}
+END_TEST
+
+/* It had been begun when the machine crashed. */
+START_TEST(crashed_while_filling)
+{
+	const struct stat st = status("f");
+	const struct fill_record begun = {.inode = st.st_ino,
+					  .state = FILL_BEGUN,
+					  .mode = st.st_mode,
+					  .mtime = {st.st_mtim.tv_sec, st.st_mtim.tv_nsec}};
+	int fd = openat(layer_fd, FILLS_NAME, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+
+	ck_assert_int_eq(io_write_all(fd, &begun, sizeof(begun)), 0);
+	(void)close(fd);
+	restart();
+	change("f", -1, false);
+	ck_assert_int_eq(fill("f", 0), -EUCLEAN);
+	change("f", -1, true);
+	ck_assert_int_eq(fill("f", 0), -EUCLEAN);
 }
 END_TEST
 
@@ -283,5 +450,11 @@ int main(void)
 	tcase_add_test(tcase, no_records);
 	tcase_add_test(tcase, undone);
 	tcase_add_test(tcase, reused);
+	tcase_add_test(tcase, not_those_that_were_made);
+	tcase_add_test(tcase, of_another_form);
+	tcase_add_test(tcase, crashed_without_record);
+	tcase_add_test(tcase, crashed_before_content);
+	tcase_add_test(tcase, crashed_with_record);
+	tcase_add_test(tcase, crashed_while_filling);
 	return unit_run(suite);
 }
