@@ -16,31 +16,65 @@ bool filling_is_possible(const struct call *call)
 	return call->sandbox->view->has_placeholders;
 }
 
-/* Ends the call that would have needed the content. Returns -1. */
-static int filling_fail(struct call *call, int error)
+/* Ends the call that would have needed the content, if it was not filled. r: of filling_fill(). 0 or -1. */
+static int filling_end(struct call *call, int r)
 {
-	return call_fail(call, error == -ENOSPC || error == -EDQUOT || error == -ENOMEM ? error : -EIO);
+	if (r == 0 || r == -ECANCELED)
+		return r < 0 ? -1 : 0;
+	return call_fail(call, r == -ENOSPC || r == -EDQUOT || r == -ENOMEM ? r : -EIO);
+}
+
+/* Finds the placeholder of fd. NULL: it is none. */
+static struct fill_file *filling_find(const struct call *call, int fd, struct fills **ret_fills)
+{
+	struct stat st;
+
+	return filling_is_possible(call) && fstat(fd, &st) == 0
+		       ? view_find_placeholder(call->sandbox->view, fd, "", &st, ret_fills)
+		       : NULL;
+}
+
+/* Fills a file. 0, also for what is no placeholder; -ECANCELED with the outcome set; or -errno. */
+static int filling_fill(struct call *call, int fd, bool for_change)
+{
+	const unsigned flags = for_change ? FILL_FOR_CHANGE : 0;
+	struct fills *fills;
+	struct fill_file *file = filling_find(call, fd, &fills);
+	_cleanup_close_ int source = -1;
+	struct stat st;
+	int r;
+
+	if (!file)
+		return 0;
+	/* First: what cannot be opened takes no room, and what it takes now may be more or less than before. */
+	source = fills_open_source(fills, file, flags);
+	if (source < 0 || fstat(source, &st) < 0)
+		return source < 0 ? source : -errno;
+	if (disk_admit_bytes(call, (uint64_t)st.st_blocks * 512) < 0)
+		return -ECANCELED;
+	r = fills_fill_from(fills, file, fd, source, flags);
+	if (r == 0)
+		disk_count_filled_file(call, fd);
+	return r;
 }
 
 int filling_complete_file(struct call *call, int fd, bool for_change)
 {
-	struct fills *fills;
-	struct fill_file *file;
-	struct stat st;
-	int r;
+	return filling_end(call, filling_fill(call, fd, for_change));
+}
 
-	if (!filling_is_possible(call) || fstat(fd, &st) < 0)
-		return 0;
-	file = view_find_placeholder(call->sandbox->view, fd, "", &st, &fills);
-	if (!file)
-		return 0;
-	if (disk_admit_bytes(call, fill_file_get_bytes(file)) < 0)
-		return -1;
-	r = fills_fill(fills, file, fd, for_change ? FILL_FOR_CHANGE : 0);
-	if (r < 0)
-		return filling_fail(call, r);
-	disk_count_filled_file(call, fd);
-	return 0;
+bool filling_find_emptied(const struct call *call, int fd, struct filling_emptied *ret_emptied)
+{
+	ret_emptied->file = filling_find(call, fd, &ret_emptied->fills);
+	if (ret_emptied->file && !fill_file_may_be_emptied(ret_emptied->file))
+		ret_emptied->file = NULL;
+	return ret_emptied->file;
+}
+
+void filling_end_emptied(const struct filling_emptied *emptied)
+{
+	if (emptied->file)
+		fills_note_emptied(emptied->fills, emptied->file);
 }
 
 int filling_complete_directory(struct call *call, int fd)
@@ -58,9 +92,11 @@ int filling_complete_directory(struct call *call, int fd)
 						   : -1;
 
 		if (file >= 0)
-			r = filling_complete_file(call, file, false);
+			r = filling_fill(call, file, false);
+		if (r == -ESTALE || r == -EUCLEAN)
+			r = 0; /* it stays a placeholder, and opening it fails */
 	}
-	return r;
+	return filling_end(call, r);
 }
 
 void filling_await_change(const struct call *call, unsigned i)

@@ -19,8 +19,23 @@ bool filling_is_possible(const struct call *call);
  */
 int filling_complete_file(struct call *call, int fd, bool for_change);
 
-/* The same for all files in a directory, of which the program gets events: filling a file would be one. */
+/*
+ * The same for all files in a directory, of which the program gets events: filling a file would be one. Those that the
+ * directory of the workspace has no more stay placeholders.
+ */
 int filling_complete_directory(struct call *call, int fd);
+
+/* A placeholder that a call empties: it needs no content. */
+struct filling_emptied {
+	struct fills *fills;
+	struct fill_file *file; /* NULL: it is none */
+};
+
+/* To be called in place of filling_complete_file() before the file of fd is emptied. False: call that. */
+bool filling_find_emptied(const struct call *call, int fd, struct filling_emptied *ret_emptied);
+
+/* To be called when the file was emptied. */
+void filling_end_emptied(const struct filling_emptied *emptied);
 
 /* To be called before call->resolved_place[i] is changed: fills_await_change(). */
 void filling_await_change(const struct call *call, unsigned i);

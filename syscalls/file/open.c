@@ -73,11 +73,6 @@ static int open_get_supervisor_open_flags(unsigned flags)
 /* Ends the call with a descriptor of an existing object, or with -errno. */
 static void open_end_call(struct call *call, int fd, unsigned flags)
 {
-	_cleanup_close_ int opened = fd;
-
-	if (fd >= 0 && filling_complete_file(call, fd, (flags & O_ACCMODE) != O_RDONLY) < 0)
-		return;
-	(void)steal_fd(&opened);
 	if (fd >= 0 && (flags & O_ACCMODE) != O_WRONLY)
 		reads_note(call, 0);
 	call_return_fd(call, fd, flags & O_CLOEXEC);
@@ -267,7 +262,10 @@ static void open_end_with_opath_fd(struct call *call, int *pin, unsigned flags)
 /* Opens an existing object. Errors come in the order of do_open() in fs/namei.c. */
 static void open_pinned_object(struct call *call, int *pin, unsigned want, unsigned flags)
 {
+	struct filling_emptied emptied = {NULL, NULL};
+	const bool empties = flags & O_TRUNC && !call->resolved_place[0].is_magic_link;
 	struct stat status;
+	int fd;
 
 	if (fstat(*pin, &status) < 0) {
 		call_fail(call, -errno);
@@ -285,7 +283,8 @@ static void open_pinned_object(struct call *call, int *pin, unsigned want, unsig
 		return;
 	} else if (memfds_opens_zero_device(call, &status, (int)flags)) {
 		call_refuse(call, -EACCES, NULL, "memory_limit");
-	} else if (filling_complete_file(call, *pin, want & POLICY_WRITE) < 0) {
+	} else if (!(empties && filling_find_emptied(call, *pin, &emptied)) &&
+		   filling_complete_file(call, *pin, want & POLICY_WRITE) < 0) {
 		return;
 	} else if (want & POLICY_WRITE &&
 		   (disk_admit_bytes(call, 0) < 0 || disk_count_copy(call, 0, *pin, flags & O_TRUNC) < 0 ||
@@ -298,9 +297,10 @@ static void open_pinned_object(struct call *call, int *pin, unsigned want, unsig
 	} else if (call->resolved_place[0].is_magic_link) {
 		open_nameless_object(call, want, flags);
 	} else {
-		open_end_call(call,
-			      meminfo_replace_with_limited_file(call, open_reopen_pinned(call, *pin, &status, flags)),
-			      flags);
+		fd = open_reopen_pinned(call, *pin, &status, flags);
+		if (fd >= 0)
+			filling_end_emptied(&emptied);
+		open_end_call(call, meminfo_replace_with_limited_file(call, fd), flags);
 	}
 }
 
@@ -339,6 +339,10 @@ static bool open_try_simple_read(struct call *call, const struct open_request *r
 	fd = file_pin_path(call, 0, POLICY_READ, open_get_follow_flag(request->flags),
 			   open_get_supervisor_open_flags(request->flags));
 	if (fd >= 0 && terminal_refuse_if_not_of_run(call, fd)) {
+		cleanup_close(&fd);
+		return true;
+	}
+	if (fd >= 0 && filling_complete_file(call, fd, false) < 0) {
 		cleanup_close(&fd);
 		return true;
 	}

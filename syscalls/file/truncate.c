@@ -55,11 +55,17 @@ void sys_truncate(struct call *call)
 {
 	int64_t length = (int64_t)call->arg[1];
 	_cleanup_close_ int fd = truncate_pin_file(call, length);
+	struct filling_emptied emptied = {NULL, NULL};
+	int r;
 
-	if (fd < 0 || filling_complete_file(call, fd, true) < 0 || disk_watch_file(call, fd, false) < 0 ||
-	    file_record_before_change(call, 0) < 0)
+	if (fd < 0 ||
+	    (!(length == 0 && filling_find_emptied(call, fd, &emptied)) && filling_complete_file(call, fd, true) < 0) ||
+	    disk_watch_file(call, fd, false) < 0 || file_record_before_change(call, 0) < 0)
 		return;
-	file_end_call(call, truncate(io_proc_fd_path(fd).path, length));
+	r = truncate(io_proc_fd_path(fd).path, length);
+	file_end_call(call, r);
+	if (r == 0)
+		filling_end_emptied(&emptied);
 	disk_measure_changed_file(call, fd);
 }
 

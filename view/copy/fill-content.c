@@ -262,18 +262,16 @@ static int filling_end(struct filling *filling, bool is_filled, unsigned flags)
 	return r;
 }
 
-int fills_fill(struct fills *fills, struct fill_file *file, int fd, unsigned flags)
+int fills_fill_from(struct fills *fills, struct fill_file *file, int fd, int source_fd, unsigned flags)
 {
-	struct filling filling = {.fills = fills, .file = file, .fd = fd, .to_fd = -1, .from_fd = -1, .flags = flags};
+	struct filling filling = {
+		.fills = fills, .file = file, .fd = fd, .to_fd = -1, .from_fd = source_fd, .flags = flags};
 	int r, end;
 
 	if (file->is_torn)
 		return -EUCLEAN;
 	if (file->is_in_doubt || fills->is_unknown)
 		return -EIO;
-	filling.from_fd = fills_open_source(fills, file, flags);
-	if (filling.from_fd < 0)
-		return filling.from_fd;
 	r = filling_begin(&filling);
 	if (r == 0) {
 		r = filling_open(&filling);
@@ -289,6 +287,32 @@ int fills_fill(struct fills *fills, struct fill_file *file, int fd, unsigned fla
 		r = end < 0 ? -EIO : r;
 	}
 	cleanup_close(&filling.to_fd);
-	cleanup_close(&filling.from_fd);
 	return r;
+}
+
+int fills_fill(struct fills *fills, struct fill_file *file, int fd, unsigned flags)
+{
+	_cleanup_close_ int source = fills_open_source(fills, file, flags);
+
+	return source < 0 ? source : fills_fill_from(fills, file, fd, source, flags);
+}
+
+/* ---- emptying ---- */
+
+bool fill_file_may_be_emptied(const struct fill_file *file)
+{
+	return file->state != FILL_BEGUN; /* else the record of that may stay, by which it is filled again */
+}
+
+void fills_note_emptied(struct fills *fills, struct fill_file *file)
+{
+	const struct fill_record record = {.inode = file->made->inode,
+					   .state = FILL_DONE,
+					   .mode = file->made->mode,
+					   .mtime = file->made->mtime,
+					   .atime = file->made->mtime};
+
+	(void)fills_write_record(fills, file, &record);
+	file->state = FILL_DONE;
+	file->kept = (struct timespec){0};
 }

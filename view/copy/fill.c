@@ -290,11 +290,6 @@ uint64_t fills_get_bytes_by_status(const struct fills *fills, const struct stat 
 		       : 0;
 }
 
-uint64_t fill_file_get_bytes(const struct fill_file *file)
-{
-	return file->made->source_bytes;
-}
-
 /* ---- the file that has the content ---- */
 
 static bool fill_source_is_as_copied(const struct fill_file *file, const struct stat *st)

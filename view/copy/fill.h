@@ -67,10 +67,10 @@ int fills_read_records(int layer_fd, struct fill_record **ret_records, size_t *r
  */
 struct fill_file *fills_find(const struct fills *fills, int dir_fd, const char *name, const struct stat *st);
 
-/* The bytes that the content takes on the disk. */
-uint64_t fill_file_get_bytes(const struct fill_file *file);
-
-/* The same by the status of a file; 0: it is no placeholder. A newer one with its number may be taken for it. */
+/*
+ * The bytes that the content takes on the disk, by the status of a file; 0: it is no placeholder. A newer one with its
+ * number may be taken for it.
+ */
 uint64_t fills_get_bytes_by_status(const struct fills *fills, const struct stat *st);
 
 enum fill_flag {
@@ -91,6 +91,18 @@ int fills_open_source(const struct fills *fills, const struct fill_file *file, u
  * that it cannot be told what it has; -EIO: that could not be recorded.
  */
 int fills_fill(struct fills *fills, struct fill_file *file, int fd, unsigned flags);
+
+/* The same from an open file of the directory (fills_open_source()), which is borrowed. */
+int fills_fill_from(struct fills *fills, struct fill_file *file, int fd, int source_fd, unsigned flags);
+
+/* Whether a placeholder needs no content when it is emptied: then fills_note_emptied(). */
+bool fill_file_may_be_emptied(const struct fill_file *file);
+
+/*
+ * Notes that a placeholder was emptied, as by O_TRUNC: the program may write to it. It has its content from then on,
+ * also if that cannot be recorded: a file of another size is no placeholder (fills_find()).
+ */
+void fills_note_emptied(struct fills *fills, struct fill_file *file);
 
 /*
  * To be called before a file is changed that was filled for reading: waits, most often not at all, until the file

@@ -114,20 +114,30 @@ discard_all
 # opened; of such a file no change is applied, and no removal that goes with it.
 chmod 644 "$W/closed"
 mkdir -p "$W/dir" "$W/links"
-echo 1 | tee "$W"/{newer,gone,kind,mode,shorter,dir/lost,dir/moved,dir/kept,links/one} >/dev/null
-begin_run_of() # PROGRAM: as begin_run, with this program after `read x`
+echo 1 | tee "$W"/{newer,kind,mode,dir/lost,dir/moved,dir/kept,links/one} >/dev/null
+cp "$W/unread" "$W/gone"
+cp "$W/unread" "$W/shorter"
+begin_run_of() # PROGRAM [OPTION…]: as begin_run, with this program after `read x`
 {
+	local program=$1
+	shift
 	rm -f "$T/go" "$T/up"
 	mkfifo "$T/go"
-	"$CALLGATE" run --cow=copy -q --profile minimal -w "$W" -r /usr -x /usr/bin -i -- \
-		/bin/sh -c "echo up; read x; $1" <"$T/go" >"$T/up" 2>"$T/err" &
+	"$CALLGATE" run --cow=copy -q --profile minimal -w "$W" -r /usr -x /usr/bin -i "$@" -- \
+		/bin/sh -c "echo up; read x; $program" <"$T/go" >"$T/up" 2>"$T/err" &
 	runner=$!
 	exec 9>"$T/go"
 	until [ -s "$T/up" ]; do kill -0 "$runner" 2>/dev/null || break; done
 	id=$(ws list --json | jq -r 'select(.in_use).id')
 }
+# A limit does not end the run by what cannot be opened, or became shorter; a watch is for the other files.
+cat >"$T/watch.py" <<'END'
+import ctypes
+libc = ctypes.CDLL(None, use_errno=True)
+assert libc.inotify_add_watch(libc.inotify_init(), b'links', 2) == 1, ctypes.get_errno()
+END
 begin_run_of 'cat newer gone kind shorter; chmod 700 mode; cp -p mode copied; mv dir "dir too"
-	ln links/one two; echo 3 >new'
+	'"$PYTHON $T/watch.py"'; ln links/one two; echo 3 >new' --disk 2M -r "$PYTHON" -x "$PYTHON" -r "$T/watch.py"
 echo newer >"$W/newer"
 : >"$W/shorter"
 rm "$W/gone" "$W/kind" "$W/dir/moved" "$W/links/one"
@@ -192,6 +202,12 @@ cow --disk 2M -- /bin/sh -c 'cat closed'
 cow --disk 2M -- /bin/sh -c 'cat closed; cat unread'
 [ "$(jq -c '[.stdout, .status, .limits.disk.hit, .denials[-1].errno]' "$T/result")" = \
 	'["closed\n","limit",true,"EDQUOT"]' ] || fail "limits.disk: $(told)"
+discard_all
+
+# What is emptied needs no content.
+cow --disk 2M -- /bin/sh -c 'echo new >unread; truncate -s 0 mmap; cat unread mmap'
+[ "$(jq -c '[.stdout, .status, .exit_code]' "$T/result")" = '["new\n","ok",0]' ] || fail "emptied: $(told)"
+[ "$(ws diff "$id" 2>&1)" = "$(printf 'M  %s  content, time\n' mmap unread)" ] || fail "emptied: $(ws diff "$id" 2>&1)"
 discard_all
 
 # A directory that is away for a moment: what was moved in the workspace is not lost.
