@@ -265,23 +265,40 @@ struct fill_file *view_find_placeholder(const struct view *view, int dir_fd, con
 	return file;
 }
 
-void view_reload_fills(const struct view *view)
+uint64_t view_reload_fills(const struct view *view)
 {
+	uint64_t filled_bytes = 0;
+
 	for (size_t i = 0; i < view->mount_count; i++)
 		if (view->mount[i]->layer && view->mount[i]->layer->fills)
-			fills_reload(view->mount[i]->layer->fills);
+			filled_bytes += fills_reload(view->mount[i]->layer->fills);
+	return filled_bytes;
 }
 
-int view_fill_file(const struct view *view, int fd)
+int view_fill_file(const struct view *view, int fd, uint64_t max_bytes, uint64_t *ret_bytes)
 {
+	_cleanup_close_ int source = -1;
 	struct fills *fills;
 	struct fill_file *file;
 	struct stat st;
+	int r;
 
 	if (fstat(fd, &st) < 0)
 		return -errno;
 	file = view_find_placeholder(view, fd, "", &st, &fills);
-	return file ? fills_fill(fills, file, fd, 0) : 0;
+	if (!file) {
+		*ret_bytes = 0;
+		return 0;
+	}
+	source = fills_open_source(fills, file, 0);
+	if (source < 0 || fstat(source, &st) < 0)
+		return source < 0 ? source : -errno;
+	if ((uint64_t)st.st_blocks * 512 > max_bytes)
+		return -EDQUOT;
+	r = fills_fill_from(fills, file, fd, source, 0);
+	if (r == 0)
+		*ret_bytes = (uint64_t)st.st_blocks * 512;
+	return r;
 }
 
 const struct copy_size *view_get_copy_size(const struct view *view)

@@ -423,12 +423,17 @@ struct fill_file *view_find_placeholder(const struct view *view, int dir_fd, con
 
 /*
  * Gives a regular file its content, if it is a placeholder: to be called before anything reads it but the program,
- * whose calls do it by syscalls/account/filling.h. fd: the file, perhaps with O_PATH. 0, or -errno as fills_fill().
+ * whose calls do it by syscalls/account/filling.h. fd: the file, perhaps with O_PATH. max_bytes: most that the content
+ * may take on the disk. 0, with *ret_bytes what it takes now, 0 if it was none; -EDQUOT: it would take more; or -errno
+ * as fills_fill().
  */
-int view_fill_file(const struct view *view, int fd);
+int view_fill_file(const struct view *view, int fd, uint64_t max_bytes, uint64_t *ret_bytes);
 
-/* To be called when another process, such as that of a checkpoint, may have filled files of a copy: fills_reload(). */
-void view_reload_fills(const struct view *view);
+/*
+ * To be called when another process, such as that of a checkpoint, may have filled files of a copy: fills_reload().
+ * Returns their bytes on the disk.
+ */
+uint64_t view_reload_fills(const struct view *view);
 
 /* What the copy of a workspace has, before the program starts; all 0 without one. Borrowed. */
 const struct copy_size *view_get_copy_size(const struct view *view);

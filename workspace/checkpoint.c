@@ -220,12 +220,18 @@ static bool copier_is_kept(const struct copier *copier, const struct copier_dirs
 	return right >= 0 && content_is_equal(left, right, (uint64_t)st->st_size) == 1;
 }
 
+/* Compares what was counted until now with the most that it may be. 0, or -EDQUOT. */
+static int copier_compare_with_max(const struct copier *copier)
+{
+	copier->work->is_too_large = copier->work->held_bytes + copier->work->filled_bytes > copier->max_bytes;
+	return copier->work->is_too_large ? -EDQUOT : 0;
+}
+
 /* Counts what the copy of an entry takes, which is like `st`. 0, or -EDQUOT. */
 static int copier_count(const struct copier *copier, const struct stat *st)
 {
 	copier->work->held_bytes += checkpoint_get_entry_bytes(st);
-	copier->work->is_too_large = copier->work->held_bytes > copier->max_bytes;
-	return copier->work->is_too_large ? -EDQUOT : 0;
+	return copier_compare_with_max(copier);
 }
 
 /* Makes the copy of a regular file. 0 or -errno. */
@@ -362,9 +368,22 @@ static int copier_put(void *ctx, int copy_dir_fd, const char *name, const char *
 				    : copier_copy_other(copier, &dirs, path, name, st);
 }
 
+/* fold_target.admit */
+static int copier_admit(void *ctx, uint64_t bytes)
+{
+	struct copier *copier = ctx;
+
+	copier->work->filled_bytes += bytes;
+	return copier_compare_with_max(copier);
+}
+
 static int copier_copy_changes(struct copier *copier, int layer_fd, const char *dir)
 {
-	const struct fold_target target = {copier->to_fd, copier->work->failed_path, copier_put, copier};
+	const struct fold_target target = {.dir_fd = copier->to_fd,
+					   .failed_path = copier->work->failed_path,
+					   .put = copier_put,
+					   .admit = copier_admit,
+					   .ctx = copier};
 	int r = workspace_fold_into(layer_fd, dir, &target);
 
 	close_fd(&copier->last_to_fd);
@@ -452,8 +471,7 @@ static int checkpoint_make_layer(struct copier *copier, const struct checkpoint_
 	if (r < 0)
 		return r;
 	copier->work->held_bytes = checkpoint_measure_removal(new_fd); /* now with directories, and as it was written */
-	copier->work->is_too_large = copier->work->held_bytes > copier->max_bytes;
-	return copier->work->is_too_large ? -EDQUOT : 0;
+	return copier_compare_with_max(copier);
 }
 
 int checkpoint_open_upper(int all_fd, const char *name, size_t at)

@@ -25,6 +25,7 @@
 struct checkpoint_work {
 	uint64_t copied_files, copied_bytes, kept_files; /* regular files; kept: those that had not changed */
 	uint64_t held_bytes;        /* what a new one takes, as limits.disk counts it: files that it shares with none */
+	uint64_t filled_bytes; /* what files of a copy take that were filled for it; also when there is no new one */
 	bool is_too_large;          /* -EDQUOT, because it takes more than it may */
 	size_t failed_at;           /* of the directory that an error is about */
 	char failed_path[PATH_MAX]; /* of the entry that an error is about; "": none */
@@ -64,8 +65,8 @@ struct checkpoint_dir {
 /*
  * Makes a checkpoint of `count` directories, those of the workspace, with layers of workspace_layer_open_live().
  * programs_live: programs are stopped, and go on afterwards. name: "": the next number, which is stored there.
- * max_bytes: most that it may take. 0; -EEXIST: there is one of this name; -E2BIG: there are too many; -EDQUOT with
- * ret_work->is_too_large; or -errno: then there is no new one.
+ * max_bytes: most that it and what is filled for it may take. 0; -EEXIST: there is one of this name; -E2BIG: there are
+ * too many; -EDQUOT with ret_work->is_too_large; or -errno: then there is no new one.
  */
 int checkpoint_make(const struct checkpoint_dir *dirs, size_t count, int all_fd, char name[CHECKPOINT_NAME_SIZE],
 		    bool programs_live, uint64_t max_bytes, struct checkpoint_work *ret_work);

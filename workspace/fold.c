@@ -164,7 +164,9 @@ static int fold_fill(struct fold *fold, int copy_dir_fd, const char *name, const
 
 	if (!file)
 		return 0;
-	r = fd < 0 ? -errno : fills_fill(fold->fills, file, fd, FILL_AS_COPIED | FILL_FOR_CHANGE);
+	r = fd < 0 ? -errno : fold->target ? fold->target->admit(fold->target->ctx, fill_file_get_bytes(file)) : 0;
+	if (r == 0)
+		r = fills_fill(fold->fills, file, fd, FILL_AS_COPIED | FILL_FOR_CHANGE);
 	fold->keeps_copy |= r == -EUCLEAN;
 	if ((r == -ESTALE || r == -EUCLEAN) && !fold->target) {
 		r = fold_put_lost(fold, path, st);

@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/stat.h>
 
 /* True when directory `at` of the workspace, an open directory, was copied. */
@@ -28,6 +29,8 @@ struct fold_target {
 	char *failed_path; /* PATH_MAX bytes: of the entry that an error is about */
 	/* puts an entry, which is no directory, at its path below dir_fd. 0 or -errno */
 	int (*put)(void *ctx, int copy_dir_fd, const char *name, const char *path, const struct stat *st);
+	/* before a file of the copy is filled, which takes so many bytes. 0 or -errno */
+	int (*admit)(void *ctx, uint64_t bytes);
 	void *ctx;
 };
 

@@ -13,6 +13,7 @@
 #include "supervisor/environment.h"
 #include "supervisor/lookup.h"
 #include "supervisor/session/private.h"
+#include "syscalls/account/disk.h"
 
 #define LOOKING_RECORDED_BYTES_MAX 1000 /* of each text of a client that is put on record */
 
@@ -92,6 +93,19 @@ static json_t *looking_make_settings(const struct session *session)
 			 (json_int_t)settings->warned_findings, "modules", modules);
 }
 
+/* Gives a file of a workspace its content, which counts for limits.disk. 0 or -errno. */
+static int looking_fill(const struct session *session, int fd)
+{
+	struct disk *disk = session->sandbox->disk;
+	uint64_t limit, bytes = 0;
+	int r = view_fill_file(session->sandbox->view, fd, disk ? disk_get_left_bytes(disk, &limit) : UINT64_MAX,
+			       &bytes);
+
+	if (r == 0 && disk)
+		disk_add_filled_bytes(disk, bytes);
+	return r;
+}
+
 /*
  * Opens a file as a program of the session would find it, if the policy lets programs read or execute it. A descriptor
  * owned by the caller, or -errno.
@@ -118,7 +132,7 @@ static int looking_open(const struct session *session, const char *cwd, const ch
 		return -EACCES;
 	if (session->workspace_client)
 		return -EAGAIN; /* which may be filling it as well */
-	r = view_fill_file(session->sandbox->view, fd);
+	r = looking_fill(session, fd);
 	return r < 0 ? r : steal_fd(&fd);
 }
 

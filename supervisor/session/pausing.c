@@ -181,8 +181,11 @@ void pausing_request_workspace(struct session *session, struct client *client)
 /* Lets the programs go on that were stopped for the client with the workspace. */
 static void pausing_end_workspace(struct session *session)
 {
+	const uint64_t bytes = view_reload_fills(session->sandbox->view); /* a checkpoint fills what was moved */
+
 	session->workspace_client = NULL;
-	view_reload_fills(session->sandbox->view); /* a checkpoint fills what was moved */
+	if (session->sandbox->disk)
+		disk_add_filled_bytes(session->sandbox->disk, bytes);
 	if (!session->was_paused_before_workspace)
 		pausing_resume_programs(session);
 }

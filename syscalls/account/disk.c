@@ -122,6 +122,12 @@ void disk_add_copy(struct disk *disk, const struct copy_size *size)
 	disk->copied_bytes += size->content_bytes;
 }
 
+void disk_add_filled_bytes(struct disk *disk, uint64_t bytes)
+{
+	if (!disk->counts_only_memory_files)
+		disk->copied_bytes += bytes;
+}
+
 void disk_add_checkpoint_bytes(struct disk *disk, int64_t bytes)
 {
 	const uint64_t freed = bytes < 0 ? -(uint64_t)bytes : 0;

@@ -47,6 +47,8 @@ uint64_t disk_get_peak_bytes(const struct disk *disk);
 uint64_t disk_get_left_bytes(const struct disk *disk, uint64_t *ret_limit);
 /* Counts what a workspace by copying has before the program starts. Without effect if only memory is limited. */
 void disk_add_copy(struct disk *disk, const struct copy_size *size);
+/* Counts files of such a workspace that no call has filled. Without effect if only memory is limited. */
+void disk_add_filled_bytes(struct disk *disk, uint64_t bytes);
 /* Counts what checkpoints of the session have taken, or freed. Without effect if only memory is limited. */
 void disk_add_checkpoint_bytes(struct disk *disk, int64_t bytes);
 /* Why the run must end: "disk_limit", "disk_files" (more than DISK_MEASURED_FILES_MAX), or NULL. Static. */

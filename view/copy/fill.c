@@ -48,8 +48,8 @@ int fills_read_records(int layer_fd, struct fill_record **ret_records, size_t *r
 	return 0;
 }
 
-/* Applies what became of the placeholders. 0 or -errno. */
-static int fills_load_records(struct fills *fills)
+/* Applies what became of the placeholders. *filled_bytes grows by those that are new with content. 0 or -errno. */
+static int fills_load_records(struct fills *fills, uint64_t *filled_bytes)
 {
 	_cleanup_free_ struct fill_record *record = NULL;
 	size_t count;
@@ -66,6 +66,8 @@ static int fills_load_records(struct fills *fills)
 			return -EBADMSG;
 		if (file->state == FILL_BEGUN)
 			continue;
+		if (file->state != FILL_DONE && record[i].state == FILL_DONE)
+			*filled_bytes += fills->made[file - fills->file].source_bytes;
 		file->state = (enum fill_state)record[i].state;
 		file->kept = fill_get_time(&record[i].kept);
 		file->record_at = (off_t)(i * sizeof(*record));
@@ -78,9 +80,12 @@ static int fills_load_records(struct fills *fills)
 	return 0;
 }
 
-void fills_reload(struct fills *fills)
+uint64_t fills_reload(struct fills *fills)
 {
-	fills->is_unknown = fills_load_records(fills) < 0;
+	uint64_t filled_bytes = 0;
+
+	fills->is_unknown = fills_load_records(fills, &filled_bytes) < 0;
+	return filled_bytes;
 }
 
 /*
@@ -181,6 +186,7 @@ static int fills_load_placeholders(struct fills *fills)
 int fills_open(int layer_fd, int base_fd, bool compares_devices, struct fills **ret_fills)
 {
 	struct fills *fills = calloc(1, sizeof(*fills));
+	uint64_t filled_bytes = 0; /* before */
 	int r;
 
 	if (!fills)
@@ -191,7 +197,7 @@ int fills_open(int layer_fd, int base_fd, bool compares_devices, struct fills **
 	fills->layer_fd = fcntl(layer_fd, F_DUPFD_CLOEXEC, 3);
 	r = fills->base_fd < 0 || fills->layer_fd < 0 ? -errno : fills_load_placeholders(fills);
 	if (r == 0)
-		r = fills_load_records(fills);
+		r = fills_load_records(fills, &filled_bytes);
 	if (r < 0)
 		fills_free(fills);
 	else
@@ -278,6 +284,11 @@ struct fill_file *fills_find(const struct fills *fills, int dir_fd, const char *
 	return fill_file_is_born_then(file, dir_fd, name) && fill_file_is_without_content(fills, file, dir_fd, name, st)
 		       ? file
 		       : NULL;
+}
+
+uint64_t fill_file_get_bytes(const struct fill_file *file)
+{
+	return file->made->source_bytes;
 }
 
 uint64_t fills_get_bytes_by_status(const struct fills *fills, const struct stat *st)

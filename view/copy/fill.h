@@ -51,8 +51,11 @@ struct fill_file; /* a placeholder of `fills` */
 int fills_open(int layer_fd, int base_fd, bool compares_devices, struct fills **ret_fills);
 void fills_free(struct fills *fills);
 
-/* To be called when another process may have filled some. If its records cannot be read, no file is filled any more. */
-void fills_reload(struct fills *fills);
+/*
+ * To be called when another process may have filled some. If its records cannot be read, no file is filled any more.
+ * Returns the bytes on the disk of the files that were filled.
+ */
+uint64_t fills_reload(struct fills *fills);
 
 /* Reads all records of a layer, owned by the caller, without the placeholders. 0, also with none, or -errno. */
 int fills_read_records(int layer_fd, struct fill_record **ret_records, size_t *ret_count);
@@ -67,10 +70,10 @@ int fills_read_records(int layer_fd, struct fill_record **ret_records, size_t *r
  */
 struct fill_file *fills_find(const struct fills *fills, int dir_fd, const char *name, const struct stat *st);
 
-/*
- * The bytes that the content takes on the disk, by the status of a file; 0: it is no placeholder. A newer one with its
- * number may be taken for it.
- */
+/* The bytes that the content takes on the disk, if it is as it was copied. */
+uint64_t fill_file_get_bytes(const struct fill_file *file);
+
+/* The same by the status of a file; 0: it is no placeholder. A newer one with its number may be taken for it. */
 uint64_t fills_get_bytes_by_status(const struct fills *fills, const struct stat *st);
 
 enum fill_flag {

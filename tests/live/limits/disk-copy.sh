@@ -123,6 +123,22 @@ for cow in --cow --cow=copy; do
 	"$CALLGATE" ws discard "$id" || fail "discard"
 done
 
+# What a checkpoint fills, of what was moved, counts as well; and it is made only if there is room for both.
+head -c 1M /dev/urandom >"$W/a/moved"
+id=$(session create --cow=copy --disk 3M --profile minimal -w "$W" -r /usr -x /usr/bin -- /bin/sh) || die "create"
+inside 'mv a b'
+session checkpoint "$id" first >/dev/null || fail "first of what was moved"
+inside 'head -c 1300K /dev/zero | tr "\0" x >more; sleep 0.1' 2>/dev/null && fail "what was filled does not count"
+while [ -n "$("$CALLGATE" session list --json | jq -r .session)" ]; do sleep 0.05; done
+"$CALLGATE" ws discard "$id" || fail "discard"
+id=$(session create --cow=copy --disk 2M --profile minimal -w "$W" -r /usr -x /usr/bin -- /bin/sh) || die "create"
+inside 'mv a b'
+refuses "that are left" session checkpoint "$id" first
+inside 'cat b/moved' | cmp - "$W/a/moved" || fail "after a checkpoint that was refused"
+session stop "$id"
+"$CALLGATE" ws discard "$id" || fail "discard"
+rm "$W/a/moved"
+
 # ---- a full disk ----
 if [ "$(id -u)" = 0 ] && mkdir "$T/small" && mount -t tmpfs -o size=11M small "$T/small" 2>/dev/null; then
 	trap 'umount "$T/small"; live_done' EXIT
