@@ -17,6 +17,8 @@ libcallgate_view_a_SOURCES += \
 	view/copy/fill.c \
 	view/copy/fill.h \
 	view/copy/groups.h \
+	view/copy/leftover.c \
+	view/copy/leftover.h \
 	view/copy/private.h \
 	view/copy/records.c \
 	view/execs.c \

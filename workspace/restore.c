@@ -18,6 +18,7 @@
 #include "base/path.h"
 #include "base/times.h"
 #include "view/copy/fill.h"
+#include "view/copy/leftover.h"
 #include "workspace/checkpoint.h"
 #include "workspace/content.h"
 #include "workspace/dirs.h"
@@ -231,6 +232,15 @@ static int restore_note_file(struct restore *restore, const struct restore_entry
 	return known_files_add(&restore->after, entry->path, &entry->source);
 }
 
+/* Notes where the temporary name is, for when this process is killed: without it, ws diff would tell that entry. */
+static void restore_note_temporary(const struct restore *restore, const struct restore_dirs *dirs)
+{
+	char path[PATH_MAX];
+
+	if (path_append_name(dirs->path, restore->temporary, path) == 0)
+		(void)leftover_note(restore->layer->dir_fd, path);
+}
+
 /* Makes what is to be there, under a temporary name. 0 or -errno. */
 static int restore_make_temporary(struct restore *restore, const struct restore_dirs *dirs,
 				  const struct restore_entry *entry)
@@ -258,8 +268,10 @@ static int restore_put(struct restore *restore, const struct restore_dirs *dirs,
 {
 	int r = entry->is_shown && S_ISDIR(entry->shown.st_mode) ? io_remove_tree(dirs->view_fd, entry->name) : 0;
 
-	if (r == 0)
+	if (r == 0) {
+		restore_note_temporary(restore, dirs);
 		r = restore_make_temporary(restore, dirs, entry);
+	}
 	if (r == 0 && renameat(dirs->view_fd, restore->temporary, dirs->view_fd, entry->name) < 0)
 		r = -errno;
 	if (r < 0)
@@ -501,6 +513,7 @@ static int restore_and_note(struct restore *restore, int known_dir_fd, const cha
 		r = restore_all(restore);
 	if (r == 0)
 		r = restore_note_status(restore);
+	leftover_forget(restore->layer->dir_fd);
 	if (r < 0)
 		return r;
 	(void)snprintf(restore->after.checkpoint, sizeof(restore->after.checkpoint), "%s", name);

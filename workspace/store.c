@@ -19,6 +19,8 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "supervisor/report.h"
+#include "view/copy/copy.h"
+#include "view/copy/leftover.h"
 #include "workspace/checkpoint.h"
 #include "workspace/fold.h"
 #include "workspace/journal.h"
@@ -344,18 +346,50 @@ static bool store_has_copy(int workspace_fd)
 	return found;
 }
 
-/* Makes the layers of copies. The workspace has a shared lock, also afterwards. 0 or -errno; -EBUSY: others read it. */
+/* True when a process was killed that had made an entry with a temporary name. */
+static bool store_has_leftover(int workspace_fd)
+{
+	bool found = false;
+
+	for (size_t i = 0; !found && i < WORKSPACE_DIRS_MAX; i++) {
+		_cleanup_close_ int layer = workspace_open_layer_dir(workspace_fd, i);
+
+		found = layer >= 0 && leftover_is_noted(layer);
+	}
+	return found;
+}
+
+/* Removes such an entry from layer `at`, or from the copy of the directory. 0 or -errno. */
+static int store_remove_leftover(int workspace_fd, size_t at)
+{
+	_cleanup_close_ int layer = workspace_open_layer_dir(workspace_fd, at), top = -1;
+
+	if (layer < 0 || !leftover_is_noted(layer))
+		return 0;
+	top = io_open_dir(layer, COPY_DIR_NAME);
+	if (top == -ENOENT)
+		top = io_open_dir(layer, "upper");
+	return top < 0 ? top : leftover_remove(layer, top);
+}
+
+/*
+ * Makes the layers of copies, and cleans all layers. The workspace has a shared lock, also afterwards. 0 or -errno;
+ * -EBUSY: others read it.
+ */
 static int store_fold(int workspace_fd)
 {
 	struct workspace workspace;
 	int r = 0;
 
-	if (!store_has_copy(workspace_fd))
+	if (!store_has_copy(workspace_fd) && !store_has_leftover(workspace_fd))
 		return 0;
 	if (flock(workspace_fd, LOCK_EX | LOCK_NB) < 0)
 		return errno == EWOULDBLOCK ? -EBUSY : -errno;
-	for (size_t i = 0; r == 0 && workspace_read_dir(workspace_fd, i, &workspace) == 0; i++)
-		r = workspace_fold(workspace_fd, i, workspace.dir);
+	for (size_t i = 0; r == 0 && workspace_read_dir(workspace_fd, i, &workspace) == 0; i++) {
+		r = store_remove_leftover(workspace_fd, i);
+		if (r == 0)
+			r = workspace_fold(workspace_fd, i, workspace.dir);
+	}
 	return flock(workspace_fd, LOCK_SH) < 0 && r == 0 ? -errno : r;
 }
 

@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "view/copy/copy.h"
+#include "view/copy/leftover.h"
 
 #define RAISE_DIR_NAME ".callgate-link" /* directory beside the file, in which the copy is made */
 
@@ -62,6 +63,21 @@ static int raise_by_copy(int parent_fd, const char *name, const struct stat *st,
 	return r;
 }
 
+/* Notes where the directory for the copy will be, for when this process is killed. 0 or -errno. */
+static int raise_note_dir(const struct place *place, int parent_fd)
+{
+	const char *path = place->path_below_mount_fd, *slash = strrchr(path, '/');
+	char dir[PATH_MAX];
+	struct stat st;
+
+	if (fstatat(parent_fd, RAISE_DIR_NAME, &st, AT_SYMLINK_NOFOLLOW) == 0)
+		return -EEXIST; /* not ours */
+	if ((size_t)snprintf(dir, sizeof(dir), "%.*s" RAISE_DIR_NAME, slash ? (int)(slash - path) + 1 : 0, path) >=
+	    sizeof(dir))
+		return -ENAMETOOLONG;
+	return leftover_note(place->mount->layer->dir_fd, dir);
+}
+
 /* Makes the directory for the copy, and removes it again. The times of the one above stay. 0 or -errno. */
 static int raise_in_dir(int parent_fd, const char *name, const struct stat *st)
 {
@@ -94,7 +110,7 @@ void raise_file(struct call *call, unsigned i, int parent_fd, int *object_fd)
 	_cleanup_close_ int parent = -1;
 	struct stat st, named;
 	const char *name;
-	int fd;
+	int fd, r;
 
 	if (!place->mount || !place->mount->layer || !(place->mount->flags & MOUNT_OVERLAY) || place->is_magic_link ||
 	    fstat(*object_fd, &st) < 0 || !S_ISREG(st.st_mode) || !raise_is_in_lower_only(place))
@@ -104,7 +120,11 @@ void raise_file(struct call *call, unsigned i, int parent_fd, int *object_fd)
 	parent = raise_open_parent(place, &name);
 	if (parent < 0 || !raise_is_same_dir(parent, parent_fd) ||
 	    fstatat(parent, name, &named, AT_SYMLINK_NOFOLLOW) < 0 || named.st_ino != st.st_ino ||
-	    named.st_dev != st.st_dev || raise_in_dir(parent, name, &st) < 0)
+	    named.st_dev != st.st_dev || raise_note_dir(place, parent) < 0)
+		return;
+	r = raise_in_dir(parent, name, &st);
+	leftover_forget(place->mount->layer->dir_fd);
+	if (r < 0)
 		return;
 	fd = openat(parent, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)

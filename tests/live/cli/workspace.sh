@@ -191,3 +191,21 @@ cow -- /bin/sh -c '(i=0; while [ $i -lt 300 ]; do echo $i >>one; i=$((i + 1)); d
 	i=$((i + 1)); done; wait; wc -l <one; rm -f l* a/b/m; tail -n 1 one'
 holds "a race" '.stdout == "301\n299\n"'
 discard_all
+
+# The supervisor is killed while it copies a file for link(2): nothing of that is in a diff.
+head -c 64M /dev/zero | tr '\0' x >"$W/large"
+for _ in 1 2; do
+	"$CALLGATE" run --cow -q --profile minimal -w "$W" -r /usr -x /usr/bin -- /usr/bin/ln large linked 2>/dev/null &
+	runner=$!
+	until compgen -G "$TMPDIR/callgate-*/workspaces/*/0/upper/.callgate-link" >/dev/null; do
+		kill -0 "$runner" 2>/dev/null || break
+	done
+	kill -KILL "$runner"
+	wait "$runner" 2>/dev/null
+	while [ -n "$(ws list --json | jq -r 'select(.in_use).id')" ]; do sleep 0.01; done
+	ws diff "$(ws list --json | jq -r .id)" >"$T/out" 2>&1
+	grep -q callgate-link "$T/out" && fail "left by a run that was killed: $(cat "$T/out")"
+	discard_all
+done
+cow -- /bin/true # removes the scratch space of what was killed
+discard_all

@@ -14,6 +14,7 @@
 #include "base/io.h"
 #include "tests/unit/unit.h"
 #include "view/copy/fill.h"
+#include "view/copy/leftover.h"
 
 #define CONTENT_BYTES 65536
 #define OLD_SEC 1000000000
@@ -436,6 +437,31 @@ START_TEST(crashed_while_filling)
 }
 END_TEST
 
+/* What a process that was killed has left is removed, and nothing to which a link leads. */
+START_TEST(left)
+{
+	ck_assert_int_eq(mkdirat(copy_fd, "d", 0700), 0);
+	ck_assert_int_eq(mkdirat(copy_fd, "d/x", 0700), 0);
+	ck_assert_int_eq(mkdirat(copy_fd, "d/x/y", 0700), 0);
+	ck_assert_int_eq(leftover_note(layer_fd, "earlier and longer"), 0);
+	ck_assert_int_eq(leftover_note(layer_fd, "d/x"), 0);
+	ck_assert(leftover_is_noted(layer_fd));
+	ck_assert_int_eq(leftover_remove(layer_fd, copy_fd), 0);
+	ck_assert_int_lt(faccessat(copy_fd, "d/x", F_OK, 0), 0);
+	ck_assert(!leftover_is_noted(layer_fd));
+	ck_assert_int_eq(symlinkat("../../base", copy_fd, "e"), 0);
+	ck_assert_int_eq(leftover_note(layer_fd, "e/f"), 0);
+	ck_assert_int_eq(leftover_remove(layer_fd, copy_fd), 0);
+	ck_assert_int_eq(faccessat(base_fd, "f", F_OK, 0), 0);
+	ck_assert_int_eq(leftover_note(layer_fd, "small"), 0);
+	ck_assert_int_eq(leftover_remove(layer_fd, copy_fd), 0);
+	ck_assert_int_lt(faccessat(copy_fd, "small", F_OK, 0), 0);
+	ck_assert_int_eq(leftover_note(layer_fd, ""), 0);
+	ck_assert_int_eq(leftover_remove(layer_fd, copy_fd), 0);
+	ck_assert(!leftover_is_noted(layer_fd));
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("fill");
@@ -456,5 +482,6 @@ int main(void)
 	tcase_add_test(tcase, crashed_before_content);
 	tcase_add_test(tcase, crashed_with_record);
 	tcase_add_test(tcase, crashed_while_filling);
+	tcase_add_test(tcase, left);
 	return unit_run(suite);
 }
