@@ -89,7 +89,9 @@ libcallgate_policy_a_SOURCES += \
 	policy/paths/host-paths.h \
 	policy/policy.c \
 	policy/policy.h \
-	policy/show.c
+	policy/show.c \
+	policy/variables.c \
+	policy/variables.h
 EXTRA_DIST += policy/README.md
 dist_profiles_DATA += policy/profiles/data.json policy/profiles/extended.json policy/profiles/minimal.json \
 	policy/profiles/python.json

@@ -5,53 +5,17 @@
 
 #include "base/cleanup.h"
 #include "base/procstat.h"
+#include "policy/variables.h"
 #include "syscalls/call/call.h"
 #include "syscalls/call/memory.h"
 
 #define ENVIRONMENT_VARIABLES_MAX 4096u
 
-/*
- * Variables by which loaders, interpreters and tools that others start find code and options, or commands that they
- * run. "*" at the end stands for the rest of a name.
- */
-static const char *const deciding_names[] = {
-	/* the C library */
-	"LD_*", "GLIBC_TUNABLES", "GCONV_PATH", "PATH",
-	/* shells */
-	"ENV", "BASH_ENV", "BASH_FUNC_*", "BASHOPTS", "SHELLOPTS", "SHELL", "IFS", "PS4", "ZDOTDIR",
-	/* languages */
-	"PYTHON*", "PERL5*", "PERLLIB", "RUBYOPT", "RUBYLIB", "NODE_OPTIONS", "NODE_PATH", "LUA_INIT*", "LUA_PATH*",
-	"LUA_CPATH*", "PHPRC", "PHP_INI_SCAN_DIR", "R_PROFILE*", "CLASSPATH", "JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS",
-	"_JAVA_OPTIONS",
-	/* where tools find their settings, which may name commands */
-	"HOME", "XDG_CONFIG_*",
-	/* tools */
-	"GIT_*", "SSH_ASKPASS", "EDITOR", "VISUAL", "PAGER", "MANPAGER", "LESSOPEN", "LESSCLOSE", "BROWSER",
-	"MAKEFLAGS", "MAKEFILES", "CC", "CXX", "GOFLAGS", "CARGO_*", "RUSTC_WRAPPER", "PIP_*", "OPENSSL_CONF",
-	"OPENSSL_MODULES", "OPENSSL_ENGINES",
-};
-
-/* Whether a string of an environment, "NAME=VALUE", sets such a variable. */
-static bool environment_is_deciding(const char *string)
-{
-	const size_t len = strcspn(string, "=");
-
-	for (size_t i = 0; i < sizeof(deciding_names) / sizeof(deciding_names[0]); i++) {
-		const size_t name_len = strlen(deciding_names[i]);
-		const bool is_prefix = deciding_names[i][name_len - 1] == '*';
-
-		if (is_prefix ? len >= name_len - 1 && memcmp(string, deciding_names[i], name_len - 1) == 0
-			      : len == name_len && memcmp(string, deciding_names[i], len) == 0)
-			return true;
-	}
-	return false;
-}
-
 /* Counts a string, and keeps it if it sets a deciding variable. 0, or -E2BIG: more than a question shows. */
 static int environment_add_string(struct exec_environment *environment, const char *string, size_t len)
 {
 	environment->variable_count++;
-	if (!environment_is_deciding(string))
+	if (!variable_find(string))
 		return 0;
 	if (environment->deciding_count == EXEC_DECIDING_VARIABLES_MAX ||
 	    len + 1 > sizeof(environment->deciding) - environment->deciding_len)

@@ -19,7 +19,7 @@ struct exec_environment {
 	char sha256[SHA256_HEX_SIZE]; /* of all strings, each with its NUL, in their order */
 	uint64_t bytes;               /* of all strings with their NULs */
 	unsigned variable_count, deciding_count;
-	/* the variables that may change which code runs, such as LD_PRELOAD: "NAME=VALUE", each with its NUL */
+	/* the variables of policy/variables.h, which may change which code runs: "NAME=VALUE", each with its NUL */
 	char deciding[EXEC_DECIDING_BYTES_MAX];
 	size_t deciding_len;
 };

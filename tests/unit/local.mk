@@ -190,6 +190,9 @@ tests_unit_policy_test_memory_SOURCES = tests/unit/policy/test_memory.c $(POLICY
 tests_unit_policy_test_memory_LDADD = $(POLICY_TEST_LIBS) $(JANSSON_LIBS)
 tests_unit_policy_test_memory_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=calloc -Wl,--wrap=realloc -Wl,--wrap=mmap \
 	-Wl,--wrap=arena_alloc
+UNIT_TESTS += tests/unit/policy/test_variables
+tests_unit_policy_test_variables_SOURCES = tests/unit/policy/test_variables.c policy/variables.c policy/variables.h
+tests_unit_policy_test_variables_LDADD = $(UNIT_LIBS)
 UNIT_TESTS += tests/unit/policy/test_diff
 tests_unit_policy_test_diff_SOURCES = tests/unit/policy/test_diff.c $(POLICY_RIG)
 tests_unit_policy_test_diff_LDADD = $(POLICY_TEST_LIBS) $(JANSSON_LIBS)
@@ -236,7 +239,7 @@ tests_unit_cli_test_real_LDADD = $(POLICY_TEST_LIBS)
 UNIT_TESTS += tests/unit/cli/test_inspect
 tests_unit_cli_test_inspect_SOURCES = tests/unit/cli/test_inspect.c cli/inspect/command.c cli/inspect/elf/read.c \
 	cli/inspect/findings.c cli/inspect/protocol.c cli/inspect/secrets.c cli/inspect/subject.c \
-	cli/inspect/text.c cli/inspect/words.c cli/inspect/wrappers.c cli/list.c policy/findings.c
+	cli/inspect/text.c cli/inspect/words.c cli/inspect/wrappers.c cli/list.c policy/findings.c policy/variables.c
 tests_unit_cli_test_inspect_LDADD = libcallgate_base.a $(LIBELF_LIBS) $(UNIT_LIBS)
 UNIT_TESTS += tests/unit/cli/test_libraries
 tests_unit_cli_test_libraries_SOURCES = tests/unit/cli/test_libraries.c cli/libraries/choose.c cli/libraries/dpkg.c \
