@@ -188,8 +188,10 @@ dist_parsers_DATA = \
 	cli/inspect/parsers/policy.json \
 	cli/inspect/parsers/python.py \
 	cli/inspect/parsers/python_names.py \
+	cli/inspect/parsers/python_variables.py \
 	cli/inspect/parsers/shell.py \
 	cli/inspect/parsers/shell_commands.py \
+	cli/inspect/parsers/shell_variables.py \
 	cli/inspect/parsers/shell_words.py
 EXTRA_DIST += cli/inspect/README.md
 CALLGATE_SOURCES += \

@@ -26,6 +26,7 @@ enum inspect_kind {
 	INSPECT_NEEDS,
 	INSPECT_RPATH,
 	INSPECT_STATIC,
+	INSPECT_VARIABLE, /* a variable of policy/variables.h gets a value by which no code comes */
 	/* warnings */
 	INSPECT_NOT_PARSED,    /* no parser for it here */
 	INSPECT_NOT_LOOKED_AT, /* a part of what is run that cannot be found, or read */
@@ -39,6 +40,7 @@ enum inspect_kind {
 	INSPECT_SET_ID,
 	INSPECT_MISSING_LIBRARY,
 	INSPECT_ODD_LOADER,
+	INSPECT_CODE_VARIABLE, /* one by which code may come */
 	/* alarms */
 	INSPECT_MODULE, /* an import outside of the allowlist */
 	INSPECT_BIDIRECTIONAL,

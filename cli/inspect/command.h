@@ -24,6 +24,9 @@ struct inspect_command {
 	bool starts_none;       /* an option says that nothing is started */
 	bool adds_arguments;    /* it starts it with further arguments, which are not known (xargs) */
 
+	char *const *assignments; /* variables that it sets for it, "NAME=VALUE", in a row */
+	size_t assignment_count;
+
 	const char *loaded[COMMAND_LOADED_MAX]; /* files that run before the program: node -r, LD_PRELOAD */
 	enum inspect_type loaded_type[COMMAND_LOADED_MAX]; /* as which; INSPECT_TYPE_MAX: what they are */
 	size_t loaded_count;

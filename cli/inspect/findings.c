@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "policy/variables.h"
 
 int inspect_findings_add(struct inspect_findings *findings, enum inspect_kind kind, uint32_t line, const char *what)
 {
@@ -29,6 +30,21 @@ int inspect_findings_add(struct inspect_findings *findings, enum inspect_kind ki
 	findings->item[findings->count++] = (struct inspect_finding){kind, line, copy};
 	findings->count_of_kind[kind]++;
 	return 0;
+}
+
+int inspect_findings_add_assignment(struct inspect_findings *findings, uint32_t line, const char *assignment)
+{
+	const struct variable *variable = variable_find(assignment);
+	_cleanup_free_ char *what = NULL;
+
+	if (!variable || variable->meaning == VARIABLE_SPLITS)
+		return 0;
+	what = cli_format("%s: %s", variable_describe(variable), assignment);
+	if (!what)
+		return -ENOMEM;
+	return inspect_findings_add(
+		findings, variable_brings_code(variable, assignment) ? INSPECT_CODE_VARIABLE : INSPECT_VARIABLE, line,
+		what);
 }
 
 static int findings_compare(const void *left, const void *right)

@@ -31,6 +31,12 @@ struct inspect_findings {
 /* Adds a finding; the text is copied, and shortened to INSPECT_WHAT_BYTES_MAX. 0 or -ENOMEM. */
 int inspect_findings_add(struct inspect_findings *findings, enum inspect_kind kind, uint32_t line, const char *what);
 
+/*
+ * Adds what an assignment to an environment variable, "NAME=VALUE" or "NAME+=VALUE", does to programs; nothing if the
+ * variable is none of policy/variables.h. 0 or -ENOMEM.
+ */
+int inspect_findings_add_assignment(struct inspect_findings *findings, uint32_t line, const char *assignment);
+
 /* Puts them in the order of their lines. */
 void inspect_findings_sort(struct inspect_findings *findings);
 

@@ -87,6 +87,19 @@ static int parts_judge_findings(struct inspect_program *inspection, const char *
 	return 0;
 }
 
+/* Where a command is that is looked at: in which line of a script, or of the command line, which has none. */
+static unsigned parts_get_line(const struct inspect_program *inspection)
+{
+	return inspection->script ? inspection->script_line : 0;
+}
+
+/* Judges findings about that command. 0 or -ENOMEM. */
+static int parts_judge_told(struct inspect_program *inspection, const struct inspect_findings *findings)
+{
+	return parts_judge_findings(inspection, inspection->script ? inspection->script : inspection->source, ".",
+				    findings);
+}
+
 int inspect_parts_tell(struct inspect_program *inspection, const char *format, ...)
 {
 	_cleanup_findings_ struct inspect_findings findings = {0};
@@ -101,11 +114,16 @@ int inspect_parts_tell(struct inspect_program *inspection, const char *format, .
 		what = NULL;
 		return -ENOMEM;
 	}
-	r = inspect_findings_add(&findings, INSPECT_NOT_LOOKED_AT, inspection->script ? inspection->script_line : 0,
-				 what);
-	return r == 0 ? parts_judge_findings(inspection, inspection->script ? inspection->script : inspection->source,
-					     ".", &findings)
-		      : r;
+	r = inspect_findings_add(&findings, INSPECT_NOT_LOOKED_AT, parts_get_line(inspection), what);
+	return r == 0 ? parts_judge_told(inspection, &findings) : r;
+}
+
+int inspect_parts_tell_assignment(struct inspect_program *inspection, const char *assignment)
+{
+	_cleanup_findings_ struct inspect_findings findings = {0};
+	const int r = inspect_findings_add_assignment(&findings, parts_get_line(inspection), assignment);
+
+	return r == 0 ? parts_judge_told(inspection, &findings) : r;
 }
 
 /*

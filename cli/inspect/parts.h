@@ -14,6 +14,8 @@
 /* Tells of something that is not looked at. */
 int inspect_parts_tell(struct inspect_program *inspection, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
+/* Tells what a variable of the environment does to programs, "NAME=VALUE". */
+int inspect_parts_tell_assignment(struct inspect_program *inspection, const char *assignment);
 /* A name in the i-th directory where it may be found. Owned; NULL: there are no further ones, or no memory. */
 char *inspect_parts_join(const struct inspect_program *inspection, size_t i, const char *name);
 /* Looks at a program. path: where this process can open it; found: its path for the program. Both may be NULL. */

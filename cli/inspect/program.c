@@ -141,6 +141,17 @@ static int program_look_at_loaded(struct inspect_program *inspection, const stru
 					 : r;
 }
 
+/* Tells what variables do to the program that gets them. Those in shell code were found by its parser. 0 or -ENOMEM. */
+static int program_look_at_assignments(struct inspect_program *inspection, const struct program_line *line,
+				       char *const *assignments, size_t count)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < count && !line->is_of_shell; i++)
+		r = inspect_parts_tell_assignment(inspection, assignments[i]);
+	return r;
+}
+
 /* ---- what a shell runs ---- */
 
 /* Reads an array of texts. 0, -EBADMSG or -ENOMEM. */
@@ -341,6 +352,8 @@ static int program_look_at_line(struct inspect_program *inspection, const struct
 					  command.program, PROGRAM_DEPTH_MAX);
 	r = program_look_at_programs(inspection, line, &command);
 	if (r == 0)
+		r = program_look_at_assignments(inspection, line, command.assignments, command.assignment_count);
+	if (r == 0)
 		r = program_look_at_loaded(inspection, line, &command);
 	if (r == 0)
 		r = program_look_at_parts(inspection, line, &command);
@@ -351,10 +364,12 @@ static int program_look_at_line(struct inspect_program *inspection, const struct
 static int program_look_at_variables(struct inspect_program *inspection, const struct program_line *line)
 {
 	struct inspect_command command = {.program = "", .type = INSPECT_TYPE_MAX};
+	const int r =
+		program_look_at_assignments(inspection, line, inspection->variables.item, inspection->variables.count);
 
 	for (size_t i = 0; i < inspection->variables.count; i++)
 		inspect_read_variable(&command, inspection->variables.item[i]);
-	return program_look_at_loaded(inspection, line, &command);
+	return r == 0 ? program_look_at_loaded(inspection, line, &command) : r;
 }
 
 /* Looks at the command line or, if there is some, at code, unless nothing is looked for. 0 or -errno. */

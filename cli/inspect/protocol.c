@@ -16,6 +16,7 @@ struct protocol_line {
 	bool is_end;
 	bool is_command;  /* what a shell script runs */
 	bool is_standard; /* an import of the language's own library */
+	bool is_assignment; /* to an environment variable */
 	uint32_t number;  /* of the line in the file; with is_end: how many findings there were */
 	enum inspect_kind kind;
 	const char *what; /* not NUL-terminated */
@@ -48,10 +49,15 @@ static bool protocol_is_printable(const char *text, size_t len)
 	return text_is_utf8(text, len);
 }
 
+static bool protocol_is_word(const char *word, const char *text, size_t len)
+{
+	return len == strlen(word) && memcmp(text, word, len) == 0;
+}
+
 /* Reads one line, without its newline. */
 static bool protocol_read_line(const char *text, size_t len, struct protocol_line *ret_line)
 {
-	static const char standard[] = "standard", command[] = "command", end[] = "end ";
+	static const char end[] = "end ";
 	const char *kind, *blank;
 	size_t used, kind_len;
 
@@ -70,12 +76,14 @@ static bool protocol_read_line(const char *text, size_t len, struct protocol_lin
 	kind_len = (size_t)(blank - kind);
 	ret_line->what = blank + 1;
 	ret_line->what_len = len - (size_t)(ret_line->what - text);
-	ret_line->is_standard = kind_len == strlen(standard) && memcmp(kind, standard, kind_len) == 0;
-	ret_line->is_command = kind_len == strlen(command) && memcmp(kind, command, kind_len) == 0;
+	ret_line->is_standard = protocol_is_word("standard", kind, kind_len);
+	ret_line->is_command = protocol_is_word("command", kind, kind_len);
+	ret_line->is_assignment = protocol_is_word("assignment", kind, kind_len);
 	return ret_line->what_len > 0 &&
 	       ret_line->what_len <= (ret_line->is_command ? PROTOCOL_COMMAND_BYTES_MAX : INSPECT_WHAT_BYTES_MAX * 2) &&
 	       protocol_is_printable(ret_line->what, ret_line->what_len) &&
-	       (ret_line->is_standard || ret_line->is_command || inspect_kind_find(kind, kind_len, &ret_line->kind));
+	       (ret_line->is_standard || ret_line->is_command || ret_line->is_assignment ||
+		inspect_kind_find(kind, kind_len, &ret_line->kind));
 }
 
 /* Calls `take`, unless it is NULL, for each line but the last. 0, -EBADMSG, or what `take` returns. */
@@ -119,8 +127,9 @@ static int protocol_take_line(void *data, const struct protocol_line *line)
 
 	if (line->is_command)
 		return cli_list_add_owned(&taking->findings->commands, steal_pointer(&what));
+	if (what && line->is_assignment)
+		return inspect_findings_add_assignment(taking->findings, line->number, what);
 	r = what ? inspect_findings_add(taking->findings, kind, line->number, what) : -ENOMEM;
-
 	if (r == 0 && kind == INSPECT_IMPORT && taking->allowed &&
 	    !inspect_module_is_allowed(taking->allowed, what, line->is_standard))
 		r = inspect_findings_add(taking->findings, INSPECT_MODULE, line->number, what);

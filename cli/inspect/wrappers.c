@@ -4,6 +4,8 @@
 #include <fnmatch.h>
 #include <string.h>
 
+#include "policy/variables.h"
+
 #define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
 #define LOADER_WORDS                                                                                            \
 	WORDS("--library-path", "--preload", "--audit", "--inhibit-rpath", "--argv0", "--glibc-hwcaps-prepend", \
@@ -21,6 +23,7 @@ struct wrapper {
 	bool takes_variables;     /* NAME=VALUE before the command; "-S TEXT" */
 	bool adds_arguments;      /* the command gets further arguments */
 	bool takes_code;          /* "-c CODE" for a shell in the place of the command */
+	bool sets_variables;      /* it sets NAME=VALUE in the shell, and starts nothing */
 	bool is_unread;           /* it starts programs in ways that are not read here */
 };
 
@@ -87,27 +90,11 @@ static const struct wrapper wrappers[] = {
 	{.name = "exec", .letters = "a"},
 	{.name = "command", .without = "vV"},
 	{.name = "builtin"},
-};
-
-/* Variables that make a program run further files. */
-static const struct {
-	const char *name;
-	bool has_files;         /* the value names the files */
-	enum inspect_type type; /* of these; INSPECT_TYPE_MAX: what they are */
-} variables[] = {
-	{"LD_PRELOAD", true, INSPECT_TYPE_MAX},
-	{"LD_AUDIT", true, INSPECT_TYPE_MAX},
-	{"BASH_ENV", true, INSPECT_TYPE_SHELL},
-	{.name = "LD_LIBRARY_PATH"},
-	{.name = "PATH"},
-	{.name = "PYTHONPATH"},
-	{.name = "PYTHONHOME"},
-	{.name = "NODE_OPTIONS"},
-	{.name = "NODE_PATH"},
-	{.name = "PERL5OPT"},
-	{.name = "PERL5LIB"},
-	{.name = "RUBYOPT"},
-	{.name = "RUBYLIB"},
+	{.name = "export", .sets_variables = true},
+	{.name = "declare", .sets_variables = true},
+	{.name = "typeset", .sets_variables = true},
+	{.name = "readonly", .sets_variables = true},
+	{.name = "local", .sets_variables = true},
 };
 
 #define COUNT(table) (sizeof(table) / sizeof((table)[0]))
@@ -202,30 +189,36 @@ static char *const *wrapper_skip_options(struct inspect_command *command, const 
 	return argv;
 }
 
-/* The value of "NAME=VALUE", if the word is that. */
+/* The value of "NAME=VALUE" or "NAME+=VALUE", if the word is that. */
 static const char *wrapper_find_value(const char *word)
 {
 	const char *equals = strchr(word, '=');
 
 	for (const char *at = word; equals && at < equals; at++)
-		if (!isalnum((unsigned char)*at) && *at != '_')
+		if (!isalnum((unsigned char)*at) && *at != '_' && !(*at == '+' && at + 1 == equals))
 			return NULL;
 	return equals && equals > word ? equals + 1 : NULL;
 }
 
-void inspect_read_variable(struct inspect_command *command, const char *variable)
+void inspect_read_variable(struct inspect_command *command, const char *assignment)
 {
-	const size_t len = strcspn(variable, "=");
+	const struct variable *variable = variable_find(assignment);
+	const char *value = assignment + strcspn(assignment, "=");
+	bool is_file;
 
-	for (size_t i = 0; i < COUNT(variables); i++)
-		if (strlen(variables[i].name) == len && memcmp(variables[i].name, variable, len) == 0 &&
-		    (!variables[i].has_files || !inspect_command_load(command, variable + len + 1, variables[i].type)))
-			command->unseen = variables[i].name;
+	if (!variable || !*value || !variable_brings_code(variable, assignment))
+		return;
+	is_file = variable->meaning == VARIABLE_LIBRARY || variable->meaning == VARIABLE_SCRIPT;
+	if (!is_file ||
+	    !inspect_command_load(command, value + 1,
+				  variable->meaning == VARIABLE_SCRIPT ? INSPECT_TYPE_SHELL : INSPECT_TYPE_MAX))
+		command->unseen = variable->name;
 }
 
 static char *const *wrapper_skip_variables(struct inspect_command *command, char *const *argv)
 {
-	for (; *argv && strchr(*argv, '='); argv++)
+	command->assignments = argv;
+	for (; *argv && strchr(*argv, '='); argv++, command->assignment_count++)
 		inspect_read_variable(command, *argv);
 	return argv;
 }
@@ -240,6 +233,15 @@ static char *const *wrapper_find_after(char *const *argv, const char *const *wor
 	return NULL;
 }
 
+/* Reads the words of "export" and others, of which some are names alone. */
+static void wrapper_set_variables(struct inspect_command *command, char *const *argv)
+{
+	for (; *argv; argv++)
+		if (strchr(*argv, '='))
+			inspect_read_variable(command, *argv);
+	command->starts_none = true;
+}
+
 static void wrapper_find_inner(struct inspect_command *command, const struct wrapper *wrapper, char *const *argv)
 {
 	if (wrapper->after) {
@@ -249,6 +251,10 @@ static void wrapper_find_inner(struct inspect_command *command, const struct wra
 		return;
 	}
 	argv = wrapper_skip_options(command, wrapper, argv);
+	if (wrapper->sets_variables) {
+		wrapper_set_variables(command, argv);
+		return;
+	}
 	for (unsigned i = 0; i < wrapper->operands && *argv; i++)
 		argv++;
 	if (wrapper->takes_variables && !command->inner_text)

@@ -5,13 +5,13 @@
 #include "cli/inspect/command.h"
 
 /*
- * Reads the command line of such a program: sets inner, inner_text, code, adds_arguments, loaded and unseen. name: the
- * program's, without its directory. False, with nothing changed: it is not one of them.
+ * Reads the command line of such a program: sets inner, inner_text, code, adds_arguments, assignments, loaded and
+ * unseen. name: the program's, without its directory. False, with nothing changed: it is not one of them.
  */
 bool inspect_read_wrapper(struct inspect_command *command, const char *name, char *const *argv);
 
-/* Notes what a variable of the environment does, "NAME=VALUE": sets loaded and unseen. */
-void inspect_read_variable(struct inspect_command *command, const char *variable);
+/* Notes what a variable of the environment does, "NAME=VALUE", by policy/variables.h: sets loaded and unseen. */
+void inspect_read_variable(struct inspect_command *command, const char *assignment);
 
 /*
  * Adds a file to those that run first; the empty text is none. type: as which; INSPECT_TYPE_MAX: what it is. False: the

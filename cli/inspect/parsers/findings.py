@@ -11,13 +11,14 @@ import sys
 
 OF_A_KIND_MAX = 300  # so that many harmless findings do not hide a bad one
 WHAT_CHARACTERS_MAX = 100
+ASSIGNMENT_CHARACTERS_MAX = 190  # of ASCII; cli/inspect/protocol.c takes 800 bytes, also if all are escaped
 
 
-def clean(text):
+def clean(text, characters_max=WHAT_CHARACTERS_MAX):
     """One line of printable characters, shortened."""
     text = re.sub(r"\s+", " ", text).strip()
-    if len(text) > WHAT_CHARACTERS_MAX:
-        text = text[:WHAT_CHARACTERS_MAX] + "..."
+    if len(text) > characters_max:
+        text = text[:characters_max] + "..."
     return "".join(c if c.isprintable() else c.encode("unicode_escape", "replace").decode("ascii") for c in text)
 
 
@@ -37,6 +38,7 @@ class Findings:
         self.found = {}
         self.count = {}
         self.patterns = load_patterns()
+        self.assignments = {}  # to environment variables, with the first line of each
         self.commands = []  # of a shell script: pairs of a line and a command (shell_commands.py)
 
     def add(self, line, kind, what):
@@ -44,6 +46,16 @@ class Findings:
         if finding not in self.found and self.count.get(kind, 0) < OF_A_KIND_MAX:
             self.found[finding] = None
             self.count[kind] = self.count.get(kind, 0) + 1
+
+    def add_assignment(self, line, text):
+        """
+        Tells that a program sets an environment variable: "NAME=VALUE" or "NAME+=VALUE". cli/inspect/findings.c knows
+        which ones are of note. There is no limit here, so that many harmless ones hide none: with too many lines, the
+        program is one that could not be parsed.
+        """
+        self.look_at(line, text, "shell")
+        text = text.encode("ascii", "backslashreplace").decode("ascii")
+        self.assignments.setdefault(clean(text, ASSIGNMENT_CHARACTERS_MAX), max(line, 1))
 
     def look_at(self, line, text, *where):
         """Looks for the patterns of these groups in a text of the program, such as a file's name."""
@@ -61,9 +73,11 @@ class Findings:
     def print(self):
         for line, kind, what in sorted(self.found):
             sys.stdout.write("%d %s %s\n" % (line, kind, what or "-"))
+        for text, line in self.assignments.items():
+            sys.stdout.write("%d assignment %s\n" % (line, text))
         for line, text in self.commands:
             sys.stdout.write("%d command %s\n" % (line, text))
-        sys.stdout.write("end %d\n" % (len(self.found) + len(self.commands)))
+        sys.stdout.write("end %d\n" % (len(self.found) + len(self.assignments) + len(self.commands)))
 
 
 def read_program():

@@ -36,6 +36,7 @@ const STARTERS = ["exec", "execSync", "spawn", "spawnSync", "execFile", "execFil
 
 const found = new Map();
 const counts = {};
+const assignments = new Map();
 const patterns = JSON.parse(fs.readFileSync(path.join(__dirname, "patterns.json"), "utf8"));
 
 function clean(text) {
@@ -52,6 +53,16 @@ function add(line, kind, what) {
 		found.set(finding, line);
 }
 
+/* An environment variable that is set. cli/inspect/findings.c knows which ones are of note; none is left out here. */
+function addAssignment(line, name, value) {
+	const text = textOf(value);
+	const assignment = `${name}=${text ?? `{${describe(value)}}`}`;
+	lookAtText(line, assignment, "shell");
+	const cleaned = clean(assignment);
+	if (!assignments.has(cleaned))
+		assignments.set(cleaned, line);
+}
+
 function lookAtText(line, text, group) {
 	for (const [kind, list] of Object.entries(patterns[group]))
 		for (const pattern of list) {
@@ -63,6 +74,8 @@ function lookAtText(line, text, group) {
 
 function print() {
 	const lines = [...found].sort((a, b) => a[1] - b[1]).map(([text]) => text);
+	for (const [text, line] of assignments)
+		lines.push(`${line} assignment ${text}`);
 	process.stdout.write(lines.concat(`end ${lines.length}`).join("\n") + "\n");
 }
 
@@ -306,6 +319,33 @@ function lookAtCall(node) {
 	lookAtFiles(node, name, first);
 }
 
+/* process.env.NAME = VALUE, or of a copy. */
+function lookAtEnvironment(node) {
+	const target = node.left;
+	const object = target.type === "MemberExpression" ? resolve(target.object) : null;
+	const isOwn = target.type === "MemberExpression" && /env$/i.test(target.object.name ?? target.object.property?.name);
+	if (!isOwn && !/(^|\.)env$/i.test(object ?? ""))
+		return;
+	const name = target.computed ? textOf(target.property) : target.property.name;
+	if (name)
+		addAssignment(node.loc.start.line, name + (node.operator === "=" ? "" : "+"), node.right);
+}
+
+/* "env: {NAME: VALUE}" of a program that is started, or an environment that is made for one. */
+function lookAtVariables(node) {
+	const isProperty = node.type === "Property" && !node.computed && (node.key.name ?? node.key.value) === "env";
+	const isVariable = node.type === "VariableDeclarator" && node.init && /env$/i.test(node.id.name ?? "");
+	if (node.type === "AssignmentExpression")
+		lookAtEnvironment(node);
+	if (!isProperty && !isVariable)
+		return;
+	for (const inner of listNodes(isProperty ? node.value : node.init)) {
+		const key = inner.type !== "Property" ? null : inner.computed ? textOf(inner.key) : inner.key.name ?? inner.key.value;
+		if (key)
+			addAssignment(inner.loc.start.line, String(key), inner.value);
+	}
+}
+
 function lookAtRunner(node, name, first) {
 	const line = node.loc.start.line;
 	const isTimer = /^set(Timeout|Interval)$/.test(name);
@@ -354,6 +394,7 @@ function lookAtFiles(node, name, first) {
 
 function lookAt(node) {
 	const line = node.loc.start.line;
+	lookAtVariables(node);
 	if (node.type === "ImportDeclaration" || (/^Export(Named|All)Declaration$/.test(node.type) && node.source))
 		lookAtModule(node, String(node.source.value));
 	else if (node.type === "ImportExpression" && textOf(node.source) !== null)

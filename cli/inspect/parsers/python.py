@@ -13,6 +13,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from findings import Findings, read_program
 from python_names import IMPORTERS, Names
+from python_variables import find_assignments
 
 NETWORK = (
     "socket", "ssl", "http.client", "http.server", "urllib.request", "urllib2", "urllib3", "requests", "httpx",
@@ -236,6 +237,8 @@ class Inspector:
             inner.look_at_node(node)
         for _, kind, what in inner.findings.found:
             self.findings.add(line, kind, what)
+        for assignment in inner.findings.assignments:
+            self.findings.add_assignment(line, assignment)
 
     def look_at_shell(self, line, texts):
         """The command line, or the arguments, of a program that is started."""
@@ -293,6 +296,8 @@ class Inspector:
                     self.findings.add(node.lineno, "destructive", "an endless loop of os.fork()")
 
     def look_at_node(self, node):
+        for assignment in find_assignments(node, self.names, describe):
+            self.findings.add_assignment(node.lineno, assignment)
         if isinstance(node, (ast.Import, ast.ImportFrom)):
             self.look_at_import(node)
         elif isinstance(node, ast.Call):

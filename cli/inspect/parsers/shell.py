@@ -11,6 +11,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from findings import Findings, read_program
 from shell_commands import Commands
+from shell_variables import PREFIXES, find_assignments
 from shell_words import split_commands
 
 NETWORK = {
@@ -21,10 +22,6 @@ NETWORK = {
 FETCHES = {"curl", "wget", "fetch", "aria2c", "nc", "ncat", "lynx"}
 SHELLS = {"sh", "bash", "dash", "zsh", "ksh", "ash", "busybox"}
 INTERPRETERS = SHELLS | {"python", "python2", "python3", "perl", "ruby", "node", "php", "lua"}
-PREFIXES = {
-    "sudo", "doas", "env", "nohup", "exec", "command", "time", "builtin", "setsid", "nice", "ionice", "stdbuf",
-    "timeout", "then", "do", "else", "elif", "if", "while", "until", "!", "{", "(",
-}
 NATIVE = {"insmod", "modprobe", "ld.so"}
 DECODERS = {"base64", "base32", "xxd", "openssl", "gunzip", "zcat", "uudecode", "rev", "tr"}
 DISKS = re.compile(r"^(of=)?/dev/(sd|nvme|vd|hd|mmcblk)\w")
@@ -100,6 +97,8 @@ class Looker:
         line = self.line(command)
         for word in command.words + command.targets:
             self.findings.look_at(line, word, "strings")
+        for assignment in find_assignments(command.words):
+            self.findings.add_assignment(line, assignment)
         if name in NETWORK and not (name == "openssl" and "s_client" not in words):
             self.add(command, "network")
         if name in NATIVE or any(word.startswith("LD_PRELOAD=") for word in command.words):
@@ -219,6 +218,8 @@ def look_at_words(findings, words, line):
     name, rest = name_of(words)
     if name in SHELLS and "-c" in rest and rest.index("-c") + 1 < len(rest):
         look_at_text(findings, rest[rest.index("-c") + 1], line)
+    for assignment in find_assignments(words):
+        findings.add_assignment(line, assignment)
     findings.look_at(line, " ".join(words), "shell")
 
 

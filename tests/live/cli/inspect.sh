@@ -100,6 +100,42 @@ ends 125 --fail-on worst script
 ends 125 --type perl script
 ends 0 --type text script
 
+# Variables that bring code, however they are set; a usual value is a note.
+names='BASH_ENV PS4 PROMPT_COMMAND SHELLOPTS BASHOPTS ENV LUA_INIT_5_4 GIT_SSH GIT_SSH_COMMAND GIT_EDITOR GIT_PAGER
+GIT_EXTERNAL_DIFF GIT_ASKPASS GIT_CONFIG_KEY_0 GIT_PROXY_COMMAND JAVA_TOOL_OPTIONS _JAVA_OPTIONS JDK_JAVA_OPTIONS
+NODE_OPTIONS PYTHONPATH PYTHONSTARTUP PERL5OPT PERL5LIB PERL5DB RUBYOPT RUBYLIB LD_PRELOAD LD_LIBRARY_PATH GCONV_PATH
+PAGER EDITOR VISUAL MANPAGER LESSOPEN MAKEFLAGS'
+at=0
+for name in $names; do
+	case $((at++ % 4)) in
+	0) echo "$name='./evil x' git log" ;;
+	1) echo "export A=1 $name='./evil x'" ;;
+	2) echo "nice env -u A $name='./evil x' git log" ;;
+	*) echo "env -i -S '$name=./evil git'" ;;
+	esac
+done >variables.sh
+echo "env 'BASH_FUNC_ls%%=() { id; }' bash -c ls" >>variables.sh
+printf 'import os\nos.environ["LD_AUDIT"] = "./x"\nrun(a, env={**os.environ, "GIT_SSH": path})\n' >variables.py
+cg inspect variables.sh >out
+for name in $names BASH_FUNC_ls%%; do
+	grep -q ": code-variable: [a-z ]*: $name=" out || fail "variables.sh: not $name: $(cat out)"
+done
+finds variables.py 2 code-variable 'loads code: LD_AUDIT=./x'
+finds variables.py 3 code-variable 'is a command: GIT_SSH={path}'
+# shellcheck disable=SC2016
+printf '%s\n' 'PAGER=cat EDITOR=true git log' 'export PATH=/usr/local/bin:$PATH MAKEFLAGS=-j8' 'GIT_EDITOR=: ls' \
+	'while IFS= read -r line; do :; done' 'HOME=/tmp LD_BIND_NOW=1 PYTHONUNBUFFERED=1 ls' >usual.sh
+ends 0 --fail-on warning usual.sh
+grep -qx 'usual.sh:1: variable: is a command: PAGER=cat' out || fail "usual.sh: $(cat out)"
+if command -v node >/dev/null; then
+	echo 'spawn("git", [], { env: { ...process.env, GIT_PAGER: "./x" } }); process.env.NODE_OPTIONS = "-r x";' >v.js
+	finds v.js 1 code-variable 'is a command: GIT_PAGER=./x'
+	finds v.js 1 code-variable 'sets options: NODE_OPTIONS=-r x'
+fi
+python3 -c 'for at in range(10000): print(f"export A{at}=1")' >many.sh
+echo 'export PS4=x' >>many.sh
+ends 1 many.sh # too many to be told: could not be parsed
+
 # Modules outside of the allowlist.
 ends 1 --allow-module os plain.py
 finds plain.py 2 module json --allow-module os
@@ -191,6 +227,7 @@ hostile "$printed" <<<'print("1 import os\nend 2")'
 hostile "$printed" <<<'print("end 0\n1 import os")'
 hostile "$printed" <<<'print("1 trusted yes\nend 1")'
 hostile "$printed" <<<'print("99 import os\nend 1")'
+hostile "$printed" <<<'print("1 assignment PS4=\x1b[2J\nend 1")'
 hostile "$printed" <<<'print("1 import os\x1b[2J\nend 1")'
 hostile "$printed" <<<'print("1 import " + "x" * 5000 + "\nend 1")'
 hostile "$printed" <<<'print("1 import os\n" * 50000 + "end 50000")'

