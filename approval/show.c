@@ -8,6 +8,7 @@
 
 #define SHOW_HEAD_BYTES_MAX 300u /* of a long text: most bytes that are shown of its beginning, escaped */
 #define SHOW_TAIL_BYTES_MAX 120u /* and of its end */
+#define SHOW_WHOLE_BYTES_MAX 2048u /* of show_long_text(): a text that takes less is not cut */
 #define SHOW_ONE_BYTES_MAX 16u   /* room for one character, escaped: "\u{10ffff}" */
 
 /* Escapes the first character of bytes (len > 0). Returns its length; *ret_shown_len is that of what was written. */
@@ -66,19 +67,37 @@ static size_t show_find_tail(const char *bytes, size_t from, size_t len)
 	return start;
 }
 
-void show_text(char out[SHOW_BYTES_MAX], const char *bytes, size_t len)
+/*
+ * Writes a text whole, if that takes at most `whole_max` bytes, else its beginning and its end. `out` has room for as
+ * much, two quotation marks and the NUL. Returns how many bytes of the text were left out.
+ */
+static size_t show_within(char *out, size_t whole_max, const char *bytes, size_t len)
 {
-	size_t at = 1, head, tail;
+	size_t at = 1, hidden = 0, head;
 
 	out[0] = '"';
-	head = show_some(out, &at, SHOW_HEAD_BYTES_MAX + SHOW_TAIL_BYTES_MAX, bytes, len);
+	head = show_some(out, &at, whole_max, bytes, len);
 	if (head < len) {
+		size_t tail;
+
 		at = 1;
 		head = show_some(out, &at, SHOW_HEAD_BYTES_MAX, bytes, len);
 		tail = show_find_tail(bytes, head, len);
-		at += (size_t)snprintf(out + at, SHOW_BYTES_MAX - at, "\\...%zu bytes...\\", tail - head);
+		hidden = tail - head;
+		at += (size_t)snprintf(out + at, SHOW_BYTES_MAX - at, "\\...%zu bytes...\\", hidden);
 		(void)show_some(out, &at, SHOW_TAIL_BYTES_MAX, bytes + tail, len - tail);
 	}
 	out[at++] = '"';
 	out[at] = '\0';
+	return hidden;
+}
+
+void show_text(char out[SHOW_BYTES_MAX], const char *bytes, size_t len)
+{
+	(void)show_within(out, SHOW_HEAD_BYTES_MAX + SHOW_TAIL_BYTES_MAX, bytes, len); /* the text says it, too */
+}
+
+size_t show_long_text(char out[SHOW_LONG_BYTES_MAX], const char *bytes, size_t len)
+{
+	return show_within(out, SHOW_WHOLE_BYTES_MAX, bytes, len);
 }

@@ -4,7 +4,8 @@
 
 #include <stddef.h>
 
-#define SHOW_BYTES_MAX 512u /* room for what show_text() writes, with the NUL */
+#define SHOW_BYTES_MAX 512u       /* room for what show_text() writes, with the NUL */
+#define SHOW_LONG_BYTES_MAX 2056u /* likewise, show_long_text() */
 
 /*
  * Writes bytes as printable ASCII within quotation marks. Other characters become \u{HEX}, so that look-alikes,
@@ -12,5 +13,11 @@
  * '\'. Of a long text the middle is replaced by \...N bytes...\, which no text can imitate.
  */
 void show_text(char out[SHOW_BYTES_MAX], const char *bytes, size_t len);
+
+/*
+ * The same of a text on which the answer depends: it is whole unless it is longer than 2048 characters, as escaped.
+ * Returns how many bytes are left out.
+ */
+size_t show_long_text(char out[SHOW_LONG_BYTES_MAX], const char *bytes, size_t len);
 
 #endif

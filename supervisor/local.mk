@@ -26,6 +26,8 @@ libcallgate_supervisor_a_SOURCES += \
 	supervisor/ask/requests.c \
 	supervisor/ask/request.c \
 	supervisor/ask/request.h \
+	supervisor/ask/shown.c \
+	supervisor/ask/shown.h \
 	supervisor/ask/way.h \
 	supervisor/blocking.c \
 	supervisor/blocking.h \

@@ -108,6 +108,12 @@ static void by_approver_compute_equality(struct question *question, const struct
 				 question->equality);
 }
 
+/* Whether people see what an answer for the run would hold for. */
+static bool by_approver_shows_scope(const struct question *question, const struct call *asked)
+{
+	return question->request ? ask_request_shows_scope(question->request) : details_show_scope(asked);
+}
+
 /* Sends a question to the approver, or joins it to an equal one. ASK_NO_ANSWER_YET, or why it is not asked. */
 static enum ask_result by_approver_ask(struct asker *asker, struct question *question, const struct call *denied,
 				       const struct call *asked)
@@ -130,7 +136,7 @@ static enum ask_result by_approver_ask(struct asker *asker, struct question *que
 		return ASK_TOO_MANY_OPEN_QUESTIONS;
 	question->sent = (struct approval_question){
 		.kind = APPROVAL_QUESTION,
-		.can_hold_for_run = question->keys.scope[0] &&
+		.can_hold_for_run = question->keys.scope[0] && by_approver_shows_scope(question, asked) &&
 				    asker->always_answer_count < sizeof(asker->always) / sizeof(asker->always[0]),
 		/* a socket that is connected sends any number, by calls that are not judged */
 		.cannot_be_once = !question->request && endpoint_is_of_datagrams(asked)};

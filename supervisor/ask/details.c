@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "policy/paths/below.h"
 #include "supervisor/ask/endpoint.h"
+#include "supervisor/ask/shown.h"
 #include "supervisor/report.h"
 #include "syscalls/exec/execve.h"
 #include "view/tree.h"
@@ -82,15 +83,6 @@ static void details_add_line(json_t *lines, const char *name, const char *text)
 	(void)json_array_append_new(lines, json_sprintf("%s: %s", name, text));
 }
 
-/* As details_add_line(), with control characters of the text escaped. */
-static void details_add_shown(json_t *lines, const char *name, const char *text)
-{
-	char shown[SHOW_BYTES_MAX];
-
-	show_text(shown, text, strlen(text));
-	details_add_line(lines, name, shown);
-}
-
 /* What an exec was asked to run; NULL: the call is none. */
 static const struct exec_asked *details_get_executed(const struct call *asked)
 {
@@ -106,7 +98,7 @@ static void details_add_arguments(json_t *lines, const struct exec_asked *execut
 		return;
 	for (size_t at = 0; at < executed->argv_len; at += strlen(executed->argv + at) + 1, count++)
 		if (count < ARGUMENT_LINES_MAX)
-			details_add_shown(lines, "argument", executed->argv + at);
+			shown_add_text(lines, "argument", executed->argv + at);
 	if (count > ARGUMENT_LINES_MAX)
 		(void)json_array_append_new(lines, json_sprintf("arguments that are not shown: %u",
 								count - ARGUMENT_LINES_MAX));
@@ -116,7 +108,7 @@ static void details_add_arguments(json_t *lines, const struct exec_asked *execut
 static void details_add_environment(json_t *lines, const struct exec_environment *environment)
 {
 	for (size_t at = 0; at < environment->deciding_len; at += strlen(environment->deciding + at) + 1)
-		details_add_shown(lines, "with variable", environment->deciding + at);
+		shown_add_text(lines, "with variable", environment->deciding + at);
 	(void)json_array_append_new(lines, json_sprintf("other variables: %u",
 							environment->variable_count - environment->deciding_count));
 }
@@ -135,7 +127,7 @@ static void details_add_exec_lines(json_t *lines, const struct call *asked)
 	details_add_line(lines, "with arguments", shown);
 	details_add_arguments(lines, executed);
 	if (executed && executed->cwd[0])
-		details_add_shown(lines, "in directory", executed->cwd);
+		shown_add_text(lines, "in directory", executed->cwd);
 	if (executed)
 		details_add_environment(lines, &executed->environment);
 	for (size_t i = 0; i < sizeof(asked->resolved_place) / sizeof(asked->resolved_place[0]); i++)
@@ -154,6 +146,20 @@ static const char *details_describe_right(const struct call *asked)
 	return rights & POLICY_EXEC ? "execute" : rights & POLICY_WRITE ? "write" : "read";
 }
 
+bool details_show_scope(const struct call *asked)
+{
+	const struct exec_asked *executed = details_get_executed(asked);
+	const struct exec_environment *environment = executed ? &executed->environment : NULL;
+
+	for (size_t i = 0; i < sizeof(asked->resolved_place) / sizeof(asked->resolved_place[0]); i++)
+		if (asked->resolved_place[i].mount && !shown_is_whole(asked->resolved_place[i].virt))
+			return false;
+	for (size_t at = 0; environment && at < environment->deciding_len; at += strlen(environment->deciding + at) + 1)
+		if (!shown_is_whole(environment->deciding + at))
+			return false;
+	return true;
+}
+
 /* The lines by which people decide: printable ASCII, the program's text always within quotation marks. */
 static json_t *details_make_lines(const struct call *denied, const struct call *asked,
 				  const struct asking_process *process)
@@ -164,7 +170,7 @@ static json_t *details_make_lines(const struct call *denied, const struct call *
 	details_add_line(lines, "wants to", details_describe_right(asked));
 	for (size_t i = 0; i < sizeof(asked->resolved_place) / sizeof(asked->resolved_place[0]); i++)
 		if (asked->resolved_place[i].mount)
-			details_add_shown(lines, "path", asked->resolved_place[i].virt);
+			shown_add_text(lines, "path", asked->resolved_place[i].virt);
 	details_add_exec_lines(lines, asked);
 	if (asked->net.host[0])
 		endpoint_add_lines(lines, asked);

@@ -24,6 +24,12 @@ struct details_options {
 void details_add(json_t *object, const struct details_options *options, const struct call *denied,
 		 const struct call *asked);
 
+/*
+ * Whether the lines for people show all of what an answer for the run would hold for: the paths, and the variables that
+ * may change which code an exec runs. Where they do not, no such answer is offered.
+ */
+bool details_show_scope(const struct call *asked);
+
 /* Adds the members that a question about a request has, too: type, policy and the answers that are offered. */
 void details_add_policy(json_t *object, const struct details_options *options);
 

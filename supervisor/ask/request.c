@@ -4,11 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "approval/show.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "policy/policy.h"
 #include "supervisor/ask/endpoint.h"
+#include "supervisor/ask/shown.h"
 #include "supervisor/report.h"
 
 static void request_add_text(struct buf *bytes, const char *text)
@@ -47,6 +47,11 @@ bool ask_request_compute_keys(const struct egress_question *request, struct reju
 		return false;
 	sha256_hash_bytes(bytes.data, bytes.len, ret_keys->call);
 	return true;
+}
+
+bool ask_request_shows_scope(const struct egress_question *request)
+{
+	return shown_is_whole(request->asked.method) && shown_is_whole(request->asked.path);
 }
 
 bool ask_request_may_share_question(const struct egress_question *request)
@@ -120,15 +125,6 @@ static json_t *request_make_members(const struct control_question *asked)
 			 (int)asked->asks_for_websocket, "body_bytes", (json_int_t)asked->body_bytes);
 }
 
-/* Adds a line with text of the program, which is shown as printable ASCII within quotation marks. */
-static void request_add_shown(json_t *lines, const char *name, const char *text)
-{
-	char shown[SHOW_BYTES_MAX];
-
-	show_text(shown, text, strlen(text));
-	(void)json_array_append_new(lines, json_sprintf("%s: %s", name, shown));
-}
-
 /* Adds what of the request no line can show: the body, and a secret that callgate would add. */
 static void request_add_body_lines(json_t *lines, const struct egress_question *request)
 {
@@ -153,10 +149,10 @@ static json_t *request_make_lines(const struct egress_question *request, const s
 	(void)json_array_append_new(lines, json_string(asked->asks_for_websocket ? "wants to: open a websocket"
 										 : "wants to: send an HTTP request"));
 	endpoint_add_host_lines(lines, asked->host, asked->port, net_proto_get_name(request->permission.rule->proto));
-	request_add_shown(lines, "method", asked->method);
-	request_add_shown(lines, "path", asked->path);
+	shown_add_text(lines, "method", asked->method);
+	shown_add_text(lines, "path", asked->path);
 	if (asked->query[0])
-		request_add_shown(lines, "query", asked->query);
+		shown_add_text(lines, "query", asked->query);
 	request_add_body_lines(lines, request);
 	(void)json_array_append_new(lines, json_sprintf("a rule for this would open: %s",
 							request_describe_opening(request)));

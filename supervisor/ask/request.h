@@ -24,6 +24,9 @@ bool ask_request_compute_keys(const struct egress_question *request, struct reju
  */
 bool ask_request_may_share_question(const struct egress_question *request);
 
+/* As details_show_scope(). */
+bool ask_request_shows_scope(const struct egress_question *request);
+
 /* The process that made the connection of the request. */
 struct asking_process ask_request_get_process(const struct sandbox *sandbox, const struct egress_question *request);
 

@@ -394,8 +394,8 @@ def has_line(name, make):
     def check(at, question):
         expected = make(at)
         lines = [line for line in question["shown"] if line.startswith(name + ": ")]
-        if len(show(expected)) > 420:
-            return None if len(lines) == 1 and "\\..." in lines[0] and len(lines[0]) < 520 else f"{lines}"
+        if len(show(expected)) > (2050 if name == "path" else 420):
+            return None if len(lines) == 1 and "\\..." in lines[0] and len(lines[0]) < 640 else f"{lines}"
         return None if lines == [f"{name}: {show(expected)}"] else f"{lines}, and not {show(expected)}"
     return check
 

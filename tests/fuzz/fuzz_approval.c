@@ -100,14 +100,11 @@ static void take_lines(struct approver *approver, const uint8_t *data, size_t si
 	}
 }
 
-static void check_shown(const uint8_t *data, size_t size)
+static void check_quoted(const char *out, size_t size)
 {
-	char out[SHOW_BYTES_MAX];
-	size_t len;
+	const size_t len = strnlen(out, size);
 
-	show_text(out, (const char *)data, size);
-	len = strnlen(out, sizeof(out));
-	promise(len >= 2 && len < sizeof(out) && out[0] == '"' && out[len - 1] == '"');
+	promise(len >= 2 && len < size && out[0] == '"' && out[len - 1] == '"');
 	for (size_t i = 0; i < len; i++)
 		promise(out[i] >= ' ' && out[i] <= '~');
 	for (size_t i = 1; i + 1 < len; i++)
@@ -117,6 +114,18 @@ static void check_shown(const uint8_t *data, size_t size)
 			i++;
 		else
 			promise(out[i] != '"');
+}
+
+static void check_shown(const uint8_t *data, size_t size)
+{
+	char out[SHOW_BYTES_MAX], whole[SHOW_LONG_BYTES_MAX];
+	size_t hidden;
+
+	show_text(out, (const char *)data, size);
+	check_quoted(out, sizeof(out));
+	hidden = show_long_text(whole, (const char *)data, size);
+	check_quoted(whole, sizeof(whole));
+	promise(hidden ? strcmp(out, whole) == 0 : strlen(whole) >= size + 2);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -120,7 +120,7 @@ for what in nothing end more fewer environment times directory; do
 		ended '.stdout == "6003 1\n"'
 		question '.[0].execute[1] | length == 6003 and endswith("xend")'
 		question '[.[0].shown[] | select(startswith("argument: "))] | length == 2 and
-			(.[1] | endswith("xend\""))'
+			(.[1] | test("xend\" \\(5583 of 6003 bytes are not shown; SHA-256 of all: "))'
 	else
 		ended '.stdout == "denied\n" and .calls.approved == 0'
 		question 'length == 2'
@@ -135,6 +135,35 @@ for command in (["bin/tool", "x" * 17000], ["bin/second"]):
     except OSError: print("denied")'
 ended '.stdout == "denied\ndenied\n" and .calls.approved == 0'
 [ ! -s "$T/asked" ] || fail "asked: $(cat "$T/asked")"
+
+# A variable is shown whole. Of one that is too long for that, the question says how much is not shown, and has the hash
+# of all; no answer then holds for longer than this exec, also when the approver gives one that is not offered.
+cat >"$T/w/hide.py" <<'END'
+import os, sys
+value = "-m1 " * int(sys.argv[1]) + "--require=./evil " + "-m2 " * int(sys.argv[1])
+os.execve("/usr/bin/id", ["id", "-u"], {"NODE_OPTIONS": value})
+END
+approver run
+asks "socket:$T/s" -- python3 hide.py 240
+ended '.exit_code == 0'
+question '.[0].answers | index("run")'
+question '.[0].shown | any(startswith("with variable: \"NODE_OPTIONS=-m1 ") and test(" --require=./evil ") and
+	endswith("-m2 \""))'
+approver once
+asks "socket:$T/s" -- python3 hide.py 1000
+ended '.exit_code == 0'
+question '.[0].answers == ["once", "no", "stop"]'
+sha256=$(python3 -c 'import hashlib
+value = "-m1 " * 1000 + "--require=./evil " + "-m2 " * 1000
+print(hashlib.sha256(("NODE_OPTIONS=" + value).encode()).hexdigest())')
+question '.[0].shown | any(startswith("with variable: \"NODE_OPTIONS=-m1 ") and endswith("-m2 \" " +
+	"(7610 of 8030 bytes are not shown; SHA-256 of all: '"$sha256"')"))'
+question '.[0].environment.deciding[0] | test("--require=./evil")'
+for answer in run remember; do
+	approver $answer
+	asks "socket:$T/s" --approvals "$T/approvals" -- python3 hide.py 1000
+	ended '.exit_code != 0 and .calls.approved == 0'
+done
 
 # A thread goes on exchanging an argument or a variable: what was asked is what runs, or the process is killed before.
 cat >"$T/w/flip.py" <<'END'

@@ -46,21 +46,45 @@ START_TEST(shortens)
 }
 END_TEST
 
+/* A text on which the answer depends is whole up to 2048 characters; of a longer one it is known how much is not. */
+START_TEST(shows_long_texts)
+{
+	char text[4096], shown[SHOW_LONG_BYTES_MAX];
+
+	memset(text, 'm', sizeof(text));
+	memcpy(text + 1000, "evil", 4);
+	ck_assert_uint_eq(show_long_text(shown, text, 2048), 0);
+	ck_assert_uint_eq(strlen(shown), 2050);
+	ck_assert_ptr_nonnull(strstr(shown, "mevilm"));
+	ck_assert_uint_eq(show_long_text(shown, text, 2049), 2049 - 420);
+	ck_assert_ptr_nonnull(strstr(shown, "m\\...1629 bytes...\\m"));
+	memset(text, '\n', sizeof(text)); /* each is "\u{a}" */
+	ck_assert_uint_eq(show_long_text(shown, text, 409), 0);
+	ck_assert_uint_gt(show_long_text(shown, text, 410), 0);
+	ck_assert_uint_eq(show_long_text(shown, text, 0), 0);
+	ck_assert_str_eq(shown, "\"\"");
+}
+END_TEST
+
 /* Any bytes: the buffer is never overrun (AddressSanitizer), and what is shown is printable ASCII. */
 START_TEST(shows_any_bytes)
 {
 	srandom(20);
 	for (unsigned i = 0; i < 1000; i++) {
-		size_t len = (size_t)(random() % 700);
-		char *bytes = malloc(len + 1), shown[SHOW_BYTES_MAX];
+		size_t len = (size_t)(random() % (i % 4 < 2 ? 700 : 3000));
+		char *bytes = malloc(len + 1), shown[SHOW_BYTES_MAX], whole[SHOW_LONG_BYTES_MAX];
 
 		ck_assert_ptr_nonnull(bytes);
 		for (size_t at = 0; at < len; at++)
 			bytes[at] = (char)(i % 2 ? random() : 0xf0 | (random() & 7));
 		show_text(shown, bytes, len);
-		free(bytes);
 		ck_assert_uint_lt(strlen(shown), SHOW_BYTES_MAX);
 		for (const char *at = shown; *at; at++)
+			ck_assert(*at >= ' ' && *at <= '~');
+		ck_assert_uint_lt(show_long_text(whole, bytes, len), len + 1);
+		free(bytes);
+		ck_assert_uint_lt(strlen(whole), SHOW_LONG_BYTES_MAX);
+		for (const char *at = whole; *at; at++)
 			ck_assert(*at >= ' ' && *at <= '~');
 	}
 }
@@ -73,6 +97,7 @@ int main(void)
 
 	tcase_add_test(all, escapes);
 	tcase_add_test(all, shortens);
+	tcase_add_test(all, shows_long_texts);
 	tcase_add_test(all, shows_any_bytes);
 	suite_add_tcase(suite, all);
 	return unit_run(suite);
