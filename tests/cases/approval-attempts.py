@@ -797,6 +797,13 @@ def together(count, target):
     return threads
 
 
+def await_bytes(fd, count):
+    """Reads so many bytes of what threads and processes write when they are about to ask, or were refused."""
+    end = time.monotonic() + 20
+    while count > 0 and select.select([fd], [], [], max(0, end - time.monotonic()))[0]:
+        count -= len(os.read(fd, count))
+
+
 def opened(name, results):
     fd = libc.open(text_buffer(name), os.O_RDONLY)
     results.append(fd >= 0)
@@ -807,7 +814,9 @@ def opened(name, results):
 @attempt("twenty threads ask the same: one question", ("r", "a", "hold once"), most=1)
 def _(at):
     results = []
-    threads = together(20, lambda n: opened(at.name("a"), results))
+    begun, begin = os.pipe()
+    threads = together(20, lambda n: (os.write(begin, b"x"), opened(at.name("a"), results)))
+    await_bytes(begun, 20)
     time.sleep(0.2)
     os.write(done_fd, b"x")
     for thread in threads:
@@ -818,11 +827,14 @@ def _(at):
 @attempt("twenty processes ask the same: one question", ("r", "a", "hold once"), most=1)
 def _(at):
     children = []
+    begun, begin = os.pipe()
     for _ in range(20):
         pid = os.fork()
         if pid == 0:
+            os.write(begin, b"x")
             os._exit(libc.open(text_buffer(at.name("a")), os.O_RDONLY) < 0)
         children.append(pid)
+    await_bytes(begun, 20)
     time.sleep(0.2)
     os.write(done_fd, b"x")
     codes = [os.waitpid(pid, 0)[1] for pid in children]
@@ -849,19 +861,25 @@ def _(at):
 @attempt("60 questions, one after the other", ("r", None, "no"), most=10)
 def _(at):
     results = []
+    end = time.monotonic() + 0.9  # there may be ten more in the next second
     for n in range(60):
-        opened(at.name(f"many-{n}"), results)
+        if time.monotonic() < end:
+            opened(at.name(f"many-{n}"), results)
     return None if not any(results) else f"{results}"
 
 
 @attempt("a bomb of 63 processes that all ask", ("r", None, "hold no"), most=5)
 def _(at):
     first = os.getpid()
+    refused, refuse = os.pipe()
     for n in range(6):
         os.fork()
-    libc.open(text_buffer(at.name(f"many-{os.getpid()}")), os.O_RDONLY) if os.getpid() != first else time.sleep(0.3)
     if os.getpid() == first:
+        await_bytes(refused, 63 - 5)
         os.write(done_fd, b"x")
+    else:
+        libc.open(text_buffer(at.name(f"many-{os.getpid()}")), os.O_RDONLY)
+        os.write(refuse, b"x")
     try:
         while True:
             os.wait()
@@ -878,15 +896,18 @@ def _(at):
     actions = [(os.POSIX_SPAWN_DUP2, null, 1), (os.POSIX_SPAWN_DUP2, null, 2)]
     children = [os.posix_spawn("/usr/bin/cat", ["cat", at.name("a"), str(n)], {}, file_actions=actions)
                 for n in range(12)]
-    time.sleep(0.3)
+    codes = [os.wait()[1] for _ in range(12 - 5)]  # those that are not asked about
     os.write(done_fd, b"x")
-    codes = [os.waitpid(pid, 0)[1] for pid in children]
-    return None if 0 not in codes else f"{codes}"
+    codes += [os.wait()[1] for _ in range(5)]
+    return None if 0 not in codes and len(children) == len(codes) else f"{codes}"
 
 
 @attempt("askers that are killed at once", ("r", None, "hold once"), most=10)
 def _(at):
+    end = time.monotonic() + 0.9  # there may be ten more in the next second
     for n in range(30):
+        if time.monotonic() > end:
+            break
         pid = os.fork()
         if pid == 0:
             libc.open(text_buffer(at.name(f"many-{n}")), os.O_RDONLY)
