@@ -188,6 +188,17 @@ static json_t *details_make_environment(const struct exec_environment *environme
 			 environment->sha256);
 }
 
+void details_add_execution(json_t *object, const struct call *asked)
+{
+	const struct exec_asked *executed = details_get_executed(asked);
+
+	if (!executed)
+		return;
+	(void)json_object_set_new(object, "execute", process_make_command(executed->argv, executed->argv_len));
+	(void)json_object_set_new(object, "cwd", executed->cwd[0] ? report_make_text_json(executed->cwd) : json_null());
+	(void)json_object_set_new(object, "environment", details_make_environment(&executed->environment));
+}
+
 /* The words that may be answered: "once", "no" … */
 static json_t *details_make_answers(const struct details_options *options)
 {
@@ -222,16 +233,10 @@ void details_add(json_t *object, const struct details_options *options, const st
 		 const struct call *asked)
 {
 	const struct asking_process process = details_get_process(denied);
-	const struct exec_asked *executed = details_get_executed(asked);
 
 	details_add_policy(object, options);
 	process_add_members(object, &process);
-	if (executed) {
-		(void)json_object_set_new(object, "execute", process_make_command(executed->argv, executed->argv_len));
-		(void)json_object_set_new(object, "cwd",
-					  executed->cwd[0] ? report_make_text_json(executed->cwd) : json_null());
-		(void)json_object_set_new(object, "environment", details_make_environment(&executed->environment));
-	}
+	details_add_execution(object, asked);
 	(void)json_object_set_new(object, "rule_to_add", details_make_rule(denied, asked));
 	(void)json_object_set_new(object, "rule_would_open", json_string(details_describe_opening(denied, asked)));
 	(void)json_object_set_new(object, "shown", details_make_lines(denied, asked, &process));

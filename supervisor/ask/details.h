@@ -24,6 +24,9 @@ struct details_options {
 void details_add(json_t *object, const struct details_options *options, const struct call *denied,
 		 const struct call *asked);
 
+/* Adds what an exec was asked to run: arguments, directory and environment. Nothing for other calls. */
+void details_add_execution(json_t *object, const struct call *asked);
+
 /*
  * Whether the lines for people show all of what an answer for the run would hold for: the paths, and the variables that
  * may change which code an exec runs. Where they do not, no such answer is offered.

@@ -7,6 +7,7 @@
 
 #include "audit/clock.h"
 #include "base/cleanup.h"
+#include "supervisor/ask/details.h"
 #include "supervisor/ask/endpoint.h"
 #include "supervisor/report.h"
 
@@ -86,6 +87,7 @@ char *question_make_text(const struct question_origin *origin, const struct call
 	json_t *object = question_make_object(origin, denied, asked);
 	char *text;
 
+	details_add_execution(object, asked);
 	(void)json_object_set_new(object, "how_to_answer", question_make_how_to_answer(origin->number));
 	text = object ? json_dumps(object, JSON_INDENT(2)) : NULL;
 	json_decref(object);

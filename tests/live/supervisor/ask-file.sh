@@ -307,6 +307,16 @@ asked 1
 question '.reason == "denied_by_rule" and .errno == "EACCES" and .path == "x.rule" and (.rule | test("rule"))'
 answer 1 allow
 ended '.stdout == "ruled\n" and [.denials[] | .on_deny] == [null]'
+# of an execution: all arguments, the directory, and the variables that change what runs
+jq '.exec.deny = [{"path": "/usr/bin/id", "on_deny": "ask-file"}]' "$T/p.json" >"$T/exec.json"
+mv "$T/exec.json" "$T/p.json"
+starts -- sh -c 'GIT_SSH=./x A=1 id -u >/dev/null && echo ran'
+asked 1
+question '.right == "x" and .execute == ["id", "-u"] and .cwd == "'"$T/w"'" and
+	(.environment.deciding | index("GIT_SSH=./x") and index("PATH=/usr/bin:/bin") and (index("A=1") | not)) and
+	.environment.count > 2 and (.environment.sha256 | length == 64)'
+answer 1 allow
+ended '.stdout == "ran\n" and .calls.approved == 1'
 policy ask-file
 
 # ---- many at once: all others go on; too many are denied ----
