@@ -22,8 +22,11 @@
 /* The characters that end a word that is not quoted. */
 #define COMMAND_UNQUOTED_WORD_ENDS BLANK_CHARACTERS ";|&()<>`=,"
 
-/* The characters that end a word of a command inside quotes. Variables have been expanded before. */
-#define QUOTED_WORD_ENDS COMMAND_UNQUOTED_WORD_ENDS "{}\"'$\\"
+/*
+ * The characters that end a word of a command inside quotes, or a directory of "PATH=/a:/b". Variables have been
+ * expanded before.
+ */
+#define QUOTED_WORD_ENDS COMMAND_UNQUOTED_WORD_ENDS ":{}\"'$\\"
 
 /* maximum number of "#!" lines that are followed, from script to script; the kernel follows five */
 #define SCRIPT_INTERPRETER_CHAIN_LEN_MAX 4

@@ -1,6 +1,8 @@
 #include "supervisor/ask/details.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -14,6 +16,7 @@
 #include "view/tree.h"
 
 #define ARGUMENTS_OF_LINE_BYTES_MAX 256u /* arguments of an exec that people are shown in one line */
+#define RULE_LINE_BYTES_MAX 512u         /* of a rule that people are shown; a longer one repeats long paths */
 #define ARGUMENT_LINES_MAX 32u           /* otherwise each has a line, as far as there are no more */
 
 /* ---- the rule ---- */
@@ -24,7 +27,9 @@ static bool details_names_directory(const struct call *asked)
 	_cleanup_close_ int fd = view_open_place(&asked->resolved_place[0], O_PATH | O_NOFOLLOW | O_CLOEXEC, 0);
 	struct stat st;
 
-	return fd >= 0 && fstat(fd, &st) == 0 && S_ISDIR(st.st_mode);
+	if (fd < 0)
+		return fd != -ENOENT; /* what cannot be looked at may be a directory, of which a rule opens more */
+	return fstat(fd, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
 /* The list of filesystem that would have to name the path. */
@@ -136,6 +141,16 @@ static void details_add_exec_lines(json_t *lines, const struct call *asked)
 		details_add_line(lines, "note", "the program can change that file, also after an answer");
 }
 
+void details_add_rule_line(json_t *lines, json_t *rule)
+{
+	char *text = json_is_object(rule) ? json_dumps(rule, JSON_ENSURE_ASCII) : NULL;
+
+	if (text && strlen(text) <= RULE_LINE_BYTES_MAX)
+		details_add_line(lines, "rule for this", text);
+	free(text);
+	json_decref(rule);
+}
+
 /* What a call wants to do, as people are told. */
 static const char *details_describe_right(const struct call *asked)
 {
@@ -175,6 +190,7 @@ static json_t *details_make_lines(const struct call *denied, const struct call *
 	if (asked->net.host[0])
 		endpoint_add_lines(lines, asked);
 	details_add_line(lines, "call", asked->row->name);
+	details_add_rule_line(lines, details_make_rule(denied, asked));
 	details_add_line(lines, "a rule for this would open", details_describe_opening(denied, asked));
 	return lines;
 }

@@ -33,6 +33,9 @@ void details_add_execution(json_t *object, const struct call *asked);
  */
 bool details_show_scope(const struct call *asked);
 
+/* Adds the line that tells people which rule would permit what is asked about. rule: taken; null: there is no such. */
+void details_add_rule_line(json_t *lines, json_t *rule);
+
 /* Adds the members that a question about a request has, too: type, policy and the answers that are offered. */
 void details_add_policy(json_t *object, const struct details_options *options);
 

@@ -10,8 +10,8 @@
 #include "base/io.h"
 #include "supervisor/report.h"
 
-#define ANCESTOR_COUNT_MAX 16u  /* ancestors of the asking process that a question shows */
-#define ANCESTOR_BYTES_MAX 200u /* of the command line of a process above */
+#define ANCESTOR_COUNT_MAX 16u     /* ancestors of the asking process that a question has */
+#define ANCESTOR_LINE_COUNT_MAX 4u /* and those that people are shown, each in a line */
 
 /* A command line: arguments, each with a NUL behind it. */
 struct process_command {
@@ -61,15 +61,13 @@ json_t *process_make_command(const char *text, size_t len)
 	return list;
 }
 
-/* Shows a command line of at most `max` bytes in one line, with blanks between arguments. */
-static void process_show_command(char out[SHOW_BYTES_MAX], const struct process_command *command, size_t max)
+/* Shows a command line in one line, with blanks between arguments. */
+static void process_show_command(char out[SHOW_BYTES_MAX], const struct process_command *command)
 {
 	struct process_command joined = *command;
 
 	if (joined.len > 0 && joined.text[joined.len - 1] == '\0')
 		joined.len--;
-	if (joined.len > max)
-		joined.len = max;
 	for (size_t i = 0; i < joined.len; i++)
 		joined.text[i] = joined.text[i] == '\0' ? ' ' : joined.text[i];
 	show_text(out, joined.text, joined.len);
@@ -86,7 +84,7 @@ static json_t *process_make_ancestors(struct task_table *tree, pid_t first_pid)
 		char shown[SHOW_BYTES_MAX];
 
 		process_find_command(tree, pid, &command);
-		process_show_command(shown, &command, ANCESTOR_BYTES_MAX);
+		process_show_command(shown, &command);
 		(void)json_array_append_new(list, json_pack("{s:i, s:s, s:b}", "pid", (int)pid, "shown", shown,
 							    "recorded", command.is_recorded));
 		pid = (pid_t)task_table_read_status_number(pid, "PPid", 10);
@@ -122,6 +120,28 @@ void process_add_members(json_t *object, const struct asking_process *process)
 	(void)json_object_set_new(object, "processes_above", process_make_ancestors(process->tree, process->ppid));
 }
 
+/* Adds a line for each of the nearest processes above, and how many others there are. */
+static void process_add_ancestor_lines(json_t *lines, const struct asking_process *process)
+{
+	json_t *above = process_make_ancestors(process->tree, process->ppid);
+	const size_t count = json_array_size(above);
+
+	for (size_t i = 0; i < count && i < ANCESTOR_LINE_COUNT_MAX; i++) {
+		const json_t *one = json_array_get(above, i);
+
+		(void)json_array_append_new(lines, json_sprintf("%s: %s",
+								json_is_true(json_object_get(one, "recorded"))
+									? "started by"
+									: "by what calls itself",
+								json_string_value(json_object_get(one, "shown"))));
+	}
+	if (count > ANCESTOR_LINE_COUNT_MAX)
+		(void)json_array_append_new(lines, json_sprintf("processes above that are not shown: %zu%s",
+								count - ANCESTOR_LINE_COUNT_MAX,
+								count == ANCESTOR_COUNT_MAX ? " or more" : ""));
+	json_decref(above);
+}
+
 void process_add_lines(json_t *lines, const struct asking_process *process)
 {
 	struct process_command command;
@@ -130,9 +150,10 @@ void process_add_lines(json_t *lines, const struct asking_process *process)
 	show_text(shown, process->exe, strlen(process->exe));
 	(void)json_array_append_new(lines, json_sprintf("program: %s", shown));
 	process_find_own_command(process, &command);
-	if (process->may_be_another && !command.len)
-		return;
-	process_show_command(shown, &command, command.len);
-	(void)json_array_append_new(
-		lines, json_sprintf("%s: %s", command.is_recorded ? "started as" : "which calls itself", shown));
+	process_show_command(shown, &command);
+	if (!process->may_be_another || command.len)
+		(void)json_array_append_new(
+			lines,
+			json_sprintf("%s: %s", command.is_recorded ? "started as" : "which calls itself", shown));
+	process_add_ancestor_lines(lines, process);
 }

@@ -154,6 +154,7 @@ static json_t *request_make_lines(const struct egress_question *request, const s
 	if (asked->query[0])
 		shown_add_text(lines, "query", asked->query);
 	request_add_body_lines(lines, request);
+	details_add_rule_line(lines, request_make_rule(request));
 	(void)json_array_append_new(lines, json_sprintf("a rule for this would open: %s",
 							request_describe_opening(request)));
 	return lines;

@@ -49,8 +49,11 @@ END
 
 tty '
 expect("callgate: question 1")
+expect("started by: \"")
 expect("wants to: read")
 expect("path: \"'"$H"'/a\"")
+expect("rule for this: {\"filesystem\": {\"read\": [\"'"$H"'/a\"]}}")
+expect("would open: every way to read it")
 expect("answer \"1 once\", \"1 run\", \"1 no\", \"1 stop\": ")
 type("once\n")
 expect("none of these answers")

@@ -209,7 +209,8 @@ START_TEST(test_commands)
 					  "%/'w'/tool",       "%/\"w\"/tool",     "%/w\\/tool",
 					  "%/\\w/tool",       "cat '%/w/it s'",   "%/w/t*",
 					  "cat %/?/tool",     "~/w/tool",         "%/bin/script",
-					  "%/bin/env",        "script",           "env <x"};
+					  "%/bin/env",        "script",           "env <x",
+					  "env PATH=%/w:/bin x"};
 	struct cli_path_cache real = {0};
 	struct policy *policy;
 	struct writable_places places;
