@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "approval/show.h"
 #include "base/buf.h"
@@ -73,13 +72,13 @@ static void process_show_command(char out[SHOW_BYTES_MAX], const struct process_
 	show_text(out, joined.text, joined.len);
 }
 
-/* The processes above, up to callgate, the nearest first. */
+/* The processes above, up to callgate's own, which the view hides; the nearest first. */
 static json_t *process_make_ancestors(struct task_table *tree, pid_t first_pid)
 {
 	json_t *list = json_array();
 	pid_t pid = first_pid;
 
-	for (unsigned i = 0; i < ANCESTOR_COUNT_MAX && pid > 1 && pid != getpid(); i++) {
+	for (unsigned i = 0; i < ANCESTOR_COUNT_MAX && pid > 1 && task_table_pid_is_in_run(tree, pid); i++) {
 		struct process_command command;
 		char shown[SHOW_BYTES_MAX];
 

@@ -37,7 +37,8 @@ gets "for the run" "text b" cat "$H/b"
 gets "of another program" "text b" tail "$H/b"
 session stop "$id"
 wait "$approver" # the session's end of the socket is closed with it
-question 'length == 3 and all(.[]; .shown[0] == "program: \"/usr/bin/cat\"")'
+question 'length == 3 and all(.[]; .shown[0] == "program: \"/usr/bin/cat\"" and
+	all(.processes_above[]; .recorded))'
 record '.answer == "no" and .answered_how == "socket" and .program == 2'
 record '.answer == "run" and .program == 4'
 

@@ -200,16 +200,16 @@ START_TEST(test_commands)
 					   "cat '",
 					   "cat \\",
 					   "%/bin/plain"};
-	static const char *const bad[] = {"%/w/tool",         "%/./w/tool",       "cat %/w/dir/file",
-					  "tool <%/w/tool",   "tool|%/w/tool",    "A=%/w/tool tool",
-					  "sh -c '%/w/tool'", "tool; %/w/tool",   "`%/w/tool`",
-					  "$(%/w/tool)",      "tool %/w/out/key", "cat\t%/w/in",
-					  "tool -C %/w",      "tool %/w/none",    "$TOP/w/tool",
-					  "${TOP}/w/tool",    "\"$TOP\"/w/tool",  "sh -c '. $TOP/w/tool'",
-					  "%/'w'/tool",       "%/\"w\"/tool",     "%/w\\/tool",
-					  "%/\\w/tool",       "cat '%/w/it s'",   "%/w/t*",
-					  "cat %/?/tool",     "~/w/tool",         "%/bin/script",
-					  "%/bin/env",        "script",           "env <x",
+	static const char *const bad[] = {"%/w/tool",           "%/./w/tool",       "cat %/w/dir/file",
+					  "tool <%/w/tool",     "tool|%/w/tool",    "A=%/w/tool tool",
+					  "sh -c '%/w/tool'",   "tool; %/w/tool",   "`%/w/tool`",
+					  "$(%/w/tool)",        "tool %/w/out/key", "cat\t%/w/in",
+					  "tool -C %/w",        "tool %/w/none",    "$TOP/w/tool",
+					  "${TOP}/w/tool",      "\"$TOP\"/w/tool",  "sh -c '. $TOP/w/tool'",
+					  "%/'w'/tool",         "%/\"w\"/tool",     "%/w\\/tool",
+					  "%/\\w/tool",         "cat '%/w/it s'",   "%/w/t*",
+					  "cat %/?/tool",       "~/w/tool",         "%/bin/script",
+					  "%/bin/env",          "script",           "env <x",
 					  "env PATH=%/w:/bin x"};
 	struct cli_path_cache real = {0};
 	struct policy *policy;
