@@ -10,7 +10,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 
-#define TERMINAL_LINE_BYTES_MAX 255u /* a line of input; the rest of a longer one is another line */
+#define TERMINAL_LINE_BYTES_MAX 255u /* a line of input; a longer one, read in parts, is no answer */
 
 /* Closes the terminal. Open questions, and later ones at once, are answered with APPROVAL_GONE. */
 static void terminal_give_up(struct approver *approver)
@@ -76,7 +76,7 @@ static void terminal_show_next(struct approver *approver)
 		terminal_make_text(object, &text);
 	json_decref(object);
 	approver->shown = oldest;
-	approver->line.len = 0;
+	approver->is_within_line = false;
 	/* What was typed before the question was there is no answer to it. */
 	if (object && !text.failed && tcflush(approver->options.terminal_fd, TCIFLUSH) == 0)
 		r = terminal_write(approver, text.data, text.len);
@@ -142,9 +142,10 @@ static int terminal_handle_line(struct approver *approver, const char *line)
 
 static void terminal_read(struct approver *approver)
 {
-	char line[TERMINAL_LINE_BYTES_MAX + 1];
+	char line[TERMINAL_LINE_BYTES_MAX];
 	/* a line at most, as terminals give it; 0: end of input (Ctrl-D); EIO: callgate is in the background */
 	ssize_t got = read(approver->options.terminal_fd, line, TERMINAL_LINE_BYTES_MAX);
+	bool is_whole;
 
 	if (got < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
@@ -152,8 +153,9 @@ static void terminal_read(struct approver *approver)
 		terminal_give_up(approver);
 		return;
 	}
-	line[got] = '\0';
-	line[strcspn(line, "\r\n")] = '\0';
+	is_whole = !approver->is_within_line && line[got - 1] == '\n' && !memchr(line, '\0', (size_t)got);
+	approver->is_within_line = line[got - 1] != '\n';
+	line[is_whole ? got - 1 : 0] = '\0';
 	if (terminal_handle_line(approver, line) < 0)
 		terminal_give_up(approver);
 }

@@ -43,6 +43,7 @@ struct approver {
 	bool has_reported_stray_answer;
 	uint64_t last_order;             /* of the newest question */
 	struct approver_question *shown; /* on the terminal now; NULL: none */
+	bool is_within_line;             /* of the terminal's input the last line has not been read to its end */
 };
 
 /* ---- questions.c: the open questions, and what an answer does to them ---- */

@@ -17,6 +17,7 @@
 
 #define ARGUMENTS_OF_LINE_BYTES_MAX 256u /* arguments of an exec that people are shown in one line */
 #define RULE_LINE_BYTES_MAX 512u         /* of a rule that people are shown; a longer one repeats long paths */
+#define VALUES_LINE_BYTES_MAX 256u       /* of what a call would write; a longer text is shown as any other */
 #define ARGUMENT_LINES_MAX 32u           /* otherwise each has a line, as far as there are no more */
 
 /* ---- the rule ---- */
@@ -151,6 +152,24 @@ void details_add_rule_line(json_t *lines, json_t *rule)
 	json_decref(rule);
 }
 
+/* Adds what a call that writes would write besides a file's contents: a mode, the target of a link, a name … */
+static void details_add_written_values(json_t *lines, const struct call *asked, const json_t *args)
+{
+	json_t *values = json_copy((json_t *)(uintptr_t)args);
+	char *text;
+
+	(void)json_object_del(values, "flags");
+	text = json_object_size(values) > 0 && asked->decision.wanted_rights & POLICY_WRITE && !asked->net.host[0]
+		       ? json_dumps(values, JSON_ENSURE_ASCII)
+		       : NULL;
+	if (text && strlen(text) <= VALUES_LINE_BYTES_MAX)
+		details_add_line(lines, "with", text);
+	else if (text)
+		shown_add_text(lines, "with", text);
+	free(text);
+	json_decref(values);
+}
+
 /* What a call wants to do, as people are told. */
 static const char *details_describe_right(const struct call *asked)
 {
@@ -176,7 +195,7 @@ bool details_show_scope(const struct call *asked)
 }
 
 /* The lines by which people decide: printable ASCII, the program's text always within quotation marks. */
-static json_t *details_make_lines(const struct call *denied, const struct call *asked,
+static json_t *details_make_lines(const struct call *denied, const struct call *asked, const json_t *args,
 				  const struct asking_process *process)
 {
 	json_t *lines = json_array();
@@ -187,6 +206,7 @@ static json_t *details_make_lines(const struct call *denied, const struct call *
 		if (asked->resolved_place[i].mount)
 			shown_add_text(lines, "path", asked->resolved_place[i].virt);
 	details_add_exec_lines(lines, asked);
+	details_add_written_values(lines, asked, args);
 	if (asked->net.host[0])
 		endpoint_add_lines(lines, asked);
 	details_add_line(lines, "call", asked->row->name);
@@ -255,5 +275,6 @@ void details_add(json_t *object, const struct details_options *options, const st
 	details_add_execution(object, asked);
 	(void)json_object_set_new(object, "rule_to_add", details_make_rule(denied, asked));
 	(void)json_object_set_new(object, "rule_would_open", json_string(details_describe_opening(denied, asked)));
-	(void)json_object_set_new(object, "shown", details_make_lines(denied, asked, &process));
+	(void)json_object_set_new(object, "shown",
+				  details_make_lines(denied, asked, json_object_get(object, "args"), &process));
 }

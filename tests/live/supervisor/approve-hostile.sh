@@ -128,6 +128,17 @@ question '[.[].shown[] | select(startswith("path: "))] |
 	(.[1] == "path: \"'"$H"'/\\u{202e}gpj.exe\"") and (.[2] == "path: \"'"$H"'/p\\u{430}ypal\"") and
 	(.[-1] == "path: \"'"$H"'/\\xff\\xfe\"")'
 
+# ---- what a call would write besides contents is shown, with the end of a long text ----
+approver no
+asks "socket:$T/s" -- python3 -c 'import os
+for call, *a in (os.symlink, "/etc/\u202eshadow", "'"$H"'/l"), (os.symlink, "x" * 900 + "/end", "'"$H"'/l"), \
+        (os.chmod, "'"$H"'/a", 0o777):
+    try: call(*a)
+    except OSError: pass'
+ended '.status == "ok"'
+question 'length == 3 and (.[0].shown | index("with: {\"target\": \"/etc/\\u202Eshadow\"}")) and
+	(.[1].shown | any(test("^with: .*x/end"))) and (.[2].shown | index("with: {\"mode\": \"0777\"}"))'
+
 # ---- a program that rewrites its command line, and children of it: the one that exec got is shown ----
 cat >"$T/w/rewrite.py" <<END
 import ctypes, os, sys
