@@ -107,6 +107,8 @@ keeper/terminal.sh
 limits/*.sh
 supervisor/after-read.sh
 supervisor/affinity.sh
+supervisor/approve.sh
+supervisor/approve-network.sh
 supervisor/ask-file.sh
 syscalls/async.sh
 syscalls/diff-*.sh
@@ -132,15 +134,16 @@ for name in $names; do
 	workloads/git.sh | workloads/python-data.sh | workloads/shell.sh | workloads/sqlite.sh) chosen+=("$name") ;;
 	# The list of refusals of one has callgate's errnos. What the others show depends on whose process it is, or on
 	# what is read and written, and not on layers or on another filter.
-	attacks/host-names.sh | cli/audit-read.sh | cli/learn.sh | limits/disk-copy.sh | syscalls/diff-deviate.sh | \
-		syscalls/rename-trees.sh | workloads/debuggers.sh)
+	attacks/host-names.sh | cli/audit-read.sh | cli/learn.sh | limits/disk-copy.sh | supervisor/approve.sh | \
+		syscalls/diff-deviate.sh | syscalls/rename-trees.sh | workloads/debuggers.sh)
 		[ -n "${OUTER_FILTER:-}" ] || chosen+=("$name")
 		;;
 	# What shows most where least is there: the other surrounding is between that and root's.
 	agents/contexts.sh | cli/bad-input.sh | cli/examples.sh | cli/inspect.sh | egress/git.sh | \
 		egress/loopback.sh | egress/secrets.sh | keeper/*.sh | limits/cpu.sh | supervisor/affinity.sh | \
-		supervisor/after-read.sh | supervisor/ask-file.sh | syscalls/exec-again.sh | \
-		syscalls/interrupted.sh | threats/33-flood.sh | threats/34-38-network.sh | threats/39-datagrams.sh)
+		supervisor/after-read.sh | supervisor/approve-network.sh | supervisor/ask-file.sh | \
+		syscalls/exec-again.sh | syscalls/interrupted.sh | threats/33-flood.sh | threats/34-38-network.sh | \
+		threats/39-datagrams.sh)
 		[ -z "${OUTER_FILTER:-}" ] || chosen+=("$name")
 		;;
 	limits/bombs.sh | limits/crowd-200.sh | limits/weight.sh | workloads/build.sh | workloads/python-venv.sh) ;;
