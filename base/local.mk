@@ -5,6 +5,8 @@ libcallgate_base_a_SOURCES += \
 	base/buf.h \
 	base/cleanup-json.h \
 	base/cleanup.h \
+	base/content.c \
+	base/content.h \
 	base/elf-machine.h \
 	base/ending.h \
 	base/fdinfo.c \

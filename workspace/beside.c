@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/content.h"
 #include "base/io.h"
-#include "workspace/content.h"
 #include "workspace/place.h"
 
 /* What is written, and where. */

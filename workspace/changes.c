@@ -11,8 +11,8 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/content.h"
 #include "base/path.h"
-#include "workspace/content.h"
 #include "workspace/renames.h"
 
 /* A directory that is yet to be compared. */

@@ -12,11 +12,11 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/content.h"
 #include "base/io.h"
 #include "base/path.h"
 #include "view/copy/copy.h"
 #include "view/copy/fill.h"
-#include "workspace/content.h"
 #include "workspace/copies.h"
 #include "workspace/dirs.h"
 #include "workspace/layer.h"

@@ -10,8 +10,6 @@ libcallgate_workspace_a_SOURCES += \
 	workspace/checkpoint.h \
 	workspace/conflict.c \
 	workspace/conflict.h \
-	workspace/content.c \
-	workspace/content.h \
 	workspace/copies.c \
 	workspace/copies.h \
 	workspace/dirs.c \

@@ -14,13 +14,13 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/content.h"
 #include "base/io.h"
 #include "base/path.h"
 #include "base/times.h"
 #include "view/copy/fill.h"
 #include "view/copy/leftover.h"
 #include "workspace/checkpoint.h"
-#include "workspace/content.h"
 #include "workspace/dirs.h"
 #include "workspace/copies.h"
 #include "workspace/place.h"

@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/content.h"
 #include "base/io.h"
-#include "workspace/content.h"
 
 #define HUNKS_TEXT_BYTES_MAX (6ull * HUNKS_FILE_BYTES_MAX) /* most bytes that are taken of diff(1) */
 #define HUNKS_MEMORY_BYTES_MAX (1ull << 30)                /* address space of diff(1) */

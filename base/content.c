@@ -1,4 +1,4 @@
-#include "workspace/content.h"
+#include "base/content.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* Compares the contents of regular files that a hostile program may have written, in small buffers. */
-#ifndef CALLGATE_WORKSPACE_CONTENT_H
-#define CALLGATE_WORKSPACE_CONTENT_H
+#ifndef CALLGATE_BASE_CONTENT_H
+#define CALLGATE_BASE_CONTENT_H
 
 #include <stdint.h>
 
