@@ -5,6 +5,8 @@ libcallgate_workspace_a_SOURCES += \
 	workspace/beside.h \
 	workspace/changes.c \
 	workspace/changes.h \
+	workspace/checkpoint-copy.c \
+	workspace/checkpoint-private.h \
 	workspace/checkpoint-size.c \
 	workspace/checkpoint.c \
 	workspace/checkpoint.h \
@@ -16,6 +18,8 @@ libcallgate_workspace_a_SOURCES += \
 	workspace/dirs.h \
 	workspace/executed.c \
 	workspace/executed.h \
+	workspace/fold-layer.c \
+	workspace/fold-private.h \
 	workspace/fold.c \
 	workspace/fold.h \
 	workspace/journal.c \
@@ -34,6 +38,8 @@ libcallgate_workspace_a_SOURCES += \
 	workspace/records.h \
 	workspace/renames.c \
 	workspace/renames.h \
+	workspace/restore-compare.c \
+	workspace/restore-private.h \
 	workspace/restore.c \
 	workspace/store.c \
 	workspace/store.h
