@@ -2,8 +2,9 @@
 """What a workspace (callgate run --cow) costs: starting on a large tree, copying up, ws diff and ws apply.
 
 Everything is on one file system and in turn, round after round; the least and the median of the rounds are printed.
-Copying up is what opening files for appending takes with --cow more than without, and natively on a mount of
-fuse-overlayfs more than on the directory; cp(1) copies the same files.
+Copying up is what opening files for appending takes with --cow more than without, and natively on a mount of overlayfs
+(as root) or fuse-overlayfs more than on the directory; cp(1) copies the same files, and once also writes each to the
+disk, as overlayfs does.
 """
 
 import argparse
@@ -16,7 +17,8 @@ import sys
 import tempfile
 import time
 
-TOUCH = 'cd "$0" && for file in *; do : >>"$file"; done'
+MOUNTS = {"overlay": ["mount", "-t", "overlay", "overlay"], "fuse": ["fuse-overlayfs"]}
+TOUCH = 'cd "$0" && for file in *; do echo >>"$file"; done'
 
 
 class Bench:
@@ -79,25 +81,38 @@ def start(bench, rounds, files):
     shutil.rmtree(tree)
 
 
+def copy_up_natively(bench, name, tree, native, how):
+    """The same on a mount, if there can be one."""
+    dirs = [os.path.join(bench.top, each) for each in ("upper", "work", "mount")]
+    for each in dirs:
+        os.mkdir(each)
+    options = f"lowerdir={tree},upperdir={dirs[0]},workdir={dirs[1]}"
+    try:
+        mounted = subprocess.run([*MOUNTS[how], "-o", options, dirs[2]], capture_output=True).returncode == 0
+    except FileNotFoundError:
+        mounted = False
+    if mounted:
+        bench.timed(f"{name} {how}", *native, dirs[2])
+        subprocess.run(["umount", dirs[2]], check=True)
+    for each in dirs:
+        shutil.rmtree(each)
+
+
 def copy_one(bench, name, tree, native):
     """Opens all files of a tree for appending, by what is compared."""
-    for how in ("native", "callgate", "cow", "fuse", "cp", "cp --reflink=auto"):
+    for how in ("native", "callgate", "cow", "overlay", "fuse", "cp", "cp, fsync", "cp --reflink=auto"):
         if how == "native":
             bench.timed(f"{name} {how}", *native, tree)
         elif how == "callgate":
             bench.callgate_run(f"{name} {how}", tree, [*native, "."])
         elif how == "cow":
             bench.ws("discard", bench.cow(f"{name} {how}", tree, [*native, "."]))
-        elif how == "fuse" and shutil.which("fuse-overlayfs") and os.path.exists("/dev/fuse"):
-            dirs = [os.path.join(bench.top, each) for each in ("upper", "work", "mount")]
-            for each in dirs:
-                os.mkdir(each)
-            subprocess.run(["fuse-overlayfs", "-o", f"lowerdir={tree},upperdir={dirs[0]},workdir={dirs[1]}", dirs[2]],
-                           check=True)
-            bench.timed(f"{name} {how}", *native, dirs[2])
-            subprocess.run(["umount", dirs[2]], check=True)
-            for each in dirs:
-                shutil.rmtree(each)
+        elif how in MOUNTS:
+            copy_up_natively(bench, name, tree, native, how)
+        elif how == "cp, fsync":
+            copy = os.path.join(bench.top, "copy")
+            bench.timed(f"{name} {how}", "/bin/sh", "-c", 'cp -a "$0" "$1" && sync "$1"/*', tree, copy)
+            shutil.rmtree(copy)
         elif how.startswith("cp"):
             copy = os.path.join(bench.top, "copy")
             bench.timed(f"{name} {how}", *how.split(), "-a", tree, copy)
@@ -111,7 +126,8 @@ def copying(bench, rounds, count, size):
     for _ in range(rounds):
         copy_one(bench, name, tree, ["/bin/sh", "-c", TOUCH])
     print(f"{count} files of {size} bytes, a file:")
-    for how, less in ("cow", "callgate"), ("fuse", "native"), ("cp", None), ("cp --reflink=auto", None):
+    for how, less in (("cow", "callgate"), ("overlay", "native"), ("fuse", "native"), ("cp", None),
+                      ("cp, fsync", None), ("cp --reflink=auto", None)):
         if f"{name} {how}" in bench.samples:
             took = bench.print(f"{name} {how}", f"  {how}", count, less and f"{name} {less}")
             print(f"    {count * size / took / 1e6:.0f} MB/s")
