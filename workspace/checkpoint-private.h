@@ -16,7 +16,7 @@ struct copier {
 	int previous_fd;           /* the copy of the latest checkpoint; -1: there is none */
 	struct known_files before; /* of which files previous_fd has copies */
 	struct known_files after;  /* of which files to_fd has copies */
-	struct copies copies;        /* paths in to_fd of files with several names */
+	struct copies copies;      /* paths in to_fd of files with several names */
 	struct dir_list dirs;      /* the directories that were found */
 	uint64_t max_bytes;        /* most that the copy may take */
 	/* of a layer by copying: the directory of the entries that were copied last, -1: none */

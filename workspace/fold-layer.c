@@ -101,7 +101,7 @@ int fold_put_whiteout(struct fold *fold, const char *path)
 /* ---- files without content ---- */
 
 struct fill_file *fold_find_placeholder(const struct fold *fold, int copy_dir_fd, const char *name,
-					       const struct stat *st)
+					const struct stat *st)
 {
 	return fold->fills ? fills_find(fold->fills, copy_dir_fd, name, st) : NULL;
 }

@@ -15,21 +15,21 @@
 
 struct fold {
 	int copy_fd, base_fd;
-	int new_fd; /* the layer; -1: it is only looked whether it would have anything */
+	int new_fd;                       /* the layer; -1: it is only looked whether it would have anything */
 	const struct fold_target *target; /* NULL: the layer is made of links */
 	bool is_changed;
 	struct workspace_records records;
 	struct fills *fills;        /* files of the copy without content; owned; NULL: all have theirs */
 	struct copies lost;         /* paths that files were copied from that cannot be filled, by inode of the copy */
 	struct name_list lost_path; /* of what the layer cannot have because of them */
-	struct name_list pending;  /* directories of the copy that are yet to be read */
-	struct name_list made;     /* directories of the layer, those above first */
-	char last_made[PATH_MAX];  /* the directory that was needed last */
-	struct timespec begun;     /* when the copy was */
-	struct copies copies;      /* paths in the layer of what could not be linked, by inode of the copy */
-	bool keeps_copy;           /* for what the layer cannot have */
-	struct name_list closed;   /* directories that the program has closed, for which its user lacks rights */
-	mode_t *closed_mode;       /* their modes */
+	struct name_list pending;   /* directories of the copy that are yet to be read */
+	struct name_list made;      /* directories of the layer, those above first */
+	char last_made[PATH_MAX];   /* the directory that was needed last */
+	struct timespec begun;      /* when the copy was */
+	struct copies copies;       /* paths in the layer of what could not be linked, by inode of the copy */
+	bool keeps_copy;            /* for what the layer cannot have */
+	struct name_list closed;    /* directories that the program has closed, for which its user lacks rights */
+	mode_t *closed_mode;        /* their modes */
 	size_t closed_room;
 };
 
@@ -44,7 +44,7 @@ int fold_put_whiteout(struct fold *fold, const char *path);
 
 /* Whether a file of the copy has not its content. */
 struct fill_file *fold_find_placeholder(const struct fold *fold, int copy_dir_fd, const char *name,
-					       const struct stat *st);
+					const struct stat *st);
 
 /*
  * Gives a file that is to be in the layer its content. 1: that is lost, or a crash of the machine has left it in doubt,

@@ -154,8 +154,7 @@ static bool restore_is_same_as_recorded(const struct restore *restore, const str
 	return restore_has_same_content(dirs, entry);
 }
 
-bool restore_is_same(const struct restore *restore, const struct restore_dirs *dirs,
-			    const struct restore_entry *entry)
+bool restore_is_same(const struct restore *restore, const struct restore_dirs *dirs, const struct restore_entry *entry)
 {
 	if (entry->is_of_base && !restore->layer->is_live_copy)
 		return !entry->is_now && dirs->shows_base_now;

@@ -22,7 +22,7 @@ struct restore {
 	struct known_files after; /* of which files of the layer then_fd has copies when it is restored */
 	/* paths in view_fd of what was restored: of the checkpoint, and of the directory */
 	struct copies copies, base_copies;
-	struct dir_list dirs;     /* the directories that are to be compared */
+	struct dir_list dirs;                   /* the directories that are to be compared */
 	char temporary[RESTORE_TEMPORARY_SIZE]; /* name of an entry that is being made */
 	struct checkpoint_work *work;
 };
@@ -38,12 +38,12 @@ struct restore_dirs {
 /* One name in each of the trees. */
 struct restore_entry {
 	const char *name, *path;
-	int source_fd;         /* what is to be there, open with O_PATH; -1: nothing */
-	bool is_of_base;       /* source_fd is of the directory, not of the checkpoint */
+	int source_fd;                         /* what is to be there, open with O_PATH; -1: nothing */
+	bool is_of_base;                       /* source_fd is of the directory, not of the checkpoint */
 	const struct workspace_record *record; /* of a workspace by copying: how it was copied; NULL: it was not */
 	bool is_kept;                          /* it is as it was copied, and was so then */
-	struct stat source;    /* of source_fd */
-	bool is_now, is_shown; /* the name is in the layer of now; the programs see it */
+	struct stat source;                    /* of source_fd */
+	bool is_now, is_shown;                 /* the name is in the layer of now; the programs see it */
 	struct stat now, shown;
 };
 
@@ -51,7 +51,6 @@ struct restore_entry {
 int restore_find(const struct restore *restore, const struct restore_dirs *dirs, struct restore_entry *entry);
 
 /* Whether a name that is to have something other than a directory has that. */
-bool restore_is_same(const struct restore *restore, const struct restore_dirs *dirs,
-			    const struct restore_entry *entry);
+bool restore_is_same(const struct restore *restore, const struct restore_dirs *dirs, const struct restore_entry *entry);
 
 #endif
