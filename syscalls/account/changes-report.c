@@ -3,9 +3,11 @@
 #include <search.h>
 
 #include "base/cleanup.h"
+#include "base/content.h"
 #include "base/io.h"
 #include "base/sha256.h"
 #include "syscalls/account/changes-private.h"
+#include "view/copy/copy.h"
 #include "view/copy/fill.h"
 
 _Static_assert(sizeof(((struct change *)0)->sha256) == SHA256_HEX_SIZE, "a hash must fit");
@@ -36,6 +38,16 @@ struct changes_report {
 	void *ctx;
 };
 
+/* Takes the bytes of a file that is to be read for the report. False: that would take too long. */
+static bool changes_may_read(struct changes_report *report, uint64_t bytes)
+{
+	if (bytes > CHANGES_HASHED_FILE_BYTES_MAX || bytes > report->hash_bytes ||
+	    io_read_clock_ns() > report->hash_end_ns)
+		return false;
+	report->hash_bytes -= bytes;
+	return true;
+}
+
 /* Hashes a regular file. The hash is "" if the file cannot be read, or hashing would exceed its limits. */
 static void changes_add_hash(const struct place *place, struct change *change, struct changes_report *report)
 {
@@ -56,12 +68,34 @@ static void changes_add_hash(const struct place *place, struct change *change, s
 			return;
 	}
 	bytes = (uint64_t)file.st_size;
-	if (bytes > CHANGES_HASHED_FILE_BYTES_MAX || bytes > report->hash_bytes ||
-	    io_read_clock_ns() > report->hash_end_ns)
+	if (!changes_may_read(report, bytes))
 		return;
-	report->hash_bytes -= bytes;
 	if (sha256_hash_fd(fd, change->sha256, &bytes) < 0)
 		change->sha256[0] = '\0';
+}
+
+/*
+ * Whether a file of an overlay differs from the one below only in time of change and numbers: the kernel has copied it
+ * when the program opened it for writing, and the program has written nothing. `before` is of the file below.
+ */
+static bool changes_was_only_copied(const struct touched_file *before, const struct place *place,
+				    const struct stat *now, struct changes_report *report)
+{
+	const struct view_layer *layer = place->mount->flags & MOUNT_OVERLAY ? place->mount->layer : NULL;
+	_cleanup_close_ int fd = -1, below = -1;
+	struct stat st;
+
+	if (!layer || before->state != TOUCHED_PRESENT || !S_ISREG(now->st_mode) || before->mode != now->st_mode ||
+	    before->size != (uint64_t)now->st_size || !changes_is_same_time(&before->mtime, &now->st_mtim))
+		return false;
+	below = io_open_keeping_atime(layer->lower_fd, place->path_below_mount_fd,
+				      O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY,
+				      IO_RESOLVE_BELOW | RESOLVE_NO_XDEV);
+	if (below < 0 || fstat(below, &st) < 0 || !changes_is_same_time(&before->ctime, &st.st_ctim) ||
+	    !changes_may_read(report, before->size))
+		return false;
+	fd = view_open_uncovered(place, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+	return fd >= 0 && copy_has_same_attributes(fd, below) && content_is_equal(fd, below, before->size) == 1;
 }
 
 /* Whether a touched path has changed. True: *ret_change says how. */
@@ -83,7 +117,8 @@ static bool changes_find_change_of_touched(const struct touched_file *entry, str
 		ret_change->size_bytes = S_ISREG(entry->mode) ? entry->size : 0;
 		return entry->state == TOUCHED_PRESENT;
 	}
-	if (entry->state != TOUCHED_ABSENT && !changes_is_modified(entry, &now))
+	if (entry->state != TOUCHED_ABSENT &&
+	    (!changes_is_modified(entry, &now) || changes_was_only_copied(entry, &place, &now, report)))
 		return false;
 	ret_change->kind = entry->state == TOUCHED_ABSENT ? CHANGE_ADDED : CHANGE_MODIFIED;
 	if (S_ISREG(now.st_mode)) {

@@ -119,6 +119,12 @@ bool copy_may_read_later(const struct stat *st);
 int copy_attributes(int from_fd, int to_fd, const char **ret_what);
 
 /*
+ * Whether what is open as fd has mode, owner and extended attributes of what is open as other_fd; labels of security
+ * modules do not count. No descriptor may be of O_PATH. False also when that cannot be told.
+ */
+bool copy_has_same_attributes(int fd, int other_fd);
+
+/*
  * Gives the directory of a layer the attributes of the one that it is of, and makes COPY_ROOT_NAME in layer_fd if it
  * has all of them then: what differs later was changed since. No descriptor may be of O_PATH. 0, also when it has not
  * all; -EOPNOTSUPP: some would be the overlay's own; or -errno: the caller copies what is necessary.

@@ -17,6 +17,7 @@
 
 #define COPY_BYTES_BETWEEN_CHECKS (UINT64_C(16) << 20) /* copied bytes after which the room on the disk is looked at */
 #define COPY_KEPT_FREE_PART 64                         /* 1/64 of a file system stays free for others */
+#define COPY_ATTRIBUTES_BUFFER_SIZE (XATTR_LIST_MAX + 2 * XATTR_SIZE_MAX) /* a list of names and two values */
 
 /* ---- attributes ---- */
 
@@ -141,7 +142,7 @@ static int copy_count_equal(int fd, int other_fd, const char *names, ssize_t len
 	return count;
 }
 
-/* Whether a directory has owner, mode and extended attributes of another one. buffer: a list and two values. */
+/* copy_has_same_attributes() with a buffer of COPY_ATTRIBUTES_BUFFER_SIZE. */
 static bool copy_is_equal(int from_fd, int to_fd, char *buffer)
 {
 	char *const names = buffer, *const values = buffer + XATTR_LIST_MAX;
@@ -160,9 +161,16 @@ static bool copy_is_equal(int from_fd, int to_fd, char *buffer)
 	return len >= 0 && copy_count_equal(to_fd, from_fd, names, len, values) == count;
 }
 
+bool copy_has_same_attributes(int fd, int other_fd)
+{
+	_cleanup_free_ char *buffer = malloc(COPY_ATTRIBUTES_BUFFER_SIZE);
+
+	return buffer && copy_is_equal(fd, other_fd, buffer);
+}
+
 int copy_root_attributes(int from_fd, int to_fd, int layer_fd)
 {
-	_cleanup_free_ char *buffer = malloc(XATTR_LIST_MAX + 2 * XATTR_SIZE_MAX);
+	_cleanup_free_ char *buffer = malloc(COPY_ATTRIBUTES_BUFFER_SIZE);
 	_cleanup_close_ int marker = -1;
 	const char *what;
 	ssize_t len;

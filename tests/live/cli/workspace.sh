@@ -192,6 +192,19 @@ cow -- /bin/sh -c '(i=0; while [ $i -lt 300 ]; do echo $i >>one; i=$((i + 1)); d
 holds "a race" '.stdout == "301\n299\n"'
 discard_all
 
+# What an overlay has only copied is no change. What was written, or given an attribute, is one, with any time.
+fresh
+picture "$W" >"$T/before"
+# shellcheck disable=SC2016 # the program's shell expands it
+cow -- /bin/sh -c ': >>one; exec 3<>a/b/three; touch -r a/two time; printf T | dd of=a/two conv=notrunc 2>/dev/null
+	touch -r time a/two; rm time; [ ! -x /usr/bin/python3 ] || python3 -c "import os
+os.setxattr(\"a/b/three\", b\"user.x\", b\"y\")" 2>/dev/null && echo set'
+holds "only copied" '([.changes[].path | select(endswith("/w/a/two"))] | length) == 1 and
+	([.changes[].path | select(endswith("/w/a/b/three"))] | length) == (if .stdout == "set\n" then 1 else 0 end) and
+	([.changes[].path | select(endswith("/w/one"))] | length) == 0'
+picture "$W" | cmp -s - "$T/before" || fail "only copied: $(picture "$W" | diff "$T/before" -)"
+discard_all
+
 # The supervisor is killed while it copies a file for link(2): nothing of that is in a diff.
 head -c 64M /dev/zero | tr '\0' x >"$W/large"
 for _ in 1 2; do
