@@ -141,6 +141,16 @@ static bool rejudge_path_starts_outside_view(const struct call *call)
 	return false;
 }
 
+/*
+ * Whether the first view may have refused a directory above the object, which it does not show, where a rule asks about
+ * the object itself. ask.c finds out, by what the second view finds.
+ */
+static bool rejudge_walk_may_have_ended_early(const struct call *call)
+{
+	return call->path_count > 0 && !call->decision.rule && strcmp(call->decision.reason, "not_granted") == 0 &&
+	       policy_asks_about_denials(call->sandbox->policy);
+}
+
 /* Whether the call names an internet endpoint. Unix sockets are not asked about. */
 static bool rejudge_call_names_endpoint(const struct call *call)
 {
@@ -161,7 +171,9 @@ bool rejudge_can_question_be_asked(const struct dispatch *dispatch, enum policy_
 		return rejudge_path_starts_outside_view(call);
 	if (row->basis == BASIS_EXEC && strcmp(call->decision.reason, "exec_denied_by_rule") != 0)
 		return false; /* what no rule grants cannot be executed: the Landlock domain was made before */
-	return policy_find_on_deny(call->sandbox->policy, call->decision.rule) == mode && !probe_is_refused_call(call);
+	return (policy_find_on_deny(call->sandbox->policy, call->decision.rule) == mode ||
+		rejudge_walk_may_have_ended_early(call)) &&
+	       !probe_is_refused_call(call);
 }
 
 /*

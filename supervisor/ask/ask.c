@@ -77,23 +77,50 @@ static bool ask_rules_of_objects_ask(const struct dispatch *dispatch)
 }
 
 /*
- * If the directory where a path starts is not in the first view, the call fails with ENOENT, which is no denial. Makes
- * `denied` the denial of the object that the path leads to in the second view. False: the policy grants that object, or
- * its denial is not asked about.
+ * Whether both judgements of a call have read the same names. The program may have changed them in between. The second
+ * one may have read more: the interpreter of a script.
+ */
+static bool ask_names_are_same(const struct call *denied, const struct call *asked)
+{
+	bool same = denied->path_count <= asked->path_count && strcmp(denied->net.host, asked->net.host) == 0 &&
+		    (!denied->net.host[0] || denied->net.audit_net.port == asked->net.audit_net.port);
+
+	for (unsigned i = 0; i < denied->path_count && same; i++) {
+		const struct call_path *one = &denied->path[i], *other = &asked->path[i];
+
+		same = one->error == other->error && one->is_null_pointer == other->is_null_pointer &&
+		       (one->error || one->is_null_pointer ||
+			(one->len == other->len && memcmp(one->text, other->text, one->len) == 0));
+	}
+	return same;
+}
+
+/*
+ * Makes `denied` the denial of the object that the path leads to in the second view. The first view may have ended the
+ * walk at a directory above, which it does not show: with ENOENT, or with a denial by another rule or none. False: the
+ * policy grants that object, or its denial is not asked about, or the program has changed the names of the call.
  */
 static bool ask_find_denial_of_object(const struct dispatch *dispatch, struct call *denied)
 {
-	const struct policy_observed_denial *observed = &dispatch->call->decision.observed_denial;
+	const struct call *asked = dispatch->call;
+	const struct policy *policy = dispatch->sandbox->policy;
+	const enum policy_on_deny mode = dispatch->asker->way->mode;
+	const struct policy_observed_denial *observed = &asked->decision.observed_denial;
+	const bool is_denied = denied->decision.verdict == VERDICT_DENY;
 
-	if (!ask_rules_of_objects_ask(dispatch))
+	if (!ask_names_are_same(denied, asked) || !ask_rules_of_objects_ask(dispatch))
 		return false;
-	if (denied->decision.verdict == VERDICT_DENY)
-		return true;
-	if (!observed->error ||
-	    policy_find_on_deny(dispatch->sandbox->policy, observed->rule) != dispatch->asker->way->mode)
+	/* an exec or a connection is judged by another policy than that which observes; two paths have one denial */
+	if (!observed->error || asked->resolved_place[1].mount)
+		return is_denied && policy_find_on_deny(policy, denied->decision.rule) == mode;
+	if (policy_find_on_deny(policy, observed->rule) != mode)
 		return false;
-	(void)call_refuse(denied, -ENOENT, observed->rule, observed->reason);
-	denied->decision.wanted_rights = dispatch->call->decision.wanted_rights;
+	if (!is_denied) {
+		(void)call_refuse(denied, -ENOENT, observed->rule, observed->reason);
+		denied->decision.wanted_rights = asked->decision.wanted_rights;
+	}
+	denied->decision.rule = observed->rule;
+	denied->decision.reason = observed->reason;
 	return true;
 }
 
@@ -164,22 +191,28 @@ static enum ask_result ask_open_question(struct asker *asker, const struct secco
 	return ASK_NO_ANSWER_YET;
 }
 
-/* Performs a denied call without a question, if an earlier answer was "allow-always". False: ask. */
+/*
+ * Performs a denied call without a question, if an earlier answer was "allow-always". False: it did not. With
+ * *ret_has_changed, dispatch->call is not the call of the keys any more, and there must be no question about it.
+ */
 static bool ask_perform_if_always_allowed(struct dispatch *dispatch, const struct seccomp_notif *notification,
-					  const struct rejudge_keys *keys, const struct call *denied)
+					  const struct rejudge_keys *keys, const struct call *denied,
+					  bool *ret_has_changed)
 {
 	struct asker *asker = dispatch->asker;
 	struct call_answer *answer = &asker->answer_without_question;
 	const size_t at = question_list_find_lasting_answer(asker, asker->way->get_lasting_key(keys));
 
+	*ret_has_changed = false;
 	if (at == asker->always_answer_count)
 		return false;
 	ask_set_answer_without_question(asker, asker->always[at].word, denied);
 	answer->uid = asker->always[at].uid;
 	answer->how = asker->always[at].how;
-	return rejudge_and_perform(dispatch, &asker->options, notification,
-				   &(struct rejudge_approval){keys->call, answer, denied->start_ns}) ==
-	       REJUDGE_PERFORMED;
+	*ret_has_changed = rejudge_and_perform(dispatch, &asker->options, notification,
+					       &(struct rejudge_approval){keys->call, answer, denied->start_ns}) !=
+			   REJUDGE_PERFORMED;
+	return !*ret_has_changed;
 }
 
 /* Whether "no" has just refused the same process this endpoint: the denial has the same answer then. */
@@ -217,6 +250,7 @@ bool ask_about_denial(struct dispatch *dispatch, const struct seccomp_notif *not
 	_cleanup_exec_plan_ struct exec_plan *plan = NULL; /* of an exec; the question shows it */
 	struct rejudge_keys keys;
 	enum ask_result word;
+	bool has_changed;
 
 	if (!asker || !rejudge_can_question_be_asked(dispatch, asker->way->mode) ||
 	    !(other = calloc(1, sizeof(*other))))
@@ -228,9 +262,13 @@ bool ask_about_denial(struct dispatch *dispatch, const struct seccomp_notif *not
 		return false;
 	}
 	plan = steal_pointer(&other->outcome.exec_plan);
-	if (ask_perform_if_always_allowed(dispatch, notification, &keys, denied)) {
+	if (ask_perform_if_always_allowed(dispatch, notification, &keys, denied, &has_changed)) {
 		free(denied);
 		return true;
+	}
+	if (has_changed) {
+		ask_restore_denied_call(dispatch, denied);
+		return false;
 	}
 	if (!ask_was_connection_just_refused(asker, denied, keys.scope)) {
 		other->outcome.exec_plan = plan;

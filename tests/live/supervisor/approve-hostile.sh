@@ -128,6 +128,15 @@ question '[.[].shown[] | select(startswith("path: "))] |
 	(.[1] == "path: \"'"$H"'/\\u{202e}gpj.exe\"") and (.[2] == "path: \"'"$H"'/p\\u{430}ypal\"") and
 	(.[-1] == "path: \"'"$H"'/\\xff\\xfe\"")'
 
+# ---- where one rule alone asks: in a directory that nothing grants, and about nothing else while a path flips ----
+jq '.on_deny = "errno" | .filesystem.ask = ["'"$H"'/a"]' "$T/p.json" >"$T/p2.json"
+cp "$T/p.json" "$T/p1.json" && cp "$T/p2.json" "$T/p.json"
+rm -f "$T/asked"
+asks "command:tee -a '$T/asked' | jq -c '{id, answer: \"once\"}'" -- python3 flip.py
+ended '.stdout == "False\n" and .calls.approved > 0'
+question 'length > 0 and all(.resolved == "'"$H"'/a" and (.rule | endswith("filesystem.ask[0] '"$H"'/a")))'
+cp "$T/p1.json" "$T/p.json"
+
 # ---- what a call would write besides contents is shown, with the end of a long text ----
 approver no
 asks "socket:$T/s" -- python3 -c 'import os
