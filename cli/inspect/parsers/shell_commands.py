@@ -12,6 +12,13 @@ BYTES_MAX = 30000  # of one command; cli/inspect/protocol.c takes no more
 ALL_BYTES_MAX = 400000
 WORD_BYTES_MAX = 4000  # of one of many words
 DIRECTORIES_MAX = 4
+PATHS_MAX = 4
+ASSIGNMENT = re.compile(r"^([A-Za-z_]\w*)(\[[^\]]*\])?\+?=")
+DECLARATIONS = {"export", "declare", "typeset", "readonly", "local"}
+# PATH's own value, and directories of the system, whose programs are not looked at (cli/inspect/program.c)
+PATHS_OF_THE_SYSTEM = re.compile(r"^(\$PATH|\$\{PATH\}|/(usr/(local/)?)?s?bin/?)$")
+UNKNOWN_VALUE = "$"  # of a variable: cli/inspect/wrappers.c takes it for one that a shell expands
+BUILTINS = {"cd", "pushd", ".", "source"}
 KEYWORDS = {"then", "do", "else", "elif", "if", "while", "until", "!", "{", "time", "function", "coproc"}
 
 
@@ -24,6 +31,8 @@ class Commands:
         # "": where the script began. One is added for each "cd", which may fail, or be in a shell of its own.
         self.directories = [""]
         self.is_lost = False  # there are others, which are not known
+        self.paths = []  # in which the script has programs looked for, besides those of the system
+        self.home = None  # the last assignment to HOME, where shells look for the files that they run first
 
     def change_directory(self, words):
         names = [word for word in words[1:] if not re.match(r"^-[LPe@]*$", word) and word != "--"]
@@ -40,16 +49,64 @@ class Commands:
             self.is_lost = True
             del self.directories[DIRECTORIES_MAX:]
 
+    def take_path(self, value):
+        """Takes an assignment to PATH. What is told in its place; None: nothing."""
+        value = re.sub(r"\$\{PATH:?\+(:?)\$\{?PATH\}?(:?)\}", r"\1$PATH\2", value)
+        told = None
+        for path in value.split(":"):
+            if PATHS_OF_THE_SYSTEM.match(path) or (path or ".") in self.paths:
+                continue
+            if re.search(r"[$`*?\[{]|^~", path) or len(self.paths) >= PATHS_MAX:
+                told = "PATH=" + UNKNOWN_VALUE
+            else:
+                self.paths = self.paths + [path or "."]
+        return told
+
+    def take_assignment(self, name, value, known, is_lasting):
+        """Takes NAME=VALUE. What is told in its place; None: nothing."""
+        if name == "PATH":
+            return self.take_path(value)
+        if name == "CDPATH":
+            self.is_lost = True
+        if name == "HOME" and is_lasting:
+            self.home = "HOME=" + UNKNOWN_VALUE
+        return "%s=%s" % (name, value if known else UNKNOWN_VALUE)
+
+    def take_assignments(self, words):
+        """Takes the assignments before a command. What is told in their place, and the rest of the words."""
+        if words[0][0] in DECLARATIONS:
+            words = [word for word in words[1:] if ASSIGNMENT.match(word[0])]
+        count = 0
+        while count < len(words) and ASSIGNMENT.match(words[count][0]):
+            count += 1
+        told = [self.home] if self.home and count < len(words) else []
+        for text, known in words[:count]:
+            match = ASSIGNMENT.match(text)
+            told.append(self.take_assignment(match.group(1), text[match.end() :], known, count == len(words)))
+        return [word for word in told if word], [word if known else "" for word, known in words[count:]]
+
+    def skip_builtin(self, words):
+        """Goes behind "command" and "builtin", if what they run is what this reads by itself."""
+        at = 0
+        while at < len(words) and (words[at] in ("command", "builtin") or (at and re.match(r"^-[p-]$", words[at]))):
+            at += 1
+        return words[at:] if at < len(words) and words[at] in BUILTINS else words
+
     def add(self, line, command):
-        words = [word if known else "" for word, known in zip(command.words, command.known)]
-        while words and words[0] in KEYWORDS:
+        words = list(zip(command.words, command.known))
+        while words and words[0][0] in KEYWORDS:
             words.pop(0)
-        if not words or len(self.lines) > COMMANDS_MAX or self.bytes > ALL_BYTES_MAX:
+        if not words or command.is_array or len(self.lines) > COMMANDS_MAX or self.bytes > ALL_BYTES_MAX:
             return
-        if words[0] in ("cd", "pushd"):
+        assignments, words = self.take_assignments(words)
+        words = self.skip_builtin(words)
+        if words and words[0] in ("cd", "pushd"):
             self.change_directory(words)
-        elif words[0] in (".", "source"):
+        elif words and words[0] in (".", "source"):
             words = ["bash", "--", words[1] if len(words) > 1 else ""]
+        words = assignments + words
+        if not words:
+            return
         if len(self.lines) == COMMANDS_MAX:
             words = []  # there are more
         self.append(line, words, command)
@@ -57,12 +114,17 @@ class Commands:
     def append(self, line, words, command):
         told = {"line": line, "words": words, "directories": self.directories, "lost": self.is_lost}
         told["input"] = command.reads_other
+        if self.paths:
+            told["paths"] = self.paths
         if command.document is not None:
             told["document"] = command.document
         text = json.dumps(told)
         if len(text) > BYTES_MAX:
             told.pop("document", None)
+            text = json.dumps(told)
+        if len(text) > BYTES_MAX:
             told["words"] = [word if len(word) < WORD_BYTES_MAX else "" for word in words[:4]]
+            told["cut"] = True  # a script among the further words is not looked at
             text = json.dumps(told)
         self.lines.append((line, text))
         self.bytes += len(text)

@@ -17,6 +17,7 @@ class Command:
     def __init__(self, line, is_piped_from_previous):
         self.line = line
         self.is_piped_from_previous = is_piped_from_previous
+        self.is_array = False  # the values of NAME=(...), which are no command
         self.words = []
         self.known = []  # for each word: whether it is what the program gets. False: the shell expands it
         self.reads_other = is_piped_from_previous  # its standard input is not that of the shell
@@ -24,6 +25,11 @@ class Command:
         self.targets = []
         self.inner = []
         self.escapes = 0  # characters written as \x.. or \ooo in $'...'
+
+
+def is_pattern(shape):
+    """Whether a shell makes other words of one with this shape. "{" and "[" alone are commands."""
+    return bool(re.search(r"^~|[*?]|[\[{].", shape)) and shape not in ("[[", "{}")
 
 
 def find_end_of_substitution(text, at, opening, closing):
@@ -56,6 +62,7 @@ class Splitter:
         self.counted = 0  # up to where lines are counted
         self.commands = []
         self.word = None
+        self.shape = ""  # the word with "q" for each part that is quoted
         self.is_expanded = False  # the word
         self.takes_target = False
         self.heredocs = []
@@ -75,8 +82,9 @@ class Splitter:
             self.command.line = self.current_line()
         (self.command.targets if self.takes_target else self.command.words).append(self.word)
         if not self.takes_target:
-            self.command.known.append(not self.is_expanded)
+            self.command.known.append(not self.is_expanded and not is_pattern(self.shape))
         self.word = None
+        self.shape = ""
         self.is_expanded = False
         self.takes_target = False
 
@@ -87,8 +95,9 @@ class Splitter:
             self.commands.append(self.command)
         self.command = Command(self.current_line(), is_pipe)
 
-    def add(self, text):
+    def add(self, text, is_quoted=True):
         self.word = (self.word or "") + text
+        self.shape += "q" if is_quoted else text
 
     # ---- pieces ----
 
@@ -189,9 +198,12 @@ class Splitter:
         self.heredocs = []
 
     def take_operator(self, operator):
+        is_array = operator == "(" and re.fullmatch(r"\w+(\[.*\])?\+?=", self.shape)
+        was_array = self.command.is_array and operator == "\n"
         self.end_word()  # still on its own line
         self.at += len(operator)
         self.end_command(operator in ("|", "|&"))
+        self.command.is_array = bool(is_array or was_array)
         if operator == "\n":
             self.skip_heredocs()
 
@@ -237,15 +249,8 @@ class Splitter:
             self.take_operator(operator.group(0))
         else:
             end = re.compile(r"[^\\\s'\"$`<>;|&()#]+|.", re.DOTALL).match(self.text, self.at).end()
-            self.is_expanded = self.is_expanded or self.is_pattern(self.text[self.at : end])
-            self.add(self.text[self.at : end])
+            self.add(self.text[self.at : end], False)
             self.at = end
-
-    def is_pattern(self, text):
-        """Whether a shell makes other words of this one. "{" and "[" alone are commands."""
-        return bool(re.search(r"[*?]", text)) or (text[0] == "~" and self.word is None) or (
-            bool(re.search(r"[\[{].", text)) and text not in ("[[", "{}")
-        )
 
     def split(self):
         while self.at < len(self.text):

