@@ -165,6 +165,8 @@ CALLGATE_SOURCES += \
 	cli/inspect/protocol.c \
 	cli/inspect/protocol.h \
 	cli/inspect/secrets.c \
+	cli/inspect/startup.c \
+	cli/inspect/startup.h \
 	cli/inspect/subject.c \
 	cli/inspect/subject.h \
 	cli/inspect/text.c \

@@ -62,6 +62,12 @@ static const struct grammar {
 	 .may_be_attached = true},
 	{.type = INSPECT_TYPE_TEXT, .name = "lua*", .code = "e", .with_argument = "l", .may_be_attached = true},
 	{.type = INSPECT_TYPE_TEXT, .name = "tclsh*", .code = "", .with_argument = ""},
+	{.type = INSPECT_TYPE_TEXT,
+	 .name = "expect*",
+	 .code = "c",
+	 .with_argument = "D",
+	 .script = "fb",
+	 .may_be_attached = true},
 	{.type = INSPECT_TYPE_TEXT, .name = "Rscript", .code = "e", .with_argument = ""},
 	{.type = INSPECT_TYPE_TEXT,
 	 .name = "awk",
@@ -127,6 +133,12 @@ static bool command_read_letter(struct command_options *options, const char *wor
 		options->code_follows = *word == '-';
 	} else if (is_shell && letter == 's') {
 		options->reads_stdin = true;
+	} else if (is_shell && *word == '-' && strchr("lif", letter)) {
+		command->is_login = command->is_login || letter == 'l';
+		command->is_interactive = command->is_interactive || letter == 'i';
+		/* "zsh -f"; of others it is something else */
+		command->skips_rc = command->skips_rc || (letter == 'f' && command->shell == 'z');
+		command->skips_profile = command->skips_profile || (letter == 'f' && command->shell == 'z');
 	} else if (strchr(options->grammar->code, letter)) {
 		command_take_code(options, argument);
 		return true;
@@ -167,6 +179,14 @@ static size_t command_read_letters(struct command_options *options, char *const 
 	return taken;
 }
 
+/* Notes which startup files a long option of a shell asks for, or leaves out. */
+static void command_read_startup(struct inspect_command *command, const char *word)
+{
+	command->is_login = command->is_login || strcmp(word, "--login") == 0;
+	command->skips_profile = command->skips_profile || strcmp(word, "--noprofile") == 0;
+	command->skips_rc = command->skips_rc || command_is_one_of(word, WORDS("--norc", "--rcfile", "--init-file"));
+}
+
 /* Reads a long option. The number of further words that it takes. */
 static size_t command_read_word(struct command_options *options, char *const *argv)
 {
@@ -179,6 +199,7 @@ static size_t command_read_word(struct command_options *options, char *const *ar
 		memcpy(word, *argv, len);
 	if (command_is_one_of(word, grammar->unseen))
 		options->command->unseen = *argv;
+	command_read_startup(options->command, word);
 	if (command_is_one_of(word, grammar->loads))
 		command_load(options->command, argument);
 	if (strcmp(word, "--eval") == 0 || strcmp(word, "--print") == 0)
@@ -241,6 +262,7 @@ struct inspect_command inspect_read_command(const char *name, char *const *argv)
 	if (inspect_read_wrapper(&command, name, argv))
 		return command;
 	command.type = inspect_find_interpreter(name);
+	command.shell = command.type == INSPECT_TYPE_SHELL ? *name : '\0';
 	grammar = command_find_grammar(command.type, name);
 	if (grammar)
 		command_read_arguments(&command, grammar, argv + 1);

@@ -26,6 +26,10 @@ struct inspect_command {
 
 	char *const *assignments; /* variables that it sets for it, "NAME=VALUE", in a row */
 	size_t assignment_count;
+	char shell;                    /* of a shell: the first letter of its name; 0: it is none */
+	bool is_login, is_interactive; /* of a shell, by its options */
+	bool skips_profile, skips_rc;  /* of a shell: it does not run these startup files */
+	const char *home;              /* its HOME, if it sets that for what it starts; NULL: it does not */
 
 	const char *loaded[COMMAND_LOADED_MAX]; /* files that run before the program: node -r, LD_PRELOAD */
 	enum inspect_type loaded_type[COMMAND_LOADED_MAX]; /* as which; INSPECT_TYPE_MAX: what they are */

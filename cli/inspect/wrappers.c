@@ -24,6 +24,7 @@ struct wrapper {
 	bool adds_arguments;      /* the command gets further arguments */
 	bool takes_code;          /* "-c CODE" for a shell in the place of the command */
 	bool sets_variables;      /* it sets NAME=VALUE in the shell, and starts nothing */
+	bool takes_settings;      /* git: "-c NAME=VALUE"; what follows the options is no command */
 	bool is_unread;           /* it starts programs in ways that are not read here */
 };
 
@@ -75,6 +76,10 @@ static const struct wrapper wrappers[] = {
 	{.name = "ld-linux*.so*", .words = LOADER_WORDS, .loads = WORDS("--preload", "--audit")},
 	{.name = "ld-musl-*", .words = LOADER_WORDS, .loads = WORDS("--preload", "--audit")},
 	{.name = "ld.so", .words = LOADER_WORDS, .loads = WORDS("--preload", "--audit")},
+	{.name = "git",
+	 .letters = "cC",
+	 .words = WORDS("--git-dir", "--work-tree", "--namespace", "--config-env", "--super-prefix", "--attr-source"),
+	 .takes_settings = true},
 	{.name = "chroot", .is_unread = true},
 	{.name = "unshare", .is_unread = true},
 	{.name = "sudo", .is_unread = true},
@@ -95,6 +100,16 @@ static const struct wrapper wrappers[] = {
 	{.name = "typeset", .sets_variables = true},
 	{.name = "readonly", .sets_variables = true},
 	{.name = "local", .sets_variables = true},
+};
+
+/* Settings of git whose value a shell runs, and those that start nothing: patterns of fnmatch(3), without case. */
+static const char *const code_settings[] = {"core.pager",    "pager.*",         "core.editor",  "sequence.editor",
+					    "diff.external", "core.sshCommand", "core.askPass", "core.fsmonitor"};
+static const char *const plain_settings[] = {
+	"user.*",   "author.*", "committer.*", "color.*", "advice.*", "column.*", "init.defaultBranch", "safe.*",
+	"log.*",    "status.*", "push.*",      "pull.*",  "fetch.*",  "branch.*", "core.quotePath",     "core.autocrlf",
+	"commit.*", "tag.*",    "gc.*",        "pack.*",  "http.*",   "index.*",  "protocol.version",   "core.fileMode",
+	"i18n.*",   "clone.*",  "checkout.*",  "rerere.*"
 };
 
 #define COUNT(table) (sizeof(table) / sizeof((table)[0]))
@@ -127,6 +142,39 @@ static bool wrapper_is_one_of(const char *word, size_t len, const char *const *w
 	return false;
 }
 
+static bool setting_is_one_of(const char *setting, const char *const *patterns, size_t count)
+{
+	const size_t len = strcspn(setting, "=");
+	char name[64] = "";
+
+	if (len < sizeof(name))
+		memcpy(name, setting, len);
+	for (size_t i = 0; i < count; i++)
+		if (fnmatch(patterns[i], name, FNM_CASEFOLD) == 0)
+			return true;
+	return false;
+}
+
+/* Notes what a setting of git does, "NAME=VALUE". What is not known is told. */
+static void wrapper_take_setting(struct inspect_command *command, const struct wrapper *wrapper, const char *setting)
+{
+	static const char *const aliases[] = {"alias.*"};
+	const char *value = strchr(setting, '=');
+
+	if (setting_is_one_of(setting, plain_settings, COUNT(plain_settings)))
+		return;
+	if (value && value[1] == '!' && setting_is_one_of(setting, aliases, COUNT(aliases)))
+		value++;
+	else if (!setting_is_one_of(setting, code_settings, COUNT(code_settings)))
+		value = NULL;
+	if (value && !command->code) {
+		command->code = value + 1;
+		command->type = INSPECT_TYPE_SHELL;
+	} else {
+		command->unseen = wrapper->name;
+	}
+}
+
 /* Notes what the argument of an option does. letter: of env, 'S' and 'C' are read; 'L': a library that is loaded. */
 static void wrapper_take_argument(struct inspect_command *command, const struct wrapper *wrapper, char letter,
 				  const char *argument)
@@ -139,6 +187,10 @@ static void wrapper_take_argument(struct inspect_command *command, const struct 
 		command->inner_text = argument;
 	if (letter == 'C' && wrapper->takes_variables)
 		command->directory = argument;
+	if (letter == 'c' && wrapper->takes_settings)
+		wrapper_take_setting(command, wrapper, argument);
+	if (letter == 'v' && wrapper->takes_settings) /* the value is that of a variable */
+		command->unseen = wrapper->name;
 }
 
 /* Reads "--word", "--word=argument" or "--word argument". The number of further words that it takes. */
@@ -153,6 +205,7 @@ static size_t wrapper_read_word(struct inspect_command *command, const struct wr
 				      wrapper_is_one_of(*argv, len, wrapper->loads)            ? 'L'
 				      : wrapper_is_one_of(*argv, len, WORDS("--split-string")) ? 'S'
 				      : wrapper_is_one_of(*argv, len, WORDS("--chdir"))        ? 'C'
+				      : wrapper_is_one_of(*argv, len, WORDS("--config-env"))   ? 'v'
 											       : 0,
 				      equals ? equals + 1 : argv[1]);
 	return has_argument && !equals;
@@ -206,6 +259,8 @@ void inspect_read_variable(struct inspect_command *command, const char *assignme
 	const char *value = assignment + strcspn(assignment, "=");
 	bool is_file;
 
+	if (strncmp(assignment, "HOME=", strlen("HOME=")) == 0)
+		command->home = value + 1;
 	if (!variable || !*value || !variable_brings_code(variable, assignment))
 		return;
 	is_file = variable->meaning == VARIABLE_LIBRARY || variable->meaning == VARIABLE_SCRIPT;
@@ -255,6 +310,8 @@ static void wrapper_find_inner(struct inspect_command *command, const struct wra
 		wrapper_set_variables(command, argv);
 		return;
 	}
+	if (wrapper->takes_settings)
+		return;
 	for (unsigned i = 0; i < wrapper->operands && *argv; i++)
 		argv++;
 	if (wrapper->takes_variables && !command->inner_text)
@@ -279,6 +336,7 @@ bool inspect_read_wrapper(struct inspect_command *command, const char *name, cha
 		return true;
 	}
 	command->adds_arguments = wrapper->adds_arguments;
+	command->type = wrapper->takes_settings ? INSPECT_TYPE_TEXT : command->type;
 	if (wrapper->is_unread)
 		command->unseen = wrapper->name;
 	else

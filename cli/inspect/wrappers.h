@@ -10,7 +10,7 @@
  */
 bool inspect_read_wrapper(struct inspect_command *command, const char *name, char *const *argv);
 
-/* Notes what a variable of the environment does, "NAME=VALUE", by policy/variables.h: sets loaded and unseen. */
+/* Notes what a variable, "NAME=VALUE", does by policy/variables.h: sets loaded, unseen and home. */
 void inspect_read_variable(struct inspect_command *command, const char *assignment);
 
 /*

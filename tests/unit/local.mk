@@ -238,8 +238,9 @@ tests_unit_cli_test_real_SOURCES = tests/unit/cli/test_real.c cli/host/real.c cl
 tests_unit_cli_test_real_LDADD = $(POLICY_TEST_LIBS)
 UNIT_TESTS += tests/unit/cli/test_inspect
 tests_unit_cli_test_inspect_SOURCES = tests/unit/cli/test_inspect.c cli/inspect/command.c cli/inspect/elf/read.c \
-	cli/inspect/findings.c cli/inspect/protocol.c cli/inspect/secrets.c cli/inspect/subject.c \
-	cli/inspect/text.c cli/inspect/words.c cli/inspect/wrappers.c cli/list.c policy/findings.c policy/variables.c
+	cli/inspect/findings.c cli/inspect/protocol.c cli/inspect/secrets.c cli/inspect/startup.c \
+	cli/inspect/subject.c cli/inspect/text.c cli/inspect/words.c cli/inspect/wrappers.c cli/list.c \
+	policy/findings.c policy/variables.c
 tests_unit_cli_test_inspect_LDADD = libcallgate_base.a $(LIBELF_LIBS) $(UNIT_LIBS)
 UNIT_TESTS += tests/unit/cli/test_libraries
 tests_unit_cli_test_libraries_SOURCES = tests/unit/cli/test_libraries.c cli/libraries/choose.c cli/libraries/dpkg.c \

@@ -16,6 +16,7 @@
 #include "cli/inspect/elf/read.h"
 #include "cli/inspect/findings.h"
 #include "cli/inspect/protocol.h"
+#include "cli/inspect/startup.h"
 #include "cli/inspect/subject.h"
 #include "cli/inspect/text.h"
 #include "cli/inspect/words.h"
@@ -237,6 +238,13 @@ static const struct {
 	{{"perl", "-i.bak", "-ne", "print"}, "perl", NULL, "print", INSPECT_TYPE_TEXT},
 	{{"gawk", "-F", ":", "{print}", "x"}, "gawk", NULL, "{print}", INSPECT_TYPE_TEXT},
 	{{"awk", "-f", "x.awk", "y"}, "awk", "x.awk", NULL, INSPECT_TYPE_TEXT},
+	{{"expect", "-c", "spawn ls", "x.exp"}, "expect", NULL, "spawn ls", INSPECT_TYPE_TEXT},
+	{{"expect", "-D", "0", "-f", "x.exp"}, "expect", "x.exp", NULL, INSPECT_TYPE_TEXT},
+	/* git, of which settings are commands */
+	{{"git", "log"}, "git", NULL, NULL, INSPECT_TYPE_TEXT},
+	{{"git", "-c", "user.name=sh", "-C", "x", "commit"}, "git", NULL, NULL, INSPECT_TYPE_TEXT},
+	{{"git", "-C", "x", "-c", "Core.Pager=id", "log"}, "git", NULL, "id", INSPECT_TYPE_SHELL},
+	{{"git", "-calias.x=!id", "x"}, "git", NULL, "id", INSPECT_TYPE_SHELL},
 };
 
 START_TEST(test_commands)
@@ -308,6 +316,12 @@ START_TEST(test_commands_with_more)
 		{{"env", "--split=sh s"}, NULL, NULL, "sh s", false},
 		{{"xargs", "sh"}, NULL, NULL, NULL, true},
 		{{"make", "-f", "x"}, NULL, "make", NULL, false},
+		{{"git", "-c", "alias.x=log"}, NULL, "git", NULL, false},
+		{{"git", "-c", "gpg.program=x"}, NULL, "git", NULL, false},
+		{{"git", "-c", "core.pager"}, NULL, "git", NULL, false},
+		{{"git", "-c", "core.pager=a", "-c", "core.editor=b"}, NULL, "git", NULL, false},
+		{{"git", "--config-env=core.pager=X"}, NULL, "git", NULL, false},
+		{{"git", "-c", "color.ui=never", "-c", "log.date=iso"}, NULL, NULL, NULL, false},
 		{{"find", "-exec", "ls", ";", "-ok", "sh"}, NULL, "find", NULL, true},
 	};
 
@@ -318,6 +332,43 @@ START_TEST(test_commands_with_more)
 		ck_assert_pstr_eq(command.unseen, more[i].unseen);
 		ck_assert_pstr_eq(command.inner_text, more[i].text);
 		ck_assert_int_eq(command.adds_arguments, more[i].adds_arguments);
+	}
+}
+END_TEST
+
+/* Which files of the home directory shells run first: the first name of each list. */
+START_TEST(test_startup_files)
+{
+	static const struct {
+		const char *argv[6], *files[4];
+	} shells[] = {
+		{{"bash", "-c", "id"}, {NULL}},
+		{{"bash", "-lc", "id"}, {".bash_profile"}},
+		{{"bash", "--login", "-i"}, {".bash_profile"}},
+		{{"bash", "-ic", "id"}, {".bashrc"}},
+		{{"bash", "-x", "s", "-il"}, {NULL}},
+		{{"bash", "-c", "id", "-l"}, {NULL}},
+		{{"bash", "--norc", "-i"}, {NULL}},
+		{{"bash", "--rcfile", "x", "-i"}, {NULL}},
+		{{"bash", "--noprofile", "-l"}, {NULL}},
+		{{"sh", "-l"}, {".profile"}},
+		{{"dash", "-il"}, {".profile"}},
+		{{"ksh", "-i"}, {".kshrc"}},
+		{{"zsh", "s"}, {".zshenv"}},
+		{{"zsh", "-il"}, {".zshenv", ".zprofile", ".zshrc", ".zlogin"}},
+		{{"zsh", "-fi"}, {NULL}},
+		{{"python3", "-i"}, {NULL}},
+		{{"ls", "-il"}, {NULL}},
+	};
+
+	for (size_t i = 0; i < sizeof(shells) / sizeof(shells[0]); i++) {
+		struct inspect_command command = inspect_read_command(NULL, (char *const *)(uintptr_t)shells[i].argv);
+
+		for (size_t k = 0; k < 4; k++) {
+			const char *const *files = inspect_get_startup_files(&command, k);
+
+			ck_assert_pstr_eq(files ? *files : NULL, shells[i].files[k]);
+		}
 	}
 }
 END_TEST
@@ -498,6 +549,7 @@ int main(void)
 	tcase_add_loop_test(files, test_commands, 0, (int)(sizeof(commands) / sizeof(commands[0])));
 	tcase_add_test(files, test_commands_without_file);
 	tcase_add_test(files, test_commands_with_more);
+	tcase_add_test(files, test_startup_files);
 	tcase_add_test(files, test_words);
 	tcase_add_test(files, test_bits);
 	tcase_add_test(files, test_characters);
