@@ -152,6 +152,7 @@ CALLGATE_SOURCES += \
 	cli/inspect/findings.h \
 	cli/inspect/inspect.c \
 	cli/inspect/inspect.h \
+	cli/inspect/inspection.c \
 	cli/inspect/loader.c \
 	cli/inspect/loader.h \
 	cli/inspect/look.c \

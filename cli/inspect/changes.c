@@ -7,8 +7,6 @@
 #include "base/cleanup.h"
 #include "cli/inspect/program.h"
 
-#define CHANGES_SEEN_MAX 1000 /* files that inspect_program_take_seen() takes */
-
 /* Whether the name leads to another file, or to one whose content or attributes were changed since. */
 static bool changes_has_changed(const struct inspect_program *inspection, const struct inspect_seen *seen)
 {
@@ -17,6 +15,8 @@ static bool changes_has_changed(const struct inspect_program *inspection, const 
 	struct stat now;
 	char *slash;
 
+	if (then->st_ino == 0)
+		return path && stat(path, &now) == 0;
 	if (!path)
 		return true;
 	if (stat(path, &now) == 0)
@@ -30,22 +30,25 @@ static bool changes_has_changed(const struct inspect_program *inspection, const 
 }
 
 void inspect_program_visit_changes(const struct inspect_program *inspection, void *data,
-				   void (*tell)(void *data, const char *name))
+				   void (*tell)(void *data, const char *name, bool is_new))
 {
 	for (size_t i = 0; i < inspection->seen_count; i++)
 		if (changes_has_changed(inspection, &inspection->seen[i]))
-			tell(data, inspection->seen[i].name);
+			tell(data, inspection->seen[i].name, inspection->seen[i].status.st_ino == 0);
 }
 
-void inspect_program_print_change(const struct inspect_program *inspection, const char *name)
+void inspect_program_print_change(const struct inspect_program *inspection, const char *name, bool is_new)
 {
 	if (!inspection->is_quiet)
-		cli_print_error(inspection->verb, "inspect: %s: was changed after it was looked at", name);
+		cli_print_error(inspection->verb,
+				is_new ? "inspect: %s: was made after it was looked for"
+				       : "inspect: %s: was changed after it was looked at",
+				name);
 }
 
-static void changes_print(void *data, const char *name)
+static void changes_print(void *data, const char *name, bool is_new)
 {
-	inspect_program_print_change(data, name);
+	inspect_program_print_change(data, name, is_new);
 }
 
 void inspect_program_tell_changes(const struct inspect_program *inspection)
@@ -96,7 +99,7 @@ int inspect_program_take_seen(struct inspect_program *inspection, const json_t *
 	int r = 0;
 	size_t i;
 
-	if (!json_is_array(seen) || json_array_size(seen) > CHANGES_SEEN_MAX || inspection->seen)
+	if (!json_is_array(seen) || json_array_size(seen) > INSPECT_SEEN_MAX || inspection->seen)
 		return -EBADMSG;
 	inspection->seen = calloc(json_array_size(seen) + 1, sizeof(*inspection->seen));
 	if (!inspection->seen)

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -17,7 +18,6 @@
 #include "supervisor/report.h"
 
 #define PARTS_PRINTED_FINDINGS_MAX 20 /* findings that are printed of a file */
-#define PARTS_JSON_FINDINGS_MAX 200u  /* of all files */
 #define PARTS_FILES_MAX 64u           /* files that are looked at: each costs the start of a parser */
 
 /* "FILE:LINE: KIND: WHAT". Owned; NULL: no memory. */
@@ -46,18 +46,15 @@ static bool parts_has_module(const struct inspect_program *inspection, const cha
 	return parts_has_file(inspection, file) || parts_has_file(inspection, package);
 }
 
-/* Prints a finding, or adds it as JSON. printed: how many of the file were printed before. */
-static void parts_tell_finding(struct inspect_program *inspection, const char *name,
-			       const struct inspect_finding *finding, const char *text, unsigned printed)
+/* Adds a finding as JSON, unless there are too many. Those that refuse the program have a room of their own. */
+static void parts_add_finding(struct inspect_program *inspection, const char *name,
+			      const struct inspect_finding *finding)
 {
+	const bool refuses = INSPECT_BIT(finding->kind) & inspection->refused;
+	unsigned *count = refuses ? &inspection->refused_count : &inspection->warned_count;
 	json_t *object;
 
-	if (!inspection->findings) {
-		if (!inspection->is_quiet && printed < PARTS_PRINTED_FINDINGS_MAX)
-			cli_print_error(inspection->verb, "inspect: %s", text);
-		return;
-	}
-	if (json_array_size(inspection->findings) >= PARTS_JSON_FINDINGS_MAX && inspection->why)
+	if ((*count)++ >= INSPECT_JSON_FINDINGS_MAX)
 		return;
 	object = inspect_make_finding_json(finding);
 	(void)json_object_set_new(object, "file", report_make_text_json(name));
@@ -79,11 +76,18 @@ static int parts_judge_findings(struct inspect_program *inspection, const char *
 		if (findings->item[i].kind == INSPECT_MODULE &&
 		    parts_has_module(inspection, findings->item[i].what, dir))
 			continue;
-		if (bit & (inspection->refused | inspection->warned))
-			parts_tell_finding(inspection, name, &findings->item[i], text, printed++);
+		if (bit & (inspection->refused | inspection->warned)) {
+			if (inspection->findings)
+				parts_add_finding(inspection, name, &findings->item[i]);
+			else if (printed++ < PARTS_PRINTED_FINDINGS_MAX && !inspection->is_quiet)
+				cli_print_error(inspection->verb, "inspect: %s", text);
+		}
 		if ((bit & inspection->refused) && !inspection->why)
 			inspection->why = steal_pointer(&text);
 	}
+	if (printed > PARTS_PRINTED_FINDINGS_MAX && !inspection->is_quiet)
+		cli_print_error(inspection->verb, "inspect: %s: and %u more", name,
+				printed - PARTS_PRINTED_FINDINGS_MAX);
 	return 0;
 }
 
@@ -126,15 +130,28 @@ int inspect_parts_tell_assignment(struct inspect_program *inspection, const char
 	return r == 0 ? parts_judge_told(inspection, &findings) : r;
 }
 
+static bool parts_has_seen(const struct inspect_program *inspection, const struct inspect_seen *seen)
+{
+	for (size_t i = 0; i < inspection->seen_count; i++)
+		if (strcmp(inspection->seen[i].found, seen->found) == 0 &&
+		    inspection->seen[i].status.st_ino == seen->status.st_ino)
+			return true;
+	return false;
+}
+
 /*
- * Keeps which file is looked at, before it is read. found: its name for find_file; NULL: it has none, and cannot
- * change. 0 or -ENOMEM.
+ * Keeps by which name a file is found, before it is read. path: NULL: there is none of this name. found: the name for
+ * find_file; NULL: it has none, and cannot change. 0 or -ENOMEM.
  */
 static int parts_keep_seen(struct inspect_program *inspection, const char *name, const char *path, const char *found)
 {
-	struct inspect_seen *grown, seen = {.name = NULL};
+	struct inspect_seen *grown, seen = {.found = (char *)(uintptr_t)found};
 
-	if (!found || strncmp(found, "/proc/", strlen("/proc/")) == 0 || stat(path, &seen.status) < 0)
+	if (!found || strncmp(found, "/proc/", strlen("/proc/")) == 0 || (path && stat(path, &seen.status) < 0) ||
+	    parts_has_seen(inspection, &seen))
+		return 0;
+	inspection->lacks_seen = inspection->seen_count >= INSPECT_SEEN_MAX;
+	if (inspection->lacks_seen)
 		return 0;
 	grown = realloc(inspection->seen, (inspection->seen_count + 1) * sizeof(*grown));
 	if (!grown)
@@ -158,7 +175,8 @@ static char *parts_make_key(const struct inspect_program *inspection, const stru
 {
 	const struct cli_list *directories = &inspection->directories;
 	const bool is_in_workdir = directories->count == 1 && *directories->item[0] == '\0'; /* as without any */
-	char *key = cli_format("%ju:%ju %d %d %d", (uintmax_t)status->st_dev, (uintmax_t)status->st_ino, (int)type,
+	char *key = cli_format("%ju:%ju %jd.%ld %d %d %d", (uintmax_t)status->st_dev, (uintmax_t)status->st_ino,
+			       (intmax_t)status->st_ctim.tv_sec, status->st_ctim.tv_nsec, (int)type,
 			       inspection->warned == 0, inspection->is_lost);
 
 	for (size_t i = 0; key && !is_in_workdir && i < directories->count; i++) {
@@ -230,16 +248,16 @@ static int parts_look_at_file(struct inspect_program *inspection, const char *na
 {
 	_cleanup_findings_ struct inspect_findings findings = {0};
 	_cleanup_free_ char *dir = parts_get_directory(found);
-	int r = dir ? parts_was_visited(inspection, path, type) : -ENOMEM;
+	int r = dir ? parts_keep_seen(inspection, name, path, found) : -ENOMEM;
 
+	if (r == 0)
+		r = parts_was_visited(inspection, path, type);
 	if (r != 0)
 		return r < 0 ? r : 0;
 	if (!parts_may_look(inspection, &r))
 		return r;
-	r = parts_keep_seen(inspection, name, path, found);
-	if (r == 0)
-		r = inspect_look_at_file(path, type, inspection->modules.count > 0 ? &inspection->modules : NULL,
-					 &findings, &type);
+	r = inspect_look_at_file(path, type, inspection->modules.count > 0 ? &inspection->modules : NULL, &findings,
+				 &type);
 	if (r == 0)
 		r = parts_judge_findings(inspection, name, dir, &findings);
 	return r == 0 ? parts_take_commands(inspection, &findings.commands) : r;
@@ -290,11 +308,48 @@ static enum inspect_type parts_get_program_type(const char *path)
 }
 
 int inspect_parts_look_at_program(struct inspect_program *inspection, const char *name, const char *path,
-				  const char *found)
+				  const char *found, bool *ret_is_found)
 {
-	/* what is no regular file is left to the start, which tells what is wrong with it */
-	return parts_is_file(path) ? parts_look_at_file(inspection, name, path, found, parts_get_program_type(path))
-				   : 0;
+	if (parts_is_file(path))
+		return parts_look_at_file(inspection, name, path, found, parts_get_program_type(path));
+	*ret_is_found = false;
+	return 0;
+}
+
+bool inspect_parts_is_of_system(const char *path)
+{
+	static const char *const directories[] = {"/usr/", "/bin/", "/sbin/", "/lib"};
+	char real[PATH_MAX];
+
+	path = path && realpath(path, real) ? real : path;
+	for (size_t i = 0; path && i < sizeof(directories) / sizeof(directories[0]); i++)
+		if (strncmp(path, directories[i], strlen(directories[i])) == 0)
+			return true;
+	return false;
+}
+
+int inspect_parts_tell_missing(struct inspect_program *inspection, const char *name)
+{
+	return inspect_parts_tell(inspection, "%s: no regular file that can be read",
+				  *name ? name : "what the shell puts together");
+}
+
+int inspect_parts_look_at_optional(struct inspect_program *inspection, const char *name, bool *ret_is_found)
+{
+	return parts_look_at_name(inspection, name, INSPECT_TYPE_SHELL, ret_is_found);
+}
+
+int inspect_parts_keep_missing(struct inspect_program *inspection, const char *name)
+{
+	char *joined;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && (joined = inspect_parts_join(inspection, i, name)); i++) {
+		_cleanup_free_ char *shown = joined;
+
+		r = parts_keep_seen(inspection, shown, NULL, shown);
+	}
+	return r;
 }
 
 /* What an interpreter runs instead of a script that is no file: the part that is behind the script's name. */
@@ -314,9 +369,7 @@ int inspect_parts_look_at_script(struct inspect_program *inspection, const char 
 
 		r = other ? parts_look_at_name(inspection, other, type, &is_found) : -ENOMEM;
 	}
-	return r == 0 && !is_found ? inspect_parts_tell(inspection, "%s: no regular file that can be read",
-							*name ? name : "what the shell puts together")
-				   : r;
+	return r == 0 && !is_found ? inspect_parts_tell_missing(inspection, name) : r;
 }
 
 int inspect_parts_look_at_code(struct inspect_program *inspection, const char *code, enum inspect_type type)

@@ -18,9 +18,20 @@ int inspect_parts_tell(struct inspect_program *inspection, const char *format, .
 int inspect_parts_tell_assignment(struct inspect_program *inspection, const char *assignment);
 /* A name in the i-th directory where it may be found. Owned; NULL: there are no further ones, or no memory. */
 char *inspect_parts_join(const struct inspect_program *inspection, size_t i, const char *name);
-/* Looks at a program. path: where this process can open it; found: its path for the program. Both may be NULL. */
+/*
+ * Looks at a program. path: where this process can open it; found: its path for the program. Both may be NULL. False in
+ * *ret_is_found: it is no regular file; untouched otherwise.
+ */
 int inspect_parts_look_at_program(struct inspect_program *inspection, const char *name, const char *path,
-				  const char *found);
+				  const char *found, bool *ret_is_found);
+/* Whether a file is one of the system's: what these do is known, and no program of a run makes one. */
+bool inspect_parts_is_of_system(const char *path);
+/* Tells that a file is not looked at, because there is none of this name. */
+int inspect_parts_tell_missing(struct inspect_program *inspection, const char *name);
+/* Looks at a script of a shell that need not be there. */
+int inspect_parts_look_at_optional(struct inspect_program *inspection, const char *name, bool *ret_is_found);
+/* Keeps that there is no file of this name. If there is one in the end, that is a change. */
+int inspect_parts_keep_missing(struct inspect_program *inspection, const char *name);
 /* Looks at a script, of an interpreter of this type. A directory stands for the file in it that Python runs. */
 int inspect_parts_look_at_script(struct inspect_program *inspection, const char *name, enum inspect_type type);
 /* Looks at code of the command line, which becomes a file in memory. */

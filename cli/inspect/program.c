@@ -11,11 +11,12 @@
 #include "cli/host/program.h"
 #include "cli/inspect/command.h"
 #include "cli/inspect/parts.h"
+#include "cli/inspect/startup.h"
 #include "cli/inspect/words.h"
 #include "cli/inspect/wrappers.h"
-#include "policy/findings.h"
 
 #define PROGRAM_DIRECTORIES_MAX 8 /* in which a name may be */
+#define PROGRAM_PATHS_MAX 8       /* directories in which scripts have programs looked for */
 #define PROGRAM_LINES_MAX 1000u   /* command lines; parts.c limits how many files are looked at */
 #define PROGRAM_DEPTH_MAX 8 /* programs that start one another by their command lines */
 
@@ -28,6 +29,7 @@ struct program_line {
 	bool is_of_shell;           /* a word that is empty may be any text; names without a slash may be built in */
 	bool has_own_input;         /* it does not read what this process reads */
 	const char *document;       /* but this text; NULL: something that is not known */
+	const char *home;           /* HOME, in which shells look for files that they run first; NULL: not set */
 };
 
 static int program_look_at_line(struct inspect_program *inspection, const struct program_line *line);
@@ -47,7 +49,7 @@ static int program_look_at_interpreter(struct inspect_program *inspection, const
 {
 	char *name = text + strspn(text, " \t"), *argument = name + strcspn(name, " \t");
 	_cleanup_list_ struct cli_list words = {0};
-	struct program_line inner = {.depth = line->depth + 1, .already_looked = script};
+	struct program_line inner = {.depth = line->depth + 1, .already_looked = script, .home = line->home};
 	int r;
 
 	for (size_t len = strlen(text); len > 0 && strchr(" \t", text[len - 1]); len--)
@@ -71,12 +73,14 @@ static int program_look_at_interpreter(struct inspect_program *inspection, const
 /*
  * Looks at the program itself, by one of its names, at the interpreter of its "#!" line, and, if it is a shell script,
  * at what it runs. Of an interpreter only what refuses it is told: its own calls are for its scripts. *command is read
- * anew if the program is a link to one of another name.
+ * anew if the program is a link to one of another name. False in *ret_is_found: there is none of this name.
  */
 static int program_look_at_program(struct inspect_program *inspection, const struct program_line *line,
-				   const char *name, struct inspect_command *command)
+				   const char *name, struct inspect_command *command, bool *ret_is_found)
 {
 	_cleanup_free_ char *found = NULL, *path = inspection->find_file(inspection->data, name, true, &found);
+	/* what a shell finds along PATH is mostly built into it, or the system's */
+	const bool may_be_built_in = line->is_of_shell && !strchr(name, '/');
 	char first[SCRIPT_FIRST_LINE_BYTES_MAX + 1], real[PATH_MAX];
 	const uint32_t warned = inspection->warned;
 	int r = 0;
@@ -85,8 +89,8 @@ static int program_look_at_program(struct inspect_program *inspection, const str
 		*command = inspect_read_command(strrchr(real, '/') + 1, line->argv);
 	if (program_starts_other(command))
 		inspection->warned = 0;
-	if (!line->is_of_shell || strchr(name, '/'))
-		r = inspect_parts_look_at_program(inspection, name, path, found);
+	if (!may_be_built_in || (path && !inspect_parts_is_of_system(path)))
+		r = inspect_parts_look_at_program(inspection, name, path, found, ret_is_found);
 	if (r == 0)
 		r = program_follow_commands(inspection, line, name);
 	if (r == 0 && path && found && program_read_script_line(path, first))
@@ -95,25 +99,65 @@ static int program_look_at_program(struct inspect_program *inspection, const str
 	return r;
 }
 
-/* Looks at the program in all directories where it may be. 0 or -errno. */
-static int program_look_at_programs(struct inspect_program *inspection, const struct program_line *line,
-				    struct inspect_command *command)
+/* Looks at the program by a name with a slash, in all directories where it may be. 0 or -errno. */
+static int program_look_in_directories(struct inspect_program *inspection, const struct program_line *line,
+				       const char *name, struct inspect_command *command, bool *ret_is_found)
 {
-	const bool is_relative = strchr(command->program, '/') && *command->program != '/';
 	char *joined;
 	int r = 0;
 
-	if (line->is_of_shell && (!*command->program || (inspection->is_lost && is_relative)))
-		return inspect_parts_tell(inspection, "%s: a command that the shell puts together or looks for",
-					  command->program);
-	if (!is_relative)
-		return program_look_at_program(inspection, line, command->program, command);
-	for (size_t i = 0; r == 0 && (joined = inspect_parts_join(inspection, i, command->program)); i++) {
-		_cleanup_free_ char *name = joined;
+	*ret_is_found = false;
+	for (size_t i = 0; r == 0 && (joined = inspect_parts_join(inspection, i, name)); i++) {
+		_cleanup_free_ char *shown = joined;
+		bool is_found = true;
 
-		r = program_look_at_program(inspection, line, name, command);
+		r = program_look_at_program(inspection, line, shown, command, &is_found);
+		*ret_is_found = *ret_is_found || is_found;
 	}
 	return r;
+}
+
+/* Looks at the program in the directories that the script has added to PATH. 0 or -errno. */
+static int program_look_along_paths(struct inspect_program *inspection, const struct program_line *line,
+				    struct inspect_command *command)
+{
+	bool is_found;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < inspection->paths.count; i++) {
+		_cleanup_free_ char *name = cli_format("%s/%s", inspection->paths.item[i], command->program);
+
+		r = name ? program_look_in_directories(inspection, line, name, command, &is_found) : -ENOMEM;
+		if (r == 0 && !is_found)
+			r = inspect_parts_keep_missing(inspection, name);
+	}
+	return r;
+}
+
+/* Looks at the program wherever it may be. 0 or -errno. */
+static int program_look_at_programs(struct inspect_program *inspection, const struct program_line *line,
+				    struct inspect_command *command)
+{
+	const char *program = command->program;
+	const bool has_slash = strchr(program, '/'), is_relative = has_slash && *program != '/';
+	bool is_found = true;
+	int r;
+
+	if (line->is_of_shell && command->assignment_count > 0 && command->assignments == line->argv)
+		return 0;
+	if (line->is_of_shell && (!*program || (inspection->is_lost && is_relative)))
+		return inspect_parts_tell(inspection, "%s: a command that the shell puts together or looks for",
+					  program);
+	if (is_relative)
+		r = program_look_in_directories(inspection, line, program, command, &is_found);
+	else
+		r = program_look_at_program(inspection, line, program, command, &is_found);
+	if (r == 0 && !has_slash)
+		r = program_look_along_paths(inspection, line, command);
+	/* of the system's, no program makes one */
+	return r == 0 && !is_found && !(line->is_of_shell && inspect_parts_is_of_system(program))
+		       ? inspect_parts_tell_missing(inspection, program)
+		       : r;
 }
 
 /* Looks at a script of an interpreter, and, if it is one of a shell, at what it runs. 0 or -errno. */
@@ -123,6 +167,42 @@ static int program_look_at_script(struct inspect_program *inspection, const stru
 	const int r = inspect_parts_look_at_script(inspection, name, type);
 
 	return r == 0 ? program_follow_commands(inspection, line, name) : r;
+}
+
+/* Looks at the first of these files in the home directory that is there. 0 or -errno. */
+static int program_look_at_first(struct inspect_program *inspection, const struct program_line *line,
+				 const char *const *files)
+{
+	bool is_found = false;
+	int r = 0;
+
+	if (!line->home || strchr(line->home, '$'))
+		return inspect_parts_tell(inspection, "~/%s: HOME is not known", *files);
+	for (size_t i = 0; r == 0 && !is_found && files[i]; i++) {
+		_cleanup_free_ char *name = cli_format("%s/%s", line->home, files[i]);
+
+		r = name ? inspect_parts_look_at_optional(inspection, name, &is_found) : -ENOMEM;
+		if (r == 0)
+			r = is_found ? program_follow_commands(inspection, line, name)
+				     : inspect_parts_keep_missing(inspection, name);
+	}
+	/* what ran before in the same script may make it */
+	return r == 0 && !is_found && line->is_of_shell ? inspect_parts_tell(inspection, "~/%s: not there", *files) : r;
+}
+
+/* Looks at the files that a shell runs before its script. 0 or -errno. */
+static int program_look_at_startup(struct inspect_program *inspection, const struct program_line *line,
+				   struct inspect_command *command)
+{
+	const char *const *files;
+	int r = 0;
+
+	/* a shell that reads commands from a terminal is interactive without an option */
+	command->is_interactive =
+		command->is_interactive || (command->comes_on_stdin && !line->has_own_input && inspection->reads_stdin);
+	for (size_t i = 0; r == 0 && (files = inspect_get_startup_files(command, i)); i++)
+		r = program_look_at_first(inspection, line, files);
+	return r;
 }
 
 /* Looks at what runs before the program: libraries, modules. 0 or -errno. */
@@ -213,9 +293,12 @@ static int program_look_at_command(struct inspect_program *inspection, const str
 				   const json_t *told)
 {
 	_cleanup_list_ struct cli_list words = {0}, below = {0};
+	const json_t *paths = json_object_get(told, "paths");
 	const bool was_lost = inspection->is_lost;
+	const size_t path_count = inspection->paths.count;
 	struct program_line inner = {.depth = line->depth + 1,
 				     .is_of_shell = true,
+				     .home = line->home,
 				     .has_own_input =
 					     line->has_own_input || json_is_true(json_object_get(told, "input")),
 				     .document = json_string_value(json_object_get(told, "document"))};
@@ -223,13 +306,21 @@ static int program_look_at_command(struct inspect_program *inspection, const str
 
 	if (r == 0)
 		r = program_read_texts(json_object_get(told, "directories"), &below);
-	if (r == -EBADMSG || (r == 0 && words.count == 0))
-		return inspect_parts_tell(inspection, "further commands");
+	if (r == 0 && paths)
+		r = program_read_texts(paths, &inspection->paths);
 	inspection->is_lost = inspection->is_lost || json_is_true(json_object_get(told, "lost"));
 	inner.argv = words.item;
-	if (r == 0)
+	if (r == -EBADMSG || (r == 0 && words.count == 0))
+		r = inspect_parts_tell(inspection, "further commands");
+	else if (r == 0 && inspection->paths.count > PROGRAM_PATHS_MAX)
+		r = inspect_parts_tell(inspection, "programs in more than %d directories", PROGRAM_PATHS_MAX);
+	else if (r == 0)
 		r = program_look_below(inspection, &below, &inner);
+	if (r == 0 && json_is_true(json_object_get(told, "cut")))
+		r = inspect_parts_tell(inspection, "the further words of a long command");
 	inspection->is_lost = was_lost;
+	while (inspection->paths.count > path_count)
+		free(inspection->paths.item[--inspection->paths.count]);
 	return r;
 }
 
@@ -324,6 +415,7 @@ static int program_look_at_inner(struct inspect_program *inspection, const struc
 	inner.depth++;
 	inner.argv = command->inner;
 	inner.adds_arguments = line->adds_arguments || command->adds_arguments;
+	inner.home = command->home ? command->home : line->home;
 	if (command->inner_text) {
 		/* "env -S TEXT": the words stand in the place of the option */
 		r = r < 0 ? r : cli_list_add_owned(&words, strdup(command->program));
@@ -354,28 +446,33 @@ static int program_look_at_line(struct inspect_program *inspection, const struct
 	if (r == 0)
 		r = program_look_at_assignments(inspection, line, command.assignments, command.assignment_count);
 	if (r == 0)
+		r = program_look_at_startup(inspection, line, &command);
+	if (r == 0)
 		r = program_look_at_loaded(inspection, line, &command);
 	if (r == 0)
 		r = program_look_at_parts(inspection, line, &command);
 	return r == 0 ? program_look_at_inner(inspection, line, &command) : r;
 }
 
-/* Looks at what the environment makes each program load. 0 or -errno. */
-static int program_look_at_variables(struct inspect_program *inspection, const struct program_line *line)
+/* Looks at what the environment makes each program load, and takes HOME. 0 or -errno. */
+static int program_look_at_variables(struct inspect_program *inspection, struct program_line *line)
 {
 	struct inspect_command command = {.program = "", .type = INSPECT_TYPE_MAX};
 	const int r =
 		program_look_at_assignments(inspection, line, inspection->variables.item, inspection->variables.count);
 
+	for (size_t i = 0; i < inspection->environment.count; i++)
+		inspect_read_own_variable(&command, inspection->environment.item[i]);
 	for (size_t i = 0; i < inspection->variables.count; i++)
 		inspect_read_variable(&command, inspection->variables.item[i]);
+	line->home = command.home;
 	return r == 0 ? program_look_at_loaded(inspection, line, &command) : r;
 }
 
 /* Looks at the command line or, if there is some, at code, unless nothing is looked for. 0 or -errno. */
 static int program_look(struct inspect_program *inspection, const char *code, enum inspect_type type)
 {
-	const struct program_line line = {.argv = inspection->argv};
+	struct program_line line = {.argv = inspection->argv};
 	int r = 0;
 
 	if (!inspection->refused && !inspection->warned)
@@ -384,6 +481,9 @@ static int program_look(struct inspect_program *inspection, const char *code, en
 	if (r == 0)
 		r = code ? program_look_at_code(inspection, &line, code, type)
 			 : program_look_at_line(inspection, &line);
+	if (r == 0 && inspection->lacks_seen)
+		r = inspect_parts_tell(inspection, "whether files are changed, of more than %u names",
+				       INSPECT_SEEN_MAX);
 	return r == 0 && inspection->lacks_files ? inspect_parts_tell(inspection, "further files") : r;
 }
 
@@ -395,34 +495,4 @@ int inspect_program_look(struct inspect_program *inspection)
 int inspect_program_look_at_code(struct inspect_program *inspection, const char *code, enum inspect_type type)
 {
 	return program_look(inspection, code, type);
-}
-
-int inspect_allow_module(struct cli_list *modules, const char *module)
-{
-	int r = modules->count == 0 ? cli_list_add_owned(modules, strdup("@standard")) : 0;
-
-	return r == 0 ? cli_list_add_owned(modules, strdup(module)) : r;
-}
-
-void inspect_set_default(bool is_wanted, const struct cli_list *modules, uint32_t *refused, uint32_t *warned)
-{
-	if ((!is_wanted && modules->count == 0) || *refused || *warned)
-		return;
-	*refused = inspect_level_get_bits(INSPECT_ALARM);
-	*warned = inspect_level_get_bits(INSPECT_WARNING);
-}
-
-void inspect_program_release(struct inspect_program *inspection)
-{
-	for (size_t i = 0; i < inspection->seen_count; i++) {
-		free(inspection->seen[i].name);
-		free(inspection->seen[i].found);
-	}
-	free(inspection->seen);
-	free(inspection->why);
-	cli_list_release(&inspection->modules);
-	cli_list_release(&inspection->variables);
-	cli_list_release(&inspection->commands);
-	cli_list_release(&inspection->visited);
-	json_decref(inspection->findings);
 }

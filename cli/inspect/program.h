@@ -13,11 +13,14 @@
 #include "cli/inspect/subject.h"
 #include "cli/options.h"
 
-/* A file that was looked at, and which one that was. */
+#define INSPECT_SEEN_MAX 1000u         /* names of files that are kept; that there were more is told */
+#define INSPECT_JSON_FINDINGS_MAX 200u /* findings that are warned of, and as many that refuse the program */
+
+/* A name of a file that was looked at, and which file that was. */
 struct inspect_seen {
-	char *name;  /* in messages; owned */
-	char *found; /* by which find_file finds it again; owned */
-	struct stat status;
+	char *name;         /* in messages; owned */
+	char *found;        /* by which find_file finds it again; owned */
+	struct stat status; /* st_ino 0: it was looked for, and was not there */
 };
 
 /* What is looked at, and for what. */
@@ -25,8 +28,11 @@ struct inspect_program {
 	const char *verb;         /* for messages */
 	const char *source;       /* what the command line is called in messages */
 	char *const *argv;        /* NULL-ended, not empty */
-	/* variables of its environment, "NAME=VALUE", which may make it run further files */
-	struct cli_list variables;
+	/*
+	 * Its environment, "NAME=VALUE", which may make it run further files: what the policy says, of which only the
+	 * files are of note, and what the caller has added.
+	 */
+	struct cli_list environment, variables;
 	uint32_t refused, warned; /* INSPECT_BITs; both 0: nothing is looked at */
 	struct cli_list modules;  /* what may be imported; empty: everything */
 	bool is_quiet;
@@ -45,19 +51,22 @@ struct inspect_program {
 	 * inspect_make_finding_json(). Owned; NULL: they are printed.
 	 */
 	json_t *findings;
+	unsigned warned_count, refused_count; /* of these: how many there were, also those that were left out */
 
 	/* while it is looked at: */
 	struct cli_list commands;    /* what the shell programs that were looked at last run, as JSON */
 	struct cli_list directories; /* in which relative names may be; empty: only the working directory */
 	bool is_lost;                /* and others, which are not known */
+	struct cli_list paths;       /* where else than along PATH programs are: the script sets PATH */
 	const char *script;          /* the shell script whose commands are looked at; NULL: the command line */
 	unsigned script_line;        /* in which line the command is; 0: none */
 
 	unsigned line_count;       /* command lines that were looked at */
 	unsigned file_count;       /* files and texts that were looked at, each by a parser */
 	struct cli_list visited;   /* which files those are, as what, and in which directories */
-	struct inspect_seen *seen; /* the files that were looked at */
+	struct inspect_seen *seen; /* by all names by which they were found, and names of files that were not there */
 	size_t seen_count;
+	bool lacks_seen; /* some names were not kept, because there were too many */
 };
 
 /* Adds a module to those that may be imported. The first brings the language's own library. 0 or -ENOMEM. */
@@ -68,16 +77,18 @@ void inspect_set_default(bool is_wanted, const struct cli_list *modules, uint32_
 int inspect_program_look(struct inspect_program *inspection);
 /* The same for code that an interpreter is given, such as a cell of a notebook. argv is not used. */
 int inspect_program_look_at_code(struct inspect_program *inspection, const char *code, enum inspect_type type);
+/* How many findings were left out of `findings`, because there were too many. */
+unsigned inspect_program_count_unlisted(const struct inspect_program *inspection);
 /*
- * Calls `tell` with the name of each file that is another one than when it was looked at. To be called when what is run
- * has read them.
+ * Calls `tell` with the name of each file that is another one than when it was looked at. is_new: none was there. To be
+ * called when what is run has read them.
  */
 void inspect_program_visit_changes(const struct inspect_program *inspection, void *data,
-				   void (*tell)(void *data, const char *name));
+				   void (*tell)(void *data, const char *name, bool is_new));
 /* Prints them, unless is_quiet. */
 void inspect_program_tell_changes(const struct inspect_program *inspection);
-/* Prints that one was changed, unless it is to be quiet. */
-void inspect_program_print_change(const struct inspect_program *inspection, const char *name);
+/* Prints that one was changed, or made, unless it is to be quiet. */
+void inspect_program_print_change(const struct inspect_program *inspection, const char *name, bool is_new);
 /* The files that were looked at as JSON, for inspect_program_take_seen() of another process. NULL: no memory. */
 json_t *inspect_program_make_seen(const struct inspect_program *inspection);
 /* 0, -EBADMSG: they are not of this form; or -ENOMEM. */

@@ -109,8 +109,7 @@ static const char *const plain_settings[] = {
 	"user.*",   "author.*", "committer.*", "color.*", "advice.*", "column.*", "init.defaultBranch", "safe.*",
 	"log.*",    "status.*", "push.*",      "pull.*",  "fetch.*",  "branch.*", "core.quotePath",     "core.autocrlf",
 	"commit.*", "tag.*",    "gc.*",        "pack.*",  "http.*",   "index.*",  "protocol.version",   "core.fileMode",
-	"i18n.*",   "clone.*",  "checkout.*",  "rerere.*"
-};
+	"i18n.*",   "clone.*",  "checkout.*",  "rerere.*"};
 
 #define COUNT(table) (sizeof(table) / sizeof((table)[0]))
 
@@ -268,6 +267,15 @@ void inspect_read_variable(struct inspect_command *command, const char *assignme
 	    !inspect_command_load(command, value + 1,
 				  variable->meaning == VARIABLE_SCRIPT ? INSPECT_TYPE_SHELL : INSPECT_TYPE_MAX))
 		command->unseen = variable->name;
+}
+
+void inspect_read_own_variable(struct inspect_command *command, const char *assignment)
+{
+	const struct variable *variable = variable_find(assignment);
+
+	if (variable && (variable->meaning == VARIABLE_LIBRARY || variable->meaning == VARIABLE_SCRIPT ||
+			 strcmp(variable->name, "HOME") == 0))
+		inspect_read_variable(command, assignment);
 }
 
 static char *const *wrapper_skip_variables(struct inspect_command *command, char *const *argv)

@@ -12,6 +12,8 @@ bool inspect_read_wrapper(struct inspect_command *command, const char *name, cha
 
 /* Notes what a variable, "NAME=VALUE", does by policy/variables.h: sets loaded, unseen and home. */
 void inspect_read_variable(struct inspect_command *command, const char *assignment);
+/* The same of a variable as the policy has it, which is meant so: only a file that runs first, and HOME. */
+void inspect_read_own_variable(struct inspect_command *command, const char *assignment);
 
 /*
  * Adds a file to those that run first; the empty text is none. type: as which; INSPECT_TYPE_MAX: what it is. False: the

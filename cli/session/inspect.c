@@ -112,17 +112,19 @@ static int inspect_report(const struct inspect_verb *options, const struct sessi
 	int status = CLI_EXIT_OK;
 
 	if (options->exec.json)
-		status =
-			cli_print_json("session inspect", json_pack("{s:b, s:s*, s:O, s:o}", "refused", why != NULL,
-								    "why", why, "findings", look->program.findings,
-								    "seen", inspect_program_make_seen(&look->program)));
+		status = cli_print_json("session inspect",
+					json_pack("{s:b, s:s*, s:O, s:I, s:o}", "refused", why != NULL, "why", why,
+						  "findings", look->program.findings, "unlisted",
+						  (json_int_t)inspect_program_count_unlisted(&look->program), "seen",
+						  inspect_program_make_seen(&look->program)));
 	else if (why)
 		cli_print_error("session inspect", "would not be started: %s", why);
 	return status == CLI_EXIT_OK && why ? CLI_EXIT_EXEC_REFUSED : status;
 }
 
-static void inspect_add_changed(void *data, const char *name)
+static void inspect_add_changed(void *data, const char *name, bool is_new)
 {
+	(void)is_new; /* a file that was made is one that runs without a look, as one that was changed */
 	(void)json_array_append_new(data, json_string(name));
 }
 

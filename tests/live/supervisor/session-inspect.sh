@@ -56,7 +56,9 @@ refused --inspect -i "$id" -- python3 - <"$T/w/bad.py"
 refused --inspect "$id" -- python3 -m bad
 echo 'python3 bad.py' >"$T/w/bad.sh"
 refused --inspect "$id" -- sh bad.sh
+mkdir "$T/w/home" && cp "$T/w/bad.sh" "$T/w/home/.bash_login"
 refused --inspect -e BASH_ENV=bad.sh "$id" -- bash -c :
+refused --inspect -e HOME=home "$id" -- bash -lc :
 # What was changed between the look and the end: replaced, removed; not what is as it was.
 cp "$T/w/good.py" "$T/w/gone.py"
 runs harmless --inspect "$id" -- sh -c \
@@ -72,6 +74,15 @@ fi
 session inspect --json -q "$id" -- python3 good.py >"$T/seen" || fail "session inspect: $?"
 jq -e '.refused == false and .findings == [] and [.seen[].name] == ["python3", "good.py"]' "$T/seen" >/dev/null ||
 	fail "session inspect --json: $(cat "$T/seen")"
+# Many warnings: a part is left out, and nothing that refuses.
+# shellcheck disable=SC2016
+python3 -c 'for i in range(210): print("eval $X%d" % i)' >"$T/w/many.sh"
+cat "$T/w/bad.sh" >>"$T/w/many.sh"
+session inspect --json -q "$id" -- sh many.sh >"$T/out"
+jq -e '.refused and (.findings | length) == 200 + 1 and .unlisted > 10 and
+	.findings[-1].file == "bad.py" and .findings[-1].level == "alarm"' "$T/out" >/dev/null ||
+	fail "many: $(jq -c '[.refused, .unlisted, (.findings | length), .findings[-1]]' "$T/out")"
+session inspect "$id" -- sh many.sh 2>&1 | grep -q 'inspect: many.sh: and [0-9]* more' || fail "many, as text"
 for request in '' '[]' '{}' '{"argv": []}' '{"argv": [1]}' '{"code": "x"}' '{"code": "x", "type": "y"}' \
 	'{"argv": ["true"], "cwd": 1}' '{"argv": ["true"], "env": []}' '{"seen": [{}]}' '{"seen": 1}'; do
 	echo "$request" | session inspect --request "$id" >"$T/out" 2>"$T/err"
@@ -119,9 +130,11 @@ END2
 	printf '%s\n' "[b'print(\"harmless\")\\n'] [b'import base64\\nexec(base64.b64decode(\"cHJpbnQoMSk=\"))\\n']"
 } | cmp -s - "$T/out" || fail "other clients: $(cat "$T/out")"
 session stop "$id"
-make modules
+make modules --env BASH_ENV=env.sh
 runs own "$id" -- python3 own.py
 refused "$id" -- python3 -c 'import ctypes_not_there'
+cp "$T/w/bad.sh" "$T/w/env.sh"
+refused "$id" -- bash -c : # by a variable of the session
 session stop "$id"
 
 # ---- what a program of the session has written, where the directory stays as it is ----
