@@ -101,12 +101,23 @@ session stop "$id"
 # ---- with it: always, and a client that does not look is told ----
 make inspect --audit "$T/audit"
 refused "$id" -- python3 bad.py
-grep -q '"event":"inspect","cause":"bad.py:2: .*"path":"python3".*"verdict":"deny"' "$T/audit" ||
-	fail "no record: $(grep inspect "$T/audit")"
+# recorded REGEX: it comes on record. The session takes what a client tells when that may have ended.
+recorded()
+{
+	local tries=0
+
+	until grep -qa "$1" "$T/audit"; do
+		if [ $((tries += 1)) -gt 100 ]; then
+			fail "not on record: $1, but: $(grep -a inspect "$T/audit")"
+			return
+		fi
+		sleep 0.1
+	done
+}
+recorded '"event":"inspect","cause":"bad.py:2: .*"path":"python3".*"verdict":"deny"'
 runs harmless "$id" -- python3 good.py
 runs harmless "$id" -- sh -c 'cp -p good.py n; mv n good.py; python3 good.py'
-grep -q '"event":"inspect","cause":"good.py","path":"sh".*"verdict":"allow".*"reason":"changed_after_look"' \
-	"$T/audit" || fail "no record of a change: $(grep inspect "$T/audit")"
+recorded '"event":"inspect","cause":"good.py","path":"sh".*"verdict":"allow".*"reason":"changed_after_look"'
 cat >"$T/client.py" <<'END2'
 import json, os, socket, sys
 def ask(**request):
