@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/io.h"
 #include "base/procstat.h"
 
 #define PROCTREE_GROWTH_ENTRIES 256u /* the array of processes grows by so many */
@@ -35,15 +36,13 @@ static int proctree_compare_pids(const void *a, const void *b)
 int proctree_read_at(int proc_fd, struct proctree *ret_tree)
 {
 	/* proc_fd is an O_PATH descriptor, which cannot be read: open the directory again. */
-	int fd = openat(proc_fd, proc_fd < 0 ? "/proc" : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), r = 0;
-	_cleanup_closedir_ DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	_cleanup_closedir_ DIR *dir = io_take_dir_stream(io_open_dir(proc_fd, proc_fd < 0 ? "/proc" : "."));
 	const struct dirent *entry;
+	int r = 0;
 
 	*ret_tree = (struct proctree){0};
-	if (!dir) {
-		cleanup_close(&fd);
+	if (!dir)
 		return -errno;
-	}
 	while (r == 0 && (errno = 0, entry = readdir(dir))) { /* errno = 0: readdir(3) reports an error only by errno */
 		pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
 		struct procstat stat;

@@ -67,8 +67,7 @@ static void cgroup_kill_members(int leaf_fd)
 /* Removes the leaves whose lock is free, because their keepers are dead. */
 static void cgroup_sweep_dead_leaves(int base_fd)
 {
-	int list_fd = openat(base_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	_cleanup_closedir_ DIR *dir = list_fd < 0 ? NULL : fdopendir(list_fd);
+	_cleanup_closedir_ DIR *dir = io_take_dir_stream(io_open_dir(base_fd, "."));
 	struct dirent *entry;
 
 	while (dir && (entry = readdir(dir)) != NULL) {
@@ -91,8 +90,7 @@ static void cgroup_sweep_dead_leaves(int base_fd)
  */
 static void cgroup_sweep_uid_dirs(int parent_fd)
 {
-	int list_fd = openat(parent_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	_cleanup_closedir_ DIR *dir = list_fd < 0 ? NULL : fdopendir(list_fd);
+	_cleanup_closedir_ DIR *dir = io_take_dir_stream(io_open_dir(parent_fd, "."));
 	struct dirent *entry;
 
 	while (dir && (entry = readdir(dir)) != NULL)

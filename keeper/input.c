@@ -167,7 +167,7 @@ static int input_copy_entries(struct input_copy_state *input, int from, int to)
 	struct dirent *entry;
 	int fd = fcntl(from, F_DUPFD_CLOEXEC, 3), error = 0;
 
-	dir = fd < 0 ? NULL : fdopendir(fd);
+	dir = io_take_dir_stream(fd < 0 ? -errno : fd);
 	if (!dir)
 		return input_set_error_at(input, NULL, -errno, NULL);
 	while (error == 0 && (errno = 0, entry = readdir(dir)))

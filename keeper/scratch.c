@@ -71,13 +71,11 @@ static void scratch_remove_socket_of_dead_run(int base_fd, const char *run_name)
 static void scratch_sweep_dead_runs(const struct scratch *scratch)
 {
 	_cleanup_close_ int lock = scratch_lock_base(scratch, LOCK_EX | LOCK_NB);
-	_cleanup_closedir_ DIR *dir = NULL;
+	_cleanup_closedir_ DIR *dir = io_take_dir_stream(io_open_dir(scratch->base_fd, "."));
 	uint64_t end = io_read_clock_ns() + SCRATCH_SWEEP_TIME_MAX_NS;
 	char dead[sizeof(SCRATCH_DEAD_RUN_PREFIX) + NAME_MAX];
 	struct dirent *entry;
-	int fd = io_open_dir(scratch->base_fd, ".");
 
-	dir = fd < 0 ? NULL : fdopendir(fd);
 	if (lock < 0 || !dir)
 		return; /* another process removes dead runs now */
 	while ((entry = readdir(dir))) {
@@ -121,7 +119,7 @@ static void scratch_sweep_old_results(const struct scratch *scratch)
 	if (results < 0 || scratch_results_were_swept(results, now))
 		return;
 	fd = steal_fd(&results);
-	dir = fdopendir(fd);
+	dir = io_take_dir_stream(fd);
 	while (dir && (entry = readdir(dir)))
 		if (fstatat(fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode) &&
 		    st.st_mtime < oldest)

@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/elf-machine.h"
+#include "base/io.h"
 #include "base/path.h"
 #include "policy/paths/glob.h"
 #include "view/private.h"
@@ -121,21 +122,20 @@ static int execs_match_directory_entry(struct execs_glob_matches *matches, const
 static int execs_match_directory(struct execs_glob_matches *matches, const char *dir)
 {
 	_cleanup_closedir_ DIR *entries = NULL;
-	_cleanup_close_ int pin = -1, fd = -1;
+	_cleanup_close_ int pin = -1;
 	const struct dirent *entry;
 	struct place place;
-	int r = 0;
+	int fd, r = 0;
 
 	if (!execs_locate_path(matches->execs->view, dir, &place))
 		return 0;
 	pin = execs_open_object(&place);
-	fd = pin < 0 ? pin : openat(pin, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	fd = pin < 0 ? pin : io_open_dir(pin, ".");
 	if (fd < 0)
 		return 0; /* a directory that cannot be listed: Landlock refuses its files */
-	entries = fdopendir(fd);
+	entries = io_take_dir_stream(fd);
 	if (!entries)
 		return -errno;
-	fd = -1;
 	while (r == 0 && (entry = readdir(entries)))
 		r = execs_match_directory_entry(matches, dir, entry);
 	return r;

@@ -13,6 +13,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/io.h"
 #include "base/mounts.h"
 #include "view/kernel-reads.h"
 #include "view/meminfo.h"
@@ -66,8 +67,7 @@ static int proc_cover_entry(struct kernel_reads *reads, int proc_fd, const struc
 /* Covers what /proc has and the view does not show. */
 static int proc_cover_entries_absent_in_view(struct kernel_reads *reads, int proc_fd)
 {
-	const int fd = openat(proc_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	_cleanup_closedir_ DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	_cleanup_closedir_ DIR *dir = io_take_dir_stream(io_open_dir(proc_fd, "."));
 	const struct dirent *entry;
 	int r = 0;
 

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/io.h"
 #include "base/path.h"
 #include "base/proctree.h"
 #include "view/private.h"
@@ -116,7 +117,7 @@ static bool listing_entry_is_stale(const struct listing *listing, int host_fd, c
 /* Removes entries of a stand-in directory that the host or the policy no longer has. */
 static void listing_drop_stale_entries(const struct listing *listing, int host_fd)
 {
-	_cleanup_closedir_ DIR *dir = fdopendir(fcntl(listing->fd, F_DUPFD_CLOEXEC, 0));
+	_cleanup_closedir_ DIR *dir = io_take_dir_stream(io_open_dir(listing->fd, "."));
 	struct dirent *entry;
 
 	while (dir && (entry = readdir(dir))) {
@@ -138,7 +139,7 @@ int view_refresh_standin(const struct place *place)
 	const struct view *view = place->mount->view;
 	struct listing listing;
 	_cleanup_closedir_ DIR *host = NULL;
-	_cleanup_close_ int fd = -1, host_fd = -1;
+	_cleanup_close_ int fd = -1;
 	struct dirent *entry;
 	mode_t old;
 	int r = view_skeleton_mkdir(view, place->virt);
@@ -148,14 +149,10 @@ int view_refresh_standin(const struct place *place)
 	fd = view_open_standin(place, O_RDONLY | O_DIRECTORY);
 	if (fd < 0)
 		return fd;
-	host_fd = openat2_retry(place->mount->fd, place->path_below_mount_fd, O_RDONLY | O_DIRECTORY, 0,
-				IO_RESOLVE_BELOW);
-	if (host_fd < 0)
-		return host_fd;
-	host = fdopendir(host_fd);
+	host = io_take_dir_stream(openat2_retry(place->mount->fd, place->path_below_mount_fd, O_RDONLY | O_DIRECTORY, 0,
+						IO_RESOLVE_BELOW));
 	if (!host)
 		return -errno;
-	(void)steal_fd(&host_fd); /* closedir(3) will close it */
 	listing.view = view;
 	listing.place = place;
 	listing.fd = fd;

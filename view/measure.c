@@ -48,7 +48,7 @@ static int measure_dir(struct measure *measure, int root_fd, const char *path)
 {
 	const int fd = io_open_keeping_atime(root_fd, *path ? path : ".", O_RDONLY | O_DIRECTORY | O_NOFOLLOW,
 					     IO_RESOLVE_BELOW | RESOLVE_NO_XDEV);
-	_cleanup_closedir_ DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	_cleanup_closedir_ DIR *dir = io_take_dir_stream(fd);
 	const struct dirent *entry;
 	int r = 0;
 

@@ -21,10 +21,5 @@ char *package_read_file(int dirfd, const char *path, size_t cap)
 
 DIR *package_open_dir(int dirfd, const char *path)
 {
-	_cleanup_close_ int fd = openat2_retry(dirfd, path, O_RDONLY | O_DIRECTORY, 0, IO_RESOLVE_BELOW);
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-
-	if (dir)
-		(void)steal_fd(&fd); /* closedir(3) closes it */
-	return dir;
+	return io_take_dir_stream(openat2_retry(dirfd, path, O_RDONLY | O_DIRECTORY, 0, IO_RESOLVE_BELOW));
 }

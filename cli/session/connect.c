@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/io.h"
 #include "cli/session/session.h"
 #include "keeper/scratch.h"
 #include "keeper/session-client.h"
@@ -33,9 +34,7 @@ static char *session_find_socket_name(int dir_fd, const char *id, size_t *ret_co
 	const struct dirent *entry;
 
 	*ret_count = 0;
-	dir = fd < 0 ? NULL : fdopendir(fd);
-	if (!dir && fd >= 0)
-		(void)close(fd);
+	dir = io_take_dir_stream(fd);
 	if (dir)
 		rewinddir(dir); /* an earlier search may have moved the file position, which dir_fd shares */
 	while (dir && prefix && (entry = readdir(dir)))

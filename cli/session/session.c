@@ -78,7 +78,7 @@ int session_main_list(int argc, char **argv)
 	if (status != CLI_OPTIONS_PARSED)
 		return status;
 	dir_fd = session_open_directory();
-	dir = dir_fd < 0 ? NULL : fdopendir(dir_fd);
+	dir = io_take_dir_stream(dir_fd);
 	while (dir && (entry = readdir(dir)))
 		if (strncmp(entry->d_name, SESSION_SOCKET_PREFIX, strlen(SESSION_SOCKET_PREFIX)) == 0)
 			session_print_one(dir_fd, entry->d_name, options.json);

@@ -146,14 +146,11 @@ static bool directory_name_is_question_file(const char *name)
 
 bool ask_directory_has_files(int dir_fd)
 {
-	int copy = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	_cleanup_closedir_ DIR *dir = copy < 0 ? NULL : fdopendir(copy);
+	_cleanup_closedir_ DIR *dir = io_take_dir_stream(io_open_dir(dir_fd, "."));
 	const struct dirent *entry;
 
-	if (!dir) {
-		close_fd(&copy);
+	if (!dir)
 		return false;
-	}
 	while ((entry = readdir(dir)))
 		if (directory_name_is_question_file(entry->d_name))
 			return true;

@@ -465,10 +465,8 @@ static int changes_list_directory(struct renamed_tree_walk *walk, const char *ta
 		fd = view_open_uncovered(&walk->place, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK);
 	if (fd == -ENOENT || fd == -ENOTDIR)
 		return 0; /* the program has removed the directory, and touched every name in it by that */
-	stream = fd < 0 ? NULL : fdopendir(fd);
+	stream = io_take_dir_stream(fd);
 	if (!stream) {
-		if (fd >= 0)
-			(void)close(fd);
 		walk->changes->unlisted_count++; /* the directory is unreadable, so the changes below it are unknown */
 		return 0;
 	}

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/io.h"
 #include "base/path.h"
 #include "policy/paths/below.h"
 #include "policy/paths/move.h"
@@ -108,16 +109,13 @@ static bool rename_entry_by_name_may_move(struct rename_tree_walk *pair, int dir
 /* Whether all entries of a directory may move. False if it cannot be read. */
 static bool rename_all_entries_may_move(struct rename_tree_walk *pair, int dirfd, const char *name, unsigned depth)
 {
-	int fd = openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	_cleanup_closedir_ DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	const int fd = io_open_dir(dirfd, name);
+	_cleanup_closedir_ DIR *dir = io_take_dir_stream(fd);
 	const struct dirent *entry;
 	bool may = true;
 
-	if (!dir) {
-		if (fd >= 0)
-			(void)close(fd);
+	if (!dir)
 		return false;
-	}
 	while (may && (errno = 0, entry = readdir(dir))) {
 		if (!path_is_dot_name(entry->d_name))
 			may = rename_entry_by_name_may_move(pair, fd, entry->d_name, strlen(entry->d_name), depth);
