@@ -33,9 +33,34 @@ struct audit_arg {
 	size_t text_len;
 };
 
-/* The fields of a record about a connection. It has "event" in place of "syscall". */
+/* What a record tells that is about no system call: the id, and the value of "event". The one list of them. */
+#define AUDIT_EVENTS(EVENT)             \
+	EVENT(OPEN, "open")             \
+	EVENT(REQUEST, "request")       \
+	EVENT(CLOSE, "close")           \
+	EVENT(DNS, "dns")               \
+	EVENT(AFTER_READ, "after_read") \
+	EVENT(INSPECT, "inspect")
+
+#define AUDIT_EVENT_ID(id, name) AUDIT_EVENT_##id,
+enum audit_event { AUDIT_EVENTS(AUDIT_EVENT_ID) AUDIT_EVENT_MAX };
+#undef AUDIT_EVENT_ID
+
+#define AUDIT_EVENT_WORD(id, name) name ", "
+#define AUDIT_EVENT_WORDS AUDIT_EVENTS(AUDIT_EVENT_WORD) /* "open, request, …, " */
+
+static inline const char *audit_event_get_name(enum audit_event event)
+{
+#define AUDIT_EVENT_NAME(id, name) [AUDIT_EVENT_##id] = (name),
+	static const char *const names[AUDIT_EVENT_MAX] = {AUDIT_EVENTS(AUDIT_EVENT_NAME)};
+#undef AUDIT_EVENT_NAME
+
+	return names[event];
+}
+
+/* The fields of a record that has "event" in place of "syscall", most of them about a connection. */
 struct audit_net {
-	const char *event_name; /* "open", "request", "close", "dns" */
+	const char *event_name; /* of audit_event_get_name() */
 	uint64_t conn_id;     /* 0: left out */
 	unsigned port;     /* 0: left out */
 	unsigned http_status;   /* 0: left out */

@@ -93,6 +93,8 @@ expect_text 'connect api.test:81'
 expect_text '\u001b[2Jx\\xff... '
 expect 0 8 show --event any "$logs/net"
 expect 0 3 show --event request "$logs/net"
+expect 0 0 show --event after_read "$logs/net"
+expect 0 0 show --answer any "$logs/net"
 expect 0 1 show --event request --denied "$logs/net"
 expect 0 9 show --host api.test "$logs/net"
 expect 0 10 show --host '*.test' "$logs/net"

@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <string.h>
 
+#include "audit/record.h"
 #include "base/text.h"
 #include "cli/audit/fields.h"
 #include "policy/network/net.h"
@@ -49,15 +50,15 @@ int audit_filter_set_program(const struct cli_given_option *given, void *filter_
 	return audit_compile_glob(given, &filter->arena, &filter->program_glob);
 }
 
-/* Setter of --event: a kind of network event, or "any". */
+/* Setter of --event: the name of an event, or "any". */
 int audit_filter_set_event(const struct cli_given_option *given, void *event)
 {
-	static const char *const names[] = {"open", "request", "close", "dns", "any"};
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (strcmp(given->value, names[i]) == 0)
+	for (enum audit_event i = 0; i < AUDIT_EVENT_MAX; i++)
+		if (strcmp(given->value, audit_event_get_name(i)) == 0)
 			return cli_set_text(given, event);
-	return cli_refuse_value(given, "not one of open, request, close, dns and any");
+	if (strcmp(given->value, "any") == 0)
+		return cli_set_text(given, event);
+	return cli_refuse_value(given, "not one of " AUDIT_EVENT_WORDS "and any");
 }
 
 int audit_filter_set_pid(const struct cli_given_option *given, void *pid)
@@ -196,12 +197,18 @@ static bool filter_match_text(const char *wanted, const struct scan_text *text)
 	return text->at && scan_copy_unescaped_bytes(text, bytes, sizeof(bytes)) >= 0 && strstr(bytes, wanted);
 }
 
+/* Whether a question about the call was answered so, as --answer says. */
+static bool filter_match_answer(const char *list, const struct scan_record *record)
+{
+	return record->answer.at && (strcmp(list, "any") == 0 || filter_match_word_list(list, &record->answer));
+}
+
 static bool filter_match_pid(int64_t pid, const struct scan_record *record)
 {
 	return record->pid == pid || record->host_pid == pid || record->tid == pid;
 }
 
-/* Whether the record is of the network event that --event names. */
+/* Whether the record is of the event that --event names. */
 static bool filter_match_event(const char *event, const struct scan_record *record)
 {
 	return record->event.at && (strcmp(event, "any") == 0 || scan_text_equals(&record->event, event));
@@ -239,6 +246,7 @@ bool audit_filter_matches(const struct audit_filter *filter, const struct audit_
 	       (!filter->call || filter_match_word_list(filter->call, &record->syscall)) &&
 	       (!filter->error || filter_match_word_list(filter->error, &record->error)) &&
 	       (!filter->event_name || filter_match_event(filter->event_name, record)) &&
+	       (!filter->answer || filter_match_answer(filter->answer, record)) &&
 	       (!filter->pid || filter_match_pid(filter->pid, record)) &&
 	       (!filter->min_duration_ns || (record->has_ns && record->ns > filter->min_duration_ns)) &&
 	       filter_match_times(filter, entry) &&
@@ -250,7 +258,7 @@ bool audit_filter_matches(const struct audit_filter *filter, const struct audit_
 
 bool audit_filter_is_empty(const struct audit_filter *filter)
 {
-	return !filter->only_denials && !filter->verdict && !filter->call && !filter->error &&
-	       !filter->event_name && !filter->pid && !filter->min_duration_ns && !filter->since && !filter->until &&
+	return !filter->only_denials && !filter->verdict && !filter->call && !filter->error && !filter->event_name &&
+	       !filter->answer && !filter->pid && !filter->min_duration_ns && !filter->since && !filter->until &&
 	       !filter->rule_text && !filter->host_pattern && !filter->by_program && !filter->by_path;
 }

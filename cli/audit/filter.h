@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "audit/record.h"
 #include "cli/audit/logs.h"
 #include "cli/options.h"
 #include "policy/arena.h"
@@ -14,7 +15,8 @@
 struct audit_filter {
 	bool only_denials;                  /* only records of denied calls */
 	const char *verdict, *call, *error; /* lists separated by commas */
-	const char *event_name; /* name of a network event; "any": any network event */
+	const char *event_name;             /* name of an event; "any": all that is about no system call */
+	const char *answer;                 /* list, or "any": calls that were asked about */
 	const char *host_pattern; /* host pattern, as in a network rule */
 	const char *rule_text; /* part of the label of the record's rule */
 	/* a wall-clock time or the beginning of one; or +DURATION after the time of the log's header */
@@ -70,9 +72,16 @@ struct audit_filter {
 		{"event",                                                                                              \
 		 0,                                                                                                    \
 		 "NAME",                                                                                               \
-		 "only this network event: open, request, close, dns or any",                                          \
+		 "only this event, which is no system call:\n" AUDIT_EVENT_WORDS "or any",                             \
 		 audit_filter_set_event,                                                                               \
 		 (at) + offsetof(struct audit_filter, event_name),                                                     \
+		 0},                                                                                                   \
+		{"answer",                                                                                             \
+		 0,                                                                                                    \
+		 "LIST",                                                                                               \
+		 "only calls that were asked about, with these answers, such as\nno,once; or any",                     \
+		 audit_filter_set_word_list,                                                                           \
+		 (at) + offsetof(struct audit_filter, answer),                                                         \
 		 0},                                                                                                   \
 		CLI_TEXT("host", "NAME",                                                                               \
 			 "only records about this host; *.NAME one label before it, **.NAME any number",               \

@@ -15,9 +15,10 @@
 
 #define NS_PER_US 1000u
 
-static const char *const event_name[CONTROL_EVENT_MAX] = {
-	[CONTROL_EVENT_OPEN] = "open", [CONTROL_EVENT_REQUEST] = "request", [CONTROL_EVENT_CLOSE] = "close",
-	[CONTROL_EVENT_DNS] = "dns"};
+static const enum audit_event record_event[CONTROL_EVENT_MAX] = {[CONTROL_EVENT_OPEN] = AUDIT_EVENT_OPEN,
+								 [CONTROL_EVENT_REQUEST] = AUDIT_EVENT_REQUEST,
+								 [CONTROL_EVENT_CLOSE] = AUDIT_EVENT_CLOSE,
+								 [CONTROL_EVENT_DNS] = AUDIT_EVENT_DNS};
 
 /* Whether a text has only the characters of egress' codes, so that the program or a server cannot have written it. */
 static bool record_text_is_code_word(const char *text)
@@ -82,7 +83,7 @@ static bool record_is_permitted_now(const struct egress_client *client, const st
 
 static struct audit_net record_make_audit_net(const struct connection *conn, const struct control_record *record)
 {
-	struct audit_net net = {.event_name = event_name[record->event],
+	struct audit_net net = {.event_name = audit_event_get_name(record_event[record->event]),
 				.conn_id = record->conn_id,
 				.port = record->port,
 				.http_status = record->http_status,
@@ -262,7 +263,7 @@ static void record_add_denial(struct egress_client *client, const struct connect
 	char rule[sizeof(record->rule)], reason[sizeof(record->reason)], op[] = "";
 	_cleanup_free_ char *suggestion = NULL;
 	struct denial item = {.seq = location.seq,
-			      .event = event_name[record->event],
+			      .event = audit_event_get_name(record_event[record->event]),
 			      .op = "net",
 			      .target = target,
 			      .exe = conn ? conn->exe : op,

@@ -57,7 +57,7 @@ bool looking_record(const struct session *session, const char *op, const json_t 
 {
 	const struct looking_event *told = looking_find_event(op);
 	_cleanup_free_ char *path = looking_copy_text(asked, "path"), *why = looking_copy_text(asked, "why");
-	const struct audit_net event = {.event_name = "inspect", .cause = why};
+	const struct audit_net event = {.event_name = audit_event_get_name(AUDIT_EVENT_INSPECT), .cause = why};
 	struct audit_record record = {.pid = getpid(),
 				      .tid = getpid(),
 				      .net = &event,

@@ -91,7 +91,7 @@ uint32_t after_find_entries_to_fire(struct call *call)
 static uint64_t after_write_record(const struct call *call, const char *label, enum verdict verdict, const char *reason,
 				   const char *path)
 {
-	const struct audit_net event = {.event_name = "after_read"};
+	const struct audit_net event = {.event_name = audit_event_get_name(AUDIT_EVENT_AFTER_READ)};
 	struct audit_record record = {.pid = call->task->tgid,
 				      .tid = call->tid,
 				      .ppid = call->task->ppid,

@@ -19,6 +19,10 @@ question 'length == 2 and .[0].id != .[1].id and (.[0] | (.id | test("^[0-9a-f]{
 record '.answer == "once" and .answered_how == "socket" and .answered_by == '"$(id -u)"' and .on_deny == "ask" and
 	.verdict == "ask" and .effect == "performed" and .asked_ns > 0'
 record '.answer == "no" and .verdict == "deny" and .errno == "ENOENT"'
+for answers in once=1 no,once=2 stop=0 any=2; do
+	[ "$("$CALLGATE" audit show --json --answer "${answers%=*}" "$T/audit" | wc -l)" = "${answers#*=}" ] ||
+		fail "audit show --answer $answers"
+done
 jq -se 'map(select(.type == "closed")) | map(.why) == ["answered", "answered"]' "$T/asked" >/dev/null || fail "closed"
 "$CALLGATE" replay "$T/audit" -p "$T/p.json" -w "$T/w" --json >"$T/replay" 2>&1
 jq -e 'any(.not_replayable.groups[]; .class == "answered" and .count == 2)' "$T/replay" >/dev/null ||

@@ -118,6 +118,9 @@ recorded '"event":"inspect","cause":"bad.py:2: .*"path":"python3".*"verdict":"de
 runs harmless "$id" -- python3 good.py
 runs harmless "$id" -- sh -c 'cp -p good.py n; mv n good.py; python3 good.py'
 recorded '"event":"inspect","cause":"good.py","path":"sh".*"verdict":"allow".*"reason":"changed_after_look"'
+[ "$("$CALLGATE" audit show --event inspect "$T/audit" | grep -c 'inspect ')" = 2 ] ||
+	fail "audit show: $("$CALLGATE" audit show --event inspect "$T/audit")"
+[ "$("$CALLGATE" audit show --event inspect --denied --json "$T/audit" | wc -l)" = 1 ] || fail "audit show --denied"
 cat >"$T/client.py" <<'END2'
 import json, os, socket, sys
 def ask(**request):
