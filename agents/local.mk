@@ -46,6 +46,7 @@ libcallgate_agents_a_SOURCES += \
 	agents/e2b/rpc.c \
 	agents/e2b/sandbox.c \
 	agents/e2b/template.c \
+	agents/e2b/upload.c \
 	agents/e2b/usage.c \
 	agents/http/drive.c \
 	agents/http/http.h \

@@ -1,4 +1,5 @@
 /* Answers with errors as E2B's API has them; parses request bodies as JSON. */
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -40,4 +41,33 @@ json_t *e2b_parse_body(struct http_request *request, const char *bytes, size_t l
 		e2b_answer_error(request, 400, "the body is no JSON: line %d: %s", error.line, error.text);
 	json_decref(body);
 	return NULL;
+}
+
+unsigned files_get_http_status(int error)
+{
+	switch (error) {
+	case ENOENT:
+		return 404;
+	case EISDIR:
+	case ENOTDIR:
+	case EINVAL:
+	case ENAMETOOLONG:
+	case ELOOP:
+		return 400;
+	case EACCES:
+	case EPERM:
+	case EROFS:
+		return 403;
+	case ENOSPC:
+	case EDQUOT:
+	case EFBIG:
+		return 507;
+	case EMFILE:
+	case ENFILE:
+		return 429;
+	case E2BIG: /* too many files in one request */
+		return 413;
+	default:
+		return 500;
+	}
 }

@@ -351,7 +351,7 @@ void e2b_tell_changes(struct e2b_sandbox *box, const char *program, const json_t
 /* The sandbox ends: it is told that what was looked for is not known. */
 void e2b_changes_free_all(struct e2b_sandbox *box);
 
-/* ---- files: filesystem.c, files.c ---- */
+/* ---- files: filesystem.c, files.c, upload.c ---- */
 
 /* Ends all directory watches of the sandbox. */
 void watchers_free_all(struct e2b_sandbox *box);
@@ -359,6 +359,11 @@ void watchers_free_all(struct e2b_sandbox *box);
 void files_handle_request(struct e2b_sandbox *box, struct http_request *request);
 /* Handles /files with a signed URL, which names no sandbox: tries each sandbox's token on the signature. */
 void files_handle_signed_request(struct e2b *e2b, struct http_request *request);
+
+/*
+ * Handles an upload. path: of the file, absolute; borrowed. NULL: an HTML form names files.
+ */
+void files_upload(struct e2b_sandbox *box, struct http_request *request, const char *path);
 
 /* ---- ports of servers in a sandbox: port.c ---- */
 
@@ -384,6 +389,8 @@ void usage_handle_request(struct e2b_sandbox *box, struct http_request *request)
 /* Answers with an error: {"code": status, "message": text}. */
 void e2b_answer_error(struct http_request *request, unsigned status, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
+/* Returns the HTTP status for an errno of a file operation. */
+unsigned files_get_http_status(int error);
 /* Parses a request's body as a JSON object. Owned by the caller. NULL: it is none, and an error was answered. */
 json_t *e2b_parse_body(struct http_request *request, const char *bytes, size_t len);
 
