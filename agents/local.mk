@@ -32,7 +32,9 @@ libcallgate_agents_a_SOURCES += \
 	agents/e2b/log.c \
 	agents/e2b/looking.c \
 	agents/e2b/main.c \
+	agents/e2b/management-list.c \
 	agents/e2b/management.c \
+	agents/e2b/management.h \
 	agents/e2b/metrics.c \
 	agents/e2b/pause.c \
 	agents/e2b/port-answer.c \
