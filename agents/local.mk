@@ -41,6 +41,7 @@ libcallgate_agents_a_SOURCES += \
 	agents/e2b/port-answer.h \
 	agents/e2b/port.c \
 	agents/e2b/private.h \
+	agents/e2b/process-events.c \
 	agents/e2b/process-input.c \
 	agents/e2b/process.c \
 	agents/e2b/process.h \

@@ -320,7 +320,7 @@ bool connect_check_basic_auth_user(struct http_request *request);
 /* Time limit that the client sets for a call, in milliseconds; 0: no limit. */
 uint64_t connect_get_timeout_ms(struct http_request *request);
 
-/* ---- programs: process.c, process-input.c ---- */
+/* ---- programs: process.c, process-events.c, process-input.c ---- */
 
 /*
  * Merges the environment variables of the template, of the sandbox and of a request; the later ones win. Owned by the

@@ -1,6 +1,6 @@
 /*
- * Programs that clients run in a sandbox. process.c starts a program and sends its output to clients; process-input.c
- * passes on what clients send to its stdin.
+ * Programs that clients run in a sandbox. process.c starts a program, process-events.c tells clients of it, and
+ * process-input.c passes on what they send to its stdin.
  */
 #ifndef CALLGATE_AGENTS_E2B_PROCESS_H
 #define CALLGATE_AGENTS_E2B_PROCESS_H
@@ -32,6 +32,21 @@ struct e2b_process {
 	struct input_request *waiting_inputs; /* requests whose bytes the program has not taken yet, in their order */
 	struct input_request *input_streams;  /* requests to StreamInput that have named the program */
 };
+
+/* ---- process-events.c ---- */
+
+/* Takes a program off its sandbox' list, ends it, and frees it. */
+void process_free(struct e2b_process *process);
+/* Adds a client that listens to the program. NULL: the request has been answered with an error. */
+struct process_subscriber *subscriber_add(struct e2b_process *process, struct http_request *request);
+/* Begins the stream to a client that listens to the program. */
+void subscriber_begin_stream(struct process_subscriber *subscriber);
+/* Answers all requests for a program that is not started, and frees it. */
+void process_answer_not_started(struct e2b_process *process, enum connect_code code, const char *why);
+/* What the program does, as sandbox_program_options has it; process: a struct e2b_process. */
+void process_on_start(void *process, pid_t pid, unsigned number);
+void process_on_output(void *process, enum sandbox_stream stream, const char *bytes, size_t len);
+void process_on_end(void *process, const json_t *result);
 
 /* ---- process-input.c ---- */
 
