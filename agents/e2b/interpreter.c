@@ -70,8 +70,10 @@ static void interpreter_answer_not_found(struct http_request *request, const cha
 static void execution_free(struct execution *execution)
 {
 	sandbox_look_free(execution->look);
-	if (execution->run)
+	if (execution->run) {
+		e2b_tell_changes_unknown(execution->context->box, execution->context->language, execution->looked);
 		context_run_free(execution->run);
+	}
 	json_decref(execution->env);
 	json_decref(execution->looked);
 	free(execution->code);
@@ -251,6 +253,8 @@ static void execution_on_end(void *data)
 	const struct e2b_context *context = execution->context;
 
 	e2b_tell_changes(context->box, context->language, execution->looked, context->cwd);
+	json_decref(execution->looked);
+	execution->looked = NULL;
 	execution_end(execution);
 }
 

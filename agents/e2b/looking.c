@@ -132,10 +132,16 @@ void e2b_tell_changes(struct e2b_sandbox *box, const char *program, const json_t
 		changes_tell(box, program, NULL, sandbox_describe_error(-r));
 }
 
+void e2b_tell_changes_unknown(const struct e2b_sandbox *box, const char *program, const json_t *looked)
+{
+	if (json_array_size(json_object_get(looked, "seen")) > 0)
+		changes_tell(box, program, NULL, "the program or its sandbox was ended");
+}
+
 void e2b_changes_free_all(struct e2b_sandbox *box)
 {
 	while (box->changes) {
-		changes_tell(box, box->changes->program, NULL, "the sandbox has ended");
+		changes_tell(box, box->changes->program, NULL, "the program or its sandbox was ended");
 		changes_free(box->changes);
 	}
 }

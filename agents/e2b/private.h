@@ -348,7 +348,9 @@ bool e2b_judge_look(const struct e2b_sandbox *box, const char *program, const js
  * program: for these. looked NULL: there was no look.
  */
 void e2b_tell_changes(struct e2b_sandbox *box, const char *program, const json_t *looked, const char *cwd);
-/* The sandbox ends: it is told that what was looked for is not known. */
+/* Tells that it is not known, because a program that runs, or its sandbox, is ended. */
+void e2b_tell_changes_unknown(const struct e2b_sandbox *box, const char *program, const json_t *looked);
+/* The sandbox ends: the same for what is being looked at again. */
 void e2b_changes_free_all(struct e2b_sandbox *box);
 
 /* ---- files: filesystem.c, files.c, upload.c ---- */

@@ -248,6 +248,8 @@ void processes_end_all(struct e2b_sandbox *box)
 			free(subscriber);
 		}
 		process_abort_inputs(process);
+		if (process->program)
+			e2b_tell_changes_unknown(box, connect_get_text(process->config, "cmd", NULL), process->looked);
 		process_free(process);
 	}
 }

