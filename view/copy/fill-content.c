@@ -18,6 +18,7 @@
 #define FILL_KEPT_FREE_PART 64                     /* 1/64 of a file system stays free for others, as when copying */
 #define FILL_CHECKED_BYTES_MIN (UINT64_C(1) << 20) /* for less, the room on the disk is not looked at */
 #define FILL_CAPABILITY_BYTES_MAX 64               /* of the attribute, which has 24 at most */
+#define FILL_BLOCK_BYTES_MAX 65536                 /* largest block of a file system, and largest page */
 
 /* ---- records of what is done ---- */
 
@@ -150,7 +151,8 @@ static int filling_check_room(const struct filling *filling)
 
 /*
  * Makes a file one hole of a size. 0 or -errno. Not by ftruncate(2) to 0 if possible: a file that is empty after a
- * crash of the machine is one that the program has emptied.
+ * crash of the machine is one that the program has emptied. A hole that ends within a block leaves that block there,
+ * with zeros, also where the file ends: so it ends after it.
  */
 static int filling_make_hole(int fd, off_t size)
 {
@@ -158,7 +160,9 @@ static int filling_make_hole(int fd, off_t size)
 
 	if (fstat(fd, &st) < 0)
 		return -errno;
-	if (st.st_size > 0 && fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, st.st_size) < 0 &&
+	if (st.st_size > 0 &&
+	    fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0,
+		      (st.st_size | (FILL_BLOCK_BYTES_MAX - 1)) + 1) < 0 &&
 	    ftruncate(fd, 0) < 0)
 		return -errno;
 	return ftruncate(fd, size) < 0 ? -errno : 0;

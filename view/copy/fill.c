@@ -254,6 +254,17 @@ static bool fill_has_attributes_as_made(const struct copy_placeholder *made, con
 }
 
 /*
+ * Whether the program may have changed a file that was filled. One with an earlier time than that at which it was
+ * filled has lost this in a crash, and the program had not got it before.
+ */
+static bool fill_file_may_be_changed(const struct fill_file *file, const struct stat *st, bool is_as_made)
+{
+	const int order = times_compare(&st->st_ctim, &file->kept);
+
+	return file->kept.tv_sec == 0 || order > 0 || (order < 0 && !is_as_made);
+}
+
+/*
  * Whether a file has not its content, or that cannot be told (is_torn). On the disk, its record may be older than the
  * file, or newer, when the machine has crashed.
  */
@@ -262,15 +273,15 @@ static bool fill_file_is_without_content(const struct fills *fills, struct fill_
 {
 	const bool is_as_made = fill_has_attributes_as_made(file->made, st);
 
-	if (file->state == FILL_BEGUN && !fills->is_after_restart)
+	/* Until a restart the record is right. The blocks may differ: not each file system frees those of a hole. */
+	if (!fills->is_after_restart && (file->state == FILL_BEGUN || is_as_made))
 		return true;
 	if (file->state != FILL_DONE && is_as_made && (uint64_t)st->st_blocks == file->made->blocks)
 		return true;
 	/* One that was begun and has other attributes may have been left half-way by a run that was killed. */
 	if ((file->state != FILL_BEGUN || is_as_made) && fill_is_without_hole(dir_fd, name, st))
 		return false;
-	/* One that is filled has the time of its placeholder as long as the program has not written to it. */
-	file->is_torn = !is_as_made;
+	file->is_torn = file->state == FILL_DONE ? fill_file_may_be_changed(file, st, is_as_made) : !is_as_made;
 	return true;
 }
 

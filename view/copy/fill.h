@@ -64,9 +64,11 @@ int fills_read_records(int layer_fd, struct fill_record **ret_records, size_t *r
  * Finds a file that has not its content. (dir_fd, name) leads to it, "" is dir_fd itself; st is its status. NULL: it
  * has its content, or is another file, which may have the number of a removed one.
  *
- * When the machine has crashed, records and files on the disk may be of different moments. A file that has not the
- * attributes of its placeholder any more, and no hole, has its content, whatever the records say: the program has
- * written it. One that has holes may have lost what was written: it is found, and cannot be filled (-EUCLEAN).
+ * When the machine was started since, it may have crashed: records and files on the disk may be of different moments. A
+ * file without a hole has its content, whatever the records say, unless they say that it was begun and it has other
+ * attributes than its placeholder. One with holes is filled again if the program cannot have written to it: it has the
+ * attributes of its placeholder and was not filled, or was not changed since it was filled. Any other may have lost
+ * what the program wrote: it is found, and cannot be filled (-EUCLEAN).
  */
 struct fill_file *fills_find(const struct fills *fills, int dir_fd, const char *name, const struct stat *st);
 

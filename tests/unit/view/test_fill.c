@@ -208,6 +208,28 @@ START_TEST(changed_outside)
 }
 END_TEST
 
+/* Filling has failed when all was written: of a small file, no block may stay that would pass for its content. */
+START_TEST(changed_while_read)
+{
+	const struct timespec times[2] = {{OLD_SEC, 1}, {OLD_SEC, 2}};
+	int fd = openat(copy_fd, "small", O_WRONLY | O_CLOEXEC), source;
+
+	write_base("small", "other", 5, 0644);
+	source = openat(base_fd, "small", O_RDONLY | O_CLOEXEC);
+	ck_assert_int_eq(fills_fill_from(fills, find("small"), fd, source, FILL_AS_COPIED), -ESTALE);
+	(void)close(source);
+	check_is_placeholder("small", 5);
+	reopen();
+	check_is_placeholder("small", 5);
+	/* As where the file system does not free it. */
+	ck_assert_int_eq(pwrite(fd, "\0\0\0\0", 5, 0), 5);
+	ck_assert_int_eq(futimens(fd, times), 0);
+	(void)close(fd);
+	ck_assert_int_eq(fill("small", 0), 0);
+	check_has("small", "other", 5, 0644);
+}
+END_TEST
+
 START_TEST(gone)
 {
 	ck_assert_int_eq(unlinkat(base_fd, "f", 0), 0);
@@ -400,10 +422,26 @@ START_TEST(crashed_before_content)
 }
 END_TEST
 
+/* Sets the time in the record of a file at which it was filled. */
+static void record_kept(const char *name, struct timespec kept)
+{
+	struct fill_record record = read_record(name);
+	struct fill_record *all = NULL;
+	size_t count = 0, at = 0;
+
+	ck_assert_int_eq(fills_read_records(layer_fd, &all, &count), 0);
+	while (all[at].inode != record.inode)
+		at++;
+	free(all);
+	record.kept = (struct copy_time){kept.tv_sec, kept.tv_nsec};
+	rewrite(FILLS_NAME, at * sizeof(record), &record, sizeof(record));
+}
+
 /* The record came to the disk, but not what it tells. */
 START_TEST(crashed_with_record)
 {
 	const struct timespec times[2] = {{OLD_SEC, 1}, {OLD_SEC, 2}};
+	struct timespec later;
 
 	ck_assert_int_eq(fill("f", FILL_FOR_CHANGE), 0);
 	ck_assert_int_eq(fill("small", 0), 0);
@@ -411,12 +449,47 @@ START_TEST(crashed_with_record)
 	change("small", -1, true);
 	ck_assert_int_eq(utimensat(copy_fd, "small", times, 0), 0);
 	ck_assert_ptr_null(find("f")); /* without a crash, the program has made the hole */
+	later = status("small").st_ctim;
+	later.tv_sec++;
+	record_kept("small", later);
 	restart();
 	ck_assert_int_eq(fill("f", 0), -EUCLEAN);
 	ck_assert_int_eq(fill("small", FILL_AS_COPIED), 0);
 	check_has("small", "small", 5, 0644);
 	change("small", 3, false);
 	ck_assert_ptr_null(find("small"));
+}
+END_TEST
+
+/* The program has written to files, left holes in them, and has set their former times, as `rsync --inplace -t`. */
+START_TEST(restarted_with_former_time)
+{
+	const struct timespec times[2] = {{OLD_SEC, 1}, {OLD_SEC, 2}};
+
+	ck_assert_int_eq(fill("f", 0), 0);
+	ck_assert_int_eq(fill("small", FILL_FOR_CHANGE), 0);
+	change("f", -1, true);
+	change("small", -1, true);
+	ck_assert_int_eq(utimensat(copy_fd, "f", times, 0), 0);
+	ck_assert_int_eq(utimensat(copy_fd, "small", times, 0), 0);
+	restart();
+	ck_assert_int_eq(fill("f", 0), -EUCLEAN);
+	ck_assert_int_eq(fill("small", 0), -EUCLEAN);
+}
+END_TEST
+
+/* A file with holes, which had changed outside before it was read, and was not changed by the program. */
+START_TEST(restarted_with_hole_of_source)
+{
+	int fd = openat(base_fd, "small", O_WRONLY | O_CLOEXEC);
+
+	ck_assert_int_eq(ftruncate(fd, CONTENT_BYTES), 0);
+	(void)close(fd);
+	ck_assert_int_eq(fill("small", 0), 0);
+	ck_assert_int_ne(status("small").st_mtim.tv_sec, OLD_SEC);
+	restart();
+	ck_assert_int_eq(fill("small", 0), 0);
+	ck_assert_int_eq(status("small").st_size, CONTENT_BYTES);
 }
 END_TEST
 
@@ -475,6 +548,7 @@ int main(void)
 	tcase_add_test(tcase, filled);
 	tcase_add_test(tcase, killed);
 	tcase_add_test(tcase, changed_outside);
+	tcase_add_test(tcase, changed_while_read);
 	tcase_add_test(tcase, gone);
 	tcase_add_test(tcase, no_records);
 	tcase_add_test(tcase, undone);
@@ -484,6 +558,8 @@ int main(void)
 	tcase_add_test(tcase, crashed_without_record);
 	tcase_add_test(tcase, crashed_before_content);
 	tcase_add_test(tcase, crashed_with_record);
+	tcase_add_test(tcase, restarted_with_former_time);
+	tcase_add_test(tcase, restarted_with_hole_of_source);
 	tcase_add_test(tcase, crashed_while_filling);
 	tcase_add_test(tcase, left);
 	return unit_run(suite);
