@@ -163,7 +163,7 @@ int workspace_layer_open_live(int workspace_fd, size_t at, const char *dir, stru
 	if (r < 0 || !is_copy)
 		return r;
 	*ret_why = "it does not say which files have their content";
-	r = fills_open(layer, ret_layer->base_fd, false, &ret_layer->fills);
+	r = fills_open(layer, ret_layer->base_fd, true, &ret_layer->fills);
 	if (r == -ENOENT && !ret_layer->records->has_placeholders)
 		r = 0;
 	if (r < 0)

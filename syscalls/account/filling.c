@@ -66,15 +66,15 @@ int filling_complete_file(struct call *call, int fd, bool for_change)
 bool filling_find_emptied(const struct call *call, int fd, struct filling_emptied *ret_emptied)
 {
 	ret_emptied->file = filling_find(call, fd, &ret_emptied->fills);
-	if (ret_emptied->file && !fill_file_may_be_emptied(ret_emptied->file))
+	if (ret_emptied->file && !fills_may_empty(ret_emptied->fills, ret_emptied->file))
 		ret_emptied->file = NULL;
 	return ret_emptied->file;
 }
 
-void filling_end_emptied(const struct filling_emptied *emptied)
+void filling_end_emptied(const struct filling_emptied *emptied, int fd)
 {
 	if (emptied->file)
-		fills_note_emptied(emptied->fills, emptied->file);
+		fills_note_emptied(emptied->fills, emptied->file, fd);
 }
 
 int filling_complete_directory(struct call *call, int fd)

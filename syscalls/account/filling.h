@@ -34,8 +34,8 @@ struct filling_emptied {
 /* To be called in place of filling_complete_file() before the file of fd is emptied. False: call that. */
 bool filling_find_emptied(const struct call *call, int fd, struct filling_emptied *ret_emptied);
 
-/* To be called when the file was emptied. */
-void filling_end_emptied(const struct filling_emptied *emptied);
+/* To be called when a file was emptied. fd: it, perhaps another one that has got the name meanwhile. */
+void filling_end_emptied(const struct filling_emptied *emptied, int fd);
 
 /* To be called before call->resolved_place[i] is changed: fills_await_change(). */
 void filling_await_change(const struct call *call, unsigned i);

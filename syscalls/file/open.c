@@ -299,7 +299,7 @@ static void open_pinned_object(struct call *call, int *pin, unsigned want, unsig
 	} else {
 		fd = open_reopen_pinned(call, *pin, &status, flags);
 		if (fd >= 0)
-			filling_end_emptied(&emptied);
+			filling_end_emptied(&emptied, fd);
 		open_end_call(call, meminfo_replace_with_limited_file(call, fd), flags);
 	}
 }

@@ -65,7 +65,7 @@ void sys_truncate(struct call *call)
 	r = truncate(io_proc_fd_path(fd).path, length);
 	file_end_call(call, r);
 	if (r == 0)
-		filling_end_emptied(&emptied);
+		filling_end_emptied(&emptied, fd);
 	disk_measure_changed_file(call, fd);
 }
 

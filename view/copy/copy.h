@@ -37,6 +37,7 @@ struct copy_record {
 enum copy_record_flag {
 	COPY_MUST_COMPARE_CONTENTS = 1 << 0, /* a shared mapping changes files there without setting their times */
 	COPY_HAS_PLACEHOLDERS = 1 << 1,      /* there is COPY_PLACEHOLDERS_NAME: after a crash it may be missing */
+	COPY_FINDS_HOLES = 1 << 2,           /* SEEK_HOLE tells where files have holes there */
 };
 
 struct copy_time {

@@ -303,12 +303,12 @@ int fills_fill(struct fills *fills, struct fill_file *file, int fd, unsigned fla
 
 /* ---- emptying ---- */
 
-bool fill_file_may_be_emptied(const struct fill_file *file)
+bool fills_may_empty(const struct fills *fills, const struct fill_file *file)
 {
-	return file->state != FILL_BEGUN; /* else the record of that may stay, by which it is filled again */
+	return file->state != FILL_BEGUN && !fills->is_unknown; /* one in doubt was begun */
 }
 
-void fills_note_emptied(struct fills *fills, struct fill_file *file)
+void fills_note_emptied(struct fills *fills, struct fill_file *file, int fd)
 {
 	const struct fill_record record = {.inode = file->made->inode,
 					   .state = FILL_DONE,
@@ -316,6 +316,10 @@ void fills_note_emptied(struct fills *fills, struct fill_file *file)
 					   .mtime = file->made->mtime,
 					   .atime = file->made->mtime};
 
+	struct stat st;
+
+	if (fstat(fd, &st) < 0 || st.st_ino != file->made->inode || st.st_size != 0)
+		return;
 	(void)fills_write_record(fills, file, &record);
 	file->state = FILL_DONE;
 	file->kept = (struct timespec){0};

@@ -22,7 +22,8 @@ struct fills {
 	const struct copy_placeholder *made; /* sorted by inode number; in `text` */
 	struct fill_file *file;        /* one for each of them; owned */
 	size_t count;
-	bool compares_devices;
+	bool is_live;          /* of fills_open() */
+	bool finds_holes;      /* COPY_FINDS_HOLES */
 	bool is_after_restart; /* the machine was started since the copy was made: what was written may be lost */
 	bool is_unknown; /* fills_reload() has failed: nothing is filled any more */
 	char *paths; /* COPY_RECORDS_NAME, which has the paths, mapped; NULL: not yet */

@@ -105,6 +105,7 @@ static bool fills_are_in_place(const struct copy_placeholders_head *head, int re
 static int fills_map_paths(struct fills *fills, const struct copy_placeholders_head *head)
 {
 	_cleanup_close_ int fd = openat(fills->layer_fd, COPY_RECORDS_NAME, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	struct copy_record last;
 	struct stat st;
 	void *paths;
 
@@ -117,6 +118,10 @@ static int fills_map_paths(struct fills *fills, const struct copy_placeholders_h
 		return -errno;
 	fills->paths = paths;
 	fills->paths_len = (size_t)st.st_size;
+	if (fills->paths_len > sizeof(last)) { /* followed by the path "" */
+		memcpy(&last, fills->paths + fills->paths_len - 1 - sizeof(last), sizeof(last));
+		fills->finds_holes = last.flags & COPY_FINDS_HOLES;
+	}
 	return fills_are_in_place(head, fd) ? 0 : -EBADMSG;
 }
 
@@ -144,10 +149,12 @@ static int fills_parse_placeholders(struct fills *fills, size_t len)
 }
 
 /* Whether the machine was started since the copy was made, or that cannot be told. */
-static bool fills_are_after_restart(const struct copy_placeholders_head *head)
+static bool fills_are_after_restart(const struct fills *fills, const struct copy_placeholders_head *head)
 {
 	char boot_id[COPY_BOOT_ID_SIZE];
 
+	if (fills->is_live)
+		return false;
 	copy_read_boot_id(boot_id);
 	return !*boot_id || strncmp(boot_id, head->boot_id, sizeof(boot_id)) != 0;
 }
@@ -165,7 +172,7 @@ static int fills_load_placeholders(struct fills *fills)
 	if (r < 0)
 		return r;
 	head = (const void *)fills->text;
-	fills->is_after_restart = fills_are_after_restart(head);
+	fills->is_after_restart = fills_are_after_restart(fills, head);
 	r = fills_map_paths(fills, head);
 	if (r < 0)
 		return r;
@@ -183,7 +190,7 @@ static int fills_load_placeholders(struct fills *fills)
 	return 0;
 }
 
-int fills_open(int layer_fd, int base_fd, bool compares_devices, struct fills **ret_fills)
+int fills_open(int layer_fd, int base_fd, bool is_live, struct fills **ret_fills)
 {
 	struct fills *fills = calloc(1, sizeof(*fills));
 	uint64_t filled_bytes = 0; /* before */
@@ -192,7 +199,7 @@ int fills_open(int layer_fd, int base_fd, bool compares_devices, struct fills **
 	if (!fills)
 		return -ENOMEM;
 	fills->fd = -1;
-	fills->compares_devices = compares_devices;
+	fills->is_live = is_live;
 	fills->base_fd = fcntl(base_fd, F_DUPFD_CLOEXEC, 3);
 	fills->layer_fd = fcntl(layer_fd, F_DUPFD_CLOEXEC, 3);
 	r = fills->base_fd < 0 || fills->layer_fd < 0 ? -errno : fills_load_placeholders(fills);
@@ -232,17 +239,38 @@ static bool fill_file_is_born_then(const struct fill_file *file, int dir_fd, con
 	       stx.stx_btime.tv_nsec == file->made->born.nsec;
 }
 
-/* Whether a file has no hole. False also where that cannot be told. */
-static bool fill_is_without_hole(int dir_fd, const char *name, const struct stat *st)
+/*
+ * Opens a file to look for holes. The program may have made it unreadable: then its time of change is no longer that of
+ * its record, and changing the mode for a moment does not make it count as changed. A descriptor or -errno.
+ */
+static int fill_open_to_look(int dir_fd, const char *name, const struct stat *st)
 {
-	const int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+	const int flags = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+	_cleanup_close_ int entry = openat(*name ? dir_fd : AT_FDCWD, *name ? name : io_proc_fd_path(dir_fd).path,
+					   O_PATH | O_CLOEXEC | (*name ? O_NOFOLLOW : 0));
+	const struct io_proc_fd_path path = io_proc_fd_path(entry);
+	int fd = entry < 0 ? -1 : open(path.path, flags);
+
+	if (fd >= 0 || errno != EACCES || entry < 0)
+		return fd < 0 ? -errno : fd;
+	if (chmod(path.path, (st->st_mode & 07777) | S_IRUSR) < 0)
+		return -errno;
+	fd = open(path.path, flags);
+	(void)chmod(path.path, st->st_mode & 07777);
+	return fd;
+}
+
+/* Whether a file has no hole. False also where that cannot be told. */
+static bool fill_is_without_hole(const struct fills *fills, int dir_fd, const char *name, const struct stat *st)
+{
 	_cleanup_close_ int fd = -1;
 
 	if (st->st_size == 0)
 		return true;
-	if ((uint64_t)st->st_blocks * 512 < (uint64_t)st->st_size)
-		return false; /* also where SEEK_HOLE finds none */
-	fd = *name ? openat(dir_fd, name, flags) : open(io_proc_fd_path(dir_fd).path, flags & ~O_NOFOLLOW);
+	/* Where SEEK_HOLE finds no holes. Not elsewhere: content that is compressed takes fewer blocks, too. */
+	if (!fills->finds_holes && (uint64_t)st->st_blocks * 512 < (uint64_t)st->st_size)
+		return false;
+	fd = fill_open_to_look(dir_fd, name, st);
 	return fd >= 0 && lseek(fd, 0, SEEK_HOLE) == st->st_size;
 }
 
@@ -279,7 +307,7 @@ static bool fill_file_is_without_content(const struct fills *fills, struct fill_
 	if (file->state != FILL_DONE && is_as_made && (uint64_t)st->st_blocks == file->made->blocks)
 		return true;
 	/* One that was begun and has other attributes may have been left half-way by a run that was killed. */
-	if ((file->state != FILL_BEGUN || is_as_made) && fill_is_without_hole(dir_fd, name, st))
+	if ((file->state != FILL_BEGUN || is_as_made) && fill_is_without_hole(fills, dir_fd, name, st))
 		return false;
 	file->is_torn = file->state == FILL_DONE ? fill_file_may_be_changed(file, st, is_as_made) : !is_as_made;
 	return true;
@@ -290,7 +318,7 @@ struct fill_file *fills_find(const struct fills *fills, int dir_fd, const char *
 	struct fill_file *file = S_ISREG(st->st_mode) ? fills_find_inode(fills, st->st_ino) : NULL;
 
 	if (!file || (file->state == FILL_DONE && !fills->is_after_restart) ||
-	    (fills->compares_devices && file->made->device != st->st_dev))
+	    (fills->is_live && file->made->device != st->st_dev))
 		return NULL;
 	return fill_file_is_born_then(file, dir_fd, name) && fill_file_is_without_content(fills, file, dir_fd, name, st)
 		       ? file

@@ -44,11 +44,12 @@ struct fill_file; /* a placeholder of `fills` */
 
 /*
  * Opens what is known of the placeholders of a layer. base_fd: the directory that was copied; duplicated.
- * compares_devices: the copy was made since the machine was started, so that the numbers of its devices still count. 0
- * with owned *ret_fills; -ENOENT: it has no placeholders, and never had, or a crash of the machine has lost its files
- * (COPY_HAS_PLACEHOLDERS); -EBADMSG: the files are damaged, of another form, or not those that were made; or -errno.
+ * is_live: the run that has made the copy has not ended, so that the machine was not started since: records are not
+ * older or newer than the files, and the numbers of devices still count. 0 with owned *ret_fills; -ENOENT: it has no
+ * placeholders, and never had, or a crash of the machine has lost its files (COPY_HAS_PLACEHOLDERS); -EBADMSG: the
+ * files are damaged, of another form, or not those that were made; or -errno.
  */
-int fills_open(int layer_fd, int base_fd, bool compares_devices, struct fills **ret_fills);
+int fills_open(int layer_fd, int base_fd, bool is_live, struct fills **ret_fills);
 void fills_free(struct fills *fills);
 
 /*
@@ -100,14 +101,18 @@ int fills_fill(struct fills *fills, struct fill_file *file, int fd, unsigned fla
 /* The same from an open file of the directory (fills_open_source()), which is borrowed. */
 int fills_fill_from(struct fills *fills, struct fill_file *file, int fd, int source_fd, unsigned flags);
 
-/* Whether a placeholder needs no content when it is emptied: then fills_note_emptied(). */
-bool fill_file_may_be_emptied(const struct fill_file *file);
+/*
+ * Whether a placeholder needs no content when it is emptied: then fills_note_emptied(). Not where a record may stay by
+ * which it would be filled again.
+ */
+bool fills_may_empty(const struct fills *fills, const struct fill_file *file);
 
 /*
  * Notes that a placeholder was emptied, as by O_TRUNC: the program may write to it. It has its content from then on,
- * also if that cannot be recorded: a file of another size is no placeholder (fills_find()).
+ * also if that cannot be recorded: a file of another size is no placeholder (fills_find()). fd: what was emptied; if
+ * it is another file, which has got the name meanwhile, the placeholder stays one.
  */
-void fills_note_emptied(struct fills *fills, struct fill_file *file);
+void fills_note_emptied(struct fills *fills, struct fill_file *file, int fd);
 
 /*
  * To be called before a file is changed that was filled for reading: waits, most often not at all, until the file

@@ -12,6 +12,7 @@
 
 #define COPY_NEW_RECORDS_NAME COPY_RECORDS_NAME ".new"
 #define COPY_TICK_WAITS_MAX 3000 /* 1 ms each: some file systems have times of 2 s */
+#define COPY_HOLE_BYTES 131072   /* of a hole on trial: larger than a block */
 
 /* Writes one record. 0 or -errno. */
 static int copy_write_record(struct copy *copy, FILE *file, const struct stat *st, const char *path, unsigned flags)
@@ -149,6 +150,17 @@ static int copy_misses_mapped_changes(struct copy *copy, int dir_fd, int clock_f
 	return fstat(fd, &after) < 0 || times_compare(&after.st_ctim, &before.st_ctim) <= 0;
 }
 
+/* Whether SEEK_HOLE finds the holes of a file, also of one that was just written. */
+static bool copy_finds_holes(int dir_fd)
+{
+	_cleanup_close_ int fd = openat(dir_fd, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	const off_t hole = COPY_HOLE_BYTES;
+
+	return fd >= 0 && pwrite(fd, "x", 1, hole) == 1 && ftruncate(fd, 2 * hole) == 0 &&
+	       lseek(fd, 0, SEEK_HOLE) == 0 && lseek(fd, hole, SEEK_DATA) == hole &&
+	       lseek(fd, hole, SEEK_HOLE) < 2 * hole;
+}
+
 /* Writes the records of all entries into an open file. 0 or -errno. */
 static int copy_write_all_records(struct copy *copy, int dir_fd, FILE *file)
 {
@@ -168,7 +180,8 @@ static int copy_write_all_records(struct copy *copy, int dir_fd, FILE *file)
 		return -errno;
 	r = copy_write_record(copy, file, &st, "",
 			      (r ? COPY_MUST_COMPARE_CONTENTS : 0U) |
-				      (copy->placeholders > 0 ? COPY_HAS_PLACEHOLDERS : 0U));
+				      (copy->placeholders > 0 ? COPY_HAS_PLACEHOLDERS : 0U) |
+				      (copy_finds_holes(dir_fd) ? COPY_FINDS_HOLES : 0U));
 	return r == 0 && fflush(file) != 0 ? -errno : r;
 }
 

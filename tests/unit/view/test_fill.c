@@ -2,6 +2,7 @@
 #include <check.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -9,6 +10,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/io.h"
@@ -227,6 +229,29 @@ START_TEST(changed_while_read)
 	(void)close(fd);
 	ck_assert_int_eq(fill("small", 0), 0);
 	check_has("small", "other", 5, 0644);
+}
+END_TEST
+
+/* A placeholder that was emptied has its content; not so if another file was, or if its record is not known. */
+START_TEST(emptied)
+{
+	int fd = openat(copy_fd, "small", O_RDWR | O_CLOEXEC), other = openat(layer_fd, "o", O_RDWR | O_CREAT, 0600);
+	struct fill_file *file = find("small");
+
+	ck_assert(fills_may_empty(fills, file));
+	fills_note_emptied(fills, file, other);
+	fills_note_emptied(fills, file, fd);
+	check_is_placeholder("small", 5);
+	ck_assert_int_eq(ftruncate(fd, 0), 0);
+	fills_note_emptied(fills, file, fd);
+	ck_assert_ptr_null(find("small"));
+	ck_assert_uint_eq(read_record("small").state, FILL_DONE);
+	(void)close(other);
+	(void)close(fd);
+	ck_assert_int_eq(unlinkat(layer_fd, FILLS_NAME, 0), 0);
+	ck_assert_int_eq(mkdirat(layer_fd, FILLS_NAME, 0700), 0);
+	(void)fills_reload(fills);
+	ck_assert(!fills_may_empty(fills, find("f")));
 }
 END_TEST
 
@@ -493,6 +518,75 @@ START_TEST(restarted_with_hole_of_source)
 }
 END_TEST
 
+/* Sets or removes a flag of the copy. */
+static void set_flag(enum copy_record_flag flag, bool on)
+{
+	int fd = openat(layer_fd, COPY_RECORDS_NAME, O_RDWR | O_CLOEXEC);
+	const off_t at = lseek(fd, 0, SEEK_END) - 1 - (off_t)sizeof(struct copy_record);
+	struct copy_record last;
+
+	ck_assert_int_eq(pread(fd, &last, sizeof(last), at), (ssize_t)sizeof(last));
+	last.flags = on ? last.flags | flag : last.flags & ~(unsigned)flag;
+	ck_assert_int_eq(pwrite(fd, &last, sizeof(last), at), (ssize_t)sizeof(last));
+	(void)close(fd);
+	reopen();
+}
+
+/* Content that the file system compresses takes less room than its size, and is no hole. */
+START_TEST(restarted_with_compressed)
+{
+	struct stat st;
+
+	ck_assert_int_eq(fill("f", FILL_FOR_CHANGE), 0);
+	change("f", -1, false);
+	restart();
+	st = status("f");
+	st.st_blocks = 1;
+	if (status("small").st_blocks == 0) /* a file system with holes */
+		ck_assert_ptr_null(fills_find(fills, copy_fd, "f", &st));
+	set_flag(COPY_FINDS_HOLES, false);
+	ck_assert_ptr_nonnull(fills_find(fills, copy_fd, "f", &st));
+	set_flag(COPY_FINDS_HOLES, true);
+	ck_assert_ptr_null(fills_find(fills, copy_fd, "f", &st));
+}
+END_TEST
+
+/* Files that the program has made unreadable for itself are looked at as well. */
+START_TEST(restarted_with_unreadable)
+{
+	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct caps[2] = {0};
+	struct stat st;
+	int fd;
+
+	ck_assert_int_eq(fill("f", FILL_FOR_CHANGE), 0);
+	change("f", -1, false);
+	ck_assert_int_eq(fchmodat(copy_fd, "f", 0200, 0), 0);
+	restart();
+	ck_assert_int_eq(syscall(SYS_capset, &head, caps), 0); /* root's */
+	ck_assert_int_lt(openat(copy_fd, "f", O_RDONLY | O_CLOEXEC), 0);
+	ck_assert_ptr_null(find("f"));
+	ck_assert_uint_eq(status("f").st_mode & 07777, 0200);
+	fd = openat(copy_fd, "f", O_PATH | O_CLOEXEC);
+	st = status("f");
+	ck_assert_ptr_null(fills_find(fills, fd, "", &st));
+	(void)close(fd);
+}
+END_TEST
+
+/* In the run itself a hole is what the program has made, also where it cannot be told when the machine was started. */
+START_TEST(live_without_boot_id)
+{
+	ck_assert_int_eq(fill("f", FILL_FOR_CHANGE), 0);
+	change("f", -1, true);
+	restart();
+	ck_assert_ptr_nonnull(find("f"));
+	fills_free(fills);
+	ck_assert_int_eq(fills_open(layer_fd, base_fd, true, &fills), 0);
+	ck_assert_ptr_null(find("f"));
+}
+END_TEST
+
 /* It had been begun when the machine crashed. */
 START_TEST(crashed_while_filling)
 {
@@ -549,6 +643,7 @@ int main(void)
 	tcase_add_test(tcase, killed);
 	tcase_add_test(tcase, changed_outside);
 	tcase_add_test(tcase, changed_while_read);
+	tcase_add_test(tcase, emptied);
 	tcase_add_test(tcase, gone);
 	tcase_add_test(tcase, no_records);
 	tcase_add_test(tcase, undone);
@@ -560,6 +655,9 @@ int main(void)
 	tcase_add_test(tcase, crashed_with_record);
 	tcase_add_test(tcase, restarted_with_former_time);
 	tcase_add_test(tcase, restarted_with_hole_of_source);
+	tcase_add_test(tcase, restarted_with_compressed);
+	tcase_add_test(tcase, restarted_with_unreadable);
+	tcase_add_test(tcase, live_without_boot_id);
 	tcase_add_test(tcase, crashed_while_filling);
 	tcase_add_test(tcase, left);
 	return unit_run(suite);
