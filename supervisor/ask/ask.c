@@ -115,10 +115,9 @@ static bool ask_find_denial_of_object(const struct dispatch *dispatch, struct ca
 		return is_denied && policy_find_on_deny(policy, denied->decision.rule) == mode;
 	if (policy_find_on_deny(policy, observed->rule) != mode)
 		return false;
-	if (!is_denied) {
+	if (!is_denied)
 		(void)call_refuse(denied, -ENOENT, observed->rule, observed->reason);
-		denied->decision.wanted_rights = asked->decision.wanted_rights;
-	}
+	denied->decision.wanted_rights = asked->decision.wanted_rights;
 	denied->decision.rule = observed->rule;
 	denied->decision.reason = observed->reason;
 	return true;

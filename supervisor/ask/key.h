@@ -19,8 +19,8 @@ bool ask_key_compute(const struct call *call, const struct sha256_ctx *copied, c
  * The scope of a judged call: what an answer for the whole run holds for. The object at the one name that the call
  * resolved to, that name, and the rights that were judged; by whichever call, and whichever program. "": the call has
  * two names, and only the call as a whole can be approved; of an exec the second name is that of a script's
- * interpreter, and belongs to the scope, as do the exec's deciding variables. Of a connection: host, port and protocol.
- * False: out of memory.
+ * interpreter, and belongs to the scope, as do the exec's directory and deciding variables. Of a connection: host, port
+ * and protocol. False: out of memory.
  */
 bool ask_key_compute_scope(const struct call *call, char ret_key[SHA256_HEX_SIZE]);
 

@@ -31,6 +31,12 @@ question '.[0].cwd == "'"$T/w"'"'
 record '.answer == "once" and .path == "/usr/bin/id" and .effect == "continued"'
 [ "$(jq -c 'select(.answer == "run")' "$T/audit" | wc -l)" = 3 ] || fail "not three by run"
 
+# What a program finds in its directory can decide what it does: "run" is for one.
+approver run no
+asks "socket:$T/s" -- sh -c 'id -u; id -g; cd bin; id -u'
+ended '(.stdout | split("\n") | length == 3) and .calls.approved == 2'
+question 'length == 3 and (.[1:] | all(.cwd == "'"$T/w/bin"'"))' # sh looks in /bin, too
+
 # Nobody asked, nothing executed; "stop" ends the run.
 approver stop
 asks "socket:$T/s" -- sh -c 'id; echo later'
