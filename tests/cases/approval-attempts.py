@@ -971,8 +971,8 @@ def complain(each, what):
     wrong.append(f"FAIL: {each.number}, {each.sentence}: {what}")
 
 
-LINES = re.compile("program,started as,(started by,){0,4}wants to,(path,){1,2}(with,)?call,(rule for this,)?"
-                   "a rule for this would open")
+LINES = re.compile("program,started as,(started by,){0,4}(processes above that are not shown,)?wants to,(path,){1,2}"
+                   "(with,)?call,(rule for this,)?a rule for this would open")
 
 
 class Run:
