@@ -26,6 +26,8 @@ NATIVE = {"insmod", "modprobe", "ld.so"}
 DECODERS = {"base64", "base32", "xxd", "openssl", "gunzip", "zcat", "uudecode", "rev", "tr"}
 DISKS = re.compile(r"^(of=)?/dev/(sd|nvme|vd|hd|mmcblk)\w")
 ROOTS = re.compile(r"^(/|/\*|/\.|~|~/|~/\*|\$\{?HOME\}?/?\*?|/(usr|etc|home|root|var|bin|boot)/?\*?)$")
+FETCHED = re.compile(r"^(\$\(|`)\s*(curl|wget)\b")
+ESCAPES = re.compile(r"(\\(x[0-9a-fA-F]{1,2}|0?[0-7]{2,3})){4}")
 DEPTH_MAX = 8
 
 
@@ -50,6 +52,8 @@ def name_of(words):
 def is_decoding(name, words):
     if name in ("gunzip", "zcat", "uudecode", "rev"):
         return True
+    if name == "printf":
+        return any(ESCAPES.search(word) for word in words)
     if name in ("base64", "base32"):
         return any(word in ("-d", "-D", "--decode", "-di") for word in words)
     return (name == "xxd" and any(word.startswith("-r") for word in words)) or (name == "openssl" and "-d" in words)
@@ -111,6 +115,8 @@ class Looker:
             self.add(command, "persistence")
         if name in SHELLS and "-c" in words:
             self.look_at_program(command, name, words, depth)
+        if re.match(r"(python|perl|ruby|node|php)", name) and any(FETCHED.match(word) for word in words):
+            self.add(command, "download-run")
         if name == "eval" or (name == "trap" and words):
             self.look_deeper(command, " ".join(words) if name == "eval" else words[0], depth, self.commands)
         if name == "alias":
@@ -144,6 +150,10 @@ class Looker:
         if name == "rm" and ("r" in options or "R" in options or "--recursive" in words):
             if "--no-preserve-root" in words or any(ROOTS.match(word) for word in words):
                 self.add(command, "destructive")
+        if name == "find" and any(ROOTS.match(word) for word in words) and {"-delete", "rm", "shred"} & set(words):
+            self.add(command, "destructive")
+        if name == "mv" and any(ROOTS.match(word) for word in words[:-1]):
+            self.add(command, "destructive")
         if name.startswith("mkfs") and any(word.startswith("/dev/") for word in words):
             self.add(command, "destructive")
         if (name in ("dd", "shred", "wipefs") and any(DISKS.match(word) for word in words)) or any(

@@ -43,8 +43,8 @@ wait $other
 [ $? = 1 ] || fail "hostile snippets: no alarm"
 named=0
 while read -r file kinds; do
-	wanted=${file##*/[0-9][0-9]-}
-	wanted=${wanted%.*}
+	wanted=${file##*/}
+	wanted=${wanted#*-} wanted=${wanted%.*}
 	case " $kinds " in
 	*" $wanted "*) named=$((named + 1)) ;;
 	*) [ "$wanted" = contained ] || fail "${file##*/}: has only: $kinds" ;;

@@ -104,7 +104,11 @@ START_TEST(test_executed_names)
 					  ".vscode/tasks.json",
 					  ".github/workflows/ci.yml",
 					  ".venv/bin/python",
-					  "SiteCustomize.py"};
+					  "SiteCustomize.py",
+					  "a/Gulpfile.mjs",
+					  "tasks.py",
+					  ".zed/tasks.json",
+					  ".tekton/run.yaml"};
 	static const char *const no[] = {"README.md", "src/main.c",    "git/config", ".git/objects/ab/cdef",
 					 "makefil",   "package.json5", "agit"};
 
