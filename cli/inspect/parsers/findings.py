@@ -37,13 +37,19 @@ class Findings:
     def __init__(self):
         self.found = {}
         self.count = {}
+        self.modules = set()  # that are imported
         self.patterns = load_patterns()
         self.assignments = {}  # to environment variables, with the first line of each
         self.commands = []  # of a shell script: pairs of a line and a command (shell_commands.py)
 
     def add(self, line, kind, what):
         finding = (max(line, 1), kind, clean(what))
-        if finding not in self.found and self.count.get(kind, 0) < OF_A_KIND_MAX:
+        if kind in ("import", "standard"):
+            # once each, and all: with too many of them, the program is one that could not be parsed
+            if (kind, what) not in self.modules:
+                self.modules.add((kind, what))
+                self.found[finding] = None
+        elif finding not in self.found and self.count.get(kind, 0) < OF_A_KIND_MAX:
             self.found[finding] = None
             self.count[kind] = self.count.get(kind, 0) + 1
 

@@ -36,6 +36,7 @@ const STARTERS = ["exec", "execSync", "spawn", "spawnSync", "execFile", "execFil
 
 const found = new Map();
 const counts = {};
+const modules = new Set(); // that are imported
 const assignments = new Map();
 const patterns = JSON.parse(fs.readFileSync(path.join(__dirname, "patterns.json"), "utf8"));
 
@@ -49,7 +50,12 @@ function clean(text) {
 function add(line, kind, what) {
 	const finding = `${line} ${kind} ${clean(what)}`;
 	counts[kind] ??= 0;
-	if (!found.has(finding) && counts[kind]++ < OF_A_KIND_MAX)
+	if (kind === "import" || kind === "standard") {
+		/* once each, and all: with too many of them, the program is one that could not be parsed */
+		if (!modules.has(`${kind} ${what}`))
+			found.set(finding, line);
+		modules.add(`${kind} ${what}`);
+	} else if (!found.has(finding) && counts[kind]++ < OF_A_KIND_MAX)
 		found.set(finding, line);
 }
 

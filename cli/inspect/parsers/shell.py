@@ -12,7 +12,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from findings import Findings, read_program
 from shell_commands import Commands
 from shell_variables import PREFIXES, find_assignments
-from shell_words import split_commands
+from shell_words import find_start, split_commands
 
 NETWORK = {
     "curl", "wget", "nc", "ncat", "netcat", "socat", "ssh", "scp", "sftp", "rsync", "telnet", "ftp", "tftp",
@@ -33,7 +33,7 @@ DEPTH_MAX = 8
 
 def name_of(words):
     """The command's own name without its directory, and its arguments; what only runs it is left out."""
-    at = 0
+    at = find_start(words)
     while at < len(words):
         base = words[at].rsplit("/", 1)[-1]
         if re.match(r"^[A-Za-z_]\w*\+?=", words[at]):

@@ -7,6 +7,8 @@ import json
 import os
 import re
 
+from shell_words import find_start
+
 COMMANDS_MAX = 500
 BYTES_MAX = 30000  # of one command; cli/inspect/protocol.c takes no more
 ALL_BYTES_MAX = 400000
@@ -19,7 +21,6 @@ DECLARATIONS = {"export", "declare", "typeset", "readonly", "local"}
 PATHS_OF_THE_SYSTEM = re.compile(r"^(\$PATH|\$\{PATH\}|/(usr/(local/)?)?s?bin/?)$")
 UNKNOWN_VALUE = "$"  # of a variable: cli/inspect/wrappers.c takes it for one that a shell expands
 BUILTINS = {"cd", "pushd", ".", "source"}
-KEYWORDS = {"then", "do", "else", "elif", "if", "while", "until", "!", "{", "time", "function", "coproc"}
 
 
 class Commands:
@@ -36,8 +37,8 @@ class Commands:
 
     def change_directory(self, words):
         names = [word for word in words[1:] if not re.match(r"^-[LPe@]*$", word) and word != "--"]
-        if words[1:] == ["-"] or (names and names[0] == "."):
-            return
+        if (words[1:] == ["-"] and len(self.directories) > 1) or (names and names[0] == "."):
+            return  # "-" is one of them, unless it is where the caller was
         if not names or not names[0] or names[0][0] in "-+~":
             self.is_lost = True
             return
@@ -66,7 +67,7 @@ class Commands:
         """Takes NAME=VALUE. What is told in its place; None: nothing."""
         if name == "PATH":
             return self.take_path(value)
-        if name == "CDPATH":
+        if name in ("CDPATH", "OLDPWD"):
             self.is_lost = True
         if name == "HOME" and is_lasting:
             self.home = "HOME=" + UNKNOWN_VALUE
@@ -93,9 +94,8 @@ class Commands:
         return words[at:] if at < len(words) and words[at] in BUILTINS else words
 
     def add(self, line, command):
-        words = list(zip(command.words, command.known))
-        while words and words[0][0] in KEYWORDS:
-            words.pop(0)
+        start = find_start(command.words)
+        words = list(zip(command.words[start:], command.known[start:]))
         if not words or command.is_array or len(self.lines) > COMMANDS_MAX or self.bytes > ALL_BYTES_MAX:
             return
         assignments, words = self.take_assignments(words)
@@ -103,7 +103,10 @@ class Commands:
         if words and words[0] in ("cd", "pushd"):
             self.change_directory(words)
         elif words and words[0] in (".", "source"):
-            words = ["bash", "--", words[1] if len(words) > 1 else ""]
+            name = words[1] if len(words) > 1 else ""
+            words = ["bash", "--", name]
+            for path in self.paths if name and "/" not in name else []:  # where a shell looks for it first
+                self.append(line, assignments + ["bash", "--", os.path.join(path, name)], command)
         words = assignments + words
         if not words:
             return

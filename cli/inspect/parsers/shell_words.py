@@ -11,10 +11,28 @@ BACKTICKS = re.compile(r"`((?:[^`\\]|\\.)*)`?", re.DOTALL)
 ASSIGNMENT = re.compile(r"^[A-Za-z_]\w*(\[.*\])?\+?=", re.DOTALL)
 # after these words a shell still looks for "case", "esac", and elements of arrays that are assigned to
 RESERVED = {"then", "do", "else", "elif", "if", "while", "until", "!", "{", "time", "coproc"}
+BEGINNINGS = {"{", "if", "while", "until", "for", "select", "case", "[["}  # of compound commands
 OPERATORS = re.compile(r"\|\||&&|;;&?|;&|\|&|[;|&()\n]")
 REDIRECTION = re.compile(r"(\d*|&(?=>))(>>|>\||>&|<>|<<<|<<-?|<&|>|<)")
 COMMANDS_MAX = 100000
 WORK_MAX = 20  # how often the characters of a text may be looked at for ends of expansions
+
+
+def find_start(words):
+    """Where a command begins in words: behind reserved words, and what these take."""
+    at = 0
+    while at < len(words):
+        word, at = words[at], at + 1
+        if word == "time":
+            at += words[at : at + 1] == ["-p"]
+            at += words[at : at + 1] == ["--"]
+        elif word == "function" or (word == "coproc" and words[at + 1 : at + 2] and words[at + 1] in BEGINNINGS):
+            at += 1
+        elif word in ("for", "select") and words[at + 1 : at + 2] == ["do"]:
+            at += 2
+        elif word not in RESERVED:
+            return at - 1
+    return at
 
 
 class Command:

@@ -141,6 +141,12 @@ ends 1 --allow-module os plain.py
 finds plain.py 2 module json --allow-module os
 ends 0 --allow-module @standard plain.py
 ends 0 --allow-module os --allow-module json plain.py
+{ yes 'import os' | head -n 400; echo import evil; } >many.py
+finds many.py 401 module evil --allow-module os
+if command -v node >/dev/null; then
+	{ yes 'require("os");' | head -n 400; echo 'require("evil");'; } >many.js
+	finds many.js 401 module evil --allow-module os
+fi
 
 # JSON, and names with every byte.
 name=$'evil\nname\033[2J\xff.py'
@@ -175,6 +181,7 @@ builtin cd d; command -p cd "d"; command -v cd
 PATH=.::/usr/bin:$PATH; PATH=q/${PATH:+:$PATH} z
 export PATH=$H:r HOME=/; z
 CDPATH=/; HOME=s z
+. l.sh
 END
 sed -n 's/^[0-9]* command //p' out |
 	jq -c '[.line] + [[.words, .directories, .paths // []][] | join(" ")] + [.lost]' >told
@@ -191,6 +198,10 @@ diff - told <<'END' || fail "commands of a shell script: $(cat out)"
 [6,"HOME=$ z"," d d/d",". q/ r",false]
 [7,"CDPATH=/"," d d/d",". q/ r",true]
 [7,"HOME=$ HOME=s z"," d d/d",". q/ r",true]
+[8,"HOME=$ bash -- ./l.sh"," d d/d",". q/ r",true]
+[8,"HOME=$ bash -- q/l.sh"," d d/d",". q/ r",true]
+[8,"HOME=$ bash -- r/l.sh"," d d/d",". q/ r",true]
+[8,"HOME=$ bash -- l.sh"," d d/d",". q/ r",true]
 END
 
 # Where words, here-documents and substitutions end, as bash has it: it runs ./evil in each of these, which is told.
