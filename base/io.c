@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "base/path.h"
 
 #define COPY_CHUNK_BYTES 65536
 
@@ -49,6 +50,14 @@ int openat2_retry(int dirfd, const char *path, int flags, mode_t mode, uint64_t 
 		fd = (int)syscall(SYS_openat2, dirfd, path, &how, sizeof(how));
 	while (fd < 0 && errno == EAGAIN && ++tries < OPENAT2_TRIES_MAX);
 	return fd < 0 ? -errno : fd;
+}
+
+int io_open_parent_below(int dirfd, const char *path, int flags, uint64_t resolve, const char **ret_name)
+{
+	char dir[PATH_MAX];
+	int r = path_split(path, dir, ret_name);
+
+	return r < 0 ? r : openat2_retry(dirfd, *dir ? dir : ".", flags | O_DIRECTORY, 0, IO_RESOLVE_BELOW | resolve);
 }
 
 int io_open_keeping_atime(int dirfd, const char *path, int flags, uint64_t resolve)

@@ -30,6 +30,12 @@ int io_find_openat2_errno(void);
  */
 int io_open_without_links(const char *path, int flags);
 
+/*
+ * Opens the directory, at or below the other one, that the last name of a path is in. *ret_name: that name, borrowed. A
+ * descriptor owned by the caller, or -errno.
+ */
+int io_open_parent_below(int dirfd, const char *path, int flags, uint64_t resolve, const char **ret_name);
+
 /* Opens a directory, following no link as the last component. A descriptor owned by the caller, or -errno. */
 int io_open_dir(int dirfd, const char *name);
 

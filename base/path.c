@@ -74,6 +74,17 @@ int path_append_name(const char *dir, const char *name, char ret_path[PATH_MAX])
 												     : -ENAMETOOLONG;
 }
 
+int path_split(const char *path, char ret_dir[PATH_MAX], const char **ret_name)
+{
+	const char *slash = strrchr(path, '/');
+
+	if (slash && slash - path >= PATH_MAX)
+		return -ENAMETOOLONG;
+	(void)snprintf(ret_dir, PATH_MAX, "%.*s", slash ? (int)(slash - path) : 0, path);
+	*ret_name = slash ? slash + 1 : path;
+	return 0;
+}
+
 bool path_is_below(const char *path, const char *dir)
 {
 	return path_get_rest_below(path, dir) != NULL;

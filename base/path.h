@@ -17,6 +17,12 @@ int path_join(const char *base, const char *path, char *out, size_t cap, bool *r
 /* Writes the path of `name` in the directory `dir`, "" being where relative paths begin. 0 or -ENAMETOOLONG. */
 int path_append_name(const char *dir, const char *name, char ret_path[PATH_MAX]);
 
+/*
+ * Splits a path at its last slash, borrowing the name. The directory of a name alone is "", as for path_append_name().
+ * 0 or -ENAMETOOLONG.
+ */
+int path_split(const char *path, char ret_dir[PATH_MAX], const char **ret_name);
+
 /* True when `path` is `dir` or below it. Both are canonical. Every path is below "/". */
 bool path_is_below(const char *path, const char *dir);
 

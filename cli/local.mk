@@ -179,6 +179,8 @@ CALLGATE_SOURCES += \
 callgate_elf_SOURCES += \
 	base/io.c \
 	base/io.h \
+	base/path.c \
+	base/path.h \
 	cli/inspect/elf/main.c \
 	cli/inspect/elf/read.c \
 	cli/inspect/elf/read.h

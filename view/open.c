@@ -142,18 +142,9 @@ int view_open_uncovered(const struct place *place, int flags)
 
 int view_open_parent(const struct place *place, const char **ret_name)
 {
-	char dir[PATH_MAX];
-	const char *slash;
-	size_t len;
-
 	if (place->virt_len == place->mount->virt_len || place->is_magic_link)
 		return -EBUSY;
-	slash = strrchr(place->path_below_mount_fd, '/');
-	*ret_name = slash ? slash + 1 : place->path_below_mount_fd;
-	len = slash ? (size_t)(slash - place->path_below_mount_fd) : 0;
-	memcpy(dir, place->path_below_mount_fd, len);
-	dir[len] = '\0';
-	return openat2_retry(place->mount->fd, len ? dir : ".", O_PATH | O_DIRECTORY, 0, IO_RESOLVE_BELOW);
+	return io_open_parent_below(place->mount->fd, place->path_below_mount_fd, O_PATH, 0, ret_name);
 }
 
 int view_stat_place(const struct place *place, struct stat *ret_stat, int *ret_dirfd, const char **ret_path,

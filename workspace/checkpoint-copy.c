@@ -193,14 +193,14 @@ static int copier_open_last_dir(struct copier *copier, const char *dir)
 static int copier_put(void *ctx, int copy_dir_fd, const char *name, const char *path, const struct stat *st)
 {
 	struct copier *copier = ctx;
-	const char *slash = strrchr(path, '/');
 	struct copier_dirs dirs = {.from_fd = copy_dir_fd};
+	const char *entry_name;
 	char dir[PATH_MAX];
-	int r;
+	int r = path_split(path, dir, &entry_name);
 
-	(void)snprintf(dir, sizeof(dir), "%.*s", slash ? (int)(slash - path) : 0, path);
 	(void)snprintf(copier->work->failed_path, PATH_MAX, "%s", path);
-	r = copier_open_last_dir(copier, dir);
+	if (r == 0)
+		r = copier_open_last_dir(copier, dir);
 	if (r < 0)
 		return r;
 	dirs.path = copier->last_path;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/path.h"
 #include "base/times.h"
 
 bool conflict_is_since(const struct workspace_layer *layer, const struct timespec *time)
@@ -18,12 +19,14 @@ bool conflict_is_since(const struct workspace_layer *layer, const struct timespe
 /* Whether entries were removed from the directory of a path, or added to it, since the mount. 1, 0, or -errno. */
 static int conflict_is_in_changed_dir(const struct workspace_layer *layer, const char *path)
 {
-	const char *slash = strrchr(path, '/');
 	_cleanup_close_ int fd = -1;
 	char dir[PATH_MAX];
+	const char *name;
 	struct stat st;
+	int r = path_split(path, dir, &name);
 
-	(void)snprintf(dir, sizeof(dir), "%.*s", slash ? (int)(slash - path) : 0, path);
+	if (r < 0)
+		return r;
 	fd = workspace_open_entry(layer->base_fd, dir);
 	if (fd == -ENOENT || fd == -ENOTDIR || fd == -ELOOP)
 		return 0; /* it is added or replaced itself, and judged there */

@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "base/path.h"
 #include "view/copy/copy.h"
 #include "workspace/fold-private.h"
 #include "workspace/layer.h"
@@ -40,30 +41,25 @@ int fold_make_dir(struct fold *fold, const char *path)
 /* Makes the directory of the layer that an entry is in. */
 static int fold_make_parent(struct fold *fold, const char *path)
 {
-	const char *slash = strrchr(path, '/');
 	char dir[PATH_MAX];
+	const char *name;
+	int r = path_split(path, dir, &name);
 
 	fold->is_changed = true;
-	if (!slash)
-		return 0;
-	(void)snprintf(dir, sizeof(dir), "%.*s", (int)(slash - path), path);
-	return fold_make_dir(fold, dir);
+	return r == 0 && *dir ? fold_make_dir(fold, dir) : r;
 }
 
 /* Copies an entry into the layer, where it cannot be linked; further names of it are links. 0 or -errno. */
 static int fold_copy(struct fold *fold, int copy_dir_fd, const char *name, const char *path, const struct stat *st)
 {
-	const char *other = copies_find(&fold->copies, st->st_ino), *slash = strrchr(path, '/'), *what;
+	const char *other = copies_find(&fold->copies, st->st_ino), *new_name, *what;
 	struct copy_room room = {0};
 	_cleanup_close_ int to = -1;
-	char dir[PATH_MAX];
 	int r;
 
 	if (other && linkat(fold->new_fd, other, fold->new_fd, path, 0) == 0)
 		return 0;
-
-	(void)snprintf(dir, sizeof(dir), "%.*s", slash ? (int)(slash - path) : 1, slash ? path : ".");
-	to = openat2_retry(fold->new_fd, dir, O_RDONLY | O_DIRECTORY, 0, IO_RESOLVE_BELOW);
+	to = io_open_parent_below(fold->new_fd, path, O_RDONLY, 0, &new_name);
 	r = to < 0 ? to : copy_entry(copy_dir_fd, name, st, to, &room, NULL, &what);
 	return r == 0 && st->st_nlink > 1 ? copies_add(&fold->copies, st->st_ino, path) : r;
 }

@@ -174,13 +174,12 @@ static int fold_dir(struct fold *fold, const char *path)
 /* True when the entry was in a directory that is one still: then its name was removed from it. */
 static bool fold_is_removed(const struct fold *fold, const struct workspace_record *record)
 {
-	const char *slash = strrchr(record->path, '/');
 	const struct workspace_record *parent;
 	char dir[PATH_MAX];
+	const char *name;
 
-	if (record->is_there || !slash)
+	if (record->is_there || path_split(record->path, dir, &name) < 0 || !*dir)
 		return !record->is_there;
-	(void)snprintf(dir, sizeof(dir), "%.*s", (int)(slash - record->path), record->path);
 	parent = workspace_records_find(&fold->records, dir);
 	return parent && parent->is_there && parent->is_directory;
 }

@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "base/path.h"
 #include "base/times.h"
 
 void place_format_name(const char *id, char ret_name[PLACE_NAME_SIZE])
@@ -20,13 +21,13 @@ void place_format_name(const char *id, char ret_name[PLACE_NAME_SIZE])
 
 int place_open_parent(int root_fd, const char *path, const char **ret_name)
 {
-	const char *slash = strrchr(path, '/');
 	_cleanup_close_ int entry = -1;
 	char dir[PATH_MAX];
 	struct stat st;
+	int r = path_split(path, dir, ret_name);
 
-	(void)snprintf(dir, sizeof(dir), "%.*s", slash ? (int)(slash - path) : 0, path);
-	*ret_name = slash ? slash + 1 : path;
+	if (r < 0)
+		return r;
 	entry = workspace_open_entry(root_fd, dir);
 	if (entry < 0)
 		return entry;

@@ -88,6 +88,26 @@ START_TEST(test_join_long)
 }
 END_TEST
 
+START_TEST(test_split)
+{
+	char path[PATH_MAX + 4] = "a/b", dir[PATH_MAX];
+	const char *name;
+
+	ck_assert_int_eq(path_split("a/b/c", dir, &name), 0);
+	ck_assert_str_eq(dir, "a/b");
+	ck_assert_str_eq(name, "c");
+	ck_assert_int_eq(path_split("c", dir, &name), 0);
+	ck_assert_str_eq(dir, "");
+	ck_assert_str_eq(name, "c");
+	memset(path, 'a', PATH_MAX - 1);
+	memcpy(path + PATH_MAX - 1, "/c", 3);
+	ck_assert_int_eq(path_split(path, dir, &name), 0);
+	ck_assert_uint_eq(strlen(dir), PATH_MAX - 1);
+	memcpy(path + PATH_MAX - 1, "a/c", 4);
+	ck_assert_int_eq(path_split(path, dir, &name), -ENAMETOOLONG);
+}
+END_TEST
+
 START_TEST(test_below)
 {
 	ck_assert(path_is_below("/a/b", "/a"));
@@ -134,6 +154,7 @@ int main(void)
 	tcase_add_loop_test(tcase, test_join, 0, sizeof(joins) / sizeof(joins[0]));
 	tcase_add_test(tcase, test_join_room);
 	tcase_add_test(tcase, test_join_long);
+	tcase_add_test(tcase, test_split);
 	tcase_add_test(tcase, test_below);
 	tcase_add_test(tcase, test_rest);
 	tcase_add_test(tcase, test_wants_dir);
