@@ -18,6 +18,7 @@
 #include "base/times.h"
 #include "view/copy/copy.h"
 #include "view/copy/groups.h"
+#include "view/copy/leftover.h"
 #include "workspace/checkpoint-private.h"
 
 #define CHECKPOINT_DIR_NAME "checkpoints"
@@ -196,7 +197,9 @@ static int checkpoint_make_layer(struct copier *copier, const struct checkpoint_
 	layer = io_open_dir(new_fd, name);
 	if (layer < 0)
 		return layer;
-	r = checkpoint_link_marks(dir->dir_fd, layer);
+	r = leftover_remove(dir->dir_fd, dir->view_fd); /* of a restore that was killed */
+	if (r == 0)
+		r = checkpoint_link_marks(dir->dir_fd, layer);
 	if (r < 0)
 		return r;
 	if (mkdirat(layer, "upper", 0700) < 0)

@@ -286,7 +286,8 @@ static int restore_choose_temporary(struct restore *restore)
 
 	if (getrandom(&number, sizeof(number), 0) != (ssize_t)sizeof(number))
 		return -errno;
-	(void)snprintf(restore->temporary, sizeof(restore->temporary), ".callgate-restore-%016llx", number);
+	(void)snprintf(restore->temporary, sizeof(restore->temporary), LEFTOVER_RESTORE_PREFIX "%0*llx",
+		       LEFTOVER_RESTORE_DIGITS, number);
 	return 0;
 }
 
@@ -311,6 +312,8 @@ static int restore_and_note(struct restore *restore, int known_dir_fd, const cha
 	/* Without the list, the next checkpoint copies all files: what is restored in part is not what it says. */
 	int r = known_files_remove(known_dir_fd);
 
+	if (r == 0) /* of one that was killed, which would be a change otherwise */
+		r = leftover_remove(restore->layer->dir_fd, restore->view_fd);
 	if (r == 0)
 		r = restore_choose_temporary(restore);
 	if (r == 0)

@@ -359,17 +359,22 @@ static bool store_has_leftover(int workspace_fd)
 	return found;
 }
 
-/* Removes such an entry from layer `at`, or from the copy of the directory. 0 or -errno. */
+/*
+ * Removes such an entry from layer `at`, or from the copy of the directory. It stays, with its note, where the program
+ * has closed the directory that it is in. 0 or -errno.
+ */
 static int store_remove_leftover(int workspace_fd, size_t at)
 {
 	_cleanup_close_ int layer = workspace_open_layer_dir(workspace_fd, at), top = -1;
+	int r;
 
 	if (layer < 0 || !leftover_is_noted(layer))
 		return 0;
 	top = io_open_dir(layer, COPY_DIR_NAME);
 	if (top == -ENOENT)
 		top = io_open_dir(layer, "upper");
-	return top < 0 ? top : leftover_remove(layer, top);
+	r = top < 0 ? top : leftover_remove(layer, top);
+	return r == -EACCES || r == -EPERM ? 0 : r;
 }
 
 /*

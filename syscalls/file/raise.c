@@ -11,10 +11,9 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "base/path.h"
 #include "view/copy/copy.h"
 #include "view/copy/leftover.h"
-
-#define RAISE_DIR_NAME ".callgate-link" /* directory beside the file, in which the copy is made */
 
 /* True when the upper layer has nothing at the place, so that the file is as it was. */
 static bool raise_is_in_lower_only(const struct place *place)
@@ -29,19 +28,6 @@ static bool raise_is_in_lower_only(const struct place *place)
 	if (fd >= 0)
 		(void)close(fd);
 	return fd == -ENOENT;
-}
-
-/* Opens the directory that a place is in, in the overlay. A descriptor or -errno. */
-static int raise_open_parent(const struct place *place, const char **ret_name)
-{
-	const char *path = place->path_below_mount_fd, *slash = strrchr(path, '/');
-	char dir[PATH_MAX];
-
-	*ret_name = slash ? slash + 1 : path;
-	if ((size_t)snprintf(dir, sizeof(dir), "%.*s", slash ? (int)(slash - path) : 1, slash ? path : ".") >=
-	    sizeof(dir))
-		return -ENAMETOOLONG;
-	return openat2_retry(place->mount->fd, dir, O_RDONLY | O_DIRECTORY, 0, IO_RESOLVE_BELOW | RESOLVE_NO_XDEV);
 }
 
 /* Copies the file into a directory, with all attributes, and puts it into its place. 0 or -errno. */
@@ -63,19 +49,26 @@ static int raise_by_copy(int parent_fd, const char *name, const struct stat *st,
 	return r;
 }
 
-/* Notes where the directory for the copy will be, for when this process is killed. 0 or -errno. */
+/*
+ * Notes where the directory for the copy will be, for when this process is killed, after what an earlier note tells has
+ * been removed: of a `callgate session restore` that was killed. 0 or -errno.
+ */
 static int raise_note_dir(const struct place *place, int parent_fd)
 {
-	const char *path = place->path_below_mount_fd, *slash = strrchr(path, '/');
-	char dir[PATH_MAX];
+	const int layer_fd = place->mount->layer->dir_fd;
+	char dir[PATH_MAX], path[PATH_MAX];
+	const char *name;
 	struct stat st;
+	int r = leftover_remove(layer_fd, place->mount->fd);
 
-	if (fstatat(parent_fd, RAISE_DIR_NAME, &st, AT_SYMLINK_NOFOLLOW) == 0)
+	if (r < 0)
+		return r;
+	if (fstatat(parent_fd, LEFTOVER_LINK_NAME, &st, AT_SYMLINK_NOFOLLOW) == 0)
 		return -EEXIST; /* not ours */
-	if ((size_t)snprintf(dir, sizeof(dir), "%.*s" RAISE_DIR_NAME, slash ? (int)(slash - path) + 1 : 0, path) >=
-	    sizeof(dir))
-		return -ENAMETOOLONG;
-	return leftover_note(place->mount->layer->dir_fd, dir);
+	r = path_split(place->path_below_mount_fd, dir, &name);
+	if (r == 0)
+		r = path_append_name(dir, LEFTOVER_LINK_NAME, path);
+	return r < 0 ? r : leftover_note(layer_fd, path);
 }
 
 /* Makes the directory for the copy, and removes it again. The times of the one above stay. 0 or -errno. */
@@ -85,13 +78,13 @@ static int raise_in_dir(int parent_fd, const char *name, const struct stat *st)
 	struct stat parent;
 	int r;
 
-	if (fstat(parent_fd, &parent) < 0 || mkdirat(parent_fd, RAISE_DIR_NAME, 0700) < 0)
+	if (fstat(parent_fd, &parent) < 0 || mkdirat(parent_fd, LEFTOVER_LINK_NAME, 0700) < 0)
 		return -errno;
-	dir = io_open_dir(parent_fd, RAISE_DIR_NAME);
+	dir = io_open_dir(parent_fd, LEFTOVER_LINK_NAME);
 	if (dir >= 0)
 		(void)fremovexattr(dir, "system.posix_acl_default"); /* which the copy would inherit */
 	r = dir < 0 ? dir : raise_by_copy(parent_fd, name, st, dir);
-	(void)unlinkat(parent_fd, RAISE_DIR_NAME, AT_REMOVEDIR);
+	(void)unlinkat(parent_fd, LEFTOVER_LINK_NAME, AT_REMOVEDIR);
 	(void)futimens(parent_fd, (const struct timespec[2]){parent.st_atim, parent.st_mtim});
 	return r;
 }
@@ -117,7 +110,7 @@ void raise_file(struct call *call, unsigned i, int parent_fd, int *object_fd)
 		return;
 	if (getxattr(io_proc_fd_path(*object_fd).path, "security.capability", NULL, 0) >= 0)
 		return; /* this process may not give it to the copy */
-	parent = raise_open_parent(place, &name);
+	parent = io_open_parent_below(place->mount->fd, place->path_below_mount_fd, O_RDONLY, RESOLVE_NO_XDEV, &name);
 	if (parent < 0 || !raise_is_same_dir(parent, parent_fd) ||
 	    fstatat(parent, name, &named, AT_SYMLINK_NOFOLLOW) < 0 || named.st_ino != st.st_ino ||
 	    named.st_dev != st.st_dev || raise_note_dir(place, parent) < 0)

@@ -10,7 +10,15 @@
 
 #define LEFTOVER_NAME "temporary" /* file of a layer: the path of an entry that is temporary */
 
-/* Notes that an entry is about to be made at a path below the directory, in place of an earlier note. 0 or -errno. */
+/* The names that such entries have: no other one is removed. */
+#define LEFTOVER_LINK_NAME ".callgate-link"
+#define LEFTOVER_RESTORE_PREFIX ".callgate-restore-" /* with LEFTOVER_RESTORE_DIGITS behind it, of [0-9a-f] */
+#define LEFTOVER_RESTORE_DIGITS 16
+
+/*
+ * Notes that an entry is about to be made at a path below the directory, in place of an earlier note. 0; or -errno:
+ * then there is no note.
+ */
 int leftover_note(int layer_fd, const char *path);
 
 /* Removes the note: the entry is not there any more. */
@@ -19,7 +27,10 @@ void leftover_forget(int layer_fd);
 /* Whether a process was killed while there was such an entry. */
 bool leftover_is_noted(int layer_fd);
 
-/* Removes the entry below an open directory, following no link, and the note. 0, also when it is gone, or -errno. */
+/*
+ * Removes the entry below an open directory, following no link, and the note. What the note says is removed only if
+ * its name is one of those above. 0, also when there is no note or no entry; or -errno: then the note stays.
+ */
 int leftover_remove(int layer_fd, int top_fd);
 
 #endif

@@ -171,7 +171,8 @@ cow -- /bin/sh -c 'set -e; exec 3<one; ln one second; [ one -ef second ]; mv sec
 	[ a/b/one -ef a/second ]; cat a/twin; ln a/b/three three 2>/dev/null || [ ! -e three ]
 	ln a/link a/link2 || true; exec 4>>a/two; ln a/two t2 2>/dev/null || cp a/two t2; echo end >&4; ls -A . a'
 then='600 3\none\none'
-[ "$(jq -r .workspace.by "$T/result")" = overlay ] || then='600 4\none\nmore\none\nmore'
+by=$(jq -r .workspace.by "$T/result")
+[ "$by" = overlay ] || then='600 4\none\nmore\none\nmore'
 holds "a second name" '.status == "ok" and (.stdout | startswith("one\nmore\none\nmore\n'"$then"'\n")) and
 	(.stdout | contains("callgate") | not)'
 content "$W" | cmp -s - "$T/content" || fail "changed by a second name: $(content "$W" | diff - "$T/content")"
@@ -207,7 +208,9 @@ discard_all
 
 # The supervisor is killed while it copies a file for link(2): nothing of that is in a diff.
 head -c 64M /dev/zero | tr '\0' x >"$W/large"
-for _ in 1 2; do
+killed="not killed in the middle: $by"
+kill_linking() # leaves $note if it was killed while there was a temporary name
+{
 	"$CALLGATE" run --cow -q --profile minimal -w "$W" -r /usr -x /usr/bin -- /usr/bin/ln large linked 2>/dev/null &
 	runner=$!
 	until compgen -G "$TMPDIR/callgate-*/workspaces/*/0/upper/.callgate-link" >/dev/null; do
@@ -216,13 +219,37 @@ for _ in 1 2; do
 	kill -KILL "$runner"
 	wait "$runner" 2>/dev/null
 	while [ -n "$(ws list --json | jq -r 'select(.in_use).id')" ]; do sleep 0.01; done
-	ws diff "$(ws list --json | jq -r .id)" >"$T/out" 2>&1
+	note=$(compgen -G "$TMPDIR/callgate-*/workspaces/*/0/temporary")
+}
+for _ in {1..20}; do
+	[ "$by" = overlay ] || break
+	kill_linking
+	id=$(ws list --json | jq -r .id)
+	ws diff "$id" >"$T/out" 2>&1
+	[ $? -lt 2 ] || fail "diff after a kill: $(cat "$T/out")"
 	grep -q callgate-link "$T/out" && fail "left by a run that was killed: $(cat "$T/out")"
+	[ ! -e "$note" ] || fail "left by a run that was killed: the note"
 	discard_all
+	[ -z "$note" ] || killed="killed in the middle"
+	[ -z "$note" ] || break
 done
+
+# Of what is noted, what is in a directory that the program has closed stays, with its note.
+cow -- /bin/sh -c 'mkdir -p c/.callgate-link d/.callgate-link; chmod 0 c'
+id=$(jq -r .workspace.id "$T/result")
+note=$(echo "$TMPDIR"/callgate-*/workspaces/"$id"/0)/temporary
+for dir in c d; do
+	printf %s "$dir/.callgate-link" >"$note"
+	ws diff "$id" >"$T/out" 2>&1 # which cannot say what is in c
+	grep -qx 'A  d/' "$T/out" || fail "diff with a note of $dir: $(cat "$T/out")"
+	[ ! -e "$note" ] || { [ $dir = c ] && [ "$(id -u)" != 0 ]; } || fail "the note of $dir stays"
+	grep -q "$dir/.callgate-link" "$T/out" && [ $dir = d ] && fail "what was noted stays: $(cat "$T/out")"
+done
+discard_all
 # The next run removes the scratch space of what was killed, when all its processes are gone.
 for _ in {1..50}; do
 	cow -- /bin/true
 	compgen -G "$TMPDIR/callgate-*/run-*" >/dev/null || break
 done
 discard_all
+echo "$killed"

@@ -101,6 +101,21 @@ grep -qx 'D  f1' "$T/diff" || fail "diff of the third one: $(cat "$T/diff")"
 restore clean
 [ -z "$(inside 'git status --short; git fsck')" ] || fail "git: $(inside 'git status; git fsck')"
 
+# ---- what a restore that was killed had made: no checkpoint, restore or link(2) later leaves it ----
+temporary=.callgate-restore-0123456789abcdef
+layer=$(echo "$TMPDIR"/callgate-*/workspaces/"$id"/0)
+for later in "checkpoint $id cleaned" "restore $id clean" "exec $id -- /usr/bin/ln f35 linked"; do
+	inside "mkdir -p $temporary"
+	printf %s $temporary >"$layer/temporary"
+	# shellcheck disable=SC2086 # words
+	session $later >/dev/null || fail "$later"
+	[[ $later != exec* ]] || [ -e "$layer/upper" ] || continue # a copy: link(2) makes no entry with another name
+	[ ! -e "$layer/temporary" ] || fail "$later: the note stays"
+	inside "[ ! -e $temporary ]" || fail "$later: what was noted stays"
+done
+"$CALLGATE" ws diff --checkpoint cleaned "$id" | grep callgate-restore && fail "in a checkpoint"
+restore clean
+
 # ---- attributes that a program names as the overlay names its own ----
 attributes()
 {

@@ -607,28 +607,77 @@ START_TEST(crashed_while_filling)
 }
 END_TEST
 
+#define LEFT LEFTOVER_RESTORE_PREFIX "0123456789abcdef"
+
+/* Removes what a note tells. Whether the entry at the path is there afterwards. */
+static bool left_stays(const char *path)
+{
+	ck_assert_int_eq(leftover_note(layer_fd, path), 0);
+	ck_assert(leftover_is_noted(layer_fd));
+	ck_assert_int_eq(leftover_remove(layer_fd, copy_fd), 0);
+	ck_assert(!leftover_is_noted(layer_fd));
+	return faccessat(copy_fd, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
 /* What a process that was killed has left is removed, and nothing to which a link leads. */
 START_TEST(left)
 {
 	ck_assert_int_eq(mkdirat(copy_fd, "d", 0700), 0);
-	ck_assert_int_eq(mkdirat(copy_fd, "d/x", 0700), 0);
-	ck_assert_int_eq(mkdirat(copy_fd, "d/x/y", 0700), 0);
-	ck_assert_int_eq(leftover_note(layer_fd, "earlier and longer"), 0);
-	ck_assert_int_eq(leftover_note(layer_fd, "d/x"), 0);
-	ck_assert(leftover_is_noted(layer_fd));
-	ck_assert_int_eq(leftover_remove(layer_fd, copy_fd), 0);
-	ck_assert_int_lt(faccessat(copy_fd, "d/x", F_OK, 0), 0);
-	ck_assert(!leftover_is_noted(layer_fd));
+	ck_assert_int_eq(mkdirat(copy_fd, "d/" LEFT, 0700), 0);
+	ck_assert_int_eq(mkdirat(copy_fd, "d/" LEFT "/y", 0700), 0);
+	ck_assert_int_eq(mkdirat(base_fd, LEFT, 0700), 0);
+	ck_assert_int_eq(leftover_note(layer_fd, "earlier, and longer than the other path"), 0);
+	ck_assert(!left_stays("d/" LEFT));
+	ck_assert(!left_stays("d/" LEFT));
 	ck_assert_int_eq(symlinkat("../../base", copy_fd, "e"), 0);
-	ck_assert_int_eq(leftover_note(layer_fd, "e/f"), 0);
-	ck_assert_int_eq(leftover_remove(layer_fd, copy_fd), 0);
-	ck_assert_int_eq(faccessat(base_fd, "f", F_OK, 0), 0);
-	ck_assert_int_eq(leftover_note(layer_fd, "small"), 0);
-	ck_assert_int_eq(leftover_remove(layer_fd, copy_fd), 0);
-	ck_assert_int_lt(faccessat(copy_fd, "small", F_OK, 0), 0);
+	ck_assert(left_stays("e/" LEFT));
+	ck_assert(left_stays("../../base/" LEFT));
+	ck_assert(left_stays("/"));
+	ck_assert_int_eq(renameat(copy_fd, "small", copy_fd, LEFTOVER_LINK_NAME), 0);
+	ck_assert(!left_stays(LEFTOVER_LINK_NAME));
 	ck_assert_int_eq(leftover_note(layer_fd, ""), 0);
 	ck_assert_int_eq(leftover_remove(layer_fd, copy_fd), 0);
 	ck_assert(!leftover_is_noted(layer_fd));
+	ck_assert_int_eq(leftover_remove(layer_fd, copy_fd), 0);
+}
+END_TEST
+
+/* What has another name is the program's. */
+START_TEST(left_by_the_program)
+{
+	static const char *const names[] = {".callgate-",
+					    LEFTOVER_RESTORE_PREFIX,
+					    "small",
+					    LEFTOVER_LINK_NAME "s",
+					    LEFT "0",
+					    LEFTOVER_RESTORE_PREFIX "0123456789ABCDEF",
+					    LEFTOVER_LINK_NAME "/x"};
+
+	ck_assert_int_eq(mkdirat(copy_fd, LEFTOVER_LINK_NAME, 0700), 0);
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		(void)mkdirat(copy_fd, names[i], 0700);
+		ck_assert_msg(left_stays(names[i]), "%s", names[i]);
+	}
+	ck_assert(left_stays("."));
+	ck_assert(left_stays(LEFTOVER_LINK_NAME "/.."));
+}
+END_TEST
+
+/* A note that cannot be written as a whole would be the path of something else. */
+START_TEST(left_on_a_full_disk)
+{
+	struct rlimit before, few = {.rlim_cur = 1};
+
+	ck_assert_int_eq(mkdirat(copy_fd, "d", 0700), 0);
+	ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &before), 0);
+	few.rlim_max = before.rlim_max;
+	ck_assert_ptr_ne(signal(SIGXFSZ, SIG_IGN), SIG_ERR);
+	ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &few), 0);
+	ck_assert_int_eq(leftover_note(layer_fd, "d/" LEFT), -EFBIG);
+	ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &before), 0);
+	ck_assert(!leftover_is_noted(layer_fd));
+	ck_assert_int_eq(leftover_remove(layer_fd, copy_fd), 0);
+	ck_assert_int_eq(faccessat(copy_fd, "d", F_OK, 0), 0);
 }
 END_TEST
 
@@ -660,5 +709,7 @@ int main(void)
 	tcase_add_test(tcase, live_without_boot_id);
 	tcase_add_test(tcase, crashed_while_filling);
 	tcase_add_test(tcase, left);
+	tcase_add_test(tcase, left_by_the_program);
+	tcase_add_test(tcase, left_on_a_full_disk);
 	return unit_run(suite);
 }
