@@ -13,7 +13,7 @@ struct call;
 
 #define EXEC_ENVIRONMENT_BYTES_MAX (256u * 1024) /* a longer environment is not asked about */
 #define EXEC_DECIDING_BYTES_MAX 16384u           /* likewise, one with more bytes of deciding variables */
-#define EXEC_DECIDING_VARIABLES_MAX 64u          /* and one with more of them: a question shows all */
+#define EXEC_DECIDING_VARIABLES_MAX 512u         /* and one with more of them: a question shows all */
 
 struct exec_environment {
 	char sha256[SHA256_HEX_SIZE]; /* of all strings, each with its NUL, in their order */

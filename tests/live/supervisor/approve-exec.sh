@@ -171,6 +171,22 @@ for answer in run remember; do
 	ended '.exit_code != 0 and .calls.approved == 0'
 done
 
+# npm sets a variable for each of its settings, over a hundred: all are shown, and one more than the most is denied.
+cat >"$T/w/many.py" <<'END'
+import os, sys
+os.execve("/usr/bin/id", ["id"], {f"npm_config_setting_{i}": "some value" for i in range(int(sys.argv[1]))})
+END
+approver run
+asks "socket:$T/s" -- python3 many.py 150
+ended '.exit_code == 0 and .calls.approved == 1'
+question '.[0].answers | index("run")'
+question '.[0].environment | .count == 150 and (.deciding | length) == 150'
+question '[.[0].shown[] | select(startswith("with variable: \"npm_config_"))] | length == 150'
+approver once
+asks "socket:$T/s" -- sh -c 'python3 many.py 513 2>/dev/null || echo denied'
+ended '.stdout == "denied\n" and .calls.approved == 0'
+[ ! -s "$T/asked" ] || fail "asked: $(cat "$T/asked")"
+
 # A thread goes on exchanging an argument or a variable: what was asked is what runs, or the process is killed before.
 cat >"$T/w/flip.py" <<'END'
 import ctypes, os, sys, threading
