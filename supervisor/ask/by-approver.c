@@ -45,25 +45,27 @@ static json_t *by_approver_make_object(const struct asker *asker, const struct q
 	if (question->request)
 		return ask_request_make_object(&origin, &options, sandbox, question->request);
 	object = question_make_object(&origin, denied, asked);
-	if (object)
-		details_add(object, &options, denied, asked);
-	return object;
+	if (object && details_add(object, &options, denied, asked))
+		return object;
+	json_decref(object);
+	return NULL;
 }
 
 /* The text of a question to the approver, in one line; sets its id in `sent`. Owned by the caller; NULL: it failed. */
 static char *by_approver_make_line(const struct asker *asker, struct question *question, const struct call *denied,
 				   const struct call *asked)
 {
-	json_t *object = by_approver_make_object(asker, question, denied, asked);
-	_cleanup_free_ char *text = NULL;
-	char *line = NULL;
+	_cleanup_free_ char *text = NULL, *line = NULL;
+	json_t *object;
 
+	question_begin_making();
+	object = by_approver_make_object(asker, question, denied, asked);
 	text = object ? json_dumps(object, JSON_COMPACT | JSON_ENSURE_ASCII) : NULL;
 	if (text && by_approver_make_id(&question->sent, question->keys.call, text) &&
 	    json_object_set_new(object, "id", json_string(question->sent.id)) == 0)
 		line = json_dumps(object, JSON_COMPACT | JSON_ENSURE_ASCII);
 	json_decref(object);
-	return line;
+	return question_end_making() ? steal_pointer(&line) : NULL;
 }
 
 /* Finds an open question that is equal to this one, so that its answer is for both. NULL: there is none. */

@@ -11,11 +11,15 @@ static enum ask_result by_directory_ask(struct asker *asker, struct question *qu
 {
 	const struct question_origin origin = question_get_origin(asker, question);
 	_cleanup_free_ char *text = NULL;
+	bool is_whole;
 
 	if (ask_directory_is_gone(asker->options.dir_fd))
 		return ASK_DIRECTORY_GONE;
+	question_begin_making();
 	text = question_make_text(&origin, denied, asked);
-	if (!text || ask_directory_write_question(asker->options.dir_fd, question->number, text, strlen(text)) < 0)
+	is_whole = question_end_making();
+	if (!is_whole || !text ||
+	    ask_directory_write_question(asker->options.dir_fd, question->number, text, strlen(text)) < 0)
 		return ASK_QUESTION_UNWRITABLE;
 	return ASK_NO_ANSWER_YET;
 }

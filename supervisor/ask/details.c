@@ -46,20 +46,20 @@ static bool details_is_denied_by_rule(const struct call *denied)
 					 strcmp(denied->decision.reason, "exec_denied_by_rule") == 0);
 }
 
-/* The rule that would permit the call; null: a rule denies it, and no grant beats that. */
+/* The rule that would permit the call; null: a rule denies it, and no grant beats that. NULL: no memory. */
 static json_t *details_make_rule(const struct call *denied, const struct call *asked)
 {
-	json_t *paths;
+	struct shown_lines paths;
 
 	if (details_is_denied_by_rule(denied))
 		return json_null();
 	if (asked->net.host[0])
 		return endpoint_make_rule(asked);
-	paths = json_array();
+	paths = SHOWN_LINES_INIT;
 	for (size_t i = 0; i < sizeof(asked->resolved_place) / sizeof(asked->resolved_place[0]); i++)
 		if (asked->resolved_place[i].mount)
-			(void)json_array_append_new(paths, report_make_text_json(asked->resolved_place[i].virt));
-	return json_pack("{s:{s:o}}", "filesystem", details_find_list(asked), paths);
+			shown_add_json(&paths, report_make_text_json(asked->resolved_place[i].virt));
+	return json_pack("{s:{s:o}}", "filesystem", details_find_list(asked), shown_take(&paths));
 }
 
 /* What else that rule would open, in a sentence of ours, without text of the program. */
@@ -83,12 +83,6 @@ static const char *details_describe_opening(const struct call *denied, const str
 
 /* ---- for people ---- */
 
-/* Adds the line "name: text" to what a person is shown. */
-static void details_add_line(json_t *lines, const char *name, const char *text)
-{
-	(void)json_array_append_new(lines, json_sprintf("%s: %s", name, text));
-}
-
 /* What an exec was asked to run; NULL: the call is none. */
 static const struct exec_asked *details_get_executed(const struct call *asked)
 {
@@ -96,7 +90,7 @@ static const struct exec_asked *details_get_executed(const struct call *asked)
 }
 
 /* Adds a line for each argument of an exec whose arguments are too long for one line, of which none is left out. */
-static void details_add_arguments(json_t *lines, const struct exec_asked *executed)
+static void details_add_arguments(struct shown_lines *lines, const struct exec_asked *executed)
 {
 	unsigned count = 0;
 
@@ -106,21 +100,19 @@ static void details_add_arguments(json_t *lines, const struct exec_asked *execut
 		if (count < ARGUMENT_LINES_MAX)
 			shown_add_text(lines, "argument", executed->argv + at);
 	if (count > ARGUMENT_LINES_MAX)
-		(void)json_array_append_new(lines, json_sprintf("arguments that are not shown: %u",
-								count - ARGUMENT_LINES_MAX));
+		shown_add(lines, "arguments that are not shown: %u", count - ARGUMENT_LINES_MAX);
 }
 
 /* Adds a line for each variable that may change which code an exec runs, and how many others there are. */
-static void details_add_environment(json_t *lines, const struct exec_environment *environment)
+static void details_add_environment(struct shown_lines *lines, const struct exec_environment *environment)
 {
 	for (size_t at = 0; at < environment->deciding_len; at += strlen(environment->deciding + at) + 1)
 		shown_add_text(lines, "with variable", environment->deciding + at);
-	(void)json_array_append_new(lines, json_sprintf("other variables: %u",
-							environment->variable_count - environment->deciding_count));
+	shown_add(lines, "other variables: %u", environment->variable_count - environment->deciding_count);
 }
 
 /* Adds, of an exec, the arguments and what may be different when it happens. Nothing for other calls. */
-static void details_add_exec_lines(json_t *lines, const struct call *asked)
+static void details_add_exec_lines(struct shown_lines *lines, const struct call *asked)
 {
 	const struct exec_asked *executed = details_get_executed(asked);
 	const struct place *place = asked->resolved_place;
@@ -130,7 +122,7 @@ static void details_add_exec_lines(json_t *lines, const struct call *asked)
 	if (!(asked->decision.wanted_rights & POLICY_EXEC))
 		return;
 	show_text(shown, asked->text_arg, asked->text_arg_len);
-	details_add_line(lines, "with arguments", shown);
+	shown_add(lines, "with arguments: %s", shown);
 	details_add_arguments(lines, executed);
 	if (executed && executed->cwd[0])
 		shown_add_text(lines, "in directory", executed->cwd);
@@ -139,31 +131,34 @@ static void details_add_exec_lines(json_t *lines, const struct call *asked)
 	for (size_t i = 0; i < sizeof(asked->resolved_place) / sizeof(asked->resolved_place[0]); i++)
 		may_change = may_change || (place[i].mount && policy_may_write(asked->sandbox->policy, place[i].virt));
 	if (may_change)
-		details_add_line(lines, "note", "the program can change that file, also after an answer");
+		shown_add(lines, "note: the program can change that file, also after an answer");
 }
 
-void details_add_rule_line(json_t *lines, json_t *rule)
+void details_add_rule_line(struct shown_lines *lines, json_t *rule)
 {
 	char *text = json_is_object(rule) ? json_dumps(rule, JSON_ENSURE_ASCII) : NULL;
 
+	lines->failed |= !rule || (json_is_object(rule) && !text);
 	if (text && strlen(text) <= RULE_LINE_BYTES_MAX)
-		details_add_line(lines, "rule for this", text);
+		shown_add(lines, "rule for this: %s", text);
 	free(text);
 	json_decref(rule);
 }
 
 /* Adds what a call that writes would write besides a file's contents: a mode, the target of a link, a name … */
-static void details_add_written_values(json_t *lines, const struct call *asked, const json_t *args)
+static void details_add_written_values(struct shown_lines *lines, const struct call *asked, const json_t *args)
 {
 	json_t *values = json_copy((json_t *)(uintptr_t)args);
-	char *text;
+	char *text = NULL;
 
-	(void)json_object_del(values, "flags");
-	text = json_object_size(values) > 0 && asked->decision.wanted_rights & POLICY_WRITE && !asked->net.host[0]
-		       ? json_dumps(values, JSON_ENSURE_ASCII)
-		       : NULL;
+	(void)json_object_del(values, "flags"); /* fails where there are none */
+	if (json_object_size(values) > 0 && asked->decision.wanted_rights & POLICY_WRITE && !asked->net.host[0]) {
+		text = json_dumps(values, JSON_ENSURE_ASCII);
+		lines->failed |= !text;
+	}
+	lines->failed |= !values;
 	if (text && strlen(text) <= VALUES_LINE_BYTES_MAX)
-		details_add_line(lines, "with", text);
+		shown_add(lines, "with: %s", text);
 	else if (text)
 		shown_add_text(lines, "with", text);
 	free(text);
@@ -198,21 +193,21 @@ bool details_show_scope(const struct call *asked)
 static json_t *details_make_lines(const struct call *denied, const struct call *asked, const json_t *args,
 				  const struct asking_process *process)
 {
-	json_t *lines = json_array();
+	struct shown_lines lines = SHOWN_LINES_INIT;
 
-	process_add_lines(lines, process);
-	details_add_line(lines, "wants to", details_describe_right(asked));
+	process_add_lines(&lines, process);
+	shown_add(&lines, "wants to: %s", details_describe_right(asked));
 	for (size_t i = 0; i < sizeof(asked->resolved_place) / sizeof(asked->resolved_place[0]); i++)
 		if (asked->resolved_place[i].mount)
-			shown_add_text(lines, "path", asked->resolved_place[i].virt);
-	details_add_exec_lines(lines, asked);
-	details_add_written_values(lines, asked, args);
+			shown_add_text(&lines, "path", asked->resolved_place[i].virt);
+	details_add_exec_lines(&lines, asked);
+	details_add_written_values(&lines, asked, args);
 	if (asked->net.host[0])
-		endpoint_add_lines(lines, asked);
-	details_add_line(lines, "call", asked->row->name);
-	details_add_rule_line(lines, details_make_rule(denied, asked));
-	details_add_line(lines, "a rule for this would open", details_describe_opening(denied, asked));
-	return lines;
+		endpoint_add_lines(&lines, asked);
+	shown_add(&lines, "call: %s", asked->row->name);
+	details_add_rule_line(&lines, details_make_rule(denied, asked));
+	shown_add(&lines, "a rule for this would open: %s", details_describe_opening(denied, asked));
+	return shown_take(&lines);
 }
 
 /* The member "environment" of a question about an exec. */
@@ -224,39 +219,40 @@ static json_t *details_make_environment(const struct exec_environment *environme
 			 environment->sha256);
 }
 
-void details_add_execution(json_t *object, const struct call *asked)
+bool details_add_execution(json_t *object, const struct call *asked)
 {
 	const struct exec_asked *executed = details_get_executed(asked);
 
 	if (!executed)
-		return;
-	(void)json_object_set_new(object, "execute", process_make_command(executed->argv, executed->argv_len));
-	(void)json_object_set_new(object, "cwd", executed->cwd[0] ? report_make_text_json(executed->cwd) : json_null());
-	(void)json_object_set_new(object, "environment", details_make_environment(&executed->environment));
+		return true;
+	return json_object_set_new(object, "execute", process_make_command(executed->argv, executed->argv_len)) == 0 &&
+	       json_object_set_new(object, "cwd",
+				   executed->cwd[0] ? report_make_text_json(executed->cwd) : json_null()) == 0 &&
+	       json_object_set_new(object, "environment", details_make_environment(&executed->environment)) == 0;
 }
 
 /* The words that may be answered: "once", "no" … */
 static json_t *details_make_answers(const struct details_options *options)
 {
-	json_t *answers = json_array();
+	struct shown_lines answers = SHOWN_LINES_INIT;
 
 	if (!options->cannot_be_once)
-		(void)json_array_append_new(answers, json_string("once"));
+		shown_add(&answers, "once");
 	if (options->can_hold_for_run)
-		(void)json_array_append_new(answers, json_string("run"));
+		shown_add(&answers, "run");
 	if (options->can_hold_for_run && options->can_be_remembered)
-		(void)json_array_append_new(answers, json_string("remember"));
-	(void)json_array_append_new(answers, json_string("no"));
-	(void)json_array_append_new(answers, json_string("stop"));
-	return answers;
+		shown_add(&answers, "remember");
+	shown_add(&answers, "no");
+	shown_add(&answers, "stop");
+	return shown_take(&answers);
 }
 
-void details_add_policy(json_t *object, const struct details_options *options)
+bool details_add_policy(json_t *object, const struct details_options *options)
 {
-	(void)json_object_set_new(object, "type", json_string("question"));
-	(void)json_object_set_new(object, "policy", report_make_text_json(options->policy_name));
-	(void)json_object_set_new(object, "policy_sha256", json_string(options->policy_sha256));
-	(void)json_object_set_new(object, "answers", details_make_answers(options));
+	return json_object_set_new(object, "type", json_string("question")) == 0 &&
+	       json_object_set_new(object, "policy", report_make_text_json(options->policy_name)) == 0 &&
+	       json_object_set_new(object, "policy_sha256", json_string(options->policy_sha256)) == 0 &&
+	       json_object_set_new(object, "answers", details_make_answers(options)) == 0;
 }
 
 struct asking_process details_get_process(const struct call *denied)
@@ -265,16 +261,16 @@ struct asking_process details_get_process(const struct call *denied)
 				       false};
 }
 
-void details_add(json_t *object, const struct details_options *options, const struct call *denied,
+bool details_add(json_t *object, const struct details_options *options, const struct call *denied,
 		 const struct call *asked)
 {
 	const struct asking_process process = details_get_process(denied);
+	const char *opening = details_describe_opening(denied, asked);
+	const json_t *args = json_object_get(object, "args");
 
-	details_add_policy(object, options);
-	process_add_members(object, &process);
-	details_add_execution(object, asked);
-	(void)json_object_set_new(object, "rule_to_add", details_make_rule(denied, asked));
-	(void)json_object_set_new(object, "rule_would_open", json_string(details_describe_opening(denied, asked)));
-	(void)json_object_set_new(object, "shown",
-				  details_make_lines(denied, asked, json_object_get(object, "args"), &process));
+	return details_add_policy(object, options) && process_add_members(object, &process) &&
+	       details_add_execution(object, asked) &&
+	       json_object_set_new(object, "rule_to_add", details_make_rule(denied, asked)) == 0 &&
+	       json_object_set_new(object, "rule_would_open", json_string(opening)) == 0 &&
+	       json_object_set_new(object, "shown", details_make_lines(denied, asked, args, &process)) == 0;
 }

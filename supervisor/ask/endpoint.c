@@ -77,25 +77,25 @@ static const char *endpoint_get_nonpublic_class(const char *host)
 						 : NULL;
 }
 
-void endpoint_add_host_lines(json_t *lines, const char *host, unsigned port, const char *protocol)
+void endpoint_add_host_lines(struct shown_lines *lines, const char *host, unsigned port, const char *protocol)
 {
 	const char *class = endpoint_get_nonpublic_class(host);
 	struct sockaddr_storage address;
 	char shown[SHOW_BYTES_MAX];
 
 	show_text(shown, host, strlen(host));
-	(void)json_array_append_new(lines, json_sprintf(net_address_parse(host, &address) ? "address: %s" : "host: %s",
-							shown));
-	(void)json_array_append_new(lines, json_sprintf("port: %u", port));
-	(void)json_array_append_new(lines, json_sprintf("protocol: %s", protocol));
+	shown_add(lines, "%s: %s", net_address_parse(host, &address) ? "address" : "host", shown);
+	shown_add(lines, "port: %u", port);
+	shown_add(lines, "protocol: %s", protocol);
 	if (endpoint_name_is_internationalised(host))
-		(void)json_array_append_new(lines, json_string("note: the name has characters that are not ASCII "
-							       "(\"xn--\"), and may look like another name"));
+		shown_add(lines,
+			  "note: the name has characters that are not ASCII (\"xn--\"), and may look like another "
+			  "name");
 	if (class)
-		(void)json_array_append_new(lines, json_sprintf("note: the address is not public: %s", class));
+		shown_add(lines, "note: the address is not public: %s", class);
 }
 
-void endpoint_add_lines(json_t *lines, const struct call *asked)
+void endpoint_add_lines(struct shown_lines *lines, const struct call *asked)
 {
 	endpoint_add_host_lines(lines, asked->net.host, asked->net.audit_net.port, endpoint_get_protocol(asked));
 }

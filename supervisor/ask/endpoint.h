@@ -4,6 +4,7 @@
 
 #include <jansson.h>
 
+#include "supervisor/ask/shown.h"
 #include "syscalls/call/call.h"
 
 /* The object "endpoint" of a question: host, address, port and protocol. NULL: the call names no endpoint. */
@@ -19,8 +20,8 @@ json_t *endpoint_make_rule(const struct call *asked);
 const char *endpoint_describe_opening(const struct call *asked);
 
 /* Adds the lines by which people decide. */
-void endpoint_add_lines(json_t *lines, const struct call *asked);
+void endpoint_add_lines(struct shown_lines *lines, const struct call *asked);
 /* The same, of a host, port and protocol. */
-void endpoint_add_host_lines(json_t *lines, const char *host, unsigned port, const char *protocol);
+void endpoint_add_host_lines(struct shown_lines *lines, const char *host, unsigned port, const char *protocol);
 
 #endif

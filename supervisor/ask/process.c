@@ -53,11 +53,11 @@ static void process_find_own_command(const struct asking_process *process, struc
 
 json_t *process_make_command(const char *text, size_t len)
 {
-	json_t *list = json_array();
+	struct shown_lines texts = SHOWN_LINES_INIT;
 
 	for (size_t at = 0; at < len; at += strlen(text + at) + 1)
-		(void)json_array_append_new(list, report_make_text_json(text + at));
-	return list;
+		shown_add_json(&texts, report_make_text_json(text + at));
+	return shown_take(&texts);
 }
 
 /* Shows a command line in one line, with blanks between arguments. */
@@ -75,7 +75,7 @@ static void process_show_command(char out[SHOW_BYTES_MAX], const struct process_
 /* The processes above, up to callgate's own, which the view hides; the nearest first. */
 static json_t *process_make_ancestors(struct task_table *tree, pid_t first_pid)
 {
-	json_t *list = json_array();
+	struct shown_lines above = SHOWN_LINES_INIT;
 	pid_t pid = first_pid;
 
 	for (unsigned i = 0; i < ANCESTOR_COUNT_MAX && pid > 1 && task_table_pid_is_in_run(tree, pid); i++) {
@@ -84,15 +84,14 @@ static json_t *process_make_ancestors(struct task_table *tree, pid_t first_pid)
 
 		process_find_command(tree, pid, &command);
 		process_show_command(shown, &command);
-		(void)json_array_append_new(list, json_pack("{s:i, s:s, s:b}", "pid", (int)pid, "shown", shown,
-							    "recorded", command.is_recorded));
+		shown_add_json(&above, json_pack("{s:i, s:s, s:b}", "pid", (int)pid, "shown", shown, "recorded",
+						 command.is_recorded));
 		pid = (pid_t)task_table_read_status_number(pid, "PPid", 10);
 	}
-	return list;
+	return shown_take(&above);
 }
 
-void process_compute_equality(const struct asking_process *process, const char *key,
-			      char ret_equality[SHA256_HEX_SIZE])
+void process_compute_equality(const struct asking_process *process, const char *key, char ret_equality[SHA256_HEX_SIZE])
 {
 	_cleanup_buf_ struct buf bytes = {0};
 	struct process_command command;
@@ -107,52 +106,49 @@ void process_compute_equality(const struct asking_process *process, const char *
 		sha256_hash_bytes(bytes.data, bytes.len, ret_equality);
 }
 
-void process_add_members(json_t *object, const struct asking_process *process)
+bool process_add_members(json_t *object, const struct asking_process *process)
 {
 	struct process_command command;
 
 	process_find_own_command(process, &command);
-	(void)json_object_set_new(object, "command", process_make_command(command.text, command.len));
-	(void)json_object_set_new(object, "command_recorded", json_boolean(command.is_recorded));
-	if (command.len == EXEC_COMMAND_BYTES_MAX)
-		(void)json_object_set_new(object, "command_is_longer", json_true());
-	(void)json_object_set_new(object, "processes_above", process_make_ancestors(process->tree, process->ppid));
+	return json_object_set_new(object, "command", process_make_command(command.text, command.len)) == 0 &&
+	       json_object_set_new(object, "command_recorded", json_boolean(command.is_recorded)) == 0 &&
+	       (command.len < EXEC_COMMAND_BYTES_MAX ||
+		json_object_set_new(object, "command_is_longer", json_true()) == 0) &&
+	       json_object_set_new(object, "processes_above", process_make_ancestors(process->tree, process->ppid)) ==
+		       0;
 }
 
 /* Adds a line for each of the nearest processes above, and how many others there are. */
-static void process_add_ancestor_lines(json_t *lines, const struct asking_process *process)
+static void process_add_ancestor_lines(struct shown_lines *lines, const struct asking_process *process)
 {
 	json_t *above = process_make_ancestors(process->tree, process->ppid);
 	const size_t count = json_array_size(above);
 
+	lines->failed |= !above;
 	for (size_t i = 0; i < count && i < ANCESTOR_LINE_COUNT_MAX; i++) {
 		const json_t *one = json_array_get(above, i);
 
-		(void)json_array_append_new(lines, json_sprintf("%s: %s",
-								json_is_true(json_object_get(one, "recorded"))
-									? "started by"
-									: "by what calls itself",
-								json_string_value(json_object_get(one, "shown"))));
+		shown_add(lines, "%s: %s",
+			  json_is_true(json_object_get(one, "recorded")) ? "started by" : "by what calls itself",
+			  json_string_value(json_object_get(one, "shown")));
 	}
 	if (count > ANCESTOR_LINE_COUNT_MAX)
-		(void)json_array_append_new(lines, json_sprintf("processes above that are not shown: %zu%s",
-								count - ANCESTOR_LINE_COUNT_MAX,
-								count == ANCESTOR_COUNT_MAX ? " or more" : ""));
+		shown_add(lines, "processes above that are not shown: %zu%s", count - ANCESTOR_LINE_COUNT_MAX,
+			  count == ANCESTOR_COUNT_MAX ? " or more" : "");
 	json_decref(above);
 }
 
-void process_add_lines(json_t *lines, const struct asking_process *process)
+void process_add_lines(struct shown_lines *lines, const struct asking_process *process)
 {
 	struct process_command command;
 	char shown[SHOW_BYTES_MAX];
 
 	show_text(shown, process->exe, strlen(process->exe));
-	(void)json_array_append_new(lines, json_sprintf("program: %s", shown));
+	shown_add(lines, "program: %s", shown);
 	process_find_own_command(process, &command);
 	process_show_command(shown, &command);
 	if (!process->may_be_another || command.len)
-		(void)json_array_append_new(
-			lines,
-			json_sprintf("%s: %s", command.is_recorded ? "started as" : "which calls itself", shown));
+		shown_add(lines, "%s: %s", command.is_recorded ? "started as" : "which calls itself", shown);
 	process_add_ancestor_lines(lines, process);
 }

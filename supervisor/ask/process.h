@@ -7,6 +7,7 @@
 #include <sys/types.h>
 
 #include "base/sha256.h"
+#include "supervisor/ask/shown.h"
 #include "view/tree.h"
 
 /* The process. The pointers are borrowed. */
@@ -17,11 +18,11 @@ struct asking_process {
 	bool may_be_another; /* the process may execute another program than `exe` */
 };
 
-/* Adds the members of a question: command line, and the processes above. */
-void process_add_members(json_t *object, const struct asking_process *process);
+/* Adds the members of a question: command line, and the processes above. False: out of memory. */
+bool process_add_members(json_t *object, const struct asking_process *process);
 /* Adds the lines by which people decide: program and command line. */
-void process_add_lines(json_t *lines, const struct asking_process *process);
-/* The list of the texts of a command line, which NULs separate. */
+void process_add_lines(struct shown_lines *lines, const struct asking_process *process);
+/* The list of the texts of a command line, which NULs separate. NULL: out of memory. */
 json_t *process_make_command(const char *text, size_t len);
 
 /* Computes what makes two questions equal, so that they are asked once: `key`, the program, and its command line. */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/cleanup-json.h"
 #include "base/cleanup.h"
 #include "policy/policy.h"
 #include "supervisor/ask/endpoint.h"
@@ -117,47 +118,54 @@ static const char *request_describe_opening(const struct egress_question *reques
 	       "every program of the run";
 }
 
+/* NULL: out of memory. */
 static json_t *request_make_members(const struct control_question *asked)
 {
-	return json_pack("{s:s, s:o, s:o*, s:b, s:I}", "method", asked->method, "path",
-			 report_make_text_json(asked->path), "query",
-			 asked->query[0] ? report_make_text_json(asked->query) : NULL, "websocket",
-			 (int)asked->asks_for_websocket, "body_bytes", (json_int_t)asked->body_bytes);
+	_cleanup_json_ json_t *members =
+		json_pack("{s:s, s:o, s:o*, s:b, s:I}", "method", asked->method, "path",
+			  report_make_text_json(asked->path), "query",
+			  asked->query[0] ? report_make_text_json(asked->query) : NULL, "websocket",
+			  (int)asked->asks_for_websocket, "body_bytes", (json_int_t)asked->body_bytes);
+
+	return question_has_member(members, "query", asked->query[0]) ? json_incref(members) : NULL;
+}
+
+static json_t *request_make_endpoint(const struct egress_question *request)
+{
+	return json_pack("{s:o, s:i, s:s}", "host", report_make_text_json(request->asked.host), "port",
+			 (int)request->asked.port, "proto", net_proto_get_name(request->permission.rule->proto));
 }
 
 /* Adds what of the request no line can show: the body, and a secret that callgate would add. */
-static void request_add_body_lines(json_t *lines, const struct egress_question *request)
+static void request_add_body_lines(struct shown_lines *lines, const struct egress_question *request)
 {
 	const struct net_rule *rule = request->permission.rule;
 	const int64_t bytes = request->asked.body_bytes;
 
 	if (bytes == CONTROL_BODY_OF_UNKNOWN_LENGTH)
-		(void)json_array_append_new(lines, json_string("body: of any length, which is not shown"));
+		shown_add(lines, "body: of any length, which is not shown");
 	else if (bytes > 0)
-		(void)json_array_append_new(lines, json_sprintf("body: %" PRId64 " bytes, which are not shown", bytes));
+		shown_add(lines, "body: %" PRId64 " bytes, which are not shown", bytes);
 	if (rule->credential_header)
-		(void)json_array_append_new(lines, json_sprintf("credential: callgate adds the rule's, \"%s\"",
-								rule->credential_header));
+		shown_add(lines, "credential: callgate adds the rule's, \"%s\"", rule->credential_header);
 }
 
 static json_t *request_make_lines(const struct egress_question *request, const struct asking_process *process)
 {
 	const struct control_question *asked = &request->asked;
-	json_t *lines = json_array();
+	struct shown_lines lines = SHOWN_LINES_INIT;
 
-	process_add_lines(lines, process);
-	(void)json_array_append_new(lines, json_string(asked->asks_for_websocket ? "wants to: open a websocket"
-										 : "wants to: send an HTTP request"));
-	endpoint_add_host_lines(lines, asked->host, asked->port, net_proto_get_name(request->permission.rule->proto));
-	shown_add_text(lines, "method", asked->method);
-	shown_add_text(lines, "path", asked->path);
+	process_add_lines(&lines, process);
+	shown_add(&lines, "wants to: %s", asked->asks_for_websocket ? "open a websocket" : "send an HTTP request");
+	endpoint_add_host_lines(&lines, asked->host, asked->port, net_proto_get_name(request->permission.rule->proto));
+	shown_add_text(&lines, "method", asked->method);
+	shown_add_text(&lines, "path", asked->path);
 	if (asked->query[0])
-		shown_add_text(lines, "query", asked->query);
-	request_add_body_lines(lines, request);
-	details_add_rule_line(lines, request_make_rule(request));
-	(void)json_array_append_new(lines, json_sprintf("a rule for this would open: %s",
-							request_describe_opening(request)));
-	return lines;
+		shown_add_text(&lines, "query", asked->query);
+	request_add_body_lines(&lines, request);
+	details_add_rule_line(&lines, request_make_rule(request));
+	shown_add(&lines, "a rule for this would open: %s", request_describe_opening(request));
+	return shown_take(&lines);
 }
 
 /* The members that a question about a call has, too. NULL: out of memory. */
@@ -175,20 +183,16 @@ json_t *ask_request_make_object(const struct question_origin *origin, const stru
 				const struct sandbox *sandbox, const struct egress_question *request)
 {
 	const struct asking_process process = ask_request_get_process(sandbox, request);
-	const struct control_question *asked = &request->asked;
-	json_t *object = request_make_common_members(origin, request);
+	const char *opening = request_describe_opening(request);
+	_cleanup_json_ json_t *object = request_make_common_members(origin, request);
 
-	if (!object)
-		return NULL;
-	details_add_policy(object, options);
-	process_add_members(object, &process);
-	(void)json_object_set_new(object, "endpoint",
-				  json_pack("{s:o, s:i, s:s}", "host", report_make_text_json(asked->host), "port",
-					    (int)asked->port, "proto",
-					    net_proto_get_name(request->permission.rule->proto)));
-	(void)json_object_set_new(object, "request", request_make_members(asked));
-	(void)json_object_set_new(object, "rule_to_add", request_make_rule(request));
-	(void)json_object_set_new(object, "rule_would_open", json_string(request_describe_opening(request)));
-	(void)json_object_set_new(object, "shown", request_make_lines(request, &process));
-	return object;
+	if (object && question_has_member(object, "host_pid", request->host_pid > 0) &&
+	    details_add_policy(object, options) && process_add_members(object, &process) &&
+	    json_object_set_new(object, "endpoint", request_make_endpoint(request)) == 0 &&
+	    json_object_set_new(object, "request", request_make_members(&request->asked)) == 0 &&
+	    json_object_set_new(object, "rule_to_add", request_make_rule(request)) == 0 &&
+	    json_object_set_new(object, "rule_would_open", json_string(opening)) == 0 &&
+	    json_object_set_new(object, "shown", request_make_lines(request, &process)) == 0)
+		return json_incref(object);
+	return NULL;
 }

@@ -1,22 +1,49 @@
 #include "supervisor/ask/shown.h"
 
+#include <stdarg.h>
 #include <string.h>
 
 #include "approval/show.h"
 #include "base/sha256.h"
 
-void shown_add_text(json_t *lines, const char *name, const char *text)
+void shown_add_json(struct shown_lines *lines, json_t *value)
+{
+	if (json_array_append_new(lines->list, value) < 0)
+		lines->failed = true;
+}
+
+void shown_add(struct shown_lines *lines, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	shown_add_json(lines, json_vsprintf(format, args));
+	va_end(args);
+}
+
+json_t *shown_take(struct shown_lines *lines)
+{
+	json_t *list = lines->list;
+
+	lines->list = NULL;
+	if (!lines->failed)
+		return list;
+	json_decref(list);
+	return NULL;
+}
+
+void shown_add_text(struct shown_lines *lines, const char *name, const char *text)
 {
 	char shown[SHOW_LONG_BYTES_MAX], sha256[SHA256_HEX_SIZE];
 	const size_t len = strlen(text), hidden = show_long_text(shown, text, len);
 
 	if (hidden == 0) {
-		(void)json_array_append_new(lines, json_sprintf("%s: %s", name, shown));
+		shown_add(lines, "%s: %s", name, shown);
 		return;
 	}
 	sha256_hash_bytes(text, len, sha256);
-	(void)json_array_append_new(lines, json_sprintf("%s: %s (%zu of %zu bytes are not shown; SHA-256 of all: %s)",
-							name, shown, hidden, len, sha256));
+	shown_add(lines, "%s: %s (%zu of %zu bytes are not shown; SHA-256 of all: %s)", name, shown, hidden, len,
+		  sha256);
 }
 
 bool shown_is_whole(const char *text)

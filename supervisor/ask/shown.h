@@ -5,11 +5,31 @@
 #include <jansson.h>
 #include <stdbool.h>
 
+/* Lines, as a list of JSON. It begins empty: SHOWN_LINES_INIT. */
+struct shown_lines {
+	json_t *list;
+	bool failed; /* memory was short, so a line is missing */
+};
+#define SHOWN_LINES_INIT             \
+	(struct shown_lines)         \
+	{                            \
+		.list = json_array() \
+	}
+
+/* Adds a line: ASCII, without text that the program has chosen. */
+void shown_add(struct shown_lines *lines, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Adds a value, which is taken, to such a list. NULL: memory was short. */
+void shown_add_json(struct shown_lines *lines, json_t *value);
+
+/* The list, owned by the caller. NULL: a line is missing, by which an answer could be another one. */
+json_t *shown_take(struct shown_lines *lines);
+
 /*
  * Adds the line 'name: "text"', in which control characters of the text are escaped. Where the text is too long for
  * that, its middle is left out, and the line says how many bytes these are, with the SHA-256 of all of it.
  */
-void shown_add_text(json_t *lines, const char *name, const char *text);
+void shown_add_text(struct shown_lines *lines, const char *name, const char *text);
 
 /* Whether shown_add_text() leaves out nothing. An answer must not hold for longer when it is for what is not shown. */
 bool shown_is_whole(const char *text);
