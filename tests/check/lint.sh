@@ -17,6 +17,16 @@ need()
 	}
 }
 
+# needs_version TOOL VERSION: each version has further checks, so the tree is held to those of one.
+needs_version()
+{
+	need "$1"
+	"$1" --version | grep -qF "$2" || {
+		echo "SKIP: $1 is another version than Debian 12's, which the tree is held to ($2)"
+		exit 77
+	}
+}
+
 # Everything in the tree that people wrote.
 all_files()
 {
@@ -64,7 +74,7 @@ codespell)
 		xargs codespell --ignore-words=tests/check/codespell.ignore
 	;;
 cppcheck)
-	need cppcheck
+	needs_version cppcheck 'Cppcheck 2.10'
 	# resourceLeak and memleak know nothing of cleanup attributes (base/cleanup.h); ASan and the analyser look for
 	# leaks.
 	# shellcheck disable=SC2086,SC2090 # lists of words
@@ -75,7 +85,7 @@ cppcheck)
 		--suppress=readdirCalled --error-exitcode=1 -j "$jobs" -D__x86_64__ $defines $sources
 	;;
 clang-tidy)
-	need clang-tidy
+	needs_version clang-tidy 'version 14.'
 	# Nearly all of the time is the analyser's, which gives up a function after 225000 states by itself. With this
 	# limit it takes an eighth.
 	analyser='-Xclang -analyzer-config -Xclang max-nodes=12000'
