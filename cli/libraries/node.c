@@ -120,7 +120,7 @@ static void node_read_package(struct packages *packages, size_t site, const char
 /* Debian's node loads some of its own modules from there, and does not start without. */
 static bool node_is_own(const struct packages *packages, size_t site, const char *name)
 {
-	static const char *const own[] = {"acorn", "acorn-walk", "cjs-module-lexer", "undici"};
+	static const char *const own[] = {"acorn", "acorn-walk", "amaro", "cjs-module-lexer", "minimatch", "undici"};
 
 	if (strcmp(packages->site[site].path, "/usr/share/nodejs") != 0)
 		return false;

@@ -136,7 +136,9 @@ class Answer:
                 raise errors.TimeoutException("the time for the request is over")
             timeout = left if timeout is None else min(left, timeout)
         try:
-            self._socket.settimeout(timeout)
+            # From Python 3.13 on, also read1() closes the socket with an answer's last byte, and then returns b"".
+            if not (hasattr(self, "_response") and self._response.isclosed()):
+                self._socket.settimeout(timeout)
             return call(*arguments)
         except TimeoutError as error:
             self.close()

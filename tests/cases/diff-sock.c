@@ -43,15 +43,20 @@ long diff_connect_to(int fd, const char *path)
 
 void diff_say_name(long nr, int fd)
 {
-	struct sockaddr_un address;
-	socklen_t len = sizeof(address);
+	/* The kernel ends a path of 108 bytes with a zero, and counts it: its length is then more than fits. */
+	union {
+		struct sockaddr_un address;
+		char bytes[sizeof(struct sockaddr_un) + 1];
+	} name;
+	socklen_t len = sizeof(name.address);
 	long r;
 
-	memset(&address, 'x', sizeof(address));
-	r = RAW(nr, fd, P(&address), P(&len));
+	memset(&name, 'x', sizeof(name));
+	name.bytes[sizeof(name.address)] = '\0';
+	r = RAW(nr, fd, P(&name.address), P(&len));
 	diff_ret(r);
 	if (r == 0)
-		diff_say(" %u:%.*s", len, (int)(len > HEAD ? len - HEAD : 0), address.sun_path);
+		diff_say(" %u:%.*s", len, (int)(len > HEAD ? len - HEAD : 0), name.bytes + HEAD);
 }
 
 int diff_listener(int type, const char *path, int backlog)

@@ -6,6 +6,7 @@
 . "$(dirname "$0")/examine.sh"
 . "$(dirname "$0")/../docker-profile.sh"
 need jq
+export PODMAN_IGNORE_CGROUPSV1_WARNING=1 # of podman 5, on stderr, where it would be taken for callgate's words
 
 # fails_with TEXT COMMAND…: below COMMAND a run is refused by one line with this text.
 fails_with()
@@ -122,12 +123,13 @@ else
 fi
 
 # ---- containers with an image ----
-# A root with callgate, its profiles, a shell and true.
+# A root with callgate, its profiles, a shell and true. Where not all libraries are to be had as archives (Debian 13),
+# callgate is linked with shared ones.
 make_root()
 {
 	local file
 	mkdir -p "$T/root"/{etc,proc,dev,sys,profiles} && mkdir -m 1777 "$T/root/tmp"
-	for file in /bin/sh /bin/true $(ldd /bin/sh /bin/true | grep -o '/[^ ]*\.so[^ ]*' | sort -u); do
+	for file in /bin/sh /bin/true $(ldd /bin/sh /bin/true "$CALLGATE" | grep -o '/[^ ]*\.so[^ ]*' | sort -u); do
 		install -D "$file" "$T/root$file"
 	done
 	install -D "$CALLGATE" "$T/root/usr/bin/callgate"
