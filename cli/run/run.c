@@ -1,10 +1,12 @@
 /* callgate run: from the command line to the exit status. */
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ptrace.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -114,6 +116,12 @@ static int run_check_kernel(struct run *run)
 			"every run needs openat2(2) (Linux 5.6), which this kernel lacks, or a filter "
 			"on this process refuses: %s: see callgate doctor",
 			strerror(error));
+	/* of no process: the kernel says so, a filter something else */
+	if (ptrace(PTRACE_SEIZE, 0, 0, 0) < 0 && errno != ESRCH)
+		return run_report_refusal(run, "tracing_missing",
+					  "every run needs ptrace(2), which a filter on this process refuses: %s: see "
+					  "callgate doctor",
+					  strerror(errno));
 	return 0;
 }
 
