@@ -14,7 +14,7 @@
 
 #define SYSCALL_INSN_BYTES 2u /* length of the instruction `syscall` (0f 05) */
 #define SIGNAL_RESTORER_BYTES 32u   /* most code from the start of sa_restorer to its rt_sigreturn */
-#define SEARCHED_STACK_WORDS_MAX 16 /* words of the stack that are searched for a return address */
+#define SEARCHED_STACK_WORDS_MAX 16 /* words of the stack that are searched for a return address or the number */
 #define BIT(reg) (UINT32_C(1) << (reg))
 
 enum { RAX = 0, RCX = 1, RBX = 3, RBP = 5, R11 = 11, R12 = 12, R15 = 15 };
@@ -60,8 +60,8 @@ static bool frame_is_sigreturn_restorer_code(const struct memory_ops *memory, pi
 }
 
 /*
- * ---- functions that get the system call number as an argument: syscall(2), and musl's for cancellation points. They
- * are recognised by the call instruction before the return address on the stack. ----
+ * ---- functions that get the system call number as an argument: syscall(2), and the C libraries' for cancellation
+ * points. They are recognised by the call instruction before the return address on the stack. ----
  */
 
 static const uint8_t endbr[] = {0xf3, 0x0f, 0x1e, 0xfa};
@@ -115,13 +115,12 @@ static size_t frame_find_called_function(const struct memory_ops *memory, pid_t 
 
 /*
  * Returns the number of the system call, if the function that made it was called right before the return address
- * `back`, which is `depth` bytes up the stack; else -1.
+ * held.stack[index]; else -1.
  */
 static int frame_find_syscall_by_return(const struct memory_ops *memory, pid_t tid, const struct frame *frame,
-					const struct insn_code *code, uint64_t back, size_t depth,
-					struct insn_register_values held)
+					const struct insn_code *code, size_t index, struct insn_register_values held)
 {
-	uint64_t entry, call = frame->pc - SYSCALL_INSN_BYTES;
+	uint64_t entry, back = held.stack[index], call = frame->pc - SYSCALL_INSN_BYTES;
 	struct insn_code caller;
 	size_t len, before, stack;
 	unsigned from;
@@ -132,9 +131,11 @@ static int frame_find_syscall_by_return(const struct memory_ops *memory, pid_t t
 		return -1;
 	before = (size_t)(call - entry);
 	if (!insn_x86_64_find_argument(&code->byte[INSN_BYTES_BEFORE_SYSCALL - before], before, RAX, &from, &stack) ||
-	    stack != depth || frame_read_code(memory, tid, back - len, &caller) < 0)
+	    stack != index * sizeof(held.stack[0]) || frame_read_code(memory, tid, back - len, &caller) < 0)
 		return -1;
 	held.unchanged_registers = BIT(RBX) | BIT(RBP) | (BIT(R15 + 1) - BIT(R12)); /* callee-saved registers */
+	held.stack += index + 1; /* as before the call of the function */
+	held.stack_words -= index + 1;
 	return insn_x86_64_find_value(&caller, from, &held, &nr) ? (int)nr : -1;
 }
 
@@ -142,12 +143,10 @@ static int frame_find_syscall_by_return(const struct memory_ops *memory, pid_t t
 static int frame_find_syscall_by_stack(const struct memory_ops *memory, pid_t tid, const struct frame *frame,
 				       const struct insn_code *code, const struct insn_register_values *held)
 {
-	uint64_t slot[SEARCHED_STACK_WORDS_MAX];
-	ssize_t got = memory->read(tid, frame->registers[REG_RSP], slot, sizeof(slot));
 	int nr = -1;
 
-	for (size_t i = 0; got > 0 && i < (size_t)got / sizeof(slot[0]) && nr < 0; i++)
-		nr = frame_find_syscall_by_return(memory, tid, frame, code, slot[i], i * sizeof(slot[0]), *held);
+	for (size_t i = 0; i < held->stack_words && nr < 0; i++)
+		nr = frame_find_syscall_by_return(memory, tid, frame, code, i, *held);
 	return nr;
 }
 
@@ -159,9 +158,13 @@ static int frame_find_syscall_number(const struct memory_ops *memory, pid_t tid,
 {
 	/* All registers but the result and those that the syscall instruction overwrites. */
 	struct insn_register_values held = {.unchanged_registers = ~(BIT(RAX) | BIT(RCX) | BIT(R11))};
+	uint64_t stack[SEARCHED_STACK_WORDS_MAX];
+	ssize_t got = memory->read(tid, frame->registers[REG_RSP], stack, sizeof(stack));
 	uint32_t nr;
 	int called_with;
 
+	held.stack = stack;
+	held.stack_words = got > 0 ? (size_t)got / sizeof(stack[0]) : 0;
 	for (unsigned i = 0; i < 16; i++)
 		held.reg[i] = frame->registers[register_order[i]];
 	if (insn_x86_64_find_value(code, RAX, &held, &nr))

@@ -17,8 +17,11 @@ struct instruction {
 	uint32_t written_registers; /* one bit for each register that the instruction writes */
 	bool is_constant_load;      /* its only effect is that register `to` becomes `value` */
 	bool is_register_copy;      /* its only effect is that register `to` becomes what `from` holds */
+	bool is_stack_load;         /* its only effect is that register `to` becomes what is `offset` bytes above rsp */
+	bool writes_no_memory;      /* true only for instructions that are known to write registers alone */
 	unsigned to, from;
 	uint32_t value; /* is_constant_load: what `to` becomes */
+	int32_t offset;
 };
 
 /* State of the decoder of one instruction. */
@@ -28,6 +31,8 @@ struct decoder {
 	bool has_rex_w;   /* REX.W */
 	unsigned r, x, b; /* REX.R, REX.X and REX.B, shifted to bit 3 */
 	unsigned mod, reg, rm; /* fields of ModRM */
+	bool is_rsp_relative;  /* the memory operand is at rsp + offset */
+	int32_t offset;
 };
 
 /* Skips bytes of the instruction. False: the code ends before. */
@@ -45,6 +50,16 @@ static uint8_t decode_take_byte(struct decoder *decoder)
 	return at < decoder->len ? decoder->byte[at] : 0;
 }
 
+/* Takes a 32-bit constant from the code. */
+static uint32_t decode_take_immediate(struct decoder *decoder)
+{
+	uint32_t value = 0;
+
+	for (unsigned i = 0; i < 4; i++)
+		value |= (uint32_t)decode_take_byte(decoder) << (8 * i);
+	return value;
+}
+
 /* Decodes ModRM, SIB and displacement. False: past the end. */
 static bool decode_modrm(struct decoder *decoder)
 {
@@ -56,11 +71,17 @@ static bool decode_modrm(struct decoder *decoder)
 	if (decoder->mod == 3)
 		return decode_skip_bytes(decoder, 0);
 	base = byte & 7;
-	if (base == 4)
-		base = decode_take_byte(decoder) & 7;
+	if (base == 4) {
+		uint8_t sib = decode_take_byte(decoder);
+
+		base = sib & 7;
+		decoder->is_rsp_relative = sib == 0x24 && decoder->x == 0 && decoder->b == 0;
+	}
 	if (decoder->mod == 1)
-		return decode_skip_bytes(decoder, 1);
-	return decode_skip_bytes(decoder, decoder->mod == 2 || (decoder->mod == 0 && base == 5) ? 4 : 0);
+		decoder->offset = (decode_take_byte(decoder) ^ 0x80) - 0x80; /* with its sign */
+	else if (decoder->mod == 2 || base == 5)
+		decoder->offset = (int32_t)decode_take_immediate(decoder);
+	return decode_skip_bytes(decoder, 0);
 }
 
 /* Whether the ModRM byte names a register, and no memory. */
@@ -69,20 +90,10 @@ static bool decode_is_register_operand(const struct decoder *decoder)
 	return decoder->mod == 3;
 }
 
-/* Takes a 32-bit constant from the code. */
-static uint32_t decode_take_immediate(struct decoder *decoder)
-{
-	uint32_t value = 0;
-
-	for (unsigned i = 0; i < 4; i++)
-		value |= (uint32_t)decode_take_byte(decoder) << (8 * i);
-	return value;
-}
-
 /* The instruction loads a constant into a register. False: the code ends before its end. */
 static bool insn_describe_constant_load(struct decoder *decoder, struct instruction *ret, unsigned to, uint32_t value)
 {
-	ret->is_constant_load = true;
+	ret->is_constant_load = ret->writes_no_memory = true;
 	ret->to = to;
 	ret->value = value;
 	ret->written_registers = BIT(to);
@@ -92,10 +103,20 @@ static bool insn_describe_constant_load(struct decoder *decoder, struct instruct
 /* Notes that the instruction copies a register to another. Always true, so that a decoder can return it. */
 static bool insn_describe_register_copy(struct instruction *ret, unsigned to, unsigned from)
 {
-	ret->is_register_copy = true;
+	ret->is_register_copy = ret->writes_no_memory = true;
 	ret->to = to;
 	ret->from = from;
 	ret->written_registers = BIT(to);
+	return true;
+}
+
+/* Notes that the instruction loads a register from the stack. Always true. */
+static bool insn_describe_stack_load(const struct decoder *decoder, struct instruction *ret)
+{
+	ret->is_stack_load = ret->writes_no_memory = true;
+	ret->to = decoder->reg;
+	ret->offset = decoder->offset;
+	ret->written_registers = BIT(decoder->reg);
 	return true;
 }
 
@@ -110,6 +131,7 @@ static bool insn_describe_write_to_modrm_rm(const struct decoder *decoder, struc
 static bool insn_describe_write_to_modrm_reg(const struct decoder *decoder, struct instruction *ret)
 {
 	ret->written_registers = BIT(decoder->reg);
+	ret->writes_no_memory = true;
 	return true;
 }
 
@@ -191,8 +213,10 @@ static bool decode_mov(struct decoder *decoder, uint8_t op, struct instruction *
 		ret->written_registers = BYTE_REGISTER_BITS(decoder->reg);
 		return true;
 	default: /* 8b */
-		return decode_is_register_operand(decoder) ? insn_describe_register_copy(ret, decoder->reg, decoder->rm)
-							   : insn_describe_write_to_modrm_reg(decoder, ret);
+		if (decode_is_register_operand(decoder))
+			return insn_describe_register_copy(ret, decoder->reg, decoder->rm);
+		return decoder->is_rsp_relative ? insn_describe_stack_load(decoder, ret)
+						: insn_describe_write_to_modrm_reg(decoder, ret);
 	}
 }
 
@@ -226,6 +250,8 @@ static bool decode_one_byte_opcode(struct decoder *decoder, uint8_t op, struct i
 		return decode_skip_bytes(decoder, 4);
 	case 0xd1: case 0xd3: /* shifts */
 		return decode_modrm(decoder) && insn_describe_write_to_modrm_rm(decoder, ret);
+	case 0xf6: /* test $imm8 */
+		return decode_modrm(decoder) && (decoder->reg & 7) == 0 && decode_skip_bytes(decoder, 1);
 	case 0xf7: /* not, neg */
 		return decode_modrm(decoder) && ((decoder->reg & 7) == 2 || (decoder->reg & 7) == 3) &&
 		       insn_describe_write_to_modrm_rm(decoder, ret);
@@ -295,9 +321,22 @@ static bool insn_is_likely_operand(const struct insn_code *code, size_t at, bool
 	if (before == 0x41 || before == 0x44 || before == 0x45 || before == 0x48 || before == 0x49 || before == 0x4c ||
 	    before == 0x4d || before == 0x66 || before == 0x0f) /* prefixes */
 		return true;
-	if (!jump)
-		return opcode_takes_modrm(before) && (earlier & 0xf1) == 0x41;
-	return opcode_takes_modrm(before) || ((before & 0xc7) == 0x05 && opcode_takes_modrm(earlier));
+	if (code->byte[at] == 0x8b && (before & 0xf2) == 0x42) /* REX.X: mov disp(%rsp,%r12) is no mov disp(%rsp) */
+		return true;
+	if ((before & 0xc7) == 0x05 && opcode_takes_modrm(earlier)) /* the distance of an operand relative to rip */
+		return true;
+	return opcode_takes_modrm(before) && (jump || (earlier & 0xf1) == 0x41);
+}
+
+/* The low word of what is `offset` bytes above the stack pointer. False: unknown. */
+static bool insn_find_stack_word(const struct insn_register_values *held, int32_t offset, uint32_t *ret_value)
+{
+	size_t word = (size_t)(uint32_t)offset / sizeof(held->stack[0]);
+
+	if (offset < 0 || (size_t)offset % sizeof(held->stack[0]) != 0 || word >= held->stack_words)
+		return false;
+	*ret_value = (uint32_t)held->stack[word];
+	return true;
 }
 
 /* The value of reg at `end`. False: the instruction at `at` does not set it, or a later one writes to it. */
@@ -306,14 +345,16 @@ static bool insn_find_value_set_at(const struct insn_code *code, size_t at, size
 {
 	struct instruction setting, later;
 	uint32_t writes = 0;
+	bool stack_is_same = true;
 
-	if (!insn_decode(&code->byte[at], end - at, &setting) ||
-	    !(setting.is_constant_load || setting.is_register_copy) || setting.to != reg)
+	if (!insn_decode(&code->byte[at], end - at, &setting) || setting.to != reg ||
+	    !(setting.is_constant_load || setting.is_register_copy || setting.is_stack_load))
 		return false;
 	for (size_t next_at = at + setting.len; next_at < end; next_at += later.len) {
 		if (!insn_decode(&code->byte[next_at], end - next_at, &later))
 			return false;
 		writes |= later.written_registers;
+		stack_is_same &= later.writes_no_memory && !(later.written_registers & BIT(RSP));
 	}
 	if (writes & BIT(reg))
 		return false;
@@ -321,6 +362,8 @@ static bool insn_find_value_set_at(const struct insn_code *code, size_t at, size
 		*ret_value = setting.value;
 		return true;
 	}
+	if (setting.is_stack_load)
+		return stack_is_same && insn_find_stack_word(held, setting.offset, ret_value);
 	if (writes & BIT(setting.from) || !(held->unchanged_registers & BIT(setting.from)))
 		return false;
 	*ret_value = (uint32_t)held->reg[setting.from];

@@ -22,10 +22,15 @@ struct insn_code {
 	size_t end;
 };
 
-/* The registers now, by number (0 is rax, 7 is rdi), and a bit for each that is unchanged since the call. */
+/*
+ * The registers now, by number (0 is rax, 7 is rdi), and a bit for each that is unchanged since the call. On x86-64
+ * also the top of the stack: glibc's function for cancellation points (2.41) has the number there, as argument 7.
+ */
 struct insn_register_values {
 	uint64_t reg[INSN_REGISTER_COUNT];
 	uint32_t unchanged_registers; /* bits of registers that still hold what they had at the call */
+	const uint64_t *stack;        /* the words from the stack pointer on */
+	size_t stack_words;
 };
 
 

@@ -6,15 +6,20 @@
 #include "syscalls/arch/insn.h"
 #include "tests/unit/unit.h"
 
-enum { RAX = 0, RDI = 7 };
+enum { RAX = 0, RSI = 6, RDI = 7 };
 
 static struct insn_register_values held;
+static uint64_t stack[16];
 
 static void fill(void)
 {
 	held.unchanged_registers = ~UINT32_C(0) & ~(1u | 1u << 1 | 1u << 11);
 	for (unsigned i = 0; i < INSN_REGISTER_COUNT; i++)
 		held.reg[i] = 1000 + i;
+	for (size_t i = 0; i < sizeof(stack) / sizeof(stack[0]); i++)
+		stack[i] = UINT64_C(0x500000000) + 2000 + i;
+	held.stack = stack;
+	held.stack_words = sizeof(stack) / sizeof(stack[0]);
 }
 
 /* Bytes in hexadecimal; "|" is where the call is. */
@@ -94,12 +99,56 @@ START_TEST(x86_64_numbers)
 }
 END_TEST
 
+/* glibc 2.41 gives its functions for cancellation points the number on the stack. */
+START_TEST(x86_64_numbers_on_the_stack)
+{
+	static const struct expected all[] = {
+		/* __internal_syscall_cancel: mov 16(%rsp),%rax */
+		{"418b83080300007544a8017540a810753c90 488b442410 | 0f05", 2002},
+		/* and before it calls __syscall_cancel_arch */
+		{"4150 488b742420 4989d0 4889fa 4c89df | e800000000", 2004},
+		{"488b3424 | 0f05", 2000},              /* mov (%rsp),%rsi */
+		{"8bb42478000000 | 0f05", 2015},        /* mov 120(%rsp),%esi */
+		{"488bb42480000000 | 0f05", -1},        /* beyond what was read */
+		{"488b7424f8 | 0f05", -1},              /* mov -8(%rsp),%rsi */
+		{"488b742404 | 0f05", -1},              /* not a word */
+		{"498b742420 | 0f05", -1},              /* mov 32(%r12),%rsi */
+		{"4a8b742420 | 0f05", -1},              /* mov 32(%rsp,%r12,1),%rsi */
+		{"488b742520 | 0f05", -1},              /* mov 32(%rbp),%rsi */
+		{"488d742420 | 0f05", -1},              /* lea 32(%rsp),%rsi */
+		{"488b742420 50 | 0f05", -1},           /* the stack has changed: push %rax */
+		{"488b742420 4883ec08 | 0f05", -1},     /* sub $8,%rsp */
+		{"488b742420 4889ec | 0f05", -1},       /* mov %rbp,%rsp */
+		{"488b742420 4889442420 | 0f05", -1},   /* written over: mov %rax,32(%rsp) */
+		{"488b742420 4c8b442408 | 0f05", 2004}, /* another argument: mov 8(%rsp),%r8 */
+		{"488b742420 488b742428 | 0f05", 2005},
+		/* lea 190(%rip),%r11, in which there is a mov to %esi */
+		{"488b742420 4c8d1dbe000000 4c89df | 0f05", 2004},
+		{"4c8d1dbe000000 4c89df | 0f05", -1},
+		{"", -1},
+	};
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		struct insn_code code = assemble(all[i].code);
+		uint32_t value = 77;
+		bool known = insn_x86_64_find_value(&code, i == 0 ? RAX : RSI, &held, &value);
+
+		ck_assert_msg(known == (all[i].value >= 0), "%s", all[i].code);
+		ck_assert_msg(!known || value == all[i].value, "%s: %u", all[i].code, value);
+	}
+}
+END_TEST
+
 START_TEST(x86_64_functions)
 {
 	static const struct {
 		const char *code;
-		int from, stack;
+		int from, growth;
 	} all[] = {
+		/* glibc's where a thread can be cancelled: __syscall_cancel_arch */
+		{"8b07 f60708 0f85d54bffff 4989fb 4889f0 4889d7 4889ce 4c89c2 4d89ca 4c8b442408 4c8b4c2410 4c895c2408 "
+		 "|",
+		 6, 0},
 		{"4889f8 4889f7 4889d6 4889ca 4d89c2 4d89c8 4c8b4c2408 |", RDI, 0}, /* glibc's syscall(2) */
 		/* musl's, where a thread can be cancelled */
 		{"8b07 85c0 7510 4989fb 4889f0 4889d7 4c894c2408 |", 6, 0},
@@ -114,16 +163,17 @@ START_TEST(x86_64_functions)
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
 		struct insn_code code = assemble(all[i].code);
-		size_t len = 0, stack = 0;
+		size_t len = 0, growth = 0;
 		unsigned from = 99;
 		bool known;
 
 		while (code.byte[INSN_BYTES_BEFORE_SYSCALL - 1 - len] != 0xcc)
 			len++;
-		known = insn_x86_64_find_argument(&code.byte[INSN_BYTES_BEFORE_SYSCALL - len], len, RAX, &from, &stack);
+		known = insn_x86_64_find_argument(&code.byte[INSN_BYTES_BEFORE_SYSCALL - len], len, RAX, &from,
+						  &growth);
 		ck_assert_msg(known == (all[i].from >= 0), "%s", all[i].code);
-		ck_assert_msg(!known || ((int)from == all[i].from && (int)stack == all[i].stack), "%s: %u, %zu",
-			      all[i].code, from, stack);
+		ck_assert_msg(!known || ((int)from == all[i].from && (int)growth == all[i].growth), "%s: %u, %zu",
+			      all[i].code, from, growth);
 	}
 }
 END_TEST
@@ -172,7 +222,7 @@ START_TEST(any_bytes)
 		uint64_t wide;
 		uint32_t value;
 		unsigned from;
-		size_t stack;
+		size_t growth;
 
 		for (size_t i = 0; i < sizeof(code.byte); i++)
 			code.byte[i] = (uint8_t)((seed = seed * 1103515245 + 12345) >> 16);
@@ -180,7 +230,7 @@ START_TEST(any_bytes)
 		code.end = INSN_BYTES_BEFORE_SYSCALL + 4 + seed / 7 % (INSN_BYTES_AFTER_SYSCALL - 3);
 		(void)insn_x86_64_find_value(&code, seed % 16, &held, &value);
 		(void)insn_aarch64_find_value(&code, seed % 31, &held, &wide);
-		(void)insn_x86_64_find_argument(code.byte, seed % 64, RAX, &from, &stack);
+		(void)insn_x86_64_find_argument(code.byte, seed % 64, RAX, &from, &growth);
 	}
 }
 END_TEST
@@ -192,6 +242,7 @@ int main(void)
 
 	tcase_add_checked_fixture(tcase, fill, NULL);
 	tcase_add_test(tcase, x86_64_numbers);
+	tcase_add_test(tcase, x86_64_numbers_on_the_stack);
 	tcase_add_test(tcase, x86_64_functions);
 	tcase_add_test(tcase, aarch64_first_arguments);
 	tcase_add_test(tcase, any_bytes);
