@@ -4,7 +4,7 @@
 Called with callgate, a directory for the runs' workdirs and further options of `callgate run`. CASES names some of the
 cases.
 """
-import fcntl, os, pty, re, select, signal, struct, subprocess, sys, termios, time
+import fcntl, importlib.util, os, pty, re, select, signal, struct, subprocess, sys, termios, time
 
 CALLGATE, TMP, OPTIONS = sys.argv[1], sys.argv[2], sys.argv[3:]
 PATIENCE = 20
@@ -196,11 +196,11 @@ def job_control():
     run.end(7)
 
 
-def python_prompt():
-    run = Run("python3", "-q")
+def python_prompt_of(status, *options):
+    run = Run("python3", "-q", options=options)
     run.until(rb">>> ")
     run.type(b"print(6 * 7)\n")
-    run.until(rb"\n42\r\n")
+    run.until(rb"\b42\r\n")
     run.until(rb">>> ")
     run.type(b"import time; time.sleep(1000)\n")
     time.sleep(0.5)
@@ -208,7 +208,13 @@ def python_prompt():
     run.until(rb"KeyboardInterrupt")
     run.until(rb">>> ")
     run.type(b"\x04")
-    run.end(130)  # natively it kills itself by SIGINT then
+    run.end(status)
+
+
+def python_prompt():
+    python_prompt_of(130, "-e", "PYTHON_BASIC_REPL=1")  # natively it kills itself by SIGINT then
+    if importlib.util.find_spec("_pyrepl"):  # the default since 3.13: draws what is typed, and ends with 0
+        python_prompt_of(0)
 
 
 def editor():
