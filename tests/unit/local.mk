@@ -325,8 +325,12 @@ UNIT_TESTS += tests/unit/confine/test_cgroup
 tests_unit_confine_test_cgroup_LDADD = libcallgate_keeper.a libcallgate_supervisor.a libcallgate_confine.a \
 	libcallgate_policy.a libcallgate_base.a $(POLICY_LIBS) $(UNIT_LIBS)
 
-UNIT_TESTS += tests/unit/view/test_fill
+FILL_RIG = tests/unit/view/fill-rig.c tests/unit/view/fill-rig.h
+UNIT_TESTS += tests/unit/view/test_fill tests/unit/view/test_fill_restart
+tests_unit_view_test_fill_SOURCES = tests/unit/view/test_fill.c $(FILL_RIG)
 tests_unit_view_test_fill_LDADD = libcallgate_view.a libcallgate_base.a $(UNIT_LIBS)
+tests_unit_view_test_fill_restart_SOURCES = tests/unit/view/test_fill_restart.c $(FILL_RIG)
+tests_unit_view_test_fill_restart_LDADD = $(tests_unit_view_test_fill_LDADD)
 
 UNIT_TESTS += tests/unit/view/test_meminfo
 tests_unit_view_test_meminfo_LDADD = libcallgate_view.a libcallgate_base.a $(UNIT_LIBS)
