@@ -132,8 +132,10 @@ def ask_websocket(scheme, host, port):
                 print("websocket:", await connected.recv() == message)
         try:
             await websockets.connect(f"{'wss' if scheme == 'https' else 'ws'}://{host}:{port}/other", open_timeout=60)
-        except websockets.exceptions.InvalidStatusCode as error:
-            print("websocket elsewhere:", error.status_code)
+        except websockets.exceptions.InvalidHandshake as error:
+            # InvalidStatusCode before websockets 14, InvalidStatus since
+            status = error.response.status_code if hasattr(error, "response") else error.status_code
+            print("websocket elsewhere:", status)
 
     asyncio.run(main())
 

@@ -115,8 +115,9 @@ async def by_websockets():
     print("websocket closed", socket.close_code)
     try:
         await websockets.connect(url + "/other", open_timeout=60)
-    except websockets.exceptions.InvalidStatusCode as error:
-        print("websocket elsewhere", error.status_code)
+    except websockets.exceptions.InvalidHandshake as error:
+        # InvalidStatusCode before websockets 14, InvalidStatus since
+        print("websocket elsewhere", error.response.status_code if hasattr(error, "response") else error.status_code)
 
 
 by_urllib()
