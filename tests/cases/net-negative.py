@@ -16,7 +16,10 @@ import struct
 import sys
 import threading
 import time
+import warnings
 
+# Python 3.12 and later warn of each fork beside threads, of which there are some here.
+warnings.filterwarnings("ignore", "This process .* is multi-threaded", DeprecationWarning)
 WAIT = 60  # nothing here may take as long: it would be "timed out"
 PROXY, SOCKS = ("198.18.0.1", 3128), ("198.18.0.1", 1080)
 steps = {}

@@ -4,9 +4,12 @@
 prepare()
 {
 	cat >"$1/procs.py" <<'EOF'
-import multiprocessing as mp, os, subprocess, sys, tempfile, threading
+import multiprocessing as mp, os, subprocess, sys, tempfile, threading, warnings
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import shared_memory
+
+# With the process's number in it, from 3.12 on.
+warnings.filterwarnings("ignore", "This process .* is multi-threaded", DeprecationWarning)
 
 def square(x):
     return x * x
