@@ -163,15 +163,14 @@ def next_answer(heard, method):
 
 
 def wrong_answer(ident, heard, late):
-    """None, or what is wrong with what the client takes for the response to its second request. late: part of the first
-    request came later, and a server may respond anything once it has read the second."""
-    method, _, pauses = FIRSTS["abcd".index(ident[-1])]
+    """None, or what is wrong with what the client takes for the response to its second request. late: the server may
+    have had the second request, and then may respond anything to it, when it sent the rest of its first response."""
+    method = FIRSTS["abcd".index(ident[-1])][0]
     first = next_answer(heard, method)
     second = next_answer(first[2], "GET") if first else None
     if first and first[0] == 101:
         return "a 101 that nobody asked for"
-    if (second and not second[1].startswith(f"served GET /c/{ident}/2") and '"reason"' not in second[1] and
-            not (late and not pauses)):
+    if second and not late and not second[1].startswith(f"served GET /c/{ident}/2") and '"reason"' not in second[1]:
         return f"the answer to the second request is {second[1]!r}"
     return None
 
@@ -236,7 +235,10 @@ def compare(plan, audit):
                     differs = f"its body is not {body}: {mine}"
             if not differs and server.get("answers") and ident in idents:
                 number = int(re.search(r"a(\d+)", ident)[1])
-                differs = wrong_answer(ident, heard.get(ident, ""), "@|" in answers()[number])
+                pauses = FIRSTS["abcd".index(ident[-1])][2]
+                # without pauses by design, with them on a busy machine
+                late = "@|" in answers()[number] and (not pauses or any(entry[5:] == ["early"] for entry in mine))
+                differs = wrong_answer(ident, heard.get(ident, ""), late)
             others = {other for other in IDENT.findall(heard.get(ident,
                     "")) if other != ident and "served" in heard[ident]}
             if not differs and others:

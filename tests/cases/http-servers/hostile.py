@@ -2,10 +2,12 @@
 """A server whose responses can be parsed in two ways: hostile.py PORT-FILE LOG.
 
 The response to /c/k…a<N>/1 is answers()[N]; any other request gets a plain response. What follows a "@|" is sent a
-moment later. The lines of LOG are those of server.py.
+moment later. The lines of LOG are those of server.py, with one more field, "early", for a request that was there when
+such a part of the response before it was sent.
 """
 import os
 import re
+import select
 import socket
 import sys
 import threading
@@ -72,7 +74,7 @@ def answers():
 
 
 def serve(connection, log):
-    data = b""
+    data, early = b"", ""
     with connection:
         connection.settimeout(1)  # what was not whole ends
         try:
@@ -90,13 +92,16 @@ def serve(connection, log):
                 method, target = head.decode("latin-1").split(" ")[:2]
                 host = re.search(r"\r\nHost: ([^\r]*)", head.decode("latin-1"))[1]
                 with open(log, "a", encoding="utf-8") as out:
-                    out.write(f"{method}\t{target}\t{host}\t0\t-\n")
+                    out.write(f"{method}\t{target}\t{host}\t0\t-{early}\n")
+                early = ""
                 number = re.search(r"k\d+a(\d+)\w*/1$", target)
                 text = f"served {method} {target}\n"
                 answer = f"{OK}Content-Length: {len(text)}\r\n\r\n{text}"
                 for index, piece in enumerate((answers()[int(number[1])] if number else answer).split("@|")):
                     time.sleep(0.03 if index else 0)
                     connection.sendall(piece.encode("latin-1"))
+                    if index and (data or select.select([connection], [], [], 0)[0]):
+                        early = "\tearly"
         except OSError:
             pass
 
