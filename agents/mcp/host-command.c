@@ -26,7 +26,7 @@ int call_start_host_command(struct tool_call *call, const char *const *argv, boo
 						     .stdin_fd = -1,
 						     .limit_ms = may_take_long ? HOST_COMMAND_STALL_LIMIT_MS
 									       : HOST_COMMAND_LIMIT_MS,
-						     .waits_while_it_progresses = may_take_long,
+						     .total_limit_ms = may_take_long ? HOST_COMMAND_TOTAL_LIMIT_MS : 0,
 						     .on_reply = call_on_host_command_reply,
 						     .data = call};
 

@@ -26,7 +26,7 @@ struct host_command {
 	struct loop_source *source;
 	struct loop_timer *timer; /* until it is looked at how far it has come */
 	uint64_t limit_ms, deadline_ms;
-	bool waits_while_it_progresses;
+	uint64_t last_deadline_ms; /* which no progress moves; 0: progress does not count */
 	uint64_t progress; /* as of host_command_measure_progress(), at the last check */
 	struct buf reply;
 	bool is_cut_off; /* the reply was too long, and has only the beginning of it */
@@ -135,11 +135,13 @@ static void host_command_on_timer(void *data)
 {
 	struct host_command *command = data;
 	const uint64_t now_ms = loop_get_now_ms(command->loop);
-	const uint64_t progress = command->waits_while_it_progresses ? host_command_measure_progress(command) : 0;
+	const uint64_t progress = command->last_deadline_ms > 0 ? host_command_measure_progress(command) : 0;
 
 	command->timer = NULL;
 	if (progress != command->progress)
-		command->deadline_ms = now_ms + command->limit_ms;
+		command->deadline_ms = now_ms + command->limit_ms < command->last_deadline_ms
+					       ? now_ms + command->limit_ms
+					       : command->last_deadline_ms;
 	command->progress = progress;
 	if (now_ms < command->deadline_ms) {
 		host_command_set_timer(command);
@@ -192,6 +194,7 @@ static int host_command_spawn(const char *const *argv, int stdin_fd, pid_t *ret_
 int host_command_start(struct loop *loop, const struct host_command_options *options, struct host_command **ret_command)
 {
 	struct host_command *command = calloc(1, sizeof(*command));
+	const uint64_t now_ms = loop_get_now_ms(loop);
 	int error;
 
 	if (!command)
@@ -199,8 +202,9 @@ int host_command_start(struct loop *loop, const struct host_command_options *opt
 	*command = (struct host_command){.fd = -1,
 					 .loop = loop,
 					 .limit_ms = options->limit_ms,
-					 .deadline_ms = loop_get_now_ms(loop) + options->limit_ms,
-					 .waits_while_it_progresses = options->waits_while_it_progresses,
+					 .deadline_ms = now_ms + options->limit_ms,
+					 .last_deadline_ms =
+						 options->total_limit_ms > 0 ? now_ms + options->total_limit_ms : 0,
 					 .on_reply = options->on_reply,
 					 .data = options->data};
 	error = host_command_spawn(options->argv, options->stdin_fd, &command->pid, &command->fd);

@@ -2,7 +2,6 @@
 #ifndef CALLGATE_AGENTS_SANDBOX_HOST_COMMAND_H
 #define CALLGATE_AGENTS_SANDBOX_HOST_COMMAND_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -18,13 +17,17 @@ typedef void host_command_on_reply(void *data, const char *reply, size_t len, in
 
 #define HOST_COMMAND_LIMIT_MS 30000u
 #define HOST_COMMAND_STALL_LIMIT_MS 120000u /* for commands that may take long: time without progress */
+#define HOST_COMMAND_TOTAL_LIMIT_MS 3600000u /* for the same: a command that spins progresses, too */
 
 struct host_command_options {
 	const char *const *argv; /* NULL-ended; borrowed during the call */
 	int stdin_fd;            /* borrowed during the call; -1: empty */
 	uint64_t limit_ms;       /* the command is ended after this time */
-	/* limit_ms counts from the last progress: processor time, bytes that were read or written */
-	bool waits_while_it_progresses;
+	/*
+	 * The command is ended after this time, and limit_ms counts from its last progress: processor time, bytes that
+	 * were read or written. 0: limit_ms is all.
+	 */
+	uint64_t total_limit_ms;
 	host_command_on_reply *on_reply; /* called once */
 	void *data;
 };

@@ -41,8 +41,9 @@ int sandbox_look_for_changes(const struct sandbox *sandbox, const struct sandbox
 /* Stops to look. on_end is not called. NULL is fine. */
 void sandbox_look_free(struct sandbox_look *look);
 /*
- * Has the session put on record that a program is not started because of what was found in it. Long texts are cut, with
- * a mark. 0 or -errno: it is not on record.
+ * Tells the session to put on record that a program is not started because of what was found in it. Long texts are cut,
+ * with a mark. 0: the session was told, which may not be enough: it has no room for this client, ends, or cannot write
+ * its log. No answer is waited for, which would keep all other clients waiting. -errno: it is not on record.
  */
 int sandbox_record_refusal(const struct sandbox *sandbox, const char *program, const char *why);
 /*

@@ -6,6 +6,7 @@
 #include "tests/unit/unit.h"
 
 #define LIMIT_MS 400
+#define TOTAL_LIMIT_MS 10000
 
 static struct loop *loop;
 static char said[64];
@@ -21,13 +22,13 @@ static void on_reply(void *data, const char *reply, size_t len, int status)
 }
 
 /* Runs a script, and returns its exit status; -1: it was ended. */
-static int run(const char *script, bool waits_while_it_progresses)
+static int run(const char *script, uint64_t total_limit_ms)
 {
 	const char *const argv[] = {"/bin/sh", "-c", script, NULL};
 	const struct host_command_options options = {.argv = argv,
 						     .stdin_fd = -1,
 						     .limit_ms = LIMIT_MS,
-						     .waits_while_it_progresses = waits_while_it_progresses,
+						     .total_limit_ms = total_limit_ms,
 						     .on_reply = on_reply};
 	struct host_command *command = NULL;
 
@@ -40,26 +41,30 @@ static int run(const char *script, bool waits_while_it_progresses)
 
 START_TEST(what_a_command_says_is_passed_on)
 {
-	ck_assert_int_eq(run("echo out; echo err >&2; exit 3", false), 3);
+	ck_assert_int_eq(run("echo out; echo err >&2; exit 3", 0), 3);
 	ck_assert_str_eq(said, "out\nerr\n");
 }
 END_TEST
 
 START_TEST(a_command_is_ended_in_time)
 {
-	ck_assert_int_eq(run("exec sleep 20", false), -1);
+	ck_assert_int_eq(run("exec sleep 20", 0), -1);
 	ck_assert_ptr_nonnull(strstr(said, "in time"));
-	ck_assert_int_eq(run("while :; do :; done", false), -1);
+	ck_assert_int_eq(run("while :; do :; done", 0), -1);
 }
 END_TEST
 
 START_TEST(a_command_may_go_on_while_it_progresses)
 {
 	/* three times the limit: by the clock of the machine, busily, and then with a little output at a time */
-	ck_assert_int_eq(run("end=$(($(date +%s) + 2)); while [ $(date +%s) -lt $end ]; do :; done", true), 0);
-	ck_assert_int_eq(run("for i in 1 2 3 4 5 6; do sleep 0.2; echo $i; done", true), 0);
+	ck_assert_int_eq(run("end=$(($(date +%s) + 2)); while [ $(date +%s) -lt $end ]; do :; done", TOTAL_LIMIT_MS),
+			 0);
+	ck_assert_int_eq(run("for i in 1 2 3 4 5 6; do sleep 0.2; echo $i; done", TOTAL_LIMIT_MS), 0);
 	ck_assert_str_eq(said, "1\n2\n3\n4\n5\n6\n");
-	ck_assert_int_eq(run("exec sleep 20", true), -1);
+	ck_assert_int_eq(run("exec sleep 20", TOTAL_LIMIT_MS), -1);
+	ck_assert_ptr_nonnull(strstr(said, "in time"));
+	/* but not for ever: the whole time is less than what the script takes by the clock */
+	ck_assert_int_eq(run("end=$(($(date +%s) + 9)); while [ $(date +%s) -lt $end ]; do :; done", 3 * LIMIT_MS), -1);
 	ck_assert_ptr_nonnull(strstr(said, "in time"));
 }
 END_TEST
