@@ -15,6 +15,13 @@
 
 #define COPY_CHUNK_BYTES 65536
 
+bool io_error_means_absent(int error)
+{
+	/* ENXIO: a socket, which cannot be opened */
+	return error == -ENOENT || error == -ENOTDIR || error == -ELOOP || error == -EACCES || error == -ENAMETOOLONG ||
+	       error == -ENXIO;
+}
+
 int io_write_all(int fd, const void *bytes, size_t len)
 {
 	const char *at = bytes;

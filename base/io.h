@@ -5,12 +5,19 @@
 #include <dirent.h>
 #include <limits.h>
 #include <linux/openat2.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 /* Writes all `len` bytes, resuming after EINTR and short writes. 0 or -errno. */
 int io_write_all(int fd, const void *bytes, size_t len);
+
+/*
+ * Whether -errno of opening a file says that there is none of this name, or none for the caller. Any other says that it
+ * is not known: to be looked for is not the same as to be missing where too few descriptors or a full disk decide.
+ */
+bool io_error_means_absent(int error);
 
 /* For openat2(2): follow no symbolic links, and stay below the directory. */
 #define IO_RESOLVE_BELOW (RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS)

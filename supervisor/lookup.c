@@ -1,11 +1,13 @@
 #include "supervisor/lookup.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "base/io.h"
 
 #define DEFAULT_PATH_ENV_VALUE "/usr/local/bin:/usr/bin:/bin" /* where programs are searched if PATH is unset */
 
@@ -18,7 +20,7 @@ static bool lookup_exists_on_host(const struct view *view, const char *path)
 	       (st.st_mode & 0111);
 }
 
-static enum lookup_result lookup_judge_path(const struct lookup *lookup, const char *path)
+static enum lookup_result lookup_judge_path(struct lookup *lookup, const char *path)
 {
 	struct place place;
 	struct stat st;
@@ -29,7 +31,11 @@ static enum lookup_result lookup_judge_path(const struct lookup *lookup, const c
 			       VIEW_FOLLOW_LAST_LINK, &place);
 	if (error == 0) {
 		fd = view_open_place(&place, O_PATH | O_CLOEXEC, 0);
-		error = fd < 0 || fstat(fd, &st) < 0 ? -1 : 0;
+		error = fd < 0 ? fd : fstat(fd, &st) < 0 ? -errno : 0;
+	}
+	if (error != 0 && !io_error_means_absent(error)) {
+		lookup->error = error;
+		return LOOKUP_FAILED;
 	}
 	if (error != 0)
 		return lookup_exists_on_host(lookup->view, path) ? LOOKUP_REFUSED : LOOKUP_MISSING;
@@ -70,6 +76,8 @@ static enum lookup_result lookup_search_path_env(struct lookup *lookup)
 		if (snprintf(path, sizeof(path), "%.*s/%s", end > at ? (int)(end - at) : 1, end > at ? at : ".",
 			     lookup->wanted_name) < (int)sizeof(path)) {
 			result = lookup_judge_path(lookup, path);
+			if (result == LOOKUP_FAILED)
+				return result; /* what comes next in PATH may not be what the program would find */
 			if (result != LOOKUP_MISSING && best == LOOKUP_MISSING && lookup_set_program(lookup, path))
 				best = result;
 			if (result == LOOKUP_FOUND && lookup_set_program(lookup, path))

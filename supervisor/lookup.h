@@ -11,6 +11,7 @@ enum lookup_result {
 	LOOKUP_FOUND,   /* executable and granted */
 	LOOKUP_REFUSED, /* exists in the view or on the host, but is not granted or not executable */
 	LOOKUP_MISSING, /* no directory of PATH has the name */
+	LOOKUP_FAILED,  /* it is not known, because of `error` */
 };
 
 /* A search for the program's file along PATH, and its result. */
@@ -22,6 +23,7 @@ struct lookup {
 	/* the program that a version manager's shim of that name would start, or NULL */
 	const char *version_manager_program;
 	char found_path[PATH_MAX]; /* the path that was found, else the first refused one */
+	int error;                 /* -errno of a search that failed, such as -EMFILE */
 };
 
 /*

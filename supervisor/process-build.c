@@ -324,14 +324,19 @@ int process_find_program(struct process *process)
 	const struct process_options *options = process->options;
 	const char *path_env = environment_get_value(process->envp, "PATH");
 	struct lookup *lookup = &process->lookup;
+	enum lookup_result result;
 
 	lookup->view = process->view;
 	lookup->policy = options->policy;
 	lookup->wanted_name = options->argv[0];
 	lookup->path_env = path_env;
 	lookup->version_manager_program = options->version_manager_program;
-	if (options->session || lookup_find_program(lookup) != LOOKUP_MISSING)
+	result = options->session ? LOOKUP_FOUND : lookup_find_program(lookup);
+	if (result == LOOKUP_FOUND || result == LOOKUP_REFUSED)
 		return process_build_program_argv(process);
+	if (result == LOOKUP_FAILED)
+		return process_fail(process, "launch_failed", "%s: cannot be looked for: %s", lookup->wanted_name,
+				    strerror(-lookup->error));
 	if (strchr(lookup->wanted_name, '/'))
 		return process_set_error(process, RUN_EXIT_NOT_FOUND, "not_found", "%s: not found",
 					 lookup->wanted_name);

@@ -52,7 +52,7 @@ static int command_judge_script(const struct command *command, const char *path)
 	struct command inner = {command->places, command->why, command->script_depth + 1};
 	int ret = 0;
 
-	if (command->script_depth == SCRIPT_INTERPRETER_CHAIN_LEN_MAX || !program_read_script_line(path, line))
+	if (command->script_depth == SCRIPT_INTERPRETER_CHAIN_LEN_MAX || program_read_script_line(path, line) <= 0)
 		return 0;
 	for (char *word = strtok_r(line + 2, BLANK_CHARACTERS "'\"=", &save); word && ret == 0;
 	     word = strtok_r(NULL, BLANK_CHARACTERS "'\"=", &save))

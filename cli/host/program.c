@@ -315,16 +315,18 @@ static const char *env_find_program(char *text)
 	return text[strcspn(text, " \t=")] || !*text || *text == '-' ? NULL : text;
 }
 
-bool program_read_script_line(const char *path, char line[SCRIPT_FIRST_LINE_BYTES_MAX + 1])
+int program_read_script_line(const char *path, char line[SCRIPT_FIRST_LINE_BYTES_MAX + 1])
 {
 	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	ssize_t len = fd < 0 ? -1 : pread(fd, line, SCRIPT_FIRST_LINE_BYTES_MAX, 0);
 
+	if (len < 0)
+		return io_error_means_absent(-errno) ? 0 : -errno;
 	if (len < 2 || line[0] != '#' || line[1] != '!')
-		return false;
+		return 0;
 	line[len] = '\0';
 	line[strcspn(line, "\n")] = '\0';
-	return true;
+	return 1;
 }
 
 char *program_find_script_interpreter(const char *path, bool *ret_unknown)
@@ -332,7 +334,7 @@ char *program_find_script_interpreter(const char *path, bool *ret_unknown)
 	char line[SCRIPT_FIRST_LINE_BYTES_MAX + 1], *word, *rest;
 	const char *name, *slash;
 
-	if (!program_read_script_line(path, line))
+	if (program_read_script_line(path, line) <= 0)
 		return NULL;
 	for (size_t len = strlen(line); len > 2 && strchr(" \t\r", line[len - 1]); len--)
 		line[len - 1] = '\0';

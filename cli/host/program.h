@@ -19,8 +19,8 @@ char *program_find_executable(const char *name);
 char *program_find_script_interpreter(const char *path, bool *ret_unknown);
 
 #define SCRIPT_FIRST_LINE_BYTES_MAX 256 /* bytes of the first line that the kernel reads (BINPRM_BUF_SIZE) */
-/* Reads the first line of a script, which begins with "#!". False: the file is no script, or cannot be read. */
-bool program_read_script_line(const char *path, char line[SCRIPT_FIRST_LINE_BYTES_MAX + 1]);
+/* Reads the first line of a script, which begins with "#!". 1; 0: it is none, or not there; or -errno. */
+int program_read_script_line(const char *path, char line[SCRIPT_FIRST_LINE_BYTES_MAX + 1]);
 
 /* The n-th directory of PATH; "": the current directory. Owned; NULL: PATH has no more directories, or no memory. */
 char *program_get_nth_path_dir(unsigned number);

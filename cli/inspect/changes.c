@@ -5,6 +5,7 @@
 
 #include "base/cleanup-json.h"
 #include "base/cleanup.h"
+#include "base/io.h"
 #include "cli/inspect/program.h"
 
 /* Whether the name leads to another file, or to one whose content or attributes were changed since. */
@@ -16,7 +17,7 @@ static bool changes_has_changed(const struct inspect_program *inspection, const 
 	char *slash;
 
 	if (then->st_ino == 0)
-		return path && stat(path, &now) == 0;
+		return path && (stat(path, &now) == 0 || !io_error_means_absent(-errno));
 	if (!path)
 		return true;
 	if (stat(path, &now) == 0)

@@ -268,3 +268,9 @@ struct inspect_command inspect_read_command(const char *name, char *const *argv)
 		command_read_arguments(&command, grammar, argv + 1);
 	return command;
 }
+
+bool inspect_command_starts_other(const struct inspect_command *command)
+{
+	return command->script || command->code || command->module || command->comes_on_stdin || command->inner ||
+	       command->inner_text || command->unseen;
+}

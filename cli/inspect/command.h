@@ -43,4 +43,7 @@ struct inspect_command {
  */
 struct inspect_command inspect_read_command(const char *name, char *const *argv);
 
+/* Whether it starts something that is looked at by itself. */
+bool inspect_command_starts_other(const struct inspect_command *command);
+
 #endif

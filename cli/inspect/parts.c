@@ -141,14 +141,17 @@ static bool parts_has_seen(const struct inspect_program *inspection, const struc
 
 /*
  * Keeps by which name a file is found, before it is read. path: NULL: there is none of this name. found: the name for
- * find_file; NULL: it has none, and cannot change. 0 or -ENOMEM.
+ * find_file; NULL: it has none, and cannot change. 0 or -errno.
  */
 static int parts_keep_seen(struct inspect_program *inspection, const char *name, const char *path, const char *found)
 {
 	struct inspect_seen *grown, seen = {.found = (char *)(uintptr_t)found};
 
-	if (!found || strncmp(found, "/proc/", strlen("/proc/")) == 0 || (path && stat(path, &seen.status) < 0) ||
-	    parts_has_seen(inspection, &seen))
+	if (!found || strncmp(found, "/proc/", strlen("/proc/")) == 0)
+		return 0;
+	if (path && stat(path, &seen.status) < 0)
+		return -errno;
+	if (parts_has_seen(inspection, &seen))
 		return 0;
 	inspection->lacks_seen = inspection->seen_count >= INSPECT_SEEN_MAX;
 	if (inspection->lacks_seen)
@@ -163,11 +166,14 @@ static int parts_keep_seen(struct inspect_program *inspection, const char *name,
 	return seen.name && seen.found ? 0 : -ENOMEM;
 }
 
-static bool parts_is_file(const char *path)
+/* 1: it is a regular file; 0: not; or -errno: it is not known. */
+static int parts_is_file(const char *path)
 {
 	struct stat status;
 
-	return path && stat(path, &status) == 0 && S_ISREG(status.st_mode);
+	if (path && stat(path, &status) < 0)
+		return io_error_means_absent(-errno) ? 0 : -errno;
+	return path && S_ISREG(status.st_mode);
 }
 
 /* A text for a file that is looked at as this, for commands in these directories. Owned; NULL: no memory. */
@@ -285,35 +291,46 @@ static int parts_look_at_name(struct inspect_program *inspection, const char *na
 	for (size_t i = 0; r == 0 && (joined = inspect_parts_join(inspection, i, name)); i++) {
 		_cleanup_free_ char *shown = joined, *found = NULL,
 				    *path = inspection->find_file(inspection->data, shown, false, &found);
-		const bool is_file = parts_is_file(path);
 
-		*ret_is_found = *ret_is_found || is_file;
-		r = is_file ? parts_look_at_file(inspection, shown, path, found, type) : 0;
+		r = parts_is_file(path);
+		*ret_is_found = *ret_is_found || r > 0;
+		if (r > 0)
+			r = parts_look_at_file(inspection, shown, path, found, type);
 	}
 	if (inspection->is_lost && *name != '/')
 		*ret_is_found = false;
 	return r;
 }
 
-/* What a program is looked at as: shells and execvp(3) have a shell run texts that do not name an interpreter. */
-static enum inspect_type parts_get_program_type(const char *path)
+/*
+ * What a program is looked at as: shells and execvp(3) have a shell run texts that do not name an interpreter. 0 or
+ * -errno.
+ */
+static int parts_get_program_type(const char *path, enum inspect_type *ret_type)
 {
 	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	char start[256];
 	const ssize_t len = fd < 0 ? -1 : pread(fd, start, sizeof(start), 0);
+	const int error = len < 0 ? -errno : 0;
 	const bool is_text = len > 1 && strncmp(start, "#!", 2) != 0 &&
 			     inspect_find_type("", start, (size_t)len) == INSPECT_TYPE_TEXT;
 
-	return is_text ? INSPECT_TYPE_SHELL : INSPECT_TYPE_MAX;
+	*ret_type = is_text ? INSPECT_TYPE_SHELL : INSPECT_TYPE_MAX;
+	return error;
 }
 
 int inspect_parts_look_at_program(struct inspect_program *inspection, const char *name, const char *path,
 				  const char *found, bool *ret_is_found)
 {
-	if (parts_is_file(path))
-		return parts_look_at_file(inspection, name, path, found, parts_get_program_type(path));
-	*ret_is_found = false;
-	return 0;
+	enum inspect_type type;
+	int r = parts_is_file(path);
+
+	if (r <= 0) {
+		*ret_is_found = false;
+		return r;
+	}
+	r = parts_get_program_type(path, &type);
+	return r == 0 ? parts_look_at_file(inspection, name, path, found, type) : r;
 }
 
 bool inspect_parts_is_of_system(const char *path)

@@ -8,6 +8,7 @@
 
 #include "base/cleanup-json.h"
 #include "base/cleanup.h"
+#include "base/io.h"
 #include "cli/host/program.h"
 #include "cli/inspect/command.h"
 #include "cli/inspect/parts.h"
@@ -35,13 +36,6 @@ struct program_line {
 static int program_look_at_line(struct inspect_program *inspection, const struct program_line *line);
 static int program_follow_commands(struct inspect_program *inspection, const struct program_line *line,
 				   const char *script);
-
-/* Whether the command line starts something that is looked at by itself. */
-static bool program_starts_other(const struct inspect_command *command)
-{
-	return command->script || command->code || command->module || command->comes_on_stdin || command->inner ||
-	       command->inner_text || command->unseen;
-}
 
 /* "#!INTERPRETER ARGUMENT": looks at the command line that the kernel makes of it. 0 or -errno. */
 static int program_look_at_interpreter(struct inspect_program *inspection, const struct program_line *line,
@@ -85,15 +79,21 @@ static int program_look_at_program(struct inspect_program *inspection, const str
 	const uint32_t warned = inspection->warned;
 	int r = 0;
 
-	if (path && !program_starts_other(command) && realpath(path, real))
-		*command = inspect_read_command(strrchr(real, '/') + 1, line->argv);
-	if (program_starts_other(command))
+	if (path && !inspect_command_starts_other(command)) {
+		if (realpath(path, real))
+			*command = inspect_read_command(strrchr(real, '/') + 1, line->argv);
+		else if (!io_error_means_absent(-errno))
+			return -errno;
+	}
+	if (inspect_command_starts_other(command))
 		inspection->warned = 0;
 	if (!may_be_built_in || (path && !inspect_parts_is_of_system(path)))
 		r = inspect_parts_look_at_program(inspection, name, path, found, ret_is_found);
 	if (r == 0)
 		r = program_follow_commands(inspection, line, name);
-	if (r == 0 && path && found && program_read_script_line(path, first))
+	if (r == 0 && path && found)
+		r = program_read_script_line(path, first);
+	if (r > 0)
 		r = program_look_at_interpreter(inspection, line, found, first + 2);
 	inspection->warned = warned;
 	return r;
@@ -399,7 +399,7 @@ static int program_look_at_parts(struct inspect_program *inspection, const struc
 	if (r == 0 && command->comes_on_stdin && !line->adds_arguments)
 		r = program_look_at_stdin(inspection, line, command->type);
 	if (r == 0 && line->adds_arguments && !command->starts_none &&
-	    (command->comes_on_stdin || (command->type == INSPECT_TYPE_MAX && !program_starts_other(command))))
+	    (command->comes_on_stdin || (command->type == INSPECT_TYPE_MAX && !inspect_command_starts_other(command))))
 		r = inspect_parts_tell(inspection, "the arguments that %s gets", command->program);
 	return r;
 }

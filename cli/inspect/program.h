@@ -40,7 +40,8 @@ struct inspect_program {
 	/*
 	 * Finds a file as the program would: a name is relative to its working directory, or, of a program without a
 	 * slash, looked for along PATH. Returns a path by which this process can open it, owned by the caller; NULL:
-	 * there is none. ret_name: the name by which it was found, likewise. Sets lacks_files if it does not look.
+	 * there is none. ret_name: the name by which it was found, likewise. Sets lacks_files if it does not look. That
+	 * it could not look is kept in `data`: nothing may start then.
 	 */
 	char *(*find_file)(void *data, const char *name, bool is_program, char **ret_name);
 	void *data;

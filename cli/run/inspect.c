@@ -13,12 +13,14 @@
 #include "supervisor/environment.h"
 
 /* Whether a path leads through /proc/PID/fd or the like: there the program has other files than this process. */
-static bool run_is_of_process(const char *path)
+static bool run_is_of_process(struct run *run, const char *path)
 {
 	const int fd = openat2_retry(AT_FDCWD, path, O_PATH, 0, RESOLVE_NO_MAGICLINKS);
 
 	if (fd >= 0)
 		(void)close(fd);
+	else if (!io_error_means_absent(fd))
+		run->inspect_error = fd;
 	return fd == -ELOOP;
 }
 
@@ -72,16 +74,18 @@ static char *run_find_inspected_program(const struct run *run, const char *name)
 /* The host path of a name in the view that the program is started by. */
 static char *run_find_inspected_file(void *data, const char *name, bool is_program, char **ret_name)
 {
-	const struct run *run = data;
+	struct run *run = data;
 	char *path = is_program && *name && !strchr(name, '/') ? run_find_inspected_program(run, name)
 							       : run_get_host_path(run, name);
 
-	if (path && run_is_of_process(path)) {
+	if (path && run_is_of_process(run, path)) {
 		free(path);
 		return NULL;
 	}
 	if (ret_name)
 		*ret_name = is_program && path ? strdup(path) : strdup(name);
+	if ((ret_name && !*ret_name) || (!path && !is_program))
+		run->inspect_error = -ENOMEM;
 	return path;
 }
 
@@ -119,6 +123,8 @@ int run_inspect_program(struct run *run, struct inspect_program *ret_inspection)
 		r = run_take_environment(run, &inspection.environment);
 	if (r == 0)
 		r = inspect_program_look(&inspection);
+	if (r == 0)
+		r = run->inspect_error;
 	if (r < 0)
 		exit_code =
 			run_report_refusal(run, "inspect_failed", "the program cannot be looked at: %s", strerror(-r));

@@ -68,6 +68,7 @@ struct run {
 	json_t *setup_result;        /* the setup's result; NULL: none */
 	json_t *mistakes;            /* mistakes of the policy as JSON, for the result; NULL: none */
 	char *workdir; /* host path of the workdir */
+	int inspect_error;              /* -errno: why a file could not be looked for (inspect.c); 0: none */
 	struct cli_list workspace_dirs; /* directories that stay as they are */
 	char *workspace_path; /* --cow: canonical host path of the workspace; owned; NULL: none was made */
 	int workspace_fd;     /* holds the lock of the workspace; -1: none */

@@ -11,6 +11,7 @@
 #include "base/cleanup-json.h"
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "base/text.h"
 #include "keeper/session-client.h"
 
 /* Asks the session for a file, or, with a NULL name, what is looked for. The answer is owned; NULL: none. */
@@ -18,14 +19,20 @@ static json_t *look_ask(struct session_inspection *look, const char *name, bool 
 {
 	json_t *asked = json_pack("{s:s, s:s*, s:b, s:s*, s:s*}", "op", "look", "path", name, "program", is_program,
 				  "cwd", look->cwd, "PATH", json_string_value(json_object_get(look->env, "PATH")));
-	json_t *answer = NULL;
+	json_t *answer = NULL, *error;
 
-	if (!asked) /* a name that is not UTF-8, by which a session finds nothing */
-		return NULL;
+	if (!asked) {
+		look->is_lost = look->is_lost || !name || text_is_utf8(name, strlen(name)); /* no memory */
+		return NULL; /* a session finds nothing by other names */
+	}
 	if (session_client_send(look->socket_fd, asked, NULL, 0) == 0 &&
 	    session_client_receive(look->socket_fd, &answer, ret_fd) == 0 && !json_object_get(answer, "error"))
 		return answer;
 	look->is_lost = true;
+	error = json_object_get(answer, "error");
+	if (name && error)
+		cli_print_error(look->program.verb, "inspect: %s: %s", name,
+				json_string_value(json_object_get(error, "message")));
 	json_decref(answer);
 	return NULL;
 }
@@ -39,15 +46,25 @@ static char *look_find_file(void *data, const char *name, bool is_program, char 
 	_cleanup_json_ json_t *answer =
 		look->file_count < LOOK_FILES_MAX && can_exist ? look_ask(look, name, is_program, &fd) : NULL;
 	const char *found = json_string_value(json_object_get(answer, "path"));
+	char *path, *copy;
 
 	look->program.lacks_files = look->program.lacks_files || look->file_count == LOOK_FILES_MAX;
-
-	if (fd < 0 || !found)
+	if (!found)
 		return NULL;
-	look->file_fd[look->file_count++] = fd;
+	path = fd >= 0 ? strdup(io_proc_fd_path(fd).path) : NULL; /* -1: this process has too many descriptors */
+	copy = strdup(found);
+	if (!path || !copy) {
+		look->is_lost = true;
+		free(path);
+		free(copy);
+		return NULL;
+	}
+	look->file_fd[look->file_count++] = steal_fd(&fd);
 	if (ret_name)
-		*ret_name = strdup(found);
-	return strdup(io_proc_fd_path(steal_fd(&fd)).path);
+		*ret_name = copy;
+	else
+		free(copy);
+	return path;
 }
 
 /* Takes what the session's policy says. 0, or not 0 when out of memory. */
@@ -171,6 +188,8 @@ static void look_note_change(void *data, const char *name, bool is_new)
 {
 	struct look_changes *changes = data;
 
+	if (changes->look->is_lost)
+		return; /* the session does not tell */
 	inspect_program_print_change(&changes->look->program, name, is_new);
 	buf_printf(&changes->names, "%s%s", changes->names.len > 0 ? ", " : "", name);
 }
@@ -186,8 +205,9 @@ void session_inspection_tell_changes(struct session_inspection *look, int socket
 	if (!look->is_lost)
 		inspect_program_visit_changes(&look->program, &changes, look_note_change);
 	if (look->is_lost && !look->program.is_quiet)
-		cli_print_error(look->program.verb, "inspect: it is not known whether files were changed after they "
-						    "were looked at: the session has ended");
+		cli_print_error(look->program.verb,
+				"inspect: it is not known whether files were changed after they were looked at%s",
+				socket_fd < 0 ? ": the session has ended" : "");
 	else if (!look->is_lost && changes.names.len > 0)
 		(void)session_client_record_inspection(socket_fd, SESSION_INSPECT_CHANGED, look->program.argv[0],
 						       changes.names.failed ? "?" : changes.names.data);

@@ -1,6 +1,7 @@
 /* "inspect" of the policy: clients look at files before they start a program, and then say that they have. */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -8,6 +9,7 @@
 
 #include "audit/audit.h"
 #include "base/cleanup.h"
+#include "base/io.h"
 #include "base/text.h"
 #include "policy/policy.h"
 #include "supervisor/environment.h"
@@ -94,13 +96,20 @@ static json_t *looking_make_settings(const struct session *session)
 			 (json_int_t)settings->warned_findings, "modules", modules);
 }
 
-/* Gives a file of a workspace its content, which counts for limits.disk. 0 or -errno. */
-static int looking_fill(const struct session *session, int fd)
+/*
+ * Gives a file of a workspace its content, which counts for limits.disk. 0 or -errno; -EAGAIN: a client has the
+ * workspace, and may be doing so as well.
+ */
+static int looking_fill(const struct session *session, int fd, const struct stat *st)
 {
 	struct disk *disk = session->sandbox->disk;
 	uint64_t limit, bytes = 0;
-	int r = view_fill_file(session->sandbox->view, fd, disk ? disk_get_left_bytes(disk, &limit) : UINT64_MAX,
-			       &bytes);
+	struct fills *fills;
+	int r;
+
+	if (session->workspace_client && view_find_placeholder(session->sandbox->view, fd, "", st, &fills))
+		return -EAGAIN;
+	r = view_fill_file(session->sandbox->view, fd, disk ? disk_get_left_bytes(disk, &limit) : UINT64_MAX, &bytes);
 
 	if (r == 0 && disk)
 		disk_add_filled_bytes(disk, bytes);
@@ -155,26 +164,61 @@ static int looking_open(const struct session *session, const char *cwd, const ch
 		return fd < 0 ? fd : -errno;
 	if (!S_ISREG(st.st_mode))
 		return -EACCES;
-	if (session->workspace_client)
-		return -EAGAIN; /* which may be filling it as well */
-	r = looking_fill(session, fd);
+	r = looking_fill(session, fd, &st);
 	return r < 0 ? r : steal_fd(&fd);
+}
+
+/* Finds and opens what a client asks for. *ret_path: the name by which it is found. A descriptor, or -errno. */
+static int looking_find(const struct session *session, const json_t *asked, struct lookup *lookup,
+			const char **ret_path)
+{
+	enum lookup_result result = LOOKUP_FOUND;
+
+	*ret_path = lookup->wanted_name;
+	if (json_is_true(json_object_get(asked, "program"))) {
+		result = lookup_find_program(lookup);
+		*ret_path = lookup->found_path;
+	}
+	if (result == LOOKUP_FAILED)
+		return lookup->error;
+	return result == LOOKUP_FOUND
+		       ? looking_open(session, json_string_value(json_object_get(asked, "cwd")), *ret_path)
+		       : -ENOENT;
+}
+
+/*
+ * Says that it is not known which file this is: no program may be started as if there was none, because a program of
+ * the session can take all room and free it again.
+ */
+static void looking_answer_failure(struct client *client, int error)
+{
+	char message[128];
+
+	(void)snprintf(message, sizeof(message), "a file cannot be looked at: %s",
+		       error == -EAGAIN ? "another client has the workspace" : strerror(-error));
+	clients_send_error(client, "unavailable", message);
 }
 
 void looking_answer(const struct session *session, struct client *client, const json_t *asked)
 {
 	const json_t *name = json_object_get(asked, "path");
 	const char *path_env = json_string_value(json_object_get(asked, "PATH"));
-	const char *path = json_string_value(name), *cwd = json_string_value(json_object_get(asked, "cwd"));
+	const char *path = NULL;
 	struct lookup lookup = {.view = session->sandbox->view,
 				.policy = session->sandbox->policy,
-				.wanted_name = path,
+				.wanted_name = json_string_value(name),
 				.path_env =
 					path_env ? path_env : environment_get_value(session->options->envp, "PATH")};
-	json_t *settings = looking_make_settings(session);
-	json_t *variables = json_is_string(name) ? NULL : looking_make_variables(session);
-	_cleanup_close_ int fd = -1;
+	const int found = lookup.wanted_name ? looking_find(session, asked, &lookup, &path) : -ENOENT;
+	_cleanup_close_ int fd = found < 0 ? -1 : found;
+	json_t *settings, *variables;
 
+	if (found < 0 && !io_error_means_absent(found)) {
+		looking_answer_failure(client, found);
+		return;
+	}
+	settings = looking_make_settings(session);
+	variables = json_is_string(name) ? NULL : looking_make_variables(session);
 	/* a client would take it that nothing is refused, or loaded */
 	if ((!settings && looking_is_wanted(session)) || (!variables && !json_is_string(name))) {
 		json_decref(settings);
@@ -182,10 +226,6 @@ void looking_answer(const struct session *session, struct client *client, const 
 		clients_send_error(client, "internal", "no memory");
 		return;
 	}
-	if (path && json_is_true(json_object_get(asked, "program")))
-		path = lookup_find_program(&lookup) == LOOKUP_FOUND ? lookup.found_path : NULL;
-	if (path)
-		fd = looking_open(session, cwd, path);
 	clients_send_fd(client,
 			json_pack("{s:s, s:o*, s:s*, s:o*}", "session", session->options->run_id, "inspect", settings,
 				  "path", fd >= 0 ? path : NULL, "variables", variables),

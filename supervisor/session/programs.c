@@ -196,11 +196,15 @@ int programs_start(struct session *session, struct client *client, const struct 
 		.view = session->sandbox->view, .policy = session->sandbox->policy,
 		.wanted_name = json_string_value(json_array_get(wanted->argv, 0)),
 		.path_env = path_env ? path_env : environment_get_value(session->options->envp, "PATH")};
+	enum lookup_result result;
 	struct program *program;
 	size_t bytes;
 	int r;
 
-	if (lookup_find_program(&lookup) == LOOKUP_MISSING) {
+	result = lookup_find_program(&lookup);
+	if (result == LOOKUP_FAILED)
+		return programs_refuse(lookup.error, "unavailable", strerror(-lookup.error), ret_code, message, size);
+	if (result == LOOKUP_MISSING) {
 		const bool is_path = strchr(lookup.wanted_name, '/');
 
 		(void)snprintf(message, size, "%s: not found%s%s", lookup.wanted_name, is_path ? "" : " in PATH ",

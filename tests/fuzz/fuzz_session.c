@@ -198,6 +198,15 @@ uint64_t view_reload_fills(const struct view *view)
 	return 0;
 }
 
+struct fill_file *view_find_placeholder(const struct view *view, int dir_fd, const char *name, const struct stat *st,
+					struct fills **ret_fills)
+{
+	(void)view;
+	promise(dir_fd >= 0 && name[0] == '\0' && st->st_ino != 0);
+	*ret_fills = NULL;
+	return stage.is_missing ? (struct fill_file *)&stage : NULL;
+}
+
 int view_fill_file(const struct view *view, int fd, uint64_t max_bytes, uint64_t *ret_bytes)
 {
 	(void)view;
@@ -251,7 +260,8 @@ enum lookup_result lookup_find_program(struct lookup *lookup)
 {
 	promise(lookup->wanted_name != NULL);
 	(void)snprintf(lookup->found_path, sizeof(lookup->found_path), "/bin/%s", lookup->wanted_name);
-	return stage.is_missing ? LOOKUP_MISSING : LOOKUP_FOUND;
+	lookup->error = -EMFILE;
+	return stage.is_missing ? LOOKUP_MISSING : stage.hiding_fails ? LOOKUP_FAILED : LOOKUP_FOUND;
 }
 
 const char *environment_get_value(char *const *envp, const char *name)

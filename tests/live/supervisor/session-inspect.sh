@@ -160,4 +160,68 @@ if id=$(session create -p "$T/inspect.json" -w "$T/w" --cow 2>"$T/err"); then
 	session stop "$id"
 	"$CALLGATE" ws discard "$id" || fail "discard"
 fi
+
+# ---- no room for a file's content, which the look is the first to read: that is not the same as "no such file" ----
+# On --cow=copy, the content comes with the first opening, and counts for limits.disk.
+{
+	printf '#!/usr/bin/python3\nimport base64\nexec(base64.b64decode("cHJpbnQoMSk="))\n#'
+	head -c 3M /dev/zero | tr '\0' x
+} >"$T/w/large.py"
+chmod 755 "$T/w/large.py"
+sed 's,"exec": \[,&"@workdir"\, ,' "$T/inspect.json" >"$T/execs.json"
+if id=$(session create -p "$T/execs.json" -w "$T/w" --cow=copy --disk 4M 2>"$T/err"); then
+	runs "" "$id" -- sh -c 'head -c 2M /dev/zero >filler'
+	for command in ./large.py 'python3 large.py' 'sh -c ./large.py'; do
+		# shellcheck disable=SC2086 # words
+		session exec "$id" -- $command >"$T/out" 2>"$T/err"
+		if [ $? != 125 ] || [ -s "$T/out" ] || ! grep -q 'large.py: a file cannot be looked at: ' "$T/err"; then
+			fail "no room: $command: $(cat "$T/out" "$T/err")"
+		fi
+	done
+	session inspect --json "$id" -- ./large.py >"$T/out" 2>"$T/err"
+	if [ $? != 125 ] || [ -s "$T/out" ]; then fail "no room: inspect: $(cat "$T/out" "$T/err")"; fi
+	session stop "$id"
+	"$CALLGATE" ws discard "$id" || fail "discard"
+else
+	fail "session with --cow=copy: $(cat "$T/err")"
+fi
+
+# ---- too few descriptors: of the session, and of the client that looks ----
+id=$(ulimit -n 100 && session create -p "$T/execs.json" -w "$T/w" 2>"$T/err") || die "session create: $(cat "$T/err")"
+cat >"$T/full.py" <<'END2'
+import json, os, socket, sys
+def connect():
+    client = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    client.connect(sys.argv[1])
+    client.settimeout(0.5)
+    return client
+def ask(client, **request):
+    client.send(json.dumps(request).encode())
+    data, fds, _, _ = socket.recv_fds(client, 1 << 20, 4)
+    for fd in fds:
+        os.close(fd)
+    return json.loads(data)
+first = connect()
+assert "path" in ask(first, op="look", path="large.py")
+others = []
+try:
+    while len(others) < 200:
+        others.append(connect())
+        ask(others[-1], op="usage")
+except TimeoutError:
+    pass # the session accepts no more
+print(ask(first, op="look", path=sys.argv[2], program=len(sys.argv) > 3).get("error", {}).get("code"))
+END2
+for name in 'large.py' './large.py program' 'python3 program'; do
+	# shellcheck disable=SC2086 # words
+	"$PYTHON" "$T/full.py" "$(echo "$T"/tmp/callgate-*/session-"$id")" $name 2>&1
+done >"$T/out"
+[ "$(sort -u "$T/out")" = unavailable ] || fail "a full table of descriptors: $(cat "$T/out")"
+for count in 5 6 7 8 9; do
+	(ulimit -n "$count" && session exec "$id" -- ./large.py) >"$T/out" 2>"$T/err"
+	if [ $? != 125 ] || grep -q 'cannot ask' "$T/err"; then
+		fail "$count descriptors: $(cat "$T/out" "$T/err")" # the look had nothing to say
+	fi
+done
+session stop "$id"
 exit 0

@@ -5,11 +5,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "cli/host/places.h"
+#include "cli/host/program.h"
 #include "policy/paths/host-paths.h"
 #include "tests/unit/unit.h"
 
@@ -243,6 +245,23 @@ START_TEST(test_commands)
 }
 END_TEST
 
+/* What cannot be opened is not taken for something that is no script. */
+START_TEST(test_script_lines)
+{
+	char line[SCRIPT_FIRST_LINE_BYTES_MAX + 1];
+	struct rlimit limit, none;
+
+	ck_assert_int_eq(program_read_script_line("/etc/passwd", line), 0);
+	ck_assert_int_eq(program_read_script_line("/not/there", line), 0);
+	ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	none = (struct rlimit){.rlim_max = limit.rlim_max};
+	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &none), 0);
+	ck_assert_int_eq(program_read_script_line("/etc/passwd", line), -EMFILE);
+	ck_assert_int_eq(program_read_script_line("/not/there", line), -EMFILE);
+	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("places");
@@ -250,6 +269,7 @@ int main(void)
 
 	tcase_add_test(tcase, test_ways);
 	tcase_add_test(tcase, test_commands);
+	tcase_add_test(tcase, test_script_lines);
 	suite_add_tcase(suite, tcase);
 	return unit_run(suite);
 }
