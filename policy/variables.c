@@ -1,5 +1,6 @@
 #include "policy/variables.h"
 
+#include <ctype.h>
 #include <fnmatch.h>
 #include <string.h>
 
@@ -20,10 +21,10 @@ static const struct variable variables[] = {
 	{"GLIBC_TUNABLES", VARIABLE_SETTINGS, NULL},
 	{"GCONV_PATH", VARIABLE_LOADS, NULL},
 	{"PATH", VARIABLE_LOADS,
-	 "/bin /sbin /usr/bin /usr/sbin /usr/local/bin /usr/local/sbin /usr/games /usr/local/games $PATH ${PATH}"},
+	 "/bin /sbin /usr/bin /usr/sbin /usr/local/bin /usr/local/sbin /usr/games /usr/local/games"},
 	/* shells */
 	{"BASH_ENV", VARIABLE_SCRIPT, "/dev/null"},
-	{"ENV", VARIABLE_LOADS, "/dev/null dev development prod production stage staging test testing local ci"},
+	{"ENV", VARIABLE_LOADS, "/dev/null"},
 	{"ZDOTDIR", VARIABLE_LOADS, NULL},
 	{"FPATH", VARIABLE_LOADS, NULL},
 	{"BASH_LOADABLES_PATH", VARIABLE_LOADS, NULL},
@@ -52,7 +53,7 @@ static const struct variable variables[] = {
 	{"PYTHON_PRESITE", VARIABLE_LOADS, NULL},
 	{"PYTHONBREAKPOINT", VARIABLE_COMMAND, "0"},
 	{"PYTHONWARNINGS", VARIABLE_OPTIONS, "ignore default error always once all module"},
-	{"PYTHON", VARIABLE_COMMAND, "python python3 /usr/bin/python3 $PYTHON ${PYTHON:-python3}"},
+	{"PYTHON", VARIABLE_COMMAND, "python python3 /usr/bin/python3"},
 	{"PYTHON*", VARIABLE_SETTINGS, NULL},
 	{"PYTEST_PLUGINS", VARIABLE_LOADS, NULL},
 	{"PYTEST_ADDOPTS", VARIABLE_OPTIONS, NULL},
@@ -97,6 +98,10 @@ static const struct variable variables[] = {
 	{"NPM_CONFIG_SCRIPT_SHELL", VARIABLE_COMMAND, NULL},
 	{"NPM_CONFIG_NODE_OPTIONS", VARIABLE_OPTIONS, NULL},
 	{"NPM_CONFIG_*", VARIABLE_SETTINGS, NULL},
+	{"YARN_YARN_PATH", VARIABLE_LOADS, NULL},
+	{"YARN_PLUGINS", VARIABLE_LOADS, NULL},
+	{"YARN_RC_FILENAME", VARIABLE_OPTIONS, NULL},
+	{"YARN_*", VARIABLE_SETTINGS, NULL},
 	/* Java and .NET */
 	{"JAVA_TOOL_OPTIONS", VARIABLE_OPTIONS, HEAPS},
 	{"JDK_JAVA_OPTIONS", VARIABLE_OPTIONS, HEAPS},
@@ -105,6 +110,7 @@ static const struct variable variables[] = {
 	{"MAVEN_OPTS", VARIABLE_OPTIONS, HEAPS},
 	{"MAVEN_ARGS", VARIABLE_OPTIONS, NULL},
 	{"GRADLE_OPTS", VARIABLE_OPTIONS, HEAPS},
+	{"JAVACMD", VARIABLE_COMMAND, "java /usr/bin/java"},
 	{"JAVA_HOME", VARIABLE_LOADS, NULL},
 	{"CLASSPATH", VARIABLE_LOADS, NULL},
 	{"DOTNET_STARTUP_HOOKS", VARIABLE_LOADS, NULL},
@@ -149,7 +155,10 @@ static const struct variable variables[] = {
 	{"GIT_EXTERNAL_DIFF", VARIABLE_COMMAND, NULL},
 	{"GIT_ASKPASS", VARIABLE_COMMAND, "true false : echo /bin/true /bin/false /bin/echo"},
 	{"GIT_PROXY_COMMAND", VARIABLE_COMMAND, NULL},
-	{"GIT_CONFIG*", VARIABLE_OPTIONS, "/dev/null 0 1 true false"},
+	{"GIT_CONFIG_COUNT", VARIABLE_OPTIONS, "0 1"},
+	{"GIT_CONFIG_NOSYSTEM", VARIABLE_OPTIONS, "0 1 true false"},
+	{"GIT_CONFIG_VALUE_*", VARIABLE_OPTIONS, "0 1 true false"},
+	{"GIT_CONFIG*", VARIABLE_OPTIONS, "/dev/null"}, /* files, and names of settings */
 	{"GIT_ALLOW_PROTOCOL", VARIABLE_OPTIONS, "file git http https ssh"},
 	{"GIT_EXEC_PATH", VARIABLE_LOADS, NULL},
 	{"GIT_TEMPLATE_DIR", VARIABLE_LOADS, NULL},
@@ -157,6 +166,7 @@ static const struct variable variables[] = {
 	/* pagers, editors, and programs that start them */
 	{"PAGER", VARIABLE_COMMAND, PAGERS},
 	{"MANPAGER", VARIABLE_COMMAND, PAGERS},
+	{"MANOPT", VARIABLE_OPTIONS, NULL},
 	{"SYSTEMD_PAGER", VARIABLE_COMMAND, PAGERS},
 	{"BAT_PAGER", VARIABLE_COMMAND, PAGERS},
 	{"DELTA_PAGER", VARIABLE_COMMAND, PAGERS},
@@ -308,13 +318,19 @@ const struct variable *variable_find(const char *assignment)
 	return NULL;
 }
 
-/* Whether a part of a value matches one of these patterns, which have blanks between them. */
+/*
+ * Whether a part of a value matches one of these patterns, which have blanks between them. What has control characters
+ * does not: programs differ in which of these divide a value.
+ */
 static bool variable_piece_is_usual(const char *piece, size_t len, const char *patterns)
 {
 	char text[PIECE_BYTES_MAX] = "", pattern[PIECE_BYTES_MAX];
 
 	if (len >= sizeof(text))
 		return false;
+	for (size_t i = 0; i < len; i++)
+		if (iscntrl((unsigned char)piece[i]))
+			return false;
 	memcpy(text, piece, len);
 	for (; *patterns; patterns += strspn(patterns, " ")) {
 		const size_t pattern_len = strcspn(patterns, " ");
@@ -330,18 +346,37 @@ static bool variable_piece_is_usual(const char *piece, size_t len, const char *p
 	return false;
 }
 
+/*
+ * Whether a part of a value in a shell's text is the variable's value before: "$NAME", "${NAME}", or "${NAME:-VALUE}"
+ * with a usual value.
+ */
+static bool variable_piece_is_itself(const struct variable *variable, const char *piece, size_t len)
+{
+	const size_t name_len = strlen(variable->name), start = len > 1 && piece[1] == '{' ? 2 : 1;
+	const char *rest = piece + start + name_len;
+
+	if (len < start + name_len || *piece != '$' || memcmp(piece + start, variable->name, name_len) != 0)
+		return false;
+	len -= start + name_len;
+	if (start == 1 || (len == 1 && *rest == '}'))
+		return len == start - 1;
+	return len > 3 && memcmp(rest, ":-", 2) == 0 && rest[len - 1] == '}' &&
+	       variable_piece_is_usual(rest + 2, len - 3, variable->usual);
+}
+
 /* Of a list of places each part counts, also an empty one: of PATH it is the working directory. */
-static bool variable_is_usual(const struct variable *variable, const char *value)
+static bool variable_is_usual(const struct variable *variable, const char *value, bool is_of_shell)
 {
 	const bool is_list = variable->meaning == VARIABLE_LOADS;
 	const char *const between = is_list ? ":" : " \t\n";
 
-	if (!variable->usual)
+	if (!variable->usual || (!*value && strcmp(variable->name, "PATH") != 0))
 		return !*value;
 	for (;;) {
 		const size_t len = strcspn(value, between);
 
-		if ((len > 0 || is_list) && !variable_piece_is_usual(value, len, variable->usual))
+		if ((len > 0 || is_list) && !variable_piece_is_usual(value, len, variable->usual) &&
+		    !(is_of_shell && variable_piece_is_itself(variable, value, len)))
 			return false;
 		if (!value[len])
 			return true;
@@ -349,14 +384,24 @@ static bool variable_is_usual(const struct variable *variable, const char *value
 	}
 }
 
-bool variable_brings_code(const struct variable *variable, const char *assignment)
+static bool variable_may_bring_code(const struct variable *variable, const char *assignment, bool is_of_shell)
 {
 	const char *after_name = assignment + variable_get_name_len(assignment);
 
 	if (variable->meaning == VARIABLE_SETTINGS || variable->meaning == VARIABLE_SPLITS)
 		return false;
 	/* what is added to a value, and a name that is cut off, is not known as a whole */
-	return *after_name != '=' || !variable_is_usual(variable, after_name + 1);
+	return *after_name != '=' || !variable_is_usual(variable, after_name + 1, is_of_shell);
+}
+
+bool variable_brings_code(const struct variable *variable, const char *assignment)
+{
+	return variable_may_bring_code(variable, assignment, false);
+}
+
+bool variable_brings_code_in_shell(const struct variable *variable, const char *assignment)
+{
+	return variable_may_bring_code(variable, assignment, true);
 }
 
 const char *variable_describe(const struct variable *variable)

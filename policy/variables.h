@@ -33,6 +33,8 @@ const struct variable *variable_find(const char *assignment);
  * all parts of the value are usual ones, such as "cat" of PAGER.
  */
 bool variable_brings_code(const struct variable *variable, const char *assignment);
+/* The same of the text of a shell program, in which "$PATH" is the value that PATH has already. */
+bool variable_brings_code_in_shell(const struct variable *variable, const char *assignment);
 
 /* What the value is, in words such as "loads code". */
 const char *variable_describe(const struct variable *variable);

@@ -29,6 +29,7 @@ struct inspect_command {
 	char shell;                    /* of a shell: the first letter of its name; 0: it is none */
 	bool is_login, is_interactive; /* of a shell, by its options */
 	bool skips_profile, skips_rc;  /* of a shell: it does not run these startup files */
+	bool makes_login;              /* it starts a shell as a login shell: by a name that begins with "-" */
 	const char *home;              /* its HOME, if it sets that for what it starts; NULL: it does not */
 
 	const char *loaded[COMMAND_LOADED_MAX]; /* files that run before the program: node -r, LD_PRELOAD */

@@ -32,19 +32,21 @@ int inspect_findings_add(struct inspect_findings *findings, enum inspect_kind ki
 	return 0;
 }
 
-int inspect_findings_add_assignment(struct inspect_findings *findings, uint32_t line, const char *assignment)
+int inspect_findings_add_assignment(struct inspect_findings *findings, uint32_t line, const char *assignment,
+				    bool is_of_shell)
 {
 	const struct variable *variable = variable_find(assignment);
 	_cleanup_free_ char *what = NULL;
+	bool brings_code;
 
 	if (!variable || variable->meaning == VARIABLE_SPLITS)
 		return 0;
 	what = cli_format("%s: %s", variable_describe(variable), assignment);
 	if (!what)
 		return -ENOMEM;
-	return inspect_findings_add(
-		findings, variable_brings_code(variable, assignment) ? INSPECT_CODE_VARIABLE : INSPECT_VARIABLE, line,
-		what);
+	brings_code = is_of_shell ? variable_brings_code_in_shell(variable, assignment)
+				  : variable_brings_code(variable, assignment);
+	return inspect_findings_add(findings, brings_code ? INSPECT_CODE_VARIABLE : INSPECT_VARIABLE, line, what);
 }
 
 static int findings_compare(const void *left, const void *right)

@@ -33,9 +33,11 @@ int inspect_findings_add(struct inspect_findings *findings, enum inspect_kind ki
 
 /*
  * Adds what an assignment to an environment variable, "NAME=VALUE" or "NAME+=VALUE", does to programs; nothing if the
- * variable is none of policy/variables.h. 0 or -ENOMEM.
+ * variable is none of policy/variables.h. is_of_shell: it is one of a program's text, in which "$PATH" is a variable. 0
+ * or -ENOMEM.
  */
-int inspect_findings_add_assignment(struct inspect_findings *findings, uint32_t line, const char *assignment);
+int inspect_findings_add_assignment(struct inspect_findings *findings, uint32_t line, const char *assignment,
+				    bool is_of_shell);
 
 /* Puts them in the order of their lines. */
 void inspect_findings_sort(struct inspect_findings *findings);

@@ -65,6 +65,7 @@ static void parts_add_finding(struct inspect_program *inspection, const char *na
 static int parts_judge_findings(struct inspect_program *inspection, const char *name, const char *dir,
 				const struct inspect_findings *findings)
 {
+	const uint32_t warned = inspection->is_of_interpreter ? 0 : inspection->warned;
 	unsigned printed = 0;
 
 	for (size_t i = 0; i < findings->count; i++) {
@@ -76,7 +77,7 @@ static int parts_judge_findings(struct inspect_program *inspection, const char *
 		if (findings->item[i].kind == INSPECT_MODULE &&
 		    parts_has_module(inspection, findings->item[i].what, dir))
 			continue;
-		if (bit & (inspection->refused | inspection->warned)) {
+		if (bit & (inspection->refused | warned)) {
 			if (inspection->findings)
 				parts_add_finding(inspection, name, &findings->item[i]);
 			else if (printed++ < PARTS_PRINTED_FINDINGS_MAX && !inspection->is_quiet)
@@ -122,10 +123,21 @@ int inspect_parts_tell(struct inspect_program *inspection, const char *format, .
 	return r == 0 ? parts_judge_told(inspection, &findings) : r;
 }
 
+int inspect_parts_tell_limit(struct inspect_program *inspection, const char *what, unsigned limit)
+{
+	const bool was_of_interpreter = inspection->is_of_interpreter;
+	int r;
+
+	inspection->is_of_interpreter = false; /* it is told once, for all that comes after it, too */
+	r = inspect_parts_tell(inspection, "more than %u %s", limit, what);
+	inspection->is_of_interpreter = was_of_interpreter;
+	return r;
+}
+
 int inspect_parts_tell_assignment(struct inspect_program *inspection, const char *assignment)
 {
 	_cleanup_findings_ struct inspect_findings findings = {0};
-	const int r = inspect_findings_add_assignment(&findings, parts_get_line(inspection), assignment);
+	const int r = inspect_findings_add_assignment(&findings, parts_get_line(inspection), assignment, false);
 
 	return r == 0 ? parts_judge_told(inspection, &findings) : r;
 }
@@ -176,21 +188,34 @@ static int parts_is_file(const char *path)
 	return path && S_ISREG(status.st_mode);
 }
 
-/* A text for a file that is looked at as this, for commands in these directories. Owned; NULL: no memory. */
+/* Adds texts to a key, which it frees. Owned; NULL: no memory. */
+static char *parts_extend_key(char *key, char mark, char *const *texts, size_t count)
+{
+	for (size_t i = 0; key && i < count; i++) {
+		_cleanup_free_ char *shorter = key;
+
+		key = cli_format("%s\n%c%s", shorter, mark, texts[i]);
+	}
+	return key;
+}
+
+/*
+ * A text for a file that is looked at as this, for commands in these directories, with programs in those of PATH, and
+ * for this HOME. Owned; NULL: no memory.
+ */
 static char *parts_make_key(const struct inspect_program *inspection, const struct stat *status, enum inspect_type type)
 {
 	const struct cli_list *directories = &inspection->directories;
 	const bool is_in_workdir = directories->count == 1 && *directories->item[0] == '\0'; /* as without any */
+	char *home = (char *)(uintptr_t)inspection->home;
 	char *key = cli_format("%ju:%ju %jd.%ld %d %d %d", (uintmax_t)status->st_dev, (uintmax_t)status->st_ino,
 			       (intmax_t)status->st_ctim.tv_sec, status->st_ctim.tv_nsec, (int)type,
-			       inspection->warned == 0, inspection->is_lost);
+			       inspection->is_of_interpreter, inspection->is_lost);
 
-	for (size_t i = 0; key && !is_in_workdir && i < directories->count; i++) {
-		_cleanup_free_ char *shorter = key;
-
-		key = cli_format("%s:%s", shorter, directories->item[i]);
-	}
-	return key;
+	if (!is_in_workdir)
+		key = parts_extend_key(key, 'd', directories->item, directories->count);
+	key = parts_extend_key(key, 'p', inspection->paths.item, inspection->paths.count);
+	return parts_extend_key(key, 'h', &home, home ? 1 : 0);
 }
 
 /*
@@ -220,7 +245,7 @@ static bool parts_may_look(struct inspect_program *inspection, int *ret_error)
 	if (inspection->file_count++ < PARTS_FILES_MAX)
 		return true;
 	if (inspection->file_count == PARTS_FILES_MAX + 1)
-		*ret_error = inspect_parts_tell(inspection, "more than %u files", PARTS_FILES_MAX);
+		*ret_error = inspect_parts_tell_limit(inspection, "files", PARTS_FILES_MAX);
 	return false;
 }
 
@@ -333,16 +358,33 @@ int inspect_parts_look_at_program(struct inspect_program *inspection, const char
 	return r == 0 ? parts_look_at_file(inspection, name, path, found, type) : r;
 }
 
-bool inspect_parts_is_of_system(const char *path)
+/* Whether a path has a component "..". */
+static bool parts_leads_up(const char *path)
 {
-	static const char *const directories[] = {"/usr/", "/bin/", "/sbin/", "/lib"};
-	char real[PATH_MAX];
+	for (; path; path = strchr(path, '/')) {
+		path += strspn(path, "/");
+		if (strncmp(path, "..", 2) == 0 && (path[2] == '/' || path[2] == '\0'))
+			return true;
+	}
+	return false;
+}
 
-	path = path && realpath(path, real) ? real : path;
+bool inspect_parts_is_named_of_system(const char *path)
+{
+	static const char *const directories[] = {"/usr/",   "/bin/",   "/sbin/",  "/lib/",
+						  "/lib32/", "/lib64/", "/libx32/"};
+
 	for (size_t i = 0; path && i < sizeof(directories) / sizeof(directories[0]); i++)
 		if (strncmp(path, directories[i], strlen(directories[i])) == 0)
-			return true;
+			return !parts_leads_up(path);
 	return false;
+}
+
+bool inspect_parts_is_of_system(const char *path)
+{
+	char real[PATH_MAX];
+
+	return inspect_parts_is_named_of_system(path && realpath(path, real) ? real : path);
 }
 
 int inspect_parts_tell_missing(struct inspect_program *inspection, const char *name)

@@ -14,6 +14,8 @@
 /* Tells of something that is not looked at. */
 int inspect_parts_tell(struct inspect_program *inspection, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
+/* Tells, once for all that follows, that there are too many of these to be looked at. */
+int inspect_parts_tell_limit(struct inspect_program *inspection, const char *what, unsigned limit);
 /* Tells what a variable of the environment does to programs, "NAME=VALUE". */
 int inspect_parts_tell_assignment(struct inspect_program *inspection, const char *assignment);
 /* A name in the i-th directory where it may be found. Owned; NULL: there are no further ones, or no memory. */
@@ -26,6 +28,8 @@ int inspect_parts_look_at_program(struct inspect_program *inspection, const char
 				  const char *found, bool *ret_is_found);
 /* Whether a file is one of the system's: what these do is known, and no program of a run makes one. */
 bool inspect_parts_is_of_system(const char *path);
+/* The same by the name alone, for one of a view in which links are followed already. */
+bool inspect_parts_is_named_of_system(const char *path);
 /* Tells that a file is not looked at, because there is none of this name. */
 int inspect_parts_tell_missing(struct inspect_program *inspection, const char *name);
 /* Looks at a script of a shell that need not be there. */

@@ -30,7 +30,7 @@ struct program_line {
 	bool is_of_shell;           /* a word that is empty may be any text; names without a slash may be built in */
 	bool has_own_input;         /* it does not read what this process reads */
 	const char *document;       /* but this text; NULL: something that is not known */
-	const char *home;           /* HOME, in which shells look for files that they run first; NULL: not set */
+	bool is_login;              /* a shell is a login shell by its name */
 };
 
 static int program_look_at_line(struct inspect_program *inspection, const struct program_line *line);
@@ -43,7 +43,7 @@ static int program_look_at_interpreter(struct inspect_program *inspection, const
 {
 	char *name = text + strspn(text, " \t"), *argument = name + strcspn(name, " \t");
 	_cleanup_list_ struct cli_list words = {0};
-	struct program_line inner = {.depth = line->depth + 1, .already_looked = script, .home = line->home};
+	struct program_line inner = {.depth = line->depth + 1, .already_looked = script};
 	int r;
 
 	for (size_t len = strlen(text); len > 0 && strchr(" \t", text[len - 1]); len--)
@@ -66,8 +66,9 @@ static int program_look_at_interpreter(struct inspect_program *inspection, const
 
 /*
  * Looks at the program itself, by one of its names, at the interpreter of its "#!" line, and, if it is a shell script,
- * at what it runs. Of an interpreter only what refuses it is told: its own calls are for its scripts. *command is read
- * anew if the program is a link to one of another name. False in *ret_is_found: there is none of this name.
+ * at what it runs. Of an interpreter of the system only what refuses it is told: its own calls are for its scripts.
+ * *command is read anew if the program is a link to one of another name. False in *ret_is_found: there is none of this
+ * name.
  */
 static int program_look_at_program(struct inspect_program *inspection, const struct program_line *line,
 				   const char *name, struct inspect_command *command, bool *ret_is_found)
@@ -76,7 +77,7 @@ static int program_look_at_program(struct inspect_program *inspection, const str
 	/* what a shell finds along PATH is mostly built into it, or the system's */
 	const bool may_be_built_in = line->is_of_shell && !strchr(name, '/');
 	char first[SCRIPT_FIRST_LINE_BYTES_MAX + 1], real[PATH_MAX];
-	const uint32_t warned = inspection->warned;
+	const bool was_of_interpreter = inspection->is_of_interpreter;
 	int r = 0;
 
 	if (path && !inspect_command_starts_other(command)) {
@@ -85,8 +86,10 @@ static int program_look_at_program(struct inspect_program *inspection, const str
 		else if (!io_error_means_absent(-errno))
 			return -errno;
 	}
-	if (inspect_command_starts_other(command))
-		inspection->warned = 0;
+	/* of a session, the path is that of a descriptor in another view */
+	if (inspect_command_starts_other(command) &&
+	    (inspect_parts_is_of_system(path) || inspect_parts_is_named_of_system(found)))
+		inspection->is_of_interpreter = true;
 	if (!may_be_built_in || (path && !inspect_parts_is_of_system(path)))
 		r = inspect_parts_look_at_program(inspection, name, path, found, ret_is_found);
 	if (r == 0)
@@ -95,7 +98,7 @@ static int program_look_at_program(struct inspect_program *inspection, const str
 		r = program_read_script_line(path, first);
 	if (r > 0)
 		r = program_look_at_interpreter(inspection, line, found, first + 2);
-	inspection->warned = warned;
+	inspection->is_of_interpreter = was_of_interpreter;
 	return r;
 }
 
@@ -176,10 +179,10 @@ static int program_look_at_first(struct inspect_program *inspection, const struc
 	bool is_found = false;
 	int r = 0;
 
-	if (!line->home || strchr(line->home, '$'))
+	if (!inspection->home || strchr(inspection->home, '$'))
 		return inspect_parts_tell(inspection, "~/%s: HOME is not known", *files);
 	for (size_t i = 0; r == 0 && !is_found && files[i]; i++) {
-		_cleanup_free_ char *name = cli_format("%s/%s", line->home, files[i]);
+		_cleanup_free_ char *name = cli_format("%s/%s", inspection->home, files[i]);
 
 		r = name ? inspect_parts_look_at_optional(inspection, name, &is_found) : -ENOMEM;
 		if (r == 0)
@@ -197,6 +200,7 @@ static int program_look_at_startup(struct inspect_program *inspection, const str
 	const char *const *files;
 	int r = 0;
 
+	command->is_login = command->is_login || line->is_login;
 	/* a shell that reads commands from a terminal is interactive without an option */
 	command->is_interactive =
 		command->is_interactive || (command->comes_on_stdin && !line->has_own_input && inspection->reads_stdin);
@@ -233,24 +237,6 @@ static int program_look_at_assignments(struct inspect_program *inspection, const
 }
 
 /* ---- what a shell runs ---- */
-
-/* Reads an array of texts. 0, -EBADMSG or -ENOMEM. */
-static int program_read_texts(const json_t *array, struct cli_list *texts)
-{
-	const json_t *item;
-	size_t i;
-
-	if (!json_is_array(array))
-		return -EBADMSG;
-	json_array_foreach(array, i, item)
-	{
-		if (!json_is_string(item))
-			return -EBADMSG;
-		if (cli_list_add_owned(texts, strdup(json_string_value(item))) < 0)
-			return -ENOMEM;
-	}
-	return 0;
-}
 
 /* Adds to a list of directories what `below` is in each of the inspection's. 0 or -ENOMEM. */
 static int program_add_directories(struct inspect_program *inspection, const struct cli_list *below,
@@ -293,21 +279,19 @@ static int program_look_at_command(struct inspect_program *inspection, const str
 				   const json_t *told)
 {
 	_cleanup_list_ struct cli_list words = {0}, below = {0};
-	const json_t *paths = json_object_get(told, "paths");
 	const bool was_lost = inspection->is_lost;
 	const size_t path_count = inspection->paths.count;
 	struct program_line inner = {.depth = line->depth + 1,
 				     .is_of_shell = true,
-				     .home = line->home,
 				     .has_own_input =
 					     line->has_own_input || json_is_true(json_object_get(told, "input")),
 				     .document = json_string_value(json_object_get(told, "document"))};
-	int r = program_read_texts(json_object_get(told, "words"), &words);
+	int r = inspect_read_words(json_object_get(told, "words"), &words);
 
 	if (r == 0)
-		r = program_read_texts(json_object_get(told, "directories"), &below);
-	if (r == 0 && paths)
-		r = program_read_texts(paths, &inspection->paths);
+		r = inspect_read_words(json_object_get(told, "directories"), &below);
+	if (r == 0)
+		r = inspect_add_new_words(json_object_get(told, "paths"), &inspection->paths);
 	inspection->is_lost = inspection->is_lost || json_is_true(json_object_get(told, "lost"));
 	inner.argv = words.item;
 	if (r == -EBADMSG || (r == 0 && words.count == 0))
@@ -409,13 +393,14 @@ static int program_look_at_inner(struct inspect_program *inspection, const struc
 				 const struct inspect_command *command)
 {
 	_cleanup_list_ struct cli_list words = {0}, below = {0};
+	const char *const home_before = inspection->home;
 	struct program_line inner = *line;
 	int r = cli_list_add_owned(&below, strdup(command->directory ? command->directory : ""));
 
 	inner.depth++;
 	inner.argv = command->inner;
 	inner.adds_arguments = line->adds_arguments || command->adds_arguments;
-	inner.home = command->home ? command->home : line->home;
+	inner.is_login = command->makes_login;
 	if (command->inner_text) {
 		/* "env -S TEXT": the words stand in the place of the option */
 		r = r < 0 ? r : cli_list_add_owned(&words, strdup(command->program));
@@ -427,7 +412,11 @@ static int program_look_at_inner(struct inspect_program *inspection, const struc
 	}
 	if (r == -EINVAL)
 		return inspect_parts_tell(inspection, "%s", command->inner_text);
-	return r == 0 && inner.argv && *inner.argv ? program_look_below(inspection, &below, &inner) : r;
+	inspection->home = command->home ? command->home : home_before;
+	if (r == 0 && inner.argv && *inner.argv)
+		r = program_look_below(inspection, &below, &inner);
+	inspection->home = home_before;
+	return r;
 }
 
 static int program_look_at_line(struct inspect_program *inspection, const struct program_line *line)
@@ -437,7 +426,7 @@ static int program_look_at_line(struct inspect_program *inspection, const struct
 
 	if (inspection->line_count++ >= PROGRAM_LINES_MAX)
 		return inspection->line_count == PROGRAM_LINES_MAX + 1
-			       ? inspect_parts_tell(inspection, "more than %u commands", PROGRAM_LINES_MAX)
+			       ? inspect_parts_tell_limit(inspection, "commands", PROGRAM_LINES_MAX)
 			       : 0;
 	if (line->depth > PROGRAM_DEPTH_MAX)
 		return inspect_parts_tell(inspection, "%s: more than %d programs that start one another",
@@ -455,7 +444,7 @@ static int program_look_at_line(struct inspect_program *inspection, const struct
 }
 
 /* Looks at what the environment makes each program load, and takes HOME. 0 or -errno. */
-static int program_look_at_variables(struct inspect_program *inspection, struct program_line *line)
+static int program_look_at_variables(struct inspect_program *inspection, const struct program_line *line)
 {
 	struct inspect_command command = {.program = "", .type = INSPECT_TYPE_MAX};
 	const int r =
@@ -465,7 +454,7 @@ static int program_look_at_variables(struct inspect_program *inspection, struct 
 		inspect_read_own_variable(&command, inspection->environment.item[i]);
 	for (size_t i = 0; i < inspection->variables.count; i++)
 		inspect_read_variable(&command, inspection->variables.item[i]);
-	line->home = command.home;
+	inspection->home = command.home;
 	return r == 0 ? program_look_at_loaded(inspection, line, &command) : r;
 }
 

@@ -58,6 +58,8 @@ struct inspect_program {
 	struct cli_list commands;    /* what the shell programs that were looked at last run, as JSON */
 	struct cli_list directories; /* in which relative names may be; empty: only the working directory */
 	bool is_lost;                /* and others, which are not known */
+	bool is_of_interpreter;      /* a file of an interpreter of the system, of which nothing is warned of */
+	const char *home;            /* HOME, in which shells look for files that they run first; NULL: not set */
 	struct cli_list paths;       /* where else than along PATH programs are: the script sets PATH */
 	const char *script;          /* the shell script whose commands are looked at; NULL: the command line */
 	unsigned script_line;        /* in which line the command is; 0: none */

@@ -128,7 +128,7 @@ static int protocol_take_line(void *data, const struct protocol_line *line)
 	if (line->is_command)
 		return cli_list_add_owned(&taking->findings->commands, steal_pointer(&what));
 	if (what && line->is_assignment)
-		return inspect_findings_add_assignment(taking->findings, line->number, what);
+		return inspect_findings_add_assignment(taking->findings, line->number, what, true);
 	r = what ? inspect_findings_add(taking->findings, kind, line->number, what) : -ENOMEM;
 	if (r == 0 && kind == INSPECT_IMPORT && taking->allowed &&
 	    !inspect_module_is_allowed(taking->allowed, what, line->is_standard))

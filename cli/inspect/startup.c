@@ -11,14 +11,17 @@ static const struct {
 	bool is_not_for_login;
 	const char *const *files;
 } startup[] = {
-	{"b", .is_for_login = true, .files = FILES(".bash_profile", ".bash_login", ".profile")},
-	{"b", .is_for_interactive = true, .is_not_for_login = true, .files = FILES(".bashrc")},
+	{"br", .is_for_login = true, .files = FILES(".bash_profile", ".bash_login", ".profile")},
+	{"br", .is_for_interactive = true, .is_not_for_login = true, .files = FILES(".bashrc")},
 	{"z", .is_for_all = true, .files = FILES(".zshenv")},
 	{"z", .is_for_login = true, .files = FILES(".zprofile")},
 	{"z", .is_for_interactive = true, .files = FILES(".zshrc")},
 	{"z", .is_for_login = true, .files = FILES(".zlogin")},
 	{"k", .is_for_interactive = true, .files = FILES(".kshrc")},
-	{"sdak", .is_for_login = true, .files = FILES(".profile")},
+	{"m", .is_for_interactive = true, .files = FILES(".mkshrc")},
+	{"y", .is_for_login = true, .files = FILES(".yash_profile")},
+	{"y", .is_for_interactive = true, .files = FILES(".yashrc")},
+	{"sdakm", .is_for_login = true, .files = FILES(".profile")},
 };
 
 const char *const *inspect_get_startup_files(const struct inspect_command *command, size_t number)

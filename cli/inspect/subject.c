@@ -27,7 +27,8 @@ static const struct {
 	{"python", INSPECT_TYPE_PYTHON},     {"pypy", INSPECT_TYPE_PYTHON},    {"node", INSPECT_TYPE_JAVASCRIPT},
 	{"nodejs", INSPECT_TYPE_JAVASCRIPT}, {"bun", INSPECT_TYPE_JAVASCRIPT}, {"sh", INSPECT_TYPE_SHELL},
 	{"bash", INSPECT_TYPE_SHELL},        {"dash", INSPECT_TYPE_SHELL},     {"ksh", INSPECT_TYPE_SHELL},
-	{"zsh", INSPECT_TYPE_SHELL},         {"ash", INSPECT_TYPE_SHELL},
+	{"zsh", INSPECT_TYPE_SHELL},         {"ash", INSPECT_TYPE_SHELL},      {"mksh", INSPECT_TYPE_SHELL},
+	{"yash", INSPECT_TYPE_SHELL},        {"rbash", INSPECT_TYPE_SHELL},
 };
 
 static const struct {

@@ -37,3 +37,39 @@ int inspect_split_words(const char *text, struct cli_list *words)
 	}
 	return 0;
 }
+
+int inspect_read_words(const json_t *array, struct cli_list *words)
+{
+	const json_t *item;
+	size_t i;
+
+	if (!json_is_array(array))
+		return -EBADMSG;
+	json_array_foreach(array, i, item)
+	{
+		if (!json_is_string(item))
+			return -EBADMSG;
+		if (cli_list_add_owned(words, strdup(json_string_value(item))) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static bool words_have(const struct cli_list *words, const char *word)
+{
+	for (size_t i = 0; i < words->count; i++)
+		if (strcmp(words->item[i], word) == 0)
+			return true;
+	return false;
+}
+
+int inspect_add_new_words(const json_t *array, struct cli_list *words)
+{
+	_cleanup_list_ struct cli_list added = {0};
+	int r = array ? inspect_read_words(array, &added) : 0;
+
+	for (size_t i = 0; r == 0 && i < added.count; i++)
+		if (!words_have(words, added.item[i]))
+			r = cli_list_add_owned(words, steal_pointer(&added.item[i]));
+	return r;
+}

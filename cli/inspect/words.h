@@ -1,6 +1,8 @@
-/* Splits the text of "env -S" into words. */
+/* Lists of words: of the text of "env -S", and of what parsers tell. */
 #ifndef CALLGATE_CLI_INSPECT_WORDS_H
 #define CALLGATE_CLI_INSPECT_WORDS_H
+
+#include <jansson.h>
 
 #include "cli/options.h"
 
@@ -9,5 +11,10 @@
  * comments, which are not read here, or a quote is open; or -ENOMEM.
  */
 int inspect_split_words(const char *text, struct cli_list *words);
+
+/* Adds the texts of an array. 0, -EBADMSG: it is not of this form; or -ENOMEM. */
+int inspect_read_words(const json_t *array, struct cli_list *words);
+/* The same of those that the list does not have. array NULL: there are none. */
+int inspect_add_new_words(const json_t *array, struct cli_list *words);
 
 #endif

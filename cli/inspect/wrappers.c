@@ -26,6 +26,8 @@ struct wrapper {
 	bool sets_variables;      /* it sets NAME=VALUE in the shell, and starts nothing */
 	bool takes_settings;      /* git: "-c NAME=VALUE"; what follows the options is no command */
 	bool is_unread;           /* it starts programs in ways that are not read here */
+	bool loads_code;          /* the argument of "-f" is native code; it starts nothing */
+	bool sets_name; /* "-a NAME" or "--argv0 NAME": what the command is called; "-l": that begins with "-" */
 };
 
 /* Of coreutils, util-linux, findutils, glibc and others; the last ones are built into shells. */
@@ -33,7 +35,8 @@ static const struct wrapper wrappers[] = {
 	{.name = "env",
 	 .letters = "CSau",
 	 .words = WORDS("--unset", "--chdir", "--split-string", "--argv0"),
-	 .takes_variables = true},
+	 .takes_variables = true,
+	 .sets_name = true},
 	{.name = "timeout", .letters = "ks", .words = WORDS("--kill-after", "--signal"), .operands = 1},
 	{.name = "nice", .letters = "n", .words = WORDS("--adjustment")},
 	{.name = "nohup"},
@@ -73,9 +76,9 @@ static const struct wrapper wrappers[] = {
 	 .words = WORDS("--arg-file", "--delimiter", "--max-args", "--max-procs", "--max-chars", "--process-slot-var"),
 	 .adds_arguments = true},
 	{.name = "find", .after = WORDS("-exec", "-execdir", "-ok", "-okdir"), .adds_arguments = true},
-	{.name = "ld-linux*.so*", .words = LOADER_WORDS, .loads = WORDS("--preload", "--audit")},
-	{.name = "ld-musl-*", .words = LOADER_WORDS, .loads = WORDS("--preload", "--audit")},
-	{.name = "ld.so", .words = LOADER_WORDS, .loads = WORDS("--preload", "--audit")},
+	{.name = "ld-linux*.so*", .words = LOADER_WORDS, .loads = WORDS("--preload", "--audit"), .sets_name = true},
+	{.name = "ld-musl-*", .words = LOADER_WORDS, .loads = WORDS("--preload", "--audit"), .sets_name = true},
+	{.name = "ld.so", .words = LOADER_WORDS, .loads = WORDS("--preload", "--audit"), .sets_name = true},
 	{.name = "git",
 	 .letters = "cC",
 	 .words = WORDS("--git-dir", "--work-tree", "--namespace", "--config-env", "--super-prefix", "--attr-source"),
@@ -92,7 +95,8 @@ static const struct wrapper wrappers[] = {
 	{.name = "npm", .is_unread = true},
 	{.name = "npx", .is_unread = true},
 	{.name = "uv", .is_unread = true},
-	{.name = "exec", .letters = "a"},
+	{.name = "enable", .letters = "f", .loads_code = true},
+	{.name = "exec", .letters = "a", .sets_name = true},
 	{.name = "command", .without = "vV"},
 	{.name = "builtin"},
 	{.name = "export", .sets_variables = true},
@@ -102,14 +106,49 @@ static const struct wrapper wrappers[] = {
 	{.name = "local", .sets_variables = true},
 };
 
-/* Settings of git whose value a shell runs, and those that start nothing: patterns of fnmatch(3), without case. */
+/*
+ * Settings of git whose value a shell runs, and those that start nothing: patterns of fnmatch(3), without case. Of gc,
+ * recentObjectsHook is a command.
+ */
 static const char *const code_settings[] = {"core.pager",    "pager.*",         "core.editor",  "sequence.editor",
 					    "diff.external", "core.sshCommand", "core.askPass", "core.fsmonitor"};
-static const char *const plain_settings[] = {
-	"user.*",   "author.*", "committer.*", "color.*", "advice.*", "column.*", "init.defaultBranch", "safe.*",
-	"log.*",    "status.*", "push.*",      "pull.*",  "fetch.*",  "branch.*", "core.quotePath",     "core.autocrlf",
-	"commit.*", "tag.*",    "gc.*",        "pack.*",  "http.*",   "index.*",  "protocol.version",   "core.fileMode",
-	"i18n.*",   "clone.*",  "checkout.*",  "rerere.*"};
+static const char *const plain_settings[] = {"user.*",
+					     "author.*",
+					     "committer.*",
+					     "color.*",
+					     "advice.*",
+					     "column.*",
+					     "init.defaultBranch",
+					     "safe.*",
+					     "log.*",
+					     "status.*",
+					     "push.*",
+					     "pull.*",
+					     "fetch.*",
+					     "branch.*",
+					     "core.quotePath",
+					     "core.autocrlf",
+					     "commit.*",
+					     "tag.*",
+					     "pack.*",
+					     "http.*",
+					     "index.*",
+					     "protocol.version",
+					     "core.fileMode",
+					     "i18n.*",
+					     "clone.*",
+					     "checkout.*",
+					     "rerere.*",
+					     "gc.auto",
+					     "gc.autoDetach",
+					     "gc.autoPackLimit",
+					     "gc.pruneExpire",
+					     "gc.reflogExpire",
+					     "gc.writeCommitGraph",
+					     "gc.packRefs"};
+
+/* HOME as the shell takes it from passwd(5) when it is not set: like other values with "$", it is not known. */
+#define HOME_OF_USER "$HOME"
 
 #define COUNT(table) (sizeof(table) / sizeof((table)[0]))
 
@@ -184,6 +223,12 @@ static void wrapper_take_argument(struct inspect_command *command, const struct 
 		command->unseen = argument;
 	if (letter == 'S' && wrapper->takes_variables)
 		command->inner_text = argument;
+	if (letter == 'f' && wrapper->loads_code)
+		command->unseen = wrapper->name;
+	if (letter == 'a' && wrapper->sets_name && *argument == '-')
+		command->makes_login = true;
+	if (letter == 'u' && wrapper->takes_variables && strcmp(argument, "HOME") == 0)
+		command->home = HOME_OF_USER;
 	if (letter == 'C' && wrapper->takes_variables)
 		command->directory = argument;
 	if (letter == 'c' && wrapper->takes_settings)
@@ -199,21 +244,39 @@ static size_t wrapper_read_word(struct inspect_command *command, const struct wr
 	const size_t len = equals ? (size_t)(equals - *argv) : strlen(*argv);
 	const bool has_argument = wrapper_is_one_of(*argv, len, wrapper->words);
 
+	if (wrapper->takes_settings && equals && strncmp(*argv, "--exec-path", len) == 0)
+		command->unseen = wrapper->name;
+	if (wrapper->takes_variables && len > 2 && strncmp(*argv, "--ignore-environment", len) == 0)
+		command->home = HOME_OF_USER;
 	if (has_argument)
 		wrapper_take_argument(command, wrapper,
 				      wrapper_is_one_of(*argv, len, wrapper->loads)            ? 'L'
 				      : wrapper_is_one_of(*argv, len, WORDS("--split-string")) ? 'S'
 				      : wrapper_is_one_of(*argv, len, WORDS("--chdir"))        ? 'C'
+				      : wrapper_is_one_of(*argv, len, WORDS("--argv0"))        ? 'a'
+				      : wrapper_is_one_of(*argv, len, WORDS("--unset"))        ? 'u'
 				      : wrapper_is_one_of(*argv, len, WORDS("--config-env"))   ? 'v'
 											       : 0,
 				      equals ? equals + 1 : argv[1]);
 	return has_argument && !equals;
 }
 
+/* Notes what an option without an argument does: "exec -l", "exec -c", "env -i". */
+static void wrapper_take_letter(struct inspect_command *command, const struct wrapper *wrapper, char letter)
+{
+	if (wrapper->sets_name && letter == 'l')
+		command->makes_login = true;
+	if (wrapper->sets_name && letter == (wrapper->takes_variables ? 'i' : 'c'))
+		command->home = HOME_OF_USER;
+}
+
 /* Reads "-abc", where "c" may have an argument, attached or not. The number of further words that it takes. */
 static size_t wrapper_read_letters(struct inspect_command *command, const struct wrapper *wrapper, char *const *argv)
 {
+	if (wrapper->takes_variables && strcmp(*argv, "-") == 0) /* "env -" is "env -i" */
+		command->home = HOME_OF_USER;
 	for (const char *letter = *argv + 1; *letter; letter++) {
+		wrapper_take_letter(command, wrapper, *letter);
 		command->starts_none = command->starts_none || (wrapper->without && strchr(wrapper->without, *letter));
 		if (wrapper->letters && strchr(wrapper->letters, *letter)) {
 			wrapper_take_argument(command, wrapper, *letter == 'L' ? 0 : *letter,
@@ -260,7 +323,7 @@ void inspect_read_variable(struct inspect_command *command, const char *assignme
 
 	if (strncmp(assignment, "HOME=", strlen("HOME=")) == 0)
 		command->home = value + 1;
-	if (!variable || !*value || !variable_brings_code(variable, assignment))
+	if (!variable || !*value || !variable_brings_code_in_shell(variable, assignment))
 		return;
 	is_file = variable->meaning == VARIABLE_LIBRARY || variable->meaning == VARIABLE_SCRIPT;
 	if (!is_file ||
@@ -314,6 +377,8 @@ static void wrapper_find_inner(struct inspect_command *command, const struct wra
 		return;
 	}
 	argv = wrapper_skip_options(command, wrapper, argv);
+	if (wrapper->loads_code)
+		return;
 	if (wrapper->sets_variables) {
 		wrapper_set_variables(command, argv);
 		return;

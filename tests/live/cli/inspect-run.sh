@@ -88,6 +88,9 @@ refused 'command line: code-variable: is a command: GIT_SSH_COMMAND=./x'
 { echo '#!/usr/bin/env -S NODE_OPTIONS=-rx python3' && cat "$T/w/good.py"; } >"$T/w/script" && chmod +x "$T/w/script"
 run -p "$T/v.json" -- ./script
 refused 'command line: code-variable: sets options: NODE_OPTIONS=-rx'
+# shellcheck disable=SC2016
+run -p "$T/v.json" -- env 'PATH=/bin:$PATH' python3 good.py
+refused 'command line: code-variable: loads code: PATH=/bin:$PATH'
 run -p "$T/v.json" -- sh -c "PS4='\$(id)' bash -x good.py"
 refused "command line:1: code-variable: is a command: PS4=\$(id)"
 echo 'python3 bad.py' >"$T/w/rc"
@@ -149,6 +152,30 @@ run -p "$T/n.json" -- sh s/deep.sh
 refused 's/deep.sh:1: not-looked-at: sh: more than 8 programs that start one another'
 run -p "$T/n.json" -- sh s/many.sh
 refused 'not-looked-at: more than 64 files'
+# That is told also if an interpreter of the system, of which nothing else is told, is the first that is too much.
+{ echo ':>started; exit' && head -n 62 "$T/w/s/many.sh" && echo '/usr/bin/env perl s/63'; } >"$T/w/s/limit.sh"
+run --inspect -- sh s/limit.sh
+warned 's/limit.sh:64: not-looked-at: more than 64 files'
+# A script is looked at once more for another PATH or HOME.
+mkdir "$T/w/evil" "$T/w/home"
+echo tool >"$T/w/s/helper" && echo 'bash -lc :' >"$T/w/s/login" && chmod +x "$T/w/s/helper" "$T/w/s/login"
+cp "$T/w/bad.sh" "$T/w/evil/tool" && chmod +x "$T/w/evil/tool"
+cp "$T/w/bad.sh" "$T/w/home/.bash_profile"
+# shellcheck disable=SC2016
+run --inspect -- sh -c 's/helper; export PATH=evil:$PATH; s/helper'
+refused 'evil/tool:1: download-run'
+run --inspect -- sh -c 's/login; env HOME=home s/login'
+refused 'home/.bash_profile:1: download-run'
+# What only is named as an interpreter, or as a file of the system, is none.
+# shellcheck disable=SC2016
+printf '#!/bin/sh\n:>started; eval "$1"\n' >"$T/w/python" && chmod +x "$T/w/python"
+run --inspect -- ./python good.py
+# shellcheck disable=SC2016
+warned './python:2: dynamic: eval $1'
+for name in /usr/../none/x /libevil/x; do
+	run -p "$T/n.json" -- sh -c "$name"
+	refused "command line: not-looked-at: $name: no regular file that can be read"
+done
 run --inspect -- python3 good.py
 ran
 [ "$(cat "$T/out")" = ran ] || fail "printed: $(cat "$T/out")"
@@ -167,6 +194,14 @@ for what in './made: no regular file that can be read' '/.bash_profile: not ther
 	refused "$what"
 done
 [ "$(wc -l <"$T/err")" = 5 ] || fail "not there: $(cat "$T/err")"
+# Login shells by their name, and HOME as passwd(5) has it.
+run -p "$T/n.json" -- bash -c 'exec -l bash -c :'
+refused '/.bash_profile: not there'
+run -p "$T/n.json" -- env -i bash -lc :
+refused '/.bash_profile: HOME is not known'
+run -p "$T/n.json" -- bash -c 'enable -f ./x.so x; git --exec-path=./x x'
+refused 'what enable starts or loads'
+refused 'what git starts or loads'
 run -p "$T/n.json" -- ./made
 refused 'command line: not-looked-at: ./made: no regular file that can be read'
 # Those that are there are looked at, in HOME as it will be, which is the workdir.

@@ -321,6 +321,13 @@ START_TEST(test_commands_with_more)
 		{{"git", "-c", "core.pager"}, NULL, "git", NULL, false},
 		{{"git", "-c", "core.pager=a", "-c", "core.editor=b"}, NULL, "git", NULL, false},
 		{{"git", "--config-env=core.pager=X"}, NULL, "git", NULL, false},
+		{{"git", "-c", "gc.recentObjectsHook=x", "gc"}, NULL, "git", NULL, false},
+		{{"git", "-c", "gc.auto=0", "gc"}, NULL, NULL, NULL, false},
+		{{"git", "--exec-path=./e", "x"}, NULL, "git", NULL, false},
+		{{"git", "--exec-path"}, NULL, NULL, NULL, false},
+		{{"enable", "-f", "./x.so", "n"}, NULL, "enable", NULL, false},
+		{{"enable", "-nf./x.so", "n"}, NULL, "enable", NULL, false},
+		{{"enable", "-n", "test"}, NULL, NULL, NULL, false},
 		{{"git", "-c", "color.ui=never", "-c", "log.date=iso"}, NULL, NULL, NULL, false},
 		{{"find", "-exec", "ls", ";", "-ok", "sh"}, NULL, "find", NULL, true},
 	};
@@ -354,6 +361,10 @@ START_TEST(test_startup_files)
 		{{"sh", "-l"}, {".profile"}},
 		{{"dash", "-il"}, {".profile"}},
 		{{"ksh", "-i"}, {".kshrc"}},
+		{{"mksh", "-l"}, {".profile"}},
+		{{"mksh", "-i"}, {".mkshrc"}},
+		{{"yash", "-il"}, {".yash_profile", ".yashrc"}},
+		{{"rbash", "-i"}, {".bashrc"}},
 		{{"zsh", "s"}, {".zshenv"}},
 		{{"zsh", "-il"}, {".zshenv", ".zprofile", ".zshrc", ".zlogin"}},
 		{{"zsh", "-fi"}, {NULL}},
@@ -369,6 +380,40 @@ START_TEST(test_startup_files)
 
 			ck_assert_pstr_eq(files ? *files : NULL, shells[i].files[k]);
 		}
+	}
+}
+END_TEST
+
+/* Shells that are login shells by their name, and HOME when it is taken from them. */
+START_TEST(test_login_by_name)
+{
+	static const struct {
+		const char *argv[7];
+		bool makes_login;
+		const char *home;
+	} commands_before[] = {
+		{{"exec", "-l", "bash"}, true, NULL},
+		{{"exec", "-cl", "bash"}, true, "$HOME"},
+		{{"exec", "-a", "-bash", "bash"}, true, NULL},
+		{{"exec", "-abash", "bash"}, false, NULL},
+		{{"env", "--argv0=-bash", "bash"}, true, NULL},
+		{{"ld.so", "--argv0", "-bash", "/bin/bash"}, true, NULL},
+		{{"env", "-i", "bash", "-l"}, false, "$HOME"},
+		{{"env", "-", "bash", "-l"}, false, "$HOME"},
+		{{"env", "--ignore", "bash", "-l"}, false, "$HOME"},
+		{{"env", "-uHOME", "bash", "-l"}, false, "$HOME"},
+		{{"env", "--unset", "HOME", "bash", "-l"}, false, "$HOME"},
+		{{"env", "-i", "HOME=/x", "bash", "-l"}, false, "/x"},
+		{{"env", "-uA", "bash", "-l"}, false, NULL},
+		{{"nice", "bash", "-l"}, false, NULL},
+	};
+
+	for (size_t i = 0; i < sizeof(commands_before) / sizeof(commands_before[0]); i++) {
+		struct inspect_command command =
+			inspect_read_command(NULL, (char *const *)(uintptr_t)commands_before[i].argv);
+
+		ck_assert_int_eq(command.makes_login, commands_before[i].makes_login);
+		ck_assert_pstr_eq(command.home, commands_before[i].home);
 	}
 }
 END_TEST
@@ -550,6 +595,7 @@ int main(void)
 	tcase_add_test(files, test_commands_without_file);
 	tcase_add_test(files, test_commands_with_more);
 	tcase_add_test(files, test_startup_files);
+	tcase_add_test(files, test_login_by_name);
 	tcase_add_test(files, test_words);
 	tcase_add_test(files, test_bits);
 	tcase_add_test(files, test_characters);

@@ -20,7 +20,9 @@ static const struct {
 	{"BASH_ENV=/dev/null", VARIABLE_SCRIPT, false},
 	{"ENV=./rc", VARIABLE_LOADS, true},
 	{"ENV=$(id)", VARIABLE_LOADS, true},
-	{"ENV=production", VARIABLE_LOADS, false},
+	{"ENV=production", VARIABLE_LOADS, true},
+	{"ENV=/dev/null", VARIABLE_LOADS, false},
+	{"ENV=", VARIABLE_LOADS, false},
 	{"PS4=$(id)", VARIABLE_COMMAND, true},
 	{"PS4=+ ", VARIABLE_COMMAND, false},
 	{"PROMPT_COMMAND=id", VARIABLE_COMMAND, true},
@@ -38,10 +40,21 @@ static const struct {
 	{"GIT_PROXY_COMMAND=x", VARIABLE_COMMAND, true},
 	{"GIT_CONFIG_COUNT=2", VARIABLE_OPTIONS, true},
 	{"GIT_CONFIG_GLOBAL=/dev/null", VARIABLE_OPTIONS, false},
+	{"GIT_CONFIG_GLOBAL=1", VARIABLE_OPTIONS, true},
+	{"GIT_CONFIG_SYSTEM=true", VARIABLE_OPTIONS, true},
+	{"GIT_CONFIG_NOSYSTEM=1", VARIABLE_OPTIONS, false},
+	{"GIT_CONFIG_KEY_0=1", VARIABLE_OPTIONS, true},
 	{"GIT_AUTHOR_NAME=x", VARIABLE_SETTINGS, false},
 	{"JAVA_TOOL_OPTIONS=-javaagent:x.jar", VARIABLE_OPTIONS, true},
 	{"_JAVA_OPTIONS=-Xmx1g -javaagent:x.jar", VARIABLE_OPTIONS, true},
 	{"JDK_JAVA_OPTIONS=-Xmx1g -Xms64m", VARIABLE_OPTIONS, false},
+	{"JAVA_TOOL_OPTIONS=-Xmx1g\f-javaagent:x.jar", VARIABLE_OPTIONS, true},
+	{"JAVA_TOOL_OPTIONS=-Xmx1g\v-javaagent:x.jar", VARIABLE_OPTIONS, true},
+	{"JAVA_TOOL_OPTIONS=-Xmx1g\r-javaagent:x.jar", VARIABLE_OPTIONS, true},
+	{"JAVACMD=./java", VARIABLE_COMMAND, true},
+	{"MANOPT=-P x", VARIABLE_OPTIONS, true},
+	{"YARN_YARN_PATH=./y.js", VARIABLE_LOADS, true},
+	{"YARN_CACHE_FOLDER=x", VARIABLE_SETTINGS, false},
 	{"NODE_OPTIONS=--max-old-space-size=4096", VARIABLE_OPTIONS, false},
 	{"NODE_OPTIONS=--max-old-space-size=1 -r ./x", VARIABLE_OPTIONS, true},
 	{"NODE_OPTIONS=--max-old-space-size=1\n-r=./x", VARIABLE_OPTIONS, true},
@@ -64,7 +77,8 @@ static const struct {
 	{"LESSOPEN=|x %s", VARIABLE_COMMAND, true},
 	{"MAKEFLAGS=-j8", VARIABLE_OPTIONS, false},
 	{"MAKEFLAGS=-j8 --eval=x", VARIABLE_OPTIONS, true},
-	{"PATH=/usr/bin:/bin:$PATH", VARIABLE_LOADS, false},
+	{"PATH=/usr/bin:/bin:$PATH", VARIABLE_LOADS, true}, /* a directory of this name */
+	{"PATH=/usr/bin:/bin", VARIABLE_LOADS, false},
 	{"PATH=/usr/bin:", VARIABLE_LOADS, true},
 	{"PATH=", VARIABLE_LOADS, true},
 	{"PATH=/usr/bin:/tmp/x", VARIABLE_LOADS, true},
@@ -81,6 +95,23 @@ START_TEST(known)
 		      variable_describe(variable));
 	ck_assert_msg(variable_brings_code(variable, rows[_i].assignment) == rows[_i].brings_code, "%s",
 		      rows[_i].assignment);
+}
+END_TEST
+
+/* In a shell's text, a variable in its own value is what it was before. */
+START_TEST(in_shell)
+{
+	static const char *const harmless[] = {"PATH=/bin:$PATH", "PATH=${PATH}:/usr/bin", "PAGER=$PAGER",
+					       "PYTHON=${PYTHON:-python3}"};
+	static const char *const others[] = {"PATH=$PATHS",         "PATH=$HOME:$PATH", "PATH=${PATH:-.}",
+					     "PATH=$PATH:",         "PATH=$PATH/x",     "PATH=$",
+					     "PYTHON=${PYTHON:-x}", "PYTHON=${PYTHON",  "PATH=${PATH}}"};
+
+	for (size_t i = 0; i < sizeof(harmless) / sizeof(harmless[0]); i++)
+		ck_assert_msg(!variable_brings_code_in_shell(variable_find(harmless[i]), harmless[i]), "%s",
+			      harmless[i]);
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		ck_assert_msg(variable_brings_code_in_shell(variable_find(others[i]), others[i]), "%s", others[i]);
 }
 END_TEST
 
@@ -103,6 +134,7 @@ int main(void)
 	TCase *all = tcase_create("all");
 
 	tcase_add_loop_test(all, known, 0, sizeof(rows) / sizeof(rows[0]));
+	tcase_add_test(all, in_shell);
 	tcase_add_test(all, unknown);
 	suite_add_tcase(suite, all);
 	return unit_run(suite);
