@@ -1,6 +1,7 @@
 libcallgate_base_a_SOURCES += \
 	base/array.h \
 	base/banned.h \
+	base/buf-escaped.c \
 	base/buf.c \
 	base/buf.h \
 	base/cleanup-json.h \

@@ -6,7 +6,7 @@
 
 #define INSPECTION_FINDINGS_MAX 50 /* in a result */
 
-/* "- FILE: line 2: KIND: WHAT", below a heading. */
+/* "- FILE: line 2: KIND: WHAT", below a heading: one line, also if a name has others in it. */
 static void inspection_describe(struct buf *text, const json_t *finding)
 {
 	const char *kind = json_string_value(json_object_get(finding, "kind"));
@@ -17,11 +17,15 @@ static void inspection_describe(struct buf *text, const json_t *finding)
 	if (text->len == 0)
 		buf_puts(text, "Before it ran, this was found in it:\n");
 	buf_puts(text, "- ");
-	if (file && strcmp(file, "code") != 0 && strcmp(file, "command line") != 0)
-		buf_printf(text, "%s: ", file);
+	if (file && strcmp(file, "code") != 0 && strcmp(file, "command line") != 0) {
+		buf_put_escaped(text, file);
+		buf_puts(text, ": ");
+	}
 	if (line > 0)
 		buf_printf(text, "line %lld: ", (long long)line);
-	buf_printf(text, "%s: %s\n", kind ? kind : "?", what ? what : "?");
+	buf_printf(text, "%s: ", kind ? kind : "?");
+	buf_put_escaped(text, what);
+	buf_puts(text, "\n");
 }
 
 /* Adds what was found to the result, and as text. */
@@ -162,7 +166,8 @@ static void inspection_add_changes(struct tool_call *call, const json_t *answer,
 
 	json_array_foreach(changed, i, name)
 	{
-		buf_printf(&text, "%s: was changed after it was looked at\n", json_string_value(name));
+		buf_put_escaped(&text, json_string_value(name));
+		buf_puts(&text, ": was changed after it was looked at\n");
 	}
 	if (!answer)
 		buf_printf(&text, "It is not known whether a file was changed after it was looked at: %s\n", why);

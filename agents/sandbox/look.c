@@ -238,7 +238,8 @@ int sandbox_record_changes(const struct sandbox *sandbox, const char *program, c
 		return 0;
 	json_array_foreach(changed, i, name)
 	{
-		buf_printf(&names, "%s%s", i > 0 ? ", " : "", json_string_value(name));
+		buf_puts(&names, i > 0 ? "\n" : "");
+		buf_put_escaped(&names, json_string_value(name)); /* which has no newline then */
 	}
 	return look_record(sandbox, SESSION_INSPECT_CHANGED, program, names.failed ? "?" : names.data);
 }

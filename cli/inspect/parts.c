@@ -238,10 +238,16 @@ static int parts_was_visited(struct inspect_program *inspection, const char *pat
 	return key ? cli_list_add_owned(&inspection->visited, key) : -ENOMEM;
 }
 
-/* Whether a further file may be looked at. False: there were too many, and that is told once. */
+/* Whether a further file may be looked at. False: there were too many, or it took too long; that is told once. */
 static bool parts_may_look(struct inspect_program *inspection, int *ret_error)
 {
 	*ret_error = 0;
+	if (io_read_clock_ns() >= inspection->end_ns) {
+		if (!inspection->is_late)
+			*ret_error = inspect_parts_tell_limit(inspection, "seconds of looking", INSPECT_SECONDS_MAX);
+		inspection->is_late = true;
+		return false;
+	}
 	if (inspection->file_count++ < PARTS_FILES_MAX)
 		return true;
 	if (inspection->file_count == PARTS_FILES_MAX + 1)

@@ -16,6 +16,7 @@
 #include "cli/inspect/words.h"
 #include "cli/inspect/wrappers.h"
 
+#define NS_PER_S UINT64_C(1000000000)
 #define PROGRAM_DIRECTORIES_MAX 8 /* in which a name may be */
 #define PROGRAM_PATHS_MAX 8       /* directories in which scripts have programs looked for */
 #define PROGRAM_LINES_MAX 1000u   /* command lines; parts.c limits how many files are looked at */
@@ -464,6 +465,8 @@ static int program_look(struct inspect_program *inspection, const char *code, en
 	struct program_line line = {.argv = inspection->argv};
 	int r = 0;
 
+	if (!inspection->end_ns)
+		inspection->end_ns = io_read_clock_ns() + INSPECT_SECONDS_MAX * NS_PER_S;
 	if (!inspection->refused && !inspection->warned)
 		return 0;
 	r = program_look_at_variables(inspection, &line);

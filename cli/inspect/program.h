@@ -13,6 +13,7 @@
 #include "cli/inspect/subject.h"
 #include "cli/options.h"
 
+#define INSPECT_SECONDS_MAX 60u        /* in which parsers are started; that there was more to look at is told */
 #define INSPECT_SEEN_MAX 1000u         /* names of files that are kept; that there were more is told */
 #define INSPECT_JSON_FINDINGS_MAX 200u /* findings that are warned of, and as many that refuse the program */
 
@@ -65,6 +66,8 @@ struct inspect_program {
 	unsigned script_line;        /* in which line the command is; 0: none */
 
 	unsigned line_count;       /* command lines that were looked at */
+	uint64_t end_ns; /* when no further parser is started, CLOCK_MONOTONIC; 0: INSPECT_SECONDS_MAX from now */
+	bool is_late;    /* that is over, and was told */
 	unsigned file_count;       /* files and texts that were looked at, each by a parser */
 	struct cli_list visited;   /* which files those are, as what, and in which directories */
 	struct inspect_seen *seen; /* by all names by which they were found, and names of files that were not there */

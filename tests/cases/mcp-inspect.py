@@ -58,6 +58,11 @@ result = server.call("run_command", command="mv good.py n; cp n good.py; python3
 expect("a changed file", result["structuredContent"]["changed"] == ["good.py"] and
        result["structuredContent"]["stdout"] == "7\n" and
        any("good.py: was changed" in item["text"] for item in result["content"]), result)
+server.call("write_file", path="a\n- b.py", content="print(7)")
+result = server.call("run_command", command="mv a* n; echo 'eval(\"7\")' >n; cp n 'a\n- b.py'; python3 'a\n- b.py'")
+expect("a name with a newline", result["structuredContent"]["changed"] == ["a\n- b.py"] and
+       any("a\\u000a- b.py: was changed" in item["text"] for item in result["content"]) and
+       not any("\n- b.py" in item["text"] for item in result["content"]), result)
 result = server.call("run_code", code="import requests_not_there")
 expect("an import that is not restricted", result["structuredContent"]["status"] == "error", result)
 server.close()

@@ -90,6 +90,7 @@ run -p "$T/v.json" -- ./script
 refused 'command line: code-variable: sets options: NODE_OPTIONS=-rx'
 # shellcheck disable=SC2016
 run -p "$T/v.json" -- env 'PATH=/bin:$PATH' python3 good.py
+# shellcheck disable=SC2016
 refused 'command line: code-variable: loads code: PATH=/bin:$PATH'
 run -p "$T/v.json" -- sh -c "PS4='\$(id)' bash -x good.py"
 refused "command line:1: code-variable: is a command: PS4=\$(id)"

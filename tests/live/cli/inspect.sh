@@ -134,7 +134,9 @@ if command -v node >/dev/null; then
 fi
 python3 -c 'for at in range(10000): print(f"export A{at}=1")' >many.sh
 echo 'export PS4=x' >>many.sh
-ends 1 many.sh # too many to be told: could not be parsed
+ends 1 many.sh # too many to be told
+grep -q "^many.sh: unparsable: could not be parsed: the parser printed what it may not" out ||
+	fail "many.sh: $(cat out err)"
 
 # Modules outside of the allowlist.
 ends 1 --allow-module os plain.py

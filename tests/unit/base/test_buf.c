@@ -34,6 +34,18 @@ START_TEST(test_pieces)
 }
 END_TEST
 
+START_TEST(test_escaped)
+{
+	_cleanup_buf_ struct buf buf = {0};
+
+	buf_puts(&buf, "- ");
+	buf_put_escaped(&buf, "a\n- b\t\xff\033[2J");
+	buf_put_escaped(&buf, "");
+	buf_put_escaped(&buf, NULL);
+	ck_assert_str_eq(buf.data, "- a\\u000a- b\\u0009\\xff\\u001b[2J?");
+}
+END_TEST
+
 START_TEST(test_reserve)
 {
 	_cleanup_buf_ struct buf buf = {0};
@@ -96,6 +108,7 @@ int main(void)
 	tcase_add_test(tcase, test_grow);
 	tcase_add_test(tcase, test_pieces);
 	tcase_add_test(tcase, test_reserve);
+	tcase_add_test(tcase, test_escaped);
 	tcase_add_test(tcase, test_take);
 	tcase_add_test(tcase, test_failed);
 	return unit_run(suite);
