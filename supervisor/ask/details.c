@@ -183,6 +183,8 @@ bool details_show_scope(const struct call *asked)
 	for (size_t i = 0; i < sizeof(asked->resolved_place) / sizeof(asked->resolved_place[0]); i++)
 		if (asked->resolved_place[i].mount && !shown_is_whole(asked->resolved_place[i].virt))
 			return false;
+	if (executed && (!executed->cwd[0] || !shown_is_whole(executed->cwd)))
+		return false;
 	for (size_t at = 0; environment && at < environment->deciding_len; at += strlen(environment->deciding + at) + 1)
 		if (!shown_is_whole(environment->deciding + at))
 			return false;

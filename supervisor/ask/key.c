@@ -127,18 +127,15 @@ static void key_add_exec_files(struct buf *bytes, const struct exec_asked *execu
 	key_add_bytes(bytes, executed->stamp, sizeof(executed->stamp));
 }
 
-/* Adds the directory in which an exec happens: what a program reads there can decide what it does. */
-static void key_add_exec_directory(struct buf *bytes, const struct exec_asked *executed)
+/*
+ * Adds all arguments of an exec, its environment, and the directory in which it happens: what a program reads there can
+ * decide what it does.
+ */
+static void key_add_exec_arguments(struct buf *bytes, const struct exec_asked *executed)
 {
 	key_add_bytes(bytes, executed->cwd, strlen(executed->cwd));
 	key_add_bytes(bytes, &executed->cwd_dev, sizeof(executed->cwd_dev));
 	key_add_bytes(bytes, &executed->cwd_ino, sizeof(executed->cwd_ino));
-}
-
-/* Adds all arguments of an exec, its environment, and its directory. */
-static void key_add_exec_arguments(struct buf *bytes, const struct exec_asked *executed)
-{
-	key_add_exec_directory(bytes, executed);
 	key_add_bytes(bytes, executed->argv, executed->argv_len);
 	key_add_bytes(bytes, executed->command, executed->command_len);
 	key_add_bytes(bytes, executed->environment.sha256, SHA256_HEX_SIZE);
@@ -193,7 +190,7 @@ bool ask_key_compute_scope(const struct call *call, char ret_key[SHA256_HEX_SIZE
 	/* of an exec the second one is the interpreter of a script */
 	if (!call->net.host[0] && !call->resolved_place[0].mount)
 		return true;
-	if ((call->resolved_place[1].mount && !is_exec) || (is_exec && !(executed && executed->cwd_ino)))
+	if ((call->resolved_place[1].mount && !is_exec) || (is_exec && !(executed && executed->cwd[0])))
 		return true;
 	key_add_bytes(&bytes, &call->decision.wanted_rights, sizeof(call->decision.wanted_rights));
 	key_add_endpoint(&bytes, call);
@@ -201,7 +198,8 @@ bool ask_key_compute_scope(const struct call *call, char ret_key[SHA256_HEX_SIZE
 		if (call->resolved_place[i].mount)
 			key_add_place(&bytes, call, i);
 	if (executed) {
-		key_add_exec_directory(&bytes, executed);
+		/* by its path: in a workspace it is another inode in each run, for which answers are remembered */
+		key_add_bytes(&bytes, executed->cwd, strlen(executed->cwd));
 		key_add_exec_files(&bytes, executed);
 		key_add_bytes(&bytes, executed->environment.deciding, executed->environment.deciding_len);
 	}
