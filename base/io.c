@@ -17,9 +17,9 @@
 
 bool io_error_means_absent(int error)
 {
-	/* ENXIO: a socket, which cannot be opened */
+	/* ENXIO: a socket, which cannot be opened; at the last ones execvp(3) goes on, as where a server is away */
 	return error == -ENOENT || error == -ENOTDIR || error == -ELOOP || error == -EACCES || error == -ENAMETOOLONG ||
-	       error == -ENXIO;
+	       error == -ENXIO || error == -ESTALE || error == -ENODEV || error == -ETIMEDOUT;
 }
 
 int io_write_all(int fd, const void *bytes, size_t len)

@@ -355,6 +355,8 @@ static bool variable_piece_is_itself(const struct variable *variable, const char
 	const size_t name_len = strlen(variable->name), start = len > 1 && piece[1] == '{' ? 2 : 1;
 	const char *rest = piece + start + name_len;
 
+	if (strchr(variable->name, '*'))
+		return false; /* the name of many variables */
 	if (len < start + name_len || *piece != '$' || memcmp(piece + start, variable->name, name_len) != 0)
 		return false;
 	len -= start + name_len;

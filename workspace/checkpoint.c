@@ -198,7 +198,7 @@ static int checkpoint_make_layer(struct copier *copier, const struct checkpoint_
 	if (layer < 0)
 		return layer;
 	r = leftover_remove(dir->dir_fd, dir->view_fd); /* of a restore that was killed */
-	if (r == 0)
+	if (r == 0 || r == -EACCES || r == -EPERM)      /* the program has closed its directory, and the note stays */
 		r = checkpoint_link_marks(dir->dir_fd, layer);
 	if (r < 0)
 		return r;

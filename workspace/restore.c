@@ -314,8 +314,9 @@ static int restore_and_note(struct restore *restore, int known_dir_fd, const cha
 
 	if (r == 0) /* of one that was killed, which would be a change otherwise */
 		r = leftover_remove(restore->layer->dir_fd, restore->view_fd);
-	if (r == 0)
-		r = restore_choose_temporary(restore);
+	if (r < 0)
+		return r; /* its note stays */
+	r = restore_choose_temporary(restore);
 	if (r == 0)
 		r = restore_all(restore);
 	if (r == 0)

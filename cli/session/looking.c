@@ -191,7 +191,8 @@ static void look_note_change(void *data, const char *name, bool is_new)
 	if (changes->look->is_lost)
 		return; /* the session does not tell */
 	inspect_program_print_change(&changes->look->program, name, is_new);
-	buf_printf(&changes->names, "%s%s", changes->names.len > 0 ? ", " : "", name);
+	buf_puts(&changes->names, changes->names.len > 0 ? "\n" : "");
+	buf_put_escaped(&changes->names, name);
 }
 
 void session_inspection_tell_changes(struct session_inspection *look, int socket_fd)

@@ -303,19 +303,28 @@ int fills_fill(struct fills *fills, struct fill_file *file, int fd, unsigned fla
 
 /* ---- emptying ---- */
 
-bool fills_may_empty(const struct fills *fills, const struct fill_file *file)
+/* The record of a file that no process fills. */
+static struct fill_record fill_make_record(const struct fill_file *file, enum fill_state state)
 {
-	return file->state != FILL_BEGUN && !fills->is_unknown; /* one in doubt was begun */
+	return (struct fill_record){.inode = file->made->inode,
+				    .state = state,
+				    .mode = file->made->mode,
+				    .mtime = file->made->mtime,
+				    .atime = file->made->mtime};
+}
+
+bool fills_may_empty(struct fills *fills, struct fill_file *file)
+{
+	const struct fill_record record = fill_make_record(file, FILL_UNDONE);
+
+	/* One in doubt was begun. What is recorded later has its place now, before the program's content is there. */
+	return file->state != FILL_BEGUN && file->state != FILL_DONE && !fills->is_unknown &&
+	       fills_write_record(fills, file, &record) == 0;
 }
 
 void fills_note_emptied(struct fills *fills, struct fill_file *file, int fd)
 {
-	const struct fill_record record = {.inode = file->made->inode,
-					   .state = FILL_DONE,
-					   .mode = file->made->mode,
-					   .mtime = file->made->mtime,
-					   .atime = file->made->mtime};
-
+	const struct fill_record record = fill_make_record(file, FILL_DONE);
 	struct stat st;
 
 	if (fstat(fd, &st) < 0 || st.st_ino != file->made->inode || st.st_size != 0)

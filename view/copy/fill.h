@@ -105,7 +105,7 @@ int fills_fill_from(struct fills *fills, struct fill_file *file, int fd, int sou
  * Whether a placeholder needs no content when it is emptied: then fills_note_emptied(). Not where a record may stay by
  * which it would be filled again.
  */
-bool fills_may_empty(const struct fills *fills, const struct fill_file *file);
+bool fills_may_empty(struct fills *fills, struct fill_file *file);
 
 /*
  * Notes that a placeholder was emptied, as by O_TRUNC: the program may write to it. It has its content from then on,
