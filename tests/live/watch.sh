@@ -41,8 +41,8 @@ sample()
 	[ $count -ne 2 ] || echo "$memory $fds"
 }
 
-# watch_run PID SECONDS FILE: samples four times a second from a fifth of the time on, while caches fill, to nearly its
-# end.
+# watch_run PID SECONDS FILE: samples, on a quiet machine eight times a second, from a fifth of the time on, while
+# caches fill, to nearly its end.
 watch_run()
 {
 	local end=$((SECONDS + $2 - 2))
@@ -50,7 +50,7 @@ watch_run()
 	sleep $(($2 / 5 + 1))
 	while [ $SECONDS -lt $end ] && kill -0 "$1" 2>/dev/null; do
 		sample "$1" >>"$3"
-		sleep 0.25
+		sleep 0.1
 	done
 }
 
@@ -60,7 +60,7 @@ watch_flat()
 {
 	local third first last
 	third=$(($(wc -l <"$2") / 3))
-	if [ "$third" -lt 3 ]; then
+	if [ "$third" -lt 2 ]; then
 		[ "$(id -u)" != 0 ] || fail "$1: too few samples of keeper and supervisor: $(wc -l <"$2")"
 		return
 	fi
