@@ -56,7 +56,7 @@ static int inputs_open(const struct build_state *build, const char *name, struct
 static int inputs_move(int from_fd, int to_fd)
 {
 	const int fd = io_open_dir(from_fd, ".");
-	_cleanup_closedir_ DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	_cleanup_closedir_ DIR *dir = io_take_dir_stream(fd);
 	const struct dirent *entry;
 	int r = 0;
 

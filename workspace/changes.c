@@ -12,6 +12,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/content.h"
+#include "base/io.h"
 #include "base/path.h"
 #include "workspace/renames.h"
 
@@ -276,12 +277,7 @@ static int search_open_dir(const struct search *search, int root_fd, const char 
 /* A stream of a directory's entries. The descriptor stays the caller's. NULL: no memory, no descriptor. */
 static DIR *search_open_stream(int dir_fd)
 {
-	_cleanup_close_ int copy = fcntl(dir_fd, F_DUPFD_CLOEXEC, 0);
-	DIR *dir = copy < 0 ? NULL : fdopendir(copy);
-
-	if (dir)
-		(void)steal_fd(&copy); /* now the stream's */
-	return dir;
+	return io_take_dir_stream(fcntl(dir_fd, F_DUPFD_CLOEXEC, 0));
 }
 
 /* Reads the next name but "." and "..". NULL: there is no further one or, with *error, it cannot be read. */

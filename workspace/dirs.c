@@ -42,13 +42,11 @@ int name_list_add(struct name_list *list, const char *name)
 int name_list_read(struct name_list *list, int dir_fd)
 {
 	const int fd = io_open_dir(dir_fd, ".");
-	_cleanup_closedir_ DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	_cleanup_closedir_ DIR *dir = io_take_dir_stream(fd);
 	const struct dirent *entry;
 
-	if (!dir) {
-		cleanup_close(&fd);
+	if (!dir)
 		return fd < 0 ? fd : -ENOMEM;
-	}
 	while (errno = 0, (entry = readdir(dir))) {
 		if (path_is_dot_name(entry->d_name))
 			continue;

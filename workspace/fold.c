@@ -106,7 +106,7 @@ static int fold_name(struct fold *fold, int copy_dir_fd, const char *dir, const 
 /* Reads a directory of the copy. Takes fd, which may be -errno. 0 or -errno. */
 static int fold_stream(struct fold *fold, const char *path, int fd)
 {
-	_cleanup_closedir_ DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	_cleanup_closedir_ DIR *dir = io_take_dir_stream(fd);
 	const struct dirent *entry;
 	int r = 0;
 

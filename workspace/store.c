@@ -112,7 +112,7 @@ static bool store_layer_is_empty(int workspace_fd, size_t at, const char *dir_pa
 {
 	_cleanup_close_ int layer = workspace_open_layer_dir(workspace_fd, at);
 	const int fd = layer < 0 ? layer : io_open_dir(layer, "upper");
-	_cleanup_closedir_ DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	_cleanup_closedir_ DIR *dir = io_take_dir_stream(fd);
 	const struct dirent *entry;
 
 	if (workspace_layer_root_is_changed(workspace_fd, at, dir_path) != 0)
@@ -135,7 +135,7 @@ static bool store_is_kept(int workspace_fd)
 static int store_remove_renamed(int store_fd)
 {
 	const int fd = io_open_dir(store_fd, ".");
-	_cleanup_closedir_ DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	_cleanup_closedir_ DIR *dir = io_take_dir_stream(fd);
 	const struct dirent *entry;
 	int r = 0, error;
 
@@ -435,7 +435,7 @@ int workspace_visit(int base_fd, int (*visit)(void *ctx, const struct workspace 
 	if (store < 0)
 		return store == -ENOENT ? 0 : store;
 	fd = io_open_dir(store, ".");
-	dir = fd < 0 ? NULL : fdopendir(fd);
+	dir = io_take_dir_stream(fd);
 	if (!dir)
 		return fd < 0 ? fd : -ENOMEM;
 	while (count < STORE_WORKSPACES_MAX && (entry = readdir(dir))) {

@@ -13,7 +13,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "base/io.h"
+#include "base/procstat.h"
 
 #define HOST_COMMAND_REPLY_BYTES_MAX (1u << 20)
 #define HOST_COMMAND_CHECKS 8 /* in the time limit, of how far the command has come */
@@ -91,22 +91,16 @@ static void host_command_on_readable(void *data, uint32_t events)
 	host_command_end(command, host_command_reap(command));
 }
 
-/* Adds up the numbers of a file of /proc/PID that begin after a text. Adds nothing when it cannot be read. */
-static uint64_t host_command_add_numbers(pid_t pid, const char *name, const char *after, unsigned first, unsigned count)
+/* The bytes that a process has read and written, by proc_pid_io(5). 0 when that cannot be read. */
+static uint64_t host_command_count_io_bytes(pid_t pid)
 {
-	char path[64];
-	_cleanup_free_ char *text = NULL;
-	const char *at;
-	uint64_t sum = 0;
-	size_t len;
+	char text[512];
+	unsigned long long read_bytes, written_bytes;
 
-	(void)snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
-	if (io_read_file(AT_FDCWD, path, 4096, &text, &len) < 0 || !(at = strstr(text, after)))
-		return 0;
-	at += strlen(after);
-	for (unsigned i = 0; i < first + count && at; i++, at = strpbrk(at + 1, " \n"))
-		sum += i < first ? 0 : strtoull(at, NULL, 10);
-	return sum;
+	return procstat_read_file(pid, "io", text, sizeof(text)) > 0 &&
+			       sscanf(text, "rchar: %llu wchar: %llu", &read_bytes, &written_bytes) == 2
+		       ? read_bytes + written_bytes
+		       : 0;
 }
 
 /*
@@ -115,10 +109,10 @@ static uint64_t host_command_add_numbers(pid_t pid, const char *name, const char
  */
 static uint64_t host_command_measure_progress(const struct host_command *command)
 {
-	/* proc_pid_stat(5): "PID (NAME) STATE PPID …", with utime and stime as 14th and 15th; proc_pid_io(5) */
-	return command->reply.len + host_command_add_numbers(command->pid, "stat", ") ", 11, 2) +
-	       host_command_add_numbers(command->pid, "io", "rchar: ", 0, 1) +
-	       host_command_add_numbers(command->pid, "io", "wchar: ", 0, 1);
+	struct procstat stat = {0};
+
+	(void)procstat_read(command->pid, &stat); /* it ends just now, and has no further progress */
+	return command->reply.len + stat.own_ticks + host_command_count_io_bytes(command->pid);
 }
 
 static void host_command_on_timer(void *data);
