@@ -96,6 +96,33 @@ static bool ask_names_are_same(const struct call *denied, const struct call *ask
 }
 
 /*
+ * Finds what the policy denies of the objects of the call, as the second view finds them. False: it denies one of them,
+ * and that is not asked about. *ret_denial: the first denial; its error is 0 if there is none.
+ */
+static bool ask_denials_of_objects_ask(const struct dispatch *dispatch, struct policy_observed_denial *ret_denial)
+{
+	const struct call *call = dispatch->call;
+	const struct asker *asker = dispatch->asker;
+
+	*ret_denial = (struct policy_observed_denial){0};
+	for (size_t i = 0; i < sizeof(call->resolved_place) / sizeof(call->resolved_place[0]); i++) {
+		const struct place *place = &call->resolved_place[i];
+		struct policy_observed_denial denial;
+
+		if (!place->mount)
+			continue;
+		/* link(2) and rename(2) want the same right on both paths */
+		denial = view_judge_place(asker->options.view, call->task, place, call->decision.wanted_rights)
+				 .observed_denial;
+		if (denial.error && policy_find_on_deny(dispatch->sandbox->policy, denial.rule) != asker->way->mode)
+			return false;
+		if (denial.error && !ret_denial->error)
+			*ret_denial = denial;
+	}
+	return true;
+}
+
+/*
  * Makes `denied` the denial of the object that the path leads to in the second view. The first view may have ended the
  * walk at a directory above, which it does not show: with ENOENT, or with a denial by another rule or none. False: the
  * policy grants that object, or its denial is not asked about, or the program has changed the names of the call.
@@ -103,23 +130,22 @@ static bool ask_names_are_same(const struct call *denied, const struct call *ask
 static bool ask_find_denial_of_object(const struct dispatch *dispatch, struct call *denied)
 {
 	const struct call *asked = dispatch->call;
-	const struct policy *policy = dispatch->sandbox->policy;
-	const enum policy_on_deny mode = dispatch->asker->way->mode;
-	const struct policy_observed_denial *observed = &asked->decision.observed_denial;
 	const bool is_denied = denied->decision.verdict == VERDICT_DENY;
+	/* these are judged by another policy than that which observes */
+	const bool is_exec_or_net = asked->row->basis == BASIS_EXEC || asked->net.host[0];
+	struct policy_observed_denial denial = {0};
 
-	if (!ask_names_are_same(denied, asked) || !ask_rules_of_objects_ask(dispatch))
+	if (!ask_names_are_same(denied, asked) || !ask_rules_of_objects_ask(dispatch) ||
+	    (!is_exec_or_net && !ask_denials_of_objects_ask(dispatch, &denial)))
 		return false;
-	/* an exec or a connection is judged by another policy than that which observes; two paths have one denial */
-	if (!observed->error || asked->resolved_place[1].mount)
-		return is_denied && policy_find_on_deny(policy, denied->decision.rule) == mode;
-	if (policy_find_on_deny(policy, observed->rule) != mode)
-		return false;
+	if (!denial.error)
+		return is_denied && policy_find_on_deny(dispatch->sandbox->policy, denied->decision.rule) ==
+					    dispatch->asker->way->mode;
 	if (!is_denied)
-		(void)call_refuse(denied, -ENOENT, observed->rule, observed->reason);
+		(void)call_refuse(denied, -ENOENT, denial.rule, denial.reason);
 	denied->decision.wanted_rights = asked->decision.wanted_rights;
-	denied->decision.rule = observed->rule;
-	denied->decision.reason = observed->reason;
+	denied->decision.rule = denial.rule;
+	denied->decision.reason = denial.reason;
 	return true;
 }
 

@@ -24,6 +24,7 @@ LIVE_TESTS = \
 	tests/live/attacks/traced-end.sh \
 	tests/live/supervisor/affinity.sh \
 	tests/live/supervisor/approve-attempts.sh \
+	tests/live/supervisor/approve-calls.sh \
 	tests/live/supervisor/approve-exec.sh \
 	tests/live/supervisor/approve-hostile.sh \
 	tests/live/supervisor/approve-cow.sh \
@@ -284,7 +285,7 @@ EXTRA_DIST += tests/live/doctor/examine.sh tests/live/doctor/filter.py
 EXTRA_DIST += tests/live/canary.py tests/live/canary.sh tests/live/watch.sh
 EXTRA_DIST += tests/live/agents/contexts.py
 EXTRA_DIST += tests/live/cli/workspace-program.py tests/live/cli/workspace-random.py
-EXTRA_DIST += tests/cases/approval-attempts.py
+EXTRA_DIST += tests/cases/approval-attempts.py tests/cases/approval-calls.py
 EXTRA_DIST += tests/cases/mcp_client.py
 EXTRA_DIST += tests/cases/mcp-approval.py tests/cases/mcp-sdk-approval.py tests/cases/mcp-sdk-approval.mjs
 EXTRA_DIST += tests/live/agents/mcp-approval-lib.sh tests/cases/mcp-inspect.py tests/cases/mcp-workspace.py

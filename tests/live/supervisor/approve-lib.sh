@@ -17,7 +17,7 @@ END
 approver()
 {
 	rm -f "$T/s" "$T/asked"
-	python3 "$top_srcdir/tests/live/supervisor/approver.py" "$T/s" "$T/asked" "$@" 2>"$T/approver.err" &
+	python3 "$SRC/tests/live/supervisor/approver.py" "$T/s" "$T/asked" "$@" 2>"$T/approver.err" &
 	approver=$!
 	for _ in $(seq 300); do
 		[ -S "$T/s" ] && return 0
