@@ -24,6 +24,7 @@ libcallgate_keeper_a_SOURCES += \
 	keeper/run.c \
 	keeper/run.h \
 	keeper/scratch-base.c \
+	keeper/scratch-bases.c \
 	keeper/scratch-inside.c \
 	keeper/scratch-private.h \
 	keeper/scratch.c \

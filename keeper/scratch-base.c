@@ -3,6 +3,7 @@
  * runs use TMPDIR/callgate-UID-XXXXXX: a directory of such a name that belongs to this user was created by an earlier
  * run. Where TMPDIR cannot be listed, the numbers 000000 to 000063 are tried instead of XXXXXX. If another user has
  * taken all these names, too, each run creates a new directory, and what killed runs leave is never found again.
+ * scratch-bases.c finds the directories that runs have used at other times.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -14,17 +15,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "keeper/scratch-private.h"
 
 #define SCRATCH_BASE_SUFFIX_TEMPLATE "-XXXXXX"       /* template of mkdtemp(3) */
 #define SCRATCH_BASE_NUMBERS_MAX 64u             /* how many numbers are tried: -000000 to -000063 */
-#define TMPDIR_ENTRIES_MAX 100000u    /* names read from TMPDIR: other users may have filled /tmp */
-#define SCRATCH_REASON_SIZE 128       /* buffer for why a directory cannot hold the runs' directories */
+#define TMPDIR_ENTRIES_MAX 100000u               /* names read from TMPDIR: other users may have filled /tmp */
 
-/* Opens a directory that only this user can enter. A descriptor owned by the caller, -EPERM with `why`, or -errno. */
-static int scratch_open_dir_of_this_user(const char *path, char why[SCRATCH_REASON_SIZE])
+int scratch_open_dir_of_this_user(const char *path, char why[SCRATCH_REASON_SIZE])
 {
 	_cleanup_close_ int fd = io_open_dir(AT_FDCWD, path);
 	struct stat st;
@@ -66,34 +66,70 @@ static bool scratch_is_private_base_name(const char *name, const char *known)
 	       strlen(name) == len + sizeof(SCRATCH_BASE_SUFFIX_TEMPLATE) - 1;
 }
 
+/* Appends a path to the list if it is a directory that only this user can enter. 0 or -ENOMEM. */
+static int scratch_append_private_base(struct scratch_base_list *list, const char *dir, const char *name)
+{
+	char why[SCRATCH_REASON_SIZE];
+	_cleanup_free_ char *path = NULL;
+	_cleanup_close_ int fd = -1;
+
+	if (asprintf(&path, "%s/%s", dir, name) < 0) {
+		path = NULL;
+		return -ENOMEM;
+	}
+	fd = scratch_open_dir_of_this_user(path, why);
+	if (fd < 0)
+		return 0;
+	if (!array_reserve(&list->path, list->count, &list->room))
+		return -ENOMEM;
+	list->path[list->count++] = steal_pointer(&path);
+	return 0;
+}
+
+static int scratch_compare_paths(const void *left, const void *right)
+{
+	return strcmp(*(char *const *)left, *(char *const *)right);
+}
+
+void scratch_base_list_release(struct scratch_base_list *list)
+{
+	for (size_t i = 0; i < list->count; i++)
+		free(list->path[i]);
+	free(list->path);
+	*list = (struct scratch_base_list){.path = NULL};
+}
+
+int scratch_list_private_bases(const char *dir, const char *known, struct scratch_base_list *list)
+{
+	_cleanup_closedir_ DIR *entries = opendir(dir);
+	char numbered[NAME_MAX];
+	const struct dirent *entry;
+	int r = 0;
+
+	list->is_dir_listed = entries != NULL;
+	for (unsigned i = 0; r == 0 && entries && i < TMPDIR_ENTRIES_MAX && (entry = readdir(entries)); i++)
+		if (scratch_is_private_base_name(entry->d_name, known))
+			r = scratch_append_private_base(list, dir, entry->d_name);
+	for (unsigned i = 0; r == 0 && !entries && i < SCRATCH_BASE_NUMBERS_MAX; i++) {
+		(void)snprintf(numbered, sizeof(numbered), "%s-%06u", known, i);
+		r = scratch_append_private_base(list, dir, numbered);
+	}
+	if (list->count > 0)
+		qsort(list->path, list->count, sizeof(*list->path), scratch_compare_paths);
+	return r;
+}
+
 /*
  * Finds, of the directories callgate-UID-XXXXXX that belong to this user, the first one in the order of names, so that
  * all runs find the same. Owned; NULL: there is none.
  */
 static char *scratch_find_private_base(const char *dir, const char *known, bool *ret_listed)
 {
-	_cleanup_closedir_ DIR *entries = opendir(dir);
-	char path[PATH_MAX], why[SCRATCH_REASON_SIZE];
-	const struct dirent *entry;
-	char *found = NULL;
+	_cleanup_scratch_base_list_ struct scratch_base_list list = {.path = NULL};
 
-	*ret_listed = entries != NULL;
-	for (unsigned i = 0; entries && i < TMPDIR_ENTRIES_MAX && (entry = readdir(entries)); i++) {
-		int fd, len;
-
-		if (!scratch_is_private_base_name(entry->d_name, known))
-			continue;
-		len = snprintf(path, sizeof(path), "%s/%s", dir, entry->d_name);
-		fd = len < 0 || (size_t)len >= sizeof(path) ? -ENAMETOOLONG : scratch_open_dir_of_this_user(path, why);
-		if (fd < 0)
-			continue;
-		(void)close(fd);
-		if (!found || strcmp(path, found) < 0) {
-			free(found);
-			found = strdup(path);
-		}
-	}
-	return found;
+	(void)scratch_list_private_bases(dir, known, &list); /* without memory, what was found so far */
+	*ret_listed = list.is_dir_listed;
+	return list.count > 0 ? steal_pointer(&list.path[0]) : NULL;
 }
 
 /*
@@ -203,18 +239,5 @@ int scratch_open_base(struct scratch *scratch, struct policy_error *ret_error)
 		(void)snprintf(ret_error->text, sizeof(ret_error->text),
 			       "cannot use %s as scratch space: %s; set TMPDIR to a directory that can be written",
 			       scratch->base_path, why[0] ? why : strerror(-error));
-	return error;
-}
-
-int scratch_open_directory_of_runs(struct policy_error *ret_error)
-{
-	struct scratch scratch = {.base_fd = -1, .fd = -1};
-	int error = scratch_open_base(&scratch, ret_error);
-
-	free(scratch.base_path);
-	free(scratch.base_name_notice);
-	if (error == 0)
-		return scratch.base_fd;
-	cleanup_close(&scratch.base_fd);
 	return error;
 }
