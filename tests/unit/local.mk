@@ -237,11 +237,15 @@ UNIT_TESTS += tests/unit/cli/test_real
 tests_unit_cli_test_real_SOURCES = tests/unit/cli/test_real.c cli/host/real.c cli/host/real.h
 tests_unit_cli_test_real_LDADD = $(POLICY_TEST_LIBS)
 UNIT_TESTS += tests/unit/cli/test_inspect
-tests_unit_cli_test_inspect_SOURCES = tests/unit/cli/test_inspect.c cli/inspect/command.c cli/inspect/elf/read.c \
-	cli/inspect/findings.c cli/inspect/protocol.c cli/inspect/secrets.c cli/inspect/startup.c \
-	cli/inspect/subject.c cli/inspect/text.c cli/inspect/words.c cli/inspect/wrappers.c cli/list.c \
+tests_unit_cli_test_inspect_SOURCES = tests/unit/cli/test_inspect.c cli/inspect/elf/read.c cli/inspect/findings.c \
+	cli/inspect/protocol.c cli/inspect/secrets.c cli/inspect/subject.c cli/inspect/text.c cli/list.c \
 	policy/findings.c policy/variables.c
 tests_unit_cli_test_inspect_LDADD = libcallgate_base.a $(JANSSON_LIBS) $(LIBELF_LIBS) $(UNIT_LIBS)
+UNIT_TESTS += tests/unit/cli/test_inspect_command
+tests_unit_cli_test_inspect_command_SOURCES = tests/unit/cli/test_inspect_command.c cli/inspect/command.c \
+	cli/inspect/startup.c cli/inspect/subject.c cli/inspect/words.c cli/inspect/wrappers.c cli/list.c \
+	policy/variables.c
+tests_unit_cli_test_inspect_command_LDADD = libcallgate_base.a $(JANSSON_LIBS) $(UNIT_LIBS)
 UNIT_TESTS += tests/unit/cli/test_inspect_time
 tests_unit_cli_test_inspect_time_SOURCES = tests/unit/cli/test_inspect_time.c cli/inspect/command.c \
 	cli/inspect/findings.c cli/inspect/inspection.c cli/inspect/parts.c cli/inspect/program.c \
