@@ -1,6 +1,7 @@
 #include "cli/inspect/command.h"
 
 #include <fnmatch.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "cli/inspect/wrappers.h"
@@ -8,7 +9,8 @@
 #define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
 
 /*
- * Options of interpreters. Of node, "-r" and others must stand alone, and options may follow the code.
+ * Options of interpreters. Each may come more than once. Of node, "-r" and others must stand alone, and options may
+ * follow the code.
  */
 static const struct grammar {
 	enum inspect_type type;
@@ -16,17 +18,27 @@ static const struct grammar {
 	const char *code;          /* letters of options whose argument is code */
 	const char *with_argument; /* letters of other options with an argument */
 	const char *with_rest;     /* letters of options that take what is attached to them, if anything; NULL: none */
+	const char *module;        /* of these: a module; what is no name is code; NULL: none */
 	const char *script;        /* letters of options whose argument is the script; NULL: none */
-	const char *const *words;  /* long options with an argument that is no code; NULL-ended */
-	const char *const *loads;  /* options whose argument is a file that runs first; NULL-ended */
-	const char *const *unseen; /* options that run something that is not looked at; NULL-ended */
+	const char *load;          /* letters of options whose argument is a file that runs first; NULL: none */
+	const char *setting;       /* letters of options whose argument is a setting, NAME=VALUE; NULL: none */
+	const char *unread;        /* letters of options with an argument that is not looked at; NULL: none */
+	const char *const *words;  /* long options with an argument; NULL-ended; NULL: none */
+	const char *const *codes, *const *scripts, *const *loads; /* of these: as the letters; NULL-ended; NULL: none */
+	const char *const *unseen;   /* options that run something that is not looked at; NULL-ended; NULL: none */
+	const char *const *settings; /* patterns of settings that bring code; NULL-ended; NULL: none */
 	/* "-cCODE" is "-c CODE". Of shells, code is what follows all options. */
 	bool may_be_attached;
-	bool has_code_first; /* without "-f FILE", the first operand is code */
+	bool may_be_cut;            /* the beginning of a long option stands for it */
+	bool has_code_first;        /* without "-f FILE", the first operand is code */
+	bool has_script_after_code; /* with code, the first operand is the script, too */
+	bool has_libraries; /* a file to be loaded is one that is looked for, unless it begins with "." or "/" */
 } grammars[] = {
 	{.type = INSPECT_TYPE_PYTHON,
 	 .code = "c",
-	 .with_argument = "WX",
+	 .with_argument = "W",
+	 .setting = "X",
+	 .settings = WORDS("pycache_prefix=*", "presite=*"),
 	 .words = WORDS("--check-hash-based-pycs"),
 	 .may_be_attached = true},
 	{.type = INSPECT_TYPE_SHELL,
@@ -37,51 +49,72 @@ static const struct grammar {
 	{.type = INSPECT_TYPE_JAVASCRIPT,
 	 .code = "ep",
 	 .with_argument = "rC",
-	 .words = WORDS("--require", "--import", "--loader", "--experimental-loader", "--conditions", "--title",
-			"--env-file", "--env-file-if-exists", "--input-type", "--run"),
-	 .loads = WORDS("-r", "--require", "--import", "--loader", "--experimental-loader"),
-	 .unseen = WORDS("--env-file", "--env-file-if-exists", "--test", "--run")},
+	 .words = WORDS("--eval", "--print", "--require", "--import", "--loader", "--experimental-loader", "--preload",
+			"--conditions", "--title", "--env-file", "--env-file-if-exists", "--input-type", "--run",
+			"--snapshot-blob", "--openssl-config", "--test-reporter", "--test-global-setup"),
+	 .codes = WORDS("--eval", "--print"),
+	 .loads = WORDS("-r", "--require", "--import", "--loader", "--experimental-loader", "--preload"),
+	 .unseen = WORDS("--env-file", "--env-file-if-exists", "--test", "--run", "--snapshot-blob", "--openssl-config",
+			 "--test-reporter", "--test-global-setup"),
+	 .has_libraries = true},
 	/* without a parser here: looked at for characters and secrets */
 	{.type = INSPECT_TYPE_TEXT,
 	 .name = "perl*",
 	 .code = "eE",
 	 .with_argument = "I",
 	 .with_rest = "MmiFxDC",
+	 .module = "Mm",
 	 .may_be_attached = true},
 	{.type = INSPECT_TYPE_TEXT,
 	 .name = "ruby*",
 	 .code = "e",
-	 .with_argument = "IrCE",
+	 .with_argument = "ICE",
 	 .with_rest = "iFxWKT",
-	 .may_be_attached = true},
+	 .load = "r",
+	 .may_be_attached = true,
+	 .has_libraries = true},
 	{.type = INSPECT_TYPE_TEXT,
 	 .name = "php*",
-	 .code = "r",
-	 .with_argument = "cdz",
-	 .script = "f",
+	 .code = "rBRE",
+	 .with_argument = "St",
+	 .script = "fF",
+	 .setting = "d",
+	 .settings = WORDS("auto_*", "*extension*", "include_path*", "opcache.preload*", "ffi.*"),
+	 .unread = "cz",
+	 .words = WORDS("--run", "--process-begin", "--process-code", "--process-end", "--file", "--process-file"),
+	 .codes = WORDS("--run", "--process-begin", "--process-code", "--process-end"),
+	 .scripts = WORDS("--file", "--process-file"),
 	 .may_be_attached = true},
-	{.type = INSPECT_TYPE_TEXT, .name = "lua*", .code = "e", .with_argument = "l", .may_be_attached = true},
+	{.type = INSPECT_TYPE_TEXT,
+	 .name = "lua*",
+	 .code = "e",
+	 .with_argument = "",
+	 .unread = "l",
+	 .may_be_attached = true,
+	 .has_script_after_code = true},
 	{.type = INSPECT_TYPE_TEXT, .name = "tclsh*", .code = "", .with_argument = ""},
 	{.type = INSPECT_TYPE_TEXT,
 	 .name = "expect*",
 	 .code = "c",
 	 .with_argument = "D",
 	 .script = "fb",
-	 .may_be_attached = true},
+	 .may_be_attached = true,
+	 .has_script_after_code = true},
 	{.type = INSPECT_TYPE_TEXT, .name = "Rscript", .code = "e", .with_argument = ""},
 	{.type = INSPECT_TYPE_TEXT,
-	 .name = "awk",
-	 .code = "",
+	 .name = "*awk",
+	 .code = "e",
 	 .with_argument = "vF",
-	 .script = "f",
+	 .script = "fE",
+	 .load = "i",
+	 .unread = "lW",
+	 .words = WORDS("--assign", "--field-separator", "--source", "--file", "--exec", "--include", "--load"),
+	 .codes = WORDS("--source"),
+	 .scripts = WORDS("--file", "--exec"),
+	 .loads = WORDS("--include"),
+	 .unseen = WORDS("--load"),
 	 .may_be_attached = true,
-	 .has_code_first = true},
-	{.type = INSPECT_TYPE_TEXT,
-	 .name = "[gmn]awk",
-	 .code = "",
-	 .with_argument = "vF",
-	 .script = "f",
-	 .may_be_attached = true,
+	 .may_be_cut = true,
 	 .has_code_first = true},
 };
 
@@ -101,6 +134,11 @@ static bool command_is_one_of(const char *word, const char *const *words)
 	return false;
 }
 
+static bool command_has_letter(const char *letters, char letter)
+{
+	return letters && strchr(letters, letter);
+}
+
 /* What the options of an interpreter have told so far. */
 struct command_options {
 	struct inspect_command *command;
@@ -111,47 +149,87 @@ struct command_options {
 };
 
 /* Notes a file that an option loads. */
-static void command_load(struct inspect_command *command, const char *file)
+static void command_load(const struct command_options *options, const char *file)
 {
-	if (!inspect_command_load(command, file, command->type))
-		command->unseen = file;
+	const bool is_library = options->grammar->has_libraries && file && *file && !strchr("./", *file);
+
+	if (is_library || !inspect_command_load(options->command, file, options->command->type))
+		options->command->unseen = file;
 }
 
-static void command_take_code(struct command_options *options, const char *code)
+/* Notes a script. Those after the first are files that run as well. */
+static void command_take_script(const struct command_options *options, const char *script)
 {
-	options->command->code = code;
-	options->is_done = options->command->type != INSPECT_TYPE_JAVASCRIPT;
+	if (options->command->script)
+		command_load(options, script);
+	else
+		options->command->script = script;
 }
 
-/* Reads a letter of an option. True: it takes the rest of the word, or the next one, which is `argument`. */
-static bool command_read_letter(struct command_options *options, const char *word, char letter, const char *argument)
+/* Notes a setting, "NAME=VALUE". */
+static void command_take_setting(const struct command_options *options, const char *setting)
+{
+	const char *const *pattern = options->grammar->settings;
+
+	for (; setting && pattern && *pattern; pattern++)
+		if (fnmatch(*pattern, setting, FNM_CASEFOLD) == 0)
+			options->command->unseen = setting;
+}
+
+/* Reads an option of a shell, "-l" or "+l", that has no argument. True: it is such a one. */
+static bool command_read_shell_letter(struct command_options *options, bool is_set, char letter)
 {
 	struct inspect_command *command = options->command;
-	const bool is_shell = command->type == INSPECT_TYPE_SHELL;
 
-	if (is_shell && strchr(options->grammar->code, letter)) {
-		options->code_follows = *word == '-';
-	} else if (is_shell && letter == 's') {
+	if (strchr(options->grammar->code, letter)) {
+		options->code_follows = is_set;
+	} else if (letter == 's') {
 		options->reads_stdin = true;
-	} else if (is_shell && *word == '-' && strchr("lif", letter)) {
+	} else if (is_set && strchr("lif", letter)) {
 		command->is_login = command->is_login || letter == 'l';
 		command->is_interactive = command->is_interactive || letter == 'i';
 		/* "zsh -f"; of others it is something else */
 		command->skips_rc = command->skips_rc || (letter == 'f' && command->shell == 'z');
 		command->skips_profile = command->skips_profile || (letter == 'f' && command->shell == 'z');
-	} else if (strchr(options->grammar->code, letter)) {
-		command_take_code(options, argument);
-		return true;
+	} else {
+		return false;
+	}
+	return true;
+}
+
+/* Reads a letter of an option. True: it takes the rest of the word, or the next one, which is `argument`. */
+static bool command_read_letter(struct command_options *options, const char *word, char letter, const char *argument)
+{
+	const struct grammar *grammar = options->grammar;
+	struct inspect_command *command = options->command;
+
+	if (command->type == INSPECT_TYPE_SHELL && command_read_shell_letter(options, *word == '-', letter))
+		return false;
+	if (strchr(grammar->code, letter)) {
+		inspect_command_add_code(command, argument);
+		options->is_done = command->type == INSPECT_TYPE_PYTHON;
 	} else if (letter == 'm' && command->type == INSPECT_TYPE_PYTHON) {
 		command->module = argument;
 		options->is_done = true;
-		return true;
-	} else if (options->grammar->script && strchr(options->grammar->script, letter)) {
-		command->script = argument;
-		options->is_done = true;
-		return true;
+	} else if (command_has_letter(grammar->script, letter)) {
+		command_take_script(options, argument);
+	} else if (command_has_letter(grammar->load, letter)) {
+		command_load(options, argument);
+	} else if (command_has_letter(grammar->setting, letter)) {
+		command_take_setting(options, argument);
+	} else if (command_has_letter(grammar->unread, letter)) {
+		command->unseen = word;
+	} else {
+		return strchr(grammar->with_argument, letter);
 	}
-	return strchr(options->grammar->with_argument, letter);
+	return true;
+}
+
+/* Notes what is attached to an option. A module of perl is the rest of a statement, "use MODULE". */
+static void command_take_rest(const struct command_options *options, char letter, const char *rest)
+{
+	if (command_has_letter(options->grammar->module, letter) && strpbrk(rest, " \t\n;(){}"))
+		inspect_command_add_code(options->command, rest);
 }
 
 /* Reads a word of options with one letter each. The number of further words that it takes. */
@@ -166,8 +244,10 @@ static size_t command_read_letters(struct command_options *options, char *const 
 	for (const char *letter = *argv + 1; *letter && !options->is_done; letter++) {
 		const char *attached = grammar->may_be_attached && letter[1] ? letter + 1 : NULL;
 
-		if (grammar->with_rest && strchr(grammar->with_rest, *letter))
+		if (command_has_letter(grammar->with_rest, *letter)) {
+			command_take_rest(options, *letter, letter + 1);
 			return taken;
+		}
 		if (!command_read_letter(options, *argv, *letter, attached ? attached : argv[1]))
 			continue;
 		if (attached)
@@ -175,7 +255,7 @@ static size_t command_read_letters(struct command_options *options, char *const 
 		taken = is_node ? 1 : taken + 1;
 	}
 	if (command_is_one_of(*argv, grammar->loads))
-		command_load(options->command, argv[1]);
+		command_load(options, argv[1]);
 	return taken;
 }
 
@@ -187,26 +267,37 @@ static void command_read_startup(struct inspect_command *command, const char *wo
 	command->skips_rc = command->skips_rc || command_is_one_of(word, WORDS("--norc", "--rcfile", "--init-file"));
 }
 
+/* Copies the name of a long option, as the grammar has it. */
+static void command_copy_word(const struct grammar *grammar, const char *name, size_t len, char ret_word[32])
+{
+	const char *const *word = grammar->may_be_cut && len > strlen("--") ? grammar->words : NULL;
+
+	for (; word && *word; word++)
+		if (strncmp(*word, name, len) == 0) {
+			name = *word;
+			len = strlen(*word);
+		}
+	(void)snprintf(ret_word, 32, "%.*s", (int)len, name);
+}
+
 /* Reads a long option. The number of further words that it takes. */
 static size_t command_read_word(struct command_options *options, char *const *argv)
 {
 	const struct grammar *grammar = options->grammar;
 	const char *equals = strchr(*argv, '='), *argument = equals ? equals + 1 : argv[1];
-	const size_t len = equals ? (size_t)(equals - *argv) : strlen(*argv);
-	char word[32] = "";
+	char word[32];
 
-	if (len < sizeof(word))
-		memcpy(word, *argv, len);
+	command_copy_word(grammar, *argv, equals ? (size_t)(equals - *argv) : strlen(*argv), word);
 	if (command_is_one_of(word, grammar->unseen))
 		options->command->unseen = *argv;
 	command_read_startup(options->command, word);
 	if (command_is_one_of(word, grammar->loads))
-		command_load(options->command, argument);
-	if (strcmp(word, "--eval") == 0 || strcmp(word, "--print") == 0)
-		command_take_code(options, argument);
-	else if (!command_is_one_of(word, grammar->words))
-		return 0;
-	return !equals;
+		command_load(options, argument);
+	if (command_is_one_of(word, grammar->scripts))
+		command_take_script(options, argument);
+	if (command_is_one_of(word, grammar->codes))
+		inspect_command_add_code(options->command, argument);
+	return command_is_one_of(word, grammar->words) && !equals;
 }
 
 /* Whether a word is an option. */
@@ -239,14 +330,14 @@ static void command_read_arguments(struct inspect_command *command, const struct
 	struct command_options options = {.command = command, .grammar = grammar};
 
 	argv = command_skip_options(&options, argv);
-	if (options.is_done || command->code)
+	if (options.is_done || command->script || (command->code_count > 0 && !grammar->has_script_after_code))
 		return;
 	if (options.code_follows || grammar->has_code_first)
-		command->code = *argv;
+		inspect_command_add_code(command, *argv);
 	else if (*argv && !options.reads_stdin && strcmp(*argv, "-") != 0)
 		command->script = *argv;
 	else
-		command->comes_on_stdin = true;
+		command->comes_on_stdin = command->code_count == 0;
 }
 
 struct inspect_command inspect_read_command(const char *name, char *const *argv)
@@ -271,6 +362,6 @@ struct inspect_command inspect_read_command(const char *name, char *const *argv)
 
 bool inspect_command_starts_other(const struct inspect_command *command)
 {
-	return command->script || command->code || command->module || command->comes_on_stdin || command->inner ||
-	       command->inner_text || command->unseen;
+	return command->script || command->code_count > 0 || command->module || command->comes_on_stdin ||
+	       command->inner || command->inner_text || command->unseen;
 }

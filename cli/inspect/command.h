@@ -8,17 +8,21 @@
 #include "cli/inspect/subject.h"
 
 #define COMMAND_LOADED_MAX 8 /* files that options and variables of one command load first */
+#define COMMAND_CODES_MAX 8  /* arguments of one command that are code */
 
 /* What one command line runs. Texts are borrowed from it. */
 struct inspect_command {
 	const char *program;    /* the program's name or path */
 	const char *script;     /* of an interpreter: the script's path; NULL: none */
-	const char *code;       /* of an interpreter: the argument that is a program (-c, -e); NULL: none */
 	const char *module;     /* of Python: the module that is run (-m); NULL: none */
 	bool comes_on_stdin;    /* of an interpreter: the program is read from standard input */
 	enum inspect_type type; /* of script, code or what is read; INSPECT_TYPE_MAX: no interpreter that is known */
 
+	const char *code[COMMAND_CODES_MAX]; /* arguments that are programs (-c, -e), or that a shell runs */
+	size_t code_count;
+
 	char *const *inner;     /* the command line that it starts; NULL: none */
+	const char *const *between; /* words in it behind which further ones begin (find); NULL-ended; NULL: none */
 	const char *inner_text; /* the same as one text, before the words of `inner` (env -S); NULL: none */
 	const char *directory;  /* in which it starts it; NULL: its own */
 	bool starts_none;       /* an option says that nothing is started */

