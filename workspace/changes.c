@@ -216,6 +216,8 @@ static int search_add_pair(struct search *search, const char *path, const struct
 		search_tell_unread(search, path, kind);
 	else if (kind != WORKSPACE_CHANGE_KIND_MAX)
 		r = search_add_change(search, path, pair, (enum workspace_change_kind)kind, differences);
+	else if (search->changes->on_unchanged)
+		search->changes->on_unchanged(search->changes->on_unchanged_ctx, path);
 	if (r == 0 && pair->upper_fd >= 0 && S_ISREG(pair->upper.st_mode) && pair->upper.st_nlink > 1)
 		r = workspace_links_add(&search->changes->links, pair->upper.st_ino, path);
 	if (r == 0 && (base_dir || upper_dir))
@@ -366,6 +368,8 @@ static int search_compare_roots(const struct search *search, const struct entry_
 		differences = search_compare_entries(search->layer, roots);
 	if (differences < 0)
 		search_tell_unread(search, "", differences);
+	if (differences == 0 && search->changes->on_unchanged)
+		search->changes->on_unchanged(search->changes->on_unchanged_ctx, "");
 	return differences <= 0 ? 0 : search_add_change(search, "", roots, WORKSPACE_MODIFIED, (unsigned)differences);
 }
 

@@ -387,7 +387,9 @@ static int apply_parse(int argc, char **argv, struct plan_words *words)
 			 "one of\n"
 			 "the paths. What was changed outside since the run began is a conflict, and is not touched. "
 			 "The exit\n"
-			 "status is 3 if something was left out. The workspace stays.\n\n",
+			 "status is 3 if something was left out, or the run has changed nothing at one of the paths. "
+			 "The\n"
+			 "workspace stays.\n\n",
 		.allows_mixed_order = true,
 		.table = {{NULL, table, words}},
 	};
@@ -422,7 +424,7 @@ static bool apply_is_same_dir(const struct workspace *workspace, const struct wo
 
 /* Applies the changes of directory `at`. Returns the exit status. */
 static int apply_dir(const struct plan_words *words, int fd, size_t at, struct workspace *workspace,
-		     char *const *patterns, size_t count)
+		     const struct ws_patterns *patterns)
 {
 	_cleanup_workspace_layer_ struct workspace_layer layer = WORKSPACE_LAYER_INIT;
 	_cleanup_ws_selection_ struct ws_selection selection = {0};
@@ -432,7 +434,7 @@ static int apply_dir(const struct plan_words *words, int fd, size_t at, struct w
 
 	if (r == 1)
 		return CLI_EXIT_OK;
-	if (r < 0 || ws_selection_init(&selection, APPLY_VERB, workspace, patterns, count) < 0)
+	if (r < 0 || ws_selection_init(&selection, APPLY_VERB, workspace, patterns) < 0)
 		return CLI_EXIT_ERROR;
 	if (selection.is_empty)
 		return CLI_EXIT_OK;
@@ -449,24 +451,35 @@ static int apply_dir(const struct plan_words *words, int fd, size_t at, struct w
 	return status;
 }
 
+/* Applies the changes of all directories. Returns the exit status. */
+static int apply_all(const struct plan_words *words, int fd, struct workspace *workspace,
+		     const struct ws_patterns *patterns)
+{
+	int worst = CLI_EXIT_OK;
+
+	for (size_t at = 0; worst != CLI_EXIT_ERROR && at < workspace->dir_count; at++) {
+		const int status = apply_dir(words, fd, at, workspace, patterns);
+
+		worst = status > worst ? status : worst;
+	}
+	if (worst != CLI_EXIT_ERROR && ws_patterns_tell_unmatched(patterns, APPLY_VERB, words->json))
+		worst = WS_EXIT_NOT_ALL;
+	return worst;
+}
+
 int cli_main_ws_apply(int argc, char **argv)
 {
 	struct plan_words words = {false};
 	_cleanup_close_ int fd = -1; /* holds the lock */
+	_cleanup_ws_patterns_ struct ws_patterns patterns = {.text = NULL};
 	struct workspace workspace;
-	int status = apply_parse(argc, argv, &words), worst = CLI_EXIT_OK;
-	char *const *patterns = argv + optind + 1;
-	const size_t count = (size_t)(argc - optind - 1);
+	int status = apply_parse(argc, argv, &words);
 
 	if (status != CLI_OPTIONS_PARSED)
 		return status;
 	fd = ws_open_workspace(APPLY_VERB, argv[optind], &workspace);
 	if (fd < 0 || ws_lock_workspace(APPLY_VERB, argv[optind], fd) < 0 ||
-	    ws_selection_check(APPLY_VERB, fd, &workspace, patterns, count) < 0)
+	    ws_patterns_init(&patterns, APPLY_VERB, fd, &workspace, argv + optind + 1, (size_t)(argc - optind - 1)) < 0)
 		return CLI_EXIT_ERROR;
-	for (size_t at = 0; worst != CLI_EXIT_ERROR && at < workspace.dir_count; at++) {
-		status = apply_dir(&words, fd, at, &workspace, patterns, count);
-		worst = status > worst ? status : worst;
-	}
-	return worst;
+	return apply_all(&words, fd, &workspace, &patterns);
 }

@@ -154,12 +154,14 @@ static int diff_show(const struct diff_options *options, struct diff_view *view)
 
 /* Finds and shows the changes of one directory. dir: shown with their paths; NULL: not. Returns the exit status. */
 static int diff_run(const struct diff_options *options, const char *dir, const struct workspace_layer *layer,
-		    int reads_dir_fd, const struct ws_selection *selection)
+		    int reads_dir_fd, struct ws_selection *selection)
 {
 	_cleanup_workspace_changes_ struct workspace_changes changes = {.on_unread = diff_tell_unread};
 	struct diff_view view = {.changes = &changes, .patch = {.layer = layer, .dir = dir}};
-	int r = workspace_changes_find(layer, &changes);
+	int r;
 
+	ws_selection_watch_unchanged(selection, &changes);
+	r = workspace_changes_find(layer, &changes);
 	if (r < 0) {
 		cli_print_error(DIFF_VERB, "cannot compare: %s",
 				r == -E2BIG ? "more than 1,000,000 changes" : strerror(-r));
@@ -202,7 +204,8 @@ static int diff_parse(int argc, char **argv, struct diff_options *options)
 			 "by\n"
 			 "another type; all of it, or what is at or below one of the paths. The exit status is 1 if "
 			 "there are\n"
-			 "changes, and 0 if there are none.\n\n",
+			 "changes, and 0 if there are none, also if the run has changed nothing at one of the "
+			 "paths.\n\n",
 		.allows_mixed_order = true,
 		.table = {{NULL, table, options}},
 	};
@@ -221,7 +224,7 @@ static int diff_parse(int argc, char **argv, struct diff_options *options)
 
 /* Shows the changes of directory `at`, whose layer is in layers_fd. Returns the exit status. */
 static int diff_run_dir(const struct diff_options *options, int workspace_fd, int layers_fd, size_t at,
-			struct workspace *workspace, char *const *patterns, size_t count)
+			struct workspace *workspace, const struct ws_patterns *patterns)
 {
 	_cleanup_workspace_layer_ struct workspace_layer layer = WORKSPACE_LAYER_INIT;
 	_cleanup_ws_selection_ struct ws_selection selection = {0};
@@ -230,7 +233,7 @@ static int diff_run_dir(const struct diff_options *options, int workspace_fd, in
 
 	if (r == 1)
 		return WS_DIFF_EQUAL;
-	if (r < 0 || ws_selection_init(&selection, DIFF_VERB, workspace, patterns, count) < 0)
+	if (r < 0 || ws_selection_init(&selection, DIFF_VERB, workspace, patterns) < 0)
 		return CLI_EXIT_ERROR;
 	if (selection.is_empty)
 		return WS_DIFF_EQUAL;
@@ -240,14 +243,29 @@ static int diff_run_dir(const struct diff_options *options, int workspace_fd, in
 			options->checkpoint ? reads_dir : layer.dir_fd, &selection);
 }
 
+/* Shows the changes of all directories. Returns the exit status. */
+static int diff_run_all(const struct diff_options *options, int workspace_fd, int layers_fd,
+			struct workspace *workspace, const struct ws_patterns *patterns)
+{
+	int worst = WS_DIFF_EQUAL;
+
+	for (size_t at = 0; at < workspace->dir_count; at++) {
+		const int status = diff_run_dir(options, workspace_fd, layers_fd, at, workspace, patterns);
+
+		worst = status > worst ? status : worst;
+	}
+	if (worst != CLI_EXIT_ERROR) /* else it is not known; that nothing differs there is true */
+		(void)ws_patterns_tell_unmatched(patterns, DIFF_VERB, options->json);
+	return worst;
+}
+
 int cli_main_ws_diff(int argc, char **argv)
 {
 	struct diff_options options = {.checkpoint = NULL};
 	_cleanup_close_ int fd = -1, checkpoint_fd = -1; /* fd holds the lock, unless it is of a session that goes on */
+	_cleanup_ws_patterns_ struct ws_patterns patterns = {.text = NULL};
 	struct workspace workspace;
-	int status = diff_parse(argc, argv, &options), worst = WS_DIFF_EQUAL;
-	char *const *patterns = argv + optind + 1;
-	const size_t count = (size_t)(argc - optind - 1);
+	int status = diff_parse(argc, argv, &options);
 
 	if (status != CLI_OPTIONS_PARSED)
 		return status;
@@ -255,12 +273,8 @@ int cli_main_ws_diff(int argc, char **argv)
 		checkpoint_fd = ws_open_checkpoint(DIFF_VERB, argv[optind], options.checkpoint, &workspace, &fd);
 	else
 		fd = ws_open_workspace(DIFF_VERB, argv[optind], &workspace);
-	if (fd < 0 || ws_selection_check(DIFF_VERB, fd, &workspace, patterns, count) < 0)
+	if (fd < 0 ||
+	    ws_patterns_init(&patterns, DIFF_VERB, fd, &workspace, argv + optind + 1, (size_t)(argc - optind - 1)) < 0)
 		return CLI_EXIT_ERROR;
-	for (size_t at = 0; at < workspace.dir_count; at++) {
-		status = diff_run_dir(&options, fd, options.checkpoint ? checkpoint_fd : fd, at, &workspace, patterns,
-				      count);
-		worst = status > worst ? status : worst;
-	}
-	return worst;
+	return diff_run_all(&options, fd, options.checkpoint ? checkpoint_fd : fd, &workspace, &patterns);
 }

@@ -192,12 +192,13 @@ static void ws_plan_hold_deletions(const struct plan *plan)
 	}
 }
 
-int ws_plan_make(struct plan *plan, const struct ws_selection *selection)
+int ws_plan_make(struct plan *plan, struct ws_selection *selection)
 {
 	int r;
 
 	plan->changes.on_unread = ws_plan_tell_unread;
 	plan->changes.keeps_renames_apart = true;
+	ws_selection_watch_unchanged(selection, &plan->changes);
 	r = workspace_changes_find(plan->layer, &plan->changes);
 	if (r == 0)
 		r = workspace_bases_load(plan->layer, &plan->bases);

@@ -40,7 +40,7 @@ struct plan {
  * Decides about each change, and tells what runs later; conflicts are told by cli/ws/conflict.h, when they are written
  * beside their files. 0, or -1 after a message. ws_plan_release() releases.
  */
-int ws_plan_make(struct plan *plan, const struct ws_selection *selection);
+int ws_plan_make(struct plan *plan, struct ws_selection *selection);
 void ws_plan_release(struct plan *plan);
 #define _cleanup_plan_ __attribute__((cleanup(ws_plan_release)))
 

@@ -75,6 +75,24 @@ ws 0 diff "$id"
 ws 0 apply "$id"
 discard_all
 
+# What matches nothing is told and is exit status 3; the rest is applied. What was applied before matches.
+fresh
+cow /bin/sh -c 'echo 1 >new; echo 1 >a/new; rm one'
+ws 3 apply "$id" new nowhere 'a/*.c'
+has new 1
+[ "$(cat "$T/said")" = 'callgate ws apply: nowhere: the run has changed nothing there
+callgate ws apply: a/*.c: the run has changed nothing there' ] || fail "no match: $(cat "$T/said")"
+ws 3 apply --json "$id" a nowhere
+jq -es 'map(.result) == ["applied", null] and .[1].warning == "no_match" and .[1].pattern == "nowhere"' "$T/out" \
+	>/dev/null || fail "no match: $(cat "$T/out")"
+ws 0 apply "$id" one
+ws 0 apply "$id" one new 'a/n*' .
+ws 3 apply "$id" twice
+discard_all
+cow /bin/true
+ws 0 apply "$id" .
+discard_all
+
 # In parts. What is not named stays as it is.
 fresh
 cow /bin/sh -c 'echo A >a/b/three; mkdir -p x/y; echo B >x/y/z; echo C >x/other; rm -r d; echo D >d; rm again
@@ -265,7 +283,8 @@ expected='M  ./  mode 0755 -> 0750'
 [ "$(id -u)" != 0 ] || expected="$expected, owner 0:0 -> 0:77"
 [[ $change != *python3* ]] || expected="$expected, attributes"
 [ "$(cat "$T/out")" = "$expected" ] || fail "not '$expected': $(cat "$T/out" "$T/err")"
-ws 0 apply "$id" one
+ws 3 apply "$id" one
+said "one: the run has changed nothing there"
 [ "$(stat -c %a "$W")" = 755 ] || fail "applied, though not selected"
 chmod 711 "$W"
 ws 3 apply "$id"

@@ -83,6 +83,16 @@ diff "$T/expected" "$T/out" >"$T/differs" || fail "lines: $(cat "$T/differs")"
 ws "$id" a "$W/hidden/" '*.sh'
 [ "$(cut -c1-9 "$T/out" | tr '\n' ,)" = 'R  move m,M  a/two ,D  hidden,D  hidden,D  hidden,A  hidden,M  run.sh,' ] ||
 	fail "selected: $(cat "$T/out")"
+# What matches nothing is told, also what the program has not changed, and changes no exit status.
+ws "$id" a nowhere '*.none' a/b/three
+{ [ $status = 1 ] && [ "$(wc -l <"$T/out")" = 2 ]; } || fail "one matches: status $status, $(cat "$T/out")"
+printf 'callgate ws diff: %s: the run has changed nothing there\n' nowhere '*.none' a/b/three | cmp -s - "$T/err2" ||
+	fail "no match: $(cat "$T/err2")"
+ws --json "$id" run.sh $'no\377where'
+jq -es 'length == 2 and .[0].path == "run.sh" and .[1].warning == "no_match" and (.[1].pattern | startswith("no"))' \
+	"$T/out" >/dev/null || fail "no match: $(cat "$T/out")"
+ws "$id" nowhere
+{ [ $status = 0 ] && [ ! -s "$T/out" ] && [ -s "$T/err2" ]; } || fail "none matches: status $status, $(cat "$T/out")"
 for all in . ./. "$W/." ../w "$W//" a/.. hidden/../..; do
 	ws "$id" "$all"
 	case $all in
