@@ -16,24 +16,49 @@
 static void terminal_give_up(struct approver *approver)
 {
 	close_fd(&approver->options.terminal_fd);
+	buf_release(&approver->output);
 	approver->shown = NULL;
 	questions_answer_all_gone(approver);
 }
 
-/* Writes to the terminal, which does not block. -errno: it takes nothing, as when its output is stopped (Ctrl-S). */
-static int terminal_write(const struct approver *approver, const char *text, size_t len)
+/*
+ * Writes what the terminal takes now. The rest waits until it takes more: a long question needs several writes, and a
+ * person may stop the output with Ctrl-S to read. 0, or -errno: the terminal is gone.
+ */
+static int terminal_write_output(struct approver *approver)
 {
-	while (len > 0) {
-		ssize_t written = write(approver->options.terminal_fd, text, len);
+	const int fd = approver->options.terminal_fd;
+	struct buf *output = &approver->output;
+	size_t done = 0;
 
+	while (done < output->len) {
+		ssize_t written;
+
+		/* What was typed before the whole question was there is no answer to it. */
+		if (approver->is_showing && tcflush(fd, TCIFLUSH) < 0)
+			return -errno;
+		written = write(fd, output->data + done, output->len - done);
 		if (written < 0 && errno == EINTR)
 			continue;
+		if (written < 0 && errno == EAGAIN)
+			break;
 		if (written <= 0)
 			return written < 0 ? -errno : -EIO;
-		text += written;
-		len -= (size_t)written;
+		done += (size_t)written;
 	}
+	output->len -= done;
+	memmove(output->data, output->data + done, output->len);
+	approver->is_showing = approver->is_showing && output->len > 0;
 	return 0;
+}
+
+/* Writes a text behind what the terminal has not taken yet. 0, or -errno. */
+static int terminal_write(struct approver *approver, const char *text, size_t len)
+{
+	if (approver->output.len + len > APPROVER_OUTPUT_BYTES_MAX)
+		return -ENOBUFS;
+	buf_add(&approver->output, text, len);
+	return approver->output.failed ? -ENOMEM : terminal_write_output(approver);
 }
 
 /* The lines for people, the answers, and how to give one. All of it is printable ASCII. */
@@ -77,8 +102,8 @@ static void terminal_show_next(struct approver *approver)
 	json_decref(object);
 	approver->shown = oldest;
 	approver->is_within_line = false;
-	/* What was typed before the question was there is no answer to it. */
-	if (object && !text.failed && tcflush(approver->options.terminal_fd, TCIFLUSH) == 0)
+	approver->is_showing = true;
+	if (object && !text.failed)
 		r = terminal_write(approver, text.data, text.len);
 	if (r < 0)
 		terminal_give_up(approver);
@@ -167,17 +192,26 @@ static int terminal_ask(struct approver *approver, struct approver_question *que
 	return approver->options.terminal_fd >= 0 ? 0 : -1;
 }
 
-/* Nothing is read while nothing is asked, so that the shell after the run gets what is typed. */
+/*
+ * Nothing is read while nothing is asked, so that the shell after the run gets what is typed; nor while a part of the
+ * question is not there yet.
+ */
 static void terminal_watch(struct approver *approver, struct pollfd fds[FRONT_FDS_MAX])
 {
 	terminal_show_next(approver);
-	if (approver->shown)
+	if (approver->output.len > 0)
+		fds[0] = (struct pollfd){.fd = approver->options.terminal_fd, .events = POLLOUT};
+	else if (approver->shown)
 		fds[0] = (struct pollfd){.fd = approver->options.terminal_fd, .events = POLLIN};
 }
 
 static void terminal_handle(struct approver *approver, const struct pollfd fds[FRONT_FDS_MAX])
 {
-	if (fds[0].revents && approver->shown)
+	if (!fds[0].revents || approver->options.terminal_fd < 0)
+		return;
+	if (approver->output.len > 0 && terminal_write_output(approver) < 0)
+		terminal_give_up(approver);
+	else if (approver->shown && fds[0].revents & ~POLLOUT)
 		terminal_read(approver);
 }
 

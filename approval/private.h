@@ -14,7 +14,7 @@
 #include "base/buf.h"
 
 #define APPROVER_LINE_BYTES_MAX 4096u        /* an answer's line; a longer one is none */
-#define APPROVER_OUTPUT_BYTES_MAX (1u << 20) /* what waits for a socket whose reader is slow; then it is given up */
+#define APPROVER_OUTPUT_BYTES_MAX (1u << 20) /* what waits for a slow socket or terminal; then it is given up */
 
 /* A line that is being read. */
 struct approver_line {
@@ -39,10 +39,11 @@ struct approver {
 	int channel_fd;
 	struct approver_question question[APPROVAL_OPEN_QUESTIONS_MAX];
 	struct approver_line line; /* of the socket */
-	struct buf output;         /* what the socket has not taken yet */
+	struct buf output;         /* what the socket or the terminal has not taken yet */
 	bool has_reported_stray_answer;
 	uint64_t last_order;             /* of the newest question */
 	struct approver_question *shown; /* on the terminal now; NULL: none */
+	bool is_showing;                 /* the terminal has not taken the end of `shown` yet */
 	bool is_within_line;             /* of the terminal's input the last line has not been read to its end */
 };
 

@@ -505,6 +505,59 @@ START_TEST(test_terminal)
 }
 END_TEST
 
+/* Reads what the terminal shows now, and returns whether `text` is its end. */
+static bool rig_terminal_shows_end(const struct rig *rig, const char *text)
+{
+	static char shown[TEXT_BYTES_MAX];
+	const size_t len = strlen(text);
+	size_t at = 0;
+	ssize_t got;
+
+	ck_assert_int_eq(fcntl(rig->front_fd, F_SETFL, O_NONBLOCK), 0);
+	while (at < sizeof(shown) && (got = read(rig->front_fd, shown + at, sizeof(shown) - at)) > 0)
+		at += (size_t)got;
+	return at >= len && memcmp(shown + at - len, text, len) == 0;
+}
+
+/* A question that is longer than the terminal takes at once, also when its reader is slow. */
+START_TEST(test_long_question_on_terminal)
+{
+	static const char prompt[] = "answer \"1 once\", \"1 no\": ";
+	char line[10001];
+	struct approver_question *question;
+	unsigned turns = 0;
+	struct rig rig;
+
+	rig_make_terminal(&rig);
+	(void)rig_terminal_shows_end(&rig, prompt);
+	question = &rig.approver.question[0];
+	questions_close(&rig.approver, &rig.approver.question[1], "withdrawn");
+	questions_close(&rig.approver, question, "withdrawn");
+	(void)rig_terminal_shows_end(&rig, "withdrawn\r\n");
+	memset(line, 'x', sizeof(line) - 1);
+	line[sizeof(line) - 1] = '\0';
+	rig_open_question(&rig, 0, false);
+	free(question->text);
+	ck_assert_int_gt(asprintf(&question->text, "{\"seq\": 1, \"shown\": [\"%s\"], \"answers\": [\"once\", \"no\"]}",
+				  line),
+			 0);
+	do {
+		rig_handle(&rig, 0);
+		rig_expect(&rig, "typed before the end of a long question is shown", "");
+		if (rig_terminal_shows_end(&rig, prompt))
+			break;
+		write_all(rig.front_fd, "1 once\n", 7);
+	} while (++turns < 100);
+	ck_assert_uint_gt(turns, 0);
+	ck_assert_uint_lt(turns, 100);
+	write_all(rig.front_fd, "1 no\n", 5);
+	rig_handle(&rig, 0);
+	rig_expect(&rig, "a long question", "A no; ");
+	rig_free(&rig);
+	attempts++;
+}
+END_TEST
+
 /* ---- the file of --approvals ---- */
 
 #define LINE(sentence, scope, policy, expires) \
@@ -728,6 +781,7 @@ int main(void)
 	tcase_add_test(all, test_long_lines);
 	tcase_add_test(all, test_command);
 	tcase_add_test(all, test_terminal);
+	tcase_add_test(all, test_long_question_on_terminal);
 	tcase_add_test(all, test_file);
 	tcase_add_test(all, test_shown);
 	tcase_add_test(all, test_channel);
