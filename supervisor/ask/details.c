@@ -191,6 +191,22 @@ bool details_show_scope(const struct call *asked)
 	return true;
 }
 
+/* Repeats which program wants to do what with which object, in short. */
+static void details_add_core_again(struct shown_lines *lines, const struct call *asked,
+				   const struct asking_process *process)
+{
+	shown_add_again(lines, "program", process->exe, strlen(process->exe));
+	shown_add(lines, "again: wants to: %s", details_describe_right(asked));
+	for (size_t i = 0; i < sizeof(asked->resolved_place) / sizeof(asked->resolved_place[0]); i++)
+		if (asked->resolved_place[i].mount)
+			shown_add_again(lines, "path", asked->resolved_place[i].virt,
+					asked->resolved_place[i].virt_len);
+	if (asked->decision.wanted_rights & POLICY_EXEC)
+		shown_add_again(lines, "with arguments", asked->text_arg, asked->text_arg_len);
+	if (asked->net.host[0])
+		shown_add_again(lines, "host", asked->net.host, strlen(asked->net.host));
+}
+
 /* The lines by which people decide: printable ASCII, the program's text always within quotation marks. */
 static json_t *details_make_lines(const struct call *denied, const struct call *asked, const json_t *args,
 				  const struct asking_process *process)
@@ -209,6 +225,8 @@ static json_t *details_make_lines(const struct call *denied, const struct call *
 	shown_add(&lines, "call: %s", asked->row->name);
 	details_add_rule_line(&lines, details_make_rule(denied, asked));
 	shown_add(&lines, "a rule for this would open: %s", details_describe_opening(denied, asked));
+	if (shown_exceed_screen(&lines))
+		details_add_core_again(&lines, asked, process);
 	return shown_take(&lines);
 }
 

@@ -150,6 +150,19 @@ static void request_add_body_lines(struct shown_lines *lines, const struct egres
 		shown_add(lines, "credential: callgate adds the rule's, \"%s\"", rule->credential_header);
 }
 
+/* Repeats which program wants to send which request, in short. */
+static void request_add_core_again(struct shown_lines *lines, const struct egress_question *request,
+				   const struct asking_process *process)
+{
+	const struct control_question *asked = &request->asked;
+
+	shown_add_again(lines, "program", process->exe, strlen(process->exe));
+	shown_add_again(lines, "host", asked->host, strlen(asked->host));
+	shown_add_again(lines, "method", asked->method, strlen(asked->method));
+	shown_add_again(lines, "path", asked->path, strlen(asked->path));
+	request_add_body_lines(lines, request);
+}
+
 static json_t *request_make_lines(const struct egress_question *request, const struct asking_process *process)
 {
 	const struct control_question *asked = &request->asked;
@@ -165,6 +178,8 @@ static json_t *request_make_lines(const struct egress_question *request, const s
 	request_add_body_lines(&lines, request);
 	details_add_rule_line(&lines, request_make_rule(request));
 	shown_add(&lines, "a rule for this would open: %s", request_describe_opening(request));
+	if (shown_exceed_screen(&lines))
+		request_add_core_again(&lines, request, process);
 	return shown_take(&lines);
 }
 

@@ -31,6 +31,18 @@ json_t *shown_take(struct shown_lines *lines);
  */
 void shown_add_text(struct shown_lines *lines, const char *name, const char *text);
 
+/*
+ * Adds the line 'again: name: "text"' for what stands above already; of a long text the middle is left out. To be
+ * called at the end of lines that shown_exceed_screen().
+ */
+void shown_add_again(struct shown_lines *lines, const char *name, const char *text, size_t len);
+
+/*
+ * Whether the lines take more rows than a terminal of 24 rows and 80 columns has beside the prompt: the first ones have
+ * scrolled out of sight by then. The program chooses how many variables, arguments and characters there are.
+ */
+bool shown_exceed_screen(const struct shown_lines *lines);
+
 /* Whether shown_add_text() leaves out nothing. An answer must not hold for longer when it is for what is not shown. */
 bool shown_is_whole(const char *text);
 

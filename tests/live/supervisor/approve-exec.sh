@@ -182,6 +182,11 @@ ended '.exit_code == 0 and .calls.approved == 1'
 question '.[0].answers | index("run")'
 question '.[0].environment | .count == 150 and (.deciding | length) == 150'
 question '[.[0].shown[] | select(startswith("with variable: \"npm_config_"))] | length == 150'
+question '.[0].shown[-4:] == ["again: program: \"'"$(readlink -f /usr/bin/python3)"'\"",
+	"again: wants to: execute", "again: path: \"/usr/bin/id\"", "again: with arguments: \"id\""]'
+approver no
+asks "socket:$T/s" -- sh -c 'python3 many.py 2 2>/dev/null || echo denied'
+question '.[0].shown | all(startswith("again") | not)' # all of it is on one screen
 approver once
 asks "socket:$T/s" -- sh -c 'python3 many.py 513 2>/dev/null || echo denied'
 ended '.stdout == "denied\n" and .calls.approved == 0'

@@ -93,6 +93,28 @@ expect("none of these answers")
 type("2 stop\n")' -- --json --ask-timeout 500ms -- sh -c "cat '$H/a'; cat '$H/b'; echo late"
 ended '.status == "killed" and .stdout == "" and .termination.cause == "answer"'
 
+# What is executed, and by which program, is on the screen together with the prompt, however many lines come before.
+jq '.filesystem.exec += ["/usr"] | .exec.ask = ["/usr/bin/id"]' "$T/p.json" >"$T/p2.json" && mv "$T/p2.json" "$T/p.json"
+cat >"$T/w/many.py" <<END
+import os, sys
+os.execve("/usr/bin/id", ["id", "-x" * 700], {f"npm_config_setting_{i}": "v" for i in range(500)})
+END
+tty '
+expect("question 1")
+expect("path: \"/usr/bin/id\"")
+expect("npm_config_setting_499")
+while b"stop\": " not in screen:
+    more()
+rows = sum(len(row) // 80 + 1 for row in screen.split(b"\n"))
+assert rows < 24, rows
+expect("again: program: \"'"$(readlink -f /usr/bin/python3)"'\"")
+expect("again: wants to: execute")
+expect("again: path: \"/usr/bin/id\"")
+expect("again: with arguments: \"id -x-x-x")
+expect("stop\": ")
+type("1 no\n")' -- --json -- sh -c "python3 many.py 2>/dev/null || echo denied"
+ended '.stdout == "denied\n" and .denials[0].answer == "no"'
+
 # Where the program writes to the terminal, or reads from it, it could imitate questions, or take answers.
 tty 'expect("could imitate a question")' -- -- true
 tty 'expect("would read what is typed")' -- --json -i -- true
