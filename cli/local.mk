@@ -331,6 +331,8 @@ CALLGATE_SOURCES += \
 	cli/ws/conflict.h \
 	cli/ws/diff.c \
 	cli/ws/diff.h \
+	cli/ws/fingerprint.c \
+	cli/ws/fingerprint.h \
 	cli/ws/hunks.c \
 	cli/ws/hunks.h \
 	cli/ws/keep.c \

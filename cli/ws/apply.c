@@ -292,7 +292,7 @@ static int apply_print_json(const struct apply *apply, size_t at)
 	json_t *conflict = apply->conflict[at];
 
 	apply->conflict[at] = NULL;
-	return show_json(plan->dir, &plan->changes.item[at], conflict, &result);
+	return show_json(plan->dir, &plan->changes.item[at], conflict, NULL, &result);
 }
 
 /* Prints what became of a change, if it is selected; as a line, only what was applied. 0 or -errno. */

@@ -9,12 +9,14 @@
 #include "base/io.h"
 #include "base/text.h"
 #include "cli/options.h"
+#include "cli/ws/fingerprint.h"
 #include "cli/ws/open.h"
 #include "cli/ws/patch.h"
 #include "cli/ws/select.h"
 #include "cli/ws/show.h"
 #include "cli/ws/stale.h"
 #include "supervisor/report.h"
+#include "syscalls/account/changes.h"
 #include "workspace/bases.h"
 #include "workspace/conflict.h"
 
@@ -33,6 +35,7 @@ struct diff_options {
 struct diff_view {
 	const struct workspace_changes *changes;
 	struct ws_patch patch; /* also has the directory that is shown with paths */
+	uint64_t hash_bytes_left;
 };
 
 static void diff_tell_unread(const char *path, int error)
@@ -58,42 +61,52 @@ static int diff_visit(const struct diff_view *view,
 	return r;
 }
 
-/* Prints a change as JSON, and of a conflict its base. 0 or -errno. */
-static int diff_print_change_json(const struct diff_view *view, const struct workspace_bases *bases,
+/* What of a conflict `conflict` of its JSON says: where its base is, or why there is none. NULL: no memory. */
+static json_t *diff_make_conflict(struct diff_view *view, const struct workspace_bases *bases,
+				  const struct workspace_change *change)
+{
+	const struct workspace_layer *layer = view->patch.layer;
+	char text[PATH_MAX], path[2 * PATH_MAX] = "", sha256[SHA256_HEX_SIZE] = "";
+	const bool has_base =
+		workspace_bases_find(bases, layer, change, text) && io_read_fd_name(layer->dir_fd, path) > 0;
+
+	if (has_base) {
+		ws_fingerprint_base(layer, text, &view->hash_bytes_left, sha256);
+		(void)strncat(path, "/", sizeof(path) - strlen(path) - 1);
+		(void)strncat(path, text, sizeof(path) - strlen(path) - 1);
+	}
+	return json_pack("{s:o, s:s?, s:o}", "base", report_make_text_json(has_base ? path : NULL), "base_sha256",
+			 *sha256 ? sha256 : NULL, "no_base", report_make_text_json(has_base ? NULL : text));
+}
+
+/* Prints a change as JSON. bases: NULL: of a checkpoint, whose conflicts are not told. 0 or -errno. */
+static int diff_print_change_json(struct diff_view *view, const struct workspace_bases *bases,
 				  const struct workspace_change *change)
 {
 	const struct workspace_layer *layer = view->patch.layer;
 	struct workspace_change of_old = *change;
-	char text[PATH_MAX], path[2 * PATH_MAX] = "";
-	bool has_base;
-	int r;
+	struct ws_fingerprints fingerprints;
+	int is_conflict;
 
 	if (change->kind == WORKSPACE_RENAMED) { /* what was changed outside is the old name */
 		of_old.path = of_old.old_path;
 		of_old.old_path = NULL;
 	}
-	r = workspace_is_conflict(layer, &of_old);
-	if (r <= 0)
-		return r < 0 ? r : show_json(view->patch.dir, change, NULL, NULL);
-	has_base = workspace_bases_find(bases, layer, &of_old, text) && io_read_fd_name(layer->dir_fd, path) > 0;
-	if (has_base) {
-		(void)strncat(path, "/", sizeof(path) - strlen(path) - 1);
-		(void)strncat(path, text, sizeof(path) - strlen(path) - 1);
-	}
-	return show_json(view->patch.dir, change,
-			 json_pack("{s:o, s:o}", "base", report_make_text_json(has_base ? path : NULL), "no_base",
-				   report_make_text_json(has_base ? NULL : text)),
-			 NULL);
+	is_conflict = bases ? workspace_is_conflict(layer, &of_old) : 0;
+	if (is_conflict < 0)
+		return is_conflict;
+	ws_fingerprints_make(layer, change, &view->hash_bytes_left, &fingerprints);
+	return show_json(view->patch.dir, change, is_conflict ? diff_make_conflict(view, bases, &of_old) : NULL,
+			 &fingerprints, NULL);
 }
 
-static int diff_print_json(const struct diff_view *view, bool is_checkpoint)
+static int diff_print_json(struct diff_view *view, bool is_checkpoint)
 {
 	_cleanup_workspace_bases_ struct workspace_bases bases = {.text = NULL};
 	int r = is_checkpoint ? 0 : workspace_bases_load(view->patch.layer, &bases);
 
 	for (size_t i = 0; r == 0 && i < view->changes->count; i++)
-		r = is_checkpoint ? show_json(view->patch.dir, &view->changes->item[i], NULL, NULL)
-				  : diff_print_change_json(view, &bases, &view->changes->item[i]);
+		r = diff_print_change_json(view, is_checkpoint ? NULL : &bases, &view->changes->item[i]);
 	return r;
 }
 
@@ -157,7 +170,9 @@ static int diff_run(const struct diff_options *options, const char *dir, const s
 		    int reads_dir_fd, struct ws_selection *selection)
 {
 	_cleanup_workspace_changes_ struct workspace_changes changes = {.on_unread = diff_tell_unread};
-	struct diff_view view = {.changes = &changes, .patch = {.layer = layer, .dir = dir}};
+	struct diff_view view = {.changes = &changes,
+				 .patch = {.layer = layer, .dir = dir},
+				 .hash_bytes_left = CHANGES_HASHED_TOTAL_BYTES_MAX};
 	int r;
 
 	ws_selection_watch_unchanged(selection, &changes);

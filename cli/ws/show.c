@@ -128,20 +128,24 @@ int show_line(const char *dir, const struct workspace_change *change)
 
 /* ---- JSON ---- */
 
-/* An entry as JSON; null: it does not exist. Owned by the caller; NULL: no memory. */
-static json_t *show_make_entry(const struct workspace_entry *entry)
+/* An entry as JSON; null: it does not exist. sha256: NULL: not told. Owned by the caller; NULL: no memory. */
+static json_t *show_make_entry(const struct workspace_entry *entry, const char *sha256)
 {
+	json_t *object;
 	char mode[8];
 
 	if (!entry->exists)
 		return json_null();
 	(void)snprintf(mode, sizeof(mode), "%04o", (unsigned)entry->mode & 07777);
-	return json_pack("{s:s, s:s, s:I, s:I, s:I}", "type", show_get_type(entry->mode), "mode", mode, "uid",
-			 (json_int_t)entry->uid, "gid", (json_int_t)entry->gid, "size", (json_int_t)entry->size);
+	object = json_pack("{s:s, s:s, s:I, s:I, s:I}", "type", show_get_type(entry->mode), "mode", mode, "uid",
+			   (json_int_t)entry->uid, "gid", (json_int_t)entry->gid, "size", (json_int_t)entry->size);
+	if (object && sha256)
+		(void)json_object_set_new(object, "sha256", *sha256 ? json_string(sha256) : json_null());
+	return object;
 }
 
 int show_json(const char *dir, const struct workspace_change *change, json_t *conflict,
-	      const struct show_result *result)
+	      const struct ws_fingerprints *fingerprints, const struct show_result *result)
 {
 	json_t *differences = json_array();
 	_cleanup_json_ json_t *object = NULL;
@@ -153,7 +157,8 @@ int show_json(const char *dir, const struct workspace_change *change, json_t *co
 	object = json_pack("{s:o*, s:o, s:s, s:o, s:o, s:o, s:o, s:o}", "dir", dir ? report_make_text_json(dir) : NULL,
 			   "path", report_make_text_json(change->path), "change", show_kinds[change->kind].name,
 			   "old_path", report_make_text_json(change->old_path), "differences", differences, "old",
-			   show_make_entry(&change->base), "new", show_make_entry(&change->upper), "conflict",
+			   show_make_entry(&change->base, fingerprints ? fingerprints->old : NULL), "new",
+			   show_make_entry(&change->upper, fingerprints ? fingerprints->new : NULL), "conflict",
 			   conflict ? conflict : json_null());
 	if (object && result) {
 		(void)json_object_set_new(object, "result", json_string(result->word));

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "cli/ws/fingerprint.h"
 #include "workspace/changes.h"
 
 /* dir: the directory, which paths are shown with; NULL: they are shown relative to it. */
@@ -20,10 +21,10 @@ struct show_result {
 
 /*
  * One line of JSON: {"path", "change", …}, with "dir" if that is given. conflict: the object that describes it, taken;
- * NULL: it is none. result: NULL: there was no apply. Returns 0 or -errno.
+ * NULL: it is none. fingerprints, result: NULL: they are not told. Returns 0 or -errno.
  */
 int show_json(const char *dir, const struct workspace_change *change, json_t *conflict,
-	      const struct show_result *result);
+	      const struct ws_fingerprints *fingerprints, const struct show_result *result);
 
 /*
  * The path of a change as people see it: escaped, behind "OLD -> " if it was renamed, with a slash behind a directory.

@@ -187,4 +187,10 @@ conflicts
 grep -q 'ws apply: warning: two: changed' "$T/said" || fail "not said: $(cat "$T/said")"
 cg ws diff "$id" --json >"$T/out" || :
 jq -r 'select(.path == "four").conflict.base' "$T/out" | grep -q '/base/[0-9]*/four$' || fail "no base: $(cat "$T/out")"
+sum=$(echo 'old four' | sha256sum)
+jq -es --arg sum "${sum%% *}" 'map(select(.conflict != null)) | any(.[]; .path == "four") and all(.[];
+	(.conflict.base == null) == (.conflict.base_sha256 == null)) and
+	(map(select(.path == "four"))[0] | .conflict.base_sha256 == $sum and .old.sha256 != $sum)' \
+	"$T/out" >/dev/null ||
+	fail "the base's SHA-256: not ${sum%% *}: $(cat "$T/out")"
 discard_all

@@ -110,6 +110,28 @@ jq -se 'length == 19 and (map(select(.change == "renamed")) | .[0].old_path == "
 	any(.[]; .path == "type" and .old.type == "file" and .new.type == "symlink") and
 	any(.[]; .path == "new/n\t\n\\\\\"ä\\xff\u001b[2J \u202e" and .old == null)' "$T/out" >/dev/null ||
 	fail "JSON: $(cat "$T/out")"
+# SHA-256, of what was there and what is now. A renamed file, and one with another mode, has both. What is read here is
+# no file of the directory or the workspace, whose access times are compared below.
+# shellcheck disable=SC2059 # a format
+sha_is() # PATH OLD NEW: contents, for printf; '': none
+{
+	local was is
+	was=$([ -z "$2" ] || printf "$2" | sha256sum) is=$([ -z "$3" ] || printf "$3" | sha256sum)
+	jq -es --arg path "$1" --arg was "${was%% *}" --arg is "${is%% *}" 'any(.[]; .path == $path and
+		(.old.sha256 // "") == $was and (.new.sha256 // "") == $is)' "$T/out" >/dev/null ||
+		fail "SHA-256 of $1: not ${was%% *}, ${is%% *}: $(grep -F "$1" "$T/out")"
+}
+sha_is one 'one\ntwo\nthree\n' 'one\n2\nthree\nfour\n'
+sha_is a/two 'two\0\377' 'two\0\376'
+sha_is unended unended ended
+sha_is 'a/moved there' 'a text that moves\n' 'a text that moves\n'
+sha_is run.sh 's\n' 's\n'
+sha_is type 't\n' ''
+sha_is hidden/x 'x\n' ''
+sha_is hidden/z '' 'z\n'
+jq -es 'any(.[]; .path == "big" and .old.sha256 == null and .new.sha256 == null and (.new | has("sha256"))) and
+	all(.[]; .new.type == "file" or .new.sha256 == null) and all(.[]; .conflict == null)' "$T/out" >/dev/null ||
+	fail "no SHA-256: $(cat "$T/out")"
 ws "$id" --stat
 grep -qE '^ one +\| +3 \+\+-$' "$T/out" || fail "numbers of lines: $(cat "$T/out")"
 grep -qE '^ a/two +\| +Bin 5 -> 5 bytes$' "$T/out" || fail "numbers of bytes: $(cat "$T/out")"
