@@ -133,8 +133,6 @@ static int build_copy_dir(const struct build_state *build, const char *host, int
 	char name[16];
 	int r;
 
-	if (path_is_below(build->options->workspace_host, host))
-		return build_refuse_workspace(build, at, "TMPDIR is in it, so that it would be copied into itself", "");
 	(void)snprintf(name, sizeof(name), "%d", at);
 	layer = from < 0 ? from : build_open_layer(build->options->workspace_host, name);
 	r = layer < 0 ? layer

@@ -93,6 +93,21 @@ int run_check_workspace_again(struct run *run, const struct policy *policy)
 					    "its canonical path");
 }
 
+/*
+ * Refuses a directory that TMPDIR is in: a copy would be copied into itself, and with an overlay the run would write to
+ * the directory that is to stay as it is. 0, or the exit status.
+ */
+static int workspace_check_scratch(struct run *run)
+{
+	for (size_t i = 0; i < run->workspace_dirs.count; i++)
+		if (path_is_below(run->scratch.base_path, run->workspace_dirs.item[i]))
+			return run_report_refusal(run, "workspace_failed",
+						  "--cow: %s has TMPDIR in it, where what is written is kept; set "
+						  "TMPDIR to a directory outside",
+						  run->workspace_dirs.item[i]);
+	return 0;
+}
+
 int run_make_workspace(struct run *run)
 {
 	const struct scratch *scratch = &run->scratch;
@@ -100,6 +115,8 @@ int run_make_workspace(struct run *run)
 
 	if (exit_code == 0 && run->setup_phase.policy)
 		exit_code = run_check_workspace_again(run, run->setup_phase.policy);
+	if (exit_code == 0)
+		exit_code = workspace_check_scratch(run);
 	if (exit_code || run->workspace_dirs.count == 0)
 		return exit_code;
 	run->workspace_path = cli_format("%s/" WORKSPACE_DIR_NAME "/%s", scratch->base_path, scratch->id);

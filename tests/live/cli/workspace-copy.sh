@@ -120,7 +120,7 @@ ws diff "$id" >"$T/out" 2>"$T/err"
 grep -q 'top/0.*: cannot be compared: File name too long' "$T/err" || fail "too long: $(cat "$T/out" "$T/err")"
 [ -n "$(find "$TMPDIR" -name kept)" ] || fail "too long, and lost"
 discard_all
-TMPDIR=$W refuses "TMPDIR is in it"
+TMPDIR=$W refuses "$W has TMPDIR in it"
 rm -rf "$W"/callgate-*
 if [ "$(id -u)" = 0 ] && mkdir "$T/small" && mount -t tmpfs -o size=4M small "$T/small" 2>/dev/null; then
 	trap 'umount "$T/small"; live_done' EXIT

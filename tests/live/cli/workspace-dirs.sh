@@ -119,11 +119,16 @@ if [ "$by" = overlay ] && [ -w /usr/bin ] && command -v dpkg-deb >/dev/null; the
 		"env": {"set": {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"}}}
 	END
 	admin=/var/lib/dpkg
-	if grep -qE '^([^ ]+ ){4}/(usr|etc|var)/' /proc/self/mountinfo || [ ! -w $admin/status ]; then
+	if grep -qE '^([^ ]+ ){4}/(usr|etc|var)/' /proc/self/mountinfo || [ ! -w $admin/status ] ||
+		[ "$(stat -c %d /tmp)" != "$(stat -c %d "$D")" ]; then
 		admin=$D/db
 		sed -i "s:\"/var\":\"$D/db\":g; s:/var/lib/dpkg:$D/db:" "$T/dpkg.json"
 	fi
 	database=$(stat -c '%i %s %y %z' "$admin/status")
+	if [ "$admin" != "$D/db" ]; then # TMPDIR must not be in /var
+		TMPDIR=$(mktemp -d /tmp/cg-live.XXXXXX) || die "no directory in /tmp"
+		trap 'rm -rf "$TMPDIR"; live_done' EXIT
+	fi
 	cg run -q --json -p "$T/dpkg.json" -- /bin/sh -c "dpkg --admindir=$admin -i $D/tool.deb && cg-tool &&
 		dpkg --admindir=$admin -i $D/tool.deb && dpkg --admindir=$admin -L cg-tool" >"$T/result" 2>"$T/err"
 	jq -r .stdout "$T/result" | grep -qx installed || fail "dpkg: $(cat "$T/result" "$T/err")"
@@ -133,6 +138,9 @@ if [ "$by" = overlay ] && [ -w /usr/bin ] && command -v dpkg-deb >/dev/null; the
 		fail "a package: $(cat "$T/diff")"
 	ws diff "$id" | grep -q "^M  $admin/status  content" || fail "a package: $(ws diff "$id")"
 	discard_all
+	[ "$TMPDIR" = "$D/.run" ] || rm -rf "$TMPDIR"
+	TMPDIR=$D/.run
+	trap live_done EXIT
 	{ [ ! -e /usr/bin/cg-tool ] && [ ! -e /etc/cg-tool ]; } || fail "/usr or /etc was written"
 	[ "$(stat -c '%i %s %y %z' "$admin/status")" = "$database" ] || fail "the database of packages was written"
 fi

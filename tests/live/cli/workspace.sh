@@ -157,6 +157,13 @@ refuses "$W/past" 'the policy also shows a part of it at /again' -p "$T/again.js
 refuses "$W/past" 'leave out one of them' --dry-run
 refuses "$W/past" 'leave out one of them' --mode observe
 refuses "$W/past" 'not found' --env A=b -r "$T/none" -- /usr/bin/no-such-program
+mkdir "$W/empty/tmp"
+for dir in "$W" "$W/empty/tmp"; do
+	TMPDIR=$dir refuses "$W/past" "$W has TMPDIR in it, where what is written is kept; set TMPDIR to a directory"
+	rm -rf "$dir"/callgate-*
+done
+TMPDIR=$W/empty/tmp refuses "$W/empty/past" "$W/empty has TMPDIR in it" --cow-dir="$W/empty" -w "$W/a"
+rm -rf "$W/empty/tmp"
 cg run --cow -- /bin/true 2>"$T/err" && fail "no -w: not refused"
 grep -q 'name one with -w' "$T/err" || fail "no -w: $(cat "$T/err")"
 
