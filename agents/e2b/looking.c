@@ -31,9 +31,11 @@ static void looking_log(const struct e2b_sandbox *box, const char *event, const 
 			    "session", sandbox_get_id(box->sandbox), "program", shown, name, value));
 }
 
-/* Logs what is to be warned of. */
-static void looking_log_findings(const struct e2b_sandbox *box, const char *program, const json_t *findings)
+/* Logs what is to be warned of, and how much more there was. */
+static void looking_log_findings(const struct e2b_sandbox *box, const char *program, const json_t *answer)
 {
+	const json_t *findings = json_object_get(answer, "findings");
+	json_int_t unlisted = json_integer_value(json_object_get(answer, "unlisted"));
 	json_t *logged = json_array(), *finding;
 	size_t i;
 
@@ -42,10 +44,13 @@ static void looking_log_findings(const struct e2b_sandbox *box, const char *prog
 		if (i < LOOKING_LOGGED_FINDINGS_MAX)
 			(void)json_array_append(logged, finding);
 	}
+	unlisted += (json_int_t)(json_array_size(findings) - json_array_size(logged));
 	if (json_array_size(logged) > 0)
 		looking_log(box, "findings", program, "findings", logged);
 	else
 		json_decref(logged);
+	if (unlisted > 0)
+		looking_log(box, "findings_unlisted", program, "count", json_integer(unlisted));
 }
 
 bool e2b_judge_look(const struct e2b_sandbox *box, const char *program, const json_t *answer, const char *why,
@@ -57,7 +62,7 @@ bool e2b_judge_look(const struct e2b_sandbox *box, const char *program, const js
 	char *text;
 	int r;
 
-	looking_log_findings(box, program, json_object_get(answer, "findings"));
+	looking_log_findings(box, program, answer);
 	if (!is_refused)
 		return true;
 	if (asprintf(&text, "%s: %s", reason, answer ? (found ? found : "?") : why) < 0)

@@ -28,7 +28,16 @@ static void inspection_describe(struct buf *text, const json_t *finding)
 	buf_puts(text, "\n");
 }
 
-/* Adds what was found to the result, and as text. */
+/* How many findings are not in the result. */
+static json_int_t inspection_count_unlisted(const json_t *looked)
+{
+	const size_t count = json_array_size(json_object_get(looked, "findings"));
+	const size_t more = count > INSPECTION_FINDINGS_MAX ? count - INSPECTION_FINDINGS_MAX : 0;
+
+	return json_integer_value(json_object_get(looked, "unlisted")) + (json_int_t)more;
+}
+
+/* Adds what was found to the result. */
 static void inspection_add_findings(struct tool_call *call, json_t *structured)
 {
 	json_t *findings = json_array(), *finding;
@@ -39,13 +48,18 @@ static void inspection_add_findings(struct tool_call *call, json_t *structured)
 		if (i < INSPECTION_FINDINGS_MAX)
 			(void)json_array_append(findings, finding);
 	}
-	if (call->looked)
+	if (call->looked) {
 		(void)json_object_set(structured, "findings", findings);
+		(void)json_object_set_new(structured, "findings_unlisted",
+					  json_integer(inspection_count_unlisted(call->looked)));
+	}
 	json_decref(findings);
 }
 
+/* Adds it as text. */
 static void inspection_add_text(struct tool_call *call)
 {
+	const json_int_t unlisted = inspection_count_unlisted(call->looked);
 	_cleanup_buf_ struct buf text = {0};
 	const json_t *finding;
 	size_t i;
@@ -55,6 +69,8 @@ static void inspection_add_text(struct tool_call *call)
 		if (i < INSPECTION_FINDINGS_MAX)
 			inspection_describe(&text, finding);
 	}
+	if (unlisted > 0)
+		buf_printf(&text, "- and %lld more\n", (long long)unlisted);
 	if (text.len > 0 && !text.failed)
 		call_add_text(call, text.data, text.len);
 }

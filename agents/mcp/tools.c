@@ -39,11 +39,11 @@
 	TEXT_PROPERTY("workspace")                                      \
 	"," OBJECT_ARRAY_PROPERTY("changes") "," OBJECT_ARRAY_PROPERTY( \
 		"stale_reads") ",\"truncated\":{\"type\":\"boolean\"}"
-#define DENIALS_AND_FINDINGS                                                                     \
-	OBJECT_ARRAY_PROPERTY("denials")                                                         \
-	"," OBJECT_ARRAY_PROPERTY("libraries") "," OBJECT_ARRAY_PROPERTY(                        \
-		"findings") ",\"changed\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}}," \
-			    "\"changes_unknown\":{\"type\":\"boolean\"}"
+#define DENIALS_AND_FINDINGS                                                                               \
+	OBJECT_ARRAY_PROPERTY("denials")                                                                   \
+	"," OBJECT_ARRAY_PROPERTY("libraries") "," OBJECT_ARRAY_PROPERTY("findings") "," INTEGER_PROPERTY( \
+		"findings_unlisted") ",\"changed\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}},"  \
+				     "\"changes_unknown\":{\"type\":\"boolean\"}"
 
 static const char *const language_values[] = {"python", "javascript", "bash", NULL};
 static const char *const encoding_values[] = {"utf-8", "base64", NULL};

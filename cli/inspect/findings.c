@@ -12,7 +12,7 @@ int inspect_findings_add(struct inspect_findings *findings, enum inspect_kind ki
 	char *copy;
 
 	if (findings->count_of_kind[kind] >= INSPECT_OF_A_KIND_MAX) {
-		findings->unlisted++;
+		findings->unlisted_of_kind[kind]++;
 		return 0;
 	}
 	if (findings->count == findings->room) {
@@ -30,6 +30,21 @@ int inspect_findings_add(struct inspect_findings *findings, enum inspect_kind ki
 	findings->item[findings->count++] = (struct inspect_finding){kind, line, copy};
 	findings->count_of_kind[kind]++;
 	return 0;
+}
+
+void inspect_findings_add_unlisted(struct inspect_findings *findings, enum inspect_kind kind, uint32_t count)
+{
+	findings->unlisted_of_kind[kind] += count;
+}
+
+uint64_t inspect_findings_count_unlisted(const struct inspect_findings *findings, uint32_t kinds)
+{
+	uint64_t count = 0;
+
+	for (enum inspect_kind kind = 0; kind < INSPECT_KIND_MAX; kind++)
+		if (kinds & INSPECT_BIT(kind))
+			count += findings->unlisted_of_kind[kind];
+	return count;
 }
 
 int inspect_findings_add_assignment(struct inspect_findings *findings, uint32_t line, const char *assignment,
@@ -69,13 +84,16 @@ void inspect_findings_sort(struct inspect_findings *findings)
 bool inspect_findings_get_worst(const struct inspect_findings *findings, enum inspect_level *ret_level)
 {
 	enum inspect_level worst = INSPECT_NOTE;
+	bool has_some = false;
 
-	for (size_t i = 0; i < findings->count; i++)
-		if (inspect_kind_get_level(findings->item[i].kind) > worst)
-			worst = inspect_kind_get_level(findings->item[i].kind);
-	if (findings->count > 0)
+	for (enum inspect_kind kind = 0; kind < INSPECT_KIND_MAX; kind++)
+		if (findings->count_of_kind[kind] > 0 || findings->unlisted_of_kind[kind] > 0) {
+			has_some = true;
+			worst = inspect_kind_get_level(kind) > worst ? inspect_kind_get_level(kind) : worst;
+		}
+	if (has_some)
 		*ret_level = worst;
-	return findings->count > 0;
+	return has_some;
 }
 
 bool inspect_module_is_allowed(const struct cli_list *allowed, const char *module, bool is_standard)

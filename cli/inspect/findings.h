@@ -23,13 +23,18 @@ struct inspect_finding {
 struct inspect_findings {
 	struct inspect_finding *item;
 	size_t count, room;
-	size_t unlisted; /* findings that were left out because there were too many of their kind */
 	size_t count_of_kind[INSPECT_KIND_MAX];
+	uint64_t unlisted_of_kind[INSPECT_KIND_MAX]; /* that were left out because there were too many */
 	struct cli_list commands; /* of a shell script: what it runs, as JSON (parsers/shell_commands.py) */
 };
 
 /* Adds a finding; the text is copied, and shortened to INSPECT_WHAT_BYTES_MAX. 0 or -ENOMEM. */
 int inspect_findings_add(struct inspect_findings *findings, enum inspect_kind kind, uint32_t line, const char *what);
+
+/* Notes that the parser has left out so many findings of a kind. */
+void inspect_findings_add_unlisted(struct inspect_findings *findings, enum inspect_kind kind, uint32_t count);
+/* How many findings of these kinds, INSPECT_BITs, were left out. */
+uint64_t inspect_findings_count_unlisted(const struct inspect_findings *findings, uint32_t kinds);
 
 /*
  * Adds what an assignment to an environment variable, "NAME=VALUE" or "NAME+=VALUE", does to programs; nothing if the

@@ -21,9 +21,9 @@ void inspect_set_default(bool is_wanted, const struct cli_list *modules, uint32_
 	*warned = inspect_level_get_bits(INSPECT_WARNING);
 }
 
-unsigned inspect_program_count_unlisted(const struct inspect_program *inspection)
+uint64_t inspect_program_count_unlisted(const struct inspect_program *inspection)
 {
-	return inspection->warned_count + inspection->refused_count - (unsigned)json_array_size(inspection->findings);
+	return inspection->warned_count + inspection->refused_count - json_array_size(inspection->findings);
 }
 
 void inspect_program_release(struct inspect_program *inspection)

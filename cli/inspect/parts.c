@@ -51,7 +51,7 @@ static void parts_add_finding(struct inspect_program *inspection, const char *na
 			      const struct inspect_finding *finding)
 {
 	const bool refuses = INSPECT_BIT(finding->kind) & inspection->refused;
-	unsigned *count = refuses ? &inspection->refused_count : &inspection->warned_count;
+	uint64_t *count = refuses ? &inspection->refused_count : &inspection->warned_count;
 	json_t *object;
 
 	if ((*count)++ >= INSPECT_JSON_FINDINGS_MAX)
@@ -65,7 +65,9 @@ static void parts_add_finding(struct inspect_program *inspection, const char *na
 static int parts_judge_findings(struct inspect_program *inspection, const char *name, const char *dir,
 				const struct inspect_findings *findings)
 {
-	const uint32_t warned = inspection->is_of_interpreter ? 0 : inspection->warned;
+	const uint32_t warned = inspection->is_of_interpreter ? 0 : inspection->warned & ~inspection->refused;
+	uint64_t refused_more = inspect_findings_count_unlisted(findings, inspection->refused);
+	uint64_t warned_more = inspect_findings_count_unlisted(findings, warned), more = refused_more + warned_more;
 	unsigned printed = 0;
 
 	for (size_t i = 0; i < findings->count; i++) {
@@ -86,9 +88,11 @@ static int parts_judge_findings(struct inspect_program *inspection, const char *
 		if ((bit & inspection->refused) && !inspection->why)
 			inspection->why = steal_pointer(&text);
 	}
-	if (printed > PARTS_PRINTED_FINDINGS_MAX && !inspection->is_quiet)
-		cli_print_error(inspection->verb, "inspect: %s: and %u more", name,
-				printed - PARTS_PRINTED_FINDINGS_MAX);
+	inspection->refused_count += inspection->findings ? refused_more : 0;
+	inspection->warned_count += inspection->findings ? warned_more : 0;
+	more += printed > PARTS_PRINTED_FINDINGS_MAX ? printed - PARTS_PRINTED_FINDINGS_MAX : 0;
+	if (more > 0 && !inspection->findings && !inspection->is_quiet)
+		cli_print_error(inspection->verb, "inspect: %s: and %llu more", name, (unsigned long long)more);
 	return 0;
 }
 

@@ -17,6 +17,7 @@ static int print_place(const char *path, uint32_t line)
 
 int inspect_print_text(const char *path, const struct inspect_findings *findings, enum inspect_level least)
 {
+	const uint64_t unlisted = inspect_findings_count_unlisted(findings, inspect_level_get_bits(least));
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < findings->count; i++) {
@@ -32,10 +33,10 @@ int inspect_print_text(const char *path, const struct inspect_findings *findings
 		if (r == 0)
 			r = text_printf(stdout, "\n");
 	}
-	if (r == 0 && findings->unlisted > 0)
+	if (r == 0 && unlisted > 0)
 		r = print_place(path, 0);
-	if (r == 0 && findings->unlisted > 0)
-		r = text_printf(stdout, ": and %zu more\n", findings->unlisted);
+	if (r == 0 && unlisted > 0)
+		r = text_printf(stdout, ": and %llu more\n", (unsigned long long)unlisted);
 	return r;
 }
 
@@ -56,5 +57,6 @@ json_t *inspect_make_json(const char *path, enum inspect_type type, const struct
 		if (inspect_kind_get_level(findings->item[i].kind) >= least)
 			(void)json_array_append_new(list, inspect_make_finding_json(&findings->item[i]));
 	return json_pack("{s:o, s:s, s:o, s:I}", "file", report_make_text_json(path), "type",
-			 inspect_type_get_name(type), "findings", list, "unlisted", (json_int_t)findings->unlisted);
+			 inspect_type_get_name(type), "findings", list, "unlisted",
+			 (json_int_t)inspect_findings_count_unlisted(findings, inspect_level_get_bits(least)));
 }

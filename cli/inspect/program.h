@@ -53,7 +53,7 @@ struct inspect_program {
 	 * inspect_make_finding_json(). Owned; NULL: they are printed.
 	 */
 	json_t *findings;
-	unsigned warned_count, refused_count; /* of these: how many there were, also those that were left out */
+	uint64_t warned_count, refused_count; /* of these: how many there were, also those that were left out */
 
 	/* while it is looked at: */
 	struct cli_list commands;    /* what the shell programs that were looked at last run, as JSON */
@@ -84,7 +84,7 @@ int inspect_program_look(struct inspect_program *inspection);
 /* The same for code that an interpreter is given, such as a cell of a notebook. argv is not used. */
 int inspect_program_look_at_code(struct inspect_program *inspection, const char *code, enum inspect_type type);
 /* How many findings were left out of `findings`, because there were too many. */
-unsigned inspect_program_count_unlisted(const struct inspect_program *inspection);
+uint64_t inspect_program_count_unlisted(const struct inspect_program *inspection);
 /*
  * Calls `tell` with the name of each file that is another one than when it was looked at. is_new: none was there. To be
  * called when what is run has read them.

@@ -17,7 +17,8 @@ struct protocol_line {
 	bool is_command;  /* what a shell script runs */
 	bool is_standard; /* an import of the language's own library */
 	bool is_assignment; /* to an environment variable */
-	uint32_t number;  /* of the line in the file; with is_end: how many findings there were */
+	bool is_unlisted;   /* findings of `kind` that were left out */
+	uint32_t number;    /* of the line in the file; with is_end and is_unlisted: how many findings there were */
 	enum inspect_kind kind;
 	const char *what; /* not NUL-terminated */
 	size_t what_len;
@@ -79,6 +80,9 @@ static bool protocol_read_line(const char *text, size_t len, struct protocol_lin
 	ret_line->is_standard = protocol_is_word("standard", kind, kind_len);
 	ret_line->is_command = protocol_is_word("command", kind, kind_len);
 	ret_line->is_assignment = protocol_is_word("assignment", kind, kind_len);
+	ret_line->is_unlisted = protocol_is_word("unlisted", kind, kind_len);
+	if (ret_line->is_unlisted)
+		return inspect_kind_find(ret_line->what, ret_line->what_len, &ret_line->kind);
 	return ret_line->what_len > 0 &&
 	       ret_line->what_len <= (ret_line->is_command ? PROTOCOL_COMMAND_BYTES_MAX : INSPECT_WHAT_BYTES_MAX * 2) &&
 	       protocol_is_printable(ret_line->what, ret_line->what_len) &&
@@ -103,7 +107,7 @@ static int protocol_visit(const char *output, size_t len, uint32_t lines, void *
 		at = (size_t)(end - output) + 1;
 		if (line.is_end)
 			return line.number == count && at == len ? 0 : -EBADMSG;
-		if (line.number > lines || ++count > PROTOCOL_FINDINGS_MAX)
+		if ((line.number > lines && !line.is_unlisted) || ++count > PROTOCOL_FINDINGS_MAX)
 			return -EBADMSG;
 		r = take ? take(data, &line) : 0;
 		if (r < 0)
@@ -125,6 +129,10 @@ static int protocol_take_line(void *data, const struct protocol_line *line)
 	_cleanup_free_ char *what = strndup(line->what, line->what_len);
 	int r;
 
+	if (line->is_unlisted) {
+		inspect_findings_add_unlisted(taking->findings, kind, line->number);
+		return 0;
+	}
 	if (line->is_command)
 		return cli_list_add_owned(&taking->findings->commands, steal_pointer(&what));
 	if (what && line->is_assignment)

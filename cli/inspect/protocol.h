@@ -9,7 +9,8 @@
 /*
  * Takes a parser's lines "LINE KIND WHAT", the last of which is "end COUNT". Each LINE is at most `lines`, how many the
  * file has; 0 stands for the whole file. KIND may also be "standard", an import of the language's own library, or
- * "command", something that a shell script runs, which is added to `commands`. WHAT is printable UTF-8. Imports outside
+ * "command", something that a shell script runs, which is added to `commands`; or it is "unlisted", WHAT a kind, and LINE
+ * how many findings of that kind the parser has left out. WHAT is printable UTF-8. Imports outside
  * of `allowed` become findings of their own; NULL: everything may be imported.
  * 0; -EBADMSG, with no finding added: the output is not of this form; or -ENOMEM.
  */

@@ -1042,6 +1042,8 @@ def looks(template: str) -> None:
     # what came later does not overtake what is looked at
     seen = [run_code(box, "x = 1"), run_code(box, "x + 1")]
     assert [e["text"] for e in seen[1] if e["type"] == "result"] == ["2"], seen
+    # more warnings than the log has
+    assert [e["text"] for e in run_code(box, "eval('1')\n" * 400) if e["type"] == "result"] == ["1"]
     # a program whose input is not known is only warned of; one that its client leaves goes on until the sandbox ends
     events = box.start("exec python3 -", stdin=True)
     assert "start" in next(events)["event"]

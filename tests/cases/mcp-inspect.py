@@ -53,6 +53,11 @@ result = server.call("run_code", code="eval('6 * 7')")
 expect("a warning", result["structuredContent"]["results"][0]["text"] == "42" and
        [(each["line"], each["kind"]) for each in result["structuredContent"]["findings"]] == [(1, "dynamic")] and
        "line 1: dynamic" in result["content"][0]["text"], result)
+result = server.call("run_code", code="x = 1\n" + "eval('1')\n" * 400)
+expect("many warnings", result["structuredContent"]["results"][0]["text"] == "1" and
+       len(result["structuredContent"]["findings"]) == 50 and
+       result["structuredContent"]["findings_unlisted"] == 350 and "and 350 more" in result["content"][0]["text"],
+       result)
 result = server.call("write_file", path="good.py", content="print(7)")
 result = server.call("run_command", command="mv good.py n; cp n good.py; python3 good.py")
 expect("a changed file", result["structuredContent"]["changed"] == ["good.py"] and

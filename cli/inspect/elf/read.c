@@ -1,5 +1,6 @@
 #include "cli/inspect/elf/read.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <gelf.h>
 #include <stdbool.h>
@@ -10,7 +11,8 @@
 #define ELF_DYNAMIC_MAX 65536   /* entries of the dynamic section */
 #define ELF_SYMBOLS_MAX 1000000 /* symbols that are looked at */
 #define ELF_TEXT_BYTES_MAX 300u /* of a name in the file; longer ones are cut */
-#define ELF_LINES_MAX 2000u     /* lines that are printed */
+#define ELF_OF_A_KIND_MAX 300u  /* findings of a kind that are printed; so that many do not hide a bad one */
+#define ELF_KINDS_MAX 16
 
 /* The file that is looked at. */
 struct elf_image {
@@ -19,7 +21,10 @@ struct elf_image {
 	Elf *elf;
 	GElf_Ehdr header;
 	FILE *out;
-	uint32_t printed;
+	struct {
+		const char *name;
+		uint32_t count;
+	} kinds[ELF_KINDS_MAX]; /* of what was found */
 	bool has_loader, has_dynamic, has_stack, is_broken;
 	GElf_Phdr dynamic;
 	GElf_Off strings; /* file offset of the dynamic section's texts; 0: none */
@@ -38,14 +43,42 @@ static const struct {
 
 /* ---- printing ---- */
 
+/* Counts a finding. False: it is left out. */
+static bool elf_count(struct elf_image *image, const char *kind)
+{
+	size_t i = 0;
+
+	while (image->kinds[i].name && strcmp(image->kinds[i].name, kind) != 0)
+		i++;
+	assert(i + 1 < ELF_KINDS_MAX);
+	image->kinds[i].name = kind;
+	return image->kinds[i].count++ < ELF_OF_A_KIND_MAX;
+}
+
+/* Prints how many findings were left out, and how many lines there are. */
+static void elf_print_end(const struct elf_image *image)
+{
+	uint32_t lines = 0;
+
+	for (size_t i = 0; image->kinds[i].name; i++) {
+		const uint32_t count = image->kinds[i].count;
+
+		lines += count < ELF_OF_A_KIND_MAX ? count : ELF_OF_A_KIND_MAX;
+		if (count <= ELF_OF_A_KIND_MAX)
+			continue;
+		(void)fprintf(image->out, "%u unlisted %s\n", count - ELF_OF_A_KIND_MAX, image->kinds[i].name);
+		lines++;
+	}
+	(void)fprintf(image->out, "end %u\n", lines);
+}
+
 /* Prints a finding. Bytes that are no printable ASCII become "?". */
 static void elf_print_bytes(struct elf_image *image, const char *kind, const char *text, size_t len)
 {
 	const size_t shown = len < ELF_TEXT_BYTES_MAX ? len : ELF_TEXT_BYTES_MAX;
 
-	if (image->printed >= ELF_LINES_MAX)
+	if (!elf_count(image, kind))
 		return;
-	image->printed++;
 	(void)fprintf(image->out, "0 %s ", kind);
 	for (size_t i = 0; i < shown; i++)
 		(void)fputc(text[i] >= 0x20 && text[i] < 0x7f ? text[i] : '?', image->out);
@@ -268,7 +301,7 @@ int elf_print_findings(char *bytes, size_t len, FILE *out)
 		elf_look_at_symbols(&image);
 		if (image.is_broken)
 			elf_print(&image, "unparsable", "headers contradict each other, or lead out of the file");
-		(void)fprintf(out, "end %u\n", image.printed);
+		elf_print_end(&image);
 	}
 	(void)elf_end(image.elf);
 	return r < 0 ? r : ferror(out) ? -EIO : 0;

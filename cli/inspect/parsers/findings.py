@@ -1,7 +1,7 @@
 """Part of the parsers of callgate inspect: what they have found, and how they tell it.
 
-A parser prints a line "LINE KIND WHAT" for each finding, and "end COUNT" after the last one. cli/inspect/protocol.c
-takes nothing else.
+A parser prints a line "LINE KIND WHAT" for each finding, "COUNT unlisted KIND" for those of a kind that it has left
+out, and "end COUNT" with how many lines there were. cli/inspect/protocol.c takes nothing else.
 """
 
 import json
@@ -34,9 +34,11 @@ def load_patterns():
 class Findings:
     """The findings of one file, each once a line."""
 
-    def __init__(self):
+    def __init__(self, of_a_kind_max=OF_A_KIND_MAX):
+        self.of_a_kind_max = of_a_kind_max
         self.found = {}
         self.count = {}
+        self.left_out = {}  # for each kind the hashes of further findings
         self.modules = set()  # that are imported
         self.patterns = load_patterns()
         self.assignments = {}  # to environment variables, with the first line of each
@@ -49,7 +51,9 @@ class Findings:
             if (kind, what) not in self.modules:
                 self.modules.add((kind, what))
                 self.found[finding] = None
-        elif finding not in self.found and self.count.get(kind, 0) < OF_A_KIND_MAX:
+        elif finding not in self.found and self.count.get(kind, 0) >= self.of_a_kind_max:
+            self.left_out.setdefault(kind, set()).add(hash(finding))
+        elif finding not in self.found:
             self.found[finding] = None
             self.count[kind] = self.count.get(kind, 0) + 1
 
@@ -77,13 +81,12 @@ class Findings:
             self.look_at(number, line, "strings", "shell")
 
     def print(self):
-        for line, kind, what in sorted(self.found):
-            sys.stdout.write("%d %s %s\n" % (line, kind, what or "-"))
-        for text, line in self.assignments.items():
-            sys.stdout.write("%d assignment %s\n" % (line, text))
-        for line, text in self.commands:
-            sys.stdout.write("%d command %s\n" % (line, text))
-        sys.stdout.write("end %d\n" % (len(self.found) + len(self.assignments) + len(self.commands)))
+        lines = ["%d %s %s" % (line, kind, what or "-") for line, kind, what in sorted(self.found)]
+        lines += ["%d unlisted %s" % (len(hashes), kind) for kind, hashes in self.left_out.items()]
+        lines += ["%d assignment %s" % (line, text) for text, line in self.assignments.items()]
+        lines += ["%d command %s" % (line, text) for line, text in self.commands]
+        for line in lines + ["end %d" % len(lines)]:
+            sys.stdout.write(line + "\n")
 
 
 def read_program():

