@@ -48,7 +48,7 @@ uint64_t inspect_findings_count_unlisted(const struct inspect_findings *findings
 }
 
 int inspect_findings_add_assignment(struct inspect_findings *findings, uint32_t line, const char *assignment,
-				    bool is_of_shell)
+				    bool is_of_text)
 {
 	const struct variable *variable = variable_find(assignment);
 	_cleanup_free_ char *what = NULL;
@@ -59,8 +59,8 @@ int inspect_findings_add_assignment(struct inspect_findings *findings, uint32_t 
 	what = cli_format("%s: %s", variable_describe(variable), assignment);
 	if (!what)
 		return -ENOMEM;
-	brings_code = is_of_shell ? variable_brings_code_in_shell(variable, assignment)
-				  : variable_brings_code(variable, assignment);
+	brings_code = is_of_text ? variable_brings_code_in_shell(variable, assignment)
+				 : variable_brings_code(variable, assignment);
 	return inspect_findings_add(findings, brings_code ? INSPECT_CODE_VARIABLE : INSPECT_VARIABLE, line, what);
 }
 

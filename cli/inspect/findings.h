@@ -38,11 +38,11 @@ uint64_t inspect_findings_count_unlisted(const struct inspect_findings *findings
 
 /*
  * Adds what an assignment to an environment variable, "NAME=VALUE" or "NAME+=VALUE", does to programs; nothing if the
- * variable is none of policy/variables.h. is_of_shell: it is one of a program's text, in which "$PATH" is a variable. 0
- * or -ENOMEM.
+ * variable is none of policy/variables.h. is_of_text: it is one of a program's text, as parsers tell it, in which
+ * "$PATH" is the value that PATH has already, and "\$PATH" is text. 0 or -ENOMEM.
  */
 int inspect_findings_add_assignment(struct inspect_findings *findings, uint32_t line, const char *assignment,
-				    bool is_of_shell);
+				    bool is_of_text);
 
 /* Puts them in the order of their lines. */
 void inspect_findings_sort(struct inspect_findings *findings);

@@ -8,10 +8,10 @@
 
 /*
  * Takes a parser's lines "LINE KIND WHAT", the last of which is "end COUNT". Each LINE is at most `lines`, how many the
- * file has; 0 stands for the whole file. KIND may also be "standard", an import of the language's own library, or
- * "command", something that a shell script runs, which is added to `commands`; or it is "unlisted", WHAT a kind, and LINE
- * how many findings of that kind the parser has left out. WHAT is printable UTF-8. Imports outside
- * of `allowed` become findings of their own; NULL: everything may be imported.
+ * file has; 0 stands for the whole file. KIND may also be "standard", an import of the language's own library; or
+ * "command", something that a shell script runs, which is added to `commands`; or "unlisted": WHAT is a kind then, and
+ * LINE is how many findings of that kind the parser has left out. WHAT is printable UTF-8. Imports outside of `allowed`
+ * become findings of their own; NULL: everything may be imported.
  * 0; -EBADMSG, with no finding added: the output is not of this form; or -ENOMEM.
  */
 int inspect_take_output(const char *output, size_t len, uint32_t lines, const struct cli_list *allowed,

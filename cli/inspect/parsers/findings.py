@@ -11,6 +11,7 @@ import sys
 
 OF_A_KIND_MAX = 300  # so that many harmless findings do not hide a bad one
 WHAT_CHARACTERS_MAX = 100
+LITERAL_DOLLAR = "\0"  # in an assignment: a "$" by which nothing is referred to
 ASSIGNMENT_CHARACTERS_MAX = 190  # of ASCII; cli/inspect/protocol.c takes 800 bytes, also if all are escaped
 
 
@@ -60,10 +61,13 @@ class Findings:
     def add_assignment(self, line, text):
         """
         Tells that a program sets an environment variable: "NAME=VALUE" or "NAME+=VALUE". cli/inspect/findings.c knows
-        which ones are of note. There is no limit here, so that many harmless ones hide none: with too many lines, the
-        program is one that could not be parsed.
+        which ones are of note: there "$NAME" is the value that the variable has already, and "\\$NAME" is text.
+        There is no limit here, so that many harmless ones hide none: with too many lines, the program is one that could
+        not be parsed.
         """
-        self.look_at(line, text, "shell")
+        self.look_at(line, text.replace(LITERAL_DOLLAR, "$"), "shell")
+        name = re.match(r"[^+=]*", text).group(0)
+        text = re.sub(LITERAL_DOLLAR + r"(?=\{?%s\b)" % re.escape(name), r"\\$", text).replace(LITERAL_DOLLAR, "$")
         text = text.encode("ascii", "backslashreplace").decode("ascii")
         self.assignments.setdefault(clean(text, ASSIGNMENT_CHARACTERS_MAX), max(line, 1))
 

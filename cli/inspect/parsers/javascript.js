@@ -64,12 +64,14 @@ function add(line, kind, what) {
 	}
 }
 
-/* An environment variable that is set. cli/inspect/findings.c knows which ones are of note; none is left out here. */
-function addAssignment(line, name, value) {
-	const text = textOf(value);
-	const assignment = `${name}=${text ?? `{${describe(value)}}`}`;
-	lookAtText(line, assignment, "shell");
-	const cleaned = clean(assignment);
+/*
+ * An environment variable that is set. cli/inspect/findings.c knows which ones are of note; none is left out here.
+ * isAdded: "+=".
+ */
+function addAssignment(line, name, value, isAdded = false) {
+	const sign = isAdded ? "+=" : "=";
+	lookAtText(line, `${name}${sign}${textOf(value) ?? `{${describe(value)}}`}`, "shell");
+	const cleaned = clean(`${name}${sign}${describeValue(value, name)}`);
 	if (!assignments.has(cleaned))
 		assignments.set(cleaned, line);
 }
@@ -332,6 +334,34 @@ function lookAtCall(node) {
 	lookAtFiles(node, name, first);
 }
 
+/* The expressions that an expression joins to one text. null: it does not. */
+function partsOf(node) {
+	if (node.type === "BinaryExpression" && node.operator === "+")
+		return [node.left, node.right];
+	if (node.type === "TemplateLiteral")
+		return [...node.quasis, ...node.expressions].sort((a, b) => a.start - b.start);
+	if (node.type === "CallExpression" && node.callee.type === "MemberExpression" && node.arguments.length === 1 &&
+			node.callee.property.name === "join" && node.callee.object.type === "ArrayExpression" &&
+			node.callee.object.elements.every((item) => item && item.type !== "SpreadElement"))
+		return node.callee.object.elements.flatMap((item) => [node.arguments[0], item]).slice(1);
+	return null;
+}
+
+/* A value: "$NAME" for what the variable has already, "\\$NAME" for that text, and what is not known within braces. */
+function describeValue(node, variable, depth = 0) {
+	const name = resolve(node);
+	if (name === `process.env.${variable}`)
+		return "$" + variable;
+	if (name === "path.delimiter")
+		return ":";
+	const parts = depth < 40 ? partsOf(node) : null;
+	const isTemplate = node.type === "TemplateLiteral";
+	const text = node.type === "TemplateElement" ? node.value.cooked ?? "" : isTemplate ? null : textOf(node);
+	if (text === null && parts)
+		return parts.map((part) => describeValue(part, variable, depth + 1)).join("");
+	return (text ?? `{${describe(node)}}`).replace(new RegExp(`\\$(?=\\{?${variable}\\b)`, "g"), "\\$");
+}
+
 /* process.env.NAME = VALUE, or of a copy. */
 function lookAtEnvironment(node) {
 	const target = node.left;
@@ -341,7 +371,7 @@ function lookAtEnvironment(node) {
 		return;
 	const name = target.computed ? textOf(target.property) : target.property.name;
 	if (name)
-		addAssignment(node.loc.start.line, name + (node.operator === "=" ? "" : "+"), node.right);
+		addAssignment(node.loc.start.line, name, node.right, node.operator !== "=");
 }
 
 /* "env: {NAME: VALUE}" of a program that is started, or an environment that is made for one. */

@@ -3,7 +3,10 @@
 import ast
 import re
 
+from findings import LITERAL_DOLLAR
+
 ENVIRONMENT = re.compile(r"(?i)(^|\.)\w*env(iron\w*)?(\(\))?(\.copy\(\))?$")
+OWN = ("os.environ", "os.environ.copy()", "posix.environ")
 DEPTH_MAX = 8
 
 
@@ -57,11 +60,52 @@ def find_pairs(node, names):
     return []
 
 
+def is_own_value(node, variable, names):
+    """Whether an expression is the value that a variable has already: os.environ["PATH"], os.getenv("PATH", "")."""
+    if isinstance(node, ast.Subscript):
+        return names.resolve(node.value) in OWN and names.text_of(node.slice) == variable
+    if not isinstance(node, ast.Call) or not node.args or node.keywords:
+        return False
+    function = names.resolve(node.func) or ""
+    is_getter = function == "os.getenv" or (function.endswith(".get") and function[: -len(".get")] in OWN)
+    has_other = len(node.args) > 1 and names.text_of(node.args[1]) != ""
+    return is_getter and not has_other and names.text_of(node.args[0]) == variable
+
+
+def find_parts(node):
+    """The expressions that an expression joins to one text. None: it does not."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        return [node.left, node.right]
+    if isinstance(node, ast.JoinedStr):
+        return [part.value if isinstance(part, ast.FormattedValue) else part for part in node.values]
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "join" and node.args:
+        items = node.args[0]
+        if isinstance(items, (ast.List, ast.Tuple)) and items.elts:
+            return [part for item in items.elts for part in (node.func.value, item)][1:]
+    return None
+
+
+def describe_value(node, variable, names, describe, depth=0):
+    """
+    A value as text: "$NAME" for what the variable has already, LITERAL_DOLLAR for other "$", and what is not known
+    within braces.
+    """
+    if is_own_value(node, variable, names):
+        return "$" + variable
+    if names.resolve(node) == "os.pathsep":
+        return ":"
+    parts = find_parts(node) if depth < DEPTH_MAX else None
+    text = None if parts and isinstance(node, ast.JoinedStr) else names.text_of(node)
+    if text is None and parts:
+        return "".join(describe_value(part, variable, names, describe, depth + 1) for part in parts)
+    return ("{%s}" % describe(node) if text is None else text).replace("$", LITERAL_DOLLAR)
+
+
 def find_assignments(node, names, describe):
-    """The texts "NAME=VALUE" of the variables that a node sets; a value that is not known is within braces."""
+    """The texts "NAME=VALUE" of the variables that a node sets."""
     for name, value in find_pairs(node, names):
         name = names.text_of(name)
-        text = names.text_of(value)
         is_added = isinstance(node, ast.AugAssign)
         if name and "=" not in name:
-            yield "%s%s%s" % (name, "+=" if is_added else "=", "{%s}" % describe(value) if text is None else text)
+            text = describe_value(value, name, names, describe)
+            yield "%s%s%s" % (name, "+=" if is_added else "=", text)

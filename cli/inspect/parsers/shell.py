@@ -9,7 +9,7 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from findings import Findings, read_program
+from findings import LITERAL_DOLLAR, Findings, read_program
 from shell_commands import Commands
 from shell_variables import PREFIXES, find_assignments
 from shell_words import find_start, split_commands
@@ -103,7 +103,7 @@ class Looker:
             self.findings.add(line, "syntax", "a here-document has no end line")
         for word in command.words + command.targets:
             self.findings.look_at(line, word, "strings")
-        for assignment in find_assignments(command.words):
+        for assignment in find_assignments(command.marked):
             self.findings.add_assignment(line, assignment)
         if name in NETWORK and not (name == "openssl" and "s_client" not in words):
             self.add(command, "network")
@@ -230,7 +230,7 @@ def look_at_words(findings, words, line):
     name, rest = name_of(words)
     if name in SHELLS and "-c" in rest and rest.index("-c") + 1 < len(rest):
         look_at_text(findings, rest[rest.index("-c") + 1], line)
-    for assignment in find_assignments(words):
+    for assignment in find_assignments([word.replace("$", LITERAL_DOLLAR) for word in words]):
         findings.add_assignment(line, assignment)
     findings.look_at(line, " ".join(words), "shell")
 

@@ -7,6 +7,7 @@ import json
 import os
 import re
 
+from findings import LITERAL_DOLLAR
 from shell_words import find_start
 
 COMMANDS_MAX = 500
@@ -57,7 +58,7 @@ class Commands:
         for path in value.split(":"):
             if PATHS_OF_THE_SYSTEM.match(path) or (path or ".") in self.paths:
                 continue
-            if re.search(r"[$`*?\[{]|^~", path) or len(self.paths) >= PATHS_MAX:
+            if re.search(LITERAL_DOLLAR + r"|[$`*?\[{]|^~", path) or len(self.paths) >= PATHS_MAX:
                 told = "PATH=" + UNKNOWN_VALUE
             else:
                 self.paths = self.paths + [path or "."]
@@ -71,7 +72,7 @@ class Commands:
             self.is_lost = True
         if name == "HOME" and is_lasting:
             self.home = "HOME=" + UNKNOWN_VALUE
-        return "%s=%s" % (name, value if known else UNKNOWN_VALUE)
+        return "%s=%s" % (name, value.replace(LITERAL_DOLLAR, "$") if known else UNKNOWN_VALUE)
 
     def take_assignments(self, words):
         """Takes the assignments before a command. What is told in their place, and the rest of the words."""
@@ -84,7 +85,8 @@ class Commands:
         for text, known in words[:count]:
             match = ASSIGNMENT.match(text)
             told.append(self.take_assignment(match.group(1), text[match.end() :], known, count == len(words)))
-        return [word for word in told if word], [word if known else "" for word, known in words[count:]]
+        rest = [word.replace(LITERAL_DOLLAR, "$") if known else "" for word, known in words[count:]]
+        return [word for word in told if word], rest
 
     def skip_builtin(self, words):
         """Goes behind "command" and "builtin", if what they run is what this reads by itself."""
@@ -95,7 +97,7 @@ class Commands:
 
     def add(self, line, command):
         start = find_start(command.words)
-        words = list(zip(command.words[start:], command.known[start:]))
+        words = list(zip(command.marked[start:], command.known[start:]))
         if not words or command.is_array or len(self.lines) > COMMANDS_MAX or self.bytes > ALL_BYTES_MAX:
             return
         assignments, words = self.take_assignments(words)

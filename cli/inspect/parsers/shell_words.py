@@ -6,6 +6,8 @@ them; it expands nothing. A text that is no shell script comes to some commands 
 
 import re
 
+from findings import LITERAL_DOLLAR
+
 ANSI_QUOTES = re.compile(r"\$'((?:[^'\\]|\\.)*)'?", re.DOTALL)
 BACKTICKS = re.compile(r"`((?:[^`\\]|\\.)*)`?", re.DOTALL)
 ASSIGNMENT = re.compile(r"^[A-Za-z_]\w*(\[.*\])?\+?=", re.DOTALL)
@@ -43,6 +45,7 @@ class Command:
         self.is_piped_from_previous = is_piped_from_previous
         self.is_array = False  # the values of NAME=(...), which are no command
         self.words = []
+        self.marked = []  # the same with LITERAL_DOLLAR for each "$" that the shell does not expand
         self.known = []  # for each word: whether it is what the program gets. False: the shell expands it
         self.reads_other = is_piped_from_previous  # its standard input is not that of the shell
         self.document = None  # the text that it reads, of a here-document without expansions
@@ -96,7 +99,8 @@ class Splitter:
     def end_word(self):
         if self.parts is None:
             return
-        word, shape = "".join(self.parts), "".join(self.shapes)
+        marked, shape = "".join(self.parts), "".join(self.shapes)
+        word = marked.replace(LITERAL_DOLLAR, "$")
         self.parts, self.shapes = None, []
         command = self.command
         is_redirection = self.takes_target or self.takes_end_of
@@ -113,6 +117,7 @@ class Splitter:
             if not command.words:
                 command.line = self.current_line()
             command.words.append(word)
+            command.marked.append(marked)
             command.known.append(not self.is_expanded and not is_pattern(shape))
             self.look_for_case("" if self.has_quotes else word, was_at_start and not command.is_array)
         self.is_expanded = self.has_quotes = self.takes_target = False
@@ -148,10 +153,10 @@ class Splitter:
             self.commands.append(self.command)
         self.command = Command(self.current_line(), is_pipe)
 
-    def add(self, text, is_quoted=True):
+    def add(self, text, is_quoted=True, is_literal=False):
         if self.parts is None:
             self.parts = []
-        self.parts.append(text)
+        self.parts.append(text.replace("$", LITERAL_DOLLAR) if is_literal else text)
         self.shapes.append("q" if is_quoted else text)
 
     def find_end(self, at, closing, found, is_quoted=False):
@@ -246,7 +251,7 @@ class Splitter:
         self.is_expanded = self.has_quotes = True
         escape = re.compile(r"\\(x[0-9a-fA-F]{1,2}|[0-7]{1,3}|u[0-9a-fA-F]{1,4})")
         self.command.escapes += len(escape.findall(match.group(1)))
-        self.add(escape.sub(self.unescape, match.group(1)))
+        self.add(escape.sub(self.unescape, match.group(1)), is_literal=True)
         self.at = match.end()
 
     @staticmethod
@@ -263,11 +268,12 @@ class Splitter:
             char = self.text[self.at]
             if char == "\\" and self.at + 1 < len(self.text):
                 # before other characters it stays
-                self.add(re.sub(r"^\\(?:\n|(?=[$`\"\\]))", "", self.text[self.at : self.at + 2]))
+                kept = re.sub(r"^\\(?:\n|(?=[$`\"\\]))", "", self.text[self.at : self.at + 2])
+                self.add(kept, is_literal=True)
                 self.at += 2
             elif char == "$":
                 if self.text.startswith(("$'", '$"'), self.at):
-                    self.add("$")
+                    self.add("$", is_literal=True)
                     self.at += 1
                 else:
                     self.take_dollar()
@@ -282,7 +288,7 @@ class Splitter:
     def take_single_quotes(self):
         end = self.text.find("'", self.at + 1)
         end = end if end >= 0 else len(self.text)
-        self.add(self.text[self.at + 1 : end])
+        self.add(self.text[self.at + 1 : end], is_literal=True)
         self.has_quotes = True
         self.at = end + 1
 
@@ -365,7 +371,7 @@ class Splitter:
         case[1] = False
 
     def drop_pattern(self):
-        self.command.words, self.command.known = [], []
+        self.command.words, self.command.marked, self.command.known = [], [], []
 
     # ---- all ----
 
@@ -373,7 +379,7 @@ class Splitter:
         text, char = self.text, self.text[self.at]
         if char == "\\":
             if text[self.at + 1 : self.at + 2] != "\n":
-                self.add(text[self.at + 1 : self.at + 2])
+                self.add(text[self.at + 1 : self.at + 2], is_literal=True)
                 self.has_quotes = True
             self.at += 2
         elif char in " \t\r":

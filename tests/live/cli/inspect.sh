@@ -132,6 +132,58 @@ if command -v node >/dev/null; then
 	finds v.js 1 code-variable 'is a command: GIT_PAGER=./x'
 	finds v.js 1 code-variable 'sets options: NODE_OPTIONS=-r x'
 fi
+# What a variable has already is usual, however it is put together; "$PATH" as text is the name of a directory.
+cat >own.py <<'END'
+import os
+os.environ["PATH"] = "/usr/bin:" + os.environ["PATH"]
+os.environ["PATH"] = f"/bin:{os.environ.get('PATH', '')}"
+env = os.environ.copy()
+env["PATH"] = os.pathsep.join(["/sbin", env["PATH"]])
+os.environ["PS1"] = "$ "
+os.environ["PATH"] = "$PATH:/usr/bin"
+env["PATH"] = os.pathsep.join([venv, "${PATH}"])
+subprocess.run(["env", "PATH=$PATH:/sbin", "ls"])
+END
+cat >own.js <<'END'
+process.env.PATH = "/usr/bin:" + process.env.PATH;
+process.env.PATH = `/bin:${process.env.PATH}`;
+process.env.PATH = ["/sbin", process.env["PATH"]].join(path.delimiter);
+process.env.PS1 = "$ ";
+process.env.PATH = "$PATH:/usr/bin";
+process.env.PATH = [venv, "${PATH}"].join(path.delimiter);
+END
+cat >own.sh <<'END'
+PATH=/usr/bin:"$PATH"
+PATH='/bin:'${PATH}
+PS1='$ '
+PATH='$PATH':/usr/bin
+PATH=\${PATH}:/usr/bin ls
+PATH=$'$PATH':$PATH
+END
+cat >told <<'END'
+own.py:2: variable: loads code: PATH=/usr/bin:$PATH
+own.py:3: variable: loads code: PATH=/bin:$PATH
+own.py:5: variable: loads code: PATH=/sbin:$PATH
+own.py:6: variable: is a command: PS1=$
+own.py:7: code-variable: loads code: PATH=\$PATH:/usr/bin
+own.py:8: code-variable: loads code: PATH={venv}:\${PATH}
+own.py:9: code-variable: loads code: PATH=\$PATH:/sbin
+own.js:1: variable: loads code: PATH=/usr/bin:$PATH
+own.js:2: variable: loads code: PATH=/bin:$PATH
+own.js:3: variable: loads code: PATH=/sbin:$PATH
+own.js:4: variable: is a command: PS1=$
+own.js:5: code-variable: loads code: PATH=\$PATH:/usr/bin
+own.js:6: code-variable: loads code: PATH={venv}:\${PATH}
+own.sh:1: variable: loads code: PATH=/usr/bin:$PATH
+own.sh:2: variable: loads code: PATH=/bin:${PATH}
+own.sh:3: variable: is a command: PS1=$
+own.sh:4: code-variable: loads code: PATH=\$PATH:/usr/bin
+own.sh:5: code-variable: loads code: PATH=\${PATH}:/usr/bin
+own.sh:6: code-variable: loads code: PATH=\$PATH:$PATH
+END
+command -v node >/dev/null || sed -i '/^own.js/d' told
+# shellcheck disable=SC2046 # names of files
+cg inspect $(sed 's/:.*//' told | uniq) | grep variable: | diff - told || fail "values that variables have already"
 python3 -c 'for at in range(10000): print(f"export A{at}=1")' >many.sh
 echo 'export PS4=x' >>many.sh
 ends 1 many.sh # too many to be told
@@ -155,11 +207,12 @@ python3 -c 'for at in range(350): print(f"eval(x{at})")' >many.py
 for at in {1..350}; do echo "eval \$x$at"; done >many.sh
 for at in {1..350}; do echo "eval(x$at);"; done >many.js
 for file in many.py many.sh $(command -v node >/dev/null && echo many.js); do
-	cg inspect $file >out
+	cg inspect "$file" >out
 	grep -qx "$file: and 50 more" out || fail "$file: $(tail -1 out)"
-	cg inspect --json $file >out
-	jq -e '.files[0] | .unlisted == 50 and (.findings | length) == 300' out >/dev/null || fail "$file: $(tail -5 out)"
-	cg inspect --json --level alarm $file >out
+	cg inspect --json "$file" >out
+	jq -e '.files[0] | .unlisted == 50 and (.findings | length) == 300' out >/dev/null ||
+		fail "$file: $(tail -5 out)"
+	cg inspect --json --level alarm "$file" >out
 	jq -e '.files[0] | .unlisted == 0' out >/dev/null || fail "$file: alarms: $(tail -5 out)"
 done
 
