@@ -322,6 +322,28 @@ static enum ask_result ask_find_why_question_ends(const struct dispatch *dispatc
 	return word == ASK_NO_ANSWER_YET && now_ns >= question->deadline_ns ? ASK_ANSWER_TIMEOUT : word;
 }
 
+/*
+ * "once" is for one execution. Other threads that wait with the same question are asked about anew, like new calls.
+ * Calls that name files need no such care: made again they change nothing more, or they are other calls by then.
+ */
+static void ask_anew_about_equal_execs(struct asker *asker, const struct question *question)
+{
+	struct question **link = &asker->questions;
+
+	while (*link) {
+		struct question *each = *link;
+
+		if (each->number != question->number) {
+			link = &each->next;
+			continue;
+		}
+		*link = each->next;
+		asker->open_question_count--;
+		each->next = asker->questions_of_changed_calls;
+		asker->questions_of_changed_calls = each;
+	}
+}
+
 /* Ends a question that was taken out of the list. */
 static void ask_end_question(struct dispatch *dispatch, struct question *question, enum ask_result word,
 			     uint64_t now_ns)
@@ -335,6 +357,8 @@ static void ask_end_question(struct dispatch *dispatch, struct question *questio
 		question_free(question);
 		return;
 	}
+	if (word == ASK_ANSWER_ONCE && question->denied_call->row->basis == BASIS_EXEC)
+		ask_anew_about_equal_execs(asker, question);
 	if (ask_result_allows(word))
 		result = rejudge_and_perform(dispatch, &asker->options, &question->notification,
 					     &(struct rejudge_approval){question->keys.call, &question->answer,

@@ -43,7 +43,7 @@ struct asker {
 	struct asker_options options;
 	const struct ask_way *way;
 	struct question *questions; /* in the order in which they were asked */
-	/* questions whose approved call turned out to be another call than the question was about */
+	/* questions whose calls are handled like new ones: it is another call, or "once" was for an equal exec */
 	struct question *questions_of_changed_calls;
 	unsigned open_question_count;  /* entries of `questions` */
 	uint64_t last_question_number; /* number of the newest question: its files are NUMBER.json and NUMBER.answer */

@@ -192,6 +192,25 @@ asks "socket:$T/s" -- sh -c 'python3 many.py 513 2>/dev/null || echo denied'
 ended '.stdout == "denied\n" and .calls.approved == 0'
 [ ! -s "$T/asked" ] || fail "asked: $(cat "$T/asked")"
 
+# "once" is for one execution, also where others wait with an equal question; "no" is for all of them.
+cat >"$T/w/equal.py" <<'END'
+import os
+def execute():
+    pid = os.fork()
+    if pid == 0:
+        os.closerange(1, 2)
+        try:
+            os.execve("/usr/bin/id", ["id", "-u"], {})
+        except OSError:
+            os._exit(3)
+    return pid
+children = [execute() for _ in range(20)]
+codes = [os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) for pid in children]
+print(len(codes) - codes.count(3), codes.count(3))
+END
+asks "command:sleep 1; jq -c '{id, answer: (if .seq < 3 then \"once\" else \"no\" end)}'" -- python3 equal.py
+ended '.stdout == "2 18\n" and .calls.approved == 2'
+
 # A thread goes on exchanging an argument or a variable: what was asked is what runs, or the process is killed before.
 cat >"$T/w/flip.py" <<'END'
 import ctypes, os, sys, threading
