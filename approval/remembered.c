@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "approval/show.h"
 #include "base/cleanup.h"
 #include "base/io.h"
 
@@ -56,7 +57,7 @@ int remembered_add(int fd, const struct approval_question *question, const char 
 			  question->policy_sha256, "expires", (json_int_t)expires_s, "path",
 			  json_object_get(asked, "resolved"), "endpoint", json_object_get(asked, "endpoint"), "request",
 			  json_object_get(asked, "request"), "right", json_object_get(asked, "right"));
-	_cleanup_free_ char *json = entry ? json_dumps(entry, JSON_COMPACT | JSON_ENSURE_ASCII) : NULL;
+	_cleanup_free_ char *json = show_as_json(entry, JSON_COMPACT);
 	struct stat st;
 	int r = -ENOMEM;
 

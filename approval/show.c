@@ -2,8 +2,10 @@
 
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/text.h"
 
 #define SHOW_HEAD_BYTES_MAX 300u /* of a long text: most bytes that are shown of its beginning, escaped */
@@ -100,4 +102,21 @@ void show_text(char out[SHOW_BYTES_MAX], const char *bytes, size_t len)
 size_t show_long_text(char out[SHOW_LONG_BYTES_MAX], const char *bytes, size_t len)
 {
 	return show_within(out, SHOW_WHOLE_BYTES_MAX, bytes, len);
+}
+
+char *show_as_json(const json_t *value, size_t flags)
+{
+	char *text = value ? json_dumps(value, flags | JSON_ENSURE_ASCII) : NULL;
+	struct buf escaped = {0};
+	const char *from, *del;
+
+	if (!text || !strchr(text, '\x7f'))
+		return text;
+	for (from = text; (del = strchr(from, '\x7f')); from = del + 1) { /* it is only within strings */
+		buf_add(&escaped, from, (size_t)(del - from));
+		buf_puts(&escaped, "\\u007f");
+	}
+	buf_puts(&escaped, from);
+	free(text);
+	return buf_take_text(&escaped);
 }

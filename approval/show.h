@@ -2,6 +2,7 @@
 #ifndef CALLGATE_APPROVAL_SHOW_H
 #define CALLGATE_APPROVAL_SHOW_H
 
+#include <jansson.h>
 #include <stddef.h>
 
 #define SHOW_BYTES_MAX 512u       /* room for what show_text() writes, with the NUL */
@@ -19,5 +20,11 @@ void show_text(char out[SHOW_BYTES_MAX], const char *bytes, size_t len);
  * Returns how many bytes are left out.
  */
 size_t show_long_text(char out[SHOW_LONG_BYTES_MAX], const char *bytes, size_t len);
+
+/*
+ * json_dumps(), but everything but printable ASCII is escaped: JSON_ENSURE_ASCII alone leaves DEL (0x7f) as it is, a
+ * control character of terminals. Owned by the caller, to be freed with free(); NULL: no memory, or no value.
+ */
+char *show_as_json(const json_t *value, size_t flags);
 
 #endif

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "approval/show.h"
 #include "base/cleanup.h"
 
 #define INSPECT_JSON_SCHEMA "callgate-inspect/1"
@@ -87,7 +88,7 @@ static int inspect_file(const struct inspect_options *options, const char *path,
 static int inspect_print_json(json_t *files)
 {
 	json_t *all = json_pack("{s:s, s:O}", "schema", INSPECT_JSON_SCHEMA, "files", files);
-	_cleanup_free_ char *text = all ? json_dumps(all, JSON_INDENT(2) | JSON_ENSURE_ASCII) : NULL;
+	_cleanup_free_ char *text = show_as_json(all, JSON_INDENT(2));
 	int printed = cli_print_text("inspect", text);
 
 	json_decref(all);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "approval/show.h"
 #include "base/buf.h"
 #include "base/cleanup-json.h"
 #include "base/cleanup.h"
@@ -164,7 +165,7 @@ int show_json(const char *dir, const struct workspace_change *change, json_t *co
 		(void)json_object_set_new(object, "result", json_string(result->word));
 		(void)json_object_set_new(object, "why", report_make_text_json(result->why));
 	}
-	text = object ? json_dumps(object, JSON_COMPACT | JSON_ENSURE_ASCII) : NULL; /* also for eyes */
+	text = show_as_json(object, JSON_COMPACT); /* also for eyes */
 	if (!text)
 		return -ENOMEM;
 	return text_printf(stdout, "%s\n", text);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "approval/show.h"
 #include "base/cleanup-json.h"
 #include "base/cleanup.h"
 #include "base/text.h"
@@ -25,7 +26,7 @@ static int stale_print_json(const struct stale *stale, const char *path, bool is
 	_cleanup_json_ json_t *object =
 		json_pack("{s:s, s:o, s:b, s:o*}", "warning", "stale_read", "path", report_make_text_json(path),
 			  "removed", is_removed, "dir", stale->dir ? report_make_text_json(stale->dir) : NULL);
-	_cleanup_free_ char *text = object ? json_dumps(object, JSON_COMPACT | JSON_ENSURE_ASCII) : NULL;
+	_cleanup_free_ char *text = show_as_json(object, JSON_COMPACT);
 
 	return text ? text_printf(stdout, "%s\n", text) : 0;
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "approval/show.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/io.h"
@@ -60,10 +61,10 @@ static char *by_approver_make_line(const struct asker *asker, struct question *q
 
 	question_begin_making();
 	object = by_approver_make_object(asker, question, denied, asked);
-	text = object ? json_dumps(object, JSON_COMPACT | JSON_ENSURE_ASCII) : NULL;
+	text = show_as_json(object, JSON_COMPACT);
 	if (text && by_approver_make_id(&question->sent, question->keys.call, text) &&
 	    json_object_set_new(object, "id", json_string(question->sent.id)) == 0)
-		line = json_dumps(object, JSON_COMPACT | JSON_ENSURE_ASCII);
+		line = show_as_json(object, JSON_COMPACT);
 	json_decref(object);
 	return question_end_making() ? steal_pointer(&line) : NULL;
 }

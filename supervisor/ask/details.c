@@ -136,13 +136,24 @@ static void details_add_exec_lines(struct shown_lines *lines, const struct call 
 
 void details_add_rule_line(struct shown_lines *lines, json_t *rule)
 {
-	char *text = json_is_object(rule) ? json_dumps(rule, JSON_ENSURE_ASCII) : NULL;
+	char *text = json_is_object(rule) ? show_as_json(rule, 0) : NULL;
 
 	lines->failed |= !rule || (json_is_object(rule) && !text);
 	if (text && strlen(text) <= RULE_LINE_BYTES_MAX)
 		shown_add(lines, "rule for this: %s", text);
 	free(text);
 	json_decref(rule);
+}
+
+/* Whether a call that writes takes more from memory than paths and texts: times, the value of an attribute … */
+static bool details_writes_from_memory(const struct call *asked)
+{
+	if (asked->row->intent != INTENT_NONE || !(asked->decision.wanted_rights & POLICY_WRITE) || asked->net.host[0])
+		return false;
+	for (unsigned i = 0; i < 6; i++)
+		if (asked->row->arg[i].kind == ARG_PTR && asked->arg[i])
+			return true;
+	return false;
 }
 
 /* Adds what a call that writes would write besides a file's contents: a mode, the target of a link, a name … */
@@ -153,7 +164,7 @@ static void details_add_written_values(struct shown_lines *lines, const struct c
 
 	(void)json_object_del(values, "flags"); /* fails where there are none */
 	if (json_object_size(values) > 0 && asked->decision.wanted_rights & POLICY_WRITE && !asked->net.host[0]) {
-		text = json_dumps(values, JSON_ENSURE_ASCII);
+		text = show_as_json(values, 0);
 		lines->failed |= !text;
 	}
 	lines->failed |= !values;
@@ -163,6 +174,9 @@ static void details_add_written_values(struct shown_lines *lines, const struct c
 		shown_add_text(lines, "with", text);
 	free(text);
 	json_decref(values);
+	if (details_writes_from_memory(asked))
+		shown_add(lines, "note: what the call would write, such as times or the value of an attribute, is not "
+				 "shown");
 }
 
 /* What a call wants to do, as people are told. */

@@ -372,6 +372,7 @@ NAMES = [
     ("a format", b"%s%n%999999d"),
     ("blanks around a name", b"  a  "),
     ("the longest name", b"m" * 250),
+    ("the character DEL", b"a\x7fb"),
 ]
 
 
@@ -972,7 +973,7 @@ def complain(each, what):
 
 
 LINES = re.compile("program,started as,(started by,){0,4}(processes above that are not shown,)?wants to,(path,){1,2}"
-                   "(with,)?call,(rule for this,)?a rule for this would open")
+                   "(with,)?(note,)?call,(rule for this,)?a rule for this would open(,again){0,8}")
 
 
 class Run:

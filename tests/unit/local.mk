@@ -44,7 +44,7 @@ UNIT_TESTS += tests/unit/approval/test_remembered
 tests_unit_approval_test_remembered_LDADD = libcallgate_approval.a libcallgate_base.a $(JANSSON_LIBS) $(UNIT_LIBS)
 
 UNIT_TESTS += tests/unit/approval/test_show
-tests_unit_approval_test_show_LDADD = libcallgate_approval.a libcallgate_base.a $(UNIT_LIBS)
+tests_unit_approval_test_show_LDADD = libcallgate_approval.a libcallgate_base.a $(JANSSON_LIBS) $(UNIT_LIBS)
 
 UNIT_TESTS += tests/unit/supervisor/test_ask_directory
 tests_unit_supervisor_test_ask_directory_LDADD = libcallgate_supervisor.a libcallgate_base.a $(UNIT_LIBS)

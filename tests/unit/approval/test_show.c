@@ -31,6 +31,18 @@ START_TEST(escapes)
 }
 END_TEST
 
+START_TEST(escapes_json)
+{
+	json_t *value = json_pack("{s:[s, s, i]}", "a\x7f", "\x7f\x7fz", "p\xd0\xb0y", 1);
+	char *text = show_as_json(value, JSON_COMPACT);
+
+	ck_assert_str_eq(text, "{\"a\\u007f\":[\"\\u007f\\u007fz\",\"p\\u0430y\",1]}");
+	free(text);
+	json_decref(value);
+	ck_assert_ptr_null(show_as_json(NULL, 0));
+}
+END_TEST
+
 /* Of a long text both ends are seen, and how much is not. */
 START_TEST(shortens)
 {
@@ -96,6 +108,7 @@ int main(void)
 	TCase *all = tcase_create("all");
 
 	tcase_add_test(all, escapes);
+	tcase_add_test(all, escapes_json);
 	tcase_add_test(all, shortens);
 	tcase_add_test(all, shows_long_texts);
 	tcase_add_test(all, shows_any_bytes);
