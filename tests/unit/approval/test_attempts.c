@@ -523,7 +523,7 @@ static bool rig_terminal_shows_end(const struct rig *rig, const char *text)
 START_TEST(test_long_question_on_terminal)
 {
 	static const char prompt[] = "answer \"1 once\", \"1 no\": ";
-	char line[10001];
+	char line[20001]; /* a pseudo-terminal takes 8 KiB, and its reader's side 4 KiB */
 	struct approver_question *question;
 	unsigned turns = 0;
 	struct rig rig;
