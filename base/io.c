@@ -108,6 +108,22 @@ int io_open_without_links(const char *path, int flags)
 	return fd;
 }
 
+int io_open_regular(const char *path)
+{
+	_cleanup_close_ int pin = openat2_retry(AT_FDCWD, path, O_PATH, 0, 0);
+	struct stat status;
+	int fd;
+
+	if (pin < 0)
+		return pin;
+	if (fstat(pin, &status) < 0)
+		return -errno;
+	if (!S_ISREG(status.st_mode))
+		return -EINVAL;
+	fd = open(io_proc_fd_path(pin).path, O_RDONLY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
 /* The size of the first buffer: the size of the file, and one byte more to see its end; at most cap + 1. */
 static size_t io_get_first_buffer_size(int fd, size_t cap)
 {

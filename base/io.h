@@ -43,6 +43,13 @@ int io_open_without_links(const char *path, int flags);
  */
 int io_open_parent_below(int dirfd, const char *path, int flags, uint64_t resolve, const char **ret_name);
 
+/*
+ * Opens a file for reading if it is a regular one, following links. For names that a hostile file gives: to open a FIFO
+ * or a device does something already (a watchdog starts, a tape rewinds). A descriptor owned by the caller, -EINVAL: it
+ * is no regular file, or -errno.
+ */
+int io_open_regular(const char *path);
+
 /* Opens a directory, following no link as the last component. A descriptor owned by the caller, or -errno. */
 int io_open_dir(int dirfd, const char *name);
 

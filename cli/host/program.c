@@ -317,11 +317,14 @@ static const char *env_find_program(char *text)
 
 int program_read_script_line(const char *path, char line[SCRIPT_FIRST_LINE_BYTES_MAX + 1])
 {
-	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	ssize_t len = fd < 0 ? -1 : pread(fd, line, SCRIPT_FIRST_LINE_BYTES_MAX, 0);
+	_cleanup_close_ int fd = io_open_regular(path);
+	ssize_t len;
 
+	if (fd < 0)
+		return fd == -EINVAL || io_error_means_absent(fd) ? 0 : fd;
+	len = pread(fd, line, SCRIPT_FIRST_LINE_BYTES_MAX, 0);
 	if (len < 0)
-		return io_error_means_absent(-errno) ? 0 : -errno;
+		return -errno;
 	if (len < 2 || line[0] != '#' || line[1] != '!')
 		return 0;
 	line[len] = '\0';

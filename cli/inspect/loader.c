@@ -2,7 +2,7 @@
 
 #include <elf.h>
 #include <errno.h>
-#include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +10,8 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/io.h"
+#include "base/path.h"
 #include "cli/host/libraries.h"
 
 /* Loaders of the distributions, of all architectures. */
@@ -30,7 +32,7 @@ struct loading {
 /* True if the file at `path` is of the same class, byte order and machine. */
 static bool loading_is_alike(const struct loading *loading, const char *path)
 {
-	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	_cleanup_close_ int fd = io_open_regular(path);
 	unsigned char ident[sizeof(loading->ident)];
 
 	return fd >= 0 && pread(fd, ident, sizeof(ident), 0) == (ssize_t)sizeof(ident) &&
@@ -40,20 +42,40 @@ static bool loading_is_alike(const struct loading *loading, const char *path)
 
 /* ---- search paths ---- */
 
+/* Directories in which all can make files. */
+static const char *const shared_dirs[] = {"/tmp", "/var/tmp", "/dev/shm"};
+
+/* True if a directory is shared, or below one that is. is_own: it does not count if the file is below the same one. */
+static bool loading_is_below_shared(const struct loading *loading, const char *dir, bool is_own)
+{
+	for (size_t i = 0; i < sizeof(shared_dirs) / sizeof(shared_dirs[0]); i++)
+		if (path_is_below(dir, shared_dirs[i]) && !(is_own && path_is_below(loading->file, shared_dirs[i])))
+			return true;
+	return false;
+}
+
 /*
  * Why it is dangerous to look for libraries in a directory; is_own: it is named by where the file is, which may be
  * anywhere. NULL: no reason.
  */
-static const char *loading_find_danger(const char *dir, bool is_own)
+static const char *loading_find_danger(const struct loading *loading, const char *dir, bool is_own)
 {
+	char named[PATH_MAX], real[PATH_MAX], own[PATH_MAX] = "";
+	const char *file;
 	struct stat status;
+	bool lexical;
 
+	is_own = is_own && loading->file && path_split(loading->file, own, &file) == 0;
 	if (*dir != '/')
 		return "is relative to the working directory";
-	if (is_own)
-		return NULL;
-	if (strncmp(dir, "/tmp/", 5) == 0 || strncmp(dir, "/var/tmp/", 9) == 0 || strncmp(dir, "/dev/shm/", 9) == 0)
+	if (path_join("/", dir, named, sizeof(named), &lexical) < 0)
+		return "is longer than a path can be";
+	if (!realpath(dir, real))
+		(void)snprintf(real, sizeof(real), "%s", named);
+	if (loading_is_below_shared(loading, named, is_own) || loading_is_below_shared(loading, real, is_own))
 		return "is below a directory that all can write to";
+	if (is_own && strcmp(real, own) == 0)
+		return NULL;
 	return stat(dir, &status) == 0 && (status.st_mode & S_IWOTH) ? "can be written to by all" : NULL;
 }
 
@@ -65,7 +87,7 @@ static int loading_take_path(struct loading *loading, const char *list)
 	for (const char *at = list;; at++) {
 		size_t len = strcspn(at, ":");
 		_cleanup_free_ char *dir = libraries_expand_origin(loading->file, at, len), *what = NULL;
-		const char *danger = dir ? loading_find_danger(dir, *at == '$') : NULL;
+		const char *danger = dir ? loading_find_danger(loading, dir, *at == '$') : NULL;
 
 		if (!dir)
 			return -ENOMEM;

@@ -343,10 +343,10 @@ static int parts_look_at_name(struct inspect_program *inspection, const char *na
  */
 static int parts_get_program_type(const char *path, enum inspect_type *ret_type)
 {
-	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	_cleanup_close_ int fd = io_open_regular(path);
 	char start[256];
 	const ssize_t len = fd < 0 ? -1 : pread(fd, start, sizeof(start), 0);
-	const int error = len < 0 ? -errno : 0;
+	const int error = fd < 0 ? fd : len < 0 ? -errno : 0;
 	const bool is_text = len > 1 && strncmp(start, "#!", 2) != 0 &&
 			     inspect_find_type("", start, (size_t)len) == INSPECT_TYPE_TEXT;
 

@@ -2,7 +2,6 @@
 
 #include <elf.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -139,12 +138,10 @@ static int subject_read(struct inspect_subject *subject, enum inspect_type type)
 
 int inspect_subject_open(const char *path, enum inspect_type type, struct inspect_subject *ret_subject)
 {
-	struct inspect_subject subject = {.path = path, .fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)};
+	struct inspect_subject subject = {.path = path, .fd = io_open_regular(path)};
 	struct stat status = {0};
-	int r = subject.fd < 0 || fstat(subject.fd, &status) < 0 ? -errno : 0;
+	int r = subject.fd < 0 ? subject.fd : fstat(subject.fd, &status) < 0 ? -errno : 0;
 
-	if (r == 0 && !S_ISREG(status.st_mode))
-		r = -EINVAL;
 	if (r == 0) {
 		subject.mode = status.st_mode;
 		subject.size = (uint64_t)status.st_size;

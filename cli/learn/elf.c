@@ -7,12 +7,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/elf-machine.h"
+#include "base/io.h"
 #include "cli/cli.h"
 #include "cli/host/libraries.h"
 
@@ -47,21 +47,13 @@ int elf_search_add_file(struct elf_search *search, const char *path, const char 
 	return cli_list_add_owned(&search->files, strdup(path));
 }
 
-/* Returns NULL if the file is not a regular file, or if libelf cannot read it. */
-static Elf *elf_open(int fd)
-{
-	struct stat status;
-
-	return fd >= 0 && fstat(fd, &status) == 0 && S_ISREG(status.st_mode) ? elf_begin(fd, ELF_C_READ, NULL) : NULL;
-}
-
 /* True if the ELF file at `path` is for the same type of machine as `file`. */
 static bool elf_library_is_of_same_machine(const struct elf_file *file, const char *path)
 {
-	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	_cleanup_close_ int fd = io_open_regular(path);
 	GElf_Ehdr header;
 	bool alike;
-	Elf *elf = elf_open(fd);
+	Elf *elf = fd < 0 ? NULL : elf_begin(fd, ELF_C_READ, NULL);
 
 	alike = elf && elf_kind(elf) == ELF_K_ELF && gelf_getehdr(elf, &header) &&
 		header.e_machine == file->header.e_machine &&
@@ -253,12 +245,12 @@ static int elf_inspect_open_file(struct elf_search *search, struct elf_file *fil
 /* Inspects a file. 0; -ENOEXEC: it is no ELF file; or another -errno. */
 static int elf_inspect_path(struct elf_search *search, const char *path)
 {
-	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	_cleanup_close_ int fd = io_open_regular(path);
 	struct elf_file file = {.path = path, .fd = fd};
-	int r = fd < 0 ? -errno : 0;
+	int r = fd == -EINVAL ? -ENOEXEC : fd < 0 ? fd : 0;
 
 	if (r == 0)
-		file.elf = elf_open(fd);
+		file.elf = elf_begin(fd, ELF_C_READ, NULL);
 	if (r == 0 && (!file.elf || elf_kind(file.elf) != ELF_K_ELF || !gelf_getehdr(file.elf, &file.header)))
 		r = -ENOEXEC;
 	if (r == 0)

@@ -3,7 +3,6 @@
  * the libraries that elf.h finds.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "cli/host/program.h"
 #include "cli/learn/elf.h"
 #include "cli/learn/learn.h"
 
@@ -58,20 +58,6 @@ static bool static_find_program(const char *name, struct found_file *ret_name)
 	return false;
 }
 
-/* Reads what follows "#!" in the first line of a script. False: the file is not a script, or cannot be read. */
-static bool static_read_first_line(const char *path, char line[PATH_MAX])
-{
-	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-	ssize_t len = fd < 0 ? -1 : read(fd, line, PATH_MAX - 1);
-
-	if (len < 3 || line[0] != '#' || line[1] != '!')
-		return false;
-	line[len] = '\0';
-	line[strcspn(line, "\r\n")] = '\0';
-	memmove(line, line + 2, strlen(line + 2) + 1);
-	return true;
-}
-
 /* Returns the program that env(1) starts: the first word that is neither an option nor sets a variable. NULL: none. */
 static char *static_get_word_for_env(char *text)
 {
@@ -89,13 +75,15 @@ static char *static_get_word_for_env(char *text)
  */
 static int static_follow_script(struct elf_search *search, struct found_file *name, char **because)
 {
-	char line[PATH_MAX], *rest = NULL, *word;
+	char line[SCRIPT_FIRST_LINE_BYTES_MAX + 1], *rest = NULL, *word;
 	struct found_file next = {0}, program = {0};
 	int r = needs_add_path(search->needs, name->path, name->written, POLICY_EXEC, *because);
 
-	if (r < 0 || !static_read_first_line(name->path, line))
+	if (r == 0)
+		r = program_read_script_line(name->path, line);
+	if (r <= 0)
 		return r;
-	word = strtok_r(line, " \t", &rest);
+	word = strtok_r(line + 2, " \t", &rest);
 	if (!word || *word != '/' || !static_resolve_path(strdup(word), &next))
 		return -ENOEXEC;
 	free(*because);

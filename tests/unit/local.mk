@@ -269,7 +269,7 @@ check_LIBRARIES = tests/unit/cli/learn/libcallgate_learn.a
 endif
 tests_unit_cli_learn_libcallgate_learn_a_SOURCES = cli/list.c cli/message.c cli/parse.c cli/learn/deny.c \
 	cli/learn/draft.c \
-	cli/host/libraries.c \
+	cli/host/libraries.c cli/host/program.c \
 	cli/learn/elf.c cli/learn/endpoints.c cli/learn/fold.c cli/learn/groups.c cli/learn/inodes.c \
 	cli/learn/needs.c cli/learn/packages.c cli/learn/pattern.c cli/learn/rules.c cli/learn/scan.c \
 	cli/learn/singles.c cli/learn/static.c cli/learn/tier.c cli/learn/units.c

@@ -336,6 +336,18 @@ if command -v cc >/dev/null; then
 	finds own '' set-id "mode 4755: runs with its owner's rights"
 	rm libs/libown.so
 	finds own '' missing-library libown.so
+	# shellcheck disable=SC2016 # the loader's
+	cc -o away m.c -x c -Wl,-rpath,'$ORIGIN/../../../dev/shm/x' - <<<'int f(void) { return 1; }' 2>/dev/null
+	finds away '' unsafe-rpath "\"\$ORIGIN/../../../dev/shm/x\" is below a directory that all can write to"
+	# A needed library that is no regular file is not even opened: that would release the FIFO's writer.
+	mkfifo fifo
+	echo 'int f(void) { return 1; }' | cc -shared -Wl,-soname,"$T/fifo" -o named.so -x c -
+	cc -o reads m.c ./named.so
+	sh -c ': >fifo; : >released' &
+	finds reads '' missing-library "$T/fifo"
+	[ ! -e released ] || fail "inspect has opened a FIFO that a file names"
+	: <>fifo
+	wait $!
 fi
 
 # A parser that a hostile file has taken over.

@@ -186,6 +186,29 @@ START_TEST(test_remove_wide)
 }
 END_TEST
 
+/* Nothing but a regular file is opened: the writer of a FIFO goes on waiting for a reader. */
+START_TEST(test_open_regular)
+{
+	_cleanup_close_ int fd = -1;
+	char path[PATH_MAX];
+
+	put("file", "text", 4);
+	ck_assert_int_eq(symlinkat("file", where_fd, "link"), 0);
+	ck_assert_int_eq(mkfifoat(where_fd, "fifo", 0600), 0);
+	(void)snprintf(path, sizeof(path), "%.4000s/link", where);
+	fd = io_open_regular(path);
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(fcntl(fd, F_GETFL) & O_ACCMODE, O_RDONLY);
+	ck_assert_int_eq(fcntl(fd, F_GETFD), FD_CLOEXEC);
+	ck_assert_int_eq(io_open_regular(where), -EINVAL);
+	ck_assert_int_eq(io_open_regular("/dev/null"), -EINVAL);
+	(void)snprintf(path, sizeof(path), "%.4000s/fifo", where);
+	ck_assert_int_eq(io_open_regular(path), -EINVAL);
+	(void)snprintf(path, sizeof(path), "%.4000s/none", where);
+	ck_assert_int_eq(io_open_regular(path), -ENOENT);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("io");
@@ -202,5 +225,6 @@ int main(void)
 	tcase_add_test(tcase, test_remove_locked);
 	tcase_add_test(tcase, test_remove_deep);
 	tcase_add_test(tcase, test_remove_wide);
+	tcase_add_test(tcase, test_open_regular);
 	return unit_run(suite);
 }
