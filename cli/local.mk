@@ -168,6 +168,8 @@ CALLGATE_SOURCES += \
 	cli/inspect/secrets.c \
 	cli/inspect/startup.c \
 	cli/inspect/startup.h \
+	cli/inspect/state.c \
+	cli/inspect/state.h \
 	cli/inspect/subject.c \
 	cli/inspect/subject.h \
 	cli/inspect/text.c \

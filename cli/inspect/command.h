@@ -10,6 +10,9 @@
 #define COMMAND_LOADED_MAX 8 /* files that options and variables of one command load first */
 #define COMMAND_CODES_MAX 8  /* arguments of one command that are code */
 
+/* HOME as the shell takes it from passwd(5) when it is not set: like other values with "$", it is not known. */
+#define INSPECT_HOME_UNKNOWN "$HOME"
+
 /* What one command line runs. Texts are borrowed from it. */
 struct inspect_command {
 	const char *program;    /* the program's name or path */

@@ -39,6 +39,7 @@ void inspect_program_release(struct inspect_program *inspection)
 	cli_list_release(&inspection->variables);
 	cli_list_release(&inspection->commands);
 	cli_list_release(&inspection->visited);
+	cli_list_release(&inspection->ends);
 	cli_list_release(&inspection->paths);
 	json_decref(inspection->findings);
 }

@@ -204,42 +204,44 @@ static char *parts_extend_key(char *key, char mark, char *const *texts, size_t c
 }
 
 /*
- * A text for a file that is looked at as this, for commands in these directories, with programs in those of PATH, and
- * for this HOME. Owned; NULL: no memory.
+ * A text for a file that is looked at as this, for commands in these directories, with programs in those of PATH, for
+ * this HOME, and with this standard input. Owned; NULL: no memory.
  */
 static char *parts_make_key(const struct inspect_program *inspection, const struct stat *status, enum inspect_type type)
 {
 	const struct cli_list *directories = &inspection->directories;
 	const bool is_in_workdir = directories->count == 1 && *directories->item[0] == '\0'; /* as without any */
-	char *home = (char *)(uintptr_t)inspection->home;
-	char *key = cli_format("%ju:%ju %jd.%ld %d %d %d", (uintmax_t)status->st_dev, (uintmax_t)status->st_ino,
+	char *home = (char *)(uintptr_t)inspection->home, *input = (char *)(uintptr_t)inspection->input;
+	char *key = cli_format("%ju:%ju %jd.%ld %d %d %d %d", (uintmax_t)status->st_dev, (uintmax_t)status->st_ino,
 			       (intmax_t)status->st_ctim.tv_sec, status->st_ctim.tv_nsec, (int)type,
-			       inspection->is_of_interpreter, inspection->is_lost);
+			       inspection->is_of_interpreter, inspection->is_lost, inspection->has_other_input);
 
 	if (!is_in_workdir)
 		key = parts_extend_key(key, 'd', directories->item, directories->count);
 	key = parts_extend_key(key, 'p', inspection->paths.item, inspection->paths.count);
-	return parts_extend_key(key, 'h', &home, home ? 1 : 0);
+	key = parts_extend_key(key, 'h', &home, home ? 1 : 0);
+	return parts_extend_key(key, 'i', &input, input ? 1 : 0);
 }
 
 /*
- * Whether a file was looked at before, as the same and for commands in the same directories: scripts may start one
- * another in a circle. 1: it was; 0: not, but is on the list now; or -ENOMEM.
+ * Whether a file was looked at before, as the same and in the same state: scripts may start one another in a circle.
+ * Then the state at its end is added to the commands. 1: it was; 0: not, but is the last on the list now; or -ENOMEM.
  */
-static int parts_was_visited(struct inspect_program *inspection, const char *path, enum inspect_type type)
+static int parts_was_visited(struct inspect_program *inspection, const struct stat *status, enum inspect_type type)
 {
-	struct stat status;
-	char *key;
+	const struct cli_list *ends = &inspection->ends;
+	char *key = parts_make_key(inspection, status, type);
+	int r;
 
-	if (stat(path, &status) < 0)
-		return 0; /* to be told when it is opened */
-	key = parts_make_key(inspection, &status, type);
 	for (size_t i = 0; key && i < inspection->visited.count; i++)
 		if (strcmp(inspection->visited.item[i], key) == 0) {
 			free(key);
-			return 1;
+			r = *ends->item[i] ? cli_list_add_owned(&inspection->commands, cli_format("=%s", ends->item[i]))
+					   : 0;
+			return r == 0 ? 1 : r;
 		}
-	return key ? cli_list_add_owned(&inspection->visited, key) : -ENOMEM;
+	r = key ? cli_list_add_owned(&inspection->visited, key) : -ENOMEM;
+	return r == 0 ? cli_list_add_owned(&inspection->ends, strdup("")) : r;
 }
 
 /* Whether a further file may be looked at. False: there were too many, or it took too long; that is told once. */
@@ -259,17 +261,21 @@ static bool parts_may_look(struct inspect_program *inspection, int *ret_error)
 	return false;
 }
 
-/* Adds what a shell program runs to what is to be looked at. 0 or -ENOMEM. */
-static int parts_take_commands(struct inspect_program *inspection, struct cli_list *commands)
+/* Adds what the visited file of this number runs to what is to be looked at. 0 or -ENOMEM. */
+static int parts_take_commands(struct inspect_program *inspection, struct cli_list *commands, size_t number)
 {
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < commands->count; i++) {
 		char *taken = steal_pointer(&commands->item[i]);
 
-		r = cli_list_add_owned(&inspection->commands, taken);
+		/* only what is JSON: the parser may be a hostile one by now */
+		r = cli_list_add_owned(&inspection->commands, *taken == '{' ? taken : strdup("{}"));
+		if (*taken != '{')
+			free(taken);
 	}
-	return r;
+	return r == 0 && commands->count > 0 ? cli_list_add_owned(&inspection->commands, cli_format("+%zu", number))
+					     : r;
 }
 
 /* The directory of a file. Owned; NULL: no memory. */
@@ -289,19 +295,23 @@ static int parts_look_at_file(struct inspect_program *inspection, const char *na
 {
 	_cleanup_findings_ struct inspect_findings findings = {0};
 	_cleanup_free_ char *dir = parts_get_directory(found);
+	struct stat status = {0};
+	size_t number;
 	int r = dir ? parts_keep_seen(inspection, name, path, found) : -ENOMEM;
 
+	(void)stat(path, &status); /* to be told when it is opened */
 	if (r == 0)
-		r = parts_was_visited(inspection, path, type);
+		r = parts_was_visited(inspection, &status, type);
 	if (r != 0)
 		return r < 0 ? r : 0;
+	number = inspection->visited.count - 1;
 	if (!parts_may_look(inspection, &r))
 		return r;
 	r = inspect_look_at_file(path, type, inspection->modules.count > 0 ? &inspection->modules : NULL, &findings,
 				 &type);
 	if (r == 0)
 		r = parts_judge_findings(inspection, name, dir, &findings);
-	return r == 0 ? parts_take_commands(inspection, &findings.commands) : r;
+	return r == 0 ? parts_take_commands(inspection, &findings.commands, number) : r;
 }
 
 char *inspect_parts_join(const struct inspect_program *inspection, size_t i, const char *name)

@@ -13,11 +13,11 @@
 #include "cli/inspect/command.h"
 #include "cli/inspect/parts.h"
 #include "cli/inspect/startup.h"
+#include "cli/inspect/state.h"
 #include "cli/inspect/words.h"
 #include "cli/inspect/wrappers.h"
 
 #define NS_PER_S UINT64_C(1000000000)
-#define PROGRAM_DIRECTORIES_MAX 8 /* in which a name may be */
 #define PROGRAM_PATHS_MAX 8       /* directories in which scripts have programs looked for */
 #define PROGRAM_LINES_MAX 1000u   /* command lines; parts.c limits how many files are looked at */
 #define PROGRAM_DEPTH_MAX 8 /* programs that start one another by their command lines */
@@ -32,6 +32,7 @@ struct program_line {
 	bool has_own_input;         /* it does not read what this process reads */
 	const char *document;       /* but this text; NULL: something that is not known */
 	bool is_login;              /* a shell is a login shell by its name */
+	bool is_sourced;            /* it is no process: the shell itself reads the file */
 };
 
 static int program_look_at_line(struct inspect_program *inspection, const struct program_line *line);
@@ -235,38 +236,27 @@ static int program_look_at_assignments(struct inspect_program *inspection, const
 
 /* ---- what a shell runs ---- */
 
-/* Adds to a list of directories what `below` is in each of the inspection's. 0 or -ENOMEM. */
-static int program_add_directories(struct inspect_program *inspection, const struct cli_list *below,
-				   struct cli_list *directories)
-{
-	char *joined;
-	int r = 0;
-
-	for (size_t k = 0; r == 0 && k < below->count; k++)
-		for (size_t i = 0; r == 0 && (joined = inspect_parts_join(inspection, i, below->item[k])); i++)
-			if (directories->count < PROGRAM_DIRECTORIES_MAX) {
-				r = cli_list_add_owned(directories, joined);
-			} else {
-				free(joined);
-				inspection->is_lost = true;
-			}
-	return r;
-}
-
-/* Looks at a command line that runs in one of these directories, below those of the inspection. 0 or -errno. */
+/*
+ * Looks at a command line that runs in one of these directories, below those of the inspection. Of a file that is
+ * sourced, the directories where it ends are added to those. 0 or -errno.
+ */
 static int program_look_below(struct inspect_program *inspection, const struct cli_list *below,
 			      const struct program_line *line)
 {
-	const struct cli_list before = inspection->directories;
+	struct cli_list before = inspection->directories, directories = {0};
 	const bool was_lost = inspection->is_lost;
-	struct cli_list directories = {0};
-	int r = program_add_directories(inspection, below, &directories);
+	int r = inspect_state_add_directories(inspection, below, &directories);
+	const size_t count = directories.count;
 
 	inspection->directories = directories;
 	if (r == 0)
 		r = program_look_at_line(inspection, line);
-	inspection->is_lost = was_lost;
+	directories = inspection->directories;
 	inspection->directories = before;
+	if (!line->is_sourced)
+		inspection->is_lost = was_lost;
+	if (r == 0 && directories.count > count)
+		r = inspect_state_add_ends(inspection, &directories, count);
 	cli_list_release(&directories);
 	return r;
 }
@@ -276,13 +266,14 @@ static int program_look_at_command(struct inspect_program *inspection, const str
 				   const json_t *told)
 {
 	_cleanup_list_ struct cli_list words = {0}, below = {0};
-	const bool was_lost = inspection->is_lost;
-	const size_t path_count = inspection->paths.count;
+	const struct inspect_state state = inspect_state_save(inspection);
+	const bool has_new_input = inspection->has_other_input || json_is_true(json_object_get(told, "input"));
+	const char *const document = json_string_value(json_object_get(told, "document"));
 	struct program_line inner = {.depth = line->depth + 1,
 				     .is_of_shell = true,
-				     .has_own_input =
-					     line->has_own_input || json_is_true(json_object_get(told, "input")),
-				     .document = json_string_value(json_object_get(told, "document"))};
+				     .is_sourced = json_is_true(json_object_get(told, "sourced")),
+				     .has_own_input = line->has_own_input || has_new_input,
+				     .document = has_new_input ? document : line->document};
 	int r = inspect_read_words(json_object_get(told, "words"), &words);
 
 	if (r == 0)
@@ -299,10 +290,38 @@ static int program_look_at_command(struct inspect_program *inspection, const str
 		r = program_look_below(inspection, &below, &inner);
 	if (r == 0 && json_is_true(json_object_get(told, "cut")))
 		r = inspect_parts_tell(inspection, "the further words of a long command");
-	inspection->is_lost = was_lost;
-	while (inspection->paths.count > path_count)
-		free(inspection->paths.item[--inspection->paths.count]);
+	if (!inner.is_sourced)
+		inspect_state_restore(inspection, &state);
 	return r;
+}
+
+/* Keeps the state at the end of the visited file of this number. 0 or -ENOMEM. */
+static int program_keep_end(struct inspect_program *inspection, size_t number)
+{
+	char *end = inspect_state_describe(inspection);
+
+	if (!end)
+		return -ENOMEM;
+	free(inspection->ends.item[number]);
+	inspection->ends.item[number] = end;
+	return 0;
+}
+
+/* Looks at one of the inspection's commands, or takes the state that it tells. 0 or -errno. */
+static int program_follow_command(struct inspect_program *inspection, const struct program_line *line,
+				  const char *script, const char *command)
+{
+	_cleanup_json_ json_t *told = json_loads(*command == '=' ? command + 1 : command, 0, NULL);
+
+	if (*command == '+')
+		return program_keep_end(inspection, (size_t)strtoull(command + 1, NULL, 10));
+	if (*command == '=')
+		return inspect_state_take(inspection, told, false);
+	if (json_is_true(json_object_get(told, "end")) && inspect_state_take(inspection, told, true) == 0)
+		return 0;
+	if (script)
+		inspection->script_line = (unsigned)json_integer_value(json_object_get(told, "line"));
+	return program_look_at_command(inspection, line, told);
 }
 
 /*
@@ -319,13 +338,8 @@ static int program_follow_commands(struct inspect_program *inspection, const str
 
 	inspection->commands = (struct cli_list){0};
 	inspection->script = script ? script : script_before;
-	for (size_t i = 0; r == 0 && i < commands.count; i++) {
-		_cleanup_json_ json_t *told = json_loads(commands.item[i], 0, NULL);
-
-		if (script)
-			inspection->script_line = (unsigned)json_integer_value(json_object_get(told, "line"));
-		r = program_look_at_command(inspection, line, told);
-	}
+	for (size_t i = 0; r == 0 && i < commands.count; i++)
+		r = program_follow_command(inspection, line, script, commands.item[i]);
 	inspection->script = script_before;
 	inspection->script_line = line_before;
 	return r;
@@ -350,14 +364,14 @@ static int program_look_at_stdin(struct inspect_program *inspection, const struc
 	struct program_line reader = *line;
 	int r;
 
+	reader.has_own_input = true; /* what it runs reads what it has left of its input */
+	reader.document = NULL;
 	if (!line->has_own_input) {
 		r = inspect_parts_look_at_stdin(inspection, type);
-		reader.has_own_input = true; /* what it runs reads what it has left of its input */
-		reader.document = NULL;
 		return r == 0 ? program_follow_commands(inspection, &reader, "standard input") : r;
 	}
 	if (line->document)
-		return program_look_at_code(inspection, line, line->document, type);
+		return program_look_at_code(inspection, &reader, line->document, type);
 	return inspect_parts_tell(inspection, "a program that is read from standard input");
 }
 
@@ -412,7 +426,8 @@ static int program_look_at_inner(struct inspect_program *inspection, const struc
 	inspection->home = command->home ? command->home : home_before;
 	if (r == 0 && inner.argv && *inner.argv)
 		r = program_look_below(inspection, &below, &inner);
-	inspection->home = home_before;
+	if (!line->is_sourced || inspection->home == command->home)
+		inspection->home = home_before;
 	return r;
 }
 
@@ -428,7 +443,8 @@ static int program_look_at_inners(struct inspect_program *inspection, const stru
 	return r;
 }
 
-static int program_look_at_line(struct inspect_program *inspection, const struct program_line *line)
+/* Looks at all that a command line runs, which may change the state of the inspection. 0 or -errno. */
+static int program_look_at_all(struct inspect_program *inspection, const struct program_line *line)
 {
 	struct inspect_command command = inspect_read_command(NULL, line->argv);
 	int r;
@@ -450,6 +466,20 @@ static int program_look_at_line(struct inspect_program *inspection, const struct
 	if (r == 0)
 		r = program_look_at_parts(inspection, line, &command);
 	return r == 0 ? program_look_at_inners(inspection, line, &command) : r;
+}
+
+static int program_look_at_line(struct inspect_program *inspection, const struct program_line *line)
+{
+	const struct inspect_state state = inspect_state_save(inspection);
+	const char *const input_before = inspection->input;
+	int r;
+
+	inspection->input = line->document ? line->document : line->has_own_input ? "" : NULL;
+	r = program_look_at_all(inspection, line);
+	inspection->input = input_before;
+	if (!line->is_sourced)
+		inspect_state_restore(inspection, &state);
+	return r;
 }
 
 /* Looks at what the environment makes each program load, and takes HOME. 0 or -errno. */

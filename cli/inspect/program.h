@@ -56,9 +56,15 @@ struct inspect_program {
 	uint64_t warned_count, refused_count; /* of these: how many there were, also those that were left out */
 
 	/* while it is looked at: */
-	struct cli_list commands;    /* what the shell programs that were looked at last run, as JSON */
+	/*
+	 * What the shell programs that were looked at last run, as JSON; "+N" is the end of the N-th visited file, and
+	 * "=STATE" stands for one whose commands were followed before: what is to be taken from it (state.h).
+	 */
+	struct cli_list commands;
 	struct cli_list directories; /* in which relative names may be; empty: only the working directory */
 	bool is_lost;                /* and others, which are not known */
+	bool has_other_input;        /* a shell has its standard input from elsewhere */
+	const char *input;           /* what the command line reads, if that is not what this process reads; or NULL */
 	bool is_of_interpreter;      /* a file of an interpreter of the system, of which nothing is warned of */
 	const char *home;            /* HOME, in which shells look for files that they run first; NULL: not set */
 	struct cli_list paths;       /* where else than along PATH programs are: the script sets PATH */
@@ -69,7 +75,8 @@ struct inspect_program {
 	uint64_t end_ns; /* when no further parser is started, CLOCK_MONOTONIC; 0: INSPECT_SECONDS_MAX from now */
 	bool is_late;    /* that is over, and was told */
 	unsigned file_count;       /* files and texts that were looked at, each by a parser */
-	struct cli_list visited;   /* which files those are, as what, and in which directories */
+	struct cli_list visited;   /* which files those are, as what, and in which state */
+	struct cli_list ends;      /* for each of these the state at its end, as JSON; "": not known yet */
 	struct inspect_seen *seen; /* by all names by which they were found, and names of files that were not there */
 	size_t seen_count;
 	bool lacks_seen; /* some names were not kept, because there were too many */

@@ -63,13 +63,20 @@ static bool words_have(const struct cli_list *words, const char *word)
 	return false;
 }
 
+int inspect_add_new_word(char *word, struct cli_list *words)
+{
+	if (!word || !words_have(words, word))
+		return cli_list_add_owned(words, word);
+	free(word);
+	return 0;
+}
+
 int inspect_add_new_words(const json_t *array, struct cli_list *words)
 {
 	_cleanup_list_ struct cli_list added = {0};
 	int r = array ? inspect_read_words(array, &added) : 0;
 
 	for (size_t i = 0; r == 0 && i < added.count; i++)
-		if (!words_have(words, added.item[i]))
-			r = cli_list_add_owned(words, steal_pointer(&added.item[i]));
+		r = inspect_add_new_word(steal_pointer(&added.item[i]), words);
 	return r;
 }

@@ -14,7 +14,9 @@ int inspect_split_words(const char *text, struct cli_list *words);
 
 /* Adds the texts of an array. 0, -EBADMSG: it is not of this form; or -ENOMEM. */
 int inspect_read_words(const json_t *array, struct cli_list *words);
-/* The same of those that the list does not have. array NULL: there are none. */
+/* Takes a word, unless the list has it. NULL: no memory. 0 or -ENOMEM. */
+int inspect_add_new_word(char *word, struct cli_list *words);
+/* Adds the texts of an array that the list does not have. array NULL: there are none. As inspect_read_words(). */
 int inspect_add_new_words(const json_t *array, struct cli_list *words);
 
 #endif

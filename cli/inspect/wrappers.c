@@ -169,9 +169,6 @@ static const struct {
 	{"submodule", WORDS("foreach")},
 };
 
-/* HOME as the shell takes it from passwd(5) when it is not set: like other values with "$", it is not known. */
-#define HOME_OF_USER "$HOME"
-
 #define COUNT(table) (sizeof(table) / sizeof((table)[0]))
 
 bool inspect_command_load(struct inspect_command *command, const char *file, enum inspect_type type)
@@ -277,7 +274,7 @@ static void wrapper_take_argument(struct inspect_command *command, const struct 
 	if (letter == 'a' && wrapper->sets_name && *argument == '-')
 		command->makes_login = true;
 	if (letter == 'u' && wrapper->takes_variables && strcmp(argument, "HOME") == 0)
-		command->home = HOME_OF_USER;
+		command->home = INSPECT_HOME_UNKNOWN;
 	if (letter == 'C' && wrapper->takes_variables)
 		command->directory = argument;
 	if (letter == 'c' && wrapper->takes_settings)
@@ -296,7 +293,7 @@ static size_t wrapper_read_word(struct inspect_command *command, const struct wr
 	if (wrapper->takes_settings && equals && strncmp(*argv, "--exec-path", len) == 0)
 		command->unseen = wrapper->name;
 	if (wrapper->takes_variables && len > 2 && strncmp(*argv, "--ignore-environment", len) == 0)
-		command->home = HOME_OF_USER;
+		command->home = INSPECT_HOME_UNKNOWN;
 	if (has_argument)
 		wrapper_take_argument(command, wrapper,
 				      wrapper_is_one_of(*argv, len, wrapper->loads)            ? 'L'
@@ -316,14 +313,14 @@ static void wrapper_take_letter(struct inspect_command *command, const struct wr
 	if (wrapper->sets_name && letter == 'l')
 		command->makes_login = true;
 	if (wrapper->sets_name && letter == (wrapper->takes_variables ? 'i' : 'c'))
-		command->home = HOME_OF_USER;
+		command->home = INSPECT_HOME_UNKNOWN;
 }
 
 /* Reads "-abc", where "c" may have an argument, attached or not. The number of further words that it takes. */
 static size_t wrapper_read_letters(struct inspect_command *command, const struct wrapper *wrapper, char *const *argv)
 {
 	if (wrapper->takes_variables && strcmp(*argv, "-") == 0) /* "env -" is "env -i" */
-		command->home = HOME_OF_USER;
+		command->home = INSPECT_HOME_UNKNOWN;
 	for (const char *letter = *argv + 1; *letter; letter++) {
 		wrapper_take_letter(command, wrapper, *letter);
 		command->starts_none = command->starts_none || (wrapper->without && strchr(wrapper->without, *letter));

@@ -34,6 +34,7 @@ class Commands:
         self.directories = [""]
         self.is_lost = False  # there are others, which are not known
         self.paths = []  # in which the script has programs looked for, besides those of the system
+        self.input = None  # the command by which the shell itself has another standard input, if any
         self.home = None  # the last assignment to HOME, where shells look for the files that they run first
 
     def change_directory(self, words):
@@ -106,23 +107,37 @@ class Commands:
             self.change_directory(words)
         elif words and words[0] in (".", "source"):
             name = words[1] if len(words) > 1 else ""
-            words = ["bash", "--", name]
             for path in self.paths if name and "/" not in name else []:  # where a shell looks for it first
-                self.append(line, assignments + ["bash", "--", os.path.join(path, name)], command)
-        words = assignments + words
-        if not words:
+                self.append(line, assignments + ["bash", "--", os.path.join(path, name)], command, True)
+            self.append(line, assignments + ["bash", "--", name], command, True)
+            return
+        elif words == ["exec"] and command.replaces_input:
+            self.input = command
+        if assignments + words:
+            self.append(line, assignments + words, command)
+
+    def add_end(self, line):
+        """Tells how the state is at the end of the script, for a shell that has read it by "."."""
+        told = {"end": True, "directories": self.directories, "lost": self.is_lost, "paths": self.paths}
+        told["home"] = self.home is not None
+        told["input"] = self.input is not None
+        if self.directories != [""] or self.is_lost or self.paths or self.home or self.input:
+            self.lines.append((line, json.dumps(told)))
+
+    def append(self, line, words, command, is_sourced=False):
+        if len(self.lines) > COMMANDS_MAX:
             return
         if len(self.lines) == COMMANDS_MAX:
             words = []  # there are more
-        self.append(line, words, command)
-
-    def append(self, line, words, command):
         told = {"line": line, "words": words, "directories": self.directories, "lost": self.is_lost}
-        told["input"] = command.reads_other
+        told["input"] = command.reads_other or self.input is not None
+        if is_sourced:
+            told["sourced"] = True
         if self.paths:
             told["paths"] = self.paths
-        if command.document is not None:
-            told["document"] = command.document
+        document = command.document if command.reads_other or not self.input else self.input.document
+        if document is not None:
+            told["document"] = document
         text = json.dumps(told)
         if len(text) > BYTES_MAX:
             told.pop("document", None)

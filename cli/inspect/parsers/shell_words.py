@@ -47,6 +47,7 @@ class Command:
         self.words = []
         self.marked = []  # the same with LITERAL_DOLLAR for each "$" that the shell does not expand
         self.known = []  # for each word: whether it is what the program gets. False: the shell expands it
+        self.replaces_input = False  # a redirection does that
         self.reads_other = is_piped_from_previous  # its standard input is not that of the shell
         self.document = None  # the text that it reads, of a here-document without expansions
         self.targets = []
@@ -300,6 +301,7 @@ class Splitter:
         if "<" in operator or descriptor.strip("0") == "" != descriptor:
             if descriptor.strip("0") == "":
                 self.command.stdin = None
+                self.command.replaces_input = True
             self.command.reads_other = True
 
     def skip_heredocs(self):

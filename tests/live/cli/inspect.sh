@@ -250,9 +250,11 @@ PATH=.::/usr/bin:$PATH; PATH=q/${PATH:+:$PATH} z
 export PATH=$H:r HOME=/; z
 CDPATH=/; HOME=s z
 . l.sh
+exec <x
 END
 sed -n 's/^[0-9]* command //p' out |
-	jq -c '[.line] + [[.words, .directories, .paths // []][] | join(" ")] + [.lost]' >told
+	jq -c 'if .end then [.end, .home, .input]
+		else [.line] + [[.words, .directories, .paths // []][] | join(" ")] + [.lost] end' >told
 diff - told <<'END' || fail "commands of a shell script: $(cat out)"
 [1,"A=$ C=$ x  *  *  ~","","",false]
 [2,"y=","","",false]
@@ -270,6 +272,8 @@ diff - told <<'END' || fail "commands of a shell script: $(cat out)"
 [8,"HOME=$ bash -- q/l.sh"," d d/d",". q/ r",true]
 [8,"HOME=$ bash -- r/l.sh"," d d/d",". q/ r",true]
 [8,"HOME=$ bash -- l.sh"," d d/d",". q/ r",true]
+[9,"HOME=$ exec"," d d/d",". q/ r",true]
+[true,true,true]
 END
 
 # Where words, here-documents and substitutions end, as bash has it: it runs ./evil in each of these, which is told.
