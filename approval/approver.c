@@ -18,59 +18,12 @@
 #include "base/cleanup.h"
 #include "confine/descriptors.h"
 
-/* ---- the supervisor's messages ---- */
-
-static void approver_open(struct approver *approver, const struct approval_question *head, const char *text, size_t len)
-{
-	struct approver_question *question = NULL;
-
-	for (size_t i = 0; i < APPROVAL_OPEN_QUESTIONS_MAX; i++)
-		if (!approver->question[i].is_open)
-			question = &approver->question[i];
-	if (!question)
-		return; /* the supervisor has asked no more than that */
-	*question = (struct approver_question){
-		.is_open = true, .head = *head, .answer_fd = -1, .order = ++approver->last_order};
-	question->text = strndup(text, len);
-	if (!question->text)
-		questions_answer(approver, question, APPROVAL_GONE, approver->front->way, 0);
-	else if (head->can_hold_for_run && approver->options.remembered_fd >= 0 &&
-		 remembered_find(approver->options.remembered_fd, head, (uint64_t)time(NULL)))
-		questions_answer(approver, question, APPROVAL_REMEMBER, APPROVAL_FROM_MEMORY, geteuid());
-	else if (approver->front->ask(approver, question) < 0)
-		questions_answer(approver, question, APPROVAL_GONE, approver->front->way, 0);
-}
-
-/* Receives one message. False: the supervisor has ended. */
-static bool approver_receive(struct approver *approver)
-{
-	static char text[APPROVAL_TEXT_BYTES_MAX];
-	struct approval_question head;
-	struct approver_question *question;
-	struct iovec part[] = {{&head, sizeof(head)}, {text, sizeof(text)}};
-	struct msghdr message = {.msg_iov = part, .msg_iovlen = 2};
-	ssize_t got = recvmsg(approver->channel_fd, &message, MSG_DONTWAIT);
-
-	if (got < 0)
-		return errno == EAGAIN || errno == EINTR;
-	if ((size_t)got < sizeof(head))
-		return false;
-	if (head.kind == APPROVAL_QUESTION) {
-		approver_open(approver, &head, text, (size_t)got - sizeof(head));
-	} else if ((question = questions_find(approver, head.id))) {
-		questions_close(approver, question, "withdrawn");
-	}
-	return true;
-}
-
 static void approver_end_all_questions(struct approver *approver)
 {
 	for (size_t i = 0; i < APPROVAL_OPEN_QUESTIONS_MAX; i++)
 		if (approver->question[i].is_open)
 			questions_close(approver, &approver->question[i], "withdrawn");
 }
-
-/* ---- the process ---- */
 
 static void approver_run(struct approver *approver)
 {
@@ -83,7 +36,7 @@ static void approver_run(struct approver *approver)
 		if (poll(ready, 1 + FRONT_FDS_MAX, -1) < 0)
 			continue;
 		/* First, so that an answer to what was withdrawn meanwhile is none. */
-		if (ready[0].revents && !approver_receive(approver))
+		if (ready[0].revents && questions_receive(approver) < 0)
 			return;
 		approver->front->handle(approver, ready + 1);
 	}

@@ -56,6 +56,11 @@ void questions_close(struct approver *approver, struct approver_question *questi
 /* Answers a question, and closes it. uid: who answered; unused with APPROVAL_GONE, which is no answer. */
 void questions_answer(struct approver *approver, struct approver_question *question, enum approval_answer_word word,
 		      enum approval_way way, uid_t uid);
+/*
+ * Receives one message of the supervisor, which may open or close a question. 1; 0: there is none; or -errno: it has
+ * ended.
+ */
+int questions_receive(struct approver *approver);
 /* Answers all open questions with APPROVAL_GONE. */
 void questions_answer_all_gone(struct approver *approver);
 /*

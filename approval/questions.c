@@ -69,6 +69,52 @@ struct approver_question *questions_find(struct approver *approver, const char *
 	return NULL;
 }
 
+/* ---- the supervisor's messages ---- */
+
+static void questions_open(struct approver *approver, const struct approval_question *head, const char *text,
+			   size_t len)
+{
+	struct approver_question *question = NULL;
+
+	for (size_t i = 0; i < APPROVAL_OPEN_QUESTIONS_MAX; i++)
+		if (!approver->question[i].is_open)
+			question = &approver->question[i];
+	if (!question)
+		return; /* the supervisor has asked no more than that */
+	*question = (struct approver_question){
+		.is_open = true, .head = *head, .answer_fd = -1, .order = ++approver->last_order};
+	question->text = strndup(text, len);
+	if (!question->text)
+		questions_answer(approver, question, APPROVAL_GONE, approver->front->way, 0);
+	else if (head->can_hold_for_run && approver->options.remembered_fd >= 0 &&
+		 remembered_find(approver->options.remembered_fd, head, (uint64_t)time(NULL)))
+		questions_answer(approver, question, APPROVAL_REMEMBER, APPROVAL_FROM_MEMORY, geteuid());
+	else if (approver->front->ask(approver, question) < 0)
+		questions_answer(approver, question, APPROVAL_GONE, approver->front->way, 0);
+}
+
+int questions_receive(struct approver *approver)
+{
+	static char text[APPROVAL_TEXT_BYTES_MAX];
+	struct approval_question head;
+	struct approver_question *question;
+	struct iovec part[] = {{&head, sizeof(head)}, {text, sizeof(text)}};
+	struct msghdr message = {.msg_iov = part, .msg_iovlen = 2};
+	ssize_t got = recvmsg(approver->channel_fd, &message, MSG_DONTWAIT);
+
+	if (got < 0)
+		return errno == EAGAIN || errno == EINTR ? 0 : -errno;
+	if ((size_t)got < sizeof(head))
+		return -EPIPE;
+	if (head.kind == APPROVAL_QUESTION)
+		questions_open(approver, &head, text, (size_t)got - sizeof(head));
+	else if ((question = questions_find(approver, head.id)))
+		questions_close(approver, question, "withdrawn");
+	return 1;
+}
+
+/* ---- answers ---- */
+
 /* Reads how long an answer is to be remembered. False: the text is no such time. */
 static bool questions_read_expiry(const json_t *expires, uint64_t *ret_seconds)
 {
@@ -84,43 +130,78 @@ static bool questions_read_expiry(const json_t *expires, uint64_t *ret_seconds)
 	return true;
 }
 
-/* The answer that an object gives to a question. What cannot be held to is not taken for less: it is malformed. */
+/*
+ * The answer that an object gives to a question. What cannot be held to is not taken for less: it is malformed.
+ * *ret_seconds: how long APPROVAL_REMEMBER is to hold.
+ */
 static enum approval_answer_word questions_read_word(const struct approver *approver,
-						     const struct approver_question *question, const json_t *object)
+						     const struct approver_question *question, const json_t *object,
+						     uint64_t *ret_seconds)
 {
 	const char *text = json_string_value(json_object_get(object, "answer"));
 	const json_t *expires = json_object_get(object, "expires");
 	enum approval_answer_word word = APPROVAL_ONCE;
-	uint64_t seconds;
 
 	while (word <= APPROVAL_UNANSWERED && (!text || strcmp(text, answer_words[word]) != 0))
 		word++;
 	if (word > APPROVAL_UNANSWERED || json_object_size(object) != 2 + (expires != NULL) ||
-	    (expires && word != APPROVAL_REMEMBER) || !questions_read_expiry(expires, &seconds))
+	    (expires && word != APPROVAL_REMEMBER) || !questions_read_expiry(expires, ret_seconds))
 		return APPROVAL_MALFORMED;
 	if (word == APPROVAL_ONCE && question->head.cannot_be_once)
 		return APPROVAL_MALFORMED;
 	if ((word == APPROVAL_RUN || word == APPROVAL_REMEMBER) && !question->head.can_hold_for_run)
 		return APPROVAL_MALFORMED;
-	if (word != APPROVAL_REMEMBER)
-		return word;
-	if (approver->options.remembered_fd < 0 || remembered_add(approver->options.remembered_fd, &question->head,
-								  question->text, (uint64_t)time(NULL) + seconds) < 0)
-		return APPROVAL_MALFORMED;
-	return word;
+	return word == APPROVAL_REMEMBER && approver->options.remembered_fd < 0 ? APPROVAL_MALFORMED : word;
+}
+
+/* Reads what the supervisor has sent meanwhile. Whether it still waits for the answer to this question. */
+static bool questions_is_awaited(struct approver *approver, const struct approver_question *question, const char *id)
+{
+	int r;
+
+	do
+		r = questions_receive(approver);
+	while (r > 0);
+	return r == 0 && questions_find(approver, id) == question;
+}
+
+/*
+ * Gives an object as the answer to a question. An answer is remembered before the supervisor gets it, because a file
+ * that cannot be written makes it malformed. That can take a while. False: the question was withdrawn meanwhile, so
+ * nothing is remembered.
+ */
+static bool questions_give(struct approver *approver, struct approver_question *question, const json_t *object,
+			   uid_t uid)
+{
+	const int fd = approver->options.remembered_fd;
+	uint64_t seconds = 0;
+	off_t size;
+	enum approval_answer_word word = questions_read_word(approver, question, object, &seconds);
+	bool is_awaited = true;
+
+	if (word == APPROVAL_REMEMBER) {
+		if (remembered_add(fd, &question->head, question->text, (uint64_t)time(NULL) + seconds, &size) < 0) {
+			word = APPROVAL_MALFORMED;
+		} else {
+			is_awaited = questions_is_awaited(approver, question,
+							  json_string_value(json_object_get(object, "id")));
+			remembered_end(fd, size, is_awaited);
+		}
+	}
+	if (is_awaited)
+		questions_answer(approver, question, word, approver->front->way, uid);
+	return is_awaited;
 }
 
 bool questions_take_answer(struct approver *approver, struct approver_question *only, const json_t *object, uid_t uid)
 {
-	const enum approval_way way = approver->front->way;
 	const char *id = json_string_value(json_object_get(object, "id"));
 	struct approver_question *question = id ? questions_find(approver, id) : NULL;
 
 	if (only && question != only) {
-		questions_answer(approver, only, APPROVAL_MALFORMED, way, uid);
-	} else if (question) {
-		questions_answer(approver, question, questions_read_word(approver, question, object), way, uid);
-	} else if (id && !approver->has_reported_stray_answer) {
+		questions_answer(approver, only, APPROVAL_MALFORMED, approver->front->way, uid);
+	} else if (id && !(question && questions_give(approver, question, object, uid)) &&
+		   !approver->has_reported_stray_answer) {
 		approver->has_reported_stray_answer = true;
 		(void)text_printf(stderr, "callgate: --approve: an answer is for no open question (late, a second one, "
 					  "or another question's); it has no effect\n");

@@ -1,6 +1,7 @@
 #include "approval/remembered.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -9,6 +10,7 @@
 #include "approval/show.h"
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "base/text.h"
 
 /* Whether a line of the file is the answer for this scope. A line that is no such object grants nothing. */
 static bool remembered_line_matches(const char *line, size_t len, const struct approval_question *question,
@@ -49,7 +51,8 @@ bool remembered_find(int fd, const struct approval_question *question, uint64_t 
 	return false;
 }
 
-int remembered_add(int fd, const struct approval_question *question, const char *text, uint64_t expires_s)
+/* The line of an answer, with '\n'. Owned; NULL: no memory. */
+static char *remembered_make_line(const struct approval_question *question, const char *text, uint64_t expires_s)
 {
 	json_t *asked = json_loads(text, 0, NULL);
 	json_t *entry =
@@ -58,21 +61,59 @@ int remembered_add(int fd, const struct approval_question *question, const char 
 			  json_object_get(asked, "resolved"), "endpoint", json_object_get(asked, "endpoint"), "request",
 			  json_object_get(asked, "request"), "right", json_object_get(asked, "right"));
 	_cleanup_free_ char *json = show_as_json(entry, JSON_COMPACT);
-	struct stat st;
-	int r = -ENOMEM;
+	char *line = NULL;
 
 	json_decref(asked);
 	json_decref(entry);
-	if (!json)
-		return r;
-	if (flock(fd, LOCK_EX) < 0 || fstat(fd, &st) < 0)
-		return -errno;
-	if ((size_t)st.st_size + strlen(json) + 1 > REMEMBERED_FILE_BYTES_MAX)
-		r = -EFBIG;
-	else if ((r = io_write_all(fd, json, strlen(json))) == 0)
+	return json && asprintf(&line, "%s\n", json) >= 0 ? line : NULL;
+}
+
+/* Adds a line to a locked file of `size` bytes, on the disk as well. The last line may lack its end. 0 or -errno. */
+static int remembered_write_line(int fd, off_t size, const char *line)
+{
+	char last = '\n';
+	int r = 0;
+
+	if ((size_t)size + 1 + strlen(line) > REMEMBERED_FILE_BYTES_MAX)
+		return -EFBIG;
+	if (size > 0 && pread(fd, &last, 1, size - 1) != 1)
+		return -EIO;
+	if (last != '\n')
 		r = io_write_all(fd, "\n", 1);
-	if (r == 0 && fsync(fd) < 0)
-		r = -errno;
-	(void)flock(fd, LOCK_UN);
+	if (r == 0)
+		r = io_write_all(fd, line, strlen(line));
+	return r == 0 && fsync(fd) < 0 ? -errno : r;
+}
+
+int remembered_add(int fd, const struct approval_question *question, const char *text, uint64_t expires_s,
+		   off_t *ret_size)
+{
+	_cleanup_free_ char *line = remembered_make_line(question, text, expires_s);
+	struct stat st;
+	int r;
+
+	if (!line)
+		return -ENOMEM;
+	if (flock(fd, LOCK_EX) < 0)
+		return -errno;
+	r = fstat(fd, &st) < 0 ? -errno : 0;
+	if (r == 0) {
+		*ret_size = st.st_size;
+		r = remembered_write_line(fd, st.st_size, line);
+		if (r < 0)
+			remembered_end(fd, st.st_size, false);
+	} else {
+		(void)flock(fd, LOCK_UN);
+	}
 	return r;
+}
+
+void remembered_end(int fd, off_t size, bool keep)
+{
+	if (!keep && ftruncate(fd, size) < 0)
+		(void)text_printf(stderr,
+				  "callgate: --approvals: an answer that does not count cannot be taken out "
+				  "of the file: %s\n",
+				  strerror(errno));
+	(void)flock(fd, LOCK_UN);
 }

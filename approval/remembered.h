@@ -8,6 +8,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "approval/message.h"
 
@@ -19,9 +20,14 @@
 bool remembered_find(int fd, const struct approval_question *question, uint64_t now_s);
 
 /*
- * Adds an answer for the scope of this question, until `expires_s`. text: the question's, from which path and right are
- * taken for people who read the file. 0 or -errno.
+ * Adds an answer for the scope of this question, until `expires_s`, to a file with O_APPEND, and keeps it locked. text:
+ * the question's, from which path and right are taken for people who read the file. *ret_size: the size before. 0; or
+ * -errno, then the file is as it was.
  */
-int remembered_add(int fd, const struct approval_question *question, const char *text, uint64_t expires_s);
+int remembered_add(int fd, const struct approval_question *question, const char *text, uint64_t expires_s,
+		   off_t *ret_size);
+
+/* Unlocks the file after remembered_add(). keep: false takes the answer out again, and leaves `size` bytes. */
+void remembered_end(int fd, off_t size, bool keep);
 
 #endif

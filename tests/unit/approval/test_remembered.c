@@ -1,11 +1,16 @@
 /* The file of --approvals: which lines are answers for a question, and that nothing else grants anything. */
 #include <check.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "approval/private.h"
 #include "approval/remembered.h"
 #include "tests/unit/unit.h"
 
@@ -16,6 +21,7 @@ static void make_file(void)
 {
 	fd = memfd_create("approvals", MFD_CLOEXEC);
 	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(fcntl(fd, F_SETFL, O_APPEND), 0);
 	memset(question.scope, 'a', SHA256_HEX_SIZE - 1);
 	memset(question.policy_sha256, 'b', SHA256_HEX_SIZE - 1);
 }
@@ -23,6 +29,17 @@ static void make_file(void)
 static void close_file(void)
 {
 	(void)close(fd);
+}
+
+/* Adds an answer and keeps it. 0 or -errno. */
+static int add(const struct approval_question *to, const char *text, uint64_t expires_s)
+{
+	off_t size = 0;
+	int r = remembered_add(fd, to, text, expires_s, &size);
+
+	if (r == 0)
+		remembered_end(fd, size, true);
+	return r;
 }
 
 static void write_text(const char *text)
@@ -35,7 +52,7 @@ START_TEST(finds_what_was_added)
 	struct approval_question other = question;
 
 	ck_assert(!remembered_find(fd, &question, 100));
-	ck_assert_int_eq(remembered_add(fd, &question, "{\"resolved\": \"/a\\u202e\", \"right\": \"r\"}", 200), 0);
+	ck_assert_int_eq(add(&question, "{\"resolved\": \"/a\\u202e\", \"right\": \"r\"}", 200), 0);
 	ck_assert(remembered_find(fd, &question, 100));
 	ck_assert(remembered_find(fd, &question, 199));
 	ck_assert(!remembered_find(fd, &question, 200));
@@ -44,7 +61,7 @@ START_TEST(finds_what_was_added)
 	other = question;
 	other.policy_sha256[0] = 'c';
 	ck_assert(!remembered_find(fd, &other, 100));
-	ck_assert_int_eq(remembered_add(fd, &other, "no JSON", 300), 0);
+	ck_assert_int_eq(add(&other, "no JSON", 300), 0);
 	ck_assert(remembered_find(fd, &other, 299) && remembered_find(fd, &question, 100));
 }
 END_TEST
@@ -68,7 +85,7 @@ START_TEST(ignores_what_is_no_answer)
 		write_text("}\n");
 	}
 	ck_assert(!remembered_find(fd, &question, 100));
-	ck_assert_int_eq(remembered_add(fd, &question, "{}", 200), 0);
+	ck_assert_int_eq(add(&question, "{}", 200), 0);
 	ck_assert(remembered_find(fd, &question, 100));
 }
 END_TEST
@@ -76,10 +93,94 @@ END_TEST
 /* A file that is too long is not read, and nothing is added. */
 START_TEST(is_bounded)
 {
-	ck_assert_int_eq(remembered_add(fd, &question, "{}", 200), 0);
+	ck_assert_int_eq(add(&question, "{}", 200), 0);
 	ck_assert_int_eq(ftruncate(fd, REMEMBERED_FILE_BYTES_MAX + 1), 0);
 	ck_assert(!remembered_find(fd, &question, 100));
-	ck_assert_int_eq(remembered_add(fd, &question, "{}", 200), -EFBIG);
+	ck_assert_int_eq(add(&question, "{}", 200), -EFBIG);
+}
+END_TEST
+
+static void get_content(char text[4096])
+{
+	ssize_t len = pread(fd, text, 4095, 0);
+
+	ck_assert_int_ge(len, 0);
+	text[len] = '\0';
+}
+
+/* A last line without its end does not swallow the next answer, and an answer that is taken out leaves no byte. */
+START_TEST(takes_out_what_does_not_count)
+{
+	static char before[4096], after[4096];
+	off_t size;
+
+	write_text("{\"scope\": \"x\"}");
+	get_content(before);
+	ck_assert_int_eq(remembered_add(fd, &question, "{}", 200, &size), 0);
+	ck_assert(remembered_find(fd, &question, 100));
+	remembered_end(fd, size, false);
+	get_content(after);
+	ck_assert_str_eq(after, before);
+	ck_assert_int_eq(add(&question, "{}", 200), 0);
+	ck_assert(remembered_find(fd, &question, 100));
+	get_content(after);
+	ck_assert_int_eq(strncmp(after, "{\"scope\": \"x\"}\n{", 16), 0);
+}
+END_TEST
+
+/* ---- answers that come late ---- */
+
+static char closed_why[16];
+
+static void note_close(struct approver *approver, struct approver_question *closed, const char *why)
+{
+	(void)approver;
+	(void)closed;
+	(void)snprintf(closed_why, sizeof(closed_why), "%s", why);
+}
+
+static const struct approver_front front = {.way = APPROVAL_BY_SOCKET, .close = note_close};
+
+/* Gives the answer "remember". withdrawn: the supervisor waits no longer. Returns what it gets as the answer's word. */
+static enum approval_answer_word answer(bool withdrawn)
+{
+	struct approver *approver = calloc(1, sizeof(*approver));
+	struct approver_question *first = &approver->question[0];
+	struct approval_question message = question;
+	struct approval_answer got = {.word = APPROVAL_UNANSWERED};
+	json_t *object;
+	int pair[2];
+
+	memset(message.id, 'c', SHA256_HEX_SIZE - 1);
+	message.can_hold_for_run = true;
+	ck_assert_int_eq(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair), 0);
+	approver->front = &front;
+	approver->channel_fd = pair[0];
+	approver->options.remembered_fd = fd;
+	*first = (struct approver_question){.is_open = true, .head = message, .answer_fd = -1, .text = strdup("{}")};
+	message.kind = APPROVAL_WITHDRAWAL;
+	if (withdrawn)
+		ck_assert_int_eq(send(pair[1], &message, sizeof(message), 0), (ssize_t)sizeof(message));
+	object = json_pack("{s:s, s:s}", "id", message.id, "answer", "remember");
+	ck_assert(questions_take_answer(approver, NULL, object, 0));
+	json_decref(object);
+	ck_assert(!first->is_open);
+	(void)recv(pair[1], &got, sizeof(got), MSG_DONTWAIT);
+	(void)close(pair[0]);
+	(void)close(pair[1]);
+	free(approver);
+	return got.word;
+}
+
+/* The supervisor may have given up while the answer was written: then it is not remembered either. */
+START_TEST(forgets_what_came_late)
+{
+	ck_assert_int_eq(answer(true), APPROVAL_UNANSWERED);
+	ck_assert_str_eq(closed_why, "withdrawn");
+	ck_assert(!remembered_find(fd, &question, (uint64_t)time(NULL)));
+	ck_assert_int_eq(answer(false), APPROVAL_REMEMBER);
+	ck_assert_str_eq(closed_why, "answered");
+	ck_assert(remembered_find(fd, &question, (uint64_t)time(NULL)));
 }
 END_TEST
 
@@ -92,6 +193,8 @@ int main(void)
 	tcase_add_test(all, finds_what_was_added);
 	tcase_add_test(all, ignores_what_is_no_answer);
 	tcase_add_test(all, is_bounded);
+	tcase_add_test(all, takes_out_what_does_not_count);
+	tcase_add_test(all, forgets_what_came_late);
 	suite_add_tcase(suite, all);
 	return unit_run(suite);
 }
