@@ -240,7 +240,10 @@ static char *approval_make_message(const json_t *question)
 	return buf_take_text(&text);
 }
 
-/* The params of elicitation/create: a form with one field, whose values are the answers that are offered. */
+/*
+ * The params of elicitation/create: a form with one field, whose values are the answers that are offered. NULL: no
+ * memory; without its text, the question must not be put.
+ */
 static json_t *approval_make_params(const json_t *question)
 {
 	_cleanup_free_ char *message = approval_make_message(question);
@@ -250,8 +253,8 @@ static json_t *approval_make_params(const json_t *question)
 			  "in later sandboxes, for a day; no: the call fails; stop: the sandbox ends",
 			  "enum", json_object_get(question, "answers"));
 
-	return json_pack("{s:s, s:{s:s, s:{s:o}, s:[s]}}", "message", message ? message : "", "requestedSchema", "type",
-			 "object", "properties", "answer", form, "required", "answer");
+	return json_pack("{s:s, s:{s:s, s:{s:o}, s:[s]}}", "message", message, "requestedSchema", "type", "object",
+			 "properties", "answer", form, "required", "answer");
 }
 
 /* Takes a question of the approver. False: it is none. */
@@ -270,6 +273,12 @@ static bool approvals_add(struct mcp_sandbox *sandbox, const json_t *question)
 	approval->sandbox = sandbox;
 	approval->answers = json_deep_copy(answers);
 	approval->params = approval_make_params(question);
+	if (!approval->answers || !approval->params) {
+		json_decref(approval->answers);
+		json_decref(approval->params);
+		free(approval);
+		return false;
+	}
 	slist_append(sandbox->mcp->approvals, approval, next);
 	approvals_put(sandbox);
 	return true;
