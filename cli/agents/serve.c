@@ -39,7 +39,7 @@ static const struct cli_option serve_table[] = {
 		 "reaches it (default 127.0.0.1:0)",
 		 FIELD_OFFSET(listen)),
 	CLI_TEXT("key-file", "FILE",
-		 "API keys and what each may use, as JSON, or one key in a line; nobody but its\n"
+		 "API keys and what each may use, as JSON, or one key in a line; no user but its\n"
 		 "owner may read it",
 		 FIELD_OFFSET(key_file)),
 	CLI_TEXT("api-key", "KEY", "one API key; other users see it in a list of processes: better is --key-file",

@@ -54,7 +54,7 @@ static int approve_connect(struct run *run, const char *named, struct approver_o
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0 || connect(fd, (const struct sockaddr *)&address, sizeof(address)) < 0)
 		return approve_refuse(run, "--approve", run->options.approve,
-				      errno == ECONNREFUSED ? "nobody listens there; start the approver first"
+				      errno == ECONNREFUSED ? "no process listens there; start the approver first"
 							    : strerror(errno));
 	if (approve_check_peer(run, fd, &ret_options->socket_uid) != 0)
 		return CLI_EXIT_ERROR;

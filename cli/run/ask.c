@@ -133,7 +133,7 @@ static void ask_note_what_is_not_asked(const struct run *run)
 		cli_note("callgate: the policy would ask about denied calls (\"on_deny\": \"ask-file\"), "
 			 "and no directory for questions is named: they are denied; add --ask DIR");
 	if (asks && !options->approve)
-		cli_note("callgate: the policy would ask about denied calls (\"on_deny\": \"ask\"), and nobody to ask "
+		cli_note("callgate: the policy would ask about denied calls (\"on_deny\": \"ask\"), and no approver "
 			 "is named: they are denied; add --approve");
 	if (options->ask_dir && !asks_files)
 		cli_note("callgate: --ask %s: no rule of the policy has \"on_deny\": \"ask-file\", so nothing is "

@@ -42,7 +42,7 @@ approver stop
 asks "socket:$T/s" -- sh -c 'id; echo later'
 ended '.stdout == "" and .status != "ok"'
 cg run -p "$T/p.json" -w "$T/w" -- sh -c id >"$T/out" 2>&1 && fail "executed without an approver: $(cat "$T/out")"
-grep -q 'nobody to ask is named' "$T/out" || fail "not said: $(cat "$T/out")"
+grep -q 'no approver is named' "$T/out" || fail "not said: $(cat "$T/out")"
 
 # A script: its first line, and that the program can change it. A later version of it is asked about anew.
 printf '#!/bin/sh\necho first\n' >"$T/w/bin/tool"

@@ -156,7 +156,7 @@ refused()
 }
 refused 'No such file' --approve "socket:$T/none"
 python3 -c 'import socket, sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])' "$T/dead"
-refused 'nobody listens' --approve "socket:$T/dead"
+refused 'no process listens' --approve "socket:$T/dead"
 refused 'must be socket:PATH' --approve nobody
 [ -t 0 ] || refused 'has no terminal' --approve tty
 refused 'two ways' --approve "command:true" --ask "$T/q"
