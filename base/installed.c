@@ -11,8 +11,8 @@
 #include "base/cleanup.h"
 
 /*
- * The owner and groups that could replace the running executable. These may also write the files that belong to it, and
- * nobody else but root. A group counts when it may write the executable or its directory. So a build with umask 002
+ * The owner and groups that could replace the running executable. These and root may also write the files that belong
+ * to it, and no others. A group counts when it may write the executable or its directory. So a build with umask 002
  * (the user's private group) and Debian's /usr/local (group staff) need no rule of their own.
  */
 struct trusted_writers {

@@ -13,7 +13,7 @@ bool installed_get_sibling_path(const char *name, char ret_path[PATH_MAX]);
 	"%s, or a directory above it, may be written by others than the program may; take that right away"
 
 /*
- * Finds the file `name`, and trusts it only if nobody can write it who could not replace the executable itself:
+ * Finds the file `name`, and trusts it only if each user who can write it could replace the executable itself:
  *   - it belongs to root or to the executable's owner, and is not writable for all;
  *   - it is writable for a group only if that group may write the executable or its directory; a POSIX ACL counts as
  *     an unknown group;

@@ -150,7 +150,7 @@ static void throughput(void)
 		for (int relayed = 0; relayed < 2; relayed++)
 			value[relayed][i] = transfer(relayed, bytes);
 	cpu = cpu_seconds() - cpu;
-	for (int best = 0; best < 2; best++) { /* the best rounds are those that nobody else disturbed */
+	for (int best = 0; best < 2; best++) { /* the best rounds are those that no other process disturbed */
 		double native = best ? value[0][rounds - 1] : median(value[0], rounds);
 		double relayed = best ? value[1][rounds - 1] : median(value[1], rounds);
 

@@ -40,7 +40,7 @@
 #define SECCOMP_IOCTL_NOTIF_SET_FLAGS SECCOMP_IOW(4, __u64)
 #endif
 
-#define NAME_MAX_BYTES 512               /* a longer one is continued: nobody's measure */
+#define NAME_MAX_BYTES 512               /* a longer one is continued, and not measured */
 #define PATH_BYTES (NAME_MAX_BYTES + 64) /* and where it starts */
 #define CONTINUE INT64_MAX
 
@@ -228,7 +228,7 @@ static int64_t perform(const struct seccomp_notif *request, const struct row *ro
 	return CONTINUE;
 }
 
-/* False: too many descriptors, or the caller has gone meanwhile; then nobody waits for the answer either. */
+/* False: too many descriptors, or the caller has gone meanwhile; then no thread waits for the answer either. */
 static bool give_fd(int listener, const struct seccomp_notif *request, int fd, int flags)
 {
 	struct seccomp_notif_addfd addfd = {.id = request->id,

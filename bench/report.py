@@ -144,7 +144,7 @@ def save(path, data):
 
 
 def git(folder, *words):
-    """What git says of a folder that may be somebody else's; nothing when it knows none."""
+    """What git says of a folder that may belong to another user; nothing when it knows none."""
     command = ["git", "-c", "safe.directory=*", *words]
     try:
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)

@@ -170,7 +170,7 @@ class Row:
             cell.wanted = min(cell.wanted, self.rounds)
 
     def step(self, number, rounds):
-        for cell in self.cells if number % 2 else reversed(self.cells):  # nobody is always behind the same one
+        for cell in self.cells if number % 2 else reversed(self.cells):  # no cell is always behind the same one
             if cell.due(number, rounds):
                 cell.step(self.warmer, number)
 

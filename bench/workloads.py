@@ -142,7 +142,7 @@ def micro(place, quick):
 
 
 def start(place, quick):
-    """`true` as somebody types it, and under each built-in profile. Those for the network grant no files."""
+    """`true` as a user types it, and under each built-in profile. Those for the network grant no files."""
     true = Workload("true", "start", ["/usr/bin/true"], floor=True, nolog=True, options=(), bare=True, block="start",
                     table=True)
     yield true

@@ -39,8 +39,8 @@ static void probe_report_ptrace_error(struct doctor *doctor, enum probe probe, i
 	if (scope > 1) {
 		doctor->traits |= TRAIT_YAMA_RESTRICTS_PTRACE;
 		finding_set_state(doctor, probe, FINDING_FAILS, error,
-			    "%s: kernel.yama.ptrace_scope is %ld, which leaves this to %s", what, scope,
-			    scope == 2 ? "CAP_SYS_PTRACE" : "no process");
+				  "%s: kernel.yama.ptrace_scope is %ld, which leaves this to %s", what, scope,
+				  scope == 2 ? "CAP_SYS_PTRACE" : "no process");
 	} else {
 		probe_set_failing(doctor, probe, error, what);
 	}

@@ -66,7 +66,7 @@ enum policy_on_deny {
 	ON_DENY_MAX,
 };
 
-/* Whether a denial of this mode is a question to somebody outside. */
+/* Whether a denial of this mode is a question to an approver. */
 static inline bool policy_on_deny_asks(enum policy_on_deny mode)
 {
 	return mode == ON_DENY_ASK_FILE || mode == ON_DENY_ASK;

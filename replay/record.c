@@ -367,7 +367,7 @@ int query_read_record(const struct scan_record *record, struct query *ret_query)
 	record_set_content_read(record, query);
 	if (!record->verdict.at || (!record->syscall.at && !record->event.at))
 		return -EBADMSG;
-	if (record->answer.at) /* somebody was asked, and decided, or did not */
+	if (record->answer.at) /* there was a question, with an answer or without one */
 		return record_set_rules_do_not_decide(&(struct scan_text){NULL, 0}, "answered", query);
 	if (right)
 		return record_read_paths(record, right, query);

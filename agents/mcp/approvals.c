@@ -20,7 +20,7 @@
 
 #define APPROVAL_LINE_BYTES_MAX (2u * APPROVAL_TEXT_BYTES_MAX) /* of the approver; a longer line is none of its own */
 #define APPROVAL_READ_BYTES 16384
-#define APPROVAL_NO_ANSWER "none" /* nobody decides */
+#define APPROVAL_NO_ANSWER "none" /* the client does not decide */
 #define APPROVAL_NOT_OFFERED "-"  /* no word of an answer: the approver takes it for a malformed one */
 
 /* A question that no answer has come to. */
@@ -221,7 +221,7 @@ void approvals_forget_call(struct mcp *mcp, const struct tool_call *call)
 			approval_answer(mcp, approval, APPROVAL_NO_ANSWER);
 	}
 	if (call->sandbox)
-		approvals_put(call->sandbox); /* what this call was to ask, others do, or nobody */
+		approvals_put(call->sandbox); /* what this call was to ask is asked by another one, or not at all */
 }
 
 /* What the person is shown: the lines of the approver, which are printable ASCII. */

@@ -66,7 +66,7 @@ struct mcp_sandbox {
 	bool is_ready;                                /* the sandbox was made; it may have ended since */
 	unsigned active_call_count;   /* calls that use the sandbox */
 	struct loop_timer *end_timer; /* ends the sandbox after too long without calls; after its end, frees it */
-	int approver_fd;              /* the socket to the session's approver; -1: nobody is asked */
+	int approver_fd;              /* the socket to the session's approver; -1: there is none */
 	struct loop_source *approver_source;
 	struct buf approver_line;     /* the beginning of its next line */
 	char *end_reason;             /* why the sandbox has ended or could not be made; owned; NULL: neither */
@@ -95,7 +95,7 @@ int sandboxes_make_handle(const char *prefix, char ret_handle[MCP_HANDLE_SIZE]);
 bool approvals_client_takes_forms(const json_t *capabilities);
 /* Makes the socket to the approver of a session that is to be made. *ret_session_fd: its end, owned. 0 or -errno. */
 int approvals_open_channel(struct mcp_sandbox *sandbox, int *ret_session_fd);
-/* Puts the questions of the sandbox that nobody was asked yet, if there is a way; else they are not answered. */
+/* Puts the questions of the sandbox that were not put yet, if there is a way; else they are not answered. */
 void approvals_put(struct mcp_sandbox *sandbox);
 /* The client's response to a request of this side. result: NULL: an error. */
 void approvals_take_response(struct mcp *mcp, const char *id, const json_t *result);

@@ -12,7 +12,7 @@ UNIT = re.compile(r"\s\((.*?)\)|\[(.*?)\]")  # "Time (s)", "Time [s]"
 
 
 def round_digits(value, digits=9):
-    """Geometry is computed with rounding errors; nobody has put them into the chart."""
+    """Geometry is computed with rounding errors, which the chart's author has not put there."""
     return float("%.*g" % (digits, value))
 
 

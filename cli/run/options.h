@@ -23,7 +23,7 @@ struct run_options {
 	uint64_t anchor_every_lines;
 	uint64_t anchor_every_ns;  /* --anchor-every: time between checkpoints */
 	const char *setup_command; /* --setup: a shell command; NULL: none */
-	const char *approve;       /* --approve: socket:PATH, command:COMMAND, fd:N or tty; NULL: nobody is asked */
+	const char *approve;       /* --approve: socket:PATH, command:COMMAND, fd:N or tty; NULL: no approver */
 	const char *approvals_file; /* --approvals: the file of remembered answers; NULL: none are kept */
 	const char *ask_dir;       /* --ask: the directory for questions; NULL: none */
 	uint64_t ask_timeout_ns;   /* how long a question waits for its answer */

@@ -79,8 +79,8 @@ static int prepare_look_up_user(struct run *run, const char *text, struct privs_
 
 /*
  * Sets "~", HOME, USER and LOGNAME to those of the run's user; the policy decides which variables are passed on. PATH
- * becomes the default of the system, because the PATH of whoever started callgate may lead into a home directory. HOME
- * without an account is "/".
+ * becomes the default of the system, because the PATH of the user who started callgate may lead into a home directory.
+ * HOME without an account is "/".
  */
 static int prepare_set_account_variables(struct run *run)
 {

@@ -57,7 +57,7 @@ int run_write_start_status(struct run *run)
 	return run_report_refusal(run, "status_fd_failed", "--status-fd %d: cannot write to it", fd);
 }
 
-/* Writes the file of --metrics. A failure becomes the result's error: whoever collects the file would miss the run. */
+/* Writes the file of --metrics. A failure becomes the result's error: the collector of the file would miss the run. */
 static void watch_write_metrics(const struct run *run, json_t *result)
 {
 	_cleanup_free_ char *text = run->metrics_file.base_name ? metrics_make_text(result, (double)time(NULL)) : NULL;

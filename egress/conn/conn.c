@@ -268,7 +268,7 @@ void conn_write_refusal_record(struct conn *conn, const char *reason)
 	(void)line_send_record(conn->egress->line, &record, NULL, NULL, NULL); /* if it fails, the process ends */
 }
 
-/* Tells whoever wanted the destination, such as a proxy's client, that the upstream is connected, or why it is not. */
+/* Tells the process that wanted the destination, such as a proxy's client, whether the upstream is connected. */
 static void conn_report_open_result(struct conn *conn, int error, const char *reason)
 {
 	void (*answer)(struct conn *conn, int error, const char *reason) = conn->answer;

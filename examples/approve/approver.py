@@ -9,7 +9,7 @@ path, directory = sys.argv[1], sys.argv[2]
 listener = socket.socket(socket.AF_UNIX)
 listener.bind(path + ".new")
 listener.listen(1)
-os.rename(path + ".new", path)  # whoever waits for the name can connect now
+os.rename(path + ".new", path)  # a process that waits for the name can connect now
 connection, _ = listener.accept()
 for line in connection.makefile("r", encoding="ascii"):
     question = json.loads(line)

@@ -1,7 +1,7 @@
 """Tries ways out of a sandbox, one after the other, and says for each whether it was refused or what it got.
 
 Harmless where it gets through: it reads, opens and signals with nothing that ends or changes anything, and undoes
-what it made. Arguments are ignored; they mark its processes for whoever looks for survivors.
+what it made. Arguments are ignored; they mark its processes for the test that looks for survivors.
 """
 import errno
 import os

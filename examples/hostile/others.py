@@ -48,8 +48,8 @@ def _():
 
 @attempt("signal everything (kill -1)")
 def _():
-    os.kill(-1, signal.SIGCONT)  # there is nobody else in the run
-    return "reached somebody"
+    os.kill(-1, signal.SIGCONT)  # there is no other process in the run
+    return "reached another process"
 
 
 @attempt("signal by pidfd")

@@ -28,8 +28,8 @@ void approver_send_withdrawal(int fd, const struct approval_question *question);
 int approver_receive_answer(int fd, struct approval_answer *ret_answer);
 
 /*
- * What an answer says; ASK_ANSWER_MALFORMED for a word or way that is none. *ret_how: static, NULL when nobody
- * answered.
+ * What an answer says; ASK_ANSWER_MALFORMED for a word or way that is none. *ret_how: static, NULL when no
+ * approver has answered.
  */
 enum ask_result approver_read_answer(const struct approval_answer *answer, const char **ret_how);
 

@@ -14,7 +14,7 @@
 #include "supervisor/ask/way.h"
 #include "supervisor/dispatch-call.h"
 
-/* Computes the id: nobody can know it who has not seen this very question, about this very call, under this policy. */
+/* Computes the id: only a process that was sent this question, about this call, under this policy, can know it. */
 static bool by_approver_make_id(struct approval_question *sent, const char *key, const char *text)
 {
 	_cleanup_buf_ struct buf bytes = {0};

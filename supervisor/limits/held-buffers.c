@@ -57,7 +57,7 @@ static int held_read_socket_option(int fd, int option)
 	return getsockopt(fd, SOL_SOCKET, option, &value, &len) == 0 ? value : 0;
 }
 
-/* Whether the descriptor has bytes or connections that nobody has read or accepted. */
+/* Whether the descriptor has bytes or connections that no process has read or accepted. */
 static bool held_fd_has_unread_input(int fd)
 {
 	struct pollfd ready = {.fd = fd, .events = POLLIN};

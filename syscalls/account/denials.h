@@ -41,7 +41,7 @@ struct denial {
 	/* with --mode observe: the call was performed although the judged policy denies it */
 	bool was_observed;
 	enum policy_on_deny on_deny; /* what "on_deny" did to the process */
-	const char *answer; /* the answer to the question about the first attempt; static; NULL: nobody was asked */
+	const char *answer;      /* the answer to the question about the first attempt; static; NULL: there was none */
 	char *suggested_option;  /* a grant that would allow the attempt, e.g. "-r /srv/data", or NULL */
 	const char *suggestion_reason; /* why no grant is suggested, static, or NULL */
 };

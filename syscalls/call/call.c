@@ -64,7 +64,7 @@ int call_commit_record(struct call *call)
 	if (call->decision.verdict == VERDICT_DENY && !probe_is_refused_call(call))
 		call->on_deny = policy_find_on_deny(call->sandbox->policy, call->decision.rule);
 	if (policy_on_deny_asks(call->on_deny) && !call->answer)
-		call->on_deny = ON_DENY_ERRNO; /* nobody was asked, because this kind of call is not asked about */
+		call->on_deny = ON_DENY_ERRNO; /* there was no question: calls of this kind are not asked about */
 	call_fill_record(call, &record);
 	r = audit_begin_record(call->sandbox->audit, &record, &call->outcome_location);
 	if (r < 0) {

@@ -46,7 +46,7 @@ struct sandbox {
 	struct denials *denials;   /* denials.h: denied attempts, for the result */
 	struct decoys *decoys;     /* decoys.h: decoys that were read, for the result */
 	struct after_entries *after_entries;       /* after.h: what after_read has done; NULL: the policy has none */
-	const struct stop_notices *stop_notices; /* supervisor/on-deny.h; NULL: nobody is told of stopped processes */
+	const struct stop_notices *stop_notices;   /* supervisor/on-deny.h; NULL: stopped processes are not reported */
 	struct disk *disk;         /* disk.h; NULL: disk space is not limited */
 	struct rlimit_usage rlimit_usage;
 	/* file/room.c: descriptor tables of the threads that opened files last */
@@ -123,7 +123,7 @@ struct call_answer {
 	const char *how;         /* static; by which way the approver answered: "socket" …; NULL: by a file, or not */
 	bool kills_process; /* the answer ends the process */
 	bool ends_run;      /* the answer ends the run */
-	int64_t uid;        /* who answered: the owner of the answer's file, the approver; -1: nobody has answered */
+	int64_t uid;        /* who answered: the owner of the answer's file, the approver; -1: no answer has come */
 	uint64_t question_open_ns; /* how long the question was open */
 	const char *rule, *reason; /* of the denial */
 };
@@ -190,7 +190,7 @@ struct call {
 	 */
 	enum policy_on_deny on_deny;
 	struct call_effect_check *effect_check; /* borrowed; NULL: none */
-	const struct call_answer *answer;  /* borrowed; NULL: nobody was asked */
+	const struct call_answer *answer;       /* borrowed; NULL: there was no question */
 	struct {
 		uint64_t flags, mode, resolve;
 	} how; /* the struct open_how of an openat2, copied from target memory */
