@@ -40,7 +40,8 @@ struct audit_arg {
 	EVENT(CLOSE, "close")           \
 	EVENT(DNS, "dns")               \
 	EVENT(AFTER_READ, "after_read") \
-	EVENT(INSPECT, "inspect")
+	EVENT(INSPECT, "inspect")       \
+	EVENT(WORKSPACE, "workspace")
 
 #define AUDIT_EVENT_ID(id, name) AUDIT_EVENT_##id,
 enum audit_event { AUDIT_EVENTS(AUDIT_EVENT_ID) AUDIT_EVENT_MAX };

@@ -80,7 +80,9 @@ static int held_workspace_stop_programs(struct held_workspace *held)
 	int view_fds[WORKSPACE_DIRS_MAX];
 	const char *why;
 	bool has_all = true;
-	int r = session_client_send(held->socket_fd, json_pack("{s:s}", "op", "workspace"), NULL, 0);
+	int r = session_client_send(held->socket_fd,
+				    json_pack("{s:s, s:s}", "op", "workspace", "for", strchr(held->verb, ' ') + 1),
+				    NULL, 0);
 
 	if (r == 0)
 		r = session_client_receive_fds(held->socket_fd, &answer, view_fds, held->dirs);
@@ -150,13 +152,15 @@ static int held_workspace_take(struct held_workspace *held, const char *id)
 }
 
 /*
- * Lets the programs go on, and waits until they do: a program can be started in the session then. checkpoint_bytes: by
- * how much checkpoints take more than before.
+ * Lets the programs go on, and waits until they do: a program can be started in the session then. The session puts on
+ * record what was done with checkpoint `name`, and -errno or 0. checkpoint_bytes: by how much checkpoints take more
+ * than before.
  */
-static void held_workspace_give_back(struct held_workspace *held, int64_t checkpoint_bytes)
+static void held_workspace_give_back(struct held_workspace *held, const char *name, int error, int64_t checkpoint_bytes)
 {
 	_cleanup_json_ json_t *answer = NULL;
-	json_t *request = json_pack("{s:s, s:I}", "op", "release", "checkpoint_bytes", (json_int_t)checkpoint_bytes);
+	json_t *request = json_pack("{s:s, s:s, s:i, s:I}", "op", "release", "checkpoint", name, "error", -error,
+				    "checkpoint_bytes", (json_int_t)checkpoint_bytes);
 
 	for (size_t i = 0; i < held->dirs; i++)
 		close_fd(&held->dir[i].view_fd);
@@ -264,7 +268,7 @@ static int checkpoint_make_and_print(struct held_workspace *held, const char *id
 		return CLI_EXIT_ERROR;
 	(void)snprintf(name, sizeof(name), "%s", wanted ? wanted : "");
 	r = checkpoint_make(held->dir, held->dirs, held->all_fd, name, held->programs_live, held->disk_left, &work);
-	held_workspace_give_back(held, r < 0 ? 0 : (int64_t)work.held_bytes);
+	held_workspace_give_back(held, name, r, r < 0 ? 0 : (int64_t)work.held_bytes);
 	if (r < 0)
 		return checkpoint_print_failure(held, name, r, &work);
 	if (!json && text_printf(stdout, "%s\n", name) < 0)
@@ -283,7 +287,7 @@ static int checkpoint_remove_one(struct held_workspace *held, const char *id, co
 	held->all_fd = checkpoint_open_all(held->workspace_fd);
 	r = held->all_fd < 0 ? held->all_fd : checkpoint_remove(held->all_fd, name, &freed);
 	if (freed > 0)
-		held_workspace_give_back(held, -(int64_t)freed);
+		held_workspace_give_back(held, name, r, -(int64_t)freed);
 	return r < 0 ? checkpoint_print_failure(held, name, r, &work) : CLI_EXIT_OK;
 }
 
@@ -354,7 +358,7 @@ int session_main_restore(int argc, char **argv)
 	if (held_workspace_take(&held, argv[0]) != CLI_EXIT_OK)
 		return CLI_EXIT_ERROR;
 	r = checkpoint_restore(held.dir, held.dirs, held.all_fd, argv[1], held.programs_live, &work);
-	held_workspace_give_back(&held, 0);
+	held_workspace_give_back(&held, argv[1], r, 0);
 	if (r < 0 && (r != -ENOENT || work.failed_path[0]))
 		cli_print_error(syntax.verb, "%s: only a part was restored; do it again when the cause is mended",
 				held.id);

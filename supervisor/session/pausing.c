@@ -1,18 +1,23 @@
 /* Stops all programs of a session for a client, and lets them go on. */
 #include <errno.h>
 #include <poll.h>
+#include <string.h>
 #include <unistd.h>
 
+#include "audit/audit.h"
 #include "base/cleanup.h"
 #include "base/fdpass.h"
 #include "base/io.h"
 #include "base/procstat.h"
+#include "base/text.h"
 #include "supervisor/closing/pause.h"
 #include "supervisor/session/private.h"
 #include "syscalls/account/disk.h"
 #include "syscalls/account/reads.h"
 
 #define PAUSE_RETRY_INTERVAL_NS UINT64_C(10000000)     /* how often a pause is tried until all threads can be stopped */
+#define PAUSE_NAME_BYTES_MAX 200                       /* of a checkpoint's name that is put on record */
+#define PAUSE_ERRNO_MAX 4096                           /* a client's "error" is below */
 #define PAUSE_STOP_ALL_TIMEOUT_NS UINT64_C(1000000000) /* after this time the client is told that the pause failed */
 
 /* Opens the directories of the workspace. How many there are, or -errno. */
@@ -163,10 +168,27 @@ void pausing_request(struct session *session, struct client *client, bool wants_
 	pausing_send_result(session, client, NULL);
 }
 
-void pausing_request_workspace(struct session *session, struct client *client)
+/* What a client wants the workspace for. NULL: no such thing. */
+static const char *pausing_find_verb(const json_t *asked)
+{
+	static const char *const verbs[] = {"checkpoint", "restore"};
+	const char *text = json_string_value(json_object_get(asked, "for"));
+
+	for (size_t i = 0; text && i < sizeof(verbs) / sizeof(verbs[0]); i++)
+		if (strcmp(verbs[i], text) == 0)
+			return verbs[i];
+	return NULL;
+}
+
+void pausing_request_workspace(struct session *session, struct client *client, const json_t *asked)
 {
 	_cleanup_close_ int fd = view_open_workspace(session->sandbox->view, 0);
+	const char *verb = pausing_find_verb(asked);
 
+	if (!verb) {
+		clients_send_error(client, "bad_request", "\"for\" is neither \"checkpoint\" nor \"restore\"");
+		return;
+	}
 	if (fd < 0) {
 		clients_send_error(client, "no_workspace", "the session was made without --cow");
 		return;
@@ -174,15 +196,45 @@ void pausing_request_workspace(struct session *session, struct client *client)
 	if (pausing_refuse_if_another_clients(session, client))
 		return;
 	session->workspace_client = client;
+	session->workspace_verb = verb;
 	session->was_paused_before_workspace = pause_is_active(session->pause);
 	pausing_begin(session, client);
 }
 
-/* Lets the programs go on that were stopped for the client with the workspace. */
-static void pausing_end_workspace(struct session *session)
+/*
+ * Puts on record what became of the workspace: what programs read after a restore is explained by nothing else.
+ * released: the client's request; NULL: it has hung up before.
+ */
+static void pausing_record_workspace(const struct session *session, const json_t *released)
+{
+	const char *name = json_string_value(json_object_get(released, "checkpoint"));
+	_cleanup_free_ char *path = name ? text_copy_shortened(name, PAUSE_NAME_BYTES_MAX) : NULL;
+	const struct audit_net event = {.event_name = audit_event_get_name(AUDIT_EVENT_WORKSPACE),
+					.cause = released ? NULL : "the client hung up before it gave it back"};
+	const struct audit_record record = {.pid = getpid(),
+					    .tid = getpid(),
+					    .net = &event,
+					    .path = path,
+					    .path_len = path ? strlen(path) : 0,
+					    .rule = "workspace",
+					    .verdict = VERDICT_ALLOW,
+					    .effect = AUDIT_EFFECT_PERFORMED,
+					    .reason = session->workspace_verb};
+	const json_int_t error = json_integer_value(json_object_get(released, "error"));
+	struct audit_outcome_location location = {0};
+
+	if (audit_begin_record(session->sandbox->audit, &record, &location) == 0)
+		audit_end_record(session->sandbox->audit, location,
+				 released ? -(int)(error >= 0 && error < PAUSE_ERRNO_MAX ? error : EINVAL) : -ECANCELED,
+				 0);
+}
+
+/* Lets the programs go on that were stopped for the client with the workspace. released: as above. */
+static void pausing_end_workspace(struct session *session, const json_t *released)
 {
 	const uint64_t bytes = view_reload_fills(session->sandbox->view); /* a checkpoint fills what was moved */
 
+	pausing_record_workspace(session, released);
 	session->workspace_client = NULL;
 	if (session->sandbox->disk)
 		disk_add_filled_bytes(session->sandbox->disk, bytes);
@@ -190,12 +242,13 @@ static void pausing_end_workspace(struct session *session)
 		pausing_resume_programs(session);
 }
 
-void pausing_release_workspace(struct session *session, struct client *client, int64_t checkpoint_bytes)
+void pausing_release_workspace(struct session *session, struct client *client, const json_t *asked)
 {
 	if (session->sandbox->disk)
-		disk_add_checkpoint_bytes(session->sandbox->disk, checkpoint_bytes);
+		disk_add_checkpoint_bytes(session->sandbox->disk,
+					  json_integer_value(json_object_get(asked, "checkpoint_bytes")));
 	if (session->workspace_client == client && session->pausing_client != client)
-		pausing_end_workspace(session);
+		pausing_end_workspace(session, asked);
 	pausing_send_result(session, client, NULL);
 }
 
@@ -204,5 +257,5 @@ void pausing_forget_client(struct session *session, struct client *client)
 	if (session->pausing_client == client)
 		session->pausing_client = NULL;
 	if (session->workspace_client == client)
-		pausing_end_workspace(session);
+		pausing_end_workspace(session, NULL);
 }

@@ -60,6 +60,7 @@ struct session {
 	struct pause *pause;
 	struct client *pausing_client; /* the client that has asked for a pause and has no answer yet; NULL: none */
 	struct client *workspace_client;  /* the client that has asked for the workspace; NULL: none */
+	const char *workspace_verb;       /* what it does there, "checkpoint" or "restore" */
 	bool was_paused_before_workspace; /* the programs were stopped when workspace_client asked */
 	uint64_t pausing_deadline_ns;  /* when pausing_client is told that the programs could not be stopped */
 	uint64_t paused_since_ns;      /* when all programs were last stopped */
@@ -144,10 +145,9 @@ void clients_drop(struct client *client);
 bool pausing_is_requested(const struct session *session);
 /* Handles a client's request to stop all programs (wants_pause), or to let them go on. */
 void pausing_request(struct session *session, struct client *client, bool wants_pause);
-/* Handles a client's request to have the workspace for itself, and to give it back. */
-void pausing_request_workspace(struct session *session, struct client *client);
-/* checkpoint_bytes: by how much checkpoints take more than before, as the client tells */
-void pausing_release_workspace(struct session *session, struct client *client, int64_t checkpoint_bytes);
+/* Handles a client's request to have the workspace for itself, and to give it back. What it did is put on record. */
+void pausing_request_workspace(struct session *session, struct client *client, const json_t *asked);
+void pausing_release_workspace(struct session *session, struct client *client, const json_t *asked);
 /* Tries again to stop the programs, if a client waits for that. Returns when to call it next; UINT64_MAX: never. */
 uint64_t pausing_try_to_stop_programs(struct session *session, uint64_t now_ns);
 /* Forgets a client that has hung up. If it had the workspace, the programs go on. */

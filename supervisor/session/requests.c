@@ -231,10 +231,9 @@ static void client_handle_message(struct session *session, struct client *client
 	else if (op && !client->program && strcmp(op, "pause") == 0)
 		pausing_request(session, client, json_is_true(json_object_get(asked, "paused")));
 	else if (op && !client->program && strcmp(op, "workspace") == 0)
-		pausing_request_workspace(session, client);
+		pausing_request_workspace(session, client, asked);
 	else if (op && !client->program && strcmp(op, "release") == 0)
-		pausing_release_workspace(session, client,
-					  json_integer_value(json_object_get(asked, "checkpoint_bytes")));
+		pausing_release_workspace(session, client, asked);
 	else if (op && !client->program && strcmp(op, "hold") == 0)
 		client_hold_session(session, client);
 	else if (op && !client->program && strcmp(op, "stop") == 0)

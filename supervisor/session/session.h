@@ -33,12 +33,13 @@
  *       "wall_ms" is over does not go on
  *       answers: {"session": "…", "paused": BOOL}: whether they are stopped now; with "why" when they were to be
  *       stopped and could not be
- *   {"op": "workspace"}
+ *   {"op": "workspace", "for": "checkpoint" or "restore"}
  *       stops all programs as "pause" does, for a client that is to read or write the workspace of the session (--cow)
  *       answers: {"session": "…", "paused": true, "programs": N}: how many programs are stopped, with a descriptor of
  *       the directory as the programs see it, and with "disk_left": N, "disk_limit": N if limits.disk is set; or
  *       {…, "paused": false, "why": "…"}
- *       After {"op": "release"}, or when this client hangs up, they go on, unless they were stopped before. With
+ *       After {"op": "release", "checkpoint": "…", "error": N}, or when this client hangs up, they go on, unless they
+ *       were stopped before. Which checkpoint was made or restored, and the errno or 0, is put on record. With
  *       "checkpoint_bytes": N, checkpoints count so many bytes more in limits.disk, or less if it is negative.
  *       answers: {"session": "…", "paused": BOOL}
  *   {"op": "stop"}

@@ -328,6 +328,36 @@ done
 stays "when the session was killed"
 "$CALLGATE" ws discard "$id" || fail "discard"
 
+# ---- what becomes of the workspace is on record: what programs read after a restore is explained by nothing else ----
+id=$(session create "${WORKSPACE_COW:---cow}" --profile minimal -w "$W" -r /usr -x /usr/bin --audit "$T/audit") ||
+	die "create with --audit"
+inside 'echo one >two'
+session checkpoint "$id" >/dev/null || fail "checkpoint with --audit"
+session restore "$id" 1 || fail "restore with --audit"
+refuses "no checkpoint none" session restore "$id" none
+cat >"$T/hang-up.py" <<'END'
+import glob, json, os, socket, sys
+path, = glob.glob(os.environ.get('TMPDIR', '/tmp') + '/callgate-*/session-' + sys.argv[1]) or ['none']
+client = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+client.connect(path)
+client.send(json.dumps({'op': 'workspace', 'for': sys.argv[2]}).encode())
+print(client.recv(65536).decode())
+END
+"$PYTHON" "$T/hang-up.py" "$id" restore | jq -e .paused >/dev/null || fail "a client does not get the workspace"
+"$PYTHON" "$T/hang-up.py" "$id" other |
+	jq -e '.error.message | test("neither .*checkpoint.* nor .*restore")' >/dev/null ||
+	fail "a client gets it for anything"
+session stop "$id"
+"$CALLGATE" audit show --json --event workspace "$T/audit" |
+	jq -c '[.reason, .path, .ret, .errno, .cause, .verdict, .rule]' >"$T/records"
+diff - "$T/records" >&2 <<'END' || fail "records of the workspace"
+["checkpoint","1",0,null,null,"allow","workspace"]
+["restore","1",0,null,null,"allow","workspace"]
+["restore","none",null,"ENOENT",null,"allow","workspace"]
+["restore",null,null,"ECANCELED","the client hung up before it gave it back","allow","workspace"]
+END
+"$CALLGATE" ws discard "$id" || fail "discard"
+
 id=$(session create --profile minimal -w "$W" -r /usr -x /usr/bin -- /bin/sh) || die "create"
 refuses "has no workspace" session checkpoint "$id"
 session stop "$id" || fail "stop"
