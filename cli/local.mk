@@ -329,6 +329,9 @@ CALLGATE_SOURCES += \
 CALLGATE_SOURCES += \
 	cli/ws/apply.c \
 	cli/ws/apply.h \
+	cli/ws/apply-private.h \
+	cli/ws/apply-put.c \
+	cli/ws/apply-replace.c \
 	cli/ws/conflict.c \
 	cli/ws/conflict.h \
 	cli/ws/diff.c \

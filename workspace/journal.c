@@ -29,9 +29,11 @@ int journal_create(int workspace_fd)
 	return fsync(workspace_fd) < 0 ? -errno : steal_fd(&fd);
 }
 
-int journal_begin(int journal_fd, const char *path, bool on_disk)
+int journal_begin(int journal_fd, const char *path, size_t number, bool on_disk)
 {
-	_cleanup_json_ json_t *json = report_make_text_json(path);
+	_cleanup_json_ json_t *json = number == 0
+					      ? report_make_text_json(path)
+					      : json_pack("[o, I]", report_make_text_json(path), (json_int_t)number);
 	_cleanup_free_ char *text = json ? json_dumps(json, JSON_ENCODE_ANY) : NULL;
 	_cleanup_free_ char *line = NULL;
 	int len = text ? asprintf(&line, "%s\n", text) : -1, r;
@@ -62,22 +64,24 @@ int journal_remove(int workspace_fd)
 }
 
 /* Parses a line of journal_begin(). Owned by the caller; NULL: it was not wholly written. */
-static char *journal_parse_path(const char *line, size_t len)
+static char *journal_parse_path(const char *line, size_t len, size_t *ret_number)
 {
 	_cleanup_json_ json_t *json = json_loadb(line, len, JSON_DECODE_ANY, NULL);
-	char *path = json_is_string(json) ? strdup(json_string_value(json)) : NULL;
+	const json_t *text = json_is_array(json) ? json_array_get(json, 0) : json;
+	char *path = json_is_string(text) ? strdup(json_string_value(text)) : NULL;
 
+	*ret_number = (size_t)json_integer_value(json_array_get(json, 1));
 	if (path)
 		path[text_unescape_backslashes(path, strlen(path))] = '\0';
 	return path;
 }
 
-int journal_visit(int workspace_fd, int (*visit)(void *ctx, const char *path, bool is_done), void *ctx)
+int journal_visit(int workspace_fd, int (*visit)(void *ctx, const char *path, size_t number, bool is_done), void *ctx)
 {
 	const int fd = openat(workspace_fd, JOURNAL_NAME, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	_cleanup_fclose_ FILE *file = fd < 0 ? NULL : fdopen(fd, "re");
 	_cleanup_free_ char *line = NULL, *path = NULL;
-	size_t cap = 0;
+	size_t cap = 0, number = 0;
 	ssize_t len;
 	int r = 0;
 
@@ -87,11 +91,11 @@ int journal_visit(int workspace_fd, int (*visit)(void *ctx, const char *path, bo
 		const bool is_done = strcmp(line, JOURNAL_DONE) == 0;
 
 		if (path)
-			r = visit(ctx, path, is_done);
+			r = visit(ctx, path, number, is_done);
 		free(path);
-		path = is_done ? NULL : journal_parse_path(line, (size_t)len);
+		path = is_done ? NULL : journal_parse_path(line, (size_t)len, &number);
 	}
 	if (r == 0 && path)
-		r = visit(ctx, path, false);
+		r = visit(ctx, path, number, false);
 	return r;
 }

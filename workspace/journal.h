@@ -6,15 +6,17 @@
 #define CALLGATE_WORKSPACE_JOURNAL_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 /* Makes the journal. -EEXIST: there is one of an apply that did not end. A descriptor owned by the caller or -errno. */
 int journal_create(int workspace_fd);
 
 /*
- * Notes, before anything is changed, that a path is begun, and that it is done. on_disk: also for after a crash of the
- * machine, which takes milliseconds: needed when a crash may leave something half-made there. 0 or -errno.
+ * Notes, before anything is changed, that a path is begun, and that it is done. number: of a replacement (place.h),
+ * or 0. on_disk: also for after a crash of the machine, which takes milliseconds: needed when a crash may leave
+ * something half-made there. 0 or -errno.
  */
-int journal_begin(int journal_fd, const char *path, bool on_disk);
+int journal_begin(int journal_fd, const char *path, size_t number, bool on_disk);
 int journal_end(int journal_fd);
 
 /* True when an apply of the workspace goes on, or was interrupted. */
@@ -27,6 +29,6 @@ int journal_remove(int workspace_fd);
  * Calls visit for each path of the journal. 0; -ENOENT: there is none; or -errno. A last line that was not wholly
  * written is left out: nothing was changed then.
  */
-int journal_visit(int workspace_fd, int (*visit)(void *ctx, const char *path, bool is_done), void *ctx);
+int journal_visit(int workspace_fd, int (*visit)(void *ctx, const char *path, size_t number, bool is_done), void *ctx);
 
 #endif

@@ -32,6 +32,7 @@ libcallgate_workspace_a_SOURCES += \
 	workspace/links.h \
 	workspace/place.c \
 	workspace/place.h \
+	workspace/replace.c \
 	workspace/reads.c \
 	workspace/reads.h \
 	workspace/records.c \

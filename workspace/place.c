@@ -14,9 +14,12 @@
 #include "base/path.h"
 #include "base/times.h"
 
-void place_format_name(const char *id, char ret_name[PLACE_NAME_SIZE])
+void place_format_name(const char *id, size_t number, char ret_name[PLACE_NAME_SIZE])
 {
-	(void)snprintf(ret_name, PLACE_NAME_SIZE, ".callgate-%.*s", WORKSPACE_ID_LEN, id);
+	const int len = snprintf(ret_name, PLACE_NAME_SIZE, ".callgate-%.*s", WORKSPACE_ID_LEN, id);
+
+	if (number > 0)
+		(void)snprintf(ret_name + len, PLACE_NAME_SIZE - (size_t)len, ".%zu", number);
 }
 
 int place_open_parent(int root_fd, const char *path, const char **ret_name)
@@ -34,6 +37,11 @@ int place_open_parent(int root_fd, const char *path, const char **ret_name)
 	if (fstat(entry, &st) < 0)
 		return -errno;
 	return S_ISDIR(st.st_mode) ? workspace_open_content(entry) : -ENOTDIR;
+}
+
+bool place_is_without_dir(int error)
+{
+	return error == -ENOENT || error == -ENOTDIR || error == -ELOOP;
 }
 
 /* ---- attributes ---- */
@@ -177,7 +185,7 @@ static int place_make_file(int dir_fd, const char *name, int upper_fd, unsigned 
 	return r;
 }
 
-static int place_make_link(int dir_fd, const char *name, int upper_fd)
+static int place_make_symlink(int dir_fd, const char *name, int upper_fd)
 {
 	char target[PATH_MAX];
 	const ssize_t len = readlinkat(upper_fd, "", target, sizeof(target) - 1);
@@ -214,7 +222,7 @@ static int place_make(int dir_fd, const char *name, int upper_fd, mode_t mode, u
 	if (S_ISREG(mode))
 		return place_make_file(dir_fd, name, upper_fd, flags);
 	if (S_ISLNK(mode))
-		r = place_make_link(dir_fd, name, upper_fd);
+		r = place_make_symlink(dir_fd, name, upper_fd);
 	else if (S_ISFIFO(mode) || S_ISSOCK(mode))
 		r = mknodat(dir_fd, name, (mode & S_IFMT) | 0600, 0) < 0 ? -errno : 0;
 	return r < 0 ? r : place_open_made(dir_fd, name, mode);
@@ -240,8 +248,7 @@ int place_make_copy(const struct workspace_layer *layer, int dir_fd, const char 
 
 /* ---- replacing ---- */
 
-/* Whether a name is still what was compared. 0, -ESTALE or -errno. */
-static int place_check_old(int dir_fd, const char *name, const struct workspace_entry *old)
+int place_check_old(int dir_fd, const char *name, const struct workspace_entry *old)
 {
 	struct stat st;
 
@@ -272,11 +279,16 @@ static int place_rename(int dir_fd, const char *temporary, const char *name, con
  */
 static int place_make_dir(int dir_fd, const char *name, mode_t mode)
 {
-	_cleanup_close_ int fd = mkdirat(dir_fd, name, 0700) < 0 ? -errno : io_open_dir(dir_fd, name);
+	_cleanup_close_ int fd = -1;
+	int r;
 
-	if (fd < 0)
-		return fd;
-	return fchmod(fd, (mode & 0777) | S_IRWXU) < 0 ? -errno : 0;
+	if (mkdirat(dir_fd, name, 0700) < 0)
+		return -errno;
+	fd = io_open_dir(dir_fd, name);
+	r = fd < 0 ? fd : fchmod(fd, (mode & 0777) | S_IRWXU) < 0 ? -errno : 0;
+	if (r < 0)
+		(void)unlinkat(dir_fd, name, AT_REMOVEDIR); /* as far as it was made */
+	return r;
 }
 
 /* True for a change whose entry is to have another group than in the layer. */
@@ -316,24 +328,49 @@ static int place_make_changed(const struct workspace_layer *layer, const struct 
 	return r;
 }
 
-int place_put(const struct workspace_layer *layer, const struct workspace_change *change, const char *temporary)
+/* As place_make_new(), in an open directory. */
+static int place_make_new_in(const struct workspace_layer *layer, const struct workspace_change *change, int dir_fd,
+			     const char *temporary)
 {
-	_cleanup_close_ int upper = workspace_open_entry(layer->upper_fd, change->path), dir = -1;
-	const char *name;
+	_cleanup_close_ int upper = workspace_open_entry(layer->upper_fd, change->path);
 	int r;
 
-	dir = upper < 0 ? upper : place_open_parent(layer->base_fd, change->path, &name);
+	if (upper < 0)
+		return upper;
+	r = S_ISDIR(change->upper.mode) ? place_make_dir(dir_fd, temporary, change->upper.mode)
+					: place_make_changed(layer, change, dir_fd, temporary, upper);
+	return r == -EEXIST ? -EBUSY : r;
+}
+
+int place_make_new(const struct workspace_layer *layer, const struct workspace_change *change, const char *temporary)
+{
+	const char *name;
+	_cleanup_close_ int dir = place_open_parent(layer->base_fd, change->path, &name);
+
+	return dir < 0 ? dir : place_make_new_in(layer, change, dir, temporary);
+}
+
+/* Gives what was made its name, or removes it. error: as of what made it. 0 or -errno. */
+static int place_end_put(int dir_fd, const char *temporary, const char *name, const struct workspace_change *change,
+			 int error)
+{
+	int r = error < 0 ? error : place_rename(dir_fd, temporary, name, change);
+
+	if (error == 0 && r < 0)
+		(void)unlinkat(dir_fd, temporary, 0);
+	return r;
+}
+
+int place_put(const struct workspace_layer *layer, const struct workspace_change *change, const char *temporary)
+{
+	const char *name;
+	_cleanup_close_ int dir = place_open_parent(layer->base_fd, change->path, &name);
+
 	if (dir < 0)
 		return dir;
 	if (S_ISDIR(change->upper.mode))
 		return place_make_dir(dir, name, change->upper.mode);
-	r = place_make_changed(layer, change, dir, temporary, upper);
-	if (r < 0)
-		return r == -EEXIST ? -EBUSY : r;
-	r = place_rename(dir, temporary, name, change);
-	if (r < 0)
-		(void)unlinkat(dir, temporary, 0);
-	return r;
+	return place_end_put(dir, temporary, name, change, place_make_new_in(layer, change, dir, temporary));
 }
 
 /* Whether a file is that of the layer, as far as its attributes tell. 0 or -ESTALE. */
@@ -353,25 +390,43 @@ static int place_check_linked(int dir_fd, const char *name, const struct workspa
 	return 0;
 }
 
-int place_link(const struct workspace_layer *layer, const struct workspace_change *change, const char *other_path,
-	       const char *temporary)
+/* As place_make_link(), in an open directory. */
+static int place_make_link_in(const struct workspace_change *change, int dir_fd, int other_fd, const char *other_path,
+			      const char *temporary)
 {
-	_cleanup_close_ int dir = -1, other_dir = -1;
-	const char *name, *other_name;
+	const char *other_name;
+	_cleanup_close_ int other_dir = place_open_parent(other_fd, other_path, &other_name);
 	int r;
 
-	dir = place_open_parent(layer->base_fd, change->path, &name);
-	other_dir = dir < 0 ? dir : place_open_parent(layer->base_fd, other_path, &other_name);
 	if (other_dir < 0)
 		return other_dir;
-	if (linkat(other_dir, other_name, dir, temporary, 0) < 0)
-		return -errno;
-	r = place_check_linked(dir, temporary, change);
-	if (r == 0)
-		r = place_rename(dir, temporary, name, change);
+	if (linkat(other_dir, other_name, dir_fd, temporary, 0) < 0)
+		return errno == EEXIST ? -EBUSY : -errno;
+	r = place_check_linked(dir_fd, temporary, change);
 	if (r < 0)
-		(void)unlinkat(dir, temporary, 0);
+		(void)unlinkat(dir_fd, temporary, 0);
 	return r;
+}
+
+int place_make_link(const struct workspace_layer *layer, const struct workspace_change *change, int other_fd,
+		    const char *other_path, const char *temporary)
+{
+	const char *name;
+	_cleanup_close_ int dir = place_open_parent(layer->base_fd, change->path, &name);
+
+	return dir < 0 ? dir : place_make_link_in(change, dir, other_fd, other_path, temporary);
+}
+
+int place_link(const struct workspace_layer *layer, const struct workspace_change *change, int other_fd,
+	       const char *other_path, const char *temporary)
+{
+	const char *name;
+	_cleanup_close_ int dir = place_open_parent(layer->base_fd, change->path, &name);
+
+	if (dir < 0)
+		return dir;
+	return place_end_put(dir, temporary, name, change,
+			     place_make_link_in(change, dir, other_fd, other_path, temporary));
 }
 
 int place_remove(const struct workspace_layer *layer, const struct workspace_change *change)
@@ -415,6 +470,6 @@ int place_remove_temporary(const struct workspace_layer *layer, const char *path
 	_cleanup_close_ int dir = place_open_parent(layer->base_fd, path, &name);
 
 	if (dir < 0)
-		return dir == -ENOENT || dir == -ENOTDIR || dir == -ELOOP ? 0 : dir;
+		return place_is_without_dir(dir) ? 0 : dir;
 	return unlinkat(dir, temporary, 0) < 0 && errno != ENOENT ? -errno : 0;
 }

@@ -8,7 +8,7 @@
 #include "workspace/changes.h"
 #include "workspace/store.h"
 
-#define PLACE_NAME_SIZE (sizeof(".callgate-") + WORKSPACE_ID_LEN)
+#define PLACE_NAME_SIZE (sizeof(".callgate-.") + WORKSPACE_ID_LEN + 20)
 
 enum place_flag {
 	PLACE_ON_DISK = 1 << 0,        /* the content of a regular file is on the disk first */
@@ -32,22 +32,39 @@ int place_copy_metadata(const struct workspace_layer *layer, int from_fd, int fd
 /* Opens the directory that has a path, for reading. *ret_name: the rest, borrowed. A descriptor or -errno. */
 int place_open_parent(int root_fd, const char *path, const char **ret_name);
 
-/* The name under which an entry is made, beside the one that it replaces. */
-void place_format_name(const char *id, char ret_name[PLACE_NAME_SIZE]);
+/* True for an error of place_open_parent(): there is no such directory. */
+bool place_is_without_dir(int error);
+
+/* The name under which an entry is made, beside the one that it replaces. number: a replacement's (below), or 0. */
+void place_format_name(const char *id, size_t number, char ret_name[PLACE_NAME_SIZE]);
+
+/*
+ * Makes the new entry of a change under the name `temporary`, which is of place_format_name(), in the directory of its
+ * path; of a directory, an empty one without its attributes. -EBUSY: something has that name. 0 or -errno; then nothing
+ * was made.
+ */
+int place_make_new(const struct workspace_layer *layer, const struct workspace_change *change, const char *temporary);
+
+/*
+ * The same, for another name (a hard link) of the new regular file of a change, which is at a path below other_fd
+ * already. -ESTALE: that is not what the layer has. Returns as place_make_new().
+ */
+int place_make_link(const struct workspace_layer *layer, const struct workspace_change *change, int other_fd,
+		    const char *other_path, const char *temporary);
 
 /*
  * Puts the new entry of a change into the directory; of a directory, an empty one without its attributes. -ESTALE: what
- * it replaces is not what was compared; -EEXIST: something else is there; -EBUSY: an entry is called `temporary`, which
- * is of place_format_name(). 0 or -errno; then the directory is as it was.
+ * it replaces is not what was compared; -EEXIST: something else is there; -EBUSY: something is called `temporary`. 0 or
+ * -errno; then the directory is as it was.
  */
 int place_put(const struct workspace_layer *layer, const struct workspace_change *change, const char *temporary);
 
-/*
- * Gives the new regular file of a change, which the directory already has at another path, its name as well (a hard
- * link). -ESTALE: that is not what the layer has. Returns as place_put().
- */
-int place_link(const struct workspace_layer *layer, const struct workspace_change *change, const char *other_path,
-	       const char *temporary);
+/* The same, of what place_make_link() makes. */
+int place_link(const struct workspace_layer *layer, const struct workspace_change *change, int other_fd,
+	       const char *other_path, const char *temporary);
+
+/* Whether a name in a directory is still what was compared. 0, -ESTALE or -errno. */
+int place_check_old(int dir_fd, const char *name, const struct workspace_entry *old);
 
 /* Removes the old entry of a change. Returns as place_put(); -ENOTEMPTY: a directory has entries. */
 int place_remove(const struct workspace_layer *layer, const struct workspace_change *change);
@@ -57,5 +74,59 @@ int place_set_attributes(const struct workspace_layer *layer, const struct works
 
 /* Removes an entry that a crash has left beside a path. 0 or -errno. */
 int place_remove_temporary(const struct workspace_layer *layer, const char *path, const char *temporary);
+
+/*
+ * ---- replacements: replace.c ----
+ *
+ * A directory that takes the place of a file, or a file that of a directory. The new entry is made beside the old one,
+ * a directory with all that is in it; then both change their names; the old one is removed last. So nothing is lost
+ * when the new one cannot be made.
+ */
+
+/* A replacement that goes on. */
+struct replacement {
+	int dir_fd;       /* of the directory that both entries are in */
+	int old_fd;       /* of the old entry, if that is a directory */
+	const char *name; /* borrowed from the change */
+	char temporary[PLACE_NAME_SIZE];
+	bool is_exchanged;  /* the new entry has the name, and the old one the temporary name */
+	bool is_unfinished; /* what has the temporary name must stay for replacement_recover() */
+};
+#define REPLACEMENT_INIT                   \
+	(struct replacement)               \
+	{                                  \
+		.dir_fd = -1, .old_fd = -1 \
+	}
+void replacement_release(struct replacement *replacement);
+#define _cleanup_replacement_ __attribute__((cleanup(replacement_release)))
+
+/* True for a change that is such a replacement. */
+bool workspace_change_is_replacement(const struct workspace_change *change);
+
+/*
+ * Opens both entries of a change, of which the new one has the name `temporary`, and changes their names where the file
+ * system can do that. -ESTALE: the old one is not what was compared. 0 or -errno; then all is as it was.
+ * replacement_release() closes.
+ */
+int replacement_begin(const struct workspace_layer *layer, const struct workspace_change *change, const char *temporary,
+		      struct replacement *ret_replacement);
+
+/*
+ * Removes the old entry, and gives the new one its name, unless it has that. -ENOTEMPTY: the old one has entries. 0 or
+ * -errno.
+ */
+int replacement_end(struct replacement *replacement, const struct workspace_change *change);
+
+/* After a failure: gives the old entry its name, if the new one has that. */
+void replacement_take_back(struct replacement *replacement);
+
+/* Removes the new entry of a path, under its temporary name, with all that is in it. 0 or -errno. */
+int replacement_remove_new(const struct workspace_layer *layer, const char *path, const char *temporary);
+
+/*
+ * Ends one that was interrupted: removes the old entry, or else the new one. is_made: the new one was complete. 0 or
+ * -errno.
+ */
+int replacement_recover(const struct workspace_layer *layer, const char *path, const char *temporary, bool is_made);
 
 #endif

@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "cli/options.h"
+#include "cli/ws/apply-private.h"
 #include "cli/ws/conflict.h"
 #include "cli/ws/open.h"
 #include "cli/ws/plan.h"
@@ -21,129 +22,38 @@
 #include "workspace/journal.h"
 #include "workspace/place.h"
 
-#define APPLY_VERB "ws apply"
-
-/* An apply that goes on. */
-struct apply {
-	struct plan *plan;
-	json_t **conflict; /* json: of each change, its conflict; owned */
-	int journal_fd;
-	char temporary[PLACE_NAME_SIZE];
-	bool failed; /* something went wrong that is no conflict */
-	struct ws_times times;
-};
-
 /* ---- one change ---- */
 
-/* Tells why a change was not applied, and what its state is then. */
-static enum plan_state apply_tell_failure(const struct apply *apply, const struct workspace_change *change, int error)
-{
-	const char *why = NULL;
-	char name[2 * PATH_MAX];
-
-	if (error == -ESTALE || error == -EEXIST)
-		why = "it was changed outside just now";
-	else if (error == -ENOTEMPTY)
-		why = "entries of it stay";
-	else if (error == -ENOENT || error == -ENOTDIR || error == -ELOOP)
-		why = "the directory that it belongs in is not there";
-	if (error == -ENOTEMPTY && apply->plan->words.ours)
-		return PLAN_KEEP;
-	if (why) {
-		ws_plan_set_conflict(apply->plan, change, why);
-		return PLAN_CONFLICT;
-	}
-	apply->plan->why[change - apply->plan->changes.item] = strerror(-error);
-	cli_print_error(APPLY_VERB, "%s: not applied: %s", ws_plan_get_name(apply->plan, change, name),
-			error == -EBUSY ? "an entry beside it has the name of ours, .callgate-ID" : strerror(-error));
-	return PLAN_FAILED;
-}
-
 /*
- * The steps of an apply, in their order. What is deleted goes last, unless something else takes its place: when there
- * is no room for new files, nothing is lost.
+ * The steps of an apply, in their order. What is deleted goes last: when there is no room for new files, nothing is
+ * lost.
  */
-enum apply_step { APPLY_MAKE_PLACE, APPLY_PUT, APPLY_REMOVE, APPLY_ATTRIBUTES };
+enum apply_step { APPLY_PUT, APPLY_REMOVE, APPLY_ATTRIBUTES };
 
-/* True when the old entry must have gone before new ones are put: a directory is replaced, or replaces a file. */
-static bool apply_must_go_first(const struct plan *plan, const struct workspace_change *change)
-{
-	if (change->kind == WORKSPACE_REPLACED)
-		return S_ISDIR(change->base.mode) || S_ISDIR(change->upper.mode);
-	return change->kind == WORKSPACE_DELETED && ws_plan_find_replaced_above(plan, change->path);
-}
-
-/* Whether a step has to do with a change. */
+/* Whether a step has to do with a change. Those of replacements are made otherwise. */
 static bool apply_has_step(const struct plan *plan, const struct workspace_change *change, enum apply_step step)
 {
 	const bool upper_dir = change->upper.exists && S_ISDIR(change->upper.mode);
 
 	switch (step) {
-	case APPLY_MAKE_PLACE:
-		return apply_must_go_first(plan, change);
 	case APPLY_PUT:
-		return change->upper.exists && !(upper_dir && change->kind == WORKSPACE_MODIFIED);
+		return change->upper.exists && !(upper_dir && change->kind == WORKSPACE_MODIFIED) &&
+		       !apply_find_replacement(plan, change);
 	case APPLY_REMOVE:
-		return change->kind == WORKSPACE_DELETED && !apply_must_go_first(plan, change);
+		return change->kind == WORKSPACE_DELETED && !apply_find_replacement(plan, change);
 	case APPLY_ATTRIBUTES:
 		return upper_dir;
 	}
 	return false;
 }
 
-/* True for a deleted file whose new name could not be put. */
-static bool apply_is_held(const struct plan *plan, const struct workspace_change *change)
-{
-	const struct workspace_change *other = change->new_path ? ws_plan_find(plan, change->new_path) : NULL;
-
-	return other && ws_plan_get_state(plan, other) > PLAN_APPLY;
-}
-
-/* Gives a file that was put, or is unchanged, another name that it has in the layer. -ENOENT: there is none. */
-static int apply_link(const struct apply *apply, const struct workspace_change *change)
-{
-	const struct plan *plan = apply->plan;
-	size_t count;
-	const struct workspace_link *link = workspace_links_find(&plan->changes.links, change->upper.ino, &count);
-
-	for (size_t i = 0; link && i < count; i++) {
-		const struct workspace_change *other = ws_plan_find(plan, link[i].path);
-
-		/* Those before it were put. */
-		if (!other || (other < change && ws_plan_get_state(plan, other) == PLAN_APPLY))
-			return place_link(plan->layer, change, link[i].path, apply->temporary);
-	}
-	return -ENOENT;
-}
-
-static int apply_put(const struct apply *apply, const struct workspace_change *change)
-{
-	/* Where no link can be made, the file is copied. */
-	if (S_ISREG(change->upper.mode) && apply_link(apply, change) == 0)
-		return 0;
-	return place_put(apply->plan->layer, change, apply->temporary);
-}
-
 static int apply_do_step(const struct apply *apply, const struct workspace_change *change, enum apply_step step)
 {
-	if (step == APPLY_MAKE_PLACE || step == APPLY_REMOVE)
+	if (step == APPLY_REMOVE)
 		return place_remove(apply->plan->layer, change);
 	if (step == APPLY_PUT)
-		return apply_put(apply, change);
+		return apply_put(apply, apply->plan->layer, change, change);
 	return place_set_attributes(apply->plan->layer, change);
-}
-
-/* True when the journal was written. Without it, the apply ends. */
-static bool apply_check_journal(struct apply *apply, int error)
-{
-	if (error == 0)
-		return true;
-	cli_print_error(APPLY_VERB,
-			"cannot write the journal: %s; not all was applied: free some room in the file system of "
-			"TMPDIR, and apply again",
-			strerror(-error));
-	apply->failed = true;
-	return false;
 }
 
 /* Makes one step of a change, if it has that step. */
@@ -151,7 +61,7 @@ static void apply_change(struct apply *apply, size_t at, enum apply_step step)
 {
 	const struct workspace_change *change = &apply->plan->changes.item[at];
 	/* Of a removal nothing is half-made. Thousands of them would wait for the disk one by one. */
-	const bool on_disk = step != APPLY_MAKE_PLACE && step != APPLY_REMOVE;
+	const bool on_disk = step != APPLY_REMOVE;
 	int r;
 
 	if (apply->failed || apply->plan->state[at] != PLAN_APPLY || !apply_has_step(apply->plan, change, step))
@@ -160,11 +70,13 @@ static void apply_change(struct apply *apply, size_t at, enum apply_step step)
 		ws_plan_set_conflict(apply->plan, change, NULL);
 		return;
 	}
-	if (!apply_check_journal(apply, journal_begin(apply->journal_fd, change->path, on_disk)))
+	if (!apply_check_journal(apply, journal_begin(apply->journal_fd, change->path, 0, on_disk)))
 		return;
 	r = apply_do_step(apply, change, step);
 	if (r < 0)
 		apply->plan->state[at] = (unsigned char)apply_tell_failure(apply, change, r);
+	else if (step == APPLY_PUT)
+		apply->is_put[at] = true;
 	(void)apply_check_journal(apply, journal_end(apply->journal_fd));
 }
 
@@ -179,6 +91,12 @@ static bool apply_misses_renamed(const struct plan *plan, const struct workspace
 		return false;
 	fd = workspace_open_entry(plan->layer->upper_fd, change->path);
 	return fd < 0 || workspace_may_be_renamed(plan->layer, change->path, fd);
+}
+
+/* True for a change that deletes something, or replaces a directory or a file by the other. */
+static bool apply_deletes(const struct plan *plan, const struct workspace_change *change)
+{
+	return apply_has_step(plan, change, APPLY_REMOVE) || workspace_change_is_replacement(change);
 }
 
 /*
@@ -197,12 +115,15 @@ static void apply_hold_deletions(const struct apply *apply)
 		else if (state == PLAN_APPLY && apply_misses_renamed(plan, &plan->changes.item[i]))
 			state = PLAN_CONFLICT;
 	for (size_t i = 0; state != PLAN_APPLY && i < plan->changes.count; i++)
-		if (plan->state[i] == PLAN_APPLY && apply_has_step(plan, &plan->changes.item[i], APPLY_REMOVE)) {
-			plan->state[i] = (unsigned char)state;
+		if (plan->state[i] == PLAN_APPLY && apply_deletes(plan, &plan->changes.item[i])) {
+			apply_hold(plan, i, state);
 			held = true;
 		}
 	if (held && !plan->words.json)
-		cli_print_error(APPLY_VERB, "nothing is deleted, because not all that is new was put");
+		cli_print_error(
+			APPLY_VERB,
+			"nothing is deleted, and no directory becomes a file or a file a directory, because not all "
+			"that is new was put");
 }
 
 /* Forces to the disk what was put, before old names of it are removed: their removals do not wait for the disk. */
@@ -212,7 +133,7 @@ static void apply_sync_puts(struct apply *apply)
 	bool removes = false;
 
 	for (size_t i = 0; !removes && i < plan->changes.count; i++)
-		removes = plan->state[i] == PLAN_APPLY && apply_has_step(plan, &plan->changes.item[i], APPLY_REMOVE);
+		removes = plan->state[i] == PLAN_APPLY && apply_deletes(plan, &plan->changes.item[i]);
 	if (!removes || apply->failed || syncfs(plan->layer->base_fd) == 0)
 		return;
 	cli_print_error(APPLY_VERB, "nothing is deleted: what was put cannot be written to the disk: %s",
@@ -225,12 +146,14 @@ static void apply_plan(struct apply *apply)
 {
 	const size_t count = apply->plan->changes.count;
 
-	for (size_t i = count; i > 0; i--)
-		apply_change(apply, i - 1, APPLY_MAKE_PLACE);
 	for (size_t i = 0; i < count; i++)
 		apply_change(apply, i, APPLY_PUT);
+	for (size_t i = 0; i < count; i++)
+		apply_make_replacement(apply, i);
 	apply_hold_deletions(apply);
 	apply_sync_puts(apply);
+	for (size_t i = 0; i < count; i++)
+		apply_replace(apply, i);
 	for (size_t i = count; i > 0; i--)
 		apply_change(apply, i - 1, APPLY_REMOVE);
 	for (size_t i = count; i > 0; i--)
@@ -241,7 +164,7 @@ static void apply_plan(struct apply *apply)
 static void apply_write_conflict(struct apply *apply, const struct workspace_change *change,
 				 struct ws_conflict *conflict)
 {
-	if (!apply_check_journal(apply, journal_begin(apply->journal_fd, change->path, true)))
+	if (!apply_check_journal(apply, journal_begin(apply->journal_fd, change->path, 0, true)))
 		return;
 	ws_conflict_write(apply->plan, change, apply->temporary, conflict);
 	(void)apply_check_journal(apply, journal_end(apply->journal_fd));
@@ -308,7 +231,7 @@ static int apply_print_change(const struct apply *apply, size_t at)
 /* Prints what was applied. Returns the exit status. */
 static int apply_print(const struct apply *apply)
 {
-	bool not_all = apply->plan->changes.has_lost, failed = apply->failed;
+	bool not_all = apply->plan->changes.has_lost, failed = apply->failed || apply->is_unfinished;
 
 	for (size_t i = 0; i < apply->plan->changes.count; i++) {
 		const unsigned char state = apply->plan->state[i];
@@ -323,11 +246,27 @@ static int apply_print(const struct apply *apply)
 	return not_all ? WS_EXIT_NOT_ALL : CLI_EXIT_OK;
 }
 
+/* Removes the journal, unless callgate ws recover needs it. */
+static void apply_end_journal(struct apply *apply, int journal_dir_fd)
+{
+	int r;
+
+	if (syncfs(apply->plan->layer->base_fd) < 0) { /* renames first */
+		cli_print_error(APPLY_VERB, "what was applied cannot be written to the disk: %s", strerror(errno));
+		apply->failed = apply->is_unfinished = true;
+	}
+	r = apply->is_unfinished ? 0 : journal_remove(journal_dir_fd);
+	if (r < 0)
+		cli_print_error(APPLY_VERB, "cannot remove the journal: %s", strerror(-r));
+	apply->is_unfinished |= r < 0;
+	if (apply->is_unfinished)
+		cli_print_error(APPLY_VERB, "%s: the apply has not ended; callgate ws recover ends it", apply->id);
+}
+
 /* Applies the plan under a journal, and prints the result. Returns the exit status. */
 static int apply_run(struct apply *apply, int journal_dir_fd, const char *id)
 {
 	_cleanup_close_ int journal = journal_create(journal_dir_fd);
-	int r;
 
 	if (journal < 0) {
 		cli_print_error(APPLY_VERB, "%s: %s", id,
@@ -336,14 +275,13 @@ static int apply_run(struct apply *apply, int journal_dir_fd, const char *id)
 		return CLI_EXIT_ERROR;
 	}
 	apply->journal_fd = journal;
-	place_format_name(id, apply->temporary);
+	apply->id = id;
+	place_format_name(id, 0, apply->temporary);
 	apply_plan(apply);
 	ws_times_set(&apply->times,
 		     apply->plan->layer); /* before versions of conflicts, which no program has written */
 	apply_tell_conflicts(apply);
-	r = syncfs(apply->plan->layer->base_fd) < 0 ? -errno : journal_remove(journal_dir_fd); /* renames first */
-	if (r < 0)
-		cli_print_error(APPLY_VERB, "cannot remove the journal: %s", strerror(-r));
+	apply_end_journal(apply, journal_dir_fd);
 	return apply_print(apply);
 }
 
@@ -355,13 +293,15 @@ static int apply_start(struct plan *plan, int journal_dir_fd, const char *id)
 
 	if (plan->words.json)
 		apply.conflict = calloc(plan->changes.count + 1, sizeof(json_t *));
-	status = (plan->words.json && !apply.conflict) || ws_times_note(&apply.times, plan) < 0
+	apply.is_put = calloc(plan->changes.count + 1, sizeof(bool));
+	status = !apply.is_put || (plan->words.json && !apply.conflict) || ws_times_note(&apply.times, plan) < 0
 			 ? cli_fail_no_memory(APPLY_VERB)
 			 : apply_run(&apply, journal_dir_fd, id);
 	ws_times_release(&apply.times);
 	for (size_t i = 0; apply.conflict && i < plan->changes.count; i++)
 		json_decref(apply.conflict[i]); /* those that were not printed */
 	free(apply.conflict);
+	free(apply.is_put);
 	return status;
 }
 

@@ -18,21 +18,24 @@
 /* What the journal is read for. */
 struct recovery {
 	struct workspace_layer layer;
-	char temporary[PLACE_NAME_SIZE];
+	const char *id;
 	size_t done;
 	bool was_interrupted; /* there was a journal */
 };
 
 /* Removes what an interrupted step has left beside its path. A step that was done is counted. */
-static int recover_step(void *ctx, const char *path, bool is_done)
+static int recover_step(void *ctx, const char *path, size_t number, bool is_done)
 {
 	struct recovery *recovery = ctx;
+	char temporary[PLACE_NAME_SIZE];
 
 	recovery->done += is_done;
-	if (is_done)
-		return 0;
-	(void)text_printf(stdout, "interrupted at %s\n", *path ? path : ".");
-	return place_remove_temporary(&recovery->layer, path, recovery->temporary);
+	if (!is_done)
+		(void)text_printf(stdout, "interrupted at %s\n", *path ? path : ".");
+	place_format_name(recovery->id, number, temporary);
+	if (number > 0) /* when it was made, it had not yet its name */
+		return replacement_recover(&recovery->layer, path, temporary, is_done);
+	return is_done ? 0 : place_remove_temporary(&recovery->layer, path, temporary);
 }
 
 /* Ends an interrupted apply of one directory. Returns the exit status. */
@@ -40,7 +43,7 @@ static int recover_run(struct recovery *recovery, int journal_dir_fd, const char
 {
 	int r;
 
-	place_format_name(id, recovery->temporary);
+	recovery->id = id;
 	r = journal_visit(journal_dir_fd, recover_step, recovery);
 	if (r == -ENOENT)
 		return CLI_EXIT_OK;

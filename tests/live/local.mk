@@ -246,6 +246,7 @@ LIVE_TESTS = \
 	tests/live/cli/workspace-hostile.sh \
 	tests/live/cli/workspace-programs.sh \
 	tests/live/cli/workspace-random.sh \
+	tests/live/cli/workspace-replace.sh \
 	tests/live/cli/workspace-setup.sh \
 	tests/live/cli/user.sh \
 	tests/live/limits/weight.sh \

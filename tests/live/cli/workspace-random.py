@@ -211,7 +211,9 @@ def read_journal(store):
             begun = None
         else:
             try:
-                begun = os.path.normpath(os.path.join(os.fsencode(at[0]), path_of(json.loads(line))))
+                begun = json.loads(line)
+                begun = begun[0] if isinstance(begun, list) else begun  # of a replacement, with its number
+                begun = os.path.normpath(os.path.join(os.fsencode(at[0]), path_of(begun)))
             except ValueError:
                 begun = None
     return done, begun, DIRS.index(at[0])
@@ -260,6 +262,7 @@ def kill_apply(seed, workspace, native, draw):
     if begun is not None and b'%d steps were done' % len(done) not in recovered.stdout:
         fail(seed, 'recover, after %d steps: %r' % (len(done), recovered.stdout))
     begun = {*done, begun}
+    replaced = [path for path in begun - {None} if kinds.get(path) == 'replaced']  # with all that is in them
     after = state(BASE)
     for path in (set(before) | set(after) | set(native)) if was_interrupted else ():
         was, now, will = before.get(path), after.get(path), native.get(path)
@@ -267,15 +270,16 @@ def kill_apply(seed, workspace, native, draw):
             if now != will:
                 fail(seed, 'killed: in a directory that was done: %r: %s, %s' % (path, now, will))
         elif now is not None and now[0].startswith('0o4'):  # a directory: its entries are judged themselves
-            if path not in begun and now != was and not kinds.get(path) in ('added', 'replaced'):
+            if path not in begun and not is_at_or_below(path, replaced) and now != was and not \
+                    kinds.get(path) in ('added', 'replaced'):
                 fail(seed, 'killed: a directory that is not in the journal: %r %s %s' % (path, was, now))
-        elif now not in (was, will) and not (now is None and kinds.get(path) == 'replaced'):
+        elif now not in (was, will):
             fail(seed, 'killed: neither old nor new: %r: %s, %s, %s' % (path, was, now, will))
-        elif now != was and path not in begun:
+        elif now != was and path not in begun and not is_at_or_below(path, replaced):
             fail(seed, 'killed: changed, but not in the journal: %r: %s, %s' % (path, was, now))
         elif path in done and now != will and kinds.get(path) != 'replaced':
             fail(seed, 'killed: done by the journal, but not there: %r: %s, %s' % (path, now, will))
-    if any(path.split(b'/')[-1] == b'.callgate-' + workspace.encode() for path in after):
+    if any(path.split(b'/')[-1].startswith(b'.callgate-' + workspace.encode()) for path in after):
         fail(seed, 'killed: left beside')
     return False
 

@@ -176,12 +176,14 @@ END_TEST
 
 static char visited[256];
 
-static int visit(void *ctx, const char *path, bool is_done)
+static int visit(void *ctx, const char *path, size_t number, bool is_done)
 {
 	size_t len = strlen(visited);
 
 	(void)ctx;
 	(void)snprintf(visited + len, sizeof(visited) - len, "[%s%s]", path, is_done ? "" : "?");
+	if (number > 0)
+		(void)snprintf(visited + strlen(visited), sizeof(visited) - strlen(visited), "%zu", number);
 	return 0;
 }
 
@@ -194,16 +196,16 @@ START_TEST(test_journal)
 	fd = journal_create(dir);
 	ck_assert_int_ge(fd, 0);
 	ck_assert_int_eq(journal_create(dir), -EEXIST);
-	ck_assert_int_eq(journal_begin(fd, "a\n\\\xff\"done\n", false), 0);
+	ck_assert_int_eq(journal_begin(fd, "a\n\\\xff\"done\n", 0, false), 0);
 	ck_assert_int_eq(journal_end(fd), 0);
-	ck_assert_int_eq(journal_begin(fd, "done", true), 0);
+	ck_assert_int_eq(journal_begin(fd, "done", 7, true), 0);
 	ck_assert_int_eq(journal_visit(dir, visit, NULL), 0);
-	ck_assert_str_eq(visited, "[a\n\\\xff\"done\n][done?]");
+	ck_assert_str_eq(visited, "[a\n\\\xff\"done\n][done?]7");
 	ck_assert_int_eq(journal_end(fd), 0);
 	ck_assert_int_eq(io_write_all(fd, "\"tor", 4), 0); /* the crash was in the middle of a line */
 	visited[0] = '\0';
 	ck_assert_int_eq(journal_visit(dir, visit, NULL), 0);
-	ck_assert_str_eq(visited, "[a\n\\\xff\"done\n][done]");
+	ck_assert_str_eq(visited, "[a\n\\\xff\"done\n][done]7");
 	ck_assert_int_eq(journal_remove(dir), 0);
 	(void)close(fd);
 	(void)close(dir);
@@ -217,7 +219,7 @@ START_TEST(test_place)
 	char path[] = "f", name[PLACE_NAME_SIZE];
 	struct workspace_change change = {.path = path, .kind = WORKSPACE_MODIFIED};
 
-	place_format_name("0123456789abcdef", name);
+	place_format_name("0123456789abcdef", 0, name);
 	put("base/f", "old");
 	put("upper/f", "new!");
 	ck_assert_int_eq(chmod("upper/f", 0640), 0);
@@ -245,7 +247,7 @@ START_TEST(test_place_below_link)
 	char path[] = "d/f", name[PLACE_NAME_SIZE];
 	struct workspace_change change = {.path = path, .kind = WORKSPACE_ADDED};
 
-	place_format_name("0123456789abcdef", name);
+	place_format_name("0123456789abcdef", 0, name);
 	ck_assert_int_eq(mkdir("upper/d", 0755) | mkdir("outside", 0755) | symlink("../outside", "base/d"), 0);
 	put("upper/d/f", "x");
 	change.upper = entry("upper/d/f");
@@ -262,7 +264,7 @@ START_TEST(test_beside)
 	struct workspace_change change = {.path = path, .kind = WORKSPACE_MODIFIED};
 	_cleanup_close_ int from = -1;
 
-	place_format_name("0123456789abcdef", temporary);
+	place_format_name("0123456789abcdef", 0, temporary);
 	put("base/f", "x");
 	put("upper/f", "new");
 	put("upper/f.theirs.3", ""); /* another apply may put it there */
@@ -296,7 +298,7 @@ START_TEST(test_beside_in_replaced_dir)
 	struct workspace_change change = {.path = path, .kind = WORKSPACE_DELETED};
 	_cleanup_close_ int from = -1;
 
-	place_format_name("0123456789abcdef", temporary);
+	place_format_name("0123456789abcdef", 0, temporary);
 	ck_assert_int_eq(mkdir("base/d", 0755) | symlink("..", "upper/d"), 0);
 	put("base/d/f", "ours");
 	change.base = entry("base/d/f");
@@ -317,7 +319,7 @@ START_TEST(test_beside_owner)
 
 	if (geteuid() != 0)
 		return;
-	place_format_name("0123456789abcdef", temporary);
+	place_format_name("0123456789abcdef", 0, temporary);
 	put("base/f", "mine");
 	put("upper/f", "new");
 	ck_assert_int_eq(chmod("base/f", 0644) | chmod("upper/f", 0644), 0);

@@ -1,0 +1,67 @@
+/* What the files of callgate ws apply share. */
+#ifndef CALLGATE_CLI_WS_APPLY_PRIVATE_H
+#define CALLGATE_CLI_WS_APPLY_PRIVATE_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "cli/ws/plan.h"
+#include "cli/ws/times.h"
+#include "workspace/place.h"
+
+#define APPLY_VERB "ws apply"
+
+/* An apply that goes on. */
+struct apply {
+	struct plan *plan;
+	json_t **conflict; /* json: of each change, its conflict; owned */
+	const char *id;    /* of the workspace */
+	int journal_fd;
+	char temporary[PLACE_NAME_SIZE];
+	bool *is_put;       /* of each change: its new entry was put, or made beside the old one; owned */
+	bool failed;        /* something went wrong that is no conflict */
+	bool is_unfinished; /* the journal must stay for callgate ws recover */
+	struct ws_times times;
+};
+
+/* ---- apply-put.c ---- */
+
+/* Tells why a change was not applied, and what its state is then. error: -errno */
+enum plan_state apply_tell_failure(const struct apply *apply, const struct workspace_change *change, int error);
+
+/* True when the journal was written. Without it, the apply ends. */
+bool apply_check_journal(struct apply *apply, int error);
+
+/* True for a deleted file whose new name could not be put. */
+bool apply_is_held(const struct plan *plan, const struct workspace_change *change);
+
+/*
+ * The replacement that is to be applied and that a change is, or is below (workspace/place.h). NULL: there is none.
+ */
+const struct workspace_change *apply_find_replacement(const struct plan *plan, const struct workspace_change *change);
+
+/* The temporary name of a replacement. */
+void apply_format_name(const struct apply *apply, const struct workspace_change *replacement,
+		       char ret_name[PLACE_NAME_SIZE]);
+
+/*
+ * Puts the new entry of a change, or makes that of a replacement beside the old one: as another name of a file that was
+ * put or is unchanged, or as a copy. layer, sub: of the directory that it is put in, and the change with its path below
+ * that. 0 or -errno.
+ */
+int apply_put(const struct apply *apply, const struct workspace_layer *layer, const struct workspace_change *change,
+	      const struct workspace_change *sub);
+
+/* ---- apply-replace.c ---- */
+
+/* Leaves out a change and, of a replacement, all that belongs to it. */
+void apply_hold(const struct plan *plan, size_t at, enum plan_state state);
+
+/* Makes the new entry of change `at`, if that is a replacement, beside the old one. */
+void apply_make_replacement(struct apply *apply, size_t at);
+
+/* Puts it in the place of the old one, which is removed; or removes it, when the change is left out. */
+void apply_replace(struct apply *apply, size_t at);
+
+#endif

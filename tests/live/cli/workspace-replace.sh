@@ -1,0 +1,128 @@
+#!/bin/bash
+# callgate ws apply, of directories that become files, and of files that become directories: whatever fails, and when it
+# is killed, each is wholly the old or the new one; what is not the apply's to remove stays.
+. "$(dirname "$0")/../lib.sh"
+. "$(dirname "$0")/workspace-lib.sh"
+need jq strace
+W=$T/w
+strace -o /dev/null true 2>/dev/null || skip "strace may trace nothing here"
+
+fresh() # makes the tree
+{
+	rm -rf "$W"
+	mkdir -p "$W/d2f/k" "$W/d2l"
+	for name in d2f/a d2f/k/b d2l/x f2d gone; do echo "old $name" >"$W/$name"; done
+	: >"$T/before"
+	until : >"$T/now" && [ "$T/now" -nt "$T/before" ]; do :; done
+}
+
+play() # [COMMAND]: runs it in a fresh tree; the workspace is $id
+{
+	fresh
+	cg run --json "${WORKSPACE_COW:---cow}" --profile minimal -w "$W" -r /usr -x /usr/bin -- /bin/sh -c \
+		"${1:-$program}" >"$T/result" 2>"$T/err"
+	id=$(jq -r '.workspace.id // empty' "$T/result")
+	[ "$(jq .exit_code "$T/result")" = 0 ] || fail "the program: $(cat "$T/result" "$T/err")"
+}
+program='rm -r d2f; echo new >d2f; rm f2d; mkdir -p f2d/sub; echo y >f2d/in; ln f2d/in f2d/sub/z; chmod 700 f2d/sub
+	mv d2l/x moved; rmdir d2l; ln -s moved d2l; rm gone; ln d2f other'
+
+content() # of a path: what the tree has at and below it
+{
+	(cd "$W" && find "$1" -printf '%p %y %m %l ' -type f -exec cat {} \; -o -printf '\n' 2>/dev/null | sort)
+}
+
+whole() # WHAT: each is wholly old or wholly new
+{
+	local name now
+	for name in d2f d2l f2d gone; do
+		now=$(content $name)
+		[ "$now" = "${old[$name]}" ] || [ "$now" = "${new[$name]}" ] || fail "$1: $name is neither: $now"
+	done
+	{ [ -e "$W/d2l/x" ] || [ -e "$W/moved" ]; } || fail "$1: a renamed file is lost"
+}
+
+ends() # WHAT CALL: recovers, if it is to be, and applies the rest; removals may have been made in part
+{
+	ws recover "$id" >"$T/recovered" 2>&1 || fail "$1: recover: $(cat "$T/recovered")"
+	[ -z "$(find "$W" -name '.callgate-*')" ] || fail "$1: left: $(find "$W" -name '.callgate-*')"
+	[ "$2" = unlinkat ] || whole "$1, recovered"
+	ws apply --theirs "$id" >/dev/null 2>"$T/said" || fail "$1: again: $(cat "$T/said")"
+	[ "$(content .)" = "$all" ] || fail "$1: in the end: $(content . | diff - <(echo "$all"))"
+	# Where a link fails, the file is copied.
+	[[ $2 == @(linkat|renameat2) ]] || { [ "$W/f2d/in" -ef "$W/f2d/sub/z" ] && [ "$W/d2f" -ef "$W/other" ]; } ||
+		fail "$1: hard links: $(ls -liR "$W")"
+	ws discard "$id" || fail "$1: discard"
+}
+
+declare -A old new
+fresh
+for name in d2f d2l f2d gone; do old[$name]=$(content $name); done
+play
+strace -f -o "$T/trace" "$CALLGATE" ws apply "$id" >/dev/null 2>"$T/said" || fail "apply: $(cat "$T/said")"
+all=$(content .)
+for name in d2f d2l f2d gone; do new[$name]=$(content $name); done
+[ "$(cat "$W/d2f" "$W/f2d/sub/z" "$W/d2l")" = $'new\ny\nold d2l/x' ] || fail "applied: $(ls -lR "$W")"
+ends "nothing wrong" ""
+
+# Each call fails once, and is once the last one.
+for call in mkdirat fsync renameat2 utimensat chmod fchmod symlinkat linkat fdatasync unlinkat; do
+	count=$(grep -cE "^[0-9]+ +$call\(" "$T/trace")
+	for ((n = 1; n <= count; n++)); do
+		play
+		strace -qq -o /dev/null -e trace=$call -e inject=$call:error=ENOSPC:when=$n \
+			"$CALLGATE" ws apply "$id" >"$T/out" 2>"$T/said"
+		status=$?
+		[ $call = unlinkat ] || whole "$call $n fails"
+		[ $status != 0 ] || [ "$(content .)" = "$all" ] || fail "$call $n fails: status 0: $(content .)"
+		grep -q 'nothing is deleted' "$T/said" && [ ! -e "$W/gone" ] && fail "$call $n fails: deleted"
+		[ $status = 0 ] || [ -z "$(find "$W" -name '.callgate-*')" ] || grep -q 'ws recover' "$T/said" ||
+			fail "$call $n fails: left: $(find "$W") $(cat "$T/said")"
+		ends "$call $n fails" $call
+	done
+	[ $call = linkat ] || [ $call = symlinkat ] && continue
+	for ((n = 1; n <= count; n++)); do
+		play
+		strace -qq -o /dev/null -e trace=$call -e inject=$call:signal=KILL:when=$n \
+			"$CALLGATE" ws apply "$id" >"$T/out" 2>&1 &
+		wait $! 2>/dev/null # without bash's message
+		ends "killed at $call $n" $call
+	done
+done
+
+# The file system cannot exchange two entries: the new one waits beside the old one until that has gone.
+alone='rm -r d2f; echo new >d2f'
+for inject in when=1 when=1..2; do
+	play "$alone"
+	strace -qq -o /dev/null -e trace=renameat2 -e inject=renameat2:error=EINVAL:$inject \
+		"$CALLGATE" ws apply "$id" >"$T/out" 2>"$T/said"
+	status=$?
+	[ $inject = when=1 ] && [ $status != 0 ] && fail "no exchange: $(cat "$T/said")"
+	[ $inject != when=1 ] && [ $status != 125 ] && fail "no exchange, no renaming: $(cat "$T/said")"
+	ws recover "$id" >/dev/null 2>&1 || fail "no exchange: recover"
+	[ "$(cat "$W/d2f")" = new ] || fail "no exchange, $inject: $(ls -lR "$W")"
+	ws discard "$id" || fail "no exchange: discard"
+done
+
+# An entry appears in the old directory meanwhile, or one that is to be deleted changes.
+for change in 'echo mine >d2f/mine' 'echo mine >d2f/a'; do
+	play "$alone"
+	strace -qq -o /dev/null -e trace=fsync -e inject=fsync:delay_enter=700000:when=2 \
+		"$CALLGATE" ws apply "$id" >"$T/out" 2>"$T/said" &
+	until [ -n "$(find "$W" -name '.callgate-*')" ] || ! kill -0 $! 2>/dev/null; do :; done
+	(cd "$W" && eval "$change")
+	wait $!
+	[ $? = 3 ] || fail "$change: no conflict: $(cat "$T/out" "$T/said")"
+	grep -q '^callgate ws apply: d2f: conflict' "$T/said" || fail "$change: not said: $(cat "$T/said")"
+	grep -qx mine "$W"/d2f/* 2>/dev/null || fail "$change: lost: $(ls -lR "$W")"
+	[ -z "$(find "$W" -name '.callgate-*')" ] || fail "$change: left: $(ls -laR "$W")"
+	ws discard "$id" || fail "$change: discard"
+done
+
+# One of its entries stays: so do the others.
+play "$alone"
+echo mine >"$W/d2f/k/mine"
+ws apply "$id" >"$T/out" 2>"$T/said"
+[ $? = 3 ] || fail "an entry stays: $(cat "$T/out" "$T/said")"
+[ "$(cat "$W/d2f/a" "$W/d2f/k/mine")" = $'old d2f/a\nmine' ] || fail "an entry stays: $(ls -lR "$W")"
+discard_all
