@@ -59,7 +59,7 @@ compared 0 'PSS .*itself' bytes bytes
 compared 1 'PSS (itself)' bytes more --threshold 5
 run single stat micro 100 1000 1300
 run single-worse stat micro 100 1000 1450
-compared 0 slower single single-worse # of one sample nobody knows the noise
+compared 0 slower single single-worse # of one sample the noise is unknown
 
 run quick stat micro 100 1000 1300 '"quick": true'
 run elsewhere open micro 100 1000 1300

@@ -79,7 +79,7 @@ found = row("real", ["callgate"], native=[sample(1, sampling.QUICK + 1)])
 hold(calls.count(("native", "work")) == 1, "a slow command runs natively once")
 found = row("micro", ["native", "callgate"])
 both = [("native", "work"), ("callgate", "work")]
-hold(calls == both + both + both[::-1], "a loop is not warmed, and nobody is always the second")
+hold(calls == both + both + both[::-1], "a loop is not warmed, and no cell is always the second")
 found = row("micro", ["callgate"], callgate=[sample(9, 0.1), sample(1, 0.1)])
 hold(found.data()["samples"]["callgate"] == [1, 1], "a loop's first is thrown away")
 found = row("micro", ["callgate"], callgate=[sample(9, sampling.SLOW + 1), sample(1, sampling.SLOW + 1)])
@@ -177,7 +177,7 @@ if resource.getrusage(resource.RUSAGE_CHILDREN).ru_inblock:
     work = workloads.Workload("row", "real", ["/bin/cat", path])
     chill()
     hold(whole(place, work, native).cold, "a cold file is not noticed")
-    # Whoever else needs the memory may push it out again: once of ten times it stays.
+    # Other processes that need the memory may push it out again: once of ten times it stays.
     hold(any(not whole(place, work, native).cold for _ in range(10)), "a warm file is taken for a cold one")
 else:
     print("not tried: nothing is read from a disk here")

@@ -261,7 +261,7 @@ printf '3.2.0\n' >rb/version
 printf '#!%s/conda/bin/python3\n' "$dir" >script && chmod 755 script
 printf '#!/usr/bin/env -S node --x\n' >nodescript && chmod 755 nodescript
 unset PYENV_VERSION RBENV_VERSION
-# Where their users say that they are; what nobody speaks of is no place of a manager.
+# Where their users say that they are; what no policy names is no place of a manager.
 export PYENV_ROOT="$dir/py" RBENV_ROOT="$dir/rb" NVM_DIR="$dir/nvm" CONDA_PREFIX="$dir/conda" VIRTUAL_ENV="$dir/venv"
 PATH=$dir/py/shims:$dir/rb/shims:$dir/nvm/versions/node/v20/bin:$PATH
 

@@ -94,7 +94,7 @@ static int status_open(const char *path)
 	return fd;
 }
 
-/* How many CPUs the status file says, by a read that nobody is asked about. */
+/* How many CPUs the status file says, by a read that is native. */
 static int status_count(int fd)
 {
 	char text[8192], *at;

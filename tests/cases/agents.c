@@ -445,7 +445,7 @@ static void run_scenario(void)
 	}
 }
 
-/* A policy that does not exist, a session that is freed while it is made, and one that somebody else ends. */
+/* A policy that does not exist, a session that is freed while it is made, and one that another process ends. */
 static void run_ends(struct sandbox_options *options)
 {
 	const char *const nosuch[] = {"--profile", "nosuch", NULL}, *const *given = options->arguments;

@@ -446,7 +446,7 @@ static void add_unix(const char *name, bool abstract)
 	add_address(&to, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + len));
 }
 
-/* Six arguments, or NULL: then there are addresses of nobody. */
+/* Six arguments, or NULL: then there are addresses without a listener. */
 static void find_canary(char **arg)
 {
 	struct sockaddr_in four = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};

@@ -157,7 +157,7 @@ static void run_killed(void)
 	poll(NULL, 0, 50);
 	kill(pid, SIGKILL);
 	reap(pid);
-	/* nobody reads any more, also not on the dead one's behalf, though the supervisor hears of it a moment later */
+	/* there is no reader any more, also not for the dead one, though the supervisor hears of it a moment later */
 	poll(NULL, 0, 200);
 	diff_fd(RAW(__SNR_openat, AT_FDCWD, P("fifo"), O_WRONLY | O_NONBLOCK));
 	diff_end(true);

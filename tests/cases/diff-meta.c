@@ -190,8 +190,7 @@ static void run_xattrat(void)
 			diff_ret(RAW(__SNR_getxattrat, AT_FDCWD, P(names[n]), flags[f], P("user.at"), P(&get),
 				     sizeof(get)));
 			/*
-			 * with an empty path these two, unlike the others, refuse AT_FDCWD: an oddity nobody can rely
-			 * on
+			 * with an empty path these two, unlike the others, refuse AT_FDCWD: no program can rely on that
 			 */
 			if (*names[n] || flags[f] != AT_EMPTY_PATH) {
 				diff_ret(RAW(__SNR_listxattrat, AT_FDCWD, P(names[n]), flags[f], P(out), sizeof(out)));

@@ -34,7 +34,7 @@ static void run_modes(void)
 
 static void run_flags(void)
 {
-	/* the odd ones that nobody sends on purpose, alone and together */
+	/* the odd ones that no program sends on purpose, alone and together */
 	static const long flags[] = {
 		O_SYNC,
 		O_DSYNC,

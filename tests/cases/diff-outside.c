@@ -18,7 +18,7 @@
 #define YES 'y'
 #define NO 'n'
 
-/* Reading too: a time of access that is set is nothing else. Directories that nobody may read nobody can change. */
+/* Reading too: a time of access that is set is nothing else. Directories that no process may read cannot be changed. */
 #define TOUCHED                                                                                                \
 	(IN_CREATE | IN_DELETE | IN_MOVE | IN_ATTRIB | IN_MODIFY | IN_ACCESS | IN_DELETE_SELF | IN_MOVE_SELF | \
 	 IN_ONLYDIR)

@@ -29,7 +29,7 @@ static void run_states(int type)
 	diff_ret(diff_bind_to(fd, "one"));
 	diff_ret(diff_bind_to(fd, "missing/x"));
 	client = diff_sock(type);
-	diff_ret(diff_connect_to(client, "one")); /* nobody listens */
+	diff_ret(diff_connect_to(client, "one")); /* no socket listens */
 	diff_ret(RAW(__SNR_listen, fd, 0));
 	diff_ret(RAW(__SNR_listen, fd, -1));
 	diff_ret(diff_connect_to(client, "one"));

@@ -65,7 +65,7 @@ void diff_remove_tree(const char *path);
 void diff_outside_begin(void);
 /* The fixture is new. */
 void diff_outside_fresh(void);
-/* False when the helper says that nobody has touched the fixture since it was asked last. */
+/* False when the helper says that no process has touched the fixture since it was asked last. */
 bool diff_outside_touched(void);
 /* The helper itself. Its exit status. */
 int diff_outside_serve(void);

@@ -334,7 +334,7 @@ def contexts() -> None:
         execute("x = 2")
     else:
         raise AssertionError("the code was not interrupted, or the interpreter not kept")
-    # output that nobody reads makes the code wait; the server does not keep it
+    # output that is not read makes the code wait; the server does not keep it
     client = connection()
     client.request("POST", "/execute", json.dumps({"code": "while True: print('x' * 10000)"}), headers)
     time.sleep(1)

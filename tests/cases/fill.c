@@ -190,7 +190,7 @@ static void ignoring_signals(void)
 	one_file();
 }
 
-/* Waits until nobody looks often any more, then is quick. */
+/* Waits until the supervisor looks seldom, then is quick. */
 static void after_a_rest(void)
 {
 	int fd = make("big");

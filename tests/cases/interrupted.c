@@ -130,7 +130,7 @@ static void look(struct work *work, const char *file)
 	look_cancellably(work, file);
 	TRY(chdir("."), 0);
 	TRY(execl("./missing", "x", NULL), ENOENT);
-	if (chroot("missing") < 0 && errno != EINTR) /* refused, by whomever */
+	if (chroot("missing") < 0 && errno != EINTR) /* refused, by the kernel or callgate */
 		errno = EPERM;
 	check(work, "chroot", -1, EPERM);
 }

@@ -148,7 +148,7 @@ def look(name):
     ):
         if result not in (-errno.ENOENT, -errno.ENOSYS):
             sys.exit(f"{what} of somebody else: {result}")
-    for index in range(64):  # SHM_STAT by index, whoever's it is
+    for index in range(64):  # SHM_STAT by index, of any process
         if call(libc.shmctl, index, 13, ctypes.create_string_buffer(256)) >= 0:
             sys.exit(f"segment at {index}")
     if os.path.exists("/dev/shm/" + name) or os.listdir("/dev/shm"):

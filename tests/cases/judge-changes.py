@@ -102,7 +102,7 @@ def fifos():
     signal.signal(signal.SIGALRM, ring)
     signal.setitimer(signal.ITIMER_REAL, 0.1)
     try:
-        print("opened", os.open("fifo", os.O_RDONLY)) # nobody writes
+        print("opened", os.open("fifo", os.O_RDONLY)) # no process writes
     except Alarm:
         print("interrupted")
     signal.signal(signal.SIGALRM, signal.SIG_DFL)

@@ -179,7 +179,7 @@ def parent_dies_unasked():
     parent.wait()
     time.sleep(0.3)
     if not marked():
-        fail("the run ended with its parent though nobody asked for it")
+        fail("the run ended with its parent, which it was not told to do")
     for pid in keeper:
         os.kill(pid, signal.SIGTERM)
     all_gone("after SIGTERM")

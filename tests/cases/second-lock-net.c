@@ -97,7 +97,7 @@ void try_net(const struct second_lock *lock)
 		got(connect_inet(lock->udp_port, SOCK_DGRAM, 0), "udp", "connect");
 }
 
-/* SIGIO by way of a pipe's owner: nobody calls kill. The canary tells whether it came. */
+/* SIGIO by way of a pipe's owner: no process calls kill. The canary tells whether it came. */
 static void try_sigio(int pid)
 {
 	int pipes[2];

@@ -33,7 +33,7 @@ def reply(unique, body, error=0):
     try:
         os.write(device, struct.pack("<IiQ", 16 + len(body), -error, unique) + body)
     except OSError:
-        pass  # nobody waits any more
+        pass  # no call waits any more
 
 
 def read(unique, offset, size):

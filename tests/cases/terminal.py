@@ -337,7 +337,7 @@ def hang_up():
 
 def stop_and_continue():
     run = Run("sh", "-c", "echo ready; while :; do sleep 0.05; echo tick; done", wrap=("/usr/bin/env", "-u", "NOTHING"))
-    # in a group of its own below a "shell", or nobody could continue it and the kernel stops nothing
+    # in a group of its own below a "shell", or no process could continue it and the kernel stops nothing
     run.until(rb"tick")
     run.end_group = None
     os.kill(run.pid, signal.SIGTSTP)

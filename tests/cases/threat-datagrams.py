@@ -177,7 +177,7 @@ def outside(home, granted):
                 for one in {sender, senders[family]}:
                     one.sendto(TEXT, (address, port))
             except OSError:
-                pass  # nobody is there
+                pass  # no socket is there
     with open(home + "/sent", "w"):
         pass
 

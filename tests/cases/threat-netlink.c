@@ -188,7 +188,7 @@ static void shut_down(void)
 	close(half);
 }
 
-/* As many sockets as there are, each full of answers that nobody reads. */
+/* As many sockets as there are, each full of answers that are not read. */
 static void flood(void)
 {
 	int fds[256], count = 0;

@@ -208,7 +208,7 @@ def attempt(own, port, listener):
 
 
 def is_answered(sock):
-    """None: nobody has said anything yet."""
+    """None: nothing has come yet."""
     try:
         return sock.recv(100) == TEXT
     except BlockingIOError:

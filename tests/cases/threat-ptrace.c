@@ -285,7 +285,7 @@ static void circles(void)
 	end(last);
 }
 
-/* ---- PTRACE_TRACEME must not make the supervisor a tracer that nobody expects ---- */
+/* ---- PTRACE_TRACEME must not make the supervisor a tracer against expectation ---- */
 
 static void orphans(void)
 {
@@ -300,7 +300,7 @@ static void orphans(void)
 			if (fork() == 0) {
 				(void)ptrace(PTRACE_TRACEME, 0, 0, 0); /* while the parent dies */
 				raise(SIGCONT);
-				raise(SIGUSR2); /* traced, it stops here until somebody continues it */
+				raise(SIGUSR2); /* traced, it stops here until a tracer continues it */
 				_exit(0);
 			}
 			_exit(0);
@@ -363,7 +363,7 @@ int threat_traced_end(char **arg)
 				_exit(14);
 		kill(victim[0], SIGKILL);
 		for (;;)
-			pause(); /* and waits for nobody */
+			pause(); /* and waits for no child */
 	}
 	usleep(900000);
 	if (waitpid(tracer, NULL, WNOHANG) != 0)

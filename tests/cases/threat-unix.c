@@ -42,7 +42,7 @@ static int bind_path(const char *path, int type)
 	return fd;
 }
 
-/* Ways to the sockets somebody outside listens on in a granted directory. */
+/* Ways to the sockets on which a process outside listens in a granted directory. */
 static void reach_outsiders(void)
 {
 	static const char *const names[] = {"stream", "seqpacket"};
@@ -115,7 +115,7 @@ static void race(void *(*other)(void *), const char *what)
 
 			met++;
 			if (accepted < 0)
-				threat_got("%s: connected to somebody else", what);
+				threat_got("%s: connected to another process", what);
 			close(accepted);
 		}
 		close(fd);
@@ -140,7 +140,7 @@ static void be_reached(int type)
 	socklen_t len = unix_address(&address, "inside");
 
 	if (poll(&ready, 1, 300) != 0)
-		threat_got("somebody connected");
+		threat_got("a process connected");
 	client = socket(AF_UNIX, type, 0);
 	threat_works("connect of a member", connect(client, &address.any, len));
 	accepted = accept(listener, NULL, NULL);
@@ -185,7 +185,7 @@ static void expect_no_connection(int fd, const char *what)
 	struct pollfd ready = {.fd = fd, .events = POLLIN};
 
 	if (poll(&ready, 1, 150) > 0 && ready.revents & POLLIN)
-		threat_got("somebody connected to %s", what);
+		threat_got("a process connected to %s", what);
 }
 
 /* Abstract names: the outsider's is not found, and the outsider does not find the program's. len 0: one is chosen. */
@@ -231,7 +231,7 @@ static void try_abstract(const char *name)
 
 /*
  * The kernel binds a socket with SO_PASSCRED to an abstract name by itself, in a connect that fails (way 0) and in one
- * that succeeds, and in a send of a pair's (ways 1 and 2); nobody may get at it by that.
+ * that succeeds, and in a send of a pair's (ways 1 and 2); no process may get at it by that.
  */
 static void be_bound(int type, int way)
 {
@@ -425,7 +425,7 @@ int threat_storm(char **arg)
 	setitimer(ITIMER_REAL, &never, NULL);
 	atomic_store(&swapping, false);
 	pthread_join(thread, NULL);
-	/* Nobody took harm: the supervisor goes on, and holds no more than before. */
+	/* There was no harm: the supervisor goes on, and holds no more than before. */
 	close(bind_path("after", SOCK_STREAM));
 	printf("done\n");
 	fflush(stdout);

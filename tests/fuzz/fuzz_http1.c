@@ -1,6 +1,6 @@
 /*
  * HTTP/1 messages as a program or a server may send them. What is accepted is written anew, as mode_http1 does, and
- * that must leave nobody a choice: a second reader that forgives everything (ends lines at LF, trims names, takes "_"
+ * that must leave no choice: a second reader that forgives everything (ends lines at LF, trims names, takes "_"
  * for "-") has to find the same length, coding and host in it, and ours to read it as the same message.
  * Input: a byte (1: a response, 2: to HEAD, 4: read byte by byte), then the message.
  */
@@ -22,7 +22,7 @@ static bool within(const char *at, size_t len, const char *data, size_t size)
 	return at >= data && len <= size && (size_t)(at - data) <= size - len;
 }
 
-/* ---- the second reader: whoever is lenient ---- */
+/* ---- the second reader: a lenient server ---- */
 
 struct opinion {
 	unsigned lengths, codings, hosts;

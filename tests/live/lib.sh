@@ -17,7 +17,7 @@ LIVE_TIMEOUT=${LIVE_TIMEOUT:-120}
 export LC_ALL=C.UTF-8 TZ=UTC
 umask 022
 
-# Descriptors that whoever runs the tests left open would show in /proc/self/fd of one side. 255 is bash's own.
+# Descriptors that the caller of the tests left open would show in /proc/self/fd of one side. 255 is bash's own.
 for live_fd in "/proc/$$/fd"/*; do
 	live_fd=${live_fd##*/}
 	[ "$live_fd" -gt 2 ] && [ "$live_fd" != 255 ] && eval "exec $live_fd>&-" # inherited
@@ -354,7 +354,7 @@ start_canary()
 	read -r tcp udp abstract <"$T/ports" || die "the canary does not start: $(cat "$T/canary")"
 }
 
-# met_nobody: so far nobody has got to the canary, nor the canary to anybody, and it lives.
+# met_nobody: so far no process has got to the canary, nor the canary to another process, and it lives.
 met_nobody()
 {
 	sleep 0.2 # to be met takes it no longer than 10 ms
@@ -362,7 +362,7 @@ met_nobody()
 	[ ! -s "$T/met" ] || fail "the canary met: $(sort "$T/met" | uniq -c | head -n 5)"
 }
 
-# met WHAT: the canary has met somebody so, within two seconds.
+# met WHAT: the canary has met a process so, within two seconds.
 met()
 {
 	local tries

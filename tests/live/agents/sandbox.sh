@@ -1,6 +1,6 @@
 #!/bin/bash
 # Sandboxes as callgate-agents makes them: programs at once, their input and output, signals, programs that are hostile
-# to whoever reads them, and what is left when the process that holds a sandbox is killed.
+# to their readers, and what is left when the process that holds a sandbox is killed.
 . "$(dirname "$0")/../lib.sh"
 need python3
 program=$CASES/cases-agents

@@ -113,7 +113,7 @@ for rules in '{"filesystem": {"write": ["@workdir/part"], "read": ["@workdir/par
 done
 jq -n '{version: 1, filesystem: {read: ["/usr", "/lib", "/lib64", "@workdir/part/l"],
 	exec: ["/bin/cat", "/usr/lib/**"]}}' >"$T/p/p.json"
-works "a link that nobody may write" "$key" run -p "$T/p/p.json" -w "$T/w" -- /bin/cat "$T/w/kept/key"
+works "a link that no user may write" "$key" run -p "$T/p/p.json" -w "$T/w" -- /bin/cat "$T/w/kept/key"
 rm -r "$T/w/part" "$T/w/kept"
 works "a link within the workdir" in run "${x[@]}" -w "$T/w" -r "$T/w/near" -- /bin/cat near/f
 works "a plain directory there" in run "${x[@]}" -w "$T/w" -r "$T/w/real" -- /bin/cat real/f

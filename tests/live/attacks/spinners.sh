@@ -87,7 +87,7 @@ stopped()
 		! [[ $(awk '{print $3}' "/proc/$program/stat") =~ [ZX] ]]
 }
 
-# Nobody there to end it: the keeper does, and what the supervisor tells later counts.
+# No supervisor to end it: the keeper does, and what the supervisor tells later counts.
 for seconds in 1 5 25; do # on a busy machine a run takes longer to begin
 	stopped $seconds && break
 	[ -z "$supervisor" ] || kill -CONT "$supervisor" 2>/dev/null

@@ -160,7 +160,7 @@ grep -q '^+ denied  *1  openat /etc/passwd: not_granted$' "$T/out" || fail "diff
 audit diff --json "$T/other.log" "$T/rules.log" | jq -e '.read.only_first["/usr/bin/env"] == 1 and .read.both > 0' \
 	>/dev/null || fail "diff --json"
 
-# Nothing raw on a terminal, whoever wrote the log: all verbs, and exports to a terminal.
+# Nothing raw on a terminal, whatever is in the log: all verbs, and exports to a terminal.
 sed 's/"exe":"[^"]*"/"exe":"\/x\xe2\x80\xae\xc2\x9b31m\x7f"/' "$T/one.log" >"$T/edited.log"
 raw=$'[\x01-\x08\x0b\x0c\x0e-\x1f\x7f]\|\xc2[\x80-\x9f]' # controls, and what changes the direction of text
 raw+=$'\|\xe2\x80[\x8e\x8f\xaa-\xae]\|\xe2\x81[\xa6-\xa9]\|\xd8\x9c'

@@ -105,7 +105,7 @@ refused log-not-writable 125 '/no/such/dir' run --audit /no/such/dir/log -- /bin
 echo old >"$T/old-log"
 refused log-exists 125 "$T/old-log" run --audit "$T/old-log" -- /bin/true
 
-# A layer that is insisted on and not there: said before anything else is wrong, by one message, whoever insists.
+# A layer that is insisted on and not there: said before anything else is wrong, by one message, in each case.
 LINES_MAX=1
 policy '{"version": 1, "extends": ["minimal"], "require": ["userns", "landlock"]}'
 refused layer-missing 125 'the layer landlock is required and not active: switched off' run --require landlock \

@@ -43,7 +43,7 @@ left=$(find "$T/scratch" -mindepth 2 -maxdepth 2 ! -name spare)
 out=$("$CALLGATE" check "$T/plain.json" "$T/idna.json" 2>&1 | grep -c plain.json)
 [ "$out" = 1 ] || fail "of a policy that was checked before another is said $out times that it is good"
 
-# Without callgate-egress, or with one that is none, whoever can do without it does; else nothing runs.
+# Without callgate-egress, or with one that is none, what can do without it does; else nothing runs.
 mkdir "$T/alone"
 cp "$CALLGATE" "$T/alone/callgate"
 cp -r "$CALLGATE_PROFILES" "$T/alone/profiles"
@@ -63,7 +63,7 @@ for helper in none empty true own; do
 	[ "$out" = alone ] || fail "callgate-egress: $helper: $out $(cat "$T/err")"
 done
 
-# A name service that has the account, or nobody that has it.
+# A name service that has the account, or none that has it.
 if [ "$(id -u)" = 0 ]; then
 	chmod 755 "$T" && chmod 777 "$T/w" "$T/scratch"
 	out=$("$CALLGATE" run --user 54321 -p "$T/plain.json" -w "$T/w" -- id -u 2>"$T/err")

@@ -101,7 +101,7 @@ for name in "${names[@]}"; do
 			fail "not in the result: $(jq -n --arg name "$name" '$name' | cut -c 1-60)"
 done
 
-# A log that somebody edited.
+# A log that was edited.
 sed 's/"time":"[^"]*"/"time":"2026-01-01T\\u001b[2J\\u202e12:00"/
 	s/"verdict":"[^"]*"/"verdict":"\\u001b[2J"/; s/"errno":"[^"]*"/"errno":"\\u001b]0;x"/
 	s/"run":"[^"]*"/"run":"\\u001b[31m"/' \
@@ -124,7 +124,7 @@ cg audit show --json "$T/audit" | jq -cS 'select(.type == "header")' |
 	cmp -s - <(jq -cS 'select(.type == "header")' "$T/audit") ||
 	fail "audit show --json: not our own lines"
 
-# Nobody else writes to people: the one place is base/shown.c. (namespaces-unshare.c writes id maps, audit/export/ and
+# No other file writes to people: the one place is base/shown.c. (namespaces-unshare.c writes id maps, audit/export/ and
 # audit/report/ files for tools, top-screen.c the terminal's control sequences, e2b/log.c JSON of ASCII, agents/main.c a
 # constant, inspect/elf/ lines for callgate, view/copy/records.c and workspace/known.c records for workspace/, and
 # ws/patch.c a patch where standard output is no terminal;

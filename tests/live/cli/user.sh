@@ -3,7 +3,7 @@
 # root opened before stay root's. Without --user: root without capabilities is subject to file modes like any user.
 . "$(dirname "$0")/../lib.sh"
 need setpriv jq
-RUN_UID=54987 # nobody else's on this machine, also when the suite runs as another user beside
+RUN_UID=54987 # of no other process on this machine, also when the suite runs as another user beside
 OTHER=54988
 
 refused()
@@ -171,7 +171,7 @@ tail -n 1 "$T/mine/killed" | grep -q '"error"' ||
 	fail "the log of a dead supervisor: $(tail -n 1 "$T/mine/killed" | cut -c 1-200)"
 kill -0 "$sleeper" 2>/dev/null && fail "the program lives on"
 
-# ---- somebody was in the scratch space before us ----
+# ---- another user was in the scratch space before us ----
 mkdir "$BASE"
 chown $OTHER "$BASE"
 chmod 700 "$BASE"

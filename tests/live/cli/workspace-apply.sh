@@ -160,7 +160,7 @@ has one me
 has a/two me
 has made me
 has d/mine me
-has d/e/f f # somebody has worked in d
+has d/e/f f # the user has worked in d
 ws 0 apply "$id" --ours
 has one me
 has d/mine me
@@ -231,7 +231,7 @@ echo more >>"$W/one"
 ws 3 apply "$id" one
 has one.ours.2 $'one\nme\nmore'
 ws 0 apply "$id" --theirs --allow-executed
-has one.base one # whoever has merged removes them
+has one.base one # who has merged removes them
 [ ! -e "$W/d" ] || fail "not removed: d"
 discard_all
 if [ "$(id -u)" != 0 ]; then

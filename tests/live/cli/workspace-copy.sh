@@ -183,7 +183,7 @@ done
 entries "$W" | diff - "$T/before" >"$T/differs" || fail "changed: $(cat "$T/differs")"
 
 # A checkpoint has what differs only. What had not been changed then is taken from the directory as it is when it is
-# restored, so that what somebody has changed there is seen; what the program has not changed stays.
+# restored, so that what another process has changed there is seen; what the program has not changed stays.
 mkdir -p "$W/twice/in" && echo 1 >"$W/twice/in/gone" && echo 2 >"$W/twice/changed" && echo 3 >"$W/twice/kept"
 ln "$W/twice/kept" "$W/twice/kept2"
 id=$("$CALLGATE" session create --cow=copy --profile minimal -w "$W" -r /usr -x /usr/bin -- /bin/sh) || die "create"

@@ -236,7 +236,7 @@ if opt=$(mktemp -d /opt/callgate-test.XXXXXX 2>"$T/err"); then
 	grep -q 'Permission denied' "$T/err" || fail "a workdir in /opt: $(cat "$T/err")"
 fi
 
-# A cover is there until the end, whoever renames its directory.
+# A cover is there until the end, also when its directory is renamed.
 [ "$(cat "$T/w/app/.env")" = "SECRET w/app/.env" ] || fail "the covered file has changed"
 
 # ---- without the first lock: mounts and Landlock hold; last, because without both the attack changes the files ----

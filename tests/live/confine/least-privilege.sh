@@ -96,7 +96,7 @@ for thread in "/proc/$supervisor/task"/*; do
 	[ "$(awk '$1 == "Seccomp:" { print $2 }' "$thread/status")" = 2 ] || ! layer self_filter ||
 		fail "the supervisor's thread ${thread##*/} has no filter"
 done
-# not dumpable: what is theirs in /proc is root's, and nobody may trace them
+# not dumpable: what is theirs in /proc is root's, and no process may trace them
 for pid in "$keeper" "$supervisor"; do
 	[ "$(stat -c %u "/proc/$pid/environ")" = 0 ] || fail "process $pid is dumpable"
 	if [ "$(id -u)" != 0 ]; then

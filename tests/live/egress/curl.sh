@@ -84,7 +84,7 @@ for without in "" netns; do
 	audit_has '.event == "request" and .host == "open.test" and .path == "/none" and .reason == "path_not_granted"'
 	audit_has '.event == "dns" and .host == "elsewhere.test" and .verdict == "deny" and .reason == "no_rule"'
 	audit_none '.event == "request" and .host == "pass.test"'
-	# What the servers saw of that is what is on record; pass.test's is nobody's business.
+	# What the servers saw of that is what is on record; of pass.test nothing is.
 	jq -r 'select(.host | startswith("pass.test") | not) | .method + " " + (.path | sub("[?].*"; ""))' \
 		"$NET/access" | sort >"$T/served"
 	jq -r 'select(.event == "request" and .verdict == "allow") | .method + " " + (.path | sub("[?].*"; ""))' \

@@ -33,7 +33,7 @@ is_redis() { [ "$(redis-cli -p "$port" ping)" = PONG ]; }
 start is_redis redis-server --port "{}" --bind 127.0.0.1 --save "" --dir "$NET/db"
 redis=$port
 
-# As somebody whom it is willing to run as, and who has a name, which initdb asks for.
+# As a user as whom it is willing to run, with a name, which initdb asks for.
 as=()
 [ "$(id -u)" != 0 ] || as=(setpriv --reuid=nobody --regid=nogroup --clear-groups --)
 postgres=

@@ -25,7 +25,7 @@ live_kept+=($!)
 net_await "git http-backend" test -s "$NET/git-port"
 https=$(cat "$NET/git-port")
 
-# ---- an sshd, as whoever runs this, if he has a name ----
+# ---- an sshd, as the user who runs this, if it has a name ----
 mkdir -m 700 "$NET/ssh"
 name=$(id -un 2>/dev/null)
 start_sshd()
@@ -150,4 +150,4 @@ for way in "" netns changes; do
 	done
 	git -C "$NET/repos/one.git" update-ref -d "refs/heads/$tag"
 done
-[ -n "$ssh" ] || echo "without ssh: ${name:-nobody of this number}: $(tail -n 1 "$NET/ssh/log" 2>/dev/null)"
+[ -n "$ssh" ] || echo "without ssh: ${name:-no user of this number}: $(tail -n 1 "$NET/ssh/log" 2>/dev/null)"

@@ -14,7 +14,7 @@ NET=$T/net
 PORT=7777
 mkdir -p "$NET/names"
 
-# ---- the world: what is for nobody here goes round in the loopback device and is seen there ----
+# ---- the world: what is for no host here goes round in the loopback device and is seen there ----
 {
 	ip link set lo up && ip addr add 10.200.0.1/32 dev lo && ip route add default dev lo src 10.200.0.1 &&
 		ip addr add 10.9.8.7/32 dev lo && ip addr add 9.9.9.10/32 dev lo
@@ -44,7 +44,7 @@ tcpdump -i lo -nn -l -w "$NET/packets" 'port 53' >"$NET/tcpdump.log" 2>&1 &
 tcpdump=$!
 live_kept+=("$tcpdump")
 
-# Greets whoever connects and writes down at which address.
+# Greets each client and writes down at which address it connected.
 cat >"$NET/server.py" <<'END'
 import socket, sys, threading
 log = open(sys.argv[1], "a", buffering=1)
@@ -158,7 +158,7 @@ s = socket.create_connection(('real.test', $PORT), 20)
 print(s.makefile().readline().strip(), s.getpeername()[0])" 2>&1)
 	expect "10.9.8.7 hello 10.9.8.7" "$(xargs <<<"$got")"
 
-	# ---- what nobody approved does not leave ----
+	# ---- what was not approved does not leave ----
 	got=$(net_run -- "$PYTHON" -c "
 import socket, struct
 def lookup(name):

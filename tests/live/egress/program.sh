@@ -88,7 +88,7 @@ cp "$HELPER" "$T/bin/callgate-egress"
 "$T/bin/callgate" run --profile minimal -x /usr/bin -p "$T/plain.json" -- true >"$T/out" 2>&1 ||
 	fail "callgate-egress itself: $(cat "$T/out")"
 
-# Somebody else's, beside a program in a directory for everybody: not even started.
+# Another user's, beside a program in a directory for everybody: not even started.
 shown="is of callgate ${version//?/9}"
 sed "s/\\x00$version\\x00/\\x00${version//?/9}\\x00/g" "$HELPER" >"$T/bin/callgate-egress"
 untrusted()

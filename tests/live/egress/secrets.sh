@@ -199,7 +199,7 @@ for without in "" netns namespaces; do
 	[ "$(lookup "open.test:$https" X-All)" \
 		= "${value[ENVIRON]},${value[FILED]},${value[OPENED]},${value[ASKED]},${value[PINNED]}" ] ||
 		fail "${where}several: $(lookup "open.test:$https" X-All)"
-	# Nobody else gets one: another host, and the named one without TLS.
+	# No other host gets one: another host, and the named one without TLS.
 	for host in "other.test:$https" "both.test:$http"; do
 		[[ $(lookup "$host" X-All) = callgate-secret-*,*,*,*,callgate-secret-PINNED-* ]] ||
 			fail "${where}$host: $(lookup "$host" X-All)"

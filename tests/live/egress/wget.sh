@@ -68,6 +68,6 @@ for without in "" netns; do
 	audit_has '.event == "request" and .host == "plain.test" and .path == "/none" and .reason == "path_not_granted"'
 	audit_has '.event == "dns" and .host == "elsewhere.test" and .reason == "no_rule"'
 	audit_has '.syscall == "connect" and .host == "127.0.0.1" and .verdict == "deny"'
-	# It breaks off, because it knows nothing of that authority; nobody is told that callgate's was not trusted.
+	# It breaks off, because it knows nothing of that authority; it does not tell that callgate's was not trusted.
 	audit_none '.reason == "client_rejected_ca"'
 done

@@ -36,11 +36,11 @@ field '[.status, .exit_code, .signal]' '["failed",137,9]'
 result denied 1 -- /usr/bin/cat /etc/shadow
 field '[.status, .denials[0].target, .denials[0].suggest]' '["denied","/etc/shadow",null]'
 field '.denials[0].suggest_reason | test("secrets")' true
-# A message to a pipe that nobody reads is lost, and is not the end before what was made is removed.
+# A message to a pipe without a reader is lost, and is not the end before what was made is removed.
 exec {unread}> >(exec /bin/true)
 wait $!
 run -p "$T/none.json" -- $sh -c : 2>&"$unread"
-[ $? = 125 ] || fail "a policy that is not there, with nobody to tell"
+[ $? = 125 ] || fail "a policy that is not there, without a reader of messages"
 exec {unread}>&-
 [ -z "$(find "$T"/tmp/callgate-* -maxdepth 1 -name 'run-*' 2>/dev/null)" ] || fail "its scratch directory is left"
 result pipe 141 -- $sh -c 'kill -PIPE $$'
@@ -103,7 +103,7 @@ run --input "$T/in.txt" --output "$T/kept" --artifact '*.png' -- \
 [ "$(cd "$T/kept" && echo *)" = "a.png c.png" ] || fail "kept: $(ls "$T/kept")"
 [ "$(cat "$T/kept/a.png")" = data ] || fail "the content of an artifact"
 
-# ends: whoever is killed, nothing of the run lives on
+# ends: whichever process is killed, nothing of the run lives on
 mark=7$((RANDOM + 10000))
 alive() { pgrep -f "^sleep $mark" >/dev/null; }
 start()

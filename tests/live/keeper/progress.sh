@@ -114,7 +114,7 @@ for kind in syslog journald; do
 	grep -q "denied open[a-z]* /etc/shadow to /usr/bin/cat\[[0-9]*\]: not_granted (run [0-9a-f]*, record [0-9]*)" \
 		"$T/$kind.out" || fail "--audit-sink $kind: $(cat "$T/$kind.out")"
 done
-# a log that is not there, and one that nobody reads
+# a log that is not there, and one that is not read
 run --audit-sink "syslog:$T/none" -- $sh -c 'echo ran' >"$T/out" 2>"$T/err" && fail "--audit-sink without a log"
 grep -q "cannot connect to $T/none" "$T/err" || fail "--audit-sink: $(cat "$T/err")"
 run --audit-sink tape -- $sh -c : 2>"$T/err" && fail "--audit-sink tape"
@@ -131,4 +131,4 @@ done
 flood='i=0; while [ $i -lt 1000 ]; do cat /etc/shadow; i=$((i + 1)); done'
 run --json --audit-sink "syslog:$T/idle" -- $sh -c "$flood" >"$T/result" 2>/dev/null
 jq -e '.audit_sink | .sent + .dropped == 1000 and .dropped >= 0' "$T/result" >/dev/null ||
-	fail "--audit-sink that nobody reads: $(jq -c .audit_sink "$T/result")"
+	fail "--audit-sink that is not read: $(jq -c .audit_sink "$T/result")"

@@ -11,7 +11,7 @@ most_tasks=$(ulimit -u)
 [ "$most_tasks" = unlimited ] || [ "$most_tasks" -ge $((count * 8)) ] ||
 	skip "no more than $most_tasks processes and threads here"
 
-# Each reads a fifo that nobody writes: the writer's end ends them all.
+# Each reads a fifo without a writer: the writer's end ends them all.
 mkfifo "$T/idle"
 mkdir "$T/w" "$T/out"
 exec 3<>"$T/idle"

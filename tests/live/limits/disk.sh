@@ -107,7 +107,7 @@ below 24M again bash -c 'set -e
 	for i in 1 2 3 4; do head -c 5000000 /dev/zero >c; exec 7<>c; rm c; exec 7>&-; done
 	truncate -s 4G sparse; ln sparse second; stat -c %s-%h sparse; rm sparse second
 	mkdir -p d/{1,2,3}; rm -r d; echo done'
-# much larger files that were there before are nobody's doing
+# much larger files that were there before are not of the run
 prepare() { head -c 60000000 /dev/zero >"$1/old"; }
 # shellcheck disable=SC2016 # bash inside expands these
 below 1M old bash -c 'echo more >>old; stat -c %s old; rm old; echo x >new

@@ -1,6 +1,6 @@
 #!/bin/bash
 # after_read: reading a file takes writing and the network from the whole run, before the descriptor is given out: by
-# whatever name, whatever is open already, whoever has it.
+# whatever name, whatever is open already, in whichever process.
 . "$(dirname "$0")/../lib.sh"
 . "$SRC/tests/live/net.sh"
 need jq python3

@@ -37,7 +37,7 @@ asks "socket:$T/s" -- sh -c 'id -u; id -g; cd bin; id -u'
 ended '(.stdout | split("\n") | length == 3) and .calls.approved == 2'
 question 'length == 3 and (.[1:] | all(.cwd == "'"$T/w/bin"'"))' # sh looks in /bin, too
 
-# Nobody asked, nothing executed; "stop" ends the run.
+# Without a question nothing is executed; "stop" ends the run.
 approver stop
 asks "socket:$T/s" -- sh -c 'id; echo later'
 ended '.stdout == "" and .status != "ok"'

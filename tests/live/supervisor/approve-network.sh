@@ -165,7 +165,7 @@ if [ "$(jq .enforcement.netns.active "$T/result")" = true ]; then
 	question 'map(.endpoint.host) == ["u.test", "203.0.113.7", "203.0.113.7"]'
 fi
 
-# An approver that dies, answers for another question, or twice; nobody to ask: denied.
+# An approver that dies, answers for another question, or twice; no approver: denied.
 for deed in die other; do
 	approver $deed
 	asks "socket:$T/s" --ask-timeout 200ms -- python3 talk.py "a.test:$echo"

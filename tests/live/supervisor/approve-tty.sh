@@ -70,7 +70,7 @@ type("2 no\n")' -- --json -- sh -c "cat '$H/a'; cat '$H/b'"
 ended '.stdout == "text a\n" and .denials[0].answer == "no" and .calls.approved == 1'
 record '.answer == "once" and .answered_how == "terminal" and .answered_by == '"$(id -u)"
 
-# What was typed before the question is none of its answers; one question at a time; Ctrl-D: nobody is there any more.
+# What was typed before the question is none of its answers; one question at a time; Ctrl-D: the person is gone.
 tty '
 type("1 once\n")
 expect("question 1")
@@ -82,7 +82,7 @@ assert b"question" not in screen
 type("\x04")' -- --json -- sh -c "cat '$H/a'; cat '$H/b' & cat '$H/c' & wait"
 ended '.stdout == "" and .calls.approved == 0 and ([.denials[].answer] == ["no", "approver_gone", "approver_gone"])'
 
-# A question that nobody answers is closed in time.
+# A question without an answer is closed in time.
 tty '
 expect("question 1")
 expect("closed: withdrawn")

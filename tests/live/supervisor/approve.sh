@@ -1,5 +1,5 @@
 #!/bin/bash
-# "on_deny": "ask" with --approve: questions to a socket and to a command, their answers and scopes, nobody to ask.
+# "on_deny": "ask" with --approve: questions to a socket and to a command, their answers and scopes, no approver.
 . "$(dirname "$0")/../lib.sh"
 need jq python3
 . "$(dirname "$0")/approve-lib.sh"
@@ -138,7 +138,7 @@ asks "command:sleep 61.5 & wait" --ask-timeout 300ms -- cat "$H/a"
 ended '.denials[0].answer == "timeout"'
 pgrep -f 'sleep 61[.]5' >/dev/null && fail "the command is left"
 
-# ---- nobody to ask: at once, and said ----
+# ---- no approver: denied at once, and said ----
 rm -rf "$T/audit"
 cg run -p "$T/p.json" --audit "$T/audit" -e PATH=/usr/bin:/bin --json -w "$T/w" -- cat "$H/a" >"$T/result" 2>"$T/err"
 # shellcheck disable=SC2034 # of approve-lib.sh: none to wait for

@@ -164,7 +164,7 @@ asked 1
 sleep 0.5
 [ -e "$Q/1.json" ] && fail "the question is open after its time"
 answer 1 allow
-answer 2 allow # nobody has asked 2 yet
+answer 2 allow # there is no question 2 yet
 asked 2
 [ -e "$Q/2.answer" ] && fail "an answer was there before the question"
 rm "$Q/1.answer"

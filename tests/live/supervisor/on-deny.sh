@@ -88,7 +88,7 @@ for _ in $(seq 200); do
 	[ -n "$pid" ] && break
 	sleep 0.05
 done
-[ -n "$pid" ] || fail "nobody was told: $(cat "$T/err")"
+[ -n "$pid" ] || fail "not told: $(cat "$T/err")"
 for _ in $(seq 100); do
 	grep -q '^State:.T' "/proc/$pid/status" && break
 	sleep 0.02

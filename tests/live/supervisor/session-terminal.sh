@@ -37,7 +37,7 @@ types()
 	sleep 0.5
 }
 
-# Nothing is typed, and nobody hangs up: script types an end of file at the end of its input, which may be echoed.
+# Nothing is typed, and the terminal is not closed: script types an end of file at its input's end, which may be echoed.
 mkfifo "$T/silent"
 exec 7<>"$T/silent"
 # shellcheck disable=SC2016 # the programs expand these

@@ -1,6 +1,6 @@
 #!/bin/bash
 # Sessions: programs one after the other and at once in one sandbox, each with its own streams, status, time limit,
-# denials and end; nobody in it sees, signals or traces the processes that start them.
+# denials and end; no process in it sees, signals or traces the processes that start them.
 . "$(dirname "$0")/../lib.sh"
 need jq python3
 session()

@@ -70,7 +70,7 @@ options=(-x "$T/ro" -r "$T/kinds" -r "$T/again.py" -x "$T/own" -r "$T/other" -w 
 out=$(cg_run python "${options[@]}" -- "$PYTHON" "$T/again.py" "$T" own 2>&1)
 [ "$out" = "done" ] || fail "what the run writes: $out"
 
-# files somebody outside writes, where the run cannot: known by then, because they have been as they are for a while
+# files that a process outside writes, where the run cannot: known by then, because they have not changed for a while
 change()
 {
 	if [ "$1" = rename ]; then

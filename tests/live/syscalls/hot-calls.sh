@@ -53,7 +53,7 @@ measure()
 		"$micro" "$1" "$2" 100 >"$T/out" 2>&1 &
 	keeper=$!
 	for _ in $(seq 200); do
-		# before that, others have the listener as well: whoever made it and hands it on
+		# before that, others have the listener as well: the process that made it and hands it on
 		[ -e "$T/w/$1.waits" ] || { sleep 0.1 && continue; }
 		supervisor=$(supervisor_of "$keeper")
 		[ -n "$supervisor" ] && break

@@ -22,7 +22,7 @@ for program in "${programs[@]}"; do
 		audit_has '.syscall == "connect" and .verdict == "deny" and .port == '"$tcp"
 	done
 done
-# They do reach it where nobody is in the way: else the above would show nothing.
+# They do reach it where callgate is not in the way: else the above would show nothing.
 timeout 10 "$CASES/cases-threat" network "$tcp" "$udp" >"$T/out" 2>&1
 met tcp
 met udp

@@ -6,6 +6,6 @@ mkdir "$T/w"
 start_canary
 hostile cases-threat fastopen "$tcp"
 met_nobody
-# The attempt does reach it where nobody is in the way: else the above would show nothing.
+# The attempt does reach it where callgate is not in the way: else the above would show nothing.
 "$CASES/cases-threat" fastopen "$tcp" >"$T/out" 2>&1
 met tcp

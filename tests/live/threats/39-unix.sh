@@ -17,5 +17,5 @@ fi
 for what in stream seqpacket 'abstract stream' 'connected to the program' 'connected to an abstract name'; do
 	met "$what"
 done
-# A thousand that wait for room in one queue are nobody else's business.
+# A thousand that wait for room in one queue do not hold up others.
 hostile cases-threat crowd "${LIVE_CROWD:-1000}"

@@ -243,7 +243,7 @@ static const struct attempt at_the_socket[] = {
 	TRIES("the other one", "{\"id\": \"$A\", \"answer\": \"remember\"}\n", "A malformed; ", HAS_FILE),
 	TRIES("to be remembered without a file", "{\"id\": \"$A\", \"answer\": \"remember\"}\n", "A malformed; ",
 	      OFFERS_RUN),
-	TRIES("nobody decides", "{\"id\": \"$A\", \"answer\": \"none\"}\n", "A unanswered; ", OFFERS_RUN),
+	TRIES("the approver does not decide", "{\"id\": \"$A\", \"answer\": \"none\"}\n", "A unanswered; ", OFFERS_RUN),
 	NONSENSE("two words for one id", "{\"id\": \"$A\", \"answer\": \"no\", \"answer\": \"once\"}"),
 	NONSENSE("a word with a NUL behind it", "{\"id\": \"$A\", \"answer\": \"once\\u0000\"}"),
 	/* more than a word */

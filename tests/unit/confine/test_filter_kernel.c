@@ -199,7 +199,7 @@ START_TEST(no_int80_reaches_the_kernel)
 }
 END_TEST
 
-/* sendmsg is native because of this: a name given on a connected unix socket reaches nobody (threat 36). */
+/* sendmsg is native because of this: a name given on a connected unix socket reaches no other process (threat 36). */
 static void send_named(int type, int error)
 {
 	struct sockaddr_un name = {.sun_family = AF_UNIX, .sun_path = "\0callgate-canary"};

@@ -86,7 +86,7 @@ int erig_accept(int server)
 	struct pollfd ready = {.fd = server, .events = POLLIN};
 	int fd;
 
-	ck_assert_msg(poll(&ready, 1, ERIG_WAIT_MS) == 1, "nobody connected");
+	ck_assert_msg(poll(&ready, 1, ERIG_WAIT_MS) == 1, "no client connected");
 	fd = accept4(server, NULL, NULL, SOCK_CLOEXEC);
 	ck_assert_int_ge(fd, 0);
 	return fd;

@@ -161,7 +161,7 @@ START_TEST(test_tls_dribble)
 }
 END_TEST
 
-/* The ClientHello was read by somebody else first, whole or in part: it comes again, below TLS. */
+/* The ClientHello was read by another function first, whole or in part: it comes again, below TLS. */
 START_TEST(test_tls_early)
 {
 	uint8_t hello[4096];
@@ -192,8 +192,8 @@ START_TEST(test_tls_early)
 END_TEST
 
 /*
- * Half a record is nothing that can be read: whoever believed it were would ask again and again until the rest has
- * come.
+ * Half a record is nothing that can be read: a caller that believed it were would ask again and again until the
+ * rest has come.
  */
 START_TEST(test_tls_half)
 {
@@ -294,7 +294,7 @@ START_TEST(test_tls_garbled)
 }
 END_TEST
 
-/* Nobody reads: what was taken stays bounded, the end waits for it, and all of it arrives. */
+/* Without a reader: what was taken stays bounded, the end waits for it, and all of it arrives. */
 START_TEST(test_tls_blocked)
 {
 	struct tls_rig rig;
@@ -341,7 +341,7 @@ START_TEST(test_tls_wait_ended)
 }
 END_TEST
 
-/* Requests for new keys, whose answers nobody reads, do not fill memory. */
+/* Requests for new keys, whose answers are not read, do not fill memory. */
 START_TEST(test_tls_key_updates)
 {
 	struct tls_rig rig;

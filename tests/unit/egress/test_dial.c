@@ -113,7 +113,7 @@ static int serve(const char *text, uint16_t *port, int type, int backlog)
 	return fd;
 }
 
-/* One that takes no more connections and says so to nobody: its backlog of one is full. */
+/* One that takes no more connections, without saying so: its backlog of one is full. */
 static int black_hole(const char *text, uint16_t port, int fillers[3])
 {
 	int server = serve(text, &port, SOCK_STREAM, 0);
@@ -248,7 +248,7 @@ START_TEST(named_by_the_user)
 	ck_assert_int_eq(getsockopt(result.fd, IPPROTO_TCP, TCP_NODELAY, &on, &len), 0);
 	ck_assert_int_ne(on, 0);
 	connected_to("127.0.0.1", port);
-	dial("two.test", port); /* nobody is at the first */
+	dial("two.test", port); /* no server is at the first */
 	connected_to("127.0.0.1", port);
 	dial("some.test", port);
 	ck_assert_str_eq(result.addresses_not_dialled, "127.0.0.9 denied_by_rule");
@@ -291,7 +291,7 @@ START_TEST(datagrams)
 }
 END_TEST
 
-/* What a name server says is nobody's wish: loopback and metadata stay out of reach whatever the rule says. */
+/* A name server does not decide: loopback and metadata stay out of reach whatever the rule says. */
 START_TEST(rebinding)
 {
 	static const char *const inside[] = {"127.0.0.1", "::1", "169.254.169.254", "::ffff:127.0.0.1", "0.0.0.0"};

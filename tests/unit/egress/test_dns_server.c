@@ -158,7 +158,7 @@ START_TEST(udp)
 	name = named("x.wild.test");
 	ck_assert_uint_eq(name.pool_index, 19);
 	ck_assert_str_eq(ask(fd, "localhost", 1).text, "A 127.0.0.1 60");
-	/* what is no query has no answer or a refusal, and harms nobody */
+	/* what is no query has no answer or a refusal, and harms no other query */
 	ck_assert_int_eq(send(fd, "x", 1, 0), 1);
 	ck_assert_int_eq(send(fd, "", 0, 0), 0);
 	ck_assert_int_eq(send(fd, (char[2000]){0}, 2000, 0), 2000);
@@ -305,7 +305,7 @@ START_TEST(real)
 }
 END_TEST
 
-/* Nobody has read which name an address stands for: then nobody has the address. Policies' own names are known. */
+/* No process has read which name an address stands for: then none has the address. Policies' own names are known. */
 START_TEST(supervisor_is_slow)
 {
 	const struct erig_options options = {.silent = true};

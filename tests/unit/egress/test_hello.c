@@ -203,7 +203,7 @@ START_TEST(names)
 END_TEST
 
 /*
- * Two names, a type nobody has, bytes behind the list, the extension twice: what a server reads there is not what we
+ * Two names, an unknown type, bytes behind the list, the extension twice: what a server reads there is not what we
  * would.
  */
 START_TEST(several_names)

@@ -57,7 +57,7 @@ static void end(void)
 	ck_assert_int_eq(erig_end(rig), 0);
 }
 
-/* "~", "$" and "!" are ports: of the server, the other one, and one where nobody listens. */
+/* "~", "$" and "!" are ports: of the server, the other one, and one where no server listens. */
 static const char *fill_in(const char *text)
 {
 	static char out[4096];

@@ -125,7 +125,7 @@ START_TEST(what_cannot_be_dialled_is_refused_with_its_errno)
 	struct control_record record;
 	uint64_t conn;
 
-	server = erig_bound(&port); /* nobody listens there, and nobody else can */
+	server = erig_bound(&port); /* no process listens there, and no other can */
 	rig = wire_begin(port, "tcp", "", NULL);
 	ck_assert_int_eq(erig_connect(rig, "a.test", port), -ECONNREFUSED);
 	conn = erig_last(rig);
@@ -173,7 +173,7 @@ START_TEST(a_stranger_is_reset)
 	conn = erig_announce(rig, "a.test", port, &fd);
 	ck_assert_int_eq(erig_connected(rig, conn), 0);
 	(void)close(erig_accept(server));
-	/* Another source port: nobody's. */
+	/* Another source port: of no connection. */
 	int stranger = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	ck_assert(is_reset(stranger));
 	(void)close(stranger);

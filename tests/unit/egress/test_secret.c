@@ -321,7 +321,7 @@ END_TEST
 
 #define VALUE_LEN 48
 
-/* A value nobody has seen, given to `give` and then known here only turned over. */
+/* A new value, given to `give` and then known here only turned over. */
 static void random_value(char value[VALUE_LEN + 1])
 {
 	ck_assert_int_eq(getrandom(value, VALUE_LEN, 0), VALUE_LEN);

@@ -160,7 +160,7 @@ START_TEST(nobody_is_at_the_sink)
 	ck_assert_int_eq(recv(fd, &byte, 1, 0), -1);
 	ck_assert_int_eq(errno, ECONNREFUSED);
 	(void)close(fd);
-	/* And nobody else can be there. */
+	/* And no other process can be there. */
 	fd = socket(AF_INET, SOCK_DGRAM, 0);
 	ck_assert_int_lt(bind(fd, (const struct sockaddr *)&to, sizeof(to)), 0);
 	(void)close(fd);

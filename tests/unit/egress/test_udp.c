@@ -89,7 +89,7 @@ START_TEST(datagrams_and_their_answers_find_their_way)
 	(void)expect(two, "to two");
 	send_to(one, &at, ""); /* empty ones count, too */
 	(void)expect(server, "");
-	/* One record for the endpoint, whoever sends there. */
+	/* One record for the endpoint, from any sender. */
 	ck_assert_uint_eq(erig_records(rig, 1, CONTROL_EVENT_OPEN), 1);
 	record = erig_record(rig, 1, CONTROL_EVENT_OPEN, 0);
 	ck_assert_int_eq(record.allow, 1);

@@ -66,7 +66,7 @@ START_TEST(test_same_policy)
 }
 END_TEST
 
-/* The mistake is told once, by whoever loads. */
+/* The mistake is told once, by the caller that loads the policy. */
 START_TEST(test_mistake)
 {
 	static const char *const wrong[] = {"wrong.json", NULL};

@@ -203,7 +203,7 @@ static void drop(struct changes *changes, const char *name)
 START_TEST(test_name_of_a_removed_one)
 {
 	struct changes *changes = changes_create();
-	int held; /* its inode number is nobody else's */
+	int held; /* no other file has its inode number */
 
 	ck_assert_int_eq(mkdirat(root, "a", 0755), 0);
 	held = openat(root, "a", O_PATH | O_CLOEXEC);
@@ -225,7 +225,7 @@ END_TEST
 START_TEST(test_name_below_a_replaced_one)
 {
 	struct changes *changes = changes_create();
-	int held; /* its inode number is nobody else's */
+	int held; /* no other file has its inode number */
 
 	ck_assert_int_eq(mkdirat(root, "a", 0755), 0);
 	held = openat(root, "a", O_PATH | O_CLOEXEC);

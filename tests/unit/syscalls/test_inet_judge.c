@@ -72,7 +72,7 @@ static void tear_down(void)
 	rig_done(&rig);
 }
 
-/* "api.test": its synthetic address; "own": the run's; "unknown": one nobody was given; else a literal. */
+/* "api.test": its synthetic address; "own": the run's; "unknown": one that was not given out; else a literal. */
 static struct inet_address find(const char *what, int family, uint16_t port)
 {
 	struct inet_address address = {.family = AF_UNSPEC};

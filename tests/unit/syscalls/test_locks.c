@@ -62,7 +62,7 @@ START_TEST(those_of_the_run_count)
 	put(file, "1:  -> ", "POSIX ", child);
 	put(file, "2: ", "POSIX ", getpid()); /* the supervisor's own, and others' */
 	put(file, "3: ", "POSIX ", 1);
-	put(file, "4: ", "POSIX ", gone); /* nobody can tell */
+	put(file, "4: ", "POSIX ", gone); /* it cannot be told */
 	put(file, "5: ", "POSIX ", -7); /* of another machine */
 	put(file, "6: ", "FLOCK ", child);
 	put(file, "7: ", "LEASE ", child);

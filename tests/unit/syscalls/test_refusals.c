@@ -284,7 +284,7 @@ START_TEST(an_outsiders_socket_is_refused)
 	run(sys_connect, NUMBER(fd), ADDRESS(&name), sizeof(name), 0);
 	expect(OUTCOME_ERROR, -EACCES, VERDICT_DENY);
 	ck_assert_str_eq(call.decision.reason, "unix_socket_not_granted");
-	/* Nobody is there any more: natively the same, and a sign to servers that they may take the name. */
+	/* No process is there any more: natively the same, and a sign to servers that they may take the name. */
 	(void)close(fd);
 	fd = socket(AF_UNIX, SOCK_STREAM, 0);
 	run(sys_connect, NUMBER(fd), ADDRESS(&name), sizeof(name), 0);
@@ -355,7 +355,7 @@ START_TEST(what_the_run_binds_it_connects_to)
 	run(sys_listen, NUMBER(server), 1, 0, 0);
 	expect(OUTCOME_VALUE, 0, VERDICT_ALLOW);
 	caller = CLIENT;
-	/* Nobody else finds it there. */
+	/* No other process finds it there. */
 	(void)snprintf(real.sun_path, sizeof(real.sun_path), "%s/name", directory);
 	ck_assert_int_lt(connect(client, (struct sockaddr *)&real, sizeof(real)), 0);
 	ck_assert_int_eq(errno, ECONNREFUSED);

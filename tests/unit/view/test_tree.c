@@ -212,7 +212,7 @@ START_TEST(is_told_of_an_end)
 END_TEST
 
 /* The same answer of an old kernel and of a new one: here for the mapping of a file, of nothing, and for no mapping. */
-/* What a task was seen to change is known again once it makes its next call, or is gone; meanwhile nobody knows. */
+/* What a task was seen to change is known again once it makes its next call, or is gone; meanwhile it is unknown. */
 START_TEST(changes_are_waited_for)
 {
 	struct task first = {.tid = 1, .pidfd = 3}, second = {.tid = 2, .pidfd = 4}, unheld = {.tid = 3, .pidfd = -1};

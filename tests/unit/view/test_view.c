@@ -396,7 +396,7 @@ START_TEST(bases_are_asked_anew)
 	view_note_name_change(view);
 	ck_assert_int_eq(rename(sub, moved), 0);
 	expect_base(&task, fd, "/data/moved");
-	/* By somebody else: before long. */
+	/* By another process: before long. */
 	ck_assert_int_eq(rename(moved, sub), 0);
 	(void)usleep(50000);
 	expect_base(&task, fd, "/data/sub");
@@ -466,7 +466,7 @@ START_TEST(the_runs_files_are_shown)
 }
 END_TEST
 
-/* A view is made anew when mounts cannot be had: what the first attempt left, or somebody put there, leads nowhere. */
+/* A view is made anew when mounts cannot be had: what the first attempt left, or a process put there, leads nowhere. */
 START_TEST(another_attempt_follows_no_link)
 {
 	static struct place place;
@@ -542,7 +542,7 @@ START_TEST(listings_show_what_is_granted)
 }
 END_TEST
 
-/* A number in the stand-in of /proc whose process is not the run's (any more) goes, whoever has it now. */
+/* A number in the stand-in of /proc whose process is not the run's (any more) goes, even if another has it now. */
 START_TEST(proc_lists_the_run)
 {
 	static struct place place;
@@ -630,7 +630,7 @@ START_TEST(terminals_are_the_runs)
 	(void)close(own);
 	ck_assert_int_eq(open_terminal(name, O_RDWR), -ENOENT);
 	(void)close(foreign);
-	/* The number goes to somebody else: its name still leads nowhere. */
+	/* The number goes to another process: its name still leads nowhere. */
 	for (int i = 0; i < 4; i++) {
 		foreign = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC);
 		(void)terminal_number(foreign);
