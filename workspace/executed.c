@@ -10,285 +10,142 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "base/path.h"
+#include "policy/paths/glob.h"
 
-/* Patterns of paths in lower case, at any depth, with all below a match. */
+/*
+ * Patterns of paths in lower case, at any depth. A match of a name for files is the file itself; of others it is all
+ * below as well.
+ */
 static const struct {
-	const char *pattern, *reason;
-} executed_rows[] = {
+	const char *reason;
+	bool is_file;
+	const char *const *patterns; /* NULL-ended */
+} executed_groups[] = {
+#define NAMES(...) ((const char *const[]){__VA_ARGS__, NULL})
 #define GIT "git runs or obeys it"
-	{".git/hooks", GIT},
-	{".git/config*", GIT},
-	{".git/modules", GIT},
-	{".git/worktrees", GIT},
-	{".git/info/attributes", GIT},
-	{".git/commondir", GIT},
-	{".git/rebase*", GIT},
-	{".git/sequencer", GIT},
-	{".gitmodules", GIT},
-	{".gitattributes", GIT},
-	{".gitconfig", GIT},
-	{".githooks", GIT},
-	{".husky*", GIT},
-	{"*lefthook*.y*ml", GIT},
-	{".pre-commit-config.y*ml", GIT},
-#define HG "Mercurial obeys it"
-	{".hg/hgrc", HG},
-	{".hgrc", HG},
 #define BUILD "a build tool or package manager runs or obeys it"
-	{"package.json", BUILD},
-	{".npmrc", BUILD},
-	{".yarnrc*", BUILD},
-	{".yarn", BUILD},
-	{".pnp.*", BUILD},
-	{".pnpmfile.*", BUILD},
-	{"package-lock.json", BUILD},
-	{"npm-shrinkwrap.json", BUILD},
-	{"yarn.lock", BUILD},
-	{"pnpm-*.yaml", BUILD},
-	{"bun.lock*", BUILD},
-	{"bunfig.toml", BUILD},
-	{"deno.json*", BUILD},
-	{"*.config.*js", BUILD},
-	{"*.config.*ts", BUILD},
-	{"node_modules", BUILD},
-	{"makefile*", BUILD},
-	{"gnumakefile", BUILD},
-	{"bsdmakefile", BUILD},
-	{"*.mk", BUILD},
-	{"*.mak", BUILD},
-	{"cmakelists.txt", BUILD},
-	{"*.cmake", BUILD},
-	{"meson.build", BUILD},
-	{"configure*", BUILD},
-	{"*.gradle*", BUILD},
-	{"gradlew*", BUILD},
-	{"mvnw*", BUILD},
-	{".mvn", BUILD},
-	{"pom.xml", BUILD},
-	{"build.rs", BUILD},
-	{"build.xml", BUILD},
-	{"cargo.toml", BUILD},
-	{".cargo", BUILD},
-	{"rust-toolchain*", BUILD},
-	{"go.mod", BUILD},
-	{"go.work", BUILD},
-	{".bazel*", BUILD},
-	{"*.bazel", BUILD},
-	{"tools/bazel", BUILD},
-	{"build.sbt", BUILD},
-	{"*.nix", BUILD},
-	{"sconstruct", BUILD},
-	{"wscript", BUILD},
-	{".bundle", BUILD},
-	{"*.gemspec", BUILD},
-	{"rakefile", BUILD},
-	{"gemfile", BUILD},
-	{"justfile", BUILD},
-	{"taskfile.y*ml", BUILD},
-	{"dockerfile*", BUILD},
-	{"*compose*.y*ml", BUILD},
-	{"vagrantfile", BUILD},
-	{"composer.json", BUILD},
-	{"gulpfile.*", BUILD},
-	{"gruntfile.*", BUILD},
-	{"jakefile*", BUILD},
-	{"cakefile", BUILD},
-	{"karma.conf.*", BUILD},
-	{"kbuild", BUILD},
-	{"build.zig*", BUILD},
-	{"*.ninja", BUILD},
-	{"tupfile", BUILD},
-	{"premake*.lua", BUILD},
-	{"xmake.lua", BUILD},
-	{"cmakepresets.json", BUILD},
-	{"cmakeuserpresets.json", BUILD},
-	{"aclocal.m4", BUILD},
-	{"autogen.sh", BUILD},
-	{"build.pl", BUILD},
-	{"setup.hs", BUILD},
-	{"project.clj", BUILD},
-	{"mix.exs", BUILD},
-	{"rebar.config", BUILD},
-	{"podfile", BUILD},
-	{"*.podspec", BUILD},
-	{"*.csproj", BUILD},
-	{"*.fsproj", BUILD},
-	{"*.vbproj", BUILD},
-	{"directory.build.*", BUILD},
-	{"snakefile", BUILD},
-	{"sconscript*", BUILD},
-	{"earthfile", BUILD},
-	{"brewfile", BUILD},
-	{"procfile", BUILD},
-	{"tiltfile", BUILD},
-	{"fastfile", BUILD},
-	{"berksfile", BUILD},
-	{"capfile", BUILD},
-	{"guardfile", BUILD},
-	{"thorfile", BUILD},
-	{"containerfile*", BUILD},
-	{"config.ru", BUILD},
-	{"phpunit.xml*", BUILD},
-#define PYTHON "Python or its tools run or obey it"
-	{"setup.py", PYTHON},
-	{"setup.cfg", PYTHON},
-	{"pyproject.toml", PYTHON},
-	{"tox.ini", PYTHON},
-	{"noxfile.py", PYTHON},
-	{"tasks.py", PYTHON},
-	{"dodo.py", PYTHON},
-	{"fabfile.py", PYTHON},
-	{"conanfile.py", PYTHON},
-	{"hatch_build.py", PYTHON},
-	{"hatch.toml", PYTHON},
-	{".coveragerc", PYTHON},
-	{".jupyter", PYTHON},
-	{".ipython", PYTHON},
-	{"requirements*.txt", PYTHON},
-	{"pipfile*", PYTHON},
-	{"poetry.*", PYTHON},
-	{"uv.lock", PYTHON},
-	{".pdbrc*", PYTHON},
-	{"conftest.py", PYTHON},
-	{"pytest.ini", PYTHON},
-	{"sitecustomize*", PYTHON},
-	{"usercustomize*", PYTHON},
-	{"*.pth", PYTHON},
-	{"*.pyc", PYTHON},
-	{"__pycache__", PYTHON},
-	{"pyvenv.cfg", PYTHON},
-	{".venv", PYTHON},
-	{"venv", PYTHON},
-	{"site-packages", PYTHON},
-#define SHELL "a shell or the session runs it when it starts"
-	{".envrc", SHELL},
-	{".env", SHELL},
-	{".tool-versions", SHELL},
-	{"*mise.toml", SHELL},
-	{".profile", SHELL},
-	{".bash*", SHELL},
-	{".zsh*", SHELL},
-	{".zprofile", SHELL},
-	{".zlog*", SHELL},
-	{".kshrc", SHELL},
-	{".cshrc", SHELL},
-	{".tcshrc", SHELL},
-	{".login", SHELL},
-	{".inputrc", SHELL},
-	{".pam_environment", SHELL},
-	{".rprofile", SHELL},
-	{".renviron", SHELL},
-	{".irbrc", SHELL},
-	{".pryrc", SHELL},
-	{".tmux.conf", SHELL},
-	{".gnupg", SHELL},
-	{"*.desktop", SHELL},
-	{".xsession*", SHELL},
-	{".xprofile", SHELL},
-	{".config", SHELL},
-	{".local/bin", SHELL},
-	{".local/share", SHELL},
-	{".ssh", SHELL},
-	{".xinitrc", SHELL},
-	{".direnvrc", SHELL},
-	{".wgetrc", SHELL},
-	{".curlrc", SHELL},
-	{".psqlrc", SHELL},
-	{".sqliterc", SHELL},
-	{".my.cnf", SHELL},
-	{".ghci", SHELL},
-	{".octaverc", SHELL},
-	{".perldb", SHELL},
-	{".ocamlinit", SHELL},
-	{".julia", SHELL},
-#define EDITOR "an editor, debugger or agent runs or obeys it"
-	{".vscode", EDITOR},
-	{".idea", EDITOR},
-	{".devcontainer*", EDITOR},
-	{"*.code-workspace", EDITOR},
-	{"*vimrc", EDITOR},
-	{".vim", EDITOR},
-	{".gitpod.y*ml", EDITOR},
-	{"*.sublime-project", EDITOR},
-	{".eslintrc*", EDITOR},
-	{".prettierrc*", EDITOR},
-	{".babelrc*", EDITOR},
-	{"*-gdb.py", EDITOR},
-	{"*-gdb.gdb", EDITOR},
-	{".nvim*", EDITOR},
-	{".exrc", EDITOR},
-	{".emacs*", EDITOR},
-	{".dir-locals*", EDITOR},
-	{".gdbinit", EDITOR},
-	{".lldbinit", EDITOR},
-	{".claude*", EDITOR},
-	{".cursor*", EDITOR},
-	{".mcp.json", EDITOR},
-	{"claude.md", EDITOR},
-	{"agents.md", EDITOR},
-	{"gemini.md", EDITOR},
-	{".gemini", EDITOR},
-	{".codex", EDITOR},
-	{".opencode", EDITOR},
-	{".windsurf*", EDITOR},
-	{".zed", EDITOR},
-	{".run", EDITOR},
-	{".fleet", EDITOR},
-	{".theia", EDITOR},
-	{".helix", EDITOR},
-	{".aider*", EDITOR},
-	{".replit", EDITOR},
-	{".mocharc*", EDITOR},
-	{"*pylintrc", EDITOR},
-	{"mypy.ini", EDITOR},
-	{".stylelintrc*", EDITOR},
-	{".lintstagedrc*", EDITOR},
-	{".nodemonrc", EDITOR},
-	{"nodemon.json", EDITOR},
-#define CI "continuous integration runs it"
-	{".github", CI},
-	{".gitlab-ci*", CI},
-	{".travis.yml", CI},
-	{".circleci", CI},
-	{".buildkite", CI},
-	{".woodpecker*", CI},
-	{".drone.y*ml", CI},
-	{".build.yml", CI},
-	{".builds", CI},
-	{".cirrus*", CI},
-	{"*appveyor.y*ml", CI},
-	{"bitbucket-pipelines*", CI},
-	{".forgejo", CI},
-	{".gitea", CI},
-	{"jenkinsfile*", CI},
-	{"azure-pipelines*", CI},
-	{".azure-pipelines", CI},
-	{".gitlab", CI},
-	{".teamcity", CI},
-	{".jenkins*", CI},
-	{".semaphore", CI},
-	{".tekton", CI},
-	{"cloudbuild.y*ml", CI},
-	{"buildspec.y*ml", CI},
-	{"action.y*ml", CI},
-	{"codeship-*", CI},
-	{"wercker.yml", CI},
-	{"skaffold.y*ml", CI},
+	{GIT, false,
+	 NAMES("*lefthook*.json", "*lefthook*.toml", "*lefthook*.y*ml", ".git-hooks", ".git/commondir", ".git/config*",
+	       ".git/hooks", ".git/info/attributes", ".git/modules", ".git/rebase*", ".git/sequencer", ".git/worktrees",
+	       ".gitattributes", ".gitconfig", ".githooks", ".gitmodules", ".husky*", ".jj/repo", ".overcommit.yml",
+	       ".pre-commit-config.y*ml", ".pre-commit-hooks.y*ml", ".repo")},
+	{"Mercurial obeys it", false, NAMES(".hg/hgrc", ".hgrc", ".hgsub")},
+	{BUILD, false,
+	 NAMES("*.bazel", "*.bzl", "*.cabal", "*.cmake", "*.conf.*js", "*.conf.*ts", "*.config.*js", "*.config.*ts",
+	       "*.csproj", "*.dockerfile", "*.fsproj", "*.gemspec", "*.gn", "*.gni", "*.gradle*", "*.gyp", "*.gypi",
+	       "*.hcl", "*.just", "*.m4", "*.mak", "*.mk", "*.nimble", "*.nims", "*.ninja", "*.nix", "*.opam",
+	       "*.podspec", "*.pri", "*.pro", "*.proj", "*.props", "*.qbs", "*.rake", "*.rockspec", "*.sbt", "*.sln",
+	       "*.slnx", "*.targets", "*.tf", "*.tf.json", "*.vbproj", "*.vcxproj*", "*.xcodeproj", "*.xcworkspace",
+	       "*compose*.y*ml", ".air.toml", ".bazel*", ".buckconfig*", ".bundle", ".busted", ".cargo", ".changeset",
+	       ".commitlintrc*", ".credo.exs", ".formatter.exs", ".golangci.y*ml", ".goreleaser.y*ml", ".justfile",
+	       ".luacheckrc", ".mise", ".mise-tasks", ".mvn", ".npmrc", ".nycrc*", ".php-cs-fixer*.php", ".plzconfig*",
+	       ".pnp.*", ".pnpmfile.*", ".postcssrc*", ".proverc", ".puppeteerrc*", ".releaserc*", ".rspec",
+	       ".rubocop*.yml", ".swcrc", ".terraform*", ".yarn", ".yarnrc*", "air.toml", "analysis_options.yaml",
+	       "angular.json", "ansible.cfg", "autogen.sh", "bb.edn", "berksfile", "bootstrap.sh", "brewfile",
+	       "bsdmakefile", "buf.gen.y*ml", "build-aux", "build.cake", "build.mill", "build.pl", "build.rs",
+	       "build.sc", "build.xml", "build.zig*", "buildsrc", "bun.lock*", "bunfig.toml", "cabal.project*",
+	       "cakefile", "capfile", "cargo.lock", "cargo.toml", "cartfile", "cdk.json", "cmakelists.txt",
+	       "cmakepresets.json", "cmakeuserpresets.json", "composer.json", "composer.lock", "config.ru",
+	       "config/*.exs", "configure*", "containerfile*", "cpanfile", "cross.toml", "dangerfile", "debian/rules",
+	       "deno.json*", "deno.lock", "deps.edn", "devbox.json", "devenv.y*ml", "directory.build.*", "dist.ini",
+	       "docker-bake.*", "dockerfile*", "dub.json", "dub.sdl", "dune-project", "dune-workspace", "dvc.yaml",
+	       "earthfile", "fastfile", "fastlane", "firebase.json", "flake.lock", "gemfile", "gemfile.lock", "gems.rb",
+	       "gnumakefile", "go.mod", "go.work", "gradle.properties", "gradle/libs.versions.toml", "gradle/wrapper",
+	       "gradlew*", "gruntfile.*", "guardfile", "gulpfile.*", "helmfile.y*ml", "install-sh", "ivy.xml",
+	       "jakefile*", "jamfile*", "jamroot*", "justfile", "karma.conf.*", "kbuild", "lerna.json", "magefile.go",
+	       "magefiles", "makefile*", "makevars*", "meson.build", "mise-tasks", "mix.exs", "msbuild.rsp", "mvnw*",
+	       "nim.cfg", "node_modules", "npm-shrinkwrap.json", "nuget.config", "nx.json", "package-lock.json",
+	       "package.json", "package.swift", "paket.dependencies", "pants.toml", "phpstan*.neon*", "phpunit.xml*",
+	       "pkgbuild", "pnpm-*.yaml", "podfile", "pom.xml", "premake*.lua", "procfile", "project.clj",
+	       "project.json", "project/*.scala", "project/build.properties", "pubspec.*", "pulumi.y*ml", "rakefile",
+	       "rakefile.rb", "rebar.config*", "rebar3", "rector.php", "rust-toolchain*", "sconscript*", "sconstruct",
+	       "serverless.y*ml", "setup.hs", "setup.lhs", "shadow-cljs.edn", "shard.yml", "snakefile", "stack.y*ml",
+	       "taskfile*.y*ml", "tauri.conf.json*", "thorfile", "tiltfile", "tools/bazel", "trunk.toml",
+	       "tsconfig*.json", "tupfile", "turbo.json", "vagrantfile", "vitest.workspace.*", "webpack*.js",
+	       "webpack*.ts", "wrangler.*", "wscript", "xmake.lua", "xtask", "yarn.lock")},
+	{BUILD, true, NAMES("apkbuild", "bootstrap", "buck", "build", "dune", "targets", "workspace")},
+	{"Python or its tools run or obey it", false,
+	 NAMES("*.egg-link", "*.pth", "*.pyc", "*pytest.ini", "*pytest.toml", ".coveragerc", ".flake8", ".ipython",
+	       ".jupyter", ".mypy.ini", ".pdbrc*", ".pythonrc*", ".venv", "__pycache__", "buildout.cfg", "conanfile.py",
+	       "conda*.y*ml", "conf.py", "conftest.py", "dodo.py", "environment.y*ml", "fabfile.py", "gunicorn.conf.py",
+	       "hatch.toml", "hatch_build.py", "ipython_config.py", "jupyter*config.*", "mkdocs.y*ml", "noxfile.py",
+	       "pdm.lock", "pdm.toml", "pip.conf", "pipfile*", "pixi.lock", "pixi.toml", "poetry.*", "pyproject.toml",
+	       "pyvenv.cfg", "requirements*.txt", "setup.cfg", "setup.py", "site-packages", "sitecustomize*",
+	       "tasks.py", "tox.ini", "tox.toml", "usercustomize*", "uv.lock", "venv")},
+	{"a shell or the session runs it when it starts", false,
+	 NAMES("*.desktop", "*mise*.toml", "*profile.ps1", ".autoenv*", ".aws", ".bash*", ".condarc", ".config",
+	       ".cshrc", ".curlrc", ".ddev", ".direnvrc", ".docker", ".env", ".env.local", ".envrc", ".erlang",
+	       ".gemrc", ".ghci", ".gnupg", ".gnuplot", ".guile", ".i3", ".inputrc", ".irbrc", ".julia", ".kshrc",
+	       ".kube", ".lando*.yml", ".lessfilter", ".lesskey", ".local/bin", ".local/share", ".login", ".m2",
+	       ".mailcap", ".mongorc.js", ".mongoshrc.js", ".mutt", ".muttrc", ".my.cnf", ".nanorc", ".netrc", ".nuget",
+	       ".ocamlinit", ".octaverc", ".pam_environment", ".perldb", ".profile", ".pryrc", ".psqlrc", ".renviron",
+	       ".rprofile", ".rvmrc", ".sbclrc", ".screenrc", ".selected_editor", ".sqliterc", ".ssh", ".tclshrc",
+	       ".tcshrc", ".tigrc", ".tmux.conf", ".tool-versions", ".wgetrc", ".wishrc", ".xclients", ".xinitrc",
+	       ".xprofile", ".xsession*", ".zlog*", ".zprofile", ".zsh*")},
+	{"an editor, debugger or agent runs or obeys it", false,
+	 NAMES("*-gdb.gdb", "*-gdb.py", "*.code-workspace", "*.sublime-*", "*pylintrc", "*vimrc", ".agents", ".aider*",
+	       ".amazonq", ".augment*", ".babelrc*", ".claude*", ".clinerules", ".codex", ".continue*", ".crush*",
+	       ".cursor*", ".devcontainer*", ".dir-locals*", ".emacs*", ".eslintrc*", ".exrc", ".externaltoolbuilders",
+	       ".fleet", ".gdb*", ".gemini", ".gitpod*", ".goosehints", ".helix", ".idea", ".junie", ".kakrc", ".kiro",
+	       ".lintstagedrc*", ".lldbinit*", ".luarc.json*", ".mcp.json", ".mocharc*", ".nodemonrc", ".nova",
+	       ".nvim*", ".opencode", ".prettierrc*", ".project", ".qwen", ".replit", ".roo*", ".rules", ".run",
+	       ".settings", ".stylelintrc*", ".theia", ".trae", ".vim", ".vimspector.json", ".vs", ".vscode",
+	       ".windsurf*", ".ycm_extra_conf.py", ".zed", "agents.md", "claude.local.md", "claude.md", "crush.json",
+	       "gemini.md", "hie.yaml", "mcp.json", "mypy.ini", "nbproject", "nodemon.json", "opencode.json*",
+	       "qwen.md")},
+	{"a web server obeys it", false, NAMES(".htaccess", ".user.ini", "web.config")},
+	{"continuous integration runs it", false,
+	 NAMES("*appveyor.y*ml", ".azure-pipelines", ".buddy", ".build.yml", ".buildkite", ".builds", ".circleci",
+	       ".cirrus*", ".codesandbox", ".devfile.y*ml", ".drone.y*ml", ".forgejo", ".gitea", ".github", ".gitlab",
+	       ".gitlab-ci*", ".jenkins*", ".prow*", ".renovaterc*", ".semaphore", ".teamcity", ".tekton",
+	       ".travis.yml", ".woodpecker*", ".zuul*", "action.y*ml", "amplify.yml", "azure-pipelines*",
+	       "bitbucket-pipelines*", "bitrise.yml", "buddy.yml", "buildspec.y*ml", "cloudbuild.y*ml",
+	       "codemagic.y*ml", "codeship-*", "devfile.y*ml", "heroku.yml", "jenkinsfile*", "netlify.toml",
+	       "railway.*", "render.yaml", "renovate.json*", "screwdriver.y*ml", "skaffold.y*ml", "vercel.json",
+	       "wercker.yml", "zuul.d")},
 };
-#define EXECUTED_ROWS (sizeof(executed_rows) / sizeof(executed_rows[0]))
+#define EXECUTED_GROUPS (sizeof(executed_groups) / sizeof(executed_groups[0]))
+
+/* A compiled pattern. */
+struct executed_name {
+	struct glob glob;
+	const char *reason;
+	char first;      /* character of the pattern */
+	bool may_be_dir; /* it is of a directory with all that is in it */
+};
+
+/* Compiles a pattern. 0 or -ENOMEM. */
+static int executed_compile(struct executed *executed, size_t group, const char *pattern)
+{
+	struct executed_name *name = &executed->name[executed->count];
+	const bool is_file = executed_groups[group].is_file;
+	const char *text = arena_printf(&executed->arena, "**/%s", pattern);
+
+	name->reason = executed_groups[group].reason;
+	name->first = *pattern;
+	/* Patterns of directories have no "*": one such as configure* is also of what a project may be called. */
+	name->may_be_dir = !is_file && !strchr(pattern, '*');
+	if (!text || glob_compile(&executed->arena, text, !is_file, &name->glob) < 0)
+		return -ENOMEM;
+	executed->count++;
+	return 0;
+}
 
 int executed_init(struct executed *executed)
 {
-	executed->glob = arena_alloc(&executed->arena, EXECUTED_ROWS * sizeof(*executed->glob));
-	if (!executed->glob)
-		return -ENOMEM;
-	for (size_t i = 0; i < EXECUTED_ROWS; i++) {
-		const char *pattern = arena_printf(&executed->arena, "**/%s", executed_rows[i].pattern);
+	size_t count = 0;
+	int r = 0;
 
-		if (!pattern || glob_compile(&executed->arena, pattern, true, &executed->glob[i]) < 0)
-			return -ENOMEM;
-	}
-	return 0;
+	for (size_t i = 0; i < EXECUTED_GROUPS; i++)
+		for (const char *const *pattern = executed_groups[i].patterns; *pattern; pattern++)
+			count++;
+	executed->name = arena_alloc(&executed->arena, count * sizeof(*executed->name));
+	if (!executed->name)
+		return -ENOMEM;
+	for (size_t i = 0; i < EXECUTED_GROUPS; i++)
+		for (const char *const *pattern = executed_groups[i].patterns; r == 0 && *pattern; pattern++)
+			r = executed_compile(executed, i, *pattern);
+	return r;
 }
 
 void executed_release(struct executed *executed)
@@ -308,16 +165,20 @@ static bool executed_ends_with(const char *path, const char *names)
 /* Why a path is one that a tool runs by itself; NULL: it is none. A file system may take .GIT for .git. */
 static const char *executed_find_name(const struct executed *executed, const char *path)
 {
+	bool begins[UCHAR_MAX + 1] = {['*'] = true}; /* with which characters components begin: most patterns do not */
 	char lower[PATH_MAX];
 	size_t len = strlen(path);
 
 	if (len >= sizeof(lower))
 		return "its path is too long";
-	for (size_t i = 0; i <= len; i++)
+	for (size_t i = 0; i <= len; i++) {
 		lower[i] = (char)tolower((unsigned char)path[i]);
-	for (size_t i = 0; i < EXECUTED_ROWS; i++)
-		if (glob_matches(&executed->glob[i], lower, len))
-			return executed_rows[i].reason;
+		if (i == 0 || path[i - 1] == '/')
+			begins[(unsigned char)lower[i]] = true;
+	}
+	for (size_t i = 0; i < executed->count; i++)
+		if (begins[(unsigned char)executed->name[i].first] && glob_matches(&executed->name[i].glob, lower, len))
+			return executed->name[i].reason;
 	if (executed_ends_with(lower, ".git"))
 		return GIT; /* also a file or link that names another repository */
 	if (executed_ends_with(lower, "head") && !executed_ends_with(lower, ".git/head"))
@@ -401,9 +262,8 @@ const char *executed_find_reason_of_dir(const struct executed *executed, const c
 		return "its path is too long";
 	for (size_t i = 0; i <= len; i++)
 		lower[i] = (char)tolower((unsigned char)dir[i]);
-	/* Patterns of directories have no "*": one such as configure* is also of what a project may be called. */
-	for (size_t i = 0; i < EXECUTED_ROWS; i++)
-		if (!strchr(executed_rows[i].pattern, '*') && glob_matches(&executed->glob[i], lower, len))
-			return executed_rows[i].reason;
+	for (size_t i = 0; i < executed->count; i++)
+		if (executed->name[i].may_be_dir && glob_matches(&executed->name[i].glob, lower, len))
+			return executed->name[i].reason;
 	return NULL;
 }

@@ -5,12 +5,15 @@
 #ifndef CALLGATE_WORKSPACE_EXECUTED_H
 #define CALLGATE_WORKSPACE_EXECUTED_H
 
-#include "policy/paths/glob.h"
+#include "policy/arena.h"
 #include "workspace/changes.h"
+
+struct executed_name;
 
 struct executed {
 	struct arena arena;
-	struct glob *glob;
+	struct executed_name *name;
+	size_t count;
 };
 
 /* Compiles the patterns. 0 or -ENOMEM. executed_release() releases. */

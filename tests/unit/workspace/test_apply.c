@@ -108,9 +108,28 @@ START_TEST(test_executed_names)
 					  "a/Gulpfile.mjs",
 					  "tasks.py",
 					  ".zed/tasks.json",
-					  ".tekton/run.yaml"};
-	static const char *const no[] = {"README.md", "src/main.c",    "git/config", ".git/objects/ab/cdef",
-					 "makefil",   "package.json5", "agit"};
+					  ".tekton/run.yaml",
+					  "BUILD",
+					  "a/Build",
+					  "WORKSPACE",
+					  "a/rules.bzl",
+					  "MODULE.bazel",
+					  ".bazelrc",
+					  "src/dune",
+					  "binding.gyp",
+					  "mise.local.toml",
+					  "Taskfile.dist.yml",
+					  ".vs/tasks.vs.json",
+					  "jest.config.js",
+					  "tailwind.config.mts",
+					  ".lvimrc",
+					  "Package.swift",
+					  ".kube/config"};
+	/* of names for files, directories are none */
+	static const char *const no[] = {
+		"README.md",           "src/main.c", "git/config",    ".git/objects/ab/cdef", "makefil",
+		"package.json5",       "agit",       "out/build/x.o", "Workspace/a.c",        "targets/x/y",
+		"bootstrap/css/a.css", "rebuild",    "build.txt"};
 
 	for (size_t i = 0; i < sizeof(yes) / sizeof(yes[0]); i++)
 		ck_assert_msg(held(yes[i], NULL), "%s", yes[i]);
@@ -136,6 +155,7 @@ START_TEST(test_executed_dirs)
 		{"/usrx", false},
 		{"/home/a/project", false},
 		{"/home/a/configure-it", false},
+		{"/home/a/workspace/build", false},
 		{"/var/tmp/x", false},
 	};
 	_cleanup_executed_ struct executed executed = {0};
