@@ -58,6 +58,7 @@ static struct workspace_entry search_make_entry(const struct stat *st)
 					.size = (uint64_t)st->st_size,
 					.rdev = st->st_rdev,
 					.ino = st->st_ino,
+					.nlink = st->st_nlink,
 					.mtime = st->st_mtim,
 					.ctime = st->st_ctim};
 }

@@ -43,6 +43,7 @@ struct workspace_entry {
 	uint64_t size;
 	dev_t rdev;
 	ino_t ino;
+	nlink_t nlink;
 	struct timespec mtime, ctime;
 };
 

@@ -248,25 +248,35 @@ int place_make_copy(const struct workspace_layer *layer, int dir_fd, const char 
 
 /* ---- replacing ---- */
 
-int place_check_old(int dir_fd, const char *name, const struct workspace_entry *old)
+/* True for an entry that has another mode or owner than when it was compared. */
+static bool place_has_other_rights(const struct stat *st, const struct workspace_entry *old)
 {
+	return st->st_mode != old->mode || st->st_uid != old->uid || st->st_gid != old->gid;
+}
+
+int place_check_old(int dir_fd, const char *name, const struct workspace_entry *old, bool was_renamed)
+{
+	/* An apply that replaces or removes another name of a file sets its change time, as renaming does. */
+	const bool is_ctime_kept = !was_renamed && old->nlink == 1;
 	struct stat st;
 
 	if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return errno == ENOENT ? -ESTALE : -errno;
-	/* Not the change time: it is another one when another name of the file was replaced. */
 	if (st.st_ino != old->ino || ((st.st_mode ^ old->mode) & S_IFMT) != 0)
 		return -ESTALE;
-	if (!S_ISDIR(st.st_mode) && ((uint64_t)st.st_size != old->size || times_compare(&st.st_mtim, &old->mtime) != 0))
+	if (S_ISDIR(st.st_mode)) /* its entries are judged themselves */
+		return 0;
+	if ((uint64_t)st.st_size != old->size || times_compare(&st.st_mtim, &old->mtime) != 0 ||
+	    place_has_other_rights(&st, old))
 		return -ESTALE;
-	return 0;
+	return is_ctime_kept && times_compare(&st.st_ctim, &old->ctime) != 0 ? -ESTALE : 0;
 }
 
 /* Gives an entry its name, instead of the old one. 0 or -errno. */
 static int place_rename(int dir_fd, const char *temporary, const char *name, const struct workspace_change *change)
 {
 	const bool replaces = change->base.exists && !S_ISDIR(change->base.mode);
-	const int r = replaces ? place_check_old(dir_fd, name, &change->base) : 0;
+	const int r = replaces ? place_check_old(dir_fd, name, &change->base, false) : 0;
 
 	if (r < 0)
 		return r;
@@ -433,7 +443,7 @@ int place_remove(const struct workspace_layer *layer, const struct workspace_cha
 {
 	const char *name;
 	_cleanup_close_ int dir = place_open_parent(layer->base_fd, change->path, &name);
-	const int r = dir < 0 ? dir : place_check_old(dir, name, &change->base);
+	const int r = dir < 0 ? dir : place_check_old(dir, name, &change->base, false);
 
 	if (r < 0)
 		return r;
@@ -456,6 +466,8 @@ int place_set_attributes(const struct workspace_layer *layer, const struct works
 		return -errno;
 	if (!S_ISDIR(st.st_mode))
 		return -ENOTDIR;
+	if (change->kind == WORKSPACE_MODIFIED && place_has_other_rights(&st, &change->base))
+		return -ESTALE;
 	if (fstat(upper, &st) < 0)
 		return -errno;
 	if (!*path && !layer->has_root_attributes) /* only the mode is compared */

@@ -63,13 +63,16 @@ int place_put(const struct workspace_layer *layer, const struct workspace_change
 int place_link(const struct workspace_layer *layer, const struct workspace_change *change, int other_fd,
 	       const char *other_path, const char *temporary);
 
-/* Whether a name in a directory is still what was compared. 0, -ESTALE or -errno. */
-int place_check_old(int dir_fd, const char *name, const struct workspace_entry *old);
+/* Whether a name in a directory is still what was compared. was_renamed: by this process. 0, -ESTALE or -errno. */
+int place_check_old(int dir_fd, const char *name, const struct workspace_entry *old, bool was_renamed);
 
 /* Removes the old entry of a change. Returns as place_put(); -ENOTEMPTY: a directory has entries. */
 int place_remove(const struct workspace_layer *layer, const struct workspace_change *change);
 
-/* Gives a directory the owner, mode, attributes and times that it has in the layer. 0 or -errno. */
+/*
+ * Gives a directory the owner, mode, attributes and times that it has in the layer. -ESTALE: it has another mode or
+ * owner than when it was compared. 0 or -errno.
+ */
 int place_set_attributes(const struct workspace_layer *layer, const struct workspace_change *change);
 
 /* Removes an entry that a crash has left beside a path. 0 or -errno. */

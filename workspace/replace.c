@@ -61,7 +61,7 @@ int replacement_begin(const struct workspace_layer *layer, const struct workspac
 		if (new.old_fd < 0)
 			return new.old_fd == -ENOENT || new.old_fd == -ENOTDIR ? -ESTALE : new.old_fd;
 	}
-	r = place_check_old(new.dir_fd, new.name, &change->base);
+	r = place_check_old(new.dir_fd, new.name, &change->base, false);
 	if (r == 0)
 		r = replacement_exchange(&new);
 	if (r < 0 && !replacement_is_unsupported(r))
@@ -76,7 +76,8 @@ int replacement_end(struct replacement *replacement, const struct workspace_chan
 {
 	const int dir_fd = replacement->dir_fd;
 	const char *old = replacement->is_exchanged ? replacement->temporary : replacement->name;
-	int r = place_check_old(dir_fd, old, &change->base); /* again: it may be another one since the first time */
+	int r = place_check_old(dir_fd, old, &change->base,
+				replacement->is_exchanged); /* again: it may be another one since the first time */
 
 	if (r < 0)
 		return r;

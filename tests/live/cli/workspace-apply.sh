@@ -378,6 +378,38 @@ ws 0 apply --theirs "$id"
 has one program
 discard_all
 
+# What is changed outside between the comparison and the moment of the replacement is a conflict, too.
+if command -v strace >/dev/null && strace -o /dev/null true 2>/dev/null; then
+	fresh
+	for i in {01..12}; do echo "old $i" >"$W/f$i"; done
+	for i in 07 08 09; do touch -d 2001-01-01 "$W/f$i"; done
+	ln "$W/f03" "$W/g"
+	ln "$W/f04" "$W/h"
+	later
+	# shellcheck disable=SC2016 # the program's shell expands it
+	cow /bin/sh -c 'for f in f*; do echo "new" >$f; done; rm h; rm twice; chmod 700 d; chmod 750 a'
+	strace -qq -o /dev/null -e trace=fsync -e inject=fsync:delay_enter=1200000:when=3 \
+		"$CALLGATE" ws apply --json "$id" >"$T/out" 2>"$T/said" &
+	until [ "$(cat "$W/f01")" = new ] || ! kill -0 $! 2>/dev/null; do :; done
+	chmod 600 "$W/f06"
+	echo "OLD 07" >"$W/f07"
+	touch -d 2001-01-01 "$W/f07"
+	setfacl -m u:1:r "$W/f08" 2>/dev/null || chmod 640 "$W/f08"
+	chmod 600 "$W/f09"
+	chmod 644 "$W/f09" # its change time tells
+	chmod 600 "$W/twice"
+	chmod 711 "$W/a"
+	wait $!
+	[ $? = 3 ] || fail "changed meanwhile: $(cat "$T/out" "$T/said")"
+	[ "$(jq -r 'select(.result == "conflict").path' "$T/out" | sort | xargs)" = 'a f06 f07 f08 f09 twice' ] ||
+		fail "changed meanwhile: $(cat "$T/out" "$T/said")"
+	[ "$(stat -c %a "$W/f06" "$W/a" "$W/d" "$W/f07" | xargs)" = '600 711 700 644' ] || fail "$(ls -lR "$W")"
+	has f07 'OLD 07'
+	has f03 new
+	{ [ ! -e "$W/h" ] && [ -e "$W/twice" ]; } || fail "hard links: $(ls -l "$W")"
+	discard_all
+fi
+
 # A file that was removed outside: what the program made of it is not put there again.
 fresh
 cow /bin/sh -c 'echo program >a/b/three'
