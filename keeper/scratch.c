@@ -58,7 +58,7 @@ static bool scratch_is_run_name(const char *name)
 	       strspn(id, "0123456789abcdef") == strlen(id) && strlen(id) == SCRATCH_ID_SIZE - 1;
 }
 
-/* Nobody else removes the socket of a session that was killed, unless a client is refused there. */
+/* No other process removes the socket of a session that was killed, unless a client is refused there. */
 static void scratch_remove_socket_of_dead_run(int base_fd, const char *run_name)
 {
 	char name[sizeof(SESSION_SOCKET_PREFIX) + SCRATCH_ID_SIZE];

@@ -76,9 +76,9 @@ struct workspace_changes {
 	bool keeps_renames_apart;
 	bool is_incomplete; /* something could not be read: on_unread was called */
 	bool has_lost;      /* workspace_is_lost() is true of some paths: on_unread was called with -ESTALE */
-	/* called with the path and -errno for each thing that could not be read; NULL: nobody is told */
+	/* called with the path and -errno for each thing that could not be read; NULL: not called */
 	void (*on_unread)(const char *path, int error);
-	/* called with each path that the layer has, or removes, as the directory has it now; NULL: nobody is told */
+	/* called with each path that the layer has, or removes, as the directory has it now; NULL: not called */
 	void (*on_unchanged)(void *ctx, const char *path);
 	void *on_unchanged_ctx;
 };

@@ -37,7 +37,7 @@ static int conflict_is_in_changed_dir(const struct workspace_layer *layer, const
 	return conflict_is_since(layer, &st.st_ctim);
 }
 
-/* Whether an added entry was in the directory when the run began, and somebody has removed it. 1, 0, or -errno. */
+/* Whether an added entry was in the directory when the run began, and was removed outside since. 1, 0, or -errno. */
 static int conflict_was_removed(const struct workspace_layer *layer, const struct workspace_change *change)
 {
 	_cleanup_close_ int fd = workspace_open_entry(layer->upper_fd, change->path);
@@ -49,7 +49,7 @@ static int conflict_was_removed(const struct workspace_layer *layer, const struc
 }
 
 /*
- * Whether a directory may be another one than during the run, which somebody has moved there with all that is in it:
+ * Whether a directory may be another one than during the run, moved there from outside with all that is in it:
  * the entries in it are as old as they were. One that the program has removed must not have changed at all. In another
  * one entries come and go, also by an apply; that sets both times, and an apply of its own times those of the layer.
  * 1, 0, or -errno.

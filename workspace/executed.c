@@ -219,7 +219,7 @@ static const char *executed_judge_link(const struct workspace_layer *layer, cons
 	return executed_leads_out(path, target) ? "it is a link that may lead out of the directory" : NULL;
 }
 
-/* Whether a file gives rights to whoever executes it. */
+/* Whether a file gives rights to each process that executes it. */
 static const char *executed_judge_file(const struct workspace_layer *layer, const struct workspace_change *change)
 {
 	_cleanup_close_ int fd = -1;

@@ -285,7 +285,7 @@ static int place_rename(int dir_fd, const char *temporary, const char *name, con
 
 /*
  * Makes a directory. Owner, times and the rest of the mode come last, when all is in it; the mode comes now as well as
- * can be, so that an apply which goes on after an interruption does not take it for somebody else's.
+ * can be, so that an apply which goes on after an interruption does not take it for another process's.
  */
 static int place_make_dir(int dir_fd, const char *name, mode_t mode)
 {

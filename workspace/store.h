@@ -45,8 +45,8 @@ int workspace_create(int base_fd, const char *id, const char *const *dirs, size_
 bool workspace_is_empty(int workspace_fd);
 
 /*
- * Removes a workspace for good, whoever holds its lock; for workspace_discard() and the run itself. Ids are checked by
- * the caller. 0 or -errno; what could not be removed is tried again by the next call for any workspace.
+ * Removes a workspace for good, also a locked one; for workspace_discard() and the run itself. Ids are checked by the
+ * caller. 0 or -errno; what could not be removed is tried again by the next call for any workspace.
  */
 int workspace_remove(int base_fd, const char *id);
 

@@ -69,7 +69,7 @@ static bool owner_is_still_member(const struct call *call, const struct f_owner_
  */
 static void owner_set_on_duplicate(struct call *call, int fd, const struct f_owner_ex *owner)
 {
-	const struct f_owner_ex nobody = {.type = F_OWNER_PID, .pid = 0};
+	const struct f_owner_ex no_owner = {.type = F_OWNER_PID, .pid = 0};
 	_cleanup_close_ int copy = fd, pidfd = -1;
 	int r;
 
@@ -82,7 +82,7 @@ static void owner_set_on_duplicate(struct call *call, int fd, const struct f_own
 		pidfd = target_open_pidfd(call, owner->pid, false);
 	r = fcntl(copy, F_SETOWN_EX, owner) < 0 ? -errno : 0;
 	if (r == 0 && !owner_is_still_member(call, owner, pidfd)) {
-		(void)fcntl(copy, F_SETOWN_EX, &nobody); /* cannot fail */
+		(void)fcntl(copy, F_SETOWN_EX, &no_owner); /* cannot fail */
 		r = -ESRCH;
 	}
 	call_return_result(call, r);
