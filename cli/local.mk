@@ -293,6 +293,7 @@ CALLGATE_SOURCES += \
 	cli/run/end-file.c \
 	cli/run/inputs.c \
 	cli/run/inspect.c \
+	cli/run/inspect-result.c \
 	cli/run/load.c \
 	cli/run/metrics.c \
 	cli/run/metrics.h \

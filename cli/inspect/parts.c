@@ -82,7 +82,7 @@ static int parts_judge_findings(struct inspect_program *inspection, const char *
 		if (bit & (inspection->refused | warned)) {
 			if (inspection->findings)
 				parts_add_finding(inspection, name, &findings->item[i]);
-			else if (printed++ < PARTS_PRINTED_FINDINGS_MAX && !inspection->is_quiet)
+			if (printed++ < PARTS_PRINTED_FINDINGS_MAX && !inspection->is_quiet)
 				cli_print_error(inspection->verb, "inspect: %s", text);
 		}
 		if ((bit & inspection->refused) && !inspection->why)
@@ -91,7 +91,7 @@ static int parts_judge_findings(struct inspect_program *inspection, const char *
 	inspection->refused_count += inspection->findings ? refused_more : 0;
 	inspection->warned_count += inspection->findings ? warned_more : 0;
 	more += printed > PARTS_PRINTED_FINDINGS_MAX ? printed - PARTS_PRINTED_FINDINGS_MAX : 0;
-	if (more > 0 && !inspection->findings && !inspection->is_quiet)
+	if (more > 0 && !inspection->is_quiet)
 		cli_print_error(inspection->verb, "inspect: %s: and %llu more", name, (unsigned long long)more);
 	return 0;
 }

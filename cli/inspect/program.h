@@ -49,8 +49,8 @@ struct inspect_program {
 	bool lacks_files; /* some files were not looked for, because there were too many */
 	char *why; /* the first finding that refuses the program; owned; NULL: none */
 	/*
-	 * Takes findings that refuse or are warned of as JSON objects, in place of printing them: "file", and as
-	 * inspect_make_finding_json(). Owned; NULL: they are printed.
+	 * Takes findings that refuse or are warned of as JSON objects: "file", and as inspect_make_finding_json(). They
+	 * are printed as well, unless is_quiet. Owned; NULL: they are only printed.
 	 */
 	json_t *findings;
 	uint64_t warned_count, refused_count; /* of these: how many there were, also those that were left out */

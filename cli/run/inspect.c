@@ -102,34 +102,40 @@ static int run_take_environment(const struct run *run, struct cli_list *environm
 	return r;
 }
 
-int run_inspect_program(struct run *run, struct inspect_program *ret_inspection)
+/* Takes what is to be looked at, and for what. 0 or -ENOMEM. */
+static int run_set_up_inspection(struct run *run, struct inspect_program *inspection)
 {
 	const struct policy_settings *settings = policy_get_settings(run->program_phase.policy);
-	struct inspect_program inspection = {.verb = "run",
-					     .source = "command line",
-					     .argv = run->options.argv,
-					     .refused = settings->refused_findings,
-					     .warned = settings->warned_findings,
-					     .is_quiet = run->options.is_quiet,
-					     .reads_stdin = run->options.reads_stdin,
-					     .find_file = run_find_inspected_file,
-					     .data = run};
-	int r = 0, exit_code = 0;
+	int r = 0;
 
+	*inspection = (struct inspect_program){.verb = "run",
+					       .source = "command line",
+					       .argv = run->options.argv,
+					       .refused = settings->refused_findings,
+					       .warned = settings->warned_findings,
+					       .is_quiet = run->options.is_quiet,
+					       .reads_stdin = run->options.reads_stdin,
+					       .find_file = run_find_inspected_file,
+					       .data = run};
 	for (size_t i = 0; r == 0 && i < settings->module_count; i++)
-		r = inspect_allow_module(&inspection.modules, settings->modules[i]);
-	inspect_set_default(run->options.inspects, &inspection.modules, &inspection.refused, &inspection.warned);
-	if (r == 0 && (inspection.refused || inspection.warned))
-		r = run_take_environment(run, &inspection.environment);
+		r = inspect_allow_module(&inspection->modules, settings->modules[i]);
+	inspect_set_default(run->options.inspects, &inspection->modules, &inspection->refused, &inspection->warned);
+	if (r < 0 || (!inspection->refused && !inspection->warned))
+		return r;
+	inspection->findings = run->options.json ? json_array() : NULL;
+	return run_take_environment(run, &inspection->environment);
+}
+
+int run_inspect_program(struct run *run, struct inspect_program *ret_inspection)
+{
+	int r = run_set_up_inspection(run, ret_inspection);
+
+	run->inspection = ret_inspection;
 	if (r == 0)
-		r = inspect_program_look(&inspection);
+		r = inspect_program_look(ret_inspection);
 	if (r == 0)
 		r = run->inspect_error;
 	if (r < 0)
-		exit_code =
-			run_report_refusal(run, "inspect_failed", "the program cannot be looked at: %s", strerror(-r));
-	else if (inspection.why)
-		exit_code = run_report_inspection(run, inspection.why);
-	*ret_inspection = inspection;
-	return exit_code;
+		return run_report_refusal(run, "inspect_failed", "the program cannot be looked at: %s", strerror(-r));
+	return ret_inspection->why ? run_report_inspection(run, ret_inspection->why) : 0;
 }

@@ -69,6 +69,7 @@ struct run {
 	json_t *mistakes;            /* mistakes of the policy as JSON, for the result; NULL: none */
 	char *workdir; /* host path of the workdir */
 	int inspect_error;              /* -errno: why a file could not be looked for (inspect.c); 0: none */
+	struct inspect_program *inspection; /* what was looked at; borrowed; NULL: nothing yet */
 	struct cli_list workspace_dirs; /* directories that stay as they are */
 	char *workspace_path; /* --cow: canonical host path of the workspace; owned; NULL: none was made */
 	int workspace_fd;     /* holds the lock of the workspace; -1: none */
@@ -154,6 +155,8 @@ int run_report_inspection(struct run *run, const char *why);
  */
 struct inspect_program;
 int run_inspect_program(struct run *run, struct inspect_program *ret_inspection);
+/* Adds "inspect" to a result: what was found, and what was changed since. */
+void run_add_findings(const struct run *run, json_t *result);
 
 /*
  * Looks up "UID[:GID]", each a number or a name. Without a GID, the group is the account's, or the UID if there is no

@@ -201,6 +201,7 @@ static int run_prepare_and_watch(struct run *run)
 		exit_code = run_program_to_end(run);
 		inspect_program_tell_changes(&inspection);
 	}
+	run->inspection = NULL;
 	inspect_program_release(&inspection);
 	return exit_code;
 }

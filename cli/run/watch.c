@@ -87,6 +87,7 @@ static int watch_report_unstarted(struct run *run, json_t *result, const char *m
 
 	cli_print_error(run->is_session ? "session create" : "run", "%s", message);
 	run_report_workspace(run, true, result); /* the setup may have written to it */
+	run_add_findings(run, result);
 	watch_write_metrics(run, result);
 	if (run->options.json || run->is_setup_process)
 		(void)run_print_result(run, result); /* a failure adds nothing: the exit status is an error already */
@@ -324,6 +325,7 @@ static int watch_report_end(struct run *run, const struct keeper_options *keeper
 	result = result_make_json(keeper, outcome);
 	watch_report_error(run, result, outcome);
 	run_report_workspace(run, outcome->error_code != NULL, result);
+	run_add_findings(run, result);
 	if (!run->options.is_quiet) {
 		watch_report_limit(result);
 		watch_report_log(run, result);

@@ -99,6 +99,7 @@ static int request_read(struct inspect_verb *options)
 static int inspect_look(const struct inspect_verb *options, struct session_inspection *look)
 {
 	look->program.findings = options->exec.json ? json_array() : NULL;
+	look->program.is_quiet = look->program.is_quiet || options->exec.json;
 	if (!options->code)
 		return session_inspection_find(look, options->argv);
 	look->program.source = "code";

