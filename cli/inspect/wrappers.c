@@ -23,7 +23,6 @@ struct wrapper {
 	bool takes_variables;     /* NAME=VALUE before the command; "-S TEXT" */
 	bool adds_arguments;      /* the command gets further arguments */
 	bool takes_code;          /* "-c CODE" for a shell in the place of the command */
-	bool sets_variables;      /* it sets NAME=VALUE in the shell, and starts nothing */
 	bool takes_settings;      /* git: "-c NAME=VALUE"; what follows the options is no command */
 	bool is_unread;           /* it starts programs in ways that are not read here */
 	bool loads_code;          /* the argument of "-f" is native code; it starts nothing */
@@ -99,11 +98,6 @@ static const struct wrapper wrappers[] = {
 	{.name = "exec", .letters = "a", .sets_name = true},
 	{.name = "command", .without = "vV"},
 	{.name = "builtin"},
-	{.name = "export", .sets_variables = true},
-	{.name = "declare", .sets_variables = true},
-	{.name = "typeset", .sets_variables = true},
-	{.name = "readonly", .sets_variables = true},
-	{.name = "local", .sets_variables = true},
 };
 
 /*
@@ -395,15 +389,6 @@ static char *const *wrapper_skip_variables(struct inspect_command *command, char
 	return argv;
 }
 
-/* Reads the words of "export" and others, of which some are names alone. */
-static void wrapper_set_variables(struct inspect_command *command, char *const *argv)
-{
-	for (; *argv; argv++)
-		if (strchr(*argv, '='))
-			inspect_read_variable(command, *argv);
-	command->starts_none = true;
-}
-
 static void wrapper_find_inner(struct inspect_command *command, const struct wrapper *wrapper, char *const *argv)
 {
 	if (wrapper->after) {
@@ -414,10 +399,6 @@ static void wrapper_find_inner(struct inspect_command *command, const struct wra
 	argv = wrapper_skip_options(command, wrapper, argv);
 	if (wrapper->loads_code)
 		return;
-	if (wrapper->sets_variables) {
-		wrapper_set_variables(command, argv);
-		return;
-	}
 	if (wrapper->takes_settings) {
 		wrapper_take_git_command(command, wrapper, argv);
 		return;

@@ -12,7 +12,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from findings import LITERAL_DOLLAR, Findings, read_program
 from shell_commands import Commands
 from shell_variables import PREFIXES, find_assignments
-from shell_words import find_start, split_commands
+from shell_words import ASSIGNMENT, find_start, split_commands
 
 NETWORK = {
     "curl", "wget", "nc", "ncat", "netcat", "socat", "ssh", "scp", "sftp", "rsync", "telnet", "ftp", "tftp",
@@ -36,7 +36,7 @@ def name_of(words):
     at = find_start(words)
     while at < len(words):
         base = words[at].rsplit("/", 1)[-1]
-        if re.match(r"^[A-Za-z_]\w*\+?=", words[at]):
+        if ASSIGNMENT.match(words[at]):
             at += 1
         elif base in PREFIXES:
             at += 1

@@ -8,7 +8,7 @@ import os
 import re
 
 from findings import LITERAL_DOLLAR
-from shell_words import find_start
+from shell_words import ASSIGNMENT, SETTERS, find_start
 
 COMMANDS_MAX = 500
 BYTES_MAX = 30000  # of one command; cli/inspect/protocol.c takes no more
@@ -16,12 +16,10 @@ ALL_BYTES_MAX = 400000
 WORD_BYTES_MAX = 4000  # of one of many words
 DIRECTORIES_MAX = 4
 PATHS_MAX = 4
-ASSIGNMENT = re.compile(r"^([A-Za-z_]\w*)(\[[^\]]*\])?\+?=")
-DECLARATIONS = {"export", "declare", "typeset", "readonly", "local"}
 # PATH's own value, and directories of the system, whose programs are not looked at (cli/inspect/program.c)
 PATHS_OF_THE_SYSTEM = re.compile(r"^(\$PATH|\$\{PATH\}|/(usr/(local/)?)?s?bin/?)$")
 UNKNOWN_VALUE = "$"  # of a variable: cli/inspect/wrappers.c takes it for one that a shell expands
-BUILTINS = {"cd", "pushd", ".", "source"}
+BUILTINS = {"cd", "pushd", ".", "source"} | SETTERS
 
 
 class Commands:
@@ -76,25 +74,31 @@ class Commands:
         return "%s=%s" % (name, value.replace(LITERAL_DOLLAR, "$") if known else UNKNOWN_VALUE)
 
     def take_assignments(self, words):
-        """Takes the assignments before a command. What is told in their place, and the rest of the words."""
-        if words[0][0] in DECLARATIONS:
-            words = [word for word in words[1:] if ASSIGNMENT.match(word[0])]
+        """
+        Takes the assignments before a command, or behind one such as "export". What is told in their place, and the
+        rest of the words.
+        """
         count = 0
         while count < len(words) and ASSIGNMENT.match(words[count][0]):
             count += 1
-        told = [self.home] if self.home and count < len(words) else []
-        for text, known in words[:count]:
+        assigned, words = words[:count], self.skip_builtin(words[count:])
+        if words and words[0][0] in SETTERS:
+            assigned += [word for word in words[1:] if ASSIGNMENT.match(word[0])]
+            words = []
+        told = [self.home] if self.home and words else []
+        for text, known in assigned:
             match = ASSIGNMENT.match(text)
-            told.append(self.take_assignment(match.group(1), text[match.end() :], known, count == len(words)))
-        rest = [word.replace(LITERAL_DOLLAR, "$") if known else "" for word, known in words[count:]]
+            told.append(self.take_assignment(match.group(1), text[match.end() :], known, not words))
+        rest = [word.replace(LITERAL_DOLLAR, "$") if known else "" for word, known in words]
         return [word for word in told if word], rest
 
     def skip_builtin(self, words):
         """Goes behind "command" and "builtin", if what they run is what this reads by itself."""
+        names = [word for word, _ in words]
         at = 0
-        while at < len(words) and (words[at] in ("command", "builtin") or (at and re.match(r"^-[p-]$", words[at]))):
+        while at < len(words) and (names[at] in ("command", "builtin") or (at and re.match(r"^-[p-]$", names[at]))):
             at += 1
-        return words[at:] if at < len(words) and words[at] in BUILTINS else words
+        return words[at:] if at < len(words) and names[at] in BUILTINS else words
 
     def add(self, line, command):
         start = find_start(command.words)
@@ -102,7 +106,6 @@ class Commands:
         if not words or command.is_array or len(self.lines) > COMMANDS_MAX or self.bytes > ALL_BYTES_MAX:
             return
         assignments, words = self.take_assignments(words)
-        words = self.skip_builtin(words)
         if words and words[0] in ("cd", "pushd"):
             self.change_directory(words)
         elif words and words[0] in (".", "source"):

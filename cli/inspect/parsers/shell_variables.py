@@ -2,8 +2,8 @@
 
 import re
 
-ASSIGNMENT = re.compile(r"^[A-Za-z_]\w*\+?=")
-SETTERS = {"export", "declare", "typeset", "readonly", "local"}
+from shell_words import ASSIGNMENT, SETTERS
+
 STARTERS = {"env", "sudo", "doas"}  # they take variables of any name before the program that they start
 PREFIXES = STARTERS | {
     "nohup", "exec", "command", "time", "builtin", "setsid", "nice", "ionice", "stdbuf", "timeout", "then", "do",
@@ -19,7 +19,7 @@ def find_set(words):
     names = [word for word in words if not word.startswith("-")]
     if "f" in options:
         return ["BASH_FUNC_%s%%%%=()" % name for name in names]
-    return [name for name in names if ASSIGNMENT.match(name)]
+    return [ASSIGNMENT.sub(r"\1\3", name) for name in names if ASSIGNMENT.match(name)]
 
 
 def find_split(words, depth):
@@ -40,7 +40,7 @@ def find_assignments(words, depth=0):
         if starts and SPLIT_OPTION.match(word) and depth < DEPTH_MAX:
             found += find_split(words[at:], depth)
         elif "=" in word and not word.startswith("-") and (starts or (is_before_program and ASSIGNMENT.match(word))):
-            found.append(word)
+            found.append(ASSIGNMENT.sub(r"\1\3", word))  # "PATH[0]=x" sets PATH
         elif is_before_program and base in SETTERS:
             return found + find_set(words[at + 1 :])
         elif base not in PREFIXES and not re.match(r"^(-|\d)", word):

@@ -10,7 +10,8 @@ from findings import LITERAL_DOLLAR
 
 ANSI_QUOTES = re.compile(r"\$'((?:[^'\\]|\\.)*)'?", re.DOTALL)
 BACKTICKS = re.compile(r"`((?:[^`\\]|\\.)*)`?", re.DOTALL)
-ASSIGNMENT = re.compile(r"^[A-Za-z_]\w*(\[.*\])?\+?=", re.DOTALL)
+ASSIGNMENT = re.compile(r"^([A-Za-z_]\w*)(\[.*?\])?(\+?=)", re.DOTALL)
+SETTERS = {"export", "declare", "typeset", "readonly", "local"}  # builtins that take assignments
 # after these words a shell still looks for "case", "esac", and elements of arrays that are assigned to
 RESERVED = {"then", "do", "else", "elif", "if", "while", "until", "!", "{", "time", "coproc"}
 BEGINNINGS = {"{", "if", "while", "until", "for", "select", "case", "[["}  # of compound commands

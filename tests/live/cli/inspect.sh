@@ -159,6 +159,7 @@ PS1='$ '
 PATH='$PATH':/usr/bin
 PATH=\${PATH}:/usr/bin ls
 PATH=$'$PATH':$PATH
+PATH[0]=./x; declare -x PATH[0]=./y
 END
 cat >told <<'END'
 own.py:2: variable: loads code: PATH=/usr/bin:$PATH
@@ -180,6 +181,8 @@ own.sh:3: variable: is a command: PS1=$
 own.sh:4: code-variable: loads code: PATH=\$PATH:/usr/bin
 own.sh:5: code-variable: loads code: PATH=\${PATH}:/usr/bin
 own.sh:6: code-variable: loads code: PATH=\$PATH:$PATH
+own.sh:7: code-variable: loads code: PATH=./x
+own.sh:7: code-variable: loads code: PATH=./y
 END
 command -v node >/dev/null || sed -i '/^own.js/d' told
 # shellcheck disable=SC2046 # names of files
@@ -251,6 +254,7 @@ export PATH=$H:r HOME=/; z
 CDPATH=/; HOME=s z
 . l.sh
 exec <x
+A=1 builtin export -p B "C=$D" E=2; declare F[1]=3 PATH[0]=s
 END
 sed -n 's/^[0-9]* command //p' out |
 	jq -c 'if .end then [.end, .home, .input]
@@ -273,6 +277,8 @@ diff - told <<'END' || fail "commands of a shell script: $(cat out)"
 [8,"HOME=$ bash -- r/l.sh"," d d/d",". q/ r",true]
 [8,"HOME=$ bash -- l.sh"," d d/d",". q/ r",true]
 [9,"HOME=$ exec"," d d/d",". q/ r",true]
+[10,"A=1 C=$ E=2"," d d/d",". q/ r",true]
+[10,"F=$"," d d/d",". q/ r s",true]
 [true,true,true]
 END
 
