@@ -78,6 +78,7 @@ static size_t look(bool wants_refusal)
 					      .argv = argv,
 					      .warned = INSPECT_BIT(INSPECT_NOT_LOOKED_AT),
 					      .refused = wants_refusal ? INSPECT_BIT(INSPECT_NOT_LOOKED_AT) : 0,
+					      .is_quiet = true,
 					      .findings = json_array(),
 					      .find_file = find_file};
 	ck_assert_int_eq(inspect_program_look(&inspection), 0);
