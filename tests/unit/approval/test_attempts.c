@@ -519,7 +519,7 @@ static bool rig_terminal_shows_end(const struct rig *rig, const char *text)
 	return at >= len && memcmp(shown + at - len, text, len) == 0;
 }
 
-/* A question that is longer than the terminal takes at once, also when its reader is slow. */
+/* A question that is longer than the terminal takes at once, when its reader is slow and has stopped it (Ctrl-S). */
 START_TEST(test_long_question_on_terminal)
 {
 	static const char prompt[] = "answer \"1 once\", \"1 no\": ";
@@ -541,6 +541,10 @@ START_TEST(test_long_question_on_terminal)
 	ck_assert_int_gt(asprintf(&question->text, "{\"seq\": 1, \"shown\": [\"%s\"], \"answers\": [\"once\", \"no\"]}",
 				  line),
 			 0);
+	ck_assert_int_eq(tcflow(rig.approver.options.terminal_fd, TCOOFF), 0);
+	rig_handle(&rig, 0);
+	rig_expect(&rig, "a terminal whose output is stopped", "");
+	ck_assert_int_eq(tcflow(rig.approver.options.terminal_fd, TCOON), 0);
 	do {
 		rig_handle(&rig, 0);
 		rig_expect(&rig, "typed before the end of a long question is shown", "");
