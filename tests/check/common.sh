@@ -66,7 +66,7 @@ CHECK_PACKAGES="check clang=clang libclang-rt-dev clang-tidy=clang-tidy cppcheck
 	python3-grpcio python3-websockets python3-h2 apache2-bin=apache2 lighttpd=lighttpd gunicorn=gunicorn
 	dnsmasq-base=dnsmasq acl=setfacl tcpdump=tcpdump curl=curl wget=wget default-jdk-headless=javac
 	slurm-wlm=slurmctld munge=munged
-	iproute2=ip expect=expect tmux=tmux screen=screen gdb=gdb strace=strace gpg=gpg
+	btrfs-progs=mkfs.btrfs iproute2=ip expect=expect tmux=tmux screen=screen gdb=gdb strace=strace gpg=gpg
 	gpg-agent=gpg-agent gojq=gojq less=less patch=patch dbus-daemon=dbus-daemon postgresql
 	libnss-wrapper"
 # Tools of make deb, make image and make check-packages.

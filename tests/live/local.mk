@@ -237,6 +237,7 @@ LIVE_TESTS = \
 	tests/live/cli/workspace-apply.sh \
 	tests/live/cli/workspace-base.sh \
 	tests/live/cli/workspace-bases.sh \
+	tests/live/cli/workspace-clone.sh \
 	tests/live/cli/workspace-dirs.sh \
 	tests/live/cli/workspace-dirs-hostile.sh \
 	tests/live/cli/workspace-placeholders.sh \

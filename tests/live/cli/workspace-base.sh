@@ -71,8 +71,11 @@ outside
 conflicts
 for name in one two three four five six d/f d/sub/g; do base "$name" "old $name"; done
 base empty ''
-grep -q '; base: [^;]*/base-[0-9]*;' "$T/said" || # a clone
+if cp --reflink=always "$W/one" "$T/clone" 2>/dev/null; then
+	grep -q '^callgate ws apply: large: conflict.*; base: /' "$T/said" || fail "large has no base: $(cat "$T/said")"
+else
 	none large 'it has more than 1 MiB, and the file system of TMPDIR cannot clone it'
+fi
 none link 'it was no regular file'
 none fifo 'it was no regular file'
 none made 'there was nothing when the program first changed it'
