@@ -168,7 +168,7 @@ static int copier_finish_dir(const struct copier *copier, const char *path)
 	_cleanup_close_ int to = from < 0 ? from : workspace_open_entry(copier->to_fd, path);
 
 	(void)snprintf(copier->work->failed_path, PATH_MAX, "%s", path);
-	return to < 0 ? to : place_copy_metadata(copier->layer, from, to, PLACE_OWN_ATTRIBUTES);
+	return to < 0 ? to : place_copy_metadata(copier->layer, from, to, -1, PLACE_OWN_ATTRIBUTES);
 }
 
 /* ---- copying what differs in a copy of the directory ---- */

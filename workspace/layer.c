@@ -21,6 +21,7 @@
 
 #define LAYER_TRUSTED_PREFIX "trusted.overlay."
 #define LAYER_USER_PREFIX "user.overlay."
+#define LAYER_LABEL "security.selinux"
 #define LAYER_GID_MAP_BYTES_MAX 4096
 #define LAYER_GROUPS_MAX 65536           /* NGROUPS_MAX of the kernel */
 #define LAYER_NO_PREFIX "callgate.none." /* no attribute can have such a name: the kernel knows no such kind */
@@ -278,6 +279,12 @@ bool workspace_has_origin(const struct workspace_layer *layer, const char *path,
 	return getxattr(link.path, name, NULL, 0) >= 0;
 }
 
+bool workspace_is_same_file(const struct workspace_layer *layer, const char *path, int upper_fd)
+{
+	return layer->records ? workspace_records_have_file(layer->records, upper_fd)
+			      : workspace_has_origin(layer, path, upper_fd);
+}
+
 static int layer_compare_lost(const void *path, const void *lost)
 {
 	return strcmp(path, *(const char *const *)lost);
@@ -301,13 +308,31 @@ bool workspace_may_be_renamed(const struct workspace_layer *layer, const char *p
 	return workspace_records_have_file(layer->records, upper_fd) && !(record && record->kept.inode == st.st_ino);
 }
 
+const char *workspace_get_shown_attribute(const struct workspace_layer *layer, const char *name, char *out)
+{
+	static const char escape[] = "overlay.";
+	const size_t len = strlen(layer->prefix);
+
+	if (strncmp(name, layer->prefix, len) != 0 || strncmp(name + len, escape, strlen(escape)) != 0)
+		return NULL;
+	(void)snprintf(out, XATTR_NAME_MAX + 1, "%s%s", layer->prefix, name + len + strlen(escape));
+	return out;
+}
+
+bool workspace_is_hidden_attribute(const struct workspace_layer *layer, const char *name)
+{
+	return workspace_is_own_attribute(layer, name) && strcmp(name, LAYER_LABEL) != 0;
+}
+
 bool workspace_is_own_attribute(const struct workspace_layer *layer, const char *name)
 {
 	const size_t len = strlen(layer->prefix);
 
 	if (strncmp(name, layer->prefix, len) == 0) /* "user.overlay.overlay.x": the program set "user.overlay.x" */
 		return strncmp(name + len, "overlay.", strlen("overlay.")) != 0;
-	return strcmp(name, "security.selinux") == 0; /* SELinux labels files by where they are */
+	if (strncmp(name, "trusted.", strlen("trusted.")) == 0) /* no program of a run can see or set them */
+		return true;
+	return strcmp(name, LAYER_LABEL) == 0; /* SELinux labels files by where they are */
 }
 
 /* ---- extended attributes ---- */
@@ -339,13 +364,20 @@ static bool layer_is_own_attribute(const struct workspace_layer *layer, const ch
 	return workspace_is_own_attribute(layer, name);
 }
 
-/* Whether an attribute has another value, or is missing. 1, 0, or -errno. values: room for two of XATTR_SIZE_MAX. */
-static int layer_compare_attribute(int base_fd, int upper_fd, const char *name, char *values)
+/*
+ * Whether an attribute has another value, or is missing. 1, 0, or -errno. *same_names: counts those that the directory
+ * has by this name. values: room for two of XATTR_SIZE_MAX.
+ */
+static int layer_compare_attribute(const struct workspace_layer *layer, int base_fd, int upper_fd, const char *name,
+				   char *values, size_t *same_names)
 {
 	const struct io_proc_fd_path base = io_proc_fd_path(base_fd), upper = io_proc_fd_path(upper_fd);
-	const ssize_t base_len = getxattr(base.path, name, values, XATTR_SIZE_MAX);
-	ssize_t upper_len;
+	ssize_t base_len = getxattr(base.path, name, values, XATTR_SIZE_MAX), upper_len;
+	char shown[XATTR_NAME_MAX + 1];
 
+	*same_names += base_len >= 0;
+	if (base_len < 0 && errno == ENODATA && workspace_get_shown_attribute(layer, name, shown))
+		base_len = getxattr(base.path, shown, values, XATTR_SIZE_MAX);
 	if (base_len < 0)
 		return errno == ENODATA || errno == EOPNOTSUPP ? 1 : -errno;
 	upper_len = getxattr(upper.path, name, values + XATTR_SIZE_MAX, XATTR_SIZE_MAX);
@@ -369,7 +401,7 @@ static int layer_count_attributes(const struct workspace_layer *layer, const cha
 int workspace_compare_attributes(const struct workspace_layer *layer, int base_fd, int upper_fd)
 {
 	_cleanup_free_ char *names = malloc(2 * XATTR_LIST_MAX), *values = NULL;
-	size_t base_count = 0, upper_count = 0;
+	size_t base_count = 0, upper_count = 0, same_names = 0;
 	ssize_t len, base_len;
 	bool unknown;
 	int r;
@@ -385,15 +417,15 @@ int workspace_compare_attributes(const struct workspace_layer *layer, int base_f
 		return (int)base_len;
 	/* The directory itself may have been an overlay's: what has the prefix there is not shown by this one. */
 	(void)layer_count_attributes(layer, names + XATTR_LIST_MAX, (size_t)base_len, &base_count);
-	if (base_count != upper_count || upper_count == 0)
-		return base_count != upper_count;
+	if (base_count > upper_count || upper_count == 0)
+		return base_count > upper_count;
 	values = malloc(2 * (size_t)XATTR_SIZE_MAX);
 	if (!values)
 		return -ENOMEM;
 	for (ssize_t at = 0; r == 0 && at < len; at += (ssize_t)strlen(names + at) + 1)
 		if (!layer_is_own_attribute(layer, names + at, &unknown))
-			r = layer_compare_attribute(base_fd, upper_fd, names + at, values);
-	return r;
+			r = layer_compare_attribute(layer, base_fd, upper_fd, names + at, values, &same_names);
+	return r == 0 ? same_names != base_count : r;
 }
 
 /* ---- the directory itself ---- */

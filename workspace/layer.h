@@ -101,6 +101,12 @@ int workspace_is_opaque(const struct workspace_layer *layer, int upper_fd);
  */
 bool workspace_has_origin(const struct workspace_layer *layer, const char *path, int upper_fd);
 
+/*
+ * True when an entry of the upper layer, open with O_PATH, is one of the directory that the program has changed,
+ * perhaps also renamed, and not one that it has made with the same name.
+ */
+bool workspace_is_same_file(const struct workspace_layer *layer, const char *path, int upper_fd);
+
 /* True when an entry of the upper layer, open with O_PATH, may be one of the directory that had another name there. */
 bool workspace_may_be_renamed(const struct workspace_layer *layer, const char *path, int upper_fd);
 
@@ -110,11 +116,24 @@ bool workspace_may_be_renamed(const struct workspace_layer *layer, const char *p
  */
 bool workspace_is_lost(const struct workspace_layer *layer, const char *path);
 
-/* True for the name of an attribute that is the overlay's own, or SELinux': it is neither compared nor applied. */
+/*
+ * True for the name of an attribute that is the overlay's own, SELinux', or one that no program can see ("trusted."):
+ * it is neither compared nor applied.
+ */
 bool workspace_is_own_attribute(const struct workspace_layer *layer, const char *name);
 
+/* True for such a name, if the program has not seen what the directory has by it, so that it must stay there. */
+bool workspace_is_hidden_attribute(const struct workspace_layer *layer, const char *name);
+
 /*
- * Whether two entries, open with O_PATH, have other extended attributes; those of the overlay do not count. base_fd -1:
+ * The name by which the overlay shows an attribute of its layers to the program: "user.overlay.x" for
+ * "user.overlay.overlay.x". NULL: by its own name. out: room for XATTR_NAME_MAX + 1; the result is in it.
+ */
+const char *workspace_get_shown_attribute(const struct workspace_layer *layer, const char *name, char *out);
+
+/*
+ * Whether two entries, open with O_PATH, have other extended attributes; those of the overlay do not count. What the
+ * program has set with a name of theirs may have its own name in the directory, or that of the layer. base_fd -1:
  * only that upper_fd is one that this code understands. 1, 0, or -errno; -EUCLEAN: an entry of the upper layer has not
  * its whole content (redirect, metacopy).
  */

@@ -32,6 +32,7 @@ libcallgate_workspace_a_SOURCES += \
 	workspace/links.h \
 	workspace/place.c \
 	workspace/place.h \
+	workspace/place-metadata.c \
 	workspace/replace.c \
 	workspace/reads.c \
 	workspace/reads.h \
@@ -40,7 +41,6 @@ libcallgate_workspace_a_SOURCES += \
 	workspace/renames.c \
 	workspace/renames.h \
 	workspace/restore-compare.c \
-	workspace/restore-private.h \
 	workspace/restore.c \
 	workspace/store.c \
 	workspace/store.h

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -44,125 +43,6 @@ bool place_is_without_dir(int error)
 	return error == -ENOENT || error == -ENOTDIR || error == -ELOOP;
 }
 
-/* ---- attributes ---- */
-
-/*
- * The name by which an overlay shows an attribute of its layers: "user.overlay.x" for "user.overlay.overlay.x". out:
- * room for XATTR_NAME_MAX + 1.
- */
-static const char *place_get_shown_name(const struct workspace_layer *layer, const char *name, char *out)
-{
-	static const char escape[] = "overlay.";
-	const size_t len = strlen(layer->prefix);
-
-	if (strncmp(name, layer->prefix, len) != 0 || strncmp(name + len, escape, strlen(escape)) != 0)
-		return name;
-	(void)snprintf(out, XATTR_NAME_MAX + 1, "%s%s", layer->prefix, name + len + strlen(escape));
-	return out;
-}
-
-/* Sets one extended attribute as it is in the layer. value: room for XATTR_SIZE_MAX. 0 or -errno. */
-static int place_copy_attribute(const struct workspace_layer *layer, const char *from, const char *to, const char *name,
-				unsigned flags, char *value)
-{
-	const ssize_t len = getxattr(from, name, value, XATTR_SIZE_MAX);
-	char shown[XATTR_NAME_MAX + 1];
-
-	if (len < 0)
-		return -errno;
-	if (flags & PLACE_IN_OVERLAY)
-		name = place_get_shown_name(layer, name, shown);
-	return setxattr(to, name, value, (size_t)len, 0) < 0 ? -errno : 0;
-}
-
-/* True when the attribute is in a list of names. */
-static bool place_has_name(const char *names, ssize_t len, const char *name)
-{
-	for (ssize_t at = 0; at < len; at += (ssize_t)strlen(names + at) + 1)
-		if (strcmp(names + at, name) == 0)
-			return true;
-	return false;
-}
-
-/* Reads the names of all attributes. The length, or -errno. */
-static ssize_t place_list_attributes(const char *link, char *names)
-{
-	const ssize_t len = listxattr(link, names, XATTR_LIST_MAX);
-
-	return len < 0 && errno != EOPNOTSUPP ? -errno : len < 0 ? 0 : len;
-}
-
-/* Whether an attribute is copied, by its name. flags: PLACE_* */
-static bool place_copies_attribute(const struct workspace_layer *layer, const char *name, unsigned flags)
-{
-	return !workspace_is_own_attribute(layer, name) ||
-	       (flags & PLACE_OWN_ATTRIBUTES && strncmp(name, layer->prefix, strlen(layer->prefix)) == 0);
-}
-
-/* Whether an attribute that the other entry lacks is removed, by its name. flags: PLACE_* */
-static bool place_removes_attribute(const struct workspace_layer *layer, const char *name, unsigned flags)
-{
-	return !workspace_is_own_attribute(layer, name) ||
-	       (flags & PLACE_IN_OVERLAY && strncmp(name, layer->prefix, strlen(layer->prefix)) == 0);
-}
-
-/* Makes the extended attributes of an entry those of another one. Names and values: room for two lists, one value. */
-static int place_copy_attributes(const struct workspace_layer *layer, const char *from, const char *to, unsigned flags,
-				 char *buffer)
-{
-	char *const names = buffer, *const old = buffer + XATTR_LIST_MAX, *const value = buffer + 2 * XATTR_LIST_MAX;
-	const ssize_t len = place_list_attributes(from, names);
-	const ssize_t old_len = len < 0 ? len : place_list_attributes(to, old);
-	int r = 0;
-
-	if (old_len < 0)
-		return (int)old_len;
-	for (ssize_t at = 0; r == 0 && at < old_len; at += (ssize_t)strlen(old + at) + 1)
-		if (place_removes_attribute(layer, old + at, flags) && !place_has_name(names, len, old + at) &&
-		    removexattr(to, old + at) < 0 && errno != ENODATA)
-			r = -errno;
-	for (ssize_t at = 0; r == 0 && at < len; at += (ssize_t)strlen(names + at) + 1)
-		if (place_copies_attribute(layer, names + at, flags))
-			r = place_copy_attribute(layer, from, to, names + at, flags, value);
-	return r;
-}
-
-/*
- * Makes owner, mode and extended attributes of an entry those of another one; both open with O_PATH. The owner first:
- * chown(2) takes set-id bits and capabilities. 0 or -errno.
- */
-static int place_copy_all(const struct workspace_layer *layer, int upper_fd, int fd, unsigned flags)
-{
-	_cleanup_free_ char *buffer = malloc(2 * XATTR_LIST_MAX + XATTR_SIZE_MAX);
-	const struct io_proc_fd_path from = io_proc_fd_path(upper_fd), to = io_proc_fd_path(fd);
-	struct stat upper, st;
-	int r;
-
-	if (!buffer)
-		return -ENOMEM;
-	if (fstat(upper_fd, &upper) < 0 || fstat(fd, &st) < 0)
-		return -errno;
-	if ((upper.st_uid != st.st_uid || upper.st_gid != st.st_gid) &&
-	    fchownat(fd, "", upper.st_uid, upper.st_gid, AT_EMPTY_PATH) < 0 && !(flags & PLACE_AS_OWN))
-		return -errno;
-	r = place_copy_attributes(layer, from.path, to.path, flags, buffer);
-	if (r < 0 || S_ISLNK(upper.st_mode))
-		return r;
-	return chmod(to.path, upper.st_mode & 07777) < 0 ? -errno : 0;
-}
-
-/* Sets the times of an entry as they are in the layer; both open with O_PATH. 0 or -errno. */
-static int place_copy_times(int upper_fd, int fd)
-{
-	struct stat st;
-
-	if (fstat(upper_fd, &st) < 0)
-		return -errno;
-	return utimensat(AT_FDCWD, io_proc_fd_path(fd).path, (const struct timespec[2]){st.st_atim, st.st_mtim}, 0) < 0
-		       ? -errno
-		       : 0;
-}
-
 /* ---- new entries ---- */
 
 /* Makes a regular file with the content of one in the layer. A descriptor of it, or -errno. */
@@ -198,7 +78,7 @@ static int place_make_symlink(int dir_fd, const char *name, int upper_fd)
 
 /*
  * Opens what was just made, with O_PATH. -EBUSY: another user has put something else there: what gets owner and mode
- * would be that. A descriptor or -errno.
+ * would be that. -EPERM: the file system, or another user, has given it another owner. A descriptor or -errno.
  */
 static int place_open_made(int dir_fd, const char *name, mode_t mode)
 {
@@ -209,9 +89,9 @@ static int place_open_made(int dir_fd, const char *name, mode_t mode)
 		return fd;
 	if (fstat(fd, &st) < 0)
 		return -errno;
-	if (((st.st_mode ^ mode) & S_IFMT) != 0 || st.st_nlink != 1 || st.st_uid != geteuid())
+	if (((st.st_mode ^ mode) & S_IFMT) != 0 || st.st_nlink != 1)
 		return -EBUSY;
-	return steal_fd(&fd);
+	return st.st_uid == geteuid() ? steal_fd(&fd) : -EPERM;
 }
 
 /* Makes an entry of the type that it has in the layer. -EPERM: a device. A descriptor of it, or -errno. */
@@ -225,25 +105,30 @@ static int place_make(int dir_fd, const char *name, int upper_fd, mode_t mode, u
 		r = place_make_symlink(dir_fd, name, upper_fd);
 	else if (S_ISFIFO(mode) || S_ISSOCK(mode))
 		r = mknodat(dir_fd, name, (mode & S_IFMT) | 0600, 0) < 0 ? -errno : 0;
-	return r < 0 ? r : place_open_made(dir_fd, name, mode);
+	if (r < 0)
+		return r;
+	r = place_open_made(dir_fd, name, mode);
+	if (r < 0 && r != -EBUSY)
+		(void)unlinkat(dir_fd, name, 0);
+	return r;
 }
 
-int place_copy_metadata(const struct workspace_layer *layer, int from_fd, int fd, unsigned flags)
+/* As place_make_copy(). old_fd: the entry that it replaces, open with O_PATH, or -1. */
+static int place_make_copy_of_old(const struct workspace_layer *layer, int dir_fd, const char *name, int from_fd,
+				  mode_t mode, int old_fd, unsigned flags)
 {
-	int r = place_copy_all(layer, from_fd, fd, flags);
+	_cleanup_close_ int fd = place_make(dir_fd, name, from_fd, mode, flags);
+	int r = fd < 0 ? fd : place_copy_metadata(layer, from_fd, fd, old_fd, flags);
 
-	return r < 0 ? r : place_copy_times(from_fd, fd);
+	if (fd >= 0 && r < 0)
+		(void)unlinkat(dir_fd, name, 0); /* as far as it was made */
+	return r;
 }
 
 int place_make_copy(const struct workspace_layer *layer, int dir_fd, const char *name, int from_fd, mode_t mode,
 		    unsigned flags)
 {
-	_cleanup_close_ int fd = place_make(dir_fd, name, from_fd, mode, flags);
-	int r = fd < 0 ? fd : place_copy_metadata(layer, from_fd, fd, flags);
-
-	if (fd >= 0 && r < 0)
-		(void)unlinkat(dir_fd, name, 0); /* as far as it was made */
-	return r;
+	return place_make_copy_of_old(layer, dir_fd, name, from_fd, mode, -1, flags);
 }
 
 /* ---- replacing ---- */
@@ -322,12 +207,26 @@ static int place_set_group(int fd, const struct workspace_change *change)
 	return chmod(io_proc_fd_path(fd).path, change->upper.mode & 07777) < 0 ? -errno : 0;
 }
 
+/*
+ * Opens, with O_PATH, the entry of the directory that the program has changed, perhaps also renamed. -1: it has made
+ * the entry anew.
+ */
+static int place_open_changed(const struct workspace_layer *layer, const struct workspace_change *change, int upper_fd)
+{
+	const char *path = change->base.exists ? change->path : change->old_path;
+
+	if (!path || change->kind == WORKSPACE_REPLACED || !workspace_is_same_file(layer, change->path, upper_fd))
+		return -1;
+	return workspace_open_entry(layer->base_fd, path);
+}
+
 /* Makes an entry under a temporary name, as the change has it. 0 or -errno. */
 static int place_make_changed(const struct workspace_layer *layer, const struct workspace_change *change, int dir_fd,
 			      const char *temporary, int upper_fd)
 {
-	_cleanup_close_ int fd = -1;
-	int r = place_make_copy(layer, dir_fd, temporary, upper_fd, change->upper.mode, PLACE_ON_DISK);
+	_cleanup_close_ int fd = -1, old = place_open_changed(layer, change, upper_fd);
+	int r = place_make_copy_of_old(layer, dir_fd, temporary, upper_fd, change->upper.mode, old,
+				       PLACE_ON_DISK | PLACE_IN_BASE);
 
 	if (r < 0 || !place_has_other_group(upper_fd, change))
 		return r;
@@ -472,7 +371,7 @@ int place_set_attributes(const struct workspace_layer *layer, const struct works
 		return -errno;
 	if (!*path && !layer->has_root_attributes) /* only the mode is compared */
 		return chmod(io_proc_fd_path(fd).path, st.st_mode & 07777) < 0 ? -errno : 0;
-	r = place_copy_metadata(layer, upper, fd, 0);
+	r = place_copy_metadata(layer, upper, fd, fd, PLACE_IN_BASE);
 	return r < 0 || !place_has_other_group(upper, change) ? r : place_set_group(fd, change);
 }
 

@@ -16,6 +16,8 @@ enum place_flag {
 	PLACE_AS_OWN = 1 << 2,         /* what belongs to others is the caller's own, unless it may change that */
 	/* seen through the overlay, which hides its own attributes: those with its prefix are a program's */
 	PLACE_IN_OVERLAY = 1 << 3,
+	/* in the directory, without the overlay: attributes with its prefix are those of the directory */
+	PLACE_IN_BASE = 1 << 4,
 };
 
 /*
@@ -26,8 +28,11 @@ enum place_flag {
 int place_make_copy(const struct workspace_layer *layer, int dir_fd, const char *name, int from_fd, mode_t mode,
 		    unsigned flags);
 
-/* Gives an entry owner, mode, attributes and times of another one; both open with O_PATH. 0 or -errno. */
-int place_copy_metadata(const struct workspace_layer *layer, int from_fd, int fd, unsigned flags);
+/*
+ * Gives an entry owner, mode, attributes and times of another one; all open with O_PATH. old_fd: the entry that it
+ * replaces, or itself, whose attributes with the overlay's prefix stay; or -1. 0 or -errno.
+ */
+int place_copy_metadata(const struct workspace_layer *layer, int from_fd, int fd, int old_fd, unsigned flags);
 
 /* Opens the directory that has a path, for reading. *ret_name: the rest, borrowed. A descriptor or -errno. */
 int place_open_parent(int root_fd, const char *path, const char **ret_name);

@@ -18,7 +18,7 @@
 #include "base/path.h"
 #include "view/copy/leftover.h"
 #include "workspace/place.h"
-#include "workspace/restore-private.h"
+#include "workspace/checkpoint-private.h"
 
 /* ---- changing ---- */
 
@@ -257,7 +257,7 @@ static int restore_finish_dir(const struct restore *restore, const char *path)
 	}
 	if (from < 0 && restore->layer->is_live_copy)
 		return from == -ENOENT || from == -ENOTDIR || from == -ELOOP ? 0 : from; /* removed there since */
-	return from < 0 ? from : place_copy_metadata(restore->layer, from, to, restore_get_flags(restore));
+	return from < 0 ? from : place_copy_metadata(restore->layer, from, to, -1, restore_get_flags(restore));
 }
 
 static int restore_all(struct restore *restore)

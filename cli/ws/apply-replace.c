@@ -33,6 +33,7 @@ static struct workspace_change apply_make_sub(const struct workspace_change *cha
 	struct workspace_change sub = *change;
 
 	sub.path += strlen(top->path) + 1;
+	sub.old_path = NULL; /* it would be below another directory */
 	return sub;
 }
 

@@ -235,6 +235,7 @@ LIVE_TESTS = \
 	tests/live/threats/44-ptrace.sh \
 	tests/live/cli/workspace.sh \
 	tests/live/cli/workspace-apply.sh \
+	tests/live/cli/workspace-attributes.sh \
 	tests/live/cli/workspace-base.sh \
 	tests/live/cli/workspace-bases.sh \
 	tests/live/cli/workspace-clone.sh \
