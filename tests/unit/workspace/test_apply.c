@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/fsuid.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -262,6 +263,25 @@ START_TEST(test_place)
 }
 END_TEST
 
+/* A file system that shows another owner than who has made an entry: nothing of it is left. */
+START_TEST(test_place_of_other_owner)
+{
+	char path[] = "link", name[PLACE_NAME_SIZE];
+	struct workspace_change change = {.path = path, .kind = WORKSPACE_ADDED};
+
+	if (geteuid() != 0)
+		return;
+	place_format_name("0123456789abcdef", 0, name);
+	ck_assert_int_eq(symlink("a", "upper/link") | chmod("base", 0777), 0);
+	change.upper = entry("upper/link");
+	(void)setfsuid(12345);
+	ck_assert_int_eq(place_put(&layer, &change, name), -EPERM);
+	(void)setfsuid(0);
+	ck_assert_int_lt(faccessat(layer.base_fd, name, F_OK, AT_SYMLINK_NOFOLLOW), 0);
+	ck_assert_int_eq(place_put(&layer, &change, name), 0);
+}
+END_TEST
+
 START_TEST(test_place_below_link)
 {
 	char path[] = "d/f", name[PLACE_NAME_SIZE];
@@ -387,6 +407,8 @@ int main(void)
 	tcase_add_test(tests, test_executed_set_id);
 	tcase_add_test(tests, test_journal);
 	tcase_add_test(tests, test_place);
+	tcase_add_test(tests, test_place_of_other_owner);
+	tcase_add_test(tests, test_place_of_other_owner);
 	tcase_add_test(tests, test_place_below_link);
 	tcase_add_test(tests, test_beside);
 	tcase_add_test(tests, test_beside_in_replaced_dir);
