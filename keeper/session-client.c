@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/fdpass.h"
 #include "base/text.h"
@@ -55,6 +56,24 @@ int session_client_record_inspection(int socket_fd, const char *op, const char *
 				   json_pack("{s:s, s:o*, s:o}", "op", op, "path", inspection_make_text(program), "why",
 					     inspection_make_text(why)),
 				   NULL, 0);
+}
+
+char *session_client_join_changes(const json_t *answer)
+{
+	static const char *const keys[] = {"changed", "added", "removed"};
+	_cleanup_buf_ struct buf names = {0};
+
+	for (size_t k = 0; k < sizeof(keys) / sizeof(keys[0]); k++) {
+		const json_t *name, *list = json_object_get(answer, keys[k]);
+		size_t i;
+
+		json_array_foreach(list, i, name)
+		{
+			buf_puts(&names, names.len > 0 ? "\n" : "");
+			buf_put_escaped(&names, json_string_value(name)); /* which has no newline then */
+		}
+	}
+	return buf_take_text(&names);
 }
 
 int session_client_receive_fds(int socket_fd, json_t **ret_message, int *ret_fds, size_t count)

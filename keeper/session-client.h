@@ -32,6 +32,12 @@ int session_client_send(int socket_fd, json_t *message, const int *fds, size_t c
 int session_client_record_inspection(int socket_fd, const char *op, const char *program, const char *why);
 
 /*
+ * The names in "changed", "added" and "removed" of what `callgate session inspect --request` prints, for such a record:
+ * each a line, in which control characters are escaped. Owned by the caller; "": there are none; NULL: no memory.
+ */
+char *session_client_join_changes(const json_t *answer);
+
+/*
  * Receives one message, owned by the caller, and the descriptor that came with it (CLOEXEC, owned by the caller; -1:
  * none), unless ret_fd is NULL. 0; -EAGAIN: none is there (O_NONBLOCK); -ECONNRESET: the session has hung
  * up; -EBADMSG: the message is no JSON object, or too long; or another -errno.

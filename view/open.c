@@ -234,12 +234,17 @@ bool view_path_leads_to_object(const struct view *view, const char *virt, const 
 	return standin >= 0 && fstat(standin, &found) == 0 && view_is_same_object(&found, expected);
 }
 
-int view_open_workspace(const struct view *view, int at)
+int view_open_workspace(const struct view *view, int at, const char **ret_path)
 {
-	for (size_t i = 0; i < view->mount_count; i++)
-		if (view->mount[i]->flags & (MOUNT_OVERLAY | MOUNT_WORKSPACE_COPY) &&
-		    view->mount[i]->workspace_dir == at)
-			return openat2_retry(view->mount[i]->fd, ".", O_RDONLY | O_DIRECTORY, 0, IO_RESOLVE_BELOW);
+	*ret_path = NULL;
+	for (size_t i = 0; i < view->mount_count; i++) {
+		const struct mount *mount = view->mount[i];
+
+		if (!(mount->flags & (MOUNT_OVERLAY | MOUNT_WORKSPACE_COPY)) || mount->workspace_dir != at)
+			continue;
+		*ret_path = mount->virt;
+		return openat2_retry(mount->fd, ".", O_RDONLY | O_DIRECTORY, 0, IO_RESOLVE_BELOW);
+	}
 	return -ENOENT;
 }
 

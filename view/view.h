@@ -413,9 +413,10 @@ int view_get_host_path(const struct place *place, char out[PATH_MAX]);
 
 /*
  * Opens directory `at` of those whose writes go to a workspace, as the program sees it, for reading. A descriptor owned
- * by the caller, which leads to it in any mount namespace; -ENOENT: there is none; or -errno.
+ * by the caller, which leads to it in any mount namespace; -ENOENT with *ret_path NULL: there is none; or -errno with
+ * its virtual path, borrowed.
  */
-int view_open_workspace(const struct view *view, int at);
+int view_open_workspace(const struct view *view, int at, const char **ret_path);
 
 /* Finds a placeholder of a copy of the view: fills_find(). Borrowed. NULL: it is none. */
 struct fill_file *view_find_placeholder(const struct view *view, int dir_fd, const char *name, const struct stat *st,

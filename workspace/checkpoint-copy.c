@@ -150,7 +150,7 @@ static int copier_copy_dir(struct copier *copier, const char *path)
 	struct copier_dirs dirs;
 	int r = from < 0 ? from : name_list_read(&names, from);
 
-	(void)snprintf(copier->work->failed_path, PATH_MAX, "%s", path);
+	(void)snprintf(copier->work->failed_path, PATH_MAX, "%s", *path ? path : ".");
 	to = r < 0 ? r : dirs_open(copier->to_fd, path);
 	if (to < 0)
 		return to;
@@ -167,7 +167,7 @@ static int copier_finish_dir(const struct copier *copier, const char *path)
 	_cleanup_close_ int from = workspace_open_entry(copier->layer->upper_fd, path);
 	_cleanup_close_ int to = from < 0 ? from : workspace_open_entry(copier->to_fd, path);
 
-	(void)snprintf(copier->work->failed_path, PATH_MAX, "%s", path);
+	(void)snprintf(copier->work->failed_path, PATH_MAX, "%s", *path ? path : ".");
 	return to < 0 ? to : place_copy_metadata(copier->layer, from, to, -1, PLACE_OWN_ATTRIBUTES);
 }
 

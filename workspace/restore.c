@@ -219,7 +219,7 @@ static int restore_compare_dir(struct restore *restore, const struct dir_item *i
 	struct restore_dirs dirs = {item->path, -1, -1, -1, -1, -1, false, false};
 	int r;
 
-	(void)snprintf(restore->work->failed_path, PATH_MAX, "%s", item->path);
+	(void)snprintf(restore->work->failed_path, PATH_MAX, "%s", *item->path ? item->path : ".");
 	r = restore_open_dirs(restore, item, &dirs);
 	if (r == 0)
 		r = restore_visit_dir(restore, &dirs);
@@ -247,7 +247,7 @@ static int restore_finish_dir(const struct restore *restore, const char *path)
 	_cleanup_close_ int from = workspace_open_entry(restore->then_fd, path);
 	_cleanup_close_ int to = workspace_open_entry(restore->view_fd, path);
 
-	(void)snprintf(restore->work->failed_path, PATH_MAX, "%s", path);
+	(void)snprintf(restore->work->failed_path, PATH_MAX, "%s", *path ? path : ".");
 	if (to < 0)
 		return to;
 	if (from == -ENOENT || from == -ENOTDIR || from == -ELOOP) {

@@ -86,12 +86,16 @@ static void changes_free(struct e2b_changes *changes)
 /* Logs and records which files were changed. answer NULL: it is not known, and `why` says why. */
 static void changes_tell(const struct e2b_sandbox *box, const char *program, const json_t *answer, const char *why)
 {
-	json_t *names = json_object_get(answer, "changed");
+	static const char *const keys[] = {"changed", "added", "removed"};
+	json_t *names = json_array();
 
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+		(void)json_array_extend(names, json_object_get(answer, keys[i]));
 	if (!answer)
 		looking_log(box, "changes_unknown", program, "why", json_string(why));
 	else if (json_array_size(names) > 0)
 		looking_log(box, "changed_after_look", program, "files", json_incref(names));
+	json_decref(names);
 	(void)sandbox_record_changes(box->sandbox, program, answer, why); /* the log has it in any case */
 }
 

@@ -172,25 +172,43 @@ static void inspection_finish(struct tool_call *call)
 	call_finish(call, structured, call->is_error);
 }
 
+/* What became of files: the key in an answer and in a result, and as text. */
+static const struct {
+	const char *key, *text;
+} inspection_changes[] = {
+	{"changed", "was changed after it was looked at"},
+	{"added", "was made after it was looked for"},
+	{"removed", "was removed after it was looked at"},
+};
+
+/* Adds the files of an answer to the result, and to its text. */
+static void inspection_add_changes_of(struct tool_call *call, const json_t *answer, struct buf *text)
+{
+	for (size_t at = 0; at < sizeof(inspection_changes) / sizeof(inspection_changes[0]); at++) {
+		const char *key = inspection_changes[at].key;
+		json_t *name, *names = json_object_get(answer, key);
+		size_t i;
+
+		json_array_foreach(names, i, name)
+		{
+			buf_put_escaped(text, json_string_value(name));
+			buf_printf(text, ": %s\n", inspection_changes[at].text);
+		}
+		if (json_array_size(names) > 0)
+			(void)json_object_set(call->structured, key, names);
+	}
+}
+
 /* Adds which files were changed to the result. answer NULL: it is not known, and `why` says why. */
 static void inspection_add_changes(struct tool_call *call, const json_t *answer, const char *why)
 {
-	json_t *changed = json_object_get(answer, "changed");
-	const json_t *name;
 	_cleanup_buf_ struct buf text = {0};
-	size_t i;
 
-	json_array_foreach(changed, i, name)
-	{
-		buf_put_escaped(&text, json_string_value(name));
-		buf_puts(&text, ": was changed after it was looked at\n");
-	}
+	inspection_add_changes_of(call, answer, &text);
 	if (!answer)
 		buf_printf(&text, "It is not known whether a file was changed after it was looked at: %s\n", why);
 	if (text.len > 0 && !text.failed)
 		call_add_text(call, text.data, text.len);
-	if (json_array_size(changed) > 0)
-		(void)json_object_set(call->structured, "changed", changed);
 	if (!answer)
 		(void)json_object_set_new(call->structured, "changes_unknown", json_true());
 	(void)sandbox_record_changes(call->sandbox->sandbox, call->tool->name, answer, why); /* the result has it */

@@ -29,6 +29,7 @@
 #define TEXT_PROPERTY(name) "\"" name "\":{\"type\":\"string\"}"
 #define INTEGER_PROPERTY(name) "\"" name "\":{\"type\":\"integer\"}"
 #define OBJECT_ARRAY_PROPERTY(name) "\"" name "\":{\"type\":\"array\",\"items\":{\"type\":\"object\"}}"
+#define TEXT_ARRAY_PROPERTY(name) "\"" name "\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}}"
 #define OUTPUT_STREAM_PROPERTIES                                                    \
 	TEXT_PROPERTY("stdout")                                                     \
 	"," TEXT_PROPERTY("stderr") ",\"stdout_truncated\":{\"type\":\"boolean\"}," \
@@ -39,11 +40,14 @@
 	TEXT_PROPERTY("workspace")                                      \
 	"," OBJECT_ARRAY_PROPERTY("changes") "," OBJECT_ARRAY_PROPERTY( \
 		"stale_reads") ",\"truncated\":{\"type\":\"boolean\"}"
-#define DENIALS_AND_FINDINGS                                                                               \
-	OBJECT_ARRAY_PROPERTY("denials")                                                                   \
-	"," OBJECT_ARRAY_PROPERTY("libraries") "," OBJECT_ARRAY_PROPERTY("findings") "," INTEGER_PROPERTY( \
-		"findings_unlisted") ",\"changed\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}},"  \
-				     "\"changes_unknown\":{\"type\":\"boolean\"}"
+#define FLAG_PROPERTY(name) "\"" name "\":{\"type\":\"boolean\"}"
+#define CHANGED_FILES                  \
+	TEXT_ARRAY_PROPERTY("changed") \
+	"," TEXT_ARRAY_PROPERTY("added") "," TEXT_ARRAY_PROPERTY("removed") "," FLAG_PROPERTY("changes_unknown")
+#define FINDINGS OBJECT_ARRAY_PROPERTY("findings") "," INTEGER_PROPERTY("findings_unlisted")
+#define DENIALS_AND_FINDINGS             \
+	OBJECT_ARRAY_PROPERTY("denials") \
+	"," OBJECT_ARRAY_PROPERTY("libraries") "," FINDINGS "," CHANGED_FILES
 
 static const char *const language_values[] = {"python", "javascript", "bash", NULL};
 static const char *const encoding_values[] = {"utf-8", "base64", NULL};

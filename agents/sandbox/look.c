@@ -9,7 +9,6 @@
 #include "agents/sandbox/host-command.h"
 #include "agents/sandbox/look-queue.h"
 #include "agents/sandbox/private.h"
-#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "keeper/session-client.h"
@@ -228,18 +227,11 @@ int sandbox_record_refusal(const struct sandbox *sandbox, const char *program, c
 
 int sandbox_record_changes(const struct sandbox *sandbox, const char *program, const json_t *answer, const char *why)
 {
-	const json_t *name, *changed = json_object_get(answer, "changed");
-	_cleanup_buf_ struct buf names = {0};
-	size_t i;
+	_cleanup_free_ char *names = answer ? session_client_join_changes(answer) : NULL;
 
 	if (!answer)
 		return look_record(sandbox, SESSION_INSPECT_CHANGES_UNKNOWN, program, why);
-	if (json_array_size(changed) == 0)
+	if (names && !*names)
 		return 0;
-	json_array_foreach(changed, i, name)
-	{
-		buf_puts(&names, i > 0 ? "\n" : "");
-		buf_put_escaped(&names, json_string_value(name)); /* which has no newline then */
-	}
-	return look_record(sandbox, SESSION_INSPECT_CHANGED, program, names.failed ? "?" : names.data);
+	return look_record(sandbox, SESSION_INSPECT_CHANGED, program, names ? names : "?");
 }

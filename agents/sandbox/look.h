@@ -34,7 +34,7 @@ int sandbox_look_start(const struct sandbox *sandbox, const struct sandbox_look_
 		       struct sandbox_look **ret_look);
 /*
  * Starts to look which files of an earlier answer are other ones now; the options of what was looked at are ignored but
- * for cwd. The answer has "changed": [names]. 0 or -errno.
+ * for cwd. The answer has "changed", "added" and "removed": [names]. 0 or -errno.
  */
 int sandbox_look_for_changes(const struct sandbox *sandbox, const struct sandbox_look_options *options,
 			     const json_t *answer, struct sandbox_look **ret_look);

@@ -7,55 +7,90 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "cli/inspect/program.h"
+#include "supervisor/report.h"
+
+/* What became of a file. */
+enum change {
+	CHANGE_OTHER, /* another file, content or attributes */
+	CHANGE_ADDED,
+	CHANGE_REMOVED,
+	CHANGE_MAX, /* nothing */
+};
+static const struct {
+	const char *key, *text;
+} change_words[CHANGE_MAX] = {
+	[CHANGE_OTHER] = {"changed", "was changed after it was looked at"},
+	[CHANGE_ADDED] = {"added", "was made after it was looked for"},
+	[CHANGE_REMOVED] = {"removed", "was removed after it was looked at"},
+};
+
+static bool changes_is_same(const struct stat *then, const struct stat *now)
+{
+	return now->st_dev == then->st_dev && now->st_ino == then->st_ino && now->st_size == then->st_size &&
+	       now->st_ctim.tv_sec == then->st_ctim.tv_sec && now->st_ctim.tv_nsec == then->st_ctim.tv_nsec;
+}
 
 /* Whether the name leads to another file, or to one whose content or attributes were changed since. */
-static bool changes_has_changed(const struct inspect_program *inspection, const struct inspect_seen *seen)
+static enum change changes_compare(const struct inspect_program *inspection, const struct inspect_seen *seen)
 {
 	_cleanup_free_ char *path = inspection->find_file(inspection->data, seen->found, false, NULL);
-	const struct stat *then = &seen->status;
 	struct stat now;
 	char *slash;
+	const int r = !path ? -ENOENT : stat(path, &now) < 0 ? -errno : 0;
 
-	if (then->st_ino == 0)
-		return path && (stat(path, &now) == 0 || !io_error_means_absent(-errno));
-	if (!path)
-		return true;
-	if (stat(path, &now) == 0)
-		return now.st_dev != then->st_dev || now.st_ino != then->st_ino || now.st_size != then->st_size ||
-		       now.st_ctim.tv_sec != then->st_ctim.tv_sec || now.st_ctim.tv_nsec != then->st_ctim.tv_nsec;
+	if (seen->status.st_ino == 0)
+		return r == 0 || !io_error_means_absent(r) ? CHANGE_ADDED : CHANGE_MAX;
+	if (r == 0)
+		return changes_is_same(&seen->status, &now) ? CHANGE_MAX : CHANGE_OTHER;
 	/* a scratch directory is gone by now, with all files in it */
-	slash = strrchr(path, '/');
+	slash = path ? strrchr(path, '/') : NULL;
 	if (slash)
 		*slash = '\0';
-	return stat(path, &now) == 0;
+	if (path && stat(path, &now) < 0)
+		return CHANGE_MAX;
+	return io_error_means_absent(r) ? CHANGE_REMOVED : CHANGE_OTHER;
 }
 
-void inspect_program_visit_changes(const struct inspect_program *inspection, void *data,
-				   void (*tell)(void *data, const char *name, bool is_new))
+json_t *inspect_program_make_changes(const struct inspect_program *inspection, const bool *is_lost)
 {
-	for (size_t i = 0; i < inspection->seen_count; i++)
-		if (changes_has_changed(inspection, &inspection->seen[i]))
-			tell(data, inspection->seen[i].name, inspection->seen[i].status.st_ino == 0);
+	json_t *found = json_pack("{s:[], s:[], s:[]}", change_words[CHANGE_OTHER].key, change_words[CHANGE_ADDED].key,
+				  change_words[CHANGE_REMOVED].key);
+
+	for (size_t i = 0; found && i < inspection->seen_count; i++) {
+		const char *name = inspection->seen[i].name;
+		const enum change change = changes_compare(inspection, &inspection->seen[i]);
+		json_t *text = NULL;
+
+		if (is_lost && *is_lost)
+			break;
+		if (change == CHANGE_MAX)
+			continue;
+		text = json_string(name);
+		(void)json_array_append_new(json_object_get(found, change_words[change].key),
+					    text ? text : report_make_text_json(name)); /* no UTF-8 */
+	}
+	return found;
 }
 
-void inspect_program_print_change(const struct inspect_program *inspection, const char *name, bool is_new)
+void inspect_program_print_changes(const struct inspect_program *inspection, const json_t *changes)
 {
-	if (!inspection->is_quiet)
-		cli_print_error(inspection->verb,
-				is_new ? "inspect: %s: was made after it was looked for"
-				       : "inspect: %s: was changed after it was looked at",
-				name);
-}
+	for (size_t at = 0; !inspection->is_quiet && at < CHANGE_MAX; at++) {
+		const json_t *name, *names = json_object_get(changes, change_words[at].key);
+		size_t i;
 
-static void changes_print(void *data, const char *name, bool is_new)
-{
-	inspect_program_print_change(data, name, is_new);
+		json_array_foreach(names, i, name)
+		{
+			cli_print_error(inspection->verb, "inspect: %s: %s", json_string_value(name),
+					change_words[at].text);
+		}
+	}
 }
 
 void inspect_program_tell_changes(const struct inspect_program *inspection)
 {
-	if (!inspection->is_quiet)
-		inspect_program_visit_changes(inspection, (void *)(uintptr_t)inspection, changes_print);
+	_cleanup_json_ json_t *changes = inspection->is_quiet ? NULL : inspect_program_make_changes(inspection, NULL);
+
+	inspect_program_print_changes(inspection, changes);
 }
 
 json_t *inspect_program_make_seen(const struct inspect_program *inspection)

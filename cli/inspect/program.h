@@ -93,15 +93,15 @@ int inspect_program_look_at_code(struct inspect_program *inspection, const char 
 /* How many findings were left out of `findings`, because there were too many. */
 uint64_t inspect_program_count_unlisted(const struct inspect_program *inspection);
 /*
- * Calls `tell` with the name of each file that is another one than when it was looked at. is_new: none was there. To be
- * called when what is run has read them.
+ * Finds which files are other ones than when they were looked at: {"changed": [names], "added": [names], "removed":
+ * [names]}; of an added one there was none. To be called when what is run has read them. is_lost: when it becomes true,
+ * find_file does not know, and nothing more is found; NULL: it knows. Owned by the caller; NULL: no memory.
  */
-void inspect_program_visit_changes(const struct inspect_program *inspection, void *data,
-				   void (*tell)(void *data, const char *name, bool is_new));
-/* Prints them, unless is_quiet. */
+json_t *inspect_program_make_changes(const struct inspect_program *inspection, const bool *is_lost);
+/* Prints these, unless it is to be quiet. */
+void inspect_program_print_changes(const struct inspect_program *inspection, const json_t *changes);
+/* Finds and prints them. */
 void inspect_program_tell_changes(const struct inspect_program *inspection);
-/* Prints that one was changed, or made, unless it is to be quiet. */
-void inspect_program_print_change(const struct inspect_program *inspection, const char *name, bool is_new);
 /* The files that were looked at as JSON, for inspect_program_take_seen() of another process. NULL: no memory. */
 json_t *inspect_program_make_seen(const struct inspect_program *inspection);
 /* 0, -EBADMSG: they are not of this form; or -ENOMEM. */

@@ -78,7 +78,7 @@ static int held_workspace_stop_programs(struct held_workspace *held)
 {
 	_cleanup_json_ json_t *answer = NULL;
 	int view_fds[WORKSPACE_DIRS_MAX];
-	const char *why;
+	const char *error, *why;
 	bool has_all = true;
 	int r = session_client_send(held->socket_fd,
 				    json_pack("{s:s, s:s}", "op", "workspace", "for", strchr(held->verb, ' ') + 1),
@@ -102,10 +102,12 @@ static int held_workspace_stop_programs(struct held_workspace *held)
 	}
 	if (json_is_true(json_object_get(answer, "paused")) && has_all)
 		return CLI_EXIT_OK;
-	why = json_string_value(json_object_get(json_object_get(answer, "error"), "message"));
-	why = why ? why : json_string_value(json_object_get(answer, "why"));
-	cli_print_error(held->verb, "%s: its programs cannot be stopped: %s", held->id,
-			why ? why : "no reason is told");
+	error = json_string_value(json_object_get(json_object_get(answer, "error"), "message"));
+	why = json_string_value(json_object_get(answer, "why"));
+	cli_print_error(held->verb, "%s: %s%s", held->id, error ? "" : "its programs cannot be stopped: ",
+			error ? error
+			: why ? why
+			      : "no reason is told");
 	return CLI_EXIT_ERROR;
 }
 

@@ -387,10 +387,8 @@ static int exec_check_arguments(const struct exec_options *options, int argc, ch
 /* Tells which files were changed after they were looked at, unless the program goes on. */
 static void exec_tell_changes(struct exec_client *exec, int dir_fd, const char *name)
 {
-	_cleanup_close_ int fd = exec->exits_before_program_ends ? -1 : session_client_connect(dir_fd, name, 0);
-
 	if (!exec->exits_before_program_ends)
-		session_inspection_tell_changes(&exec->inspection, fd);
+		session_inspection_tell_changes(&exec->inspection, dir_fd, name);
 }
 
 int session_main_exec(int argc, char **argv)

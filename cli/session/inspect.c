@@ -123,29 +123,20 @@ static int inspect_report(const struct inspect_verb *options, const struct sessi
 	return status == CLI_EXIT_OK && why ? CLI_EXIT_EXEC_REFUSED : status;
 }
 
-static void inspect_add_changed(void *data, const char *name, bool is_new)
-{
-	(void)is_new; /* a file that was made is one that runs without a look, as one that was changed */
-	(void)json_array_append_new(data, json_string(name));
-}
-
 /* Prints which of the files of "seen" are other ones now. Returns the exit status. */
 static int inspect_print_changes(const struct inspect_verb *options, struct session_inspection *look)
 {
-	json_t *changed;
+	_cleanup_json_ json_t *found = NULL;
 
 	if (inspect_program_take_seen(&look->program, json_object_get(options->request, "seen")) < 0) {
 		cli_print_error("session inspect", "standard input: \"seen\" is not what --json has printed");
 		return CLI_EXIT_ERROR;
 	}
-	changed = json_array();
-	inspect_program_visit_changes(&look->program, changed, inspect_add_changed);
-	if (look->is_lost) {
-		json_decref(changed);
-		cli_print_error("session inspect", "the session does not answer");
-		return CLI_EXIT_ERROR;
-	}
-	return cli_print_json("session inspect", json_pack("{s:o}", "changed", changed));
+	found = inspect_program_make_changes(&look->program, &look->is_lost);
+	if (found && !look->is_lost)
+		return cli_print_json("session inspect", steal_pointer(&found));
+	cli_print_error("session inspect", "%s", *look->lost_why ? look->lost_why : "the session does not answer");
+	return CLI_EXIT_ERROR;
 }
 
 /* Does what the options say in a session. Returns the exit status. */

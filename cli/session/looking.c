@@ -3,11 +3,11 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/buf.h"
 #include "base/cleanup-json.h"
 #include "base/cleanup.h"
 #include "base/io.h"
@@ -29,10 +29,11 @@ static json_t *look_ask(struct session_inspection *look, const char *name, bool 
 	    session_client_receive(look->socket_fd, &answer, ret_fd) == 0 && !json_object_get(answer, "error"))
 		return answer;
 	look->is_lost = true;
-	error = json_object_get(answer, "error");
-	if (name && error)
-		cli_print_error(look->program.verb, "inspect: %s: %s", name,
-				json_string_value(json_object_get(error, "message")));
+	error = json_object_get(json_object_get(answer, "error"), "message");
+	if (name && json_is_string(error)) {
+		cli_print_error(look->program.verb, "inspect: %s: %s", name, json_string_value(error));
+		(void)snprintf(look->lost_why, sizeof(look->lost_why), "%s", json_string_value(error));
+	}
 	json_decref(answer);
 	return NULL;
 }
@@ -178,41 +179,48 @@ int session_inspection_look(struct session_inspection *look, char *const *argv)
 	return CLI_EXIT_EXEC_REFUSED;
 }
 
-/* Files that were changed. */
-struct look_changes {
-	const struct session_inspection *look;
-	struct buf names;
-};
+/* ---- afterwards ---- */
 
-static void look_note_change(void *data, const char *name, bool is_new)
+/* Has the session put on record what was found, or with NULL that it is not known, as far as the session goes on. */
+static void look_record_changes(const struct session_inspection *look, int dir_fd, const char *name,
+				const json_t *found)
 {
-	struct look_changes *changes = data;
+	/* After an error the session has closed the other connection. */
+	_cleanup_close_ int fd = session_client_connect(dir_fd, name, 0);
+	_cleanup_free_ char *names = found ? session_client_join_changes(found) : NULL;
+	const char *why = *look->lost_why ? look->lost_why : "the session has not answered";
 
-	if (changes->look->is_lost)
-		return; /* the session does not tell */
-	inspect_program_print_change(&changes->look->program, name, is_new);
-	buf_puts(&changes->names, changes->names.len > 0 ? "\n" : "");
-	buf_put_escaped(&changes->names, name);
+	if (fd < 0 || (names && !*names))
+		return;
+	(void)session_client_record_inspection(fd, found ? SESSION_INSPECT_CHANGED : SESSION_INSPECT_CHANGES_UNKNOWN,
+					       look->program.argv[0],
+					       !found  ? why
+					       : names ? names
+						       : "?");
 }
 
-void session_inspection_tell_changes(struct session_inspection *look, int socket_fd)
+void session_inspection_tell_changes(struct session_inspection *look, int dir_fd, const char *name)
 {
-	struct look_changes changes = {.look = look};
+	_cleanup_close_ int fd = look->program.seen_count > 0 ? session_client_connect(dir_fd, name, 0) : -1;
+	_cleanup_json_ json_t *found = NULL;
 
 	if (look->program.seen_count == 0)
 		return;
-	look->socket_fd = socket_fd;
-	look->is_lost = socket_fd < 0;
-	if (!look->is_lost)
-		inspect_program_visit_changes(&look->program, &changes, look_note_change);
+	look->socket_fd = fd;
+	look->is_lost = fd < 0;
+	if (fd < 0)
+		(void)snprintf(look->lost_why, sizeof(look->lost_why), "the session has ended");
+	found = fd < 0 ? NULL : inspect_program_make_changes(&look->program, &look->is_lost);
+	look->is_lost = look->is_lost || !found;
+	inspect_program_print_changes(&look->program, found);
 	if (look->is_lost && !look->program.is_quiet)
 		cli_print_error(look->program.verb,
-				"inspect: it is not known whether files were changed after they were looked at%s",
-				socket_fd < 0 ? ": the session has ended" : "");
-	else if (!look->is_lost && changes.names.len > 0)
-		(void)session_client_record_inspection(socket_fd, SESSION_INSPECT_CHANGED, look->program.argv[0],
-						       changes.names.failed ? "?" : changes.names.data);
-	buf_release(&changes.names);
+				"inspect: it is not known whether files were changed after they were looked at%s%s",
+				*look->lost_why ? ": " : "", look->lost_why);
+	if (found)
+		look_record_changes(look, dir_fd, name, found);
+	if (look->is_lost)
+		look_record_changes(look, dir_fd, name, NULL);
 	look_close_files(look);
 }
 

@@ -21,6 +21,7 @@ struct session_inspection {
 	int file_fd[LOOK_FILES_MAX];
 	size_t file_count;
 	bool is_lost; /* the session has not answered: what there was to look at is not known */
+	char lost_why[200]; /* what it says of that; "": nothing */
 	struct inspect_program program;
 };
 
@@ -47,10 +48,10 @@ int session_inspection_find_in_code(struct session_inspection *look, const char 
 int session_inspection_look(struct session_inspection *look, char *const *argv);
 
 /*
- * Tells which files were changed since, which the session puts on record. socket_fd: a new connection to the session;
- * -1: it has ended, so that it is not known.
+ * Tells which files were changed since, or that it is not known, and has the session put it on record, by a new
+ * connection: its socket is `name` in dir_fd.
  */
-void session_inspection_tell_changes(struct session_inspection *look, int socket_fd);
+void session_inspection_tell_changes(struct session_inspection *look, int dir_fd, const char *name);
 
 void session_inspection_release(struct session_inspection *look);
 

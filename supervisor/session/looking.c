@@ -97,18 +97,20 @@ static json_t *looking_make_settings(const struct session *session)
 }
 
 /*
- * Gives a file of a workspace its content, which counts for limits.disk. 0 or -errno; -EAGAIN: a client has the
- * workspace, and may be doing so as well.
+ * Gives a file of a workspace its content, which counts for limits.disk. 0 or -errno, with *ret_why if errno does not
+ * say it: a client that has the workspace may be filling the file as well.
  */
-static int looking_fill(const struct session *session, int fd, const struct stat *st)
+static int looking_fill(const struct session *session, int fd, const struct stat *st, const char **ret_why)
 {
 	struct disk *disk = session->sandbox->disk;
 	uint64_t limit, bytes = 0;
 	struct fills *fills;
 	int r;
 
-	if (session->workspace_client && view_find_placeholder(session->sandbox->view, fd, "", st, &fills))
-		return -EAGAIN;
+	if (session->workspace_client && view_find_placeholder(session->sandbox->view, fd, "", st, &fills)) {
+		*ret_why = "another client has the workspace";
+		return -EBUSY;
+	}
 	r = view_fill_file(session->sandbox->view, fd, disk ? disk_get_left_bytes(disk, &limit) : UINT64_MAX, &bytes);
 
 	if (r == 0 && disk)
@@ -142,9 +144,9 @@ static json_t *looking_make_variables(const struct session *session)
 
 /*
  * Opens a file as a program of the session would find it, if the policy lets programs read or execute it. A descriptor
- * owned by the caller, or -errno.
+ * owned by the caller, or -errno, with *ret_why if errno does not say it.
  */
-static int looking_open(const struct session *session, const char *cwd, const char *path)
+static int looking_open(const struct session *session, const char *cwd, const char *path, const char **ret_why)
 {
 	const struct policy *policy = session->sandbox->policy;
 	_cleanup_close_ int fd = -1;
@@ -160,17 +162,22 @@ static int looking_open(const struct session *session, const char *cwd, const ch
 	     view_judge_place(session->sandbox->view, NULL, &place, POLICY_EXEC).verdict == VERDICT_DENY))
 		return -EACCES;
 	fd = view_open_place(&place, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0);
+	if (fd == -EAGAIN) /* openat2(2): renames outside; open(2), O_NONBLOCK: a lease, which fcntl(2) describes */
+		*ret_why = "directories are being renamed, or another process has a lease on it; try again";
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return fd < 0 ? fd : -errno;
 	if (!S_ISREG(st.st_mode))
 		return -EACCES;
-	r = looking_fill(session, fd, &st);
+	r = looking_fill(session, fd, &st, ret_why);
 	return r < 0 ? r : steal_fd(&fd);
 }
 
-/* Finds and opens what a client asks for. *ret_path: the name by which it is found. A descriptor, or -errno. */
+/*
+ * Finds and opens what a client asks for. *ret_path: the name by which it is found. A descriptor, or -errno, with
+ * *ret_why if errno does not say it.
+ */
 static int looking_find(const struct session *session, const json_t *asked, struct lookup *lookup,
-			const char **ret_path)
+			const char **ret_path, const char **ret_why)
 {
 	enum lookup_result result = LOOKUP_FOUND;
 
@@ -182,7 +189,7 @@ static int looking_find(const struct session *session, const json_t *asked, stru
 	if (result == LOOKUP_FAILED)
 		return lookup->error;
 	return result == LOOKUP_FOUND
-		       ? looking_open(session, json_string_value(json_object_get(asked, "cwd")), *ret_path)
+		       ? looking_open(session, json_string_value(json_object_get(asked, "cwd")), *ret_path, ret_why)
 		       : -ENOENT;
 }
 
@@ -190,12 +197,11 @@ static int looking_find(const struct session *session, const json_t *asked, stru
  * Says that it is not known which file this is: no program may be started as if there was none, because a program of
  * the session can take all room and free it again.
  */
-static void looking_answer_failure(struct client *client, int error)
+static void looking_answer_failure(struct client *client, int error, const char *why)
 {
 	char message[128];
 
-	(void)snprintf(message, sizeof(message), "a file cannot be looked at: %s",
-		       error == -EAGAIN ? "another client has the workspace" : strerror(-error));
+	(void)snprintf(message, sizeof(message), "a file cannot be looked at: %s", why ? why : strerror(-error));
 	clients_send_error(client, "unavailable", message);
 }
 
@@ -203,18 +209,18 @@ void looking_answer(const struct session *session, struct client *client, const 
 {
 	const json_t *name = json_object_get(asked, "path");
 	const char *path_env = json_string_value(json_object_get(asked, "PATH"));
-	const char *path = NULL;
+	const char *path = NULL, *why = NULL;
 	struct lookup lookup = {.view = session->sandbox->view,
 				.policy = session->sandbox->policy,
 				.wanted_name = json_string_value(name),
 				.path_env =
 					path_env ? path_env : environment_get_value(session->options->envp, "PATH")};
-	const int found = lookup.wanted_name ? looking_find(session, asked, &lookup, &path) : -ENOENT;
+	const int found = lookup.wanted_name ? looking_find(session, asked, &lookup, &path, &why) : -ENOENT;
 	_cleanup_close_ int fd = found < 0 ? -1 : found;
 	json_t *settings, *variables;
 
 	if (found < 0 && !io_error_means_absent(found)) {
-		looking_answer_failure(client, found);
+		looking_answer_failure(client, found, why);
 		return;
 	}
 	settings = looking_make_settings(session);

@@ -1,6 +1,7 @@
 /* Stops all programs of a session for a client, and lets them go on. */
 #include <errno.h>
 #include <poll.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -20,18 +21,35 @@
 #define PAUSE_ERRNO_MAX 4096                           /* a client's "error" is below */
 #define PAUSE_STOP_ALL_TIMEOUT_NS UINT64_C(1000000000) /* after this time the client is told that the pause failed */
 
-/* Opens the directories of the workspace. How many there are, or -errno. */
-static int pausing_open_workspace(const struct session *session, int ret_fds[FDPASS_FDS_MAX])
+/*
+ * Opens the directories of the workspace. How many there are, or -errno with the path of the one that cannot be opened;
+ * NULL: there is none.
+ */
+static int pausing_open_workspace(const struct session *session, int ret_fds[FDPASS_FDS_MAX], const char **ret_path)
 {
 	int count = 0, fd = 0;
 
-	while (count < FDPASS_FDS_MAX && (fd = view_open_workspace(session->sandbox->view, count)) >= 0)
+	while (count < FDPASS_FDS_MAX && (fd = view_open_workspace(session->sandbox->view, count, ret_path)) >= 0)
 		ret_fds[count++] = fd;
-	if (fd >= 0 || (fd == -ENOENT && count > 0))
+	if (fd >= 0 || (!*ret_path && count > 0))
 		return count;
 	while (count > 0)
 		(void)close(ret_fds[--count]);
 	return fd;
+}
+
+/* Tells why there is no workspace, or that programs have closed its directory. path: NULL, or of that directory. */
+static void pausing_send_no_workspace(struct client *client, const char *path, int error)
+{
+	_cleanup_free_ char *message = NULL;
+
+	if (!path) {
+		clients_send_error(client, "no_workspace", "the session was made without --cow");
+		return;
+	}
+	if (asprintf(&message, "%s cannot be opened: %s", path, strerror(-error)) < 0)
+		message = NULL;
+	clients_send_error(client, "no_workspace", message ? message : "no memory");
 }
 
 /* Tells the client that has asked for the workspace that the programs are stopped, and passes it the descriptors. */
@@ -39,11 +57,12 @@ static void pausing_send_workspace(const struct session *session, struct client 
 {
 	const struct disk *disk = session->sandbox->disk;
 	uint64_t limit = 0, left = disk ? disk_get_left_bytes(disk, &limit) : UINT64_MAX;
-	int fds[FDPASS_FDS_MAX], count = pausing_open_workspace(session, fds);
+	const char *path;
+	int fds[FDPASS_FDS_MAX], count = pausing_open_workspace(session, fds, &path);
 
 	reads_flush(session->sandbox->reads);
 	if (count < 0) {
-		clients_send_error(client, "no_workspace", "its directory cannot be opened");
+		pausing_send_no_workspace(client, path, count);
 		return;
 	}
 	clients_send_fds(client,
@@ -182,7 +201,8 @@ static const char *pausing_find_verb(const json_t *asked)
 
 void pausing_request_workspace(struct session *session, struct client *client, const json_t *asked)
 {
-	_cleanup_close_ int fd = view_open_workspace(session->sandbox->view, 0);
+	const char *path;
+	_cleanup_close_ int fd = view_open_workspace(session->sandbox->view, 0, &path);
 	const char *verb = pausing_find_verb(asked);
 
 	if (!verb) {
@@ -190,7 +210,7 @@ void pausing_request_workspace(struct session *session, struct client *client, c
 		return;
 	}
 	if (fd < 0) {
-		clients_send_error(client, "no_workspace", "the session was made without --cow");
+		pausing_send_no_workspace(client, path, fd);
 		return;
 	}
 	if (pausing_refuse_if_another_clients(session, client))

@@ -63,6 +63,11 @@ result = server.call("run_command", command="mv good.py n; cp n good.py; python3
 expect("a changed file", result["structuredContent"]["changed"] == ["good.py"] and
        result["structuredContent"]["stdout"] == "7\n" and
        any("good.py: was changed" in item["text"] for item in result["content"]), result)
+result = server.call("run_command", command="mkdir bin; : >bin/new; PATH=bin:$PATH; new; python3 good.py; rm good.py")
+expect("files that were made and removed", result["structuredContent"].get("added") == ["bin/new"] and
+       result["structuredContent"].get("removed") == ["good.py"] and "changed" not in result["structuredContent"] and
+       any("bin/new: was made" in item["text"] and "good.py: was removed" in item["text"]
+           for item in result["content"]), result)
 server.call("write_file", path="a\n- b.py", content="print(7)")
 result = server.call("run_command", command="mv a* n; echo 'eval(\"7\")' >n; cp n 'a\n- b.py'; python3 'a\n- b.py'")
 expect("a name with a newline", result["structuredContent"]["changed"] == ["a\n- b.py"] and

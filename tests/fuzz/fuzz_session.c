@@ -153,9 +153,10 @@ void view_unhide_process(struct view *view, pid_t pid)
 	promise(pid > 0);
 }
 
-int view_open_workspace(const struct view *view, int at)
+int view_open_workspace(const struct view *view, int at, const char **ret_path)
 {
 	(void)view;
+	*ret_path = at > 1 ? NULL : "/w";
 	if (at > 1)
 		return -ENOENT;
 	return stage.hiding_fails ? -ENOENT : open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -271,8 +271,10 @@ grep 'after it was' "$T/err" | sort >"$T/told"
 } | sort | diff - "$T/told" || fail "changed: $(cat "$T/err")"
 rm "$T/w/.bash_profile"
 echo 'print(file=open("good.py", "a"))' >"$T/w/writes.py"
-run --inspect --json -- bash -c 'python3 good.py; python3 writes.py'
-jq -e '.inspect.changed == ["good.py"] and (.inspect.refused | not)' "$T/out" >/dev/null ||
+cp "$T/w/good.py" "$T/w/gone.py"
+run --inspect --json -- bash -c 'python3 good.py; python3 writes.py; python3 gone.py; rm gone.py'
+jq -e '.inspect.changed == ["good.py"] and .inspect.removed == ["gone.py"] and .inspect.added == [] and
+	(.inspect.refused | not)' "$T/out" >/dev/null ||
 	fail "changed, of the result: $(jq -c .inspect "$T/out")"
 
 # What the setup has made is looked at after it.

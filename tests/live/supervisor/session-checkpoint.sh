@@ -101,6 +101,26 @@ grep -qx 'D  f1' "$T/diff" || fail "diff of the third one: $(cat "$T/diff")"
 restore clean
 [ -z "$(inside 'git status --short; git fsck')" ] || fail "git: $(inside 'git status; git fsck')"
 
+# ---- a directory that the program has closed is named, also if it is the one of -w ----
+inside 'mkdir -p far/away; echo x >far/away/x; chmod 0 far/away'
+if session checkpoint "$id" closed >"$T/said" 2>&1; then
+	session checkpoint --remove "$id" closed || fail "remove"
+else
+	grep -q ": far/away: Permission denied$" "$T/said" || fail "closed: $(cat "$T/said")"
+fi
+restore clean
+open=$id
+create || die "no session: $(cat "$T/err")"
+inside 'chmod 0 .'
+for verb in "checkpoint $id closed" "restore $id clean"; do
+	# shellcheck disable=SC2086 # words
+	session $verb >"$T/said" 2>&1 && fail "closed: $verb: $(cat "$T/said")"
+	grep -qF ": $W cannot be opened: Permission denied" "$T/said" || fail "closed, $verb: $(cat "$T/said")"
+done
+session stop "$id" >/dev/null || fail "stop of a closed one"
+"$CALLGATE" ws discard "$id" || fail "discard of a closed one"
+id=$open
+
 # ---- what a restore that was killed had made: no checkpoint, restore or link(2) later leaves it ----
 temporary=.callgate-restore-0123456789abcdef
 layer=$(echo "$TMPDIR"/callgate-*/workspaces/"$id"/0)

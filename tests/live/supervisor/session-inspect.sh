@@ -63,7 +63,7 @@ refused --inspect -e HOME=home "$id" -- bash -lc :
 cp "$T/w/good.py" "$T/w/gone.py"
 runs harmless --inspect "$id" -- sh -c \
 	'cp -p good.py n; mv n good.py; python3 good.py; python3 own.py >n; rm gone.py; python3 gone.py 2>n; :'
-[ "$(sort "$T/err")" = 'callgate session: inspect: gone.py: was changed after it was looked at
+[ "$(sort "$T/err")" = 'callgate session: inspect: gone.py: was removed after it was looked at
 callgate session: inspect: good.py: was changed after it was looked at' ] || fail "changed: $(cat "$T/err")"
 runs harmless --inspect -q "$id" -- sh -c 'cp -p good.py n; mv n good.py; python3 good.py'
 [ ! -s "$T/err" ] || fail "changed, quietly: $(cat "$T/err")"
@@ -93,7 +93,7 @@ done
 echo '{"code": "eval(x)", "type": "python"}' | session inspect --request "$id" >"$T/out" || fail "code: $?"
 jq -e '.findings[0] | .file == "code" and .kind == "dynamic"' "$T/out" >/dev/null || fail "code: $(cat "$T/out")"
 session inspect --request "$id" <"$T/seen" >"$T/out" && touch "$T/w/good.py"
-jq -e '.changed == []' "$T/out" >/dev/null || fail "unchanged: $(cat "$T/out")"
+jq -e '.changed == [] and .added == [] and .removed == []' "$T/out" >/dev/null || fail "unchanged: $(cat "$T/out")"
 session inspect --request "$id" <"$T/seen" >"$T/out"
 jq -e '.changed == ["good.py"]' "$T/out" >/dev/null || fail "changed: $(cat "$T/out")"
 session stop "$id"
@@ -121,6 +121,51 @@ recorded '"event":"inspect","cause":"good.py","path":"sh".*"verdict":"allow".*"r
 [ "$("$CALLGATE" audit show --event inspect "$T/audit" | grep -c 'inspect ')" = 2 ] ||
 	fail "audit show: $("$CALLGATE" audit show --event inspect "$T/audit")"
 [ "$("$CALLGATE" audit show --event inspect --denied --json "$T/audit" | wc -l)" = 1 ] || fail "audit show --denied"
+
+# What cannot be looked at, since another process has a lease on it, is told as that. At the end it is on record as not
+# known, together with what is known.
+cat >"$T/lease.py" <<'END2'
+import fcntl, os, signal, sys
+signal.signal(signal.SIGIO, signal.SIG_IGN)
+fd = os.open(sys.argv[1], os.O_RDWR)
+fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_WRLCK)
+print("leased", flush=True)
+sys.stdin.read()
+END2
+mkfifo "$T/hold"
+lease() # FILE: takes a lease, until unlease. False: this file system has none.
+{
+	: >"$T/leased"
+	"$PYTHON" "$T/lease.py" "$1" <"$T/hold" >"$T/leased" 2>&1 9>&- &
+	leaser=$!
+	exec 8>"$T/hold"
+	until [ -s "$T/leased" ]; do sleep 0.05; done
+	grep -qx leased "$T/leased"
+}
+unlease()
+{
+	exec 8>&-
+	wait "$leaser"
+}
+if lease "$T/w/good.py"; then
+	session exec "$id" -- python3 good.py >"$T/out" 2>"$T/err" && fail "not looked at, and started"
+	grep -q 'good.py: a file cannot be looked at: .*another process has a lease on it' "$T/err" ||
+		fail "a lease: $(cat "$T/err")"
+	unlease
+	mkfifo "$T/go"
+	session exec -i "$id" -- sh -c 'python3 good.py; touch helper.py; read x; python3 own.py' <"$T/go" \
+		>"$T/out" 2>"$T/err" &
+	client=$!
+	exec 9>"$T/go"
+	until [ -s "$T/out" ]; do sleep 0.05; done
+	lease "$T/w/good.py" || fail "no second lease: $(cat "$T/leased")"
+	exec 9>&-
+	wait "$client"
+	grep -q 'it is not known whether files were changed .*: a file cannot be looked at: .*lease' "$T/err" ||
+		fail "not known: $(cat "$T/err")"
+	recorded '"cause":"a file cannot be looked at: .*lease.*"path":"sh".*"reason":"changes_unknown"'
+	unlease
+fi
 cat >"$T/client.py" <<'END2'
 import json, os, socket, sys
 def ask(**request):
