@@ -81,7 +81,10 @@ static void terminal_make_text(const json_t *object, struct buf *text)
 	buf_puts(text, ": ");
 }
 
-/* Shows the oldest open question, when there is one and none is shown. */
+/*
+ * Shows the oldest open question, when there is one and none is shown. Waits until the terminal has taken what came
+ * before: while its output is stopped, questions that come and go must not pile up.
+ */
 static void terminal_show_next(struct approver *approver)
 {
 	struct approver_question *oldest = NULL;
@@ -89,7 +92,7 @@ static void terminal_show_next(struct approver *approver)
 	json_t *object;
 	int r = -ENOMEM;
 
-	if (approver->shown || approver->options.terminal_fd < 0)
+	if (approver->shown || approver->output.len > 0 || approver->options.terminal_fd < 0)
 		return;
 	for (size_t i = 0; i < APPROVAL_OPEN_QUESTIONS_MAX; i++)
 		if (approver->question[i].is_open && (!oldest || approver->question[i].order < oldest->order))

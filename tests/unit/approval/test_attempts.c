@@ -519,32 +519,38 @@ static bool rig_terminal_shows_end(const struct rig *rig, const char *text)
 	return at >= len && memcmp(shown + at - len, text, len) == 0;
 }
 
-/* A question that is longer than the terminal takes at once, when its reader is slow and has stopped it (Ctrl-S). */
-START_TEST(test_long_question_on_terminal)
+/* A terminal at which no question is open, and nothing is left to read. */
+static void rig_make_empty_terminal(struct rig *rig)
 {
-	static const char prompt[] = "answer \"1 once\", \"1 no\": ";
-	char line[20001]; /* a pseudo-terminal takes 8 KiB, and its reader's side 4 KiB */
-	struct approver_question *question;
-	unsigned turns = 0;
-	struct rig rig;
+	rig_make_terminal(rig);
+	questions_close(&rig->approver, &rig->approver.question[1], "withdrawn");
+	questions_close(&rig->approver, &rig->approver.question[0], "withdrawn");
+	(void)rig_terminal_shows_end(rig, "withdrawn\r\n");
+}
 
-	rig_make_terminal(&rig);
-	(void)rig_terminal_shows_end(&rig, prompt);
-	question = &rig.approver.question[0];
-	questions_close(&rig.approver, &rig.approver.question[1], "withdrawn");
-	questions_close(&rig.approver, question, "withdrawn");
-	(void)rig_terminal_shows_end(&rig, "withdrawn\r\n");
+static void rig_open_long_question(struct rig *rig)
+{
+	struct approver_question *question = &rig->approver.question[0];
+	char line[20001]; /* a pseudo-terminal takes 8 KiB, and its reader's side 4 KiB */
+
 	memset(line, 'x', sizeof(line) - 1);
 	line[sizeof(line) - 1] = '\0';
-	rig_open_question(&rig, 0, false);
+	rig_open_question(rig, 0, false);
 	free(question->text);
 	ck_assert_int_gt(asprintf(&question->text, "{\"seq\": 1, \"shown\": [\"%s\"], \"answers\": [\"once\", \"no\"]}",
 				  line),
 			 0);
-	ck_assert_int_eq(tcflow(rig.approver.options.terminal_fd, TCOOFF), 0);
-	rig_handle(&rig, 0);
-	rig_expect(&rig, "a terminal whose output is stopped", "");
-	ck_assert_int_eq(tcflow(rig.approver.options.terminal_fd, TCOON), 0);
+}
+
+/* A question that is longer than the terminal takes at once, when its reader is slow. */
+START_TEST(test_long_question_on_terminal)
+{
+	static const char prompt[] = "answer \"1 once\", \"1 no\": ";
+	unsigned turns = 0;
+	struct rig rig;
+
+	rig_make_empty_terminal(&rig);
+	rig_open_long_question(&rig);
 	do {
 		rig_handle(&rig, 0);
 		rig_expect(&rig, "typed before the end of a long question is shown", "");
@@ -557,6 +563,32 @@ START_TEST(test_long_question_on_terminal)
 	write_all(rig.front_fd, "1 no\n", 5);
 	rig_handle(&rig, 0);
 	rig_expect(&rig, "a long question", "A no; ");
+	rig_free(&rig);
+	attempts++;
+}
+END_TEST
+
+/* While the person has stopped the output (Ctrl-S), long questions come and go. The last one can be answered. */
+START_TEST(test_stopped_terminal)
+{
+	struct rig rig;
+
+	rig_make_empty_terminal(&rig);
+	ck_assert_int_eq(tcflow(rig.approver.options.terminal_fd, TCOOFF), 0);
+	for (size_t bytes = 0; bytes < 2u * APPROVER_OUTPUT_BYTES_MAX; bytes += 20000) {
+		rig_open_long_question(&rig);
+		rig_handle(&rig, 0);
+		questions_close(&rig.approver, &rig.approver.question[0], "withdrawn");
+	}
+	rig_expect(&rig, "a terminal whose output is stopped", "");
+	rig_open_question(&rig, 0, false);
+	ck_assert_int_eq(tcflow(rig.approver.options.terminal_fd, TCOON), 0);
+	do
+		rig_handle(&rig, 0);
+	while (!rig_terminal_shows_end(&rig, "\"1 no\": "));
+	write_all(rig.front_fd, "1 no\n", 5);
+	rig_handle(&rig, 0);
+	rig_expect(&rig, "a terminal whose output was stopped", "A no; ");
 	rig_free(&rig);
 	attempts++;
 }
@@ -786,6 +818,7 @@ int main(void)
 	tcase_add_test(all, test_command);
 	tcase_add_test(all, test_terminal);
 	tcase_add_test(all, test_long_question_on_terminal);
+	tcase_add_test(all, test_stopped_terminal);
 	tcase_add_test(all, test_file);
 	tcase_add_test(all, test_shown);
 	tcase_add_test(all, test_channel);
