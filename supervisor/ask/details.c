@@ -2,9 +2,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 
 #include "approval/show.h"
 #include "base/cleanup.h"
@@ -174,6 +176,8 @@ static void details_add_written_values(struct shown_lines *lines, const struct c
 		shown_add_text(lines, "with", text);
 	free(text);
 	json_decref(values);
+	if (asked->row->nr == SYS_renameat2 && call_get_uint(asked, 4) & RENAME_EXCHANGE)
+		shown_add(lines, "note: the call exchanges what is at the two paths");
 	if (details_writes_from_memory(asked))
 		shown_add(lines, "note: what the call would write, such as times or the value of an attribute, is not "
 				 "shown");

@@ -22,5 +22,7 @@ asks "socket:$T/s" -- python3 calls.py run "$T/calls"
 ended '.stdout == "" and .exit_code == 0'
 wrong=$(python3 "$cases" check "$T/calls" "$T/asked")
 [ -z "$wrong" ] || fail "$wrong"
+question '[.[] | select(.shown | index("note: the call exchanges what is at the two paths")) | .syscall] ==
+	["renameat2", "renameat2"]'
 [ "$(look)" = "$before" ] || fail "changed without an answer: $(look)"
 exit 0
