@@ -89,6 +89,12 @@ int cli_fail_usage(const char *verb);
 int cli_print_version(void);
 
 /*
+ * For verbs that change something: when a reader of their output ends, such as head(1), writing fails, and SIGPIPE does
+ * not end them in the middle.
+ */
+void cli_ignore_broken_pipes(void);
+
+/*
  * Prints text to stdout and flushes it. CLI_EXIT_OK, or CLI_EXIT_ERROR with a message; text NULL stands for no memory.
  */
 int cli_print_text(const char *verb, const char *text);

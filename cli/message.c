@@ -1,5 +1,6 @@
 /* Prints messages on stderr and answers on stdout. */
 #include <errno.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -117,6 +118,11 @@ int cli_fail_usage(const char *verb)
 {
 	cli_note("Try \"callgate%s%s --help\".", *verb ? " " : "", verb);
 	return CLI_EXIT_ERROR;
+}
+
+void cli_ignore_broken_pipes(void)
+{
+	(void)signal(SIGPIPE, SIG_IGN);
 }
 
 int cli_print_text(const char *verb, const char *text)

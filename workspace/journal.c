@@ -18,31 +18,44 @@
 #define JOURNAL_NAME "journal"
 #define JOURNAL_DONE "done\n"
 
-int journal_create(int workspace_fd)
+/* Writes a line, which a value is. The value is taken; NULL: no memory. 0 or -errno. */
+static int journal_write(int journal_fd, json_t *value)
 {
-	_cleanup_close_ int fd = openat(workspace_fd, JOURNAL_NAME,
-					O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
-
-	if (fd < 0)
-		return -errno;
-	/* The name has to be on the disk before anything is changed: without it, nothing would be recovered. */
-	return fsync(workspace_fd) < 0 ? -errno : steal_fd(&fd);
-}
-
-int journal_begin(int journal_fd, const char *path, size_t number, bool on_disk)
-{
-	_cleanup_json_ json_t *json = number == 0
-					      ? report_make_text_json(path)
-					      : json_pack("[o, I]", report_make_text_json(path), (json_int_t)number);
-	_cleanup_free_ char *text = json ? json_dumps(json, JSON_ENCODE_ANY) : NULL;
+	_cleanup_json_ json_t *json = value;
+	_cleanup_free_ char *text = json ? json_dumps(json, JSON_ENCODE_ANY | JSON_COMPACT) : NULL;
 	_cleanup_free_ char *line = NULL;
-	int len = text ? asprintf(&line, "%s\n", text) : -1, r;
+	const int len = text ? asprintf(&line, "%s\n", text) : -1;
 
 	if (len < 0) {
 		line = NULL;
 		return -ENOMEM;
 	}
-	r = io_write_all(journal_fd, line, (size_t)len);
+	return io_write_all(journal_fd, line, (size_t)len);
+}
+
+int journal_create(int workspace_fd, uint64_t inode)
+{
+	_cleanup_close_ int fd = openat(workspace_fd, JOURNAL_NAME,
+					O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
+	int r;
+
+	if (fd < 0)
+		return -errno;
+	r = journal_write(fd, json_pack("{s:I}", "inode", (json_int_t)inode));
+	/* The name has to be on the disk before anything is changed: without it, nothing would be recovered. */
+	if (r == 0 && (fdatasync(fd) < 0 || fsync(workspace_fd) < 0))
+		r = -errno;
+	if (r == 0)
+		return steal_fd(&fd);
+	(void)journal_remove(workspace_fd); /* the first error is the one to report */
+	return r;
+}
+
+int journal_begin(int journal_fd, const char *path, size_t number, bool on_disk)
+{
+	json_t *text = report_make_text_json(path);
+	const int r = journal_write(journal_fd, number == 0 ? text : json_pack("[o, I]", text, (json_int_t)number));
+
 	if (r < 0)
 		return r;
 	return on_disk && fdatasync(journal_fd) < 0 ? -errno : 0;
@@ -76,10 +89,41 @@ static char *journal_parse_path(const char *line, size_t len, size_t *ret_number
 	return path;
 }
 
-int journal_visit(int workspace_fd, int (*visit)(void *ctx, const char *path, size_t number, bool is_done), void *ctx)
+/* Opens the journal for reading. NULL: errno says why. */
+static FILE *journal_open(int workspace_fd)
 {
 	const int fd = openat(workspace_fd, JOURNAL_NAME, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-	_cleanup_fclose_ FILE *file = fd < 0 ? NULL : fdopen(fd, "re");
+
+	return fd < 0 ? NULL : fdopen(fd, "re");
+}
+
+/* Reads the next line. Its length; 0: there is none that was wholly written; or -errno. */
+static ssize_t journal_read_line(FILE *file, char **line, size_t *cap)
+{
+	ssize_t len;
+
+	errno = 0;
+	len = getline(line, cap, file);
+	if (len < 0)
+		return feof(file) ? 0 : errno ? -errno : -EIO;
+	return (*line)[len - 1] == '\n' ? len : 0;
+}
+
+uint64_t journal_read_inode(int workspace_fd)
+{
+	_cleanup_fclose_ FILE *file = journal_open(workspace_fd);
+	_cleanup_free_ char *line = NULL;
+	_cleanup_json_ json_t *json = NULL;
+	size_t cap = 0;
+	const ssize_t len = file ? journal_read_line(file, &line, &cap) : 0;
+
+	json = len > 0 ? json_loadb(line, (size_t)len, JSON_DECODE_ANY, NULL) : NULL;
+	return (uint64_t)json_integer_value(json_object_get(json, "inode"));
+}
+
+int journal_visit(int workspace_fd, int (*visit)(void *ctx, const char *path, size_t number, bool is_done), void *ctx)
+{
+	_cleanup_fclose_ FILE *file = journal_open(workspace_fd);
 	_cleanup_free_ char *line = NULL, *path = NULL;
 	size_t cap = 0, number = 0;
 	ssize_t len;
@@ -87,9 +131,11 @@ int journal_visit(int workspace_fd, int (*visit)(void *ctx, const char *path, si
 
 	if (!file)
 		return -errno;
-	while (r == 0 && (len = getline(&line, &cap, file)) > 0 && line[len - 1] == '\n') {
-		const bool is_done = strcmp(line, JOURNAL_DONE) == 0;
+	while (r == 0 && (len = journal_read_line(file, &line, &cap)) != 0) {
+		const bool is_done = len > 0 && strcmp(line, JOURNAL_DONE) == 0;
 
+		if (len < 0)
+			return (int)len;
 		if (path)
 			r = visit(ctx, path, number, is_done);
 		free(path);

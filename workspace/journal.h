@@ -7,9 +7,16 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
-/* Makes the journal. -EEXIST: there is one of an apply that did not end. A descriptor owned by the caller or -errno. */
-int journal_create(int workspace_fd);
+/*
+ * Makes the journal. inode: of the directory that is changed. -EEXIST: there is one of an apply that did not end. A
+ * descriptor owned by the caller or -errno; then none was made.
+ */
+int journal_create(int workspace_fd, uint64_t inode);
+
+/* The inode number of the directory that was changed; 0: there is no journal, or nothing was changed. */
+uint64_t journal_read_inode(int workspace_fd);
 
 /*
  * Notes, before anything is changed, that a path is begun, and that it is done. number: of a replacement (place.h),

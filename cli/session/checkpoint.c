@@ -324,6 +324,7 @@ int session_main_checkpoint(int argc, char **argv)
 		cli_print_error(syntax.verb, "name a session, and one checkpoint, or with --list none");
 		return cli_fail_usage(syntax.verb);
 	}
+	cli_ignore_broken_pipes();
 	if (options.list)
 		return checkpoint_list(&held, argv[0], options.json);
 	if (options.remove)
@@ -357,6 +358,7 @@ int session_main_restore(int argc, char **argv)
 		return cli_fail_usage(syntax.verb);
 	}
 	argv += optind;
+	cli_ignore_broken_pipes();
 	if (held_workspace_take(&held, argv[0]) != CLI_EXIT_OK)
 		return CLI_EXIT_ERROR;
 	r = checkpoint_restore(held.dir, held.dirs, held.all_fd, argv[1], held.programs_live, &work);

@@ -163,6 +163,7 @@ int session_main_stop(int argc, char **argv)
 		cli_print_error("session stop", "name a session: callgate session stop ID");
 		return cli_fail_usage("session stop");
 	}
+	cli_ignore_broken_pipes();
 	status = CLI_EXIT_OK;
 	for (; optind < argc; optind++)
 		if (session_stop(argv[optind]) != CLI_EXIT_OK)

@@ -266,7 +266,9 @@ static void apply_end_journal(struct apply *apply, int journal_dir_fd)
 /* Applies the plan under a journal, and prints the result. Returns the exit status. */
 static int apply_run(struct apply *apply, int journal_dir_fd, const char *id)
 {
-	_cleanup_close_ int journal = journal_create(journal_dir_fd);
+	struct stat st;
+	_cleanup_close_ int journal =
+		fstat(apply->plan->layer->base_fd, &st) < 0 ? -errno : journal_create(journal_dir_fd, st.st_ino);
 
 	if (journal < 0) {
 		cli_print_error(APPLY_VERB, "%s: %s", id,
@@ -417,6 +419,7 @@ int cli_main_ws_apply(int argc, char **argv)
 
 	if (status != CLI_OPTIONS_PARSED)
 		return status;
+	cli_ignore_broken_pipes();
 	fd = ws_open_workspace(APPLY_VERB, argv[optind], &workspace);
 	if (fd < 0 || ws_lock_workspace(APPLY_VERB, argv[optind], fd) < 0 ||
 	    ws_patterns_init(&patterns, APPLY_VERB, fd, &workspace, argv + optind + 1, (size_t)(argc - optind - 1)) < 0)

@@ -83,6 +83,7 @@ int cli_main_ws_keep(int argc, char **argv)
 
 	if (status != CLI_OPTIONS_PARSED)
 		return status;
+	cli_ignore_broken_pipes();
 	status = CLI_EXIT_OK;
 	for (int i = optind; i < argc; i++)
 		if (keep_workspace(argv[i], &options) != CLI_EXIT_OK)

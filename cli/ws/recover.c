@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -15,11 +16,17 @@
 
 #define RECOVER_VERB "ws recover"
 
-/* What the journal is read for. */
+/* An interrupted apply of one directory. */
 struct recovery {
 	struct workspace_layer layer;
-	const char *id;
+	const struct workspace *workspace;
+	int journal_dir_fd;
 	size_t done;
+};
+
+/* All that is to be done. */
+struct recover {
+	bool abandon;         /* a directory that cannot be opened, or is another one, is left as it is */
 	bool was_interrupted; /* there was a journal */
 };
 
@@ -32,24 +39,35 @@ static int recover_step(void *ctx, const char *path, size_t number, bool is_done
 	recovery->done += is_done;
 	if (!is_done)
 		(void)text_printf(stdout, "interrupted at %s\n", *path ? path : ".");
-	place_format_name(recovery->id, number, temporary);
+	place_format_name(recovery->workspace->id, number, temporary);
 	if (number > 0) /* when it was made, it had not yet its name */
 		return replacement_recover(&recovery->layer, path, temporary, is_done);
 	return is_done ? 0 : place_remove_temporary(&recovery->layer, path, temporary);
 }
 
-/* Ends an interrupted apply of one directory. Returns the exit status. */
-static int recover_run(struct recovery *recovery, int journal_dir_fd, const char *id)
+/* Tells what an interrupted step may have left beside its path, where nothing can be removed. */
+static int recover_abandon_step(void *ctx, const char *path, size_t number, bool is_done)
 {
-	int r;
+	struct recovery *recovery = ctx;
+	const char *slash = strrchr(path, '/');
+	char temporary[PLACE_NAME_SIZE];
 
-	recovery->id = id;
-	r = journal_visit(journal_dir_fd, recover_step, recovery);
-	if (r == -ENOENT)
-		return CLI_EXIT_OK;
-	recovery->was_interrupted = true;
+	recovery->done += is_done;
+	place_format_name(recovery->workspace->id, number, temporary);
+	if (!is_done || number > 0)
+		(void)text_printf(stdout, "may be left in what was %s: %.*s%s\n", recovery->workspace->dir,
+				  slash ? (int)(slash - path) + 1 : 0, path, temporary);
+	return 0;
+}
+
+/* Goes through the journal, and removes it. Returns the exit status. */
+static int recover_end(struct recovery *recovery, int (*step)(void *ctx, const char *path, size_t number, bool is_done))
+{
+	const char *id = recovery->workspace->id;
+	int r = journal_visit(recovery->journal_dir_fd, step, recovery);
+
 	if (r == 0)
-		r = journal_remove(journal_dir_fd);
+		r = journal_remove(recovery->journal_dir_fd);
 	if (r < 0) {
 		cli_print_error(RECOVER_VERB, "%s: %s", id, strerror(-r));
 		return CLI_EXIT_ERROR;
@@ -60,44 +78,71 @@ static int recover_run(struct recovery *recovery, int journal_dir_fd, const char
 	return cli_print_text(RECOVER_VERB, "");
 }
 
-/* Ends an interrupted apply of directory `at`. Returns the exit status. */
-static int recover_dir(int fd, size_t at, struct workspace *workspace, bool *was_interrupted)
+/* True when the directory is the one that the apply has changed; else a message says that it is not. */
+static bool recover_is_same_dir(const struct recovery *recovery)
 {
-	struct recovery recovery = {.layer = WORKSPACE_LAYER_INIT};
-	_cleanup_close_ int journal_dir = workspace_open_journal_dir(fd, at);
-	int status = CLI_EXIT_OK, r = ws_open_layer(RECOVER_VERB, fd, fd, at, workspace, &recovery.layer);
+	const uint64_t inode = journal_read_inode(recovery->journal_dir_fd);
+	struct stat st;
 
-	if (r != 1) /* without a layer nothing was applied */
-		status = r < 0 ? CLI_EXIT_ERROR : recover_run(&recovery, journal_dir, workspace->id);
-	*was_interrupted |= recovery.was_interrupted;
+	if (inode == 0 || (fstat(recovery->layer.base_fd, &st) == 0 && st.st_ino == inode))
+		return true;
+	cli_print_error(RECOVER_VERB, "%s: another directory than that of the apply: it was moved there since",
+			recovery->workspace->dir);
+	return false;
+}
+
+/* Ends an interrupted apply of directory `at`. Returns the exit status. */
+static int recover_dir(struct recover *recover, int fd, size_t at, struct workspace *workspace)
+{
+	_cleanup_close_ int journal_dir = workspace_open_journal_dir(fd, at);
+	struct recovery recovery = {
+		.layer = WORKSPACE_LAYER_INIT, .workspace = workspace, .journal_dir_fd = journal_dir};
+	int status = CLI_EXIT_ERROR;
+
+	if (journal_dir < 0 || !journal_exists(journal_dir))
+		return CLI_EXIT_OK;
+	recover->was_interrupted = true;
+	if (ws_open_layer(RECOVER_VERB, fd, fd, at, workspace, &recovery.layer) == 0 && recover_is_same_dir(&recovery))
+		status = recover_end(&recovery, recover_step);
+	else if (recover->abandon)
+		status = recover_end(&recovery, recover_abandon_step);
+	else
+		cli_print_error(RECOVER_VERB,
+				"%s: put it back, or end the apply without it: callgate ws recover --abandon %s",
+				workspace->dir, workspace->id);
 	workspace_layer_release(&recovery.layer);
 	return status;
 }
 
-/* Ends an interrupted apply. Returns the exit status. */
-static int recover_all(int fd, struct workspace *workspace)
+/* Ends an interrupted apply, of all directories that it can. Returns the exit status. */
+static int recover_all(struct recover *recover, int fd, struct workspace *workspace)
 {
-	bool was_interrupted = false;
 	int status = CLI_EXIT_OK;
 
-	for (size_t at = 0; status == CLI_EXIT_OK && at < workspace->dir_count; at++)
-		status = recover_dir(fd, at, workspace, &was_interrupted);
-	if (status == CLI_EXIT_OK && !was_interrupted)
+	for (size_t at = 0; at < workspace->dir_count; at++)
+		if (recover_dir(recover, fd, at, workspace) != CLI_EXIT_OK)
+			status = CLI_EXIT_ERROR;
+	if (status == CLI_EXIT_OK && !recover->was_interrupted)
 		cli_note("%s: no apply of it was interrupted", workspace->id);
 	return status;
 }
 
 int cli_main_ws_recover(int argc, char **argv)
 {
-	static const struct cli_option table[] = {{0}};
+	struct recover recover = {false};
+	static const struct cli_option table[] = {
+		CLI_FLAG("abandon", 0, "also without the directory: what is left in it is told",
+			 offsetof(struct recover, abandon)),
+		{0},
+	};
 	const struct cli_syntax syntax = {
 		.verb = RECOVER_VERB,
-		.usage = "Usage: callgate ws recover ID\n\n"
+		.usage = "Usage: callgate ws recover [OPTION] ID\n\n"
 			 "Ends a callgate ws apply that was interrupted: removes what it has left half-made. Each file "
 			 "is then\n"
 			 "wholly the old or the new one. callgate ws diff shows which are not applied.\n\n",
 		.allows_mixed_order = true,
-		.table = {{NULL, table, NULL}},
+		.table = {{NULL, table, &recover}},
 	};
 	_cleanup_close_ int fd = -1; /* holds the lock */
 	int status = cli_parse_options(argc, argv, &syntax);
@@ -109,8 +154,9 @@ int cli_main_ws_recover(int argc, char **argv)
 		cli_print_error(RECOVER_VERB, "name one workspace; callgate ws list has their ids");
 		return cli_fail_usage(RECOVER_VERB);
 	}
+	cli_ignore_broken_pipes();
 	fd = ws_open_workspace(RECOVER_VERB, argv[optind], &workspace);
 	if (fd < 0 || ws_lock_workspace(RECOVER_VERB, argv[optind], fd) < 0)
 		return CLI_EXIT_ERROR;
-	return recover_all(fd, &workspace);
+	return recover_all(&recover, fd, &workspace);
 }

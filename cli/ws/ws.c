@@ -207,6 +207,7 @@ static int ws_main_discard(int argc, char **argv)
 
 	if (status != CLI_OPTIONS_PARSED)
 		return status;
+	cli_ignore_broken_pipes();
 	status = options.all ? ws_discard_all(options.json) : CLI_EXIT_OK;
 	for (int i = optind; i < argc; i++)
 		if (ws_discard(argv[i], options.json) != CLI_EXIT_OK)

@@ -248,6 +248,7 @@ LIVE_TESTS = \
 	tests/live/cli/workspace-hostile.sh \
 	tests/live/cli/workspace-programs.sh \
 	tests/live/cli/workspace-random.sh \
+	tests/live/cli/workspace-recover.sh \
 	tests/live/cli/workspace-replace.sh \
 	tests/live/cli/workspace-setup.sh \
 	tests/live/cli/user.sh \

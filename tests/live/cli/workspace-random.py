@@ -212,6 +212,9 @@ def read_journal(store):
         else:
             try:
                 begun = json.loads(line)
+                if isinstance(begun, dict):  # of which directory it is
+                    begun = None
+                    continue
                 begun = begun[0] if isinstance(begun, list) else begun  # of a replacement, with its number
                 begun = os.path.normpath(os.path.join(os.fsencode(at[0]), path_of(begun)))
             except ValueError:

@@ -11,7 +11,7 @@ fresh() # makes the tree
 {
 	rm -rf "$W"
 	mkdir -p "$W/d2f/k" "$W/d2l"
-	for name in d2f/a d2f/k/b d2l/x f2d gone; do echo "old $name" >"$W/$name"; done
+	for name in d2f/a d2f/k/b d2l/x f2d gone kept; do echo "old $name" >"$W/$name"; done
 	: >"$T/before"
 	until : >"$T/now" && [ "$T/now" -nt "$T/before" ]; do :; done
 }
@@ -25,7 +25,7 @@ play() # [COMMAND]: runs it in a fresh tree; the workspace is $id
 	[ "$(jq .exit_code "$T/result")" = 0 ] || fail "the program: $(cat "$T/result" "$T/err")"
 }
 program='rm -r d2f; echo new >d2f; rm f2d; mkdir -p f2d/sub; echo y >f2d/in; ln f2d/in f2d/sub/z; chmod 700 f2d/sub
-	mv d2l/x moved; rmdir d2l; ln -s moved d2l; rm gone; ln d2f other'
+	mv d2l/x moved; rmdir d2l; ln -s moved d2l; rm gone; ln d2f other; echo >>kept'
 
 content() # of a path: what the tree has at and below it
 {
@@ -66,7 +66,7 @@ for name in d2f d2l f2d gone; do new[$name]=$(content $name); done
 ends "nothing wrong" ""
 
 # Each call fails once, and is once the last one.
-for call in mkdirat fsync renameat2 utimensat chmod fchmod symlinkat linkat fdatasync unlinkat; do
+for call in mkdirat fsync renameat renameat2 utimensat chmod fchmod symlinkat linkat fdatasync unlinkat; do
 	count=$(grep -cE "^[0-9]+ +$call\(" "$T/trace")
 	for ((n = 1; n <= count; n++)); do
 		play

@@ -214,9 +214,10 @@ START_TEST(test_journal)
 
 	visited[0] = '\0';
 	ck_assert_int_eq(journal_visit(dir, visit, NULL), -ENOENT);
-	fd = journal_create(dir);
+	fd = journal_create(dir, 5);
 	ck_assert_int_ge(fd, 0);
-	ck_assert_int_eq(journal_create(dir), -EEXIST);
+	ck_assert_int_eq(journal_create(dir, 5), -EEXIST);
+	ck_assert_uint_eq(journal_read_inode(dir), 5);
 	ck_assert_int_eq(journal_begin(fd, "a\n\\\xff\"done\n", 0, false), 0);
 	ck_assert_int_eq(journal_end(fd), 0);
 	ck_assert_int_eq(journal_begin(fd, "done", 7, true), 0);
