@@ -94,7 +94,7 @@ refuses() # TEXT OPTION…
 	local text=$1
 	shift
 	cow "$@" --cow=copy -- /bin/sh -c 'echo past >past'
-	[ "$(jq -r .error.code "$T/result")" = view_failed ] || fail "$text: $(cat "$T/result")"
+	[ "$(jq -r .error.code "$T/result")" = "${code:-view_failed}" ] || fail "$text: $(cat "$T/result")"
 	grep -qF -- "$text" "$T/err" || fail "$text: not said: $(cat "$T/err")"
 	[ -z "$(ls "$TMPDIR"/callgate-*/workspaces 2>/dev/null)" ] || fail "$text: left: $(ls -R "$TMPDIR")"
 }
@@ -120,7 +120,7 @@ ws diff "$id" >"$T/out" 2>"$T/err"
 grep -q 'top/0.*: cannot be compared: File name too long' "$T/err" || fail "too long: $(cat "$T/out" "$T/err")"
 [ -n "$(find "$TMPDIR" -name kept)" ] || fail "too long, and lost"
 discard_all
-TMPDIR=$W refuses "$W has TMPDIR in it"
+code=workspace_failed TMPDIR=$W refuses "$W has TMPDIR in it"
 rm -rf "$W"/callgate-*
 if [ "$(id -u)" = 0 ] && mkdir "$T/small" && mount -t tmpfs -o size=4M small "$T/small" 2>/dev/null; then
 	trap 'umount "$T/small"; live_done' EXIT
