@@ -194,10 +194,13 @@ dist_parsers_DATA = \
 	cli/inspect/parsers/patterns.json \
 	cli/inspect/parsers/policy.json \
 	cli/inspect/parsers/python.py \
+	cli/inspect/parsers/python_files.py \
 	cli/inspect/parsers/python_names.py \
 	cli/inspect/parsers/python_variables.py \
 	cli/inspect/parsers/shell.py \
 	cli/inspect/parsers/shell_commands.py \
+	cli/inspect/parsers/shell_flows.py \
+	cli/inspect/parsers/shell_names.py \
 	cli/inspect/parsers/shell_variables.py \
 	cli/inspect/parsers/shell_words.py
 EXTRA_DIST += cli/inspect/README.md

@@ -270,7 +270,7 @@ function learn(node) {
 		learnAssignment(node.id, node.init);
 	else if (node.type === "AssignmentExpression")
 		learnAssignment(node.left, node.right);
-	else if (node.type === "CallExpression" && FETCHERS.includes(resolve(node.callee)))
+	else if (node.type === "CallExpression" && FETCHERS.includes(resolve(node.callee)?.replace(/(\(\)\.then)+$/, "")))
 		learnCallbacks(node);
 }
 
@@ -326,12 +326,25 @@ function lookAtCall(node) {
 	for (const [kind, calls] of Object.entries(CALLS))
 		if (calls.includes(name))
 			add(line, kind, describe(node));
-	if (/(^|\.)constructor(\.constructor)?$/.test(name) && name !== "constructor")
-		if (first && node.type === "CallExpression" && /constructor\.constructor$/.test(name))
-			add(line, "dynamic", describe(node));
+	if (first && isFunctionMaker(node, name))
+		add(line, "dynamic", describe(node));
 	lookAtRunner(node, name, first);
 	lookAtStarter(node, name, first);
 	lookAtFiles(node, name, first);
+}
+
+/* Whether a call makes a function of a text: (function () {}).constructor("..."), [].filter["constructor"]("..."). */
+function isFunctionMaker(node, name) {
+	if (node.type !== "CallExpression" || !/(^|\.)constructor$/.test(name))
+		return false;
+	const first = node.arguments[0];
+	return /constructor\.constructor$/.test(name) || textOf(first) !== null || comesFrom(first, DECODERS, decoded);
+}
+
+/* Whether a call gets all environment variables. */
+function hasEnvironment(node) {
+	return node.arguments.some((argument) => [argument, ...(argument.properties ?? []).map((item) =>
+		item.value ?? item.argument)].some((item) => resolve(item) === "process.env"));
 }
 
 /* The expressions that an expression joins to one text. null: it does not. */
@@ -392,7 +405,7 @@ function lookAtVariables(node) {
 function lookAtRunner(node, name, first) {
 	const line = node.loc.start.line;
 	const isTimer = /^set(Timeout|Interval)$/.test(name);
-	if (!RUNNERS.includes(name) && !/constructor\.constructor$/.test(name))
+	if (!RUNNERS.includes(name) && !(first && isFunctionMaker(node, name)))
 		return;
 	if (isTimer && textOf(first) !== null)
 		add(line, "dynamic", describe(node));
@@ -426,7 +439,9 @@ function lookAtStarter(node, name, first) {
 
 function lookAtFiles(node, name, first) {
 	const line = node.loc.start.line;
-	connects ||= /^(net|tls)\.(connect|createConnection|Socket)$|^net\.Socket\(\)\.connect$/.test(name);
+	if (name === "JSON.stringify" && hasEnvironment(node))
+		add(line, "credentials", "the whole environment: " + describe(node));
+	connects ||= /^(net|tls)\.(connect|createConnection|createServer|Socket)$|^net\.Socket\(\)\.connect$/.test(name);
 	if (/^fs(\.promises|\/promises)?\.(rm|rmdir|rmSync|rmdirSync)$/.test(name) &&
 			(/^(\/|\/home|\/etc|\/usr|~)$/.test(textOf(first) ?? "") || resolve(first) === "os.homedir()"))
 		add(line, "destructive", describe(node));

@@ -12,6 +12,7 @@ import warnings
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from findings import Findings, read_program
+from python_files import Files, find_wiping_loop
 from python_names import IMPORTERS, Names
 from python_variables import find_assignments
 
@@ -87,6 +88,8 @@ class Inspector:
         self.decoded, self.fetched, self.sockets = set(), set(), set()
         self.imports_network = False
         self.follow_values()
+        self.files = Files(self.names, lambda node: self.comes_from(node, FETCHES, self.fetched))
+        self.files.learn(self.nodes)
 
     # ---- where values come from ----
 
@@ -107,8 +110,11 @@ class Inspector:
         if self.comes_from(node, DECODES, self.decoded):
             return True
         for part in ast.walk(node):
-            if isinstance(part, ast.Call) and self.names.resolve(part.func) == "chr":
+            if isinstance(part, ast.Name) and self.names.resolve(part) == "chr":
                 return True
+            if isinstance(part, ast.Call) and self.names.resolve(part.func) in ("bytes", "bytearray"):
+                if part.args and isinstance(part.args[0], (ast.List, ast.Tuple)):
+                    return True
             if isinstance(part, ast.Subscript) and self.names.text_of(part) is not None:
                 return True
             if isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute) and part.func.attr == "decode":
@@ -192,6 +198,16 @@ class Inspector:
             self.look_at_command(node)
         self.look_at_socket_use(node, name)
         self.look_at_wiping(node, name)
+        if name in ("json.dumps", "urllib.parse.urlencode", "pickle.dumps") and any(
+            self.is_environment(part) for arg in node.args for part in ast.walk(arg)
+        ):
+            self.findings.add(node.lineno, "credentials", "the whole environment: " + describe(node))
+
+    def is_environment(self, node):
+        """Whether an expression is a copy of all environment variables."""
+        if isinstance(node, ast.Call) and self.names.resolve(node.func) == "dict" and len(node.args) == 1:
+            return self.names.resolve(node.args[0]) == "os.environ"
+        return isinstance(node, ast.Call) and self.names.resolve(node.func) == "os.environ.copy"
 
     def look_at_getattr(self, call):
         base = self.names.resolve(call.args[0]) if call.args else None
@@ -260,6 +276,8 @@ class Inspector:
                 self.findings.add(node.lineno, "obfuscated", describe(node))
             if texts and texts[0] and None not in texts:
                 self.look_at_shell(node.lineno, texts)
+                if self.files.runs(texts):
+                    self.findings.add(node.lineno, "download-run", describe(node))
         for word in node.keywords:
             if word.arg in ("stdin", "stdout") and self.uses_socket(word.value):
                 self.findings.add(node.lineno, "reverse-shell", describe(node))
@@ -278,13 +296,15 @@ class Inspector:
     def look_at_wiping(self, node, name):
         if name not in WIPES or not node.args:
             return
-        value = node.args[0]
-        text = self.names.text_of(value)
-        is_home = isinstance(value, ast.Call) and self.names.resolve(value.func) in (
-            "os.path.expanduser", "pathlib.Path.home"
-        ) and (not value.args or self.names.text_of(value.args[0]) in ("~", "~/"))
-        if is_home or text in ("/", "/home", "/etc", "/usr", "/root", "~"):
+        if self.is_root(node.args[0]):
             self.findings.add(node.lineno, "destructive", describe(node))
+
+    def is_root(self, node):
+        """Whether an expression is a directory below which everything of the system or a user is."""
+        is_home = isinstance(node, ast.Call) and self.names.resolve(node.func) in (
+            "os.path.expanduser", "pathlib.Path.home"
+        ) and (not node.args or self.names.text_of(node.args[0]) in ("~", "~/"))
+        return is_home or self.names.text_of(node) in ("/", "/home", "/etc", "/usr", "/root", "~")
 
     def look_at_loop(self, node):
         """while True: os.fork()"""
@@ -304,6 +324,8 @@ class Inspector:
             self.look_at_call(node)
         elif isinstance(node, ast.While):
             self.look_at_loop(node)
+        elif isinstance(node, ast.For) and find_wiping_loop(node, self.names, self.is_root):
+            self.findings.add(node.lineno, "destructive", describe(node.iter))
         elif isinstance(node, ast.Attribute) and node.attr in INNARDS:
             self.findings.add(node.lineno, "dynamic", "uses " + node.attr)
         elif isinstance(node, ast.Constant) and isinstance(node.value, (str, bytes)):

@@ -11,61 +11,22 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from findings import LITERAL_DOLLAR, Findings, read_program
 from shell_commands import Commands
-from shell_variables import PREFIXES, find_assignments
-from shell_words import ASSIGNMENT, find_start, split_commands
+from shell_flows import Flows
+from shell_names import FETCHES, NETWORK, SHELLS, is_decoding, is_interpreter, is_reading_program, name_of
+from shell_variables import find_assignments
+from shell_words import split_commands
 
-NETWORK = {
-    "curl", "wget", "nc", "ncat", "netcat", "socat", "ssh", "scp", "sftp", "rsync", "telnet", "ftp", "tftp",
-    "nmap", "dig", "nslookup", "host", "openssl", "aria2c", "lynx", "pip", "pip3", "npm", "npx", "gem", "cargo",
-    "go",
-}
-FETCHES = {"curl", "wget", "fetch", "aria2c", "nc", "ncat", "lynx"}
-SHELLS = {"sh", "bash", "dash", "zsh", "ksh", "ash", "busybox"}
-INTERPRETERS = SHELLS | {"python", "python2", "python3", "perl", "ruby", "node", "php", "lua"}
 NATIVE = {"insmod", "modprobe", "ld.so"}
-DECODERS = {"base64", "base32", "xxd", "openssl", "gunzip", "zcat", "uudecode", "rev", "tr"}
 DISKS = re.compile(r"^(of=)?/dev/(sd|nvme|vd|hd|mmcblk)\w")
 ROOTS = re.compile(r"^(/|/\*|/\.|~|~/|~/\*|\$\{?HOME\}?/?\*?|/(usr|etc|home|root|var|bin|boot)/?\*?)$")
 FETCHED = re.compile(r"^(\$\(|`)\s*(curl|wget)\b")
-ESCAPES = re.compile(r"(\\(x[0-9a-fA-F]{1,2}|0?[0-7]{2,3})){4}")
+BRACES = re.compile(r"\{[^{},\s]+(,[^{}\s]*)+\}")
+# options whose argument a shell runs: of tar and ssh
+CODE_OPTIONS = re.compile(
+    r"(?i)^(--checkpoint-action=exec=|--to-command=|--use-compress-program=|"
+    r"(-o)?(ProxyCommand|LocalCommand|KnownHostsCommand)=)(.+)", re.DOTALL
+)
 DEPTH_MAX = 8
-
-
-def name_of(words):
-    """The command's own name without its directory, and its arguments; what only runs it is left out."""
-    at = find_start(words)
-    while at < len(words):
-        base = words[at].rsplit("/", 1)[-1]
-        if ASSIGNMENT.match(words[at]):
-            at += 1
-        elif base in PREFIXES:
-            at += 1
-            # options of the prefix, and the time that timeout(1) takes
-            takes_number = base in ("timeout", "nice")
-            while at < len(words) and (words[at].startswith("-") or (takes_number and words[at][:1].isdigit())):
-                at += 1
-        else:
-            return base, words[at + 1 :]
-    return "", []
-
-
-def is_decoding(name, words):
-    if name in ("gunzip", "zcat", "uudecode", "rev"):
-        return True
-    if name == "printf":
-        return any(ESCAPES.search(word) for word in words)
-    if name in ("base64", "base32"):
-        return any(word in ("-d", "-D", "--decode", "-di") for word in words)
-    return (name == "xxd" and any(word.startswith("-r") for word in words)) or (name == "openssl" and "-d" in words)
-
-
-def is_reading_program(name, words):
-    """Whether an interpreter takes its program from standard input."""
-    base = re.sub(r"[\d.]+$", "", name)
-    arguments = [word for word in words if not word.startswith("-") or word == "-"]
-    return (name in INTERPRETERS or base in INTERPRETERS) and (not arguments or arguments[0] == "-") and (
-        "-c" not in words and "-e" not in words
-    ) or (name in SHELLS and "-s" in words)
 
 
 class Looker:
@@ -73,6 +34,7 @@ class Looker:
 
     def __init__(self, findings, base_line, commands=None):
         self.findings = findings
+        self.flows = Flows()
         self.commands = commands  # is told of all commands; None: nothing is
         self.base_line = base_line  # of a text in another program: the line of each finding. None: the command's own
 
@@ -85,6 +47,7 @@ class Looker:
     def look_at(self, text, depth=0):
         commands = split_commands(text)
         for at, command in enumerate(commands):
+            self.expand_braces(command)
             name, words = name_of(command.words)
             if self.commands:
                 self.commands.add(self.line(command), command)
@@ -93,7 +56,17 @@ class Looker:
                 self.look_at_inner(command, name, words, inner, depth)
             if command.is_piped_from_previous and is_reading_program(name, words):
                 self.look_at_pipe(commands, at)
+            elif command.is_piped_from_previous and name in NETWORK:
+                self.look_at_sending(commands[at - 1], command)
         self.look_at_fork_bomb(text, commands)
+
+    @staticmethod
+    def expand_braces(command):
+        """{echo,x} is "echo x"."""
+        if command.words and not command.known[0] and BRACES.fullmatch(command.words[0]):
+            words = command.words[0][1:-1].split(",")
+            command.words[:1] = command.marked[:1] = words
+            command.known[:1] = [True] * len(words)
 
     # ---- one command ----
 
@@ -111,6 +84,8 @@ class Looker:
             self.add(command, "native")
         if name == "eval" or (name in ("source", ".") and words and words[0].startswith("$(")):
             self.add(command, "dynamic")
+        if name in ("useradd", "usermod") and any(re.match(r"^-\w*o", word) for word in words):
+            self.add(command, "persistence")
         if name == "crontab" and words and words[-1] != "-l":
             self.add(command, "persistence")
         if name in SHELLS and "-c" in words:
@@ -122,6 +97,11 @@ class Looker:
         if name == "alias":
             for word in words:
                 self.look_deeper(command, word.partition("=")[2], depth, self.commands)
+        for match in filter(None, map(CODE_OPTIONS.match, words)):
+            self.look_deeper(command, match.group(4), depth, self.commands)
+        kind = self.flows.find(command, name, words)
+        if kind:
+            self.add(command, kind)
         self.look_at_hiding(command)
         self.look_at_damage(command, name, words)
         self.look_at_remote_shell(command, name, words)
@@ -143,6 +123,8 @@ class Looker:
 
     def look_at_hiding(self, command):
         if command.words and (command.escapes >= 4 or re.search(r"\w\$\{?IFS\}?[\w/$]", command.words[0])):
+            self.add(command, "obfuscated")
+        elif self.flows.is_hidden_name(command):
             self.add(command, "obfuscated")
 
     def look_at_damage(self, command, name, words):
@@ -173,7 +155,7 @@ class Looker:
             self.add(command, "reverse-shell")
         if name == "socat" and re.search(r"(?i)\b(exec|system):", text):
             self.add(command, "reverse-shell")
-        if re.match(r"^(python|perl|ruby|php|node|lua)", name) and re.search(r"(?i)socket", text):
+        if re.match(r"^(python|perl|ruby|php|node|lua)", name) and re.search(r"(?i)socket|fsockopen", text):
             if re.search(r"dup2|/bin/(ba|da)?sh|exec\s*\(|STDIN->fdopen|pty\.spawn", text):
                 self.add(command, "reverse-shell")
 
@@ -182,7 +164,8 @@ class Looker:
     def look_at_inner(self, command, name, words, inner, depth):
         """A command substitution or process substitution in a command."""
         self.look_deeper(command, inner, depth, self.commands)
-        runs = name in ("eval", "source", ".") or (
+        script = next((word for word in words if not word.startswith("-")), "")
+        runs = name in ("eval", "source", ".") or (is_interpreter(name) and script.startswith("<(")) or (
             name in SHELLS and ("-c" in words or "<(" in " ".join(words) or "$(" in " ".join(command.targets))
         )
         if not runs and command.words and not command.words[0].startswith("$("):
@@ -205,6 +188,17 @@ class Looker:
                 self.add(end, "obfuscated", "%s | %s" % (" ".join(commands[at].words), " ".join(end.words)))
             elif name in ("nc", "ncat", "netcat"):
                 self.add(end, "reverse-shell")
+            elif name in ("echo", "printf"):
+                kind = self.flows.kind_of(" ".join(words))
+                if kind:
+                    self.add(end, kind)
+
+    def look_at_sending(self, source, command):
+        """env | curl"""
+        name, words = name_of(source.words)
+        is_prefix = any(not word.startswith("-") for word in words)
+        if (source.words[0].rsplit("/", 1)[-1] == "env" and not name) or (name == "printenv" and not is_prefix):
+            self.add(command, "credentials", "%s | %s" % (" ".join(source.words), " ".join(command.words)))
 
     def look_at_fork_bomb(self, text, commands):
         for match in re.finditer(r"(?:^|[\s;])([\w:.]{1,40})\s*\(\)\s*\{", text[:200000]):

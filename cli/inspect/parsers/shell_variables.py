@@ -2,13 +2,9 @@
 
 import re
 
+from shell_names import KEYWORDS, PREFIXES, STARTERS
 from shell_words import ASSIGNMENT, SETTERS
 
-STARTERS = {"env", "sudo", "doas"}  # they take variables of any name before the program that they start
-PREFIXES = STARTERS | {
-    "nohup", "exec", "command", "time", "builtin", "setsid", "nice", "ionice", "stdbuf", "timeout", "then", "do",
-    "else", "elif", "if", "while", "until", "!", "{", "(",
-}
 SPLIT_OPTION = re.compile(r"^(-\w*?S|--s[a-z-]*=?)")
 DEPTH_MAX = 8
 
@@ -43,7 +39,7 @@ def find_assignments(words, depth=0):
             found.append(ASSIGNMENT.sub(r"\1\3", word))  # "PATH[0]=x" sets PATH
         elif is_before_program and base in SETTERS:
             return found + find_set(words[at + 1 :])
-        elif base not in PREFIXES and not re.match(r"^(-|\d)", word):
+        elif base not in PREFIXES and base not in KEYWORDS and not re.match(r"^(-|\d)", word):
             is_before_program = False
         starts = starts or base in STARTERS
     return found

@@ -1,6 +1,7 @@
 #!/bin/bash
-# callgate inspect on programs of the distribution: nearly none has an alarm. On hostile snippets of the usual kinds
-# (tests/cases/inspect-hostile.txt): what is obvious is named, and what is not does nothing in a run, either.
+# callgate inspect on programs of the distribution: nearly none has an alarm, and none of those that do by right what
+# hostile ones do (tests/cases/inspect-benign.txt). On hostile snippets of the usual kinds (inspect-hostile.txt): what
+# is obvious is named, and what is not does nothing in a run, either.
 . "$(dirname "$0")/../lib.sh"
 need jq python3 node
 benign_max=100
@@ -13,14 +14,21 @@ alarms()
 			join("; "))"' "$1"
 }
 
-mkdir "$T/hostile"
-awk -v dir="$T/hostile" '/^==== / {
-	file = sprintf("%s/%02d-%s.%s", dir, ++count, $2, $3)
-	printf "" >file
-	next
-} { print >file }' "$SRC/tests/cases/inspect-hostile.txt"
+# divide NAME: makes the files of a list.
+divide()
+{
+	mkdir "$T/$1"
+	awk -v dir="$T/$1" '/^==== / {
+		file = sprintf("%s/%03d-%s.%s", dir, ++count, $2, $3)
+		printf "" >file
+		next
+	} { print >file }' "$SRC/tests/cases/inspect-$1.txt"
+}
+divide hostile
+divide benign
 snippets=("$T"/hostile/*)
-[ ${#snippets[@]} -ge 60 ] || fail "only ${#snippets[@]} snippets"
+[ ${#snippets[@]} -ge 160 ] || fail "only ${#snippets[@]} snippets"
+cg inspect --json "$T"/benign/* >"$T/rightful.json" || fail "alarms: $(alarms "$T/rightful.json")"
 cg inspect --json "${snippets[@]}" >"$T/hostile.json" &
 other=$!
 

