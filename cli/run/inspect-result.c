@@ -1,20 +1,15 @@
 /* --inspect: what the result of a run says of it. */
 #include <jansson.h>
 
+#include "base/cleanup-json.h"
 #include "cli/inspect/program.h"
 #include "cli/run/private.h"
 
 void run_add_findings(const struct run *run, json_t *result)
 {
-	const struct inspect_program *inspection = run->inspection;
-	json_t *told, *changes;
+	_cleanup_json_ json_t *changes = run->inspection ? inspect_program_make_changes(run->inspection, NULL) : NULL;
+	json_t *report = run->inspection ? inspect_program_make_report(run->inspection, changes) : NULL;
 
-	if (!inspection || !inspection->findings)
-		return;
-	told = json_pack("{s:b, s:O, s:I}", "refused", inspection->why != NULL, "findings", inspection->findings,
-			 "unlisted", (json_int_t)inspect_program_count_unlisted(inspection));
-	changes = inspect_program_make_changes(inspection, NULL);
-	(void)json_object_update(told, changes);
-	json_decref(changes);
-	(void)json_object_set_new(result, "inspect", told);
+	if (report)
+		(void)json_object_set_new(result, "inspect", report);
 }

@@ -122,16 +122,36 @@ static int exec_begin_terminal(struct exec_client *exec, int master_fd)
 	return error;
 }
 
+/* With --json, prints the result of a program that is not started because of what was found. Returns `exit_code`. */
+static int exec_print_refusal(const struct exec_client *exec, int exit_code)
+{
+	const char *why = exec->inspection.program.why;
+	_cleanup_free_ char *message = NULL;
+
+	if (!exec->options.json || !why)
+		return exit_code;
+	message = cli_format("not started, because of what was found in it: %s", why);
+	(void)cli_print_json("session",
+			     json_pack("{s:s, s:i, s:n, s:{s:s, s:s*}, s:o*}", "status", "refused", "exit_code",
+				       exit_code, "signal", "error", "code", "inspect", "message", message, "inspect",
+				       inspect_program_make_report(&exec->inspection.program, NULL)));
+	return exit_code;
+}
+
 /* Looks at the program first, if the session's policy or --inspect wants that. Returns the exit status. */
 static int exec_look_at_program(struct exec_client *exec, char *const *argv)
 {
 	const int error =
 		session_inspection_init(&exec->inspection, exec->socket_fd, &exec->options, exec->environment);
+	int exit_code;
 
-	if (error == 0)
-		return session_inspection_look(&exec->inspection, argv);
-	cli_print_error("session", "the program cannot be looked at: %s", strerror(-error));
-	return CLI_EXIT_ERROR;
+	if (error < 0) {
+		cli_print_error("session", "the program cannot be looked at: %s", strerror(-error));
+		return CLI_EXIT_ERROR;
+	}
+	exec->inspection.program.findings = exec->options.json ? json_array() : NULL;
+	exit_code = session_inspection_look(&exec->inspection, argv);
+	return exit_code == CLI_EXIT_OK ? CLI_EXIT_OK : exec_print_refusal(exec, exit_code);
 }
 
 /* Sends the request to start the program, with its standard streams, to the session. Returns the exit status. */
@@ -387,8 +407,17 @@ static int exec_check_arguments(const struct exec_options *options, int argc, ch
 /* Tells which files were changed after they were looked at, unless the program goes on. */
 static void exec_tell_changes(struct exec_client *exec, int dir_fd, const char *name)
 {
-	if (!exec->exits_before_program_ends)
-		session_inspection_tell_changes(&exec->inspection, dir_fd, name);
+	_cleanup_json_ json_t *changes = NULL;
+	json_t *report;
+
+	if (exec->exits_before_program_ends)
+		return;
+	changes = session_inspection_tell_changes(&exec->inspection, dir_fd, name);
+	report = inspect_program_make_report(&exec->inspection.program, changes);
+	if (report && exec->result)
+		(void)json_object_set_new(exec->result, "inspect", report);
+	else
+		json_decref(report);
 }
 
 int session_main_exec(int argc, char **argv)

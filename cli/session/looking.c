@@ -199,13 +199,13 @@ static void look_record_changes(const struct session_inspection *look, int dir_f
 						       : "?");
 }
 
-void session_inspection_tell_changes(struct session_inspection *look, int dir_fd, const char *name)
+json_t *session_inspection_tell_changes(struct session_inspection *look, int dir_fd, const char *name)
 {
 	_cleanup_close_ int fd = look->program.seen_count > 0 ? session_client_connect(dir_fd, name, 0) : -1;
-	_cleanup_json_ json_t *found = NULL;
+	json_t *found = NULL;
 
 	if (look->program.seen_count == 0)
-		return;
+		return NULL;
 	look->socket_fd = fd;
 	look->is_lost = fd < 0;
 	if (fd < 0)
@@ -222,6 +222,7 @@ void session_inspection_tell_changes(struct session_inspection *look, int dir_fd
 	if (look->is_lost)
 		look_record_changes(look, dir_fd, name, NULL);
 	look_close_files(look);
+	return found;
 }
 
 void session_inspection_release(struct session_inspection *look)

@@ -49,9 +49,10 @@ int session_inspection_look(struct session_inspection *look, char *const *argv);
 
 /*
  * Tells which files were changed since, or that it is not known, and has the session put it on record, by a new
- * connection: its socket is `name` in dir_fd.
+ * connection: its socket is `name` in dir_fd. What is known of them, as of inspect_program_make_changes(), owned by the
+ * caller; NULL: nothing.
  */
-void session_inspection_tell_changes(struct session_inspection *look, int dir_fd, const char *name);
+json_t *session_inspection_tell_changes(struct session_inspection *look, int dir_fd, const char *name);
 
 void session_inspection_release(struct session_inspection *look);
 

@@ -67,6 +67,14 @@ runs harmless --inspect "$id" -- sh -c \
 callgate session: inspect: good.py: was changed after it was looked at' ] || fail "changed: $(cat "$T/err")"
 runs harmless --inspect -q "$id" -- sh -c 'cp -p good.py n; mv n good.py; python3 good.py'
 [ ! -s "$T/err" ] || fail "changed, quietly: $(cat "$T/err")"
+session exec --inspect --json "$id" -- sh -c 'cp -p good.py n; mv n good.py; python3 good.py' >"$T/out" 2>"$T/err"
+jq -e '.status == "ok" and (.inspect.refused | not) and .inspect.changed == ["good.py"]' "$T/out" >/dev/null ||
+	fail "changed, of the result: $(cat "$T/out")"
+session exec --inspect --json "$id" -- python3 bad.py >"$T/out" 2>"$T/err"
+jq -e '.status == "refused" and .exit_code == 126 and .error.code == "inspect" and .inspect.refused and
+	(.inspect.findings | any(.file == "bad.py" and .line == 2 and .level == "alarm"))' "$T/out" >/dev/null ||
+	fail "refused, of the result: $(cat "$T/out")"
+session exec --json "$id" -- python3 good.py | jq -e 'has("inspect") | not' >/dev/null || fail "not looked at, but told"
 session inspect "$id" python3 bad.py >"$T/out" 2>"$T/err"
 if [ $? != 126 ] || [ -s "$T/out" ] || ! grep -q 'would not be started: bad.py:2: ' "$T/err"; then
 	fail "session inspect: $(cat "$T/out" "$T/err")"
