@@ -271,7 +271,7 @@ uint64_t view_reload_fills(const struct view *view)
 	return filled_bytes;
 }
 
-int view_fill_file(const struct view *view, int fd, uint64_t max_bytes, uint64_t *ret_bytes)
+int view_fill_file(const struct view *view, int fd, unsigned flags, int (*admit)(void *ctx, uint64_t bytes), void *ctx)
 {
 	_cleanup_close_ int source = -1;
 	struct fills *fills;
@@ -282,19 +282,16 @@ int view_fill_file(const struct view *view, int fd, uint64_t max_bytes, uint64_t
 	if (fstat(fd, &st) < 0)
 		return -errno;
 	file = view_find_placeholder(view, fd, "", &st, &fills);
-	if (!file) {
-		*ret_bytes = 0;
+	if (!file)
 		return 0;
-	}
-	source = fills_open_source(fills, file, 0);
-	if (source < 0 || fstat(source, &st) < 0)
-		return source < 0 ? source : -errno;
-	if ((uint64_t)st.st_blocks * 512 > max_bytes)
-		return -EDQUOT;
-	r = fills_fill_from(fills, file, fd, source, 0);
+	/* First: what cannot be opened takes no room, and what it takes now may be more or less than before. */
+	source = fills_open_source(fills, file, flags, &st);
+	if (source < 0)
+		return source;
+	r = admit(ctx, (uint64_t)st.st_blocks * 512);
 	if (r == 0)
-		*ret_bytes = (uint64_t)st.st_blocks * 512;
-	return r;
+		r = fills_fill_from(fills, file, fd, source, flags);
+	return r < 0 ? r : 1;
 }
 
 const struct copy_size *view_get_copy_size(const struct view *view)

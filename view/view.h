@@ -423,12 +423,12 @@ struct fill_file *view_find_placeholder(const struct view *view, int dir_fd, con
 					struct fills **ret_fills);
 
 /*
- * Gives a regular file its content, if it is a placeholder: to be called before anything reads it but the program,
- * whose calls do it by syscalls/account/filling.h. fd: the file, perhaps with O_PATH. max_bytes: most that the content
- * may take on the disk. 0, with *ret_bytes what it takes now, 0 if it was none; -EDQUOT: it would take more; or -errno
- * as fills_fill().
+ * Gives a regular file its content, if it is a placeholder: to be called before anything reads it. fd: the file,
+ * perhaps with O_PATH. flags: enum fill_flag. admit: called with what the content takes on the disk, before it is
+ * copied; it returns 0, or -errno, which is returned. 1: it was filled; 0: it is no placeholder; or -errno as
+ * fills_fill().
  */
-int view_fill_file(const struct view *view, int fd, uint64_t max_bytes, uint64_t *ret_bytes);
+int view_fill_file(const struct view *view, int fd, unsigned flags, int (*admit)(void *ctx, uint64_t bytes), void *ctx);
 
 /*
  * To be called when another process, such as that of a checkpoint, may have filled files of a copy: fills_reload().

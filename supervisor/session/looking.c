@@ -96,6 +96,14 @@ static json_t *looking_make_settings(const struct session *session)
 			 (json_int_t)settings->warned_findings, "modules", modules);
 }
 
+/* Whether limits.disk has room for what a file takes. ctx: the disk, or NULL. 0 or -EDQUOT. */
+static int looking_admit(void *ctx, uint64_t bytes)
+{
+	uint64_t limit;
+
+	return ctx && bytes > disk_get_left_bytes(ctx, &limit) ? -EDQUOT : 0;
+}
+
 /*
  * Gives a file of a workspace its content, which counts for limits.disk. 0 or -errno, with *ret_why if errno does not
  * say it: a client that has the workspace may be filling the file as well.
@@ -103,7 +111,6 @@ static json_t *looking_make_settings(const struct session *session)
 static int looking_fill(const struct session *session, int fd, const struct stat *st, const char **ret_why)
 {
 	struct disk *disk = session->sandbox->disk;
-	uint64_t limit, bytes = 0;
 	struct fills *fills;
 	int r;
 
@@ -111,11 +118,10 @@ static int looking_fill(const struct session *session, int fd, const struct stat
 		*ret_why = "another client has the workspace";
 		return -EBUSY;
 	}
-	r = view_fill_file(session->sandbox->view, fd, disk ? disk_get_left_bytes(disk, &limit) : UINT64_MAX, &bytes);
-
-	if (r == 0 && disk)
-		disk_add_filled_bytes(disk, bytes);
-	return r;
+	r = view_fill_file(session->sandbox->view, fd, 0, looking_admit, disk);
+	if (r > 0)
+		disk_count_filled_file(disk, fd);
+	return r < 0 ? r : 0;
 }
 
 /*

@@ -209,19 +209,17 @@ static const char *base_keep_clone(struct call *call, const struct base *base, i
  */
 static int base_open_content(const struct call *call, struct base *base, int path_fd)
 {
-	_cleanup_close_ int fd = -1;
 	const uint64_t inode = base->status.st_ino;
 	struct fills *fills;
+	int fd;
 	const struct fill_file *file = view_find_placeholder(call->sandbox->view, path_fd, "", &base->status, &fills);
 
 	if (!file)
 		return io_open_keeping_atime(AT_FDCWD, io_proc_fd_path(path_fd).path, O_RDONLY | O_NONBLOCK | O_NOCTTY,
 					     0);
-	fd = fills_open_source(fills, file, FILL_AS_COPIED);
-	if (fd < 0 || fstat(fd, &base->status) < 0)
-		return fd < 0 ? fd : -errno;
+	fd = fills_open_source(fills, file, FILL_AS_COPIED, &base->status);
 	base->status.st_ino = inode;
-	return steal_fd(&fd);
+	return fd;
 }
 
 /* Keeps a file. NULL, or why that was not possible. */

@@ -63,8 +63,8 @@ static void changes_add_hash(const struct place *place, struct change *change, s
 	placeholder = view_find_placeholder(place->mount->view, fd, "", &file, &fills);
 	if (placeholder) { /* only its attributes were changed */
 		cleanup_close(&fd);
-		fd = fills_open_source(fills, placeholder, 0);
-		if (fd < 0 || fstat(fd, &file) < 0)
+		fd = fills_open_source(fills, placeholder, 0, &file);
+		if (fd < 0)
 			return;
 	}
 	bytes = (uint64_t)file.st_size;

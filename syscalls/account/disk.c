@@ -372,9 +372,8 @@ int disk_watch_file(struct call *call, int fd, bool made)
 	return 0;
 }
 
-void disk_count_filled_file(struct call *call, int fd)
+void disk_count_filled_file(struct disk *disk, int fd)
 {
-	struct disk *disk = call->sandbox->disk;
 	struct stat status;
 	bool in_memory;
 

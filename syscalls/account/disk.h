@@ -49,6 +49,8 @@ uint64_t disk_get_left_bytes(const struct disk *disk, uint64_t *ret_limit);
 void disk_add_copy(struct disk *disk, const struct copy_size *size);
 /* Counts files of such a workspace that no call has filled. Without effect if only memory is limited. */
 void disk_add_filled_bytes(struct disk *disk, uint64_t bytes);
+/* To be called when a file of a workspace by copying has got its content: it counts from now on. disk may be NULL. */
+void disk_count_filled_file(struct disk *disk, int fd);
 /* Counts what checkpoints of the session have taken, or freed. Without effect if only memory is limited. */
 void disk_add_checkpoint_bytes(struct disk *disk, int64_t bytes);
 /* Why the run must end: "disk_limit", "disk_files" (more than DISK_MEASURED_FILES_MAX), or NULL. Static. */
@@ -79,9 +81,6 @@ int disk_watch_file(struct call *call, int fd, bool made);
  * or -1 with the call refused or failed.
  */
 int disk_count_copy(struct call *call, unsigned i, int fd, bool truncates);
-
-/* To be called when a file of a workspace by copying has got its content: it counts from now on. */
-void disk_count_filled_file(struct call *call, int fd);
 
 /*
  * To be called before the target gets an O_PATH descriptor of the file of fd. Such a descriptor keeps the blocks of an

@@ -34,28 +34,21 @@ static struct fill_file *filling_find(const struct call *call, int fd, struct fi
 		       : NULL;
 }
 
+static int filling_admit(void *ctx, uint64_t bytes)
+{
+	return disk_admit_bytes(ctx, bytes) < 0 ? -ECANCELED : 0;
+}
+
 /* Fills a file. 0, also for what is no placeholder; -ECANCELED with the outcome set; or -errno. */
 static int filling_fill(struct call *call, int fd, bool for_change)
 {
-	const unsigned flags = for_change ? FILL_FOR_CHANGE : 0;
-	struct fills *fills;
-	struct fill_file *file = filling_find(call, fd, &fills);
-	_cleanup_close_ int source = -1;
-	struct stat st;
-	int r;
+	const int r = filling_is_possible(call) ? view_fill_file(call->sandbox->view, fd,
+								 for_change ? FILL_FOR_CHANGE : 0, filling_admit, call)
+						: 0;
 
-	if (!file)
-		return 0;
-	/* First: what cannot be opened takes no room, and what it takes now may be more or less than before. */
-	source = fills_open_source(fills, file, flags);
-	if (source < 0 || fstat(source, &st) < 0)
-		return source < 0 ? source : -errno;
-	if (disk_admit_bytes(call, (uint64_t)st.st_blocks * 512) < 0)
-		return -ECANCELED;
-	r = fills_fill_from(fills, file, fd, source, flags);
-	if (r == 0)
-		disk_count_filled_file(call, fd);
-	return r;
+	if (r > 0)
+		disk_count_filled_file(call->sandbox->disk, fd);
+	return r < 0 ? r : 0;
 }
 
 int filling_complete_file(struct call *call, int fd, bool for_change)

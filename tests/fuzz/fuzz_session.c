@@ -208,14 +208,22 @@ struct fill_file *view_find_placeholder(const struct view *view, int dir_fd, con
 	return stage.is_missing ? (struct fill_file *)&stage : NULL;
 }
 
-int view_fill_file(const struct view *view, int fd, uint64_t max_bytes, uint64_t *ret_bytes)
+int view_fill_file(const struct view *view, int fd, unsigned flags, int (*admit)(void *ctx, uint64_t bytes), void *ctx)
 {
+	int r;
+
 	(void)view;
+	promise(fd >= 0 && flags == 0);
+	if (stage.is_missing)
+		return -EIO;
+	r = admit(ctx, 4096);
+	return r < 0 ? r : 1;
+}
+
+void disk_count_filled_file(struct disk *disk, int fd)
+{
+	(void)disk;
 	promise(fd >= 0);
-	if (stage.is_missing || max_bytes == 0)
-		return stage.is_missing ? -EIO : -EDQUOT;
-	*ret_bytes = 4096;
-	return 0;
 }
 
 uint64_t disk_get_left_bytes(const struct disk *disk, uint64_t *ret_limit)

@@ -296,7 +296,8 @@ int fills_fill_from(struct fills *fills, struct fill_file *file, int fd, int sou
 
 int fills_fill(struct fills *fills, struct fill_file *file, int fd, unsigned flags)
 {
-	_cleanup_close_ int source = fills_open_source(fills, file, flags);
+	struct stat st;
+	_cleanup_close_ int source = fills_open_source(fills, file, flags, &st);
 
 	return source < 0 ? source : fills_fill_from(fills, file, fd, source, flags);
 }

@@ -350,7 +350,7 @@ static bool fill_source_is_as_copied(const struct fill_file *file, const struct 
 	       fill_is_time(&made->source_mtime, &st->st_mtim) && fill_is_time(&made->source_ctime, &st->st_ctim);
 }
 
-int fills_open_source(const struct fills *fills, const struct fill_file *file, unsigned flags)
+int fills_open_source(const struct fills *fills, const struct fill_file *file, unsigned flags, struct stat *ret_st)
 {
 	const char *path = fills->paths + file->made->path_at;
 	_cleanup_close_ int fd = -1;
@@ -368,6 +368,7 @@ int fills_open_source(const struct fills *fills, const struct fill_file *file, u
 		return -errno;
 	if (!S_ISREG(st.st_mode) || (flags & FILL_AS_COPIED && !fill_source_is_as_copied(file, &st)))
 		return -ESTALE;
+	*ret_st = st;
 	return steal_fd(&fd);
 }
 

@@ -86,9 +86,9 @@ enum fill_flag {
 
 /*
  * Opens the file of the directory that has the content, for reading. -ESTALE: it is gone, is no regular file any more
- * or, with FILL_AS_COPIED, was changed. A descriptor owned by the caller, or -errno.
+ * or, with FILL_AS_COPIED, was changed. A descriptor owned by the caller, with its status, or -errno.
  */
-int fills_open_source(const struct fills *fills, const struct fill_file *file, unsigned flags);
+int fills_open_source(const struct fills *fills, const struct fill_file *file, unsigned flags, struct stat *ret_st);
 
 /*
  * Gives a file its content. fd: it, perhaps with O_PATH. Its mode and times stay, also where it may not be written. If
