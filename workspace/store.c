@@ -31,6 +31,8 @@
 #define STORE_REMOVED_PREFIX "removed-" /* prefix of a workspace that is being removed */
 #define STORE_INFO_BYTES_MAX 524288     /* a path takes four bytes a byte at most */
 #define STORE_CREATE_ATTEMPTS_MAX 100
+#define STORE_LOCK_ATTEMPTS_MAX 50
+#define STORE_LOCK_PAUSE_NS 2000000
 #define STORE_WORKSPACES_MAX 100000u /* most workspaces that are listed */
 
 bool workspace_is_id(const char *text)
@@ -151,6 +153,18 @@ static int store_remove_renamed(int store_fd)
 	return r;
 }
 
+int workspace_remove_leftovers(int base_fd)
+{
+	_cleanup_close_ int store = io_open_dir(base_fd, WORKSPACE_DIR_NAME);
+	int r;
+
+	if (store < 0)
+		return store == -ENOENT ? 0 : store;
+	r = store_remove_renamed(store);
+	(void)unlinkat(base_fd, WORKSPACE_DIR_NAME, AT_REMOVEDIR); /* fails unless it is empty */
+	return r;
+}
+
 int workspace_remove(int base_fd, const char *id)
 {
 	_cleanup_close_ int store = io_open_dir(base_fd, WORKSPACE_DIR_NAME);
@@ -162,9 +176,9 @@ int workspace_remove(int base_fd, const char *id)
 	(void)snprintf(removed, sizeof(removed), STORE_REMOVED_PREFIX "%.*s", WORKSPACE_ID_LEN, id);
 	if (renameat(store, id, store, removed) < 0)
 		return -errno;
-	r = store_remove_renamed(store);
-	(void)unlinkat(base_fd, WORKSPACE_DIR_NAME, AT_REMOVEDIR); /* fails unless it is empty */
-	return r;
+	r = io_remove_tree(store, removed);
+	(void)workspace_remove_leftovers(base_fd); /* of others, which are not asked for */
+	return r == -ENOENT ? 0 : r;               /* ENOENT: another process has removed it as well */
 }
 
 /* Whether an apply of one of the directories was interrupted. */
@@ -184,24 +198,40 @@ int workspace_open_journal_dir(int workspace_fd, size_t at)
 	return at == 0 ? io_open_dir(workspace_fd, ".") : workspace_open_layer_dir(workspace_fd, at);
 }
 
+int workspace_lock(int workspace_fd)
+{
+	const struct timespec pause = {.tv_nsec = STORE_LOCK_PAUSE_NS};
+
+	for (int i = 0; flock(workspace_fd, LOCK_EX | LOCK_NB) < 0; i++) {
+		if (errno != EWOULDBLOCK)
+			return -errno;
+		if (i == STORE_LOCK_ATTEMPTS_MAX)
+			return WORKSPACE_IN_USE;
+		(void)nanosleep(&pause, NULL);
+	}
+	return 0;
+}
+
 int workspace_discard(int base_fd, const char *id)
 {
 	_cleanup_close_ int store = io_open_dir(base_fd, WORKSPACE_DIR_NAME), fd = -1;
+	int r;
 
 	if (store < 0)
 		return store;
 	fd = io_open_dir(store, id);
 	if (fd < 0)
 		return fd;
-	if (flock(fd, LOCK_EX | LOCK_NB) < 0)
-		return errno == EWOULDBLOCK ? -EBUSY : -errno;
+	r = workspace_lock(fd);
+	if (r < 0)
+		return r;
 	if (checkpoint_is_being_used(fd)) /* by a client of the session, which has ended meanwhile */
-		return -EBUSY;
+		return WORKSPACE_IN_USE;
 	if (store_has_journal(fd)) /* callgate ws recover needs it */
-		return -EEXIST;
+		return WORKSPACE_INTERRUPTED;
 	if (flock(store, LOCK_EX) < 0) /* against workspace_keep() */
 		return -errno;
-	return store_is_kept(fd) ? -EPERM : workspace_remove(base_fd, id);
+	return store_is_kept(fd) ? WORKSPACE_KEPT : workspace_remove(base_fd, id);
 }
 
 /* ---- keeping ---- */
@@ -378,24 +408,23 @@ static int store_remove_leftover(int workspace_fd, size_t at)
 }
 
 /*
- * Makes the layers of copies, and cleans all layers. The workspace has a shared lock, also afterwards. 0 or -errno;
- * -EBUSY: others read it.
+ * Makes the layers of copies, and cleans all layers. The workspace has a shared lock, also afterwards. 0;
+ * WORKSPACE_IN_USE: others read it; or -errno.
  */
 static int store_fold(int workspace_fd)
 {
 	struct workspace workspace;
-	int r = 0;
+	int r;
 
 	if (!store_has_copy(workspace_fd) && !store_has_leftover(workspace_fd))
 		return 0;
-	if (flock(workspace_fd, LOCK_EX | LOCK_NB) < 0)
-		return errno == EWOULDBLOCK ? -EBUSY : -errno;
+	r = workspace_lock(workspace_fd);
 	for (size_t i = 0; r == 0 && workspace_read_dir(workspace_fd, i, &workspace) == 0; i++) {
 		r = store_remove_leftover(workspace_fd, i);
 		if (r == 0)
 			r = workspace_fold(workspace_fd, i, workspace.dir);
 	}
-	return flock(workspace_fd, LOCK_SH) < 0 && r == 0 ? -errno : r;
+	return r != WORKSPACE_IN_USE && flock(workspace_fd, LOCK_SH) < 0 && r == 0 ? -errno : r;
 }
 
 int workspace_open(int base_fd, const char *id, struct workspace *ret_workspace)
@@ -410,9 +439,9 @@ int workspace_open(int base_fd, const char *id, struct workspace *ret_workspace)
 	if (fd < 0)
 		return fd;
 	if (flock(fd, LOCK_SH | LOCK_NB) < 0)
-		return errno == EWOULDBLOCK ? -EBUSY : -errno;
+		return errno == EWOULDBLOCK ? WORKSPACE_IN_USE : -errno;
 	if (checkpoint_is_being_used(fd))
-		return -EBUSY;
+		return WORKSPACE_IN_USE;
 	if (!store_read_workspace(store, id, &workspace))
 		return -ENOENT;
 	r = store_fold(fd);

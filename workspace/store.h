@@ -29,6 +29,13 @@ struct workspace {
 	int base_fd; /* of workspace_visit(): the directory of all runs that it is in, borrowed */
 };
 
+/* Why a workspace cannot be used or removed. No -errno is one of them. */
+enum workspace_error {
+	WORKSPACE_IN_USE = -10000, /* its run has not ended, or another process works on it */
+	WORKSPACE_INTERRUPTED,     /* an apply of it was interrupted */
+	WORKSPACE_KEPT,            /* workspace_keep() has marked it */
+};
+
 /* True for text that can be the id of a workspace. */
 bool workspace_is_id(const char *text);
 
@@ -50,11 +57,19 @@ bool workspace_is_empty(int workspace_fd);
  */
 int workspace_remove(int base_fd, const char *id);
 
-/*
- * Removes a workspace. 0; -ENOENT: there is none; -EBUSY: its run has not ended; -EEXIST: an apply of it was
- * interrupted; -EPERM: it is kept; or -errno.
- */
+/* Removes a workspace. 0; an enum workspace_error; -ENOENT: there is none; or -errno: a part of it may be left. */
 int workspace_discard(int base_fd, const char *id);
+
+/*
+ * Removes what could not be removed of workspaces that were discarded, or whose removal was interrupted. 0 or -errno.
+ */
+int workspace_remove_leftovers(int base_fd);
+
+/*
+ * Locks an open workspace, to change it. It waits a moment for processes that only read it, such as callgate ws list.
+ * 0; WORKSPACE_IN_USE; or -errno.
+ */
+int workspace_lock(int workspace_fd);
 
 /*
  * Marks a workspace, also of a run that goes on, as one that workspace_discard() does not remove, nor the run if it
@@ -64,9 +79,8 @@ int workspace_discard(int base_fd, const char *id);
 int workspace_keep(int base_fd, const char *id, const char *label);
 
 /*
- * Opens a workspace whose run has ended. Until the descriptor is closed, workspace_discard() fails with -EBUSY. Returns
- * the descriptor of its directory, owned by the caller; -ENOENT: there is none; -EBUSY: its run has not ended; or
- * -errno.
+ * Opens a workspace whose run has ended. Until the descriptor is closed, workspace_discard() fails. Returns the
+ * descriptor of its directory, owned by the caller; WORKSPACE_IN_USE; -ENOENT: there is none; or -errno.
  */
 int workspace_open(int base_fd, const char *id, struct workspace *ret_workspace);
 

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/file.h>
 
 #include "base/cleanup.h"
 #include "cli/cli.h"
@@ -36,12 +35,12 @@ void ws_print_failure(const char *verb, const char *id, int error)
 {
 	if (error == -ENOENT)
 		cli_print_error(verb, "%s: no such workspace; see callgate ws list", id);
-	else if (error == -EBUSY)
+	else if (error == WORKSPACE_IN_USE)
 		cli_print_error(verb,
 				"%s: in use: its run has not ended, or another callgate ws goes on; wait for that", id);
-	else if (error == -EEXIST)
+	else if (error == WORKSPACE_INTERRUPTED)
 		cli_print_error(verb, "%s: an apply of it was interrupted; callgate ws recover ends that", id);
-	else if (error == -EPERM)
+	else if (error == WORKSPACE_KEPT)
 		cli_print_error(verb, "%s: kept; callgate ws keep --undo lets it be discarded", id);
 	else if (error == -ENOSPC || error == -EDQUOT)
 		cli_print_error(verb,
@@ -54,12 +53,12 @@ void ws_print_failure(const char *verb, const char *id, int error)
 
 const char *ws_get_failure_word(int error)
 {
-	return error == 0         ? NULL
-	       : error == -ENOENT ? "no_such_workspace"
-	       : error == -EBUSY  ? "in_use"
-	       : error == -EEXIST ? "interrupted"
-	       : error == -EPERM  ? "kept"
-				  : "failed";
+	return error == 0                       ? NULL
+	       : error == -ENOENT               ? "no_such_workspace"
+	       : error == WORKSPACE_IN_USE      ? "in_use"
+	       : error == WORKSPACE_INTERRUPTED ? "interrupted"
+	       : error == WORKSPACE_KEPT        ? "kept"
+						: "failed";
 }
 
 /* Prints why the layer of a directory cannot be read. */
@@ -119,8 +118,9 @@ int ws_open_layer(const char *verb, int workspace_fd, int layers_fd, size_t at, 
 
 int ws_lock_workspace(const char *verb, const char *id, int workspace_fd)
 {
-	if (flock(workspace_fd, LOCK_EX | LOCK_NB) == 0)
-		return 0;
-	cli_print_error(verb, "%s: another process uses it", id);
-	return -1;
+	const int r = workspace_lock(workspace_fd);
+
+	if (r < 0)
+		ws_print_failure(verb, id, r);
+	return r < 0 ? -1 : 0;
 }

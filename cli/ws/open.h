@@ -17,7 +17,7 @@ int ws_open_bases(const char *verb, struct scratch_bases *ret_bases);
 /* Opens the one that has this workspace, or if none has it another one. A descriptor; -1 after a message. */
 int ws_open_base_of(const char *verb, const char *id);
 
-/* Prints why a workspace cannot be used: -ENOENT, -EBUSY, -EPERM (kept) or another -errno. */
+/* Prints why a workspace cannot be used: an enum workspace_error, -ENOENT or another -errno. */
 void ws_print_failure(const char *verb, const char *id, int error);
 
 /* The same for JSON, static: "kept"; NULL: 0. */

@@ -121,7 +121,7 @@ struct ws_discarding {
 	int status; /* exit status */
 };
 
-/* Tells what became of a workspace: 0, or -errno as of workspace_discard(). Returns the exit status. */
+/* Tells what became of a workspace: as workspace_discard() returns. Returns the exit status. */
 static int ws_tell_discarded(const char *id, int error, bool as_json)
 {
 	if (error < 0)
@@ -152,11 +152,27 @@ static int ws_discard_unkept(void *ctx, const struct workspace *workspace, int w
 	if (workspace->is_kept || workspace->is_in_use)
 		return 0;
 	r = workspace_discard(workspace->base_fd, workspace->id);
-	if (r == -EBUSY || r == -EPERM || r == -ENOENT) /* it has become one meanwhile, or was removed */
+	if (r == WORKSPACE_IN_USE || r == WORKSPACE_KEPT || r == -ENOENT) /* has become so meanwhile, or was removed */
 		return 0;
 	if (ws_tell_discarded(workspace->id, r, discarding->as_json) != CLI_EXIT_OK)
 		discarding->status = CLI_EXIT_ERROR;
 	return 0;
+}
+
+/* Removes what earlier discards could not remove. 0, or -1 after a message. */
+static int ws_remove_leftovers(const struct scratch_bases *bases)
+{
+	int worst = 0;
+
+	for (size_t i = 0; i < bases->count; i++) {
+		const int r = workspace_remove_leftovers(bases->fd[i]);
+
+		if (r < 0)
+			cli_print_error("ws discard", "of a workspace that was discarded, not all can be removed: %s",
+					strerror(-r));
+		worst = r < 0 ? -1 : worst;
+	}
+	return worst;
 }
 
 static int ws_discard_all(bool as_json)
@@ -167,6 +183,9 @@ static int ws_discard_all(bool as_json)
 
 	if (ws_open_bases("ws discard", &bases) < 0)
 		return CLI_EXIT_ERROR;
+	r = ws_remove_leftovers(&bases);
+	if (r < 0)
+		discarding.status = CLI_EXIT_ERROR;
 	r = workspace_visit(bases.fd, bases.count, ws_discard_unkept, &discarding);
 	if (r < 0)
 		cli_print_error("ws discard", "cannot read the workspaces: %s", strerror(-r));

@@ -97,6 +97,43 @@ for wrong in "--undo --label x $id" "--label $(printf '%0201d' 0) $id" 012345678
 done
 ws keep --undo "$id" || fail "not undone"
 discard_all
+
+# What cannot be removed is neither "kept" nor passed over, and what is left of another workspace is no failure of this
+# one. A process that only reads a workspace, such as callgate ws list, does not keep another one from it.
+if command -v strace >/dev/null && strace -o /dev/null true 2>/dev/null; then
+	for each in id --all; do
+		cow -- /bin/sh -c 'echo 1 >new'
+		id=$(jq -r .workspace.id "$T/result")
+		strace -qq -o /dev/null -e trace=unlinkat -e inject=unlinkat:error=EPERM \
+			"$CALLGATE" ws discard --json "${each/#id/$id}" >"$T/out" 2>"$T/said" && fail "$each: removed"
+		grep -q 'Operation not permitted' "$T/said" || fail "$each: $(cat "$T/said")"
+		jq -e '.discarded == false and .why == "failed"' "$T/out" >/dev/null || fail "$each: $(cat "$T/out")"
+		strace -qq -o /dev/null -e trace=unlinkat -e inject=unlinkat:error=EPERM \
+			"$CALLGATE" ws discard --all 2>"$T/said" && fail "$each: what is left is not told"
+		ws discard --all || fail "$each: not removed later"
+		[ ! -e "$TMPDIR/callgate-$(id -u)/workspaces" ] || fail "$each: left: $(ls -R "$TMPDIR")"
+	done
+fi
+cow -- /bin/sh -c 'echo 1 >new'
+id=$(jq -r .workspace.id "$T/result")
+store=$(echo "$TMPDIR"/callgate-*/workspaces)
+mkdir -p "$store/removed-0123456789abcdef"
+: >"$store/removed-0123456789abcdef/x"
+if chattr +i "$store/removed-0123456789abcdef/x" 2>/dev/null; then
+	ws discard --json "$id" 2>"$T/said" | jq -e '.discarded and .why == null' >/dev/null || fail "what is left of another one: $(cat "$T/said")"
+	ws discard --all 2>/dev/null && fail "what is left of another one is not told"
+	chattr -i "$store/removed-0123456789abcdef/x"
+	cow -- /bin/sh -c 'echo 1 >new'
+	id=$(jq -r .workspace.id "$T/result")
+fi
+mkfifo "$T/locked"
+flock -s "$store/$id" sh -c 'echo >"$1"; sleep 0.04' - "$T/locked" &
+read -r _ <"$T/locked"
+ws discard "$id" || fail "a reader keeps it"
+wait
+rm "$T/locked"
+ws discard --all || fail "left"
+
 begin_run
 ws keep "$id" || fail "a run that goes on cannot be kept"
 kill "$runner"
