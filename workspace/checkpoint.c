@@ -114,20 +114,38 @@ int checkpoint_visit(int workspace_fd, int (*visit)(void *ctx, const struct chec
 	return r;
 }
 
+/* What the removal of the checkpoint that is being removed would free. */
+static uint64_t checkpoint_measure_removed(int all_fd)
+{
+	_cleanup_close_ int fd = io_open_dir(all_fd, CHECKPOINT_REMOVED_NAME);
+
+	return fd < 0 ? 0 : checkpoint_measure_removal(fd);
+}
+
+/* Removes what checkpoint_remove() has renamed. *freed_bytes: what that frees is added. 0 or -errno. */
+static int checkpoint_remove_renamed(int all_fd, uint64_t *freed_bytes)
+{
+	const uint64_t before = checkpoint_measure_removed(all_fd);
+	const int r = io_remove_tree(all_fd, CHECKPOINT_REMOVED_NAME);
+	const uint64_t after = r < 0 ? checkpoint_measure_removed(all_fd) : 0;
+
+	*freed_bytes += before > after ? before - after : 0;
+	return r;
+}
+
 int checkpoint_remove(int all_fd, const char *name, uint64_t *ret_freed_bytes)
 {
-	_cleanup_close_ int fd = -1;
-	int r = io_remove_tree(all_fd, CHECKPOINT_REMOVED_NAME); /* of a process that was killed */
+	int r;
 
+	*ret_freed_bytes = 0;
+	r = checkpoint_remove_renamed(all_fd, ret_freed_bytes); /* of a process that was killed */
 	if (r < 0 && r != -ENOENT)
 		return r;
 	if (!checkpoint_is_name(name))
 		return -ENOENT;
 	if (renameat(all_fd, name, all_fd, CHECKPOINT_REMOVED_NAME) < 0)
 		return -errno;
-	fd = io_open_dir(all_fd, CHECKPOINT_REMOVED_NAME);
-	*ret_freed_bytes = fd < 0 ? 0 : checkpoint_measure_removal(fd);
-	return io_remove_tree(all_fd, CHECKPOINT_REMOVED_NAME);
+	return checkpoint_remove_renamed(all_fd, ret_freed_bytes);
 }
 
 /* Chooses the name of a new checkpoint, if it has none: one more than the highest number. 0 or -errno. */

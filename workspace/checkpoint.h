@@ -80,7 +80,10 @@ int checkpoint_make(const struct checkpoint_dir *dirs, size_t count, int all_fd,
 int checkpoint_restore(const struct checkpoint_dir *dirs, size_t count, int all_fd, const char *name,
 		       bool programs_live, struct checkpoint_work *ret_work);
 
-/* Removes a checkpoint. *ret_freed_bytes as checkpoint_work.held_bytes. 0; -ENOENT: there is none; or -errno. */
+/*
+ * Removes a checkpoint. *ret_freed_bytes: as checkpoint_work.held_bytes, what was freed, also when not all could be
+ * removed; the rest is removed with the next one. 0; -ENOENT: there is none; or -errno.
+ */
 int checkpoint_remove(int all_fd, const char *name, uint64_t *ret_freed_bytes);
 
 /* A checkpoint, as checkpoint_visit() tells it. */

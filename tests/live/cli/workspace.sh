@@ -120,13 +120,15 @@ store=$(echo "$TMPDIR"/callgate-*/workspaces)
 mkdir -p "$store/removed-0123456789abcdef"
 : >"$store/removed-0123456789abcdef/x"
 if chattr +i "$store/removed-0123456789abcdef/x" 2>/dev/null; then
-	ws discard --json "$id" 2>"$T/said" | jq -e '.discarded and .why == null' >/dev/null || fail "what is left of another one: $(cat "$T/said")"
+	ws discard --json "$id" 2>"$T/said" | jq -e '.discarded and .why == null' >/dev/null ||
+		fail "what is left of another one: $(cat "$T/said")"
 	ws discard --all 2>/dev/null && fail "what is left of another one is not told"
 	chattr -i "$store/removed-0123456789abcdef/x"
 	cow -- /bin/sh -c 'echo 1 >new'
 	id=$(jq -r .workspace.id "$T/result")
 fi
 mkfifo "$T/locked"
+# shellcheck disable=SC2016 # sh expands it
 flock -s "$store/$id" sh -c 'echo >"$1"; sleep 0.04' - "$T/locked" &
 read -r _ <"$T/locked"
 ws discard "$id" || fail "a reader keeps it"
