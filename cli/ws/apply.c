@@ -270,12 +270,12 @@ static int apply_run(struct apply *apply, int journal_dir_fd, const char *id)
 	_cleanup_close_ int journal =
 		fstat(apply->plan->layer->base_fd, &st) < 0 ? -errno : journal_create(journal_dir_fd, st.st_ino);
 
-	if (journal < 0) {
-		cli_print_error(APPLY_VERB, "%s: %s", id,
-				journal == -EEXIST ? "an apply of it was interrupted; callgate ws recover ends that"
-						   : strerror(-journal));
+	if (journal == -EEXIST)
+		cli_print_error(APPLY_VERB, "%s: an apply of it was interrupted; callgate ws recover ends that", id);
+	else
+		(void)apply_check_journal(apply, journal < 0 ? journal : 0);
+	if (journal < 0)
 		return CLI_EXIT_ERROR;
-	}
 	apply->journal_fd = journal;
 	apply->id = id;
 	place_format_name(id, 0, apply->temporary);
