@@ -80,6 +80,11 @@ int io_find_openat2_errno(void)
 	return syscall(SYS_openat2, -1, NULL, NULL, 0) < 0 && errno != EINVAL ? errno : 0;
 }
 
+bool io_may_have_name(int dirfd, const char *name)
+{
+	return faccessat(dirfd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0 || errno != ENOENT;
+}
+
 int io_open_dir(int dirfd, const char *name)
 {
 	int fd = openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);

@@ -50,6 +50,9 @@ int io_open_parent_below(int dirfd, const char *path, int flags, uint64_t resolv
  */
 int io_open_regular(const char *path);
 
+/* True when a directory has a name, which may be that of a link, or when that cannot be found out. */
+bool io_may_have_name(int dirfd, const char *name);
+
 /* Opens a directory, following no link as the last component. A descriptor owned by the caller, or -errno. */
 int io_open_dir(int dirfd, const char *name);
 

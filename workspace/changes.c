@@ -317,9 +317,15 @@ static int search_add_hidden_names(struct search *search, const struct pending_d
 	struct stat st;
 	int r = 0;
 
-	while (dir && r == 0 && (entry = search_read_name(dir, &r)))
-		if (upper_fd < 0 || fstatat(upper_fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-			r = search_compare_name(search, in, entry->d_name, base_fd, -1, true);
+	while (dir && r == 0 && (entry = search_read_name(dir, &r))) {
+		if (upper_fd >= 0 && fstatat(upper_fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+			continue;
+		if (upper_fd >= 0 && errno != ENOENT) {
+			search_tell_unread(search, in->path, -errno);
+			break;
+		}
+		r = search_compare_name(search, in, entry->d_name, base_fd, -1, true);
+	}
 	return dir ? r : -ENOMEM;
 }
 

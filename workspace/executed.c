@@ -229,7 +229,9 @@ static const char *executed_judge_file(const struct workspace_layer *layer, cons
 	fd = workspace_open_entry(layer->upper_fd, change->path);
 	if (fd < 0)
 		return "it cannot be read";
-	return getxattr(io_proc_fd_path(fd).path, "security.capability", NULL, 0) >= 0 ? "it has capabilities" : NULL;
+	if (getxattr(io_proc_fd_path(fd).path, "security.capability", NULL, 0) >= 0)
+		return "it has capabilities";
+	return errno == ENODATA || errno == EOPNOTSUPP ? NULL : "its attributes cannot be read";
 }
 
 const char *executed_find_reason(const struct executed *executed, const struct workspace_layer *layer,

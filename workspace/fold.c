@@ -262,16 +262,11 @@ static void fold_release(struct fold *fold)
 		.copy_fd = -1, .base_fd = -1, .new_fd = -1 \
 	}
 
-static bool fold_has(int layer_fd, const char *name)
-{
-	return faccessat(layer_fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
-}
-
 bool workspace_is_copy(int workspace_fd, size_t at)
 {
 	_cleanup_close_ int layer = workspace_open_layer_dir(workspace_fd, at);
 
-	return layer >= 0 && fold_has(layer, COPY_MARKER_NAME);
+	return layer >= 0 && io_may_have_name(layer, COPY_MARKER_NAME);
 }
 
 /* Removes a directory of the workspace if it is there. 0 or -errno. */
@@ -324,7 +319,8 @@ static int fold_make_layer(int layer_fd, const char *dir)
 	if (r == 0 && fold.keeps_copy)
 		r = fold_keep_copy(layer_fd);
 	fold_release(&fold);
-	return r == -ENOENT && !fold_has(layer_fd, COPY_RECORDS_NAME) ? fold_make_empty_layer(layer_fd, dir) : r;
+	return r == -ENOENT && !io_may_have_name(layer_fd, COPY_RECORDS_NAME) ? fold_make_empty_layer(layer_fd, dir)
+									      : r;
 }
 
 int workspace_fold(int workspace_fd, size_t at, const char *dir)
@@ -335,14 +331,14 @@ int workspace_fold(int workspace_fd, size_t at, const char *dir)
 
 	if (layer < 0)
 		return layer == -ENOENT ? 0 : layer;
-	if (!fold_has(layer, FOLD_UPPER_NAME)) {
+	if (!io_may_have_name(layer, FOLD_UPPER_NAME)) {
 		r = fold_make_layer(layer, dir);
 		if (r == 0 && renameat(layer, FOLD_NEW_NAME, layer, FOLD_UPPER_NAME) < 0)
 			r = -errno;
 		if (r < 0)
 			(void)fold_remove(layer, FOLD_NEW_NAME); /* else the next one removes it */
 	}
-	if (r < 0 || fold_has(layer, FOLD_KEEPS_COPY_NAME) || !fold_has(layer, COPY_DIR_NAME))
+	if (r < 0 || io_may_have_name(layer, FOLD_KEEPS_COPY_NAME) || !io_may_have_name(layer, COPY_DIR_NAME))
 		return r;
 	return fold_remove(layer, COPY_DIR_NAME);
 }
@@ -372,7 +368,7 @@ int workspace_copy_is_changed(int workspace_fd, size_t at, const char *dir)
 	struct fold fold = FOLD_NONE;
 	int r;
 
-	if (layer < 0 || fold_has(layer, FOLD_UPPER_NAME) || !fold_has(layer, COPY_RECORDS_NAME))
+	if (layer < 0 || io_may_have_name(layer, FOLD_UPPER_NAME) || !io_may_have_name(layer, COPY_RECORDS_NAME))
 		return layer < 0 && layer != -ENOENT ? layer : 0;
 	r = fold_open(&fold, layer, dir);
 	if (r == 0)

@@ -68,7 +68,7 @@ int journal_end(int journal_fd)
 
 bool journal_exists(int workspace_fd)
 {
-	return faccessat(workspace_fd, JOURNAL_NAME, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+	return io_may_have_name(workspace_fd, JOURNAL_NAME);
 }
 
 int journal_remove(int workspace_fd)

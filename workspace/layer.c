@@ -57,7 +57,9 @@ static int layer_read_records(int dir_fd, struct workspace_layer *ret_layer)
 	int r;
 
 	ret_layer->prefix = LAYER_NO_PREFIX;
-	(void)io_read_file(dir_fd, VIEW_GROUPS_NAME, LAYER_GID_MAP_BYTES_MAX, &ret_layer->gid_map, &len); /* or none */
+	r = io_read_file(dir_fd, VIEW_GROUPS_NAME, LAYER_GID_MAP_BYTES_MAX, &ret_layer->gid_map, &len);
+	if (r < 0 && r != -ENOENT) /* ENOENT: any group */
+		return r;
 	ret_layer->records = calloc(1, sizeof(*ret_layer->records));
 	if (!ret_layer->records)
 		return -ENOMEM;
@@ -108,14 +110,9 @@ bool workspace_layer_exists(int workspace_fd, size_t at)
 	_cleanup_close_ int layer = workspace_open_layer_dir(workspace_fd, at);
 
 	for (size_t i = 0; layer >= 0 && i < sizeof(markers) / sizeof(markers[0]); i++)
-		if (faccessat(layer, markers[i], F_OK, AT_SYMLINK_NOFOLLOW) == 0 || errno != ENOENT)
+		if (io_may_have_name(layer, markers[i]))
 			return true;
 	return layer < 0 && layer != -ENOENT;
-}
-
-static bool layer_has(int dir_fd, const char *name)
-{
-	return faccessat(dir_fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
 /* Opens a layer whose entries are in directory `upper_name`. Returns as workspace_layer_open(). */
@@ -140,7 +137,7 @@ static int layer_open(int workspace_fd, size_t at, const char *upper_name, const
 		workspace_layer_release(ret_layer);
 		return r;
 	}
-	ret_layer->has_root_attributes = layer_has(layer, COPY_ROOT_NAME);
+	ret_layer->has_root_attributes = io_may_have_name(layer, COPY_ROOT_NAME);
 	ret_layer->upper_fd = steal_fd(&upper);
 	ret_layer->base_fd = steal_fd(&base);
 	ret_layer->dir_fd = steal_fd(&layer);
@@ -157,7 +154,7 @@ int workspace_layer_open_live(int workspace_fd, size_t at, const char *dir, stru
 			      const char **ret_why)
 {
 	_cleanup_close_ int layer = workspace_open_layer_dir(workspace_fd, at);
-	const bool is_copy = layer >= 0 && layer_has(layer, COPY_DIR_NAME);
+	const bool is_copy = layer >= 0 && io_may_have_name(layer, COPY_DIR_NAME);
 	int r = layer_open(workspace_fd, at, is_copy ? COPY_DIR_NAME : "upper", dir, ret_layer, ret_why);
 
 	ret_layer->is_live_copy = is_copy;
@@ -276,7 +273,7 @@ bool workspace_has_origin(const struct workspace_layer *layer, const char *path,
 		return workspace_records_find(layer->records, path) ||
 		       workspace_records_have_file(layer->records, upper_fd);
 	(void)snprintf(name, sizeof(name), "%sorigin", layer->prefix);
-	return getxattr(link.path, name, NULL, 0) >= 0;
+	return getxattr(link.path, name, NULL, 0) >= 0 || (errno != ENODATA && errno != EOPNOTSUPP);
 }
 
 bool workspace_is_same_file(const struct workspace_layer *layer, const char *path, int upper_fd)
@@ -456,12 +453,12 @@ int workspace_layer_root_is_changed(int workspace_fd, size_t at, const char *dir
 	layer.dir_fd = workspace_open_layer_dir(workspace_fd, at);
 	if (layer.dir_fd < 0)
 		return layer.dir_fd == -ENOENT ? 0 : layer.dir_fd;
-	is_trusted = layer_has(layer.dir_fd, "trusted");
+	is_trusted = io_may_have_name(layer.dir_fd, "trusted");
 	layer.prefix = is_trusted ? LAYER_TRUSTED_PREFIX : LAYER_USER_PREFIX;
-	layer.has_root_attributes = layer_has(layer.dir_fd, COPY_ROOT_NAME);
-	if (is_trusted || layer_has(layer.dir_fd, "user"))
+	layer.has_root_attributes = io_may_have_name(layer.dir_fd, COPY_ROOT_NAME);
+	if (is_trusted || io_may_have_name(layer.dir_fd, "user"))
 		layer.upper_fd = io_open_dir(layer.dir_fd, "upper");
-	else if (layer_has(layer.dir_fd, COPY_RECORDS_NAME) && layer_has(layer.dir_fd, COPY_DIR_NAME))
+	else if (io_may_have_name(layer.dir_fd, COPY_RECORDS_NAME) && io_may_have_name(layer.dir_fd, COPY_DIR_NAME))
 		layer.upper_fd = io_open_dir(layer.dir_fd, COPY_DIR_NAME);
 	else
 		return 0; /* it was never mounted, or the copy was not completed */

@@ -129,19 +129,13 @@ static int replacement_stat_new(const struct workspace_layer *layer, const char 
 	return fstat(fd, ret_status) < 0 ? -errno : 0;
 }
 
-/* True when a name in a directory is taken. */
-static bool replacement_has_name(int dir_fd, const char *name)
-{
-	return faccessat(dir_fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0 || errno != ENOENT;
-}
-
 /* Ends one of which an entry has the temporary name. Returns as replacement_recover(). */
 static int replacement_recover_found(const struct replacement *replacement, bool found_is_dir, bool new_is_dir,
 				     bool is_made)
 {
 	if (found_is_dir != new_is_dir) /* of the old and the new one, one is a directory */
 		return replacement_recover_exchanged(replacement, found_is_dir);
-	if (!is_made || replacement_has_name(replacement->dir_fd, replacement->name))
+	if (!is_made || io_may_have_name(replacement->dir_fd, replacement->name))
 		return io_remove_tree(replacement->dir_fd, replacement->temporary);
 	return replacement_put_new(replacement); /* they could not be exchanged, and the old one is removed already */
 }

@@ -70,6 +70,8 @@ static int restore_find_present(const struct restore *restore, const struct rest
 	if (!entry->is_shown && errno != ENOENT)
 		return -errno;
 	entry->is_now = dir_fd >= 0 && fstatat(dir_fd, entry->name, &entry->now, AT_SYMLINK_NOFOLLOW) == 0;
+	if (dir_fd >= 0 && !entry->is_now && errno != ENOENT)
+		return -errno;
 	if (restore->layer->is_live_copy)
 		entry->record = workspace_records_find(restore->layer->records, entry->path);
 	return 0;

@@ -124,12 +124,16 @@ static int restore_name(struct restore *restore, const struct restore_dirs *dirs
 
 /* ---- directories ---- */
 
-/* Whether a name is in a directory, which may be missing. */
-static bool restore_has_name(int dir_fd, const char *name)
+/* Whether a name is in a directory, which may be missing. 1, 0, or -errno. */
+static int restore_has_name(int dir_fd, const char *name)
 {
 	struct stat st;
 
-	return dir_fd >= 0 && fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
+	if (dir_fd < 0)
+		return 0;
+	if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+		return 1;
+	return errno == ENOENT ? 0 : -errno;
 }
 
 /* Visits the names of one tree's directory, unless `first_fd` or `second_fd` has them. 0 or -errno. */
@@ -139,9 +143,13 @@ static int restore_visit_names(struct restore *restore, const struct restore_dir
 	_cleanup_name_list_ struct name_list names = {0};
 	int r = dir_fd < 0 ? 0 : name_list_read(&names, dir_fd); /* before anything in it is changed */
 
-	for (size_t i = 0; r == 0 && i < names.count; i++)
-		if (!restore_has_name(first_fd, names.name[i]) && !restore_has_name(second_fd, names.name[i]))
-			r = restore_name(restore, dirs, names.name[i]);
+	for (size_t i = 0; r == 0 && i < names.count; i++) {
+		int has = restore_has_name(first_fd, names.name[i]);
+
+		if (has == 0)
+			has = restore_has_name(second_fd, names.name[i]);
+		r = has == 0 ? restore_name(restore, dirs, names.name[i]) : has < 0 ? has : 0;
+	}
 	return r;
 }
 

@@ -130,7 +130,7 @@ static bool store_layer_is_empty(int workspace_fd, size_t at, const char *dir_pa
 
 static bool store_is_kept(int workspace_fd)
 {
-	return faccessat(workspace_fd, STORE_KEPT_NAME, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+	return io_may_have_name(workspace_fd, STORE_KEPT_NAME);
 }
 
 /* Removes what workspace_remove() has renamed, also in a process that was killed meanwhile. 0 or -errno. */
@@ -471,7 +471,7 @@ static int store_list_workspaces(int base_fd, struct store_list *list)
 	dir = io_take_dir_stream(fd);
 	if (!dir)
 		return fd < 0 ? fd : -ENOMEM;
-	while (list->count < STORE_WORKSPACES_MAX && (entry = readdir(dir))) {
+	while (list->count < STORE_WORKSPACES_MAX && (errno = 0, entry = readdir(dir))) {
 		if (!workspace_is_id(entry->d_name))
 			continue;
 		if (!array_reserve(&list->item, list->count, &list->room))
@@ -480,7 +480,7 @@ static int store_list_workspaces(int base_fd, struct store_list *list)
 			continue;
 		list->item[list->count++].base_fd = base_fd;
 	}
-	return 0;
+	return list->count < STORE_WORKSPACES_MAX ? -errno : 0;
 }
 
 /* Opens the directory of a listed workspace. A descriptor or -errno. */

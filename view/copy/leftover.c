@@ -32,7 +32,7 @@ void leftover_forget(int layer_fd)
 
 bool leftover_is_noted(int layer_fd)
 {
-	return faccessat(layer_fd, LEFTOVER_NAME, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+	return io_may_have_name(layer_fd, LEFTOVER_NAME);
 }
 
 /* Whether a name is one of those that are made. */

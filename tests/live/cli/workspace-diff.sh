@@ -220,6 +220,19 @@ ws "$id"
 { [ $status = 125 ] && grep -q 'its directory cannot be opened' "$T/err2"; } || fail "moved: $status $(cat "$T/err2")"
 mv "$T/elsewhere" "$W"
 
+# Of a directory of the layer that cannot be searched, nothing is told as deleted.
+if [ "$(id -u)" != 0 ]; then
+	mkdir "$W/closed"
+	echo x >"$W/closed/x"
+	"$CALLGATE" run "${WORKSPACE_COW:---cow}" -q --profile minimal -w "$W" -r /usr -x /usr/bin -- /bin/sh -c \
+		'rm -r closed; mkdir closed; echo new >closed/x; chmod 600 closed' 2>"$T/err2"
+	closed=$("$CALLGATE" ws list --json | jq -rs 'last.id')
+	ws "$closed"
+	grep -q 'closed/x' "$T/out" && fail "a closed directory: $(cat "$T/out")"
+	[ $status = 125 ] || fail "a closed directory: $status $(cat "$T/err2")"
+	rm -r "$W/closed"
+fi
+
 # In use.
 begin_run
 ws "$id"

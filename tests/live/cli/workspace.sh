@@ -101,6 +101,14 @@ discard_all
 # What cannot be removed is neither "kept" nor passed over, and what is left of another workspace is no failure of this
 # one. A process that only reads a workspace, such as callgate ws list, does not keep another one from it.
 if command -v strace >/dev/null && strace -o /dev/null true 2>/dev/null; then
+	cow -- /bin/sh -c 'echo 1 >new'
+	id=$(jq -r .workspace.id "$T/result")
+	ws keep "$id"
+	strace -qq -o /dev/null -e trace=faccessat,faccessat2 -e inject=faccessat,faccessat2:error=EIO \
+		"$CALLGATE" ws discard "$id" 2>/dev/null && fail "discarded, though it may be kept"
+	ws list | grep -q "^$id.*(kept" || fail "discarded, though kept: $(ws list)"
+	ws keep --undo "$id"
+	ws discard "$id" || fail "discard"
 	for each in id --all; do
 		cow -- /bin/sh -c 'echo 1 >new'
 		id=$(jq -r .workspace.id "$T/result")
