@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,9 +25,10 @@
 #define SCRATCH_BASE_NUMBERS_MAX 64u             /* how many numbers are tried: -000000 to -000063 */
 #define TMPDIR_ENTRIES_MAX 100000u               /* names read from TMPDIR: other users may have filled /tmp */
 
-int scratch_open_dir_of_this_user(const char *path, char why[SCRATCH_REASON_SIZE])
+/* Takes an open directory, or -errno, if only this user can enter it. It, -EPERM with `why`, or that -errno. */
+static int scratch_take_dir_of_this_user(int fd, char why[SCRATCH_REASON_SIZE])
 {
-	_cleanup_close_ int fd = io_open_dir(AT_FDCWD, path);
+	_cleanup_close_ int dir = fd;
 	struct stat st;
 
 	(void)snprintf(why, SCRATCH_REASON_SIZE, "%s", fd < 0 ? strerror(-fd) : "");
@@ -35,10 +37,23 @@ int scratch_open_dir_of_this_user(const char *path, char why[SCRATCH_REASON_SIZE
 	if (fstat(fd, &st) < 0)
 		return -errno;
 	if (st.st_uid == geteuid() && (st.st_mode & 077) == 0)
-		return steal_fd(&fd);
+		return steal_fd(&dir);
 	(void)snprintf(why, SCRATCH_REASON_SIZE, "it belongs to another user or is open to others (uid %u, mode %04o)",
 		       (unsigned)st.st_uid, (unsigned)(st.st_mode & 07777));
 	return -EPERM;
+}
+
+int scratch_open_private_dir(const char *path, char why[SCRATCH_REASON_SIZE])
+{
+	const char *slash = strrchr(path, '/');
+	_cleanup_free_ char *dir = strndup(path, slash > path ? (size_t)(slash - path) : 1);
+	_cleanup_close_ int parent = dir ? open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+
+	if (parent < 0)
+		return dir ? -errno : -ENOMEM;
+	return scratch_take_dir_of_this_user(openat2_retry(parent, slash + 1, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0,
+							   IO_RESOLVE_BELOW | RESOLVE_NO_XDEV),
+					     why);
 }
 
 /*
@@ -51,7 +66,7 @@ static int scratch_open_usual_base(struct scratch *scratch, char why[SCRATCH_REA
 
 	if (made < 0 && made != -EEXIST)
 		return made;
-	scratch->base_fd = scratch_open_dir_of_this_user(scratch->base_path, why);
+	scratch->base_fd = scratch_take_dir_of_this_user(io_open_dir(AT_FDCWD, scratch->base_path), why);
 	if (scratch->base_fd >= 0)
 		return 0;
 	return scratch->base_fd == -ENOENT || made == 0 ? scratch->base_fd : -EPERM;
@@ -66,7 +81,7 @@ static bool scratch_is_private_base_name(const char *name, const char *known)
 	       strlen(name) == len + sizeof(SCRATCH_BASE_SUFFIX_TEMPLATE) - 1;
 }
 
-/* Appends a path to the list if it is a directory that only this user can enter. 0 or -ENOMEM. */
+/* Appends a path to the list if scratch_open_private_dir() opens it. 0 or -ENOMEM. */
 static int scratch_append_private_base(struct scratch_base_list *list, const char *dir, const char *name)
 {
 	char why[SCRATCH_REASON_SIZE];
@@ -77,7 +92,7 @@ static int scratch_append_private_base(struct scratch_base_list *list, const cha
 		path = NULL;
 		return -ENOMEM;
 	}
-	fd = scratch_open_dir_of_this_user(path, why);
+	fd = scratch_open_private_dir(path, why);
 	if (fd < 0)
 		return 0;
 	if (!array_reserve(&list->path, list->count, &list->room))
@@ -147,7 +162,7 @@ static char *scratch_find_numbered_base(const char *dir, const char *known)
 		if (asprintf(&path, "%s/%s-%06u", dir, known, i) < 0)
 			return NULL;
 		(void)scratch_make_dir(AT_FDCWD, path, 0700); /* the directory may exist already */
-		fd = scratch_open_dir_of_this_user(path, why);
+		fd = scratch_open_private_dir(path, why);
 		if (fd >= 0)
 			return path;
 		free(path);
@@ -209,7 +224,7 @@ static int scratch_open_private_base(struct scratch *scratch, const char *why)
 	}
 	free(scratch->base_path);
 	scratch->base_path = steal_pointer(&name);
-	scratch->base_fd = scratch_open_dir_of_this_user(scratch->base_path, unused);
+	scratch->base_fd = scratch_open_private_dir(scratch->base_path, unused);
 	return scratch->base_fd < 0 ? scratch->base_fd : 0;
 }
 

@@ -42,7 +42,7 @@ static void bases_open_others(struct scratch_bases *bases, const char *present)
 		(void)scratch_list_private_bases(*dir ? dir : "/", known, &list); /* without memory, some of them */
 	for (size_t i = 0; i < list.count && bases->count < SCRATCH_BASES_MAX; i++) {
 		const int fd =
-			strcmp(list.path[i], present) == 0 ? -EEXIST : scratch_open_dir_of_this_user(list.path[i], why);
+			strcmp(list.path[i], present) == 0 ? -EEXIST : scratch_open_private_dir(list.path[i], why);
 
 		if (fd >= 0)
 			bases->fd[bases->count++] = fd;

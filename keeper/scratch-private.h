@@ -9,8 +9,12 @@ int scratch_make_dir(int dirfd, const char *name, mode_t mode);
 
 #define SCRATCH_REASON_SIZE 128 /* buffer for why a directory cannot hold the runs' directories */
 
-/* Opens a directory that only this user can enter. A descriptor owned by the caller, -EPERM with `why`, or -errno. */
-int scratch_open_dir_of_this_user(const char *path, char why[SCRATCH_REASON_SIZE]);
+/*
+ * Opens a directory callgate-UID-XXXXXX that only this user can enter. -EXDEV: something is mounted there: another
+ * user's file system (FUSE) can tell any owner and mode, and need not answer. A descriptor owned by the caller, -EPERM
+ * with `why`, or -errno.
+ */
+int scratch_open_private_dir(const char *path, char why[SCRATCH_REASON_SIZE]);
 
 /* Paths of directories callgate-UID-XXXXXX that only this user can enter, in the order of names. */
 struct scratch_base_list {

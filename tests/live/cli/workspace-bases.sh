@@ -1,7 +1,7 @@
 #!/bin/bash
 # While callgate-UID in TMPDIR cannot be used, runs have callgate-UID-XXXXXX. Workspaces and sessions that are in it are
-# found afterwards, too: by each verb. Directories of that name that are another user's, open to others, or links are
-# not looked at.
+# found afterwards, too: by each verb. Directories of that name that are another user's, open to others, links, or where
+# something is mounted, are not looked at.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/workspace-lib.sh"
 need jq
@@ -56,6 +56,12 @@ touch "$BASE-000002"
 mkfifo "$BASE-000003"
 cp -a "$T/else" "$BASE-0000004" # not of that form
 [ "$(id -u)" != 0 ] || { cp -a "$T/else" "$BASE-000005" && chown 65534 "$BASE-000005"; }
+# What is mounted there can tell any owner.
+mkdir -m 700 "$BASE-000006"
+if [ "$(id -u)" = 0 ] && mount -t tmpfs -o mode=700 none "$BASE-000006" 2>/dev/null; then
+	trap 'umount "$BASE-000006"; live_done' EXIT
+	cp -a "$T/else/workspaces" "$BASE-000006"
+fi
 
 lists "both" "$first" "$discarded" "$session" "$second"
 [ "$(ws list --json | jq -r .id | tail -n 1)" = "$second" ] || fail "not sorted by time: $(ws list)"
@@ -87,4 +93,6 @@ ws discard --all || fail "discard --all"
 for kept in "$T/else" "$BASE-000001"; do
 	[ -e "$kept/workspaces/aaaaaaaaaaaaaaaa" ] || fail "removed from $kept"
 done
-rm -rf "$BASE-000001" "$BASE-0000004" "$BASE-000005"
+umount "$BASE-000006" 2>/dev/null
+trap live_done EXIT
+rm -rf "$BASE-000001" "$BASE-0000004" "$BASE-00000"[56]
