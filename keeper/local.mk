@@ -24,7 +24,6 @@ libcallgate_keeper_a_SOURCES += \
 	keeper/run.c \
 	keeper/run.h \
 	keeper/scratch-base.c \
-	keeper/scratch-bases.c \
 	keeper/scratch-inside.c \
 	keeper/scratch-private.h \
 	keeper/scratch.c \

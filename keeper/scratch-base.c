@@ -3,20 +3,17 @@
  * runs use TMPDIR/callgate-UID-XXXXXX: a directory of such a name that belongs to this user was created by an earlier
  * run. Where TMPDIR cannot be listed, the numbers 000000 to 000063 are tried instead of XXXXXX. If another user has
  * taken all these names, too, each run creates a new directory, and what killed runs leave is never found again.
- * scratch-bases.c finds the directories that runs have used at other times.
  */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/array.h"
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "keeper/scratch-private.h"
@@ -24,11 +21,12 @@
 #define SCRATCH_BASE_SUFFIX_TEMPLATE "-XXXXXX"       /* template of mkdtemp(3) */
 #define SCRATCH_BASE_NUMBERS_MAX 64u             /* how many numbers are tried: -000000 to -000063 */
 #define TMPDIR_ENTRIES_MAX 100000u               /* names read from TMPDIR: other users may have filled /tmp */
+#define SCRATCH_REASON_SIZE 128                  /* buffer for why a directory cannot hold the runs' directories */
 
-/* Takes an open directory, or -errno, if only this user can enter it. It, -EPERM with `why`, or that -errno. */
-static int scratch_take_dir_of_this_user(int fd, char why[SCRATCH_REASON_SIZE])
+/* Opens a directory that only this user can enter. A descriptor owned by the caller, -EPERM with `why`, or -errno. */
+static int scratch_open_dir_of_this_user(const char *path, char why[SCRATCH_REASON_SIZE])
 {
-	_cleanup_close_ int dir = fd;
+	_cleanup_close_ int fd = io_open_dir(AT_FDCWD, path);
 	struct stat st;
 
 	(void)snprintf(why, SCRATCH_REASON_SIZE, "%s", fd < 0 ? strerror(-fd) : "");
@@ -37,23 +35,10 @@ static int scratch_take_dir_of_this_user(int fd, char why[SCRATCH_REASON_SIZE])
 	if (fstat(fd, &st) < 0)
 		return -errno;
 	if (st.st_uid == geteuid() && (st.st_mode & 077) == 0)
-		return steal_fd(&dir);
+		return steal_fd(&fd);
 	(void)snprintf(why, SCRATCH_REASON_SIZE, "it belongs to another user or is open to others (uid %u, mode %04o)",
 		       (unsigned)st.st_uid, (unsigned)(st.st_mode & 07777));
 	return -EPERM;
-}
-
-int scratch_open_private_dir(const char *path, char why[SCRATCH_REASON_SIZE])
-{
-	const char *slash = strrchr(path, '/');
-	_cleanup_free_ char *dir = strndup(path, slash > path ? (size_t)(slash - path) : 1);
-	_cleanup_close_ int parent = dir ? open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
-
-	if (parent < 0)
-		return dir ? -errno : -ENOMEM;
-	return scratch_take_dir_of_this_user(openat2_retry(parent, slash + 1, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0,
-							   IO_RESOLVE_BELOW | RESOLVE_NO_XDEV),
-					     why);
 }
 
 /*
@@ -66,7 +51,7 @@ static int scratch_open_usual_base(struct scratch *scratch, char why[SCRATCH_REA
 
 	if (made < 0 && made != -EEXIST)
 		return made;
-	scratch->base_fd = scratch_take_dir_of_this_user(io_open_dir(AT_FDCWD, scratch->base_path), why);
+	scratch->base_fd = scratch_open_dir_of_this_user(scratch->base_path, why);
 	if (scratch->base_fd >= 0)
 		return 0;
 	return scratch->base_fd == -ENOENT || made == 0 ? scratch->base_fd : -EPERM;
@@ -81,70 +66,34 @@ static bool scratch_is_private_base_name(const char *name, const char *known)
 	       strlen(name) == len + sizeof(SCRATCH_BASE_SUFFIX_TEMPLATE) - 1;
 }
 
-/* Appends a path to the list if scratch_open_private_dir() opens it. 0 or -ENOMEM. */
-static int scratch_append_private_base(struct scratch_base_list *list, const char *dir, const char *name)
-{
-	char why[SCRATCH_REASON_SIZE];
-	_cleanup_free_ char *path = NULL;
-	_cleanup_close_ int fd = -1;
-
-	if (asprintf(&path, "%s/%s", dir, name) < 0) {
-		path = NULL;
-		return -ENOMEM;
-	}
-	fd = scratch_open_private_dir(path, why);
-	if (fd < 0)
-		return 0;
-	if (!array_reserve(&list->path, list->count, &list->room))
-		return -ENOMEM;
-	list->path[list->count++] = steal_pointer(&path);
-	return 0;
-}
-
-static int scratch_compare_paths(const void *left, const void *right)
-{
-	return strcmp(*(char *const *)left, *(char *const *)right);
-}
-
-void scratch_base_list_release(struct scratch_base_list *list)
-{
-	for (size_t i = 0; i < list->count; i++)
-		free(list->path[i]);
-	free(list->path);
-	*list = (struct scratch_base_list){.path = NULL};
-}
-
-int scratch_list_private_bases(const char *dir, const char *known, struct scratch_base_list *list)
-{
-	_cleanup_closedir_ DIR *entries = opendir(dir);
-	char numbered[NAME_MAX];
-	const struct dirent *entry;
-	int r = 0;
-
-	list->is_dir_listed = entries != NULL;
-	for (unsigned i = 0; r == 0 && entries && i < TMPDIR_ENTRIES_MAX && (entry = readdir(entries)); i++)
-		if (scratch_is_private_base_name(entry->d_name, known))
-			r = scratch_append_private_base(list, dir, entry->d_name);
-	for (unsigned i = 0; r == 0 && !entries && i < SCRATCH_BASE_NUMBERS_MAX; i++) {
-		(void)snprintf(numbered, sizeof(numbered), "%s-%06u", known, i);
-		r = scratch_append_private_base(list, dir, numbered);
-	}
-	if (list->count > 0)
-		qsort(list->path, list->count, sizeof(*list->path), scratch_compare_paths);
-	return r;
-}
-
 /*
  * Finds, of the directories callgate-UID-XXXXXX that belong to this user, the first one in the order of names, so that
  * all runs find the same. Owned; NULL: there is none.
  */
 static char *scratch_find_private_base(const char *dir, const char *known, bool *ret_listed)
 {
-	_cleanup_scratch_base_list_ struct scratch_base_list list = {.path = NULL};
+	_cleanup_closedir_ DIR *entries = opendir(dir);
+	char path[PATH_MAX], why[SCRATCH_REASON_SIZE];
+	const struct dirent *entry;
+	char *found = NULL;
 
-	(void)scratch_list_private_bases(dir, known, &list); /* without memory, what was found so far */
-	*ret_listed = list.is_dir_listed;
-	return list.count > 0 ? steal_pointer(&list.path[0]) : NULL;
+	*ret_listed = entries != NULL;
+	for (unsigned i = 0; entries && i < TMPDIR_ENTRIES_MAX && (entry = readdir(entries)); i++) {
+		int fd, len;
+
+		if (!scratch_is_private_base_name(entry->d_name, known))
+			continue;
+		len = snprintf(path, sizeof(path), "%s/%s", dir, entry->d_name);
+		fd = len < 0 || (size_t)len >= sizeof(path) ? -ENAMETOOLONG : scratch_open_dir_of_this_user(path, why);
+		if (fd < 0)
+			continue;
+		(void)close(fd);
+		if (!found || strcmp(path, found) < 0) {
+			free(found);
+			found = strdup(path);
+		}
+	}
+	return found;
 }
 
 /*
@@ -162,7 +111,7 @@ static char *scratch_find_numbered_base(const char *dir, const char *known)
 		if (asprintf(&path, "%s/%s-%06u", dir, known, i) < 0)
 			return NULL;
 		(void)scratch_make_dir(AT_FDCWD, path, 0700); /* the directory may exist already */
-		fd = scratch_open_private_dir(path, why);
+		fd = scratch_open_dir_of_this_user(path, why);
 		if (fd >= 0)
 			return path;
 		free(path);
@@ -224,7 +173,7 @@ static int scratch_open_private_base(struct scratch *scratch, const char *why)
 	}
 	free(scratch->base_path);
 	scratch->base_path = steal_pointer(&name);
-	scratch->base_fd = scratch_open_private_dir(scratch->base_path, unused);
+	scratch->base_fd = scratch_open_dir_of_this_user(scratch->base_path, unused);
 	return scratch->base_fd < 0 ? scratch->base_fd : 0;
 }
 
@@ -254,5 +203,18 @@ int scratch_open_base(struct scratch *scratch, struct policy_error *ret_error)
 		(void)snprintf(ret_error->text, sizeof(ret_error->text),
 			       "cannot use %s as scratch space: %s; set TMPDIR to a directory that can be written",
 			       scratch->base_path, why[0] ? why : strerror(-error));
+	return error;
+}
+
+int scratch_open_directory_of_runs(struct policy_error *ret_error)
+{
+	struct scratch scratch = {.base_fd = -1, .fd = -1};
+	int error = scratch_open_base(&scratch, ret_error);
+
+	free(scratch.base_path);
+	free(scratch.base_name_notice);
+	if (error == 0)
+		return scratch.base_fd;
+	cleanup_close(&scratch.base_fd);
 	return error;
 }

@@ -1,4 +1,4 @@
-/* Declarations shared by scratch*.c. */
+/* Declarations shared by scratch.c, scratch-base.c and scratch-inside.c. */
 #ifndef CALLGATE_KEEPER_SCRATCH_PRIVATE_H
 #define CALLGATE_KEEPER_SCRATCH_PRIVATE_H
 
@@ -6,30 +6,6 @@
 
 /* Creates a directory with exactly this mode, which the umask does not change. 0 or -errno. */
 int scratch_make_dir(int dirfd, const char *name, mode_t mode);
-
-#define SCRATCH_REASON_SIZE 128 /* buffer for why a directory cannot hold the runs' directories */
-
-/*
- * Opens a directory callgate-UID-XXXXXX that only this user can enter. -EXDEV: something is mounted there: another
- * user's file system (FUSE) can tell any owner and mode, and need not answer. A descriptor owned by the caller, -EPERM
- * with `why`, or -errno.
- */
-int scratch_open_private_dir(const char *path, char why[SCRATCH_REASON_SIZE]);
-
-/* Paths of directories callgate-UID-XXXXXX that only this user can enter, in the order of names. */
-struct scratch_base_list {
-	char **path;
-	size_t count, room;
-	bool is_dir_listed; /* false: only the numbers 000000 to 000063 were tried */
-};
-
-/*
- * Finds all of them in `dir`. known: callgate-UID. list is {} before; scratch_base_list_release() releases it. 0, or
- * -ENOMEM with those that were found before.
- */
-int scratch_list_private_bases(const char *dir, const char *known, struct scratch_base_list *list);
-void scratch_base_list_release(struct scratch_base_list *list);
-#define _cleanup_scratch_base_list_ __attribute__((cleanup(scratch_base_list_release)))
 
 /*
  * Finds or creates the directory of all runs. 0 with base_path, base_fd and perhaps base_name_notice set; -ENOENT: the

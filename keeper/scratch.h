@@ -45,27 +45,8 @@ struct scratch {
  */
 int scratch_begin_run(struct scratch *ret_scratch, struct policy_error *ret_error);
 
-#define SCRATCH_BASES_MAX 64
-
-/*
- * Directories of all runs of this user: the one that runs use now, which is created if it is missing, and those that
- * runs have used while its name was taken.
- */
-struct scratch_bases {
-	int fd[SCRATCH_BASES_MAX];
-	size_t count;
-};
-
-/* Opens them all. 0, or -errno with a message. scratch_bases_release() releases. */
-int scratch_open_bases(struct scratch_bases *ret_bases, struct policy_error *ret_error);
-void scratch_bases_release(struct scratch_bases *bases);
-#define _cleanup_scratch_bases_ __attribute__((cleanup(scratch_bases_release)))
-
-/*
- * Opens the first of them that has an entry of this path, and the one that runs use now if none has. A descriptor owned
- * by the caller, or -errno with a message.
- */
-int scratch_open_base_of(const char *path, struct policy_error *ret_error);
+/* Finds or creates the directory of all runs of this user. A descriptor owned by the caller, or -errno. */
+int scratch_open_directory_of_runs(struct policy_error *ret_error);
 
 /* Creates work, tmp and shm in the run's directory, where missing. The keeper calls it while the supervisor starts. */
 int scratch_make_dirs(struct scratch *scratch);

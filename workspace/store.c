@@ -451,19 +451,15 @@ int workspace_open(int base_fd, const char *id, struct workspace *ret_workspace)
 	return steal_fd(&fd);
 }
 
-/* What workspace_visit() goes through. */
-struct store_list {
-	struct workspace *item;
-	size_t count, room;
-};
-
-/* Appends the workspaces of a directory of all runs. 0 or -errno. */
-static int store_list_workspaces(int base_fd, struct store_list *list)
+int workspace_visit(int base_fd, int (*visit)(void *ctx, const struct workspace *workspace, int workspace_fd),
+		    void *ctx)
 {
 	_cleanup_close_ int store = io_open_dir(base_fd, WORKSPACE_DIR_NAME);
+	_cleanup_free_ struct workspace *all = NULL;
 	_cleanup_closedir_ DIR *dir = NULL;
+	size_t count = 0, room = 0;
 	const struct dirent *entry;
-	int fd;
+	int fd, r = 0;
 
 	if (store < 0)
 		return store == -ENOENT ? 0 : store;
@@ -471,42 +467,20 @@ static int store_list_workspaces(int base_fd, struct store_list *list)
 	dir = io_take_dir_stream(fd);
 	if (!dir)
 		return fd < 0 ? fd : -ENOMEM;
-	while (list->count < STORE_WORKSPACES_MAX && (errno = 0, entry = readdir(dir))) {
+	while (count < STORE_WORKSPACES_MAX && (errno = 0, entry = readdir(dir))) {
 		if (!workspace_is_id(entry->d_name))
 			continue;
-		if (!array_reserve(&list->item, list->count, &list->room))
+		if (!array_reserve(&all, count, &room))
 			return -ENOMEM;
-		if (!store_read_workspace(store, entry->d_name, &list->item[list->count]))
-			continue;
-		list->item[list->count++].base_fd = base_fd;
+		count += store_read_workspace(store, entry->d_name, &all[count]);
 	}
-	return list->count < STORE_WORKSPACES_MAX ? -errno : 0;
-}
+	r = count < STORE_WORKSPACES_MAX ? -errno : 0;
+	if (count > 0)
+		qsort(all, count, sizeof(*all), store_compare_times);
+	for (size_t i = 0; r == 0 && i < count; i++) {
+		_cleanup_close_ int one = io_open_dir(store, all[i].id);
 
-/* Opens the directory of a listed workspace. A descriptor or -errno. */
-static int store_open_listed(const struct workspace *workspace)
-{
-	char path[sizeof(WORKSPACE_DIR_NAME) + 1 + WORKSPACE_ID_LEN];
-
-	(void)snprintf(path, sizeof(path), WORKSPACE_DIR_NAME "/%s", workspace->id);
-	return io_open_dir(workspace->base_fd, path);
-}
-
-int workspace_visit(const int *base_fds, size_t base_count,
-		    int (*visit)(void *ctx, const struct workspace *workspace, int workspace_fd), void *ctx)
-{
-	struct store_list all = {.item = NULL};
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < base_count; i++)
-		r = store_list_workspaces(base_fds[i], &all);
-	if (all.count > 0)
-		qsort(all.item, all.count, sizeof(*all.item), store_compare_times);
-	for (size_t i = 0; r == 0 && i < all.count; i++) {
-		_cleanup_close_ int one = store_open_listed(&all.item[i]);
-
-		r = one < 0 ? 0 : visit(ctx, &all.item[i], one); /* removed meanwhile */
+		r = one < 0 ? 0 : visit(ctx, &all[i], one); /* removed meanwhile */
 	}
-	free(all.item);
 	return r;
 }

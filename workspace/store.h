@@ -26,7 +26,6 @@ struct workspace {
 	bool is_in_use;     /* its run has not ended */
 	bool is_kept;       /* workspace_discard() does not remove it */
 	char label[WORKSPACE_LABEL_BYTES_MAX + 1]; /* why it is kept; "": that is not said */
-	int base_fd; /* of workspace_visit(): the directory of all runs that it is in, borrowed */
 };
 
 /* Why a workspace cannot be used or removed. No -errno is one of them. */
@@ -96,11 +95,8 @@ int workspace_read_dir(int workspace_fd, size_t at, struct workspace *workspace)
 /* Opens the directory of a workspace that has the journal of directory `at`. A descriptor or -errno. */
 int workspace_open_journal_dir(int workspace_fd, size_t at);
 
-/*
- * Calls visit for each workspace in these directories of all runs, sorted by time, until it returns not 0. 0, that
- * value, or -errno.
- */
-int workspace_visit(const int *base_fds, size_t base_count,
-		    int (*visit)(void *ctx, const struct workspace *workspace, int workspace_fd), void *ctx);
+/* Calls visit for each workspace, sorted by time, until it returns not 0. 0, that value, or -errno. */
+int workspace_visit(int base_fd, int (*visit)(void *ctx, const struct workspace *workspace, int workspace_fd),
+		    void *ctx);
 
 #endif

@@ -17,6 +17,6 @@ int sandbox_connect(const struct sandbox *sandbox)
 	if (!sandbox->id || sandbox->session_hold_fd < 0 ||
 	    snprintf(name, sizeof(name), SESSION_SOCKET_PREFIX "%s", sandbox->id) >= (int)sizeof(name))
 		return -ENOTCONN;
-	dir_fd = scratch_open_base_of(name, &error);
+	dir_fd = scratch_open_directory_of_runs(&error);
 	return dir_fd < 0 ? dir_fd : session_client_connect(dir_fd, name, SOCK_NONBLOCK);
 }

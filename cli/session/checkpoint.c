@@ -60,9 +60,9 @@ static void held_workspace_release(struct held_workspace *held)
 /* Finds the session, and its workspace. CLI_EXIT_OK, or CLI_EXIT_ERROR with a message. */
 static int held_workspace_find(struct held_workspace *held, const char *id)
 {
-	_cleanup_close_ int dir_fd = -1;
+	_cleanup_close_ int dir_fd = session_open_directory();
 
-	held->socket_fd = session_connect(id, &held->socket_name, &dir_fd);
+	held->socket_fd = dir_fd < 0 ? -1 : session_connect(dir_fd, id, &held->socket_name);
 	if (held->socket_fd < 0)
 		return CLI_EXIT_ERROR;
 	held->id = held->socket_name + strlen(SESSION_SOCKET_PREFIX);

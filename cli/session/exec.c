@@ -440,10 +440,10 @@ int session_main_exec(int argc, char **argv)
 	if (status == CLI_OPTIONS_PARSED)
 		status = exec_check_arguments(&exec.options, argc, argv);
 	if (status == CLI_OPTIONS_PARSED) {
-		_cleanup_close_ int dir_fd = -1;
+		_cleanup_close_ int dir_fd = session_open_directory();
 		_cleanup_free_ char *name = NULL;
 
-		exec.socket_fd = session_connect(argv[optind], &name, &dir_fd);
+		exec.socket_fd = dir_fd < 0 ? -1 : session_connect(dir_fd, argv[optind], &name);
 		exec.signal_fd = exec.socket_fd < 0 ? -1 : exec_block_and_open_signals();
 		status = exec.signal_fd < 0 ? CLI_EXIT_ERROR : exec_ask_for_program(&exec, argv + optind + 1);
 		if (status == CLI_EXIT_OK) {

@@ -211,10 +211,10 @@ int session_main_inspect(int argc, char **argv)
 	if (status == CLI_OPTIONS_PARSED)
 		status = inspect_check_arguments(&options, argc, argv);
 	if (status == CLI_OPTIONS_PARSED) {
-		_cleanup_close_ int dir_fd = -1, fd = -1;
+		_cleanup_close_ int dir_fd = session_open_directory(), fd = -1;
 		_cleanup_free_ char *name = NULL;
 
-		fd = session_connect(argv[optind], &name, &dir_fd);
+		fd = dir_fd < 0 ? -1 : session_connect(dir_fd, argv[optind], &name);
 		status = fd < 0 || inspect_take_arguments(&options, argv + optind + 1) < 0
 				 ? CLI_EXIT_ERROR
 				 : inspect_in_session(&options, fd);

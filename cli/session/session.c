@@ -55,22 +55,6 @@ static void session_print_one(int dir_fd, const char *name, bool json)
 		session_print_line(name + strlen(SESSION_SOCKET_PREFIX), answer, json);
 }
 
-/* Prints the sessions whose sockets are in a directory. CLI_EXIT_OK, or CLI_EXIT_ERROR with a message. */
-static int session_print_all_in(int dir_fd, bool json)
-{
-	_cleanup_closedir_ DIR *dir = io_take_dir_stream(io_open_dir(dir_fd, "."));
-	const struct dirent *entry;
-
-	if (!dir) {
-		cli_print_error("session list", "cannot read the directory of the sessions: %s", strerror(errno));
-		return CLI_EXIT_ERROR;
-	}
-	while ((entry = readdir(dir)))
-		if (strncmp(entry->d_name, SESSION_SOCKET_PREFIX, strlen(SESSION_SOCKET_PREFIX)) == 0)
-			session_print_one(dir_fd, entry->d_name, json);
-	return CLI_EXIT_OK;
-}
-
 int session_main_list(int argc, char **argv)
 {
 	struct {
@@ -87,16 +71,18 @@ int session_main_list(int argc, char **argv)
 		.table = {{NULL, table, &options}},
 	};
 	int status = cli_parse_options(argc, argv, &syntax);
-	_cleanup_scratch_bases_ struct scratch_bases bases = {.count = 0};
+	_cleanup_closedir_ DIR *dir = NULL;
+	const struct dirent *entry;
+	int dir_fd;
 
 	if (status != CLI_OPTIONS_PARSED)
 		return status;
-	if (session_open_directories(&bases) < 0)
-		return CLI_EXIT_ERROR;
-	status = CLI_EXIT_OK;
-	for (size_t i = 0; status == CLI_EXIT_OK && i < bases.count; i++)
-		status = session_print_all_in(bases.fd[i], options.json);
-	return status;
+	dir_fd = session_open_directory();
+	dir = io_take_dir_stream(dir_fd);
+	while (dir && (entry = readdir(dir)))
+		if (strncmp(entry->d_name, SESSION_SOCKET_PREFIX, strlen(SESSION_SOCKET_PREFIX)) == 0)
+			session_print_one(dir_fd, entry->d_name, options.json);
+	return dir ? CLI_EXIT_OK : CLI_EXIT_ERROR;
 }
 
 /* ---- stop ---- */
@@ -128,12 +114,12 @@ static int session_await_removal(int dir_fd, const char *name)
 /* Ends one session, and waits until it has ended. */
 static int session_stop(const char *id)
 {
-	_cleanup_close_ int dir_fd = -1, fd = -1;
+	_cleanup_close_ int dir_fd = session_open_directory(), fd = -1;
 	_cleanup_free_ char *name = NULL;
 	_cleanup_json_ json_t *answer = NULL;
 	int r;
 
-	fd = session_connect(id, &name, &dir_fd);
+	fd = dir_fd < 0 ? -1 : session_connect(dir_fd, id, &name);
 	if (fd < 0)
 		return CLI_EXIT_ERROR;
 	r = session_client_send(fd, json_pack("{s:s}", "op", "stop"), NULL, 0);

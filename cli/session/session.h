@@ -3,16 +3,15 @@
 #define CALLGATE_CLI_SESSION_SESSION_H
 
 #include "cli/cli.h"
-#include "keeper/scratch.h"
 
-/* Opens the directories of the sessions' sockets. 0, or -1 with a message. */
-int session_open_directories(struct scratch_bases *ret_bases);
+/* Opens the directory of the sessions' sockets. A descriptor owned by the caller; -1 with a message. */
+int session_open_directory(void);
 
 /*
- * Connects to the session whose id begins with `id`. A descriptor, the name of its socket and the directory that it is
- * in, all owned by the caller; -1 with a message.
+ * Connects to the session whose id begins with `id`. A descriptor, and the name of its socket, both owned by the
+ * caller; -1 with a message.
  */
-int session_connect(const char *id, char **ret_name, int *ret_dir_fd);
+int session_connect(int dir_fd, const char *id, char **ret_name);
 
 int session_main_create(int argc, char **argv);
 int session_main_exec(int argc, char **argv);

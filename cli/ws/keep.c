@@ -55,15 +55,11 @@ static int keep_parse(int argc, char **argv, struct keep_options *options)
 }
 
 /* Marks one workspace, and tells what became of it. Returns the exit status. */
-static int keep_workspace(const char *id, const struct keep_options *options)
+static int keep_workspace(int base_fd, const char *id, const struct keep_options *options)
 {
 	const char *label = options->undo ? NULL : options->label ? options->label : "";
-	_cleanup_close_ int base = ws_open_base_of(KEEP_VERB, id);
-	int r;
+	const int r = workspace_is_id(id) ? workspace_keep(base_fd, id, label) : -ENOENT;
 
-	if (base < 0)
-		return CLI_EXIT_ERROR;
-	r = workspace_is_id(id) ? workspace_keep(base, id, label) : -ENOENT;
 	if (r < 0)
 		ws_print_failure(KEEP_VERB, id, r);
 	/* "kept": null is not known: it may have been so before */
@@ -80,13 +76,17 @@ int cli_main_ws_keep(int argc, char **argv)
 {
 	struct keep_options options = {.label = NULL};
 	int status = keep_parse(argc, argv, &options);
+	_cleanup_close_ int base = -1;
 
 	if (status != CLI_OPTIONS_PARSED)
 		return status;
 	cli_ignore_broken_pipes();
+	base = ws_open_runs(KEEP_VERB);
+	if (base < 0)
+		return CLI_EXIT_ERROR;
 	status = CLI_EXIT_OK;
 	for (int i = optind; i < argc; i++)
-		if (keep_workspace(argv[i], &options) != CLI_EXIT_OK)
+		if (keep_workspace(base, argv[i], &options) != CLI_EXIT_OK)
 			status = CLI_EXIT_ERROR;
 	return status;
 }

@@ -1,33 +1,20 @@
 #include "cli/ws/open.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "cli/cli.h"
+#include "keeper/scratch.h"
 #include "workspace/checkpoint.h"
 
-int ws_open_bases(const char *verb, struct scratch_bases *ret_bases)
+int ws_open_runs(const char *verb)
 {
 	struct policy_error error = {""};
+	int fd = scratch_open_directory_of_runs(&error);
 
-	if (scratch_open_bases(ret_bases, &error) == 0)
-		return 0;
-	cli_print_error(verb, "%s", error.text);
-	return -1;
-}
-
-int ws_open_base_of(const char *verb, const char *id)
-{
-	char path[sizeof(WORKSPACE_DIR_NAME) + 1 + WORKSPACE_ID_LEN];
-	struct policy_error error = {""};
-	int fd;
-
-	(void)snprintf(path, sizeof(path), WORKSPACE_DIR_NAME "/%s", workspace_is_id(id) ? id : "");
-	fd = scratch_open_base_of(path, &error);
 	if (fd < 0)
-		cli_print_error(verb, "%s", error.text);
+		cli_print_error(verb, "%s", error.text[0] ? error.text : strerror(-fd));
 	return fd < 0 ? -1 : fd;
 }
 
@@ -70,7 +57,7 @@ static void ws_print_layer_failure(const char *verb, const struct workspace *wor
 int ws_open_checkpoint(const char *verb, const char *id, const char *name, struct workspace *ret_workspace,
 		       int *ret_workspace_fd)
 {
-	_cleanup_close_ int runs = ws_open_base_of(verb, id), workspace = -1, fd = -1;
+	_cleanup_close_ int runs = ws_open_runs(verb), workspace = -1, fd = -1;
 
 	if (runs < 0)
 		return -1;
@@ -90,7 +77,7 @@ int ws_open_checkpoint(const char *verb, const char *id, const char *name, struc
 
 int ws_open_workspace(const char *verb, const char *id, struct workspace *ret_workspace)
 {
-	_cleanup_close_ int runs = ws_open_base_of(verb, id), fd = -1;
+	_cleanup_close_ int runs = ws_open_runs(verb), fd = -1;
 
 	if (runs < 0)
 		return -1;

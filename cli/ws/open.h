@@ -2,7 +2,6 @@
 #ifndef CALLGATE_CLI_WS_OPEN_H
 #define CALLGATE_CLI_WS_OPEN_H
 
-#include "keeper/scratch.h"
 #include "workspace/layer.h"
 #include "workspace/store.h"
 
@@ -11,11 +10,8 @@
 	"the program has not opened the file, which was changed or removed outside since, or a crash of the machine " \
 	"has left it in doubt; left out"
 
-/* Opens the directories of all runs, which have workspaces. 0, or -1 after a message. */
-int ws_open_bases(const char *verb, struct scratch_bases *ret_bases);
-
-/* Opens the one that has this workspace, or if none has it another one. A descriptor; -1 after a message. */
-int ws_open_base_of(const char *verb, const char *id);
+/* Opens the directory of all runs, which has the store. -1 after a message. */
+int ws_open_runs(const char *verb);
 
 /* Prints why a workspace cannot be used: an enum workspace_error, -ENOENT or another -errno. */
 void ws_print_failure(const char *verb, const char *id, int error);

@@ -93,7 +93,7 @@ static int ws_main_list(int argc, char **argv)
 		.table = {{NULL, table, &options}},
 	};
 	int status = cli_parse_options(argc, argv, &syntax), r;
-	_cleanup_scratch_bases_ struct scratch_bases bases = {.count = 0};
+	_cleanup_close_ int base = -1;
 
 	if (status != CLI_OPTIONS_PARSED)
 		return status;
@@ -101,9 +101,10 @@ static int ws_main_list(int argc, char **argv)
 		cli_print_error("ws list", "%s: no argument is taken", argv[optind]);
 		return cli_fail_usage("ws list");
 	}
-	if (ws_open_bases("ws list", &bases) < 0)
+	base = ws_open_runs("ws list");
+	if (base < 0)
 		return CLI_EXIT_ERROR;
-	r = workspace_visit(bases.fd, bases.count, ws_print_workspace, &options.json);
+	r = workspace_visit(base, ws_print_workspace, &options.json);
 	if (r < 0)
 		cli_print_error("ws list", "cannot read the workspaces: %s", strerror(-r));
 	return r == 0 ? cli_print_text("ws list", "") : CLI_EXIT_ERROR;
@@ -117,6 +118,7 @@ struct ws_discard_options {
 
 /* A discard of all workspaces. */
 struct ws_discarding {
+	int base_fd;
 	bool as_json;
 	int status; /* exit status */
 };
@@ -133,13 +135,9 @@ static int ws_tell_discarded(const char *id, int error, bool as_json)
 	return error < 0 ? CLI_EXIT_ERROR : CLI_EXIT_OK;
 }
 
-static int ws_discard(const char *id, bool as_json)
+static int ws_discard(int base_fd, const char *id, bool as_json)
 {
-	_cleanup_close_ int base = ws_open_base_of("ws discard", id);
-
-	if (base < 0)
-		return CLI_EXIT_ERROR;
-	return ws_tell_discarded(id, workspace_is_id(id) ? workspace_discard(base, id) : -ENOENT, as_json);
+	return ws_tell_discarded(id, workspace_is_id(id) ? workspace_discard(base_fd, id) : -ENOENT, as_json);
 }
 
 /* Discards a workspace unless it is kept or in use. */
@@ -151,7 +149,7 @@ static int ws_discard_unkept(void *ctx, const struct workspace *workspace, int w
 	(void)workspace_fd;
 	if (workspace->is_kept || workspace->is_in_use)
 		return 0;
-	r = workspace_discard(workspace->base_fd, workspace->id);
+	r = workspace_discard(discarding->base_fd, workspace->id);
 	if (r == WORKSPACE_IN_USE || r == WORKSPACE_KEPT || r == -ENOENT) /* has become so meanwhile, or was removed */
 		return 0;
 	if (ws_tell_discarded(workspace->id, r, discarding->as_json) != CLI_EXIT_OK)
@@ -159,34 +157,18 @@ static int ws_discard_unkept(void *ctx, const struct workspace *workspace, int w
 	return 0;
 }
 
-/* Removes what earlier discards could not remove. 0, or -1 after a message. */
-static int ws_remove_leftovers(const struct scratch_bases *bases)
+static int ws_discard_all(int base_fd, bool as_json)
 {
-	int worst = 0;
+	struct ws_discarding discarding = {base_fd, as_json, CLI_EXIT_OK};
+	int leftovers = workspace_remove_leftovers(base_fd), r;
 
-	for (size_t i = 0; i < bases->count; i++) {
-		const int r = workspace_remove_leftovers(bases->fd[i]);
-
-		if (r < 0)
-			cli_print_error("ws discard", "of a workspace that was discarded, not all can be removed: %s",
-					strerror(-r));
-		worst = r < 0 ? -1 : worst;
-	}
-	return worst;
-}
-
-static int ws_discard_all(bool as_json)
-{
-	struct ws_discarding discarding = {as_json, CLI_EXIT_OK};
-	_cleanup_scratch_bases_ struct scratch_bases bases = {.count = 0};
-	int r;
-
-	if (ws_open_bases("ws discard", &bases) < 0)
-		return CLI_EXIT_ERROR;
-	r = ws_remove_leftovers(&bases);
-	if (r < 0)
+	/* what earlier discards could not remove */
+	if (leftovers < 0) {
+		cli_print_error("ws discard", "of a workspace that was discarded, not all can be removed: %s",
+				strerror(-leftovers));
 		discarding.status = CLI_EXIT_ERROR;
-	r = workspace_visit(bases.fd, bases.count, ws_discard_unkept, &discarding);
+	}
+	r = workspace_visit(base_fd, ws_discard_unkept, &discarding);
 	if (r < 0)
 		cli_print_error("ws discard", "cannot read the workspaces: %s", strerror(-r));
 	return r < 0 ? CLI_EXIT_ERROR : discarding.status;
@@ -223,13 +205,17 @@ static int ws_main_discard(int argc, char **argv)
 {
 	struct ws_discard_options options = {false, false};
 	int status = ws_parse_discard(argc, argv, &options);
+	_cleanup_close_ int base = -1;
 
 	if (status != CLI_OPTIONS_PARSED)
 		return status;
 	cli_ignore_broken_pipes();
-	status = options.all ? ws_discard_all(options.json) : CLI_EXIT_OK;
+	base = ws_open_runs("ws discard");
+	if (base < 0)
+		return CLI_EXIT_ERROR;
+	status = options.all ? ws_discard_all(base, options.json) : CLI_EXIT_OK;
 	for (int i = optind; i < argc; i++)
-		if (ws_discard(argv[i], options.json) != CLI_EXIT_OK)
+		if (ws_discard(base, argv[i], options.json) != CLI_EXIT_OK)
 			status = CLI_EXIT_ERROR;
 	return status;
 }
