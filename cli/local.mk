@@ -174,6 +174,8 @@ CALLGATE_SOURCES += \
 	cli/inspect/subject.h \
 	cli/inspect/text.c \
 	cli/inspect/text.h \
+	cli/inspect/visits.c \
+	cli/inspect/visits.h \
 	cli/inspect/words.c \
 	cli/inspect/words.h \
 	cli/inspect/wrappers.c \

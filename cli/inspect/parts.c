@@ -15,6 +15,7 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "cli/inspect/inspect.h"
+#include "cli/inspect/visits.h"
 #include "supervisor/report.h"
 
 #define PARTS_PRINTED_FINDINGS_MAX 20 /* findings that are printed of a file */
@@ -146,42 +147,6 @@ int inspect_parts_tell_assignment(struct inspect_program *inspection, const char
 	return r == 0 ? parts_judge_told(inspection, &findings) : r;
 }
 
-static bool parts_has_seen(const struct inspect_program *inspection, const struct inspect_seen *seen)
-{
-	for (size_t i = 0; i < inspection->seen_count; i++)
-		if (strcmp(inspection->seen[i].found, seen->found) == 0 &&
-		    inspection->seen[i].status.st_ino == seen->status.st_ino)
-			return true;
-	return false;
-}
-
-/*
- * Keeps by which name a file is found, before it is read. path: NULL: there is none of this name. found: the name for
- * find_file; NULL: it has none, and cannot change. 0 or -errno.
- */
-static int parts_keep_seen(struct inspect_program *inspection, const char *name, const char *path, const char *found)
-{
-	struct inspect_seen *grown, seen = {.found = (char *)(uintptr_t)found};
-
-	if (!found || strncmp(found, "/proc/", strlen("/proc/")) == 0)
-		return 0;
-	if (path && stat(path, &seen.status) < 0)
-		return -errno;
-	if (parts_has_seen(inspection, &seen))
-		return 0;
-	inspection->lacks_seen = inspection->seen_count >= INSPECT_SEEN_MAX;
-	if (inspection->lacks_seen)
-		return 0;
-	grown = realloc(inspection->seen, (inspection->seen_count + 1) * sizeof(*grown));
-	if (!grown)
-		return -ENOMEM;
-	inspection->seen = grown;
-	seen.name = strdup(name);
-	seen.found = strdup(found);
-	grown[inspection->seen_count++] = seen;
-	return seen.name && seen.found ? 0 : -ENOMEM;
-}
-
 /* 1: it is a regular file; 0: not; or -errno: it is not known. */
 static int parts_is_file(const char *path)
 {
@@ -190,58 +155,6 @@ static int parts_is_file(const char *path)
 	if (path && stat(path, &status) < 0)
 		return io_error_means_absent(-errno) ? 0 : -errno;
 	return path && S_ISREG(status.st_mode);
-}
-
-/* Adds texts to a key, which it frees. Owned; NULL: no memory. */
-static char *parts_extend_key(char *key, char mark, char *const *texts, size_t count)
-{
-	for (size_t i = 0; key && i < count; i++) {
-		_cleanup_free_ char *shorter = key;
-
-		key = cli_format("%s\n%c%s", shorter, mark, texts[i]);
-	}
-	return key;
-}
-
-/*
- * A text for a file that is looked at as this, for commands in these directories, with programs in those of PATH, for
- * this HOME, and with this standard input. Owned; NULL: no memory.
- */
-static char *parts_make_key(const struct inspect_program *inspection, const struct stat *status, enum inspect_type type)
-{
-	const struct cli_list *directories = &inspection->directories;
-	const bool is_in_workdir = directories->count == 1 && *directories->item[0] == '\0'; /* as without any */
-	char *home = (char *)(uintptr_t)inspection->home, *input = (char *)(uintptr_t)inspection->input;
-	char *key = cli_format("%ju:%ju %jd.%ld %d %d %d %d", (uintmax_t)status->st_dev, (uintmax_t)status->st_ino,
-			       (intmax_t)status->st_ctim.tv_sec, status->st_ctim.tv_nsec, (int)type,
-			       inspection->is_of_interpreter, inspection->is_lost, inspection->has_other_input);
-
-	if (!is_in_workdir)
-		key = parts_extend_key(key, 'd', directories->item, directories->count);
-	key = parts_extend_key(key, 'p', inspection->paths.item, inspection->paths.count);
-	key = parts_extend_key(key, 'h', &home, home ? 1 : 0);
-	return parts_extend_key(key, 'i', &input, input ? 1 : 0);
-}
-
-/*
- * Whether a file was looked at before, as the same and in the same state: scripts may start one another in a circle.
- * Then the state at its end is added to the commands. 1: it was; 0: not, but is the last on the list now; or -ENOMEM.
- */
-static int parts_was_visited(struct inspect_program *inspection, const struct stat *status, enum inspect_type type)
-{
-	const struct cli_list *ends = &inspection->ends;
-	char *key = parts_make_key(inspection, status, type);
-	int r;
-
-	for (size_t i = 0; key && i < inspection->visited.count; i++)
-		if (strcmp(inspection->visited.item[i], key) == 0) {
-			free(key);
-			r = *ends->item[i] ? cli_list_add_owned(&inspection->commands, cli_format("=%s", ends->item[i]))
-					   : 0;
-			return r == 0 ? 1 : r;
-		}
-	r = key ? cli_list_add_owned(&inspection->visited, key) : -ENOMEM;
-	return r == 0 ? cli_list_add_owned(&inspection->ends, strdup("")) : r;
 }
 
 /* Whether a further file may be looked at. False: there were too many, or it took too long; that is told once. */
@@ -297,11 +210,11 @@ static int parts_look_at_file(struct inspect_program *inspection, const char *na
 	_cleanup_free_ char *dir = parts_get_directory(found);
 	struct stat status = {0};
 	size_t number;
-	int r = dir ? parts_keep_seen(inspection, name, path, found) : -ENOMEM;
+	int r = dir ? inspect_visits_keep_seen(inspection, name, path, found) : -ENOMEM;
 
 	(void)stat(path, &status); /* to be told when it is opened */
 	if (r == 0)
-		r = parts_was_visited(inspection, &status, type);
+		r = inspect_visits_find(inspection, &status, type);
 	if (r != 0)
 		return r < 0 ? r : 0;
 	number = inspection->visited.count - 1;
@@ -426,7 +339,7 @@ int inspect_parts_keep_missing(struct inspect_program *inspection, const char *n
 	for (size_t i = 0; r == 0 && (joined = inspect_parts_join(inspection, i, name)); i++) {
 		_cleanup_free_ char *shown = joined;
 
-		r = parts_keep_seen(inspection, shown, NULL, shown);
+		r = inspect_visits_keep_seen(inspection, shown, NULL, shown);
 	}
 	return r;
 }
