@@ -310,7 +310,8 @@ printf 'cat <<E\n./evil\n: "$(id)"\n' >no-end.sh
 finds no-end.sh 1 syntax 'a here-document has no end line'
 
 # Options of programs that start others: the shell parser has those that have an argument as wrappers.c has them.
-python3 - "$SRC" >out <<'END' || fail "options of wrappers: $(cat out)"
+# Tests that run as another user, on a copy, do not have that file.
+[ ! -e "$SRC/cli/inspect/wrappers.c" ] || python3 - "$SRC" >out <<'END' || fail "options of wrappers: $(cat out)"
 import re, sys
 sys.dont_write_bytecode = True
 sys.path.insert(0, sys.argv[1] + "/cli/inspect/parsers")
@@ -368,8 +369,9 @@ if command -v cc >/dev/null; then
 	rm libs/libown.so
 	finds own '' missing-library libown.so
 	# shellcheck disable=SC2016 # the loader's
-	cc -o away m.c -x c -Wl,-rpath,'$ORIGIN/../../../dev/shm/x' - <<<'int f(void) { return 1; }' 2>/dev/null
-	finds away '' unsafe-rpath "\"\$ORIGIN/../../../dev/shm/x\" is below a directory that all can write to"
+	away='$ORIGIN'$(sed 's#/[^/]*#/..#g' <<<"$T")/dev/shm/x
+	cc -o away m.c -x c -Wl,-rpath,"$away" - <<<'int f(void) { return 1; }' 2>/dev/null
+	finds away '' unsafe-rpath "\"$away\" is below a directory that all can write to"
 	# A needed library that is no regular file is not even opened: that would release the FIFO's writer.
 	mkfifo fifo
 	echo 'int f(void) { return 1; }' | cc -shared -Wl,-soname,"$T/fifo" -o named.so -x c -
