@@ -146,10 +146,14 @@ CALLGATE_SOURCES += \
 	cli/host/real.h
 CALLGATE_SOURCES += \
 	cli/inspect/changes.c \
+	cli/inspect/command-add.c \
+	cli/inspect/command-add.h \
 	cli/inspect/command.c \
 	cli/inspect/command.h \
 	cli/inspect/findings.c \
 	cli/inspect/findings.h \
+	cli/inspect/git.c \
+	cli/inspect/git.h \
 	cli/inspect/inspect.c \
 	cli/inspect/inspect.h \
 	cli/inspect/inspection.c \

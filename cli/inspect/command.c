@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/inspect/command-add.h"
 #include "cli/inspect/wrappers.h"
 
 #define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})

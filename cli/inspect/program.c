@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "cli/host/program.h"
+#include "cli/inspect/command-add.h"
 #include "cli/inspect/command.h"
 #include "cli/inspect/parts.h"
 #include "cli/inspect/startup.h"

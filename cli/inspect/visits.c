@@ -54,7 +54,8 @@ static char *visits_extend_key(char *key, char mark, char *const *texts, size_t 
  * A text for a file that is looked at as this, for commands in these directories, with programs in those of PATH, for
  * this HOME, and with this standard input. Owned; NULL: no memory.
  */
-static char *visits_make_key(const struct inspect_program *inspection, const struct stat *status, enum inspect_type type)
+static char *visits_make_key(const struct inspect_program *inspection, const struct stat *status,
+			     enum inspect_type type)
 {
 	const struct cli_list *directories = &inspection->directories;
 	const bool is_in_workdir = directories->count == 1 && *directories->item[0] == '\0'; /* as without any */

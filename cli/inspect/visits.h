@@ -1,6 +1,6 @@
 /*
- * Which files an inspection has looked at: by all names, to tell which are other ones later; and in which state, so that
- * none is looked at twice.
+ * Which files an inspection has looked at: by all names, to tell which are other ones later; and in which state, so
+ * that none is looked at twice.
  */
 #ifndef CALLGATE_CLI_INSPECT_VISITS_H
 #define CALLGATE_CLI_INSPECT_VISITS_H

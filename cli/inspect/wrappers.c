@@ -4,6 +4,8 @@
 #include <fnmatch.h>
 #include <string.h>
 
+#include "cli/inspect/command-add.h"
+#include "cli/inspect/git.h"
 #include "policy/variables.h"
 
 #define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
@@ -100,98 +102,7 @@ static const struct wrapper wrappers[] = {
 	{.name = "builtin"},
 };
 
-/*
- * Settings of git whose value a shell runs, and those that start nothing: patterns of fnmatch(3), without case. Of gc,
- * recentObjectsHook is a command.
- */
-static const char *const code_settings[] = {"core.pager",    "pager.*",         "core.editor",  "sequence.editor",
-					    "diff.external", "core.sshCommand", "core.askPass", "core.fsmonitor"};
-static const char *const plain_settings[] = {"user.*",
-					     "author.*",
-					     "committer.*",
-					     "color.*",
-					     "advice.*",
-					     "column.*",
-					     "init.defaultBranch",
-					     "safe.*",
-					     "log.*",
-					     "status.*",
-					     "push.*",
-					     "pull.*",
-					     "fetch.*",
-					     "branch.*",
-					     "core.quotePath",
-					     "core.autocrlf",
-					     "commit.*",
-					     "tag.*",
-					     "pack.*",
-					     "http.*",
-					     "index.*",
-					     "protocol.version",
-					     "core.fileMode",
-					     "i18n.*",
-					     "clone.*",
-					     "checkout.*",
-					     "rerere.*",
-					     "gc.auto",
-					     "gc.autoDetach",
-					     "gc.autoPackLimit",
-					     "gc.pruneExpire",
-					     "gc.reflogExpire",
-					     "gc.writeCommitGraph",
-					     "gc.packRefs"};
-
-/* Words behind a command of git by which it runs a program: patterns, since options may be cut. */
-static const struct {
-	const char *name;
-	const char *const *words;
-} git_commands[] = {
-	{"archive", WORDS("--exe*")},
-	{"bisect", WORDS("run")},
-	{"clone", WORDS("-c*", "--co*", "-u*", "--up*", "--te*")},
-	{"difftool", WORDS("*")},
-	{"fetch", WORDS("--up*")},
-	{"filter-branch", WORDS("*")},
-	{"grep", WORDS("-O*", "--op*")},
-	{"hook", WORDS("run")},
-	{"init", WORDS("--te*")},
-	{"ls-remote", WORDS("--up*", "--ex*")},
-	{"mergetool", WORDS("*")},
-	{"pull", WORDS("--up*")},
-	{"push", WORDS("--rece*", "--ex*")},
-	{"rebase", WORDS("-x*", "--ex*")},
-	{"submodule", WORDS("foreach")},
-};
-
 #define COUNT(table) (sizeof(table) / sizeof((table)[0]))
-
-bool inspect_command_load(struct inspect_command *command, const char *file, enum inspect_type type)
-{
-	if (!file || !*file)
-		return true;
-	if (strpbrk(file, " :$`") || command->loaded_count == COMMAND_LOADED_MAX)
-		return false;
-	command->loaded_type[command->loaded_count] = type;
-	command->loaded[command->loaded_count++] = file;
-	return true;
-}
-
-void inspect_command_add_code(struct inspect_command *command, const char *code)
-{
-	if (code && command->code_count == COMMAND_CODES_MAX)
-		command->unseen = command->program;
-	else if (code)
-		command->code[command->code_count++] = code;
-}
-
-char *const *inspect_command_get_next_inner(const struct inspect_command *command, char *const *inner)
-{
-	for (; command->between && *inner; inner++)
-		for (const char *const *word = command->between; *word; word++)
-			if (strcmp(*inner, *word) == 0)
-				return inner + 1;
-	return NULL;
-}
 
 static const struct wrapper *wrapper_find(const char *name)
 {
@@ -208,49 +119,6 @@ static bool wrapper_is_one_of(const char *word, size_t len, const char *const *w
 		if (strncmp(*words, word, len) == 0)
 			return true;
 	return false;
-}
-
-static bool setting_is_one_of(const char *setting, const char *const *patterns, size_t count)
-{
-	const size_t len = strcspn(setting, "=");
-	char name[64] = "";
-
-	if (len < sizeof(name))
-		memcpy(name, setting, len);
-	for (size_t i = 0; i < count; i++)
-		if (fnmatch(patterns[i], name, FNM_CASEFOLD) == 0)
-			return true;
-	return false;
-}
-
-/* Notes what a setting of git does, "NAME=VALUE". What is not known is told. */
-static void wrapper_take_setting(struct inspect_command *command, const struct wrapper *wrapper, const char *setting)
-{
-	static const char *const aliases[] = {"alias.*"};
-	const char *value = strchr(setting, '=');
-
-	if (setting_is_one_of(setting, plain_settings, COUNT(plain_settings)))
-		return;
-	if (value && value[1] == '!' && setting_is_one_of(setting, aliases, COUNT(aliases)))
-		value++;
-	else if (!setting_is_one_of(setting, code_settings, COUNT(code_settings)))
-		value = NULL;
-	if (value) {
-		inspect_command_add_code(command, value + 1);
-		command->type = INSPECT_TYPE_SHELL;
-	} else {
-		command->unseen = wrapper->name;
-	}
-}
-
-/* Notes whether a command of git, with its words, runs a program. */
-static void wrapper_take_git_command(struct inspect_command *command, const struct wrapper *wrapper, char *const *argv)
-{
-	for (size_t i = 0; *argv && i < COUNT(git_commands); i++)
-		for (char *const *word = argv + 1; strcmp(*argv, git_commands[i].name) == 0 && *word; word++)
-			for (const char *const *pattern = git_commands[i].words; *pattern; pattern++)
-				if (fnmatch(*pattern, *word, 0) == 0)
-					command->unseen = wrapper->name;
 }
 
 /* Notes what the argument of an option does. letter: of env, 'S' and 'C' are read; 'L': a library that is loaded. */
@@ -272,7 +140,7 @@ static void wrapper_take_argument(struct inspect_command *command, const struct 
 	if (letter == 'C' && wrapper->takes_variables)
 		command->directory = argument;
 	if (letter == 'c' && wrapper->takes_settings)
-		wrapper_take_setting(command, wrapper, argument);
+		inspect_git_take_setting(command, argument);
 	if (letter == 'v' && wrapper->takes_settings) /* the value is that of a variable */
 		command->unseen = wrapper->name;
 }
@@ -400,7 +268,7 @@ static void wrapper_find_inner(struct inspect_command *command, const struct wra
 	if (wrapper->loads_code)
 		return;
 	if (wrapper->takes_settings) {
-		wrapper_take_git_command(command, wrapper, argv);
+		inspect_git_take_command(command, argv);
 		return;
 	}
 	for (unsigned i = 0; i < wrapper->operands && *argv; i++)

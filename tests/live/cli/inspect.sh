@@ -368,7 +368,7 @@ if command -v cc >/dev/null; then
 	finds own '' set-id "mode 4755: runs with its owner's rights"
 	rm libs/libown.so
 	finds own '' missing-library libown.so
-	# shellcheck disable=SC2016 # the loader's
+	# shellcheck disable=SC2001,SC2016 # the loader's
 	away='$ORIGIN'$(sed 's#/[^/]*#/..#g' <<<"$T")/dev/shm/x
 	cc -o away m.c -x c -Wl,-rpath,"$away" - <<<'int f(void) { return 1; }' 2>/dev/null
 	finds away '' unsafe-rpath "\"$away\" is below a directory that all can write to"

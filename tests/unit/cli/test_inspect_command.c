@@ -3,10 +3,10 @@
 #include <errno.h>
 #include <stdint.h>
 
+#include "cli/inspect/command-add.h"
 #include "cli/inspect/command.h"
 #include "cli/inspect/startup.h"
 #include "cli/inspect/words.h"
-#include "cli/inspect/wrappers.h"
 #include "tests/unit/unit.h"
 
 /* The innermost command line: that of what env, timeout and others start. */
