@@ -94,7 +94,7 @@ int place_remove_temporary(const struct workspace_layer *layer, const char *path
 /* A replacement that goes on. */
 struct replacement {
 	int dir_fd;       /* of the directory that both entries are in */
-	int old_fd;       /* of the old entry, if that is a directory */
+	int old_fd;       /* of the old entry: a directory for reading, anything else with O_PATH */
 	const char *name; /* borrowed from the change */
 	char temporary[PLACE_NAME_SIZE];
 	bool is_exchanged;  /* the new entry has the name, and the old one the temporary name */

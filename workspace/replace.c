@@ -56,11 +56,10 @@ int replacement_begin(const struct workspace_layer *layer, const struct workspac
 	if (new.dir_fd < 0)
 		return new.dir_fd;
 	(void)snprintf(new.temporary, sizeof(new.temporary), "%s", temporary);
-	if (S_ISDIR(change->base.mode)) {
-		new.old_fd = io_open_dir(new.dir_fd, new.name);
-		if (new.old_fd < 0)
-			return new.old_fd == -ENOENT || new.old_fd == -ENOTDIR ? -ESTALE : new.old_fd;
-	}
+	new.old_fd = S_ISDIR(change->base.mode) ? io_open_dir(new.dir_fd, new.name)
+						: workspace_open_entry(new.dir_fd, new.name);
+	if (new.old_fd < 0)
+		return new.old_fd == -ENOENT || new.old_fd == -ENOTDIR ? -ESTALE : new.old_fd;
 	r = place_check_old(new.dir_fd, new.name, &change->base, false);
 	if (r == 0)
 		r = replacement_exchange(&new);
@@ -72,12 +71,24 @@ int replacement_begin(const struct workspace_layer *layer, const struct workspac
 	return 0;
 }
 
+/* Whether the old entry is still what was compared: it may be another one since the first time. 0 or -errno. */
+static int replacement_check_again(const struct replacement *replacement, const struct workspace_change *change)
+{
+	const char *name = replacement->is_exchanged ? replacement->temporary : replacement->name;
+	struct workspace_entry old = change->base;
+	struct stat st;
+
+	if (fstat(replacement->old_fd, &st) < 0)
+		return -errno;
+	old.ino = st.st_ino; /* overlayfs may give a file another one when it is renamed */
+	return place_check_old(replacement->dir_fd, name, &old, replacement->is_exchanged);
+}
+
 int replacement_end(struct replacement *replacement, const struct workspace_change *change)
 {
 	const int dir_fd = replacement->dir_fd;
 	const char *old = replacement->is_exchanged ? replacement->temporary : replacement->name;
-	int r = place_check_old(dir_fd, old, &change->base,
-				replacement->is_exchanged); /* again: it may be another one since the first time */
+	int r = replacement_check_again(replacement, change);
 
 	if (r < 0)
 		return r;

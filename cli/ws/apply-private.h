@@ -19,7 +19,7 @@ struct apply {
 	const char *id;    /* of the workspace */
 	int journal_fd;
 	char temporary[PLACE_NAME_SIZE];
-	bool *is_put;       /* of each change: its new entry was put, or made beside the old one; owned */
+	bool *is_done;      /* of each change: its entry was put, made beside the old one, or removed; owned */
 	bool failed;        /* something went wrong that is no conflict */
 	bool is_unfinished; /* the journal must stay for callgate ws recover */
 	struct ws_times times;

@@ -89,7 +89,7 @@ static int apply_link(const struct apply *apply, const struct workspace_layer *l
 	for (size_t i = 0; link && i < count; i++) {
 		const struct workspace_change *other = ws_plan_find(plan, link[i].path);
 
-		if (other && (!apply->is_put[other - plan->changes.item] || apply_get_path(apply, other, path) < 0))
+		if (other && (!apply->is_done[other - plan->changes.item] || apply_get_path(apply, other, path) < 0))
 			continue;
 		if (!other)
 			(void)snprintf(path, sizeof(path), "%s", link[i].path);

@@ -88,7 +88,7 @@ static int apply_fill_new_dir(const struct apply *apply, size_t at, const struct
 			plan->state[i] = (unsigned char)apply_tell_failure(apply, &item[i], r);
 			return r;
 		}
-		apply->is_put[i] = true;
+		apply->is_done[i] = true;
 	}
 	return 0;
 }
@@ -100,7 +100,7 @@ static int apply_make_new(struct apply *apply, size_t at, bool *is_told)
 	struct workspace_layer layer = *apply->plan->layer; /* borrows all but the two descriptors */
 	int r = apply_put(apply, apply->plan->layer, change, change);
 
-	apply->is_put[at] = r == 0;
+	apply->is_done[at] = r == 0;
 	if (r < 0 || !S_ISDIR(change->upper.mode))
 		return r;
 	layer.base_fd = layer.upper_fd = -1;
@@ -121,7 +121,7 @@ static void apply_remove_new(struct apply *apply, size_t at)
 	char temporary[PLACE_NAME_SIZE];
 	int r;
 
-	apply->is_put[at] = false;
+	apply->is_done[at] = false;
 	apply_format_name(apply, change, temporary);
 	r = replacement_remove_new(apply->plan->layer, change->path, temporary);
 	apply->is_unfinished |= r < 0 && r != -ENOENT;
@@ -142,7 +142,7 @@ void apply_make_replacement(struct apply *apply, size_t at)
 	if (r < 0) {
 		const enum plan_state state = is_told ? PLAN_FAILED : apply_tell_failure(apply, change, r);
 
-		if (apply->is_put[at])
+		if (apply->is_done[at])
 			apply_remove_new(apply, at);
 		apply_hold(plan, at, state);
 	}
@@ -170,35 +170,33 @@ static int apply_check_old_dir(const struct plan *plan, size_t at)
 	return r;
 }
 
-/*
- * Removes what is in the old directory, from below. *ret_from: the first change whose entry was removed. 0 or -errno.
- */
-static int apply_empty_old_dir(const struct apply *apply, size_t at, const struct replacement *replacement,
-			       size_t *ret_from)
+/* Removes what is in the old directory, from below. 0 or -errno. */
+static int apply_empty_old_dir(const struct apply *apply, size_t at, const struct replacement *replacement)
 {
 	const struct plan *plan = apply->plan;
 	const struct workspace_change *item = plan->changes.item;
 	struct workspace_layer layer = *plan->layer; /* borrows all */
 
 	layer.base_fd = replacement->old_fd;
-	for (size_t i = *ret_from; i > at + 1; *ret_from = --i) {
+	for (size_t i = apply_find_end(plan, at) - 1; i > at; i--) {
 		struct workspace_change sub;
 		int r;
 
-		if (item[i - 1].kind != WORKSPACE_DELETED || !apply_is_below(item[i - 1].path, item[at].path))
+		if (item[i].kind != WORKSPACE_DELETED || !apply_is_below(item[i].path, item[at].path))
 			continue;
-		sub = apply_make_sub(&item[i - 1], &item[at]);
+		sub = apply_make_sub(&item[i], &item[at]);
 		r = place_remove(&layer, &sub);
 		if (r < 0) {
-			plan->state[i - 1] = (unsigned char)apply_tell_failure(apply, &item[i - 1], r);
-			return plan->state[i - 1] == PLAN_FAILED ? r : -ENOTEMPTY;
+			plan->state[i] = (unsigned char)apply_tell_failure(apply, &item[i], r);
+			return plan->state[i] == PLAN_FAILED ? r : -ENOTEMPTY;
 		}
+		apply->is_done[i] = true;
 	}
 	return 0;
 }
 
-/* Puts the new entry in the place of the old one. *ret_from as of apply_empty_old_dir(). 0 or -errno. */
-static int apply_do_replace(struct apply *apply, size_t at, size_t *ret_from)
+/* Puts the new entry in the place of the old one. 0 or -errno. */
+static int apply_do_replace(struct apply *apply, size_t at)
 {
 	const struct workspace_change *change = &apply->plan->changes.item[at];
 	_cleanup_replacement_ struct replacement replacement = REPLACEMENT_INIT;
@@ -209,7 +207,7 @@ static int apply_do_replace(struct apply *apply, size_t at, size_t *ret_from)
 	if (r == 0)
 		r = replacement_begin(apply->plan->layer, change, temporary, &replacement);
 	if (r == 0 && S_ISDIR(change->base.mode))
-		r = apply_empty_old_dir(apply, at, &replacement, ret_from);
+		r = apply_empty_old_dir(apply, at, &replacement);
 	if (r == 0)
 		r = replacement_end(&replacement, change);
 	if (r < 0)
@@ -221,14 +219,15 @@ static int apply_do_replace(struct apply *apply, size_t at, size_t *ret_from)
 }
 
 /* Leaves out what belongs to a replacement that failed, but what was removed. */
-static void apply_hold_rest(const struct plan *plan, size_t at, size_t removed_from, enum plan_state state)
+static void apply_hold_rest(const struct apply *apply, size_t at, enum plan_state state)
 {
+	const struct plan *plan = apply->plan;
 	const struct workspace_change *item = plan->changes.item;
 	const size_t end = apply_find_end(plan, at);
 
 	for (size_t i = at + 1; i < end; i++)
 		if (plan->state[i] == PLAN_APPLY && apply_is_below(item[i].path, item[at].path) &&
-		    !(item[i].kind == WORKSPACE_DELETED && i >= removed_from))
+		    !(item[i].kind == WORKSPACE_DELETED && apply->is_done[i]))
 			plan->state[i] = (unsigned char)state;
 }
 
@@ -236,10 +235,9 @@ void apply_replace(struct apply *apply, size_t at)
 {
 	struct plan *plan = apply->plan;
 	const struct workspace_change *change = &plan->changes.item[at];
-	size_t from;
 	int r;
 
-	if (!apply->is_put[at] || !workspace_change_is_replacement(change))
+	if (!apply->is_done[at] || !workspace_change_is_replacement(change))
 		return;
 	if (apply->failed || plan->state[at] != PLAN_APPLY) {
 		apply_remove_new(apply, at);
@@ -249,13 +247,12 @@ void apply_replace(struct apply *apply, size_t at)
 		apply_remove_new(apply, at);
 		return;
 	}
-	from = apply_find_end(plan, at);
-	r = apply_do_replace(apply, at, &from);
+	r = apply_do_replace(apply, at);
 	if (r < 0) {
 		const enum plan_state state = apply_tell_failure(apply, change, r);
 
 		plan->state[at] = (unsigned char)state;
-		apply_hold_rest(plan, at, from, state);
+		apply_hold_rest(apply, at, state);
 	}
 	(void)apply_check_journal(apply, journal_end(apply->journal_fd));
 }

@@ -66,6 +66,8 @@ static void apply_change(struct apply *apply, size_t at, enum apply_step step)
 
 	if (apply->failed || apply->plan->state[at] != PLAN_APPLY || !apply_has_step(apply->plan, change, step))
 		return;
+	if (step == APPLY_REMOVE && apply->is_done[at]) /* with a replacement, which has failed then */
+		return;
 	if (apply_is_held(apply->plan, change)) {
 		ws_plan_set_conflict(apply->plan, change, NULL);
 		return;
@@ -76,7 +78,7 @@ static void apply_change(struct apply *apply, size_t at, enum apply_step step)
 	if (r < 0)
 		apply->plan->state[at] = (unsigned char)apply_tell_failure(apply, change, r);
 	else if (step == APPLY_PUT)
-		apply->is_put[at] = true;
+		apply->is_done[at] = true;
 	(void)apply_check_journal(apply, journal_end(apply->journal_fd));
 }
 
@@ -295,15 +297,15 @@ static int apply_start(struct plan *plan, int journal_dir_fd, const char *id)
 
 	if (plan->words.json)
 		apply.conflict = calloc(plan->changes.count + 1, sizeof(json_t *));
-	apply.is_put = calloc(plan->changes.count + 1, sizeof(bool));
-	status = !apply.is_put || (plan->words.json && !apply.conflict) || ws_times_note(&apply.times, plan) < 0
+	apply.is_done = calloc(plan->changes.count + 1, sizeof(bool));
+	status = !apply.is_done || (plan->words.json && !apply.conflict) || ws_times_note(&apply.times, plan) < 0
 			 ? cli_fail_no_memory(APPLY_VERB)
 			 : apply_run(&apply, journal_dir_fd, id);
 	ws_times_release(&apply.times);
 	for (size_t i = 0; apply.conflict && i < plan->changes.count; i++)
 		json_decref(apply.conflict[i]); /* those that were not printed */
 	free(apply.conflict);
-	free(apply.is_put);
+	free(apply.is_done);
 	return status;
 }
 

@@ -74,6 +74,7 @@ for call in mkdirat fsync renameat renameat2 utimensat chmod fchmod symlinkat li
 			"$CALLGATE" ws apply "$id" >"$T/out" 2>"$T/said"
 		status=$?
 		[ $call = unlinkat ] || whole "$call $n fails"
+		[ -z "$(find "$W" -name '*.base')" ] || fail "$call $n fails: a conflict: $(cat "$T/said")"
 		[ $status != 0 ] || [ "$(content .)" = "$all" ] || fail "$call $n fails: status 0: $(content .)"
 		grep -q 'nothing is deleted' "$T/said" && [ ! -e "$W/gone" ] && fail "$call $n fails: deleted"
 		[ $status = 0 ] || [ -z "$(find "$W" -name '.callgate-*')" ] || grep -q 'ws recover' "$T/said" ||
