@@ -9,6 +9,7 @@
 
 #include "approval/private.h"
 #include "approval/remembered.h"
+#include "base/cleanup.h"
 #include "base/text.h"
 
 #define NS_PER_S UINT64_C(1000000000)
@@ -71,9 +72,15 @@ struct approver_question *questions_find(struct approver *approver, const char *
 
 /* ---- the supervisor's messages ---- */
 
-static void questions_open(struct approver *approver, const struct approval_question *head, const char *text,
-			   size_t len)
+struct questions_message {
+	struct approval_question head;
+	char *text; /* owned; NULL: no memory */
+};
+
+/* Opens the question of a message, whose text it takes. */
+static void questions_open(struct approver *approver, struct questions_message *message)
 {
+	const struct approval_question *head = &message->head;
 	struct approver_question *question = NULL;
 
 	for (size_t i = 0; i < APPROVAL_OPEN_QUESTIONS_MAX; i++)
@@ -81,9 +88,11 @@ static void questions_open(struct approver *approver, const struct approval_ques
 			question = &approver->question[i];
 	if (!question)
 		return; /* the supervisor has asked no more than that */
-	*question = (struct approver_question){
-		.is_open = true, .head = *head, .answer_fd = -1, .order = ++approver->last_order};
-	question->text = strndup(text, len);
+	*question = (struct approver_question){.is_open = true,
+					       .head = *head,
+					       .text = steal_pointer(&message->text),
+					       .answer_fd = -1,
+					       .order = ++approver->last_order};
 	if (!question->text)
 		questions_answer(approver, question, APPROVAL_GONE, approver->front->way, 0);
 	else if (head->can_hold_for_run && approver->options.remembered_fd >= 0 &&
@@ -93,24 +102,42 @@ static void questions_open(struct approver *approver, const struct approval_ques
 		questions_answer(approver, question, APPROVAL_GONE, approver->front->way, 0);
 }
 
-int questions_receive(struct approver *approver)
+/* Takes a message out of the channel. 1; 0: there is none; or -errno: the supervisor has ended. */
+static int questions_take_message(const struct approver *approver, struct questions_message *ret_message)
 {
 	static char text[APPROVAL_TEXT_BYTES_MAX];
-	struct approval_question head;
-	struct approver_question *question;
-	struct iovec part[] = {{&head, sizeof(head)}, {text, sizeof(text)}};
+	struct iovec part[] = {{&ret_message->head, sizeof(ret_message->head)}, {text, sizeof(text)}};
 	struct msghdr message = {.msg_iov = part, .msg_iovlen = 2};
 	ssize_t got = recvmsg(approver->channel_fd, &message, MSG_DONTWAIT);
 
 	if (got < 0)
 		return errno == EAGAIN || errno == EINTR ? 0 : -errno;
-	if ((size_t)got < sizeof(head))
+	if ((size_t)got < sizeof(ret_message->head))
 		return -EPIPE;
-	if (head.kind == APPROVAL_QUESTION)
-		questions_open(approver, &head, text, (size_t)got - sizeof(head));
-	else if ((question = questions_find(approver, head.id)))
-		questions_close(approver, question, "withdrawn");
+	ret_message->text = strndup(text, (size_t)got - sizeof(ret_message->head));
 	return 1;
+}
+
+/* Does what a message says, and frees it. */
+static void questions_handle_message(struct approver *approver, struct questions_message *message)
+{
+	struct approver_question *question;
+
+	if (message->head.kind == APPROVAL_QUESTION)
+		questions_open(approver, message);
+	else if ((question = questions_find(approver, message->head.id)))
+		questions_close(approver, question, "withdrawn");
+	free(message->text);
+}
+
+int questions_receive(struct approver *approver)
+{
+	struct questions_message message;
+	const int r = questions_take_message(approver, &message);
+
+	if (r > 0)
+		questions_handle_message(approver, &message);
+	return r;
 }
 
 /* ---- answers ---- */
@@ -154,15 +181,27 @@ static enum approval_answer_word questions_read_word(const struct approver *appr
 	return word == APPROVAL_REMEMBER && approver->options.remembered_fd < 0 ? APPROVAL_MALFORMED : word;
 }
 
-/* Reads what the supervisor has sent meanwhile. Whether it still waits for the answer to this question. */
-static bool questions_is_awaited(struct approver *approver, const struct approver_question *question, const char *id)
-{
-	int r;
+/* Messages that came while an answer was being remembered. They are handled when it is known whether it counts. */
+struct questions_meanwhile {
+	struct questions_message message[2 * APPROVAL_OPEN_QUESTIONS_MAX];
+	size_t count;
+};
 
-	do
-		r = questions_receive(approver);
-	while (r > 0);
-	return r == 0 && questions_find(approver, id) == question;
+/* Takes them. Whether the supervisor still waits for the answer to this question. */
+static bool questions_is_awaited(const struct approver *approver, const struct approver_question *question,
+				 struct questions_meanwhile *meanwhile)
+{
+	bool is_withdrawn = false;
+	int r = 0;
+
+	while (meanwhile->count < sizeof(meanwhile->message) / sizeof(meanwhile->message[0]) &&
+	       (r = questions_take_message(approver, &meanwhile->message[meanwhile->count])) > 0) {
+		const struct approval_question *head = &meanwhile->message[meanwhile->count++].head;
+
+		is_withdrawn =
+			is_withdrawn || (head->kind == APPROVAL_WITHDRAWAL && strcmp(head->id, question->head.id) == 0);
+	}
+	return !is_withdrawn && r >= 0;
 }
 
 /*
@@ -174,22 +213,23 @@ static bool questions_give(struct approver *approver, struct approver_question *
 			   uid_t uid)
 {
 	const int fd = approver->options.remembered_fd;
+	struct questions_meanwhile meanwhile = {.count = 0};
 	uint64_t seconds = 0;
 	off_t size;
 	enum approval_answer_word word = questions_read_word(approver, question, object, &seconds);
 	bool is_awaited = true;
 
-	if (word == APPROVAL_REMEMBER) {
-		if (remembered_add(fd, &question->head, question->text, (uint64_t)time(NULL) + seconds, &size) < 0) {
-			word = APPROVAL_MALFORMED;
-		} else {
-			is_awaited = questions_is_awaited(approver, question,
-							  json_string_value(json_object_get(object, "id")));
-			remembered_end(fd, size, is_awaited);
-		}
+	if (word == APPROVAL_REMEMBER &&
+	    remembered_add(fd, &question->head, question->text, (uint64_t)time(NULL) + seconds, &size) < 0) {
+		word = APPROVAL_MALFORMED;
+	} else if (word == APPROVAL_REMEMBER) {
+		is_awaited = questions_is_awaited(approver, question, &meanwhile);
+		remembered_end(fd, size, is_awaited);
 	}
 	if (is_awaited)
 		questions_answer(approver, question, word, approver->front->way, uid);
+	for (size_t i = 0; i < meanwhile.count; i++)
+		questions_handle_message(approver, &meanwhile.message[i]);
 	return is_awaited;
 }
 

@@ -5,12 +5,16 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "approval/show.h"
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "base/text.h"
+
+#define REMEMBERED_LOCK_TRIES_MAX 10         /* how often a lock is tried that another approver has */
+#define REMEMBERED_LOCK_INTERVAL_NS 10000000 /* and after which time again */
 
 /* Whether a line of the file is the answer for this scope. A line that is no such object grants nothing. */
 static bool remembered_line_matches(const char *line, size_t len, const struct approval_question *question,
@@ -27,21 +31,44 @@ static bool remembered_line_matches(const char *line, size_t len, const struct a
 	return matches;
 }
 
-bool remembered_find(int fd, const struct approval_question *question, uint64_t now_s)
+/* Locks the file, or waits a moment for others that write to it. 0 or -errno. */
+static int remembered_lock(int fd, int how)
+{
+	const struct timespec pause = {.tv_nsec = REMEMBERED_LOCK_INTERVAL_NS};
+
+	for (unsigned i = 0; flock(fd, how | LOCK_NB) < 0; i++) {
+		if (errno != EWOULDBLOCK || i == REMEMBERED_LOCK_TRIES_MAX)
+			return -errno;
+		(void)nanosleep(&pause, NULL);
+	}
+	return 0;
+}
+
+/* Reads the file, without what is being added and may be taken out again. Owned; NULL: it cannot be read now. */
+static char *remembered_read(int fd)
 {
 	_cleanup_free_ char *text = NULL;
 	struct stat st;
-	const char *line;
-	ssize_t got;
+	ssize_t got = -1;
 
-	if (fstat(fd, &st) < 0 || st.st_size <= 0 || st.st_size > REMEMBERED_FILE_BYTES_MAX ||
-	    !(text = malloc((size_t)st.st_size + 1)))
-		return false;
-	got = pread(fd, text, (size_t)st.st_size, 0);
+	if (remembered_lock(fd, LOCK_SH) < 0)
+		return NULL;
+	if (fstat(fd, &st) == 0 && st.st_size > 0 && st.st_size <= REMEMBERED_FILE_BYTES_MAX)
+		text = malloc((size_t)st.st_size + 1);
+	if (text)
+		got = pread(fd, text, (size_t)st.st_size, 0);
+	(void)flock(fd, LOCK_UN);
 	if (got <= 0)
-		return false;
+		return NULL;
 	text[got] = '\0';
-	for (line = text; *line;) {
+	return steal_pointer(&text);
+}
+
+bool remembered_find(int fd, const struct approval_question *question, uint64_t now_s)
+{
+	_cleanup_free_ char *text = remembered_read(fd);
+
+	for (const char *line = text; line && *line;) {
 		size_t len = strcspn(line, "\n");
 
 		if (remembered_line_matches(line, len, question, now_s))
@@ -94,8 +121,9 @@ int remembered_add(int fd, const struct approval_question *question, const char 
 
 	if (!line)
 		return -ENOMEM;
-	if (flock(fd, LOCK_EX) < 0)
-		return -errno;
+	r = remembered_lock(fd, LOCK_EX);
+	if (r < 0)
+		return r;
 	r = fstat(fd, &st) < 0 ? -errno : 0;
 	if (r == 0) {
 		*ret_size = st.st_size;

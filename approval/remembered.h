@@ -16,7 +16,10 @@
 #define REMEMBERED_DEFAULT_S UINT64_C(86400)        /* how long an answer holds that does not say: a day */
 #define REMEMBERED_LONGEST_S (30 * UINT64_C(86400)) /* and the longest that one may say */
 
-/* Whether the file has an answer for the scope of this question that has not expired. */
+/*
+ * Whether the file has an answer for the scope of this question that has not expired. False also if another process
+ * keeps the file locked.
+ */
 bool remembered_find(int fd, const struct approval_question *question, uint64_t now_s);
 
 /*

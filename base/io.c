@@ -125,7 +125,8 @@ int io_open_regular(const char *path)
 		return -errno;
 	if (!S_ISREG(status.st_mode))
 		return -EINVAL;
-	fd = open(io_proc_fd_path(pin).path, O_RDONLY | O_CLOEXEC);
+	/* O_NONBLOCK: a file with a lease, and some of procfs, would keep the caller waiting */
+	fd = open(io_proc_fd_path(pin).path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	return fd < 0 ? -errno : fd;
 }
 

@@ -45,8 +45,8 @@ int io_open_parent_below(int dirfd, const char *path, int flags, uint64_t resolv
 
 /*
  * Opens a file for reading if it is a regular one, following links. For names that a hostile file gives: to open a FIFO
- * or a device does something already (a watchdog starts, a tape rewinds). A descriptor owned by the caller, -EINVAL: it
- * is no regular file, or -errno.
+ * or a device does something already (a watchdog starts, a tape rewinds). Waits for nothing: -EWOULDBLOCK, another
+ * process has a lease on it. A descriptor owned by the caller, -EINVAL: it is no regular file, or -errno.
  */
 int io_open_regular(const char *path);
 

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <time.h>
@@ -12,6 +13,7 @@
 
 #include "approval/private.h"
 #include "approval/remembered.h"
+#include "base/cleanup.h"
 #include "tests/unit/unit.h"
 
 static int fd;
@@ -139,7 +141,17 @@ static void note_close(struct approver *approver, struct approver_question *clos
 	(void)snprintf(closed_why, sizeof(closed_why), "%s", why);
 }
 
-static const struct approver_front front = {.way = APPROVAL_BY_SOCKET, .close = note_close};
+static unsigned asked;
+
+static int note_ask(struct approver *approver, struct approver_question *question_asked)
+{
+	(void)approver;
+	(void)question_asked;
+	asked++;
+	return 0;
+}
+
+static const struct approver_front front = {.way = APPROVAL_BY_SOCKET, .ask = note_ask, .close = note_close};
 
 /* Gives the answer "remember". withdrawn: the supervisor waits no longer. Returns what it gets as the answer's word. */
 static enum approval_answer_word answer(bool withdrawn)
@@ -159,18 +171,52 @@ static enum approval_answer_word answer(bool withdrawn)
 	approver->options.remembered_fd = fd;
 	*first = (struct approver_question){.is_open = true, .head = message, .answer_fd = -1, .text = strdup("{}")};
 	message.kind = APPROVAL_WITHDRAWAL;
-	if (withdrawn)
+	if (withdrawn) {
 		ck_assert_int_eq(send(pair[1], &message, sizeof(message), 0), (ssize_t)sizeof(message));
+		message.kind = APPROVAL_QUESTION; /* an equal one, of another call */
+		memset(message.id, 'd', SHA256_HEX_SIZE - 1);
+		ck_assert_int_eq(send(pair[1], &message, sizeof(message), 0), (ssize_t)sizeof(message));
+		memset(message.id, 'c', SHA256_HEX_SIZE - 1);
+	}
 	object = json_pack("{s:s, s:s}", "id", message.id, "answer", "remember");
 	ck_assert(questions_take_answer(approver, NULL, object, 0));
 	json_decref(object);
 	ck_assert(!first->is_open);
+	for (size_t i = 0; i < APPROVAL_OPEN_QUESTIONS_MAX; i++)
+		free(approver->question[i].text);
 	(void)recv(pair[1], &got, sizeof(got), MSG_DONTWAIT);
 	(void)close(pair[0]);
 	(void)close(pair[1]);
 	free(approver);
 	return got.word;
 }
+
+/* An equal question that comes while a late answer is taken out again is put, and not answered by that answer. */
+START_TEST(answers_nothing_by_what_came_late)
+{
+	ck_assert_int_eq(answer(true), APPROVAL_UNANSWERED);
+	ck_assert_uint_eq(asked, 1);
+	ck_assert_int_eq(answer(false), APPROVAL_REMEMBER);
+	ck_assert_uint_eq(asked, 1);
+}
+END_TEST
+
+/* Another process that keeps the file locked does not stop an approver: nothing is found then, and nothing is added. */
+START_TEST(waits_for_no_lock)
+{
+	_cleanup_close_ int other = -1;
+	char path[64];
+
+	ck_assert_int_eq(add(&question, "{}", 200), 0);
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	other = open(path, O_RDWR | O_CLOEXEC);
+	ck_assert_int_eq(flock(other, LOCK_EX), 0);
+	ck_assert(!remembered_find(fd, &question, 100));
+	ck_assert_int_eq(add(&question, "{}", 200), -EWOULDBLOCK);
+	ck_assert_int_eq(flock(other, LOCK_UN), 0);
+	ck_assert(remembered_find(fd, &question, 100));
+}
+END_TEST
 
 /* The supervisor may have given up while the answer was written: then it is not remembered either. */
 START_TEST(forgets_what_came_late)
@@ -195,6 +241,8 @@ int main(void)
 	tcase_add_test(all, is_bounded);
 	tcase_add_test(all, takes_out_what_does_not_count);
 	tcase_add_test(all, forgets_what_came_late);
+	tcase_add_test(all, answers_nothing_by_what_came_late);
+	tcase_add_test(all, waits_for_no_lock);
 	suite_add_tcase(suite, all);
 	return unit_run(suite);
 }

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -209,6 +210,28 @@ START_TEST(test_open_regular)
 }
 END_TEST
 
+/* A write lease keeps who opens the file waiting, for 45 seconds or until its holder gives it up. */
+START_TEST(test_open_leased)
+{
+	_cleanup_close_ int leased = -1;
+	char path[PATH_MAX];
+	int fd;
+
+	put("file", "text", 4);
+	(void)snprintf(path, sizeof(path), "%.4000s/file", where);
+	leased = open(path, O_RDONLY | O_CLOEXEC);
+	ck_assert_int_ge(leased, 0);
+	ck_assert_ptr_ne(signal(SIGIO, SIG_IGN), SIG_ERR);
+	if (fcntl(leased, F_SETLEASE, F_WRLCK) < 0)
+		return; /* some file systems have none */
+	ck_assert_int_eq(io_open_regular(path), -EWOULDBLOCK);
+	ck_assert_int_eq(fcntl(leased, F_SETLEASE, F_UNLCK), 0);
+	fd = io_open_regular(path);
+	ck_assert_int_ge(fd, 0);
+	(void)close(fd);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("io");
@@ -226,5 +249,6 @@ int main(void)
 	tcase_add_test(tcase, test_remove_deep);
 	tcase_add_test(tcase, test_remove_wide);
 	tcase_add_test(tcase, test_open_regular);
+	tcase_add_test(tcase, test_open_leased);
 	return unit_run(suite);
 }
