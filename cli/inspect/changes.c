@@ -72,6 +72,21 @@ json_t *inspect_program_make_changes(const struct inspect_program *inspection, c
 	return found;
 }
 
+json_t *inspect_program_make_report(const struct inspect_program *inspection, const json_t *changes)
+{
+	json_t *report;
+
+	if (!inspection->findings || (!inspection->refused && !inspection->warned))
+		return NULL;
+	report = json_pack("{s:b, s:O, s:I, s:[], s:[], s:[]}", "refused", inspection->why != NULL, "findings",
+			   inspection->findings, "unlisted", (json_int_t)inspect_program_count_unlisted(inspection),
+			   change_words[CHANGE_OTHER].key, change_words[CHANGE_ADDED].key,
+			   change_words[CHANGE_REMOVED].key);
+	if (report && changes)
+		(void)json_object_update(report, (json_t *)(uintptr_t)changes);
+	return report;
+}
+
 void inspect_program_print_changes(const struct inspect_program *inspection, const json_t *changes)
 {
 	for (size_t at = 0; !inspection->is_quiet && at < CHANGE_MAX; at++) {

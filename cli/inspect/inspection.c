@@ -26,19 +26,6 @@ uint64_t inspect_program_count_unlisted(const struct inspect_program *inspection
 	return inspection->warned_count + inspection->refused_count - json_array_size(inspection->findings);
 }
 
-json_t *inspect_program_make_report(const struct inspect_program *inspection, const json_t *changes)
-{
-	json_t *report = NULL;
-
-	if (inspection->findings && (inspection->refused || inspection->warned))
-		report = json_pack("{s:b, s:O, s:I}", "refused", inspection->why != NULL, "findings",
-				   inspection->findings, "unlisted",
-				   (json_int_t)inspect_program_count_unlisted(inspection));
-	if (report && changes)
-		(void)json_object_update(report, (json_t *)(uintptr_t)changes);
-	return report;
-}
-
 void inspect_program_release(struct inspect_program *inspection)
 {
 	for (size_t i = 0; i < inspection->seen_count; i++) {

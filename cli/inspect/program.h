@@ -93,8 +93,8 @@ int inspect_program_look_at_code(struct inspect_program *inspection, const char 
 /* How many findings were left out of `findings`, because there were too many. */
 uint64_t inspect_program_count_unlisted(const struct inspect_program *inspection);
 /*
- * "inspect" of a result: "refused", "findings" and "unlisted", with the members of `changes`, which may be NULL. Owned
- * by the caller; NULL: nothing was looked at, findings were not taken, or no memory.
+ * "inspect" of a result: "refused", "findings" and "unlisted", with the members of `changes`, or with NULL none.
+ * Owned by the caller; NULL: nothing was looked at, findings were not taken, or no memory.
  */
 json_t *inspect_program_make_report(const struct inspect_program *inspection, const json_t *changes);
 /*

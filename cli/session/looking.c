@@ -219,8 +219,11 @@ json_t *session_inspection_tell_changes(struct session_inspection *look, int dir
 				*look->lost_why ? ": " : "", look->lost_why);
 	if (found)
 		look_record_changes(look, dir_fd, name, found);
-	if (look->is_lost)
+	if (look->is_lost) {
 		look_record_changes(look, dir_fd, name, NULL);
+		found = found ? found : json_object();
+		(void)json_object_set_new(found, "changes_unknown", json_true());
+	}
 	look_close_files(look);
 	return found;
 }

@@ -50,7 +50,7 @@ int session_inspection_look(struct session_inspection *look, char *const *argv);
 /*
  * Tells which files were changed since, or that it is not known, and has the session put it on record, by a new
  * connection: its socket is `name` in dir_fd. What is known of them, as of inspect_program_make_changes(), owned by the
- * caller; NULL: nothing.
+ * caller; with "changes_unknown" if that is not all. NULL: nothing was looked at, or no memory.
  */
 json_t *session_inspection_tell_changes(struct session_inspection *look, int dir_fd, const char *name);
 

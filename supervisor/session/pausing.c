@@ -21,6 +21,52 @@
 #define PAUSE_ERRNO_MAX 4096                           /* a client's "error" is below */
 #define PAUSE_STOP_ALL_TIMEOUT_NS UINT64_C(1000000000) /* after this time the client is told that the pause failed */
 
+/* The time limits of the programs do not count the time of the pause. */
+static void pausing_resume_programs(struct session *session)
+{
+	const uint64_t paused_ns = io_read_clock_ns() - session->paused_since_ns;
+
+	if (!pause_is_active(session->pause))
+		return;
+	for (unsigned i = 0; i < SPAWNER_PROGRAMS_MAX; i++) {
+		struct program *program = session->program[i];
+
+		if (program && program->deadline_ns > 0 && program->deadline_ns < UINT64_MAX - paused_ns)
+			program->deadline_ns += paused_ns;
+	}
+	pause_resume_threads(session->pause);
+}
+
+/*
+ * Ends what a client does with the workspace, puts on record what became of it, and lets the programs go on that were
+ * stopped for it: what they read after a restore is explained by nothing else. name: of the checkpoint, or NULL. cause:
+ * why the client did not tell the result, or NULL. result: 0 or -errno.
+ */
+static void pausing_end_workspace(struct session *session, const char *name, const char *cause, int result)
+{
+	const uint64_t bytes = view_reload_fills(session->sandbox->view); /* a checkpoint fills what was moved */
+	_cleanup_free_ char *path = name ? text_copy_shortened(name, PAUSE_NAME_BYTES_MAX) : NULL;
+	const struct audit_net event = {.event_name = audit_event_get_name(AUDIT_EVENT_WORKSPACE), .cause = cause};
+	const struct audit_record record = {.pid = getpid(),
+					    .tid = getpid(),
+					    .net = &event,
+					    .path = path,
+					    .path_len = path ? strlen(path) : 0,
+					    .rule = "workspace",
+					    .verdict = VERDICT_ALLOW,
+					    .effect = AUDIT_EFFECT_PERFORMED,
+					    .reason = session->workspace_verb};
+	struct audit_outcome_location location = {0};
+
+	if (audit_begin_record(session->sandbox->audit, &record, &location) == 0)
+		audit_end_record(session->sandbox->audit, location, result, 0);
+	session->workspace_client = NULL;
+	if (session->sandbox->disk)
+		disk_add_filled_bytes(session->sandbox->disk, bytes);
+	if (!session->was_paused_before_workspace)
+		pausing_resume_programs(session);
+}
+
 /*
  * Opens the directories of the workspace. How many there are, or -errno with the path of the one that cannot be opened;
  * NULL: there is none.
@@ -53,7 +99,7 @@ static void pausing_send_no_workspace(struct client *client, const char *path, i
 }
 
 /* Tells the client that has asked for the workspace that the programs are stopped, and passes it the descriptors. */
-static void pausing_send_workspace(const struct session *session, struct client *client)
+static void pausing_send_workspace(struct session *session, struct client *client)
 {
 	const struct disk *disk = session->sandbox->disk;
 	uint64_t limit = 0, left = disk ? disk_get_left_bytes(disk, &limit) : UINT64_MAX;
@@ -63,6 +109,7 @@ static void pausing_send_workspace(const struct session *session, struct client 
 	reads_flush(session->sandbox->reads);
 	if (count < 0) {
 		pausing_send_no_workspace(client, path, count);
+		pausing_end_workspace(session, NULL, "it cannot be opened", count);
 		return;
 	}
 	clients_send_fds(client,
@@ -129,22 +176,6 @@ uint64_t pausing_try_to_stop_programs(struct session *session, uint64_t now_ns)
 	pausing_send_result(session, client,
 			    r == 0 ? NULL : "a program traces another one, or does not stop where the kernel runs it");
 	return UINT64_MAX;
-}
-
-/* The time limits of the programs do not count the time of the pause. */
-static void pausing_resume_programs(struct session *session)
-{
-	const uint64_t paused_ns = io_read_clock_ns() - session->paused_since_ns;
-
-	if (!pause_is_active(session->pause))
-		return;
-	for (unsigned i = 0; i < SPAWNER_PROGRAMS_MAX; i++) {
-		struct program *program = session->program[i];
-
-		if (program && program->deadline_ns > 0 && program->deadline_ns < UINT64_MAX - paused_ns)
-			program->deadline_ns += paused_ns;
-	}
-	pause_resume_threads(session->pause);
 }
 
 /* Begins to stop the programs for a client, which is told when they are, or that they cannot be. */
@@ -221,54 +252,16 @@ void pausing_request_workspace(struct session *session, struct client *client, c
 	pausing_begin(session, client);
 }
 
-/*
- * Puts on record what became of the workspace: what programs read after a restore is explained by nothing else.
- * released: the client's request; NULL: it has hung up before.
- */
-static void pausing_record_workspace(const struct session *session, const json_t *released)
-{
-	const char *name = json_string_value(json_object_get(released, "checkpoint"));
-	_cleanup_free_ char *path = name ? text_copy_shortened(name, PAUSE_NAME_BYTES_MAX) : NULL;
-	const struct audit_net event = {.event_name = audit_event_get_name(AUDIT_EVENT_WORKSPACE),
-					.cause = released ? NULL : "the client hung up before it gave it back"};
-	const struct audit_record record = {.pid = getpid(),
-					    .tid = getpid(),
-					    .net = &event,
-					    .path = path,
-					    .path_len = path ? strlen(path) : 0,
-					    .rule = "workspace",
-					    .verdict = VERDICT_ALLOW,
-					    .effect = AUDIT_EFFECT_PERFORMED,
-					    .reason = session->workspace_verb};
-	const json_int_t error = json_integer_value(json_object_get(released, "error"));
-	struct audit_outcome_location location = {0};
-
-	if (audit_begin_record(session->sandbox->audit, &record, &location) == 0)
-		audit_end_record(session->sandbox->audit, location,
-				 released ? -(int)(error >= 0 && error < PAUSE_ERRNO_MAX ? error : EINVAL) : -ECANCELED,
-				 0);
-}
-
-/* Lets the programs go on that were stopped for the client with the workspace. released: as above. */
-static void pausing_end_workspace(struct session *session, const json_t *released)
-{
-	const uint64_t bytes = view_reload_fills(session->sandbox->view); /* a checkpoint fills what was moved */
-
-	pausing_record_workspace(session, released);
-	session->workspace_client = NULL;
-	if (session->sandbox->disk)
-		disk_add_filled_bytes(session->sandbox->disk, bytes);
-	if (!session->was_paused_before_workspace)
-		pausing_resume_programs(session);
-}
-
 void pausing_release_workspace(struct session *session, struct client *client, const json_t *asked)
 {
+	const json_int_t error = json_integer_value(json_object_get(asked, "error"));
+
 	if (session->sandbox->disk)
 		disk_add_checkpoint_bytes(session->sandbox->disk,
 					  json_integer_value(json_object_get(asked, "checkpoint_bytes")));
 	if (session->workspace_client == client && session->pausing_client != client)
-		pausing_end_workspace(session, asked);
+		pausing_end_workspace(session, json_string_value(json_object_get(asked, "checkpoint")), NULL,
+				      -(int)(error >= 0 && error < PAUSE_ERRNO_MAX ? error : EINVAL));
 	pausing_send_result(session, client, NULL);
 }
 
@@ -277,5 +270,5 @@ void pausing_forget_client(struct session *session, struct client *client)
 	if (session->pausing_client == client)
 		session->pausing_client = NULL;
 	if (session->workspace_client == client)
-		pausing_end_workspace(session, NULL);
+		pausing_end_workspace(session, NULL, "the client hung up before it gave it back", -ECANCELED);
 }

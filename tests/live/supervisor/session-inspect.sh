@@ -72,7 +72,8 @@ jq -e '.status == "ok" and (.inspect.refused | not) and .inspect.changed == ["go
 	fail "changed, of the result: $(cat "$T/out")"
 session exec --inspect --json "$id" -- python3 bad.py >"$T/out" 2>"$T/err"
 jq -e '.status == "refused" and .exit_code == 126 and .error.code == "inspect" and .inspect.refused and
-	(.inspect.findings | any(.file == "bad.py" and .line == 2 and .level == "alarm"))' "$T/out" >/dev/null ||
+	.inspect.changed == [] and (.inspect.findings | any(.file == "bad.py" and .line == 2 and .level == "alarm"))' \
+	"$T/out" >/dev/null ||
 	fail "refused, of the result: $(cat "$T/out")"
 session exec --json "$id" -- python3 good.py | jq -e 'has("inspect") | not' >/dev/null || fail "not looked at, but told"
 session inspect "$id" python3 bad.py >"$T/out" 2>"$T/err"
@@ -172,6 +173,16 @@ if lease "$T/w/good.py"; then
 	grep -q 'it is not known whether files were changed .*: a file cannot be looked at: .*lease' "$T/err" ||
 		fail "not known: $(cat "$T/err")"
 	recorded '"cause":"a file cannot be looked at: .*lease.*"path":"sh".*"reason":"changes_unknown"'
+	unlease
+	session exec --json -i "$id" -- sh -c 'python3 good.py; touch up; read x; :' <"$T/go" >"$T/out" 2>"$T/err" &
+	client=$!
+	exec 9>"$T/go"
+	until [ -e "$T/w/up" ]; do sleep 0.05; done
+	lease "$T/w/good.py" || fail "no third lease: $(cat "$T/leased")"
+	exec 9>&-
+	wait "$client"
+	jq -e '.status == "ok" and .inspect.changes_unknown' "$T/out" >/dev/null ||
+		fail "not known, of the result: $(cat "$T/out")"
 	unlease
 fi
 cat >"$T/client.py" <<'END2'
