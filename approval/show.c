@@ -8,10 +8,16 @@
 #include "base/buf.h"
 #include "base/text.h"
 
-#define SHOW_HEAD_BYTES_MAX 300u /* of a long text: most bytes that are shown of its beginning, escaped */
-#define SHOW_TAIL_BYTES_MAX 120u /* and of its end */
-#define SHOW_WHOLE_BYTES_MAX 2048u /* of show_long_text(): a text that takes less is not cut */
+#define SHOW_TAIL_BYTES_MAX 120u /* the most of any of the limits */
 #define SHOW_ONE_BYTES_MAX 16u   /* room for one character, escaped: "\u{10ffff}" */
+
+/* Bytes that are shown of a text, as escaped: at most `whole`, else of its beginning and of its end. */
+struct show_limits {
+	size_t whole, head, tail;
+};
+static const struct show_limits show_limits = {420, 300, SHOW_TAIL_BYTES_MAX};
+static const struct show_limits show_long_limits = {2048, 300, SHOW_TAIL_BYTES_MAX};
+static const struct show_limits show_short_limits = {150, 90, 60};
 
 /* Escapes the first character of bytes (len > 0). Returns its length; *ret_shown_len is that of what was written. */
 static size_t show_one(const char *bytes, size_t len, char shown[SHOW_ONE_BYTES_MAX], size_t *ret_shown_len)
@@ -52,17 +58,17 @@ static size_t show_some(char *out, size_t *at, size_t max, const char *bytes, si
 	return done;
 }
 
-/* Where the end of a long text begins that fits into SHOW_TAIL_BYTES_MAX, at a character's first byte. */
-static size_t show_find_tail(const char *bytes, size_t from, size_t len)
+/* Where the end of a long text begins that fits into `max` bytes, at a character's first byte. */
+static size_t show_find_tail(const char *bytes, size_t from, size_t len, size_t max)
 {
-	size_t start = len - from > SHOW_TAIL_BYTES_MAX ? len - SHOW_TAIL_BYTES_MAX : from;
+	size_t start = len - from > max ? len - max : from;
 
 	while (start < len) {
 		char ignored[SHOW_TAIL_BYTES_MAX + SHOW_ONE_BYTES_MAX];
 		size_t at = 0;
 
 		if (((unsigned char)bytes[start] & 0xc0) != 0x80 &&
-		    show_some(ignored, &at, SHOW_TAIL_BYTES_MAX, bytes + start, len - start) == len - start)
+		    show_some(ignored, &at, max, bytes + start, len - start) == len - start)
 			break;
 		start++;
 	}
@@ -70,24 +76,24 @@ static size_t show_find_tail(const char *bytes, size_t from, size_t len)
 }
 
 /*
- * Writes a text whole, if that takes at most `whole_max` bytes, else its beginning and its end. `out` has room for as
- * much, two quotation marks and the NUL. Returns how many bytes of the text were left out.
+ * Writes a text, or its beginning and its end. `out` has room for as much, what stands between, two quotation marks and
+ * the NUL. Returns how many bytes of the text were left out.
  */
-static size_t show_within(char *out, size_t whole_max, const char *bytes, size_t len)
+static size_t show_within(char *out, const struct show_limits *limits, const char *bytes, size_t len)
 {
 	size_t at = 1, hidden = 0, head;
 
 	out[0] = '"';
-	head = show_some(out, &at, whole_max, bytes, len);
+	head = show_some(out, &at, limits->whole, bytes, len);
 	if (head < len) {
 		size_t tail;
 
 		at = 1;
-		head = show_some(out, &at, SHOW_HEAD_BYTES_MAX, bytes, len);
-		tail = show_find_tail(bytes, head, len);
+		head = show_some(out, &at, limits->head, bytes, len);
+		tail = show_find_tail(bytes, head, len, limits->tail);
 		hidden = tail - head;
 		at += (size_t)snprintf(out + at, SHOW_BYTES_MAX - at, "\\...%zu bytes...\\", hidden);
-		(void)show_some(out, &at, SHOW_TAIL_BYTES_MAX, bytes + tail, len - tail);
+		(void)show_some(out, &at, limits->tail, bytes + tail, len - tail);
 	}
 	out[at++] = '"';
 	out[at] = '\0';
@@ -96,12 +102,17 @@ static size_t show_within(char *out, size_t whole_max, const char *bytes, size_t
 
 void show_text(char out[SHOW_BYTES_MAX], const char *bytes, size_t len)
 {
-	(void)show_within(out, SHOW_HEAD_BYTES_MAX + SHOW_TAIL_BYTES_MAX, bytes, len); /* the text says it, too */
+	(void)show_within(out, &show_limits, bytes, len); /* the text says it, too */
 }
 
 size_t show_long_text(char out[SHOW_LONG_BYTES_MAX], const char *bytes, size_t len)
 {
-	return show_within(out, SHOW_WHOLE_BYTES_MAX, bytes, len);
+	return show_within(out, &show_long_limits, bytes, len);
+}
+
+void show_short_text(char out[SHOW_BYTES_MAX], const char *bytes, size_t len)
+{
+	(void)show_within(out, &show_short_limits, bytes, len);
 }
 
 char *show_as_json(const json_t *value, size_t flags)

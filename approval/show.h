@@ -21,6 +21,9 @@ void show_text(char out[SHOW_BYTES_MAX], const char *bytes, size_t len);
  */
 size_t show_long_text(char out[SHOW_LONG_BYTES_MAX], const char *bytes, size_t len);
 
+/* As show_text(), in at most three rows of a terminal of 80 columns, with a name before it. */
+void show_short_text(char out[SHOW_BYTES_MAX], const char *bytes, size_t len);
+
 /*
  * json_dumps(), but everything but printable ASCII is escaped: JSON_ENSURE_ASCII alone leaves DEL (0x7f) as it is, a
  * control character of terminals. Owned by the caller, to be freed with free(); NULL: no memory, or no value.

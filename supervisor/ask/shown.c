@@ -54,7 +54,7 @@ void shown_add_again(struct shown_lines *lines, const char *name, const char *te
 {
 	char shown[SHOW_BYTES_MAX];
 
-	show_text(shown, text, len);
+	show_short_text(shown, text, len);
 	shown_add(lines, "again: %s: %s", name, shown);
 }
 

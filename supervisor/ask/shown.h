@@ -32,8 +32,8 @@ json_t *shown_take(struct shown_lines *lines);
 void shown_add_text(struct shown_lines *lines, const char *name, const char *text);
 
 /*
- * Adds the line 'again: name: "text"' for what stands above already; of a long text the middle is left out. To be
- * called at the end of lines that shown_exceed_screen().
+ * Adds the line 'again: name: "text"' for what stands above already, in at most three rows; of a long text the middle
+ * is left out. To be called at the end of lines that shown_exceed_screen(): a question has at most six such lines.
  */
 void shown_add_again(struct shown_lines *lines, const char *name, const char *text, size_t len);
 

@@ -79,6 +79,23 @@ START_TEST(shows_long_texts)
 END_TEST
 
 /* Any bytes: the buffer is never overrun (AddressSanitizer), and what is shown is printable ASCII. */
+/* At most three rows of 80 columns, with a name and an indent before it. */
+START_TEST(shows_in_short)
+{
+	char shown[SHOW_BYTES_MAX], text[5000];
+
+	memset(text, 'a', sizeof(text));
+	show_short_text(shown, text, 150);
+	ck_assert_uint_eq(strlen(shown), 152);
+	show_short_text(shown, text, 151);
+	ck_assert_ptr_nonnull(strstr(shown, "a\\...1 bytes...\\a"));
+	memset(text, '\n', sizeof(text));
+	show_short_text(shown, text, sizeof(text));
+	ck_assert_uint_lt(strlen("  again: with arguments: ") + strlen(shown), 3 * 80);
+	ck_assert_ptr_nonnull(strstr(shown, " bytes...\\\\u{a}"));
+}
+END_TEST
+
 START_TEST(shows_any_bytes)
 {
 	srandom(20);
@@ -111,6 +128,7 @@ int main(void)
 	tcase_add_test(all, escapes_json);
 	tcase_add_test(all, shortens);
 	tcase_add_test(all, shows_long_texts);
+	tcase_add_test(all, shows_in_short);
 	tcase_add_test(all, shows_any_bytes);
 	suite_add_tcase(suite, all);
 	return unit_run(suite);
