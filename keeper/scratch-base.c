@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,13 +24,26 @@
 #define TMPDIR_ENTRIES_MAX 100000u               /* names read from TMPDIR: other users may have filled /tmp */
 #define SCRATCH_REASON_SIZE 128                  /* buffer for why a directory cannot hold the runs' directories */
 
-/* Opens a directory that only this user can enter. A descriptor owned by the caller, -EPERM with `why`, or -errno. */
+/*
+ * Opens a directory that only this user can enter. Nothing may be mounted there: FUSE with allow_other, which others
+ * can mount over a directory of theirs in /tmp, tells any owner and mode. A descriptor owned by the caller, -EPERM with
+ * `why`, or -errno.
+ */
 static int scratch_open_dir_of_this_user(const char *path, char why[SCRATCH_REASON_SIZE])
 {
-	_cleanup_close_ int fd = io_open_dir(AT_FDCWD, path);
+	const char *slash = strrchr(path, '/');
+	_cleanup_free_ char *dir = strndup(path, slash > path ? (size_t)(slash - path) : 1);
+	_cleanup_close_ int parent = dir ? open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1, fd = -1;
 	struct stat st;
 
-	(void)snprintf(why, SCRATCH_REASON_SIZE, "%s", fd < 0 ? strerror(-fd) : "");
+	if (parent < 0)
+		return dir ? -errno : -ENOMEM;
+	fd = openat2_retry(parent, slash + 1, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0,
+			   IO_RESOLVE_BELOW | RESOLVE_NO_XDEV);
+	(void)snprintf(why, SCRATCH_REASON_SIZE, "%s",
+		       fd == -EXDEV ? "something is mounted there"
+		       : fd < 0     ? strerror(-fd)
+				    : "");
 	if (fd < 0)
 		return fd;
 	if (fstat(fd, &st) < 0)

@@ -160,6 +160,17 @@ static int build_whole_view(struct build_state *build, const struct policy *poli
 
 /* ---- creating and freeing a view ---- */
 
+/* Takes "callgate-UID" out of the path of the directory of all runs, which may have "-XXXXXX" behind it. */
+static void build_take_name_of_runs(struct view *view, const char *scratch_base)
+{
+	const char *slash = scratch_base ? strrchr(scratch_base, '/') : NULL;
+	const char *digits = slash && strncmp(slash, "/callgate-", 10) == 0 ? slash + 10 : NULL;
+
+	if (digits)
+		(void)snprintf(view->runs_name, sizeof(view->runs_name), "%.*s",
+			       (int)(digits - slash - 1 + (ptrdiff_t)strspn(digits, "0123456789")), slash + 1);
+}
+
 int view_create(const struct policy *policy, const struct view_options *options, struct view **ret_view,
 		struct policy_error *ret_error)
 {
@@ -178,6 +189,7 @@ int view_create(const struct policy *policy, const struct view_options *options,
 		return -ENOMEM;
 	}
 	view->policy = policy;
+	build_take_name_of_runs(view, options->scratch_base);
 	view->shares_layers_with_second_view = options->second_view_shares_layers;
 	view->proc_fd = view->standin_fd = view->host_root_fd = view->nosymfollow_root_fd = -1;
 	old = umask(022);

@@ -1,5 +1,6 @@
 /* Judges the rights on a place, for every kind of mount. Called for each path of each call. */
 #include <errno.h>
+#include <string.h>
 
 #include "policy/paths/shown.h"
 #include "view/private.h"
@@ -49,6 +50,26 @@ static struct policy_decision judge_refuse_write_without_overlay(const struct mo
 	return judge_make_denial(EROFS, "no_overlay");
 }
 
+/*
+ * Whether a path of the host has a directory of runs (keeper/scratch-base.c) of this user on it. It may be that of runs
+ * with another TMPDIR; what a program makes there these would take for theirs, such as a workspace of any directory.
+ */
+static bool judge_is_of_other_runs(const struct mount *mount, const char *path)
+{
+	const char *name = mount->view->runs_name;
+	const size_t len = strlen(name);
+
+	if (len == 0 || mount->flags & MOUNT_PRIVATE)
+		return false;
+	for (const char *at = strstr(path, name); at; at = strstr(at + 1, name)) {
+		const size_t more = strcspn(at + len, "/");
+
+		if ((at == path || at[-1] == '/') && (more == 0 || (more == strlen("-XXXXXX") && at[len] == '-')))
+			return true;
+	}
+	return false;
+}
+
 struct policy_decision view_judge_place(const struct view *view, const struct task *task, const struct place *place,
 				  unsigned want)
 {
@@ -65,6 +86,8 @@ struct policy_decision view_judge_place(const struct view *view, const struct ta
 					      mount->flags & MOUNT_DEVICE);
 	if (mount->flags & MOUNT_SKELETON && view_is_covered(place))
 		return judge_make_denial(ENOENT, "not_granted");
+	if (want & POLICY_WRITE && judge_is_of_other_runs(mount, place->path_below_mount_fd))
+		return judge_make_denial(EACCES, "not_granted");
 	return judge_refuse_write_without_overlay(mount,
 						  policy_decide_place(view->policy, place->virt, place->virt_len, want,
 								      mount->flags & MOUNT_SKELETON),

@@ -82,6 +82,7 @@ struct view {
 	struct copy_size copy_size;         /* of a workspace by copying */
 	struct mount *top;        /* the mount of "/": the skeleton, or the host's "/" if the policy grants that */
 	char *skeleton_host;      /* host path of the skeleton */
+	char runs_name[sizeof("callgate-4294967295")]; /* of directories of runs of this user, without their suffix */
 	int standin_fd;           /* has the stand-in directories; before view_attach_mounts the skeleton */
 	char *standin_host;       /* host path of the directory with the stand-in directories */
 	int host_root_fd;         /* the host's "/", O_PATH; -1: use this process's root */

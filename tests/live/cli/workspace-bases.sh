@@ -33,21 +33,46 @@ chmod 700 "$BASE"
 cow 'echo second >three'
 second=$id
 lists "the usual name again" "$second"
-mv "$private/workspaces/$first" "$BASE/workspaces/"
-lists "brought back" "$first" "$second"
+ws discard "$second" # then there is no directory of workspaces
+mkdir -m 700 "$BASE/workspaces" && mv -T "$private/workspaces/$first" "$BASE/workspaces/$first" # as the page says
+lists "brought back" "$first"
 
-# A program that may write in TMPDIR makes what looks like a directory of runs, with a workspace of another directory.
-mkdir "$T/outside"
-inode=$(stat -c %i "$T/outside")
-there=$BASE-000001/workspaces/aaaabbbbccccdddd
-info="{\"version\": 2, \"dirs\": [{\"dir\": \"$T/outside\", \"inode\": $inode}], \"time\": 1}"
-cow "umask 077; mkdir -p $there/0/upper $there/0/work $there/0/root $there/0/user $there/0/trusted
-	echo pwned >$there/0/upper/pwned
-	echo '$info' >$there/info.json" \
-	-W "$TMPDIR"
-[ -s "$there/info.json" ] || die "the program has made nothing: $(cat "$T/result")"
-lists "made by a program" "$first" "$second" "$id"
-ws apply --theirs --allow-executed aaaabbbbccccdddd >"$T/out" 2>"$T/err" && fail "applied: $(cat "$T/out")"
-[ -z "$(ls "$T/outside")" ] || fail "a program has written past its policy: $(ls "$T/outside")"
-rm -r "$BASE-000001" "$private"
+# A program that may write in TMPDIR makes what looks like a directory of runs, with a workspace of another directory:
+# beside the one that runs use now, where it would come first if that has a name of its own, and of another TMPDIR.
+mkdir -m 755 "$T/outside" "$T/other"
+info="{\"version\": 2, \"dirs\": [{\"dir\": \"$T/outside\", \"inode\": $(stat -c %i "$T/outside")}], \"time\": 1}"
+forge() # DIRECTORY: the program tries to
+{
+	there=$1/workspaces/aaaabbbbccccdddd
+	cow "umask 077; for name in upper work root user trusted; do mkdir -p $there/0/\$name; done; mkdir -p made/x
+		echo pwned >$there/0/upper/pwned; echo '$info' >$there/info.json
+		mv made $1; ln -s made $1; :" \
+		-W "$TMPDIR" -W "$T/other"
+	[ ! -e "$1" ] || fail "made by a program: $(ls -ld "$1")"
+}
+forge "$BASE-000001"
+forge "$T/other/$(basename "$BASE")"
+chmod 755 "$BASE"
+forge "$BASE-000000"
+chmod 700 "$BASE"
+cow 'mkdir callgate-x callgate-1234567 && echo y >y-callgate-0' # other names are no matter
+[ -d "$W/y" ] || ws diff "$id" | grep -qx 'A  callgate-x/' || fail "another name: $(ws diff "$id")"
+
+# A mount can tell any owner: FUSE, which others can mount over a directory of theirs.
+if [ "$(id -u)" = 0 ] && mount -t tmpfs -o mode=700 tmpfs "$BASE" 2>"$T/err"; then
+	cg run --profile minimal -w "$W" -x /usr/bin -r /usr -- /bin/true 2>"$T/said"
+	umount "$BASE"
+	grep -q 'cannot be used as scratch space: something is mounted there' "$T/said" ||
+		fail "mount: $(cat "$T/said")"
+fi
+
+# What something else has made there is not looked at while runs use another one.
+planted=$BASE-000001/workspaces/aaaabbbbccccdddd
+(umask 077 && mkdir -p "$planted")
+cp -a "$BASE/workspaces/$first/info.json" "$planted/" && cp -a "$BASE/workspaces/$first/0" "$planted/" 2>/dev/null
+ws list | grep -q aaaabbbbccccdddd && fail "listed: $(ws list)"
+ws apply aaaabbbbccccdddd >"$T/out" 2>"$T/err" && fail "applied: $(cat "$T/out")"
+rm -r "$BASE-000001"
 discard_all
+TMPDIR=$T/other discard_all
+chmod -R u+rwX "$BASE"-*; rm -r "$BASE"-*
