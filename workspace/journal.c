@@ -17,6 +17,7 @@
 
 #define JOURNAL_NAME "journal"
 #define JOURNAL_DONE "done\n"
+#define JOURNAL_FAILED "failed\n"
 
 /* Writes a line, which a value is. The value is taken; NULL: no memory. 0 or -errno. */
 static int journal_write(int journal_fd, json_t *value)
@@ -61,9 +62,11 @@ int journal_begin(int journal_fd, const char *path, size_t number, bool on_disk)
 	return on_disk && fdatasync(journal_fd) < 0 ? -errno : 0;
 }
 
-int journal_end(int journal_fd)
+int journal_end(int journal_fd, bool is_done)
 {
-	return io_write_all(journal_fd, JOURNAL_DONE, strlen(JOURNAL_DONE));
+	const char *line = is_done ? JOURNAL_DONE : JOURNAL_FAILED;
+
+	return io_write_all(journal_fd, line, strlen(line));
 }
 
 bool journal_exists(int workspace_fd)
@@ -133,13 +136,14 @@ int journal_visit(int workspace_fd, int (*visit)(void *ctx, const char *path, si
 		return -errno;
 	while (r == 0 && (len = journal_read_line(file, &line, &cap)) != 0) {
 		const bool is_done = len > 0 && strcmp(line, JOURNAL_DONE) == 0;
+		const bool has_failed = len > 0 && strcmp(line, JOURNAL_FAILED) == 0;
 
 		if (len < 0)
 			return (int)len;
-		if (path)
+		if (path && !has_failed)
 			r = visit(ctx, path, number, is_done);
 		free(path);
-		path = is_done ? NULL : journal_parse_path(line, (size_t)len, &number);
+		path = is_done || has_failed ? NULL : journal_parse_path(line, (size_t)len, &number);
 	}
 	if (r == 0 && path)
 		r = visit(ctx, path, number, false);

@@ -1,6 +1,6 @@
 /*
  * The journal of callgate ws apply, a file in the workspace while entries are put into the directory. A line says which
- * path is begun, the next that it is done. What it says after a crash is for callgate ws recover.
+ * path is begun, the next that it is done or has failed. What it says after a crash is for callgate ws recover.
  */
 #ifndef CALLGATE_WORKSPACE_JOURNAL_H
 #define CALLGATE_WORKSPACE_JOURNAL_H
@@ -19,12 +19,13 @@ int journal_create(int workspace_fd, uint64_t inode);
 uint64_t journal_read_inode(int workspace_fd);
 
 /*
- * Notes, before anything is changed, that a path is begun, and that it is done. number: of a replacement (place.h),
+ * Notes, before anything is changed, that a path is begun, and that it is done; or has failed: then nothing is left of
+ * it, and what has the temporary name is not the apply's. number: of a replacement (place.h),
  * or 0. on_disk: also for after a crash of the machine, which takes milliseconds: needed when a crash may leave
  * something half-made there. 0 or -errno.
  */
 int journal_begin(int journal_fd, const char *path, size_t number, bool on_disk);
-int journal_end(int journal_fd);
+int journal_end(int journal_fd, bool is_done);
 
 /* True when an apply of the workspace goes on, or was interrupted. */
 bool journal_exists(int workspace_fd);
@@ -33,8 +34,8 @@ bool journal_exists(int workspace_fd);
 int journal_remove(int workspace_fd);
 
 /*
- * Calls visit for each path of the journal. 0; -ENOENT: there is none; or -errno. A last line that was not wholly
- * written is left out: nothing was changed then.
+ * Calls visit for each path of the journal, except those that have failed. 0; -ENOENT: there is none; or -errno. A
+ * last line that was not wholly written is left out: nothing was changed then.
  */
 int journal_visit(int workspace_fd, int (*visit)(void *ctx, const char *path, size_t number, bool is_done), void *ctx);
 

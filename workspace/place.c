@@ -382,5 +382,7 @@ int place_remove_temporary(const struct workspace_layer *layer, const char *path
 
 	if (dir < 0)
 		return place_is_without_dir(dir) ? 0 : dir;
-	return unlinkat(dir, temporary, 0) < 0 && errno != ENOENT ? -errno : 0;
+	if (unlinkat(dir, temporary, 0) == 0 || errno == ENOENT)
+		return 0;
+	return errno == EISDIR ? -ESTALE : -errno;
 }

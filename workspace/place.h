@@ -80,7 +80,7 @@ int place_remove(const struct workspace_layer *layer, const struct workspace_cha
  */
 int place_set_attributes(const struct workspace_layer *layer, const struct workspace_change *change);
 
-/* Removes an entry that a crash has left beside a path. 0 or -errno. */
+/* Removes an entry that a crash has left beside a path. -ESTALE: a directory, which is not the apply's. 0 or -errno. */
 int place_remove_temporary(const struct workspace_layer *layer, const char *path, const char *temporary);
 
 /*
@@ -128,12 +128,16 @@ int replacement_end(struct replacement *replacement, const struct workspace_chan
 /* After a failure: gives the old entry its name, if the new one has that. */
 void replacement_take_back(struct replacement *replacement);
 
-/* Removes the new entry of a path, under its temporary name, with all that is in it. 0 or -errno. */
+/*
+ * Removes the new entry of a path, under its temporary name, with all that is in it. -ESTALE: not all of it is in the
+ * layer, too. 0 or -errno.
+ */
 int replacement_remove_new(const struct workspace_layer *layer, const char *path, const char *temporary);
 
 /*
- * Ends one that was interrupted: removes the old entry, or else the new one. is_made: the new one was complete. 0 or
- * -errno.
+ * Ends one that was interrupted: gives the old entry its name, if it is not removed yet, and removes the new one. Only
+ * what the layer has as well is removed, so that nothing is lost. is_made: the new one was complete. 0: nothing was
+ * left; 1: it is ended; -ESTALE: both names stay, as something at one of them is not the apply's; or -errno.
  */
 int replacement_recover(const struct workspace_layer *layer, const char *path, const char *temporary, bool is_made);
 

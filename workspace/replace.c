@@ -3,10 +3,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "base/path.h"
+#include "base/times.h"
 
 void replacement_release(struct replacement *replacement)
 {
@@ -28,8 +31,8 @@ static int replacement_exchange(const struct replacement *replacement)
 		       : 0;
 }
 
-/* Gives the new entry its name, which no entry has. 0 or -errno. */
-static int replacement_put_new(const struct replacement *replacement)
+/* Gives what has the temporary name the other one, which no entry has. 0 or -errno. */
+static int replacement_give_name(const struct replacement *replacement)
 {
 	return renameat2(replacement->dir_fd, replacement->temporary, replacement->dir_fd, replacement->name,
 			 RENAME_NOREPLACE) < 0
@@ -96,7 +99,7 @@ int replacement_end(struct replacement *replacement, const struct workspace_chan
 		return -errno;
 	if (replacement->is_exchanged)
 		return 0;
-	r = replacement_put_new(replacement);
+	r = replacement_give_name(replacement);
 	replacement->is_unfinished = r < 0;
 	return r;
 }
@@ -111,23 +114,119 @@ void replacement_take_back(struct replacement *replacement)
 		replacement->is_exchanged = false;
 }
 
+/* ---- removing the new one ---- */
+
+/* What is compared with the layer. */
+struct replacement_check {
+	const char *temporary; /* the name of the new entry */
+	bool is_made;          /* it is complete; else the last file may be half-made */
+	bool removes;          /* what is as in the layer is removed */
+};
+
+/* True for a name of a file that is being made: that of the new entry itself, or .callgate-ID in it. */
+static bool replacement_is_half_made(const struct replacement_check *check, const char *name)
+{
+	const size_t len = strlen(name);
+
+	return !check->is_made && strncmp(name, check->temporary, len) == 0 &&
+	       (check->temporary[len] == '\0' || check->temporary[len] == '.');
+}
+
+static int replacement_check_entry(const struct replacement_check *check, int dir_fd, const char *name,
+				   int upper_dir_fd, const char *path);
+
+/* As replacement_check_entry(), of what is in a directory. */
+static int replacement_check_dir(const struct replacement_check *check, int dir_fd, const char *name, int upper_fd)
+{
+	const int fd = io_open_dir(dir_fd, name);
+	_cleanup_closedir_ DIR *dir = io_take_dir_stream(fd);
+	const struct dirent *entry;
+	int r = 0;
+
+	if (!dir)
+		return fd < 0 ? fd : -ENOMEM;
+	while (r == 0 && (errno = 0, entry = readdir(dir)))
+		if (!path_is_dot_name(entry->d_name))
+			r = replacement_check_entry(check, fd, entry->d_name, upper_fd, entry->d_name);
+	return r == 0 && errno ? -errno : r;
+}
+
+/* As replacement_check_entry(), without removing. st: of the entry. */
+static int replacement_compare(const struct replacement_check *check, int dir_fd, const char *name,
+			       const struct stat *st, int upper_dir_fd, const char *path)
+{
+	_cleanup_close_ int upper_fd = workspace_open_entry(upper_dir_fd, path);
+	struct stat upper;
+
+	if (upper_fd < 0)
+		return place_is_without_dir(upper_fd) ? -ESTALE : upper_fd;
+	if (fstat(upper_fd, &upper) < 0)
+		return -errno;
+	if (((st->st_mode ^ upper.st_mode) & S_IFMT) != 0)
+		return -ESTALE;
+	if (S_ISDIR(st->st_mode))
+		return replacement_check_dir(check, dir_fd, name, upper_fd);
+	return st->st_size == upper.st_size && times_compare(&st->st_mtim, &upper.st_mtim) == 0 ? 0 : -ESTALE;
+}
+
+/*
+ * Whether an entry, with all that is in it, is as the layer has it at a path: then nothing is lost when it is removed.
+ * 0, -ESTALE or -errno.
+ */
+static int replacement_check_entry(const struct replacement_check *check, int dir_fd, const char *name,
+				   int upper_dir_fd, const char *path)
+{
+	struct stat st;
+	bool is_dir;
+	int r = 0;
+
+	if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return -errno;
+	is_dir = S_ISDIR(st.st_mode);
+	if (is_dir || !replacement_is_half_made(check, name))
+		r = replacement_compare(check, dir_fd, name, &st, upper_dir_fd, path);
+	if (r == 0 && check->removes && unlinkat(dir_fd, name, is_dir ? AT_REMOVEDIR : 0) < 0)
+		return -errno;
+	return r;
+}
+
+/* As replacement_remove_new(), in an open directory. */
+static int replacement_remove_new_in(const struct workspace_layer *layer, int dir_fd, const char *path,
+				     const char *temporary, bool is_made)
+{
+	struct replacement_check check = {.temporary = temporary, .is_made = is_made};
+	int r = replacement_check_entry(&check, dir_fd, temporary, layer->upper_fd, path);
+
+	check.removes = true;
+	return r < 0 ? r : replacement_check_entry(&check, dir_fd, temporary, layer->upper_fd, path);
+}
+
 int replacement_remove_new(const struct workspace_layer *layer, const char *path, const char *temporary)
 {
 	const char *name;
 	_cleanup_close_ int dir = place_open_parent(layer->base_fd, path, &name);
 
-	return dir < 0 ? dir : io_remove_tree(dir, temporary);
+	return dir < 0 ? dir : replacement_remove_new_in(layer, dir, path, temporary, true);
 }
 
-/* Ends one whose entries have changed their names: removes the old one if it is empty, else both change them again. */
-static int replacement_recover_exchanged(const struct replacement *replacement, bool old_is_dir)
-{
-	int r = unlinkat(replacement->dir_fd, replacement->temporary, old_is_dir ? AT_REMOVEDIR : 0) < 0 ? -errno : 0;
+/* ---- after an interruption ---- */
 
-	if (r != -ENOTEMPTY && r != -EEXIST)
-		return r;
-	r = replacement_exchange(replacement);
-	return r < 0 ? r : io_remove_tree(replacement->dir_fd, replacement->temporary);
+/* Ends one of which the old entry has the temporary name. Returns as replacement_recover(), but 0 for 1. */
+static int replacement_recover_old(const struct workspace_layer *layer, const char *path,
+				   const struct replacement *replacement, bool is_dir)
+{
+	const struct replacement_check check = {.temporary = replacement->temporary, .is_made = true};
+	const int dir_fd = replacement->dir_fd;
+	int r;
+
+	if (!io_may_have_name(dir_fd, replacement->name)) /* the new one was removed since */
+		return replacement_give_name(replacement);
+	if (is_dir && unlinkat(dir_fd, replacement->temporary, AT_REMOVEDIR) == 0)
+		return 0; /* all that was in it is removed */
+	r = replacement_check_entry(&check, dir_fd, replacement->name, layer->upper_fd, path);
+	if (r == 0)
+		r = replacement_exchange(replacement);
+	return r < 0 ? r : replacement_remove_new_in(layer, dir_fd, path, replacement->temporary, true);
 }
 
 /* Reads the status of the new entry in the layer. 0 or -errno. */
@@ -138,17 +237,6 @@ static int replacement_stat_new(const struct workspace_layer *layer, const char 
 	if (fd < 0)
 		return fd;
 	return fstat(fd, ret_status) < 0 ? -errno : 0;
-}
-
-/* Ends one of which an entry has the temporary name. Returns as replacement_recover(). */
-static int replacement_recover_found(const struct replacement *replacement, bool found_is_dir, bool new_is_dir,
-				     bool is_made)
-{
-	if (found_is_dir != new_is_dir) /* of the old and the new one, one is a directory */
-		return replacement_recover_exchanged(replacement, found_is_dir);
-	if (!is_made || io_may_have_name(replacement->dir_fd, replacement->name))
-		return io_remove_tree(replacement->dir_fd, replacement->temporary);
-	return replacement_put_new(replacement); /* they could not be exchanged, and the old one is removed already */
 }
 
 int replacement_recover(const struct workspace_layer *layer, const char *path, const char *temporary, bool is_made)
@@ -166,5 +254,11 @@ int replacement_recover(const struct workspace_layer *layer, const char *path, c
 	r = replacement_stat_new(layer, path, &new);
 	if (r < 0)
 		return r;
-	return replacement_recover_found(&replacement, S_ISDIR(found.st_mode), S_ISDIR(new.st_mode), is_made);
+	if (S_ISDIR(found.st_mode) != S_ISDIR(new.st_mode)) /* of the old and the new one, one is a directory */
+		r = replacement_recover_old(layer, path, &replacement, S_ISDIR(found.st_mode));
+	else if (is_made && !io_may_have_name(replacement.dir_fd, replacement.name))
+		r = replacement_give_name(&replacement); /* they could not be exchanged, and the old one is removed */
+	else
+		r = replacement_remove_new_in(layer, replacement.dir_fd, path, temporary, is_made);
+	return r < 0 ? r : 1;
 }

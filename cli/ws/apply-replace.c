@@ -146,8 +146,8 @@ void apply_make_replacement(struct apply *apply, size_t at)
 			apply_remove_new(apply, at);
 		apply_hold(plan, at, state);
 	}
-	if (!apply->is_unfinished) /* what is left would pass for complete */
-		(void)apply_check_journal(apply, journal_end(apply->journal_fd));
+	if (!apply->is_unfinished) /* callgate ws recover removes what is left */
+		(void)apply_check_journal(apply, journal_end(apply->journal_fd, r == 0));
 }
 
 /* ---- replacing the old one ---- */
@@ -243,10 +243,6 @@ void apply_replace(struct apply *apply, size_t at)
 		apply_remove_new(apply, at);
 		return;
 	}
-	if (!apply_check_journal(apply, journal_begin(apply->journal_fd, change->path, at + 1, false))) {
-		apply_remove_new(apply, at);
-		return;
-	}
 	r = apply_do_replace(apply, at);
 	if (r < 0) {
 		const enum plan_state state = apply_tell_failure(apply, change, r);
@@ -254,5 +250,4 @@ void apply_replace(struct apply *apply, size_t at)
 		plan->state[at] = (unsigned char)state;
 		apply_hold_rest(apply, at, state);
 	}
-	(void)apply_check_journal(apply, journal_end(apply->journal_fd));
 }

@@ -79,7 +79,7 @@ static void apply_change(struct apply *apply, size_t at, enum apply_step step)
 		apply->plan->state[at] = (unsigned char)apply_tell_failure(apply, change, r);
 	else if (step == APPLY_PUT)
 		apply->is_done[at] = true;
-	(void)apply_check_journal(apply, journal_end(apply->journal_fd));
+	(void)apply_check_journal(apply, journal_end(apply->journal_fd, r == 0));
 }
 
 /* ---- all changes ---- */
@@ -128,7 +128,10 @@ static void apply_hold_deletions(const struct apply *apply)
 			"that is new was put");
 }
 
-/* Forces to the disk what was put, before old names of it are removed: their removals do not wait for the disk. */
+/*
+ * Forces to the disk what was put, before old names of it are removed: their removals do not wait for the disk. So does
+ * the journal: which new entries are complete must be known once an old one is not.
+ */
 static void apply_sync_puts(struct apply *apply)
 {
 	const struct plan *plan = apply->plan;
@@ -136,7 +139,7 @@ static void apply_sync_puts(struct apply *apply)
 
 	for (size_t i = 0; !removes && i < plan->changes.count; i++)
 		removes = plan->state[i] == PLAN_APPLY && apply_deletes(plan, &plan->changes.item[i]);
-	if (!removes || apply->failed || syncfs(plan->layer->base_fd) == 0)
+	if (!removes || apply->failed || (fdatasync(apply->journal_fd) == 0 && syncfs(plan->layer->base_fd) == 0))
 		return;
 	cli_print_error(APPLY_VERB, "nothing is deleted: what was put cannot be written to the disk: %s",
 			strerror(errno));
@@ -169,7 +172,7 @@ static void apply_write_conflict(struct apply *apply, const struct workspace_cha
 	if (!apply_check_journal(apply, journal_begin(apply->journal_fd, change->path, 0, true)))
 		return;
 	ws_conflict_write(apply->plan, change, apply->temporary, conflict);
-	(void)apply_check_journal(apply, journal_end(apply->journal_fd));
+	(void)apply_check_journal(apply, journal_end(apply->journal_fd, true));
 }
 
 /* Tells of all conflicts, whose versions are written beside their files: last, when no name is needed any more. */

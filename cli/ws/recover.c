@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "cli/options.h"
+#include "cli/ws/apply.h"
 #include "cli/ws/open.h"
 #include "workspace/journal.h"
 #include "workspace/place.h"
@@ -22,41 +23,76 @@ struct recovery {
 	const struct workspace *workspace;
 	int journal_dir_fd;
 	size_t done;
+	bool abandon;    /* a step that fails does not keep the journal */
+	bool has_failed; /* a step has, which is told */
+	bool has_kept;   /* something stays that may not be the apply's, which is told */
 };
 
 /* All that is to be done. */
 struct recover {
-	bool abandon;         /* a directory that cannot be opened, or is another one, is left as it is */
+	bool abandon;         /* what cannot be opened or removed, or is another directory, is left as it is */
 	bool was_interrupted; /* there was a journal */
 };
+
+/* The length of the directory in a path, with its slash. */
+static int recover_get_dir_len(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? (int)(slash - path) + 1 : 0;
+}
+
+/* Tells why a step was not ended, and where what it may have left is. error: -errno */
+static void recover_tell(struct recovery *recovery, const char *path, const char *temporary, int error)
+{
+	const char *dir = recovery->workspace->dir;
+
+	if (error == -ESTALE)
+		recovery->has_kept = true;
+	else
+		recovery->has_failed = true;
+	if (error == -ESTALE)
+		cli_print_error(RECOVER_VERB,
+				"%s/%s, %s/%.*s%s: nothing is removed, as one of them is not as the apply left it: "
+				"both stay; keep the one you want",
+				dir, path, dir, recover_get_dir_len(path), path, temporary);
+	else
+		cli_print_error(RECOVER_VERB, "%s/%.*s%s may be left: %s", dir, recover_get_dir_len(path), path,
+				temporary, strerror(-error));
+}
 
 /* Removes what an interrupted step has left beside its path. A step that was done is counted. */
 static int recover_step(void *ctx, const char *path, size_t number, bool is_done)
 {
 	struct recovery *recovery = ctx;
 	char temporary[PLACE_NAME_SIZE];
+	int r = 0;
 
-	recovery->done += is_done;
-	if (!is_done)
-		(void)text_printf(stdout, "interrupted at %s\n", *path ? path : ".");
 	place_format_name(recovery->workspace->id, number, temporary);
 	if (number > 0) /* when it was made, it had not yet its name */
-		return replacement_recover(&recovery->layer, path, temporary, is_done);
-	return is_done ? 0 : place_remove_temporary(&recovery->layer, path, temporary);
+		r = replacement_recover(&recovery->layer, path, temporary, is_done);
+	else if (!is_done)
+		r = place_remove_temporary(&recovery->layer, path, temporary);
+	if (is_done && r == 0)
+		recovery->done++;
+	else
+		(void)text_printf(stdout, "interrupted at %s\n", *path ? path : ".");
+	if (r < 0)
+		recover_tell(recovery, path, temporary, r);
+	return 0;
 }
 
 /* Tells what an interrupted step may have left beside its path, where nothing can be removed. */
 static int recover_abandon_step(void *ctx, const char *path, size_t number, bool is_done)
 {
 	struct recovery *recovery = ctx;
-	const char *slash = strrchr(path, '/');
 	char temporary[PLACE_NAME_SIZE];
 
 	recovery->done += is_done;
 	place_format_name(recovery->workspace->id, number, temporary);
 	if (!is_done || number > 0)
 		(void)text_printf(stdout, "may be left in what was %s: %.*s%s\n", recovery->workspace->dir,
-				  slash ? (int)(slash - path) + 1 : 0, path, temporary);
+				  recover_get_dir_len(path), path, temporary);
 	return 0;
 }
 
@@ -66,6 +102,10 @@ static int recover_end(struct recovery *recovery, int (*step)(void *ctx, const c
 	const char *id = recovery->workspace->id;
 	int r = journal_visit(recovery->journal_dir_fd, step, recovery);
 
+	if (r == 0 && recovery->has_failed && !recovery->abandon) {
+		cli_print_error(RECOVER_VERB, "mend that, or leave it: callgate ws recover --abandon %s", id);
+		return CLI_EXIT_ERROR;
+	}
 	if (r == 0)
 		r = journal_remove(recovery->journal_dir_fd);
 	if (r < 0) {
@@ -75,7 +115,9 @@ static int recover_end(struct recovery *recovery, int (*step)(void *ctx, const c
 	(void)text_printf(
 		stdout, "%zu steps were done; callgate ws diff %s has what is not applied, callgate ws apply goes on\n",
 		recovery->done, id);
-	return cli_print_text(RECOVER_VERB, "");
+	if (cli_print_text(RECOVER_VERB, "") != CLI_EXIT_OK)
+		return CLI_EXIT_ERROR;
+	return recovery->has_kept || recovery->has_failed ? WS_EXIT_NOT_ALL : CLI_EXIT_OK;
 }
 
 /* True when the directory is the one that the apply has changed; else a message says that it is not. */
@@ -96,7 +138,11 @@ static int recover_dir(struct recover *recover, int fd, size_t at, struct worksp
 {
 	_cleanup_close_ int journal_dir = workspace_open_journal_dir(fd, at);
 	struct recovery recovery = {
-		.layer = WORKSPACE_LAYER_INIT, .workspace = workspace, .journal_dir_fd = journal_dir};
+		.layer = WORKSPACE_LAYER_INIT,
+		.workspace = workspace,
+		.journal_dir_fd = journal_dir,
+		.abandon = recover->abandon,
+	};
 	int status = CLI_EXIT_ERROR;
 
 	if (journal_dir < 0 || !journal_exists(journal_dir))
@@ -119,9 +165,12 @@ static int recover_all(struct recover *recover, int fd, struct workspace *worksp
 {
 	int status = CLI_EXIT_OK;
 
-	for (size_t at = 0; at < workspace->dir_count; at++)
-		if (recover_dir(recover, fd, at, workspace) != CLI_EXIT_OK)
-			status = CLI_EXIT_ERROR;
+	for (size_t at = 0; at < workspace->dir_count; at++) {
+		const int one = recover_dir(recover, fd, at, workspace);
+
+		if (one != CLI_EXIT_OK && status != CLI_EXIT_ERROR)
+			status = one;
+	}
 	if (status == CLI_EXIT_OK && !recover->was_interrupted)
 		cli_note("%s: no apply of it was interrupted", workspace->id);
 	return status;
@@ -131,7 +180,7 @@ int cli_main_ws_recover(int argc, char **argv)
 {
 	struct recover recover = {false};
 	static const struct cli_option table[] = {
-		CLI_FLAG("abandon", 0, "also without the directory: what is left in it is told",
+		CLI_FLAG("abandon", 0, "also without the directory, or where a step fails: what is left is told",
 			 offsetof(struct recover, abandon)),
 		{0},
 	};
@@ -140,7 +189,9 @@ int cli_main_ws_recover(int argc, char **argv)
 		.usage = "Usage: callgate ws recover [OPTION] ID\n\n"
 			 "Ends a callgate ws apply that was interrupted: removes what it has left half-made. Each file "
 			 "is then\n"
-			 "wholly the old or the new one. callgate ws diff shows which are not applied.\n\n",
+			 "wholly the old or the new one. callgate ws diff shows which are not applied. The exit status "
+			 "is 3 if\n"
+			 "something was left because it is not as the apply left it.\n\n",
 		.allows_mixed_order = true,
 		.table = {{NULL, table, &recover}},
 	};

@@ -1,6 +1,6 @@
 #!/bin/bash
 # callgate ws apply that is interrupted, or whose output or disk fails, and the ways that end it: ws recover, also when
-# the directory is not there any more, or is another one.
+# the directory is not there any more, or is another one, and when something in it was changed since: that stays.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/workspace-lib.sh"
 need jq strace
@@ -104,3 +104,131 @@ for inject in syncfs:error=EIO unlinkat:error=EROFS; do
 	says 0 '' apply --theirs "$id"
 	says 0 '' discard "$id"
 done
+
+# ---- replacements ----
+# A file and a directory have each other's place. After the interruption, the user works with what has the name.
+
+stop() # INJECT [COMMAND]: an apply of what the command does, which is killed
+{
+	play "${2:-rm -r d; echo new >d}"
+	strace -qq -o /dev/null -e trace="${1%%:*}" -e inject="$1" "$CALLGATE" ws apply "$id" >/dev/null 2>&1 &
+	wait $! 2>/dev/null # without bash's message
+	[ -e "$journal" ] || fail "$1: not interrupted: $(ls -laR "$W")"
+}
+
+left() # COUNT WHAT: so many entries have a temporary name
+{
+	[ "$(find "$W" -name '.callgate-*' | wc -l)" = "$1" ] || fail "$2: left: $(ls -laR "$W")"
+}
+to_file=unlinkat:signal=KILL:when=2 # one of d/ is removed
+to_dir=('unlinkat:signal=KILL:when=1' 'rm d/f1; mkdir d/f1; echo y >d/f1/in') # none is
+
+# Nothing was changed since: the old one comes back, without what was removed.
+stop $to_file
+[ -f "$W/d" ] || fail "to a file: not exchanged: $(ls -laR "$W")"
+says 0 'interrupted at d' recover "$id"
+[ "$(cat "$W"/d/* | wc -l)" = 2 ] || fail "to a file: $(ls -laR "$W")"
+left 0 "to a file"
+says 0 '' apply --theirs "$id"
+[ "$(cat "$W/d")" = new ] || fail "to a file, again: $(ls -laR "$W")"
+says 0 '' discard "$id"
+stop "${to_dir[@]}"
+[ -d "$W/d/f1" ] || fail "to a directory: not exchanged: $(ls -laR "$W")"
+says 0 'interrupted at d/f1' recover "$id"
+[ "$(cat "$W/d/f1")" = "old 1" ] || fail "to a directory: $(ls -laR "$W")"
+left 0 "to a directory"
+says 0 '' discard "$id"
+
+# What has the name is not the apply's, or was changed: both stay.
+for change in 'rm d; mkdir -p d/mine; echo mine >d/mine/f' 'echo mine >>d' \
+	'rm d; echo mine >d; touch -d 2001-02-03 d'; do
+	stop $to_file
+	(cd "$W" && eval "$change")
+	says 3 "$W/d, $W/.callgate-$id." recover "$id"
+	grep -rqx mine "$W/d" || fail "$change: lost: $(ls -laR "$W")"
+	[ "$(cat "$W"/.callgate-*/* | wc -l)" = 2 ] || fail "$change: the old one is lost: $(ls -laR "$W")"
+	says 0 '' discard "$id"
+done
+for change in 'echo mine >d/f1/mine' 'echo mine >>d/f1/in' 'rm -r d/f1; echo mine >d/f1' \
+	'mkdir -p d/f1/mine/.callgate-x'; do
+	stop "${to_dir[@]}"
+	(cd "$W" && eval "$change")
+	says 3 "$W/d/f1, $W/d/.callgate-$id." recover "$id"
+	[ "$(cat "$W"/d/.callgate-*)" = "old 1" ] || fail "$change: the old one is lost: $(ls -laR "$W")"
+	grep -rqx mine "$W/d/f1" || [ -d "$W/d/f1/mine" ] || fail "$change: lost: $(ls -laR "$W")"
+	says 0 '' discard "$id"
+done
+
+# What has the name is removed: the old one gets it.
+stop $to_file
+rm "$W/d"
+says 0 '' recover "$id"
+[ "$(cat "$W"/d/* | wc -l)" = 2 ] || fail "removed, to a file: $(ls -laR "$W")"
+left 0 "removed, to a file"
+says 0 '' discard "$id"
+stop "${to_dir[@]}"
+rm -r "$W/d/f1"
+says 0 '' recover "$id"
+[ "$(cat "$W/d/f1")" = "old 1" ] || fail "removed, to a directory: $(ls -laR "$W")"
+left 0 "removed, to a directory"
+says 0 '' discard "$id"
+
+# A file in the new directory is half-made: it is removed.
+for inject in fsync:signal=KILL:when=1 fsync:signal=KILL:when=2 renameat2:signal=KILL:when=1; do
+	stop $inject 'rm d/f1; mkdir d/f1; echo y >d/f1/in; echo z >d/f1/k'
+	says 0 '' recover "$id"
+	[ "$(cat "$W/d/f1")" = "old 1" ] || fail "$inject: $(ls -laR "$W")"
+	left 0 $inject
+	says 0 '' discard "$id"
+done
+stop fsync:signal=KILL:when=1
+says 0 '' recover "$id"
+left 0 "half-made file"
+[ "$(cat "$W"/d/* | wc -l)" = 3 ] || fail "half-made file: $(ls -laR "$W")"
+says 0 '' discard "$id"
+
+# A temporary name is taken: the apply tells which, and recover leaves alone what has it.
+# shellcheck disable=SC2016 # eval expands it
+for make in 'mkdir $name; echo mine >$name/f' 'echo mine >$name'; do
+	play 'rm -r d; echo new >d; echo new >other'
+	name=$W/.callgate-$id.1
+	eval "$make"
+	strace -qq -o /dev/null -e trace=syncfs -e inject=syncfs:signal=KILL:when=1 \
+		"$CALLGATE" ws apply "$id" >/dev/null 2>"$T/err" &
+	wait $! 2>/dev/null
+	grep -qF "has the name of ours, ${name##*/}" "$T/err" || fail "taken: not told: $(cat "$T/err")"
+	[ -e "$journal" ] || fail "taken: not interrupted"
+	says 0 '' recover "$id"
+	grep -rqx mine "$name" || fail "taken: lost: $(ls -laR "$W")"
+	[ "$(cat "$W"/d/* | wc -l)" = 3 ] || fail "taken: $(ls -laR "$W")"
+	says 0 '' discard "$id"
+done
+
+# A directory has the temporary name of a file: it stays. A step fails: --abandon tells it, and ends the apply.
+play
+interrupt
+rm "$W/d/.callgate-$id"
+mkdir "$W/d/.callgate-$id"
+says 3 "$W/d/.callgate-$id: nothing is removed" recover "$id"
+[ -d "$W/d/.callgate-$id" ] || fail "a directory is removed"
+says 0 '' discard "$id"
+play
+interrupt
+for verb in 'recover' 'recover --abandon'; do
+	# shellcheck disable=SC2086 # words
+	strace -qq -o /dev/null -e trace=unlinkat -e inject=unlinkat:error=EROFS:when=1 \
+		"$CALLGATE" ws $verb "$id" >"$T/out" 2>&1
+	status=$?
+	grep -qF "$W/d/.callgate-$id may be left: Read-only" "$T/out" || fail "$verb: not said: $(cat "$T/out")"
+	case $verb in
+	recover) [ $status = 125 ] && grep -q -- '--abandon' "$T/out" ;;
+	*) [ $status = 3 ] && [ ! -e "$journal" ] ;;
+	esac || fail "$verb: status $status: $(cat "$T/out")"
+done
+says 0 '' discard "$id"
+
+# That a new entry is complete is on the disk before an old one is removed.
+play 'rm -r d; echo new >d'
+strace -qq -o "$T/trace" -e trace=fdatasync,write,syncfs,renameat2 "$CALLGATE" ws apply "$id" >/dev/null 2>&1
+grep -A1 'write(.*"done' "$T/trace" | grep -q fdatasync || fail "the journal is not on the disk: $(cat "$T/trace")"
+says 0 '' discard "$id"

@@ -219,11 +219,13 @@ START_TEST(test_journal)
 	ck_assert_int_eq(journal_create(dir, 5), -EEXIST);
 	ck_assert_uint_eq(journal_read_inode(dir), 5);
 	ck_assert_int_eq(journal_begin(fd, "a\n\\\xff\"done\n", 0, false), 0);
-	ck_assert_int_eq(journal_end(fd), 0);
+	ck_assert_int_eq(journal_end(fd, true), 0);
+	ck_assert_int_eq(journal_begin(fd, "failed", 6, false), 0);
+	ck_assert_int_eq(journal_end(fd, false), 0);
 	ck_assert_int_eq(journal_begin(fd, "done", 7, true), 0);
 	ck_assert_int_eq(journal_visit(dir, visit, NULL), 0);
 	ck_assert_str_eq(visited, "[a\n\\\xff\"done\n][done?]7");
-	ck_assert_int_eq(journal_end(fd), 0);
+	ck_assert_int_eq(journal_end(fd, true), 0);
 	ck_assert_int_eq(io_write_all(fd, "\"tor", 4), 0); /* the crash was in the middle of a line */
 	visited[0] = '\0';
 	ck_assert_int_eq(journal_visit(dir, visit, NULL), 0);
