@@ -62,7 +62,7 @@ static inline unsigned workspace_compare_entries(const struct workspace_entry *o
 struct workspace_change {
 	char *path;     /* below the directory; "": the directory itself; owned */
 	char *old_path; /* of a renamed file: what it was called; owned */
-	char *new_path; /* keeps_renames_apart: what the deleted file is called now; owned */
+	char *new_path; /* keeps_renames_apart: what the file that was deleted or replaced is called now; owned */
 	enum workspace_change_kind kind;
 	unsigned differences;               /* bits of enum workspace_difference; for MODIFIED and RENAMED */
 	struct workspace_entry base, upper; /* in the directory, in the layer */
@@ -72,7 +72,7 @@ struct workspace_changes {
 	struct workspace_change *item;
 	size_t count, room, path_bytes;
 	struct workspace_links links; /* files of the layer with several names, also of unchanged ones; sorted */
-	/* set by the caller: a renamed file stays a deleted and an added one, which name each other */
+	/* set by the caller: a renamed file stays two changes, which name each other */
 	bool keeps_renames_apart;
 	bool is_incomplete; /* something could not be read: on_unread was called */
 	bool has_lost;      /* workspace_is_lost() is true of some paths: on_unread was called with -ESTALE */

@@ -35,19 +35,42 @@ static int renames_compare(const void *left, const void *right)
 	return strcmp(a->change->path, b->change->path);
 }
 
-/* Lists the regular files of a kind that have content. Owned by the caller; NULL: no memory. */
-static struct renames_file *renames_list(struct workspace_changes *changes, enum workspace_change_kind kind,
+/* True for a change by which a name has other content, although there was something of that name. */
+static bool renames_is_other_content(const struct workspace_change *change)
+{
+	return change->kind == WORKSPACE_REPLACED ||
+	       (change->kind == WORKSPACE_MODIFIED && change->differences & WORKSPACE_CONTENT_DIFFERS);
+}
+
+/*
+ * The file of a change that can be half of a rename; NULL: it has none. is_new: the half that was added. by_others:
+ * also what took the place of something else.
+ */
+static const struct workspace_entry *renames_get_half(const struct workspace_change *change, bool is_new,
+						      bool by_others)
+{
+	const struct workspace_entry *entry = is_new ? &change->upper : &change->base;
+	bool is_half = change->kind == (is_new ? WORKSPACE_ADDED : WORKSPACE_DELETED);
+
+	if (by_others && is_new)
+		is_half = !change->old_path && (is_half || renames_is_other_content(change));
+	else if (by_others)
+		is_half = !change->new_path && (is_half || change->kind == WORKSPACE_REPLACED);
+	return is_half && S_ISREG(entry->mode) && entry->size > 0 ? entry : NULL;
+}
+
+/* Lists the files that can be one half. Owned by the caller; NULL: no memory. */
+static struct renames_file *renames_list(struct workspace_changes *changes, bool is_new, bool by_others,
 					 size_t *ret_count)
 {
 	struct renames_file *list = calloc(changes->count + 1, sizeof(*list));
 	size_t count = 0;
 
 	for (size_t i = 0; list && i < changes->count; i++) {
-		struct workspace_change *change = &changes->item[i];
-		const struct workspace_entry *entry = kind == WORKSPACE_ADDED ? &change->upper : &change->base;
+		const struct workspace_entry *entry = renames_get_half(&changes->item[i], is_new, by_others);
 
-		if (change->kind == kind && S_ISREG(entry->mode) && entry->size > 0)
-			list[count++] = (struct renames_file){.change = change, .size = entry->size};
+		if (entry)
+			list[count++] = (struct renames_file){.change = &changes->item[i], .size = entry->size};
 	}
 	if (count > 0)
 		qsort(list, count, sizeof(*list), renames_compare);
@@ -144,20 +167,31 @@ static void renames_drop_joined(struct workspace_changes *changes)
 	changes->count = count;
 }
 
+/* Finds renames of one sort: by_others as of renames_get_half(). False: no memory. */
+static bool renames_find(struct renames *renames, struct workspace_changes *changes, bool by_others)
+{
+	bool has_memory;
+
+	renames->deleted = renames_list(changes, false, by_others, &renames->deleted_count);
+	renames->added = renames_list(changes, true, by_others, &renames->added_count);
+	has_memory = renames->deleted && renames->added;
+	if (has_memory && renames->deleted_count > 0 && renames->added_count > 0) {
+		renames_hash_lists(renames);
+		has_memory = renames_join_equal(renames, changes->keeps_renames_apart);
+	}
+	free(renames->deleted);
+	free(renames->added);
+	return has_memory;
+}
+
 int workspace_renames_find(const struct workspace_layer *layer, struct workspace_changes *changes)
 {
 	struct renames renames = {.layer = layer, .bytes_left = RENAMES_HASHED_BYTES_MAX};
-	bool has_memory;
+	bool has_memory = renames_find(&renames, changes, false);
 
-	renames.deleted = renames_list(changes, WORKSPACE_DELETED, &renames.deleted_count);
-	renames.added = renames_list(changes, WORKSPACE_ADDED, &renames.added_count);
-	has_memory = renames.deleted && renames.added;
-	if (has_memory && renames.deleted_count > 0 && renames.added_count > 0) {
-		renames_hash_lists(&renames);
-		has_memory = renames_join_equal(&renames, changes->keeps_renames_apart);
+	if (has_memory && changes->keeps_renames_apart)
+		has_memory = renames_find(&renames, changes, true);
+	else if (has_memory)
 		renames_drop_joined(changes);
-	}
-	free(renames.deleted);
-	free(renames.added);
 	return has_memory ? 0 : -ENOMEM;
 }

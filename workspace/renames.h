@@ -10,7 +10,8 @@ struct workspace_changes;
 
 /*
  * Makes one change WORKSPACE_RENAMED of a regular file that was deleted and one with the same size and SHA-256 that was
- * added, or lets the two name each other. 0 or -ENOMEM.
+ * added, or lets the two name each other: then also of those that took the place of something else, or that something
+ * else took the place of. 0 or -ENOMEM.
  */
 int workspace_renames_find(const struct workspace_layer *layer, struct workspace_changes *changes);
 

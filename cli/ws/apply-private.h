@@ -20,6 +20,8 @@ struct apply {
 	int journal_fd;
 	char temporary[PLACE_NAME_SIZE];
 	bool *is_done;      /* of each change: its entry was put, made beside the old one, or removed; owned */
+	bool *is_replaced;  /* of each replacement: it was tried to put it in the place of the old entry; owned */
+	bool is_hold_told;  /* it was told that deletions are left out */
 	bool failed;        /* something went wrong that is no conflict */
 	bool is_unfinished; /* the journal must stay for callgate ws recover */
 	struct ws_times times;
@@ -33,7 +35,7 @@ enum plan_state apply_tell_failure(const struct apply *apply, const struct works
 /* True when the journal was written. Without it, the apply ends. */
 bool apply_check_journal(struct apply *apply, int error);
 
-/* True for a deleted file whose new name could not be put. */
+/* True for an old name of a renamed file whose new name is left out. */
 bool apply_is_held(const struct plan *plan, const struct workspace_change *change);
 
 /*

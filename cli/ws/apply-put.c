@@ -52,9 +52,7 @@ bool apply_check_journal(struct apply *apply, int error)
 
 bool apply_is_held(const struct plan *plan, const struct workspace_change *change)
 {
-	const struct workspace_change *other = change->new_path ? ws_plan_find(plan, change->new_path) : NULL;
-
-	return other && ws_plan_get_state(plan, other) > PLAN_APPLY;
+	return ws_plan_get_new_name_state(plan, change) != PLAN_APPLY;
 }
 
 const struct workspace_change *apply_find_replacement(const struct plan *plan, const struct workspace_change *change)

@@ -26,9 +26,15 @@
 
 /*
  * The steps of an apply, in their order. What is deleted goes last: when there is no room for new files, nothing is
- * lost.
+ * lost. So does a file that becomes a link or the like: its content may have another name now.
  */
-enum apply_step { APPLY_PUT, APPLY_REMOVE, APPLY_ATTRIBUTES };
+enum apply_step { APPLY_PUT, APPLY_PUT_INSTEAD, APPLY_REMOVE, APPLY_ATTRIBUTES };
+
+/* True for a change that puts an entry of another type in the place of a regular file. */
+static bool apply_is_instead(const struct workspace_change *change)
+{
+	return change->kind == WORKSPACE_REPLACED && S_ISREG(change->base.mode);
+}
 
 /* Whether a step has to do with a change. Those of replacements are made otherwise. */
 static bool apply_has_step(const struct plan *plan, const struct workspace_change *change, enum apply_step step)
@@ -37,8 +43,9 @@ static bool apply_has_step(const struct plan *plan, const struct workspace_chang
 
 	switch (step) {
 	case APPLY_PUT:
+	case APPLY_PUT_INSTEAD:
 		return change->upper.exists && !(upper_dir && change->kind == WORKSPACE_MODIFIED) &&
-		       !apply_find_replacement(plan, change);
+		       apply_is_instead(change) == (step == APPLY_PUT_INSTEAD) && !apply_find_replacement(plan, change);
 	case APPLY_REMOVE:
 		return change->kind == WORKSPACE_DELETED && !apply_find_replacement(plan, change);
 	case APPLY_ATTRIBUTES:
@@ -51,7 +58,7 @@ static int apply_do_step(const struct apply *apply, const struct workspace_chang
 {
 	if (step == APPLY_REMOVE)
 		return place_remove(apply->plan->layer, change);
-	if (step == APPLY_PUT)
+	if (step == APPLY_PUT || step == APPLY_PUT_INSTEAD)
 		return apply_put(apply, apply->plan->layer, change, change);
 	return place_set_attributes(apply->plan->layer, change);
 }
@@ -69,7 +76,7 @@ static void apply_change(struct apply *apply, size_t at, enum apply_step step)
 	if (step == APPLY_REMOVE && apply->is_done[at]) /* with a replacement, which has failed then */
 		return;
 	if (apply_is_held(apply->plan, change)) {
-		ws_plan_set_conflict(apply->plan, change, NULL);
+		apply->plan->state[at] = (unsigned char)ws_plan_get_new_name_state(apply->plan, change);
 		return;
 	}
 	if (!apply_check_journal(apply, journal_begin(apply->journal_fd, change->path, 0, on_disk)))
@@ -77,55 +84,118 @@ static void apply_change(struct apply *apply, size_t at, enum apply_step step)
 	r = apply_do_step(apply, change, step);
 	if (r < 0)
 		apply->plan->state[at] = (unsigned char)apply_tell_failure(apply, change, r);
-	else if (step == APPLY_PUT)
+	else if (step == APPLY_PUT || step == APPLY_PUT_INSTEAD)
 		apply->is_done[at] = true;
 	(void)apply_check_journal(apply, journal_end(apply->journal_fd, r == 0));
 }
 
 /* ---- all changes ---- */
 
-/* True for a new file that was left out, and was made of an old one: the program has renamed and edited it. */
+/*
+ * True for a file that was left out, and may be an old one with another name, which the program has edited since. A
+ * content that the directory has is not missed, nor is one of which the old name is known: that is held by itself.
+ */
 static bool apply_misses_renamed(const struct plan *plan, const struct workspace_change *change)
 {
 	_cleanup_close_ int fd = -1;
 
-	if (change->kind != WORKSPACE_ADDED || ws_plan_get_state(plan, change) <= PLAN_APPLY)
+	if (ws_plan_get_state(plan, change) <= PLAN_APPLY || !S_ISREG(change->upper.mode) || change->old_path)
+		return false;
+	if (change->kind == WORKSPACE_MODIFIED && !(change->differences & WORKSPACE_CONTENT_DIFFERS))
 		return false;
 	fd = workspace_open_entry(plan->layer->upper_fd, change->path);
 	return fd < 0 || workspace_may_be_renamed(plan->layer, change->path, fd);
 }
 
-/* True for a change that deletes something, or replaces a directory or a file by the other. */
+/* True for a change that deletes something, or replaces a directory or a file by something else. */
 static bool apply_deletes(const struct plan *plan, const struct workspace_change *change)
 {
-	return apply_has_step(plan, change, APPLY_REMOVE) || workspace_change_is_replacement(change);
+	return apply_has_step(plan, change, APPLY_REMOVE) || workspace_change_is_replacement(change) ||
+	       apply_is_instead(change);
 }
 
 /*
- * Leaves out all deletions when a new entry could not be made, or is left out although it was made of an old one: that
- * may be one of those that are deleted. Nothing says which.
+ * True for a change that deletes a regular file, which may be one that apply_misses_renamed() is true of. Of a file
+ * with several names, overlayfs does not note that it has copied it.
  */
-static void apply_hold_deletions(const struct apply *apply)
+static bool apply_deletes_file(const struct plan *plan, const struct workspace_change *change)
 {
-	const struct plan *plan = apply->plan;
-	enum plan_state state = PLAN_APPLY;
-	bool held = false;
+	if (change->kind != WORKSPACE_DELETED && !apply_is_instead(change))
+		return false;
+	return S_ISREG(change->base.mode) && (change->base.nlink == 1 || plan->layer->records);
+}
 
-	for (size_t i = 0; state != PLAN_FAILED && i < plan->changes.count; i++)
+/* Leaves out the deletions of the directories that an entry is in, which stays. */
+static void apply_hold_dirs_above(const struct plan *plan, const char *path, enum plan_state state)
+{
+	const struct workspace_change *change;
+	char dir[PATH_MAX];
+	char *slash;
+
+	(void)snprintf(dir, sizeof(dir), "%s", path);
+	while ((slash = strrchr(dir, '/'))) {
+		*slash = '\0';
+		change = ws_plan_find(plan, dir);
+		if (change && change->kind == WORKSPACE_DELETED && ws_plan_get_state(plan, change) == PLAN_APPLY)
+			apply_hold(plan, (size_t)(change - plan->changes.item), state);
+	}
+}
+
+/* Whether deletions are to be left out: PLAN_APPLY: no; PLAN_FAILED: all; PLAN_CONFLICT: those of files. */
+static enum plan_state apply_find_hold(const struct plan *plan)
+{
+	enum plan_state state = PLAN_APPLY;
+
+	for (size_t i = 0; i < plan->changes.count; i++)
 		if (plan->state[i] == PLAN_FAILED)
-			state = PLAN_FAILED;
+			return PLAN_FAILED;
 		else if (state == PLAN_APPLY && apply_misses_renamed(plan, &plan->changes.item[i]))
 			state = PLAN_CONFLICT;
-	for (size_t i = 0; state != PLAN_APPLY && i < plan->changes.count; i++)
-		if (plan->state[i] == PLAN_APPLY && apply_deletes(plan, &plan->changes.item[i])) {
-			apply_hold(plan, i, state);
-			held = true;
-		}
-	if (held && !plan->words.json)
-		cli_print_error(
-			APPLY_VERB,
-			"nothing is deleted, and no directory becomes a file or a file a directory, because not all "
-			"that is new was put");
+	return state;
+}
+
+static void apply_tell_held(const struct apply *apply, enum plan_state state)
+{
+	if (apply->plan->words.json)
+		return;
+	cli_print_error(APPLY_VERB, "%s",
+			state == PLAN_FAILED
+				? "nothing is deleted, and no directory becomes a file or a file a directory, because "
+				  "not all that is new was put"
+				: "nothing is deleted that may be the old name of a file that is left out; to delete "
+				  "it, name its path alone");
+}
+
+/* True when the deletion that a change is, or has, is made. */
+static bool apply_is_over(const struct apply *apply, size_t at)
+{
+	return workspace_change_is_replacement(&apply->plan->changes.item[at]) ? apply->is_replaced[at]
+									       : apply->is_done[at];
+}
+
+/*
+ * Leaves out all deletions that are not made yet when a new entry could not be made. When one is left out that may be
+ * an old one, nothing tells which: then no file is deleted.
+ */
+static void apply_hold_deletions(struct apply *apply)
+{
+	const struct plan *plan = apply->plan;
+	const enum plan_state state = apply_find_hold(plan);
+	bool held = false;
+
+	for (size_t i = 0; state != PLAN_APPLY && i < plan->changes.count; i++) {
+		const struct workspace_change *change = &plan->changes.item[i];
+
+		if (plan->state[i] != PLAN_APPLY || apply_is_over(apply, i) ||
+		    !(state == PLAN_FAILED ? apply_deletes(plan, change) : apply_deletes_file(plan, change)))
+			continue;
+		apply_hold(plan, i, state);
+		apply_hold_dirs_above(plan, change->path, state);
+		held = true;
+	}
+	if (held && !apply->is_hold_told)
+		apply_tell_held(apply, state);
+	apply->is_hold_told |= held;
 }
 
 /*
@@ -146,6 +216,32 @@ static void apply_sync_puts(struct apply *apply)
 	apply->failed = true;
 }
 
+/*
+ * Puts what was made beside directories, or beside anything else, in its place. Each that fails leaves out the
+ * deletions that are not made yet.
+ */
+static void apply_replace_all(struct apply *apply, bool of_dirs)
+{
+	const struct plan *plan = apply->plan;
+
+	for (size_t i = 0; i < plan->changes.count; i++) {
+		const struct workspace_change *change = &plan->changes.item[i];
+
+		if (!workspace_change_is_replacement(change) || S_ISDIR(change->base.mode) != of_dirs)
+			continue;
+		if (plan->state[i] == PLAN_APPLY && apply_is_held(plan, change))
+			apply_hold(plan, i, ws_plan_get_new_name_state(plan, change));
+		if (plan->state[i] != PLAN_APPLY) {
+			apply_replace(apply, i); /* removes what was made */
+			continue;
+		}
+		apply_replace(apply, i);
+		apply->is_replaced[i] = true;
+		if (plan->state[i] != PLAN_APPLY)
+			apply_hold_deletions(apply);
+	}
+}
+
 /* Applies what the plan says: removals and attributes of directories from below, new entries from above. */
 static void apply_plan(struct apply *apply)
 {
@@ -157,8 +253,11 @@ static void apply_plan(struct apply *apply)
 		apply_make_replacement(apply, i);
 	apply_hold_deletions(apply);
 	apply_sync_puts(apply);
+	apply_replace_all(apply, false); /* nothing but the file itself is deleted by that */
+	apply_replace_all(apply, true);
 	for (size_t i = 0; i < count; i++)
-		apply_replace(apply, i);
+		apply_change(apply, i, APPLY_PUT_INSTEAD);
+	apply_hold_deletions(apply);
 	for (size_t i = count; i > 0; i--)
 		apply_change(apply, i - 1, APPLY_REMOVE);
 	for (size_t i = count; i > 0; i--)
@@ -301,7 +400,9 @@ static int apply_start(struct plan *plan, int journal_dir_fd, const char *id)
 	if (plan->words.json)
 		apply.conflict = calloc(plan->changes.count + 1, sizeof(json_t *));
 	apply.is_done = calloc(plan->changes.count + 1, sizeof(bool));
-	status = !apply.is_done || (plan->words.json && !apply.conflict) || ws_times_note(&apply.times, plan) < 0
+	apply.is_replaced = calloc(plan->changes.count + 1, sizeof(bool));
+	status = !apply.is_done || !apply.is_replaced || (plan->words.json && !apply.conflict) ||
+				 ws_times_note(&apply.times, plan) < 0
 			 ? cli_fail_no_memory(APPLY_VERB)
 			 : apply_run(&apply, journal_dir_fd, id);
 	ws_times_release(&apply.times);
@@ -309,6 +410,7 @@ static int apply_start(struct plan *plan, int journal_dir_fd, const char *id)
 		json_decref(apply.conflict[i]); /* those that were not printed */
 	free(apply.conflict);
 	free(apply.is_done);
+	free(apply.is_replaced);
 	return status;
 }
 

@@ -172,23 +172,29 @@ static void ws_plan_hold_lost(const struct plan *plan)
 			plan->state[i] = PLAN_CONFLICT;
 }
 
+enum plan_state ws_plan_get_new_name_state(const struct plan *plan, const struct workspace_change *change)
+{
+	const struct workspace_change *other = change->new_path ? ws_plan_find(plan, change->new_path) : NULL;
+
+	return other && ws_plan_get_state(plan, other) > PLAN_APPLY ? ws_plan_get_state(plan, other) : PLAN_APPLY;
+}
+
 /*
- * Holds back deletions that belong to what is not applied: of the entries of a directory that is not replaced, and of a
- * renamed file whose new name is left out.
+ * Holds back what belongs to what is not applied: deletions of the entries of a directory that is not replaced, and the
+ * old name of a renamed file whose new name is left out.
  */
 static void ws_plan_hold_deletions(const struct plan *plan)
 {
 	for (size_t i = 0; i < plan->changes.count; i++) {
 		const struct workspace_change *change = &plan->changes.item[i], *other;
 
-		if (change->kind != WORKSPACE_DELETED || plan->state[i] != PLAN_APPLY)
+		if (plan->state[i] != PLAN_APPLY)
 			continue;
-		other = ws_plan_find_replaced_above(plan, change->path);
+		other = change->kind == WORKSPACE_DELETED ? ws_plan_find_replaced_above(plan, change->path) : NULL;
 		if (other && ws_plan_get_state(plan, other) > PLAN_APPLY)
 			plan->state[i] = (unsigned char)ws_plan_get_state(plan, other);
-		other = change->new_path ? ws_plan_find(plan, change->new_path) : NULL;
-		if (other && ws_plan_get_state(plan, other) > PLAN_APPLY)
-			plan->state[i] = (unsigned char)ws_plan_get_state(plan, other);
+		else
+			plan->state[i] = (unsigned char)ws_plan_get_new_name_state(plan, change);
 	}
 }
 

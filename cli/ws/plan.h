@@ -56,6 +56,9 @@ const struct workspace_change *ws_plan_find_replaced_above(const struct plan *pl
 /* What happens with a change of the plan. */
 enum plan_state ws_plan_get_state(const struct plan *plan, const struct workspace_change *change);
 
+/* That of the new name of a renamed file whose old name a change removes, if it is left out; else PLAN_APPLY. */
+enum plan_state ws_plan_get_new_name_state(const struct plan *plan, const struct workspace_change *change);
+
 /* Why a change runs later outside, whether that was allowed or not (static). NULL: it does not. */
 const char *ws_plan_find_runs_later(const struct plan *plan, const struct workspace_change *change);
 

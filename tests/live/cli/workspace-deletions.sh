@@ -1,0 +1,116 @@
+#!/bin/bash
+# callgate ws apply deletes no old name of a file whose new name it leaves out, whenever that is, and for any reason.
+. "$(dirname "$0")/../lib.sh"
+. "$(dirname "$0")/workspace-lib.sh"
+need jq
+W=$T/w
+
+play() # COMMAND: in a fresh tree; the workspace is $id
+{
+	local name
+	rm -rf "$W"
+	mkdir -p "$W/a" "$W/d"
+	for name in ax b gone a/x d/y; do echo "old $name" >"$W/$name"; done
+	: >"$T/before"
+	until : >"$T/now" && [ "$T/now" -nt "$T/before" ]; do :; done
+	cg run --json "${WORKSPACE_COW:---cow}" --profile minimal -w "$W" -r /usr -x /usr/bin -- /bin/sh -c "$1" \
+		>"$T/result" 2>"$T/err"
+	id=$(jq -r '.workspace.id // empty' "$T/result")
+	[ "$(jq .exit_code "$T/result")" = 0 ] || fail "the program: $(cat "$T/result" "$T/err")"
+}
+
+applies() # STATUS WHAT ARGUMENT…
+{
+	local expected=$1 what=$2 status=0
+	shift 2
+	ws apply "$id" "$@" >"$T/out" 2>"$T/said" || status=$?
+	[ $status = "$expected" ] || fail "$what: status $status, not $expected: $(cat "$T/out" "$T/said")"
+}
+
+has() # WHAT FILE TEXT
+{
+	[ "$(cat "$W/$2" 2>/dev/null)" = "$3" ] || fail "$1: $2: $(cat "$W/$2" "$T/out" "$T/said" 2>&1)"
+}
+
+# A file takes the name of another one, which is a conflict: the old name stays, with what else may be it.
+for edit in : 'echo edited >>b'; do
+	for options in "" --ours; do
+		what="mv ax b; $edit; $options"
+		play "mv ax b; $edit"
+		echo outside >>"$W/b"
+		[ "$options:$edit" = --ours:: ] && expected=0 || expected=3
+		# shellcheck disable=SC2086 # there may be none
+		applies $expected "$what" $options
+		has "$what" ax 'old ax'
+		has "$what" b $'old b\noutside'
+		# What it is, is known of equal contents only. With --ours there are no messages otherwise.
+		[ "$expected" = 3 ] || [ ! -s "$T/said" ] || fail "$what: said: $(cat "$T/said")"
+		[ "$edit" = : ] || grep -q 'nothing is deleted' "$T/said" || fail "$what: not said: $(cat "$T/said")"
+		applies 0 "$what, theirs" --theirs
+		[ ! -e "$W/ax" ] || fail "$what: not deleted with --theirs"
+		ws discard "$id" || fail "$what: discard"
+	done
+done
+
+# So it is if it runs later outside, or takes the place of a directory.
+for change in 'mv ax .envrc' 'mv ax .envrc; echo edited >>.envrc' 'mv ax .envrc; ln -s .envrc ax'; do
+	play "$change"
+	applies 3 "$change"
+	has "$change" ax 'old ax'
+	applies 0 "$change, allowed" --allow-executed --theirs
+	[ ! -f "$W/ax" ] || [ -L "$W/ax" ] || fail "$change: ax: $(ls -l "$W")"
+	ws discard "$id" || fail "$change: discard"
+done
+play 'rm -r d; mv ax d; echo edited >>d'
+echo mine >"$W/d/mine"
+applies 3 "instead of a directory"
+has "instead of a directory" ax 'old ax'
+has "instead of a directory" d/y 'old d/y'
+ws discard "$id" || fail "discard"
+
+# Other deletions are made, if nothing that is left out can be what they delete.
+play 'rm -r gone d; echo edited >new; echo edited >Makefile'
+applies 3 "nothing renamed"
+{ [ ! -e "$W/gone" ] && [ ! -e "$W/d" ]; } || fail "not deleted: $(ls -R "$W")"
+ws discard "$id" || fail "discard"
+
+# One name of a renamed file selects the other one, also where that was one of another file.
+for name in ax b; do
+	play 'mv ax b; rm gone'
+	applies 0 "only $name" "$name"
+	{ [ ! -e "$W/ax" ] && [ -e "$W/gone" ]; } || fail "only $name: $(ls "$W")"
+	has "only $name" b 'old ax'
+	ws discard "$id" || fail "discard"
+done
+
+strace -o /dev/null true 2>/dev/null || { discard_all; exit 0; }
+
+# A directory cannot take the place of a file: what was moved into it is not deleted.
+meanwhile() # OPTION: applies, and changes b outside before the first deletion
+{
+	strace -f -qq -o /dev/null -e trace=syncfs -e inject=syncfs:delay_enter=1000000:when=1 \
+		"$CALLGATE" ws apply "$id" ${1:+"$1"} >"$T/out" 2>"$T/said" &
+	until [ -n "$(find "$W" -name '.callgate-*')" ] || ! kill -0 $! 2>/dev/null; do :; done
+	echo outside >>"$W/b"
+	wait $!
+}
+moved='rm b; mkdir b; mv a/x b/x; echo edited >>b/x; rm -r d; echo new >d'
+play "$moved"
+meanwhile ""
+[ $? = 3 ] || fail "changed meanwhile: $(cat "$T/out" "$T/said")"
+has "changed meanwhile" a/x 'old a/x'
+has "changed meanwhile" b $'old b\noutside'
+has "changed meanwhile" d/y 'old d/y'
+applies 0 "changed meanwhile, again" --theirs
+has "changed meanwhile, again" b/x $'old a/x\nedited'
+ws discard "$id" || fail "discard"
+play "$moved"
+strace -f -qq -o /dev/null -e trace=renameat2 -e inject=renameat2:error=EIO:when=1 \
+	"$CALLGATE" ws apply "$id" >"$T/out" 2>"$T/said"
+[ $? = 125 ] || fail "EIO: $(cat "$T/out" "$T/said")"
+has EIO a/x 'old a/x'
+has EIO d/y 'old d/y'
+ws recover "$id" >/dev/null 2>&1 || fail "recover"
+applies 0 "EIO, again"
+ws discard "$id" || fail "discard"
+discard_all
