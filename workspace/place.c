@@ -338,6 +338,14 @@ int place_link(const struct workspace_layer *layer, const struct workspace_chang
 			     place_make_link_in(change, dir, other_fd, other_path, temporary));
 }
 
+int place_check(const struct workspace_layer *layer, const struct workspace_change *change)
+{
+	const char *name;
+	_cleanup_close_ int dir = place_open_parent(layer->base_fd, change->path, &name);
+
+	return dir < 0 ? dir : place_check_old(dir, name, &change->base, false);
+}
+
 int place_remove(const struct workspace_layer *layer, const struct workspace_change *change)
 {
 	const char *name;

@@ -71,6 +71,9 @@ int place_link(const struct workspace_layer *layer, const struct workspace_chang
 /* Whether a name in a directory is still what was compared. was_renamed: by this process. 0, -ESTALE or -errno. */
 int place_check_old(int dir_fd, const char *name, const struct workspace_entry *old, bool was_renamed);
 
+/* Whether the old entry of a change is still what was compared. 0, -ESTALE or -errno. */
+int place_check(const struct workspace_layer *layer, const struct workspace_change *change);
+
 /* Removes the old entry of a change. Returns as place_put(); -ENOTEMPTY: a directory has entries. */
 int place_remove(const struct workspace_layer *layer, const struct workspace_change *change);
 

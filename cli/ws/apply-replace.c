@@ -1,9 +1,13 @@
 /* Replacements of directories by files, and of files by directories, in callgate ws apply. */
+#include <dirent.h>
 #include <errno.h>
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "base/path.h"
 #include "cli/ws/apply-private.h"
 #include "workspace/journal.h"
 #include "workspace/place.h"
@@ -170,8 +174,49 @@ static int apply_check_old_dir(const struct plan *plan, size_t at)
 	return r;
 }
 
-/* Removes what is in the old directory, from below. 0 or -errno. */
-static int apply_empty_old_dir(const struct apply *apply, size_t at, const struct replacement *replacement)
+/*
+ * Whether all that is in a directory is to be deleted: something may have been made there after the comparison. path:
+ * of the directory; sub_path: that below base_fd. 0, -ENOTEMPTY or -errno.
+ */
+static int apply_check_listed(const struct plan *plan, const char *path, int base_fd, const char *sub_path)
+{
+	_cleanup_close_ int fd = workspace_open_entry(base_fd, sub_path);
+	_cleanup_closedir_ DIR *dir = io_take_dir_stream(fd < 0 ? fd : workspace_open_content(fd));
+	const struct dirent *entry;
+	char name[PATH_MAX];
+
+	if (!dir)
+		return -errno;
+	while (errno = 0, (entry = readdir(dir))) {
+		const struct workspace_change *change;
+
+		if (path_is_dot_name(entry->d_name))
+			continue;
+		if (snprintf(name, sizeof(name), "%s/%s", path, entry->d_name) >= (int)sizeof(name))
+			return -ENOTEMPTY;
+		change = ws_plan_find(plan, name);
+		if (!change || change->kind != WORKSPACE_DELETED)
+			return -ENOTEMPTY;
+	}
+	return -errno;
+}
+
+/* Removes an entry of the old directory, or only checks whether that can be done. 0 or -errno. */
+static int apply_remove_old(const struct plan *plan, const struct workspace_layer *layer,
+			    const struct workspace_change *change, const struct workspace_change *sub, bool removes)
+{
+	int r;
+
+	if (removes)
+		return place_remove(layer, sub);
+	r = place_check(layer, sub);
+	return r < 0 || !S_ISDIR(sub->base.mode) ? r
+						 : apply_check_listed(plan, change->path, layer->base_fd, sub->path);
+}
+
+/* Removes what is in the old directory, from below; or only checks whether that can be done. 0 or -errno. */
+static int apply_empty_old_dir(const struct apply *apply, size_t at, const struct replacement *replacement,
+			       bool removes)
 {
 	const struct plan *plan = apply->plan;
 	const struct workspace_change *item = plan->changes.item;
@@ -185,14 +230,24 @@ static int apply_empty_old_dir(const struct apply *apply, size_t at, const struc
 		if (item[i].kind != WORKSPACE_DELETED || !apply_is_below(item[i].path, item[at].path))
 			continue;
 		sub = apply_make_sub(&item[i], &item[at]);
-		r = place_remove(&layer, &sub);
+		r = apply_remove_old(plan, &layer, &item[i], &sub, removes);
 		if (r < 0) {
 			plan->state[i] = (unsigned char)apply_tell_failure(apply, &item[i], r);
 			return plan->state[i] == PLAN_FAILED ? r : -ENOTEMPTY;
 		}
-		apply->is_done[i] = true;
+		apply->is_done[i] = removes;
 	}
 	return 0;
+}
+
+/* Checks all that is in the old directory, and removes it. 0 or -errno. */
+static int apply_replace_old_dir(const struct apply *apply, size_t at, const struct replacement *replacement)
+{
+	int r = apply_check_listed(apply->plan, apply->plan->changes.item[at].path, replacement->old_fd, "");
+
+	if (r == 0)
+		r = apply_empty_old_dir(apply, at, replacement, false);
+	return r < 0 ? r : apply_empty_old_dir(apply, at, replacement, true);
 }
 
 /* Puts the new entry in the place of the old one. 0 or -errno. */
@@ -207,7 +262,7 @@ static int apply_do_replace(struct apply *apply, size_t at)
 	if (r == 0)
 		r = replacement_begin(apply->plan->layer, change, temporary, &replacement);
 	if (r == 0 && S_ISDIR(change->base.mode))
-		r = apply_empty_old_dir(apply, at, &replacement);
+		r = apply_replace_old_dir(apply, at, &replacement);
 	if (r == 0)
 		r = replacement_end(&replacement, change);
 	if (r < 0)

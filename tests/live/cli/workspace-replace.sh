@@ -105,8 +105,8 @@ for inject in when=1 when=1..2; do
 	ws discard "$id" || fail "no exchange: discard"
 done
 
-# An entry appears in the old directory meanwhile, or one that is to be deleted changes.
-for change in 'echo mine >d2f/mine' 'echo mine >d2f/a'; do
+# An entry appears in the old directory meanwhile, or one that is to be deleted changes: all of it stays.
+for change in 'echo mine >d2f/mine' 'echo mine >d2f/a' 'mkdir d2f/k/mine; echo mine >d2f/mine' 'echo mine >d2f/k/b'; do
 	play "$alone"
 	strace -qq -o /dev/null -e trace=fsync -e inject=fsync:delay_enter=700000:when=2 \
 		"$CALLGATE" ws apply "$id" >"$T/out" 2>"$T/said" &
@@ -115,7 +115,8 @@ for change in 'echo mine >d2f/mine' 'echo mine >d2f/a'; do
 	wait $!
 	[ $? = 3 ] || fail "$change: no conflict: $(cat "$T/out" "$T/said")"
 	grep -q '^callgate ws apply: d2f: conflict' "$T/said" || fail "$change: not said: $(cat "$T/said")"
-	grep -qx mine "$W"/d2f/* 2>/dev/null || fail "$change: lost: $(ls -lR "$W")"
+	[ "$(find "$W/d2f" -type f | grep -c '/[ab]$')" = 2 ] || fail "$change: not all stays: $(ls -lR "$W")"
+	grep -rqx mine "$W/d2f" || fail "$change: lost: $(ls -lR "$W")"
 	[ -z "$(find "$W" -name '.callgate-*')" ] || fail "$change: left: $(ls -laR "$W")"
 	ws discard "$id" || fail "$change: discard"
 done
