@@ -17,7 +17,7 @@ enum plan_state apply_tell_failure(const struct apply *apply, const struct works
 		why = "entries of it stay";
 	else if (place_is_without_dir(error))
 		why = "the directory that it belongs in is not there";
-	if (error == -ENOTEMPTY && apply->plan->words.ours)
+	if (why && apply->plan->words.ours)
 		return PLAN_KEEP;
 	if (why) {
 		ws_plan_set_conflict(apply->plan, change, why);

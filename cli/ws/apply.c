@@ -264,10 +264,17 @@ static void apply_plan(struct apply *apply)
 		apply_change(apply, i - 1, APPLY_ATTRIBUTES);
 }
 
-/* Writes the versions of a conflict beside its file. */
+/*
+ * Writes the versions of a conflict beside its file. With --theirs, a conflict is what was changed outside during the
+ * apply, which must not be overwritten unseen.
+ */
 static void apply_write_conflict(struct apply *apply, const struct workspace_change *change,
 				 struct ws_conflict *conflict)
 {
+	if (apply->plan->words.theirs) {
+		conflict->not_beside = "--theirs writes none, another ws apply takes it";
+		return;
+	}
 	if (!apply_check_journal(apply, journal_begin(apply->journal_fd, change->path, 0, true)))
 		return;
 	ws_conflict_write(apply->plan, change, apply->temporary, conflict);

@@ -408,6 +408,41 @@ if command -v strace >/dev/null && strace -o /dev/null true 2>/dev/null; then
 	has f03 new
 	{ [ ! -e "$W/h" ] && [ -e "$W/twice" ]; } || fail "hard links: $(ls -l "$W")"
 	discard_all
+
+	# With --ours and --theirs as well, and no versions are written. What came last is not overwritten unseen.
+	for option in --ours --theirs; do
+		fresh
+		for i in {01..12}; do echo "old $i" >"$W/f$i"; done
+		later
+		# shellcheck disable=SC2016 # the program's shell expands it
+		cow /bin/sh -c 'for f in f*; do echo "new" >$f; done; rmdir empty; mkdir made'
+		strace -qq -o /dev/null -e trace=fsync -e inject=fsync:delay_enter=1200000:when=3 \
+			"$CALLGATE" ws apply $option "$id" >"$T/out" 2>"$T/said" &
+		until [ "$(cat "$W/f01")" = new ] || ! kill -0 $! 2>/dev/null; do :; done
+		echo me >"$W/f06"
+		echo me >"$W/empty/mine"
+		mkdir "$W/made"
+		wait $!
+		status=$?
+		[ "$status$option" = 0--ours ] || [ "$status$option" = 3--theirs ] ||
+			fail "$option, changed meanwhile: status $status: $(cat "$T/out" "$T/said")"
+		if [ $option = --ours ]; then
+			[ ! -s "$T/said" ] || fail "--ours says: $(cat "$T/said")"
+		else
+			said 'f06: conflict, not applied: it was changed outside just now'
+			said 'empty: conflict, not applied: entries of it stay'
+			said 'made: conflict, not applied: it was changed outside just now'
+			said 'not all are written beside it: --theirs writes none, another ws apply takes it'
+		fi
+		has f05 new
+		has f06 me
+		has empty/mine me
+		versions
+		ws 0 apply --theirs "$id"
+		has f06 new
+		[ ! -e "$W/empty" ] || fail "$option: not deleted in the end"
+		discard_all
+	done
 fi
 
 # A file that was removed outside: what the program made of it is not put there again.
