@@ -71,6 +71,18 @@ class Findings:
         text = text.encode("ascii", "backslashreplace").decode("ascii")
         self.assignments.setdefault(clean(text, ASSIGNMENT_CHARACTERS_MAX), max(line, 1))
 
+    def attempt(self, line, function, *arguments):
+        """
+        Calls a function that looks at one part of the program. If it fails, only what it would have found is lost:
+        that is told. False: it failed.
+        """
+        try:
+            function(*arguments)
+            return True
+        except Exception as error:  # whatever hostile text has led to
+            self.add(line, "unparsable", "could not be parsed: %s: %s" % (type(error).__name__, error))
+            return False
+
     def look_at(self, line, text, *where):
         """Looks for the patterns of these groups in a text of the program, such as a file's name."""
         for group in where:

@@ -10,6 +10,10 @@ const { builtinModules } = require("module");
 
 const OF_A_KIND_MAX = 300; // so that many harmless findings do not hide a bad one
 const WHAT_CHARACTERS_MAX = 100;
+const TEXT_CHARACTERS_MAX = 100000;
+const ELEMENTS_MAX = 1000; // that are joined to a text
+const WORK_MAX = 10000000; // steps that the expressions of a program take
+const WORK_OF_EACH_MAX = 4000; // and that one takes
 const NO_PARSER_STATUS = 3; // cli/inspect/parser.c
 const MODULES = {
 	network: new Set(["http", "https", "http2", "net", "dgram", "tls", "dns", "dns/promises", "axios", "node-fetch", "got",
@@ -85,6 +89,20 @@ function lookAtText(line, text, group) {
 		}
 }
 
+/* Calls what looks at one part of the program. If it fails, only what it would have found is lost: that is told. */
+function attempt(line, look) {
+	try {
+		look();
+	} catch (error) {
+		add(line, "unparsable", `could not be parsed: ${error}`);
+	}
+}
+
+/* Looks for patterns in a text that could not be parsed; another version of node may run it. */
+function lookAtLines(text) {
+	text.split("\n").forEach((line, i) => ["strings", "shell"].forEach((group) => lookAtText(i + 1, line, group)));
+}
+
 function print() {
 	const lines = [...found].sort((a, b) => a[1] - b[1]).map(([text]) => text);
 	for (const [kind, findings] of Object.entries(leftOut))
@@ -115,12 +133,12 @@ function parse(acorn, text) {
 		try {
 			return acorn.parse(text, { ...options, sourceType: "script" });
 		} catch (error) {
-			if (!(error instanceof SyntaxError))
-				throw error; // too deep for the parser: the file is one that could not be parsed
 			const worse = first.pos > error.pos ? first : error;
-			add(worse.loc ? worse.loc.line : 1, "syntax", worse.message);
-			/* another version of node may run it */
-			text.split("\n").forEach((line, i) => ["strings", "shell"].forEach((group) => lookAtText(i + 1, line, group)));
+			if (error instanceof SyntaxError)
+				add(worse.loc ? worse.loc.line : 1, "syntax", worse.message);
+			else
+				add(1, "unparsable", `could not be parsed: ${error}`); // too deep for the parser
+			lookAtLines(text);
 			return null;
 		}
 	}
@@ -150,20 +168,38 @@ const texts = new Map();
 const decoded = new Set();
 const fetched = new Set();
 
+let workLeft = WORK_MAX;
+let workOfThis = 0; // what is left for this expression
+let isLimited = false; // an expression was not looked at to its end
+
+/* What looks at the parts of an expression looks at theirs several times. depth 0: another one begins. */
+function hasWorkLeft(depth) {
+	workOfThis = (depth ? workOfThis : WORK_OF_EACH_MAX) - 1;
+	workLeft--;
+	isLimited ||= workOfThis < 0 || workLeft < 0;
+	return workOfThis >= 0 && workLeft >= 0;
+}
+
+function joinTexts(parts, between) {
+	const size = parts.reduce((sum, part) => sum + (part?.length ?? 0) + between.length, 0);
+	return size > TEXT_CHARACTERS_MAX || parts.includes(null) ? null : parts.join(between);
+}
+
+/* The text that an expression has in each run. null: not known, or too long. */
 function textOf(node, depth = 0) {
-	if (!node || depth > 40)
+	if (!node || depth > 40 || !hasWorkLeft(depth))
 		return null;
 	if (node.type === "Literal")
 		return typeof node.value === "string" ? node.value : null;
 	if (node.type === "Identifier")
 		return texts.get(node.name) ?? null;
 	if (node.type === "TemplateLiteral")
-		return node.quasis.map((part, at) => (part.value.cooked ?? "") +
-			(at < node.expressions.length ? textOf(node.expressions[at], depth + 1) ?? "{}" : "")).join("");
+		return joinTexts(node.quasis.map((part, at) => (part.value.cooked ?? "") +
+			(at < node.expressions.length ? textOf(node.expressions[at], depth + 1) ?? "{}" : "")), "");
 	if (node.type === "BinaryExpression" && node.operator === "+") {
 		const left = textOf(node.left, depth + 1);
 		const right = left === null ? null : textOf(node.right, depth + 1);
-		return right === null ? null : left + right;
+		return right === null ? null : joinTexts([left, right], "");
 	}
 	return node.type === "CallExpression" ? textOfCall(node, depth) : null;
 }
@@ -182,9 +218,9 @@ function textOfCall(node, depth) {
 		return value !== null && ["base64", "hex"].includes(encoding) ? Buffer.from(value, encoding).toString() : null;
 	}
 	if (node.callee.type === "MemberExpression" && node.callee.property.name === "join" &&
-			node.callee.object.type === "ArrayExpression") {
+			node.callee.object.type === "ArrayExpression" && node.callee.object.elements.length <= ELEMENTS_MAX) {
 		const parts = node.callee.object.elements.map((item) => textOf(item, depth + 1));
-		return parts.includes(null) ? null : parts.join(first ?? ",");
+		return joinTexts(parts, first ?? ",");
 	}
 	return null;
 }
@@ -195,7 +231,7 @@ function moduleName(text) {
 
 /* The dotted name that an expression stands for, such as "child_process.exec". null: unknown. */
 function resolve(node, depth = 0) {
-	if (!node || depth > 40)
+	if (!node || depth > 40 || !hasWorkLeft(depth))
 		return null;
 	if (node.type === "Identifier")
 		return standsFor.get(node.name) ?? node.name;
@@ -270,7 +306,7 @@ function learn(node) {
 		learnAssignment(node.id, node.init);
 	else if (node.type === "AssignmentExpression")
 		learnAssignment(node.left, node.right);
-	else if (node.type === "CallExpression" && FETCHERS.includes(resolve(node.callee)?.replace(/(\(\)\.then)+$/, "")))
+	else if (node.type === "CallExpression" && FETCHERS.includes(resolve(node.callee)?.slice(0, 200).replace(/(\(\)\.then)+$/, "")))
 		learnCallbacks(node);
 }
 
@@ -372,7 +408,8 @@ function describeValue(node, variable, depth = 0) {
 	const text = node.type === "TemplateElement" ? node.value.cooked ?? "" : isTemplate ? null : textOf(node);
 	if (text === null && parts)
 		return parts.map((part) => describeValue(part, variable, depth + 1)).join("");
-	return (text ?? `{${describe(node)}}`).replace(new RegExp(`\\$(?=\\{?${variable}\\b)`, "g"), "\\$");
+	const escaped = variable.replace(/[^\w]/g, "\\$&");
+	return (text ?? `{${describe(node)}}`).replace(new RegExp(`\\$(?=\\{?${escaped}\\b)`, "g"), "\\$");
 }
 
 /* process.env.NAME = VALUE, or of a copy. */
@@ -481,12 +518,15 @@ function main() {
 	const tree = parse(acorn, source);
 	if (tree) {
 		const nodes = listNodes(tree).sort((a, b) => a.start - b.start);
+		const each = (look) => nodes.forEach((node) => attempt(node.loc.start.line, () => look(node)));
 		for (let round = 0; round < 3; round++)
-			nodes.forEach(learn);
-		nodes.forEach(lookAt);
-		nodes.filter((node) => node.type === "CallExpression").forEach((node) =>
+			each(learn);
+		each(lookAt);
+		each((node) => node.type === "CallExpression" &&
 			lookAtFiles(node, resolve(node.callee) ?? "", node.arguments[0]));
-		lookAtNames(nodes);
+		attempt(1, () => lookAtNames(nodes));
+		if (isLimited)
+			add(1, "unparsable", "could not be parsed: too many expressions in each other");
 	}
 	print();
 }

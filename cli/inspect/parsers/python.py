@@ -83,13 +83,13 @@ class Inspector:
     def __init__(self, tree, findings):
         self.nodes = list(ast.walk(tree))
         self.names = Names()
-        self.names.learn(self.nodes)
         self.findings = findings
         self.decoded, self.fetched, self.sockets = set(), set(), set()
         self.imports_network = False
-        self.follow_values()
         self.files = Files(self.names, lambda node: self.comes_from(node, FETCHES, self.fetched))
-        self.files.learn(self.nodes)
+        self.findings.attempt(1, self.names.learn, self.nodes)
+        self.findings.attempt(1, self.follow_values)
+        self.findings.attempt(1, self.files.learn, self.nodes)
 
     # ---- where values come from ----
 
@@ -249,8 +249,7 @@ class Inspector:
             inner = Inspector(ast.parse(text), Findings(sys.maxsize))
         except (SyntaxError, ValueError):
             return
-        for node in inner.nodes:
-            inner.look_at_node(node)
+        inner.look_at_all()
         for _, kind, what in inner.findings.found:
             self.findings.add(line, kind, what)
         for assignment in inner.findings.assignments:
@@ -315,6 +314,12 @@ class Inspector:
                 if self.names.resolve(statement.value.func) in ("os.fork", "os.forkpty"):
                     self.findings.add(node.lineno, "destructive", "an endless loop of os.fork()")
 
+    def look_at_all(self):
+        for node in self.nodes:
+            self.findings.attempt(getattr(node, "lineno", 1), self.look_at_node, node)
+        if self.names.is_limited:
+            self.findings.add(1, "unparsable", "could not be parsed: too many expressions in each other")
+
     def look_at_node(self, node):
         for assignment in find_assignments(node, self.names, describe):
             self.findings.add_assignment(node.lineno, assignment)
@@ -342,6 +347,10 @@ def parse(program, findings):
         line = getattr(error, "lineno", None) or 1
         findings.add(line, "syntax", "%s" % getattr(error, "msg", error))
         findings.look_at_lines(program.decode("latin-1"))
+    except (RecursionError, MemoryError) as error:  # too deep for the parser
+        findings.add(1, "unparsable", "could not be parsed: %s" % type(error).__name__)
+        findings.look_at_lines(program.decode("latin-1"))
+        return None
     if b"\0" not in program:
         return None
     # before Python 3.12, lines end at a zero byte
@@ -353,9 +362,7 @@ def main():
     findings = Findings()
     tree = parse(read_program(), findings)
     if tree:
-        inspector = Inspector(tree, findings)
-        for node in inspector.nodes:
-            inspector.look_at_node(node)
+        Inspector(tree, findings).look_at_all()
     findings.print()
 
 

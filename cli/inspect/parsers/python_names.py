@@ -6,6 +6,8 @@ import codecs
 
 TEXT_CHARACTERS_MAX = 100000
 DEPTH_MAX = 40
+WORK_MAX = 4000000  # steps that the expressions of a program take
+WORK_OF_EACH_MAX = 4000  # and that one takes
 IMPORTERS = ("__import__", "importlib.import_module", "importlib.__import__")
 
 
@@ -29,12 +31,23 @@ class Names:
     def __init__(self):
         self.stands_for = {}
         self.texts = {}
+        self.work_left = WORK_MAX
+        self.work_of_this = 0  # what is left for this expression
+        self.is_limited = False  # an expression was not looked at to its end
+
+    def has_work_left(self, depth):
+        """What looks at the parts of an expression looks at theirs several times. depth 0: another one begins."""
+        self.work_of_this = (self.work_of_this if depth else WORK_OF_EACH_MAX) - 1
+        self.work_left -= 1
+        has_some = self.work_of_this >= 0 and self.work_left >= 0
+        self.is_limited = self.is_limited or not has_some
+        return has_some
 
     # ---- names ----
 
     def resolve(self, node, depth=0):
         """The dotted name that an expression stands for, such as "os.system". None: unknown."""
-        if depth > DEPTH_MAX:
+        if depth > DEPTH_MAX or not self.has_work_left(depth):
             return None
         if isinstance(node, ast.Name):
             return self.stands_for.get(node.id, node.id)
@@ -88,7 +101,7 @@ class Names:
 
     def text_of(self, node, depth=0):
         """The text that an expression has in each run. None: not known."""
-        if depth > DEPTH_MAX:
+        if depth > DEPTH_MAX or not self.has_work_left(depth):
             return None
         text = None
         if isinstance(node, ast.Constant):

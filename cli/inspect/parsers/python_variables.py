@@ -8,12 +8,14 @@ from findings import LITERAL_DOLLAR
 ENVIRONMENT = re.compile(r"(?i)(^|\.)\w*env(iron\w*)?(\(\))?(\.copy\(\))?$")
 OWN = ("os.environ", "os.environ.copy()", "posix.environ")
 DEPTH_MAX = 8
+NAME_CHARACTERS_MAX = 200  # of a name, from its end
 
 
 def is_environment(node, names):
     """Whether an expression is os.environ, or has a name of a copy of it, such as env."""
     own = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
-    return bool(ENVIRONMENT.search(own) or ENVIRONMENT.search(names.resolve(node) or ""))
+    ends = [name[-NAME_CHARACTERS_MAX:] for name in (own, names.resolve(node) or "")]
+    return any(ENVIRONMENT.search(end) for end in ends)
 
 
 def find_in_value(node, depth=0):

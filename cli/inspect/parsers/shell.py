@@ -14,7 +14,7 @@ from shell_commands import Commands
 from shell_flows import Flows
 from shell_names import FETCHES, NETWORK, SHELLS, is_decoding, is_interpreter, is_reading_program, name_of
 from shell_variables import find_assignments
-from shell_words import split_commands
+from shell_words import Splitter, split_commands
 
 NATIVE = {"insmod", "modprobe", "ld.so"}
 DISKS = re.compile(r"^(of=)?/dev/(sd|nvme|vd|hd|mmcblk)\w")
@@ -45,20 +45,39 @@ class Looker:
         self.findings.add(self.line(command), kind, what or " ".join(command.words))
 
     def look_at(self, text, depth=0):
-        commands = split_commands(text)
+        splitter = Splitter(text)
+        is_split = self.findings.attempt(self.base_line or 1, splitter.split)
+        commands = splitter.commands
         for at, command in enumerate(commands):
-            self.expand_braces(command)
-            name, words = name_of(command.words)
-            if self.commands:
-                self.commands.add(self.line(command), command)
-            self.look_at_command(command, name, words, depth)
-            for inner in command.inner:
-                self.look_at_inner(command, name, words, inner, depth)
-            if command.is_piped_from_previous and is_reading_program(name, words):
-                self.look_at_pipe(commands, at)
-            elif command.is_piped_from_previous and name in NETWORK:
-                self.look_at_sending(commands[at - 1], command)
-        self.look_at_fork_bomb(text, commands)
+            line = self.line(command)
+            if not self.findings.attempt(line, self.look_at_each, commands, at, depth) and self.commands:
+                self.commands.add_unknown(line)
+        if not is_split:
+            self.look_at_rest(text)
+        self.findings.attempt(self.base_line or 1, self.look_at_fork_bomb, text, commands)
+
+    def look_at_rest(self, text):
+        """Of a text that could not be split."""
+        if self.commands:
+            self.commands.add_unknown(self.base_line or 1)
+        if self.base_line:
+            self.findings.look_at(self.base_line, text, "strings", "shell")
+        else:
+            self.findings.look_at_lines(text)
+
+    def look_at_each(self, commands, at, depth):
+        command = commands[at]
+        self.expand_braces(command)
+        name, words = name_of(command.words)
+        if self.commands:
+            self.commands.add(self.line(command), command)
+        self.look_at_command(command, name, words, depth)
+        for inner in command.inner:
+            self.look_at_inner(command, name, words, inner, depth)
+        if command.is_piped_from_previous and is_reading_program(name, words):
+            self.look_at_pipe(commands, at)
+        elif command.is_piped_from_previous and name in NETWORK:
+            self.look_at_sending(commands[at - 1], command)
 
     @staticmethod
     def expand_braces(command):
@@ -149,8 +168,11 @@ class Looker:
 
     def look_at_remote_shell(self, command, name, words):
         text = " ".join(words)
-        if name in ("nc", "ncat", "netcat") and re.search(r"(^|\s)-\w*[ec]\s*\S*sh(\s|$)", text):
-            self.add(command, "reverse-shell")
+        parts = text.split() if name in ("nc", "ncat", "netcat") else []
+        for part, following in zip(parts, parts[1:] + [""]):
+            end = following if re.fullmatch(r"-\w*[ec]", part) and following else part
+            if re.match(r"-\w*[ec]", part) and end.endswith("sh"):
+                self.add(command, "reverse-shell")
         if name == "ncat" and "--sh-exec" in words or "--exec" in words and name == "ncat":
             self.add(command, "reverse-shell")
         if name == "socat" and re.search(r"(?i)\b(exec|system):", text):
@@ -181,6 +203,8 @@ class Looker:
         end = commands[at]
         while at > 0 and commands[at].is_piped_from_previous:
             at -= 1
+            if commands[at].is_piped_from_previous and is_reading_program(*name_of(commands[at].words)):
+                return  # what is before it was looked at already
             name, words = name_of([word for word in commands[at].words if word != "eval"])
             if name in FETCHES:
                 self.add(end, "download-run", "%s | %s" % (" ".join(commands[at].words), " ".join(end.words)))
@@ -197,7 +221,8 @@ class Looker:
         """env | curl"""
         name, words = name_of(source.words)
         is_prefix = any(not word.startswith("-") for word in words)
-        if (source.words[0].rsplit("/", 1)[-1] == "env" and not name) or (name == "printenv" and not is_prefix):
+        first = source.words[0] if source.words else ""  # "<x | curl" has redirections alone
+        if (first.rsplit("/", 1)[-1] == "env" and not name) or (name == "printenv" and not is_prefix):
             self.add(command, "credentials", "%s | %s" % (" ".join(source.words), " ".join(command.words)))
 
     def look_at_fork_bomb(self, text, commands):

@@ -119,6 +119,11 @@ class Commands:
         if assignments + words:
             self.append(line, assignments + words, command)
 
+    def add_unknown(self, line):
+        """Tells that there are commands which are not known."""
+        told = {"line": line, "words": [], "directories": [], "lost": True, "input": False}
+        self.lines.append((line, json.dumps(told)))
+
     def add_end(self, line):
         """Tells how the state is at the end of the script, for a shell that has read it by "."."""
         told = {"end": True, "directories": self.directories, "lost": self.is_lost, "paths": self.paths}
@@ -152,5 +157,4 @@ class Commands:
         self.lines.append((line, text))
         self.bytes += len(text)
         if self.bytes > ALL_BYTES_MAX:
-            told = {"line": line, "words": [], "directories": [], "lost": True, "input": False}
-            self.lines.append((line, json.dumps(told)))
+            self.add_unknown(line)

@@ -63,7 +63,7 @@ def name_of(words):
 
 
 def is_interpreter(name):
-    return name in INTERPRETERS or re.sub(r"[\d.]+$", "", name) in INTERPRETERS
+    return name in INTERPRETERS or name.rstrip("0123456789.") in INTERPRETERS
 
 
 def is_decoding(name, words):

@@ -34,7 +34,7 @@ def find_assignments(words, depth=0):
     for at, word in enumerate(words):
         base = word.rsplit("/", 1)[-1]
         if starts and SPLIT_OPTION.match(word) and depth < DEPTH_MAX:
-            found += find_split(words[at:], depth)
+            found += find_split(words[at : at + 2], depth)
         elif "=" in word and not word.startswith("-") and (starts or (is_before_program and ASSIGNMENT.match(word))):
             found.append(ASSIGNMENT.sub(r"\1\3", word))  # "PATH[0]=x" sets PATH
         elif is_before_program and base in SETTERS:

@@ -18,7 +18,8 @@ BEGINNINGS = {"{", "if", "while", "until", "for", "select", "case", "[["}  # of 
 OPERATORS = re.compile(r"\|\||&&|;;&?|;&|\|&|[;|&()\n]")
 REDIRECTION = re.compile(r"(\d*|&(?=>))(>>|>\||>&|<>|<<<|<<-?|<&|>|<)")
 COMMANDS_MAX = 100000
-WORK_MAX = 20  # how often the characters of a text may be looked at for ends of expansions
+WORK_MIN = 100000  # characters of a text that may be looked at for ends of expansions
+WORK_MAX = 20  # and how often all of them
 
 
 def find_start(words):
@@ -186,10 +187,14 @@ class Splitter:
             else:
                 depth += (text[at] == opening) - (text[at] == closing)
                 at += 1
-        self.shared["work"] += at - start
-        if self.shared["work"] > 1000000 + WORK_MAX * len(text):
-            raise OverflowError("too many expansions in each other")
+        self.count_work(at - start)
         return min(at, len(text))
+
+    def count_work(self, characters):
+        """Notes that so many characters were looked at once more."""
+        self.shared["work"] += characters
+        if self.shared["work"] > WORK_MIN + WORK_MAX * len(self.text):
+            raise OverflowError("too many expansions in each other")
 
     def find_substitution(self, at, is_quoted):
         """Where a substitution ends that begins at `at`, and the commands in it. is_quoted: it is in "..."."""
@@ -315,6 +320,7 @@ class Splitter:
                 self.take_document(heredoc, self.text[self.at : match.start()])
                 self.at = match.end()
             else:
+                self.count_work(0 if (strips, end) in self.without_end else len(self.text) - self.at)
                 # what comes may be a document, or commands: they are looked at
                 self.without_end.add((strips, end))
                 (heredoc[3] or self.command).lacks_end = True
@@ -401,10 +407,16 @@ class Splitter:
             self.take_substitution()
         elif text.startswith(("<(", ">("), self.at) and self.at >= self.arithmetic_end:
             self.take_substitution()
-        elif char == "[" and self.command.is_before_program and re.fullmatch(r"[A-Za-z_]\w*", "".join(self.shapes)):
+        elif char == "[" and self.command.is_before_program and self.is_name():
             self.take_subscript()
         else:
             self.take_rest()
+
+    def is_name(self):
+        """Whether the word is a name so far. It is read from its end on, and only to a "[": there may be many."""
+        return all(re.fullmatch(r"\w*", shape) for shape in reversed(self.shapes)) and bool(
+            re.match(r"[A-Za-z_]", "".join(self.shapes))
+        )
 
     def take_subscript(self):
         """NAME[...] where a shell takes it for an element that is assigned to, whatever is in it."""

