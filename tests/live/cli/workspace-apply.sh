@@ -89,6 +89,14 @@ ws 0 apply "$id" one
 ws 0 apply "$id" one new 'a/n*' .
 ws 3 apply "$id" twice
 discard_all
+fresh
+cow /bin/sh -c 'rm -r d a; echo new >a'
+ws 0 apply "$id"
+ws 0 apply "$id" d a
+ws 3 apply "$id" d/e/f a/b
+said 'd/e/f: the run has changed nothing there'
+said 'a/b: the run has changed nothing there'
+discard_all
 cow /bin/true
 ws 0 apply "$id" .
 discard_all
