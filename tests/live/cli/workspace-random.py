@@ -159,6 +159,16 @@ def is_at_or_below(path, chosen):
     return any(path == each or path.startswith(each + b'/') for each in chosen)
 
 
+def renamed_to_others(found, before, native):
+    """Pairs of an old and a new name of a file, of which the new one was another file's: contents tell."""
+    def content(states, path):
+        each = states.get(path)
+        return (each[1], each[3]) if each and each[0].startswith('0o10') and each[1] > 0 else None
+    old = [path for path, _, _ in found if content(before, path) and not content(native, path)]
+    new = [path for path, _, _ in found if content(native, path) and content(native, path) != content(before, path)]
+    return [(a, b) for a in old for b in new if a != b and content(before, a) == content(native, b)]
+
+
 def apply_part(seed, workspace, native):
     """Applies a few paths. What is not at or below one of them stays as it is, unless it belongs to what is."""
     draw = random.Random(seed)
@@ -175,17 +185,20 @@ def apply_part(seed, workspace, native):
     for path, old, change in found:
         if is_at_or_below(path, chosen) or old and is_at_or_below(old, chosen):
             must |= {path, old} - {None}
-    for path in must:
+    others = {each for pair in renamed_to_others(found, before, native) for each in pair
+              if any(is_at_or_below(each, chosen) for each in pair)}
+    for path in must | others:
         while path:
             may.add(path)
             path = os.path.dirname(path)
     versions = {path for path in set(after) - set(before) if VERSION.fullmatch(path)
-                and VERSION.fullmatch(path)[1] in must}
+                and VERSION.fullmatch(path)[1] in must | others}
     touched = {path for path in set(before) | set(after) if before.get(path) != after.get(path)} - versions
     made = {path for path in touched - must if path in may and path not in before or
             path in before and path in native and before[path][0][:4] != native[path][0][:4]}
-    if touched - must - made:
-        fail(seed, 'a part, %r: also changed: %r' % (chosen, sorted(touched - must - made)[:3]))
+    also = touched - must - others - made
+    if also:
+        fail(seed, 'a part, %r: also changed: %r' % (chosen, sorted(also)[:3]))
     if done.returncode not in (0, NOT_ALL):
         fail(seed, 'a part, %r: %d %r' % (chosen, done.returncode, done.stderr))
     left = [path for path in must if after.get(path) != native.get(path)]
