@@ -340,8 +340,10 @@ CALLGATE_SOURCES += \
 	cli/ws/apply.c \
 	cli/ws/apply.h \
 	cli/ws/apply-private.h \
+	cli/ws/apply-print.c \
 	cli/ws/apply-put.c \
 	cli/ws/apply-replace.c \
+	cli/ws/apply-steps.c \
 	cli/ws/conflict.c \
 	cli/ws/conflict.h \
 	cli/ws/diff.c \

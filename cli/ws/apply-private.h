@@ -66,4 +66,17 @@ void apply_make_replacement(struct apply *apply, size_t at);
 /* Puts it in the place of the old one, which is removed; or removes it, when the change is left out. */
 void apply_replace(struct apply *apply, size_t at);
 
+/* ---- apply-steps.c ---- */
+
+/* Applies what the plan says: removals and attributes of directories from below, new entries from above. */
+void apply_make_steps(struct apply *apply);
+
+/* ---- apply-print.c ---- */
+
+/* Tells of all conflicts, whose versions are written beside their files: last, when no name is needed any more. */
+void apply_tell_conflicts(struct apply *apply);
+
+/* Prints what was applied. Returns the exit status. */
+int apply_print(const struct apply *apply);
+
 #endif

@@ -1,0 +1,253 @@
+/* The steps of callgate ws apply: what is new, replacements, deletions, attributes of directories. */
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "cli/cli.h"
+#include "cli/ws/apply-private.h"
+#include "workspace/journal.h"
+#include "workspace/place.h"
+
+/* ---- one change ---- */
+
+/*
+ * The steps of an apply, in their order. What is deleted goes last: when there is no room for new files, nothing is
+ * lost. So does a file that becomes a link or the like: its content may have another name now.
+ */
+enum apply_step { APPLY_PUT, APPLY_PUT_INSTEAD, APPLY_REMOVE, APPLY_ATTRIBUTES };
+
+/* True for a change that puts an entry of another type in the place of a regular file. */
+static bool apply_is_instead(const struct workspace_change *change)
+{
+	return change->kind == WORKSPACE_REPLACED && S_ISREG(change->base.mode);
+}
+
+/* Whether a step has to do with a change. Those of replacements are made otherwise. */
+static bool apply_has_step(const struct plan *plan, const struct workspace_change *change, enum apply_step step)
+{
+	const bool upper_dir = change->upper.exists && S_ISDIR(change->upper.mode);
+
+	switch (step) {
+	case APPLY_PUT:
+	case APPLY_PUT_INSTEAD:
+		return change->upper.exists && !(upper_dir && change->kind == WORKSPACE_MODIFIED) &&
+		       apply_is_instead(change) == (step == APPLY_PUT_INSTEAD) && !apply_find_replacement(plan, change);
+	case APPLY_REMOVE:
+		return change->kind == WORKSPACE_DELETED && !apply_find_replacement(plan, change);
+	case APPLY_ATTRIBUTES:
+		return upper_dir;
+	}
+	return false;
+}
+
+static int apply_do_step(const struct apply *apply, const struct workspace_change *change, enum apply_step step)
+{
+	if (step == APPLY_REMOVE)
+		return place_remove(apply->plan->layer, change);
+	if (step == APPLY_PUT || step == APPLY_PUT_INSTEAD)
+		return apply_put(apply, apply->plan->layer, change, change);
+	return place_set_attributes(apply->plan->layer, change);
+}
+
+/* Makes one step of a change, if it has that step. */
+static void apply_change(struct apply *apply, size_t at, enum apply_step step)
+{
+	const struct workspace_change *change = &apply->plan->changes.item[at];
+	/* Of a removal nothing is half-made. Thousands of them would wait for the disk one by one. */
+	const bool on_disk = step != APPLY_REMOVE;
+	int r;
+
+	if (apply->failed || apply->plan->state[at] != PLAN_APPLY || !apply_has_step(apply->plan, change, step))
+		return;
+	if (step == APPLY_REMOVE && apply->is_done[at]) /* with a replacement, which has failed then */
+		return;
+	if (apply_is_held(apply->plan, change)) {
+		apply->plan->state[at] = (unsigned char)ws_plan_get_new_name_state(apply->plan, change);
+		return;
+	}
+	if (!apply_check_journal(apply, journal_begin(apply->journal_fd, change->path, 0, on_disk)))
+		return;
+	r = apply_do_step(apply, change, step);
+	if (r < 0)
+		apply->plan->state[at] = (unsigned char)apply_tell_failure(apply, change, r);
+	else if (step == APPLY_PUT || step == APPLY_PUT_INSTEAD)
+		apply->is_done[at] = true;
+	(void)apply_check_journal(apply, journal_end(apply->journal_fd, r == 0));
+}
+
+/* ---- all changes ---- */
+
+/*
+ * True for a file that was left out, and may be an old one with another name, which the program has edited since. A
+ * content that the directory has is not missed, nor is one of which the old name is known: that is held by itself.
+ */
+static bool apply_misses_renamed(const struct plan *plan, const struct workspace_change *change)
+{
+	_cleanup_close_ int fd = -1;
+
+	if (ws_plan_get_state(plan, change) <= PLAN_APPLY || !S_ISREG(change->upper.mode) || change->old_path)
+		return false;
+	if (change->kind == WORKSPACE_MODIFIED && !(change->differences & WORKSPACE_CONTENT_DIFFERS))
+		return false;
+	fd = workspace_open_entry(plan->layer->upper_fd, change->path);
+	return fd < 0 || workspace_may_be_renamed(plan->layer, change->path, fd);
+}
+
+/* True for a change that deletes something, or replaces a directory or a file by something else. */
+static bool apply_deletes(const struct plan *plan, const struct workspace_change *change)
+{
+	return apply_has_step(plan, change, APPLY_REMOVE) || workspace_change_is_replacement(change) ||
+	       apply_is_instead(change);
+}
+
+/*
+ * True for a change that deletes a regular file, which may be one that apply_misses_renamed() is true of. Of a file
+ * with several names, overlayfs does not note that it has copied it.
+ */
+static bool apply_deletes_file(const struct plan *plan, const struct workspace_change *change)
+{
+	if (change->kind != WORKSPACE_DELETED && !apply_is_instead(change))
+		return false;
+	return S_ISREG(change->base.mode) && (change->base.nlink == 1 || plan->layer->records);
+}
+
+/* Leaves out the deletions of the directories that an entry is in, which stays. */
+static void apply_hold_dirs_above(const struct plan *plan, const char *path, enum plan_state state)
+{
+	const struct workspace_change *change;
+	char dir[PATH_MAX];
+	char *slash;
+
+	(void)snprintf(dir, sizeof(dir), "%s", path);
+	while ((slash = strrchr(dir, '/'))) {
+		*slash = '\0';
+		change = ws_plan_find(plan, dir);
+		if (change && change->kind == WORKSPACE_DELETED && ws_plan_get_state(plan, change) == PLAN_APPLY)
+			apply_hold(plan, (size_t)(change - plan->changes.item), state);
+	}
+}
+
+/* Whether deletions are to be left out: PLAN_APPLY: no; PLAN_FAILED: all; PLAN_CONFLICT: those of files. */
+static enum plan_state apply_find_hold(const struct plan *plan)
+{
+	enum plan_state state = PLAN_APPLY;
+
+	for (size_t i = 0; i < plan->changes.count; i++)
+		if (plan->state[i] == PLAN_FAILED)
+			return PLAN_FAILED;
+		else if (state == PLAN_APPLY && apply_misses_renamed(plan, &plan->changes.item[i]))
+			state = PLAN_CONFLICT;
+	return state;
+}
+
+static void apply_tell_held(const struct apply *apply, enum plan_state state)
+{
+	if (apply->plan->words.json)
+		return;
+	cli_print_error(APPLY_VERB, "%s",
+			state == PLAN_FAILED
+				? "nothing is deleted, and no directory becomes a file or a file a directory, because "
+				  "not all that is new was put"
+				: "nothing is deleted that may be the old name of a file that is left out; to delete "
+				  "it, name its path alone");
+}
+
+/* True when the deletion that a change is, or has, is made. */
+static bool apply_is_over(const struct apply *apply, size_t at)
+{
+	return workspace_change_is_replacement(&apply->plan->changes.item[at]) ? apply->is_replaced[at]
+									       : apply->is_done[at];
+}
+
+/*
+ * Leaves out all deletions that are not made yet when a new entry could not be made. When one is left out that may be
+ * an old one, nothing tells which: then no file is deleted.
+ */
+static void apply_hold_deletions(struct apply *apply)
+{
+	const struct plan *plan = apply->plan;
+	const enum plan_state state = apply_find_hold(plan);
+	bool held = false;
+
+	for (size_t i = 0; state != PLAN_APPLY && i < plan->changes.count; i++) {
+		const struct workspace_change *change = &plan->changes.item[i];
+
+		if (plan->state[i] != PLAN_APPLY || apply_is_over(apply, i) ||
+		    !(state == PLAN_FAILED ? apply_deletes(plan, change) : apply_deletes_file(plan, change)))
+			continue;
+		apply_hold(plan, i, state);
+		apply_hold_dirs_above(plan, change->path, state);
+		held = true;
+	}
+	if (held && !apply->is_hold_told)
+		apply_tell_held(apply, state);
+	apply->is_hold_told |= held;
+}
+
+/*
+ * Forces to the disk what was put, before old names of it are removed: their removals do not wait for the disk. So does
+ * the journal: which new entries are complete must be known once an old one is not.
+ */
+static void apply_sync_puts(struct apply *apply)
+{
+	const struct plan *plan = apply->plan;
+	bool removes = false;
+
+	for (size_t i = 0; !removes && i < plan->changes.count; i++)
+		removes = plan->state[i] == PLAN_APPLY && apply_deletes(plan, &plan->changes.item[i]);
+	if (!removes || apply->failed || (fdatasync(apply->journal_fd) == 0 && syncfs(plan->layer->base_fd) == 0))
+		return;
+	cli_print_error(APPLY_VERB, "nothing is deleted: what was put cannot be written to the disk: %s",
+			strerror(errno));
+	apply->failed = true;
+}
+
+/*
+ * Puts what was made beside directories, or beside anything else, in its place. Each that fails leaves out the
+ * deletions that are not made yet.
+ */
+static void apply_replace_all(struct apply *apply, bool of_dirs)
+{
+	const struct plan *plan = apply->plan;
+
+	for (size_t i = 0; i < plan->changes.count; i++) {
+		const struct workspace_change *change = &plan->changes.item[i];
+
+		if (!workspace_change_is_replacement(change) || S_ISDIR(change->base.mode) != of_dirs)
+			continue;
+		if (plan->state[i] == PLAN_APPLY && apply_is_held(plan, change))
+			apply_hold(plan, i, ws_plan_get_new_name_state(plan, change));
+		if (plan->state[i] != PLAN_APPLY) {
+			apply_replace(apply, i); /* removes what was made */
+			continue;
+		}
+		apply_replace(apply, i);
+		apply->is_replaced[i] = true;
+		if (plan->state[i] != PLAN_APPLY)
+			apply_hold_deletions(apply);
+	}
+}
+
+void apply_make_steps(struct apply *apply)
+{
+	const size_t count = apply->plan->changes.count;
+
+	for (size_t i = 0; i < count; i++)
+		apply_change(apply, i, APPLY_PUT);
+	for (size_t i = 0; i < count; i++)
+		apply_make_replacement(apply, i);
+	apply_hold_deletions(apply);
+	apply_sync_puts(apply);
+	apply_replace_all(apply, false); /* nothing but the file itself is deleted by that */
+	apply_replace_all(apply, true);
+	for (size_t i = 0; i < count; i++)
+		apply_change(apply, i, APPLY_PUT_INSTEAD);
+	apply_hold_deletions(apply);
+	for (size_t i = count; i > 0; i--)
+		apply_change(apply, i - 1, APPLY_REMOVE);
+	for (size_t i = count; i > 0; i--)
+		apply_change(apply, i - 1, APPLY_ATTRIBUTES);
+}
