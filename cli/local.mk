@@ -206,6 +206,7 @@ dist_parsers_DATA = \
 	cli/inspect/parsers/shell.py \
 	cli/inspect/parsers/shell_commands.py \
 	cli/inspect/parsers/shell_flows.py \
+	cli/inspect/parsers/shell_inputs.py \
 	cli/inspect/parsers/shell_names.py \
 	cli/inspect/parsers/shell_variables.py \
 	cli/inspect/parsers/shell_words.py

@@ -16,6 +16,7 @@ tests_cases_cases_threat_SOURCES = tests/cases/threat.h tests/cases/threat-files
 	tests/cases/threat-inet.c tests/cases/threat-netlink.c tests/cases/threat-procnet.c
 tests_cases_cases_threat_LDADD = libcallgate_syscalls.a -lpthread
 EXTRA_DIST += tests/cases/diff-deviations.txt tests/cases/inspect-benign.txt tests/cases/inspect-hostile.txt \
+	tests/cases/inspect-shells.txt \
 	tests/cases/inspect-words.txt
 EXTRA_DIST += tests/cases/async.py tests/cases/errnos.py
 EXTRA_DIST += tests/cases/exec-forms.py tests/cases/ipc.py tests/cases/keeper.py tests/cases/signals.py \

@@ -48,6 +48,8 @@ class Looker:
         splitter = Splitter(text)
         is_split = self.findings.attempt(self.base_line or 1, splitter.split)
         commands = splitter.commands
+        if self.commands:
+            self.findings.attempt(self.base_line or 1, self.commands.take_inputs, text, commands)
         for at, command in enumerate(commands):
             line = self.line(command)
             if not self.findings.attempt(line, self.look_at_each, commands, at, depth) and self.commands:

@@ -8,6 +8,9 @@ import os
 import re
 
 from findings import LITERAL_DOLLAR
+from shell_inputs import feeds_others, find_functions
+from shell_names import skip_prefix
+from shell_variables import NAMERS, find_named
 from shell_words import ASSIGNMENT, SETTERS, find_start
 
 COMMANDS_MAX = 500
@@ -19,7 +22,9 @@ PATHS_MAX = 4
 # PATH's own value, and directories of the system, whose programs are not looked at (cli/inspect/program.c)
 PATHS_OF_THE_SYSTEM = re.compile(r"^(\$PATH|\$\{PATH\}|/(usr/(local/)?)?s?bin/?)$")
 UNKNOWN_VALUE = "$"  # of a variable: cli/inspect/wrappers.c takes it for one that a shell expands
-BUILTINS = {"cd", "pushd", ".", "source"} | SETTERS
+BUILTINS = {"cd", "pushd", ".", "source", "exec", "hash"} | SETTERS | NAMERS
+DEFAULT = re.compile(r"\$\{(PATH|HOME):?=([^}]*)")  # what a variable gets that has no value
+COMMAND_TABLES = ("BASH_CMDS", "BASH_ALIASES")  # elements of these are files and texts that run by other names
 
 
 class Commands:
@@ -33,6 +38,9 @@ class Commands:
         self.is_lost = False  # there are others, which are not known
         self.paths = []  # in which the script has programs looked for, besides those of the system
         self.input = None  # the command by which the shell itself has another standard input, if any
+        self.documents = []  # the texts that the shell itself reads then; None: not known
+        self.is_fed = False  # commands have another standard input by what is elsewhere in the script
+        self.functions = set()
         self.home = None  # the last assignment to HOME, where shells look for the files that they run first
 
     def change_directory(self, words):
@@ -67,6 +75,8 @@ class Commands:
         """Takes NAME=VALUE. What is told in its place; None: nothing."""
         if name == "PATH":
             return self.take_path(value)
+        if name in COMMAND_TABLES:
+            return "PATH=" + UNKNOWN_VALUE
         if name in ("CDPATH", "OLDPWD"):
             self.is_lost = True
         if name == "HOME" and is_lasting:
@@ -78,19 +88,46 @@ class Commands:
         Takes the assignments before a command, or behind one such as "export". What is told in their place, and the
         rest of the words.
         """
+        told = self.take_settings(words)
         count = 0
         while count < len(words) and ASSIGNMENT.match(words[count][0]):
             count += 1
         assigned, words = words[:count], self.skip_builtin(words[count:])
+        told += [self.take_unknown(name) for name in find_named(words)]
         if words and words[0][0] in SETTERS:
             assigned += [word for word in words[1:] if ASSIGNMENT.match(word[0])]
             words = []
-        told = [self.home] if self.home and words else []
+        told += [self.home] if self.home and words else []
         for text, known in assigned:
             match = ASSIGNMENT.match(text)
             told.append(self.take_assignment(match.group(1), text[match.end() :], known, not words))
         rest = [word.replace(LITERAL_DOLLAR, "$") if known else "" for word, known in words]
         return [word for word in told if word], rest
+
+    def take_unknown(self, name):
+        """Takes that a variable gets a value that is not known. What is told."""
+        if name == "HOME":
+            self.home = "HOME=" + UNKNOWN_VALUE
+        return "%s=%s" % (name, UNKNOWN_VALUE)
+
+    def take_settings(self, words):
+        """Takes "${PATH:=VALUE}" in words. What is told."""
+        found = [match for word, _ in words for match in DEFAULT.finditer(word)]
+        return [
+            self.take_path(match.group(2)) if match.group(1) == "PATH" else self.take_unknown("HOME")
+            for match in found
+        ]
+
+    def take_inputs(self, text, commands):
+        """Takes what gives another standard input to commands that are elsewhere."""
+        self.functions |= find_functions(text, commands)
+        self.is_fed = self.is_fed or any(feeds_others(command, self.functions) for command in commands)
+
+    def take_exec(self, words, command):
+        """Takes "exec" without a program. A word that is empty may be no word."""
+        if command.replaces_input and not any(words[skip_prefix(words, 0, "exec") :]):
+            self.input = command
+            self.documents.append(command.document)
 
     def skip_builtin(self, words):
         """Goes behind "command" and "builtin", if what they run is what this reads by itself."""
@@ -114,8 +151,8 @@ class Commands:
                 self.append(line, assignments + ["bash", "--", os.path.join(path, name)], command, True)
             self.append(line, assignments + ["bash", "--", name], command, True)
             return
-        elif words == ["exec"] and command.replaces_input:
-            self.input = command
+        elif words and words[0] == "exec":
+            self.take_exec(words, command)
         if assignments + words:
             self.append(line, assignments + words, command)
 
@@ -127,10 +164,20 @@ class Commands:
     def add_end(self, line):
         """Tells how the state is at the end of the script, for a shell that has read it by "."."""
         told = {"end": True, "directories": self.directories, "lost": self.is_lost, "paths": self.paths}
+        if self.input or self.is_fed:
+            self.lines = [(number, self.add_input(text)) for number, text in self.lines]
         told["home"] = self.home is not None
         told["input"] = self.input is not None
         if self.directories != [""] or self.is_lost or self.paths or self.home or self.input:
             self.lines.append((line, json.dumps(told)))
+
+    def add_input(self, text):
+        """Tells of a command that it may have another standard input, by a loop or a function in which it is."""
+        told = json.loads(text)
+        if len(self.documents) > 1 and told.get("document") in self.documents:
+            told.pop("document")
+        told["input"] = told["input"] or self.is_fed or self.input is not None
+        return json.dumps(told)
 
     def append(self, line, words, command, is_sourced=False):
         if len(self.lines) > COMMANDS_MAX:
@@ -144,6 +191,8 @@ class Commands:
         if self.paths:
             told["paths"] = self.paths
         document = command.document if command.reads_other or not self.input else self.input.document
+        if self.is_fed and not command.reads_other:
+            document = None
         if document is not None:
             told["document"] = document
         text = json.dumps(told)

