@@ -106,6 +106,8 @@ static int recover_end(struct recovery *recovery, int (*step)(void *ctx, const c
 		cli_print_error(RECOVER_VERB, "mend that, or leave it: callgate ws recover --abandon %s", id);
 		return CLI_EXIT_ERROR;
 	}
+	if (r == 0 && !recovery->abandon && syncfs(recovery->layer.base_fd) < 0) /* what has which name */
+		r = -errno;
 	if (r == 0)
 		r = journal_remove(recovery->journal_dir_fd);
 	if (r < 0) {

@@ -173,6 +173,20 @@ says 0 '' recover "$id"
 left 0 "removed, to a directory"
 says 0 '' discard "$id"
 
+# The recovery is interrupted as well, or what it did cannot be written to the disk.
+for inject in renameat2:signal=KILL:when=1 unlinkat:signal=KILL:when={1,2,3} renameat2:error=EIO:when=1 \
+	unlinkat:error=EIO:when={1,2,3} syncfs:error=EIO; do
+	stop "${to_dir[@]}"
+	strace -qq -o /dev/null -e trace="${inject%%:*}" -e inject="$inject" \
+		"$CALLGATE" ws recover "$id" >"$T/out" 2>&1 &
+	wait $! 2>/dev/null
+	[ -e "$journal" ] || fail "recover, $inject: the journal is gone: $(cat "$T/out")"
+	says 0 '' recover "$id"
+	[ "$(cat "$W/d/f1")" = "old 1" ] || fail "recover, $inject: $(ls -laR "$W")"
+	left 0 "recover, $inject"
+	says 0 '' discard "$id"
+done
+
 # A file in the new directory is half-made: it is removed.
 for inject in fsync:signal=KILL:when=1 fsync:signal=KILL:when=2 renameat2:signal=KILL:when=1; do
 	stop $inject 'rm d/f1; mkdir d/f1; echo y >d/f1/in; echo z >d/f1/k'
