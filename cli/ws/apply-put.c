@@ -6,10 +6,25 @@
 #include "cli/ws/apply-private.h"
 #include "workspace/place.h"
 
+static void apply_print_failure(const struct apply *apply, const struct workspace_change *change, int error)
+{
+	char text[2 * PATH_MAX], temporary[PLACE_NAME_SIZE];
+	const char *name = ws_plan_get_name(apply->plan, change, text);
+
+	place_format_name(apply->id, 0, temporary);
+	if (workspace_change_is_replacement(change))
+		apply_format_name(apply, change, temporary);
+	if (error == -EBUSY)
+		cli_print_error(APPLY_VERB,
+				"%s: not applied: an entry beside it has the name of ours, %s: move it away", name,
+				temporary);
+	else
+		cli_print_error(APPLY_VERB, "%s: not applied: %s", name, strerror(-error));
+}
+
 enum plan_state apply_tell_failure(const struct apply *apply, const struct workspace_change *change, int error)
 {
 	const char *why = NULL;
-	char name[2 * PATH_MAX], temporary[PLACE_NAME_SIZE];
 
 	if (error == -ESTALE || error == -EEXIST)
 		why = "it was changed outside just now";
@@ -24,17 +39,7 @@ enum plan_state apply_tell_failure(const struct apply *apply, const struct works
 		return PLAN_CONFLICT;
 	}
 	apply->plan->why[change - apply->plan->changes.item] = strerror(-error);
-	(void)ws_plan_get_name(apply->plan, change, name);
-	if (error == -EBUSY) {
-		place_format_name(apply->id, 0, temporary);
-		if (workspace_change_is_replacement(change))
-			apply_format_name(apply, change, temporary);
-		cli_print_error(APPLY_VERB,
-				"%s: not applied: an entry beside it has the name of ours, %s: move it away", name,
-				temporary);
-	} else {
-		cli_print_error(APPLY_VERB, "%s: not applied: %s", name, strerror(-error));
-	}
+	apply_print_failure(apply, change, error);
 	return PLAN_FAILED;
 }
 

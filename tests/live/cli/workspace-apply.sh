@@ -339,6 +339,7 @@ fresh
 cow /bin/sh -c 'cp one a/uno; echo edited >>a/uno; rm one'
 mkdir "$W/a/.callgate-$id"
 ws 125 apply "$id"
+said "ws apply: a/uno: not applied: an entry beside it has the name of ours, .callgate-$id: move it away"
 said 'nothing is deleted'
 has one one
 rmdir "$W/a/.callgate-$id"
