@@ -81,14 +81,16 @@ static void apply_change(struct apply *apply, size_t at, enum apply_step step)
 /* ---- all changes ---- */
 
 /*
- * True for a file that was left out, and may be an old one with another name, which the program has edited since. A
- * content that the directory has is not missed, nor is one of which the old name is known: that is held by itself.
+ * True for what is no directory, was left out, and may be an old entry with another name, which the program has edited
+ * since. A content that the directory has is not missed, nor is one of which the old name is known: that is held by
+ * itself.
  */
 static bool apply_misses_renamed(const struct plan *plan, const struct workspace_change *change)
 {
 	_cleanup_close_ int fd = -1;
 
-	if (ws_plan_get_state(plan, change) <= PLAN_APPLY || !S_ISREG(change->upper.mode) || change->old_path)
+	if (ws_plan_get_state(plan, change) <= PLAN_APPLY || !change->upper.exists || S_ISDIR(change->upper.mode) ||
+	    change->old_path)
 		return false;
 	if (change->kind == WORKSPACE_MODIFIED && !(change->differences & WORKSPACE_CONTENT_DIFFERS))
 		return false;
@@ -104,14 +106,14 @@ static bool apply_deletes(const struct plan *plan, const struct workspace_change
 }
 
 /*
- * True for a change that deletes a regular file, which may be one that apply_misses_renamed() is true of. Of a file
- * with several names, overlayfs does not note that it has copied it.
+ * True for a change that deletes what may be an entry that apply_misses_renamed() is true of. Of a file with several
+ * names, overlayfs does not note that it has copied it.
  */
 static bool apply_deletes_file(const struct plan *plan, const struct workspace_change *change)
 {
 	if (change->kind != WORKSPACE_DELETED && !apply_is_instead(change))
 		return false;
-	return S_ISREG(change->base.mode) && (change->base.nlink == 1 || plan->layer->records);
+	return !S_ISDIR(change->base.mode) && (change->base.nlink == 1 || plan->layer->records);
 }
 
 /* Leaves out the deletions of the directories that an entry is in, which stays. */
@@ -162,6 +164,18 @@ static bool apply_is_over(const struct apply *apply, size_t at)
 									       : apply->is_done[at];
 }
 
+/* True when a deletion is still to be made. */
+static bool apply_has_deletions(const struct apply *apply)
+{
+	const struct plan *plan = apply->plan;
+
+	for (size_t i = 0; i < plan->changes.count; i++)
+		if (plan->state[i] == PLAN_APPLY && !apply_is_over(apply, i) &&
+		    apply_deletes(plan, &plan->changes.item[i]))
+			return true;
+	return false;
+}
+
 /*
  * Leaves out all deletions that are not made yet when a new entry could not be made. When one is left out that may be
  * an old one, nothing tells which: then no file is deleted.
@@ -169,7 +183,8 @@ static bool apply_is_over(const struct apply *apply, size_t at)
 static void apply_hold_deletions(struct apply *apply)
 {
 	const struct plan *plan = apply->plan;
-	const enum plan_state state = apply_find_hold(plan);
+	/* Without one, not all that is left out needs to be opened. */
+	const enum plan_state state = apply_has_deletions(apply) ? apply_find_hold(plan) : PLAN_APPLY;
 	bool held = false;
 
 	for (size_t i = 0; state != PLAN_APPLY && i < plan->changes.count; i++) {
@@ -193,12 +208,8 @@ static void apply_hold_deletions(struct apply *apply)
  */
 static void apply_sync_puts(struct apply *apply)
 {
-	const struct plan *plan = apply->plan;
-	bool removes = false;
-
-	for (size_t i = 0; !removes && i < plan->changes.count; i++)
-		removes = plan->state[i] == PLAN_APPLY && apply_deletes(plan, &plan->changes.item[i]);
-	if (!removes || apply->failed || (fdatasync(apply->journal_fd) == 0 && syncfs(plan->layer->base_fd) == 0))
+	if (!apply_has_deletions(apply) || apply->failed ||
+	    (fdatasync(apply->journal_fd) == 0 && syncfs(apply->plan->layer->base_fd) == 0))
 		return;
 	cli_print_error(APPLY_VERB, "nothing is deleted: what was put cannot be written to the disk: %s",
 			strerror(errno));

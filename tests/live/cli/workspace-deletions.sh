@@ -10,6 +10,7 @@ play() # COMMAND: in a fresh tree; the workspace is $id
 	local name
 	rm -rf "$W"
 	mkdir -p "$W/a" "$W/d"
+	ln -s /none/ax "$W/link"
 	for name in ax b gone a/x d/y; do echo "old $name" >"$W/$name"; done
 	: >"$T/before"
 	until : >"$T/now" && [ "$T/now" -nt "$T/before" ]; do :; done
@@ -61,6 +62,13 @@ for change in 'mv ax .envrc' 'mv ax .envrc; echo edited >>.envrc' 'mv ax .envrc;
 	[ ! -f "$W/ax" ] || [ -L "$W/ax" ] || fail "$change: ax: $(ls -l "$W")"
 	ws discard "$id" || fail "$change: discard"
 done
+# Nor is a link lost. The file system of an overlay does not tell of links which ones were renamed.
+if [ "${WORKSPACE_COW:-}" = --cow=copy ]; then
+	play 'mv link out'
+	applies 3 "a link"
+	[ "$(readlink "$W/link")" = /none/ax ] || fail "a link is lost: $(ls -l "$W")"
+	ws discard "$id" || fail "discard"
+fi
 play 'rm -r d; mv ax d; echo edited >>d'
 echo mine >"$W/d/mine"
 applies 3 "instead of a directory"
