@@ -272,7 +272,8 @@ def main():
         check_syntax(findings, program, sys.argv[1])
     commands = Commands()
     Looker(findings, None, commands).look_at(program.decode("utf-8", "replace"))
-    commands.add_end(1)
+    if not findings.attempt(1, commands.add_end, 1):
+        commands.add_unknown(1)
     findings.commands = commands.lines
     findings.print()
 

@@ -175,7 +175,7 @@ class Commands:
         """Tells of a command that it may have another standard input, by a loop or a function in which it is."""
         told = json.loads(text)
         if len(self.documents) > 1 and told.get("document") in self.documents:
-            told.pop("document")
+            told.pop("document", None)
         told["input"] = told["input"] or self.is_fed or self.input is not None
         return json.dumps(told)
 

