@@ -58,13 +58,30 @@ int session_client_record_inspection(int socket_fd, const char *op, const char *
 				   NULL, 0);
 }
 
+static const struct {
+	const char *key, *text;
+} session_changes[SESSION_CHANGE_MAX] = {
+	[SESSION_CHANGE_OTHER] = {"changed", "was changed after it was looked at"},
+	[SESSION_CHANGE_ADDED] = {"added", "was made after it was looked for"},
+	[SESSION_CHANGE_REMOVED] = {"removed", "was removed after it was looked at"},
+};
+
+const char *session_change_get_key(enum session_change change)
+{
+	return session_changes[change].key;
+}
+
+const char *session_change_get_text(enum session_change change)
+{
+	return session_changes[change].text;
+}
+
 char *session_client_join_changes(const json_t *answer)
 {
-	static const char *const keys[] = {"changed", "added", "removed"};
 	_cleanup_buf_ struct buf names = {0};
 
-	for (size_t k = 0; k < sizeof(keys) / sizeof(keys[0]); k++) {
-		const json_t *name, *list = json_object_get(answer, keys[k]);
+	for (enum session_change change = 0; change < SESSION_CHANGE_MAX; change++) {
+		const json_t *name, *list = json_object_get(answer, session_change_get_key(change));
 		size_t i;
 
 		json_array_foreach(list, i, name)

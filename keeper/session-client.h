@@ -31,9 +31,24 @@ int session_client_send(int socket_fd, json_t *message, const int *fds, size_t c
  */
 int session_client_record_inspection(int socket_fd, const char *op, const char *program, const char *why);
 
+/* What became of a file that was looked at. */
+enum session_change {
+	SESSION_CHANGE_OTHER, /* another file, content or attributes */
+	SESSION_CHANGE_ADDED,
+	SESSION_CHANGE_REMOVED,
+	SESSION_CHANGE_MAX,
+};
+
 /*
- * The names in "changed", "added" and "removed" of what `callgate session inspect --request` prints, for such a record:
- * each a line, in which control characters are escaped. Owned by the caller; "": there are none; NULL: no memory.
+ * The key of the list with the names of such files in a report, such as `callgate session inspect --request` prints,
+ * and a text of what became of them, which follows a name. Both static.
+ */
+const char *session_change_get_key(enum session_change change);
+const char *session_change_get_text(enum session_change change);
+
+/*
+ * The names in these lists of what `callgate session inspect --request` prints, for such a record: each a line, in
+ * which control characters are escaped. Owned by the caller; "": there are none; NULL: no memory.
  */
 char *session_client_join_changes(const json_t *answer);
 

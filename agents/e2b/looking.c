@@ -8,6 +8,7 @@
 #include "agents/slist.h"
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "keeper/session-client.h"
 
 #define LOOKING_LOGGED_FINDINGS_MAX 50 /* of one program */
 #define LOOKING_LOGGED_NAME_BYTES_MAX 1000 /* of a program's name, which the client chooses */
@@ -86,11 +87,10 @@ static void changes_free(struct e2b_changes *changes)
 /* Logs and records which files were changed. answer NULL: it is not known, and `why` says why. */
 static void changes_tell(const struct e2b_sandbox *box, const char *program, const json_t *answer, const char *why)
 {
-	static const char *const keys[] = {"changed", "added", "removed"};
 	json_t *names = json_array();
 
-	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
-		(void)json_array_extend(names, json_object_get(answer, keys[i]));
+	for (enum session_change change = 0; change < SESSION_CHANGE_MAX; change++)
+		(void)json_array_extend(names, json_object_get(answer, session_change_get_key(change)));
 	if (!answer)
 		looking_log(box, "changes_unknown", program, "why", json_string(why));
 	else if (json_array_size(names) > 0)

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "agents/mcp/private.h"
+#include "keeper/session-client.h"
 
 #define INSPECTION_FINDINGS_MAX 50 /* in a result */
 
@@ -172,27 +173,18 @@ static void inspection_finish(struct tool_call *call)
 	call_finish(call, structured, call->is_error);
 }
 
-/* What became of files: the key in an answer and in a result, and as text. */
-static const struct {
-	const char *key, *text;
-} inspection_changes[] = {
-	{"changed", "was changed after it was looked at"},
-	{"added", "was made after it was looked for"},
-	{"removed", "was removed after it was looked at"},
-};
-
 /* Adds the files of an answer to the result, and to its text. */
 static void inspection_add_changes_of(struct tool_call *call, const json_t *answer, struct buf *text)
 {
-	for (size_t at = 0; at < sizeof(inspection_changes) / sizeof(inspection_changes[0]); at++) {
-		const char *key = inspection_changes[at].key;
+	for (enum session_change change = 0; change < SESSION_CHANGE_MAX; change++) {
+		const char *key = session_change_get_key(change); /* in the answer, and in the result */
 		json_t *name, *names = json_object_get(answer, key);
 		size_t i;
 
 		json_array_foreach(names, i, name)
 		{
 			buf_put_escaped(text, json_string_value(name));
-			buf_printf(text, ": %s\n", inspection_changes[at].text);
+			buf_printf(text, ": %s\n", session_change_get_text(change));
 		}
 		if (json_array_size(names) > 0)
 			(void)json_object_set(call->structured, key, names);

@@ -64,7 +64,8 @@ static void look_on_reply(void *data, const char *reply, size_t len, int status)
 	struct sandbox_look *look = data;
 	_cleanup_json_ json_t *answer = json_loadb(reply, len, 0, NULL);
 	_cleanup_free_ char *why = strndup(reply, LOOK_WHY_BYTES_MAX);
-	const bool is_answer = json_object_get(answer, "refused") || json_object_get(answer, "changed");
+	const bool is_answer = json_object_get(answer, "refused") ||
+			       json_object_get(answer, session_change_get_key(SESSION_CHANGE_OTHER));
 
 	(void)status; /* the answer says as much */
 	if (why)

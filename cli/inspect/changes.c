@@ -7,22 +7,8 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "cli/inspect/program.h"
+#include "keeper/session-client.h"
 #include "supervisor/report.h"
-
-/* What became of a file. */
-enum change {
-	CHANGE_OTHER, /* another file, content or attributes */
-	CHANGE_ADDED,
-	CHANGE_REMOVED,
-	CHANGE_MAX, /* nothing */
-};
-static const struct {
-	const char *key, *text;
-} change_words[CHANGE_MAX] = {
-	[CHANGE_OTHER] = {"changed", "was changed after it was looked at"},
-	[CHANGE_ADDED] = {"added", "was made after it was looked for"},
-	[CHANGE_REMOVED] = {"removed", "was removed after it was looked at"},
-};
 
 static bool changes_is_same(const struct stat *then, const struct stat *now)
 {
@@ -30,8 +16,8 @@ static bool changes_is_same(const struct stat *then, const struct stat *now)
 	       now->st_ctim.tv_sec == then->st_ctim.tv_sec && now->st_ctim.tv_nsec == then->st_ctim.tv_nsec;
 }
 
-/* Whether the name leads to another file, or to one whose content or attributes were changed since. */
-static enum change changes_compare(const struct inspect_program *inspection, const struct inspect_seen *seen)
+/* What became of the file that the name leads to. SESSION_CHANGE_MAX: nothing. */
+static enum session_change changes_compare(const struct inspect_program *inspection, const struct inspect_seen *seen)
 {
 	_cleanup_free_ char *path = inspection->find_file(inspection->data, seen->found, false, NULL);
 	struct stat now;
@@ -39,34 +25,35 @@ static enum change changes_compare(const struct inspect_program *inspection, con
 	const int r = !path ? -ENOENT : stat(path, &now) < 0 ? -errno : 0;
 
 	if (seen->status.st_ino == 0)
-		return r == 0 || !io_error_means_absent(r) ? CHANGE_ADDED : CHANGE_MAX;
+		return r == 0 || !io_error_means_absent(r) ? SESSION_CHANGE_ADDED : SESSION_CHANGE_MAX;
 	if (r == 0)
-		return changes_is_same(&seen->status, &now) ? CHANGE_MAX : CHANGE_OTHER;
+		return changes_is_same(&seen->status, &now) ? SESSION_CHANGE_MAX : SESSION_CHANGE_OTHER;
 	/* a scratch directory is gone by now, with all files in it */
 	slash = path ? strrchr(path, '/') : NULL;
 	if (slash)
 		*slash = '\0';
 	if (path && stat(path, &now) < 0)
-		return CHANGE_MAX;
-	return io_error_means_absent(r) ? CHANGE_REMOVED : CHANGE_OTHER;
+		return SESSION_CHANGE_MAX;
+	return io_error_means_absent(r) ? SESSION_CHANGE_REMOVED : SESSION_CHANGE_OTHER;
 }
 
 json_t *inspect_program_make_changes(const struct inspect_program *inspection, const bool *is_lost)
 {
-	json_t *found = json_pack("{s:[], s:[], s:[]}", change_words[CHANGE_OTHER].key, change_words[CHANGE_ADDED].key,
-				  change_words[CHANGE_REMOVED].key);
+	json_t *found =
+		json_pack("{s:[], s:[], s:[]}", session_change_get_key(SESSION_CHANGE_OTHER),
+			  session_change_get_key(SESSION_CHANGE_ADDED), session_change_get_key(SESSION_CHANGE_REMOVED));
 
 	for (size_t i = 0; found && i < inspection->seen_count; i++) {
 		const char *name = inspection->seen[i].name;
-		const enum change change = changes_compare(inspection, &inspection->seen[i]);
+		const enum session_change change = changes_compare(inspection, &inspection->seen[i]);
 		json_t *text = NULL;
 
 		if (is_lost && *is_lost)
 			break;
-		if (change == CHANGE_MAX)
+		if (change == SESSION_CHANGE_MAX)
 			continue;
 		text = json_string(name);
-		(void)json_array_append_new(json_object_get(found, change_words[change].key),
+		(void)json_array_append_new(json_object_get(found, session_change_get_key(change)),
 					    text ? text : report_make_text_json(name)); /* no UTF-8 */
 	}
 	return found;
@@ -80,8 +67,8 @@ json_t *inspect_program_make_report(const struct inspect_program *inspection, co
 		return NULL;
 	report = json_pack("{s:b, s:O, s:I, s:[], s:[], s:[]}", "refused", inspection->why != NULL, "findings",
 			   inspection->findings, "unlisted", (json_int_t)inspect_program_count_unlisted(inspection),
-			   change_words[CHANGE_OTHER].key, change_words[CHANGE_ADDED].key,
-			   change_words[CHANGE_REMOVED].key);
+			   session_change_get_key(SESSION_CHANGE_OTHER), session_change_get_key(SESSION_CHANGE_ADDED),
+			   session_change_get_key(SESSION_CHANGE_REMOVED));
 	if (report && changes)
 		(void)json_object_update(report, (json_t *)(uintptr_t)changes);
 	return report;
@@ -89,14 +76,14 @@ json_t *inspect_program_make_report(const struct inspect_program *inspection, co
 
 void inspect_program_print_changes(const struct inspect_program *inspection, const json_t *changes)
 {
-	for (size_t at = 0; !inspection->is_quiet && at < CHANGE_MAX; at++) {
-		const json_t *name, *names = json_object_get(changes, change_words[at].key);
+	for (enum session_change change = 0; !inspection->is_quiet && change < SESSION_CHANGE_MAX; change++) {
+		const json_t *name, *names = json_object_get(changes, session_change_get_key(change));
 		size_t i;
 
 		json_array_foreach(names, i, name)
 		{
 			cli_print_error(inspection->verb, "inspect: %s: %s", json_string_value(name),
-					change_words[at].text);
+					session_change_get_text(change));
 		}
 	}
 }
