@@ -78,15 +78,19 @@ void apply_format_name(const struct apply *apply, const struct workspace_change 
 static int apply_get_path(const struct apply *apply, const struct workspace_change *change, char ret_path[PATH_MAX])
 {
 	const struct workspace_change *top = apply_find_replacement(apply->plan, change);
-	const char *slash = top ? strrchr(top->path, '/') : NULL;
-	char name[PLACE_NAME_SIZE] = "";
+	char name[PLACE_NAME_SIZE];
+	const char *slash;
+	int len;
 
-	if (top)
-		apply_format_name(apply, top, name);
-	return snprintf(ret_path, PATH_MAX, "%.*s%s%s", slash ? (int)(slash - top->path) + 1 : 0, change->path, name,
-			change->path + (top ? strlen(top->path) : 0)) < PATH_MAX
-		       ? 0
-		       : -ENAMETOOLONG;
+	if (!top) {
+		len = snprintf(ret_path, PATH_MAX, "%s", change->path);
+		return len < PATH_MAX ? 0 : -ENAMETOOLONG;
+	}
+	slash = strrchr(top->path, '/');
+	apply_format_name(apply, top, name);
+	len = snprintf(ret_path, PATH_MAX, "%.*s%s%s", slash ? (int)(slash - top->path) + 1 : 0, top->path, name,
+		       change->path + strlen(top->path));
+	return len < PATH_MAX ? 0 : -ENAMETOOLONG;
 }
 
 /* Gives a file that was put, or is unchanged, another name that it has in the layer. -ENOENT: there is none. */
