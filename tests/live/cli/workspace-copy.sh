@@ -9,8 +9,8 @@ W=$T/w
 kills=2
 [ -z "${CHECK_LONG:-}" ] || kills=150
 
-for test in cli/workspace cli/workspace-base cli/workspace-diff cli/workspace-apply cli/workspace-random \
-	supervisor/session-workspace supervisor/session-checkpoint; do
+for test in cli/workspace cli/workspace-base cli/workspace-diff cli/workspace-apply cli/workspace-deletions \
+	cli/workspace-random supervisor/session-workspace supervisor/session-checkpoint; do
 	WORKSPACE_BRIEF=y WORKSPACE_COW=--cow=copy \
 		WORKSPACE_SEEDS=${WORKSPACE_SEEDS:-1} WORKSPACE_KILLS=${WORKSPACE_KILLS:-1} \
 		bash "$SRC/tests/live/$test.sh" >"$T/log" 2>&1 || fail "$test: $(tail -n 5 "$T/log")"
