@@ -224,9 +224,9 @@ mv "$T/elsewhere" "$W"
 if [ "$(id -u)" != 0 ]; then
 	mkdir "$W/closed"
 	echo x >"$W/closed/x"
-	"$CALLGATE" run "${WORKSPACE_COW:---cow}" -q --profile minimal -w "$W" -r /usr -x /usr/bin -- /bin/sh -c \
-		'rm -r closed; mkdir closed; echo new >closed/x; chmod 600 closed' 2>"$T/err2"
-	closed=$("$CALLGATE" ws list --json | jq -rs 'last.id')
+	"$CALLGATE" run "${WORKSPACE_COW:---cow}" --json --profile minimal -w "$W" -r /usr -x /usr/bin -- /bin/sh -c \
+		'rm -r closed; mkdir closed; echo new >closed/x; chmod 600 closed' >"$T/result" 2>"$T/err2"
+	closed=$(jq -r .workspace.id "$T/result")
 	ws "$closed"
 	grep -q 'closed/x' "$T/out" && fail "a closed directory: $(cat "$T/out")"
 	[ $status = 125 ] || fail "a closed directory: $status $(cat "$T/err2")"
