@@ -37,11 +37,19 @@ static enum session_change changes_compare(const struct inspect_program *inspect
 	return io_error_means_absent(r) ? SESSION_CHANGE_REMOVED : SESSION_CHANGE_OTHER;
 }
 
+/* A list for each way in which files are other ones, all empty. A new reference; NULL: no memory. */
+static json_t *changes_make_lists(void)
+{
+	json_t *lists = json_object();
+
+	for (enum session_change change = 0; lists && change < SESSION_CHANGE_MAX; change++)
+		(void)json_object_set_new(lists, session_change_get_key(change), json_array());
+	return lists;
+}
+
 json_t *inspect_program_make_changes(const struct inspect_program *inspection, const bool *is_lost)
 {
-	json_t *found =
-		json_pack("{s:[], s:[], s:[]}", session_change_get_key(SESSION_CHANGE_OTHER),
-			  session_change_get_key(SESSION_CHANGE_ADDED), session_change_get_key(SESSION_CHANGE_REMOVED));
+	json_t *found = changes_make_lists();
 
 	for (size_t i = 0; found && i < inspection->seen_count; i++) {
 		const char *name = inspection->seen[i].name;
@@ -61,14 +69,15 @@ json_t *inspect_program_make_changes(const struct inspect_program *inspection, c
 
 json_t *inspect_program_make_report(const struct inspect_program *inspection, const json_t *changes)
 {
+	_cleanup_json_ json_t *lists = changes_make_lists();
 	json_t *report;
 
 	if (!inspection->findings || (!inspection->refused && !inspection->warned))
 		return NULL;
-	report = json_pack("{s:b, s:O, s:I, s:[], s:[], s:[]}", "refused", inspection->why != NULL, "findings",
-			   inspection->findings, "unlisted", (json_int_t)inspect_program_count_unlisted(inspection),
-			   session_change_get_key(SESSION_CHANGE_OTHER), session_change_get_key(SESSION_CHANGE_ADDED),
-			   session_change_get_key(SESSION_CHANGE_REMOVED));
+	report = json_pack("{s:b, s:O, s:I}", "refused", inspection->why != NULL, "findings", inspection->findings,
+			   "unlisted", (json_int_t)inspect_program_count_unlisted(inspection));
+	if (report)
+		(void)json_object_update(report, lists);
 	if (report && changes)
 		(void)json_object_update(report, (json_t *)(uintptr_t)changes);
 	return report;

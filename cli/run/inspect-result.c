@@ -7,9 +7,14 @@
 
 void run_add_findings(const struct run *run, json_t *result)
 {
-	_cleanup_json_ json_t *changes = run->inspection ? inspect_program_make_changes(run->inspection, NULL) : NULL;
-	json_t *report = run->inspection ? inspect_program_make_report(run->inspection, changes) : NULL;
+	const struct inspect_program *inspection = run->inspection;
+	_cleanup_json_ json_t *changes = NULL;
+	json_t *report;
 
+	if (!inspection || !inspection->findings)
+		return; /* without --json, each file would be looked for once more for nothing */
+	changes = inspect_program_make_changes(inspection, NULL);
+	report = inspect_program_make_report(inspection, changes);
 	if (report)
 		(void)json_object_set_new(result, "inspect", report);
 }
