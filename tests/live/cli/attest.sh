@@ -57,7 +57,7 @@ changed()
 	[ $? -eq "$1" ] || fail "$2: $(cat "$T/shown")"
 }
 changed 2 '.payload |= (@base64d | sub("\"exit_code\":3"; "\"exit_code\":0") | @base64)'
-changed 2 '.signatures[0].sig |= "A" + .[1:]'
+changed 2 '.signatures[0].sig |= (if startswith("A") then "B" else "A" end) + .[1:]'
 changed 2 '.signatures = []'
 changed 125 '.payloadType = "text/plain"'
 changed 125 'del(.payload)'
