@@ -103,6 +103,18 @@ DIR *io_take_dir_stream(int fd)
 	return dir;
 }
 
+const struct dirent *io_read_entry(DIR *dir, int *ret_error)
+{
+	const struct dirent *entry;
+
+	do {
+		errno = 0;
+		entry = readdir(dir);
+	} while (entry && path_is_dot_name(entry->d_name));
+	*ret_error = entry ? 0 : -errno;
+	return entry;
+}
+
 int io_open_without_links(const char *path, int flags)
 {
 	int fd;

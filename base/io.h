@@ -61,6 +61,12 @@ int io_open_dir(int dirfd, const char *name);
  */
 DIR *io_take_dir_stream(int fd);
 
+/*
+ * Reads the next entry of a directory but "." and "..", borrowed until the next read. NULL: there is none, or it cannot
+ * be read. *ret_error: 0, or -errno when it cannot be read: readdir(3) tells that apart from the end only by errno.
+ */
+const struct dirent *io_read_entry(DIR *dir, int *ret_error);
+
 /* Reads a whole file, NUL-terminated, owned by the caller. 0, -EFBIG when it has more than `cap` bytes, or -errno. */
 int io_read_file(int dirfd, const char *path, size_t cap, char **ret_text, size_t *ret_len);
 int io_read_fd(int fd, size_t cap, char **ret_text, size_t *ret_len);

@@ -38,12 +38,10 @@ int proctree_read_at(int proc_fd, struct proctree *ret_tree)
 	/* proc_fd is an O_PATH descriptor, which cannot be read: open the directory again. */
 	_cleanup_closedir_ DIR *dir = io_take_dir_stream(io_open_dir(proc_fd, proc_fd < 0 ? "/proc" : "."));
 	const struct dirent *entry;
-	int r = 0;
+	int r = dir ? 0 : -errno;
 
 	*ret_tree = (struct proctree){0};
-	if (!dir)
-		return -errno;
-	while (r == 0 && (errno = 0, entry = readdir(dir))) { /* errno = 0: readdir(3) reports an error only by errno */
+	while (r == 0 && (entry = io_read_entry(dir, &r))) {
 		pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
 		struct procstat stat;
 
@@ -51,7 +49,6 @@ int proctree_read_at(int proc_fd, struct proctree *ret_tree)
 		if (pid > 0 && procstat_read_at(proc_fd, pid, &stat) == 0)
 			r = proctree_add_entry(ret_tree, pid, stat.parent);
 	}
-	r = r == 0 ? -errno : r;
 	if (ret_tree->entry_count > 0)
 		qsort(ret_tree->entry, ret_tree->entry_count, sizeof(*ret_tree->entry), proctree_compare_pids);
 	return r;

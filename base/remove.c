@@ -5,13 +5,11 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/io.h"
-#include "base/path.h"
 
 /*
  * A hostile program can nest directories far deeper than a process has descriptors or stack, so nothing here recurses.
@@ -127,19 +125,17 @@ static int removal_remove_entries(int fd, char ret_child[NAME_MAX + 1])
 {
 	_cleanup_closedir_ DIR *dir = io_take_dir_stream(removal_open_dir(fd, "."));
 	const struct dirent *entry;
-	int first = 0, err;
+	int first = 0, err, unread = dir ? 0 : -errno;
 
 	ret_child[0] = '\0';
-	if (!dir)
-		return -errno;
-	while ((entry = readdir(dir))) {
-		err = path_is_dot_name(entry->d_name) ? 0 : removal_remove_entry(fd, entry->d_name);
+	while (unread == 0 && (entry = io_read_entry(dir, &unread))) {
+		err = removal_remove_entry(fd, entry->d_name);
 		if (err == -ENOTEMPTY)
 			(void)snprintf(ret_child, NAME_MAX + 1, "%s", entry->d_name);
 		else if (first == 0)
 			first = err;
 	}
-	return first;
+	return first < 0 ? first : unread;
 }
 
 /* Removes a directory with everything below it. 0 or -errno. */
@@ -173,15 +169,9 @@ static void removal_empty_subdir(struct removal *removal, const char *name)
 {
 	_cleanup_closedir_ DIR *dir = io_take_dir_stream(removal_open_dir(removal->top_fd, name));
 	const struct dirent *entry;
-	int err;
+	int err, unread = dir ? 0 : -errno;
 
-	if (!dir) {
-		removal_count_step_or_keep_error(removal, -errno);
-		return;
-	}
-	while ((entry = readdir(dir))) {
-		if (path_is_dot_name(entry->d_name))
-			continue;
+	while (unread == 0 && (entry = io_read_entry(dir, &unread))) {
 		err = removal_remove_entry(dirfd(dir), entry->d_name);
 		if (err == -ENOTEMPTY)
 			err = removal_move_to_top_dir(removal, dirfd(dir), entry->d_name);
@@ -189,7 +179,9 @@ static void removal_empty_subdir(struct removal *removal, const char *name)
 			err = removal_remove_nested(dirfd(dir), entry->d_name);
 		removal_count_step_or_keep_error(removal, err);
 	}
-	if (unlinkat(removal->top_fd, name, AT_REMOVEDIR) == 0)
+	if (unread < 0)
+		removal_count_step_or_keep_error(removal, unread);
+	else if (unlinkat(removal->top_fd, name, AT_REMOVEDIR) == 0)
 		removal->removed_or_moved_count++;
 	/* If unlinkat(2) failed, readdir(3) skipped entries of the changing directory: the next pass removes them. */
 }
@@ -199,12 +191,10 @@ static bool removal_empty_top_dir(struct removal *removal, DIR *top)
 {
 	const struct dirent *entry;
 	bool empty = true;
-	int err;
+	int err, unread;
 
 	rewinddir(top);
-	while ((entry = readdir(top))) {
-		if (path_is_dot_name(entry->d_name))
-			continue;
+	while ((entry = io_read_entry(top, &unread))) {
 		empty = false;
 		err = removal_remove_entry(removal->top_fd, entry->d_name);
 		if (err == -ENOTEMPTY)
@@ -212,7 +202,9 @@ static bool removal_empty_top_dir(struct removal *removal, DIR *top)
 		else
 			removal_count_step_or_keep_error(removal, err);
 	}
-	return empty;
+	if (unread < 0)
+		removal_count_step_or_keep_error(removal, unread);
+	return empty && unread == 0;
 }
 
 int io_remove_tree(int dirfd, const char *name)

@@ -3,7 +3,7 @@
 #   tests_unit_test_NAME_LDADD = libcallgate_FOLDER.a libcallgate_base.a $(UNIT_LIBS)
 UNIT_TESTS =
 UNIT_LIBS = $(CHECK_LIBS)
-EXTRA_DIST += tests/unit/no-check.sh tests/unit/sanitized.h tests/unit/unit.h
+EXTRA_DIST += tests/unit/no-check.sh tests/unit/refuse-call.h tests/unit/sanitized.h tests/unit/unit.h
 if HAVE_CHECK
 check_PROGRAMS += $(UNIT_TESTS)
 TESTS += $(UNIT_TESTS)

@@ -9,10 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "tests/unit/refuse-call.h"
 #include "tests/unit/unit.h"
 
 static char where[PATH_MAX];
@@ -210,6 +212,43 @@ START_TEST(test_open_regular)
 }
 END_TEST
 
+START_TEST(test_read_entries)
+{
+	_cleanup_closedir_ DIR *dir = NULL;
+	const struct dirent *entry;
+	int error = -EINVAL, seen = 0;
+
+	put("..f", "", 0);
+	put(".g", "", 0);
+	dir = io_take_dir_stream(io_open_dir(where_fd, "."));
+	ck_assert_ptr_nonnull(dir);
+	while ((entry = io_read_entry(dir, &error))) {
+		ck_assert_int_eq(error, 0);
+		seen += strcmp(entry->d_name, "..f") == 0 ? 1 : strcmp(entry->d_name, ".g") == 0 ? 2 : 4;
+	}
+	ck_assert_int_eq(error, 0);
+	ck_assert_int_eq(seen, 3);
+}
+END_TEST
+
+/* A directory that cannot be read is not an empty one. */
+START_TEST(test_read_entries_fails)
+{
+	_cleanup_closedir_ DIR *dir = io_take_dir_stream(io_open_dir(where_fd, "."));
+	int error = 0;
+
+	ck_assert_ptr_nonnull(dir);
+	ck_assert_int_eq(mkdirat(where_fd, "d", 0700), 0);
+	ck_assert_int_eq(mkdirat(where_fd, "d/e", 0700), 0);
+	refuse_call(SYS_getdents64, EIO);
+	ck_assert_ptr_null(io_read_entry(dir, &error));
+	ck_assert_int_eq(error, -EIO);
+	ck_assert_int_eq(io_remove_tree(where_fd, "d"), -EIO);
+	ck_assert_int_eq(unlinkat(where_fd, "d/e", AT_REMOVEDIR), 0);
+	ck_assert_int_eq(unlinkat(where_fd, "d", AT_REMOVEDIR), 0);
+}
+END_TEST
+
 /* A write lease keeps who opens the file waiting, for 45 seconds or until its holder gives it up. */
 START_TEST(test_open_leased)
 {
@@ -249,6 +288,8 @@ int main(void)
 	tcase_add_test(tcase, test_remove_deep);
 	tcase_add_test(tcase, test_remove_wide);
 	tcase_add_test(tcase, test_open_regular);
+	tcase_add_test(tcase, test_read_entries);
+	tcase_add_test(tcase, test_read_entries_fails);
 	tcase_add_test(tcase, test_open_leased);
 	return unit_run(suite);
 }
