@@ -128,7 +128,7 @@ static int removal_remove_entries(int fd, char ret_child[NAME_MAX + 1])
 	int first = 0, err, unread = dir ? 0 : -errno;
 
 	ret_child[0] = '\0';
-	while (unread == 0 && (entry = io_read_entry(dir, &unread))) {
+	while (dir && (entry = io_read_entry(dir, &unread))) {
 		err = removal_remove_entry(fd, entry->d_name);
 		if (err == -ENOTEMPTY)
 			(void)snprintf(ret_child, NAME_MAX + 1, "%s", entry->d_name);
@@ -171,7 +171,7 @@ static void removal_empty_subdir(struct removal *removal, const char *name)
 	const struct dirent *entry;
 	int err, unread = dir ? 0 : -errno;
 
-	while (unread == 0 && (entry = io_read_entry(dir, &unread))) {
+	while (dir && (entry = io_read_entry(dir, &unread))) {
 		err = removal_remove_entry(dirfd(dir), entry->d_name);
 		if (err == -ENOTEMPTY)
 			err = removal_move_to_top_dir(removal, dirfd(dir), entry->d_name);

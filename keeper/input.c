@@ -12,7 +12,6 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
-#include "base/path.h"
 
 /* Limits for copying a directory. A larger directory had better be granted than copied for each run. */
 #define INPUT_ENTRIES_MAX 100000u           /* files and directories in one --input */
@@ -164,16 +163,14 @@ static int input_copy_entry(struct input_copy_state *input, int from_dirfd, int 
 static int input_copy_entries(struct input_copy_state *input, int from, int to)
 {
 	_cleanup_closedir_ DIR *dir = NULL;
-	struct dirent *entry;
-	int fd = fcntl(from, F_DUPFD_CLOEXEC, 3), error = 0;
+	const struct dirent *entry;
+	int fd = fcntl(from, F_DUPFD_CLOEXEC, 3), error = 0, unread;
 
 	dir = io_take_dir_stream(fd < 0 ? -errno : fd);
-	if (!dir)
-		return input_set_error_at(input, NULL, -errno, NULL);
-	while (error == 0 && (errno = 0, entry = readdir(dir)))
-		if (!path_is_dot_name(entry->d_name))
-			error = input_copy_entry(input, from, to, entry->d_name);
-	return error == 0 && errno ? input_set_error_at(input, NULL, -errno, NULL) : error;
+	unread = dir ? 0 : -errno;
+	while (error == 0 && unread == 0 && (entry = io_read_entry(dir, &unread)))
+		error = input_copy_entry(input, from, to, entry->d_name);
+	return unread < 0 ? input_set_error_at(input, NULL, unread, NULL) : error;
 }
 
 static int input_copy_tree(struct input_copy_state *input, int from, const struct stat *st, int to_dirfd,

@@ -8,7 +8,6 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
-#include "base/path.h"
 #include "view/build.h"
 #include "view/measure.h"
 
@@ -55,18 +54,14 @@ static int inputs_open(const struct build_state *build, const char *name, struct
 /* Moves all entries of a directory into another one. 0 or -errno; -EEXIST: it has one of that name. */
 static int inputs_move(int from_fd, int to_fd)
 {
-	const int fd = io_open_dir(from_fd, ".");
-	_cleanup_closedir_ DIR *dir = io_take_dir_stream(fd);
+	_cleanup_closedir_ DIR *dir = io_take_dir_stream(io_open_dir(from_fd, "."));
 	const struct dirent *entry;
-	int r = 0;
+	int r = dir ? 0 : -errno;
 
-	if (!dir)
-		return fd < 0 ? fd : -ENOMEM;
-	while (r == 0 && (errno = 0, entry = readdir(dir)))
-		if (!path_is_dot_name(entry->d_name) &&
-		    renameat2(from_fd, entry->d_name, to_fd, entry->d_name, RENAME_NOREPLACE) < 0)
+	while (r == 0 && (entry = io_read_entry(dir, &r)))
+		if (renameat2(from_fd, entry->d_name, to_fd, entry->d_name, RENAME_NOREPLACE) < 0)
 			r = -errno;
-	return r == 0 && errno ? -errno : r;
+	return r;
 }
 
 int build_put_inputs(const struct build_state *build, int at, const char *name, struct copy_size *size)

@@ -283,19 +283,6 @@ static DIR *search_open_stream(int dir_fd)
 	return io_take_dir_stream(fcntl(dir_fd, F_DUPFD_CLOEXEC, 0));
 }
 
-/* Reads the next name but "." and "..". NULL: there is no further one or, with *error, it cannot be read. */
-static const struct dirent *search_read_name(DIR *dir, int *error)
-{
-	const struct dirent *entry;
-
-	do {
-		errno = 0;
-		entry = readdir(dir);
-	} while (entry && path_is_dot_name(entry->d_name));
-	*error = entry ? 0 : -errno;
-	return entry;
-}
-
 /* Compares each name of a directory of the upper layer. 0 or -errno. */
 static int search_compare_upper_names(struct search *search, const struct pending_dir *in, int base_fd, int upper_fd,
 				      bool is_opaque)
@@ -304,7 +291,7 @@ static int search_compare_upper_names(struct search *search, const struct pendin
 	const struct dirent *entry;
 	int r = 0;
 
-	while (dir && r == 0 && (entry = search_read_name(dir, &r)))
+	while (dir && r == 0 && (entry = io_read_entry(dir, &r)))
 		r = search_compare_name(search, in, entry->d_name, base_fd, upper_fd, is_opaque);
 	return dir ? r : -ENOMEM;
 }
@@ -317,7 +304,7 @@ static int search_add_hidden_names(struct search *search, const struct pending_d
 	struct stat st;
 	int r = 0;
 
-	while (dir && r == 0 && (entry = search_read_name(dir, &r))) {
+	while (dir && r == 0 && (entry = io_read_entry(dir, &r))) {
 		if (upper_fd >= 0 && fstatat(upper_fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0)
 			continue;
 		if (upper_fd >= 0 && errno != ENOENT) {

@@ -10,7 +10,6 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/io.h"
-#include "base/path.h"
 #include "workspace/layer.h"
 
 int dir_list_add(struct dir_list *list, const char *path, bool shows_base_now, bool shows_base_then)
@@ -41,19 +40,13 @@ int name_list_add(struct name_list *list, const char *name)
 
 int name_list_read(struct name_list *list, int dir_fd)
 {
-	const int fd = io_open_dir(dir_fd, ".");
-	_cleanup_closedir_ DIR *dir = io_take_dir_stream(fd);
+	_cleanup_closedir_ DIR *dir = io_take_dir_stream(io_open_dir(dir_fd, "."));
 	const struct dirent *entry;
+	int r = dir ? 0 : -errno;
 
-	if (!dir)
-		return fd < 0 ? fd : -ENOMEM;
-	while (errno = 0, (entry = readdir(dir))) {
-		if (path_is_dot_name(entry->d_name))
-			continue;
-		if (name_list_add(list, entry->d_name) < 0)
-			return -ENOMEM;
-	}
-	return -errno;
+	while (r == 0 && (entry = io_read_entry(dir, &r)))
+		r = name_list_add(list, entry->d_name);
+	return r;
 }
 
 void name_list_release(struct name_list *list)

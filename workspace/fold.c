@@ -108,14 +108,11 @@ static int fold_stream(struct fold *fold, const char *path, int fd)
 {
 	_cleanup_closedir_ DIR *dir = io_take_dir_stream(fd);
 	const struct dirent *entry;
-	int r = 0;
+	int r = dir ? 0 : -errno;
 
-	if (!dir)
-		return fd < 0 ? fd : -ENOMEM;
-	while (r == 0 && (errno = 0, entry = readdir(dir)))
-		if (!path_is_dot_name(entry->d_name))
-			r = fold_name(fold, fd, path, entry->d_name);
-	return r == 0 && errno ? -errno : r;
+	while (r == 0 && (entry = io_read_entry(dir, &r)))
+		r = fold_name(fold, fd, path, entry->d_name);
+	return r;
 }
 
 /* Opens a directory of the copy for reading. A descriptor or -errno; -EACCES: it may not be read or searched. */

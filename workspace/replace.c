@@ -8,7 +8,6 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
-#include "base/path.h"
 #include "base/times.h"
 
 void replacement_release(struct replacement *replacement)
@@ -138,17 +137,13 @@ static int replacement_check_entry(const struct replacement_check *check, int di
 /* As replacement_check_entry(), of what is in a directory. */
 static int replacement_check_dir(const struct replacement_check *check, int dir_fd, const char *name, int upper_fd)
 {
-	const int fd = io_open_dir(dir_fd, name);
-	_cleanup_closedir_ DIR *dir = io_take_dir_stream(fd);
+	_cleanup_closedir_ DIR *dir = io_take_dir_stream(io_open_dir(dir_fd, name));
 	const struct dirent *entry;
-	int r = 0;
+	int r = dir ? 0 : -errno;
 
-	if (!dir)
-		return fd < 0 ? fd : -ENOMEM;
-	while (r == 0 && (errno = 0, entry = readdir(dir)))
-		if (!path_is_dot_name(entry->d_name))
-			r = replacement_check_entry(check, fd, entry->d_name, upper_fd, entry->d_name);
-	return r == 0 && errno ? -errno : r;
+	while (dir && r == 0 && (entry = io_read_entry(dir, &r)))
+		r = replacement_check_entry(check, dirfd(dir), entry->d_name, upper_fd, entry->d_name);
+	return r;
 }
 
 /* As replacement_check_entry(), without removing. st: of the entry. */

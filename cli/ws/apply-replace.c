@@ -7,7 +7,6 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
-#include "base/path.h"
 #include "cli/ws/apply-private.h"
 #include "workspace/journal.h"
 #include "workspace/place.h"
@@ -184,21 +183,18 @@ static int apply_check_listed(const struct plan *plan, const char *path, int bas
 	_cleanup_closedir_ DIR *dir = io_take_dir_stream(fd < 0 ? fd : workspace_open_content(fd));
 	const struct dirent *entry;
 	char name[PATH_MAX];
+	int r = dir ? 0 : -errno;
 
-	if (!dir)
-		return -errno;
-	while (errno = 0, (entry = readdir(dir))) {
+	while (r == 0 && (entry = io_read_entry(dir, &r))) {
 		const struct workspace_change *change;
 
-		if (path_is_dot_name(entry->d_name))
-			continue;
 		if (snprintf(name, sizeof(name), "%s/%s", path, entry->d_name) >= (int)sizeof(name))
 			return -ENOTEMPTY;
 		change = ws_plan_find(plan, name);
 		if (!change || change->kind != WORKSPACE_DELETED)
 			return -ENOTEMPTY;
 	}
-	return -errno;
+	return r;
 }
 
 /* Removes an entry of the old directory, or only checks whether that can be done. 0 or -errno. */

@@ -243,21 +243,18 @@ static int held_list_fds_to_remove(const struct sandbox *sandbox, pid_t tid, con
 	_cleanup_closedir_ DIR *dir = NULL;
 	const struct dirent *entry;
 	char path[48];
-	int r = 0;
+	int r;
 
 	(void)snprintf(path, sizeof(path), "/proc/%d/fd", tid);
 	dir = opendir(path);
-	if (!dir)
-		return -errno;
-	while (r == 0 && (errno = 0, entry = readdir(dir))) {
-		if (entry->d_name[0] < '0' || entry->d_name[0] > '9')
-			continue;
+	r = dir ? 0 : -errno;
+	while (r == 0 && (entry = io_read_entry(dir, &r))) {
 		r = held_fail_after_deadline(until_ns);
 		if (r == 0)
 			r = held_list_fd_if_to_remove(sandbox, tid, (int)strtol(entry->d_name, NULL, 10), sockets,
 						      list);
 	}
-	return r == 0 ? -errno : r;
+	return r;
 }
 
 /* ---- mappings ---- */

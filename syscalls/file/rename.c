@@ -112,15 +112,12 @@ static bool rename_all_entries_may_move(struct rename_tree_walk *pair, int dirfd
 	const int fd = io_open_dir(dirfd, name);
 	_cleanup_closedir_ DIR *dir = io_take_dir_stream(fd);
 	const struct dirent *entry;
-	bool may = true;
+	int error = 0;
+	bool may = dir;
 
-	if (!dir)
-		return false;
-	while (may && (errno = 0, entry = readdir(dir))) {
-		if (!path_is_dot_name(entry->d_name))
-			may = rename_entry_by_name_may_move(pair, fd, entry->d_name, strlen(entry->d_name), depth);
-	}
-	return may && errno == 0;
+	while (may && (entry = io_read_entry(dir, &error)))
+		may = rename_entry_by_name_may_move(pair, fd, entry->d_name, strlen(entry->d_name), depth);
+	return may && error == 0;
 }
 
 /* Whether everything below directory `name` of dirfd may move. Checks only names that the rules treat differently. */

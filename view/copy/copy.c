@@ -165,7 +165,7 @@ static int copy_dir(struct copy *copy, size_t at)
 	_cleanup_close_ int to = copy_open_dir(copy->to_fd, path);
 	const struct dirent *entry;
 	char name[PATH_MAX];
-	int r = 0;
+	int r = 0, unread = 0;
 
 	if (fd == -ENOENT || fd == -ENOTDIR || fd == -ELOOP)
 		return 0; /* removed or replaced meanwhile */
@@ -175,14 +175,12 @@ static int copy_dir(struct copy *copy, size_t at)
 				 : to < 0 ? to
 					  : -ENOMEM,
 				 path, fd == -EXDEV ? "is a mount of its own" : "cannot be read");
-	while (r == 0 && (errno = 0, entry = readdir(dir))) {
-		if (path_is_dot_name(entry->d_name))
-			continue;
+	while (r == 0 && (entry = io_read_entry(dir, &unread))) {
 		r = path_append_name(path, entry->d_name, name);
 		r = r < 0 ? copy_fail(copy, r, path, "has a path that is too long")
 			  : copy_name(copy, &self, fd, to, entry->d_name, name);
 	}
-	return r == 0 && errno ? copy_fail(copy, -errno, path, "cannot be read") : r;
+	return r == 0 && unread < 0 ? copy_fail(copy, unread, path, "cannot be read") : r;
 }
 
 /* Adds the size of a directory's entries. What cannot be read is told when it is copied. 0 or -ENOMEM. */

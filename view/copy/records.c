@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 
 #include "base/cleanup.h"
+#include "base/io.h"
 #include "base/path.h"
 #include "base/times.h"
 #include "view/copy/private.h"
@@ -77,13 +78,9 @@ static int copy_write_records(struct copy *copy, FILE *file, const char *path)
 	const struct dirent *entry;
 	char name[PATH_MAX];
 	struct stat st;
-	int r = 0;
+	int r = dir ? 0 : -errno;
 
-	if (!dir)
-		return fd < 0 ? fd : -ENOMEM;
-	while (r == 0 && (errno = 0, entry = readdir(dir))) {
-		if (path_is_dot_name(entry->d_name))
-			continue;
+	while (r == 0 && (entry = io_read_entry(dir, &r))) {
 		r = path_append_name(path, entry->d_name, name);
 		if (r == 0 && fstatat(fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 			r = -errno;
@@ -96,7 +93,7 @@ static int copy_write_records(struct copy *copy, FILE *file, const char *path)
 		copy_size_add_name(&copy->size, &st);
 		copy_size_add_content(&copy->size, &st);
 	}
-	return r == 0 && errno ? -errno : r;
+	return r;
 }
 
 /* Waits until the clock of the file system has gone on, so that a later change of an entry has a later time. */
