@@ -90,9 +90,9 @@ static char *scratch_find_private_base(const char *dir, const char *known, bool 
 	char path[PATH_MAX], why[SCRATCH_REASON_SIZE];
 	const struct dirent *entry;
 	char *found = NULL;
+	int error = 0;
 
-	*ret_listed = entries != NULL;
-	for (unsigned i = 0; entries && i < TMPDIR_ENTRIES_MAX && (entry = readdir(entries)); i++) {
+	for (unsigned i = 0; entries && i < TMPDIR_ENTRIES_MAX && (entry = io_read_entry(entries, &error)); i++) {
 		int fd, len;
 
 		if (!scratch_is_private_base_name(entry->d_name, known))
@@ -107,6 +107,7 @@ static char *scratch_find_private_base(const char *dir, const char *known, bool 
 			found = strdup(path);
 		}
 	}
+	*ret_listed = entries && error == 0;
 	return found;
 }
 

@@ -11,6 +11,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/io.h"
 #include "base/path.h"
 #include "view/build.h"
 
@@ -83,8 +84,8 @@ static int build_mount_overlays_below(struct build_state *build, const struct po
 	const struct dirent *entry;
 	int r = 0;
 
-	while (r == 0 && dir && (entry = readdir(dir)))
-		if (entry->d_type == DT_DIR && !path_is_dot_name(entry->d_name))
+	while (r == 0 && dir && (entry = io_read_entry(dir, &r)))
+		if (entry->d_type == DT_DIR)
 			r = build_mount_overlay_at(build, grant, flags, entry->d_name);
 	return r;
 }

@@ -103,8 +103,6 @@ static int execs_match_directory_entry(struct execs_glob_matches *matches, const
 	const char *rest;
 	int r = 0;
 
-	if (path_is_dot_name(entry->d_name))
-		return 0;
 	if (++matches->entries > EXECS_GLOB_ENTRIES_READ_MAX)
 		return -E2BIG;
 	if (view_join_path(dir, entry->d_name, virt, sizeof(virt)) < 0)
@@ -125,7 +123,7 @@ static int execs_match_directory(struct execs_glob_matches *matches, const char 
 	_cleanup_close_ int pin = -1;
 	const struct dirent *entry;
 	struct place place;
-	int fd, r = 0;
+	int fd, r;
 
 	if (!execs_locate_path(matches->execs->view, dir, &place))
 		return 0;
@@ -134,9 +132,8 @@ static int execs_match_directory(struct execs_glob_matches *matches, const char 
 	if (fd < 0)
 		return 0; /* a directory that cannot be listed: Landlock refuses its files */
 	entries = io_take_dir_stream(fd);
-	if (!entries)
-		return -errno;
-	while (r == 0 && (entry = readdir(entries)))
+	r = entries ? 0 : -errno;
+	while (r == 0 && (entry = io_read_entry(entries, &r)))
 		r = execs_match_directory_entry(matches, dir, entry);
 	return r;
 }

@@ -69,11 +69,9 @@ static int proc_cover_entries_absent_in_view(struct kernel_reads *reads, int pro
 {
 	_cleanup_closedir_ DIR *dir = io_take_dir_stream(io_open_dir(proc_fd, "."));
 	const struct dirent *entry;
-	int r = 0;
+	int r = dir ? 0 : -errno;
 
-	if (!dir)
-		return -errno;
-	while (r == 0 && (entry = readdir(dir)))
+	while (r == 0 && (entry = io_read_entry(dir, &r)))
 		r = proc_cover_entry(reads, proc_fd, entry);
 	return r;
 }

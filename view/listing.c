@@ -14,7 +14,6 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
-#include "base/path.h"
 #include "base/proctree.h"
 #include "view/private.h"
 
@@ -68,8 +67,7 @@ static void listing_add_host_entry(const struct listing *listing, int host_fd, c
 {
 	struct stat entry;
 
-	if (path_is_dot_name(name) ||
-	    fstatat(host_fd, name, &entry, AT_SYMLINK_NOFOLLOW) < 0)
+	if (fstatat(host_fd, name, &entry, AT_SYMLINK_NOFOLLOW) < 0)
 		return;
 	if (listing_shows_name(listing, name, entry.st_mode & S_IFMT))
 		listing_make_entry(listing->fd, name,
@@ -114,18 +112,17 @@ static bool listing_entry_is_stale(const struct listing *listing, int host_fd, c
 	       !listing_shows_name(listing, name, there.st_mode & S_IFMT);
 }
 
-/* Removes entries of a stand-in directory that the host or the policy no longer has. */
-static void listing_drop_stale_entries(const struct listing *listing, int host_fd)
+/* Removes entries of a stand-in directory that the host or the policy no longer has. 0 or -errno. */
+static int listing_drop_stale_entries(const struct listing *listing, int host_fd)
 {
 	_cleanup_closedir_ DIR *dir = io_take_dir_stream(io_open_dir(listing->fd, "."));
-	struct dirent *entry;
+	const struct dirent *entry;
+	int r = dir ? 0 : -errno;
 
-	while (dir && (entry = readdir(dir))) {
-		if (path_is_dot_name(entry->d_name))
-			continue;
+	while (r == 0 && (entry = io_read_entry(dir, &r)))
 		if (listing_entry_is_stale(listing, host_fd, entry->d_name))
 			(void)io_remove_tree(listing->fd, entry->d_name);
-	}
+	return r;
 }
 
 int view_open_standin(const struct place *place, int flags)
@@ -140,7 +137,7 @@ int view_refresh_standin(const struct place *place)
 	struct listing listing;
 	_cleanup_closedir_ DIR *host = NULL;
 	_cleanup_close_ int fd = -1;
-	struct dirent *entry;
+	const struct dirent *entry;
 	mode_t old;
 	int r = view_skeleton_mkdir(view, place->virt);
 
@@ -164,7 +161,7 @@ int view_refresh_standin(const struct place *place)
 		listing.run_process_count = LISTING_PROCESSES_MAX;
 	listing.run_process_count = view_drop_hidden_processes(view, listing.run_process, listing.run_process_count);
 	old = umask(022); /* the umask is that of the task for which this thread last made a file */
-	listing_drop_stale_entries(&listing, dirfd(host));
+	r = listing_drop_stale_entries(&listing, dirfd(host));
 	if (place->mount->flags & MOUNT_PROC && proc_path_is_directory(view_get_path_below_proc(place)))
 		proc_visit_machine_entries(view_get_path_below_proc(place), listing_add_entry, &listing);
 	else if (place->mount->flags & MOUNT_PROC && proc_path_is_net(view_get_path_below_proc(place)))
@@ -174,8 +171,8 @@ int view_refresh_standin(const struct place *place)
 	else if (place->mount->flags & MOUNT_DEV_PTS)
 		terminals_visit_entries(view, listing_add_entry, &listing);
 	else
-		while ((entry = readdir(host)))
+		while (r == 0 && (entry = io_read_entry(host, &r)))
 			listing_add_host_entry(&listing, dirfd(host), entry->d_name);
 	(void)umask(old);
-	return 0;
+	return r;
 }

@@ -54,9 +54,8 @@ static int measure_dir(struct measure *measure, int root_fd, const char *path)
 
 	if (fd >= 0 && !dir)
 		return -ENOMEM;
-	while (r == 0 && dir && (entry = readdir(dir)))
-		if (!path_is_dot_name(entry->d_name))
-			r = measure_entry(measure, fd, path, entry->d_name);
+	while (r == 0 && dir && (entry = io_read_entry(dir, &r)))
+		r = measure_entry(measure, fd, path, entry->d_name);
 	return r;
 }
 

@@ -16,7 +16,6 @@
 #include "base/cleanup-json.h"
 #include "base/cleanup.h"
 #include "base/io.h"
-#include "base/path.h"
 #include "base/text.h"
 #include "supervisor/report.h"
 #include "view/copy/copy.h"
@@ -115,17 +114,13 @@ static bool store_layer_is_empty(int workspace_fd, size_t at, const char *dir_pa
 	_cleanup_close_ int layer = workspace_open_layer_dir(workspace_fd, at);
 	const int fd = layer < 0 ? layer : io_open_dir(layer, "upper");
 	_cleanup_closedir_ DIR *dir = io_take_dir_stream(fd);
-	const struct dirent *entry;
+	int error = 0;
 
 	if (workspace_layer_root_is_changed(workspace_fd, at, dir_path) != 0)
 		return false;
 	if (fd < 0)
 		return fd == -ENOENT && workspace_copy_is_changed(workspace_fd, at, dir_path) == 0;
-	errno = 0;
-	while (dir && (entry = readdir(dir)))
-		if (!path_is_dot_name(entry->d_name))
-			return false;
-	return dir != NULL && errno == 0; /* what cannot be read is kept */
+	return dir && !io_read_entry(dir, &error) && error == 0; /* what cannot be read is kept */
 }
 
 static bool store_is_kept(int workspace_fd)
@@ -136,21 +131,18 @@ static bool store_is_kept(int workspace_fd)
 /* Removes what workspace_remove() has renamed, also in a process that was killed meanwhile. 0 or -errno. */
 static int store_remove_renamed(int store_fd)
 {
-	const int fd = io_open_dir(store_fd, ".");
-	_cleanup_closedir_ DIR *dir = io_take_dir_stream(fd);
+	_cleanup_closedir_ DIR *dir = io_take_dir_stream(io_open_dir(store_fd, "."));
 	const struct dirent *entry;
-	int r = 0, error;
+	int r = 0, error, read_error = dir ? 0 : -errno;
 
-	if (fd < 0)
-		return fd;
-	while (dir && (entry = readdir(dir))) {
+	while (read_error == 0 && (entry = io_read_entry(dir, &read_error))) {
 		if (strncmp(entry->d_name, STORE_REMOVED_PREFIX, strlen(STORE_REMOVED_PREFIX)) != 0)
 			continue;
 		error = io_remove_tree(store_fd, entry->d_name);
 		if (error < 0 && error != -ENOENT) /* ENOENT: another process removes it as well */
 			r = error;
 	}
-	return r;
+	return r < 0 ? r : read_error;
 }
 
 int workspace_remove_leftovers(int base_fd)
@@ -459,22 +451,19 @@ int workspace_visit(int base_fd, int (*visit)(void *ctx, const struct workspace 
 	_cleanup_closedir_ DIR *dir = NULL;
 	size_t count = 0, room = 0;
 	const struct dirent *entry;
-	int fd, r = 0;
+	int r;
 
 	if (store < 0)
 		return store == -ENOENT ? 0 : store;
-	fd = io_open_dir(store, ".");
-	dir = io_take_dir_stream(fd);
-	if (!dir)
-		return fd < 0 ? fd : -ENOMEM;
-	while (count < STORE_WORKSPACES_MAX && (errno = 0, entry = readdir(dir))) {
+	dir = io_take_dir_stream(io_open_dir(store, "."));
+	r = dir ? 0 : -errno;
+	while (r == 0 && count < STORE_WORKSPACES_MAX && (entry = io_read_entry(dir, &r))) {
 		if (!workspace_is_id(entry->d_name))
 			continue;
 		if (!array_reserve(&all, count, &room))
 			return -ENOMEM;
 		count += store_read_workspace(store, entry->d_name, &all[count]);
 	}
-	r = count < STORE_WORKSPACES_MAX ? -errno : 0;
 	if (count > 0)
 		qsort(all, count, sizeof(*all), store_compare_times);
 	for (size_t i = 0; r == 0 && i < count; i++) {

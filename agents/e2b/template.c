@@ -15,7 +15,6 @@
 #include "agents/e2b/private.h"
 #include "base/cleanup.h"
 #include "base/io.h"
-#include "base/path.h"
 #include "base/text.h"
 
 #define TEMPLATE_NAME_BYTES_MAX 64u
@@ -104,12 +103,11 @@ static int template_add_files(struct e2b_template *template, size_t *count, cons
 	_cleanup_free_ char *path = template_format_text("%s/files", directory);
 	_cleanup_closedir_ DIR *dir = path ? opendir(path) : NULL;
 	const struct dirent *entry;
-	int error = 0;
+	int error = !path ? -ENOMEM : !dir && errno != ENOENT ? -errno : 0;
 
-	while (dir && error == 0 && (entry = readdir(dir)))
-		if (!path_is_dot_name(entry->d_name))
-			error = template_add_option(template, count, "--input",
-						    template_format_text("%s/%s", path, entry->d_name));
+	while (dir && error == 0 && (entry = io_read_entry(dir, &error)))
+		error = template_add_option(template, count, "--input",
+					    template_format_text("%s/%s", path, entry->d_name));
 	return error;
 }
 

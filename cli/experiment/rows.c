@@ -95,14 +95,18 @@ int rows_load(const char *dir, json_t **ret_rows)
 	_cleanup_closedir_ DIR *entries = cells ? opendir(cells) : NULL;
 	_cleanup_json_ json_t *rows = json_array();
 	const struct dirent *entry;
-	int r = !cells || !rows ? -ENOMEM : !entries ? -errno : 0;
+	int r = !cells || !rows ? -ENOMEM : !entries ? -errno : 0, unread = 0;
 
 	if (r < 0)
 		cli_print_error("experiment", "%s: %s; is this the directory of an experiment's results?",
 				cells ? cells : dir, strerror(-r));
-	while (r == 0 && entries && (entry = readdir(entries)))
+	while (r == 0 && entries && (entry = io_read_entry(entries, &unread)))
 		if (entry->d_name[0] != '.')
 			r = rows_add_cell(dir, entry->d_name, rows);
+	if (unread < 0) {
+		cli_print_error("experiment", "%s: %s", cells, strerror(-unread));
+		r = unread;
+	}
 	if (r == 0)
 		r = rows_sort(&rows);
 	if (r == 0)

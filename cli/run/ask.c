@@ -90,10 +90,15 @@ static int ask_check_owner(struct run *run, int fd)
  */
 static int ask_lock_directory(struct run *run, int fd)
 {
+	int r;
+
 	if (flock(fd, LOCK_EX | LOCK_NB) < 0)
 		return ask_refuse(run, errno == EWOULDBLOCK ? "another run asks there; name another directory"
 							    : strerror(errno));
-	if (ask_directory_has_files(fd))
+	r = ask_directory_find_files(fd);
+	if (r < 0)
+		return ask_refuse(run, strerror(-r));
+	if (r > 0)
 		return ask_refuse(run, "it has questions or answers of another run; remove them, or name another one");
 	return 0;
 }

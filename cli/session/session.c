@@ -73,16 +73,18 @@ int session_main_list(int argc, char **argv)
 	int status = cli_parse_options(argc, argv, &syntax);
 	_cleanup_closedir_ DIR *dir = NULL;
 	const struct dirent *entry;
-	int dir_fd;
+	int dir_fd, error = 0;
 
 	if (status != CLI_OPTIONS_PARSED)
 		return status;
 	dir_fd = session_open_directory();
 	dir = io_take_dir_stream(dir_fd);
-	while (dir && (entry = readdir(dir)))
+	while (dir && (entry = io_read_entry(dir, &error)))
 		if (strncmp(entry->d_name, SESSION_SOCKET_PREFIX, strlen(SESSION_SOCKET_PREFIX)) == 0)
 			session_print_one(dir_fd, entry->d_name, options.json);
-	return dir ? CLI_EXIT_OK : CLI_EXIT_ERROR;
+	if (error < 0)
+		cli_print_error("session", "the directory of sessions: %s", strerror(-error));
+	return dir && error == 0 ? CLI_EXIT_OK : CLI_EXIT_ERROR;
 }
 
 /* ---- stop ---- */

@@ -144,15 +144,14 @@ static bool directory_name_is_question_file(const char *name)
 	return false;
 }
 
-bool ask_directory_has_files(int dir_fd)
+int ask_directory_find_files(int dir_fd)
 {
 	_cleanup_closedir_ DIR *dir = io_take_dir_stream(io_open_dir(dir_fd, "."));
 	const struct dirent *entry;
+	int r = dir ? 0 : -errno;
 
-	if (!dir)
-		return false;
-	while ((entry = readdir(dir)))
+	while (r == 0 && (entry = io_read_entry(dir, &r)))
 		if (directory_name_is_question_file(entry->d_name))
-			return true;
-	return false;
+			return 1;
+	return r;
 }

@@ -70,7 +70,7 @@ void ask_directory_remove_question(int dir_fd, uint64_t number);
 /* True when the directory itself was removed. */
 bool ask_directory_is_gone(int dir_fd);
 
-/* True when the directory has question or answer files. A run whose supervisor was killed leaves such files. */
-bool ask_directory_has_files(int dir_fd);
+/* 1: it has question or answer files, which a run whose supervisor was killed leaves. 0: it has none. Or -errno. */
+int ask_directory_find_files(int dir_fd);
 
 #endif

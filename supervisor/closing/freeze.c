@@ -100,17 +100,16 @@ static int freeze_interrupt_process(struct freeze *freeze, const struct tracer *
 
 	(void)snprintf(path, sizeof(path), "/proc/%d/task", tgid);
 	dir = opendir(path);
-	while (dir && (entry = readdir(dir))) {
+	r = dir || errno == ENOENT ? 0 : -errno; /* ENOENT: it has ended */
+	while (dir && r == 0 && (entry = io_read_entry(dir, &r))) {
 		pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
 
 		if (tid <= 0 || (unsigned)tid >= FREEZE_TID_NUMBERS_END || freeze_tid_was_seen(freeze, tid))
 			continue;
 		r = freeze_seize_and_interrupt(freeze, tracer, tid, tgid);
-		if (r < 0)
-			return r;
 	}
 	*ret_new |= freeze->count > before;
-	return 0;
+	return r;
 }
 
 /*

@@ -13,7 +13,6 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/io.h"
-#include "base/path.h"
 #include "syscalls/account/changes-private.h"
 
 /*
@@ -459,7 +458,7 @@ static int changes_list_directory(struct renamed_tree_walk *walk, const char *ta
 {
 	_cleanup_closedir_ DIR *stream = NULL;
 	const struct dirent *name;
-	int fd = -1, r = 0;
+	int fd = -1, r = 0, error = 0;
 
 	if (moved_path_fill_place_below(walk->move->present_path, tail, &walk->place))
 		fd = view_open_uncovered(&walk->place, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK);
@@ -470,15 +469,14 @@ static int changes_list_directory(struct renamed_tree_walk *walk, const char *ta
 		walk->changes->unlisted_count++; /* the directory is unreadable, so the changes below it are unknown */
 		return 0;
 	}
-	while (r == 0 && (name = readdir(stream))) {
-		if (path_is_dot_name(name->d_name))
-			continue;
+	while (r == 0 && (name = io_read_entry(stream, &error))) {
 		if (++walk->entries > CHANGES_LISTED_ENTRIES_MAX || io_read_clock_ns() > walk->end_ns) {
 			walk->changes->unlisted_count++;
 			return 0;
 		}
 		r = changes_list_name(walk, fd, tail, name);
 	}
+	walk->changes->unlisted_count += error < 0;
 	return r;
 }
 

@@ -79,7 +79,7 @@ int filling_complete_directory(struct call *call, int fd)
 	const struct dirent *entry;
 	int r = 0;
 
-	while (dir && r == 0 && (entry = readdir(dir))) {
+	while (dir && r == 0 && (entry = io_read_entry(dir, &r))) {
 		_cleanup_close_ int file = entry->d_type == DT_REG || entry->d_type == DT_UNKNOWN
 						   ? openat(dirfd(dir), entry->d_name, O_PATH | O_NOFOLLOW | O_CLOEXEC)
 						   : -1;

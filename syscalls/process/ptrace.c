@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/io.h"
 #include "base/procstat.h"
 #include "syscalls/process/target.h"
 #include "syscalls/table/handlers.h"
@@ -60,24 +61,22 @@ bool ptrace_run_may_write_memory(const struct sandbox *sandbox)
 	return sandbox->ptrace_attachments.run_may_write_memory;
 }
 
-/* Whether any thread of the process is traced now: threads and children may be traced from birth. */
+/*
+ * Whether any thread of the process is traced now, or this is unknown: threads and children may be traced from birth.
+ */
 static bool ptrace_any_thread_is_traced(pid_t tgid)
 {
 	_cleanup_closedir_ DIR *dir = NULL;
-	struct dirent *entry;
+	const struct dirent *entry;
 	char path[32];
+	int error = 0;
 
 	(void)snprintf(path, sizeof(path), "/proc/%d/task", (int)tgid); /* always fits */
 	dir = opendir(path);
-	if (!dir)
-		return true;
-	while ((entry = readdir(dir))) {
-		pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
-
-		if (tid > 0 && ptrace_thread_is_traced(tid))
+	while (dir && (entry = io_read_entry(dir, &error)))
+		if (ptrace_thread_is_traced((pid_t)strtol(entry->d_name, NULL, 10)))
 			return true;
-	}
-	return false;
+	return !dir || error < 0;
 }
 
 /*
