@@ -113,9 +113,13 @@ else
 fi
 
 # ---- gVisor ----
-runsc=(env TMPDIR=/tmp runsc --network=none) # becomes nobody, who cannot enter $T
+# runsc becomes nobody, who cannot enter $T. It makes its standard input nobody's as well: a pipe, never /dev/null.
+# shellcheck disable=SC2016 # the inner shell's
+runsc=(env TMPDIR=/tmp sh -c ': | runsc --network=none "$@"' sh)
 [ "$(id -u)" = 0 ] || runsc+=(--rootless)
+owner=$(stat -c %u:%g /dev/null)
 if "${runsc[@]}" "do" true >"$T/err" 2>&1; then
+	[ "$(stat -c %u:%g /dev/null)" = "$owner" ] || fail "runsc has changed the owner of /dev/null"
 	examine 1 "${runsc[@]}" "do"
 	says '[.advice[].title] | index("gVisor") and (index("one listener only") | not)' gvisor
 	says 'text("kernel") | contains("gVisor")' gvisor
