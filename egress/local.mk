@@ -58,8 +58,11 @@ libcallgate_egress_a_SOURCES += \
 	egress/http/request.h \
 	egress/main.c \
 	egress/secrets/inject.c \
+	egress/secrets/private.h \
 	egress/secrets/secret.c \
 	egress/secrets/secret.h \
+	egress/secrets/source.c \
+	egress/secrets/texts.c \
 	egress/state.h \
 	egress/tls/authority.c \
 	egress/tls/authority.h \
