@@ -59,6 +59,8 @@ libcallgate_syscalls_a_SOURCES += \
 	syscalls/call/native.h \
 	syscalls/call/record.c \
 	syscalls/call/work.h \
+	syscalls/exec/arguments.c \
+	syscalls/exec/arguments.h \
 	syscalls/exec/asked.c \
 	syscalls/exec/asked.h \
 	syscalls/exec/environment.c \
@@ -69,12 +71,15 @@ libcallgate_syscalls_a_SOURCES += \
 	syscalls/exec/elf.h \
 	syscalls/exec/execve.c \
 	syscalls/exec/execve.h \
+	syscalls/exec/find.c \
+	syscalls/exec/find.h \
 	syscalls/exec/fixed-name.c \
 	syscalls/exec/fixed-name.h \
 	syscalls/exec/image.c \
 	syscalls/exec/shebang.c \
 	syscalls/exec/shebang.h \
 	syscalls/file/act.c \
+	syscalls/file/descriptor.c \
 	syscalls/file/fcntl.c \
 	syscalls/file/ioctl.c \
 	syscalls/file/meta.c \
@@ -83,10 +88,12 @@ libcallgate_syscalls_a_SOURCES += \
 	syscalls/file/open.c \
 	syscalls/file/owner.c \
 	syscalls/file/owner.h \
+	syscalls/file/parent.c \
 	syscalls/file/raise.c \
 	syscalls/file/raise.h \
 	syscalls/file/readlink.c \
 	syscalls/file/rename.c \
+	syscalls/file/resolve-private.h \
 	syscalls/file/resolve.c \
 	syscalls/file/resolve.h \
 	syscalls/file/room.c \

@@ -5,39 +5,22 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/fdinfo.h"
-#include "base/io.h"
-#include "syscalls/account/filling.h"
-#include "syscalls/account/reads.h"
 #include "syscalls/call/native.h"
+#include "syscalls/exec/arguments.h"
 #include "syscalls/exec/asked.h"
-#include "syscalls/exec/cache.h"
 #include "syscalls/exec/elf.h"
 #include "syscalls/exec/execve.h"
+#include "syscalls/exec/find.h"
 #include "syscalls/exec/fixed-name.h"
 #include "syscalls/exec/shebang.h"
 #include "syscalls/file/resolve.h"
 #include "syscalls/table/handlers.h"
 
-#ifndef AT_EXECVE_CHECK
-#define AT_EXECVE_CHECK 0x10000 /* Linux 6.14: only checks whether the file may be executed */
-#endif
-
 #define EXEC_SCRIPTS_PER_CHAIN_MAX 5 /* exec_binprm() fails with ELOOP at a sixth "#!" */
-#define EXEC_INTERP_PATH_INDEX 1u /* index in call->path and call->resolved_place for interpreters and the loader */
-
-/* A regular file that may be executed by its mode. */
-struct exec_file {
-	int fd; /* readable, owned; -1 if the file is in the cache (is_from_cache) */
-	struct stat st;
-	bool is_from_cache;                   /* `program` is set; the file was not opened */
-	bool is_what_kernel_opens;            /* the path that the program gave leads the kernel to this file */
-	struct exec_program program; /* set if is_from_cache */
-};
 
 /* The state of one execve while the supervisor judges it. */
 struct exec_attempt {
@@ -55,131 +38,6 @@ struct exec_attempt {
 	struct call_path saved_path;       /* the path argument, while path[0] is replaced */
 	unsigned path_count_before_loader; /* call->path_count before the loader's path was added */
 };
-
-/* ---- finding and opening one file of the exec ---- */
-
-/* Reads the status of a pinned file, which must be regular. 0, or -1 with the outcome set. */
-static int exec_stat_pinned_file(struct call *call, int pin, struct stat *ret_st)
-{
-	if (fstat(pin, ret_st) < 0)
-		call_fail(call, -errno);
-	else if (!S_ISREG(ret_st->st_mode))
-		call_fail(call, S_ISLNK(ret_st->st_mode) ? -ELOOP : -EACCES);
-	else
-		return 0;
-	return -1;
-}
-
-/* Opens a pinned file for reading; the pin stays the caller's. Returns a descriptor, or -1 with the outcome set. */
-static int exec_open_pinned(struct call *call, int pin)
-{
-	int fd;
-
-	/* Checks noexec too. The system call itself is used, because glibc emulates flags of faccessat(3) by uid. */
-	if (syscall(SYS_faccessat2, pin, "", X_OK, AT_EMPTY_PATH | AT_EACCESS) < 0)
-		return call_fail(call, -errno);
-	if (filling_complete_file(call, pin, false) < 0)
-		return -1;
-	/* O_NONBLOCK: a lease on the file must not block the supervisor thread. */
-	fd = open(io_proc_fd_path(pin).path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-	if (fd < 0 && errno == EACCES)
-		call_refuse(call, EACCES, call->decision.rule, "not_readable");
-	else if (fd < 0)
-		call_fail(call, -errno);
-	return fd;
-}
-
-/* Asks the kernel for the status of the file to execute, by name. */
-struct exec_stat_question {
-	struct stat *st;
-	/*
-	 * the dirfd that fstatat(2) got: the file itself, or the root of the view's nosymfollow mount; -1: not called
-	 */
-	int asked_dirfd;
-};
-
-static int exec_stat_by_name(void *ctx, int dirfd, const char *path, int at_flags)
-{
-	struct exec_stat_question *question = ctx;
-
-	question->asked_dirfd = dirfd;
-	return fstatat(dirfd, path, question->st, at_flags | AT_NO_AUTOMOUNT) < 0 ? -errno : 0;
-}
-
-/*
- * Finds the file of path i in the cache, without opening it. 1: *file is complete; 0: not in the cache, so the caller
- * opens it by exec_open_file(); -1: the outcome is set.
- */
-static int exec_find_cached_file(struct call *call, unsigned i, unsigned at_flags, struct exec_file *file)
-{
-	struct exec_stat_question status = {.st = &file->st, .asked_dirfd = -1};
-	const struct file_query question = {.ask = exec_stat_by_name, .ctx = &status};
-	const struct place *place = &call->resolved_place[i];
-	int nosymfollow_root_fd = view_get_nosymfollow_root_fd(call->sandbox->view);
-
-	file->fd = -1;
-	file->is_what_kernel_opens = false;
-	if (file_judge_and_query_path(call, i, POLICY_EXEC, at_flags, &question) < 0)
-		return -1;
-	file->is_from_cache = exec_cache_find_program(place, &file->st, &file->program);
-	/* place->virt is canonical. If the program gave that very path, the kernel finds the same file by it. */
-	file->is_what_kernel_opens = file->is_from_cache && nosymfollow_root_fd >= 0 &&
-				     status.asked_dirfd == nosymfollow_root_fd &&
-				     strcmp(call->path[i].text, place->virt) == 0;
-	return file->is_from_cache;
-}
-
-/*
- * Checks what the kernel demands of an executable file, and that the file can be read: a program of mode 0111 runs
- * undumpable, and could not be compared with its plan. Takes pin, a descriptor of the file at resolved_place[i]. 0, or
- * -1 with the outcome set.
- */
-static int exec_open_file(struct call *call, unsigned i, int pin, struct exec_file *file)
-{
-	_cleanup_close_ int held = pin;
-
-	file->fd = -1;
-	file->is_what_kernel_opens = false;
-	/* /proc/self/fd/N of an object without a name, such as a memfd */
-	if (i == 0 && call->resolved_place[0].is_magic_link)
-		return call_refuse(call, EACCES, NULL, "object_without_name");
-	if (exec_stat_pinned_file(call, held, &file->st) < 0)
-		return -1;
-	file->is_from_cache = exec_cache_find_program(&call->resolved_place[i], &file->st, &file->program);
-	if (!file->is_from_cache)
-		file->fd = exec_open_pinned(call, held);
-	return file->is_from_cache || file->fd >= 0 ? 0 : -1;
-}
-
-/* Resolves and judges path i: the program, or a script's interpreter. 0, or -1 with the outcome set. */
-static int exec_find_file_by_path(struct call *call, unsigned i, unsigned at_flags, struct exec_file *ret_file)
-{
-	int pin, r = at_flags & AT_EXECVE_CHECK ? 0 : exec_find_cached_file(call, i, at_flags, ret_file);
-
-	if (r == 0) {
-		pin = file_pin_path(call, i, POLICY_EXEC, at_flags & AT_SYMLINK_NOFOLLOW ? 0 : VIEW_FOLLOW_LAST_LINK,
-				    O_PATH | O_CLOEXEC);
-		r = pin < 0 ? -1 : exec_open_file(call, i, pin, ret_file);
-	}
-	if (r >= 0)
-		reads_note(call, i);
-	return r < 0 ? r : 0;
-}
-
-/* Sets `text`, the path of an interpreter, as the call's second path. 0, or -1 with the outcome set. */
-static int interp_set_path(struct call *call, const char *text)
-{
-	struct call_path *path = &call->path[EXEC_INTERP_PATH_INDEX];
-
-	if (!*text)
-		return call_fail(call, -EACCES); /* the kernel's errno: it resolves "" to the cwd */
-	(void)snprintf(path->text, sizeof(path->text), "%s", text); /* both have room for PATH_MAX bytes */
-	path->len = strlen(path->text);
-	path->dirfd = AT_FDCWD;
-	path->is_null_pointer = false;
-	call->path_count = 2;
-	return 0;
-}
 
 /* ---- following the "#!" lines of scripts ---- */
 
@@ -204,7 +62,8 @@ static int exec_follow_shebang(struct exec_attempt *attempt, unsigned depth)
 	if (r != 0)
 		return call_fail(call, r);
 	cleanup_close(&file->fd);
-	if (interp_set_path(call, line.interp) < 0 || exec_find_file_by_path(call, EXEC_INTERP_PATH_INDEX, 0, file) < 0)
+	if (exec_set_interpreter_path(call, line.interp) < 0 ||
+	    exec_find_file_by_path(call, EXEC_INTERP_PATH_INDEX, 0, file) < 0)
 		return -1;
 	attempt->path_index = EXEC_INTERP_PATH_INDEX;
 	attempt->plan->needs_restart |=
@@ -242,7 +101,7 @@ static unsigned exec_get_right_required_of_loader(const char *interp)
 static int exec_resolve_loader(struct call *call, const char *interp, struct exec_loader *ret_loader)
 {
 	_cleanup_close_ int pin =
-		interp_set_path(call, interp) < 0
+		exec_set_interpreter_path(call, interp) < 0
 			? -1
 			: file_pin_path(call, EXEC_INTERP_PATH_INDEX, exec_get_right_required_of_loader(interp),
 					VIEW_FOLLOW_LAST_LINK, O_PATH | O_CLOEXEC);
@@ -423,119 +282,6 @@ static void exec_judge_files(struct call *call, const struct exec_file *file, un
 	cleanup_close(&attempt->file.fd);
 }
 
-/* ---- the exec's arguments as text, for the audit record ---- */
-
-#define ARGV_POINTERS_MAX 64u         /* arguments of an exec that its record shows at most */
-#define ARGV_RECORDED_BYTES_MAX 1024u /* bytes recorded of one argument, with its NUL */
-#define ARGV_TRUNCATION_MARK " ..."   /* ends a recorded argv of which the rest is left out */
-
-/* A copied part of target memory. Arguments are usually adjacent in memory, so that one read copies many of them. */
-struct argv_read_buffer {
-	uint64_t addr; /* where in target memory `bytes` begins */
-	size_t len;
-	char bytes[2 * ARGV_RECORDED_BYTES_MAX];
-};
-
-/* Adds a byte to call->text_arg. False: only ARGV_TRUNCATION_MARK would still fit. */
-static bool argv_put_byte(struct call *call, char byte)
-{
-	if (call->text_arg_len + sizeof(ARGV_TRUNCATION_MARK) >= sizeof(call->text_arg))
-		return false;
-	call->text_arg[call->text_arg_len++] = byte;
-	return true;
-}
-
-/* A recorded argument of other bytes is quoted. */
-#define ARGV_UNQUOTED_BYTES "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789@%_+=:,./-"
-
-/* Adds an argument to call->text_arg, quoted as for a shell. False: it does not fit. */
-static bool argv_append_quoted_to_record(struct call *call, const char *text)
-{
-	bool plain = *text && !text[strspn(text, ARGV_UNQUOTED_BYTES)];
-	bool fits = call->text_arg_len == 0 || argv_put_byte(call, ' ');
-
-	if (!plain)
-		fits = fits && argv_put_byte(call, '\'');
-	for (; fits && *text; text++) {
-		if (*text == '\'')
-			fits = argv_put_byte(call, '\'') && argv_put_byte(call, '\\') && argv_put_byte(call, '\'');
-		fits = fits && argv_put_byte(call, *text);
-	}
-	if (!plain)
-		fits = fits && argv_put_byte(call, '\'');
-	return fits;
-}
-
-/* Copies target memory, up to the first inaccessible page. Returns the number of bytes. */
-static size_t argv_read_bytes(const struct call *call, uint64_t addr, void *out, size_t len)
-{
-	ssize_t got = call->sandbox->target_memory->read(call->tid, addr, out, len);
-
-	return got < 0 ? 0 : (size_t)got;
-}
-
-/*
- * Returns the text at addr, within the window, NUL-terminated and cut to ARGV_RECORDED_BYTES_MAX. NULL: it cannot be
- * read.
- */
-static char *argv_read_argument(const struct call *call, struct argv_read_buffer *window, uint64_t addr,
-				bool *ret_whole)
-{
-	for (int tries = 0; tries < 2; tries++) {
-		size_t at = addr - window->addr < window->len ? (size_t)(addr - window->addr) : window->len;
-		size_t room = window->len - at < ARGV_RECORDED_BYTES_MAX ? window->len - at : ARGV_RECORDED_BYTES_MAX;
-		char *text = window->bytes + at;
-
-		*ret_whole = room && memchr(text, '\0', room);
-		if (*ret_whole)
-			return text;
-		if (room == ARGV_RECORDED_BYTES_MAX) {
-			text[ARGV_RECORDED_BYTES_MAX - 1] = '\0';
-			window->len = 0; /* the NUL overwrote a byte of the window */
-			return text;
-		}
-		window->addr = addr;
-		window->len = argv_read_bytes(call, addr, window->bytes, sizeof(window->bytes));
-	}
-	return NULL;
-}
-
-/* Adds the arguments to call->text_arg. False: not all fit, or they cannot be read. */
-static bool argv_put_texts(struct call *call, uint64_t argv)
-{
-	uint64_t pointer[ARGV_POINTERS_MAX];
-	size_t count = argv_read_bytes(call, argv, pointer, sizeof(pointer)) / sizeof(*pointer);
-	struct argv_read_buffer window;
-
-	window.addr = window.len = 0; /* the bytes are left uninitialised */
-	for (size_t i = 0; i < count; i++) {
-		bool whole;
-		char *text;
-
-		if (!pointer[i])
-			return true;
-		text = argv_read_argument(call, &window, pointer[i], &whole);
-		if (!text || !argv_append_quoted_to_record(call, text) || !whole)
-			return false;
-	}
-	return false;
-}
-
-/*
- * Puts the arguments at argv, an address in target memory, into call->text_arg for the record: separated by blanks,
- * quoted as for a shell, at most about 4 KiB. The kernel reads argv again, and the program may change it before that.
- */
-static void argv_record_arguments(struct call *call, uint64_t argv)
-{
-	call->text_arg_len = 0;
-	if (argv && !argv_put_texts(call, argv)) {
-		memcpy(call->text_arg + call->text_arg_len, ARGV_TRUNCATION_MARK, sizeof(ARGV_TRUNCATION_MARK));
-		call->text_arg_len += sizeof(ARGV_TRUNCATION_MARK) - 1;
-	}
-	if (!call_thread_still_waits(call))
-		call->text_arg_len = 0; /* the tid may have been reused, so the text may be from another process */
-}
-
 /* ---- handlers of execve(2) and execveat(2) ---- */
 
 /*
@@ -578,7 +324,7 @@ static void exec_find_and_judge(struct call *call, unsigned flags)
 
 void sys_execve(struct call *call)
 {
-	argv_record_arguments(call, call->arg[1]);
+	exec_record_arguments(call, call->arg[1]);
 	exec_find_and_judge(call, 0);
 }
 
@@ -590,6 +336,6 @@ void sys_execveat(struct call *call)
 		call_fail(call, -EINVAL);
 		return;
 	}
-	argv_record_arguments(call, call->arg[2]);
+	exec_record_arguments(call, call->arg[2]);
 	exec_find_and_judge(call, flags);
 }

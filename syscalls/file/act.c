@@ -1,4 +1,4 @@
-/* Functions that several handlers of file calls use, besides those of resolve.c. resolve.h declares both. */
+/* Functions that several handlers of file calls use, besides those that resolve. resolve.h declares both. */
 #include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>
@@ -160,4 +160,22 @@ void file_end_call_with_output(struct call *call, uint64_t addr, const void *fro
 	int r = value < 0 ? -errno : decode_write_output(call, addr, from, len);
 
 	call_return_result(call, r < 0 ? r : value);
+}
+
+int file_set_umask_of_target(struct call *call)
+{
+	long mask = task_table_read_status_number(call->tid, "Umask", 8);
+
+	if (mask < 0 || !call_thread_still_waits(call))
+		return call_end_without_response(call);
+	(void)umask((mode_t)mask);
+	return 0;
+}
+
+bool file_refuse_setid(struct call *call, mode_t mode)
+{
+	if (!(mode & (S_ISUID | S_ISGID)))
+		return false;
+	call_refuse(call, -EPERM, NULL, "set_id_bits");
+	return true;
 }

@@ -68,7 +68,7 @@ bool terminal_refuse_if_not_of_run(struct call *call, int fd)
 	const struct mount *mount = call->resolved_place[0].mount;
 	struct stat status;
 
-	/* In a mount namespace no other mounts have devices: view_get_mount_restrictions() in view/build.c. */
+	/* In a mount namespace no other mounts have devices: view_get_mount_restrictions() in view/create/grant.c. */
 	if (mount && view_is_attached(call->sandbox->view) &&
 	    strncmp(mount->recorded_host_path, "/dev", strlen("/dev")) != 0)
 		return false;
