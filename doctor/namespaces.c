@@ -106,7 +106,7 @@ static int probe_raise_loopback(void)
 }
 
 /*
- * Mounts a tmpfs over "/" and, in it, a copy of mounts, as view/attach.c does: before Linux 6.15 nothing can be
+ * Mounts a tmpfs over "/" and, in it, a copy of mounts, as view/attach/attach.c does: before Linux 6.15 nothing can be
  * attached to a detached tmpfs. Returns the tmpfs or -errno.
  */
 static int probe_make_mount_tree(struct trial_shared_page *page)

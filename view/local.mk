@@ -1,14 +1,11 @@
 libcallgate_view_a_SOURCES += \
-	view/attach-names.c \
-	view/attach-names.h \
-	view/attach.c \
-	view/build-grant.c \
-	view/build-inputs.c \
-	view/build-overlay.c \
-	view/build-provided.c \
-	view/build-workspace.c \
-	view/build.c \
-	view/build.h \
+	view/attach/attach.c \
+	view/attach/covers.c \
+	view/attach/names.c \
+	view/attach/names.h \
+	view/attach/native-stat.c \
+	view/attach/private.h \
+	view/attach/reopen.c \
 	view/copy/copy.c \
 	view/copy/copy.h \
 	view/copy/entry.c \
@@ -21,6 +18,15 @@ libcallgate_view_a_SOURCES += \
 	view/copy/leftover.h \
 	view/copy/private.h \
 	view/copy/records.c \
+	view/create/build.c \
+	view/create/build.h \
+	view/create/grant.c \
+	view/create/inputs.c \
+	view/create/measure.c \
+	view/create/measure.h \
+	view/create/overlay.c \
+	view/create/provided.c \
+	view/create/workspace.c \
 	view/execs.c \
 	view/facts.c \
 	view/fixed.c \
@@ -34,8 +40,6 @@ libcallgate_view_a_SOURCES += \
 	view/kernel-reads.h \
 	view/listing.c \
 	view/locate.c \
-	view/measure.c \
-	view/measure.h \
 	view/meminfo.c \
 	view/meminfo.h \
 	view/nodes.c \

@@ -1,5 +1,5 @@
 /*
- * Makes overlays for build.c, with --mode observe, --dry-run and --cow. The lower layer is a directory of the host. The
+ * Makes overlays for create/, with --mode observe, --dry-run and --cow. The lower layer is a directory of the host. The
  * upper layer, which gets all that is written, is in the scratch directory of the run or, with --cow, in its workspace.
  */
 #include <dirent.h>

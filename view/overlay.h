@@ -1,5 +1,5 @@
 /*
- * Mounts whose writes go to the scratch directory, by overlayfs; for build.c. The lower layer of an overlay must have
+ * Mounts whose writes go to the scratch directory, by overlayfs; for create/. The lower layer of an overlay must have
  * no mount below it: in a user namespace the kernel refuses that, and elsewhere the overlay would hide it.
  */
 #ifndef CALLGATE_VIEW_OVERLAY_H

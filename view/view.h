@@ -193,7 +193,7 @@ struct view_attach_fds {
 	int proc_fd;         /* a detached procfs, or a clone of the mount at /proc */
 	int program_proc_fd; /* a detached procfs that only shows the program's processes; -1: use proc_fd */
 	int host_root_fd;    /* "/" of the keeper */
-	bool for_kernel_reads; /* the kernel is to find every mount at its path: attach-names.h */
+	bool for_kernel_reads; /* the kernel is to find every mount at its path: attach/names.h */
 };
 
 /*

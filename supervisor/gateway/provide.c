@@ -18,7 +18,7 @@
 /*
  * The file with the certificate of the run's authority alone, for clients that add it to certificates of their own. It
  * is in /run because few policies grant that. In a granted directory of the host, the view needs an overlay to add a
- * name that the host lacks (view/attach-names.c).
+ * name that the host lacks (view/attach/names.c).
  */
 #define RUN_CA_PATH "/run/callgate-run.pem"
 

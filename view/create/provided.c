@@ -9,7 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
-#include "view/build.h"
+#include "view/create/build.h"
 #include "view/fixed.h"
 
 /* ---- provided files ---- */

@@ -1,4 +1,4 @@
-#include "view/measure.h"
+#include "view/create/measure.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -17,7 +17,7 @@
 #include "base/mounts.h"
 #include "base/path.h"
 #include "policy/paths/below.h"
-#include "view/attach-names.h"
+#include "view/attach/names.h"
 #include "view/overlay.h"
 
 /* most overlays that add missing names; each takes about 0.1 ms at the start of the run */
@@ -29,14 +29,14 @@ struct missing_name {
 	const struct mount *inner; /* the mount that is attached at the name */
 	/* length of the longest part of the mount's path that is an existing directory; 0: no name is missing */
 	size_t existing_dir_len;
-	bool exists_as_other_type;   /* the next name exists there, but it cannot be mounted over */
+	bool exists_as_other_type; /* the next name exists there, but it cannot be mounted over */
 };
 
 /* The adding of names at which inner mounts are attached, to a granted directory that lacks them. */
 struct missing_names_state {
 	const struct attach_missing_names *names;
-	struct missing_name *missing_name; /* one for each inner mount */
-	unsigned overlays_made;            /* overlays that were mounted so far */
+	struct missing_name *missing_name;   /* one for each inner mount */
+	unsigned overlays_made;              /* overlays that were mounted so far */
 	struct overlays mount_points_before; /* the mount points that existed before the first overlay was mounted */
 };
 
@@ -260,7 +260,7 @@ static int writable_mounts_attach(const struct writable_mounts *writable, int ov
 
 	for (unsigned i = 0; r == 0 && i < writable->mount_count; i++) {
 		_cleanup_close_ int point = openat2_retry(overlay_fd, writable->mount[i].path_below_overlay,
-							 O_PATH | O_NOFOLLOW, 0, IO_RESOLVE_BELOW);
+							  O_PATH | O_NOFOLLOW, 0, IO_RESOLVE_BELOW);
 
 		r = point < 0 ? point : mounts_attach_copy(writable->mount[i].copy_fd, point, "");
 	}
@@ -271,7 +271,7 @@ static int writable_mounts_attach(const struct writable_mounts *writable, int ov
 
 /* Makes the overlay for a directory. A descriptor; -EROFS: the directory cannot have one; or -errno. */
 static int missing_names_make_overlay(const struct missing_names_state *state, const struct missing_name *dir,
-			      struct writable_mounts *writable)
+				      struct writable_mounts *writable)
 {
 	const struct attach_missing_names *names = state->names;
 	const struct mount *outer = names->outer;
@@ -298,8 +298,7 @@ static int missing_names_mount_overlay(const struct missing_names_state *state, 
 {
 	const struct attach_missing_names *names = state->names;
 	_cleanup_close_ int overlay = -1;
-	_cleanup_close_ int host =
-		openat2_retry(names->root_fd, path + 1, O_RDONLY | O_DIRECTORY, 0, IO_RESOLVE_BELOW);
+	_cleanup_close_ int host = openat2_retry(names->root_fd, path + 1, O_RDONLY | O_DIRECTORY, 0, IO_RESOLVE_BELOW);
 	struct writable_mounts writable = {.names = names, .overlay_path = path, .host_fd = host};
 	int r;
 

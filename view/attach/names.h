@@ -7,12 +7,12 @@
 /* A granted directory and the inner mounts whose names must exist in it. */
 struct attach_missing_names {
 	const struct view *view;
-	const struct mount *outer;      /* the granted directory, which is attached; nothing is attached in it yet */
+	const struct mount *outer; /* the granted directory, which is attached; nothing is attached in it yet */
 	/* a number that no other outer mount has, for the names of its overlays' directories */
 	size_t unique_number_of_outer;
 	const struct mount *const *inner; /* mounts to be attached in the outer mount, and not in another inner mount */
 	size_t inner_count;               /* entries of inner[] */
-	int tmpfs_fd, root_fd;     /* the tmpfs of the view, and "/" of the program */
+	int tmpfs_fd, root_fd;            /* the tmpfs of the view, and "/" of the program */
 	/* the root of the outer mount; replaced by the root of the overlay, if one covers the whole outer mount */
 	int *ret_outer_root_fd;
 };

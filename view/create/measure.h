@@ -1,6 +1,6 @@
 /* Measures a tree as limits.disk counts a copy of it. */
-#ifndef CALLGATE_VIEW_MEASURE_H
-#define CALLGATE_VIEW_MEASURE_H
+#ifndef CALLGATE_VIEW_CREATE_MEASURE_H
+#define CALLGATE_VIEW_CREATE_MEASURE_H
 
 #include "view/copy/copy.h"
 

@@ -13,7 +13,7 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "base/path.h"
-#include "view/build.h"
+#include "view/create/build.h"
 
 #define VIEW_OVERLAYS_MAX 200u /* overlays of grants whose writes go to the scratch directory */
 

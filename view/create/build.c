@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "view/build.h"
+#include "view/create/build.h"
 
 /* ---- directories of --cow ---- */
 
@@ -175,8 +175,7 @@ int view_create(const struct policy *policy, const struct view_options *options,
 		struct policy_error *ret_error)
 {
 	struct view *view = calloc(1, sizeof(*view));
-	struct build_state build = {.view = view, .options = options, .error = ret_error,
-				    .overlays = OVERLAYS_NONE};
+	struct build_state build = {.view = view, .options = options, .error = ret_error, .overlays = OVERLAYS_NONE};
 	const char *written_dir[OVERLAYS_WRITTEN_DIRS] = {options->workdir_host, options->home_host,
 							  options->scratch_base, "/var/tmp"};
 	const bool cow = options->overlay == VIEW_OVERLAY_WORKSPACE;

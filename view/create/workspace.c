@@ -13,11 +13,11 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "policy/paths/below.h"
-#include "view/build.h"
+#include "view/create/build.h"
 #include "view/copy/copy.h"
 #include "view/copy/fill.h"
 #include "view/copy/groups.h"
-#include "view/measure.h"
+#include "view/create/measure.h"
 
 /* Sets the error of --cow about a directory. Returns -EOPNOTSUPP. */
 static int build_refuse_workspace(const struct build_state *build, int at, const char *why, const char *path)

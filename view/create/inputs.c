@@ -8,8 +8,8 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
-#include "view/build.h"
-#include "view/measure.h"
+#include "view/create/build.h"
+#include "view/create/measure.h"
 
 /* The directories of one move. */
 struct inputs {

@@ -1,6 +1,6 @@
 /* What the files share that make a view: view_create() (build.c) and its parts. */
-#ifndef CALLGATE_VIEW_BUILD_H
-#define CALLGATE_VIEW_BUILD_H
+#ifndef CALLGATE_VIEW_CREATE_BUILD_H
+#define CALLGATE_VIEW_CREATE_BUILD_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -19,7 +19,7 @@ struct build_state {
 	uint64_t workspace_dirs_mounted; /* with --cow: bits of the directories that are mounted */
 };
 
-/* ---- build-grant.c: an int result is 0 or -errno ---- */
+/* ---- grant.c: an int result is 0 or -errno ---- */
 
 /* Writes the message of a failed view_create(): `what` failed for `path`. Returns error. */
 int build_set_error(const struct build_state *build, int error, const char *what, const char *path);
@@ -60,7 +60,7 @@ int build_mount_dir(struct build_state *build, const struct policy_mount *grant,
 /* Shows a grant whose writes go to the host. */
 int build_mount_without_overlay(struct build_state *build, const struct policy_mount *grant, unsigned flags);
 
-/* ---- build-overlay.c: grants whose writes go elsewhere; an int result is 0 or -errno ---- */
+/* ---- overlay.c: grants whose writes go elsewhere; an int result is 0 or -errno ---- */
 
 /* Mounts an overlay over the granted directory. -EAGAIN: that is impossible. */
 int build_mount_overlay(struct build_state *build, const struct policy_mount *grant, unsigned flags);
@@ -74,7 +74,7 @@ int build_mount_redirected(struct build_state *build, const struct policy_mount 
 /* Mounts the parts of split grants. Called after all grants: another grant may have the path of a part. */
 int build_mount_split_grants(struct build_state *build);
 
-/* ---- build-provided.c: provided files, /dev, /proc and the root; an int result is 0 or -errno ---- */
+/* ---- provided.c: provided files, /dev, /proc and the root; an int result is 0 or -errno ---- */
 
 /* Makes the skeleton, and shows it as "/". */
 int build_mount_root(struct build_state *build);
@@ -92,7 +92,7 @@ int build_mount_provided_files(struct build_state *build);
 /* Makes /proc and a /dev with the devices and links that every run has. */
 int build_mount_proc_and_devices(struct build_state *build);
 
-/* ---- build-workspace.c: directories of --cow ---- */
+/* ---- workspace.c: directories of --cow ---- */
 
 /* With --cow: the number of the directory that stays as it is and has this host path in it. -ENOENT: none has. */
 int build_find_workspace_dir(const struct build_state *build, const char *host);
@@ -136,7 +136,7 @@ int build_refuse_grant_above_workspace(const struct build_state *build, const st
 /* With --cow, when all grants are mounted: 0, or -EOPNOTSUPP with its message when a directory is not among them. */
 int build_check_workspace(const struct build_state *build);
 
-/* ---- build-inputs.c: inputs of a run with --cow, which are in VIEW_INPUTS_DIR_NAME of the workspace ---- */
+/* ---- inputs.c: inputs of a run with --cow, which are in VIEW_INPUTS_DIR_NAME of the workspace ---- */
 
 /*
  * Moves the inputs into directory `name` of the layer of directory `at`, if that is the one that they are for. What
