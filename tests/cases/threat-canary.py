@@ -57,7 +57,7 @@ with open(home + "/ports.new", "w") as ports:
     numbers = [sock.getsockname()[1] for sock in places if sock.family == socket.AF_INET]
     print(*numbers, name[1:], file=ports)
 os.rename(home + "/ports.new", home + "/ports")
-end = time.monotonic() + 60
+end = time.monotonic() + 600
 while time.monotonic() < end and os.path.isdir(home):
     for sock in select.select(list(places), [], [], 0.01)[0]:
         if sock.type == socket.SOCK_DGRAM:

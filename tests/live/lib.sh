@@ -69,18 +69,49 @@ T=$(cd "$T" && pwd -P)
 mkdir "$T/tmp" "$T/home"
 export TMPDIR=$T/tmp
 
+# awaited COMMAND…: true once it succeeds; false when it does not within a minute, which only a test that fails needs:
+# a busy machine is ten times slower than an idle one. A test waits for a state by this, and for no fixed time.
+awaited()
+{
+	local end=$((SECONDS + 60))
+	until "$@"; do
+		[ $SECONDS -lt $end ] || return 1
+		sleep 0.02
+	done
+}
+
+# await WHAT COMMAND…: the test ends with WHAT when the command does not succeed within a minute.
+await()
+{
+	awaited "${@:2}" || die "not within a minute: $1"
+}
+
+# For the commands of await. has_line FILE REGEX: the file need not exist yet.
+# dead PID: no process of this number runs; one that nobody has waited for yet does not.
+not() { ! "$@"; }
+has_line() { grep -qs -e "$2" "$1"; }
+dead() { [ ! -d "/proc/$1" ] || has_line "/proc/$1/status" '^State:.[ZX]'; }
+
+# grows_no_more FILE: nothing has been written to it for 0.3 s.
+grows_no_more()
+{
+	local size
+	size=$(stat -c %s "$1")
+	sleep 0.3
+	[ "$(stat -c %s "$1")" = "$size" ]
+}
+
 # await_sessions WHAT: until nothing is left of any session. They end by themselves when their client has gone, which
 # takes its time on a busy machine.
 await_sessions()
 {
-	local left base
-	base=$TMPDIR/callgate-$(id -u)
-	for _ in {1..400}; do
-		left=$(find "$base" -maxdepth 1 \( -name 'run-*' -o -name 'session-*' \) 2>/dev/null)
-		[ -n "$left" ] || return 0
-		sleep 0.05
-	done
-	fail "$1: left: $left"
+	awaited no_session_left || fail "$1: left: $left_of_sessions"
+}
+no_session_left()
+{
+	left_of_sessions=$(find "$TMPDIR/callgate-$(id -u)" -maxdepth 1 \
+		\( -name 'run-*' -o -name 'session-*' \) 2>/dev/null)
+	[ -z "$left_of_sessions" ]
 }
 
 # Leaves nothing: neither the test nor callgate, whose scratch space is below TMPDIR. (spare: empty directories,
@@ -346,10 +377,7 @@ start_canary()
 	"$PYTHON" "$SRC/tests/cases/threat-canary.py" "$T" >"$T/canary" 2>&1 &
 	live_canary=$!
 	live_kept+=("$live_canary")
-	for _ in $(seq 200); do
-		[ -s "$T/ports" ] && break
-		sleep 0.05
-	done
+	awaited test -s "$T/ports"
 	# shellcheck disable=SC2034 # the tests'
 	read -r tcp udp abstract <"$T/ports" || die "the canary does not start: $(cat "$T/canary")"
 }
@@ -362,15 +390,10 @@ met_nobody()
 	[ ! -s "$T/met" ] || fail "the canary met: $(sort "$T/met" | uniq -c | head -n 5)"
 }
 
-# met WHAT: the canary has met a process so, within two seconds.
+# met WHAT: the canary has met a process so.
 met()
 {
-	local tries
-	for tries in $(seq 40); do
-		grep -q "$1" "$T/met" && return
-		sleep 0.05
-	done
-	fail "the canary did not meet after $tries looks: $1: $(tail -n 5 "$T/out")"
+	awaited has_line "$T/met" "$1" || fail "the canary did not meet: $1: $(tail -n 5 "$T/out")"
 }
 
 # tree_dead MARK: no process has MARK in its command line any more.
