@@ -800,7 +800,7 @@ def together(count, target):
 
 def await_bytes(fd, count):
     """Reads so many bytes of what threads and processes write when they are about to ask, or were refused."""
-    end = time.monotonic() + 20
+    end = time.monotonic() + 60
     while count > 0 and select.select([fd], [], [], max(0, end - time.monotonic()))[0]:
         count -= len(os.read(fd, count))
 
@@ -818,7 +818,7 @@ def _(at):
     begun, begin = os.pipe()
     threads = together(20, lambda n: (os.write(begin, b"x"), opened(at.name("a"), results)))
     await_bytes(begun, 20)
-    time.sleep(0.2)
+    time.sleep(1)  # in which each that has begun makes its call
     os.write(done_fd, b"x")
     for thread in threads:
         thread.join()
@@ -836,7 +836,7 @@ def _(at):
             os._exit(libc.open(text_buffer(at.name("a")), os.O_RDONLY) < 0)
         children.append(pid)
     await_bytes(begun, 20)
-    time.sleep(0.2)
+    time.sleep(1)  # in which each that has begun makes its call
     os.write(done_fd, b"x")
     codes = [os.waitpid(pid, 0)[1] for pid in children]
     return None if codes == [0] * 20 else f"{codes}"
@@ -846,7 +846,7 @@ def _(at):
 def _(at):
     results = []
     threads = together(20, lambda n: opened(at.name(f"many-{n}"), results))
-    end = time.monotonic() + 10
+    end = time.monotonic() + 60
     while len(results) < 15 and time.monotonic() < end:
         time.sleep(0.01)
     denied = len(results)
@@ -936,7 +936,7 @@ def _(at):
 def _(at):
     results = []
     threads = together(20, lambda n: opened(at.host + "/" * (n + 1) + "a", results))
-    end = time.monotonic() + 10
+    end = time.monotonic() + 60
     while len(results) < 15 and time.monotonic() < end:
         time.sleep(0.01)
     os.write(done_fd, b"x")

@@ -16,7 +16,7 @@ import time
 
 path = sys.argv[1]
 failed = False
-PATIENCE = 20
+PATIENCE = 60
 
 
 def expect(what, condition, got=""):

@@ -228,10 +228,7 @@ timeout -k 5 "$LIVE_TIMEOUT" "$CALLGATE" session exec -i "$id" -- sh writer.sh o
 	<"$T/fifo" >"$T/other" 2>&1 &
 other=$!
 exec 9>"$T/fifo"
-for _ in {1..400}; do
-	[ ! -s "$T/w/out/other" ] || break
-	sleep 0.05
-done
+await "the other program" test -s "$T/w/out/other"
 timeout -k 5 "$LIVE_TIMEOUT" "$CALLGATE" session exec "$id" -- sh writer.sh reader >"$T/said" 2>&1
 echo go >&9
 exec 9>&-

@@ -19,11 +19,7 @@ approver()
 	rm -f "$T/s" "$T/asked"
 	python3 "$SRC/tests/live/supervisor/approver.py" "$T/s" "$T/asked" "$@" 2>"$T/approver.err" &
 	approver=$!
-	for _ in $(seq 300); do
-		[ -S "$T/s" ] && return 0
-		sleep 0.01
-	done
-	die "no approver: $(cat "$T/approver.err")"
+	awaited test -S "$T/s" || die "no approver: $(cat "$T/approver.err")"
 }
 
 # asks WHERE [OPTION...] -- COMMAND: its result is $T/result, its log $T/audit.
@@ -33,7 +29,7 @@ asks()
 
 	shift
 	rm -rf "$T/audit"
-	cg run -p "$T/p.json" --audit "$T/audit" --approve "$where" -e PATH=/usr/bin:/bin --json -t 20 -w "$T/w" "$@" \
+	cg run -p "$T/p.json" --audit "$T/audit" --approve "$where" -e PATH=/usr/bin:/bin --json -t 100 -w "$T/w" "$@" \
 		>"$T/result" 2>"$T/err"
 }
 

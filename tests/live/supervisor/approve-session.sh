@@ -47,15 +47,12 @@ approver "file:$T/w/go=once" hang stop
 make "socket:$T/s"
 session exec "$id" -- cat "$H/a" >"$T/out" &
 waiting=$!
-for _ in $(seq 300); do
-	[ -s "$T/asked" ] && break
-	sleep 0.01
-done
+await "a question" test -s "$T/asked"
 # shellcheck disable=SC2016 # the program expands it
 gets "another program" "6" sh -c 'echo $((2 * 3)); echo >go'
 wait $waiting
 [ "$(cat "$T/out")" = "text a" ] || fail "after waiting: $(cat "$T/out")"
-session exec -t 200ms "$id" -- cat "$H/b" >"$T/out"
+session exec -t 3s "$id" -- cat "$H/b" >"$T/out"
 [ $? = 124 ] || fail "a time limit"
 session exec "$id" -- cat "$H/c" >"$T/out" 2>"$T/err" && fail "stop: it ended well"
 [ ! -s "$T/out" ] || fail "stop: $(cat "$T/out" "$T/err")"
@@ -81,10 +78,7 @@ rm -f "$T/audit" "$T/id"
 python3 "$T/fd.py" none,once "$CALLGATE" session create -p "$T/p.json" -e PATH=/usr/bin:/bin -w "$T/w" \
 	--audit "$T/audit" >"$T/id" 2>"$T/err" &
 waiting=$!
-for _ in $(seq 300); do
-	[ -s "$T/id" ] && break
-	sleep 0.01
-done
+await "a session" test -s "$T/id"
 id=$(cat "$T/id")
 gets "put aside" "cat: $H/a: No such file or directory" cat "$H/a"
 gets "asked anew" "text a" cat "$H/a"

@@ -20,7 +20,7 @@ if pid == 0:
     out = os.open("$T/result", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     os.dup2(out, 1)
     os.execv("$CALLGATE", ["callgate", "run", "-p", "$T/p.json", "--audit", "$T/audit", "--approve", "tty", "-e",
-                           "PATH=/usr/bin:/bin", "-t", "20", "-w", "$T/w"] + sys.argv[1:])
+                           "PATH=/usr/bin:/bin", "-t", "60", "-w", "$T/w"] + sys.argv[1:])
 screen = b""
 def more():
     global screen
@@ -44,7 +44,7 @@ while more():
 os.waitpid(pid, 0)
 open("$T/screen", "wb").write(screen)
 END
-	timeout 30 python3 "$T/approve-tty.py" "$@" || fail "the terminal"
+	timeout 100 python3 "$T/approve-tty.py" "$@" || fail "the terminal"
 }
 
 tty '
@@ -90,7 +90,7 @@ expect("question 2")
 expect(": ")
 type("1 once\n")
 expect("none of these answers")
-type("2 stop\n")' -- --json --ask-timeout 500ms -- sh -c "cat '$H/a'; cat '$H/b'; echo late"
+type("2 stop\n")' -- --json --ask-timeout 2s -- sh -c "cat '$H/a'; cat '$H/b'; echo late"
 ended '.status == "killed" and .stdout == "" and .termination.cause == "answer"'
 
 # What is executed, and by which program, is on the screen together with the prompt, however many lines come before.

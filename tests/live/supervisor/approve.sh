@@ -37,10 +37,7 @@ question 'map(.right + .resolved) == ["r'"$H"'/a", "w'"$H"'/a", "r'"$H"'/b"]'
 approver run no
 asks "socket:$T/s" -- sh -c "cat '$H/c'; : >swap; while [ -e swap ]; do sleep 0.01; done; cat '$H/c'" &
 run=$!
-for _ in $(seq 500); do
-	[ -e "$T/w/swap" ] && break
-	sleep 0.01
-done
+await "the first read" test -e "$T/w/swap"
 mv "$H/c" "$H/c.old" && echo other >"$H/c" && rm "$T/w/swap"
 wait $run
 ended '.stdout == "text c\n"'
@@ -134,9 +131,10 @@ asks "command:echo yes" -- cat "$H/a"
 ended '.denials[0].answer == "malformed"'
 asks "command:jq -c '{id: \"other\", answer: \"once\"}'" -- cat "$H/a"
 ended '.denials[0].answer == "malformed"'
-asks "command:sleep 61.5 & wait" --ask-timeout 300ms -- cat "$H/a"
+mark=61.$$$RANDOM # of no other process, also where this test runs twice
+asks "command:sleep $mark & wait" --ask-timeout 300ms -- cat "$H/a"
 ended '.denials[0].answer == "timeout"'
-pgrep -f 'sleep 61[.]5' >/dev/null && fail "the command is left"
+pgrep -f "sleep ${mark/./[.]}" >/dev/null && fail "the command is left"
 
 # ---- no approver: denied at once, and said ----
 rm -rf "$T/audit"

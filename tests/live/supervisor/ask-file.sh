@@ -34,13 +34,12 @@ starts()
 asked()
 {
 	question=$Q/$1.json
-	for _ in $(seq 300); do
-		[ -s "$question" ] && return 0
-		kill -0 "$run" 2>/dev/null || break
-		sleep 0.05
-	done
-	die "no question $1: $(ls -A "$Q" 2>&1) $(cat "$T/err") $(tail -n 3 "$T/audit")"
+	awaited asked_or_ended
+	[ -s "$question" ] ||
+		die "no question $1: $(ls -A "$Q" 2>&1) $(cat "$T/err") $(tail -n 3 "$T/audit")"
 }
+# shellcheck disable=SC2317 # awaited calls it
+asked_or_ended() { [ -s "$question" ] || ! kill -0 "$run" 2>/dev/null; }
 
 # question FILTER: the question fulfils it.
 question()
@@ -159,15 +158,15 @@ answer 2 deny
 ended '.stdout == "text a\ntext a\ntext a\nend\n" and .calls.approved == 3'
 
 # ---- time-out: a late answer is for no later question ----
-starts --ask-timeout 300ms -- sh -c "cat '$H/a'; sleep 0.5; cat '$H/b'; echo end"
+starts --ask-timeout 2s -- sh -c "cat '$H/a'; until [ -e go ]; do sleep 0.05; done; cat '$H/b'; echo end"
 asked 1
-sleep 0.5
-[ -e "$Q/1.json" ] && fail "the question is open after its time"
+await "the end of question 1" not test -e "$Q/1.json"
 answer 1 allow
 answer 2 allow # there is no question 2 yet
+touch "$T/w/go"
 asked 2
 [ -e "$Q/2.answer" ] && fail "an answer was there before the question"
-rm "$Q/1.answer"
+rm "$Q/1.answer" "$T/w/go"
 ended '.stdout == "end\n" and [.denials[] | .answer] == ["timeout", "timeout"]'
 
 # ---- hostile names ----
@@ -210,11 +209,7 @@ END
 swap()
 {
 	touch "$T/w/swap"
-	for _ in $(seq 500); do
-		[ -e "$T/w/swapped" ] && break
-		sleep 0.01
-	done
-	[ -e "$T/w/swapped" ] || fail "nothing was swapped"
+	await "the swap" test -e "$T/w/swapped"
 	rm -f "$T/w/swap" "$T/w/swapped"
 }
 starts -- python3 swap.py "$H/b"
@@ -350,7 +345,7 @@ for n in $(seq 200); do
 	answer "$n" allow
 done
 ended '.stdout == "others True\n200 0\n" and .calls.approved == 200'
-starts --ask-timeout 5s -- python3 many.py 270
+starts --ask-timeout 10s -- python3 many.py 270
 ended '.stdout == "others True\n0 270\n" and ([.denials[] | select(.answer == "too_many")] | length == 14) and
 	([.denials[] | select(.answer == "timeout")] | length == 256)'
 rm -f "$H"/many-*
@@ -378,8 +373,10 @@ done
 ended '.stdout == "text a\n True\n"'
 
 # ---- what ends a question ----
-starts -- sh -c "cat '$H/a' & sleep 0.5; kill -9 \$!; wait \$!; echo status \$?; sleep 0.3"
+starts -- sh -c "cat '$H/a' & until [ -e go ]; do sleep 0.05; done; kill -9 \$!; wait \$!; echo status \$?
+	sleep 0.3"
 asked 1
+touch "$T/w/go"
 ended '.stdout == "status 137\n" and .denials[0].answer == "withdrawn"'
 starts -- sh -c "cat '$H/a'; echo end"
 asked 1
@@ -389,12 +386,14 @@ starts --kill-after 200ms -- sh -c "cat '$H/a'; echo end"
 asked 1
 kill -TERM "$(pgrep -P "$run" timeout)" # which passes it on
 ended '.stdout == "" and .status == "killed" and .denials[0].answer == "withdrawn"'
-starts -t 1 --grace 0 -- sh -c "cat '$H/a'; echo end"
+starts -t 4 --grace 0 -- sh -c "cat '$H/a'; echo end"
 asked 1
 ended '.status == "timeout"'
 # The program ends while its child is asked about.
-starts -- sh -c "cat '$H/a' & sleep 0.5"
+rm "$T/w/go"
+starts -- sh -c "cat '$H/a' & until [ -e go ]; do sleep 0.05; done"
 asked 1
+touch "$T/w/go"
 ended '.status == "ok" and .denials[0].answer == "withdrawn"'
 
 # Another user's answer that the run's user may not read, as root writes it below "umask 077": said once, and no end.

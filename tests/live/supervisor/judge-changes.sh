@@ -133,7 +133,8 @@ for step in range(6):
     with open("held", "wb") as f: f.write(b"x" * 700000)
     held.append(os.open("held", eval(sys.argv[1])))
     os.unlink("held") # the blocks stay
-    time.sleep(0.1) # what is written is sampled
+    time.sleep(0.1)
+time.sleep(30) # what is written is sampled
 print("six times")'
 for flags in os.O_RDONLY os.O_PATH; do
 	cg run --profile extended --judge changes --disk 1M -w "$T/w" --json -- "$PYTHON" -S -c "$hold" $flags \

@@ -83,17 +83,10 @@ rm -f "$T/err" "$T/audit"
 cg run -p "$T/p.json" --audit "$T/audit" -e PATH=/usr/bin:/bin --json -t 60 -w "$T/w" -- \
 	sh -c "cat .env || echo went on" >"$T/result" 2>"$T/err" &
 run=$!
-for _ in $(seq 200); do
-	pid=$(sed -n 's/.* go on: kill -CONT \([0-9]*\)$/\1/p' "$T/err")
-	[ -n "$pid" ] && break
-	sleep 0.05
-done
-[ -n "$pid" ] || fail "not told: $(cat "$T/err")"
-for _ in $(seq 100); do
-	grep -q '^State:.T' "/proc/$pid/status" && break
-	sleep 0.02
-done
-grep -q '^State:.T' "/proc/$pid/status" || fail "process $pid is not stopped"
+go_on='.* go on: kill -CONT \([0-9]*\)$'
+awaited has_line "$T/err" "$go_on" || die "not told: $(cat "$T/err")"
+pid=$(sed -n "s/$go_on/\1/p" "$T/err")
+await "the stop of process $pid" has_line "/proc/$pid/status" '^State:.T'
 grep -q '^Name:.cat' "/proc/$pid/status" || fail "process $pid is another"
 grep -q "gdb -p $pid" "$T/err" || fail "no gdb: $(cat "$T/err")"
 kill -CONT "$pid"

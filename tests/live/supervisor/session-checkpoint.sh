@@ -339,11 +339,12 @@ session restore "$id" clean &
 sleep 0.02
 kill -KILL "$keeper"
 wait $! 2>/dev/null
-for _ in {1..100}; do
+in_use()
+{
 	"$CALLGATE" ws diff "$id" >"$T/diff" 2>"$T/err"
-	grep -q 'in use' "$T/err" || break
-	sleep 0.05
-done
+	grep -q 'in use' "$T/err"
+}
+awaited not in_use
 [ ! -s "$T/err" ] || fail "diff of what was killed: $(cat "$T/err")"
 stays "when the session was killed"
 "$CALLGATE" ws discard "$id" || fail "discard"

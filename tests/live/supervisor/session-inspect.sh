@@ -113,15 +113,7 @@ refused "$id" -- python3 bad.py
 # recorded REGEX: it comes on record. The session takes what a client tells when that may have ended.
 recorded()
 {
-	local tries=0
-
-	until grep -qa "$1" "$T/audit"; do
-		if [ $((tries += 1)) -gt 100 ]; then
-			fail "not on record: $1, but: $(grep -a inspect "$T/audit")"
-			return
-		fi
-		sleep 0.1
-	done
+	awaited grep -qa "$1" "$T/audit" || fail "not on record: $1, but: $(grep -a inspect "$T/audit")"
 }
 recorded '"event":"inspect","cause":"bad.py:2: .*"path":"python3".*"verdict":"deny"'
 runs harmless "$id" -- python3 good.py
@@ -253,11 +245,11 @@ fi
 # ---- too few descriptors: of the session, and of the client that looks ----
 id=$(ulimit -n 100 && session create -p "$T/execs.json" -w "$T/w" 2>"$T/err") || die "session create: $(cat "$T/err")"
 cat >"$T/full.py" <<'END2'
-import json, os, socket, sys
+import json, os, select, socket, sys
 def connect():
     client = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     client.connect(sys.argv[1])
-    client.settimeout(0.5)
+    client.settimeout(100)
     return client
 def ask(client, **request):
     client.send(json.dumps(request).encode())
@@ -268,12 +260,14 @@ def ask(client, **request):
 first = connect()
 assert "path" in ask(first, op="look", path="large.py")
 others = []
-try:
-    while len(others) < 200:
-        others.append(connect())
-        ask(others[-1], op="usage")
-except TimeoutError:
-    pass # the session accepts no more
+while len(others) < 200:
+    others.append(connect())
+    others[-1].send(b'{"op": "usage"}')
+    for _ in range(2): # each of which it reads after it has accepted whom it can
+        ask(first, op="usage")
+    if not select.select([others[-1]], [], [], 0.5)[0]:
+        break # the session accepts no more
+    others[-1].recv(1 << 20)
 print(ask(first, op="look", path=sys.argv[2], program=len(sys.argv) > 3).get("error", {}).get("code"))
 END2
 for name in 'large.py' './large.py program' 'python3 program'; do

@@ -21,12 +21,11 @@ create()
 # await_sleep: until a program "sleep" runs.
 await_sleep()
 {
-	for _ in {1..200}; do
-		session list --json |
-			jq -e '.programs[] | select(.pid > 0 and (.path | endswith("/sleep")))' >/dev/null && return
-		sleep 0.05
-	done
-	die "no sleep runs: $(session list)"
+	awaited sleeps || die "no sleep runs: $(session list)"
+}
+sleeps()
+{
+	session list --json | jq -e '.programs[] | select(.pid > 0 and (.path | endswith("/sleep")))' >/dev/null
 }
 
 # told WHAT EXPECTED COMMAND…: the command's output and exit status.
@@ -105,8 +104,9 @@ for i in 1 2 3 4 5 6; do
 done
 
 # ---- the end of a program is that of all that it started, and of nothing else ----
-"$CALLGATE" session exec "$id" sleep 60 &
+"$CALLGATE" session exec "$id" sleep 600 &
 other=$!
+await_sleep
 session exec "$id" -- python3 -c '
 import os, time
 for kind in range(3):
@@ -117,25 +117,21 @@ for kind in range(3):
 time.sleep(0.1)' || fail "a program that leaves processes"
 running=$(session exec "$id" -- sh -c 'cat /proc/[0-9]*/cmdline' 2>/dev/null | tr '\0' ' ')
 [[ $running != *"time.sleep(300)"* ]] || fail "left by an ended program: $running"
-[[ $running == *"sleep 60"* ]] || fail "the other program: $running"
+[[ $running == *"sleep 600"* ]] || fail "the other program: $running"
 start=$SECONDS
 status=0
-session exec -t 500ms --json "$id" -- sh -c 'sleep 50 & sleep 50' >"$T/one" || status=$?
+session exec -t 500ms --json "$id" -- sh -c 'sleep 110 & sleep 110' >"$T/one" || status=$?
 { [ $status = 124 ] && jq -e '.status == "timeout"' "$T/one" >/dev/null; } || fail "a time limit: $(cat "$T/one")"
-[ $((SECONDS - start)) -lt 20 ] || fail "a time limit took $((SECONDS - start)) s"
+[ $((SECONDS - start)) -lt 60 ] || fail "a time limit took $((SECONDS - start)) s"
 kill -TERM "$other"
 wait "$other"
 [ $? = 143 ] || fail "a signal is passed on"
 # A client that is killed takes its program along.
-"$CALLGATE" session exec "$id" sleep 61 &
+"$CALLGATE" session exec "$id" sleep 601 &
 other=$!
 await_sleep
 { kill -KILL "$other" && wait "$other"; } 2>/dev/null
-for _ in {1..100}; do
-	session list | grep -q /sleep || break
-	sleep 0.05
-done
-session list | grep "$id" | grep -q /sleep && fail "its client was killed"
+await "the end of a program whose client was killed" not sleeps
 
 # ---- what starts the programs is not to be seen or touched ----
 told "the parent" "gone gone gone 0" session exec "$id" -- python3 -c '
@@ -158,10 +154,7 @@ told "afterwards" "x 0" session exec "$id" cat f
 cp "$SRC/tests/cases/session-memory.py" "$T/home/memory.py"
 session exec "$id" -- python3 memory.py >"$T/memory" &
 reader=$!
-for _ in {1..200}; do
-	[ ! -s "$T/memory" ] || break
-	sleep 0.05
-done
+awaited test -s "$T/memory"
 for _ in {1..60}; do
 	session exec "$id" true
 done
@@ -174,8 +167,12 @@ most=$(tail -n 1 "$T/memory")
 told "after these" "x 0" session exec "$id" cat f
 
 # ---- the log and the end ----
-session list --json | jq -e --arg id "$id" 'select(.session == $id) | .programs == [] and .started > 20' >/dev/null ||
-	fail "list: $(session list --json)"
+is_quiet()
+{
+	session list --json |
+		jq -e --arg id "$id" 'select(.session == $id) | .programs == [] and .started > 20' >/dev/null
+}
+awaited is_quiet || fail "list: $(session list --json)"
 session stop "$id" || fail "stop"
 left=$(find "$T/tmp/callgate-$(id -u)" -maxdepth 1 -name "*-$id")
 [ -z "$left" ] || fail "session stop returns too early: left: $left"
@@ -193,15 +190,12 @@ cg audit show --json "$T/log" 2>/dev/null | jq -es --argjson one "$(jq .program 
 
 # ---- idle ----
 create --idle 300ms
-for _ in {1..100}; do
-	[ -n "$(session list)" ] || break
-	sleep 0.1
-done
-[ -z "$(session list)" ] || fail "an idle session"
+has_sessions() { [ -n "$(session list)" ]; }
+await "the end of an idle session" not has_sessions
 
 # ---- its keeper is killed ----
 create --profile extended -w "$T/home"
-session exec "$id" sleep 62 2>/dev/null &
+session exec "$id" sleep 602 2>/dev/null &
 other=$!
 await_sleep
 pkill -KILL -o -f "^$CALLGATE session create .*-w $T/home" || # not one of another test
