@@ -61,7 +61,8 @@ def read(stream: Any) -> None:
 
 
 def await_files(box: Any, *names: str) -> None:
-    for _ in range(400):
+    end = time.monotonic() + 60
+    while time.monotonic() < end:
         if all(call("GET", "/files?path=" + name, headers=box.headers)[0] == 200 for name in names):
             return
         time.sleep(0.02)
@@ -171,14 +172,13 @@ def websocket() -> None:
 
 
 def timeouts() -> None:
-    box = Box(timeout=1, autoPause=True)
+    box = Box(timeout=4, autoPause=True)
     assert call("GET", "/sandboxes/" + box.id)[1]["lifecycle"]["onTimeout"] == "pause"
     stream = box.start("sleep 300")
     pid = next(stream)["event"]["start"]["pid"]
     read(stream)
-    for _ in range(200):
-        if state(box) == "paused":
-            break
+    end = time.monotonic() + 60
+    while state(box) != "paused" and time.monotonic() < end:
         time.sleep(0.02)
     assert state(box) == "paused"
     resume(box)

@@ -19,10 +19,6 @@ class Client(Connection):
         super().__init__(command + list(more), version, capabilities)
         self.handle = None
 
-    def wait_for(self, condition):
-        with self.arrived:
-            return self.arrived.wait_for(condition, WAIT)
-
     def question(self):
         """The next request of the server."""
         with self.arrived:
@@ -125,7 +121,7 @@ def check_answers():
 
 
 def check_waiting():
-    client = Client("--ask-timeout", "700ms", capabilities=FORM, version="2025-11-25")
+    client = Client("--ask-timeout", "5s", capabilities=FORM, version="2025-11-25")
     number = client.start(f"cat {host}/a; echo late")
     question = client.question()
     other = client.begin("tools/call", {"name": "run_code", "arguments": {"code": "6 * 7"}})

@@ -9,7 +9,7 @@ import sys
 import time
 
 sys.dont_write_bytecode = True  # the module is in the source tree
-from mcp_client import MODERN, Connection, end, expect  # noqa: E402 pylint: disable=wrong-import-position
+from mcp_client import MODERN, WAIT, Connection, end, expect  # noqa: E402 pylint: disable=wrong-import-position
 
 
 class Server(Connection):
@@ -74,10 +74,10 @@ def check_protocol():
         result = server.call("run_code", **arguments)
         expect(f"arguments {arguments}", result["isError"] is True and result["content"], result)
     number = server.begin("subscriptions/listen", {"notifications": {"toolsListChanged": True}})
-    time.sleep(0.2)
-    expect("a stream of no changes", any(note["method"] == "notifications/subscriptions/acknowledged" and
-                                         note["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"] == number
-                                         for note in server.notes), server.notes)
+    expect("a stream of no changes", server.wait_for(lambda: any(
+        note["method"] == "notifications/subscriptions/acknowledged" and
+        note["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"] == number
+        for note in server.notes)), server.notes)
     expect("status", server.call("status")["structuredContent"]["sandboxes"] == 0)
     expect("the end", server.close() == 0)
 
@@ -197,20 +197,20 @@ def check_progress_and_cancel(server, handle):
         time.sleep(0.5)
         server.send(method="notifications/cancelled", params={"requestId": number})
         expect(f"{tool}: cancelled without an answer", server.wait(number, 1) is None)
-    result = server.call("run_command", command="grep -l 'slee[p]' /proc/[0-9]*/cmdline; true", **handle)
-    expect("nothing of it runs on", result["structuredContent"]["stdout"] == "", result)
+    expect("nothing of it runs on", becomes(lambda: server.call(
+        "run_command", command="grep -l 'slee[p]' /proc/[0-9]*/cmdline; true", **handle)
+        ["structuredContent"]["stdout"] == ""))
     expect("the interpreter survives", server.call("run_code", code="7", **handle)["structuredContent"]["results"], "")
     wrong = server.call("run_code", code="1", sandbox="sb-0123456789abcdef0123456789abcdef")
     expect("a guessed handle", wrong["isError"], wrong)
 
 
 def check_limits():
-    server = Server("--sandboxes", "2", "--idle", "1s")
+    server = Server("--sandboxes", "2", "--idle", "4s")
     for i in range(2):
         expect(f"sandbox {i}", not server.call("run_command", command="true")["isError"])
     expect("one too many", server.call("run_command", command="true")["isError"])
-    time.sleep(2.5)
-    expect("idle ones end", not server.call("run_command", command="true")["isError"])
+    expect("idle ones end", becomes(lambda: not server.call("run_command", command="true")["isError"]))
     numbers = [server.begin("tools/call", {"name": "status", "arguments": {}}) for _ in range(200)]
     expect("many calls", all(server.wait(number) for number in numbers))
     server.begin("tools/call", {"name": "run_command", "arguments": {"command": "sleep 300"}})
@@ -220,20 +220,28 @@ def check_limits():
 
 def check_kill():
     server = Server()
-    result = server.call("run_command", command="echo $PPID; setsid sleep 4321 >/dev/null 2>&1 & echo ok")
+    seconds = f"43{os.getpid()}"  # of no other process
+    result = server.call("run_command", command=f"echo $PPID; setsid sleep {seconds} >/dev/null 2>&1 & echo ok")
     handle = result["structuredContent"]["sandbox"]
-    server.begin("tools/call", {"name": "run_command", "arguments": {"command": "exec sleep 4322", "sandbox": handle}})
-    time.sleep(0.7)
+    server.begin("tools/call", {"name": "run_command",
+                                "arguments": {"command": f"exec sleep {seconds}", "sandbox": handle}})
+    expect("it sleeps", becomes(lambda: sleepers(seconds)))
     server.process.kill()
     server.process.wait()
-    end = time.monotonic() + 10
+    expect("SIGKILL of the server ends its sandboxes", becomes(lambda: not sleepers(seconds)), sleepers(seconds))
+
+
+def becomes(condition):
+    end = time.monotonic() + WAIT
     while time.monotonic() < end:
-        left = [pid for pid in os.listdir("/proc") if pid.isdigit() and has_command(pid, b"sleep\0004322")]
-        if not left:
-            break
+        if condition():
+            return True
         time.sleep(0.05)
-    expect("SIGKILL of the server ends its sandboxes", not left, left)
-    expect("within a second", time.monotonic() - end + 10 < 3, time.monotonic() - end + 10)
+    return False
+
+
+def sleepers(seconds):
+    return [pid for pid in os.listdir("/proc") if pid.isdigit() and has_command(pid, f"sleep\0{seconds}\0".encode())]
 
 
 def has_command(pid, words):

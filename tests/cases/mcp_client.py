@@ -70,6 +70,10 @@ class Connection:
             self.arrived.wait_for(lambda: number in self.answers, seconds)
             return self.answers.pop(number, None)
 
+    def wait_for(self, condition):
+        with self.arrived:
+            return self.arrived.wait_for(condition, WAIT)
+
     def ask(self, method, params=None, meta=None):
         return self.wait(self.begin(method, params, meta))
 

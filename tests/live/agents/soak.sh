@@ -27,13 +27,7 @@ resident()
 # await_state WHAT COMMAND…: until the command succeeds.
 await_state()
 {
-	local what=$1
-	shift
-	for _ in {1..400}; do
-		! "$@" || return 0
-		sleep 0.1
-	done
-	fail "$what (seed $seed)"
+	awaited "${@:2}" || fail "$1 (seed $seed)"
 }
 
 # Two sandboxes wait for clients, no other one is there, and of connections only the one that asks.
