@@ -13,7 +13,7 @@ mkdir -m 700 "$T/user" || die "mkdir"
 chown "$USER_ID:$USER_ID" "$T/user" || die "chown"
 as_user=(setpriv "--reuid=$USER_ID" "--regid=$USER_ID" --clear-groups --inh-caps=-all --bounding-set=-all --)
 cd "$T/user" || die "cd"
-timeout -k 5 "${LIVE_USER_TIMEOUT:-900}" "${as_user[@]}" env -i PATH="$PATH" CORE_TESTS="${CORE_TESTS:-}" \
+timeout -k 5 "${LIVE_USER_TIMEOUT:-1700}" "${as_user[@]}" env -i PATH="$PATH" CORE_TESTS="${CORE_TESTS:-}" \
 	CORE_TIMEOUT="${CORE_TIMEOUT:-}" DIFF_PART="${DIFF_PART:-}" LIVE_JUDGE="${LIVE_JUDGE:-}" \
 	LIVE_TMP="$T/user" HOME="$T/user" TMPDIR="$T/user" \
 	top_srcdir="$T/tree" top_builddir="$T/tree/built" bash "$T/tree/tests/live/core.sh" </dev/null

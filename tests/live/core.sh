@@ -42,7 +42,7 @@ one()
 {
 	local name=$1 log status
 	log=$(mktemp "$logs/${name//\//-}.XXXXXX") || exit 99
-	timeout -k 5 "${CORE_TIMEOUT:-200}" bash "./$name" >"$log" 2>&1
+	timeout -k 5 "${CORE_TIMEOUT:-600}" bash "./$name" >"$log" 2>&1
 	status=$?
 	case $status in
 	0) echo "ok   $name: $SECONDS s" ;;

@@ -16,7 +16,7 @@ chmod 711 "$T"
 contained()
 {
 	# shellcheck disable=SC2016 # the inner shell's
-	timeout -k 5 "${LIVE_CONTAINER_TIMEOUT:-900}" unshare -m sh -c '
+	timeout -k 5 "${LIVE_CONTAINER_TIMEOUT:-1700}" unshare -m sh -c '
 		umount /sys/fs/cgroup/unified 2>/dev/null
 		tmp=$1
 		shift

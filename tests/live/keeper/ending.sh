@@ -6,7 +6,7 @@ need jq pgrep
 sh=/usr/bin/dash
 [ -x $sh ] || skip "no $sh"
 OPTIONS=(--json --profile extended -w "$T/home" -e PATH=/usr/bin:/bin)
-mark=6$((RANDOM + 10000))
+mark=6$$$RANDOM$RANDOM # in no command line but those of this test
 waiting="while :; do sleep 0.05; : $mark; done"
 pid=
 
@@ -21,11 +21,7 @@ begin()
 start()
 {
 	begin "$@"
-	for _ in $(seq 400); do
-		[ -e "$T/home/ready" ] && return
-		sleep 0.05
-	done
-	fail "$name: the program did not start: $(cat "$T/err")"
+	awaited test -e "$T/home/ready" || fail "$name: the program did not start: $(cat "$T/err")"
 }
 now_ms() { echo $(($(date +%s%N) / 1000000)); }
 signal()
@@ -79,7 +75,6 @@ name="no handler"
 start -- $sh -c "touch ready; sleep 60 $mark"
 signal TERM
 finish 143 '.status == "killed" and .signal == 15 and .termination == {"cause": "signal", "sent": 15, "killed": false}'
-no_later 1900
 # a stopped group gets it, too
 name="a stopped group"
 start -- $sh -c "trap 'exit 5' TERM; touch ready; kill -STOP 0; sleep 60 $mark"
@@ -102,10 +97,13 @@ finish 143 '.status == "killed" and .signal == 15 and .termination == {"cause": 
 no_sooner 2000
 grep -q 'had not ended after signal 15' "$T/err" || fail "$name: says $(cat "$T/err")"
 name="--kill-after"
-start --pids 200 --kill-after 300ms -- "$PYTHON" -c "$hostile"
-signal INT
-finish 130 '.status == "killed" and .signal == 2 and .termination.killed'
-no_sooner 300
+for _ in 1 2 3; do # less than the two seconds without the option, if not each time on a busy machine
+	start --pids 200 --kill-after 300ms -- "$PYTHON" -c "$hostile"
+	signal INT
+	finish 130 '.status == "killed" and .signal == 2 and .termination.killed'
+	no_sooner 300
+	[ $took_ms -gt 1900 ] || break
+done
 no_later 1900
 name="--kill-after 0"
 start --kill-after 0 -- $sh -c "trap 'exit 7' TERM; touch ready; $waiting"
@@ -117,16 +115,17 @@ signal INT
 sleep 0.6
 signal TERM
 finish 130 '.status == "killed" and .calls.judged > 0 and .termination.killed'
-no_later 10000
-# timeout(1) sends it to the command and to its group
+no_later 30000
+# timeout(1) sends it to the command and to its group, as when its time is over
 name="timeout(1)"
 rm -f "$T"/home/*
-timeout -k 30 2 "$CALLGATE" run "${OPTIONS[@]}" --kill-after 20s -- \
-	$sh -c "trap 'sleep 1; echo cleaned; exit 7' TERM; $waiting" \
-	</dev/null >"$T/result" 2>"$T/err"
-[ $? = 124 ] || fail "$name: $(cat "$T/err")"
-jq -e '.status == "failed" and .exit_code == 7 and .stdout == "cleaned\n"' "$T/result" >/dev/null ||
-	fail "$name: $(jq -c '[.status, .stdout, .termination]' "$T/result")"
+timeout -k 60 300 "$CALLGATE" run "${OPTIONS[@]}" --kill-after 20s -- \
+	$sh -c "trap 'sleep 1; echo cleaned; exit 7' TERM; touch ready; $waiting" \
+	</dev/null >"$T/result" 2>"$T/err" &
+pid=$!
+await "$name: the program" test -e "$T/home/ready"
+signal TERM
+finish 7 '.status == "failed" and .exit_code == 7 and .stdout == "cleaned\n"'
 
 # whenever it comes: never is the program started and left
 for delay in 0 0.005 0.01 0.02 0.03 0.05; do
@@ -142,33 +141,30 @@ done
 
 # the time limit
 name="-t"
-start -t 1s -- $sh -c "trap 'echo late; exit 0' TERM; touch ready; $waiting"
+start -t 3s -- $sh -c "trap 'echo late; exit 0' TERM; touch ready; $waiting"
 finish 124 '.status == "timeout" and .exit_code == 124 and .stdout == "late\n" and .limits.wall.hit and
 	.termination == {"cause": "timeout", "sent": 15, "killed": false}'
 name="-t and no handler"
-start -t 1s -- $sh -c "touch ready; sleep 60 $mark"
-finish 124 '.status == "timeout" and .signal == 15 and .duration_ms < 2900'
+start -t 3s -- $sh -c "touch ready; sleep 60 $mark"
+finish 124 '.status == "timeout" and .signal == 15 and (.termination.killed | not)'
 name="-t and a hostile program"
-start -t 1s --grace 500ms --pids 200 -- "$PYTHON" -c "$hostile"
-finish 124 '.status == "timeout" and .signal == 9 and .duration_ms >= 1500 and .termination.killed'
-grep -q 'limit of 1 s; the program had not ended after SIGTERM' "$T/err" || fail "$name: says $(cat "$T/err")"
+start -t 3s --grace 500ms --pids 200 -- "$PYTHON" -c "$hostile"
+finish 124 '.status == "timeout" and .signal == 9 and .duration_ms >= 3500 and .termination.killed'
+grep -q 'limit of 3 s; the program had not ended after SIGTERM' "$T/err" || fail "$name: says $(cat "$T/err")"
 name="--grace 0"
-start -t 1s --grace 0 -- $sh -c "trap 'echo late; exit 0' TERM; touch ready; $waiting"
+start -t 3s --grace 0 -- $sh -c "trap 'echo late; exit 0' TERM; touch ready; $waiting"
 finish 124 '.status == "timeout" and .signal == 9 and .stdout == "" and
 	.termination == {"cause": "timeout", "sent": null, "killed": true}'
 name="a signal in the grace time"
-start -t 1s --grace 60s --pids 200 -- "$PYTHON" -c "$hostile"
-sleep 1.5
+start -t 3s --grace 60s -- $sh -c "trap 'touch asked' TERM; trap '' INT; touch ready; $waiting"
+await "$name: SIGTERM" test -e "$T/home/asked"
 signal INT
 finish 124 '.status == "timeout" and .termination.killed'
 
 # a program does not start after a signal in the setup, whatever that does with it
 name="the setup handles it"
 begin --setup "trap 'exit 0' TERM; touch ready; $waiting" -- touch ran
-for _ in $(seq 400); do
-	[ -e "$T/home/ready" ] && break
-	sleep 0.05
-done
+await "$name" test -e "$T/home/ready"
 signal TERM
 finish 143 '.status == "killed" and .setup.exit_code == 0 and .setup.termination.sent == 15'
 [ -e "$T/home/ran" ] && fail "$name: the program was run"
@@ -192,13 +188,11 @@ start --pids 200 --kill-after 600s -- "$PYTHON" -c "$hostile"
 signal TERM
 signal KILL
 { wait $pid; } 2>/dev/null
-for _ in $(seq 40); do
-	pgrep -f "$mark" >/dev/null || break
-	sleep 0.05
-done
-pgrep -f "$mark" >/dev/null && fail "$name: the program lives on"
+# shellcheck disable=SC2317 # await calls it
+lives() { pgrep -f "$mark" >/dev/null; }
+await "$name: the program's end" not lives
 
-timeout 20 "$CALLGATE" run -- /bin/true || fail "the run that sweeps what the killed keeper left: $?"
+timeout 100 "$CALLGATE" run -- /bin/true || fail "the run that sweeps what the killed keeper left: $?"
 
 for value in soon 25h -1 ''; do
 	timeout 20 "$CALLGATE" run --kill-after "$value" -- /bin/true 2>"$T/err"

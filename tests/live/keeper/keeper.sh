@@ -4,6 +4,6 @@
 . "$(dirname "$0")/../lib.sh"
 need setsid
 mkdir "$T/runs"
-timeout -k 5 180 "$PYTHON" "$SRC/tests/cases/keeper.py" "$CALLGATE" "$T/runs" \
+timeout -k 5 600 "$PYTHON" "$SRC/tests/cases/keeper.py" "$CALLGATE" "$T/runs" \
 	${LIVE_WITHOUT:+--without "$LIVE_WITHOUT"} ||
 	fail "see above"

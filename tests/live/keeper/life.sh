@@ -88,8 +88,8 @@ name=stream
 [ "$(run -- $sh -c 'echo a; echo b >&2' 2>/dev/null)" = a ] || fail "stdout is not passed on"
 [ "$(run -- $sh -c 'echo a; echo b >&2' 2>&1 >/dev/null)" = b ] || fail "stderr is not passed on"
 [ "$(run -- $sh -c 'while :; do echo y; done' | head -n 1)" = y ] || fail "head"
-[ "$(echo in | timeout 20 "$CALLGATE" run "${OPTIONS[@]}" -i -- /usr/bin/cat)" = in ] || fail "stdin with -i"
-[ -z "$(echo in | timeout 20 "$CALLGATE" run "${OPTIONS[@]}" -- /usr/bin/cat)" ] || fail "stdin without -i"
+[ "$(echo in | timeout 100 "$CALLGATE" run "${OPTIONS[@]}" -i -- /usr/bin/cat)" = in ] || fail "stdin with -i"
+[ -z "$(echo in | timeout 100 "$CALLGATE" run "${OPTIONS[@]}" -- /usr/bin/cat)" ] || fail "stdin without -i"
 run -- $sh -c 'echo a' >/dev/full 2>"$T/err" && fail "a full stdout is no error"
 grep -q 'stdout could not be written' "$T/err" || fail "a full stdout: $(cat "$T/err")"
 [ "$(run --status-fd 3 -- $sh -c 'exit 3' 3>&1 >/dev/null | jq -c '[.event, .status, .exit_code]' | tr -d '\n')" = \
@@ -104,7 +104,7 @@ run --input "$T/in.txt" --output "$T/kept" --artifact '*.png' -- \
 [ "$(cat "$T/kept/a.png")" = data ] || fail "the content of an artifact"
 
 # ends: whichever process is killed, nothing of the run lives on
-mark=7$((RANDOM + 10000))
+mark=7$$$RANDOM$RANDOM
 alive() { pgrep -f "^sleep $mark" >/dev/null; }
 start()
 {
@@ -113,19 +113,12 @@ start()
 	env --default-signal "$CALLGATE" run "${OPTIONS[@]}" --audit "$T/log" \
 		-- $sh -c "sleep $mark & exec sleep $mark" </dev/null 2>"$T/err" &
 	keeper=$!
-	for _ in $(seq 100); do
-		[ "$(pgrep -cf "^sleep $mark")" = 2 ] && return
-		sleep 0.05
-	done
-	fail "the program did not start: $(cat "$T/err")"
+	awaited both_run || fail "the program did not start: $(cat "$T/err")"
 }
+both_run() { [ "$(pgrep -cf "^sleep $mark")" = 2 ]; }
 ended()
 {
-	for _ in $(seq "$1"); do
-		alive || return
-		sleep 0.1
-	done
-	fail "$name: the program lives on"
+	awaited not alive || fail "$name: the program lives on"
 }
 for signal in INT TERM HUP; do
 	name=$signal
@@ -134,13 +127,13 @@ for signal in INT TERM HUP; do
 	wait $keeper
 	status=$?
 	[ $status = $((128 + $(kill -l $signal))) ] || fail "$name: exit status $status"
-	ended 1
+	alive && fail "$name: the program lives on"
 	tail -n 1 "$T/log" | jq -e '.status == "killed"' >/dev/null || fail "$name: the log says $(tail -n 1 "$T/log")"
 done
 name="supervisor killed"
 start
 kill -9 "$(pgrep -P $keeper)"
-ended 10
+ended
 wait $keeper
 status=$?
 [ $status = 125 ] || fail "$name: exit status $status"
@@ -149,7 +142,7 @@ tail -n 1 "$T/log" | jq -e '.type == "trailer" and .status == "error"' >/dev/nul
 name="keeper killed"
 start
 kill -9 $keeper
-ended 10
+ended
 { wait $keeper; } 2>/dev/null
 sleep 0.3
 ls -d "$T"/tmp/callgate-* >/dev/null || fail "$name: expected its scratch space to be left"

@@ -38,5 +38,5 @@ fi
 # with a terminal of its own, from which nothing leads to the caller's either
 mkdir "$T/runs"
 CASES_OF_TERMINAL="nothing_is_typed nobody_of_ours_has_it" timeout \
-	-k 5 50 "$PYTHON" "$SRC/tests/cases/terminal.py" "$CALLGATE" "$T/runs" ||
+	-k 5 110 "$PYTHON" "$SRC/tests/cases/terminal.py" "$CALLGATE" "$T/runs" ||
 	fail "see above"
