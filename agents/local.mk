@@ -117,7 +117,9 @@ libcallgate_agents_a_SOURCES += \
 	agents/context/frames.c \
 	agents/context/frames.h \
 	agents/context/interpreter.c \
-	agents/context/private.h
+	agents/context/private.h \
+	agents/context/queue.c \
+	agents/context/reports.c
 
 templates_basedir = $(pkgdatadir)/templates/base
 dist_templates_base_DATA = agents/templates/base/policy.json

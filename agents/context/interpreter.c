@@ -231,10 +231,10 @@ static int interpreter_make_nonce(struct context *context)
 }
 
 /* Starts the interpreter in the sandbox. boot: source that it executes first, NULL for bash. 0 or -errno. */
-static int interpreter_start_program(struct context *context, const struct interpreter_callbacks *callbacks,
-				     const char *boot, size_t source_bytes)
+static int interpreter_start_program(struct context *context, const char *boot, size_t source_bytes)
 {
 	const struct language *language = context->language;
+	const struct interpreter_callbacks *callbacks = context->callbacks;
 	const char *name = context->interpreter ? context->interpreter : language->default_interpreter;
 	char bytes[24];
 	const char *const with_boot[] = {name, language->inline_code_option, boot, bytes, NULL};
@@ -253,7 +253,7 @@ static int interpreter_start_program(struct context *context, const struct inter
 	return sandbox_start_program(context->sandbox, &options, &context->interpreter_program);
 }
 
-int interpreter_start(struct context *context, const struct interpreter_callbacks *callbacks)
+int interpreter_start(struct context *context)
 {
 	const struct language *language = context->language;
 	_cleanup_free_ char *source = NULL, *boot = NULL;
@@ -268,7 +268,7 @@ int interpreter_start(struct context *context, const struct interpreter_callback
 	if (r == 0)
 		r = input_add_runner_source(context, source);
 	if (r == 0)
-		r = interpreter_start_program(context, callbacks, boot, strlen(source));
+		r = interpreter_start_program(context, boot, strlen(source));
 	if (r < 0) {
 		interpreter_discard(context);
 		return r;

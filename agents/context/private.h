@@ -31,11 +31,19 @@ struct context_run {
 	void (*on_timeout)(struct context_run *run); /* called then */
 };
 
+/* Callbacks of the interpreter's program, as in struct sandbox_program_options. */
+struct interpreter_callbacks {
+	void (*on_output)(void *data, enum sandbox_stream stream, const char *bytes, size_t len);
+	void (*on_denials)(void *data, const json_t *denials);
+	void (*on_end)(void *data, const json_t *result);
+};
+
 /* A context: an interpreter in a sandbox, and the code runs that wait for it. */
 struct context {
 	struct loop *loop;
 	struct sandbox *sandbox;
 	const struct language *language;
+	const struct interpreter_callbacks *callbacks; /* of each of its interpreters */
 	char *cwd, *interpreter; /* owned; NULL: the default directory or interpreter */
 	json_t *env, *modules_to_import; /* owned */
 	bool forks_for_each_run;         /* see struct context_options */
@@ -56,21 +64,51 @@ struct context {
 	bool is_freed; /* the owner has freed it; callbacks still use it */
 };
 
-/* ---- interpreter.c: starts and ends the interpreter, sends it requests ---- */
+/* ---- queue.c: the runs ---- */
 
-/* Callbacks of the interpreter's program, as in struct sandbox_program_options. */
-struct interpreter_callbacks {
-	void (*on_output)(void *data, enum sandbox_stream stream, const char *bytes, size_t len);
-	void (*on_denials)(void *data, const json_t *denials);
-	void (*on_end)(void *data, const json_t *result);
-};
+/* Frees the context with its last reference, so that a callback may free it while it is used. */
+void context_drop_reference(struct context *context);
+
+/* Frees a run that is in no queue. */
+void run_free(struct context_run *run);
+
+/* The run has ended, or its context is freed: its timers are stopped. */
+void run_detach_from_context(struct context_run *run);
+
+/* Finds a run by its number after a callback, which may have ended and freed the run. NULL: the run has ended. */
+struct context_run *context_find_run(const struct context *context, unsigned number);
+
+/*
+ * Passes an event to the run's callback. Takes the reference to the event. False: the callback has freed the context or
+ * ended its interpreter.
+ */
+bool run_report_event(struct context_run *run, json_t *event);
+
+/* Reports an event of type "error" likewise. */
+bool __attribute__((format(printf, 3, 4)))
+run_report_error(struct context_run *run, const char *name, const char *format, ...);
+
+/* Removes a run from the queue, and calls its on_end. */
+void run_end(struct context_run *run);
+
+/* Reports an error of a run, ends the run, and starts the next one. */
+void context_fail_run(struct context *context, struct context_run *run, const char *name, const char *reason);
+
+/* Sends the first run to the interpreter, if the interpreter is ready. Starts an interpreter if there is none. */
+void context_start_next_run(struct context *context);
+
+/* ---- reports.c: what the interpreter tells of them ---- */
+
+extern const struct interpreter_callbacks interpreter_reports;
+
+/* ---- interpreter.c: starts and ends the interpreter, sends it requests ---- */
 
 /* Finds a language by its name, such as "python". NULL: no such language. */
 const struct language *language_find(const char *name);
 /*
  * Ends the context's interpreter, if any, and starts a new one, whose callbacks get the context as `data`. 0 or -errno.
  */
-int interpreter_start(struct context *context, const struct interpreter_callbacks *callbacks);
+int interpreter_start(struct context *context);
 /* Asks the interpreter to run the code of the first run in the queue. */
 void interpreter_send_run(struct context *context);
 void interpreter_discard(struct context *context);
